@@ -1,0 +1,69 @@
+package bilevel
+
+import (
+	"errors"
+
+	"stable/mat"
+)
+
+// Sample names one draw of a random variable: an index below the size of a finite sum, or any seed of a simulator.
+//
+// The same name is the same draw wherever it is evaluated. Every variance-reduced method rests on that: STABLE evaluates one φ at the old
+// and at the new point, and only the difference of the points may show.
+type Sample uint64
+
+// Problem is the oracle contract of
+//
+//	min over x in X   F(x) = E_ξ[f(x, y*(x); ξ)]   subject to   y*(x) = argmin_y E_φ[g(x, y; φ)]
+//
+// with x in R^dx, y in R^dy and g(x, ·) strongly convex.
+//
+// Every oracle writes the mean over the batch of samples that it is handed, at the point (x, y), into its destinations, overwriting what
+// stands there. It must not keep or change any other argument. An empty batch asks for the exact value, the expectation over the whole
+// stream; a problem that does not have it returns ErrNoExact. Any other error ends the run that asked.
+//
+// A Problem may keep scratch memory: it need not be safe for concurrent use, and two runs in two goroutines take two Problems (which may
+// share what they only read).
+type Problem interface {
+	// Dims returns the lengths of x and y.
+	Dims() (dx, dy int)
+
+	// Streams returns how many samples ξ (upper) and φ (lower) range over: the names are 0 … n−1. Zero means an unbounded simulator, where every
+	// Sample is a name.
+	Streams() (upper, lower uint64)
+
+	// GradF writes f_x(x, y; ξ), of length dx, and f_y(x, y; ξ), of length dy.
+	GradF(fx, fy, x, y []float64, xi []Sample) error
+
+	// GradG writes g_y(x, y; φ), of length dy.
+	GradG(gy, x, y []float64, phi []Sample) error
+
+	// CrossG writes g_xy(x, y; φ), dx × dy: entry (i, j) is ∂²g/∂x_i∂y_j.
+	CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error
+
+	// HessG writes g_yy(x, y; φ), dy × dy.
+	HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error
+}
+
+// ErrNoExact is what an oracle returns for an empty batch if it cannot compute the expectation.
+var ErrNoExact = errors.New("bilevel: problem has no exact oracle")
+
+// Products is implemented by problems that multiply by their second derivatives without forming them, in O(dx+dy) to O(dy²).
+// Arguments and batches are as in Problem; dst must not overlap v.
+type Products interface {
+	// HessVecG writes g_yy(x, y; φ)·v, of length dy.
+	HessVecG(dst, x, y, v []float64, phi []Sample) error
+
+	// CrossVecG writes g_xy(x, y; φ)·v, of length dx, for v of length dy.
+	CrossVecG(dst, x, y, v []float64, phi []Sample) error
+}
+
+// Truth is implemented by problems that know, or can compute to about 1e-12, what a method only estimates. It serves measurements and
+// tests; no method calls it, and no count includes it.
+type Truth interface {
+	// Solution writes y*(x). What y holds on entry may serve as the starting point.
+	Solution(y, x []float64) error
+
+	// Objective returns F(x) and writes ∇F(x) into grad unless grad is nil.
+	Objective(grad, x []float64) (float64, error)
+}

@@ -1,0 +1,118 @@
+package mat
+
+// Copy sets dst = a.
+func Copy(dst, a *Dense) {
+	sameDense("mat: Copy: dimension mismatch", dst, a)
+	for i := range dst.Rows {
+		copy(dst.Row(i), a.Row(i))
+	}
+}
+
+// CopySym sets dst = a.
+func CopySym(dst, a *Sym) {
+	sameSym("mat: CopySym: dimension mismatch", dst, a)
+	for i := range dst.N {
+		copy(dst.Row(i), a.Row(i))
+	}
+}
+
+// Scale sets dst = s·a.
+func Scale(dst *Dense, s float64, a *Dense) {
+	sameDense("mat: Scale: dimension mismatch", dst, a)
+	for i := range dst.Rows {
+		scale(dst.Row(i), s, a.Row(i))
+	}
+}
+
+// ScaleSym sets dst = s·a.
+func ScaleSym(dst *Sym, s float64, a *Sym) {
+	sameSym("mat: ScaleSym: dimension mismatch", dst, a)
+	for i := range dst.N {
+		scale(dst.Row(i), s, a.Row(i))
+	}
+}
+
+// AddScaled sets dst = a + s·b.
+func AddScaled(dst, a *Dense, s float64, b *Dense) {
+	sameDense("mat: AddScaled: dimension mismatch", dst, a)
+	sameDense("mat: AddScaled: dimension mismatch", dst, b)
+	for i := range dst.Rows {
+		addScaled(dst.Row(i), a.Row(i), s, b.Row(i))
+	}
+}
+
+// AddScaledSym sets dst = a + s·b.
+func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
+	sameSym("mat: AddScaledSym: dimension mismatch", dst, a)
+	sameSym("mat: AddScaledSym: dimension mismatch", dst, b)
+	for i := range dst.N {
+		addScaled(dst.Row(i), a.Row(i), s, b.Row(i))
+	}
+}
+
+// Recur sets dst = (1−tau)·(h − old) + now, the recursion of a momentum-based variance-reduced estimate, in one pass.
+func Recur(dst *Dense, tau float64, h, old, now *Dense) {
+	sameDense("mat: Recur: dimension mismatch", dst, h)
+	sameDense("mat: Recur: dimension mismatch", dst, old)
+	sameDense("mat: Recur: dimension mismatch", dst, now)
+	for i := range dst.Rows {
+		recur(dst.Row(i), tau, h.Row(i), old.Row(i), now.Row(i))
+	}
+}
+
+// RecurSym is Recur for symmetric matrices.
+func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
+	sameSym("mat: RecurSym: dimension mismatch", dst, h)
+	sameSym("mat: RecurSym: dimension mismatch", dst, old)
+	sameSym("mat: RecurSym: dimension mismatch", dst, now)
+	for i := range dst.N {
+		recur(dst.Row(i), tau, h.Row(i), old.Row(i), now.Row(i))
+	}
+}
+
+// AddDiag sets s = s + diag(d).
+func AddDiag(s *Sym, d []float64) {
+	if len(d) != s.N {
+		panic("mat: AddDiag: dimension mismatch")
+	}
+	for i, v := range d {
+		s.Data[i*s.Stride+i] += v
+	}
+}
+
+// AddIdentity sets s = s + c·I.
+func AddIdentity(s *Sym, c float64) {
+	for i := range s.N {
+		s.Data[i*s.Stride+i] += c
+	}
+}
+
+func scale(dst []float64, s float64, a []float64) {
+	for j := range dst {
+		dst[j] = s * a[j]
+	}
+}
+
+func addScaled(dst, a []float64, s float64, b []float64) {
+	for j := range dst {
+		dst[j] = a[j] + s*b[j]
+	}
+}
+
+func recur(dst []float64, tau float64, h, old, now []float64) {
+	for j := range dst {
+		dst[j] = (1-tau)*(h[j]-old[j]) + now[j]
+	}
+}
+
+func sameDense(msg string, a, b *Dense) {
+	if a.Rows != b.Rows || a.Cols != b.Cols {
+		panic(msg)
+	}
+}
+
+func sameSym(msg string, a, b *Sym) {
+	if a.N != b.N {
+		panic(msg)
+	}
+}

@@ -1,0 +1,54 @@
+package mat
+
+// MulVec sets dst = a·x. dst and x must not overlap.
+func MulVec(dst []float64, a *Dense, x []float64) {
+	if len(dst) != a.Rows || len(x) != a.Cols {
+		panic("mat: MulVec: dimension mismatch")
+	}
+	for i := range dst {
+		dst[i] = Dot(a.Row(i), x)
+	}
+}
+
+// MulVecTrans sets dst = aᵀ·x. dst and x must not overlap.
+func MulVecTrans(dst []float64, a *Dense, x []float64) {
+	if len(dst) != a.Cols || len(x) != a.Rows {
+		panic("mat: MulVecTrans: dimension mismatch")
+	}
+	clear(dst)
+	for i, v := range x {
+		Axpy(dst, v, a.Row(i))
+	}
+}
+
+// MulVecSym sets dst = s·x. dst and x must not overlap.
+func MulVecSym(dst []float64, s *Sym, x []float64) {
+	if len(dst) != s.N || len(x) != s.N {
+		panic("mat: MulVecSym: dimension mismatch")
+	}
+	for i := range dst {
+		r := s.Row(i)
+		dst[i] = Dot(r, x[:i+1])
+		Axpy(dst[:i], x[i], r[:i])
+	}
+}
+
+// Outer sets a = a + alpha·x·yᵀ.
+func Outer(a *Dense, alpha float64, x, y []float64) {
+	if len(x) != a.Rows || len(y) != a.Cols {
+		panic("mat: Outer: dimension mismatch")
+	}
+	for i, v := range x {
+		Axpy(a.Row(i), alpha*v, y)
+	}
+}
+
+// RankOne sets s = s + alpha·x·xᵀ.
+func RankOne(s *Sym, alpha float64, x []float64) {
+	if len(x) != s.N {
+		panic("mat: RankOne: dimension mismatch")
+	}
+	for i, v := range x {
+		Axpy(s.Row(i), alpha*v, x[:i+1])
+	}
+}

@@ -1,0 +1,76 @@
+package mat
+
+// Sym is a symmetric N × N matrix. Entry (i, j) with i ≥ j is Data[i*Stride+j]; the entries above the diagonal are neither read nor
+// written by any function of this package, so the memory of a square Dense can serve (see AsSym and Sym.Lower).
+type Sym struct {
+	N      int
+	Stride int
+	Data   []float64
+}
+
+// NewSym returns the zero matrix of order n with Stride = n. It panics if n is negative.
+func NewSym(n int) *Sym {
+	if n < 0 {
+		panic("mat: NewSym: negative size")
+	}
+	return &Sym{N: n, Stride: n, Data: make([]float64, n*n)}
+}
+
+// AsSym returns the symmetric matrix that stands in the lower triangle of a square a, in a's own memory.
+func AsSym(a *Dense) Sym {
+	if a.Rows != a.Cols {
+		panic("mat: AsSym: matrix is not square")
+	}
+	return Sym{N: a.Rows, Stride: a.Stride, Data: a.Data}
+}
+
+// Lower returns s as a Dense in the same memory; only its lower triangle has a meaning.
+func (s *Sym) Lower() Dense {
+	return Dense{Rows: s.N, Cols: s.N, Stride: s.Stride, Data: s.Data}
+}
+
+// At returns entry (i, j), which is entry (j, i). It panics if an index is out of range.
+func (s *Sym) At(i, j int) float64 {
+	if uint(i) >= uint(s.N) || uint(j) >= uint(s.N) {
+		panic("mat: Sym.At: index out of range")
+	}
+	return s.Data[max(i, j)*s.Stride+min(i, j)]
+}
+
+// Set writes entries (i, j) and (j, i). It panics if an index is out of range.
+func (s *Sym) Set(i, j int, v float64) {
+	if uint(i) >= uint(s.N) || uint(j) >= uint(s.N) {
+		panic("mat: Sym.Set: index out of range")
+	}
+	s.Data[max(i, j)*s.Stride+min(i, j)] = v
+}
+
+// Row returns the stored part of row i, entries (i, 0) to (i, i), as a slice of s's own memory.
+func (s *Sym) Row(i int) []float64 {
+	if uint(i) >= uint(s.N) {
+		panic("mat: Sym.Row: index out of range")
+	}
+	p := i * s.Stride
+	return s.Data[p : p+i+1 : p+i+1]
+}
+
+// View returns the principal submatrix of rows and columns i to i+n−1, in s's own memory.
+func (s *Sym) View(i, n int) Sym {
+	if i < 0 || n < 0 || n > s.N-i {
+		panic("mat: Sym.View: block out of range")
+	}
+	v := Sym{N: n, Stride: s.Stride}
+	if n > 0 {
+		lo := i*s.Stride + i
+		hi := lo + (n-1)*s.Stride + n
+		v.Data = s.Data[lo:hi:hi]
+	}
+	return v
+}
+
+// Zero sets every entry to 0.
+func (s *Sym) Zero() {
+	for i := range s.N {
+		clear(s.Row(i))
+	}
+}
