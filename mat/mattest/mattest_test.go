@@ -1,0 +1,88 @@
+package mattest
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+)
+
+func TestHardFlagsAreTrue(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range Hard() {
+		require.False(t, names[c.Name], "name twice: %s", c.Name)
+		names[c.Name] = true
+		finite, trace := true, 0.0
+		for i := range c.A.N {
+			trace += c.A.At(i, i)
+			for _, v := range c.A.Row(i) {
+				finite = finite && !math.IsNaN(v) && !math.IsInf(v, 0)
+			}
+		}
+		assert.Equal(t, finite, c.Finite, c.Name)
+		if c.Eig != nil {
+			require.Len(t, c.Eig, c.A.N, c.Name)
+			for _, l := range c.Eig {
+				trace -= l
+			}
+			assert.InDelta(t, 0, trace, 1e-13, c.Name)
+		}
+		if c.PosDef {
+			assert.True(t, c.Finite, c.Name)
+		}
+	}
+}
+
+// A residual is about 1 or less for what is right, and huge for what is wrong in one entry.
+func TestResidualsTellRightFromWrong(t *testing.T) {
+	for _, e := range []float64{1, 1e150, 1e-150} {
+		a := scaled(diag(4, 9, 16), e)
+		l := mat.NewDense(3, 3)
+		for i, v := range []float64{2, 3, 4} {
+			l.Set(i, i, v*math.Sqrt(e))
+		}
+		assert.Less(t, CholResidual(a, l), 1.0)
+		l.Set(1, 0, math.Sqrt(e)/1e6)
+		assert.Greater(t, CholResidual(a, l), 1e6)
+
+		q := Orthogonal(3, 1)
+		assert.Less(t, Orthogonality(q), 5.0)
+		lambda := []float64{-2, 1, 3}
+		s := scaled(Spectrum(lambda, 1), e)
+		for i := range lambda {
+			lambda[i] *= e
+		}
+		assert.Less(t, EigResidual(s, lambda, q), 5.0)
+		b := Mul(Full(s), q)
+		assert.Less(t, SolveResidual(s, q, b), 5.0)
+		q.Set(1, 1, q.At(1, 1)+1e-6)
+		assert.Greater(t, Orthogonality(q), 1e6)
+		assert.Greater(t, EigResidual(s, lambda, q), 1e6)
+		assert.Greater(t, SolveResidual(s, q, b), 1e6)
+	}
+}
+
+func TestCheckPadSeesStrayWrites(t *testing.T) {
+	a := Pad(Dense(3, 4, 1), 2)
+	s := PadSym(Sym(4, 1), 0)
+	CheckPad(t, a)
+	CheckPadSym(t, s)
+	a.Data[4] = 0
+	s.Data[1] = math.NaN()
+	var rec recorder
+	CheckPad(&rec, a)
+	CheckPadSym(&rec, s)
+	assert.Equal(t, 2, rec.errors)
+}
+
+// recorder counts errors instead of failing.
+type recorder struct {
+	testing.TB
+	errors int
+}
+
+func (r *recorder) Helper()               {}
+func (r *recorder) Errorf(string, ...any) { r.errors++ }

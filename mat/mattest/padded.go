@@ -1,0 +1,63 @@
+package mattest
+
+import (
+	"math"
+	"testing"
+
+	"stable/mat"
+)
+
+// padding is a NaN that no arithmetic produces.
+var padding = math.Float64frombits(0x7ff8_dead_beef_0001)
+
+// Strides are the paddings that tests of a kernel go through: none, and a few entries a row.
+var Strides = []int{0, 3}
+
+// Pad returns a copy of a with Stride = Cols+pad. Everything outside of the matrix is NaN, also pad entries behind the last row.
+func Pad(a *mat.Dense, pad int) *mat.Dense {
+	p := &mat.Dense{Rows: a.Rows, Cols: a.Cols, Stride: a.Cols + pad, Data: make([]float64, a.Rows*(a.Cols+pad))}
+	fill(p.Data)
+	for i := range a.Rows {
+		copy(p.Row(i), a.Row(i))
+	}
+	return p
+}
+
+// PadSym is Pad for a symmetric matrix; the entries above the diagonal are NaN too, even with pad = 0.
+func PadSym(a *mat.Sym, pad int) *mat.Sym {
+	p := &mat.Sym{N: a.N, Stride: a.N + pad, Data: make([]float64, a.N*(a.N+pad))}
+	fill(p.Data)
+	for i := range a.N {
+		copy(p.Row(i), a.Row(i))
+	}
+	return p
+}
+
+// CheckPad reports an error if an entry outside of the matrix, which Pad returned, was written to.
+func CheckPad(t testing.TB, a *mat.Dense) {
+	t.Helper()
+	check(t, a.Data, a.Stride, func(int) int { return a.Cols })
+}
+
+// CheckPadSym is CheckPad for a matrix that PadSym returned.
+func CheckPadSym(t testing.TB, a *mat.Sym) {
+	t.Helper()
+	check(t, a.Data, a.Stride, func(i int) int { return i + 1 })
+}
+
+func fill(x []float64) {
+	for i := range x {
+		x[i] = padding
+	}
+}
+
+func check(t testing.TB, data []float64, stride int, width func(i int) int) {
+	t.Helper()
+	for p, v := range data {
+		i, j := p/stride, p%stride
+		if j >= width(i) && math.Float64bits(v) != math.Float64bits(padding) {
+			t.Errorf("stray write of %g at row %d, column %d", v, i, j)
+			return
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package mattest
+
+import (
+	"math/rand/v2"
+
+	"stable/mat"
+)
+
+// Rand returns the generator that the other functions draw from.
+func Rand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(1, seed)) }
+
+// Vec returns a vector with entries uniform on (−0.5, 0.5).
+func Vec(n int, seed uint64) []float64 {
+	rng := Rand(seed)
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.Float64() - 0.5
+	}
+	return x
+}
+
+// Dense returns a matrix with entries uniform on (−0.5, 0.5). Dense(n, n, uint64(n)) is the input of the benchmarks.
+func Dense(rows, cols int, seed uint64) *mat.Dense {
+	return &mat.Dense{Rows: rows, Cols: cols, Stride: cols, Data: Vec(rows*cols, seed)}
+}
+
+// Sym returns (A + Aᵀ)/2 for A = Dense(n, n, seed): about half of its eigenvalues are negative.
+func Sym(n int, seed uint64) *mat.Sym {
+	a, s := Dense(n, n, seed), mat.NewSym(n)
+	for i := range n {
+		for j := range i + 1 {
+			s.Set(i, j, (a.At(i, j)+a.At(j, i))/2)
+		}
+	}
+	return s
+}
+
+// SPD returns Sym(n, seed) + n·I, positive definite with a condition number near 1.
+func SPD(n int, seed uint64) *mat.Sym {
+	s := Sym(n, seed)
+	for i := range n {
+		s.Set(i, i, s.At(i, i)+float64(n))
+	}
+	return s
+}
+
+// Orthogonal returns a random orthogonal matrix, a product of n Householder reflections.
+func Orthogonal(n int, seed uint64) *mat.Dense {
+	q := mat.NewDense(n, n)
+	for i := range n {
+		q.Set(i, i, 1)
+	}
+	rng := Rand(seed)
+	v := make([]float64, n)
+	for range n {
+		vv := 0.0
+		for i := range v {
+			v[i] = rng.NormFloat64()
+			vv += v[i] * v[i]
+		}
+		// q = (I − 2vvᵀ/vᵀv)·q
+		for j := range n {
+			s := 0.0
+			for i := range n {
+				s += v[i] * q.At(i, j)
+			}
+			for i := range n {
+				q.Set(i, j, q.At(i, j)-2*s/vv*v[i])
+			}
+		}
+	}
+	return q
+}
+
+// Spectrum returns Q·diag(lambda)·Qᵀ for Q = Orthogonal(len(lambda), seed), rounded.
+func Spectrum(lambda []float64, seed uint64) *mat.Sym {
+	n := len(lambda)
+	q, s := Orthogonal(n, seed), mat.NewSym(n)
+	for i := range n {
+		for j := range i + 1 {
+			v := 0.0
+			for k, l := range lambda {
+				v += q.At(i, k) * l * q.At(j, k)
+			}
+			s.Set(i, j, v)
+		}
+	}
+	return s
+}
