@@ -1,0 +1,87 @@
+// Package atomicfile replaces a file in one step: a reader sees the old content or the new, never a part of it.
+package atomicfile
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Write replaces the file at path by what fill writes.
+//
+// The bytes go to a temporary file in the same folder, which is synced, closed and renamed to path. The permissions of
+// an existing file are kept; a new file gets 0644. A symbolic link at path is replaced, not followed.
+//
+// Errors: that of fill, or the first one of the file system (no such folder, disk full, ...), wrapped with the path. The
+// file at path is then as it was, and the temporary file is removed, also when fill panics.
+// A write error counts even when fill ignores it.
+//
+// The name is durable after a crash as far as the system lets a folder be synced; its content is in any case.
+func Write(path string, fill func(io.Writer) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("atomicfile: write %s: %w", path, err)
+		}
+	}()
+
+	dir, base := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	mode := os.FileMode(0o644)
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(dir, "."+base+".*.tmp")
+	if err != nil {
+		return err
+	}
+	renamed := false
+	defer func() {
+		if !renamed {
+			f.Close() // closed already on most paths; the error that counts is returned
+			os.Remove(f.Name())
+		}
+	}()
+
+	if err := buffered(f, fill); err != nil {
+		return err
+	}
+	if err := f.Chmod(mode); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	renamed = true
+	syncDir(dir)
+	return nil
+}
+
+// buffered runs fill on a buffer before w. The buffer remembers the first write error, so that fill cannot lose it.
+func buffered(w io.Writer, fill func(io.Writer) error) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := fill(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// syncDir makes the rename durable where folders can be synced; elsewhere (Windows, some network file systems) it fails,
+// and the new file is complete all the same.
+func syncDir(dir string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	_ = d.Sync()
+}
