@@ -1,0 +1,331 @@
+package chol_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/chol"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+var orders = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129}
+
+func factorOf(t *testing.T, c *chol.Cholesky) *mat.Dense {
+	t.Helper()
+	l := mattest.Pad(mat.NewDense(c.Order(), c.Order()), 2)
+	c.LTo(l)
+	mattest.CheckPad(t, l)
+	for i := range c.Order() {
+		assert.Positive(t, l.At(i, i))
+		for j := i + 1; j < c.Order(); j++ {
+			require.Zero(t, l.At(i, j))
+		}
+	}
+	return l
+}
+
+func shifted(a *mat.Sym, shift float64) *mat.Sym {
+	s := mat.NewSym(a.N)
+	mat.CopySym(s, a)
+	mat.AddIdentity(s, -shift)
+	return s
+}
+
+func TestHardList(t *testing.T) {
+	var c chol.Cholesky
+	for _, h := range mattest.Hard() {
+		t.Run(h.Name, func(t *testing.T) {
+			for _, pad := range mattest.Strides {
+				a := mattest.PadSym(h.A, pad)
+				err := c.Factor(a)
+				mattest.CheckPadSym(t, a)
+				if h.PosDef {
+					require.NoError(t, err)
+					require.True(t, c.Valid())
+					require.Equal(t, a.N, c.Order())
+					assert.Less(t, mattest.CholResidual(h.A, factorOf(t, &c)), 2.0)
+					assert.True(t, c.PosDef(a, 0))
+				}
+				if !h.Finite || h.Eig != nil && h.A.N > 0 && h.Eig[0] < -1e-12 {
+					requireNotPosDef(t, err, a.N)
+					require.False(t, c.Valid())
+					require.Zero(t, c.Order())
+					assert.False(t, c.PosDef(a, 0))
+				}
+			}
+		})
+	}
+}
+
+func requireNotPosDef(t *testing.T, err error, n int) {
+	t.Helper()
+	require.ErrorIs(t, err, chol.ErrNotPosDef)
+	var e *chol.NotPosDefError
+	require.True(t, errors.As(err, &e))
+	require.GreaterOrEqual(t, e.Pivot, 0)
+	require.Less(t, e.Pivot, n)
+	require.False(t, e.Value > 0 && e.Value <= math.MaxFloat64, "pivot %g", e.Value)
+}
+
+func TestFactorSolveInverseAtAllOrders(t *testing.T) {
+	var c chol.Cholesky
+	for _, n := range orders {
+		for _, scale := range []float64{1, 1e150, 1e-150} {
+			for _, pad := range mattest.Strides {
+				s := mattest.SPD(n, uint64(n))
+				mat.ScaleSym(s, scale, s)
+				a := mattest.PadSym(s, pad)
+				require.NoError(t, c.Factor(a))
+				require.Less(t, mattest.CholResidual(s, factorOf(t, &c)), 2.0, "n=%d", n)
+
+				for _, m := range []int{0, 1, 2, 3, 8, 17} {
+					b := mattest.Dense(n, m, 9)
+					x, in := mattest.Pad(mat.NewDense(n, m), pad), mattest.Pad(b, pad)
+					c.Solve(x, in)
+					require.Less(t, mattest.SolveResidual(s, x, b), 2.0, "n=%d m=%d", n, m)
+					require.Zero(t, mattest.MaxDiff(in, b), "b was modified")
+					c.Solve(in, in)
+					require.Zero(t, mattest.MaxDiff(in, x), "in place differs")
+					mattest.CheckPad(t, in)
+					mattest.CheckPad(t, x)
+				}
+
+				b := mattest.Vec(n, 4)
+				x := make([]float64, n)
+				c.SolveVec(x, b)
+				require.Less(t, mattest.SolveResidual(s, column(x), column(b)), 2.0, "n=%d", n)
+				c.SolveVec(b, b)
+				require.Equal(t, x, b, "in place differs")
+
+				inv := mattest.PadSym(mat.NewSym(n), pad)
+				c.Inverse(inv)
+				mattest.CheckPadSym(t, inv)
+				require.Less(t, mattest.SolveResidual(s, mattest.Full(inv), mattest.Full(shifted(mat.NewSym(n), -1))), 4.0, "n=%d", n)
+				mattest.CheckPadSym(t, a)
+			}
+		}
+	}
+}
+
+func column(x []float64) *mat.Dense { return &mat.Dense{Rows: len(x), Cols: 1, Stride: 1, Data: x} }
+
+func TestFactorShiftedIsFactorOfTheDifference(t *testing.T) {
+	var c, d chol.Cholesky
+	for _, n := range orders {
+		a := mattest.SPD(n, 3)
+		shift := float64(n) / 4
+		require.NoError(t, c.FactorShifted(a, shift))
+		require.NoError(t, d.Factor(shifted(a, shift)))
+		require.Zero(t, mattest.MaxDiff(factorOf(t, &c), factorOf(t, &d)), "n=%d", n)
+	}
+}
+
+// The pivot that an error names is the first leading block that is not positive definite.
+func TestErrorNamesThePivot(t *testing.T) {
+	for _, n := range []int{5, 17, 40, 100} {
+		for p := range n {
+			a := mattest.SPD(n, 1)
+			a.Set(p, p, -1)
+			var c chol.Cholesky
+			var e *chol.NotPosDefError
+			require.True(t, errors.As(c.Factor(a), &e))
+			require.Equal(t, p, e.Pivot)
+			require.Less(t, e.Value, 0.0)
+			require.NoError(t, c.Factor(mattest.SPD(n, 1)), "not usable after a failure")
+		}
+	}
+	var c chol.Cholesky
+	err := c.Factor(&mat.Sym{N: 1, Stride: 1, Data: []float64{-2}})
+	assert.EqualError(t, err, "chol: matrix is not positive definite: pivot 0 is -2")
+}
+
+// For a matrix of known spectrum, a − shift·I is positive definite just below the smallest eigenvalue and not just above it.
+func TestPosDefFindsTheSmallestEigenvalue(t *testing.T) {
+	var c chol.Cholesky
+	for _, n := range []int{1, 2, 3, 8, 17, 33, 65} {
+		for _, least := range []float64{-2, 0, 0.5} {
+			lambda := make([]float64, n)
+			for i := range lambda {
+				lambda[i] = least + float64(i)/float64(n)
+			}
+			a := mattest.PadSym(mattest.Spectrum(lambda, uint64(n)), 3)
+			require.True(t, c.PosDef(a, least-1e-12), "n=%d", n)
+			require.False(t, c.Valid())
+			require.False(t, c.PosDef(a, least+1e-12), "n=%d", n)
+			require.True(t, c.PosDef(a, -100), "n=%d: diagonally dominant", n)
+			require.False(t, c.PosDef(a, 100), "n=%d", n)
+			for _, shift := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				require.False(t, c.PosDef(a, shift), "n=%d shift=%g", n, shift)
+			}
+			mattest.CheckPadSym(t, a)
+		}
+	}
+}
+
+// A diagonal that all passes, and rows whose dominance fails in the first row looked at, in the last, or in none.
+func TestPosDefAgreesWithFactor(t *testing.T) {
+	var c chol.Cholesky
+	for seed := range uint64(300) {
+		n := 1 + int(seed%7)
+		a := mattest.Sym(n, seed)
+		for i := range n {
+			a.Set(i, i, 0.1+math.Abs(a.At(i, i)))
+		}
+		for _, shift := range []float64{-1, -0.3, 0, 0.1, 0.3} {
+			require.Equal(t, c.Factor(shifted(a, shift)) == nil, c.PosDef(a, shift), "seed %d shift %g", seed, shift)
+		}
+	}
+}
+
+func TestLogDet(t *testing.T) {
+	var c chol.Cholesky
+	for _, n := range orders {
+		lambda := make([]float64, n)
+		want := 0.0
+		for i := range lambda {
+			lambda[i] = 0.5 + float64(i)
+			want += math.Log(lambda[i])
+		}
+		require.NoError(t, c.Factor(mattest.Spectrum(lambda, 2)))
+		assert.InDelta(t, want, c.LogDet(), 1e-12*float64(n*n), "n=%d", n)
+	}
+	require.NoError(t, c.Factor(mat.NewSym(0)))
+	assert.Zero(t, c.LogDet())
+	assert.Equal(t, 1.0, c.Cond())
+}
+
+// The estimate never exceeds ‖A‖₁‖A⁻¹‖₁, taken from the explicit inverse, and is rarely below a third of it: never for these.
+func TestCondIsCloseToTheTrueOne(t *testing.T) {
+	var c chol.Cholesky
+	for seed := range uint64(60) {
+		n := 1 + int(seed)%30
+		lambda := make([]float64, n)
+		for i := range lambda {
+			lambda[i] = math.Pow(10, -float64(seed%9)*float64(i)/float64(n))
+		}
+		for _, scale := range []float64{1, 1e150, 1e-150} {
+			a, inv := mattest.Spectrum(lambda, seed), mat.NewSym(n)
+			mat.ScaleSym(a, scale, a)
+			require.NoError(t, c.Factor(a))
+			c.Inverse(inv)
+			want := norm1(a) * norm1(inv)
+			require.LessOrEqual(t, c.Cond(), want*(1+1e-6), "seed %d", seed)
+			require.Greater(t, c.Cond(), want/3, "seed %d", seed)
+		}
+	}
+}
+
+func norm1(s *mat.Sym) float64 {
+	m := 0.0
+	for i := range s.N {
+		sum := 0.0
+		for j := range s.N {
+			sum += math.Abs(s.At(i, j))
+		}
+		m = max(m, sum)
+	}
+	return m
+}
+
+func TestUpdateAndDowndate(t *testing.T) {
+	var c chol.Cholesky
+	for _, n := range orders {
+		for _, scale := range []float64{1, 1e150, 1e-150} {
+			s := mattest.SPD(n, uint64(n))
+			mat.ScaleSym(s, scale, s)
+			x := mattest.Vec(n, 8)
+			for i := range x {
+				x[i] *= 3 * math.Sqrt(scale)
+			}
+			kept := append([]float64(nil), x...)
+			require.NoError(t, c.Factor(s))
+			require.NoError(t, c.Update(x))
+			up := mat.NewSym(n)
+			mat.CopySym(up, s)
+			mat.RankOne(up, 1, x)
+			require.Less(t, mattest.CholResidual(up, factorOf(t, &c)), 4.0, "n=%d", n)
+			require.NoError(t, c.Downdate(x))
+			require.Less(t, mattest.CholResidual(s, factorOf(t, &c)), 10.0, "n=%d", n)
+			require.Equal(t, kept, x)
+		}
+	}
+}
+
+func TestFailedDowndateLeavesTheFactor(t *testing.T) {
+	for _, n := range []int{1, 2, 5, 17, 65} {
+		s := mattest.SPD(n, 1)
+		var c chol.Cholesky
+		require.NoError(t, c.Factor(s))
+		before := factorOf(t, &c)
+		for p := range n {
+			// A − xxᵀ fails in row p first, where the pivot Σ is the Schur complement less 4 times itself.
+			x := make([]float64, n)
+			x[p] = 2 * before.At(p, p)
+			err := c.Downdate(x)
+			requireNotPosDef(t, err, n)
+			var e *chol.NotPosDefError
+			require.True(t, errors.As(err, &e))
+			require.Equal(t, p, e.Pivot)
+			require.InEpsilon(t, -3*before.At(p, p)*before.At(p, p), e.Value, 1e-12)
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				x[p] = bad
+				requireNotPosDef(t, c.Downdate(x), n)
+				requireNotPosDef(t, c.Update(x), n)
+			}
+		}
+		require.True(t, c.Valid())
+		require.Zero(t, mattest.MaxDiff(before, factorOf(t, &c)))
+	}
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	const n = 40
+	a, bad, small := mattest.SPD(n, 1), mattest.Sym(n, 1), mattest.SPD(9, 1)
+	x, y := make([]float64, n), mattest.Vec(n, 3)
+	b, inv, l := mattest.Dense(n, 7, 2), mat.NewSym(n), mat.NewDense(n, n)
+	for i := range n {
+		bad.Set(i, i, 1)
+	}
+	var c chol.Cholesky
+	require.NoError(t, c.Factor(a))
+	ok := true
+	assert.Zero(t, testing.AllocsPerRun(10, func() {
+		ok = ok && c.PosDef(a, 0) && c.PosDef(a, float64(n)/2) && !c.PosDef(bad, 0) && !c.PosDef(bad, 2)
+		ok = ok && c.Factor(small) == nil && c.FactorShifted(a, 0.1) == nil
+		c.SolveVec(x, y)
+		c.Solve(b, b)
+		c.Inverse(inv)
+		c.LTo(l)
+		ok = ok && c.Update(y) == nil && c.Downdate(y) == nil && c.Cond() >= 1 && c.LogDet() > 0
+	}))
+	assert.True(t, ok)
+}
+
+func TestMisusePanicsWithAConstant(t *testing.T) {
+	var none, c chol.Cholesky
+	require.NoError(t, c.Factor(mattest.SPD(3, 1)))
+	require.Error(t, none.Factor(mattest.Sym(3, 1)))
+	v2, v3 := make([]float64, 2), make([]float64, 3)
+	d2, d3 := mat.NewDense(2, 2), mat.NewDense(3, 3)
+	for name, f := range map[string]func(c *chol.Cholesky, v []float64, d *mat.Dense){
+		"SolveVec": func(c *chol.Cholesky, v []float64, _ *mat.Dense) { c.SolveVec(v, v) },
+		"Solve":    func(c *chol.Cholesky, _ []float64, d *mat.Dense) { c.Solve(d, d) },
+		"Inverse":  func(c *chol.Cholesky, _ []float64, d *mat.Dense) { c.Inverse(mat.NewSym(d.Rows)) },
+		"LTo":      func(c *chol.Cholesky, _ []float64, d *mat.Dense) { c.LTo(d) },
+		"Update":   func(c *chol.Cholesky, v []float64, _ *mat.Dense) { _ = c.Update(v) },
+		"Downdate": func(c *chol.Cholesky, v []float64, _ *mat.Dense) { _ = c.Downdate(v) },
+		"LogDet":   func(c *chol.Cholesky, _ []float64, _ *mat.Dense) { c.LogDet() },
+		"Cond":     func(c *chol.Cholesky, _ []float64, _ *mat.Dense) { c.Cond() },
+	} {
+		assert.PanicsWithValue(t, fmt.Sprintf("chol: %s: no factor", name), func() { f(&none, v3, d3) })
+		if name != "LogDet" && name != "Cond" {
+			assert.PanicsWithValue(t, fmt.Sprintf("chol: %s: dimension mismatch", name), func() { f(&c, v2, d2) })
+		}
+	}
+}

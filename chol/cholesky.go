@@ -1,0 +1,70 @@
+package chol
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// Cholesky holds the factor of a symmetric positive definite matrix A = L·Lᵀ. Its zero value holds none, and is ready for use.
+// After a failed Factor, and after PosDef, it holds none: Valid is false, and what needs a factor panics.
+type Cholesky struct {
+	u     mat.Dense // U = Lᵀ in the upper triangle; what is below the diagonal has no meaning
+	valid bool
+	buf   []float64 // memory of u
+	work  []float64 // workspace of 3n
+}
+
+// Valid tells whether c holds a factor.
+func (c *Cholesky) Valid() bool { return c.valid }
+
+// Order returns the order n of the factor that c holds, 0 if none.
+func (c *Cholesky) Order() int {
+	if !c.valid {
+		return 0
+	}
+	return c.u.Rows
+}
+
+// LTo sets dst = L, lower triangular with positive diagonal; the entries above the diagonal become 0.
+// It panics if dst is not n × n, or if c holds no factor. It does not allocate.
+func (c *Cholesky) LTo(dst *mat.Dense) {
+	if !c.valid {
+		panic("chol: LTo: no factor")
+	}
+	n := c.u.Rows
+	if dst.Rows != n || dst.Cols != n {
+		panic("chol: LTo: dimension mismatch")
+	}
+	for i := range n {
+		d := dst.Row(i)
+		for j := range d[:i+1] {
+			d[j] = c.u.Data[j*c.u.Stride+i]
+		}
+		clear(d[i+1:])
+	}
+}
+
+// LogDet returns log det A = 2·Σ log L_ii, 0 for order 0. It panics if c holds no factor.
+func (c *Cholesky) LogDet() float64 {
+	if !c.valid {
+		panic("chol: LogDet: no factor")
+	}
+	s := 0.0
+	for i := range c.u.Rows {
+		s += math.Log(c.u.Data[i*c.u.Stride+i])
+	}
+	return 2 * s
+}
+
+// reset makes room for order n. The contents of u are undefined.
+func (c *Cholesky) reset(n int) {
+	c.valid = false
+	if len(c.buf) < n*n {
+		c.buf = make([]float64, n*n)
+	}
+	if len(c.work) < 3*n {
+		c.work = make([]float64, 3*n)
+	}
+	c.u = mat.Dense{Rows: n, Cols: n, Stride: n, Data: c.buf[:n*n]}
+}

@@ -1,0 +1,24 @@
+package chol
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNotPosDef is what errors.Is finds in every error of this package.
+var ErrNotPosDef = errors.New("chol: matrix is not positive definite")
+
+// NotPosDefError says where a factorisation stopped: the leading principal submatrix of order Pivot is positive definite, that of order
+// Pivot+1 is not, to working precision.
+type NotPosDefError struct {
+	Pivot int     // row and column, from 0
+	Value float64 // the pivot, which a factor would have the square root of: zero, negative, NaN or +Inf
+}
+
+// Error names the pivot and its value.
+func (e *NotPosDefError) Error() string {
+	return fmt.Sprintf("chol: matrix is not positive definite: pivot %d is %g", e.Pivot, e.Value)
+}
+
+// Unwrap returns ErrNotPosDef.
+func (e *NotPosDefError) Unwrap() error { return ErrNotPosDef }

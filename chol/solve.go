@@ -1,0 +1,66 @@
+package chol
+
+import "stable/mat"
+
+// SolveVec sets dst = A⁻¹·b. b is read; dst may be b, and must not overlap it otherwise.
+// It panics if a length is not n, or if c holds no factor. It does not allocate. 2n² flops. (LAPACK dpotrs.)
+func (c *Cholesky) SolveVec(dst, b []float64) {
+	if !c.valid {
+		panic("chol: SolveVec: no factor")
+	}
+	if len(dst) != c.u.Rows || len(b) != c.u.Rows {
+		panic("chol: SolveVec: dimension mismatch")
+	}
+	mat.SolveUpperTransVec(dst, &c.u, b)
+	mat.SolveUpperVec(dst, &c.u, dst)
+}
+
+// Solve sets dst = A⁻¹·B for an n × m matrix b. b is read; dst may be b, and must not overlap it otherwise.
+// It panics if b does not have n rows or dst is not of b's size, or if c holds no factor. It does not allocate. 2n²·m flops.
+func (c *Cholesky) Solve(dst, b *mat.Dense) {
+	if !c.valid {
+		panic("chol: Solve: no factor")
+	}
+	if b.Rows != c.u.Rows || dst.Rows != b.Rows || dst.Cols != b.Cols {
+		panic("chol: Solve: dimension mismatch")
+	}
+	mat.SolveUpperTrans(dst, &c.u, b)
+	mat.SolveUpper(dst, &c.u, dst)
+}
+
+// Inverse sets dst = A⁻¹; only its lower triangle is written. It panics if dst is not of order n, or if c holds no factor.
+// It does not allocate. 2n³/3 flops. (LAPACK dpotri.) To apply A⁻¹, SolveVec is cheaper and more accurate.
+func (c *Cholesky) Inverse(dst *mat.Sym) {
+	if !c.valid {
+		panic("chol: Inverse: no factor")
+	}
+	if dst.N != c.u.Rows {
+		panic("chol: Inverse: dimension mismatch")
+	}
+	// W = U⁻ᵀ, lower triangular, row by row: W_i = (e_i − Σ_{k<i} U_ki·W_k) / U_ii.
+	u, ld := c.u.Data, c.u.Stride
+	for i := range dst.N {
+		w := dst.Row(i)
+		clear(w)
+		for k := range i {
+			mat.Axpy(w[:k+1], -u[k*ld+i], dst.Row(k))
+		}
+		d := u[i*ld+i]
+		for j := range w {
+			w[j] /= d
+		}
+		w[i] = 1 / d
+	}
+	// A⁻¹ = WᵀW in place: row i takes Σ_{k≥i} W_ki·W_k, and the rows from i on are still those of W.
+	for i := range dst.N {
+		w := dst.Row(i)
+		d := w[i]
+		for j := range w {
+			w[j] *= d
+		}
+		for k := i + 1; k < dst.N; k++ {
+			r := dst.Row(k)
+			mat.Axpy(w, r[i], r[:i+1])
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package chol
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// Update turns the factor of A into that of A + x·xᵀ. x is not modified. An x with a square that is not finite gives a *NotPosDefError.
+// On error c still holds the factor of A, unchanged. It panics if len(x) is not n, or if c holds no factor.
+// It does not allocate, except for the error. 3n² flops. (LINPACK dchud; Golub and Van Loan 6.5.4.)
+func (c *Cholesky) Update(x []float64) error {
+	if !c.valid {
+		panic("chol: Update: no factor")
+	}
+	n := c.u.Rows
+	if len(x) != n {
+		panic("chol: Update: dimension mismatch")
+	}
+	for i, v := range x {
+		if d := v * v; !(d <= math.MaxFloat64) {
+			return &NotPosDefError{Pivot: i, Value: d}
+		}
+	}
+	w := c.work[:n]
+	copy(w, x)
+	for k := range n {
+		// Rotate (U_k, w) so that w_k becomes 0.
+		r := c.u.Row(k)[k:]
+		v := w[k:]
+		h := math.Hypot(r[0], v[0])
+		cs, sn := r[0]/h, v[0]/h
+		r[0] = h
+		for j := 1; j < len(r); j++ {
+			a, b := r[j], v[j]
+			r[j] = cs*a + sn*b
+			v[j] = cs*b - sn*a
+		}
+	}
+	return nil
+}
+
+// Downdate turns the factor of A into that of A − x·xᵀ. x is not modified. If that is not positive definite to working precision, or x not
+// finite, it gives a *NotPosDefError, and c still holds the factor of A, unchanged. It panics if len(x) is not n, or if c holds no factor.
+// It does not allocate, except for the error. 4n² flops. (LINPACK dchdd; Golub and Van Loan 6.5.4.)
+func (c *Cholesky) Downdate(x []float64) error {
+	if !c.valid {
+		panic("chol: Downdate: no factor")
+	}
+	n := c.u.Rows
+	if len(x) != n {
+		panic("chol: Downdate: dimension mismatch")
+	}
+	// A − xxᵀ = Uᵀ(I − ppᵀ)U with Uᵀp = x: its leading block of order k is positive definite as long as rest = 1 − ‖p[:k]‖² > 0.
+	p, cs := c.work[:n], c.work[n:2*n]
+	mat.SolveUpperTransVec(p, &c.u, x)
+	rest := 1.0
+	for i, v := range p {
+		next := rest - v*v
+		if !(next > 0) {
+			d := c.u.Data[i*c.u.Stride+i]
+			return &NotPosDefError{Pivot: i, Value: d * (next / rest) * d}
+		}
+		rest = next
+	}
+	// Rotations that take (p, √rest) to (0, 1), from the last entry to the first.
+	rho := math.Sqrt(rest)
+	for i := n - 1; i >= 0; i-- {
+		h := math.Hypot(rho, p[i])
+		cs[i], p[i] = rho/h, p[i]/h
+		rho = h
+	}
+	// The same rotations on the rows of U, with a row below them that starts as 0 and ends as xᵀ.
+	w := c.work[2*n : 3*n]
+	clear(w)
+	for i := n - 1; i >= 0; i-- {
+		r, v := c.u.Row(i)[i:], w[i:]
+		ci, si := cs[i], p[i]
+		for j, a := range r {
+			b := v[j]
+			r[j] = ci*a - si*b
+			v[j] = ci*b + si*a
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package mat
+
+// SolveUpperVec sets dst = U⁻¹·b, the solution of U·x = b, for the upper triangle U of the square matrix u.
+// Entries of u below the diagonal are not read. dst may be b, and must not overlap it otherwise, nor u.
+// A zero on the diagonal gives infinities or NaN. It panics if a size does not match. n² flops. (BLAS dtrsv.)
+func SolveUpperVec(dst []float64, u *Dense, b []float64) {
+	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
+		panic("mat: SolveUpperVec: dimension mismatch")
+	}
+	for i := u.Rows - 1; i >= 0; i-- {
+		r := u.Row(i)
+		dst[i] = (b[i] - Dot(r[i+1:], dst[i+1:])) / r[i]
+	}
+}
+
+// SolveUpperTransVec sets dst = U⁻ᵀ·b, the solution of Uᵀ·x = b; all else as SolveUpperVec.
+func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
+	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
+		panic("mat: SolveUpperTransVec: dimension mismatch")
+	}
+	copy(dst, b)
+	for i := range dst {
+		r := u.Row(i)
+		dst[i] /= r[i]
+		Axpy(dst[i+1:], -dst[i], r[i+1:])
+	}
+}
+
+// SolveUpper sets dst = U⁻¹·B for the upper triangle U of the square matrix u and the n × m matrix b.
+// Entries of u below the diagonal are not read. dst may be b, and must not overlap it otherwise, nor u.
+// A zero on the diagonal gives infinities or NaN. It panics if a size does not match. n²·m flops. (BLAS dtrsm.)
+func SolveUpper(dst, u, b *Dense) {
+	if u.Rows != u.Cols || b.Rows != u.Rows {
+		panic("mat: SolveUpper: dimension mismatch")
+	}
+	sameDense("mat: SolveUpper: dimension mismatch", dst, b)
+	Copy(dst, b)
+	for i := u.Rows - 1; i >= 0; i-- {
+		r, x := u.Row(i), dst.Row(i)
+		for k := i + 1; k < len(r); k++ {
+			Axpy(x, -r[k], dst.Row(k))
+		}
+		scale(x, 1/r[i], x)
+	}
+}
+
+// SolveUpperTrans sets dst = U⁻ᵀ·B; all else as SolveUpper.
+func SolveUpperTrans(dst, u, b *Dense) {
+	if u.Rows != u.Cols || b.Rows != u.Rows {
+		panic("mat: SolveUpperTrans: dimension mismatch")
+	}
+	sameDense("mat: SolveUpperTrans: dimension mismatch", dst, b)
+	Copy(dst, b)
+	for i := range u.Rows {
+		r, x := u.Row(i), dst.Row(i)
+		scale(x, 1/r[i], x)
+		for k := i + 1; k < len(r); k++ {
+			Axpy(dst.Row(k), -r[k], x)
+		}
+	}
+}
