@@ -1,0 +1,91 @@
+package hyperopt
+
+import (
+	"fmt"
+	"math"
+)
+
+// Data is a set of labelled rows in compressed sparse row storage: the entries of row i are Val[RowPtr[i]:RowPtr[i+1]], in the columns
+// Col[RowPtr[i]:RowPtr[i+1]], which ascend and lie in 0 … Dim−1. len(RowPtr) is the number of rows plus one.
+//
+// Data.Dim may be raised by the caller, to match a set whose rows reach further.
+type Data struct {
+	Name     string    // where it came from, for messages
+	Dim      int       // number of features
+	RowPtr   []int     // ascending, from 0 to len(Col)
+	Col      []int32   // 0-based column of each stored entry
+	Val      []float64 // finite; as read from a file, not zero
+	Label    []float64 // one a row: −1 and +1, or any finite number in a regression
+	Classes  [2]string // how the file spells −1 and +1; empty in a regression
+	Features []string  // the names of the columns, of length Dim; nil where the file has none
+}
+
+// Rows returns the number of rows.
+func (d *Data) Rows() int { return len(d.Label) }
+
+// Row returns the columns and values of row i, in d's own memory. It panics if i is out of range.
+func (d *Data) Row(i int) (col []int32, val []float64) {
+	lo, hi := d.RowPtr[i], d.RowPtr[i+1]
+	return d.Col[lo:hi:hi], d.Val[lo:hi:hi]
+}
+
+// Check returns an error unless d is as the description of Data says. The readers return only what passes; New calls it, so that a Data
+// made by hand cannot reach the oracles with a column out of range. Cost: one pass over the stored entries.
+func (d *Data) Check() error {
+	n := len(d.Label)
+	switch {
+	case d.Dim < 0 || d.Dim > MaxIndex:
+		return fmt.Errorf("hyperopt: data %q: Dim %d is not in 0 … %d", d.Name, d.Dim, MaxIndex)
+	case len(d.RowPtr) != n+1 || d.RowPtr[0] != 0 || d.RowPtr[n] != len(d.Col):
+		return fmt.Errorf("hyperopt: data %q: RowPtr must have one entry more than Label and run from 0 to len(Col)", d.Name)
+	case len(d.Val) != len(d.Col):
+		return fmt.Errorf("hyperopt: data %q: Col and Val differ in length", d.Name)
+	case d.Features != nil && len(d.Features) != d.Dim:
+		return fmt.Errorf("hyperopt: data %q: %d feature names for %d features", d.Name, len(d.Features), d.Dim)
+	}
+	for i, b := range d.Label {
+		if !finite(b) {
+			return fmt.Errorf("hyperopt: data %q, row %d: label is not finite", d.Name, i)
+		}
+		if d.RowPtr[i] > d.RowPtr[i+1] || d.RowPtr[i+1] > len(d.Col) {
+			return fmt.Errorf("hyperopt: data %q, row %d: RowPtr does not ascend", d.Name, i)
+		}
+		last := int32(-1)
+		col, val := d.Row(i)
+		for k, c := range col {
+			if c <= last || int(c) >= d.Dim {
+				return fmt.Errorf("hyperopt: data %q, row %d: columns must ascend and lie in 0 … Dim−1", d.Name, i)
+			}
+			if !finite(val[k]) {
+				return fmt.Errorf("hyperopt: data %q, row %d, column %d: value is not finite", d.Name, i, c)
+			}
+			last = c
+		}
+	}
+	return nil
+}
+
+// Subset returns a copy of the given rows, in the given order. It panics if one is out of range.
+func (d *Data) Subset(rows []int) *Data {
+	nnz := 0
+	for _, i := range rows {
+		nnz += d.RowPtr[i+1] - d.RowPtr[i]
+	}
+	s := &Data{
+		Name: d.Name, Dim: d.Dim, Classes: d.Classes, Features: d.Features,
+		RowPtr: make([]int, 1, len(rows)+1),
+		Col:    make([]int32, 0, nnz),
+		Val:    make([]float64, 0, nnz),
+		Label:  make([]float64, 0, len(rows)),
+	}
+	for _, i := range rows {
+		col, val := d.Row(i)
+		s.Col = append(s.Col, col...)
+		s.Val = append(s.Val, val...)
+		s.Label = append(s.Label, d.Label[i])
+		s.RowPtr = append(s.RowPtr, len(s.Col))
+	}
+	return s
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,129 @@
+package hyperopt
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// labels maps the labels of one file. A row's label is first kept as a code (0 or 1, in order of appearance), since which of two is −1 is
+// known only when both have been seen; finish turns codes into −1 and +1.
+type labels struct {
+	regression bool
+	forced     bool
+	named      bool // the classes are words, not numbers
+	n          int
+	name       [2]string
+	value      [2]float64
+}
+
+func newLabels(opt *ReadOptions) (labels, error) {
+	l := labels{regression: opt.Regression}
+	if opt.Classes == [2]string{} {
+		return l, nil
+	}
+	if opt.Regression || opt.Classes[0] == opt.Classes[1] {
+		return l, fmt.Errorf("hyperopt: ReadOptions.Classes: want two different names, and no Regression")
+	}
+	l.forced, l.n, l.name = true, 2, opt.Classes
+	for k, s := range opt.Classes {
+		v, err := parseFloat(s)
+		if err != nil {
+			l.named = true
+		}
+		l.value[k] = v
+	}
+	if !l.named && l.value[0] == l.value[1] {
+		return l, fmt.Errorf("hyperopt: ReadOptions.Classes: %q and %q are the same number", l.name[0], l.name[1])
+	}
+	return l, nil
+}
+
+// number returns the code of a numeric label.
+func (l *labels) number(v float64) (float64, error) {
+	if l.regression {
+		return v, nil
+	}
+	if !l.named {
+		for k := range l.n {
+			if l.value[k] == v {
+				return float64(k), nil
+			}
+		}
+	}
+	name := strconv.FormatFloat(v, 'g', -1, 64)
+	if l.n > 0 && l.named {
+		return l.word(name)
+	}
+	if err := l.add(name); err != nil {
+		return 0, err
+	}
+	ok := v == -1 || v == 0 || v == 1 || v == 2
+	if l.n == 2 {
+		lo, hi := min(v, l.value[0]), max(v, l.value[0])
+		ok = (lo == -1 && hi == 1) || (lo == 0 && hi == 1) || (lo == 1 && hi == 2)
+	}
+	if !ok {
+		return 0, fmt.Errorf("labels %v are not of {-1, 1}, {0, 1} or {1, 2}", l.name[:l.n])
+	}
+	l.value[l.n-1] = v
+	return float64(l.n - 1), nil
+}
+
+// word returns the code of a label that is not a number.
+func (l *labels) word(s string) (float64, error) {
+	if l.n == 0 || l.named {
+		for k := range l.n {
+			if l.name[k] == s {
+				return float64(k), nil
+			}
+		}
+		if _, err := parseFloat(s); err != nil {
+			l.named = true
+			err := l.add(s)
+			return float64(l.n - 1), err
+		}
+	}
+	if l.forced {
+		return 0, l.unknown(s)
+	}
+	return 0, fmt.Errorf("label %s, but %s before: numbers and names mixed", quote(s), quote(l.name[0]))
+}
+
+func (l *labels) add(s string) error {
+	if l.forced {
+		return l.unknown(s)
+	}
+	if l.n == 2 {
+		return fmt.Errorf("a third label %s, after %s and %s", quote(s), quote(l.name[0]), quote(l.name[1]))
+	}
+	l.name[l.n] = string(append([]byte(nil), s...)) // a record's memory must not be kept for a label's sake
+	l.n++
+	return nil
+}
+
+func (l *labels) unknown(s string) error {
+	return fmt.Errorf("label %s is neither %s nor %s", quote(s), quote(l.name[0]), quote(l.name[1]))
+}
+
+// finish turns the codes in label into −1 and +1 and returns how these were spelled: the smaller number, or the name that sorts first, is −1.
+// A single 1 or 2 is +1, any other single class −1.
+func (l *labels) finish(label []float64) (classes [2]string) {
+	if l.regression || l.n == 0 {
+		return classes
+	}
+	minus := 0 // the code that is −1
+	switch {
+	case l.forced:
+	case l.n == 1 && !l.named && l.value[0] >= 1:
+		minus = 1
+	case l.n == 2 && l.named && l.name[1] < l.name[0], l.n == 2 && !l.named && l.value[1] < l.value[0]:
+		minus = 1
+	}
+	for i, c := range label {
+		label[i] = 1
+		if int(c) == minus {
+			label[i] = -1
+		}
+	}
+	return [2]string{l.name[minus], l.name[1-minus]}
+}

@@ -1,0 +1,224 @@
+package hyperopt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ReadLIBSVM reads rows of LIBSVM (SVMlight) text,
+//
+//	label index:value index:value …
+//
+// with one-based, ascending indices. A # at the start of a token begins a comment that runs to the end of the line; blank lines, blanks at
+// the end of a line, \r\n and a missing newline at the end of the file are accepted. A row may be a label alone. Zeros are dropped; their
+// index counts for Dim.
+//
+// Labels are two of {−1, 1}, {0, 1} or {1, 2} in any numeric spelling (1, +1, 1.0); the smaller becomes −1, the larger +1. In a file with
+// one class only, 1 and 2 become +1, and 0 and −1 become −1. See ReadOptions for regression and for fixing the classes.
+//
+// name stands in messages. Anything wrong is a *SyntaxError with the line: an index 0, descending, repeated, above MaxIndex or above
+// ReadOptions.Dim; a value that is missing, NaN, infinite or no number; a torn pair; any other label; qid: pairs (ranking data); a token
+// above 4096 bytes; a file without rows; an error of r.
+//
+// Memory: 12 bytes an entry and 16 a row, times at most about 2.5 while slices grow, and a buffer of 64 KiB.
+func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	lab, err := newLabels(&opt)
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{Name: name, Dim: opt.Dim, RowPtr: []int{0}}
+	s := scanner{r: r, buf: make([]byte, 1<<16), line: 1}
+	for err == nil {
+		err = s.row(d, &lab, opt.Dim)
+		if err == nil {
+			err = s.nextLine()
+		}
+	}
+	if err == io.EOF {
+		err = nil
+		if d.Rows() == 0 {
+			err = errors.New("no rows")
+		}
+	}
+	if err != nil {
+		return nil, syntaxError(name, s.line, err)
+	}
+	d.Classes = lab.finish(d.Label)
+	return d, nil
+}
+
+// row appends the current line to d, nothing if it is blank. limit is the forced dimension or 0.
+func (s *scanner) row(d *Data, lab *labels, limit int) error {
+	t, err := s.token()
+	if t == nil {
+		return err
+	}
+	v, err := parseFloat(t)
+	if err != nil {
+		return fmt.Errorf("label %s: %w", quote(t), err)
+	}
+	if v, err = lab.number(v); err != nil {
+		return err
+	}
+	last := 0
+	for {
+		t, err := s.token()
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			break
+		}
+		index, value, err := pair(t)
+		switch {
+		case err != nil:
+			return err
+		case index == last:
+			return fmt.Errorf("index %d is repeated", index)
+		case index < last:
+			return fmt.Errorf("index %d after %d: indices must ascend", index, last)
+		case limit > 0 && index > limit:
+			return fmt.Errorf("index %d is above the dimension %d", index, limit)
+		}
+		last = index
+		if value != 0 {
+			d.Col = append(d.Col, int32(index-1))
+			d.Val = append(d.Val, value)
+		}
+	}
+	d.Dim = max(d.Dim, last)
+	d.Label = append(d.Label, v)
+	d.RowPtr = append(d.RowPtr, len(d.Col))
+	return nil
+}
+
+// pair parses index:value.
+func pair(t []byte) (index int, value float64, err error) {
+	i := 0
+	for ; i < len(t) && t[i]-'0' <= 9; i++ {
+		index = index*10 + int(t[i]-'0')
+		if index > MaxIndex {
+			return 0, 0, fmt.Errorf("index in %s is above %d", quote(t), MaxIndex)
+		}
+	}
+	switch {
+	case i == len(t):
+		return 0, 0, fmt.Errorf("%s is not index:value", quote(t))
+	case t[i] != ':' || i == 0:
+		if len(t) >= 4 && string(t[:4]) == "qid:" {
+			return 0, 0, errors.New("qid: pairs of ranking data are not supported")
+		}
+		return 0, 0, fmt.Errorf("%s is not index:value", quote(t))
+	case index == 0:
+		return 0, 0, errors.New("index 0: indices start at 1")
+	}
+	value, err = parseFloat(t[i+1:])
+	if err != nil {
+		err = fmt.Errorf("%s: %w", quote(t), err)
+	}
+	return index, value, err
+}
+
+// scanner cuts text into lines and lines into tokens, in one buffer of fixed size.
+type scanner struct {
+	r        io.Reader
+	buf      []byte
+	pos, end int // buf[pos:end] is not yet consumed
+	line     int
+	failed   error // why the reader ended: io.EOF or a *readError
+}
+
+const maxToken = 4096
+
+// token returns the next token of the line, valid until the next call, or nil at the line's end.
+func (s *scanner) token() ([]byte, error) {
+	for {
+		for s.pos < s.end && isBlank(s.buf[s.pos]) {
+			s.pos++
+		}
+		if s.pos < s.end {
+			break
+		}
+		if err := s.fill(); err != nil {
+			return nil, ignoreEOF(err)
+		}
+	}
+	if c := s.buf[s.pos]; c == '\n' || c == '#' {
+		return nil, nil
+	}
+	n := 0
+	for {
+		rest := s.buf[s.pos:s.end]
+		for n < len(rest) && rest[n] > ' ' {
+			n++
+		}
+		if n > maxToken {
+			return nil, fmt.Errorf("%s is longer than %d bytes", quote(rest[:n]), maxToken)
+		}
+		if n < len(rest) {
+			break
+		}
+		if err := s.fill(); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	t := s.buf[s.pos : s.pos+n]
+	s.pos += n
+	if n == 0 {
+		return nil, fmt.Errorf("control character %#02x", s.buf[s.pos])
+	}
+	return t, nil
+}
+
+// nextLine moves behind the next newline; io.EOF says that no more text follows.
+func (s *scanner) nextLine() error {
+	for {
+		for s.pos < s.end {
+			s.pos++
+			if s.buf[s.pos-1] == '\n' {
+				s.line++
+				return nil
+			}
+		}
+		if err := s.fill(); err != nil {
+			return err
+		}
+	}
+}
+
+// fill moves what is not consumed to the front and reads behind it.
+func (s *scanner) fill() error {
+	s.end = copy(s.buf, s.buf[s.pos:s.end])
+	s.pos = 0
+	for tries := 0; s.failed == nil; tries++ {
+		n, err := s.r.Read(s.buf[s.end:])
+		s.end += n
+		switch {
+		case err == io.EOF:
+			s.failed = err
+		case err != nil:
+			s.failed = &readError{err}
+		case n == 0 && tries == 100:
+			s.failed = &readError{io.ErrNoProgress}
+		}
+		if n > 0 {
+			return nil
+		}
+	}
+	return s.failed
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' }
+
+func ignoreEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}

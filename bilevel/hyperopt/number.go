@@ -1,0 +1,92 @@
+package hyperopt
+
+import (
+	"errors"
+	"strconv"
+)
+
+type text interface{ string | []byte }
+
+var (
+	errMissing = errors.New("missing value")
+	errNaN     = errors.New("value is NaN")
+	errInf     = errors.New("value is infinite")
+	errRange   = errors.New("value is too large for a float64")
+	errNumber  = errors.New("not a number")
+)
+
+// pow10 holds the powers of ten that are exact float64s.
+var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+// parseFloat reads a decimal number, [+-]digits[.digits][e[+-]digits], correctly rounded.
+//
+// Where the digits make an integer below 2⁵³ and the power of ten is exact, one multiplication or division rounds correctly
+// (Clinger 1990, "How to read floating point numbers accurately"); strconv reads everything else.
+// It allocates nothing for tokens of up to 32 bytes.
+func parseFloat[T text](t T) (float64, error) {
+	var mant uint64
+	digits, exp, i := 0, 0, 0
+	neg := false
+	if i < len(t) && (t[i] == '-' || t[i] == '+') {
+		neg = t[i] == '-'
+		i++
+	}
+	for ; i < len(t) && t[i]-'0' <= 9; i++ {
+		mant = mant*10 + uint64(t[i]-'0')
+		digits++
+	}
+	if i < len(t) && t[i] == '.' {
+		for i++; i < len(t) && t[i]-'0' <= 9; i++ {
+			mant = mant*10 + uint64(t[i]-'0')
+			digits++
+			exp--
+		}
+	}
+	if i < len(t) || digits == 0 || digits > 19 || mant >= 1<<53 || exp < -22 {
+		return parseSlow(t)
+	}
+	v := float64(mant) / pow10[-exp]
+	if neg {
+		v = -v
+	}
+	return v, nil
+}
+
+// parseSlow reads what parseFloat leaves over, and says what is wrong with what is no number. strconv also reads names, hexadecimals and
+// underscores; they are refused.
+func parseSlow[T text](t T) (float64, error) {
+	if len(t) == 0 || (len(t) <= 4 && isMissing(string(t))) {
+		return 0, errMissing
+	}
+	plain := true
+	for i := range len(t) {
+		switch c := t[i]; {
+		case c-'0' <= 9, c == '+', c == '-', c == '.', c == 'e', c == 'E':
+		default:
+			plain = false
+		}
+	}
+	v, err := strconv.ParseFloat(string(t), 64)
+	switch {
+	case v != v:
+		return 0, errNaN
+	case !finite(v) && err == nil:
+		return 0, errInf
+	case !plain:
+		return 0, errNumber
+	case errors.Is(err, strconv.ErrRange):
+		return 0, errRange
+	case err != nil:
+		return 0, errNumber
+	}
+	return v, nil
+}
+
+// isMissing reports whether s is one of the usual spellings of a missing value. (NaN has its own message.)
+func isMissing(s string) bool {
+	switch s {
+	case "", "?", "NA", "na", "N/A", "n/a", "NULL", "null":
+		return true
+	}
+	return false
+}

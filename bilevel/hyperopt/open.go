@@ -1,0 +1,81 @@
+package hyperopt
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// MaxIndex is the largest feature index and the largest number of features that is accepted. A model is a dense vector of that length, so
+// the cap, 2²⁴, keeps what a single entry of a file can cost at 128 MiB a vector.
+const MaxIndex = 1 << 24
+
+// ReadOptions says how to read a file. The zero value reads a classification data set.
+type ReadOptions struct {
+	// Dim is the number of features, for files whose last columns may be empty (a test file beside its training file). A larger index is
+	// an error. 0, the default: the largest index of a LIBSVM file; the number of columns of a CSV file without the label. At most MaxIndex.
+	Dim int
+
+	// Regression keeps labels as the numbers that they are. By default they must be two classes.
+	Regression bool
+
+	// Classes fixes the spelling of −1 and +1, so that a second file is read as the first was (pass the first one's Data.Classes).
+	// By default they are found: see ReadLIBSVM and ReadCSV.
+	Classes [2]string
+
+	// LabelColumn is the header of a CSV file's column of labels. Default: the last column. LIBSVM files do not use it.
+	LabelColumn string
+}
+
+func (o *ReadOptions) check() error {
+	if o.Dim < 0 || o.Dim > MaxIndex {
+		return fmt.Errorf("hyperopt: ReadOptions.Dim: %d is not in 0 … %d", o.Dim, MaxIndex)
+	}
+	return nil
+}
+
+// Open reads a file of LIBSVM or CSV text, plain or compressed by gzip (found by its first two bytes), and closes it.
+//
+// A name that ends in .csv (before .gz) is CSV, one that ends in .svm, .libsvm or .svmlight is LIBSVM; of any other, a file whose first line
+// holds a comma is CSV. Errors are those of os.Open, ReadLIBSVM and ReadCSV; a damaged or truncated gzip file gives a *SyntaxError.
+func Open(path string, opt ReadOptions) (*Data, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var r io.Reader = f
+	b := bufio.NewReaderSize(f, 1<<16)
+	r = b
+	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, &SyntaxError{File: path, Msg: "gzip header", Err: err}
+		}
+		defer z.Close()
+		b = bufio.NewReaderSize(z, 1<<16)
+		r = b
+	}
+	if isCSV(path, b) {
+		return ReadCSV(r, path, opt)
+	}
+	return ReadLIBSVM(r, path, opt)
+}
+
+func isCSV(path string, b *bufio.Reader) bool {
+	switch filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")) {
+	case ".csv":
+		return true
+	case ".svm", ".libsvm", ".svmlight":
+		return false
+	}
+	head, _ := b.Peek(1 << 12)
+	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte("\n"))
+	line, _, _ = bytes.Cut(line, []byte("#"))
+	return bytes.IndexByte(line, ',') >= 0
+}

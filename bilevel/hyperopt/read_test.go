@@ -1,0 +1,458 @@
+package hyperopt
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseFloat(t *testing.T) {
+	for _, s := range []string{
+		"0", "-0", "+1", "1.0", "-1.0", ".5", "5.", "0.0716594", "1e5", "1E-5", "-2.5e+3", "9007199254740991", "9007199254740993", "1e22", "1e23",
+		"0.1000000000000000055511151231257827021181583404541015625", "123456789012345678901234567890", "1e-400", "4.9e-324", "1.7976931348623157e308",
+		"0.00000000000000000000012345", "18446744073709551616", "99999999999999999999",
+	} {
+		want, err := strconv.ParseFloat(s, 64)
+		require.NoError(t, err)
+		got, err := parseFloat(s)
+		require.NoError(t, err, s)
+		assert.Equal(t, math.Float64bits(want), math.Float64bits(got), s)
+		got, err = parseFloat([]byte(s))
+		require.NoError(t, err, s)
+		assert.Equal(t, math.Float64bits(want), math.Float64bits(got), s)
+	}
+	for s, want := range map[string]error{
+		"": errMissing, "?": errMissing, "NA": errMissing, "nan": errNaN, "-NaN": errNumber, "inf": errInf, "-Infinity": errInf, "1e999": errRange,
+		"0x10": errNumber, "1_000": errNumber, "1.2.3": errNumber, "-": errNumber, ".": errNumber, "1e": errNumber, "abc": errNumber, "1 2": errNumber,
+		"１": errNumber,
+	} {
+		_, err := parseFloat(s)
+		assert.Equal(t, want, err, "%q", s)
+	}
+	tokens := [][]byte{[]byte("-0.749474"), []byte("1e-300"), []byte("0.30000000000000004")}
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		for _, s := range tokens {
+			if _, err := parseFloat(s); err != nil {
+				panic(err)
+			}
+		}
+	}))
+}
+
+func TestReadLIBSVM(t *testing.T) {
+	want := &Data{
+		Name: "t", Dim: 5, RowPtr: []int{0, 2, 2, 3}, Col: []int32{0, 2, 1}, Val: []float64{.5, -2, 3},
+		Label: []float64{-1, 1, -1}, Classes: [2]string{"1", "2"},
+	}
+	for name, text := range map[string]string{
+		"plain":               "1 1:.5 3:-2\n2 5:0\n1 2:3\n",
+		"no newline at end":   "1 1:.5 3:-2\n2 5:0\n1 2:3",
+		"blanks and tabs":     "  1\t1:.5  3:-2 \t\n2 5:0 \n1 2:3 ",
+		"carriage returns":    "1 1:.5 3:-2\r\n2 5:0\r\n1 2:3\r\n",
+		"comments and blanks": "# a comment\n\n1 1:.5 3:-2 # 4:nan\n   \n2 5:0 #\n1 2:3 #end",
+		"spellings":           "+1.0 1:5e-1 3:-2.0\n2.00 3:-0 5:0e5\n1e0 02:3\n",
+	} {
+		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
+			got, err := ReadLIBSVM(r, "t", ReadOptions{})
+			require.NoError(t, err, name)
+			require.Equal(t, want, got, name)
+			require.NoError(t, got.Check())
+		}
+	}
+	d, err := ReadLIBSVM(strings.NewReader("3.5 1:1\n-2 2:1\n0 3:1\n"), "t", ReadOptions{Regression: true, Dim: 7})
+	require.NoError(t, err)
+	assert.Equal(t, []float64{3.5, -2, 0}, d.Label)
+	assert.Equal(t, 7, d.Dim)
+	assert.Equal(t, [2]string{}, d.Classes)
+
+	long := "1 1:0." + strings.Repeat("1", 200_000) // one token longer than the buffer
+	_, err = ReadLIBSVM(strings.NewReader(long), "t", ReadOptions{})
+	requireSyntax(t, err, "t", 1, "longer than 4096")
+	wide := "1" // one line longer than the buffer
+	for j := 1; j <= 20_000; j++ {
+		wide += fmt.Sprintf(" %d:%d", j, j)
+	}
+	d, err = ReadLIBSVM(strings.NewReader(wide), "t", ReadOptions{})
+	require.NoError(t, err)
+	require.Equal(t, 20_000, d.Dim)
+	for j, v := range d.Val {
+		require.Equal(t, float64(j+1), v)
+	}
+}
+
+func TestReadLIBSVMErrors(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		line int
+		want string
+	}{
+		{"", 1, "no rows"},
+		{"\n\n# only a comment\n", 4, "no rows"},
+		{"1 1:1\n-1 0:1\n", 2, "index 0"},
+		{"1 3:1 2:1\n", 1, "ascend"},
+		{"\n1 3:1 3:1\n", 2, "repeated"},
+		{"1 1000000000:1\n", 1, "above 16777216"},
+		{"1 16777217:1\n", 1, "above 16777216"},
+		{"1 99999999999999999999999999:1\n", 1, "above 16777216"},
+		{"1 -1:1\n", 1, "not index:value"},
+		{"1 1:nan\n", 1, "NaN"},
+		{"1 1:1\n1 1:-inf\n", 2, "infinite"},
+		{"1 1:1e999\n", 1, "too large"},
+		{"1 1:\n", 1, "missing"},
+		{"1 1:1 2: 3:1\n", 1, "missing"},
+		{"1 1:1\n1 1:1 2:", 2, "missing"},
+		{"1 1:1\n1 1:1 2", 2, "not index:value"},
+		{"1 1:1\n1 1:1 :2", 2, "not index:value"},
+		{"1 a:1\n", 1, "not index:value"},
+		{"1 1:1x\n", 1, "not a number"},
+		{"1 1:0x1p3\n", 1, "not a number"},
+		{"1 qid:3 1:1\n", 1, "qid"},
+		{"1:1 2:1\n", 1, "label"},
+		{"x 1:1\n", 1, "label"},
+		{"nan 1:1\n", 1, "NaN"},
+		{"1,2 1:1\n", 1, "label"},
+		{"3 1:1\n", 1, "{-1, 1}, {0, 1} or {1, 2}"},
+		{"1 1:1\n1 1:1\n-2 1:1\n", 3, "{-1, 1}, {0, 1} or {1, 2}"},
+		{"0 1:1\n2 1:1\n", 2, "{-1, 1}, {0, 1} or {1, 2}"},
+		{"-1 1:1\n1 1:1\n0 1:1\n", 3, "third label"},
+		{"1 1:1\x00\n", 1, "control character"},
+		{"1 9:1\n", 1, "above the dimension 8"},
+	} {
+		_, err := ReadLIBSVM(strings.NewReader(c.text), "some.svm", ReadOptions{Dim: 8 * boolInt(strings.Contains(c.want, "dimension"))})
+		requireSyntax(t, err, "some.svm", c.line, c.want)
+	}
+	fail := errors.New("disk on fire")
+	_, err := ReadLIBSVM(io.MultiReader(strings.NewReader("1 1:1\n1 1:1"), iotest.ErrReader(fail)), "f", ReadOptions{})
+	requireSyntax(t, err, "f", 2, "disk on fire")
+	require.ErrorIs(t, err, fail)
+	_, err = ReadLIBSVM(strings.NewReader("1 1:1\n"), "f", ReadOptions{Dim: -1})
+	require.ErrorContains(t, err, "ReadOptions.Dim")
+	_, err = ReadLIBSVM(strings.NewReader("1 1:1\n"), "f", ReadOptions{Dim: MaxIndex + 1})
+	require.ErrorContains(t, err, "ReadOptions.Dim")
+}
+
+func TestLabels(t *testing.T) {
+	for _, c := range []struct {
+		labels  string
+		forced  [2]string
+		want    []float64
+		classes [2]string
+	}{
+		{"1 -1 +1", [2]string{}, []float64{1, -1, 1}, [2]string{"-1", "1"}},
+		{"0 1", [2]string{}, []float64{-1, 1}, [2]string{"0", "1"}},
+		{"2 1.0 2.0", [2]string{}, []float64{1, -1, 1}, [2]string{"1", "2"}},
+		{"1 1", [2]string{}, []float64{1, 1}, [2]string{"", "1"}},
+		{"2", [2]string{}, []float64{1}, [2]string{"", "2"}},
+		{"0", [2]string{}, []float64{-1}, [2]string{"0", ""}},
+		{"-1", [2]string{}, []float64{-1}, [2]string{"-1", ""}},
+		{"1 1", [2]string{"1", "2"}, []float64{-1, -1}, [2]string{"1", "2"}},
+		{"7 3", [2]string{"7", "3"}, []float64{-1, 1}, [2]string{"7", "3"}},
+		{"malignant benign malignant", [2]string{}, []float64{1, -1, 1}, [2]string{"benign", "malignant"}},
+		{"b a", [2]string{"b", "a"}, []float64{-1, 1}, [2]string{"b", "a"}},
+		{"no", [2]string{}, []float64{-1}, [2]string{"no", ""}},
+	} {
+		text := "x,class\n1," + strings.ReplaceAll(c.labels, " ", "\n2,")
+		d, err := ReadCSV(strings.NewReader(text), "t", ReadOptions{Classes: c.forced})
+		require.NoError(t, err, c.labels)
+		assert.Equal(t, c.want, d.Label, c.labels)
+		assert.Equal(t, c.classes, d.Classes, c.labels)
+	}
+	for _, c := range []struct {
+		labels string
+		forced [2]string
+		line   int
+		want   string
+	}{
+		{"1 2 3", [2]string{}, 4, "third"},
+		{"a b c", [2]string{}, 4, "third"},
+		{"a 1", [2]string{}, 3, "mixed"},
+		{"1 a", [2]string{}, 3, "mixed"},
+		{"a NA", [2]string{}, 3, "missing"},
+		{"a nan", [2]string{}, 3, "NaN"},
+		{"4 5", [2]string{}, 2, "{-1, 1}"},
+		{"1 2", [2]string{"-1", "1"}, 3, "neither"},
+		{"a c", [2]string{"a", "b"}, 3, "neither"},
+		{"a 1", [2]string{"a", "b"}, 3, "neither"},
+		{"1 a", [2]string{"0", "1"}, 3, "neither"},
+	} {
+		text := "x,class\n1," + strings.ReplaceAll(c.labels, " ", "\n2,")
+		_, err := ReadCSV(strings.NewReader(text), "t", ReadOptions{Classes: c.forced})
+		requireSyntax(t, err, "t", c.line, c.want)
+	}
+	for _, opt := range []ReadOptions{{Classes: [2]string{"a", "a"}}, {Classes: [2]string{"1", "+1"}}, {Classes: [2]string{"a", "b"}, Regression: true}} {
+		_, err := ReadCSV(strings.NewReader("x,y\n1,1"), "t", opt)
+		require.ErrorContains(t, err, "ReadOptions.Classes")
+	}
+}
+
+func TestReadCSV(t *testing.T) {
+	want := &Data{
+		Name: "t", Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 1}, Val: []float64{1.5, -2, 4},
+		Label: []float64{1, -1}, Classes: [2]string{"benign", "malignant"}, Features: []string{"mean radius", "area, worst"},
+	}
+	for name, text := range map[string]string{
+		"plain":   "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4\n",
+		"dressed": "\xef\xbb\xbf mean radius , diagnosis,\"area, worst\"\r\n\r\n 1.5,\"malignant\",\t-2 \r\n0.0,benign ,4",
+	} {
+		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+			got, err := ReadCSV(r, "t", ReadOptions{LabelColumn: "diagnosis", Dim: 2})
+			require.NoError(t, err, name)
+			require.Equal(t, want, got, name)
+			require.NoError(t, got.Check())
+		}
+	}
+	d, err := ReadCSV(strings.NewReader("\xef\xbb\xbf0,1,y\r\n\r\n 1 ,2, 3.25 \r\n4,5,6"), "t", ReadOptions{Regression: true})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"0", "1"}, d.Features)
+	assert.Equal(t, []float64{1, 2, 4, 5}, d.Val)
+	assert.Equal(t, []float64{3.25, 6}, d.Label)
+}
+
+func TestReadCSVErrors(t *testing.T) {
+	for _, c := range []struct {
+		text, column string
+		line         int
+		want         string
+	}{
+		{"", "", 1, "empty"},
+		{"a,b\n", "", 1, "no rows"},
+		{"1,2\n3,1\n", "", 1, "header"},
+		{"17.99,10,malignant\n1,2,benign\n", "", 1, "header"},
+		{"a,b\n1,1\n", "c", 1, "no column"},
+		{"a,b,b\n1,1,1\n", "b", 1, "two columns"},
+		{"a,b\n1,1\n1,1,1\n", "", 3, "wrong number of fields"},
+		{"a,b\n1,1\n1", "", 3, "wrong number of fields"},
+		{"a,b\n,1\n", "", 2, "missing"},
+		{"a,b\n1,1\n\n?,1\n", "", 4, "missing"},
+		{"a,b\n1,\n", "", 2, "missing"},
+		{"a,b\nNaN,1\n", "", 2, "NaN"},
+		{"a,b\n1,1\n-Inf,1\n", "", 3, "infinite"},
+		{"a,b\n1e400,1\n", "", 2, "too large"},
+		{"a,b\nx,1\n", "", 2, "not a number"},
+		{"a,b\n1\"2,1\n", "", 2, "quote"},
+		{"a,b\n\"1,1\n", "", 2, "quote"},
+	} {
+		_, err := ReadCSV(strings.NewReader(c.text), "some.csv", ReadOptions{LabelColumn: c.column})
+		requireSyntax(t, err, "some.csv", c.line, c.want)
+	}
+	_, err := ReadCSV(strings.NewReader("a,b\n1,x\n"), "t", ReadOptions{Regression: true})
+	requireSyntax(t, err, "t", 2, "not a number")
+	_, err = ReadCSV(strings.NewReader("a,b\n1,1\n"), "t", ReadOptions{Dim: 3})
+	requireSyntax(t, err, "t", 1, "want 3")
+	fail := errors.New("disk on fire")
+	_, err = ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n1,"), iotest.ErrReader(fail)), "f", ReadOptions{})
+	requireSyntax(t, err, "f", 2, "disk on fire")
+	require.ErrorIs(t, err, fail)
+	_, err = ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", ReadOptions{})
+	requireSyntax(t, err, "endless", 2, "record of more than")
+}
+
+// zeros is an endless text of one digit.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		return path
+	}
+	const svm, csv = "1 1:2\n-1 2:3\n", "a,b,c\n2,0,1\n0,3,-1\n"
+	for name, text := range map[string]string{"a": svm, "a.svm": svm, "b.gz": svm, "b.libsvm.gz": svm, "c": csv, "c.csv": csv, "d.gz": csv, "d.CSV.gz": csv} {
+		raw := []byte(text)
+		if strings.HasSuffix(name, ".gz") {
+			raw = compress(t, raw)
+		}
+		d, err := Open(write(name, raw), ReadOptions{})
+		require.NoError(t, err, name)
+		assert.Equal(t, []int32{0, 1}, d.Col)
+		assert.Equal(t, []float64{2, 3}, d.Val)
+		assert.Equal(t, []float64{1, -1}, d.Label)
+	}
+	many := compress(t, []byte(strings.Repeat("1 1:0.123 7:9\n-1 3:4\n", 5000)))
+	path := write("torn.gz", many[:len(many)/2])
+	_, err := Open(path, ReadOptions{})
+	var se *SyntaxError
+	require.ErrorAs(t, err, &se)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	assert.Equal(t, path, se.File)
+	assert.Positive(t, se.Line)
+	many[len(many)-6] ^= 1 // the checksum
+	_, err = Open(write("altered.gz", many), ReadOptions{})
+	require.ErrorIs(t, err, gzip.ErrChecksum)
+	path = write("header.gz", []byte{0x1f, 0x8b, 9})
+	_, err = Open(path, ReadOptions{})
+	requireSyntax(t, err, path, 0, "gzip header")
+	_, err = Open(filepath.Join(dir, "absent"), ReadOptions{})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	path = write("empty", nil)
+	_, err = Open(path, ReadOptions{})
+	requireSyntax(t, err, path, 1, "no rows")
+}
+
+// TestReadMemory holds the readers to memory in proportion to what they store.
+func TestReadMemory(t *testing.T) {
+	const rows = 50_000
+	var svm, csv bytes.Buffer
+	csv.WriteString("a,b,c,d,e,class\n")
+	for i := range rows {
+		fmt.Fprintf(&svm, "%d 3:0.5 50:%d 16000000:1 16000001:0.25\n", i%2, i+1)
+		fmt.Fprintf(&csv, "0,0,0,%d,0.25,%d\n", i+1, i%2)
+	}
+	for name, read := range map[string]func() (*Data, error){
+		"LIBSVM": func() (*Data, error) { return ReadLIBSVM(bytes.NewReader(svm.Bytes()), "t", ReadOptions{}) },
+		"CSV":    func() (*Data, error) { return ReadCSV(bytes.NewReader(csv.Bytes()), "t", ReadOptions{}) },
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		d, err := read()
+		require.NoError(t, err)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		stored := float64(12*len(d.Col) + 16*d.Rows())
+		assert.Less(t, float64(after.HeapAlloc)-float64(before.HeapAlloc), 1.5*stored, "%s: kept", name)
+		assert.Less(t, float64(after.TotalAlloc)-float64(before.TotalAlloc), 10*stored+float64(1<<20), "%s: allocated in all", name)
+		assert.Less(t, after.Mallocs-before.Mallocs, uint64(rows+2000), "%s: allocations", name)
+		runtime.KeepAlive(d)
+	}
+}
+
+// TestRealData reads the data sets of the paper; the figures are those of the LIBSVM data page and of the files' own checksums.
+func TestRealData(t *testing.T) {
+	dir := dataDir(t)
+	for _, c := range []struct {
+		file        string
+		rows, dim   int
+		minus, plus int
+		classes     [2]string
+		sum         string
+	}{
+		{file: "australian/australian_scale.gz", rows: 690, dim: 14, plus: 307, minus: 383, classes: [2]string{"-1", "1"},
+			sum: "86799bcc4dbcd41929a514fa181d1c1a40e01f009dee139d4141a194d7ecd9e3"},
+		{file: "australian/australian.gz", rows: 690, dim: 14, plus: 307, minus: 383, classes: [2]string{"-1", "1"},
+			sum: "25a5d45d53b5db7c402f1bf58aea5ed5f0387ad525ec7f0131585f1f63033b38"},
+		{file: "ijcnn1/ijcnn1.trn.gz", rows: 49_990, dim: 22, plus: 4_853, minus: 45_137, classes: [2]string{"-1", "1"},
+			sum: "7fe291672c3fefe6a7e3c51529becd23f0e985ba05ffb8d53c9c648c1e91cc19"},
+		{file: "ijcnn1/ijcnn1.tst.gz", rows: 91_701, dim: 22, plus: 8_712, minus: 82_989, classes: [2]string{"-1", "1"},
+			sum: "e7b0bbd518641980dc322746c6bc59d019d3153934e6258e48f9d8cfae2c4bb8"},
+		{file: "covtype/covtype.libsvm.binary.scale.gz", rows: 581_012, dim: 54, plus: 283_301, minus: 297_711, classes: [2]string{"1", "2"},
+			sum: "859809c092ca933e1a8cc1cfa15e33b56cb11651e4e0a5b52b702abc315a6c0f"},
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(c.file))
+		d, err := Open(path, ReadOptions{})
+		require.NoError(t, err)
+		require.NoError(t, d.Check())
+		assert.Equal(t, c.rows, d.Rows(), c.file)
+		assert.Equal(t, c.dim, d.Dim, c.file)
+		assert.Equal(t, c.classes, d.Classes, c.file)
+		minus, plus := 0, 0
+		for _, b := range d.Label {
+			minus += boolInt(b == -1)
+			plus += boolInt(b == 1)
+		}
+		assert.Equal(t, c.minus, minus, c.file)
+		assert.Equal(t, c.plus, plus, c.file)
+		assert.Equal(t, c.sum, sha256Of(t, path), c.file)
+	}
+}
+
+// TestShippedData checks the file in testdata against the class counts of its description (UCI, doi 10.24432/C5DW2B).
+func TestShippedData(t *testing.T) {
+	d := breastCancer(t)
+	require.NoError(t, d.Check())
+	assert.Equal(t, 569, d.Rows())
+	assert.Equal(t, 30, d.Dim)
+	assert.Equal(t, [2]string{"benign", "malignant"}, d.Classes)
+	plus := 0
+	for _, b := range d.Label {
+		plus += boolInt(b == 1)
+	}
+	assert.Equal(t, 212, plus)
+	assert.Equal(t, "mean radius", d.Features[0])
+	assert.Equal(t, "worst fractal dimension", d.Features[29])
+	col, val := d.Row(0)
+	require.Len(t, col, 30)
+	assert.Equal(t, 17.99, val[0])
+	assert.Equal(t, 0.1189, val[29])
+}
+
+func breastCancer(t testing.TB) *Data {
+	t.Helper()
+	d, err := Open(filepath.Join("..", "..", "testdata", "breast_cancer.csv"), ReadOptions{LabelColumn: "diagnosis"})
+	require.NoError(t, err)
+	return d
+}
+
+func dataDir(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("STABLE_DATA")
+	if dir == "" {
+		t.Skip("STABLE_DATA, the folder of the LIBSVM data sets, is not set")
+	}
+	return dir
+}
+
+func requireSyntax(t *testing.T, err error, file string, line int, want string) {
+	t.Helper()
+	var se *SyntaxError
+	require.ErrorAs(t, err, &se, "want %q", want)
+	require.Equal(t, file, se.File)
+	require.Equal(t, line, se.Line, err.Error())
+	require.ErrorContains(t, err, want)
+	if line > 0 {
+		require.True(t, strings.HasPrefix(err.Error(), fmt.Sprintf("%s:%d: ", file, line)), err.Error())
+	}
+}
+
+func compress(t *testing.T, raw []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(raw)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+func sha256Of(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	h := sha256.New()
+	_, err = io.Copy(h, z)
+	require.NoError(t, err)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
