@@ -1,0 +1,19 @@
+// Package eig decomposes symmetric matrices, A = V·Λ·Vᵀ, and projects them onto {X ⪰ mu·I}.
+//
+// Jacobi is the reference eigensolver: slow, simple, and accurate to the last digits of every eigenvalue of a graded positive
+// definite matrix. Truncator computes the projection in the Frobenius norm, which raises the eigenvalues below mu to mu; it picks
+// the cheapest of several routes that agree up to rounding.
+//
+// Storage: a mat.Sym is read and written in its lower triangle only. Eigenvalues ascend. Eigenvectors stand in the rows of a
+// matrix Vᵀ, where each is contiguous.
+//
+// Aliasing: an input is never written, unless the destination is the same matrix and the function allows it.
+//
+// Errors: NaN and infinities are refused with ErrNotFinite, which names the entry. An iteration that reaches its cap returns
+// ErrNoConvergence. Sizes that do not match are bugs of the caller and panic.
+//
+// Memory: the zero value of each struct works and owns its workspace, which grows to the largest order seen; a call at that order
+// or below allocates nothing. One value must not be used by two goroutines at a time.
+//
+// Reproducibility: no randomness, no goroutine; the same input and history give the same bits.
+package eig

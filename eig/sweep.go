@@ -1,0 +1,181 @@
+package eig
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// posDef reports whether the matrix is certainly positive definite, so that the relative stopping rule makes sense.
+func (e *Jacobi) posDef(a *mat.Sym) bool {
+	return e.chol.PosDef(a, 0)
+}
+
+// congruence sets e.a = Vᵀ·(scale·A)·V for the Vᵀ in e.vt.
+func (e *Jacobi) congruence(a *mat.Sym, scale float64) {
+	n := e.n
+	e.buf = grow(e.buf, n*n)
+	t := mat.Dense{Rows: n, Cols: n, Stride: n, Data: e.a}
+	w := mat.Dense{Rows: n, Cols: n, Stride: n, Data: e.buf}
+	for i := range n {
+		for j, v := range a.Row(i) {
+			t.Data[i*n+j] = v * scale
+			t.Data[j*n+i] = v * scale
+		}
+	}
+	mat.Mul(&w, &e.vt, &t)
+	mat.MulTransB(&t, &w, &e.vt)
+	for i := range n {
+		e.d[i] = e.a[i*n+i]
+	}
+}
+
+// run sweeps until no pair is left to rotate, then sorts.
+//
+// A pair is negligible if |a_pq| ≤ eps·√|a_pp·a_qq|, or, where relative accuracy is not to be had, if |a_pq| ≤ eps·‖A‖_F/n.
+// The first three sweeps pass over entries that are small against the mean: rotations there would be undone (Rutishauser).
+func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
+	off, norm := e.norms()
+	floor := eps * norm / float64(max(e.n, 1))
+	tol := floor
+	if posDef {
+		tol = 0
+	}
+	var rep JacobiReport
+	e.rotate = 0
+	for i, v := range e.d {
+		e.root[i] = math.Sqrt(math.Abs(v))
+	}
+	for done := e.n < 2; !done; {
+		if rep.Sweeps == maxSweeps {
+			e.n = 0
+			return rep, &NoConvergenceError{Sweeps: rep.Sweeps, OffNorm: off / scale}
+		}
+		if rep.Sweeps == maxSweeps/2 {
+			tol = floor // positive definite by a hair: rounding never lets the relative rule hold
+		}
+		skip := tol
+		if rep.Sweeps < 3 {
+			skip = max(tol, 0.2*off/float64(e.n))
+		}
+		before := e.rotate
+		e.sweep(skip)
+		rep.Sweeps++
+		off, _ = e.norms()
+		done = e.rotate == before && skip == tol
+	}
+	rep.Rotations, rep.OffNorm = e.rotate, off/scale
+	e.sort()
+	for i := range e.d {
+		e.d[i] /= scale
+	}
+	e.known = e.want
+	return rep, nil
+}
+
+// sweep rotates once at each pair p < q whose entry is above both thresholds. Row and column p wait in w while q runs, so that of the
+// four pieces of row and column that a rotation touches only column q below the diagonal is not contiguous.
+func (e *Jacobi) sweep(skip float64) {
+	n, a, d, w := e.n, e.a, e.d, e.w
+	for p := range n - 1 {
+		copy(w[:p], a[p*n:p*n+p])
+		w[p] = 0
+		for j := p + 1; j < n; j++ {
+			w[j] = a[j*n+p]
+		}
+		for q := p + 1; q < n; q++ {
+			apq := w[q]
+			if abs := math.Abs(apq); abs <= skip || abs <= eps*e.root[p]*e.root[q] {
+				continue
+			}
+			e.rotate++
+			// t = tan φ is the smaller root of t² + 2θt = 1, θ = (a_qq − a_pp)/(2a_pq).
+			theta := (d[q] - d[p]) / (2 * apq)
+			t := math.Copysign(1/(math.Abs(theta)+math.Sqrt(1+theta*theta)), theta)
+			if math.Abs(theta) > 0x1p500 {
+				t = 0.5 / theta
+			}
+			c := 1 / math.Sqrt(1+t*t)
+			s := t * c
+			tau := s / (1 + c)
+			d[p] -= t * apq
+			d[q] += t * apq
+			e.root[p] = math.Sqrt(math.Abs(d[p]))
+			e.root[q] = math.Sqrt(math.Abs(d[q]))
+
+			rotate(w[:q], a[q*n:q*n+q], s, tau) // entry p of both is 0 or stale
+			for j := q + 1; j < n; j++ {
+				g, h := w[j], a[j*n+q]
+				w[j] = g - s*(h+g*tau)
+				a[j*n+q] = h + s*(g-h*tau)
+			}
+			w[p], w[q] = 0, 0
+			if e.want {
+				rotate(e.vt.Data[p*n:p*n+n], e.vt.Data[q*n:q*n+n], s, tau)
+			}
+		}
+		copy(a[p*n:p*n+p], w[:p])
+		for j := p + 1; j < n; j++ {
+			a[j*n+p] = w[j]
+		}
+	}
+}
+
+// rotate sets (x, y) = (c·x − s·y, s·x + c·y), written with tau = s/(1+c) so that a small angle makes a small change.
+func rotate(x, y []float64, s, tau float64) {
+	y = y[:len(x)]
+	for j, g := range x {
+		h := y[j]
+		x[j] = g - s*(h+g*tau)
+		y[j] = h + s*(g-h*tau)
+	}
+}
+
+// norms returns the Frobenius norms of the off-diagonal part and of the whole of e.a.
+func (e *Jacobi) norms() (off, norm float64) {
+	for i := range e.n {
+		for _, v := range e.a[i*e.n : i*e.n+i] {
+			off += 2 * v * v
+		}
+	}
+	norm = off
+	for _, v := range e.d {
+		norm += v * v
+	}
+	return math.Sqrt(off), math.Sqrt(norm)
+}
+
+// sort puts the eigenvalues, and the rows of Vᵀ with them, in ascending order.
+func (e *Jacobi) sort() {
+	n, d, perm := e.n, e.d, e.perm
+	for i := range perm {
+		perm[i] = i
+		// insertion, stable: perm[:i] is in order
+		for j := i; j > 0 && d[perm[j]] < d[perm[j-1]]; j-- {
+			perm[j], perm[j-1] = perm[j-1], perm[j]
+		}
+	}
+	copy(e.w, d)
+	for i, p := range perm {
+		d[i] = e.w[p]
+	}
+	if !e.want {
+		return
+	}
+	// Row perm[i] moves to row i: follow each cycle, with its first row in w.
+	v := e.vt.Data
+	for i := range perm {
+		if perm[i] < 0 || perm[i] == i {
+			continue
+		}
+		copy(e.w, v[i*n:i*n+n])
+		k := i
+		for perm[k] != i {
+			from := perm[k]
+			copy(v[k*n:k*n+n], v[from*n:from*n+n])
+			perm[k], k = -1, from
+		}
+		copy(v[k*n:k*n+n], e.w)
+		perm[k] = -1
+	}
+}

@@ -1,0 +1,220 @@
+package eig_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/chol"
+	"stable/eig"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// scaleOf is the unit of the errors of a projection: n·eps·(‖A‖_F + |mu|·√n), the last term for the part that becomes mu·I.
+func scaleOf(a *mat.Sym, mu float64) float64 {
+	n := float64(a.N)
+	return n * mattest.Eps * (norm(a) + math.Abs(mu)*math.Sqrt(n))
+}
+
+func difference(a, b *mat.Sym) *mat.Sym {
+	d := mat.NewSym(a.N)
+	mat.AddScaledSym(d, a, -1, b)
+	return d
+}
+
+// inner is ⟨a, b⟩ / (sa·sb), divided entry by entry so that it neither overflows nor underflows.
+func inner(a *mat.Sym, sa float64, b *mat.Sym, sb float64) float64 {
+	s := 0.0
+	for i := range a.N {
+		for j := range a.N {
+			s += a.At(i, j) / sa * (b.At(i, j) / sb)
+		}
+	}
+	return s
+}
+
+// requireProjection checks that p is the projection of a onto {X ⪰ mu·I} by what defines it: feasible, and
+// ⟨A − P, P − Z⟩ ≥ 0 for each feasible Z; and that a second projection changes nothing.
+func requireProjection(t *testing.T, a, p *mat.Sym, mu float64) {
+	t.Helper()
+	n, unit := a.N, scaleOf(a, mu)
+	if n == 0 || unit == 0 {
+		return
+	}
+	var e eig.Jacobi
+	_, err := e.FactorValues(p)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, e.Values()[0], mu-bound*unit, "not feasible")
+
+	// Complementarity, ⟨A − P, P − mu·I⟩ = 0, is the inequality at Z = mu·I and at Z = 2P − mu·I; the others are at Z = mu·I + wwᵀ.
+	ap, pm := difference(a, p), difference(p, mat.NewSym(n))
+	mat.AddIdentity(pm, -mu)
+	s := unit / (float64(n) * mattest.Eps)
+	assert.InDelta(t, 0, inner(ap, s, pm, s), bound*float64(n)*mattest.Eps, "not nearest")
+	_, err = e.Factor(ap)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, e.Values()[n-1], bound*unit, "A − P must not be positive in any direction")
+	for seed := range uint64(3) {
+		z := mat.NewSym(n)
+		mat.AddIdentity(z, mu/s)
+		mat.RankOne(z, 1, mattest.Vec(n, seed))
+		pz := mat.NewSym(n)
+		mat.AddScaledSym(pz, z, -1/s, p)
+		mat.ScaleSym(pz, -1, pz)
+		assert.GreaterOrEqual(t, inner(ap, s, pz, 1), -bound*float64(n)*float64(n)*mattest.Eps, "not nearest")
+	}
+
+	again := mat.NewSym(n)
+	var tr eig.Truncator
+	_, err = tr.Truncate(again, p, mu)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, norm(difference(again, p)), bound*unit, "not idempotent")
+}
+
+// requireSolves checks t's solve with p against the residual, where p is well enough conditioned.
+func requireSolves(t *testing.T, tr *eig.Truncator, p *mat.Sym, mu float64) {
+	t.Helper()
+	n := p.N
+	b := mattest.Vec(n, 9)
+	x := append([]float64(nil), b...)
+	if mu <= 0 || mu < 4*scaleOf(p, mu) {
+		return
+	}
+	for range 2 { // the second finds the factor that the first made
+		copy(x, b)
+		require.NoError(t, tr.SolveVec(x, x))
+		column := func(v []float64) *mat.Dense { return &mat.Dense{Rows: n, Cols: 1, Stride: 1, Data: v} }
+		assert.Less(t, mattest.SolveResidual(p, column(x), column(b)), float64(bound))
+	}
+}
+
+// requireReport checks rep against the eigenvalues of a.
+func requireReport(t *testing.T, rep eig.Report, a, p *mat.Sym, mu float64) {
+	t.Helper()
+	unit := bound * scaleOf(a, mu)
+	var e eig.Jacobi
+	_, err := e.FactorValues(a)
+	require.NoError(t, err)
+	least, most := 0, 0
+	for _, v := range e.Values() {
+		if v < mu-unit {
+			least++
+		}
+		if v < mu+unit {
+			most++
+		}
+	}
+	assert.GreaterOrEqual(t, rep.Clipped, least)
+	assert.LessOrEqual(t, rep.Clipped, most)
+	assert.InDelta(t, norm(difference(a, p)), rep.Change, unit)
+	if rep.Clipped > 0 {
+		assert.InDelta(t, e.Values()[0], rep.MinEigenvalue, unit)
+	} else {
+		assert.Equal(t, mu, rep.MinEigenvalue)
+		assert.Zero(t, rep.Change)
+	}
+}
+
+// thresholds are the mu at which a is truncated: around 0 and inside its spectrum, at its own scale.
+func thresholds(a *mat.Sym) []float64 {
+	s := norm(a) / math.Sqrt(float64(max(a.N, 1)))
+	return []float64{0, 0.1, 1e-3 * s, 0.5 * s, -0.5 * s, 3 * s, -3 * s}
+}
+
+func TestTruncateHardList(t *testing.T) {
+	for _, c := range mattest.Hard() {
+		t.Run(c.Name, func(t *testing.T) {
+			var tr eig.Truncator
+			if !c.Finite {
+				p := mattest.Sym(c.A.N, 1)
+				_, err := tr.Truncate(p, c.A, 0.1)
+				require.ErrorIs(t, err, eig.ErrNotFinite)
+				require.Equal(t, mattest.Sym(c.A.N, 1), p, "dst must stay as it was")
+				require.ErrorIs(t, tr.SolveVec(nil, nil), chol.ErrNotPosDef)
+				return
+			}
+			for _, mu := range thresholds(c.A) {
+				p := mat.NewSym(c.A.N)
+				rep, err := tr.Truncate(p, c.A, mu)
+				require.NoError(t, err)
+				requireProjection(t, c.A, p, mu)
+				requireReport(t, rep, c.A, p, mu)
+				requireSolves(t, &tr, p, mu)
+			}
+		})
+	}
+}
+
+func TestTruncateAtAllOrdersAndStrides(t *testing.T) {
+	var tr eig.Truncator
+	for _, n := range sizes {
+		for _, pad := range mattest.Strides {
+			a := mattest.PadSym(mattest.Sym(n, uint64(n)), pad)
+			p := mattest.PadSym(mat.NewSym(n), 2*pad)
+			rep, err := tr.Truncate(p, a, 0.1)
+			require.NoError(t, err)
+			requireProjection(t, a, p, 0.1)
+			requireReport(t, rep, a, p, 0.1)
+			requireSolves(t, &tr, p, 0.1)
+			mattest.CheckPadSym(t, a)
+			mattest.CheckPadSym(t, p)
+
+			// in place, with a fresh Truncator: the same bits
+			var fresh eig.Truncator
+			inPlace, err := fresh.Truncate(a, a, 0.1)
+			require.NoError(t, err)
+			require.Equal(t, rep, inPlace)
+			require.Zero(t, norm(difference(a, p)))
+		}
+	}
+}
+
+func TestTruncateReturnsAFeasibleMatrixBitForBit(t *testing.T) {
+	var tr eig.Truncator
+	for _, n := range []int{0, 1, 7, 54} {
+		a, p := mattest.SPD(n, 4), mat.NewSym(n)
+		rep, err := tr.Truncate(p, a, 0.1)
+		require.NoError(t, err)
+		assert.Equal(t, eig.Report{MinEigenvalue: 0.1, Route: eig.RouteClear}, rep)
+		assert.Equal(t, a, p)
+		requireSolves(t, &tr, p, 0.1)
+	}
+}
+
+func TestTruncateRefusesBadMu(t *testing.T) {
+	var tr eig.Truncator
+	for _, mu := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		_, err := tr.Truncate(mat.NewSym(3), mattest.SPD(3, 1), mu)
+		require.ErrorIs(t, err, eig.ErrNotFinite)
+		require.EqualError(t, err, fmt.Sprintf("eig: mu is %g", mu))
+	}
+}
+
+func TestSolveAfterTruncationToASingularMatrix(t *testing.T) {
+	var tr eig.Truncator
+	for _, mu := range []float64{0, -1} {
+		_, err := tr.Truncate(mat.NewSym(9), mattest.Sym(9, 2), mu)
+		require.NoError(t, err)
+		require.ErrorIs(t, tr.SolveVec(make([]float64, 9), make([]float64, 9)), chol.ErrNotPosDef)
+	}
+}
+
+func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
+	const n = 24
+	p, x := mat.NewSym(n), mattest.Vec(n, 3)
+	var tr eig.Truncator
+	for name, a := range map[string]*mat.Sym{"clear": mattest.SPD(n, 1), "clipped": mattest.Sym(n, 1)} {
+		assert.Zero(t, testing.AllocsPerRun(5, func() {
+			if _, err := tr.Truncate(p, a, 0.1); err != nil {
+				panic(err)
+			}
+			if err := tr.SolveVec(x, x); err != nil {
+				panic(err)
+			}
+		}), name)
+	}
+}
