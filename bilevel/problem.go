@@ -67,3 +67,13 @@ type Truth interface {
 	// Objective returns F(x) and writes ∇F(x) into grad unless grad is nil.
 	Objective(grad, x []float64) (float64, error)
 }
+
+// Values is implemented by problems that also give the values whose derivatives the oracles are. No method needs them; package check does, to
+// hold f_x, f_y and g_y against finite differences.
+type Values interface {
+	// ValueF returns f(x, y; ξ), the mean over the batch.
+	ValueF(x, y []float64, xi []Sample) (float64, error)
+
+	// ValueG returns g(x, y; φ), the mean over the batch.
+	ValueG(x, y []float64, phi []Sample) (float64, error)
+}

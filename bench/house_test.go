@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// floors is the tower: a package may import packages of this module that stand before it in the list, and the parts of its own folder.
+var floors = []string{"stable/mat", "stable/chol", "stable/eig", "stable/bilevel", "stable/bench"}
+
+type listed struct {
+	ImportPath                         string
+	Standard                           bool
+	Imports, TestImports, XTestImports []string
+}
+
+// The module imports the standard library alone (its tests: testify, too), and imports only point down.
+func TestImportsPointDown(t *testing.T) {
+	packages := goList(t, "stable/...")
+	require.Greater(t, len(packages), len(floors))
+	for _, p := range packages {
+		for _, imp := range p.Imports {
+			assert.True(t, isStandard(imp) || mayImport(p.ImportPath, imp), "%s imports %s", p.ImportPath, imp)
+		}
+		for _, imp := range append(p.TestImports, p.XTestImports...) {
+			ok := isStandard(imp) || strings.HasPrefix(imp, "github.com/stretchr/testify/") || floor(imp) >= 0 && floor(imp) <= floor(p.ImportPath)
+			assert.True(t, ok, "a test of %s imports %s", p.ImportPath, imp)
+		}
+	}
+	for _, p := range goList(t, "-deps", "stable/...") {
+		assert.True(t, p.Standard || p.ImportPath == "stable" || strings.HasPrefix(p.ImportPath, "stable/"), "the module depends on %s", p.ImportPath)
+	}
+}
+
+// The rule itself: upward edges and strangers are refused.
+func TestMayImport(t *testing.T) {
+	for edge, want := range map[string]bool{
+		"stable/eig stable/mat":                        true,
+		"stable/bench stable/bilevel/hyperopt":         true,
+		"stable/bilevel/hyperopt stable/bilevel":       true,
+		"stable/mat stable/mat/mattest":                true,
+		"stable/mat stable/eig":                        false,
+		"stable/chol stable/eig":                       false,
+		"stable/eig stable/bilevel/quadratic":          false,
+		"stable/bilevel stable/bilevel/hyperopt":       false,
+		"stable/bilevel/quadratic stable/bench":        false,
+		"stable/bilevel gonum.org/v1/gonum/mat":        false,
+		"stable/bilevel github.com/stretchr/testify":   false,
+		"stable/bilevel/hyperopt stable/bilevel/check": true,
+	} {
+		from, to, _ := strings.Cut(edge, " ")
+		assert.Equal(t, want, mayImport(from, to), edge)
+	}
+}
+
+// mayImport says whether a package may import one that is not of the standard library. The problems stand on bilevel, so bilevel imports none of them; in
+// every other folder a package may use the parts below it.
+func mayImport(from, to string) bool {
+	f, t := floor(from), floor(to)
+	if f < 0 || t < 0 {
+		return false
+	}
+	if f == t {
+		return !(from == "stable/bilevel" && strings.HasPrefix(to, "stable/bilevel/"))
+	}
+	return t < f
+}
+
+func floor(path string) int {
+	for i, f := range floors {
+		if path == f || strings.HasPrefix(path, f+"/") {
+			return i
+		}
+	}
+	return -1
+}
+
+// isStandard goes by the rule that a standard import path has no dot in its first element, and is not this module's.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return first != "stable" && !strings.Contains(first, ".")
+}
+
+func goList(t *testing.T, args ...string) []listed {
+	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)...).Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip("no go command here to list packages with")
+	}
+	require.NoError(t, err)
+	var list []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); err == io.EOF {
+			return list
+		} else {
+			require.NoError(t, err)
+		}
+		list = append(list, p)
+	}
+}

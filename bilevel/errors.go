@@ -1,0 +1,54 @@
+package bilevel
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrOption is wrapped by every error about an option; the text names the field.
+	ErrOption = errors.New("bilevel: bad option")
+
+	// ErrDiverged is wrapped by a DivergedError.
+	ErrDiverged = errors.New("bilevel: run diverged")
+)
+
+// A DivergedError says where a run left the finite numbers, or the bound of Options.Explode. The iterate before that step stands in the Solver.
+type DivergedError struct {
+	Step     int     // the step k that failed, counted from 0
+	Quantity string  // in the paper's notation: f_x, f_y, g_y, H_xy, H_yy, x, y, …
+	Value    float64 // what was seen: NaN, ±Inf, or the norm that is too large
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("bilevel: run diverged at step %d: %s is %g", e.Step, e.Quantity, e.Value)
+}
+
+// Unwrap makes errors.Is(err, ErrDiverged) true.
+func (e *DivergedError) Unwrap() error { return ErrDiverged }
+
+// An OracleError says which oracle of the problem failed, and at which step. A panic in an oracle arrives as one, too.
+type OracleError struct {
+	Step   int
+	Oracle string // GradF, GradG, CrossG, HessG, HessVecG or CrossVecG
+	Err    error
+}
+
+func (e *OracleError) Error() string {
+	return fmt.Sprintf("bilevel: oracle %s failed at step %d: %v", e.Oracle, e.Step, e.Err)
+}
+
+// Unwrap returns the oracle's own error.
+func (e *OracleError) Unwrap() error { return e.Err }
+
+// A PanicError is a panic that was caught in an oracle.
+type PanicError struct {
+	Value any    // what was passed to panic
+	Stack []byte // as runtime/debug.Stack formats it
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+func badOption(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,154 @@
+package bilevel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"stable/eig"
+	"stable/mat"
+)
+
+// Estimator tracks the second derivatives of the lower level along a path of points (x^k, y^k): H_xy of g_xy and H_yy of g_yy, by the
+// variance-reduced recursion (STABLE-H) of the paper,
+//
+//	H_xy^k = P̄[(1−τ)(H_xy^{k−1} − g_xy(x^{k−1}, y^{k−1}; φ)) + g_xy(x^k, y^k; φ)],   P̄ onto {X : ‖X‖_F ≤ C_gxy},
+//	H_yy^k = P̲[(1−τ)(H_yy^{k−1} − g_yy(x^{k−1}, y^{k−1}; φ)) + g_yy(x^k, y^k; φ)],   P̲ onto {X : X ⪰ μ_g I},
+//
+// with the same φ at both points, and gives what an upper-level method needs of them: the hypergradient estimate f_x − H_xy H_yy⁻¹ f_y
+// and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this estimator under projected SGD; it can stand under any other rule.
+//
+// Init comes first, then one Update a step; the other methods refer to the last point. Nothing allocates after NewEstimator, and an
+// Estimator is for one goroutine at a time.
+type Estimator struct {
+	p        Problem
+	mu, cgxy float64
+
+	x, y       []float64 // the last point
+	hxy        *mat.Dense
+	hyy        *mat.Sym
+	xyOld, xy  *mat.Dense // g_xy at the last and at this point
+	yyOld, yy  *mat.Sym
+	projection eig.Truncator
+	w          []float64
+	updates    int
+	report     EstimatorReport
+}
+
+// EstimatorReport says what the projections of the last Init or Update did.
+type EstimatorReport struct {
+	CrossNorm float64    // ‖H_xy‖_F before P̄
+	Truncate  eig.Report // what P̲ did to H_yy
+}
+
+// NewEstimator returns an estimator for p. muG is μ_g > 0, the strong convexity of g(x, ·); cGxy is C_gxy > 0, the bound on ‖g_xy‖_F,
+// and +Inf for no bound.
+func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
+	if !(muG > 0) || math.IsInf(muG, 1) {
+		return nil, badOption("MuG is %v, want a finite μ_g > 0", muG)
+	}
+	if !(cGxy > 0) {
+		return nil, badOption("CGxy is %v, want C_gxy > 0 (+Inf for none)", cGxy)
+	}
+	dx, dy := p.Dims()
+	if dx < 1 || dy < 1 {
+		return nil, badOption("problem has dimensions dx = %d, dy = %d, want both ≥ 1", dx, dy)
+	}
+	return &Estimator{
+		p: p, mu: muG, cgxy: cGxy,
+		x: make([]float64, dx), y: make([]float64, dy),
+		hxy: mat.NewDense(dx, dy), xyOld: mat.NewDense(dx, dy), xy: mat.NewDense(dx, dy),
+		hyy: mat.NewSym(dy), yyOld: mat.NewSym(dy), yy: mat.NewSym(dy),
+		w: make([]float64, dy),
+	}, nil
+}
+
+// Init sets H_xy and H_yy to the plain estimates P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a batch: the recursion with τ = 1.
+func (e *Estimator) Init(x, y []float64, phi []Sample) error {
+	e.updates = 0
+	if err := e.p.CrossG(e.hxy, x, y, phi); err != nil {
+		return err
+	}
+	if err := e.p.HessG(e.hyy, x, y, phi); err != nil {
+		return err
+	}
+	return e.finish(x, y)
+}
+
+// Update moves the estimates from the last point to (x, y) by (STABLE-H). The problem is asked four times, for g_xy and g_yy at both
+// points with the same batch.
+func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
+	e.updates++
+	if err := e.p.CrossG(e.xyOld, e.x, e.y, phi); err != nil {
+		return err
+	}
+	if err := e.p.CrossG(e.xy, x, y, phi); err != nil {
+		return err
+	}
+	mat.Recur(e.hxy, tau, e.hxy, e.xyOld, e.xy) // (STABLE-H1)
+
+	if err := e.p.HessG(e.yyOld, e.x, e.y, phi); err != nil {
+		return err
+	}
+	if err := e.p.HessG(e.yy, x, y, phi); err != nil {
+		return err
+	}
+	mat.RecurSym(e.hyy, tau, e.hyy, e.yyOld, e.yy) // (STABLE-H3)
+	return e.finish(x, y)
+}
+
+// finish applies both projections and remembers the point.
+func (e *Estimator) finish(x, y []float64) error {
+	n := mat.ProjectFrob(e.hxy, e.hxy, e.cgxy)
+	e.report.CrossNorm = n
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return &DivergedError{Step: e.updates, Quantity: "H_xy", Value: n}
+	}
+	r, err := e.projection.Truncate(e.hyy, e.hyy, e.mu)
+	e.report.Truncate = r
+	if errors.Is(err, eig.ErrNotFinite) {
+		return &DivergedError{Step: e.updates, Quantity: "H_yy", Value: math.NaN()}
+	}
+	if err != nil {
+		return err
+	}
+	copy(e.x, x)
+	copy(e.y, y)
+	return nil
+}
+
+// Hypergradient writes f_x − H_xy H_yy⁻¹ f_y, of length dx, into dst, which may be fx. Cost O(dx·dy + dy²), after dy³/3 for the first solve with
+// a new H_yy. It fails, with an error that wraps chol.ErrNotPosDef, only where μ_g is so small beside ‖H_yy‖ that rounding makes H_yy singular.
+func (e *Estimator) Hypergradient(dst, fx, fy []float64) error {
+	if err := e.solve(e.w, fy); err != nil {
+		return err
+	}
+	for i := range dst {
+		dst[i] = fx[i] - mat.Dot(e.hxy.Row(i), e.w)
+	}
+	return nil
+}
+
+// Drift writes H_yy⁻¹ H_xyᵀ dx, of length dy, into dst: minus the first-order change of y*(x) when x moves by dx. Cost and error as for
+// Hypergradient.
+func (e *Estimator) Drift(dst, dx []float64) error {
+	mat.MulVecTrans(e.w, e.hxy, dx)
+	return e.solve(dst, e.w)
+}
+
+// solve sets dst = H_yy⁻¹ b.
+func (e *Estimator) solve(dst, b []float64) error {
+	if err := e.projection.SolveVec(dst, b); err != nil {
+		return fmt.Errorf("bilevel: H_yy at step %d is singular to working precision, μ_g = %g is too small for it: %w", e.updates, e.mu, err)
+	}
+	return nil
+}
+
+// Hxy returns the estimate H_xy, in the estimator's own memory, to be read only.
+func (e *Estimator) Hxy() *mat.Dense { return e.hxy }
+
+// Hyy returns the estimate H_yy ⪰ μ_g I, in the estimator's own memory, to be read only.
+func (e *Estimator) Hyy() *mat.Sym { return e.hyy }
+
+// Report returns what the projections of the last Init or Update did.
+func (e *Estimator) Report() EstimatorReport { return e.report }

@@ -1,0 +1,92 @@
+package bilevel
+
+import (
+	"runtime/debug"
+
+	"stable/mat"
+)
+
+// Counts says what a run has used. A sample drawn once and evaluated at two points counts as one sample and two evaluations; a batch of
+// n samples as n of each. An exact (empty) batch counts as the whole finite sum, or as one where the stream is unbounded.
+type Counts struct {
+	Xi, Phi uint64 // samples drawn from the upper and the lower stream
+
+	// Evaluations of each oracle, in samples.
+	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG uint64
+}
+
+// oracle is a Problem that counts its calls and reports failures with the step and the oracle's name.
+type oracle struct {
+	p            Problem
+	products     Products // nil where p has none
+	upper, lower uint64   // stream sizes
+	step         int
+	inside       string // the oracle that is running; empty outside
+	counts       Counts
+}
+
+func newOracle(p Problem) *oracle {
+	o := &oracle{p: p}
+	o.products, _ = p.(Products)
+	o.upper, o.lower = p.Streams()
+	return o
+}
+
+func (o *oracle) Dims() (dx, dy int)             { return o.p.Dims() }
+func (o *oracle) Streams() (upper, lower uint64) { return o.upper, o.lower }
+
+func (o *oracle) GradF(fx, fy, x, y []float64, xi []Sample) error {
+	o.begin("GradF", &o.counts.GradF, len(xi), o.upper)
+	return o.end(o.p.GradF(fx, fy, x, y, xi))
+}
+
+func (o *oracle) GradG(gy, x, y []float64, phi []Sample) error {
+	o.begin("GradG", &o.counts.GradG, len(phi), o.lower)
+	return o.end(o.p.GradG(gy, x, y, phi))
+}
+
+func (o *oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
+	o.begin("CrossG", &o.counts.CrossG, len(phi), o.lower)
+	return o.end(o.p.CrossG(gxy, x, y, phi))
+}
+
+func (o *oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
+	o.begin("HessG", &o.counts.HessG, len(phi), o.lower)
+	return o.end(o.p.HessG(gyy, x, y, phi))
+}
+
+func (o *oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {
+	o.begin("HessVecG", &o.counts.HessVecG, len(phi), o.lower)
+	return o.end(o.products.HessVecG(dst, x, y, v, phi))
+}
+
+func (o *oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
+	o.begin("CrossVecG", &o.counts.CrossVecG, len(phi), o.lower)
+	return o.end(o.products.CrossVecG(dst, x, y, v, phi))
+}
+
+func (o *oracle) begin(name string, count *uint64, batch int, stream uint64) {
+	o.inside = name
+	*count += batchSize(batch, stream)
+}
+
+func (o *oracle) end(err error) error {
+	if err != nil {
+		err = &OracleError{Step: o.step, Oracle: o.inside, Err: err}
+	}
+	o.inside = ""
+	return err
+}
+
+// caught makes an error of a panic inside an oracle. It is for a deferred function, after recover.
+func (o *oracle) caught(v any) error {
+	return o.end(&PanicError{Value: v, Stack: debug.Stack()})
+}
+
+// batchSize is the number of samples that a batch counts for.
+func batchSize(batch int, stream uint64) uint64 {
+	if batch > 0 {
+		return uint64(batch)
+	}
+	return max(stream, 1)
+}

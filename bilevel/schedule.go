@@ -1,0 +1,58 @@
+package bilevel
+
+import (
+	"fmt"
+	"math"
+)
+
+// Schedule is a sequence of step sizes: At(k) is the one of step k ≥ 0. It must be a pure function, finite and not negative.
+type Schedule interface {
+	At(k int) float64
+}
+
+// Constant is the schedule that is the same at every step.
+type Constant float64
+
+// At returns c.
+func (c Constant) At(int) float64 { return float64(c) }
+
+// Power is the schedule C/(k+K0)^P.
+type Power struct {
+	C  float64
+	K0 float64 // default 1
+	P  float64
+}
+
+// At returns C/(k+K0)^P.
+func (p Power) At(k int) float64 {
+	t := float64(k) + p.k0()
+	switch p.P {
+	case 0:
+		return p.C
+	case 0.5:
+		return p.C / math.Sqrt(t)
+	case 1:
+		return p.C / t
+	}
+	return p.C / math.Pow(t, p.P)
+}
+
+func (p Power) String() string { return fmt.Sprintf("%g/(k+%g)^%g", p.C, p.k0(), p.P) }
+
+func (p Power) k0() float64 {
+	if p.K0 == 0 {
+		return 1
+	}
+	return p.K0
+}
+
+// checkSchedule refuses a missing schedule, and one whose first value is not a step size in [0, max].
+func checkSchedule(name string, s Schedule, max float64) error {
+	if s == nil {
+		return badOption("%s is nil: a step size has no default", name)
+	}
+	if v := s.At(0); !(v >= 0 && v <= max) {
+		return badOption("%s at step 0 is %v, want 0 ≤ step ≤ %v", name, v, max)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package bilevel
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// Set is a closed convex set X of feasible upper-level variables.
+//
+// Project writes into dst the point of X that is nearest to x in the Euclidean norm; dst may be x. It must not allocate, and must be safe
+// for concurrent use, as the sets of this package are.
+type Set interface {
+	Project(dst, x []float64)
+
+	// Validate returns an error unless the set is a non-empty subset of R^d.
+	Validate(d int) error
+}
+
+// Space is all of R^d.
+type Space struct{}
+
+// Project copies x.
+func (Space) Project(dst, x []float64) { copy(dst, x) }
+
+// Validate accepts every d.
+func (Space) Validate(int) error { return nil }
+
+// Box is {x : Lo_i ≤ x_i ≤ Hi_i}. Infinite bounds are allowed.
+type Box struct {
+	Lo, Hi []float64
+}
+
+// UniformBox returns the box [lo, hi]^d.
+func UniformBox(d int, lo, hi float64) Box {
+	b := Box{Lo: make([]float64, d), Hi: make([]float64, d)}
+	for i := range d {
+		b.Lo[i], b.Hi[i] = lo, hi
+	}
+	return b
+}
+
+// Project clamps every entry.
+func (b Box) Project(dst, x []float64) {
+	for i, v := range x {
+		dst[i] = min(max(v, b.Lo[i]), b.Hi[i])
+	}
+}
+
+// Validate wants d bounds on each side, Lo_i ≤ Hi_i.
+func (b Box) Validate(d int) error {
+	if len(b.Lo) != d || len(b.Hi) != d {
+		return badOption("Box has %d lower and %d upper bounds for dimension %d", len(b.Lo), len(b.Hi), d)
+	}
+	for i := range d {
+		if !(b.Lo[i] <= b.Hi[i]) || math.IsInf(b.Lo[i], 1) || math.IsInf(b.Hi[i], -1) {
+			return badOption("Box is empty at index %d: [%v, %v]", i, b.Lo[i], b.Hi[i])
+		}
+	}
+	return nil
+}
+
+// NonNegative is {x : x ≥ 0}.
+type NonNegative struct{}
+
+// Project sets negative entries to 0.
+func (NonNegative) Project(dst, x []float64) {
+	for i, v := range x {
+		dst[i] = max(v, 0)
+	}
+}
+
+// Validate accepts every d.
+func (NonNegative) Validate(int) error { return nil }
+
+// Ball is {x : ‖x − Center‖₂ ≤ Radius}. A nil Center is the origin.
+type Ball struct {
+	Center []float64
+	Radius float64
+}
+
+// Project moves x along the line to the centre: c + (x − c)·Radius/‖x − c‖ where x is outside, and x itself where it is not.
+func (b Ball) Project(dst, x []float64) {
+	n := b.distance(x)
+	if n <= b.Radius {
+		copy(dst, x)
+		return
+	}
+	s := b.Radius / n
+	for i, v := range x {
+		c := b.center(i)
+		dst[i] = c + s*(v-c)
+	}
+}
+
+// distance is ‖x − c‖, without overflow in the squares.
+func (b Ball) distance(x []float64) float64 {
+	big, sum := 0.0, 0.0
+	for i, v := range x {
+		big = max(big, math.Abs(v-b.center(i)))
+	}
+	if big == 0 || math.IsInf(big, 1) {
+		return big
+	}
+	for i, v := range x {
+		r := (v - b.center(i)) / big
+		sum += r * r
+	}
+	return big * math.Sqrt(sum)
+}
+
+func (b Ball) center(i int) float64 {
+	if b.Center == nil {
+		return 0
+	}
+	return b.Center[i]
+}
+
+// Validate wants a centre of length d (or none) and a finite Radius ≥ 0.
+func (b Ball) Validate(d int) error {
+	if b.Center != nil && len(b.Center) != d {
+		return badOption("Ball.Center has length %d for dimension %d", len(b.Center), d)
+	}
+	if !(b.Radius >= 0) || math.IsInf(b.Radius, 1) {
+		return badOption("Ball.Radius is %v, want a finite radius ≥ 0", b.Radius)
+	}
+	return nil
+}
+
+// Simplex is {x : x ≥ 0, Σ x_i = Sum}.
+type Simplex struct {
+	Sum float64 // default 1
+}
+
+// Project is max(x − θ, 0) with the θ that makes the entries add up to Sum. θ is found by Michelot's iteration (J. Optim. Theory Appl. 50,
+// 1986): take the mean excess of the entries above θ until none drops out; at most d rounds of O(d). Entries are measured from the
+// largest one, so that a common offset does no harm.
+func (s Simplex) Project(dst, x []float64) {
+	top := math.Inf(-1)
+	for _, v := range x {
+		top = max(top, v)
+	}
+	theta := math.Inf(-1)
+	for active := len(x) + 1; ; {
+		sum, n := 0.0, 0
+		for _, v := range x {
+			if v-top > theta {
+				sum += v - top
+				n++
+			}
+		}
+		if n == 0 || n >= active {
+			break
+		}
+		theta, active = (sum-s.sum())/float64(n), n
+	}
+	for i, v := range x {
+		dst[i] = max(v-top-theta, 0)
+	}
+}
+
+func (s Simplex) sum() float64 {
+	if s.Sum == 0 {
+		return 1
+	}
+	return s.Sum
+}
+
+// Validate wants d ≥ 1 and a finite Sum > 0.
+func (s Simplex) Validate(d int) error {
+	if v := s.sum(); !(v > 0) || math.IsInf(v, 1) {
+		return badOption("Simplex.Sum is %v, want a finite sum > 0", v)
+	}
+	if d < 1 {
+		return badOption("Simplex is empty in dimension %d", d)
+	}
+	return nil
+}
+
+// HalfSpace is {x : Aᵀx ≤ B}.
+type HalfSpace struct {
+	A []float64
+	B float64
+}
+
+// Project is x − A·max(Aᵀx − B, 0)/‖A‖².
+func (h HalfSpace) Project(dst, x []float64) {
+	excess := mat.Dot(h.A, x) - h.B
+	copy(dst, x)
+	if excess > 0 {
+		mat.Axpy(dst, -excess/mat.Dot(h.A, h.A), h.A)
+	}
+}
+
+// Validate wants a finite A ≠ 0 of length d, and a finite B.
+func (h HalfSpace) Validate(d int) error {
+	if len(h.A) != d {
+		return badOption("HalfSpace.A has length %d for dimension %d", len(h.A), d)
+	}
+	if n := mat.Dot(h.A, h.A); !(n > 0) || math.IsInf(n, 1) || math.IsNaN(h.B) || math.IsInf(h.B, 0) {
+		return badOption("HalfSpace wants a finite A ≠ 0 and a finite B; ‖A‖² is %v, B is %v", n, h.B)
+	}
+	return nil
+}

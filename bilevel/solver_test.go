@@ -1,0 +1,358 @@
+package bilevel
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+)
+
+// faulty is a Problem whose oracles go wrong at a chosen evaluation.
+type faulty struct {
+	Problem
+	oracle string
+	after  int
+	fault  func(v []float64) error
+}
+
+func (f *faulty) spoil(oracle string, v []float64, err error) error {
+	if err == nil && oracle == f.oracle {
+		if f.after--; f.after < 0 {
+			return f.fault(v)
+		}
+	}
+	return err
+}
+
+func (f *faulty) GradF(fx, fy, x, y []float64, xi []Sample) error {
+	err := f.spoil("f_x", fx, f.Problem.GradF(fx, fy, x, y, xi))
+	return f.spoil("f_y", fy, err)
+}
+func (f *faulty) GradG(gy, x, y []float64, phi []Sample) error {
+	return f.spoil("g_y", gy, f.Problem.GradG(gy, x, y, phi))
+}
+func (f *faulty) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
+	return f.spoil("H_xy", gxy.Row(1), f.Problem.CrossG(gxy, x, y, phi))
+}
+func (f *faulty) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
+	return f.spoil("H_yy", gyy.Row(1), f.Problem.HessG(gyy, x, y, phi))
+}
+
+var plain = STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.1}
+
+// A derivative that is not finite ends the run at that step, names the quantity, and leaves the last good iterate.
+func TestStepNotFinite(t *testing.T) {
+	for _, quantity := range []string{"f_x", "f_y", "g_y", "H_xy", "H_yy"} {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for _, after := range []int{0, 7, 8} {
+				f := &faulty{newWavy(0.1), quantity, after, func(v []float64) error { v[len(v)-1] = bad; return nil }}
+				s, err := New(f, plain, Options{Seed: 1})
+				require.NoError(t, err)
+				var x, y []float64
+				for range 20 {
+					x, y = append(x[:0], s.X()...), append(y[:0], s.Y()...)
+					if err = s.Step(); err != nil {
+						break
+					}
+				}
+				var d *DivergedError
+				require.ErrorAs(t, err, &d, "%s %v", quantity, bad)
+				require.ErrorIs(t, err, ErrDiverged)
+				assert.Equal(t, s.K(), d.Step)
+				assert.Contains(t, d.Quantity, quantity)
+				assert.Equal(t, x, s.X())
+				assert.Equal(t, y, s.Y())
+				assert.Equal(t, err, s.Step(), "a failed run goes on")
+
+				r, err2 := s.Run(context.Background(), Run{Steps: 5})
+				assert.Equal(t, err, err2)
+				assert.Equal(t, Failed, r.Reason)
+				assert.Equal(t, x, r.X)
+			}
+		}
+	}
+}
+
+// Growth beyond Options.Explode is divergence, too.
+func TestStepExplodes(t *testing.T) {
+	s, err := New(newWavy(0), STABLE{Alpha: Constant(0.1), Beta: Constant(50), MuG: 0.1}, Options{Explode: 1e6})
+	require.NoError(t, err)
+	r, err := s.Run(context.Background(), Run{Steps: 1000})
+	var d *DivergedError
+	require.ErrorAs(t, err, &d)
+	assert.Greater(t, d.Value, 1e6)
+	assert.Contains(t, []string{"‖y − y⁰‖", "‖x − x⁰‖"}, d.Quantity)
+	assert.LessOrEqual(t, mat.Norm(r.Y), 1e6)
+	assert.Equal(t, Failed, r.Reason)
+	assert.Equal(t, d.Step, r.Steps)
+}
+
+// An oracle's error or panic arrives with the oracle's name and the step.
+func TestStepOracleFails(t *testing.T) {
+	boom := errors.New("no more data")
+	for quantity, oracle := range map[string]string{"f_x": "GradF", "g_y": "GradG", "H_xy": "CrossG", "H_yy": "HessG"} {
+		for name, fault := range map[string]func([]float64) error{
+			"error": func([]float64) error { return boom },
+			"panic": func([]float64) error { panic(boom) },
+		} {
+			f := &faulty{newWavy(0.1), quantity, 5, fault}
+			s, err := New(f, plain, Options{})
+			require.NoError(t, err)
+			r, err := s.Run(context.Background(), Run{Steps: 20})
+			var o *OracleError
+			require.ErrorAs(t, err, &o, name)
+			assert.Equal(t, oracle, o.Oracle)
+			assert.Equal(t, s.K(), o.Step)
+			assert.Equal(t, s.X(), r.X)
+			if name == "error" {
+				assert.ErrorIs(t, err, boom)
+				continue
+			}
+			var p *PanicError
+			require.ErrorAs(t, err, &p)
+			assert.Equal(t, boom, p.Value)
+			assert.Contains(t, string(p.Stack), "spoil")
+		}
+	}
+}
+
+// A panic of the caller's own set is not the problem's fault, and goes through.
+func TestStepForeignPanic(t *testing.T) {
+	s, err := New(newWavy(0), plain, Options{Set: panicSet{}})
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "mine", func() { _ = s.Step() })
+}
+
+type panicSet struct{ Space }
+
+func (panicSet) Project(dst, x []float64) {
+	if copy(dst, x); x[0] != 0 {
+		panic("mine")
+	}
+}
+
+type badDims struct{ Problem }
+
+func (badDims) Dims() (int, int) { return 0, 3 }
+
+func TestNewRefuses(t *testing.T) {
+	nan := math.NaN()
+	with := func(f func(m *STABLE)) STABLE { m := plain; f(&m); return m }
+	for _, c := range []struct {
+		want string
+		m    Method
+		opt  Options
+	}{
+		{"a problem and a method", nil, Options{}},
+		{"STABLE.Alpha is nil", with(func(m *STABLE) { m.Alpha = nil }), Options{}},
+		{"STABLE.Alpha at step 0 is -1", with(func(m *STABLE) { m.Alpha = Constant(-1) }), Options{}},
+		{"STABLE.Beta at step 0 is NaN", with(func(m *STABLE) { m.Beta = Constant(nan) }), Options{}},
+		{"STABLE.Beta at step 0 is +Inf", with(func(m *STABLE) { m.Beta = Constant(math.Inf(1)) }), Options{}},
+		{"STABLE.Tau at step 0 is 1.5", with(func(m *STABLE) { m.Tau = Constant(1.5) }), Options{}},
+		{"MuG is 0", with(func(m *STABLE) { m.MuG = 0 }), Options{}},
+		{"MuG is -2", with(func(m *STABLE) { m.MuG = -2 }), Options{}},
+		{"MuG is NaN", with(func(m *STABLE) { m.MuG = nan }), Options{}},
+		{"CGxy is -1", with(func(m *STABLE) { m.CGxy = -1 }), Options{}},
+		{"CGxy is NaN", with(func(m *STABLE) { m.CGxy = nan }), Options{}},
+		{"STABLE.InitBatch is -3", with(func(m *STABLE) { m.InitBatch = -3 }), Options{}},
+		{"Options.UpperBatch is -2", plain, Options{UpperBatch: -2}},
+		{"Options.LowerBatch is -2", plain, Options{LowerBatch: -2}},
+		{"Options.Explode is NaN", plain, Options{Explode: nan}},
+		{"Options.X0 has length 2, want 3", plain, Options{X0: make([]float64, 2)}},
+		{"Options.Y0 has length 3, want 4", plain, Options{Y0: make([]float64, 3)}},
+		{"Options.X0 is NaN at index 1", plain, Options{X0: []float64{0, nan, 0}}},
+		{"Options.Y0 is -Inf at index 3", plain, Options{Y0: []float64{0, 0, 0, math.Inf(-1)}}},
+		{"X0 is not in the feasible set: entry 2 is 7", plain, Options{X0: []float64{0, 0, 7}, Set: UniformBox(3, 0, 1)}},
+		{"Box has 2 lower", plain, Options{Set: UniformBox(2, 0, 1)}},
+	} {
+		_, err := New(newWavy(0), c.m, c.opt)
+		require.ErrorIs(t, err, ErrOption, c.want)
+		assert.ErrorContains(t, err, c.want)
+	}
+	_, err := New(badDims{newWavy(0)}, plain, Options{})
+	assert.ErrorContains(t, err, "dx = 0, dy = 3")
+	_, err = New(nil, plain, Options{})
+	assert.ErrorIs(t, err, ErrOption)
+}
+
+// A schedule that leaves its range later is refused at that step.
+func TestStepBadSchedule(t *testing.T) {
+	s, err := New(newWavy(0), STABLE{Alpha: late{4}, Beta: Constant(0.1), MuG: 0.1}, Options{})
+	require.NoError(t, err)
+	r, err := s.Run(context.Background(), Run{Steps: 10})
+	require.ErrorIs(t, err, ErrOption)
+	assert.ErrorContains(t, err, "at step 4 are α = NaN")
+	assert.Equal(t, 4, r.Steps)
+}
+
+type late struct{ k int }
+
+func (l late) At(k int) float64 {
+	if k >= l.k {
+		return math.NaN()
+	}
+	return 0.1
+}
+
+func TestStepAllocates(t *testing.T) {
+	s, err := New(&quiet{newWavy(0.5)}, STABLE{Alpha: Constant(0.01), Beta: Constant(0.1), Tau: Constant(1), MuG: 0.9, CGxy: 1.2}, Options{Set: UniformBox(3, 0, 1)})
+	require.NoError(t, err)
+	clipped, steps := 0, 0
+	step := func() {
+		if err := s.Step(); err != nil {
+			panic(err)
+		}
+		if s.stepper.(*stable).est.Report().Truncate.Clipped > 0 {
+			clipped++
+		}
+		steps++
+	}
+	for range 20 {
+		step()
+	}
+	assert.Zero(t, testing.AllocsPerRun(100, step))
+	assert.Greater(t, clipped, 10)
+	assert.Less(t, clipped, steps)
+}
+
+// quiet is wavy with the allocations of its oracles hoisted: one fixed matrix a sample.
+type quiet struct{ *wavy }
+
+func (q *quiet) GradF(fx, fy, x, y []float64, xi []Sample) error {
+	copy(fx, x)
+	copy(fy, y)
+	return nil
+}
+func (q *quiet) GradG(gy, x, y []float64, phi []Sample) error { copy(gy, y); return nil }
+func (q *quiet) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
+	gxy.Zero()
+	for i := range x {
+		gxy.Set(i, i, math.Cos(x[i]+float64(phi[0])))
+	}
+	return nil
+}
+func (q *quiet) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
+	gyy.Zero()
+	for i := range y {
+		gyy.Set(i, i, 2*math.Cos(y[i]+float64(phi[0]))) // often below μ_g
+	}
+	return nil
+}
+
+// The same seed gives the same bits; another seed another run; the step loop and Run agree.
+func TestRunReproducible(t *testing.T) {
+	run := func(seed uint64, loop bool) []float64 {
+		s, err := New(newWavy(0.3), plain, Options{Seed: seed, UpperBatch: 2})
+		require.NoError(t, err)
+		if loop {
+			for range 50 {
+				require.NoError(t, s.Step())
+			}
+		} else {
+			_, err = s.Run(context.Background(), Run{Steps: 50})
+			require.NoError(t, err)
+		}
+		return append(append([]float64(nil), s.X()...), s.Y()...)
+	}
+	assert.Equal(t, run(1, false), run(1, true))
+	assert.NotEqual(t, run(1, false), run(2, false))
+}
+
+func TestRunStops(t *testing.T) {
+	start := func() *Solver {
+		s, err := New(newWavy(0), plain, Options{UpperBatch: 2, LowerBatch: 3})
+		require.NoError(t, err)
+		return s
+	}
+	ctx := context.Background()
+
+	r, err := start().Run(ctx, Run{Steps: 7, Xi: 1000, Phi: 1000})
+	require.NoError(t, err)
+	assert.Equal(t, StepLimit, r.Reason)
+	assert.Equal(t, 7, r.Steps)
+
+	r, err = start().Run(ctx, Run{Xi: 9})
+	require.NoError(t, err)
+	assert.Equal(t, SampleLimit, r.Reason)
+	assert.Equal(t, uint64(10), r.Counts.Xi)
+
+	s := start()
+	r, err = s.Run(ctx, Run{Phi: 9})
+	require.NoError(t, err)
+	assert.Equal(t, SampleLimit, r.Reason)
+	assert.Equal(t, uint64(9), r.Counts.Phi)
+	r, err = s.Run(ctx, Run{Steps: 2}) // and on
+	require.NoError(t, err)
+	assert.Equal(t, 2, r.Steps)
+	assert.Equal(t, 5, s.K())
+
+	calls := 0
+	r, err = start().Run(ctx, Run{Every: 3, Progress: func(s *Solver) bool { calls++; return s.K() < 9 }})
+	require.NoError(t, err)
+	assert.Equal(t, ByProgress, r.Reason)
+	assert.Equal(t, []int{9, 3}, []int{r.Steps, calls})
+
+	r, err = start().Run(ctx, Run{Time: time.Microsecond})
+	require.NoError(t, err)
+	assert.Equal(t, TimeLimit, r.Reason)
+
+	gone, cancel := context.WithCancelCause(ctx)
+	r, err = start().Run(gone, Run{Progress: func(s *Solver) bool {
+		if s.K() == 4 {
+			cancel(errors.New("enough"))
+		}
+		return true
+	}})
+	assert.EqualError(t, err, "enough")
+	assert.Equal(t, Canceled, r.Reason)
+	assert.Equal(t, 4, r.Steps)
+
+	exact, err := New(newWavy(0.1), plain, Options{UpperBatch: Full, LowerBatch: Full})
+	require.NoError(t, err)
+	r, err = exact.Run(ctx, Run{Tol: 1e-9, Window: 10, Steps: 100000})
+	require.NoError(t, err)
+	assert.Equal(t, ToleranceMet, r.Reason)
+	gy := make([]float64, 4)
+	require.NoError(t, newWavy(0.1).GradG(gy, r.X, r.Y, nil))
+	assert.Less(t, mat.Norm(gy), 1e-8)
+
+	for want, bad := range map[string]Run{
+		"no stop rule":     {},
+		"Run.Steps is -1":  {Steps: -1},
+		"Run.Tol is NaN":   {Tol: math.NaN()},
+		"Run.Window is -1": {Steps: 1, Window: -1},
+		"Run.Every is -2":  {Steps: 1, Every: -2},
+		"Run.Time is -1ns": {Time: -1},
+	} {
+		r, err := start().Run(ctx, bad)
+		require.ErrorIs(t, err, ErrOption)
+		assert.ErrorContains(t, err, want)
+		assert.Zero(t, r.Counts)
+	}
+	assert.Equal(t, "tolerance met", ToleranceMet.String())
+	assert.Equal(t, "Reason(99)", Reason(99).String())
+}
+
+// With exact oracles STABLE is a deterministic method that solves the problem: ∇F(x) → 0 and g_y → 0.
+func TestSTABLEExactConverges(t *testing.T) {
+	s, err := New(newWavy(0.2), plain, Options{UpperBatch: Full, LowerBatch: Full})
+	require.NoError(t, err)
+	_, err = s.Run(context.Background(), Run{Steps: 4000})
+	require.NoError(t, err)
+	w := newWavy(0.2)
+	fx, fy, gy := make([]float64, 3), make([]float64, 4), make([]float64, 4)
+	e, err := NewEstimator(w, 0.1, math.Inf(1))
+	require.NoError(t, err)
+	require.NoError(t, e.Init(s.X(), s.Y(), nil))
+	require.NoError(t, w.GradF(fx, fy, s.X(), s.Y(), nil))
+	require.NoError(t, w.GradG(gy, s.X(), s.Y(), nil))
+	require.NoError(t, e.Hypergradient(fx, fx, fy))
+	assert.Less(t, mat.Norm(gy), 1e-12)
+	assert.Less(t, mat.Norm(fx), 1e-12)
+}

@@ -1,0 +1,350 @@
+package bilevel
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/eig"
+	"stable/mat"
+)
+
+// paper is the recursion of the paper, written from its equations with full matrices and plain loops.
+type paper struct {
+	hxy, hyy         [][]float64
+	clipped, shrunk  int
+	boxed            int
+	x, y, xOld, yOld []float64
+}
+
+func full(a interface{ At(i, j int) float64 }, rows, cols int) [][]float64 {
+	m := make([][]float64, rows)
+	for i := range m {
+		m[i] = make([]float64, cols)
+		for j := range m[i] {
+			m[i][j] = a.At(i, j)
+		}
+	}
+	return m
+}
+
+func (p *paper) step(t *testing.T, w *wavy, k int, alpha, beta, tau, mu, c, lo, hi float64, phi, xi []Sample) {
+	dx, dy := w.dx, w.dy
+	at := func(x, y []float64) (hxy, hyy [][]float64) {
+		a, b := mat.NewDense(dx, dy), mat.NewSym(dy)
+		require.NoError(t, w.CrossG(a, x, y, phi))
+		require.NoError(t, w.HessG(b, x, y, phi))
+		return full(a, dx, dy), full(b, dy, dy)
+	}
+	nxy, nyy := at(p.x, p.y)
+	if k > 0 {
+		oxy, oyy := at(p.xOld, p.yOld)
+		for i := range dx {
+			for j := range dy {
+				nxy[i][j] += (1 - tau) * (p.hxy[i][j] - oxy[i][j])
+			}
+		}
+		for i := range dy {
+			for j := range dy {
+				nyy[i][j] += (1 - tau) * (p.hyy[i][j] - oyy[i][j])
+			}
+		}
+	}
+	var norm float64
+	for _, r := range nxy {
+		for _, v := range r {
+			norm += v * v
+		}
+	}
+	if norm = math.Sqrt(norm); norm > c {
+		p.shrunk++
+		for _, r := range nxy {
+			for j := range r {
+				r[j] *= c / norm
+			}
+		}
+	}
+	p.hxy, p.hyy = nxy, p.truncate(t, nyy, mu)
+	inv := invert(t, p.hyy)
+
+	fx, fy, gy := make([]float64, dx), make([]float64, dy), make([]float64, dy)
+	require.NoError(t, w.GradF(fx, fy, p.x, p.y, xi))
+	require.NoError(t, w.GradG(gy, p.x, p.y, phi))
+	xNew, yNew := make([]float64, dx), make([]float64, dy)
+	for i := range dx {
+		h := fx[i]
+		for j := range dy {
+			for l := range dy {
+				h -= p.hxy[i][j] * inv[j][l] * fy[l]
+			}
+		}
+		v := p.x[i] - alpha*h
+		xNew[i] = math.Max(lo, math.Min(hi, v))
+		if xNew[i] != v {
+			p.boxed++
+		}
+	}
+	for j := range dy {
+		yNew[j] = p.y[j] - beta*gy[j]
+		for l := range dy {
+			for i := range dx {
+				yNew[j] -= inv[j][l] * p.hxy[i][l] * (xNew[i] - p.x[i])
+			}
+		}
+	}
+	p.xOld, p.yOld, p.x, p.y = p.x, p.y, xNew, yNew
+}
+
+// truncate raises the eigenvalues below mu to mu, by the plain formula Σ max(λ, μ) v vᵀ.
+func (p *paper) truncate(t *testing.T, a [][]float64, mu float64) [][]float64 {
+	n := len(a)
+	s := mat.NewSym(n)
+	for i := range n {
+		for j := range i + 1 {
+			s.Set(i, j, a[i][j])
+		}
+	}
+	var e eig.Jacobi
+	_, err := e.Factor(s)
+	require.NoError(t, err)
+	out := make([][]float64, n)
+	for i := range n {
+		out[i] = make([]float64, n)
+		for j := range n {
+			for l, lambda := range e.Values() {
+				out[i][j] += math.Max(lambda, mu) * e.VectorsT().At(l, i) * e.VectorsT().At(l, j)
+			}
+		}
+	}
+	if e.Values()[0] < mu {
+		p.clipped++
+	}
+	return out
+}
+
+// invert is Gauss-Jordan elimination with row pivoting.
+func invert(t *testing.T, a [][]float64) [][]float64 {
+	n := len(a)
+	m := make([][]float64, n)
+	for i := range n {
+		m[i] = append(append([]float64(nil), a[i]...), make([]float64, n)...)
+		m[i][n+i] = 1
+	}
+	for c := range n {
+		best := c
+		for r := c; r < n; r++ {
+			if math.Abs(m[r][c]) > math.Abs(m[best][c]) {
+				best = r
+			}
+		}
+		m[c], m[best] = m[best], m[c]
+		require.NotZero(t, m[c][c])
+		for r := range n {
+			f := m[r][c] / m[c][c]
+			for j := range m[r] {
+				if r != c {
+					m[r][j] -= f * m[c][j]
+				}
+			}
+		}
+	}
+	for i := range n {
+		d := m[i][i]
+		m[i] = m[i][n:]
+		for j := range n {
+			m[i][j] /= d
+		}
+	}
+	return m
+}
+
+// The whole method against the paper's equations, on a run in which both matrix projections and the box act, with batches of 1 and more.
+func TestSTABLEFollowsThePaper(t *testing.T) {
+	for _, batch := range []int{1, 3} {
+		t.Run(fmt.Sprintf("batch=%d", batch), func(t *testing.T) {
+			const mu, c, lo, hi = 0.9, 2.2, -0.2, 0.4
+			w := newWavy(0.5)
+			alpha, beta, tau := Power{C: 0.3, P: 0.5}, Power{C: 0.2, K0: 2, P: 1}, Power{C: 0.9, P: 0.5}
+			s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: mu, CGxy: c, InitBatch: 5},
+				Options{Set: UniformBox(3, lo, hi), X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch})
+			require.NoError(t, err)
+			p := &paper{x: []float64{0.1, -0.1, 0.2}, y: []float64{1, 0, -1, 2}}
+			mirror := newWavy(0.5)
+			for k := range 60 {
+				w.log = nil
+				require.NoError(t, s.Step())
+				phi, xi := samplesOf(t, w.log, k, batch)
+				p.step(t, mirror, k, alpha.At(k), beta.At(k), tau.At(k), mu, c, lo, hi, phi, xi)
+				require.InDeltaSlice(t, p.x, s.X(), 1e-11, "x at step %d", k)
+				require.InDeltaSlice(t, p.y, s.Y(), 1e-11, "y at step %d", k)
+			}
+			assert.Greater(t, p.clipped, 5, "the eigenvalue truncation hardly acted")
+			assert.Less(t, p.clipped, 60, "the eigenvalue truncation acted at every step")
+			assert.Greater(t, p.shrunk, 5, "the Frobenius projection hardly acted")
+			assert.Greater(t, p.boxed, 5, "the box hardly acted")
+			wantPhi := uint64(5 + 59*batch)
+			assert.Equal(t, Counts{Xi: uint64(60 * batch), Phi: wantPhi, GradF: uint64(60 * batch), GradG: wantPhi,
+				CrossG: uint64(5 + 2*59*batch), HessG: uint64(5 + 2*59*batch)}, s.Counts())
+		})
+	}
+}
+
+// samplesOf holds the log of a step to what the paper asks for, and returns the step's samples: one φ for everything of the lower level, at two points;
+// one ξ, at one point.
+func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
+	want := []string{"CrossG", "CrossG", "HessG", "HessG", "GradG", "GradF"}
+	if k == 0 {
+		want = []string{"CrossG", "HessG", "GradG", "GradF"}
+	}
+	var got []string
+	points := map[string]bool{}
+	for _, c := range log {
+		got = append(got, c.oracle)
+		if c.oracle == "GradF" {
+			xi = c.batch
+			continue
+		}
+		if phi == nil {
+			phi = c.batch
+		}
+		require.Equal(t, phi, c.batch, "step %d: %s draws another φ", k, c.oracle)
+		points[fmt.Sprint(c.x, c.y)] = true
+	}
+	require.Equal(t, want, got)
+	require.Len(t, xi, batch)
+	if k > 0 {
+		require.Len(t, phi, batch)
+		require.Len(t, points, 2)
+	}
+	return phi, xi
+}
+
+// τ = 1 forgets the past: H is the projected plain estimate.
+func TestEstimatorTauOne(t *testing.T) {
+	w := newWavy(0.5)
+	e, err := NewEstimator(w, 0.5, math.Inf(1))
+	require.NoError(t, err)
+	fresh, err := NewEstimator(w, 0.5, math.Inf(1))
+	require.NoError(t, err)
+	require.NoError(t, e.Init(make([]float64, 3), make([]float64, 4), []Sample{1}))
+	for k := range 10 {
+		x, y := []float64{float64(k), 1, 2}, []float64{1, float64(k), 0, 1}
+		phi := []Sample{Sample(k), Sample(k + 3)}
+		require.NoError(t, e.Update(1, x, y, phi))
+		require.NoError(t, fresh.Init(x, y, phi))
+		assert.Equal(t, fresh.Hxy(), e.Hxy())
+		assert.Equal(t, fresh.Hyy(), e.Hyy())
+	}
+}
+
+// Exact oracles and an exact H⁰ keep H exact for every τ, wherever the path goes.
+func TestEstimatorExact(t *testing.T) {
+	for _, tau := range []float64{0, 0.3, 1} {
+		w := newWavy(0.2)
+		e, err := NewEstimator(w, 1e-3, math.Inf(1))
+		require.NoError(t, err)
+		x, y := make([]float64, 3), make([]float64, 4)
+		require.NoError(t, e.Init(x, y, nil))
+		gxy, gyy := mat.NewDense(3, 4), mat.NewSym(4)
+		for k := range 50 {
+			for i := range x {
+				x[i] = math.Sin(float64(k + i))
+			}
+			for i := range y {
+				y[i] = 2 * math.Cos(float64(k*i))
+			}
+			require.NoError(t, e.Update(tau, x, y, nil))
+			require.NoError(t, w.CrossG(gxy, x, y, nil))
+			require.NoError(t, w.HessG(gyy, x, y, nil))
+			assert.InDeltaSlice(t, gxy.Data, e.Hxy().Data, 1e-13)
+			for i := range 4 {
+				assert.InDeltaSlice(t, gyy.Row(i), e.Hyy().Row(i), 1e-13)
+			}
+		}
+	}
+}
+
+// ‖x^{k+1} − x^k‖ ≤ α(‖f_x‖ + (C_gxy/μ_g)‖f_y‖), eq. (lemma2-pf-8) of the paper, with hard noise and without a box.
+func TestSTABLEStepBound(t *testing.T) {
+	const mu, c, alpha = 0.05, 1.5, 0.01
+	w := newWavy(2)
+	s, err := New(w, STABLE{Alpha: Constant(alpha), Beta: Constant(0.01), MuG: mu, CGxy: c}, Options{Seed: 1})
+	require.NoError(t, err)
+	fx, fy := make([]float64, 3), make([]float64, 4)
+	for range 300 {
+		x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
+		w.log = nil
+		require.NoError(t, s.Step())
+		xi := w.log[len(w.log)-1].batch
+		require.NoError(t, w.GradF(fx, fy, x, y, xi))
+		mat.Axpy(x, -1, s.X())
+		bound := alpha * (mat.Norm(fx) + c/mu*mat.Norm(fy))
+		assert.LessOrEqual(t, mat.Norm(x), bound*(1+1e-12))
+	}
+}
+
+// g = ½‖y − h(x; φ)‖² makes STABLE a method for compositional problems: with H_yy = I and H_xy = −J, where J follows ∇h by the same recursion,
+// the y step is the linearised SCSC (Chen, Sun, Yin 2021): y − β(y − h(x; φ)) + Jᵀ(x^{k+1} − x^k).
+func TestSTABLECompositional(t *testing.T) {
+	const alpha, beta, tau = 0.1, 0.3, 0.4
+	c := compositional{3}
+	s, err := New(c, STABLE{Alpha: Constant(alpha), Beta: Constant(beta), Tau: Constant(tau), MuG: 0.5}, Options{X0: []float64{1, -1, 0.5}, Seed: 2})
+	require.NoError(t, err)
+	x, y, xOld := []float64{1, -1, 0.5}, make([]float64, 3), make([]float64, 3)
+	jac := make([]float64, 3) // J is diagonal
+	draw := newStream(5, 2, 'y', new(uint64))
+	for k := range 40 {
+		require.NoError(t, s.Step())
+		phi := draw.draw(1)[0]
+		next := make([]float64, 3)
+		for i := range x {
+			if k == 0 {
+				jac[i] = c.dh(x[i], phi)
+			} else {
+				jac[i] = (1-tau)*(jac[i]-c.dh(xOld[i], phi)) + c.dh(x[i], phi)
+			}
+			next[i] = x[i] - alpha*jac[i]*(y[i]-1)
+			y[i] = y[i] - beta*(y[i]-c.h(x[i], phi)) + jac[i]*(next[i]-x[i])
+		}
+		xOld, x = x, next
+		assert.InDeltaSlice(t, x, s.X(), 1e-12, "x at step %d", k)
+		assert.InDeltaSlice(t, y, s.Y(), 1e-12, "y at step %d", k)
+	}
+}
+
+// compositional is min f(E h(x; φ)) with h_i = sin(x_i) + noise(φ)·x_i and f(y) = ½‖y − 1‖².
+type compositional struct{ d int }
+
+func (c compositional) noise(phi Sample) float64         { return float64(phi)/4 - 0.5 }
+func (c compositional) h(x float64, phi Sample) float64  { return math.Sin(x) + c.noise(phi)*x }
+func (c compositional) dh(x float64, phi Sample) float64 { return math.Cos(x) + c.noise(phi) }
+func (c compositional) Dims() (int, int)                 { return c.d, c.d }
+func (c compositional) Streams() (uint64, uint64)        { return 1, 5 }
+func (c compositional) GradF(fx, fy, x, y []float64, _ []Sample) error {
+	clear(fx)
+	for i, v := range y {
+		fy[i] = v - 1
+	}
+	return nil
+}
+func (c compositional) GradG(gy, x, y []float64, phi []Sample) error {
+	for i := range gy {
+		gy[i] = y[i] - c.h(x[i], phi[0])
+	}
+	return nil
+}
+func (c compositional) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
+	gxy.Zero()
+	for i := range x {
+		gxy.Set(i, i, -c.dh(x[i], phi[0]))
+	}
+	return nil
+}
+func (c compositional) HessG(gyy *mat.Sym, x, y []float64, _ []Sample) error {
+	gyy.Zero()
+	mat.AddIdentity(gyy, 1)
+	return nil
+}
