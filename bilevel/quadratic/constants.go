@@ -1,0 +1,53 @@
+package quadratic
+
+import (
+	"math"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// Constants returns the constants of the paper's Assumptions 1 to 5 that hold for all x with ‖x − x*‖ ≤ r and all y with ‖y − y*(x*)‖ ≤ r·max(1, CrossNorm/MuG), which include
+// y*(x) for all these x. Matrix norms are Frobenius norms in Cgxy, SigmaGxy and SigmaGyy. MuF and Mu hold everywhere; they leave out J Jᵀ ⪰ 0. It
+// panics if r is negative or not finite. 2Dx² flops.
+//
+// The moments of Assumption 3 are those of Gaussian noise: for a mean of norm M and noise σe in dimension d, E‖m + σe‖² = M² + σ² and
+// E‖m + σe‖⁴ = M⁴ + 2(1 + 2/d)·M²σ² + (1 + 2/d)·σ⁴, whose fourth root bounds both. The noise of g_y has the mean square
+// σ_gy² + σ_gxy²‖η‖²/Dx + σ_gyy²‖δ‖²/Dy.
+func (p *Problem) Constants(r float64) bilevel.Constants {
+	if !valid(r) {
+		panic("quadratic: Constants: radius is not a finite number ≥ 0")
+	}
+	o, dx, dy := p.o, float64(p.o.Dx), float64(p.o.Dy)
+	ry := r * max(1, o.CrossNorm/o.MuG)
+	p.meanGradF(p.eta, p.delta, p.xs, p.ys)
+	fx, fy := mat.Norm(p.eta), mat.Norm(p.delta)+ry
+	c := bilevel.Constants{
+		Lfy:      1,
+		Lg:       o.LG,
+		MuG:      o.MuG,
+		Cfy:      moment(fy, o.SigmaFy, dy),
+		Cgxy:     math.Hypot(o.CrossNorm, o.SigmaGxy),
+		SigmaGy:  math.Hypot(o.SigmaGy, math.Hypot(o.SigmaGxy*r/math.Sqrt(dx), o.SigmaGyy*ry/math.Sqrt(dy))),
+		SigmaGxy: o.SigmaGxy,
+		SigmaGyy: o.SigmaGyy,
+	}
+	if p.p != nil {
+		c.LfxBar = o.LP
+		c.Cfx = moment(fx+o.LP*r, o.SigmaFx, dx)
+		c.MuF, c.Mu = o.MuP, o.MuP
+		return c
+	}
+	// h(u) = u²/(1+u²): |h′| ≤ 3√3/8 (at u² = 1/3), −1/2 ≤ h″ ≤ 2 (at |u| = 1 and at 0), and h′(0) = 0.
+	w := o.Nonconvex
+	c.LfxBar = 2 * w
+	c.Cfx = moment(w*min(2*r, 3*math.Sqrt(3)/8*math.Sqrt(dx)), o.SigmaFx, dx)
+	c.MuF = -w / 2
+	return c
+}
+
+// moment is the fourth root of E‖m + σe‖⁴ for ‖m‖ = mean, e ~ N(0, I/d).
+func moment(mean, sigma, d float64) float64 {
+	m, s, k := mean*mean, sigma*sigma, 1+2/d
+	return math.Sqrt(math.Sqrt(m*m + 2*k*m*s + k*s*s))
+}

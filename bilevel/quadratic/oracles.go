@@ -1,0 +1,192 @@
+package quadratic
+
+import (
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// Dims returns Dx and Dy.
+func (p *Problem) Dims() (dx, dy int) { return p.o.Dx, p.o.Dy }
+
+// Streams returns Terms twice.
+func (p *Problem) Streams() (upper, lower uint64) { return p.o.Terms, p.o.Terms }
+
+// GradF writes f_x = P(x−a) + σ_fx e, or w·2u_i/(1+u_i²)² + σ_fx e, and f_y = y − b + σ_fy e′.
+func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	p.fits("quadratic: GradF: dimension mismatch", x, y, len(fx) == p.o.Dx && len(fy) == p.o.Dy)
+	if err := p.named(xi); err != nil {
+		return err
+	}
+	p.meanGradF(fx, fy, x, y)
+	p.addVec(fx, p.o.SigmaFx, kindFx, xi)
+	p.addVec(fy, p.o.SigmaFy, kindFy, xi)
+	return nil
+}
+
+// GradG writes g_y = A y − Bᵀx − c + σ_gy e + σ_gxy Nᵀη + σ_gyy S δ.
+func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	p.fits("quadratic: GradG: dimension mismatch", x, y, len(gy) == p.o.Dy)
+	if err := p.named(phi); err != nil {
+		return err
+	}
+	p.slope(gy, x)
+	mat.MulVecSym(p.v, p.a, y)
+	for j := range gy {
+		gy[j] = p.v[j] - gy[j]
+	}
+	p.offsets(x, y)
+	p.addVec(gy, p.o.SigmaGy, kindGy, phi)
+	p.addCrossTransVec(gy, p.eta, phi)
+	p.addHessVec(gy, p.o.SigmaGyy, p.delta, phi)
+	return nil
+}
+
+// CrossG writes g_xy = −B + σ_gxy N.
+func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+	p.fits("quadratic: CrossG: dimension mismatch", x, y, gxy.Rows == p.o.Dx && gxy.Cols == p.o.Dy)
+	if err := p.named(phi); err != nil {
+		return err
+	}
+	mat.Scale(gxy, -1, p.b)
+	p.addCross(gxy, phi)
+	return nil
+}
+
+// HessG writes g_yy = A + σ_gyy S.
+func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+	p.fits("quadratic: HessG: dimension mismatch", x, y, gyy.N == p.o.Dy)
+	if err := p.named(phi); err != nil {
+		return err
+	}
+	mat.CopySym(gyy, p.a)
+	p.addHess(gyy, phi)
+	return nil
+}
+
+// HessVecG writes A v + σ_gyy S v.
+func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	p.fits("quadratic: HessVecG: dimension mismatch", x, y, len(dst) == p.o.Dy && len(v) == p.o.Dy)
+	if err := p.named(phi); err != nil {
+		return err
+	}
+	mat.MulVecSym(dst, p.a, v)
+	p.addHessVec(dst, p.o.SigmaGyy, v, phi)
+	return nil
+}
+
+// CrossVecG writes −B v + σ_gxy N v.
+func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	p.fits("quadratic: CrossVecG: dimension mismatch", x, y, len(dst) == p.o.Dx && len(v) == p.o.Dy)
+	if err := p.named(phi); err != nil {
+		return err
+	}
+	mat.MulVec(dst, p.b, v)
+	for i := range dst {
+		dst[i] = -dst[i]
+	}
+	p.addCrossVec(dst, v, phi)
+	return nil
+}
+
+// ValueF returns f(x, y; ξ).
+func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
+	p.fits("quadratic: ValueF: dimension mismatch", x, y, true)
+	if err := p.named(xi); err != nil {
+		return 0, err
+	}
+	f := p.meanF(x, y)
+	p.offsets(x, y)
+	ex := p.noise(p.o.Dx)
+	p.addVec(ex, p.o.SigmaFx, kindFx, xi)
+	f += mat.Dot(ex, p.eta)
+	ey := p.noise(p.o.Dy)
+	p.addVec(ey, p.o.SigmaFy, kindFy, xi)
+	return f + mat.Dot(ey, p.delta), nil
+}
+
+// ValueG returns g(x, y; φ).
+func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
+	p.fits("quadratic: ValueG: dimension mismatch", x, y, true)
+	if err := p.named(phi); err != nil {
+		return 0, err
+	}
+	mat.MulVecSym(p.v, p.a, y)
+	g := mat.Dot(y, p.v) / 2
+	p.slope(p.v, x)
+	g -= mat.Dot(p.v, y)
+	// The noise is wᵀδ for w = σ_gy e + σ_gxy Nᵀη + ½ σ_gyy S δ.
+	p.offsets(x, y)
+	w := p.noise(p.o.Dy)
+	p.addVec(w, p.o.SigmaGy, kindGy, phi)
+	p.addCrossTransVec(w, p.eta, phi)
+	p.addHessVec(w, p.o.SigmaGyy/2, p.delta, phi)
+	return g + mat.Dot(w, p.delta), nil
+}
+
+// meanF returns f without noise.
+func (p *Problem) meanF(x, y []float64) float64 {
+	f := 0.0
+	for i := range x {
+		p.u[i] = x[i] - p.xc[i]
+	}
+	if p.p != nil {
+		mat.MulVecSym(p.eta, p.p, p.u)
+		f = mat.Dot(p.u, p.eta) / 2
+	} else {
+		for _, u := range p.u {
+			f += p.o.Nonconvex * (u * u / (1 + u*u))
+		}
+	}
+	for j := range y {
+		d := y[j] - p.yc[j]
+		f += d * d / 2
+	}
+	return f
+}
+
+// meanGradF writes f_x and f_y without noise.
+func (p *Problem) meanGradF(fx, fy, x, y []float64) {
+	for i := range x {
+		p.u[i] = x[i] - p.xc[i]
+	}
+	if p.p != nil {
+		mat.MulVecSym(fx, p.p, p.u)
+	} else {
+		for i, u := range p.u {
+			q := 1 + u*u
+			fx[i] = p.o.Nonconvex * (2 * u / (q * q))
+		}
+	}
+	for j := range fy {
+		fy[j] = y[j] - p.yc[j]
+	}
+}
+
+// slope writes Bᵀx + c.
+func (p *Problem) slope(dst, x []float64) {
+	mat.MulVecTrans(dst, p.b, x)
+	mat.Axpy(dst, 1, p.c)
+}
+
+// offsets writes η = x − x* and δ = y − y*(x*).
+func (p *Problem) offsets(x, y []float64) {
+	for i := range x {
+		p.eta[i] = x[i] - p.xs[i]
+	}
+	for j := range y {
+		p.delta[j] = y[j] - p.ys[j]
+	}
+}
+
+// noise returns n zeros of scratch memory.
+func (p *Problem) noise(n int) []float64 {
+	w := p.perturb[:n]
+	clear(w)
+	return w
+}
+
+func (p *Problem) fits(msg string, x, y []float64, rest bool) {
+	if len(x) != p.o.Dx || len(y) != p.o.Dy || !rest {
+		panic(msg)
+	}
+}

@@ -1,0 +1,205 @@
+// Package quadratic holds synthetic bilevel problems whose solution is known in closed form, with noise of chosen size on every derivative.
+//
+// Lower level, with A symmetric positive definite of known spectrum:
+//
+//	g(x, y; φ) = ½ yᵀA y − (Bᵀx + c)ᵀy + σ_gy eᵀδ + σ_gxy ηᵀN δ + ½ σ_gyy δᵀS δ,    δ = y − y*(x*),  η = x − x*,
+//
+// so g_y, g_xy and g_yy are derivatives of one and the same g(·; φ), y*(x) = A⁻¹(Bᵀx + c), and ∇y*(x)ᵀ = J = B A⁻¹ for all x.
+// Upper level, strongly convex (P of known spectrum) or nonconvex:
+//
+//	f(x, y; ξ) = ½ (x−a)ᵀP(x−a) + ½‖y−b‖² + noise,    ∇²F = P + J Jᵀ,
+//	f(x, y; ξ) = w Σ u_i²/(1+u_i²) + ½‖y−b‖² + noise,  u = x − a,  b = y*(a),  so that x* = a and F(x*) = 0,
+//
+// with noise σ_fx eᵀη + σ_fy e′ᵀδ. The vectors e, e′, the matrix N and the symmetric S are Gaussian, of zero mean and of unit mean square
+// Frobenius norm, drawn from the problem's seed and the sample's name alone: a name is the same draw at every point and in every oracle.
+// S is drawn from the Gaussian orthogonal ensemble; A + σ_gyy S need not be positive definite, its mean is.
+//
+// Concurrency: a Problem has scratch memory, so each goroutine takes its own (see Clone). Oracles do not allocate, and cost O(Dx·Dy + Dy² + Dx²)
+// a sample. A length that does not match panics; a name outside of a finite sum is an error.
+package quadratic
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"stable/bilevel"
+	"stable/chol"
+	"stable/mat"
+)
+
+// Options describes a Problem. The zero value is a strongly convex problem of dimension 10 × 10 without noise.
+type Options struct {
+	Dx, Dy int    // lengths of x and y, ≥ 1; 0 means 10
+	Seed   uint64 // of the matrices, the vectors and the noise
+
+	// The eigenvalues of A run from MuG to LG in equal ratios; if Dy is 1, A is MuG. 0 < MuG ≤ LG; 0 means MuG = 1, LG = 10·MuG.
+	MuG, LG float64
+
+	// The eigenvalues of P, in the same way; 0 means MuP = 1, LP = 10·MuP. Refused together with Nonconvex.
+	MuP, LP float64
+
+	// The Frobenius norm of B, > 0; 0 means 1. The Lipschitz constant of y* is at most CrossNorm/MuG.
+	CrossNorm float64
+
+	// The weight w ≥ 0 of the nonconvex upper level; 0 means the strongly convex one. Then ∇²F ⪰ −w/2·I, and −w/2 is attained by the
+	// term itself at |u_i| = 1.
+	Nonconvex float64
+
+	// Root mean squares of the Frobenius norm of the noise in f_x, f_y, g_y, g_xy, g_yy at (x*, y*(x*)); ≥ 0. In g_y it grows with the
+	// distance from there (see Constants), in the others it is the same everywhere.
+	SigmaFx, SigmaFy, SigmaGy, SigmaGxy, SigmaGyy float64
+
+	// The number of terms of both finite sums, even; 0 means an unbounded simulator. The noise of terms 2i and 2i+1 is equal with opposite
+	// signs, so that the mean over all terms is the noiseless value up to rounding. The sizes of the noise then are those that a draw of the
+	// terms has on average.
+	Terms uint64
+}
+
+// Problem implements bilevel.Problem, Products, Truth and Values. New makes one.
+type Problem struct {
+	o       Options
+	a       *mat.Sym       // g_yy
+	factor  *chol.Cholesky // of a
+	b       *mat.Dense     // −g_xy
+	p       *mat.Sym       // upper Hessian in x; nil in the nonconvex case
+	c       []float64      // linear term of the lower level
+	xc, yc  []float64      // centres a and b of the upper level
+	xs, ys  []float64      // x* and y*(x*)
+	fs      float64        // F(x*)
+	pcg     *rand.PCG
+	rng     *rand.Rand // draws from pcg
+	eta     []float64  // scratch, of length Dx
+	u       []float64  // scratch, of length Dx
+	delta   []float64  // scratch, of length Dy
+	v       []float64  // scratch, of length Dy
+	perturb []float64  // scratch, of length max(Dx, Dy)
+}
+
+var _ interface {
+	bilevel.Problem
+	bilevel.Products
+	bilevel.Truth
+	bilevel.Values
+} = (*Problem)(nil)
+
+// New returns the problem that o describes. An invalid field gives an error that wraps bilevel.ErrOption and names it. It costs about
+// 2Dy³ + 2Dx³ + Dx·Dy² flops.
+func New(o Options) (*Problem, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	p := &Problem{o: o, factor: new(chol.Cholesky)}
+	p.scratch()
+	p.seed(kindProblem, 0)
+	p.a = spectrum(p.rng, o.Dy, o.MuG, o.LG)
+	if err := p.factor.Factor(p.a); err != nil {
+		return nil, fmt.Errorf("quadratic: LG/MuG is too large: %w", err)
+	}
+	p.b = mat.NewDense(o.Dx, o.Dy)
+	gaussian(p.rng, p.b.Data)
+	mat.Scale(p.b, o.CrossNorm/mat.NormFrob(p.b), p.b)
+	p.c, p.xc, p.yc = make([]float64, o.Dy), make([]float64, o.Dx), make([]float64, o.Dy)
+	gaussian(p.rng, p.c)
+	gaussian(p.rng, p.xc)
+	gaussian(p.rng, p.yc)
+	if o.Nonconvex == 0 {
+		p.p = spectrum(p.rng, o.Dx, o.MuP, o.LP)
+	}
+	if err := p.solve(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Clone returns a Problem with the same bits in every answer, which shares what is only read. It costs Dy³/3 flops.
+func (p *Problem) Clone() *Problem {
+	q := *p
+	q.scratch()
+	q.factor = new(chol.Cholesky)
+	if err := q.factor.Factor(q.a); err != nil {
+		panic("quadratic: Clone: the matrix of a valid problem does not factor")
+	}
+	return &q
+}
+
+// Options returns the options with the defaults filled in.
+func (p *Problem) Options() Options { return p.o }
+
+func (p *Problem) scratch() {
+	dx, dy := p.o.Dx, p.o.Dy
+	p.pcg = new(rand.PCG)
+	p.rng = rand.New(p.pcg)
+	p.eta, p.u = make([]float64, dx), make([]float64, dx)
+	p.delta, p.v = make([]float64, dy), make([]float64, dy)
+	p.perturb = make([]float64, max(dx, dy))
+}
+
+// complete fills in the defaults and refuses what is invalid.
+func (o *Options) complete() error {
+	for _, d := range []struct {
+		name string
+		v    *int
+	}{{"Dx", &o.Dx}, {"Dy", &o.Dy}} {
+		if *d.v == 0 {
+			*d.v = 10
+		}
+		if *d.v < 1 {
+			return badOption("%s is %d, want ≥ 1", d.name, *d.v)
+		}
+	}
+	if !valid(o.Nonconvex) {
+		return badOption("Nonconvex is %v, want a finite weight ≥ 0", o.Nonconvex)
+	}
+	if err := completeSpectrum("MuG", &o.MuG, "LG", &o.LG); err != nil {
+		return err
+	}
+	switch {
+	case o.Nonconvex == 0:
+		if err := completeSpectrum("MuP", &o.MuP, "LP", &o.LP); err != nil {
+			return err
+		}
+	case o.MuP != 0 || o.LP != 0:
+		return badOption("MuP and LP have no meaning where Nonconvex is %v", o.Nonconvex)
+	}
+	if o.CrossNorm == 0 {
+		o.CrossNorm = 1
+	}
+	if !valid(o.CrossNorm) {
+		return badOption("CrossNorm is %v, want a finite norm > 0", o.CrossNorm)
+	}
+	for _, s := range []struct {
+		name string
+		v    float64
+	}{{"SigmaFx", o.SigmaFx}, {"SigmaFy", o.SigmaFy}, {"SigmaGy", o.SigmaGy}, {"SigmaGxy", o.SigmaGxy}, {"SigmaGyy", o.SigmaGyy}} {
+		if !valid(s.v) {
+			return badOption("%s is %v, want a finite size ≥ 0", s.name, s.v)
+		}
+	}
+	if o.Terms%2 != 0 {
+		return badOption("Terms is %d, want an even number (or 0, unbounded)", o.Terms)
+	}
+	return nil
+}
+
+func completeSpectrum(muName string, mu *float64, lName string, l *float64) error {
+	if *mu == 0 {
+		*mu = 1
+	}
+	if !valid(*mu) {
+		return badOption("%s is %v, want a finite eigenvalue > 0", muName, *mu)
+	}
+	if *l == 0 {
+		*l = 10 * *mu
+	}
+	if !valid(*l) || *l < *mu {
+		return badOption("%s is %v, want a finite eigenvalue ≥ %s = %v", lName, *l, muName, *mu)
+	}
+	return nil
+}
+
+func valid(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
+
+func badOption(format string, args ...any) error {
+	return fmt.Errorf("%w: quadratic: %s", bilevel.ErrOption, fmt.Sprintf(format, args...))
+}
