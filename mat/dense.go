@@ -40,6 +40,9 @@ func (a *Dense) Row(i int) []float64 {
 	if uint(i) >= uint(a.Rows) {
 		panic("mat: Dense.Row: index out of range")
 	}
+	if a.Cols == 0 {
+		return nil
+	}
 	p := i * a.Stride
 	return a.Data[p : p+a.Cols : p+a.Cols]
 }

@@ -1,5 +1,8 @@
 package mat
 
+// The functions of this file read their operands and write dst, which may be an operand. They panic if the sizes differ, do not allocate,
+// and cost as many flops as their formula has operations, an entry.
+
 // Copy sets dst = a.
 func Copy(dst, a *Dense) {
 	sameDense("mat: Copy: dimension mismatch", dst, a)
@@ -13,6 +16,32 @@ func CopySym(dst, a *Sym) {
 	sameSym("mat: CopySym: dimension mismatch", dst, a)
 	for i := range dst.N {
 		copy(dst.Row(i), a.Row(i))
+	}
+}
+
+// CopyTrans sets dst = aᵀ. dst must not overlap a.
+func CopyTrans(dst, a *Dense) {
+	if dst.Rows != a.Cols || dst.Cols != a.Rows {
+		panic("mat: CopyTrans: dimension mismatch")
+	}
+	for i := range dst.Rows {
+		d := dst.Row(i)
+		for j := range d {
+			d[j] = a.Data[j*a.Stride+i]
+		}
+	}
+}
+
+// CopyFull sets dst = s, both triangles. dst may be the memory of s (Sym.Lower), and must not overlap it otherwise.
+func CopyFull(dst *Dense, s *Sym) {
+	if dst.Rows != s.N || dst.Cols != s.N {
+		panic("mat: CopyFull: dimension mismatch")
+	}
+	for i := range s.N {
+		copy(dst.Row(i), s.Row(i))
+		for j, v := range s.Row(i) {
+			dst.Data[j*dst.Stride+i] = v
+		}
 	}
 }
 

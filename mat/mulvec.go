@@ -1,6 +1,7 @@
 package mat
 
-// MulVec sets dst = a·x. dst and x must not overlap.
+// MulVec sets dst = a·x. a and x are read; dst must not overlap them. It panics if a length does not match.
+// It does not allocate. 2mn flops for a of m × n. (BLAS dgemv.)
 func MulVec(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Rows || len(x) != a.Cols {
 		panic("mat: MulVec: dimension mismatch")
@@ -10,7 +11,7 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 	}
 }
 
-// MulVecTrans sets dst = aᵀ·x. dst and x must not overlap.
+// MulVecTrans sets dst = aᵀ·x; all else as MulVec.
 func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Cols || len(x) != a.Rows {
 		panic("mat: MulVecTrans: dimension mismatch")
@@ -21,7 +22,7 @@ func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	}
 }
 
-// MulVecSym sets dst = s·x. dst and x must not overlap.
+// MulVecSym sets dst = s·x; all else as MulVec. (BLAS dsymv.)
 func MulVecSym(dst []float64, s *Sym, x []float64) {
 	if len(dst) != s.N || len(x) != s.N {
 		panic("mat: MulVecSym: dimension mismatch")
@@ -33,7 +34,8 @@ func MulVecSym(dst []float64, s *Sym, x []float64) {
 	}
 }
 
-// Outer sets a = a + alpha·x·yᵀ.
+// Outer sets a = a + alpha·x·yᵀ. x and y are read; a must not overlap them. It panics if a length does not match.
+// It does not allocate. 2mn flops for a of m × n. (BLAS dger.)
 func Outer(a *Dense, alpha float64, x, y []float64) {
 	if len(x) != a.Rows || len(y) != a.Cols {
 		panic("mat: Outer: dimension mismatch")
@@ -43,7 +45,8 @@ func Outer(a *Dense, alpha float64, x, y []float64) {
 	}
 }
 
-// RankOne sets s = s + alpha·x·xᵀ.
+// RankOne sets s = s + alpha·x·xᵀ. x is read; s must not overlap it. It panics if the length does not match.
+// It does not allocate. n² flops. (BLAS dsyr.)
 func RankOne(s *Sym, alpha float64, x []float64) {
 	if len(x) != s.N {
 		panic("mat: RankOne: dimension mismatch")

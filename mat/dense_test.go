@@ -1,0 +1,146 @@
+package mat_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+func TestViewsShareMemory(t *testing.T) {
+	a := mattest.Pad(mattest.Dense(5, 7, 1), 2)
+	v := a.View(1, 2, 3, 4)
+	require.Equal(t, a.At(3, 5), v.At(2, 3))
+	v.Set(2, 3, 9)
+	require.Equal(t, 9.0, a.At(3, 5))
+	v.Zero()
+	mattest.CheckPad(t, a)
+	require.Zero(t, a.At(1, 2))
+	require.NotZero(t, a.At(1, 1))
+	require.NotZero(t, a.At(4, 2))
+
+	s := mattest.PadSym(mattest.Sym(6, 1), 2)
+	w := s.View(2, 3)
+	require.Equal(t, s.At(4, 3), w.At(1, 2))
+	w.Set(1, 2, 9)
+	require.Equal(t, 9.0, s.At(4, 3))
+	w.Zero()
+	mattest.CheckPadSym(t, s)
+	require.NotZero(t, s.At(5, 2))
+
+	sq := mattest.Dense(4, 4, 3)
+	as := mat.AsSym(sq)
+	require.Equal(t, sq.At(3, 1), as.At(1, 3))
+	low := as.Lower()
+	low.Set(3, 1, 8)
+	require.Equal(t, 8.0, sq.At(3, 1))
+
+	for _, e := range []mat.Dense{a.View(5, 7, 0, 0), a.View(0, 0, 0, 7), a.View(0, 3, 5, 0)} {
+		e.Zero()
+		require.Empty(t, e.Data)
+	}
+}
+
+// A row's capacity ends with it, so that an append cannot run into the next one.
+func TestRowIsFull(t *testing.T) {
+	a, s := mattest.Dense(3, 4, 1), mattest.Sym(3, 1)
+	require.Equal(t, 4, cap(a.Row(1)))
+	require.Equal(t, 2, cap(s.Row(1)))
+}
+
+func TestShapeBugsPanicWithAConstant(t *testing.T) {
+	d23, d32, d33, d22 := mat.NewDense(2, 3), mat.NewDense(3, 2), mat.NewDense(3, 3), mat.NewDense(2, 2)
+	s2, s3 := mat.NewSym(2), mat.NewSym(3)
+	v2, v3 := make([]float64, 2), make([]float64, 3)
+	for name, calls := range map[string][]func(){
+		"Copy":               {func() { mat.Copy(d23, d32) }},
+		"CopySym":            {func() { mat.CopySym(s2, s3) }},
+		"CopyTrans":          {func() { mat.CopyTrans(d23, d23) }},
+		"CopyFull":           {func() { mat.CopyFull(d23, s2) }, func() { mat.CopyFull(d33, s2) }},
+		"Scale":              {func() { mat.Scale(d23, 1, d33) }},
+		"ScaleSym":           {func() { mat.ScaleSym(s2, 1, s3) }},
+		"AddScaled":          {func() { mat.AddScaled(d23, d33, 1, d23) }, func() { mat.AddScaled(d23, d23, 1, d22) }},
+		"AddScaledSym":       {func() { mat.AddScaledSym(s2, s3, 1, s2) }, func() { mat.AddScaledSym(s2, s2, 1, s3) }},
+		"Recur":              {func() { mat.Recur(d23, 1, d33, d23, d23) }, func() { mat.Recur(d23, 1, d23, d33, d23) }, func() { mat.Recur(d23, 1, d23, d23, d33) }},
+		"RecurSym":           {func() { mat.RecurSym(s2, 1, s3, s2, s2) }, func() { mat.RecurSym(s2, 1, s2, s3, s2) }, func() { mat.RecurSym(s2, 1, s2, s2, s3) }},
+		"AddDiag":            {func() { mat.AddDiag(s2, v3) }},
+		"Dot":                {func() { mat.Dot(v2, v3) }},
+		"Axpy":               {func() { mat.Axpy(v2, 1, v3) }, func() { mat.Axpy(v3, 1, v2) }},
+		"MulVec":             {func() { mat.MulVec(v3, d23, v3) }, func() { mat.MulVec(v2, d23, v2) }},
+		"MulVecTrans":        {func() { mat.MulVecTrans(v2, d23, v2) }, func() { mat.MulVecTrans(v3, d23, v3) }},
+		"MulVecSym":          {func() { mat.MulVecSym(v2, s3, v3) }, func() { mat.MulVecSym(v3, s3, v2) }},
+		"Outer":              {func() { mat.Outer(d23, 1, v3, v3) }, func() { mat.Outer(d23, 1, v2, v2) }},
+		"RankOne":            {func() { mat.RankOne(s2, 1, v3) }},
+		"AddMul":             {func() { mat.AddMul(d33, 1, d23, d33) }, func() { mat.AddMul(d23, 1, d23, d22) }, func() { mat.AddMul(d22, 1, d23, d33) }},
+		"AddMulTransA":       {func() { mat.AddMulTransA(d23, 1, d23, d23) }, func() { mat.AddMulTransA(d33, 1, d23, d33) }, func() { mat.AddMulTransA(d32, 1, d23, d23) }},
+		"AddMulTransB":       {func() { mat.AddMulTransB(d32, 1, d23, d23) }, func() { mat.AddMulTransB(d23, 1, d23, d32) }, func() { mat.AddMulTransB(d23, 1, d23, d23) }},
+		"AddMulTransASym":    {func() { mat.AddMulTransASym(s2, 1, d23, d23) }, func() { mat.AddMulTransASym(s3, 1, d23, d33) }, func() { mat.AddMulTransASym(s3, 1, d23, d22) }},
+		"AddMulTransBSym":    {func() { mat.AddMulTransBSym(s3, 1, d23, d23) }, func() { mat.AddMulTransBSym(s2, 1, d23, d22) }, func() { mat.AddMulTransBSym(s2, 1, d23, d33) }},
+		"Mul":                {func() { mat.Mul(d33, d23, d33) }},
+		"MulTransA":          {func() { mat.MulTransA(d23, d23, d23) }},
+		"MulTransB":          {func() { mat.MulTransB(d32, d23, d23) }},
+		"MulSym":             {func() { mat.MulSym(d23, s3, d33) }, func() { mat.MulSym(d33, s3, d23) }, func() { mat.MulSym(d32, s3, d33) }},
+		"RankK":              {func() { mat.RankK(s3, 1, d23) }},
+		"RankKTrans":         {func() { mat.RankKTrans(s2, 1, d23) }},
+		"ProjectFrob":        {func() { mat.ProjectFrob(d23, d33, 1) }},
+		"SolveUpper":         {func() { mat.SolveUpper(d23, d23, d23) }, func() { mat.SolveUpper(d33, d22, d33) }, func() { mat.SolveUpper(d22, d22, d23) }},
+		"SolveUpperTrans":    {func() { mat.SolveUpperTrans(d23, d23, d23) }, func() { mat.SolveUpperTrans(d33, d22, d33) }, func() { mat.SolveUpperTrans(d22, d22, d23) }},
+		"SolveUpperVec":      {func() { mat.SolveUpperVec(v3, d23, v3) }, func() { mat.SolveUpperVec(v2, d33, v3) }, func() { mat.SolveUpperVec(v3, d33, v2) }},
+		"SolveUpperTransVec": {func() { mat.SolveUpperTransVec(v3, d23, v3) }, func() { mat.SolveUpperTransVec(v2, d33, v3) }, func() { mat.SolveUpperTransVec(v3, d33, v2) }},
+	} {
+		for i, f := range calls {
+			assert.PanicsWithValue(t, "mat: "+name+": dimension mismatch", f, "%s, call %d", name, i)
+		}
+	}
+	for msg, f := range map[string]func(){
+		"mat: NewDense: negative size":        func() { mat.NewDense(-1, 2) },
+		"mat: NewSym: negative size":          func() { mat.NewSym(-1) },
+		"mat: AsSym: matrix is not square":    func() { mat.AsSym(d23) },
+		"mat: Dense.At: index out of range":   func() { d23.At(0, 3) },
+		"mat: Dense.Set: index out of range":  func() { d23.Set(2, 0, 1) },
+		"mat: Dense.Row: index out of range":  func() { d23.Row(-1) },
+		"mat: Dense.View: block out of range": func() { d23.View(1, 1, 2, 1) },
+		"mat: Sym.At: index out of range":     func() { s2.At(-1, 0) },
+		"mat: Sym.Set: index out of range":    func() { s2.Set(0, 2, 1) },
+		"mat: Sym.Row: index out of range":    func() { s2.Row(2) },
+		"mat: Sym.View: block out of range":   func() { s2.View(1, 2) },
+	} {
+		assert.PanicsWithValue(t, msg, f)
+	}
+}
+
+func TestKernelsAllocateNothing(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range []int{5, 54, 130} {
+			a, b, c, s := mattest.Dense(n, n, 1), mattest.Dense(n, n, 2), mat.NewDense(n, n), mattest.Sym(n, 3)
+			u, x, y := mattest.Full(mattest.SPD(n, 1)), mattest.Vec(n, 1), make([]float64, n)
+			assert.Zero(t, testing.AllocsPerRun(3, func() {
+				mat.Mul(c, a, b)
+				mat.MulTransA(c, a, b)
+				mat.MulTransB(c, a, b)
+				mat.MulSym(c, s, b)
+				mat.RankK(s, 1, a)
+				mat.RankKTrans(s, 1, a)
+				mat.AddMulTransASym(s, 1, a, b)
+				mat.AddMulTransBSym(s, 1, a, b)
+				mat.SolveUpper(c, u, c)
+				mat.SolveUpperTrans(c, u, c)
+				mat.SolveUpperVec(y, u, x)
+				mat.SolveUpperTransVec(y, u, x)
+				mat.MulVec(y, a, x)
+				mat.MulVecTrans(y, a, x)
+				mat.MulVecSym(y, s, x)
+				mat.RecurSym(s, 1, s, s, s)
+				mat.Recur(c, 1, a, b, a)
+				mat.ProjectFrob(c, c, 1)
+				mat.CopyFull(c, s)
+				mat.CopyTrans(c, a)
+				mat.Axpy(y, mat.Dot(x, y), x)
+				y[0] = mat.NormFrob(a) + mat.NormFrobSym(s) + mat.Norm(x)
+			}), "n=%d", n)
+		}
+	})
+}

@@ -1,0 +1,204 @@
+package mat_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// edges are the sizes around the tiles of the kernels.
+var edges = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129}
+
+// shape is an m × k times k × n product.
+type shape struct{ m, k, n int }
+
+func (s shape) String() string { return fmt.Sprintf("%dx%dx%d", s.m, s.k, s.n) }
+
+// shapes are the squares of all edges, and the flat and long ones of some.
+func shapes() []shape {
+	var all []shape
+	for _, n := range edges {
+		all = append(all, shape{n, n, n})
+	}
+	some := []int{0, 1, 2, 5, 16, 33}
+	for _, m := range some {
+		for _, k := range some {
+			for _, n := range some {
+				all = append(all, shape{m, k, n})
+			}
+		}
+	}
+	return append(all, shape{3, 600, 5}, shape{20, 530, 35}, shape{5, 3, 300}, shape{300, 3, 5}, shape{1, 1, 300}, shape{70, 257, 19})
+}
+
+// scaledSum returns c + alpha·p.
+func scaledSum(c *mat.Dense, alpha float64, p *mat.Dense) *mat.Dense {
+	d := mat.NewDense(c.Rows, c.Cols)
+	for i := range d.Rows {
+		for j := range d.Cols {
+			d.Set(i, j, c.At(i, j)+alpha*p.At(i, j))
+		}
+	}
+	return d
+}
+
+// near requires that no entry is off by more than the rounding of a product of inner size k with entries below 1.
+func near(t *testing.T, want, got *mat.Dense, k int) {
+	t.Helper()
+	require.LessOrEqual(t, mattest.MaxDiff(want, got), float64(k+2)*mattest.Eps)
+}
+
+func TestMulForms(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, s := range shapes() {
+			for _, pad := range mattest.Strides {
+				a, b, c := mattest.Dense(s.m, s.k, 1), mattest.Dense(s.k, s.n, 2), mattest.Dense(s.m, s.n, 3)
+				want := mattest.Mul(a, b)
+				sum := scaledSum(c, -0.75, want)
+				at, bt := mattest.Trans(a), mattest.Trans(b)
+				for name, f := range map[string]struct {
+					set  func(dst, a, b *mat.Dense)
+					add  func(dst *mat.Dense, alpha float64, a, b *mat.Dense)
+					a, b *mat.Dense
+				}{
+					"Mul":       {mat.Mul, mat.AddMul, a, b},
+					"MulTransA": {mat.MulTransA, mat.AddMulTransA, at, b},
+					"MulTransB": {mat.MulTransB, mat.AddMulTransB, a, bt},
+				} {
+					pa, pb := mattest.Pad(f.a, pad), mattest.Pad(f.b, 2*pad)
+					dst := mattest.Pad(c, pad)
+					f.set(dst, pa, pb)
+					mattest.CheckPad(t, dst)
+					near(t, want, dst, s.k)
+					dst = mattest.Pad(c, pad)
+					f.add(dst, -0.75, pa, pb)
+					mattest.CheckPad(t, dst)
+					near(t, sum, dst, s.k)
+					require.Zero(t, mattest.MaxDiff(pa, f.a))
+					require.Zero(t, mattest.MaxDiff(pb, f.b))
+					require.False(t, t.Failed(), "%s %s pad %d", name, s, pad)
+				}
+			}
+		}
+	})
+}
+
+func TestMulSym(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range edges {
+			for _, m := range []int{0, 1, 2, 5, 16, 33} {
+				for _, pad := range mattest.Strides {
+					s, b := mattest.Sym(n, 1), mattest.Dense(n, m, 2)
+					dst := mattest.Pad(mattest.Dense(n, m, 3), pad)
+					mat.MulSym(dst, mattest.PadSym(s, pad), mattest.Pad(b, pad))
+					near(t, mattest.Mul(mattest.Full(s), b), dst, n)
+					mattest.CheckPad(t, dst)
+				}
+			}
+		}
+	})
+}
+
+func TestRankK(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range edges {
+			for _, k := range []int{0, 1, 2, 5, 16, 33, 65} {
+				for _, pad := range mattest.Strides {
+					a, b, s := mattest.Dense(n, k, 1), mattest.Dense(n, k, 2), mattest.Sym(n, 3)
+					at, bt := mattest.Trans(a), mattest.Trans(b)
+					square := scaledSum(mattest.Full(s), 1.5, mattest.Mul(a, at))
+					mixed := scaledSum(mattest.Full(s), 1.5, mattest.Mul(a, bt))
+					for name, f := range map[string]struct {
+						want *mat.Dense
+						call func(s *mat.Sym)
+					}{
+						"RankK":           {square, func(s *mat.Sym) { mat.RankK(s, 1.5, mattest.Pad(a, pad)) }},
+						"RankKTrans":      {square, func(s *mat.Sym) { mat.RankKTrans(s, 1.5, mattest.Pad(at, pad)) }},
+						"AddMulTransBSym": {mixed, func(s *mat.Sym) { mat.AddMulTransBSym(s, 1.5, mattest.Pad(a, pad), mattest.Pad(b, pad)) }},
+						"AddMulTransASym": {mixed, func(s *mat.Sym) { mat.AddMulTransASym(s, 1.5, mattest.Pad(at, pad), mattest.Pad(bt, pad)) }},
+					} {
+						dst := mattest.PadSym(s, pad)
+						f.call(dst)
+						mattest.CheckPadSym(t, dst)
+						for i := range n {
+							require.LessOrEqual(t, mattest.MaxDiffVec(f.want.Row(i)[:i+1], dst.Row(i)), float64(k+2)*mattest.Eps, "%s n=%d k=%d pad=%d", name, n, k, pad)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// NaN and Inf in an operand reach every entry that they take part in, even where the other factor is 0.
+func TestMulHandsNaNOn(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range []int{3, 17, 65} {
+			a, b := mattest.Dense(n, n, 1), mat.NewDense(n, n)
+			a.Set(n/2, n-1, nan)
+			c := mat.NewDense(n, n)
+			mat.Mul(c, a, b)
+			for i := range n {
+				for j := range n {
+					require.Equal(t, i == n/2, c.At(i, j) != c.At(i, j))
+				}
+			}
+		}
+	})
+}
+
+func TestTriangularSolves(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range append([]int{0}, edges...) {
+			for _, pad := range mattest.Strides {
+				// U = triu(random) + n·I, with NaN below the diagonal.
+				u := mattest.Pad(mattest.Dense(n, n, 1), pad)
+				clean := mat.NewDense(n, n)
+				for i := range n {
+					for j := range n {
+						switch {
+						case j < i:
+							u.Set(i, j, nan)
+						case j == i:
+							u.Set(i, i, u.At(i, i)+float64(n))
+							fallthrough
+						default:
+							clean.Set(i, j, u.At(i, j))
+						}
+					}
+				}
+				for _, m := range []int{0, 1, 2, 3, 8, 17, 33} {
+					x := mattest.Dense(n, m, 2)
+					b, bt := mattest.Pad(mattest.Mul(clean, x), pad), mattest.Pad(mattest.Mul(mattest.Trans(clean), x), pad)
+					y, yt := mattest.Pad(mat.NewDense(n, m), pad), mattest.Pad(mat.NewDense(n, m), pad)
+					mat.SolveUpper(y, u, b)
+					mat.SolveUpperTrans(yt, u, bt)
+					near(t, x, y, 4*n)
+					near(t, x, yt, 4*n)
+					mat.SolveUpper(b, u, b)
+					mat.SolveUpperTrans(bt, u, bt)
+					require.Zero(t, mattest.MaxDiff(b, y), "in place differs")
+					require.Zero(t, mattest.MaxDiff(bt, yt), "in place differs")
+					for _, p := range []*mat.Dense{b, bt, y, yt} {
+						mattest.CheckPad(t, p)
+					}
+				}
+				x := &mat.Dense{Rows: n, Cols: 1, Stride: 1, Data: mattest.Vec(n, 3)}
+				b, bt := mattest.Mul(clean, x), mattest.Mul(mattest.Trans(clean), x)
+				y, yt := mat.NewDense(n, 1), mat.NewDense(n, 1)
+				mat.SolveUpperVec(y.Data, u, b.Data)
+				mat.SolveUpperTransVec(yt.Data, u, bt.Data)
+				near(t, x, y, 4*n)
+				near(t, x, yt, 4*n)
+				mat.SolveUpperVec(b.Data, u, b.Data)
+				mat.SolveUpperTransVec(bt.Data, u, bt.Data)
+				require.Equal(t, y.Data, b.Data, "in place differs")
+				require.Equal(t, yt.Data, bt.Data, "in place differs")
+			}
+		}
+	})
+}

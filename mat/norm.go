@@ -1,0 +1,116 @@
+package mat
+
+import "math"
+
+// A sum of squares between these bounds is right as it stands: what overflows or underflows in it does not matter.
+const (
+	safeLow  = 0x1p-960
+	safeHigh = math.MaxFloat64
+)
+
+// Norm returns the Euclidean norm ‖x‖₂, without overflow or harmful underflow; NaN if an entry is NaN, else +Inf if one is infinite
+// or the norm itself exceeds the range. It does not allocate. 2n flops. (BLAS dnrm2.)
+func Norm(x []float64) float64 {
+	s := sumSquares(x)
+	if s >= safeLow && s <= safeHigh {
+		return math.Sqrt(s)
+	}
+	e := exponent(maxAbs(0, x))
+	return math.Ldexp(math.Sqrt(sumSquaresScaled(x, e)), e)
+}
+
+// NormFrob returns the Frobenius norm ‖a‖_F = √Σ a_ij²; all else as Norm.
+func NormFrob(a *Dense) float64 {
+	s := 0.0
+	for i := range a.Rows {
+		s += sumSquares(a.Row(i))
+	}
+	if s >= safeLow && s <= safeHigh {
+		return math.Sqrt(s)
+	}
+	e := exponent(MaxAbs(a))
+	s = 0
+	for i := range a.Rows {
+		s += sumSquaresScaled(a.Row(i), e)
+	}
+	return math.Ldexp(math.Sqrt(s), e)
+}
+
+// NormFrobSym returns the Frobenius norm of the whole symmetric matrix, both triangles; all else as Norm.
+func NormFrobSym(s *Sym) float64 {
+	off, diag := 0.0, 0.0
+	for i := range s.N {
+		r := s.Row(i)
+		off += sumSquares(r[:i])
+		diag += r[i] * r[i]
+	}
+	if t := 2*off + diag; t >= safeLow && t <= safeHigh {
+		return math.Sqrt(t)
+	}
+	e := exponent(MaxAbsSym(s))
+	off, diag = 0, 0
+	for i := range s.N {
+		r := s.Row(i)
+		off += sumSquaresScaled(r[:i], e)
+		diag += sumSquaresScaled(r[i:], e)
+	}
+	return math.Ldexp(math.Sqrt(2*off+diag), e)
+}
+
+// MaxAbs returns max |a_ij|, 0 for a matrix without entries, and NaN if an entry is NaN.
+func MaxAbs(a *Dense) float64 {
+	m := 0.0
+	for i := range a.Rows {
+		m = maxAbs(m, a.Row(i))
+	}
+	return m
+}
+
+// MaxAbsSym is MaxAbs for a symmetric matrix.
+func MaxAbsSym(s *Sym) float64 {
+	m := 0.0
+	for i := range s.N {
+		m = maxAbs(m, s.Row(i))
+	}
+	return m
+}
+
+// maxAbs returns max(m, |x_0|, |x_1|, ...); the built-in max hands a NaN on.
+func maxAbs(m float64, x []float64) float64 {
+	for _, v := range x {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}
+
+// exponent returns the e with m in [2^(e−1), 2^e), and 0 if m is 0 or not finite.
+func exponent(m float64) int {
+	_, e := math.Frexp(m)
+	return e
+}
+
+// sumSquares returns Σ x_i².
+func sumSquares(x []float64) float64 {
+	var s0, s1, s2, s3 float64
+	for len(x) >= 4 {
+		s0 += x[0] * x[0]
+		s1 += x[1] * x[1]
+		s2 += x[2] * x[2]
+		s3 += x[3] * x[3]
+		x = x[4:]
+	}
+	for _, v := range x {
+		s0 += v * v
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// sumSquaresScaled returns Σ (x_i·2^−e)².
+func sumSquaresScaled(x []float64, e int) float64 {
+	s := 0.0
+	for _, v := range x {
+		v = math.Ldexp(v, -e)
+		s += v * v
+	}
+	return s
+}

@@ -1,0 +1,228 @@
+package mat_test
+
+import (
+	"math"
+	"math/rand"
+	"testing"
+	"testing/quick"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+var (
+	nan = math.NaN()
+	inf = math.Inf(1)
+)
+
+// lengths cross every unrolling of the vector loops.
+func lengths() []int {
+	var l []int
+	for n := range 70 {
+		l = append(l, n)
+	}
+	return append(l, 100, 129, 1000)
+}
+
+func TestDotAndAxpy(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range lengths() {
+			x, y := mattest.Vec(n, 1), mattest.Vec(n, 2)
+			dot, sum := 0.0, make([]float64, n)
+			for i := range n {
+				dot += x[i] * y[i]
+				sum[i] = y[i] - 1.25*x[i]
+			}
+			require.InDelta(t, dot, mat.Dot(x, y), float64(n)*mattest.Eps/4, "n=%d", n)
+			// y stands in a longer array: what is behind it stays.
+			long := append(append([]float64{7}, y...), 8)
+			mat.Axpy(long[1:n+1], -1.25, x)
+			require.LessOrEqual(t, mattest.MaxDiffVec(sum, long[1:n+1]), mattest.Eps, "n=%d", n)
+			require.Equal(t, []float64{7, 8}, []float64{long[0], long[n+1]})
+		}
+	})
+}
+
+func TestMulVecForms(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, m := range append([]int{0}, edges...) {
+			for _, n := range []int{0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 33, 65, 129} {
+				for _, pad := range mattest.Strides {
+					a, x, xt := mattest.Dense(m, n, 1), mattest.Dense(n, 1, 2), mattest.Dense(m, 1, 3)
+					y, yt := mattest.Dense(m, 1, 4), mattest.Dense(n, 1, 5)
+					p := mattest.Pad(a, pad)
+					mat.MulVec(y.Data, p, x.Data)
+					mat.MulVecTrans(yt.Data, p, xt.Data)
+					near(t, mattest.Mul(a, x), y, n)
+					near(t, mattest.Mul(mattest.Trans(a), xt), yt, m)
+
+					mat.Outer(p, 0.5, xt.Data, x.Data)
+					mattest.CheckPad(t, p)
+					near(t, scaledSum(a, 0.5, mattest.Mul(xt, mattest.Trans(x))), p, 1)
+				}
+			}
+			for _, pad := range mattest.Strides {
+				s, x, y := mattest.Sym(m, 1), mattest.Dense(m, 1, 2), mattest.Dense(m, 1, 4)
+				p := mattest.PadSym(s, pad)
+				mat.MulVecSym(y.Data, p, x.Data)
+				near(t, mattest.Mul(mattest.Full(s), x), y, m)
+
+				mat.RankOne(p, 0.5, x.Data)
+				mattest.CheckPadSym(t, p)
+				near(t, scaledSum(mattest.Full(s), 0.5, mattest.Mul(x, mattest.Trans(x))), mattest.Full(p), 1)
+			}
+		}
+	})
+}
+
+// The norm of s·x is s times the norm of x, at scales where the squares leave the range; and it is that of the definition at scale 1.
+func TestNormsAtAllScales(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range edges {
+			x, a, s := mattest.Vec(n, 1), mattest.Dense(n, n+1, 2), mattest.Sym(n, 3)
+			nx, na, ns := norm(x), norm(a.Data), norm(mattest.Full(s).Data)
+			for _, e := range []float64{1, 1e150, 1e-150, 0x1p1000, 0x1p-1000, 0x1p-480, 0x1p-500, 0x1p512} {
+				for i := range x {
+					x[i] *= e
+				}
+				ae, se := mat.NewDense(n, n+1), mat.NewSym(n)
+				mat.Scale(ae, e, a)
+				mat.ScaleSym(se, e, s)
+				tol := float64(n+2) * mattest.Eps
+				require.InEpsilon(t, nx*e, mat.Norm(x), tol, "n=%d scale=%g", n, e)
+				require.InEpsilon(t, na*e, mat.NormFrob(mattest.Pad(ae, 3)), tol, "n=%d scale=%g", n, e)
+				require.InEpsilon(t, ns*e, mat.NormFrobSym(mattest.PadSym(se, 3)), tol, "n=%d scale=%g", n, e)
+				for i := range x {
+					x[i] /= e
+				}
+			}
+		}
+	})
+}
+
+func norm(x []float64) float64 {
+	s := 0.0
+	for _, v := range x {
+		s += v * v
+	}
+	return math.Sqrt(s)
+}
+
+func TestNormsOfWhatIsNotFinite(t *testing.T) {
+	for _, c := range []struct {
+		x    []float64
+		want float64
+	}{
+		{nil, 0},
+		{[]float64{0, 0, math.Copysign(0, -1)}, 0},
+		{[]float64{1, inf, 2}, inf},
+		{[]float64{-inf, inf}, inf},
+		{[]float64{1, nan, 2}, nan},
+		{[]float64{inf, nan}, nan},
+		{[]float64{nan, inf}, nan},
+		{[]float64{1e200, nan}, nan},
+		{[]float64{math.MaxFloat64, math.MaxFloat64}, inf},
+		{[]float64{math.MaxFloat64, 0}, math.MaxFloat64},
+		{[]float64{5e-324, 0, 0}, 5e-324},
+		{[]float64{3e-320, 4e-320}, 5e-320},
+	} {
+		same(t, c.want, mat.Norm(c.x))
+		same(t, c.want, mat.NormFrob(&mat.Dense{Rows: 1, Cols: len(c.x), Stride: len(c.x), Data: c.x}))
+		s := mat.NewSym(len(c.x))
+		for i, v := range c.x {
+			s.Set(i, i, v)
+		}
+		same(t, c.want, mat.NormFrobSym(s))
+		same(t, norm1Inf(c.x), mat.MaxAbsSym(s))
+	}
+}
+
+func norm1Inf(x []float64) float64 {
+	m := 0.0
+	for _, v := range x {
+		if v != v {
+			return v
+		}
+		m = math.Max(m, math.Abs(v))
+	}
+	return m
+}
+
+func same(t *testing.T, want, got float64) {
+	t.Helper()
+	assert.Truef(t, want == got || want != want && got != got, "want %g, got %g", want, got)
+}
+
+// P is feasible, idempotent, and nearest: ⟨A − P, Z − P⟩ ≤ 0 for every Z in the ball (the variational inequality of a projection).
+func TestProjectFrobIsTheProjection(t *testing.T) {
+	f := func(seed uint64, r uint16) bool {
+		rng := mattest.Rand(seed)
+		m, n, radius := 1+rng.IntN(6), 1+rng.IntN(6), float64(r)/20000
+		a, p, q := mattest.Dense(m, n, seed), mattest.Pad(mat.NewDense(m, n), 2), mat.NewDense(m, n)
+		ok := mat.ProjectFrob(p, a, radius) == mat.NormFrob(a)
+		ok = ok && mat.NormFrob(p) <= radius*(1+1e-14)
+		mat.ProjectFrob(q, p, radius)
+		ok = ok && mattest.MaxDiff(p, q) <= 1e-15
+		if mat.NormFrob(a) <= radius {
+			ok = ok && mattest.MaxDiff(p, a) == 0
+		}
+		for range 20 {
+			z := mattest.Dense(m, n, rng.Uint64())
+			mat.ProjectFrob(z, z, radius*rng.Float64())
+			inner := 0.0
+			for i := range m {
+				for j := range n {
+					inner += (a.At(i, j) - p.At(i, j)) * (z.At(i, j) - p.At(i, j))
+				}
+			}
+			ok = ok && inner <= 1e-13
+		}
+		mattest.CheckPad(t, p)
+		return ok
+	}
+	require.NoError(t, quick.Check(f, &quick.Config{MaxCount: 300, Rand: rand.New(rand.NewSource(1))}))
+}
+
+func TestProjectFrobAtTheEdges(t *testing.T) {
+	row := func(x ...float64) *mat.Dense { return &mat.Dense{Rows: 1, Cols: len(x), Stride: len(x), Data: x} }
+	for _, c := range []struct {
+		name            string
+		a, want         *mat.Dense
+		radius, returns float64
+	}{
+		{"radius 0", row(3, -4), row(0, 0), 0, 5},
+		{"radius 0 of 0", row(0, 0), row(0, 0), 0, 0},
+		{"radius +Inf", row(3, -4), row(3, -4), inf, 5},
+		{"radius +Inf, norm overflows", row(1.7e308, 1.7e308), row(1.7e308, 1.7e308), inf, inf},
+		{"inside", row(3, -4), row(3, -4), 5, 5},
+		{"outside", row(3, -4), row(1.5, -2), 2.5, 5},
+		{"large", row(3e200, -4e200), row(1.5e200, -2e200), 2.5e200, 5e200},
+		{"norm overflows", row(1.5e308, 1.5e308), row(math.Sqrt2, math.Sqrt2), 2, inf},
+		{"small", row(3e-200, -4e-200), row(1.5e-200, -2e-200), 2.5e-200, 5e-200},
+		{"empty", row(), row(), 1, 0},
+	} {
+		dst := mat.NewDense(1, c.a.Cols)
+		n := mat.ProjectFrob(dst, c.a, c.radius)
+		assert.True(t, n == c.returns || math.Abs(n-c.returns) <= 1e-15*c.returns, c.name)
+		for j, w := range c.want.Data {
+			assert.InDelta(t, w, dst.Data[j], 1e-15*math.Abs(w), c.name)
+		}
+		mat.ProjectFrob(c.a, c.a, c.radius)
+		assert.Zero(t, mattest.MaxDiff(dst, c.a), "in place: %s", c.name)
+	}
+	for _, v := range []float64{nan, inf, -inf} {
+		for _, radius := range []float64{0, 1, inf} {
+			a, dst := row(2, v), row(0, 0)
+			n := mat.ProjectFrob(dst, a, radius)
+			same(t, math.Abs(v), n)
+			same(t, 2, dst.Data[0])
+			same(t, v, dst.Data[1])
+		}
+	}
+	for _, radius := range []float64{-1, nan, -inf} {
+		assert.PanicsWithValue(t, "mat: ProjectFrob: radius is negative or NaN", func() { mat.ProjectFrob(row(1), row(1), radius) })
+	}
+}
