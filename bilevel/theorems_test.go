@@ -1,0 +1,119 @@
+package bilevel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// randomConstants draws constants over several orders of magnitude.
+func randomConstants(rng *rand.Rand) Constants {
+	var c Constants
+	v := reflect.ValueOf(&c).Elem()
+	for i := range v.NumField() {
+		v.Field(i).SetFloat(math.Pow(10, 3*rng.Float64()-1.5))
+	}
+	c.Lg += c.MuG
+	c.MuF = -c.MuF
+	return c
+}
+
+// The step sizes of Theorem 2 satisfy the inequalities (eq.coeff) that its proof needs of them, and no larger step size does:
+// doubling the binding one breaks a bound.
+func TestTheorem2(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 300 {
+		c := randomConstants(rng)
+		k := 1 + rng.IntN(1e6)
+		rho := -c.MuF * (1.1 + rng.Float64())
+		s, err := c.Theorem2(k, rho)
+		require.NoError(t, err)
+		alpha, beta, tau := s.Alpha.At(0), s.Beta.At(5), s.Tau.At(k)
+		lf, _, _ := c.Lipschitz()
+		c12, weak := c.lemma2(), c.MuF+rho
+		msg := fmt.Sprintf("case %d: %+v", i, c)
+		assert.Equal(t, 1/math.Sqrt(float64(k)), tau)
+		assert.LessOrEqual(t, alpha, beta, msg)
+		assert.LessOrEqual(t, beta, tau, msg)
+		assert.LessOrEqual(t, beta, 2/(c.MuG+c.Lg), msg)
+		const ulps = 1e-12
+		h := c12*alpha*alpha/beta + 4*rho*c.Cgxy*c.Cgxy*c.Cfy*c.Cfy*alpha/(weak*math.Pow(c.MuG, 4))
+		assert.LessOrEqual(t, h, tau*(1+ulps), msg)
+		h = c12*alpha*alpha/beta + 4*rho*c.Cfy*c.Cfy*alpha/(weak*c.MuG*c.MuG)
+		assert.LessOrEqual(t, h, tau*(1+ulps), msg)
+		kappa := c.MuG * c.Lg / (c.MuG + c.Lg)
+		y := kappa*beta - c12*alpha*alpha/beta - 2*lf*lf*rho*alpha/weak - 8*c.c3()*beta*beta*c.Lg*c.Lg
+		assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), msg)
+		assert.Positive(t, alpha, msg)
+	}
+}
+
+// The step sizes of Theorem 3 satisfy (eq.coeff2), and contract V by at least 2/(K₀+k), which the 1/k rate needs.
+func TestTheorem3(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range 300 {
+		c := randomConstants(rng)
+		s, err := c.Theorem3()
+		require.NoError(t, err)
+		lf, _, _ := c.Lipschitz()
+		c12 := c.lemma2()
+		kappa := c.MuG * c.Lg / (c.MuG + c.Lg)
+		msg := fmt.Sprintf("case %d: %+v", i, c)
+		for _, k := range []int{0, 1, 1000, 1e8} {
+			alpha, beta, tau := s.Alpha.At(k), s.Beta.At(k), s.Tau.At(k)
+			require.Equal(t, beta, tau)
+			require.LessOrEqual(t, tau, 1.0, msg)
+			const ulps = 1e-9
+			h := 4 * alpha / c.Mu * c.Cfy * c.Cfy / (c.MuG * c.MuG)
+			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), msg)
+			h *= c.Cgxy * c.Cgxy / (c.MuG * c.MuG)
+			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), msg)
+			y := kappa*beta - c12*alpha*alpha/beta - 2*lf*lf*alpha/c.Mu - 8*c.c3()*beta*beta*c.Lg*c.Lg
+			assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), msg)
+			contraction := min(c.Mu*alpha, kappa*beta/4, beta/4)
+			assert.InEpsilon(t, 2/(s.Beta.(Power).K0+float64(k)), contraction, 1e-9, msg)
+		}
+	}
+}
+
+// The lemma's constants on a case small enough to do by hand: C_gxy/μ_g = 2, C_fy/μ_g = 3/2.
+func TestLipschitz(t *testing.T) {
+	c := Constants{Lfx: 1, LfxBar: 2, Lfy: 3, LfyBar: 4, Lg: 5, Lgxy: 6, LgxyBar: 7, Lgyy: 8, LgyyBar: 9, Cfy: 3, Cgxy: 4, MuG: 2}
+	lf, ly, lF := c.Lipschitz()
+	assert.Equal(t, 1+2*3+1.5*(6+2*8.0), lf)
+	assert.Equal(t, 2.0, ly)
+	assert.Equal(t, 2+2*(4+lf)+1.5*(7+2*9), lF)
+}
+
+func TestTheoremsRefuse(t *testing.T) {
+	good := randomConstants(rand.New(rand.NewPCG(5, 6)))
+	for want, f := range map[string]func(c *Constants) error{
+		"Constants.MuG is 0":     func(c *Constants) error { c.MuG = 0; _, err := c.Theorem3(); return err },
+		"Constants.Cfx is NaN":   func(c *Constants) error { c.Cfx = math.NaN(); _, err := c.Theorem3(); return err },
+		"Constants.Lgyy is -1":   func(c *Constants) error { c.Lgyy = -1; _, err := c.Theorem2(10, 1e9); return err },
+		"Constants.Lg is":        func(c *Constants) error { c.Lg = c.MuG / 2; _, err := c.Theorem2(10, 1e9); return err },
+		"Constants.Mu is 0":      func(c *Constants) error { c.Mu = 0; _, err := c.Theorem3(); return err },
+		"Theorem2: k is 0":       func(c *Constants) error { _, err := c.Theorem2(0, 1e9); return err },
+		"Theorem2: rho is 1e-09": func(c *Constants) error { _, err := c.Theorem2(10, 1e-9); return err },
+	} {
+		c := good
+		err := f(&c)
+		require.ErrorIs(t, err, ErrOption, want)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+func TestPower(t *testing.T) {
+	for _, p := range []float64{0, 0.5, 1, 1.0 / 3} {
+		for _, k := range []int{0, 1, 10, 1e6} {
+			assert.InEpsilon(t, 3/math.Pow(float64(k)+1, p), Power{C: 3, P: p}.At(k), 1e-14)
+			assert.InEpsilon(t, 3/math.Pow(float64(k)+20, p), Power{C: 3, K0: 20, P: p}.At(k), 1e-14)
+		}
+	}
+	assert.Equal(t, "0.1/(k+1)^0.5", Power{C: 0.1, P: 0.5}.String())
+}
