@@ -1,0 +1,325 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// decay is a noisy curve exp(−rate·x) on [0, 1] with a band.
+func decay(name string, n int, rate float64) Series {
+	rng := rand.New(rand.NewPCG(7, uint64(n)))
+	s := Series{Name: name}
+	for i := range n {
+		x := float64(i) / float64(n)
+		y := math.Exp(-rate*x + 0.3*rng.NormFloat64())
+		s.X, s.Y = append(s.X, x), append(s.Y, y)
+		s.Lo, s.Hi = append(s.Lo, y/2), append(s.Hi, y*2)
+	}
+	return s
+}
+
+func logPanel(series ...Series) Panel {
+	return Panel{X: Axis{Label: "k"}, Y: Axis{Label: "F − F*", Log: true}, Series: series}
+}
+
+// gallery holds figures of many shapes; tests that hold for every figure run over it.
+func gallery() map[string]Figure {
+	nan, inf := math.NaN(), math.Inf(1)
+	curves := []Series{decay("STABLE", 300, 9), decay("ALSET", 300, 6), decay("TTSA", 300, 3)}
+	var twelve []Series
+	for i := range 12 {
+		s := decay("method "+strconv.Itoa(i), 100, float64(i))
+		s.Markers = i%2 == 0
+		twelve = append(twelve, s)
+	}
+	point := Panel{Series: []Series{{X: []float64{0}, Y: []float64{0}}}}
+	bad := []float64{nan, inf, -inf, 0, -1, 1e308, 5e-324, 1, 2, nan, 3}
+	return map[string]Figure{
+		"bands":  {Title: "t", Caption: "c", Panels: []Panel{logPanel(curves...)}},
+		"twelve": {Panels: []Panel{logPanel(twelve...)}},
+		"row":    {Panels: []Panel{logPanel(curves...), logPanel(curves[1:]...), logPanel()}},
+		"grid":   {Columns: 2, Panels: []Panel{point, logPanel(curves...), point}},
+		"point":  {Panels: []Panel{point}},
+		"slopes": {Panels: []Panel{{X: Axis{Log: true}, Y: Axis{Log: true},
+			Series: []Series{{Name: "a", X: []float64{1, 10, 100}, Y: []float64{2, 30, 100}, Markers: true}},
+			Lines: []Line{{Label: "n^{2}", C: 1, P: 2}, {Label: "limit", C: 1e3}, {Label: "short", C: 1, P: 1, From: 2, To: 50},
+				{Label: "nowhere", C: -1, P: 1}}}}},
+		"curved line": {Panels: []Panel{{Series: []Series{{X: []float64{-1, 4}, Y: []float64{0, 2}}},
+			Lines: []Line{{Label: "root", C: 1, P: 0.5}, {Label: "pole", C: 1, P: -1}}}}},
+		"bad values":      {Panels: []Panel{{Series: []Series{{Name: "x", X: bad, Y: bad, Lo: bad, Hi: bad, Markers: true}}}}},
+		"bad values, log": {Panels: []Panel{{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{X: bad, Y: bad, Lo: bad, Hi: bad}}}}},
+		"extreme": {Panels: []Panel{{X: Axis{Log: true}, Series: []Series{{X: []float64{5e-324, 1e300}, Y: []float64{-1e300, 1e300}}}},
+			{Series: []Series{{X: []float64{1, math.Nextafter(1, 2)}, Y: []float64{0, 5e-324}}}}}},
+		"zoomed": {Panels: []Panel{{X: Axis{Min: 0.3, Max: 0.30001}, Y: Axis{Min: -1e-9, Max: 1e-9},
+			Series: []Series{{Name: "out", X: []float64{0, 0.2, 0.4, 1e300}, Y: []float64{-1e300, 1, 2, 1e300}, Markers: true}}}}},
+		"texts": {Title: `<&>"' ` + "\x00\x0b bell", Caption: "]]> &amp; open ^{brace _{ and }", Panels: []Panel{{
+			Title: strings.Repeat("very long title ", 20), X: Axis{Label: strings.Repeat("unbreakable", 20)},
+			Y: Axis{Label: strings.Repeat("long ", 40)}, Series: []Series{{Name: strings.Repeat("a & b < c ", 20), X: []float64{1, 2}, Y: []float64{1, 2}},
+				{Name: "\xff bytes"}}}}},
+	}
+}
+
+func render(t *testing.T, f Figure) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, f.WriteSVG(&b))
+	return b.String()
+}
+
+// parse reads a picture as XML and returns its text without markup.
+func parse(t *testing.T, svg string) string {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	var text strings.Builder
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return text.String()
+		}
+		require.NoError(t, err)
+		if chars, ok := token.(xml.CharData); ok {
+			text.Write(chars)
+		}
+	}
+}
+
+func TestEveryFigure(t *testing.T) {
+	for name, f := range gallery() {
+		t.Run(name, func(t *testing.T) {
+			svg := render(t, f)
+			parse(t, svg)
+			assert.Equal(t, svg, render(t, f), "same figure, same bytes")
+			assert.NotContains(t, svg, "NaN")
+			assert.NotContains(t, svg, "Inf")
+			assert.NotContains(t, svg, "%!", "a format and its arguments differ")
+			assert.NotRegexp(t, `[0-9]{7}`, svg, "a number that runs away")
+		})
+	}
+}
+
+// TestNothingOverlaps checks that panels, legend and caption have their own space on the page.
+func TestNothingOverlaps(t *testing.T) {
+	for name, f := range gallery() {
+		t.Run(name, func(t *testing.T) {
+			pg, err := f.layout()
+			require.NoError(t, err)
+			lowest := 0.0
+			for i := range pg.frames {
+				fr := &pg.frames[i]
+				assert.GreaterOrEqual(t, fr.x, fr.left())
+				assert.LessOrEqual(t, fr.x+fr.w+fr.overhang(), pg.w)
+				lowest = max(lowest, fr.y+fr.h+tickLen+tickSize)
+				for _, other := range pg.frames[:i] {
+					assert.True(t, other.x+other.w+other.overhang() <= fr.x-fr.left() || other.y+other.h+tickLen+tickSize <= fr.y,
+						"panel %d", i)
+				}
+			}
+			assert.Less(t, lowest, pg.h)
+			if l := pg.legend; len(l.entries) > 0 {
+				assert.GreaterOrEqual(t, l.x, 0.0)
+				assert.LessOrEqual(t, l.x+l.w, pg.w)
+				fr := &pg.frames[0]
+				within := len(pg.frames) == 1 && l.y > fr.y && l.y+l.h < fr.y+fr.h && l.x > fr.x && l.x+l.w < fr.x+fr.w
+				assert.True(t, within || l.y > lowest, "legend inside of the plot area or below the panels")
+			}
+		})
+	}
+}
+
+func TestLegendCoversNoCurve(t *testing.T) {
+	f := gallery()["bands"]
+	pg, err := f.layout()
+	require.NoError(t, err)
+	fr, l := &pg.frames[0], pg.legend
+	require.Less(t, l.y, fr.y+fr.h, "decaying curves leave a corner free")
+	for _, c := range fr.curves {
+		for _, lines := range [][][]point{c.lines, c.top, c.bottom} {
+			for _, run := range lines {
+				for _, p := range run {
+					x, y := fr.x+p.x, fr.y+p.y
+					require.False(t, x > l.x && x < l.x+l.w && y > l.y && y < l.y+l.h, "point at %v", p)
+				}
+			}
+		}
+	}
+
+	// A curve that fills the plot area drives the legend out of it.
+	s := Series{Name: "everywhere"}
+	for i := range 500 {
+		s.X, s.Y = append(s.X, float64(i)), append(s.Y, float64(i%2))
+	}
+	full := Figure{Panels: []Panel{{Series: []Series{s}}}}
+	pg, err = full.layout()
+	require.NoError(t, err)
+	assert.Greater(t, pg.legend.y, pg.frames[0].y+pg.frames[0].h)
+}
+
+func TestTextIsEscaped(t *testing.T) {
+	f := Figure{Title: `a < b & "c"`, Caption: "<script>alert(1)</script>", Panels: []Panel{{
+		X: Axis{Label: "x^{−1/2} & y_{k}"}, Series: []Series{{Name: "</text>", X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
+	svg := render(t, f)
+	assert.NotContains(t, svg, "<script")
+	text := parse(t, svg)
+	for _, want := range []string{f.Title, f.Caption, "x−1/2 & yk", "</text>"} {
+		assert.Contains(t, text, want)
+	}
+}
+
+func TestSpans(t *testing.T) {
+	for s, want := range map[string][]span{
+		"":             nil,
+		"plain":        {{"plain", 0}},
+		"10^{−3} s":    {{"10", 0}, {"−3", 1}, {" s", 0}},
+		"x_{k}^{2}":    {{"x", 0}, {"k", -1}, {"2", 1}},
+		"^{open":       {{"^{open", 0}},
+		"a^b {c} d_":   {{"a^b {c} d_", 0}},
+		"^{a}_{b}^{c}": {{"a", 1}, {"b", -1}, {"c", 1}},
+	} {
+		assert.Equal(t, want, spans(s), s)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	text := "some words, a verylongwordthatdoesnotfitatall and x^{a b c} Ωμέγα"
+	for _, width := range []float64{1, 30, 50, 80, 200, 1e6} {
+		lines := wrap(text, width, 8)
+		strip := func(s string) string { return strings.ReplaceAll(s, " ", "") }
+		assert.Equal(t, strip(text), strip(strings.Join(lines, "")), "nothing lost at %g", width)
+		for _, l := range lines {
+			fits := textWidth(l, 8) <= width || strings.Contains(l, "{") || len([]rune(l)) == 1
+			assert.True(t, fits, "%q at %g", l, width)
+		}
+	}
+	assert.Empty(t, wrap(" \n", 100, 8))
+}
+
+func TestEmptyFigure(t *testing.T) {
+	nan := math.NaN()
+	for name, panels := range map[string][]Panel{
+		"no panel":       nil,
+		"no series":      {{}, {}},
+		"empty series":   {{Series: []Series{{Name: "a"}}}},
+		"not a number":   {{Series: []Series{{X: []float64{1, nan}, Y: []float64{nan, 1}}}}},
+		"log of nothing": {{Y: Axis{Log: true}, Series: []Series{{X: []float64{1, 2}, Y: []float64{0, -1}}}}},
+		"line alone":     {{Lines: []Line{{C: 1}}}},
+	} {
+		var b bytes.Buffer
+		f := Figure{Panels: panels}
+		assert.ErrorIs(t, f.WriteSVG(&b), ErrEmpty, name)
+		assert.Zero(t, b.Len(), name)
+	}
+}
+
+func TestBadOptionsAreNamed(t *testing.T) {
+	two := []float64{1, 2}
+	ok := Series{X: two, Y: two}
+	panel := func(p Panel) Figure {
+		p.Series = append(p.Series, ok)
+		return Figure{Panels: []Panel{{Series: []Series{ok}}, p}}
+	}
+	for want, f := range map[string]Figure{
+		"Columns":               {Columns: -1, Panels: []Panel{{Series: []Series{ok}}}},
+		"Width = 39":            {Width: 39, Panels: []Panel{{Series: []Series{ok}}}},
+		"Height = NaN":          {Height: math.NaN(), Panels: []Panel{{Series: []Series{ok}}}},
+		"too small for 3":       {Width: 50, Columns: 3, Panels: []Panel{{Series: []Series{ok}}, {}, {}}},
+		"panel 2: X.Min":        panel(Panel{X: Axis{Min: 2, Max: 1}}),
+		"panel 2: Y.Min":        panel(Panel{Y: Axis{Min: 3, Max: 3}}),
+		"panel 2: Y.Max":        panel(Panel{Y: Axis{Max: math.Inf(1)}}),
+		"negative on a log":     panel(Panel{Y: Axis{Log: true, Min: -1, Max: 1}}),
+		`series 1 ("short"): 2`: panel(Panel{Series: []Series{{Name: "short", X: two, Y: two[:1]}}}),
+		"1 in Lo, 2 in Hi":      panel(Panel{Series: []Series{{X: two, Y: two, Lo: two[:1], Hi: two}}}),
+		"1 in Lo, 1 in Hi":      panel(Panel{Series: []Series{{X: two, Y: two, Lo: two[:1], Hi: two[:1]}}}),
+		"Style = -1":            panel(Panel{Series: []Series{{Style: -1}}}),
+		"line 1":                panel(Panel{Lines: []Line{{C: math.NaN()}}}),
+		"From ≤ To":             panel(Panel{Lines: []Line{{From: 2, To: 1}}}),
+	} {
+		var b bytes.Buffer
+		err := f.WriteSVG(&b)
+		require.Error(t, err, want)
+		assert.Contains(t, err.Error(), want)
+		assert.Zero(t, b.Len(), want)
+	}
+}
+
+func TestLargeFigureStaysSmall(t *testing.T) {
+	var series []Series
+	for i := range 10 {
+		series = append(series, decay(strconv.Itoa(i), 100_000, float64(i)))
+	}
+	f := Figure{Panels: []Panel{logPanel(series...)}}
+	assert.Less(t, len(render(t, f)), 200_000)
+}
+
+func TestLooks(t *testing.T) {
+	f := Figure{Panels: []Panel{
+		{Series: []Series{{Name: "a"}, {Name: "b", Style: 5}, {}}},
+		{Series: []Series{{Name: "b", Markers: true}, {Name: "c"}, {Name: "a", Lo: []float64{}}, {Style: 9}}},
+	}}
+	looks, entries := f.looks()
+	assert.Equal(t, [][]look{{0, 4, 2}, {4, 2, 0, 8}}, looks)
+	assert.Equal(t, []entry{{name: "a"}, {name: "b", look: 4, mark: true}, {name: "c", look: 2}}, entries)
+
+	type drawn struct {
+		colour, dash string
+		mark         int
+	}
+	seen := map[drawn]bool{}
+	for l := range look(len(colours) * len(dashes) * markShapes) {
+		seen[drawn{l.colour(), l.dash(), int(l) % markShapes}] = true
+	}
+	assert.Len(t, seen, len(colours)*len(dashes)*markShapes, "all looks differ")
+}
+
+// TestBandOnLogAxis: an end at or below zero reaches the bottom, and does not stretch the axis.
+func TestBandOnLogAxis(t *testing.T) {
+	s := Series{X: []float64{0, 1, 2}, Y: []float64{1, 2, 3}, Lo: []float64{-1, 0, 1e-200}, Hi: []float64{2, 3, 4}}
+	f := Figure{Panels: []Panel{logPanel(s)}}
+	pg, err := f.layout()
+	require.NoError(t, err)
+	fr := &pg.frames[0]
+	assert.Greater(t, fr.sy.lo, -1.2)
+	require.Len(t, fr.curves[0].bottom, 1)
+	require.Len(t, fr.curves[0].bottom[0], 3)
+	for _, p := range fr.curves[0].bottom[0] {
+		assert.Greater(t, p.y, fr.h)
+	}
+}
+
+func TestWriteErrorIsReturned(t *testing.T) {
+	f := gallery()["bands"]
+	for _, write := range []func(io.Writer) error{f.WriteSVG, f.WriteCSV} {
+		r, w := io.Pipe()
+		broken := errors.New("broken")
+		require.NoError(t, r.CloseWithError(broken))
+		assert.ErrorIs(t, write(w), broken)
+	}
+}
+
+func TestWriteCSV(t *testing.T) {
+	f := Figure{Panels: []Panel{
+		{Title: "one, two", Series: []Series{{Name: `"q"`, X: []float64{1, 0.1}, Y: []float64{math.NaN(), 1. / 3}}}},
+		{Series: []Series{{}, {X: []float64{1e-300}, Y: []float64{2}, Lo: []float64{1}, Hi: []float64{math.Inf(1)}}}},
+	}}
+	var b bytes.Buffer
+	require.NoError(t, f.WriteCSV(&b))
+	rows, err := csv.NewReader(&b).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, [][]string{
+		{"panel", "series", "x", "y", "lo", "hi"},
+		{"one, two", `"q"`, "1", "NaN", "", ""},
+		{"one, two", `"q"`, "0.1", "0.3333333333333333", "", ""},
+		{"2", "2", "1e-300", "2", "1", "+Inf"},
+	}, rows)
+	assert.ErrorContains(t, (&Figure{Panels: []Panel{{Series: []Series{{X: []float64{1}}}}}}).WriteCSV(&b), "series 1")
+}
