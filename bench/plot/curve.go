@@ -160,8 +160,11 @@ func (f *frame) sample(l Line) []point {
 	for i := range n + 1 {
 		u := from + float64(i)/float64(n)*(to-from)
 		x := f.sx.value(u)
-		p := f.place(x, l.C*math.Pow(x, l.P))
-		pts = append(pts, point{u * f.w, p.y})
+		y := l.C * math.Pow(x, l.P)
+		if l.P < 0 && x <= 0 {
+			y = math.NaN()
+		}
+		pts = append(pts, point{u * f.w, f.place(x, y).y})
 	}
 	return pts
 }

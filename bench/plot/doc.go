@@ -4,6 +4,13 @@
 // reference lines. Sizes are those of the printed page: lengths in millimetres, text of 7 to 9 points, so a figure of
 // the default width fits a journal column (85 mm) without scaling.
 //
+//	fig := plot.Figure{Panels: []plot.Panel{{
+//		X:      plot.Axis{Label: "iteration k"},
+//		Y:      plot.Axis{Label: "F(x_{k}) − F*", Log: true},
+//		Series: []plot.Series{{Name: "STABLE", X: k, Y: median, Lo: q10, Hi: q90}},
+//	}}}
+//	err := atomicfile.Write("gap.svg", fig.WriteSVG)
+//
 // Curves differ in colour, dash pattern and mark at the same time, so that they can be told apart in black-and-white
 // print. The colours are those of Okabe and Ito, "Color universal design" (2008), recommended by Wong, "Points of view:
 // color blindness", Nature Methods 8 (2011), without the yellow, which is too light for a line on white.
@@ -12,6 +19,6 @@
 // aggregation", VLDB 2014): of the points that fall in one narrow column of the picture the first, the last, the lowest
 // and the highest stay, so peaks survive.
 //
-// The same figure gives the same bytes. Nothing is kept between calls; calls on different figures may run at the same
+// The same figure and binary give the same bytes. Nothing is kept between calls; calls on different figures may run at the same
 // time, and no call modifies its figure.
 package plot

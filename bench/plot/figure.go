@@ -56,7 +56,8 @@ type Series struct {
 }
 
 // Line is the reference line y = C·x^P: horizontal for P = 0, of slope P where both axes are logarithmic.
-// A horizontal line extends the range of the y axis; others do not.
+// A horizontal line extends the range of the y axis; others do not. For P < 0 it is drawn where x > 0. The label stands
+// along the line where it covers least, and is left out where the visible part of the line is shorter.
 type Line struct {
 	Label    string
 	C, P     float64

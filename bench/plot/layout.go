@@ -114,16 +114,16 @@ func (f *frame) left() float64 {
 // columns sets the widths and the ticks of the x axes. Plot areas are equally wide, and aligned in each column.
 func (pg *page) columns(cols int) error {
 	left := make([]float64, cols)
-	sum := 0.0
 	for i := range pg.frames {
 		left[i%cols] = max(left[i%cols], pg.frames[i].left())
 	}
-	for _, l := range left {
-		sum += l
-	}
 	right := 4.0
 	var w float64
-	for range 2 { // the second time with the space that the last labels need beyond the axes
+	for range 2 { // the second time with the space that the labels of the x axes need beyond their ends
+		sum := 0.0
+		for _, l := range left {
+			sum += l
+		}
 		w = (pg.w - 2*margin - sum - right - float64(cols-1)*max(gap, right)) / float64(cols)
 		if w < 40 {
 			return fmt.Errorf("plot: Figure.Width = %.0f mm is too small for %d columns with these labels", pg.w/mm, cols)
@@ -132,7 +132,8 @@ func (pg *page) columns(cols int) error {
 			f := &pg.frames[i]
 			f.w = w
 			f.xt = f.xticks()
-			right = max(right, f.overhang())
+			before, after := f.overhang()
+			left[i%cols], right = max(left[i%cols], before), max(right, after)
 		}
 	}
 	x := margin
@@ -172,14 +173,13 @@ func (f *frame) xticks() ticks {
 	}
 }
 
-// overhang is how far the last label of the x axis reaches beyond the plot area.
-func (f *frame) overhang() float64 {
-	out := 0.0
+// overhang is how far the labels of the x axis reach beyond the plot area on its left and right.
+func (f *frame) overhang() (before, after float64) {
 	for i, v := range f.xt.major {
-		at := f.w * (v - f.sx.lo) / (f.sx.hi - f.sx.lo)
-		out = max(out, at+textWidth(f.xt.labels[i], tickSize)/2-f.w)
+		at, half := f.w*(v-f.sx.lo)/(f.sx.hi-f.sx.lo), textWidth(f.xt.labels[i], tickSize)/2
+		before, after = max(before, half-at), max(after, at+half-f.w)
 	}
-	return out
+	return before, after
 }
 
 // layoutRow places one row of panels below y and returns its lower end.

@@ -117,12 +117,14 @@ func TestNothingOverlaps(t *testing.T) {
 			lowest := 0.0
 			for i := range pg.frames {
 				fr := &pg.frames[i]
-				assert.GreaterOrEqual(t, fr.x, fr.left())
-				assert.LessOrEqual(t, fr.x+fr.w+fr.overhang(), pg.w)
+				before, after := fr.overhang()
+				assert.GreaterOrEqual(t, fr.x, max(before, fr.left()))
+				assert.LessOrEqual(t, fr.x+fr.w+after, pg.w)
 				lowest = max(lowest, fr.y+fr.h+tickLen+tickSize)
 				for _, other := range pg.frames[:i] {
-					assert.True(t, other.x+other.w+other.overhang() <= fr.x-fr.left() || other.y+other.h+tickLen+tickSize <= fr.y,
-						"panel %d", i)
+					_, otherAfter := other.overhang()
+					beside := other.x+other.w+otherAfter <= fr.x-max(before, fr.left())
+					assert.True(t, beside || other.y+other.h+tickLen+tickSize <= fr.y, "panel %d", i)
 				}
 			}
 			assert.Less(t, lowest, pg.h)
@@ -174,6 +176,47 @@ func TestTextIsEscaped(t *testing.T) {
 	for _, want := range []string{f.Title, f.Caption, "x−1/2 & yk", "</text>"} {
 		assert.Contains(t, text, want)
 	}
+}
+
+func TestLonePointIsADot(t *testing.T) {
+	nan := math.NaN()
+	for name, s := range map[string]Series{
+		"one point":     {X: []float64{1}, Y: []float64{1}},
+		"between":       {X: []float64{1, 2, 3}, Y: []float64{nan, 1, nan}},
+		"two coincide":  {X: []float64{1, 1}, Y: []float64{2, 2}},
+		"beside a line": {X: []float64{1, 2, 3, 4}, Y: []float64{1, 2, nan, 3}},
+	} {
+		svg := render(t, Figure{Panels: []Panel{{Series: []Series{s}}}})
+		assert.Equal(t, 1, strings.Count(svg, `h0"`), name)
+	}
+}
+
+func TestReferenceLine(t *testing.T) {
+	f := gallery()["slopes"]
+	pg, err := f.layout()
+	require.NoError(t, err)
+	fr := &pg.frames[0]
+	labels := []string{}
+	for _, r := range fr.refs {
+		labels = append(labels, r.Label)
+		for _, run := range r.lines {
+			for _, p := range run { // back to values: y = C·x^P
+				x, y := fr.sx.value(p.x/fr.w), fr.sy.value(1-p.y/fr.h)
+				assert.InEpsilon(t, r.C*math.Pow(x, r.P), y, 1e-9, r.Label)
+			}
+		}
+	}
+	assert.Equal(t, []string{"n^{2}", "limit", "short", ""}, labels)
+	short := fr.refs[2].lines[0]
+	assert.InDelta(t, 2, fr.sx.value(short[0].x/fr.w), 1e-9)
+	assert.InDelta(t, 50, fr.sx.value(short[1].x/fr.w), 1e-9)
+	assert.Greater(t, fr.sy.hi, 3.0, "the horizontal line at 1000 is in the range")
+	assert.Empty(t, fr.refs[3].lines, "a negative line has no place on a logarithmic axis")
+
+	f = gallery()["curved line"]
+	pg, err = f.layout()
+	require.NoError(t, err)
+	assert.Len(t, pg.frames[0].refs[1].lines, 1, "1/x is not joined across the pole")
 }
 
 func TestSpans(t *testing.T) {

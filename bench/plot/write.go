@@ -129,14 +129,14 @@ func (f *frame) drawCurves(s *svg) {
 	}
 }
 
-// draw draws the lines, and a dot for a point between two breaks.
+// draw draws the lines, and a dot for a point between two breaks or points that coincide in print.
 func (c *curve) draw(s *svg) {
 	var lines, dots strings.Builder
 	for _, run := range c.lines {
-		if len(run) == 1 {
-			dots.WriteString(trace(run) + "h0")
+		if d := trace(run); strings.Contains(d, "l") {
+			lines.WriteString(d)
 		} else {
-			lines.WriteString(trace(run))
+			dots.WriteString(d + "h0")
 		}
 	}
 	if lines.Len() > 0 {
