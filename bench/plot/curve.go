@@ -24,6 +24,7 @@ type frame struct {
 	curves         []curve
 	refs           []reference
 	empty          bool // nothing to draw
+	thin           thinner
 	ink            *occupied
 }
 
@@ -54,7 +55,7 @@ func (f *frame) prepare(looks []look) {
 		f.curves = append(f.curves, c)
 	}
 	for _, l := range f.Lines {
-		r := reference{Line: l, lines: runs(f.sample(l), f.w, bothEnds)}
+		r := reference{Line: l, lines: f.thin.runs(f.sample(l), bothEnds)}
 		for _, run := range r.lines {
 			f.ink.line(run)
 		}
@@ -68,7 +69,7 @@ func (f *frame) curve(s *Series, l look) curve {
 	for i := range s.X {
 		pts[i] = f.place(s.X[i], s.Y[i])
 	}
-	c.lines = runs(pts, f.w, bothEnds)
+	c.lines = f.thin.runs(pts, bothEnds)
 	if s.Markers {
 		c.marks = f.marks(c.lines, l)
 	}
@@ -86,8 +87,8 @@ func (f *frame) curve(s *Series, l look) curve {
 			top[i], bottom[i] = nowhere, nowhere
 		}
 	}
-	c.top = runs(top, f.w, extremes{top: true})
-	c.bottom = runs(bottom, f.w, extremes{bottom: true})
+	c.top = f.thin.runs(top, extremes{top: true})
+	c.bottom = f.thin.runs(bottom, extremes{bottom: true})
 	return c
 }
 

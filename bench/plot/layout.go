@@ -71,7 +71,9 @@ func (f *Figure) layout() (*page, error) {
 
 	looks, entries := f.looks()
 	for i := range pg.frames {
-		pg.frames[i].prepare(looks[i])
+		fr := &pg.frames[i]
+		fr.thin = newThinner(f.Panels, fr.w)
+		fr.prepare(looks[i])
 	}
 	y = pg.placeLegend(entries, y)
 	pg.labelLines()

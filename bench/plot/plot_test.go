@@ -300,8 +300,14 @@ func TestLargeFigureStaysSmall(t *testing.T) {
 	for i := range 10 {
 		series = append(series, decay(strconv.Itoa(i), 100_000, float64(i)))
 	}
-	f := Figure{Panels: []Panel{logPanel(series...)}}
-	assert.Less(t, len(render(t, f)), 200_000)
+	for name, f := range map[string]Figure{
+		"column": {Panels: []Panel{logPanel(series...)}},
+		"page":   {Width: 178, Panels: []Panel{logPanel(series...)}},
+		"row":    {Panels: []Panel{logPanel(series[:3]...), logPanel(series[3:6]...), logPanel(series[6:]...)}},
+		"three":  {Width: 178, Panels: []Panel{logPanel(series[:3]...)}},
+	} {
+		assert.Less(t, len(render(t, f)), 200_000, name)
+	}
 }
 
 func TestLooks(t *testing.T) {

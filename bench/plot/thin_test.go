@@ -22,12 +22,13 @@ func noisy(n int, width float64) []point {
 
 func TestRunsKeepFewPoints(t *testing.T) {
 	pts := noisy(maxPoints, 200)
-	assert.Equal(t, [][]point{pts}, runs(pts, 200, bothEnds))
+	assert.Equal(t, [][]point{pts}, thinner{200, 50}.runs(pts, bothEnds))
 }
 
 // TestRunsKeepExtremes compares, column by column, the first, last, lowest and highest points before and after.
 func TestRunsKeepExtremes(t *testing.T) {
-	const width = 200.0
+	const width, columns = 200.0, 150
+	th := thinner{width, columns}
 	type summary struct {
 		first, last point
 		top, bottom float64
@@ -35,7 +36,7 @@ func TestRunsKeepExtremes(t *testing.T) {
 	summarise := func(pts []point) map[int]summary {
 		m := map[int]summary{}
 		for _, p := range pts {
-			c := column(p.x, width)
+			c := th.column(p.x)
 			s, ok := m[c]
 			if !ok {
 				s = summary{first: p, top: p.y, bottom: p.y}
@@ -47,7 +48,7 @@ func TestRunsKeepExtremes(t *testing.T) {
 	}
 	pts := noisy(100_000, width)
 	pts[54_321].y = -1e4 // one peak
-	got := runs(pts, width, bothEnds)
+	got := th.runs(pts, bothEnds)
 	require.Len(t, got, 1)
 	assert.LessOrEqual(t, len(got[0]), 4*(columns+2))
 	assert.Equal(t, summarise(pts), summarise(got[0]))
@@ -55,7 +56,7 @@ func TestRunsKeepExtremes(t *testing.T) {
 		require.Greater(t, got[0][i].x, got[0][i-1].x, "order")
 	}
 
-	top := runs(pts, width, extremes{top: true})[0]
+	top := th.runs(pts, extremes{top: true})[0]
 	assert.LessOrEqual(t, len(top), 3*(columns+2))
 	for c, s := range summarise(pts) {
 		assert.Equal(t, s.top, summarise(top)[c].top)
@@ -66,19 +67,19 @@ func TestRunsBreak(t *testing.T) {
 	nan := math.NaN()
 	a, b, c := point{0, 1}, point{1, 2}, point{2, 3}
 	hole := point{1.5, nan}
-	assert.Equal(t, [][]point{{a, b}, {c}}, runs([]point{hole, a, b, hole, hole, c, hole}, 9, bothEnds))
-	assert.Empty(t, runs([]point{hole, {nan, 1}}, 9, bothEnds))
-	assert.Empty(t, runs(nil, 9, bothEnds))
+	th := thinner{width: 150, columns: 150}
+	assert.Equal(t, [][]point{{a, b}, {c}}, th.runs([]point{hole, a, b, hole, hole, c, hole}, bothEnds))
+	assert.Empty(t, th.runs([]point{hole, {nan, 1}}, bothEnds))
+	assert.Empty(t, th.runs(nil, bothEnds))
 
 	// Thinned: a hole of one point among 100 in a column closes, a hole of ten columns stays.
-	const width = 150.0
-	pts := noisy(15_000, width)
+	pts := noisy(15_000, th.width)
 	for i := range pts {
 		if i%10 == 3 || i >= 5000 && i < 6000 {
 			pts[i].y = nan
 		}
 	}
-	got := runs(pts, width, bothEnds)
+	got := th.runs(pts, bothEnds)
 	require.Len(t, got, 2)
 	assert.InDelta(t, 50, got[0][len(got[0])-1].x, 0.1)
 	assert.InDelta(t, 60, got[1][0].x, 0.1)
