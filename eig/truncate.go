@@ -12,12 +12,13 @@ type Route int
 
 // The routes, from cheap to dear.
 const (
-	RouteClear  Route = iota // a Cholesky factorisation of A − mu·I proved that nothing is to be clipped
-	RouteJacobi              // all eigenvectors by Jacobi rotations
+	RouteClear       Route = iota // a Cholesky factorisation of A − mu·I proved that nothing is to be clipped
+	RouteTridiagonal              // tridiagonal form, all eigenvalues, eigenvectors of the smaller side of mu
+	RouteJacobi                   // all eigenvectors by Jacobi rotations
 )
 
 func (r Route) String() string {
-	return [...]string{"clear", "jacobi"}[r]
+	return [...]string{"clear", "tridiagonal", "jacobi"}[r]
 }
 
 // Report tells what a Truncate did.
@@ -30,24 +31,26 @@ type Report struct {
 
 // Truncator computes projections onto {X ⪰ mu·I}, and solves with the last one. The zero value is ready for use.
 type Truncator struct {
-	jac  Jacobi
-	chol chol.Cholesky // for the certificate; then of P, once a solve has asked for it
-	p    mat.Sym       // P
-	have source
-	mu   float64
-	diff []float64 // |λ − mu| of the side that is multiplied back
-	z    mat.Dense // eigenvectors of that side in rows, scaled by √diff
-	y    []float64
+	chol   chol.Cholesky // for the certificate; then of P, once a solve has asked for it
+	tri    spectral
+	jac    Jacobi
+	mu     float64
+	lambda []float64 // eigenvalues of the side of mu that is multiplied back
+	diff   []float64
+	z      mat.Dense // its eigenvectors in rows, times √|λ − mu|
+	p      mat.Sym   // P
+	y      []float64
+	have   source
 }
 
 // source says what SolveVec can work with.
 type source int
 
 const (
-	nothing  source = iota
-	product         // P in t.p
-	factor          // its Cholesky factor in t.chol
-	spectral        // the eigen-decomposition of A in t.jac
+	haveNothing source = iota
+	haveProduct        // P in t.p
+	haveFactor         // its Cholesky factor in t.chol
+	haveVectors        // the eigen-decomposition of A in t.jac
 )
 
 // Truncate sets dst = P, the projection of a onto {X ⪰ mu·I} in the Frobenius norm: with A = V·Λ·Vᵀ, P = V·max(Λ, mu)·Vᵀ.
@@ -65,25 +68,32 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.N != a.N {
 		panic("eig: Truncator.Truncate: dimension mismatch")
 	}
-	t.have = nothing
+	t.have = haveNothing
 	if math.IsNaN(mu) || math.IsInf(mu, 0) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
 	t.mu = mu
-	rep := Report{MinEigenvalue: mu, Route: RouteClear}
 	if t.chol.PosDef(a, mu) {
 		mat.CopySym(dst, a)
-	} else {
-		if _, err := t.jac.Factor(a); err != nil {
-			return Report{}, err
-		}
-		mat.CopySym(dst, a)
-		rep = t.multiplyBack(dst, t.jac.Values(), t.jac.VectorsT())
-		rep.Route = RouteJacobi
-		t.have = spectral
+		t.keep(dst)
+		return Report{MinEigenvalue: mu, Route: RouteClear}, nil
+	}
+	m, err := maxAbs(a)
+	if err != nil {
+		return Report{}, err
+	}
+	if t.byTridiagonal(a, m) {
+		rep := t.multiplyBack(dst, a, t.tri.values, t.tri.scale)
+		rep.Route = RouteTridiagonal
+		t.keep(dst)
 		return rep, nil
 	}
-	t.keep(dst)
+	if err := t.byJacobi(a); err != nil {
+		return Report{}, err
+	}
+	rep := t.multiplyBack(dst, a, t.jac.Values(), 1)
+	rep.Route = RouteJacobi
+	t.have = haveVectors
 	return rep, nil
 }
 
@@ -92,39 +102,78 @@ func (t *Truncator) keep(p *mat.Sym) {
 	n := p.N
 	t.p = mat.Sym{N: n, Stride: n, Data: grow(t.p.Data, n*n)}
 	mat.CopySym(&t.p, p)
-	t.have = product
+	t.have = haveProduct
 }
 
-// multiplyBack turns dst = A into P, from all eigenvalues of A and their eigenvectors in the rows of vt. It works on the smaller side:
-//
-//	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ>mu} (λ − mu)·v·vᵀ.
-func (t *Truncator) multiplyBack(dst *mat.Sym, values []float64, vt *mat.Dense) Report {
-	n := dst.N
+// sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and tells whether that is the lower one.
+func (t *Truncator) sides(n, k int) (below bool) {
+	rows := min(k, n-k)
+	t.lambda = grow(t.lambda, rows)
+	t.z = mat.Dense{Rows: rows, Cols: n, Stride: n, Data: grow(t.z.Data, rows*n)}
+	return k <= n-k
+}
+
+// weight multiplies row i of z by √|λ_i − mu|.
+func (t *Truncator) weight() {
+	for i, v := range t.lambda {
+		scaleBy(t.z.Row(i), math.Sqrt(math.Abs(v-t.mu)))
+	}
+}
+
+func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
+	if !t.tri.factor(a, m) {
+		return false
+	}
+	below := t.sides(a.N, t.tri.count(t.mu))
+	if !t.tri.vectors(&t.z, t.lambda, t.mu, below) {
+		return false
+	}
+	t.weight()
+	t.tri.back(&t.z)
+	return true
+}
+
+func (t *Truncator) byJacobi(a *mat.Sym) error {
+	if _, err := t.jac.Factor(a); err != nil {
+		return err
+	}
+	values, vt := t.jac.Values(), t.jac.VectorsT()
 	k := 0
-	for k < n && values[k] < t.mu {
+	for k < len(values) && values[k] < t.mu {
 		k++
 	}
-	t.diff = grow(t.diff, n)
-	for i, v := range values {
-		t.diff[i] = math.Abs(t.mu - v)
+	first := k
+	if t.sides(a.N, k) {
+		first = 0
 	}
-	rep := Report{Clipped: k, MinEigenvalue: t.mu, Change: mat.Norm(t.diff[:k])}
-	if k > 0 {
-		rep.MinEigenvalue = values[0]
+	copy(t.lambda, values[first:])
+	for i := range t.z.Rows {
+		copy(t.z.Row(i), vt.Row(first+i))
 	}
-	lo, hi := 0, k
-	if k > n-k {
-		lo, hi = k, n
+	t.weight()
+	return nil
+}
+
+// multiplyBack sets dst = P from the weighted eigenvectors of the smaller side in z,
+//
+//	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ≥mu} (λ − mu)·v·vᵀ,
+//
+// and reports, from all eigenvalues of scale·A.
+func (t *Truncator) multiplyBack(dst, a *mat.Sym, values []float64, scale float64) Report {
+	rep := Report{MinEigenvalue: t.mu}
+	t.diff = grow(t.diff, len(values))[:0]
+	for _, v := range values {
+		if v /= scale; v < t.mu {
+			rep.MinEigenvalue = min(rep.MinEigenvalue, v)
+			t.diff = append(t.diff, t.mu-v)
+		}
+	}
+	rep.Clipped, rep.Change = len(t.diff), mat.Norm(t.diff)
+	if rep.Clipped <= a.N-rep.Clipped {
+		mat.CopySym(dst, a)
+	} else {
 		dst.Zero()
 		mat.AddIdentity(dst, t.mu)
-	}
-	t.z = mat.Dense{Rows: hi - lo, Cols: n, Stride: n, Data: grow(t.z.Data, (hi-lo)*n)}
-	for i := range t.z.Rows {
-		s := math.Sqrt(t.diff[lo+i])
-		z := t.z.Row(i)
-		for j, v := range vt.Row(lo + i) {
-			z[j] = s * v
-		}
 	}
 	mat.RankKTrans(dst, 1, &t.z)
 	return rep
@@ -139,15 +188,15 @@ func (t *Truncator) multiplyBack(dst *mat.Sym, values []float64, vt *mat.Dense) 
 // is no P. It panics if a length is not n. Nothing is allocated at an order seen before.
 func (t *Truncator) SolveVec(dst, b []float64) error {
 	switch t.have {
-	case nothing:
+	case haveNothing:
 		return chol.ErrNotPosDef
-	case product:
+	case haveProduct:
 		if err := t.chol.Factor(&t.p); err != nil {
 			return err
 		}
-		t.have = factor
+		t.have = haveFactor
 		fallthrough
-	case factor:
+	case haveFactor:
 		t.chol.SolveVec(dst, b)
 		return nil
 	}

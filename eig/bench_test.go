@@ -1,0 +1,74 @@
+package eig_test
+
+import (
+	"fmt"
+	"testing"
+
+	"stable/eig"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+var benchSizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
+
+func each(b *testing.B, f func(b *testing.B, n int)) {
+	for _, n := range benchSizes {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			f(b, n)
+		})
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// BenchmarkEig is a cold Jacobi decomposition, values and vectors.
+func BenchmarkEig(b *testing.B) {
+	each(b, func(b *testing.B, n int) {
+		a := mattest.Sym(n, uint64(n))
+		var e eig.Jacobi
+		for b.Loop() {
+			_, err := e.Factor(a)
+			must(err)
+		}
+	})
+}
+
+// BenchmarkTruncate projects onto {X ⪰ 0.1·I}: with nothing to clip; with three eigenvalues to clip, half-way between the third and the
+// fourth; with about half the spectrum to clip.
+func BenchmarkTruncate(b *testing.B) {
+	const mu = 0.1
+	for _, c := range []struct {
+		name  string
+		input func(n int) *mat.Sym
+	}{
+		{"clear", func(n int) *mat.Sym { return mattest.SPD(n, uint64(n)) }},
+		{"few", func(n int) *mat.Sym { return few(n, 3, mu) }},
+		{"clipped", func(n int) *mat.Sym { return mattest.Sym(n, uint64(n)) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			each(b, func(b *testing.B, n int) {
+				a, dst := c.input(n), mat.NewSym(n)
+				var t eig.Truncator
+				for b.Loop() {
+					_, err := t.Truncate(dst, a, mu)
+					must(err)
+				}
+			})
+		})
+	}
+}
+
+// few is mattest.Sym shifted so that k eigenvalues are below mu, which is half-way to the next one.
+func few(n, k int, mu float64) *mat.Sym {
+	a := mattest.Sym(n, uint64(n))
+	var e eig.Jacobi
+	_, err := e.FactorValues(a)
+	must(err)
+	mat.AddIdentity(a, mu-(e.Values()[k-1]+e.Values()[k])/2)
+	return a
+}

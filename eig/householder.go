@@ -1,0 +1,140 @@
+package eig
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// reduction holds A = Q·T·Qᵀ with T tridiagonal and Q = H_{n−1}⋯H_1 a product of reflections H_i = I − tau_i·v_i·v_iᵀ.
+type reduction struct {
+	n    int
+	a    []float64 // n × n; row i holds v_i, of length i
+	d    []float64 // diagonal of T
+	e    []float64 // e[i] is entry (i, i−1) of T; e[0] is 0
+	tau  []float64
+	w    []float64 // the update that waits: A − v·wᵀ − w·vᵀ
+	y    []float64 // the product A·v of the next step
+	zero []float64
+
+	yt, yw, s []float64 // panels of the back-transformation
+}
+
+// tiny is the squared norm, relative to entries of size 1, below which a row counts as 0.
+const tiny = 0x1p-400
+
+// reduce computes T and the reflections for scale·a, whose entries must be of size 1 or less.
+//
+// It goes from the last row to the first, so that each row to be annihilated is contiguous: as EISPACK's tred2, LAPACK's dsytd2 with
+// uplo = 'U'. Each step makes one pass over the triangle that is left: it applies the update of the step before and multiplies the result by
+// the new v. 4n³/3 flops.
+func (r *reduction) reduce(a *mat.Sym, scale float64) {
+	n := a.N
+	r.n = n
+	r.a = grow(r.a, n*n)
+	r.d, r.e, r.tau = grow(r.d, n), grow(r.e, n), grow(r.tau, n)
+	r.w, r.y, r.zero = grow(r.w, n), grow(r.y, n), grow(r.zero, n)
+	for i := range n {
+		row := r.a[i*n : i*n+i+1]
+		for j, v := range a.Row(i) {
+			row[j] = v * scale
+		}
+	}
+	clear(r.zero)
+	v, w := r.zero, r.w // nothing waits yet
+	clear(w)
+	for i := n - 1; i > 0; i-- {
+		// row i of A − v·wᵀ − w·vᵀ
+		x := r.a[i*n : i*n+i+1]
+		rank2(x, v[i], w, w[i], v)
+		r.d[i] = x[i]
+		x = x[:i]
+		r.e[i], r.tau[i] = reflector(x)
+
+		// The rest of the pending update, and y = A·x.
+		y := r.y[:i]
+		r.pass(i, v, w, x, y)
+		if r.tau[i] == 0 {
+			v = r.zero
+			continue
+		}
+		// w = tau·y − ½tau²(yᵀx)·x, so that H·A·H = A − x·wᵀ − w·xᵀ
+		half := 0.5 * r.tau[i] * mat.Dot(y, x)
+		for j, g := range y {
+			w[j] = r.tau[i] * (g - half*x[j])
+		}
+		v = x
+	}
+	r.e[0] = 0
+	if n > 0 {
+		r.d[0] = r.a[0] - 2*v[0]*w[0]
+		r.tau[0] = 0
+	}
+}
+
+// reflector overwrites x with the v, last entry 1, of the reflection that takes x to (0, …, 0, beta), and returns beta and tau (dlarfg).
+func reflector(x []float64) (beta, tau float64) {
+	last := len(x) - 1
+	alpha := x[last]
+	ssq := mat.Dot(x[:last], x[:last])
+	if ssq < tiny {
+		clear(x)
+		return alpha, 0
+	}
+	beta = -math.Copysign(math.Sqrt(alpha*alpha+ssq), alpha)
+	f := 1 / (alpha - beta)
+	for j := range x[:last] {
+		x[j] *= f
+	}
+	x[last] = 1
+	return beta, (beta - alpha) / beta
+}
+
+// rank2 sets x = x − f·w − g·v, over the length of x.
+func rank2(x []float64, f float64, w []float64, g float64, v []float64) {
+	w, v = w[:len(x)], v[:len(x)]
+	for j, a := range x {
+		x[j] = a - f*w[j] - g*v[j]
+	}
+}
+
+// pass sets A = A − v·wᵀ − w·vᵀ on the leading triangle of order m, and y = A·x with the result, two rows at a time.
+func (r *reduction) pass(m int, v, w, x, y []float64) {
+	n := r.n
+	i := 0
+	if m&1 == 1 {
+		a := r.a[:1]
+		a[0] -= 2 * v[0] * w[0]
+		y[0] = a[0] * x[0]
+		i = 1
+	}
+	for ; i < m; i += 2 {
+		a0, a1 := r.a[i*n:i*n+i+1], r.a[i*n+n:i*n+n+i+2]
+		s0, s1 := pass2(a0[:i], a1[:i], v, w, x, y, v[i], w[i], x[i], v[i+1], w[i+1], x[i+1])
+		// the 2 × 2 triangle on the diagonal
+		p := a0[i] - 2*v[i]*w[i]
+		q := a1[i] - v[i+1]*w[i] - w[i+1]*v[i]
+		t := a1[i+1] - 2*v[i+1]*w[i+1]
+		a0[i], a1[i], a1[i+1] = p, q, t
+		y[i] = s0 + p*x[i] + q*x[i+1]
+		y[i+1] = s1 + q*x[i] + t*x[i+1]
+	}
+}
+
+// pass2 is the inner loop of pass for two rows:
+//
+//	a0 = a0 − v0·w − w0·v,  a1 = a1 − v1·w − w1·v,  y = y + x0·a0 + x1·a1,  and it returns a0·x, a1·x.
+func pass2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
+	n := len(a0)
+	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
+	for j := range a0 {
+		vj, wj := v[j], w[j]
+		p := a0[j] - v0*wj - w0*vj
+		q := a1[j] - v1*wj - w1*vj
+		a0[j], a1[j] = p, q
+		s0 += p * x[j]
+		s1 += q * x[j]
+		y[j] += x0*p + x1*q
+	}
+	return s0, s1
+}

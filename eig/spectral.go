@@ -1,0 +1,189 @@
+package eig
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// spectral finds a part of the spectrum of a symmetric matrix, A = Q·T·Qᵀ: all eigenvalues from the tridiagonal T, and those eigenvectors
+// that are asked for, by one twisted factorisation each.
+type spectral struct {
+	reduction
+	twisted
+	off          []float64 // off-diagonal of T: off[i] between i and i+1; 0 where T splits
+	e2           []float64
+	values       []float64 // eigenvalues of scale·A; ascending within each block of T, not over all
+	ends         []int     // ends[b] is one past the last row of block b of T
+	scale        float64
+	probe, image []float64
+	norm         float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
+}
+
+// factor reduces a, of largest entry m > 0, and computes its eigenvalues. It returns false if the QL iteration does not converge.
+func (s *spectral) factor(a *mat.Sym, m float64) bool {
+	n := a.N
+	_, e := math.Frexp(m)
+	s.scale = math.Ldexp(1, -max(-1000, min(e, 1000)))
+	s.reduce(a, s.scale)
+	s.off, s.e2, s.values = grow(s.off, n), grow(s.e2, n), grow(s.values, n)
+	s.twisted.size(n)
+	copy(s.values, s.d)
+	s.ends = s.ends[:0]
+	s.norm = 0
+	left := 0.0
+	for i, d := range s.d {
+		s.off[i], s.e2[i] = 0, 0
+		right := 0.0
+		if i+1 < n {
+			right = s.e[i+1]
+		}
+		if i+1 < n && !negligible(right*right, d, s.d[i+1]) {
+			s.off[i], s.e2[i] = right, right*right
+		} else {
+			s.ends = append(s.ends, i+1)
+		}
+		s.norm = max(s.norm, math.Abs(d)+math.Abs(left)+math.Abs(right))
+		left = right
+	}
+	first := 0
+	for _, end := range s.ends {
+		if !tridiagonalValues(s.values[first:end], s.e2[first:end]) {
+			return false
+		}
+		first = end
+	}
+	return true
+}
+
+// count returns how many eigenvalues are below mu.
+func (s *spectral) count(mu float64) (k int) {
+	for _, v := range s.values {
+		if v/s.scale < mu {
+			k++
+		}
+	}
+	return k
+}
+
+// near is how close two eigenvalues must be, relative to the spectrum, for their vectors to be made orthogonal explicitly; vectors
+// further apart are orthogonal to about eps/near by themselves.
+const near = 0x1p-6
+
+// vectors puts orthonormal eigenvectors of T, for the eigenvalues below mu or for the others, into the rows of z, k × n, and the
+// eigenvalues, of A, into lambda. It returns false where it cannot vouch for them.
+func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below bool) bool {
+	row, first := 0, 0
+	for _, end := range s.ends {
+		b := block{d: s.d[first:end], off: s.off[first:end], lambda: lambda[row:row:len(lambda)]}
+		for _, v := range s.values[first:end] {
+			if (v/s.scale < mu) != below {
+				continue
+			}
+			x := z.Row(row)
+			clear(x)
+			b.z = z.View(row-len(b.lambda), first, len(b.lambda)+1, end-first)
+			if !s.next(&b, v) {
+				return false
+			}
+			row++
+		}
+		first = end
+	}
+	if !s.orthonormal(z) {
+		return false
+	}
+	for i := range lambda {
+		lambda[i] /= s.scale
+	}
+	return true
+}
+
+// block is one unreduced block of T, with the eigenpairs that are done: len(lambda) of them, in the first rows of z, which has one more.
+type block struct {
+	d, off []float64
+	lambda []float64
+	z      mat.Dense
+}
+
+// next adds an eigenvector for lambda = v, which is no smaller than those before.
+func (s *spectral) next(b *block, v float64) bool {
+	k := len(b.lambda)
+	x := b.z.Row(k)
+	b.lambda = append(b.lambda, v)
+	s.vector(x, b.d, b.off, v)
+	if !(residual(x, b.d, b.off, v) <= 4*eps*s.norm) {
+		v = rayleigh(x, b.d, b.off)
+		s.vector(x, b.d, b.off, v)
+	}
+	left := s.separate(b)
+	if left < 0.7 {
+		left *= s.separate(b)
+	}
+	tol := 4 * eps * float64(s.n) * s.norm
+	if left > 0.1 && residual(x, b.d, b.off, v) <= tol {
+		return true
+	}
+	// The factorisation found a vector that is there already: inverse iteration from other starts, in the complement of those.
+	v = b.lambda[k]
+	for try := range 4 {
+		for j := range x {
+			x[j] = 1 + math.Mod(float64((j+1)*(try+3)), 1.618)
+		}
+		for range 3 {
+			s.separate(b)
+			s.solve(x, b.d, b.off, v)
+			s.separate(b)
+		}
+		if s.separate(b) > 0.9 && residual(x, b.d, b.off, v) <= tol {
+			return true
+		}
+	}
+	return false
+}
+
+// separate makes the last row of b.z orthogonal to those with a near eigenvalue, by Gram and Schmidt, and of length 1. It returns the length
+// that was left, relative to that before.
+func (s *spectral) separate(b *block) float64 {
+	k := len(b.lambda) - 1
+	x := b.z.Row(k)
+	before := mat.Norm(x)
+	if !(before > 0 && before <= math.MaxFloat64) {
+		return 0
+	}
+	scaleBy(x, 1/before)
+	for i := k - 1; i >= 0 && b.lambda[k]-b.lambda[i] <= near*s.norm; i-- {
+		y := b.z.Row(i)
+		mat.Axpy(x, -mat.Dot(x, y), y)
+	}
+	left := mat.Norm(x)
+	if left > 0 {
+		scaleBy(x, 1/left)
+	}
+	return left
+}
+
+// rayleigh returns zᵀ·T·z.
+func rayleigh(z, d, e []float64) float64 {
+	sum, last := 0.0, 0.0
+	for i, v := range z {
+		sum += v * (d[i]*v + 2*last)
+		last = e[i] * v
+	}
+	return sum
+}
+
+// orthonormal probes Z·Zᵀ = I with one vector of entries ±1: ‖Z·Zᵀ·u − u‖_∞ must be of the order of rounding.
+func (s *spectral) orthonormal(z *mat.Dense) bool {
+	s.probe, s.image = grow(s.probe, z.Rows), grow(s.image, z.Cols)
+	for i := range s.probe {
+		s.probe[i] = float64(1 - i*(i+1)/2%3%2*2)
+	}
+	mat.MulVecTrans(s.image, z, s.probe)
+	for i, u := range s.probe {
+		if !(math.Abs(mat.Dot(z.Row(i), s.image)-u) <= 64*eps*float64(z.Cols+8)) {
+			return false
+		}
+	}
+	return true
+}
