@@ -9,9 +9,10 @@ import (
 // Cholesky holds the factor of a symmetric positive definite matrix A = L·Lᵀ. Its zero value holds none, and is ready for use.
 // After a failed Factor, and after PosDef, it holds none: Valid is false, and what needs a factor panics.
 type Cholesky struct {
-	u     mat.Dense // U = Lᵀ in the upper triangle; what is below the diagonal has no meaning
+	f     mat.Dense // L in the lower triangle, or U = Lᵀ in the upper, as lower says; the other triangle has no meaning
+	lower bool
 	valid bool
-	buf   []float64 // memory of u
+	buf   []float64 // memory of f
 	work  []float64 // workspace of 3n
 }
 
@@ -23,7 +24,7 @@ func (c *Cholesky) Order() int {
 	if !c.valid {
 		return 0
 	}
-	return c.u.Rows
+	return c.f.Rows
 }
 
 // LTo sets dst = L, lower triangular with positive diagonal; the entries above the diagonal become 0.
@@ -32,14 +33,18 @@ func (c *Cholesky) LTo(dst *mat.Dense) {
 	if !c.valid {
 		panic("chol: LTo: no factor")
 	}
-	n := c.u.Rows
+	n := c.f.Rows
 	if dst.Rows != n || dst.Cols != n {
 		panic("chol: LTo: dimension mismatch")
 	}
 	for i := range n {
 		d := dst.Row(i)
-		for j := range d[:i+1] {
-			d[j] = c.u.Data[j*c.u.Stride+i]
+		if c.lower {
+			copy(d[:i+1], c.f.Row(i))
+		} else {
+			for j := range d[:i+1] {
+				d[j] = c.f.Data[j*c.f.Stride+i]
+			}
 		}
 		clear(d[i+1:])
 	}
@@ -51,13 +56,27 @@ func (c *Cholesky) LogDet() float64 {
 		panic("chol: LogDet: no factor")
 	}
 	s := 0.0
-	for i := range c.u.Rows {
-		s += math.Log(c.u.Data[i*c.u.Stride+i])
+	for i := range c.f.Rows {
+		s += math.Log(c.f.Data[i*c.f.Stride+i])
 	}
 	return 2 * s
 }
 
-// reset makes room for order n. The contents of u are undefined.
+// toUpper turns L into U = Lᵀ, which the methods that go along its rows want. n²/2 moves.
+func (c *Cholesky) toUpper() {
+	if !c.lower {
+		return
+	}
+	f, ld := c.f.Data, c.f.Stride
+	for i := range c.f.Rows {
+		for j, v := range f[i*ld : i*ld+i] {
+			f[j*ld+i] = v
+		}
+	}
+	c.lower = false
+}
+
+// reset makes room for order n. The contents of f are undefined.
 func (c *Cholesky) reset(n int) {
 	c.valid = false
 	if len(c.buf) < n*n {
@@ -66,5 +85,5 @@ func (c *Cholesky) reset(n int) {
 	if len(c.work) < 3*n {
 		c.work = make([]float64, 3*n)
 	}
-	c.u = mat.Dense{Rows: n, Cols: n, Stride: n, Data: c.buf[:n*n]}
+	c.f = mat.Dense{Rows: n, Cols: n, Stride: n, Data: c.buf[:n*n]}
 }

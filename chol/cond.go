@@ -16,9 +16,10 @@ func (c *Cholesky) Cond() float64 {
 	if !c.valid {
 		panic("chol: Cond: no factor")
 	}
-	if c.u.Rows == 0 {
+	if c.f.Rows == 0 {
 		return 1
 	}
+	c.toUpper()
 	return max(1, c.norm1(c.mulVec)*c.norm1(c.solveVec))
 }
 
@@ -27,10 +28,10 @@ func (c *Cholesky) solveVec(x []float64) { c.SolveVec(x, x) }
 // mulVec sets x = A·x = Uᵀ·(U·x) in place.
 func (c *Cholesky) mulVec(x []float64) {
 	for i := range x {
-		x[i] = mat.Dot(c.u.Row(i)[i:], x[i:])
+		x[i] = mat.Dot(c.f.Row(i)[i:], x[i:])
 	}
 	for i := len(x) - 1; i >= 0; i-- {
-		r, v := c.u.Row(i)[i:], x[i]
+		r, v := c.f.Row(i)[i:], x[i]
 		x[i] = r[0] * v
 		mat.Axpy(x[i+1:], v, r[1:])
 	}
@@ -39,7 +40,7 @@ func (c *Cholesky) mulVec(x []float64) {
 // norm1 estimates the 1-norm of the symmetric operator B that apply applies in place: it climbs on the convex function ‖Bx‖₁
 // over the unit ball, from vertex to vertex.
 func (c *Cholesky) norm1(apply func(x []float64)) float64 {
-	n := c.u.Rows
+	n := c.f.Rows
 	x, sign := c.work[:n], c.work[n:2*n]
 	for i := range x {
 		x[i] = 1 / float64(n)

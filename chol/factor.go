@@ -1,10 +1,6 @@
 package chol
 
-import (
-	"math"
-
-	"stable/mat"
-)
+import "stable/mat"
 
 // Factor computes the factor of a = L·Lᵀ. The lower triangle of a is read; a is not modified and may be reused at once.
 // A matrix that is not positive definite or not finite gives a *NotPosDefError, and c then holds no factor.
@@ -21,30 +17,8 @@ func (c *Cholesky) FactorShifted(a *mat.Sym, shift float64) error {
 	return nil
 }
 
-// factor sets U = Lᵀ of a − shift·I, and returns n, or the index and value of the first pivot that is not positive and finite.
+// factor sets the factor of a − shift·I, and returns n, or the index and value of the first pivot that is not positive and finite.
 func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) {
-	u, n, ld := c.u.Data, a.N, c.u.Stride
-	for i := range n {
-		for j, v := range a.Row(i) {
-			u[j*ld+i] = v
-		}
-		u[i*ld+i] -= shift
-	}
-	for k := range n {
-		rk := u[k*ld+k : k*ld+n]
-		d := rk[0]
-		if !(d > 0 && d <= math.MaxFloat64) {
-			return k, d
-		}
-		d = math.Sqrt(d)
-		rk[0] = d
-		for j := 1; j < len(rk); j++ {
-			rk[j] /= d
-		}
-		for j := 1; j < len(rk); j++ {
-			i := k + j
-			mat.Axpy(u[i*ld+i:i*ld+n], -rk[j], rk[j:])
-		}
-	}
-	return n, 0
+	c.lower = true
+	return factorLower(c.f.Data, c.f.Stride, a, shift)
 }

@@ -8,11 +8,15 @@ func (c *Cholesky) SolveVec(dst, b []float64) {
 	if !c.valid {
 		panic("chol: SolveVec: no factor")
 	}
-	if len(dst) != c.u.Rows || len(b) != c.u.Rows {
+	if len(dst) != c.f.Rows || len(b) != c.f.Rows {
 		panic("chol: SolveVec: dimension mismatch")
 	}
-	mat.SolveUpperTransVec(dst, &c.u, b)
-	mat.SolveUpperVec(dst, &c.u, dst)
+	c.forward(dst, b)
+	if c.lower {
+		mat.SolveLowerTransVec(dst, &c.f, dst)
+	} else {
+		mat.SolveUpperVec(dst, &c.f, dst)
+	}
 }
 
 // Solve sets dst = A⁻¹·B for an n × m matrix b. b is read; dst may be b, and must not overlap it otherwise.
@@ -21,11 +25,25 @@ func (c *Cholesky) Solve(dst, b *mat.Dense) {
 	if !c.valid {
 		panic("chol: Solve: no factor")
 	}
-	if b.Rows != c.u.Rows || dst.Rows != b.Rows || dst.Cols != b.Cols {
+	if b.Rows != c.f.Rows || dst.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("chol: Solve: dimension mismatch")
 	}
-	mat.SolveUpperTrans(dst, &c.u, b)
-	mat.SolveUpper(dst, &c.u, dst)
+	if c.lower {
+		mat.SolveLower(dst, &c.f, b)
+		mat.SolveLowerTrans(dst, &c.f, dst)
+	} else {
+		mat.SolveUpperTrans(dst, &c.f, b)
+		mat.SolveUpper(dst, &c.f, dst)
+	}
+}
+
+// forward sets dst = L⁻¹·b.
+func (c *Cholesky) forward(dst, b []float64) {
+	if c.lower {
+		mat.SolveLowerVec(dst, &c.f, b)
+	} else {
+		mat.SolveUpperTransVec(dst, &c.f, b)
+	}
 }
 
 // Inverse sets dst = A⁻¹; only its lower triangle is written. It panics if dst is not of order n, or if c holds no factor.
@@ -34,11 +52,12 @@ func (c *Cholesky) Inverse(dst *mat.Sym) {
 	if !c.valid {
 		panic("chol: Inverse: no factor")
 	}
-	if dst.N != c.u.Rows {
+	if dst.N != c.f.Rows {
 		panic("chol: Inverse: dimension mismatch")
 	}
+	c.toUpper()
 	// W = U⁻ᵀ, lower triangular, row by row: W_i = (e_i − Σ_{k<i} U_ki·W_k) / U_ii.
-	u, ld := c.u.Data, c.u.Stride
+	u, ld := c.f.Data, c.f.Stride
 	for i := range dst.N {
 		w := dst.Row(i)
 		clear(w)

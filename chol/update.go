@@ -1,10 +1,6 @@
 package chol
 
-import (
-	"math"
-
-	"stable/mat"
-)
+import "math"
 
 // Update turns the factor of A into that of A + x·xᵀ. x is not modified. An x with a square that is not finite gives a *NotPosDefError.
 // On error c still holds the factor of A, unchanged. It panics if len(x) is not n, or if c holds no factor.
@@ -13,7 +9,7 @@ func (c *Cholesky) Update(x []float64) error {
 	if !c.valid {
 		panic("chol: Update: no factor")
 	}
-	n := c.u.Rows
+	n := c.f.Rows
 	if len(x) != n {
 		panic("chol: Update: dimension mismatch")
 	}
@@ -22,11 +18,12 @@ func (c *Cholesky) Update(x []float64) error {
 			return &NotPosDefError{Pivot: i, Value: d}
 		}
 	}
+	c.toUpper()
 	w := c.work[:n]
 	copy(w, x)
 	for k := range n {
 		// Rotate (U_k, w) so that w_k becomes 0.
-		r := c.u.Row(k)[k:]
+		r := c.f.Row(k)[k:]
 		v := w[k:]
 		h := math.Hypot(r[0], v[0])
 		cs, sn := r[0]/h, v[0]/h
@@ -47,22 +44,23 @@ func (c *Cholesky) Downdate(x []float64) error {
 	if !c.valid {
 		panic("chol: Downdate: no factor")
 	}
-	n := c.u.Rows
+	n := c.f.Rows
 	if len(x) != n {
 		panic("chol: Downdate: dimension mismatch")
 	}
 	// A − xxᵀ = Uᵀ(I − ppᵀ)U with Uᵀp = x: its leading block of order k is positive definite as long as rest = 1 − ‖p[:k]‖² > 0.
 	p, cs := c.work[:n], c.work[n:2*n]
-	mat.SolveUpperTransVec(p, &c.u, x)
+	c.forward(p, x)
 	rest := 1.0
 	for i, v := range p {
 		next := rest - v*v
 		if !(next > 0) {
-			d := c.u.Data[i*c.u.Stride+i]
+			d := c.f.Data[i*c.f.Stride+i]
 			return &NotPosDefError{Pivot: i, Value: d * (next / rest) * d}
 		}
 		rest = next
 	}
+	c.toUpper()
 	// Rotations that take (p, √rest) to (0, 1), from the last entry to the first.
 	rho := math.Sqrt(rest)
 	for i := n - 1; i >= 0; i-- {
@@ -74,7 +72,7 @@ func (c *Cholesky) Downdate(x []float64) error {
 	w := c.work[2*n : 3*n]
 	clear(w)
 	for i := n - 1; i >= 0; i-- {
-		r, v := c.u.Row(i)[i:], w[i:]
+		r, v := c.f.Row(i)[i:], w[i:]
 		ci, si := cs[i], p[i]
 		for j, a := range r {
 			b := v[j]

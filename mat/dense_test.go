@@ -87,9 +87,13 @@ func TestShapeBugsPanicWithAConstant(t *testing.T) {
 		"RankKTrans":         {func() { mat.RankKTrans(s2, 1, d23) }},
 		"ProjectFrob":        {func() { mat.ProjectFrob(d23, d33, 1) }},
 		"SolveUpper":         {func() { mat.SolveUpper(d23, d23, d23) }, func() { mat.SolveUpper(d33, d22, d33) }, func() { mat.SolveUpper(d22, d22, d23) }},
+		"SolveLower":         {func() { mat.SolveLower(d23, d23, d23) }, func() { mat.SolveLower(d33, d22, d33) }, func() { mat.SolveLower(d22, d22, d23) }},
 		"SolveUpperTrans":    {func() { mat.SolveUpperTrans(d23, d23, d23) }, func() { mat.SolveUpperTrans(d33, d22, d33) }, func() { mat.SolveUpperTrans(d22, d22, d23) }},
+		"SolveLowerTrans":    {func() { mat.SolveLowerTrans(d23, d23, d23) }, func() { mat.SolveLowerTrans(d33, d22, d33) }, func() { mat.SolveLowerTrans(d22, d22, d23) }},
 		"SolveUpperVec":      {func() { mat.SolveUpperVec(v3, d23, v3) }, func() { mat.SolveUpperVec(v2, d33, v3) }, func() { mat.SolveUpperVec(v3, d33, v2) }},
+		"SolveLowerVec":      {func() { mat.SolveLowerVec(v3, d23, v3) }, func() { mat.SolveLowerVec(v2, d33, v3) }, func() { mat.SolveLowerVec(v3, d33, v2) }},
 		"SolveUpperTransVec": {func() { mat.SolveUpperTransVec(v3, d23, v3) }, func() { mat.SolveUpperTransVec(v2, d33, v3) }, func() { mat.SolveUpperTransVec(v3, d33, v2) }},
+		"SolveLowerTransVec": {func() { mat.SolveLowerTransVec(v3, d23, v3) }, func() { mat.SolveLowerTransVec(v2, d33, v3) }, func() { mat.SolveLowerTransVec(v3, d33, v2) }},
 	} {
 		for i, f := range calls {
 			assert.PanicsWithValue(t, "mat: "+name+": dimension mismatch", f, "%s, call %d", name, i)
@@ -130,6 +134,10 @@ func TestKernelsAllocateNothing(t *testing.T) {
 				mat.SolveUpperTrans(c, u, c)
 				mat.SolveUpperVec(y, u, x)
 				mat.SolveUpperTransVec(y, u, x)
+				mat.SolveLower(c, u, c)
+				mat.SolveLowerTrans(c, u, c)
+				mat.SolveLowerVec(y, u, x)
+				mat.SolveLowerTransVec(y, u, x)
 				mat.MulVec(y, a, x)
 				mat.MulVecTrans(y, a, x)
 				mat.MulVecSym(y, s, x)

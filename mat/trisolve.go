@@ -59,3 +59,61 @@ func SolveUpperTrans(dst, u, b *Dense) {
 		}
 	}
 }
+
+// SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of the square matrix l, whose entries above the diagonal are not read;
+// all else as SolveUpperVec.
+func SolveLowerVec(dst []float64, l *Dense, b []float64) {
+	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
+		panic("mat: SolveLowerVec: dimension mismatch")
+	}
+	for i := range dst {
+		r := l.Row(i)
+		dst[i] = (b[i] - Dot(r[:i], dst[:i])) / r[i]
+	}
+}
+
+// SolveLowerTransVec sets dst = L⁻ᵀ·b; all else as SolveLowerVec.
+func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
+	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
+		panic("mat: SolveLowerTransVec: dimension mismatch")
+	}
+	copy(dst, b)
+	for i := l.Rows - 1; i >= 0; i-- {
+		r := l.Row(i)
+		dst[i] /= r[i]
+		Axpy(dst[:i], -dst[i], r[:i])
+	}
+}
+
+// SolveLower sets dst = L⁻¹·B for the lower triangle L of the square matrix l, whose entries above the diagonal are not read;
+// all else as SolveUpper.
+func SolveLower(dst, l, b *Dense) {
+	if l.Rows != l.Cols || b.Rows != l.Rows {
+		panic("mat: SolveLower: dimension mismatch")
+	}
+	sameDense("mat: SolveLower: dimension mismatch", dst, b)
+	Copy(dst, b)
+	for i := range l.Rows {
+		r, x := l.Row(i), dst.Row(i)
+		for k := range i {
+			Axpy(x, -r[k], dst.Row(k))
+		}
+		scale(x, 1/r[i], x)
+	}
+}
+
+// SolveLowerTrans sets dst = L⁻ᵀ·B; all else as SolveLower.
+func SolveLowerTrans(dst, l, b *Dense) {
+	if l.Rows != l.Cols || b.Rows != l.Rows {
+		panic("mat: SolveLowerTrans: dimension mismatch")
+	}
+	sameDense("mat: SolveLowerTrans: dimension mismatch", dst, b)
+	Copy(dst, b)
+	for i := l.Rows - 1; i >= 0; i-- {
+		r, x := l.Row(i), dst.Row(i)
+		scale(x, 1/r[i], x)
+		for k := range i {
+			Axpy(dst.Row(k), -r[k], x)
+		}
+	}
+}
