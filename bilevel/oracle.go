@@ -15,11 +15,14 @@ type Counts struct {
 	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG uint64
 }
 
-// oracle is a Problem that counts its calls and reports failures with the step and the oracle's name.
+// oracle is a Problem, and Products, that counts its calls and reports failures with the step and the oracle's name. For a problem without
+// Products it forms the matrix, and counts that.
 type oracle struct {
 	p            Problem
-	products     Products // nil where p has none
-	upper, lower uint64   // stream sizes
+	products     Products // nil where p has none; then a product is made of the matrix
+	gyy          *mat.Sym
+	gxy          *mat.Dense
+	upper, lower uint64 // stream sizes
 	step         int
 	inside       string // the oracle that is running; empty outside
 	counts       Counts
@@ -56,11 +59,27 @@ func (o *oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 }
 
 func (o *oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {
+	if o.products == nil {
+		if o.gyy == nil {
+			o.gyy = mat.NewSym(len(y))
+		}
+		err := o.HessG(o.gyy, x, y, phi)
+		mat.MulVecSym(dst, o.gyy, v)
+		return err
+	}
 	o.begin("HessVecG", &o.counts.HessVecG, len(phi), o.lower)
 	return o.end(o.products.HessVecG(dst, x, y, v, phi))
 }
 
 func (o *oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
+	if o.products == nil {
+		if o.gxy == nil {
+			o.gxy = mat.NewDense(len(x), len(y))
+		}
+		err := o.CrossG(o.gxy, x, y, phi)
+		mat.MulVec(dst, o.gxy, v)
+		return err
+	}
 	o.begin("CrossVecG", &o.counts.CrossVecG, len(phi), o.lower)
 	return o.end(o.products.CrossVecG(dst, x, y, v, phi))
 }

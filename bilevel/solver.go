@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 )
 
 // Method is a rule that makes the next iterate from the last one. The methods are the structs of this package that hold their parameters: STABLE, …
@@ -41,6 +42,13 @@ type Options struct {
 	Explode float64
 }
 
+// Activity counts the steps in which a projection or a safeguard of the method changed something.
+type Activity struct {
+	Truncated int // eigenvalues of H_yy were raised to μ_g
+	Shrunk    int // H_xy was scaled back to ‖H_xy‖_F = C_gxy
+	Cut       int // x and y moved less than the step sizes said, by the trust region
+}
+
 // Solver is a method at work on a problem. Step moves it by one iteration, Run by many. It is for one goroutine at a time; two Solvers with a
 // Problem each do not touch each other.
 type Solver struct {
@@ -48,12 +56,14 @@ type Solver struct {
 	stepper      stepper
 	oracle       *oracle
 	xi, phi      *stream
+	coin         rand.PCG // what a method draws for itself
 	opt          Options
 	k            int
 	x, y         []float64
 	xNext, yNext []float64
 
 	sumAlpha, sumBeta float64 // of the step sizes used so far
+	activity          Activity
 	err               error
 }
 
@@ -77,6 +87,7 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 	}
 	s.xi = newStream(s.oracle.upper, opt.Seed, 'x', &s.oracle.counts.Xi)
 	s.phi = newStream(s.oracle.lower, opt.Seed, 'y', &s.oracle.counts.Phi)
+	s.coin.Seed(opt.Seed, 'm')
 	var err error
 	s.stepper, err = m.start(s)
 	return s, err
@@ -221,6 +232,9 @@ func (s *Solver) K() int { return s.k }
 
 // Counts returns what has been used.
 func (s *Solver) Counts() Counts { return s.oracle.counts }
+
+// Activity returns how often projections and safeguards acted.
+func (s *Solver) Activity() Activity { return s.activity }
 
 // Method returns the method.
 func (s *Solver) Method() Method { return s.method }

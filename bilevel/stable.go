@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"stable/mat"
 )
 
 // STABLE is the method of Chen, Sun, Xiao and Yin (AISTATS 2022), Algorithm 1: one loop, one timescale. Step k ≥ 0 draws one batch of φ and one of
@@ -32,6 +34,11 @@ type STABLE struct {
 
 	// InitBatch is the number of samples φ in H⁰, or Full. Default: Options.LowerBatch.
 	InitBatch int
+
+	// Trust is the radius r > 0 of a trust region, which is not in the paper; +Inf leaves it out. Default 0.1. The correction H_yy⁻¹H_xyᵀΔx extrapolates
+	// y*(x) along its tangent, far where μ_g is small or H_yy noisy. Where it is longer than r·max(1, ‖y‖), x^{k+1} is drawn back along
+	// the line to x^k (into X, which is convex) until it is that long.
+	Trust float64
 }
 
 // Name returns "STABLE".
@@ -56,6 +63,12 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 	}
 	if m.InitBatch == 0 {
 		m.InitBatch = s.opt.LowerBatch
+	}
+	if m.Trust == 0 {
+		m.Trust = 0.1
+	}
+	if !(m.Trust > 0) {
+		return nil, badOption("STABLE.Trust is %v, want > 0 (+Inf for none)", m.Trust)
 	}
 	if err := errors.Join(
 		checkSchedule("STABLE.Alpha", m.Alpha, math.MaxFloat64),
@@ -122,10 +135,39 @@ func (m *stable) step(s *Solver) error {
 	if err := m.est.Drift(m.drift, m.dx); err != nil {
 		return err
 	}
+	m.trust(s)
 	for i, y := range s.y {
 		s.yNext[i] = y - beta*m.gy[i] - m.drift[i]
 	}
+	m.tally(s)
 	return nil
+}
+
+// trust draws x^{k+1} and the drift back to the trust region. The drift is linear in x^{k+1} − x^k, so one factor serves both.
+func (m *stable) trust(s *Solver) {
+	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(s.y))
+	if !(length > radius) {
+		return
+	}
+	theta := radius / length
+	for i, x := range s.x {
+		s.xNext[i] = x + theta*m.dx[i]
+	}
+	for i := range m.drift {
+		m.drift[i] *= theta
+	}
+	s.activity.Cut++
+}
+
+// tally counts what the projections of (STABLE-H) did.
+func (m *stable) tally(s *Solver) {
+	r := m.est.Report()
+	if r.Truncate.Clipped > 0 {
+		s.activity.Truncated++
+	}
+	if r.CrossNorm > m.CGxy {
+		s.activity.Shrunk++
+	}
 }
 
 // parts names what the next iterate was made of, in the order of computation, for the search of a non-finite value.

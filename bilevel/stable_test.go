@@ -168,7 +168,7 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 			const mu, c, lo, hi = 0.9, 2.2, -0.2, 0.4
 			w := newWavy(0.5)
 			alpha, beta, tau := Power{C: 0.3, P: 0.5}, Power{C: 0.2, K0: 2, P: 1}, Power{C: 0.9, P: 0.5}
-			s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: mu, CGxy: c, InitBatch: 5},
+			s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: mu, CGxy: c, InitBatch: 5, Trust: math.Inf(1)},
 				Options{Set: UniformBox(3, lo, hi), X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch})
 			require.NoError(t, err)
 			p := &paper{x: []float64{0.1, -0.1, 0.2}, y: []float64{1, 0, -1, 2}}
@@ -185,6 +185,7 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 			assert.Less(t, p.clipped, 60, "the eigenvalue truncation acted at every step")
 			assert.Greater(t, p.shrunk, 5, "the Frobenius projection hardly acted")
 			assert.Greater(t, p.boxed, 5, "the box hardly acted")
+			assert.Equal(t, Activity{Truncated: p.clipped, Shrunk: p.shrunk}, s.Activity())
 			wantPhi := uint64(5 + 59*batch)
 			assert.Equal(t, Counts{Xi: uint64(60 * batch), Phi: wantPhi, GradF: uint64(60 * batch), GradG: wantPhi,
 				CrossG: uint64(5 + 2*59*batch), HessG: uint64(5 + 2*59*batch)}, s.Counts())
@@ -271,7 +272,7 @@ func TestEstimatorExact(t *testing.T) {
 func TestSTABLEStepBound(t *testing.T) {
 	const mu, c, alpha = 0.05, 1.5, 0.01
 	w := newWavy(2)
-	s, err := New(w, STABLE{Alpha: Constant(alpha), Beta: Constant(0.01), MuG: mu, CGxy: c}, Options{Seed: 1})
+	s, err := New(w, STABLE{Alpha: Constant(alpha), Beta: Constant(0.01), MuG: mu, CGxy: c, Trust: math.Inf(1)}, Options{Seed: 1})
 	require.NoError(t, err)
 	fx, fy := make([]float64, 3), make([]float64, 4)
 	for range 300 {
@@ -291,7 +292,7 @@ func TestSTABLEStepBound(t *testing.T) {
 func TestSTABLECompositional(t *testing.T) {
 	const alpha, beta, tau = 0.1, 0.3, 0.4
 	c := compositional{3}
-	s, err := New(c, STABLE{Alpha: Constant(alpha), Beta: Constant(beta), Tau: Constant(tau), MuG: 0.5}, Options{X0: []float64{1, -1, 0.5}, Seed: 2})
+	s, err := New(c, STABLE{Alpha: Constant(alpha), Beta: Constant(beta), Tau: Constant(tau), MuG: 0.5, Trust: math.Inf(1)}, Options{X0: []float64{1, -1, 0.5}, Seed: 2})
 	require.NoError(t, err)
 	x, y, xOld := []float64{1, -1, 0.5}, make([]float64, 3), make([]float64, 3)
 	jac := make([]float64, 3) // J is diagonal
@@ -347,4 +348,41 @@ func (c compositional) HessG(gyy *mat.Sym, x, y []float64, _ []Sample) error {
 	gyy.Zero()
 	mat.AddIdentity(gyy, 1)
 	return nil
+}
+
+// The trust region: the correction of y is never longer than r·max(1, ‖y‖), x stays in the box, and where it cuts, both move along the
+// directions of the uncut step.
+func TestSTABLETrust(t *testing.T) {
+	const r, beta = 0.05, 0.1
+	opt := Options{Set: UniformBox(3, -0.2, 0.4), Seed: 4}
+	w := newWavy(0.5)
+	s, err := New(w, STABLE{Alpha: Constant(1), Beta: Constant(beta), MuG: 0.05, Trust: r}, opt)
+	require.NoError(t, err)
+	gy := make([]float64, 4)
+	for range 200 {
+		x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
+		w.log = nil
+		cuts := s.Activity().Cut
+		require.NoError(t, s.Step())
+		require.NoError(t, w.GradG(gy, x, y, w.log[len(w.log)-2].batch))
+
+		// drift = y^k − β g_y − y^{k+1}, and it is the estimator's for the displacement that x has made.
+		dx, drift, want := make([]float64, 3), make([]float64, 4), make([]float64, 4)
+		for i := range x {
+			dx[i] = s.X()[i] - x[i]
+			assert.True(t, s.X()[i] >= -0.2 && s.X()[i] <= 0.4)
+		}
+		for i := range y {
+			drift[i] = y[i] - beta*gy[i] - s.Y()[i]
+		}
+		require.NoError(t, s.stepper.(*stable).est.Drift(want, dx))
+		assert.InDeltaSlice(t, want, drift, 1e-12)
+		radius := r * max(1, mat.Norm(y))
+		assert.LessOrEqual(t, mat.Norm(drift), radius*(1+1e-12))
+		if s.Activity().Cut > cuts {
+			assert.InEpsilon(t, radius, mat.Norm(drift), 1e-9)
+		}
+	}
+	assert.Greater(t, s.Activity().Cut, 10)
+	assert.Less(t, s.Activity().Cut, 190)
 }
