@@ -20,36 +20,54 @@ type spectral struct {
 	norm         float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
 }
 
-// factor reduces a, of largest entry m > 0, and computes its eigenvalues. It returns false if the QL iteration does not converge.
-func (s *spectral) factor(a *mat.Sym, m float64) bool {
+// factor reduces a, of largest entry m, and splits T where an off-diagonal entry is negligible.
+func (s *spectral) factor(a *mat.Sym, m float64) {
 	n := a.N
 	_, e := math.Frexp(m)
 	s.scale = math.Ldexp(1, -max(-1000, min(e, 1000)))
 	s.reduce(a, s.scale)
 	s.off, s.e2, s.values = grow(s.off, n), grow(s.e2, n), grow(s.values, n)
 	s.twisted.size(n)
-	copy(s.values, s.d)
 	s.ends = s.ends[:0]
 	s.norm = 0
 	left := 0.0
 	for i, d := range s.d {
-		s.off[i], s.e2[i] = 0, 0
 		right := 0.0
 		if i+1 < n {
 			right = s.e[i+1]
 		}
-		if i+1 < n && !negligible(right*right, d, s.d[i+1]) {
-			s.off[i], s.e2[i] = right, right*right
-		} else {
-			s.ends = append(s.ends, i+1)
-		}
 		s.norm = max(s.norm, math.Abs(d)+math.Abs(left)+math.Abs(right))
 		left = right
+		if i+1 == n || negligible(right*right, d, s.d[i+1]) {
+			s.ends = append(s.ends, i+1)
+			right = 0
+		}
+		s.off[i], s.e2[i] = right, right*right
 	}
-	first := 0
+}
+
+// fewDivisor: up to n/fewDivisor eigenvalues below mu are found by bisection, more by QL, which finds all. TestCalibrate measures it.
+const fewDivisor = 12
+
+// eigenvalues computes those below mu, at least, the others being +Inf then. It returns false if the QL iteration does not converge.
+func (s *spectral) eigenvalues(mu float64) bool {
+	mu *= s.scale
+	k, first := 0, 0
 	for _, end := range s.ends {
-		if !tridiagonalValues(s.values[first:end], s.e2[first:end]) {
-			return false
+		k += sturm(s.d[first:end], s.e2[first:end], mu)
+		first = end
+	}
+	few := k*fewDivisor <= s.n
+	first = 0
+	for _, end := range s.ends {
+		d, e2, values := s.d[first:end], s.e2[first:end], s.values[first:end]
+		if few {
+			lowest(values, d, e2, mu, s.norm)
+		} else {
+			copy(values, d)
+			if !tridiagonalValues(values, e2) {
+				return false
+			}
 		}
 		first = end
 	}

@@ -121,7 +121,8 @@ func (t *Truncator) weight() {
 }
 
 func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
-	if !t.tri.factor(a, m) {
+	t.tri.factor(a, m)
+	if !t.tri.eigenvalues(t.mu) {
 		return false
 	}
 	below := t.sides(a.N, t.tri.count(t.mu))
@@ -158,7 +159,7 @@ func (t *Truncator) byJacobi(a *mat.Sym) error {
 //
 //	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ≥mu} (λ − mu)·v·vᵀ,
 //
-// and reports, from all eigenvalues of scale·A.
+// and reports, from the eigenvalues of scale·A below mu, at least.
 func (t *Truncator) multiplyBack(dst, a *mat.Sym, values []float64, scale float64) Report {
 	rep := Report{MinEigenvalue: t.mu}
 	t.diff = grow(t.diff, len(values))[:0]
