@@ -1,6 +1,0 @@
-//go:build amd64.v3 || arm64 || loong64 || ppc64 || ppc64le || riscv64 || s390x
-
-package chol
-
-// rowsPerTile is the height of the register tile, where the compiler fuses multiply and add.
-const rowsPerTile = 3

@@ -1,0 +1,6 @@
+//go:build !(amd64.v3 || arm64 || loong64 || ppc64 || ppc64le || riscv64 || s390x)
+
+package kernel
+
+// Rows is the height of the register tile. Six sums and their operands are what 15 registers hold.
+const Rows = 2
