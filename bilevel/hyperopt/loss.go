@@ -1,0 +1,83 @@
+package hyperopt
+
+import "math"
+
+// Loss is the loss of a prediction t = aᵀy for a row a with label b.
+type Loss int
+
+const (
+	Logistic Loss = iota // log(1 + exp(−b·t)), for labels −1 and +1
+	Squared              // ½(t − b)², for real labels: ridge regression
+)
+
+// value returns the loss. The logistic one is written so that exp never overflows.
+func (l Loss) value(t, b float64) float64 {
+	if l == Squared {
+		return 0.5 * (t - b) * (t - b)
+	}
+	m := b * t
+	return max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m)))
+}
+
+// first returns the derivative of the loss by t; the logistic one is −b/(1 + exp(b·t)).
+func (l Loss) first(t, b float64) float64 {
+	if l == Squared {
+		return t - b
+	}
+	return -b / (1 + math.Exp(b*t))
+}
+
+// second returns the second derivative by t. With e = exp(−|t|) the logistic one, σ(t)·σ(−t), is e/(1+e)².
+func (l Loss) second(t float64) float64 {
+	if l == Squared {
+		return 1
+	}
+	e := math.Exp(-math.Abs(t))
+	return e / ((1 + e) * (1 + e))
+}
+
+// third returns the third derivative by t. The logistic one is σ(t)σ(−t)(1 − 2σ(t)) = −sign(t)·e(1−e)/(1+e)³.
+func (l Loss) third(t float64) float64 {
+	if l == Squared {
+		return 0
+	}
+	e := math.Exp(-math.Abs(t))
+	return math.Copysign(e*(1-e)/((1+e)*(1+e)*(1+e)), -t)
+}
+
+// curvature returns the largest second derivative.
+func (l Loss) curvature() float64 {
+	if l == Squared {
+		return 1
+	}
+	return 0.25
+}
+
+// Mean returns the mean loss of the model y over the rows of d, without regularisation. It panics if len(y) is not d.Dim.
+func (l Loss) Mean(d *Data, y []float64) float64 {
+	if len(y) != d.Dim {
+		panic("hyperopt: Loss.Mean: dimension mismatch")
+	}
+	sum := 0.0
+	for i, b := range d.Label {
+		col, val := d.Row(i)
+		sum += l.value(dot(col, val, y), b)
+	}
+	return sum / float64(d.Rows())
+}
+
+// Accuracy returns the share of the rows of d, with labels −1 and +1, that the model y classifies rightly: +1 if aᵀy > 0, else −1.
+// It panics if len(y) is not d.Dim.
+func Accuracy(d *Data, y []float64) float64 {
+	if len(y) != d.Dim {
+		panic("hyperopt: Accuracy: dimension mismatch")
+	}
+	right := 0
+	for i, b := range d.Label {
+		col, val := d.Row(i)
+		if (dot(col, val, y) > 0) == (b > 0) {
+			right++
+		}
+	}
+	return float64(right) / float64(d.Rows())
+}

@@ -1,0 +1,131 @@
+package hyperopt
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSplitUsesEveryRowOnce(t *testing.T) {
+	d := random(rand.New(rand.NewPCG(1, 1)), 101, 12, false)
+	for i := range d.Label { // a column that names the row
+		d.Val[d.RowPtr[i]] = float64(i + 1)
+	}
+	for i := range d.Label {
+		require.Less(t, d.RowPtr[i], d.RowPtr[i+1], "the seed must give every row an entry")
+	}
+	for name, split := range map[string]func(seed uint64, fractions ...float64) ([]*Data, error){"plain": d.Split, "stratified": d.SplitStratified} {
+		parts, err := split(7, 3, 1, 1)
+		require.NoError(t, err)
+		var seen []int
+		for _, p := range parts {
+			require.NoError(t, p.Check())
+			assert.Equal(t, d.Dim, p.Dim)
+			for i := range p.Label {
+				col, val := p.Row(i)
+				row := int(val[0]) - 1
+				wantCol, wantVal := d.Row(row)
+				assert.Equal(t, wantCol, col)
+				assert.Equal(t, wantVal, val)
+				assert.Equal(t, d.Label[row], p.Label[i])
+				seen = append(seen, row)
+			}
+		}
+		slices.Sort(seen)
+		require.Len(t, seen, 101, name)
+		for i, row := range seen {
+			require.Equal(t, i, row, name)
+		}
+		assert.InDelta(t, 60.6, parts[0].Rows(), 1.5)
+		again, err := split(7, 3, 1, 1)
+		require.NoError(t, err)
+		assert.Equal(t, parts, again, name)
+		other, err := split(8, 3, 1, 1)
+		require.NoError(t, err)
+		assert.NotEqual(t, parts[0].Val, other[0].Val, name)
+		for _, bad := range [][]float64{{}, {1, 0}, {1, -1}, {1, math.NaN()}, {math.Inf(1)}, {1, 1e-9}, {math.MaxFloat64, math.MaxFloat64}} {
+			_, err := split(7, bad...)
+			assert.Error(t, err, "%v", bad)
+		}
+	}
+	parts, err := d.SplitStratified(7, 1, 1)
+	require.NoError(t, err)
+	count := func(d *Data) (plus int) {
+		for _, b := range d.Label {
+			plus += boolInt(b == 1)
+		}
+		return plus
+	}
+	assert.InDelta(t, count(parts[0]), count(parts[1]), 1)
+	_, err = random(rand.New(rand.NewPCG(1, 1)), 9, 2, true).SplitStratified(1, 1, 1)
+	assert.ErrorContains(t, err, "not a classification problem")
+}
+
+func TestStandardise(t *testing.T) {
+	d := random(rand.New(rand.NewPCG(1, 2)), 50, 4, false)
+	for k, c := range d.Col {
+		if c == 2 {
+			d.Val[k] += 1e4
+		}
+	}
+	s := Standardise(d)
+	z, err := s.Apply(d)
+	require.NoError(t, err)
+	require.NoError(t, z.Check())
+	mean, sq := make([]float64, 4), make([]float64, 4)
+	for i := range z.Label {
+		col, val := z.Row(i)
+		require.Len(t, col, 4)
+		for k, c := range col {
+			mean[c] += val[k] / 50
+			sq[c] += val[k] * val[k] / 50
+		}
+	}
+	for j := range mean {
+		assert.InDelta(t, 0, mean[j], 1e-13)
+		assert.InDelta(t, 1, sq[j], 1e-12)
+	}
+	other := &Data{Dim: 4, RowPtr: []int{0, 1}, Col: []int32{1}, Val: []float64{2}, Label: []float64{1}}
+	z, err = s.Apply(other)
+	require.NoError(t, err)
+	_, val := z.Row(0)
+	assert.Equal(t, []float64{-s.Shift[0] * s.Factor[0], (2 - s.Shift[1]) * s.Factor[1], -s.Shift[2] * s.Factor[2], -s.Shift[3] * s.Factor[3]}, val)
+	assert.Equal(t, 2.0, other.Val[0])
+
+	constant := &Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 0, 0}, Val: []float64{0.1, 0.1, 0.1}, Label: []float64{1, 1, -1}}
+	z, err = Standardise(constant).Apply(constant)
+	require.NoError(t, err)
+	assert.Equal(t, make([]float64, 6), z.Val)
+
+	_, err = s.Apply(constant)
+	assert.ErrorContains(t, err, "2 features, want 4")
+	wide := &Data{Dim: MaxIndex, RowPtr: []int{0, 1, 2}, Col: []int32{0, 5}, Val: []float64{1, 2}, Label: []float64{1, -1}}
+	_, err = (&Scaler{Shift: make([]float64, MaxIndex), Factor: make([]float64, MaxIndex)}).Apply(wide)
+	assert.ErrorContains(t, err, "use MaxAbs")
+	huge := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{math.MaxFloat64, -math.MaxFloat64}, Label: []float64{1, -1}}
+	_, err = (&Scaler{Factor: []float64{2}}).Apply(huge)
+	assert.ErrorContains(t, err, "overflows")
+}
+
+func TestMaxAbs(t *testing.T) {
+	d := &Data{Dim: 3, RowPtr: []int{0, 2, 3}, Col: []int32{0, 2, 0}, Val: []float64{1, 5, -4}, Label: []float64{1, -1}}
+	z, err := MaxAbs(d).Apply(d)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{0.25, 1, -1}, z.Val)
+	assert.Equal(t, d.Col, z.Col)
+	assert.Equal(t, []float64{1, 5, -4}, d.Val)
+}
+
+func TestMetrics(t *testing.T) {
+	d := &Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{1, 1, -3}, Label: []float64{1, 1, 1}}
+	y := []float64{2, 0}
+	assert.InDelta(t, 1.0/3, Accuracy(d, y), 1e-15) // predictions 2, 0 and −6: a zero counts as −1
+	assert.InDelta(t, (0.5+0.5+24.5)/3, Squared.Mean(d, y), 1e-15)
+	assert.InDelta(t, (math.Log1p(math.Exp(-2))+math.Ln2+math.Log1p(math.Exp(6)))/3, Logistic.Mean(d, y), 1e-15)
+	assert.Panics(t, func() { Accuracy(d, y[:1]) })
+	assert.Panics(t, func() { Squared.Mean(d, y[:1]) })
+}

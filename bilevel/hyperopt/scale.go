@@ -1,0 +1,115 @@
+package hyperopt
+
+import (
+	"fmt"
+	"math"
+)
+
+// Scaler is an affine map of each feature, (v_j − Shift[j])·Factor[j]. It is measured on the training rows and applied to all others.
+type Scaler struct {
+	Shift  []float64 // nil: none, so that zeros stay zeros
+	Factor []float64
+}
+
+// Standardise returns the map to mean 0 and standard deviation 1 (divisor: number of rows) over the rows of d. A constant column is shifted
+// only. The map fills the zeros of sparse rows: see Apply.
+func Standardise(d *Data) *Scaler {
+	n := float64(d.Rows())
+	mean, sd := make([]float64, d.Dim), make([]float64, d.Dim)
+	lo, hi := make([]float64, d.Dim), make([]float64, d.Dim)
+	count := make([]int, d.Dim)
+	for k, c := range d.Col {
+		v := d.Val[k]
+		mean[c] += v / n
+		if count[c] == 0 {
+			lo[c], hi[c] = v, v
+		}
+		lo[c], hi[c] = min(lo[c], v), max(hi[c], v)
+		count[c]++
+	}
+	for j := range mean {
+		if count[j] < d.Rows() {
+			lo[j], hi[j] = min(lo[j], 0), max(hi[j], 0)
+		}
+		if lo[j] == hi[j] {
+			mean[j] = lo[j] // exactly, so that a constant column becomes zero
+		}
+		sd[j] = float64(d.Rows()-count[j]) / n * mean[j] * mean[j]
+	}
+	for k, c := range d.Col {
+		r := d.Val[k] - mean[c]
+		sd[c] += r * r / n
+	}
+	for j, v := range sd {
+		sd[j] = 1
+		if lo[j] < hi[j] {
+			sd[j] = 1 / math.Sqrt(v)
+		}
+	}
+	return &Scaler{Shift: mean, Factor: sd}
+}
+
+// MaxAbs returns the map to largest absolute value 1 over the rows of d. It keeps zeros, and leaves a column without entries as it is.
+func MaxAbs(d *Data) *Scaler {
+	f := make([]float64, d.Dim)
+	for k, c := range d.Col {
+		f[c] = max(f[c], math.Abs(d.Val[k]))
+	}
+	for j, v := range f {
+		f[j] = 1
+		if v > 0 {
+			f[j] = 1 / v
+		}
+	}
+	return &Scaler{Factor: f}
+}
+
+// Apply returns the mapped copy of d, which shares labels and names with d. Entries that become zero stay stored.
+//
+// A map with a Shift stores every entry of every row; it is refused where that would take more than sixteen times the memory of d.
+// Errors: that, another number of features than the map's, and a value that overflows.
+func (s *Scaler) Apply(d *Data) (*Data, error) {
+	if len(s.Factor) != d.Dim {
+		return nil, fmt.Errorf("hyperopt: Scaler.Apply: %d features, want %d", d.Dim, len(s.Factor))
+	}
+	z := *d
+	if s.Shift == nil {
+		z.Val = make([]float64, len(d.Val))
+		for k, c := range d.Col {
+			z.Val[k] = d.Val[k] * s.Factor[c]
+		}
+	} else if err := s.fill(&z, d); err != nil {
+		return nil, err
+	}
+	for k, v := range z.Val {
+		if !finite(v) {
+			return nil, fmt.Errorf("hyperopt: Scaler.Apply: column %d: a value overflows", z.Col[k])
+		}
+	}
+	return &z, nil
+}
+
+// fill writes all entries of z, those that d does not store included.
+func (s *Scaler) fill(z, d *Data) error {
+	const most = 16
+	if d.Dim > 0 && float64(d.Rows())*float64(d.Dim) > most*float64(len(d.Val)+d.Rows()) {
+		return fmt.Errorf("hyperopt: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not zero: use MaxAbs", d.Rows(), d.Dim, len(d.Val))
+	}
+	z.RowPtr = make([]int, d.Rows()+1)
+	z.Col = make([]int32, d.Rows()*d.Dim)
+	z.Val = make([]float64, d.Rows()*d.Dim)
+	for i := range d.Rows() {
+		lo := i * d.Dim
+		row := z.Val[lo : lo+d.Dim]
+		for j := range row {
+			z.Col[lo+j] = int32(j)
+			row[j] = -s.Shift[j] * s.Factor[j]
+		}
+		col, val := d.Row(i)
+		for k, c := range col {
+			row[c] = (val[k] - s.Shift[c]) * s.Factor[c]
+		}
+		z.RowPtr[i+1] = lo + d.Dim
+	}
+	return nil
+}

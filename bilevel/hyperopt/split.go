@@ -1,0 +1,71 @@
+package hyperopt
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Split deals the rows of d out at random into one part for each fraction, in proportion to it (the fractions are divided by their sum);
+// every row goes into exactly one part. The same seed gives the same parts.
+//
+// It returns an error if a fraction is not a positive number or a part would be empty. Memory: a copy of d.
+func (d *Data) Split(seed uint64, fractions ...float64) ([]*Data, error) {
+	return d.deal([][]int{shuffled(d.Rows(), seed)}, fractions)
+}
+
+// SplitStratified is Split with the classes dealt out one after the other, so that each part holds the rows of label −1 and of label +1 in
+// the proportion of d, up to one row. The rows of a part stand ordered by class.
+func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, error) {
+	var classes [2][]int
+	for _, i := range shuffled(d.Rows(), seed) {
+		switch d.Label[i] {
+		case -1:
+			classes[0] = append(classes[0], i)
+		case 1:
+			classes[1] = append(classes[1], i)
+		default:
+			return nil, fmt.Errorf("hyperopt: SplitStratified: row %d has label %v: not a classification problem", i, d.Label[i])
+		}
+	}
+	return d.deal(classes[:], fractions)
+}
+
+func shuffled(n int, seed uint64) []int {
+	return rand.New(rand.NewPCG(seed, 0x73706c6974)).Perm(n)
+}
+
+// deal cuts each list of rows at the running sums of the fractions, rounded.
+func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
+	total := 0.0
+	for k, f := range fractions {
+		if !(f > 0) || !finite(f) {
+			return nil, fmt.Errorf("hyperopt: Split: fraction %d is %v, want a positive number", k, f)
+		}
+		total += f
+	}
+	if len(fractions) == 0 || !finite(total) {
+		return nil, errors.New("hyperopt: Split: no fractions, or their sum overflows")
+	}
+	rows := make([][]int, len(fractions))
+	for _, list := range lists {
+		sum, lo := 0.0, 0
+		for k, f := range fractions {
+			sum += f
+			hi := int(sum/total*float64(len(list)) + 0.5)
+			if k == len(fractions)-1 {
+				hi = len(list)
+			}
+			rows[k] = append(rows[k], list[lo:hi]...)
+			lo = hi
+		}
+	}
+	parts := make([]*Data, len(fractions))
+	for k, r := range rows {
+		if len(r) == 0 {
+			return nil, fmt.Errorf("hyperopt: Split: part %d of %d rows would be empty", k, d.Rows())
+		}
+		parts[k] = d.Subset(r)
+	}
+	return parts, nil
+}

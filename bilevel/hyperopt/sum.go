@@ -1,0 +1,153 @@
+package hyperopt
+
+import "sync"
+
+// kind names the sums over rows a with labels b that the oracles are made of; t = aᵀy.
+type kind int
+
+const (
+	gradient      kind = iota // Σ ℓ′(t)·a
+	valueGradient             // the same, with Σ ℓ(t) behind it
+	hessVec                   // Σ ℓ″(t)·(aᵀv)·a
+	hessian                   // Σ ℓ″(t)·a·aᵀ, lower triangle
+	thirdVec                  // Σ ℓ‴(t)·(aᵀv)·a·aᵀ, lower triangle: the third derivative times v
+)
+
+// sum is one such sum over the rows of data.
+type sum struct {
+	kind kind
+	loss Loss
+	data *Data
+	y, v []float64
+}
+
+// row adds the term of row i to acc; stride is the distance of the rows of a matrix, 0 for a vector.
+func (s *sum) row(acc []float64, stride, i int) {
+	col, val := s.data.Row(i)
+	t, b := dot(col, val, s.y), s.data.Label[i]
+	switch s.kind {
+	case gradient:
+		axpy(acc, s.loss.first(t, b), col, val)
+	case valueGradient:
+		axpy(acc, s.loss.first(t, b), col, val)
+		acc[len(s.y)] += s.loss.value(t, b)
+	case hessVec:
+		axpy(acc, s.loss.second(t)*dot(col, val, s.v), col, val)
+	case hessian:
+		rankOne(acc, stride, s.loss.second(t), col, val)
+	case thirdVec:
+		rankOne(acc, stride, s.loss.third(t)*dot(col, val, s.v), col, val)
+	}
+}
+
+// rows adds the terms of rows lo to hi−1.
+func (s *sum) rows(acc []float64, stride, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		s.row(acc, stride, i)
+	}
+}
+
+// chunkRows is the number of rows that are added up by themselves. It is fixed, so that rounding does not depend on the number of workers;
+// it also keeps the error of a long sum near that of a short one.
+const chunkRows = 4096
+
+// adder adds sums over all rows, in chunks, with workers goroutines.
+type adder struct {
+	workers int
+	parts   [][]float64 // one partial sum a worker
+}
+
+// add adds s over all rows to acc, chunk by chunk: to a vector of length n if stride is 0, else to the lower triangle of an n × n matrix.
+func (a *adder) add(acc []float64, stride, n int, s sum) {
+	total := s.data.Rows()
+	if total <= chunkRows {
+		s.rows(acc, stride, 0, total)
+		return
+	}
+	size, partStride := n, 0
+	if stride > 0 {
+		size, partStride = n*n, n
+	}
+	workers := min(a.workers, (total+chunkRows-1)/chunkRows)
+	a.reserve(workers, size)
+	for lo := 0; lo < total; lo += workers * chunkRows {
+		if workers == 1 {
+			s.chunk(a.parts[0][:size], partStride, lo)
+		} else {
+			a.round(workers, size, partStride, lo, s)
+		}
+		for w := 0; w < workers && lo+w*chunkRows < total; w++ {
+			part := a.parts[w]
+			if stride == 0 {
+				addTo(acc, part[:n])
+				continue
+			}
+			for i := range n {
+				addTo(acc[i*stride:i*stride+i+1], part[i*n:i*n+i+1])
+			}
+		}
+	}
+}
+
+// round sums one chunk in each worker, from row lo. It stands apart so that the serial sum allocates nothing.
+func (a *adder) round(workers, size, stride, lo int, s sum) {
+	var wg sync.WaitGroup
+	for w := 0; w < workers && lo+w*chunkRows < s.data.Rows(); w++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			s.chunk(a.parts[w][:size], stride, lo+w*chunkRows)
+		}()
+	}
+	wg.Wait()
+}
+
+// chunk sets part to the sum over the chunk that begins at row lo.
+func (s *sum) chunk(part []float64, stride, lo int) {
+	clear(part)
+	s.rows(part, stride, lo, min(lo+chunkRows, s.data.Rows()))
+}
+
+func (a *adder) reserve(workers, size int) {
+	for len(a.parts) < workers {
+		a.parts = append(a.parts, nil)
+	}
+	for w := range workers {
+		if len(a.parts[w]) < size {
+			a.parts[w] = make([]float64, size)
+		}
+	}
+}
+
+func addTo(dst, src []float64) {
+	for i, v := range src {
+		dst[i] += v
+	}
+}
+
+// dot returns aᵀy for a sparse row a.
+func dot(col []int32, val, y []float64) float64 {
+	val = val[:len(col)]
+	t := 0.0
+	for k, c := range col {
+		t += val[k] * y[c]
+	}
+	return t
+}
+
+// axpy sets y = y + alpha·a for a sparse row a.
+func axpy(y []float64, alpha float64, col []int32, val []float64) {
+	val = val[:len(col)]
+	for k, c := range col {
+		y[c] += alpha * val[k]
+	}
+}
+
+// rankOne adds alpha·a·aᵀ to a lower triangle for a sparse row a, whose columns ascend.
+func rankOne(acc []float64, stride int, alpha float64, col []int32, val []float64) {
+	val = val[:len(col)]
+	for k, c := range col {
+		r := acc[int(c)*stride : int(c)*stride+int(c)+1]
+		axpy(r, alpha*val[k], col[:k+1], val[:k+1])
+	}
+}

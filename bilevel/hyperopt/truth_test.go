@@ -1,0 +1,148 @@
+package hyperopt
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+)
+
+// scaleOf is the mean length of the terms of g_y at y = 0, the unit that its rounding errors are measured in.
+func scaleOf(p *Problem) float64 {
+	sum := 0.0
+	for i, b := range p.train.Label {
+		_, val := p.train.Row(i)
+		sum += math.Abs(p.opt.Loss.first(0, b)) * mat.Norm(val)
+	}
+	return sum / float64(p.train.Rows())
+}
+
+func TestSolutionIsStationary(t *testing.T) {
+	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
+		gy, cold := make([]float64, len(x)), make([]float64, len(x))
+		require.NoError(t, p.Solution(cold, x))
+		for _, far := range []float64{0, 1, 1e3, 1e200, math.Inf(1), math.NaN()} {
+			for i := range y {
+				y[i] = far * rng.NormFloat64()
+			}
+			require.NoError(t, p.Solution(y, x))
+			require.NoError(t, p.GradG(gy, x, y, nil))
+			assert.LessOrEqual(t, mat.Norm(gy), 1e-13*scaleOf(p))
+			assert.InDeltaSlice(t, cold, y, 1e-13)
+		}
+	})
+}
+
+// TestSeparableData trains on data that a plane separates, at weights where the model is steep and Newton's full step too long.
+func TestSeparableData(t *testing.T) {
+	d := &Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1}, Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
+	p, err := New(d, d, Options{Lo: 1e-12, Hi: 1})
+	require.NoError(t, err)
+	y, gy := make([]float64, 2), make([]float64, 2)
+	for _, lambda := range []float64{1e-12, 1e-6, 1} {
+		x := []float64{lambda, lambda}
+		require.NoError(t, p.Solution(y, x))
+		require.NoError(t, p.GradG(gy, x, y, nil))
+		assert.LessOrEqual(t, mat.Norm(gy), 1e-12*scaleOf(p))
+	}
+}
+
+// TestRidgeAgreesWithItsFormula checks the squared loss in one dimension, y* = Σab/(Σa² + 2nλ), and F with it.
+func TestRidgeAgreesWithItsFormula(t *testing.T) {
+	train := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{1, 2}, Label: []float64{3, 1}}
+	val := &Data{Dim: 1, RowPtr: []int{0, 1}, Col: []int32{0}, Val: []float64{2}, Label: []float64{1}}
+	p, err := New(train, val, Options{Loss: Squared, Lo: 0.25, Hi: 3})
+	require.NoError(t, err)
+	y, grad := make([]float64, 1), make([]float64, 1)
+	require.NoError(t, p.Solution(y, []float64{0.5}))
+	want := 5.0 / 7
+	assert.InDelta(t, want, y[0], 1e-15)
+	f, err := p.Objective(grad, []float64{0.5})
+	require.NoError(t, err)
+	assert.InDelta(t, 0.5*(2*want-1)*(2*want-1), f, 1e-15)
+	assert.InDelta(t, 2*(2*want-1)*(-4*want/7), grad[0], 1e-15) // dy*/dλ = −2n·y*/(Σa² + 2nλ)
+	m, err := p.Minimise()                                      // y* = 1/2, where F is 0, at λ = 5/4
+	require.NoError(t, err)
+	assert.InDelta(t, 0, m.F, 1e-15)
+	assert.InDelta(t, 1.25, m.X[0], 1e-7)
+}
+
+func TestGradientAgreesWithDifferencesOfF(t *testing.T) {
+	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
+		grad := make([]float64, len(x))
+		_, err := p.Objective(grad, x)
+		require.NoError(t, err)
+		for i := range x {
+			slope := slopeOf(func(z []float64) float64 {
+				f, err := p.Objective(nil, z)
+				require.NoError(t, err)
+				return f
+			}, x, i, 1e-3)
+			assert.InDelta(t, slope, grad[i], 1e-9)
+			assert.InEpsilon(t, slope, grad[i], 1e-6)
+		}
+	})
+}
+
+func TestGradientOnRealData(t *testing.T) {
+	d := breastCancer(t)
+	d, err := Standardise(d).Apply(d)
+	require.NoError(t, err)
+	parts, err := d.Split(1, 2, 1)
+	require.NoError(t, err)
+	for _, form := range []Form{Raw, Exp} {
+		for _, loss := range []Loss{Logistic, Squared} {
+			p, err := New(parts[0], parts[1], Options{Form: form, Loss: loss})
+			require.NoError(t, err)
+			x, grad := make([]float64, d.Dim), make([]float64, d.Dim)
+			p.Start(x, grad)
+			_, err = p.Objective(grad, x)
+			require.NoError(t, err)
+			for i := range x {
+				slope := slopeOf(func(z []float64) float64 {
+					f, err := p.Objective(nil, z)
+					require.NoError(t, err)
+					return f
+				}, x, i, 1e-3)
+				assert.InDelta(t, slope, grad[i], 1e-6*mat.Norm(grad))
+			}
+		}
+	}
+}
+
+// TestObjectiveDependsOnXAlone: no call leaves a trace in the next.
+func TestObjectiveDependsOnXAlone(t *testing.T) {
+	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
+		first, err := p.Objective(nil, x)
+		require.NoError(t, err)
+		far := make([]float64, len(x))
+		p.Uniform(far, 1e-3)
+		_, err = p.Objective(y, far)
+		require.NoError(t, err)
+		again, err := p.Objective(nil, x)
+		require.NoError(t, err)
+		assert.Equal(t, first, again)
+		other, err := p.Clone().Objective(nil, x)
+		require.NoError(t, err)
+		assert.Equal(t, first, other)
+	})
+}
+
+func TestNoSolution(t *testing.T) {
+	data := random(rand.New(rand.NewPCG(7, 9)), 10, 2, false)
+	p, err := New(data, data, Options{})
+	require.NoError(t, err)
+	for _, bad := range []float64{math.NaN(), math.Inf(1), -1e3} {
+		_, err := p.Objective(nil, []float64{bad, 1})
+		assert.ErrorIs(t, err, ErrNoSolution)
+	}
+	data.Dim = maxDense + 1
+	p, err = New(data, data, Options{})
+	require.NoError(t, err)
+	_, err = p.Objective(nil, make([]float64, data.Dim))
+	assert.ErrorIs(t, err, ErrNoSolution)
+}
