@@ -8,8 +8,7 @@ func Mul(dst, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Rows || dst.Cols != b.Cols {
 		panic("mat: Mul: dimension mismatch")
 	}
-	dst.Zero()
-	addMul(dst, 1, a, b)
+	mul(dst, true, 1, a, b)
 }
 
 // AddMul sets dst = dst + alpha·a·b; all else as Mul. (BLAS dgemm.)
@@ -17,7 +16,7 @@ func AddMul(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Rows || dst.Cols != b.Cols {
 		panic("mat: AddMul: dimension mismatch")
 	}
-	addMul(dst, alpha, a, b)
+	mul(dst, false, alpha, a, b)
 }
 
 // MulTransA sets dst = aᵀ·b, for a of k × m; all else as Mul.
@@ -25,8 +24,7 @@ func MulTransA(dst, a, b *Dense) {
 	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulTransA: dimension mismatch")
 	}
-	dst.Zero()
-	addMulTransA(dst, 1, a, b)
+	mulTransA(dst, true, 1, a, b)
 }
 
 // AddMulTransA sets dst = dst + alpha·aᵀ·b, for a of k × m; all else as Mul.
@@ -34,7 +32,7 @@ func AddMulTransA(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("mat: AddMulTransA: dimension mismatch")
 	}
-	addMulTransA(dst, alpha, a, b)
+	mulTransA(dst, false, alpha, a, b)
 }
 
 // MulTransB sets dst = a·bᵀ, for b of n × k; all else as Mul.
@@ -42,8 +40,7 @@ func MulTransB(dst, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
 		panic("mat: MulTransB: dimension mismatch")
 	}
-	dst.Zero()
-	addMulTransB(dst, 1, a, b)
+	mulTransB(dst, true, 1, a, b)
 }
 
 // AddMulTransB sets dst = dst + alpha·a·bᵀ, for b of n × k; all else as Mul.
@@ -51,7 +48,7 @@ func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
 		panic("mat: AddMulTransB: dimension mismatch")
 	}
-	addMulTransB(dst, alpha, a, b)
+	mulTransB(dst, false, alpha, a, b)
 }
 
 // MulSym sets dst = s·b, for s of order n, b and dst of n × m. s and b are read; dst must not overlap them.
@@ -60,38 +57,25 @@ func MulSym(dst *Dense, s *Sym, b *Dense) {
 	if dst.Rows != s.N || s.N != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulSym: dimension mismatch")
 	}
-	dst.Zero()
-	for i := range s.N {
-		for j, v := range s.Row(i) {
-			Axpy(dst.Row(i), v, b.Row(j))
-			if j < i {
-				Axpy(dst.Row(j), v, b.Row(i))
-			}
-		}
-	}
+	g := product{m: s.N, n: b.Cols, k: s.N, alpha: 1, set: true, c: dst.Data, ldc: dst.Stride,
+		a: operand{s.Data, s.Stride, symmetric}, b: operand{b.Data, b.Stride, across}}
+	g.run()
 }
 
-func addMul(dst *Dense, alpha float64, a, b *Dense) {
-	for i := range a.Rows {
-		for k, v := range a.Row(i) {
-			Axpy(dst.Row(i), alpha*v, b.Row(k))
-		}
-	}
+func mul(dst *Dense, set bool, alpha float64, a, b *Dense) {
+	g := product{m: a.Rows, n: b.Cols, k: a.Cols, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
+		a: operand{a.Data, a.Stride, along}, b: operand{b.Data, b.Stride, across}}
+	g.run()
 }
 
-func addMulTransA(dst *Dense, alpha float64, a, b *Dense) {
-	for k := range a.Rows {
-		for i, v := range a.Row(k) {
-			Axpy(dst.Row(i), alpha*v, b.Row(k))
-		}
-	}
+func mulTransA(dst *Dense, set bool, alpha float64, a, b *Dense) {
+	g := product{m: a.Cols, n: b.Cols, k: a.Rows, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
+		a: operand{a.Data, a.Stride, across}, b: operand{b.Data, b.Stride, across}}
+	g.run()
 }
 
-func addMulTransB(dst *Dense, alpha float64, a, b *Dense) {
-	for i := range a.Rows {
-		d := dst.Row(i)
-		for j := range d {
-			d[j] += alpha * Dot(a.Row(i), b.Row(j))
-		}
-	}
+func mulTransB(dst *Dense, set bool, alpha float64, a, b *Dense) {
+	g := product{m: a.Rows, n: b.Rows, k: a.Cols, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
+		a: operand{a.Data, a.Stride, along}, b: operand{b.Data, b.Stride, along}}
+	g.run()
 }

@@ -23,12 +23,9 @@ func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	if s.N != a.Rows || s.N != b.Rows || a.Cols != b.Cols {
 		panic("mat: AddMulTransBSym: dimension mismatch")
 	}
-	for i := range s.N {
-		r := s.Row(i)
-		for j := range r {
-			r[j] += alpha * Dot(a.Row(i), b.Row(j))
-		}
-	}
+	g := product{m: s.N, n: s.N, k: a.Cols, alpha: alpha, lower: true, c: s.Data, ldc: s.Stride,
+		a: operand{a.Data, a.Stride, along}, b: operand{b.Data, b.Stride, along}}
+	g.run()
 }
 
 // AddMulTransASym sets s = s + alpha·aᵀ·b, for a and b of k × n; all else as AddMulTransBSym.
@@ -36,9 +33,7 @@ func AddMulTransASym(s *Sym, alpha float64, a, b *Dense) {
 	if s.N != a.Cols || s.N != b.Cols || a.Rows != b.Rows {
 		panic("mat: AddMulTransASym: dimension mismatch")
 	}
-	for k := range a.Rows {
-		for i, v := range a.Row(k) {
-			Axpy(s.Row(i), alpha*v, b.Row(k)[:i+1])
-		}
-	}
+	g := product{m: s.N, n: s.N, k: a.Rows, alpha: alpha, lower: true, c: s.Data, ldc: s.Stride,
+		a: operand{a.Data, a.Stride, across}, b: operand{b.Data, b.Stride, across}}
+	g.run()
 }

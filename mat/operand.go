@@ -1,0 +1,59 @@
+package mat
+
+// An operand is a matrix seen as rows that run along the inner index of a product.
+type operand struct {
+	data   []float64
+	stride int
+	kind   kind
+}
+
+type kind int
+
+const (
+	along     kind = iota // a row is a row of the memory
+	across                // a row is a column of the memory
+	symmetric             // the memory is the lower triangle of a symmetric matrix
+)
+
+// pack copies entries p to p+k−1 of the rows i to i+rows−1 to dst, row by row with stride ld.
+func (x *operand) pack(dst []float64, ld, i, rows, p, k int) {
+	switch x.kind {
+	case along:
+		for r := range rows {
+			copy(dst[r*ld:r*ld+k], x.data[(i+r)*x.stride+p:])
+		}
+	case across:
+		x.packAcross(dst, ld, i, rows, p, k)
+	case symmetric:
+		for r := range rows {
+			row := dst[r*ld : r*ld+k]
+			low := min(max(i+r+1-p, 0), k)
+			copy(row[:low], x.data[(i+r)*x.stride+p:])
+			for q := low; q < k; q++ {
+				row[q] = x.data[(p+q)*x.stride+i+r]
+			}
+		}
+	}
+}
+
+// packAcross is pack for columns of the memory, three at a time.
+func (x *operand) packAcross(dst []float64, ld, i, rows, p, k int) {
+	r := 0
+	for ; r+2 < rows; r += 3 {
+		d0, d1, d2 := dst[r*ld:][:k], dst[(r+1)*ld:][:k], dst[(r+2)*ld:][:k]
+		at := p*x.stride + i + r
+		for q := range d0 {
+			s := x.data[at : at+3]
+			d0[q], d1[q], d2[q] = s[0], s[1], s[2]
+			at += x.stride
+		}
+	}
+	for ; r < rows; r++ {
+		d := dst[r*ld:][:k]
+		at := p*x.stride + i + r
+		for q := range d {
+			d[q] = x.data[at]
+			at += x.stride
+		}
+	}
+}

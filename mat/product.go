@@ -1,0 +1,118 @@
+package mat
+
+import "stable/mat/kernel"
+
+// A product is c = c + alpha·A·Bᵀ or c = alpha·A·Bᵀ, with A of m × k, B of n × k and c of m × n: all the forms of matrix product, when
+// transposition is left to the operands. It equals
+//
+//	for i, j: c[i][j] (+)= alpha · Σ_p A[i][p]·B[j][p], only for j ≤ i if lower
+//
+// k goes by blocks that keep a panel of B in the first-level cache; a panel is as wide as the register tile, and is copied
+// only if it does not lie in memory as the tile wants it; the tile then goes down the rows of A (BLIS: Van Zee and van de Geijn 2015).
+type product struct {
+	m, n, k int
+	a, b    operand
+	c       []float64
+	ldc     int
+	alpha   float64
+	set     bool // c is written, not added to
+	lower   bool // c is symmetric
+}
+
+const (
+	kBlock = 128 // inner indices a panel of B holds, in the portable loops
+	mBlock = 32  // rows of A that are copied at a time, if they must be
+)
+
+// run computes the product.
+func (g *product) run() {
+	if g.m == 0 || g.n == 0 {
+		return
+	}
+	if g.k == 0 && g.set {
+		for i := range g.m {
+			clear(g.c[i*g.ldc : i*g.ldc+g.n])
+		}
+		return
+	}
+	step := kBlock
+	for p := 0; p < g.k; p += step {
+		k := min(step, g.k-p)
+		if g.a.kind == along {
+			g.block(g.a.data[p:], g.a.stride, 0, g.m, p, k)
+		} else {
+			g.copied(p, k)
+		}
+		g.set = false
+	}
+}
+
+// copied is block where the rows of A do not lie in memory along k.
+func (g *product) copied(p, k int) {
+	var buf [mBlock * kBlock]float64
+	for i := 0; i < g.m; i += mBlock {
+		rows := min(mBlock, g.m-i)
+		g.a.pack(buf[:], k, i, rows, p, k)
+		g.block(buf[:], k, i, rows, p, k)
+	}
+}
+
+// block adds the part of inner indices p to p+k−1 to rows i0 to i0+rows−1 of c, for a whose rows start there.
+func (g *product) block(a []float64, lda, i0, rows, p, k int) {
+	var buf [kernel.Cols * kBlock]float64
+	for j := 0; j < g.n; j += kernel.Cols {
+		var b []float64
+		ldb := g.b.stride
+		if g.b.kind == along && j+kernel.Cols <= g.n {
+			b = g.b.data[j*ldb+p:]
+		} else {
+			b, ldb = buf[:], k
+			g.b.pack(b, k, j, min(kernel.Cols, g.n-j), p, k)
+		}
+		i := 0
+		if g.lower {
+			i = max(0, j-i0)
+		}
+		if kernel.Rows == 3 {
+			for ; i+2 < rows; i += 3 {
+				s00, s01, s02, s10, s11, s12, s20, s21, s22 := kernel.Dots3(a[i*lda:], lda, b, ldb, k)
+				g.put(i0+i, j, s00, s01, s02)
+				g.put(i0+i+1, j, s10, s11, s12)
+				g.put(i0+i+2, j, s20, s21, s22)
+			}
+		}
+		for ; i+1 < rows; i += 2 {
+			s00, s01, s02, s10, s11, s12 := kernel.Dots2(a[i*lda:], lda, b, ldb, k)
+			g.put(i0+i, j, s00, s01, s02)
+			g.put(i0+i+1, j, s10, s11, s12)
+		}
+		if i < rows {
+			s0, s1, s2 := kernel.Dots1(a[i*lda:i*lda+k], b, ldb)
+			g.put(i0+i, j, s0, s1, s2)
+		}
+	}
+}
+
+// put adds a row of the tile to c, as much of it as there is.
+func (g *product) put(i, j int, s0, s1, s2 float64) {
+	s0, s1, s2 = g.alpha*s0, g.alpha*s1, g.alpha*s2
+	w := min(kernel.Cols, g.n-j)
+	if g.lower {
+		w = min(w, i-j+1)
+	}
+	c := g.c[i*g.ldc+j:][:w]
+	if g.set {
+		clear(c)
+	}
+	switch w {
+	case 3:
+		c[0] += s0
+		c[1] += s1
+		c[2] += s2
+	case 2:
+		c[0] += s0
+		c[1] += s1
+	case 1:
+		c[0] += s0
+	}
+}
