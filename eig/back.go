@@ -44,33 +44,3 @@ func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 		s3 += x3[h] * u[h]
 	}
 }
-
-// reflect4 sets x_i = x_i + f_i·v and returns the products x_i·u, over the length of v.
-func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
-	n := len(v)
-	x0, x1, x2, x3, u = x0[:n], x1[:n], x2[:n], x3[:n], u[:n]
-	for j, vj := range v {
-		uj := u[j]
-		p0 := x0[j] + f0*vj
-		p1 := x1[j] + f1*vj
-		p2 := x2[j] + f2*vj
-		p3 := x3[j] + f3*vj
-		x0[j], x1[j], x2[j], x3[j] = p0, p1, p2, p3
-		s0 += p0 * uj
-		s1 += p1 * uj
-		s2 += p2 * uj
-		s3 += p3 * uj
-	}
-	return
-}
-
-func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
-	n := len(v)
-	x0, x1, x2, x3 = x0[:n], x1[:n], x2[:n], x3[:n]
-	for j, vj := range v {
-		x0[j] += f0 * vj
-		x1[j] += f1 * vj
-		x2[j] += f2 * vj
-		x3[j] += f3 * vj
-	}
-}

@@ -120,21 +120,3 @@ func (r *reduction) pass(m int, v, w, x, y []float64) {
 		y[i+1] = s1 + q*x[i] + t*x[i+1]
 	}
 }
-
-// pass2 is the inner loop of pass for two rows:
-//
-//	a0 = a0 − v0·w − w0·v,  a1 = a1 − v1·w − w1·v,  y = y + x0·a0 + x1·a1,  and it returns a0·x, a1·x.
-func pass2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
-	n := len(a0)
-	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
-	for j := range a0 {
-		vj, wj := v[j], w[j]
-		p := a0[j] - v0*wj - w0*vj
-		q := a1[j] - v1*wj - w1*vj
-		a0[j], a1[j] = p, q
-		s0 += p * x[j]
-		s1 += q * x[j]
-		y[j] += x0*p + x1*q
-	}
-	return s0, s1
-}

@@ -1,0 +1,51 @@
+package eig
+
+// The loops where the time goes, in plain Go. They stand behind pass2 and reflect4, which are these, or vector code for long rows.
+
+// pass2Go is the inner loop of reduction.pass for two rows:
+//
+//	a0 = a0 − v0·w − w0·v,  a1 = a1 − v1·w − w1·v,  y = y + x0·a0 + x1·a1,  and it returns a0·x, a1·x.
+func pass2Go(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
+	n := len(a0)
+	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
+	for j := range a0 {
+		vj, wj := v[j], w[j]
+		p := a0[j] - v0*wj - w0*vj
+		q := a1[j] - v1*wj - w1*vj
+		a0[j], a1[j] = p, q
+		s0 += p * x[j]
+		s1 += q * x[j]
+		y[j] += x0*p + x1*q
+	}
+	return s0, s1
+}
+
+// reflect4Go sets x_i = x_i + f_i·v and returns the products x_i·u, over the length of v.
+func reflect4Go(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
+	n := len(v)
+	x0, x1, x2, x3, u = x0[:n], x1[:n], x2[:n], x3[:n], u[:n]
+	for j, vj := range v {
+		uj := u[j]
+		p0 := x0[j] + f0*vj
+		p1 := x1[j] + f1*vj
+		p2 := x2[j] + f2*vj
+		p3 := x3[j] + f3*vj
+		x0[j], x1[j], x2[j], x3[j] = p0, p1, p2, p3
+		s0 += p0 * uj
+		s1 += p1 * uj
+		s2 += p2 * uj
+		s3 += p3 * uj
+	}
+	return
+}
+
+func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
+	n := len(v)
+	x0, x1, x2, x3 = x0[:n], x1[:n], x2[:n], x3[:n]
+	for j, vj := range v {
+		x0[j] += f0 * vj
+		x1[j] += f1 * vj
+		x2[j] += f2 * vj
+		x3[j] += f3 * vj
+	}
+}
