@@ -35,9 +35,12 @@ func (g *product) run() {
 		}
 		return
 	}
-	step := kBlock
-	for p := 0; p < g.k; p += step {
-		k := min(step, g.k-p)
+	if kernel.Vector() {
+		g.vector()
+		return
+	}
+	for p := 0; p < g.k; p += kBlock {
+		k := min(kBlock, g.k-p)
 		if g.a.kind == along {
 			g.block(g.a.data[p:], g.a.stride, 0, g.m, p, k)
 		} else {

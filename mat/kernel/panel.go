@@ -1,0 +1,140 @@
+//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
+
+package kernel
+
+import "simd"
+
+// Panel multiplies m rows of a by a packed panel of up to two vectors of columns:
+//
+//	for i < m, j < min(w, diag+i+1): c[i·ldc+j] (+)= alpha · Σ_{p<k} a[i·lda+p]·b[p·nr+j]
+//
+// written where set, added to where not. nr is one vector where w fits in it, else two; b is padded with zeros to that width. diag bounds a triangle; for a
+// rectangle it is at least w−1. The tile is four rows by nr: eight vectors of sums, two of b and one of a fit in 15 registers.
+func Panel(c []float64, ldc, m, w, diag int, a []float64, lda int, b []float64, k int, alpha float64, set bool) {
+	var edge [4 * 16]float64
+	v := simd.VectorBitSize() / 64
+	one := w <= v
+	nr := 2 * v
+	if one {
+		nr = v
+	}
+	for i := 0; i < m; i += 4 {
+		rows := min(4, m-i)
+		a0, a1, a2, a3 := a[i*lda:][:k], a[(i+min(1, rows-1))*lda:][:k], a[(i+min(2, rows-1))*lda:][:k], a[(i+rows-1)*lda:][:k]
+		// A tile that is not whole goes by way of edge.
+		out, ldo, write := c, ldc, set
+		whole := rows == 4 && min(w, diag+i+1) == nr
+		if whole {
+			out = out[i*ldc:]
+		} else {
+			out, ldo, write = edge[:], nr, true
+		}
+		var c00, c01, c10, c11, c20, c21, c30, c31 simd.Float64s
+		if one {
+			b := b[:k*v]
+			for p := range a0 {
+				y := simd.LoadFloat64s(b)
+				b = b[v:]
+				c00 = simd.BroadcastFloat64s(a0[p]).MulAdd(y, c00)
+				c10 = simd.BroadcastFloat64s(a1[p]).MulAdd(y, c10)
+				c20 = simd.BroadcastFloat64s(a2[p]).MulAdd(y, c20)
+				c30 = simd.BroadcastFloat64s(a3[p]).MulAdd(y, c30)
+			}
+		} else {
+			b := b[:2*k*v]
+			for p := range a0 {
+				y0, y1 := simd.LoadFloat64s(b[:v]), simd.LoadFloat64s(b[v:2*v])
+				b = b[2*v:]
+				x := simd.BroadcastFloat64s(a0[p])
+				c00 = x.MulAdd(y0, c00)
+				c01 = x.MulAdd(y1, c01)
+				x = simd.BroadcastFloat64s(a1[p])
+				c10 = x.MulAdd(y0, c10)
+				c11 = x.MulAdd(y1, c11)
+				x = simd.BroadcastFloat64s(a2[p])
+				c20 = x.MulAdd(y0, c20)
+				c21 = x.MulAdd(y1, c21)
+				x = simd.BroadcastFloat64s(a3[p])
+				c30 = x.MulAdd(y0, c30)
+				c31 = x.MulAdd(y1, c31)
+			}
+		}
+		s := simd.BroadcastFloat64s(alpha)
+		r0, r1, r2, r3 := out[:nr], out[ldo:][:nr], out[2*ldo:][:nr], out[3*ldo:][:nr]
+		if write {
+			c00.Mul(s).Store(r0)
+			c10.Mul(s).Store(r1)
+			c20.Mul(s).Store(r2)
+			c30.Mul(s).Store(r3)
+			if !one {
+				c01.Mul(s).Store(r0[v:])
+				c11.Mul(s).Store(r1[v:])
+				c21.Mul(s).Store(r2[v:])
+				c31.Mul(s).Store(r3[v:])
+			}
+		} else {
+			c00.MulAdd(s, simd.LoadFloat64s(r0)).Store(r0)
+			c10.MulAdd(s, simd.LoadFloat64s(r1)).Store(r1)
+			c20.MulAdd(s, simd.LoadFloat64s(r2)).Store(r2)
+			c30.MulAdd(s, simd.LoadFloat64s(r3)).Store(r3)
+			if !one {
+				c01.MulAdd(s, simd.LoadFloat64s(r0[v:])).Store(r0[v:])
+				c11.MulAdd(s, simd.LoadFloat64s(r1[v:])).Store(r1[v:])
+				c21.MulAdd(s, simd.LoadFloat64s(r2[v:])).Store(r2[v:])
+				c31.MulAdd(s, simd.LoadFloat64s(r3[v:])).Store(r3[v:])
+			}
+		}
+		if !whole {
+			addEdge(c[i*ldc:], ldc, edge[:], nr, rows, w, diag+i+1, set)
+		}
+	}
+	clearUpper()
+}
+
+// addEdge adds the part of a tile that lies inside: rows rows, the first min(w, first+r) columns of row r.
+func addEdge(c []float64, ldc int, edge []float64, nr, rows, w, first int, set bool) {
+	for r := range rows {
+		n := min(w, first+r)
+		if n <= 0 {
+			continue
+		}
+		d := c[r*ldc:][:n]
+		e := edge[r*nr:][:n]
+		if set {
+			copy(d, e)
+			continue
+		}
+		for j, x := range e {
+			d[j] += x
+		}
+	}
+}
+
+// PackPanel copies k rows of w columns of b, the first of them at b[0], the next stride further, to a panel whose width is the next whole number of vectors,
+// nr = Lanes() or 2·Lanes(), and fills it up with zeros.
+func PackPanel(dst []float64, nr int, b []float64, stride, k, w int) {
+	v := simd.VectorBitSize() / 64
+	switch {
+	case w == 2*v:
+		for p := range k {
+			r := b[p*stride:][:2*v]
+			d := dst[p*2*v:][:2*v]
+			simd.LoadFloat64s(r).Store(d)
+			simd.LoadFloat64s(r[v:]).Store(d[v:])
+		}
+	case w > v:
+		for p := range k {
+			r := b[p*stride:][:w]
+			d := dst[p*2*v:][:2*v]
+			simd.LoadFloat64s(r).Store(d)
+			y, _ := simd.LoadFloat64sPart(r[v:])
+			y.Store(d[v:])
+		}
+	default:
+		for p := range k {
+			y, _ := simd.LoadFloat64sPart(b[p*stride:][:w])
+			y.Store(dst[p*v:])
+		}
+	}
+	clearUpper()
+}
