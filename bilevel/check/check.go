@@ -1,0 +1,246 @@
+// Package check tells callers what is wrong with the oracles that they wrote for bilevel.Problem, before a run tells them less clearly.
+//
+// Problem evaluates every oracle at a few random points and samples, and names the oracle and the entry that is wrong. These checks are made:
+//
+//	call         no oracle panics or fails
+//	finite       every entry is finite
+//	overwrite    destinations, handed over full of NaN, are overwritten, and nothing beside them
+//	inputs       x, y, v, the samples and the headers of destinations stay as they are
+//	same draw    one name is one draw: the same bits at a second call and on the way back from another point; no jump to a point close by
+//	batch mean   a batch is the mean of its singles
+//	derivative   f_x, f_y and g_y against differences of Values, g_xy and g_yy against differences of g_y, at fixed samples
+//	symmetry     the Jacobian of g_y in y is symmetric; without Values, that of (f_x, f_y) in (x, y) too
+//	convexity    the smallest eigenvalue of the mean of g_yy is positive, and at least Options.MuG
+//	unbiased     the exact value is the mean over the samples
+//	product      HessVecG and CrossVecG against the matrices
+//	truth        g_y(x, y*(x)) = 0, and ∇F against differences of F and against f_x − g_xy g_yy⁻¹ f_y
+//
+// # Tolerances
+//
+// A derivative is the best of a ladder of extrapolated central differences, and its tolerance ten times what the steps of the ladder differ by,
+// plus the rounding that the shortest steps show: it follows the scale and the smoothness of the function. Where that leaves room for a
+// thousandth of the largest entry, nothing is judged, and the report says so. Sums are compared to 1e-9 of their largest entry.
+//
+// A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams are put to a z-test, entry by entry, on Options.Samples draws;
+// by Bonferroni's inequality a correct problem is accused with a probability of about FalseAlarm in a call of Problem, as far as means are
+// normally distributed. Entries that too few draws contribute to are left out, and the report says how many. All other checks are free of chance:
+// the same options give the same report.
+//
+// # Points
+//
+// Points x lie in Options.Set. Steps of differences stay in it where X has room for them along a coordinate; where it has none, as in a simplex,
+// they leave it, by at most a hundredth of ScaleX, and an oracle that fails out there is skipped, not accused.
+//
+// # Cost
+//
+// For each point and two samples, 12 evaluations of g_y and of each value for every coordinate of x and y. Nothing here is meant for the inside
+// of a loop: it allocates.
+package check
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"stable/bilevel"
+)
+
+// FalseAlarm is the probability with which the z-tests of one call of Problem accuse a correct problem.
+const FalseAlarm = 1e-6
+
+// Options says where Problem looks, and how closely. The zero value is usable.
+type Options struct {
+	Points int    // number of points (x, y); 0 means 3
+	Seed   uint64 // of points and samples
+
+	// Set is the region of x; nil means bilevel.Space. Points are averages of projections of normal draws around Center with deviation
+	// 3·ScaleX, so that they lie inside where X has an inside.
+	Set    bilevel.Set
+	Center []float64 // nil means 0
+	ScaleX float64   // 0 means 1
+
+	// Points y are normal draws around CenterY.
+	CenterY []float64 // nil means 0
+	ScaleY  float64   // deviation, > 0; 0 means 1
+
+	Tol      float64 // factor on every tolerance, > 0; 0 means 1
+	MuG      float64 // the least eigenvalue that g_yy is meant to have, ≥ 0; 0 asks for > 0 only
+	MaxTerms uint64  // the largest finite sum that is averaged in full; 0 means 65536
+	Samples  int     // draws of a z-test, ≥ 100; 0 means 1000
+}
+
+// Problem checks the oracles of p, and Products, Values and Truth where p implements them. The error is about the options or the dimensions only;
+// what is wrong with the oracles stands in the report. Panics of oracles are caught.
+func Problem(p bilevel.Problem, o Options) (*Report, error) {
+	dx, dy := p.Dims()
+	if dx < 1 || dy < 1 {
+		return nil, fmt.Errorf("check: Dims are %d and %d, want ≥ 1", dx, dy)
+	}
+	if err := o.complete(dx, dy); err != nil {
+		return nil, err
+	}
+	c := newChecker(p, o, dx, dy)
+	for _, or := range c.oracles {
+		c.basics(or)
+		c.sameDraw(or)
+		c.batchMean(or)
+	}
+	c.derivativesF()
+	c.derivativesG()
+	c.products()
+	c.unbiased()
+	c.convexity()
+	c.truth()
+	return c.log.report(), nil
+}
+
+func (o *Options) complete(dx, dy int) error {
+	if o.Points == 0 {
+		o.Points = 3
+	}
+	if o.Samples == 0 {
+		o.Samples = 1000
+	}
+	if o.MaxTerms == 0 {
+		o.MaxTerms = 1 << 16
+	}
+	if o.Set == nil {
+		o.Set = bilevel.Space{}
+	}
+	if o.Center == nil {
+		o.Center = make([]float64, dx)
+	}
+	if o.CenterY == nil {
+		o.CenterY = make([]float64, dy)
+	}
+	if o.Points < 1 {
+		return badOption("Points is %d, want ≥ 1", o.Points)
+	}
+	if o.Samples < 100 {
+		return badOption("Samples is %d, want ≥ 100", o.Samples)
+	}
+	if len(o.Center) != dx || !finite(o.Center) {
+		return badOption("Center wants %d finite entries", dx)
+	}
+	if len(o.CenterY) != dy || !finite(o.CenterY) {
+		return badOption("CenterY wants %d finite entries", dy)
+	}
+	for _, f := range []struct {
+		name string
+		v    *float64
+	}{{"ScaleX", &o.ScaleX}, {"ScaleY", &o.ScaleY}, {"Tol", &o.Tol}} {
+		if *f.v == 0 {
+			*f.v = 1
+		}
+		if !(*f.v > 0) || math.IsInf(*f.v, 1) {
+			return badOption("%s is %v, want a finite number > 0", f.name, *f.v)
+		}
+	}
+	if !(o.MuG >= 0) || math.IsInf(o.MuG, 1) {
+		return badOption("MuG is %v, want a finite number ≥ 0", o.MuG)
+	}
+	return o.Set.Validate(dx)
+}
+
+func badOption(format string, args ...any) error {
+	return fmt.Errorf("%w: check: %s", bilevel.ErrOption, fmt.Sprintf(format, args...))
+}
+
+// point is a place to look at. On each stream it has two samples of its own.
+type point struct {
+	index int
+	x, y  []float64
+	names [2][2]bilevel.Sample // by stream
+}
+
+// checker is the state of one call of Problem.
+type checker struct {
+	o       Options
+	p       bilevel.Problem
+	dx, dy  int
+	sizes   [2]uint64 // of the streams
+	rng     *rand.Rand
+	points  []point
+	oracles []*oracle
+	log     log
+
+	// What oracles are handed: copies, at the same addresses in every call.
+	x, y, v []float64
+	batch   []bilevel.Sample
+	vec     []float64 // the v of the products
+
+	outside bool // the call steps out of X: a failure accuses nobody
+}
+
+func newChecker(p bilevel.Problem, o Options, dx, dy int) *checker {
+	c := &checker{o: o, p: p, dx: dx, dy: dy, rng: rand.New(rand.NewPCG(o.Seed, 1))}
+	c.sizes[upper], c.sizes[lower] = p.Streams()
+	c.x, c.y, c.v, c.vec = make([]float64, dx), make([]float64, dy), make([]float64, dy), make([]float64, dy)
+	c.normal(c.vec, 1)
+	for i := range o.Points {
+		c.points = append(c.points, c.point(i))
+	}
+	c.oracles = c.list()
+	return c
+}
+
+// point draws x = (P(c+z) + P(c−z) + P(c+z′))/3, inside X because X is convex, and y.
+func (c *checker) point(index int) point {
+	pt := point{index: index, x: make([]float64, c.dx), y: make([]float64, c.dy)}
+	z, w := make([]float64, c.dx), make([]float64, c.dx)
+	for k, sign := range []float64{1, -1, 1} {
+		if k != 1 {
+			c.normal(z, 3*c.o.ScaleX)
+		}
+		for i := range w {
+			w[i] = c.o.Center[i] + sign*z[i]
+		}
+		c.o.Set.Project(w, w)
+		for i := range w {
+			pt.x[i] += w[i] / 3
+		}
+	}
+	c.normal(pt.y, c.o.ScaleY)
+	for i := range pt.y {
+		pt.y[i] += c.o.CenterY[i]
+	}
+	for s := range pt.names {
+		pt.names[s] = [2]bilevel.Sample{c.name(s), c.name(s)}
+		for try := 0; try < 100 && pt.names[s][0] == pt.names[s][1]; try++ {
+			pt.names[s][1] = c.name(s)
+		}
+	}
+	return pt
+}
+
+// name draws a sample of a stream.
+func (c *checker) name(stream int) bilevel.Sample {
+	if n := c.sizes[stream]; n > 0 {
+		return bilevel.Sample(c.rng.Uint64N(n))
+	}
+	return bilevel.Sample(c.rng.Uint64())
+}
+
+func (c *checker) normal(x []float64, scale float64) {
+	for i := range x {
+		x[i] = scale * c.rng.NormFloat64()
+	}
+}
+
+func finite(x []float64) bool {
+	for _, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxAbs is the largest |x_i|.
+func maxAbs(x []float64) float64 {
+	m := 0.0
+	for _, v := range x {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}

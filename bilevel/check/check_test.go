@@ -1,0 +1,411 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/quadratic"
+	"stable/mat"
+)
+
+func run(t testing.TB, p bilevel.Problem, o Options) *Report {
+	t.Helper()
+	r, err := Problem(p, o)
+	require.NoError(t, err)
+	return r
+}
+
+func TestCorrectProblemsPass(t *testing.T) {
+	problems := map[string]bilevel.Problem{
+		"good":           newGood(),
+		"good/simulator": &good{dx: 3, dy: 3, n: 0, sigma: 0.3},
+		"good/wide":      &good{dx: 2, dy: 5, n: 12, sigma: 0.3},
+		"good/tall":      &good{dx: 5, dy: 1, n: 12, sigma: 0.3},
+		"good/bare":      bare{newGood()},
+	}
+	for _, w := range []float64{0, 2} {
+		for _, terms := range []uint64{0, 40} {
+			for _, sigma := range []float64{0, 0.5} {
+				for _, d := range [][2]int{{1, 1}, {4, 4}, {6, 3}, {3, 8}} {
+					q, err := quadratic.New(quadratic.Options{Dx: d[0], Dy: d[1], Seed: 3, Nonconvex: w, Terms: terms,
+						SigmaFx: sigma, SigmaFy: sigma, SigmaGy: sigma, SigmaGxy: sigma, SigmaGyy: sigma})
+					require.NoError(t, err)
+					problems[fmt.Sprintf("quadratic/w=%v/terms=%d/sigma=%v/%v", w, terms, sigma, d)] = q
+				}
+			}
+		}
+	}
+	for name, p := range problems {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(3) {
+				r := run(t, p, Options{Seed: seed})
+				require.NoError(t, r.Err(), r)
+				for _, c := range []struct{ check, oracle string }{{Call, "GradF"}, {Overwrite, "HessG"}, {Inputs, "CrossG"}, {SameDraw, "GradG"},
+					{BatchMean, "CrossG"}, {Derivative, "CrossG"}, {Derivative, "HessG"}, {Convexity, "HessG"}, {Unbiased, "GradG"}} {
+					assert.Contains(t, passedBy(r), c.check+" "+c.oracle)
+				}
+				if _, ok := p.(bilevel.Values); ok {
+					assert.Contains(t, passedBy(r), "derivative GradF")
+					assert.Contains(t, passedBy(r), "derivative GradG")
+					assert.Contains(t, passedBy(r), "product CrossVecG")
+					assert.Empty(t, r.Skipped)
+				}
+				if _, ok := p.(bilevel.Truth); ok {
+					assert.Contains(t, passedBy(r), "truth Solution")
+					assert.Contains(t, passedBy(r), "truth Objective")
+				}
+			}
+		})
+	}
+}
+
+func passedBy(r *Report) []string {
+	var s []string
+	for _, p := range r.Passed {
+		s = append(s, p.Check+" "+p.Oracle)
+	}
+	return s
+}
+
+// mistake is one thing that people get wrong, and the finding that it must lead to.
+type mistake struct {
+	name          string
+	mutate        func(m *mutant, q *good)
+	check, oracle string
+	quantity      string
+	i, j          int
+	message       string
+	hideValues    bool
+	also          bool // there are findings on other oracles or of other checks as well
+}
+
+// anywhere stands for the index of the entry where all of them are wrong.
+const anywhere = -2
+
+var mistakes = []mistake{
+	{name: "sign of f_x", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			_ = q.GradF(fx, fy, x, y, xi)
+			fx[1] = -fx[1]
+			return nil
+		}
+	}, check: Derivative, oracle: "GradF", quantity: "f_x", i: 1, j: -1},
+	{name: "factor 2 in f_y", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			_ = q.GradF(fx, fy, x, y, xi)
+			fy[2] *= 2
+			return nil
+		}
+	}, check: Derivative, oracle: "GradF", quantity: "f_y", i: 2, j: -1},
+	{name: "factor 2 in all of f", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			_ = q.GradF(fx, fy, x, y, xi)
+			times(2, fx)
+			times(2, fy)
+			return nil
+		}
+	}, check: Derivative, oracle: "GradF", quantity: "f_y", i: 0, j: -1, message: "2 times"},
+	{name: "sign of f_y, without values", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			_ = q.GradF(fx, fy, x, y, xi)
+			fy[1] = -fy[1]
+			return nil
+		}
+	}, check: Symmetry, oracle: "GradF", quantity: "∂(f_x,f_y)/∂(x,y)", i: 4, j: 0, hideValues: true},
+	{name: "sign of g_y", mutate: func(m *mutant, q *good) {
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.GradG(gy, x, y, phi)
+			times(-1, gy)
+			return nil
+		}
+	}, check: Derivative, oracle: "GradG", quantity: "g_y", i: 0, j: -1, message: "-1 times"},
+	{name: "factor 2 in g_y, without values", mutate: func(m *mutant, q *good) {
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.GradG(gy, x, y, phi)
+			times(2, gy)
+			return nil
+		}
+	}, check: Derivative, oracle: "GradG", quantity: "g_y", i: -1, j: -1, message: "both g_xy and g_yy are 0.5 times", hideValues: true},
+	{name: "one entry of g_y misses a constant", mutate: func(m *mutant, q *good) {
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.GradG(gy, x, y, phi)
+			gy[2] += 1e-3
+			return nil
+		}
+	}, check: Derivative, oracle: "GradG", quantity: "g_y", i: 2, j: -1},
+	{name: "transposed g_xy", mutate: func(m *mutant, q *good) {
+		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+			d := mat.NewDense(q.dx, q.dy)
+			_ = q.CrossG(d, x, y, phi)
+			for i := range q.dx {
+				for j := range q.dy {
+					gxy.Set(i, j, d.At(j, i))
+				}
+			}
+			return nil
+		}
+	}, check: Derivative, oracle: "CrossG", quantity: "g_xy", i: anywhere, message: "transpose"},
+	{name: "sign of g_xy", mutate: func(m *mutant, q *good) {
+		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.CrossG(gxy, x, y, phi)
+			mat.Scale(gxy, -1, gxy)
+			return nil
+		}
+	}, check: Derivative, oracle: "CrossG", quantity: "g_xy", i: 0, j: 0, message: "-1 times"},
+	{name: "factor 2 in g_yy, without values", mutate: func(m *mutant, q *good) {
+		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.HessG(gyy, x, y, phi)
+			mat.ScaleSym(gyy, 2, gyy)
+			return nil
+		}
+	}, check: Derivative, oracle: "HessG", quantity: "g_yy", i: anywhere, message: "2 times", hideValues: true},
+	{name: "one wrong entry of g_yy", mutate: func(m *mutant, q *good) {
+		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.HessG(gyy, x, y, phi)
+			gyy.Set(2, 1, gyy.At(2, 1)+1e-5)
+			return nil
+		}
+	}, check: Derivative, oracle: "HessG", quantity: "g_yy", i: 2, j: 1},
+	{name: "g_y with a non-symmetric Jacobian", mutate: func(m *mutant, q *good) {
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.GradG(gy, x, y, phi)
+			gy[2] += 0.01 * y[0]
+			return nil
+		}
+	}, check: Symmetry, oracle: "GradG", quantity: "∂g_y/∂y", i: 2, j: 0, hideValues: true},
+	{name: "fresh draw at each call", mutate: func(m *mutant, q *good) {
+		rng := rand.New(rand.NewPCG(5, 5))
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
+			return q.GradG(gy, x, y, redraw(rng, phi))
+		}
+	}, check: SameDraw, oracle: "GradG", quantity: "g_y", i: 0, j: -1, message: "second call"},
+	{name: "fresh draw at a new point", mutate: func(m *mutant, q *good) {
+		rng, last, draw := rand.New(rand.NewPCG(5, 5)), math.NaN(), []bilevel.Sample(nil)
+		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+			if len(phi) == 0 {
+				return q.HessG(gyy, x, y, phi)
+			}
+			if x[0] != last {
+				last, draw = x[0], redraw(rng, phi)
+			}
+			return q.HessG(gyy, x, y, draw)
+		}
+	}, check: SameDraw, oracle: "HessG", quantity: "g_yy", i: 0, j: 0, message: "after a visit"},
+	{name: "draw that depends on the point", mutate: func(m *mutant, q *good) {
+		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+			rng := rand.New(rand.NewPCG(math.Float64bits(x[0]), 5))
+			return q.CrossG(gxy, x, y, redraw(rng, phi))
+		}
+	}, check: SameDraw, oracle: "CrossG", quantity: "g_xy", i: 0, j: 0, message: "jumps"},
+	{name: "other samples in g_xy than in g_y", mutate: func(m *mutant, q *good) {
+		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+			other := make([]bilevel.Sample, len(phi))
+			for i, s := range phi {
+				other[i] = s + 1
+			}
+			return q.CrossG(gxy, x, y, other)
+		}
+	}, check: Derivative, oracle: "CrossG", quantity: "g_xy", i: anywhere},
+	{name: "f_y added to what is there", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			f := make([]float64, q.dy)
+			_ = q.GradF(fx, f, x, y, xi)
+			mat.Axpy(fy, 1, f)
+			return nil
+		}
+	}, check: Overwrite, oracle: "GradF", quantity: "f_y", i: 0, j: -1, message: "added"},
+	{name: "g_xy added to what is there", mutate: func(m *mutant, q *good) {
+		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+			d := mat.NewDense(q.dx, q.dy)
+			_ = q.CrossG(d, x, y, phi)
+			mat.AddScaled(gxy, gxy, 1, d)
+			return nil
+		}
+	}, check: Overwrite, oracle: "CrossG", quantity: "g_xy", i: 0, j: 0, message: "added"},
+	{name: "an entry is not written", mutate: func(m *mutant, q *good) {
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
+			g := make([]float64, q.dy)
+			_ = q.GradG(g, x, y, phi)
+			copy(gy[:2], g)
+			return nil
+		}
+	}, check: Overwrite, oracle: "GradG", quantity: "g_y", i: 2, j: -1, message: "not written", also: true},
+	{name: "stride ignored", mutate: func(m *mutant, q *good) {
+		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+			d := mat.NewDense(q.dx, q.dy)
+			_ = q.CrossG(d, x, y, phi)
+			mat.Copy(gxy, d)
+			copy(gxy.Data, d.Data)
+			return nil
+		}
+	}, check: Overwrite, oracle: "CrossG", quantity: "g_xy", i: -1, j: -1, message: "Stride", also: true},
+	{name: "header replaced", mutate: func(m *mutant, q *good) {
+		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.HessG(gyy, x, y, phi)
+			*gyy = mat.Sym{N: gyy.N, Stride: gyy.Stride, Data: append([]float64(nil), gyy.Data...)}
+			return nil
+		}
+	}, check: Inputs, oracle: "HessG", quantity: "g_yy", i: -1, j: -1, message: "header"},
+	{name: "x modified", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			_ = q.GradF(fx, fy, x, y, xi)
+			x[2] = 0
+			return nil
+		}
+	}, check: Inputs, oracle: "GradF", quantity: "x", i: 2, j: -1},
+	{name: "y modified", mutate: func(m *mutant, q *good) {
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.GradG(gy, x, y, phi)
+			times(2, y[1:2])
+			return nil
+		}
+	}, check: Inputs, oracle: "GradG", quantity: "y", i: 1, j: -1},
+	{name: "v modified", mutate: func(m *mutant, q *good) {
+		m.hessVecG = func(dst, x, y, v []float64, phi []bilevel.Sample) error {
+			_ = q.HessVecG(dst, x, y, v, phi)
+			v[0] = 7
+			return nil
+		}
+	}, check: Inputs, oracle: "HessVecG", quantity: "v", i: 0, j: -1},
+	{name: "samples modified", mutate: func(m *mutant, q *good) {
+		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.HessG(gyy, x, y, phi)
+			for i := range phi {
+				phi[i] = 99
+			}
+			return nil
+		}
+	}, check: Inputs, oracle: "HessG", quantity: "samples", i: -1, j: -1},
+	{name: "batch summed", mutate: func(m *mutant, q *good) {
+		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.HessG(gyy, x, y, phi)
+			mat.ScaleSym(gyy, float64(max(len(phi), 1)), gyy)
+			return nil
+		}
+	}, check: BatchMean, oracle: "HessG", quantity: "g_yy", i: 0, j: 0, message: "3 times"},
+	{name: "first of the batch only", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			return q.GradF(fx, fy, x, y, xi[:min(len(xi), 1)])
+		}
+	}, check: BatchMean, oracle: "GradF", quantity: "f_x", i: 0, j: -1},
+	{name: "biased exact value", mutate: func(m *mutant, q *good) {
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.GradG(gy, x, y, phi)
+			if len(phi) == 0 {
+				gy[1] += 1e-6
+			}
+			return nil
+		}
+	}, check: Unbiased, oracle: "GradG", quantity: "g_y", i: 1, j: -1},
+	{name: "exact value of half the sum", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			if len(xi) == 0 {
+				xi = []bilevel.Sample{0, 1, 2, 3, 4, 5}
+			}
+			return q.GradF(fx, fy, x, y, xi)
+		}
+	}, check: Unbiased, oracle: "GradF", quantity: "f_x", i: 0, j: -1},
+	{name: "NaN", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			_ = q.GradF(fx, fy, x, y, xi)
+			fy[1] = math.Log(-1)
+			return nil
+		}
+	}, check: Finite, oracle: "GradF", quantity: "f_y", i: 1, j: -1},
+	{name: "Inf", mutate: func(m *mutant, q *good) {
+		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.HessG(gyy, x, y, phi)
+			gyy.Set(1, 0, math.Inf(1))
+			return nil
+		}
+	}, check: Finite, oracle: "HessG", quantity: "g_yy", i: 1, j: 0},
+	{name: "wrong Hessian product", mutate: func(m *mutant, q *good) {
+		m.hessVecG = func(dst, x, y, v []float64, phi []bilevel.Sample) error {
+			_ = q.HessVecG(dst, x, y, v, phi)
+			dst[2] += 0.001 * v[1]
+			return nil
+		}
+	}, check: Product, oracle: "HessVecG", quantity: "g_yy", i: 2, j: 1},
+	{name: "wrong cross product", mutate: func(m *mutant, q *good) {
+		m.crossVecG = func(dst, x, y, v []float64, phi []bilevel.Sample) error {
+			_ = q.CrossVecG(dst, x, y, v, phi)
+			dst[0] = -dst[0]
+			return nil
+		}
+	}, check: Product, oracle: "CrossVecG", quantity: "g_xy", i: 0, j: 0},
+	{name: "product that is not linear", mutate: func(m *mutant, q *good) {
+		m.crossVecG = func(dst, x, y, v []float64, phi []bilevel.Sample) error {
+			_ = q.CrossVecG(dst, x, y, v, phi)
+			dst[0] += v[0] * v[1]
+			return nil
+		}
+	}, check: Product, oracle: "CrossVecG", quantity: "g_xy·v", i: -1, j: -1, message: "linear"},
+	{name: "panic", mutate: func(m *mutant, q *good) {
+		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+			gxy.Set(q.dx, 0, 1)
+			return nil
+		}
+	}, check: Call, oracle: "CrossG", quantity: "g_xy", i: -1, j: -1, message: "panics: panic: mat: Dense.Set: index out of range"},
+	{name: "error", mutate: func(m *mutant, q *good) {
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error { return errors.New("no licence") }
+	}, check: Call, oracle: "GradG", quantity: "g_y", i: -1, j: -1, message: "no licence"},
+	{name: "ErrNoExact for a sample", mutate: func(m *mutant, q *good) {
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error { return bilevel.ErrNoExact }
+	}, check: Call, oracle: "GradF", quantity: "f_x", i: -1, j: -1, message: "no exact oracle"},
+	{name: "wrong value", mutate: func(m *mutant, q *good) {
+		m.valueF = func(x, y []float64, xi []bilevel.Sample) (float64, error) {
+			f, err := q.ValueF(x, y, xi)
+			return f + x[1], err
+		}
+	}, check: Derivative, oracle: "GradF", quantity: "f_x", i: 1, j: -1, message: "ValueF"},
+}
+
+func times(s float64, x []float64) {
+	for i := range x {
+		x[i] *= s
+	}
+}
+
+func redraw(rng *rand.Rand, batch []bilevel.Sample) []bilevel.Sample {
+	other := make([]bilevel.Sample, len(batch))
+	for i := range other {
+		other[i] = bilevel.Sample(rng.Uint64N(wholeSum))
+	}
+	return other
+}
+
+func TestMistakesAreNamed(t *testing.T) {
+	for _, m := range mistakes {
+		t.Run(m.name, func(t *testing.T) {
+			q := newGood()
+			broken := &mutant{full: q}
+			m.mutate(broken, q)
+			var p bilevel.Problem = broken
+			if m.hideValues {
+				p = bare{broken}
+			}
+			r := run(t, p, Options{})
+			require.ErrorIs(t, r.Err(), ErrWrong)
+			found := false
+			for _, f := range r.Findings {
+				if f.Check == m.check && f.Oracle == m.oracle && f.Quantity == m.quantity && (m.i == anywhere || f.I == m.i && f.J == m.j) {
+					found = true
+					assert.Contains(t, f.Message, m.message)
+				}
+				if !m.also {
+					assert.Equal(t, m.check+" "+m.oracle, f.Check+" "+f.Oracle, r)
+				}
+			}
+			assert.True(t, found, r)
+			assert.Contains(t, r.Err().Error(), m.check+": "+m.oracle)
+			assert.NotContains(t, passedBy(r), m.check+" "+m.oracle)
+		})
+	}
+}

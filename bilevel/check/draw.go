@@ -1,0 +1,127 @@
+package check
+
+import (
+	"math"
+
+	"stable/bilevel"
+)
+
+// basics calls o with every kind of batch at every point, which makes eval check what concerns a single call.
+func (c *checker) basics(o *oracle) {
+	for _, pt := range c.points {
+		s := pt.names[o.stream]
+		for _, batch := range [][]bilevel.Sample{{s[0]}, {s[1]}, {s[0], s[1], s[1]}, nil} {
+			if _, ok := c.eval(o, pt, batch); ok {
+				for _, check := range []string{Call, Finite, Overwrite, Inputs} {
+					c.log.pass(check, o.name, o.size())
+				}
+			}
+		}
+	}
+	if o.noExact {
+		c.log.skip(Unbiased, o.name, "it returns ErrNoExact")
+	}
+}
+
+// sameDraw evaluates each sample twice, once more after a visit to another point, and at a point close by.
+func (c *checker) sameDraw(o *oracle) {
+	for _, pt := range c.points {
+		for _, s := range pt.names[o.stream] {
+			if o.bad == "" {
+				c.sameDrawAt(o, pt, []bilevel.Sample{s})
+			}
+		}
+	}
+	if o.bad != "" {
+		c.log.skip(SameDraw, o.name, "%s", o.bad)
+	}
+}
+
+func (c *checker) sameDrawAt(o *oracle, pt point, batch []bilevel.Sample) {
+	first, ok1 := c.eval(o, pt, batch)
+	second, ok2 := c.eval(o, pt, batch)
+	near, far := c.shifted(pt, 1e-7), c.shifted(pt, 1e-4)
+	atFar, ok3 := c.eval(o, far, batch)
+	third, ok4 := c.eval(o, pt, batch)
+	atNear, ok5 := c.eval(o, near, batch)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
+		return
+	}
+	for _, again := range []struct {
+		out     []float64
+		message string
+	}{
+		{second, "another value at the second call with the same arguments: a sample must name its draw"},
+		{third, "another value after a visit to another point: a sample must name its draw, not the calls before"},
+	} {
+		if k := firstDifference(first, again.out); k >= 0 {
+			c.notSameDraw(o, pt, batch, k, again.out[k], first[k], again.message)
+			return
+		}
+	}
+	// A smooth function moves a thousand times less to the near point than to the far one; a fresh draw moves it as far.
+	top := maxAbs(first)
+	for k := range first {
+		n, f := math.Abs(atNear[k]-first[k]), math.Abs(atFar[k]-first[k])
+		if n > 0.05*f && n > 1e-8*top*c.o.Tol {
+			c.notSameDraw(o, pt, batch, k, atNear[k], first[k], "jumps between points that are 1e-7 apart: a sample must be the same draw at all points")
+			return
+		}
+	}
+	c.log.pass(SameDraw, o.name, len(first))
+}
+
+func (c *checker) notSameDraw(o *oracle, pt point, batch []bilevel.Sample, k int, got, want float64, message string) {
+	f := o.finding(SameDraw, pt, batch, k)
+	f.Got, f.Want, f.Message = got, want, message
+	c.log.find(f)
+	o.bad = "a sample does not name its draw"
+}
+
+// shifted returns a point at relative distance d in every coordinate, in X if pt is well inside.
+func (c *checker) shifted(pt point, d float64) point {
+	q := pt
+	q.x, q.y = make([]float64, c.dx), make([]float64, c.dy)
+	for i, v := range pt.x {
+		q.x[i] = v + d*max(math.Abs(v), c.o.ScaleX)
+	}
+	c.o.Set.Project(q.x, q.x)
+	for j, v := range pt.y {
+		q.y[j] = v - d*max(math.Abs(v), c.o.ScaleY)
+	}
+	return q
+}
+
+// firstDifference returns the first index at which the bits differ, or −1.
+func firstDifference(a, b []float64) int {
+	for k := range a {
+		if math.Float64bits(a[k]) != math.Float64bits(b[k]) {
+			return k
+		}
+	}
+	return -1
+}
+
+// batchMean holds a batch with a repeated name against the mean of its singles.
+func (c *checker) batchMean(o *oracle) {
+	if o.bad != "" {
+		c.log.skip(BatchMean, o.name, "%s", o.bad)
+		return
+	}
+	for _, pt := range c.points {
+		s := pt.names[o.stream]
+		batch := []bilevel.Sample{s[0], s[1], s[1]}
+		got, ok := c.eval(o, pt, batch)
+		a, ok1 := c.eval(o, pt, batch[:1])
+		b, ok2 := c.eval(o, pt, batch[1:2])
+		if !ok || !ok1 || !ok2 {
+			continue
+		}
+		want, tol := make([]float64, len(got)), make([]float64, len(got))
+		limit := 1e-9 * c.o.Tol * max(maxAbs(a), maxAbs(b))
+		for k := range want {
+			want[k], tol[k] = (a[k]+2*b[k])/3, limit
+		}
+		c.judge(comparison{check: BatchMean, o: o, pt: pt, batch: batch, got: got, want: want, tol: tol, against: "the mean of its singles"})
+	}
+}

@@ -1,0 +1,109 @@
+package check
+
+import (
+	"fmt"
+	"math"
+
+	"stable/bilevel"
+)
+
+// comparison holds the values of an oracle against what they should be. An infinite tolerance leaves an entry out.
+type comparison struct {
+	check          string
+	o              *oracle
+	pt             point
+	batch          []bilevel.Sample
+	got, want, tol []float64
+	against        string // what want is
+}
+
+// wrong returns the positions that differ by more than their tolerance.
+func (m comparison) wrong() []int {
+	var bad []int
+	for k := range m.got {
+		if math.IsInf(m.tol[k], 1) {
+			continue
+		}
+		if !(math.Abs(m.got[k]-m.want[k]) <= m.tol[k]) {
+			bad = append(bad, k)
+		}
+	}
+	return bad
+}
+
+// judge logs a comparison and tells whether all of it is right.
+func (c *checker) judge(m comparison) bool {
+	bad := m.wrong()
+	if len(bad) == 0 {
+		judged := 0
+		for _, t := range m.tol {
+			if !math.IsInf(t, 1) {
+				judged++
+			}
+		}
+		if judged > 0 {
+			c.log.pass(m.check, m.o.name, judged)
+		}
+		return true
+	}
+	message := "differs from " + m.against
+	if hint := m.hint(); hint != "" && m.check != Symmetry {
+		message += ": " + hint
+	}
+	for _, k := range bad {
+		f := m.o.finding(m.check, m.pt, m.batch, k)
+		f.Got, f.Want, f.Tol, f.Message = m.got[k], m.want[k], m.tol[k], message
+		f.severity = math.Abs(m.got[k] - m.want[k])
+		c.log.find(f)
+	}
+	return false
+}
+
+// hint says what kind of mistake the whole looks like.
+func (m comparison) hint() string {
+	if r, ok := m.ratio(); ok {
+		return fmt.Sprintf("all entries are %.3g times that", r)
+	}
+	if m.transposed() {
+		return "it is the transpose of that"
+	}
+	return ""
+}
+
+// ratio returns r ≠ 1 with got = r·want, if there is one and there are entries enough to tell.
+func (m comparison) ratio() (float64, bool) {
+	gw, ww := 0.0, 0.0
+	for k := range m.got {
+		if !math.IsInf(m.tol[k], 1) {
+			gw += m.got[k] * m.want[k]
+			ww += m.want[k] * m.want[k]
+		}
+	}
+	r := gw / ww
+	if len(m.got) < 2 || !(math.Abs(r-1) > 1e-4) || math.IsInf(r, 0) {
+		return 0, false
+	}
+	for k := range m.got {
+		if !math.IsInf(m.tol[k], 1) && !(math.Abs(m.got[k]-r*m.want[k]) <= (1+math.Abs(r))*m.tol[k]+1e-6*math.Abs(m.got[k])) {
+			return 0, false
+		}
+	}
+	return r, true
+}
+
+// transposed tells whether got is wantᵀ, for a square matrix.
+func (m comparison) transposed() bool {
+	b := m.o.blocks[0]
+	if b.shape != dense || b.rows != b.cols || b.rows < 2 {
+		return false
+	}
+	for i := range b.rows {
+		for j := range b.cols {
+			k, t := i*b.cols+j, j*b.cols+i
+			if !(math.Abs(m.got[k]-m.want[t]) <= m.tol[t]) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,187 @@
+package check
+
+import (
+	"math"
+
+	"stable/bilevel"
+	"stable/eig"
+	"stable/mat"
+)
+
+// average is the mean of the singles of an oracle at a point, over the whole of a finite sum or over draws.
+type average struct {
+	mean  []float64
+	whole bool // over the whole sum
+	n     int
+
+	// Of draws only: the standard error of the mean, and how many draws contribute to it, (Σd²)²/Σd⁴ for deviations d from the mean.
+	se, effective []float64
+}
+
+// singles calls f with o's value at every sample of a finite sum that is not too long, or else at Options.Samples draws.
+func (c *checker) singles(o *oracle, pt point) (*average, bool) {
+	a := &average{n: c.o.Samples}
+	size := c.sizes[o.stream]
+	if a.whole = size > 0 && size <= c.o.MaxTerms; a.whole {
+		a.n = int(size)
+	}
+	m := o.size()
+	a.mean = make([]float64, m)
+	// The sums of powers of the deviations from the first draw: no cancellation where an entry is constant.
+	var origin []float64
+	var s [4][]float64
+	for k := range s {
+		s[k] = make([]float64, m)
+	}
+	for i := range a.n {
+		name := bilevel.Sample(i)
+		if !a.whole {
+			name = c.name(o.stream)
+		}
+		out, ok := c.eval(o, pt, []bilevel.Sample{name})
+		if !ok {
+			return nil, false
+		}
+		if origin == nil {
+			origin = out
+		}
+		for e, v := range out {
+			d := v - origin[e]
+			s[0][e] += d
+			s[1][e] += d * d
+			s[2][e] += d * d * d
+			s[3][e] += d * d * d * d
+		}
+	}
+	n := float64(a.n)
+	a.se, a.effective = make([]float64, m), make([]float64, m)
+	for e := range m {
+		d := s[0][e] / n
+		a.mean[e] = origin[e] + d
+		// Central moments from those about the origin.
+		m2 := max(s[1][e]/n-d*d, 0)
+		m4 := s[3][e]/n - 4*d*s[2][e]/n + 6*d*d*s[1][e]/n - 3*d*d*d*d
+		a.se[e] = math.Sqrt(m2 / (n - 1))
+		if m4 > 0 {
+			a.effective[e] = n * m2 * m2 / m4
+		}
+	}
+	return a, true
+}
+
+// unbiased holds the exact value of every oracle against the mean of its singles, at the first point.
+func (c *checker) unbiased() {
+	pt, entries := c.points[0], 0
+	for _, o := range c.oracles {
+		if o.bad == "" && !o.noExact && !c.enumerable(o) {
+			entries += o.size()
+		}
+	}
+	// Bonferroni: FalseAlarm is shared out among all entries; two-sided normal quantile.
+	z := math.Sqrt2 * math.Erfcinv(FalseAlarm/float64(max(entries, 1)))
+	for _, o := range c.oracles {
+		if o.noExact || !c.usable(o, Unbiased) {
+			continue
+		}
+		exact, ok := c.eval(o, pt, nil)
+		if !ok {
+			continue
+		}
+		a, ok := c.singles(o, pt)
+		if !ok {
+			continue
+		}
+		c.judgeMean(o, pt, exact, a, z)
+	}
+}
+
+// enumerable tells whether the finite sum of o is averaged in full.
+func (c *checker) enumerable(o *oracle) bool {
+	n := c.sizes[o.stream]
+	return n > 0 && n <= c.o.MaxTerms
+}
+
+func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z float64) {
+	const few = 100 // effective draws
+	m := comparison{check: Unbiased, o: o, pt: pt, got: exact, want: a.mean, tol: make([]float64, len(exact)), against: "the mean over all samples"}
+	limit := 1e-9 * c.o.Tol * max(maxAbs(exact), maxAbs(a.mean))
+	rare := 0
+	for e := range m.tol {
+		m.tol[e] = limit
+		if a.whole {
+			continue
+		}
+		m.tol[e] += z * c.o.Tol * a.se[e]
+		constant := a.se[e]*math.Sqrt(float64(a.n)) <= limit
+		switch {
+		case constant && c.sizes[o.stream] == 0: // no noise there, as far as the draws can tell
+		case constant && math.Abs(exact[e]-a.mean[e]) <= limit:
+		case a.effective[e] < few:
+			m.tol[e] = math.Inf(1)
+			rare++
+		}
+	}
+	if !a.whole {
+		m.against = "the mean over draws"
+	}
+	if rare > 0 {
+		c.log.skip(Unbiased, o.name, "%d entries have too few draws that count", rare)
+	}
+	c.judge(m)
+}
+
+// meanOf returns the exact value of o, or the mean over a finite sum that can be averaged in full.
+func (c *checker) meanOf(o *oracle, pt point) ([]float64, bool) {
+	if out, ok := c.eval(o, pt, nil); ok {
+		return out, true
+	}
+	if o.bad != "" || !c.enumerable(o) {
+		return nil, false
+	}
+	a, ok := c.singles(o, pt)
+	if !ok {
+		return nil, false
+	}
+	return a.mean, true
+}
+
+// convexity looks at the smallest eigenvalue of the mean of g_yy. Where that is a mean over draws only, it is given four standard errors: an
+// eigenvalue moves by at most the Frobenius norm of the error (Weyl's inequality).
+func (c *checker) convexity() {
+	o := c.oracle("HessG")
+	if !c.usable(o, Convexity) {
+		return
+	}
+	for _, pt := range c.points {
+		mean, ok := c.meanOf(o, pt)
+		slack := 0.0
+		if !ok {
+			a, ok := c.singles(o, pt)
+			if !ok {
+				continue
+			}
+			mean, slack = a.mean, 4*mat.Norm(a.se)
+		}
+		h := mat.Dense{Rows: c.dy, Cols: c.dy, Stride: c.dy, Data: mean}
+		s := mat.AsSym(&h)
+		var j eig.Jacobi
+		if _, err := j.Factor(&s); err != nil {
+			c.log.skip(Convexity, o.name, "%v", err)
+			continue
+		}
+		least := j.Values()[0]
+		slack += float64(c.dy) * eps * maxAbs(j.Values()) * c.o.Tol
+		// Without a modulus to ask for, an eigenvalue within rounding of 0 is not positive; that within noise of 0 may be.
+		bad := !(least >= c.o.MuG-slack)
+		if c.o.MuG == 0 && slack < 1e-9*maxAbs(j.Values()) {
+			bad = !(least > slack)
+		}
+		if !bad {
+			c.log.pass(Convexity, o.name, 1)
+			continue
+		}
+		f := Finding{Check: Convexity, Oracle: o.name, Quantity: "λ_min(g_yy)", I: -1, J: -1, Got: least, Want: c.o.MuG, Tol: slack, Point: pt.index,
+			Message: "g is not as strongly convex in y as it should be", severity: c.o.MuG - least}
+		c.log.find(f)
+	}
+}

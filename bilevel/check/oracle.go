@@ -1,0 +1,316 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"slices"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+const (
+	upper = iota // the stream of ξ
+	lower        // the stream of φ
+)
+
+// oracle is one method of the problem, seen as a function of (x, y, batch) that fills a flat vector.
+type oracle struct {
+	name    string
+	stream  int
+	blocks  []*block
+	call    func(x, y []float64, batch []bilevel.Sample) error
+	fill    float64 // what destinations hold before a call: NaN, or 0 where the oracle is known to add
+	noExact bool
+	bad     string // why no check can use it any more
+}
+
+type shape int
+
+const (
+	scalar shape = iota
+	vector
+	dense
+	symmetric
+)
+
+// block is one destination of an oracle: memory for it, and more, full of sentinels, at the end of each row.
+type block struct {
+	quantity   string
+	shape      shape
+	rows, cols int
+	mem        []float64
+	replaced   bool // the oracle has replaced the header
+}
+
+const pad = 2
+
+// sentinel is a NaN that no arithmetic produces.
+var sentinel = math.Float64frombits(0x7ff8_c4ec_0000_0001)
+
+func newBlock(quantity string, s shape, rows, cols int) *block {
+	return &block{quantity: quantity, shape: s, rows: rows, cols: cols, mem: make([]float64, rows*(cols+pad))}
+}
+
+func (b *block) size() int { return b.rows * b.cols }
+
+func (b *block) row(i int) []float64 { return b.mem[i*(b.cols+pad):][:b.cols:b.cols] }
+
+// vec is the destination of a vector, stored as one row.
+func (b *block) vec() []float64 { return b.row(0) }
+
+// dense calls f with the matrix and notes whether its header is still the same afterwards.
+func (b *block) dense(f func(*mat.Dense) error) error {
+	d := mat.Dense{Rows: b.rows, Cols: b.cols, Stride: b.cols + pad, Data: b.mem}
+	err := f(&d)
+	b.replaced = d.Rows != b.rows || d.Cols != b.cols || d.Stride != b.cols+pad || len(d.Data) != len(b.mem) || &d.Data[0] != &b.mem[0]
+	return err
+}
+
+// sym is dense for a symmetric matrix.
+func (b *block) sym(f func(*mat.Sym) error) error {
+	return b.dense(func(d *mat.Dense) error {
+		s := mat.Sym{N: d.Rows, Stride: d.Stride, Data: d.Data}
+		err := f(&s)
+		d.Rows, d.Cols, d.Stride, d.Data = s.N, s.N, s.Stride, s.Data
+		return err
+	})
+}
+
+func (b *block) prefill(v float64) {
+	b.replaced = false
+	for i := range b.mem {
+		b.mem[i] = sentinel
+	}
+	for i := range b.rows {
+		row := b.row(i)
+		if b.shape == symmetric {
+			row = row[:i+1]
+		}
+		for j := range row {
+			row[j] = v
+		}
+	}
+}
+
+// strayed tells whether something stands between the rows that was not there before.
+func (b *block) strayed() bool {
+	for i := range b.rows {
+		for _, v := range b.mem[i*(b.cols+pad)+b.cols : (i+1)*(b.cols+pad)] {
+			if math.Float64bits(v) != math.Float64bits(sentinel) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// flatten appends the entries, row by row; those of a symmetric matrix in full.
+func (b *block) flatten(dst []float64) []float64 {
+	for i := range b.rows {
+		if b.shape != symmetric {
+			dst = append(dst, b.row(i)...)
+			continue
+		}
+		for j := range b.cols {
+			dst = append(dst, b.row(max(i, j))[min(i, j)])
+		}
+	}
+	return dst
+}
+
+func (o *oracle) size() int {
+	n := 0
+	for _, b := range o.blocks {
+		n += b.size()
+	}
+	return n
+}
+
+// entry returns the quantity and the indices that stand at position k of the flat vector.
+func (o *oracle) entry(k int) (quantity string, i, j int) {
+	for _, b := range o.blocks {
+		if k >= b.size() {
+			k -= b.size()
+			continue
+		}
+		switch b.shape {
+		case scalar:
+			return b.quantity, -1, -1
+		case vector:
+			return b.quantity, k, -1
+		case symmetric:
+			return b.quantity, max(k/b.cols, k%b.cols), min(k/b.cols, k%b.cols)
+		default:
+			return b.quantity, k / b.cols, k % b.cols
+		}
+	}
+	return "", -1, -1
+}
+
+func (o *oracle) finding(check string, pt point, batch []bilevel.Sample, k int) Finding {
+	f := Finding{Check: check, Oracle: o.name, I: -1, J: -1, Point: pt.index, Batch: batch}
+	f.Quantity, f.I, f.J = o.entry(k)
+	return f
+}
+
+// list returns the oracles that the problem has, those first that others are held against.
+func (c *checker) list() []*oracle {
+	var all []*oracle
+	add := func(name string, stream int, call func(b []*block, x, y []float64, batch []bilevel.Sample) error, blocks ...*block) {
+		o := &oracle{name: name, stream: stream, blocks: blocks, fill: math.NaN()}
+		o.call = func(x, y []float64, batch []bilevel.Sample) error { return call(blocks, x, y, batch) }
+		all = append(all, o)
+	}
+	if p, ok := c.p.(bilevel.Values); ok {
+		add("ValueF", upper, func(b []*block, x, y []float64, xi []bilevel.Sample) (err error) {
+			b[0].vec()[0], err = p.ValueF(x, y, xi)
+			return err
+		}, newBlock("f", scalar, 1, 1))
+		add("ValueG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) (err error) {
+			b[0].vec()[0], err = p.ValueG(x, y, phi)
+			return err
+		}, newBlock("g", scalar, 1, 1))
+	}
+	add("GradF", upper, func(b []*block, x, y []float64, xi []bilevel.Sample) error {
+		return c.p.GradF(b[0].vec(), b[1].vec(), x, y, xi)
+	}, newBlock("f_x", vector, 1, c.dx), newBlock("f_y", vector, 1, c.dy))
+	add("GradG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+		return c.p.GradG(b[0].vec(), x, y, phi)
+	}, newBlock("g_y", vector, 1, c.dy))
+	add("CrossG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+		return b[0].dense(func(d *mat.Dense) error { return c.p.CrossG(d, x, y, phi) })
+	}, newBlock("g_xy", dense, c.dx, c.dy))
+	add("HessG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+		return b[0].sym(func(s *mat.Sym) error { return c.p.HessG(s, x, y, phi) })
+	}, newBlock("g_yy", symmetric, c.dy, c.dy))
+	if p, ok := c.p.(bilevel.Products); ok {
+		add("HessVecG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+			return p.HessVecG(b[0].vec(), x, y, c.v, phi)
+		}, newBlock("g_yy·v", vector, 1, c.dy))
+		add("CrossVecG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+			return p.CrossVecG(b[0].vec(), x, y, c.v, phi)
+		}, newBlock("g_xy·v", vector, 1, c.dx))
+	}
+	return all
+}
+
+// oracle returns the oracle of a name, nil if the problem has none.
+func (c *checker) oracle(name string) *oracle {
+	for _, o := range c.oracles {
+		if o.name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// eval returns what o says at (pt.x, pt.y). It is false where there is nothing to work with: because o has no exact value, or with a finding.
+// All that concerns a single call is checked here.
+func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, bool) {
+	if o.bad != "" || len(batch) == 0 && o.noExact {
+		return nil, false
+	}
+	out, err := c.attempt(o, pt, batch, o.fill)
+	if len(batch) == 0 && errors.Is(err, bilevel.ErrNoExact) {
+		o.noExact = true
+		return nil, false
+	}
+	if c.outside && (err != nil || !finite(out)) {
+		return nil, false
+	}
+	if err != nil {
+		c.log.find(Finding{Check: Call, Oracle: o.name, Quantity: o.blocks[0].quantity, I: -1, J: -1, Point: pt.index, Batch: batch, Message: err.Error()})
+		o.bad = "it fails"
+		return nil, false
+	}
+	if !finite(out) {
+		return c.notFinite(o, pt, batch, out)
+	}
+	return out, true
+}
+
+// attempt makes one call with destinations full of fill, and checks that it leaves alone what is not its own.
+func (c *checker) attempt(o *oracle, pt point, batch []bilevel.Sample, fill float64) ([]float64, error) {
+	copy(c.x, pt.x)
+	copy(c.y, pt.y)
+	copy(c.v, c.vec)
+	c.batch = append(c.batch[:0], batch...)
+	for _, b := range o.blocks {
+		b.prefill(fill)
+	}
+	if err := guard(func() error { return o.call(c.x, c.y, c.batch[:len(batch):len(batch)]) }); err != nil {
+		return nil, err
+	}
+	var out []float64
+	for _, b := range o.blocks {
+		f := Finding{Oracle: o.name, Quantity: b.quantity, I: -1, J: -1, Point: pt.index, Batch: batch}
+		if b.replaced {
+			f.Check, f.Message = Inputs, "the header of the destination is changed: write into its Data"
+			c.log.find(f)
+		}
+		if b.strayed() {
+			f.Check, f.Message = Overwrite, "writes beside the matrix: mind Stride"
+			c.log.find(f)
+		}
+		out = b.flatten(out)
+	}
+	c.unmodified(o, pt, batch, "x", c.x, pt.x)
+	c.unmodified(o, pt, batch, "y", c.y, pt.y)
+	c.unmodified(o, pt, batch, "v", c.v, c.vec)
+	if !slices.Equal(c.batch, batch) {
+		c.log.find(Finding{Check: Inputs, Oracle: o.name, Quantity: "samples", I: -1, J: -1, Point: pt.index, Batch: batch, Message: "the samples are modified"})
+	}
+	return out, nil
+}
+
+func (c *checker) unmodified(o *oracle, pt point, batch []bilevel.Sample, quantity string, got, want []float64) {
+	for i := range got {
+		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+			c.log.find(Finding{Check: Inputs, Oracle: o.name, Quantity: quantity, I: i, J: -1, Got: got[i], Want: want[i], Point: pt.index, Batch: batch,
+				Message: "the input is modified"})
+		}
+	}
+}
+
+// notFinite finds out why entries of out are not finite: because the oracle reads its destination or leaves entries of it alone (then
+// destinations hold 0 from here on), or because it computes that.
+func (c *checker) notFinite(o *oracle, pt point, batch []bilevel.Sample, out []float64) ([]float64, bool) {
+	zero, err0 := c.attempt(o, pt, batch, 0)
+	one, err1 := c.attempt(o, pt, batch, 1)
+	destination := math.IsNaN(o.fill) && err0 == nil && err1 == nil && finite(zero)
+	for k, v := range out {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			continue
+		}
+		f := o.finding(Finite, pt, batch, k)
+		f.Got, f.Message = v, "not finite"
+		if destination {
+			f.Check, f.Want, f.Message = Overwrite, zero[k], "the destination is read: overwrite it"
+			if zero[k] == 0 && one[k] == 1 {
+				f.Message = "the entry is not written"
+			} else if math.Abs(one[k]-zero[k]-1) < 1e-9*(1+math.Abs(zero[k])) {
+				f.Message = "the destination is added to: overwrite it"
+			}
+		}
+		c.log.find(f)
+	}
+	if destination {
+		o.fill = 0
+		return zero, true
+	}
+	o.bad = "its values are not finite"
+	return nil, false
+}
+
+// guard makes an error of a panic.
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the oracle panics: %w", &bilevel.PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,228 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"stable/bilevel"
+)
+
+// The values of Finding.Check; the package comment says what each is.
+const (
+	Call       = "call"
+	Finite     = "finite"
+	Overwrite  = "overwrite"
+	Inputs     = "inputs"
+	SameDraw   = "same draw"
+	BatchMean  = "batch mean"
+	Derivative = "derivative"
+	Symmetry   = "symmetry"
+	Convexity  = "convexity"
+	Unbiased   = "unbiased"
+	Product    = "product"
+	Truth      = "truth"
+)
+
+// ErrWrong is what errors.Is finds in Report.Err.
+var ErrWrong = errors.New("check: problem is wrong")
+
+// A Finding is one thing that is wrong. Of the entries that are wrong in one way, a report has the worst five at the most.
+type Finding struct {
+	Check    string           // Call, Finite, …
+	Oracle   string           // the method: GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, ValueF, ValueG, Solution or Objective
+	Quantity string           // in the paper's notation: f_x, f_y, g_y, g_xy, g_yy, …
+	I, J     int              // the entry; J is −1 for vectors, both are −1 where no entry is meant
+	Got      float64          // what the oracle gave
+	Want     float64          // what it should have given
+	Tol      float64          // the difference that was allowed
+	Point    int              // number of the point, or −1
+	Batch    []bilevel.Sample // the samples asked for; empty for the exact value
+	Message  string
+
+	severity float64
+}
+
+// entry names the entry, such as g_xy[0,3].
+func (f Finding) entry() string {
+	switch {
+	case f.I < 0:
+		return f.Quantity
+	case f.J < 0:
+		return fmt.Sprintf("%s[%d]", f.Quantity, f.I)
+	}
+	return fmt.Sprintf("%s[%d,%d]", f.Quantity, f.I, f.J)
+}
+
+func (f Finding) String() string {
+	return fmt.Sprintf("%s: %s: %s: %s", f.Check, f.Oracle, f.entry(), f.Message)
+}
+
+// A Pass is a check that an oracle has passed, with the number of entries compared.
+type Pass struct {
+	Check, Oracle string
+	Count         int
+}
+
+// A Skip is a check that was not made, or not in full, and why.
+type Skip struct {
+	Check, Oracle, Reason string
+}
+
+// A Report is what Problem has found.
+type Report struct {
+	Findings []Finding // in the order of the checks
+	Passed   []Pass
+	Skipped  []Skip
+}
+
+// Err returns nil if there is no finding, and else an error that wraps ErrWrong and has a line for each.
+func (r *Report) Err() error {
+	if len(r.Findings) == 0 {
+		return nil
+	}
+	lines := make([]string, len(r.Findings))
+	for i, f := range r.Findings {
+		lines[i] = f.String()
+	}
+	return fmt.Errorf("%w: %s", ErrWrong, strings.Join(lines, "\n\t"))
+}
+
+// String returns the report as a table.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d wrong, %d passed, %d skipped\n", len(r.Findings), len(r.Passed), len(r.Skipped))
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if len(r.Findings) > 0 {
+		fmt.Fprint(w, "\nWRONG\tORACLE\tENTRY\tPOINT\tSAMPLES\tGOT\tWANT\tTOLERANCE\t\n")
+		for _, f := range r.Findings {
+			got, want, tol := "", "", ""
+			if f.Tol != 0 || f.Got != f.Want {
+				got, want, tol = fmt.Sprintf("%.6g", f.Got), fmt.Sprintf("%.6g", f.Want), fmt.Sprintf("%.1g", f.Tol)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Check, f.Oracle, f.entry(), at(f.Point), names(f.Batch), got, want, tol, f.Message)
+		}
+	}
+	if len(r.Skipped) > 0 {
+		fmt.Fprint(w, "\nSKIPPED\tORACLE\tREASON\n")
+		for _, s := range r.Skipped {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Check, s.Oracle, s.Reason)
+		}
+	}
+	if len(r.Passed) > 0 {
+		fmt.Fprint(w, "\nPASSED\tCHECKS\n")
+		for i, p := range r.Passed {
+			same := func(q Pass) bool { return q.Oracle == p.Oracle }
+			if slices.ContainsFunc(r.Passed[:i], same) {
+				continue
+			}
+			var checks []string
+			for _, q := range r.Passed[i:] {
+				if same(q) {
+					checks = append(checks, q.Check)
+				}
+			}
+			fmt.Fprintf(w, "%s\t%s\n", p.Oracle, strings.Join(checks, ", "))
+		}
+	}
+	_ = w.Flush() // a strings.Builder does not fail
+	return b.String()
+}
+
+func at(point int) string {
+	if point < 0 {
+		return ""
+	}
+	return fmt.Sprint(point)
+}
+
+func names(batch []bilevel.Sample) string {
+	if len(batch) == 0 {
+		return "exact"
+	}
+	return strings.Trim(fmt.Sprint(batch), "[]")
+}
+
+// log collects what the checks say.
+type log struct {
+	findings []Finding
+	passed   []Pass
+	skipped  []Skip
+}
+
+// find adds a finding; of two on one entry, the worse one stays.
+func (l *log) find(f Finding) {
+	f.Batch = slices.Clone(f.Batch)
+	for i, g := range l.findings {
+		if g.Check == f.Check && g.Oracle == f.Oracle && g.Quantity == f.Quantity && g.I == f.I && g.J == f.J {
+			if f.severity > g.severity {
+				l.findings[i] = f
+			}
+			return
+		}
+	}
+	l.findings = append(l.findings, f)
+}
+
+// pass counts entries that were compared and found right.
+func (l *log) pass(check, oracle string, count int) {
+	for i, p := range l.passed {
+		if p.Check == check && p.Oracle == oracle {
+			l.passed[i].Count += count
+			return
+		}
+	}
+	l.passed = append(l.passed, Pass{check, oracle, count})
+}
+
+// skip notes a reason once.
+func (l *log) skip(check, oracle, format string, args ...any) {
+	s := Skip{check, oracle, fmt.Sprintf(format, args...)}
+	if !slices.Contains(l.skipped, s) {
+		l.skipped = append(l.skipped, s)
+	}
+}
+
+// wrong tells whether a check has a finding on an oracle.
+func (l *log) wrong(check, oracle string) bool {
+	return slices.ContainsFunc(l.findings, func(f Finding) bool { return f.Check == check && f.Oracle == oracle })
+}
+
+// clean tells whether a check has been passed by an oracle, and by all of it.
+func (l *log) clean(check, oracle string) bool {
+	passed := slices.ContainsFunc(l.passed, func(p Pass) bool { return p.Check == check && p.Oracle == oracle })
+	return passed && !l.wrong(check, oracle)
+}
+
+// report keeps the worst five findings of each check, oracle and quantity, and drops the passes beside them.
+func (l *log) report() *Report {
+	const most = 5
+	r := &Report{Skipped: l.skipped}
+	for i, f := range l.findings {
+		same := func(g Finding) bool { return g.Check == f.Check && g.Oracle == f.Oracle && g.Quantity == f.Quantity }
+		if slices.ContainsFunc(l.findings[:i], same) {
+			continue
+		}
+		var group []Finding
+		for _, g := range l.findings[i:] {
+			if same(g) {
+				group = append(group, g)
+			}
+		}
+		slices.SortStableFunc(group, func(a, b Finding) int { return cmp.Compare(b.severity, a.severity) })
+		if n := len(group); n > most {
+			group = group[:most]
+			group[most-1].Message += fmt.Sprintf(" (and %d more entries)", n-most)
+		}
+		r.Findings = append(r.Findings, group...)
+	}
+	for _, p := range l.passed {
+		if !l.wrong(p.Check, p.Oracle) {
+			r.Passed = append(r.Passed, p)
+		}
+	}
+	return r
+}
