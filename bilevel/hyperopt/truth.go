@@ -3,6 +3,7 @@ package hyperopt
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"stable/chol"
 	"stable/mat"
@@ -41,9 +42,9 @@ func (p *Problem) reserve() (*truth, error) {
 
 // Solution writes y*(x). It starts from y if that is finite and better than 0, and from 0 otherwise.
 //
-// Damped Newton (Boyd, Vandenberghe, Convex Optimization, section 9.5) runs until the square of the Newton decrement is 1e-18 of g(x, 0), and
-// takes one step more, which leaves rounding errors: ‖g_y‖ is at most about 1e-12 of the mean length of its terms. x may lie outside of the
-// box as long as g_yy stays positive definite. Errors wrap ErrNoSolution. No allocation after the first call. Cost: some 3 to 15 passes over
+// Damped Newton (Boyd, Vandenberghe, Convex Optimization, section 9.5) runs until the square of the Newton decrement is 1e-26 of g(x, 0), or
+// below 1e-16 of it and no longer falling, and takes one step more, which leaves rounding errors: ‖g_y‖ is at most about 1e-12 of the mean
+// length of its terms. x may lie outside of the box as long as g_yy stays positive definite. Errors wrap ErrNoSolution. No allocation after the first call. Cost: some 3 to 15 passes over
 // the training data, each with one Cholesky factorisation.
 func (p *Problem) Solution(y, x []float64) error {
 	p.sizes("hyperopt: Solution: dimension mismatch", y, x)
@@ -60,6 +61,7 @@ func (p *Problem) Solution(y, x []float64) error {
 	} else {
 		clear(y)
 	}
+	last := math.Inf(1)
 	for range maxNewton {
 		if !finite(value) {
 			return fmt.Errorf("%w: g is %v", ErrNoSolution, value)
@@ -72,10 +74,11 @@ func (p *Problem) Solution(y, x []float64) error {
 		}
 		t.h.SolveVec(t.step, t.grad)
 		decrement := mat.Dot(t.grad, t.step)
-		if decrement <= 1e-18*atZero {
+		if decrement <= 1e-26*atZero || decrement <= 1e-16*atZero && decrement > 1e-2*last {
 			mat.Axpy(y, -1, t.step)
 			return nil
 		}
+		last = decrement
 		if value, err = p.damp(t, x, y, value, decrement); err != nil {
 			return err
 		}
@@ -114,13 +117,15 @@ func (p *Problem) Objective(grad, x []float64) (float64, error) {
 
 // ObjectiveFrom is Objective with Newton's method started from y, where it leaves y*(x): cheaper if y is near, and equal up to rounding.
 func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
+	if grad != nil {
+		p.sizes("hyperopt: Objective: dimension mismatch", grad)
+	}
 	if err := p.Solution(y, x); err != nil {
 		return 0, err
 	}
 	t := p.truth
 	value := p.valueGradient(t.acc, p.val, y)
 	if grad != nil {
-		p.sizes("hyperopt: Objective: dimension mismatch", grad)
 		t.h.SolveVec(t.v, t.acc[:len(y)])
 		for i := range grad {
 			grad[i] = -p.slope(x[i]) * y[i] * t.v[i]

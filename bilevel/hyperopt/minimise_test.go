@@ -1,0 +1,198 @@
+package hyperopt
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+)
+
+func TestCurvatureAgreesWithDifferences(t *testing.T) {
+	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, _ []float64) {
+		s := newDescent(p)
+		copy(s.trial.x, x)
+		require.NoError(t, s.evaluate())
+		s.at, s.trial = s.trial, s.at
+		require.NoError(t, s.curvature())
+		grad := make([]float64, len(x))
+		for i := range x {
+			for j := range x {
+				want := slopeOf(func(z []float64) float64 {
+					_, err := p.Objective(grad, z)
+					require.NoError(t, err)
+					return grad[j]
+				}, x, i, 2e-4)
+				assert.InDelta(t, want, s.hess.At(i, j), 1e-6*(1+mat.NormFrobSym(&s.hess)))
+			}
+		}
+	})
+}
+
+// TestBoxQP checks the conditions of Karush, Kuhn and Tucker, which a minimiser of a convex quadratic over a box alone satisfies.
+func TestBoxQP(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for _, n := range []int{0, 1, 2, 5, 20, 40} {
+		for _, spread := range []float64{0, 4, 8} {
+			var q boxQP
+			q.resize(n)
+			mat.AddIdentity(&q.a, 1e-3)
+			v := make([]float64, n)
+			for i := range n {
+				for j := range v {
+					v[j] = rng.NormFloat64() * math.Pow(10, -spread*float64(j)/float64(n))
+				}
+				mat.RankOne(&q.a, 1, v)
+				q.g[i] = rng.NormFloat64()
+				q.lo[i], q.hi[i] = -rng.Float64(), rng.Float64()
+				switch rng.IntN(4) {
+				case 0:
+					q.lo[i] = 0
+				case 1:
+					q.hi[i] = 1e-13
+				}
+			}
+			value := q.solve()
+			assert.InDelta(t, q.at(q.s), value, 1e-15)
+			assert.LessOrEqual(t, value, 0.0)
+			q.gradient()
+			for i, si := range q.s {
+				assert.True(t, q.lo[i] <= si && si <= q.hi[i])
+				if si > q.lo[i] {
+					assert.LessOrEqual(t, q.r[i], 1e-7)
+				}
+				if si < q.hi[i] {
+					assert.GreaterOrEqual(t, q.r[i], -1e-7)
+				}
+			}
+		}
+	}
+}
+
+func TestMinimise(t *testing.T) {
+	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
+		m, err := p.Minimise()
+		require.NoError(t, err)
+		checkMinimum(t, p, m, rng, 500)
+		assert.LessOrEqual(t, m.ProjGrad, 1e-13)
+		again, err := p.Minimise(m.X)
+		require.NoError(t, err)
+		assert.InDelta(t, m.F, again.F, 1e-15)
+		lo, _ := p.Box()
+		grid, err := p.GridSearch(Geometric(p.ridge(lo[0])/2, p.ridge(p.opt.Hi)/2, 50))
+		require.NoError(t, err)
+		assert.LessOrEqual(t, m.F, grid[Best(grid)].Loss+1e-14)
+		_, err = p.Minimise([]float64{math.NaN(), 1, 1, 1, 1, 1})
+		assert.ErrorIs(t, err, ErrNoSolution)
+		assert.Panics(t, func() { _, _ = p.Minimise(x[:2]) })
+	})
+}
+
+// checkMinimum holds a minimum to its own claims and to random points of the box, half of them close by.
+func checkMinimum(t *testing.T, p *Problem, m *Minimum, rng *rand.Rand, points int) {
+	t.Helper()
+	grad, x := make([]float64, len(m.X)), make([]float64, len(m.X))
+	f, err := p.Objective(grad, m.X)
+	require.NoError(t, err)
+	assert.InDelta(t, f, m.F, 1e-13*math.Abs(f))
+	assert.InDelta(t, m.F, p.Loss().Mean(p.Validation(), m.Y), 1e-13)
+	lo, hi := p.Box()
+	for i := range x {
+		assert.True(t, lo[i] <= m.X[i] && m.X[i] <= hi[i])
+		x[i] = m.X[i] - min(max(m.X[i]-grad[i], lo[i]), hi[i])
+	}
+	assert.InDelta(t, mat.Norm(x), m.ProjGrad, 1e-12)
+	for k := range points {
+		for i := range x {
+			x[i] = lo[i] + (hi[i]-lo[i])*rng.Float64()
+			if k%2 == 0 {
+				x[i] = m.X[i] + 0.01*(x[i]-m.X[i])
+			}
+		}
+		f, err := p.Objective(nil, x)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, f, m.F-1e-14)
+	}
+}
+
+// TestMinimiseOnRealData minimises on the shipped data, and on the paper's small sets where they are found.
+func TestMinimiseOnRealData(t *testing.T) {
+	t.Run("breast cancer", func(t *testing.T) {
+		d := breastCancer(t)
+		d, err := Standardise(d).Apply(d)
+		require.NoError(t, err)
+		minimiseHalves(t, d)
+	})
+	for _, name := range []string{"australian/australian_scale.gz", "ijcnn1/ijcnn1.trn.gz"} {
+		t.Run(name, func(t *testing.T) {
+			d, err := Open(filepath.Join(dataDir(t), filepath.FromSlash(name)), ReadOptions{})
+			require.NoError(t, err)
+			minimiseHalves(t, d)
+		})
+	}
+}
+
+func minimiseHalves(t *testing.T, d *Data) {
+	rng := rand.New(rand.NewPCG(2, 3))
+	parts, err := d.Split(1, 1, 1)
+	require.NoError(t, err)
+	var values []float64
+	for _, form := range []Form{Raw, Exp} {
+		p, err := New(parts[0], parts[1], Options{Form: form})
+		require.NoError(t, err)
+		m, err := p.Minimise()
+		require.NoError(t, err)
+		assert.LessOrEqual(t, m.ProjGrad, 1e-12)
+		checkMinimum(t, p, m, rng, 20)
+		values = append(values, m.F)
+	}
+	assert.InDelta(t, values[0], values[1], 1e-13) // the same problem in two forms
+}
+
+func TestGridSearch(t *testing.T) {
+	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
+		grid, err := p.GridSearch([]float64{1e-3, 0.1, 10})
+		require.NoError(t, err)
+		for k, g := range grid {
+			p.Uniform(x, g.Lambda)
+			f, err := p.Objective(nil, x)
+			require.NoError(t, err)
+			assert.InDelta(t, f, g.Loss, 1e-14)
+			assert.InDelta(t, f, p.Loss().Mean(p.val, g.Y), 1e-14)
+			assert.GreaterOrEqual(t, g.Loss, grid[Best(grid)].Loss, k)
+		}
+		for _, bad := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+			_, err := p.GridSearch([]float64{1, bad})
+			assert.ErrorContains(t, err, "weight 1")
+		}
+	})
+	assert.Equal(t, -1, Best(nil))
+	assert.Nil(t, Geometric(1, 2, 0))
+	assert.Equal(t, []float64{3}, Geometric(3, 9, 1))
+	s := Geometric(0.01, 1, 3)
+	assert.Equal(t, []float64{0.01, 1}, []float64{s[0], s[2]})
+	assert.InDelta(t, 0.1, s[1], 1e-16)
+}
+
+// TestDegenerateBox: a box of one point, and one feature.
+func TestDegenerateBox(t *testing.T) {
+	data := random(rand.New(rand.NewPCG(7, 9)), 20, 1, false)
+	for _, form := range []Form{Raw, Exp} {
+		p, err := New(data, data, Options{Form: form, Lo: 0.5, Hi: 0.5})
+		require.NoError(t, err)
+		m, err := p.Minimise()
+		require.NoError(t, err)
+		assert.Equal(t, []float64{0.5}, m.X)
+		assert.Zero(t, m.ProjGrad)
+	}
+	data.Dim = maxDense + 1
+	p, err := New(data, data, Options{})
+	require.NoError(t, err)
+	_, err = p.Minimise(make([]float64, data.Dim))
+	assert.True(t, errors.Is(err, ErrNoSolution))
+}
