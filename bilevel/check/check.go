@@ -53,8 +53,8 @@ type Options struct {
 	Points int    // number of points (x, y); 0 means 3
 	Seed   uint64 // of points and samples
 
-	// Set is the region of x; nil means bilevel.Space. Points are averages of projections of normal draws around Center with deviation
-	// 3·ScaleX, so that they lie inside where X has an inside.
+	// Set is the region of x; nil means bilevel.Space. A point is the average of the projections of Center and of three normal draws around it
+	// with deviation 4·ScaleX, so that it lies inside where X has an inside and Center is in X or near it.
 	Set    bilevel.Set
 	Center []float64 // nil means 0
 	ScaleX float64   // 0 means 1
@@ -184,20 +184,20 @@ func newChecker(p bilevel.Problem, o Options, dx, dy int) *checker {
 	return c
 }
 
-// point draws x = (P(c+z) + P(c−z) + P(c+z′))/3, inside X because X is convex, and y.
+// point draws y, and x = (P(c) + P(c+z) + P(c−z) + P(c+z′))/4, which is in X because X is convex.
 func (c *checker) point(index int) point {
 	pt := point{index: index, x: make([]float64, c.dx), y: make([]float64, c.dy)}
 	z, w := make([]float64, c.dx), make([]float64, c.dx)
-	for k, sign := range []float64{1, -1, 1} {
-		if k != 1 {
-			c.normal(z, 3*c.o.ScaleX)
+	for k, sign := range []float64{0, 1, -1, 1} {
+		if k != 2 {
+			c.normal(z, 4*c.o.ScaleX)
 		}
 		for i := range w {
 			w[i] = c.o.Center[i] + sign*z[i]
 		}
 		c.o.Set.Project(w, w)
 		for i := range w {
-			pt.x[i] += w[i] / 3
+			pt.x[i] += w[i] / 4
 		}
 	}
 	c.normal(pt.y, c.o.ScaleY)
