@@ -66,7 +66,7 @@ type Options struct {
 	Tol      float64 // factor on every tolerance, > 0; 0 means 1
 	MuG      float64 // the least eigenvalue that g_yy is meant to have, ≥ 0; 0 asks for > 0 only
 	MaxTerms uint64  // the largest finite sum that is averaged in full; 0 means 65536
-	Samples  int     // draws of a z-test, ≥ 100; 0 means 1000
+	Samples  int     // draws of a z-test, ≥ 500; 0 means 1000
 }
 
 // Problem checks the oracles of p, and Products, Values and Truth where p implements them. The error is about the options or the dimensions only;
@@ -116,8 +116,8 @@ func (o *Options) complete(dx, dy int) error {
 	if o.Points < 1 {
 		return badOption("Points is %d, want ≥ 1", o.Points)
 	}
-	if o.Samples < 100 {
-		return badOption("Samples is %d, want ≥ 100", o.Samples)
+	if o.Samples < 500 {
+		return badOption("Samples is %d, want ≥ 500", o.Samples)
 	}
 	if len(o.Center) != dx || !finite(o.Center) {
 		return badOption("Center wants %d finite entries", dx)

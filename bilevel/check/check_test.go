@@ -133,6 +133,13 @@ var mistakes = []mistake{
 			return nil
 		}
 	}, check: Derivative, oracle: "GradG", quantity: "g_y", i: -1, j: -1, message: "both g_xy and g_yy are 0.5 times", hideValues: true},
+	{name: "sign of one entry of g_y, without values", mutate: func(m *mutant, q *good) {
+		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
+			_ = q.GradG(gy, x, y, phi)
+			gy[1] = -gy[1]
+			return nil
+		}
+	}, check: Symmetry, oracle: "GradG", quantity: "∂g_y/∂y", i: 1, j: 0, hideValues: true},
 	{name: "one entry of g_y misses a constant", mutate: func(m *mutant, q *good) {
 		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
 			_ = q.GradG(gy, x, y, phi)

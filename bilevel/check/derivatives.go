@@ -127,9 +127,10 @@ func (c *checker) secondDerivatives(grad, cross, hess *oracle, pt point, batch [
 	c.judgeSecond(grad, all)
 }
 
-// judgeSecond judges g_xy and g_yy, unless it is g_y that is wrong: because f says so, or because both miss it by the same factor.
+// judgeSecond judges g_xy and g_yy, unless it is g_y that is wrong: because g says so, because it is not symmetric, or because both miss it by the
+// same factor.
 func (c *checker) judgeSecond(grad *oracle, all []comparison) {
-	if c.log.wrong(Derivative, grad.name) {
+	if c.log.wrong(Derivative, grad.name) || c.log.wrong(Symmetry, grad.name) {
 		for _, m := range all {
 			if len(m.wrong()) > 0 {
 				c.log.skip(Derivative, m.o.name, "it differs from the differences of GradG, which is wrong itself")

@@ -222,13 +222,13 @@ func TestNoExactOracle(t *testing.T) {
 	for _, terms := range []uint64{0, 12} {
 		p := noExact{newGood()}
 		p.n = terms
-		r := run(t, bare{p}, Options{Samples: 200})
+		r := run(t, bare{p}, Options{Samples: 500})
 		require.NoError(t, r.Err())
 		assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "it returns ErrNoExact"})
 		assert.Contains(t, r.Skipped, Skip{Unbiased, "HessG", "it returns ErrNoExact"})
 		assert.Contains(t, passedBy(r), "convexity HessG")
 		assert.Contains(t, passedBy(r), "unbiased GradG")
-		requireOnly(t, run(t, bare{p}, Options{Samples: 200, MuG: 9}), Convexity, "HessG")
+		requireOnly(t, run(t, bare{p}, Options{Samples: 500, MuG: 9}), Convexity, "HessG")
 	}
 }
 
@@ -395,7 +395,7 @@ func TestReport(t *testing.T) {
 
 func TestInvalidOptionsAreNamed(t *testing.T) {
 	for name, o := range map[string]Options{
-		"Points": {Points: -1}, "Samples": {Samples: 50}, "Center": {Center: []float64{1}}, "CenterY": {CenterY: []float64{0, 0, math.NaN()}},
+		"Points": {Points: -1}, "Samples": {Samples: 499}, "Center": {Center: []float64{1}}, "CenterY": {CenterY: []float64{0, 0, math.NaN()}},
 		"ScaleX": {ScaleX: -1}, "ScaleY": {ScaleY: math.Inf(1)}, "Tol": {Tol: math.NaN()}, "MuG": {MuG: -1}, "Box": {Set: bilevel.UniformBox(2, 0, 1)},
 	} {
 		r, err := Problem(newGood(), o)

@@ -155,9 +155,6 @@ func TestFiniteSumAveragesToExact(t *testing.T) {
 			exact := ask(t, p, x, y).flat()
 			requireClose(t, exact, ask(t, p, x, y, all...).flat(), 1e-13)
 			assert.NotEqual(t, exact, ask(t, p, x, y, 0).flat())
-
-			_, err := p.ValueG(x, y, []bilevel.Sample{0, bilevel.Sample(o.Terms)})
-			assert.ErrorContains(t, err, "sample 20")
 		})
 	}
 }
@@ -498,5 +495,51 @@ func TestOraclesDoNotAllocate(t *testing.T) {
 				_, _ = p.Objective(grad, x)
 			}))
 		})
+	}
+}
+
+// Each size moves the derivatives that it is named after, and g_y with the second derivatives; nothing else.
+func TestEachNoiseHasItsOwnOracles(t *testing.T) {
+	for _, c := range []struct {
+		o                       Options
+		fx, fy, gy, gxy, gyy, f bool
+	}{
+		{Options{SigmaFx: 1}, true, false, false, false, false, true},
+		{Options{SigmaFy: 1}, false, true, false, false, false, true},
+		{Options{SigmaGy: 1}, false, false, true, false, false, false},
+		{Options{SigmaGxy: 1}, false, false, true, true, false, false},
+		{Options{SigmaGyy: 1}, false, false, true, false, true, false},
+	} {
+		p := make1(t, c.o)
+		x, y := point(p, 91)
+		exact, a := ask(t, p, x, y), ask(t, p, x, y, 1)
+		assert.Equal(t, c.fx, distance(exact.fx, a.fx) > 0, c)
+		assert.Equal(t, c.fy, distance(exact.fy, a.fy) > 0, c)
+		assert.Equal(t, c.gy, distance(exact.gy, a.gy) > 0, c)
+		assert.Equal(t, c.gxy, distance(exact.gxy.Data, a.gxy.Data) > 0, c)
+		assert.Equal(t, c.gyy, distance(exact.gyy.Data, a.gyy.Data) > 0, c)
+		assert.Equal(t, c.f, exact.f != a.f, c)
+		assert.Equal(t, c.gy, exact.g != a.g, c)
+	}
+}
+
+func TestNamesOutsideOfTheSumAreErrors(t *testing.T) {
+	p := make1(t, Options{Dx: 2, Dy: 3, Terms: 20})
+	x, y, v := make([]float64, 2), make([]float64, 3), make([]float64, 3)
+	upper, lower := p.Streams()
+	assert.Equal(t, []uint64{20, 20}, []uint64{upper, lower})
+	batch := []bilevel.Sample{0, 20}
+	_, errF := p.ValueF(x, y, batch)
+	_, errG := p.ValueG(x, y, batch)
+	for i, err := range []error{
+		errF, errG,
+		p.GradF(make([]float64, 2), make([]float64, 3), x, y, batch),
+		p.GradG(make([]float64, 3), x, y, batch),
+		p.CrossG(mat.NewDense(2, 3), x, y, batch),
+		p.HessG(mat.NewSym(3), x, y, batch),
+		p.HessVecG(make([]float64, 3), x, y, v, batch),
+		p.CrossVecG(make([]float64, 2), x, y, v, batch),
+	} {
+		assert.ErrorContains(t, err, "sample 20 is outside of the finite sum of 20 terms", i)
 	}
 }
