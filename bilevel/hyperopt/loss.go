@@ -10,21 +10,25 @@ const (
 	Squared              // ½(t − b)², for real labels: ridge regression
 )
 
-// value returns the loss. The logistic one is written so that exp never overflows.
-func (l Loss) value(t, b float64) float64 {
-	if l == Squared {
-		return 0.5 * (t - b) * (t - b)
-	}
-	m := b * t
-	return max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m)))
-}
-
 // first returns the derivative of the loss by t; the logistic one is −b/(1 + exp(b·t)).
 func (l Loss) first(t, b float64) float64 {
 	if l == Squared {
 		return t - b
 	}
 	return -b / (1 + math.Exp(b*t))
+}
+
+// valueFirst returns the loss, log(1 + e) + max(−bt, 0) with e = exp(−|bt|) for the logistic one, and its derivative by t.
+func (l Loss) valueFirst(t, b float64) (value, first float64) {
+	if l == Squared {
+		return 0.5 * (t - b) * (t - b), t - b
+	}
+	m := b * t
+	e := math.Exp(-math.Abs(m))
+	if m > 0 {
+		return math.Log1p(e), -b * e / (1 + e)
+	}
+	return math.Log1p(e) - m, -b / (1 + e)
 }
 
 // second returns the second derivative by t. With e = exp(−|t|) the logistic one, σ(t)·σ(−t), is e/(1+e)².
@@ -61,7 +65,8 @@ func (l Loss) Mean(d *Data, y []float64) float64 {
 	sum := 0.0
 	for i, b := range d.Label {
 		col, val := d.Row(i)
-		sum += l.value(dot(col, val, y), b)
+		v, _ := l.valueFirst(dot(col, val, y), b)
+		sum += v
 	}
 	return sum / float64(d.Rows())
 }

@@ -374,9 +374,13 @@ func TestDefaultsAgree(t *testing.T) {
 
 func TestLossFunctionsAtTheirLimits(t *testing.T) {
 	for _, m := range []float64{-1e300, -800, -40, -1e-9, 0, 1e-9, 40, 800, 1e300} {
-		v, g, h, k := Logistic.value(m, 1), Logistic.first(m, 1), Logistic.second(m), Logistic.third(m)
+		v, w := Logistic.valueFirst(m, 1)
+		g, h, k := Logistic.first(m, 1), Logistic.second(m), Logistic.third(m)
+		assert.InEpsilon(t, 2+g, 2+w, 1e-15)
 		assert.True(t, finite(v) && finite(g) && finite(h) && finite(k), "%v", m)
-		assert.Equal(t, v, Logistic.value(-m, -1))
+		mirror, w := Logistic.valueFirst(-m, -1)
+		assert.Equal(t, v, mirror)
+		assert.InEpsilon(t, 2+Logistic.first(-m, -1), 2+w, 1e-15)
 		assert.InDelta(t, 1, Logistic.first(m, -1)-g, 1e-15) // σ(m) + σ(−m) = 1
 		assert.GreaterOrEqual(t, v, max(0, -m))
 		assert.InEpsilon(t, 1+max(0, -m), 1+v, 0.7)

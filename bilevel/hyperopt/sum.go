@@ -29,8 +29,9 @@ func (s *sum) row(acc []float64, stride, i int) {
 	case gradient:
 		axpy(acc, s.loss.first(t, b), col, val)
 	case valueGradient:
-		axpy(acc, s.loss.first(t, b), col, val)
-		acc[len(s.y)] += s.loss.value(t, b)
+		value, first := s.loss.valueFirst(t, b)
+		axpy(acc, first, col, val)
+		acc[len(s.y)] += value
 	case hessVec:
 		axpy(acc, s.loss.second(t)*dot(col, val, s.v), col, val)
 	case hessian:

@@ -19,9 +19,10 @@ const (
 	maxDense    = 4096 // features for which Solution and Objective form g_yy
 )
 
-// truth is the scratch memory of Newton's method; h is the factor of g_yy at the last point but one.
+// truth is the scratch memory of Newton's method; h is the factor of g_yy at the last point but one, which differs from y*(x) by rounding.
 type truth struct {
 	acc, grad, step, trial, v, y []float64
+	atZero                       float64 // g(x, 0), the same for every x
 	hess                         mat.Sym
 	h                            chol.Cholesky
 }
@@ -36,6 +37,7 @@ func (p *Problem) reserve() (*truth, error) {
 			acc: make([]float64, d+1), grad: make([]float64, d), step: make([]float64, d), trial: make([]float64, d),
 			v: make([]float64, d), y: make([]float64, d), hess: *mat.NewSym(d),
 		}
+		p.truth.atZero = p.valueGradient(p.truth.acc, p.train, p.truth.y)
 	}
 	return p.truth, nil
 }
@@ -52,14 +54,10 @@ func (p *Problem) Solution(y, x []float64) error {
 	if err != nil {
 		return err
 	}
-	clear(t.trial)
-	atZero := p.lower(t.acc, t.grad, x, t.trial)
-	value := atZero
-	if warm := p.lower(t.acc, t.step, x, y); warm < atZero {
-		value = warm
-		t.grad, t.step = t.step, t.grad
-	} else {
+	value := p.lower(t.acc, t.grad, x, y)
+	if !(value <= t.atZero) {
 		clear(y)
+		value = p.lower(t.acc, t.grad, x, y)
 	}
 	last := math.Inf(1)
 	for range maxNewton {
@@ -74,7 +72,7 @@ func (p *Problem) Solution(y, x []float64) error {
 		}
 		t.h.SolveVec(t.step, t.grad)
 		decrement := mat.Dot(t.grad, t.step)
-		if decrement <= 1e-26*atZero || decrement <= 1e-16*atZero && decrement > 1e-2*last {
+		if decrement <= 1e-26*t.atZero || decrement <= 1e-16*t.atZero && decrement > 1e-2*last {
 			mat.Axpy(y, -1, t.step)
 			return nil
 		}
