@@ -37,7 +37,9 @@ func shifted(a *mat.Sym, shift float64) *mat.Sym {
 	return s
 }
 
-func TestHardList(t *testing.T) {
+func TestHardList(t *testing.T) { chol.EachKernel(t, testHardList) }
+
+func testHardList(t *testing.T) {
 	var c chol.Cholesky
 	for _, h := range mattest.Hard() {
 		t.Run(h.Name, func(t *testing.T) {
@@ -74,6 +76,10 @@ func requireNotPosDef(t *testing.T, err error, n int) {
 }
 
 func TestFactorSolveInverseAtAllOrders(t *testing.T) {
+	chol.EachKernel(t, testFactorSolveInverseAtAllOrders)
+}
+
+func testFactorSolveInverseAtAllOrders(t *testing.T) {
 	var c chol.Cholesky
 	for _, n := range orders {
 		for _, scale := range []float64{1, 1e150, 1e-150} {
@@ -116,6 +122,10 @@ func TestFactorSolveInverseAtAllOrders(t *testing.T) {
 func column(x []float64) *mat.Dense { return &mat.Dense{Rows: len(x), Cols: 1, Stride: 1, Data: x} }
 
 func TestFactorShiftedIsFactorOfTheDifference(t *testing.T) {
+	chol.EachKernel(t, testFactorShiftedIsFactorOfTheDifference)
+}
+
+func testFactorShiftedIsFactorOfTheDifference(t *testing.T) {
 	var c, d chol.Cholesky
 	for _, n := range orders {
 		a := mattest.SPD(n, 3)
@@ -127,7 +137,9 @@ func TestFactorShiftedIsFactorOfTheDifference(t *testing.T) {
 }
 
 // The pivot that an error names is the first leading block that is not positive definite.
-func TestErrorNamesThePivot(t *testing.T) {
+func TestErrorNamesThePivot(t *testing.T) { chol.EachKernel(t, testErrorNamesThePivot) }
+
+func testErrorNamesThePivot(t *testing.T) {
 	for _, n := range []int{5, 17, 40, 100} {
 		for p := range n {
 			a := mattest.SPD(n, 1)
@@ -147,6 +159,10 @@ func TestErrorNamesThePivot(t *testing.T) {
 
 // For a matrix of known spectrum, a − shift·I is positive definite just below the smallest eigenvalue and not just above it.
 func TestPosDefFindsTheSmallestEigenvalue(t *testing.T) {
+	chol.EachKernel(t, testPosDefFindsTheSmallestEigenvalue)
+}
+
+func testPosDefFindsTheSmallestEigenvalue(t *testing.T) {
 	var c chol.Cholesky
 	for _, n := range []int{1, 2, 3, 8, 17, 33, 65} {
 		for _, least := range []float64{-2, 0, 0.5} {
@@ -169,7 +185,9 @@ func TestPosDefFindsTheSmallestEigenvalue(t *testing.T) {
 }
 
 // A diagonal that all passes, and rows whose dominance fails in the first row looked at, in the last, or in none.
-func TestPosDefAgreesWithFactor(t *testing.T) {
+func TestPosDefAgreesWithFactor(t *testing.T) { chol.EachKernel(t, testPosDefAgreesWithFactor) }
+
+func testPosDefAgreesWithFactor(t *testing.T) {
 	var c chol.Cholesky
 	for seed := range uint64(300) {
 		n := 1 + int(seed%7)
@@ -183,7 +201,9 @@ func TestPosDefAgreesWithFactor(t *testing.T) {
 	}
 }
 
-func TestLogDet(t *testing.T) {
+func TestLogDet(t *testing.T) { chol.EachKernel(t, testLogDet) }
+
+func testLogDet(t *testing.T) {
 	var c chol.Cholesky
 	for _, n := range orders {
 		lambda := make([]float64, n)
@@ -201,7 +221,9 @@ func TestLogDet(t *testing.T) {
 }
 
 // The estimate never exceeds ‖A‖₁‖A⁻¹‖₁, taken from the explicit inverse, and is rarely below a third of it: never for these.
-func TestCondIsCloseToTheTrueOne(t *testing.T) {
+func TestCondIsCloseToTheTrueOne(t *testing.T) { chol.EachKernel(t, testCondIsCloseToTheTrueOne) }
+
+func testCondIsCloseToTheTrueOne(t *testing.T) {
 	var c chol.Cholesky
 	for seed := range uint64(60) {
 		n := 1 + int(seed)%30
@@ -233,7 +255,9 @@ func norm1(s *mat.Sym) float64 {
 	return m
 }
 
-func TestUpdateAndDowndate(t *testing.T) {
+func TestUpdateAndDowndate(t *testing.T) { chol.EachKernel(t, testUpdateAndDowndate) }
+
+func testUpdateAndDowndate(t *testing.T) {
 	var c chol.Cholesky
 	for _, n := range orders {
 		for _, scale := range []float64{1, 1e150, 1e-150} {
@@ -258,6 +282,10 @@ func TestUpdateAndDowndate(t *testing.T) {
 }
 
 func TestFailedDowndateLeavesTheFactor(t *testing.T) {
+	chol.EachKernel(t, testFailedDowndateLeavesTheFactor)
+}
+
+func testFailedDowndateLeavesTheFactor(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 17, 65} {
 		s := mattest.SPD(n, 1)
 		var c chol.Cholesky
@@ -285,6 +313,10 @@ func TestFailedDowndateLeavesTheFactor(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	chol.EachKernel(t, testSteadyStateAllocatesNothing)
+}
+
+func testSteadyStateAllocatesNothing(t *testing.T) {
 	const n = 40
 	a, bad, small := mattest.SPD(n, 1), mattest.Sym(n, 1), mattest.SPD(9, 1)
 	x, y := make([]float64, n), mattest.Vec(n, 3)

@@ -76,14 +76,22 @@ func (c *Cholesky) toUpper() {
 	c.lower = false
 }
 
-// reset makes room for order n. The contents of f are undefined.
+// reset makes room for order n. The memory has whole strips of 4 rows and an odd number of whole vectors of 8 columns a row: vectors need no
+// special case at the edges, and the rows of a power of two do not fall on each other in the cache.
 func (c *Cholesky) reset(n int) {
 	c.valid = false
-	if len(c.buf) < n*n {
-		c.buf = make([]float64, n*n)
+	if c.f.Data != nil && c.f.Rows == n {
+		return
+	}
+	ld := (n+7)/8*8 | 8
+	size := (n + 3) / 4 * 4 * ld
+	if cap(c.buf) < size {
+		c.buf = make([]float64, size)
 	}
 	if len(c.work) < 3*n {
 		c.work = make([]float64, 3*n)
 	}
-	c.f = mat.Dense{Rows: n, Cols: n, Stride: n, Data: c.buf[:n*n]}
+	c.buf = c.buf[:size]
+	clear(c.buf)
+	c.f = mat.Dense{Rows: n, Cols: n, Stride: ld, Data: c.buf}
 }

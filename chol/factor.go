@@ -1,6 +1,9 @@
 package chol
 
-import "stable/mat"
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
 
 // Factor computes the factor of a = L·Lᵀ. The lower triangle of a is read; a is not modified and may be reused at once.
 // A matrix that is not positive definite or not finite gives a *NotPosDefError, and c then holds no factor.
@@ -19,6 +22,9 @@ func (c *Cholesky) FactorShifted(a *mat.Sym, shift float64) error {
 
 // factor sets the factor of a − shift·I, and returns n, or the index and value of the first pivot that is not positive and finite.
 func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) {
-	c.lower = true
+	c.lower = !kernel.Vector()
+	if !c.lower {
+		return factorUpper(c.f.Data, c.f.Stride, a, shift)
+	}
 	return factorLower(c.f.Data, c.f.Stride, a, shift)
 }

@@ -4,5 +4,5 @@ package kernel
 
 import "simd/archsimd"
 
-// clearUpper ends every vector function: with the upper halves of the registers in use, scalar code after it runs at half speed on amd64.
-func clearUpper() { archsimd.ClearAVXUpperBits() }
+// ClearUpper ends every vector function: with the upper halves of the registers in use, scalar code after it runs at half speed on amd64.
+func ClearUpper() { archsimd.ClearAVXUpperBits() }

@@ -2,4 +2,4 @@
 
 package kernel
 
-func clearUpper() {}
+func ClearUpper() {}

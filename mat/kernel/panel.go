@@ -88,7 +88,7 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda int, b []float64, 
 			addEdge(c[i*ldc:], ldc, edge[:], nr, rows, w, diag+i+1, set)
 		}
 	}
-	clearUpper()
+	ClearUpper()
 }
 
 // addEdge adds the part of a tile that lies inside: rows rows, the first min(w, first+r) columns of row r.
@@ -136,5 +136,5 @@ func PackPanel(dst []float64, nr int, b []float64, stride, k, w int) {
 			y.Store(dst[p*v:])
 		}
 	}
-	clearUpper()
+	ClearUpper()
 }

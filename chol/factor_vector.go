@@ -1,0 +1,125 @@
+//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
+
+package chol
+
+import (
+	"simd"
+
+	"stable/mat/kernel"
+)
+
+// factorRows computes rows from to to−1 of U, where the rows above from have been subtracted from them already; from is a multiple of 4. It
+// returns n, or the index and value of the first pivot that fails. It goes by strips of four rows, and in a strip by tiles of one or two
+// vectors of columns:
+//
+//	C = A_ij − Σ_{from≤p<i} U_pi·U_pj; the strip's own 4 × 4 block gives the corner; U_ij = corner⁻ᵀ·C
+//
+// u has whole strips of rows and whole vectors of columns; what is there beyond n is zero and stays so. The sums run along rows of u both
+// ways, so nothing is transposed or copied.
+func factorRows(u []float64, ld, n, from, to int) (pivot int, value float64) {
+	v := simd.VectorBitSize() / 64
+	var d corner4
+	for i := from; i < to; i += 4 {
+		lo, ready := from, false
+		for j := i &^ (v - 1); j < n; {
+			t0, t1, t2, t3 := u[i*ld+j:], u[(i+1)*ld+j:], u[(i+2)*ld+j:], u[(i+3)*ld+j:]
+			w := v
+			if n-j > v {
+				w = 2 * v
+			}
+			var c00, c01, c10, c11, c20, c21, c30, c31 simd.Float64s
+			if lo < i {
+				x, y := u[lo*ld+i:], u[lo*ld+j:]
+				if w == v {
+					for q := lo; q < i; q++ {
+						b := simd.LoadFloat64s(y)
+						c00 = simd.BroadcastFloat64s(x[0]).MulAdd(b, c00)
+						c10 = simd.BroadcastFloat64s(x[1]).MulAdd(b, c10)
+						c20 = simd.BroadcastFloat64s(x[2]).MulAdd(b, c20)
+						c30 = simd.BroadcastFloat64s(x[3]).MulAdd(b, c30)
+						x, y = x[ld:], y[ld:]
+					}
+				} else {
+					for q := lo; q < i; q++ {
+						b0, b1 := simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
+						a := simd.BroadcastFloat64s(x[0])
+						c00 = a.MulAdd(b0, c00)
+						c01 = a.MulAdd(b1, c01)
+						a = simd.BroadcastFloat64s(x[1])
+						c10 = a.MulAdd(b0, c10)
+						c11 = a.MulAdd(b1, c11)
+						a = simd.BroadcastFloat64s(x[2])
+						c20 = a.MulAdd(b0, c20)
+						c21 = a.MulAdd(b1, c21)
+						a = simd.BroadcastFloat64s(x[3])
+						c30 = a.MulAdd(b0, c30)
+						c31 = a.MulAdd(b1, c31)
+						x, y = x[ld:], y[ld:]
+					}
+				}
+			}
+			c00 = simd.LoadFloat64s(t0).Sub(c00)
+			c10 = simd.LoadFloat64s(t1).Sub(c10)
+			c20 = simd.LoadFloat64s(t2).Sub(c20)
+			c30 = simd.LoadFloat64s(t3).Sub(c30)
+			if w > v {
+				c01 = simd.LoadFloat64s(t0[v:]).Sub(c01)
+				c11 = simd.LoadFloat64s(t1[v:]).Sub(c11)
+				c21 = simd.LoadFloat64s(t2[v:]).Sub(c21)
+				c31 = simd.LoadFloat64s(t3[v:]).Sub(c31)
+			}
+			if ready {
+				// Divide by the corner: eliminate, then scale.
+				a := simd.BroadcastFloat64s(d.m01)
+				c10 = a.MulAdd(c00, c10)
+				c11 = a.MulAdd(c01, c11)
+				a = simd.BroadcastFloat64s(d.m02)
+				c20 = a.MulAdd(c00, c20)
+				c21 = a.MulAdd(c01, c21)
+				a = simd.BroadcastFloat64s(d.m03)
+				c30 = a.MulAdd(c00, c30)
+				c31 = a.MulAdd(c01, c31)
+				a = simd.BroadcastFloat64s(d.m12)
+				c20 = a.MulAdd(c10, c20)
+				c21 = a.MulAdd(c11, c21)
+				a = simd.BroadcastFloat64s(d.m13)
+				c30 = a.MulAdd(c10, c30)
+				c31 = a.MulAdd(c11, c31)
+				a = simd.BroadcastFloat64s(d.m23)
+				c30 = a.MulAdd(c20, c30)
+				c31 = a.MulAdd(c21, c31)
+				a = simd.BroadcastFloat64s(d.s0)
+				c00, c01 = c00.Mul(a), c01.Mul(a)
+				a = simd.BroadcastFloat64s(d.s1)
+				c10, c11 = c10.Mul(a), c11.Mul(a)
+				a = simd.BroadcastFloat64s(d.s2)
+				c20, c21 = c20.Mul(a), c21.Mul(a)
+				a = simd.BroadcastFloat64s(d.s3)
+				c30, c31 = c30.Mul(a), c31.Mul(a)
+			}
+			c00.Store(t0)
+			c10.Store(t1)
+			c20.Store(t2)
+			c30.Store(t3)
+			if w > v {
+				c01.Store(t0[v:])
+				c11.Store(t1[v:])
+				c21.Store(t2[v:])
+				c31.Store(t3[v:])
+			}
+			if ready {
+				j += w
+				lo = from
+				continue
+			}
+			// The first tile holds the corner. It comes round again to be divided by it, with nothing left to subtract.
+			kernel.ClearUpper()
+			if k, x := d.factor(u[i*ld+i:], ld, min(4, n-i)); k < 4 {
+				return i + k, x
+			}
+			ready, lo = true, i
+		}
+	}
+	kernel.ClearUpper()
+	return n, 0
+}
