@@ -11,19 +11,27 @@ func (r *reduction) back(z *mat.Dense) {
 	if n < 2 {
 		return
 	}
-	i := 0
-	for ; i+4 <= k; i += 4 {
-		r.back4(z.Row(i), z.Row(i+1), z.Row(i+2), z.Row(i+3))
+	for ; k >= 4; k -= 4 {
+		r.back4(z.Row(k-1), z.Row(k-2), z.Row(k-3), z.Row(k-4))
 	}
-	for ; i < k; i++ {
-		x := z.Row(i)
-		for h := 2; h < n; h++ {
-			v := r.a[h*n : h*n+h]
-			mat.Axpy(x[:h], -r.tau[h]*mat.Dot(x[:h], v), v)
+	if k == 0 {
+		return
+	}
+	// Up to three rows are left: others, which are not wanted, fill the group up.
+	r.spare = grow(r.spare, (4-k)*n)
+	clear(r.spare)
+	var x [4][]float64
+	for i := range x {
+		if i < k {
+			x[i] = z.Row(i)
+		} else {
+			x[i] = r.spare[(i-k)*n : (i-k)*n+n]
 		}
 	}
+	r.back4(x[0], x[1], x[2], x[3])
 }
 
+// back4 is back for four rows.
 func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 	n := r.n
 	var s0, s1, s2, s3 float64 // products with v_h

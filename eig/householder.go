@@ -17,7 +17,7 @@ type reduction struct {
 	y    []float64 // the product A·v of the next step
 	zero []float64
 
-	yt, yw, s []float64 // panels of the back-transformation
+	spare []float64 // for back
 }
 
 // tiny is the squared norm, relative to entries of size 1, below which a row counts as 0.
@@ -65,10 +65,9 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 		}
 		v = x
 	}
-	r.e[0] = 0
 	if n > 0 {
 		r.d[0] = r.a[0] - 2*v[0]*w[0]
-		r.tau[0] = 0
+		r.e[0], r.tau[0] = 0, 0
 	}
 }
 

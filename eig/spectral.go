@@ -86,7 +86,7 @@ func (s *spectral) count(mu float64) (k int) {
 
 // near is how close two eigenvalues must be, relative to the spectrum, for their vectors to be made orthogonal explicitly; vectors
 // further apart are orthogonal to about eps/near by themselves.
-const near = 0x1p-6
+const near = 0x1p-4
 
 // vectors puts orthonormal eigenvectors of T, for the eigenvalues below mu or for the others, into the rows of z, k × n, and the
 // eigenvalues, of A, into lambda. It returns false where it cannot vouch for them.
@@ -149,10 +149,12 @@ func (s *spectral) next(b *block, v float64) bool {
 			x[j] = 1 + math.Mod(float64((j+1)*(try+3)), 1.618)
 		}
 		for range 3 {
+			normalize(x)
 			s.separate(b)
 			s.solve(x, b.d, b.off, v)
-			s.separate(b)
 		}
+		normalize(x)
+		s.separate(b)
 		if s.separate(b) > 0.9 && residual(x, b.d, b.off, v) <= tol {
 			return true
 		}
@@ -160,25 +162,30 @@ func (s *spectral) next(b *block, v float64) bool {
 	return false
 }
 
-// separate makes the last row of b.z orthogonal to those with a near eigenvalue, by Gram and Schmidt, and of length 1. It returns the length
-// that was left, relative to that before.
+// separate makes the last row of b.z, of length 1, orthogonal to those with a near eigenvalue, by Gram and Schmidt, and of length 1 again.
+// It returns the length that was left.
 func (s *spectral) separate(b *block) float64 {
 	k := len(b.lambda) - 1
 	x := b.z.Row(k)
-	before := mat.Norm(x)
-	if !(before > 0 && before <= math.MaxFloat64) {
-		return 0
-	}
-	scaleBy(x, 1/before)
-	for i := k - 1; i >= 0 && b.lambda[k]-b.lambda[i] <= near*s.norm; i-- {
+	i := k - 1
+	for ; i >= 0 && b.lambda[k]-b.lambda[i] <= near*s.norm; i-- {
 		y := b.z.Row(i)
 		mat.Axpy(x, -mat.Dot(x, y), y)
 	}
-	left := mat.Norm(x)
-	if left > 0 {
-		scaleBy(x, 1/left)
+	if i == k-1 {
+		return 1
 	}
-	return left
+	return normalize(x)
+}
+
+// normalize scales x to length 1 and returns its length; an x that has none stays as it is.
+func normalize(x []float64) float64 {
+	length := mat.Norm(x)
+	if !(length > 0 && length <= math.MaxFloat64) {
+		return 0
+	}
+	scaleBy(x, 1/length)
+	return length
 }
 
 // rayleigh returns zᵀ·T·z.
