@@ -1,0 +1,187 @@
+package bilevel
+
+import (
+	"errors"
+	"math"
+
+	"stable/mat"
+)
+
+// VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (Provably Faster Algorithms for Bilevel Optimization, NeurIPS
+// 2021, arXiv 2106.04692): SPIDER on both levels. It keeps two directions, u of x and v of y, and every Period steps sets them anew from large batches,
+//
+//	u = h(x^k, y^k; ξ, φ′),   v = g_y(x^k, y^k; φ),   S_1 samples in each batch.
+//
+// Step k ≥ 0 moves x first, x^{k+1} = P_X(x^k − αu), and then m times y. In front of each inner step, and after the last, the directions
+// follow the change of the point from z⁻ to z, with the same small batches at both,
+//
+//	v ← v + g_y(z; φ) − g_y(z⁻; φ),   u ← u + h(z; ξ, φ′) − h(z⁻; ξ, φ′);   then y ← y − βv.
+//
+// The first change is that of x, from z⁻ = (x^k, y^k) to z = (x^{k+1}, y^k); the last one arrives at (x^{k+1}, y^{k+1}), and is left out where the
+// next step sets the directions anew. h is the truncated sum (B), see Neumann.
+//
+// Samples a step, Q = N−1: with M changes, M = m+1, or m before a step that sets anew: ξ M batches; φ M(2 + Q). Oracles: GradF 2M, GradG 2M, HessVecG 2MQ,
+// CrossVecG 2M; to set anew, once each, ξ S_1, φ S_1(2 + Q). To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
+//
+// The rule is from memory: confirmed against its equations step by step (TestVRBOFollowsThePaper), by the identity that exact oracles
+// keep u and v exact at every point (TestVRBOExact), and by convergence to known solutions. The paper counts m+1 for the m here, and is for X = R^dx.
+type VRBO struct {
+	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required. The paper's are constant; the schedules are taken at k.
+	Alpha, Beta Schedule
+
+	// Period is q ≥ 1, the number of steps between large batches. Default 10.
+	Period int
+
+	// Inner is m ≥ 1, the number of inner steps. Default 10.
+	Inner int
+
+	// LargeBatch is S_1 ≥ 1, or Full. Default Period times Options.UpperBatch for ξ, and Period times Options.LowerBatch for φ, Full where
+	// these are. The small batches are those of Options.
+	LargeBatch int
+
+	// Neumann are the parameters of (B): η = 1/LG, Q = N−1.
+	Neumann Neumann
+}
+
+// Name returns "VRBO".
+func (VRBO) Name() string { return "VRBO" }
+
+// vrbo is the running state of VRBO.
+type vrbo struct {
+	VRBO
+	estimate *hypergradient
+	u, v     []float64
+	yOld     []float64 // y of z⁻ inside the inner loop
+	hOld, h  []float64
+	gOld, g  []float64
+
+	largeUpper, largeLower int
+}
+
+func (m VRBO) start(s *Solver) (stepper, error) {
+	if m.Period == 0 {
+		m.Period = 10
+	}
+	if m.Inner == 0 {
+		m.Inner = 10
+	}
+	if m.Period < 1 {
+		return nil, badOption("VRBO.Period is %d, want ≥ 1", m.Period)
+	}
+	if m.Inner < 1 {
+		return nil, badOption("VRBO.Inner is %d, want ≥ 1", m.Inner)
+	}
+	upper, lower := m.large(s.opt.UpperBatch), m.large(s.opt.LowerBatch)
+	if err := errors.Join(
+		checkSchedule("VRBO.Alpha", m.Alpha, math.MaxFloat64),
+		checkSchedule("VRBO.Beta", m.Beta, math.MaxFloat64),
+		checkBatch("VRBO.LargeBatch", upper),
+		m.Neumann.validate("VRBO"),
+	); err != nil {
+		return nil, err
+	}
+	dx, dy := len(s.x), len(s.y)
+	return &vrbo{
+		VRBO: m, estimate: newHypergradient(s, m.Neumann, false), largeUpper: upper, largeLower: lower,
+		u: make([]float64, dx), hOld: make([]float64, dx), h: make([]float64, dx),
+		v: make([]float64, dy), gOld: make([]float64, dy), g: make([]float64, dy), yOld: make([]float64, dy),
+	}, nil
+}
+
+// large is S_1 for a stream with small batches of the given size.
+func (m VRBO) large(small int) int {
+	switch {
+	case m.LargeBatch != 0:
+		return m.LargeBatch
+	case small == Full:
+		return Full
+	}
+	return m.Period * small
+}
+
+func (m *vrbo) step(s *Solver) error {
+	alpha, beta := m.Alpha.At(s.k), m.Beta.At(s.k)
+	if err := s.useSteps(alpha, float64(m.Inner)*beta, 0); err != nil {
+		return err
+	}
+	if s.k%m.Period == 0 {
+		if err := m.anew(s); err != nil {
+			return err
+		}
+	}
+
+	// x^{k+1} = P_X(x^k − αu).
+	for i, x := range s.x {
+		s.xNext[i] = x - alpha*m.u[i]
+	}
+	s.opt.Set.Project(s.xNext, s.xNext)
+
+	// The first change is that of x, the others are those of y.
+	copy(s.yNext, s.y)
+	if err := m.follow(s, s.x, s.y); err != nil {
+		return err
+	}
+	for t := 1; t <= m.Inner; t++ {
+		copy(m.yOld, s.yNext)
+		mat.Axpy(s.yNext, -beta, m.v)
+		if t == m.Inner && (s.k+1)%m.Period == 0 {
+			break
+		}
+		if err := m.follow(s, s.xNext, m.yOld); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anew sets u and v from large batches at (x^k, y^k).
+func (m *vrbo) anew(s *Solver) error {
+	if err := s.oracle.GradG(m.v, s.x, s.y, s.phi.draw(m.largeLower)); err != nil {
+		return err
+	}
+	m.estimate.draw(s, m.largeUpper, m.largeLower)
+	if err := m.estimate.at(m.u, s.oracle, s.x, s.y); err != nil {
+		return err
+	}
+	return m.finite(s)
+}
+
+// follow adds to u and v what they change by from (xOld, yOld) to the point in xNext, yNext.
+func (m *vrbo) follow(s *Solver, xOld, yOld []float64) error {
+	phi := s.phi.draw(s.opt.LowerBatch)
+	if err := s.oracle.GradG(m.gOld, xOld, yOld, phi); err != nil {
+		return err
+	}
+	if err := s.oracle.GradG(m.g, s.xNext, s.yNext, phi); err != nil {
+		return err
+	}
+	recur(m.v, 0, m.gOld, m.g)
+
+	m.estimate.draw(s, s.opt.UpperBatch, s.opt.LowerBatch)
+	if err := m.estimate.at(m.hOld, s.oracle, xOld, yOld); err != nil {
+		return err
+	}
+	if err := m.estimate.at(m.h, s.oracle, s.xNext, s.yNext); err != nil {
+		return err
+	}
+	recur(m.u, 0, m.hOld, m.h)
+	return m.finite(s)
+}
+
+// finite refuses directions that are not, before they move anything: the problem is not asked at a point that is no point.
+func (m *vrbo) finite(s *Solver) error {
+	if notFinite(m.u) < 0 && notFinite(m.v) < 0 {
+		return nil
+	}
+	return blame(s, m)
+}
+
+// parts names the vectors of the last step for the search of a non-finite value; of the inner loop, the last round's.
+func (m *vrbo) parts(visit func(name string, v []float64)) {
+	visit("g_y at the last point", m.gOld)
+	visit("g_y", m.g)
+	visit("the direction of y (g_y)", m.v)
+	visit("the hypergradient at the last point", m.hOld)
+	m.estimate.parts(visit)
+	visit("the direction of x", m.u)
+}
