@@ -125,7 +125,7 @@ func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z 
 		m.against = "the mean over draws"
 	}
 	if rare > 0 {
-		c.log.skip(Unbiased, o.name, "%d entries have too few draws that count", rare)
+		c.log.skip(Unbiased, o.name, "%d entries have too few draws that count: raise Samples or MaxTerms", rare)
 	}
 	c.judge(m)
 }

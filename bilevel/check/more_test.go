@@ -142,6 +142,13 @@ func TestWrongTruths(t *testing.T) {
 	assert.Contains(t, f[0].Message, "singular")
 }
 
+func TestTruthCanBeLeftAlone(t *testing.T) {
+	l := &lying{Problem: newQuadratic(t, noisy), solution: func([]float64) { panic("called") }, objective: func(float64, []float64) float64 { panic("called") }}
+	r := run(t, l, Options{NoTruth: true})
+	require.NoError(t, r.Err())
+	assert.Equal(t, []Skip{{Truth, "Objective", "Options.NoTruth"}}, r.Skipped)
+}
+
 // biased adds a bias to the exact g_y.
 type biased struct {
 	*quadratic.Problem
@@ -198,7 +205,7 @@ func TestRareEntriesAreLeftOut(t *testing.T) {
 	o.SigmaFx = 0
 	r := run(t, bare{rare{newQuadratic(t, o)}}, Options{})
 	require.NoError(t, r.Err())
-	assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "1 entries have too few draws that count"})
+	assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "1 entries have too few draws that count: raise Samples or MaxTerms"})
 }
 
 // noExact has samples only.

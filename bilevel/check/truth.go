@@ -14,6 +14,10 @@ func (c *checker) truth() {
 	if !ok {
 		return
 	}
+	if c.o.NoTruth {
+		c.log.skip(Truth, "Objective", "Options.NoTruth")
+		return
+	}
 	start := make([]float64, c.dy)
 	ys := newBlock("y*", vector, 1, c.dy)
 	solution := &oracle{name: "Solution", blocks: []*block{ys}}
