@@ -8,19 +8,18 @@ import (
 	"stable/mat/kernel"
 )
 
-// factorRows computes rows from to to−1 of U, where the rows above from have been subtracted from them already; from is a multiple of 4. It
-// returns n, or the index and value of the first pivot that fails. It goes by strips of four rows, and in a strip by tiles of one or two
-// vectors of columns:
+// factorRows turns A into U, and returns n, or the index and value of the first pivot that fails. It goes by strips of four rows, and in a strip by
+// tiles of one or two vectors of columns:
 //
-//	C = A_ij − Σ_{from≤p<i} U_pi·U_pj; the strip's own 4 × 4 block gives the corner; U_ij = corner⁻ᵀ·C
+//	C = A_ij − Σ_{p<i} U_pi·U_pj; the strip's own 4 × 4 block gives the corner; U_ij = corner⁻ᵀ·C
 //
 // u has whole strips of rows and whole vectors of columns; what is there beyond n is zero and stays so. The sums run along rows of u both
 // ways, so nothing is transposed or copied.
-func factorRows(u []float64, ld, n, from, to int) (pivot int, value float64) {
+func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 	v := simd.VectorBitSize() / 64
 	var d corner4
-	for i := from; i < to; i += 4 {
-		lo, ready := from, false
+	for i := 0; i < n; i += 4 {
+		lo, ready := 0, false
 		for j := i &^ (v - 1); j < n; {
 			t0, t1, t2, t3 := u[i*ld+j:], u[(i+1)*ld+j:], u[(i+2)*ld+j:], u[(i+3)*ld+j:]
 			w := v
@@ -28,34 +27,32 @@ func factorRows(u []float64, ld, n, from, to int) (pivot int, value float64) {
 				w = 2 * v
 			}
 			var c00, c01, c10, c11, c20, c21, c30, c31 simd.Float64s
-			if lo < i {
-				x, y := u[lo*ld+i:], u[lo*ld+j:]
-				if w == v {
-					for q := lo; q < i; q++ {
-						b := simd.LoadFloat64s(y)
-						c00 = simd.BroadcastFloat64s(x[0]).MulAdd(b, c00)
-						c10 = simd.BroadcastFloat64s(x[1]).MulAdd(b, c10)
-						c20 = simd.BroadcastFloat64s(x[2]).MulAdd(b, c20)
-						c30 = simd.BroadcastFloat64s(x[3]).MulAdd(b, c30)
-						x, y = x[ld:], y[ld:]
-					}
-				} else {
-					for q := lo; q < i; q++ {
-						b0, b1 := simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
-						a := simd.BroadcastFloat64s(x[0])
-						c00 = a.MulAdd(b0, c00)
-						c01 = a.MulAdd(b1, c01)
-						a = simd.BroadcastFloat64s(x[1])
-						c10 = a.MulAdd(b0, c10)
-						c11 = a.MulAdd(b1, c11)
-						a = simd.BroadcastFloat64s(x[2])
-						c20 = a.MulAdd(b0, c20)
-						c21 = a.MulAdd(b1, c21)
-						a = simd.BroadcastFloat64s(x[3])
-						c30 = a.MulAdd(b0, c30)
-						c31 = a.MulAdd(b1, c31)
-						x, y = x[ld:], y[ld:]
-					}
+			if w == v {
+				for x, y := lo*ld+i, lo*ld+j; x < i*ld; x, y = x+ld, y+ld {
+					a := (*[4]float64)(u[x : x+4 : x+4])
+					b := simd.LoadFloat64s(u[y : y+v : y+v])
+					c00 = simd.BroadcastFloat64s(a[0]).MulAdd(b, c00)
+					c10 = simd.BroadcastFloat64s(a[1]).MulAdd(b, c10)
+					c20 = simd.BroadcastFloat64s(a[2]).MulAdd(b, c20)
+					c30 = simd.BroadcastFloat64s(a[3]).MulAdd(b, c30)
+				}
+			} else {
+				for x, y := lo*ld+i, lo*ld+j; x < i*ld; x, y = x+ld, y+ld {
+					a := (*[4]float64)(u[x : x+4 : x+4])
+					b := u[y : y+2*v : y+2*v]
+					b0, b1 := simd.LoadFloat64s(b), simd.LoadFloat64s(b[v:])
+					s := simd.BroadcastFloat64s(a[0])
+					c00 = s.MulAdd(b0, c00)
+					c01 = s.MulAdd(b1, c01)
+					s = simd.BroadcastFloat64s(a[1])
+					c10 = s.MulAdd(b0, c10)
+					c11 = s.MulAdd(b1, c11)
+					s = simd.BroadcastFloat64s(a[2])
+					c20 = s.MulAdd(b0, c20)
+					c21 = s.MulAdd(b1, c21)
+					s = simd.BroadcastFloat64s(a[3])
+					c30 = s.MulAdd(b0, c30)
+					c31 = s.MulAdd(b1, c31)
 				}
 			}
 			c00 = simd.LoadFloat64s(t0).Sub(c00)
@@ -109,7 +106,7 @@ func factorRows(u []float64, ld, n, from, to int) (pivot int, value float64) {
 			}
 			if ready {
 				j += w
-				lo = from
+				lo = 0
 				continue
 			}
 			// The first tile holds the corner. It comes round again to be divided by it, with nothing left to subtract.

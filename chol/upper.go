@@ -6,9 +6,6 @@ import (
 	"stable/mat"
 )
 
-// strip is the number of rows of U that are computed together from all rows above them; it bounds what of U is read again and again.
-const strip = 32
-
 // factorUpper sets U = Lᵀ of a − shift·I in the upper triangle of u, and returns n, or the index and value of the first pivot that is
 // not positive and finite. It is the same left-looking elimination as factorLower, transposed for vectors along the rows of U:
 //
@@ -16,26 +13,8 @@ const strip = 32
 func factorUpper(u []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
 	n := a.N
 	loadUpper(u, ld, a, shift)
-	if n <= unblocked {
-		return factorRows(u, ld, n, 0, n)
-	}
-	for i := 0; i < n; i += strip {
-		to := min(i+strip, n)
-		if i > 0 {
-			rows := mat.Dense{Rows: to - i, Cols: n - i, Stride: ld, Data: u[i*ld+i:]}
-			left := mat.Dense{Rows: i, Cols: to - i, Stride: ld, Data: u[i:]}
-			above := mat.Dense{Rows: i, Cols: n - i, Stride: ld, Data: u[i:]}
-			mat.AddMulTransA(&rows, -1, &left, &above)
-		}
-		if k, v := factorRows(u, ld, n, i, to); k < n {
-			return k, v
-		}
-	}
-	return n, 0
+	return factorRows(u, ld, n)
 }
-
-// unblocked is the largest order whose factor stays in the second-level cache, so that strips do not pay.
-const unblocked = 200
 
 // loadUpper sets the upper triangle of u to that of a − shift·I.
 func loadUpper(u []float64, ld int, a *mat.Sym, shift float64) {
