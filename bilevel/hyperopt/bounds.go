@@ -67,9 +67,9 @@ func (p *Problem) CrossBound() float64 {
 	return p.slope(p.opt.Hi) * min(mat.Norm(acc[:p.train.Dim])/mu, math.Sqrt(value/mu))
 }
 
-// UpperBound returns a bound of ‖f_y(y; ξ)‖ for every y and every validation row, C_fy of the paper: max‖a‖ for the logistic loss; +Inf for
+// GradFBound returns a bound of ‖f_y(y; ξ)‖ for every y and every validation row, C_fy of the paper: max‖a‖ for the logistic loss; +Inf for
 // the squared one, whose gradient is unbounded. Cost: one pass over the validation data.
-func (p *Problem) UpperBound() float64 {
+func (p *Problem) GradFBound() float64 {
 	if p.opt.Loss == Squared {
 		return math.Inf(1)
 	}

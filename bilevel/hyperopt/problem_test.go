@@ -319,7 +319,7 @@ func TestNewRefuses(t *testing.T) {
 func TestBounds(t *testing.T) {
 	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
 		lo, hi := p.Box()
-		mu, l, cross, upper := p.StrongConvexity(), p.Smoothness(), p.CrossBound(), p.UpperBound()
+		mu, l, cross, upper := p.StrongConvexity(), p.Smoothness(), p.CrossBound(), p.GradFBound()
 		d := len(x)
 		v, hv, z := make([]float64, d), make([]float64, d), make([]float64, d)
 		gxy := mat.NewDense(d, d)

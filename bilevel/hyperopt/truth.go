@@ -27,6 +27,7 @@ type truth struct {
 	h                            chol.Cholesky
 }
 
+// reserve returns the scratch memory, made at the first call.
 func (p *Problem) reserve() (*truth, error) {
 	d := p.train.Dim
 	if d > maxDense {
@@ -46,8 +47,10 @@ func (p *Problem) reserve() (*truth, error) {
 //
 // Damped Newton (Boyd, Vandenberghe, Convex Optimization, section 9.5) runs until the square of the Newton decrement is 1e-26 of g(x, 0), or
 // below 1e-16 of it and no longer falling, and takes one step more, which leaves rounding errors: ‖g_y‖ is at most about 1e-12 of the mean
-// length of its terms. x may lie outside of the box as long as g_yy stays positive definite. Errors wrap ErrNoSolution. No allocation after the first call. Cost: some 3 to 15 passes over
-// the training data, each with one Cholesky factorisation.
+// length of its terms. x may lie outside of the box as long as g_yy stays positive definite.
+//
+// Errors wrap ErrNoSolution; more than 4096 features are refused with it, since g_yy is formed. It panics if a length is not d. No allocation
+// after the first call. Cost: some 3 to 15 passes over the training data, each with one Cholesky factorisation.
 func (p *Problem) Solution(y, x []float64) error {
 	p.sizes("hyperopt: Solution: dimension mismatch", y, x)
 	t, err := p.reserve()
@@ -102,8 +105,8 @@ func (p *Problem) damp(t *truth, x, y []float64, value, decrement float64) (floa
 	return 0, fmt.Errorf("%w: no step decreases g", ErrNoSolution)
 }
 
-// Objective returns F(x), the validation loss of y*(x), and writes ∇F(x) = −g_xy·g_yy⁻¹·f_y at y*(x) into grad unless grad is nil. Newton's method
-// starts from 0, so that the result depends on x alone. Errors, allocation and cost are those of Solution.
+// Objective returns F(x), the validation loss of y*(x), and writes ∇F(x) = −g_xy·g_yy⁻¹·f_y at y*(x) into grad unless grad is nil. Newton's
+// method starts from 0, so that the result depends on x alone. Errors, panics, allocation and cost are those of Solution.
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	t, err := p.reserve()
 	if err != nil {
