@@ -17,7 +17,7 @@ import (
 // ways, so nothing is transposed or copied.
 func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 	v := simd.VectorBitSize() / 64
-	var d corner4
+	var d corner
 	for i := 0; i < n; i += 4 {
 		lo, ready := 0, false
 		for j := i &^ (v - 1); j < n; {
@@ -111,7 +111,9 @@ func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 			}
 			// The first tile holds the corner. It comes round again to be divided by it, with nothing left to subtract.
 			kernel.ClearUpper()
-			if k, x := d.factor(u[i*ld+i:], ld, min(4, n-i)); k < 4 {
+			r0, r1, r2, r3 := u[i*ld+i:][:4], u[(i+1)*ld+i:][:4], u[(i+2)*ld+i:][:4], u[(i+3)*ld+i:][:4]
+			rows := min(4, n-i)
+			if k, x := d.factor(rows, r0[0], r0[1], r1[1], r0[2], r1[2], r2[2], r0[3], r1[3], r2[3], r3[3]); k < rows {
 				return i + k, x
 			}
 			ready, lo = true, i

@@ -1,0 +1,61 @@
+package chol
+
+import "math"
+
+// A corner is a block of up to 4 × 4 on the diagonal, as the steps that divide by it: add multiples of rows above, then scale the rows.
+// (For L in place of U, read columns for rows.)
+type corner struct {
+	m01, m02, m03, m12, m13, m23 float64 // row j += m_ij·row i
+	s0, s1, s2, s3               float64 // row i *= s_i, the reciprocals of the diagonal of the factor
+}
+
+// factor computes the corner of order w from the upper triangle of its block. It returns w, or the index and value of the pivot that fails.
+// The chain from pivot to pivot is a division and two multiplications, as in LDLᵀ; the roots come out of the reciprocals,
+// 1/√d = √(1/d), beside that chain.
+func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 float64) (k int, pivot float64) {
+	*c = corner{}
+	if !usable(a00) {
+		return 0, a00
+	}
+	q0 := 1 / a00
+	c.s0 = math.Sqrt(q0)
+	if w == 1 {
+		return 1, 0
+	}
+	c.m01 = -a01 * q0
+	a11 += c.m01 * a01
+	if !usable(a11) {
+		return 1, a11
+	}
+	q1 := 1 / a11
+	c.s1 = math.Sqrt(q1)
+	if w == 2 {
+		return 2, 0
+	}
+	c.m02 = -a02 * q0
+	a12 += c.m01 * a02
+	c.m12 = -a12 * q1
+	a22 += c.m02*a02 + c.m12*a12
+	if !usable(a22) {
+		return 2, a22
+	}
+	q2 := 1 / a22
+	c.s2 = math.Sqrt(q2)
+	if w == 3 {
+		return 3, 0
+	}
+	c.m03 = -a03 * q0
+	a13 += c.m01 * a03
+	c.m13 = -a13 * q1
+	a23 += c.m02*a03 + c.m12*a13
+	c.m23 = -a23 * q2
+	a33 += c.m03*a03 + c.m13*a13 + c.m23*a23
+	if !usable(a33) {
+		return 3, a33
+	}
+	c.s3 = math.Sqrt(1 / a33)
+	return 4, 0
+}
+
+// usable tells whether d is a pivot: positive, finite, and not so small that its reciprocal is not.
+func usable(d float64) bool { return d >= 0x1p-1022 && d <= math.MaxFloat64 }

@@ -1,0 +1,88 @@
+package chol
+
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
+
+// factorLower sets L = chol(a − shift·I) in the lower triangle of l, and returns n, or the index and value of the first pivot that is
+// not positive and finite. It goes by panels of three columns, each made from all columns on its left (left-looking): the rows that the
+// dot products run over lie in memory as they are needed. It is
+//
+//	for j ≤ i: L_ij = (A_ij − Σ_{p<j} L_ip·L_jp) / L_jj, with L_jj = √ for i = j
+func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
+	n := a.N
+	var c corner
+	for j := 0; j < n; j += 3 {
+		w := min(3, n-j)
+		if k, v := c.lower(l, ld, j, w, a, shift); k < w {
+			return j + k, v
+		}
+		c.below(l, ld, j, a)
+	}
+	return n, 0
+}
+
+// lower computes the w ≤ 3 columns from j on of the rows that they cross the diagonal in, and c for the rows below. It returns w, or the
+// index among them and the value of the pivot that fails.
+func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k int, pivot float64) {
+	// A row that does not exist is stood in for by the last that does.
+	j1, j2 := j+min(1, w-1), j+min(2, w-1)
+	r0, r1, r2 := l[j*ld:][:j+1], l[j1*ld:][:j1+1], l[j2*ld:][:j2+1]
+	s00, s10, s11, s20, s21, s22 := kernel.Gram3(r0[:j], r1[:j], r2[:j])
+	a0, a1, a2 := a.Row(j)[j:], a.Row(j1)[j:], a.Row(j2)[j:]
+	a00, a01, a02 := a0[0]-shift-s00, a1[0]-s10, a2[0]-s20
+	var a11, a12, a22 float64
+	if w > 1 {
+		a11, a12 = a1[1]-shift-s11, a2[1]-s21
+	}
+	if w > 2 {
+		a22 = a2[2] - shift - s22
+	}
+	if k, pivot = c.factor(w, a00, a01, a11, a02, a12, a22, 0, 0, 0, 0); k < w {
+		return k, pivot
+	}
+	r0[j] = a00 * c.s0
+	if w > 1 {
+		r1[j], r1[j+1] = a01*c.s0, (a11+c.m01*a01)*c.s1
+	}
+	if w > 2 {
+		a12 += c.m01 * a02
+		r2[j], r2[j+1], r2[j+2] = a02*c.s0, a12*c.s1, (a22+c.m02*a02+c.m12*a12)*c.s2
+	}
+	return w, 0
+}
+
+// below computes columns j to j+2 of L in the rows below their corner, two or three rows at a time.
+func (c *corner) below(l []float64, ld, j int, a *mat.Sym) {
+	if j+3 >= a.N {
+		return
+	}
+	b := l[j*ld:]
+	i := j + 3
+	if kernel.Rows == 3 {
+		for ; i+2 < a.N; i += 3 {
+			s00, s01, s02, s10, s11, s12, s20, s21, s22 := kernel.Dots3(l[i*ld:], ld, b, ld, j)
+			c.divide(l[i*ld+j:], a.Data[i*a.Stride+j:], s00, s01, s02)
+			c.divide(l[(i+1)*ld+j:], a.Data[(i+1)*a.Stride+j:], s10, s11, s12)
+			c.divide(l[(i+2)*ld+j:], a.Data[(i+2)*a.Stride+j:], s20, s21, s22)
+		}
+	}
+	for ; i+1 < a.N; i += 2 {
+		s00, s01, s02, s10, s11, s12 := kernel.Dots2(l[i*ld:], ld, b, ld, j)
+		c.divide(l[i*ld+j:], a.Data[i*a.Stride+j:], s00, s01, s02)
+		c.divide(l[(i+1)*ld+j:], a.Data[(i+1)*a.Stride+j:], s10, s11, s12)
+	}
+	if i < a.N {
+		s0, s1, s2 := kernel.Dots1(l[i*ld:i*ld+j], b, ld)
+		c.divide(l[i*ld+j:], a.Data[i*a.Stride+j:], s0, s1, s2)
+	}
+}
+
+// divide sets dst = (src − s)·C⁻ᵀ for the corner C: three entries of a row of L.
+func (c *corner) divide(dst, src []float64, s0, s1, s2 float64) {
+	s0 = src[0] - s0
+	s1 = src[1] - s1 + c.m01*s0
+	dst[2] = (src[2] - s2 + c.m02*s0 + c.m12*s1) * c.s2
+	dst[0], dst[1] = s0*c.s0, s1*c.s1
+}
