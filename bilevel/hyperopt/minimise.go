@@ -30,7 +30,7 @@ const maxOuter = 500 // iterations from one start
 //
 // The method is Newton's with a trust region, in u = log(2·reg), whatever the form: the exact second derivative of F on the variables that are
 // not held at a bound, with the signs of negative eigenvalues turned, gives a convex quadratic, which is minimised over the box and
-// |Δu_i| ≤ Δ (Conn, Gould, Toint, Trust-Region Methods, 2000, sections 6.1 and 12.3). It ends when F falls no more and the projected gradient
+// |Δu_i| ≤ Δ (Conn, Gould, Toint, Trust-Region Methods, 2000, chapters 6 and 12). It ends when F falls no more and the projected gradient
 // no longer halves; F is then right to about 1e-14 of its size. The starts are projected onto the box first.
 //
 // Errors: those of Objective, and ErrNoMinimum. It panics if a start is not of length d. Memory: O(d²). Cost an iteration: a few passes over
