@@ -23,8 +23,9 @@
 //
 // A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams are put to a z-test, entry by entry, on Options.Samples draws;
 // by Bonferroni's inequality a correct problem is accused with a probability of about FalseAlarm in a call of Problem, as far as means are
-// normally distributed. Entries that too few draws contribute to are left out, and the report says how many. All other checks are free of chance:
-// the same options give the same report.
+// normally distributed. Entries that too few draws contribute to are left out, and the report says how many.
+//
+// Points and samples are drawn from Options.Seed: the same problem and options give the same report.
 //
 // # Points
 //
@@ -33,8 +34,8 @@
 //
 // # Cost
 //
-// For each point and two samples, 12 evaluations of g_y and of each value for every coordinate of x and y. Nothing here is meant for the inside
-// of a loop: it allocates.
+// For each point and two samples, 12 evaluations of g_y and of each value for every coordinate of x and y; for each oracle, one evaluation of
+// every term of a finite sum, or of Options.Samples draws. Nothing here is meant for the inside of a loop: it allocates.
 package check
 
 import (
@@ -50,14 +51,14 @@ const FalseAlarm = 1e-6
 
 // Options says where Problem looks, and how closely. The zero value is usable.
 type Options struct {
-	Points int    // number of points (x, y); 0 means 3
+	Points int    // number of points (x, y), ≥ 1; 0 means 3
 	Seed   uint64 // of points and samples
 
 	// Set is the region of x; nil means bilevel.Space. A point is the average of the projections of Center and of three normal draws around it
 	// with deviation 4·ScaleX, so that it lies inside where X has an inside and Center is in X or near it.
 	Set    bilevel.Set
 	Center []float64 // nil means 0
-	ScaleX float64   // 0 means 1
+	ScaleX float64   // > 0; 0 means 1
 
 	// Points y are normal draws around CenterY.
 	CenterY []float64 // nil means 0
@@ -71,7 +72,8 @@ type Options struct {
 }
 
 // Problem checks the oracles of p, and Products, Values and Truth where p implements them. The error is about the options or the dimensions only;
-// what is wrong with the oracles stands in the report. Panics of oracles are caught.
+// what is wrong with the oracles stands in the report. Panics of oracles are caught. An oracle that has failed, or does not keep to its samples, is
+// put to no further check; what is held against an oracle that has been found wrong is skipped, so that a mistake has one name.
 func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	dx, dy := p.Dims()
 	if dx < 1 || dy < 1 {

@@ -359,7 +359,7 @@ var mistakes = []mistake{
 			gxy.Set(q.dx, 0, 1)
 			return nil
 		}
-	}, check: Call, oracle: "CrossG", quantity: "g_xy", i: -1, j: -1, message: "panics: panic: mat: Dense.Set: index out of range"},
+	}, check: Call, oracle: "CrossG", quantity: "g_xy", i: -1, j: -1, message: "panic: mat: Dense.Set: index out of range"},
 	{name: "error", mutate: func(m *mutant, q *good) {
 		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error { return errors.New("no licence") }
 	}, check: Call, oracle: "GradG", quantity: "g_y", i: -1, j: -1, message: "no licence"},

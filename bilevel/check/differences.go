@@ -1,16 +1,14 @@
 package check
 
-import (
-	"math"
-)
+import "math"
 
 const (
-	levels = 6       // rungs of the ladder of steps
-	ratio  = 4       // of one step to the next
-	first  = 1e-2    // the longest step, in units of max(|z_k|, scale)
-	safety = 10      // tolerance in units of the estimated error
-	floor  = 1e-8    // least tolerance relative to the entry itself
-	eps    = 0x1p-52 // spacing of float64 at 1
+	levels  = 6       // rungs of the ladder of steps
+	shrink  = 4       // of one step to the next
+	longest = 1e-2    // the longest step, in units of max(|z_k|, scale)
+	safety  = 10      // tolerance in units of the estimated error
+	floor   = 1e-8    // least tolerance relative to the entry itself
+	eps     = 0x1p-52 // spacing of float64 at 1
 )
 
 // jacobian holds derivatives of a vector function of n variables with m entries: d[k*m+e] = ∂out_e/∂z_k, with tolerances.
@@ -61,7 +59,7 @@ func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int, h fl
 		for e := range above {
 			central[l][e] = (above[e] - below[e]) / width
 		}
-		h /= ratio
+		h /= shrink
 	}
 	d, tol = make([]float64, len(central[0])), make([]float64, len(central[0]))
 	for e := range d {
@@ -71,7 +69,7 @@ func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int, h fl
 		}
 		least, before := math.Inf(1), central[1][e]
 		for l := range levels - 1 {
-			r := (ratio*ratio*central[l+1][e] - central[l][e]) / (ratio*ratio - 1)
+			r := (shrink*shrink*central[l+1][e] - central[l][e]) / (shrink*shrink - 1)
 			if err := math.Abs(r-before) + noise/step[l+1]; err < least {
 				least, d[e] = err, r
 			}
@@ -114,11 +112,11 @@ func (c *checker) stepsX(x []float64) (steps []float64, inside bool) {
 		return worst > 1e-6*math.Abs(h)
 	}
 	for i := range x {
-		h := first * max(math.Abs(x[i]), c.o.ScaleX)
+		h := longest * max(math.Abs(x[i]), c.o.ScaleX)
 		steps[i] = h
 		tries := 0
 		for ; tries < 10 && (moved(i, steps[i]) || moved(i, -steps[i])); tries++ {
-			steps[i] /= ratio
+			steps[i] /= shrink
 		}
 		if tries == 10 {
 			steps[i], inside = h, false
@@ -130,7 +128,7 @@ func (c *checker) stepsX(x []float64) (steps []float64, inside bool) {
 func (c *checker) stepsY(y []float64) []float64 {
 	steps := make([]float64, len(y))
 	for j := range y {
-		steps[j] = first * max(math.Abs(y[j]), c.o.ScaleY)
+		steps[j] = longest * max(math.Abs(y[j]), c.o.ScaleY)
 	}
 	return steps
 }

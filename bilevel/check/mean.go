@@ -18,7 +18,7 @@ type average struct {
 	se, effective []float64
 }
 
-// singles calls f with o's value at every sample of a finite sum that is not too long, or else at Options.Samples draws.
+// singles averages o over every sample of a finite sum that is not too long, or else over Options.Samples draws.
 func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	a := &average{n: c.o.Samples}
 	size := c.sizes[o.stream]
@@ -27,8 +27,9 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	}
 	m := o.size()
 	a.mean = make([]float64, m)
-	// The sums of powers of the deviations from the first draw: no cancellation where an entry is constant.
+	// The sums of powers of the deviations from the first draw, in units of it: no cancellation where an entry is constant, and no overflow.
 	var origin []float64
+	unit := 1.0
 	var s [4][]float64
 	for k := range s {
 		s[k] = make([]float64, m)
@@ -44,9 +45,12 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 		}
 		if origin == nil {
 			origin = out
+			if top := maxAbs(out); top > 0 {
+				unit = top
+			}
 		}
 		for e, v := range out {
-			d := v - origin[e]
+			d := (v - origin[e]) / unit
 			s[0][e] += d
 			s[1][e] += d * d
 			s[2][e] += d * d * d
@@ -57,11 +61,11 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	a.se, a.effective = make([]float64, m), make([]float64, m)
 	for e := range m {
 		d := s[0][e] / n
-		a.mean[e] = origin[e] + d
+		a.mean[e] = origin[e] + unit*d
 		// Central moments from those about the origin.
 		m2 := max(s[1][e]/n-d*d, 0)
 		m4 := s[3][e]/n - 4*d*s[2][e]/n + 6*d*d*s[1][e]/n - 3*d*d*d*d
-		a.se[e] = math.Sqrt(m2 / (n - 1))
+		a.se[e] = unit * math.Sqrt(m2/(n-1))
 		if m4 > 0 {
 			a.effective[e] = n * m2 * m2 / m4
 		}

@@ -308,9 +308,10 @@ func TestPointsStayInTheRegion(t *testing.T) {
 	assert.Error(t, run(t, root{}, Options{}).Err())
 }
 
-// scaled multiplies f and g by powers of ten.
-func scaled(s float64) *mutant {
+// scaled is a good problem with s·f instead of f.
+func scaled(s float64, terms uint64) *mutant {
 	q := newGood()
+	q.n = terms
 	return &mutant{full: q,
 		gradF: func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 			_ = q.GradF(fx, fy, x, y, xi)
@@ -327,7 +328,10 @@ func scaled(s float64) *mutant {
 
 func TestTolerancesFollowTheScale(t *testing.T) {
 	for _, s := range []float64{1e-100, 1e-12, 1e12, 1e100} {
-		m := scaled(s)
+		r := run(t, scaled(s, 0), Options{Samples: 500})
+		require.NoError(t, r.Err())
+		assert.Empty(t, r.Skipped)
+		m := scaled(s, wholeSum)
 		require.NoError(t, run(t, m, Options{}).Err())
 		right := m.gradF
 		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {

@@ -2,7 +2,6 @@ package check
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -305,11 +304,11 @@ func (c *checker) notFinite(o *oracle, pt point, batch []bilevel.Sample, out []f
 	return nil, false
 }
 
-// guard makes an error of a panic.
+// guard calls f and makes an error of a panic.
 func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("the oracle panics: %w", &bilevel.PanicError{Value: v, Stack: debug.Stack()})
+			err = &bilevel.PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
 	return f()

@@ -84,7 +84,7 @@ var _ interface {
 } = (*Problem)(nil)
 
 // New returns the problem that o describes. An invalid field gives an error that wraps bilevel.ErrOption and names it. It costs about
-// 2Dy³ + 2Dx³ + Dx·Dy² flops.
+// 2(Dx³ + Dy³) + 2Dx·Dy² + Dx²·Dy flops.
 func New(o Options) (*Problem, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
