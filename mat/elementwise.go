@@ -1,5 +1,7 @@
 package mat
 
+import "stable/mat/kernel"
+
 // The functions of this file read their operands and write dst, which may be an operand. They panic if the sizes differ, do not allocate,
 // and cost as many flops as their formula has operations, an entry.
 
@@ -49,7 +51,7 @@ func CopyFull(dst *Dense, s *Sym) {
 func Scale(dst *Dense, s float64, a *Dense) {
 	sameDense("mat: Scale: dimension mismatch", dst, a)
 	for i := range dst.Rows {
-		scale(dst.Row(i), s, a.Row(i))
+		kernel.Scale(dst.Row(i), s, a.Row(i))
 	}
 }
 
@@ -57,7 +59,7 @@ func Scale(dst *Dense, s float64, a *Dense) {
 func ScaleSym(dst *Sym, s float64, a *Sym) {
 	sameSym("mat: ScaleSym: dimension mismatch", dst, a)
 	for i := range dst.N {
-		scale(dst.Row(i), s, a.Row(i))
+		kernel.Scale(dst.Row(i), s, a.Row(i))
 	}
 }
 
@@ -66,7 +68,7 @@ func AddScaled(dst, a *Dense, s float64, b *Dense) {
 	sameDense("mat: AddScaled: dimension mismatch", dst, a)
 	sameDense("mat: AddScaled: dimension mismatch", dst, b)
 	for i := range dst.Rows {
-		addScaled(dst.Row(i), a.Row(i), s, b.Row(i))
+		kernel.AddScaled(dst.Row(i), a.Row(i), s, b.Row(i))
 	}
 }
 
@@ -75,7 +77,7 @@ func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 	sameSym("mat: AddScaledSym: dimension mismatch", dst, a)
 	sameSym("mat: AddScaledSym: dimension mismatch", dst, b)
 	for i := range dst.N {
-		addScaled(dst.Row(i), a.Row(i), s, b.Row(i))
+		kernel.AddScaled(dst.Row(i), a.Row(i), s, b.Row(i))
 	}
 }
 
@@ -85,7 +87,7 @@ func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 	sameDense("mat: Recur: dimension mismatch", dst, old)
 	sameDense("mat: Recur: dimension mismatch", dst, now)
 	for i := range dst.Rows {
-		recur(dst.Row(i), tau, h.Row(i), old.Row(i), now.Row(i))
+		kernel.Recur(dst.Row(i), tau, h.Row(i), old.Row(i), now.Row(i))
 	}
 }
 
@@ -95,7 +97,7 @@ func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
 	sameSym("mat: RecurSym: dimension mismatch", dst, old)
 	sameSym("mat: RecurSym: dimension mismatch", dst, now)
 	for i := range dst.N {
-		recur(dst.Row(i), tau, h.Row(i), old.Row(i), now.Row(i))
+		kernel.Recur(dst.Row(i), tau, h.Row(i), old.Row(i), now.Row(i))
 	}
 }
 
@@ -113,24 +115,6 @@ func AddDiag(s *Sym, d []float64) {
 func AddIdentity(s *Sym, c float64) {
 	for i := range s.N {
 		s.Data[i*s.Stride+i] += c
-	}
-}
-
-func scale(dst []float64, s float64, a []float64) {
-	for j := range dst {
-		dst[j] = s * a[j]
-	}
-}
-
-func addScaled(dst, a []float64, s float64, b []float64) {
-	for j := range dst {
-		dst[j] = a[j] + s*b[j]
-	}
-}
-
-func recur(dst []float64, tau float64, h, old, now []float64) {
-	for j := range dst {
-		dst[j] = (1-tau)*(h[j]-old[j]) + now[j]
 	}
 }
 

@@ -1,14 +1,14 @@
 package mat
 
+import "stable/mat/kernel"
+
 // MulVec sets dst = a·x. a and x are read; dst must not overlap them. It panics if a length does not match.
 // It does not allocate. 2mn flops for a of m × n. (BLAS dgemv.)
 func MulVec(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Rows || len(x) != a.Cols {
 		panic("mat: MulVec: dimension mismatch")
 	}
-	for i := range dst {
-		dst[i] = Dot(a.Row(i), x)
-	}
+	kernel.MulVec(dst, a.Data, a.Stride, x)
 }
 
 // MulVecTrans sets dst = aᵀ·x; all else as MulVec.
@@ -16,10 +16,7 @@ func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Cols || len(x) != a.Rows {
 		panic("mat: MulVecTrans: dimension mismatch")
 	}
-	clear(dst)
-	for i, v := range x {
-		Axpy(dst, v, a.Row(i))
-	}
+	kernel.MulVecTrans(dst, a.Data, a.Stride, x)
 }
 
 // MulVecSym sets dst = s·x; all else as MulVec. (BLAS dsymv.)

@@ -1,6 +1,10 @@
 package mat
 
-import "math"
+import (
+	"math"
+
+	"stable/mat/kernel"
+)
 
 // A sum of squares between these bounds is right as it stands: what overflows or underflows in it does not matter.
 const (
@@ -11,7 +15,7 @@ const (
 // Norm returns the Euclidean norm ‖x‖₂, without overflow or harmful underflow; NaN if an entry is NaN, else +Inf if one is infinite
 // or the norm itself exceeds the range. It does not allocate. 2n flops. (BLAS dnrm2.)
 func Norm(x []float64) float64 {
-	s := sumSquares(x)
+	s := kernel.SumSquares(x)
 	if s >= safeLow && s <= safeHigh {
 		return math.Sqrt(s)
 	}
@@ -23,7 +27,7 @@ func Norm(x []float64) float64 {
 func NormFrob(a *Dense) float64 {
 	s := 0.0
 	for i := range a.Rows {
-		s += sumSquares(a.Row(i))
+		s += kernel.SumSquares(a.Row(i))
 	}
 	if s >= safeLow && s <= safeHigh {
 		return math.Sqrt(s)
@@ -41,7 +45,7 @@ func NormFrobSym(s *Sym) float64 {
 	off, diag := 0.0, 0.0
 	for i := range s.N {
 		r := s.Row(i)
-		off += sumSquares(r[:i])
+		off += kernel.SumSquares(r[:i])
 		diag += r[i] * r[i]
 	}
 	if t := 2*off + diag; t >= safeLow && t <= safeHigh {
@@ -87,22 +91,6 @@ func maxAbs(m float64, x []float64) float64 {
 func exponent(m float64) int {
 	_, e := math.Frexp(m)
 	return e
-}
-
-// sumSquares returns Σ x_i².
-func sumSquares(x []float64) float64 {
-	var s0, s1, s2, s3 float64
-	for len(x) >= 4 {
-		s0 += x[0] * x[0]
-		s1 += x[1] * x[1]
-		s2 += x[2] * x[2]
-		s3 += x[3] * x[3]
-		x = x[4:]
-	}
-	for _, v := range x {
-		s0 += v * v
-	}
-	return (s0 + s1) + (s2 + s3)
 }
 
 // sumSquaresScaled returns Σ (x_i·2^−e)².

@@ -1,5 +1,7 @@
 package mat
 
+import "stable/mat/kernel"
+
 // SolveUpperVec sets dst = U⁻¹·b, the solution of U·x = b, for the upper triangle U of the square matrix u.
 // Entries of u below the diagonal are not read. dst may be b, and must not overlap it otherwise, nor u.
 // A zero on the diagonal gives infinities or NaN. It panics if a size does not match. n² flops. (BLAS dtrsv.)
@@ -7,10 +9,8 @@ func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
 		panic("mat: SolveUpperVec: dimension mismatch")
 	}
-	for i := u.Rows - 1; i >= 0; i-- {
-		r := u.Row(i)
-		dst[i] = (b[i] - Dot(r[i+1:], dst[i+1:])) / r[i]
-	}
+	copy(dst, b)
+	kernel.SolveUpper(dst, u.Data, u.Stride)
 }
 
 // SolveUpperTransVec sets dst = U⁻ᵀ·b, the solution of Uᵀ·x = b; all else as SolveUpperVec.
@@ -19,11 +19,7 @@ func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 		panic("mat: SolveUpperTransVec: dimension mismatch")
 	}
 	copy(dst, b)
-	for i := range dst {
-		r := u.Row(i)
-		dst[i] /= r[i]
-		Axpy(dst[i+1:], -dst[i], r[i+1:])
-	}
+	kernel.SolveUpperTrans(dst, u.Data, u.Stride)
 }
 
 // SolveUpper sets dst = U⁻¹·B for the upper triangle U of the square matrix u and the n × m matrix b.
@@ -40,7 +36,7 @@ func SolveUpper(dst, u, b *Dense) {
 		for k := i + 1; k < len(r); k++ {
 			Axpy(x, -r[k], dst.Row(k))
 		}
-		scale(x, 1/r[i], x)
+		kernel.Scale(x, 1/r[i], x)
 	}
 }
 
@@ -53,7 +49,7 @@ func SolveUpperTrans(dst, u, b *Dense) {
 	Copy(dst, b)
 	for i := range u.Rows {
 		r, x := u.Row(i), dst.Row(i)
-		scale(x, 1/r[i], x)
+		kernel.Scale(x, 1/r[i], x)
 		for k := i + 1; k < len(r); k++ {
 			Axpy(dst.Row(k), -r[k], x)
 		}
@@ -66,10 +62,8 @@ func SolveLowerVec(dst []float64, l *Dense, b []float64) {
 	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
 		panic("mat: SolveLowerVec: dimension mismatch")
 	}
-	for i := range dst {
-		r := l.Row(i)
-		dst[i] = (b[i] - Dot(r[:i], dst[:i])) / r[i]
-	}
+	copy(dst, b)
+	kernel.SolveLower(dst, l.Data, l.Stride)
 }
 
 // SolveLowerTransVec sets dst = L⁻ᵀ·b; all else as SolveLowerVec.
@@ -78,11 +72,7 @@ func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 		panic("mat: SolveLowerTransVec: dimension mismatch")
 	}
 	copy(dst, b)
-	for i := l.Rows - 1; i >= 0; i-- {
-		r := l.Row(i)
-		dst[i] /= r[i]
-		Axpy(dst[:i], -dst[i], r[:i])
-	}
+	kernel.SolveLowerTrans(dst, l.Data, l.Stride)
 }
 
 // SolveLower sets dst = L⁻¹·B for the lower triangle L of the square matrix l, whose entries above the diagonal are not read;
@@ -98,7 +88,7 @@ func SolveLower(dst, l, b *Dense) {
 		for k := range i {
 			Axpy(x, -r[k], dst.Row(k))
 		}
-		scale(x, 1/r[i], x)
+		kernel.Scale(x, 1/r[i], x)
 	}
 }
 
@@ -111,7 +101,7 @@ func SolveLowerTrans(dst, l, b *Dense) {
 	Copy(dst, b)
 	for i := l.Rows - 1; i >= 0; i-- {
 		r, x := l.Row(i), dst.Row(i)
-		scale(x, 1/r[i], x)
+		kernel.Scale(x, 1/r[i], x)
 		for k := range i {
 			Axpy(dst.Row(k), -r[k], x)
 		}

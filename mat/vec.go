@@ -1,15 +1,13 @@
 package mat
 
+import "stable/mat/kernel"
+
 // Dot returns xᵀy. It panics if the lengths differ. 2n flops.
 func Dot(x, y []float64) float64 {
 	if len(x) != len(y) {
 		panic("mat: Dot: dimension mismatch")
 	}
-	var s float64
-	for i, v := range x {
-		s += v * y[i]
-	}
-	return s
+	return kernel.Dot(x, y)
 }
 
 // Axpy sets y = y + alpha·x. x may be y, and must not overlap it otherwise. It panics if the lengths differ. 2n flops.
@@ -17,7 +15,5 @@ func Axpy(y []float64, alpha float64, x []float64) {
 	if len(x) != len(y) {
 		panic("mat: Axpy: dimension mismatch")
 	}
-	for i, v := range x {
-		y[i] += alpha * v
-	}
+	kernel.Axpy(y, alpha, x)
 }

@@ -14,3 +14,12 @@ func Lanes() int { return 1 }
 
 func Panel([]float64, int, int, int, int, []float64, int, []float64, int, float64, bool) {}
 func PackPanel([]float64, int, []float64, int, int, int)                                 {}
+
+const vectorDot, vectorAxpy, vectorRow = 0, 0, 0
+
+func dotVector([]float64, []float64) float64                          { return 0 }
+func axpyVector([]float64, float64, []float64)                        {}
+func recurVector([]float64, float64, []float64, []float64, []float64) {}
+func addScaledVector([]float64, []float64, float64, []float64)        {}
+func mulVecVector([]float64, []float64, int, []float64)               {}
+func mulVecTransVector([]float64, []float64, int, []float64)          {}

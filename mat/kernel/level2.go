@@ -1,0 +1,143 @@
+package kernel
+
+// Dot returns Σ x_i·y_i, over the length of x, as four interleaved sums.
+func Dot(x, y []float64) float64 {
+	if Vector() && len(x) >= vectorDot {
+		return dotVector(x, y)
+	}
+	y = y[:len(x)]
+	var s0, s1, s2, s3 float64
+	for len(x) >= 4 && len(y) >= 4 {
+		s0 += x[0] * y[0]
+		s1 += x[1] * y[1]
+		s2 += x[2] * y[2]
+		s3 += x[3] * y[3]
+		x, y = x[4:], y[4:]
+	}
+	for i, v := range x {
+		s0 += v * y[i]
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// Axpy sets y_i += s·x_i, over the length of y.
+func Axpy(y []float64, s float64, x []float64) {
+	if Vector() && len(y) >= vectorAxpy {
+		axpyVector(y, s, x)
+		return
+	}
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] += s * v
+	}
+}
+
+// axpy3 sets y_i += s0·x_i + s1·x_(ld+i) + s2·x_(2ld+i), over the length of y.
+func axpy3(y, x []float64, ld int, s0, s1, s2 float64) {
+	x0, x1, x2 := x[:len(y)], x[ld:][:len(y)], x[2*ld:][:len(y)]
+	for i, v := range y {
+		y[i] = v + s0*x0[i] + s1*x1[i] + s2*x2[i]
+	}
+}
+
+// MulVec sets dst_i = Σ_j a[i·lda+j]·x_j.
+func MulVec(dst, a []float64, lda int, x []float64) {
+	if Vector() && len(x) >= vectorRow {
+		mulVecVector(dst, a, lda, x)
+		return
+	}
+	i := 0
+	for ; i+2 < len(dst); i += 3 {
+		dst[i], dst[i+1], dst[i+2] = Dots1(x, a[i*lda:], lda)
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = Dot(x, a[i*lda:][:len(x)])
+	}
+}
+
+// MulVecTrans sets dst_j = Σ_i a[i·lda+j]·x_i.
+func MulVecTrans(dst, a []float64, lda int, x []float64) {
+	if Vector() && len(dst) >= vectorRow {
+		mulVecTransVector(dst, a, lda, x)
+		return
+	}
+	clear(dst)
+	i := 0
+	for ; i+2 < len(x); i += 3 {
+		axpy3(dst, a[i*lda:], lda, x[i], x[i+1], x[i+2])
+	}
+	for ; i < len(x); i++ {
+		Axpy(dst, x[i], a[i*lda:])
+	}
+}
+
+// SolveLower sets x = L⁻¹·x, for the lower triangle of l: three rows of dot products, then their corner.
+func SolveLower(x, l []float64, ld int) {
+	i := 0
+	for ; i+2 < len(x); i += 3 {
+		s0, s1, s2 := Dots1(x[:i], l[i*ld:], ld)
+		r0, r1, r2 := l[i*ld+i:], l[(i+1)*ld+i:][:2], l[(i+2)*ld+i:][:3]
+		v0 := (x[i] - s0) * (1 / r0[0])
+		v1 := (x[i+1] - s1 - r1[0]*v0) * (1 / r1[1])
+		v2 := (x[i+2] - s2 - r2[0]*v0 - r2[1]*v1) * (1 / r2[2])
+		x[i], x[i+1], x[i+2] = v0, v1, v2
+	}
+	for ; i < len(x); i++ {
+		x[i] = (x[i] - Dot(x[:i], l[i*ld:])) * (1 / l[i*ld+i])
+	}
+}
+
+// SolveLowerTrans sets x = L⁻ᵀ·x, for the lower triangle of l, from the last rows to the first.
+func SolveLowerTrans(x, l []float64, ld int) {
+	i := len(x) - 3
+	for ; i >= 0; i -= 3 {
+		r0, r1, r2 := l[i*ld+i:], l[(i+1)*ld+i:][:2], l[(i+2)*ld+i:][:3]
+		v2 := x[i+2] * (1 / r2[2])
+		v1 := (x[i+1] - r2[1]*v2) * (1 / r1[1])
+		v0 := (x[i] - r2[0]*v2 - r1[0]*v1) * (1 / r0[0])
+		x[i], x[i+1], x[i+2] = v0, v1, v2
+		axpy3(x[:i], l[i*ld:], ld, -v0, -v1, -v2)
+	}
+	for i += 2; i >= 0; i-- {
+		x[i] *= 1 / l[i*ld+i]
+		Axpy(x[:i], -x[i], l[i*ld:])
+	}
+}
+
+// SolveUpper sets x = U⁻¹·x, for the upper triangle of u, from the last rows to the first.
+func SolveUpper(x, u []float64, ld int) {
+	i, n := len(x)-3, len(x)
+	for ; i >= 0; i -= 3 {
+		r0, r1, r2 := u[i*ld+i:][:3], u[(i+1)*ld+i:][:3], u[(i+2)*ld+i:][:3]
+		var s0, s1, s2 float64
+		if i+3 < n {
+			s0, s1, s2 = Dots1(x[i+3:], u[i*ld+i+3:], ld)
+		}
+		v2 := (x[i+2] - s2) * (1 / r2[2])
+		v1 := (x[i+1] - s1 - r1[2]*v2) * (1 / r1[1])
+		v0 := (x[i] - s0 - r0[2]*v2 - r0[1]*v1) * (1 / r0[0])
+		x[i], x[i+1], x[i+2] = v0, v1, v2
+	}
+	for i += 2; i >= 0; i-- {
+		x[i] = (x[i] - Dot(x[i+1:], u[i*ld+i+1:])) * (1 / u[i*ld+i])
+	}
+}
+
+// SolveUpperTrans sets x = U⁻ᵀ·x, for the upper triangle of u.
+func SolveUpperTrans(x, u []float64, ld int) {
+	i, n := 0, len(x)
+	for ; i+2 < n; i += 3 {
+		r0, r1, r2 := u[i*ld+i:][:3], u[(i+1)*ld+i:][:3], u[(i+2)*ld+i:][:3]
+		v0 := x[i] * (1 / r0[0])
+		v1 := (x[i+1] - r0[1]*v0) * (1 / r1[1])
+		v2 := (x[i+2] - r0[2]*v0 - r1[2]*v1) * (1 / r2[2])
+		x[i], x[i+1], x[i+2] = v0, v1, v2
+		if i+3 < n {
+			axpy3(x[i+3:], u[i*ld+i+3:], ld, -v0, -v1, -v2)
+		}
+	}
+	for ; i < n; i++ {
+		x[i] *= 1 / u[i*ld+i]
+		Axpy(x[i+1:], -x[i], u[i*ld+i+1:])
+	}
+}

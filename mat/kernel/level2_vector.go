@@ -1,0 +1,180 @@
+//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
+
+package kernel
+
+import "simd"
+
+// Below these lengths the call of a vector function costs more than it saves.
+const (
+	vectorDot  = 48
+	vectorAxpy = 48
+	vectorRow  = 16
+)
+
+// sum returns the sum of the first v entries of x.
+func sum(x *[8]float64, v int) float64 {
+	if v == 8 {
+		return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))
+	}
+	s := 0.0
+	for _, t := range x[:v] {
+		s += t
+	}
+	return s
+}
+
+func dotVector(x, y []float64) float64 {
+	v := simd.VectorBitSize() / 64
+	y = y[:len(x)]
+	var s0, s1, s2, s3 simd.Float64s
+	i := 0
+	for ; i+4*v <= len(x); i += 4 * v {
+		a, b := x[i:i+4*v:i+4*v], y[i:i+4*v:i+4*v]
+		s0 = simd.LoadFloat64s(a).MulAdd(simd.LoadFloat64s(b), s0)
+		s1 = simd.LoadFloat64s(a[v:]).MulAdd(simd.LoadFloat64s(b[v:]), s1)
+		s2 = simd.LoadFloat64s(a[2*v:]).MulAdd(simd.LoadFloat64s(b[2*v:]), s2)
+		s3 = simd.LoadFloat64s(a[3*v:]).MulAdd(simd.LoadFloat64s(b[3*v:]), s3)
+	}
+	for ; i+v <= len(x); i += v {
+		s0 = simd.LoadFloat64s(x[i:]).MulAdd(simd.LoadFloat64s(y[i:]), s0)
+	}
+	if i < len(x) {
+		a, _ := simd.LoadFloat64sPart(x[i:])
+		b, _ := simd.LoadFloat64sPart(y[i:])
+		s1 = a.MulAdd(b, s1)
+	}
+	var t [8]float64
+	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	ClearUpper()
+	return sum(&t, v)
+}
+
+func axpyVector(y []float64, s float64, x []float64) {
+	v := simd.VectorBitSize() / 64
+	x = x[:len(y)]
+	a := simd.BroadcastFloat64s(s)
+	i := 0
+	for ; i+2*v <= len(y); i += 2 * v {
+		p, q := y[i:i+2*v:i+2*v], x[i:i+2*v:i+2*v]
+		a.MulAdd(simd.LoadFloat64s(q), simd.LoadFloat64s(p)).Store(p)
+		a.MulAdd(simd.LoadFloat64s(q[v:]), simd.LoadFloat64s(p[v:])).Store(p[v:])
+	}
+	for i < len(y) {
+		p, _ := simd.LoadFloat64sPart(y[i:])
+		q, _ := simd.LoadFloat64sPart(x[i:])
+		i += a.MulAdd(q, p).StorePart(y[i:])
+	}
+	ClearUpper()
+}
+
+func recurVector(dst []float64, tau float64, h, old, now []float64) {
+	v := simd.VectorBitSize() / 64
+	n := len(dst)
+	h, old, now = h[:n], old[:n], now[:n]
+	s := simd.BroadcastFloat64s(1 - tau)
+	i := 0
+	for ; i+v <= n; i += v {
+		d := simd.LoadFloat64s(h[i : i+v : i+v]).Sub(simd.LoadFloat64s(old[i : i+v : i+v]))
+		s.MulAdd(d, simd.LoadFloat64s(now[i:i+v:i+v])).Store(dst[i : i+v : i+v])
+	}
+	if i < n {
+		a, _ := simd.LoadFloat64sPart(h[i:])
+		b, _ := simd.LoadFloat64sPart(old[i:])
+		c, _ := simd.LoadFloat64sPart(now[i:])
+		s.MulAdd(a.Sub(b), c).StorePart(dst[i:])
+	}
+	ClearUpper()
+}
+
+func addScaledVector(dst, a []float64, s float64, b []float64) {
+	v := simd.VectorBitSize() / 64
+	n := len(dst)
+	a, b = a[:n], b[:n]
+	t := simd.BroadcastFloat64s(s)
+	i := 0
+	for ; i+v <= n; i += v {
+		t.MulAdd(simd.LoadFloat64s(b[i:i+v:i+v]), simd.LoadFloat64s(a[i:i+v:i+v])).Store(dst[i : i+v : i+v])
+	}
+	if i < n {
+		p, _ := simd.LoadFloat64sPart(a[i:])
+		q, _ := simd.LoadFloat64sPart(b[i:])
+		t.MulAdd(q, p).StorePart(dst[i:])
+	}
+	ClearUpper()
+}
+
+// mulVecVector goes down the rows by four, and along them with one vector of sums a row.
+func mulVecVector(dst, a []float64, lda int, x []float64) {
+	v := simd.VectorBitSize() / 64
+	n := len(x)
+	whole := n / v * v
+	var t [4][8]float64
+	for i := 0; i < len(dst); i += 4 {
+		last := len(dst) - 1 - i
+		a0, a1, a2, a3 := a[i*lda:][:n], a[(i+min(1, last))*lda:][:n], a[(i+min(2, last))*lda:][:n], a[(i+min(3, last))*lda:][:n]
+		var s0, s1, s2, s3 simd.Float64s
+		for j := 0; j < whole; j += v {
+			y := simd.LoadFloat64s(x[j : j+v : j+v])
+			s0 = simd.LoadFloat64s(a0[j:j+v:j+v]).MulAdd(y, s0)
+			s1 = simd.LoadFloat64s(a1[j:j+v:j+v]).MulAdd(y, s1)
+			s2 = simd.LoadFloat64s(a2[j:j+v:j+v]).MulAdd(y, s2)
+			s3 = simd.LoadFloat64s(a3[j:j+v:j+v]).MulAdd(y, s3)
+		}
+		if whole < n {
+			y, _ := simd.LoadFloat64sPart(x[whole:])
+			b, _ := simd.LoadFloat64sPart(a0[whole:])
+			s0 = b.MulAdd(y, s0)
+			b, _ = simd.LoadFloat64sPart(a1[whole:])
+			s1 = b.MulAdd(y, s1)
+			b, _ = simd.LoadFloat64sPart(a2[whole:])
+			s2 = b.MulAdd(y, s2)
+			b, _ = simd.LoadFloat64sPart(a3[whole:])
+			s3 = b.MulAdd(y, s3)
+		}
+		s0.Store(t[0][:])
+		s1.Store(t[1][:])
+		s2.Store(t[2][:])
+		s3.Store(t[3][:])
+		d := dst[i:min(i+4, len(dst))]
+		for r := range d {
+			d[r] = sum(&t[r], v)
+		}
+	}
+	ClearUpper()
+}
+
+// mulVecTransVector holds four vectors of dst in registers while it goes down all rows.
+func mulVecTransVector(dst, a []float64, lda int, x []float64) {
+	v := simd.VectorBitSize() / 64
+	j := 0
+	for ; j+4*v <= len(dst); j += 4 * v {
+		var s0, s1, s2, s3 simd.Float64s
+		at := j
+		for _, xi := range x {
+			y := simd.BroadcastFloat64s(xi)
+			r := a[at : at+4*v : at+4*v]
+			s0 = y.MulAdd(simd.LoadFloat64s(r), s0)
+			s1 = y.MulAdd(simd.LoadFloat64s(r[v:]), s1)
+			s2 = y.MulAdd(simd.LoadFloat64s(r[2*v:]), s2)
+			s3 = y.MulAdd(simd.LoadFloat64s(r[3*v:]), s3)
+			at += lda
+		}
+		d := dst[j : j+4*v]
+		s0.Store(d)
+		s1.Store(d[v:])
+		s2.Store(d[2*v:])
+		s3.Store(d[3*v:])
+	}
+	for j < len(dst) {
+		w := min(v, len(dst)-j)
+		var s simd.Float64s
+		at := j
+		for _, xi := range x {
+			r, _ := simd.LoadFloat64sPart(a[at : at+w])
+			s = simd.BroadcastFloat64s(xi).MulAdd(r, s)
+			at += lda
+		}
+		j += s.StorePart(dst[j:])
+	}
+	ClearUpper()
+}
