@@ -38,8 +38,8 @@ func Methods() []string {
 	return names
 }
 
-// Lookup returns the method of that name, in upper or lower case, with every parameter at its default: New refuses it until the required ones, the
-// step sizes first of all, are set. An unknown name gives an error that wraps ErrOption and lists those that exist.
+// Lookup returns the method of that name, in upper or lower case, with every parameter at its default: New refuses it until those
+// that are required are set. An unknown name gives an error that wraps ErrOption and lists those that exist.
 func Lookup(name string) (Method, error) { return Tune(name, Tuning{}) }
 
 // Tune is Lookup with the parameters in t set.

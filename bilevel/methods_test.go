@@ -351,7 +351,6 @@ func TestMethodsRefuse(t *testing.T) {
 		"VRBO.Alpha is nil":                   VRBO{Beta: a, Neumann: n},
 		"VRBO.Neumann.LG is -1":               VRBO{Alpha: a, Beta: a, Neumann: Neumann{LG: -1}},
 		"SUSTAIN.Beta at step 0 is +Inf":      SUSTAIN{Alpha: a, Beta: Constant(math.Inf(1)), Neumann: n},
-		"STABLE.Alpha is nil":                 STABLE{MuG: 1},
 	} {
 		_, err := New(newWavy(0), m, Options{})
 		require.ErrorIs(t, err, ErrOption, want)

@@ -75,7 +75,7 @@ func TestMethodsSolveQuadraticExactly(t *testing.T) {
 
 // With noise on every derivative, and step sizes that fall, the mean square error of every method falls with the steps.
 func TestMethodsSolveQuadratic(t *testing.T) {
-	const trials, steps = 5, 2000
+	const trials, steps = 8, 2400
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1,
 		SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2})
 	require.NoError(t, err)
@@ -86,18 +86,18 @@ func TestMethodsSolveQuadratic(t *testing.T) {
 			for seed := range trials {
 				s, err := bilevel.New(p, m, bilevel.Options{Set: set, Seed: uint64(seed)})
 				require.NoError(t, err)
-				_, err = s.Run(context.Background(), bilevel.Run{Steps: steps / 16})
+				_, err = s.Run(context.Background(), bilevel.Run{Steps: steps / 60})
 				require.NoError(t, err)
 				early += dist2(best, s.X()) / trials
-				_, err = s.Run(context.Background(), bilevel.Run{Steps: steps - steps/16})
+				_, err = s.Run(context.Background(), bilevel.Run{Steps: steps - steps/60})
 				require.NoError(t, err)
 				late += dist2(best, s.X()) / trials
 				y := make([]float64, 4)
 				require.NoError(t, p.Solution(y, s.X()))
 				y2 += dist2(y, s.Y()) / trials
 			}
-			assert.Less(t, late, early/3, "%s, %s", m.Name(), name)
-			assert.Less(t, late, 2e-3, "%s, %s", m.Name(), name)
+			assert.Less(t, late, early/5, "%s, %s", m.Name(), name)
+			assert.Less(t, late, 2.5e-3, "%s, %s", m.Name(), name)
 			assert.Less(t, y2, 1e-2, "%s, %s", m.Name(), name)
 		}
 	}
