@@ -23,6 +23,12 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 			return rep, false
 		}
 		return t.multiplyBack(dst, a, t.tri.values, t.tri.scale), true
+	case RouteKrylov:
+		k, ok := t.kry.count(a, mu, m, krylovMost)
+		if !ok || k == 0 || !t.byKrylov(a, m, k) {
+			return rep, false
+		}
+		return t.multiplyBack(dst, a, t.lambda, 1), true
 	case RouteJacobi:
 		if t.byJacobi(a) != nil {
 			return rep, false
@@ -51,3 +57,6 @@ func Tridiagonal(a *mat.Sym, mu float64) (lambda []float64, z *mat.Dense, ok boo
 	s.back(z)
 	return lambda, z, true
 }
+
+// KrylovSteps returns the order of the last Lanczos process.
+func (t *Truncator) KrylovSteps() int { return t.kry.st.Cols }

@@ -13,12 +13,13 @@ type Route int
 // The routes, from cheap to dear.
 const (
 	RouteClear       Route = iota // a Cholesky factorisation of A − mu·I proved that nothing is to be clipped
+	RouteKrylov                   // a Lanczos process found the few eigenvalues below mu, and a count proved that these are all
 	RouteTridiagonal              // tridiagonal form, all eigenvalues, eigenvectors of the smaller side of mu
 	RouteJacobi                   // all eigenvectors by Jacobi rotations
 )
 
 func (r Route) String() string {
-	return [...]string{"clear", "tridiagonal", "jacobi"}[r]
+	return [...]string{"clear", "krylov", "tridiagonal", "jacobi"}[r]
 }
 
 // Report tells what a Truncate did.
@@ -32,9 +33,11 @@ type Report struct {
 // Truncator computes projections onto {X ⪰ mu·I}, and solves with the last one. The zero value is ready for use.
 type Truncator struct {
 	chol   chol.Cholesky // for the certificate; then of P, once a solve has asked for it
+	kry    krylov
 	tri    spectral
 	jac    Jacobi
 	mu     float64
+	route  Route     // of the last Truncate
 	lambda []float64 // eigenvalues of the side of mu that is multiplied back
 	diff   []float64
 	z      mat.Dense // its eigenvectors in rows, times √|λ − mu|
@@ -72,29 +75,52 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if math.IsNaN(mu) || math.IsInf(mu, 0) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
-	t.mu = mu
-	if t.chol.PosDef(a, mu) {
-		mat.CopySym(dst, a)
-		t.keep(dst)
-		return Report{MinEigenvalue: mu, Route: RouteClear}, nil
+	last := t.route
+	t.mu, t.route = mu, RouteClear
+	// What was few the last time will be few again: then the count is the certificate.
+	few := last == RouteKrylov && a.N == t.p.N
+	if !few && t.chol.PosDef(a, mu) {
+		return t.clear(dst, a), nil
 	}
 	m, err := maxAbs(a)
 	if err != nil {
 		return Report{}, err
 	}
+	if few || a.N >= krylovFrom {
+		switch k, ok := t.kry.count(a, mu, m, krylovMost); {
+		case ok && k == 0:
+			return t.clear(dst, a), nil
+		case ok && t.byKrylov(a, m, k):
+			return t.finish(RouteKrylov, dst, a, t.lambda, 1), nil
+		}
+		if few && t.chol.PosDef(a, mu) {
+			return t.clear(dst, a), nil
+		}
+	}
 	if t.byTridiagonal(a, m) {
-		rep := t.multiplyBack(dst, a, t.tri.values, t.tri.scale)
-		rep.Route = RouteTridiagonal
-		t.keep(dst)
-		return rep, nil
+		return t.finish(RouteTridiagonal, dst, a, t.tri.values, t.tri.scale), nil
 	}
 	if err := t.byJacobi(a); err != nil {
 		return Report{}, err
 	}
-	rep := t.multiplyBack(dst, a, t.jac.Values(), 1)
-	rep.Route = RouteJacobi
+	rep := t.finish(RouteJacobi, dst, a, t.jac.Values(), 1)
 	t.have = haveVectors
 	return rep, nil
+}
+
+// clear is the end of a Truncate that has nothing to clip.
+func (t *Truncator) clear(dst, a *mat.Sym) Report {
+	mat.CopySym(dst, a)
+	t.keep(dst)
+	return Report{MinEigenvalue: t.mu, Route: RouteClear}
+}
+
+// finish is the end of any other.
+func (t *Truncator) finish(r Route, dst, a *mat.Sym, values []float64, scale float64) Report {
+	rep := t.multiplyBack(dst, a, values, scale)
+	rep.Route, t.route = r, r
+	t.keep(dst)
+	return rep
 }
 
 // keep copies P for a later solve.
@@ -118,6 +144,16 @@ func (t *Truncator) weight() {
 	for i, v := range t.lambda {
 		scaleBy(t.z.Row(i), math.Sqrt(math.Abs(v-t.mu)))
 	}
+}
+
+// byKrylov makes z and lambda from the factorisation that count left.
+func (t *Truncator) byKrylov(a *mat.Sym, m float64, k int) bool {
+	t.sides(a.N, k)
+	if !t.kry.ritz(&t.z, k) || !t.kry.rayleigh(&t.z, t.lambda, a, t.mu, m) {
+		return false
+	}
+	t.weight()
+	return true
 }
 
 func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {

@@ -1,0 +1,122 @@
+package eig
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// inertia holds B = A − mu·I = L·D·Lᵀ, L unit lower triangular and D diagonal, made without pivoting: B has as many negative eigenvalues as
+// D has negative entries (Sylvester's law of inertia).
+//
+// Without pivoting a small pivot spoils the factors. growth tells: B + E = L·D·Lᵀ with ‖E‖ of the order of n·eps·growth (Golub and Van
+// Loan, section 4.4.1). Where B is positive definite growth is no more than the largest entry of B; where a few of its eigenvalues are
+// negative it is rarely much more.
+type inertia struct {
+	n      int
+	l      mat.Dense // L
+	d      []float64
+	inv    []float64 // 1/d
+	dl     mat.Dense // rows of L·D, of one block
+	sums   []float64 // diagonal of |L|·|D|·|L|ᵀ
+	growth float64   // its largest entry
+}
+
+const (
+	blockSize = 16
+	trusted   = 16     // growth up to trusted·max |A| leaves the count beyond doubt
+	hopeless  = 0x1p20 // beyond, L·D·Lᵀ is not worth having
+)
+
+// count factors A − mu·I and returns the number of eigenvalues of A below mu. It gives up, and returns false, at the first pivot that is
+// too small or makes the number more than most. norm is max |A|. n³/3 flops.
+//
+// It goes by columns of blocks, each updated by all before (left-looking), so that the work is one long product a block.
+func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool) {
+	n := a.N
+	s.n = n
+	resize(&s.l, n, n)
+	s.d, s.inv, s.sums = grow(s.d, n), grow(s.inv, n), grow(s.sums, n)
+	clear(s.sums)
+	s.growth = 0
+	floor := norm * 0x1p-50
+	for j := 0; j < n; j += blockSize {
+		b := min(blockSize, n-j)
+		for i := j; i < n; i++ {
+			w := min(b, i-j+1)
+			copy(s.l.Row(i)[j:j+w], a.Row(i)[j:j+w])
+		}
+		if j > 0 {
+			// B_·j − L_·0…j−1 · (L·D)_j,0…j−1ᵀ; what this makes of the entries above the diagonal has no meaning
+			resize(&s.dl, b, j)
+			for i := range b {
+				row := s.dl.Row(i)
+				for c, v := range s.l.Row(j + i)[:j] {
+					row[c] = v * s.d[c]
+				}
+			}
+			panel, left := s.l.View(j, j, n-j, b), s.l.View(j, 0, n-j, j)
+			mat.AddMulTransB(&panel, -1, &left, &s.dl)
+		}
+		for i := j; i < j+b; i++ {
+			d := s.row(i, j, i-j) - mu
+			if !(math.Abs(d) >= floor && math.Abs(d) <= norm*hopeless) {
+				return 0, false
+			}
+			if d < 0 {
+				k++
+			}
+			if k > most {
+				return 0, false
+			}
+			s.d[i], s.inv[i] = d, 1/d
+			s.l.Data[i*n+i] = 1
+			s.growth = max(s.growth, s.sums[i]+math.Abs(d))
+		}
+		for i := j + b; i < n; i++ {
+			s.row(i, j, b)
+		}
+	}
+	return k, true
+}
+
+// row turns row i of the panel of columns j to j+w−1 from U = L·D into L,
+//
+//	u_c = b_ic − Σ_{q<c} u_q·l_cq,  l_ic = u_c/d_c,
+//
+// and returns the next entry, b_ic − Σ u_q·l_iq for c = j+w = i, if row i ends there: the pivot.
+func (s *inertia) row(i, j, w int) float64 {
+	n := s.n
+	x := s.l.Data[i*n+j : i*n+n]
+	var buf [blockSize]float64
+	u := buf[:w]
+	sum, left := 0.0, 0.0
+	for c := range u {
+		l := s.l.Data[(j+c)*n+j : (j+c)*n+j+c]
+		v := x[c]
+		for q, g := range l {
+			v -= u[q] * g
+		}
+		u[c] = v
+	}
+	for c, v := range u {
+		l := v * s.inv[j+c]
+		x[c] = l
+		sum += math.Abs(v * l)
+		left += v * l
+	}
+	s.sums[i] += sum
+	if j+w == i {
+		return x[w] - left
+	}
+	return 0
+}
+
+// solve sets x = (A − mu·I)⁻¹·b. 2n² flops.
+func (s *inertia) solve(x, b []float64) {
+	mat.SolveLowerVec(x, &s.l, b)
+	for i, v := range s.inv {
+		x[i] *= v
+	}
+	mat.SolveLowerTransVec(x, &s.l, x)
+}

@@ -1,0 +1,118 @@
+package eig_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/eig"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// spiked has n−len(negative) eigenvalues spread over [1, 2] and those of negative.
+func spiked(n int, negative ...float64) *mat.Sym {
+	lambda := append([]float64(nil), negative...)
+	for i := range n - len(negative) {
+		lambda = append(lambda, 1+float64(i)/float64(n))
+	}
+	return mattest.Spectrum(lambda, uint64(n))
+}
+
+// fewBelow are matrices with a few eigenvalues below 0.1.
+func fewBelow() map[string]*mat.Sym {
+	cases := map[string]*mat.Sym{
+		"one":             spiked(100, -1),
+		"three far":       spiked(100, -30, -20, -10),
+		"three apart":     spiked(100, -50, -1, 0.05),
+		"near each other": spiked(100, -1, -1+1e-6, -1+2e-6),
+		"one just below":  spiked(100, 0.1-1e-9, 0.1+1e-9),
+		"first row":       spiked(64, 0.05),
+	}
+	cases["first row"].Set(0, 0, -5)
+	for _, n := range []int{100, 200, 256} {
+		cases[fmt.Sprintf("edge of %d", n)] = few(n, 3, 0.1)
+	}
+	return cases
+}
+
+func TestKrylov(t *testing.T) {
+	for name, a := range fewBelow() {
+		t.Run(name, func(t *testing.T) {
+			var tr eig.Truncator
+			p, want := mat.NewSym(a.N), mat.NewSym(a.N)
+			rep, ok := tr.TruncateBy(eig.RouteKrylov, p, a, 0.1)
+			require.True(t, ok, "declined")
+			requireProjection(t, a, p, 0.1)
+			requireReport(t, rep, a, p, 0.1)
+			_, ok = tr.TruncateBy(eig.RouteTridiagonal, want, a, 0.1)
+			require.True(t, ok)
+			assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0.1))
+		})
+	}
+}
+
+// TestKrylovIsRightOrDeclines: repeated eigenvalues, of which a Lanczos process sees one copy, and all else on the hard list.
+func TestKrylovIsRightOrDeclines(t *testing.T) {
+	cases := map[string]*mat.Sym{
+		"repeated":      spiked(100, -1, -1, -1),
+		"many":          spiked(100, mattest.Vec(40, 1)...),
+		"at mu":         spiked(100, 0.1, 0.1, 0.1),
+		"nothing":       spiked(100),
+		"hollow":        tridiagonal(64, constant(0.1), constant(1)),
+		"eight":         spiked(65, -1, -2, -3, -4, -5, -6, -7, -8),
+		"too far apart": spiked(100, -1000, -1, 0.0999),
+		"almost there":  spiked(100, 0.1-1e-15, 0.1-1e-14, 0.1+1e-15),
+	}
+	for _, c := range mattest.Hard() {
+		if c.Finite {
+			cases[c.Name] = c.A
+		}
+	}
+	for name, a := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, mu := range append(thresholds(a), math.Inf(-1), math.MaxFloat64) {
+				var tr eig.Truncator
+				p := mat.NewSym(a.N)
+				if rep, ok := tr.TruncateBy(eig.RouteKrylov, p, a, mu); ok {
+					requireProjection(t, a, p, mu)
+					requireReport(t, rep, a, p, mu)
+				}
+			}
+		})
+	}
+}
+
+// TestTruncateGoesByHistory follows one Truncator through a sequence: whatever it tries first, the result is that of a fresh one.
+func TestTruncateGoesByHistory(t *testing.T) {
+	const n, mu = 200, 0.1
+	var tr eig.Truncator
+	for i, c := range []struct {
+		a     *mat.Sym
+		route eig.Route
+	}{
+		{mattest.SPD(n, 1), eig.RouteClear},
+		{few(n, 3, mu), eig.RouteKrylov},
+		{few(n, 2, mu), eig.RouteKrylov},
+		{mattest.SPD(n, 1), eig.RouteClear},
+		{few(n, 3, mu), eig.RouteKrylov},
+		{mattest.Sym(n, 1), eig.RouteTridiagonal},
+		{few(n, 3, mu), eig.RouteKrylov},
+		{few(54, 3, mu), eig.RouteTridiagonal},
+		{mattest.SPD(54, 1), eig.RouteClear},
+	} {
+		p, want := mat.NewSym(c.a.N), mat.NewSym(c.a.N)
+		rep, err := tr.Truncate(p, c.a, mu)
+		require.NoError(t, err)
+		assert.Equal(t, c.route, rep.Route, "call %d", i)
+		var fresh eig.Truncator
+		wantRep, err := fresh.Truncate(want, c.a, mu)
+		require.NoError(t, err)
+		assert.Equal(t, wantRep, rep, "call %d", i)
+		assert.Zero(t, norm(difference(p, want)), "call %d", i)
+		requireSolves(t, &tr, p, mu)
+	}
+}
