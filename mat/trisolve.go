@@ -31,12 +31,8 @@ func SolveUpper(dst, u, b *Dense) {
 	}
 	sameDense("mat: SolveUpper: dimension mismatch", dst, b)
 	Copy(dst, b)
-	for i := u.Rows - 1; i >= 0; i-- {
-		r, x := u.Row(i), dst.Row(i)
-		for k := i + 1; k < len(r); k++ {
-			Axpy(x, -r[k], dst.Row(k))
-		}
-		kernel.Scale(x, 1/r[i], x)
+	if dst.Cols > 0 {
+		solveUpper(u, dst)
 	}
 }
 
@@ -47,12 +43,8 @@ func SolveUpperTrans(dst, u, b *Dense) {
 	}
 	sameDense("mat: SolveUpperTrans: dimension mismatch", dst, b)
 	Copy(dst, b)
-	for i := range u.Rows {
-		r, x := u.Row(i), dst.Row(i)
-		kernel.Scale(x, 1/r[i], x)
-		for k := i + 1; k < len(r); k++ {
-			Axpy(dst.Row(k), -r[k], x)
-		}
+	if dst.Cols > 0 {
+		solveUpperTrans(u, dst)
 	}
 }
 
@@ -83,12 +75,8 @@ func SolveLower(dst, l, b *Dense) {
 	}
 	sameDense("mat: SolveLower: dimension mismatch", dst, b)
 	Copy(dst, b)
-	for i := range l.Rows {
-		r, x := l.Row(i), dst.Row(i)
-		for k := range i {
-			Axpy(x, -r[k], dst.Row(k))
-		}
-		kernel.Scale(x, 1/r[i], x)
+	if dst.Cols > 0 {
+		solveLower(l, dst)
 	}
 }
 
@@ -99,11 +87,7 @@ func SolveLowerTrans(dst, l, b *Dense) {
 	}
 	sameDense("mat: SolveLowerTrans: dimension mismatch", dst, b)
 	Copy(dst, b)
-	for i := l.Rows - 1; i >= 0; i-- {
-		r, x := l.Row(i), dst.Row(i)
-		kernel.Scale(x, 1/r[i], x)
-		for k := range i {
-			Axpy(dst.Row(k), -r[k], x)
-		}
+	if dst.Cols > 0 {
+		solveLowerTrans(l, dst)
 	}
 }

@@ -71,6 +71,21 @@ func MulVecTrans(dst, a []float64, lda int, x []float64) {
 	}
 }
 
+// SubRows sets y_j −= Σ_i s_i·x[i·ld+j], over the length of y.
+func SubRows(y, s, x []float64, ld int) {
+	if Vector() && len(y) >= vectorRow {
+		subRowsVector(y, s, x, ld)
+		return
+	}
+	i := 0
+	for ; i+2 < len(s); i += 3 {
+		axpy3(y, x[i*ld:], ld, -s[i], -s[i+1], -s[i+2])
+	}
+	for ; i < len(s); i++ {
+		Axpy(y, -s[i], x[i*ld:])
+	}
+}
+
 // SolveLower sets x = L⁻¹·x, for the lower triangle of l: three rows of dot products, then their corner.
 func SolveLower(x, l []float64, ld int) {
 	i := 0

@@ -178,3 +178,36 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 	}
 	ClearUpper()
 }
+
+// subRowsVector is mulVecTransVector, subtracted from what is there, two vectors at a time.
+func subRowsVector(y, s, x []float64, ld int) {
+	v := simd.VectorBitSize() / 64
+	j := 0
+	for ; j+2*v <= len(y); j += 2 * v {
+		var s0, s1 simd.Float64s
+		at := j
+		for _, si := range s {
+			t := simd.BroadcastFloat64s(si)
+			r := x[at : at+2*v : at+2*v]
+			s0 = t.MulAdd(simd.LoadFloat64s(r), s0)
+			s1 = t.MulAdd(simd.LoadFloat64s(r[v:]), s1)
+			at += ld
+		}
+		d := y[j : j+2*v]
+		simd.LoadFloat64s(d).Sub(s0).Store(d)
+		simd.LoadFloat64s(d[v:]).Sub(s1).Store(d[v:])
+	}
+	for j < len(y) {
+		w := min(v, len(y)-j)
+		var t simd.Float64s
+		at := j
+		for _, si := range s {
+			r, _ := simd.LoadFloat64sPart(x[at : at+w])
+			t = simd.BroadcastFloat64s(si).MulAdd(r, t)
+			at += ld
+		}
+		d, _ := simd.LoadFloat64sPart(y[j:])
+		j += d.Sub(t).StorePart(y[j:])
+	}
+	ClearUpper()
+}

@@ -23,3 +23,4 @@ func recurVector([]float64, float64, []float64, []float64, []float64) {}
 func addScaledVector([]float64, []float64, float64, []float64)        {}
 func mulVecVector([]float64, []float64, int, []float64)               {}
 func mulVecTransVector([]float64, []float64, int, []float64)          {}
+func subRowsVector([]float64, []float64, []float64, int)              {}
