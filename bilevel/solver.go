@@ -136,6 +136,19 @@ func (s *Solver) setOptions(opt Options) error {
 	return nil
 }
 
+func defaultTo(v *float64, value float64) {
+	if *v == 0 {
+		*v = value
+	}
+}
+
+func checkPositive(name string, v float64) error {
+	if !(v > 0) {
+		return badOption("%s is %v, want > 0", name, v)
+	}
+	return nil
+}
+
 func checkBatch(name string, n int) error {
 	if n < 1 && n != Full {
 		return badOption("%s is %d, want ≥ 1, or Full", name, n)

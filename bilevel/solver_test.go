@@ -150,7 +150,8 @@ func TestNewRefuses(t *testing.T) {
 		opt  Options
 	}{
 		{"a problem and a method", nil, Options{}},
-		{"STABLE.Alpha is nil", with(func(m *STABLE) { m.Alpha = nil }), Options{}},
+		{"STABLE.ScaleX is -1", with(func(m *STABLE) { m.ScaleX = -1 }), Options{}},
+		{"STABLE.ScaleY is NaN", with(func(m *STABLE) { m.ScaleY = nan }), Options{}},
 		{"STABLE.Alpha at step 0 is -1", with(func(m *STABLE) { m.Alpha = Constant(-1) }), Options{}},
 		{"STABLE.Beta at step 0 is NaN", with(func(m *STABLE) { m.Beta = Constant(nan) }), Options{}},
 		{"STABLE.Beta at step 0 is +Inf", with(func(m *STABLE) { m.Beta = Constant(math.Inf(1)) }), Options{}},
@@ -265,7 +266,9 @@ func TestRunReproducible(t *testing.T) {
 
 func TestRunStops(t *testing.T) {
 	start := func() *Solver {
-		s, err := New(newWavy(0), plain, Options{UpperBatch: 2, LowerBatch: 3})
+		m := plain
+		m.InitBatch = 3
+		s, err := New(newWavy(0), m, Options{UpperBatch: 2, LowerBatch: 3})
 		require.NoError(t, err)
 		return s
 	}

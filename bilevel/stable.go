@@ -20,8 +20,21 @@ import (
 // Cost a step, oracles excluded: 2·dy³/3 flops where nothing is to be truncated, an eigen-decomposition where something is, and
 // O(dy² + dx·dy).
 type STABLE struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required.
-	Alpha, Beta Schedule
+	// Alpha is the step size α_k of x. Default: nil, which takes for each entry x_i the step size
+	//
+	//	α_k,i = ScaleX·w_i / √(h_i² of steps 0 … k, added up),
+	//
+	// with h the hypergradient estimate and w_i the width of Set in that direction (1 where it has none), and projects onto Set in the metric of
+	// these step sizes where Set can do that (MetricSet). This is AdaGrad (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011): of the order
+	// 1/√k of Theorem 2, without its constants. Sets that only project in the Euclidean norm get one step size for all entries.
+	Alpha Schedule
+
+	// Beta is the step size β_k of y. Default: nil, ScaleY / √(‖g_y‖² of steps 0 … k, added up).
+	Beta Schedule
+
+	// ScaleX and ScaleY > 0 set the lengths of the default steps; unused where Alpha and Beta are given. Default 0.05, a share of the width of
+	// Set, and 0.3, in units of y.
+	ScaleX, ScaleY float64
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy and H_yy; 1 forgets the past. Default 1/√(k+1).
 	Tau Schedule
@@ -32,7 +45,8 @@ type STABLE struct {
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// InitBatch is the number of samples φ in H⁰, or Full. Default: Options.LowerBatch.
+	// InitBatch is the number of samples φ in H⁰, or Full. Default: dy or Options.LowerBatch, whichever is more: fewer samples than dy leave H_yy without
+	// curvature in some direction, and the first steps too long.
 	InitBatch int
 
 	// Trust is the radius r > 0 of a trust region, which is not in the paper; +Inf leaves it out. Default 0.1. The correction H_yy⁻¹H_xyᵀΔx extrapolates
@@ -48,6 +62,8 @@ func (STABLE) Name() string { return "STABLE" }
 type stable struct {
 	STABLE
 	est        *Estimator
+	gradx      *adagrad // nil with a schedule Alpha
+	squares    float64  // Σ ‖g_y‖², for the default of Beta
 	fx, fy, gy []float64
 	h          []float64 // f_x − H_xy H_yy⁻¹ f_y
 	dx         []float64 // x^{k+1} − x^k
@@ -55,48 +71,57 @@ type stable struct {
 }
 
 func (m STABLE) start(s *Solver) (stepper, error) {
+	dx, dy := len(s.x), len(s.y)
 	if m.Tau == nil {
 		m.Tau = Power{C: 1, P: 0.5}
 	}
-	if m.CGxy == 0 {
-		m.CGxy = math.Inf(1)
-	}
 	if m.InitBatch == 0 {
-		m.InitBatch = s.opt.LowerBatch
+		m.InitBatch = max(s.opt.LowerBatch, dy)
+		if s.opt.LowerBatch == Full {
+			m.InitBatch = Full
+		}
 	}
-	if m.Trust == 0 {
-		m.Trust = 0.1
-	}
-	if !(m.Trust > 0) {
-		return nil, badOption("STABLE.Trust is %v, want > 0 (+Inf for none)", m.Trust)
-	}
-	if err := errors.Join(
-		checkSchedule("STABLE.Alpha", m.Alpha, math.MaxFloat64),
-		checkSchedule("STABLE.Beta", m.Beta, math.MaxFloat64),
+	defaultTo(&m.CGxy, math.Inf(1))
+	defaultTo(&m.Trust, 0.1)
+	defaultTo(&m.ScaleX, 0.05)
+	defaultTo(&m.ScaleY, 0.3)
+	err := errors.Join(
 		checkSchedule("STABLE.Tau", m.Tau, 1),
+		checkPositive("STABLE.ScaleX", m.ScaleX),
+		checkPositive("STABLE.ScaleY", m.ScaleY),
+		checkPositive("STABLE.Trust", m.Trust),
 		checkBatch("STABLE.InitBatch", m.InitBatch),
-	); err != nil {
+	)
+	if m.Alpha != nil {
+		err = errors.Join(err, checkSchedule("STABLE.Alpha", m.Alpha, math.MaxFloat64))
+	}
+	if m.Beta != nil {
+		err = errors.Join(err, checkSchedule("STABLE.Beta", m.Beta, math.MaxFloat64))
+	}
+	if err != nil {
 		return nil, err
 	}
 	est, err := NewEstimator(s.oracle, m.MuG, m.CGxy)
 	if err != nil {
 		return nil, fmt.Errorf("STABLE: %w", err)
 	}
-	dx, dy := len(s.x), len(s.y)
-	return &stable{
+	r := &stable{
 		STABLE: m, est: est,
 		fx: make([]float64, dx), h: make([]float64, dx), dx: make([]float64, dx),
 		fy: make([]float64, dy), gy: make([]float64, dy), drift: make([]float64, dy),
-	}, nil
+	}
+	if m.Alpha == nil {
+		r.gradx = newAdagrad(s.opt.Set, dx, m.ScaleX)
+	}
+	return r, nil
 }
 
 func (m *stable) step(s *Solver) error {
-	alpha, beta, tau := m.Alpha.At(s.k), m.Beta.At(s.k), m.Tau.At(s.k)
-	if err := s.useSteps(alpha, beta, tau); err != nil {
+	// φ^k, and (STABLE-H) at (x^k, y^k).
+	tau := m.Tau.At(s.k)
+	if err := s.useSteps(0, 0, tau); err != nil {
 		return err
 	}
-
-	// φ^k, and (STABLE-H) at (x^k, y^k).
 	var phi []Sample
 	var err error
 	if s.k == 0 {
@@ -118,15 +143,15 @@ func (m *stable) step(s *Solver) error {
 	if err := s.oracle.GradF(m.fx, m.fy, s.x, s.y, xi); err != nil {
 		return err
 	}
-
-	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
 	if err := m.est.Hypergradient(m.h, m.fx, m.fy); err != nil {
 		return err
 	}
-	for i, x := range s.x {
-		s.xNext[i] = x - alpha*m.h[i]
+
+	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
+	alpha, beta := m.moveX(s), m.beta(s.k)
+	if err := s.useSteps(alpha, beta, 0); err != nil {
+		return err
 	}
-	s.opt.Set.Project(s.xNext, s.xNext)
 
 	// (STABLE), second line: y^{k+1} = y^k − β g_y − H_yy⁻¹ H_xyᵀ (x^{k+1} − x^k).
 	for i, x := range s.x {
@@ -141,6 +166,30 @@ func (m *stable) step(s *Solver) error {
 	}
 	m.tally(s)
 	return nil
+}
+
+// moveX writes P_X(x^k − α h) into s.xNext, and returns α, or the mean of the α_i.
+func (m *stable) moveX(s *Solver) float64 {
+	if m.gradx != nil {
+		return m.gradx.move(s.xNext, s.x, m.h)
+	}
+	alpha := m.Alpha.At(s.k)
+	for i, x := range s.x {
+		s.xNext[i] = x - alpha*m.h[i]
+	}
+	s.opt.Set.Project(s.xNext, s.xNext)
+	return alpha
+}
+
+// beta is β_k.
+func (m *stable) beta(k int) float64 {
+	if m.Beta != nil {
+		return m.Beta.At(k)
+	}
+	if m.squares += mat.Dot(m.gy, m.gy); m.squares == 0 {
+		return 0
+	}
+	return m.ScaleY / math.Sqrt(m.squares)
 }
 
 // trust draws x^{k+1} and the drift back to the trust region. The drift is linear in x^{k+1} − x^k, so one factor serves both.

@@ -292,7 +292,7 @@ func TestSTABLEStepBound(t *testing.T) {
 func TestSTABLECompositional(t *testing.T) {
 	const alpha, beta, tau = 0.1, 0.3, 0.4
 	c := compositional{3}
-	s, err := New(c, STABLE{Alpha: Constant(alpha), Beta: Constant(beta), Tau: Constant(tau), MuG: 0.5, Trust: math.Inf(1)}, Options{X0: []float64{1, -1, 0.5}, Seed: 2})
+	s, err := New(c, STABLE{Alpha: Constant(alpha), Beta: Constant(beta), Tau: Constant(tau), MuG: 0.5, InitBatch: 1, Trust: math.Inf(1)}, Options{X0: []float64{1, -1, 0.5}, Seed: 2})
 	require.NoError(t, err)
 	x, y, xOld := []float64{1, -1, 0.5}, make([]float64, 3), make([]float64, 3)
 	jac := make([]float64, 3) // J is diagonal

@@ -1,0 +1,113 @@
+package bilevel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+)
+
+// The default steps of STABLE against their formulas, on a box and on a set that has no metric projection.
+func TestSTABLEDefaultSteps(t *testing.T) {
+	box := Box{[]float64{-1, 0, 0}, []float64{1, 0.5, math.Inf(1)}}
+	for name, c := range map[string]struct {
+		set   Set
+		width []float64
+	}{
+		"box":    {box, []float64{2, 0.5, 1}},
+		"euclid": {onlyEuclid{box}, []float64{1, 1, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := New(newWavy(0.3), STABLE{MuG: 0.3, Trust: math.Inf(1)}, Options{Set: c.set, Seed: 1})
+			require.NoError(t, err)
+			r := s.stepper.(*stable)
+			sum, all, y2 := make([]float64, 3), 0.0, 0.0
+			for range 50 {
+				x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
+				require.NoError(t, s.Step())
+				y2 += mat.Dot(r.gy, r.gy)
+				for i, h := range r.h {
+					sum[i] += h * h
+					all += h * h
+				}
+				for i, h := range r.h {
+					step := 0.05 * c.width[i] / math.Sqrt(sum[i])
+					if name == "euclid" {
+						step = 0.05 * c.width[i] / math.Sqrt(all/3)
+					}
+					v := x[i] - step*h
+					assert.InDelta(t, min(max(v, box.Lo[i]), box.Hi[i]), s.X()[i], 1e-14)
+				}
+				for j, g := range r.gy {
+					assert.InDelta(t, y[j]-0.3/math.Sqrt(y2)*g-r.drift[j], s.Y()[j], 1e-14)
+				}
+			}
+		})
+	}
+}
+
+// onlyEuclid hides the metric projection of a box, and its width.
+type onlyEuclid struct{ box Box }
+
+func (o onlyEuclid) Project(dst, x []float64) { o.box.Project(dst, x) }
+func (o onlyEuclid) Validate(d int) error     { return o.box.Validate(d) }
+
+// An entry whose derivative has always been zero does not move, and all-zero derivatives move nothing.
+func TestAdagradZero(t *testing.T) {
+	for _, set := range []Set{UniformBox(2, -1, 1), onlyEuclid{UniformBox(2, -1, 1)}} {
+		a := newAdagrad(set, 2, 0.1)
+		next := make([]float64, 2)
+		a.move(next, []float64{0.5, 0.25}, []float64{0, 0})
+		assert.Equal(t, []float64{0.5, 0.25}, next)
+		a.move(next, []float64{0.5, 0.25}, []float64{3, 0})
+		assert.Less(t, next[0], 0.5)
+		assert.Equal(t, 0.25, next[1])
+	}
+}
+
+// A projection in a diagonal metric is feasible, idempotent and nearest in that metric: Σ w_i (x_i − p_i)(z_i − p_i) ≤ 0 for every feasible z.
+func TestSetsProjectMetric(t *testing.T) {
+	for _, d := range []int{1, 2, 5, 30} {
+		for name, c := range setCases(d) {
+			set, ok := c.set.(MetricSet)
+			if !ok {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(6, uint64(d)))
+				x, p, again, z, w := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+				for range 200 {
+					scale := math.Pow(10, 4*rng.Float64()-2)
+					for i := range x {
+						x[i], w[i] = scale*rng.NormFloat64(), math.Exp(3*rng.NormFloat64())
+					}
+					set.ProjectMetric(p, x, w)
+					tol := 1e-12 * (1 + mat.Norm(x))
+					require.True(t, c.inside(p, tol), "not feasible: %v", p)
+					set.ProjectMetric(again, p, w)
+					mat.Axpy(again, -1, p)
+					require.LessOrEqual(t, mat.Norm(again), tol, "not idempotent")
+					c.sample(rng, z)
+					var inner, size float64
+					for i := range x {
+						inner += w[i] * (x[i] - p[i]) * (z[i] - p[i])
+						size += w[i] * math.Abs(x[i]-p[i]) * (math.Abs(z[i]) + math.Abs(p[i]))
+					}
+					require.LessOrEqual(t, inner, 1e-11*(1+size), "not nearest")
+					for i := range w {
+						w[i] = 2
+					}
+					set.ProjectMetric(again, x, w)
+					set.Project(p, x)
+					mat.Axpy(again, -1, p)
+					require.LessOrEqual(t, mat.Norm(again), tol, "equal weights differ from the Euclidean projection")
+				}
+				assert.Zero(t, testing.AllocsPerRun(10, func() { set.ProjectMetric(p, x, w) }))
+			})
+		}
+	}
+}
