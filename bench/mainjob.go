@@ -143,19 +143,10 @@ func newTuning(j job) (*tuning, error) {
 		return nil, err
 	}
 
-	// β starts at 1/L for the largest curvature L of one sample; α at 1, a factor of e in a weight a unit of hypergradient. Both fall as 1/√k in the end.
-	const warm = 1000
-	beta := 1 / t.problem.Smoothness()
 	lo, hi := t.problem.Box()
 	x0, y0 := make([]float64, len(lo)), make([]float64, len(lo))
 	t.problem.Start(x0, y0)
-	t.method = bilevel.STABLE{
-		Alpha: bilevel.Power{C: math.Sqrt(warm), K0: warm, P: 0.5},
-		Beta:  bilevel.Power{C: beta * math.Sqrt(warm), K0: warm, P: 0.5},
-		Tau:   bilevel.Power{C: 1, P: 0.5},
-		MuG:   t.problem.StrongConvexity(), CGxy: t.problem.CrossBound(),
-		InitBatch: 10 * len(lo),
-	}
+	t.method = bilevel.STABLE{MuG: t.problem.StrongConvexity(), CGxy: t.problem.CrossBound()}
 	t.solver, err = bilevel.New(t.problem, t.method, bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: j.seed})
 	return t, err
 }
@@ -202,8 +193,7 @@ func (t *tuning) describe(w io.Writer) {
 		t.data, t.all.Rows(), t.all.Dim, t.all.Classes[0], t.all.Classes[1], t.scaling)
 	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n", t.train.Rows(), t.val.Rows(), t.test.Rows(), t.seed)
 	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ ½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]\n", t.lo, t.hi)
-	fmt.Fprintf(w, "method   STABLE: α = %v, β = %.3g·α, τ = %v, μ_g = %.3g, C_gxy = %.3g, H⁰ from %d samples\n\n",
-		t.method.Alpha, t.method.Beta.At(0)/t.method.Alpha.At(0), t.method.Tau, t.method.MuG, t.method.CGxy, t.method.InitBatch)
+	fmt.Fprintf(w, "method   STABLE with its default steps, μ_g = %.3g, C_gxy = %.3g\n\n", t.method.MuG, t.method.CGxy)
 }
 
 // reference computes what STABLE is measured against: the best single weight of a grid, and the least F that exact minimisation finds from

@@ -249,6 +249,14 @@ func (s *Solver) Counts() Counts { return s.oracle.counts }
 // Activity returns how often projections and safeguards acted.
 func (s *Solver) Activity() Activity { return s.activity }
 
+// Estimator returns the estimates H_xy and H_yy of a running STABLE, to be read only, and nil for a method without them.
+func (s *Solver) Estimator() *Estimator {
+	if m, ok := s.stepper.(*stable); ok {
+		return m.est
+	}
+	return nil
+}
+
 // Method returns the method.
 func (s *Solver) Method() Method { return s.method }
 
