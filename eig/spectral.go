@@ -65,7 +65,7 @@ func (s *spectral) eigenvalues(mu float64) bool {
 			lowest(values, d, e2, mu, s.norm)
 		} else {
 			copy(values, d)
-			if !tridiagonalValues(values, e2) {
+			if !tridiagonalValues(values, e2, s.norm) {
 				return false
 			}
 		}
@@ -130,7 +130,7 @@ func (s *spectral) next(b *block, v float64) bool {
 	x := b.z.Row(k)
 	b.lambda = append(b.lambda, v)
 	s.vector(x, b.d, b.off, v)
-	if !(residual(x, b.d, b.off, v) <= 4*eps*s.norm) {
+	if !(residual(x, b.d, b.off, v) <= 8*eps*s.norm) {
 		v = rayleigh(x, b.d, b.off)
 		s.vector(x, b.d, b.off, v)
 	}

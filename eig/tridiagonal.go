@@ -17,20 +17,21 @@ func negligible(e2, d0, d1 float64) bool {
 const qlCap = 60
 
 // tridiagonalValues replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix with diagonal d and squared
-// off-diagonal entries e2, e2[i] between i and i+1, which it overwrites. It returns false if the iteration does not converge.
-// About 1.7·n²/2 steps of two divisions.
+// off-diagonal entries e2, e2[i] between i and i+1, which it overwrites. norm bounds the matrix. It returns false if the iteration does not
+// converge. About 1.1·n² steps, each as long as a division and three other operations.
 //
 // Source: the square-root-free QL of Pal, Walker and Kahan, LAPACK dsterf; Parlett, The Symmetric Eigenvalue Problem, section 8.15.
-func tridiagonalValues(d, e2 []float64) bool {
+func tridiagonalValues(d, e2 []float64, norm float64) bool {
 	n := len(d)
 	if n > 1 && math.Abs(d[n-1]) < math.Abs(d[0]) {
 		slices.Reverse(d) // QL wants the small end first
 		slices.Reverse(e2[:n-1])
 	}
+	maybe := max(eps*eps*norm*norm, pivMin) // what is larger is not negligible
 	for l := range n {
 		for steps := 0; ; steps++ {
 			m := l
-			for m < n-1 && !negligible(e2[m], d[m], d[m+1]) {
+			for m < n-1 && (e2[m] > maybe || !negligible(e2[m], d[m], d[m+1])) {
 				m++
 			}
 			if m == l {
@@ -46,33 +47,36 @@ func tridiagonalValues(d, e2 []float64) bool {
 	return true
 }
 
-// qlStep does one implicit step of QL with the shift from the leading 2 × 2 block.
+// qlStep does one implicit step of QL with the shift from the leading 2 × 2 block. With γ and p from below, b = e²_i and r = p + b, a rotation is
+//
+//	c² = p/r, s² = b/r, γ' = c²·(d_i − σ) − s²·γ, p' = γ'²/c², d_{i+1} = γ + d_i − γ', e²_{i+1} = s²·r'
+//
+// where γ' and p' are written over common denominators: only one division is on the path from p to p'.
 func qlStep(d, e2 []float64) {
 	m := len(d) - 1
 	root := math.Sqrt(e2[0])
 	sigma := (d[1] - d[0]) / (2 * root)
 	sigma = d[0] - root/(sigma+math.Copysign(math.Sqrt(sigma*sigma+1), sigma))
-	c, s := 1.0, 0.0
 	gamma := d[m] - sigma
-	p := gamma * gamma
+	p, s := gamma*gamma, 0.0
+	lastP, lastR := 1.0, 1.0
 	for i := m - 1; i >= 0; i-- {
 		b := e2[i]
 		r := p + b
 		if i < m-1 {
 			e2[i+1] = s * r
 		}
-		oldC, oldGamma := c, gamma
-		if p > 0x1p-700 {
-			c, s = p/r, b/r
-			up := r / p // beside the divisions above, not after them
-			gamma = c*(d[i]-sigma) - s*oldGamma
-			p = gamma * gamma * up
-		} else {
-			c, s = 0, 1
-			gamma = -oldGamma
-			p = oldC * b
+		old := gamma
+		if p > 0x1p-300 {
+			u := p*(d[i]-sigma) - b*old
+			s = b / r
+			gamma = u / r
+			lastP, lastR, p = p, r, u*u/(r*p)
+		} else { // c = 0
+			s, gamma = 1, -old
+			lastP, lastR, p = 0, 1, lastP/lastR*b
 		}
-		d[i+1] = oldGamma + (d[i] - gamma)
+		d[i+1] = old + (d[i] - gamma)
 	}
 	e2[0] = s * p
 	d[0] = sigma + gamma
@@ -141,19 +145,20 @@ func (t *twisted) vector(z, d, e []float64, lambda float64) {
 	scaleBy(z, 1/math.Sqrt(ssq))
 }
 
-// residual returns max |T·z − lambda·z|, NaN if z is not finite.
+// residual returns ‖T·z − lambda·z‖₂, NaN if z is not finite.
 func residual(z, d, e []float64, lambda float64) float64 {
 	n := len(z)
-	worst, left := 0.0, 0.0 // left is e[i−1]·z[i−1]
-	for i, v := range z {
-		r := (d[i]-lambda)*v + left
-		if i+1 < n {
-			r += e[i] * z[i+1]
-		}
+	d, e = d[:n], e[:n]
+	ssq, left, v := 0.0, 0.0, z[0] // left is e[i−1]·z[i−1]
+	for i := range n - 1 {
+		next := z[i+1]
+		r := (d[i]-lambda)*v + left + e[i]*next
 		left = e[i] * v
-		worst = max(worst, math.Abs(r))
+		ssq += r * r
+		v = next
 	}
-	return worst
+	r := (d[n-1]-lambda)*v + left
+	return math.Sqrt(ssq + r*r)
 }
 
 // solve overwrites z with a solution of (T − lambda·I)·x = z, by elimination with row exchanges; pivots that vanish become eps.
