@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"stable/bilevel"
+	"stable/chol"
+	"stable/eig"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// The names and inputs of these benchmarks are kept, so that runs compare over time; bench/peers has the same ones for gonum.
+var sizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
+
+func each(b *testing.B, param string, f func(b *testing.B, n int)) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("%s=%d", param, n), func(b *testing.B) {
+			b.ReportAllocs()
+			f(b, n)
+		})
+	}
+}
+
+func gflops(b *testing.B, flops float64) {
+	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func cube(n int) float64 { return math.Pow(float64(n), 3) }
+
+func BenchmarkMul(b *testing.B) {
+	each(b, "n", func(b *testing.B, n int) {
+		x, c := mattest.Dense(n, n, uint64(n)), mat.NewDense(n, n)
+		for b.Loop() {
+			mat.Mul(c, x, x)
+		}
+		gflops(b, 2*cube(n))
+	})
+}
+
+func BenchmarkCholesky(b *testing.B) {
+	each(b, "n", func(b *testing.B, n int) {
+		a := mattest.SPD(n, uint64(n))
+		var c chol.Cholesky
+		for b.Loop() {
+			must(c.Factor(a))
+		}
+		gflops(b, cube(n)/3)
+	})
+}
+
+// BenchmarkSolve is one right-hand side with a factor that exists.
+func BenchmarkSolve(b *testing.B) {
+	each(b, "n", func(b *testing.B, n int) {
+		x, rhs := make([]float64, n), mattest.Vec(n, 1)
+		var c chol.Cholesky
+		must(c.Factor(mattest.SPD(n, uint64(n))))
+		for b.Loop() {
+			c.SolveVec(x, rhs)
+		}
+		gflops(b, 2*float64(n)*float64(n))
+	})
+}
+
+// BenchmarkEig is a cold Jacobi decomposition, values and vectors.
+func BenchmarkEig(b *testing.B) {
+	each(b, "n", func(b *testing.B, n int) {
+		a := mattest.Sym(n, uint64(n))
+		var e eig.Jacobi
+		for b.Loop() {
+			_, err := e.Factor(a)
+			must(err)
+		}
+	})
+}
+
+// BenchmarkTruncate is the projection onto {X ⪰ 0.1·I}: clear has nothing to clip, few three eigenvalues, clipped about half the spectrum, and warm is
+// clipped again and again while the matrix moves by 1 %.
+func BenchmarkTruncate(b *testing.B) {
+	cold := func(shift func(n int) float64, input func(n int) *mat.Sym) func(b *testing.B) {
+		return func(b *testing.B) {
+			each(b, "n", func(b *testing.B, n int) {
+				a, p := input(n), mat.NewSym(n)
+				mat.AddIdentity(a, shift(n))
+				t := new(eig.Truncator)
+				for b.Loop() {
+					_, err := t.Truncate(p, a, 0.1)
+					must(err)
+				}
+			})
+		}
+	}
+	sym := func(n int) *mat.Sym { return mattest.Sym(n, uint64(n)) }
+	none := func(int) float64 { return 0 }
+	b.Run("clear", cold(func(n int) float64 { return float64(n) }, sym))
+	b.Run("few", cold(none, func(n int) *mat.Sym {
+		lambda := make([]float64, n)
+		for i := range lambda {
+			lambda[i] = 1 + float64(i)/float64(n)
+			if i < 3 {
+				lambda[i] = -1 - float64(i)
+			}
+		}
+		return mattest.Spectrum(lambda, uint64(n))
+	}))
+	b.Run("clipped", cold(none, sym))
+	b.Run("warm", func(b *testing.B) {
+		each(b, "n", func(b *testing.B, n int) {
+			p := mat.NewSym(n)
+			a, step := sym(n), mattest.Sym(n, uint64(n)+1)
+			mat.ScaleSym(step, 0.01, step)
+			t := new(eig.Truncator)
+			for b.Loop() {
+				mat.AddScaledSym(a, a, 1, step)
+				mat.ScaleSym(step, -1, step)
+				_, err := t.Truncate(p, a, 0.1)
+				must(err)
+			}
+		})
+	})
+}
+
+// BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped. The oracles cost nothing: after the first calls, which
+// fill the estimator's matrices, they leave their destinations alone.
+func BenchmarkStep(b *testing.B) {
+	each(b, "d", func(b *testing.B, d int) {
+		s, err := bilevel.New(&still{d: d}, bilevel.STABLE{
+			Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), Tau: bilevel.Constant(0.1), MuG: 0.1, CGxy: 1e3,
+		}, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
+		must(err)
+		must(s.Step())
+		must(s.Step())
+		for b.Loop() {
+			must(s.Step())
+		}
+		gflops(b, 2*cube(d)/3)
+	})
+}
+
+// still is a problem whose derivatives are the same everywhere: g_yy = BBᵀ/d + I/2 with entries of B of variance 1, as in the step of NumPy that it is
+// compared with.
+type still struct {
+	d           int
+	cross, hess int // calls
+	sign        float64
+}
+
+func (p *still) Dims() (int, int)          { return p.d, p.d }
+func (p *still) Streams() (uint64, uint64) { return 0, 0 }
+
+// GradF and GradG turn round at every step, so that x and y keep moving.
+func (p *still) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
+	p.sign = 1 - 2*float64(p.hess&2)/2
+	for i := range fx {
+		fx[i], fy[i] = p.sign*(1+x[i]), p.sign
+	}
+	return nil
+}
+
+func (p *still) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
+	for i := range gy {
+		gy[i] = p.sign + y[i]
+	}
+	return nil
+}
+
+func (p *still) CrossG(gxy *mat.Dense, x, y []float64, _ []bilevel.Sample) error {
+	if p.cross++; p.cross <= 3 {
+		mat.Copy(gxy, mattest.Dense(p.d, p.d, uint64(p.d)))
+	}
+	return nil
+}
+
+func (p *still) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
+	if p.hess++; p.hess <= 3 {
+		gyy.Zero()
+		mat.RankK(gyy, 12/float64(p.d), mattest.Dense(p.d, p.d, uint64(p.d)))
+		mat.AddIdentity(gyy, 0.5)
+	}
+	return nil
+}
