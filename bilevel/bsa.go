@@ -9,8 +9,8 @@ package bilevel
 // Samples a step: ξ one batch; φ t_k + 1 + p batches. Oracles: GradF 1, GradG t_k, HessVecG p, CrossVecG 1, with p in {0, …, N−1}.
 //
 // To an ε-stationary point: ε⁻² samples ξ and ε⁻³ samples φ with t_k ~ √k; to an ε-optimal one of a strongly convex F: ε⁻¹ and ε⁻² with t_k ~ k
-// (the paper's Table 1). The rule is from memory: confirmed against its equations step by step (TestAlternatingFollowsThePapers) and
-// by convergence to known solutions (TestMethodsSolveQuadratic).
+// (Table 1 of the STABLE paper). The rule is from memory; with exact oracles it is projected gradient descent with the exact inverse
+// (TestMethodsExactStep), and it goes to known solutions with and without noise (TestMethodsSolveQuadratic).
 type BSA struct {
 	// Alpha is the step size α_k of x. Required.
 	Alpha Schedule

@@ -10,7 +10,7 @@ package bilevel
 // evaluation of g_y.
 //
 // Samples a step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 1, HessVecG 2p, CrossVecG 2, with p in {0, …, N−1}; for k = 0
-// one point only. The rule is from memory: confirmed as that of SUSTAIN.
+// one point only. The rule is from memory, and has passed the same tests as SUSTAIN.
 type MSTSA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required.
 	Alpha, Beta Schedule
@@ -27,12 +27,12 @@ func (MSTSA) Name() string { return "MSTSA" }
 
 func (m MSTSA) start(s *Solver) (stepper, error) {
 	if m.Tau == nil {
-		m.Tau = defaultTau
+		m.Tau = stormWeight
 	}
 	if err := checkSchedule("MSTSA.Tau", m.Tau, 1); err != nil {
 		return nil, err
 	}
-	return startMomentum(s, "MSTSA", momentum{
+	return startMomentum(s, "MSTSA", doubleMomentum{
 		alpha: m.Alpha, beta: m.Beta, tauX: m.Tau, estimate: newHypergradient(s, m.Neumann, true),
 	})
 }

@@ -20,10 +20,11 @@ import (
 // either: (A) takes its mean, which is (B) with exact products.
 //
 // Source: (A) Ghadimi and Wang, arXiv 1802.02246, and Hong et al., arXiv 2007.05170; (B) Ji, Yang and Liang, arXiv 2010.07962, Algorithm 2.
-// Both are from memory; confirmed by their mean and second moment in closed form, TestNeumannMoments.
+// Both are from memory; confirmed by their mean and second moment in closed form (TestNeumannMoments, TestNeumannEnumerated) and by the bound
+// (TestNeumannBias).
 type Neumann struct {
-	// LG is L = L_g > 0, the Lipschitz constant of g_y(x, ·; φ). Required. A value too small, g_yy(·; φ) ⪯ 2L·I violated, makes the
-	// estimates explode.
+	// LG is L = L_g > 0, the Lipschitz constant of g_y(x, ·; φ). Required. Where g_yy exceeds 2L·I the series diverges. Where single samples
+	// g_yy(·; φ) vary by σ², the second moment of long products grows unless L > (μ²+σ²)/(2μ).
 	LG float64
 
 	// MuG is μ = μ_g in (0, LG], the strong convexity of g(x, ·). Required where Terms is 0, and by StocBiO.

@@ -11,7 +11,7 @@ package bilevel
 // that sum.
 //
 // To an ε-stationary point: ε⁻² samples, with step sizes that are constant and batches of order ε⁻¹ (Table 1 of the STABLE paper). The rule
-// is from memory: confirmed as that of BSA, and the order of the batch sizes by TestStocBiOBatches.
+// and the batch sizes are from memory; the rule has passed the same tests as BSA.
 type StocBiO struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. (The paper calls them β and α.)
 	Alpha, Beta Schedule

@@ -12,8 +12,9 @@ package bilevel
 // Samples a step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG 2, with p in {0, …, N−1}; for k = 0
 // half of that. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 //
-// The rule is from memory: confirmed against its equations step by step (TestMomentumFollowsThePapers), by its reductions at τ = 1 and with
-// exact oracles (TestMomentumReductions), and by convergence to known solutions. The paper is for X = R^dx; the projection is added here.
+// The rule is from memory; the weights do not matter with exact oracles (TestMethodReductions), where it is projected gradient descent with the
+// exact inverse (TestMethodsExactStep), and it goes to known solutions with and without noise (TestMethodsSolveQuadratic). The paper is for
+// X = R^dx; the projection is added here.
 type SUSTAIN struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's: α_k = (w+k)^(−1/3), which is Power{C: 1, K0: w, P: 1.0/3},
 	// and β_k = c·α_k.
@@ -34,7 +35,7 @@ func (m SUSTAIN) start(s *Solver) (stepper, error) {
 	if err := checkTaus("SUSTAIN", &m.TauX, &m.TauY); err != nil {
 		return nil, err
 	}
-	return startMomentum(s, "SUSTAIN", momentum{
+	return startMomentum(s, "SUSTAIN", doubleMomentum{
 		alpha: m.Alpha, beta: m.Beta, tauX: m.TauX, tauY: m.TauY, estimate: newHypergradient(s, m.Neumann, true),
 	})
 }

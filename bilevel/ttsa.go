@@ -9,15 +9,14 @@ package bilevel
 // x has to move on the slower timescale, α_k/β_k → 0. Samples a step: ξ one batch; φ 2 + p batches. Oracles: GradF 1, GradG 1, HessVecG p,
 // CrossVecG 1, with p in {0, …, N−1}.
 //
-// To an ε-stationary point: ε^(−5/2) samples; to an ε-optimal one of a strongly convex F: ε^(−3/2) (the paper's Table 1). The rule
-// is from memory: confirmed as that of BSA.
+// To an ε-stationary point: ε^(−5/2) samples; to an ε-optimal one of a strongly convex F: ε^(−3/2) (Table 1 of the STABLE paper). The
+// rule is from memory, and has passed the same tests as BSA.
 type TTSA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. Strongly convex F: α_k ~ 1/k, β_k ~ k^(−2/3); nonconvex, K steps: constants
 	// α ~ K^(−3/5), β ~ K^(−2/5).
 	Alpha, Beta Schedule
 
-	// Neumann are the parameters of (A). Where g_yy(·; φ) is noisy, with variance σ² in the norm, the paper takes a smaller step
-	// c/L_g, c = μ_g/(μ_g²+σ²), in the series: that is LG/c here.
+	// Neumann are the parameters of (A).
 	Neumann Neumann
 }
 

@@ -23,8 +23,8 @@ import (
 // Samples a step, Q = N−1: with M changes, M = m+1, or m before a step that sets anew: ξ M batches; φ M(2 + Q). Oracles: GradF 2M, GradG 2M, HessVecG 2MQ,
 // CrossVecG 2M; to set anew, once each, ξ S_1, φ S_1(2 + Q). To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 //
-// The rule is from memory: confirmed against its equations step by step (TestVRBOFollowsThePaper), by the identity that exact oracles
-// keep u and v exact at every point (TestVRBOExact), and by convergence to known solutions. The paper counts m+1 for the m here, and is for X = R^dx.
+// The rule is from memory; with exact oracles u and v stay exact at every point (TestVRBOExact), and it goes to known solutions with and without
+// noise (TestMethodsSolveQuadratic). The paper counts m+1 inner steps where these are m, and is for X = R^dx; the projection is added here.
 type VRBO struct {
 	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required. The paper's are constant; the schedules are taken at k.
 	Alpha, Beta Schedule

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// momentum is the running state of SUSTAIN, MSTSA and MRBO, which differ in the estimator h of the hypergradient, and in whether y has a recursion, too.
+// doubleMomentum is the running state of SUSTAIN, MSTSA and MRBO, which differ in the estimator h of the hypergradient, and in whether y has a recursion, too.
 // With z^k = (x^k, y^k), and the same draws at both points, step k ≥ 1 does
 //
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
@@ -13,7 +13,7 @@ import (
 //	y^{k+1} = y^k − β_k d_y^k,   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
 // STORM (Cutkosky and Orabona, NeurIPS 2019) on both levels. Step 0 has no older point: its directions are the plain estimates.
-type momentum struct {
+type doubleMomentum struct {
 	alpha, beta Schedule
 	tauX, tauY  Schedule // tauY nil: no recursion in y, d_y = g_y
 	estimate    *hypergradient
@@ -23,22 +23,22 @@ type momentum struct {
 	gOld, g     []float64
 }
 
-// defaultTau is the weight c·α² of the papers for α ~ (k+1)^(−1/3), scaled to be 1 at k = 0.
-var defaultTau = Power{C: 1, P: 2.0 / 3}
+// stormWeight is the weight c·α² of the papers for α ~ (k+1)^(−1/3), scaled to be 1 at k = 0.
+var stormWeight = Power{C: 1, P: 2.0 / 3}
 
 // checkTaus fills in the default weights, and refuses what is no weight.
 func checkTaus(name string, tauX, tauY *Schedule) error {
 	if *tauX == nil {
-		*tauX = defaultTau
+		*tauX = stormWeight
 	}
 	if *tauY == nil {
-		*tauY = defaultTau
+		*tauY = stormWeight
 	}
 	return errors.Join(checkSchedule(name+".TauX", *tauX, 1), checkSchedule(name+".TauY", *tauY, 1))
 }
 
 // startMomentum checks the parameters that the methods of this kind share, and makes the memory. name is the method's Go name.
-func startMomentum(s *Solver, name string, m momentum) (stepper, error) {
+func startMomentum(s *Solver, name string, m doubleMomentum) (stepper, error) {
 	if err := errors.Join(
 		checkSchedule(name+".Alpha", m.alpha, math.MaxFloat64),
 		checkSchedule(name+".Beta", m.beta, math.MaxFloat64),
@@ -52,7 +52,7 @@ func startMomentum(s *Solver, name string, m momentum) (stepper, error) {
 	return &m, nil
 }
 
-func (m *momentum) step(s *Solver) error {
+func (m *doubleMomentum) step(s *Solver) error {
 	alpha, beta := m.alpha.At(s.k), m.beta.At(s.k)
 	if err := s.useSteps(alpha, beta, 0); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (m *momentum) step(s *Solver) error {
 }
 
 // lower makes d_y^k.
-func (m *momentum) lower(s *Solver) error {
+func (m *doubleMomentum) lower(s *Solver) error {
 	phi := s.phi.draw(s.opt.LowerBatch)
 	if m.tauY == nil {
 		return s.oracle.GradG(m.dy, s.x, s.y, phi)
@@ -99,7 +99,7 @@ func (m *momentum) lower(s *Solver) error {
 }
 
 // upper makes d_x^k.
-func (m *momentum) upper(s *Solver) error {
+func (m *doubleMomentum) upper(s *Solver) error {
 	tau := m.tauX.At(s.k)
 	if err := s.useSteps(0, 0, tau); err != nil {
 		return err
@@ -125,7 +125,7 @@ func recur(d []float64, tau float64, old, now []float64) {
 }
 
 // parts names the vectors of the last step for the search of a non-finite value.
-func (m *momentum) parts(visit func(name string, v []float64)) {
+func (m *doubleMomentum) parts(visit func(name string, v []float64)) {
 	visit("g_y at the last iterate", m.gOld)
 	visit("g_y", m.g)
 	visit("the direction of y (g_y)", m.dy)
