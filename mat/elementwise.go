@@ -67,18 +67,19 @@ func ScaleSym(dst *Sym, s float64, a *Sym) {
 func AddScaled(dst, a *Dense, s float64, b *Dense) {
 	sameDense("mat: AddScaled: dimension mismatch", dst, a)
 	sameDense("mat: AddScaled: dimension mismatch", dst, b)
-	for i := range dst.Rows {
-		kernel.AddScaled(dst.Row(i), a.Row(i), s, b.Row(i))
+	shape := kernel.Shape{Rows: dst.Rows, Cols: dst.Cols}
+	if dst.whole() && a.whole() && b.whole() {
+		shape = kernel.Shape{Rows: 1, Cols: dst.Rows * dst.Cols}
 	}
+	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
 
 // AddScaledSym sets dst = a + s·b.
 func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 	sameSym("mat: AddScaledSym: dimension mismatch", dst, a)
 	sameSym("mat: AddScaledSym: dimension mismatch", dst, b)
-	for i := range dst.N {
-		kernel.AddScaled(dst.Row(i), a.Row(i), s, b.Row(i))
-	}
+	shape := kernel.Shape{Rows: dst.N, Lower: true, First: 1}
+	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
 
 // Recur sets dst = (1−tau)·(h − old) + now, the recursion of a momentum-based variance-reduced estimate, in one pass.
@@ -86,9 +87,11 @@ func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 	sameDense("mat: Recur: dimension mismatch", dst, h)
 	sameDense("mat: Recur: dimension mismatch", dst, old)
 	sameDense("mat: Recur: dimension mismatch", dst, now)
-	for i := range dst.Rows {
-		kernel.Recur(dst.Row(i), tau, h.Row(i), old.Row(i), now.Row(i))
+	shape := kernel.Shape{Rows: dst.Rows, Cols: dst.Cols}
+	if dst.whole() && h.whole() && old.whole() && now.whole() {
+		shape = kernel.Shape{Rows: 1, Cols: dst.Rows * dst.Cols}
 	}
+	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
 }
 
 // RecurSym is Recur for symmetric matrices.
@@ -96,9 +99,8 @@ func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
 	sameSym("mat: RecurSym: dimension mismatch", dst, h)
 	sameSym("mat: RecurSym: dimension mismatch", dst, old)
 	sameSym("mat: RecurSym: dimension mismatch", dst, now)
-	for i := range dst.N {
-		kernel.Recur(dst.Row(i), tau, h.Row(i), old.Row(i), now.Row(i))
-	}
+	shape := kernel.Shape{Rows: dst.N, Lower: true, First: 1}
+	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
 }
 
 // AddDiag sets s = s + diag(d).
@@ -117,6 +119,9 @@ func AddIdentity(s *Sym, c float64) {
 		s.Data[i*s.Stride+i] += c
 	}
 }
+
+// whole tells whether the rows follow each other without a gap, so that they are one long row.
+func (a *Dense) whole() bool { return a.Stride == a.Cols }
 
 func sameDense(msg string, a, b *Dense) {
 	if a.Rows != b.Rows || a.Cols != b.Cols {

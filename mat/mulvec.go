@@ -24,11 +24,7 @@ func MulVecSym(dst []float64, s *Sym, x []float64) {
 	if len(dst) != s.N || len(x) != s.N {
 		panic("mat: MulVecSym: dimension mismatch")
 	}
-	for i := range dst {
-		r := s.Row(i)
-		dst[i] = Dot(r, x[:i+1])
-		Axpy(dst[:i], x[i], r[:i])
-	}
+	kernel.MulVecSym(dst, s.Data, s.Stride, x)
 }
 
 // Outer sets a = a + alpha·x·yᵀ. x and y are read; a must not overlap them. It panics if a length does not match.
@@ -37,8 +33,8 @@ func Outer(a *Dense, alpha float64, x, y []float64) {
 	if len(x) != a.Rows || len(y) != a.Cols {
 		panic("mat: Outer: dimension mismatch")
 	}
-	for i, v := range x {
-		Axpy(a.Row(i), alpha*v, y)
+	if a.Cols > 0 {
+		kernel.Outer(kernel.Shape{Rows: a.Rows, Cols: a.Cols}, a.Data, a.Stride, alpha, x, y)
 	}
 }
 
@@ -48,7 +44,5 @@ func RankOne(s *Sym, alpha float64, x []float64) {
 	if len(x) != s.N {
 		panic("mat: RankOne: dimension mismatch")
 	}
-	for i, v := range x {
-		Axpy(s.Row(i), alpha*v, x[:i+1])
-	}
+	kernel.Outer(kernel.Shape{Rows: s.N, Lower: true, First: 1}, s.Data, s.Stride, alpha, x, x)
 }

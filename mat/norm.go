@@ -15,7 +15,7 @@ const (
 // Norm returns the Euclidean norm ‖x‖₂, without overflow or harmful underflow; NaN if an entry is NaN, else +Inf if one is infinite
 // or the norm itself exceeds the range. It does not allocate. 2n flops. (BLAS dnrm2.)
 func Norm(x []float64) float64 {
-	s := kernel.SumSquares(x)
+	s := kernel.SumSquares(kernel.Shape{Rows: 1, Cols: len(x)}, x, 0)
 	if s >= safeLow && s <= safeHigh {
 		return math.Sqrt(s)
 	}
@@ -25,10 +25,7 @@ func Norm(x []float64) float64 {
 
 // NormFrob returns the Frobenius norm ‖a‖_F = √Σ a_ij²; all else as Norm.
 func NormFrob(a *Dense) float64 {
-	s := 0.0
-	for i := range a.Rows {
-		s += kernel.SumSquares(a.Row(i))
-	}
+	s := kernel.SumSquares(kernel.Shape{Rows: a.Rows, Cols: a.Cols}, a.Data, a.Stride)
 	if s >= safeLow && s <= safeHigh {
 		return math.Sqrt(s)
 	}
@@ -42,11 +39,10 @@ func NormFrob(a *Dense) float64 {
 
 // NormFrobSym returns the Frobenius norm of the whole symmetric matrix, both triangles; all else as Norm.
 func NormFrobSym(s *Sym) float64 {
-	off, diag := 0.0, 0.0
+	off, diag := kernel.SumSquares(kernel.Shape{Rows: s.N, Lower: true}, s.Data, s.Stride), 0.0
 	for i := range s.N {
-		r := s.Row(i)
-		off += kernel.SumSquares(r[:i])
-		diag += r[i] * r[i]
+		d := s.Data[i*s.Stride+i]
+		diag += d * d
 	}
 	if t := 2*off + diag; t >= safeLow && t <= safeHigh {
 		return math.Sqrt(t)

@@ -1,52 +1,107 @@
 package kernel
 
-// Recur sets dst = (1−tau)·(h − old) + now, over the length of dst.
-func Recur(dst []float64, tau float64, h, old, now []float64) {
-	if Vector() && len(dst) >= vectorAxpy {
-		recurVector(dst, tau, h, old, now)
+// A Shape is what the element-wise loops go over: Rows rows of Cols entries; or, if Lower, of one more each, from First on.
+type Shape struct {
+	Rows, Cols int
+	Lower      bool
+	First      int
+}
+
+// width returns the number of entries of row i.
+func (s Shape) width(i int) int {
+	if s.Lower {
+		return s.First + i
+	}
+	return s.Cols
+}
+
+// Recur sets dst = (1−tau)·(h − old) + now, each with its stride.
+func Recur(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, old []float64, ldo int, now []float64, ldn int) {
+	if Vector() {
+		recurVector(s, dst, ldd, tau, h, ldh, old, ldo, now, ldn)
 		return
 	}
+	for i := range s.Rows {
+		w := s.width(i)
+		recurRow(dst[i*ldd:][:w], 1-tau, h[i*ldh:], old[i*ldo:], now[i*ldn:])
+	}
+}
+
+func recurRow(dst []float64, s float64, h, old, now []float64) {
 	h, old, now = h[:len(dst)], old[:len(dst)], now[:len(dst)]
-	s := 1 - tau
 	for j := range dst {
 		dst[j] = s*(h[j]-old[j]) + now[j]
 	}
 }
 
-// AddScaled sets dst = a + s·b, over the length of dst.
-func AddScaled(dst, a []float64, s float64, b []float64) {
-	if Vector() && len(dst) >= vectorAxpy {
-		addScaledVector(dst, a, s, b)
+// AddScaled sets dst = a + f·b, each with its stride.
+func AddScaled(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
+	if Vector() {
+		addScaledVector(s, dst, ldd, a, lda, f, b, ldb)
 		return
 	}
+	for i := range s.Rows {
+		w := s.width(i)
+		addScaledRow(dst[i*ldd:][:w], a[i*lda:], f, b[i*ldb:])
+	}
+}
+
+func addScaledRow(dst, a []float64, f float64, b []float64) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	for j := range dst {
-		dst[j] = a[j] + s*b[j]
+		dst[j] = a[j] + f*b[j]
 	}
 }
 
-// Scale sets dst = s·a, over the length of dst.
-func Scale(dst []float64, s float64, a []float64) {
+// Outer sets a_ij += f·x_i·y_j.
+func Outer(s Shape, a []float64, lda int, f float64, x, y []float64) {
+	if Vector() && len(y) >= vectorRow {
+		outerVector(s, a, lda, f, x, y)
+		return
+	}
+	for i, v := range x[:s.Rows] {
+		axpyRow(a[i*lda:][:s.width(i)], f*v, y)
+	}
+}
+
+func axpyRow(y []float64, s float64, x []float64) {
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] += s * v
+	}
+}
+
+// Scale sets dst = f·a, over the length of dst.
+func Scale(dst []float64, f float64, a []float64) {
 	a = a[:len(dst)]
-	for j := range dst {
-		dst[j] = s * a[j]
+	for j, v := range a {
+		dst[j] = f * v
 	}
 }
 
-// SumSquares returns Σ x_i², as four interleaved sums.
-func SumSquares(x []float64) float64 {
-	if Vector() && len(x) >= vectorDot {
-		return dotVector(x, x)
+// SumSquares returns Σ a_ij². The order of summation does not depend on the stride.
+func SumSquares(s Shape, a []float64, lda int) float64 {
+	if Vector() {
+		return sumSquaresVector(s, a, lda)
 	}
+	t := 0.0
+	for i := range s.Rows {
+		t += sumSquaresRow(a[i*lda:][:s.width(i)])
+	}
+	return t
+}
+
+func sumSquaresRow(x []float64) float64 {
 	var s0, s1, s2, s3 float64
-	for len(x) >= 4 {
-		s0 += x[0] * x[0]
-		s1 += x[1] * x[1]
-		s2 += x[2] * x[2]
-		s3 += x[3] * x[3]
-		x = x[4:]
+	i := 3
+	for ; i < len(x); i += 4 {
+		v0, v1, v2, v3 := x[i-3], x[i-2], x[i-1], x[i]
+		s0 += v0 * v0
+		s1 += v1 * v1
+		s2 += v2 * v2
+		s3 += v3 * v3
 	}
-	for _, v := range x {
+	for _, v := range x[i-3:] {
 		s0 += v * v
 	}
 	return (s0 + s1) + (s2 + s3)

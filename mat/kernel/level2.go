@@ -7,15 +7,15 @@ func Dot(x, y []float64) float64 {
 	}
 	y = y[:len(x)]
 	var s0, s1, s2, s3 float64
-	for len(x) >= 4 && len(y) >= 4 {
-		s0 += x[0] * y[0]
-		s1 += x[1] * y[1]
-		s2 += x[2] * y[2]
-		s3 += x[3] * y[3]
-		x, y = x[4:], y[4:]
+	i := 3
+	for ; i < len(x); i += 4 {
+		s0 += x[i-3] * y[i-3]
+		s1 += x[i-2] * y[i-2]
+		s2 += x[i-1] * y[i-1]
+		s3 += x[i] * y[i]
 	}
-	for i, v := range x {
-		s0 += v * y[i]
+	for i -= 3; i < len(x); i++ {
+		s0 += x[i] * y[i]
 	}
 	return (s0 + s1) + (s2 + s3)
 }
@@ -26,10 +26,7 @@ func Axpy(y []float64, s float64, x []float64) {
 		axpyVector(y, s, x)
 		return
 	}
-	x = x[:len(y)]
-	for i, v := range x {
-		y[i] += s * v
-	}
+	axpyRow(y, s, x)
 }
 
 // axpy3 sets y_i += s0·x_i + s1·x_(ld+i) + s2·x_(2ld+i), over the length of y.
@@ -69,6 +66,41 @@ func MulVecTrans(dst, a []float64, lda int, x []float64) {
 	for ; i < len(x); i++ {
 		Axpy(dst, x[i], a[i*lda:])
 	}
+}
+
+// MulVecSym sets dst = S·x for the symmetric S whose lower triangle is a: each entry is read once, for the row and for the column that it stands in.
+func MulVecSym(dst, a []float64, lda int, x []float64) {
+	if Vector() && len(x) >= vectorSym {
+		mulVecSymVector(dst, a, lda, x)
+		return
+	}
+	n := len(x)
+	i := 0
+	for ; i+1 < n; i += 2 {
+		x0, x1 := x[i], x[i+1]
+		s0, s1 := symRows(dst[:i], x, a[i*lda:], lda, x0, x1)
+		r0, r1 := a[i*lda+i:], a[(i+1)*lda+i:][:2]
+		dst[i] = s0 + r0[0]*x0 + r1[0]*x1
+		dst[i+1] = s1 + r1[0]*x0 + r1[1]*x1
+	}
+	if i < n {
+		s0, _ := symRows(dst[:i], x, a[i*lda:], 0, x[i], 0)
+		dst[i] = s0 + a[i*lda+i]*x[i]
+	}
+}
+
+// symRows sets y_j += x0·a_0j + x1·a_1j, and returns Σ a_0j·x_j and Σ a_1j·x_j, over the length of y.
+//
+//go:noinline
+func symRows(y, x, a []float64, lda int, x0, x1 float64) (s0, s1 float64) {
+	a0, a1, x := a[:len(y)], a[lda:][:len(y)], x[:len(y)]
+	for j, v := range a0 {
+		w, t := a1[j], x[j]
+		s0 += v * t
+		s1 += w * t
+		y[j] += x0*v + x1*w
+	}
+	return
 }
 
 // SubRows sets y_j −= Σ_i s_i·x[i·ld+j], over the length of y.

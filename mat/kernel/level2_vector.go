@@ -8,7 +8,8 @@ import "simd"
 const (
 	vectorDot  = 48
 	vectorAxpy = 48
-	vectorRow  = 16
+	vectorRow  = 28
+	vectorSym  = 72
 )
 
 // sum returns the sum of the first v entries of x.
@@ -63,42 +64,6 @@ func axpyVector(y []float64, s float64, x []float64) {
 		p, _ := simd.LoadFloat64sPart(y[i:])
 		q, _ := simd.LoadFloat64sPart(x[i:])
 		i += a.MulAdd(q, p).StorePart(y[i:])
-	}
-	ClearUpper()
-}
-
-func recurVector(dst []float64, tau float64, h, old, now []float64) {
-	v := simd.VectorBitSize() / 64
-	n := len(dst)
-	h, old, now = h[:n], old[:n], now[:n]
-	s := simd.BroadcastFloat64s(1 - tau)
-	i := 0
-	for ; i+v <= n; i += v {
-		d := simd.LoadFloat64s(h[i : i+v : i+v]).Sub(simd.LoadFloat64s(old[i : i+v : i+v]))
-		s.MulAdd(d, simd.LoadFloat64s(now[i:i+v:i+v])).Store(dst[i : i+v : i+v])
-	}
-	if i < n {
-		a, _ := simd.LoadFloat64sPart(h[i:])
-		b, _ := simd.LoadFloat64sPart(old[i:])
-		c, _ := simd.LoadFloat64sPart(now[i:])
-		s.MulAdd(a.Sub(b), c).StorePart(dst[i:])
-	}
-	ClearUpper()
-}
-
-func addScaledVector(dst, a []float64, s float64, b []float64) {
-	v := simd.VectorBitSize() / 64
-	n := len(dst)
-	a, b = a[:n], b[:n]
-	t := simd.BroadcastFloat64s(s)
-	i := 0
-	for ; i+v <= n; i += v {
-		t.MulAdd(simd.LoadFloat64s(b[i:i+v:i+v]), simd.LoadFloat64s(a[i:i+v:i+v])).Store(dst[i : i+v : i+v])
-	}
-	if i < n {
-		p, _ := simd.LoadFloat64sPart(a[i:])
-		q, _ := simd.LoadFloat64sPart(b[i:])
-		t.MulAdd(q, p).StorePart(dst[i:])
 	}
 	ClearUpper()
 }
@@ -177,6 +142,58 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 		j += s.StorePart(dst[j:])
 	}
 	ClearUpper()
+}
+
+// mulVecSymVector takes four rows at a time: the sums of the rows stay in registers, those of the columns go through dst.
+func mulVecSymVector(dst, a []float64, lda int, x []float64) {
+	v := simd.VectorBitSize() / 64
+	n := len(x)
+	dst = dst[:n]
+	var t [4][8]float64
+	i := 0
+	for ; i+3 < n; i += 4 {
+		a0, a1, a2, a3 := a[i*lda:][:i+1], a[(i+1)*lda:][:i+2], a[(i+2)*lda:][:i+3], a[(i+3)*lda:][:i+4]
+		f0, f1, f2, f3 := simd.BroadcastFloat64s(x[i]), simd.BroadcastFloat64s(x[i+1]), simd.BroadcastFloat64s(x[i+2]), simd.BroadcastFloat64s(x[i+3])
+		var s0, s1, s2, s3 simd.Float64s
+		j := 0
+		for ; j+v <= i; j += v {
+			y := simd.LoadFloat64s(x[j : j+v : j+v])
+			d := simd.LoadFloat64s(dst[j : j+v : j+v])
+			r := simd.LoadFloat64s(a0[j : j+v : j+v])
+			s0, d = r.MulAdd(y, s0), r.MulAdd(f0, d)
+			r = simd.LoadFloat64s(a1[j : j+v : j+v])
+			s1, d = r.MulAdd(y, s1), r.MulAdd(f1, d)
+			r = simd.LoadFloat64s(a2[j : j+v : j+v])
+			s2, d = r.MulAdd(y, s2), r.MulAdd(f2, d)
+			r = simd.LoadFloat64s(a3[j : j+v : j+v])
+			s3, d = r.MulAdd(y, s3), r.MulAdd(f3, d)
+			d.Store(dst[j : j+v : j+v])
+		}
+		s0.Store(t[0][:])
+		s1.Store(t[1][:])
+		s2.Store(t[2][:])
+		s3.Store(t[3][:])
+		r0, r1, r2, r3 := sum(&t[0], v), sum(&t[1], v), sum(&t[2], v), sum(&t[3], v)
+		x0, x1, x2, x3 := x[i], x[i+1], x[i+2], x[i+3]
+		for ; j < i; j++ {
+			y, b0, b1, b2, b3 := x[j], a0[j], a1[j], a2[j], a3[j]
+			r0 += b0 * y
+			r1 += b1 * y
+			r2 += b2 * y
+			r3 += b3 * y
+			dst[j] += b0*x0 + b1*x1 + b2*x2 + b3*x3
+		}
+		// The corner.
+		dst[i] = r0 + a0[i]*x0 + a1[i]*x1 + a2[i]*x2 + a3[i]*x3
+		dst[i+1] = r1 + a1[i]*x0 + a1[i+1]*x1 + a2[i+1]*x2 + a3[i+1]*x3
+		dst[i+2] = r2 + a2[i]*x0 + a2[i+1]*x1 + a2[i+2]*x2 + a3[i+2]*x3
+		dst[i+3] = r3 + a3[i]*x0 + a3[i+1]*x1 + a3[i+2]*x2 + a3[i+3]*x3
+	}
+	ClearUpper()
+	for ; i < n; i++ {
+		s0, _ := symRows(dst[:i], x, a[i*lda:], 0, x[i], 0)
+		dst[i] = s0 + a[i*lda+i]*x[i]
+	}
 }
 
 // subRowsVector is mulVecTransVector, subtracted from what is there, two vectors at a time.

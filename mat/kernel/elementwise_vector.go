@@ -1,0 +1,99 @@
+//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
+
+package kernel
+
+import "simd"
+
+func recurVector(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, old []float64, ldo int, now []float64, ldn int) {
+	v := simd.VectorBitSize() / 64
+	f := simd.BroadcastFloat64s(1 - tau)
+	for i := 0; i < s.Rows; i++ {
+		w := s.width(i)
+		d, a, b, c := dst[i*ldd:][:w], h[i*ldh:][:w], old[i*ldo:][:w], now[i*ldn:][:w]
+		j := 0
+		for ; j+v <= w; j += v {
+			t := simd.LoadFloat64s(a[j : j+v : j+v]).Sub(simd.LoadFloat64s(b[j : j+v : j+v]))
+			f.MulAdd(t, simd.LoadFloat64s(c[j:j+v:j+v])).Store(d[j : j+v : j+v])
+		}
+		if j < w {
+			t, _ := simd.LoadFloat64sPart(a[j:])
+			o, _ := simd.LoadFloat64sPart(b[j:])
+			n, _ := simd.LoadFloat64sPart(c[j:])
+			f.MulAdd(t.Sub(o), n).StorePart(d[j:])
+		}
+	}
+	ClearUpper()
+}
+
+func addScaledVector(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
+	v := simd.VectorBitSize() / 64
+	g := simd.BroadcastFloat64s(f)
+	for i := 0; i < s.Rows; i++ {
+		w := s.width(i)
+		d, p, q := dst[i*ldd:][:w], a[i*lda:][:w], b[i*ldb:][:w]
+		j := 0
+		for ; j+v <= w; j += v {
+			g.MulAdd(simd.LoadFloat64s(q[j:j+v:j+v]), simd.LoadFloat64s(p[j:j+v:j+v])).Store(d[j : j+v : j+v])
+		}
+		if j < w {
+			t, _ := simd.LoadFloat64sPart(p[j:])
+			u, _ := simd.LoadFloat64sPart(q[j:])
+			g.MulAdd(u, t).StorePart(d[j:])
+		}
+	}
+	ClearUpper()
+}
+
+func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
+	v := simd.VectorBitSize() / 64
+	for i := 0; i < s.Rows; i++ {
+		w := s.width(i)
+		d, q := a[i*lda:][:w], y[:w]
+		g := simd.BroadcastFloat64s(f * x[i])
+		j := 0
+		for ; j+v <= w; j += v {
+			r := d[j : j+v : j+v]
+			g.MulAdd(simd.LoadFloat64s(q[j:j+v:j+v]), simd.LoadFloat64s(r)).Store(r)
+		}
+		if j < w {
+			t, _ := simd.LoadFloat64sPart(d[j:])
+			u, _ := simd.LoadFloat64sPart(q[j:])
+			g.MulAdd(u, t).StorePart(d[j:])
+		}
+	}
+	ClearUpper()
+}
+
+// sumSquaresVector keeps four vectors of sums over all rows.
+func sumSquaresVector(s Shape, a []float64, lda int) float64 {
+	v := simd.VectorBitSize() / 64
+	var s0, s1, s2, s3 simd.Float64s
+	for i := 0; i < s.Rows; i++ {
+		w := s.width(i)
+		x := a[i*lda:][:w]
+		j := 0
+		for ; j+4*v <= w; j += 4 * v {
+			r := x[j : j+4*v : j+4*v]
+			y := simd.LoadFloat64s(r)
+			s0 = y.MulAdd(y, s0)
+			y = simd.LoadFloat64s(r[v:])
+			s1 = y.MulAdd(y, s1)
+			y = simd.LoadFloat64s(r[2*v:])
+			s2 = y.MulAdd(y, s2)
+			y = simd.LoadFloat64s(r[3*v:])
+			s3 = y.MulAdd(y, s3)
+		}
+		for ; j+v <= w; j += v {
+			y := simd.LoadFloat64s(x[j : j+v : j+v])
+			s0 = y.MulAdd(y, s0)
+		}
+		if j < w {
+			y, _ := simd.LoadFloat64sPart(x[j:])
+			s1 = y.MulAdd(y, s1)
+		}
+	}
+	var t [8]float64
+	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	ClearUpper()
+	return sum(&t, v)
+}
