@@ -1,0 +1,126 @@
+package bilevel_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// shrink is a problem in one dimension: y*(x) shrinks the mean 2 of noisy measurements φ towards 0 by the weight x ≥ 0, and x is to be
+// such that y*(x) = 1:
+//
+//	min over x ≥ 0 of ½(y*(x) − 1)²   subject to   y*(x) = argmin_y E[½(y − φ)²] + ½x·y² = 2/(1+x).
+type shrink struct{}
+
+func (shrink) Dims() (dx, dy int)             { return 1, 1 }
+func (shrink) Streams() (upper, lower uint64) { return 1, 0 } // f has one term, φ comes from a simulator
+
+func (shrink) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	fx[0], fy[0] = 0, y[0]-1
+	return nil
+}
+
+func (shrink) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	gy[0] = (1+x[0])*y[0] - measure(phi)
+	return nil
+}
+
+func (shrink) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+	gxy.Set(0, 0, y[0])
+	return nil
+}
+
+func (shrink) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+	gyy.Set(0, 0, 1+x[0])
+	return nil
+}
+
+// measure is the mean of the measurements with these names; the same name gives the same value each time. An empty batch asks for the expectation.
+func measure(phi []bilevel.Sample) float64 {
+	if len(phi) == 0 {
+		return 2
+	}
+	var sum float64
+	for _, name := range phi {
+		sum += 2 + 0.5*rand.New(rand.NewPCG(uint64(name), 0)).NormFloat64()
+	}
+	return sum / float64(len(phi))
+}
+
+// A problem of one's own: its derivatives at named samples, a method, a run.
+func Example() {
+	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := s.Run(context.Background(), bilevel.Run{Steps: 20000})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("x = %.1f, y = %.1f, %s after %d samples of φ\n", r.X[0], r.Y[0], r.Reason, r.Counts.Phi)
+	// Output: x = 1.0, y = 1.0, step limit after 20000 samples of φ
+}
+
+// A step at a time, in a loop of one's own.
+func ExampleSolver_Step() {
+	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for s.X()[0] < 0.9 {
+		if err := s.Step(); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Printf("x passed 0.9, y = %.1f\n", s.Y()[0])
+	// Output: x passed 0.9, y = 1.1
+}
+
+// STABLE's estimator under a rule of one's own: here x follows the sign of the hypergradient.
+func ExampleEstimator() {
+	p := shrink{}
+	e, err := bilevel.NewEstimator(p, 1, 10)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x, y := []float64{0}, []float64{0}
+	fx, fy, gy, h, drift := make([]float64, 1), make([]float64, 1), make([]float64, 1), make([]float64, 1), make([]float64, 1)
+	for k := range 20000 {
+		phi := []bilevel.Sample{bilevel.Sample(k)}
+		if k == 0 {
+			err = e.Init(x, y, phi)
+		} else {
+			err = e.Update(0.1, x, y, phi)
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_ = p.GradF(fx, fy, x, y, nil) // this problem's oracles do not fail
+		_ = p.GradG(gy, x, y, phi)
+		if err := e.Hypergradient(h, fx, fy); err != nil {
+			fmt.Println(err)
+			return
+		}
+		dx := []float64{-0.001}
+		if h[0] < 0 {
+			dx[0] = 0.001
+		}
+		x[0] += dx[0]
+		if err := e.Drift(drift, dx); err != nil {
+			fmt.Println(err)
+			return
+		}
+		y[0] -= 0.02*gy[0] + drift[0]
+	}
+	fmt.Printf("x = %.1f, y = %.1f\n", x[0], y[0])
+	// Output: x = 1.0, y = 1.0
+}
