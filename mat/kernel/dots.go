@@ -13,16 +13,14 @@ func Dots2(a []float64, lda int, b []float64, ldb, k int) (s00, s01, s02, s10, s
 	a0, a1 := a[:k], a[lda:][:k]
 	b0, b1, b2 := b[:k], b[ldb:][:k], b[2*ldb:][:k]
 	for p, x := range a0 {
+		u, v, w := b0[p], b1[p], b2[p]
+		s00 += x * u
+		s01 += x * v
+		s02 += x * w
 		y := a1[p]
-		b := b0[p]
-		s00 += x * b
-		s10 += y * b
-		b = b1[p]
-		s01 += x * b
-		s11 += y * b
-		b = b2[p]
-		s02 += x * b
-		s12 += y * b
+		s10 += y * u
+		s11 += y * v
+		s12 += y * w
 	}
 	return
 }
