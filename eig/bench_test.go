@@ -72,3 +72,34 @@ func few(n, k int, mu float64) *mat.Sym {
 	mat.AddIdentity(a, mu-(e.Values()[k-1]+e.Values()[k])/2)
 	return a
 }
+
+// BenchmarkRoutes runs each route of Truncate by itself: the crossovers in the package are read from it.
+func BenchmarkRoutes(b *testing.B) {
+	const mu = 0.1
+	for _, n := range []int{2, 3, 4, 6, 8, 11, 14, 54, 128, 160, 200, 256, 512} {
+		for _, c := range []struct {
+			input string
+			a     *mat.Sym
+			route eig.Route
+			upTo  int
+		}{
+			{"clipped", mattest.Sym(n, uint64(n)), eig.RouteTridiagonal, 512},
+			{"clipped", mattest.Sym(n, uint64(n)), eig.RouteJacobi, 54},
+			{"few", few(n, min(3, n-1), mu), eig.RouteTridiagonal, 512},
+			{"few", few(n, min(3, n-1), mu), eig.RouteKrylov, 512},
+		} {
+			if n > c.upTo || c.route == eig.RouteKrylov && n < 54 {
+				continue
+			}
+			b.Run(fmt.Sprintf("%s/n=%d/route=%v", c.input, n, c.route), func(b *testing.B) {
+				var t eig.Truncator
+				dst := mat.NewSym(n)
+				for b.Loop() {
+					if _, ok := t.TruncateBy(c.route, dst, c.a, mu); !ok {
+						b.Skip("declined")
+					}
+				}
+			})
+		}
+	}
+}
