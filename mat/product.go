@@ -20,7 +20,8 @@ type product struct {
 }
 
 const (
-	kBlock = 128 // inner indices a panel of B holds, in the portable loops
+	kBlock = 128 // inner indices that a panel of B holds
+	kSmall = 32  // what counts as small
 	mBlock = 32  // rows of A that are copied at a time, if they must be
 )
 
@@ -29,8 +30,8 @@ func (g *product) run() {
 	if g.m == 0 || g.n == 0 {
 		return
 	}
-	if g.k == 0 && g.set {
-		for i := range g.m {
+	if g.k == 0 {
+		for i := 0; i < g.m && g.set; i++ {
 			clear(g.c[i*g.ldc : i*g.ldc+g.n])
 		}
 		return
@@ -50,13 +51,23 @@ func (g *product) run() {
 	}
 }
 
-// copied is block where the rows of A do not lie in memory along k.
+// copied is block where the rows of A do not lie in memory along k: they are copied first. The buffer is on the stack, and a small one will do for
+// small k: clearing it is part of the cost.
 func (g *product) copied(p, k int) {
-	var buf [mBlock * kBlock]float64
+	if k <= kSmall {
+		var buf [mBlock * kSmall]float64
+		g.copiedBy(buf[:], p, k)
+	} else {
+		var buf [mBlock * kBlock]float64
+		g.copiedBy(buf[:], p, k)
+	}
+}
+
+func (g *product) copiedBy(buf []float64, p, k int) {
 	for i := 0; i < g.m; i += mBlock {
 		rows := min(mBlock, g.m-i)
-		g.a.pack(buf[:], k, i, rows, p, k)
-		g.block(buf[:], k, i, rows, p, k)
+		g.a.pack(buf, k, i, rows, p, k)
+		g.block(buf, k, i, rows, p, k)
 	}
 }
 

@@ -3,41 +3,61 @@ package mat
 import "stable/mat/kernel"
 
 const (
-	maxPanel  = 16  // columns of a panel, at most: two vectors of 512 bits
-	kVector   = 256 // inner indices that a panel holds: 32 KB
-	kVectorLo = 64  // the same for small products, which do not pay for a large buffer
+	maxPanel     = 16  // columns of a panel, at most: two vectors of 512 bits
+	kVector      = 256 // inner indices that a panel of vectors holds: 32 KB
+	kVectorSmall = 64
 )
 
-// vector is run by vector registers. Two buffers on the stack, because clearing the large one would cost more than a small product.
+// vector is run by vector registers.
 func (g *product) vector() {
-	if g.k <= kVectorLo {
-		var buf [kVectorLo * maxPanel]float64
-		g.vectorBlocks(buf[:], kVectorLo)
-	} else {
-		var buf [kVector * maxPanel]float64
-		g.vectorBlocks(buf[:], kVector)
+	switch small := g.k <= kVectorSmall; {
+	case g.a.kind == along && small:
+		g.vectorSmall()
+	case g.a.kind == along:
+		g.vectorLarge()
+	case small:
+		g.vectorCopiedSmall()
+	default:
+		g.vectorCopiedLarge()
 	}
 }
 
-func (g *product) vectorBlocks(buf []float64, step int) {
-	for p := 0; p < g.k; p += step {
-		k := min(step, g.k-p)
-		if g.a.kind == along {
-			g.vectorBlock(buf, g.a.data[p:], g.a.stride, 0, g.m, p, k)
-		} else {
-			g.vectorCopied(buf, p, k)
-		}
+// Four functions with buffers of their own on the stack, because clearing the large ones would cost more than a small product does.
+
+func (g *product) vectorSmall() {
+	var panel [kVectorSmall * maxPanel]float64
+	g.vectorBlock(panel[:], g.a.data, g.a.stride, 0, g.m, 0, g.k)
+}
+
+func (g *product) vectorLarge() {
+	var panel [kVector * maxPanel]float64
+	for p := 0; p < g.k; p += kVector {
+		g.vectorBlock(panel[:], g.a.data[p:], g.a.stride, 0, g.m, p, min(kVector, g.k-p))
+		g.set = false
+	}
+}
+
+func (g *product) vectorCopiedSmall() {
+	var panel [kVectorSmall * maxPanel]float64
+	var rows [mBlock * kVectorSmall]float64
+	g.vectorCopied(panel[:], rows[:], 0, g.k)
+}
+
+func (g *product) vectorCopiedLarge() {
+	var panel [kVector * maxPanel]float64
+	var rows [mBlock * kVector]float64
+	for p := 0; p < g.k; p += kVector {
+		g.vectorCopied(panel[:], rows[:], p, min(kVector, g.k-p))
 		g.set = false
 	}
 }
 
 // vectorCopied is vectorBlock where the rows of A do not lie in memory along k.
-func (g *product) vectorCopied(buf []float64, p, k int) {
-	var rowsOfA [mBlock * kVector]float64
+func (g *product) vectorCopied(panel, buf []float64, p, k int) {
 	for i := 0; i < g.m; i += mBlock {
 		rows := min(mBlock, g.m-i)
-		g.a.pack(rowsOfA[:], k, i, rows, p, k)
-		g.vectorBlock(buf, rowsOfA[:], k, i, rows, p, k)
+		g.a.pack(buf, k, i, rows, p, k)
+		g.vectorBlock(panel, buf, k, i, rows, p, k)
 	}
 }
 
