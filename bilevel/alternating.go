@@ -2,7 +2,6 @@ package bilevel
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"stable/mat"
@@ -87,17 +86,6 @@ func (m *alternating) lower(s *Solver) error {
 		mat.Axpy(s.yNext, -beta, m.gy)
 	}
 	return nil
-}
-
-// blame returns the error for the first entry of the parts of m that is not finite.
-func blame(s *Solver, m stepper) error {
-	var first error
-	m.parts(func(name string, v []float64) {
-		if i := notFinite(v); i >= 0 && first == nil {
-			first = &DivergedError{Step: s.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
-		}
-	})
-	return first
 }
 
 // parts names the vectors of the last step for the search of a non-finite value; of the inner steps, the last one's.

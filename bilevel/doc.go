@@ -16,6 +16,7 @@
 //	step sizes of Theorems 2 and 3  theorems.go
 //	the feasible set X, P_X         sets.go
 //	samples ξ and φ                 problem.go, stream.go
+//	the peers of Table 1            bsa.go, ttsa.go, stocbio.go, each method in a file of its own; their g_yy⁻¹ in neumann.go
 //
 // # What the paper leaves open
 //

@@ -7,7 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// Method is a rule that makes the next iterate from the last one. The methods are the structs of this package that hold their parameters: STABLE, …
+// Method is a rule that makes the next iterate from the last one. The methods are the structs of this package that hold their parameters; Methods
+// lists their names.
 type Method interface {
 	// Name is the method's name in the literature.
 	Name() string
@@ -35,7 +36,8 @@ type Options struct {
 	// Seed of both sample streams. The same seed gives the same run, bit for bit.
 	Seed uint64
 
-	// UpperBatch and LowerBatch are the numbers of samples ξ and φ a step, or Full. Default 1.
+	// UpperBatch and LowerBatch are the numbers of samples in a batch of ξ and of φ, or Full. Default 1. STABLE draws one batch of each a
+	// step; a method that draws more says so.
 	UpperBatch, LowerBatch int
 
 	// Explode is the bound on ‖x − x⁰‖ and ‖y − y⁰‖ beyond which a run counts as diverged. Default 1e12.
@@ -208,20 +210,24 @@ func (s *Solver) checkNext() error {
 	if ex == nil && ey == nil {
 		return nil
 	}
-	// The first part that is not finite is to blame.
+	if err := blame(s, s.stepper); err != nil {
+		return err
+	}
+	if ex != nil {
+		return ex
+	}
+	return ey
+}
+
+// blame returns an error for the first entry of the parts of m, in the order of computation, that is not finite; nil if all are.
+func blame(s *Solver, m stepper) error {
 	var first error
-	s.stepper.parts(func(name string, v []float64) {
+	m.parts(func(name string, v []float64) {
 		if i := notFinite(v); i >= 0 && first == nil {
 			first = &DivergedError{Step: s.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
 		}
 	})
-	switch {
-	case first != nil:
-		return first
-	case ex != nil:
-		return ex
-	}
-	return ey
+	return first
 }
 
 // useSteps refuses step sizes that are no such thing, and adds up the others.

@@ -268,6 +268,39 @@ func TestEstimatorExact(t *testing.T) {
 	}
 }
 
+// Without the correction, here because x stands still, STABLE is a single-loop method with matrix variance reduction: y follows plain SGD, and H_yy
+// the recursion at the points of that path.
+func TestSTABLEWithoutCorrection(t *testing.T) {
+	const beta, tau = 0.05, 0.3
+	w := newWavy(0.2)
+	s, err := New(w, STABLE{Alpha: Constant(0), Beta: Constant(beta), Tau: Constant(tau), MuG: 1e-3, InitBatch: 1}, Options{Seed: 8, Y0: []float64{1, 2, -1, 0}})
+	require.NoError(t, err)
+	x, y, gy := make([]float64, 3), []float64{1, 2, -1, 0}, make([]float64, 4)
+	h, old, now := mat.NewSym(4), mat.NewSym(4), mat.NewSym(4)
+	last := make([]float64, 4)
+	for k := range 30 {
+		w.log = nil
+		require.NoError(t, s.Step())
+		phi := w.log[0].batch
+		require.NoError(t, w.HessG(now, x, y, phi))
+		if k == 0 {
+			mat.CopySym(h, now)
+		} else {
+			require.NoError(t, w.HessG(old, x, last, phi))
+			mat.RecurSym(h, tau, h, old, now)
+		}
+		require.NoError(t, w.GradG(gy, x, y, phi))
+		copy(last, y)
+		mat.Axpy(y, -beta, gy)
+		assert.Equal(t, x, s.X())
+		assert.InDeltaSlice(t, y, s.Y(), 1e-14)
+		for i := range 4 {
+			assert.InDeltaSlice(t, h.Row(i), s.Estimator().Hyy().Row(i), 1e-13)
+		}
+	}
+	assert.Zero(t, s.Activity())
+}
+
 // ‖x^{k+1} − x^k‖ ≤ α(‖f_x‖ + (C_gxy/μ_g)‖f_y‖), eq. (lemma2-pf-8) of the paper, with hard noise and without a box.
 func TestSTABLEStepBound(t *testing.T) {
 	const mu, c, alpha = 0.05, 1.5, 0.01
