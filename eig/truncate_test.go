@@ -204,17 +204,32 @@ func TestSolveAfterTruncationToASingularMatrix(t *testing.T) {
 }
 
 func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
-	const n = 24
-	p, x := mat.NewSym(n), mattest.Vec(n, 3)
-	var tr eig.Truncator
-	for name, a := range map[string]*mat.Sym{"clear": mattest.SPD(n, 1), "clipped": mattest.Sym(n, 1)} {
-		assert.Zero(t, testing.AllocsPerRun(5, func() {
-			if _, err := tr.Truncate(p, a, 0.1); err != nil {
-				panic(err)
+	for _, c := range []struct {
+		name  string
+		a     *mat.Sym
+		route eig.Route
+	}{
+		{"clear", mattest.SPD(24, 1), eig.RouteClear},
+		{"half", mattest.Sym(24, 1), eig.RouteTridiagonal},
+		{"one", few(64, 1, 0.1), eig.RouteTridiagonal},
+		{"few", few(200, 3, 0.1), eig.RouteKrylov},
+		{"many of many", mattest.Sym(200, 1), eig.RouteTridiagonal},
+	} {
+		n := c.a.N
+		p, x := mat.NewSym(n), mattest.Vec(n, 3)
+		var tr eig.Truncator
+		assert.Zero(t, testing.AllocsPerRun(3, func() {
+			rep, err := tr.Truncate(p, c.a, 0.1)
+			if err != nil || rep.Route != c.route {
+				panic(fmt.Sprint(rep.Route, err))
 			}
 			if err := tr.SolveVec(x, x); err != nil {
 				panic(err)
 			}
-		}), name)
+		}), c.name)
 	}
+	// the last resort, which a Truncate cannot be made to take
+	a, p := mattest.Sym(24, 1), mat.NewSym(24)
+	var tr eig.Truncator
+	assert.Zero(t, testing.AllocsPerRun(3, func() { tr.TruncateBy(eig.RouteJacobi, p, a, 0.1) }))
 }
