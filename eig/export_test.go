@@ -8,6 +8,8 @@ var (
 	Pass2Go    = pass2Go
 	Reflect4   = reflect4
 	Reflect4Go = reflect4Go
+	Rotate     = rotate
+	RotateGo   = rotateGo
 )
 
 // TruncateBy is Truncate by one route, without certificate or fallback; ok is false where the route declines.

@@ -1,6 +1,6 @@
 package eig
 
-// The loops where the time goes, in plain Go. They stand behind pass2 and reflect4, which are these, or vector code for long rows.
+// The loops where the time goes, in plain Go. They stand behind pass2, reflect4 and rotate, which are these, or vector code for long rows.
 
 // pass2Go is the inner loop of reduction.pass for two rows:
 //
@@ -47,5 +47,15 @@ func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
 		x1[j] += f1 * vj
 		x2[j] += f2 * vj
 		x3[j] += f3 * vj
+	}
+}
+
+// rotateGo sets (x, y) = (c·x − s·y, s·x + c·y).
+func rotateGo(x, y []float64, c, s float64) {
+	y = y[:len(x)]
+	for j, g := range x {
+		h := y[j]
+		x[j] = c*g - s*h
+		y[j] = s*g + c*h
 	}
 }

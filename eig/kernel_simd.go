@@ -86,3 +86,23 @@ func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s
 	r0, r1, r2, r3 := reflect4Go(x0[m:], x1[m:], x2[m:], x3[m:], v[m:], u[m:], f0, f1, f2, f3)
 	return s0 + r0, s1 + r1, s2 + r2, s3 + r3
 }
+
+// rotate is rotateGo.
+func rotate(x, y []float64, c, s float64) {
+	n := len(x)
+	if n < vectorFrom || simd.Emulated() {
+		rotateGo(x, y, c, s)
+		return
+	}
+	y = y[:n]
+	bc, bs, ms := simd.BroadcastFloat64s(c), simd.BroadcastFloat64s(s), simd.BroadcastFloat64s(-s)
+	width := bc.Len()
+	m := n - n%width
+	for j := 0; j+width <= n; j += width {
+		g, h := simd.LoadFloat64s(x[j:]), simd.LoadFloat64s(y[j:])
+		ms.MulAdd(h, bc.Mul(g)).Store(x[j:])
+		bs.MulAdd(g, bc.Mul(h)).Store(y[j:])
+	}
+	clearUpper()
+	rotateGo(x[m:], y[m:], c, s)
+}

@@ -97,37 +97,26 @@ func (e *Jacobi) sweep(skip float64) {
 			}
 			c := 1 / math.Sqrt(1+t*t)
 			s := t * c
-			tau := s / (1 + c)
 			d[p] -= t * apq
 			d[q] += t * apq
 			e.root[p] = math.Sqrt(math.Abs(d[p]))
 			e.root[q] = math.Sqrt(math.Abs(d[q]))
 
-			rotate(w[:q], a[q*n:q*n+q], s, tau) // entry p of both is 0 or stale
+			rotate(w[:q], a[q*n:q*n+q], c, s) // entry p of both is 0 or stale
 			for j := q + 1; j < n; j++ {
 				g, h := w[j], a[j*n+q]
-				w[j] = g - s*(h+g*tau)
-				a[j*n+q] = h + s*(g-h*tau)
+				w[j] = c*g - s*h
+				a[j*n+q] = s*g + c*h
 			}
 			w[p], w[q] = 0, 0
 			if e.want {
-				rotate(e.vt.Data[p*n:p*n+n], e.vt.Data[q*n:q*n+n], s, tau)
+				rotate(e.vt.Data[p*n:p*n+n], e.vt.Data[q*n:q*n+n], c, s)
 			}
 		}
 		copy(a[p*n:p*n+p], w[:p])
 		for j := p + 1; j < n; j++ {
 			a[j*n+p] = w[j]
 		}
-	}
-}
-
-// rotate sets (x, y) = (c·x − s·y, s·x + c·y), written with tau = s/(1+c) so that a small angle makes a small change.
-func rotate(x, y []float64, s, tau float64) {
-	y = y[:len(x)]
-	for j, g := range x {
-		h := y[j]
-		x[j] = g - s*(h+g*tau)
-		y[j] = h + s*(g-h*tau)
 	}
 }
 
