@@ -95,5 +95,5 @@ func sumSquaresVector(s Shape, a []float64, lda int) float64 {
 	var t [8]float64
 	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
 	ClearUpper()
-	return sum(&t, v)
+	return Sum(&t)
 }

@@ -12,16 +12,9 @@ const (
 	vectorSym  = 72
 )
 
-// sum returns the sum of the first v entries of x.
-func sum(x *[8]float64, v int) float64 {
-	if v == 8 {
-		return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))
-	}
-	s := 0.0
-	for _, t := range x[:v] {
-		s += t
-	}
-	return s
+// Sum returns the sum of a stored vector; beyond its length, t is zero.
+func Sum(t *[8]float64) float64 {
+	return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]))
 }
 
 func dotVector(x, y []float64) float64 {
@@ -47,7 +40,7 @@ func dotVector(x, y []float64) float64 {
 	var t [8]float64
 	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
 	ClearUpper()
-	return sum(&t, v)
+	return Sum(&t)
 }
 
 func axpyVector(y []float64, s float64, x []float64) {
@@ -102,7 +95,7 @@ func mulVecVector(dst, a []float64, lda int, x []float64) {
 		s3.Store(t[3][:])
 		d := dst[i:min(i+4, len(dst))]
 		for r := range d {
-			d[r] = sum(&t[r], v)
+			d[r] = Sum(&t[r])
 		}
 	}
 	ClearUpper()
@@ -173,7 +166,7 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 		s1.Store(t[1][:])
 		s2.Store(t[2][:])
 		s3.Store(t[3][:])
-		r0, r1, r2, r3 := sum(&t[0], v), sum(&t[1], v), sum(&t[2], v), sum(&t[3], v)
+		r0, r1, r2, r3 := Sum(&t[0]), Sum(&t[1]), Sum(&t[2]), Sum(&t[3])
 		x0, x1, x2, x3 := x[i], x[i+1], x[i+2], x[i+3]
 		for ; j < i; j++ {
 			y, b0, b1, b2, b3 := x[j], a0[j], a1[j], a2[j], a3[j]
