@@ -33,17 +33,17 @@ func (r *reduction) back(z *mat.Dense) {
 
 // back4 is back for four rows.
 func (r *reduction) back4(x0, x1, x2, x3 []float64) {
-	n := r.n
+	n, ld := r.n, r.ld
 	var s0, s1, s2, s3 float64 // products with v_h
 	for h := 1; h < n; h++ {
-		v := r.a[h*n : h*n+h]
+		v := r.a[h*ld : h*ld+h]
 		t := -r.tau[h]
 		s0, s1, s2, s3 = t*s0, t*s1, t*s2, t*s3
 		if h+1 == n {
 			axpy4(x0, x1, x2, x3, v, s0, s1, s2, s3)
 			return
 		}
-		u := r.a[h*n+n : h*n+n+h+1]
+		u := r.a[h*ld+ld : h*ld+ld+h+1]
 		s0, s1, s2, s3 = reflect4(x0, x1, x2, x3, v, u, s0, s1, s2, s3)
 		// the last entry of u, to which v does not reach
 		s0 += x0[h] * u[h]

@@ -77,3 +77,12 @@ func grow(x []float64, n int) []float64 {
 	}
 	return x[:n]
 }
+
+// stride returns the distance of rows of length n in a workspace: an odd number of cache lines, so that the entries of a column, and the
+// rows that a loop reads together, do not fall on the same few sets of the cache.
+func stride(n int) int {
+	if n < 32 {
+		return n
+	}
+	return (n+7)/16*16 + 8
+}

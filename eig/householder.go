@@ -9,7 +9,8 @@ import (
 // reduction holds A = Q·T·Qᵀ with T tridiagonal and Q = H_{n−1}⋯H_1 a product of reflections H_i = I − tau_i·v_i·v_iᵀ.
 type reduction struct {
 	n    int
-	a    []float64 // n × n; row i holds v_i, of length i
+	ld   int       // distance of rows in a
+	a    []float64 // row i holds v_i, of length i
 	d    []float64 // diagonal of T
 	e    []float64 // e[i] is entry (i, i−1) of T; e[0] is 0
 	tau  []float64
@@ -31,11 +32,13 @@ const tiny = 0x1p-400
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	n := a.N
 	r.n = n
-	r.a = grow(r.a, n*n)
+	r.ld = stride(n)
+	ld := r.ld
+	r.a = grow(r.a, n*ld)
 	r.d, r.e, r.tau = grow(r.d, n), grow(r.e, n), grow(r.tau, n)
 	r.w, r.y, r.zero = grow(r.w, n), grow(r.y, n), grow(r.zero, n)
 	for i := range n {
-		row := r.a[i*n : i*n+i+1]
+		row := r.a[i*ld : i*ld+i+1]
 		for j, v := range a.Row(i) {
 			row[j] = v * scale
 		}
@@ -45,7 +48,7 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	clear(w)
 	for i := n - 1; i > 0; i-- {
 		// row i of A − v·wᵀ − w·vᵀ
-		x := r.a[i*n : i*n+i+1]
+		x := r.a[i*ld : i*ld+i+1]
 		rank2(x, v[i], w, w[i], v)
 		r.d[i] = x[i]
 		x = x[:i]
@@ -99,7 +102,7 @@ func rank2(x []float64, f float64, w []float64, g float64, v []float64) {
 
 // pass sets A = A − v·wᵀ − w·vᵀ on the leading triangle of order m, and y = A·x with the result, two rows at a time.
 func (r *reduction) pass(m int, v, w, x, y []float64) {
-	n := r.n
+	ld := r.ld
 	i := 0
 	if m&1 == 1 {
 		a := r.a[:1]
@@ -108,7 +111,7 @@ func (r *reduction) pass(m int, v, w, x, y []float64) {
 		i = 1
 	}
 	for ; i < m; i += 2 {
-		a0, a1 := r.a[i*n:i*n+i+1], r.a[i*n+n:i*n+n+i+2]
+		a0, a1 := r.a[i*ld:i*ld+i+1], r.a[i*ld+ld:i*ld+ld+i+2]
 		s0, s1 := pass2(a0[:i], a1[:i], v, w, x, y, v[i], w[i], x[i], v[i+1], w[i+1], x[i+1])
 		// the 2 × 2 triangle on the diagonal
 		p := a0[i] - 2*v[i]*w[i]

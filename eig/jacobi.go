@@ -14,13 +14,13 @@ const (
 
 // Jacobi holds an eigen-decomposition A = V·Λ·Vᵀ made by plane rotations. The zero value is ready for use.
 type Jacobi struct {
-	n      int
-	a      []float64 // n × n, the strict lower triangle of VᵀAV (scaled)
+	n, ld  int       // order and distance of rows
+	a      []float64 // the strict lower triangle of VᵀAV (scaled)
 	d      []float64 // the diagonal of VᵀAV; at the end the eigenvalues, ascending
 	root   []float64 // √|d|
 	w      []float64 // row and column p during the loop over q
 	vt     mat.Dense // Vᵀ: eigenvectors in rows
-	buf    []float64 // n × n, for V0ᵀ·A
+	buf    []float64 // for V0ᵀ·A
 	chol   chol.Cholesky
 	perm   []int
 	want   bool // vectors are wanted
@@ -62,7 +62,7 @@ func (e *Jacobi) factor(a *mat.Sym, vectors bool) (JacobiReport, error) {
 	}
 	n := e.n
 	for i := range n {
-		r := e.a[i*n : i*n+i+1]
+		r := e.a[i*e.ld : i*e.ld+i+1]
 		for j, v := range a.Row(i) {
 			r[j] = v * scale
 		}
@@ -71,7 +71,7 @@ func (e *Jacobi) factor(a *mat.Sym, vectors bool) (JacobiReport, error) {
 	if vectors {
 		e.vt.Zero()
 		for i := range n {
-			e.vt.Data[i*n+i] = 1
+			e.vt.Data[i*e.ld+i] = 1
 		}
 	}
 	return e.run(scale, e.posDef(a))
@@ -97,7 +97,7 @@ func (e *Jacobi) FactorFrom(a *mat.Sym, v0 *mat.Dense) (JacobiReport, error) {
 			if !(math.Abs(v) <= 2) {
 				return JacobiReport{}, &NotFiniteError{I: i, J: j, Value: v}
 			}
-			e.vt.Data[j*n+i] = v
+			e.vt.Data[j*e.ld+i] = v
 		}
 	}
 	e.congruence(a, scale)
@@ -113,7 +113,8 @@ func (e *Jacobi) start(a *mat.Sym, vectors bool) (float64, error) {
 	}
 	n := a.N
 	e.n, e.want = n, vectors
-	e.a = grow(e.a, n*n)
+	e.ld = stride(n)
+	e.a = grow(e.a, n*e.ld)
 	e.d = grow(e.d, n)
 	e.root = grow(e.root, n)
 	e.w = grow(e.w, n)
@@ -122,7 +123,7 @@ func (e *Jacobi) start(a *mat.Sym, vectors bool) (float64, error) {
 	}
 	e.perm = e.perm[:n]
 	if vectors {
-		e.vt = mat.Dense{Rows: n, Cols: n, Stride: n, Data: grow(e.vt.Data, n*n)}
+		e.vt = mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: grow(e.vt.Data, n*e.ld)}
 	}
 	return scaling(m), nil
 }

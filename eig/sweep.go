@@ -14,19 +14,19 @@ func (e *Jacobi) posDef(a *mat.Sym) bool {
 // congruence sets e.a = Vᵀ·(scale·A)·V for the Vᵀ in e.vt.
 func (e *Jacobi) congruence(a *mat.Sym, scale float64) {
 	n := e.n
-	e.buf = grow(e.buf, n*n)
-	t := mat.Dense{Rows: n, Cols: n, Stride: n, Data: e.a}
-	w := mat.Dense{Rows: n, Cols: n, Stride: n, Data: e.buf}
+	e.buf = grow(e.buf, n*e.ld)
+	t := mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: e.a}
+	w := mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: e.buf}
 	for i := range n {
 		for j, v := range a.Row(i) {
-			t.Data[i*n+j] = v * scale
-			t.Data[j*n+i] = v * scale
+			t.Data[i*e.ld+j] = v * scale
+			t.Data[j*e.ld+i] = v * scale
 		}
 	}
 	mat.Mul(&w, &e.vt, &t)
 	mat.MulTransB(&t, &w, &e.vt)
 	for i := range n {
-		e.d[i] = e.a[i*n+i]
+		e.d[i] = e.a[i*e.ld+i]
 	}
 }
 
@@ -76,12 +76,12 @@ func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 // sweep rotates once at each pair p < q whose entry is above both thresholds. Row and column p wait in w while q runs, so that of the
 // four pieces of row and column that a rotation touches only column q below the diagonal is not contiguous.
 func (e *Jacobi) sweep(skip float64) {
-	n, a, d, w := e.n, e.a, e.d, e.w
+	n, ld, a, d, w := e.n, e.ld, e.a, e.d, e.w
 	for p := range n - 1 {
-		copy(w[:p], a[p*n:p*n+p])
+		copy(w[:p], a[p*ld:p*ld+p])
 		w[p] = 0
 		for j := p + 1; j < n; j++ {
-			w[j] = a[j*n+p]
+			w[j] = a[j*ld+p]
 		}
 		for q := p + 1; q < n; q++ {
 			apq := w[q]
@@ -102,20 +102,20 @@ func (e *Jacobi) sweep(skip float64) {
 			e.root[p] = math.Sqrt(math.Abs(d[p]))
 			e.root[q] = math.Sqrt(math.Abs(d[q]))
 
-			rotate(w[:q], a[q*n:q*n+q], c, s) // entry p of both is 0 or stale
+			rotate(w[:q], a[q*ld:q*ld+q], c, s) // entry p of both is 0 or stale
 			for j := q + 1; j < n; j++ {
-				g, h := w[j], a[j*n+q]
+				g, h := w[j], a[j*ld+q]
 				w[j] = c*g - s*h
-				a[j*n+q] = s*g + c*h
+				a[j*ld+q] = s*g + c*h
 			}
 			w[p], w[q] = 0, 0
 			if e.want {
-				rotate(e.vt.Data[p*n:p*n+n], e.vt.Data[q*n:q*n+n], c, s)
+				rotate(e.vt.Row(p), e.vt.Row(q), c, s)
 			}
 		}
-		copy(a[p*n:p*n+p], w[:p])
+		copy(a[p*ld:p*ld+p], w[:p])
 		for j := p + 1; j < n; j++ {
-			a[j*n+p] = w[j]
+			a[j*ld+p] = w[j]
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (e *Jacobi) sweep(skip float64) {
 // norms returns the Frobenius norms of the off-diagonal part and of the whole of e.a.
 func (e *Jacobi) norms() (off, norm float64) {
 	for i := range e.n {
-		for _, v := range e.a[i*e.n : i*e.n+i] {
+		for _, v := range e.a[i*e.ld : i*e.ld+i] {
 			off += 2 * v * v
 		}
 	}
@@ -136,7 +136,7 @@ func (e *Jacobi) norms() (off, norm float64) {
 
 // sort puts the eigenvalues, and the rows of Vᵀ with them, in ascending order.
 func (e *Jacobi) sort() {
-	n, d, perm := e.n, e.d, e.perm
+	d, perm := e.d, e.perm
 	for i := range perm {
 		perm[i] = i
 		// insertion, stable: perm[:i] is in order
@@ -152,19 +152,18 @@ func (e *Jacobi) sort() {
 		return
 	}
 	// Row perm[i] moves to row i: follow each cycle, with its first row in w.
-	v := e.vt.Data
 	for i := range perm {
 		if perm[i] < 0 || perm[i] == i {
 			continue
 		}
-		copy(e.w, v[i*n:i*n+n])
+		copy(e.w, e.vt.Row(i))
 		k := i
 		for perm[k] != i {
 			from := perm[k]
-			copy(v[k*n:k*n+n], v[from*n:from*n+n])
+			copy(e.vt.Row(k), e.vt.Row(from))
 			perm[k], k = -1, from
 		}
-		copy(v[k*n:k*n+n], e.w)
+		copy(e.vt.Row(k), e.w)
 		perm[k] = -1
 	}
 }

@@ -135,7 +135,7 @@ func (t *Truncator) keep(p *mat.Sym) {
 func (t *Truncator) sides(n, k int) (below bool) {
 	rows := min(k, n-k)
 	t.lambda = grow(t.lambda, rows)
-	t.z = mat.Dense{Rows: rows, Cols: n, Stride: n, Data: grow(t.z.Data, rows*n)}
+	t.z = mat.Dense{Rows: rows, Cols: n, Stride: stride(n), Data: grow(t.z.Data, rows*stride(n))}
 	return k <= n-k
 }
 
