@@ -38,6 +38,7 @@ type Estimator struct {
 // EstimatorReport says what the projections of the last Init or Update did.
 type EstimatorReport struct {
 	CrossNorm float64    // ‖H_xy‖_F before P̄
+	HessNorm  float64    // ‖g_yy(x, y; φ)‖_F of the batch, at the point (x, y) of the call
 	Truncate  eig.Report // what P̲ did to H_yy
 }
 
@@ -72,6 +73,7 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	if err := e.p.HessG(e.hyy, x, y, phi); err != nil {
 		return err
 	}
+	e.report.HessNorm = mat.NormFrobSym(e.hyy)
 	return e.finish(x, y)
 }
 
@@ -94,6 +96,7 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 		return err
 	}
 	mat.RecurSym(e.hyy, tau, e.hyy, e.yyOld, e.yy) // (STABLE-H3)
+	e.report.HessNorm = mat.NormFrobSym(e.yy)
 	return e.finish(x, y)
 }
 

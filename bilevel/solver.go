@@ -49,6 +49,7 @@ type Activity struct {
 	Truncated int // eigenvalues of H_yy were raised to μ_g
 	Shrunk    int // H_xy was scaled back to ‖H_xy‖_F = C_gxy
 	Cut       int // x and y moved less than the step sizes said, by the trust region
+	Slowed    int // β was lowered to its bound
 }
 
 // Solver is a method at work on a problem. Step moves it by one iteration, Run by many. It is for one goroutine at a time; two Solvers with a

@@ -81,7 +81,7 @@ func TestStepNotFinite(t *testing.T) {
 
 // Growth beyond Options.Explode is divergence, too.
 func TestStepExplodes(t *testing.T) {
-	s, err := New(newWavy(0), STABLE{Alpha: Constant(0.1), Beta: Constant(50), MuG: 0.1}, Options{Explode: 1e6})
+	s, err := New(newWavy(0), STABLE{Alpha: Constant(0.1), Beta: Constant(50), MuG: 0.1, Plain: true}, Options{Explode: 1e6})
 	require.NoError(t, err)
 	r, err := s.Run(context.Background(), Run{Steps: 1000})
 	var d *DivergedError

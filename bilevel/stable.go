@@ -49,7 +49,12 @@ type STABLE struct {
 	// curvature in some direction, and the first steps too long.
 	InitBatch int
 
-	// Trust is the radius r > 0 of a trust region, which is not in the paper; +Inf leaves it out. Default 0.1. The correction H_yy⁻¹H_xyᵀΔx extrapolates
+	// Plain leaves out both safeguards, which are not in the paper: the trust region, and the bound β_k ≤ 2/(μ_g + L). The paper's lemma on the
+	// lower level asks for the latter with L = L_g; here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds the curvature that a
+	// step along that batch's g_y meets. With Plain, Alpha and Beta given, the method is the paper's, equation by equation.
+	Plain bool
+
+	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The correction H_yy⁻¹H_xyᵀΔx extrapolates
 	// y*(x) along its tangent, far where μ_g is small or H_yy noisy. Where it is longer than r·max(1, ‖y‖), x^{k+1} is drawn back along
 	// the line to x^k (into X, which is convex) until it is that long.
 	Trust float64
@@ -64,6 +69,7 @@ type stable struct {
 	est        *Estimator
 	gradx      *adagrad // nil with a schedule Alpha
 	squares    float64  // Σ ‖g_y‖², for the default of Beta
+	curvature  float64  // the largest ‖g_yy(x, y; φ)‖_F so far
 	fx, fy, gy []float64
 	h          []float64 // f_x − H_xy H_yy⁻¹ f_y
 	dx         []float64 // x^{k+1} − x^k
@@ -83,6 +89,9 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 	}
 	defaultTo(&m.CGxy, math.Inf(1))
 	defaultTo(&m.Trust, 0.1)
+	if m.Plain {
+		m.Trust = math.Inf(1)
+	}
 	defaultTo(&m.ScaleX, 0.05)
 	defaultTo(&m.ScaleY, 0.3)
 	err := errors.Join(
@@ -148,7 +157,7 @@ func (m *stable) step(s *Solver) error {
 	}
 
 	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
-	alpha, beta := m.moveX(s), m.beta(s.k)
+	alpha, beta := m.moveX(s), m.beta(s)
 	if err := s.useSteps(alpha, beta, 0); err != nil {
 		return err
 	}
@@ -182,14 +191,19 @@ func (m *stable) moveX(s *Solver) float64 {
 }
 
 // beta is β_k.
-func (m *stable) beta(k int) float64 {
+func (m *stable) beta(s *Solver) float64 {
+	beta := 0.0
 	if m.Beta != nil {
-		return m.Beta.At(k)
+		beta = m.Beta.At(s.k)
+	} else if m.squares += mat.Dot(m.gy, m.gy); m.squares > 0 {
+		beta = m.ScaleY / math.Sqrt(m.squares)
 	}
-	if m.squares += mat.Dot(m.gy, m.gy); m.squares == 0 {
-		return 0
+	m.curvature = max(m.curvature, m.est.Report().HessNorm)
+	if bound := 2 / (m.MuG + m.curvature); !m.Plain && beta > bound {
+		s.activity.Slowed++
+		return bound
 	}
-	return m.ScaleY / math.Sqrt(m.squares)
+	return beta
 }
 
 // trust draws x^{k+1} and the drift back to the trust region. The drift is linear in x^{k+1} − x^k, so one factor serves both.

@@ -168,7 +168,7 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 			const mu, c, lo, hi = 0.9, 2.2, -0.2, 0.4
 			w := newWavy(0.5)
 			alpha, beta, tau := Power{C: 0.3, P: 0.5}, Power{C: 0.2, K0: 2, P: 1}, Power{C: 0.9, P: 0.5}
-			s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: mu, CGxy: c, InitBatch: 5, Trust: math.Inf(1)},
+			s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: mu, CGxy: c, InitBatch: 5, Plain: true},
 				Options{Set: UniformBox(3, lo, hi), X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch})
 			require.NoError(t, err)
 			p := &paper{x: []float64{0.1, -0.1, 0.2}, y: []float64{1, 0, -1, 2}}
@@ -305,7 +305,7 @@ func TestSTABLEWithoutCorrection(t *testing.T) {
 func TestSTABLEStepBound(t *testing.T) {
 	const mu, c, alpha = 0.05, 1.5, 0.01
 	w := newWavy(2)
-	s, err := New(w, STABLE{Alpha: Constant(alpha), Beta: Constant(0.01), MuG: mu, CGxy: c, Trust: math.Inf(1)}, Options{Seed: 1})
+	s, err := New(w, STABLE{Alpha: Constant(alpha), Beta: Constant(0.01), MuG: mu, CGxy: c, Plain: true}, Options{Seed: 1})
 	require.NoError(t, err)
 	fx, fy := make([]float64, 3), make([]float64, 4)
 	for range 300 {
@@ -325,7 +325,7 @@ func TestSTABLEStepBound(t *testing.T) {
 func TestSTABLECompositional(t *testing.T) {
 	const alpha, beta, tau = 0.1, 0.3, 0.4
 	c := compositional{3}
-	s, err := New(c, STABLE{Alpha: Constant(alpha), Beta: Constant(beta), Tau: Constant(tau), MuG: 0.5, InitBatch: 1, Trust: math.Inf(1)}, Options{X0: []float64{1, -1, 0.5}, Seed: 2})
+	s, err := New(c, STABLE{Alpha: Constant(alpha), Beta: Constant(beta), Tau: Constant(tau), MuG: 0.5, InitBatch: 1, Plain: true}, Options{X0: []float64{1, -1, 0.5}, Seed: 2})
 	require.NoError(t, err)
 	x, y, xOld := []float64{1, -1, 0.5}, make([]float64, 3), make([]float64, 3)
 	jac := make([]float64, 3) // J is diagonal
@@ -418,4 +418,33 @@ func TestSTABLETrust(t *testing.T) {
 	}
 	assert.Greater(t, s.Activity().Cut, 10)
 	assert.Less(t, s.Activity().Cut, 190)
+}
+
+// The bound on β: 2/(μ_g + the largest sample Hessian so far), at every step at which β is above it.
+func TestSTABLEBetaBound(t *testing.T) {
+	const mu = 0.3
+	w := newWavy(0.5)
+	s, err := New(w, STABLE{Alpha: Constant(0), Beta: Constant(0.25), MuG: mu, InitBatch: 1}, Options{Seed: 4, Y0: []float64{1, 1, 1, 1}})
+	require.NoError(t, err)
+	gy, gyy := make([]float64, 4), mat.NewSym(4)
+	largest, slowed := 0.0, 0
+	for range 50 {
+		y := append([]float64(nil), s.Y()...)
+		w.log = nil
+		require.NoError(t, s.Step())
+		phi := w.log[0].batch
+		require.NoError(t, w.GradG(gy, s.X(), y, phi))
+		require.NoError(t, w.HessG(gyy, s.X(), y, phi))
+		largest = max(largest, mat.NormFrobSym(gyy))
+		beta := 0.25
+		if 2/(mu+largest) < beta {
+			beta = 2 / (mu + largest)
+			slowed++
+		}
+		mat.Axpy(y, -beta, gy)
+		assert.InDeltaSlice(t, y, s.Y(), 1e-13)
+	}
+	assert.Greater(t, slowed, 10)
+	assert.Less(t, slowed, 50)
+	assert.Equal(t, slowed, s.Activity().Slowed)
 }
