@@ -424,7 +424,7 @@ func TestSTABLETrust(t *testing.T) {
 func TestSTABLEBetaBound(t *testing.T) {
 	const mu = 0.3
 	w := newWavy(0.5)
-	s, err := New(w, STABLE{Alpha: Constant(0), Beta: Constant(0.25), MuG: mu, InitBatch: 1}, Options{Seed: 4, Y0: []float64{1, 1, 1, 1}})
+	s, err := New(w, STABLE{Alpha: Constant(0), Beta: Constant(0.285), MuG: mu, InitBatch: 1}, Options{Seed: 4, Y0: []float64{1, 1, 1, 1}})
 	require.NoError(t, err)
 	gy, gyy := make([]float64, 4), mat.NewSym(4)
 	largest, slowed := 0.0, 0
@@ -436,7 +436,7 @@ func TestSTABLEBetaBound(t *testing.T) {
 		require.NoError(t, w.GradG(gy, s.X(), y, phi))
 		require.NoError(t, w.HessG(gyy, s.X(), y, phi))
 		largest = max(largest, mat.NormFrobSym(gyy))
-		beta := 0.25
+		beta := 0.285
 		if 2/(mu+largest) < beta {
 			beta = 2 / (mu + largest)
 			slowed++
