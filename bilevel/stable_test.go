@@ -423,12 +423,13 @@ func TestSTABLETrust(t *testing.T) {
 // The bound on β: 2/(μ_g + the largest sample Hessian so far), at every step at which β is above it.
 func TestSTABLEBetaBound(t *testing.T) {
 	const mu = 0.3
+	schedule := Power{C: 0.6, P: 0.25}
 	w := newWavy(0.5)
-	s, err := New(w, STABLE{Alpha: Constant(0), Beta: Constant(0.285), MuG: mu, InitBatch: 1}, Options{Seed: 4, Y0: []float64{1, 1, 1, 1}})
+	s, err := New(w, STABLE{Alpha: Constant(0), Beta: schedule, MuG: mu, InitBatch: 1}, Options{Seed: 4, Y0: []float64{1, 1, 1, 1}})
 	require.NoError(t, err)
 	gy, gyy := make([]float64, 4), mat.NewSym(4)
 	largest, slowed := 0.0, 0
-	for range 50 {
+	for k := range 50 {
 		y := append([]float64(nil), s.Y()...)
 		w.log = nil
 		require.NoError(t, s.Step())
@@ -436,7 +437,7 @@ func TestSTABLEBetaBound(t *testing.T) {
 		require.NoError(t, w.GradG(gy, s.X(), y, phi))
 		require.NoError(t, w.HessG(gyy, s.X(), y, phi))
 		largest = max(largest, mat.NormFrobSym(gyy))
-		beta := 0.285
+		beta := schedule.At(k)
 		if 2/(mu+largest) < beta {
 			beta = 2 / (mu + largest)
 			slowed++
