@@ -17,21 +17,11 @@ type Set interface {
 	Validate(d int) error
 }
 
-// MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst
-// may be x.
-type MetricSet interface {
-	Set
-	ProjectMetric(dst, x, w []float64)
-}
-
 // Space is all of R^d.
 type Space struct{}
 
 // Project copies x.
 func (Space) Project(dst, x []float64) { copy(dst, x) }
-
-// ProjectMetric is Project: the entries are independent.
-func (s Space) ProjectMetric(dst, x, _ []float64) { s.Project(dst, x) }
 
 // Validate accepts every d.
 func (Space) Validate(int) error { return nil }
@@ -57,9 +47,6 @@ func (b Box) Project(dst, x []float64) {
 	}
 }
 
-// ProjectMetric is Project: the entries are independent.
-func (b Box) ProjectMetric(dst, x, _ []float64) { b.Project(dst, x) }
-
 // Validate wants d bounds on each side, Lo_i ≤ Hi_i.
 func (b Box) Validate(d int) error {
 	if len(b.Lo) != d || len(b.Hi) != d {
@@ -82,9 +69,6 @@ func (NonNegative) Project(dst, x []float64) {
 		dst[i] = max(v, 0)
 	}
 }
-
-// ProjectMetric is Project: the entries are independent.
-func (n NonNegative) ProjectMetric(dst, x, _ []float64) { n.Project(dst, x) }
 
 // Validate accepts every d.
 func (NonNegative) Validate(int) error { return nil }

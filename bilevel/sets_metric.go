@@ -1,0 +1,143 @@
+package bilevel
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst
+// may be x. It must not allocate. The sets of this package all are MetricSets.
+type MetricSet interface {
+	Set
+	ProjectMetric(dst, x, w []float64)
+}
+
+// ProjectMetric is Project: the entries are independent.
+func (s Space) ProjectMetric(dst, x, _ []float64) { s.Project(dst, x) }
+
+// ProjectMetric is Project: the entries are independent.
+func (b Box) ProjectMetric(dst, x, _ []float64) { b.Project(dst, x) }
+
+// ProjectMetric is Project: the entries are independent.
+func (n NonNegative) ProjectMetric(dst, x, _ []float64) { n.Project(dst, x) }
+
+// ProjectMetric is x − W⁻¹A·max(Aᵀx − B, 0)/(AᵀW⁻¹A), W = diag(w).
+func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
+	excess := mat.Dot(h.A, x) - h.B
+	if !(excess > 0) {
+		copy(dst, x)
+		return
+	}
+	// With u = W^(−½)A, in units of its largest entry: AᵀW⁻¹A = top²·size.
+	top, size := 0.0, 0.0
+	for i, a := range h.A {
+		top = max(top, math.Abs(a)/math.Sqrt(w[i]))
+	}
+	for i, a := range h.A {
+		size += sq(a / math.Sqrt(w[i]) / top)
+	}
+	for i, a := range h.A {
+		r := math.Sqrt(w[i])
+		dst[i] = x[i] - excess*(a/r/top)/(r*top*size)
+	}
+}
+
+// ProjectMetric is max(x_i − θ/w_i, 0) with the θ that makes the entries add up to Sum. θ is found by Michelot's iteration, see Project, twice: the second
+// time the entries are measured from where the first left them, so that a common offset does no harm.
+func (s Simplex) ProjectMetric(dst, x, w []float64) {
+	low := math.Inf(1)
+	for _, v := range w {
+		low = min(low, v)
+	}
+	base := s.multiplier(x, w, low, 0)
+	theta := s.multiplier(x, w, low, base)
+	for i, v := range x {
+		p := low / w[i]
+		dst[i] = max(math.FMA(-base, p, v)-theta*p, 0)
+	}
+}
+
+// multiplier is the θ with Σ max(r_i − θp_i, 0) = Sum, for p_i = low/w_i in (0, 1] and r_i = x_i − base·p_i; at most d rounds of O(d).
+func (s Simplex) multiplier(x, w []float64, low, base float64) float64 {
+	theta := math.Inf(-1)
+	for active := len(x) + 1; ; {
+		sum, weight, n := 0.0, 0.0, 0
+		for i, v := range x {
+			p := low / w[i]
+			if r := math.FMA(-base, p, v); r > theta*p {
+				sum += r
+				weight += p
+				n++
+			}
+		}
+		if n == 0 || n >= active {
+			return theta
+		}
+		theta, active = (sum-s.sum())/weight, n
+	}
+}
+
+// ProjectMetric is c_i + u_i·w_i/(w_i + λ), u = x − c, where x is outside, with the λ > 0 that makes its distance from c the Radius; and x itself where it is
+// not. λ is the root of the secular equation 1/‖s(λ)‖ = 1/Radius, s_i = u_i·w_i/(w_i + λ), whose left side is concave: Newton's iteration from the left
+// never passes the root (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983). Every third step halves the bracket on a logarithmic
+// scale instead, for weights of very different sizes; at most 300 steps of O(d), some 5 as a rule.
+func (b Ball) ProjectMetric(dst, x, w []float64) {
+	size := b.distance(x)
+	if !(size > b.Radius) {
+		copy(dst, x)
+		return
+	}
+	target := b.Radius / size
+	if math.IsInf(1/target, 1) { // nothing is left of x
+		for i, v := range x {
+			c := b.center(i)
+			dst[i] = c + target*(v-c)
+		}
+		return
+	}
+	low, high := math.Inf(1), 0.0
+	for _, v := range w {
+		low, high = min(low, v), max(high, v)
+	}
+	// Were all weights equal, λ = w·(1/target − 1). Weights and λ are in units of the largest weight.
+	right := 1/target - 1
+	left := max(low/high*right, 0x1p-1022)
+	ratio, newton := b.secular(x, w, size, high, left)
+	for k := 1; ratio > target*(1+4e-15) && k < 300; k++ {
+		lambda := left * (1 + (ratio/target-1)*newton)
+		if k%3 == 0 || !(lambda < right) {
+			lambda = math.Sqrt(left) * math.Sqrt(right)
+		}
+		if !(lambda > left) {
+			break
+		}
+		r, n := b.secular(x, w, size, high, lambda)
+		if r >= target {
+			left, ratio, newton = lambda, r, n
+		} else {
+			right = lambda
+		}
+	}
+	shrink := target / ratio // 1 but for rounding
+	for i, v := range x {
+		c, wi := b.center(i), w[i]/high
+		dst[i] = c + shrink*(wi/(wi+left))*(v-c)
+	}
+}
+
+// secular returns ‖s(λ)‖/size, and what (‖s(λ)‖/Radius − 1) is to be multiplied by to give the relative Newton step: ‖s‖²/Σ s_i²·λ/(w_i + λ).
+func (b Ball) secular(x, w []float64, size, high, lambda float64) (ratio, newton float64) {
+	big, sum, slope := 0.0, 0.0, 0.0
+	for i, v := range x {
+		wi := w[i] / high
+		big = max(big, math.Abs(v-b.center(i))/size*(wi/(wi+lambda)))
+	}
+	for i, v := range x {
+		wi := w[i] / high
+		s := (v - b.center(i)) / size * (wi / (wi + lambda)) / big
+		sum += s * s
+		slope += s * s * (lambda / (wi + lambda))
+	}
+	return big * math.Sqrt(sum), sum / slope
+}
