@@ -1,0 +1,228 @@
+// Package flow integrates the continuous-time dynamics of which STABLE is the discrete, stochastic form (Chen, Sun, Xiao, Yin, AISTATS 2022, section 2.3,
+// Theorem 1), on the exact oracles of a bilevel problem without constraints:
+//
+//	x' = −α T(x, y),    T(x, y) = f_x − g_xy g_yy⁻¹ f_y,
+//	y' = −β g_y − g_yy⁻¹ g_xyᵀ x'.
+//
+// The paper prints (eq.ode_stable) with a plus sign inside T; (eq.ode_x), the proof and the method have the minus that stands here. With the plus, the
+// points at rest are not the stationary points of F.
+//
+// The second term of y' carries y along with y*(x): in a quadratic problem y − y*(x) decays by −β g_yy alone, whatever x does. So
+//
+//	V(x, y) = F(x) + ½‖y − y*(x)‖²
+//
+// falls along every solution if α/β is small enough (MaxAlpha), and is at rest only where ∇F(x) = 0 and y = y*(x).
+//
+// One Euler step of length h is the step of STABLE with exact oracles and step sizes hα and hβ.
+package flow
+
+import (
+	"fmt"
+	"math"
+
+	"stable/bilevel"
+	"stable/chol"
+	"stable/mat"
+)
+
+// Scheme is a one-step rule of integration.
+type Scheme int
+
+const (
+	RK4   Scheme = iota // the classical Runge-Kutta rule, of order 4: four evaluations a step
+	Euler               // of order 1: one evaluation a step
+)
+
+func (s Scheme) String() string {
+	switch s {
+	case RK4:
+		return "RK4"
+	case Euler:
+		return "Euler"
+	}
+	return fmt.Sprintf("Scheme(%d)", int(s))
+}
+
+// Options say where a flow starts, how fast it goes and how it is integrated.
+type Options struct {
+	// Alpha and Beta are the rates α and β of the dynamics, finite and > 0. Required. Only their ratio shapes the path.
+	Alpha, Beta float64
+
+	// H is the length h of a step in time, finite and > 0. Required. y' has the rates β·(eigenvalues of g_yy), so RK4 is stable up to about h = 2.78/(βL_g),
+	// Euler up to 2/(βL_g) (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
+	H float64
+
+	// Scheme is RK4 (the default) or Euler.
+	Scheme Scheme
+
+	// X0 and Y0 are the starting point, copied. Default 0.
+	X0, Y0 []float64
+}
+
+// Flow is a path of the dynamics. New makes one. It is for one goroutine at a time.
+type Flow struct {
+	p     bilevel.Problem
+	truth bilevel.Truth // nil where the problem has none
+	o     Options
+	k     int
+
+	x, y   []float64 // the state
+	px, py []float64 // the point of a stage, and then the next state
+	kx, ky []float64 // its velocity
+	sx, sy []float64 // the weighted sum of the velocities
+	gxy    *mat.Dense
+	gyy    *mat.Sym
+	factor chol.Cholesky
+	v      []float64 // of length dy
+	star   []float64 // y*(x) of the last Lyapunov
+}
+
+// New returns the flow of p at its starting point; no oracle has been called. The error wraps bilevel.ErrOption and names the field.
+func New(p bilevel.Problem, o Options) (*Flow, error) {
+	if p == nil {
+		return nil, badOption("New wants a problem")
+	}
+	dx, dy := p.Dims()
+	if dx < 1 || dy < 1 {
+		return nil, badOption("problem has dimensions dx = %d, dy = %d, want both ≥ 1", dx, dy)
+	}
+	if err := o.validate(dx, dy); err != nil {
+		return nil, err
+	}
+	vec := func(n int) []float64 { return make([]float64, n) }
+	f := &Flow{
+		p: p, o: o,
+		x: vec(dx), px: vec(dx), kx: vec(dx), sx: vec(dx),
+		y: vec(dy), py: vec(dy), ky: vec(dy), sy: vec(dy), v: vec(dy), star: vec(dy),
+		gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy),
+	}
+	f.truth, _ = p.(bilevel.Truth)
+	copy(f.x, o.X0)
+	copy(f.y, o.Y0)
+	return f, nil
+}
+
+func (o *Options) validate(dx, dy int) error {
+	for _, v := range []struct {
+		name  string
+		value float64
+	}{{"Alpha", o.Alpha}, {"Beta", o.Beta}, {"H", o.H}} {
+		if !(v.value > 0) || math.IsInf(v.value, 1) {
+			return badOption("Options.%s is %v, want a finite number > 0", v.name, v.value)
+		}
+	}
+	if o.Scheme != RK4 && o.Scheme != Euler {
+		return badOption("Options.Scheme is %d, want RK4 or Euler", o.Scheme)
+	}
+	if o.X0 != nil && len(o.X0) != dx || notFinite(o.X0) {
+		return badOption("Options.X0 wants %d finite entries", dx)
+	}
+	if o.Y0 != nil && len(o.Y0) != dy || notFinite(o.Y0) {
+		return badOption("Options.Y0 wants %d finite entries", dy)
+	}
+	return nil
+}
+
+// Velocity writes x' and y' at (x, y), of lengths dx and dy; no argument may overlap another. It does not move the flow.
+//
+// Errors are those of the oracles, bilevel.ErrNoExact among them, and one that wraps chol.ErrNotPosDef where g_yy is not positive definite. Cost: one
+// call of every oracle on an empty batch, dy³/3 + 4dy² + 4dx·dy flops. No allocation.
+func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
+	if err := f.p.GradF(xdot, ydot, x, y, nil); err != nil {
+		return err
+	}
+	if err := f.p.CrossG(f.gxy, x, y, nil); err != nil {
+		return err
+	}
+	if err := f.p.HessG(f.gyy, x, y, nil); err != nil {
+		return err
+	}
+	if err := f.factor.Factor(f.gyy); err != nil {
+		return fmt.Errorf("flow: g_yy at t = %g: %w", f.T(), err)
+	}
+	// x' = −α (f_x − g_xy g_yy⁻¹ f_y)
+	f.factor.SolveVec(ydot, ydot)
+	for i := range xdot {
+		xdot[i] = -f.o.Alpha * (xdot[i] - mat.Dot(f.gxy.Row(i), ydot))
+	}
+	// y' = −β g_y − g_yy⁻¹ g_xyᵀ x'
+	if err := f.p.GradG(ydot, x, y, nil); err != nil {
+		return err
+	}
+	mat.MulVecTrans(f.v, f.gxy, xdot)
+	f.factor.SolveVec(f.v, f.v)
+	for j := range ydot {
+		ydot[j] = -f.o.Beta*ydot[j] - f.v[j]
+	}
+	return nil
+}
+
+// stage is one evaluation of a Runge-Kutta rule: at the state plus at·h times the velocity of the stage before, with a weight in the sum.
+type stage struct{ at, weight float64 }
+
+// The explicit rules in which each stage uses the one before only (Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, table II.1.2).
+var rules = [...][]stage{
+	RK4:   {{0, 1. / 6}, {1. / 2, 1. / 3}, {1. / 2, 1. / 3}, {1, 1. / 6}},
+	Euler: {{0, 1}},
+}
+
+// Step moves the state by h in time. On an error nothing moves: those of Velocity, and a *bilevel.DivergedError where a velocity or the next state is
+// not finite. No allocation. Cost: four times Velocity, with Euler once.
+func (f *Flow) Step() error {
+	clear(f.sx)
+	clear(f.sy)
+	for _, s := range rules[f.o.Scheme] {
+		move(f.px, f.x, s.at*f.o.H, f.kx)
+		move(f.py, f.y, s.at*f.o.H, f.ky)
+		if err := f.Velocity(f.kx, f.ky, f.px, f.py); err != nil {
+			return err
+		}
+		if notFinite(f.kx) || notFinite(f.ky) {
+			return &bilevel.DivergedError{Step: f.k, Quantity: "the velocity of the flow", Value: math.NaN()}
+		}
+		mat.Axpy(f.sx, s.weight, f.kx)
+		mat.Axpy(f.sy, s.weight, f.ky)
+	}
+	move(f.px, f.x, f.o.H, f.sx)
+	move(f.py, f.y, f.o.H, f.sy)
+	if notFinite(f.px) || notFinite(f.py) {
+		return &bilevel.DivergedError{Step: f.k, Quantity: "the state of the flow", Value: math.NaN()}
+	}
+	f.x, f.px = f.px, f.x
+	f.y, f.py = f.py, f.y
+	f.k++
+	return nil
+}
+
+// move sets dst = x + s·v, and to x where s is 0 whatever v is.
+func move(dst, x []float64, s float64, v []float64) {
+	copy(dst, x)
+	if s != 0 {
+		mat.Axpy(dst, s, v)
+	}
+}
+
+// X returns the state x(t), in the flow's memory: to be read only, and valid until the next Step.
+func (f *Flow) X() []float64 { return f.x }
+
+// Y returns the state y(t), as X does.
+func (f *Flow) Y() []float64 { return f.y }
+
+// K returns the number of steps done.
+func (f *Flow) K() int { return f.k }
+
+// T returns the time t = K·h.
+func (f *Flow) T() float64 { return float64(f.k) * f.o.H }
+
+func notFinite(v []float64) bool {
+	for _, a := range v {
+		if a-a != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func badOption(format string, args ...any) error {
+	return fmt.Errorf("%w: flow: %s", bilevel.ErrOption, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,67 @@
+package flow
+
+import (
+	"errors"
+	"math"
+
+	"stable/bilevel"
+)
+
+// ErrNoTruth is what Lyapunov returns for a problem that does not implement bilevel.Truth.
+var ErrNoTruth = errors.New("flow: problem does not know its solution")
+
+// Lyapunov returns V = F(x) + ½‖y − y*(x)‖² (eq.cont-lyap) at the present state. Errors are ErrNoTruth and those of bilevel.Truth. Cost: one Solution
+// and one Objective.
+func (f *Flow) Lyapunov() (float64, error) {
+	if f.truth == nil {
+		return 0, ErrNoTruth
+	}
+	copy(f.star, f.y)
+	if err := f.truth.Solution(f.star, f.x); err != nil {
+		return 0, err
+	}
+	v, err := f.truth.Objective(nil, f.x)
+	if err != nil {
+		return 0, err
+	}
+	for j, y := range f.y {
+		d := y - f.star[j]
+		v += d * d / 2
+	}
+	return v, nil
+}
+
+// MaxAlpha returns the largest α for which Theorem 1 has V fall for a given β > 0,
+//
+//	α ≤ 2μ_g β / (L_f² + 2 B_x L),
+//
+// and +Inf if nothing bounds it. L_f is that of c.Lipschitz. B_x bounds ‖x'‖/α = ‖T‖, which is C_fx + (C_gxy/μ_g) C_fy. L is the Lipschitz constant of
+// g_yy⁻¹ g_xyᵀ in y, for which the paper writes L_y, although the L_y of its auxiliary lemma is another, that of y*(x):
+//
+//	‖A⁻¹B − Ã⁻¹B̃‖ ≤ ‖A⁻¹‖ ‖B − B̃‖ + ‖A⁻¹‖ ‖A − Ã‖ ‖Ã⁻¹‖ ‖B̃‖,  so  L = L_gxy/μ_g + C_gxy L_gyy/μ_g².
+//
+// The bound is sufficient, and V may rise beyond it; in a quadratic problem, where L = 0, V falls up to twice the bound (its proof gives a factor 2 away by
+// Young's inequality). At the bound itself the proof shows V' ≤ −½α‖∇F‖² only, so for a V at rest nowhere but at the solution take α below it.
+//
+// Read from c are MuG > 0, Lfx, Lfy, Lgxy, Lgyy, Cfx, Cfy and Cgxy. An error wraps bilevel.ErrOption.
+func MaxAlpha(c bilevel.Constants, beta float64) (float64, error) {
+	if !(beta > 0) || math.IsInf(beta, 1) {
+		return 0, badOption("MaxAlpha: beta is %v, want a finite number > 0", beta)
+	}
+	if !(c.MuG > 0) || math.IsInf(c.MuG, 1) {
+		return 0, badOption("MaxAlpha: Constants.MuG is %v, want a finite μ_g > 0", c.MuG)
+	}
+	for _, v := range []struct {
+		name  string
+		value float64
+	}{{"Lfx", c.Lfx}, {"Lfy", c.Lfy}, {"Lgxy", c.Lgxy}, {"Lgyy", c.Lgyy}, {"Cfx", c.Cfx}, {"Cfy", c.Cfy}, {"Cgxy", c.Cgxy}} {
+		if !(v.value >= 0) || math.IsInf(v.value, 1) {
+			return 0, badOption("MaxAlpha: Constants.%s is %v, want a finite value ≥ 0", v.name, v.value)
+		}
+	}
+	lf, _, _ := c.Lipschitz()
+	r := c.Cgxy / c.MuG
+	bx := c.Cfx + r*c.Cfy
+	l := (c.Lgxy + r*c.Lgyy) / c.MuG
+	return 2 * c.MuG * beta / (lf*lf + 2*bx*l), nil
+}
