@@ -20,7 +20,9 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda int, b []float64, 
 	}
 	for i := 0; i < m; i += 4 {
 		rows := min(4, m-i)
-		a0, a1, a2, a3 := a[i*lda:][:k], a[(i+min(1, rows-1))*lda:][:k], a[(i+min(2, rows-1))*lda:][:k], a[(i+rows-1)*lda:][:k]
+		// The rows of a as offsets into one slice: four slices would leave too few registers, and the bounds check before each load keeps
+		// the compiler from loading them all ahead, which would spill. Rows that do not exist are stood in for by the last.
+		r1, r2, r3 := min(1, rows-1)*lda, min(2, rows-1)*lda, (rows-1)*lda
 		// A tile that is not whole goes by way of edge.
 		out, ldo, write := c, ldc, set
 		whole := rows == 4 && min(w, diag+i+1) == nr
@@ -31,57 +33,54 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda int, b []float64, 
 		}
 		var c00, c01, c10, c11, c20, c21, c30, c31 simd.Float64s
 		if one {
-			b := b[:k*v]
-			for p := range a0 {
-				y := simd.LoadFloat64s(b)
-				b = b[v:]
-				c00 = simd.BroadcastFloat64s(a0[p]).MulAdd(y, c00)
-				c10 = simd.BroadcastFloat64s(a1[p]).MulAdd(y, c10)
-				c20 = simd.BroadcastFloat64s(a2[p]).MulAdd(y, c20)
-				c30 = simd.BroadcastFloat64s(a3[p]).MulAdd(y, c30)
+			for p, q := i*lda, 0; q < k*v; p, q = p+1, q+v {
+				y := simd.LoadFloat64s(b[q : q+v : q+v])
+				c00 = simd.BroadcastFloat64s(a[p]).MulAdd(y, c00)
+				c10 = simd.BroadcastFloat64s(a[p+r1]).MulAdd(y, c10)
+				c20 = simd.BroadcastFloat64s(a[p+r2]).MulAdd(y, c20)
+				c30 = simd.BroadcastFloat64s(a[p+r3]).MulAdd(y, c30)
 			}
 		} else {
-			b := b[:2*k*v]
-			for p := range a0 {
-				y0, y1 := simd.LoadFloat64s(b[:v]), simd.LoadFloat64s(b[v:2*v])
-				b = b[2*v:]
-				x := simd.BroadcastFloat64s(a0[p])
+			for p, q := i*lda, 0; q < 2*k*v; p, q = p+1, q+2*v {
+				y := b[q : q+2*v : q+2*v]
+				y0, y1 := simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
+				x := simd.BroadcastFloat64s(a[p])
 				c00 = x.MulAdd(y0, c00)
 				c01 = x.MulAdd(y1, c01)
-				x = simd.BroadcastFloat64s(a1[p])
+				x = simd.BroadcastFloat64s(a[p+r1])
 				c10 = x.MulAdd(y0, c10)
 				c11 = x.MulAdd(y1, c11)
-				x = simd.BroadcastFloat64s(a2[p])
+				x = simd.BroadcastFloat64s(a[p+r2])
 				c20 = x.MulAdd(y0, c20)
 				c21 = x.MulAdd(y1, c21)
-				x = simd.BroadcastFloat64s(a3[p])
+				x = simd.BroadcastFloat64s(a[p+r3])
 				c30 = x.MulAdd(y0, c30)
 				c31 = x.MulAdd(y1, c31)
 			}
 		}
 		s := simd.BroadcastFloat64s(alpha)
-		r0, r1, r2, r3 := out[:nr], out[ldo:][:nr], out[2*ldo:][:nr], out[3*ldo:][:nr]
+		d0, d1, d2, d3 := out[:nr], out[ldo:][:nr], out[2*ldo:][:nr], out[3*ldo:][:nr]
 		if write {
-			c00.Mul(s).Store(r0)
-			c10.Mul(s).Store(r1)
-			c20.Mul(s).Store(r2)
-			c30.Mul(s).Store(r3)
+			c00.Mul(s).Store(d0)
+			c10.Mul(s).Store(d1)
+			c20.Mul(s).Store(d2)
+			c30.Mul(s).Store(d3)
 			if !one {
-				c01.Mul(s).Store(r0[v:])
-				c11.Mul(s).Store(r1[v:])
-				c21.Mul(s).Store(r2[v:])
-				c31.Mul(s).Store(r3[v:])
+				c01.Mul(s).Store(d0[v:])
+				c11.Mul(s).Store(d1[v:])
+				c21.Mul(s).Store(d2[v:])
+				c31.Mul(s).Store(d3[v:])
 			}
 		} else {
-			c00.MulAdd(s, simd.LoadFloat64s(r0)).Store(r0)
-			c10.MulAdd(s, simd.LoadFloat64s(r1)).Store(r1)
-			c20.MulAdd(s, simd.LoadFloat64s(r2)).Store(r2)
-			c30.MulAdd(s, simd.LoadFloat64s(r3)).Store(r3)
+			c00.MulAdd(s, simd.LoadFloat64s(d0)).Store(d0)
+			c10.MulAdd(s, simd.LoadFloat64s(d1)).Store(d1)
+			c20.MulAdd(s, simd.LoadFloat64s(d2)).Store(d2)
+			c30.MulAdd(s, simd.LoadFloat64s(d3)).Store(d3)
 			if !one {
-				c01.MulAdd(s, simd.LoadFloat64s(r0[v:])).Store(r0[v:])
-				c11.MulAdd(s, simd.LoadFloat64s(r1[v:])).Store(r1[v:])
-				c21.MulAdd(s, simd.LoadFloat64s(r2[v:])).Store(r2[v:])
-				c31.MulAdd(s, simd.LoadFloat64s(r3[v:])).Store(r3[v:])
+				c01.MulAdd(s, simd.LoadFloat64s(d0[v:])).Store(d0[v:])
+				c11.MulAdd(s, simd.LoadFloat64s(d1[v:])).Store(d1[v:])
+				c21.MulAdd(s, simd.LoadFloat64s(d2[v:])).Store(d2[v:])
+				c31.MulAdd(s, simd.LoadFloat64s(d3[v:])).Store(d3[v:])
 			}
 		}
 		if !whole {
