@@ -27,7 +27,7 @@ type krylov struct {
 }
 
 const (
-	krylovFrom = 160 // order from which this route is tried; TestCalibrate measures it
+	krylovFrom = 100 // order from which this route is tried; BenchmarkRoutes measures it
 	krylovMost = 12  // eigenvalues that are few
 	krylovVecs = 72  // cap of the Lanczos process
 )
@@ -58,7 +58,7 @@ func (s *krylov) ritz(v *mat.Dense, k int) bool {
 			mat.Axpy(row, 1, s.y[:m])
 		}
 		beta := normalize(next)
-		if m >= 3*k+4 && m%4 == 0 && s.converged(m, k, beta) {
+		if m >= 4*k+8 && m%4 == 0 && s.converged(m, k, beta) {
 			mat.Mul(v, &s.st, &done)
 			return true
 		}

@@ -46,7 +46,7 @@ func (s *spectral) factor(a *mat.Sym, m float64) {
 	}
 }
 
-// fewDivisor: up to n/fewDivisor eigenvalues below mu are found by bisection, more by QL, which finds all. TestCalibrate measures it.
+// fewDivisor: up to n/fewDivisor eigenvalues below mu are found by bisection, more by QL, which finds all. BenchmarkRoutes measures it.
 const fewDivisor = 12
 
 // eigenvalues computes those below mu, at least, the others being +Inf then. It returns false if the QL iteration does not converge.
