@@ -38,8 +38,24 @@ func BenchmarkEig(b *testing.B) {
 	})
 }
 
+// BenchmarkEigFrom is the same for a matrix that has moved by 1 %, from the eigenvectors that it had before.
+func BenchmarkEigFrom(b *testing.B) {
+	each(b, func(b *testing.B, n int) {
+		a := mattest.Sym(n, uint64(n))
+		var e eig.Jacobi
+		_, err := e.Factor(a)
+		must(err)
+		v0 := mattest.Trans(e.VectorsT())
+		a = moved(a)
+		for b.Loop() {
+			_, err := e.FactorFrom(a, v0)
+			must(err)
+		}
+	})
+}
+
 // BenchmarkTruncate projects onto {X ⪰ 0.1·I}: with nothing to clip; with three eigenvalues to clip, half-way between the third and the
-// fourth; with about half the spectrum to clip.
+// fourth; with about half the spectrum to clip; and the same for a matrix that moves by 1 % from call to call.
 func BenchmarkTruncate(b *testing.B) {
 	const mu = 0.1
 	for _, c := range []struct {
@@ -49,18 +65,31 @@ func BenchmarkTruncate(b *testing.B) {
 		{"clear", func(n int) *mat.Sym { return mattest.SPD(n, uint64(n)) }},
 		{"few", func(n int) *mat.Sym { return few(n, 3, mu) }},
 		{"clipped", func(n int) *mat.Sym { return mattest.Sym(n, uint64(n)) }},
+		{"warm", func(n int) *mat.Sym { return mattest.Sym(n, uint64(n)) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			each(b, func(b *testing.B, n int) {
 				a, dst := c.input(n), mat.NewSym(n)
+				next := a
+				if c.name == "warm" {
+					next = moved(a)
+				}
 				var t eig.Truncator
 				for b.Loop() {
 					_, err := t.Truncate(dst, a, mu)
 					must(err)
+					a, next = next, a
 				}
 			})
 		})
 	}
+}
+
+// moved is a, moved by 1 % of its norm.
+func moved(a *mat.Sym) *mat.Sym {
+	m, e := mat.NewSym(a.N), mattest.Sym(a.N, 77)
+	mat.AddScaledSym(m, a, 0.01*norm(a)/norm(e), e)
+	return m
 }
 
 // few is mattest.Sym shifted so that k eigenvalues are below mu, which is half-way to the next one.

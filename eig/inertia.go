@@ -24,7 +24,7 @@ type inertia struct {
 
 const (
 	blockSize = 16
-	trusted   = 16     // growth up to trusted·max |A| leaves the count beyond doubt
+	trusted   = 16     // growth up to trusted·‖A‖_F leaves no more doubt than rounding does anyhow
 	hopeless  = 0x1p20 // beyond, L·D·Lᵀ is not worth having
 )
 

@@ -95,8 +95,8 @@ func (s *krylov) converged(m, k int, beta float64) bool {
 }
 
 // rayleigh replaces the rows of v by eigenvectors of A, v·A·vᵀ diagonal, and puts the eigenvalues into lambda. It returns false if a
-// residual is too large, an eigenvalue is not below mu, or one below mu is missing. norm is max |A|.
-func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu, norm float64) bool {
+// residual is too large, an eigenvalue is not below mu, or one below mu is missing.
+func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64) bool {
 	k, n := v.Rows, v.Cols
 	resize(&s.av, k, n)
 	for i := range k {
@@ -114,10 +114,11 @@ func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu, norm f
 	mat.Mul(v, s.jac.VectorsT(), &s.tmp)
 	mat.Copy(&s.tmp, &s.av)
 	mat.Mul(&s.av, s.jac.VectorsT(), &s.tmp)
+	norm := mat.NormFrobSym(a)
 	for i, l := range lambda {
 		r := s.av.Row(i)
 		mat.Axpy(r, -l, v.Row(i))
-		if !(l < mu && mat.Norm(r) <= 2*eps*float64(n)*norm*math.Sqrt(float64(n))) {
+		if !(l < mu && mat.Norm(r) <= 4*eps*float64(n)*norm) {
 			return false
 		}
 	}

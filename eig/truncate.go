@@ -90,7 +90,7 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 		switch k, ok := t.kry.count(a, mu, m, krylovMost); {
 		case ok && k == 0:
 			return t.clear(dst, a), nil
-		case ok && t.byKrylov(a, m, k):
+		case ok && t.byKrylov(a, k):
 			return t.finish(RouteKrylov, dst, a, t.lambda, 1), nil
 		}
 		if few && t.chol.PosDef(a, mu) {
@@ -147,9 +147,9 @@ func (t *Truncator) weight() {
 }
 
 // byKrylov makes z and lambda from the factorisation that count left.
-func (t *Truncator) byKrylov(a *mat.Sym, m float64, k int) bool {
+func (t *Truncator) byKrylov(a *mat.Sym, k int) bool {
 	t.sides(a.N, k)
-	if !t.kry.ritz(&t.z, k) || !t.kry.rayleigh(&t.z, t.lambda, a, t.mu, m) {
+	if !t.kry.ritz(&t.z, k) || !t.kry.rayleigh(&t.z, t.lambda, a, t.mu) {
 		return false
 	}
 	t.weight()
