@@ -9,6 +9,7 @@ import (
 type Tuning struct {
 	Alpha, Beta Schedule // step sizes of x and y
 	MuG, LG     float64  // g(x, ·; φ) has curvature between μ_g and L_g
+	Terms       int      // N of the Neumann series, where there is one
 }
 
 // registry holds one line a method, in the order of the package's documentation.
@@ -27,7 +28,7 @@ var registry = []struct {
 	{"VRBO", func(t Tuning) Method { return VRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
 }
 
-func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG} }
+func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
 
 // Methods returns the names of all methods, as Method.Name gives them.
 func Methods() []string {
