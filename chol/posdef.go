@@ -38,8 +38,7 @@ func dominant(a *mat.Sym, shift float64, below []float64) bool {
 			sum += v
 			below[j] += v
 		}
-		d := r[i] - shift
-		if !(d > room*sum && d <= math.MaxFloat64) {
+		if d := r[i] - shift; !usable(d-room*sum) || d > math.MaxFloat64 {
 			return false
 		}
 	}

@@ -152,3 +152,83 @@ func TestKernelsAllocateNothing(t *testing.T) {
 		}
 	})
 }
+
+// A view of no columns has rows, a stride, and no memory.
+func TestViewsWithoutColumns(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range []int{1, 5, 40} {
+			a := mattest.Dense(n, 3, 1)
+			e := a.View(0, 1, n, 0)
+			none, x, c := []float64{}, mattest.Vec(n, 1), mattest.Dense(n, n, 2)
+			u := mattest.Full(mattest.SPD(n, 1))
+			mat.Copy(&e, &e)
+			mat.Scale(&e, 2, &e)
+			mat.AddScaled(&e, &e, 2, &e)
+			mat.Recur(&e, 0.5, &e, &e, &e)
+			mat.Outer(&e, 1, x, none)
+			mat.SolveUpper(&e, u, &e)
+			mat.SolveUpperTrans(&e, u, &e)
+			mat.SolveLower(&e, u, &e)
+			mat.SolveLowerTrans(&e, u, &e)
+			mat.MulSym(&e, mattest.Sym(n, 1), &e)
+			require.Zero(t, mat.NormFrob(&e)+mat.MaxAbs(&e)+mat.ProjectFrob(&e, &e, 1))
+			mat.MulVecTrans(none, &e, x)
+			mat.MulVec(x, &e, none)
+			require.Equal(t, make([]float64, n), x)
+			mat.MulTransB(c, &e, &e)
+			require.Zero(t, mat.MaxAbs(c))
+			s := mattest.Sym(n, 4)
+			mat.RankK(s, 1, &e)
+			require.Zero(t, mattest.MaxDiff(mattest.Full(mattest.Sym(n, 4)), mattest.Full(s)))
+			require.Zero(t, mattest.MaxDiff(mattest.Dense(n, 3, 1), a))
+		}
+	})
+}
+
+// The bits of a result do not depend on strides.
+func TestResultsDoNotDependOnStrides(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range edges {
+			var first []float64
+			for _, pad := range []int{0, 1, 5, 8} {
+				a, b, s := mattest.Pad(mattest.Dense(n, n, 1), pad), mattest.Pad(mattest.Dense(n, n, 2), pad), mattest.PadSym(mattest.Sym(n, 3), pad)
+				u := mattest.Pad(mattest.Full(mattest.SPD(n, 1)), pad)
+				x := mattest.Vec(n, 4)
+				var all []float64
+				add := func(c *mat.Dense) {
+					for i := range c.Rows {
+						all = append(all, c.Row(i)...)
+					}
+				}
+				for _, f := range []func(c *mat.Dense){
+					func(c *mat.Dense) { mat.Mul(c, a, b) },
+					func(c *mat.Dense) { mat.MulTransA(c, a, b) },
+					func(c *mat.Dense) { mat.MulTransB(c, a, b) },
+					func(c *mat.Dense) { mat.MulSym(c, s, b) },
+					func(c *mat.Dense) { mat.Recur(c, 0.3, a, b, a) },
+					func(c *mat.Dense) { mat.AddScaled(c, a, 0.3, b) },
+					func(c *mat.Dense) { mat.SolveUpper(c, u, a) },
+					func(c *mat.Dense) { mat.SolveLowerTrans(c, u, a) },
+				} {
+					c := mattest.Pad(mat.NewDense(n, n), pad)
+					f(c)
+					add(c)
+				}
+				y := make([]float64, n)
+				mat.MulVec(y, a, x)
+				all = append(all, y...)
+				mat.MulVecTrans(y, a, x)
+				all = append(all, y...)
+				mat.MulVecSym(y, s, x)
+				all = append(all, y...)
+				mat.SolveUpperVec(y, u, x)
+				all = append(all, y...)
+				all = append(all, mat.NormFrob(a), mat.NormFrobSym(s))
+				if first == nil {
+					first = all
+				}
+				require.Equal(t, first, all, "n=%d pad=%d", n, pad)
+			}
+		}
+	})
+}

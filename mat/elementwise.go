@@ -2,10 +2,7 @@ package mat
 
 import "stable/mat/kernel"
 
-// The functions of this file read their operands and write dst, which may be an operand. They panic if the sizes differ, do not allocate,
-// and cost as many flops as their formula has operations, an entry.
-
-// Copy sets dst = a.
+// Copy sets dst = a. a is read; dst may be a. It panics if the sizes differ. It does not allocate.
 func Copy(dst, a *Dense) {
 	sameDense("mat: Copy: dimension mismatch", dst, a)
 	for i := range dst.Rows {
@@ -13,7 +10,7 @@ func Copy(dst, a *Dense) {
 	}
 }
 
-// CopySym sets dst = a.
+// CopySym is Copy for symmetric matrices.
 func CopySym(dst, a *Sym) {
 	sameSym("mat: CopySym: dimension mismatch", dst, a)
 	for i := range dst.N {
@@ -21,7 +18,7 @@ func CopySym(dst, a *Sym) {
 	}
 }
 
-// CopyTrans sets dst = aᵀ. dst must not overlap a.
+// CopyTrans sets dst = aᵀ. a is read; dst must not overlap it. It panics if the sizes do not match. It does not allocate.
 func CopyTrans(dst, a *Dense) {
 	if dst.Rows != a.Cols || dst.Cols != a.Rows {
 		panic("mat: CopyTrans: dimension mismatch")
@@ -34,7 +31,8 @@ func CopyTrans(dst, a *Dense) {
 	}
 }
 
-// CopyFull sets dst = s, both triangles. dst may be the memory of s (Sym.Lower), and must not overlap it otherwise.
+// CopyFull sets dst = s, both triangles. s is read; dst may be its memory (Sym.Lower), and must not overlap it otherwise.
+// It panics if the sizes do not match. It does not allocate.
 func CopyFull(dst *Dense, s *Sym) {
 	if dst.Rows != s.N || dst.Cols != s.N {
 		panic("mat: CopyFull: dimension mismatch")
@@ -47,7 +45,7 @@ func CopyFull(dst *Dense, s *Sym) {
 	}
 }
 
-// Scale sets dst = s·a.
+// Scale sets dst = s·a. a is read; dst may be a. It panics if the sizes differ. It does not allocate. One flop an entry.
 func Scale(dst *Dense, s float64, a *Dense) {
 	sameDense("mat: Scale: dimension mismatch", dst, a)
 	for i := range dst.Rows {
@@ -55,7 +53,7 @@ func Scale(dst *Dense, s float64, a *Dense) {
 	}
 }
 
-// ScaleSym sets dst = s·a.
+// ScaleSym is Scale for symmetric matrices.
 func ScaleSym(dst *Sym, s float64, a *Sym) {
 	sameSym("mat: ScaleSym: dimension mismatch", dst, a)
 	for i := range dst.N {
@@ -63,31 +61,32 @@ func ScaleSym(dst *Sym, s float64, a *Sym) {
 	}
 }
 
-// AddScaled sets dst = a + s·b.
+// AddScaled sets dst = a + s·b. a and b are read; dst may be either. It panics if the sizes differ. It does not allocate. Two flops an entry.
 func AddScaled(dst, a *Dense, s float64, b *Dense) {
 	sameDense("mat: AddScaled: dimension mismatch", dst, a)
 	sameDense("mat: AddScaled: dimension mismatch", dst, b)
-	shape := kernel.Shape{Rows: dst.Rows, Cols: dst.Cols}
+	shape := dst.shape()
 	if dst.whole() && a.whole() && b.whole() {
 		shape = kernel.Shape{Rows: 1, Cols: dst.Rows * dst.Cols}
 	}
 	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
 
-// AddScaledSym sets dst = a + s·b.
+// AddScaledSym is AddScaled for symmetric matrices.
 func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 	sameSym("mat: AddScaledSym: dimension mismatch", dst, a)
 	sameSym("mat: AddScaledSym: dimension mismatch", dst, b)
-	shape := kernel.Shape{Rows: dst.N, Lower: true, First: 1}
+	shape := dst.shape()
 	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
 
-// Recur sets dst = (1−tau)·(h − old) + now, the recursion of a momentum-based variance-reduced estimate, in one pass.
+// Recur sets dst = (1−tau)·(h − old) + now in one pass, the recursion of a momentum-based variance-reduced estimate. h, old and now are read; dst may be any
+// of them. With tau = 1, dst = now exactly if h − old is finite. It panics if the sizes differ. It does not allocate. Three flops an entry. (Chen et al. 2022, eq. STABLE-H.)
 func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 	sameDense("mat: Recur: dimension mismatch", dst, h)
 	sameDense("mat: Recur: dimension mismatch", dst, old)
 	sameDense("mat: Recur: dimension mismatch", dst, now)
-	shape := kernel.Shape{Rows: dst.Rows, Cols: dst.Cols}
+	shape := dst.shape()
 	if dst.whole() && h.whole() && old.whole() && now.whole() {
 		shape = kernel.Shape{Rows: 1, Cols: dst.Rows * dst.Cols}
 	}
@@ -99,11 +98,11 @@ func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
 	sameSym("mat: RecurSym: dimension mismatch", dst, h)
 	sameSym("mat: RecurSym: dimension mismatch", dst, old)
 	sameSym("mat: RecurSym: dimension mismatch", dst, now)
-	shape := kernel.Shape{Rows: dst.N, Lower: true, First: 1}
+	shape := dst.shape()
 	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
 }
 
-// AddDiag sets s = s + diag(d).
+// AddDiag sets s = s + diag(d). d is read. It panics if the sizes do not match. It does not allocate.
 func AddDiag(s *Sym, d []float64) {
 	if len(d) != s.N {
 		panic("mat: AddDiag: dimension mismatch")
@@ -113,12 +112,22 @@ func AddDiag(s *Sym, d []float64) {
 	}
 }
 
-// AddIdentity sets s = s + c·I.
+// AddIdentity sets s = s + c·I. It does not allocate.
 func AddIdentity(s *Sym, c float64) {
 	for i := range s.N {
 		s.Data[i*s.Stride+i] += c
 	}
 }
+
+// shape returns what an element-wise loop goes over: no rows, if they are empty.
+func (a *Dense) shape() kernel.Shape {
+	if a.Cols == 0 {
+		return kernel.Shape{}
+	}
+	return kernel.Shape{Rows: a.Rows, Cols: a.Cols}
+}
+
+func (s *Sym) shape() kernel.Shape { return kernel.Shape{Rows: s.N, Lower: true, First: 1} }
 
 // whole tells whether the rows follow each other without a gap, so that they are one long row.
 func (a *Dense) whole() bool { return a.Stride == a.Cols }

@@ -8,6 +8,10 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Rows || len(x) != a.Cols {
 		panic("mat: MulVec: dimension mismatch")
 	}
+	if a.Cols == 0 {
+		clear(dst)
+		return
+	}
 	kernel.MulVec(dst, a.Data, a.Stride, x)
 }
 
@@ -16,7 +20,9 @@ func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Cols || len(x) != a.Rows {
 		panic("mat: MulVecTrans: dimension mismatch")
 	}
-	kernel.MulVecTrans(dst, a.Data, a.Stride, x)
+	if a.Cols > 0 {
+		kernel.MulVecTrans(dst, a.Data, a.Stride, x)
+	}
 }
 
 // MulVecSym sets dst = s·x; all else as MulVec. (BLAS dsymv.)
@@ -33,9 +39,7 @@ func Outer(a *Dense, alpha float64, x, y []float64) {
 	if len(x) != a.Rows || len(y) != a.Cols {
 		panic("mat: Outer: dimension mismatch")
 	}
-	if a.Cols > 0 {
-		kernel.Outer(kernel.Shape{Rows: a.Rows, Cols: a.Cols}, a.Data, a.Stride, alpha, x, y)
-	}
+	kernel.Outer(a.shape(), a.Data, a.Stride, alpha, x, y)
 }
 
 // RankOne sets s = s + alpha·x·xᵀ. x is read; s must not overlap it. It panics if the length does not match.
@@ -44,5 +48,5 @@ func RankOne(s *Sym, alpha float64, x []float64) {
 	if len(x) != s.N {
 		panic("mat: RankOne: dimension mismatch")
 	}
-	kernel.Outer(kernel.Shape{Rows: s.N, Lower: true, First: 1}, s.Data, s.Stride, alpha, x, x)
+	kernel.Outer(s.shape(), s.Data, s.Stride, alpha, x, x)
 }

@@ -25,7 +25,7 @@ func Norm(x []float64) float64 {
 
 // NormFrob returns the Frobenius norm ‖a‖_F = √Σ a_ij²; all else as Norm.
 func NormFrob(a *Dense) float64 {
-	s := kernel.SumSquares(kernel.Shape{Rows: a.Rows, Cols: a.Cols}, a.Data, a.Stride)
+	s := kernel.SumSquares(a.shape(), a.Data, a.Stride)
 	if s >= safeLow && s <= safeHigh {
 		return math.Sqrt(s)
 	}
