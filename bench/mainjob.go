@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -103,7 +102,7 @@ func openData(j job) (*hyperopt.Data, error) {
 type tuning struct {
 	job
 	all, train, val, test *hyperopt.Data
-	scaling               string
+	scaling               *hyperopt.Scaler
 	problem               *hyperopt.Problem
 	solver                *bilevel.Solver
 	method                bilevel.STABLE
@@ -132,7 +131,7 @@ func newTuning(j job) (*tuning, error) {
 	}
 	for i := range parts {
 		if j.bias {
-			parts[i] = withBias(parts[i])
+			parts[i] = hyperopt.WithBias(parts[i])
 		}
 	}
 	t.train, t.val, t.test = parts[0], parts[1], parts[2]
@@ -151,41 +150,16 @@ func newTuning(j job) (*tuning, error) {
 	return t, err
 }
 
-// dense is the share of stored entries from which features are shifted to mean 0, which fills up the zeros.
-const dense = 0.9
-
-// scale brings the features to one scale, measured on the training rows: mean 0 and deviation 1 where nearly all entries are stored, largest
-// absolute value 1 where zeros are left out.
-func scale(parts []*hyperopt.Data) (string, error) {
-	d := parts[0]
-	scaler, name := hyperopt.MaxAbs(d), "largest absolute value 1"
-	if float64(len(d.Val)) >= dense*float64(d.Rows()*d.Dim) {
-		scaler, name = hyperopt.Standardise(d), "mean 0 and deviation 1"
-	}
+// scale brings the features to one scale, measured on the training rows, the first part.
+func scale(parts []*hyperopt.Data) (*hyperopt.Scaler, error) {
+	scaler := hyperopt.FitScaler(parts[0])
 	for i, d := range parts {
 		var err error
 		if parts[i], err = scaler.Apply(d); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	return name, nil
-}
-
-// withBias returns d with one more feature, which is 1 in every row.
-func withBias(d *hyperopt.Data) *hyperopt.Data {
-	b := *d
-	b.Dim++
-	b.RowPtr, b.Col, b.Val = []int{0}, make([]int32, 0, len(d.Col)+d.Rows()), make([]float64, 0, len(d.Val)+d.Rows())
-	for i := range d.Rows() {
-		col, val := d.Row(i)
-		b.Col = append(append(b.Col, col...), int32(d.Dim))
-		b.Val = append(append(b.Val, val...), 1)
-		b.RowPtr = append(b.RowPtr, len(b.Col))
-	}
-	if d.Features != nil {
-		b.Features = append(slices.Clone(d.Features), "bias")
-	}
-	return &b
+	return scaler, nil
 }
 
 func (t *tuning) describe(w io.Writer) {

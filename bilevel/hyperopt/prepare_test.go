@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/mat"
 )
 
 func TestSplitUsesEveryRowOnce(t *testing.T) {
@@ -128,4 +131,43 @@ func TestMetrics(t *testing.T) {
 	assert.InDelta(t, (math.Log1p(math.Exp(-2))+math.Ln2+math.Log1p(math.Exp(6)))/3, Logistic.Mean(d, y), 1e-15)
 	assert.Panics(t, func() { Accuracy(d, y[:1]) })
 	assert.Panics(t, func() { Squared.Mean(d, y[:1]) })
+}
+
+func TestFitScaler(t *testing.T) {
+	full := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{2, 6}, Label: []float64{1, -1}}
+	assert.Equal(t, Standardise(full), FitScaler(full))
+	assert.Equal(t, "mean 0 and deviation 1", FitScaler(full).String())
+	sparse := &Data{Dim: 1, RowPtr: []int{0, 1, 1}, Col: []int32{0}, Val: []float64{2}, Label: []float64{1, -1}}
+	assert.Equal(t, MaxAbs(sparse), FitScaler(sparse))
+	assert.Equal(t, "largest absolute value 1", FitScaler(sparse).String())
+}
+
+func TestWithBias(t *testing.T) {
+	d := &Data{Dim: 2, RowPtr: []int{0, 1, 1}, Col: []int32{0}, Val: []float64{5}, Label: []float64{1, -1}, Features: []string{"a", "b"}}
+	b := WithBias(d)
+	require.NoError(t, b.Check())
+	assert.Equal(t, &Data{Dim: 3, RowPtr: []int{0, 2, 3}, Col: []int32{0, 2, 2}, Val: []float64{5, 1, 1}, Label: d.Label, Features: []string{"a", "b", "bias"}}, b)
+	assert.Equal(t, []string{"a", "b"}, d.Features)
+	d.Features = nil
+	assert.Nil(t, WithBias(d).Features)
+}
+
+// Reads counts a batch with its size, an exact sum with all rows, and a Newton step with two passes.
+func TestReads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	p, err := New(random(rng, 30, 3, false), random(rng, 20, 3, false), Options{})
+	require.NoError(t, err)
+	x, y, g := []float64{0.1, 0.1, 0.1}, make([]float64, 3), make([]float64, 3)
+	require.NoError(t, p.GradG(g, x, y, []bilevel.Sample{1, 1}))
+	assert.EqualValues(t, 2, p.Reads())
+	require.NoError(t, p.HessG(mat.NewSym(3), x, y, nil))
+	assert.EqualValues(t, 32, p.Reads())
+	require.NoError(t, p.GradF(make([]float64, 3), g, x, y, nil))
+	assert.EqualValues(t, 52, p.Reads())
+	_, err = p.Objective(nil, x)
+	require.NoError(t, err)
+	newton := p.Reads() - 52 - 20 - 30 // without the validation loss and g(x, 0)
+	assert.Zero(t, newton%30)
+	assert.GreaterOrEqual(t, newton, uint64(4*30))
+	assert.Zero(t, p.Clone().Reads())
 }

@@ -40,6 +40,7 @@ type Problem struct {
 	opt        Options
 	adder      adder
 	truth      *truth // scratch of Solution and Objective, made when first needed
+	reads      uint64
 }
 
 var (
@@ -129,6 +130,10 @@ func (p *Problem) Train() *Data { return p.train }
 
 // Validation returns the validation rows.
 func (p *Problem) Validation() *Data { return p.val }
+
+// Reads returns the number of rows that the sums of p have gone over since New or Clone: what a stochastic method and an exact one have in common
+// as a measure of cost. A batch counts with its size, and CrossG, which is the same for every sample, with nothing.
+func (p *Problem) Reads() uint64 { return p.reads }
 
 // Loss returns the loss of both levels.
 func (p *Problem) Loss() Loss { return p.opt.Loss }
@@ -251,6 +256,7 @@ func (p *Problem) meanVector(dst []float64, s sum, batch []bilevel.Sample) error
 		n = s.data.Rows()
 		p.adder.add(dst, 0, len(dst), s)
 	}
+	p.reads += uint64(n)
 	for _, i := range batch {
 		s.row(dst, 0, int(i))
 	}
@@ -272,6 +278,7 @@ func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
 		n = s.data.Rows()
 		p.adder.add(dst.Data, dst.Stride, dst.N, s)
 	}
+	p.reads += uint64(n)
 	for _, i := range batch {
 		s.row(dst.Data, dst.Stride, int(i))
 	}

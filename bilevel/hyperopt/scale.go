@@ -11,6 +11,26 @@ type Scaler struct {
 	Factor []float64
 }
 
+// dense is the share of stored entries from which features are shifted to mean 0, which fills up the zeros.
+const dense = 0.9
+
+// FitScaler returns the map that suits the rows of d: Standardise where nine tenths of the entries or more are stored, and MaxAbs, which keeps
+// zeros, where they are not.
+func FitScaler(d *Data) *Scaler {
+	if float64(len(d.Val)) >= dense*float64(d.Rows())*float64(d.Dim) {
+		return Standardise(d)
+	}
+	return MaxAbs(d)
+}
+
+// String says what the map does to the rows that it was measured on.
+func (s *Scaler) String() string {
+	if s.Shift == nil {
+		return "largest absolute value 1"
+	}
+	return "mean 0 and deviation 1"
+}
+
 // Standardise returns the map to mean 0 and standard deviation 1 (divisor: number of rows) over the rows of d. A constant column is shifted
 // only. The map fills the zeros of sparse rows: see Apply.
 func Standardise(d *Data) *Scaler {

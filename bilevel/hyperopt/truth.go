@@ -139,6 +139,7 @@ func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
 func (p *Problem) valueGradient(acc []float64, d *Data, y []float64) float64 {
 	clear(acc)
 	p.adder.add(acc, 0, len(acc), sum{kind: valueGradient, loss: p.opt.Loss, data: d, y: y})
+	p.reads += uint64(d.Rows())
 	for i := range acc {
 		acc[i] /= float64(d.Rows())
 	}
