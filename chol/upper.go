@@ -17,13 +17,16 @@ func loadUpper(u []float64, ld int, a *mat.Sym, shift float64) {
 	n := a.N
 	i := 0
 	for ; i+3 < n; i += 4 {
-		r0, r1, r2, r3 := a.Row(i), a.Row(i+1), a.Row(i+2), a.Row(i+3)
-		for j, v := range r0[:i] {
-			d := u[j*ld+i : j*ld+i+4]
+		r0, r1, r2, r3 := a.Row(i), a.Row(i + 1)[:i+2], a.Row(i + 2)[:i+3], a.Row(i + 3)[:i+4]
+		at := i
+		for j, v := range r0 {
+			d := u[at : at+4 : at+4]
 			d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
+			at += ld
 		}
+		// What is left is the corner.
 		d := u[i*ld+i:]
-		d[0], d[1], d[2], d[3] = r0[i]-shift, r1[i], r2[i], r3[i]
+		d[0] -= shift
 		d = d[ld:]
 		d[1], d[2], d[3] = r1[i+1]-shift, r2[i+1], r3[i+1]
 		d = d[ld:]
