@@ -17,6 +17,7 @@ type krylov struct {
 	theta []float64
 	st    mat.Dense // Ritz vectors of h in rows
 
+	norm float64   // ‖A‖_F
 	av   mat.Dense // V·A, then residuals
 	tmp  mat.Dense
 	g    mat.Sym // V·A·Vᵀ
@@ -40,7 +41,7 @@ func (s *krylov) ritz(v *mat.Dense, k int) bool {
 	s.theta = grow(s.theta, k)
 	q := s.basis.Row(0)
 	for j := range q {
-		q[j] = 1 + math.Mod(float64(j+1)*0.6180339887498949, 1) // equidistributed
+		q[j] = math.Mod(float64(j+1)*0.6180339887498949, 1) - 0.5 // equidistributed
 	}
 	normalize(q)
 	for m := 1; m <= most; m++ {
@@ -114,24 +115,24 @@ func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64
 	mat.Mul(v, s.jac.VectorsT(), &s.tmp)
 	mat.Copy(&s.tmp, &s.av)
 	mat.Mul(&s.av, s.jac.VectorsT(), &s.tmp)
-	norm := mat.NormFrobSym(a)
+	s.norm = mat.NormFrobSym(a)
 	for i, l := range lambda {
 		r := s.av.Row(i)
 		mat.Axpy(r, -l, v.Row(i))
-		if !(l < mu && mat.Norm(r) <= 4*eps*float64(n)*norm) {
+		if !(l < mu && mat.Norm(r) <= 4*eps*float64(n)*s.norm) {
 			return false
 		}
 	}
-	return s.tri.orthonormal(v) && (s.growth <= trusted*norm || s.complete(v, lambda, a, mu, norm))
+	return s.tri.orthonormal(v) && (s.growth <= trusted*s.norm || s.complete(v, lambda, a, mu))
 }
 
-// complete proves that lambda has all eigenvalues of A below mu: with these lifted to mu + norm, A is positive definite.
-func (s *krylov) complete(v *mat.Dense, lambda []float64, a *mat.Sym, mu, norm float64) bool {
+// complete proves that lambda has all eigenvalues of A below mu: with these lifted to mu + ‖A‖_F, A is positive definite.
+func (s *krylov) complete(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64) bool {
 	resizeSym(&s.lift, a.N)
 	mat.CopySym(&s.lift, a)
 	mat.Copy(&s.tmp, v)
 	for i, l := range lambda {
-		scaleBy(s.tmp.Row(i), math.Sqrt(mu-l+norm))
+		scaleBy(s.tmp.Row(i), math.Sqrt(mu-l+s.norm))
 	}
 	mat.RankKTrans(&s.lift, 1, &s.tmp)
 	return s.chol.PosDef(&s.lift, mu)

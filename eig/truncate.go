@@ -75,10 +75,10 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if math.IsNaN(mu) || math.IsInf(mu, 0) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
-	last := t.route
+	// Where few were clipped the last time, few will be again: then the count of the Krylov route is the certificate. Without this hint
+	// Cholesky's comes first, and its word stands wherever the two can differ: the result must not depend on what came before.
+	few := t.route == RouteKrylov && a.N == t.p.N
 	t.mu, t.route = mu, RouteClear
-	// What was few the last time will be few again: then the count is the certificate.
-	few := last == RouteKrylov && a.N == t.p.N
 	if !few && t.chol.PosDef(a, mu) {
 		return t.clear(dst, a), nil
 	}
@@ -86,15 +86,15 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if few || a.N >= krylovFrom {
-		switch k, ok := t.kry.count(a, mu, m, krylovMost); {
-		case ok && k == 0:
+	if a.N >= krylovFrom {
+		k, ok := t.kry.count(a, mu, m, krylovMost)
+		ok = ok && (k == 0 || t.byKrylov(a, k))
+		sure := ok && (k == 0 || t.lambda[0] < mu-64*eps*float64(a.N)*t.kry.norm)
+		if ok && k == 0 || few && !sure && t.chol.PosDef(a, mu) {
 			return t.clear(dst, a), nil
-		case ok && t.byKrylov(a, k):
-			return t.finish(RouteKrylov, dst, a, t.lambda, 1), nil
 		}
-		if few && t.chol.PosDef(a, mu) {
-			return t.clear(dst, a), nil
+		if ok {
+			return t.finish(RouteKrylov, dst, a, t.lambda, 1), nil
 		}
 	}
 	if t.byTridiagonal(a, m) {
