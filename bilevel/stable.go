@@ -29,6 +29,11 @@ type STABLE struct {
 	// 1/√k of Theorem 2, without its constants. Sets that only project in the Euclidean norm get one step size for all entries.
 	Alpha Schedule
 
+	// Upper is the rule that moves x along the hypergradient estimate h: Momentum, STORM or Adam, with the step size Alpha, which they all want. Default: nil,
+	// the paper's SGD with Alpha, or the AdaGrad of its default. Everything else is the same under every rule; y is corrected by the
+	// displacement that x has made.
+	Upper Upper
+
 	// Beta is the step size β_k of y. Default: nil, ScaleY / √(‖g_y‖² of steps 0 … k, added up).
 	Beta Schedule
 
@@ -60,16 +65,22 @@ type STABLE struct {
 	Trust float64
 }
 
-// Name returns "STABLE".
-func (STABLE) Name() string { return "STABLE" }
+// Name returns "STABLE", or with an upper rule "STABLE-Momentum", "STABLE-STORM" or "STABLE-Adam".
+func (m STABLE) Name() string {
+	if m.Upper != nil {
+		return "STABLE-" + m.Upper.name()
+	}
+	return "STABLE"
+}
 
 // stable is the running state of STABLE.
 type stable struct {
 	STABLE
 	est        *Estimator
-	gradx      *adagrad // nil with a schedule Alpha
-	squares    float64  // Σ ‖g_y‖², for the default of Beta
-	curvature  float64  // the largest ‖g_yy(x, y; φ)‖_F so far
+	gradx      *adagrad  // nil with a schedule Alpha
+	rule       upperRule // nil for SGD and for gradx
+	squares    float64   // Σ ‖g_y‖², for the default of Beta
+	curvature  float64   // the largest ‖g_yy(x, y; φ)‖_F so far
 	fx, fy, gy []float64
 	h          []float64 // f_x − H_xy H_yy⁻¹ f_y
 	dx         []float64 // x^{k+1} − x^k
@@ -101,7 +112,7 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 		checkPositive("STABLE.Trust", m.Trust),
 		checkBatch("STABLE.InitBatch", m.InitBatch),
 	)
-	if m.Alpha != nil {
+	if m.Alpha != nil || m.Upper != nil {
 		err = errors.Join(err, checkSchedule("STABLE.Alpha", m.Alpha, math.MaxFloat64))
 	}
 	if m.Beta != nil {
@@ -122,10 +133,23 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 	if m.Alpha == nil {
 		r.gradx = newAdagrad(s.opt.Set, dx, m.ScaleX)
 	}
+	if m.Upper != nil {
+		if r.rule, err = m.Upper.start(s); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
 }
 
 func (m *stable) step(s *Solver) error {
+	// ξ^k. A recursive upper rule looks back with it, while H is that of step k−1.
+	xi := s.xi.draw(s.opt.UpperBatch)
+	if m.rule != nil {
+		if err := m.rule.look(s, m, xi); err != nil {
+			return err
+		}
+	}
+
 	// φ^k, and (STABLE-H) at (x^k, y^k).
 	tau := m.Tau.At(s.k)
 	if err := s.useSteps(0, 0, tau); err != nil {
@@ -147,8 +171,7 @@ func (m *stable) step(s *Solver) error {
 		return err
 	}
 
-	// ξ^k.
-	xi := s.xi.draw(s.opt.UpperBatch)
+	// f_x − H_xy H_yy⁻¹ f_y at (x^k, y^k; ξ^k).
 	if err := s.oracle.GradF(m.fx, m.fy, s.x, s.y, xi); err != nil {
 		return err
 	}
@@ -157,7 +180,11 @@ func (m *stable) step(s *Solver) error {
 	}
 
 	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
-	alpha, beta := m.moveX(s), m.beta(s)
+	alpha, err := m.moveX(s)
+	if err != nil {
+		return err
+	}
+	beta := m.beta(s)
 	if err := s.useSteps(alpha, beta, 0); err != nil {
 		return err
 	}
@@ -177,17 +204,20 @@ func (m *stable) step(s *Solver) error {
 	return nil
 }
 
-// moveX writes P_X(x^k − α h) into s.xNext, and returns α, or the mean of the α_i.
-func (m *stable) moveX(s *Solver) float64 {
-	if m.gradx != nil {
-		return m.gradx.move(s.xNext, s.x, m.h)
+// moveX writes P_X(x^k − α h), or what the upper rule makes of it, into s.xNext, and returns α, or the mean of the α_i.
+func (m *stable) moveX(s *Solver) (float64, error) {
+	switch {
+	case m.rule != nil:
+		return m.rule.move(s, m)
+	case m.gradx != nil:
+		return m.gradx.move(s.xNext, s.x, m.h), nil
 	}
 	alpha := m.Alpha.At(s.k)
 	for i, x := range s.x {
 		s.xNext[i] = x - alpha*m.h[i]
 	}
 	s.opt.Set.Project(s.xNext, s.xNext)
-	return alpha
+	return alpha, nil
 }
 
 // beta is β_k.
@@ -239,5 +269,8 @@ func (m *stable) parts(visit func(name string, v []float64)) {
 	visit("f_x", m.fx)
 	visit("f_y", m.fy)
 	visit("the hypergradient", m.h)
+	if m.rule != nil {
+		m.rule.parts(visit)
+	}
 	visit("the drift correction", m.drift)
 }

@@ -1,0 +1,231 @@
+package bilevel
+
+import (
+	"errors"
+	"math"
+)
+
+// Upper is a rule that moves x under STABLE's estimator, in the place of SGD: Momentum, STORM or Adam. The paper names such rules, at the end of
+// its section 2 and in its conclusion, as the way to faster rates, and leaves them to others. h(x, y; ξ) stands for f_x − H_xy H_yy⁻¹ f_y; α_k is
+// STABLE.Alpha.
+type Upper interface {
+	name() string
+	start(s *Solver) (upperRule, error)
+}
+
+// upperRule is an Upper that runs.
+type upperRule interface {
+	// look is called at the start of step k, with ξ^k, where the estimator holds H^{k−1} (and nothing at step 0).
+	look(s *Solver, m *stable, xi []Sample) error
+
+	// move writes x^{k+1} into s.xNext, from h^k in m.h, and returns α_k, or the mean of the step sizes of the entries.
+	move(s *Solver, m *stable) (alpha float64, err error)
+
+	// parts visits the vectors of the last step.
+	parts(visit func(name string, v []float64))
+}
+
+// Momentum is the heavy ball of Polyak (USSR Comput. Math. Math. Phys. 4, 1964),
+//
+//	x^{k+1} = P_X(x^k − α_k h(x^k, y^k; ξ^k) + w_k (x^k − x^{k−1})).
+//
+// The last displacement is the one that x has made, after the projection and the trust region. A constant w makes steps 1/(1−w) times as long in the
+// end: α is to be as much smaller than that of SGD. Memory dx; oracles as for SGD.
+type Momentum struct {
+	// Weight is w_k in [0, 1]; 0 is SGD. Default: nil, Constant(0.9).
+	Weight Schedule
+}
+
+// momentumRule is the running state of Momentum.
+type momentumRule struct {
+	weight Schedule
+	xOld   []float64 // x^{k−1}
+}
+
+func (Momentum) name() string { return "Momentum" }
+
+func (u Momentum) start(s *Solver) (upperRule, error) {
+	if u.Weight == nil {
+		u.Weight = Constant(0.9)
+	}
+	if err := checkSchedule("STABLE.Upper: Momentum.Weight", u.Weight, 1); err != nil {
+		return nil, err
+	}
+	r := &momentumRule{u.Weight, make([]float64, len(s.x))}
+	copy(r.xOld, s.x)
+	return r, nil
+}
+
+func (r *momentumRule) look(*Solver, *stable, []Sample) error { return nil }
+
+func (r *momentumRule) move(s *Solver, m *stable) (float64, error) {
+	alpha, w := m.Alpha.At(s.k), r.weight.At(s.k)
+	if err := checkWeight(s, "Momentum.Weight", w); err != nil {
+		return 0, err
+	}
+	for i, x := range s.x {
+		s.xNext[i] = x - alpha*m.h[i] + w*(x-r.xOld[i])
+	}
+	s.opt.Set.Project(s.xNext, s.xNext)
+	copy(r.xOld, s.x)
+	return alpha, nil
+}
+
+func (r *momentumRule) parts(func(name string, v []float64)) {}
+
+// STORM is the recursive momentum of Cutkosky and Orabona (NeurIPS 2019),
+//
+//	d^k = h^k(x^k, y^k; ξ^k) + (1−τ_k)(d^{k−1} − h^{k−1}(x^{k−1}, y^{k−1}; ξ^k)),   x^{k+1} = P_X(x^k − α_k d^k),
+//
+// with the same ξ^k at both points. h^k is made with H^k, and h^{k−1} with H^{k−1}, the estimates as they stood at the old point: so d differs from h only
+// by the noise of ξ, whatever H does, and exact f_x and f_y keep d = h. With H^k at both points, each change of H would stay in d for about 1/τ
+// steps. Memory 3dx + dy. Oracles beside those of SGD, for k ≥ 1: GradF once more, and no sample more. Cost beside: one more solve
+// with H_yy, O(dy² + dx·dy).
+type STORM struct {
+	// Tau is τ_k in [0, 1], the weight of the new sample; 1 is SGD. Default: nil, (k+1)^(−2/3), for α ~ (k+1)^(−1/3).
+	Tau Schedule
+}
+
+// stormRule is the running state of STORM.
+type stormRule struct {
+	tau        Schedule
+	xOld, yOld []float64 // (x^{k−1}, y^{k−1})
+	hOld, d    []float64 // h^{k−1} there, with ξ^k
+}
+
+func (STORM) name() string { return "STORM" }
+
+func (u STORM) start(s *Solver) (upperRule, error) {
+	if u.Tau == nil {
+		u.Tau = stormWeight
+	}
+	if err := checkSchedule("STABLE.Upper: STORM.Tau", u.Tau, 1); err != nil {
+		return nil, err
+	}
+	dx, dy := len(s.x), len(s.y)
+	return &stormRule{u.Tau, make([]float64, dx), make([]float64, dy), make([]float64, dx), make([]float64, dx)}, nil
+}
+
+func (r *stormRule) look(s *Solver, m *stable, xi []Sample) error {
+	if s.k == 0 {
+		return nil
+	}
+	if err := s.oracle.GradF(m.fx, m.fy, r.xOld, r.yOld, xi); err != nil {
+		return err
+	}
+	return m.est.Hypergradient(r.hOld, m.fx, m.fy)
+}
+
+func (r *stormRule) move(s *Solver, m *stable) (float64, error) {
+	alpha, tau := m.Alpha.At(s.k), r.tau.At(s.k)
+	if err := checkWeight(s, "STORM.Tau", tau); err != nil {
+		return 0, err
+	}
+	recur(r.d, tau, r.hOld, m.h)
+	for i, x := range s.x {
+		s.xNext[i] = x - alpha*r.d[i]
+	}
+	s.opt.Set.Project(s.xNext, s.xNext)
+	copy(r.xOld, s.x)
+	copy(r.yOld, s.y)
+	return alpha, nil
+}
+
+func (r *stormRule) parts(visit func(name string, v []float64)) {
+	visit("the hypergradient at the last iterate", r.hOld)
+	visit("the direction of x", r.d)
+}
+
+// Adam is that of Kingma and Ba (ICLR 2015), Algorithm 1, with a projection in its own metric,
+//
+//	m^k = β₁m^{k−1} + (1−β₁)h,   v^k = β₂v^{k−1} + (1−β₂)h²,   m̂ = m^k/(1−β₁^{k+1}),   v̂ = v^k/(1−β₂^{k+1}),
+//	x^{k+1} = argmin over x in X of Σ a_i(x_i − x^k_i + α_k m̂_i/a_i)²,   a_i = √v̂_i + ε.
+//
+// The set has to be a MetricSet. Memory 3dx; oracles as for SGD.
+type Adam struct {
+	// Beta1 and Beta2 in (0, 1) are the weights of the past. Default 0.9 and 0.999.
+	Beta1, Beta2 float64
+
+	// Eps is ε > 0. Default 1e-8.
+	Eps float64
+}
+
+// adamRule is the running state of Adam.
+type adamRule struct {
+	Adam
+	set     MetricSet
+	m, v, a []float64
+	p1, p2  float64 // β₁^{k+1}, β₂^{k+1}
+}
+
+func (Adam) name() string { return "Adam" }
+
+func (u Adam) start(s *Solver) (upperRule, error) {
+	defaultTo(&u.Beta1, 0.9)
+	defaultTo(&u.Beta2, 0.999)
+	defaultTo(&u.Eps, 1e-8)
+	set, err := metricSet(s, "STABLE.Upper: Adam")
+	if err := errors.Join(
+		err,
+		checkShare("STABLE.Upper: Adam.Beta1", u.Beta1),
+		checkShare("STABLE.Upper: Adam.Beta2", u.Beta2),
+		checkFinite("STABLE.Upper: Adam.Eps", u.Eps),
+	); err != nil {
+		return nil, err
+	}
+	d := len(s.x)
+	return &adamRule{Adam: u, set: set, m: make([]float64, d), v: make([]float64, d), a: make([]float64, d), p1: 1, p2: 1}, nil
+}
+
+func (r *adamRule) look(*Solver, *stable, []Sample) error { return nil }
+
+func (r *adamRule) move(s *Solver, m *stable) (mean float64, err error) {
+	alpha := m.Alpha.At(s.k)
+	r.p1 *= r.Beta1
+	r.p2 *= r.Beta2
+	for i, h := range m.h {
+		r.m[i] = r.Beta1*r.m[i] + (1-r.Beta1)*h
+		r.v[i] = r.Beta2*r.v[i] + (1-r.Beta2)*h*h
+		r.a[i] = math.Sqrt(r.v[i]/(1-r.p2)) + r.Eps
+		s.xNext[i] = s.x[i] - alpha*(r.m[i]/(1-r.p1))/r.a[i]
+		mean += alpha / r.a[i] / float64(len(m.h))
+	}
+	r.set.ProjectMetric(s.xNext, s.xNext, r.a)
+	return mean, nil
+}
+
+func (r *adamRule) parts(visit func(name string, v []float64)) {
+	visit("the mean of the hypergradients", r.m)
+	visit("the metric", r.a)
+}
+
+// checkWeight refuses a weight at step k that is outside of [0, 1].
+func checkWeight(s *Solver, name string, w float64) error {
+	if !(w >= 0 && w <= 1) {
+		return badOption("%s: %s at step %d is %v, want a weight in [0, 1]", s.method.Name(), name, s.k, w)
+	}
+	return nil
+}
+
+func checkShare(name string, v float64) error {
+	if !(v > 0 && v < 1) {
+		return badOption("%s is %v, want a share in (0, 1)", name, v)
+	}
+	return nil
+}
+
+func checkFinite(name string, v float64) error {
+	if !(v > 0) || math.IsInf(v, 1) {
+		return badOption("%s is %v, want a finite value > 0", name, v)
+	}
+	return nil
+}
+
+// metricSet is the feasible set of s, which the method that is named projects onto in a metric.
+func metricSet(s *Solver, name string) (MetricSet, error) {
+	set, ok := s.opt.Set.(MetricSet)
+	if !ok {
+		return nil, badOption("%s projects in a metric, and Options.Set, a %T, has no ProjectMetric", name, s.opt.Set)
+	}
+	return set, nil
+}
