@@ -1,0 +1,152 @@
+// Package compose holds stochastic compositional problems
+//
+//	min over x in X   F(x) = E_ξ[f(E_φ[h(x; φ)]; ξ)],    h: R^dx → R^dy,  f: R^dy → R,
+//
+// which are bilevel problems with an identity for a lower Hessian (Chen, Sun, Xiao, Yin, AISTATS 2022, section 1):
+//
+//	g(x, y; φ) = ½‖y‖² − h(x; φ)ᵀy,    y*(x) = E h(x; φ),    g_y = y − h,  g_xy = −∇h,  g_yy = I.
+//
+// This g is ½‖y − h(x; φ)‖² less ½‖h(x; φ)‖², which moves no derivative that the contract asks for, and makes a batch the mean of its samples in value, too.
+//
+// A caller writes a Composition; Adapt makes a bilevel.Problem of it, for STABLE and its peers. SCGD and SCSC are the methods that were made for such
+// problems, to compare with. MeanVariance is an example with a closed-form solution.
+//
+// STABLE on such a problem needs no factorisation that costs: H_yy = I always. With H_xy = −J it is the linearised SCSC
+//
+//	x^{k+1} = P_X(x^k − α J f'(y^k)),    y^{k+1} = y^k − β(y^k − h(x^k; φ)) + Jᵀ(x^{k+1} − x^k).
+package compose
+
+import (
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// Composition is a compositional problem. Samples and batches are as in bilevel.Problem: a name is one draw wherever it is evaluated, a batch asks for the
+// mean, an empty batch for the expectation (bilevel.ErrNoExact where there is none), and a destination is overwritten.
+type Composition interface {
+	// Dims returns the lengths of x and of y = h(x).
+	Dims() (dx, dy int)
+
+	// Streams returns how many samples ξ (of f) and φ (of h) range over; 0 is an unbounded simulator.
+	Streams() (outer, inner uint64)
+
+	// Inner writes h(x; φ), of length dy.
+	Inner(h, x []float64, phi []bilevel.Sample) error
+
+	// Gradients writes ∇h(x; φ), dx × dy: entry (i, j) is ∂h_j/∂x_i, so column j is the gradient of h_j.
+	Gradients(dh *mat.Dense, x []float64, phi []bilevel.Sample) error
+
+	// Outer returns f(y; ξ), and writes f'(y; ξ), of length dy, into df unless df is nil.
+	Outer(df, y []float64, xi []bilevel.Sample) (float64, error)
+}
+
+// Problem is a Composition as a bilevel problem. It is as safe for concurrent use as the Composition is not: take one for each goroutine.
+type Problem struct {
+	c  Composition
+	dh *mat.Dense // for products
+	v  []float64  // of length dy
+	w  []float64  // of length dy
+}
+
+var _ interface {
+	bilevel.Problem
+	bilevel.Products
+	bilevel.Values
+	bilevel.Truth
+} = (*Problem)(nil)
+
+// Adapt returns c as a bilevel problem. Its oracles allocate nothing that those of c do not.
+func Adapt(c Composition) *Problem {
+	dx, dy := c.Dims()
+	return &Problem{c: c, dh: mat.NewDense(dx, dy), v: make([]float64, dy), w: make([]float64, dy)}
+}
+
+// Dims returns those of the Composition.
+func (p *Problem) Dims() (dx, dy int) { return p.c.Dims() }
+
+// Streams returns those of the Composition.
+func (p *Problem) Streams() (upper, lower uint64) { return p.c.Streams() }
+
+// GradF writes f_x = 0 and f_y = f'(y; ξ).
+func (p *Problem) GradF(fx, fy, _, y []float64, xi []bilevel.Sample) error {
+	clear(fx)
+	_, err := p.c.Outer(fy, y, xi)
+	return err
+}
+
+// GradG writes g_y = y − h(x; φ).
+func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	if err := p.c.Inner(gy, x, phi); err != nil {
+		return err
+	}
+	for j, v := range y {
+		gy[j] = v - gy[j]
+	}
+	return nil
+}
+
+// CrossG writes g_xy = −∇h(x; φ).
+func (p *Problem) CrossG(gxy *mat.Dense, x, _ []float64, phi []bilevel.Sample) error {
+	if err := p.c.Gradients(gxy, x, phi); err != nil {
+		return err
+	}
+	mat.Scale(gxy, -1, gxy)
+	return nil
+}
+
+// HessG writes g_yy = I.
+func (p *Problem) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
+	gyy.Zero()
+	mat.AddIdentity(gyy, 1)
+	return nil
+}
+
+// HessVecG writes v.
+func (p *Problem) HessVecG(dst, _, _, v []float64, _ []bilevel.Sample) error {
+	copy(dst, v)
+	return nil
+}
+
+// CrossVecG writes −∇h(x; φ) v.
+func (p *Problem) CrossVecG(dst, x, _, v []float64, phi []bilevel.Sample) error {
+	if err := p.c.Gradients(p.dh, x, phi); err != nil {
+		return err
+	}
+	mat.MulVec(dst, p.dh, v)
+	for i := range dst {
+		dst[i] = -dst[i]
+	}
+	return nil
+}
+
+// ValueF returns f(y; ξ).
+func (p *Problem) ValueF(_, y []float64, xi []bilevel.Sample) (float64, error) {
+	return p.c.Outer(nil, y, xi)
+}
+
+// ValueG returns ½‖y‖² − h(x; φ)ᵀy.
+func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
+	if err := p.c.Inner(p.v, x, phi); err != nil {
+		return 0, err
+	}
+	return mat.Dot(y, y)/2 - mat.Dot(p.v, y), nil
+}
+
+// Solution writes y*(x) = h(x). The entry value of y is not read.
+func (p *Problem) Solution(y, x []float64) error { return p.c.Inner(y, x, nil) }
+
+// Objective returns F(x) = f(h(x)) and writes ∇F = ∇h f'(h(x)) into grad unless grad is nil.
+func (p *Problem) Objective(grad, x []float64) (float64, error) {
+	if err := p.c.Inner(p.v, x, nil); err != nil {
+		return 0, err
+	}
+	if grad == nil {
+		return p.c.Outer(nil, p.v, nil)
+	}
+	if err := p.c.Gradients(p.dh, x, nil); err != nil {
+		return 0, err
+	}
+	f, err := p.c.Outer(p.w, p.v, nil)
+	mat.MulVec(grad, p.dh, p.w)
+	return f, err
+}
