@@ -212,6 +212,12 @@ func (t *Truncator) multiplyBack(dst, a *mat.Sym, values []float64, scale float6
 		dst.Zero()
 		mat.AddIdentity(dst, t.mu)
 	}
+	if t.z.Rows <= 8 {
+		for i := range t.z.Rows {
+			mat.RankOne(dst, 1, t.z.Row(i))
+		}
+		return rep
+	}
 	mat.RankKTrans(dst, 1, &t.z)
 	return rep
 }
