@@ -14,7 +14,7 @@ import (
 //	C = A_ij − Σ_{p<i} U_pi·U_pj; the strip's own 4 × 4 block gives the corner; U_ij = corner⁻ᵀ·C
 //
 // u has whole strips of rows and whole vectors of columns; what is there beyond n is zero and stays so. The sums run along rows of u both
-// ways, so nothing is transposed or copied.
+// ways, so nothing is transposed or copied. As i is a multiple of 4, the sums go by four rows at a time: the processor then foresees the end of the loop.
 func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 	v := simd.VectorBitSize() / 64
 	var d corner
@@ -37,22 +37,42 @@ func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 					c30 = simd.BroadcastFloat64s(a[3]).MulAdd(b, c30)
 				}
 			} else {
-				for x, y := lo*ld+i, lo*ld+j; x < i*ld; x, y = x+ld, y+ld {
+				for x, y := lo*ld+i, lo*ld+j; x < i*ld; {
 					a := (*[4]float64)(u[x : x+4 : x+4])
 					b := u[y : y+2*v : y+2*v]
 					b0, b1 := simd.LoadFloat64s(b), simd.LoadFloat64s(b[v:])
-					s := simd.BroadcastFloat64s(a[0])
-					c00 = s.MulAdd(b0, c00)
-					c01 = s.MulAdd(b1, c01)
-					s = simd.BroadcastFloat64s(a[1])
-					c10 = s.MulAdd(b0, c10)
-					c11 = s.MulAdd(b1, c11)
-					s = simd.BroadcastFloat64s(a[2])
-					c20 = s.MulAdd(b0, c20)
-					c21 = s.MulAdd(b1, c21)
-					s = simd.BroadcastFloat64s(a[3])
-					c30 = s.MulAdd(b0, c30)
-					c31 = s.MulAdd(b1, c31)
+					c00, c01 = axpy(simd.BroadcastFloat64s(a[0]), b0, b1, c00, c01)
+					c10, c11 = axpy(simd.BroadcastFloat64s(a[1]), b0, b1, c10, c11)
+					c20, c21 = axpy(simd.BroadcastFloat64s(a[2]), b0, b1, c20, c21)
+					c30, c31 = axpy(simd.BroadcastFloat64s(a[3]), b0, b1, c30, c31)
+					x, y = x+ld, y+ld
+
+					a = (*[4]float64)(u[x : x+4 : x+4])
+					b = u[y : y+2*v : y+2*v]
+					b0, b1 = simd.LoadFloat64s(b), simd.LoadFloat64s(b[v:])
+					c00, c01 = axpy(simd.BroadcastFloat64s(a[0]), b0, b1, c00, c01)
+					c10, c11 = axpy(simd.BroadcastFloat64s(a[1]), b0, b1, c10, c11)
+					c20, c21 = axpy(simd.BroadcastFloat64s(a[2]), b0, b1, c20, c21)
+					c30, c31 = axpy(simd.BroadcastFloat64s(a[3]), b0, b1, c30, c31)
+					x, y = x+ld, y+ld
+
+					a = (*[4]float64)(u[x : x+4 : x+4])
+					b = u[y : y+2*v : y+2*v]
+					b0, b1 = simd.LoadFloat64s(b), simd.LoadFloat64s(b[v:])
+					c00, c01 = axpy(simd.BroadcastFloat64s(a[0]), b0, b1, c00, c01)
+					c10, c11 = axpy(simd.BroadcastFloat64s(a[1]), b0, b1, c10, c11)
+					c20, c21 = axpy(simd.BroadcastFloat64s(a[2]), b0, b1, c20, c21)
+					c30, c31 = axpy(simd.BroadcastFloat64s(a[3]), b0, b1, c30, c31)
+					x, y = x+ld, y+ld
+
+					a = (*[4]float64)(u[x : x+4 : x+4])
+					b = u[y : y+2*v : y+2*v]
+					b0, b1 = simd.LoadFloat64s(b), simd.LoadFloat64s(b[v:])
+					c00, c01 = axpy(simd.BroadcastFloat64s(a[0]), b0, b1, c00, c01)
+					c10, c11 = axpy(simd.BroadcastFloat64s(a[1]), b0, b1, c10, c11)
+					c20, c21 = axpy(simd.BroadcastFloat64s(a[2]), b0, b1, c20, c21)
+					c30, c31 = axpy(simd.BroadcastFloat64s(a[3]), b0, b1, c30, c31)
+					x, y = x+ld, y+ld
 				}
 			}
 			c00 = simd.LoadFloat64s(t0).Sub(c00)
@@ -67,32 +87,16 @@ func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 			}
 			if ready {
 				// Divide by the corner: eliminate, then scale.
-				a := simd.BroadcastFloat64s(d.m01)
-				c10 = a.MulAdd(c00, c10)
-				c11 = a.MulAdd(c01, c11)
-				a = simd.BroadcastFloat64s(d.m02)
-				c20 = a.MulAdd(c00, c20)
-				c21 = a.MulAdd(c01, c21)
-				a = simd.BroadcastFloat64s(d.m03)
-				c30 = a.MulAdd(c00, c30)
-				c31 = a.MulAdd(c01, c31)
-				a = simd.BroadcastFloat64s(d.m12)
-				c20 = a.MulAdd(c10, c20)
-				c21 = a.MulAdd(c11, c21)
-				a = simd.BroadcastFloat64s(d.m13)
-				c30 = a.MulAdd(c10, c30)
-				c31 = a.MulAdd(c11, c31)
-				a = simd.BroadcastFloat64s(d.m23)
-				c30 = a.MulAdd(c20, c30)
-				c31 = a.MulAdd(c21, c31)
-				a = simd.BroadcastFloat64s(d.s0)
-				c00, c01 = c00.Mul(a), c01.Mul(a)
-				a = simd.BroadcastFloat64s(d.s1)
-				c10, c11 = c10.Mul(a), c11.Mul(a)
-				a = simd.BroadcastFloat64s(d.s2)
-				c20, c21 = c20.Mul(a), c21.Mul(a)
-				a = simd.BroadcastFloat64s(d.s3)
-				c30, c31 = c30.Mul(a), c31.Mul(a)
+				c10, c11 = axpy(simd.BroadcastFloat64s(d.m01), c00, c01, c10, c11)
+				c20, c21 = axpy(simd.BroadcastFloat64s(d.m02), c00, c01, c20, c21)
+				c30, c31 = axpy(simd.BroadcastFloat64s(d.m03), c00, c01, c30, c31)
+				c20, c21 = axpy(simd.BroadcastFloat64s(d.m12), c10, c11, c20, c21)
+				c30, c31 = axpy(simd.BroadcastFloat64s(d.m13), c10, c11, c30, c31)
+				c30, c31 = axpy(simd.BroadcastFloat64s(d.m23), c20, c21, c30, c31)
+				c00, c01 = scale(simd.BroadcastFloat64s(d.s0), c00, c01)
+				c10, c11 = scale(simd.BroadcastFloat64s(d.s1), c10, c11)
+				c20, c21 = scale(simd.BroadcastFloat64s(d.s2), c20, c21)
+				c30, c31 = scale(simd.BroadcastFloat64s(d.s3), c30, c31)
 			}
 			c00.Store(t0)
 			c10.Store(t1)
@@ -111,7 +115,7 @@ func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 			}
 			// The first tile holds the corner. It comes round again to be divided by it, with nothing left to subtract.
 			kernel.ClearUpper()
-			r0, r1, r2, r3 := u[i*ld+i:][:4], u[(i+1)*ld+i:][:4], u[(i+2)*ld+i:][:4], u[(i+3)*ld+i:][:4]
+			r0, r1, r2, r3 := t0[i-j:], t1[i-j:], t2[i-j:], t3[i-j:]
 			rows := min(4, n-i)
 			if k, x := d.factor(rows, r0[0], r0[1], r1[1], r0[2], r1[2], r2[2], r0[3], r1[3], r2[3], r3[3]); k < rows {
 				return i + k, x
@@ -121,4 +125,16 @@ func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 	}
 	kernel.ClearUpper()
 	return n, 0
+}
+
+// axpy returns c + s·b, for two vectors.
+func axpy(s, b0, b1, c0, c1 simd.Float64s) (simd.Float64s, simd.Float64s) {
+	c0 = s.MulAdd(b0, c0)
+	c1 = s.MulAdd(b1, c1)
+	return c0, c1
+}
+
+// scale returns s·c, for two vectors.
+func scale(s, c0, c1 simd.Float64s) (simd.Float64s, simd.Float64s) {
+	return c0.Mul(s), c1.Mul(s)
 }
