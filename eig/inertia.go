@@ -42,22 +42,7 @@ func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool)
 	floor := norm * 0x1p-50
 	for j := 0; j < n; j += blockSize {
 		b := min(blockSize, n-j)
-		for i := j; i < n; i++ {
-			w := min(b, i-j+1)
-			copy(s.l.Row(i)[j:j+w], a.Row(i)[j:j+w])
-		}
-		if j > 0 {
-			// B_·j − L_·0…j−1 · (L·D)_j,0…j−1ᵀ; what this makes of the entries above the diagonal has no meaning
-			resize(&s.dl, b, j)
-			for i := range b {
-				row := s.dl.Row(i)
-				for c, v := range s.l.Row(j + i)[:j] {
-					row[c] = v * s.d[c]
-				}
-			}
-			panel, left := s.l.View(j, j, n-j, b), s.l.View(j, 0, n-j, j)
-			mat.AddMulTransB(&panel, -1, &left, &s.dl)
-		}
+		s.panel(a, j, b)
 		for i := j; i < j+b; i++ {
 			d := s.row(i, j, i-j) - mu
 			if !(math.Abs(d) >= floor && math.Abs(d) <= norm*hopeless) {
@@ -82,6 +67,27 @@ func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool)
 		}
 	}
 	return k, true
+}
+
+// panel sets columns j to j+b−1 of L, from row j on, to those of A less the part that the columns before account for,
+// B_·j − L_·0…j−1 · (L·D)_j,0…j−1ᵀ, the shift apart. What stands above the diagonal has no meaning.
+func (s *inertia) panel(a *mat.Sym, j, b int) {
+	for i := j; i < s.n; i++ {
+		w := min(b, i-j+1)
+		copy(s.l.Row(i)[j:j+w], a.Row(i)[j:j+w])
+	}
+	if j == 0 {
+		return
+	}
+	resize(&s.dl, b, j)
+	for i := range b {
+		row := s.dl.Row(i)
+		for c, v := range s.l.Row(j + i)[:j] {
+			row[c] = v * s.d[c]
+		}
+	}
+	panel, left := s.l.View(j, j, s.n-j, b), s.l.View(j, 0, s.n-j, j)
+	mat.AddMulTransB(&panel, -1, &left, &s.dl)
 }
 
 // row turns row i of the panel of columns j to j+w−1 from U = L·D into L,

@@ -74,7 +74,7 @@ func (e *Jacobi) factor(a *mat.Sym, vectors bool) (JacobiReport, error) {
 			e.vt.Data[i*e.ld+i] = 1
 		}
 	}
-	return e.run(scale, e.posDef(a))
+	return e.run(scale, e.chol.PosDef(a, 0))
 }
 
 // FactorFrom is Factor started from an orthogonal matrix v0, n × n, with a guess of the eigenvectors in its columns: the rotations
@@ -82,7 +82,8 @@ func (e *Jacobi) factor(a *mat.Sym, vectors bool) (JacobiReport, error) {
 // for V = v0·(rotations) inherits their defect. The product rounds at n·eps·‖A‖_F, so the small eigenvalues of a
 // graded matrix lose their relative accuracy.
 //
-// a and v0 are read only. It panics if the orders differ. Source: as Factor.
+// a and v0 are read only. Errors as Factor, and ErrNotFinite for an entry of v0 that is NaN or beyond 2. It panics if the orders differ.
+// 4n³ flops more than Factor before the first sweep.
 func (e *Jacobi) FactorFrom(a *mat.Sym, v0 *mat.Dense) (JacobiReport, error) {
 	if v0.Rows != a.N || v0.Cols != a.N {
 		panic("eig: Jacobi.FactorFrom: dimension mismatch")
@@ -106,7 +107,7 @@ func (e *Jacobi) FactorFrom(a *mat.Sym, v0 *mat.Dense) (JacobiReport, error) {
 
 // start checks a, sizes the workspace and returns the scaling.
 func (e *Jacobi) start(a *mat.Sym, vectors bool) (float64, error) {
-	e.n, e.known = 0, false
+	e.n, e.d, e.known = 0, e.d[:0], false
 	m, err := maxAbs(a)
 	if err != nil {
 		return 0, err
@@ -128,7 +129,7 @@ func (e *Jacobi) start(a *mat.Sym, vectors bool) (float64, error) {
 	return scaling(m), nil
 }
 
-// Values returns the eigenvalues, ascending, in e's own memory: they are overwritten by the next factorisation.
+// Values returns the eigenvalues, ascending, in e's own memory: they are overwritten by the next factorisation. After a failure there are none.
 func (e *Jacobi) Values() []float64 { return e.d }
 
 // VectorsT returns Vᵀ, n × n, in e's own memory: row i is the unit eigenvector of Values()[i]. It panics after FactorValues or a failure.

@@ -46,7 +46,7 @@ func (s *krylov) ritz(v *mat.Dense, k int) bool {
 	normalize(q)
 	for m := 1; m <= most; m++ {
 		next := s.basis.Row(m)
-		s.inertia.solve(next, s.basis.Row(m-1))
+		s.solve(next, s.basis.Row(m-1))
 		// Gram and Schmidt, twice; the coefficients make row m−1 of h.
 		done := s.basis.View(0, 0, m, n)
 		row := s.h.Row(m - 1)
@@ -136,13 +136,4 @@ func (s *krylov) complete(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64
 	}
 	mat.RankKTrans(&s.lift, 1, &s.tmp)
 	return s.chol.PosDef(&s.lift, mu)
-}
-
-// resize makes d a rows × cols matrix in the memory that it has, if that suffices.
-func resize(d *mat.Dense, rows, cols int) {
-	*d = mat.Dense{Rows: rows, Cols: cols, Stride: cols, Data: grow(d.Data, rows*cols)}
-}
-
-func resizeSym(s *mat.Sym, n int) {
-	*s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)}
 }

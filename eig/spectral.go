@@ -178,16 +178,6 @@ func (s *spectral) separate(b *block) float64 {
 	return normalize(x)
 }
 
-// normalize scales x to length 1 and returns its length; an x that has none stays as it is.
-func normalize(x []float64) float64 {
-	length := mat.Norm(x)
-	if !(length > 0 && length <= math.MaxFloat64) {
-		return 0
-	}
-	scaleBy(x, 1/length)
-	return length
-}
-
 // rayleigh returns zᵀ·T·z.
 func rayleigh(z, d, e []float64) float64 {
 	sum, last := 0.0, 0.0

@@ -6,11 +6,6 @@ import (
 	"stable/mat"
 )
 
-// posDef reports whether the matrix is certainly positive definite, so that the relative stopping rule makes sense.
-func (e *Jacobi) posDef(a *mat.Sym) bool {
-	return e.chol.PosDef(a, 0)
-}
-
 // congruence sets e.a = Vᵀ·(scale·A)·V for the Vᵀ in e.vt.
 func (e *Jacobi) congruence(a *mat.Sym, scale float64) {
 	n := e.n
@@ -48,7 +43,7 @@ func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 	}
 	for done := e.n < 2; !done; {
 		if rep.Sweeps == maxSweeps {
-			e.n = 0
+			e.n, e.d = 0, e.d[:0]
 			return rep, &NoConvergenceError{Sweeps: rep.Sweeps, OffNorm: off / scale}
 		}
 		if rep.Sweeps == maxSweeps/2 {

@@ -202,9 +202,3 @@ func (t *twisted) solve(z, d, e []float64, lambda float64) {
 		z[i] = v / u0[i]
 	}
 }
-
-func scaleBy(x []float64, s float64) {
-	for j := range x {
-		x[j] *= s
-	}
-}
