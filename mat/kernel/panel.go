@@ -41,21 +41,49 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda int, b []float64, 
 				c30 = simd.BroadcastFloat64s(a[p+r3]).MulAdd(y, c30)
 			}
 		} else {
-			for p, q := i*lda, 0; q < 2*k*v; p, q = p+1, q+2*v {
+			// Four steps at a time, so that the processor foresees the end of the loop.
+			p, q := i*lda, 0
+			for q+6*v < 2*k*v {
 				y := b[q : q+2*v : q+2*v]
 				y0, y1 := simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
-				x := simd.BroadcastFloat64s(a[p])
-				c00 = x.MulAdd(y0, c00)
-				c01 = x.MulAdd(y1, c01)
-				x = simd.BroadcastFloat64s(a[p+r1])
-				c10 = x.MulAdd(y0, c10)
-				c11 = x.MulAdd(y1, c11)
-				x = simd.BroadcastFloat64s(a[p+r2])
-				c20 = x.MulAdd(y0, c20)
-				c21 = x.MulAdd(y1, c21)
-				x = simd.BroadcastFloat64s(a[p+r3])
-				c30 = x.MulAdd(y0, c30)
-				c31 = x.MulAdd(y1, c31)
+				c00, c01 = axpy(simd.BroadcastFloat64s(a[p]), y0, y1, c00, c01)
+				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
+				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
+				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
+				p, q = p+1, q+2*v
+
+				y = b[q : q+2*v : q+2*v]
+				y0, y1 = simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
+				c00, c01 = axpy(simd.BroadcastFloat64s(a[p]), y0, y1, c00, c01)
+				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
+				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
+				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
+				p, q = p+1, q+2*v
+
+				y = b[q : q+2*v : q+2*v]
+				y0, y1 = simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
+				c00, c01 = axpy(simd.BroadcastFloat64s(a[p]), y0, y1, c00, c01)
+				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
+				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
+				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
+				p, q = p+1, q+2*v
+
+				y = b[q : q+2*v : q+2*v]
+				y0, y1 = simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
+				c00, c01 = axpy(simd.BroadcastFloat64s(a[p]), y0, y1, c00, c01)
+				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
+				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
+				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
+				p, q = p+1, q+2*v
+			}
+			for q < 2*k*v {
+				y := b[q : q+2*v : q+2*v]
+				y0, y1 := simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
+				c00, c01 = axpy(simd.BroadcastFloat64s(a[p]), y0, y1, c00, c01)
+				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
+				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
+				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
+				p, q = p+1, q+2*v
 			}
 		}
 		s := simd.BroadcastFloat64s(alpha)
@@ -136,4 +164,11 @@ func PackPanel(dst []float64, nr int, b []float64, stride, k, w int) {
 		}
 	}
 	ClearUpper()
+}
+
+// axpy returns c + s·y, for two vectors.
+func axpy(s, y0, y1, c0, c1 simd.Float64s) (simd.Float64s, simd.Float64s) {
+	c0 = s.MulAdd(y0, c0)
+	c1 = s.MulAdd(y1, c1)
+	return c0, c1
 }
