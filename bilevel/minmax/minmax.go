@@ -1,0 +1,193 @@
+// Package minmax holds stochastic min-max problems with a strongly concave inner level,
+//
+//	min over x in X   F(x) = max_y s(x, y),    s(x, y) = E_ζ[s(x, y; ζ)],    s_yy ⪯ −μ I,
+//
+// as bilevel ones with f = s and g = −s: y*(x) is the maximiser, and both streams draw from ζ, independently.
+//
+// At y*(x), f_y = −g_y = 0, so the correction g_xy g_yy⁻¹ f_y of the hypergradient vanishes and ∇F(x) = s_x(x, y*(x)) (Danskin's theorem). Off y*(x)
+// the correction is worth having: s_x(x, y) misses ∇F by the order of ‖y − y*(x)‖, the corrected s_x − s_xy s_yy⁻¹ s_y by the order of its square (in a quadratic
+// problem, by nothing), since the correction is Newton's step towards y*(x), carried over to s_x.
+package minmax
+
+import (
+	"errors"
+	"fmt"
+
+	"stable/bilevel"
+	"stable/chol"
+	"stable/mat"
+)
+
+// Saddle is a function s(x, y; ζ), strongly concave in y. Samples and batches are as in bilevel.Problem: a name is one draw wherever it is evaluated, a batch
+// asks for the mean, an empty batch for the expectation (bilevel.ErrNoExact where there is none), and a destination is overwritten.
+type Saddle interface {
+	// Dims returns the lengths of x and y.
+	Dims() (dx, dy int)
+
+	// Stream returns how many samples ζ there are; 0 is an unbounded simulator.
+	Stream() uint64
+
+	// Value returns s(x, y; ζ).
+	Value(x, y []float64, zeta []bilevel.Sample) (float64, error)
+
+	// Grad writes s_x, of length dx, and s_y, of length dy.
+	Grad(sx, sy, x, y []float64, zeta []bilevel.Sample) error
+
+	// Cross writes s_xy, dx × dy: entry (i, j) is ∂²s/∂x_i∂y_j.
+	Cross(sxy *mat.Dense, x, y []float64, zeta []bilevel.Sample) error
+
+	// Hess writes s_yy, dy × dy.
+	Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) error
+}
+
+// ErrNoMaximum is returned, wrapped, where y*(x) cannot be computed: s_yy is not negative definite there, or Newton's method finds no point where s_y vanishes.
+var ErrNoMaximum = errors.New("minmax: no maximum over y")
+
+const (
+	maxNewton   = 100 // Newton iterations
+	maxHalvings = 60  // of one Newton step
+)
+
+// Problem is a Saddle as a bilevel problem. It has scratch memory: take one for each goroutine.
+type Problem struct {
+	s  Saddle
+	sx []float64 // scratch
+	y  []float64 // y*(x) of Objective
+
+	// Of Newton's method.
+	gy, step, trial, gTrial []float64
+	h                       *mat.Sym
+	factor                  chol.Cholesky
+}
+
+var _ interface {
+	bilevel.Problem
+	bilevel.Values
+	bilevel.Truth
+} = (*Problem)(nil)
+
+// Adapt returns s as a bilevel problem. Its oracles allocate nothing that those of s do not.
+func Adapt(s Saddle) *Problem {
+	dx, dy := s.Dims()
+	vec := func(n int) []float64 { return make([]float64, n) }
+	return &Problem{s: s, sx: vec(dx), y: vec(dy), gy: vec(dy), step: vec(dy), trial: vec(dy), gTrial: vec(dy), h: mat.NewSym(dy)}
+}
+
+// Dims returns those of the Saddle.
+func (p *Problem) Dims() (dx, dy int) { return p.s.Dims() }
+
+// Streams returns the size of ζ twice.
+func (p *Problem) Streams() (upper, lower uint64) { return p.s.Stream(), p.s.Stream() }
+
+// GradF writes f_x = s_x and f_y = s_y.
+func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	return p.s.Grad(fx, fy, x, y, xi)
+}
+
+// GradG writes g_y = −s_y.
+func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	err := p.s.Grad(p.sx, gy, x, y, phi)
+	for j := range gy {
+		gy[j] = -gy[j]
+	}
+	return err
+}
+
+// CrossG writes g_xy = −s_xy.
+func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+	if err := p.s.Cross(gxy, x, y, phi); err != nil {
+		return err
+	}
+	mat.Scale(gxy, -1, gxy)
+	return nil
+}
+
+// HessG writes g_yy = −s_yy.
+func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+	if err := p.s.Hess(gyy, x, y, phi); err != nil {
+		return err
+	}
+	mat.ScaleSym(gyy, -1, gyy)
+	return nil
+}
+
+// ValueF returns f = s.
+func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
+	return p.s.Value(x, y, xi)
+}
+
+// ValueG returns g = −s.
+func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
+	v, err := p.s.Value(x, y, phi)
+	return -v, err
+}
+
+// Solution writes y*(x), by Newton's method on s_y = 0 from y, each step halved until ‖s_y‖ falls (Dennis, Schnabel, Numerical Methods for Unconstrained
+// Optimization and Nonlinear Equations, section 6.5). It ends where the step is 1e-14 of 1 + ‖y‖, or is below 1e-8 of it and rounding hides any fall. Errors are
+// those of the Saddle's exact oracles, and ErrNoMaximum. No allocation. Cost: some 3 to 15 iterations, each of one exact gradient and Hessian and dy³/3 flops.
+func (p *Problem) Solution(y, x []float64) error {
+	if err := p.GradG(p.gy, x, y, nil); err != nil {
+		return err
+	}
+	near, fell := false, true
+	for k := 0; k < maxNewton && fell; k++ {
+		if err := p.HessG(p.h, x, y, nil); err != nil {
+			return err
+		}
+		if err := p.factor.Factor(p.h); err != nil {
+			return fmt.Errorf("%w: %w", ErrNoMaximum, err)
+		}
+		p.factor.SolveVec(p.step, p.gy)
+		size, scale := mat.Norm(p.step), 1+mat.Norm(y)
+		if size <= 1e-14*scale {
+			mat.Axpy(y, -1, p.step)
+			return nil
+		}
+		near = size <= 1e-8*scale
+		var err error
+		if fell, err = p.damp(y, x, near); err != nil {
+			return err
+		}
+	}
+	if near {
+		return nil
+	}
+	return fmt.Errorf("%w: Newton's method found no point where s_y vanishes", ErrNoMaximum)
+}
+
+// damp halves the Newton step until ‖g_y‖ falls, and moves y and gy there; near the solution it tries the full step only.
+func (p *Problem) damp(y, x []float64, near bool) (fell bool, err error) {
+	size, t := mat.Norm(p.gy), 1.0
+	for range maxHalvings {
+		copy(p.trial, y)
+		mat.Axpy(p.trial, -t, p.step)
+		if err := p.GradG(p.gTrial, x, p.trial, nil); err != nil {
+			return false, err
+		}
+		if mat.Norm(p.gTrial) <= (1-1e-4*t)*size {
+			copy(y, p.trial)
+			p.gy, p.gTrial = p.gTrial, p.gy
+			return true, nil
+		}
+		if near {
+			break
+		}
+		t /= 2
+	}
+	return false, nil
+}
+
+// Objective returns F(x) = s(x, y*(x)) and writes ∇F = s_x(x, y*(x)) into grad unless grad is nil. Newton's method starts from 0, so that the result
+// depends on x alone. Errors, allocation and cost are those of Solution.
+func (p *Problem) Objective(grad, x []float64) (float64, error) {
+	clear(p.y)
+	if err := p.Solution(p.y, x); err != nil {
+		return 0, err
+	}
+	if grad != nil {
+		if err := p.s.Grad(grad, p.gy, x, p.y, nil); err != nil {
+			return 0, err
+		}
+	}
+	return p.s.Value(x, p.y, nil)
+}
