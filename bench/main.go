@@ -27,6 +27,9 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"main", "hyper-parameter tuning with STABLE on one data set (the default)", mainJob},
+		{"tune", "tune on files of your own: weights and model as JSON, against the best single weight", tune},
+		{"compare", "all methods under equal sample budgets", compare},
+		{"figure2", "the paper's Figure 2: STABLE, BSA, TTSA on its three data sets", figure2},
 	}
 }
 
@@ -84,15 +87,26 @@ var errUsage = errors.New("wrong usage")
 
 // parse reads the flags of a command, and refuses further arguments.
 func parse(fs *flag.FlagSet, args []string, out terminal) error {
+	files, err := parseFiles(fs, args, out)
+	if err == nil && len(files) > 0 {
+		return fmt.Errorf("%w: unexpected argument %q", errUsage, files[0])
+	}
+	return err
+}
+
+// parseFiles reads flags and arguments, in any order, and returns the arguments.
+func parseFiles(fs *flag.FlagSet, args []string, out terminal) (files []string, err error) {
 	fs.SetOutput(out.Stderr)
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w: see -h", errUsage) // fs has said what is wrong
 		}
-		return fmt.Errorf("%w: see -h", errUsage) // fs has said what is wrong
+		if fs.NArg() == 0 {
+			return files, nil
+		}
+		files, args = append(files, fs.Arg(0)), fs.Args()[1:]
 	}
-	if fs.NArg() > 0 {
-		return fmt.Errorf("%w: unexpected argument %q", errUsage, fs.Arg(0))
-	}
-	return nil
 }
