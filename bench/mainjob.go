@@ -59,11 +59,8 @@ func mainJob(ctx context.Context, args []string, out terminal) error {
 	if err := parse(fs, args, out); err != nil {
 		return err
 	}
-	switch {
-	case j.steps < 1:
-		return fmt.Errorf("%w: -steps is %d, want ≥ 1", errUsage, j.steps)
-	case !(j.lo > 0 && j.lo < j.hi) || math.IsInf(j.hi, 1):
-		return fmt.Errorf("%w: -lo %v -hi %v, want 0 < lo < hi", errUsage, j.lo, j.hi)
+	if err := checkSteps(j.steps, j.lo, j.hi); err != nil {
+		return err
 	}
 	t, err := newTuning(j)
 	if err != nil {
@@ -82,6 +79,17 @@ func mainJob(ctx context.Context, args []string, out terminal) error {
 		return errors.Join(err, runErr)
 	}
 	return errors.Join(t.report(out.Stdout), t.write(out.Stdout), runErr)
+}
+
+// checkSteps returns an error if the flags -steps, -lo or -hi are out of range.
+func checkSteps(steps int, lo, hi float64) error {
+	switch {
+	case steps < 1:
+		return fmt.Errorf("%w: -steps is %d, want ≥ 1", errUsage, steps)
+	case !(lo > 0 && lo < hi) || math.IsInf(hi, 1):
+		return fmt.Errorf("%w: -lo %v -hi %v, want 0 < lo < hi", errUsage, lo, hi)
+	}
+	return nil
 }
 
 const shippedData = "testdata/breast_cancer.csv"

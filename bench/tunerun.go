@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+	"time"
+
+	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+)
+
+// tuneRun is one run of tune.
+type tuneRun struct {
+	tuneOptions
+	*tuneSet
+	engine  tuning // STABLE on the problem
+	results []outcome
+}
+
+// outcome is a model with the weights that one way of tuning has found, trained exactly on the training rows.
+type outcome struct {
+	Name       string  `json:"name"`
+	Lambda     float64 `json:"lambda,omitempty"` // the weight of all features, 0 where each has its own
+	Tried      int     `json:"weights_tried,omitempty"`
+	SearchRows int     `json:"search_rows,omitempty"` // training and validation rows that the search could see
+	Reads      uint64  `json:"rows_read"`
+	Validation metrics `json:"validation"`
+	Test       metrics `json:"test"`
+
+	x, y    []float64
+	f       float64 // validation loss in scaled units
+	seconds time.Duration
+}
+
+// metrics are loss and accuracy, or loss and rmse of a regression, both in units of the target.
+type metrics map[string]float64
+
+// newTuneRun makes the problem, and STABLE with its defaults.
+func newTuneRun(o tuneOptions, set *tuneSet) (*tuneRun, error) {
+	t := &tuneRun{tuneOptions: o, tuneSet: set}
+	p, err := t.newProblem(t.train, t.val)
+	if err != nil {
+		return nil, err
+	}
+	lo, hi := p.Box()
+	x0, y0 := make([]float64, len(lo)), make([]float64, len(lo))
+	p.Start(x0, y0)
+	e := tuning{job: job{steps: o.Steps}, train: t.train, problem: p}
+	e.method = bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}
+	e.solver, err = bilevel.New(p, e.method, bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: o.Seed})
+	t.engine = e
+	return t, err
+}
+
+func (t *tuneRun) newProblem(train, val *hyperopt.Data) (*hyperopt.Problem, error) {
+	opt := hyperopt.Options{Loss: tuneLosses[t.Loss], Form: tuneForms[t.Form], Lo: t.Lo, Hi: t.Hi, Workers: 2}
+	if opt.Form == hyperopt.Exp {
+		opt.Lo, opt.Hi = math.Log(2*t.Lo), math.Log(2*t.Hi)
+	}
+	return hyperopt.New(train, val, opt)
+}
+
+// stable runs STABLE and trains with the weights that it ends at.
+func (t *tuneRun) stable(ctx context.Context, p *progress) error {
+	err := t.engine.run(ctx, p)
+	if t.engine.result.X == nil {
+		return err
+	}
+	r := outcome{Name: "STABLE, a weight each", Reads: t.engine.problem.Reads(), seconds: t.engine.solving, x: t.engine.result.X}
+	if trainErr := t.retrain(r); trainErr != nil {
+		return trainErr
+	}
+	return err
+}
+
+// retrain trains on all training rows with the weights r.x, by Newton's method from 0, and adds r to the results.
+func (t *tuneRun) retrain(r outcome) error {
+	r.y = make([]float64, len(r.x))
+	var err error
+	if r.f, err = t.engine.problem.ObjectiveFrom(nil, r.y, r.x); err != nil {
+		return err
+	}
+	r.Validation, r.Test = t.measure(t.val, r.y), t.measure(t.test, r.y)
+	t.results = append(t.results, r)
+	return nil
+}
+
+func (t *tuneRun) measure(d *hyperopt.Data, y []float64) metrics {
+	loss := tuneLosses[t.Loss]
+	m := metrics{"loss": loss.Mean(d, y)}
+	if loss == hyperopt.Squared {
+		m["loss"] *= t.target.Deviation * t.target.Deviation
+		m["rmse"] = math.Sqrt(2 * m["loss"])
+	} else {
+		m["accuracy"] = hyperopt.Accuracy(d, y)
+	}
+	return m
+}
+
+// baselines searches for the best single weight, at equal cost and exactly.
+func (t *tuneRun) baselines(ctx context.Context, p *progress) error {
+	defer p.clear()
+	budget := t.results[0].Reads
+	share := t.share(budget)
+	train, val, err := t.sample(share)
+	if err != nil {
+		return err
+	}
+	p.update(0.01, "best single weight at equal cost")
+	name := "best single weight, equal cost"
+	if err := t.search(ctx, name, train, val, nested(t.Lo, t.Hi), budget); err != nil {
+		return err
+	}
+	p.update(0.3, "best single weight, exact")
+	name = "best single weight, exact"
+	return t.search(ctx, name, t.train, t.val, hyperopt.Geometric(t.Lo, t.Hi, t.engine.lambdas()), math.MaxUint64)
+}
+
+// share is the share of the rows on which the budget is good for 17 weights, of about 14 passes over training rows and one over validation rows each;
+// at least ten rows of each class stay.
+func (t *tuneRun) share(budget uint64) float64 {
+	const weights, passes = 17, 14
+	share := float64(budget) / float64(weights*(passes*t.train.Rows()+t.val.Rows()))
+	for _, d := range []*hyperopt.Data{t.train, t.val} {
+		few := d.Rows()
+		if tuneLosses[t.Loss] == hyperopt.Logistic {
+			few = min(countClasses(d))
+		}
+		share = max(share, 10/float64(few))
+	}
+	return share
+}
+
+// sample returns a random share of the training and of the validation rows.
+func (t *tuneRun) sample(share float64) (train, val *hyperopt.Data, err error) {
+	if share >= 1 {
+		return t.train, t.val, nil
+	}
+	var parts [2]*hyperopt.Data
+	for i, d := range []*hyperopt.Data{t.train, t.val} {
+		p, err := splitter(d, tuneLosses[t.Loss] == hyperopt.Squared)(t.Seed, share, 1-share)
+		if err != nil {
+			return nil, nil, err
+		}
+		parts[i] = p[0]
+	}
+	return parts[0], parts[1], nil
+}
+
+// nested returns 65 weights from lo to hi, in an order in which each beginning is spread over the range: ends, middle, quarters, …
+func nested(lo, hi float64) []float64 {
+	const n = 64
+	grid := hyperopt.Geometric(lo, hi, n+1)
+	order := []float64{grid[0], grid[n]}
+	for step := n; step > 1; step /= 2 {
+		for i := step / 2; i < n; i += step {
+			order = append(order, grid[i])
+		}
+	}
+	return order
+}
+
+// search trains with one weight after the other, each from the model before, until the budget is read, and retrains with the best. It tries one weight at
+// least, and what an ended context leaves is the best so far.
+func (t *tuneRun) search(ctx context.Context, name string, train, val *hyperopt.Data, lambdas []float64, budget uint64) error {
+	start := time.Now()
+	p, err := t.newProblem(train, val)
+	if err != nil {
+		return err
+	}
+	r := outcome{Name: name, SearchRows: train.Rows() + val.Rows(), x: make([]float64, train.Dim)}
+	y := make([]float64, train.Dim)
+	best := math.Inf(1)
+	for _, lambda := range lambdas {
+		if p.Reads() >= budget || ctx.Err() != nil {
+			break
+		}
+		p.Uniform(r.x, lambda)
+		f, err := p.ObjectiveFrom(nil, y, r.x)
+		if err != nil {
+			return err
+		}
+		r.Tried++
+		if f < best {
+			best, r.Lambda = f, lambda
+		}
+	}
+	if r.Tried == 0 {
+		return context.Cause(ctx)
+	}
+	p.Uniform(r.x, r.Lambda)
+	r.Reads, r.seconds = p.Reads(), time.Since(start)
+	if err := t.retrain(r); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+func (t *tuneRun) describe(w io.Writer) {
+	for _, f := range t.files {
+		fmt.Fprintf(w, "data     %s: %d rows\n", f.Path, f.Rows)
+	}
+	fmt.Fprintf(w, "features %d, scaled to %v on the training rows, and a bias\n", t.train.Dim-1, t.scaler)
+	fmt.Fprintf(w, "rows     %d training, %d validation, %d test (seed %d)\n", t.train.Rows(), t.val.Rows(), t.test.Rows(), t.Seed)
+	if t.Loss == "logistic" {
+		fmt.Fprintf(w, "classes  %q and %q; logistic loss\n", t.classes[0], t.classes[1])
+	} else {
+		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on the training rows; squared loss ½(t − b)²\n", t.target.Mean, t.target.Deviation)
+	}
+	fmt.Fprintf(w, "weights  in [%g, %g], form %s\n\n", t.Lo, t.Hi, t.Form)
+}
+
+// report prints the table.
+func (t *tuneRun) report(w io.Writer) error {
+	quality := "accuracy"
+	if t.Loss == "squared" {
+		quality = "rmse"
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "\tweight\ttried\trows read\tseconds\tvalidation loss\tvalidation %s\ttest loss\ttest %s\t\n", quality, quality)
+	for _, r := range t.results {
+		lambda, tried := "", ""
+		if r.Lambda > 0 {
+			lambda, tried = fmt.Sprintf("%.3g", r.Lambda), fmt.Sprint(r.Tried)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%.2f\t%.6g\t%.5g\t%.6g\t%.5g\t\n", r.Name, lambda, tried, r.Reads, r.seconds.Seconds(),
+			r.Validation["loss"], r.Validation[quality], r.Test["loss"], r.Test[quality])
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if r := t.results; len(r) > 1 && r[1].SearchRows < t.train.Rows()+t.val.Rows() {
+		fmt.Fprintf(w, "equal cost: the search saw %d of %d training and validation rows\n", r[1].SearchRows, t.train.Rows()+t.val.Rows())
+	}
+	fmt.Fprintf(w, "\nstopped  %v after %d steps\n", t.engine.result.Reason, t.engine.result.Steps)
+	return nil
+}
