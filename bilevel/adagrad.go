@@ -2,19 +2,22 @@ package bilevel
 
 import "math"
 
-// adagrad keeps the step sizes c_i/√(Σ g_i²) of AdaGrad (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011; algorithm of its equation (1), diagonal
-// form): one for each entry, or, over a set that only projects in the Euclidean norm, one for all.
+// adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, with v_i a running mean of g_i²: one for each entry, or, over a set that only
+// projects in the Euclidean norm, one for all. With equal weights in the mean they are those of AdaGrad, c_i/√(Σ g_i²) (Duchi, Hazan, Singer, J.
+// Mach. Learn. Res. 12, 2011, diagonal form). Here g² of step j has a weight that grows as j³, see newest, so that the long first gradients, before H_yy
+// and y have settled, do not shorten the steps for good.
 type adagrad struct {
 	set    Set
 	metric MetricSet // nil: one step size for all entries
 	scale  []float64 // c_i
-	sum    []float64 // Σ g_i² so far
+	mean   []float64 // v_i
 	weight []float64 // 1/step size
+	k      int
 }
 
 // newAdagrad starts with c_i = share·(width of the set in direction i, or 1).
 func newAdagrad(set Set, d int, share float64) *adagrad {
-	a := &adagrad{set: set, scale: make([]float64, d), sum: make([]float64, d), weight: make([]float64, d)}
+	a := &adagrad{set: set, scale: make([]float64, d), mean: make([]float64, d), weight: make([]float64, d)}
 	a.metric, _ = set.(MetricSet)
 	for i := range a.scale {
 		a.scale[i] = share * width(set, i)
@@ -22,38 +25,47 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 	return a
 }
 
+// newest is the weight of the newest of k+1 terms in a running mean in which term j has a weight of order j³: 1 at k = 0, then 4/(k+4).
+func newest(k int) float64 { return 4 / (float64(k) + 4) }
+
 // move writes the projection of x − step·g into next, and returns the mean step size.
 func (a *adagrad) move(next, x, g []float64) (mean float64) {
+	steps := float64(a.k + 1)
 	for i, v := range g {
-		a.sum[i] += v * v
+		a.mean[i] += newest(a.k) * (v*v - a.mean[i])
 	}
+	a.k++
 	if a.metric == nil {
-		var sum, scale float64
-		for i, v := range a.sum {
-			sum += v
-			scale += a.scale[i] / float64(len(a.sum))
-		}
-		step := 0.0
-		if sum > 0 {
-			step = scale * math.Sqrt(float64(len(g))/sum)
-		}
-		for i, v := range g {
-			next[i] = x[i] - step*v
-		}
-		a.set.Project(next, next)
-		return step
+		return a.moveEuclid(next, x, g, steps)
 	}
 	for i, v := range g {
-		if a.sum[i] == 0 { // g_i has always been 0
+		if a.mean[i] == 0 { // g_i has always been 0
 			next[i], a.weight[i] = x[i], 1/a.scale[i]
 			continue
 		}
-		step := a.scale[i] / math.Sqrt(a.sum[i])
+		step := a.scale[i] / math.Sqrt(steps*a.mean[i])
 		next[i], a.weight[i] = x[i]-step*v, 1/step
 		mean += step / float64(len(g))
 	}
 	a.metric.ProjectMetric(next, next, a.weight)
 	return mean
+}
+
+// moveEuclid is move with one step size for all entries, from the means of c_i and v_i.
+func (a *adagrad) moveEuclid(next, x, g []float64, steps float64) (step float64) {
+	var scale, mean float64
+	for i, v := range a.mean {
+		scale += a.scale[i]
+		mean += v
+	}
+	if d := float64(len(g)); mean > 0 {
+		step = scale / d / math.Sqrt(steps*mean/d)
+	}
+	for i, v := range g {
+		next[i] = x[i] - step*v
+	}
+	a.set.Project(next, next)
+	return step
 }
 
 // width is the extent of a set in direction i, or 1 where it has none.

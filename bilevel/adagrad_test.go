@@ -25,29 +25,43 @@ func TestSTABLEDefaultSteps(t *testing.T) {
 			s, err := New(newWavy(0.3), STABLE{MuG: 0.3, Plain: true}, Options{Set: c.set, Seed: 1})
 			require.NoError(t, err)
 			r := s.stepper.(*stable)
-			sum, all, y2 := make([]float64, 3), 0.0, 0.0
-			for range 50 {
+			var h2 [3][]float64 // of every step so far
+			var y2 []float64
+			for k := range 50 {
 				x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
 				require.NoError(t, s.Step())
-				y2 += mat.Dot(r.gy, r.gy)
+				y2 = append(y2, mat.Dot(r.gy, r.gy))
+				steps := math.Sqrt(float64(k) + 1)
+				all := 0.0
 				for i, h := range r.h {
-					sum[i] += h * h
-					all += h * h
+					h2[i] = append(h2[i], h*h)
+					all += cubicMean(h2[i]) / 3
 				}
 				for i, h := range r.h {
-					step := 0.05 * c.width[i] / math.Sqrt(sum[i])
+					step := 0.1 * c.width[i] / (steps * math.Sqrt(cubicMean(h2[i])))
 					if name == "euclid" {
-						step = 0.05 * c.width[i] / math.Sqrt(all/3)
+						step = 0.1 * c.width[i] / (steps * math.Sqrt(all))
 					}
 					v := x[i] - step*h
-					assert.InDelta(t, min(max(v, box.Lo[i]), box.Hi[i]), s.X()[i], 1e-14)
+					assert.InDelta(t, min(max(v, box.Lo[i]), box.Hi[i]), s.X()[i], 1e-13)
 				}
 				for j, g := range r.gy {
-					assert.InDelta(t, y[j]-0.3/math.Sqrt(y2)*g-r.drift[j], s.Y()[j], 1e-14)
+					assert.InDelta(t, y[j]-0.5/(steps*math.Sqrt(cubicMean(y2)))*g-r.drift[j], s.Y()[j], 1e-13)
 				}
 			}
 		})
 	}
+}
+
+// cubicMean is the mean of v with weights (j+1)(j+2)(j+3).
+func cubicMean(v []float64) float64 {
+	var sum, weights float64
+	for j, x := range v {
+		w := float64(j+1) * float64(j+2) * float64(j+3)
+		sum += w * x
+		weights += w
+	}
+	return sum / weights
 }
 
 // onlyEuclid hides the metric projection of a box, and its width.

@@ -22,23 +22,23 @@ import (
 type STABLE struct {
 	// Alpha is the step size α_k of x. Default: nil, which takes for each entry x_i the step size
 	//
-	//	α_k,i = ScaleX·w_i / √(h_i² of steps 0 … k, added up),
+	//	α_k,i = ScaleX·w_i / √((k+1)·mean of h_i² over steps 0 … k),
 	//
 	// with h the hypergradient estimate and w_i the width of Set in that direction (1 where it has none), and projects onto Set in the metric of
-	// these step sizes where Set can do that (MetricSet). This is AdaGrad (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011): of the order
-	// 1/√k of Theorem 2, without its constants. Sets that only project in the Euclidean norm get one step size for all entries.
+	// these step sizes where Set can do that (MetricSet); other sets get one step size for all entries. The mean gives the square of step j a
+	// weight of order j³; with equal weights this would be AdaGrad. The order 1/√k is that of Theorem 2, without its constants.
 	Alpha Schedule
 
 	// Upper is the rule that moves x along the hypergradient estimate h: Momentum, STORM or Adam, with the step size Alpha, which they all want. Default: nil,
-	// the paper's SGD with Alpha, or the AdaGrad of its default. Everything else is the same under every rule; y is corrected by the
+	// the paper's SGD with Alpha, or the adaptive steps of its default. Everything else is the same under every rule; y is corrected by the
 	// displacement that x has made.
 	Upper Upper
 
-	// Beta is the step size β_k of y. Default: nil, ScaleY / √(‖g_y‖² of steps 0 … k, added up).
+	// Beta is the step size β_k of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the same mean.
 	Beta Schedule
 
-	// ScaleX and ScaleY > 0 set the lengths of the default steps; unused where Alpha and Beta are given. Default 0.05, a share of the width of
-	// Set, and 0.3, in units of y.
+	// ScaleX and ScaleY > 0 set the lengths of the default steps; unused where Alpha and Beta are given. Default 0.1, a share of the width of Set, and
+	// 0.5, in units of y.
 	ScaleX, ScaleY float64
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy and H_yy; 1 forgets the past. Default 1/√(k+1).
@@ -79,7 +79,7 @@ type stable struct {
 	est        *Estimator
 	gradx      *adagrad  // nil with a schedule Alpha
 	rule       upperRule // nil for SGD and for gradx
-	squares    float64   // Σ ‖g_y‖², for the default of Beta
+	meanSq     float64   // mean of ‖g_y‖², for the default of Beta
 	curvature  float64   // the largest ‖g_yy(x, y; φ)‖_F so far
 	fx, fy, gy []float64
 	h          []float64 // f_x − H_xy H_yy⁻¹ f_y
@@ -103,8 +103,8 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 	if m.Plain {
 		m.Trust = math.Inf(1)
 	}
-	defaultTo(&m.ScaleX, 0.05)
-	defaultTo(&m.ScaleY, 0.3)
+	defaultTo(&m.ScaleX, 0.1)
+	defaultTo(&m.ScaleY, 0.5)
 	err := errors.Join(
 		checkSchedule("STABLE.Tau", m.Tau, 1),
 		checkPositive("STABLE.ScaleX", m.ScaleX),
@@ -225,8 +225,8 @@ func (m *stable) beta(s *Solver) float64 {
 	beta := 0.0
 	if m.Beta != nil {
 		beta = m.Beta.At(s.k)
-	} else if m.squares += mat.Dot(m.gy, m.gy); m.squares > 0 {
-		beta = m.ScaleY / math.Sqrt(m.squares)
+	} else if m.meanSq += newest(s.k) * (mat.Dot(m.gy, m.gy) - m.meanSq); m.meanSq > 0 {
+		beta = m.ScaleY / math.Sqrt(float64(s.k+1)*m.meanSq)
 	}
 	m.curvature = max(m.curvature, m.est.Report().HessNorm)
 	if bound := 2 / (m.MuG + m.curvature); !m.Plain && beta > bound {
