@@ -26,6 +26,11 @@ var registry = []struct {
 	{"MSTSA", func(t Tuning) Method { return MSTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
 	{"MRBO", func(t Tuning) Method { return MRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
 	{"VRBO", func(t Tuning) Method { return VRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{"RSVRB", func(t Tuning) Method { return RSVRB{Alpha: t.Alpha, Beta: t.Beta, MuG: t.MuG} }},
+	{"BiAdam", func(t Tuning) Method { return BiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{"VR-BiAdam", func(t Tuning) Method { return VRBiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{"SOBA", func(t Tuning) Method { return SOBA{Alpha: t.Alpha, Beta: t.Beta} }},
+	{"SABA", func(t Tuning) Method { return SABA{Alpha: t.Alpha, Beta: t.Beta} }},
 }
 
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }

@@ -1,0 +1,207 @@
+package bilevel
+
+import (
+	"errors"
+	"math"
+)
+
+// BiAdam is the adaptive method of Huang, Li, Gao and Huang (BiAdam: Fast Adaptive Bilevel Optimization Methods, arXiv 2106.11396, Algorithm 1): Adam's
+// averages on both levels, a projection in the metric that they make, and a relaxation. With z^k = (x^k, y^k), step k does
+//
+//	d_y^k = τ_y g_y(z^k; φ) + (1−τ_y) d_y^{k−1},          B = diag(√b + ρ),   b = c·b^{k−1} + (1−c)·g_y(z^k; φ)²,
+//	d_x^k = τ_x h(z^k; ξ, φ′) + (1−τ_x) d_x^{k−1},       A = diag(√a + ρ),   a = c·a^{k−1} + (1−c)·h(z^k; ξ, φ′)²,
+//	x̃ = argmin over x in X of ⟨d_x^k, x⟩ + ‖x − x^k‖²_A/(2α_k),   x^{k+1} = x^k + η_k (x̃ − x^k),
+//	ỹ = y^k − β_k B⁻¹d_y^k,                                        y^{k+1} = y^k + η_k (ỹ − y^k),
+//
+// squares and roots entry by entry, with h by random truncation (A), see Neumann. At step 0, d and a, b are those of the plain estimates.
+//
+// Samples a step: ξ one batch; φ 2 + p batches. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1, with p in {0, …, N−1}. The set has to be a
+// MetricSet. Cost beside the oracles: O(dx + dy), and the projection.
+//
+// To an ε-stationary point: ε⁻² samples, up to logarithms. The rule is from memory: confirmed against its equations, by the limit of a
+// large ρ, and by convergence to known solutions. The paper admits every diagonal A ⪰ ρI, and takes the square of f_x in its example,
+// which is zero where f does not depend on x; here it is the square of h.
+type BiAdam struct {
+	// Alpha and Beta are the step sizes of x̃ and ỹ, the paper's γ and λ, which are constant: the length of a step in Adam's units. Required.
+	Alpha, Beta Schedule
+
+	// Eta is the relaxation η_k in [0, 1]. Default 1. The paper's is of the order (k+1)^(−1/2), with VR-BiAdam (k+1)^(−1/3).
+	Eta Schedule
+
+	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y; 1 forgets the past. Default (k+1)^(−1/2), of the order η of the
+	// paper; with VR-BiAdam (k+1)^(−2/3), of the order η².
+	TauX, TauY Schedule
+
+	// Decay is c in (0, 1), the weight of the past in the metric. Default 0.9.
+	Decay float64
+
+	// Rho is ρ > 0, which bounds the metric from below. Default 1e-3.
+	Rho float64
+
+	// Neumann are the parameters of (A).
+	Neumann Neumann
+}
+
+// VRBiAdam is Algorithm 2 of the paper: BiAdam with STORM in the place of the averages, on the same draws at both points,
+//
+//	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
+//	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)).
+//
+// Samples a step: as for BiAdam. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG 2; for k = 0 half of that. To an ε-stationary point: ε^(−3/2)
+// samples, up to logarithms.
+type VRBiAdam BiAdam
+
+// Name returns "BiAdam".
+func (BiAdam) Name() string { return "BiAdam" }
+
+// Name returns "VR-BiAdam".
+func (VRBiAdam) Name() string { return "VR-BiAdam" }
+
+// biadam is the running state of BiAdam and VRBiAdam.
+type biadam struct {
+	BiAdam
+	storm    bool
+	set      MetricSet
+	estimate *hypergradient
+	x, y     adaptive
+	zOld     struct{ x, y []float64 } // z^{k−1}
+}
+
+// adaptive is what one level keeps: its direction, and its metric.
+type adaptive struct {
+	old, now []float64 // the estimates at z^{k−1} and z^k, with the same samples
+	dir      []float64 // d
+	square   []float64 // a
+	metric   []float64 // √a + ρ
+}
+
+func newAdaptive(n int) adaptive {
+	return adaptive{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
+}
+
+func (m BiAdam) start(s *Solver) (stepper, error) {
+	return m.with(s, "BiAdam", false, Power{C: 1, P: 0.5})
+}
+
+func (m VRBiAdam) start(s *Solver) (stepper, error) {
+	return BiAdam(m).with(s, "VRBiAdam", true, stormWeight)
+}
+
+// with fills in the defaults, and refuses what is invalid. name is the method's Go name.
+func (m BiAdam) with(s *Solver, name string, storm bool, tau Schedule) (stepper, error) {
+	for _, v := range []*Schedule{&m.TauX, &m.TauY} {
+		if *v == nil {
+			*v = tau
+		}
+	}
+	if m.Eta == nil {
+		m.Eta = Constant(1)
+	}
+	defaultTo(&m.Decay, 0.9)
+	defaultTo(&m.Rho, 1e-3)
+	set, err := metricSet(s, name)
+	if err := errors.Join(
+		err,
+		checkSchedule(name+".Alpha", m.Alpha, math.MaxFloat64),
+		checkSchedule(name+".Beta", m.Beta, math.MaxFloat64),
+		checkSchedule(name+".Eta", m.Eta, 1),
+		checkSchedule(name+".TauX", m.TauX, 1),
+		checkSchedule(name+".TauY", m.TauY, 1),
+		checkShare(name+".Decay", m.Decay),
+		checkFinite(name+".Rho", m.Rho),
+		m.Neumann.validate(name),
+	); err != nil {
+		return nil, err
+	}
+	dx, dy := len(s.x), len(s.y)
+	r := &biadam{BiAdam: m, storm: storm, set: set, estimate: newHypergradient(s, m.Neumann, true), x: newAdaptive(dx), y: newAdaptive(dy)}
+	r.zOld.x, r.zOld.y = make([]float64, dx), make([]float64, dy)
+	return r, nil
+}
+
+func (m *biadam) step(s *Solver) error {
+	eta, tauX, tauY := m.Eta.At(s.k), m.TauX.At(s.k), m.TauY.At(s.k)
+	if err := errors.Join(checkWeight(s, "Eta", eta), checkWeight(s, "TauX", tauX), checkWeight(s, "TauY", tauY)); err != nil {
+		return err
+	}
+	if err := m.evaluate(s); err != nil {
+		return err
+	}
+	m.y.update(s.k, tauY, m.Decay, m.Rho, m.storm)
+	m.x.update(s.k, tauX, m.Decay, m.Rho, m.storm)
+	copy(m.zOld.x, s.x)
+	copy(m.zOld.y, s.y)
+
+	alpha := m.x.move(s.xNext, s.x, m.Alpha.At(s.k))
+	beta := m.y.move(s.yNext, s.y, m.Beta.At(s.k))
+	m.set.ProjectMetric(s.xNext, s.xNext, m.x.metric)
+	relax(s.xNext, s.x, eta)
+	relax(s.yNext, s.y, eta)
+	return s.useSteps(eta*alpha, eta*beta, 0)
+}
+
+// evaluate draws the samples of step k, and writes g_y and h at z^k, and with STORM at z^{k−1}.
+func (m *biadam) evaluate(s *Solver) error {
+	back := m.storm && s.k > 0
+	phi := s.phi.draw(s.opt.LowerBatch)
+	if back {
+		if err := s.oracle.GradG(m.y.old, m.zOld.x, m.zOld.y, phi); err != nil {
+			return err
+		}
+	}
+	if err := s.oracle.GradG(m.y.now, s.x, s.y, phi); err != nil {
+		return err
+	}
+	m.estimate.draw(s, s.opt.UpperBatch, s.opt.LowerBatch)
+	if back {
+		if err := m.estimate.at(m.x.old, s.oracle, m.zOld.x, m.zOld.y); err != nil {
+			return err
+		}
+	}
+	return m.estimate.at(m.x.now, s.oracle, s.x, s.y)
+}
+
+// update makes direction and metric from the estimates of step k.
+func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
+	if k == 0 {
+		tau, decay = 1, 0
+	}
+	old := l.old
+	if !storm {
+		old = l.now // then d ← now + (1−τ)(d − now), which is the average
+	}
+	recur(l.dir, tau, old, l.now)
+	for i, g := range l.now {
+		l.square[i] = decay*l.square[i] + (1-decay)*g*g
+		l.metric[i] = math.Sqrt(l.square[i]) + rho
+	}
+}
+
+// move writes x − step·A⁻¹d into next, and returns the mean step size of the entries.
+func (l *adaptive) move(next, x []float64, step float64) (mean float64) {
+	for i, d := range l.dir {
+		next[i] = x[i] - step*d/l.metric[i]
+		mean += step / l.metric[i] / float64(len(x))
+	}
+	return mean
+}
+
+// relax sets next ← x + η(next − x).
+func relax(next, x []float64, eta float64) {
+	if eta == 1 {
+		return
+	}
+	for i, v := range x {
+		next[i] = v + eta*(next[i]-v)
+	}
+}
+
+// parts names the vectors of the last step for the search of a non-finite value.
+func (m *biadam) parts(visit func(name string, v []float64)) {
+	visit("g_y at the last iterate", m.y.old)
+	visit("g_y", m.y.now)
+	visit("the direction of y (g_y)", m.y.dir)
+	visit("the hypergradient at the last iterate", m.x.old)
+	m.estimate.parts(visit)
+	visit("the direction of x", m.x.dir)
+}
