@@ -193,7 +193,7 @@ func hyperoptArena(file string, r *racingFlags, out terminal) (*arena, error) {
 	pr := newProgress(out)
 	pr.update(0, "%s: exact minimum", file)
 	defer pr.clear()
-	best, err := p.Minimise()
+	best, err := leastF(p)
 	if err != nil {
 		return nil, err
 	}

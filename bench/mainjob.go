@@ -178,8 +178,8 @@ func (t *tuning) describe(w io.Writer) {
 	fmt.Fprintf(w, "method   STABLE with its default steps, μ_g = %.3g, C_gxy = %.3g\n\n", t.method.MuG, t.method.CGxy)
 }
 
-// reference computes what STABLE is measured against: the best single weight of a grid, and the least F that exact minimisation finds from
-// there, from where STABLE came, and, where rows are few, from all over the box.
+// reference computes what STABLE is measured against: the best single weight of a grid, and the least F that exact minimisation finds, from
+// there and from where STABLE came among others.
 func (t *tuning) reference(p *progress) error {
 	defer p.clear()
 	p.update(0.01, "exact: single weights")
@@ -191,23 +191,12 @@ func (t *tuning) reference(p *progress) error {
 	p.update(0.3, "exact: least F")
 	x := make([]float64, t.train.Dim)
 	t.problem.Uniform(x, t.grid.Lambda)
-	if t.best, err = t.problem.Minimise(x, t.result.X); err != nil {
-		return err
-	}
-	if t.small() {
-		all, err := t.problem.Minimise()
-		if err != nil {
-			return err
-		}
-		if all.F < t.best.F {
-			t.best = all
-		}
-	}
-	return nil
+	t.best, err = leastF(t.problem, x, t.result.X)
+	return err
 }
 
 // small says whether exact values cost next to nothing.
-func (t *tuning) small() bool { return t.train.Rows() <= 5000 }
+func (t *tuning) small() bool { return t.train.Rows() <= manyRows }
 
 // lambdas is the size of the grid of single weights.
 func (t *tuning) lambdas() int {
