@@ -22,6 +22,7 @@ type product struct {
 const (
 	kBlock = 128 // inner indices that a panel of B holds
 	kSmall = 32  // what counts as small
+	kThin  = 12  // up to here, no portable tile pays
 	mBlock = 32  // rows of A that are copied at a time, if they must be
 )
 
@@ -40,6 +41,10 @@ func (g *product) run() {
 		g.vector()
 		return
 	}
+	if g.k <= kThin && g.b.kind == across {
+		g.thin()
+		return
+	}
 	for p := 0; p < g.k; p += kBlock {
 		k := min(kBlock, g.k-p)
 		if g.a.kind == along {
@@ -48,6 +53,27 @@ func (g *product) run() {
 			g.copied(p, k)
 		}
 		g.set = false
+	}
+}
+
+// thin is run for few inner indices: rows of B are added to rows of c, and nothing is copied.
+func (g *product) thin() {
+	var buf [kThin]float64
+	f := buf[:g.k]
+	for i := range g.m {
+		g.a.pack(f, g.k, i, 1, 0, g.k)
+		for p := range f {
+			f[p] *= -g.alpha
+		}
+		w := g.n
+		if g.lower {
+			w = i + 1
+		}
+		row := g.c[i*g.ldc:][:w]
+		if g.set {
+			clear(row)
+		}
+		kernel.SubRows(row, f, g.b.data, g.b.stride)
 	}
 }
 
