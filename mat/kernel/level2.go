@@ -153,6 +153,10 @@ func SolveLowerTrans(x, l []float64, ld int) {
 
 // SolveUpper sets x = U⁻¹·x, for the upper triangle of u, from the last rows to the first.
 func SolveUpper(x, u []float64, ld int) {
+	if Vector() && len(x) >= vectorSolve {
+		solveUpperVector(x, u, ld)
+		return
+	}
 	i, n := len(x)-3, len(x)
 	for ; i >= 0; i -= 3 {
 		r0, r1, r2 := u[i*ld+i:][:3], u[(i+1)*ld+i:][:3], u[(i+2)*ld+i:][:3]
@@ -172,6 +176,10 @@ func SolveUpper(x, u []float64, ld int) {
 
 // SolveUpperTrans sets x = U⁻ᵀ·x, for the upper triangle of u.
 func SolveUpperTrans(x, u []float64, ld int) {
+	if Vector() && len(x) >= vectorSolve {
+		solveUpperTransVector(x, u, ld)
+		return
+	}
 	i, n := 0, len(x)
 	for ; i+2 < n; i += 3 {
 		r0, r1, r2 := u[i*ld+i:][:3], u[(i+1)*ld+i:][:3], u[(i+2)*ld+i:][:3]

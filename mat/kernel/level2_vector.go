@@ -6,10 +6,11 @@ import "simd"
 
 // Below these lengths the call of a vector function costs more than it saves.
 const (
-	vectorDot  = 48
-	vectorAxpy = 48
-	vectorRow  = 28
-	vectorSym  = 72
+	vectorDot   = 48
+	vectorAxpy  = 48
+	vectorRow   = 28
+	vectorSym   = 72
+	vectorSolve = 40
 )
 
 // Sum returns the sum of a stored vector; beyond its length, t is zero.

@@ -12,7 +12,7 @@ func SetVector(bool) (was bool) { return false }
 // Lanes returns the number of float64s in a vector register.
 func Lanes() int { return 1 }
 
-const vectorDot, vectorAxpy, vectorRow, vectorSym = 0, 0, 0, 0
+const vectorDot, vectorAxpy, vectorRow, vectorSym, vectorSolve = 0, 0, 0, 0, 0
 
 func Panel([]float64, int, int, int, int, []float64, int, []float64, int, float64, bool) {}
 func PackPanel([]float64, int, []float64, int, int, int)                                 {}
@@ -28,3 +28,5 @@ func outerVector(Shape, []float64, int, float64, []float64, []float64)          
 func sumSquaresVector(Shape, []float64, int) float64                                 { return 0 }
 func recurVector(Shape, []float64, int, float64, []float64, int, []float64, int, []float64, int) {
 }
+func solveUpperVector([]float64, []float64, int)      {}
+func solveUpperTransVector([]float64, []float64, int) {}
