@@ -34,7 +34,7 @@ The table holds STABLE against the best single weight of two grid searches, each
 Writes model.json (weights, coefficients for rows as they stand in the file, losses, options, files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted
-  go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -lo 1e-5
+  go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -steps 200000
   go run ./bench tune houses.csv -loss squared -out houses
 
 Flags:
@@ -54,6 +54,9 @@ type tuneOptions struct {
 	unlabelled bool
 }
 
+// leastSteps is the least default number of steps.
+const leastSteps = 20000
+
 var (
 	tuneForms  = map[string]hyperopt.Form{"exp": hyperopt.Exp, "raw": hyperopt.Raw}
 	tuneLosses = map[string]hyperopt.Loss{"logistic": hyperopt.Logistic, "squared": hyperopt.Squared}
@@ -64,8 +67,8 @@ func tune(ctx context.Context, args []string, out terminal) error {
 	var o tuneOptions
 	fs := flag.NewFlagSet("tune", flag.ContinueOnError)
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of the samples")
-	fs.IntVar(&o.Steps, "steps", 20000, "steps of STABLE, two samples each")
-	fs.Float64Var(&o.Lo, "lo", 1e-3, "least regularisation weight")
+	fs.IntVar(&o.Steps, "steps", 0, "steps of STABLE, two samples each (default: 20000, or one for each training row if these are more)")
+	fs.Float64Var(&o.Lo, "lo", 1e-5, "least regularisation weight")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest regularisation weight")
 	fs.StringVar(&o.Form, "form", "exp", "`NAME` of the weights' parametrisation: exp (½exp(x_i)) or raw (x_i)")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (two classes) or squared (regression)")
@@ -106,14 +109,21 @@ func (o *tuneOptions) check(files int) error {
 	case !loss:
 		return fmt.Errorf("%w: -loss is %q, want logistic or squared", errUsage, o.Loss)
 	}
-	return checkSteps(o.Steps, o.Lo, o.Hi)
+	steps := o.Steps
+	if steps == 0 {
+		steps = leastSteps
+	}
+	return checkSteps(steps, o.Lo, o.Hi)
 }
 
-// tuneFiles tunes, reports and writes. An interrupted or diverged run is reported and written up to where it came.
+// tuneFiles tunes, reports and writes. An interrupted or diverged run is reported and written up to where it came, if it came anywhere.
 func tuneFiles(ctx context.Context, o tuneOptions, files []string, out terminal) error {
 	set, err := readTuneSet(o, files)
 	if err != nil {
 		return err
+	}
+	if o.Steps == 0 {
+		o.Steps = max(leastSteps, set.train.Rows())
 	}
 	if err := os.MkdirAll(o.out, 0o755); err != nil { // before the work, which would be lost
 		return err
@@ -124,7 +134,8 @@ func tuneFiles(ctx context.Context, o tuneOptions, files []string, out terminal)
 	}
 	t.describe(out.Stdout)
 	runErr := t.stable(ctx, newProgress(out))
-	if runErr != nil && !errors.Is(runErr, context.Canceled) && !errors.Is(runErr, bilevel.ErrDiverged) {
+	stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged)
+	if runErr != nil && (!stopped || t.engine.result.Steps == 0) {
 		return runErr
 	}
 	if err := t.baselines(ctx, newProgress(out)); err != nil && !errors.Is(err, context.Canceled) {

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"math"
-	"text/tabwriter"
 	"time"
 
 	"stable/bilevel"
@@ -66,7 +63,7 @@ func (t *tuneRun) newProblem(train, val *hyperopt.Data) (*hyperopt.Problem, erro
 // stable runs STABLE and trains with the weights that it ends at.
 func (t *tuneRun) stable(ctx context.Context, p *progress) error {
 	err := t.engine.run(ctx, p)
-	if t.engine.result.X == nil {
+	if t.engine.result.Steps == 0 {
 		return err
 	}
 	r := outcome{Name: "STABLE, a weight each", Reads: t.engine.problem.Reads(), seconds: t.engine.solving, x: t.engine.result.X}
@@ -197,44 +194,4 @@ func (t *tuneRun) search(ctx context.Context, name string, train, val *hyperopt.
 		return err
 	}
 	return context.Cause(ctx)
-}
-
-func (t *tuneRun) describe(w io.Writer) {
-	for _, f := range t.files {
-		fmt.Fprintf(w, "data     %s: %d rows\n", f.Path, f.Rows)
-	}
-	fmt.Fprintf(w, "features %d, scaled to %v on the training rows, and a bias\n", t.train.Dim-1, t.scaler)
-	fmt.Fprintf(w, "rows     %d training, %d validation, %d test (seed %d)\n", t.train.Rows(), t.val.Rows(), t.test.Rows(), t.Seed)
-	if t.Loss == "logistic" {
-		fmt.Fprintf(w, "classes  %q and %q; logistic loss\n", t.classes[0], t.classes[1])
-	} else {
-		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on the training rows; squared loss ½(t − b)²\n", t.target.Mean, t.target.Deviation)
-	}
-	fmt.Fprintf(w, "weights  in [%g, %g], form %s\n\n", t.Lo, t.Hi, t.Form)
-}
-
-// report prints the table.
-func (t *tuneRun) report(w io.Writer) error {
-	quality := "accuracy"
-	if t.Loss == "squared" {
-		quality = "rmse"
-	}
-	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tweight\ttried\trows read\tseconds\tvalidation loss\tvalidation %s\ttest loss\ttest %s\t\n", quality, quality)
-	for _, r := range t.results {
-		lambda, tried := "", ""
-		if r.Lambda > 0 {
-			lambda, tried = fmt.Sprintf("%.3g", r.Lambda), fmt.Sprint(r.Tried)
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%.2f\t%.6g\t%.5g\t%.6g\t%.5g\t\n", r.Name, lambda, tried, r.Reads, r.seconds.Seconds(),
-			r.Validation["loss"], r.Validation[quality], r.Test["loss"], r.Test[quality])
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	if r := t.results; len(r) > 1 && r[1].SearchRows < t.train.Rows()+t.val.Rows() {
-		fmt.Fprintf(w, "equal cost: the search saw %d of %d training and validation rows\n", r[1].SearchRows, t.train.Rows()+t.val.Rows())
-	}
-	fmt.Fprintf(w, "\nstopped  %v after %d steps\n", t.engine.result.Reason, t.engine.result.Steps)
-	return nil
 }
