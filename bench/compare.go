@@ -63,9 +63,9 @@ type solved struct{ *quadratic.Problem }
 
 func (s solved) ObjectiveFrom(grad, _, x []float64) (float64, error) { return s.Objective(grad, x) }
 
-// quadraticArena is a strongly convex problem of 10 × 10 variables with noise on every derivative, and starts around its solution.
+// quadraticArena is a strongly convex problem of 10 × 10 variables with noise on every derivative, a finite sum, and starts around its solution.
 func quadraticArena(seed uint64) (*arena, error) {
-	p, err := quadratic.New(quadratic.Options{Seed: seed, CrossNorm: 3, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1, SigmaGyy: 1})
+	p, err := quadratic.New(quadratic.Options{Seed: seed, CrossNorm: 3, Terms: 1000, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1, SigmaGyy: 1})
 	if err != nil {
 		return nil, err
 	}

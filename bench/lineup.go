@@ -123,6 +123,42 @@ var entrants = []*entrant{
 	neumannEntrant("MSTSA", 1./3, 1./3),
 	neumannEntrant("MRBO", 1./3, 1./3),
 	neumannEntrant("VRBO", 0, 0),
+	{
+		name: "RSVRB", orders: [2]float64{1. / 3, 1. / 3}, variants: [2]string{"τ = (k+1)^(−2/3)", "τ = 0.1"},
+		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
+			tau := []bilevel.Schedule{nil, bilevel.Constant(0.1)}
+			return bilevel.RSVRB{Alpha: alpha, Beta: beta, Tau: tau[s.Variant], MuG: a.muG, CGxy: a.cGxy}
+		},
+	},
+	neumannEntrant("BiAdam", 0.5, 0.5),
+	neumannEntrant("VR-BiAdam", 1./3, 1./3),
+	{
+		name: "SOBA", orders: [2]float64{0.5, 0.5}, variants: [2]string{"γ = β", "γ = β/5"},
+		method: func(_ *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
+			return bilevel.SOBA{Alpha: alpha, Beta: beta, Gamma: slower(beta, s.Variant)}
+		},
+	},
+	{
+		name: "SABA", orders: [2]float64{0.5, 0.5}, variants: [2]string{"γ = β", "γ = β/5"},
+		method: func(_ *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
+			return bilevel.SABA{Alpha: alpha, Beta: beta, Gamma: slower(beta, s.Variant)}
+		},
+	},
+}
+
+// slower is a schedule (variant 0) or a fifth of it (variant 1).
+func slower(s bilevel.Schedule, variant int) bilevel.Schedule {
+	if variant == 0 {
+		return s
+	}
+	switch s := s.(type) {
+	case bilevel.Constant:
+		return s / 5
+	case bilevel.Power:
+		s.C /= 5
+		return s
+	}
+	panic("bench: no fifth of this schedule")
 }
 
 // neumannEntrant is a method of the registry that inverts g_yy by a Neumann series.

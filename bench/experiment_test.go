@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// small is the command line of a race that takes a fraction of a second.
+func small(out string, more ...string) []string {
+	return append([]string{"compare", "-methods", "STABLE,TTSA", "-samples", "1000", "-trials", "3", "-tune", "1", "-out", out}, more...)
+}
+
+// numbers returns the error columns of the CSV of a race: what does not depend on the clock.
+func numbers(t *testing.T, dir string) string {
+	b, err := os.ReadFile(filepath.Join(dir, "compare.csv"))
+	require.NoError(t, err)
+	var keep []string
+	for _, line := range strings.Split(string(b), "\n") {
+		if strings.HasPrefix(line, "breast") {
+			keep = append(keep, line)
+		}
+	}
+	require.NotEmpty(t, keep)
+	return strings.Join(keep, "\n")
+}
+
+// A race that is cut into parts, or cut off and taken up, has the results of the whole one.
+func TestCompareParts(t *testing.T) {
+	whole, parts, resumed := t.TempDir(), t.TempDir(), t.TempDir()
+	status, stdout, stderr := bench(context.Background(), small(whole)...)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "TTSA")
+
+	for range 2 { // the second time, each part finds the step sizes of the others
+		for _, p := range []string{"1/3", "2/3", "3/3"} {
+			status, _, stderr := bench(context.Background(), small(parts, "-part", p)...)
+			require.Zero(t, status, stderr)
+		}
+	}
+	status, _, stderr = bench(context.Background(), small(parts, "-merge", "3")...)
+	require.Zero(t, status, stderr)
+	assert.Equal(t, numbers(t, whole), numbers(t, parts))
+
+	// Cut off: the ledger of the whole run, but its last half, and in the middle of a line.
+	b, err := os.ReadFile(filepath.Join(whole, "compare.ledger"))
+	require.NoError(t, err)
+	torn := filepath.Join(resumed, "compare.ledger")
+	require.NoError(t, os.WriteFile(torn, b[:len(b)/2], 0o644))
+	status, _, stderr = bench(context.Background(), small(resumed)...)
+	require.Zero(t, status, stderr)
+	assert.Equal(t, numbers(t, whole), numbers(t, resumed))
+	kept, err := os.ReadFile(torn)
+	require.NoError(t, err)
+	good := b[:strings.LastIndexByte(string(b[:len(b)/2]), '\n')+1]
+	assert.True(t, strings.HasPrefix(string(kept), string(good)), "finished runs were done again")
+
+	status, _, stderr = bench(context.Background(), small(t.TempDir(), "-merge", "2")...)
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, "not finished")
+}
+
+// A ledger that is damaged, or of another experiment, is refused and left alone.
+func TestLedgerRefuses(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.ledger")
+	l, err := openLedger(path, "one")
+	require.NoError(t, err)
+	require.NoError(t, l.put(trial{Key: "a", Error: []float64{1}}))
+	require.NoError(t, l.put(trial{Key: "b", Error: []float64{0.1}}))
+	require.NoError(t, l.close())
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	_, err = openLedger(path, "two")
+	assert.ErrorContains(t, err, "another experiment (one)")
+
+	altered := []byte(strings.Replace(string(whole), `"a"`, `"c"`, 1))
+	require.NoError(t, os.WriteFile(path, altered, 0o644))
+	_, err = openLedger(path, "one")
+	assert.ErrorContains(t, err, "x.ledger:2: damaged line")
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, altered, after)
+
+	for cut := range len(whole) { // torn anywhere
+		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
+		l, err := openLedger(path, "one")
+		require.NoError(t, err)
+		_, a := l.get("a")
+		_, b := l.get("b")
+		lines := strings.Count(string(whole[:cut]), "\n")
+		assert.Equal(t, []bool{lines >= 2, lines >= 3}, []bool{a, b})
+		require.NoError(t, l.put(trial{Key: "b", Error: []float64{0.1}}))
+		require.NoError(t, l.close())
+	}
+}
+
+// An interrupt keeps what is done and says so.
+func TestCompareInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(context.Canceled)
+	status, _, stderr := bench(ctx, small(t.TempDir())...)
+	assert.Equal(t, 130, status)
+	assert.Contains(t, stderr, "the same command goes on from there")
+}
+
+func TestRacingUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		`no method is called "TTTSA"; there are STABLE, STABLE-paper, BSA`: {"compare", "-methods", "TTTSA"},
+		"-samples is 10":                  {"compare", "-samples", "10"},
+		"-trials is 0":                    {"compare", "-trials", "0"},
+		"-tune is 0":                      {"compare", "-tune", "0"},
+		"want 0 < lo < hi":                {"compare", "-lo", "0"},
+		`-form "cube"`:                    {"compare", "-form", "cube"},
+		`-problem "tsp"`:                  {"compare", "-problem", "tsp"},
+		`-part "0/3"`:                     {"compare", "-part", "0/3"},
+		"australian_scale.gz: not there":  {"figure2", "-data", t.TempDir()},
+		"Methods: STABLE, STABLE-paper":   {"compare", "-h"},
+		"go run ./bench figure2 -data ..": {"figure2", "-h"},
+	} {
+		status, stdout, stderr := bench(context.Background(), args...)
+		assert.Contains(t, stdout+stderr, want)
+		assert.Equal(t, want[:2] == "Me" || want[:2] == "go", status == 0, want)
+	}
+}
+
+// Every tuned entrant has a grid of the same size, whose settings make methods.
+func TestLineup(t *testing.T) {
+	list, err := lineup(entrantNames())
+	require.NoError(t, err)
+	for _, e := range list {
+		for _, s := range e.grid() {
+			text, _ := e.describe(s)
+			assert.NotEmpty(t, text)
+			assert.NotPanics(t, func() { e.make(&arena{muG: 1, lG: 2, cGxy: 3}, s) })
+		}
+		if e.untuned {
+			assert.Len(t, e.grid(), 1)
+			continue
+		}
+		assert.Len(t, e.grid(), 100, e.name)
+	}
+	_, err = lineup([]string{"nobody"})
+	assert.True(t, errors.Is(err, errUsage))
+}
