@@ -129,6 +129,9 @@ func (m *biadam) step(s *Solver) error {
 	}
 	m.y.update(s.k, tauY, m.Decay, m.Rho, m.storm)
 	m.x.update(s.k, tauX, m.Decay, m.Rho, m.storm)
+	if notFinite(m.x.metric) >= 0 || notFinite(m.y.metric) >= 0 { // with which nothing can be weighed
+		return blame(s, m)
+	}
 	copy(m.zOld.x, s.x)
 	copy(m.zOld.y, s.y)
 
@@ -204,4 +207,6 @@ func (m *biadam) parts(visit func(name string, v []float64)) {
 	visit("the hypergradient at the last iterate", m.x.old)
 	m.estimate.parts(visit)
 	visit("the direction of x", m.x.dir)
+	visit("the metric of y", m.y.metric)
+	visit("the metric of x", m.x.metric)
 }

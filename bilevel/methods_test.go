@@ -13,15 +13,32 @@ import (
 	"stable/mat"
 )
 
-// tuned returns every method but STABLE, ready to run on wavy, with four terms in its Neumann series.
+// tuned returns every method with a Neumann series, ready to run on wavy, with four terms.
 func tuned() []Method {
 	a, b, n := Constant(0.05), Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	return []Method{
 		BSA{Alpha: a, Beta: b, Neumann: n}, TTSA{Alpha: a, Beta: b, Neumann: n}, StocBiO{Alpha: a, Beta: b, Inner: 3, Neumann: n},
 		ALSET{Alpha: a, Beta: b, Inner: 2, Neumann: n}, SUSTAIN{Alpha: a, Beta: b, Neumann: n}, MSTSA{Alpha: a, Beta: b, Neumann: n},
 		MRBO{Alpha: a, Beta: b, Neumann: n}, VRBO{Alpha: a, Beta: b, Period: 3, Inner: 2, Neumann: n},
+		BiAdam{Alpha: a, Beta: b, Neumann: n}, VRBiAdam{Alpha: a, Beta: b, Neumann: n},
 	}
 }
+
+// series-free methods: those with products, and those with matrices.
+func byProducts() []Method {
+	a, b := Constant(0.05), Constant(0.1)
+	return []Method{SOBA{Alpha: a, Beta: b}, SABA{Alpha: a, Beta: b}}
+}
+
+func byMatrices() []Method {
+	a, b := Constant(0.05), Constant(0.1)
+	return []Method{
+		RSVRB{Alpha: a, Beta: b, MuG: 0.1}, STABLE{MuG: 0.1}, STABLE{Alpha: a, Beta: b, MuG: 0.1, Upper: STORM{}}, STABLE{Alpha: a, Beta: b, MuG: 0.1, Upper: Adam{}},
+	}
+}
+
+// all returns all of them.
+func all() []Method { return slices.Concat(tuned(), byProducts(), byMatrices()) }
 
 // withProducts is wavy with Products made of its matrices.
 type withProducts struct{ *wavy }
@@ -53,6 +70,8 @@ func (w withProducts) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 //	MRBO       1        2 + Q          2       2        2Q         2            (step 0: half of the calls)
 //	VRBO       M        M(2 + Q)       2M      2M       2MQ        2M           (M = m+1, or m before large batches)
 //	 + large   S_1      S_1(2 + Q)     S_1     S_1      S_1·Q      S_1          (every q steps)
+//	BiAdam     1        2 + p          1       1        p          1
+//	VR-BiAdam  1        2 + p          2       2        2p         2            (step 0: half of the calls)
 func TestMethodCounts(t *testing.T) {
 	const terms = 4
 	type row struct{ xi, phi, gradF, gradG, points uint64 } // φ without those of the products
@@ -76,6 +95,7 @@ func TestMethodCounts(t *testing.T) {
 			return row{changes + large, 2 * (changes + large), n, n, n}
 		},
 	}
+	table["BiAdam"], table["VR-BiAdam"] = table["TTSA"], table["SUSTAIN"]
 	fixed := map[string]bool{"stocBiO": true, "MRBO": true, "VRBO": true} // (B)
 	for _, m := range tuned() {
 		for _, batch := range []int{1, 3} {
@@ -120,9 +140,64 @@ func TestMethodCounts(t *testing.T) {
 	}
 }
 
+// The same table for the methods without a series. Step 0 asks at one point; its batch of φ is the initial one, S_0, and n_ξ, n_φ are the terms of the
+// sums.
+//
+//	method     ξ        φ        GradF   GradG    HessVecG   CrossVecG   HessG   CrossG
+//	SOBA       1        1        1       1        1          1
+//	SABA       1        1        1       1        1          1                              (step 0: n_ξ, n_φ)
+//	RSVRB      1        1        2       2                               2       2          (step 0: φ S_0, one point)
+//	STABLE     1        1        1       1                               2       2          (step 0: φ S_0, one point)
+//	 + STORM   1        1        2       1                               2       2          (step 0: as STABLE)
+func TestMethodCountsWithoutSeries(t *testing.T) {
+	const n, dy = 16, 4
+	table := map[string]func(k int, b, b0 uint64) Counts{
+		"SOBA": func(_ int, b, _ uint64) Counts { return Counts{b, b, b, b, 0, 0, b, b} },
+		"SABA": func(k int, b, _ uint64) Counts {
+			if k == 0 {
+				b = n
+			}
+			return Counts{b, b, b, b, 0, 0, b, b}
+		},
+		"RSVRB": func(k int, b, b0 uint64) Counts {
+			if k == 0 {
+				return Counts{b, b0, b, b0, b0, b0, 0, 0}
+			}
+			return Counts{b, b, 2 * b, 2 * b, 2 * b, 2 * b, 0, 0}
+		},
+		"STABLE-Adam": func(k int, b, b0 uint64) Counts {
+			if k == 0 {
+				return Counts{b, b0, b, b0, b0, b0, 0, 0}
+			}
+			return Counts{b, b, b, b, 2 * b, 2 * b, 0, 0}
+		},
+		"STABLE-STORM": func(k int, b, b0 uint64) Counts {
+			if k == 0 {
+				return Counts{b, b0, b, b0, b0, b0, 0, 0}
+			}
+			return Counts{b, b, 2 * b, b, 2 * b, 2 * b, 0, 0}
+		},
+	}
+	table["STABLE"] = table["STABLE-Adam"]
+	for _, m := range slices.Concat(byProducts(), byMatrices()) {
+		for _, batch := range []int{1, 7} {
+			s, err := New(withProducts{newWavy(0.1)}, m, Options{UpperBatch: batch, LowerBatch: batch, Seed: 6})
+			require.NoError(t, err)
+			var want Counts
+			for k := range 20 {
+				require.NoError(t, s.Step())
+				c := table[m.Name()](k, uint64(batch), uint64(max(batch, dy)))
+				want = Counts{want.Xi + c.Xi, want.Phi + c.Phi, want.GradF + c.GradF, want.GradG + c.GradG,
+					want.CrossG + c.CrossG, want.HessG + c.HessG, want.HessVecG + c.HessVecG, want.CrossVecG + c.CrossVecG}
+				require.Equal(t, want, s.Counts(), "%s, step %d", m.Name(), k)
+			}
+		}
+	}
+}
+
 // A problem without products gives the same run, and counts matrices.
 func TestMethodsWithoutProducts(t *testing.T) {
-	for _, m := range tuned() {
+	for _, m := range slices.Concat(tuned(), byProducts()) {
 		with, err := New(withProducts{newWavy(0.3)}, m, Options{Seed: 2})
 		require.NoError(t, err)
 		without, err := New(newWavy(0.3), m, Options{Seed: 2})
@@ -257,7 +332,7 @@ func TestALSETCompositional(t *testing.T) {
 }
 
 func TestMethodsAllocate(t *testing.T) {
-	for _, m := range tuned() {
+	for _, m := range all() {
 		s, err := New(&quiet{newWavy(0.5)}, m, Options{Set: UniformBox(3, 0, 1), LowerBatch: 2})
 		require.NoError(t, err)
 		step := func() {
@@ -277,9 +352,10 @@ func TestMethodsAllocate(t *testing.T) {
 func TestMethodsNotFinite(t *testing.T) {
 	names := map[string][]string{
 		"f_x": {"f_x", "hypergradient at the last"}, "f_y": {"f_y", "hypergradient at the last"}, "g_y": {"g_y"},
-		"H_xy": {"g_xy g_yy⁻¹ f_y", "hypergradient at the last"}, "H_yy": {"g_yy⁻¹ f_y", "hypergradient at the last"},
+		"H_xy": {"g_xy g_yy⁻¹ f_y", "hypergradient at the last", "g_xy v", "H_xy"},
+		"H_yy": {"g_yy⁻¹ f_y", "hypergradient at the last", "g_yy v", "H_yy"},
 	}
-	for _, m := range tuned() {
+	for _, m := range all() {
 		for quantity, want := range names {
 			for _, after := range []int{0, 1, 7, 8, 30, 31} {
 				f := &faulty{sober{t, newWavy(0.1)}, quantity, after, func(v []float64) error { v[len(v)-1] = math.NaN(); return nil }}
@@ -326,31 +402,44 @@ func (p sober) GradG(gy, x, y []float64, phi []Sample) error {
 func TestMethodsRefuse(t *testing.T) {
 	a, n := Constant(0.1), Neumann{LG: 7, MuG: 0.7}
 	for want, m := range map[string]Method{
-		"BSA.Alpha is nil":                    BSA{Beta: a, Neumann: n},
-		"BSA.Beta is nil":                     BSA{Alpha: a, Neumann: n},
-		"BSA.Inner at step 0 is -1":           BSA{a, a, Constant(-1), n},
-		"BSA.Inner at step 0 is NaN":          BSA{a, a, Constant(math.NaN()), n},
-		"TTSA.Alpha at step 0 is -0.1":        TTSA{-a, a, n},
-		"TTSA.Neumann.LG is 0":                TTSA{Alpha: a, Beta: a},
-		"TTSA.Neumann.LG is +Inf":             TTSA{a, a, Neumann{LG: math.Inf(1), Terms: 3}},
-		"TTSA.Neumann.MuG is 0":               TTSA{a, a, Neumann{LG: 1}},
-		"TTSA.Neumann.MuG is 2":               TTSA{a, a, Neumann{LG: 1, MuG: 2, Terms: 3}},
-		"TTSA.Neumann.Terms is -3":            TTSA{a, a, Neumann{LG: 1, MuG: 1, Terms: -3}},
-		"TTSA.Neumann.Terms is 0, and LG/MuG": TTSA{a, a, Neumann{LG: 1, MuG: 1e-9}},
-		"StocBiO.Neumann.MuG is 0":            StocBiO{a, a, 1, Neumann{LG: 1, Terms: 3}},
-		"StocBiO.Inner at step 0 is -2":       StocBiO{a, a, -2, n},
-		"ALSET.Inner at step 0 is -2":         ALSET{a, a, -2, n},
-		"SUSTAIN.TauX at step 0 is 1.5":       SUSTAIN{a, a, Constant(1.5), nil, n},
-		"SUSTAIN.TauY at step 0 is -1":        SUSTAIN{a, a, nil, Constant(-1), n},
-		"MSTSA.Tau at step 0 is NaN":          MSTSA{a, a, Constant(math.NaN()), n},
-		"MRBO.Beta is nil":                    MRBO{Alpha: a, Neumann: n},
-		"MRBO.TauX at step 0 is 2":            MRBO{a, a, Constant(2), nil, n},
-		"VRBO.Period is -1":                   VRBO{Alpha: a, Beta: a, Period: -1, Neumann: n},
-		"VRBO.Inner is -1":                    VRBO{Alpha: a, Beta: a, Inner: -1, Neumann: n},
-		"VRBO.LargeBatch is -7":               VRBO{Alpha: a, Beta: a, LargeBatch: -7, Neumann: n},
-		"VRBO.Alpha is nil":                   VRBO{Beta: a, Neumann: n},
-		"VRBO.Neumann.LG is -1":               VRBO{Alpha: a, Beta: a, Neumann: Neumann{LG: -1}},
-		"SUSTAIN.Beta at step 0 is +Inf":      SUSTAIN{Alpha: a, Beta: Constant(math.Inf(1)), Neumann: n},
+		"BSA.Alpha is nil":                     BSA{Beta: a, Neumann: n},
+		"BSA.Beta is nil":                      BSA{Alpha: a, Neumann: n},
+		"BSA.Inner at step 0 is -1":            BSA{a, a, Constant(-1), n},
+		"BSA.Inner at step 0 is NaN":           BSA{a, a, Constant(math.NaN()), n},
+		"TTSA.Alpha at step 0 is -0.1":         TTSA{-a, a, n},
+		"TTSA.Neumann.LG is 0":                 TTSA{Alpha: a, Beta: a},
+		"TTSA.Neumann.LG is +Inf":              TTSA{a, a, Neumann{LG: math.Inf(1), Terms: 3}},
+		"TTSA.Neumann.MuG is 0":                TTSA{a, a, Neumann{LG: 1}},
+		"TTSA.Neumann.MuG is 2":                TTSA{a, a, Neumann{LG: 1, MuG: 2, Terms: 3}},
+		"TTSA.Neumann.Terms is -3":             TTSA{a, a, Neumann{LG: 1, MuG: 1, Terms: -3}},
+		"TTSA.Neumann.Terms is 0, and LG/MuG":  TTSA{a, a, Neumann{LG: 1, MuG: 1e-9}},
+		"StocBiO.Neumann.MuG is 0":             StocBiO{a, a, 1, Neumann{LG: 1, Terms: 3}},
+		"StocBiO.Inner at step 0 is -2":        StocBiO{a, a, -2, n},
+		"ALSET.Inner at step 0 is -2":          ALSET{a, a, -2, n},
+		"SUSTAIN.TauX at step 0 is 1.5":        SUSTAIN{a, a, Constant(1.5), nil, n},
+		"SUSTAIN.TauY at step 0 is -1":         SUSTAIN{a, a, nil, Constant(-1), n},
+		"MSTSA.Tau at step 0 is NaN":           MSTSA{a, a, Constant(math.NaN()), n},
+		"MRBO.Beta is nil":                     MRBO{Alpha: a, Neumann: n},
+		"MRBO.TauX at step 0 is 2":             MRBO{a, a, Constant(2), nil, n},
+		"VRBO.Period is -1":                    VRBO{Alpha: a, Beta: a, Period: -1, Neumann: n},
+		"VRBO.Inner is -1":                     VRBO{Alpha: a, Beta: a, Inner: -1, Neumann: n},
+		"VRBO.LargeBatch is -7":                VRBO{Alpha: a, Beta: a, LargeBatch: -7, Neumann: n},
+		"VRBO.Alpha is nil":                    VRBO{Beta: a, Neumann: n},
+		"VRBO.Neumann.LG is -1":                VRBO{Alpha: a, Beta: a, Neumann: Neumann{LG: -1}},
+		"SUSTAIN.Beta at step 0 is +Inf":       SUSTAIN{Alpha: a, Beta: Constant(math.Inf(1)), Neumann: n},
+		"SOBA.Alpha is nil":                    SOBA{Beta: a},
+		"SOBA.Beta is nil":                     SOBA{Alpha: a, Gamma: a},
+		"SABA.Gamma at step 0 is -1":           SABA{a, a, Constant(-1)},
+		"RSVRB.Alpha is nil":                   RSVRB{Beta: a, MuG: 1},
+		"RSVRB.Tau at step 0 is 2":             RSVRB{Alpha: a, Beta: a, MuG: 1, Tau: Constant(2)},
+		"RSVRB.InitBatch is -2":                RSVRB{Alpha: a, Beta: a, MuG: 1, InitBatch: -2},
+		"RSVRB: bilevel: bad option: MuG is 0": RSVRB{Alpha: a, Beta: a},
+		"BiAdam.Alpha is nil":                  BiAdam{Beta: a, Neumann: n},
+		"BiAdam.Eta at step 0 is 1.5":          BiAdam{Alpha: a, Beta: a, Eta: Constant(1.5), Neumann: n},
+		"BiAdam.Decay is 1":                    BiAdam{Alpha: a, Beta: a, Decay: 1, Neumann: n},
+		"BiAdam.Neumann.LG is 0":               BiAdam{Alpha: a, Beta: a},
+		"VRBiAdam.TauX at step 0 is -1":        VRBiAdam{Alpha: a, Beta: a, TauX: Constant(-1), Neumann: n},
+		"VRBiAdam.Rho is -1":                   VRBiAdam{Alpha: a, Beta: a, Rho: -1, Neumann: n},
 	} {
 		_, err := New(newWavy(0), m, Options{})
 		require.ErrorIs(t, err, ErrOption, want)
@@ -365,6 +454,12 @@ func TestMethodsRefuse(t *testing.T) {
 		"MRBO: step sizes at step 4 are α = 0, β = 0, τ = NaN": MRBO{a, a, late{4}, nil, n},
 		"SUSTAIN: step sizes at step 4":                        SUSTAIN{a, a, nil, late{4}, n},
 		"VRBO: step sizes at step 4":                           VRBO{Alpha: a, Beta: late{4}, Neumann: n},
+		"SOBA: Gamma at step 4 is NaN":                         SOBA{a, a, late{4}},
+		"SABA: step sizes at step 4 are α = NaN":               SABA{late{4}, a, a},
+		"RSVRB: step sizes at step 4":                          RSVRB{Alpha: a, Beta: a, Tau: late{4}, MuG: 1},
+		"BiAdam: Eta at step 4 is NaN":                         BiAdam{Alpha: a, Beta: a, Eta: late{4}, Neumann: n},
+		"VR-BiAdam: TauX at step 4 is NaN":                     VRBiAdam{Alpha: a, Beta: a, TauX: late{4}, Neumann: n},
+		"VR-BiAdam: step sizes at step 4 are α = NaN":          VRBiAdam{Alpha: late{4}, Beta: a, Neumann: n},
 	} {
 		s, err := New(newWavy(0), m, Options{})
 		require.NoError(t, err)
@@ -379,7 +474,7 @@ func TestMethodsRefuse(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	tuning := Tuning{Alpha: Constant(0.01), Beta: Constant(0.02), MuG: 0.5, LG: 7}
-	require.GreaterOrEqual(t, len(Methods()), 9)
+	require.GreaterOrEqual(t, len(Methods()), 14)
 	for _, name := range Methods() {
 		m, err := Lookup(name)
 		require.NoError(t, err)

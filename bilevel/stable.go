@@ -178,6 +178,9 @@ func (m *stable) step(s *Solver) error {
 	if err := m.est.Hypergradient(m.h, m.fx, m.fy); err != nil {
 		return err
 	}
+	if notFinite(m.h) >= 0 || notFinite(m.gy) >= 0 { // which would spoil the default steps
+		return blame(s, m)
+	}
 
 	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
 	alpha, err := m.moveX(s)

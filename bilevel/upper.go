@@ -190,6 +190,9 @@ func (r *adamRule) move(s *Solver, m *stable) (mean float64, err error) {
 		s.xNext[i] = s.x[i] - alpha*(r.m[i]/(1-r.p1))/r.a[i]
 		mean += alpha / r.a[i] / float64(len(m.h))
 	}
+	if notFinite(r.a) >= 0 { // with which nothing can be weighed
+		return 0, blame(s, m)
+	}
 	r.set.ProjectMetric(s.xNext, s.xNext, r.a)
 	return mean, nil
 }
