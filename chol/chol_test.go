@@ -361,3 +361,40 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 		}
 	}
 }
+
+// What is asked in between does not change the bits of a solution.
+func TestQuestionsLeaveTheFactor(t *testing.T) {
+	chol.EachKernel(t, func(t *testing.T) {
+		for _, n := range orders {
+			var c chol.Cholesky
+			require.NoError(t, c.Factor(mattest.SPD(n, 1)))
+			b := mattest.Vec(n, 2)
+			x, y := make([]float64, n), make([]float64, n)
+			c.SolveVec(x, b)
+			c.Cond()
+			c.LogDet()
+			c.Inverse(mat.NewSym(n))
+			c.LTo(mat.NewDense(n, n))
+			c.SolveVec(y, b)
+			require.Equal(t, x, y, "n=%d", n)
+		}
+	})
+}
+
+// A pivot whose reciprocal overflows is none; both questions give the same answer.
+func TestSubnormalPivot(t *testing.T) {
+	chol.EachKernel(t, func(t *testing.T) {
+		for _, n := range []int{1, 4, 7} {
+			a := mattest.SPD(n, 1)
+			for i := range n {
+				a.Set(n-1, i, 0)
+			}
+			for d, want := range map[float64]bool{1e-310: false, 5e-324: false, 0: false, 1e-300: true} {
+				a.Set(n-1, n-1, d)
+				var c chol.Cholesky
+				require.Equal(t, want, c.PosDef(a, 0), "n=%d d=%g", n, d)
+				require.Equal(t, want, c.Factor(a) == nil, "n=%d d=%g", n, d)
+			}
+		}
+	})
+}

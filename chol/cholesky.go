@@ -9,8 +9,9 @@ import (
 // Cholesky holds the factor of a symmetric positive definite matrix A = L·Lᵀ. Its zero value holds none, and is ready for use.
 // After a failed Factor, and after PosDef, it holds none: Valid is false, and what needs a factor panics.
 type Cholesky struct {
-	f     mat.Dense // L in the lower triangle, or U = Lᵀ in the upper, as lower says; the other triangle has no meaning
-	lower bool
+	f     mat.Dense
+	lower bool // the lower triangle of f is L, the way the portable kernels factor
+	upper bool // the upper triangle of f is U = Lᵀ, the way the vector kernels factor, and what all but the solves work on
 	valid bool
 	buf   []float64 // memory of f
 	work  []float64 // workspace of 3n
@@ -37,14 +38,11 @@ func (c *Cholesky) LTo(dst *mat.Dense) {
 	if dst.Rows != n || dst.Cols != n {
 		panic("chol: LTo: dimension mismatch")
 	}
+	c.needUpper()
 	for i := range n {
 		d := dst.Row(i)
-		if c.lower {
-			copy(d[:i+1], c.f.Row(i))
-		} else {
-			for j := range d[:i+1] {
-				d[j] = c.f.Data[j*c.f.Stride+i]
-			}
+		for j := range d[:i+1] {
+			d[j] = c.f.Data[j*c.f.Stride+i]
 		}
 		clear(d[i+1:])
 	}
@@ -62,9 +60,9 @@ func (c *Cholesky) LogDet() float64 {
 	return 2 * s
 }
 
-// toUpper turns L into U = Lᵀ, which the methods that go along its rows want. n²/2 moves.
-func (c *Cholesky) toUpper() {
-	if !c.lower {
+// needUpper makes U from L, if it is not there. L stays, so that solves give the same bits before and after. n²/2 moves.
+func (c *Cholesky) needUpper() {
+	if c.upper {
 		return
 	}
 	f, ld := c.f.Data, c.f.Stride
@@ -73,7 +71,7 @@ func (c *Cholesky) toUpper() {
 			f[j*ld+i] = v
 		}
 	}
-	c.lower = false
+	c.upper = true
 }
 
 // reset makes room for order n. The memory has whole strips of 4 rows and an odd number of whole vectors of 8 columns a row: vectors need no

@@ -19,7 +19,7 @@ func (c *Cholesky) Cond() float64 {
 	if c.f.Rows == 0 {
 		return 1
 	}
-	c.toUpper()
+	c.needUpper()
 	return max(1, c.norm1(c.mulVec)*c.norm1(c.solveVec))
 }
 

@@ -22,8 +22,9 @@ func (c *Cholesky) FactorShifted(a *mat.Sym, shift float64) error {
 
 // factor sets the factor of a − shift·I, and returns n, or the index and value of the first pivot that is not positive and finite.
 func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) {
-	c.lower = !kernel.Vector()
-	if !c.lower {
+	c.upper = kernel.Vector()
+	c.lower = !c.upper
+	if c.upper {
 		return factorUpper(c.f.Data, c.f.Stride, a, shift)
 	}
 	return factorLower(c.f.Data, c.f.Stride, a, shift)

@@ -18,7 +18,8 @@ func (c *Cholesky) Update(x []float64) error {
 			return &NotPosDefError{Pivot: i, Value: d}
 		}
 	}
-	c.toUpper()
+	c.needUpper()
+	c.lower = false
 	w := c.work[:n]
 	copy(w, x)
 	for k := range n {
@@ -60,7 +61,8 @@ func (c *Cholesky) Downdate(x []float64) error {
 		}
 		rest = next
 	}
-	c.toUpper()
+	c.needUpper()
+	c.lower = false
 	// Rotations that take (p, √rest) to (0, 1), from the last entry to the first.
 	rho := math.Sqrt(rest)
 	for i := n - 1; i >= 0; i-- {
