@@ -48,7 +48,7 @@ func compare(ctx context.Context, args []string, out terminal) error {
 	case "hyperopt":
 		a, err = hyperoptArena(r.data, &r, out)
 	case "quadratic":
-		a, err = quadraticArena(r.seed)
+		a, err = quadraticArena("quadratic", quadratic.Options{Seed: r.seed})
 	default:
 		return fmt.Errorf("%w: -problem %q, want hyperopt or quadratic", errUsage, problem)
 	}
@@ -63,16 +63,18 @@ type solved struct{ *quadratic.Problem }
 
 func (s solved) ObjectiveFrom(grad, _, x []float64) (float64, error) { return s.Objective(grad, x) }
 
-// quadraticArena is a strongly convex problem of 10 × 10 variables with noise on every derivative, a finite sum, and starts around its solution.
-func quadraticArena(seed uint64) (*arena, error) {
-	p, err := quadratic.New(quadratic.Options{Seed: seed, CrossNorm: 3, Terms: 1000, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1, SigmaGyy: 1})
+// quadraticArena is a problem of 10 × 10 variables with noise on every derivative, a finite sum, and starts around its solution.
+func quadraticArena(name string, o quadratic.Options) (*arena, error) {
+	o.Terms, o.CrossNorm = 1000, 3
+	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = 1, 1, 1, 1, 1
+	p, err := quadratic.New(o)
 	if err != nil {
 		return nil, err
 	}
 	x, best := p.Optimum()
 	c := p.Constants(3)
 	return &arena{
-		name:  "quadratic",
+		name:  name,
 		fresh: func() contest { return solved{p.Clone()} },
 		set:   bilevel.Space{},
 		muG:   c.MuG, lG: 2 * c.Lg, cGxy: c.Cgxy, // the noise of single samples doubles the curvature now and then

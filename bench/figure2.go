@@ -160,45 +160,63 @@ func (r *racingFlags) race(ctx context.Context, name string, arenas []*arena, ou
 // quickRows is the number of rows that -quick takes of a larger data set.
 const quickRows = 20000
 
-// hyperoptArena is the paper's test problem on a data file: random halves for training and validation, raw x in a box, random starts in it.
+// hyperoptArena is the paper's test problem on a data file: random halves for training and validation, x in a box, random starts in it.
 func hyperoptArena(file string, r *racingFlags, out terminal) (*arena, error) {
-	d, err := openData(job{data: file})
+	rows := math.MaxInt
+	if r.quick {
+		rows = quickRows
+	}
+	train, val, err := halves(file, rows, r.seed)
 	if err != nil {
 		return nil, err
 	}
-	if r.quick && d.Rows() > quickRows {
-		parts, err := d.Split(r.seed, quickRows, float64(d.Rows()-quickRows))
+	name, _, _ := strings.Cut(filepath.Base(file), ".")
+	return tuningArena(name, train, val, r.form, r.lo, r.hi, out)
+}
+
+// halves splits at most so many rows of a data file at random.
+func halves(file string, rows int, seed uint64) (train, val *hyperopt.Data, err error) {
+	d, err := openData(job{data: file})
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.Rows() > rows {
+		parts, err := d.Split(seed, float64(rows), float64(d.Rows()-rows))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		d = parts[0]
 	}
-	parts, err := d.Split(r.seed, 1, 1)
+	parts, err := d.Split(seed, 1, 1)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if file == shippedData { // its features are of very different sizes; the paper's data sets come scaled
 		if _, err := scale(parts); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	opt := hyperopt.Options{Form: hyperopt.Raw, Lo: r.lo, Hi: r.hi}
-	if r.form == "exp" {
-		opt = hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2 * r.lo), Hi: math.Log(2 * r.hi)}
+	return parts[0], parts[1], nil
+}
+
+// tuningArena is the test problem with weights in [lo, hi], raw or exp.
+func tuningArena(name string, train, val *hyperopt.Data, form string, least, largest float64, out terminal) (*arena, error) {
+	opt := hyperopt.Options{Form: hyperopt.Raw, Lo: least, Hi: largest}
+	if form == "exp" {
+		opt = hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2 * least), Hi: math.Log(2 * largest)}
 	}
-	p, err := hyperopt.New(parts[0], parts[1], opt)
+	p, err := hyperopt.New(train, val, opt)
 	if err != nil {
 		return nil, err
 	}
 	pr := newProgress(out)
-	pr.update(0, "%s: exact minimum", file)
+	pr.update(0, "%s: exact minimum", name)
 	defer pr.clear()
 	best, err := leastF(p)
 	if err != nil {
 		return nil, err
 	}
 	lo, hi := p.Box()
-	name, _, _ := strings.Cut(filepath.Base(file), ".")
 	a := &arena{
 		name:  name,
 		fresh: func() contest { return p.Clone() },

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"stable/bilevel/quadratic"
+)
+
+const surviveUsage = `go run ./bench survive: a STABLE that does not blow up
+
+On every data set, in both forms of the weights, for small and large μ_g, and on quadratic problems: how many of the 100 settings of the paper's grid end
+non-finite, for the paper's method alone and with this module's safeguards, and how STABLE with its defaults, untuned, stands to TTSA and BSA at the
+best of their 100 settings each.
+
+  go run ./bench survive -quick
+  go run ./bench survive -data ../data
+
+Flags:
+`
+
+// boxes are the bounds of the weights that survive goes through.
+var boxes = []struct {
+	form   string
+	lo, hi float64
+}{{"raw", 0.1, 1}, {"raw", 0.01, 1}, {"raw", 0.001, 1}, {"exp", 0.01, 1}, {"exp", 0.001, 10}}
+
+func survive(ctx context.Context, args []string, out terminal) error {
+	r := racingFlags{methods: "STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA", samples: 20000, trials: 10, tune: 2, form: "raw", lo: 0.1, hi: 1}
+	fs := flag.NewFlagSet("bench survive", flag.ContinueOnError)
+	fs.StringVar(&r.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set")
+	fs.Uint64Var(&r.samples, "samples", r.samples, "samples of a run, ξ and φ together")
+	fs.IntVar(&r.trials, "trials", r.trials, "runs of each method, from random starts")
+	fs.IntVar(&r.tune, "tune", r.tune, "runs of each setting")
+	fs.Uint64Var(&r.seed, "seed", 1, "seed of splits, starts and samples")
+	fs.StringVar(&r.out, "out", "out", "`FOLDER` for the results")
+	fs.BoolVar(&r.quick, "quick", false, "fewer samples, runs and rows")
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), surviveUsage)
+		fs.PrintDefaults()
+	}
+	if err := parse(fs, args, out); err != nil {
+		return err
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	arenas, err := surviveArenas(&r, out)
+	if err != nil {
+		return err
+	}
+	x := &experiment{name: "survive", describe: fmt.Sprintf("quick: %v", r.quick), arenas: arenas, samples: r.samples, trials: r.trials,
+		tuneTrials: r.tune, points: 10, seed: r.seed, folder: r.out, part: 1, of: 1}
+	if x.entrants, err = lineup(strings.Split(r.methods, ",")); err != nil {
+		return err
+	}
+	chosen, done, err := x.run(ctx, out)
+	if err != nil {
+		return err
+	}
+	return x.survival(out.Stdout, chosen, done)
+}
+
+// surviveArenas makes the problems: each data set in each box, at most quickRows of its rows, and three quadratic ones.
+func surviveArenas(r *racingFlags, out terminal) ([]*arena, error) {
+	files := []string{shippedData}
+	if r.data != "" {
+		more, err := paperFiles(r.data)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	var arenas []*arena
+	for _, f := range files {
+		rows := quickRows
+		if r.quick {
+			rows /= 10
+		}
+		train, val, err := halves(f, rows, r.seed)
+		if err != nil {
+			return nil, err
+		}
+		base, _, _ := strings.Cut(filepath.Base(f), ".")
+		for _, b := range boxes {
+			a, err := tuningArena(fmt.Sprintf("%s %s %g…%g", base, b.form, b.lo, b.hi), train, val, b.form, b.lo, b.hi, out)
+			if err != nil {
+				return nil, err
+			}
+			arenas = append(arenas, a)
+		}
+	}
+	for _, q := range []struct {
+		name string
+		o    quadratic.Options
+	}{
+		{"quadratic μ=1", quadratic.Options{Seed: r.seed}},
+		{"quadratic μ=0.1", quadratic.Options{Seed: r.seed, MuG: 0.1, LG: 10}},
+		{"quadratic nonconvex", quadratic.Options{Seed: r.seed, Nonconvex: 0.5}},
+	} {
+		a, err := quadraticArena(q.name, q.o)
+		if err != nil {
+			return nil, err
+		}
+		arenas = append(arenas, a)
+	}
+	return arenas, nil
+}
+
+// survival prints one line a problem.
+func (x *experiment) survival(w io.Writer, chosen map[string]choice, done func(key string) (trial, bool)) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "problem\tμ_g\tdiverged of %d: paper\tguarded\tmean error at the end: STABLE, untuned\tpaper, best\tguarded, best\tTTSA, best\tBSA, best\tbest peer / STABLE\t\n", len(x.entrants[1].grid()))
+	ahead := 0
+	for _, a := range x.arenas {
+		end := map[string]float64{}
+		for _, e := range x.entrants {
+			s := x.summarise(a, e, done)
+			end[e.name] = s.error[len(s.error)-1]
+			if s.failed > 0 {
+				end[e.name] = math.Inf(1)
+			}
+		}
+		ratio := min(end["TTSA"], end["BSA"]) / end["STABLE"]
+		if ratio > 1 {
+			ahead++
+		}
+		fmt.Fprintf(tw, "%s\t%.3g\t%d\t%d\t%.2e\t%.2e\t%.2e\t%.2e\t%.2e\t%.2f\t\n", a.name, a.muG,
+			chosen[a.name+"/STABLE-paper"].Diverged, chosen[a.name+"/STABLE-guarded"].Diverged,
+			end["STABLE"], end["STABLE-paper"], end["STABLE-guarded"], end["TTSA"], end["BSA"], ratio)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nSTABLE, untuned, is ahead of the better of TTSA and BSA on %d of %d problems; +Inf: a trial diverged.\n", ahead, len(x.arenas))
+	return err
+}
