@@ -49,17 +49,29 @@ func Dots3(a []float64, lda int, b []float64, ldb, k int) (s00, s01, s02, s10, s
 	return
 }
 
-// Dots1 is Dots2 for one row with three.
+// Dots1 is Dots2 for one row with three, each sum in two halves, which hide the latency of a fused multiply-add.
 //
 //go:noinline
 func Dots1(a, b []float64, ldb int) (s0, s1, s2 float64) {
 	b0, b1, b2 := b[:len(a)], b[ldb:][:len(a)], b[2*ldb:][:len(a)]
-	for p, x := range a {
-		s0 += x * b0[p]
-		s1 += x * b1[p]
-		s2 += x * b2[p]
+	var t0, t1, t2 float64
+	p := 1
+	for ; p < len(a); p += 2 {
+		x, y := a[p-1], a[p]
+		s0 += x * b0[p-1]
+		t0 += y * b0[p]
+		s1 += x * b1[p-1]
+		t1 += y * b1[p]
+		s2 += x * b2[p-1]
+		t2 += y * b2[p]
 	}
-	return
+	if p == len(a) {
+		x := a[p-1]
+		s0 += x * b0[p-1]
+		s1 += x * b1[p-1]
+		s2 += x * b2[p-1]
+	}
+	return s0 + t0, s1 + t1, s2 + t2
 }
 
 // Gram3 returns the products of three rows of one length with each other.
