@@ -1,0 +1,141 @@
+package observe
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/quadratic"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// In one dimension the minimiser over an interval is found by looking everywhere, on a nonconvex F.
+func TestMoreauByBruteForce(t *testing.T) {
+	p := problem(t, quadratic.Options{Dx: 1, Dy: 2, Seed: 3, Nonconvex: 4, CrossNorm: 0.3})
+	lo, hi := -1.5, 2.0
+	m := Moreau{F: p, Set: bilevel.UniformBox(1, lo, hi), Rho: 5}
+	const cells = 20000
+	f := make([]float64, cells+1)
+	z := func(i int) float64 { return lo + (hi-lo)*float64(i)/cells }
+	for i := range f {
+		var err error
+		f[i], err = p.Objective(nil, []float64{z(i)})
+		require.NoError(t, err)
+	}
+	xhat, edges := make([]float64, 1), 0
+	for x := -3.0; x <= 3; x += 0.11 { // also from outside
+		best, at := math.Inf(1), 0
+		for i, v := range f {
+			if v += 2.5 * (z(i) - x) * (z(i) - x); v < best {
+				best, at = v, i
+			}
+		}
+		e, err := m.At(xhat, []float64{x})
+		require.NoError(t, err)
+		assert.InDelta(t, z(at), xhat[0], 1e-4, "x = %v", x)
+		assert.InDelta(t, best, e.Value, 1e-6)
+		assert.LessOrEqual(t, e.Value, best+1e-12)
+		assert.InDelta(t, 25*(xhat[0]-x)*(xhat[0]-x), e.Near, 1e-12)
+		if xhat[0] == lo || xhat[0] == hi {
+			edges++
+		}
+	}
+	assert.Greater(t, edges, 5, "the interval hardly bound")
+}
+
+// The minimiser over any set satisfies the variational inequality ⟨∇F(x̂) + ρ(x̂ − x), z − x̂⟩ ≥ 0 for z in X.
+func TestMoreauIsOptimalOverSets(t *testing.T) {
+	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 50, CrossNorm: 6})
+	for name, set := range map[string]bilevel.Set{
+		"space": bilevel.Space{}, "box": bilevel.UniformBox(5, -0.3, 0.2), "ball": bilevel.Ball{Radius: 0.5},
+		"simplex": bilevel.Simplex{}, "half space": bilevel.HalfSpace{A: []float64{1, 1, 1, 1, 1}, B: -1}, "non-negative": bilevel.NonNegative{},
+	} {
+		for _, rho := range []float64{0.1, 10} {
+			m := Moreau{F: p, Set: set, Rho: rho}
+			for seed := range uint64(5) {
+				x, xhat, grad := mattest.Vec(5, seed), make([]float64, 5), make([]float64, 5)
+				e, err := m.At(xhat, x)
+				require.NoError(t, err, name)
+				f, err := p.Objective(grad, xhat)
+				require.NoError(t, err)
+				mat.Axpy(grad, rho, xhat)
+				mat.Axpy(grad, -rho, x)
+				far := distance(xhat, x)
+				assert.InEpsilon(t, f+rho/2*far*far, e.Value, 1e-12)
+				for other := range uint64(20) {
+					z := mattest.Vec(5, 100+other)
+					set.Project(z, z)
+					mat.Axpy(z, -1, xhat)
+					assert.GreaterOrEqual(t, mat.Dot(grad, z), -1e-7*(1+mat.Norm(z)), "%s, ρ = %v", name, rho)
+				}
+			}
+		}
+	}
+}
+
+// ∇Φ = ρ(x − x̂), by differences of Φ; Φ ≤ F; and ρ(x − x̂) goes to ∇F as ρ grows. On a nonconvex F.
+func TestMoreauGradient(t *testing.T) {
+	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Nonconvex: 2})
+	x, xhat, grad := []float64{0.4, -0.7, 1.1}, make([]float64, 3), make([]float64, 3)
+	f, err := p.Objective(grad, x)
+	require.NoError(t, err)
+	m := Moreau{F: p, Rho: 4, Tol: 1e-12}
+	e, err := m.At(xhat, x)
+	require.NoError(t, err)
+	assert.Less(t, e.Value, f)
+	for i := range x {
+		const h = 1e-4
+		var phi [2]float64
+		for k, s := range []float64{-h, h} {
+			z := slices.Clone(x)
+			z[i] += s
+			e, err := m.At(make([]float64, 3), z)
+			require.NoError(t, err)
+			phi[k] = e.Value
+		}
+		assert.InDelta(t, (phi[1]-phi[0])/(2*h), 4*(x[i]-xhat[i]), 1e-6)
+	}
+	m.Rho = 1e7
+	_, err = m.At(xhat, x)
+	require.NoError(t, err)
+	for i := range x {
+		assert.InDelta(t, grad[i], 1e7*(x[i]-xhat[i]), 1e-5)
+	}
+}
+
+// Near is 0 at a stationary point over X, inside or at the edge, and nowhere else.
+func TestNearVanishesAtStationaryPoints(t *testing.T) {
+	p := problem(t, quadratic.Options{Dx: 1, Dy: 2, Seed: 4})
+	best, _ := p.Optimum()
+	for _, set := range []bilevel.Set{bilevel.Space{}, bilevel.UniformBox(1, best[0]+1, best[0]+2)} {
+		stationary := make([]float64, 1)
+		set.Project(stationary, best)
+		m := Moreau{F: p, Set: set, Rho: 1}
+		e, err := m.At(make([]float64, 1), stationary)
+		require.NoError(t, err)
+		assert.Less(t, e.Near, 1e-17)
+		e, err = m.At(make([]float64, 1), []float64{stationary[0] + 0.5})
+		require.NoError(t, err)
+		assert.Greater(t, e.Near, 0.01)
+	}
+}
+
+// The cap is kept, and said, with the last point and its value.
+func TestMoreauCap(t *testing.T) {
+	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 1000})
+	m := Moreau{F: p, Rho: 0.01, MaxIter: 2}
+	xhat := make([]float64, 5)
+	e, err := m.At(xhat, make([]float64, 5))
+	assert.ErrorIs(t, err, ErrNoEnvelope)
+	assert.Equal(t, 2, e.Iterations)
+	f, err := p.Objective(nil, xhat)
+	require.NoError(t, err)
+	assert.InDelta(t, f+0.005*mat.Dot(xhat, xhat), e.Value, 1e-12*math.Abs(f))
+	_, err = (&Moreau{F: p}).At(xhat, xhat)
+	assert.ErrorIs(t, err, bilevel.ErrOption)
+}

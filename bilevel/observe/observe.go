@@ -1,0 +1,213 @@
+// Package observe measures what a bilevel run has come to, against the truth (bilevel.Truth): errors of x and y, of the estimates H_xy and H_yy of STABLE, the
+// Lyapunov function of its analysis, near-stationarity by the Moreau envelope, and bias and variance of a hypergradient estimate.
+//
+// An Observer asks the problem directly: no sample is drawn and nothing counted, and the run is the same, bit for bit, with an observer and without. It keeps the time
+// that it takes (Spent), to be subtracted from a run's. Any method can be observed, through Run.Progress:
+//
+//	o, err := observe.New(problem, observe.Options{Best: fStar})
+//	run.Progress = o.Progress(func(m observe.Measurement) bool { …; return true })
+//
+// The problem of the observer may be that of the run. A measurement costs several solutions of the lower level, and may allocate. An Observer is for one
+// goroutine at a time.
+package observe
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// Options say what is measured.
+type Options struct {
+	// Best is F*, which is subtracted from F and from the envelope. Default 0.
+	Best float64
+
+	// Rho is ρ of the Moreau envelope, finite and > |μ_F| where ∇²F ⪰ μ_F I. 0, the default, leaves the envelope out: F stands in its place, and Near is NaN.
+	Rho float64
+
+	// Set is the feasible set X of the envelope. Default bilevel.Space.
+	Set bilevel.Set
+
+	// Tol and MaxIter are those of Moreau. Defaults 1e-9 and 10000.
+	Tol     float64
+	MaxIter int
+}
+
+// State is what is measured at a point (x, y).
+type State struct {
+	Gap      float64 // F(x) − F*
+	Grad     float64 // ‖∇F(x)‖
+	Lower    float64 // ‖y − y*(x)‖
+	Envelope float64 // Φ_{1/ρ}(x) − F*; without ρ, Gap
+	Near     float64 // ρ²‖x̂ − x‖² = ‖∇Φ_{1/ρ}(x)‖²; NaN without ρ
+}
+
+// Measurement is what is measured of a run.
+type Measurement struct {
+	K      int // steps done
+	Counts bilevel.Counts
+	State  // at the iterate (x^k, y^k), k = K
+
+	// Hxy and Hyy are ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F, at the point for which the estimates were made, (x^{k−1}, y^{k−1}); NaN for a method without them, and
+	// before the first step.
+	Hxy, Hyy float64
+
+	// Lyapunov is (eq.Lya) of the paper less F*,
+	//
+	//	Φ_{1/ρ}(x) − F* + ‖y − y*(x)‖² + ‖H_yy − g_yy(x, y)‖² + ‖H_xy − g_xy(x, y)‖²,
+	//
+	// all of it at the point of the estimates, so that it is V^{k−1}; for a method without them, the first two terms at the iterate.
+	Lyapunov float64
+}
+
+// Observer measures runs on a problem. New makes one.
+type Observer struct {
+	p      bilevel.Problem
+	truth  bilevel.Truth
+	o      Options
+	moreau *Moreau // nil without ρ
+	grad   []float64
+	ys     []float64
+	xhat   []float64
+	gxy    *mat.Dense
+	gyy    *mat.Sym
+
+	// The last point measured: while every step is observed, the estimates' next one.
+	x, y  []float64
+	state State
+	known bool
+
+	spent time.Duration
+	err   error
+}
+
+// New returns an observer. p has to implement bilevel.Truth and, where estimates are measured, to have exact oracles. The error wraps bilevel.ErrOption and names
+// the field.
+func New(p bilevel.Problem, o Options) (*Observer, error) {
+	truth, ok := p.(bilevel.Truth)
+	if !ok {
+		return nil, badOption("New wants a problem that implements bilevel.Truth")
+	}
+	if math.IsNaN(o.Best) || math.IsInf(o.Best, 0) {
+		return nil, badOption("Options.Best is %v, want a finite F*", o.Best)
+	}
+	dx, dy := p.Dims()
+	vec := func(n int) []float64 { return make([]float64, n) }
+	ob := &Observer{
+		p: p, truth: truth, o: o, gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy),
+		grad: vec(dx), xhat: vec(dx), x: vec(dx), ys: vec(dy), y: vec(dy),
+	}
+	if o.Rho != 0 {
+		ob.moreau = &Moreau{F: truth, Set: o.Set, Rho: o.Rho, Tol: o.Tol, MaxIter: o.MaxIter}
+		if err := ob.moreau.validate(dx); err != nil {
+			return nil, err
+		}
+	}
+	return ob, nil
+}
+
+// At measures a point. Errors are those of bilevel.Truth and of Moreau.
+func (o *Observer) At(x, y []float64) (State, error) {
+	defer o.clock(time.Now())
+	return o.at(x, y)
+}
+
+func (o *Observer) at(x, y []float64) (State, error) {
+	if o.known && slices.Equal(x, o.x) && slices.Equal(y, o.y) {
+		return o.state, nil
+	}
+	o.known = false
+	var m State
+	f, err := o.truth.Objective(o.grad, x)
+	if err != nil {
+		return State{}, err
+	}
+	m.Gap, m.Grad = f-o.o.Best, mat.Norm(o.grad)
+	copy(o.ys, y)
+	if err := o.truth.Solution(o.ys, x); err != nil {
+		return State{}, err
+	}
+	mat.Axpy(o.ys, -1, y)
+	m.Lower = mat.Norm(o.ys)
+	m.Envelope, m.Near = m.Gap, math.NaN()
+	if o.moreau != nil {
+		e, err := o.moreau.At(o.xhat, x)
+		if err != nil {
+			return State{}, err
+		}
+		m.Envelope, m.Near = e.Value-o.o.Best, e.Near
+	}
+	copy(o.x, x)
+	copy(o.y, y)
+	o.state, o.known = m, true
+	return m, nil
+}
+
+// Observe measures a run as it stands. Errors are those of At and of the exact oracles, bilevel.ErrNoExact among them.
+func (o *Observer) Observe(s *bilevel.Solver) (Measurement, error) {
+	defer o.clock(time.Now())
+	m := Measurement{K: s.K(), Counts: s.Counts(), Hxy: math.NaN(), Hyy: math.NaN()}
+	e := s.Estimator()
+	has := e != nil && s.K() > 0
+	if has {
+		x, y := e.Point()
+		old, err := o.at(x, y) // known, where the last step was observed
+		if err != nil {
+			return m, err
+		}
+		if m.Hxy, m.Hyy, err = o.estimates(e, x, y); err != nil {
+			return m, err
+		}
+		m.Lyapunov = old.Envelope + old.Lower*old.Lower + m.Hyy*m.Hyy + m.Hxy*m.Hxy
+	}
+	var err error
+	if m.State, err = o.at(s.X(), s.Y()); err != nil {
+		return m, err
+	}
+	if !has {
+		m.Lyapunov = m.Envelope + m.Lower*m.Lower
+	}
+	return m, nil
+}
+
+// estimates returns ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F.
+func (o *Observer) estimates(e *bilevel.Estimator, x, y []float64) (hxy, hyy float64, err error) {
+	if err := o.p.CrossG(o.gxy, x, y, nil); err != nil {
+		return 0, 0, err
+	}
+	if err := o.p.HessG(o.gyy, x, y, nil); err != nil {
+		return 0, 0, err
+	}
+	mat.AddScaled(o.gxy, o.gxy, -1, e.Hxy())
+	mat.AddScaledSym(o.gyy, o.gyy, -1, e.Hyy())
+	return mat.NormFrob(o.gxy), mat.NormFrobSym(o.gyy), nil
+}
+
+// Progress returns a function for Run.Progress that measures the run and calls visit, which stops the run by returning false. A measurement that fails stops
+// it, too; the error is that of Err.
+func (o *Observer) Progress(visit func(Measurement) bool) func(*bilevel.Solver) bool {
+	return func(s *bilevel.Solver) bool {
+		m, err := o.Observe(s)
+		if err != nil {
+			o.err = fmt.Errorf("observe: step %d: %w", s.K(), err)
+			return false
+		}
+		return visit(m)
+	}
+}
+
+// Err returns the error that has stopped a run, or nil.
+func (o *Observer) Err() error { return o.err }
+
+// Spent returns the time that all measurements have taken.
+func (o *Observer) Spent() time.Duration { return o.spent }
+
+func (o *Observer) clock(start time.Time) { o.spent += time.Since(start) }
+
+func badOption(format string, args ...any) error {
+	return fmt.Errorf("%w: observe: %s", bilevel.ErrOption, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,275 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/quadratic"
+	"stable/chol"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+func problem(t testing.TB, o quadratic.Options) *quadratic.Problem {
+	t.Helper()
+	p, err := quadratic.New(o)
+	require.NoError(t, err)
+	return p
+}
+
+func observer(t testing.TB, p bilevel.Problem, o Options) *Observer {
+	t.Helper()
+	ob, err := New(p, o)
+	require.NoError(t, err)
+	return ob
+}
+
+// noisy has noise on every derivative.
+var noisy = quadratic.Options{Dx: 3, Dy: 4, Seed: 5, LG: 3, LP: 2, CrossNorm: 2, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.3, SigmaGyy: 0.3}
+
+func distance(a, b []float64) float64 {
+	d := slices.Clone(a)
+	mat.Axpy(d, -1, b)
+	return mat.Norm(d)
+}
+
+// hessian returns ∇²F of a quadratic F, exactly but for rounding: the differences of its gradient.
+func hessian(t testing.TB, p bilevel.Truth, x []float64) *mat.Sym {
+	h, g0, g := mat.NewSym(len(x)), make([]float64, len(x)), make([]float64, len(x))
+	_, err := p.Objective(g0, x)
+	require.NoError(t, err)
+	for i := range x {
+		z := slices.Clone(x)
+		z[i]++
+		_, err := p.Objective(g, z)
+		require.NoError(t, err)
+		for j := range i + 1 {
+			h.Set(i, j, g[j]-g0[j])
+		}
+	}
+	return h
+}
+
+// A state against closed forms: F − F* = ½ uᵀSu and ∇F = Su for u = x − x* and S = ∇²F; x̂ = x* + ρ(S + ρI)⁻¹u.
+func TestStateOnQuadratic(t *testing.T) {
+	p := problem(t, noisy)
+	best, least := p.Optimum()
+	s := hessian(t, p, best)
+	for _, rho := range []float64{0, 0.01, 1, 100} {
+		o := observer(t, p, Options{Best: least, Rho: rho})
+		for seed := range uint64(5) {
+			x, y, ys := mattest.Vec(3, seed), mattest.Vec(4, seed+50), make([]float64, 4)
+			u, su := slices.Clone(x), make([]float64, 3)
+			mat.Axpy(u, -1, best)
+			mat.MulVecSym(su, s, u)
+			require.NoError(t, p.Solution(ys, x))
+			m, err := o.At(x, y)
+			require.NoError(t, err)
+			assert.InEpsilon(t, mat.Dot(u, su)/2, m.Gap, 1e-9)
+			assert.InEpsilon(t, mat.Norm(su), m.Grad, 1e-9)
+			assert.InEpsilon(t, distance(y, ys), m.Lower, 1e-12)
+			if rho == 0 {
+				assert.Equal(t, m.Gap, m.Envelope)
+				assert.True(t, math.IsNaN(m.Near))
+				continue
+			}
+			var c chol.Cholesky
+			require.NoError(t, c.FactorShifted(s, -rho)) // of S + ρI
+			v := make([]float64, 3)
+			c.SolveVec(v, u)
+			far := slices.Clone(u) // x − x̂ = u − ρv
+			mat.Axpy(far, -rho, v)
+			want := rho * rho * mat.Dot(far, far)
+			assert.InEpsilon(t, want, m.Near, 1e-6, "ρ = %v", rho)
+			mat.MulVecSym(su, s, v)
+			assert.InEpsilon(t, rho*rho*mat.Dot(v, su)/2+want/(2*rho), m.Envelope, 1e-7, "ρ = %v", rho)
+		}
+	}
+}
+
+// What is measured of a STABLE run, against the definitions: iterates at k, estimates at the point they were made for, k − 1.
+func TestMeasurement(t *testing.T) {
+	p := problem(t, noisy)
+	_, least := p.Optimum()
+	const rho = 2
+	for _, every := range []int{1, 3} {
+		o := observer(t, p, Options{Best: least, Rho: rho})
+		plain := observer(t, p.Clone(), Options{Best: least, Rho: rho})
+		s, err := bilevel.New(p.Clone(), bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), MuG: 0.5}, bilevel.Options{Seed: 1})
+		require.NoError(t, err)
+		before, err := o.Observe(s)
+		require.NoError(t, err)
+		assert.True(t, math.IsNaN(before.Hxy) && math.IsNaN(before.Hyy), "there are no estimates before the first step")
+		assert.InDelta(t, before.Envelope+before.Lower*before.Lower, before.Lyapunov, 1e-15)
+		gxy, gyy := mat.NewDense(3, 4), mat.NewSym(4)
+		for k := 1; k <= 30; k++ {
+			x, y := slices.Clone(s.X()), slices.Clone(s.Y())
+			require.NoError(t, s.Step())
+			if k%every != 0 {
+				continue
+			}
+			m, err := o.Observe(s)
+			require.NoError(t, err)
+			assert.Equal(t, k, m.K)
+			assert.Equal(t, s.Counts(), m.Counts)
+			now, err := plain.At(s.X(), s.Y())
+			require.NoError(t, err)
+			assert.Equal(t, now, m.State)
+
+			require.NoError(t, p.CrossG(gxy, x, y, nil))
+			require.NoError(t, p.HessG(gyy, x, y, nil))
+			var hxy, hyy float64
+			for i := range 4 {
+				for j := range 4 {
+					hyy += math.Pow(gyy.At(i, j)-s.Estimator().Hyy().At(i, j), 2)
+					if i < 3 {
+						hxy += math.Pow(gxy.At(i, j)-s.Estimator().Hxy().At(i, j), 2)
+					}
+				}
+			}
+			assert.InEpsilon(t, math.Sqrt(hxy), m.Hxy, 1e-12)
+			assert.InEpsilon(t, math.Sqrt(hyy), m.Hyy, 1e-12)
+			old, err := plain.At(x, y)
+			require.NoError(t, err)
+			assert.InEpsilon(t, old.Envelope+old.Lower*old.Lower+hxy+hyy, m.Lyapunov, 1e-12)
+		}
+	}
+}
+
+// With exact oracles H is exact, and the Lyapunov value falls at every step to 0.
+func TestLyapunovFallsWithoutNoise(t *testing.T) {
+	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 1})
+	_, least := p.Optimum()
+	o := observer(t, p, Options{Best: least, Rho: 1})
+	s, err := bilevel.New(p, bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.05), MuG: 1}, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+	require.NoError(t, err)
+	last := math.Inf(1)
+	_, err = s.Run(context.Background(), bilevel.Run{Steps: 200, Progress: o.Progress(func(m Measurement) bool {
+		assert.Less(t, m.Lyapunov, last, "step %d", m.K)
+		assert.Less(t, m.Hxy+m.Hyy, 1e-12)
+		last = m.Lyapunov
+		return true
+	})})
+	require.NoError(t, err)
+	require.NoError(t, o.Err())
+	assert.Less(t, last, 1e-6)
+}
+
+// Observing changes neither the iterates nor the counts, not by a bit, of any method, on the problem of the run itself.
+func TestObservingChangesNothing(t *testing.T) {
+	finite := noisy
+	finite.Terms = 20 // some methods keep a table of all samples
+	p := problem(t, finite)
+	for _, name := range bilevel.Methods() {
+		m, err := bilevel.Tune(name, bilevel.Tuning{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.02), MuG: 0.5, LG: 5})
+		require.NoError(t, err)
+		results := [2]bilevel.Result{}
+		seen := 0
+		for i, watch := range []bool{false, true} {
+			s, err := bilevel.New(p, m, bilevel.Options{Seed: 7, LowerBatch: 2})
+			require.NoError(t, err, name)
+			run := bilevel.Run{Steps: 40}
+			o := observer(t, p, Options{Rho: 3})
+			if watch {
+				run.Progress = o.Progress(func(m Measurement) bool {
+					seen++
+					assert.False(t, math.IsNaN(m.Lyapunov))
+					if s.Estimator() != nil {
+						_, err := o.Hypergradient(s, 3, 2, 1)
+						assert.NoError(t, err)
+					}
+					return true
+				})
+			}
+			results[i], err = s.Run(context.Background(), run)
+			require.NoError(t, err, name)
+			require.NoError(t, o.Err())
+		}
+		assert.Equal(t, results[0].X, results[1].X, name)
+		assert.Equal(t, results[0].Y, results[1].Y, name)
+		assert.Equal(t, results[0].Counts, results[1].Counts, name)
+		assert.Equal(t, 40, seen, name)
+	}
+}
+
+// brittle fails when it is told to.
+type brittle struct {
+	*quadratic.Problem
+	objective, solution, exact error
+}
+
+func (b *brittle) Objective(grad, x []float64) (float64, error) {
+	if b.objective != nil {
+		return 0, b.objective
+	}
+	return b.Problem.Objective(grad, x)
+}
+
+func (b *brittle) Solution(y, x []float64) error {
+	if b.solution != nil {
+		return b.solution
+	}
+	return b.Problem.Solution(y, x)
+}
+
+func (b *brittle) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+	if b.exact != nil && len(phi) == 0 {
+		return b.exact
+	}
+	return b.Problem.HessG(gyy, x, y, phi)
+}
+
+// visit ends a run, and so does a measurement that fails.
+func TestProgressStops(t *testing.T) {
+	broken := errors.New("broken")
+	for name, spoil := range map[string]func(b *brittle){
+		"visit":     func(*brittle) {},
+		"objective": func(b *brittle) { b.objective = broken },
+		"solution":  func(b *brittle) { b.solution = broken },
+		"exact":     func(b *brittle) { b.exact = broken },
+	} {
+		b := &brittle{Problem: problem(t, noisy)}
+		spoil(b)
+		o := observer(t, b, Options{})
+		s, err := bilevel.New(b, bilevel.STABLE{MuG: 0.5}, bilevel.Options{})
+		require.NoError(t, err)
+		r, err := s.Run(context.Background(), bilevel.Run{Steps: 10, Progress: o.Progress(func(m Measurement) bool { return m.K < 4 })})
+		require.NoError(t, err)
+		assert.Equal(t, bilevel.ByProgress, r.Reason, name)
+		if name == "visit" {
+			assert.Equal(t, 4, r.Steps)
+			assert.NoError(t, o.Err())
+		} else {
+			assert.Equal(t, 1, r.Steps)
+			assert.ErrorIs(t, o.Err(), broken)
+			assert.ErrorContains(t, o.Err(), "step 1")
+		}
+	}
+}
+
+// untrue hides the truth.
+type untrue struct{ bilevel.Problem }
+
+func TestOptionsAreRefused(t *testing.T) {
+	p := problem(t, noisy)
+	_, err := New(untrue{p}, Options{})
+	require.ErrorIs(t, err, bilevel.ErrOption)
+	for want, o := range map[string]Options{
+		"Options.Best is NaN": {Best: math.NaN()},
+		"Rho is -1":           {Rho: -1},
+		"Tol is -1":           {Rho: 1, Tol: -1},
+		"MaxIter is -1":       {Rho: 1, MaxIter: -1},
+		"Box has 2":           {Rho: 1, Set: bilevel.UniformBox(2, 0, 1)},
+	} {
+		_, err := New(p, o)
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		assert.ErrorContains(t, err, want)
+	}
+}
