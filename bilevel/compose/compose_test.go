@@ -126,7 +126,7 @@ func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	c := newWaves()
 	x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
 	s, err := bilevel.New(Adapt(c), bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Tau: bilevel.Constant(tau), MuG: 0.5,
-		InitBatch: 2, Trust: math.Inf(1)}, bilevel.Options{X0: x, Y0: y, Set: bilevel.UniformBox(3, lo, hi), Seed: 2})
+		InitBatch: 2, Plain: true}, bilevel.Options{X0: x, Y0: y, Set: bilevel.UniformBox(3, lo, hi), Seed: 2})
 	require.NoError(t, err)
 	mirror := newWaves()
 	j, now, old, h, df := mat.NewDense(3, 4), mat.NewDense(3, 4), mat.NewDense(3, 4), make([]float64, 4), make([]float64, 4)
@@ -369,7 +369,7 @@ func TestPortfolioConverges(t *testing.T) {
 			}
 			end[name] = r.X()
 		}
-		s, err := bilevel.New(Adapt(m), bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: beta, MuG: 1, Trust: math.Inf(1)}, bilevel.Options{Seed: 1, LowerBatch: batch})
+		s, err := bilevel.New(Adapt(m), bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: beta, MuG: 1, Plain: true}, bilevel.Options{Seed: 1, LowerBatch: batch})
 		require.NoError(t, err)
 		r, err := s.Run(context.Background(), bilevel.Run{Steps: steps})
 		require.NoError(t, err)
@@ -391,7 +391,7 @@ func TestPortfolioConverges(t *testing.T) {
 func TestPortfolioOverSimplex(t *testing.T) {
 	m := portfolio(t, 4, 30)
 	set := bilevel.Simplex{}
-	s, err := bilevel.New(Adapt(m), bilevel.STABLE{Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), MuG: 1, Trust: math.Inf(1)},
+	s, err := bilevel.New(Adapt(m), bilevel.STABLE{Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), MuG: 1, Plain: true},
 		bilevel.Options{Set: set, LowerBatch: bilevel.Full})
 	require.NoError(t, err)
 	_, err = s.Run(context.Background(), bilevel.Run{Steps: 3000})

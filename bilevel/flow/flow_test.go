@@ -382,7 +382,7 @@ func TestEulerIsSTABLE(t *testing.T) {
 			x, y := start(s, 8)
 			f, err := New(s.p, Options{Alpha: alpha, Beta: beta, H: h, Scheme: Euler, X0: x, Y0: y})
 			require.NoError(t, err)
-			m, err := bilevel.New(s.p, bilevel.STABLE{Alpha: bilevel.Constant(h * alpha), Beta: bilevel.Constant(h * beta), MuG: 1e-3, Trust: math.Inf(1)},
+			m, err := bilevel.New(s.p, bilevel.STABLE{Alpha: bilevel.Constant(h * alpha), Beta: bilevel.Constant(h * beta), MuG: 1e-3, Plain: true},
 				bilevel.Options{X0: x, Y0: y, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 			require.NoError(t, err)
 			for k := range 50 {

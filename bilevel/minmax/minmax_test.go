@@ -185,7 +185,7 @@ func TestCorrection(t *testing.T) {
 func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 	for _, bend := range []float64{0, 2} {
 		s := newSquare(0.5, bend)
-		m, err := bilevel.New(Adapt(s), bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.2), MuG: 1, Trust: math.Inf(1)},
+		m, err := bilevel.New(Adapt(s), bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.2), MuG: 1, Plain: true},
 			bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 		require.NoError(t, err)
 		r, err := m.Run(context.Background(), bilevel.Run{Steps: 3000})
@@ -194,7 +194,7 @@ func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 		assert.InDeltaSlice(t, s.b, r.Y, 1e-9)
 
 		rate := func(c float64) bilevel.Schedule { return bilevel.Power{C: c, K0: 40, P: 1} }
-		m, err = bilevel.New(Adapt(s), bilevel.STABLE{Alpha: rate(4), Beta: rate(8), Tau: rate(8), MuG: 1, Trust: math.Inf(1)}, bilevel.Options{Seed: 1})
+		m, err = bilevel.New(Adapt(s), bilevel.STABLE{Alpha: rate(4), Beta: rate(8), Tau: rate(8), MuG: 1, Plain: true}, bilevel.Options{Seed: 1})
 		require.NoError(t, err)
 		r, err = m.Run(context.Background(), bilevel.Run{Steps: 20000})
 		require.NoError(t, err)
@@ -208,7 +208,7 @@ func TestExactSTABLEIsGradientDescent(t *testing.T) {
 	const alpha = 0.1
 	p := Adapt(newSquare(0, 0))
 	x, grad := []float64{1, 2, 3}, make([]float64, 3)
-	m, err := bilevel.New(p, bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.01), MuG: 1, Trust: math.Inf(1)},
+	m, err := bilevel.New(p, bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.01), MuG: 1, Plain: true},
 		bilevel.Options{X0: x, Y0: []float64{9, -9, 9, 9}, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 	require.NoError(t, err)
 	for range 50 {
