@@ -10,15 +10,14 @@ type corner struct {
 }
 
 // factor computes the corner of order w from the upper triangle of its block. It returns w, or the index and value of the pivot that fails.
-// The chain from pivot to pivot is a division and two multiplications, as in LDLᵀ; the roots come out of the reciprocals,
-// 1/√d = √(1/d), beside that chain.
+// The chain from pivot to pivot is a division and two multiplications, as in LDLᵀ; the roots, 1/√d = √d·(1/d), are beside that chain.
 func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 float64) (k int, pivot float64) {
 	*c = corner{}
 	if !usable(a00) {
 		return 0, a00
 	}
 	q0 := 1 / a00
-	c.s0 = math.Sqrt(q0)
+	c.s0 = math.Sqrt(a00) * q0
 	if w == 1 {
 		return 1, 0
 	}
@@ -28,7 +27,7 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 		return 1, a11
 	}
 	q1 := 1 / a11
-	c.s1 = math.Sqrt(q1)
+	c.s1 = math.Sqrt(a11) * q1
 	if w == 2 {
 		return 2, 0
 	}
@@ -40,7 +39,7 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 		return 2, a22
 	}
 	q2 := 1 / a22
-	c.s2 = math.Sqrt(q2)
+	c.s2 = math.Sqrt(a22) * q2
 	if w == 3 {
 		return 3, 0
 	}
@@ -53,7 +52,7 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	if !usable(a33) {
 		return 3, a33
 	}
-	c.s3 = math.Sqrt(1 / a33)
+	c.s3 = math.Sqrt(a33) * (1 / a33)
 	return 4, 0
 }
 
