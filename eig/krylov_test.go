@@ -50,9 +50,12 @@ func TestKrylov(t *testing.T) {
 	for name, a := range fewBelow() {
 		t.Run(name, func(t *testing.T) {
 			var tr eig.Truncator
-			p, want := mat.NewSym(a.N), mat.NewSym(a.N)
+			a := mattest.PadSym(a, 3)
+			p, want := mattest.PadSym(mat.NewSym(a.N), 5), mat.NewSym(a.N)
 			rep, ok := tr.TruncateBy(eig.RouteKrylov, p, a, 0.1)
 			require.True(t, ok, "declined")
+			mattest.CheckPadSym(t, a)
+			mattest.CheckPadSym(t, p)
 			requireProjection(t, a, p, 0.1)
 			requireReport(t, rep, a, p, 0.1)
 			_, ok = tr.TruncateBy(eig.RouteTridiagonal, want, a, 0.1)

@@ -20,7 +20,7 @@ type spectral struct {
 	norm         float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
 }
 
-// factor reduces a, of largest entry m, and splits T where an off-diagonal entry is negligible.
+// factor reduces a, of largest entry m, and splits T where an off-diagonal entry is within the rounding of the reduction.
 func (s *spectral) factor(a *mat.Sym, m float64) {
 	n := a.N
 	_, e := math.Frexp(m)
@@ -28,7 +28,6 @@ func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.reduce(a, s.scale)
 	s.off, s.e2, s.values = grow(s.off, n), grow(s.e2, n), grow(s.values, n)
 	s.twisted.size(n)
-	s.ends = s.ends[:0]
 	s.norm = 0
 	left := 0.0
 	for i, d := range s.d {
@@ -36,13 +35,18 @@ func (s *spectral) factor(a *mat.Sym, m float64) {
 		if i+1 < n {
 			right = s.e[i+1]
 		}
+		s.off[i] = right
 		s.norm = max(s.norm, math.Abs(d)+math.Abs(left)+math.Abs(right))
 		left = right
-		if i+1 == n || negligible(right*right, d, s.d[i+1]) {
+	}
+	s.ends = s.ends[:0]
+	drop := max(4*eps*math.Sqrt(float64(n))*s.norm, pivMin)
+	for i, e := range s.off {
+		if math.Abs(e) <= drop {
 			s.ends = append(s.ends, i+1)
-			right = 0
+			s.off[i] = 0
 		}
-		s.off[i], s.e2[i] = right, right*right
+		s.e2[i] = s.off[i] * s.off[i]
 	}
 }
 
@@ -135,25 +139,25 @@ func (s *spectral) next(b *block, v float64) bool {
 		s.vector(x, b.d, b.off, v)
 	}
 	left := s.separate(b)
-	if left < 0.7 {
-		left *= s.separate(b)
-	}
 	tol := 4 * eps * float64(s.n) * s.norm
-	if left > 0.1 && residual(x, b.d, b.off, v) <= tol {
+	if left > 0.7 && residual(x, b.d, b.off, v) <= tol {
 		return true
 	}
-	// The factorisation found a vector that is there already: inverse iteration from other starts, in the complement of those.
-	v = b.lambda[k]
+	// Part of this vector was there already: inverse iteration in the complement of those, from what is left, or from other starts. The
+	// shift is off by a little more than rounding, so that a whole cluster grows at one rate.
 	for try := range 4 {
-		for j := range x {
-			x[j] = 1 + math.Mod(float64((j+1)*(try+3)), 1.618)
+		shift := v + float64(8*try+8)*eps*s.norm
+		if try > 0 || left < 0.01 {
+			for j := range x {
+				x[j] = math.Mod(float64(j+1)*(0.6180339887498949+float64(try)), 1) - 0.5
+			}
+			normalize(x)
 		}
 		for range 3 {
-			normalize(x)
 			s.separate(b)
-			s.solve(x, b.d, b.off, v)
+			s.solve(x, b.d, b.off, shift)
+			normalize(x)
 		}
-		normalize(x)
 		s.separate(b)
 		if s.separate(b) > 0.9 && residual(x, b.d, b.off, v) <= tol {
 			return true

@@ -67,6 +67,23 @@ func TestTridiagonalVectors(t *testing.T) {
 	}
 }
 
+// TestTridiagonalOfRepeatedEigenvalues has three eigenvalues, each many times: T has whole clusters in one unreduced block.
+func TestTridiagonalOfRepeatedEigenvalues(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := mattest.Rand(seed)
+		lambda := make([]float64, 10+rng.IntN(50))
+		for i := range lambda {
+			lambda[i] = float64(rng.IntN(3) - 1)
+		}
+		a := mattest.Spectrum(lambda, seed)
+		got, z, ok := eig.Tridiagonal(a, math.Inf(1))
+		require.True(t, ok, "declined")
+		v := mattest.Trans(z)
+		require.Less(t, mattest.EigResidual(a, got, v), float64(bound))
+		require.Less(t, mattest.Orthogonality(v), float64(bound))
+	}
+}
+
 func TestTridiagonalAtAllOrders(t *testing.T) {
 	for _, n := range append([]int{200, 257}, sizes...) {
 		a := mattest.Sym(n, uint64(n))

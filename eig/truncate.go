@@ -19,7 +19,11 @@ const (
 )
 
 func (r Route) String() string {
-	return [...]string{"clear", "krylov", "tridiagonal", "jacobi"}[r]
+	names := [...]string{"clear", "krylov", "tridiagonal", "jacobi"}
+	if r < 0 || int(r) >= len(names) {
+		return "unknown"
+	}
+	return names[r]
 }
 
 // Report tells what a Truncate did.

@@ -233,3 +233,14 @@ func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 	var tr eig.Truncator
 	assert.Zero(t, testing.AllocsPerRun(3, func() { tr.TruncateBy(eig.RouteJacobi, p, a, 0.1) }))
 }
+
+func TestErrorsAndRoutesHaveNames(t *testing.T) {
+	assert.EqualError(t, &eig.NotFiniteError{I: 2, J: 1, Value: math.Inf(-1)}, "eig: entry (2, 1) is -Inf")
+	assert.EqualError(t, &eig.NoConvergenceError{Sweeps: 60, OffNorm: 1.5}, "eig: no convergence after 60 sweeps, off-diagonal norm 1.5")
+	assert.ErrorIs(t, &eig.NoConvergenceError{}, eig.ErrNoConvergence)
+	for r, name := range map[eig.Route]string{
+		eig.RouteClear: "clear", eig.RouteKrylov: "krylov", eig.RouteTridiagonal: "tridiagonal", eig.RouteJacobi: "jacobi", 9: "unknown",
+	} {
+		assert.Equal(t, name, r.String())
+	}
+}
