@@ -8,12 +8,16 @@ import (
 // BiAdam is the adaptive method of Huang, Li, Gao and Huang (BiAdam: Fast Adaptive Bilevel Optimization Methods, arXiv 2106.11396, Algorithm 1): Adam's
 // averages on both levels, a projection in the metric that they make, and a relaxation. With z^k = (x^k, y^k), step k does
 //
-//	d_y^k = τ_y g_y(z^k; φ) + (1−τ_y) d_y^{k−1},          B = diag(√b + ρ),   b = c·b^{k−1} + (1−c)·g_y(z^k; φ)²,
-//	d_x^k = τ_x h(z^k; ξ, φ′) + (1−τ_x) d_x^{k−1},       A = diag(√a + ρ),   a = c·a^{k−1} + (1−c)·h(z^k; ξ, φ′)²,
+//	d_y^k = τ_y g_y(z^k; φ) + (1−τ_y) d_y^{k−1},          B = diag(√b + ρ),   b = (1−c)·b^{k−1} + c·g_y(z^k; φ)²,
+//	d_x^k = τ_x h(z^k; ξ, φ′) + (1−τ_x) d_x^{k−1},       A = diag(√a + ρ),   a = (1−c)·a^{k−1} + c·h(z^k; ξ, φ′)²,
 //	x̃ = argmin over x in X of ⟨d_x^k, x⟩ + ‖x − x^k‖²_A/(2α_k),   x^{k+1} = x^k + η_k (x̃ − x^k),
 //	ỹ = y^k − β_k B⁻¹d_y^k,                                        y^{k+1} = y^k + η_k (ỹ − y^k),
 //
-// squares and roots entry by entry, with h by random truncation (A), see Neumann. At step 0, d and a, b are those of the plain estimates.
+// squares and roots entry by entry, with h by random truncation (A), see Neumann. At step 0, d and a, b are those of the plain estimates; then a and b are
+// plain means, c = 1/(k+1), until the past has its weight Decay, c = 1 − Decay.
+//
+// The metric is made of the same samples as the direction, which leaves a bias of the order of the smaller of τ and 1 − Decay: with weights that do not fall, x stops
+// short of the solution.
 //
 // Samples a step: ξ one batch; φ 2 + p batches. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1, with p in {0, …, N−1}. The set has to be a
 // MetricSet. Cost beside the oracles: O(dx + dy), and the projection.
@@ -32,7 +36,7 @@ type BiAdam struct {
 	// paper; with VR-BiAdam (k+1)^(−2/3), of the order η².
 	TauX, TauY Schedule
 
-	// Decay is c in (0, 1), the weight of the past in the metric. Default 0.9.
+	// Decay in (0, 1) is the weight of the past in the metric. Default 0.99.
 	Decay float64
 
 	// Rho is ρ > 0, which bounds the metric from below. Default 1e-3.
@@ -97,7 +101,7 @@ func (m BiAdam) with(s *Solver, name string, storm bool, tau Schedule) (stepper,
 	if m.Eta == nil {
 		m.Eta = Constant(1)
 	}
-	defaultTo(&m.Decay, 0.9)
+	defaultTo(&m.Decay, 0.99)
 	defaultTo(&m.Rho, 1e-3)
 	set, err := metricSet(s, name)
 	if err := errors.Join(
@@ -167,15 +171,16 @@ func (m *biadam) evaluate(s *Solver) error {
 // update makes direction and metric from the estimates of step k.
 func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	if k == 0 {
-		tau, decay = 1, 0
+		tau = 1
 	}
 	old := l.old
 	if !storm {
 		old = l.now // then d ← now + (1−τ)(d − now), which is the average
 	}
 	recur(l.dir, tau, old, l.now)
+	w := max(1-decay, 1/float64(k+1))
 	for i, g := range l.now {
-		l.square[i] = decay*l.square[i] + (1-decay)*g*g
+		l.square[i] = (1-w)*l.square[i] + w*g*g
 		l.metric[i] = math.Sqrt(l.square[i]) + rho
 	}
 }

@@ -77,8 +77,12 @@ func TestBiAdamFollowsThePaper(t *testing.T) {
 						squares := func(a, now []float64) []float64 {
 							out := make([]float64, len(now))
 							for i, v := range now {
-								out[i] = v * v
-								if k > 0 {
+								switch {
+								case k == 0:
+									out[i] = v * v
+								case k < 3: // 1/(1 − 0.7) is 3.33 steps
+									out[i] = (float64(k)*a[i] + v*v) / float64(k+1)
+								default:
 									out[i] = decay*a[i] + (1-decay)*v*v
 								}
 							}

@@ -13,7 +13,7 @@ import (
 	"stable/mat"
 )
 
-// methods returns every first-order method with the same step sizes and Neumann series.
+// methods returns every method for simulators, with the same step sizes and Neumann series.
 func methods(alpha, beta bilevel.Schedule, n bilevel.Neumann) []bilevel.Method {
 	return []bilevel.Method{
 		bilevel.BSA{Alpha: alpha, Beta: beta, Neumann: n},
@@ -24,6 +24,13 @@ func methods(alpha, beta bilevel.Schedule, n bilevel.Neumann) []bilevel.Method {
 		bilevel.MSTSA{Alpha: alpha, Beta: beta, Neumann: n},
 		bilevel.MRBO{Alpha: alpha, Beta: beta, Neumann: n},
 		bilevel.VRBO{Alpha: alpha, Beta: beta, Period: 5, Inner: 3, Neumann: n},
+		bilevel.RSVRB{Alpha: alpha, Beta: beta, MuG: n.MuG},
+		bilevel.BiAdam{Alpha: alpha, Beta: beta, TauX: bilevel.Power{C: 1, P: 0.25}, TauY: bilevel.Power{C: 1, P: 0.25}, Rho: 1, Neumann: n},
+		bilevel.VRBiAdam{Alpha: alpha, Beta: beta, Rho: 1, Neumann: n},
+		bilevel.SOBA{Alpha: alpha, Beta: beta},
+		bilevel.STABLE{Alpha: alpha, Beta: beta, MuG: n.MuG, Upper: bilevel.Momentum{Weight: bilevel.Constant(0.5)}},
+		bilevel.STABLE{Alpha: alpha, Beta: beta, MuG: n.MuG, Upper: bilevel.STORM{}},
+		bilevel.STABLE{Alpha: alpha, Beta: beta, MuG: n.MuG, Upper: bilevel.Adam{Eps: 1}},
 	}
 }
 
@@ -65,7 +72,7 @@ func TestMethodsSolveQuadraticExactly(t *testing.T) {
 		for _, m := range methods(bilevel.Constant(0.1), bilevel.Constant(0.2), bilevel.Neumann{LG: 3, MuG: 1, Terms: 80}) {
 			s, err := bilevel.New(p, m, bilevel.Options{Set: set, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 			require.NoError(t, err)
-			_, err = s.Run(context.Background(), bilevel.Run{Steps: 600})
+			_, err = s.Run(context.Background(), bilevel.Run{Steps: 800})
 			require.NoError(t, err)
 			assert.Less(t, math.Sqrt(dist2(best, s.X())), 1e-12, "%s, %s", m.Name(), name)
 			assert.Less(t, math.Sqrt(dist2(y, s.Y())), 1e-12, "%s, %s", m.Name(), name)
@@ -99,6 +106,32 @@ func TestMethodsSolveQuadratic(t *testing.T) {
 			assert.Less(t, late, early/5, "%s, %s", m.Name(), name)
 			assert.Less(t, late, 2.5e-3, "%s, %s", m.Name(), name)
 			assert.Less(t, y2, 1e-2, "%s, %s", m.Name(), name)
+		}
+	}
+}
+
+// On a finite sum, with constant step sizes and the same noise in every term, SABA arrives at the solution, and SOBA stays in the noise.
+func TestSABAArrives(t *testing.T) {
+	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1, Terms: 20,
+		SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2})
+	require.NoError(t, err)
+	for name, set := range sets(t, p) {
+		best := solution(t, p, set, 5)
+		y := make([]float64, 4)
+		require.NoError(t, p.Solution(y, best))
+		for _, batch := range []int{1, 4} {
+			end := func(m bilevel.Method) (ex, ey float64) {
+				s, err := bilevel.New(p, m, bilevel.Options{Set: set, Seed: 1, UpperBatch: batch, LowerBatch: batch})
+				require.NoError(t, err)
+				_, err = s.Run(context.Background(), bilevel.Run{Steps: 4000})
+				require.NoError(t, err)
+				return math.Sqrt(dist2(best, s.X())), math.Sqrt(dist2(y, s.Y()))
+			}
+			ex, ey := end(bilevel.SABA{Alpha: bilevel.Constant(0.03), Beta: bilevel.Constant(0.03)})
+			assert.Less(t, ex, 1e-11, "%s, batch %d", name, batch)
+			assert.Less(t, ey, 1e-11, "%s, batch %d", name, batch)
+			ex, ey = end(bilevel.SOBA{Alpha: bilevel.Constant(0.03), Beta: bilevel.Constant(0.03)})
+			assert.Greater(t, ex+ey, 1e-3, "%s, batch %d", name, batch)
 		}
 	}
 }
