@@ -78,6 +78,40 @@ func TestMulVecForms(t *testing.T) {
 	})
 }
 
+// An infinite entry gives infinities where it takes part, not NaN, and leaves the rest alone; so no tile multiplies it by a zero of its own.
+func TestInfStaysInf(t *testing.T) {
+	mat.EachKernel(t, func(t *testing.T) {
+		for _, n := range []int{1, 2, 3, 4, 5, 8, 17, 33, 65, 81} {
+			ones := make([]float64, n)
+			for i := range ones {
+				ones[i] = 1
+			}
+			for _, p := range []int{0, n / 2, n - 1} {
+				a, s := mattest.Dense(n, n, 1), mattest.Sym(n, 1)
+				a.Set(p, n-1-p, inf)
+				s.Set(p, n-1-p, inf)
+				x, xt, xs := make([]float64, n), make([]float64, n), make([]float64, n)
+				mat.MulVec(x, a, ones)
+				mat.MulVecTrans(xt, a, ones)
+				mat.MulVecSym(xs, s, ones)
+				b, c, cs := &mat.Dense{Rows: n, Cols: 1, Stride: 1, Data: ones}, mat.NewDense(n, 1), mat.NewDense(n, 1)
+				mat.Mul(c, a, b)
+				mat.MulSym(cs, s, b)
+				for i := range n {
+					for name, v := range map[string]float64{"MulVec": x[i], "Mul": c.Data[i], "MulVecTrans": xt[n-1-i]} {
+						require.Equal(t, i == p, v == inf, "%s n=%d p=%d i=%d: %g", name, n, p, i, v)
+						require.False(t, v != v, "%s n=%d p=%d i=%d", name, n, p, i)
+					}
+					for name, v := range map[string]float64{"MulVecSym": xs[i], "MulSym": cs.Data[i]} {
+						require.Equal(t, i == p || i == n-1-p, v == inf, "%s n=%d p=%d i=%d: %g", name, n, p, i, v)
+						require.False(t, v != v, "%s n=%d p=%d i=%d", name, n, p, i)
+					}
+				}
+			}
+		}
+	})
+}
+
 // The norm of s·x is s times the norm of x, at scales where the squares leave the range; and it is that of the definition at scale 1.
 func TestNormsAtAllScales(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {

@@ -83,9 +83,15 @@ func MulVecSym(dst, a []float64, lda int, x []float64) {
 		dst[i] = s0 + r0[0]*x0 + r1[0]*x1
 		dst[i+1] = s1 + r1[0]*x0 + r1[1]*x1
 	}
-	if i < n {
-		s0, _ := symRows(dst[:i], x, a[i*lda:], 0, x[i], 0)
-		dst[i] = s0 + a[i*lda+i]*x[i]
+	symRest(dst, a, lda, x, i)
+}
+
+// symRest is MulVecSym for the rows from i on.
+func symRest(dst, a []float64, lda int, x []float64, i int) {
+	for ; i < len(x); i++ {
+		r := a[i*lda:][:i+1]
+		dst[i] = Dot(r, x)
+		axpyRow(dst[:i], x[i], r)
 	}
 }
 

@@ -184,10 +184,7 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 		dst[i+3] = r3 + a3[i]*x0 + a3[i+1]*x1 + a3[i+2]*x2 + a3[i+3]*x3
 	}
 	ClearUpper()
-	for ; i < n; i++ {
-		s0, _ := symRows(dst[:i], x, a[i*lda:], 0, x[i], 0)
-		dst[i] = s0 + a[i*lda+i]*x[i]
-	}
+	symRest(dst, a, lda, x, i)
 }
 
 // subRowsVector is mulVecTransVector, subtracted from what is there, two vectors at a time.
