@@ -26,7 +26,7 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 		}
 		return t.multiplyBack(dst, a, t.tri.values, t.tri.scale), true
 	case RouteKrylov:
-		k, ok := t.kry.count(a, mu, m, krylovMost)
+		k, ok := t.kry.count(a, mu, m, 16)
 		if !ok || k == 0 || !t.byKrylov(a, k) {
 			return rep, false
 		}

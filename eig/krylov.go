@@ -28,16 +28,19 @@ type krylov struct {
 	x, y []float64
 }
 
-const (
-	krylovFrom = 100 // order from which this route is tried; BenchmarkRoutes measures it
-	krylovMost = 12  // eigenvalues that are few
-	krylovVecs = 40  // cap of a Lanczos process: beyond, the tridiagonal route is cheaper
-)
+// krylovFrom is the order from which the Krylov route is tried. BenchmarkRoutes measures it.
+const krylovFrom = 100
+
+// krylovMost is the number of eigenvalues of a matrix of order n up to which the Krylov route is tried.
+func krylovMost(n int) int { return min(n/16, 16) }
+
+// krylovSteps caps a Lanczos process for k eigenvalues: beyond, the tridiagonal route is cheaper.
+func krylovSteps(k int) int { return 4*k + 28 }
 
 // ritz runs the Lanczos process with X = (A − mu·I)⁻¹, or X = A if direct, until eigenvectors for k eigenvalues of X below 0, or below mu,
 // have converged, and puts them into the rows of v. It gives up at the cap, and soon where the process has not even seen k of them.
 func (s *krylov) ritz(v *mat.Dense, k int, a *mat.Sym, mu float64, direct bool) bool {
-	n, most := s.n, min(krylovVecs, s.n)
+	n, most := s.n, min(krylovSteps(k), s.n)
 	resize(&s.basis, most+1, n)
 	resizeSym(&s.h, most)
 	s.theta = grow(s.theta, k)

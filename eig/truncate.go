@@ -67,7 +67,7 @@ const (
 // a is read, dst is written; dst may be a. Errors: ErrNotFinite (a, or mu, is NaN or infinite), ErrNoConvergence; dst is then as
 // before. It panics if the orders differ. Nothing is allocated at an order seen before.
 // n³/3 flops where nothing is to be clipped. Where k eigenvalues are: 4n³/3 for the tridiagonal form, 2n²·min(k, n−k) for eigenvectors
-// and half of that to multiply back; at most n³/3 and some 25 products of 2n² where k is no more than a dozen and n is large.
+// and half of that to multiply back; at most n³/3 and some 25 products of 2n² where k ≤ n/16 and n ≥ 100.
 //
 // Source: Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu; the paper's projection onto {X : X ⪰ μ_g·I}.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
@@ -90,7 +90,7 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 		return Report{}, err
 	}
 	if a.N >= krylovFrom {
-		k, ok := t.kry.count(a, mu, m, krylovMost)
+		k, ok := t.kry.count(a, mu, m, krylovMost(a.N))
 		ok = ok && (k == 0 || t.byKrylov(a, k))
 		sure := ok && (k == 0 || t.lambda[0] < mu-64*eps*float64(a.N)*t.kry.norm)
 		if ok && k == 0 || few && !sure && t.chol.PosDef(a, mu) {
