@@ -28,9 +28,11 @@ The table holds STABLE against the best single weight of two grid searches, each
   equal cost    may read as many rows as STABLE read. A read is one training or validation row in one sum (loss with gradient,
                 Hessian, product), at one point; each Newton iteration reads every row at least twice. STABLE's own count
                 includes the pass that bounds C_gxy. Where the budget is too small for 17 weights on all rows, the search works on
-                a random share of them. Seconds stand beside the reads: a step of STABLE also solves with a d × d matrix.
+                a random share of them, with weights larger by 1/share, which is the same prior. Seconds stand beside the
+                reads: a step of STABLE also solves with a d × d matrix.
   exact         Newton's method on all rows, without a budget.
 
+The last lines say by how much the test loss with a weight each differs from theirs, with the standard error over test rows.
 Writes model.json (weights, coefficients for rows as they stand in the file, losses, options, files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted

@@ -29,7 +29,7 @@ type tuneModel struct {
 	Target       *targetScale  `json:"target,omitempty"`  // of a regression: the losses that were minimised are of (b − mean)/deviation
 	Files        []tuneFile    `json:"files"`
 	Rows         tuneRows      `json:"rows"`
-	Results      []outcome     `json:"results"`
+	Results      []tuneResult  `json:"results"`
 	BiasWeight   float64       `json:"bias_weight"`
 	Intercept    float64       `json:"intercept"`
 	RawIntercept float64       `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre

@@ -49,7 +49,7 @@ func (t *tuneRun) report(w io.Writer) error {
 }
 
 // compare says by how much a weight each is better or worse than r on the test rows, and what limits the search.
-func (t *tuneRun) compare(w io.Writer, r outcome) {
+func (t *tuneRun) compare(w io.Writer, r tuneResult) {
 	mean, deviation := t.difference(t.results[0].y, r.y)
 	fmt.Fprintf(w, "test     loss with a weight each %+.3g ± %.2g against %s\n", mean, deviation, r.Name)
 	if all := t.train.Rows() + t.val.Rows(); r.SearchRows < all {

@@ -14,26 +14,26 @@ type tuneRun struct {
 	tuneOptions
 	*tuneSet
 	engine  tuning // STABLE on the problem
-	results []outcome
+	results []tuneResult
 }
 
-// outcome is a model with the weights that one way of tuning has found, trained exactly on the training rows.
-type outcome struct {
-	Name       string  `json:"name"`
-	Lambda     float64 `json:"lambda,omitempty"` // the weight of all features, 0 where each has its own
-	Tried      int     `json:"weights_tried,omitempty"`
-	SearchRows int     `json:"search_rows,omitempty"` // training and validation rows that the search could see
-	Reads      uint64  `json:"rows_read"`
-	Validation metrics `json:"validation"`
-	Test       metrics `json:"test"`
+// tuneResult is a model with the weights that one way of tuning has found, trained exactly on the training rows.
+type tuneResult struct {
+	Name       string      `json:"name"`
+	Lambda     float64     `json:"lambda,omitempty"` // the weight of all features, 0 where each has its own
+	Tried      int         `json:"weights_tried,omitempty"`
+	SearchRows int         `json:"search_rows,omitempty"` // training and validation rows that the search could see
+	Reads      uint64      `json:"rows_read"`
+	Validation tuneMetrics `json:"validation"`
+	Test       tuneMetrics `json:"test"`
 
 	x, y    []float64
 	f       float64 // validation loss in scaled units
 	seconds time.Duration
 }
 
-// metrics are loss and accuracy, or loss and rmse of a regression, both in units of the target.
-type metrics map[string]float64
+// tuneMetrics are loss and accuracy, or loss and rmse of a regression, both in units of the target.
+type tuneMetrics map[string]float64
 
 // newTuneRun makes the problem, and STABLE with its defaults.
 func newTuneRun(o tuneOptions, set *tuneSet) (*tuneRun, error) {
@@ -66,7 +66,7 @@ func (t *tuneRun) stable(ctx context.Context, p *progress) error {
 	if t.engine.result.Steps == 0 {
 		return err
 	}
-	r := outcome{Name: "STABLE, a weight each", Reads: t.engine.problem.Reads(), seconds: t.engine.solving, x: t.engine.result.X}
+	r := tuneResult{Name: "STABLE, a weight each", Reads: t.engine.problem.Reads(), seconds: t.engine.solving, x: t.engine.result.X}
 	if trainErr := t.retrain(r); trainErr != nil {
 		return trainErr
 	}
@@ -74,7 +74,7 @@ func (t *tuneRun) stable(ctx context.Context, p *progress) error {
 }
 
 // retrain trains on all training rows with the weights r.x, by Newton's method from 0, and adds r to the results.
-func (t *tuneRun) retrain(r outcome) error {
+func (t *tuneRun) retrain(r tuneResult) error {
 	r.y = make([]float64, len(r.x))
 	var err error
 	if r.f, err = t.engine.problem.ObjectiveFrom(nil, r.y, r.x); err != nil {
@@ -85,9 +85,9 @@ func (t *tuneRun) retrain(r outcome) error {
 	return nil
 }
 
-func (t *tuneRun) measure(d *hyperopt.Data, y []float64) metrics {
+func (t *tuneRun) measure(d *hyperopt.Data, y []float64) tuneMetrics {
 	loss := tuneLosses[t.Loss]
-	m := metrics{"loss": loss.Mean(d, y)}
+	m := tuneMetrics{"loss": loss.Mean(d, y)}
 	if loss == hyperopt.Squared {
 		m["loss"] *= t.target.Deviation * t.target.Deviation
 		m["rmse"] = math.Sqrt(2 * m["loss"])
@@ -162,20 +162,24 @@ func nested(lo, hi float64) []float64 {
 
 // search trains with one weight after the other, each from the model before, until the budget is read, and retrains with the best. It tries one weight at
 // least, and what an ended context leaves is the best so far.
+//
+// On a share of the training rows the weight is larger by 1/share. That keeps the prior that it stands for: λ beside a mean loss over n rows is a
+// Gaussian prior of precision 2nλ for each coefficient (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
 func (t *tuneRun) search(ctx context.Context, name string, train, val *hyperopt.Data, lambdas []float64, budget uint64) error {
 	start := time.Now()
 	p, err := t.newProblem(train, val)
 	if err != nil {
 		return err
 	}
-	r := outcome{Name: name, SearchRows: train.Rows() + val.Rows(), x: make([]float64, train.Dim)}
+	r := tuneResult{Name: name, SearchRows: train.Rows() + val.Rows(), x: make([]float64, train.Dim)}
 	y := make([]float64, train.Dim)
 	best := math.Inf(1)
+	prior := float64(t.train.Rows()) / float64(train.Rows())
 	for _, lambda := range lambdas {
 		if p.Reads() >= budget || ctx.Err() != nil {
 			break
 		}
-		p.Uniform(r.x, lambda)
+		p.Uniform(r.x, lambda*prior)
 		f, err := p.ObjectiveFrom(nil, y, r.x)
 		if err != nil {
 			return err
