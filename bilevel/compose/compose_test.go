@@ -472,3 +472,41 @@ func TestStepsDoNotAllocate(t *testing.T) {
 	require.NoError(t, s.Step())
 	assert.Zero(t, testing.AllocsPerRun(50, func() { _ = s.Step() }), "STABLE")
 }
+
+// How far y lags behind h(x) while x travels, with exact oracles and y⁰ = h(x⁰): SCGD by the order of α, STABLE, whose correction is the tangent of h, by the
+// order of α², SCSC not at all. This is what lets the two keep one timescale.
+func TestLag(t *testing.T) {
+	const beta = 0.5
+	p := Adapt(newWaves())
+	x0, y0, h := []float64{1.5, -2, 2.5}, make([]float64, 4), make([]float64, 4)
+	require.NoError(t, p.Solution(y0, x0))
+	lag := func(name string, alpha float64) (worst float64) {
+		var step func() error
+		var x, y func() []float64
+		if name == "STABLE" {
+			s, err := bilevel.New(Adapt(newWaves()), bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), MuG: 1, Plain: true},
+				bilevel.Options{X0: x0, Y0: y0, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+			require.NoError(t, err)
+			step, x, y = s.Step, s.X, s.Y
+		} else {
+			m := makeMethod(t, name, newWaves(), Options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), X0: x0, Y0: y0, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
+			step, x, y = m.Step, m.X, m.Y
+		}
+		for range int(1 / alpha) {
+			at := slices.Clone(x()) // SCGD and SCSC track h of the last iterate, STABLE that of the present one
+			require.NoError(t, step())
+			if name == "STABLE" {
+				at = x()
+			}
+			require.NoError(t, p.Solution(h, at))
+			mat.Axpy(h, -1, y())
+			worst = max(worst, mat.Norm(h))
+		}
+		return worst
+	}
+	order := func(name string) float64 { return math.Log2(lag(name, 1./64) / lag(name, 1./128)) }
+	assert.InDelta(t, 1, order("SCGD"), 0.1)
+	assert.InDelta(t, 2, order("STABLE"), 0.1)
+	assert.Less(t, lag("SCSC", 1./64), 1e-12)
+	assert.Greater(t, lag("SCGD", 1./64), 1e-3)
+}

@@ -1,0 +1,42 @@
+package observe_test
+
+import (
+	"context"
+	"fmt"
+
+	"stable/bilevel"
+	"stable/bilevel/observe"
+	"stable/bilevel/quadratic"
+)
+
+// An observer on a run: the error of F and of the estimated Hessian, every 100 steps.
+func ExampleObserver_Progress() {
+	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 0.1, SigmaGy: 0.1, SigmaGyy: 0.3})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, best := p.Optimum()
+	o, err := observe.New(p, observe.Options{Best: best, Rho: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rate := bilevel.Power{C: 2, K0: 20, P: 1}
+	s, err := bilevel.New(p, bilevel.STABLE{Alpha: rate, Beta: rate, Tau: rate, MuG: 1}, bilevel.Options{Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = s.Run(context.Background(), bilevel.Run{Steps: 300, Every: 100, Progress: o.Progress(func(m observe.Measurement) bool {
+		fmt.Printf("%d: F − F* = %.0e, ‖H_yy − g_yy‖ = %.2f, near-stationarity %.0e\n", m.K, m.Gap, m.Hyy, m.Near)
+		return true
+	})})
+	if err != nil || o.Err() != nil {
+		fmt.Println(err, o.Err())
+	}
+	// Output:
+	// 100: F − F* = 1e-03, ‖H_yy − g_yy‖ = 0.03, near-stationarity 6e-04
+	// 200: F − F* = 1e-04, ‖H_yy − g_yy‖ = 0.03, near-stationarity 5e-05
+	// 300: F − F* = 6e-05, ‖H_yy − g_yy‖ = 0.02, near-stationarity 3e-05
+}
