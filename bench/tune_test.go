@@ -130,6 +130,22 @@ func TestTuneSearchScalesWeights(t *testing.T) {
 	assert.Equal(t, whole/2, search(half).Lambda)
 }
 
+// The difference on the test rows is that of the reported losses; of two rows, its standard error is |d₁ − d₂|/√8.
+func TestTuneDifference(t *testing.T) {
+	o := tuneOptions{Seed: 1, Steps: 1, Lo: 1e-3, Hi: 1, Form: "exp", Loss: "squared"}
+	set, err := readTuneSet(o, []string{writeText(t, "r.csv", linear(60, 1, "a,b,c,price\n", csvRow))})
+	require.NoError(t, err)
+	run := &tuneRun{tuneOptions: o, tuneSet: set}
+	a, b := []float64{1, 0, 0, 0}, []float64{0, 1, 0, 0.5}
+	loss := func(d *hyperopt.Data) float64 { return run.measure(d, a)["loss"] - run.measure(d, b)["loss"] }
+	mean, _ := run.difference(a, b)
+	assert.InEpsilon(t, loss(set.test), mean, 1e-12)
+	d1, d2 := loss(set.test.Subset([]int{0})), loss(set.test.Subset([]int{1}))
+	set.test = set.test.Subset([]int{0, 1})
+	_, deviation := run.difference(a, b)
+	assert.InEpsilon(t, math.Abs(d1-d2)/math.Sqrt(8), deviation, 1e-12)
+}
+
 // twice names every row two times.
 func twice(d *hyperopt.Data) []int {
 	rows := make([]int, 2*d.Rows())
