@@ -25,7 +25,7 @@ Flags:
 `
 
 func compare(ctx context.Context, args []string, out terminal) error {
-	r := racingFlags{methods: strings.Join(entrantNames(), ","), samples: 20000, trials: 10, tune: 2}
+	r := racingFlags{methods: strings.Join(entrantNames(), ","), samples: 20000, trials: 10, tune: 2, lo: 0.1, hi: 1}
 	var problem string
 	fs := flag.NewFlagSet("bench compare", flag.ContinueOnError)
 	fs.StringVar(&r.data, "data", shippedData, "`FILE` of LIBSVM or CSV text, plain or gzip")

@@ -22,6 +22,7 @@ type experiment struct {
 	tuneTrials int // runs of each setting in the choice of step sizes; 0: no choice, the first setting
 	points     int // of a curve
 	seed       uint64
+	median     bool // curves are medians with quartiles, instead of means with standard deviations
 	folder     string
 	part, of   int // this process does the units i ≡ part − 1 mod of
 }

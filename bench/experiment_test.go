@@ -137,7 +137,7 @@ func TestLineup(t *testing.T) {
 	require.NoError(t, err)
 	for _, e := range list {
 		for _, s := range e.grid() {
-			text, _ := e.describe(s)
+			text, _ := e.describe(&arena{}, s)
 			assert.NotEmpty(t, text)
 			assert.NotPanics(t, func() { e.make(&arena{muG: 1, lG: 2, cGxy: 3}, s) })
 		}

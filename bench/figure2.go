@@ -39,7 +39,7 @@ type racingFlags struct {
 	seed                     uint64
 	lo, hi                   float64
 	form                     string // raw or exp
-	quick                    bool
+	quick, median            bool
 }
 
 func (r *racingFlags) add(fs *flag.FlagSet) {
@@ -52,15 +52,15 @@ func (r *racingFlags) add(fs *flag.FlagSet) {
 	fs.StringVar(&r.part, "part", "", "`I/N`: do the Ith of N parts only")
 	fs.IntVar(&r.merge, "merge", 0, "report on the results of `N` parts")
 	fs.StringVar(&r.form, "form", "raw", "weights of y_i²: raw, x_i as in the paper, or exp, ½exp(x_i)")
-	fs.Float64Var(&r.lo, "lo", 0.1, "lower bound of every weight")
-	fs.Float64Var(&r.hi, "hi", 1, "upper bound of every weight")
+	fs.Float64Var(&r.lo, "lo", r.lo, "lower bound of every weight")
+	fs.Float64Var(&r.hi, "hi", r.hi, "upper bound of every weight")
 	fs.BoolVar(&r.quick, "quick", false, "fewer samples, trials and rows")
 }
 
 // check refuses what makes no experiment, and applies -quick.
 func (r *racingFlags) check() error {
 	if r.quick {
-		r.samples, r.trials, r.tune = min(r.samples, 6000), min(r.trials, 4), min(r.tune, 1)
+		r.samples, r.trials, r.tune = r.samples*3/10, min(r.trials, 4), min(r.tune, 1)
 	}
 	switch {
 	case r.samples < 1000:
@@ -78,7 +78,7 @@ func (r *racingFlags) check() error {
 }
 
 func figure2(ctx context.Context, args []string, out terminal) error {
-	r := racingFlags{methods: "STABLE,STABLE-paper,BSA,TTSA", samples: 20000, trials: 50, tune: 4}
+	r := racingFlags{methods: "STABLE,STABLE-paper,BSA,TTSA", samples: 20000, trials: 50, tune: 4, lo: 0.1, hi: 1}
 	fs := flag.NewFlagSet("bench figure2", flag.ContinueOnError)
 	fs.StringVar(&r.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/ (default: the shipped data set)")
 	r.add(fs)
@@ -114,24 +114,29 @@ func paperFiles(folder string) ([]string, error) {
 	}
 	var files []string
 	for _, f := range []string{"australian/australian_scale", "ijcnn1/ijcnn1.trn", "covtype/covtype.libsvm.binary.scale"} {
-		path := filepath.Join(folder, filepath.FromSlash(f))
-		for _, p := range []string{path + ".gz", path} {
-			if _, err := os.Stat(p); err == nil {
-				path = p
-				break
-			}
-		}
-		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("%s or %[1]s.gz: not there; the file is on the LIBSVM data page", path)
+		path, err := plainOrGzip(filepath.Join(folder, filepath.FromSlash(f)))
+		if err != nil {
+			return nil, err
 		}
 		files = append(files, path)
 	}
 	return files, nil
 }
 
+// plainOrGzip returns path.gz or path, whichever there is.
+func plainOrGzip(path string) (string, error) {
+	for _, p := range []string{path + ".gz", path} {
+		if _, err := os.Stat(p); err == nil {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("%s or %[1]s.gz: not there; the file is on the LIBSVM data page", path)
+}
+
 // race runs or merges an experiment, and reports.
 func (r *racingFlags) race(ctx context.Context, name string, arenas []*arena, out terminal) error {
-	x := &experiment{name: name, arenas: arenas, samples: r.samples, trials: r.trials, tuneTrials: r.tune, points: 40, seed: r.seed, folder: r.out}
+	x := &experiment{name: name, arenas: arenas, samples: r.samples, trials: r.trials, tuneTrials: r.tune, points: 40, seed: r.seed,
+		folder: r.out, median: r.median}
 	x.describe = fmt.Sprintf("%s weights in [%g, %g]", r.form, r.lo, r.hi)
 	if r.quick {
 		x.describe += ", quick"

@@ -54,11 +54,11 @@ func (e *entrant) make(a *arena, s setting) bilevel.Method {
 		}
 		return bilevel.Constant(c)
 	}
-	return e.method(a, s, step(s.Alpha, e.orders[0]), step(s.Beta, e.orders[1]))
+	return e.method(a, s, step(s.Alpha*a.longer(), e.orders[0]), step(s.Beta, e.orders[1]))
 }
 
 // describe says what a setting is, and whether it lies at an edge of the grid.
-func (e *entrant) describe(s setting) (text, edge string) {
+func (e *entrant) describe(a *arena, s setting) (text, edge string) {
 	if e.untuned {
 		return "defaults", ""
 	}
@@ -68,7 +68,7 @@ func (e *entrant) describe(s setting) (text, edge string) {
 		}
 		return fmt.Sprintf("%g", c)
 	}
-	text = fmt.Sprintf("α = %s, β = %s, %s", order(s.Alpha, e.orders[0]), order(s.Beta, e.orders[1]), e.variants[s.Variant])
+	text = fmt.Sprintf("α = %s, β = %s, %s", order(s.Alpha*a.longer(), e.orders[0]), order(s.Beta, e.orders[1]), e.variants[s.Variant])
 	outer := func(v float64) bool { return v == slices.Max(paperSteps) || v == slices.Min(paperSteps) }
 	if outer(s.Alpha) {
 		edge += "α"

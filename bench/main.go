@@ -30,6 +30,7 @@ func commands() []command {
 		{"tune", "tune on files of your own: weights and model as JSON, against the best single weight", tune},
 		{"compare", "all methods under equal sample budgets", compare},
 		{"figure2", "the paper's Figure 2: STABLE, BSA, TTSA on its three data sets", figure2},
+		{"ijcnn1", "STABLE, SOBA and SABA in the setup of benchmark_bilevel", ijcnn1},
 		{"survive", "which step sizes blow up, and STABLE untuned against its peers tuned", survive},
 	}
 }

@@ -15,8 +15,18 @@ type arena struct {
 	fresh         func() contest // an instance for one goroutine
 	set           bilevel.Set
 	muG, lG, cGxy float64 // constants of the lower level
+	batch         int     // samples in a batch of ξ and of φ; 0: 1
+	stretch       float64 // of the grid for α, where x has another scale than in the paper; 0: 1
 	best          float64 // F*
 	start         func(rng *rand.Rand) (x0, y0 []float64)
+}
+
+// longer is the factor of every α of the grid.
+func (a *arena) longer() float64 {
+	if a.stretch == 0 {
+		return 1
+	}
+	return a.stretch
 }
 
 // contest is a problem with its exact objective: ObjectiveFrom returns F(x), and may start from y and leave y*(x) there.
@@ -55,7 +65,7 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, marks []
 	var t trial
 	p := a.fresh()
 	x0, y0 := a.start(rand.New(rand.NewPCG(seed, 's')))
-	s, err := bilevel.New(p, m, bilevel.Options{X0: x0, Y0: y0, Set: a.set, Seed: seed})
+	s, err := bilevel.New(p, m, bilevel.Options{X0: x0, Y0: y0, Set: a.set, Seed: seed, UpperBatch: a.batch, LowerBatch: a.batch})
 	if err != nil {
 		return t, err
 	}
