@@ -15,6 +15,14 @@ const (
 	symmetric             // the memory is the lower triangle of a symmetric matrix
 )
 
+// from returns the memory of x from the inner index p on, the distance between its rows, and that between the entries of a row. x is not symmetric.
+func (x *operand) from(p int) (data []float64, ld, step int) {
+	if x.kind == across {
+		return x.data[p*x.stride:], 1, x.stride
+	}
+	return x.data[p:], x.stride, 1
+}
+
 // pack copies entries p to p+k−1 of the rows i to i+rows−1 to dst, row by row with stride ld.
 func (x *operand) pack(dst []float64, ld, i, rows, p, k int) {
 	switch x.kind {

@@ -8,17 +8,18 @@ const (
 	kVectorSmall = 64
 )
 
-// vector is run by vector registers.
+// vector is run by vector registers. The tile takes single numbers of A, so it takes them from wherever they are; only the rows of a symmetric
+// matrix, which go along a row and on down a column, are copied.
 func (g *product) vector() {
 	switch small := g.k <= kVectorSmall; {
-	case g.a.kind == along && small:
-		g.vectorSmall()
-	case g.a.kind == along:
-		g.vectorLarge()
-	case small:
+	case g.a.kind == symmetric && small:
 		g.vectorCopiedSmall()
-	default:
+	case g.a.kind == symmetric:
 		g.vectorCopiedLarge()
+	case small:
+		g.vectorSmall()
+	default:
+		g.vectorLarge()
 	}
 }
 
@@ -26,13 +27,15 @@ func (g *product) vector() {
 
 func (g *product) vectorSmall() {
 	var panel [kVectorSmall * maxPanel]float64
-	g.vectorBlock(panel[:], g.a.data, g.a.stride, 0, g.m, 0, g.k)
+	a, lda, step := g.a.from(0)
+	g.vectorBlock(panel[:], a, lda, step, 0, g.m, 0, g.k)
 }
 
 func (g *product) vectorLarge() {
 	var panel [kVector * maxPanel]float64
 	for p := 0; p < g.k; p += kVector {
-		g.vectorBlock(panel[:], g.a.data[p:], g.a.stride, 0, g.m, p, min(kVector, g.k-p))
+		a, lda, step := g.a.from(p)
+		g.vectorBlock(panel[:], a, lda, step, 0, g.m, p, min(kVector, g.k-p))
 		g.set = false
 	}
 }
@@ -52,17 +55,17 @@ func (g *product) vectorCopiedLarge() {
 	}
 }
 
-// vectorCopied is vectorBlock where the rows of A do not lie in memory along k.
+// vectorCopied is vectorBlock for copies of mBlock rows of A at a time.
 func (g *product) vectorCopied(panel, buf []float64, p, k int) {
 	for i := 0; i < g.m; i += mBlock {
 		rows := min(mBlock, g.m-i)
 		g.a.pack(buf, k, i, rows, p, k)
-		g.vectorBlock(panel, buf, k, i, rows, p, k)
+		g.vectorBlock(panel, buf, k, 1, i, rows, p, k)
 	}
 }
 
-// vectorBlock is block, panel by panel of B.
-func (g *product) vectorBlock(buf, a []float64, lda, i0, rows, p, k int) {
+// vectorBlock is block, panel by panel of B, for a whose rows start there, lda apart, with entries step apart.
+func (g *product) vectorBlock(buf, a []float64, lda, step, i0, rows, p, k int) {
 	v := kernel.Lanes()
 	for j := 0; j < g.n; j += 2 * v {
 		w := min(2*v, g.n-j)
@@ -83,7 +86,7 @@ func (g *product) vectorBlock(buf, a []float64, lda, i0, rows, p, k int) {
 		} else {
 			g.b.packPanel(buf, nr, j, w, p, k)
 		}
-		kernel.Panel(g.c[(i0+i)*g.ldc+j:], g.ldc, rows-i, w, diag, a[i*lda:], lda, buf, k, g.alpha, g.set)
+		kernel.Panel(g.c[(i0+i)*g.ldc+j:], g.ldc, rows-i, w, diag, a[i*lda:], lda, step, buf, k, g.alpha, g.set)
 	}
 }
 
