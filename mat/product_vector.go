@@ -81,12 +81,16 @@ func (g *product) vectorBlock(buf, a []float64, lda, step, i0, rows, p, k int) {
 		if i >= rows {
 			break
 		}
-		if g.b.kind == across {
-			kernel.PackPanel(buf, nr, g.b.data[p*g.b.stride+j:], g.b.stride, k, w)
-		} else {
+		b, ldb := buf, nr
+		switch {
+		case g.b.kind != across:
 			g.b.packPanel(buf, nr, j, w, p, k)
+		case w == nr && k <= kVectorSmall:
+			b, ldb = g.b.data[p*g.b.stride+j:], g.b.stride // few rows do not get into each other's way in the cache
+		default:
+			kernel.PackPanel(buf, nr, g.b.data[p*g.b.stride+j:], g.b.stride, k, w)
 		}
-		kernel.Panel(g.c[(i0+i)*g.ldc+j:], g.ldc, rows-i, w, diag, a[i*lda:], lda, step, buf, k, g.alpha, g.set)
+		kernel.Panel(g.c[(i0+i)*g.ldc+j:], g.ldc, rows-i, w, diag, a[i*lda:], lda, step, b, ldb, k, g.alpha, g.set)
 	}
 }
 

@@ -4,13 +4,13 @@ package kernel
 
 import "simd"
 
-// Panel multiplies m rows of a by a packed panel of up to two vectors of columns:
+// Panel multiplies m rows of a by a panel of b, up to two vectors of columns wide:
 //
-//	for i < m, j < min(w, diag+i+1): c[i·ldc+j] (+)= alpha · Σ_{p<k} a[i·lda+p·step]·b[p·nr+j]
+//	for i < m, j < min(w, diag+i+1): c[i·ldc+j] (+)= alpha · Σ_{p<k} a[i·lda+p·step]·b[p·ldb+j]
 //
-// written where set, added to where not. nr is one vector where w fits in it, else two; b is padded with zeros to that width. diag bounds a triangle; for a
-// rectangle it is at least w−1. The tile is four rows by nr: eight vectors of sums, two of b and one of a fit in 15 registers.
-func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []float64, k int, alpha float64, set bool) {
+// written where set, added to where not. b has whole vectors, one where w fits in it, else two, and zeros beyond w. diag bounds a triangle; for a
+// rectangle it is at least w−1. The tile is four rows by two vectors: eight vectors of sums, two of b and one of a fit in 15 registers.
+func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []float64, ldb, k int, alpha float64, set bool) {
 	var edge [4 * 16]float64
 	v := simd.VectorBitSize() / 64
 	one := w <= v
@@ -33,7 +33,7 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []flo
 		}
 		var c00, c01, c10, c11, c20, c21, c30, c31 simd.Float64s
 		if one {
-			for p, q := i*lda, 0; q < k*v; p, q = p+step, q+v {
+			for p, q := i*lda, 0; q < k*ldb; p, q = p+step, q+ldb {
 				y := simd.LoadFloat64s(b[q : q+v : q+v])
 				c00 = simd.BroadcastFloat64s(a[p]).MulAdd(y, c00)
 				c10 = simd.BroadcastFloat64s(a[p+r1]).MulAdd(y, c10)
@@ -43,14 +43,14 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []flo
 		} else {
 			// Four steps at a time, so that the processor foresees the end of the loop.
 			p, q := i*lda, 0
-			for q+6*v < 2*k*v {
+			for q+3*ldb < k*ldb {
 				y := b[q : q+2*v : q+2*v]
 				y0, y1 := simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
 				c00, c01 = axpy(simd.BroadcastFloat64s(a[p]), y0, y1, c00, c01)
 				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
 				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
 				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
-				p, q = p+step, q+2*v
+				p, q = p+step, q+ldb
 
 				y = b[q : q+2*v : q+2*v]
 				y0, y1 = simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
@@ -58,7 +58,7 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []flo
 				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
 				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
 				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
-				p, q = p+step, q+2*v
+				p, q = p+step, q+ldb
 
 				y = b[q : q+2*v : q+2*v]
 				y0, y1 = simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
@@ -66,7 +66,7 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []flo
 				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
 				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
 				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
-				p, q = p+step, q+2*v
+				p, q = p+step, q+ldb
 
 				y = b[q : q+2*v : q+2*v]
 				y0, y1 = simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
@@ -74,16 +74,16 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []flo
 				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
 				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
 				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
-				p, q = p+step, q+2*v
+				p, q = p+step, q+ldb
 			}
-			for q < 2*k*v {
+			for q < k*ldb {
 				y := b[q : q+2*v : q+2*v]
 				y0, y1 := simd.LoadFloat64s(y), simd.LoadFloat64s(y[v:])
 				c00, c01 = axpy(simd.BroadcastFloat64s(a[p]), y0, y1, c00, c01)
 				c10, c11 = axpy(simd.BroadcastFloat64s(a[p+r1]), y0, y1, c10, c11)
 				c20, c21 = axpy(simd.BroadcastFloat64s(a[p+r2]), y0, y1, c20, c21)
 				c30, c31 = axpy(simd.BroadcastFloat64s(a[p+r3]), y0, y1, c30, c31)
-				p, q = p+step, q+2*v
+				p, q = p+step, q+ldb
 			}
 		}
 		s := simd.BroadcastFloat64s(alpha)

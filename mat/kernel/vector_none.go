@@ -14,8 +14,8 @@ func Lanes() int { return 1 }
 
 const vectorDot, vectorAxpy, vectorRow, vectorSym, vectorSolve = 0, 0, 0, 0, 0
 
-func Panel([]float64, int, int, int, int, []float64, int, int, []float64, int, float64, bool) {}
-func PackPanel([]float64, int, []float64, int, int, int)                                      {}
+func Panel([]float64, int, int, int, int, []float64, int, int, []float64, int, int, float64, bool) {}
+func PackPanel([]float64, int, []float64, int, int, int)                                           {}
 
 func dotVector([]float64, []float64) float64                                         { return 0 }
 func axpyVector([]float64, float64, []float64)                                       {}
