@@ -12,9 +12,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"stable/bench/atomicfile"
 	"stable/bench/plot"
 	"stable/bilevel"
+	"stable/bilevel/atomicfile"
 	"stable/bilevel/hyperopt"
 )
 

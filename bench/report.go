@@ -8,8 +8,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"stable/bench/atomicfile"
 	"stable/bench/plot"
+	"stable/bilevel/atomicfile"
 )
 
 // averages is what the trials of one entrant in one arena come to, at the marks.

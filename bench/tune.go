@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"stable/bench/atomicfile"
 	"stable/bench/plot"
 	"stable/bilevel"
+	"stable/bilevel/atomicfile"
 	"stable/bilevel/hyperopt"
 )
 
