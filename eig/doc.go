@@ -1,8 +1,13 @@
 // Package eig decomposes symmetric matrices, A = V·Λ·Vᵀ, and projects them onto {X ⪰ mu·I}.
 //
 // Jacobi is the reference eigensolver: slow, simple, and accurate to the last digits of every eigenvalue of a graded positive
-// definite matrix. Truncator computes the projection in the Frobenius norm, which raises the eigenvalues below mu to mu; it picks
-// the cheapest of several routes that agree up to rounding.
+// definite matrix. Truncator computes the projection in the Frobenius norm, which raises the eigenvalues below mu to mu, by the cheapest of
+// several routes that agree up to rounding: a Cholesky factorisation where nothing is to be clipped; a count of the eigenvalues below mu and a
+// Lanczos process where few are; the tridiagonal form and the eigenvectors of the smaller side of mu, one twisted factorisation
+// each, in general; Jacobi if that fails.
+//
+// A Truncator keeps no basis from one call to the next. The bits of a result would depend on the calls before it, and there is nothing to
+// win: to multiply a basis of half the space by A once costs n³, all of the tridiagonal form 4n³/3.
 //
 // Storage: a mat.Sym is read and written in its lower triangle only. Eigenvalues ascend. Eigenvectors stand in the rows of a
 // matrix Vᵀ, where each is contiguous.
@@ -15,5 +20,5 @@
 // Memory: the zero value of each struct works and owns its workspace, which grows to the largest order seen; a call at that order
 // or below allocates nothing. One value must not be used by two goroutines at a time.
 //
-// Reproducibility: no randomness, no goroutine; the same input and history give the same bits.
+// Reproducibility: no randomness, no goroutine; a result depends on the input alone, to the last bit, not on the calls before.
 package eig

@@ -1,4 +1,4 @@
-//go:build !goexperiment.simd || !go1.27 || go1.28 || purego || !(amd64 || arm64 || wasm)
+//go:build !(goexperiment.simd && go1.27 && !go1.28 && !purego)
 
 package eig
 

@@ -1,8 +1,12 @@
-//go:build goexperiment.simd && go1.27 && !go1.28 && !purego && (amd64 || arm64 || wasm)
+//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
 
 package eig
 
-import "simd"
+import (
+	"simd"
+
+	"stable/mat/kernel"
+)
 
 // vectorFrom is the length of row from which vector code is faster.
 const vectorFrom = 16
@@ -13,7 +17,7 @@ const maxLanes = 8
 // pass2 is pass2Go.
 func pass2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
 	n := len(a0)
-	if n < vectorFrom || simd.Emulated() {
+	if n < vectorFrom || !kernel.Vector() {
 		return pass2Go(a0, a1, v, w, x, y, v0, w0, x0, v1, w1, x1)
 	}
 	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
@@ -36,7 +40,7 @@ func pass2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1
 	var t [2 * maxLanes]float64
 	acc0.Store(t[:])
 	acc1.Store(t[maxLanes:])
-	clearUpper()
+	kernel.ClearUpper()
 	for j := range width {
 		s0 += t[j]
 		s1 += t[maxLanes+j]
@@ -48,7 +52,7 @@ func pass2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1
 // reflect4 is reflect4Go.
 func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
 	n := len(v)
-	if n < vectorFrom || simd.Emulated() {
+	if n < vectorFrom || !kernel.Vector() {
 		return reflect4Go(x0, x1, x2, x3, v, u, f0, f1, f2, f3)
 	}
 	x0, x1, x2, x3, u = x0[:n], x1[:n], x2[:n], x3[:n], u[:n]
@@ -76,7 +80,7 @@ func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s
 	acc1.Store(t[maxLanes:])
 	acc2.Store(t[2*maxLanes:])
 	acc3.Store(t[3*maxLanes:])
-	clearUpper()
+	kernel.ClearUpper()
 	for j := range width {
 		s0 += t[j]
 		s1 += t[maxLanes+j]
@@ -90,7 +94,7 @@ func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s
 // rotate is rotateGo.
 func rotate(x, y []float64, c, s float64) {
 	n := len(x)
-	if n < vectorFrom || simd.Emulated() {
+	if n < vectorFrom || !kernel.Vector() {
 		rotateGo(x, y, c, s)
 		return
 	}
@@ -103,6 +107,6 @@ func rotate(x, y []float64, c, s float64) {
 		ms.MulAdd(h, bc.Mul(g)).Store(x[j:])
 		bs.MulAdd(g, bc.Mul(h)).Store(y[j:])
 	}
-	clearUpper()
+	kernel.ClearUpper()
 	rotateGo(x[m:], y[m:], c, s)
 }

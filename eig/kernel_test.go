@@ -4,9 +4,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stable/eig"
 	"stable/mat"
+	"stable/mat/kernel"
 	"stable/mat/mattest"
 )
 
@@ -87,6 +89,27 @@ func TestRotate(t *testing.T) {
 				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 2*mattest.Eps, "%s: n = %d, row %d", name, n, i)
 			}
 			mattest.CheckPad(t, all)
+		}
+	}
+}
+
+// TestRoutesWithoutVectors runs the routes with the vector code that this build has switched off.
+func TestRoutesWithoutVectors(t *testing.T) {
+	if !kernel.Vector() {
+		t.Skip("no vector code in this build or on this machine")
+	}
+	for _, n := range []int{17, 65, 129} {
+		for name, a := range map[string]*mat.Sym{"half": mattest.Sym(n, 1), "few": few(n, 3, 0.1)} {
+			want, p := mat.NewSym(n), mat.NewSym(n)
+			var tr eig.Truncator
+			_, err := tr.Truncate(want, a, 0.1)
+			require.NoError(t, err)
+			kernel.SetVector(false)
+			_, err = tr.Truncate(p, a, 0.1)
+			kernel.SetVector(true)
+			require.NoError(t, err)
+			requireProjection(t, a, p, 0.1)
+			assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0.1), "%s of %d", name, n)
 		}
 	}
 }
