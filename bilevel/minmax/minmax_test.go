@@ -220,10 +220,22 @@ func TestExactSTABLEIsGradientDescent(t *testing.T) {
 	}
 }
 
-// The closed form of a quadratic problem: y*(x) = b + Q⁻¹Kᵀu, from far and from there, and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu.
+// counting counts the Hessians.
+type counting struct {
+	*square
+	hessians int
+}
+
+func (c *counting) Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) error {
+	c.hessians++
+	return c.square.Hess(syy, x, y, zeta)
+}
+
+// The closed form of a quadratic problem: y*(x) = b + Q⁻¹Kᵀu, from far and from there, in a few steps of Newton's method, and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu.
 func TestTruth(t *testing.T) {
 	s := newSquare(0.5, 0)
-	p := Adapt(s)
+	c := &counting{square: s}
+	p := Adapt(c)
 	x, y, w := []float64{1, 2, -1}, []float64{1e6, -1e6, 0, 1}, make([]float64, 4)
 	u, _ := s.offsets(x, s.b)
 	mat.MulVecTrans(w, s.k, u)
@@ -239,6 +251,7 @@ func TestTruth(t *testing.T) {
 		require.NoError(t, p.Solution(y, x))
 		assert.InDeltaSlice(t, want, y, 1e-14)
 	}
+	assert.LessOrEqual(t, c.hessians, 6)
 	got, err := p.Objective(nil, x)
 	require.NoError(t, err)
 	assert.InDelta(t, f, got, 1e-13)
@@ -246,6 +259,28 @@ func TestTruth(t *testing.T) {
 	s.b = make([]float64, 4) // a solution at 0 exactly
 	require.NoError(t, p.Solution(y, s.a))
 	assert.InDeltaSlice(t, s.b, y, 1e-15)
+}
+
+// Where the full Newton step overshoots, from the flat part of log cosh, it is halved; the maximum is at b for x = a.
+func TestSolutionFromAfar(t *testing.T) {
+	s := newSquare(0, 2)
+	s.q = []float64{0.1, 0.1, 0.1, 0.1}
+	y := []float64{6, 5, -7, 4}
+	require.NoError(t, Adapt(s).Solution(y, s.a))
+	assert.InDeltaSlice(t, s.b, y, 1e-13)
+}
+
+// F depends on x alone, to the last bit.
+func TestObjectiveHasNoMemory(t *testing.T) {
+	p := Adapt(newSquare(0.5, 2))
+	for seed := range uint64(50) {
+		x := mattest.Vec(3, seed)
+		got, err := p.Objective(nil, x)
+		require.NoError(t, err)
+		want, err := Adapt(newSquare(0.5, 2)).Objective(nil, x)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
 }
 
 // convexIn is not concave in y, or has no exact values.

@@ -136,6 +136,13 @@ func TestMoreauCap(t *testing.T) {
 	f, err := p.Objective(nil, xhat)
 	require.NoError(t, err)
 	assert.InDelta(t, f+0.005*mat.Dot(xhat, xhat), e.Value, 1e-12*math.Abs(f))
+	for m.MaxIter = 1; m.MaxIter < 8; m.MaxIter++ { // φ stays below φ(x) = F(x), though the first step 1/ρ is much too long
+		x := mattest.Vec(5, 1)
+		f, err := p.Objective(nil, x)
+		require.NoError(t, err)
+		e, _ := m.At(xhat, x)
+		assert.Less(t, e.Value, f, "after %d iterations", m.MaxIter)
+	}
 	_, err = (&Moreau{F: p}).At(xhat, xhat)
 	assert.ErrorIs(t, err, bilevel.ErrOption)
 }

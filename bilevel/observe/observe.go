@@ -120,7 +120,6 @@ func (o *Observer) at(x, y []float64) (State, error) {
 	if o.known && slices.Equal(x, o.x) && slices.Equal(y, o.y) {
 		return o.state, nil
 	}
-	o.known = false
 	var m State
 	f, err := o.truth.Objective(o.grad, x)
 	if err != nil {

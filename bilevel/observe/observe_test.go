@@ -94,6 +94,20 @@ func TestStateOnQuadratic(t *testing.T) {
 	}
 }
 
+// A state depends on all of its point, whatever was measured before.
+func TestStateHasNoMemory(t *testing.T) {
+	p := problem(t, noisy)
+	o := observer(t, p, Options{Rho: 1})
+	points := [][2][]float64{{{1, 2, 3}, {1, 2, 3, 4}}, {{1, 2, 3}, {1, 2, 3, 5}}, {{1, 2, 4}, {1, 2, 3, 5}}, {{1, 2, 3}, {1, 2, 3, 4}}}
+	for _, a := range points {
+		got, err := o.At(a[0], a[1])
+		require.NoError(t, err)
+		want, err := observer(t, p, Options{Rho: 1}).At(a[0], a[1])
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+}
+
 // What is measured of a STABLE run, against the definitions: iterates at k, estimates at the point they were made for, k − 1.
 func TestMeasurement(t *testing.T) {
 	p := problem(t, noisy)
