@@ -55,7 +55,7 @@ func addScaledRow(dst, a []float64, f float64, b []float64) {
 
 // Outer sets a_ij += f·x_i·y_j.
 func Outer(s Shape, a []float64, lda int, f float64, x, y []float64) {
-	if Vector() && len(y) >= vectorRow {
+	if Vector() && len(y) >= vectorAxpy {
 		outerVector(s, a, lda, f, x, y)
 		return
 	}
@@ -81,7 +81,7 @@ func Scale(dst []float64, f float64, a []float64) {
 
 // SumSquares returns Σ a_ij². The order of summation does not depend on the stride.
 func SumSquares(s Shape, a []float64, lda int) float64 {
-	if Vector() {
+	if Vector() && (s.Rows > 1 || s.Cols >= vectorNorm) {
 		return sumSquaresVector(s, a, lda)
 	}
 	t := 0.0

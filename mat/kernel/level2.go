@@ -39,7 +39,7 @@ func axpy3(y, x []float64, ld int, s0, s1, s2 float64) {
 
 // MulVec sets dst_i = Σ_j a[i·lda+j]·x_j.
 func MulVec(dst, a []float64, lda int, x []float64) {
-	if Vector() && len(x) >= vectorRow {
+	if Vector() && len(x) >= vectorMulVec {
 		mulVecVector(dst, a, lda, x)
 		return
 	}
@@ -54,7 +54,7 @@ func MulVec(dst, a []float64, lda int, x []float64) {
 
 // MulVecTrans sets dst_j = Σ_i a[i·lda+j]·x_i.
 func MulVecTrans(dst, a []float64, lda int, x []float64) {
-	if Vector() && len(dst) >= vectorRow {
+	if Vector() && len(dst) >= vectorAxpy {
 		mulVecTransVector(dst, a, lda, x)
 		return
 	}
@@ -111,7 +111,7 @@ func symRows(y, x, a []float64, lda int, x0, x1 float64) (s0, s1 float64) {
 
 // SubRows sets y_j −= Σ_i s_i·x[i·ld+j], over the length of y.
 func SubRows(y, s, x []float64, ld int) {
-	if Vector() && len(y) >= vectorRow {
+	if Vector() && len(y) >= vectorAxpy {
 		subRowsVector(y, s, x, ld)
 		return
 	}

@@ -4,13 +4,14 @@ package kernel
 
 import "simd"
 
-// Below these lengths the call of a vector function costs more than it saves.
+// Below these lengths the call of a vector function costs more than it saves; sums across a vector pay later than updates.
 const (
-	vectorDot   = 48
-	vectorAxpy  = 48
-	vectorRow   = 28
-	vectorSym   = 72
-	vectorSolve = 40
+	vectorAxpy   = 16
+	vectorMulVec = 28
+	vectorSolve  = 40
+	vectorDot    = 56
+	vectorSym    = 72
+	vectorNorm   = 100
 )
 
 // Sum returns the sum of a stored vector; beyond its length, t is zero.

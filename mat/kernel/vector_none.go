@@ -12,7 +12,7 @@ func SetVector(bool) (was bool) { return false }
 // Lanes returns the number of float64s in a vector register.
 func Lanes() int { return 1 }
 
-const vectorDot, vectorAxpy, vectorRow, vectorSym, vectorSolve = 0, 0, 0, 0, 0
+const vectorAxpy, vectorMulVec, vectorSolve, vectorDot, vectorSym, vectorNorm = 0, 0, 0, 0, 0, 0
 
 func Panel([]float64, int, int, int, int, []float64, int, int, []float64, int, int, float64, bool) {}
 func PackPanel([]float64, int, []float64, int, int, int)                                           {}
