@@ -6,8 +6,9 @@
 // Lanczos process where few are; the tridiagonal form and the eigenvectors of the smaller side of mu, one twisted factorisation
 // each, in general; Jacobi if that fails.
 //
-// A Truncator keeps no basis from one call to the next. The bits of a result would depend on the calls before it, and there is nothing to
-// win: to multiply a basis of half the space by A once costs n³, all of the tridiagonal form 4n³/3.
+// A Truncator keeps no basis from one call to the next. The bits of a result would depend on the calls before it, and where half the
+// spectrum is clipped there is little to win: a basis of half the space has to be multiplied by A several times, n³ flops each, before it
+// is accurate to rounding, and all of the tridiagonal form is 4n³/3.
 //
 // Storage: a mat.Sym is read and written in its lower triangle only. Eigenvalues ascend. Eigenvectors stand in the rows of a
 // matrix Vᵀ, where each is contiguous.
