@@ -20,16 +20,15 @@ var ErrNoEnvelope = errors.New("observe: no minimiser of the Moreau envelope")
 // which is unique where ρ > |μ_F|. ∇Φ_{1/ρ}(x) = ρ(x − x̂), so ρ²‖x̂ − x‖² ≤ ε is ε-near-stationarity (Davis, Drusvyatskiy, 2019). The paper prints
 // ‖x̂ − x‖² ≤ ρ²ε, where ε/ρ² is meant.
 //
-// The minimiser is found by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM J. Optim. 10, 2000) with exact values and gradients, from
-// x.
+// The minimiser is found by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM J. Optim. 10, 2000) with exact values and gradients.
 type Moreau struct {
 	F   bilevel.Truth
 	Set bilevel.Set // X. Default bilevel.Space
 	Rho float64     // ρ, finite and > |μ_F|. Required
 
-	// Tol > 0 is the tolerance on the gradient mapping G(z) = ρ(z − P_X(z − ∇φ(z)/ρ)) of φ(z) = F(z) + (ρ/2)‖z − x‖²: the iteration ends where ‖G(z)‖ ≤ Tol·max(1, ‖G(x)‖).
-	// Then ‖z − x̂‖ ≤ (1 + L/ρ)‖G(z)‖/m, where φ is m-strongly convex with an L-Lipschitz gradient (Pang, Mathematics of Operations Research 12, 1987).
-	// Default 1e-9.
+	// Tol > 0 is the tolerance on the gradient mapping G(z) = ρ(z − P_X(z − ∇φ(z)/ρ)) of φ(z) = F(z) + (ρ/2)‖z − x‖²: the iteration, which starts
+	// at P_X(x), ends where ‖G(z)‖ is at most Tol times its first value or Tol, whichever is more. Then ‖z − x̂‖ ≤ (1 + L/ρ)‖G(z)‖/m, where φ is m-strongly
+	// convex with an L-Lipschitz gradient (Pang, Mathematics of Operations Research 12, 1987). Default 1e-9.
 	Tol float64
 
 	// MaxIter ≥ 1 caps the iterations. Default 10000.
@@ -44,6 +43,7 @@ type Envelope struct {
 	Iterations int
 }
 
+// validate fills in the defaults and refuses what is invalid.
 func (m *Moreau) validate(dx int) error {
 	if m.Set == nil {
 		m.Set = bilevel.Space{}
@@ -71,11 +71,11 @@ func (m *Moreau) validate(dx int) error {
 //
 // Errors: invalid fields, which wrap bilevel.ErrOption; those of F; ErrNoEnvelope, wrapped, and then xhat and the value are the last ones. It allocates four
 // vectors. Cost: one Objective with gradient an iteration, rarely more, and one projection.
-func (m *Moreau) At(xhat, x []float64) (Envelope, error) {
+func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	if err := m.validate(len(x)); err != nil {
 		return Envelope{}, err
 	}
-	p := newProx(m, xhat, x)
+	p := newProx(&m, xhat, x)
 	m.Set.Project(p.z, x)
 	if err := p.evaluate(p.z, p.g); err != nil {
 		return Envelope{}, err

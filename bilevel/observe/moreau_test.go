@@ -143,6 +143,6 @@ func TestMoreauCap(t *testing.T) {
 		e, _ := m.At(xhat, x)
 		assert.Less(t, e.Value, f, "after %d iterations", m.MaxIter)
 	}
-	_, err = (&Moreau{F: p}).At(xhat, xhat)
+	_, err = Moreau{F: p}.At(xhat, xhat)
 	assert.ErrorIs(t, err, bilevel.ErrOption)
 }
