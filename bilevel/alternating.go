@@ -88,6 +88,9 @@ func (m *alternating) lower(s *Solver) error {
 	return nil
 }
 
+// persist: no memory outlives a step but x and y.
+func (m *alternating) persist(*state) {}
+
 // parts names the vectors of the last step for the search of a non-finite value; of the inner steps, the last one's.
 func (m *alternating) parts(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)

@@ -204,6 +204,11 @@ func relax(next, x []float64, eta float64) {
 	}
 }
 
+// persist visits what outlives a step.
+func (m *biadam) persist(t *state) {
+	t.floats(m.x.dir, m.x.square, m.y.dir, m.y.square, m.zOld.x, m.zOld.y)
+}
+
 // parts names the vectors of the last step for the search of a non-finite value.
 func (m *biadam) parts(visit func(name string, v []float64)) {
 	visit("g_y at the last iterate", m.y.old)

@@ -124,6 +124,9 @@ func recur(d []float64, tau float64, old, now []float64) {
 	}
 }
 
+// persist visits what outlives a step.
+func (m *doubleMomentum) persist(t *state) { t.floats(m.xOld, m.yOld, m.dx, m.dy) }
+
 // parts names the vectors of the last step for the search of a non-finite value.
 func (m *doubleMomentum) parts(visit func(name string, v []float64)) {
 	visit("g_y at the last iterate", m.gOld)

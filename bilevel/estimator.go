@@ -147,6 +147,35 @@ func (e *Estimator) solve(dst, b []float64) error {
 	return nil
 }
 
+// persist visits what outlives an Update. The factor of H_yy is made of H_yy again, by the first solve.
+func (e *Estimator) persist(t *state) {
+	t.floats(e.x, e.y)
+	t.dense(e.hxy)
+	t.sym(e.hyy)
+	t.int(&e.updates)
+	r := &e.report
+	route := int(r.Truncate.Route)
+	for _, v := range []*float64{&r.CrossNorm, &r.HessNorm, &r.Truncate.MinEigenvalue, &r.Truncate.Change} {
+		t.float(v)
+	}
+	t.int(&r.Truncate.Clipped)
+	t.int(&route)
+	r.Truncate.Route = eig.Route(route)
+	if t.k > 0 {
+		t.after(e.restore)
+	}
+}
+
+// restore hands H_yy back to the projection, for the solves to come. Since H_yy has been solved with, a Cholesky factorisation proves that nothing is
+// below 0, and H_yy stays as it is, bit for bit.
+func (e *Estimator) restore() error {
+	r, err := e.projection.Truncate(e.hyy, e.hyy, 0)
+	if err != nil || r.Clipped > 0 {
+		return damaged("H_yy is not positive definite")
+	}
+	return nil
+}
+
 // Hxy returns the estimate H_xy, in the estimator's own memory, to be read only.
 func (e *Estimator) Hxy() *mat.Dense { return e.hxy }
 

@@ -163,6 +163,12 @@ func (m *rsvrb) tally(s *Solver) {
 	}
 }
 
+// persist visits what outlives a step.
+func (m *rsvrb) persist(t *state) {
+	m.est.persist(t)
+	t.floats(m.u.est, m.w.est, m.d.est, m.xOld, m.yOld)
+}
+
 // parts names the vectors of the last step for the search of a non-finite value.
 func (m *rsvrb) parts(visit func(name string, v []float64)) {
 	visit("f_x at the last iterate", m.u.old)

@@ -59,6 +59,12 @@ func (m *saba) step(s *Solver) error {
 	return m.move(s)
 }
 
+// persist visits what outlives a step.
+func (m *saba) persist(t *state) {
+	m.soba.persist(t)
+	t.floats(m.upperSum.table, m.upperSum.mean, m.lowerSum.table, m.lowerSum.mean)
+}
+
 // saga estimates one sum of vectors, from a table of its terms.
 type saga struct {
 	terms int       // 0: no table, exact

@@ -116,6 +116,9 @@ func (m *soba) move(s *Solver) error {
 	return nil
 }
 
+// persist visits what outlives a step.
+func (m *soba) persist(t *state) { t.floats(m.v) }
+
 // parts names the vectors of the last step for the search of a non-finite value.
 func (m *soba) parts(visit func(name string, v []float64)) {
 	gy, hv, cv := m.split(m.g)

@@ -23,6 +23,9 @@ type stepper interface {
 
 	// parts visits the vectors of the last step in the order in which they were computed.
 	parts(visit func(name string, v []float64))
+
+	// persist visits, in a fixed order, all memory that the steps to come depend on, but x and y. A stepper keeps no pointer to the Solver.
+	persist(t *state)
 }
 
 // Options are what every method needs.

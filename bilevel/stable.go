@@ -266,6 +266,20 @@ func (m *stable) tally(s *Solver) {
 	}
 }
 
+// persist visits what outlives a step.
+func (m *stable) persist(t *state) {
+	m.est.persist(t)
+	t.float(&m.meanSq)
+	t.float(&m.curvature)
+	if m.gradx != nil {
+		t.floats(m.gradx.mean)
+		t.int(&m.gradx.k)
+	}
+	if m.rule != nil {
+		m.rule.persist(t)
+	}
+}
+
 // parts names what the next iterate was made of, in the order of computation, for the search of a non-finite value.
 func (m *stable) parts(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)

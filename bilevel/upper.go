@@ -23,6 +23,9 @@ type upperRule interface {
 
 	// parts visits the vectors of the last step.
 	parts(visit func(name string, v []float64))
+
+	// persist visits what outlives a step.
+	persist(t *state)
 }
 
 // Momentum is the heavy ball of Polyak (USSR Comput. Math. Math. Phys. 4, 1964),
@@ -70,6 +73,8 @@ func (r *momentumRule) move(s *Solver, m *stable) (float64, error) {
 	copy(r.xOld, s.x)
 	return alpha, nil
 }
+
+func (r *momentumRule) persist(t *state) { t.floats(r.xOld) }
 
 func (r *momentumRule) parts(func(name string, v []float64)) {}
 
@@ -130,6 +135,8 @@ func (r *stormRule) move(s *Solver, m *stable) (float64, error) {
 	copy(r.yOld, s.y)
 	return alpha, nil
 }
+
+func (r *stormRule) persist(t *state) { t.floats(r.xOld, r.yOld, r.d) }
 
 func (r *stormRule) parts(visit func(name string, v []float64)) {
 	visit("the hypergradient at the last iterate", r.hOld)
@@ -195,6 +202,12 @@ func (r *adamRule) move(s *Solver, m *stable) (mean float64, err error) {
 	}
 	r.set.ProjectMetric(s.xNext, s.xNext, r.a)
 	return mean, nil
+}
+
+func (r *adamRule) persist(t *state) {
+	t.floats(r.m, r.v)
+	t.float(&r.p1)
+	t.float(&r.p2)
 }
 
 func (r *adamRule) parts(visit func(name string, v []float64)) {

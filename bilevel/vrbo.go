@@ -176,6 +176,9 @@ func (m *vrbo) finite(s *Solver) error {
 	return blame(s, m)
 }
 
+// persist visits what outlives a step.
+func (m *vrbo) persist(t *state) { t.floats(m.u, m.v) }
+
 // parts names the vectors of the last step for the search of a non-finite value; of the inner loop, the last round's.
 func (m *vrbo) parts(visit func(name string, v []float64)) {
 	visit("g_y at the last point", m.gOld)

@@ -3,6 +3,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,11 @@ import (
 // A write error counts even when fill ignores it.
 //
 // The name is durable after a crash as far as the system lets a folder be synced; its content is in any case.
-func Write(path string, fill func(io.Writer) error) (err error) {
+func Write(path string, fill func(io.Writer) error) error { return Replace(path, "", fill) }
+
+// Replace is Write, and keeps the file that stood at path as backup, a path in the same file system, as soon as the
+// file that replaces it is complete. There is a file at path all the time. An empty backup keeps nothing.
+func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("atomicfile: write %s: %w", path, err)
@@ -58,12 +63,38 @@ func Write(path string, fill func(io.Writer) error) (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
+	if backup != "" {
+		if err := keep(path, backup, f.Name()+".old"); err != nil {
+			return err
+		}
+	}
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
 	renamed = true
 	syncDir(dir)
 	return nil
+}
+
+// keep makes backup another name of the file at path, or a copy where there are no hard links. link is a name that
+// nobody uses.
+func keep(path, backup, link string) error {
+	switch err := os.Link(path, link); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err == nil:
+		defer os.Remove(link) // renaming one name of a file to another one of it does nothing
+		return os.Rename(link, backup)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return Write(backup, func(w io.Writer) error {
+		_, err := io.Copy(w, f)
+		return err
+	})
 }
 
 // buffered runs fill on a buffer before w. The buffer remembers the first write error, so that fill cannot lose it.

@@ -112,3 +112,45 @@ func TestWriteErrorIsNotLost(t *testing.T) {
 	}
 	assert.NoError(t, buffered(&full{4}, text("fits")))
 }
+
+// Replace keeps the file before, and only that; a failure leaves both.
+func TestReplaceKeepsTheOneBefore(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "a"), filepath.Join(dir, "a.old")
+	content := func(want map[string]string) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		got := map[string]string{}
+		for _, e := range entries {
+			b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			require.NoError(t, err)
+			got[e.Name()] = string(b)
+		}
+		assert.Equal(t, want, got)
+	}
+	require.NoError(t, Replace(path, backup, text("1")))
+	content(map[string]string{"a": "1"})
+	require.NoError(t, Replace(path, backup, text("2")))
+	content(map[string]string{"a": "2", "a.old": "1"})
+	require.Error(t, Replace(path, backup, func(io.Writer) error { return errFull }))
+	content(map[string]string{"a": "2", "a.old": "1"})
+
+	// As a crash between keeping and renaming leaves it: two names of one file.
+	require.NoError(t, os.Remove(backup))
+	require.NoError(t, os.Link(path, backup))
+	require.NoError(t, Replace(path, backup, text("3")))
+	content(map[string]string{"a": "3", "a.old": "2"})
+}
+
+// Without hard links, as here because the name for the link is taken, the file is copied.
+func TestKeepCopies(t *testing.T) {
+	dir := t.TempDir()
+	path, backup, taken := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
+	require.NoError(t, os.WriteFile(path, []byte("1"), 0o644))
+	require.NoError(t, os.WriteFile(taken, nil, 0o644))
+	require.NoError(t, keep(path, backup, taken))
+	got, err := os.ReadFile(backup)
+	require.NoError(t, err)
+	assert.Equal(t, "1", string(got))
+}

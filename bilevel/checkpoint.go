@@ -1,0 +1,219 @@
+package bilevel
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"os"
+
+	"stable/bilevel/atomicfile"
+)
+
+// A checkpoint is, in this order, all numbers little-endian on every machine:
+//
+//	 8 bytes   "bilevel" and a zero byte
+//	 4 bytes   version
+//	 4 bytes   n, length of the description, at most maxDescription
+//	 8 bytes   m, number of words of the state
+//	 n bytes   description: sizes, method, its parameters and the options, as lines "name = value" in UTF-8
+//	 8 bytes   CRC-64 (ECMA) of all bytes before
+//	8m bytes   the state: integers, float64 bits and random states, a word each, in the order of Solver.persist
+//	 8 bytes   CRC-64 (ECMA) of all bytes before
+//
+// The version changes with the layout, with what a method keeps, and with any default or rule that moves an iterate. One version is read, its own.
+const (
+	magic          = "bilevel\x00"
+	version        = 1
+	fixedHeader    = len(magic) + 4 + 4 + 8
+	maxDescription = 1 << 20
+)
+
+var crcTable = crc64.MakeTable(crc64.ECMA)
+
+var (
+	// ErrDamaged is wrapped by the error of Load for bytes that are no checkpoint, or not what was saved.
+	ErrDamaged = errors.New("bilevel: damaged checkpoint")
+
+	// ErrForeign is wrapped by the error of Load for a checkpoint of another version, problem size, method, parameter or option; the text names
+	// the first difference.
+	ErrForeign = errors.New("bilevel: checkpoint of another run")
+)
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+}
+
+// Save writes a checkpoint to w: everything that the steps to come depend on, but the problem and the options, with a version and checksums. After
+// Load, the steps give the bits that they would have given here, from the same binary. It is to be called between steps, as from Run.Progress.
+//
+// Errors: those of w; and that of a step that has failed, after which there is nothing to go on from.
+//
+// Cost: 8 bytes for each number that the method keeps, dx·dy + dy²/2 and some vectors for the methods with matrices, the tables for SABA, some vectors for
+// the others. No memory beyond a buffer.
+func (s *Solver) Save(w io.Writer) error {
+	if s.err != nil {
+		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
+	}
+	head, err := s.header()
+	if err != nil {
+		return err
+	}
+	sum := crc64.New(crcTable)
+	b := bufio.NewWriter(io.MultiWriter(w, sum))
+	b.Write(head) // b keeps the first error for Flush
+	t := &state{w: b}
+	s.persist(t)
+	if err := errors.Join(t.err, b.Flush()); err != nil {
+		return fmt.Errorf("bilevel: Save: %w", err)
+	}
+	b.Write(binary.LittleEndian.AppendUint64(nil, sum.Sum64()))
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("bilevel: Save: %w", err)
+	}
+	return nil
+}
+
+// header is what stands before the state.
+func (s *Solver) header() ([]byte, error) {
+	text := s.describe()
+	if len(text) > maxDescription {
+		return nil, fmt.Errorf("bilevel: the parameters of the method take %d bytes to describe, and a checkpoint has room for %d", len(text), maxDescription)
+	}
+	var count state
+	s.persist(&count)
+	h := append([]byte(nil), magic...)
+	h = binary.LittleEndian.AppendUint32(h, version)
+	h = binary.LittleEndian.AppendUint32(h, uint32(len(text)))
+	h = binary.LittleEndian.AppendUint64(h, count.words)
+	h = append(h, text...)
+	return binary.LittleEndian.AppendUint64(h, crc64.Checksum(h, crcTable)), nil
+}
+
+// Load takes up the run of which r holds a checkpoint, to the end of r. s is a Solver from New with the problem, method and options of the one that was
+// saved; it may have done steps, and a step of it may have failed. The slices that X and Y returned before are not valid after it.
+//
+// Problem sizes, method, parameters and options are compared, those of the caller's own types as far as they are no functions, maps or
+// pointers inside them. The problem's data are not: the same problem is the caller's to bring.
+//
+// Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is as it was. Memory for a second run of the kind of s, and
+// no more, whatever r holds. No oracle is called.
+func (s *Solver) Load(r io.Reader) error {
+	fresh, err := New(s.oracle.p, s.method, s.opt)
+	if err != nil {
+		return err
+	}
+	fresh.opt = s.opt // with the bits of x⁰, which New has projected once more
+	if err := fresh.read(bufio.NewReader(r)); err != nil {
+		return fmt.Errorf("bilevel: Load: %w", err)
+	}
+	*s = *fresh
+	return nil
+}
+
+// read reads a checkpoint into s, which is of no use after an error.
+func (s *Solver) read(r io.Reader) error {
+	sum := crc64.New(crcTable)
+	in := io.TeeReader(r, sum)
+	if err := s.readHeader(in, sum.Sum64); err != nil {
+		return torn(err)
+	}
+	t := &state{r: in}
+	s.persist(t)
+	want := sum.Sum64()
+	last := state{r: r}
+	switch got := last.word(0); {
+	case t.err != nil:
+		return torn(t.err)
+	case last.err != nil:
+		return torn(last.err)
+	case got != want:
+		return damaged("the checksum of the state is wrong")
+	}
+	switch _, err := io.ReadFull(r, t.buf[:1]); {
+	case err == nil:
+		return damaged("there is more after its end")
+	case err != io.EOF:
+		return err
+	}
+	for _, v := range [][]float64{s.x, s.y} {
+		if i := notFinite(v); i >= 0 {
+			return damaged("an iterate is %v at index %d", v[i], i)
+		}
+	}
+	for _, f := range t.verified {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readHeader reads what stands before the state, and compares it with what s would write.
+func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
+	var h [fixedHeader]byte
+	if _, err := io.ReadFull(r, h[:]); err != nil {
+		return err
+	}
+	const at = len(magic)
+	if string(h[:at]) != magic {
+		return damaged("this is no checkpoint: it begins with %q", h[:at])
+	}
+	if v := binary.LittleEndian.Uint32(h[at:]); v != version {
+		return fmt.Errorf("%w: its version is %d, and this package reads version %d", ErrForeign, v, version)
+	}
+	n := binary.LittleEndian.Uint32(h[at+4:])
+	if n > maxDescription {
+		return damaged("its header wants to be %d bytes long", n)
+	}
+	text, err := io.ReadAll(io.LimitReader(r, int64(n)))
+	if err != nil {
+		return err
+	}
+	want := sum()
+	check := state{r: r}
+	switch got := check.word(0); {
+	case check.err != nil:
+		return check.err
+	case got != want:
+		return damaged("the checksum of the header is wrong")
+	}
+	if d := difference(string(text), s.describe()); d != "" {
+		return fmt.Errorf("%w: %s", ErrForeign, d)
+	}
+	var count state
+	s.persist(&count)
+	if m := binary.LittleEndian.Uint64(h[at+8:]); m != count.words {
+		return fmt.Errorf("%w: its state has %d words, and this one %d", ErrForeign, m, count.words)
+	}
+	return nil
+}
+
+// torn says that a checkpoint ends too early, where that is what err is about.
+func torn(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return damaged("it ends too early")
+	}
+	return err
+}
+
+// SaveFile is Save to the file at path, which it replaces in one step: the file holds the last checkpoint or this one, whenever the process or the
+// machine stops. The one before is kept beside it, as path with ".old" at its end.
+//
+// Errors: as for Save, and those of the file system, a full disk among them. The file at path is then as it was.
+func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
+
+// LoadFile is Load from the file at path.
+func (s *Solver) LoadFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := s.Load(f); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

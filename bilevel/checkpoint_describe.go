@@ -1,0 +1,98 @@
+package bilevel
+
+import (
+	"fmt"
+	"hash/crc64"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// describe tells two Solvers apart whose runs differ, but for the problem's data: a line "name = value" for the sizes, the method, and each of
+// its parameters and of the options. Equal ones give equal text on every machine.
+func (s *Solver) describe() string {
+	var d description
+	upper, lower := s.oracle.Streams()
+	d.line("dx", len(s.x))
+	d.line("dy", len(s.y))
+	d.line("samples ξ", upper)
+	d.line("samples φ", lower)
+	d.line("method", s.method.Name())
+	m := reflect.Indirect(reflect.ValueOf(s.method))
+	d.value(m.Type().Name(), "", m)
+	d.value("Options", "", reflect.ValueOf(s.opt))
+	return d.String()
+}
+
+// description writes values as text. What a value of the caller's own holds behind a pointer inside it, in a map or in a function cannot be told
+// apart; there the type has to do.
+type description struct{ strings.Builder }
+
+func (d *description) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n", name, value) }
+
+// value adds v, of a type that is named where it stands in an interface.
+func (d *description) value(name, kind string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if v.IsNil() {
+			d.line(name, "nil")
+			return
+		}
+		e := v.Elem()
+		kind = e.Type().String()
+		if e.Kind() == reflect.Pointer && !e.IsNil() {
+			e = e.Elem()
+		}
+		d.value(name, kind+" ", e)
+	case reflect.Struct:
+		if kind != "" {
+			d.line(name, strings.TrimSpace(kind))
+		}
+		for i := range v.NumField() {
+			d.value(name+"."+v.Type().Field(i).Name, "", v.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		d.sequence(name, kind, v)
+	case reflect.Bool:
+		d.line(name, kind+strconv.FormatBool(v.Bool()))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		d.line(name, kind+strconv.FormatInt(v.Int(), 10))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		d.line(name, kind+strconv.FormatUint(v.Uint(), 10))
+	case reflect.Float32, reflect.Float64:
+		d.line(name, kind+strconv.FormatFloat(v.Float(), 'g', -1, 64))
+	case reflect.String:
+		d.line(name, kind+strconv.Quote(v.String()))
+	default:
+		d.line(name, kind+"a "+v.Type().String())
+	}
+}
+
+// sequence adds a slice or an array: its length and a checksum of its entries.
+func (d *description) sequence(name, kind string, v reflect.Value) {
+	var entries description
+	for i := range v.Len() {
+		entries.value("", "", v.Index(i))
+	}
+	d.line(name, fmt.Sprintf("%s%d entries with checksum %016x", kind, v.Len(), crc64.Checksum([]byte(entries.String()), crcTable)))
+}
+
+// difference says how two descriptions differ, at the first line that does; empty if they do not.
+func difference(file, here string) string {
+	a, b := strings.Split(file, "\n"), strings.Split(here, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] == b[i] {
+			continue
+		}
+		name, there, _ := strings.Cut(a[i], " = ")
+		name2, value, _ := strings.Cut(b[i], " = ")
+		if name == name2 {
+			return fmt.Sprintf("%s is %.200s in the checkpoint, and %.200s here", name, there, value)
+		}
+		return fmt.Sprintf("the checkpoint has %q where there is %q here", a[i], b[i])
+	}
+	if len(a) != len(b) {
+		return fmt.Sprintf("the checkpoint has %d settings, and there are %d here", len(a), len(b))
+	}
+	return ""
+}
