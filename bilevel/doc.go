@@ -17,6 +17,10 @@
 //	the feasible set X, P_X         sets.go
 //	samples ξ and φ                 problem.go, stream.go
 //	the peers of Table 1            bsa.go, ttsa.go, stocbio.go, each method in a file of its own; their g_yy⁻¹ in neumann.go
+//	Theorem 1's dynamics            package flow
+//	Moreau envelope, Lyapunov       package observe
+//	compositional problems          package compose
+//	min-max problems                package minmax
 //
 // # What the paper leaves open
 //

@@ -20,7 +20,7 @@ type Run struct {
 	// that reaches one. 0: no limit.
 	Xi, Phi uint64
 
-	// Time is a bound on the wall-clock time. 0: no limit.
+	// Time is a bound on the wall-clock time, without that of Progress. 0: no limit.
 	Time time.Duration
 
 	// Tol stops the run when both ‖x^k − x^{k−W}‖/Σα and ‖y^k − y^{k−W}‖/Σβ, measured every W = Window steps with the sums over the window, are ≤ Tol: the
@@ -61,7 +61,7 @@ type Result struct {
 	Steps   int // done by this run
 	Counts  Counts
 	Reason  Reason
-	Elapsed time.Duration
+	Elapsed time.Duration // without the time of Progress
 }
 
 // Run does steps until a stop rule is met. The error is nil unless a step failed or the context ended; then it is that step's error, or
@@ -70,26 +70,42 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	if err := r.validate(ctx); err != nil {
 		return s.result(0, Failed, 0), err
 	}
-	start, k0 := time.Now(), s.k
+	k0, clock := s.k, stopwatch{start: time.Now()}
 	move := newMovement(s, r)
 	for {
 		reason, stop, err := Failed, true, error(nil)
 		if ctx.Err() != nil {
 			reason, err = Canceled, context.Cause(ctx)
 		} else if err = s.Step(); err == nil {
-			reason, stop = s.reached(r, k0, start, move)
+			reason, stop = s.reached(r, k0, &clock, move)
 		}
 		if stop {
-			return s.result(s.k-k0, reason, time.Since(start)), err
+			return s.result(s.k-k0, reason, clock.elapsed()), err
 		}
 	}
 }
 
+// stopwatch is a clock that stands still while Progress runs.
+type stopwatch struct {
+	start time.Time
+	off   time.Duration
+}
+
+func (w *stopwatch) elapsed() time.Duration { return time.Since(w.start) - w.off }
+
+// progress calls Run.Progress off the clock.
+func (w *stopwatch) progress(r Run, s *Solver) (goOn bool) {
+	start := time.Now()
+	goOn = r.Progress(s)
+	w.off += time.Since(start)
+	return goOn
+}
+
 // reached looks at the stop rules after a step.
-func (s *Solver) reached(r Run, k0 int, start time.Time, move *movement) (Reason, bool) {
+func (s *Solver) reached(r Run, k0 int, clock *stopwatch, move *movement) (Reason, bool) {
 	done, c := s.k-k0, &s.oracle.counts
 	switch {
-	case r.Progress != nil && done%max(r.Every, 1) == 0 && !r.Progress(s):
+	case r.Progress != nil && done%max(r.Every, 1) == 0 && !clock.progress(r, s):
 		return ByProgress, true
 	case r.Steps > 0 && done >= r.Steps:
 		return StepLimit, true
@@ -97,7 +113,7 @@ func (s *Solver) reached(r Run, k0 int, start time.Time, move *movement) (Reason
 		return SampleLimit, true
 	case move != nil && done%move.window == 0 && move.small(s, r.Tol):
 		return ToleranceMet, true
-	case r.Time > 0 && time.Since(start) >= r.Time:
+	case r.Time > 0 && clock.elapsed() >= r.Time:
 		return TimeLimit, true
 	}
 	return 0, false
