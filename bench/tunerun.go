@@ -66,7 +66,7 @@ func (t *tuneRun) stable(ctx context.Context, p *progress) error {
 	if t.engine.result.Steps == 0 {
 		return err
 	}
-	r := tuneResult{Name: "STABLE, a weight each", Reads: t.engine.problem.Reads(), seconds: t.engine.solving, x: t.engine.result.X}
+	r := tuneResult{Name: "STABLE, a weight each", Reads: t.engine.problem.Reads(), seconds: t.engine.result.Elapsed, x: t.engine.result.X}
 	if trainErr := t.retrain(r); trainErr != nil {
 		return trainErr
 	}
