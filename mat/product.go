@@ -100,19 +100,15 @@ func (g *product) copiedBy(buf []float64, p, k int) {
 // block adds the part of inner indices p to p+k−1 to rows i0 to i0+rows−1 of c, for a whose rows start there.
 func (g *product) block(a []float64, lda, i0, rows, p, k int) {
 	var buf [kernel.Cols * kBlock]float64
-	for j := 0; j < g.n; j += kernel.Cols {
-		var b []float64
-		ldb := g.b.stride
-		if g.b.kind == along && j+kernel.Cols <= g.n {
-			b = g.b.data[j*ldb+p:]
+	j := 0
+	for ; j+kernel.Cols <= g.n; j += kernel.Cols {
+		b, ldb := buf[:], k
+		if g.b.kind == along {
+			b, ldb = g.b.data[j*g.b.stride+p:], g.b.stride
 		} else {
-			b, ldb = buf[:], k
-			g.b.pack(b, k, j, min(kernel.Cols, g.n-j), p, k)
+			g.b.pack(b, k, j, kernel.Cols, p, k)
 		}
-		i := 0
-		if g.lower {
-			i = max(0, j-i0)
-		}
+		i := g.firstRow(i0, j)
 		if kernel.Rows == 3 {
 			for ; i+2 < rows; i += 3 {
 				s00, s01, s02, s10, s11, s12, s20, s21, s22 := kernel.Dots3(a[i*lda:], lda, b, ldb, k)
@@ -131,6 +127,40 @@ func (g *product) block(a []float64, lda, i0, rows, p, k int) {
 			g.put(i0+i, j, s0, s1, s2)
 		}
 	}
+	if j < g.n {
+		g.b.pack(buf[:], k, j, g.n-j, p, k)
+		g.lastColumns(buf[:], a, lda, i0, rows, k, j)
+	}
+}
+
+// lastColumns is block for the one or two columns from j on that do not fill a tile: there the rows of A take the place of those of B.
+func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
+	i := g.firstRow(i0, j)
+	for ; i+2 < rows; i += 3 {
+		if j+2 == g.n {
+			s00, s10, s20, s01, s11, s21 := kernel.Dots2(b, k, a[i*lda:], lda, k)
+			g.put(i0+i, j, s00, s01, 0)
+			g.put(i0+i+1, j, s10, s11, 0)
+			g.put(i0+i+2, j, s20, s21, 0)
+		} else {
+			s0, s1, s2 := kernel.Dots1(b[:k], a[i*lda:], lda)
+			g.put(i0+i, j, s0, 0, 0)
+			g.put(i0+i+1, j, s1, 0, 0)
+			g.put(i0+i+2, j, s2, 0, 0)
+		}
+	}
+	for ; i < rows; i++ {
+		s0, s1, s2 := kernel.Dots1(a[i*lda:i*lda+k], b, k)
+		g.put(i0+i, j, s0, s1, s2)
+	}
+}
+
+// firstRow returns the first row of a block from i0 on that has an entry in column j or right of it.
+func (g *product) firstRow(i0, j int) int {
+	if g.lower {
+		return max(0, j-i0)
+	}
+	return 0
 }
 
 // put adds a row of the tile to c, as much of it as there is.
