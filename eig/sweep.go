@@ -28,7 +28,8 @@ func (e *Jacobi) congruence(a *mat.Sym, scale float64) {
 // run sweeps until no pair is left to rotate, then sorts.
 //
 // A pair is negligible if |a_pq| ≤ eps·√|a_pp·a_qq|, or, where relative accuracy is not to be had, if |a_pq| ≤ eps·‖A‖_F/n.
-// The first three sweeps pass over entries that are small against the mean: rotations there would be undone (Rutishauser).
+// While the off-diagonal part is large, the first three sweeps pass over entries that are small against the mean: rotations there would be
+// undone (Rutishauser).
 func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 	off, norm := e.norms()
 	floor := eps * norm / float64(max(e.n, 1))
@@ -50,7 +51,7 @@ func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 			tol = floor // positive definite by a hair: rounding never lets the relative rule hold
 		}
 		skip := tol
-		if rep.Sweeps < 3 {
+		if rep.Sweeps < 3 && off > 0.1*norm {
 			skip = max(tol, 0.2*off/float64(e.n))
 		}
 		before := e.rotate
