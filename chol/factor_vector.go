@@ -14,7 +14,8 @@ import (
 //	C = A_ij − Σ_{p<i} U_pi·U_pj; the strip's own 4 × 4 block gives the corner; U_ij = corner⁻ᵀ·C
 //
 // u has whole strips of rows and whole vectors of columns; columns do not mix, and rows only go down, so what is there beyond n reaches nothing inside.
-// The sums run along rows of u both ways, so nothing is transposed or copied. As i is a multiple of 4, the sums go by four rows at a time: the processor then foresees the end of the loop.
+// The sums run along rows of u both ways, so nothing is transposed or copied. As i is a multiple of 4, they go by four rows at a time: the
+// processor then foresees the end of the loop.
 func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 	v := simd.VectorBitSize() / 64
 	var d corner

@@ -14,6 +14,7 @@ func Lanes() int { return 1 }
 
 const vectorAxpy, vectorMulVec, vectorSolve, vectorDot, vectorSym, vectorNorm = 0, 0, 0, 0, 0, 0
 
+// Panel and PackPanel are empty here.
 func Panel([]float64, int, int, int, int, []float64, int, int, []float64, int, int, float64, bool) {}
 func PackPanel([]float64, int, []float64, int, int, int)                                           {}
 
