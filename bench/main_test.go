@@ -87,6 +87,7 @@ func TestUsage(t *testing.T) {
 	require.NoError(t, os.WriteFile(bad, []byte("1 1:0.5 2:1\n-1 0:3\n"), 0o644))
 	blocked := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(blocked, nil, 0o644))
+	missing, notFolder := systemErrors(t, "nowhere.svm", blocked)
 	for _, c := range []struct {
 		status int
 		want   string
@@ -100,13 +101,22 @@ func TestUsage(t *testing.T) {
 		{2, "-steps is 0", []string{"-steps", "0"}},
 		{2, "want 0 < lo < hi", []string{"-lo", "NaN"}},
 		{2, "want 0 < lo < hi", []string{"-lo", "2", "-hi", "1"}},
-		{1, "no such file", []string{"-data", "nowhere.svm"}},
+		{1, missing, []string{"-data", "nowhere.svm"}},
 		{1, "bad.svm:2:", []string{"-data", bad}},
-		{1, "not a directory", []string{"-out", blocked}},
+		{1, notFolder, []string{"-out", blocked}},
 		{1, `"colour"`, []string{"-label", "colour"}},
 	} {
 		status, stdout, stderr := bench(context.Background(), c.args...)
 		assert.Equal(t, c.status, status, c.args)
 		assert.Contains(t, stdout+stderr, c.want, c.args)
 	}
+}
+
+// systemErrors is what this system says, in its own words, of a file that does not exist and of a file where a folder should be.
+func systemErrors(t *testing.T, missing, file string) (noFile, notFolder string) {
+	_, err := os.Open(missing)
+	require.Error(t, err)
+	folderErr := os.MkdirAll(file, 0o755)
+	require.Error(t, folderErr)
+	return err.Error(), folderErr.Error()
 }

@@ -315,6 +315,7 @@ func TestTuneRefuses(t *testing.T) {
 	two := writeText(t, "two.csv", "a,b,y\n"+rows(8, "1,2,0\n3,4,1"))
 	swapped := writeText(t, "swapped.csv", "b,a,y\n"+rows(8, "1,2,0\n3,4,1"))
 	blocked := writeText(t, "file", "")
+	missing, notFolder := systemErrors(t, "nowhere.csv", blocked)
 	for _, c := range []struct {
 		status int
 		want   string
@@ -329,8 +330,8 @@ func TestTuneRefuses(t *testing.T) {
 		{2, `-loss is "hinge"`, []string{two, "-loss", "hinge"}},
 		{2, "-unlabelled goes with -apply", []string{two, "-unlabelled"}},
 		{2, "2 data files, want one", []string{"-apply", goodPath, two, two}},
-		{1, "no such file", []string{"nowhere.csv"}},
-		{1, "not a directory", []string{two, "-out", blocked}},
+		{1, missing, []string{"nowhere.csv"}},
+		{1, notFolder, []string{two, "-out", blocked}},
 		{1, `"colour"`, []string{two, "-label", "colour"}},
 		{1, "3.svm: 2 rows of class \"0\" and 1 of class \"1\" are too few to split into 3 parts", []string{writeText(t, "3.svm", "1 1:1\n0 1:2\n0 1:3\n")}},
 		{1, "3.csv: 3 rows, want at least 4", []string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
