@@ -80,8 +80,7 @@ func (s Simplex) multiplier(x, w []float64, low, base float64) float64 {
 
 // ProjectMetric is c_i + u_i·w_i/(w_i + λ), u = x − c, where x is outside, with the λ > 0 that makes its distance from c the Radius; and x itself where it is
 // not. λ is the root of the secular equation 1/‖s(λ)‖ = 1/Radius, s_i = u_i·w_i/(w_i + λ), whose left side is concave: Newton's iteration from the left
-// never passes the root (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983). Every third step halves the bracket on a logarithmic
-// scale instead, for weights of very different sizes; at most 300 steps of O(d), some 5 as a rule.
+// never passes the root (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983). Each step costs O(d); some 5 as a rule, at most 200.
 func (b Ball) ProjectMetric(dst, x, w []float64) {
 	size := b.distance(x)
 	if !(size > b.Radius) {
@@ -100,29 +99,17 @@ func (b Ball) ProjectMetric(dst, x, w []float64) {
 	for _, v := range w {
 		low, high = min(low, v), max(high, v)
 	}
-	// Were all weights equal, λ = w·(1/target − 1). Weights and λ are in units of the largest weight.
-	right := 1/target - 1
-	left := max(low/high*right, 0x1p-1022)
-	ratio, newton := b.secular(x, w, size, high, left)
-	for k := 1; ratio > target*(1+4e-15) && k < 300; k++ {
-		lambda := left * (1 + (ratio/target-1)*newton)
-		if k%3 == 0 || !(lambda < right) {
-			lambda = math.Sqrt(left) * math.Sqrt(right)
-		}
-		if !(lambda > left) {
-			break
-		}
-		r, n := b.secular(x, w, size, high, lambda)
-		if r >= target {
-			left, ratio, newton = lambda, r, n
-		} else {
-			right = lambda
-		}
+	// Weights and λ are in units of the largest weight. If all were the smallest one, this λ would be the root.
+	lambda := max(low/high*(1/target-1), 0x1p-1022)
+	ratio, newton := b.secular(x, w, size, high, lambda)
+	for k := 0; ratio > target*(1+4e-15) && k < 200; k++ {
+		lambda *= 1 + (ratio/target-1)*newton
+		ratio, newton = b.secular(x, w, size, high, lambda)
 	}
-	shrink := target / ratio // 1 but for rounding
+	shrink := target / ratio // 1 but for rounding, and feasible whatever λ is
 	for i, v := range x {
 		c, wi := b.center(i), w[i]/high
-		dst[i] = c + shrink*(wi/(wi+left))*(v-c)
+		dst[i] = c + shrink*(wi/(wi+lambda))*(v-c)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestBallProjectMetricOptimal(t *testing.T) {
 						require.Equal(t, x, z)
 						continue
 					}
-					require.InEpsilon(t, radius, b.distance(z), 1e-13)
+					require.InEpsilon(t, radius, b.distance(z), 1e-15)
 					lambda := math.NaN()
 					for i := range x { // the entry that moved by the largest share knows λ best
 						if math.Abs(z[i]) < math.Abs(x[i])/2 {
@@ -129,6 +129,8 @@ func TestSetsProjectMetricExtreme(t *testing.T) {
 	}
 	Ball{Radius: 3}.ProjectMetric(p, []float64{1e200, -1e200}, []float64{1e-250, 1e-250})
 	assert.InDeltaSlice(t, []float64{3 / math.Sqrt2, -3 / math.Sqrt2}, p, 1e-14)
+	Ball{Radius: 1}.ProjectMetric(p, []float64{2, 2}, []float64{1e200, 1e-200})
+	assert.Equal(t, []float64{1, 0}, p)
 	Ball{Center: []float64{1, 2}}.ProjectMetric(p, []float64{5, 7}, []float64{1, 2})
 	assert.Equal(t, []float64{1, 2}, p, "radius 0")
 	Ball{Radius: 1e-200}.ProjectMetric(p, []float64{1e200, 0}, []float64{1, 2})

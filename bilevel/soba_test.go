@@ -224,6 +224,6 @@ func TestSOBAOverflow(t *testing.T) {
 	}
 	var d *DivergedError
 	require.ErrorAs(t, err, &d)
-	assert.Contains(t, d.Quantity, "v[")
+	assert.Regexp(t, `^v\[`, d.Quantity)
 	assert.Equal(t, s.K(), d.Step)
 }

@@ -189,6 +189,19 @@ func TestUpperAdamMetric(t *testing.T) {
 	assert.Greater(t, acted, 10)
 }
 
+// A derivative whose square overflows would freeze its entry of x for good: it ends the run.
+func TestUpperAdamOverflow(t *testing.T) {
+	f := &faulty{newWavy(0.1), "f_x", 3, func(v []float64) error { v[1] = 1e200; return nil }}
+	s, err := New(f, STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: Adam{}}, Options{})
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, s.Step())
+	}
+	var d *DivergedError
+	require.ErrorAs(t, s.Step(), &d)
+	assert.Equal(t, "the metric[1]", d.Quantity)
+}
+
 func TestUpperAllocate(t *testing.T) {
 	for _, rule := range []Upper{Momentum{}, STORM{}, Adam{}} {
 		s, err := New(&quiet{newWavy(0.5)}, STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: rule}, Options{Set: Simplex{}, LowerBatch: 2})
