@@ -80,8 +80,9 @@ func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
 
-// Recur sets dst = (1−tau)·(h − old) + now in one pass, the recursion of a momentum-based variance-reduced estimate. h, old and now are
-// read; dst may be any of them. With tau = 1, dst = now exactly if h − old is finite. It panics if the sizes differ. It does not allocate. Three flops an entry. (Chen et al. 2022, eq. STABLE-H.)
+// Recur sets dst = (1−tau)·(h − old) + now in one pass, the recursion of a momentum-based variance-reduced estimate (Chen et al. 2022,
+// eq. STABLE-H). h, old and now are read; dst may be any of them. With tau = 1, dst = now exactly if h − old is finite. It panics if the
+// sizes differ. It does not allocate. Three flops an entry.
 func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 	sameDense("mat: Recur: dimension mismatch", dst, h)
 	sameDense("mat: Recur: dimension mismatch", dst, old)
