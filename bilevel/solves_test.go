@@ -82,7 +82,7 @@ func TestMethodsSolveQuadraticExactly(t *testing.T) {
 
 // With noise on every derivative, and step sizes that fall, the mean square error of every method falls with the steps.
 func TestMethodsSolveQuadratic(t *testing.T) {
-	const trials, steps = 8, 2400
+	const trials, steps = 8, 1500
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1,
 		SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2})
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestMethodsSolveQuadratic(t *testing.T) {
 				y2 += dist2(y, s.Y()) / trials
 			}
 			assert.Less(t, late, early/5, "%s, %s", m.Name(), name)
-			assert.Less(t, late, 2.5e-3, "%s, %s", m.Name(), name)
+			assert.Less(t, late, 4e-3, "%s, %s", m.Name(), name)
 			assert.Less(t, y2, 1e-2, "%s, %s", m.Name(), name)
 		}
 	}
