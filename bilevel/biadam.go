@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// BiAdam is the adaptive method of Huang, Li, Gao and Huang (BiAdam: Fast Adaptive Bilevel Optimization Methods, arXiv 2106.11396, Algorithm 1): Adam's
+// BiAdam is the adaptive method of Huang and Huang (BiAdam: Fast Adaptive Bilevel Optimization Methods, arXiv 2106.11396, Algorithm 1): Adam's
 // averages on both levels, a projection in the metric that they make, and a relaxation. With z^k = (x^k, y^k), step k does
 //
 //	d_y^k = τ_y g_y(z^k; φ) + (1−τ_y) d_y^{k−1},          B = diag(√b + ρ),   b = (1−c)·b^{k−1} + c·g_y(z^k; φ)²,
