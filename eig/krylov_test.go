@@ -99,8 +99,10 @@ func TestKrylovIsRightOrDeclines(t *testing.T) {
 func TestTruncateDoesNotDependOnHistory(t *testing.T) {
 	const n, mu = 200, 0.1
 	var tr eig.Truncator
-	edge := mat.NewSym(n)
+	edge, small := mat.NewSym(n), mat.NewSym(54)
 	_, err := tr.Truncate(edge, few(n, 3, mu), mu)
+	require.NoError(t, err)
+	_, err = tr.Truncate(small, few(54, 3, mu), mu)
 	require.NoError(t, err)
 	const anyRoute = eig.Route(-1)
 	for i, c := range []struct {
@@ -117,6 +119,11 @@ func TestTruncateDoesNotDependOnHistory(t *testing.T) {
 		{mattest.Sym(n, 1), eig.RouteTridiagonal},
 		{few(n, 3, mu), eig.RouteKrylov},
 		{few(54, 3, mu), eig.RouteTridiagonal},
+		{few(54, 2, mu), eig.RouteTridiagonal},
+		{mattest.SPD(54, 1), eig.RouteClear},
+		{few(54, 2, mu), eig.RouteTridiagonal},
+		{small, anyRoute},
+		{mattest.Sym(54, 1), eig.RouteTridiagonal},
 		{mattest.SPD(54, 1), eig.RouteClear},
 	} {
 		p, want := mat.NewSym(c.a.N), mat.NewSym(c.a.N)

@@ -88,6 +88,15 @@ func (s *spectral) count(mu float64) (k int) {
 	return k
 }
 
+// bounds returns the smallest eigenvalue of A, if that is below the mu of the last call of eigenvalues, and a bound of ‖A‖_F.
+func (s *spectral) bounds() (least, norm float64) {
+	least = math.Inf(1)
+	for _, v := range s.values {
+		least = min(least, v)
+	}
+	return least / s.scale, math.Sqrt(float64(s.n)) * s.norm / s.scale
+}
+
 // near is how close two eigenvalues must be, relative to the spectrum, for their vectors to be made orthogonal explicitly; vectors
 // further apart are orthogonal to about eps/near by themselves.
 const near = 0x1p-4

@@ -78,11 +78,11 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if math.IsNaN(mu) || math.IsInf(mu, 0) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
-	// Where few were clipped the last time, few will be again: then the count of the Krylov route is the certificate. Without this hint
-	// Cholesky's comes first, and its word stands wherever the two can differ: the result must not depend on what came before.
-	few := t.route == RouteKrylov && a.N == t.p.N
+	// What was clipped the last time will be clipped again: then a decomposition comes first. Without this hint Cholesky's certificate does,
+	// and its word stands wherever the two can differ: the result must not depend on what came before.
+	hint := t.route != RouteClear && a.N == t.p.N
 	t.mu, t.route = mu, RouteClear
-	if !few && t.chol.PosDef(a, mu) {
+	if !hint && t.chol.PosDef(a, mu) {
 		return t.clear(dst, a), nil
 	}
 	m, err := maxAbs(a)
@@ -92,8 +92,7 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if a.N >= krylovFrom {
 		k, ok := t.kry.count(a, mu, m, krylovMost(a.N))
 		ok = ok && (k == 0 || t.byKrylov(a, k))
-		sure := ok && (k == 0 || t.lambda[0] < mu-64*eps*float64(a.N)*t.kry.norm)
-		if ok && k == 0 || few && !sure && t.chol.PosDef(a, mu) {
+		if ok && (k == 0 || hint && t.doubtful(t.lambda[0], t.kry.norm) && t.chol.PosDef(a, mu)) {
 			return t.clear(dst, a), nil
 		}
 		if ok {
@@ -101,12 +100,24 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 		}
 	}
 	if t.byTridiagonal(a, m) {
+		least, norm := t.tri.bounds()
+		if hint && t.doubtful(least, norm) && t.chol.PosDef(a, mu) {
+			return t.clear(dst, a), nil
+		}
 		return t.finish(RouteTridiagonal, dst, a, t.tri.values, t.tri.scale), nil
+	}
+	if hint && t.chol.PosDef(a, mu) {
+		return t.clear(dst, a), nil
 	}
 	if err := t.byJacobi(a); err != nil {
 		return Report{}, err
 	}
 	return t.finish(RouteJacobi, dst, a, t.jac.Values(), 1), nil
+}
+
+// doubtful tells whether Cholesky's certificate could hold although the smallest eigenvalue of A is least, in rounded arithmetic.
+func (t *Truncator) doubtful(least, norm float64) bool {
+	return !(least < t.mu-64*eps*float64(t.z.Cols)*norm)
 }
 
 // clear is the end of a Truncate that has nothing to clip.

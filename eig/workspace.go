@@ -8,20 +8,24 @@ import (
 
 // maxAbs returns max |a| over the entries, or an error that names the first entry that is not finite.
 func maxAbs(a *mat.Sym) (float64, error) {
-	m := 0.0
+	const sign = 1 << 63
+	m := uint64(0) // without their signs, float64s are ordered as their bits are, NaN last
 	for i := range a.N {
-		for j, v := range a.Row(i) {
-			v := math.Abs(v)
-			if v <= m {
-				continue
-			}
-			if !(v <= math.MaxFloat64) {
-				return 0, &NotFiniteError{I: i, J: j, Value: a.Row(i)[j]}
-			}
-			m = v
+		for _, v := range a.Row(i) {
+			m = max(m, math.Float64bits(v)&^sign)
 		}
 	}
-	return m, nil
+	if v := math.Float64frombits(m); v <= math.MaxFloat64 {
+		return v, nil
+	}
+	for i := range a.N {
+		for j, v := range a.Row(i) {
+			if !(math.Abs(v) <= math.MaxFloat64) {
+				return 0, &NotFiniteError{I: i, J: j, Value: v}
+			}
+		}
+	}
+	panic("eig: maxAbs: no such entry")
 }
 
 // scaling returns the power of two that brings m near 1, or 1 where m is far from over- and underflow: multiplying by it is exact.
