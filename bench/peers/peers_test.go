@@ -1,0 +1,152 @@
+// Package peers runs on gonum the benchmarks that stable/bench has, under the same names and on the same inputs, so that benchstat can put them side by
+// side. It is a module of its own: nobody who uses stable gets gonum with it.
+//
+//	GOMAXPROCS=1 go test -bench . -count 6 > gonum.txt                 # here
+//	GOMAXPROCS=1 go test -bench . -count 6 ./bench > stable.txt         # in the root of stable
+//	go run golang.org/x/perf/cmd/benchstat@latest gonum.txt stable.txt
+package peers
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+var sizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
+
+func each(b *testing.B, f func(b *testing.B, n int)) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			f(b, n)
+		})
+	}
+}
+
+func gflops(b *testing.B, flops float64) {
+	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
+
+// uniform is the input of every benchmark: entries uniform on (−0.5, 0.5).
+func uniform(n int) *mat.Dense {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	a := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j := range n {
+			a.Set(i, j, rng.Float64()-0.5)
+		}
+	}
+	return a
+}
+
+// symmetric is (A + Aᵀ)/2 + shift·I.
+func symmetric(n int, shift float64) *mat.SymDense {
+	a, s := uniform(n), mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i + 1 {
+			s.SetSym(i, j, (a.At(i, j)+a.At(j, i))/2)
+		}
+		s.SetSym(i, i, a.At(i, i)+shift)
+	}
+	return s
+}
+
+func BenchmarkMul(b *testing.B) {
+	each(b, func(b *testing.B, n int) {
+		a, c := uniform(n), mat.NewDense(n, n, nil)
+		for b.Loop() {
+			c.Mul(a, a)
+		}
+		gflops(b, 2*math.Pow(float64(n), 3))
+	})
+}
+
+// BenchmarkCholesky includes the estimate of the condition number that gonum always makes.
+func BenchmarkCholesky(b *testing.B) {
+	each(b, func(b *testing.B, n int) {
+		s := symmetric(n, float64(n))
+		var c mat.Cholesky
+		for b.Loop() {
+			if !c.Factorize(s) {
+				b.Fatal("not positive definite")
+			}
+		}
+		gflops(b, math.Pow(float64(n), 3)/3)
+	})
+}
+
+func BenchmarkSolve(b *testing.B) {
+	each(b, func(b *testing.B, n int) {
+		var c mat.Cholesky
+		c.Factorize(symmetric(n, float64(n)))
+		rhs, x := uniform(n).ColView(0), mat.NewVecDense(n, nil)
+		for b.Loop() {
+			if err := c.SolveVecTo(x, rhs); err != nil {
+				b.Fatal(err)
+			}
+		}
+		gflops(b, 2*float64(n)*float64(n))
+	})
+}
+
+func BenchmarkEig(b *testing.B) {
+	each(b, func(b *testing.B, n int) {
+		s := symmetric(n, 0)
+		var e mat.EigenSym
+		for b.Loop() {
+			if !e.Factorize(s, true) {
+				b.Fatal("no convergence")
+			}
+		}
+	})
+}
+
+// BenchmarkTruncate/clipped is the projection onto {X ⪰ 0.1·I} as one writes it with gonum: eigenvectors, clamp, multiply back. It costs the same however many
+// eigenvalues are clipped, so it stands for all four of stable's.
+func BenchmarkTruncate(b *testing.B) {
+	for _, name := range []string{"clear", "few", "clipped", "warm"} {
+		shift := func(n int) float64 {
+			if name == "clear" {
+				return float64(n)
+			}
+			return 0
+		}
+		b.Run(name, func(b *testing.B) {
+			each(b, func(b *testing.B, n int) {
+				s, p := symmetric(n, shift(n)), mat.NewSymDense(n, nil)
+				var t truncator
+				for b.Loop() {
+					t.truncate(p, s, 0.1)
+				}
+			})
+		})
+	}
+}
+
+type truncator struct {
+	eig     mat.EigenSym
+	values  []float64
+	v, w, p mat.Dense
+}
+
+func (t *truncator) truncate(dst, s *mat.SymDense, mu float64) {
+	if !t.eig.Factorize(s, true) {
+		panic("no convergence")
+	}
+	n := s.SymmetricDim()
+	if len(t.values) != n {
+		t.values = make([]float64, n)
+	}
+	t.eig.Values(t.values)
+	t.eig.VectorsTo(&t.v)
+	t.w.Apply(func(_, j int, v float64) float64 { return v * math.Max(t.values[j], mu) }, &t.v)
+	t.p.Mul(&t.w, t.v.T())
+	for i := range n {
+		for j := range i + 1 {
+			dst.SetSym(i, j, t.p.At(i, j))
+		}
+	}
+}
