@@ -17,7 +17,10 @@ var registry = []struct {
 	name string
 	make func(t Tuning) Method
 }{
-	{"STABLE", func(t Tuning) Method { return STABLE{Alpha: t.Alpha, Beta: t.Beta, MuG: t.MuG} }},
+	{"STABLE", func(t Tuning) Method { return t.stable(nil) }},
+	{"STABLE-Momentum", func(t Tuning) Method { return t.stable(Momentum{}) }},
+	{"STABLE-STORM", func(t Tuning) Method { return t.stable(STORM{}) }},
+	{"STABLE-Adam", func(t Tuning) Method { return t.stable(Adam{}) }},
 	{"BSA", func(t Tuning) Method { return BSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
 	{"TTSA", func(t Tuning) Method { return TTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
 	{"stocBiO", func(t Tuning) Method { return StocBiO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
@@ -31,6 +34,10 @@ var registry = []struct {
 	{"VR-BiAdam", func(t Tuning) Method { return VRBiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
 	{"SOBA", func(t Tuning) Method { return SOBA{Alpha: t.Alpha, Beta: t.Beta} }},
 	{"SABA", func(t Tuning) Method { return SABA{Alpha: t.Alpha, Beta: t.Beta} }},
+}
+
+func (t Tuning) stable(u Upper) Method {
+	return STABLE{Alpha: t.Alpha, Upper: u, Beta: t.Beta, MuG: t.MuG}
 }
 
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
