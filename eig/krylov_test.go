@@ -140,3 +140,36 @@ func TestTruncateDoesNotDependOnHistory(t *testing.T) {
 		requireSolves(t, &tr, p, mu)
 	}
 }
+
+// TestTruncateOnTheEdge truncates matrices with eigenvalues within rounding of mu, and their projections again, with one Truncator for all.
+func TestTruncateOnTheEdge(t *testing.T) {
+	const mu = 0.1
+	for _, n := range []int{2, 5, 13, 30, 54} {
+		var tr eig.Truncator
+		for seed := range uint64(12) {
+			rng := mattest.Rand(seed)
+			lambda := make([]float64, n)
+			for i := range lambda {
+				switch {
+				case seed%3 == 0 || i < int(seed)%n:
+					lambda[i] = mu + 1e-15*rng.NormFloat64()
+				default:
+					lambda[i] = mu + rng.Float64()
+				}
+			}
+			a := mattest.Spectrum(lambda, seed)
+			for range 2 {
+				p, want := mat.NewSym(n), mat.NewSym(n)
+				rep, err := tr.Truncate(p, a, mu)
+				require.NoError(t, err)
+				var fresh eig.Truncator
+				wantRep, err := fresh.Truncate(want, a, mu)
+				require.NoError(t, err)
+				require.Equal(t, wantRep, rep)
+				require.Zero(t, norm(difference(p, want)))
+				requireProjection(t, a, p, mu)
+				a = p
+			}
+		}
+	}
+}
