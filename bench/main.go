@@ -30,6 +30,8 @@ func commands() []command {
 		{"tune", "tune on files of your own: weights and model as JSON, against the best single weight", tune},
 		{"compare", "all methods under equal sample budgets", compare},
 		{"figure2", "the paper's Figure 2: STABLE, BSA, TTSA on its three data sets", figure2},
+		{"table1", "the paper's Table 1: samples that each method needs to come to an error ε", table1},
+		{"theorems", "Theorems 1 to 3: the flow and its Lyapunov function, K^(−1/2) and 1/k", theorems},
 		{"ijcnn1", "STABLE, SOBA and SABA in the setup of benchmark_bilevel", ijcnn1},
 		{"survive", "which step sizes blow up, and STABLE untuned against its peers tuned", survive},
 	}
