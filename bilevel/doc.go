@@ -16,7 +16,11 @@
 //	step sizes of Theorems 2 and 3  theorems.go
 //	the feasible set X, P_X         sets.go
 //	samples ξ and φ                 problem.go, stream.go
-//	the peers of Table 1            bsa.go, ttsa.go, stocbio.go, each method in a file of its own; their g_yy⁻¹ in neumann.go
+//	the feasible set's metric       sets_metric.go
+//	momentum, STORM, Adam (C1)      upper.go
+//	the peers of Table 1            bsa.go, ttsa.go, stocbio.go; their g_yy⁻¹ in neumann.go
+//	concurrent and later methods    alset.go, sustain.go, mstsa.go, mrbo.go, vrbo.go, rsvrb.go, biadam.go, soba.go, saba.go
+//	checkpoints                     checkpoint.go
 //	Theorem 1's dynamics            package flow
 //	Moreau envelope, Lyapunov       package observe
 //	compositional problems          package compose

@@ -70,10 +70,7 @@ func (m RSVRB) start(s *Solver) (stepper, error) {
 		m.Tau = stormWeight
 	}
 	if m.InitBatch == 0 {
-		m.InitBatch = max(s.opt.LowerBatch, dy)
-		if s.opt.LowerBatch == Full {
-			m.InitBatch = Full
-		}
+		m.InitBatch = s.initBatch()
 	}
 	defaultTo(&m.CGxy, math.Inf(1))
 	if err := errors.Join(
@@ -115,7 +112,7 @@ func (m *rsvrb) step(s *Solver) error {
 	for j, y := range s.y {
 		s.yNext[j] = y - beta*m.d.est[j]
 	}
-	m.tally(s)
+	s.tally(m.est)
 	return nil
 }
 
@@ -150,17 +147,6 @@ func (m *rsvrb) track(s *Solver, tau float64) error {
 	m.w.update(tau)
 	m.d.update(tau)
 	return nil
-}
-
-// tally counts what the projections of H_xy and H_yy did.
-func (m *rsvrb) tally(s *Solver) {
-	r := m.est.Report()
-	if r.Truncate.Clipped > 0 {
-		s.activity.Truncated++
-	}
-	if r.CrossNorm > m.CGxy {
-		s.activity.Shrunk++
-	}
 }
 
 // persist visits what outlives a step.

@@ -142,6 +142,25 @@ func (s *Solver) setOptions(opt Options) error {
 	return nil
 }
 
+// initBatch is the default number of samples φ in H⁰: a batch, or dy samples where that is more.
+func (s *Solver) initBatch() int {
+	if s.opt.LowerBatch == Full {
+		return Full
+	}
+	return max(s.opt.LowerBatch, len(s.y))
+}
+
+// tally counts what the projections of (STABLE-H) did in a step.
+func (s *Solver) tally(e *Estimator) {
+	r := e.Report()
+	if r.Truncate.Clipped > 0 {
+		s.activity.Truncated++
+	}
+	if r.CrossNorm > e.cgxy {
+		s.activity.Shrunk++
+	}
+}
+
 func defaultTo(v *float64, value float64) {
 	if *v == 0 {
 		*v = value
@@ -259,9 +278,12 @@ func (s *Solver) Counts() Counts { return s.oracle.counts }
 // Activity returns how often projections and safeguards acted.
 func (s *Solver) Activity() Activity { return s.activity }
 
-// Estimator returns the estimates H_xy and H_yy of a running STABLE, to be read only, and nil for a method without them.
+// Estimator returns the estimates H_xy and H_yy of a running STABLE or RSVRB, to be read only, and nil for a method without them.
 func (s *Solver) Estimator() *Estimator {
-	if m, ok := s.stepper.(*stable); ok {
+	switch m := s.stepper.(type) {
+	case *stable:
+		return m.est
+	case *rsvrb:
 		return m.est
 	}
 	return nil

@@ -56,7 +56,8 @@ type STABLE struct {
 
 	// Plain leaves out both safeguards, which are not in the paper: the trust region, and the bound β_k ≤ 2/(μ_g + L). The paper's lemma on the
 	// lower level asks for the latter with L = L_g; here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds the curvature that a
-	// step along that batch's g_y meets. With Plain, Alpha and Beta given, the method is the paper's, equation by equation.
+	// step along that batch's g_y meets. With Plain, Alpha and Beta given and no Upper, the method is the
+	// paper's, equation by equation.
 	Plain bool
 
 	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The correction H_yy⁻¹H_xyᵀΔx extrapolates
@@ -93,10 +94,7 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 		m.Tau = Power{C: 1, P: 0.5}
 	}
 	if m.InitBatch == 0 {
-		m.InitBatch = max(s.opt.LowerBatch, dy)
-		if s.opt.LowerBatch == Full {
-			m.InitBatch = Full
-		}
+		m.InitBatch = s.initBatch()
 	}
 	defaultTo(&m.CGxy, math.Inf(1))
 	defaultTo(&m.Trust, 0.1)
@@ -203,7 +201,7 @@ func (m *stable) step(s *Solver) error {
 	for i, y := range s.y {
 		s.yNext[i] = y - beta*m.gy[i] - m.drift[i]
 	}
-	m.tally(s)
+	s.tally(m.est)
 	return nil
 }
 
@@ -253,17 +251,6 @@ func (m *stable) trust(s *Solver) {
 		m.drift[i] *= theta
 	}
 	s.activity.Cut++
-}
-
-// tally counts what the projections of (STABLE-H) did.
-func (m *stable) tally(s *Solver) {
-	r := m.est.Report()
-	if r.Truncate.Clipped > 0 {
-		s.activity.Truncated++
-	}
-	if r.CrossNorm > m.CGxy {
-		s.activity.Shrunk++
-	}
 }
 
 // persist visits what outlives a step.
