@@ -55,7 +55,7 @@ func TestComplexityFit(t *testing.T) {
 			}
 			groups = append(groups, r)
 		}
-		xi, phi := v.fit(groups, xiOf), v.fit(groups, phiOf)
+		xi, phi := v.fit(groups, streams[0].cost), v.fit(groups, streams[1].cost)
 		assert.InDelta(t, 1.5, xi.exponent.Mean, 0.1)
 		assert.InDelta(t, 2*xi.exponent.Mean, phi.exponent.Mean, 1e-9)
 		assert.InDelta(t, 100, xi.from/xi.to, 1e-9, "two decades")

@@ -76,13 +76,13 @@ func (v view) fit(groups []reading, cost func(r reading) []float64) (f fitted) {
 	f.exponent, f.early, f.late = meanOf(all), meanOf(early).Mean, meanOf(late).Mean
 	f.eps = ratios(0.999*hi, f.to, 40)
 	for _, e := range f.eps {
-		f.n = append(f.n, samplesTo(v, groups, cost, e))
+		f.n = append(f.n, v.samplesTo(groups, cost, e))
 	}
 	return f
 }
 
 // samplesTo is the geometric mean over the groups of the samples to ε; NaN if one of them does not come there.
-func samplesTo(v view, groups []reading, cost func(r reading) []float64, eps float64) float64 {
+func (v view) samplesTo(groups []reading, cost func(r reading) []float64, eps float64) float64 {
 	var sum float64
 	for _, r := range groups {
 		n, _ := reach(cost(r), v.of(r), eps)
@@ -91,50 +91,75 @@ func samplesTo(v view, groups []reading, cost func(r reading) []float64, eps flo
 	return math.Exp(sum / float64(len(groups)))
 }
 
-func xiOf(r reading) []float64  { return r.Xi }
-func phiOf(r reading) []float64 { return r.Phi }
+// stream is one of the two kinds of samples.
+type stream struct {
+	letter string
+	cost   func(r reading) []float64
+	claim  func(r *row) float64
+}
+
+var streams = [2]stream{
+	{"ξ", func(r reading) []float64 { return r.Xi }, func(r *row) float64 { return r.xi }},
+	{"φ", func(r reading) []float64 { return r.Phi }, func(r *row) float64 { return r.phi }},
+}
 
 // report prints the tables, and writes the figure and its numbers.
 func (c *complexity) report(w io.Writer, chosen map[*row]picked, done func(key string) trial) error {
 	fig := plot.Figure{Columns: 2, Caption: fmt.Sprintf(
-		"Samples to reach ε, geometric mean over %d groups of trials; grey: slopes of Table 1.", c.groups)}
+		"Samples to reach ε, geometric mean over %d groups of trials; grey: the exponents of Table 1.", c.groups)}
 	for _, v := range c.views() {
-		xi := plot.Panel{Title: v.title + ", ε = " + v.measure, X: plot.Axis{Label: "1/ε", Log: true}, Y: plot.Axis{Label: "samples ξ", Log: true}}
-		phi := plot.Panel{X: xi.X, Y: plot.Axis{Label: "samples φ", Log: true}, Title: xi.Title}
-		fmt.Fprintf(w, "%s, ε = %s\n", v.title, plain(v.measure))
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "method\tξ: claimed\tfitted\tearly, late\tφ: claimed\tfitted\tearly, late\tε from\tto\tsamples ξ, φ at the end\tfailed")
-		for i, r := range v.rows {
-			groups, failed := c.curves(v.regime, r, done)
-			fx, fp := v.fit(groups, xiOf), v.fit(groups, phiOf)
-			claim := func(p float64) string {
-				if p == 0 || !v.claimed {
-					return "–"
-				}
-				return fmt.Sprintf("%g", p)
-			}
-			fmt.Fprintf(tw, "%s\t%s\t%v\t%.2f, %.2f\t%s\t%v\t%.2f, %.2f\t%.1e\t%.1e\t%.2g, %.2g\t%d\n", r.name, claim(r.xi), fx.exponent, fx.early, fx.late,
-				claim(r.phi), fp.exponent, fp.early, fp.late, fx.from, fx.to, last(fx.n), last(fp.n), failed)
-			style := 1 + i
-			xi.Series = append(xi.Series, plot.Series{Name: r.name, X: inverses(fx.eps), Y: fx.n, Style: style})
-			phi.Series = append(phi.Series, plot.Series{Name: r.name, X: inverses(fp.eps), Y: fp.n, Style: style})
-		}
-		if err := tw.Flush(); err != nil {
+		panels, err := c.viewPanels(w, v, done)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintln(w)
-		xi.Lines, phi.Lines = slopes(v, xiOf, xi.Series), slopes(v, phiOf, phi.Series)
-		fig.Panels = append(fig.Panels, xi, phi)
+		fig.Panels = append(fig.Panels, panels[:]...)
 	}
-	c.choicesTable(w, chosen)
+	if err := c.choicesTable(w, chosen); err != nil {
+		return err
+	}
 	return writeFigure(w, c.folder, c.name, &fig)
 }
 
-func last(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
+// viewPanels prints the table of one measure, and returns its panels, one for each stream.
+func (c *complexity) viewPanels(w io.Writer, v view, done func(key string) trial) (panels [2]plot.Panel, err error) {
+	fmt.Fprintf(w, "%s, ε = %s\n", v.title, plain(v.measure))
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "method")
+	for i, s := range streams {
+		fmt.Fprintf(tw, "\t%s: claimed\tfitted\tearly, late", s.letter)
+		panels[i] = plot.Panel{Title: v.title + ", ε = " + v.measure, X: plot.Axis{Label: "1/ε", Log: true}, Y: plot.Axis{Label: "samples " + s.letter, Log: true}}
 	}
-	return v[len(v)-1]
+	fmt.Fprintln(tw, "\tε from\tto\tsamples ξ, φ at the end\tfailed")
+	for number, r := range v.rows {
+		groups, failed := c.curves(v.regime, r, done)
+		fmt.Fprint(tw, r.name)
+		var ends []string
+		var f fitted
+		for i, s := range streams {
+			f = v.fit(groups, s.cost)
+			claim := "–"
+			if p := s.claim(r); p > 0 && v.claimed {
+				claim = fmt.Sprintf("%g", p)
+			}
+			fmt.Fprintf(tw, "\t%s\t%v\t%.2f, %.2f", claim, f.exponent, f.early, f.late)
+			ends = append(ends, fmt.Sprintf("%.2g", last(f.n)))
+			panels[i].Series = append(panels[i].Series, plot.Series{Name: r.name, X: inverses(f.eps), Y: f.n, Style: 1 + number})
+		}
+		fmt.Fprintf(tw, "\t%.1e\t%.1e\t%s\t%d\n", f.from, f.to, strings.Join(ends, ", "), failed)
+	}
+	fmt.Fprintln(tw)
+	for i, s := range streams {
+		panels[i].Lines = slopes(v.rows, s, panels[i].Series)
+	}
+	return panels, tw.Flush()
+}
+
+// last is the last value, or 0 if there is none.
+func last[T int | float64](v []T) (x T) {
+	if len(v) > 0 {
+		x = v[len(v)-1]
+	}
+	return x
 }
 
 func inverses(v []float64) []float64 {
@@ -146,24 +171,22 @@ func inverses(v []float64) []float64 {
 }
 
 // slopes are reference lines with the exponents of the table, each beside the end of the first curve that it is claimed for.
-func slopes(v view, cost func(r reading) []float64, series []plot.Series) (lines []plot.Line) {
-	one := reading{Xi: []float64{0}, Phi: []float64{1}}
+func slopes(rows []*row, s stream, series []plot.Series) (lines []plot.Line) {
 	seen := map[float64]bool{0: true}
-	for i, r := range v.rows {
-		p := []float64{r.xi, r.phi}[int(cost(one)[0])]
-		s := series[i]
-		if seen[p] || len(s.X) == 0 {
+	for i, r := range rows {
+		p, curve := s.claim(r), series[i]
+		if seen[p] || len(curve.X) == 0 {
 			continue
 		}
 		seen[p] = true
-		x, y := last(s.X), 2*last(s.Y)
+		x, y := last(curve.X), 2*last(curve.Y)
 		lines = append(lines, plot.Line{Label: fmt.Sprintf("ε^{−%g}", p), P: p, C: y / math.Pow(x, p), From: x / math.Pow(10, fitDecades), To: x})
 	}
 	return lines
 }
 
 // choicesTable prints the constants of the step sizes.
-func (c *complexity) choicesTable(w io.Writer, chosen map[*row]picked) {
+func (c *complexity) choicesTable(w io.Writer, chosen map[*row]picked) error {
 	fmt.Fprintf(w, "constants, best of %d runs of %d samples each\n", c.tuneTrials, c.samples)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "regime\tmethod\tstep sizes\tconstants\tat an edge\tsteps of a run\tchoices diverged\tsteps of the trials")
@@ -179,7 +202,7 @@ func (c *complexity) choicesTable(w io.Writer, chosen map[*row]picked) {
 			fmt.Fprintf(tw, "%d to %d\n", marks[0], marks[len(marks)-1])
 		}
 	}
-	tw.Flush()
+	return tw.Flush()
 }
 
 // plain takes the marks of superscripts out of a label.

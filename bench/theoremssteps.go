@@ -101,16 +101,14 @@ func theorem3Variants(c bilevel.Constants) ([]variant, error) {
 // explain says how small the theorem's own step sizes are, when they begin to act, and which constants make them so.
 func (c *rateCase) explain(w io.Writer) {
 	if c.rho > 0 {
-		k := c.constants()
-		alpha := func(k bilevel.Constants) float64 {
-			s, err := k.Theorem2(1, c.rho)
-			if err != nil {
-				return math.NaN()
-			}
-			return s.Alpha.At(0)
+		const k = 1 << 17
+		alpha := func(constants bilevel.Constants) float64 { return theorem2Alpha(constants, k, c.rho) }
+		constants := c.constants()
+		far := 1
+		for float64(far)*theorem2Alpha(constants, far, c.rho) < 1 && far < 1<<60 {
+			far *= 2
 		}
-		a := alpha(k)
-		fmt.Fprintf(w, "(eq.stepsize): α√K ≤ %.2g, so Σα over a run comes to 1 at K = %.1g; α grows as %s\n", a, 1/(a*a), drivers(alpha, k))
+		fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n", k, alpha(constants), drivers(alpha, constants), float64(far))
 		return
 	}
 	k := c.constants()
@@ -128,6 +126,15 @@ func (c *rateCase) explain(w io.Writer) {
 		fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n",
 			ratio3, mu, ratio3, 2*ratio3*mu)
 	}
+}
+
+// theorem2Alpha is α of Theorem 2 for a run of k steps, or NaN.
+func theorem2Alpha(c bilevel.Constants, k int, rho float64) float64 {
+	s, err := c.Theorem2(k, rho)
+	if err != nil {
+		return math.NaN()
+	}
+	return s.Alpha.At(0)
 }
 
 // drivers writes f as a local power law of the constants, the strongest first: f ~ Π C_i^{p_i}, p_i = d ln f/d ln C_i.
