@@ -7,6 +7,7 @@ import "math"
 type corner struct {
 	m01, m02, m03, m12, m13, m23 float64 // row j += m_ij·row i
 	s0, s1, s2, s3               float64 // row i *= s_i, the reciprocals of the diagonal of the factor
+	r0, r1, r2, r3               float64 // that diagonal
 }
 
 // factor computes the corner of order w from the upper triangle of its block. It returns w, or the index and value of the pivot that fails.
@@ -17,7 +18,8 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 		return 0, a00
 	}
 	q0 := 1 / a00
-	c.s0 = math.Sqrt(a00) * q0
+	c.r0 = math.Sqrt(a00)
+	c.s0 = c.r0 * q0
 	if w == 1 {
 		return 1, 0
 	}
@@ -27,7 +29,8 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 		return 1, a11
 	}
 	q1 := 1 / a11
-	c.s1 = math.Sqrt(a11) * q1
+	c.r1 = math.Sqrt(a11)
+	c.s1 = c.r1 * q1
 	if w == 2 {
 		return 2, 0
 	}
@@ -39,7 +42,8 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 		return 2, a22
 	}
 	q2 := 1 / a22
-	c.s2 = math.Sqrt(a22) * q2
+	c.r2 = math.Sqrt(a22)
+	c.s2 = c.r2 * q2
 	if w == 3 {
 		return 3, 0
 	}
@@ -52,8 +56,18 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	if !usable(a33) {
 		return 3, a33
 	}
-	c.s3 = math.Sqrt(a33) * (1 / a33)
+	c.r3 = math.Sqrt(a33)
+	c.s3 = c.r3 * (1 / a33)
 	return 4, 0
+}
+
+// put writes the factor of the corner, but for its first row off the diagonal, into four rows of U. They must hold what the steps above were made of: where
+// a pivot is left over from cancellation, a second elimination with other roundings may leave anything there, even a negative number.
+func (c *corner) put(u0, u1, u2, u3 []float64) {
+	u0[0] = c.r0
+	u1[1], u1[2], u1[3] = c.r1, -c.m12*c.r1, -c.m13*c.r1
+	u2[2], u2[3] = c.r2, -c.m23*c.r2
+	u3[3] = c.r3
 }
 
 // usable tells whether d is a pivot: positive, finite, and not so small that its reciprocal is not.

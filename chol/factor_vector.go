@@ -110,6 +110,9 @@ func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 				c31.Store(t3[v:])
 			}
 			if ready {
+				if j <= i { // the first tile
+					d.put(t0[i-j:], t1[i-j:], t2[i-j:], t3[i-j:])
+				}
 				j += w
 				lo = 0
 				continue

@@ -42,13 +42,12 @@ func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k 
 	if k, pivot = c.factor(w, a00, a01, a11, a02, a12, a22, 0, 0, 0, 0); k < w {
 		return k, pivot
 	}
-	r0[j] = a00 * c.s0
+	r0[j] = c.r0
 	if w > 1 {
-		r1[j], r1[j+1] = a01*c.s0, (a11+c.m01*a01)*c.s1
+		r1[j], r1[j+1] = a01*c.s0, c.r1
 	}
-	if w > 2 {
-		a12 += c.m01 * a02
-		r2[j], r2[j+1], r2[j+2] = a02*c.s0, a12*c.s1, (a22+c.m02*a02+c.m12*a12)*c.s2
+	if w > 2 { // as corner.put
+		r2[j], r2[j+1], r2[j+2] = a02*c.s0, -c.m12*c.r1, c.r2
 	}
 	return w, 0
 }

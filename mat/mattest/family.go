@@ -1,0 +1,182 @@
+package mattest
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+
+	"stable/mat"
+)
+
+// Long tells whether the tests of accuracy are asked for in their long form, by STABLE_LONG=1 in the environment.
+func Long() bool { return os.Getenv("STABLE_LONG") != "" }
+
+// families make matrices of order n. Higham, Accuracy and Stability, chapter 28, describes most of them.
+var families = []struct {
+	name string
+	make func(n int, rng *rand.Rand) *mat.Sym
+}{
+	{"hilbert", func(n int, rng *rand.Rand) *mat.Sym {
+		shift := float64(rng.IntN(3))
+		return entries(n, func(i, j int) float64 { return 1 / (float64(i+j+1) + shift) })
+	}},
+	{"wilkinson", func(n int, rng *rand.Rand) *mat.Sym {
+		off := math.Pow(10, -float64(rng.IntN(9)))
+		return entries(n, func(i, j int) float64 {
+			if i == j {
+				return math.Abs(float64(i) - float64(n-1)/2)
+			}
+			return off * float64(1-min(i-j-1, 1))
+		})
+	}},
+	{"kahan", kahan},
+	{"graded", func(n int, rng *rand.Rand) *mat.Sym {
+		s, span := Spectrum(between(n, rng, 1, 10), rng.Uint64()), 24*rng.Float64()
+		d := make([]float64, n)
+		for i := range d {
+			d[i] = math.Pow(10, -span*rng.Float64())
+		}
+		return entries(n, func(i, j int) float64 { return s.At(i, j) * d[i] * d[j] })
+	}},
+	{"graded/indefinite", func(n int, rng *rand.Rand) *mat.Sym {
+		s, d := Sym(n, rng.Uint64()), math.Pow(10, -4*rng.Float64())
+		return entries(n, func(i, j int) float64 { return s.At(i, j) * math.Pow(d, float64(i+j)/2) })
+	}},
+	{"clustered", func(n int, rng *rand.Rand) *mat.Sym {
+		l, width := make([]float64, n), math.Pow(10, -16*rng.Float64())
+		for i := range l {
+			l[i] = float64(1+rng.IntN(2)) + width*rng.NormFloat64()
+		}
+		return Spectrum(l, rng.Uint64())
+	}},
+	{"near multiple", func(n int, rng *rand.Rand) *mat.Sym { // the eigenvectors turn with the last bits
+		l := make([]float64, n)
+		for i := range l {
+			l[i] = float64(rng.IntN(3)-1) * (1 + Eps*float64(rng.IntN(8)))
+		}
+		return Spectrum(l, rng.Uint64())
+	}},
+	{"toeplitz", func(n int, rng *rand.Rand) *mat.Sym {
+		t := make([]float64, n)
+		for i := range t {
+			t[i] = rng.NormFloat64()
+		}
+		t[0] = math.Abs(t[0]) * math.Sqrt(float64(n))
+		return entries(n, func(i, j int) float64 { return t[i-j] })
+	}},
+	{"kac murdock szego", func(n int, rng *rand.Rand) *mat.Sym {
+		rho := 1 - math.Pow(10, -12*rng.Float64())
+		return entries(n, func(i, j int) float64 { return math.Pow(rho, float64(i-j)) })
+	}},
+	{"near singular", func(n int, rng *rand.Rand) *mat.Sym {
+		l := between(n, rng, 1, 2)
+		l[rng.IntN(n)] = math.Copysign(math.Pow(10, -10-8*rng.Float64()), rng.Float64()-0.2)
+		return Spectrum(l, rng.Uint64())
+	}},
+	{"rank deficient", func(n int, rng *rand.Rand) *mat.Sym {
+		k := rng.IntN(n + 1)
+		b := Dense(n, k, rng.Uint64())
+		return entries(n, func(i, j int) (v float64) {
+			for p := range k {
+				v += b.At(i, p) * b.At(j, p)
+			}
+			return v
+		})
+	}},
+	{"geometric", func(n int, rng *rand.Rand) *mat.Sym {
+		l, span := make([]float64, n), 16*rng.Float64()
+		for i := range l {
+			l[i] = math.Pow(10, -span*float64(i)/float64(n))
+		}
+		return Spectrum(l, rng.Uint64())
+	}},
+	{"normal spectrum", func(n int, rng *rand.Rand) *mat.Sym {
+		l := make([]float64, n)
+		for i := range l {
+			l[i] = rng.NormFloat64()
+		}
+		return Spectrum(l, rng.Uint64())
+	}},
+	{"uniform", func(n int, rng *rand.Rand) *mat.Sym { return Sym(n, rng.Uint64()) }},
+	{"dominant", func(n int, rng *rand.Rand) *mat.Sym { return SPD(n, rng.Uint64()) }},
+	{"small integers", func(n int, rng *rand.Rand) *mat.Sym {
+		return entries(n, func(i, j int) float64 { return float64(rng.IntN(5) - 2 + 4*(1-min(i-j, 1))) })
+	}},
+	{"min", func(n int, _ *rand.Rand) *mat.Sym {
+		return entries(n, func(i, j int) float64 { return float64(min(i, j) + 1) })
+	}},
+	{"sparse", func(n int, rng *rand.Rand) *mat.Sym {
+		return entries(n, func(i, j int) float64 {
+			if i != j && rng.IntN(3) > 0 {
+				return 0
+			}
+			return rng.NormFloat64() * math.Pow(10, float64(rng.IntN(7)-3))
+		})
+	}},
+	{"arrow", func(n int, rng *rand.Rand) *mat.Sym {
+		return entries(n, func(i, j int) float64 {
+			if i == j || i == n-1 {
+				return rng.Float64()
+			}
+			return 0
+		})
+	}},
+}
+
+// kahan is KᵀK for Kahan's triangular matrix K, whose smallest singular value its diagonal does not show.
+func kahan(n int, rng *rand.Rand) *mat.Sym {
+	c := 0.05 + 0.9*rng.Float64()
+	s := math.Sqrt(1 - c*c)
+	k := func(i, j int) float64 { // i ≤ j
+		if i == j {
+			return math.Pow(s, float64(i))
+		}
+		return -c * math.Pow(s, float64(i))
+	}
+	return entries(n, func(i, j int) (v float64) {
+		for p := range j + 1 {
+			v += k(p, i) * k(p, j)
+		}
+		return v
+	})
+}
+
+func entries(n int, f func(i, j int) float64) *mat.Sym {
+	s := mat.NewSym(n)
+	for i := range n {
+		for j := range i + 1 {
+			s.Set(i, j, f(i, j))
+		}
+	}
+	return s
+}
+
+func between(n int, rng *rand.Rand, low, high float64) []float64 {
+	l := make([]float64, n)
+	for i := range l {
+		l[i] = low + (high-low)*rng.Float64()
+	}
+	return l
+}
+
+// Draw returns matrix number k of an endless list, random and structured, with the name of its kind. Most are of order 1 to 8, one in 16 of up
+// to 17, one in 512 of up to 40; one in four is scaled by about 1e±150.
+func Draw(k int) (name string, a *mat.Sym) {
+	rng := Rand(uint64(k) + 1<<40)
+	f := families[k%len(families)]
+	n := 1 + rng.IntN(8)
+	switch r := rng.IntN(512); {
+	case r == 0:
+		n = 18 + rng.IntN(23)
+	case r < 32:
+		n = 9 + rng.IntN(9)
+	}
+	a = f.make(n, rng)
+	switch rng.IntN(8) {
+	case 0:
+		return f.name + "/large", scaled(a, 1e150*(0.5+rng.Float64()))
+	case 1:
+		return f.name + "/small", scaled(a, 1e-150*(0.5+rng.Float64()))
+	}
+	return f.name, a
+}
