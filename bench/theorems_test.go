@@ -70,6 +70,17 @@ func TestTheoremsParts(t *testing.T) {
 	assert.Contains(t, stdout, "Theorem 3")
 }
 
+// An interrupt keeps what is done and says so.
+func TestTheoryInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(context.Canceled)
+	for _, name := range []string{"table1", "theorems"} {
+		status, _, stderr := bench(ctx, name, "-quick", "-out", t.TempDir())
+		assert.Equal(t, 130, status)
+		assert.Contains(t, stderr, "the same command goes on from there")
+	}
+}
+
 func TestTheoryUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-length is 0,":              {"table1", "-length", "0"},
