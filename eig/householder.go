@@ -28,7 +28,7 @@ const tiny = 0x1p-400
 //
 // It goes from the last row to the first, so that each row to be annihilated is contiguous: as EISPACK's tred2, LAPACK's dsytd2 with
 // uplo = 'U'. Each step makes one pass over the triangle that is left: it applies the update of the step before and multiplies the result by
-// the new v. 4n³/3 flops.
+// the next v. 4n³/3 flops.
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	n := a.N
 	r.n = n
