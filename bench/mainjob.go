@@ -28,6 +28,8 @@ before and after, beside the least F there is and the best single weight of a gr
   go run ./bench -data australian_scale.gz -steps 50000 -seed 7
   go run ./bench -data credit.csv -label defaulted -out results
 
+A run that was stopped, or killed, goes on where it was when the same command is given again, and ends with the same figures.
+
 Flags:
 `
 
@@ -38,6 +40,8 @@ type job struct {
 	steps            int
 	lo, hi           float64
 	bias             bool
+	every            time.Duration // solving between two bookmarks; 0: none
+	fresh            bool
 }
 
 // mainJob tunes on one data set: read, split, scale, run STABLE, compare, write.
@@ -52,6 +56,8 @@ func mainJob(ctx context.Context, args []string, out terminal) error {
 	fs.BoolVar(&j.bias, "bias", true, "add a feature that is 1 in every row, with a weight of its own")
 	fs.Float64Var(&j.lo, "lo", 1e-3, "least regularisation weight")
 	fs.Float64Var(&j.hi, "hi", 10, "largest regularisation weight")
+	fs.DurationVar(&j.every, "save", time.Second, "time between two checkpoints in the folder -out; 0: none")
+	fs.BoolVar(&j.fresh, "fresh", false, "begin again where an interrupted run could go on")
 	fs.Usage = func() {
 		fmt.Fprint(fs.Output(), mainUsage)
 		fs.PrintDefaults()
@@ -70,6 +76,9 @@ func mainJob(ctx context.Context, args []string, out terminal) error {
 		return err
 	}
 	t.describe(out.Stdout)
+	if err := t.resume(out); err != nil {
+		return err
+	}
 	runErr := t.run(ctx, newProgress(out))
 	if runErr != nil && !errors.Is(runErr, context.Canceled) && !errors.Is(runErr, bilevel.ErrDiverged) {
 		return runErr
@@ -78,7 +87,10 @@ func mainJob(ctx context.Context, args []string, out terminal) error {
 	if err := t.reference(newProgress(out)); err != nil {
 		return errors.Join(err, runErr)
 	}
-	return errors.Join(t.report(out.Stdout), t.write(out.Stdout), runErr)
+	if err := errors.Join(t.report(out.Stdout), t.write(out.Stdout)); err != nil || errors.Is(runErr, context.Canceled) {
+		return errors.Join(err, runErr)
+	}
+	return errors.Join(t.forget(), runErr)
 }
 
 // checkSteps returns an error if the flags -steps, -lo or -hi are out of range.
@@ -94,14 +106,23 @@ func checkSteps(steps int, lo, hi float64) error {
 
 const shippedData = "testdata/breast_cancer.csv"
 
-// openData reads the data set. The shipped one is found from the root of the module and from a folder in it.
-func openData(j job) (*hyperopt.Data, error) {
+// dataPath is where the data set is. The shipped one is found from the root of the module and from a folder in it.
+func (j job) dataPath() (string, error) {
 	path := filepath.FromSlash(j.data)
 	if _, err := os.Stat(path); j.data == shippedData && errors.Is(err, os.ErrNotExist) {
 		path = filepath.Join("..", path)
 		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("%s is not here: run from the root of the module, or name a file with -data", j.data)
+			return "", fmt.Errorf("%s is not here: run from the root of the module, or name a file with -data", j.data)
 		}
+	}
+	return path, nil
+}
+
+// openData reads the data set.
+func openData(j job) (*hyperopt.Data, error) {
+	path, err := j.dataPath()
+	if err != nil {
+		return nil, err
 	}
 	return hyperopt.Open(path, hyperopt.ReadOptions{LabelColumn: j.label})
 }
@@ -109,6 +130,7 @@ func openData(j job) (*hyperopt.Data, error) {
 // tuning is one run of the main job.
 type tuning struct {
 	job
+	dataSum               uint32
 	all, train, val, test *hyperopt.Data
 	scaling               *hyperopt.Scaler
 	problem               *hyperopt.Problem
@@ -121,6 +143,7 @@ type tuning struct {
 	result  bilevel.Result
 	samples []float64 // ξ and φ together, at the recorded steps
 	f       []float64 // F there
+	y       []float64 // where exact F was last minimised in y, and starts the next time
 }
 
 func newTuning(j job) (*tuning, error) {
@@ -217,13 +240,15 @@ func (t *tuning) marks() float64 {
 func (t *tuning) run(ctx context.Context, p *progress) error {
 	defer p.clear()
 	truth := t.problem.Clone()
-	y := make([]float64, t.train.Dim)
+	if t.y == nil {
+		t.y = make([]float64, t.train.Dim)
+	}
 	var failed error
 	record := func(s *bilevel.Solver) bool {
 		if k := s.K(); k > 0 && k < t.steps && k != t.mark(len(t.f)) {
 			return true
 		}
-		f, err := truth.ObjectiveFrom(nil, y, s.X())
+		f, err := truth.ObjectiveFrom(nil, t.y, s.X())
 		if err != nil {
 			failed = err
 			return false
@@ -234,10 +259,21 @@ func (t *tuning) run(ctx context.Context, p *progress) error {
 		p.update(float64(s.K())/float64(t.steps), "step %d of %d, F = %.6f", s.K(), t.steps, f)
 		return true
 	}
-	record(t.solver)
-	var err error
-	t.result, err = t.solver.Run(ctx, bilevel.Run{Steps: t.steps, Progress: record})
-	return errors.Join(failed, err)
+	if len(t.f) == 0 {
+		record(t.solver)
+	}
+	for {
+		r, err := t.solver.Run(ctx, bilevel.Run{Steps: t.steps - t.solver.K(), Time: t.every, Progress: record})
+		r.Steps, r.Elapsed = t.solver.K(), r.Elapsed+t.result.Elapsed
+		t.result = r
+		goOn := err == nil && r.Reason == bilevel.TimeLimit
+		if t.every > 0 && (goOn || errors.Is(err, context.Canceled)) {
+			err = errors.Join(t.save(), err)
+		}
+		if !goOn || err != nil {
+			return errors.Join(failed, err)
+		}
+	}
 }
 
 // mark is the step at which point i of the curve is taken, evenly spaced on a logarithmic axis.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Write replaces the file at path by what fill writes.
@@ -24,6 +25,8 @@ func Write(path string, fill func(io.Writer) error) error { return Replace(path,
 
 // Replace is Write, and keeps the file that stood at path as backup, a path in the same file system, as soon as the
 // file that replaces it is complete. There is a file at path all the time. An empty backup keeps nothing.
+//
+// A process that is killed leaves its temporary file behind; see Sweep.
 func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -39,7 +42,7 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
 	}
-	f, err := os.CreateTemp(dir, "."+base+".*.tmp")
+	f, err := os.CreateTemp(dir, prefix(base)+"*"+suffix)
 	if err != nil {
 		return err
 	}
@@ -64,7 +67,7 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 		return err
 	}
 	if backup != "" {
-		if err := keep(path, backup, f.Name()+".old"); err != nil {
+		if err := keep(path, backup, f.Name()+linked); err != nil {
 			return err
 		}
 	}
@@ -75,6 +78,33 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	syncDir(dir)
 	return nil
 }
+
+// Sweep removes the temporary files that killed writers of path have left beside it. No writer of path may be at work.
+func Sweep(path string) error {
+	dir, base := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasPrefix(name, prefix(base)) || !strings.HasSuffix(strings.TrimSuffix(name, linked), suffix) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Temporary files are called .NAME.*.tmp, and the second name of the file that is to be kept .NAME.*.tmp.old.
+const suffix, linked = ".tmp", ".old"
+
+func prefix(base string) string { return "." + base + "." }
 
 // keep makes backup another name of the file at path, or a copy where there are no hard links. link is a name that
 // nobody uses.

@@ -157,3 +157,20 @@ func TestKeepCopies(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "1", string(got))
 }
+
+// Sweep takes what a killed writer leaves, and nothing else.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{".a.123.tmp", ".a.123.tmp.old", "a", "a.old", ".b.123.tmp", ".a.tmp.txt", "a.123.tmp"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
+	}
+	require.NoError(t, Sweep(filepath.Join(dir, "a")))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	assert.Equal(t, []string{".a.tmp.txt", ".b.123.tmp", "a", "a.123.tmp", "a.old"}, left)
+	require.ErrorIs(t, Sweep(filepath.Join(dir, "none", "a")), os.ErrNotExist)
+}
