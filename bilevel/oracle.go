@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"errors"
 	"runtime/debug"
 
 	"stable/mat"
@@ -50,12 +51,32 @@ func (o *oracle) GradG(gy, x, y []float64, phi []Sample) error {
 
 func (o *oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
 	o.begin("CrossG", &o.counts.CrossG, len(phi), o.lower)
-	return o.end(o.p.CrossG(gxy, x, y, phi))
+	handed := *gxy
+	err := o.p.CrossG(gxy, x, y, phi)
+	if gxy.Rows != handed.Rows || gxy.Cols != handed.Cols || gxy.Stride != handed.Stride || !sameMemory(gxy.Data, handed.Data) {
+		*gxy = handed
+		err = errors.Join(err, errReshaped)
+	}
+	return o.end(err)
 }
 
 func (o *oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 	o.begin("HessG", &o.counts.HessG, len(phi), o.lower)
-	return o.end(o.p.HessG(gyy, x, y, phi))
+	handed := *gyy
+	err := o.p.HessG(gyy, x, y, phi)
+	if gyy.N != handed.N || gyy.Stride != handed.Stride || !sameMemory(gyy.Data, handed.Data) {
+		*gyy = handed
+		err = errors.Join(err, errReshaped)
+	}
+	return o.end(err)
+}
+
+// errReshaped is for an oracle that changes more of a matrix than its entries.
+var errReshaped = errors.New("the shape or the memory of the destination was changed")
+
+// sameMemory tells whether two slices are one.
+func sameMemory(a, b []float64) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 func (o *oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {

@@ -70,6 +70,8 @@ type Solver struct {
 
 	sumAlpha, sumBeta float64 // of the step sizes used so far
 	activity          Activity
+	culprit           *DivergedError // the first part of a step that is not finite; see blame
+	note              func(name string, v []float64)
 	err               error
 }
 
@@ -94,6 +96,11 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 	s.xi = newStream(s.oracle.upper, opt.Seed, 'x', &s.oracle.counts.Xi)
 	s.phi = newStream(s.oracle.lower, opt.Seed, 'y', &s.oracle.counts.Phi)
 	s.coin.Seed(opt.Seed, 'm')
+	s.note = func(name string, v []float64) {
+		if i := notFinite(v); i >= 0 && s.culprit == nil {
+			s.culprit = &DivergedError{Step: s.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
+		}
+	}
 	var err error
 	s.stepper, err = m.start(s)
 	return s, err
@@ -216,8 +223,12 @@ func (s *Solver) Step() (err error) {
 	return nil
 }
 
-// checkNext refuses a next iterate that is not finite, or too far away.
+// checkNext refuses a next iterate that is too far away, not finite, or made of something that is not: a projection onto X may turn an infinite step
+// into a finite one.
 func (s *Solver) checkNext() error {
+	if err := blame(s, s.stepper); err != nil {
+		return err
+	}
 	bad := func(name string, next, start []float64) error {
 		var sum float64
 		for i, v := range next {
@@ -229,28 +240,19 @@ func (s *Solver) checkNext() error {
 		}
 		return nil
 	}
-	ex, ey := bad("‖x − x⁰‖", s.xNext, s.opt.X0), bad("‖y − y⁰‖", s.yNext, s.opt.Y0)
-	if ex == nil && ey == nil {
-		return nil
-	}
-	if err := blame(s, s.stepper); err != nil {
+	if err := bad("‖x − x⁰‖", s.xNext, s.opt.X0); err != nil {
 		return err
 	}
-	if ex != nil {
-		return ex
-	}
-	return ey
+	return bad("‖y − y⁰‖", s.yNext, s.opt.Y0)
 }
 
 // blame returns an error for the first entry of the parts of m, in the order of computation, that is not finite; nil if all are.
 func blame(s *Solver, m stepper) error {
-	var first error
-	m.parts(func(name string, v []float64) {
-		if i := notFinite(v); i >= 0 && first == nil {
-			first = &DivergedError{Step: s.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
-		}
-	})
-	return first
+	s.culprit = nil
+	if m.parts(s.note); s.culprit != nil {
+		return s.culprit
+	}
+	return nil
 }
 
 // useSteps refuses step sizes that are no such thing, and adds up the others.

@@ -225,7 +225,9 @@ func (m *stable) moveX(s *Solver) (float64, error) {
 func (m *stable) beta(s *Solver) float64 {
 	beta := 0.0
 	if m.Beta != nil {
-		beta = m.Beta.At(s.k)
+		if beta = m.Beta.At(s.k); math.IsInf(beta, 1) {
+			return beta // to be refused, not lowered
+		}
 	} else if m.meanSq += newest(s.k) * (mat.Dot(m.gy, m.gy) - m.meanSq); m.meanSq > 0 {
 		beta = m.ScaleY / math.Sqrt(float64(s.k+1)*m.meanSq)
 	}
