@@ -45,7 +45,7 @@ func TestAccuracy(t *testing.T) {
 }
 
 func testAccuracy(t *testing.T) {
-	count := 1500
+	count := 1000
 	if mattest.Long() {
 		count = 50_000
 	}

@@ -12,12 +12,13 @@ func ProjectFrob(dst, a *Dense, radius float64) float64 {
 		panic("mat: ProjectFrob: radius is negative or NaN")
 	}
 	n := NormFrob(a)
+	s := radius / n
 	switch {
-	case n > radius && n <= math.MaxFloat64:
-		Scale(dst, radius/n, a)
+	case n > radius && n <= math.MaxFloat64 && (s >= 0x1p-1000 || radius == 0):
+		Scale(dst, s, a)
 	case n > radius && MaxAbs(a) <= math.MaxFloat64:
-		// Only the norm overflows: scale by a power of two first.
-		Scale(dst, 0x1p-600, a)
+		// The norm overflows, or the factor is next to underflow: scale by a power of two first.
+		Scale(dst, math.Ldexp(1, -exponent(MaxAbs(a))), a)
 		Scale(dst, radius/NormFrob(dst), dst)
 	case dst != a:
 		Copy(dst, a)

@@ -87,13 +87,16 @@ func (e *Exact) AddDiag(d func(i int) float64) *Exact {
 	return e
 }
 
-// Norm returns ‖e‖_F.
-func (e *Exact) Norm() float64 {
+// Norm returns ‖e‖_F, rounded.
+func (e *Exact) Norm() float64 { return Float(e.NormExact()) }
+
+// NormExact returns ‖e‖_F, which may be beyond the range of a float64.
+func (e *Exact) NormExact() *big.Float {
 	sum, t := new(big.Float).SetPrec(bits), new(big.Float)
 	for i := range e.a {
 		sum.Add(sum, t.Mul(&e.a[i], &e.a[i]))
 	}
-	return Float(sum.Sqrt(sum))
+	return sum.Sqrt(sum)
 }
 
 // Norm1 returns max_j Σ_i |e_ij|.

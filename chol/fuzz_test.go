@@ -1,0 +1,95 @@
+package chol_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stable/chol"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// seeds are small matrices, as mattest.Bytes reads them.
+var seeds = [][]byte{
+	{}, {1, 0, 4}, {2, 0, 4, 0, 2, 0, 3, 1}, {3, 0, 4, 0, 2, 0, 5, 0, 1, 0, 1, 0, 9}, {2, 6, 0, 0, 1, 0, 1}, {2, 0, 1, 6, 1, 0, 1}, {1, 6, 5}, {2, 6, 6, 6, 6, 6, 6},
+	{2, 6, 3, 0, 0, 6, 3}, {3, 0, 1, 0, 1, 6, 9, 0, 1, 0, 1, 0, 1}, {4, 5, 4, 100, 0, 0, 5, 4, 156, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4},
+}
+
+// below is what underflow adds to a bound.
+const below = 0x1p-1060
+
+func FuzzFactor(f *testing.F) {
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := mattest.Bytes(data)
+		a := b.Sym()
+		before := slices.Clone(a.Data)
+		var c chol.Cholesky
+		err := c.Factor(a)
+		requireBits(t, before, a.Data)
+		if err != nil {
+			var bad *chol.NotPosDefError
+			require.ErrorAs(t, err, &bad)
+			require.Less(t, bad.Pivot, a.N)
+			require.False(t, bad.Value >= 0x1p-1022 && bad.Value <= math.MaxFloat64, "pivot %g", bad.Value)
+			require.False(t, c.Valid())
+			require.False(t, c.PosDef(a, 0))
+			require.Error(t, c.FactorShifted(a, 0))
+			return
+		}
+		require.True(t, mattest.FiniteSym(a))
+		n := float64(a.N)
+		l := factorOf(t, &c)
+		low := mattest.ExactDense(l)
+		diff := low.MulTrans(low).Sub(mattest.ExactSym(a)).Norm()
+		require.LessOrEqual(t, diff, constants["factor"]*n*mattest.Eps*mattest.ExactSym(a).Norm()+below)
+		require.True(t, mattest.Finite(c.LogDet()))
+		require.False(t, !(c.Cond() >= 1), "condition %v", c.Cond())
+
+		rhs := b.Vec(a.N)
+		x := make([]float64, a.N)
+		c.SolveVec(x, rhs)
+		if size := mat.NormFrobSym(a); size > 1e-140 && size < 1e140 && mat.Norm(x) < 1e140 && mat.Norm(rhs) > 1e-140 {
+			xe := mattest.ExactVec(x)
+			residual := mattest.ExactVec(rhs).Sub(mattest.ExactSym(a).MulTrans(xe.Trans())).Norm()
+			require.LessOrEqual(t, residual, constants["residual"]*n*mattest.Eps*size*mat.Norm(x)+below)
+		}
+		inv := mattest.PadSym(mat.NewSym(a.N), 1)
+		c.Inverse(inv)
+		mattest.CheckPadSym(t, inv)
+
+		// A failed update or downdate leaves the factor; a good one leaves a factor.
+		for _, change := range []func([]float64) error{c.Update, c.Downdate} {
+			l = factorOf(t, &c)
+			if err := change(rhs); err != nil {
+				require.ErrorIs(t, err, chol.ErrNotPosDef)
+				requireBits(t, l.Data, factorOf(t, &c).Data)
+			}
+			for i := range a.N {
+				require.True(t, mattest.Finite(factorOf(t, &c).Row(i)...))
+			}
+		}
+
+		shift := b.Float()
+		yes := c.PosDef(a, shift)
+		err = c.FactorShifted(a, shift)
+		require.Equal(t, err == nil, yes, "PosDef says %v, Factor %v", yes, err)
+		require.True(t, err == nil || errors.Is(err, chol.ErrNotPosDef))
+		mattest.CheckPadSym(t, a)
+	})
+}
+
+// requireBits compares bit by bit, NaN too.
+func requireBits(t *testing.T, want, got []float64) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i, v := range want {
+		require.Equal(t, math.Float64bits(v), math.Float64bits(got[i]))
+	}
+}

@@ -1,0 +1,127 @@
+package eig_test
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stable/eig"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// seeds are small matrices, as mattest.Bytes reads them.
+var seeds = [][]byte{
+	{}, {1, 0, 4}, {2, 0, 4, 0, 2, 0, 3, 1}, {3, 0, 4, 0, 2, 0, 5, 0, 1, 0, 1, 0, 9}, {2, 6, 0, 0, 1, 0, 1}, {2, 0, 1, 6, 1, 0, 1}, {1, 6, 5}, {2, 6, 6, 6, 6, 6, 6},
+	{2, 6, 3, 0, 0, 6, 3}, {3, 0, 1, 0, 1, 6, 9, 0, 1, 0, 1, 0, 1}, {4, 5, 4, 100, 0, 0, 5, 4, 156, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4},
+	{5, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1},
+}
+
+// below is what underflow adds to a bound, and above is where the norm of a matrix is so near overflow that nothing is promised.
+const (
+	below = 0x1p-1060
+	above = 0x1p1020
+)
+
+func FuzzJacobi(f *testing.F) {
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := mattest.Bytes(data)
+		a := b.Sym()
+		var e eig.Jacobi
+		_, err := e.Factor(a)
+		mattest.CheckPadSym(t, a)
+		if refused(t, a, err) {
+			require.Empty(t, e.Values())
+			return
+		}
+		require.Len(t, e.Values(), a.N)
+		size := mattest.ExactSym(a).Norm()
+		if !(size < above) {
+			return
+		}
+		unit := float64(a.N) * mattest.Eps
+		lambda, _ := mattest.ExactEig(a, e.VectorsT())
+		for i, v := range e.Values() {
+			require.LessOrEqual(t, distance(v, lambda[i]), constants["eigenvalues"]*unit*size+below)
+		}
+		v := mattest.ExactDense(e.VectorsT())
+		require.LessOrEqual(t, v.MulTrans(v).Sub(mattest.Identity(a.N)).Norm(), constants["orthogonality"]*unit)
+		values := append([]float64(nil), e.Values()...)
+		_, err = e.FactorValues(a)
+		require.NoError(t, err)
+		require.Equal(t, values, e.Values())
+
+		_, err = e.FactorFrom(a, &mat.Dense{Rows: a.N, Cols: a.N, Stride: a.N, Data: b.Vec(a.N * a.N)}) // whatever basis
+		var bad *eig.NotFiniteError
+		require.True(t, err == nil || errors.As(err, &bad) || errors.Is(err, eig.ErrNoConvergence), err)
+	})
+}
+
+func FuzzTruncate(f *testing.F) {
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := mattest.Bytes(data)
+		a := b.Sym()
+		mu := b.Float()
+		p := mattest.PadSym(mat.NewSym(a.N), 1)
+		var tr eig.Truncator
+		rep, err := tr.Truncate(p, a, mu)
+		mattest.CheckPadSym(t, a)
+		mattest.CheckPadSym(t, p)
+		if !mattest.Finite(mu) {
+			require.ErrorIs(t, err, eig.ErrNotFinite)
+			return
+		}
+		if refused(t, a, err) {
+			require.Zero(t, mat.MaxAbsSym(p))
+			return
+		}
+		exact := mattest.ExactSym(a)
+		n := float64(a.N)
+		size := exact.Norm() + math.Sqrt(n)*math.Abs(mu)
+		if !(size < above) {
+			return
+		}
+		unit := 16*n*mattest.Eps*size + below
+		clipped := mattest.NewExact(1, a.N)
+		lambda, v := mattest.ExactEig(a, mattest.Orthogonal(a.N, 1))
+		for i, l := range lambda {
+			if d := new(big.Float).Sub(new(big.Float).SetPrec(320).SetFloat64(mu), l); d.Sign() > 0 {
+				exact.AddOuter(d, v, i)
+				clipped.At(0, i).Set(d)
+			}
+		}
+		require.LessOrEqual(t, mattest.ExactSym(p).Sub(exact).Norm(), unit)
+		require.InDelta(t, clipped.Norm(), rep.Change, unit)
+		if rep.Clipped > 0 {
+			require.LessOrEqual(t, distance(rep.MinEigenvalue, lambda[0]), unit)
+		}
+
+		q := mat.NewSym(a.N)
+		_, err = tr.Truncate(q, p, mu)
+		require.NoError(t, err)
+		require.LessOrEqual(t, mattest.ExactSym(q).Sub(mattest.ExactSym(p)).Norm(), unit, "not idempotent")
+		x := b.Vec(a.N)
+		_ = tr.SolveVec(x, x)
+	})
+}
+
+// refused tells whether there was an error, which must be there for a matrix that is not finite, and for no other.
+func refused(t *testing.T, a *mat.Sym, err error) bool {
+	if mattest.FiniteSym(a) {
+		require.NoError(t, err)
+		return false
+	}
+	var bad *eig.NotFiniteError
+	require.ErrorAs(t, err, &bad)
+	require.False(t, mattest.Finite(a.At(bad.I, bad.J)))
+	return true
+}

@@ -1,0 +1,93 @@
+package mattest
+
+import (
+	"encoding/binary"
+	"math"
+
+	"stable/mat"
+)
+
+// Bytes makes numbers and small matrices of what a fuzzer hands a test: of all kinds, NaN, Inf, subnormal and huge among them. At its end come zeros.
+type Bytes []byte
+
+func (b *Bytes) next() byte {
+	if len(*b) == 0 {
+		return 0
+	}
+	v := (*b)[0]
+	*b = (*b)[1:]
+	return v
+}
+
+// Int returns a number below n.
+func (b *Bytes) Int(n int) int { return int(b.next()) % n }
+
+var special = []float64{
+	math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 0x1p-1022, -0x1p-1022,
+	Eps, 1 + Eps, 1 - Eps/2, math.Copysign(0, -1), 1e150, -1e150, 1e-150, 0x1p511,
+}
+
+// Float returns a number: small and whole, a multiple of a power of two, one of the special ones, or any bits.
+func (b *Bytes) Float() float64 {
+	switch tag := b.next(); tag % 8 {
+	case 0, 1, 2:
+		return float64(int8(b.next()))
+	case 3, 4:
+		return float64(int8(b.next())) / 64
+	case 5:
+		return math.Ldexp(float64(int8(b.next())), 8*int(int8(b.next())))
+	case 6:
+		return special[b.Int(len(special))]
+	}
+	var raw [8]byte
+	for i := range raw {
+		raw[i] = b.next()
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(raw[:]))
+}
+
+// Vec returns n numbers.
+func (b *Bytes) Vec(n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = b.Float()
+	}
+	return x
+}
+
+// Sym returns a matrix of order 0 to 8, padded by Pad.
+func (b *Bytes) Sym() *mat.Sym {
+	s := mat.NewSym(b.Int(9))
+	for i := range s.N {
+		for j := range i + 1 {
+			s.Set(i, j, b.Float())
+		}
+	}
+	return PadSym(s, b.Int(3))
+}
+
+// Dense returns a matrix of up to 7 × 7, padded by Pad.
+func (b *Bytes) Dense() *mat.Dense {
+	rows, cols := b.Int(8), b.Int(8)
+	return Pad(&mat.Dense{Rows: rows, Cols: cols, Stride: cols, Data: b.Vec(rows * cols)}, b.Int(3))
+}
+
+// Finite tells whether all numbers are.
+func Finite(x ...float64) bool {
+	for _, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// FiniteSym tells whether all entries are finite.
+func FiniteSym(a *mat.Sym) bool {
+	for i := range a.N {
+		if !Finite(a.Row(i)...) {
+			return false
+		}
+	}
+	return true
+}
