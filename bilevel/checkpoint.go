@@ -47,12 +47,13 @@ func damaged(format string, args ...any) error {
 }
 
 // Save writes a checkpoint to w: everything that the steps to come depend on, but the problem and the options, with a version and checksums. After
-// Load, the steps give the bits that they would have given here, from the same binary. It is to be called between steps, as from Run.Progress.
+// Load, the steps give the bits that they would have given here, from the same binary. It is to be called between steps, as from Run.Progress. What a Run
+// counts, its steps, time and window, begins anew with the next Run.
 //
 // Errors: those of w; and that of a step that has failed, after which there is nothing to go on from.
 //
 // Cost: 8 bytes for each number that the method keeps, dx·dy + dy²/2 and some vectors for the methods with matrices, the tables for SABA, some vectors for
-// the others. No memory beyond a buffer.
+// the others. Memory for a copy of the start and the bounds, no more.
 func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
@@ -93,7 +94,7 @@ func (s *Solver) header() ([]byte, error) {
 }
 
 // Load takes up the run of which r holds a checkpoint, to the end of r. s is a Solver from New with the problem, method and options of the one that was
-// saved; it may have done steps, and a step of it may have failed. The slices that X and Y returned before are not valid after it.
+// saved; it may have done steps, and a step of it may have failed. What X, Y and Estimator returned before is not valid after it.
 //
 // Problem sizes, method, parameters and options are compared, those of the caller's own types as far as they are no functions, maps or
 // pointers inside them. The problem's data are not: the same problem is the caller's to bring.

@@ -1,8 +1,10 @@
 package bilevel
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/crc64"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -24,9 +26,14 @@ func (s *Solver) describe() string {
 	return d.String()
 }
 
-// description writes values as text. What a value of the caller's own holds behind a pointer inside it, in a map or in a function cannot be told
-// apart; there the type has to do.
-type description struct{ strings.Builder }
+// description writes values as text. Of what a caller's own type holds, functions, maps, and what is behind a pointer inside it cannot be told apart, nor
+// what is nested deeper than maxDepth: there the type has to do.
+type description struct {
+	strings.Builder
+	depth int // of interfaces
+}
+
+const maxDepth = 8
 
 func (d *description) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n", name, value) }
 
@@ -40,10 +47,16 @@ func (d *description) value(name, kind string, v reflect.Value) {
 		}
 		e := v.Elem()
 		kind = e.Type().String()
+		if d.depth == maxDepth {
+			d.line(name, kind)
+			return
+		}
 		if e.Kind() == reflect.Pointer && !e.IsNil() {
 			e = e.Elem()
 		}
+		d.depth++
 		d.value(name, kind+" ", e)
+		d.depth--
 	case reflect.Struct:
 		if kind != "" {
 			d.line(name, strings.TrimSpace(kind))
@@ -70,11 +83,19 @@ func (d *description) value(name, kind string, v reflect.Value) {
 
 // sequence adds a slice or an array: its length and a checksum of its entries.
 func (d *description) sequence(name, kind string, v reflect.Value) {
-	var entries description
-	for i := range v.Len() {
-		entries.value("", "", v.Index(i))
+	var b []byte
+	if v.Type().Elem().Kind() == reflect.Float64 {
+		for i := range v.Len() {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v.Index(i).Float()))
+		}
+	} else {
+		entries := description{depth: d.depth}
+		for i := range v.Len() {
+			entries.value("", "", v.Index(i))
+		}
+		b = []byte(entries.String())
 	}
-	d.line(name, fmt.Sprintf("%s%d entries with checksum %016x", kind, v.Len(), crc64.Checksum([]byte(entries.String()), crcTable)))
+	d.line(name, fmt.Sprintf("%s%d entries with checksum %016x", kind, v.Len(), crc64.Checksum(b, crcTable)))
 }
 
 // difference says how two descriptions differ, at the first line that does; empty if they do not.

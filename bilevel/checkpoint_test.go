@@ -346,6 +346,36 @@ func TestForeignIsRefused(t *testing.T) {
 	require.NoError(t, s.Load(bytes.NewReader(file)))
 }
 
+// nested is a schedule that holds others, itself among them.
+type nested struct {
+	Schedule
+	all  []Schedule
+	text string
+	more map[string]float64
+}
+
+// Whatever a schedule of the caller's own holds, its description ends, and tells values apart.
+func TestDescribeNested(t *testing.T) {
+	text := func(change func(*nested)) string {
+		n := &nested{Schedule: Constant(0.1), all: []Schedule{Constant(1), nil, Power{C: 2}}, more: map[string]float64{"a": 1}}
+		change(n)
+		s, err := New(newWavy(0), SOBA{Alpha: n, Beta: n}, Options{})
+		require.NoError(t, err)
+		return s.describe()
+	}
+	base := text(func(*nested) {})
+	assert.Equal(t, base, text(func(*nested) {}))
+	for want, change := range map[string]func(*nested){
+		"SOBA.Alpha.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Constant 0.2": func(n *nested) { n.Schedule = Constant(0.2) },
+		"SOBA.Alpha.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Power here":   func(n *nested) { n.Schedule = Power{C: 0.1} },
+		"SOBA.Alpha.all is":  func(n *nested) { n.all[2] = Power{C: 3} },
+		"SOBA.Alpha.text is": func(n *nested) { n.text = "line\nline" },
+	} {
+		assert.Contains(t, difference(base, text(change)), want)
+	}
+	assert.Less(t, len(text(func(n *nested) { n.all[1] = n })), 1<<16)
+}
+
 // The layout is the documented one, byte by byte, on every machine.
 func TestCheckpointLayout(t *testing.T) {
 	s, file := small(t, smallMethods[0])
