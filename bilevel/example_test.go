@@ -83,6 +83,48 @@ func ExampleSolver_Step() {
 	// Output: x passed 0.9, y = 1.1
 }
 
+// A run that a context ends: by a signal, a deadline, or, as here, by the program itself. The result is the last good iterate, and another Run goes on
+// from there.
+func ExampleSolver_Run_context() {
+	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := s.Run(ctx, bilevel.Run{Progress: func(s *bilevel.Solver) bool {
+		if s.K() == 500 {
+			cancel()
+		}
+		return true
+	}})
+	fmt.Println(r.Steps, r.Reason, err)
+	r, err = s.Run(context.Background(), bilevel.Run{Steps: 500})
+	fmt.Println(s.K(), r.Reason, err)
+	// Output:
+	// 500 canceled context canceled
+	// 1000 step limit <nil>
+}
+
+// What a run has used, and how often projections and safeguards acted. Here μ_g = 3 is more than the curvature 1 + x of the
+// lower level has, so that H_yy is truncated at every step.
+func ExampleSolver_Activity() {
+	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 3}, bilevel.Options{Set: bilevel.NonNegative{}, Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 100 {
+		if err := s.Step(); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	c, a := s.Counts(), s.Activity()
+	fmt.Printf("ξ %d, φ %d; HessG %d; H_yy truncated in %d of %d steps\n", c.Xi, c.Phi, c.HessG, a.Truncated, s.K())
+	// Output: ξ 100, φ 100; HessG 199; H_yy truncated in 100 of 100 steps
+}
+
 // STABLE's estimator under a rule of one's own: here x follows the sign of the hypergradient.
 func ExampleEstimator() {
 	p := shrink{}
