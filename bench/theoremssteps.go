@@ -105,7 +105,7 @@ func (c *rateCase) explain(w io.Writer) {
 		alpha := func(constants bilevel.Constants) float64 { return theorem2Alpha(constants, k, c.rho) }
 		constants := c.constants()
 		far := 1
-		for float64(far)*theorem2Alpha(constants, far, c.rho) < 1 && far < 1<<60 {
+		for float64(far)*theorem2Alpha(constants, far, c.rho) < 1 && far <= math.MaxInt/8 {
 			far *= 2
 		}
 		fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n", k, alpha(constants), drivers(alpha, constants), float64(far))
