@@ -52,7 +52,7 @@ type variant struct {
 	key, name string
 	steps     func(k int) bilevel.Steps // for a run of k steps
 	horizon   bool                      // they depend on k
-	far       int                       // runs are that many times as long, but one a group; 0: 1
+	far       int                       // runs are that many times as long, but a third as many; 0: 1
 }
 
 func theorems(ctx context.Context, args []string, out terminal) error {
@@ -96,7 +96,7 @@ func (r *rates) marks(v variant) (list []int) {
 // perGroup is the number of trials of a group.
 func (r *rates) perGroup(v variant) int {
 	if v.far > 0 && !r.quick {
-		return 1
+		return r.trials / 3
 	}
 	return r.trials
 }
@@ -183,7 +183,8 @@ func newDecay(marks []int, groups []reading, of func(reading) []float64) decay {
 		}
 		e := meanOf(values)
 		d.k, d.mean = append(d.k, float64(mark)), append(d.mean, e.Mean)
-		d.lo, d.hi = append(d.lo, e.Mean-e.Half), append(d.hi, e.Mean+e.Half)
+		factor := math.Exp(e.Half / e.Mean) // the interval of the logarithm, to first order
+		d.lo, d.hi = append(d.lo, e.Mean/factor), append(d.hi, e.Mean*factor)
 	}
 	n := len(marks)
 	skip := int(fitFrom * float64(n))
@@ -217,10 +218,10 @@ func (r *rates) report(w io.Writer, done func(key string) trial) error {
 
 // panel prints the table of one theorem, and returns its panel.
 func (r *rates) panel(w io.Writer, c *rateCase, done func(key string) trial) plot.Panel {
-	order, label, upper := -1.0, "1/k", "E‖x^{k} − x*‖²"
+	order, label, place, upper := -1.0, "1/k", 0.2, "E‖x^{k} − x*‖²"
 	panel := plot.Panel{Title: "Theorem 3, strongly convex", X: plot.Axis{Label: "steps k", Log: true}, Y: plot.Axis{Label: "squared error", Log: true}}
 	if c.rho > 0 {
-		order, label, upper = -0.5, "K^{−1/2}", "mean ρ²‖x̂ − x‖²"
+		order, label, place, upper = -0.5, "K^{−1/2}", 3, "mean ρ²‖x̂ − x‖²"
 		panel.Title, panel.X.Label = "Theorem 2, nonconvex", "steps of the run K"
 	}
 	fmt.Fprintf(w, "%s: claimed exponent %g\n", panel.Title, order)
@@ -245,7 +246,7 @@ func (r *rates) panel(w io.Writer, c *rateCase, done func(key string) trial) plo
 	c.explain(w)
 	fmt.Fprintln(w)
 	practical := panel.Series[0]
-	panel.Lines = []plot.Line{{Label: label, P: order, C: 3 * last(practical.Y) * math.Pow(last(practical.X), -order),
+	panel.Lines = []plot.Line{{Label: label, P: order, C: place * last(practical.Y) * math.Pow(last(practical.X), -order),
 		From: practical.X[0], To: last(practical.X)}}
 	return panel
 }
