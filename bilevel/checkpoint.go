@@ -67,12 +67,15 @@ func (s *Solver) Save(w io.Writer) error {
 	b.Write(head) // b keeps the first error for Flush
 	t := &state{w: b}
 	s.persist(t)
-	if err := errors.Join(t.err, b.Flush()); err != nil {
-		return fmt.Errorf("bilevel: Save: %w", err)
+	if t.err == nil {
+		t.err = b.Flush()
 	}
-	b.Write(binary.LittleEndian.AppendUint64(nil, sum.Sum64()))
-	if err := b.Flush(); err != nil {
-		return fmt.Errorf("bilevel: Save: %w", err)
+	t.word(sum.Sum64()) // nothing after an error
+	if t.err == nil {
+		t.err = b.Flush()
+	}
+	if t.err != nil {
+		return fmt.Errorf("bilevel: Save: %w", t.err)
 	}
 	return nil
 }
