@@ -17,8 +17,9 @@ type walk struct {
 	method  bilevel.Method
 	batch   int // of ξ and of φ; 0: 1
 	set     bilevel.Set
-	radius  float64 // ‖x⁰ − x*‖; the direction is random, and y⁰ = 0
-	seed    uint64
+	radius  float64 // ‖x⁰ − x*‖; y⁰ = 0
+	start   uint64  // seed of the direction of x⁰ − x*
+	seed    uint64  // of all else
 	marks   []int   // steps at which results are wanted, ascending
 	rho     float64 // of the Moreau envelope; 0: errors at the marks
 }
@@ -97,7 +98,7 @@ func newWalker(w walk) (*walker, error) {
 	m.moreau = observe.Moreau{F: m.p, Set: w.set, Rho: w.rho}
 	var err error
 	m.solver, err = bilevel.New(m.p, w.method, bilevel.Options{
-		X0: from(m.best, w.radius, w.seed), Set: w.set, Seed: w.seed, UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6,
+		X0: from(m.best, w.radius, w.start), Set: w.set, Seed: w.seed, UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6,
 	})
 	return m, err
 }

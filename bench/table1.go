@@ -179,7 +179,7 @@ func (r *row) tuneKey(g *regime, choice, t int) string {
 
 // walk is a run of k steps.
 func (r *row) walk(g *regime, p *quadratic.Problem, c [2]float64, k int, seed uint64) walk {
-	return walk{problem: p, method: r.method(p, c[0], c[1], k), batch: r.batchAt(k), radius: g.radius, rho: g.rho, seed: seed}
+	return walk{problem: p, method: r.method(p, c[0], c[1], k), batch: r.batchAt(k), radius: g.radius, rho: g.rho, start: seed, seed: seed}
 }
 
 // choose takes the constants with the least mean error at the end.
@@ -237,7 +237,8 @@ func (c *complexity) perGroup(g *regime, r *row, k int) int {
 	return n
 }
 
-// trials lists the runs of a row with its constants.
+// trials lists the runs of a row with its constants. Where each horizon is a run of its own, all runs of a group have the same start: the number of
+// trials changes with the horizon, and a mean over other starts would be another.
 func (c *complexity) trials(g *regime, r *row, p *quadratic.Problem, constants [2]float64) (tasks []task) {
 	marks := c.horizons(r)
 	if !r.horizon {
@@ -249,9 +250,10 @@ func (c *complexity) trials(g *regime, r *row, p *quadratic.Problem, constants [
 		return tasks
 	}
 	for _, k := range marks {
-		for t := range c.groups * c.perGroup(g, r, k) {
+		per := c.perGroup(g, r, k)
+		for t := range c.groups * per {
 			w := r.walk(g, p, constants, k, c.seed+uint64(t))
-			w.marks = []int{k}
+			w.start, w.marks = c.seed+uint64(t/per), []int{k}
 			tasks = append(tasks, task{r.runKey(g, k, t), r.samples(k), w.run})
 		}
 	}

@@ -124,7 +124,7 @@ func (r *rates) run(ctx context.Context, out terminal) error {
 
 // tasks are the runs of one trial: one for all marks, or one each.
 func (r *rates) tasks(c *rateCase, v variant, t int) (list []task) {
-	w := walk{problem: c.problem, radius: c.radius, rho: c.rho, seed: r.seed + uint64(t)}
+	w := walk{problem: c.problem, radius: c.radius, rho: c.rho, start: r.seed + uint64(t), seed: r.seed + uint64(t)}
 	add := func(k int, marks []int) {
 		s := v.steps(k)
 		w.method, w.marks = plainSTABLE(c.problem, s.Alpha, s.Beta, s.Tau), marks
