@@ -9,7 +9,8 @@ import (
 // Set is a closed convex set X of feasible upper-level variables.
 //
 // Project writes into dst the point of X that is nearest to x in the Euclidean norm; dst may be x. It must not allocate, and must be safe
-// for concurrent use, as the sets of this package are.
+// for concurrent use, as the sets of this package are. Theirs are exact (Space, Box, NonNegative) or right to 8·d·eps·(‖x‖ + s), eps = 2⁻⁵², with s the norm of
+// the numbers that the set is made of, |B|/‖A‖ for a HalfSpace (TestSetsAccuracy).
 type Set interface {
 	Project(dst, x []float64)
 
@@ -116,10 +117,13 @@ func (b Ball) center(i int) float64 {
 	return b.Center[i]
 }
 
-// Validate wants a centre of length d (or none) and a finite Radius ≥ 0.
+// Validate wants a finite centre of length d (or none) and a finite Radius ≥ 0.
 func (b Ball) Validate(d int) error {
 	if b.Center != nil && len(b.Center) != d {
 		return badOption("Ball.Center has length %d for dimension %d", len(b.Center), d)
+	}
+	if i := notFinite(b.Center); i >= 0 {
+		return badOption("Ball.Center is %v at index %d", b.Center[i], i)
 	}
 	if !(b.Radius >= 0) || math.IsInf(b.Radius, 1) {
 		return badOption("Ball.Radius is %v, want a finite radius ≥ 0", b.Radius)
@@ -140,7 +144,7 @@ func (s Simplex) Project(dst, x []float64) {
 	for _, v := range x {
 		top = max(top, v)
 	}
-	theta := math.Inf(-1)
+	theta := -s.sum() // or more: the largest entry gets no more than the whole sum
 	for active := len(x) + 1; ; {
 		sum, n := 0.0, 0
 		for _, v := range x {
@@ -192,12 +196,12 @@ func (h HalfSpace) Project(dst, x []float64) {
 	}
 }
 
-// Validate wants a finite A ≠ 0 of length d, and a finite B.
+// Validate wants a finite A ≠ 0 of length d, with an ‖A‖² that does not underflow, and a finite B.
 func (h HalfSpace) Validate(d int) error {
 	if len(h.A) != d {
 		return badOption("HalfSpace.A has length %d for dimension %d", len(h.A), d)
 	}
-	if n := mat.Dot(h.A, h.A); !(n > 0) || math.IsInf(n, 1) || math.IsNaN(h.B) || math.IsInf(h.B, 0) {
+	if n := mat.Dot(h.A, h.A); !(n >= 0x1p-960) || math.IsInf(n, 1) || math.IsNaN(h.B) || math.IsInf(h.B, 0) {
 		return badOption("HalfSpace wants a finite A ≠ 0 and a finite B; ‖A‖² is %v, B is %v", n, h.B)
 	}
 	return nil

@@ -7,6 +7,19 @@
 // Errors: a matrix that is not positive definite, or not finite, gives a *NotPosDefError, which names the pivot and Is ErrNotPosDef.
 // Sizes that do not match, and a question to a Cholesky without a factor, panic with a constant string.
 //
+// Accuracy, with eps = 2⁻⁵², κ = ‖A‖_F·‖A⁻¹‖_F, and L, x, X what is computed:
+//
+//	Factor    ‖A − LLᵀ‖_F ≤ 4n·eps·‖A‖_F, and |A − LLᵀ|_ij ≤ 4n·eps·√(a_ii·a_jj); it succeeds where A − n·eps·diag(A) is positive definite,
+//	          and only where A + n·eps·diag(A) is, and so does PosDef
+//	Solve     ‖b − A·x‖ ≤ 4n·eps·‖A‖_F·‖x‖, and ‖x − A⁻¹b‖ ≤ 4n·eps·κ·‖A⁻¹b‖
+//	Inverse   ‖X − A⁻¹‖_F ≤ 4n·eps·κ·‖A⁻¹‖_F
+//	LogDet    an error of at most 4·eps·(nκ + 2·Σ|log L_ii|)
+//	Cond      at most (1 + 4n·eps·κ)·κ₁; at least κ₁/3, which is experience, no theorem
+//	Update    and Downdate: ‖L̃L̃ᵀ − (LLᵀ ± xxᵀ)‖_F ≤ 4n·eps·max(‖L‖_F, ‖L̃‖_F)²
+//
+// What has a κ in it is meant for n·eps·κ < 0.1. The forms are those of Higham, Accuracy and Stability of Numerical Algorithms, theorems 10.3 to 10.7; the
+// constants, and the 3, are what TestAccuracy holds structured and random matrices of order up to 40 to, in arithmetic of 320 bits. Underflow comes on top.
+//
 // Concurrency: methods that read (Solve, Inverse, LogDet, LTo, ...) still use workspace of the object; no two methods of one
 // Cholesky may run at a time. Different objects are independent.
 //

@@ -1,0 +1,190 @@
+package bilevel
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// someSet makes a set of every kind there is in R^d, valid or not.
+func someSet(b *mattest.Bytes, d int) MetricSet {
+	switch b.Int(6) {
+	case 0:
+		return Box{b.Vec(d), b.Vec(d)}
+	case 1:
+		return NonNegative{}
+	case 2:
+		if b.Int(2) == 0 {
+			return Ball{Radius: b.Float()}
+		}
+		return Ball{b.Vec(d), b.Float()}
+	case 3:
+		return Simplex{b.Float()}
+	case 4:
+		return HalfSpace{b.Vec(d), b.Float()}
+	}
+	return Space{}
+}
+
+// tame tells whether all numbers are 0 or well inside the range, so that no square or product of three of them leaves it.
+func tame(x ...float64) bool {
+	for _, v := range x {
+		if v = math.Abs(v); !(v == 0 || v > 1e-60 && v < 1e60) {
+			return false
+		}
+	}
+	return true
+}
+
+func FuzzSets(f *testing.F) {
+	for kind := range byte(6) {
+		f.Add([]byte{2, kind, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8, 0, 9, 0, 10})
+		f.Add([]byte{3, kind, 1, 0, 1, 0, 2, 0, 3, 3, 4, 3, 5, 0, 6, 0, 7, 0, 8, 0, 9, 0, 10, 0, 11, 0, 1, 0, 2, 0, 3})
+		f.Add([]byte{2, kind, 6, 3, 6, 4, 6, 3, 6, 5, 6, 6, 6, 0, 0, 1})
+		f.Add([]byte{1, kind, 5, 1, 40, 5, 1, 200, 5, 3, 9, 0, 4})
+	}
+	for _, once := range [][]byte{ // what went wrong once
+		{2, 3, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 6, 5, 0, 1},                           // Simplex: a subnormal weight
+		{3, 3, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 6, 5, 0, 48, 0, 1},      // its quotient with another underflows
+		{3, 3, 0, 2, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 6, 5, 0, 1, 0, 1},        // θ overflows
+		{3, 3, 6, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1},              // Sum is the largest number
+		{3, 3, 0, 1, 6, 3, 6, 4, 6, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1},              // the sum of x overflows
+		{1, 2, 1, 6, 0, 0, 0, 0, 0, 0, 0, 0, 1},                                         // Ball: its centre is NaN
+		{2, 2, 0, 6, 11, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 1},                       // its radius is −0
+		{3, 4, 0, 48, 5, 1, 48, 0, 48, 5, 255, 181, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, // HalfSpace: the step underflows
+	} {
+		f.Add(once)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := mattest.Bytes(data)
+		d := b.Int(6)
+		set := someSet(&b, d)
+		if set.Validate(d) != nil {
+			return
+		}
+		x, z, w := b.Vec(d), b.Vec(d), b.Vec(d)
+		for i, v := range w {
+			if w[i] = math.Abs(v); !(w[i] > 0 && w[i] <= math.MaxFloat64) {
+				w[i] = 1
+			}
+		}
+		ones := make([]float64, d)
+		for i := range ones {
+			ones[i] = 1
+		}
+		requireProjection(t, set, x, z, ones, func(dst, x []float64) { set.Project(dst, x) })
+		requireProjection(t, set, x, z, w, func(dst, x []float64) { set.ProjectMetric(dst, x, w) })
+	})
+}
+
+// requireProjection holds a projection in the metric w to what makes it one, at x, with the projection of z as another feasible point.
+func requireProjection(t *testing.T, set Set, x, z, w []float64, project func(dst, x []float64)) {
+	t.Helper()
+	d := len(x)
+	memory := make([]float64, d+2)
+	memory[d], memory[d+1] = 7, 7
+	p := memory[:d]
+	project(p, x)
+	require.Equal(t, []float64{7, 7}, memory[d:], "stray write")
+	inPlace := append([]float64(nil), x...)
+	project(inPlace, inPlace)
+	for i, v := range p {
+		require.Equal(t, math.Float64bits(v), math.Float64bits(inPlace[i]), "in place")
+	}
+	for i, v := range x {
+		if math.IsNaN(v) {
+			require.True(t, math.IsNaN(p[i]), "hides a NaN")
+		}
+	}
+	if !mattest.Finite(x...) {
+		return
+	}
+	size := parameter(set) + mat.Norm(x) // every entry is right to a few digits of this
+	if mattest.Finite(p...) {
+		underflow := 1e-300
+		if h, ok := set.(HalfSpace); ok {
+			underflow += 0x1p-1070 * mat.Norm(h.A)
+		}
+		require.LessOrEqual(t, outside(set, p), 1e-13*size+underflow, "not feasible: %v", p)
+	}
+	if !tame(x...) || !tame(parameters(set)...) || !tame(z...) || !tame(w...) {
+		return
+	}
+	require.True(t, mattest.Finite(p...))
+	again := make([]float64, d)
+	project(again, p)
+	for i, v := range p {
+		require.InDelta(t, v, again[i], 1e-13*size, "not idempotent")
+	}
+	// ⟨W(x − p), q − p⟩ ≤ 0 for feasible q
+	q := make([]float64, d)
+	project(q, z)
+	inner, scale := 0.0, 0.0
+	size += mat.Norm(z)
+	for i := range x {
+		inner += w[i] * (x[i] - p[i]) * (q[i] - p[i])
+		scale += w[i] * (math.Abs(x[i]) + math.Abs(p[i]) + size) * (math.Abs(q[i]) + math.Abs(p[i]) + size)
+	}
+	require.LessOrEqual(t, inner, 1e-12*scale, "not nearest")
+}
+
+// parameters are the finite numbers that a set is made of.
+func parameters(set Set) (v []float64) {
+	switch s := set.(type) {
+	case Box:
+		for _, x := range append(append(v, s.Lo...), s.Hi...) {
+			if !math.IsInf(x, 0) {
+				v = append(v, x)
+			}
+		}
+	case Ball:
+		v = append(append(v, s.Center...), s.Radius)
+	case Simplex:
+		v = append(v, s.sum())
+	case HalfSpace:
+		v = append(append(v, s.A...), s.B)
+	}
+	return v
+}
+
+// parameter is the size of the numbers that a set is made of, in units of x.
+func parameter(set Set) float64 {
+	if h, ok := set.(HalfSpace); ok {
+		return math.Abs(h.B) / mat.Norm(h.A)
+	}
+	return mat.Norm(parameters(set))
+}
+
+// outside is how far p is from the set.
+func outside(set Set, p []float64) (off float64) {
+	switch s := set.(type) {
+	case Box:
+		for i, v := range p {
+			off = max(off, s.Lo[i]-v, v-s.Hi[i])
+		}
+	case NonNegative:
+		for _, v := range p {
+			off = max(off, -v)
+		}
+	case Ball:
+		off = max(0, s.distance(p)-s.Radius)
+	case Simplex:
+		e := mattest.NewExact(1, 1)
+		sum := e.At(0, 0)
+		for _, v := range p {
+			off = max(off, -v)
+			sum.Add(sum, mattest.ExactVec([]float64{v}).At(0, 0))
+		}
+		sum.Sub(sum, mattest.ExactVec([]float64{s.sum()}).At(0, 0))
+		off = max(off, math.Abs(mattest.Float(sum)))
+	case HalfSpace:
+		dot := mattest.ExactVec(s.A).Trans().MulTrans(mattest.ExactVec(p).Trans()).At(0, 0)
+		dot.Sub(dot, mattest.ExactVec([]float64{s.B}).At(0, 0))
+		off = max(0, mattest.Float(dot)/mat.Norm(s.A))
+	}
+	return off
+}
