@@ -51,8 +51,9 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	for _, v := range w {
 		low, high = min(low, v), max(high, v)
 	}
-	base := s.multiplier(x, w, low, 0)
-	theta := s.multiplier(x, w, low, base)
+	base, weight := s.multiplier(x, w, low, 0, math.Inf(-1))
+	// base is right to some n·eps·(|base| + Sum/weight). What is well below it is out for good: measured from base it is large, and so is its rounding.
+	theta, _ := s.multiplier(x, w, low, base, -0x1p-20*(math.Abs(base)+s.sum()/weight))
 	if t := base + theta; t-t != 0 || low/high < 0x1p-1022 { // a sum or a quotient has left the range: let it be seen
 		base = math.NaN()
 	}
@@ -62,11 +63,13 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// multiplier is the θ with Σ max(r_i − θp_i, 0) = Sum, for p_i = low/w_i in (0, 1] and r_i = x_i − base·p_i; at most d rounds of O(d).
-func (s Simplex) multiplier(x, w []float64, low, base float64) float64 {
-	theta := math.Inf(-1)
+// multiplier is the θ ≥ start with Σ max(r_i − θp_i, 0) = Sum, for p_i = low/w_i in (0, 1] and r_i = x_i − base·p_i, and the sum of the p_i of the entries that
+// are not 0; at most d rounds of O(d).
+func (s Simplex) multiplier(x, w []float64, low, base, start float64) (theta, weight float64) {
+	theta = start
 	for active := len(x) + 1; ; {
-		sum, weight, n := 0.0, 0.0, 0
+		sum, n := 0.0, 0
+		weight = 0
 		for i, v := range x {
 			p := low / w[i]
 			if r := math.FMA(-base, p, v); r > theta*p {
@@ -76,7 +79,7 @@ func (s Simplex) multiplier(x, w []float64, low, base float64) float64 {
 			}
 		}
 		if n == 0 || n >= active {
-			return theta
+			return theta, weight
 		}
 		theta, active = max(theta, (sum-s.sum())/weight), n // it never falls, but where rounding meets a tiny weight
 	}
