@@ -510,3 +510,29 @@ func TestLag(t *testing.T) {
 	assert.Less(t, lag("SCSC", 1./64), 1e-12)
 	assert.Greater(t, lag("SCGD", 1./64), 1e-3)
 }
+
+// infinite is waves with an infinite derivative of f at call number 3.
+type infinite struct {
+	*waves
+	calls *int
+}
+
+func (w infinite) Outer(df, y []float64, xi []bilevel.Sample) (float64, error) {
+	f, err := w.waves.Outer(df, y, xi)
+	if *w.calls++; *w.calls == 3 {
+		df[0] = math.Inf(1)
+	}
+	return f, err
+}
+
+// A feasible set does not hide a step that is infinite.
+func TestInfiniteStepInABox(t *testing.T) {
+	for _, name := range []string{"SCGD", "SCSC"} {
+		m := makeMethod(t, name, infinite{newWaves(), new(int)}, Options{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.5), Set: bilevel.UniformBox(3, -1, 1)})
+		require.NoError(t, m.Step())
+		require.NoError(t, m.Step())
+		x := slices.Clone(m.X())
+		require.ErrorIs(t, m.Step(), bilevel.ErrDiverged)
+		assert.Equal(t, x, m.X())
+	}
+}

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -149,15 +150,25 @@ func (r *run) end(phi []bilevel.Sample) error {
 	for i, x := range r.x {
 		r.xNext[i] = x - alpha*mat.Dot(r.dh.Row(i), r.df)
 	}
+	// A projection may turn an infinite step into a finite one.
+	if err := errors.Join(r.refuse(r.yn), r.refuse(r.xNext)); err != nil {
+		return err
+	}
 	r.o.Set.Project(r.xNext, r.xNext)
-	for _, v := range [][]float64{r.yn, r.xNext} {
-		if i := notFinite(v); i >= 0 {
-			return &bilevel.DivergedError{Step: r.k, Quantity: fmt.Sprintf("entry %d of the next iterate", i), Value: v[i]}
-		}
+	if err := r.refuse(r.xNext); err != nil {
+		return err
 	}
 	r.x, r.xNext = r.xNext, r.x
 	r.y, r.yn = r.yn, r.y
 	r.k++
+	return nil
+}
+
+// refuse returns an error if v, a part of the next iterate, is not finite.
+func (r *run) refuse(v []float64) error {
+	if i := notFinite(v); i >= 0 {
+		return &bilevel.DivergedError{Step: r.k, Quantity: fmt.Sprintf("entry %d of the next iterate", i), Value: v[i]}
+	}
 	return nil
 }
 
