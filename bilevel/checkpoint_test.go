@@ -430,7 +430,7 @@ func TestSaveReportsEveryWriteError(t *testing.T) {
 			require.ErrorIs(t, s.Load(&b), ErrDamaged)
 		}
 		require.NoError(t, s.Save(&limited{io.Discard, len(file)}))
-		for room := range len(file) {
+		for room := range len(file) + 1 {
 			require.ErrorIs(t, s.Load(io.MultiReader(bytes.NewReader(file[:room]), errReader{})), errFull)
 		}
 	}
