@@ -53,6 +53,7 @@ func FuzzSets(f *testing.F) {
 		{3, 3, 0, 2, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 6, 5, 0, 1, 0, 1},        // θ overflows
 		{3, 3, 6, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1},              // Sum is the largest number
 		{3, 3, 0, 1, 6, 3, 6, 4, 6, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1},              // the sum of x overflows
+		[]byte("A900%00000000000000000000%000$"),                                        // Simplex: an entry of 117 decades more than the sum
 		[]byte("A90 0000000000000000000000%000200"),                                     // Simplex: weights over 117 decades
 		{1, 2, 1, 6, 0, 0, 0, 0, 0, 0, 0, 0, 1},                                         // Ball: its centre is NaN
 		{2, 2, 0, 6, 11, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 1},                       // its radius is −0

@@ -51,9 +51,8 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	for _, v := range w {
 		low, high = min(low, v), max(high, v)
 	}
-	base, weight := s.multiplier(x, w, low, 0, math.Inf(-1))
-	// base is right to some n·eps·(|base| + Sum/weight). What is well below it is out for good: measured from base it is large, and so is its rounding.
-	theta, _ := s.multiplier(x, w, low, base, -0x1p-20*(math.Abs(base)+s.sum()/weight))
+	base := s.multiplier(x, w, low, 0, 1)
+	theta := s.multiplier(x, w, low, base, 0x1p-30) // what is well below base is out for good: measured from there it is large, and so is its rounding
 	if t := base + theta; t-t != 0 || low/high < 0x1p-1022 { // a sum or a quotient has left the range: let it be seen
 		base = math.NaN()
 	}
@@ -63,23 +62,22 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// multiplier is the θ ≥ start with Σ max(r_i − θp_i, 0) = Sum, for p_i = low/w_i in (0, 1] and r_i = x_i − base·p_i, and the sum of the p_i of the entries that
-// are not 0; at most d rounds of O(d).
-func (s Simplex) multiplier(x, w []float64, low, base, start float64) (theta, weight float64) {
-	theta = start
+// multiplier is the θ with Σ max(r_i − θp_i, 0) = Sum, for p_i = low/w_i in (0, 1] and r_i = x_i − base·p_i, over the entries with r_i no further below 0 than
+// near·(|x_i| + |base·p_i|), which with base = 0 and near = 1 are all; at most d rounds of O(d).
+func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
+	theta := math.Inf(-1)
 	for active := len(x) + 1; ; {
-		sum, n := 0.0, 0
-		weight = 0
+		sum, weight, n := 0.0, 0.0, 0
 		for i, v := range x {
 			p := low / w[i]
-			if r := math.FMA(-base, p, v); r > theta*p {
+			if r := math.FMA(-base, p, v); r > theta*p && r >= -near*(math.Abs(v)+math.Abs(base)*p) {
 				sum += r
 				weight += p
 				n++
 			}
 		}
 		if n == 0 || n >= active {
-			return theta, weight
+			return theta
 		}
 		theta, active = max(theta, (sum-s.sum())/weight), n // it never falls, but where rounding meets a tiny weight
 	}

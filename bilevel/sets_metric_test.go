@@ -122,6 +122,13 @@ func TestSetsProjectMetricExtreme(t *testing.T) {
 		assert.Equal(t, []float64{0.75, 0.25}, p)
 	}
 
+	// The heavy entry keeps what there is, whatever rounding makes of a multiplier of a hundred digits.
+	q := make([]float64, 5)
+	Simplex{}.ProjectMetric(q, []float64{48, 48, 48, 1 + 0x1p-52, 48}, []float64{0.78, 56, 88, 2e117, 1})
+	assert.InDeltaSlice(t, []float64{0, 0, 0, 1, 0}, q, 1e-13)
+	Simplex{32}.ProjectMetric(q, []float64{48, 48, 48, 48, 48}, []float64{48, 2e117, 50, 48, 1})
+	assert.InDeltaSlice(t, []float64{0, 32, 0, 0, 0}, q, 1e-13)
+
 	// The light entry gives way first: it goes to 0 before the heavy one moves.
 	for _, scale := range []float64{1e-100, 1, 1e100} {
 		Ball{Radius: scale}.ProjectMetric(p, []float64{0.5 * scale, 2 * scale}, []float64{1e200, 1e-100})
