@@ -8,7 +8,8 @@ import (
 
 // MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst
 // may be x. It must not allocate. The sets of this package all are MetricSets; where sums, or quotients of weights,
-// leave the range of a float64, they may write NaN. Their error is that of Project, with 64 for 8 where the weights span up to 12 decades.
+// leave the range of a float64, they may write NaN. Their error is that of Project; 64 for 8 for a Ball or Simplex,
+// where the weights span up to 12 decades; times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition of the question, for a HalfSpace.
 type MetricSet interface {
 	Set
 	ProjectMetric(dst, x, w []float64)
@@ -52,7 +53,7 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 		low, high = min(low, v), max(high, v)
 	}
 	base := s.multiplier(x, w, low, 0, 1)
-	theta := s.multiplier(x, w, low, base, 0x1p-30) // what is well below base is out for good: measured from there it is large, and so is its rounding
+	theta := s.multiplier(x, w, low, base, 0x1p-30)          // what is well below base is out for good: measured from there it is large, and so is its rounding
 	if t := base + theta; t-t != 0 || low/high < 0x1p-1022 { // a sum or a quotient has left the range: let it be seen
 		base = math.NaN()
 	}
