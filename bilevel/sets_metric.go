@@ -53,7 +53,8 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 		low, high = min(low, v), max(high, v)
 	}
 	base := s.multiplier(x, w, low, 0, 1)
-	theta := s.multiplier(x, w, low, base, 0x1p-30)          // what is well below base is out for good: measured from there it is large, and so is its rounding
+	// What is well below base is out for good: measured from there it is large, and so is its rounding.
+	theta := s.multiplier(x, w, low, base, 0x1p-30)
 	if t := base + theta; t-t != 0 || low/high < 0x1p-1022 { // a sum or a quotient has left the range: let it be seen
 		base = math.NaN()
 	}
