@@ -39,8 +39,8 @@
 // # Errors, allocation, reproducibility
 //
 // Invalid options are refused by New with an error that wraps ErrOption and names the field. A run that meets a value that is not finite, or
-// that explodes, ends with a DivergedError that names the step and the quantity; a problem that fails, panics, or changes the shape of a matrix that it is handed, with an OracleError; the last good
-// iterate stands. A step allocates nothing. A run is a pure function of the problem, the method, the options and the seed: the same binary
-// gives the same bits on any number of cores, and so does a run that is saved, ended and loaded in another process (Solver.SaveFile). No function
-// starts a goroutine.
+// that explodes, ends with a DivergedError that names the step and the quantity, whether or not the feasible set would have hidden it; a problem
+// that fails, panics, or changes the shape of a matrix that it is handed, with an OracleError; the last good iterate stands. A step allocates
+// nothing. A run is a pure function of the problem, the method, the options and the seed: the same binary gives the same bits on any number of
+// cores, and so does a run that is saved, ended and loaded in another process (Solver.SaveFile). No function starts a goroutine.
 package bilevel
