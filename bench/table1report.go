@@ -127,7 +127,7 @@ func (c *complexity) viewPanels(w io.Writer, v view, done func(key string) trial
 	fmt.Fprint(tw, "method")
 	for i, s := range streams {
 		fmt.Fprintf(tw, "\t%s: claimed\tfitted\tearly, late", s.letter)
-		panels[i] = plot.Panel{Title: v.title + ", ε = " + v.measure, X: plot.Axis{Label: "1/ε", Log: true}, Y: plot.Axis{Label: "samples " + s.letter, Log: true}}
+		panels[i] = plot.Panel{Title: v.title + ": " + s.letter + ", ε = " + v.measure, X: plot.Axis{Label: "1/ε", Log: true}, Y: plot.Axis{Label: "samples " + s.letter, Log: true}}
 	}
 	fmt.Fprintln(tw, "\tε from\tto\tsamples ξ, φ at the end\tfailed")
 	for number, r := range v.rows {

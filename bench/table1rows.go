@@ -162,7 +162,7 @@ func nonconvexRows() []*row {
 			samples: func(k int) float64 { return 2 * float64(k) },
 		},
 		{
-			name: "BSA", horizon: true, xi: 2, phi: 3, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)", alpha: a, beta: inner, steps: [3]int{16, 400000, 8192},
+			name: "BSA", horizon: true, xi: 2, phi: 3, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)", alpha: a, beta: inner, steps: [3]int{6, 400000, 8192},
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
 				return bilevel.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1}, Neumann: neumannOf(0)}
 			},
@@ -177,7 +177,7 @@ func nonconvexRows() []*row {
 		},
 		{
 			name: "stocBiO", horizon: true, xi: 2, phi: 2, orders: "α = a, β = b, batches of K/4, 5 inner steps",
-			alpha: []float64{0.1, 0.2, 0.4, 0.8}, beta: []float64{0.1, 0.2, 0.4, 0.8}, steps: [3]int{8, 1600, 256},
+			alpha: []float64{0.1, 0.2, 0.4, 0.8}, beta: []float64{0.1, 0.2, 0.4, 0.8}, steps: [3]int{4, 3200, 256},
 			batch: func(k int) int { return (k + 3) / 4 },
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
 				return bilevel.StocBiO{Alpha: bilevel.Constant(a), Beta: bilevel.Constant(b), Inner: stocInner, Neumann: neumannOf(int(terms(k)))}

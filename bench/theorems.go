@@ -53,6 +53,7 @@ type variant struct {
 	steps     func(k int) bilevel.Steps // for a run of k steps
 	horizon   bool                      // they depend on k
 	far       int                       // runs are that many times as long, but a third as many; 0: 1
+	settled   int                       // steps from which on the start has been forgotten; 0: as for the others
 }
 
 func theorems(ctx context.Context, args []string, out terminal) error {
@@ -164,8 +165,17 @@ func (r *rates) curves(c *rateCase, v variant, done func(key string) trial) (gro
 	return groups
 }
 
-// fitFrom is the share of the marks, on a logarithmic axis, that is left out at the start of a fit, where the start of the run still shows.
+// fitFrom is the share of the marks that is left out at the start of a fit, where the start of the run still shows.
 const fitFrom = 0.3
+
+// firstFitted is the first mark of a fit; at least three are left.
+func firstFitted(v variant, marks []int) int {
+	i := int(fitFrom * float64(len(marks)))
+	for v.settled > 0 && i < len(marks) && marks[i] < v.settled {
+		i++
+	}
+	return min(i, len(marks)-3)
+}
 
 // decay is a curve: its mean over the groups with the 95 % interval, and its fitted exponent.
 type decay struct {
@@ -174,7 +184,7 @@ type decay struct {
 	late            estimate // over the last three marks
 }
 
-func newDecay(marks []int, groups []reading, of func(reading) []float64) decay {
+func newDecay(marks []int, skip int, groups []reading, of func(reading) []float64) decay {
 	var d decay
 	for i, mark := range marks {
 		var values []float64
@@ -187,7 +197,6 @@ func newDecay(marks []int, groups []reading, of func(reading) []float64) decay {
 		d.lo, d.hi = append(d.lo, e.Mean/factor), append(d.hi, e.Mean*factor)
 	}
 	n := len(marks)
-	skip := int(fitFrom * float64(n))
 	var all, late []float64
 	for _, g := range groups {
 		all = append(all, exponent(d.k[skip:], of(g)[skip:]))
@@ -236,7 +245,7 @@ func (r *rates) panel(w io.Writer, c *rateCase, done func(key string) trial) plo
 			letter, name string
 			of           func(reading) []float64
 		}{{"x", upper, func(r reading) []float64 { return r.Upper }}, {"y", "E‖y^{k} − y*(x^{k})‖²", func(r reading) []float64 { return r.Lower }}} {
-			d := newDecay(marks, groups, m.of)
+			d := newDecay(marks, firstFitted(v, marks), groups, m.of)
 			fmt.Fprintf(tw, "%s\t%s\t%v\t%v\t%.3g\t%.3g\t%.2g, %.2g, %.2g to %.2g, %.2g, %.2g\n", v.name, plain(m.name), d.exponent, d.late, d.mean[0], last(d.mean),
 				s.Alpha.At(0), s.Beta.At(0), s.Tau.At(0), s.Alpha.At(top), s.Beta.At(top), s.Tau.At(top))
 			panel.Series = append(panel.Series, plot.Series{Name: m.letter + ": " + v.name, X: d.k, Y: d.mean, Lo: d.lo, Hi: d.hi})
