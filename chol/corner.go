@@ -13,7 +13,9 @@ type corner struct {
 // factor computes the corner of order w from the upper triangle of its block. It returns w, or the index and value of the pivot that fails.
 // The chain from pivot to pivot is a division and two multiplications, as in LDLᵀ; the roots, 1/√d = √d·(1/d), are beside that chain.
 func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 float64) (k int, pivot float64) {
-	*c = corner{}
+	if w < 3 {
+		*c = corner{}
+	}
 	if !usable(a00) {
 		return 0, a00
 	}
@@ -45,6 +47,7 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	c.r2 = math.Sqrt(a22)
 	c.s2 = c.r2 * q2
 	if w == 3 {
+		c.m03, c.m13, c.m23, c.s3, c.r3 = 0, 0, 0, 0, 0
 		return 3, 0
 	}
 	c.m03 = -a03 * q0
