@@ -10,9 +10,6 @@ type estimate struct{ Mean, Half float64 }
 
 func (e estimate) String() string { return fmt.Sprintf("%.2f ± %.2f", e.Mean, e.Half) }
 
-// covers says whether v lies within the interval.
-func (e estimate) covers(v float64) bool { return math.Abs(v-e.Mean) <= e.Half }
-
 // meanOf is the mean of independent values with Student's interval, which is infinitely wide for fewer than two.
 func meanOf(v []float64) estimate {
 	n := float64(len(v))

@@ -84,3 +84,6 @@ func TestMeanOfOne(t *testing.T) {
 	assert.Equal(t, estimate{3, math.Inf(1)}, meanOf([]float64{3}))
 	assert.Equal(t, estimate{2, 0}, meanOf([]float64{2, 2, 2}))
 }
+
+// covers says whether v lies within the interval.
+func (e estimate) covers(v float64) bool { return math.Abs(v-e.Mean) <= e.Half }
