@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"runtime"
-	"sync"
 )
 
 // experiment races every entrant in every arena: first a choice of step sizes on seeds of its own, then the trials. Every result is a function of its
@@ -179,57 +177,11 @@ func (x *experiment) ledger(part, of int) string {
 
 // work does units on all cores.
 func (x *experiment) work(ctx context.Context, l *ledger, units []unit, what string, out terminal) error {
-	var todo []unit
+	tasks := make([]task, len(units))
 	for i, u := range units {
-		if _, ok := l.get(u.key); !ok && i%x.of == x.part-1 {
-			todo = append(todo, u)
-		}
+		tasks[i] = task{u.key, 1, func(ctx context.Context) (trial, error) {
+			return race(ctx, u.arena, u.entrant.make(u.arena, u.setting), u.seed, u.marks)
+		}}
 	}
-	if len(todo) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	p := newProgress(out)
-	defer p.clear()
-	next := make(chan unit)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	finished := 0
-	for range min(runtime.GOMAXPROCS(0), len(todo)) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for u := range next {
-				t, err := race(ctx, u.arena, u.entrant.make(u.arena, u.setting), u.seed, u.marks)
-				if err == nil {
-					t.Key = u.key
-					err = l.put(t)
-				}
-				if err != nil {
-					cancel(err)
-					return
-				}
-				mu.Lock()
-				finished++
-				p.update(float64(finished)/float64(len(todo)), "%s: %d of %d runs, %s", what, finished, len(todo), u.key)
-				mu.Unlock()
-			}
-		}()
-	}
-	for _, u := range todo {
-		select {
-		case next <- u:
-		case <-ctx.Done():
-		}
-	}
-	close(next)
-	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		if errors.Is(err, context.Canceled) {
-			fmt.Fprintf(out.Stderr, "%s: %d of %d runs done are kept in %s; the same command goes on from there\n", what, finished, len(todo), l.file.Name())
-		}
-		return err
-	}
-	return nil
+	return x.tackle(ctx, l, tasks, what, out)
 }
