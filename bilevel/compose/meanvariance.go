@@ -93,7 +93,7 @@ func (m *MeanVariance) Outer(df, y []float64, _ []bilevel.Sample) (float64, erro
 }
 
 // Optimum returns x* = Σ⁻¹μ/(2λ), the minimiser of F over all of R^dx, for the mean μ and the covariance Σ of the scenarios, and F(x*) = −μᵀx*/2. The
-// error wraps chol.ErrNotPosDef where Σ is singular. Cost: dx² flops a scenario and dx³/3.
+// error wraps chol.ErrNotPosDef where Σ is singular to working precision. Cost: dx² flops a scenario and dx³/3.
 func (m *MeanVariance) Optimum() (x []float64, f float64, err error) {
 	n := m.returns.Cols
 	mean, d, cov := make([]float64, n), make([]float64, n), mat.NewSym(n)
@@ -104,7 +104,11 @@ func (m *MeanVariance) Optimum() (x []float64, f float64, err error) {
 		mat.RankOne(cov, w, d)
 	})
 	var c chol.Cholesky
-	if err := c.Factor(cov); err != nil {
+	err = c.Factor(cov)
+	if err == nil && !(float64(n)*0x1p-52*c.Cond() < 1) { // rounding has made a pivot of 0 positive
+		err = chol.ErrNotPosDef
+	}
+	if err != nil {
 		return nil, 0, fmt.Errorf("compose: covariance of the returns: %w", err)
 	}
 	x = make([]float64, n)
