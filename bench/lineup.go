@@ -109,8 +109,8 @@ var entrants = []*entrant{
 	{name: "STABLE", untuned: true, method: func(a *arena, _ setting, _, _ bilevel.Schedule) bilevel.Method {
 		return bilevel.STABLE{MuG: a.muG, CGxy: a.cGxy}
 	}},
-	stableEntrant("STABLE-paper", true),
-	stableEntrant("STABLE-guarded", false),
+	stableEntrant("STABLE-paper", plainMethod),
+	stableEntrant("STABLE-guarded", guarded),
 	neumannEntrant("BSA", 0.5, 1),
 	neumannEntrant("TTSA", 0.6, 0.4),
 	neumannEntrant("stocBiO", 0, 0),
@@ -157,16 +157,28 @@ func slower(s bilevel.Schedule, variant int) bilevel.Schedule {
 	panic("bench: no fifth of this schedule")
 }
 
-// stableEntrant is STABLE with step sizes of the grid: the paper's method alone, from one sample, or with this module's safeguards and H⁰.
-func stableEntrant(name string, plain bool) *entrant {
+// What is taken from STABLE's safeguards, and its first batch, by what survive -ablate compares.
+func plainMethod(m *bilevel.STABLE)  { m.Plain, m.CGxy, m.InitBatch = true, math.Inf(1), 1 }
+func crossBounded(m *bilevel.STABLE) { m.Plain, m.InitBatch = true, 1 }
+func withoutTrust(m *bilevel.STABLE) { m.Trust = math.Inf(1) }
+func guarded(*bilevel.STABLE)        {}
+
+// ablations are the steps from the paper's method to the guarded one.
+var ablations = []*entrant{
+	stableEntrant("paper", plainMethod),
+	stableEntrant("+ C_gxy", crossBounded),
+	stableEntrant("+ bound on β, H⁰ of dy samples", withoutTrust),
+	stableEntrant("+ trust region", guarded),
+}
+
+// stableEntrant is STABLE with step sizes of the grid, after change has had its way with it.
+func stableEntrant(name string, change func(m *bilevel.STABLE)) *entrant {
 	return &entrant{
 		name: name, orders: [2]float64{0.5, 0.5}, variants: [2]string{"τ = 1/√(k+1)", "τ = 0.1"},
 		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
 			tau := []bilevel.Schedule{bilevel.Power{C: 1, P: 0.5}, bilevel.Constant(0.1)}
-			m := bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau[s.Variant], MuG: a.muG, CGxy: a.cGxy, Plain: plain}
-			if plain {
-				m.CGxy, m.InitBatch = math.Inf(1), 1
-			}
+			m := bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau[s.Variant], MuG: a.muG, CGxy: a.cGxy}
+			change(&m)
 			return m
 		},
 	}

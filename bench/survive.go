@@ -21,6 +21,7 @@ best of their 100 settings each.
 
   go run ./bench survive -quick
   go run ./bench survive -data ../data
+  go run ./bench survive -ablate             what each safeguard is worth
 
 Flags:
 `
@@ -41,6 +42,7 @@ func survive(ctx context.Context, args []string, out terminal) error {
 	fs.Uint64Var(&r.seed, "seed", 1, "seed of splits, starts and samples")
 	fs.StringVar(&r.out, "out", "out", "`FOLDER` for the results")
 	fs.BoolVar(&r.quick, "quick", false, "fewer samples, runs and rows")
+	ablate := fs.Bool("ablate", false, "one safeguard after the other, over all settings")
 	fs.Usage = func() {
 		fmt.Fprint(fs.Output(), surviveUsage)
 		fs.PrintDefaults()
@@ -60,9 +62,15 @@ func survive(ctx context.Context, args []string, out terminal) error {
 	if x.entrants, err = lineup(strings.Split(r.methods, ",")); err != nil {
 		return err
 	}
+	if *ablate {
+		x.name, x.entrants, x.trials = "ablate", ablations, 1
+	}
 	chosen, done, err := x.run(ctx, out)
 	if err != nil {
 		return err
+	}
+	if *ablate {
+		return x.ablation(out.Stdout, chosen, done)
 	}
 	return x.survival(out.Stdout, chosen, done)
 }
@@ -140,4 +148,39 @@ func (x *experiment) survival(w io.Writer, chosen map[string]choice, done func(k
 	}
 	_, err := fmt.Fprintf(w, "\nSTABLE, untuned, is ahead of the better of TTSA and BSA on %d of %d problems; +Inf: a trial diverged.\n", ahead, len(x.arenas))
 	return err
+}
+
+// ablation prints, for each entrant, how many settings diverged, and the median of the errors at the end over all settings; a run that diverged
+// counts with its last good iterate.
+func (x *experiment) ablation(w io.Writer, chosen map[string]choice, done func(key string) (trial, bool)) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "diverged, median error over the settings")
+	for _, e := range x.entrants {
+		fmt.Fprintf(tw, "\t%s", e.name)
+	}
+	fmt.Fprintln(tw)
+	total := make([]int, len(x.entrants))
+	for _, a := range x.arenas {
+		fmt.Fprint(tw, a.name)
+		for j, e := range x.entrants {
+			var errors []float64
+			for i := range e.grid() {
+				for t := range x.tuneTrials {
+					r, _ := done(tuneKey(a, e, i, t))
+					errors = append(errors, r.Error[len(r.Error)-1])
+				}
+			}
+			median, _, _ := center(errors, true)
+			c := chosen[a.name+"/"+e.name]
+			total[j] += c.Diverged
+			fmt.Fprintf(tw, "\t%d, %.2g", c.Diverged, median)
+		}
+		fmt.Fprintln(tw)
+	}
+	fmt.Fprintf(tw, "all, of %d", len(x.arenas)*len(x.entrants[0].grid()))
+	for _, n := range total {
+		fmt.Fprintf(tw, "\t%d", n)
+	}
+	fmt.Fprintln(tw)
+	return tw.Flush()
 }
