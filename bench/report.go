@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"stable/bench/plot"
@@ -66,6 +67,9 @@ func center(v []float64, median bool) (mid, lo, hi float64) {
 	return mid, mid - sd, mid + sd
 }
 
+// mostBands is the number of curves up to which each has its band; more hide one another.
+const mostBands = 6
+
 // report prints the tables, and writes the figure and its numbers.
 func (x *experiment) report(w io.Writer, chosen map[string]choice, done func(key string) (trial, bool)) error {
 	marks := spread(x.samples, x.points)
@@ -81,16 +85,20 @@ func (x *experiment) report(w io.Writer, chosen map[string]choice, done func(key
 		for _, e := range x.entrants {
 			s := x.summarise(a, e, done)
 			curves[e.name] = s
-			p.Series = append(p.Series, plot.Series{Name: e.name, X: at, Y: s.error, Lo: s.lo, Hi: s.hi})
-			q.Series = append(q.Series, plot.Series{Name: e.name, X: s.seconds, Y: s.error, Lo: s.lo, Hi: s.hi})
+			lo, hi := s.lo, s.hi
+			if len(x.entrants) > mostBands {
+				lo, hi = nil, nil
+			}
+			p.Series = append(p.Series, plot.Series{Name: e.name, X: at, Y: s.error, Lo: lo, Hi: hi})
+			q.Series = append(q.Series, plot.Series{Name: e.name, X: s.seconds, Y: s.error, Lo: lo, Hi: hi})
 		}
 		bySamples, bySeconds = append(bySamples, p), append(bySeconds, q)
 		if err := x.table(w, a, at, curves, chosen); err != nil {
 			return err
 		}
 	}
-	fig := plot.Figure{Panels: append(bySamples, bySeconds...), Columns: len(x.arenas),
-		Caption: fmt.Sprintf("%s over %d trials from random starts.", x.middle(), x.trials)}
+	fig := plot.Figure{Panels: append(bySamples, bySeconds...), Columns: max(len(x.arenas), 2),
+		Caption: fmt.Sprintf("%s over %d trials from random starts.", x.drawn(), x.trials)}
 	for _, f := range []struct {
 		name string
 		fill func(io.Writer) error
@@ -110,6 +118,15 @@ func (x *experiment) middle() string {
 		return "Median and quartiles"
 	}
 	return "Mean and standard deviation"
+}
+
+// drawn is what of middle the figure shows.
+func (x *experiment) drawn() string {
+	what := x.middle()
+	if len(x.entrants) > mostBands {
+		what, _, _ = strings.Cut(what, " ")
+	}
+	return what
 }
 
 // fractions of the first error for which the table says when they were reached.
