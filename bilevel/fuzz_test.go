@@ -57,6 +57,7 @@ func FuzzSets(f *testing.F) {
 		[]byte("A90 0000000000000000000000%000200"),                                     // Simplex: weights over 117 decades
 		{1, 2, 1, 6, 0, 0, 0, 0, 0, 0, 0, 0, 1},                                         // Ball: its centre is NaN
 		{2, 2, 0, 6, 11, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 1},                       // its radius is −0
+		[]byte("XX0000&\x7f0000&$007000000Ya"),                                          // HalfSpace: a product overflows
 		{3, 4, 0, 48, 5, 1, 48, 0, 48, 5, 255, 181, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, // HalfSpace: the step underflows
 	} {
 		f.Add(once)

@@ -189,11 +189,28 @@ type HalfSpace struct {
 
 // Project is x − A·max(Aᵀx − B, 0)/‖A‖².
 func (h HalfSpace) Project(dst, x []float64) {
-	excess := mat.Dot(h.A, x) - h.B
-	copy(dst, x)
-	if excess > 0 {
-		mat.Axpy(dst, -excess/mat.Dot(h.A, h.A), h.A)
+	excess, unit := h.excess(x)
+	if !(excess > 0) {
+		copy(dst, x)
+		return
 	}
+	s := excess / mat.Dot(h.A, h.A)
+	for i, a := range h.A {
+		dst[i] = x[i] - s*a*unit
+	}
+}
+
+// excess is Aᵀx − B in the given unit: not 1 where a product leaves the range. All that is lost then is below the rounding of the sum.
+func (h HalfSpace) excess(x []float64) (e, unit float64) {
+	if e = mat.Dot(h.A, x) - h.B; e-e == 0 {
+		return e, 1
+	}
+	const shift = 0x1p600 // |A_i| ≤ 2⁵¹², by Validate
+	e = -h.B / shift
+	for i, a := range h.A {
+		e += a / shift * x[i]
+	}
+	return e, shift
 }
 
 // Validate wants a finite A ≠ 0 of length d, with an ‖A‖² that does not underflow, and a finite B.

@@ -3,7 +3,6 @@ package bilevel
 import (
 	"math"
 
-	"stable/mat"
 )
 
 // MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst
@@ -26,7 +25,7 @@ func (n NonNegative) ProjectMetric(dst, x, _ []float64) { n.Project(dst, x) }
 
 // ProjectMetric is x − W⁻¹A·max(Aᵀx − B, 0)/(AᵀW⁻¹A), W = diag(w).
 func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
-	excess := mat.Dot(h.A, x) - h.B
+	excess, unit := h.excess(x)
 	if !(excess > 0) {
 		copy(dst, x)
 		return
@@ -41,7 +40,7 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 	}
 	for i, a := range h.A {
 		r := math.Sqrt(w[i])
-		dst[i] = x[i] - excess*(a/r/top)/(r*top*size)
+		dst[i] = x[i] - excess*(a/r/top)/(r*top*size)*unit
 	}
 }
 
