@@ -58,6 +58,7 @@ func FuzzSets(f *testing.F) {
 		{1, 2, 1, 6, 0, 0, 0, 0, 0, 0, 0, 0, 1},                                         // Ball: its centre is NaN
 		{2, 2, 0, 6, 11, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 1},                       // its radius is −0
 		[]byte("XX0000&\x7f0000&$007000000Ya"),                                          // HalfSpace: a product overflows
+		[]byte("XX%\xad000000000&$"),                                                    // the same, with a dot product of what is left that does
 		{3, 4, 0, 48, 5, 1, 48, 0, 48, 5, 255, 181, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, // HalfSpace: the step underflows
 	} {
 		f.Add(once)
@@ -110,7 +111,8 @@ func requireProjection(t *testing.T, set Set, x, z, w []float64, project func(ds
 	if mattest.Finite(p...) {
 		underflow := 1e-300
 		if h, ok := set.(HalfSpace); ok {
-			underflow += 0x1p-1070 * mat.Norm(h.A)
+			n := mat.Norm(h.A)
+			underflow += 0x1p-1070 * (n + 1/n)
 		}
 		require.LessOrEqual(t, outside(set, p), 1e-13*size+underflow, "not feasible: %v", p)
 	}
@@ -187,7 +189,8 @@ func outside(set Set, p []float64) (off float64) {
 	case HalfSpace:
 		dot := mattest.ExactVec(s.A).Trans().MulTrans(mattest.ExactVec(p).Trans()).At(0, 0)
 		dot.Sub(dot, mattest.ExactVec([]float64{s.B}).At(0, 0))
-		off = max(0, mattest.Float(dot)/mat.Norm(s.A))
+		dot.Quo(dot, mattest.ExactVec([]float64{mat.Norm(s.A)}).At(0, 0))
+		off = max(0, mattest.Float(dot))
 	}
 	return off
 }

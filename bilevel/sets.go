@@ -187,7 +187,7 @@ type HalfSpace struct {
 	B float64
 }
 
-// Project is x − A·max(Aᵀx − B, 0)/‖A‖².
+// Project is x − A·max(Aᵀx − B, 0)/‖A‖². An x is inside where what is left of Aᵀx − B underflows: within 2⁻¹⁰⁷⁰/‖A‖.
 func (h HalfSpace) Project(dst, x []float64) {
 	excess, unit := h.excess(x)
 	if !(excess > 0) {

@@ -2,7 +2,6 @@ package bilevel
 
 import (
 	"math"
-
 )
 
 // MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst
