@@ -12,32 +12,34 @@ var (
 	RotateGo   = rotateGo
 )
 
+// The two Lanczos processes of RouteKrylov.
+const (
+	RouteProducts Route = 100 + iota
+	RouteInverse
+)
+
 // TruncateBy is Truncate by one route, without certificate or fallback; ok is false where the route declines.
 func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report, ok bool) {
 	m, err := maxAbs(a)
 	if err != nil {
 		panic(err)
 	}
-	t.mu = mu
+	t.mu, t.route = mu, r
+	most := min(16, a.N/2)
 	switch r {
 	case RouteTridiagonal:
-		if !t.byTridiagonal(a, m) {
-			return rep, false
-		}
-		return t.multiplyBack(dst, a, t.tri.values, t.tri.scale), true
-	case RouteKrylov:
-		k, ok := t.kry.count(a, mu, m, 16)
-		if !ok || k == 0 || !t.byKrylov(a, k) {
-			return rep, false
-		}
-		return t.multiplyBack(dst, a, t.lambda, 1), true
+		ok = t.byTridiagonal(a, m)
+	case RouteProducts:
+		ok = t.byProducts(a, most, a.N)
+	case RouteInverse:
+		ok = t.byInverse(a, m, most, a.N)
 	case RouteJacobi:
-		if t.byJacobi(a) != nil {
-			return rep, false
-		}
-		return t.multiplyBack(dst, a, t.jac.Values(), 1), true
+		ok = t.byJacobi(a) == nil
 	}
-	panic("no such route")
+	if ok {
+		rep = t.multiplyBack(dst, a)
+	}
+	return rep, ok
 }
 
 // Tridiagonal returns the eigenvalues below mu and their eigenvectors, in rows, by the tridiagonal route.
@@ -51,14 +53,11 @@ func Tridiagonal(a *mat.Sym, mu float64) (lambda []float64, z *mat.Dense, ok boo
 	if !s.eigenvalues(mu) {
 		return nil, nil, false
 	}
-	k := s.count(mu)
-	lambda, z = make([]float64, k), mat.NewDense(k, a.N)
+	lambda = s.below(nil, mu)
+	z = mat.NewDense(len(lambda), a.N)
 	if !s.vectors(z, lambda, mu, true) {
 		return nil, nil, false
 	}
 	s.back(z)
 	return lambda, z, true
 }
-
-// KrylovSteps returns the order of the last Lanczos process.
-func (t *Truncator) KrylovSteps() int { return t.kry.st.Cols }

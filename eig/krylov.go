@@ -7,16 +7,11 @@ import (
 	"stable/mat"
 )
 
-// krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process: with (A − mu·I)⁻¹, which sees first what is
-// near mu, or with A itself, which sees first what is far below. That none is missing follows from the count in inertia.
+// krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process: with A itself, which sees first what is far
+// below mu, or with (A − mu·I)⁻¹, which sees first what is near. That none is missing is proved by a Cholesky factorisation, or by the count in inertia.
 type krylov struct {
 	inertia
-
-	basis mat.Dense // orthonormal Lanczos vectors in rows
-	h     mat.Sym   // basis·X·basisᵀ for the operator X
-	tri   spectral  // of h
-	theta []float64
-	st    mat.Dense // Ritz vectors of h in rows
+	lanczos
 
 	norm float64   // ‖A‖_F
 	av   mat.Dense // V·A, then residuals
@@ -25,101 +20,30 @@ type krylov struct {
 	jac  Jacobi
 	lift mat.Sym
 	chol chol.Cholesky
-	x, y []float64
 }
 
-// krylovFrom is the order from which the Krylov route is tried. BenchmarkRoutes measures it.
-const krylovFrom = 100
+// The orders from which the process is tried with A, and with its inverse. BenchmarkRoutes measures them.
+const (
+	productFrom = 48
+	inverseFrom = 100
+)
 
 // krylovMost is the number of eigenvalues of a matrix of order n up to which the Krylov route is tried.
 func krylovMost(n int) int { return min(n/16, 16) }
 
-// krylovSteps caps a Lanczos process for k eigenvalues: beyond, the tridiagonal route is cheaper.
-func krylovSteps(k int) int { return 4*k + 28 }
-
-// ritz runs the Lanczos process with X = (A − mu·I)⁻¹, or X = A if direct, until eigenvectors for k eigenvalues of X below 0, or below mu,
-// have converged, and puts them into the rows of v. It gives up at the cap, and soon where the process has not even seen k of them.
-func (s *krylov) ritz(v *mat.Dense, k int, a *mat.Sym, mu float64, direct bool) bool {
-	n, most := s.n, min(krylovSteps(k), s.n)
-	resize(&s.basis, most+1, n)
-	resizeSym(&s.h, most)
-	s.theta = grow(s.theta, k)
-	q := s.basis.Row(0)
-	for j := range q {
-		q[j] = math.Mod(float64(j+1)*0.6180339887498949, 1) - 0.5 // equidistributed
-	}
-	normalize(q)
-	for m := 1; m <= most; m++ {
-		next := s.basis.Row(m)
-		if direct {
-			mat.MulVecSym(next, a, s.basis.Row(m-1))
-		} else {
-			s.solve(next, s.basis.Row(m-1))
-		}
-		// Gram and Schmidt, twice; the coefficients make row m−1 of h.
-		done := s.basis.View(0, 0, m, n)
-		row := s.h.Row(m - 1)
-		clear(row)
-		s.y, s.x = grow(s.y, m), grow(s.x, n)
-		for range 2 {
-			mat.MulVec(s.y[:m], &done, next)
-			mat.MulVecTrans(s.x, &done, s.y[:m])
-			mat.Axpy(next, -1, s.x)
-			mat.Axpy(row, 1, s.y[:m])
-		}
-		beta := normalize(next)
-		if m >= 4*k+8 && m%4 == 0 {
-			seen, ok := s.converged(m, k, beta, mu, direct)
-			if ok {
-				mat.Mul(v, &s.st, &done)
-			}
-			if ok || seen < k {
-				return ok
-			}
-		}
-		if beta == 0 {
-			return false
+// promising tells whether A may have few eigenvalues below mu, by its diagonal.
+func promising(a *mat.Sym, mu float64) bool {
+	k := 0
+	for i := range a.N {
+		if a.Data[i*a.Stride+i] < mu {
+			k++
 		}
 	}
-	return false
-}
-
-// converged returns the number of wanted eigenvalues of h, of order m, and whether there are k and their Ritz vectors have residuals of the
-// order of rounding: relative to the eigenvalue, if that is one of the inverse, or to all of h, below which the process cannot get.
-func (s *krylov) converged(m, k int, beta, mu float64, direct bool) (seen int, ok bool) {
-	below := 0.0
-	if direct {
-		below = mu
-	}
-	h := s.h.View(0, m)
-	size, err := maxAbs(&h)
-	if err != nil {
-		return 0, false
-	}
-	s.tri.factor(&h, size)
-	if !s.tri.eigenvalues(below) {
-		return 0, false
-	}
-	seen = s.tri.count(below)
-	resize(&s.st, k, m)
-	if seen != k || !s.tri.vectors(&s.st, s.theta, below, true) {
-		return seen, false
-	}
-	s.tri.back(&s.st)
-	for i, theta := range s.theta {
-		tol := eps * max(float64(s.n)*math.Abs(theta), size)
-		if direct {
-			tol = eps * float64(s.n) * size
-		}
-		if !(beta*math.Abs(s.st.Row(i)[m-1]) <= tol) {
-			return seen, false
-		}
-	}
-	return seen, true
+	return 4*k <= a.N
 }
 
 // rayleigh replaces the rows of v by eigenvectors of A, v·A·vᵀ diagonal, and puts the eigenvalues into lambda. It returns false if a
-// residual is too large, an eigenvalue is not below mu, or one below mu is missing.
+// residual is too large, or an eigenvalue is not below mu.
 func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64) bool {
 	k, n := v.Rows, v.Cols
 	resize(&s.av, k, n)
@@ -146,7 +70,7 @@ func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64
 			return false
 		}
 	}
-	return s.tri.orthonormal(v) && (s.growth <= trusted*s.norm || s.complete(v, lambda, a, mu))
+	return s.tri.orthonormal(v)
 }
 
 // complete proves that lambda has all eigenvalues of A below mu: with these lifted to mu + ‖A‖_F, A is positive definite.
@@ -157,6 +81,6 @@ func (s *krylov) complete(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64
 	for i, l := range lambda {
 		scaleBy(s.tmp.Row(i), math.Sqrt(mu-l+s.norm))
 	}
-	mat.RankKTrans(&s.lift, 1, &s.tmp)
+	addGram(&s.lift, &s.tmp)
 	return s.chol.PosDef(&s.lift, mu)
 }

@@ -20,12 +20,37 @@ type spectral struct {
 	norm         float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
 }
 
-// factor reduces a, of largest entry m, and splits T where an off-diagonal entry is within the rounding of the reduction.
+// factor reduces a, of largest entry m.
 func (s *spectral) factor(a *mat.Sym, m float64) {
-	n := a.N
-	_, e := math.Frexp(m)
-	s.scale = math.Ldexp(1, -max(-1000, min(e, 1000)))
+	s.scale = power(m)
 	s.reduce(a, s.scale)
+	s.split()
+}
+
+// load is factor for the tridiagonal matrix with diagonal d and off-diagonal e, e[i] between i and i+1.
+func (s *spectral) load(d, e []float64) {
+	m := 0.0
+	for _, v := range d {
+		m = max(m, math.Abs(v))
+	}
+	for _, v := range e {
+		m = max(m, math.Abs(v))
+	}
+	s.scale = power(m)
+	s.n = len(d)
+	s.d, s.e = grow(s.d, s.n), grow(s.e, s.n)
+	for i, v := range d {
+		s.d[i] = v * s.scale
+	}
+	for i, v := range e {
+		s.e[i+1] = v * s.scale
+	}
+	s.split()
+}
+
+// split splits T where an off-diagonal entry is within the rounding of what made it.
+func (s *spectral) split() {
+	n := s.n
 	s.off, s.e2, s.values = grow(s.off, n), grow(s.e2, n), grow(s.values, n)
 	s.twisted.size(n)
 	s.norm = 0
@@ -78,23 +103,14 @@ func (s *spectral) eigenvalues(mu float64) bool {
 	return true
 }
 
-// count returns how many eigenvalues are below mu.
-func (s *spectral) count(mu float64) (k int) {
+// below appends the eigenvalues of A below mu to dst.
+func (s *spectral) below(dst []float64, mu float64) []float64 {
 	for _, v := range s.values {
-		if v/s.scale < mu {
-			k++
+		if v /= s.scale; v < mu {
+			dst = append(dst, v)
 		}
 	}
-	return k
-}
-
-// bounds returns the smallest eigenvalue of A, if that is below the mu of the last call of eigenvalues, and a bound of ‖A‖_F.
-func (s *spectral) bounds() (least, norm float64) {
-	least = math.Inf(1)
-	for _, v := range s.values {
-		least = min(least, v)
-	}
-	return least / s.scale, math.Sqrt(float64(s.n)) * s.norm / s.scale
+	return dst
 }
 
 // near is how close two eigenvalues must be, relative to the spectrum, for their vectors to be made orthogonal explicitly; vectors

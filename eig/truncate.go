@@ -13,7 +13,7 @@ type Route int
 // The routes, from cheap to dear.
 const (
 	RouteClear       Route = iota // a Cholesky factorisation of A − mu·I proved that nothing is to be clipped
-	RouteKrylov                   // a Lanczos process found the few eigenvalues below mu, and a count proved that these are all
+	RouteKrylov                   // a Lanczos process found the few eigenvalues below mu, and a factorisation proved that these are all
 	RouteTridiagonal              // tridiagonal form, all eigenvalues, eigenvectors of the smaller side of mu
 	RouteJacobi                   // all eigenvectors by Jacobi rotations
 )
@@ -42,10 +42,11 @@ type Truncator struct {
 	jac    Jacobi
 	mu     float64
 	route  Route     // of the last Truncate
-	lambda []float64 // eigenvalues of the side of mu that is multiplied back
-	z      mat.Dense // its eigenvectors in rows, times √|λ − mu|
-	diff   []float64 // mu − λ of those that are clipped
-	p      mat.Sym   // P
+	below  []float64 // eigenvalues below mu; in the end mu − λ
+	lambda []float64 // eigenvalues of the smaller side of mu
+	z      mat.Dense // its eigenvectors in rows; in the end times √|λ − mu|
+	image  []float64
+	p      mat.Sym // P
 	have   source
 }
 
@@ -67,7 +68,7 @@ const (
 // a is read, dst is written; dst may be a. Errors: ErrNotFinite (a, or mu, is NaN or infinite), ErrNoConvergence; dst is then as
 // before. It panics if the orders differ. Nothing is allocated at an order seen before.
 // n³/3 flops where nothing is to be clipped. Where k eigenvalues are: 4n³/3 for the tridiagonal form, 2n²·min(k, n−k) for eigenvectors
-// and half of that to multiply back; at most n³/3 and some 25 products of 2n² where k ≤ n/16 and n ≥ 100.
+// and half of that to multiply back. Where k ≤ n/16, they are far enough below mu and n ≥ 48, or n ≥ 100: n³/3 and some 25 products of 2n².
 //
 // Source: Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu; the paper's projection onto {X : X ⪰ μ_g·I}.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
@@ -78,61 +79,49 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if math.IsNaN(mu) || math.IsInf(mu, 0) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
-	// What was clipped the last time will be clipped again: then a decomposition comes first. Without this hint Cholesky's certificate does,
-	// and its word stands wherever the two can differ: the result must not depend on what came before.
-	hint := t.route != RouteClear && a.N == t.p.N
+	hopeless := t.stillBelow(a, mu)
 	t.mu, t.route = mu, RouteClear
-	if !hint && t.chol.PosDef(a, mu) {
-		return t.clear(dst, a), nil
+	if !hopeless && t.chol.PosDef(a, mu) {
+		mat.CopySym(dst, a)
+		t.keep(dst)
+		return Report{MinEigenvalue: t.mu, Route: RouteClear}, nil
 	}
-	m, err := maxAbs(a)
-	if err != nil {
-		return Report{}, err
-	}
-	if a.N >= krylovFrom {
-		k, ok := t.kry.count(a, mu, m, krylovMost(a.N))
-		ok = ok && (k == 0 || t.byKrylov(a, k))
-		if ok && (k == 0 || hint && t.doubtful(t.lambda[0], t.kry.norm) && t.chol.PosDef(a, mu)) {
-			return t.clear(dst, a), nil
+	n, most, m := a.N, krylovMost(a.N), 0.0
+	few := n >= productFrom && promising(a, mu) && t.byProducts(a, most, n/2)
+	if !few {
+		var err error
+		if m, err = maxAbs(a); err != nil {
+			return Report{}, err
 		}
-		if ok {
-			return t.finish(RouteKrylov, dst, a, t.lambda, 1), nil
+		few = n >= inverseFrom && t.byInverse(a, m, most, n/2)
+	}
+	switch {
+	case few:
+		t.route = RouteKrylov
+	case t.byTridiagonal(a, m):
+		t.route = RouteTridiagonal
+	default:
+		if err := t.byJacobi(a); err != nil {
+			return Report{}, err
 		}
+		t.route = RouteJacobi
 	}
-	if t.byTridiagonal(a, m) {
-		least, norm := t.tri.bounds()
-		if hint && t.doubtful(least, norm) && t.chol.PosDef(a, mu) {
-			return t.clear(dst, a), nil
-		}
-		return t.finish(RouteTridiagonal, dst, a, t.tri.values, t.tri.scale), nil
-	}
-	if hint && t.chol.PosDef(a, mu) {
-		return t.clear(dst, a), nil
-	}
-	if err := t.byJacobi(a); err != nil {
-		return Report{}, err
-	}
-	return t.finish(RouteJacobi, dst, a, t.jac.Values(), 1), nil
-}
-
-// doubtful tells whether Cholesky's certificate could hold although the smallest eigenvalue of A is least, in rounded arithmetic.
-func (t *Truncator) doubtful(least, norm float64) bool {
-	return !(least < t.mu-64*eps*float64(t.z.Cols)*norm)
-}
-
-// clear is the end of a Truncate that has nothing to clip.
-func (t *Truncator) clear(dst, a *mat.Sym) Report {
-	mat.CopySym(dst, a)
+	rep := t.multiplyBack(dst, a)
 	t.keep(dst)
-	return Report{MinEigenvalue: t.mu, Route: RouteClear}
+	return rep, nil
 }
 
-// finish is the end of any other.
-func (t *Truncator) finish(r Route, dst, a *mat.Sym, values []float64, scale float64) Report {
-	rep := t.multiplyBack(dst, a, values, scale)
-	rep.Route, t.route = r, r
-	t.keep(dst)
-	return rep
+// stillBelow tells whether A is below mu along an eigenvector of the last matrix, so clearly that Cholesky must fail, in rounded arithmetic too: where
+// little is clipped it gets far before it does.
+func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
+	n, k := a.N, t.z.Rows
+	if t.route == RouteClear || n != t.z.Cols || k == 0 || k != len(t.below) {
+		return false
+	}
+	v := t.z.Row(0)
+	t.image = grow(t.image, n)
+	mat.MulVecSym(t.image, a, v)
+	return mat.Dot(v, t.image)/mat.Dot(v, v) < mu-64*eps*float64(n)*mat.NormFrobSym(a)
 }
 
 // keep copies P for a later solve.
@@ -143,30 +132,37 @@ func (t *Truncator) keep(p *mat.Sym) {
 }
 
 // sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and tells whether that is the lower one.
-func (t *Truncator) sides(n, k int) (below bool) {
+func (t *Truncator) sides(n, k int) (lower bool) {
 	rows := min(k, n-k)
 	t.lambda = grow(t.lambda, rows)
 	t.z = mat.Dense{Rows: rows, Cols: n, Stride: stride(n), Data: grow(t.z.Data, rows*stride(n))}
 	return k <= n-k
 }
 
-// weight multiplies row i of z by √|λ_i − mu|.
-func (t *Truncator) weight() {
-	for i, v := range t.lambda {
-		scaleBy(t.z.Row(i), math.Sqrt(math.Abs(v-t.mu)))
-	}
+// byProducts makes z and lambda by a Lanczos process with A, if few eigenvalues are below mu: at most most, found in limit steps. Where an entry of a is not
+// finite it declines.
+func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
+	k, ok := t.kry.run(product{a}, a.N, t.mu, 0, most, limit)
+	return ok && t.ritz(a, k) && t.kry.complete(&t.z, t.lambda, a, t.mu)
 }
 
-// byKrylov makes z and lambda from the factorisation that count left.
-func (t *Truncator) byKrylov(a *mat.Sym, k int) bool {
-	t.sides(a.N, k)
-	for _, direct := range []bool{false, true} {
-		if t.kry.ritz(&t.z, k, a, t.mu, direct) && t.kry.rayleigh(&t.z, t.lambda, a, t.mu) {
-			t.weight()
-			return true
-		}
+// byInverse is byProducts for (A − mu·I)⁻¹, whose factorisation tells how many there are; m is the largest entry of a.
+func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
+	k, ok := t.kry.count(a, t.mu, m, most)
+	if !ok || k == 0 {
+		return false
 	}
-	return false
+	_, ok = t.kry.run(&t.kry.inertia, a.N, 0, k, k, limit)
+	return ok && t.ritz(a, k) && (t.kry.growth <= trusted*t.kry.norm || t.kry.complete(&t.z, t.lambda, a, t.mu))
+}
+
+// ritz puts the k eigenvectors of the last Lanczos process into z, their eigenvalues into lambda.
+func (t *Truncator) ritz(a *mat.Sym, k int) bool {
+	t.sides(a.N, k)
+	t.kry.vectors(&t.z)
+	ok := t.kry.rayleigh(&t.z, t.lambda, a, t.mu)
+	t.below = append(t.below[:0], t.lambda...)
+	return ok
 }
 
 func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
@@ -174,11 +170,10 @@ func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
 	if !t.tri.eigenvalues(t.mu) {
 		return false
 	}
-	below := t.sides(a.N, t.tri.count(t.mu))
-	if !t.tri.vectors(&t.z, t.lambda, t.mu, below) {
+	t.below = t.tri.below(t.below[:0], t.mu)
+	if lower := t.sides(a.N, len(t.below)); !t.tri.vectors(&t.z, t.lambda, t.mu, lower) {
 		return false
 	}
-	t.weight()
 	t.tri.back(&t.z)
 	return true
 }
@@ -196,42 +191,34 @@ func (t *Truncator) byJacobi(a *mat.Sym) error {
 	if t.sides(a.N, k) {
 		first = 0
 	}
+	t.below = append(t.below[:0], values[:k]...)
 	copy(t.lambda, values[first:])
 	for i := range t.z.Rows {
 		copy(t.z.Row(i), vt.Row(first+i))
 	}
-	t.weight()
 	return nil
 }
 
-// multiplyBack sets dst = P from the weighted eigenvectors of the smaller side in z,
+// multiplyBack sets dst = P from the eigenvalues and eigenvectors of the smaller side in lambda and z,
 //
-//	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ≥mu} (λ − mu)·v·vᵀ,
-//
-// and reports, from the eigenvalues of scale·A below mu, at least.
-func (t *Truncator) multiplyBack(dst, a *mat.Sym, values []float64, scale float64) Report {
-	rep := Report{MinEigenvalue: t.mu}
-	t.diff = grow(t.diff, len(values))[:0]
-	for _, v := range values {
-		if v /= scale; v < t.mu {
-			rep.MinEigenvalue = min(rep.MinEigenvalue, v)
-			t.diff = append(t.diff, t.mu-v)
-		}
-	}
-	rep.Clipped, rep.Change = len(t.diff), mat.Norm(t.diff)
+//	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ≥mu} (λ − mu)·v·vᵀ.
+func (t *Truncator) multiplyBack(dst, a *mat.Sym) Report {
+	rep := Report{Clipped: len(t.below), MinEigenvalue: t.mu, Route: t.route}
 	if rep.Clipped <= a.N-rep.Clipped {
 		mat.CopySym(dst, a)
 	} else {
 		dst.Zero()
 		mat.AddIdentity(dst, t.mu)
 	}
-	if t.z.Rows <= 8 { // too few for packing to pay
-		for i := range t.z.Rows {
-			mat.RankOne(dst, 1, t.z.Row(i))
-		}
-		return rep
+	for i, v := range t.lambda {
+		scaleBy(t.z.Row(i), math.Sqrt(math.Abs(v-t.mu)))
 	}
-	mat.RankKTrans(dst, 1, &t.z)
+	addGram(dst, &t.z)
+	for i, v := range t.below {
+		rep.MinEigenvalue = min(rep.MinEigenvalue, v)
+		t.below[i] = t.mu - v
+	}
+	rep.Change = mat.Norm(t.below)
 	return rep
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // maxAbs returns max |a| over the entries, or an error that names the first entry that is not finite.
@@ -33,6 +34,11 @@ func scaling(m float64) float64 {
 	if m == 0 || m > 0x1p-300 && m < 0x1p300 {
 		return 1
 	}
+	return power(m)
+}
+
+// power returns the power of two that brings m near 1.
+func power(m float64) float64 {
 	_, e := math.Frexp(m)
 	return math.Ldexp(1, -max(-1000, min(e, 1000)))
 }
@@ -78,4 +84,21 @@ func normalize(x []float64) float64 {
 	}
 	scaleBy(x, 1/length)
 	return length
+}
+
+// addGram sets s = s + zᵀ·z.
+func addGram(s *mat.Sym, z *mat.Dense) {
+	const few = 8 // up to which packing does not pay
+	if z.Rows > few {
+		mat.RankKTrans(s, 1, z)
+		return
+	}
+	var buf [few]float64
+	c := buf[:z.Rows]
+	for i := range s.N {
+		for r := range c {
+			c[r] = -z.Data[r*z.Stride+i]
+		}
+		kernel.SubRows(s.Row(i), c, z.Data, z.Stride)
+	}
 }

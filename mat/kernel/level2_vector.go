@@ -10,7 +10,7 @@ const (
 	vectorMulVec = 28
 	vectorSolve  = 40
 	vectorDot    = 56
-	vectorSym    = 72
+	vectorSym    = 96
 	vectorNorm   = 100
 )
 

@@ -1,0 +1,155 @@
+package eig
+
+import (
+	"math"
+
+	"stable/mat"
+	"stable/mat/kernel"
+)
+
+// operator is a symmetric matrix X that is known by its products: apply sets dst = X·x.
+type operator interface{ apply(dst, x []float64) }
+
+// product is the operator A.
+type product struct{ a *mat.Sym }
+
+func (p product) apply(dst, x []float64) { mat.MulVecSym(dst, p.a, x) }
+
+// apply makes the operator (A − mu·I)⁻¹ of a factorisation.
+func (s *inertia) apply(dst, x []float64) { s.solve(dst, x) }
+
+// lanczos finds the eigenvalues of an operator X below a bound, few of them, from the Krylov space of one start vector:
+//
+//	X·q_m = beta_{m−1}·q_{m−1} + alpha_m·q_m + beta_m·q_{m+1},  T = Q·X·Qᵀ tridiagonal
+//
+// With an eigenpair (theta, s) of T, of order m, (theta, Qᵀ·s) is one of X up to the residual beta_m·|s_m|. Where an eigenvalue is repeated
+// the process sees one of its eigenvectors.
+//
+// Source: Parlett, The Symmetric Eigenvalue Problem, chapter 13, with full orthogonalisation.
+type lanczos struct {
+	q           mat.Dense // q_1, q_2, … in rows
+	alpha, beta []float64
+	c           []float64
+	tri         spectral // of T
+	theta       []float64
+	s           mat.Dense // eigenvectors of T in rows
+}
+
+// run goes on until the Ritz vectors of all k eigenvalues of T below bound have residuals of the order of rounding. want is their number, or 0 if that
+// is not known, and then at most most. It takes at most 4k + 28 steps, and limit. It gives up before where it sees more than most or less than want,
+// and, if want is 0, where it sees none at once or its progress does not promise an end within these steps.
+func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (k int, ok bool) {
+	limit = min(limit, 4*most+28)
+	resize(&l.q, limit+1, n)
+	l.alpha, l.beta, l.c = grow(l.alpha, limit), grow(l.beta, limit), grow(l.c, limit)
+	l.start()
+	pivot, due := 0.0, 10
+	for m := 1; m <= limit; m++ {
+		l.step(x, m)
+		// The pivots of T − bound·I: as many are negative as T has eigenvalues below bound.
+		alpha, beta := l.alpha[m-1], l.beta[m-1]
+		if m == 1 {
+			pivot = alpha - bound
+		} else {
+			pivot = alpha - bound - l.beta[m-2]*l.beta[m-2]/pivot
+		}
+		if pivot < 0 {
+			k++
+		}
+		if k > most || k == 0 && want == 0 && m == 4 { // what is far below mu shows by then
+			return k, false
+		}
+		if m < min(due, limit) && beta > 0 {
+			continue
+		}
+		left := never
+		if k > 0 && k >= want {
+			left = l.left(m, k, bound)
+		}
+		promised := m+left <= min(limit, 4*k+28)
+		switch {
+		case left == 0:
+			return k, true
+		case beta == 0, !promised && want == 0, k < want && m >= 4*want+8:
+			return k, false
+		case promised:
+			due = m + left - left*min(n, 256)/1024 // the longer a step, the rather one looks
+		default:
+			due = m + 4
+		}
+	}
+	return k, false
+}
+
+// start sets q_1.
+func (l *lanczos) start() {
+	q := l.q.Row(0)
+	v := 0.0
+	for j := range q {
+		if v += 0.6180339887498949; v >= 1 { // equidistributed
+			v--
+		}
+		q[j] = v - 0.5
+	}
+	normalize(q)
+}
+
+// step computes alpha_m, beta_m and q_{m+1}; beta_m = 0 if the space is invariant.
+func (l *lanczos) step(x operator, m int) {
+	q, w := l.q.Row(m-1), l.q.Row(m)
+	x.apply(w, q)
+	alpha, last := mat.Dot(q, w), 0.0
+	mat.Axpy(w, -alpha, q)
+	if m > 1 {
+		last = l.beta[m-2]
+		mat.Axpy(w, -last, l.q.Row(m-2))
+	}
+	// What rounding has left along all that came before, and what is lost where little remains of w, is taken out once more.
+	all := l.q.View(0, 0, m, l.q.Cols)
+	c := l.c[:m]
+	mat.MulVec(c, &all, w)
+	kernel.SubRows(w, c, l.q.Data, l.q.Stride)
+	l.alpha[m-1] = alpha + c[m-1]
+	beta := normalize(w)
+	if !(beta > eps*(math.Abs(alpha)+last)) {
+		beta = 0
+	}
+	l.beta[m-1] = beta
+}
+
+const never = math.MaxInt / 2
+
+// left estimates how many steps are left, after m, until the k Ritz vectors of T for the eigenvalues below bound have converged: 0 if they have.
+// It takes the residuals to shrink by the same factor each step, from the step on at which each eigenvalue can have been seen.
+func (l *lanczos) left(m, k int, bound float64) int {
+	l.tri.load(l.alpha[:m], l.beta[:m-1])
+	if !l.tri.eigenvalues(bound) {
+		return never
+	}
+	l.theta = l.tri.below(l.theta[:0], bound)
+	resize(&l.s, k, m)
+	if len(l.theta) != k || !l.tri.vectors(&l.s, l.theta, bound, true) {
+		return never
+	}
+	n := float64(l.q.Cols)
+	size := l.tri.norm / l.tri.scale
+	worst := 0.0 // residual over tolerance
+	for i, theta := range l.theta {
+		r := l.beta[m-1] * math.Abs(l.s.Row(i)[m-1])
+		worst = max(worst, r/(eps*max(n*math.Abs(theta), size)))
+	}
+	if worst <= 1 {
+		return 0
+	}
+	rate := math.Log(1/(n*eps)/worst) / float64(max(1, m-2*k))
+	if left := math.Log(worst) / rate; left >= 0 && left <= n {
+		return int(math.Ceil(left))
+	}
+	return never
+}
+
+// vectors sets v = the Ritz vectors that run has found, in rows.
+func (l *lanczos) vectors(v *mat.Dense) {
+	all := l.q.View(0, 0, l.s.Cols, l.q.Cols)
+	mat.Mul(v, &l.s, &all)
+}
