@@ -10,6 +10,7 @@ import (
 	"stable/mat/mattest"
 )
 
+// Factor and SolveVec are measured in bench, beside their peers; here is what it leaves out.
 var benchSizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
 
 func each(b *testing.B, flops func(n float64) float64, f func(b *testing.B, n int)) {
@@ -23,18 +24,6 @@ func each(b *testing.B, flops func(n float64) float64, f func(b *testing.B, n in
 }
 
 func cubed3(n float64) float64 { return n * n * n / 3 }
-
-func BenchmarkCholesky(b *testing.B) {
-	each(b, cubed3, func(b *testing.B, n int) {
-		s := mattest.SPD(n, uint64(n))
-		var c chol.Cholesky
-		for b.Loop() {
-			if err := c.Factor(s); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
 
 // BenchmarkPosDef is the certificate on a matrix of condition number 100, which no shortcut decides.
 func BenchmarkPosDef(b *testing.B) {
@@ -53,19 +42,7 @@ func BenchmarkPosDef(b *testing.B) {
 	})
 }
 
-func BenchmarkSolveVec(b *testing.B) {
-	each(b, func(n float64) float64 { return 2 * n * n }, func(b *testing.B, n int) {
-		var c chol.Cholesky
-		if err := c.Factor(mattest.SPD(n, uint64(n))); err != nil {
-			b.Fatal(err)
-		}
-		x, y := mattest.Vec(n, 1), make([]float64, n)
-		for b.Loop() {
-			c.SolveVec(y, x)
-		}
-	})
-}
-
+// BenchmarkSolve is n right-hand sides.
 func BenchmarkSolve(b *testing.B) {
 	each(b, func(n float64) float64 { return 2 * n * n * n }, func(b *testing.B, n int) {
 		var c chol.Cholesky
