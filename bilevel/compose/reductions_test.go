@@ -1,0 +1,143 @@
+package compose
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// STABLE on the adapted problem is the linearised SCSC, written here from its equations: H_yy = I, and J follows ∇h by (STABLE-H).
+func TestSTABLEIsLinearisedSCSC(t *testing.T) {
+	const alpha, beta, tau, lo, hi = 0.1, 0.3, 0.4, -0.5, 0.6
+	c := newWaves()
+	x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
+	s, err := bilevel.New(Adapt(c), bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Tau: bilevel.Constant(tau), MuG: 0.5,
+		InitBatch: 2, Plain: true}, bilevel.Options{X0: x, Y0: y, Set: bilevel.UniformBox(3, lo, hi), Seed: 2})
+	require.NoError(t, err)
+	mirror := newWaves()
+	j, now, old, h, df := mat.NewDense(3, 4), mat.NewDense(3, 4), mat.NewDense(3, 4), make([]float64, 4), make([]float64, 4)
+	var xOld []float64
+	x, y = slices.Clone(x), slices.Clone(y)
+	for k := range 60 {
+		c.log = nil
+		require.NoError(t, s.Step())
+		phi, xi := c.log[0].batch, c.log[len(c.log)-1].batch
+		require.NoError(t, mirror.Gradients(now, x, phi))
+		if k == 0 {
+			require.Len(t, phi, 2)
+			mat.Copy(j, now)
+		} else {
+			require.NoError(t, mirror.Gradients(old, xOld, phi))
+			for i := range j.Data {
+				j.Data[i] = (1-tau)*(j.Data[i]-old.Data[i]) + now.Data[i]
+			}
+		}
+		_, err := mirror.Outer(df, y, xi)
+		require.NoError(t, err)
+		require.NoError(t, mirror.Inner(h, x, phi))
+		next := slices.Clone(x)
+		for i := range next {
+			next[i] = min(max(x[i]-alpha*mat.Dot(j.Row(i), df), lo), hi)
+		}
+		for l := range y {
+			y[l] -= beta * (y[l] - h[l])
+			for i := range x {
+				y[l] += j.At(i, l) * (next[i] - x[i])
+			}
+		}
+		xOld, x = x, next
+		require.InDeltaSlice(t, x, s.X(), 1e-12, "x at step %d", k)
+		require.InDeltaSlice(t, y, s.Y(), 1e-12, "y at step %d", k)
+	}
+}
+
+// With exact oracles, ALSET with one inner step and one Neumann term at L = 1 is SCGD.
+func TestALSETIsSCGD(t *testing.T) {
+	alpha, beta := bilevel.Constant(0.2), bilevel.Power{C: 0.9, P: 0.5}
+	x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
+	s, err := bilevel.New(Adapt(newWaves()), bilevel.ALSET{Alpha: alpha, Beta: beta, Neumann: bilevel.Neumann{LG: 1, Terms: 1}},
+		bilevel.Options{X0: x, Y0: y, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+	require.NoError(t, err)
+	m := makeMethod(t, "SCGD", newWaves(), Options{Alpha: alpha, Beta: beta, X0: x, Y0: y, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
+	for range 50 {
+		require.NoError(t, s.Step())
+		require.NoError(t, m.Step())
+		require.InDeltaSlice(t, s.X(), m.X(), 1e-12)
+		require.InDeltaSlice(t, s.Y(), m.Y(), 1e-12)
+	}
+	assert.Equal(t, bilevel.Counts{Xi: 400, Phi: 400, GradF: 400, GradG: 400, CrossG: 400}, m.Counts())
+}
+
+// β = 1 leaves SCSC nothing to correct: it is SCGD, bit for bit, and draws the same samples.
+func TestSCSCWithBetaOneIsSCGD(t *testing.T) {
+	o := Options{Alpha: bilevel.Constant(0.2), Beta: bilevel.Constant(1), Seed: 3, X0: []float64{1, 2, 3}}
+	a, b := makeMethod(t, "SCGD", newWaves(), o), makeMethod(t, "SCSC", newWaves(), o)
+	for range 50 {
+		require.NoError(t, a.Step())
+		require.NoError(t, b.Step())
+		require.Equal(t, a.X(), b.X())
+		require.Equal(t, a.Y(), b.Y())
+	}
+}
+
+// With exact oracles and y⁰ = h(x⁰), SCSC keeps y^{k+1} = h(x^k) for every β: gradient descent on F.
+func TestExactSCSCIsGradientDescent(t *testing.T) {
+	const alpha = 0.2
+	p := Adapt(newWaves())
+	x, y, grad := []float64{1, -0.5, 0.3}, make([]float64, 4), make([]float64, 3)
+	require.NoError(t, p.Solution(y, x))
+	m := makeMethod(t, "SCSC", newWaves(), Options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.1), X0: x, Y0: y, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
+	for range 50 {
+		require.NoError(t, m.Step())
+		require.NoError(t, p.Solution(y, x))
+		require.InDeltaSlice(t, y, m.Y(), 1e-12)
+		_, err := p.Objective(grad, x)
+		require.NoError(t, err)
+		mat.Axpy(x, -alpha, grad)
+		require.InDeltaSlice(t, x, m.X(), 1e-12)
+	}
+}
+
+// How far y lags behind h(x) while x travels, with exact oracles and y⁰ = h(x⁰): SCGD by the order of α, STABLE, whose correction is the tangent of h, by the
+// order of α², SCSC not at all. This is what lets the two keep one timescale.
+func TestLag(t *testing.T) {
+	const beta = 0.5
+	p := Adapt(newWaves())
+	x0, y0, h := []float64{1.5, -2, 2.5}, make([]float64, 4), make([]float64, 4)
+	require.NoError(t, p.Solution(y0, x0))
+	lag := func(name string, alpha float64) (worst float64) {
+		var step func() error
+		var x, y func() []float64
+		if name == "STABLE" {
+			s, err := bilevel.New(Adapt(newWaves()), bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), MuG: 1, Plain: true},
+				bilevel.Options{X0: x0, Y0: y0, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+			require.NoError(t, err)
+			step, x, y = s.Step, s.X, s.Y
+		} else {
+			m := makeMethod(t, name, newWaves(), Options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), X0: x0, Y0: y0, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
+			step, x, y = m.Step, m.X, m.Y
+		}
+		for range int(1 / alpha) {
+			at := slices.Clone(x()) // SCGD and SCSC track h of the last iterate, STABLE that of the present one
+			require.NoError(t, step())
+			if name == "STABLE" {
+				at = x()
+			}
+			require.NoError(t, p.Solution(h, at))
+			mat.Axpy(h, -1, y())
+			worst = max(worst, mat.Norm(h))
+		}
+		return worst
+	}
+	order := func(name string) float64 { return math.Log2(lag(name, 1./64) / lag(name, 1./128)) }
+	assert.InDelta(t, 1, order("SCGD"), 0.1)
+	assert.InDelta(t, 2, order("STABLE"), 0.1)
+	assert.Less(t, lag("SCSC", 1./64), 1e-12)
+	assert.Greater(t, lag("SCGD", 1./64), 1e-3)
+}
