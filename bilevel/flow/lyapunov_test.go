@@ -1,0 +1,143 @@
+package flow
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/quadratic"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// Theorem 1, (C1): within the condition V falls at every step, from wherever the flow starts, until it is at rest.
+func TestLyapunovFalls(t *testing.T) {
+	for name, s := range subjects(t) {
+		t.Run(name, func(t *testing.T) {
+			const beta = 2
+			most, err := MaxAlpha(s.c, beta)
+			require.NoError(t, err)
+			for seed := range uint64(20) {
+				x, y := start(s, seed)
+				lg := max(s.c.Lg, 6)
+				f, err := New(s.p, Options{Alpha: 0.99 * most, Beta: beta, H: 0.5 / (beta * lg), X0: x, Y0: y})
+				require.NoError(t, err)
+				last, err := f.Lyapunov()
+				require.NoError(t, err)
+				vx, vy := make([]float64, len(x)), make([]float64, len(y))
+				for range 400 {
+					require.NoError(t, f.Velocity(vx, vy, f.X(), f.Y()))
+					if mat.Norm(vx)+mat.Norm(vy) < 1e-5 { // V − V(∞) is of the order of the square, which rounding hides
+						break
+					}
+					require.NoError(t, f.Step())
+					v, err := f.Lyapunov()
+					require.NoError(t, err)
+					require.Less(t, v, last, "seed %d, step %d", seed, f.K())
+					last = v
+				}
+			}
+		})
+	}
+}
+
+// The condition is no accident of the proof: where g is quadratic and dx = dy = 1, V' = −αF'² − αJF'e − βAe² with J = B/A and e = y − y*(x), and is negative
+// for all F' and e exactly if α < 4βA/J², twice the bound. Below that V falls from the worst start F' = −Je/2, and above it rises.
+func TestLyapunovRisesBeyondTwiceTheBound(t *testing.T) {
+	p, err := quadratic.New(quadratic.Options{Dx: 1, Dy: 1, Seed: 4, MuG: 0.8, CrossNorm: 3})
+	require.NoError(t, err)
+	best, _ := p.Optimum()
+	gxy, slope := mat.NewDense(1, 1), make([]float64, 1)
+	require.NoError(t, p.CrossG(gxy, best, []float64{0}, nil))
+	j := -gxy.At(0, 0) / 0.8
+	_, err = p.Objective(slope, []float64{best[0] + 1}) // F″, because F is quadratic
+	require.NoError(t, err)
+
+	const beta, e = 1.0, 2.0
+	x, y := []float64{best[0] - j*e/2/slope[0]}, make([]float64, 1)
+	require.NoError(t, p.Solution(y, x))
+	y[0] += e
+	most, err := MaxAlpha(p.Constants(0), beta)
+	require.NoError(t, err)
+	require.InEpsilon(t, 2*beta*0.8/(j*j), most, 1e-12)
+	change := func(alpha float64) float64 {
+		f, err := New(p, Options{Alpha: alpha, Beta: beta, H: 1e-5, X0: x, Y0: y})
+		require.NoError(t, err)
+		before, err := f.Lyapunov()
+		require.NoError(t, err)
+		require.NoError(t, f.Step())
+		after, err := f.Lyapunov()
+		require.NoError(t, err)
+		return (after - before) / 1e-5
+	}
+	for _, factor := range []float64{0.5, 1, 1.9, 2.1, 4} {
+		alpha := factor * most
+		want := alpha*j*j*e*e/4 - beta*0.8*e*e
+		assert.InDelta(t, want, change(alpha), 1e-2*math.Abs(want), "α = %v of the bound", factor)
+		assert.Equal(t, factor > 2, change(alpha) > 0, "α = %v of the bound", factor)
+	}
+}
+
+// On the nonquadratic problem V rises outside of the condition, too: near a stationary point of F, with y away from y*(x), where the bound is left
+// far enough behind. From the same starts it falls within the condition.
+func TestLyapunovRisesOnBent(t *testing.T) {
+	s := subjects(t)["bent"]
+	most, err := MaxAlpha(s.c, 1)
+	require.NoError(t, err)
+	x0, y0 := start(s, 1)
+	rest, err := New(s.p, Options{Alpha: 1, Beta: 1, H: 0.05, X0: x0, Y0: y0})
+	require.NoError(t, err)
+	for range 4000 {
+		require.NoError(t, rest.Step())
+	}
+	for factor, want := range map[float64]bool{1: false, 1000: true} {
+		rises := 0
+		for seed := range uint64(40) {
+			x, y := slices.Clone(rest.X()), slices.Clone(rest.Y())
+			mat.Axpy(x, 0.03, mattest.Vec(2, seed))
+			mat.Axpy(y, 3, mattest.Vec(3, seed+100))
+			f, err := New(s.p, Options{Alpha: factor * most, Beta: 1, H: 1e-6, X0: x, Y0: y})
+			require.NoError(t, err)
+			before, err := f.Lyapunov()
+			require.NoError(t, err)
+			require.NoError(t, f.Step())
+			after, err := f.Lyapunov()
+			require.NoError(t, err)
+			if after > before {
+				rises++
+			}
+		}
+		assert.Equal(t, want, rises > 0, "%d of 40 starts rise at %v times the bound", rises, factor)
+	}
+}
+
+// MaxAlpha by hand: C_gxy/μ_g = 2, L_f = 1 + 2·3 + 3/2·(6 + 2·8) = 40, B_x = 2 + 2·3 = 8, L = (6 + 2·8)/2 = 11.
+func TestMaxAlpha(t *testing.T) {
+	c := bilevel.Constants{Lfx: 1, Lfy: 3, Lgxy: 6, Lgyy: 8, Cfx: 2, Cfy: 3, Cgxy: 4, MuG: 2}
+	got, err := MaxAlpha(c, 5)
+	require.NoError(t, err)
+	assert.InEpsilon(t, 2*2*5.0/(40*40+2*8*11), got, 1e-15)
+	got, err = MaxAlpha(bilevel.Constants{MuG: 1}, 1)
+	require.NoError(t, err)
+	assert.Equal(t, math.Inf(1), got)
+	for want, f := range map[string]func(c *bilevel.Constants) float64{
+		"beta is 0":          func(*bilevel.Constants) float64 { return 0 },
+		"Constants.MuG is 0": func(c *bilevel.Constants) float64 { c.MuG = 0; return 1 },
+		"Constants.Lgyy is NaN": func(c *bilevel.Constants) float64 {
+			c.Lgyy = math.NaN()
+			return 1
+		},
+	} {
+		d := c
+		_, err := MaxAlpha(d, f(&d))
+		if err == nil {
+			_, err = MaxAlpha(d, 1)
+		}
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		assert.ErrorContains(t, err, want)
+	}
+}
