@@ -1,9 +1,18 @@
 // Package stable is the root of a module for stochastic bilevel optimisation in pure Go: the method STABLE (Chen, Sun, Xiao, Yin, AISTATS 2022) on
 // linear algebra of its own. The package itself is empty; begin with stable/bilevel.
 //
-//	mat      matrices, kernels, norms, Frobenius-ball projection
-//	chol     Cholesky factorisation
-//	eig      Jacobi eigensolver, projection onto {X ⪰ μI}
-//	bilevel  the oracle contract, STABLE, its peers, problems
-//	bench    experiments and benchmarks
+//	mat                  dense and symmetric matrices, norms, the projection onto a Frobenius ball
+//	mat/kernel           the inner loops, portable and simd; KERNELS.md says how they are built
+//	chol                 Cholesky: factor, solve, inverse, condition, rank-one update and downdate
+//	eig                  Jacobi eigensolver, the projection onto {X ⪰ μI}
+//	bilevel              the oracle contract, STABLE (stable.go, estimator.go), its peers, feasible sets, run loop
+//	bilevel/hyperopt     a problem: hyper-parameter tuning on data
+//	bilevel/quadratic    a problem: synthetic, with a closed-form truth
+//	bilevel/compose      compositional problems as bilevel ones
+//	bilevel/minmax       min-max problems as bilevel ones
+//	bilevel/flow         the continuous-time dynamics of Theorem 1
+//	bilevel/observe      diagnostics along a run
+//	bilevel/check        a checker for oracles of one's own
+//	bench                the experiments, and the benchmarks: go test -bench . ./bench
+//	testdata             the data set of the main job, with its origin and licence
 package stable
