@@ -26,19 +26,7 @@ func must(err error) {
 	}
 }
 
-// BenchmarkEig is a cold Jacobi decomposition, values and vectors.
-func BenchmarkEig(b *testing.B) {
-	each(b, func(b *testing.B, n int) {
-		a := mattest.Sym(n, uint64(n))
-		var e eig.Jacobi
-		for b.Loop() {
-			_, err := e.Factor(a)
-			must(err)
-		}
-	})
-}
-
-// BenchmarkEigFrom is the same for a matrix that has moved by 1 %, from the eigenvectors that it had before.
+// BenchmarkEigFrom is a Jacobi decomposition of a matrix that has moved by 1 %, from the eigenvectors that it had before.
 func BenchmarkEigFrom(b *testing.B) {
 	each(b, func(b *testing.B, n int) {
 		a := mattest.Sym(n, uint64(n))
@@ -52,37 +40,6 @@ func BenchmarkEigFrom(b *testing.B) {
 			must(err)
 		}
 	})
-}
-
-// BenchmarkTruncate projects onto {X ⪰ 0.1·I}: with nothing to clip; with three eigenvalues to clip, half-way between the third and the
-// fourth; with about half the spectrum to clip; and the same for a matrix that moves by 1 % from call to call.
-func BenchmarkTruncate(b *testing.B) {
-	const mu = 0.1
-	for _, c := range []struct {
-		name  string
-		input func(n int) *mat.Sym
-	}{
-		{"clear", func(n int) *mat.Sym { return mattest.SPD(n, uint64(n)) }},
-		{"few", func(n int) *mat.Sym { return few(n, 3, mu) }},
-		{"clipped", func(n int) *mat.Sym { return mattest.Sym(n, uint64(n)) }},
-		{"warm", func(n int) *mat.Sym { return mattest.Sym(n, uint64(n)) }},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			each(b, func(b *testing.B, n int) {
-				a, dst := c.input(n), mat.NewSym(n)
-				next := a
-				if c.name == "warm" {
-					next = moved(a)
-				}
-				var t eig.Truncator
-				for b.Loop() {
-					_, err := t.Truncate(dst, a, mu)
-					must(err)
-					a, next = next, a
-				}
-			})
-		})
-	}
 }
 
 // moved is a, moved by 1 % of its norm.
@@ -102,25 +59,35 @@ func few(n, k int, mu float64) *mat.Sym {
 	return a
 }
 
-// BenchmarkRoutes runs each route of Truncate by itself: the crossovers in the package are read from it.
+// apart has three eigenvalues that lie well below 0.1, -1, −2 and −3, and the others from 1 to 2.
+func apart(n int) *mat.Sym { return spiked(n, -3, -2, -1) }
+
+// BenchmarkRoutes runs each route of Truncate by itself: the crossovers in the package are read from it. On the edge the three eigenvalues that are
+// clipped are the first of a dense spectrum, half-way from the third to the fourth.
 func BenchmarkRoutes(b *testing.B) {
 	const mu = 0.1
-	for _, n := range []int{2, 3, 4, 6, 8, 11, 14, 54, 128, 160, 200, 256, 512} {
+	tri, jac := eig.RouteTridiagonal, eig.RouteJacobi
+	for _, n := range []int{2, 3, 4, 6, 8, 11, 14, 32, 54, 64, 100, 128, 200, 256, 512} {
 		for _, c := range []struct {
-			input string
-			a     *mat.Sym
-			route eig.Route
-			upTo  int
+			input    string
+			a        *mat.Sym
+			name     string
+			route    eig.Route
+			from, to int
 		}{
-			{"clipped", mattest.Sym(n, uint64(n)), eig.RouteTridiagonal, 512},
-			{"clipped", mattest.Sym(n, uint64(n)), eig.RouteJacobi, 54},
-			{"few", few(n, min(3, n-1), mu), eig.RouteTridiagonal, 512},
-			{"few", few(n, min(3, n-1), mu), eig.RouteKrylov, 512},
+			{"clipped", mattest.Sym(n, uint64(n)), "tridiagonal", tri, 2, 512},
+			{"clipped", mattest.Sym(n, uint64(n)), "jacobi", jac, 2, 54},
+			{"apart", apart(max(n, 4)), "tridiagonal", tri, 14, 512},
+			{"apart", apart(max(n, 4)), "products", eig.RouteProducts, 14, 512},
+			{"apart", apart(max(n, 4)), "inverse", eig.RouteInverse, 14, 512},
+			{"edge", few(n, min(3, n-1), mu), "tridiagonal", tri, 14, 512},
+			{"edge", few(n, min(3, n-1), mu), "products", eig.RouteProducts, 14, 512},
+			{"edge", few(n, min(3, n-1), mu), "inverse", eig.RouteInverse, 14, 512},
 		} {
-			if n > c.upTo || c.route == eig.RouteKrylov && n < 54 {
+			if n < c.from || n > c.to {
 				continue
 			}
-			b.Run(fmt.Sprintf("%s/n=%d/route=%v", c.input, n, c.route), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/n=%d/route=%s", c.input, n, c.name), func(b *testing.B) {
 				var t eig.Truncator
 				dst := mat.NewSym(n)
 				for b.Loop() {

@@ -106,6 +106,12 @@ func FuzzTruncate(f *testing.F) {
 		}
 
 		q := mat.NewSym(a.N)
+		for _, route := range []eig.Route{eig.RouteProducts, eig.RouteInverse, eig.RouteTridiagonal, eig.RouteJacobi} {
+			var by eig.Truncator
+			if _, ok := by.TruncateBy(route, q, a, mu); ok {
+				require.LessOrEqual(t, mattest.ExactSym(q).Sub(exact).Norm(), unit, route)
+			}
+		}
 		_, err = tr.Truncate(q, p, mu)
 		require.NoError(t, err)
 		require.LessOrEqual(t, mattest.ExactSym(q).Sub(mattest.ExactSym(p)).Norm(), unit, "not idempotent")
