@@ -11,6 +11,7 @@ func (r *reduction) back(z *mat.Dense) {
 	if n < 2 {
 		return
 	}
+	r.spare = grow(r.spare, 3*n)
 	for ; k >= 4; k -= 4 {
 		r.back4(z.Row(k-1), z.Row(k-2), z.Row(k-3), z.Row(k-4))
 	}
@@ -18,7 +19,6 @@ func (r *reduction) back(z *mat.Dense) {
 		return
 	}
 	// Up to three rows are left: others, which are not wanted, fill the group up.
-	r.spare = grow(r.spare, (4-k)*n)
 	clear(r.spare)
 	var x [4][]float64
 	for i := range x {

@@ -31,7 +31,7 @@
 // ErrNoConvergence. Sizes that do not match are bugs of the caller and panic.
 //
 // Memory: the zero value of each struct works and owns its workspace, which grows to the largest order seen; a call at that order
-// or below allocates nothing. One value must not be used by two goroutines at a time.
+// or below, by the same route, allocates nothing. One value must not be used by two goroutines at a time.
 //
 // Reproducibility: no randomness, no goroutine; a result depends on the input alone, to the last bit, not on the calls before.
 package eig

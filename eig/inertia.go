@@ -38,6 +38,7 @@ func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool)
 	resize(&s.l, n, n)
 	s.d, s.inv, s.sums = grow(s.d, n), grow(s.inv, n), grow(s.sums, n)
 	clear(s.sums)
+	s.dl.Data = grow(s.dl.Data, min(blockSize, n)*n)
 	s.growth = 0
 	floor := norm * 0x1p-50
 	for j := 0; j < n; j += blockSize {

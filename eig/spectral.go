@@ -2,6 +2,7 @@ package eig
 
 import (
 	"math"
+	"slices"
 
 	"stable/mat"
 )
@@ -64,7 +65,7 @@ func (s *spectral) split() {
 		s.norm = max(s.norm, math.Abs(d)+math.Abs(left)+math.Abs(right))
 		left = right
 	}
-	s.ends = s.ends[:0]
+	s.ends = slices.Grow(s.ends[:0], n)
 	drop := max(4*eps*math.Sqrt(float64(n))*s.norm, pivMin)
 	for i, e := range s.off {
 		if math.Abs(e) <= drop {
@@ -219,7 +220,7 @@ func rayleigh(z, d, e []float64) float64 {
 
 // orthonormal probes Z·Zᵀ = I with one vector of entries ±1: ‖Z·Zᵀ·u − u‖_∞ must be of the order of rounding.
 func (s *spectral) orthonormal(z *mat.Dense) bool {
-	s.probe, s.image = grow(s.probe, z.Rows), grow(s.image, z.Cols)
+	s.probe, s.image = grow(s.probe, z.Cols)[:z.Rows], grow(s.image, z.Cols)
 	for i := range s.probe {
 		s.probe[i] = float64(1 - i*(i+1)/2%3%2*2)
 	}

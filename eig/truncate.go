@@ -66,7 +66,7 @@ const (
 // routes from one another (tests: 16, at eps = 2⁻⁵²; seen: below 5). The bits of P depend on a and mu alone.
 //
 // a is read, dst is written; dst may be a. Errors: ErrNotFinite (a, or mu, is NaN or infinite), ErrNoConvergence; dst is then as
-// before. It panics if the orders differ. Nothing is allocated at an order seen before.
+// before. It panics if the orders differ. Nothing is allocated by a route taken at that order before; RouteKrylov grows a little where more is clipped.
 // n³/3 flops where nothing is to be clipped. Where k eigenvalues are: 4n³/3 for the tridiagonal form, 2n²·min(k, n−k) for eigenvectors
 // and half of that to multiply back. Where k ≤ n/16, they are far enough below mu and n ≥ 48, or n ≥ 100: n³/3 and some 25 products of 2n².
 //
@@ -119,7 +119,6 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 		return false
 	}
 	v := t.z.Row(0)
-	t.image = grow(t.image, n)
 	mat.MulVecSym(t.image, a, v)
 	return mat.Dot(v, t.image)/mat.Dot(v, v) < mu-64*eps*float64(n)*mat.NormFrobSym(a)
 }
@@ -131,11 +130,13 @@ func (t *Truncator) keep(p *mat.Sym) {
 	t.have = haveProduct
 }
 
-// sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and tells whether that is the lower one.
+// sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and tells whether that is the lower one. The memory suffices
+// for every k.
 func (t *Truncator) sides(n, k int) (lower bool) {
 	rows := min(k, n-k)
-	t.lambda = grow(t.lambda, rows)
-	t.z = mat.Dense{Rows: rows, Cols: n, Stride: stride(n), Data: grow(t.z.Data, rows*stride(n))}
+	t.lambda = grow(t.lambda, n/2)[:rows]
+	t.image = grow(t.image, n)
+	t.z = mat.Dense{Rows: rows, Cols: n, Stride: stride(n), Data: grow(t.z.Data, n/2*stride(n))[:rows*stride(n)]}
 	return k <= n-k
 }
 
@@ -161,7 +162,7 @@ func (t *Truncator) ritz(a *mat.Sym, k int) bool {
 	t.sides(a.N, k)
 	t.kry.vectors(&t.z)
 	ok := t.kry.rayleigh(&t.z, t.lambda, a, t.mu)
-	t.below = append(t.below[:0], t.lambda...)
+	t.below = append(grow(t.below, a.N)[:0], t.lambda...)
 	return ok
 }
 
@@ -170,7 +171,7 @@ func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
 	if !t.tri.eigenvalues(t.mu) {
 		return false
 	}
-	t.below = t.tri.below(t.below[:0], t.mu)
+	t.below = t.tri.below(grow(t.below, a.N)[:0], t.mu)
 	if lower := t.sides(a.N, len(t.below)); !t.tri.vectors(&t.z, t.lambda, t.mu, lower) {
 		return false
 	}
@@ -191,7 +192,7 @@ func (t *Truncator) byJacobi(a *mat.Sym) error {
 	if t.sides(a.N, k) {
 		first = 0
 	}
-	t.below = append(t.below[:0], values[:k]...)
+	t.below = append(grow(t.below, a.N)[:0], values[:k]...)
 	copy(t.lambda, values[first:])
 	for i := range t.z.Rows {
 		copy(t.z.Row(i), vt.Row(first+i))
