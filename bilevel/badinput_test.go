@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -105,7 +106,7 @@ var faults = map[string]struct {
 }
 
 // Whatever an oracle does wrong, and at whichever call, ends the run of every method in that step, with an error that names the step and the culprit; the
-// last good iterate stands. Feasible sets must not hide it.
+// last good iterate stands. Feasible sets must not hide it, nor must a checkpoint that has been loaded.
 func TestHostileOracles(t *testing.T) {
 	sets := []Set{nil, UniformBox(3, -0.5, 0.5), Ball{Radius: 1}, Simplex{}, NonNegative{}, HalfSpace{[]float64{1, 1, 1}, 1}}
 	forEachMethod(t, tuning, func(t *testing.T, m Method) {
@@ -124,16 +125,23 @@ func TestHostileOracles(t *testing.T) {
 				for i, at := range []int{0, calls / 2, calls - 1} {
 					set := sets[(i+calls+len(name)+len(oracle))%len(sets)]
 					h := newHostile(oracle, at, fault.act)
-					requireFault(t, h, m, set, fault.own, steps, fmt.Sprintf("%s, %s at call %d, in %T", name, oracle, at, set))
+					requireFault(t, h, m, set, fault.own, i == 1, steps, fmt.Sprintf("%s, %s at call %d, in %T", name, oracle, at, set))
 				}
 			}
 		}
 	})
 }
 
-func requireFault(t *testing.T, h *hostile, m Method, set Set, own bool, steps int, what string) {
+func requireFault(t *testing.T, h *hostile, m Method, set Set, own, load bool, steps int, what string) {
 	s, err := New(h, m, Options{Seed: 4, Set: set})
 	require.NoError(t, err)
+	if load {
+		var b bytes.Buffer
+		require.NoError(t, s.Save(&b))
+		s, err = New(h, m, Options{Seed: 4, Set: set})
+		require.NoError(t, err)
+		require.NoError(t, s.Load(&b))
+	}
 	var x, y []float64
 	for range steps {
 		x, y = slices.Clone(s.X()), slices.Clone(s.Y())

@@ -70,9 +70,28 @@ type Solver struct {
 
 	sumAlpha, sumBeta float64 // of the step sizes used so far
 	activity          Activity
-	culprit           *DivergedError // the first part of a step that is not finite; see blame
-	note              func(name string, v []float64)
+	scan              *scan // see blame
 	err               error
+}
+
+// scan keeps the first part of a step that is not finite. visit is its method look, bound once, so that a step allocates nothing. It must not know its
+// Solver, which Load overwrites with another.
+type scan struct {
+	visit func(name string, v []float64)
+	step  int
+	found *DivergedError
+}
+
+func newScan() *scan {
+	c := new(scan)
+	c.visit = c.look
+	return c
+}
+
+func (c *scan) look(name string, v []float64) {
+	if i := notFinite(v); i >= 0 && c.found == nil {
+		c.found = &DivergedError{Step: c.step, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
+	}
 }
 
 // New returns a Solver at its starting point; no oracle has been called. An invalid option, problem or parameter gives an error that
@@ -86,7 +105,7 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 		return nil, badOption("problem has dimensions dx = %d, dy = %d, want both ≥ 1", dx, dy)
 	}
 	s := &Solver{
-		method: m, oracle: newOracle(p),
+		method: m, oracle: newOracle(p), scan: newScan(),
 		x: make([]float64, dx), xNext: make([]float64, dx),
 		y: make([]float64, dy), yNext: make([]float64, dy),
 	}
@@ -96,11 +115,6 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 	s.xi = newStream(s.oracle.upper, opt.Seed, 'x', &s.oracle.counts.Xi)
 	s.phi = newStream(s.oracle.lower, opt.Seed, 'y', &s.oracle.counts.Phi)
 	s.coin.Seed(opt.Seed, 'm')
-	s.note = func(name string, v []float64) {
-		if i := notFinite(v); i >= 0 && s.culprit == nil {
-			s.culprit = &DivergedError{Step: s.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
-		}
-	}
 	var err error
 	s.stepper, err = m.start(s)
 	return s, err
@@ -248,9 +262,9 @@ func (s *Solver) checkNext() error {
 
 // blame returns an error for the first entry of the parts of m, in the order of computation, that is not finite; nil if all are.
 func blame(s *Solver, m stepper) error {
-	s.culprit = nil
-	if m.parts(s.note); s.culprit != nil {
-		return s.culprit
+	s.scan.step, s.scan.found = s.k, nil
+	if m.parts(s.scan.visit); s.scan.found != nil {
+		return s.scan.found
 	}
 	return nil
 }
