@@ -195,7 +195,8 @@ const stocInner = 5
 
 // plainSTABLE is the paper's method, without safeguards.
 func plainSTABLE(p *quadratic.Problem, alpha, beta, tau bilevel.Schedule) bilevel.Method {
-	return bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: p.Options().MuG, CGxy: math.Inf(1), InitBatch: 1, Plain: true}
+	c := p.Constants(1)
+	return bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: c.MuG, CGxy: c.Cgxy, InitBatch: 1, Plain: true}
 }
 
 func defaultSTABLE(p *quadratic.Problem) bilevel.Method { return bilevel.STABLE{MuG: p.Options().MuG} }
