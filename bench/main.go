@@ -57,6 +57,10 @@ func run(ctx context.Context, args []string, out terminal) int {
 	c := list[0]
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		i := slices.IndexFunc(list, func(c command) bool { return c.name == args[0] })
+		if args[0] == "help" {
+			fmt.Fprintf(out.Stdout, "the commands, each with its flags under -h, are\n%s", summary(list))
+			return 0
+		}
 		if i < 0 {
 			fmt.Fprintf(out.Stderr, "bench: no command %q; the commands are\n%s", args[0], summary(list))
 			return 2

@@ -94,6 +94,7 @@ func TestUsage(t *testing.T) {
 		args   []string
 	}{
 		{0, "go run ./bench -data", []string{"-h"}},
+		{0, "  survive ", []string{"help"}},
 		{2, `no command "tuna"; the commands are`, []string{"tuna"}},
 		{2, "hyper-parameter tuning with STABLE on one data set", []string{"tuna"}},
 		{2, "flag provided but not defined: -dta", []string{"-dta", "x"}},

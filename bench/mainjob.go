@@ -154,7 +154,7 @@ func newTuning(j job) (*tuning, error) {
 	}
 	parts, err := t.all.SplitStratified(j.seed, 2, 1, 1)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", t.all.Name, err)
 	}
 	if t.scaling, err = scale(parts); err != nil {
 		return nil, err

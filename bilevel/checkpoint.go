@@ -111,7 +111,7 @@ func (s *Solver) Load(r io.Reader) error {
 	}
 	fresh.opt = s.opt // with the bits of x⁰, which New has projected once more
 	if err := fresh.read(bufio.NewReader(r)); err != nil {
-		return fmt.Errorf("bilevel: Load: %w", err)
+		return err
 	}
 	*s = *fresh
 	return nil

@@ -42,14 +42,22 @@ type EstimatorReport struct {
 	Truncate  eig.Report // what P̲ did to H_yy
 }
 
+// checkBounds refuses constants that are none; owner, with a dot, comes before their names.
+func checkBounds(owner string, muG, cGxy float64) error {
+	if !(muG > 0) || math.IsInf(muG, 1) {
+		return badOption("%sMuG is %v, want a finite μ_g > 0", owner, muG)
+	}
+	if !(cGxy > 0) {
+		return badOption("%sCGxy is %v, want C_gxy > 0 (+Inf for none)", owner, cGxy)
+	}
+	return nil
+}
+
 // NewEstimator returns an estimator for p. muG is μ_g > 0, the strong convexity of g(x, ·); cGxy is C_gxy > 0, the bound on ‖g_xy‖_F,
 // and +Inf for no bound.
 func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
-	if !(muG > 0) || math.IsInf(muG, 1) {
-		return nil, badOption("MuG is %v, want a finite μ_g > 0", muG)
-	}
-	if !(cGxy > 0) {
-		return nil, badOption("CGxy is %v, want C_gxy > 0 (+Inf for none)", cGxy)
+	if err := checkBounds("", muG, cGxy); err != nil {
+		return nil, err
 	}
 	dx, dy := p.Dims()
 	if dx < 1 || dy < 1 {

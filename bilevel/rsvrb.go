@@ -2,7 +2,6 @@ package bilevel
 
 import (
 	"errors"
-	"fmt"
 	"math"
 )
 
@@ -78,12 +77,13 @@ func (m RSVRB) start(s *Solver) (stepper, error) {
 		checkSchedule("RSVRB.Beta", m.Beta, math.MaxFloat64),
 		checkSchedule("RSVRB.Tau", m.Tau, 1),
 		checkBatch("RSVRB.InitBatch", m.InitBatch),
+		checkBounds("RSVRB.", m.MuG, m.CGxy),
 	); err != nil {
 		return nil, err
 	}
 	est, err := NewEstimator(s.oracle, m.MuG, m.CGxy)
 	if err != nil {
-		return nil, fmt.Errorf("RSVRB: %w", err)
+		return nil, err
 	}
 	return &rsvrb{
 		RSVRB: m, est: est, u: newTracked(dx), w: newTracked(dy), d: newTracked(dy),

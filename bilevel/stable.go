@@ -2,7 +2,6 @@ package bilevel
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"stable/mat"
@@ -109,6 +108,7 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 		checkPositive("STABLE.ScaleY", m.ScaleY),
 		checkPositive("STABLE.Trust", m.Trust),
 		checkBatch("STABLE.InitBatch", m.InitBatch),
+		checkBounds("STABLE.", m.MuG, m.CGxy),
 	)
 	if m.Alpha != nil || m.Upper != nil {
 		err = errors.Join(err, checkSchedule("STABLE.Alpha", m.Alpha, math.MaxFloat64))
@@ -121,7 +121,7 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 	}
 	est, err := NewEstimator(s.oracle, m.MuG, m.CGxy)
 	if err != nil {
-		return nil, fmt.Errorf("STABLE: %w", err)
+		return nil, err
 	}
 	r := &stable{
 		STABLE: m, est: est,

@@ -59,9 +59,13 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 		if err == io.EOF {
 			break
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			line, _ = rd.FieldPos(0)
 			err = d.record(record, target, &lab)
+		case errors.Is(err, csv.ErrFieldCount):
+			line, _ = rd.FieldPos(0)
+			err = fmt.Errorf("wrong number of fields: %d, and the header has %d", len(record), d.Dim+1)
 		}
 		if err != nil {
 			return nil, syntaxError(name, line, err)

@@ -63,7 +63,7 @@ func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
 	parts := make([]*Data, len(fractions))
 	for k, r := range rows {
 		if len(r) == 0 {
-			return nil, fmt.Errorf("hyperopt: Split: part %d of %d rows would be empty", k, d.Rows())
+			return nil, fmt.Errorf("hyperopt: Split: %d rows are too few for %d parts: part %d would be empty", d.Rows(), len(fractions), k)
 		}
 		parts[k] = d.Subset(r)
 	}
