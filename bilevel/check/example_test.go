@@ -47,6 +47,6 @@ func ExampleProblem() {
 		fmt.Println(f)
 	}
 	// Output:
-	// derivative: CrossG: g_xy[0,1]: differs from the differences of GradG: all entries are -1 times that
-	// derivative: CrossG: g_xy[0,0]: differs from the differences of GradG: all entries are -1 times that
+	// derivative: CrossG: g_xy[0,1]: differs from the differences of GradG: all entries are -1 times that: got 2, want -2
+	// derivative: CrossG: g_xy[0,0]: differs from the differences of GradG: all entries are -1 times that: got 1, want -1
 }

@@ -58,8 +58,15 @@ func (f Finding) entry() string {
 }
 
 func (f Finding) String() string {
-	return fmt.Sprintf("%s: %s: %s: %s", f.Check, f.Oracle, f.entry(), f.Message)
+	s := fmt.Sprintf("%s: %s: %s: %s", f.Check, f.Oracle, f.entry(), f.Message)
+	if f.measured() {
+		s += fmt.Sprintf(": got %.6g, want %.6g", f.Got, f.Want)
+	}
+	return s
 }
+
+// measured tells whether Got and Want say anything.
+func (f Finding) measured() bool { return f.Tol != 0 || f.Got != f.Want }
 
 // A Pass is a check that an oracle has passed, with the number of entries compared.
 type Pass struct {
@@ -100,7 +107,7 @@ func (r *Report) String() string {
 		fmt.Fprint(w, "\nWRONG\tORACLE\tENTRY\tPOINT\tSAMPLES\tGOT\tWANT\tTOLERANCE\t\n")
 		for _, f := range r.Findings {
 			got, want, tol := "", "", ""
-			if f.Tol != 0 || f.Got != f.Want {
+			if f.measured() {
 				got, want, tol = fmt.Sprintf("%.6g", f.Got), fmt.Sprintf("%.6g", f.Want), fmt.Sprintf("%.1g", f.Tol)
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Check, f.Oracle, f.entry(), at(f.Point), names(f.Batch), got, want, tol, f.Message)
