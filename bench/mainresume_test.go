@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -166,6 +168,9 @@ func TestKilledMainJob(t *testing.T) {
 	}
 	begin := time.Now()
 	stdout, err := start(context.Background(), whole)
+	if notStarted := (*fs.PathError)(nil); errors.As(err, &notStarted) {
+		t.Skip("a program for another processor: ", err)
+	}
 	require.NoError(t, err)
 	want, alone := result(t, whole, stdout), time.Since(begin)
 
