@@ -103,8 +103,8 @@ func entrantNames() []string {
 	return names
 }
 
-// entrants are all methods. "STABLE" is the module's default, untuned; "STABLE-paper" is the paper's method without any safeguard, and "STABLE-guarded"
-// with them.
+// entrants are all methods. "STABLE" is the module's default, untuned; "STABLE-paper" is the paper's method alone, with its bound C_gxy, which the
+// problem tells; "STABLE-guarded" has this module's safeguards, too.
 var entrants = []*entrant{
 	{name: "STABLE", untuned: true, method: func(a *arena, _ setting, _, _ bilevel.Schedule) bilevel.Method {
 		return bilevel.STABLE{MuG: a.muG, CGxy: a.cGxy}

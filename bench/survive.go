@@ -16,8 +16,8 @@ import (
 const surviveUsage = `go run ./bench survive: a STABLE that does not blow up
 
 On every data set, in both forms of the weights, for small and large μ_g, and on quadratic problems: how many of the 100 settings of the paper's grid end
-non-finite, for the paper's method alone and with this module's safeguards, and how STABLE with its defaults, untuned, stands to TTSA and BSA at the
-best of their 100 settings each.
+non-finite, for the paper's method with its bound C_gxy and for it with this module's safeguards, too; and how STABLE with its defaults, untuned, stands to
+TTSA and BSA at the best of their 100 settings each.
 
   go run ./bench survive -quick
   go run ./bench survive -data ../data

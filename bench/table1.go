@@ -15,7 +15,7 @@ const table1Usage = `go run ./bench table1: the sample complexities of Table 1 o
 On two problems with known solutions, noise on every derivative: how many samples of ξ and of φ each method of the table needs to come to an error ε,
 over two decades of ε, and the exponent p of ε^(−p) that this makes, with its 95 % interval over groups of independent trials, beside the one that the
 table claims. Each method takes the step sizes of its own theory; their constants are the best of 16 pairs on seeds of their own, with the same
-number of samples for each. STABLE-paper is the paper's method without any safeguard; STABLE as this module has it runs untuned.
+number of samples for each. STABLE-paper is the paper's method, and no more; STABLE as this module has it runs untuned.
 
   go run ./bench table1 -quick
   go run ./bench table1

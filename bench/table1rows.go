@@ -193,7 +193,7 @@ func nonconvexRows() []*row {
 // stocInner is D of stocBiO: y comes closer by (1 − βμ)^D a step, which its theory wants below a constant.
 const stocInner = 5
 
-// plainSTABLE is the paper's method, without safeguards.
+// plainSTABLE is the paper's method, and no more.
 func plainSTABLE(p *quadratic.Problem, alpha, beta, tau bilevel.Schedule) bilevel.Method {
 	c := p.Constants(1)
 	return bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: c.MuG, CGxy: c.Cgxy, InitBatch: 1, Plain: true}

@@ -55,8 +55,8 @@ type STABLE struct {
 
 	// Plain leaves out both safeguards, which are not in the paper: the trust region, and the bound β_k ≤ 2/(μ_g + L). The paper's lemma on the
 	// lower level asks for the latter with L = L_g; here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds the curvature that a
-	// step along that batch's g_y meets. With Plain, Alpha and Beta given and no Upper, the method is the
-	// paper's, equation by equation.
+	// step along that batch's g_y meets. With Plain, the constants Alpha, Beta, Tau, MuG and CGxy of the paper, InitBatch 1 and no Upper, the method is
+	// the paper's, equation by equation.
 	Plain bool
 
 	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The correction H_yy⁻¹H_xyᵀΔx extrapolates
