@@ -11,26 +11,43 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomConstants draws constants over several orders of magnitude.
+// randomConstants draws constants over several orders of magnitude; those of one kind are all small at times.
 func randomConstants(rng *rand.Rand) Constants {
 	var c Constants
 	v := reflect.ValueOf(&c).Elem()
+	small := map[byte]float64{}
+	for _, kind := range "LCSM" {
+		small[byte(kind)] = math.Pow(10, -3*float64(rng.IntN(2)))
+	}
 	for i := range v.NumField() {
-		v.Field(i).SetFloat(math.Pow(10, 3*rng.Float64()-1.5))
+		v.Field(i).SetFloat(small[v.Type().Field(i).Name[0]] * math.Pow(10, 3*rng.Float64()-1.5))
 	}
 	c.Lg += c.MuG
 	c.MuF = -c.MuF
 	return c
 }
 
-// The step sizes of Theorem 2 satisfy the inequalities (eq.coeff) that its proof needs of them, and no larger step size does:
-// doubling the binding one breaks a bound.
+// tightest returns the smallest of the bounds, and notes which one it is.
+func tightest(seen map[string]int, bounds map[string]float64) float64 {
+	least := ""
+	for name, v := range bounds {
+		if least == "" || v < bounds[least] {
+			least = name
+		}
+	}
+	seen[least]++
+	return bounds[least]
+}
+
+// The step sizes of Theorem 2 satisfy the inequalities (eq.coeff) that its proof needs of them, and are the largest that (eq.stepsize) allows: each of the bounds
+// is met with equality where it is the tightest, and each is somewhere.
 func TestTheorem2(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 300 {
+	forAlpha, forBeta := map[string]int{}, map[string]int{}
+	for i := range 10_000 {
 		c := randomConstants(rng)
 		k := 1 + rng.IntN(1e6)
-		rho := -c.MuF * (1.1 + rng.Float64())
+		rho := -c.MuF * (1 + math.Pow(10, -4*rng.Float64()))
 		s, err := c.Theorem2(k, rho)
 		require.NoError(t, err)
 		alpha, beta, tau := s.Alpha.At(0), s.Beta.At(5), s.Tau.At(k)
@@ -50,13 +67,27 @@ func TestTheorem2(t *testing.T) {
 		y := kappa*beta - c12*alpha*alpha/beta - 2*lf*lf*rho*alpha/weak - 8*c.c3()*beta*beta*c.Lg*c.Lg
 		assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), msg)
 		assert.Positive(t, alpha, msg)
+
+		assert.InEpsilon(t, tightest(forBeta, map[string]float64{
+			"1/√K": tau, "c": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c12), "c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
+		}), beta, ulps, msg)
+		assert.InEpsilon(t, tightest(forAlpha, map[string]float64{
+			"β":    beta,
+			"H_yy": tau / (c12 + 4*rho*math.Pow(c.Cgxy*c.Cfy, 2)/(weak*math.Pow(c.MuG, 4))),
+			"H_xy": tau / (c12 + 4*rho*math.Pow(c.Cfy, 2)/(weak*math.Pow(c.MuG, 2))),
+			"y":    kappa * beta / (2*c12 + 4*rho*lf*lf/weak),
+		}), alpha, ulps, msg)
 	}
+	assert.Len(t, forBeta, 3)
+	assert.Len(t, forAlpha, 4)
 }
 
-// The step sizes of Theorem 3 satisfy (eq.coeff2), and contract V by at least 2/(K₀+k), which the 1/k rate needs.
+// The step sizes of Theorem 3 satisfy (eq.coeff2), and contract V by at least 2/(K₀+k), which the 1/k rate needs. α/β is the largest, and K₀ the smallest, that
+// the bounds allow: each of them is the tightest somewhere.
 func TestTheorem3(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range 300 {
+	forA, forBeta := map[string]int{}, map[string]int{}
+	for i := range 3000 {
 		c := randomConstants(rng)
 		s, err := c.Theorem3()
 		require.NoError(t, err)
@@ -78,7 +109,51 @@ func TestTheorem3(t *testing.T) {
 			contraction := min(c.Mu*alpha, kappa*beta/4, beta/4)
 			assert.InEpsilon(t, 2/(s.Beta.(Power).K0+float64(k)), contraction, 1e-9, msg)
 		}
+
+		a := tightest(forA, map[string]float64{
+			"y, c": math.Sqrt(kappa / (4 * c12)),
+			"y, x": c.Mu * kappa / (8 * lf * lf),
+			"H, c": 1 / math.Sqrt(4*c12),
+			"H_yy": c.Mu * math.Pow(c.MuG, 4) / (8 * math.Pow(c.Cgxy*c.Cfy, 2)),
+			"H_xy": c.Mu * math.Pow(c.MuG, 2) / (8 * math.Pow(c.Cfy, 2)),
+		})
+		beta := s.Beta.(Power)
+		assert.InEpsilon(t, a, s.Alpha.(Power).C/beta.C, 1e-12, msg)
+		most := tightest(forBeta, map[string]float64{
+			"τ ≤ 1": 1, "printed": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg)), "c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
+		})
+		assert.LessOrEqual(t, beta.At(0), most*(1+1e-12), msg)
+		assert.Greater(t, beta.C/(beta.K0-1), most*(1-1e-12), msg)
 	}
+	assert.Len(t, forA, 5)
+	assert.Len(t, forBeta, 3)
+}
+
+// c, c̃₃ and the bound on β by hand, with C_gxy/μ_g = 3 or 1/2, and each of the four terms of c̃₁ the largest in turn; c̃₂ is 1/4 + 2/3 = 11/12.
+func TestLemma2(t *testing.T) {
+	for _, v := range []struct{ cfx, cfy, cgxy, lgyy, lgxy, want float64 }{
+		{3, 5, 6, 0.25, 0.5, 11 * 9 * (81 + 81*625)},                // L_y²(…)
+		{0.5, 0.125, 6, 7, 11, 11 * (9*7 + 11) / 4.0 * 25 / 64},     // (9L_gyy + L_gxy)/μ_g²·(1/4 + 9/64)
+		{0.5, 0.125, 6, 0.25, 0.5, 11 * 9 / 4.0 * 25 / 64},          // C_gxy²/μ_g⁴·(1/4 + 9/64)
+		{0.5, 0.125, 1, 0.25, 0.5, 11 / 4.0 * (1/4.0 + 1/(4*64.0))}, // 1/μ_g²·(1/4 + 1/256)
+	} {
+		c := Constants{Cfx: v.cfx, Cfy: v.cfy, Cgxy: v.cgxy, Lgyy: v.lgyy, Lgxy: v.lgxy, MuG: 2, Lg: 6}
+		assert.InEpsilon(t, v.want, c.lemma2(), 1e-14, "%+v", v)
+	}
+
+	c := Constants{Lgxy: 2, LgxyBar: 3, Lgyy: 5, LgyyBar: 7, MuG: 2, Lg: 6}
+	assert.Equal(t, 4.0+9+25+49, c.c3())
+	assert.InEpsilon(t, 1/(3*32*8*100.0), c.betaMax(100), 1e-14)
+	assert.InEpsilon(t, 1/(3*32*8*87.0), c.betaMax(10), 1e-14)
+	assert.Equal(t, 0.25, Constants{MuG: 2, Lg: 6}.betaMax(0.001))
+}
+
+// Where nothing bounds α/β, because y does not enter f, or x does not move it, it is 1.
+func TestTheorem3WithoutUpperLevel(t *testing.T) {
+	s, err := Constants{Lg: 6, MuG: 2, Mu: 3}.Theorem3()
+	require.NoError(t, err)
+	k0 := 8 * 32 * 8 * 3.0 // c̃₅ = 1/4, and β ≤ 1/(3·32·8)
+	assert.Equal(t, Steps{Power{8, k0, 1}, Power{8, k0, 1}, Power{8, k0, 1}}, s)
 }
 
 // The lemma's constants on a case small enough to do by hand: C_gxy/μ_g = 2, C_fy/μ_g = 3/2.
