@@ -179,7 +179,7 @@ func TestEveryMethodRefuses(t *testing.T) {
 			require.ErrorIs(t, err, ErrOption)
 			assert.ErrorContains(t, err, "X0")
 		}
-		_, err := New(badDims{newWavy(0)}, m, Options{})
+		_, err := New(shaped{newWavy(0), 0, 3}, m, Options{})
 		require.ErrorIs(t, err, ErrOption)
 
 		for _, bad := range []float64{nan, inf, -1} {

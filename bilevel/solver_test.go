@@ -137,9 +137,13 @@ func (panicSet) Project(dst, x []float64) {
 	}
 }
 
-type badDims struct{ Problem }
+// shaped is a problem of other dimensions.
+type shaped struct {
+	Problem
+	dx, dy int
+}
 
-func (badDims) Dims() (int, int) { return 0, 3 }
+func (p shaped) Dims() (int, int) { return p.dx, p.dy }
 
 func TestNewRefuses(t *testing.T) {
 	nan := math.NaN()
@@ -178,8 +182,10 @@ func TestNewRefuses(t *testing.T) {
 		require.ErrorIs(t, err, ErrOption, c.want)
 		assert.ErrorContains(t, err, c.want)
 	}
-	_, err := New(badDims{newWavy(0)}, plain, Options{})
+	_, err := New(shaped{newWavy(0), 0, 3}, plain, Options{})
 	assert.ErrorContains(t, err, "dx = 0, dy = 3")
+	_, err = New(shaped{newWavy(0), 3, 0}, plain, Options{})
+	assert.ErrorContains(t, err, "dx = 3, dy = 0")
 	_, err = New(nil, plain, Options{})
 	assert.ErrorIs(t, err, ErrOption)
 }
@@ -194,11 +200,20 @@ func TestStepBadSchedule(t *testing.T) {
 	assert.Equal(t, 4, r.Steps)
 }
 
+// late is 0.1, and NaN from step k on.
 type late struct{ k int }
 
-func (l late) At(k int) float64 {
-	if k >= l.k {
-		return math.NaN()
+func (l late) At(k int) float64 { return turn{l.k, math.NaN()}.At(k) }
+
+// turn is 0.1, and v from step k on.
+type turn struct {
+	k int
+	v float64
+}
+
+func (s turn) At(k int) float64 {
+	if k >= s.k {
+		return s.v
 	}
 	return 0.1
 }
@@ -339,6 +354,35 @@ func TestRunStops(t *testing.T) {
 	}
 	assert.Equal(t, "tolerance met", ToleranceMet.String())
 	assert.Equal(t, "Reason(99)", Reason(99).String())
+}
+
+// Run.Tol holds each level to its own step sizes, over a window that starts where the last one ended. Default of Window.
+func TestRunTolerance(t *testing.T) {
+	const tol = 0.5
+	for _, c := range []struct {
+		x, y, alpha, beta float64 // a window's path, and the sums of its step sizes
+		want              bool
+	}{
+		{0.9, 0.9, 2, 2, true},
+		{1.1, 0.9, 2, 2, false},
+		{0.9, 1.1, 2, 2, false},
+		{0.9, 0.9, 1.5, 2, false},
+		{0.9, 0.9, 2, 1.5, false},
+		{0, 0, 0, 0, true},
+		{0.1, 0, 0, 2, false},
+		{0, 0.1, 2, 0, false},
+	} {
+		s := &Solver{x: []float64{1, 3}, y: []float64{-2, 5, 4}, sumAlpha: 5, sumBeta: 7}
+		m := newMovement(s, Run{Tol: tol})
+		assert.Equal(t, 100, m.window)
+		for k := range 3 {
+			s.x[1] += c.x
+			s.y[1] -= c.y
+			s.sumAlpha += c.alpha
+			s.sumBeta += c.beta
+			assert.Equal(t, c.want, m.small(s, tol), "%+v, window %d", c, k)
+		}
+	}
 }
 
 // With exact oracles STABLE is a deterministic method that solves the problem: ∇F(x) → 0 and g_y → 0.
