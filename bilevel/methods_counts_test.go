@@ -167,6 +167,30 @@ func TestMethodCountsWithoutSeries(t *testing.T) {
 	}
 }
 
+// sized is wavy with streams of other sizes.
+type sized struct {
+	withProducts
+	upper, lower uint64
+}
+
+func (s sized) Streams() (uint64, uint64) { return s.upper, s.lower }
+
+// An exact value counts as the whole finite sum of its stream, and as one sample where that is unbounded.
+func TestCountsFull(t *testing.T) {
+	for _, c := range []struct{ upper, lower, u, l uint64 }{{16, 5, 16, 5}, {0, 7, 1, 7}, {3, 0, 3, 1}, {1, 1, 1, 1}} {
+		for m, want := range map[Method]Counts{
+			STABLE{MuG: 0.3}: {Xi: 2 * c.u, Phi: 2 * c.l, GradF: 2 * c.u, GradG: 2 * c.l, CrossG: 3 * c.l, HessG: 3 * c.l},
+			SOBA{Alpha: Constant(0.05), Beta: Constant(0.1)}: {Xi: 2 * c.u, Phi: 2 * c.l, GradF: 2 * c.u, GradG: 2 * c.l, HessVecG: 2 * c.l, CrossVecG: 2 * c.l},
+		} {
+			s, err := New(sized{withProducts{newWavy(0.1)}, c.upper, c.lower}, m, Options{UpperBatch: Full, LowerBatch: Full})
+			require.NoError(t, err)
+			require.NoError(t, s.Step())
+			require.NoError(t, s.Step())
+			assert.Equal(t, want, s.Counts(), m.Name())
+		}
+	}
+}
+
 // A problem without products gives the same run, and counts matrices.
 func TestMethodsWithoutProducts(t *testing.T) {
 	for _, m := range slices.Concat(tuned(), byProducts()) {
