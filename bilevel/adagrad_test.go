@@ -27,6 +27,7 @@ func TestSTABLEDefaultSteps(t *testing.T) {
 			r := s.stepper.(*stable)
 			var h2 [3][]float64 // of every step so far
 			var y2 []float64
+			var sumAlpha, sumBeta float64
 			for k := range 50 {
 				x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
 				require.NoError(t, s.Step())
@@ -42,13 +43,18 @@ func TestSTABLEDefaultSteps(t *testing.T) {
 					if name == "euclid" {
 						step = 0.1 * c.width[i] / (steps * math.Sqrt(all))
 					}
+					sumAlpha += step / 3
 					v := x[i] - step*h
 					assert.InDelta(t, min(max(v, box.Lo[i]), box.Hi[i]), s.X()[i], 1e-13)
 				}
+				beta := 0.5 / (steps * math.Sqrt(cubicMean(y2)))
+				sumBeta += beta
 				for j, g := range r.gy {
-					assert.InDelta(t, y[j]-0.5/(steps*math.Sqrt(cubicMean(y2)))*g-r.drift[j], s.Y()[j], 1e-13)
+					assert.InDelta(t, y[j]-beta*g-r.drift[j], s.Y()[j], 1e-13)
 				}
 			}
+			assert.InEpsilon(t, sumAlpha, s.sumAlpha, 1e-12)
+			assert.InEpsilon(t, sumBeta, s.sumBeta, 1e-12)
 		})
 	}
 }
@@ -80,6 +86,29 @@ func TestAdagradZero(t *testing.T) {
 		a.move(next, []float64{0.5, 0.25}, []float64{3, 0})
 		assert.Less(t, next[0], 0.5)
 		assert.Equal(t, 0.25, next[1])
+	}
+}
+
+// Such an entry has the weight 1/c_i where the projection moves it, and counts as a step size of 0.
+func TestAdagradZeroWeight(t *testing.T) {
+	a := newAdagrad(HalfSpace{A: []float64{1, 1}}, 2, 0.1)
+	next := make([]float64, 2)
+	mean := a.move(next, []float64{0, 0}, []float64{-3, 0}) // to (0.1, 0), with the weights 30 and 10
+	assert.InDeltaSlice(t, []float64{0.075, -0.075}, next, 1e-15)
+	assert.InEpsilon(t, 0.1/3/2, mean, 1e-14)
+}
+
+func TestWidth(t *testing.T) {
+	inf := math.Inf(1)
+	box := Box{[]float64{-1, -inf, 2, 0}, []float64{4, 0, 2, inf}}
+	for i, want := range []float64{5, 1, 1, 1} {
+		assert.Equal(t, want, width(box, i), "entry %d of the box", i)
+	}
+	for _, c := range []struct {
+		set  Set
+		want float64
+	}{{Ball{Radius: 3}, 6}, {Ball{}, 1}, {Simplex{5}, 5}, {Simplex{}, 1}, {Space{}, 1}, {NonNegative{}, 1}, {HalfSpace{[]float64{2}, 3}, 1}} {
+		assert.Equal(t, c.want, width(c.set, 0), "%T", c.set)
 	}
 }
 
