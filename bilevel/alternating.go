@@ -35,7 +35,7 @@ func startAlternating(s *Solver, name string, m alternating) (stepper, error) {
 		return nil, err
 	}
 	if n := m.inner.At(0); !(n > 0 && n <= maxInner) {
-		return nil, badOption("%s.Inner at step 0 is %v, want > 0", name, n)
+		return nil, badOption("%s.Inner at step 0 is %v, want a number in (0, %d]", name, n, maxInner)
 	}
 	m.gy, m.h = make([]float64, len(s.y)), make([]float64, len(s.x))
 	return &m, nil
@@ -66,7 +66,7 @@ func (m *alternating) step(s *Solver) error {
 func (m *alternating) lower(s *Solver) error {
 	n := math.Ceil(m.inner.At(s.k))
 	if !(n >= 1 && n <= maxInner) {
-		return badOption("%s: number of inner steps at step %d is %v, want ≥ 1", s.method.Name(), s.k, n)
+		return badOption("%s: number of inner steps at step %d is %v, want a number in [1, %d]", s.method.Name(), s.k, n, maxInner)
 	}
 	copy(s.yNext, s.y)
 	for t := range int(n) {

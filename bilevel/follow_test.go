@@ -221,15 +221,15 @@ func TestMomentumFollowsThePapers(t *testing.T) {
 	}
 }
 
-// VRBO against its equations: large batches every third step, small ones at two points of the inner loop, the first change that of x.
+// VRBO against its equations: large batches once a period, small ones at two points of the inner loop, the first change that of x.
 func TestVRBOFollowsThePaper(t *testing.T) {
-	const terms, period, alpha, beta = 3, 3, 0.1, 0.05
+	const terms, alpha, beta = 3, 0.1, 0.05
 	series := Neumann{LG: 7, Terms: terms}
-	for _, c := range []struct{ inner, batch, large, wantLarge int }{{1, 1, 5, 5}, {2, 3, 0, 9}} {
-		t.Run(fmt.Sprintf("inner=%d,batch=%d", c.inner, c.batch), func(t *testing.T) {
+	for _, c := range []struct{ period, inner, batch, large, wantLarge int }{{3, 1, 1, 5, 5}, {3, 2, 3, 0, 9}, {1, 1, 2, 0, 2}} {
+		t.Run(fmt.Sprintf("period=%d,inner=%d,batch=%d", c.period, c.inner, c.batch), func(t *testing.T) {
 			w := newWavy(0.5)
 			opt := followOptions(c.batch)
-			s, err := New(w, VRBO{Constant(alpha), Constant(beta), period, c.inner, c.large, series}, opt)
+			s, err := New(w, VRBO{Constant(alpha), Constant(beta), c.period, c.inner, c.large, series}, opt)
 			require.NoError(t, err)
 			x, y, boxed := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
 			var u, v []float64
@@ -237,7 +237,7 @@ func TestVRBOFollowsThePaper(t *testing.T) {
 				w.log = nil
 				require.NoError(t, s.Step())
 				r := &reader{t, newWavy(0.5), w.log}
-				if k%period == 0 {
+				if k%c.period == 0 {
 					phi := r.next("GradG", x, y)
 					d := r.estimate(x, y)
 					for _, b := range append([][]Sample{phi, d.xi, d.cross}, d.factors...) {
@@ -265,7 +265,7 @@ func TestVRBOFollowsThePaper(t *testing.T) {
 				for i := range c.inner {
 					yOld := slices.Clone(y)
 					mat.Axpy(y, -beta, v)
-					if i < c.inner-1 || (k+1)%period != 0 {
+					if i < c.inner-1 || (k+1)%c.period != 0 {
 						follow(x, yOld)
 					}
 				}

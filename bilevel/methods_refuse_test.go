@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -69,6 +70,8 @@ func TestMethodsRefuse(t *testing.T) {
 		"BSA.Beta is nil":                     BSA{Alpha: a, Neumann: n},
 		"BSA.Inner at step 0 is -1":           BSA{a, a, Constant(-1), n},
 		"BSA.Inner at step 0 is NaN":          BSA{a, a, Constant(math.NaN()), n},
+		"BSA.Inner at step 0 is 0":            BSA{a, a, Constant(0), n},
+		"BSA.Inner at step 0 is 1.073741825e": BSA{a, a, Constant(1<<30 + 1), n},
 		"TTSA.Alpha at step 0 is -0.1":        TTSA{-a, a, n},
 		"TTSA.Neumann.LG is 0":                TTSA{Alpha: a, Beta: a},
 		"TTSA.Neumann.LG is +Inf":             TTSA{a, a, Neumann{LG: math.Inf(1), Terms: 3}},
@@ -123,6 +126,18 @@ func TestMethodsRefuse(t *testing.T) {
 		"BiAdam: Eta at step 4 is NaN":                         BiAdam{Alpha: a, Beta: a, Eta: late{4}, Neumann: n},
 		"VR-BiAdam: TauX at step 4 is NaN":                     VRBiAdam{Alpha: a, Beta: a, TauX: late{4}, Neumann: n},
 		"VR-BiAdam: step sizes at step 4 are α = NaN":          VRBiAdam{Alpha: late{4}, Beta: a, Neumann: n},
+		"TTSA: step sizes at step 4 are α = -1":                TTSA{turn{4, -1}, a, n},
+		"TTSA: step sizes at step 4 are α = 0, β = -1":         TTSA{a, turn{4, -1}, n},
+		"TTSA: step sizes at step 4 are α = +Inf":              TTSA{turn{4, math.Inf(1)}, a, n},
+		"TTSA: step sizes at step 4 are α = 0, β = +Inf":       TTSA{a, turn{4, math.Inf(1)}, n},
+		"BSA: number of inner steps at step 4 is 0":            BSA{a, a, turn{4, 0}, n},
+		"BSA: number of inner steps at step 4 is 1.073741825e": BSA{a, a, turn{4, 1<<30 + 0.5}, n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = 1.": MSTSA{a, a, turn{4, 1.5}, n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = -1": MSTSA{a, a, turn{4, -1}, n},
+		"SOBA: Gamma at step 4 is -1":                          SOBA{a, a, turn{4, -1}},
+		"SOBA: Gamma at step 4 is +Inf":                        SOBA{a, a, turn{4, math.Inf(1)}},
+		"BiAdam: Eta at step 4 is 1.5":                         BiAdam{Alpha: a, Beta: a, Eta: turn{4, 1.5}, Neumann: n},
+		"BiAdam: TauY at step 4 is 2":                          BiAdam{Alpha: a, Beta: a, TauY: turn{4, 2}, Neumann: n},
 	} {
 		s, err := New(newWavy(0), m, Options{})
 		require.NoError(t, err)
@@ -133,4 +148,18 @@ func TestMethodsRefuse(t *testing.T) {
 		require.ErrorIs(t, err, ErrOption)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// The bounds on the number of inner steps are themselves allowed. The largest number ends at the first oracle call.
+func TestInnerBounds(t *testing.T) {
+	a, n := Constant(0.1), Neumann{LG: 7, MuG: 0.7}
+	s, err := New(newWavy(0), BSA{a, a, Constant(1e-300), n}, Options{})
+	require.NoError(t, err)
+	require.NoError(t, s.Step())
+	assert.Equal(t, uint64(1), s.Counts().GradG)
+
+	stop := errors.New("enough")
+	s, err = New(&faulty{newWavy(0), "g_y", 0, func([]float64) error { return stop }}, BSA{a, a, Constant(1 << 30), n}, Options{})
+	require.NoError(t, err)
+	assert.ErrorIs(t, s.Step(), stop)
 }

@@ -171,13 +171,14 @@ func TestUpperAdamMetric(t *testing.T) {
 	set := HalfSpace{[]float64{1, 2, -1}, -1}
 	s, err := New(newWavy(0.3), STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Trust: math.Inf(1), Upper: Adam{}}, Options{Set: set})
 	require.NoError(t, err)
-	acted, want := 0, make([]float64, 3)
+	acted, want, sumAlpha := 0, make([]float64, 3), 0.0
 	for k := range 50 {
 		x := slices.Clone(s.X())
 		require.NoError(t, s.Step())
 		r := s.stepper.(*stable).rule.(*adamRule)
 		for i := range x {
 			x[i] -= 0.05 * r.m[i] / (1 - math.Pow(0.9, float64(k+1))) / r.a[i]
+			sumAlpha += 0.05 / r.a[i] / 3
 		}
 		set.ProjectMetric(want, x, r.a)
 		require.InDeltaSlice(t, want, s.X(), 1e-13)
@@ -187,6 +188,7 @@ func TestUpperAdamMetric(t *testing.T) {
 		}
 	}
 	assert.Greater(t, acted, 10)
+	assert.InEpsilon(t, sumAlpha, s.sumAlpha, 1e-12, "α is the mean of the entries' steps")
 }
 
 // A derivative whose square overflows would freeze its entry of x for good: it ends the run.
@@ -237,6 +239,9 @@ func TestUpperRefuses(t *testing.T) {
 	for want, rule := range map[string]Upper{
 		"STABLE-Momentum: Momentum.Weight at step 4 is NaN": Momentum{late{4}},
 		"STABLE-STORM: STORM.Tau at step 4 is NaN":          STORM{late{4}},
+		"STABLE-Momentum: Momentum.Weight at step 4 is 1.5": Momentum{turn{4, 1.5}},
+		"STABLE-STORM: STORM.Tau at step 4 is 2":            STORM{turn{4, 2}},
+		"STABLE-STORM: STORM.Tau at step 4 is -0.5":         STORM{turn{4, -0.5}},
 	} {
 		s, err := New(newWavy(0), STABLE{Alpha: a, MuG: 1, Upper: rule}, Options{})
 		require.NoError(t, err)
