@@ -145,6 +145,8 @@ func TestSetsProjectMetricExtreme(t *testing.T) {
 
 	HalfSpace{[]float64{1e-100, 1}, 1}.ProjectMetric(p, []float64{0, 3}, []float64{1e250, 1e-200})
 	assert.Equal(t, []float64{0, 1}, p)
+	HalfSpace{[]float64{0x1p500, 0}, 0x1p1023}.ProjectMetric(p, []float64{0x1p525, 7}, []float64{4, 1}) // Aᵀx is 2¹⁰²⁵
+	assert.Equal(t, []float64{0x1p523, 7}, p)
 }
 
 // NaN and Inf, in the point and in the weights, end no later than numbers, and show.

@@ -157,6 +157,8 @@ func TestSetsProjectExtreme(t *testing.T) {
 	assert.Equal(t, []float64{0.75, 0.25, 0}, p)
 	Simplex{}.Project(p, []float64{1e300, -1e300, 1e300})
 	assert.Equal(t, []float64{0.5, 0, 0.5}, p)
+	HalfSpace{[]float64{0x1p500, 0, 0}, 0x1p1023}.Project(p, []float64{0x1p525, 7, 0}) // Aᵀx is 2¹⁰²⁵
+	assert.Equal(t, []float64{0x1p523, 7, 0}, p)
 	for name, c := range setCases(3) {
 		c.set.Project(p, []float64{0, math.NaN(), 0})
 		if name != "Space" && name != "Box" && name != "NonNegative" {
