@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -87,6 +88,39 @@ func TestMethodReductions(t *testing.T) {
 	for _, m := range []Method{SUSTAIN{a, b, tau, tau, n}, MSTSA{a, b, tau, n}, MRBO{a, b, tau, Constant(0), n}} {
 		assert.InDeltaSlice(t, want, afterSteps(t, m, exact, 30), 1e-13, m.Name())
 	}
+}
+
+// What is left zero stands at the default that the documentation gives, bit for bit.
+func TestDefaults(t *testing.T) {
+	a, b, n := Constant(0.05), Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
+	root, storm, inf := Power{C: 1, P: 0.5}, Power{C: 1, P: 2.0 / 3}, math.Inf(1)
+	opt := Options{Seed: 5, UpperBatch: 2, LowerBatch: 2}
+	rule := func(u Upper) Method { return STABLE{Alpha: a, Beta: b, MuG: 0.3, Upper: u} }
+	for _, c := range []struct{ short, long Method }{
+		{STABLE{MuG: 0.3}, STABLE{ScaleX: 0.1, ScaleY: 0.5, Tau: root, MuG: 0.3, CGxy: inf, InitBatch: 4, Trust: 0.1}},
+		{rule(Momentum{}), rule(Momentum{Constant(0.9)})},
+		{rule(STORM{}), rule(STORM{storm})},
+		{rule(Adam{}), rule(Adam{0.9, 0.999, 1e-8})},
+		{BSA{a, b, nil, n}, BSA{a, b, Power{C: 1, P: -0.5}, n}},
+		{StocBiO{a, b, 0, n}, StocBiO{a, b, 10, n}},
+		{ALSET{a, b, 0, n}, ALSET{a, b, 1, n}},
+		{SUSTAIN{a, b, nil, nil, n}, SUSTAIN{a, b, storm, storm, n}},
+		{MSTSA{a, b, nil, n}, MSTSA{a, b, storm, n}},
+		{MRBO{a, b, nil, nil, n}, MRBO{a, b, storm, storm, n}},
+		{VRBO{a, b, 0, 0, 0, n}, VRBO{a, b, 10, 10, 20, n}},
+		{RSVRB{Alpha: a, Beta: b, MuG: 0.3}, RSVRB{a, b, storm, 0.3, inf, 4}},
+		{BiAdam{Alpha: a, Beta: b, Neumann: n}, BiAdam{a, b, Constant(1), root, root, 0.99, 1e-3, n}},
+		{VRBiAdam{Alpha: a, Beta: b, Neumann: n}, VRBiAdam{a, b, Constant(1), storm, storm, 0.99, 1e-3, n}},
+		{SOBA{Alpha: a, Beta: b}, SOBA{a, b, b}},
+		{SABA{Alpha: a, Beta: b}, SABA{a, b, b}},
+	} {
+		assert.Equal(t, afterSteps(t, c.long, opt, 120), afterSteps(t, c.short, opt, 120), c.short.Name())
+	}
+	short := afterSteps(t, TTSA{a, b, n}, Options{}, 30)
+	assert.Equal(t, short, afterSteps(t, TTSA{a, b, n}, Options{make([]float64, 3), make([]float64, 4), Space{}, 0, 1, 1, 1e12}, 30))
+	s, err := New(newWavy(0), plain, Options{})
+	require.NoError(t, err)
+	assert.Equal(t, 1e12, s.opt.Explode)
 }
 
 // Exact oracles keep the directions of VRBO exact wherever it goes, without large batches after the first.

@@ -353,7 +353,10 @@ func TestRunStops(t *testing.T) {
 		assert.Zero(t, r.Counts)
 	}
 	assert.Equal(t, "tolerance met", ToleranceMet.String())
-	assert.Equal(t, "Reason(99)", Reason(99).String())
+	assert.Equal(t, "failed", Failed.String())
+	assert.Equal(t, "time limit", TimeLimit.String())
+	assert.Equal(t, "Reason(7)", (TimeLimit + 1).String())
+	assert.Equal(t, "Reason(-1)", Reason(-1).String())
 }
 
 // Run.Tol holds each level to its own step sizes, over a window that starts where the last one ended. Default of Window.
