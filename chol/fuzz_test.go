@@ -69,7 +69,10 @@ func FuzzFactor(f *testing.F) {
 			l = factorOf(t, &c)
 			if err := change(rhs); err != nil {
 				require.ErrorIs(t, err, chol.ErrNotPosDef)
-				requireBits(t, l.Data, factorOf(t, &c).Data)
+				after := factorOf(t, &c)
+				for i := range a.N {
+					requireBits(t, l.Row(i), after.Row(i))
+				}
 			}
 			for i := range a.N {
 				require.True(t, mattest.Finite(factorOf(t, &c).Row(i)...))

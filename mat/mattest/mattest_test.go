@@ -65,17 +65,29 @@ func TestResidualsTellRightFromWrong(t *testing.T) {
 	}
 }
 
+// A write to the padding is seen whether it sets, adds, scales, or copies padding from elsewhere; and what is read from there spoils a sum.
 func TestCheckPadSeesStrayWrites(t *testing.T) {
-	a := Pad(Dense(3, 4, 1), 2)
-	s := PadSym(Sym(4, 1), 0)
-	CheckPad(t, a)
-	CheckPadSym(t, s)
-	a.Data[4] = 0
-	s.Data[1] = math.NaN()
-	var rec recorder
-	CheckPad(&rec, a)
-	CheckPadSym(&rec, s)
-	assert.Equal(t, 2, rec.errors)
+	other := PadSym(Sym(4, 1), 0)
+	for name, write := range map[string]func(x *float64){
+		"set":    func(x *float64) { *x = 0 },
+		"NaN":    func(x *float64) { *x = math.NaN() },
+		"add":    func(x *float64) { *x += 2 },
+		"add 0":  func(x *float64) { *x += 0 },
+		"scale":  func(x *float64) { *x *= 3 },
+		"negate": func(x *float64) { *x = -*x },
+		"copy":   func(x *float64) { *x = other.Data[1] },
+	} {
+		a, s := Pad(Dense(3, 4, 1), 2), PadSym(Sym(4, 1), 0)
+		CheckPad(t, a)
+		CheckPadSym(t, s)
+		assert.True(t, math.IsNaN(a.Data[4]+1) && math.IsNaN(s.Data[1]+1))
+		write(&a.Data[4])
+		write(&s.Data[1])
+		var rec recorder
+		CheckPad(&rec, a)
+		CheckPadSym(&rec, s)
+		assert.Equal(t, 2, rec.errors, name)
+	}
 }
 
 // recorder counts errors instead of failing.
