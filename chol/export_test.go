@@ -3,6 +3,7 @@ package chol
 import (
 	"testing"
 
+	"stable/mat"
 	"stable/mat/kernel"
 )
 
@@ -15,3 +16,6 @@ func EachKernel(t *testing.T, f func(t *testing.T)) {
 	kernel.SetVector(false)
 	t.Run("impl=portable", f)
 }
+
+// Dominant is the first question of PosDef.
+func Dominant(a *mat.Sym, shift float64) bool { return dominant(a, shift, make([]float64, a.N)) }
