@@ -268,27 +268,32 @@ func testLogDet(t *testing.T) {
 	assert.Equal(t, 1.0, c.Cond())
 }
 
-// The estimate never exceeds ‖A‖₁‖A⁻¹‖₁, taken from the explicit inverse, and is rarely below a third of it: never for these.
+// The estimate never exceeds ‖A‖₁‖A⁻¹‖₁, taken from the explicit inverse, and is rarely below a third of it: never for these; and two times of three it is
+// that number.
 func TestCondIsCloseToTheTrueOne(t *testing.T) { chol.EachKernel(t, testCondIsCloseToTheTrueOne) }
 
 func testCondIsCloseToTheTrueOne(t *testing.T) {
 	var c chol.Cholesky
-	for seed := range uint64(60) {
+	exact := 0
+	for seed := range uint64(300) {
 		n := 1 + int(seed)%30
 		lambda := make([]float64, n)
 		for i := range lambda {
 			lambda[i] = math.Pow(10, -float64(seed%9)*float64(i)/float64(n))
 		}
-		for _, scale := range []float64{1, 1e150, 1e-150} {
-			a, inv := mattest.Spectrum(lambda, seed), mat.NewSym(n)
-			mat.ScaleSym(a, scale, a)
-			require.NoError(t, c.Factor(a))
-			c.Inverse(inv)
-			want := norm1(a) * norm1(inv)
-			require.LessOrEqual(t, c.Cond(), want*(1+1e-6), "seed %d", seed)
-			require.Greater(t, c.Cond(), want/3, "seed %d", seed)
+		a, inv := mattest.Spectrum(lambda, seed), mat.NewSym(n)
+		mat.ScaleSym(a, []float64{1, 1e150, 1e-150}[seed/9%3], a)
+		require.NoError(t, c.Factor(a))
+		got := c.Cond()
+		c.Inverse(inv)
+		want := norm1(a) * norm1(inv)
+		require.LessOrEqual(t, got, want*(1+1e-6), "seed %d", seed)
+		require.Greater(t, got, want/3, "seed %d", seed)
+		if got > want*(1-1e-6) {
+			exact++
 		}
 	}
+	require.GreaterOrEqual(t, exact, 200)
 }
 
 func norm1(s *mat.Sym) float64 {
@@ -353,7 +358,7 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 	}
 }
 
-// What is asked in between does not change the bits of a solution.
+// What is asked in between does not change the bits of an answer.
 func TestQuestionsLeaveTheFactor(t *testing.T) {
 	chol.EachKernel(t, func(t *testing.T) {
 		for _, n := range orders {
@@ -362,10 +367,11 @@ func TestQuestionsLeaveTheFactor(t *testing.T) {
 			b := mattest.Vec(n, 2)
 			x, y := make([]float64, n), make([]float64, n)
 			c.SolveVec(x, b)
-			c.Cond()
+			cond := c.Cond()
 			c.LogDet()
 			c.Inverse(mat.NewSym(n))
 			c.LTo(mat.NewDense(n, n))
+			require.Equal(t, cond, c.Cond(), "n=%d", n)
 			c.SolveVec(y, b)
 			require.Equal(t, x, y, "n=%d", n)
 		}
