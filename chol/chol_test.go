@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -196,6 +197,8 @@ func testPosDefAgreesWithFactor(t *testing.T) {
 			a.Set(i, i, 0.1+math.Abs(a.At(i, i)))
 		}
 		for _, shift := range []float64{-1, -0.3, 0, 0.1, 0.3} {
+			require.NoError(t, c.Factor(mattest.SPD(n, 1)))
+			require.Error(t, c.Downdate(slices.Repeat([]float64{-100}, n))) // leaves large negative numbers in the workspace
 			require.Equal(t, c.Factor(shifted(a, shift)) == nil, c.PosDef(a, shift), "seed %d shift %g", seed, shift)
 		}
 	}

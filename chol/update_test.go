@@ -29,7 +29,14 @@ func testUpdateAndDowndate(t *testing.T) {
 			up := mat.NewSym(n)
 			mat.CopySym(up, s)
 			mat.RankOne(up, 1, x)
+			b := mattest.Dense(n, 2, 9)
+			y := mat.NewDense(n, 2)
+			c.Solve(y, b)
+			require.Less(t, mattest.SolveResidual(up, y, b), 4.0, "n=%d", n)
 			require.Less(t, mattest.CholResidual(up, factorOf(t, &c)), 4.0, "n=%d", n)
+			require.NoError(t, c.Downdate(x))
+			require.Less(t, mattest.CholResidual(s, factorOf(t, &c)), 10.0, "n=%d", n)
+			require.NoError(t, c.Factor(up))
 			require.NoError(t, c.Downdate(x))
 			require.Less(t, mattest.CholResidual(s, factorOf(t, &c)), 10.0, "n=%d", n)
 			require.Equal(t, kept, x)
@@ -66,7 +73,7 @@ func testFailedDowndateLeavesTheFactor(t *testing.T) {
 			require.ErrorAs(t, d.Factor(down), &want)
 			require.Equal(t, p, want.Pivot)
 			require.InEpsilon(t, want.Value, got.Value, 1e-12)
-			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} { // the square of the last is infinite
 				x[p] = bad
 				requireNotPosDef(t, c.Downdate(x), n)
 				requireNotPosDef(t, c.Update(x), n)

@@ -236,6 +236,9 @@ func TestProjectFrobAtTheEdges(t *testing.T) {
 		{"large", row(3e200, -4e200), row(1.5e200, -2e200), 2.5e200, 5e200},
 		{"norm overflows", row(1.5e308, 1.5e308), row(math.Sqrt2, math.Sqrt2), 2, inf},
 		{"small", row(3e-200, -4e-200), row(1.5e-200, -2e-200), 2.5e-200, 5e-200},
+		{"factor underflows", row(3e170, -4e170, 1e-170), row(1.5e-170, -2e-170, 0), 2.5e-170, 5e170},
+		{"factor is subnormal", row(3e160, -4e160), row(1.5e-150, -2e-150), 2.5e-150, 5e160},
+		{"radius 0, large", row(3e170, -4e170), row(0, 0), 0, 5e170},
 		{"empty", row(), row(), 1, 0},
 	} {
 		dst := mat.NewDense(1, c.a.Cols)
