@@ -54,7 +54,7 @@ func (q *boxQP) gradient() {
 	mat.Axpy(q.r, 1, q.g)
 }
 
-// sweep minimises over one variable after the other.
+// sweep minimises over one variable after the other. It keeps r for those to come.
 func (q *boxQP) sweep() {
 	q.gradient()
 	for i, si := range q.s {
@@ -68,7 +68,6 @@ func (q *boxQP) sweep() {
 			continue
 		}
 		q.s[i] = v
-		mat.Axpy(q.r[:i+1], step, row)
 		for j := i + 1; j < len(q.s); j++ {
 			q.r[j] += step * q.a.Row(j)[i]
 		}

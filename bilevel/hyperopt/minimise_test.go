@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,6 +20,8 @@ func TestCurvatureAgreesWithDifferences(t *testing.T) {
 		copy(s.trial.x, x)
 		require.NoError(t, s.evaluate())
 		s.at, s.trial = s.trial, s.at
+		s.p.Uniform(s.trial.x, 1)
+		require.NoError(t, s.evaluate()) // leaves nothing that belongs to x in the workspace
 		require.NoError(t, s.curvature())
 		grad := make([]float64, len(x))
 		for i := range x {
@@ -60,18 +63,132 @@ func TestBoxQP(t *testing.T) {
 			value := q.solve()
 			assert.InDelta(t, q.at(q.s), value, 1e-15)
 			assert.LessOrEqual(t, value, 0.0)
-			q.gradient()
-			for i, si := range q.s {
-				assert.True(t, q.lo[i] <= si && si <= q.hi[i])
-				if si > q.lo[i] {
-					assert.LessOrEqual(t, q.r[i], 1e-7)
-				}
-				if si < q.hi[i] {
-					assert.GreaterOrEqual(t, q.r[i], -1e-7)
-				}
+			checkBoxQP(t, &q)
+			for i := range q.dir {
+				q.dir[i] = 1
+			}
+			q.newton()
+			for i, d := range q.dir {
+				assert.True(t, d == 0 || slices.Contains(q.free, i), "a bound holds variable %d", i)
 			}
 		}
 	}
+	// The Newton direction from 0, bent at the first bound, goes uphill however short it is.
+	var q boxQP
+	q.resize(2)
+	q.a.Set(0, 0, 1)
+	q.a.Set(1, 1, 1)
+	q.a.Set(1, 0, 0.9)
+	copy(q.g, []float64{-1, -0.5})
+	copy(q.lo, []float64{-1, -1})
+	copy(q.hi, []float64{1e-14, 1})
+	q.solve()
+	checkBoxQP(t, &q)
+	assert.InDeltaSlice(t, []float64{1e-14, 0.5}, q.s, 1e-13)
+	// A model without curvature proposes nothing.
+	q.a.Zero()
+	assert.Zero(t, q.solve())
+	assert.Equal(t, []float64{0, 0}, q.s)
+}
+
+func checkBoxQP(t *testing.T, q *boxQP) {
+	t.Helper()
+	q.gradient()
+	for i, si := range q.s {
+		assert.True(t, q.lo[i] <= si && si <= q.hi[i])
+		if si > q.lo[i] {
+			assert.LessOrEqual(t, q.r[i], 1e-7)
+		}
+		if si < q.hi[i] {
+			assert.GreaterOrEqual(t, q.r[i], -1e-7)
+		}
+	}
+}
+
+// TestBoxQPSweep holds a sweep against the same with the gradient afresh for each variable.
+func TestBoxQPSweep(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	const n = 7
+	var q boxQP
+	q.resize(n)
+	v := make([]float64, n)
+	for i := range n {
+		for j := range v {
+			v[j] = rng.NormFloat64()
+		}
+		mat.RankOne(&q.a, 1, v)
+		q.g[i], q.lo[i], q.hi[i] = rng.NormFloat64(), -0.1*rng.Float64(), 0.1*rng.Float64()
+	}
+	want := make([]float64, n)
+	for range 2 {
+		for i := range want {
+			copy(q.s, want)
+			q.gradient()
+			want[i] = min(max(want[i]-q.r[i]/q.a.At(i, i), q.lo[i]), q.hi[i])
+		}
+	}
+	clear(q.s)
+	q.sweep()
+	q.sweep()
+	assert.InDeltaSlice(t, want, q.s, 1e-14)
+}
+
+func TestTurn(t *testing.T) {
+	v := mat.NewDense(3, 3) // I − 2·wwᵀ with w = (1, 2, 2)/3
+	copy(v.Data, []float64{7. / 9, -4. / 9, -4. / 9, -4. / 9, 1. / 9, -8. / 9, -4. / 9, -8. / 9, 1. / 9})
+	of := func(values ...float64) *mat.Sym {
+		a := mat.NewSym(3)
+		for k, lambda := range values {
+			mat.RankOne(a, lambda, v.Row(k))
+		}
+		return a
+	}
+	got := of(-3, 1e-12, 2)
+	require.NoError(t, new(descent).turn(got))
+	mat.AddScaledSym(got, got, -1, of(3, 3e-8, 2))
+	assert.LessOrEqual(t, mat.NormFrobSym(got), 1e-14)
+}
+
+// TestPropose: the step stays within box and trust region and says how long it is; the guess of y* is right to first order.
+func TestPropose(t *testing.T) {
+	forms(t, Options{}, func(t *testing.T, p *Problem, _ *rand.Rand, x, _ []float64) {
+		q := p.logForm()
+		s := newDescent(q)
+		for i, v := range x {
+			s.trial.x[i] = math.Log(p.ridge(v))
+		}
+		s.trial.x[0], s.trial.x[1] = q.opt.Lo, q.opt.Hi
+		require.NoError(t, s.evaluate())
+		s.at, s.trial = s.trial, s.at
+		require.NoError(t, s.model())
+		for _, s.radius = range []float64{1e-3, 0.1, 100} {
+			predicted := s.propose()
+			assert.Equal(t, -s.quad.at(s.quad.s), predicted)
+			assert.Positive(t, predicted)
+			longest := 0.0
+			for i, u := range s.trial.x {
+				assert.True(t, q.opt.Lo <= u && u <= q.opt.Hi)
+				assert.InDelta(t, s.at.x[i]+s.step[i], u, 1e-14)
+				longest = max(longest, math.Abs(s.step[i]))
+			}
+			assert.Equal(t, longest, s.longest)
+			assert.LessOrEqual(t, s.longest, s.radius)
+			if s.radius < 1 {
+				assert.Equal(t, s.radius, s.longest)
+			}
+			if s.radius == 1e-3 {
+				y := make([]float64, len(x))
+				require.NoError(t, q.Solution(y, s.trial.x))
+				assert.Less(t, distance(s.trial.y, y), 0.01*distance(s.at.y, y))
+			}
+		}
+	})
+}
+
+func distance(x, y []float64) float64 {
+	d := append([]float64(nil), x...)
+	mat.Axpy(d, -1, y)
+	return mat.Norm(d)
 }
 
 func TestMinimise(t *testing.T) {

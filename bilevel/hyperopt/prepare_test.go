@@ -106,6 +106,11 @@ func TestStandardise(t *testing.T) {
 
 	_, err = s.Apply(constant)
 	assert.ErrorContains(t, err, "2 features, want 4")
+	for dim, ok := range map[int]bool{32: true, 33: false} { // 16·(1 entry + 1 row)
+		one := &Data{Dim: dim, RowPtr: []int{0, 1}, Col: []int32{0}, Val: []float64{1}, Label: []float64{1}}
+		_, err = (&Scaler{Shift: make([]float64, dim), Factor: make([]float64, dim)}).Apply(one)
+		assert.Equal(t, ok, err == nil, "%d: %v", dim, err)
+	}
 	wide := &Data{Dim: MaxIndex, RowPtr: []int{0, 1, 2}, Col: []int32{0, 5}, Val: []float64{1, 2}, Label: []float64{1, -1}}
 	_, err = (&Scaler{Shift: make([]float64, MaxIndex), Factor: make([]float64, MaxIndex)}).Apply(wide)
 	assert.ErrorContains(t, err, "use MaxAbs")
@@ -136,6 +141,7 @@ func TestMetrics(t *testing.T) {
 func TestFitScaler(t *testing.T) {
 	full := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{2, 6}, Label: []float64{1, -1}}
 	assert.Equal(t, Standardise(full), FitScaler(full))
+	assert.Equal(t, &Scaler{Shift: []float64{4}, Factor: []float64{0.5}}, FitScaler(full))
 	assert.Equal(t, "mean 0 and deviation 1", FitScaler(full).String())
 	sparse := &Data{Dim: 1, RowPtr: []int{0, 1, 1}, Col: []int32{0}, Val: []float64{2}, Label: []float64{1, -1}}
 	assert.Equal(t, MaxAbs(sparse), FitScaler(sparse))
