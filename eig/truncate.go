@@ -154,7 +154,12 @@ func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
 		return false
 	}
 	_, ok = t.kry.run(&t.kry.inertia, a.N, 0, k, k, limit)
-	return ok && t.ritz(a, k) && (t.kry.growth <= trusted*t.kry.norm || t.kry.complete(&t.z, t.lambda, a, t.mu))
+	return ok && t.ritz(a, k) && t.counted(a)
+}
+
+// counted tells whether lambda is as long as it must be: because the factors that counted are to be trusted, or by a proof of its own.
+func (t *Truncator) counted(a *mat.Sym) bool {
+	return t.kry.growth <= trusted*t.kry.norm || t.kry.complete(&t.z, t.lambda, a, t.mu)
 }
 
 // ritz puts the k eigenvectors of the last Lanczos process into z, their eigenvalues into lambda.
