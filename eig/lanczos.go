@@ -109,7 +109,7 @@ func (l *lanczos) step(x operator, m int) {
 	c := l.c[:m]
 	mat.MulVec(c, &all, w)
 	kernel.SubRows(w, c, l.q.Data, l.q.Stride)
-	l.alpha[m-1] = alpha + c[m-1]
+	l.alpha[m-1] = alpha
 	beta := normalize(w)
 	if !(beta > eps*(math.Abs(alpha)+last)) {
 		beta = 0

@@ -1,0 +1,81 @@
+package eig
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// tally counts the products with an operator.
+type tally struct {
+	operator
+	products int
+}
+
+func (c *tally) apply(dst, x []float64) {
+	c.products++
+	c.operator.apply(dst, x)
+}
+
+// TestLanczosEndsInAnInvariantSpace: of 2·I the process sees one eigenvector, with one product, and can see no more.
+func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
+	const n = 20
+	a := mat.NewSym(n)
+	mat.AddIdentity(a, 2)
+	for _, c := range []struct {
+		bound float64
+		want  int
+		k     int
+		ok    bool
+	}{{3, 0, 1, true}, {3, 1, 1, true}, {3, 2, 1, false}, {1, 0, 0, false}, {1, 1, 0, false}} {
+		var l lanczos
+		x := &tally{operator: product{a}}
+		k, ok := l.run(x, n, c.bound, c.want, 4, n)
+		assert.Equal(t, c.k, k)
+		assert.Equal(t, c.ok, ok)
+		assert.Equal(t, 1, x.products)
+		assert.Zero(t, l.beta[0])
+		if ok {
+			v := mat.NewDense(1, n)
+			l.vectors(v)
+			assert.InDelta(t, 1, mat.Norm(v.Row(0)), 8*eps)
+		}
+	}
+}
+
+// TestLanczosIsATridiagonalForm: the rows of Q are orthonormal, and Q·X·Qᵀ = T, however much X spreads.
+func TestLanczosIsATridiagonalForm(t *testing.T) {
+	const n, steps = 54, 40
+	lambda := mattest.Vec(n, 1)
+	lambda[0] = -1e6
+	a := mattest.Spectrum(lambda, 2)
+	var l lanczos
+	resize(&l.q, steps+1, n)
+	l.alpha, l.beta, l.c = grow(l.alpha, steps), grow(l.beta, steps), grow(l.c, steps)
+	l.start()
+	for m := 1; m <= steps; m++ {
+		l.step(product{a}, m)
+	}
+	unit := n * eps * mat.NormFrobSym(a)
+	x := make([]float64, n)
+	for i := range steps {
+		mat.MulVecSym(x, a, l.q.Row(i))
+		for j := range steps {
+			want, one := 0.0, 0.0
+			switch j {
+			case i:
+				want, one = l.alpha[i], 1
+			case i + 1:
+				want = l.beta[i]
+			case i - 1:
+				want = l.beta[j]
+			}
+			require.InDelta(t, one, mat.Dot(l.q.Row(i), l.q.Row(j)), 4*n*eps, "%d, %d", i, j)
+			require.InDelta(t, want, mat.Dot(l.q.Row(j), x), unit, "%d, %d", i, j)
+		}
+	}
+}
