@@ -99,20 +99,29 @@ func TestShapeBugsPanicWithAConstant(t *testing.T) {
 			assert.PanicsWithValue(t, "mat: "+name+": dimension mismatch", f, "%s, call %d", name, i)
 		}
 	}
-	for msg, f := range map[string]func(){
-		"mat: NewDense: negative size":        func() { mat.NewDense(-1, 2) },
-		"mat: NewSym: negative size":          func() { mat.NewSym(-1) },
-		"mat: AsSym: matrix is not square":    func() { mat.AsSym(d23) },
-		"mat: Dense.At: index out of range":   func() { d23.At(0, 3) },
-		"mat: Dense.Set: index out of range":  func() { d23.Set(2, 0, 1) },
-		"mat: Dense.Row: index out of range":  func() { d23.Row(-1) },
-		"mat: Dense.View: block out of range": func() { d23.View(1, 1, 2, 1) },
-		"mat: Sym.At: index out of range":     func() { s2.At(-1, 0) },
-		"mat: Sym.Set: index out of range":    func() { s2.Set(0, 2, 1) },
-		"mat: Sym.Row: index out of range":    func() { s2.Row(2) },
-		"mat: Sym.View: block out of range":   func() { s2.View(1, 2) },
+	for msg, calls := range map[string][]func(){
+		"NewDense: negative size":     {func() { mat.NewDense(-1, 2) }, func() { mat.NewDense(2, -1) }},
+		"NewSym: negative size":       {func() { mat.NewSym(-1) }},
+		"AsSym: matrix is not square": {func() { mat.AsSym(d23) }},
+		"Dense.At: index out of range": {
+			func() { d23.At(0, 3) }, func() { d23.At(2, 0) }, func() { d23.At(1, -1) }, func() { d23.At(-1, 0) },
+		},
+		"Dense.Set: index out of range": {
+			func() { d23.Set(0, 3, 1) }, func() { d23.Set(2, 0, 1) }, func() { d23.Set(1, -1, 1) }, func() { d23.Set(-1, 0, 1) },
+		},
+		"Dense.Row: index out of range": {func() { d23.Row(-1) }, func() { d23.Row(2) }},
+		"Dense.View: block out of range": {
+			func() { d23.View(1, 1, 2, 1) }, func() { d23.View(1, 1, 1, 3) }, func() { d23.View(-1, 0, 1, 1) }, func() { d23.View(0, -1, 1, 1) },
+			func() { d23.View(0, 0, -1, 1) }, func() { d23.View(0, 0, 1, -1) },
+		},
+		"Sym.At: index out of range":   {func() { s2.At(-1, 0) }, func() { s2.At(0, -1) }, func() { s2.At(2, 0) }, func() { s2.At(0, 2) }},
+		"Sym.Set: index out of range":  {func() { s2.Set(-1, 0, 1) }, func() { s2.Set(0, -1, 1) }, func() { s2.Set(2, 0, 1) }, func() { s2.Set(0, 2, 1) }},
+		"Sym.Row: index out of range":  {func() { s2.Row(-1) }, func() { s2.Row(2) }},
+		"Sym.View: block out of range": {func() { s2.View(1, 2) }, func() { s2.View(-1, 1) }, func() { s2.View(0, -1) }},
 	} {
-		assert.PanicsWithValue(t, msg, f)
+		for i, f := range calls {
+			assert.PanicsWithValue(t, "mat: "+msg, f, "%s, call %d", msg, i)
+		}
 	}
 }
 
