@@ -30,6 +30,13 @@ func TestViewsShareMemory(t *testing.T) {
 	w.Zero()
 	mattest.CheckPadSym(t, s)
 	require.NotZero(t, s.At(5, 2))
+	for i := range s.N + 1 { // to the last row
+		tail := s.View(i, s.N-i)
+		for k := range tail.N {
+			require.Equal(t, s.At(s.N-1, i+k), tail.At(tail.N-1, k))
+		}
+		require.Equal(t, mat.Sym{Stride: s.Stride}, s.View(i, 0))
+	}
 
 	sq := mattest.Dense(4, 4, 3)
 	as := mat.AsSym(sq)
