@@ -102,8 +102,8 @@ func symRows(y, x, a []float64, lda int, x0, x1 float64) (s0, s1 float64) {
 	a0, a1, x := a[:len(y)], a[lda:][:len(y)], x[:len(y)]
 	for j, v := range a0 {
 		w, t := a1[j], x[j]
-		s0 += v * t
-		s1 += w * t
+		s0 += float64(v * t) // not fused: a sum waits longer for the last one where the product is part of the addition
+		s1 += float64(w * t)
 		y[j] += x0*v + x1*w
 	}
 	return
