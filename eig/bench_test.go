@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"stable/chol"
 	"stable/eig"
 	"stable/mat"
 	"stable/mat/mattest"
@@ -24,6 +25,31 @@ func must(err error) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// BenchmarkClear is a truncation that finds nothing to clip, of a matrix that is no more than positive definite: a Cholesky factorisation must tell, since
+// the diagonal does not. Beside it, that factorisation by itself.
+func BenchmarkClear(b *testing.B) {
+	each(b, func(b *testing.B, n int) {
+		lambda := make([]float64, n)
+		for i := range lambda {
+			lambda[i] = 1 + 9*float64(i)/float64(n)
+		}
+		a, dst := mattest.Spectrum(lambda, uint64(n)), mat.NewSym(n)
+		b.Run("truncate", func(b *testing.B) {
+			var t eig.Truncator
+			for b.Loop() {
+				_, err := t.Truncate(dst, a, 0.1)
+				must(err)
+			}
+		})
+		b.Run("cholesky", func(b *testing.B) {
+			var c chol.Cholesky
+			for b.Loop() {
+				must(c.Factor(a))
+			}
+		})
+	})
 }
 
 // BenchmarkEigFrom is a Jacobi decomposition of a matrix that has moved by 1 %, from the eigenvectors that it had before.
