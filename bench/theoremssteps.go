@@ -120,7 +120,7 @@ func (c *rateCase) explain(w io.Writer) {
 		return s.Beta.(bilevel.Power).K0
 	}
 	s, _ := k.Theorem3()
-	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: x begins to move near k = K₀; K₀ grows as %s\n",
+	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: the start is forgotten around k = K₀, which grows as %s\n",
 		start(k), s.Alpha.At(0)/s.Beta.At(0), drivers(start, k))
 	if mu, err := leastCurvature(c.problem); err == nil {
 		fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n",
