@@ -187,9 +187,9 @@ func TestEveryMethodRefuses(t *testing.T) {
 				now, later := tuning, tuning
 				switch field {
 				case "α":
-					now.Alpha, later.Alpha = Constant(bad), lateTo{4, bad}
+					now.Alpha, later.Alpha = Constant(bad), turn{4, bad}
 				case "β":
-					now.Beta, later.Beta = Constant(bad), lateTo{4, bad}
+					now.Beta, later.Beta = Constant(bad), turn{4, bad}
 				case "μ":
 					now.MuG, now.Terms = bad, 0
 				}
@@ -219,19 +219,6 @@ func TestEveryMethodRefuses(t *testing.T) {
 			}
 		}
 	})
-}
-
-// lateTo is a schedule that turns bad.
-type lateTo struct {
-	k   int
-	bad float64
-}
-
-func (l lateTo) At(k int) float64 {
-	if k >= l.k {
-		return l.bad
-	}
-	return 0.02
 }
 
 // One variable on each level is enough for every method; a thousand are not too many for STABLE, nor a few hundred for its variants and peers.

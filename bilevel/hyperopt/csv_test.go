@@ -1,0 +1,84 @@
+package hyperopt
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadCSV(t *testing.T) {
+	want := &Data{
+		Name: "t", Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 1}, Val: []float64{1.5, -2, 4},
+		Label: []float64{1, -1}, Classes: [2]string{"benign", "malignant"}, Features: []string{"mean radius", "area, worst"},
+	}
+	for name, text := range map[string]string{
+		"plain":   "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4\n",
+		"dressed": "\xef\xbb\xbf mean radius , diagnosis,\"area, worst\"\r\n\r\n 1.5,\"malignant\",\t-2 \r\n0.0,benign ,4",
+	} {
+		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+			got, err := ReadCSV(r, "t", ReadOptions{LabelColumn: "diagnosis", Dim: 2})
+			require.NoError(t, err, name)
+			require.Equal(t, want, got, name)
+			require.NoError(t, got.Check())
+		}
+	}
+	d, err := ReadCSV(strings.NewReader("\xef\xbb\xbf0,1,y\r\n\r\n 1 ,2, 3.25 \r\n4,5,6"), "t", ReadOptions{Regression: true})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"0", "1"}, d.Features)
+	assert.Equal(t, []float64{1, 2, 4, 5}, d.Val)
+	assert.Equal(t, []float64{3.25, 6}, d.Label)
+}
+
+func TestReadCSVErrors(t *testing.T) {
+	for _, c := range []struct {
+		text, column string
+		line         int
+		want         string
+	}{
+		{"", "", 1, "empty"},
+		{"a,b\n", "", 1, "no rows"},
+		{"1,2\n3,1\n", "", 1, "header"},
+		{"17.99,10,malignant\n1,2,benign\n", "", 1, "header"},
+		{"a,b\n1,1\n", "c", 1, "no column"},
+		{"a,b,b\n1,1,1\n", "b", 1, "two columns"},
+		{"a,b\n1,1\n1,1,1\n", "", 3, "wrong number of fields: 3, and the header has 2"},
+		{"a,b\n1,1\n1", "", 3, "wrong number of fields: 1, and the header has 2"},
+		{"a,b\n,1\n", "", 2, "missing"},
+		{"a,b\n1,1\n\n?,1\n", "", 4, "missing"},
+		{"a,b\n1,\n", "", 2, "missing"},
+		{"a,b\nNaN,1\n", "", 2, "NaN"},
+		{"a,b\n1,1\n-Inf,1\n", "", 3, "infinite"},
+		{"a,b\n1e400,1\n", "", 2, "too large"},
+		{"a,b\nx,1\n", "", 2, "not a number"},
+		{"a,b\n1\"2,1\n", "", 2, "quote"},
+		{"a,b\n\"1,1\n", "", 2, "quote"},
+	} {
+		_, err := ReadCSV(strings.NewReader(c.text), "some.csv", ReadOptions{LabelColumn: c.column})
+		requireSyntax(t, err, "some.csv", c.line, c.want)
+	}
+	_, err := ReadCSV(strings.NewReader("a,b\n1,x\n"), "t", ReadOptions{Regression: true})
+	requireSyntax(t, err, "t", 2, "not a number")
+	_, err = ReadCSV(strings.NewReader("a,b\n1,1\n"), "t", ReadOptions{Dim: 3})
+	requireSyntax(t, err, "t", 1, "want 3")
+	fail := errors.New("disk on fire")
+	_, err = ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n1,"), iotest.ErrReader(fail)), "f", ReadOptions{})
+	requireSyntax(t, err, "f", 2, "disk on fire")
+	require.ErrorIs(t, err, fail)
+	_, err = ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", ReadOptions{})
+	requireSyntax(t, err, "endless", 2, "record of more than")
+}
+
+// zeros is an endless text of one digit.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}

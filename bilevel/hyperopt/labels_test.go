@@ -1,0 +1,63 @@
+package hyperopt
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLabels(t *testing.T) {
+	for _, c := range []struct {
+		labels  string
+		forced  [2]string
+		want    []float64
+		classes [2]string
+	}{
+		{"1 -1 +1", [2]string{}, []float64{1, -1, 1}, [2]string{"-1", "1"}},
+		{"0 1", [2]string{}, []float64{-1, 1}, [2]string{"0", "1"}},
+		{"2 1.0 2.0", [2]string{}, []float64{1, -1, 1}, [2]string{"1", "2"}},
+		{"1 1", [2]string{}, []float64{1, 1}, [2]string{"", "1"}},
+		{"2", [2]string{}, []float64{1}, [2]string{"", "2"}},
+		{"0", [2]string{}, []float64{-1}, [2]string{"0", ""}},
+		{"-1", [2]string{}, []float64{-1}, [2]string{"-1", ""}},
+		{"1 1", [2]string{"1", "2"}, []float64{-1, -1}, [2]string{"1", "2"}},
+		{"7 3", [2]string{"7", "3"}, []float64{-1, 1}, [2]string{"7", "3"}},
+		{"malignant benign malignant", [2]string{}, []float64{1, -1, 1}, [2]string{"benign", "malignant"}},
+		{"b a", [2]string{"b", "a"}, []float64{-1, 1}, [2]string{"b", "a"}},
+		{"no", [2]string{}, []float64{-1}, [2]string{"no", ""}},
+	} {
+		text := "x,class\n1," + strings.ReplaceAll(c.labels, " ", "\n2,")
+		d, err := ReadCSV(strings.NewReader(text), "t", ReadOptions{Classes: c.forced})
+		require.NoError(t, err, c.labels)
+		assert.Equal(t, c.want, d.Label, c.labels)
+		assert.Equal(t, c.classes, d.Classes, c.labels)
+	}
+	for _, c := range []struct {
+		labels string
+		forced [2]string
+		line   int
+		want   string
+	}{
+		{"1 2 3", [2]string{}, 4, "third"},
+		{"a b c", [2]string{}, 4, "third"},
+		{"a 1", [2]string{}, 3, "mixed"},
+		{"1 a", [2]string{}, 3, "mixed"},
+		{"a NA", [2]string{}, 3, "missing"},
+		{"a nan", [2]string{}, 3, "NaN"},
+		{"4 5", [2]string{}, 2, "{-1, 1}"},
+		{"1 2", [2]string{"-1", "1"}, 3, "neither"},
+		{"a c", [2]string{"a", "b"}, 3, "neither"},
+		{"a 1", [2]string{"a", "b"}, 3, "neither"},
+		{"1 a", [2]string{"0", "1"}, 3, "neither"},
+	} {
+		text := "x,class\n1," + strings.ReplaceAll(c.labels, " ", "\n2,")
+		_, err := ReadCSV(strings.NewReader(text), "t", ReadOptions{Classes: c.forced})
+		requireSyntax(t, err, "t", c.line, c.want)
+	}
+	for _, opt := range []ReadOptions{{Classes: [2]string{"a", "a"}}, {Classes: [2]string{"1", "+1"}}, {Classes: [2]string{"a", "b"}, Regression: true}} {
+		_, err := ReadCSV(strings.NewReader("x,y\n1,1"), "t", opt)
+		require.ErrorContains(t, err, "ReadOptions.Classes")
+	}
+}

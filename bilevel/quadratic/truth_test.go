@@ -1,0 +1,127 @@
+package quadratic
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/chol"
+	"stable/eig"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+func TestSpectraAreTheChosenOnes(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8, 33} {
+		o := Options{Dx: n, Dy: n, MuG: 0.5, LG: 50, MuP: 2, LP: 3, CrossNorm: 0.7, Seed: uint64(n)}
+		p := make1(t, o)
+		for _, s := range []struct {
+			a     *mat.Sym
+			mu, l float64
+		}{{p.a, o.MuG, o.LG}, {p.p, o.MuP, o.LP}} {
+			var j eig.Jacobi
+			_, err := j.Factor(s.a)
+			require.NoError(t, err)
+			for i, v := range j.Values() {
+				want := s.mu * math.Pow(s.l/s.mu, float64(i)/max(1, float64(n-1)))
+				assert.InDelta(t, want, v, 1e-12*s.l)
+			}
+		}
+		assert.InEpsilon(t, 0.7, mat.NormFrob(p.b), 1e-14)
+	}
+}
+
+// F's gradient by the formula of the paper's proposition 1, from the oracles and a dense solve.
+func TestTruthAgreesWithOracles(t *testing.T) {
+	for name, o := range variants() {
+		t.Run(name, func(t *testing.T) {
+			p := make1(t, o)
+			x, y := point(p, 71)
+			y0 := append([]float64(nil), y...)
+			require.NoError(t, p.Solution(y, x))
+			assert.NotEqual(t, y0, y)
+			a := ask(t, p, x, y)
+			assert.Less(t, mat.Norm(a.gy), 1e-13*o.scale())
+			var c chol.Cholesky
+			require.NoError(t, c.Factor(a.gyy))
+			c.SolveVec(a.fy, a.fy)
+			want, grad := make([]float64, len(x)), make([]float64, len(x))
+			mat.MulVec(want, a.gxy, a.fy)
+			for i := range want {
+				want[i] = a.fx[i] - want[i]
+			}
+			f, err := p.Objective(grad, x)
+			require.NoError(t, err)
+			requireClose(t, want, grad, 1e-13)
+			assert.InDelta(t, a.f, f, 1e-13*math.Abs(a.f))
+		})
+	}
+}
+
+// scale is a size of g_y, for tolerances.
+func (o Options) scale() float64 { return 100 * math.Sqrt(float64(max(o.Dx, 10)*max(o.Dy, 10))) }
+
+func TestOptimum(t *testing.T) {
+	for name, o := range variants() {
+		t.Run(name, func(t *testing.T) {
+			p := make1(t, o)
+			x, f := p.Optimum()
+			grad := make([]float64, len(x))
+			at, err := p.Objective(grad, x)
+			require.NoError(t, err)
+			assert.Equal(t, f, at)
+			assert.Less(t, mat.Norm(grad), 1e-12)
+			if o.Nonconvex > 0 {
+				assert.Zero(t, f)
+			}
+			// No point nearby or far away is better; Mu says by how much at least.
+			for _, r := range []float64{1e-3, 0.1, 1, 10} {
+				for s := range uint64(20) {
+					z := mattest.Vec(len(x), s)
+					q := r * r * mat.Dot(z, z)
+					for i := range z {
+						z[i] = x[i] + r*z[i]
+					}
+					fz, err := p.Objective(nil, z)
+					require.NoError(t, err)
+					assert.Greater(t, fz, f+0.999*p.Constants(1).Mu/2*q)
+				}
+			}
+			x[0]++
+			again, _ := p.Optimum()
+			assert.NotEqual(t, x, again, "Optimum must return a copy")
+		})
+	}
+}
+
+// The curvature of F along coordinates goes down to about −w/2 and never below it.
+func TestNonconvexitySeen(t *testing.T) {
+	o := Options{Dx: 3, Dy: 2, Nonconvex: 4, CrossNorm: 0.1, Seed: 5}
+	p := make1(t, o)
+	const h = 1e-3
+	lowest := math.Inf(1)
+	x, _ := p.Optimum()
+	curve := func() float64 {
+		sum := 0.0
+		for _, step := range []struct{ d, weight float64 }{{h, 1}, {-h, 1}, {0, -2}} {
+			old := x[1]
+			x[1] = old + step.d
+			f, err := p.Objective(nil, x)
+			require.NoError(t, err)
+			sum += step.weight * f
+			x[1] = old
+		}
+		return sum / (h * h)
+	}
+	assert.Greater(t, curve(), 0.0, "convex at the optimum")
+	for range 40 {
+		x[1] += 0.1
+		lowest = min(lowest, curve())
+	}
+	muF := p.Constants(1).MuF
+	assert.Equal(t, -2.0, muF)
+	assert.Less(t, lowest, 0.95*muF)
+	assert.Greater(t, lowest, muF-1e-6)
+}
