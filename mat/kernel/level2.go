@@ -74,14 +74,14 @@ func MulVecSym(dst, a []float64, lda int, x []float64) {
 		mulVecSymVector(dst, a, lda, x)
 		return
 	}
-	n := len(x)
 	i := 0
-	for ; i+1 < n; i += 2 {
-		x0, x1 := x[i], x[i+1]
-		s0, s1 := symRows(dst[:i], x, a[i*lda:], lda, x0, x1)
-		r0, r1 := a[i*lda+i:], a[(i+1)*lda+i:][:2]
-		dst[i] = s0 + r0[0]*x0 + r1[0]*x1
-		dst[i+1] = s1 + r1[0]*x0 + r1[1]*x1
+	for ; i+2 < len(x); i += 3 {
+		x0, x1, x2 := x[i], x[i+1], x[i+2]
+		s0, s1, s2 := symRows(dst[:i], x, a[i*lda:], lda, x0, x1, x2)
+		r0, r1, r2 := a[i*lda+i:], a[(i+1)*lda+i:][:2], a[(i+2)*lda+i:][:3]
+		dst[i] = s0 + r0[0]*x0 + r1[0]*x1 + r2[0]*x2
+		dst[i+1] = s1 + r1[0]*x0 + r1[1]*x1 + r2[1]*x2
+		dst[i+2] = s2 + r2[0]*x0 + r2[1]*x1 + r2[2]*x2
 	}
 	symRest(dst, a, lda, x, i)
 }
@@ -95,16 +95,17 @@ func symRest(dst, a []float64, lda int, x []float64, i int) {
 	}
 }
 
-// symRows sets y_j += x0·a_0j + x1·a_1j, and returns Σ a_0j·x_j and Σ a_1j·x_j, over the length of y.
+// symRows sets y_j += x0·a_0j + x1·a_1j + x2·a_2j, and returns Σ a_0j·x_j, Σ a_1j·x_j and Σ a_2j·x_j, over the length of y.
 //
 //go:noinline
-func symRows(y, x, a []float64, lda int, x0, x1 float64) (s0, s1 float64) {
-	a0, a1, x := a[:len(y)], a[lda:][:len(y)], x[:len(y)]
-	for j, v := range a0 {
-		w, t := a1[j], x[j]
-		s0 += float64(v * t) // not fused: a sum waits longer for the last one where the product is part of the addition
-		s1 += float64(w * t)
-		y[j] += x0*v + x1*w
+func symRows(y, x, a []float64, lda int, x0, x1, x2 float64) (s0, s1, s2 float64) {
+	a0, a1, a2, x := a[:len(y)], a[lda:][:len(y)], a[2*lda:][:len(y)], x[:len(y)]
+	for j, r := range y {
+		t, u, v, w := x[j], a0[j], a1[j], a2[j]
+		s0 += float64(u * t) // not fused: a sum waits longer for the last one where the product is part of the addition
+		s1 += float64(v * t)
+		s2 += float64(w * t)
+		y[j] = r + x0*u + x1*v + x2*w
 	}
 	return
 }
