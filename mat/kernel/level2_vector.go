@@ -103,11 +103,14 @@ func mulVecVector(dst, a []float64, lda int, x []float64) {
 	ClearUpper()
 }
 
-// mulVecTransVector holds four vectors of dst in registers while it goes down all rows.
+// mulVecTransVector holds four vectors of dst in registers while it goes down all rows, or one where little is left. The last ones reach back over the
+// ones before, so that none is short: dst is at least one vector long.
 func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 	v := simd.VectorBitSize() / 64
+	n := len(dst)
 	j := 0
-	for ; j+4*v <= len(dst); j += 4 * v {
+	for n-j > 2*v && n >= 4*v {
+		j = min(j, n-4*v)
 		var s0, s1, s2, s3 simd.Float64s
 		at := j
 		for _, xi := range x {
@@ -124,17 +127,17 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 		s1.Store(d[v:])
 		s2.Store(d[2*v:])
 		s3.Store(d[3*v:])
+		j += 4 * v
 	}
-	for j < len(dst) {
-		w := min(v, len(dst)-j)
+	for ; j < n; j += v {
+		j = min(j, n-v)
 		var s simd.Float64s
 		at := j
 		for _, xi := range x {
-			r, _ := simd.LoadFloat64sPart(a[at : at+w])
-			s = simd.BroadcastFloat64s(xi).MulAdd(r, s)
+			s = simd.BroadcastFloat64s(xi).MulAdd(simd.LoadFloat64s(a[at:at+v:at+v]), s)
 			at += lda
 		}
-		j += s.StorePart(dst[j:])
+		s.Store(dst[j:])
 	}
 	ClearUpper()
 }
@@ -188,11 +191,13 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 	symRest(dst, a, lda, x, i)
 }
 
-// subRowsVector is mulVecTransVector, subtracted from what is there, two vectors at a time.
+// subRowsVector is mulVecTransVector, subtracted from what is there, two vectors at a time. What the last one is subtracted from is read beforehand.
 func subRowsVector(y, s, x []float64, ld int) {
 	v := simd.VectorBitSize() / 64
+	n := len(y)
+	tail := simd.LoadFloat64s(y[n-v:])
 	j := 0
-	for ; j+2*v <= len(y); j += 2 * v {
+	for ; j+2*v <= n; j += 2 * v {
 		var s0, s1 simd.Float64s
 		at := j
 		for _, si := range s {
@@ -206,17 +211,20 @@ func subRowsVector(y, s, x []float64, ld int) {
 		simd.LoadFloat64s(d).Sub(s0).Store(d)
 		simd.LoadFloat64s(d[v:]).Sub(s1).Store(d[v:])
 	}
-	for j < len(y) {
-		w := min(v, len(y)-j)
+	for ; j < n; j += v {
+		old := tail
+		if j+v < n {
+			old = simd.LoadFloat64s(y[j:])
+		} else {
+			j = n - v
+		}
 		var t simd.Float64s
 		at := j
 		for _, si := range s {
-			r, _ := simd.LoadFloat64sPart(x[at : at+w])
-			t = simd.BroadcastFloat64s(si).MulAdd(r, t)
+			t = simd.BroadcastFloat64s(si).MulAdd(simd.LoadFloat64s(x[at:at+v:at+v]), t)
 			at += ld
 		}
-		d, _ := simd.LoadFloat64sPart(y[j:])
-		j += d.Sub(t).StorePart(y[j:])
+		old.Sub(t).Store(y[j:])
 	}
 	ClearUpper()
 }
