@@ -9,13 +9,13 @@ func pass2Go(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, 
 	n := len(a0)
 	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
 	for j := range a0 {
-		vj, wj := v[j], w[j]
+		vj, wj, xj := v[j], w[j], x[j]
 		p := a0[j] - v0*wj - w0*vj
 		q := a1[j] - v1*wj - w1*vj
 		a0[j], a1[j] = p, q
-		s0 += p * x[j]
-		s1 += q * x[j]
-		y[j] += x0*p + x1*q
+		s0 += p * xj
+		s1 += q * xj
+		y[j] = y[j] + x0*p + x1*q
 	}
 	return s0, s1
 }
