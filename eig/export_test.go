@@ -37,7 +37,8 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 		ok = t.byJacobi(a) == nil
 	}
 	if ok {
-		rep = t.multiplyBack(dst, a)
+		mat.CopySym(dst, &t.p)
+		rep = t.report()
 	}
 	return rep, ok
 }

@@ -1,6 +1,8 @@
 package eig
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,27 +50,109 @@ func TestRayleighRefusesAVectorTwice(t *testing.T) {
 	require.False(t, s.rayleigh(v, lambda, a, 1.5))
 }
 
-// TestStillBelowHasAMargin: along the eigenvector of the last matrix, A must be below mu by more than Cholesky can be wrong.
+// TestImprove improves eigenvalues of 2, −1 (second differences), 2 − 2·cos(jπ/(n+1)): from rough ones, from one twice and from one that is not below mu.
+func TestImprove(t *testing.T) {
+	const n = 20
+	exact := func(j int) float64 { return 2 - 2*math.Cos(float64(j)*math.Pi/(n+1)) }
+	d, e := make([]float64, n), make([]float64, n-1)
+	for i := range n {
+		d[i] = 2
+	}
+	for i := range n - 1 {
+		e[i] = -1
+	}
+	z := mat.NewDense(3, n)
+	var s spectral
+	for _, off := range []float64{0, 1e-12, 1e-6} {
+		s.load(d, e)
+		lambda := []float64{exact(1) - off, exact(2) + off, exact(3) + off}
+		require.True(t, s.improve(z, lambda, 0.3), "off by %g", off)
+		for i, v := range lambda {
+			assert.InDelta(t, exact(i+1), v, 16*eps, "off by %g", off)
+			assert.LessOrEqual(t, residual(z.Row(i), d, append(e, 0), v), 64*eps, "off by %g", off)
+		}
+	}
+	s.load(d, e)
+	assert.False(t, s.improve(z, []float64{exact(1), exact(2), exact(3)}, exact(3)), "not below mu")
+	assert.False(t, s.improve(z, []float64{exact(1), exact(1), exact(3)}, 0.3), "one twice")
+}
+
+// TestProbe doctors one vector, or one eigenvalue, of an invariant space; what it looks at is a sum, so that no two errors may cancel each other.
+func TestProbe(t *testing.T) {
+	const n, k = 30, 5
+	lambda := mattest.Vec(n, 1)
+	slices.Sort(lambda)
+	a := mattest.Spectrum(lambda, 2)
+	var e Jacobi
+	_, err := e.Factor(a)
+	require.NoError(t, err)
+	var s krylov
+	s.norm = 1
+	unit := eps * n
+	for i := range k {
+		for off, want := range map[float64]bool{0: true, 2: true, 8: false, 1e10: false} {
+			v, values := mat.NewDense(k, n), slices.Clone(e.Values()[:k])
+			all := e.VectorsT().View(0, 0, k, n)
+			mat.Copy(v, &all)
+			values[i] += off * unit
+			assert.Equal(t, want, s.probe(product{a}, v, values), "eigenvalue %d off by %g", i, off)
+
+			values[i] = e.Values()[i]
+			c := off * unit / (e.Values()[n-1] - e.Values()[i])
+			mat.Axpy(v.Row(i), c, e.VectorsT().Row(n-1))
+			assert.Equal(t, want, s.probe(product{a}, v, values), "vector %d off by %g", i, off)
+		}
+		v := mat.NewDense(k, n)
+		all := e.VectorsT().View(0, 0, k, n)
+		mat.Copy(v, &all)
+		scaleBy(v.Row(i), 1+1e-10)
+		assert.False(t, s.probe(product{a}, v, e.Values()[:k]), "vector %d not of length 1", i)
+	}
+}
+
+// TestCompleteHasAMargin: that P is below mu by no more than rounding is no sign of an eigenvalue that was missed.
+func TestCompleteHasAMargin(t *testing.T) {
+	const n, mu = 40, 0.1
+	for below, want := range map[float64]bool{0: true, 1: true, 3: false, 1e3: false, 1e10: false} {
+		for _, norm := range []float64{1, 8} {
+			var tr Truncator
+			tr.mu, tr.kry.norm = mu, norm
+			tr.p = *mat.NewSym(n)
+			mat.AddIdentity(&tr.p, 1)
+			tr.p.Set(n/2, n/2, mu-below*eps*n*norm)
+			assert.Equal(t, want, tr.complete(), "%g units of %g", below, norm)
+		}
+	}
+}
+
+// TestStillBelowHasAMargin: along the eigenvector of the last matrix, A must be below mu by more than Cholesky can be wrong, also where A − mu·I is small
+// beside A.
 func TestStillBelowHasAMargin(t *testing.T) {
-	const n, mu = 20, 0.1
-	lambda := make([]float64, n)
-	for i := range lambda {
-		lambda[i] = 1 + float64(i)/n
+	const n = 20
+	for _, shift := range []float64{0, 1e6} {
+		lambda, mu := make([]float64, n), 0.1+shift
+		for i := range lambda {
+			lambda[i] = 1 + float64(i)/n + shift
+		}
+		lambda[0] = 0.05 + shift
+		a := mattest.Spectrum(lambda, 1)
+		var tr Truncator
+		p := mat.NewSym(n)
+		assert.False(t, tr.stillBelow(a, mu))
+		_, err := tr.Truncate(p, a, mu)
+		require.NoError(t, err)
+		size := mu
+		for i := range n {
+			size += math.Abs(a.At(i, i) - mu)
+		}
+		unit := eps * n * size
+		for below, want := range map[float64]bool{-1: false, 32: false, 56: false, 72: true, 1e6: true} {
+			assert.Equal(t, want, tr.stillBelow(a, lambda[0]+below*unit), "%g units above %g", below, lambda[0])
+		}
+		_, err = tr.Truncate(p, mattest.SPD(n, 1), 0.1)
+		require.NoError(t, err)
+		assert.False(t, tr.stillBelow(a, mu), "nothing was below mu")
 	}
-	lambda[0] = 0.05
-	a := mattest.Spectrum(lambda, 1)
-	var tr Truncator
-	p := mat.NewSym(n)
-	assert.False(t, tr.stillBelow(a, mu))
-	_, err := tr.Truncate(p, a, mu)
-	require.NoError(t, err)
-	unit := eps * n * mat.NormFrobSym(a)
-	for below, want := range map[float64]bool{-1: false, 32: false, 56: false, 72: true, 1e6: true} {
-		assert.Equal(t, want, tr.stillBelow(a, lambda[0]+below*unit), "%g", below)
-	}
-	_, err = tr.Truncate(p, mattest.SPD(n, 1), mu)
-	require.NoError(t, err)
-	assert.False(t, tr.stillBelow(a, mu), "nothing was below mu")
 }
 
 // TestCountIsTrustedUpToAGrowth: beyond, that no eigenvalue below mu is missing takes a proof of its own, and that fails where one is.
@@ -83,13 +167,17 @@ func TestCountIsTrustedUpToAGrowth(t *testing.T) {
 	for found, want := range map[int]bool{1: false, 2: true} {
 		var tr Truncator
 		tr.mu = mu
-		require.True(t, tr.byInverse(a, mat.MaxAbsSym(a), 2, n))
-		require.Len(t, tr.lambda, 2)
+		_, ok := tr.kry.count(a, mu, mat.MaxAbsSym(a), 2)
+		require.True(t, ok)
+		_, ok = tr.kry.run(&tr.kry.inertia, n, 0, 2, 2, n)
+		require.True(t, ok)
+		tr.ritz(n, 2)
 		tr.z.Rows, tr.lambda = found, tr.lambda[:found]
 		require.True(t, tr.kry.rayleigh(&tr.z, tr.lambda, a, mu))
+		tr.assemble(a)
 		tr.kry.growth = trusted * tr.kry.norm
-		assert.True(t, tr.counted(a))
+		assert.True(t, tr.counted())
 		tr.kry.growth *= 1.01
-		assert.Equal(t, want, tr.counted(a))
+		assert.Equal(t, want, tr.counted())
 	}
 }

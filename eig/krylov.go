@@ -1,25 +1,19 @@
 package eig
 
-import (
-	"math"
-
-	"stable/chol"
-	"stable/mat"
-)
+import "stable/mat"
 
 // krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process: with A itself, which sees first what is far
-// below mu, or with (A − mu·I)⁻¹, which sees first what is near. That none is missing is proved by a Cholesky factorisation, or by the count in inertia.
+// below mu, or with (A − mu·I)⁻¹, which sees first what is near. That none is missing is proved by a Cholesky factorisation of P, or by the count in inertia.
 type krylov struct {
 	inertia
 	lanczos
 
-	norm float64   // ‖A‖_F
+	full full
+	norm float64   // ‖A‖_F or, after a process with A, a norm of T
 	av   mat.Dense // V·A, then residuals
 	tmp  mat.Dense
 	g    mat.Sym // V·A·Vᵀ
 	jac  Jacobi
-	lift mat.Sym
-	chol chol.Cholesky
 }
 
 // The orders from which the process is tried with A, and with its inverse. BenchmarkRoutes measures them.
@@ -73,14 +67,26 @@ func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64
 	return s.tri.orthonormal(v)
 }
 
-// complete proves that lambda has all eigenvalues of A below mu: with these lifted to mu + ‖A‖_F, A is positive definite.
-func (s *krylov) complete(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64) bool {
-	resizeSym(&s.lift, a.N)
-	mat.CopySym(&s.lift, a)
-	mat.Copy(&s.tmp, v)
-	for i, l := range lambda {
-		scaleBy(s.tmp.Row(i), math.Sqrt(mu-l+s.norm))
+// operator returns A as an operator, with both triangles where that pays.
+func (s *krylov) operator(a *mat.Sym) operator {
+	if !fullPays(a.N) {
+		return product{a}
 	}
-	addGram(&s.lift, &s.tmp)
-	return s.chol.PosDef(&s.lift, mu)
+	resize(&s.full.Dense, a.N, a.N)
+	mat.CopyFull(&s.full.Dense, a)
+	return &s.full
+}
+
+// probe tells whether the rows of v are orthonormal and A·vᵀ = vᵀ·Λ: by one product, with a combination of the rows.
+func (s *krylov) probe(x operator, v *mat.Dense, lambda []float64) bool {
+	if !s.tri.orthonormal(v) {
+		return false
+	}
+	resize(&s.av, 1, v.Cols)
+	r := s.av.Row(0)
+	x.apply(r, s.tri.image)
+	for i, u := range s.tri.probe {
+		mat.Axpy(r, -u*lambda[i], v.Row(i))
+	}
+	return mat.Norm(r) <= 4*eps*float64(v.Cols)*s.norm
 }

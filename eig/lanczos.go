@@ -15,6 +15,11 @@ type product struct{ a *mat.Sym }
 
 func (p product) apply(dst, x []float64) { mat.MulVecSym(dst, p.a, x) }
 
+// full is the operator A with both its triangles.
+type full struct{ mat.Dense }
+
+func (f *full) apply(dst, x []float64) { mat.MulVecTrans(dst, &f.Dense, x) }
+
 // apply makes the operator (A − mu·I)⁻¹ of a factorisation.
 func (s *inertia) apply(dst, x []float64) { s.solve(dst, x) }
 
@@ -43,6 +48,7 @@ func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (
 	resize(&l.q, limit+1, n)
 	l.alpha, l.beta, l.c = grow(l.alpha, limit), grow(l.beta, limit), grow(l.c, limit)
 	l.start()
+	l.theta = l.theta[:0]
 	pivot, due := 0.0, 10
 	for m := 1; m <= limit; m++ {
 		l.step(x, m)
@@ -64,7 +70,7 @@ func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (
 		}
 		left := never
 		if k > 0 && k >= want {
-			left = l.left(m, k, bound)
+			left = l.left(m, k, bound, want > 0)
 		}
 		promised := m+left <= min(limit, 4*k+28)
 		switch {
@@ -74,6 +80,9 @@ func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (
 			return k, false
 		case promised:
 			due = m + left - left*min(n, 256)/1024 // the longer a step, the rather one looks
+			if want == 0 && left > 3 {
+				due++ // as a rule it takes one more
+			}
 		default:
 			due = m + 4
 		}
@@ -99,10 +108,11 @@ func (l *lanczos) step(x operator, m int) {
 	q, w := l.q.Row(m-1), l.q.Row(m)
 	x.apply(w, q)
 	alpha, last := mat.Dot(q, w), 0.0
-	mat.Axpy(w, -alpha, q)
-	if m > 1 {
+	if m == 1 {
+		mat.Axpy(w, -alpha, q)
+	} else {
 		last = l.beta[m-2]
-		mat.Axpy(w, -last, l.q.Row(m-2))
+		kernel.SubRows(w, []float64{last, alpha}, l.q.Data[(m-2)*l.q.Stride:], l.q.Stride)
 	}
 	// What rounding has left along all that came before, and what is lost where little remains of w, is taken out once more.
 	all := l.q.View(0, 0, m, l.q.Cols)
@@ -120,23 +130,21 @@ func (l *lanczos) step(x operator, m int) {
 const never = math.MaxInt / 2
 
 // left estimates how many steps are left, after m, until the k Ritz vectors of T for the eigenvalues below bound have converged: 0 if they have.
-// It takes the residuals to shrink by the same factor each step, from the step on at which each eigenvalue can have been seen.
-func (l *lanczos) left(m, k int, bound float64) int {
-	l.tri.load(l.alpha[:m], l.beta[:m-1])
-	if !l.tri.eigenvalues(bound) {
-		return never
-	}
-	l.theta = l.tri.below(l.theta[:0], bound)
-	resize(&l.s, k, m)
-	if len(l.theta) != k || !l.tri.vectors(&l.s, l.theta, bound, true) {
+// It takes the residuals to shrink by the same factor each step, from the step on at which each eigenvalue can have been seen. A residual is to be of the
+// order of rounding of X; where X is an inverse, of theta, as A's is larger by ‖A‖/|theta|.
+func (l *lanczos) left(m, k int, bound float64, inverse bool) int {
+	if !l.ritz(m, k, bound) {
 		return never
 	}
 	n := float64(l.q.Cols)
-	size := l.tri.norm / l.tri.scale
+	floor := l.tri.norm / l.tri.scale
+	if inverse {
+		floor /= n
+	}
 	worst := 0.0 // residual over tolerance
 	for i, theta := range l.theta {
 		r := l.beta[m-1] * math.Abs(l.s.Row(i)[m-1])
-		worst = max(worst, r/(eps*max(n*math.Abs(theta), size)))
+		worst = max(worst, r/(eps*n*max(math.Abs(theta), floor)))
 	}
 	if worst <= 1 {
 		return 0
@@ -146,6 +154,20 @@ func (l *lanczos) left(m, k int, bound float64) int {
 		return int(math.Ceil(left))
 	}
 	return never
+}
+
+// ritz computes the k eigenvalues of T, of order m, below bound, and their eigenvectors: by improving those of the last time, or else from scratch.
+func (l *lanczos) ritz(m, k int, bound float64) bool {
+	l.tri.load(l.alpha[:m], l.beta[:m-1])
+	resize(&l.s, k, m)
+	if len(l.theta) == k && l.tri.improve(&l.s, l.theta, bound) {
+		return true
+	}
+	if !l.tri.eigenvalues(bound) {
+		return false
+	}
+	l.theta = l.tri.below(l.theta[:0], bound)
+	return len(l.theta) == k && l.tri.vectors(&l.s, l.theta, bound, true)
 }
 
 // vectors sets v = the Ritz vectors that run has found, in rows.

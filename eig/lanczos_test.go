@@ -79,3 +79,42 @@ func TestLanczosIsATridiagonalForm(t *testing.T) {
 		}
 	}
 }
+
+// TestFullIsProduct: the two forms of the operator A agree up to rounding.
+func TestFullIsProduct(t *testing.T) {
+	for _, n := range []int{1, 7, 16, 17, 54, 64, 65, 100} {
+		a, x := mattest.PadSym(mattest.Sym(n, 1), 3), mattest.Vec(n, 2)
+		var f full
+		resize(&f.Dense, n, n)
+		mat.CopyFull(&f.Dense, a)
+		y, z := make([]float64, n), make([]float64, n)
+		f.apply(y, x)
+		product{a}.apply(z, x)
+		assert.LessOrEqual(t, mattest.MaxDiffVec(y, z), eps*float64(n)*mat.NormFrobSym(a))
+	}
+}
+
+// TestLanczosSteps counts the products that three eigenvalues take which lie apart: at most two more than the fewest after which it calls them converged.
+func TestLanczosSteps(t *testing.T) {
+	for _, n := range []int{54, 64, 100, 256} {
+		lambda := make([]float64, n)
+		for i := range lambda {
+			lambda[i] = 1 + float64(i)/float64(n)
+		}
+		lambda[0], lambda[1], lambda[2] = -3, -2, -1
+		a := mattest.Spectrum(lambda, uint64(n))
+		var l lanczos
+		x := &tally{operator: product{a}}
+		k, ok := l.run(x, n, 0.1, 0, 3, n/2)
+		require.True(t, ok)
+		require.Equal(t, 3, k)
+		fewest := 0
+		for m := 4; fewest == 0; m++ {
+			if l.left(m, 3, 0.1, false) == 0 {
+				fewest = m
+			}
+		}
+		assert.LessOrEqual(t, fewest, 20)
+		assert.LessOrEqual(t, x.products, fewest+2, "n=%d", n)
+	}
+}

@@ -147,6 +147,24 @@ func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below boo
 	return true
 }
 
+// improve is vectors for eigenvalues that are known roughly: it corrects lambda, ascending, by Rayleigh quotients. It returns false where one of them is not
+// below mu after that, and where it cannot vouch for the vectors.
+func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
+	b := block{d: s.d, off: s.off, lambda: lambda[:0]}
+	for i, v := range lambda {
+		b.z = z.View(0, 0, i+1, s.n)
+		if !s.next(&b, v*s.scale) {
+			return false
+		}
+	}
+	for i := range lambda {
+		if lambda[i] /= s.scale; !(lambda[i] < mu) {
+			return false
+		}
+	}
+	return s.orthonormal(z)
+}
+
 // block is one unreduced block of T, with the eigenpairs that are done: len(lambda) of them, in the first rows of z, which has one more.
 type block struct {
 	d, off []float64
@@ -160,8 +178,9 @@ func (s *spectral) next(b *block, v float64) bool {
 	x := b.z.Row(k)
 	b.lambda = append(b.lambda, v)
 	s.vector(x, b.d, b.off, v)
-	if !(residual(x, b.d, b.off, v) <= 8*eps*s.norm) {
+	for try := 0; try < 2 && !(residual(x, b.d, b.off, v) <= 8*eps*s.norm); try++ {
 		v = rayleigh(x, b.d, b.off)
+		b.lambda[k] = v
 		s.vector(x, b.d, b.off, v)
 	}
 	left := s.separate(b)

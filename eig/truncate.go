@@ -36,7 +36,7 @@ type Report struct {
 
 // Truncator computes projections onto {X ⪰ mu·I}, and solves with the last one. The zero value is ready for use.
 type Truncator struct {
-	chol   chol.Cholesky // for the certificate; then of P, once a solve has asked for it
+	chol   chol.Cholesky // for certificates; then of P, once a solve has asked for it
 	kry    krylov
 	tri    spectral
 	jac    Jacobi
@@ -82,8 +82,10 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	hopeless := t.stillBelow(a, mu)
 	t.mu, t.route = mu, RouteClear
 	if !hopeless && t.chol.PosDef(a, mu) {
+		resizeSym(&t.p, a.N)
+		mat.CopySym(&t.p, a)
 		mat.CopySym(dst, a)
-		t.keep(dst)
+		t.have = haveProduct
 		return Report{MinEigenvalue: t.mu, Route: RouteClear}, nil
 	}
 	n, most, m := a.N, krylovMost(a.N), 0.0
@@ -106,13 +108,15 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 		}
 		t.route = RouteJacobi
 	}
-	rep := t.multiplyBack(dst, a)
-	t.keep(dst)
-	return rep, nil
+	mat.CopySym(dst, &t.p)
+	t.have = haveProduct
+	return t.report(), nil
 }
 
 // stillBelow tells whether A is below mu along an eigenvector of the last matrix, so clearly that Cholesky must fail, in rounded arithmetic too: where
 // little is clipped it gets far before it does.
+//
+// Where Cholesky gets through, A − mu·I is positive semidefinite up to rounding, and no norm of it exceeds its trace.
 func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	n, k := a.N, t.z.Rows
 	if t.route == RouteClear || n != t.z.Cols || k == 0 || k != len(t.below) {
@@ -120,14 +124,11 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	}
 	v := t.z.Row(0)
 	mat.MulVecSym(t.image, a, v)
-	return mat.Dot(v, t.image)/mat.Dot(v, v) < mu-64*eps*float64(n)*mat.NormFrobSym(a)
-}
-
-// keep copies P for a later solve.
-func (t *Truncator) keep(p *mat.Sym) {
-	resizeSym(&t.p, p.N)
-	mat.CopySym(&t.p, p)
-	t.have = haveProduct
+	size := math.Abs(mu)
+	for i := range n {
+		size += math.Abs(a.Data[i*a.Stride+i] - mu)
+	}
+	return mat.Dot(v, t.image)/mat.Dot(v, v) < mu-64*eps*float64(n)*size
 }
 
 // sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and tells whether that is the lower one. The memory suffices
@@ -140,11 +141,22 @@ func (t *Truncator) sides(n, k int) (lower bool) {
 	return k <= n-k
 }
 
-// byProducts makes z and lambda by a Lanczos process with A, if few eigenvalues are below mu: at most most, found in limit steps. Where an entry of a is not
+// byProducts makes P by a Lanczos process with A, if few eigenvalues are below mu: at most most, found in limit steps. Where an entry of a is not
 // finite it declines.
 func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
-	k, ok := t.kry.run(product{a}, a.N, t.mu, 0, most, limit)
-	return ok && t.ritz(a, k) && t.kry.complete(&t.z, t.lambda, a, t.mu)
+	x := t.kry.operator(a)
+	k, ok := t.kry.run(x, a.N, t.mu, 0, most, limit)
+	if !ok {
+		return false
+	}
+	t.ritz(a.N, k)
+	copy(t.lambda, t.kry.theta)
+	t.kry.norm = t.kry.tri.norm / t.kry.tri.scale
+	if !t.kry.probe(x, &t.z, t.lambda) {
+		return false
+	}
+	t.assemble(a)
+	return t.complete()
 }
 
 // byInverse is byProducts for (A − mu·I)⁻¹, whose factorisation tells how many there are; m is the largest entry of a.
@@ -153,22 +165,35 @@ func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
 	if !ok || k == 0 {
 		return false
 	}
-	_, ok = t.kry.run(&t.kry.inertia, a.N, 0, k, k, limit)
-	return ok && t.ritz(a, k) && t.counted(a)
+	if _, ok = t.kry.run(&t.kry.inertia, a.N, 0, k, k, limit); !ok {
+		return false
+	}
+	t.ritz(a.N, k)
+	if !t.kry.rayleigh(&t.z, t.lambda, a, t.mu) {
+		return false
+	}
+	t.assemble(a)
+	return t.counted()
 }
 
 // counted tells whether lambda is as long as it must be: because the factors that counted are to be trusted, or by a proof of its own.
-func (t *Truncator) counted(a *mat.Sym) bool {
-	return t.kry.growth <= trusted*t.kry.norm || t.kry.complete(&t.z, t.lambda, a, t.mu)
+func (t *Truncator) counted() bool { return t.kry.growth <= trusted*t.kry.norm || t.complete() }
+
+// ritz puts the k Ritz vectors of the last Lanczos process into z, and makes room for their eigenvalues.
+func (t *Truncator) ritz(n, k int) {
+	t.sides(n, k)
+	t.kry.vectors(&t.z)
 }
 
-// ritz puts the k eigenvectors of the last Lanczos process into z, their eigenvalues into lambda.
-func (t *Truncator) ritz(a *mat.Sym, k int) bool {
-	t.sides(a.N, k)
-	t.kry.vectors(&t.z)
-	ok := t.kry.rayleigh(&t.z, t.lambda, a, t.mu)
+// assemble makes P from the few eigenpairs in lambda and z.
+func (t *Truncator) assemble(a *mat.Sym) {
 	t.below = append(grow(t.below, a.N)[:0], t.lambda...)
-	return ok
+	t.multiplyBack(a)
+}
+
+// complete proves that no eigenvalue of A below mu was missed: P would have it, too. Those of P that are mu are so up to rounding.
+func (t *Truncator) complete() bool {
+	return t.chol.PosDef(&t.p, t.mu-2*eps*float64(t.p.N)*t.kry.norm)
 }
 
 func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
@@ -181,6 +206,7 @@ func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
 		return false
 	}
 	t.tri.back(&t.z)
+	t.multiplyBack(a)
 	return true
 }
 
@@ -202,24 +228,30 @@ func (t *Truncator) byJacobi(a *mat.Sym) error {
 	for i := range t.z.Rows {
 		copy(t.z.Row(i), vt.Row(first+i))
 	}
+	t.multiplyBack(a)
 	return nil
 }
 
-// multiplyBack sets dst = P from the eigenvalues and eigenvectors of the smaller side in lambda and z,
+// multiplyBack makes P from the eigenvalues and eigenvectors of the smaller side in lambda and z, which it scales,
 //
 //	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ≥mu} (λ − mu)·v·vᵀ.
-func (t *Truncator) multiplyBack(dst, a *mat.Sym) Report {
-	rep := Report{Clipped: len(t.below), MinEigenvalue: t.mu, Route: t.route}
-	if rep.Clipped <= a.N-rep.Clipped {
-		mat.CopySym(dst, a)
+func (t *Truncator) multiplyBack(a *mat.Sym) {
+	resizeSym(&t.p, a.N)
+	if k := len(t.below); k <= a.N-k {
+		mat.CopySym(&t.p, a)
 	} else {
-		dst.Zero()
-		mat.AddIdentity(dst, t.mu)
+		t.p.Zero()
+		mat.AddIdentity(&t.p, t.mu)
 	}
 	for i, v := range t.lambda {
 		scaleBy(t.z.Row(i), math.Sqrt(math.Abs(v-t.mu)))
 	}
-	addGram(dst, &t.z)
+	addGram(&t.p, &t.z)
+}
+
+// report tells of the last projection; below becomes mu − λ.
+func (t *Truncator) report() Report {
+	rep := Report{Clipped: len(t.below), MinEigenvalue: t.mu, Route: t.route}
 	for i, v := range t.below {
 		rep.MinEigenvalue = min(rep.MinEigenvalue, v)
 		t.below[i] = t.mu - v
