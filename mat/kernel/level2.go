@@ -37,6 +37,32 @@ func axpy3(y, x []float64, ld int, s0, s1, s2 float64) {
 	}
 }
 
+// axpy6 is axpy3 for six rows: seven loads and a store for twelve flops, in place of four and one for six.
+//
+//go:noinline
+func axpy6(y, x []float64, ld int, s0, s1, s2, s3, s4, s5 float64) {
+	x0, x1, x2, x3, x4, x5 := x[:len(y)], x[ld:][:len(y)], x[2*ld:][:len(y)], x[3*ld:][:len(y)], x[4*ld:][:len(y)], x[5*ld:][:len(y)]
+	for i, v := range y {
+		y[i] = v + s0*x0[i] + s1*x1[i] + s2*x2[i] + s3*x3[i] + s4*x4[i] + s5*x5[i]
+	}
+}
+
+// dots6 returns the products of a with six rows of b.
+//
+//go:noinline
+func dots6(a, b []float64, ld int) (s0, s1, s2, s3, s4, s5 float64) {
+	x0, x1, x2, x3, x4, x5 := b[:len(a)], b[ld:][:len(a)], b[2*ld:][:len(a)], b[3*ld:][:len(a)], b[4*ld:][:len(a)], b[5*ld:][:len(a)]
+	for i, v := range a {
+		s0 += v * x0[i]
+		s1 += v * x1[i]
+		s2 += v * x2[i]
+		s3 += v * x3[i]
+		s4 += v * x4[i]
+		s5 += v * x5[i]
+	}
+	return
+}
+
 // MulVec sets dst_i = Σ_j a[i·lda+j]·x_j.
 func MulVec(dst, a []float64, lda int, x []float64) {
 	if Vector() && len(x) >= vectorMulVec {
@@ -44,6 +70,10 @@ func MulVec(dst, a []float64, lda int, x []float64) {
 		return
 	}
 	i := 0
+	for ; i+5 < len(dst); i += 6 {
+		d := dst[i:][:6]
+		d[0], d[1], d[2], d[3], d[4], d[5] = dots6(x, a[i*lda:], lda)
+	}
 	for ; i+2 < len(dst); i += 3 {
 		dst[i], dst[i+1], dst[i+2] = Dots1(x, a[i*lda:], lda)
 	}
@@ -59,12 +89,20 @@ func MulVecTrans(dst, a []float64, lda int, x []float64) {
 		return
 	}
 	clear(dst)
+	addRows(dst, 1, x, a, lda)
+}
+
+// addRows sets y_j += c·Σ_i s_i·x[i·ld+j], over the length of y.
+func addRows(y []float64, c float64, s, x []float64, ld int) {
 	i := 0
-	for ; i+2 < len(x); i += 3 {
-		axpy3(dst, a[i*lda:], lda, x[i], x[i+1], x[i+2])
+	for ; i+5 < len(s); i += 6 {
+		axpy6(y, x[i*ld:], ld, c*s[i], c*s[i+1], c*s[i+2], c*s[i+3], c*s[i+4], c*s[i+5])
 	}
-	for ; i < len(x); i++ {
-		Axpy(dst, x[i], a[i*lda:])
+	for ; i+2 < len(s); i += 3 {
+		axpy3(y, x[i*ld:], ld, c*s[i], c*s[i+1], c*s[i+2])
+	}
+	for ; i < len(s); i++ {
+		axpyRow(y, c*s[i], x[i*ld:])
 	}
 }
 
@@ -116,13 +154,7 @@ func SubRows(y, s, x []float64, ld int) {
 		subRowsVector(y, s, x, ld)
 		return
 	}
-	i := 0
-	for ; i+2 < len(s); i += 3 {
-		axpy3(y, x[i*ld:], ld, -s[i], -s[i+1], -s[i+2])
-	}
-	for ; i < len(s); i++ {
-		Axpy(y, -s[i], x[i*ld:])
-	}
+	addRows(y, -1, s, x, ld)
 }
 
 // SolveLower sets x = L⁻¹·x, for the lower triangle of l: three rows of dot products, then their corner.
