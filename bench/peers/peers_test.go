@@ -5,7 +5,7 @@
 //	GOMAXPROCS=1 go test -bench . -count 6 ./bench > stable.txt         # in the root of stable
 //	go run golang.org/x/perf/cmd/benchstat@latest gonum.txt stable.txt
 //
-// Beside it, with the same names where the operation is the same: openblas/openblas.c, OpenBLAS and LAPACK from C, and numpy_bench.py, a step in NumPy.
+// Beside it, with the same names where the operation is the same: openblas_bench.py, OpenBLAS and LAPACK by themselves, and numpy_bench.py, a step in NumPy.
 package peers
 
 import (
