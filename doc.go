@@ -1,5 +1,6 @@
-// Package stable is the root of a module for stochastic bilevel optimisation in pure Go: the method STABLE (Chen, Sun, Xiao, Yin, AISTATS 2022) on
-// linear algebra of its own. The package itself is empty; begin with stable/bilevel.
+// Package stable is the root of a module for stochastic bilevel optimisation in pure Go: the method
+// STABLE (Chen, Sun, Xiao, Yin, AISTATS 2022) on linear algebra of its own. The package itself is
+// empty; begin with stable/bilevel.
 //
 //	mat                  dense and symmetric matrices, norms, the projection onto a Frobenius ball
 //	mat/kernel           the inner loops, portable and simd; KERNELS.md says how they are built

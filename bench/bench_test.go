@@ -12,7 +12,8 @@ import (
 	"stable/mat/mattest"
 )
 
-// The names and inputs of these benchmarks are kept, so that runs compare over time; bench/peers has the same ones for gonum.
+// The names and inputs of these benchmarks are kept, so that runs compare over time; bench/peers
+// has the same ones for gonum.
 var sizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
 
 func each(b *testing.B, param string, f func(b *testing.B, n int)) {
@@ -85,8 +86,9 @@ func BenchmarkEig(b *testing.B) {
 	})
 }
 
-// BenchmarkTruncate is the projection onto {X ⪰ 0.1·I}: clear has nothing to clip, few three eigenvalues, clipped about half the spectrum, and warm is
-// clipped again and again while the matrix moves by 1 %. All have their workspace.
+// BenchmarkTruncate is the projection onto {X ⪰ 0.1·I}: clear has nothing to clip, few three
+// eigenvalues, clipped about half the spectrum, and warm is clipped again and again while the
+// matrix moves by 1 %. All have their workspace.
 func BenchmarkTruncate(b *testing.B) {
 	cold := func(shift func(n int) float64, input func(n int) *mat.Sym) func(b *testing.B) {
 		return func(b *testing.B) {
@@ -139,8 +141,9 @@ func warm(a, p *mat.Sym) *eig.Truncator {
 	return t
 }
 
-// BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped. The oracles cost nothing: after the first calls, which
-// fill the estimator's matrices, they leave their destinations alone.
+// BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped. The
+// oracles cost nothing: after the first calls, which fill the estimator's matrices, they leave
+// their destinations alone.
 func BenchmarkStep(b *testing.B) {
 	each(b, "d", func(b *testing.B, d int) {
 		s, err := bilevel.New(&still{d: d}, bilevel.STABLE{
@@ -156,8 +159,8 @@ func BenchmarkStep(b *testing.B) {
 	})
 }
 
-// still is a problem whose derivatives are the same everywhere: g_yy = BBᵀ/d + I/2 with entries of B of variance 1, as in the step of NumPy that it is
-// compared with.
+// still is a problem whose derivatives are the same everywhere: g_yy = BBᵀ/d + I/2 with entries of
+// B of variance 1, as in the step of NumPy that it is compared with.
 type still struct {
 	d           int
 	cross, hess int // calls

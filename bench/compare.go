@@ -63,7 +63,8 @@ type solved struct{ *quadratic.Problem }
 
 func (s solved) ObjectiveFrom(grad, _, x []float64) (float64, error) { return s.Objective(grad, x) }
 
-// quadraticArena is a problem of 10 × 10 variables with noise on every derivative, a finite sum, and starts around its solution.
+// quadraticArena is a problem of 10 × 10 variables with noise on every derivative, a finite sum,
+// and starts around its solution.
 func quadraticArena(name string, o quadratic.Options) (*arena, error) {
 	o.Terms, o.CrossNorm = 1000, 3
 	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = 1, 1, 1, 1, 1

@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 )
 
-// experiment races every entrant in every arena: first a choice of step sizes on seeds of its own, then the trials. Every result is a function of its
-// key, so it does not matter how many cores, parts and interruptions there were.
+// experiment races every entrant in every arena: first a choice of step sizes on seeds of its own,
+// then the trials. Every result is a function of its key, so it does not matter how many cores,
+// parts and interruptions there were.
 type experiment struct {
 	name       string
 	describe   string // what the results depend on beyond the fields here: data, box, …
@@ -134,8 +135,8 @@ func (x *experiment) config() string {
 	return fmt.Sprintf("%s on %s(%s), %d samples, %d tuning runs, %d points, seed %d", x.name, names, x.describe, x.samples, x.tuneTrials, x.points, x.seed)
 }
 
-// run does the units of this part that are not done yet. With parts, the results of all parts that are in the folder count, and errUnfinished
-// says that some are missing.
+// run does the units of this part that are not done yet. With parts, the results of all parts that
+// are in the folder count, and errUnfinished says that some are missing.
 func (x *experiment) run(ctx context.Context, out terminal) (map[string]choice, func(key string) (trial, bool), error) {
 	l, err := openLedger(x.ledger(x.part, x.of), x.config())
 	if err != nil {

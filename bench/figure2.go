@@ -165,7 +165,8 @@ func (r *racingFlags) race(ctx context.Context, name string, arenas []*arena, ou
 // quickRows is the number of rows that -quick takes of a larger data set.
 const quickRows = 20000
 
-// hyperoptArena is the paper's test problem on a data file: random halves for training and validation, x in a box, random starts in it.
+// hyperoptArena is the paper's test problem on a data file: random halves for training and
+// validation, x in a box, random starts in it.
 func hyperoptArena(file string, r *racingFlags, out terminal) (*arena, error) {
 	rows := math.MaxInt
 	if r.quick {

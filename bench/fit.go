@@ -10,7 +10,8 @@ type estimate struct{ Mean, Half float64 }
 
 func (e estimate) String() string { return fmt.Sprintf("%.2f ± %.2f", e.Mean, e.Half) }
 
-// meanOf is the mean of independent values with Student's interval, which is infinitely wide for fewer than two.
+// meanOf is the mean of independent values with Student's interval, which is infinitely wide for
+// fewer than two.
 func meanOf(v []float64) estimate {
 	n := float64(len(v))
 	var mean, square float64
@@ -26,7 +27,8 @@ func meanOf(v []float64) estimate {
 	return estimate{mean, student(len(v)-1, 0.95) * math.Sqrt(square/(n-1)/n)}
 }
 
-// student returns the t ≥ 0 with P(|T| ≤ t) = p, for T of Student's distribution with n ≥ 1 degrees of freedom and 0 < p < 1, by bisection.
+// student returns the t ≥ 0 with P(|T| ≤ t) = p, for T of Student's distribution with n ≥ 1 degrees
+// of freedom and 0 < p < 1, by bisection.
 func student(n int, p float64) float64 {
 	lo, hi := 0.0, 1.0
 	for studentWithin(n, hi) < p {
@@ -65,7 +67,8 @@ func studentWithin(n int, t float64) float64 {
 	return 2 / math.Pi * (theta + sin*sum)
 }
 
-// exponent is the slope p of the least-squares line through (log x, log y): that of y ~ x^p. It is NaN for fewer than two points.
+// exponent is the slope p of the least-squares line through (log x, log y): that of y ~ x^p. It is
+// NaN for fewer than two points.
 func exponent(x, y []float64) float64 {
 	n := float64(len(x))
 	var mx, my, sxx, sxy float64
@@ -81,8 +84,8 @@ func exponent(x, y []float64) float64 {
 	return sxy / sxx
 }
 
-// reach returns the cost at which an error comes to eps for good, between points in equal ratios (log-log), and false if it does not, or is there at the
-// first point already. cost ascends.
+// reach returns the cost at which an error comes to eps for good, between points in equal ratios
+// (log-log), and false if it does not, or is there at the first point already. cost ascends.
 func reach(cost, err []float64, eps float64) (float64, bool) {
 	i := len(err)
 	for i > 0 && err[i-1] <= eps {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Quantiles of Student's distribution at 97.5 % on one side, from Abramowitz and Stegun, table 26.10.
+// Quantiles of Student's distribution at 97.5 % on one side, from Abramowitz and Stegun, table
+// 26.10.
 func TestStudent(t *testing.T) {
 	for n, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 7: 2.365, 10: 2.228, 30: 2.042, 120: 1.980} {
 		assert.InDelta(t, want, student(n, 0.95), 6e-4, n)
@@ -17,8 +18,8 @@ func TestStudent(t *testing.T) {
 	assert.InDelta(t, 4.437, student(11, 0.999), 6e-4)
 }
 
-// Curves of a known power law with noise, in groups: the interval covers the exponent as often as it says. Of 1000 draws a fit with 95 % covers
-// 950 ± 7; the bounds are four deviations wide.
+// Curves of a known power law with noise, in groups: the interval covers the exponent as often as
+// it says. Of 1000 draws a fit with 95 % covers 950 ± 7; the bounds are four deviations wide.
 func TestFitCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	k := ratios(100, 1e4, 15)

@@ -11,7 +11,8 @@ import (
 	"stable/mat"
 )
 
-// walk is one run of a method on a problem of known solution, measured beside it. Its result depends on its fields alone.
+// walk is one run of a method on a problem of known solution, measured beside it. Its result
+// depends on its fields alone.
 type walk struct {
 	problem *quadratic.Problem // cloned
 	method  bilevel.Method
@@ -46,11 +47,13 @@ func unpack(t trial) reading {
 	return reading{part(0), part(1), part(2), part(3)}
 }
 
-// perSpan is the least number of iterates measured while the steps double, about; all of them are, up to that step.
+// perSpan is the least number of iterates measured while the steps double, about; all of them are,
+// up to that step.
 const perSpan = 512
 
-// run walks to the last mark. After a failure of the method the last reading stands at all later marks, and End says why. The error is that of a
-// cancelled context, of invalid options, or of an exact value that could not be computed.
+// run walks to the last mark. After a failure of the method the last reading stands at all later
+// marks, and End says why. The error is that of a cancelled context, of invalid options, or of an
+// exact value that could not be computed.
 func (w walk) run(ctx context.Context) (trial, error) {
 	m, err := newWalker(w)
 	if err != nil {
@@ -117,8 +120,9 @@ func from(centre []float64, radius float64, seed uint64) []float64 {
 	return x
 }
 
-// walkTo goes on to a step. Where the measure is averaged over the steps, they are cut into strata whose length is 1/512 of the steps done, and it
-// is taken at one step of each, drawn at random: its weighted sum has the mean of the full one.
+// walkTo goes on to a step. Where the measure is averaged over the steps, they are cut into strata
+// whose length is 1/512 of the steps done, and it is taken at one step of each, drawn at random:
+// its weighted sum has the mean of the full one.
 func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 	for s := m.solver; s.K() < mark; {
 		if err := ctx.Err(); err != nil {

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// task is one piece of work whose result goes into the ledger under its key, of which the result is a function.
+// task is one piece of work whose result goes into the ledger under its key, of which the result is
+// a function.
 type task struct {
 	key  string
 	cost float64 // in any unit, for the estimate of the time left
@@ -73,7 +74,8 @@ func (x *experiment) tackle(ctx context.Context, l *ledger, tasks []task, what s
 	return err
 }
 
-// complete does tasks, and returns the results of all of them, or errUnfinished if those of other parts are missing.
+// complete does tasks, and returns the results of all of them, or errUnfinished if those of other
+// parts are missing.
 func (x *experiment) complete(ctx context.Context, l *ledger, tasks []task, what string, out terminal) (func(key string) trial, error) {
 	if err := x.tackle(ctx, l, tasks, what, out); err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// floors is the tower: a package may import packages of this module that stand before it in the list, and the parts of its own folder.
+// floors is the tower: a package may import packages of this module that stand before it in the
+// list, and the parts of its own folder.
 var floors = []string{"stable/mat", "stable/chol", "stable/eig", "stable/bilevel", "stable/bench"}
 
 type listed struct {
@@ -21,7 +22,8 @@ type listed struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// The module imports the standard library alone (its tests: testify, too), and imports only point down.
+// The module imports the standard library alone (its tests: testify, too), and imports only point
+// down.
 func TestImportsPointDown(t *testing.T) {
 	packages := goList(t, "stable/...")
 	require.Greater(t, len(packages), len(floors))
@@ -59,8 +61,9 @@ func TestMayImport(t *testing.T) {
 	}
 }
 
-// mayImport says whether a package may import one that is not of the standard library: one of a floor below, or of its own folder. The problems in
-// bilevel's folder stand on bilevel; that it imports none of them is seen to by Go, which refuses cycles.
+// mayImport says whether a package may import one that is not of the standard library: one of a
+// floor below, or of its own folder. The problems in bilevel's folder stand on bilevel; that it
+// imports none of them is seen to by Go, which refuses cycles.
 func mayImport(from, to string) bool {
 	f, t := floor(from), floor(to)
 	return t >= 0 && t <= f
@@ -75,7 +78,8 @@ func floor(path string) int {
 	return -1
 }
 
-// isStandard goes by the rule that a standard import path has no dot in its first element, and is not this module's.
+// isStandard goes by the rule that a standard import path has no dot in its first element, and is
+// not this module's.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return first != "stable" && !strings.Contains(first, ".")

@@ -13,9 +13,10 @@ import (
 	"sync"
 )
 
-// A ledger keeps the results of finished units of an experiment in a file, one line each, so that an interrupted run goes on where it was. A line is the
-// CRC-32 of its JSON, a blank and the JSON; the first one describes the experiment. A torn last line, of a process that was killed, is dropped;
-// anything else that is wrong is an error that names the line.
+// A ledger keeps the results of finished units of an experiment in a file, one line each, so that
+// an interrupted run goes on where it was. A line is the CRC-32 of its JSON, a blank and the JSON;
+// the first one describes the experiment. A torn last line, of a process that was killed, is
+// dropped; anything else that is wrong is an error that names the line.
 type ledger struct {
 	mu   sync.Mutex
 	file *os.File
@@ -58,7 +59,8 @@ func (l *ledger) load(experiment string) error {
 	return l.write(header{experiment})
 }
 
-// readLedger adds the trials in r to done, and returns the length of the part that is good: all but a torn last line.
+// readLedger adds the trials in r to done, and returns the length of the part that is good: all but
+// a torn last line.
 func readLedger(r io.Reader, name, experiment string, done map[string]trial) (good int64, err error) {
 	br := bufio.NewReader(r)
 	for n := 1; ; n++ {

@@ -28,7 +28,8 @@ type entrant struct {
 	untuned  bool // takes its defaults, no setting at all
 }
 
-// grid is the list of settings: 25 pairs of the paper's steps, constant and falling, in both variants. It is of the same size for all.
+// grid is the list of settings: 25 pairs of the paper's steps, constant and falling, in both
+// variants. It is of the same size for all.
 func (e *entrant) grid() []setting {
 	if e.untuned {
 		return []setting{{}}
@@ -103,8 +104,9 @@ func entrantNames() []string {
 	return names
 }
 
-// entrants are all methods. "STABLE" is the module's default, untuned; "STABLE-paper" is the paper's method alone, with its bound C_gxy, which the
-// problem tells; "STABLE-guarded" has this module's safeguards, too.
+// entrants are all methods. "STABLE" is the module's default, untuned; "STABLE-paper" is the
+// paper's method alone, with its bound C_gxy, which the problem tells; "STABLE-guarded" has this
+// module's safeguards, too.
 var entrants = []*entrant{
 	{name: "STABLE", untuned: true, method: func(a *arena, _ setting, _, _ bilevel.Schedule) bilevel.Method {
 		return bilevel.STABLE{MuG: a.muG, CGxy: a.cGxy}
@@ -157,7 +159,8 @@ func slower(s bilevel.Schedule, variant int) bilevel.Schedule {
 	panic("bench: no fifth of this schedule")
 }
 
-// What is taken from STABLE's safeguards, and its first batch, by what survive -ablate compares. The paper bounds H_xy by C_gxy; its value is ours.
+// What is taken from STABLE's safeguards, and its first batch, by what survive -ablate compares.
+// The paper bounds H_xy by C_gxy; its value is ours.
 func plainMethod(m *bilevel.STABLE)  { m.Plain, m.InitBatch = true, 1 }
 func unboundedH(m *bilevel.STABLE)   { m.Plain, m.CGxy, m.InitBatch = true, math.Inf(1), 1 }
 func withoutTrust(m *bilevel.STABLE) { m.Trust = math.Inf(1) }

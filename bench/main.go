@@ -1,5 +1,5 @@
-// Command bench runs the experiments of this module. Without a command it does the main job: hyper-parameter tuning with STABLE on a real
-// data set.
+// Command bench runs the experiments of this module. Without a command it does the main job:
+// hyper-parameter tuning with STABLE on a real data set.
 //
 //	go run ./bench            tune, on the data set that ships with the module
 //	go run ./bench -h         flags and examples
@@ -51,7 +51,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], terminal{os.Stdout, os.Stderr, live}))
 }
 
-// run finds the command and returns the exit status: 0, 1 for a failure, 2 for wrong usage, 130 after an interrupt.
+// run finds the command and returns the exit status: 0, 1 for a failure, 2 for wrong usage, 130
+// after an interrupt.
 func run(ctx context.Context, args []string, out terminal) int {
 	list := commands()
 	c := list[0]

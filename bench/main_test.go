@@ -21,7 +21,8 @@ func bench(ctx context.Context, args ...string) (status int, stdout, stderr stri
 	return status, o.String(), e.String()
 }
 
-// The main job on the shipped data: the gap to the least F falls well below that of the start and of the best single weight.
+// The main job on the shipped data: the gap to the least F falls well below that of the start and
+// of the best single weight.
 func TestMainJob(t *testing.T) {
 	dir := t.TempDir()
 	status, stdout, stderr := bench(context.Background(), "-out", dir)
@@ -113,7 +114,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// systemErrors is what this system says, in its own words, of a file that does not exist and of a file where a folder should be.
+// systemErrors is what this system says, in its own words, of a file that does not exist and of a
+// file where a folder should be.
 func systemErrors(t *testing.T, missing, file string) (noFile, notFolder string) {
 	_, err := os.Open(missing)
 	require.Error(t, err)

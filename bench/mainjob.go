@@ -106,7 +106,8 @@ func checkSteps(steps int, lo, hi float64) error {
 
 const shippedData = "testdata/breast_cancer.csv"
 
-// dataPath is where the data set is. The shipped one is found from the root of the module and from a folder in it.
+// dataPath is where the data set is. The shipped one is found from the root of the module and from
+// a folder in it.
 func (j job) dataPath() (string, error) {
 	path := filepath.FromSlash(j.data)
 	if _, err := os.Stat(path); j.data == shippedData && errors.Is(err, os.ErrNotExist) {
@@ -200,8 +201,8 @@ func (t *tuning) describe(w io.Writer) {
 	fmt.Fprintf(w, "method   STABLE with its default steps, μ_g = %.3g, C_gxy = %.3g\n\n", t.method.MuG, t.method.CGxy)
 }
 
-// reference computes what STABLE is measured against: the best single weight of a grid, and the least F that exact minimisation finds, from
-// there and from where STABLE came among others.
+// reference computes what STABLE is measured against: the best single weight of a grid, and the
+// least F that exact minimisation finds, from there and from where STABLE came among others.
 func (t *tuning) reference(p *progress) error {
 	defer p.clear()
 	p.update(0.01, "exact: single weights")

@@ -15,8 +15,9 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// bookmark is what the main job needs beside a checkpoint of its Solver to go on where it was. Its file is one line, the CRC-32 of the bookmark's JSON, a
-// blank and the JSON, and then the Solver's checkpoint.
+// bookmark is what the main job needs beside a checkpoint of its Solver to go on where it was. Its
+// file is one line, the CRC-32 of the bookmark's JSON, a blank and the JSON, and then the Solver's
+// checkpoint.
 type bookmark struct {
 	Command string    // every flag and file that the result depends on
 	Samples []float64 // the curve so far
@@ -47,7 +48,8 @@ func (t *tuning) save() error {
 	})
 }
 
-// resume goes to the bookmark of an interrupted run of the same command, if there is one, and to the one before if that is damaged.
+// resume goes to the bookmark of an interrupted run of the same command, if there is one, and to
+// the one before if that is damaged.
 func (t *tuning) resume(out terminal) (err error) {
 	if t.dataSum, err = t.sumData(); err != nil {
 		return err

@@ -23,7 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// result is what a run of the main job leaves: its figure, its numbers, and what it prints but for times and paths.
+// result is what a run of the main job leaves: its figure, its numbers, and what it prints but for
+// times and paths.
 func result(t *testing.T, dir, stdout string) map[string]string {
 	t.Helper()
 	r := map[string]string{"stdout": regexp.MustCompile(`(?m)^(time|wrote|goes on).*\n+`).ReplaceAllString(stdout, "")}
@@ -83,7 +84,8 @@ func TestMainJobGoesOn(t *testing.T) {
 	}
 }
 
-// Another command, another data file, and a damaged checkpoint with none before it are refused; -fresh begins again.
+// Another command, another data file, and a damaged checkpoint with none before it are refused;
+// -fresh begins again.
 func TestMainJobRefuses(t *testing.T) {
 	dir, small := t.TempDir(), smallData(t)
 	interrupt(t, 500, dir, "-data", small, "-steps", "3000")
@@ -143,7 +145,8 @@ func smallData(t *testing.T) string {
 	return path
 }
 
-// A process that is killed at random moments, again and again, ends with the files of one that was left alone. BENCH_KILLS sets how often.
+// A process that is killed at random moments, again and again, ends with the files of one that was
+// left alone. BENCH_KILLS sets how often.
 func TestKilledMainJob(t *testing.T) {
 	kills := 20
 	if n, err := strconv.Atoi(os.Getenv("BENCH_KILLS")); err == nil {

@@ -6,11 +6,13 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// manyRows is the number of training rows from which exact values are dear, and fewer of them are asked for.
+// manyRows is the number of training rows from which exact values are dear, and fewer of them are
+// asked for.
 const manyRows = 5000
 
-// leastF returns the least local minimum of F that exact minimisation finds: from the given points, from the four of Minimise, and, where rows are few,
-// from eight at random. F need not be convex, so the least of many is the best claim to F*.
+// leastF returns the least local minimum of F that exact minimisation finds: from the given points,
+// from the four of Minimise, and, where rows are few, from eight at random. F need not be convex,
+// so the least of many is the best claim to F*.
 func leastF(p *hyperopt.Problem, from ...[]float64) (*hyperopt.Minimum, error) {
 	best, err := p.Minimise()
 	if err != nil {

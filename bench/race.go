@@ -29,7 +29,8 @@ func (a *arena) longer() float64 {
 	return a.stretch
 }
 
-// contest is a problem with its exact objective: ObjectiveFrom returns F(x), and may start from y and leave y*(x) there.
+// contest is a problem with its exact objective: ObjectiveFrom returns F(x), and may start from y
+// and leave y*(x) there.
 type contest interface {
 	bilevel.Problem
 	ObjectiveFrom(grad, y, x []float64) (float64, error)
@@ -45,8 +46,8 @@ type trial struct {
 	Activity bilevel.Activity
 }
 
-// final is the error that a run is judged by: the mean over the last three marks, which is less a matter of luck than the last one. A run that
-// failed has none.
+// final is the error that a run is judged by: the mean over the last three marks, which is less a
+// matter of luck than the last one. A run that failed has none.
 func (t trial) final() float64 {
 	if t.End != "" {
 		return math.Inf(1)
@@ -59,8 +60,10 @@ func (t trial) final() float64 {
 	return sum
 }
 
-// race runs a method from a random start until it has drawn the last mark's number of samples, ξ and φ together. F is computed off the clock. The
-// result depends on the seed alone, but for the seconds. The error is that of a cancelled context, or of an exact value that could not be computed.
+// race runs a method from a random start until it has drawn the last mark's number of samples, ξ
+// and φ together. F is computed off the clock. The result depends on the seed alone, but for the
+// seconds. The error is that of a cancelled context, or of an exact value that could not be
+// computed.
 func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, marks []uint64) (trial, error) {
 	var t trial
 	p := a.fresh()

@@ -45,7 +45,8 @@ func (x *experiment) summarise(a *arena, e *entrant, done func(key string) (tria
 	return s
 }
 
-// center returns the mean and the mean ± the standard deviation of v, or its median and quartiles. It may reorder v.
+// center returns the mean and the mean ± the standard deviation of v, or its median and quartiles.
+// It may reorder v.
 func center(v []float64, median bool) (mid, lo, hi float64) {
 	n := float64(len(v))
 	if median {

@@ -75,7 +75,8 @@ func survive(ctx context.Context, args []string, out terminal) error {
 	return x.survival(out.Stdout, chosen, done)
 }
 
-// surviveArenas makes the problems: each data set in each box, at most quickRows of its rows, and three quadratic ones.
+// surviveArenas makes the problems: each data set in each box, at most quickRows of its rows, and
+// three quadratic ones.
 func surviveArenas(r *racingFlags, out terminal) ([]*arena, error) {
 	files := []string{shippedData}
 	if r.data != "" {
@@ -150,8 +151,8 @@ func (x *experiment) survival(w io.Writer, chosen map[string]choice, done func(k
 	return err
 }
 
-// ablation prints, for each entrant, how many settings diverged, and the median of the errors at the end over all settings; a run that diverged
-// counts with its last good iterate.
+// ablation prints, for each entrant, how many settings diverged, and the median of the errors at
+// the end over all settings; a run that diverged counts with its last good iterate.
 func (x *experiment) ablation(w io.Writer, chosen map[string]choice, done func(key string) (trial, bool)) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tw, "diverged, median error over the settings")

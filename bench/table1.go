@@ -205,7 +205,8 @@ func (c *complexity) choose(g *regime, r *row, done func(key string) trial) pick
 	return best
 }
 
-// horizons are the numbers of steps at which a row is measured, in ratios of √2 within one run, and of 2 where each is a run of its own.
+// horizons are the numbers of steps at which a row is measured, in ratios of √2 within one run, and
+// of 2 where each is a run of its own.
 func (c *complexity) horizons(r *row) (list []int) {
 	ratio, last := math.Sqrt2, r.steps[1]
 	if c.quick {
@@ -221,7 +222,8 @@ func (c *complexity) horizons(r *row) (list []int) {
 	return list
 }
 
-// perGroup is the number of trials of a group. A mean over a run needs fewer than an error at its end, and one over a long run just one.
+// perGroup is the number of trials of a group. A mean over a run needs fewer than an error at its
+// end, and one over a long run just one.
 func (c *complexity) perGroup(g *regime, r *row, k int) int {
 	const long = 20000
 	n := 12
@@ -237,8 +239,9 @@ func (c *complexity) perGroup(g *regime, r *row, k int) int {
 	return n
 }
 
-// trials lists the runs of a row with its constants. Where each horizon is a run of its own, all runs of a group have the same start: the number of
-// trials changes with the horizon, and a mean over other starts would be another.
+// trials lists the runs of a row with its constants. Where each horizon is a run of its own, all
+// runs of a group have the same start: the number of trials changes with the horizon, and a mean
+// over other starts would be another.
 func (c *complexity) trials(g *regime, r *row, p *quadratic.Problem, constants [2]float64) (tasks []task) {
 	marks := c.horizons(r)
 	if !r.horizon {
@@ -264,7 +267,8 @@ func (r *row) runKey(g *regime, k, t int) string {
 	return fmt.Sprintf("run/%s/%s/%d/%d", g.key, r.name, k, t)
 }
 
-// curves averages the trials of each group of a row, at its horizons, in the order of their numbers.
+// curves averages the trials of each group of a row, at its horizons, in the order of their
+// numbers.
 func (c *complexity) curves(g *regime, r *row, done func(key string) trial) (groups []reading, failed int) {
 	marks := c.horizons(r)
 	for group := range c.groups {

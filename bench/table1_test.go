@@ -10,7 +10,8 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// The budgets of the choice are equal: a run of r.within(n) steps draws about n samples, as the counts of the run say. Every row has the same number of choices.
+// The budgets of the choice are equal: a run of r.within(n) steps draws about n samples, as the
+// counts of the run say. Every row has the same number of choices.
 func TestRowsBudget(t *testing.T) {
 	for _, g := range regimes(1) {
 		p, err := quadratic.New(g.options)

@@ -81,7 +81,8 @@ func (v view) fit(groups []reading, cost func(r reading) []float64) (f fitted) {
 	return f
 }
 
-// samplesTo is the geometric mean over the groups of the samples to ε; NaN if one of them does not come there.
+// samplesTo is the geometric mean over the groups of the samples to ε; NaN if one of them does not
+// come there.
 func (v view) samplesTo(groups []reading, cost func(r reading) []float64, eps float64) float64 {
 	var sum float64
 	for _, r := range groups {
@@ -170,7 +171,8 @@ func inverses(v []float64) []float64 {
 	return u
 }
 
-// slopes are reference lines with the exponents of the table, each beside the end of the first curve that it is claimed for.
+// slopes are reference lines with the exponents of the table, each beside the end of the first
+// curve that it is claimed for.
 func slopes(rows []*row, s stream, series []plot.Series) (lines []plot.Line) {
 	seen := map[float64]bool{0: true}
 	for i, r := range rows {

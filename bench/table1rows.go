@@ -8,7 +8,8 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// regime is one half of the paper's Table 1: a problem, a measure of error, and methods with the step-size orders of their own theory.
+// regime is one half of the paper's Table 1: a problem, a measure of error, and methods with the
+// step-size orders of their own theory.
 type regime struct {
 	key, title string
 	measure    string // what ε bounds
@@ -78,7 +79,8 @@ func (r *row) within(n float64) int {
 	return k
 }
 
-// The lower level of both regimes: curvature from 1 to 2; products with single samples stay below neumannL, as their series needs.
+// The lower level of both regimes: curvature from 1 to 2; products with single samples stay below
+// neumannL, as their series needs.
 const (
 	lowerMu  = 1.0
 	lowerL   = 2.0
@@ -92,7 +94,8 @@ func neumannOf(n int) bilevel.Neumann {
 	return bilevel.Neumann{MuG: lowerMu, LG: neumannL, Terms: n}
 }
 
-// regimes are the two halves of Table 1. Dimensions are small so that the samples are cheap: no exponent depends on them.
+// regimes are the two halves of Table 1. Dimensions are small so that the samples are cheap: no
+// exponent depends on them.
 func regimes(seed uint64) []*regime {
 	noise := quadratic.Options{Dx: 2, Dy: 2, Seed: seed, MuG: lowerMu, LG: lowerL, CrossNorm: 1.5,
 		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.3, SigmaGyy: 0.3}
@@ -190,7 +193,8 @@ func nonconvexRows() []*row {
 	}
 }
 
-// stocInner is D of stocBiO: y comes closer by (1 − βμ)^D a step, which its theory wants below a constant.
+// stocInner is D of stocBiO: y comes closer by (1 − βμ)^D a step, which its theory wants below a
+// constant.
 const stocInner = 5
 
 // plainSTABLE is the paper's method, and no more.

@@ -165,7 +165,8 @@ func (r *rates) curves(c *rateCase, v variant, done func(key string) trial) (gro
 	return groups
 }
 
-// fitFrom is the share of the marks that is left out at the start of a fit, where the start of the run still shows.
+// fitFrom is the share of the marks that is left out at the start of a fit, where the start of the
+// run still shows.
 const fitFrom = 0.3
 
 // firstFitted is the first mark of a fit; at least three are left.

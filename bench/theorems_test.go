@@ -28,7 +28,8 @@ func theory(t *testing.T, dir string, more ...string) string {
 	return all.String()
 }
 
-// Both experiments print and write the same whatever the number of cores, and when they are cut off and taken up.
+// Both experiments print and write the same whatever the number of cores, and when they are cut off
+// and taken up.
 func TestTheory(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	one, two := t.TempDir(), t.TempDir()
@@ -95,7 +96,8 @@ func TestTheoryUsage(t *testing.T) {
 	}
 }
 
-// The mean over a stratified sample of the iterates is that over all of them, but for its noise; and a walk in two pieces is the walk.
+// The mean over a stratified sample of the iterates is that over all of them, but for its noise;
+// and a walk in two pieces is the walk.
 func TestWalk(t *testing.T) {
 	g := regimes(1)[1]
 	p, err := quadratic.New(g.options)
@@ -135,7 +137,8 @@ func TestWalkDiverges(t *testing.T) {
 	assert.False(t, math.IsInf(u[3], 0))
 }
 
-// Theorem 1 on the problem of the figure: V never rises up to twice the bound, and does rise from the worst start beyond the threshold.
+// Theorem 1 on the problem of the figure: V never rises up to twice the bound, and does rise from
+// the worst start beyond the threshold.
 func TestFlows(t *testing.T) {
 	p, err := quadratic.New(flowOptions(1))
 	require.NoError(t, err)

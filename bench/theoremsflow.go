@@ -25,7 +25,8 @@ type descent struct {
 // flowRatios are the α that are tried, in units of Theorem 1's bound.
 var flowRatios = []float64{0.5, 1, 2, 10, 100}
 
-// flows runs the flow from the point where V is the most apt to rise. threshold is the α, in units of the bound, from which it can.
+// flows runs the flow from the point where V is the most apt to rise. threshold is the α, in units
+// of the bound, from which it can.
 func flows(p *quadratic.Problem, c bilevel.Constants) (list []descent, bound, threshold float64, err error) {
 	const beta = 1
 	if bound, err = flow.MaxAlpha(c, beta); err != nil {
@@ -81,11 +82,13 @@ func descend(p *quadratic.Problem, c bilevel.Constants, o flow.Options) (d desce
 	return d, nil
 }
 
-// steepStart returns the start from which V is the most apt to rise, and the least α/β for which it does. Along the flow
+// steepStart returns the start from which V is the most apt to rise, and the least α/β for which it
+// does. Along the flow
 //
 //	V' = −α⟨∇F, ∇F + Je⟩ − β eᵀAe,   e = y − y*(x),   J = −g_xy g_yy⁻¹,   A = g_yy,
 //
-// in a quadratic problem, which is largest at ∇F = −½Je, where it is ¼α‖Je‖² − β eᵀAe. So e maximises ‖Je‖²/eᵀAe, by power iteration.
+// in a quadratic problem, which is largest at ∇F = −½Je, where it is ¼α‖Je‖² − β eᵀAe. So e
+// maximises ‖Je‖²/eᵀAe, by power iteration.
 func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err error) {
 	dx, dy := p.Dims()
 	xs, _ := p.Optimum()

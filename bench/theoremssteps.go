@@ -42,7 +42,8 @@ func rateCases(seed uint64) ([]*rateCase, error) {
 	return cases, nil
 }
 
-// constants hold in a region around the solution that the start lies in, x⁰ at the given distance and y⁰ = 0.
+// constants hold in a region around the solution that the start lies in, x⁰ at the given distance
+// and y⁰ = 0.
 func (c *rateCase) constants() bilevel.Constants {
 	o := c.problem.Options()
 	x, _ := c.problem.Optimum()
@@ -76,8 +77,9 @@ func theorem2Variants(c bilevel.Constants, rho float64) ([]variant, error) {
 // ratio3 is α/β of the practical steps for Theorem 3.
 const ratio3 = 0.15
 
-// theorem3Variants are practical steps with β = 2/(c̃₅(k+20)), as the proof has it, the same with β = 1/(k+20), as the statement has it, and the steps of the
-// theorem. All have α = a·β; c̃₅ is that of the proof for the a at hand.
+// theorem3Variants are practical steps with β = 2/(c̃₅(k+20)), as the proof has it, the same with β
+// = 1/(k+20), as the statement has it, and the steps of the theorem. All have α = a·β; c̃₅ is that
+// of the proof for the a at hand.
 func theorem3Variants(c bilevel.Constants) ([]variant, error) {
 	own, err := c.Theorem3()
 	if err != nil {
@@ -98,7 +100,8 @@ func theorem3Variants(c bilevel.Constants) ([]variant, error) {
 	}, nil
 }
 
-// explain says how small the theorem's own step sizes are, when they begin to act, and which constants make them so.
+// explain says how small the theorem's own step sizes are, when they begin to act, and which
+// constants make them so.
 func (c *rateCase) explain(w io.Writer) {
 	if c.rho > 0 {
 		const k = 1 << 17
@@ -137,7 +140,8 @@ func theorem2Alpha(c bilevel.Constants, k int, rho float64) float64 {
 	return s.Alpha.At(0)
 }
 
-// drivers writes f as a local power law of the constants, the strongest first: f ~ Π C_i^{p_i}, p_i = d ln f/d ln C_i.
+// drivers writes f as a local power law of the constants, the strongest first: f ~ Π C_i^{p_i}, p_i
+// = d ln f/d ln C_i.
 func drivers(f func(bilevel.Constants) float64, c bilevel.Constants) string {
 	type power struct {
 		name string

@@ -118,7 +118,8 @@ func (o *tuneOptions) check(files int) error {
 	return checkSteps(steps, o.Lo, o.Hi)
 }
 
-// tuneFiles tunes, reports and writes. An interrupted or diverged run is reported and written up to where it came, if it came anywhere.
+// tuneFiles tunes, reports and writes. An interrupted or diverged run is reported and written up to
+// where it came, if it came anywhere.
 func tuneFiles(ctx context.Context, o tuneOptions, files []string, out terminal) error {
 	set, err := readTuneSet(o, files)
 	if err != nil {
@@ -168,7 +169,8 @@ func (t *tuneRun) write(w io.Writer) error {
 	return err
 }
 
-// figure draws the validation loss of the model trained with x^k, in the scaled units of the target.
+// figure draws the validation loss of the model trained with x^k, in the scaled units of the
+// target.
 func (t *tuneRun) figure() *plot.Figure {
 	p := plot.Panel{
 		Title:  fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),

@@ -42,7 +42,8 @@ func runTune(t *testing.T, args ...string) (m *tuneModel, path, stdout string) {
 	return m, path, stdout
 }
 
-// linear writes rows of three features of very different means and a target (noise 0.1) or its sign.
+// linear writes rows of three features of very different means and a target (noise 0.1) or its
+// sign.
 func linear(n int, seed uint64, header string, line func(v [3]float64, target float64) string) string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var b strings.Builder
@@ -92,8 +93,9 @@ func TestTune(t *testing.T) {
 	assert.Contains(t, string(svg), "best single weight, exact")
 }
 
-// A step of STABLE reads four rows: g_yy at two points, g_y and f_y at one. Step 0 reads one ξ and the initial batch, 31 here, for g_yy and g_y; the bound
-// C_gxy is one pass. The search at equal cost ends with the model at which it has read as many.
+// A step of STABLE reads four rows: g_yy at two points, g_y and f_y at one. Step 0 reads one ξ and
+// the initial batch, 31 here, for g_yy and g_y; the bound C_gxy is one pass. The search at equal
+// cost ends with the model at which it has read as many.
 func TestTuneEqualCost(t *testing.T) {
 	for _, steps := range []int{1, 2000, 20000} {
 		m, _, _ := runTune(t, cancer, "-steps", strconv.Itoa(steps))
@@ -130,7 +132,8 @@ func TestTuneSearchScalesWeights(t *testing.T) {
 	assert.Equal(t, whole/2, search(half).Lambda)
 }
 
-// The difference on the test rows is that of the reported losses; of two rows, its standard error is |d₁ − d₂|/√8.
+// The difference on the test rows is that of the reported losses; of two rows, its standard error
+// is |d₁ − d₂|/√8.
 func TestTuneDifference(t *testing.T) {
 	o := tuneOptions{Seed: 1, Steps: 1, Lo: 1e-3, Hi: 1, Form: "exp", Loss: "squared"}
 	set, err := readTuneSet(o, []string{writeText(t, "r.csv", linear(60, 1, "a,b,c,price\n", csvRow))})
@@ -162,7 +165,8 @@ func TestNested(t *testing.T) {
 	assert.ElementsMatch(t, hyperopt.Geometric(1, 16, 65), order)
 }
 
-// What model.json predicts for rows as they stand in the file is what the fitted model predicts for the prepared rows.
+// What model.json predicts for rows as they stand in the file is what the fitted model predicts for
+// the prepared rows.
 func TestTuneRoundTrip(t *testing.T) {
 	sparse := linear(80, 3, "", func(v [3]float64, b float64) string {
 		if v[0] < 0 {

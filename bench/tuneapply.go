@@ -11,7 +11,8 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// applyModel predicts the rows of a file: predictions to Stdout, loss and accuracy, if the file has labels, to Stderr.
+// applyModel predicts the rows of a file: predictions to Stdout, loss and accuracy, if the file has
+// labels, to Stderr.
 func applyModel(o tuneOptions, path string, out terminal) error {
 	m, err := readModel(o.apply)
 	if err != nil {
@@ -52,7 +53,8 @@ func (m *tuneModel) measure(label, scores []float64) (loss float64, quality stri
 	return loss, "rmse", math.Sqrt(2 * loss)
 }
 
-// open reads a file with the features of the model. A CSV file without the column of labels is found by its header.
+// open reads a file with the features of the model. A CSV file without the column of labels is
+// found by its header.
 func (m *tuneModel) open(path string, unlabelled bool) (d *hyperopt.Data, labelled bool, err error) {
 	if !unlabelled {
 		opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification()}
@@ -78,7 +80,8 @@ func (m *tuneModel) open(path string, unlabelled bool) (d *hyperopt.Data, labell
 	return nil, false, err
 }
 
-// wholeRows returns a CSV file that was read as if its last column were the label with that column as the last feature. LIBSVM rows stay as they are.
+// wholeRows returns a CSV file that was read as if its last column were the label with that column
+// as the last feature. LIBSVM rows stay as they are.
 func wholeRows(d *hyperopt.Data) *hyperopt.Data {
 	if d.Features == nil {
 		return d

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A model applied to the test file has the test loss that was reported; in a regression in units of the target.
+// A model applied to the test file has the test loss that was reported; in a regression in units of
+// the target.
 func TestTuneApply(t *testing.T) {
 	train := writeText(t, "train.csv", linear(90, 1, "a,b,c,price\n", csvRow))
 	test := writeText(t, "test.csv", linear(30, 2, "a,b,c,price\n", csvRow))

@@ -19,7 +19,8 @@ type tuneFile struct {
 	Rows   int    `json:"rows"`
 }
 
-// tuneSet is the data of tune, ready for the problem: split, scaled, with a bias feature, the target of a regression standardised.
+// tuneSet is the data of tune, ready for the problem: split, scaled, with a bias feature, the
+// target of a regression standardised.
 type tuneSet struct {
 	files            []tuneFile
 	features         []string // nil where no file names them
@@ -29,7 +30,8 @@ type tuneSet struct {
 	target           targetScale
 }
 
-// targetScale maps the label of a regression to mean 0 and deviation 1 on the training rows: (b − Mean)/Deviation. It is {0, 1} for classes.
+// targetScale maps the label of a regression to mean 0 and deviation 1 on the training rows: (b −
+// Mean)/Deviation. It is {0, 1} for classes.
 type targetScale struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
@@ -97,7 +99,8 @@ func digest(path string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// enough returns an error unless the rows of d, of each class where there are classes, can be dealt out into so many parts.
+// enough returns an error unless the rows of d, of each class where there are classes, can be dealt
+// out into so many parts.
 func enough(d *hyperopt.Data, parts int, regression bool) error {
 	want := []int{1: 1, 2: 2, 3: 4}[parts]
 	if regression {
@@ -126,7 +129,8 @@ func countClasses(d *hyperopt.Data) (minus, plus int) {
 	return d.Rows() - plus, plus
 }
 
-// reconcile gives all sets the number of features of the largest. Files that name their columns must name the same ones in the same order.
+// reconcile gives all sets the number of features of the largest. Files that name their columns
+// must name the same ones in the same order.
 func reconcile(sets []*hyperopt.Data) error {
 	dim, named := 0, -1
 	for i, d := range sets {
@@ -173,7 +177,8 @@ func dealOut(sets []*hyperopt.Data, seed uint64, regression bool) ([]*hyperopt.D
 	return append(parts, sets[1:]...), err
 }
 
-// splitter returns the way in which the rows of d are dealt out: class by class where there are classes.
+// splitter returns the way in which the rows of d are dealt out: class by class where there are
+// classes.
 func splitter(d *hyperopt.Data, regression bool) func(seed uint64, fractions ...float64) ([]*hyperopt.Data, error) {
 	if regression {
 		return d.Split
@@ -200,7 +205,8 @@ func (s *tuneSet) prepare(parts []*hyperopt.Data, regression bool) error {
 	return nil
 }
 
-// measureTarget returns mean and standard deviation (divisor: number of rows); the deviation of equal labels is exactly 0.
+// measureTarget returns mean and standard deviation (divisor: number of rows); the deviation of
+// equal labels is exactly 0.
 func measureTarget(label []float64) targetScale {
 	n := float64(len(label))
 	var t targetScale

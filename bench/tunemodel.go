@@ -17,8 +17,8 @@ import (
 //
 //	Intercept + Σ_j Coefficient_j·(v_j − Centre_j),
 //
-// the log-odds of the second class, or the prediction of a regression. RawIntercept − with no centres − gives the same up to rounding, which is
-// large where centres are.
+// the log-odds of the second class, or the prediction of a regression. RawIntercept − with no
+// centres − gives the same up to rounding, which is large where centres are.
 type tuneModel struct {
 	Format       string        `json:"format"`
 	Version      int           `json:"version"`
@@ -106,7 +106,8 @@ func (m *tuneModel) encode(w io.Writer) error {
 	return e.Encode(m)
 }
 
-// readModel reads what encode wrote. Errors name the file and, where the text is no JSON or of a wrong type, the line.
+// readModel reads what encode wrote. Errors name the file and, where the text is no JSON or of a
+// wrong type, the line.
 func readModel(path string) (*tuneModel, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -196,8 +197,8 @@ func (m *tuneModel) scores(d *hyperopt.Data) []float64 {
 	return s
 }
 
-// writePredictions writes one line a row: for classes the log-odds, the probability of the second class and the likelier one; the prediction of a
-// regression.
+// writePredictions writes one line a row: for classes the log-odds, the probability of the second
+// class and the likelier one; the prediction of a regression.
 func (m *tuneModel) writePredictions(w io.Writer, scores []float64) error {
 	head := "row,prediction"
 	if m.classification() {

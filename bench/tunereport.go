@@ -48,7 +48,8 @@ func (t *tuneRun) report(w io.Writer) error {
 	return nil
 }
 
-// compare says by how much a weight each is better or worse than r on the test rows, and what limits the search.
+// compare says by how much a weight each is better or worse than r on the test rows, and what
+// limits the search.
 func (t *tuneRun) compare(w io.Writer, r tuneResult) {
 	mean, deviation := t.difference(t.results[0].y, r.y)
 	fmt.Fprintf(w, "test     loss with a weight each %+.3g ± %.2g against %s\n", mean, deviation, r.Name)
@@ -60,7 +61,8 @@ func (t *tuneRun) compare(w io.Writer, r tuneResult) {
 	}
 }
 
-// difference returns the mean over the test rows of the loss of a minus that of b, and its standard error.
+// difference returns the mean over the test rows of the loss of a minus that of b, and its standard
+// error.
 func (t *tuneRun) difference(a, b []float64) (mean, deviation float64) {
 	loss, n := tuneLosses[t.Loss], float64(t.test.Rows())
 	diff := make([]float64, t.test.Rows())

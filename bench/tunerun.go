@@ -17,7 +17,8 @@ type tuneRun struct {
 	results []tuneResult
 }
 
-// tuneResult is a model with the weights that one way of tuning has found, trained exactly on the training rows.
+// tuneResult is a model with the weights that one way of tuning has found, trained exactly on the
+// training rows.
 type tuneResult struct {
 	Name       string      `json:"name"`
 	Lambda     float64     `json:"lambda,omitempty"` // the weight of all features, 0 where each has its own
@@ -73,7 +74,8 @@ func (t *tuneRun) stable(ctx context.Context, p *progress) error {
 	return err
 }
 
-// retrain trains on all training rows with the weights r.x, by Newton's method from 0, and adds r to the results.
+// retrain trains on all training rows with the weights r.x, by Newton's method from 0, and adds r
+// to the results.
 func (t *tuneRun) retrain(r tuneResult) error {
 	r.y = make([]float64, len(r.x))
 	var err error
@@ -116,8 +118,8 @@ func (t *tuneRun) baselines(ctx context.Context, p *progress) error {
 	return t.search(ctx, name, t.train, t.val, hyperopt.Geometric(t.Lo, t.Hi, t.engine.lambdas()), math.MaxUint64)
 }
 
-// share is the share of the rows on which the budget is good for 17 weights, of about 14 passes over training rows and one over validation rows each;
-// at least ten rows of each class stay.
+// share is the share of the rows on which the budget is good for 17 weights, of about 14 passes
+// over training rows and one over validation rows each; at least ten rows of each class stay.
 func (t *tuneRun) share(budget uint64) float64 {
 	const weights, passes = 17, 14
 	share := float64(budget) / float64(weights*(passes*t.train.Rows()+t.val.Rows()))
@@ -147,7 +149,8 @@ func (t *tuneRun) sample(share float64) (train, val *hyperopt.Data, err error) {
 	return parts[0], parts[1], nil
 }
 
-// nested returns 65 weights from lo to hi, in an order in which each beginning is spread over the range: ends, middle, quarters, …
+// nested returns 65 weights from lo to hi, in an order in which each beginning is spread over the
+// range: ends, middle, quarters, …
 func nested(lo, hi float64) []float64 {
 	const n = 64
 	grid := hyperopt.Geometric(lo, hi, n+1)
@@ -160,11 +163,13 @@ func nested(lo, hi float64) []float64 {
 	return order
 }
 
-// search trains with one weight after the other, each from the model before, until the budget is read, and retrains with the best. It tries one weight at
-// least, and what an ended context leaves is the best so far.
+// search trains with one weight after the other, each from the model before, until the budget is
+// read, and retrains with the best. It tries one weight at least, and what an ended context leaves
+// is the best so far.
 //
-// On a share of the training rows the weight is larger by 1/share. That keeps the prior that it stands for: λ beside a mean loss over n rows is a
-// Gaussian prior of precision 2nλ for each coefficient (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
+// On a share of the training rows the weight is larger by 1/share. That keeps the prior that it
+// stands for: λ beside a mean loss over n rows is a Gaussian prior of precision 2nλ for each
+// coefficient (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
 func (t *tuneRun) search(ctx context.Context, name string, train, val *hyperopt.Data, lambdas []float64, budget uint64) error {
 	start := time.Now()
 	p, err := t.newProblem(train, val)

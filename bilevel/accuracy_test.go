@@ -13,12 +13,14 @@ import (
 	"stable/mat/mattest"
 )
 
-// setConstants are the constants c of the documentation: ‖P(x) − P*(x)‖ ≤ c·d·eps·(‖x‖ + size of the set), by kind.
+// setConstants are the constants c of the documentation: ‖P(x) − P*(x)‖ ≤ c·d·eps·(‖x‖ + size of
+// the set), by kind.
 var setConstants = map[string]float64{
 	"Ball": 8, "Ball, metric": 64, "Simplex": 8, "Simplex, metric": 64, "HalfSpace": 8, "HalfSpace, metric": 8,
 }
 
-// Projections against arithmetic of 320 bits: points from 1e-3 to 1e3 times the size of the set, weights over up to 12 decades, at all scales.
+// Projections against arithmetic of 320 bits: points from 1e-3 to 1e3 times the size of the set,
+// weights over up to 12 decades, at all scales.
 func TestSetsAccuracy(t *testing.T) {
 	count := 300
 	if mattest.Long() {
@@ -105,7 +107,8 @@ func exactHalfSpace(a []float64, b float64, x, w []float64) []*big.Float {
 	return z
 }
 
-// exactSimplex is max(x_i − θ/w_i, 0), with the θ that fits one of the orders of w_i·x_i: the entries that stay are those of the largest.
+// exactSimplex is max(x_i − θ/w_i, 0), with the θ that fits one of the orders of w_i·x_i: the
+// entries that stay are those of the largest.
 func exactSimplex(sum float64, x, w []float64) []*big.Float {
 	in := make([]bool, len(x))
 	theta := bigZero()
@@ -117,7 +120,8 @@ func exactSimplex(sum float64, x, w []float64) []*big.Float {
 				next, best = i, v
 			}
 		}
-		// θ = (Σ x_i − sum)/Σ 1/w_i over those in; the next one comes in if w_i·x_i > θ, which is −∞ while none is.
+		// θ = (Σ x_i − sum)/Σ 1/w_i over those in; the next one comes in if w_i·x_i > θ, which is
+		// −∞ while none is.
 		if next < 0 || in[next] {
 			break
 		}
@@ -148,7 +152,8 @@ func exactSimplex(sum float64, x, w []float64) []*big.Float {
 	return z
 }
 
-// exactBall is c_i + u_i·w_i/(w_i + λ), with the λ ≥ 0 that brings ‖z − c‖ to the radius, by bisection in its exponent and mantissa.
+// exactBall is c_i + u_i·w_i/(w_i + λ), with the λ ≥ 0 that brings ‖z − c‖ to the radius, by
+// bisection in its exponent and mantissa.
 func exactBall(c []float64, radius float64, x, w []float64) []*big.Float {
 	at := func(lambda *big.Float) (z []*big.Float, norm *big.Float) {
 		norm = bigZero()

@@ -2,10 +2,12 @@ package bilevel
 
 import "math"
 
-// adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, with v_i a running mean of g_i²: one for each entry, or, over a set that only
-// projects in the Euclidean norm, one for all. With equal weights in the mean they are those of AdaGrad, c_i/√(Σ g_i²) (Duchi, Hazan, Singer, J.
-// Mach. Learn. Res. 12, 2011, diagonal form). Here g² of step j has a weight that grows as j³, see newest, so that the long first gradients, before H_yy
-// and y have settled, do not shorten the steps for good.
+// adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, with v_i a running mean of g_i²: one
+// for each entry, or, over a set that only projects in the Euclidean norm, one for all. With equal
+// weights in the mean they are those of AdaGrad, c_i/√(Σ g_i²) (Duchi, Hazan, Singer, J. Mach.
+// Learn. Res. 12, 2011, diagonal form). Here g² of step j has a weight that grows as j³, see
+// newest, so that the long first gradients, before H_yy and y have settled, do not shorten the
+// steps for good.
 type adagrad struct {
 	set    Set
 	metric MetricSet // nil: one step size for all entries
@@ -25,7 +27,8 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 	return a
 }
 
-// newest is the weight of the newest of k+1 terms in a running mean in which term j has a weight of order j³: 1 at k = 0, then 4/(k+4).
+// newest is the weight of the newest of k+1 terms in a running mean in which term j has a weight of
+// order j³: 1 at k = 0, then 4/(k+4).
 func newest(k int) float64 { return 4 / (float64(k) + 4) }
 
 // move writes the projection of x − step·g into next, and returns the mean step size.

@@ -11,7 +11,8 @@ import (
 	"stable/mat"
 )
 
-// The default steps of STABLE against their formulas, on a box and on a set that has no metric projection.
+// The default steps of STABLE against their formulas, on a box and on a set that has no metric
+// projection.
 func TestSTABLEDefaultSteps(t *testing.T) {
 	box := Box{[]float64{-1, 0, 0}, []float64{1, 0.5, math.Inf(1)}}
 	for name, c := range map[string]struct {
@@ -76,7 +77,8 @@ type onlyEuclid struct{ box Box }
 func (o onlyEuclid) Project(dst, x []float64) { o.box.Project(dst, x) }
 func (o onlyEuclid) Validate(d int) error     { return o.box.Validate(d) }
 
-// An entry whose derivative has always been zero does not move, and all-zero derivatives move nothing.
+// An entry whose derivative has always been zero does not move, and all-zero derivatives move
+// nothing.
 func TestAdagradZero(t *testing.T) {
 	for _, set := range []Set{UniformBox(2, -1, 1), onlyEuclid{UniformBox(2, -1, 1)}} {
 		a := newAdagrad(set, 2, 0.1)
@@ -112,7 +114,8 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// A projection in a diagonal metric is feasible, idempotent and nearest in that metric: Σ w_i (x_i − p_i)(z_i − p_i) ≤ 0 for every feasible z.
+// A projection in a diagonal metric is feasible, idempotent and nearest in that metric: Σ w_i (x_i
+// − p_i)(z_i − p_i) ≤ 0 for every feasible z.
 func TestSetsProjectMetric(t *testing.T) {
 	for _, d := range []int{1, 2, 5, 30} {
 		for name, c := range setCases(d) {

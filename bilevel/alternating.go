@@ -7,8 +7,8 @@ import (
 	"stable/mat"
 )
 
-// alternating is the running state of BSA, TTSA, stocBiO and ALSET, which differ in the number t_k of inner steps, in the step sizes, and in the
-// estimator of the hypergradient h. Step k does
+// alternating is the running state of BSA, TTSA, stocBiO and ALSET, which differ in the number t_k
+// of inner steps, in the step sizes, and in the estimator of the hypergradient h. Step k does
 //
 //	y^{k,0} = y^k,   y^{k,t+1} = y^{k,t} − β g_y(x^k, y^{k,t}; φ^{k,t}) for t < t_k,   y^{k+1} = y^{k,t_k},
 //	x^{k+1} = P_X(x^k − α_k h),   h at (x^k, y^{k+1}),
@@ -25,7 +25,8 @@ type alternating struct {
 // maxInner bounds t_k, so that it is an int everywhere.
 const maxInner = 1 << 30
 
-// startAlternating checks the parameters that the methods of this kind share, and makes the memory. name is the method's Go name.
+// startAlternating checks the parameters that the methods of this kind share, and makes the memory.
+// name is the method's Go name.
 func startAlternating(s *Solver, name string, m alternating) (stepper, error) {
 	if err := errors.Join(
 		checkSchedule(name+".Alpha", m.alpha, math.MaxFloat64),
@@ -91,7 +92,8 @@ func (m *alternating) lower(s *Solver) error {
 // persist: no memory outlives a step but x and y.
 func (m *alternating) persist(*state) {}
 
-// parts names the vectors of the last step for the search of a non-finite value; of the inner steps, the last one's.
+// parts names the vectors of the last step for the search of a non-finite value; of the inner
+// steps, the last one's.
 func (m *alternating) parts(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	m.estimate.parts(visit)

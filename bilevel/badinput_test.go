@@ -70,7 +70,8 @@ func (h *hostile) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 	return errors.Join(h.withProducts.CrossVecG(dst, x, y, v, phi), h.turn("CrossVecG", dst, nil, nil))
 }
 
-// faults are what a hostile oracle does, and whether that is its own failure, or a number that it gives.
+// faults are what a hostile oracle does, and whether that is its own failure, or a number that it
+// gives.
 var faults = map[string]struct {
 	act func(v []float64, m *mat.Dense, s *mat.Sym) error
 	own bool
@@ -105,8 +106,9 @@ var faults = map[string]struct {
 	}, true},
 }
 
-// Whatever an oracle does wrong, and at whichever call, ends the run of every method in that step, with an error that names the step and the culprit; the
-// last good iterate stands. Feasible sets must not hide it, nor must a checkpoint that has been loaded.
+// Whatever an oracle does wrong, and at whichever call, ends the run of every method in that step,
+// with an error that names the step and the culprit; the last good iterate stands. Feasible sets
+// must not hide it, nor must a checkpoint that has been loaded.
 func TestHostileOracles(t *testing.T) {
 	sets := []Set{nil, UniformBox(3, -0.5, 0.5), Ball{Radius: 1}, Simplex{}, NonNegative{}, HalfSpace{[]float64{1, 1, 1}, 1}}
 	forEachMethod(t, tuning, func(t *testing.T, m Method) {
@@ -170,7 +172,8 @@ func requireFault(t *testing.T, h *hostile, m Method, set Set, own, load bool, s
 	assert.Equal(t, err, s.Step(), what)
 }
 
-// A parameter outside of its range is refused by New, or at the step at which a schedule leaves it, by every method that takes it.
+// A parameter outside of its range is refused by New, or at the step at which a schedule leaves it,
+// by every method that takes it.
 func TestEveryMethodRefuses(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	forEachMethod(t, tuning, func(t *testing.T, m Method) {
@@ -221,7 +224,8 @@ func TestEveryMethodRefuses(t *testing.T) {
 	})
 }
 
-// One variable on each level is enough for every method; a thousand are not too many for STABLE, nor a few hundred for its variants and peers.
+// One variable on each level is enough for every method; a thousand are not too many for STABLE,
+// nor a few hundred for its variants and peers.
 func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 	one := newWavy(0.1)
 	one.dx, one.dy = 1, 1
@@ -246,7 +250,8 @@ func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 	})
 }
 
-// diagonal is f = ½‖x − 1‖² + ½‖y − 1‖², g = ½ Σ (1 + i/d)·y_i² + ½(Σ y_i)²/d − xᵀy, in d variables each.
+// diagonal is f = ½‖x − 1‖² + ½‖y − 1‖², g = ½ Σ (1 + i/d)·y_i² + ½(Σ y_i)²/d − xᵀy, in d variables
+// each.
 type diagonal struct{ d int }
 
 func (p diagonal) Dims() (int, int)          { return p.d, p.d }
@@ -296,7 +301,8 @@ func (p diagonal) hess(dst, v []float64) {
 	}
 }
 
-// Derivatives near the ends of the range: every method works, or says which step and which quantity left it.
+// Derivatives near the ends of the range: every method works, or says which step and which quantity
+// left it.
 func TestEveryMethodNearOverflowAndUnderflow(t *testing.T) {
 	for _, e := range []int{-1020, -1000, -700, -500, -100, 100, 500, 700, 1000, 1020} {
 		scale := math.Ldexp(1, e)

@@ -5,35 +5,42 @@ import (
 	"math"
 )
 
-// BiAdam is the adaptive method of Huang and Huang (BiAdam: Fast Adaptive Bilevel Optimization Methods, arXiv 2106.11396, Algorithm 1): Adam's
-// averages on both levels, a projection in the metric that they make, and a relaxation. With z^k = (x^k, y^k), step k does
+// BiAdam is the adaptive method of Huang and Huang (BiAdam: Fast Adaptive Bilevel Optimization
+// Methods, arXiv 2106.11396, Algorithm 1): Adam's averages on both levels, a projection in the
+// metric that they make, and a relaxation. With z^k = (x^k, y^k), step k does
 //
 //	d_y^k = τ_y g_y(z^k; φ) + (1−τ_y) d_y^{k−1},          B = diag(√b + ρ),   b = (1−c)·b^{k−1} + c·g_y(z^k; φ)²,
 //	d_x^k = τ_x h(z^k; ξ, φ′) + (1−τ_x) d_x^{k−1},       A = diag(√a + ρ),   a = (1−c)·a^{k−1} + c·h(z^k; ξ, φ′)²,
 //	x̃ = argmin over x in X of ⟨d_x^k, x⟩ + ‖x − x^k‖²_A/(2α_k),   x^{k+1} = x^k + η_k (x̃ − x^k),
 //	ỹ = y^k − β_k B⁻¹d_y^k,                                        y^{k+1} = y^k + η_k (ỹ − y^k),
 //
-// squares and roots entry by entry, with h by random truncation (A), see Neumann. At step 0, d and a, b are those of the plain estimates; then a and b are
-// plain means, c = 1/(k+1), until the past has its weight Decay, c = 1 − Decay.
+// squares and roots entry by entry, with h by random truncation (A), see Neumann. At step 0, d and
+// a, b are those of the plain estimates; then a and b are plain means, c = 1/(k+1), until the past
+// has its weight Decay, c = 1 − Decay.
 //
-// The metric is made of the same samples as the direction, which leaves a bias of the order of the smaller of τ and 1 − Decay: with weights that do not fall, x stops
-// short of the solution.
+// The metric is made of the same samples as the direction, which leaves a bias of the order of the
+// smaller of τ and 1 − Decay: with weights that do not fall, x stops short of the solution.
 //
-// Samples a step: ξ one batch; φ 2 + p batches. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1, with p in {0, …, N−1}. The set has to be a
-// MetricSet. Cost beside the oracles: O(dx + dy), and the projection.
+// Samples a step: ξ one batch; φ 2 + p batches. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1,
+// with p in {0, …, N−1}. The set has to be a MetricSet. Cost beside the oracles: O(dx + dy), and
+// the projection.
 //
-// To an ε-stationary point: ε⁻² samples, up to logarithms. The rule is from memory: confirmed against its equations, by the limit of a
-// large ρ, and by convergence to known solutions. The paper admits every diagonal A ⪰ ρI, and takes the square of f_x in its example,
-// which is zero where f does not depend on x; here it is the square of h.
+// To an ε-stationary point: ε⁻² samples, up to logarithms. The rule is from memory: confirmed
+// against its equations, by the limit of a large ρ, and by convergence to known solutions. The
+// paper admits every diagonal A ⪰ ρI, and takes the square of f_x in its example, which is zero
+// where f does not depend on x; here it is the square of h.
 type BiAdam struct {
-	// Alpha and Beta are the step sizes of x̃ and ỹ, the paper's γ and λ, which are constant: the length of a step in Adam's units. Required.
+	// Alpha and Beta are the step sizes of x̃ and ỹ, the paper's γ and λ, which are constant: the
+	// length of a step in Adam's units. Required.
 	Alpha, Beta Schedule
 
-	// Eta is the relaxation η_k in [0, 1]. Default 1. The paper's is of the order (k+1)^(−1/2), with VR-BiAdam (k+1)^(−1/3).
+	// Eta is the relaxation η_k in [0, 1]. Default 1. The paper's is of the order (k+1)^(−1/2),
+	// with VR-BiAdam (k+1)^(−1/3).
 	Eta Schedule
 
-	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y; 1 forgets the past. Default (k+1)^(−1/2), of the order η of the
-	// paper; with VR-BiAdam (k+1)^(−2/3), of the order η².
+	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y; 1 forgets the
+	// past. Default (k+1)^(−1/2), of the order η of the paper; with VR-BiAdam (k+1)^(−2/3), of the
+	// order η².
 	TauX, TauY Schedule
 
 	// Decay in (0, 1) is the weight of the past in the metric. Default 0.99.
@@ -46,13 +53,14 @@ type BiAdam struct {
 	Neumann Neumann
 }
 
-// VRBiAdam is Algorithm 2 of the paper: BiAdam with STORM in the place of the averages, on the same draws at both points,
+// VRBiAdam is Algorithm 2 of the paper: BiAdam with STORM in the place of the averages, on the same
+// draws at both points,
 //
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)).
 //
-// Samples a step: as for BiAdam. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG 2; for k = 0 half of that. To an ε-stationary point: ε^(−3/2)
-// samples, up to logarithms.
+// Samples a step: as for BiAdam. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG 2;
+// for k = 0 half of that. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 type VRBiAdam BiAdam
 
 // Name returns "BiAdam".

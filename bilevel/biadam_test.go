@@ -12,8 +12,9 @@ import (
 	"stable/mat"
 )
 
-// BiAdam and VR-BiAdam against their equations, over a box, where the projection in the metric is entry by entry, and over a half-space, where it is
-// not. The draws of VR-BiAdam are the same at both points, the truncation p too.
+// BiAdam and VR-BiAdam against their equations, over a box, where the projection in the metric is
+// entry by entry, and over a half-space, where it is not. The draws of VR-BiAdam are the same at
+// both points, the truncation p too.
 func TestBiAdamFollowsThePaper(t *testing.T) {
 	const terms, decay, rho = 4, 0.7, 0.05
 	alpha, beta, eta := Power{C: 0.2, P: 0.1}, Power{C: 0.3, K0: 2, P: 0.1}, Power{C: 0.9, P: 0.2}
@@ -121,7 +122,8 @@ func TestBiAdamFollowsThePaper(t *testing.T) {
 	}
 }
 
-// Weight 1 is the method without a memory, where both are one; a metric that is constant makes VR-BiAdam SUSTAIN.
+// Weight 1 is the method without a memory, where both are one; a metric that is constant makes
+// VR-BiAdam SUSTAIN.
 func TestBiAdamReductions(t *testing.T) {
 	const rho = 1e13
 	n, one, tau := Neumann{LG: 7, MuG: 0.7, Terms: 4}, Constant(1), Constant(0.3)

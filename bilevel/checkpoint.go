@@ -23,7 +23,8 @@ import (
 //	8m bytes   the state: integers, float64 bits and random states, a word each, in the order of Solver.persist
 //	 8 bytes   CRC-64 (ECMA) of all bytes before
 //
-// The version changes with the layout, with what a method keeps, and with any default or rule that moves an iterate. One version is read, its own.
+// The version changes with the layout, with what a method keeps, and with any default or rule that
+// moves an iterate. One version is read, its own.
 const (
 	magic          = "bilevel\x00"
 	version        = 1
@@ -34,11 +35,12 @@ const (
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
 var (
-	// ErrDamaged is wrapped by the error of Load for bytes that are no checkpoint, or not what was saved.
+	// ErrDamaged is wrapped by the error of Load for bytes that are no checkpoint, or not what was
+	// saved.
 	ErrDamaged = errors.New("bilevel: damaged checkpoint")
 
-	// ErrForeign is wrapped by the error of Load for a checkpoint of another version, problem size, method, parameter or option; the text names
-	// the first difference.
+	// ErrForeign is wrapped by the error of Load for a checkpoint of another version, problem size,
+	// method, parameter or option; the text names the first difference.
 	ErrForeign = errors.New("bilevel: checkpoint of another run")
 )
 
@@ -46,14 +48,17 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// Save writes a checkpoint to w: everything that the steps to come depend on, but the problem and the options, with a version and checksums. After
-// Load, the steps give the bits that they would have given here, from the same binary. It is to be called between steps, as from Run.Progress. What a Run
-// counts, its steps, time and window, begins anew with the next Run.
+// Save writes a checkpoint to w: everything that the steps to come depend on, but the problem and
+// the options, with a version and checksums. After Load, the steps give the bits that they would
+// have given here, from the same binary. It is to be called between steps, as from Run.Progress.
+// What a Run counts, its steps, time and window, begins anew with the next Run.
 //
-// Errors: those of w; and that of a step that has failed, after which there is nothing to go on from.
+// Errors: those of w; and that of a step that has failed, after which there is nothing to go on
+// from.
 //
-// Cost: 8 bytes for each number that the method keeps, dx·dy + dy²/2 and some vectors for the methods with matrices, the tables for SABA, some vectors for
-// the others. Memory for a copy of the start and the bounds, no more.
+// Cost: 8 bytes for each number that the method keeps, dx·dy + dy²/2 and some vectors for the
+// methods with matrices, the tables for SABA, some vectors for the others. Memory for a copy of the
+// start and the bounds, no more.
 func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
@@ -96,14 +101,16 @@ func (s *Solver) header() ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(h, crc64.Checksum(h, crcTable)), nil
 }
 
-// Load takes up the run of which r holds a checkpoint, to the end of r. s is a Solver from New with the problem, method and options of the one that was
-// saved; it may have done steps, and a step of it may have failed. What X, Y and Estimator returned before is not valid after it.
+// Load takes up the run of which r holds a checkpoint, to the end of r. s is a Solver from New with
+// the problem, method and options of the one that was saved; it may have done steps, and a step of
+// it may have failed. What X, Y and Estimator returned before is not valid after it.
 //
-// Problem sizes, method, parameters and options are compared, those of the caller's own types as far as they are no functions, maps or
-// pointers inside them. The problem's data are not: the same problem is the caller's to bring.
+// Problem sizes, method, parameters and options are compared, those of the caller's own types as
+// far as they are no functions, maps or pointers inside them. The problem's data are not: the same
+// problem is the caller's to bring.
 //
-// Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is as it was. Memory for a second run of the kind of s, and
-// no more, whatever r holds. No oracle is called.
+// Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is as it was. Memory
+// for a second run of the kind of s, and no more, whatever r holds. No oracle is called.
 func (s *Solver) Load(r io.Reader) error {
 	fresh, err := New(s.oracle.p, s.method, s.opt)
 	if err != nil {
@@ -203,10 +210,12 @@ func torn(err error) error {
 	return err
 }
 
-// SaveFile is Save to the file at path, which it replaces in one step: the file holds the last checkpoint or this one, whenever the process or the
-// machine stops. The one before is kept beside it, as path with ".old" at its end.
+// SaveFile is Save to the file at path, which it replaces in one step: the file holds the last
+// checkpoint or this one, whenever the process or the machine stops. The one before is kept beside
+// it, as path with ".old" at its end.
 //
-// Errors: as for Save, and those of the file system, a full disk among them. The file at path is then as it was.
+// Errors: as for Save, and those of the file system, a full disk among them. The file at path is
+// then as it was.
 func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
 
 // LoadFile is Load from the file at path.

@@ -28,7 +28,8 @@ func sign(file []byte) []byte {
 	return file
 }
 
-// Every bit that is flipped, every end that is cut off and every byte too much is refused, and the Solver is as it was.
+// Every bit that is flipped, every end that is cut off and every byte too much is refused, and the
+// Solver is as it was.
 func TestDamageIsRefused(t *testing.T) {
 	for _, m := range smallMethods[:2] {
 		s, file := small(t, m)
@@ -98,7 +99,8 @@ func TestOtherVersionIsRefused(t *testing.T) {
 	}
 }
 
-// What Load takes is what Save writes; whatever else it meets is an error that leaves the Solver alone, and takes no more memory than a run.
+// What Load takes is what Save writes; whatever else it meets is an error that leaves the Solver
+// alone, and takes no more memory than a run.
 func FuzzLoad(f *testing.F) {
 	for i, m := range smallMethods {
 		_, file := small(f, m)

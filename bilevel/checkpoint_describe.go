@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// describe tells two Solvers apart whose runs differ, but for the problem's data: a line "name = value" for the sizes, the method, and each of
-// its parameters and of the options. Equal ones give equal text on every machine.
+// describe tells two Solvers apart whose runs differ, but for the problem's data: a line "name =
+// value" for the sizes, the method, and each of its parameters and of the options. Equal ones give
+// equal text on every machine.
 func (s *Solver) describe() string {
 	var d description
 	upper, lower := s.oracle.Streams()
@@ -26,8 +27,9 @@ func (s *Solver) describe() string {
 	return d.String()
 }
 
-// description writes values as text. Of what a caller's own type holds, functions, maps, and what is behind a pointer inside it cannot be told apart, nor
-// what is nested deeper than maxDepth: there the type has to do.
+// description writes values as text. Of what a caller's own type holds, functions, maps, and what
+// is behind a pointer inside it cannot be told apart, nor what is nested deeper than maxDepth:
+// there the type has to do.
 type description struct {
 	strings.Builder
 	depth int // of interfaces

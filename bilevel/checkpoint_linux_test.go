@@ -15,8 +15,8 @@ import (
 
 const diskEnv = "BILEVEL_TEST_DISK"
 
-// A full disk is an error of SaveFile, and the last checkpoint stays. The disk is a file system of a few pages in memory, mounted in a name space of a child
-// process's own, where that is allowed.
+// A full disk is an error of SaveFile, and the last checkpoint stays. The disk is a file system of
+// a few pages in memory, mounted in a name space of a child process's own, where that is allowed.
 func TestSaveFileOnFullDisk(t *testing.T) {
 	if dir := os.Getenv(diskEnv); dir != "" {
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k"); err != nil {

@@ -29,7 +29,8 @@ func resumable() []Method {
 	})
 }
 
-// n steps, a checkpoint, and n more in another Solver are 2n steps: the iterates, the counts, and all that a second checkpoint holds, bit for bit.
+// n steps, a checkpoint, and n more in another Solver are 2n steps: the iterates, the counts, and
+// all that a second checkpoint holds, bit for bit.
 func TestResumeGivesTheSameBits(t *testing.T) {
 	seen := map[string]bool{}
 	for i, m := range resumable() {

@@ -9,8 +9,9 @@ import (
 	"stable/mat"
 )
 
-// state visits what a run holds between two steps, number by number and always in the same order: to count it, to write it, or to read it. One
-// visit method per type serves all three, so that what is written is what is read. Every number is one word of 8 bytes, little-endian.
+// state visits what a run holds between two steps, number by number and always in the same order:
+// to count it, to write it, or to read it. One visit method per type serves all three, so that what
+// is written is what is read. Every number is one word of 8 bytes, little-endian.
 type state struct {
 	w     io.Writer // writing, if not nil
 	r     io.Reader // reading, if not nil; with neither, the words are only counted
@@ -104,7 +105,8 @@ func (t *state) fail(format string, args ...any) {
 	}
 }
 
-// persist visits the run. Nothing else of a Solver outlives a step, but the problem, the method and the options.
+// persist visits the run. Nothing else of a Solver outlives a step, but the problem, the method and
+// the options.
 func (s *Solver) persist(t *state) {
 	t.int(&s.k)
 	t.k = s.k

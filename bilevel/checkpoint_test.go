@@ -112,7 +112,8 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, errFull }
 
-// SaveFile replaces the file, keeps the one before, and leaves both where it fails; LoadFile names the file.
+// SaveFile replaces the file, keeps the one before, and leaves both where it fails; LoadFile names
+// the file.
 func TestSaveFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "run")

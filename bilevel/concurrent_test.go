@@ -12,7 +12,8 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// Solvers in goroutines of their own, on instances of one problem, give the bits that they give one after the other. Under -race, nothing is shared.
+// Solvers in goroutines of their own, on instances of one problem, give the bits that they give one
+// after the other. Under -race, nothing is shared.
 func TestSolversConcurrently(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 4, Dy: 5, Seed: 1, SigmaGy: 1, SigmaGyy: 1, SigmaFy: 1})
 	require.NoError(t, err)

@@ -5,14 +5,16 @@ import (
 	"math"
 )
 
-// doubleMomentum is the running state of SUSTAIN, MSTSA and MRBO, which differ in the estimator h of the hypergradient, and in whether y has a recursion, too.
-// With z^k = (x^k, y^k), and the same draws at both points, step k ≥ 1 does
+// doubleMomentum is the running state of SUSTAIN, MSTSA and MRBO, which differ in the estimator h
+// of the hypergradient, and in whether y has a recursion, too. With z^k = (x^k, y^k), and the same
+// draws at both points, step k ≥ 1 does
 //
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),
 //	y^{k+1} = y^k − β_k d_y^k,   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// STORM (Cutkosky and Orabona, NeurIPS 2019) on both levels. Step 0 has no older point: its directions are the plain estimates.
+// STORM (Cutkosky and Orabona, NeurIPS 2019) on both levels. Step 0 has no older point: its
+// directions are the plain estimates.
 type doubleMomentum struct {
 	alpha, beta Schedule
 	tauX, tauY  Schedule // tauY nil: no recursion in y, d_y = g_y
@@ -37,7 +39,8 @@ func checkTaus(name string, tauX, tauY *Schedule) error {
 	return errors.Join(checkSchedule(name+".TauX", *tauX, 1), checkSchedule(name+".TauY", *tauY, 1))
 }
 
-// startMomentum checks the parameters that the methods of this kind share, and makes the memory. name is the method's Go name.
+// startMomentum checks the parameters that the methods of this kind share, and makes the memory.
+// name is the method's Go name.
 func startMomentum(s *Solver, name string, m doubleMomentum) (stepper, error) {
 	if err := errors.Join(
 		checkSchedule(name+".Alpha", m.alpha, math.MaxFloat64),

@@ -13,7 +13,8 @@ var (
 	ErrDiverged = errors.New("bilevel: run diverged")
 )
 
-// A DivergedError says where a run left the finite numbers, or the bound of Options.Explode. The iterate before that step stands in the Solver.
+// A DivergedError says where a run left the finite numbers, or the bound of Options.Explode. The
+// iterate before that step stands in the Solver.
 type DivergedError struct {
 	Step     int     // the step k that failed, counted from 0
 	Quantity string  // in the paper's notation: f_x, f_y, g_y, H_xy, H_yy, x, y, …
@@ -27,7 +28,8 @@ func (e *DivergedError) Error() string {
 // Unwrap makes errors.Is(err, ErrDiverged) true.
 func (e *DivergedError) Unwrap() error { return ErrDiverged }
 
-// An OracleError says which oracle of the problem failed, and at which step. A panic in an oracle arrives as one, too.
+// An OracleError says which oracle of the problem failed, and at which step. A panic in an oracle
+// arrives as one, too.
 type OracleError struct {
 	Step   int
 	Oracle string // GradF, GradG, CrossG, HessG, HessVecG or CrossVecG

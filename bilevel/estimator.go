@@ -9,17 +9,18 @@ import (
 	"stable/mat"
 )
 
-// Estimator tracks the second derivatives of the lower level along a path of points (x^k, y^k): H_xy of g_xy and H_yy of g_yy, by the
-// variance-reduced recursion (STABLE-H) of the paper,
+// Estimator tracks the second derivatives of the lower level along a path of points (x^k, y^k):
+// H_xy of g_xy and H_yy of g_yy, by the variance-reduced recursion (STABLE-H) of the paper,
 //
 //	H_xy^k = P̄[(1−τ)(H_xy^{k−1} − g_xy(x^{k−1}, y^{k−1}; φ)) + g_xy(x^k, y^k; φ)],   P̄ onto {X : ‖X‖_F ≤ C_gxy},
 //	H_yy^k = P̲[(1−τ)(H_yy^{k−1} − g_yy(x^{k−1}, y^{k−1}; φ)) + g_yy(x^k, y^k; φ)],   P̲ onto {X : X ⪰ μ_g I},
 //
-// with the same φ at both points, and gives what an upper-level method needs of them: the hypergradient estimate f_x − H_xy H_yy⁻¹ f_y
-// and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this estimator under projected SGD; it can stand under any other rule.
+// with the same φ at both points, and gives what an upper-level method needs of them: the
+// hypergradient estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this
+// estimator under projected SGD; it can stand under any other rule.
 //
-// Init comes first, then one Update a step; the other methods refer to the last point. Nothing allocates after NewEstimator, and an
-// Estimator is for one goroutine at a time.
+// Init comes first, then one Update a step; the other methods refer to the last point. Nothing
+// allocates after NewEstimator, and an Estimator is for one goroutine at a time.
 type Estimator struct {
 	p        Problem
 	mu, cgxy float64
@@ -53,8 +54,8 @@ func checkBounds(owner string, muG, cGxy float64) error {
 	return nil
 }
 
-// NewEstimator returns an estimator for p. muG is μ_g > 0, the strong convexity of g(x, ·); cGxy is C_gxy > 0, the bound on ‖g_xy‖_F,
-// and +Inf for no bound.
+// NewEstimator returns an estimator for p. muG is μ_g > 0, the strong convexity of g(x, ·); cGxy is
+// C_gxy > 0, the bound on ‖g_xy‖_F, and +Inf for no bound.
 func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	if err := checkBounds("", muG, cGxy); err != nil {
 		return nil, err
@@ -72,7 +73,8 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	}, nil
 }
 
-// Init sets H_xy and H_yy to the plain estimates P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a batch: the recursion with τ = 1.
+// Init sets H_xy and H_yy to the plain estimates P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a
+// batch: the recursion with τ = 1.
 func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	e.updates = 0
 	if err := e.p.CrossG(e.hxy, x, y, phi); err != nil {
@@ -85,8 +87,8 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	return e.finish(x, y)
 }
 
-// Update moves the estimates from the last point to (x, y) by (STABLE-H). The problem is asked four times, for g_xy and g_yy at both
-// points with the same batch.
+// Update moves the estimates from the last point to (x, y) by (STABLE-H). The problem is asked four
+// times, for g_xy and g_yy at both points with the same batch.
 func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	e.updates++
 	if err := e.p.CrossG(e.xyOld, e.x, e.y, phi); err != nil {
@@ -128,8 +130,9 @@ func (e *Estimator) finish(x, y []float64) error {
 	return nil
 }
 
-// Hypergradient writes f_x − H_xy H_yy⁻¹ f_y, of length dx, into dst, which may be fx. Cost O(dx·dy + dy²), after dy³/3 for the first solve with
-// a new H_yy. It fails, with an error that wraps chol.ErrNotPosDef, only where μ_g is so small beside ‖H_yy‖ that rounding makes H_yy singular.
+// Hypergradient writes f_x − H_xy H_yy⁻¹ f_y, of length dx, into dst, which may be fx. Cost O(dx·dy
+// + dy²), after dy³/3 for the first solve with a new H_yy. It fails, with an error that wraps
+// chol.ErrNotPosDef, only where μ_g is so small beside ‖H_yy‖ that rounding makes H_yy singular.
 func (e *Estimator) Hypergradient(dst, fx, fy []float64) error {
 	if err := e.solve(e.w, fy); err != nil {
 		return err
@@ -140,8 +143,8 @@ func (e *Estimator) Hypergradient(dst, fx, fy []float64) error {
 	return nil
 }
 
-// Drift writes H_yy⁻¹ H_xyᵀ dx, of length dy, into dst: minus the first-order change of y*(x) when x moves by dx. Cost and error as for
-// Hypergradient.
+// Drift writes H_yy⁻¹ H_xyᵀ dx, of length dy, into dst: minus the first-order change of y*(x) when
+// x moves by dx. Cost and error as for Hypergradient.
 func (e *Estimator) Drift(dst, dx []float64) error {
 	mat.MulVecTrans(e.w, e.hxy, dx)
 	return e.solve(dst, e.w)
@@ -155,7 +158,8 @@ func (e *Estimator) solve(dst, b []float64) error {
 	return nil
 }
 
-// persist visits what outlives an Update. The factor of H_yy is made of H_yy again, by the first solve.
+// persist visits what outlives an Update. The factor of H_yy is made of H_yy again, by the first
+// solve.
 func (e *Estimator) persist(t *state) {
 	t.floats(e.x, e.y)
 	t.dense(e.hxy)
@@ -174,8 +178,9 @@ func (e *Estimator) persist(t *state) {
 	}
 }
 
-// restore hands H_yy back to the projection, for the solves to come. Since H_yy has been solved with, a Cholesky factorisation proves that nothing is
-// below 0, and H_yy stays as it is, bit for bit.
+// restore hands H_yy back to the projection, for the solves to come. Since H_yy has been solved
+// with, a Cholesky factorisation proves that nothing is below 0, and H_yy stays as it is, bit for
+// bit.
 func (e *Estimator) restore() error {
 	r, err := e.projection.Truncate(e.hyy, e.hyy, 0)
 	if err != nil || r.Clipped > 0 {

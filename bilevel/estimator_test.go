@@ -74,7 +74,8 @@ func TestEstimatorHessNorm(t *testing.T) {
 	}
 }
 
-// Init forgets all that was before it: estimates, report, and the number of updates that an error gives.
+// Init forgets all that was before it: estimates, report, and the number of updates that an error
+// gives.
 func TestEstimatorInitAgain(t *testing.T) {
 	start := func() (*Estimator, *faulty) {
 		f := &faulty{newWavy(0.5), "H_yy", math.MaxInt, func(v []float64) error { v[0] = math.NaN(); return nil }}

@@ -9,8 +9,8 @@ import (
 	"stable/mat"
 )
 
-// shrink is a problem in one dimension: y*(x) shrinks the mean 2 of noisy measurements φ towards 0 by the weight x ≥ 0, and x is to be
-// such that y*(x) = 1:
+// shrink is a problem in one dimension: y*(x) shrinks the mean 2 of noisy measurements φ towards 0
+// by the weight x ≥ 0, and x is to be such that y*(x) = 1:
 //
 //	min over x ≥ 0 of ½(y*(x) − 1)²   subject to   y*(x) = argmin_y E[½(y − φ)²] + ½x·y² = 2/(1+x).
 type shrink struct{}
@@ -38,7 +38,8 @@ func (shrink) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// measure is the mean of the measurements with these names; the same name gives the same value each time. An empty batch asks for the expectation.
+// measure is the mean of the measurements with these names; the same name gives the same value each
+// time. An empty batch asks for the expectation.
 func measure(phi []bilevel.Sample) float64 {
 	if len(phi) == 0 {
 		return 2
@@ -83,8 +84,8 @@ func ExampleSolver_Step() {
 	// Output: x passed 0.9, y = 1.1
 }
 
-// A run that a context ends: by a signal, a deadline, or, as here, by the program itself. The result is the last good iterate, and another Run goes on
-// from there.
+// A run that a context ends: by a signal, a deadline, or, as here, by the program itself. The
+// result is the last good iterate, and another Run goes on from there.
 func ExampleSolver_Run_context() {
 	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
 	if err != nil {
@@ -106,8 +107,8 @@ func ExampleSolver_Run_context() {
 	// 1000 step limit <nil>
 }
 
-// What a run has used, and how often projections and safeguards acted. Here μ_g = 3 is more than the curvature 1 + x of the
-// lower level has, so that H_yy is truncated at every step.
+// What a run has used, and how often projections and safeguards acted. Here μ_g = 3 is more than
+// the curvature 1 + x of the lower level has, so that H_yy is truncated at every step.
 func ExampleSolver_Activity() {
 	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 3}, bilevel.Options{Set: bilevel.NonNegative{}, Seed: 1})
 	if err != nil {

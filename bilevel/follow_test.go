@@ -36,7 +36,8 @@ type draws struct {
 	factors   [][]Sample
 }
 
-// estimate reads an evaluation of the hypergradient at (x, y): f_x and f_y, the products with g_yy, the one with g_xy.
+// estimate reads an evaluation of the hypergradient at (x, y): f_x and f_y, the products with g_yy,
+// the one with g_xy.
 func (r *reader) estimate(x, y []float64) draws {
 	d := draws{xi: r.next("GradF", x, y)}
 	for len(r.log) > 0 && r.log[0].oracle == "HessG" {
@@ -52,7 +53,8 @@ func (r *reader) gradG(x, y []float64, phi []Sample) []float64 {
 	return g
 }
 
-// hypergradient is (A) or (B) written from the formulas, with matrices: every term of (B) is multiplied out by itself.
+// hypergradient is (A) or (B) written from the formulas, with matrices: every term of (B) is
+// multiplied out by itself.
 func (r *reader) hypergradient(x, y []float64, d draws, lg float64, terms int, random bool) []float64 {
 	w := r.w
 	fx, fy, gxy := make([]float64, w.dx), make([]float64, w.dy), mat.NewDense(w.dx, w.dy)
@@ -100,7 +102,8 @@ func followOptions(batch int) Options {
 	return Options{Set: UniformBox(3, followLo, followHi), X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch}
 }
 
-// BSA, TTSA, stocBiO and ALSET against their equations, on a run in which the box acts, with batches of 1 and more.
+// BSA, TTSA, stocBiO and ALSET against their equations, on a run in which the box acts, with
+// batches of 1 and more.
 func TestAlternatingFollowsThePapers(t *testing.T) {
 	const terms = 4
 	alpha, beta := Power{C: 0.2, P: 0.5}, Power{C: 0.2, K0: 2, P: 0.7}
@@ -149,7 +152,8 @@ func TestAlternatingFollowsThePapers(t *testing.T) {
 	}
 }
 
-// SUSTAIN, MSTSA and MRBO against their equations. Every batch is drawn once and evaluated at both points, the truncation p too.
+// SUSTAIN, MSTSA and MRBO against their equations. Every batch is drawn once and evaluated at both
+// points, the truncation p too.
 func TestMomentumFollowsThePapers(t *testing.T) {
 	const terms = 4
 	alpha, beta := Power{C: 0.2, P: 1.0 / 3}, Power{C: 0.2, K0: 2, P: 1.0 / 3}
@@ -221,7 +225,8 @@ func TestMomentumFollowsThePapers(t *testing.T) {
 	}
 }
 
-// VRBO against its equations: large batches once a period, small ones at two points of the inner loop, the first change that of x.
+// VRBO against its equations: large batches once a period, small ones at two points of the inner
+// loop, the first change that of x.
 func TestVRBOFollowsThePaper(t *testing.T) {
 	const terms, alpha, beta = 3, 0.1, 0.05
 	series := Neumann{LG: 7, Terms: terms}

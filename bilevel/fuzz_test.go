@@ -30,7 +30,8 @@ func someSet(b *mattest.Bytes, d int) MetricSet {
 	return Space{}
 }
 
-// tame tells whether all numbers are 0 or well inside the range, so that no square or product of three of them leaves it.
+// tame tells whether all numbers are 0 or well inside the range, so that no square or product of
+// three of them leaves it.
 func tame(x ...float64) bool {
 	for _, v := range x {
 		if v = math.Abs(v); !(v == 0 || v > 1e-60 && v < 1e60) {
@@ -85,7 +86,8 @@ func FuzzSets(f *testing.F) {
 	})
 }
 
-// requireProjection holds a projection in the metric w to what makes it one, at x, with the projection of z as another feasible point.
+// requireProjection holds a projection in the metric w to what makes it one, at x, with the
+// projection of z as another feasible point.
 func requireProjection(t *testing.T, set Set, x, z, w []float64, project func(dst, x []float64)) {
 	t.Helper()
 	d := len(x)

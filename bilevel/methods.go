@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Tuning is what most methods have in common. What a method does not take it ignores; what is left zero stands at the method's default.
+// Tuning is what most methods have in common. What a method does not take it ignores; what is left
+// zero stands at the method's default.
 type Tuning struct {
 	Alpha, Beta Schedule // step sizes of x and y
 	MuG, LG     float64  // g(x, ·; φ) has curvature between μ_g and L_g
@@ -51,8 +52,9 @@ func Methods() []string {
 	return names
 }
 
-// Lookup returns the method of that name, in upper or lower case, with every parameter at its default: New refuses it until those
-// that are required are set. An unknown name gives an error that wraps ErrOption and lists those that exist.
+// Lookup returns the method of that name, in upper or lower case, with every parameter at its
+// default: New refuses it until those that are required are set. An unknown name gives an error
+// that wraps ErrOption and lists those that exist.
 func Lookup(name string) (Method, error) { return Tune(name, Tuning{}) }
 
 // Tune is Lookup with the parameters in t set.

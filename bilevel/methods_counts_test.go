@@ -29,8 +29,8 @@ func (w withProducts) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 	return err
 }
 
-// The table of samples and oracle calls a step, in batches. p is the truncation that was drawn, in {0, …, N−1}; in (B) it is Q = N−1 and a
-// product of stocBiO counts for more than a batch.
+// The table of samples and oracle calls a step, in batches. p is the truncation that was drawn, in
+// {0, …, N−1}; in (B) it is Q = N−1 and a product of stocBiO counts for more than a batch.
 //
 //	method     ξ        φ              GradF   GradG    HessVecG   CrossVecG
 //	BSA        1        t_k + 1 + p    1       t_k      p          1
@@ -112,8 +112,8 @@ func TestMethodCounts(t *testing.T) {
 	}
 }
 
-// The same table for the methods without a series. Step 0 asks at one point; its batch of φ is the initial one, S_0, and n_ξ, n_φ are the terms of the
-// sums.
+// The same table for the methods without a series. Step 0 asks at one point; its batch of φ is the
+// initial one, S_0, and n_ξ, n_φ are the terms of the sums.
 //
 //	method     ξ        φ        GradF   GradG    HessVecG   CrossVecG   HessG   CrossG
 //	SOBA       1        1        1       1        1          1
@@ -175,7 +175,8 @@ type sized struct {
 
 func (s sized) Streams() (uint64, uint64) { return s.upper, s.lower }
 
-// An exact value counts as the whole finite sum of its stream, and as one sample where that is unbounded.
+// An exact value counts as the whole finite sum of its stream, and as one sample where that is
+// unbounded.
 func TestCountsFull(t *testing.T) {
 	for _, c := range []struct{ upper, lower, u, l uint64 }{{16, 5, 16, 5}, {0, 7, 1, 7}, {3, 0, 3, 1}, {1, 1, 1, 1}} {
 		for m, want := range map[Method]Counts{

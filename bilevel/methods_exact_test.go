@@ -21,7 +21,8 @@ func afterSteps(t *testing.T, m Method, opt Options, steps int) []float64 {
 	return slices.Concat(s.X(), s.Y())
 }
 
-// With exact oracles and a long series each method's step is that of its deterministic counterpart, with the exact inverse.
+// With exact oracles and a long series each method's step is that of its deterministic counterpart,
+// with the exact inverse.
 func TestMethodsExactStep(t *testing.T) {
 	const alpha, beta = 0.05, 0.1
 	series := Neumann{LG: 7, MuG: 0.5, Terms: 700}
@@ -72,7 +73,8 @@ func exactHypergradient(t *testing.T, w *wavy, x, y []float64) []float64 {
 	return fx
 }
 
-// Weight 1 is the method without a memory, and equal parameters make equal methods, bit for bit: they draw in the same order.
+// Weight 1 is the method without a memory, and equal parameters make equal methods, bit for bit:
+// they draw in the same order.
 func TestMethodReductions(t *testing.T) {
 	a, b, n := Constant(0.05), Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	one, tau := Constant(1), Constant(0.3)
@@ -123,7 +125,8 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, 1e12, s.opt.Explode)
 }
 
-// Exact oracles keep the directions of VRBO exact wherever it goes, without large batches after the first.
+// Exact oracles keep the directions of VRBO exact wherever it goes, without large batches after the
+// first.
 func TestVRBOExact(t *testing.T) {
 	w := newWavy(0.1)
 	s, err := New(w, VRBO{Constant(0.05), Constant(0.1), 1000, 3, 0, Neumann{LG: 7, Terms: 600}},
@@ -139,7 +142,8 @@ func TestVRBOExact(t *testing.T) {
 	}
 }
 
-// On a compositional problem ALSET with L = 1 and one term is single-timescale SCGD: y ← y + β(h(x; φ) − y), x ← x − α ∇h(x; φ′) f′(y).
+// On a compositional problem ALSET with L = 1 and one term is single-timescale SCGD: y ← y + β(h(x;
+// φ) − y), x ← x − α ∇h(x; φ′) f′(y).
 func TestALSETCompositional(t *testing.T) {
 	const alpha, beta = 0.1, 0.3
 	c := compositional{3}

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A derivative that is not finite ends the run at that step, names the quantity, and leaves the last good iterate. No oracle is asked at a point
-// that is not finite. A single one may be at the older of two points.
+// A derivative that is not finite ends the run at that step, names the quantity, and leaves the
+// last good iterate. No oracle is asked at a point that is not finite. A single one may be at the
+// older of two points.
 func TestMethodsNotFinite(t *testing.T) {
 	names := map[string][]string{
 		"f_x": {"f_x", "hypergradient at the last"}, "f_y": {"f_y", "hypergradient at the last"}, "g_y": {"g_y"},
@@ -164,7 +165,8 @@ func TestMethodsRefuse(t *testing.T) {
 	}
 }
 
-// The bounds on the number of inner steps are themselves allowed. The largest number ends at the first oracle call.
+// The bounds on the number of inner steps are themselves allowed. The largest number ends at the
+// first oracle call.
 func TestInnerBounds(t *testing.T) {
 	a, n := Constant(0.1), Neumann{LG: 7, MuG: 0.7}
 	s, err := New(newWavy(0), BSA{a, a, Constant(1e-300), n}, Options{})

@@ -7,30 +7,37 @@ import (
 	"stable/mat"
 )
 
-// Neumann says how a method that multiplies by g_yy, and never factors it, comes to g_yy⁻¹ f_y: by N terms of the Neumann series,
+// Neumann says how a method that multiplies by g_yy, and never factors it, comes to g_yy⁻¹ f_y: by
+// N terms of the Neumann series,
 //
 //	g_yy⁻¹ f_y ≈ (1/L) Σ_{q<N} (I − g_yy/L)^q f_y.
 //
-// Two estimators have that mean; a method uses the one of its paper. Batches φ_1, φ_2, … are independent.
+// Two estimators have that mean; a method uses the one of its paper. Batches φ_1, φ_2, … are
+// independent.
 //
 //	(A) random truncation: v = (N/L) ∏_{i=1..p} (I − g_yy(·; φ_i)/L) f_y, p uniform on {0, …, N−1}: (N−1)/2 products on average.
 //	(B) truncated sum: v = η Σ_{q=0..Q} ∏_{i=1..q} (I − η g_yy(·; φ_i)) f_y with η = 1/L, Q = N−1: N−1 products, smaller variance.
 //
-// The terms left out move a hypergradient by at most C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With Options.LowerBatch = Full there is no draw of p
-// either: (A) takes its mean, which is (B) with exact products.
+// The terms left out move a hypergradient by at most C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With
+// Options.LowerBatch = Full there is no draw of p either: (A) takes its mean, which is (B) with
+// exact products.
 //
-// Source: (A) Ghadimi and Wang, arXiv 1802.02246, and Hong et al., arXiv 2007.05170; (B) Ji, Yang and Liang, arXiv 2010.07962, Algorithm 2.
-// Both are from memory; confirmed by their mean and second moment in closed form (TestNeumannMoments, TestNeumannEnumerated) and by the bound
+// Source: (A) Ghadimi and Wang, arXiv 1802.02246, and Hong et al., arXiv 2007.05170; (B) Ji, Yang
+// and Liang, arXiv 2010.07962, Algorithm 2. Both are from memory; confirmed by their mean and
+// second moment in closed form (TestNeumannMoments, TestNeumannEnumerated) and by the bound
 // (TestNeumannBias).
 type Neumann struct {
-	// LG is L = L_g > 0, the Lipschitz constant of g_y(x, ·; φ). Required. Where g_yy exceeds 2L·I the series diverges. Where single samples
-	// g_yy(·; φ) vary by σ², the second moment of long products grows unless L > (μ²+σ²)/(2μ).
+	// LG is L = L_g > 0, the Lipschitz constant of g_y(x, ·; φ). Required. Where g_yy exceeds 2L·I
+	// the series diverges. Where single samples g_yy(·; φ) vary by σ², the second moment of long
+	// products grows unless L > (μ²+σ²)/(2μ).
 	LG float64
 
-	// MuG is μ = μ_g in (0, LG], the strong convexity of g(x, ·). Required where Terms is 0, and by StocBiO.
+	// MuG is μ = μ_g in (0, LG], the strong convexity of g(x, ·). Required where Terms is 0, and by
+	// StocBiO.
 	MuG float64
 
-	// Terms is N ≥ 1. Default 1 + ⌈(LG/MuG) ln(k+1)⌉ at step k, which keeps (1 − μ/L)^N below 1/(k+1).
+	// Terms is N ≥ 1. Default 1 + ⌈(LG/MuG) ln(k+1)⌉ at step k, which keeps (1 − μ/L)^N below
+	// 1/(k+1).
 	Terms int
 }
 
@@ -57,8 +64,9 @@ func (n Neumann) terms(k int) int {
 	return 1 + int(math.Ceil(n.LG/n.MuG*math.Log1p(float64(k))))
 }
 
-// hypergradient estimates f_x − g_xy g_yy⁻¹ f_y. draw takes the samples, and at evaluates at a point with the samples of the last draw, at as
-// many points as a recursive method asks for: p, ξ and every φ_i stay the same.
+// hypergradient estimates f_x − g_xy g_yy⁻¹ f_y. draw takes the samples, and at evaluates at a
+// point with the samples of the last draw, at as many points as a recursive method asks for: p, ξ
+// and every φ_i stay the same.
 type hypergradient struct {
 	series Neumann
 	random bool // (A); otherwise (B)
@@ -76,7 +84,8 @@ type hypergradient struct {
 	r, w             []float64
 }
 
-// newHypergradient returns an estimator for the problem of s, of kind (A) if random and of kind (B) if not.
+// newHypergradient returns an estimator for the problem of s, of kind (A) if random and of kind (B)
+// if not.
 func newHypergradient(s *Solver, series Neumann, random bool) *hypergradient {
 	dx, dy := len(s.x), len(s.y)
 	return &hypergradient{
@@ -86,8 +95,8 @@ func newHypergradient(s *Solver, series Neumann, random bool) *hypergradient {
 	}
 }
 
-// draw takes new samples: one batch ξ of size upper, and of size lower one batch φ for g_xy and one for each product. The batch ξ is
-// valid until the stream is drawn from again.
+// draw takes new samples: one batch ξ of size upper, and of size lower one batch φ for g_xy and one
+// for each product. The batch ξ is valid until the stream is drawn from again.
 func (h *hypergradient) draw(s *Solver, upper, lower int) {
 	h.n = h.series.terms(s.k)
 	h.prods, h.sum = h.n-1, true
@@ -161,7 +170,8 @@ func (h *hypergradient) parts(visit func(name string, v []float64)) {
 	visit("g_xy g_yy⁻¹ f_y", h.cross)
 }
 
-// batches keeps several batches in one piece of memory. An empty batch (the exact value) is kept as such.
+// batches keeps several batches in one piece of memory. An empty batch (the exact value) is kept as
+// such.
 type batches struct {
 	buf  []Sample
 	ends []int

@@ -11,10 +11,12 @@ import (
 	"stable/mat"
 )
 
-// moments are E[a aᵀ], E[s aᵀ] and E[s sᵀ] of a random vector a and of the sum s of its ancestors and itself.
+// moments are E[a aᵀ], E[s aᵀ] and E[s sᵀ] of a random vector a and of the sum s of its ancestors
+// and itself.
 type moments struct{ aa, sa, ss [][]float64 }
 
-// neumannTruth is what the estimators' first two moments follow from: the finite sum's Hessians and f_y.
+// neumannTruth is what the estimators' first two moments follow from: the finite sum's Hessians and
+// f_y.
 type neumannTruth struct {
 	m    [][][]float64 // I − η g_yy(·; φ), one a φ
 	mean [][]float64   // their mean
@@ -46,7 +48,8 @@ func newNeumannTruth(t *testing.T, w *wavy, x, y []float64, eta float64) neumann
 	return n
 }
 
-// step is E[M R Mᵀ] for M the mean over an independent batch: M̄ R M̄ᵀ + (E₁[M R Mᵀ] − M̄ R M̄ᵀ)/batch.
+// step is E[M R Mᵀ] for M the mean over an independent batch: M̄ R M̄ᵀ + (E₁[M R Mᵀ] − M̄ R
+// M̄ᵀ)/batch.
 func (n neumannTruth) step(r [][]float64, batch int) [][]float64 {
 	out := square(len(r))
 	for _, m := range n.m {
@@ -87,8 +90,9 @@ func (n neumannTruth) sum(eta float64, terms int, batch func(j int) int) (mean [
 	return mean, eta * eta * trace(m.ss)
 }
 
-// Mean and second moment of both estimators of g_yy⁻¹ f_y, and the mean of the hypergradients made of them, are those of the closed form, within
-// five standard errors of many draws; every part of a draw is independent of the others.
+// Mean and second moment of both estimators of g_yy⁻¹ f_y, and the mean of the hypergradients made
+// of them, are those of the closed form, within five standard errors of many draws; every part of a
+// draw is independent of the others.
 func TestNeumannMoments(t *testing.T) {
 	const draws, lg, mu = 20000, 6.0, 0.7
 	x, y := []float64{0.3, -0.8, 0.5}, []float64{0.4, -1, 0.2, 0.7}
@@ -137,7 +141,8 @@ func TestNeumannMoments(t *testing.T) {
 	}
 }
 
-// The mean over every possible draw is the closed form to rounding: no statistics, for a short series.
+// The mean over every possible draw is the closed form to rounding: no statistics, for a short
+// series.
 func TestNeumannEnumerated(t *testing.T) {
 	const lg, terms = 6.0, 3
 	x, y := []float64{0.3, -0.8, 0.5}, []float64{0.4, -1, 0.2, 0.7}
@@ -175,7 +180,8 @@ func TestNeumannEnumerated(t *testing.T) {
 	}
 }
 
-// p is uniform on {0, …, N−1}: 0 is among the values, and N is not. Pearson's statistic with N−1 = 4 degrees of freedom is below its 99.9 % quantile.
+// p is uniform on {0, …, N−1}: 0 is among the values, and N is not. Pearson's statistic with N−1 =
+// 4 degrees of freedom is below its 99.9 % quantile.
 func TestNeumannTruncationIsUniform(t *testing.T) {
 	const n, draws = 5, 10000
 	s, err := New(newWavy(0), TTSA{Alpha: Constant(0), Beta: Constant(0), Neumann: Neumann{LG: 1, Terms: n}}, Options{Seed: 4})
@@ -194,8 +200,8 @@ func TestNeumannTruncationIsUniform(t *testing.T) {
 	assert.Less(t, chi, 18.467)
 }
 
-// With exact products both estimators are the N-term Neumann sum, and what is missing from g_yy⁻¹ f_y obeys the bound, which is attained where f_y
-// is an eigenvector of the smallest eigenvalue.
+// With exact products both estimators are the N-term Neumann sum, and what is missing from g_yy⁻¹
+// f_y obeys the bound, which is attained where f_y is an eigenvector of the smallest eigenvalue.
 func TestNeumannBias(t *testing.T) {
 	w := newWavy(0)
 	w.kappa = 0 // g_yy = diag(1, 2, 3, 4)

@@ -7,8 +7,9 @@ import (
 	"stable/mat"
 )
 
-// Counts says what a run has used. A sample drawn once and evaluated at two points counts as one sample and two evaluations; a batch of
-// n samples as n of each. An exact (empty) batch counts as the whole finite sum, or as one where the stream is unbounded.
+// Counts says what a run has used. A sample drawn once and evaluated at two points counts as one
+// sample and two evaluations; a batch of n samples as n of each. An exact (empty) batch counts as
+// the whole finite sum, or as one where the stream is unbounded.
 type Counts struct {
 	Xi, Phi uint64 // samples drawn from the upper and the lower stream
 
@@ -16,8 +17,8 @@ type Counts struct {
 	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG uint64
 }
 
-// oracle is a Problem, and Products, that counts its calls and reports failures with the step and the oracle's name. For a problem without
-// Products it forms the matrix, and counts that.
+// oracle is a Problem, and Products, that counts its calls and reports failures with the step and
+// the oracle's name. For a problem without Products it forms the matrix, and counts that.
 type oracle struct {
 	p            Problem
 	products     Products // nil where p has none; then a product is made of the matrix

@@ -6,10 +6,12 @@ import (
 	"stable/mat"
 )
 
-// Sample names one draw of a random variable: an index below the size of a finite sum, or any seed of a simulator.
+// Sample names one draw of a random variable: an index below the size of a finite sum, or any seed
+// of a simulator.
 //
-// The same name is the same draw wherever it is evaluated. Every variance-reduced method rests on that: STABLE evaluates one φ at the old
-// and at the new point, and only the difference of the points may show.
+// The same name is the same draw wherever it is evaluated. Every variance-reduced method rests on
+// that: STABLE evaluates one φ at the old and at the new point, and only the difference of the
+// points may show.
 type Sample uint64
 
 // Problem is the oracle contract of
@@ -18,18 +20,19 @@ type Sample uint64
 //
 // with x in R^dx, y in R^dy and g(x, ·) strongly convex.
 //
-// Every oracle writes the mean over the batch of samples that it is handed, at the point (x, y), into its destinations, overwriting what
-// stands there. It must not keep or change any other argument. An empty batch asks for the exact value, the expectation over the whole
-// stream; a problem that does not have it returns ErrNoExact. Any other error ends the run that asked.
+// Every oracle writes the mean over the batch of samples that it is handed, at the point (x, y),
+// into its destinations, overwriting what stands there. It must not keep or change any other
+// argument. An empty batch asks for the exact value, the expectation over the whole stream; a
+// problem that does not have it returns ErrNoExact. Any other error ends the run that asked.
 //
-// A Problem may keep scratch memory: it need not be safe for concurrent use, and two runs in two goroutines take two Problems (which may
-// share what they only read).
+// A Problem may keep scratch memory: it need not be safe for concurrent use, and two runs in two
+// goroutines take two Problems (which may share what they only read).
 type Problem interface {
 	// Dims returns the lengths of x and y.
 	Dims() (dx, dy int)
 
-	// Streams returns how many samples ξ (upper) and φ (lower) range over: the names are 0 … n−1. Zero means an unbounded simulator, where every
-	// Sample is a name.
+	// Streams returns how many samples ξ (upper) and φ (lower) range over: the names are 0 … n−1.
+	// Zero means an unbounded simulator, where every Sample is a name.
 	Streams() (upper, lower uint64)
 
 	// GradF writes f_x(x, y; ξ), of length dx, and f_y(x, y; ξ), of length dy.
@@ -48,8 +51,8 @@ type Problem interface {
 // ErrNoExact is what an oracle returns for an empty batch if it cannot compute the expectation.
 var ErrNoExact = errors.New("bilevel: problem has no exact oracle")
 
-// Products is implemented by problems that multiply by their second derivatives without forming them, in O(dx+dy) to O(dy²).
-// Arguments and batches are as in Problem; dst must not overlap v.
+// Products is implemented by problems that multiply by their second derivatives without forming
+// them, in O(dx+dy) to O(dy²). Arguments and batches are as in Problem; dst must not overlap v.
 type Products interface {
 	// HessVecG writes g_yy(x, y; φ)·v, of length dy.
 	HessVecG(dst, x, y, v []float64, phi []Sample) error
@@ -58,8 +61,8 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
-// Truth is implemented by problems that know, or can compute to about 1e-12, what a method only estimates. It serves measurements and
-// tests; no method calls it, and no count includes it.
+// Truth is implemented by problems that know, or can compute to about 1e-12, what a method only
+// estimates. It serves measurements and tests; no method calls it, and no count includes it.
 type Truth interface {
 	// Solution writes y*(x). What y holds on entry may serve as the starting point.
 	Solution(y, x []float64) error
@@ -68,8 +71,8 @@ type Truth interface {
 	Objective(grad, x []float64) (float64, error)
 }
 
-// Values is implemented by problems that also give the values whose derivatives the oracles are. No method needs them; package check does, to
-// hold f_x, f_y and g_y against finite differences.
+// Values is implemented by problems that also give the values whose derivatives the oracles are. No
+// method needs them; package check does, to hold f_x, f_y and g_y against finite differences.
 type Values interface {
 	// ValueF returns f(x, y; ξ), the mean over the batch.
 	ValueF(x, y []float64, xi []Sample) (float64, error)

@@ -51,9 +51,10 @@ func TestSTABLESolvesQuadratic(t *testing.T) {
 	}
 }
 
-// Theorem 3: with noise on every derivative, E‖x^k − x*‖² and E‖y^k − y*(x^k)‖² fall as 1/k. The slope of log E against log k is fitted on groups of
-// independent trials; their mean lies within its 99.9 % interval of −1, and the interval is narrow enough to tell −1 from the −2/3 of
-// a two-timescale method.
+// Theorem 3: with noise on every derivative, E‖x^k − x*‖² and E‖y^k − y*(x^k)‖² fall as 1/k. The
+// slope of log E against log k is fitted on groups of independent trials; their mean lies within
+// its 99.9 % interval of −1, and the interval is narrow enough to tell −1 from the −2/3 of a
+// two-timescale method.
 func TestSTABLERate(t *testing.T) {
 	const groups, trials, steps, from = 12, 10, 8000, 400
 	opt := quadratic.Options{Dx: 3, Dy: 4, Seed: 5, LG: 3, LP: 2, CrossNorm: 2,

@@ -5,31 +5,38 @@ import (
 	"math"
 )
 
-// RSVRB is the stochastic variance-reduced method of Guo, Hu, Zhang and Yang (Randomized Stochastic Variance-Reduced Methods for Multi-Task
-// Stochastic Bilevel Optimization, arXiv 2105.02266). It tracks all five derivatives by STORM, the second ones as matrices. With z^k = (x^k, y^k), step k ≥ 1
-// does
+// RSVRB is the stochastic variance-reduced method of Guo, Hu, Zhang and Yang (Randomized Stochastic
+// Variance-Reduced Methods for Multi-Task Stochastic Bilevel Optimization, arXiv 2105.02266). It
+// tracks all five derivatives by STORM, the second ones as matrices. With z^k = (x^k, y^k), step k
+// ≥ 1 does
 //
 //	u = f_x(z^k; ξ) + (1−τ)(u − f_x(z^{k−1}; ξ)),     w = f_y(z^k; ξ) + (1−τ)(w − f_y(z^{k−1}; ξ)),
 //	d = g_y(z^k; φ) + (1−τ)(d − g_y(z^{k−1}; φ)),     H_xy, H_yy ⪰ λI by the same recursion, see Estimator,
 //	x^{k+1} = P_X(x^k − α_k (u − H_xy H_yy⁻¹ w)),     y^{k+1} = y^k − β_k d.
 //
-// Step 0 takes the plain estimates, from an initial batch of φ as in STABLE. Beside STABLE it has STORM on the gradients, too, and no
-// correction of y for the displacement of x. The paper's name is for many lower-level tasks, of which a step draws some; with one task, as here, the
-// method is the one that it calls SVRB.
+// Step 0 takes the plain estimates, from an initial batch of φ as in STABLE. Beside STABLE it has
+// STORM on the gradients, too, and no correction of y for the displacement of x. The paper's name
+// is for many lower-level tasks, of which a step draws some; with one task, as here, the method is
+// the one that it calls SVRB.
 //
-// Samples a step: ξ and φ one batch. Oracles, for k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; for k = 0 half of that. Cost beside: as for STABLE.
+// Samples a step: ξ and φ one batch. Oracles, for k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; for k
+// = 0 half of that. Cost beside: as for STABLE.
 //
-// To an ε-stationary point: ε^(−3/2) samples. The rule is from memory: confirmed against its equations, by the identity that exact oracles keep every
-// estimate exact, and by convergence to known solutions. The paper is for X = R^dx, and may draw a sample of its own for each estimator; the
-// projection, and the common sample, are of this package.
+// To an ε-stationary point: ε^(−3/2) samples. The rule is from memory: confirmed against its
+// equations, by the identity that exact oracles keep every estimate exact, and by convergence to
+// known solutions. The paper is for X = R^dx, and may draw a sample of its own for each estimator;
+// the projection, and the common sample, are of this package.
 type RSVRB struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's are of the order (k+1)^(−1/3).
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's are of the
+	// order (k+1)^(−1/3).
 	Alpha, Beta Schedule
 
-	// Tau is the weight τ_k in [0, 1] of the new sample in all five estimates; 1 forgets the past. Default (k+1)^(−2/3).
+	// Tau is the weight τ_k in [0, 1] of the new sample in all five estimates; 1 forgets the past.
+	// Default (k+1)^(−2/3).
 	Tau Schedule
 
-	// MuG is λ > 0, the strong convexity of g(x, ·), below which no eigenvalue of H_yy may fall. Required.
+	// MuG is λ > 0, the strong convexity of g(x, ·), below which no eigenvalue of H_yy may fall.
+	// Required.
 	MuG float64
 
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.

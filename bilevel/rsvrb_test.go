@@ -12,8 +12,9 @@ import (
 	"stable/mat"
 )
 
-// RSVRB against its equations, on a run in which the box, the eigenvalue truncation and the Frobenius projection act. H_xy and H_yy are those of
-// the model of STABLE; one φ and one ξ serve both points.
+// RSVRB against its equations, on a run in which the box, the eigenvalue truncation and the
+// Frobenius projection act. H_xy and H_yy are those of the model of STABLE; one φ and one ξ serve
+// both points.
 func TestRSVRBFollowsThePaper(t *testing.T) {
 	const mu, c = 0.9, 2.2
 	alpha, beta, tau := Power{C: 0.2, P: 1.0 / 3}, Power{C: 0.2, K0: 2, P: 1.0 / 3}, Power{C: 0.9, P: 0.5}

@@ -10,25 +10,28 @@ import (
 	"stable/mat"
 )
 
-// Run says when a run stops, and who watches it. At least one of the stop rules, or a context that ends, must be given; the first that is met stops
-// the run.
+// Run says when a run stops, and who watches it. At least one of the stop rules, or a context that
+// ends, must be given; the first that is met stops the run.
 type Run struct {
 	// Steps is the number of steps to do. 0: no limit.
 	Steps int
 
-	// Xi and Phi are the numbers of samples of the upper and the lower stream, counted since New, of which the run stops at the first step
-	// that reaches one. 0: no limit.
+	// Xi and Phi are the numbers of samples of the upper and the lower stream, counted since New,
+	// of which the run stops at the first step that reaches one. 0: no limit.
 	Xi, Phi uint64
 
 	// Time is a bound on the wall-clock time, without that of Progress. 0: no limit.
 	Time time.Duration
 
-	// Tol stops the run when both ‖x^k − x^{k−W}‖/Σα and ‖y^k − y^{k−W}‖/Σβ, measured every W = Window steps with the sums over the window, are ≤ Tol: the
-	// norms of the mean gradient mappings. With noisy oracles it has to be above the noise that a window leaves. 0: no such rule.
+	// Tol stops the run when both ‖x^k − x^{k−W}‖/Σα and ‖y^k − y^{k−W}‖/Σβ, measured every W =
+	// Window steps with the sums over the window, are ≤ Tol: the norms of the mean gradient
+	// mappings. With noisy oracles it has to be above the noise that a window leaves. 0: no such
+	// rule.
 	Tol    float64
 	Window int // default 100
 
-	// Progress is called every Every steps (default 1), after the step, and may read the Solver; it stops the run by returning false.
+	// Progress is called every Every steps (default 1), after the step, and may read the Solver; it
+	// stops the run by returning false.
 	Progress func(*Solver) bool
 	Every    int
 }
@@ -55,7 +58,8 @@ func (r Reason) String() string {
 	return names[r]
 }
 
-// Result is where a run stopped. It is filled in whether or not there is an error: X and Y are the last good iterate, in memory of their own.
+// Result is where a run stopped. It is filled in whether or not there is an error: X and Y are the
+// last good iterate, in memory of their own.
 type Result struct {
 	X, Y    []float64
 	Steps   int // done by this run
@@ -64,8 +68,9 @@ type Result struct {
 	Elapsed time.Duration // without the time of Progress
 }
 
-// Run does steps until a stop rule is met. The error is nil unless a step failed or the context ended; then it is that step's error, or
-// context.Cause. A run that stopped for another reason than a failure can be taken up by another Run.
+// Run does steps until a stop rule is met. The error is nil unless a step failed or the context
+// ended; then it is that step's error, or context.Cause. A run that stopped for another reason than
+// a failure can be taken up by another Run.
 func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	if err := r.validate(ctx); err != nil {
 		return s.result(0, Failed, 0), err

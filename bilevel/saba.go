@@ -2,21 +2,26 @@ package bilevel
 
 import "math"
 
-// SABA is SOBA with the variance reduction of SAGA, for finite sums (Dagréou, Ablin, Vaiter and Moreau, NeurIPS 2022, arXiv 2201.13409; SAGA: Defazio,
-// Bach and Lacoste-Julien, NeurIPS 2014). x, y and v move as in SOBA. Each of the five parts of the directions, f_x, f_y, g_y, g_yy v and g_xy v, is a mean
-// of terms t_i(z), z = (x, y, v); a table holds every term T_i as it was at its last evaluation, and a batch B gives
+// SABA is SOBA with the variance reduction of SAGA, for finite sums (Dagréou, Ablin, Vaiter and
+// Moreau, NeurIPS 2022, arXiv 2201.13409; SAGA: Defazio, Bach and Lacoste-Julien, NeurIPS 2014). x,
+// y and v move as in SOBA. Each of the five parts of the directions, f_x, f_y, g_y, g_yy v and g_xy
+// v, is a mean of terms t_i(z), z = (x, y, v); a table holds every term T_i as it was at its last
+// evaluation, and a batch B gives
 //
 //	the part = mean of T + mean over i in B of (t_i(z^k) − T_i);   then T_i ← t_i(z^k) for i in B.
 //
-// It is unbiased, and its variance goes to zero as the iterates settle: constant step sizes arrive at the solution. Step 0 fills the tables, one
-// pass over both sums, and moves along their means, which are the full parts.
+// It is unbiased, and its variance goes to zero as the iterates settle: constant step sizes arrive
+// at the solution. Step 0 fills the tables, one pass over both sums, and moves along their means,
+// which are the full parts.
 //
-// Samples a step, k ≥ 1: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1, asked sample by sample. Step 0: each once for every
-// term. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy) numbers for sums of n_ξ and n_φ terms, and as much a sample of a batch. A stream with
-// batch Full has no table: its parts are exact. Cost beside the oracles: O(dx + dy) a sample.
+// Samples a step, k ≥ 1: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1,
+// asked sample by sample. Step 0: each once for every term. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy)
+// numbers for sums of n_ξ and n_φ terms, and as much a sample of a batch. A stream with batch Full
+// has no table: its parts are exact. Cost beside the oracles: O(dx + dy) a sample.
 //
-// To an ε-stationary point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples. The rule is from memory: confirmed against its equations, by the identities that fresh tables
-// give the full parts and that the means stay those of the tables, and by convergence with constant step sizes.
+// To an ε-stationary point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples. The rule is from memory: confirmed against
+// its equations, by the identities that fresh tables give the full parts and that the means stay
+// those of the tables, and by convergence with constant step sizes.
 type SABA struct {
 	// Alpha and Beta are the step sizes of x and y. Required. The paper's are constant.
 	Alpha, Beta Schedule

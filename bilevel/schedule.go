@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Schedule is a sequence of step sizes: At(k) is the one of step k ≥ 0. It must be a pure function, finite and not negative.
+// Schedule is a sequence of step sizes: At(k) is the one of step k ≥ 0. It must be a pure function,
+// finite and not negative.
 type Schedule interface {
 	At(k int) float64
 }
@@ -46,7 +47,8 @@ func (p Power) k0() float64 {
 	return p.K0
 }
 
-// checkSchedule refuses a missing schedule, and one whose first value is not a step size in [0, max].
+// checkSchedule refuses a missing schedule, and one whose first value is not a step size in [0,
+// max].
 func checkSchedule(name string, s Schedule, max float64) error {
 	if s == nil {
 		return badOption("%s is nil: a step size has no default", name)

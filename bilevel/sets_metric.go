@@ -4,10 +4,12 @@ import (
 	"math"
 )
 
-// MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst
-// may be x. It must not allocate. The sets of this package all are MetricSets; where sums, or quotients of weights,
-// leave the range of a float64, they may write NaN. Their error is that of Project; 64 for 8 for a Ball or Simplex,
-// where the weights span up to 12 decades; times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition of the question, for a HalfSpace.
+// MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in
+// X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x. It must not allocate. The sets of this
+// package all are MetricSets; where sums, or quotients of weights, leave the range of a float64,
+// they may write NaN. Their error is that of Project; 64 for 8 for a Ball or Simplex, where the
+// weights span up to 12 decades; times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition of the question, for a
+// HalfSpace.
 type MetricSet interface {
 	Set
 	ProjectMetric(dst, x, w []float64)
@@ -43,15 +45,17 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// ProjectMetric is max(x_i − θ/w_i, 0) with the θ that makes the entries add up to Sum. θ is found by Michelot's iteration, see Project, twice: the second
-// time the entries are measured from where the first left them, so that a common offset does no harm.
+// ProjectMetric is max(x_i − θ/w_i, 0) with the θ that makes the entries add up to Sum. θ is found
+// by Michelot's iteration, see Project, twice: the second time the entries are measured from where
+// the first left them, so that a common offset does no harm.
 func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	low, high := math.Inf(1), 0.0
 	for _, v := range w {
 		low, high = min(low, v), max(high, v)
 	}
 	base := s.multiplier(x, w, low, 0, 1)
-	// What is well below base is out for good: measured from there it is large, and so is its rounding.
+	// What is well below base is out for good: measured from there it is large, and so is its
+	// rounding.
 	theta := s.multiplier(x, w, low, base, 0x1p-30)
 	if t := base + theta; t-t != 0 || low/high < 0x1p-1022 { // a sum or a quotient has left the range: let it be seen
 		base = math.NaN()
@@ -62,8 +66,9 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// multiplier is the θ with Σ max(r_i − θp_i, 0) = Sum, for p_i = low/w_i in (0, 1] and r_i = x_i − base·p_i, over the entries with r_i no further below 0 than
-// near·(|x_i| + |base·p_i|), which with base = 0 and near = 1 are all; at most d rounds of O(d).
+// multiplier is the θ with Σ max(r_i − θp_i, 0) = Sum, for p_i = low/w_i in (0, 1] and r_i = x_i −
+// base·p_i, over the entries with r_i no further below 0 than near·(|x_i| + |base·p_i|), which with
+// base = 0 and near = 1 are all; at most d rounds of O(d).
 func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
 	theta := math.Inf(-1)
 	for active := len(x) + 1; ; {
@@ -83,9 +88,11 @@ func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
 	}
 }
 
-// ProjectMetric is c_i + u_i·w_i/(w_i + λ), u = x − c, where x is outside, with the λ > 0 that makes its distance from c the Radius; and x itself where it is
-// not. λ is the root of the secular equation 1/‖s(λ)‖ = 1/Radius, s_i = u_i·w_i/(w_i + λ), whose left side is concave: Newton's iteration from the left
-// never passes the root (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983). Each step costs O(d); some 5 as a rule, at most 200.
+// ProjectMetric is c_i + u_i·w_i/(w_i + λ), u = x − c, where x is outside, with the λ > 0 that
+// makes its distance from c the Radius; and x itself where it is not. λ is the root of the secular
+// equation 1/‖s(λ)‖ = 1/Radius, s_i = u_i·w_i/(w_i + λ), whose left side is concave: Newton's
+// iteration from the left never passes the root (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4,
+// 1983). Each step costs O(d); some 5 as a rule, at most 200.
 func (b Ball) ProjectMetric(dst, x, w []float64) {
 	size := b.distance(x)
 	if !(size > b.Radius) {
@@ -104,7 +111,8 @@ func (b Ball) ProjectMetric(dst, x, w []float64) {
 	for _, v := range w {
 		low, high = min(low, v), max(high, v)
 	}
-	// Weights and λ are in units of the largest weight. If all were the smallest one, this λ would be the root.
+	// Weights and λ are in units of the largest weight. If all were the smallest one, this λ would
+	// be the root.
 	lambda := max(low/high*(1/target-1), 0x1p-1022)
 	ratio, newton := b.secular(x, w, size, high, lambda)
 	for k := 0; ratio > target*(1+4e-15) && k < 200; k++ {
@@ -118,7 +126,8 @@ func (b Ball) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// secular returns ‖s(λ)‖/size, and what (‖s(λ)‖/Radius − 1) is to be multiplied by to give the relative Newton step: ‖s‖²/Σ s_i²·λ/(w_i + λ).
+// secular returns ‖s(λ)‖/size, and what (‖s(λ)‖/Radius − 1) is to be multiplied by to give the
+// relative Newton step: ‖s‖²/Σ s_i²·λ/(w_i + λ).
 func (b Ball) secular(x, w []float64, size, high, lambda float64) (ratio, newton float64) {
 	big, sum, slope := 0.0, 0.0, 0.0
 	for i, v := range x {

@@ -19,7 +19,8 @@ func spread(rng *rand.Rand, x, w []float64, decadesX, decadesW float64) {
 	}
 }
 
-// The optimality conditions of the ball: ‖z − c‖ = R, and w_i(x_i − z_i) = λ(z_i − c_i) with one λ ≥ 0. Weights over 200 decades, points over 100.
+// The optimality conditions of the ball: ‖z − c‖ = R, and w_i(x_i − z_i) = λ(z_i − c_i) with one λ
+// ≥ 0. Weights over 200 decades, points over 100.
 func TestBallProjectMetricOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, d := range []int{1, 2, 3, 10, 100} {
@@ -55,7 +56,8 @@ func TestBallProjectMetricOptimal(t *testing.T) {
 	}
 }
 
-// The optimality conditions of the simplex: z ≥ 0, Σz = Sum, w_i(x_i − z_i) = θ where z_i > 0, and ≤ θ where z_i = 0.
+// The optimality conditions of the simplex: z ≥ 0, Σz = Sum, w_i(x_i − z_i) = θ where z_i > 0, and
+// ≤ θ where z_i = 0.
 func TestSimplexProjectMetricOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, d := range []int{1, 2, 3, 10, 100} {
@@ -122,7 +124,8 @@ func TestSetsProjectMetricExtreme(t *testing.T) {
 		assert.Equal(t, []float64{0.75, 0.25}, p)
 	}
 
-	// The heavy entry keeps what there is, whatever rounding makes of a multiplier of a hundred digits.
+	// The heavy entry keeps what there is, whatever rounding makes of a multiplier of a hundred
+	// digits.
 	q := make([]float64, 5)
 	Simplex{}.ProjectMetric(q, []float64{48, 48, 48, 1 + 0x1p-52, 48}, []float64{0.78, 56, 88, 2e117, 1})
 	assert.InDeltaSlice(t, []float64{0, 0, 0, 1, 0}, q, 1e-13)

@@ -5,24 +5,28 @@ import (
 	"math"
 )
 
-// SOBA is the stochastic method of Dagréou, Ablin, Vaiter and Moreau (A Framework for Bilevel Optimization that Enables Stochastic and Global
-// Variance Reduction Algorithms, NeurIPS 2022, arXiv 2201.13409). Beside x and y it moves v, which tracks −g_yy⁻¹ f_y, the solution of a quadratic
-// problem. All three move at a time, along directions at one point, and every direction is linear in the derivatives, so that it is unbiased:
+// SOBA is the stochastic method of Dagréou, Ablin, Vaiter and Moreau (A Framework for Bilevel
+// Optimization that Enables Stochastic and Global Variance Reduction Algorithms, NeurIPS 2022,
+// arXiv 2201.13409). Beside x and y it moves v, which tracks −g_yy⁻¹ f_y, the solution of a
+// quadratic problem. All three move at a time, along directions at one point, and every direction
+// is linear in the derivatives, so that it is unbiased:
 //
 //	y^{k+1} = y^k − β_k D_y,         D_y = g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k D_v,         D_v = g_yy(x^k, y^k; φ) v^k + f_y(x^k, y^k; ξ),     v⁰ = 0,
 //	x^{k+1} = P_X(x^k − α_k D_x),    D_x = g_xy(x^k, y^k; φ) v^k + f_x(x^k, y^k; ξ).
 //
-// Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1; nothing is factored, and there is no series. Cost beside
-// the oracles: O(dx + dy).
+// Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1; nothing is
+// factored, and there is no series. Cost beside the oracles: O(dx + dy).
 //
-// To an ε-stationary point: ε⁻² samples. The rule is from memory: confirmed against its equations, and by convergence to known
-// solutions. The paper is for X = R^dx; the projection is added here.
+// To an ε-stationary point: ε⁻² samples. The rule is from memory: confirmed against its equations,
+// and by convergence to known solutions. The paper is for X = R^dx; the projection is added here.
 type SOBA struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's are of one order, constant 1/√K for K steps.
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's are of one
+	// order, constant 1/√K for K steps.
 	Alpha, Beta Schedule
 
-	// Gamma is the step size γ_k of v, in units of that of y: both problems have the curvature of g_yy. Default: nil, Beta, as in the paper.
+	// Gamma is the step size γ_k of v, in units of that of y: both problems have the curvature of
+	// g_yy. Default: nil, Beta, as in the paper.
 	Gamma Schedule
 }
 

@@ -35,7 +35,8 @@ func (z *joint) move(p [5][]float64, alpha, beta, gamma float64) (boxed int) {
 	return clamp(z.x)
 }
 
-// SOBA against its equations, on a run in which the box acts: all five parts at one point, with one ξ and one φ.
+// SOBA against its equations, on a run in which the box acts: all five parts at one point, with one
+// ξ and one φ.
 func TestSOBAFollowsThePaper(t *testing.T) {
 	alpha, beta := Power{C: 0.2, P: 0.5}, Power{C: 0.2, K0: 2, P: 0.5}
 	for _, gamma := range []Schedule{nil, Constant(0.07)} {
@@ -69,8 +70,8 @@ func TestSOBAFollowsThePaper(t *testing.T) {
 	}
 }
 
-// SABA against its equations: tables of 16 terms, filled at step 0, with means that are added up anew at every step. Batches of 3 of 16 hold some
-// samples twice.
+// SABA against its equations: tables of 16 terms, filled at step 0, with means that are added up
+// anew at every step. Batches of 3 of 16 hold some samples twice.
 func TestSABAFollowsThePaper(t *testing.T) {
 	const n = 16
 	alpha, beta, gamma := Constant(0.1), Constant(0.1), Constant(0.07)
@@ -143,7 +144,8 @@ func TestSABAFollowsThePaper(t *testing.T) {
 	}
 }
 
-// While the point stands still, fresh tables give the full parts, whatever is drawn; SOBA gets those of the sample.
+// While the point stands still, fresh tables give the full parts, whatever is drawn; SOBA gets
+// those of the sample.
 func TestSABAFullTables(t *testing.T) {
 	for _, c := range []struct {
 		m     Method
@@ -177,8 +179,8 @@ func dist(a, b []float64) float64 {
 	return s
 }
 
-// Without noise the tables do not matter, and both methods are one deterministic method; with Full batches SABA has no tables, and unbounded streams
-// will do.
+// Without noise the tables do not matter, and both methods are one deterministic method; with Full
+// batches SABA has no tables, and unbounded streams will do.
 func TestSABAExact(t *testing.T) {
 	run := func(m Method, opt Options) []float64 {
 		s, err := New(newWavy(0.3), m, opt)

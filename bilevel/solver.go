@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// Method is a rule that makes the next iterate from the last one. The methods are the structs of this package that hold their parameters; Methods
-// lists their names.
+// Method is a rule that makes the next iterate from the last one. The methods are the structs of
+// this package that hold their parameters; Methods lists their names.
 type Method interface {
 	// Name is the method's name in the literature.
 	Name() string
@@ -24,13 +24,15 @@ type stepper interface {
 	// parts visits the vectors of the last step in the order in which they were computed.
 	parts(visit func(name string, v []float64))
 
-	// persist visits, in a fixed order, all memory that the steps to come depend on, but x and y. A stepper keeps no pointer to the Solver.
+	// persist visits, in a fixed order, all memory that the steps to come depend on, but x and y. A
+	// stepper keeps no pointer to the Solver.
 	persist(t *state)
 }
 
 // Options are what every method needs.
 type Options struct {
-	// X0 and Y0 are the starting point, copied. Default: the point of Set nearest to 0, and 0. X0 must lie in Set.
+	// X0 and Y0 are the starting point, copied. Default: the point of Set nearest to 0, and 0. X0
+	// must lie in Set.
 	X0, Y0 []float64
 
 	// Set is the feasible set X. Default: all of R^dx.
@@ -39,11 +41,12 @@ type Options struct {
 	// Seed of both sample streams. The same seed gives the same run, bit for bit.
 	Seed uint64
 
-	// UpperBatch and LowerBatch are the numbers of samples in a batch of ξ and of φ, or Full. Default 1. STABLE draws one batch of each a
-	// step; a method that draws more says so.
+	// UpperBatch and LowerBatch are the numbers of samples in a batch of ξ and of φ, or Full.
+	// Default 1. STABLE draws one batch of each a step; a method that draws more says so.
 	UpperBatch, LowerBatch int
 
-	// Explode is the bound on ‖x − x⁰‖ and ‖y − y⁰‖ beyond which a run counts as diverged. Default 1e12.
+	// Explode is the bound on ‖x − x⁰‖ and ‖y − y⁰‖ beyond which a run counts as diverged. Default
+	// 1e12.
 	Explode float64
 }
 
@@ -55,8 +58,8 @@ type Activity struct {
 	Slowed    int // β was lowered to its bound
 }
 
-// Solver is a method at work on a problem. Step moves it by one iteration, Run by many. It is for one goroutine at a time; two Solvers with a
-// Problem each do not touch each other.
+// Solver is a method at work on a problem. Step moves it by one iteration, Run by many. It is for
+// one goroutine at a time; two Solvers with a Problem each do not touch each other.
 type Solver struct {
 	method       Method
 	stepper      stepper
@@ -74,8 +77,8 @@ type Solver struct {
 	err               error
 }
 
-// scan keeps the first part of a step that is not finite. visit is its method look, bound once, so that a step allocates nothing. It must not know its
-// Solver, which Load overwrites with another.
+// scan keeps the first part of a step that is not finite. visit is its method look, bound once, so
+// that a step allocates nothing. It must not know its Solver, which Load overwrites with another.
 type scan struct {
 	visit func(name string, v []float64)
 	step  int
@@ -94,8 +97,8 @@ func (c *scan) look(name string, v []float64) {
 	}
 }
 
-// New returns a Solver at its starting point; no oracle has been called. An invalid option, problem or parameter gives an error that
-// wraps ErrOption and names the field.
+// New returns a Solver at its starting point; no oracle has been called. An invalid option, problem
+// or parameter gives an error that wraps ErrOption and names the field.
 func New(p Problem, m Method, opt Options) (*Solver, error) {
 	if p == nil || m == nil {
 		return nil, badOption("New wants a problem and a method")
@@ -212,8 +215,9 @@ func checkStart(name string, v []float64, n int) error {
 	return nil
 }
 
-// Step does one iteration. On an error nothing moves: X and Y stay the last good iterate, and every later Step returns the same error. Errors are
-// an *OracleError (a failure of the problem), a *DivergedError, or one that wraps ErrOption (a step size outside its range).
+// Step does one iteration. On an error nothing moves: X and Y stay the last good iterate, and every
+// later Step returns the same error. Errors are an *OracleError (a failure of the problem), a
+// *DivergedError, or one that wraps ErrOption (a step size outside its range).
 func (s *Solver) Step() (err error) {
 	if s.err != nil {
 		return s.err
@@ -237,8 +241,8 @@ func (s *Solver) Step() (err error) {
 	return nil
 }
 
-// checkNext refuses a next iterate that is too far away, not finite, or made of something that is not: a projection onto X may turn an infinite step
-// into a finite one.
+// checkNext refuses a next iterate that is too far away, not finite, or made of something that is
+// not: a projection onto X may turn an infinite step into a finite one.
 func (s *Solver) checkNext() error {
 	if err := blame(s, s.stepper); err != nil {
 		return err
@@ -260,7 +264,8 @@ func (s *Solver) checkNext() error {
 	return bad("‖y − y⁰‖", s.yNext, s.opt.Y0)
 }
 
-// blame returns an error for the first entry of the parts of m, in the order of computation, that is not finite; nil if all are.
+// blame returns an error for the first entry of the parts of m, in the order of computation, that
+// is not finite; nil if all are.
 func blame(s *Solver, m stepper) error {
 	s.scan.step, s.scan.found = s.k, nil
 	if m.parts(s.scan.visit); s.scan.found != nil {
@@ -279,7 +284,8 @@ func (s *Solver) useSteps(alpha, beta, tau float64) error {
 	return badOption("%s: step sizes at step %d are α = %v, β = %v, τ = %v, want finite α, β ≥ 0 and τ in [0, 1]", s.method.Name(), s.k, alpha, beta, tau)
 }
 
-// X returns the iterate x^k. The memory is the Solver's: to be read only, and valid until the next Step.
+// X returns the iterate x^k. The memory is the Solver's: to be read only, and valid until the next
+// Step.
 func (s *Solver) X() []float64 { return s.x }
 
 // Y returns the iterate y^k, as X does.
@@ -294,7 +300,8 @@ func (s *Solver) Counts() Counts { return s.oracle.counts }
 // Activity returns how often projections and safeguards acted.
 func (s *Solver) Activity() Activity { return s.activity }
 
-// Estimator returns the estimates H_xy and H_yy of a running STABLE or RSVRB, to be read only, and nil for a method without them.
+// Estimator returns the estimates H_xy and H_yy of a running STABLE or RSVRB, to be read only, and
+// nil for a method without them.
 func (s *Solver) Estimator() *Estimator {
 	switch m := s.stepper.(type) {
 	case *stable:

@@ -46,7 +46,8 @@ func (f *faulty) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 
 var plain = STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.1}
 
-// A derivative that is not finite ends the run at that step, names the quantity, and leaves the last good iterate.
+// A derivative that is not finite ends the run at that step, names the quantity, and leaves the
+// last good iterate.
 func TestStepNotFinite(t *testing.T) {
 	for _, quantity := range []string{"f_x", "f_y", "g_y", "H_xy", "H_yy"} {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -359,7 +360,8 @@ func TestRunStops(t *testing.T) {
 	assert.Equal(t, "Reason(-1)", Reason(-1).String())
 }
 
-// Run.Tol holds each level to its own step sizes, over a window that starts where the last one ended. Default of Window.
+// Run.Tol holds each level to its own step sizes, over a window that starts where the last one
+// ended. Default of Window.
 func TestRunTolerance(t *testing.T) {
 	const tol = 0.5
 	for _, c := range []struct {
@@ -388,7 +390,8 @@ func TestRunTolerance(t *testing.T) {
 	}
 }
 
-// With exact oracles STABLE is a deterministic method that solves the problem: ∇F(x) → 0 and g_y → 0.
+// With exact oracles STABLE is a deterministic method that solves the problem: ∇F(x) → 0 and g_y →
+// 0.
 func TestSTABLEExactConverges(t *testing.T) {
 	s, err := New(newWavy(0.2), plain, Options{UpperBatch: Full, LowerBatch: Full})
 	require.NoError(t, err)

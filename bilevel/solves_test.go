@@ -34,7 +34,8 @@ func methods(alpha, beta bilevel.Schedule, n bilevel.Neumann) []bilevel.Method {
 	}
 }
 
-// solution is the point of the set where F is least, by projected gradient steps on the exact ∇F, to rounding.
+// solution is the point of the set where F is least, by projected gradient steps on the exact ∇F,
+// to rounding.
 func solution(t *testing.T, p *quadratic.Problem, set bilevel.Set, l float64) []float64 {
 	dx, _ := p.Dims()
 	x, grad, old := make([]float64, dx), make([]float64, dx), make([]float64, dx)
@@ -49,7 +50,8 @@ func solution(t *testing.T, p *quadratic.Problem, set bilevel.Set, l float64) []
 	return x
 }
 
-// sets are all of R^3, where the solution is the known one, and a box that cuts it off in some coordinates.
+// sets are all of R^3, where the solution is the known one, and a box that cuts it off in some
+// coordinates.
 func sets(t *testing.T, p *quadratic.Problem) map[string]bilevel.Set {
 	x, _ := p.Optimum()
 	lo, hi := make([]float64, len(x)), make([]float64, len(x))
@@ -80,7 +82,8 @@ func TestMethodsSolveQuadraticExactly(t *testing.T) {
 	}
 }
 
-// With noise on every derivative, and step sizes that fall, the mean square error of every method falls with the steps.
+// With noise on every derivative, and step sizes that fall, the mean square error of every method
+// falls with the steps.
 func TestMethodsSolveQuadratic(t *testing.T) {
 	const trials, steps = 8, 1500
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1,
@@ -110,7 +113,8 @@ func TestMethodsSolveQuadratic(t *testing.T) {
 	}
 }
 
-// On a finite sum, with constant step sizes and the same noise in every term, SABA arrives at the solution, and SOBA stays in the noise.
+// On a finite sum, with constant step sizes and the same noise in every term, SABA arrives at the
+// solution, and SOBA stays in the noise.
 func TestSABAArrives(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1, Terms: 20,
 		SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2})

@@ -7,40 +7,46 @@ import (
 	"stable/mat"
 )
 
-// STABLE is the method of Chen, Sun, Xiao and Yin (AISTATS 2022), Algorithm 1: one loop, one timescale. Step k ≥ 0 draws one batch of φ and one of
-// ξ, moves the estimates H_xy, H_yy of the second derivatives by (STABLE-H), see Estimator, and then both variables by (STABLE),
+// STABLE is the method of Chen, Sun, Xiao and Yin (AISTATS 2022), Algorithm 1: one loop, one
+// timescale. Step k ≥ 0 draws one batch of φ and one of ξ, moves the estimates H_xy, H_yy of the
+// second derivatives by (STABLE-H), see Estimator, and then both variables by (STABLE),
 //
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy H_yy⁻¹ f_y)),             f_x, f_y at (x^k, y^k; ξ^k),
 //	y^{k+1} = y^k − β_k g_y − H_yy⁻¹ H_xyᵀ (x^{k+1} − x^k),         g_y at (x^k, y^k; φ^k).
 //
-// x moves first, and y is corrected by the displacement that the projection onto X left. Step 0 has no older point: H⁰ is the plain
-// estimate over an initial batch, which also serves g_y.
+// x moves first, and y is corrected by the displacement that the projection onto X left. Step 0 has
+// no older point: H⁰ is the plain estimate over an initial batch, which also serves g_y.
 //
-// Cost a step, oracles excluded: 2·dy³/3 flops where nothing is to be truncated, an eigen-decomposition where something is, and
-// O(dy² + dx·dy).
+// Cost a step, oracles excluded: 2·dy³/3 flops where nothing is to be truncated, an
+// eigen-decomposition where something is, and O(dy² + dx·dy).
 type STABLE struct {
 	// Alpha is the step size α_k of x. Default: nil, which takes for each entry x_i the step size
 	//
 	//	α_k,i = ScaleX·w_i / √((k+1)·mean of h_i² over steps 0 … k),
 	//
-	// with h the hypergradient estimate and w_i the width of Set in that direction (1 where it has none), and projects onto Set in the metric of
-	// these step sizes where Set can do that (MetricSet); other sets get one step size for all entries. The mean gives the square of step j a
-	// weight of order j³; with equal weights this would be AdaGrad. The order 1/√k is that of Theorem 2, without its constants.
+	// with h the hypergradient estimate and w_i the width of Set in that direction (1 where it has
+	// none), and projects onto Set in the metric of these step sizes where Set can do that
+	// (MetricSet); other sets get one step size for all entries. The mean gives the square of step
+	// j a weight of order j³; with equal weights this would be AdaGrad. The order 1/√k is that of
+	// Theorem 2, without its constants.
 	Alpha Schedule
 
-	// Upper is the rule that moves x along the hypergradient estimate h: Momentum, STORM or Adam, with the step size Alpha, which they all want. Default: nil,
-	// the paper's SGD with Alpha, or the adaptive steps of its default. Everything else is the same under every rule; y is corrected by the
-	// displacement that x has made.
+	// Upper is the rule that moves x along the hypergradient estimate h: Momentum, STORM or Adam,
+	// with the step size Alpha, which they all want. Default: nil, the paper's SGD with Alpha, or
+	// the adaptive steps of its default. Everything else is the same under every rule; y is
+	// corrected by the displacement that x has made.
 	Upper Upper
 
-	// Beta is the step size β_k of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the same mean.
+	// Beta is the step size β_k of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the same
+	// mean.
 	Beta Schedule
 
-	// ScaleX and ScaleY > 0 set the lengths of the default steps; unused where Alpha and Beta are given. Default 0.1, a share of the width of Set, and
-	// 0.5, in units of y.
+	// ScaleX and ScaleY > 0 set the lengths of the default steps; unused where Alpha and Beta are
+	// given. Default 0.1, a share of the width of Set, and 0.5, in units of y.
 	ScaleX, ScaleY float64
 
-	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy and H_yy; 1 forgets the past. Default 1/√(k+1).
+	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy and H_yy; 1 forgets the past.
+	// Default 1/√(k+1).
 	Tau Schedule
 
 	// MuG is μ_g > 0 of g_yy ⪰ μ_g I, below which no eigenvalue of H_yy may fall. Required.
@@ -49,19 +55,22 @@ type STABLE struct {
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// InitBatch is the number of samples φ in H⁰, or Full. Default: dy or Options.LowerBatch, whichever is more: fewer samples than dy leave H_yy without
-	// curvature in some direction, and the first steps too long.
+	// InitBatch is the number of samples φ in H⁰, or Full. Default: dy or Options.LowerBatch,
+	// whichever is more: fewer samples than dy leave H_yy without curvature in some direction, and
+	// the first steps too long.
 	InitBatch int
 
-	// Plain leaves out both safeguards, which are not in the paper: the trust region, and the bound β_k ≤ 2/(μ_g + L). The paper's lemma on the
-	// lower level asks for the latter with L = L_g; here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds the curvature that a
-	// step along that batch's g_y meets. With Plain, the constants Alpha, Beta, Tau, MuG and CGxy of the paper, InitBatch 1 and no Upper, the method is
-	// the paper's, equation by equation.
+	// Plain leaves out both safeguards, which are not in the paper: the trust region, and the bound
+	// β_k ≤ 2/(μ_g + L). The paper's lemma on the lower level asks for the latter with L = L_g;
+	// here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds the curvature that a
+	// step along that batch's g_y meets. With Plain, the constants Alpha, Beta, Tau, MuG and CGxy
+	// of the paper, InitBatch 1 and no Upper, the method is the paper's, equation by equation.
 	Plain bool
 
-	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The correction H_yy⁻¹H_xyᵀΔx extrapolates
-	// y*(x) along its tangent, far where μ_g is small or H_yy noisy. Where it is longer than r·max(1, ‖y‖), x^{k+1} is drawn back along
-	// the line to x^k (into X, which is convex) until it is that long.
+	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The
+	// correction H_yy⁻¹H_xyᵀΔx extrapolates y*(x) along its tangent, far where μ_g is small or H_yy
+	// noisy. Where it is longer than r·max(1, ‖y‖), x^{k+1} is drawn back along the line to x^k
+	// (into X, which is convex) until it is that long.
 	Trust float64
 }
 
@@ -205,7 +214,8 @@ func (m *stable) step(s *Solver) error {
 	return nil
 }
 
-// moveX writes P_X(x^k − α h), or what the upper rule makes of it, into s.xNext, and returns α, or the mean of the α_i.
+// moveX writes P_X(x^k − α h), or what the upper rule makes of it, into s.xNext, and returns α, or
+// the mean of the α_i.
 func (m *stable) moveX(s *Solver) (float64, error) {
 	switch {
 	case m.rule != nil:
@@ -239,7 +249,8 @@ func (m *stable) beta(s *Solver) float64 {
 	return beta
 }
 
-// trust draws x^{k+1} and the drift back to the trust region. The drift is linear in x^{k+1} − x^k, so one factor serves both.
+// trust draws x^{k+1} and the drift back to the trust region. The drift is linear in x^{k+1} − x^k,
+// so one factor serves both.
 func (m *stable) trust(s *Solver) {
 	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(s.y))
 	if !(length > radius) {
@@ -269,7 +280,8 @@ func (m *stable) persist(t *state) {
 	}
 }
 
-// parts names what the next iterate was made of, in the order of computation, for the search of a non-finite value.
+// parts names what the next iterate was made of, in the order of computation, for the search of a
+// non-finite value.
 func (m *stable) parts(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("f_x", m.fx)

@@ -12,7 +12,8 @@ import (
 	"stable/mat"
 )
 
-// paper is the recursion of the paper, written from its equations with full matrices and plain loops.
+// paper is the recursion of the paper, written from its equations with full matrices and plain
+// loops.
 type paper struct {
 	hxy, hyy         [][]float64
 	clipped, shrunk  int
@@ -161,7 +162,8 @@ func invert(t *testing.T, a [][]float64) [][]float64 {
 	return m
 }
 
-// The whole method against the paper's equations, on a run in which both matrix projections and the box act, with batches of 1 and more.
+// The whole method against the paper's equations, on a run in which both matrix projections and the
+// box act, with batches of 1 and more.
 func TestSTABLEFollowsThePaper(t *testing.T) {
 	for _, batch := range []int{1, 3} {
 		t.Run(fmt.Sprintf("batch=%d", batch), func(t *testing.T) {
@@ -193,8 +195,8 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 	}
 }
 
-// samplesOf holds the log of a step to what the paper asks for, and returns the step's samples: one φ for everything of the lower level, at two points;
-// one ξ, at one point.
+// samplesOf holds the log of a step to what the paper asks for, and returns the step's samples: one
+// φ for everything of the lower level, at two points; one ξ, at one point.
 func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 	want := []string{"CrossG", "CrossG", "HessG", "HessG", "GradG", "GradF"}
 	if k == 0 {
@@ -223,8 +225,8 @@ func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 	return phi, xi
 }
 
-// Without the correction, here because x stands still, STABLE is a single-loop method with matrix variance reduction: y follows plain SGD, and H_yy
-// the recursion at the points of that path.
+// Without the correction, here because x stands still, STABLE is a single-loop method with matrix
+// variance reduction: y follows plain SGD, and H_yy the recursion at the points of that path.
 func TestSTABLEWithoutCorrection(t *testing.T) {
 	const beta, tau = 0.05, 0.3
 	w := newWavy(0.2)
@@ -256,7 +258,8 @@ func TestSTABLEWithoutCorrection(t *testing.T) {
 	assert.Zero(t, s.Activity())
 }
 
-// ‖x^{k+1} − x^k‖ ≤ α(‖f_x‖ + (C_gxy/μ_g)‖f_y‖), eq. (lemma2-pf-8) of the paper, with hard noise and without a box.
+// ‖x^{k+1} − x^k‖ ≤ α(‖f_x‖ + (C_gxy/μ_g)‖f_y‖), eq. (lemma2-pf-8) of the paper, with hard noise
+// and without a box.
 func TestSTABLEStepBound(t *testing.T) {
 	const mu, c, alpha = 0.05, 1.5, 0.01
 	w := newWavy(2)
@@ -275,8 +278,9 @@ func TestSTABLEStepBound(t *testing.T) {
 	}
 }
 
-// g = ½‖y − h(x; φ)‖² makes STABLE a method for compositional problems: with H_yy = I and H_xy = −J, where J follows ∇h by the same recursion,
-// the y step is the linearised SCSC (Chen, Sun, Yin 2021): y − β(y − h(x; φ)) + Jᵀ(x^{k+1} − x^k).
+// g = ½‖y − h(x; φ)‖² makes STABLE a method for compositional problems: with H_yy = I and H_xy =
+// −J, where J follows ∇h by the same recursion, the y step is the linearised SCSC (Chen, Sun, Yin
+// 2021): y − β(y − h(x; φ)) + Jᵀ(x^{k+1} − x^k).
 func TestSTABLECompositional(t *testing.T) {
 	const alpha, beta, tau = 0.1, 0.3, 0.4
 	c := compositional{3}
@@ -338,8 +342,8 @@ func (c compositional) HessG(gyy *mat.Sym, x, y []float64, _ []Sample) error {
 	return nil
 }
 
-// The trust region: the correction of y is never longer than r·max(1, ‖y‖), x stays in the box, and where it cuts, both move along the
-// directions of the uncut step.
+// The trust region: the correction of y is never longer than r·max(1, ‖y‖), x stays in the box, and
+// where it cuts, both move along the directions of the uncut step.
 func TestSTABLETrust(t *testing.T) {
 	const r, beta = 0.05, 0.1
 	opt := Options{Set: UniformBox(3, -0.2, 0.4), Seed: 4}
@@ -354,7 +358,8 @@ func TestSTABLETrust(t *testing.T) {
 		require.NoError(t, s.Step())
 		require.NoError(t, w.GradG(gy, x, y, w.log[len(w.log)-2].batch))
 
-		// drift = y^k − β g_y − y^{k+1}, and it is the estimator's for the displacement that x has made.
+		// drift = y^k − β g_y − y^{k+1}, and it is the estimator's for the displacement that x has
+		// made.
 		dx, drift, want := make([]float64, 3), make([]float64, 4), make([]float64, 4)
 		for i := range x {
 			dx[i] = s.X()[i] - x[i]
@@ -375,7 +380,8 @@ func TestSTABLETrust(t *testing.T) {
 	assert.Less(t, s.Activity().Cut, 190)
 }
 
-// The bound on β: 2/(μ_g + the largest sample Hessian so far), at every step at which β is above it.
+// The bound on β: 2/(μ_g + the largest sample Hessian so far), at every step at which β is above
+// it.
 func TestSTABLEBetaBound(t *testing.T) {
 	const mu = 0.3
 	schedule := Power{C: 0.6, P: 0.25}

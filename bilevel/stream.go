@@ -5,8 +5,8 @@ import "math/rand/v2"
 // Full as a batch size asks for the exact value at every step instead of for samples.
 const Full = -1
 
-// stream draws the samples of one random variable, independently and uniformly: indices with replacement from a finite sum, or seeds
-// of a simulator.
+// stream draws the samples of one random variable, independently and uniformly: indices with
+// replacement from a finite sum, or seeds of a simulator.
 type stream struct {
 	size  uint64 // of the finite sum; 0: unbounded
 	pcg   rand.PCG
@@ -20,7 +20,8 @@ func newStream(size, seed, id uint64, count *uint64) *stream {
 	return s
 }
 
-// draw returns a batch of n samples, valid until the next draw; an empty one (the exact value) if n is Full.
+// draw returns a batch of n samples, valid until the next draw; an empty one (the exact value) if n
+// is Full.
 func (s *stream) draw(n int) []Sample {
 	if n == Full {
 		*s.count += batchSize(0, s.size)

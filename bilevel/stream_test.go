@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A seed stands for three generators, PCG(seed, 'x') of ξ, PCG(seed, 'y') of φ and PCG(seed, 'm') of what a method draws for itself, and nothing else is drawn
-// from them: what one of them gives does not depend on how often the others are asked.
+// A seed stands for three generators, PCG(seed, 'x') of ξ, PCG(seed, 'y') of φ and PCG(seed, 'm')
+// of what a method draws for itself, and nothing else is drawn from them: what one of them gives
+// does not depend on how often the others are asked.
 func TestSeed(t *testing.T) {
 	const terms = 4
 	for _, seed := range []uint64{0, 1, 1 << 63} {

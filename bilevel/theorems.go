@@ -5,9 +5,10 @@ import (
 	"reflect"
 )
 
-// Constants are those of the paper's Assumptions 1 to 5, under its names. L… are Lipschitz constants in y, L…Bar in x, of the derivative that
-// they are named after; C… bound the moments of the stochastic derivatives, and Sigma… their standard deviations, in the Frobenius norm for matrices. All of
-// them are finite and not negative, but MuF.
+// Constants are those of the paper's Assumptions 1 to 5, under its names. L… are Lipschitz
+// constants in y, L…Bar in x, of the derivative that they are named after; C… bound the moments of
+// the stochastic derivatives, and Sigma… their standard deviations, in the Frobenius norm for
+// matrices. All of them are finite and not negative, but MuF.
 type Constants struct {
 	Lfx, LfxBar                 float64 // of f_x
 	Lfy, LfyBar                 float64 // of f_y
@@ -26,8 +27,9 @@ type Steps struct {
 	Alpha, Beta, Tau Schedule
 }
 
-// Lipschitz returns L_f, L_y and L_F of the paper's auxiliary lemma (label lemma_lip): the Lipschitz constants of f_x − g_xy g_yy⁻¹ f_y in y, of
-// y*(x), and of ∇F. The lemma's L_fxy, which its assumptions do not define, is read as L_gxy.
+// Lipschitz returns L_f, L_y and L_F of the paper's auxiliary lemma (label lemma_lip): the
+// Lipschitz constants of f_x − g_xy g_yy⁻¹ f_y in y, of y*(x), and of ∇F. The lemma's L_fxy, which
+// its assumptions do not define, is read as L_gxy.
 func (c Constants) Lipschitz() (lf, ly, lF float64) {
 	r := c.Cgxy / c.MuG
 	lf = c.Lfx + r*c.Lfy + c.Cfy/c.MuG*(c.Lgxy+r*c.Lgyy)
@@ -36,7 +38,8 @@ func (c Constants) Lipschitz() (lf, ly, lF float64) {
 	return lf, ly, lF
 }
 
-// lemma2 returns c = c̃₁c̃₂ of the paper's lemma on the lower level (label lemma2, end of its proof).
+// lemma2 returns c = c̃₁c̃₂ of the paper's lemma on the lower level (label lemma2, end of its
+// proof).
 func (c Constants) lemma2() float64 {
 	_, ly, _ := c.Lipschitz()
 	r2 := sq(c.Cgxy / c.MuG)
@@ -61,14 +64,16 @@ func (c Constants) c3() float64 {
 // kappa is μ_g L_g/(μ_g + L_g).
 func (c Constants) kappa() float64 { return c.MuG * c.Lg / (c.MuG + c.Lg) }
 
-// betaMax is the constant bound on β of (eq.stepsize) and (eq.stepsize2): μ_g/L_g / (32 (μ_g + L_g) c), with the constant c that the proofs use at
-// that place, c̃₃ (step (g) of the proof of Theorem 2), together with the printed one. β ≤ 2/(μ_g + L_g) is what the lower-level lemma asks for.
+// betaMax is the constant bound on β of (eq.stepsize) and (eq.stepsize2): μ_g/L_g / (32 (μ_g + L_g)
+// c), with the constant c that the proofs use at that place, c̃₃ (step (g) of the proof of Theorem
+// 2), together with the printed one. β ≤ 2/(μ_g + L_g) is what the lower-level lemma asks for.
 func (c Constants) betaMax(printed float64) float64 {
 	return min(2/(c.MuG+c.Lg), c.MuG/c.Lg/(32*(c.MuG+c.Lg)*max(printed, c.c3())))
 }
 
-// Theorem2 returns the step sizes (eq.stepsize) of the paper's Theorem 2, for a nonconvex F, a run of k steps and rho > |μ_F|: τ = 1/√k, β ≤ 1/√k and α ≤ β,
-// all constant, each at its largest allowed value.
+// Theorem2 returns the step sizes (eq.stepsize) of the paper's Theorem 2, for a nonconvex F, a run
+// of k steps and rho > |μ_F|: τ = 1/√k, β ≤ 1/√k and α ≤ β, all constant, each at its largest
+// allowed value.
 func (c Constants) Theorem2(k int, rho float64) (Steps, error) {
 	if err := c.validate(); err != nil {
 		return Steps{}, err
@@ -92,11 +97,14 @@ func (c Constants) Theorem2(k int, rho float64) (Steps, error) {
 	return Steps{Constant(alpha), Constant(beta), Constant(1 / root)}, nil
 }
 
-// Theorem3 returns the step sizes (eq.stepsize2) of the paper's Theorem 3, for a μ-strongly convex F: β_k = τ_k = 2/(c̃₅(K₀+k)) and α_k = a·β_k.
+// Theorem3 returns the step sizes (eq.stepsize2) of the paper's Theorem 3, for a μ-strongly convex
+// F: β_k = τ_k = 2/(c̃₅(K₀+k)) and α_k = a·β_k.
 //
-// Two things are taken from its proof where the statement differs. The statement bounds β_k by 1/(K₀+k), with which the recursion of the
-// proof, V^{k+1} ≤ (1 − c̃₅β_k)V^k + c̃₆β_k², falls as k^(−c̃₅) only, c̃₅ ≤ 1/4; the proof takes 2/(c̃₅(K₀+k)), and so does this. And inequality (c) of the proof
-// needs a ≤ μ μ_g L_g/(8 L_f²(μ_g+L_g)); the statement prints 2 for the 8. K₀ is the smallest that keeps β_0 within the constant bounds.
+// Two things are taken from its proof where the statement differs. The statement bounds β_k by
+// 1/(K₀+k), with which the recursion of the proof, V^{k+1} ≤ (1 − c̃₅β_k)V^k + c̃₆β_k², falls as
+// k^(−c̃₅) only, c̃₅ ≤ 1/4; the proof takes 2/(c̃₅(K₀+k)), and so does this. And inequality (c) of
+// the proof needs a ≤ μ μ_g L_g/(8 L_f²(μ_g+L_g)); the statement prints 2 for the 8. K₀ is the
+// smallest that keeps β_0 within the constant bounds.
 func (c Constants) Theorem3() (Steps, error) {
 	if err := c.validate(); err != nil {
 		return Steps{}, err

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomConstants draws constants over several orders of magnitude; those of one kind are all small at times.
+// randomConstants draws constants over several orders of magnitude; those of one kind are all small
+// at times.
 func randomConstants(rng *rand.Rand) Constants {
 	var c Constants
 	v := reflect.ValueOf(&c).Elem()
@@ -39,8 +40,9 @@ func tightest(seen map[string]int, bounds map[string]float64) float64 {
 	return bounds[least]
 }
 
-// The step sizes of Theorem 2 satisfy the inequalities (eq.coeff) that its proof needs of them, and are the largest that (eq.stepsize) allows: each of the bounds
-// is met with equality where it is the tightest, and each is somewhere.
+// The step sizes of Theorem 2 satisfy the inequalities (eq.coeff) that its proof needs of them, and
+// are the largest that (eq.stepsize) allows: each of the bounds is met with equality where it is
+// the tightest, and each is somewhere.
 func TestTheorem2(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	forAlpha, forBeta := map[string]int{}, map[string]int{}
@@ -82,8 +84,9 @@ func TestTheorem2(t *testing.T) {
 	assert.Len(t, forAlpha, 4)
 }
 
-// The step sizes of Theorem 3 satisfy (eq.coeff2), and contract V by at least 2/(K₀+k), which the 1/k rate needs. α/β is the largest, and K₀ the smallest, that
-// the bounds allow: each of them is the tightest somewhere.
+// The step sizes of Theorem 3 satisfy (eq.coeff2), and contract V by at least 2/(K₀+k), which the
+// 1/k rate needs. α/β is the largest, and K₀ the smallest, that the bounds allow: each of them is
+// the tightest somewhere.
 func TestTheorem3(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	forA, forBeta := map[string]int{}, map[string]int{}
@@ -129,7 +132,8 @@ func TestTheorem3(t *testing.T) {
 	assert.Len(t, forBeta, 3)
 }
 
-// c, c̃₃ and the bound on β by hand, with C_gxy/μ_g = 3 or 1/2, and each of the four terms of c̃₁ the largest in turn; c̃₂ is 1/4 + 2/3 = 11/12.
+// c, c̃₃ and the bound on β by hand, with C_gxy/μ_g = 3 or 1/2, and each of the four terms of c̃₁
+// the largest in turn; c̃₂ is 1/4 + 2/3 = 11/12.
 func TestLemma2(t *testing.T) {
 	for _, v := range []struct{ cfx, cfy, cgxy, lgyy, lgxy, want float64 }{
 		{3, 5, 6, 0.25, 0.5, 11 * 9 * (81 + 81*625)},                // L_y²(…)

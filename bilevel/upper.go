@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Upper is a rule that moves x under STABLE's estimator, in the place of SGD: Momentum, STORM or Adam. The paper names such rules, at the end of
-// its section 2 and in its conclusion, as the way to faster rates, and leaves them to others. h(x, y; ξ) stands for f_x − H_xy H_yy⁻¹ f_y; α_k is
+// Upper is a rule that moves x under STABLE's estimator, in the place of SGD: Momentum, STORM or
+// Adam. The paper names such rules, at the end of its section 2 and in its conclusion, as the way
+// to faster rates, and leaves them to others. h(x, y; ξ) stands for f_x − H_xy H_yy⁻¹ f_y; α_k is
 // STABLE.Alpha.
 type Upper interface {
 	name() string
@@ -15,10 +16,12 @@ type Upper interface {
 
 // upperRule is an Upper that runs.
 type upperRule interface {
-	// look is called at the start of step k, with ξ^k, where the estimator holds H^{k−1} (and nothing at step 0).
+	// look is called at the start of step k, with ξ^k, where the estimator holds H^{k−1} (and
+	// nothing at step 0).
 	look(s *Solver, m *stable, xi []Sample) error
 
-	// move writes x^{k+1} into s.xNext, from h^k in m.h, and returns α_k, or the mean of the step sizes of the entries.
+	// move writes x^{k+1} into s.xNext, from h^k in m.h, and returns α_k, or the mean of the step
+	// sizes of the entries.
 	move(s *Solver, m *stable) (alpha float64, err error)
 
 	// parts visits the vectors of the last step.
@@ -32,8 +35,9 @@ type upperRule interface {
 //
 //	x^{k+1} = P_X(x^k − α_k h(x^k, y^k; ξ^k) + w_k (x^k − x^{k−1})).
 //
-// The last displacement is the one that x has made, after the projection and the trust region. A constant w makes steps 1/(1−w) times as long in the
-// end: α is to be as much smaller than that of SGD. Memory dx; oracles as for SGD.
+// The last displacement is the one that x has made, after the projection and the trust region. A
+// constant w makes steps 1/(1−w) times as long in the end: α is to be as much smaller than that of
+// SGD. Memory dx; oracles as for SGD.
 type Momentum struct {
 	// Weight is w_k in [0, 1]; 0 is SGD. Default: nil, Constant(0.9).
 	Weight Schedule
@@ -82,12 +86,14 @@ func (r *momentumRule) parts(func(name string, v []float64)) {}
 //
 //	d^k = h^k(x^k, y^k; ξ^k) + (1−τ_k)(d^{k−1} − h^{k−1}(x^{k−1}, y^{k−1}; ξ^k)),   x^{k+1} = P_X(x^k − α_k d^k),
 //
-// with the same ξ^k at both points. h^k is made with H^k, and h^{k−1} with H^{k−1}, the estimates as they stood at the old point: so d differs from h only
-// by the noise of ξ, whatever H does, and exact f_x and f_y keep d = h. With H^k at both points, each change of H would stay in d for about 1/τ
-// steps. Memory 3dx + dy. Oracles beside those of SGD, for k ≥ 1: GradF once more, and no sample more. Cost beside: one more solve
-// with H_yy, O(dy² + dx·dy).
+// with the same ξ^k at both points. h^k is made with H^k, and h^{k−1} with H^{k−1}, the estimates
+// as they stood at the old point: so d differs from h only by the noise of ξ, whatever H does, and
+// exact f_x and f_y keep d = h. With H^k at both points, each change of H would stay in d for about
+// 1/τ steps. Memory 3dx + dy. Oracles beside those of SGD, for k ≥ 1: GradF once more, and no
+// sample more. Cost beside: one more solve with H_yy, O(dy² + dx·dy).
 type STORM struct {
-	// Tau is τ_k in [0, 1], the weight of the new sample; 1 is SGD. Default: nil, (k+1)^(−2/3), for α ~ (k+1)^(−1/3).
+	// Tau is τ_k in [0, 1], the weight of the new sample; 1 is SGD. Default: nil, (k+1)^(−2/3), for
+	// α ~ (k+1)^(−1/3).
 	Tau Schedule
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// upperModel is STABLE under an upper rule, from the equations, with full matrices: the estimates are those of paper, and direction is the rule.
+// upperModel is STABLE under an upper rule, from the equations, with full matrices: the estimates
+// are those of paper, and direction is the rule.
 type upperModel struct {
 	p         paper
 	w         *wavy
@@ -55,7 +56,8 @@ func (u *upperModel) step(t *testing.T, k int, beta, tau, mu float64, phi, xi []
 	u.p.x, u.xOld = next, x
 }
 
-// Every rule against its equations, on a run in which the box and the eigenvalue truncation act; one ξ a step, at one point or at two.
+// Every rule against its equations, on a run in which the box and the eigenvalue truncation act;
+// one ξ a step, at one point or at two.
 func TestUpperFollowsThePapers(t *testing.T) {
 	const mu = 0.9
 	alpha, beta, tau := Power{C: 0.3, P: 0.5}, Constant(0.1), Power{C: 0.9, P: 0.5}
@@ -127,7 +129,8 @@ func TestUpperFollowsThePapers(t *testing.T) {
 	}
 }
 
-// With the weight of SGD, a rule gives its bits; a rule costs no sample, and STORM one more GradF a step.
+// With the weight of SGD, a rule gives its bits; a rule costs no sample, and STORM one more GradF a
+// step.
 func TestUpperReducesToSGD(t *testing.T) {
 	m := STABLE{Alpha: Constant(0.1), Beta: Constant(0.1), MuG: 0.3}
 	opt := Options{Seed: 5, Set: UniformBox(3, -0.2, 0.4), UpperBatch: 2}
@@ -155,7 +158,8 @@ func TestUpperReducesToSGD(t *testing.T) {
 	}
 }
 
-// Exact f_x and f_y keep the direction of STORM equal to the hypergradient estimate, for every τ and whatever noise moves H.
+// Exact f_x and f_y keep the direction of STORM equal to the hypergradient estimate, for every τ
+// and whatever noise moves H.
 func TestUpperSTORMExact(t *testing.T) {
 	s, err := New(newWavy(0.3), STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: STORM{Constant(0.01)}}, Options{UpperBatch: Full})
 	require.NoError(t, err)
@@ -166,7 +170,8 @@ func TestUpperSTORMExact(t *testing.T) {
 	}
 }
 
-// The projection of Adam is that of its metric: on a half-space its step is nearest in that metric, and in no other.
+// The projection of Adam is that of its metric: on a half-space its step is nearest in that metric,
+// and in no other.
 func TestUpperAdamMetric(t *testing.T) {
 	set := HalfSpace{[]float64{1, 2, -1}, -1}
 	s, err := New(newWavy(0.3), STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Trust: math.Inf(1), Upper: Adam{}}, Options{Set: set})
@@ -191,7 +196,8 @@ func TestUpperAdamMetric(t *testing.T) {
 	assert.InEpsilon(t, sumAlpha, s.sumAlpha, 1e-12, "α is the mean of the entries' steps")
 }
 
-// weighed is all of R^dx, and fails a test that asks for a projection with a weight that is not finite.
+// weighed is all of R^dx, and fails a test that asks for a projection with a weight that is not
+// finite.
 type weighed struct {
 	Space
 	t *testing.T
@@ -202,7 +208,8 @@ func (s weighed) ProjectMetric(dst, x, w []float64) {
 	copy(dst, x)
 }
 
-// A derivative whose square overflows would freeze its entry of x for good: it ends the run, before the projection.
+// A derivative whose square overflows would freeze its entry of x for good: it ends the run, before
+// the projection.
 func TestMetricOverflow(t *testing.T) {
 	a, n := Constant(0.05), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	for _, m := range []Method{

@@ -7,26 +7,33 @@ import (
 	"stable/mat"
 )
 
-// VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (Provably Faster Algorithms for Bilevel Optimization, NeurIPS
-// 2021, arXiv 2106.04692): SPIDER on both levels. It keeps two directions, u of x and v of y, and every Period steps sets them anew from large batches,
+// VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (Provably
+// Faster Algorithms for Bilevel Optimization, NeurIPS 2021, arXiv 2106.04692): SPIDER on both
+// levels. It keeps two directions, u of x and v of y, and every Period steps sets them anew from
+// large batches,
 //
 //	u = h(x^k, y^k; ξ, φ′),   v = g_y(x^k, y^k; φ),   S_1 samples in each batch.
 //
-// Step k ≥ 0 moves x first, x^{k+1} = P_X(x^k − αu), and then m times y. In front of each inner step, and after the last, the directions
-// follow the change of the point from z⁻ to z, with the same small batches at both,
+// Step k ≥ 0 moves x first, x^{k+1} = P_X(x^k − αu), and then m times y. In front of each inner
+// step, and after the last, the directions follow the change of the point from z⁻ to z, with the
+// same small batches at both,
 //
 //	v ← v + g_y(z; φ) − g_y(z⁻; φ),   u ← u + h(z; ξ, φ′) − h(z⁻; ξ, φ′);   then y ← y − βv.
 //
-// The first change is that of x, from z⁻ = (x^k, y^k) to z = (x^{k+1}, y^k); the last one arrives at (x^{k+1}, y^{k+1}), and is left out where the
-// next step sets the directions anew. h is the truncated sum (B), see Neumann.
+// The first change is that of x, from z⁻ = (x^k, y^k) to z = (x^{k+1}, y^k); the last one arrives
+// at (x^{k+1}, y^{k+1}), and is left out where the next step sets the directions anew. h is the
+// truncated sum (B), see Neumann.
 //
-// Samples a step, Q = N−1: with M changes, M = m+1, or m before a step that sets anew: ξ M batches; φ M(2 + Q). Oracles: GradF 2M, GradG 2M, HessVecG 2MQ,
-// CrossVecG 2M; to set anew, once each, ξ S_1, φ S_1(2 + Q). To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
+// Samples a step, Q = N−1: with M changes, M = m+1, or m before a step that sets anew: ξ M batches;
+// φ M(2 + Q). Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M; to set anew, once each, ξ
+// S_1, φ S_1(2 + Q). To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 //
-// The rule is from memory; with exact oracles u and v stay exact at every point (TestVRBOExact), and it goes to known solutions with and without
-// noise (TestMethodsSolveQuadratic). The paper counts m+1 inner steps where these are m, and is for X = R^dx; the projection is added here.
+// The rule is from memory; with exact oracles u and v stay exact at every point (TestVRBOExact),
+// and it goes to known solutions with and without noise (TestMethodsSolveQuadratic). The paper
+// counts m+1 inner steps where these are m, and is for X = R^dx; the projection is added here.
 type VRBO struct {
-	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required. The paper's are constant; the schedules are taken at k.
+	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required. The paper's are
+	// constant; the schedules are taken at k.
 	Alpha, Beta Schedule
 
 	// Period is q ≥ 1, the number of steps between large batches. Default 10.
@@ -35,8 +42,8 @@ type VRBO struct {
 	// Inner is m ≥ 1, the number of inner steps. Default 10.
 	Inner int
 
-	// LargeBatch is S_1 ≥ 1, or Full. Default Period times Options.UpperBatch for ξ, and Period times Options.LowerBatch for φ, Full where
-	// these are. The small batches are those of Options.
+	// LargeBatch is S_1 ≥ 1, or Full. Default Period times Options.UpperBatch for ξ, and Period
+	// times Options.LowerBatch for φ, Full where these are. The small batches are those of Options.
 	LargeBatch int
 
 	// Neumann are the parameters of (B): η = 1/LG, Q = N−1.
@@ -168,7 +175,8 @@ func (m *vrbo) follow(s *Solver, xOld, yOld []float64) error {
 	return m.finite(s)
 }
 
-// finite refuses directions that are not, before they move anything: the problem is not asked at a point that is no point.
+// finite refuses directions that are not, before they move anything: the problem is not asked at a
+// point that is no point.
 func (m *vrbo) finite(s *Solver) error {
 	if notFinite(m.u) < 0 && notFinite(m.v) < 0 {
 		return nil
@@ -179,7 +187,8 @@ func (m *vrbo) finite(s *Solver) error {
 // persist visits what outlives a step.
 func (m *vrbo) persist(t *state) { t.floats(m.u, m.v) }
 
-// parts names the vectors of the last step for the search of a non-finite value; of the inner loop, the last round's.
+// parts names the vectors of the last step for the search of a non-finite value; of the inner loop,
+// the last round's.
 func (m *vrbo) parts(visit func(name string, v []float64)) {
 	visit("g_y at the last point", m.gOld)
 	visit("g_y", m.g)

@@ -7,11 +7,13 @@ import (
 	"stable/mat"
 )
 
-// wavy is a small problem whose second derivatives change from point to point and from sample to sample:
+// wavy is a small problem whose second derivatives change from point to point and from sample to
+// sample:
 //
 //	g = ½ yᵀ(A + S_φ)y + κ Σ cos(y_j + p_j) − sin(x)ᵀ B_φ y,   f = ½‖x − a_ξ‖² + ½‖y − b_ξ‖²,
 //
-// a finite sum of n terms, each made from its index. Its zero-noise and large-noise forms have certain or indefinite Hessians.
+// a finite sum of n terms, each made from its index. Its zero-noise and large-noise forms have
+// certain or indefinite Hessians.
 type wavy struct {
 	dx, dy int
 	n      uint64

@@ -30,7 +30,8 @@ var constants = map[string]float64{
 
 func TestAccuracy(t *testing.T) { chol.EachKernel(t, testAccuracy) }
 
-// testAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of small matrices.
+// testAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of
+// small matrices.
 func testAccuracy(t *testing.T) {
 	count := 3000
 	if mattest.Long() {
@@ -60,7 +61,8 @@ func testAccuracy(t *testing.T) {
 	l.Check(t)
 }
 
-// checkPivots finds how far A is from what Factor says of it: the least r, a power of two, for which A ± r·n·eps·D² is, or is not, positive definite.
+// checkPivots finds how far A is from what Factor says of it: the least r, a power of two, for
+// which A ± r·n·eps·D² is, or is not, positive definite.
 func checkPivots(l *mattest.Ledger, a *mat.Sym, positive bool, where string) {
 	sign, name := -1.0, "pivots, no"
 	if positive {
@@ -151,7 +153,8 @@ func checkUpdate(t *testing.T, l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, 
 	}
 }
 
-// A pivot that is left over from cancellation has no digits; the factor must nevertheless be made of that one number everywhere.
+// A pivot that is left over from cancellation has no digits; the factor must nevertheless be made
+// of that one number everywhere.
 func TestPivotsWithoutDigits(t *testing.T) { chol.EachKernel(t, testPivotsWithoutDigits) }
 
 func testPivotsWithoutDigits(t *testing.T) {

@@ -25,7 +25,8 @@ func each(b *testing.B, flops func(n float64) float64, f func(b *testing.B, n in
 
 func cubed3(n float64) float64 { return n * n * n / 3 }
 
-// BenchmarkPosDef is the certificate on a matrix of condition number 100, which no shortcut decides.
+// BenchmarkPosDef is the certificate on a matrix of condition number 100, which no shortcut
+// decides.
 func BenchmarkPosDef(b *testing.B) {
 	each(b, cubed3, func(b *testing.B, n int) {
 		lambda := make([]float64, n)

@@ -158,7 +158,8 @@ func testErrorNamesThePivot(t *testing.T) {
 	assert.EqualError(t, err, "chol: matrix is not positive definite: pivot 0 is -2")
 }
 
-// For a matrix of known spectrum, a − shift·I is positive definite just below the smallest eigenvalue and not just above it.
+// For a matrix of known spectrum, a − shift·I is positive definite just below the smallest
+// eigenvalue and not just above it.
 func TestPosDefFindsTheSmallestEigenvalue(t *testing.T) {
 	chol.EachKernel(t, testPosDefFindsTheSmallestEigenvalue)
 }
@@ -185,7 +186,8 @@ func testPosDefFindsTheSmallestEigenvalue(t *testing.T) {
 	}
 }
 
-// A diagonal that all passes, and rows whose dominance fails in the first row looked at, in the last, or in none.
+// A diagonal that all passes, and rows whose dominance fails in the first row looked at, in the
+// last, or in none.
 func TestPosDefAgreesWithFactor(t *testing.T) { chol.EachKernel(t, testPosDefAgreesWithFactor) }
 
 func testPosDefAgreesWithFactor(t *testing.T) {
@@ -204,8 +206,8 @@ func testPosDefAgreesWithFactor(t *testing.T) {
 	}
 }
 
-// Dominance has room for rounding: where each diagonal entry is the sum of its row, or a few units in the last place more, Factor may fail; and a sum may
-// drop many terms that are small beside one.
+// Dominance has room for rounding: where each diagonal entry is the sum of its row, or a few units
+// in the last place more, Factor may fail; and a sum may drop many terms that are small beside one.
 func TestPosDefOnTheEdgeOfDominance(t *testing.T) {
 	chol.EachKernel(t, testPosDefOnTheEdgeOfDominance)
 }
@@ -271,8 +273,8 @@ func testLogDet(t *testing.T) {
 	assert.Equal(t, 1.0, c.Cond())
 }
 
-// The estimate never exceeds ‖A‖₁‖A⁻¹‖₁, taken from the explicit inverse, and is rarely below a third of it: never for these; and two times of three it is
-// that number.
+// The estimate never exceeds ‖A‖₁‖A⁻¹‖₁, taken from the explicit inverse, and is rarely below a
+// third of it: never for these; and two times of three it is that number.
 func TestCondIsCloseToTheTrueOne(t *testing.T) { chol.EachKernel(t, testCondIsCloseToTheTrueOne) }
 
 func testCondIsCloseToTheTrueOne(t *testing.T) {

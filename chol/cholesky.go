@@ -6,8 +6,9 @@ import (
 	"stable/mat"
 )
 
-// Cholesky holds the factor of a symmetric positive definite matrix A = L·Lᵀ. Its zero value holds none, and is ready for use.
-// After a failed Factor, and after PosDef, it holds none: Valid is false, and what needs a factor panics.
+// Cholesky holds the factor of a symmetric positive definite matrix A = L·Lᵀ. Its zero value holds
+// none, and is ready for use. After a failed Factor, and after PosDef, it holds none: Valid is
+// false, and what needs a factor panics.
 type Cholesky struct {
 	f     mat.Dense
 	lower bool // the lower triangle of f is L, the way the portable kernels factor
@@ -28,8 +29,8 @@ func (c *Cholesky) Order() int {
 	return c.f.Rows
 }
 
-// LTo sets dst = L, lower triangular with positive diagonal; the entries above the diagonal become 0.
-// It panics if dst is not n × n, or if c holds no factor. It does not allocate.
+// LTo sets dst = L, lower triangular with positive diagonal; the entries above the diagonal become
+// 0. It panics if dst is not n × n, or if c holds no factor. It does not allocate.
 func (c *Cholesky) LTo(dst *mat.Dense) {
 	if !c.valid {
 		panic("chol: LTo: no factor")
@@ -60,7 +61,8 @@ func (c *Cholesky) LogDet() float64 {
 	return 2 * s
 }
 
-// needUpper makes U from L, if it is not there. L stays, so that solves give the same bits before and after. n²/2 moves.
+// needUpper makes U from L, if it is not there. L stays, so that solves give the same bits before
+// and after. n²/2 moves.
 func (c *Cholesky) needUpper() {
 	if c.upper {
 		return
@@ -74,8 +76,9 @@ func (c *Cholesky) needUpper() {
 	c.upper = true
 }
 
-// reset makes room for order n. The memory has whole strips of 4 rows and an odd number of whole vectors of 8 columns a row: vectors need no
-// special case at the edges, and the rows of a power of two do not fall on each other in the cache.
+// reset makes room for order n. The memory has whole strips of 4 rows and an odd number of whole
+// vectors of 8 columns a row: vectors need no special case at the edges, and the rows of a power of
+// two do not fall on each other in the cache.
 func (c *Cholesky) reset(n int) {
 	c.valid = false
 	if c.f.Data != nil && c.f.Rows == n {

@@ -9,9 +9,11 @@ import (
 // maxCondSteps caps the iteration of norm1, as ITMAX does in LAPACK's dlacn2.
 const maxCondSteps = 5
 
-// Cond estimates the condition number κ₁ = ‖A‖₁·‖A⁻¹‖₁, at least 1, and 1 for order 0. Both norms are estimated from the factor by the
-// method of Hager and Higham: each is a lower bound, rarely off by more than a factor of 3, so it also serves after Update and Downdate.
-// It panics if c holds no factor. It does not allocate. About 24n² flops. (Higham, Accuracy and Stability, algorithm 15.1; LAPACK dpocon, dlacn2.)
+// Cond estimates the condition number κ₁ = ‖A‖₁·‖A⁻¹‖₁, at least 1, and 1 for order 0. Both norms
+// are estimated from the factor by the method of Hager and Higham: each is a lower bound, rarely
+// off by more than a factor of 3, so it also serves after Update and Downdate. It panics if c holds
+// no factor. It does not allocate. About 24n² flops. (Higham, Accuracy and Stability, algorithm
+// 15.1; LAPACK dpocon, dlacn2.)
 func (c *Cholesky) Cond() float64 {
 	if !c.valid {
 		panic("chol: Cond: no factor")
@@ -37,8 +39,8 @@ func (c *Cholesky) mulVec(x []float64) {
 	}
 }
 
-// norm1 estimates the 1-norm of the symmetric operator B that apply applies in place: it climbs on the convex function ‖Bx‖₁
-// over the unit ball, from vertex to vertex.
+// norm1 estimates the 1-norm of the symmetric operator B that apply applies in place: it climbs on
+// the convex function ‖Bx‖₁ over the unit ball, from vertex to vertex.
 func (c *Cholesky) norm1(apply func(x []float64)) float64 {
 	n := c.f.Rows
 	x, sign := c.work[:n], c.work[n:2*n]
@@ -70,9 +72,10 @@ func (c *Cholesky) norm1(apply func(x []float64)) float64 {
 			break
 		}
 	}
-	// The vertex that the image of a vector points to, one that no cancellation in B can fool everywhere: where the climb above stays among the vectors that
-	// are symmetric about their middle, as it may for a Toeplitz matrix, this one does not. (dlacn2 takes the norm of the image, too; it is at most 4/3 of that
-	// of the vertex's.)
+	// The vertex that the image of a vector points to, one that no cancellation in B can fool
+	// everywhere: where the climb above stays among the vectors that are symmetric about their
+	// middle, as it may for a Toeplitz matrix, this one does not. (dlacn2 takes the norm of the
+	// image, too; it is at most 4/3 of that of the vertex's.)
 	alt := 1.0
 	for i := range x {
 		x[i] = alt * (1 + float64(i)/float64(n-1))

@@ -1,11 +1,14 @@
-// Package chol factors symmetric positive definite matrices, A = L·Lᵀ, and uses the factor: solve, inverse, determinant, condition,
-// rank-one update and downdate, and the question whether A − shift·I is positive definite at all.
+// Package chol factors symmetric positive definite matrices, A = L·Lᵀ, and uses the factor: solve,
+// inverse, determinant, condition, rank-one update and downdate, and the question whether A −
+// shift·I is positive definite at all.
 //
-// Storage: a Cholesky owns all of its memory and grows it when it meets a larger order; its zero value is ready for use, and a second
-// factorisation of the same or a smaller order allocates nothing. Inputs are read through their lower triangle and are not modified.
+// Storage: a Cholesky owns all of its memory and grows it when it meets a larger order; its zero
+// value is ready for use, and a second factorisation of the same or a smaller order allocates
+// nothing. Inputs are read through their lower triangle and are not modified.
 //
-// Errors: a matrix that is not positive definite, or not finite, gives a *NotPosDefError, which names the pivot and Is ErrNotPosDef.
-// Sizes that do not match, and a question to a Cholesky without a factor, panic with a constant string.
+// Errors: a matrix that is not positive definite, or not finite, gives a *NotPosDefError, which
+// names the pivot and Is ErrNotPosDef. Sizes that do not match, and a question to a Cholesky
+// without a factor, panic with a constant string.
 //
 // Accuracy, with eps = 2⁻⁵², κ = ‖A‖_F·‖A⁻¹‖_F, and L, x, X what is computed:
 //
@@ -17,11 +20,14 @@
 //	Cond      at most (1 + 4n·eps·κ)·κ₁; at least κ₁/3, which is experience, no theorem
 //	Update    and Downdate: ‖L̃L̃ᵀ − (LLᵀ ± xxᵀ)‖_F ≤ 4n·eps·max(‖L‖_F, ‖L̃‖_F)²
 //
-// What has a κ in it is meant for n·eps·κ < 0.1. The forms are those of Higham, Accuracy and Stability of Numerical Algorithms, theorems 10.3 to 10.7; the
-// constants, and the 3, are what TestAccuracy holds structured and random matrices of order up to 40 to, in arithmetic of 320 bits. Underflow comes on top.
+// What has a κ in it is meant for n·eps·κ < 0.1. The forms are those of Higham, Accuracy and
+// Stability of Numerical Algorithms, theorems 10.3 to 10.7; the constants, and the 3, are what
+// TestAccuracy holds structured and random matrices of order up to 40 to, in arithmetic of 320
+// bits. Underflow comes on top.
 //
-// Concurrency: methods that read (Solve, Inverse, LogDet, LTo, ...) still use workspace of the object; no two methods of one
-// Cholesky may run at a time. Different objects are independent.
+// Concurrency: methods that read (Solve, Inverse, LogDet, LTo, ...) still use workspace of the
+// object; no two methods of one Cholesky may run at a time. Different objects are independent.
 //
-// Reproducibility: results are a pure function of the inputs, with the rounding of package mat's kernels.
+// Reproducibility: results are a pure function of the inputs, with the rounding of package mat's
+// kernels.
 package chol

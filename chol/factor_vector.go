@@ -8,13 +8,14 @@ import (
 	"stable/mat/kernel"
 )
 
-// factorRows turns A into U, and returns n, or the index and value of the first pivot that fails. It goes by strips of four rows, and in a strip by
-// tiles of one or two vectors of columns:
+// factorRows turns A into U, and returns n, or the index and value of the first pivot that fails.
+// It goes by strips of four rows, and in a strip by tiles of one or two vectors of columns:
 //
 //	C = A_ij − Σ_{p<i} U_pi·U_pj; the strip's own 4 × 4 block gives the corner; U_ij = corner⁻ᵀ·C
 //
-// u has whole strips of rows and whole vectors of columns; columns do not mix, and rows only go down, so what is there beyond n reaches nothing inside.
-// The sums run along rows of u both ways, so nothing is transposed or copied. As i is a multiple of 4, they go by four rows at a time: the
+// u has whole strips of rows and whole vectors of columns; columns do not mix, and rows only go
+// down, so what is there beyond n reaches nothing inside. The sums run along rows of u both ways,
+// so nothing is transposed or copied. As i is a multiple of 4, they go by four rows at a time: the
 // processor then foresees the end of the loop.
 func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 	v := simd.VectorBitSize() / 64
@@ -117,7 +118,8 @@ func factorRows(u []float64, ld, n int) (pivot int, value float64) {
 				lo = 0
 				continue
 			}
-			// The first tile holds the corner. It comes round again to be divided by it, with nothing left to subtract.
+			// The first tile holds the corner. It comes round again to be divided by it, with
+			// nothing left to subtract.
 			kernel.ClearUpper()
 			r0, r1, r2, r3 := t0[i-j:], t1[i-j:], t2[i-j:], t3[i-j:]
 			rows := min(4, n-i)

@@ -5,8 +5,9 @@ import (
 	"stable/mat/kernel"
 )
 
-// Inverse sets dst = A⁻¹; only its lower triangle is written. It panics if dst is not of order n, or if c holds no factor.
-// It does not allocate. 2n³/3 flops. (LAPACK dpotri.) To apply A⁻¹, SolveVec is cheaper and more accurate.
+// Inverse sets dst = A⁻¹; only its lower triangle is written. It panics if dst is not of order n,
+// or if c holds no factor. It does not allocate. 2n³/3 flops. (LAPACK dpotri.) To apply A⁻¹,
+// SolveVec is cheaper and more accurate.
 func (c *Cholesky) Inverse(dst *mat.Sym) {
 	if !c.valid {
 		panic("chol: Inverse: no factor")

@@ -5,9 +5,10 @@ import (
 	"stable/mat/kernel"
 )
 
-// factorLower sets L = chol(a − shift·I) in the lower triangle of l, and returns n, or the index and value of the first pivot that is
-// not positive and finite. It goes by panels of three columns, each made from all columns on its left (left-looking): the rows that the
-// dot products run over lie in memory as they are needed. It is
+// factorLower sets L = chol(a − shift·I) in the lower triangle of l, and returns n, or the index
+// and value of the first pivot that is not positive and finite. It goes by panels of three columns,
+// each made from all columns on its left (left-looking): the rows that the dot products run over
+// lie in memory as they are needed. It is
 //
 //	for j ≤ i: L_ij = (A_ij − Σ_{p<j} L_ip·L_jp) / L_jj, with L_jj = √ for i = j
 func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
@@ -23,8 +24,8 @@ func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, val
 	return n, 0
 }
 
-// lower computes the w ≤ 3 columns from j on of the rows that they cross the diagonal in, and c for the rows below. It returns w, or the
-// index among them and the value of the pivot that fails.
+// lower computes the w ≤ 3 columns from j on of the rows that they cross the diagonal in, and c for
+// the rows below. It returns w, or the index among them and the value of the pivot that fails.
 func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k int, pivot float64) {
 	// A row that does not exist is stood in for by the last that does.
 	j1, j2 := j+min(1, w-1), j+min(2, w-1)

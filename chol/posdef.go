@@ -6,11 +6,13 @@ import (
 	"stable/mat"
 )
 
-// PosDef tells whether a − shift·I is positive definite to working precision: whether FactorShifted(a, shift) succeeds.
-// It looks at the diagonal first (a diagonal entry ≤ shift says no), then for diagonal dominance (Gershgorin's discs right of 0 say
-// yes; Golub and Van Loan 7.2.1), and factors only if both leave it open, up to the first pivot that fails.
-// The lower triangle of a is read; a is not modified. A matrix or shift that is not finite gives false. The factor that c held is lost, and c
-// holds none afterwards. It allocates only if a is larger than every matrix before. At most n³/3 flops.
+// PosDef tells whether a − shift·I is positive definite to working precision: whether
+// FactorShifted(a, shift) succeeds. It looks at the diagonal first (a diagonal entry ≤ shift says
+// no), then for diagonal dominance (Gershgorin's discs right of 0 say yes; Golub and Van Loan
+// 7.2.1), and factors only if both leave it open, up to the first pivot that fails. The lower
+// triangle of a is read; a is not modified. A matrix or shift that is not finite gives false. The
+// factor that c held is lost, and c holds none afterwards. It allocates only if a is larger than
+// every matrix before. At most n³/3 flops.
 func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
 	c.reset(a.N)
 	for i := range a.N {
@@ -25,8 +27,9 @@ func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
 	return p == a.N
 }
 
-// dominant tells whether a_ii − shift > Σ_{j≠i} |a_ij| holds for every i, with room for rounding. It goes from the last row, the longest,
-// to the first, and stops at the first row that denies it; a matrix that is not dominant usually costs O(n).
+// dominant tells whether a_ii − shift > Σ_{j≠i} |a_ij| holds for every i, with room for rounding.
+// It goes from the last row, the longest, to the first, and stops at the first row that denies it;
+// a matrix that is not dominant usually costs O(n).
 func dominant(a *mat.Sym, shift float64, below []float64) bool {
 	clear(below)
 	room := 1 + 2*float64(a.N+2)*0x1p-53

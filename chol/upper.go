@@ -2,8 +2,9 @@ package chol
 
 import "stable/mat"
 
-// factorUpper sets U = Lᵀ of a − shift·I in the upper triangle of u, and returns n, or the index and value of the first pivot that is
-// not positive and finite. It is the same left-looking elimination as factorLower, transposed for vectors along the rows of U:
+// factorUpper sets U = Lᵀ of a − shift·I in the upper triangle of u, and returns n, or the index
+// and value of the first pivot that is not positive and finite. It is the same left-looking
+// elimination as factorLower, transposed for vectors along the rows of U:
 //
 //	for i ≤ j: U_ij = (A_ij − Σ_{p<i} U_pi·U_pj) / U_ii, with U_ii = √ for i = j
 func factorUpper(u []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {

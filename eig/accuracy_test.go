@@ -35,7 +35,8 @@ var constants = map[string]float64{
 	"solve":                   4,
 }
 
-// TestAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of small matrices.
+// TestAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of
+// small matrices.
 func TestAccuracy(t *testing.T) {
 	defer kernel.SetVector(kernel.Vector())
 	if kernel.Vector() {
@@ -103,7 +104,8 @@ func (c *accuracy) decomposition(a *mat.Sym, names [3]string) {
 	c.l.See(names[2], v.MulTrans(v).Sub(mattest.Identity(a.N)).Norm(), unit, c.where)
 }
 
-// relative holds the eigenvalues of a positive definite matrix against relative bounds, in units of n·eps·κ(D⁻¹AD⁻¹).
+// relative holds the eigenvalues of a positive definite matrix against relative bounds, in units of
+// n·eps·κ(D⁻¹AD⁻¹).
 func (c *accuracy) relative(a *mat.Sym) {
 	if c.lambda[0].Sign() <= 0 {
 		return
@@ -196,7 +198,8 @@ func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) eig.Route {
 	return rep.Route
 }
 
-// floor finds how far below mu the spectrum of p goes, up to a factor of 2: p − mu·I + r·unit·I must be positive definite.
+// floor finds how far below mu the spectrum of p goes, up to a factor of 2: p − mu·I + r·unit·I
+// must be positive definite.
 func (c *accuracy) floor(p *mat.Sym, mu, unit float64) {
 	r := 0x1p-4
 	for ; r < 1e6; r *= 2 {

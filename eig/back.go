@@ -2,10 +2,11 @@ package eig
 
 import "stable/mat"
 
-// back replaces the rows of z, k × n, which hold vectors in the basis of T, by the same vectors in that of A: each row x becomes Q·x.
+// back replaces the rows of z, k × n, which hold vectors in the basis of T, by the same vectors in
+// that of A: each row x becomes Q·x.
 //
-// Four rows at a time stay in the first-level cache while the reflections stream past; the loop that applies one reflection takes the
-// products with the next. 2kn² flops.
+// Four rows at a time stay in the first-level cache while the reflections stream past; the loop
+// that applies one reflection takes the products with the next. 2kn² flops.
 func (r *reduction) back(z *mat.Dense) {
 	n, k := r.n, z.Rows
 	if n < 2 {

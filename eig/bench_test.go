@@ -27,8 +27,9 @@ func must(err error) {
 	}
 }
 
-// BenchmarkClear is a truncation that finds nothing to clip, of a matrix that is no more than positive definite: a Cholesky factorisation must tell, since
-// the diagonal does not. Beside it, that factorisation by itself.
+// BenchmarkClear is a truncation that finds nothing to clip, of a matrix that is no more than
+// positive definite: a Cholesky factorisation must tell, since the diagonal does not. Beside it,
+// that factorisation by itself.
 func BenchmarkClear(b *testing.B) {
 	each(b, func(b *testing.B, n int) {
 		lambda := make([]float64, n)
@@ -52,7 +53,8 @@ func BenchmarkClear(b *testing.B) {
 	})
 }
 
-// BenchmarkEigFrom is a Jacobi decomposition of a matrix that has moved by 1 %, from the eigenvectors that it had before.
+// BenchmarkEigFrom is a Jacobi decomposition of a matrix that has moved by 1 %, from the
+// eigenvectors that it had before.
 func BenchmarkEigFrom(b *testing.B) {
 	each(b, func(b *testing.B, n int) {
 		a := mattest.Sym(n, uint64(n))
@@ -88,8 +90,9 @@ func few(n, k int, mu float64) *mat.Sym {
 // apart has three eigenvalues that lie well below 0.1, -1, −2 and −3, and the others from 1 to 2.
 func apart(n int) *mat.Sym { return spiked(n, -3, -2, -1) }
 
-// BenchmarkRoutes runs each route of Truncate by itself: the crossovers in the package are read from it. On the edge the three eigenvalues that are
-// clipped are the first of a dense spectrum, half-way from the third to the fourth.
+// BenchmarkRoutes runs each route of Truncate by itself: the crossovers in the package are read
+// from it. On the edge the three eigenvalues that are clipped are the first of a dense spectrum,
+// half-way from the third to the fourth.
 func BenchmarkRoutes(b *testing.B) {
 	const mu = 0.1
 	tri, jac := eig.RouteTridiagonal, eig.RouteJacobi

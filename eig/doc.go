@@ -1,14 +1,17 @@
 // Package eig decomposes symmetric matrices, A = V·Λ·Vᵀ, and projects them onto {X ⪰ mu·I}.
 //
-// Jacobi is the reference eigensolver: slow, simple, and accurate to the last digits of every eigenvalue of a graded positive
-// definite matrix. Truncator computes the projection in the Frobenius norm, which raises the eigenvalues below mu to mu, by the cheapest of
-// several routes that agree up to rounding: a Cholesky factorisation where nothing is to be clipped; a count of the eigenvalues below mu and a
-// Lanczos process where few are; the tridiagonal form and the eigenvectors of the smaller side of mu, one twisted factorisation
-// each, in general; Jacobi if that fails.
+// Jacobi is the reference eigensolver: slow, simple, and accurate to the last digits of every
+// eigenvalue of a graded positive definite matrix. Truncator computes the projection in the
+// Frobenius norm, which raises the eigenvalues below mu to mu, by the cheapest of several routes
+// that agree up to rounding: a Cholesky factorisation where nothing is to be clipped; a count of
+// the eigenvalues below mu and a Lanczos process where few are; the tridiagonal form and the
+// eigenvectors of the smaller side of mu, one twisted factorisation each, in general; Jacobi if
+// that fails.
 //
-// A Truncator keeps no basis from one call to the next. The bits of a result would depend on the calls before it, and where half the
-// spectrum is clipped there is little to win: a basis of half the space has to be multiplied by A several times, n³ flops each, before it
-// is accurate to rounding, and all of the tridiagonal form is 4n³/3.
+// A Truncator keeps no basis from one call to the next. The bits of a result would depend on the
+// calls before it, and where half the spectrum is clipped there is little to win: a basis of half
+// the space has to be multiplied by A several times, n³ flops each, before it is accurate to
+// rounding, and all of the tridiagonal form is 4n³/3.
 //
 // Accuracy, with eps = 2⁻⁵² and V, Λ, P what is computed:
 //
@@ -19,19 +22,24 @@
 //	              stand for; u = n·eps·(‖A‖_F + √n·|mu|)
 //	SolveVec      ‖b − P·x‖ ≤ 4n·eps·‖P‖_F·‖x‖
 //
-// TestAccuracy holds structured and random matrices of order up to 40 to these constants, in arithmetic of 320 bits. Underflow comes on top; where
-// ‖A‖_F is next to overflow, nothing is promised.
+// TestAccuracy holds structured and random matrices of order up to 40 to these constants, in
+// arithmetic of 320 bits. Underflow comes on top; where ‖A‖_F is next to overflow, nothing is
+// promised.
 //
-// Storage: a mat.Sym is read and written in its lower triangle only. Eigenvalues ascend. Eigenvectors stand in the rows of a
-// matrix Vᵀ, where each is contiguous.
+// Storage: a mat.Sym is read and written in its lower triangle only. Eigenvalues ascend.
+// Eigenvectors stand in the rows of a matrix Vᵀ, where each is contiguous.
 //
-// Aliasing: an input is never written, unless the destination is the same matrix and the function allows it.
+// Aliasing: an input is never written, unless the destination is the same matrix and the function
+// allows it.
 //
-// Errors: NaN and infinities are refused with ErrNotFinite, which names the entry. An iteration that reaches its cap returns
-// ErrNoConvergence. Sizes that do not match are bugs of the caller and panic.
+// Errors: NaN and infinities are refused with ErrNotFinite, which names the entry. An iteration
+// that reaches its cap returns ErrNoConvergence. Sizes that do not match are bugs of the caller and
+// panic.
 //
-// Memory: the zero value of each struct works and owns its workspace, which grows to the largest order seen; a call at that order
-// or below, by the same route, allocates nothing. One value must not be used by two goroutines at a time.
+// Memory: the zero value of each struct works and owns its workspace, which grows to the largest
+// order seen; a call at that order or below, by the same route, allocates nothing. One value must
+// not be used by two goroutines at a time.
 //
-// Reproducibility: no randomness, no goroutine; a result depends on the input alone, to the last bit, not on the calls before.
+// Reproducibility: no randomness, no goroutine; a result depends on the input alone, to the last
+// bit, not on the calls before.
 package eig

@@ -5,13 +5,15 @@ import (
 	"fmt"
 )
 
-// ErrNotFinite is matched by the error for a matrix that has a NaN or an infinite entry, or for such a mu.
+// ErrNotFinite is matched by the error for a matrix that has a NaN or an infinite entry, or for
+// such a mu.
 var ErrNotFinite = errors.New("eig: not finite")
 
 // ErrNoConvergence is matched by the error for an iteration that reached its cap.
 var ErrNoConvergence = errors.New("eig: no convergence")
 
-// NotFiniteError names the first entry, by rows of the lower triangle, that is NaN or infinite; mu itself is entry (−1, −1).
+// NotFiniteError names the first entry, by rows of the lower triangle, that is NaN or infinite; mu
+// itself is entry (−1, −1).
 type NotFiniteError struct {
 	I, J  int
 	Value float64

@@ -18,7 +18,8 @@ const (
 	RouteInverse
 )
 
-// TruncateBy is Truncate by one route, without certificate or fallback; ok is false where the route declines.
+// TruncateBy is Truncate by one route, without certificate or fallback; ok is false where the route
+// declines.
 func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report, ok bool) {
 	m, err := maxAbs(a)
 	if err != nil {
@@ -43,7 +44,8 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 	return rep, ok
 }
 
-// Tridiagonal returns the eigenvalues below mu and their eigenvectors, in rows, by the tridiagonal route.
+// Tridiagonal returns the eigenvalues below mu and their eigenvectors, in rows, by the tridiagonal
+// route.
 func Tridiagonal(a *mat.Sym, mu float64) (lambda []float64, z *mat.Dense, ok bool) {
 	m, err := maxAbs(a)
 	if err != nil {

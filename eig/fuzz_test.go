@@ -20,7 +20,8 @@ var seeds = [][]byte{
 	{5, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1},
 }
 
-// below is what underflow adds to a bound, and above is where the norm of a matrix is so near overflow that nothing is promised.
+// below is what underflow adds to a bound, and above is where the norm of a matrix is so near
+// overflow that nothing is promised.
 const (
 	below = 0x1p-1060
 	above = 0x1p1020
@@ -120,7 +121,8 @@ func FuzzTruncate(f *testing.F) {
 	})
 }
 
-// refused tells whether there was an error, which must be there for a matrix that is not finite, and for no other.
+// refused tells whether there was an error, which must be there for a matrix that is not finite,
+// and for no other.
 func refused(t *testing.T, a *mat.Sym, err error) bool {
 	if mattest.FiniteSym(a) {
 		require.NoError(t, err)

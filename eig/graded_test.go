@@ -14,9 +14,9 @@ import (
 	"stable/mat/mattest"
 )
 
-// TestJacobiHighRelativeAccuracy compares with eigenvalues computed to 60 digits: Jacobi gets each one of a graded positive definite
-// matrix to about n·eps relative to itself; a tridiagonal method gets it relative to the largest, which here leaves no digit of the
-// small ones.
+// TestJacobiHighRelativeAccuracy compares with eigenvalues computed to 60 digits: Jacobi gets each
+// one of a graded positive definite matrix to about n·eps relative to itself; a tridiagonal method
+// gets it relative to the largest, which here leaves no digit of the small ones.
 func TestJacobiHighRelativeAccuracy(t *testing.T) {
 	const n = 8
 	for name, power := range map[string][n]float64{
@@ -57,7 +57,8 @@ func relativeError(got, exact []float64) float64 {
 	return worst
 }
 
-// bigEigenvalues returns the eigenvalues of a, ascending, from cyclic Jacobi rotations in 600-bit arithmetic, rounded at the end.
+// bigEigenvalues returns the eigenvalues of a, ascending, from cyclic Jacobi rotations in 600-bit
+// arithmetic, rounded at the end.
 func bigEigenvalues(a *mat.Sym) []float64 {
 	const prec = 600
 	n := a.N
@@ -106,8 +107,8 @@ func bigEigenvalues(a *mat.Sym) []float64 {
 	return values
 }
 
-// tridiagonalQL returns the eigenvalues of a, ascending, by Householder reduction and implicit QL (Golub and Van Loan, sections 8.3.1
-// and 8.3.3), as plainly as can be.
+// tridiagonalQL returns the eigenvalues of a, ascending, by Householder reduction and implicit QL
+// (Golub and Van Loan, sections 8.3.1 and 8.3.3), as plainly as can be.
 func tridiagonalQL(a *mat.Sym) []float64 {
 	n, x := a.N, mattest.Full(a)
 	for k := range n - 2 {

@@ -50,7 +50,8 @@ func TestRayleighRefusesAVectorTwice(t *testing.T) {
 	require.False(t, s.rayleigh(v, lambda, a, 1.5))
 }
 
-// TestImprove improves eigenvalues of 2, −1 (second differences), 2 − 2·cos(jπ/(n+1)): from rough ones, from one twice and from one that is not below mu.
+// TestImprove improves eigenvalues of 2, −1 (second differences), 2 − 2·cos(jπ/(n+1)): from rough
+// ones, from one twice and from one that is not below mu.
 func TestImprove(t *testing.T) {
 	const n = 20
 	exact := func(j int) float64 { return 2 - 2*math.Cos(float64(j)*math.Pi/(n+1)) }
@@ -77,7 +78,8 @@ func TestImprove(t *testing.T) {
 	assert.False(t, s.improve(z, []float64{exact(1), exact(1), exact(3)}, 0.3), "one twice")
 }
 
-// TestProbe doctors one vector, or one eigenvalue, of an invariant space; what it looks at is a sum, so that no two errors may cancel each other.
+// TestProbe doctors one vector, or one eigenvalue, of an invariant space; what it looks at is a
+// sum, so that no two errors may cancel each other.
 func TestProbe(t *testing.T) {
 	const n, k = 30, 5
 	lambda := mattest.Vec(n, 1)
@@ -110,7 +112,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestCompleteHasAMargin: that P is below mu by no more than rounding is no sign of an eigenvalue that was missed.
+// TestCompleteHasAMargin: that P is below mu by no more than rounding is no sign of an eigenvalue
+// that was missed.
 func TestCompleteHasAMargin(t *testing.T) {
 	const n, mu = 40, 0.1
 	for below, want := range map[float64]bool{0: true, 1: true, 3: false, 1e3: false, 1e10: false} {
@@ -125,8 +128,8 @@ func TestCompleteHasAMargin(t *testing.T) {
 	}
 }
 
-// TestStillBelowHasAMargin: along the eigenvector of the last matrix, A must be below mu by more than Cholesky can be wrong, also where A − mu·I is small
-// beside A.
+// TestStillBelowHasAMargin: along the eigenvector of the last matrix, A must be below mu by more
+// than Cholesky can be wrong, also where A − mu·I is small beside A.
 func TestStillBelowHasAMargin(t *testing.T) {
 	const n = 20
 	for _, shift := range []float64{0, 1e6} {
@@ -155,7 +158,8 @@ func TestStillBelowHasAMargin(t *testing.T) {
 	}
 }
 
-// TestCountIsTrustedUpToAGrowth: beyond, that no eigenvalue below mu is missing takes a proof of its own, and that fails where one is.
+// TestCountIsTrustedUpToAGrowth: beyond, that no eigenvalue below mu is missing takes a proof of
+// its own, and that fails where one is.
 func TestCountIsTrustedUpToAGrowth(t *testing.T) {
 	const n, mu = 54, 0.1
 	lambda := make([]float64, n)

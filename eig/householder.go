@@ -6,7 +6,8 @@ import (
 	"stable/mat"
 )
 
-// reduction holds A = Q·T·Qᵀ with T tridiagonal and Q = H_{n−1}⋯H_1 a product of reflections H_i = I − tau_i·v_i·v_iᵀ.
+// reduction holds A = Q·T·Qᵀ with T tridiagonal and Q = H_{n−1}⋯H_1 a product of reflections H_i =
+// I − tau_i·v_i·v_iᵀ.
 type reduction struct {
 	n    int
 	ld   int       // distance of rows in a
@@ -26,9 +27,10 @@ const tiny = 0x1p-400
 
 // reduce computes T and the reflections for scale·a, whose entries must be of size 1 or less.
 //
-// It goes from the last row to the first, so that each row to be annihilated is contiguous: as EISPACK's tred2, LAPACK's dsytd2 with
-// uplo = 'U'. Each step makes one pass over the triangle that is left: it applies the update of the step before and multiplies the result by
-// the next v. 4n³/3 flops.
+// It goes from the last row to the first, so that each row to be annihilated is contiguous: as
+// EISPACK's tred2, LAPACK's dsytd2 with uplo = 'U'. Each step makes one pass over the triangle that
+// is left: it applies the update of the step before and multiplies the result by the next v. 4n³/3
+// flops.
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	n := a.N
 	r.n = n
@@ -74,7 +76,8 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	}
 }
 
-// reflector overwrites x with the v, last entry 1, of the reflection that takes x to (0, …, 0, beta), and returns beta and tau (dlarfg).
+// reflector overwrites x with the v, last entry 1, of the reflection that takes x to (0, …, 0,
+// beta), and returns beta and tau (dlarfg).
 func reflector(x []float64) (beta, tau float64) {
 	last := len(x) - 1
 	alpha := x[last]
@@ -100,7 +103,8 @@ func rank2(x []float64, f float64, w []float64, g float64, v []float64) {
 	}
 }
 
-// pass sets A = A − v·wᵀ − w·vᵀ on the leading triangle of order m, and y = A·x with the result, two rows at a time.
+// pass sets A = A − v·wᵀ − w·vᵀ on the leading triangle of order m, and y = A·x with the result,
+// two rows at a time.
 func (r *reduction) pass(m int, v, w, x, y []float64) {
 	ld := r.ld
 	i := 0

@@ -6,12 +6,14 @@ import (
 	"stable/mat"
 )
 
-// inertia holds B = A − mu·I = L·D·Lᵀ, L unit lower triangular and D diagonal, made without pivoting: B has as many negative eigenvalues as
-// D has negative entries (Sylvester's law of inertia).
+// inertia holds B = A − mu·I = L·D·Lᵀ, L unit lower triangular and D diagonal, made without
+// pivoting: B has as many negative eigenvalues as D has negative entries (Sylvester's law of
+// inertia).
 //
-// Without pivoting a small pivot spoils the factors. growth tells: B + E = L·D·Lᵀ with ‖E‖ of the order of n·eps·growth (Golub and Van
-// Loan, section 4.4.1). Where B is positive definite growth is no more than the largest entry of B; where a few of its eigenvalues are
-// negative it is rarely much more.
+// Without pivoting a small pivot spoils the factors. growth tells: B + E = L·D·Lᵀ with ‖E‖ of the
+// order of n·eps·growth (Golub and Van Loan, section 4.4.1). Where B is positive definite growth is
+// no more than the largest entry of B; where a few of its eigenvalues are negative it is rarely
+// much more.
 type inertia struct {
 	n      int
 	l      mat.Dense // L
@@ -28,10 +30,12 @@ const (
 	hopeless  = 0x1p20 // beyond, L·D·Lᵀ is not worth having
 )
 
-// count factors A − mu·I and returns the number of eigenvalues of A below mu. It gives up, and returns false, at the first pivot that is
-// too small or makes the number more than most. norm is max |A|. n³/3 flops.
+// count factors A − mu·I and returns the number of eigenvalues of A below mu. It gives up, and
+// returns false, at the first pivot that is too small or makes the number more than most. norm is
+// max |A|. n³/3 flops.
 //
-// It goes by columns of blocks, each updated by all before (left-looking), so that the work is one long product a block.
+// It goes by columns of blocks, each updated by all before (left-looking), so that the work is one
+// long product a block.
 func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool) {
 	n := a.N
 	s.n = n
@@ -70,8 +74,9 @@ func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool)
 	return k, true
 }
 
-// panel sets columns j to j+b−1 of L, from row j on, to those of A less the part that the columns before account for,
-// B_·j − L_·0…j−1 · (L·D)_j,0…j−1ᵀ, the shift apart. What stands above the diagonal has no meaning.
+// panel sets columns j to j+b−1 of L, from row j on, to those of A less the part that the columns
+// before account for, B_·j − L_·0…j−1 · (L·D)_j,0…j−1ᵀ, the shift apart. What stands above the
+// diagonal has no meaning.
 func (s *inertia) panel(a *mat.Sym, j, b int) {
 	for i := j; i < s.n; i++ {
 		w := min(b, i-j+1)
@@ -123,7 +128,8 @@ func (s *inertia) row(i, j, w int) float64 {
 	return 0
 }
 
-// rows4 is row for four rows below the block: the subtractions of one wait for one another, those of four run side by side.
+// rows4 is row for four rows below the block: the subtractions of one wait for one another, those
+// of four run side by side.
 func (s *inertia) rows4(i, j, w int) {
 	n := s.n
 	a := s.l.Data

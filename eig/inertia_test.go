@@ -11,7 +11,8 @@ import (
 	"stable/mat/mattest"
 )
 
-// TestInertia: L·D·Lᵀ is A − mu·I up to rounding of the size that growth tells, growth is what it says, and D has a sign for each eigenvalue.
+// TestInertia: L·D·Lᵀ is A − mu·I up to rounding of the size that growth tells, growth is what it
+// says, and D has a sign for each eigenvalue.
 func TestInertia(t *testing.T) {
 	var s inertia
 	for _, n := range []int{1, 2, 5, 15, 16, 17, 33, 54, 70} {
@@ -43,7 +44,8 @@ func TestInertia(t *testing.T) {
 	}
 }
 
-// TestInertiaGivesUp at a pivot that is next to nothing, or makes the next one huge, and where it counts too many.
+// TestInertiaGivesUp at a pivot that is next to nothing, or makes the next one huge, and where it
+// counts too many.
 func TestInertiaGivesUp(t *testing.T) {
 	const mu = 0.5
 	for _, c := range []struct {

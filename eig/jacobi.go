@@ -12,7 +12,8 @@ const (
 	maxSweeps = 60      // about ten are needed
 )
 
-// Jacobi holds an eigen-decomposition A = V·Λ·Vᵀ made by plane rotations. The zero value is ready for use.
+// Jacobi holds an eigen-decomposition A = V·Λ·Vᵀ made by plane rotations. The zero value is ready
+// for use.
 type Jacobi struct {
 	n, ld  int       // order and distance of rows
 	a      []float64 // the strict lower triangle of VᵀAV (scaled)
@@ -37,15 +38,17 @@ type JacobiReport struct {
 
 // Factor computes all eigenvalues and eigenvectors of a, n × n, by cyclic Jacobi rotations.
 //
-// The residual ‖AV − VΛ‖_F and the loss of orthogonality ‖VᵀV − I‖_F are small multiples of n·eps·‖A‖_F and n·eps. Where a is
-// positive definite (a Cholesky factorisation decides), pairs are rotated until |a_pq| ≤ eps·√(a_pp·a_qq): each eigenvalue, however
-// small, then has a relative error of about n·eps·κ(D⁻¹AD⁻¹) with D = diag(√a_ii), which no tridiagonal method attains.
+// The residual ‖AV − VΛ‖_F and the loss of orthogonality ‖VᵀV − I‖_F are small multiples of
+// n·eps·‖A‖_F and n·eps. Where a is positive definite (a Cholesky factorisation decides), pairs are
+// rotated until |a_pq| ≤ eps·√(a_pp·a_qq): each eigenvalue, however small, then has a relative
+// error of about n·eps·κ(D⁻¹AD⁻¹) with D = diag(√a_ii), which no tridiagonal method attains.
 //
-// a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). Nothing is allocated at an order seen before.
-// 7 sweeps at n = 14, 10 at n = 128, of 6n³ flops each if every pair is rotated; half of that without vectors.
+// a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). Nothing is allocated at an
+// order seen before. 7 sweeps at n = 14, 10 at n = 128, of 6n³ flops each if every pair is rotated;
+// half of that without vectors.
 //
-// Source: Golub and Van Loan, Matrix Computations, section 8.5; Rutishauser, Numer. Math. 9 (1966); the stopping rule is that of
-// Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13 (1992).
+// Source: Golub and Van Loan, Matrix Computations, section 8.5; Rutishauser, Numer. Math. 9 (1966);
+// the stopping rule is that of Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13 (1992).
 func (e *Jacobi) Factor(a *mat.Sym) (JacobiReport, error) {
 	return e.factor(a, true)
 }
@@ -77,13 +80,14 @@ func (e *Jacobi) factor(a *mat.Sym, vectors bool) (JacobiReport, error) {
 	return e.run(scale, e.chol.PosDef(a, 0))
 }
 
-// FactorFrom is Factor started from an orthogonal matrix v0, n × n, with a guess of the eigenvectors in its columns: the rotations
-// work on v0ᵀ·A·v0. Where A has moved by 1 % since v0 was right, about half of the rotations are left. The columns of v0 must be orthonormal
-// up to rounding, for V = v0·(rotations) inherits their defect. The product rounds at n·eps·‖A‖_F, so the small eigenvalues of a graded
-// matrix lose their relative accuracy.
+// FactorFrom is Factor started from an orthogonal matrix v0, n × n, with a guess of the
+// eigenvectors in its columns: the rotations work on v0ᵀ·A·v0. Where A has moved by 1 % since v0
+// was right, about half of the rotations are left. The columns of v0 must be orthonormal up to
+// rounding, for V = v0·(rotations) inherits their defect. The product rounds at n·eps·‖A‖_F, so the
+// small eigenvalues of a graded matrix lose their relative accuracy.
 //
-// a and v0 are read only. Errors as Factor, and ErrNotFinite for an entry of v0 that is NaN or beyond 2. It panics if the orders differ.
-// 4n³ flops more than Factor before the first sweep.
+// a and v0 are read only. Errors as Factor, and ErrNotFinite for an entry of v0 that is NaN or
+// beyond 2. It panics if the orders differ. 4n³ flops more than Factor before the first sweep.
 func (e *Jacobi) FactorFrom(a *mat.Sym, v0 *mat.Dense) (JacobiReport, error) {
 	if v0.Rows != a.N || v0.Cols != a.N {
 		panic("eig: Jacobi.FactorFrom: dimension mismatch")
@@ -129,10 +133,12 @@ func (e *Jacobi) start(a *mat.Sym, vectors bool) (float64, error) {
 	return scaling(m), nil
 }
 
-// Values returns the eigenvalues, ascending, in e's own memory: they are overwritten by the next factorisation. After a failure there are none.
+// Values returns the eigenvalues, ascending, in e's own memory: they are overwritten by the next
+// factorisation. After a failure there are none.
 func (e *Jacobi) Values() []float64 { return e.d }
 
-// VectorsT returns Vᵀ, n × n, in e's own memory: row i is the unit eigenvector of Values()[i]. It panics after FactorValues or a failure.
+// VectorsT returns Vᵀ, n × n, in e's own memory: row i is the unit eigenvector of Values()[i]. It
+// panics after FactorValues or a failure.
 func (e *Jacobi) VectorsT() *mat.Dense {
 	if !e.known {
 		panic("eig: Jacobi.VectorsT: no vectors")

@@ -1,6 +1,7 @@
 package eig
 
-// The loops where the time goes, in plain Go. They stand behind pass2, reflect4 and rotate, which are these, or vector code for long rows.
+// The loops where the time goes, in plain Go. They stand behind pass2, reflect4 and rotate, which
+// are these, or vector code for long rows.
 
 // pass2Go is the inner loop of reduction.pass for two rows:
 //

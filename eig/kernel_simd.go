@@ -111,6 +111,6 @@ func rotate(x, y []float64, c, s float64) {
 	rotateGo(x[m:], y[m:], c, s)
 }
 
-// fullPays tells whether the products of a Lanczos process are faster with both triangles of a matrix of order n, by more than it takes to copy them:
-// with vectors of 512 bits, up to 224.
+// fullPays tells whether the products of a Lanczos process are faster with both triangles of a
+// matrix of order n, by more than it takes to copy them: with vectors of 512 bits, up to 224.
 func fullPays(n int) bool { return kernel.Vector() && simd.VectorBitSize() == 512 && n <= 224 }

@@ -12,7 +12,8 @@ import (
 	"stable/mat/mattest"
 )
 
-// rows returns count vectors of length n, in slices with NaN around them that no kernel may read or write.
+// rows returns count vectors of length n, in slices with NaN around them that no kernel may read or
+// write.
 func rows(count, n int) (all *mat.Dense, x [][]float64) {
 	all = mattest.Pad(mattest.Dense(count, n, 5), 3)
 	for i := range count {

@@ -2,8 +2,10 @@ package eig
 
 import "stable/mat"
 
-// krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process: with A itself, which sees first what is far
-// below mu, or with (A − mu·I)⁻¹, which sees first what is near. That none is missing is proved by a Cholesky factorisation of P, or by the count in inertia.
+// krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process:
+// with A itself, which sees first what is far below mu, or with (A − mu·I)⁻¹, which sees first what
+// is near. That none is missing is proved by a Cholesky factorisation of P, or by the count in
+// inertia.
 type krylov struct {
 	inertia
 	lanczos
@@ -16,13 +18,15 @@ type krylov struct {
 	jac  Jacobi
 }
 
-// The orders from which the process is tried with A, and with its inverse. BenchmarkRoutes measures them.
+// The orders from which the process is tried with A, and with its inverse. BenchmarkRoutes measures
+// them.
 const (
 	productFrom = 48
 	inverseFrom = 100
 )
 
-// krylovMost is the number of eigenvalues of a matrix of order n up to which the Krylov route is tried.
+// krylovMost is the number of eigenvalues of a matrix of order n up to which the Krylov route is
+// tried.
 func krylovMost(n int) int { return min(n/16, 16) }
 
 // promising tells whether A may have few eigenvalues below mu, by its diagonal.
@@ -36,8 +40,8 @@ func promising(a *mat.Sym, mu float64) bool {
 	return 4*k <= a.N
 }
 
-// rayleigh replaces the rows of v by eigenvectors of A, v·A·vᵀ diagonal, and puts the eigenvalues into lambda. It returns false if a
-// residual is too large, or an eigenvalue is not below mu.
+// rayleigh replaces the rows of v by eigenvectors of A, v·A·vᵀ diagonal, and puts the eigenvalues
+// into lambda. It returns false if a residual is too large, or an eigenvalue is not below mu.
 func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64) bool {
 	k, n := v.Rows, v.Cols
 	resize(&s.av, k, n)
@@ -77,7 +81,8 @@ func (s *krylov) operator(a *mat.Sym) operator {
 	return &s.full
 }
 
-// probe tells whether the rows of v are orthonormal and A·vᵀ = vᵀ·Λ: by one product, with a combination of the rows.
+// probe tells whether the rows of v are orthonormal and A·vᵀ = vᵀ·Λ: by one product, with a
+// combination of the rows.
 func (s *krylov) probe(x operator, v *mat.Dense, lambda []float64) bool {
 	if !s.tri.orthonormal(v) {
 		return false

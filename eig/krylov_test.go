@@ -71,7 +71,8 @@ func TestKrylov(t *testing.T) {
 	}
 }
 
-// TestKrylovIsRightOrDeclines: repeated eigenvalues, of which a Lanczos process sees one copy, and all else on the hard list.
+// TestKrylovIsRightOrDeclines: repeated eigenvalues, of which a Lanczos process sees one copy, and
+// all else on the hard list.
 func TestKrylovIsRightOrDeclines(t *testing.T) {
 	cases := map[string]*mat.Sym{
 		"repeated":     spiked(100, -1, -1, -1),
@@ -102,8 +103,9 @@ func TestKrylovIsRightOrDeclines(t *testing.T) {
 	}
 }
 
-// TestTruncateDoesNotDependOnHistory follows one Truncator through a sequence: whatever it tries first, each result has the bits of a
-// fresh one, on the edge too, where the smallest eigenvalues are mu up to rounding.
+// TestTruncateDoesNotDependOnHistory follows one Truncator through a sequence: whatever it tries
+// first, each result has the bits of a fresh one, on the edge too, where the smallest eigenvalues
+// are mu up to rounding.
 func TestTruncateDoesNotDependOnHistory(t *testing.T) {
 	const n, mu = 200, 0.1
 	var tr eig.Truncator
@@ -149,7 +151,8 @@ func TestTruncateDoesNotDependOnHistory(t *testing.T) {
 	}
 }
 
-// TestTruncateOnTheEdge truncates matrices with eigenvalues within rounding of mu, and their projections again, with one Truncator for all.
+// TestTruncateOnTheEdge truncates matrices with eigenvalues within rounding of mu, and their
+// projections again, with one Truncator for all.
 func TestTruncateOnTheEdge(t *testing.T) {
 	const mu = 0.1
 	for _, n := range []int{2, 5, 13, 30, 54} {

@@ -23,12 +23,13 @@ func (f *full) apply(dst, x []float64) { mat.MulVecTrans(dst, &f.Dense, x) }
 // apply makes the operator (A − mu·I)⁻¹ of a factorisation.
 func (s *inertia) apply(dst, x []float64) { s.solve(dst, x) }
 
-// lanczos finds the eigenvalues of an operator X below a bound, few of them, from the Krylov space of one start vector:
+// lanczos finds the eigenvalues of an operator X below a bound, few of them, from the Krylov space
+// of one start vector:
 //
 //	X·q_m = beta_{m−1}·q_{m−1} + alpha_m·q_m + beta_m·q_{m+1},  T = Q·X·Qᵀ tridiagonal
 //
-// With an eigenpair (theta, s) of T, of order m, (theta, Qᵀ·s) is one of X up to the residual beta_m·|s_m|. Where an eigenvalue is repeated
-// the process sees one of its eigenvectors.
+// With an eigenpair (theta, s) of T, of order m, (theta, Qᵀ·s) is one of X up to the residual
+// beta_m·|s_m|. Where an eigenvalue is repeated the process sees one of its eigenvectors.
 //
 // Source: Parlett, The Symmetric Eigenvalue Problem, chapter 13, with full orthogonalisation.
 type lanczos struct {
@@ -40,9 +41,11 @@ type lanczos struct {
 	s           mat.Dense // eigenvectors of T in rows
 }
 
-// run goes on until the Ritz vectors of all k eigenvalues of T below bound have residuals of the order of rounding. want is their number, or 0 if that
-// is not known, and then at most most. It takes at most 4k + 28 steps, and limit. It gives up before where it sees more than most or less than want,
-// and, if want is 0, where it sees none at once or its progress does not promise an end within these steps.
+// run goes on until the Ritz vectors of all k eigenvalues of T below bound have residuals of the
+// order of rounding. want is their number, or 0 if that is not known, and then at most most. It
+// takes at most 4k + 28 steps, and limit. It gives up before where it sees more than most or less
+// than want, and, if want is 0, where it sees none at once or its progress does not promise an end
+// within these steps.
 func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (k int, ok bool) {
 	limit = min(limit, 4*most+28)
 	resize(&l.q, limit+1, n)
@@ -114,7 +117,8 @@ func (l *lanczos) step(x operator, m int) {
 		last = l.beta[m-2]
 		kernel.SubRows(w, []float64{last, alpha}, l.q.Data[(m-2)*l.q.Stride:], l.q.Stride)
 	}
-	// What rounding has left along all that came before, and what is lost where little remains of w, is taken out once more.
+	// What rounding has left along all that came before, and what is lost where little remains of
+	// w, is taken out once more.
 	all := l.q.View(0, 0, m, l.q.Cols)
 	c := l.c[:m]
 	mat.MulVec(c, &all, w)
@@ -129,9 +133,11 @@ func (l *lanczos) step(x operator, m int) {
 
 const never = math.MaxInt / 2
 
-// left estimates how many steps are left, after m, until the k Ritz vectors of T for the eigenvalues below bound have converged: 0 if they have.
-// It takes the residuals to shrink by the same factor each step, from the step on at which each eigenvalue can have been seen. A residual is to be of the
-// order of rounding of X; where X is an inverse, of theta, as A's is larger by ‖A‖/|theta|.
+// left estimates how many steps are left, after m, until the k Ritz vectors of T for the
+// eigenvalues below bound have converged: 0 if they have. It takes the residuals to shrink by the
+// same factor each step, from the step on at which each eigenvalue can have been seen. A residual
+// is to be of the order of rounding of X; where X is an inverse, of theta, as A's is larger by
+// ‖A‖/|theta|.
 func (l *lanczos) left(m, k int, bound float64, inverse bool) int {
 	if !l.ritz(m, k, bound) {
 		return never
@@ -156,7 +162,8 @@ func (l *lanczos) left(m, k int, bound float64, inverse bool) int {
 	return never
 }
 
-// ritz computes the k eigenvalues of T, of order m, below bound, and their eigenvectors: by improving those of the last time, or else from scratch.
+// ritz computes the k eigenvalues of T, of order m, below bound, and their eigenvectors: by
+// improving those of the last time, or else from scratch.
 func (l *lanczos) ritz(m, k int, bound float64) bool {
 	l.tri.load(l.alpha[:m], l.beta[:m-1])
 	resize(&l.s, k, m)

@@ -21,7 +21,8 @@ func (c *tally) apply(dst, x []float64) {
 	c.operator.apply(dst, x)
 }
 
-// TestLanczosEndsInAnInvariantSpace: of 2·I the process sees one eigenvector, with one product, and can see no more.
+// TestLanczosEndsInAnInvariantSpace: of 2·I the process sees one eigenvector, with one product, and
+// can see no more.
 func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 	const n = 20
 	a := mat.NewSym(n)
@@ -47,7 +48,8 @@ func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 	}
 }
 
-// TestLanczosIsATridiagonalForm: the rows of Q are orthonormal, and Q·X·Qᵀ = T, however much X spreads.
+// TestLanczosIsATridiagonalForm: the rows of Q are orthonormal, and Q·X·Qᵀ = T, however much X
+// spreads.
 func TestLanczosIsATridiagonalForm(t *testing.T) {
 	const n, steps = 54, 40
 	lambda := mattest.Vec(n, 1)
@@ -94,7 +96,8 @@ func TestFullIsProduct(t *testing.T) {
 	}
 }
 
-// TestLanczosSteps counts the products that three eigenvalues take which lie apart: at most two more than the fewest after which it calls them converged.
+// TestLanczosSteps counts the products that three eigenvalues take which lie apart: at most two
+// more than the fewest after which it calls them converged.
 func TestLanczosSteps(t *testing.T) {
 	for _, n := range []int{54, 64, 100, 256} {
 		lambda := make([]float64, n)

@@ -7,8 +7,8 @@ import (
 	"stable/mat"
 )
 
-// spectral finds a part of the spectrum of a symmetric matrix, A = Q·T·Qᵀ: all eigenvalues from the tridiagonal T, and those eigenvectors
-// that are asked for, by one twisted factorisation each.
+// spectral finds a part of the spectrum of a symmetric matrix, A = Q·T·Qᵀ: all eigenvalues from the
+// tridiagonal T, and those eigenvectors that are asked for, by one twisted factorisation each.
 type spectral struct {
 	reduction
 	twisted
@@ -28,7 +28,8 @@ func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.split()
 }
 
-// load is factor for the tridiagonal matrix with diagonal d and off-diagonal e, e[i] between i and i+1.
+// load is factor for the tridiagonal matrix with diagonal d and off-diagonal e, e[i] between i and
+// i+1.
 func (s *spectral) load(d, e []float64) {
 	m := 0.0
 	for _, v := range d {
@@ -76,10 +77,12 @@ func (s *spectral) split() {
 	}
 }
 
-// fewDivisor: up to n/fewDivisor eigenvalues below mu are found by bisection, more by QL, which finds all. BenchmarkRoutes measures it.
+// fewDivisor: up to n/fewDivisor eigenvalues below mu are found by bisection, more by QL, which
+// finds all. BenchmarkRoutes measures it.
 const fewDivisor = 12
 
-// eigenvalues computes those below mu, at least, the others being +Inf then. It returns false if the QL iteration does not converge.
+// eigenvalues computes those below mu, at least, the others being +Inf then. It returns false if
+// the QL iteration does not converge.
 func (s *spectral) eigenvalues(mu float64) bool {
 	mu *= s.scale
 	k, first := 0, 0
@@ -114,12 +117,13 @@ func (s *spectral) below(dst []float64, mu float64) []float64 {
 	return dst
 }
 
-// near is how close two eigenvalues must be, relative to the spectrum, for their vectors to be made orthogonal explicitly; vectors
-// further apart are orthogonal to about eps/near by themselves.
+// near is how close two eigenvalues must be, relative to the spectrum, for their vectors to be made
+// orthogonal explicitly; vectors further apart are orthogonal to about eps/near by themselves.
 const near = 0x1p-4
 
-// vectors puts orthonormal eigenvectors of T, for the eigenvalues below mu or for the others, into the rows of z, k × n, and the
-// eigenvalues, of A, into lambda. It returns false where it cannot vouch for them.
+// vectors puts orthonormal eigenvectors of T, for the eigenvalues below mu or for the others, into
+// the rows of z, k × n, and the eigenvalues, of A, into lambda. It returns false where it cannot
+// vouch for them.
 func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below bool) bool {
 	row, first := 0, 0
 	for _, end := range s.ends {
@@ -147,8 +151,9 @@ func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below boo
 	return true
 }
 
-// improve is vectors for eigenvalues that are known roughly: it corrects lambda, ascending, by Rayleigh quotients. It returns false where one of them is not
-// below mu after that, and where it cannot vouch for the vectors.
+// improve is vectors for eigenvalues that are known roughly: it corrects lambda, ascending, by
+// Rayleigh quotients. It returns false where one of them is not below mu after that, and where it
+// cannot vouch for the vectors.
 func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	b := block{d: s.d, off: s.off, lambda: lambda[:0]}
 	for i, v := range lambda {
@@ -165,7 +170,8 @@ func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	return s.orthonormal(z)
 }
 
-// block is one unreduced block of T, with the eigenpairs that are done: len(lambda) of them, in the first rows of z, which has one more.
+// block is one unreduced block of T, with the eigenpairs that are done: len(lambda) of them, in the
+// first rows of z, which has one more.
 type block struct {
 	d, off []float64
 	lambda []float64
@@ -188,8 +194,9 @@ func (s *spectral) next(b *block, v float64) bool {
 	if left > 0.7 && residual(x, b.d, b.off, v) <= tol {
 		return true
 	}
-	// Part of this vector was there already: inverse iteration in the complement of those, from what is left, or from other starts. The
-	// shift is off by a little more than rounding, so that a whole cluster grows at one rate.
+	// Part of this vector was there already: inverse iteration in the complement of those, from
+	// what is left, or from other starts. The shift is off by a little more than rounding, so that
+	// a whole cluster grows at one rate.
 	for try := range 4 {
 		shift := v + float64(8*try+8)*eps*s.norm
 		if try > 0 || left < 0.01 {
@@ -211,8 +218,8 @@ func (s *spectral) next(b *block, v float64) bool {
 	return false
 }
 
-// separate makes the last row of b.z, of length 1, orthogonal to those with a near eigenvalue, by Gram and Schmidt, and of length 1 again.
-// It returns the length that was left.
+// separate makes the last row of b.z, of length 1, orthogonal to those with a near eigenvalue, by
+// Gram and Schmidt, and of length 1 again. It returns the length that was left.
 func (s *spectral) separate(b *block) float64 {
 	k := len(b.lambda) - 1
 	x := b.z.Row(k)
@@ -237,7 +244,8 @@ func rayleigh(z, d, e []float64) float64 {
 	return sum
 }
 
-// orthonormal probes Z·Zᵀ = I with one vector of entries ±1: ‖Z·Zᵀ·u − u‖_∞ must be of the order of rounding.
+// orthonormal probes Z·Zᵀ = I with one vector of entries ±1: ‖Z·Zᵀ·u − u‖_∞ must be of the order of
+// rounding.
 func (s *spectral) orthonormal(z *mat.Dense) bool {
 	s.probe, s.image = grow(s.probe, z.Cols)[:z.Rows], grow(s.image, z.Cols)
 	for i := range s.probe {

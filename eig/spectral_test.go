@@ -32,16 +32,19 @@ func hardTridiagonal() map[string]*mat.Sym {
 	wilkinson := func(i int) float64 { return math.Abs(float64(i%21) - 10) }
 	cases := map[string]*mat.Sym{
 		"second difference": tridiagonal(100, constant(2), constant(-1)),
-		// pairs of eigenvalues that agree to 14 digits, in an unreduced matrix (Wilkinson, The Algebraic Eigenvalue Problem, 5.45)
+		// pairs of eigenvalues that agree to 14 digits, in an unreduced matrix (Wilkinson, The
+		// Algebraic Eigenvalue Problem, 5.45)
 		"Wilkinson": tridiagonal(21, wilkinson, constant(1)),
-		// hollow, the spectrum symmetric around 0, with the binomial eigenvalues −(n−1), −(n−3), …, n−1 (Kac, Sylvester, Clement)
+		// hollow, the spectrum symmetric around 0, with the binomial eigenvalues −(n−1), −(n−3), …,
+		// n−1 (Kac, Sylvester, Clement)
 		"Clement":       tridiagonal(50, constant(0), func(i int) float64 { return math.Sqrt(float64((i + 1) * (49 - i))) }),
 		"graded up":     tridiagonal(40, func(i int) float64 { return math.Pow(2, float64(i)) }, func(i int) float64 { return math.Pow(2, float64(i)-1) }),
 		"graded down":   tridiagonal(40, func(i int) float64 { return math.Pow(2, -float64(i)) }, func(i int) float64 { return math.Pow(2, -float64(i)-2) }),
 		"nearly split":  tridiagonal(64, func(i int) float64 { return float64(i % 4) }, func(i int) float64 { return math.Pow(10, -float64(i%20)) }),
 		"one big entry": tridiagonal(30, func(i int) float64 { return 1 }, func(i int) float64 { return map[bool]float64{true: 1e10, false: 1e-3}[i == 13] }),
 	}
-	// copies of Wilkinson's matrix glued by small entries: clusters of many (Dhillon, Parlett and Vömel, BIT 45 (2005))
+	// copies of Wilkinson's matrix glued by small entries: clusters of many (Dhillon, Parlett and
+	// Vömel, BIT 45 (2005))
 	for _, glue := range []float64{1e-4, 1e-8, 1e-12, 1e-15} {
 		cases[fmt.Sprintf("glued %g", glue)] = tridiagonal(105, wilkinson, func(i int) float64 {
 			if i%21 == 20 {
@@ -67,7 +70,8 @@ func TestTridiagonalVectors(t *testing.T) {
 	}
 }
 
-// TestTridiagonalOfRepeatedEigenvalues has three eigenvalues, each many times: T has whole clusters in one unreduced block.
+// TestTridiagonalOfRepeatedEigenvalues has three eigenvalues, each many times: T has whole clusters
+// in one unreduced block.
 func TestTridiagonalOfRepeatedEigenvalues(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := mattest.Rand(seed)
@@ -110,7 +114,8 @@ func TestTridiagonalAtAllOrders(t *testing.T) {
 	}
 }
 
-// TestRoutesAgree runs each route by itself over the hard lists: each one gives the projection, so they differ by rounding only.
+// TestRoutesAgree runs each route by itself over the hard lists: each one gives the projection, so
+// they differ by rounding only.
 func TestRoutesAgree(t *testing.T) {
 	cases := hardTridiagonal()
 	for _, c := range mattest.Hard() {

@@ -5,10 +5,12 @@ import (
 	"slices"
 )
 
-// The functions of this file work on tridiagonal matrices T whose entries are of size 1: what is below pivMin counts as 0.
+// The functions of this file work on tridiagonal matrices T whose entries are of size 1: what is
+// below pivMin counts as 0.
 const pivMin = 0x1p-120
 
-// negligible says whether the square e2 of the off-diagonal entry between the diagonal entries d0 and d1 may be dropped.
+// negligible says whether the square e2 of the off-diagonal entry between the diagonal entries d0
+// and d1 may be dropped.
 func negligible(e2, d0, d1 float64) bool {
 	return e2 <= eps*eps*math.Abs(d0*d1) || e2 <= pivMin
 }
@@ -16,11 +18,13 @@ func negligible(e2, d0, d1 float64) bool {
 // qlCap bounds the QL steps to one eigenvalue; two are usual.
 const qlCap = 60
 
-// tridiagonalValues replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix with diagonal d and squared
-// off-diagonal entries e2, e2[i] between i and i+1, which it overwrites. norm bounds the matrix. It returns false if the iteration does not
-// converge. About 1.1·n² steps, each as long as a division and three other operations.
+// tridiagonalValues replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix
+// with diagonal d and squared off-diagonal entries e2, e2[i] between i and i+1, which it
+// overwrites. norm bounds the matrix. It returns false if the iteration does not converge. About
+// 1.1·n² steps, each as long as a division and three other operations.
 //
-// Source: the square-root-free QL of Pal, Walker and Kahan, LAPACK dsterf; Parlett, The Symmetric Eigenvalue Problem, section 8.15.
+// Source: the square-root-free QL of Pal, Walker and Kahan, LAPACK dsterf; Parlett, The Symmetric
+// Eigenvalue Problem, section 8.15.
 func tridiagonalValues(d, e2 []float64, norm float64) bool {
 	n := len(d)
 	if n > 1 && math.Abs(d[n-1]) < math.Abs(d[0]) {
@@ -47,11 +51,13 @@ func tridiagonalValues(d, e2 []float64, norm float64) bool {
 	return true
 }
 
-// qlStep does one implicit step of QL with the shift from the leading 2 × 2 block. With γ and p from below, b = e²_i and r = p + b, a rotation is
+// qlStep does one implicit step of QL with the shift from the leading 2 × 2 block. With γ and p
+// from below, b = e²_i and r = p + b, a rotation is
 //
 //	c² = p/r, s² = b/r, γ' = c²·(d_i − σ) − s²·γ, p' = γ'²/c², d_{i+1} = γ + d_i − γ', e²_{i+1} = s²·r'
 //
-// where γ' and p' are written over common denominators: only one division is on the path from p to p'.
+// where γ' and p' are written over common denominators: only one division is on the path from p to
+// p'.
 func qlStep(d, e2 []float64) {
 	m := len(d) - 1
 	root := math.Sqrt(e2[0])
@@ -95,9 +101,10 @@ func (t *twisted) size(n int) {
 	t.u2 = grow(t.u2, n)
 }
 
-// vector sets z to a unit eigenvector of the tridiagonal matrix (d, e), e[i] between i and i+1, for its eigenvalue lambda: the solution
-// of (T − lambda·I)·z = gamma·e_r for the r with the smallest |gamma|, from factorisations that start at both ends and meet at r.
-// About 4 divisions and 15 other flops an entry.
+// vector sets z to a unit eigenvector of the tridiagonal matrix (d, e), e[i] between i and i+1, for
+// its eigenvalue lambda: the solution of (T − lambda·I)·z = gamma·e_r for the r with the smallest
+// |gamma|, from factorisations that start at both ends and meet at r. About 4 divisions and 15
+// other flops an entry.
 //
 // Source: Parlett and Dhillon, Linear Algebra Appl. 267 (1997), LAPACK dlar1v.
 func (t *twisted) vector(z, d, e []float64, lambda float64) {
@@ -161,8 +168,8 @@ func residual(z, d, e []float64, lambda float64) float64 {
 	return math.Sqrt(ssq + r*r)
 }
 
-// solve overwrites z with a solution of (T − lambda·I)·x = z, by elimination with row exchanges; pivots that vanish become eps.
-// It is one step of inverse iteration (LAPACK dlagtf, dlagts).
+// solve overwrites z with a solution of (T − lambda·I)·x = z, by elimination with row exchanges;
+// pivots that vanish become eps. It is one step of inverse iteration (LAPACK dlagtf, dlagts).
 func (t *twisted) solve(z, d, e []float64, lambda float64) {
 	n := len(z)
 	u0, u1, u2 := t.plus[:n], t.up[:n], t.u2[:n]

@@ -34,7 +34,8 @@ type Report struct {
 	Route         Route
 }
 
-// Truncator computes projections onto {X ⪰ mu·I}, and solves with the last one. The zero value is ready for use.
+// Truncator computes projections onto {X ⪰ mu·I}, and solves with the last one. The zero value is
+// ready for use.
 type Truncator struct {
 	chol   chol.Cholesky // for certificates; then of P, once a solve has asked for it
 	kry    krylov
@@ -59,18 +60,24 @@ const (
 	haveFactor         // its Cholesky factor in t.chol
 )
 
-// Truncate sets dst = P, the projection of a onto {X ⪰ mu·I} in the Frobenius norm: with A = V·Λ·Vᵀ, P = V·max(Λ, mu)·Vᵀ.
+// Truncate sets dst = P, the projection of a onto {X ⪰ mu·I} in the Frobenius norm: with A =
+// V·Λ·Vᵀ, P = V·max(Λ, mu)·Vᵀ.
 //
-// If a Cholesky factorisation proves that A − mu·I is positive definite, P is a, bit for bit. Otherwise P differs from the exact projection,
-// and from a second projection of itself, and its smallest eigenvalue from mu, by a small multiple of n·eps·(‖A‖_F + √n·|mu|); so do the
-// routes from one another (tests: 16, at eps = 2⁻⁵²; seen: below 5). The bits of P depend on a and mu alone.
+// If a Cholesky factorisation proves that A − mu·I is positive definite, P is a, bit for bit.
+// Otherwise P differs from the exact projection, and from a second projection of itself, and its
+// smallest eigenvalue from mu, by a small multiple of n·eps·(‖A‖_F + √n·|mu|); so do the routes
+// from one another (tests: 16, at eps = 2⁻⁵²; seen: below 5). The bits of P depend on a and mu
+// alone.
 //
-// a is read, dst is written; dst may be a. Errors: ErrNotFinite (a, or mu, is NaN or infinite), ErrNoConvergence; dst is then as
-// before. It panics if the orders differ. Nothing is allocated by a route taken at that order before; RouteKrylov grows a little where more is clipped.
-// n³/3 flops where nothing is to be clipped. Where k eigenvalues are: 4n³/3 for the tridiagonal form, 2n²·min(k, n−k) for eigenvectors
-// and half of that to multiply back. Where k ≤ n/16, they are far enough below mu and n ≥ 48, or n ≥ 100: n³/3 and some 25 products of 2n².
+// a is read, dst is written; dst may be a. Errors: ErrNotFinite (a, or mu, is NaN or infinite),
+// ErrNoConvergence; dst is then as before. It panics if the orders differ. Nothing is allocated by
+// a route taken at that order before; RouteKrylov grows a little where more is clipped. n³/3 flops
+// where nothing is to be clipped. Where k eigenvalues are: 4n³/3 for the tridiagonal form,
+// 2n²·min(k, n−k) for eigenvectors and half of that to multiply back. Where k ≤ n/16, they are far
+// enough below mu and n ≥ 48, or n ≥ 100: n³/3 and some 25 products of 2n².
 //
-// Source: Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu; the paper's projection onto {X : X ⪰ μ_g·I}.
+// Source: Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu; the paper's
+// projection onto {X : X ⪰ μ_g·I}.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.N != a.N {
 		panic("eig: Truncator.Truncate: dimension mismatch")
@@ -113,10 +120,12 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	return t.report(), nil
 }
 
-// stillBelow tells whether A is below mu along an eigenvector of the last matrix, so clearly that Cholesky must fail, in rounded arithmetic too: where
-// little is clipped it gets far before it does.
+// stillBelow tells whether A is below mu along an eigenvector of the last matrix, so clearly that
+// Cholesky must fail, in rounded arithmetic too: where little is clipped it gets far before it
+// does.
 //
-// Where Cholesky gets through, A − mu·I is positive semidefinite up to rounding, and no norm of it exceeds its trace.
+// Where Cholesky gets through, A − mu·I is positive semidefinite up to rounding, and no norm of it
+// exceeds its trace.
 func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	n, k := a.N, t.z.Rows
 	if t.route == RouteClear || n != t.z.Cols || k == 0 || k != len(t.below) {
@@ -131,8 +140,8 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	return mat.Dot(v, t.image)/mat.Dot(v, v) < mu-64*eps*float64(n)*size
 }
 
-// sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and tells whether that is the lower one. The memory suffices
-// for every k.
+// sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and
+// tells whether that is the lower one. The memory suffices for every k.
 func (t *Truncator) sides(n, k int) (lower bool) {
 	rows := min(k, n-k)
 	t.lambda = grow(t.lambda, n/2)[:rows]
@@ -141,8 +150,8 @@ func (t *Truncator) sides(n, k int) (lower bool) {
 	return k <= n-k
 }
 
-// byProducts makes P by a Lanczos process with A, if few eigenvalues are below mu: at most most, found in limit steps. Where an entry of a is not
-// finite it declines.
+// byProducts makes P by a Lanczos process with A, if few eigenvalues are below mu: at most most,
+// found in limit steps. Where an entry of a is not finite it declines.
 func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
 	x := t.kry.operator(a)
 	k, ok := t.kry.run(x, a.N, t.mu, 0, most, limit)
@@ -159,7 +168,8 @@ func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
 	return t.complete()
 }
 
-// byInverse is byProducts for (A − mu·I)⁻¹, whose factorisation tells how many there are; m is the largest entry of a.
+// byInverse is byProducts for (A − mu·I)⁻¹, whose factorisation tells how many there are; m is the
+// largest entry of a.
 func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
 	k, ok := t.kry.count(a, t.mu, m, most)
 	if !ok || k == 0 {
@@ -176,10 +186,12 @@ func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
 	return t.counted()
 }
 
-// counted tells whether lambda is as long as it must be: because the factors that counted are to be trusted, or by a proof of its own.
+// counted tells whether lambda is as long as it must be: because the factors that counted are to be
+// trusted, or by a proof of its own.
 func (t *Truncator) counted() bool { return t.kry.growth <= trusted*t.kry.norm || t.complete() }
 
-// ritz puts the k Ritz vectors of the last Lanczos process into z, and makes room for their eigenvalues.
+// ritz puts the k Ritz vectors of the last Lanczos process into z, and makes room for their
+// eigenvalues.
 func (t *Truncator) ritz(n, k int) {
 	t.sides(n, k)
 	t.kry.vectors(&t.z)
@@ -191,7 +203,8 @@ func (t *Truncator) assemble(a *mat.Sym) {
 	t.multiplyBack(a)
 }
 
-// complete proves that no eigenvalue of A below mu was missed: P would have it, too. Those of P that are mu are so up to rounding.
+// complete proves that no eigenvalue of A below mu was missed: P would have it, too. Those of P
+// that are mu are so up to rounding.
 func (t *Truncator) complete() bool {
 	return t.chol.PosDef(&t.p, t.mu-2*eps*float64(t.p.N)*t.kry.norm)
 }
@@ -232,7 +245,8 @@ func (t *Truncator) byJacobi(a *mat.Sym) error {
 	return nil
 }
 
-// multiplyBack makes P from the eigenvalues and eigenvectors of the smaller side in lambda and z, which it scales,
+// multiplyBack makes P from the eigenvalues and eigenvectors of the smaller side in lambda and z,
+// which it scales,
 //
 //	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ≥mu} (λ − mu)·v·vᵀ.
 func (t *Truncator) multiplyBack(a *mat.Sym) {
@@ -260,11 +274,13 @@ func (t *Truncator) report() Report {
 	return rep
 }
 
-// SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by a Cholesky factor of P, which the first solve makes and the others find.
+// SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by a Cholesky factor of P, which the
+// first solve makes and the others find.
 //
-// b is read, dst is written; dst may be b. Errors: chol.ErrNotPosDef if P is not positive definite to working precision, which mu well
-// above n·eps·‖P‖_F excludes. It panics if a length is not n, or if the last Truncate failed. Nothing is allocated at an order seen
-// before. 2n² flops, the first time n³/3 more.
+// b is read, dst is written; dst may be b. Errors: chol.ErrNotPosDef if P is not positive definite
+// to working precision, which mu well above n·eps·‖P‖_F excludes. It panics if a length is not n,
+// or if the last Truncate failed. Nothing is allocated at an order seen before. 2n² flops, the
+// first time n³/3 more.
 func (t *Truncator) SolveVec(dst, b []float64) error {
 	switch t.have {
 	case haveNothing:

@@ -15,7 +15,8 @@ import (
 	"stable/mat/mattest"
 )
 
-// scaleOf is the unit of the errors of a projection: n·eps·(‖A‖_F + |mu|·√n), the last term for the part that becomes mu·I.
+// scaleOf is the unit of the errors of a projection: n·eps·(‖A‖_F + |mu|·√n), the last term for the
+// part that becomes mu·I.
 func scaleOf(a *mat.Sym, mu float64) float64 {
 	n := float64(a.N)
 	return n * mattest.Eps * (norm(a) + math.Abs(mu)*math.Sqrt(n))
@@ -38,8 +39,9 @@ func inner(a *mat.Sym, sa float64, b *mat.Sym, sb float64) float64 {
 	return s
 }
 
-// requireProjection checks that p is the projection of a onto {X ⪰ mu·I} by what defines it: feasible, and
-// ⟨A − P, P − Z⟩ ≥ 0 for each feasible Z; and that a second projection changes nothing.
+// requireProjection checks that p is the projection of a onto {X ⪰ mu·I} by what defines it:
+// feasible, and ⟨A − P, P − Z⟩ ≥ 0 for each feasible Z; and that a second projection changes
+// nothing.
 func requireProjection(t *testing.T, a, p *mat.Sym, mu float64) {
 	t.Helper()
 	n, unit := a.N, scaleOf(a, mu)
@@ -51,7 +53,8 @@ func requireProjection(t *testing.T, a, p *mat.Sym, mu float64) {
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, e.Values()[0], mu-bound*unit, "not feasible")
 
-	// Complementarity, ⟨A − P, P − mu·I⟩ = 0, is the inequality at Z = mu·I and at Z = 2P − mu·I; the others are at Z = mu·I + wwᵀ.
+	// Complementarity, ⟨A − P, P − mu·I⟩ = 0, is the inequality at Z = mu·I and at Z = 2P − mu·I;
+	// the others are at Z = mu·I + wwᵀ.
 	ap, pm := difference(a, p), difference(p, mat.NewSym(n))
 	mat.AddIdentity(pm, -mu)
 	s := unit / (float64(n) * mattest.Eps)
@@ -120,7 +123,8 @@ func requireReport(t *testing.T, rep eig.Report, a, p *mat.Sym, mu float64) {
 	}
 }
 
-// thresholds are the mu at which a is truncated: around 0 and inside its spectrum, at its own scale.
+// thresholds are the mu at which a is truncated: around 0 and inside its spectrum, at its own
+// scale.
 func thresholds(a *mat.Sym) []float64 {
 	s := norm(a) / math.Sqrt(float64(max(a.N, 1)))
 	return []float64{0, 0.1, 1e-3 * s, 0.5 * s, -0.5 * s, 3 * s, -3 * s}
@@ -204,8 +208,8 @@ func TestSolveAfterTruncationToASingularMatrix(t *testing.T) {
 	}
 }
 
-// TestTruncateSteadyStateAllocatesNothing truncates one or two matrices, so that each way that is tried has been tried, then these and others of
-// the order, many times.
+// TestTruncateSteadyStateAllocatesNothing truncates one or two matrices, so that each way that is
+// tried has been tried, then these and others of the order, many times.
 func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 	type list []*mat.Sym
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection allocates, too

@@ -7,7 +7,8 @@ import (
 	"stable/mat/kernel"
 )
 
-// maxAbs returns max |a| over the entries, or an error that names the first entry that is not finite.
+// maxAbs returns max |a| over the entries, or an error that names the first entry that is not
+// finite.
 func maxAbs(a *mat.Sym) (float64, error) {
 	const sign = 1 << 63
 	m := uint64(0) // without their signs, float64s are ordered as their bits are, NaN last
@@ -29,7 +30,8 @@ func maxAbs(a *mat.Sym) (float64, error) {
 	panic("eig: maxAbs: no such entry")
 }
 
-// scaling returns the power of two that brings m near 1, or 1 where m is far from over- and underflow: multiplying by it is exact.
+// scaling returns the power of two that brings m near 1, or 1 where m is far from over- and
+// underflow: multiplying by it is exact.
 func scaling(m float64) float64 {
 	if m == 0 || m > 0x1p-300 && m < 0x1p300 {
 		return 1
@@ -43,7 +45,8 @@ func power(m float64) float64 {
 	return math.Ldexp(1, -max(-1000, min(e, 1000)))
 }
 
-// grow returns x with length n, in the same memory if it is large enough; the entries are not cleared.
+// grow returns x with length n, in the same memory if it is large enough; the entries are not
+// cleared.
 func grow(x []float64, n int) []float64 {
 	if cap(x) < n {
 		return make([]float64, n)
@@ -51,8 +54,9 @@ func grow(x []float64, n int) []float64 {
 	return x[:n]
 }
 
-// stride returns the distance of rows of length n in a workspace: an odd number of cache lines, so that the entries of a column, and the
-// rows that a loop reads together, do not fall on the same few sets of the cache.
+// stride returns the distance of rows of length n in a workspace: an odd number of cache lines, so
+// that the entries of a column, and the rows that a loop reads together, do not fall on the same
+// few sets of the cache.
 func stride(n int) int {
 	if n < 32 {
 		return n

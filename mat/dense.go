@@ -1,17 +1,20 @@
 package mat
 
-// Dense is a rectangular matrix of Rows × Cols float64s, stored row by row: entry (i, j) is Data[i*Stride+j].
+// Dense is a rectangular matrix of Rows × Cols float64s, stored row by row: entry (i, j) is
+// Data[i*Stride+j].
 //
-// The fields are exported so that data goes in and out without a copy. A Dense must satisfy Stride ≥ Cols and
-// len(Data) ≥ (Rows−1)·Stride+Cols (no bound where Rows or Cols is 0). Entries between the end of one row and the start of the next
-// belong to somebody else: no function of this package reads or writes them.
+// The fields are exported so that data goes in and out without a copy. A Dense must satisfy Stride
+// ≥ Cols and len(Data) ≥ (Rows−1)·Stride+Cols (no bound where Rows or Cols is 0). Entries between
+// the end of one row and the start of the next belong to somebody else: no function of this package
+// reads or writes them.
 type Dense struct {
 	Rows, Cols int
 	Stride     int
 	Data       []float64
 }
 
-// NewDense returns a zero matrix of rows × cols with Stride = cols. It panics if a size is negative.
+// NewDense returns a zero matrix of rows × cols with Stride = cols. It panics if a size is
+// negative.
 func NewDense(rows, cols int) *Dense {
 	if rows < 0 || cols < 0 {
 		panic("mat: NewDense: negative size")

@@ -18,7 +18,8 @@ func CopySym(dst, a *Sym) {
 	}
 }
 
-// CopyTrans sets dst = aᵀ. a is read; dst must not overlap it. It panics if the sizes do not match. It does not allocate.
+// CopyTrans sets dst = aᵀ. a is read; dst must not overlap it. It panics if the sizes do not match.
+// It does not allocate.
 func CopyTrans(dst, a *Dense) {
 	if dst.Rows != a.Cols || dst.Cols != a.Rows {
 		panic("mat: CopyTrans: dimension mismatch")
@@ -31,8 +32,8 @@ func CopyTrans(dst, a *Dense) {
 	}
 }
 
-// CopyFull sets dst = s, both triangles. s is read; dst may be its memory (Sym.Lower), and must not overlap it otherwise.
-// It panics if the sizes do not match. It does not allocate.
+// CopyFull sets dst = s, both triangles. s is read; dst may be its memory (Sym.Lower), and must not
+// overlap it otherwise. It panics if the sizes do not match. It does not allocate.
 func CopyFull(dst *Dense, s *Sym) {
 	if dst.Rows != s.N || dst.Cols != s.N {
 		panic("mat: CopyFull: dimension mismatch")
@@ -40,7 +41,8 @@ func CopyFull(dst *Dense, s *Sym) {
 	for i := range s.N {
 		copy(dst.Row(i), s.Row(i))
 	}
-	// The columns go by four, side by side, so that each row of dst is visited once for all; then what is left of the last ones.
+	// The columns go by four, side by side, so that each row of dst is visited once for all; then
+	// what is left of the last ones.
 	i := 0
 	for ; i+3 < s.N; i += 4 {
 		r0, r1, r2, r3 := s.Row(i)[:i], s.Row(i + 1)[:i], s.Row(i + 2)[:i], s.Row(i + 3)[:i]
@@ -60,7 +62,8 @@ func CopyFull(dst *Dense, s *Sym) {
 	}
 }
 
-// Scale sets dst = s·a. a is read; dst may be a. It panics if the sizes differ. It does not allocate. One flop an entry.
+// Scale sets dst = s·a. a is read; dst may be a. It panics if the sizes differ. It does not
+// allocate. One flop an entry.
 func Scale(dst *Dense, s float64, a *Dense) {
 	sameDense("mat: Scale: dimension mismatch", dst, a)
 	for i := range dst.Rows {
@@ -76,7 +79,8 @@ func ScaleSym(dst *Sym, s float64, a *Sym) {
 	}
 }
 
-// AddScaled sets dst = a + s·b. a and b are read; dst may be either. It panics if the sizes differ. It does not allocate. Two flops an entry.
+// AddScaled sets dst = a + s·b. a and b are read; dst may be either. It panics if the sizes differ.
+// It does not allocate. Two flops an entry.
 func AddScaled(dst, a *Dense, s float64, b *Dense) {
 	sameDense("mat: AddScaled: dimension mismatch", dst, a)
 	sameDense("mat: AddScaled: dimension mismatch", dst, b)
@@ -95,9 +99,10 @@ func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
 
-// Recur sets dst = (1−tau)·(h − old) + now in one pass, the recursion of a momentum-based variance-reduced estimate (Chen et al. 2022,
-// eq. STABLE-H). h, old and now are read; dst may be any of them. With tau = 1, dst = now exactly if h − old is finite. It panics if the
-// sizes differ. It does not allocate. Three flops an entry.
+// Recur sets dst = (1−tau)·(h − old) + now in one pass, the recursion of a momentum-based
+// variance-reduced estimate (Chen et al. 2022, eq. STABLE-H). h, old and now are read; dst may be
+// any of them. With tau = 1, dst = now exactly if h − old is finite. It panics if the sizes differ.
+// It does not allocate. Three flops an entry.
 func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 	sameDense("mat: Recur: dimension mismatch", dst, h)
 	sameDense("mat: Recur: dimension mismatch", dst, old)
@@ -118,7 +123,8 @@ func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
 	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
 }
 
-// AddDiag sets s = s + diag(d). d is read. It panics if the sizes do not match. It does not allocate.
+// AddDiag sets s = s + diag(d). d is read. It panics if the sizes do not match. It does not
+// allocate.
 func AddDiag(s *Sym, d []float64) {
 	if len(d) != s.N {
 		panic("mat: AddDiag: dimension mismatch")

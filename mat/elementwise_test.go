@@ -9,7 +9,8 @@ import (
 	"stable/mat/mattest"
 )
 
-// Each element-wise function against its definition, into a fresh dst and into each of its operands.
+// Each element-wise function against its definition, into a fresh dst and into each of its
+// operands.
 func TestElementwise(t *testing.T) {
 	const tau, s = 0.3, -1.7
 	for name, f := range map[string]struct {
@@ -68,7 +69,8 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-// With tau = 1 the recursion hands the newest estimate on, exactly; with h = old it does for every tau.
+// With tau = 1 the recursion hands the newest estimate on, exactly; with h = old it does for every
+// tau.
 func TestRecurIdentities(t *testing.T) {
 	h, old, now, dst := mattest.Dense(9, 7, 1), mattest.Dense(9, 7, 2), mattest.Dense(9, 7, 3), mat.NewDense(9, 7)
 	mat.Recur(dst, 1, h, old, now)

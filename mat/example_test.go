@@ -6,7 +6,8 @@ import (
 	"stable/mat"
 )
 
-// A Dense is a header over memory of anybody's. With gonum, a matrix m and a Dense share their entries in this way:
+// A Dense is a header over memory of anybody's. With gonum, a matrix m and a Dense share their
+// entries in this way:
 //
 //	raw := m.RawMatrix() // m is a *gonum mat.Dense
 //	d := mat.Dense{Rows: raw.Rows, Cols: raw.Cols, Stride: raw.Stride, Data: raw.Data}

@@ -46,7 +46,8 @@ func scaledSum(c *mat.Dense, alpha float64, p *mat.Dense) *mat.Dense {
 	return d
 }
 
-// near requires that no entry is off by more than the rounding of a product of inner size k with entries below 1.
+// near requires that no entry is off by more than the rounding of a product of inner size k with
+// entries below 1.
 func near(t *testing.T, want, got *mat.Dense, k int) {
 	t.Helper()
 	require.LessOrEqual(t, mattest.MaxDiff(want, got), float64(k+2)*mattest.Eps)
@@ -134,7 +135,8 @@ func TestRankK(t *testing.T) {
 	})
 }
 
-// NaN and Inf in an operand reach every entry that they take part in, even where the other factor is 0.
+// NaN and Inf in an operand reach every entry that they take part in, even where the other factor
+// is 0.
 func TestMulHandsNaNOn(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{3, 17, 65} {

@@ -6,14 +6,16 @@ import (
 	"stable/mat/kernel"
 )
 
-// A sum of squares between these bounds is right as it stands: what overflows or underflows in it does not matter.
+// A sum of squares between these bounds is right as it stands: what overflows or underflows in it
+// does not matter.
 const (
 	safeLow  = 0x1p-960
 	safeHigh = math.MaxFloat64
 )
 
-// Norm returns the Euclidean norm ‖x‖₂, without overflow or harmful underflow; NaN if an entry is NaN, else +Inf if one is infinite
-// or the norm itself exceeds the range. It does not allocate. 2n flops. (BLAS dnrm2.)
+// Norm returns the Euclidean norm ‖x‖₂, without overflow or harmful underflow; NaN if an entry is
+// NaN, else +Inf if one is infinite or the norm itself exceeds the range. It does not allocate. 2n
+// flops. (BLAS dnrm2.)
 func Norm(x []float64) float64 {
 	s := kernel.SumSquares(kernel.Shape{Rows: 1, Cols: len(x)}, x, 0)
 	if s >= safeLow && s <= safeHigh {
@@ -37,7 +39,8 @@ func NormFrob(a *Dense) float64 {
 	return math.Ldexp(math.Sqrt(s), e)
 }
 
-// NormFrobSym returns the Frobenius norm of the whole symmetric matrix, both triangles; all else as Norm.
+// NormFrobSym returns the Frobenius norm of the whole symmetric matrix, both triangles; all else as
+// Norm.
 func NormFrobSym(s *Sym) float64 {
 	off, diag := kernel.SumSquares(kernel.Shape{Rows: s.N, Lower: true}, s.Data, s.Stride), 0.0
 	for i := range s.N {

@@ -15,7 +15,8 @@ const (
 	symmetric             // the memory is the lower triangle of a symmetric matrix
 )
 
-// from returns the memory of x from the inner index p on, the distance between its rows, and that between the entries of a row. x is not symmetric.
+// from returns the memory of x from the inner index p on, the distance between its rows, and that
+// between the entries of a row. x is not symmetric.
 func (x *operand) from(p int) (data []float64, ld, step int) {
 	if x.kind == across {
 		return x.data[p*x.stride:], 1, x.stride

@@ -2,13 +2,14 @@ package mat
 
 import "stable/mat/kernel"
 
-// A product is c = c + alpha·A·Bᵀ or c = alpha·A·Bᵀ, with A of m × k, B of n × k and c of m × n: all the forms of matrix product, when
-// transposition is left to the operands. It equals
+// A product is c = c + alpha·A·Bᵀ or c = alpha·A·Bᵀ, with A of m × k, B of n × k and c of m × n:
+// all the forms of matrix product, when transposition is left to the operands. It equals
 //
 //	for i, j: c[i][j] (+)= alpha · Σ_p A[i][p]·B[j][p], only for j ≤ i if lower
 //
-// k goes by blocks that keep a panel of B in the first-level cache; a panel is as wide as the register tile, and is copied
-// only if it does not lie in memory as the tile wants it; the tile then goes down the rows of A (BLIS: Van Zee and van de Geijn 2015).
+// k goes by blocks that keep a panel of B in the first-level cache; a panel is as wide as the
+// register tile, and is copied only if it does not lie in memory as the tile wants it; the tile
+// then goes down the rows of A (BLIS: Van Zee and van de Geijn 2015).
 type product struct {
 	m, n, k int
 	a, b    operand
@@ -77,8 +78,8 @@ func (g *product) thin() {
 	}
 }
 
-// copied is block where the rows of A do not lie in memory along k: they are copied first. The buffer is on the stack, and a small one will do for
-// small k: clearing it is part of the cost.
+// copied is block where the rows of A do not lie in memory along k: they are copied first. The
+// buffer is on the stack, and a small one will do for small k: clearing it is part of the cost.
 func (g *product) copied(p, k int) {
 	if k <= kSmall {
 		var buf [mBlock * kSmall]float64
@@ -97,7 +98,8 @@ func (g *product) copiedBy(buf []float64, p, k int) {
 	}
 }
 
-// block adds the part of inner indices p to p+k−1 to rows i0 to i0+rows−1 of c, for a whose rows start there.
+// block adds the part of inner indices p to p+k−1 to rows i0 to i0+rows−1 of c, for a whose rows
+// start there.
 func (g *product) block(a []float64, lda, i0, rows, p, k int) {
 	var buf [kernel.Cols * kBlock]float64
 	j := 0
@@ -133,7 +135,8 @@ func (g *product) block(a []float64, lda, i0, rows, p, k int) {
 	}
 }
 
-// lastColumns is block for the one or two columns from j on that do not fill a tile: there the rows of A take the place of those of B.
+// lastColumns is block for the one or two columns from j on that do not fill a tile: there the rows
+// of A take the place of those of B.
 func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 	i := g.firstRow(i0, j)
 	for ; i+2 < rows; i += 3 {
@@ -155,7 +158,8 @@ func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 	}
 }
 
-// firstRow returns the first row of a block from i0 on that has an entry in column j or right of it.
+// firstRow returns the first row of a block from i0 on that has an entry in column j or right of
+// it.
 func (g *product) firstRow(i0, j int) int {
 	if g.lower {
 		return max(0, j-i0)

@@ -8,8 +8,9 @@ const (
 	kVectorSmall = 64
 )
 
-// vector is run by vector registers. The tile takes single numbers of A, so it takes them from wherever they are; only the rows of a symmetric
-// matrix, which go along a row and on down a column, are copied.
+// vector is run by vector registers. The tile takes single numbers of A, so it takes them from
+// wherever they are; only the rows of a symmetric matrix, which go along a row and on down a
+// column, are copied.
 func (g *product) vector() {
 	switch small := g.k <= kVectorSmall; {
 	case g.a.kind == symmetric && small:
@@ -23,7 +24,8 @@ func (g *product) vector() {
 	}
 }
 
-// Four functions with buffers of their own on the stack, because clearing the large ones would cost more than a small product does.
+// Four functions with buffers of their own on the stack, because clearing the large ones would cost
+// more than a small product does.
 
 func (g *product) vectorSmall() {
 	var panel [kVectorSmall * maxPanel]float64
@@ -64,7 +66,8 @@ func (g *product) vectorCopied(panel, buf []float64, p, k int) {
 	}
 }
 
-// vectorBlock is block, panel by panel of B, for a whose rows start there, lda apart, with entries step apart.
+// vectorBlock is block, panel by panel of B, for a whose rows start there, lda apart, with entries
+// step apart.
 func (g *product) vectorBlock(buf, a []float64, lda, step, i0, rows, p, k int) {
 	v := kernel.Lanes()
 	for j := 0; j < g.n; j += 2 * v {
@@ -94,7 +97,8 @@ func (g *product) vectorBlock(buf, a []float64, lda, step, i0, rows, p, k int) {
 	}
 }
 
-// packPanel copies entries p to p+k−1 of rows j to j+w−1 of x to the columns of a panel of width nr, filled up with zeros.
+// packPanel copies entries p to p+k−1 of rows j to j+w−1 of x to the columns of a panel of width
+// nr, filled up with zeros.
 func (x *operand) packPanel(dst []float64, nr, j, w, p, k int) {
 	r := 0
 	for ; r+1 < w; r += 2 {

@@ -17,8 +17,9 @@ func RankKTrans(s *Sym, alpha float64, a *Dense) {
 	AddMulTransASym(s, alpha, a, a)
 }
 
-// AddMulTransBSym sets s = s + alpha·a·bᵀ, for a and b of n × k, where the caller knows that a·bᵀ is symmetric: only the lower triangle is
-// computed. a and b are read; s must not overlap them. It panics if the sizes do not match. It does not allocate. n²k flops. (BLAS dgemmt.)
+// AddMulTransBSym sets s = s + alpha·a·bᵀ, for a and b of n × k, where the caller knows that a·bᵀ
+// is symmetric: only the lower triangle is computed. a and b are read; s must not overlap them. It
+// panics if the sizes do not match. It does not allocate. n²k flops. (BLAS dgemmt.)
 func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	if s.N != a.Rows || s.N != b.Rows || a.Cols != b.Cols {
 		panic("mat: AddMulTransBSym: dimension mismatch")

@@ -1,7 +1,8 @@
 package mat
 
-// Sym is a symmetric N × N matrix. Entry (i, j) with i ≥ j is Data[i*Stride+j]; the entries above the diagonal are neither read nor
-// written by any function of this package, so the memory of a square Dense can serve (see AsSym and Sym.Lower).
+// Sym is a symmetric N × N matrix. Entry (i, j) with i ≥ j is Data[i*Stride+j]; the entries above
+// the diagonal are neither read nor written by any function of this package, so the memory of a
+// square Dense can serve (see AsSym and Sym.Lower).
 type Sym struct {
 	N      int
 	Stride int
@@ -16,7 +17,8 @@ func NewSym(n int) *Sym {
 	return &Sym{N: n, Stride: n, Data: make([]float64, n*n)}
 }
 
-// AsSym returns the symmetric matrix that stands in the lower triangle of a square a, in a's own memory.
+// AsSym returns the symmetric matrix that stands in the lower triangle of a square a, in a's own
+// memory.
 func AsSym(a *Dense) Sym {
 	if a.Rows != a.Cols {
 		panic("mat: AsSym: matrix is not square")

@@ -2,9 +2,10 @@ package mat
 
 import "stable/mat/kernel"
 
-// SolveUpperVec sets dst = U⁻¹·b, the solution of U·x = b, for the upper triangle U of the square matrix u.
-// Entries of u below the diagonal are not read. dst may be b, and must not overlap it otherwise, nor u.
-// A zero on the diagonal gives infinities or NaN. It panics if a size does not match. n² flops. (BLAS dtrsv.)
+// SolveUpperVec sets dst = U⁻¹·b, the solution of U·x = b, for the upper triangle U of the square
+// matrix u. Entries of u below the diagonal are not read. dst may be b, and must not overlap it
+// otherwise, nor u. A zero on the diagonal gives infinities or NaN. It panics if a size does not
+// match. n² flops. (BLAS dtrsv.)
 func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
 		panic("mat: SolveUpperVec: dimension mismatch")
@@ -22,9 +23,10 @@ func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 	kernel.SolveUpperTrans(dst, u.Data, u.Stride)
 }
 
-// SolveUpper sets dst = U⁻¹·B for the upper triangle U of the square matrix u and the n × m matrix b.
-// Entries of u below the diagonal are not read. dst may be b, and must not overlap it otherwise, nor u.
-// A zero on the diagonal gives infinities or NaN. It panics if a size does not match. n²·m flops. (BLAS dtrsm.)
+// SolveUpper sets dst = U⁻¹·B for the upper triangle U of the square matrix u and the n × m matrix
+// b. Entries of u below the diagonal are not read. dst may be b, and must not overlap it otherwise,
+// nor u. A zero on the diagonal gives infinities or NaN. It panics if a size does not match. n²·m
+// flops. (BLAS dtrsm.)
 func SolveUpper(dst, u, b *Dense) {
 	if u.Rows != u.Cols || b.Rows != u.Rows {
 		panic("mat: SolveUpper: dimension mismatch")
@@ -48,8 +50,8 @@ func SolveUpperTrans(dst, u, b *Dense) {
 	}
 }
 
-// SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of the square matrix l, whose entries above the diagonal are not read;
-// all else as SolveUpperVec.
+// SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of the square matrix l, whose entries
+// above the diagonal are not read; all else as SolveUpperVec.
 func SolveLowerVec(dst []float64, l *Dense, b []float64) {
 	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
 		panic("mat: SolveLowerVec: dimension mismatch")
@@ -67,8 +69,8 @@ func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 	kernel.SolveLowerTrans(dst, l.Data, l.Stride)
 }
 
-// SolveLower sets dst = L⁻¹·B for the lower triangle L of the square matrix l, whose entries above the diagonal are not read;
-// all else as SolveUpper.
+// SolveLower sets dst = L⁻¹·B for the lower triangle L of the square matrix l, whose entries above
+// the diagonal are not read; all else as SolveUpper.
 func SolveLower(dst, l, b *Dense) {
 	if l.Rows != l.Cols || b.Rows != l.Rows {
 		panic("mat: SolveLower: dimension mismatch")

@@ -10,7 +10,8 @@ func Dot(x, y []float64) float64 {
 	return kernel.Dot(x, y)
 }
 
-// Axpy sets y = y + alpha·x. x may be y, and must not overlap it otherwise. It panics if the lengths differ. 2n flops.
+// Axpy sets y = y + alpha·x. x may be y, and must not overlap it otherwise. It panics if the
+// lengths differ. 2n flops.
 func Axpy(y []float64, alpha float64, x []float64) {
 	if len(x) != len(y) {
 		panic("mat: Axpy: dimension mismatch")

@@ -1,11 +1,13 @@
-// Package peers runs on gonum the benchmarks that stable/bench has, under the same names and on the same inputs, so that benchstat can put them side by
-// side. It is a module of its own: nobody who uses stable gets gonum with it.
+// Package peers runs on gonum the benchmarks that stable/bench has, under the same names and on the
+// same inputs, so that benchstat can put them side by side. It is a module of its own: nobody who
+// uses stable gets gonum with it.
 //
 //	GOMAXPROCS=1 go test -bench . -count 6 > gonum.txt                 # here
 //	GOMAXPROCS=1 go test -bench . -count 6 ./bench > stable.txt         # in the root of stable
 //	go run golang.org/x/perf/cmd/benchstat@latest gonum.txt stable.txt
 //
-// Beside it, with the same names where the operation is the same: openblas_bench.py, OpenBLAS and LAPACK by themselves, and numpy_bench.py, a step in NumPy.
+// Beside it, with the same names where the operation is the same: openblas_bench.py, OpenBLAS and
+// LAPACK by themselves, and numpy_bench.py, a step in NumPy.
 package peers
 
 import (
@@ -106,8 +108,9 @@ func BenchmarkEig(b *testing.B) {
 	})
 }
 
-// BenchmarkTruncate/clipped is the projection onto {X ⪰ 0.1·I} as one writes it with gonum: eigenvectors, clamp, multiply back. It costs the same however many
-// eigenvalues are clipped, so it stands for all four of stable's.
+// BenchmarkTruncate/clipped is the projection onto {X ⪰ 0.1·I} as one writes it with gonum:
+// eigenvectors, clamp, multiply back. It costs the same however many eigenvalues are clipped, so it
+// stands for all four of stable's.
 func BenchmarkTruncate(b *testing.B) {
 	for _, name := range []string{"clear", "few", "clipped", "warm"} {
 		shift := func(n int) float64 {

@@ -28,8 +28,8 @@ type frame struct {
 	ink            *occupied
 }
 
-// far bounds places outside of the plot area, so that numbers stay short; the slope of a line that leaves it is not
-// visibly changed.
+// far bounds places outside of the plot area, so that numbers stay short; the slope of a line that
+// leaves it is not visibly changed.
 const far = 1e4
 
 // place is the place of the values (x, y).
@@ -110,8 +110,8 @@ func (f *frame) edge(run []point) []point {
 	return out
 }
 
-// marks chooses the points to mark: all of at most 24; of more about a dozen, evenly spaced, staggered by look so that
-// the marks of close curves do not cover each other.
+// marks chooses the points to mark: all of at most 24; of more about a dozen, evenly spaced,
+// staggered by look so that the marks of close curves do not cover each other.
 func (f *frame) marks(lines [][]point, l look) []point {
 	var in []point
 	for _, run := range lines {
@@ -170,7 +170,8 @@ func (f *frame) sample(l Line) []point {
 	return pts
 }
 
-// label chooses the place of the label along the line, above or below it, where it covers least; the rightmost of equals.
+// label chooses the place of the label along the line, above or below it, where it covers least;
+// the rightmost of equals.
 func (f *frame) label(r *reference, size float64) bool {
 	w, h := textWidth(r.Label, size), size*0.8
 	best := math.MaxInt

@@ -21,7 +21,8 @@ type Figure struct {
 	Height  float64 // mm, of the plot area of one panel; 0: 0.62 of a column's width. Valid: 15 to 1000
 }
 
-// Panel is one pair of axes with what is drawn on them. The first series is drawn last, on top of the others.
+// Panel is one pair of axes with what is drawn on them. The first series is drawn last, on top of
+// the others.
 type Panel struct {
 	Title  string
 	X, Y   Axis
@@ -31,8 +32,8 @@ type Panel struct {
 
 // Axis is one axis of a panel.
 //
-// On a linear axis Min and Max hold together: both 0 means the range of the data, anything else is the range shown.
-// On a logarithmic axis each of them that is 0 comes from the data.
+// On a linear axis Min and Max hold together: both 0 means the range of the data, anything else is
+// the range shown. On a logarithmic axis each of them that is 0 comes from the data.
 type Axis struct {
 	Label    string
 	Log      bool
@@ -41,12 +42,13 @@ type Axis struct {
 
 // Series is a curve through the points (X[i], Y[i]) with an optional band from Lo[i] to Hi[i].
 //
-// A point with a NaN, an infinite value, a value beyond ±1e300, or a value ≤ 0 on a logarithmic axis is skipped, and the
-// line is broken there. On a logarithmic y axis a band with Lo ≤ 0 < Hi reaches to the bottom. A series of more than 600
-// points is thinned for the picture; this bounds the size of the file where X ascends.
+// A point with a NaN, an infinite value, a value beyond ±1e300, or a value ≤ 0 on a logarithmic
+// axis is skipped, and the line is broken there. On a logarithmic y axis a band with Lo ≤ 0 < Hi
+// reaches to the bottom. A series of more than 600 points is thinned for the picture; this bounds
+// the size of the file where X ascends.
 //
-// Series of one name look the same in all panels of a figure and share one entry of the legend; a series without a name
-// has no entry. A series without points is still in the legend.
+// Series of one name look the same in all panels of a figure and share one entry of the legend; a
+// series without a name has no entry. A series without points is still in the legend.
 type Series struct {
 	Name    string
 	X, Y    []float64
@@ -55,9 +57,10 @@ type Series struct {
 	Style   int       // k ≥ 1: the k-th look, for equal looks in several figures; 0: by the order of first appearance
 }
 
-// Line is the reference line y = C·x^P: horizontal for P = 0, of slope P where both axes are logarithmic.
-// A horizontal line extends the range of the y axis; others do not. For P < 0 it is drawn where x > 0. The label stands
-// along the line where it covers least, and is left out where the visible part of the line is shorter.
+// Line is the reference line y = C·x^P: horizontal for P = 0, of slope P where both axes are
+// logarithmic. A horizontal line extends the range of the y axis; others do not. For P < 0 it is
+// drawn where x > 0. The label stands along the line where it covers least, and is left out where
+// the visible part of the line is shorter.
 type Line struct {
 	Label    string
 	C, P     float64
@@ -129,7 +132,8 @@ const huge = 1e300
 
 func finite(v float64) bool { return math.Abs(v) <= huge }
 
-// look is how a series is drawn: indices into colours, dashes and marks, each taken modulo their number.
+// look is how a series is drawn: indices into colours, dashes and marks, each taken modulo their
+// number.
 type look int
 
 // Seven colours, five dashes and six marks: the numbers are coprime, so 210 looks differ.
@@ -151,8 +155,8 @@ type entry struct {
 	mark bool
 }
 
-// looks returns the look of every series, panel by panel, and the entries of the legend in order of first appearance.
-// A series without a name counts with its place in the panel.
+// looks returns the look of every series, panel by panel, and the entries of the legend in order of
+// first appearance. A series without a name counts with its place in the panel.
 func (f *Figure) looks() ([][]look, []entry) {
 	var entries []entry
 	index := map[string]int{}

@@ -34,7 +34,8 @@ type page struct {
 	legend  legend
 }
 
-// layout decides all places: first what stands left of the plot areas, then their width, then the rows from the top.
+// layout decides all places: first what stands left of the plot areas, then their width, then the
+// rows from the top.
 func (f *Figure) layout() (*page, error) {
 	n := len(f.Panels)
 	cols := f.Columns
@@ -113,7 +114,8 @@ func (f *frame) left() float64 {
 	return w
 }
 
-// columns sets the widths and the ticks of the x axes. Plot areas are equally wide, and aligned in each column.
+// columns sets the widths and the ticks of the x axes. Plot areas are equally wide, and aligned in
+// each column.
 func (pg *page) columns(cols int) error {
 	left := make([]float64, cols)
 	for i := range pg.frames {
@@ -209,7 +211,8 @@ func layoutRow(row []frame, y float64) float64 {
 	return y + above + row[0].h + below + 4
 }
 
-// labelLines places the labels of the reference lines; a label without a place is dropped with an empty string.
+// labelLines places the labels of the reference lines; a label without a place is dropped with an
+// empty string.
 func (pg *page) labelLines() {
 	for i := range pg.frames {
 		f := &pg.frames[i]

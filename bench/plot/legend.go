@@ -2,7 +2,8 @@ package plot
 
 import "math"
 
-// legend is the list of entries with its place: inside the plot area of the only panel, or below all panels.
+// legend is the list of entries with its place: inside the plot area of the only panel, or below
+// all panels.
 type legend struct {
 	entries []entry
 	names   [][]string // wrapped
@@ -19,8 +20,8 @@ const (
 	legendPad = 3.0
 )
 
-// placeLegend puts the legend of a single panel into its emptiest corner, if it covers nothing there; else below the
-// panels, whose lower end is y. It returns the lower end of both.
+// placeLegend puts the legend of a single panel into its emptiest corner, if it covers nothing
+// there; else below the panels, whose lower end is y. It returns the lower end of both.
 func (pg *page) placeLegend(entries []entry, y float64) float64 {
 	if len(entries) == 0 {
 		return y
@@ -72,7 +73,8 @@ func (l *legend) arrange(entries []entry, cols int, width float64) {
 	}
 }
 
-// inside puts the legend into a corner of f, or the middle of its upper or lower side, where it covers no ink.
+// inside puts the legend into a corner of f, or the middle of its upper or lower side, where it
+// covers no ink.
 func (l *legend) inside(f *frame) bool {
 	const edge = 3.0
 	right, bottom := f.w-l.w-edge, f.h-l.h-edge

@@ -2,8 +2,8 @@ package plot
 
 import "math"
 
-// occupied counts, in square cells, how much ink lies in a plot area. It serves to place legends and labels where they
-// cover nothing.
+// occupied counts, in square cells, how much ink lies in a plot area. It serves to place legends
+// and labels where they cover nothing.
 type occupied struct {
 	cols, rows int
 	ink        []int
@@ -43,7 +43,8 @@ func (o *occupied) line(run []point) {
 	}
 }
 
-// band marks the cells between two edges with the same x; top and bottom are unbroken and as long as each other.
+// band marks the cells between two edges with the same x; top and bottom are unbroken and as long
+// as each other.
 func (o *occupied) band(top, bottom []point) {
 	for i := range top {
 		for y := max(top[i].y, 0); y <= min(bottom[i].y, cell*float64(o.rows)); y += cell {
@@ -61,8 +62,8 @@ func (o *occupied) box(x, y, w, h float64) {
 	}
 }
 
-// cost is the ink under a rectangle of w × h whose lower left corner is (x, y), turned about it by angle degrees
-// (clockwise on the page). A part outside of the plot area costs more than any ink.
+// cost is the ink under a rectangle of w × h whose lower left corner is (x, y), turned about it by
+// angle degrees (clockwise on the page). A part outside of the plot area costs more than any ink.
 func (o *occupied) cost(x, y, w, h, angle float64) int {
 	sin, cos := math.Sincos(angle * math.Pi / 180)
 	sum := 0

@@ -49,8 +49,9 @@ func (e *extent) add(t float64) {
 
 func (e extent) empty() bool { return e.lo > e.hi }
 
-// ranges returns the ranges of the drawable points of p; x and y are empty when there is none. Bands extend y, but on a
-// logarithmic axis by at most one decade below the curves: a lower end near zero is noise and would flatten the curves.
+// ranges returns the ranges of the drawable points of p; x and y are empty when there is none.
+// Bands extend y, but on a logarithmic axis by at most one decade below the curves: a lower end
+// near zero is noise and would flatten the curves.
 func (p *Panel) ranges() (x, y extent) {
 	x, y = noExtent(), noExtent()
 	band := noExtent()
@@ -86,9 +87,9 @@ func (p *Panel) ranges() (x, y extent) {
 	return x, y
 }
 
-// fit is the scale of an axis for data in e: padded by the given share of the range, then overruled by Min and Max.
-// A range too narrow for float64 is widened: by a tenth of the value on a linear axis, by half a decade each way on a
-// logarithmic one.
+// fit is the scale of an axis for data in e: padded by the given share of the range, then overruled
+// by Min and Max. A range too narrow for float64 is widened: by a tenth of the value on a linear
+// axis, by half a decade each way on a logarithmic one.
 func (a Axis) fit(e extent, pad float64) scale {
 	if e.empty() {
 		e = extent{0, 1}

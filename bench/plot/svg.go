@@ -41,8 +41,8 @@ func (s *svg) segment(x1, y1, x2, y2 float64) {
 	s.printf(`<path d="M%s %sL%s %s"/>`, num(x1), num(y1), num(x2), num(y2))
 }
 
-// trace is path data through pts: one absolute place, then steps. Steps are differences of rounded places, so rounding
-// errors do not add up; points that coincide in print are left out.
+// trace is path data through pts: one absolute place, then steps. Steps are differences of rounded
+// places, so rounding errors do not add up; points that coincide in print are left out.
 func trace(pts []point) string {
 	var b strings.Builder
 	var x, y int64
@@ -65,7 +65,8 @@ func trace(pts []point) string {
 	return b.String()
 }
 
-// font is the setting of a text. Anchor is "start", "middle" or "end"; style holds further attributes.
+// font is the setting of a text. Anchor is "start", "middle" or "end"; style holds further
+// attributes.
 type font struct {
 	size   float64
 	anchor string
@@ -85,7 +86,8 @@ func (s *svg) text(x, y, angle float64, f font, line string) {
 	s.printf(`<text x="%s" y="%s" font-size="%s"%s%s>`, num(x), num(y), num(f.size), style, turn)
 	level := 0
 	for _, sp := range spans(line) {
-		// A shift moves all the text after it, so each span shifts from the level of the span before.
+		// A shift moves all the text after it, so each span shifts from the level of the span
+		// before.
 		shift := rise(level, f.size) - rise(sp.level, f.size)
 		switch {
 		case sp.level != 0:

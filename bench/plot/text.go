@@ -45,8 +45,9 @@ func spans(s string) []span {
 	return out
 }
 
-// advance holds the widths of the characters from space to tilde in thousandths of the font size: the 'hmtx' table of
-// DejaVu Sans. It is the widest of the usual sans-serif fonts, so a layout made for it holds for Helvetica and Arial.
+// advance holds the widths of the characters from space to tilde in thousandths of the font size:
+// the 'hmtx' table of DejaVu Sans. It is the widest of the usual sans-serif fonts, so a layout made
+// for it holds for Helvetica and Arial.
 var advance = [95]uint16{
 	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, // space to /
 	636, 636, 636, 636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, // 0 to ?

@@ -2,12 +2,14 @@ package plot
 
 import "math"
 
-// point is a place in the plot area, in points (1/72 inch) from its upper left corner; NaN: nothing to draw.
+// point is a place in the plot area, in points (1/72 inch) from its upper left corner; NaN: nothing
+// to draw.
 type point struct{ x, y float64 }
 
 func (p point) ok() bool { return !math.IsNaN(p.x) && !math.IsNaN(p.y) }
 
-// A line of more than maxPoints points is thinned; all thinned lines of a figure together keep about budget points.
+// A line of more than maxPoints points is thinned; all thinned lines of a figure together keep
+// about budget points.
 const (
 	maxPoints = 600
 	budget    = 16_000
@@ -19,8 +21,8 @@ type thinner struct {
 	columns int
 }
 
-// newThinner is the thinner for a plot area of the given width in a figure with these panels: columns as wide as a line,
-// or wider where the figure has many long lines.
+// newThinner is the thinner for a plot area of the given width in a figure with these panels:
+// columns as wide as a line, or wider where the figure has many long lines.
 func newThinner(panels []Panel, width float64) thinner {
 	kept := 0 // points in one column of all long series
 	for _, p := range panels {
@@ -42,11 +44,12 @@ type extremes struct{ top, bottom bool }
 
 var bothEnds = extremes{top: true, bottom: true}
 
-// runs splits pts at the points that cannot be drawn into unbroken lines. With more than maxPoints points it also thins
-// them: of consecutive points in one column the first, the extremes and the last stay, in their order. A gap within one
-// column, about as narrow as the line, is closed.
+// runs splits pts at the points that cannot be drawn into unbroken lines. With more than maxPoints
+// points it also thins them: of consecutive points in one column the first, the extremes and the
+// last stay, in their order. A gap within one column, about as narrow as the line, is closed.
 //
-// A line whose x ascends keeps at most 4·(columns+2) points, for the columns and the space on either side of them.
+// A line whose x ascends keeps at most 4·(columns+2) points, for the columns and the space on
+// either side of them.
 func (t thinner) runs(pts []point, keep extremes) [][]point {
 	thin := len(pts) > maxPoints
 	var out [][]point

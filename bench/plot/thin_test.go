@@ -25,7 +25,8 @@ func TestRunsKeepFewPoints(t *testing.T) {
 	assert.Equal(t, [][]point{pts}, thinner{200, 50}.runs(pts, bothEnds))
 }
 
-// TestRunsKeepExtremes compares, column by column, the first, last, lowest and highest points before and after.
+// TestRunsKeepExtremes compares, column by column, the first, last, lowest and highest points
+// before and after.
 func TestRunsKeepExtremes(t *testing.T) {
 	const width, columns = 200.0, 150
 	th := thinner{width, columns}

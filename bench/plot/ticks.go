@@ -16,7 +16,8 @@ type ticks struct {
 	note   string // factor and offset common to all labels, "×10^{3}"; mostly empty
 }
 
-// ticks returns at least two major ticks, and at most limit or, where these would be fewer than two, 5.
+// ticks returns at least two major ticks, and at most limit or, where these would be fewer than
+// two, 5.
 func (s scale) ticks(limit int) ticks {
 	if s.log {
 		return logTicks(s.lo, s.hi, limit)
@@ -37,7 +38,8 @@ func niceStep(raw float64) (m float64, k int) {
 	}
 }
 
-// scaled is v·10^k, correctly rounded where the power is exact; a negative power is divided, since 10^-k is not exact.
+// scaled is v·10^k, correctly rounded where the power is exact; a negative power is divided, since
+// 10^-k is not exact.
 func scaled(v float64, k int) float64 {
 	switch {
 	case k < -300:
@@ -52,7 +54,8 @@ func scaled(v float64, k int) float64 {
 func steps(lo, hi float64, limit int) (m float64, k int, first, last float64) {
 	const slack = 1e-9
 	for ; ; limit++ {
-		// A range of exactly limit steps has limit+1 ticks when it begins at one; the next longer step has fewer.
+		// A range of exactly limit steps has limit+1 ticks when it begins at one; the next longer
+		// step has fewer.
 		for _, intervals := range []float64{float64(limit), float64(limit) - 0.999} {
 			m, k = niceStep((hi - lo) / intervals)
 			step := scaled(m, k)
@@ -69,8 +72,9 @@ func steps(lo, hi float64, limit int) (m float64, k int, first, last float64) {
 
 // linearTicks places ticks at the multiples of a 1-2-5 step in [lo, hi].
 //
-// Labels are decimal numbers. Where they would be longer than six digits because all values are nearly the same, an
-// offset is taken off; where they are large or small as a whole, a power of ten. Both go into the note.
+// Labels are decimal numbers. Where they would be longer than six digits because all values are
+// nearly the same, an offset is taken off; where they are large or small as a whole, a power of
+// ten. Both go into the note.
 func linearTicks(lo, hi float64, limit int) ticks {
 	m, k, first, last := steps(lo, hi, limit)
 	var t ticks
@@ -115,8 +119,9 @@ func linearTicks(lo, hi float64, limit int) ticks {
 	return t
 }
 
-// logTicks places ticks on the decades between 10^lo and 10^hi, or on every second, third, fifth ... of them where there
-// are many. Below two decades also 2 and 5 are labelled; where even these are few, the 1-2-5 rule of a linear axis serves.
+// logTicks places ticks on the decades between 10^lo and 10^hi, or on every second, third, fifth
+// ... of them where there are many. Below two decades also 2 and 5 are labelled; where even these
+// are few, the 1-2-5 rule of a linear axis serves.
 func logTicks(lo, hi float64, limit int) ticks {
 	const slack = 1e-9
 	if hi-lo < 2 {
@@ -162,7 +167,8 @@ func shortLogTicks(lo, hi float64, limit int) ticks {
 	if t := digitTicks(lo, hi, []int{1}); hi-lo > 1 && len(t.major) >= 2 {
 		return t // too little room for more
 	}
-	// Within about a decade: the ticks of the values themselves. Far from 1 they are taken relative to a power of ten.
+	// Within about a decade: the ticks of the values themselves. Far from 1 they are taken relative
+	// to a power of ten.
 	base := int(math.Floor(lo + 1e-9))
 	if base >= -3 && base <= 3 {
 		base = 0
@@ -185,8 +191,8 @@ func shortLogTicks(lo, hi float64, limit int) ticks {
 	return t
 }
 
-// digitTicks places major ticks at d·10^k for d in digits, minor ticks at the other d of 1..9. Labels are decimals as
-// long as all of them are in [0.001, 10000).
+// digitTicks places major ticks at d·10^k for d in digits, minor ticks at the other d of 1..9.
+// Labels are decimals as long as all of them are in [0.001, 10000).
 func digitTicks(lo, hi float64, digits []int) ticks {
 	const slack = 1e-9
 	var t ticks

@@ -78,8 +78,8 @@ func TestLogTicks(t *testing.T) {
 	}
 }
 
-// TestTicksOfRandomRanges checks what every axis needs: two ticks or more, not too many, in order, inside, and with
-// labels that say where they stand.
+// TestTicksOfRandomRanges checks what every axis needs: two ticks or more, not too many, in order,
+// inside, and with labels that say where they stand.
 func TestTicksOfRandomRanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 3000 {

@@ -14,9 +14,9 @@ const (
 
 // WriteSVG writes f as a stand-alone SVG picture. f is read only.
 //
-// Errors: [ErrEmpty] where no panel has a drawable point; an error that names the field or the series where an option is
-// out of range, slices differ in length, or Width is too small for the labels; that of w. Nothing is written before
-// the picture is complete, and w gets it in one call.
+// Errors: [ErrEmpty] where no panel has a drawable point; an error that names the field or the
+// series where an option is out of range, slices differ in length, or Width is too small for the
+// labels; that of w. Nothing is written before the picture is complete, and w gets it in one call.
 func (f *Figure) WriteSVG(w io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
@@ -94,8 +94,9 @@ func (f *frame) drawGrid(s *svg) {
 	s.printf("</g>\n")
 }
 
-// drawCurves draws bands, reference lines and curves, cut off at the plot area by an inner svg element, then the marks,
-// which may reach beyond it. An inner element needs no id, so several figures can stand in one HTML page.
+// drawCurves draws bands, reference lines and curves, cut off at the plot area by an inner svg
+// element, then the marks, which may reach beyond it. An inner element needs no id, so several
+// figures can stand in one HTML page.
 func (f *frame) drawCurves(s *svg) {
 	s.printf(`<svg x="%s" y="%s" width="%s" height="%s" overflow="hidden">`+"\n", num(f.x), num(f.y), num(f.w), num(f.h))
 	for i := len(f.curves) - 1; i >= 0; i-- {

@@ -1,4 +1,5 @@
-// Package atomicfile replaces a file in one step: a reader sees the old content or the new, never a part of it.
+// Package atomicfile replaces a file in one step: a reader sees the old content or the new, never a
+// part of it.
 package atomicfile
 
 import (
@@ -13,18 +14,21 @@ import (
 
 // Write replaces the file at path by what fill writes.
 //
-// The bytes go to a temporary file in the same folder, which is synced, closed and renamed to path. The permissions of
-// an existing file are kept; a new file gets 0644. A symbolic link at path is replaced, not followed.
+// The bytes go to a temporary file in the same folder, which is synced, closed and renamed to path.
+// The permissions of an existing file are kept; a new file gets 0644. A symbolic link at path is
+// replaced, not followed.
 //
-// Errors: that of fill, or the first one of the file system (no such folder, disk full, ...), wrapped with the path. The
-// file at path is then as it was, and the temporary file is removed, also when fill panics.
-// A write error counts even when fill ignores it.
+// Errors: that of fill, or the first one of the file system (no such folder, disk full, ...),
+// wrapped with the path. The file at path is then as it was, and the temporary file is removed,
+// also when fill panics. A write error counts even when fill ignores it.
 //
-// The name is durable after a crash as far as the system lets a folder be synced; its content is in any case.
+// The name is durable after a crash as far as the system lets a folder be synced; its content is in
+// any case.
 func Write(path string, fill func(io.Writer) error) error { return Replace(path, "", fill) }
 
-// Replace is Write, and keeps the file that stood at path as backup, a path in the same file system, as soon as the
-// file that replaces it is complete. There is a file at path all the time. An empty backup keeps nothing.
+// Replace is Write, and keeps the file that stood at path as backup, a path in the same file
+// system, as soon as the file that replaces it is complete. There is a file at path all the time.
+// An empty backup keeps nothing.
 //
 // A process that is killed leaves its temporary file behind; see Sweep.
 func Replace(path, backup string, fill func(io.Writer) error) (err error) {
@@ -79,7 +83,8 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	return nil
 }
 
-// Sweep removes the temporary files that killed writers of path have left beside it. No writer of path may be at work.
+// Sweep removes the temporary files that killed writers of path have left beside it. No writer of
+// path may be at work.
 func Sweep(path string) error {
 	dir, base := filepath.Split(path)
 	if dir == "" {
@@ -101,13 +106,14 @@ func Sweep(path string) error {
 	return nil
 }
 
-// Temporary files are called .NAME.*.tmp, and the second name of the file that is to be kept .NAME.*.tmp.old.
+// Temporary files are called .NAME.*.tmp, and the second name of the file that is to be kept
+// .NAME.*.tmp.old.
 const suffix, linked = ".tmp", ".old"
 
 func prefix(base string) string { return "." + base + "." }
 
-// keep makes backup another name of the file at path, or a copy where there are no hard links. link is a name that
-// nobody uses.
+// keep makes backup another name of the file at path, or a copy where there are no hard links. link
+// is a name that nobody uses.
 func keep(path, backup, link string) error {
 	switch err := os.Link(path, link); {
 	case errors.Is(err, os.ErrNotExist):
@@ -127,7 +133,8 @@ func keep(path, backup, link string) error {
 	})
 }
 
-// buffered runs fill on a buffer before w. The buffer remembers the first write error, so that fill cannot lose it.
+// buffered runs fill on a buffer before w. The buffer remembers the first write error, so that fill
+// cannot lose it.
 func buffered(w io.Writer, fill func(io.Writer) error) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if err := fill(b); err != nil {
@@ -136,8 +143,8 @@ func buffered(w io.Writer, fill func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// syncDir makes the rename durable where folders can be synced; elsewhere (Windows, some network file systems) it fails,
-// and the new file is complete all the same.
+// syncDir makes the rename durable where folders can be synced; elsewhere (Windows, some network
+// file systems) it fails, and the new file is complete all the same.
 func syncDir(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {

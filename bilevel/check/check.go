@@ -1,6 +1,8 @@
-// Package check tells callers what is wrong with the oracles that they wrote for bilevel.Problem, before a run tells them less clearly.
+// Package check tells callers what is wrong with the oracles that they wrote for bilevel.Problem,
+// before a run tells them less clearly.
 //
-// Problem evaluates every oracle at a few random points and samples, and names the oracle and the entry that is wrong. These checks are made:
+// Problem evaluates every oracle at a few random points and samples, and names the oracle and the
+// entry that is wrong. These checks are made:
 //
 //	call         no oracle panics or fails
 //	finite       every entry is finite
@@ -17,25 +19,31 @@
 //
 // # Tolerances
 //
-// A derivative is the best of a ladder of extrapolated central differences, and its tolerance ten times what the steps of the ladder differ by,
-// plus the rounding that the shortest steps show: it follows the scale and the smoothness of the function. Where that leaves room for a
-// thousandth of the largest entry, nothing is judged, and the report says so. Sums are compared to 1e-9 of their largest entry.
+// A derivative is the best of a ladder of extrapolated central differences, and its tolerance ten
+// times what the steps of the ladder differ by, plus the rounding that the shortest steps show: it
+// follows the scale and the smoothness of the function. Where that leaves room for a thousandth of
+// the largest entry, nothing is judged, and the report says so. Sums are compared to 1e-9 of their
+// largest entry.
 //
-// A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams are put to a z-test, entry by entry, on Options.Samples draws;
-// by Bonferroni's inequality a correct problem is accused with a probability of about FalseAlarm in a call of Problem, as far as means are
-// normally distributed. Entries that too few draws contribute to are left out, and the report says how many.
+// A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams are put to a
+// z-test, entry by entry, on Options.Samples draws; by Bonferroni's inequality a correct problem is
+// accused with a probability of about FalseAlarm in a call of Problem, as far as means are normally
+// distributed. Entries that too few draws contribute to are left out, and the report says how many.
 //
-// Points and samples are drawn from Options.Seed: the same problem and options give the same report.
+// Points and samples are drawn from Options.Seed: the same problem and options give the same
+// report.
 //
 // # Points
 //
-// Points x lie in Options.Set. Steps of differences stay in it where X has room for them along a coordinate; where it has none, as in a simplex,
-// they leave it, by at most a hundredth of ScaleX, and an oracle that fails out there is skipped, not accused.
+// Points x lie in Options.Set. Steps of differences stay in it where X has room for them along a
+// coordinate; where it has none, as in a simplex, they leave it, by at most a hundredth of ScaleX,
+// and an oracle that fails out there is skipped, not accused.
 //
 // # Cost
 //
-// For each point and two samples, 12 evaluations of g_y and of each value for every coordinate of x and y; for each oracle, one evaluation of
-// every term of a finite sum, or of Options.Samples draws. Nothing here is meant for the inside of a loop: it allocates.
+// For each point and two samples, 12 evaluations of g_y and of each value for every coordinate of x
+// and y; for each oracle, one evaluation of every term of a finite sum, or of Options.Samples
+// draws. Nothing here is meant for the inside of a loop: it allocates.
 package check
 
 import (
@@ -46,7 +54,8 @@ import (
 	"stable/bilevel"
 )
 
-// FalseAlarm is the probability with which the z-tests of one call of Problem accuse a correct problem.
+// FalseAlarm is the probability with which the z-tests of one call of Problem accuse a correct
+// problem.
 const FalseAlarm = 1e-6
 
 // Options says where Problem looks, and how closely. The zero value is usable.
@@ -54,8 +63,9 @@ type Options struct {
 	Points int    // number of points (x, y), ≥ 1; 0 means 3
 	Seed   uint64 // of points and samples
 
-	// Set is the region of x; nil means bilevel.Space. A point is the average of the projections of Center and of three normal draws around it
-	// with deviation 4·ScaleX, so that it lies inside where X has an inside and Center is in X or near it.
+	// Set is the region of x; nil means bilevel.Space. A point is the average of the projections of
+	// Center and of three normal draws around it with deviation 4·ScaleX, so that it lies inside
+	// where X has an inside and Center is in X or near it.
 	Set    bilevel.Set
 	Center []float64 // nil means 0
 	ScaleX float64   // > 0; 0 means 1
@@ -71,9 +81,11 @@ type Options struct {
 	NoTruth  bool    // leave bilevel.Truth alone, where it is dear: it costs 12 values of F for every coordinate of x at every point
 }
 
-// Problem checks the oracles of p, and Products, Values and Truth where p implements them. The error is about the options or the dimensions only;
-// what is wrong with the oracles stands in the report. Panics of oracles are caught. An oracle that has failed, or does not keep to its samples, is
-// put to no further check; what is held against an oracle that has been found wrong is skipped, so that a mistake has one name.
+// Problem checks the oracles of p, and Products, Values and Truth where p implements them. The
+// error is about the options or the dimensions only; what is wrong with the oracles stands in the
+// report. Panics of oracles are caught. An oracle that has failed, or does not keep to its samples,
+// is put to no further check; what is held against an oracle that has been found wrong is skipped,
+// so that a mistake has one name.
 func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	dx, dy := p.Dims()
 	if dx < 1 || dy < 1 {

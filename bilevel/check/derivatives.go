@@ -7,7 +7,8 @@ import (
 	"stable/bilevel"
 )
 
-// derivativesF holds f_x and f_y against differences of f; without Values, the Jacobian of (f_x, f_y) against its transpose.
+// derivativesF holds f_x and f_y against differences of f; without Values, the Jacobian of (f_x,
+// f_y) against its transpose.
 func (c *checker) derivativesF() {
 	grad, value := c.oracle("GradF"), c.oracle("ValueF")
 	if !c.usable(grad, Derivative) {
@@ -33,7 +34,8 @@ func (c *checker) derivativesF() {
 	}
 }
 
-// symmetryF holds ∂f_y/∂x against ∂f_x/∂y, and the Jacobians of f_x in x and of f_y in y against their transposes.
+// symmetryF holds ∂f_y/∂x against ∂f_x/∂y, and the Jacobians of f_x in x and of f_y in y against
+// their transposes.
 func (c *checker) symmetryF(grad *oracle, pt point, batch []bilevel.Sample) {
 	jx, jy, ok := c.jacobians(grad, pt, batch)
 	if !ok {
@@ -127,8 +129,8 @@ func (c *checker) secondDerivatives(grad, cross, hess *oracle, pt point, batch [
 	c.judgeSecond(grad, all)
 }
 
-// judgeSecond judges g_xy and g_yy, unless it is g_y that is wrong: because g says so, because it is not symmetric, or because both miss it by the
-// same factor.
+// judgeSecond judges g_xy and g_yy, unless it is g_y that is wrong: because g says so, because it
+// is not symmetric, or because both miss it by the same factor.
 func (c *checker) judgeSecond(grad *oracle, all []comparison) {
 	if c.log.wrong(Derivative, grad.name) || c.log.wrong(Symmetry, grad.name) {
 		for _, m := range all {
@@ -156,7 +158,8 @@ func (c *checker) judgeSecond(grad *oracle, all []comparison) {
 	}
 }
 
-// batches are what differences are made of: the two singles, and the exact value of a simulator that has one.
+// batches are what differences are made of: the two singles, and the exact value of a simulator
+// that has one.
 func (c *checker) batches(o *oracle, pt point) [][]bilevel.Sample {
 	s := pt.names[o.stream]
 	b := [][]bilevel.Sample{{s[0]}, {s[1]}}
@@ -188,7 +191,8 @@ func (c *checker) jacobians(o *oracle, pt point, batch []bilevel.Sample) (jx, jy
 	return jx, jy, ok1 && ok2
 }
 
-// compare judges the values of an oracle against the derivatives that they should be, listed in the same order.
+// compare judges the values of an oracle against the derivatives that they should be, listed in the
+// same order.
 func (c *checker) compare(check string, o *oracle, pt point, batch []bilevel.Sample, got []float64, against string, js ...*jacobian) bool {
 	return c.judge(c.comparison(check, o, pt, batch, got, against, js...))
 }
@@ -210,7 +214,8 @@ func (c *checker) reportRough(check string, o *oracle, n int) {
 	}
 }
 
-// doubt says why oracles are no measure for others: one of them has been found wrong. It is empty if none has.
+// doubt says why oracles are no measure for others: one of them has been found wrong. It is empty
+// if none has.
 func (c *checker) doubt(names ...string) string {
 	for _, name := range names {
 		o := c.oracle(name)

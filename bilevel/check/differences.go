@@ -11,15 +11,16 @@ const (
 	eps     = 0x1p-52 // spacing of float64 at 1
 )
 
-// jacobian holds derivatives of a vector function of n variables with m entries: d[k*m+e] = ∂out_e/∂z_k, with tolerances.
+// jacobian holds derivatives of a vector function of n variables with m entries: d[k*m+e] =
+// ∂out_e/∂z_k, with tolerances.
 type jacobian struct {
 	m      int
 	d, tol []float64
 	scale  float64 // of the function, by which zero derivatives are judged
 }
 
-// differentiate returns the Jacobian of eval in all coordinates of z, which it changes and restores. steps gives the longest step of each coordinate.
-// It is false if an evaluation fails.
+// differentiate returns the Jacobian of eval in all coordinates of z, which it changes and
+// restores. steps gives the longest step of each coordinate. It is false if an evaluation fails.
 func (c *checker) differentiate(eval func() ([]float64, bool), z, steps []float64) (*jacobian, bool) {
 	j := new(jacobian)
 	for k := range z {
@@ -36,9 +37,11 @@ func (c *checker) differentiate(eval func() ([]float64, bool), z, steps []float6
 
 // ladder returns derivatives in coordinate k of z, from the steps h, h/4, h/16, …
 //
-// D(h) = (f(z+h) − f(z−h))/2h has the error c·h² + …, which R(h) = (16 D(h/4) − D(h))/15 takes away (Richardson's extrapolation, as in Ridders, Adv. Eng.
-// Softw. 4, 1982). Of the R the one with the least estimate of its error is taken: what it differs by from its neighbour, plus rounding.
-// The rounding of f is estimated by what the shortest steps differ by, and is at least some eps of the largest entry.
+// D(h) = (f(z+h) − f(z−h))/2h has the error c·h² + …, which R(h) = (16 D(h/4) − D(h))/15 takes away
+// (Richardson's extrapolation, as in Ridders, Adv. Eng. Softw. 4, 1982). Of the R the one with the
+// least estimate of its error is taken: what it differs by from its neighbour, plus rounding. The
+// rounding of f is estimated by what the shortest steps differ by, and is at least some eps of the
+// largest entry.
 func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int, h float64) (d, tol []float64, scale float64, ok bool) {
 	var central [levels][]float64
 	var step [levels]float64
@@ -80,8 +83,8 @@ func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int, h fl
 	return d, tol, scale / step[0], true
 }
 
-// rough leaves out the entries that say nothing about a matrix with entries as large as top (their tolerance becomes +Inf), and returns their
-// number.
+// rough leaves out the entries that say nothing about a matrix with entries as large as top (their
+// tolerance becomes +Inf), and returns their number.
 func (j *jacobian) rough(top float64) int {
 	n := 0
 	for k, t := range j.tol {
@@ -93,7 +96,8 @@ func (j *jacobian) rough(top float64) int {
 	return n
 }
 
-// stepsX returns the longest step for each coordinate of x, short enough to stay in X, and whether all of them do.
+// stepsX returns the longest step for each coordinate of x, short enough to stay in X, and whether
+// all of them do.
 func (c *checker) stepsX(x []float64) (steps []float64, inside bool) {
 	steps, inside = make([]float64, len(x)), true
 	z, p := append([]float64(nil), x...), make([]float64, len(x))

@@ -6,7 +6,8 @@ import (
 	"stable/bilevel"
 )
 
-// basics calls o with every kind of batch at every point, which makes eval check what concerns a single call.
+// basics calls o with every kind of batch at every point, which makes eval check what concerns a
+// single call.
 func (c *checker) basics(o *oracle) {
 	for _, pt := range c.points {
 		s := pt.names[o.stream]
@@ -23,7 +24,8 @@ func (c *checker) basics(o *oracle) {
 	}
 }
 
-// sameDraw evaluates each sample twice, once more after a visit to another point, and at a point close by.
+// sameDraw evaluates each sample twice, once more after a visit to another point, and at a point
+// close by.
 func (c *checker) sameDraw(o *oracle) {
 	for _, pt := range c.points {
 		for _, s := range pt.names[o.stream] {
@@ -59,8 +61,9 @@ func (c *checker) sameDrawAt(o *oracle, pt point, batch []bilevel.Sample) {
 			return
 		}
 	}
-	// A smooth function moves a thousand times less to the near point than to the far one; a fresh draw moves it as far. Rounding, and the
-	// error of an iterative solver, are not large enough to be one.
+	// A smooth function moves a thousand times less to the near point than to the far one; a fresh
+	// draw moves it as far. Rounding, and the error of an iterative solver, are not large enough to
+	// be one.
 	top := maxAbs(first)
 	for k := range first {
 		n, f := math.Abs(atNear[k]-first[k]), math.Abs(atFar[k]-first[k])

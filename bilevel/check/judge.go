@@ -7,7 +7,8 @@ import (
 	"stable/bilevel"
 )
 
-// comparison holds the values of an oracle against what they should be. An infinite tolerance leaves an entry out.
+// comparison holds the values of an oracle against what they should be. An infinite tolerance
+// leaves an entry out.
 type comparison struct {
 	check          string
 	o              *oracle

@@ -8,17 +8,20 @@ import (
 	"stable/mat"
 )
 
-// average is the mean of the singles of an oracle at a point, over the whole of a finite sum or over draws.
+// average is the mean of the singles of an oracle at a point, over the whole of a finite sum or
+// over draws.
 type average struct {
 	mean  []float64
 	whole bool // over the whole sum
 	n     int
 
-	// Of draws only: the standard error of the mean, and how many draws contribute to it, (Σd²)²/Σd⁴ for deviations d from the mean.
+	// Of draws only: the standard error of the mean, and how many draws contribute to it,
+	// (Σd²)²/Σd⁴ for deviations d from the mean.
 	se, effective []float64
 }
 
-// singles averages o over every sample of a finite sum that is not too long, or else over Options.Samples draws.
+// singles averages o over every sample of a finite sum that is not too long, or else over
+// Options.Samples draws.
 func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	a := &average{n: c.o.Samples}
 	size := c.sizes[o.stream]
@@ -27,7 +30,8 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	}
 	m := o.size()
 	a.mean = make([]float64, m)
-	// The sums of powers of the deviations from the first draw, in units of it: no cancellation where an entry is constant, and no overflow.
+	// The sums of powers of the deviations from the first draw, in units of it: no cancellation
+	// where an entry is constant, and no overflow.
 	var origin []float64
 	unit := 1.0
 	var s [4][]float64
@@ -73,7 +77,8 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	return a, true
 }
 
-// unbiased holds the exact value of every oracle against the mean of its singles, at the first point.
+// unbiased holds the exact value of every oracle against the mean of its singles, at the first
+// point.
 func (c *checker) unbiased() {
 	pt, entries := c.points[0], 0
 	for _, o := range c.oracles {
@@ -149,8 +154,9 @@ func (c *checker) meanOf(o *oracle, pt point) ([]float64, bool) {
 	return a.mean, true
 }
 
-// convexity looks at the smallest eigenvalue of the mean of g_yy. Where that is a mean over draws only, it is given four standard errors: an
-// eigenvalue moves by at most the Frobenius norm of the error (Weyl's inequality).
+// convexity looks at the smallest eigenvalue of the mean of g_yy. Where that is a mean over draws
+// only, it is given four standard errors: an eigenvalue moves by at most the Frobenius norm of the
+// error (Weyl's inequality).
 func (c *checker) convexity() {
 	o := c.oracle("HessG")
 	if !c.usable(o, Convexity) {
@@ -175,7 +181,8 @@ func (c *checker) convexity() {
 		}
 		least := j.Values()[0]
 		slack += float64(c.dy) * eps * maxAbs(j.Values()) * c.o.Tol
-		// Without a modulus to ask for, an eigenvalue within rounding of 0 is not positive; that within noise of 0 may be.
+		// Without a modulus to ask for, an eigenvalue within rounding of 0 is not positive; that
+		// within noise of 0 may be.
 		bad := !(least >= c.o.MuG-slack)
 		if c.o.MuG == 0 && slack < 1e-9*maxAbs(j.Values()) {
 			bad = !(least > slack)

@@ -187,7 +187,8 @@ func TestSimulatorsAreRarelyAccused(t *testing.T) {
 	}
 }
 
-// rare is a long sum of which one term in 10⁸ has noise in f_x[0], which no z-test can see; the exact value knows it.
+// rare is a long sum of which one term in 10⁸ has noise in f_x[0], which no z-test can see; the
+// exact value knows it.
 type rare struct{ *quadratic.Problem }
 
 func (r rare) Streams() (upper, lower uint64) { return 1 << 40, 0 }
@@ -239,7 +240,8 @@ func TestNoExactOracle(t *testing.T) {
 	}
 }
 
-// root is a problem that is defined for x > 0 only: g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i.
+// root is a problem that is defined for x > 0 only: g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log
+// x_i.
 type root struct {
 	fussy bool // errors outside, instead of NaN
 }
@@ -345,7 +347,8 @@ func TestTolerancesFollowTheScale(t *testing.T) {
 	}
 }
 
-// Rounding noise in values must not be taken for a wrong gradient, and must not hide that nothing was judged.
+// Rounding noise in values must not be taken for a wrong gradient, and must not hide that nothing
+// was judged.
 func TestRoughValuesAreReported(t *testing.T) {
 	for _, c := range []struct {
 		noise  float64

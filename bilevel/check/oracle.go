@@ -15,7 +15,8 @@ const (
 	lower        // the stream of φ
 )
 
-// oracle is one method of the problem, seen as a function of (x, y, batch) that fills a flat vector.
+// oracle is one method of the problem, seen as a function of (x, y, batch) that fills a flat
+// vector.
 type oracle struct {
 	name    string
 	stream  int
@@ -35,7 +36,8 @@ const (
 	symmetric
 )
 
-// block is one destination of an oracle: memory for it, and more, full of sentinels, at the end of each row.
+// block is one destination of an oracle: memory for it, and more, full of sentinels, at the end of
+// each row.
 type block struct {
 	quantity   string
 	shape      shape
@@ -206,8 +208,8 @@ func (c *checker) oracle(name string) *oracle {
 	return nil
 }
 
-// eval returns what o says at (pt.x, pt.y). It is false where there is nothing to work with: because o has no exact value, or with a finding.
-// All that concerns a single call is checked here.
+// eval returns what o says at (pt.x, pt.y). It is false where there is nothing to work with:
+// because o has no exact value, or with a finding. All that concerns a single call is checked here.
 func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, bool) {
 	if o.bad != "" || len(batch) == 0 && o.noExact {
 		return nil, false
@@ -231,7 +233,8 @@ func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, 
 	return out, true
 }
 
-// attempt makes one call with destinations full of fill, and checks that it leaves alone what is not its own.
+// attempt makes one call with destinations full of fill, and checks that it leaves alone what is
+// not its own.
 func (c *checker) attempt(o *oracle, pt point, batch []bilevel.Sample, fill float64) ([]float64, error) {
 	copy(c.x, pt.x)
 	copy(c.y, pt.y)
@@ -274,8 +277,9 @@ func (c *checker) unmodified(o *oracle, pt point, batch []bilevel.Sample, quanti
 	}
 }
 
-// notFinite finds out why entries of out are not finite: because the oracle reads its destination or leaves entries of it alone (then
-// destinations hold 0 from here on), or because it computes that.
+// notFinite finds out why entries of out are not finite: because the oracle reads its destination
+// or leaves entries of it alone (then destinations hold 0 from here on), or because it computes
+// that.
 func (c *checker) notFinite(o *oracle, pt point, batch []bilevel.Sample, out []float64) ([]float64, bool) {
 	zero, err0 := c.attempt(o, pt, batch, 0)
 	one, err1 := c.attempt(o, pt, batch, 1)

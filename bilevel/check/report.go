@@ -30,7 +30,8 @@ const (
 // ErrWrong is what errors.Is finds in Report.Err.
 var ErrWrong = errors.New("check: problem is wrong")
 
-// A Finding is one thing that is wrong. Of the entries that are wrong in one way, a report has the worst five at the most.
+// A Finding is one thing that is wrong. Of the entries that are wrong in one way, a report has the
+// worst five at the most.
 type Finding struct {
 	Check    string           // Call, Finite, …
 	Oracle   string           // the method: GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, ValueF, ValueG, Solution or Objective
@@ -86,7 +87,8 @@ type Report struct {
 	Skipped  []Skip
 }
 
-// Err returns nil if there is no finding, and else an error that wraps ErrWrong and has a line for each.
+// Err returns nil if there is no finding, and else an error that wraps ErrWrong and has a line for
+// each.
 func (r *Report) Err() error {
 	if len(r.Findings) == 0 {
 		return nil
@@ -204,7 +206,8 @@ func (l *log) clean(check, oracle string) bool {
 	return passed && !l.wrong(check, oracle)
 }
 
-// report keeps the worst five findings of each check, oracle and quantity, and drops the passes beside them.
+// report keeps the worst five findings of each check, oracle and quantity, and drops the passes
+// beside them.
 func (l *log) report() *Report {
 	const most = 5
 	r := &Report{Skipped: l.skipped}

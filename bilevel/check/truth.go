@@ -103,7 +103,8 @@ func (c *checker) stationary(solution *oracle, star point) bool {
 	return c.close(solution, star, star.y, want, max(maxAbs(star.y), c.o.ScaleY), "a Newton step on g_y = 0")
 }
 
-// objective holds F with a gradient against F without one and against f(x, y*(x)), and ∇F against differences of F.
+// objective holds F with a gradient against F without one and against f(x, y*(x)), and ∇F against
+// differences of F.
 func (c *checker) objective(value, gradient *oracle, star point) {
 	both, ok := c.eval(gradient, star, nil)
 	alone, ok1 := c.eval(value, star, nil)

@@ -13,16 +13,19 @@ import (
 //
 //	F(x) = −E[rᵀx] + λ Var[rᵀx],
 //
-// with weights x and returns r drawn uniformly from the rows of a table: a composition with h(x; r) = (rᵀx, (rᵀx)²) and f(m, s) = −m + λ(s − m²). The
-// expectation inside of the square keeps a single sample from giving an unbiased gradient, which is what makes the problem compositional (Wang, Fang, Liu,
-// 2017, section 5, in another form). There is no noise in f. It only reads the table, and is safe for concurrent use.
+// with weights x and returns r drawn uniformly from the rows of a table: a composition with h(x; r)
+// = (rᵀx, (rᵀx)²) and f(m, s) = −m + λ(s − m²). The expectation inside of the square keeps a single
+// sample from giving an unbiased gradient, which is what makes the problem compositional (Wang,
+// Fang, Liu, 2017, section 5, in another form). There is no noise in f. It only reads the table,
+// and is safe for concurrent use.
 type MeanVariance struct {
 	returns *mat.Dense
 	risk    float64
 }
 
-// NewMeanVariance returns the problem for a table with a scenario in each row and an asset in each column, which it keeps, and the weight risk = λ > 0 of
-// the variance. An empty table, or values that are not finite, give an error that wraps bilevel.ErrOption.
+// NewMeanVariance returns the problem for a table with a scenario in each row and an asset in each
+// column, which it keeps, and the weight risk = λ > 0 of the variance. An empty table, or values
+// that are not finite, give an error that wraps bilevel.ErrOption.
 func NewMeanVariance(returns *mat.Dense, risk float64) (*MeanVariance, error) {
 	if returns == nil || returns.Rows < 1 || returns.Cols < 1 {
 		return nil, badOption("NewMeanVariance: returns is empty")
@@ -92,8 +95,9 @@ func (m *MeanVariance) Outer(df, y []float64, _ []bilevel.Sample) (float64, erro
 	return -y[0] + m.risk*(y[1]-y[0]*y[0]), nil
 }
 
-// Optimum returns x* = Σ⁻¹μ/(2λ), the minimiser of F over all of R^dx, for the mean μ and the covariance Σ of the scenarios, and F(x*) = −μᵀx*/2. The
-// error wraps chol.ErrNotPosDef where Σ is singular to working precision. Cost: dx² flops a scenario and dx³/3.
+// Optimum returns x* = Σ⁻¹μ/(2λ), the minimiser of F over all of R^dx, for the mean μ and the
+// covariance Σ of the scenarios, and F(x*) = −μᵀx*/2. The error wraps chol.ErrNotPosDef where Σ is
+// singular to working precision. Cost: dx² flops a scenario and dx³/3.
 func (m *MeanVariance) Optimum() (x []float64, f float64, err error) {
 	n := m.returns.Cols
 	mean, d, cov := make([]float64, n), make([]float64, n), mat.NewSym(n)

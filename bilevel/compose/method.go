@@ -12,38 +12,46 @@ import (
 
 // Options are what SCGD and SCSC need.
 type Options struct {
-	// Alpha is the step size α_k of x, and Beta the weight β_k in [0, 1] of the new sample in y. Required.
+	// Alpha is the step size α_k of x, and Beta the weight β_k in [0, 1] of the new sample in y.
+	// Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Set is the feasible set X. Default: all of R^dx.
 	Set bilevel.Set
 
-	// X0 and Y0 are the starting point, copied. Default: the point of Set nearest to 0, and 0. An X0 outside of Set is projected.
+	// X0 and Y0 are the starting point, copied. Default: the point of Set nearest to 0, and 0. An
+	// X0 outside of Set is projected.
 	X0, Y0 []float64
 
-	// Seed of both sample streams. A bilevel.Solver with the same seed draws the same samples in the same order.
+	// Seed of both sample streams. A bilevel.Solver with the same seed draws the same samples in
+	// the same order.
 	Seed uint64
 
-	// OuterBatch and InnerBatch are the numbers of samples ξ and φ a step, or bilevel.Full. Default 1.
+	// OuterBatch and InnerBatch are the numbers of samples ξ and φ a step, or bilevel.Full. Default
+	// 1.
 	OuterBatch, InnerBatch int
 }
 
-// SCGD is stochastic compositional gradient descent (Wang, Fang, Liu, Mathematical Programming 161, 2017, Algorithm 1): with one φ and one ξ a step,
+// SCGD is stochastic compositional gradient descent (Wang, Fang, Liu, Mathematical Programming 161,
+// 2017, Algorithm 1): with one φ and one ξ a step,
 //
 //	y^{k+1} = (1 − β_k) y^k + β_k h(x^k; φ^k),
 //	x^{k+1} = P_X(x^k − α_k ∇h(x^k; φ^k) f'(y^{k+1}; ξ^k)).
 //
-// Two timescales: α_k ~ k^(−3/4), β_k ~ k^(−1/2) for a nonconvex F. With exact oracles it is ALSET with one inner step on Adapt's problem. NewSCGD makes one.
+// Two timescales: α_k ~ k^(−3/4), β_k ~ k^(−1/2) for a nonconvex F. With exact oracles it is ALSET
+// with one inner step on Adapt's problem. NewSCGD makes one.
 type SCGD struct{ run }
 
-// SCSC is the stochastically corrected method of Chen, Sun and Yin (IEEE Transactions on Signal Processing 69, 2021): as SCGD, but
+// SCSC is the stochastically corrected method of Chen, Sun and Yin (IEEE Transactions on Signal
+// Processing 69, 2021): as SCGD, but
 //
 //	y^{k+1} = (1 − β_k) (y^k + h(x^k; φ^k) − h(x^{k−1}; φ^k)) + β_k h(x^k; φ^k),
 //
-// with the same φ at both points; at k = 0, x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2). NewSCSC makes one.
+// with the same φ at both points; at k = 0, x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2).
+// NewSCSC makes one.
 //
-// The rule is from memory; confirmed by its properties: β = 1 is SCGD with β = 1, and exact oracles with y⁰ = h(x⁰) make y^{k+1} = h(x^k) for every β, which
-// is gradient descent on F.
+// The rule is from memory; confirmed by its properties: β = 1 is SCGD with β = 1, and exact oracles
+// with y⁰ = h(x⁰) make y^{k+1} = h(x^k) for every β, which is gradient descent on F.
 type SCSC struct {
 	run
 	xOld, hOld []float64 // x^{k−1}, and h there
@@ -62,7 +70,8 @@ type run struct {
 	counts   bilevel.Counts
 }
 
-// NewSCGD returns SCGD at its starting point. The error wraps bilevel.ErrOption and names the field.
+// NewSCGD returns SCGD at its starting point. The error wraps bilevel.ErrOption and names the
+// field.
 func NewSCGD(c Composition, o Options) (*SCGD, error) {
 	r, err := newRun(c, o)
 	if err != nil {
@@ -71,7 +80,8 @@ func NewSCGD(c Composition, o Options) (*SCGD, error) {
 	return &SCGD{r}, nil
 }
 
-// NewSCSC returns SCSC at its starting point. The error wraps bilevel.ErrOption and names the field.
+// NewSCSC returns SCSC at its starting point. The error wraps bilevel.ErrOption and names the
+// field.
 func NewSCSC(c Composition, o Options) (*SCSC, error) {
 	r, err := newRun(c, o)
 	if err != nil {
@@ -80,7 +90,8 @@ func NewSCSC(c Composition, o Options) (*SCSC, error) {
 	return &SCSC{run: r, xOld: make([]float64, len(r.x)), hOld: make([]float64, len(r.y))}, nil
 }
 
-// Step does one iteration. On an error, of the Composition or a *bilevel.DivergedError, X and Y stay. It allocates nothing.
+// Step does one iteration. On an error, of the Composition or a *bilevel.DivergedError, X and Y
+// stay. It allocates nothing.
 func (s *SCGD) Step() error {
 	beta, phi, err := s.begin()
 	if err != nil {
@@ -93,7 +104,8 @@ func (s *SCGD) Step() error {
 	return s.end(phi)
 }
 
-// Step does one iteration. On an error, of the Composition or a *bilevel.DivergedError, X and Y stay. It allocates nothing.
+// Step does one iteration. On an error, of the Composition or a *bilevel.DivergedError, X and Y
+// stay. It allocates nothing.
 func (s *SCSC) Step() error {
 	beta, phi, err := s.begin()
 	if err != nil {
@@ -130,7 +142,8 @@ func (r *run) begin() (beta float64, phi []bilevel.Sample, err error) {
 	return beta, phi, r.c.Inner(r.h, r.x, phi)
 }
 
-// end does the step of x, with y^{k+1} in yn, and makes the new iterate the present one; xNext is x^k afterwards.
+// end does the step of x, with y^{k+1} in yn, and makes the new iterate the present one; xNext is
+// x^k afterwards.
 func (r *run) end(phi []bilevel.Sample) error {
 	alpha := r.o.Alpha.At(r.k)
 	if !(alpha >= 0) || math.IsInf(alpha, 1) {
@@ -172,7 +185,8 @@ func (r *run) refuse(v []float64) error {
 	return nil
 }
 
-// X returns the iterate x^k, in the method's memory: to be read only, and valid until the next Step.
+// X returns the iterate x^k, in the method's memory: to be read only, and valid until the next
+// Step.
 func (r *run) X() []float64 { return r.x }
 
 // Y returns the iterate y^k, which tracks h(x^{k−1}), as X does.
@@ -181,7 +195,8 @@ func (r *run) Y() []float64 { return r.y }
 // K returns the number of steps done.
 func (r *run) K() int { return r.k }
 
-// Counts returns what has been used, under the names that the oracles have in the adapted problem: GradF for f', GradG for h, CrossG for ∇h.
+// Counts returns what has been used, under the names that the oracles have in the adapted problem:
+// GradF for f', GradG for h, CrossG for ∇h.
 func (r *run) Counts() bilevel.Counts { return r.counts }
 
 func newRun(c Composition, o Options) (run, error) {
@@ -262,7 +277,8 @@ func (s *stream) draw(n int) []bilevel.Sample {
 	return s.buf
 }
 
-// samples is what a batch counts for; an exact one as the whole sum, or as one where the stream is unbounded.
+// samples is what a batch counts for; an exact one as the whole sum, or as one where the stream is
+// unbounded.
 func (s *stream) samples(batch []bilevel.Sample) uint64 {
 	if len(batch) > 0 {
 		return uint64(len(batch))

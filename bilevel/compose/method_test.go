@@ -34,7 +34,8 @@ func makeMethod(t testing.TB, name string, c Composition, o Options) method {
 	return m
 }
 
-// SCGD and SCSC against their equations: what they ask, with which sample, and what they make of it.
+// SCGD and SCSC against their equations: what they ask, with which sample, and what they make of
+// it.
 func TestMethodsFollowTheirPapers(t *testing.T) {
 	const lo, hi = -0.5, 0.6
 	alpha, beta := bilevel.Power{C: 0.3, P: 0.75}, bilevel.Power{C: 0.9, P: 0.5}

@@ -2,16 +2,20 @@
 //
 //	min over x in X   F(x) = E_ξ[f(E_φ[h(x; φ)]; ξ)],    h: R^dx → R^dy,  f: R^dy → R,
 //
-// which are bilevel problems with an identity for a lower Hessian (Chen, Sun, Xiao, Yin, AISTATS 2022, section 1):
+// which are bilevel problems with an identity for a lower Hessian (Chen, Sun, Xiao, Yin, AISTATS
+// 2022, section 1):
 //
 //	g(x, y; φ) = ½‖y‖² − h(x; φ)ᵀy,    y*(x) = E h(x; φ),    g_y = y − h,  g_xy = −∇h,  g_yy = I.
 //
-// This g is ½‖y − h(x; φ)‖² less ½‖h(x; φ)‖², which moves no derivative that the contract asks for, and makes a batch the mean of its samples in value, too.
+// This g is ½‖y − h(x; φ)‖² less ½‖h(x; φ)‖², which moves no derivative that the contract asks for,
+// and makes a batch the mean of its samples in value, too.
 //
-// A caller writes a Composition; Adapt makes a bilevel.Problem of it, for STABLE and its peers. SCGD and SCSC are the methods that were made for such
-// problems, to compare with. MeanVariance is an example with a closed-form solution.
+// A caller writes a Composition; Adapt makes a bilevel.Problem of it, for STABLE and its peers.
+// SCGD and SCSC are the methods that were made for such problems, to compare with. MeanVariance is
+// an example with a closed-form solution.
 //
-// STABLE on such a problem needs no factorisation that costs: H_yy = I always. With H_xy = −J it is the linearised SCSC
+// STABLE on such a problem needs no factorisation that costs: H_yy = I always. With H_xy = −J it is
+// the linearised SCSC
 //
 //	x^{k+1} = P_X(x^k − α J f'(y^k)),    y^{k+1} = y^k − β(y^k − h(x^k; φ)) + Jᵀ(x^{k+1} − x^k).
 package compose
@@ -21,26 +25,30 @@ import (
 	"stable/mat"
 )
 
-// Composition is a compositional problem. Samples and batches are as in bilevel.Problem: a name is one draw wherever it is evaluated, a batch asks for the
-// mean, an empty batch for the expectation (bilevel.ErrNoExact where there is none), and a destination is overwritten.
+// Composition is a compositional problem. Samples and batches are as in bilevel.Problem: a name is
+// one draw wherever it is evaluated, a batch asks for the mean, an empty batch for the expectation
+// (bilevel.ErrNoExact where there is none), and a destination is overwritten.
 type Composition interface {
 	// Dims returns the lengths of x and of y = h(x).
 	Dims() (dx, dy int)
 
-	// Streams returns how many samples ξ (of f) and φ (of h) range over; 0 is an unbounded simulator.
+	// Streams returns how many samples ξ (of f) and φ (of h) range over; 0 is an unbounded
+	// simulator.
 	Streams() (outer, inner uint64)
 
 	// Inner writes h(x; φ), of length dy.
 	Inner(h, x []float64, phi []bilevel.Sample) error
 
-	// Gradients writes ∇h(x; φ), dx × dy: entry (i, j) is ∂h_j/∂x_i, so column j is the gradient of h_j.
+	// Gradients writes ∇h(x; φ), dx × dy: entry (i, j) is ∂h_j/∂x_i, so column j is the gradient of
+	// h_j.
 	Gradients(dh *mat.Dense, x []float64, phi []bilevel.Sample) error
 
 	// Outer returns f(y; ξ), and writes f'(y; ξ), of length dy, into df unless df is nil.
 	Outer(df, y []float64, xi []bilevel.Sample) (float64, error)
 }
 
-// Problem is a Composition as a bilevel problem. It is as safe for concurrent use as the Composition is not: take one for each goroutine.
+// Problem is a Composition as a bilevel problem. It is as safe for concurrent use as the
+// Composition is not: take one for each goroutine.
 type Problem struct {
 	c  Composition
 	dh *mat.Dense // for products

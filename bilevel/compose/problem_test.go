@@ -14,8 +14,9 @@ import (
 	"stable/mat"
 )
 
-// waves is a composition with noise in h, ∇h and f', made from the names of the samples: h_j = Σ_i b_ij(φ) sin(x_i) + ¼x_j, f = Σ log cosh(y_j − a_j(ξ)).
-// Names are taken modulo 8, so that there is an exact value.
+// waves is a composition with noise in h, ∇h and f', made from the names of the samples: h_j = Σ_i
+// b_ij(φ) sin(x_i) + ¼x_j, f = Σ log cosh(y_j − a_j(ξ)). Names are taken modulo 8, so that there is
+// an exact value.
 type waves struct {
 	dx, dy       int
 	outer, inner uint64

@@ -12,7 +12,8 @@ import (
 	"stable/mat"
 )
 
-// STABLE on the adapted problem is the linearised SCSC, written here from its equations: H_yy = I, and J follows ∇h by (STABLE-H).
+// STABLE on the adapted problem is the linearised SCSC, written here from its equations: H_yy = I,
+// and J follows ∇h by (STABLE-H).
 func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	const alpha, beta, tau, lo, hi = 0.1, 0.3, 0.4, -0.5, 0.6
 	c := newWaves()
@@ -86,7 +87,8 @@ func TestSCSCWithBetaOneIsSCGD(t *testing.T) {
 	}
 }
 
-// With exact oracles and y⁰ = h(x⁰), SCSC keeps y^{k+1} = h(x^k) for every β: gradient descent on F.
+// With exact oracles and y⁰ = h(x⁰), SCSC keeps y^{k+1} = h(x^k) for every β: gradient descent on
+// F.
 func TestExactSCSCIsGradientDescent(t *testing.T) {
 	const alpha = 0.2
 	p := Adapt(newWaves())
@@ -104,8 +106,9 @@ func TestExactSCSCIsGradientDescent(t *testing.T) {
 	}
 }
 
-// How far y lags behind h(x) while x travels, with exact oracles and y⁰ = h(x⁰): SCGD by the order of α, STABLE, whose correction is the tangent of h, by the
-// order of α², SCSC not at all. This is what lets the two keep one timescale.
+// How far y lags behind h(x) while x travels, with exact oracles and y⁰ = h(x⁰): SCGD by the order
+// of α, STABLE, whose correction is the tangent of h, by the order of α², SCSC not at all. This is
+// what lets the two keep one timescale.
 func TestLag(t *testing.T) {
 	const beta = 0.5
 	p := Adapt(newWaves())

@@ -91,7 +91,8 @@ func (p *bent) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// Solution is Newton's method; the modulus of g is so near its diagonal that it needs no damping from 0.
+// Solution is Newton's method; the modulus of g is so near its diagonal that it needs no damping
+// from 0.
 func (p *bent) Solution(y, x []float64) error {
 	clear(y)
 	for range 50 {

@@ -1,17 +1,21 @@
-// Package flow integrates the continuous-time dynamics of which STABLE is the discrete, stochastic form (Chen, Sun, Xiao, Yin, AISTATS 2022, section 2.3,
-// Theorem 1), on the exact oracles of a bilevel problem without constraints:
+// Package flow integrates the continuous-time dynamics of which STABLE is the discrete, stochastic
+// form (Chen, Sun, Xiao, Yin, AISTATS 2022, section 2.3, Theorem 1), on the exact oracles of a
+// bilevel problem without constraints:
 //
 //	x' = −α T(x, y),    T(x, y) = f_x − g_xy g_yy⁻¹ f_y,
 //	y' = −β g_y − g_yy⁻¹ g_xyᵀ x'.
 //
-// The paper prints (eq.ode_stable) with a plus sign inside T; (eq.ode_x), the proof and the method have the minus that stands here. With the plus, the
-// points at rest are not the stationary points of F.
+// The paper prints (eq.ode_stable) with a plus sign inside T; (eq.ode_x), the proof and the method
+// have the minus that stands here. With the plus, the points at rest are not the stationary points
+// of F.
 //
-// The second term of y' carries y along with y*(x): in a quadratic problem y − y*(x) decays by −β g_yy alone, whatever x does. So
+// The second term of y' carries y along with y*(x): in a quadratic problem y − y*(x) decays by −β
+// g_yy alone, whatever x does. So
 //
 //	V(x, y) = F(x) + ½‖y − y*(x)‖²
 //
-// falls along every solution if α/β is small enough (MaxAlpha), and is at rest only where ∇F(x) = 0 and y = y*(x).
+// falls along every solution if α/β is small enough (MaxAlpha), and is at rest only where ∇F(x) = 0
+// and y = y*(x).
 //
 // One Euler step of length h is the step of STABLE with exact oracles and step sizes hα and hβ.
 package flow
@@ -45,11 +49,13 @@ func (s Scheme) String() string {
 
 // Options say where a flow starts, how fast it goes and how it is integrated.
 type Options struct {
-	// Alpha and Beta are the rates α and β of the dynamics, finite and > 0. Required. Only their ratio shapes the path.
+	// Alpha and Beta are the rates α and β of the dynamics, finite and > 0. Required. Only their
+	// ratio shapes the path.
 	Alpha, Beta float64
 
-	// H is the length h of a step in time, finite and > 0. Required. y' has the rates β·(eigenvalues of g_yy), so RK4 is stable up to about h = 2.78/(βL_g),
-	// Euler up to 2/(βL_g) (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
+	// H is the length h of a step in time, finite and > 0. Required. y' has the rates
+	// β·(eigenvalues of g_yy), so RK4 is stable up to about h = 2.78/(βL_g), Euler up to 2/(βL_g)
+	// (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
 	H float64
 
 	// Scheme is RK4 (the default) or Euler.
@@ -77,7 +83,8 @@ type Flow struct {
 	star   []float64 // y*(x) of the last Lyapunov
 }
 
-// New returns the flow of p at its starting point; no oracle has been called. The error wraps bilevel.ErrOption and names the field.
+// New returns the flow of p at its starting point; no oracle has been called. The error wraps
+// bilevel.ErrOption and names the field.
 func New(p bilevel.Problem, o Options) (*Flow, error) {
 	if p == nil {
 		return nil, badOption("New wants a problem")
@@ -123,10 +130,12 @@ func (o *Options) validate(dx, dy int) error {
 	return nil
 }
 
-// Velocity writes x' and y' at (x, y), of lengths dx and dy; no argument may overlap another. It does not move the flow.
+// Velocity writes x' and y' at (x, y), of lengths dx and dy; no argument may overlap another. It
+// does not move the flow.
 //
-// Errors are those of the oracles, bilevel.ErrNoExact among them, and one that wraps chol.ErrNotPosDef where g_yy is not positive definite. Cost: one
-// call of every oracle on an empty batch, dy³/3 + 4dy² + 4dx·dy flops. No allocation.
+// Errors are those of the oracles, bilevel.ErrNoExact among them, and one that wraps
+// chol.ErrNotPosDef where g_yy is not positive definite. Cost: one call of every oracle on an empty
+// batch, dy³/3 + 4dy² + 4dx·dy flops. No allocation.
 func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
 	if err := f.p.GradF(xdot, ydot, x, y, nil); err != nil {
 		return err
@@ -157,17 +166,20 @@ func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
 	return nil
 }
 
-// stage is one evaluation of a Runge-Kutta rule: at the state plus at·h times the velocity of the stage before, with a weight in the sum.
+// stage is one evaluation of a Runge-Kutta rule: at the state plus at·h times the velocity of the
+// stage before, with a weight in the sum.
 type stage struct{ at, weight float64 }
 
-// The explicit rules in which each stage uses the one before only (Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, table II.1.2).
+// The explicit rules in which each stage uses the one before only (Hairer, Nørsett, Wanner, Solving
+// Ordinary Differential Equations I, table II.1.2).
 var rules = [...][]stage{
 	RK4:   {{0, 1. / 6}, {1. / 2, 1. / 3}, {1. / 2, 1. / 3}, {1, 1. / 6}},
 	Euler: {{0, 1}},
 }
 
-// Step moves the state by h in time. On an error nothing moves: those of Velocity, and a *bilevel.DivergedError where a velocity or the next state is
-// not finite. No allocation. Cost: four times Velocity, with Euler once.
+// Step moves the state by h in time. On an error nothing moves: those of Velocity, and a
+// *bilevel.DivergedError where a velocity or the next state is not finite. No allocation. Cost:
+// four times Velocity, with Euler once.
 func (f *Flow) Step() error {
 	clear(f.sx)
 	clear(f.sy)

@@ -2,8 +2,9 @@ package hyperopt
 
 import "slices"
 
-// WithBias returns a copy of d with one more feature, the last, which is 1 in every row: its coefficient is the intercept of a model. Where
-// features have names it is called "bias". Labels are shared with d.
+// WithBias returns a copy of d with one more feature, the last, which is 1 in every row: its
+// coefficient is the intercept of a model. Where features have names it is called "bias". Labels
+// are shared with d.
 func WithBias(d *Data) *Data {
 	b := *d
 	b.Dim++

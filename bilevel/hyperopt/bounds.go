@@ -15,7 +15,8 @@ func (p *Problem) Box() (lo, hi []float64) {
 	return lo, hi
 }
 
-// Start writes the default starting points: x of weights in the geometric middle of the box, and y = 0.
+// Start writes the default starting points: x of weights in the geometric middle of the box, and y
+// = 0.
 func (p *Problem) Start(x, y []float64) {
 	p.sizes("hyperopt: Start: dimension mismatch", x, y)
 	p.Uniform(x, p.middle())
@@ -26,8 +27,8 @@ func (p *Problem) middle() float64 {
 	return 0.5 * math.Sqrt(p.ridge(p.opt.Lo)) * math.Sqrt(p.ridge(p.opt.Hi))
 }
 
-// Uniform writes the x that gives every feature the weight lambda: x_i = lambda (Raw) or log(2·lambda) (Exp). It may lie outside of the box;
-// within rounding of an edge, it is the edge.
+// Uniform writes the x that gives every feature the weight lambda: x_i = lambda (Raw) or
+// log(2·lambda) (Exp). It may lie outside of the box; within rounding of an edge, it is the edge.
 func (p *Problem) Uniform(x []float64, lambda float64) {
 	p.sizes("hyperopt: Uniform: dimension mismatch", x)
 	v := lambda
@@ -44,11 +45,13 @@ func (p *Problem) Uniform(x []float64, lambda float64) {
 	}
 }
 
-// StrongConvexity returns μ_g: for every x of the box, every y and every sample, g_yy(x, y; φ) ⪰ μ_g·I. It is 2·Lo (Raw) or exp(Lo) (Exp).
+// StrongConvexity returns μ_g: for every x of the box, every y and every sample, g_yy(x, y; φ) ⪰
+// μ_g·I. It is 2·Lo (Raw) or exp(Lo) (Exp).
 func (p *Problem) StrongConvexity() float64 { return p.ridge(p.opt.Lo) }
 
-// Smoothness returns a bound of ‖g_yy(x, y; φ)‖₂ for every x of the box, every y and every training row: ℓ″_max·max‖a‖² + 2·reg(Hi),
-// with ℓ″_max = ¼ (Logistic) or 1 (Squared). Cost: one pass over the training data.
+// Smoothness returns a bound of ‖g_yy(x, y; φ)‖₂ for every x of the box, every y and every training
+// row: ℓ″_max·max‖a‖² + 2·reg(Hi), with ℓ″_max = ¼ (Logistic) or 1 (Squared). Cost: one pass over
+// the training data.
 func (p *Problem) Smoothness() float64 {
 	r := maxRow(p.train)
 	return p.opt.Loss.curvature()*r*r + p.ridge(p.opt.Hi)
@@ -56,9 +59,11 @@ func (p *Problem) Smoothness() float64 {
 
 // CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box.
 //
-// With G₀ = g(x, 0) and the gradient h = g_y(x, 0), which do not depend on x: strong convexity gives ‖y*‖ ≤ ‖h‖/μ_g and, with
-// μ_g‖y*‖²/2 ≤ G₀ − g(x, y*) and μ_g‖y*‖²/2 ≤ Σ reg_i·y_i² ≤ g(x, y*), ‖y*‖² ≤ G₀/μ_g; and ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖ with slope 2 (Raw) or
-// exp(x_i) (Exp). It holds at y*(x), not at every y that a method passes through. Cost: one pass over the training data.
+// With G₀ = g(x, 0) and the gradient h = g_y(x, 0), which do not depend on x: strong convexity
+// gives ‖y*‖ ≤ ‖h‖/μ_g and, with μ_g‖y*‖²/2 ≤ G₀ − g(x, y*) and μ_g‖y*‖²/2 ≤ Σ reg_i·y_i² ≤ g(x,
+// y*), ‖y*‖² ≤ G₀/μ_g; and ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖ with slope 2 (Raw) or exp(x_i) (Exp).
+// It holds at y*(x), not at every y that a method passes through. Cost: one pass over the training
+// data.
 func (p *Problem) CrossBound() float64 {
 	acc := make([]float64, p.train.Dim+1)
 	zero := make([]float64, p.train.Dim)
@@ -67,8 +72,9 @@ func (p *Problem) CrossBound() float64 {
 	return p.slope(p.opt.Hi) * min(mat.Norm(acc[:p.train.Dim])/mu, math.Sqrt(value/mu))
 }
 
-// GradFBound returns a bound of ‖f_y(y; ξ)‖ for every y and every validation row, C_fy of the paper: max‖a‖ for the logistic loss; +Inf for
-// the squared one, whose gradient is unbounded. Cost: one pass over the validation data.
+// GradFBound returns a bound of ‖f_y(y; ξ)‖ for every y and every validation row, C_fy of the
+// paper: max‖a‖ for the logistic loss; +Inf for the squared one, whose gradient is unbounded. Cost:
+// one pass over the validation data.
 func (p *Problem) GradFBound() float64 {
 	if p.opt.Loss == Squared {
 		return math.Inf(1)

@@ -5,7 +5,8 @@ import (
 	"stable/mat"
 )
 
-// boxQP minimises q(s) = gᵀs + ½sᵀAs over lo ≤ s ≤ hi, for a positive definite A and bounds around 0.
+// boxQP minimises q(s) = gᵀs + ½sᵀAs over lo ≤ s ≤ hi, for a positive definite A and bounds around
+// 0.
 type boxQP struct {
 	a            mat.Sym
 	g, lo, hi, s []float64
@@ -27,10 +28,11 @@ func (q *boxQP) resize(n int) {
 	}
 }
 
-// solve writes the minimiser s and returns q(s). Each iteration is one sweep of coordinate descent, which finds the bounds that hold and never
-// jams, and one step of Bertsekas's projected Newton method (SIAM J. Control Optim. 20, 1982): the variables that a bound holds stay, the
-// others move along the Newton direction, bent at the bounds, by Armijo's rule. It ends when q falls no more; at its cap of 100 iterations,
-// s is still better than 0.
+// solve writes the minimiser s and returns q(s). Each iteration is one sweep of coordinate descent,
+// which finds the bounds that hold and never jams, and one step of Bertsekas's projected Newton
+// method (SIAM J. Control Optim. 20, 1982): the variables that a bound holds stay, the others move
+// along the Newton direction, bent at the bounds, by Armijo's rule. It ends when q falls no more;
+// at its cap of 100 iterations, s is still better than 0.
 func (q *boxQP) solve() (value float64) {
 	clear(q.s)
 	for range 100 {
@@ -74,7 +76,8 @@ func (q *boxQP) sweep() {
 	}
 }
 
-// search halves the step along dir until q falls below value as it should, and returns q there; s stays if it never does.
+// search halves the step along dir until q falls below value as it should, and returns q there; s
+// stays if it never does.
 func (q *boxQP) search(value float64) float64 {
 	for t := 1.0; t > 1e-12; t /= 2 {
 		slope := 0.0

@@ -11,16 +11,18 @@ import (
 	"strings"
 )
 
-// ReadCSV reads comma-separated rows of numbers under a header line that names the columns (RFC 4180 quoting; a byte order mark and blanks
-// around fields are accepted; blank lines are skipped). The column ReadOptions.LabelColumn, by default the last, is the label, all others
-// are features, in the order of the header; their names are returned in Data.Features. Zeros are dropped.
+// ReadCSV reads comma-separated rows of numbers under a header line that names the columns (RFC
+// 4180 quoting; a byte order mark and blanks around fields are accepted; blank lines are skipped).
+// The column ReadOptions.LabelColumn, by default the last, is the label, all others are features,
+// in the order of the header; their names are returned in Data.Features. Zeros are dropped.
 //
-// Labels are as in ReadLIBSVM, or any two names (malignant, benign), of which the one that sorts first becomes −1. In a file with one
-// named class only, that is −1. Data.Classes reports the map.
+// Labels are as in ReadLIBSVM, or any two names (malignant, benign), of which the one that sorts
+// first becomes −1. In a file with one named class only, that is −1. Data.Classes reports the map.
 //
-// name stands in messages. Anything wrong is a *SyntaxError with the line: a header that is all numbers; a label column that is absent or
-// named twice; a row with another number of fields than the header; a field that is missing (empty, NA, N/A, null or ?), NaN, infinite or
-// no number; any other label; a bare quote; a record above 16 MiB; a file without rows; an error of r.
+// name stands in messages. Anything wrong is a *SyntaxError with the line: a header that is all
+// numbers; a label column that is absent or named twice; a row with another number of fields than
+// the header; a field that is missing (empty, NA, N/A, null or ?), NaN, infinite or no number; any
+// other label; a bare quote; a record above 16 MiB; a file without rows; an error of r.
 //
 // Memory: as ReadLIBSVM, and the text of one record.
 func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
@@ -154,8 +156,9 @@ func (d *Data) record(fields []string, target int, lab *labels) error {
 
 const maxRecord = 16 << 20
 
-// recordReader fails when more than maxRecord bytes are read for one record, so that a quote that never closes, or a file without a
-// newline, cannot fill the memory. It marks its errors as those of the reader.
+// recordReader fails when more than maxRecord bytes are read for one record, so that a quote that
+// never closes, or a file without a newline, cannot fill the memory. It marks its errors as those
+// of the reader.
 type recordReader struct {
 	r io.Reader
 	n int // bytes since the last record

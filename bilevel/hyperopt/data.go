@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Data is a set of labelled rows in compressed sparse row storage: the entries of row i are Val[RowPtr[i]:RowPtr[i+1]], in the columns
-// Col[RowPtr[i]:RowPtr[i+1]], which ascend and lie in 0 … Dim−1. len(RowPtr) is the number of rows plus one.
+// Data is a set of labelled rows in compressed sparse row storage: the entries of row i are
+// Val[RowPtr[i]:RowPtr[i+1]], in the columns Col[RowPtr[i]:RowPtr[i+1]], which ascend and lie in 0
+// … Dim−1. len(RowPtr) is the number of rows plus one.
 //
 // Data.Dim may be raised by the caller, to match a set whose rows reach further.
 type Data struct {
@@ -29,8 +30,9 @@ func (d *Data) Row(i int) (col []int32, val []float64) {
 	return d.Col[lo:hi:hi], d.Val[lo:hi:hi]
 }
 
-// Check returns an error unless d is as the description of Data says. The readers return only what passes; New calls it, so that a Data
-// made by hand cannot reach the oracles with a column out of range. Cost: one pass over the stored entries.
+// Check returns an error unless d is as the description of Data says. The readers return only what
+// passes; New calls it, so that a Data made by hand cannot reach the oracles with a column out of
+// range. Cost: one pass over the stored entries.
 func (d *Data) Check() error {
 	n := len(d.Label)
 	switch {

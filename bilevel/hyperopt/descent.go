@@ -8,7 +8,8 @@ import (
 	"stable/mat"
 )
 
-// descent is the state of one run of Minimise: the current and the trial point, and the quadratic model of F at the current one.
+// descent is the state of one run of Minimise: the current and the trial point, and the quadratic
+// model of F at the current one.
 type descent struct {
 	p         *Problem
 	at, trial iterate
@@ -96,8 +97,8 @@ func (s *descent) turn(a *mat.Sym) error {
 	return nil
 }
 
-// propose minimises the model over the box and the trust region, writes the trial x, and a first-order estimate of y* there, and returns the
-// fall that the model predicts.
+// propose minimises the model over the box and the trust region, writes the trial x, and a
+// first-order estimate of y* there, and returns the fall that the model predicts.
 func (s *descent) propose() (predicted float64) {
 	for k, i := range s.free {
 		s.quad.lo[k] = max(s.p.opt.Lo-s.at.x[i], -s.radius)
@@ -123,7 +124,8 @@ func (s *descent) propose() (predicted float64) {
 
 // curvature writes hess = ∇²F(x) at the current iterate.
 //
-// With c = ridge(x), so that g_y = ∇loss + c∘y, P = g_yy⁻¹ and v = P·f_y, differentiating g_y(x, y*(x)) = 0 twice gives
+// With c = ridge(x), so that g_y = ∇loss + c∘y, P = g_yy⁻¹ and v = P·f_y, differentiating g_y(x,
+// y*(x)) = 0 twice gives
 //
 //	∂²F/∂x_p∂x_q = c′_p·c′_q·(y_p·y_q·(P·B·P)_pq + P_pq·(v_p·y_q + v_q·y_p)) − δ_pq·c″_p·y_p·v_p,  B = f_yy − g_yyy[v].
 func (s *descent) curvature() error {

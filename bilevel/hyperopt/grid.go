@@ -12,8 +12,9 @@ type GridPoint struct {
 	Y      []float64 // the model
 }
 
-// GridSearch trains one model for each weight, which must be positive and may lie outside of the box, and returns them in the same order. It is
-// what tuning one hyper-parameter at a time comes to, and the measure of tuning all. Errors are those of Objective, and a weight out of range.
+// GridSearch trains one model for each weight, which must be positive and may lie outside of the
+// box, and returns them in the same order. It is what tuning one hyper-parameter at a time comes
+// to, and the measure of tuning all. Errors are those of Objective, and a weight out of range.
 func (p *Problem) GridSearch(lambdas []float64) ([]GridPoint, error) {
 	points := make([]GridPoint, len(lambdas))
 	x, y := make([]float64, p.train.Dim), make([]float64, p.train.Dim)
@@ -31,7 +32,8 @@ func (p *Problem) GridSearch(lambdas []float64) ([]GridPoint, error) {
 	return points, nil
 }
 
-// Best returns the index of the point with the least loss, the first of equals; −1 if there is none.
+// Best returns the index of the point with the least loss, the first of equals; −1 if there is
+// none.
 func Best(points []GridPoint) int {
 	best := -1
 	for k, g := range points {
@@ -42,7 +44,8 @@ func Best(points []GridPoint) int {
 	return best
 }
 
-// Geometric returns n numbers from lo to hi with equal ratios, both ends exact. It returns nil if n < 1.
+// Geometric returns n numbers from lo to hi with equal ratios, both ends exact. It returns nil if n
+// < 1.
 func Geometric(lo, hi float64, n int) []float64 {
 	if n < 1 {
 		return nil

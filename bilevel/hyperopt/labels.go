@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// labels maps the labels of one file. A row's label is first kept as a code (0 or 1, in order of appearance), since which of two is −1 is
-// known only when both have been seen; finish turns codes into −1 and +1.
+// labels maps the labels of one file. A row's label is first kept as a code (0 or 1, in order of
+// appearance), since which of two is −1 is known only when both have been seen; finish turns codes
+// into −1 and +1.
 type labels struct {
 	regression bool
 	forced     bool
@@ -105,8 +106,8 @@ func (l *labels) unknown(s string) error {
 	return fmt.Errorf("label %s is neither %s nor %s", quote(s), quote(l.name[0]), quote(l.name[1]))
 }
 
-// finish turns the codes in label into −1 and +1 and returns how these were spelled: the smaller number, or the name that sorts first, is −1.
-// A single 1 or 2 is +1, any other single class −1.
+// finish turns the codes in label into −1 and +1 and returns how these were spelled: the smaller
+// number, or the name that sorts first, is −1. A single 1 or 2 is +1, any other single class −1.
 func (l *labels) finish(label []float64) (classes [2]string) {
 	if l.regression || l.n == 0 {
 		return classes

@@ -10,18 +10,22 @@ import (
 //
 //	label index:value index:value …
 //
-// with one-based, ascending indices. A # at the start of a token begins a comment that runs to the end of the line; blank lines, blanks at
-// the end of a line, \r\n and a missing newline at the end of the file are accepted. A row may be a label alone. Zeros are dropped; their
-// index counts for Dim.
+// with one-based, ascending indices. A # at the start of a token begins a comment that runs to the
+// end of the line; blank lines, blanks at the end of a line, \r\n and a missing newline at the end
+// of the file are accepted. A row may be a label alone. Zeros are dropped; their index counts for
+// Dim.
 //
-// Labels are two of {−1, 1}, {0, 1} or {1, 2} in any numeric spelling (1, +1, 1.0); the smaller becomes −1, the larger +1. In a file with
-// one class only, 1 and 2 become +1, and 0 and −1 become −1. See ReadOptions for regression and for fixing the classes.
+// Labels are two of {−1, 1}, {0, 1} or {1, 2} in any numeric spelling (1, +1, 1.0); the smaller
+// becomes −1, the larger +1. In a file with one class only, 1 and 2 become +1, and 0 and −1 become
+// −1. See ReadOptions for regression and for fixing the classes.
 //
-// name stands in messages. Anything wrong is a *SyntaxError with the line: an index 0, descending, repeated, above MaxIndex or above
-// ReadOptions.Dim; a value that is missing, NaN, infinite or no number; a torn pair; any other label; qid: pairs (ranking data); a token
-// above 4096 bytes; a file without rows; an error of r.
+// name stands in messages. Anything wrong is a *SyntaxError with the line: an index 0, descending,
+// repeated, above MaxIndex or above ReadOptions.Dim; a value that is missing, NaN, infinite or no
+// number; a torn pair; any other label; qid: pairs (ranking data); a token above 4096 bytes; a file
+// without rows; an error of r.
 //
-// Memory: 12 bytes an entry and 16 a row, times at most about 2.5 while slices grow, and a buffer of 64 KiB.
+// Memory: 12 bytes an entry and 16 a row, times at most about 2.5 while slices grow, and a buffer
+// of 64 KiB.
 func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
 		return nil, err

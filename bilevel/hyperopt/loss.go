@@ -18,7 +18,8 @@ func (l Loss) first(t, b float64) float64 {
 	return -b / (1 + math.Exp(b*t))
 }
 
-// valueFirst returns the loss, log(1 + e) + max(−bt, 0) with e = exp(−|bt|) for the logistic one, and its derivative by t.
+// valueFirst returns the loss, log(1 + e) + max(−bt, 0) with e = exp(−|bt|) for the logistic one,
+// and its derivative by t.
 func (l Loss) valueFirst(t, b float64) (value, first float64) {
 	if l == Squared {
 		return 0.5 * (t - b) * (t - b), t - b
@@ -31,7 +32,8 @@ func (l Loss) valueFirst(t, b float64) (value, first float64) {
 	return math.Log1p(e) - m, -b / (1 + e)
 }
 
-// second returns the second derivative by t. With e = exp(−|t|) the logistic one, σ(t)·σ(−t), is e/(1+e)².
+// second returns the second derivative by t. With e = exp(−|t|) the logistic one, σ(t)·σ(−t), is
+// e/(1+e)².
 func (l Loss) second(t float64) float64 {
 	if l == Squared {
 		return 1
@@ -40,7 +42,8 @@ func (l Loss) second(t float64) float64 {
 	return e / ((1 + e) * (1 + e))
 }
 
-// third returns the third derivative by t. The logistic one is σ(t)σ(−t)(1 − 2σ(t)) = −sign(t)·e(1−e)/(1+e)³.
+// third returns the third derivative by t. The logistic one is σ(t)σ(−t)(1 − 2σ(t)) =
+// −sign(t)·e(1−e)/(1+e)³.
 func (l Loss) third(t float64) float64 {
 	if l == Squared {
 		return 0
@@ -57,7 +60,8 @@ func (l Loss) curvature() float64 {
 	return 0.25
 }
 
-// Mean returns the mean loss of the model y over the rows of d, without regularisation. It panics if len(y) is not d.Dim.
+// Mean returns the mean loss of the model y over the rows of d, without regularisation. It panics
+// if len(y) is not d.Dim.
 func (l Loss) Mean(d *Data, y []float64) float64 {
 	if len(y) != d.Dim {
 		panic("hyperopt: Loss.Mean: dimension mismatch")
@@ -71,8 +75,8 @@ func (l Loss) Mean(d *Data, y []float64) float64 {
 	return sum / float64(d.Rows())
 }
 
-// Accuracy returns the share of the rows of d, with labels −1 and +1, that the model y classifies rightly: +1 if aᵀy > 0, else −1.
-// It panics if len(y) is not d.Dim.
+// Accuracy returns the share of the rows of d, with labels −1 and +1, that the model y classifies
+// rightly: +1 if aᵀy > 0, else −1. It panics if len(y) is not d.Dim.
 func Accuracy(d *Data, y []float64) float64 {
 	if len(y) != d.Dim {
 		panic("hyperopt: Accuracy: dimension mismatch")

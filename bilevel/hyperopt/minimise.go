@@ -13,7 +13,8 @@ type Minimum struct {
 	X, Y []float64 // x* and y*(x*)
 	F    float64   // F(x*)
 
-	// ProjGrad is ‖x* − P(x* − ∇F(x*))‖₂ with P the projection onto the box. It is 0 at a stationary point, and certifies that x* is near one.
+	// ProjGrad is ‖x* − P(x* − ∇F(x*))‖₂ with P the projection onto the box. It is 0 at a
+	// stationary point, and certifies that x* is near one.
 	ProjGrad float64
 
 	Iterations int // of the start that led to it
@@ -24,17 +25,21 @@ var ErrNoMinimum = errors.New("hyperopt: Minimise did not converge")
 
 const maxOuter = 500 // iterations from one start
 
-// Minimise returns the best local minimum of F over the box that it reaches from the given points, or, without any, from four: uniform
-// weights at the low end of the box, in its middle and at its high end, and the best of twenty uniform weights. F is not convex in general,
-// and the starts do lead to different minima on real data: several make it likely, not certain, that the least value is found.
+// Minimise returns the best local minimum of F over the box that it reaches from the given points,
+// or, without any, from four: uniform weights at the low end of the box, in its middle and at its
+// high end, and the best of twenty uniform weights. F is not convex in general, and the starts do
+// lead to different minima on real data: several make it likely, not certain, that the least value
+// is found.
 //
-// The method is Newton's with a trust region, in u = log(2·reg), whatever the form: the exact second derivative of F on the variables that are
-// not held at a bound, with the signs of negative eigenvalues turned, gives a convex quadratic, which is minimised over the box and
-// |Δu_i| ≤ Δ (Conn, Gould, Toint, Trust-Region Methods, 2000, chapters 6 and 12). It ends when F falls no more and the projected gradient
-// no longer halves; F is then right to about 1e-14 of its size. The starts are projected onto the box first.
+// The method is Newton's with a trust region, in u = log(2·reg), whatever the form: the exact
+// second derivative of F on the variables that are not held at a bound, with the signs of negative
+// eigenvalues turned, gives a convex quadratic, which is minimised over the box and |Δu_i| ≤ Δ
+// (Conn, Gould, Toint, Trust-Region Methods, 2000, chapters 6 and 12). It ends when F falls no more
+// and the projected gradient no longer halves; F is then right to about 1e-14 of its size. The
+// starts are projected onto the box first.
 //
-// Errors: those of Objective, and ErrNoMinimum. It panics if a start is not of length d. Memory: O(d²). Cost an iteration: a few passes over
-// the data and O(d³).
+// Errors: those of Objective, and ErrNoMinimum. It panics if a start is not of length d. Memory:
+// O(d²). Cost an iteration: a few passes over the data and O(d³).
 func (p *Problem) Minimise(starts ...[]float64) (*Minimum, error) {
 	if len(starts) == 0 {
 		s, err := p.starts()
@@ -86,7 +91,8 @@ func (p *Problem) logForm() *Problem {
 	return q
 }
 
-// descend minimises from the point x of p, of which q is the log form, and returns the minimum in the terms of p.
+// descend minimises from the point x of p, of which q is the log form, and returns the minimum in
+// the terms of p.
 func (q *Problem) descend(p *Problem, x []float64) (*Minimum, error) {
 	if _, err := q.reserve(); err != nil {
 		return nil, err

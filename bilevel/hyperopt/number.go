@@ -20,9 +20,9 @@ var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10,
 
 // parseFloat reads a decimal number, [+-]digits[.digits][e[+-]digits], correctly rounded.
 //
-// Where the digits make an integer below 2⁵³ and the power of ten is exact, one multiplication or division rounds correctly
-// (Clinger 1990, "How to read floating point numbers accurately"); strconv reads everything else.
-// It allocates nothing for tokens of up to 32 bytes.
+// Where the digits make an integer below 2⁵³ and the power of ten is exact, one multiplication or
+// division rounds correctly (Clinger 1990, "How to read floating point numbers accurately");
+// strconv reads everything else. It allocates nothing for tokens of up to 32 bytes.
 func parseFloat[T text](t T) (float64, error) {
 	var mant uint64
 	digits, exp, i := 0, 0, 0
@@ -52,8 +52,8 @@ func parseFloat[T text](t T) (float64, error) {
 	return v, nil
 }
 
-// parseSlow reads what parseFloat leaves over, and says what is wrong with what is no number. strconv also reads names, hexadecimals and
-// underscores; they are refused.
+// parseSlow reads what parseFloat leaves over, and says what is wrong with what is no number.
+// strconv also reads names, hexadecimals and underscores; they are refused.
 func parseSlow[T text](t T) (float64, error) {
 	if len(t) == 0 || (len(t) <= 4 && isMissing(string(t))) {
 		return 0, errMissing
@@ -82,7 +82,8 @@ func parseSlow[T text](t T) (float64, error) {
 	return v, nil
 }
 
-// isMissing reports whether s is one of the usual spellings of a missing value. (NaN has its own message.)
+// isMissing reports whether s is one of the usual spellings of a missing value. (NaN has its own
+// message.)
 func isMissing(s string) bool {
 	switch s {
 	case "", "?", "NA", "na", "N/A", "n/a", "NULL", "null":

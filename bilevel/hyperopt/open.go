@@ -11,24 +11,27 @@ import (
 	"strings"
 )
 
-// MaxIndex is the largest feature index and the largest number of features that is accepted. A model is a dense vector of that length, so
-// the cap, 2²⁴, keeps what a single entry of a file can cost at 128 MiB a vector.
+// MaxIndex is the largest feature index and the largest number of features that is accepted. A
+// model is a dense vector of that length, so the cap, 2²⁴, keeps what a single entry of a file can
+// cost at 128 MiB a vector.
 const MaxIndex = 1 << 24
 
 // ReadOptions says how to read a file. The zero value reads a classification data set.
 type ReadOptions struct {
-	// Dim is the number of features, for files whose last columns may be empty (a test file beside its training file). A larger index is
-	// an error. 0, the default: the largest index of a LIBSVM file; the number of columns of a CSV file without the label. At most MaxIndex.
+	// Dim is the number of features, for files whose last columns may be empty (a test file beside
+	// its training file). A larger index is an error. 0, the default: the largest index of a LIBSVM
+	// file; the number of columns of a CSV file without the label. At most MaxIndex.
 	Dim int
 
 	// Regression keeps labels as the numbers that they are. By default they must be two classes.
 	Regression bool
 
-	// Classes fixes the spelling of −1 and +1, so that a second file is read as the first was (pass the first one's Data.Classes).
-	// By default they are found: see ReadLIBSVM and ReadCSV.
+	// Classes fixes the spelling of −1 and +1, so that a second file is read as the first was (pass
+	// the first one's Data.Classes). By default they are found: see ReadLIBSVM and ReadCSV.
 	Classes [2]string
 
-	// LabelColumn is the header of a CSV file's column of labels. Default: the last column. LIBSVM files do not use it.
+	// LabelColumn is the header of a CSV file's column of labels. Default: the last column. LIBSVM
+	// files do not use it.
 	LabelColumn string
 }
 
@@ -39,10 +42,12 @@ func (o *ReadOptions) check() error {
 	return nil
 }
 
-// Open reads a file of LIBSVM or CSV text, plain or compressed by gzip (found by its first two bytes), and closes it.
+// Open reads a file of LIBSVM or CSV text, plain or compressed by gzip (found by its first two
+// bytes), and closes it.
 //
-// A name that ends in .csv (before .gz) is CSV, one that ends in .svm, .libsvm or .svmlight is LIBSVM; of any other, a file whose first line
-// holds a comma is CSV. Errors are those of os.Open, ReadLIBSVM and ReadCSV; a damaged or truncated gzip file gives a *SyntaxError.
+// A name that ends in .csv (before .gz) is CSV, one that ends in .svm, .libsvm or .svmlight is
+// LIBSVM; of any other, a file whose first line holds a comma is CSV. Errors are those of os.Open,
+// ReadLIBSVM and ReadCSV; a damaged or truncated gzip file gives a *SyntaxError.
 func Open(path string, opt ReadOptions) (*Data, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -158,7 +158,8 @@ func TestWithBias(t *testing.T) {
 	assert.Nil(t, WithBias(d).Features)
 }
 
-// Reads counts a batch with its size, an exact sum with all rows, and a Newton step with two passes.
+// Reads counts a batch with its size, an exact sum with all rows, and a Newton step with two
+// passes.
 func TestReads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	p, err := New(random(rng, 30, 3, false), random(rng, 20, 3, false), Options{})

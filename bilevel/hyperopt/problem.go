@@ -25,16 +25,18 @@ type Options struct {
 	// Form is Raw (the default) or Exp.
 	Form Form
 
-	// Lo and Hi bound every x_i. Both zero, the default: Raw 0.01 and 1, Exp the same weights, log(0.02) and log(2). Finite, Lo ≤ Hi, and
-	// Lo > 0 for Raw. The paper has no box; without one, a negative x_i makes the lower level nonconvex, and 0 leaves it without a modulus.
+	// Lo and Hi bound every x_i. Both zero, the default: Raw 0.01 and 1, Exp the same weights,
+	// log(0.02) and log(2). Finite, Lo ≤ Hi, and Lo > 0 for Raw. The paper has no box; without one,
+	// a negative x_i makes the lower level nonconvex, and 0 leaves it without a modulus.
 	Lo, Hi float64
 
-	// Workers is the number of goroutines that share a sum over all rows. It does not change the bits. Default 1: no goroutine, and no
-	// allocation.
+	// Workers is the number of goroutines that share a sum over all rows. It does not change the
+	// bits. Default 1: no goroutine, and no allocation.
 	Workers int
 }
 
-// Problem is eq. (hyer-opt) on two data sets. A sample φ names a training row, a sample ξ a validation row. See the package comment.
+// Problem is eq. (hyer-opt) on two data sets. A sample φ names a training row, a sample ξ a
+// validation row. See the package comment.
 type Problem struct {
 	train, val *Data
 	opt        Options
@@ -49,10 +51,12 @@ var (
 	_ bilevel.Truth    = (*Problem)(nil)
 )
 
-// New returns the problem of tuning on val what is trained on train. It keeps both, and does not change them.
+// New returns the problem of tuning on val what is trained on train. It keeps both, and does not
+// change them.
 //
-// Errors: an option out of range; data that Data.Check refuses, without rows or features, of different dimensions (Dim of the smaller may be
-// raised) or of different classes; for the logistic loss, labels other than −1 and +1, or one class only.
+// Errors: an option out of range; data that Data.Check refuses, without rows or features, of
+// different dimensions (Dim of the smaller may be raised) or of different classes; for the logistic
+// loss, labels other than −1 and +1, or one class only.
 func New(train, val *Data, opt Options) (*Problem, error) {
 	if err := opt.setDefaults(); err != nil {
 		return nil, err
@@ -131,8 +135,9 @@ func (p *Problem) Train() *Data { return p.train }
 // Validation returns the validation rows.
 func (p *Problem) Validation() *Data { return p.val }
 
-// Reads returns the number of rows that the sums of p have gone over since New or Clone: what a stochastic method and an exact one have in common
-// as a measure of cost. A batch counts with its size, and CrossG, which is the same for every sample, with nothing.
+// Reads returns the number of rows that the sums of p have gone over since New or Clone: what a
+// stochastic method and an exact one have in common as a measure of cost. A batch counts with its
+// size, and CrossG, which is the same for every sample, with nothing.
 func (p *Problem) Reads() uint64 { return p.reads }
 
 // Loss returns the loss of both levels.
@@ -146,14 +151,16 @@ func (p *Problem) Streams() (upper, lower uint64) {
 	return uint64(p.val.Rows()), uint64(p.train.Rows())
 }
 
-// GradF writes f_x = 0 and f_y = mean of ℓ′(aᵀy)·a over the validation rows xi. Cost: O(entries of the rows + d).
+// GradF writes f_x = 0 and f_y = mean of ℓ′(aᵀy)·a over the validation rows xi. Cost: O(entries of
+// the rows + d).
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradF: dimension mismatch", fx, fy, x, y)
 	clear(fx)
 	return p.meanVector(fy, sum{kind: gradient, data: p.val, y: y}, xi)
 }
 
-// GradG writes g_y = mean of ℓ′(aᵀy)·a over the training rows phi, plus 2·reg(x)∘y. Cost: O(entries of the rows + d).
+// GradG writes g_y = mean of ℓ′(aᵀy)·a over the training rows phi, plus 2·reg(x)∘y. Cost: O(entries
+// of the rows + d).
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradG: dimension mismatch", gy, x, y)
 	if err := p.meanVector(gy, sum{kind: gradient, data: p.train, y: y}, phi); err != nil {
@@ -165,7 +172,8 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// CrossG writes g_xy, which is diagonal and the same for every sample: 2·y_i (Raw) or exp(x_i)·y_i (Exp). Cost: O(d²), to clear it.
+// CrossG writes g_xy, which is diagonal and the same for every sample: 2·y_i (Raw) or exp(x_i)·y_i
+// (Exp). Cost: O(d²), to clear it.
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: CrossG: dimension mismatch", x, y)
 	if gxy.Rows != len(x) || gxy.Cols != len(y) {
@@ -181,7 +189,8 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 	return nil
 }
 
-// HessG writes g_yy = mean of ℓ″(aᵀy)·a·aᵀ over the training rows phi, plus 2·diag(reg(x)). Cost: O(d² + squared entries of the rows).
+// HessG writes g_yy = mean of ℓ″(aᵀy)·a·aᵀ over the training rows phi, plus 2·diag(reg(x)). Cost:
+// O(d² + squared entries of the rows).
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: HessG: dimension mismatch", x, y)
 	if gyy.N != len(y) {

@@ -13,7 +13,8 @@ import (
 	"stable/mat"
 )
 
-// random returns n rows of dim sparse features with labels −1 and +1, or real ones for a regression.
+// random returns n rows of dim sparse features with labels −1 and +1, or real ones for a
+// regression.
 func random(rng *rand.Rand, n, dim int, regression bool) *Data {
 	d := &Data{Name: "random", Dim: dim, RowPtr: []int{0}}
 	for i := range n {
@@ -100,7 +101,8 @@ func meanLoss(l Loss, d *Data, y []float64, batch []bilevel.Sample) float64 {
 	return sum / float64(len(batch))
 }
 
-// slopeOf returns the derivative of f along coordinate i at z, by central differences of fourth order.
+// slopeOf returns the derivative of f along coordinate i at z, by central differences of fourth
+// order.
 func slopeOf(f func(z []float64) float64, z []float64, i int, h float64) float64 {
 	w := append([]float64(nil), z...)
 	at := func(s float64) float64 {
@@ -184,7 +186,8 @@ func TestMeanOverAllSamplesIsExact(t *testing.T) {
 	})
 }
 
-// TestChunks proves that the sum over many rows is the same bits for any number of workers, and the right one.
+// TestChunks proves that the sum over many rows is the same bits for any number of workers, and the
+// right one.
 func TestChunks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	data := random(rng, 3*chunkRows+77, 5, false)

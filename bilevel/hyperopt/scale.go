@@ -5,17 +5,19 @@ import (
 	"math"
 )
 
-// Scaler is an affine map of each feature, (v_j − Shift[j])·Factor[j]. It is measured on the training rows and applied to all others.
+// Scaler is an affine map of each feature, (v_j − Shift[j])·Factor[j]. It is measured on the
+// training rows and applied to all others.
 type Scaler struct {
 	Shift  []float64 // nil: none, so that zeros stay zeros
 	Factor []float64
 }
 
-// dense is the share of stored entries from which features are shifted to mean 0, which fills up the zeros.
+// dense is the share of stored entries from which features are shifted to mean 0, which fills up
+// the zeros.
 const dense = 0.9
 
-// FitScaler returns the map that suits the rows of d: Standardise where nine tenths of the entries or more are stored, and MaxAbs, which keeps
-// zeros, where they are not.
+// FitScaler returns the map that suits the rows of d: Standardise where nine tenths of the entries
+// or more are stored, and MaxAbs, which keeps zeros, where they are not.
 func FitScaler(d *Data) *Scaler {
 	if float64(len(d.Val)) >= dense*float64(d.Rows())*float64(d.Dim) {
 		return Standardise(d)
@@ -31,8 +33,8 @@ func (s *Scaler) String() string {
 	return "mean 0 and deviation 1"
 }
 
-// Standardise returns the map to mean 0 and standard deviation 1 (divisor: number of rows) over the rows of d. A constant column is shifted
-// only. The map fills the zeros of sparse rows: see Apply.
+// Standardise returns the map to mean 0 and standard deviation 1 (divisor: number of rows) over the
+// rows of d. A constant column is shifted only. The map fills the zeros of sparse rows: see Apply.
 func Standardise(d *Data) *Scaler {
 	n := float64(d.Rows())
 	mean, sd := make([]float64, d.Dim), make([]float64, d.Dim)
@@ -69,7 +71,8 @@ func Standardise(d *Data) *Scaler {
 	return &Scaler{Shift: mean, Factor: sd}
 }
 
-// MaxAbs returns the map to largest absolute value 1 over the rows of d. It keeps zeros, and leaves a column without entries as it is.
+// MaxAbs returns the map to largest absolute value 1 over the rows of d. It keeps zeros, and leaves
+// a column without entries as it is.
 func MaxAbs(d *Data) *Scaler {
 	f := make([]float64, d.Dim)
 	for k, c := range d.Col {
@@ -84,10 +87,12 @@ func MaxAbs(d *Data) *Scaler {
 	return &Scaler{Factor: f}
 }
 
-// Apply returns the mapped copy of d, which shares labels and names with d. Entries that become zero stay stored.
+// Apply returns the mapped copy of d, which shares labels and names with d. Entries that become
+// zero stay stored.
 //
-// A map with a Shift stores every entry of every row; it is refused where that would take more than sixteen times the memory of d.
-// Errors: that, another number of features than the map's, and a value that overflows.
+// A map with a Shift stores every entry of every row; it is refused where that would take more than
+// sixteen times the memory of d. Errors: that, another number of features than the map's, and a
+// value that overflows.
 func (s *Scaler) Apply(d *Data) (*Data, error) {
 	if len(s.Factor) != d.Dim {
 		return nil, fmt.Errorf("hyperopt: Scaler.Apply: %d features, want %d", d.Dim, len(s.Factor))

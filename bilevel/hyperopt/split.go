@@ -6,16 +6,19 @@ import (
 	"math/rand/v2"
 )
 
-// Split deals the rows of d out at random into one part for each fraction, in proportion to it (the fractions are divided by their sum);
-// every row goes into exactly one part. The same seed gives the same parts.
+// Split deals the rows of d out at random into one part for each fraction, in proportion to it (the
+// fractions are divided by their sum); every row goes into exactly one part. The same seed gives
+// the same parts.
 //
-// It returns an error if a fraction is not a positive number or a part would be empty. Memory: a copy of d.
+// It returns an error if a fraction is not a positive number or a part would be empty. Memory: a
+// copy of d.
 func (d *Data) Split(seed uint64, fractions ...float64) ([]*Data, error) {
 	return d.deal([][]int{shuffled(d.Rows(), seed)}, fractions)
 }
 
-// SplitStratified is Split with the classes dealt out one after the other, so that each part holds the rows of label −1 and of label +1 in
-// the proportion of d, up to one row. The rows of a part stand ordered by class.
+// SplitStratified is Split with the classes dealt out one after the other, so that each part holds
+// the rows of label −1 and of label +1 in the proportion of d, up to one row. The rows of a part
+// stand ordered by class.
 func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, error) {
 	var classes [2][]int
 	for _, i := range shuffled(d.Rows(), seed) {

@@ -21,7 +21,8 @@ type sum struct {
 	y, v []float64
 }
 
-// row adds the term of row i to acc; stride is the distance of the rows of a matrix, 0 for a vector.
+// row adds the term of row i to acc; stride is the distance of the rows of a matrix, 0 for a
+// vector.
 func (s *sum) row(acc []float64, stride, i int) {
 	col, val := s.data.Row(i)
 	t, b := dot(col, val, s.y), s.data.Label[i]
@@ -48,8 +49,9 @@ func (s *sum) rows(acc []float64, stride, lo, hi int) {
 	}
 }
 
-// chunkRows is the number of rows that are added up by themselves. It is fixed, so that rounding does not depend on the number of workers;
-// it also keeps the error of a long sum near that of a short one.
+// chunkRows is the number of rows that are added up by themselves. It is fixed, so that rounding
+// does not depend on the number of workers; it also keeps the error of a long sum near that of a
+// short one.
 const chunkRows = 4096
 
 // adder adds sums over all rows, in chunks, with workers goroutines.
@@ -58,7 +60,8 @@ type adder struct {
 	parts   [][]float64 // one partial sum a worker
 }
 
-// add adds s over all rows to acc, chunk by chunk: to a vector of length n if stride is 0, else to the lower triangle of an n × n matrix.
+// add adds s over all rows to acc, chunk by chunk: to a vector of length n if stride is 0, else to
+// the lower triangle of an n × n matrix.
 func (a *adder) add(acc []float64, stride, n int, s sum) {
 	total := s.data.Rows()
 	if total <= chunkRows {
@@ -90,7 +93,8 @@ func (a *adder) add(acc []float64, stride, n int, s sum) {
 	}
 }
 
-// round sums one chunk in each worker, from row lo. It stands apart so that the serial sum allocates nothing.
+// round sums one chunk in each worker, from row lo. It stands apart so that the serial sum
+// allocates nothing.
 func (a *adder) round(workers, size, stride, lo int, s sum) {
 	var wg sync.WaitGroup
 	for w := 0; w < workers && lo+w*chunkRows < s.data.Rows(); w++ {

@@ -9,8 +9,8 @@ import (
 	"stable/mat"
 )
 
-// ErrNoSolution is returned, wrapped, where y*(x) cannot be computed: x is not finite or makes g_yy indefinite, or Newton's method ends at
-// its cap.
+// ErrNoSolution is returned, wrapped, where y*(x) cannot be computed: x is not finite or makes g_yy
+// indefinite, or Newton's method ends at its cap.
 var ErrNoSolution = errors.New("hyperopt: no solution of the lower level")
 
 const (
@@ -19,7 +19,8 @@ const (
 	maxDense    = 4096 // features for which Solution and Objective form g_yy
 )
 
-// truth is the scratch memory of Newton's method; h is the factor of g_yy at the last point but one, which differs from y*(x) by rounding.
+// truth is the scratch memory of Newton's method; h is the factor of g_yy at the last point but
+// one, which differs from y*(x) by rounding.
 type truth struct {
 	acc, grad, step, trial, v, y []float64
 	atZero                       float64 // g(x, 0), the same for every x
@@ -43,14 +44,17 @@ func (p *Problem) reserve() (*truth, error) {
 	return p.truth, nil
 }
 
-// Solution writes y*(x). It starts from y if that is finite and better than 0, and from 0 otherwise.
+// Solution writes y*(x). It starts from y if that is finite and better than 0, and from 0
+// otherwise.
 //
-// Damped Newton (Boyd, Vandenberghe, Convex Optimization, section 9.5) runs until the square of the Newton decrement is 1e-26 of g(x, 0), or
-// below 1e-16 of it and no longer falling, and takes one step more, which leaves rounding errors: ‖g_y‖ is at most about 1e-12 of the mean
-// length of its terms. x may lie outside of the box as long as g_yy stays positive definite.
+// Damped Newton (Boyd, Vandenberghe, Convex Optimization, section 9.5) runs until the square of the
+// Newton decrement is 1e-26 of g(x, 0), or below 1e-16 of it and no longer falling, and takes one
+// step more, which leaves rounding errors: ‖g_y‖ is at most about 1e-12 of the mean length of its
+// terms. x may lie outside of the box as long as g_yy stays positive definite.
 //
-// Errors wrap ErrNoSolution; more than 4096 features are refused with it, since g_yy is formed. It panics if a length is not d. No allocation
-// after the first call. Cost: some 3 to 15 passes over the training data, each with one Cholesky factorisation.
+// Errors wrap ErrNoSolution; more than 4096 features are refused with it, since g_yy is formed. It
+// panics if a length is not d. No allocation after the first call. Cost: some 3 to 15 passes over
+// the training data, each with one Cholesky factorisation.
 func (p *Problem) Solution(y, x []float64) error {
 	p.sizes("hyperopt: Solution: dimension mismatch", y, x)
 	t, err := p.reserve()
@@ -87,8 +91,8 @@ func (p *Problem) Solution(y, x []float64) error {
 	return fmt.Errorf("%w: Newton's method did not end in %d steps", ErrNoSolution, maxNewton)
 }
 
-// damp halves the Newton step until g falls as it should (Armijo's rule, with room for rounding), moves y, and returns g there; t.grad becomes
-// the gradient there.
+// damp halves the Newton step until g falls as it should (Armijo's rule, with room for rounding),
+// moves y, and returns g there; t.grad becomes the gradient there.
 func (p *Problem) damp(t *truth, x, y []float64, value, decrement float64) (float64, error) {
 	s := 1.0
 	for range maxHalvings {
@@ -105,8 +109,9 @@ func (p *Problem) damp(t *truth, x, y []float64, value, decrement float64) (floa
 	return 0, fmt.Errorf("%w: no step decreases g", ErrNoSolution)
 }
 
-// Objective returns F(x), the validation loss of y*(x), and writes ∇F(x) = −g_xy·g_yy⁻¹·f_y at y*(x) into grad unless grad is nil. Newton's
-// method starts from 0, so that the result depends on x alone. Errors, panics, allocation and cost are those of Solution.
+// Objective returns F(x), the validation loss of y*(x), and writes ∇F(x) = −g_xy·g_yy⁻¹·f_y at
+// y*(x) into grad unless grad is nil. Newton's method starts from 0, so that the result depends on
+// x alone. Errors, panics, allocation and cost are those of Solution.
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	t, err := p.reserve()
 	if err != nil {
@@ -116,7 +121,8 @@ func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	return p.ObjectiveFrom(grad, t.y, x)
 }
 
-// ObjectiveFrom is Objective with Newton's method started from y, where it leaves y*(x): cheaper if y is near, and equal up to rounding.
+// ObjectiveFrom is Objective with Newton's method started from y, where it leaves y*(x): cheaper if
+// y is near, and equal up to rounding.
 func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
 	if grad != nil {
 		p.sizes("hyperopt: Objective: dimension mismatch", grad)
@@ -135,7 +141,8 @@ func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
 	return value, nil
 }
 
-// valueGradient returns the mean loss over d at y and leaves its gradient in the first entries of acc, which is one longer.
+// valueGradient returns the mean loss over d at y and leaves its gradient in the first entries of
+// acc, which is one longer.
 func (p *Problem) valueGradient(acc []float64, d *Data, y []float64) float64 {
 	clear(acc)
 	p.adder.add(acc, 0, len(acc), sum{kind: valueGradient, loss: p.opt.Loss, data: d, y: y})

@@ -11,7 +11,8 @@ import (
 	"stable/mat"
 )
 
-// scaleOf is the mean length of the terms of g_y at y = 0, the unit that its rounding errors are measured in.
+// scaleOf is the mean length of the terms of g_y at y = 0, the unit that its rounding errors are
+// measured in.
 func scaleOf(p *Problem) float64 {
 	sum := 0.0
 	for i, b := range p.train.Label {
@@ -37,7 +38,8 @@ func TestSolutionIsStationary(t *testing.T) {
 	})
 }
 
-// TestSeparableData trains on data that a plane separates, at weights where the model is steep and Newton's full step too long.
+// TestSeparableData trains on data that a plane separates, at weights where the model is steep and
+// Newton's full step too long.
 func TestSeparableData(t *testing.T) {
 	d := &Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1}, Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
 	p, err := New(d, d, Options{Lo: 1e-12, Hi: 1})
@@ -51,7 +53,8 @@ func TestSeparableData(t *testing.T) {
 	}
 }
 
-// TestRidgeAgreesWithItsFormula checks the squared loss in one dimension, y* = Σab/(Σa² + 2nλ), and F with it.
+// TestRidgeAgreesWithItsFormula checks the squared loss in one dimension, y* = Σab/(Σa² + 2nλ), and
+// F with it.
 func TestRidgeAgreesWithItsFormula(t *testing.T) {
 	train := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{1, 2}, Label: []float64{3, 1}}
 	val := &Data{Dim: 1, RowPtr: []int{0, 1}, Col: []int32{0}, Val: []float64{2}, Label: []float64{1}}

@@ -2,11 +2,14 @@
 //
 //	min over x in X   F(x) = max_y s(x, y),    s(x, y) = E_ζ[s(x, y; ζ)],    s_yy ⪯ −μ I,
 //
-// as bilevel ones with f = s and g = −s: y*(x) is the maximiser, and both streams draw from ζ, independently.
+// as bilevel ones with f = s and g = −s: y*(x) is the maximiser, and both streams draw from ζ,
+// independently.
 //
-// At y*(x), f_y = −g_y = 0, so the correction g_xy g_yy⁻¹ f_y of the hypergradient vanishes and ∇F(x) = s_x(x, y*(x)) (Danskin's theorem). Off y*(x)
-// the correction is worth having: s_x(x, y) misses ∇F by the order of ‖y − y*(x)‖, the corrected s_x − s_xy s_yy⁻¹ s_y by the order of its square (in a quadratic
-// problem, by nothing), since the correction is Newton's step towards y*(x), carried over to s_x.
+// At y*(x), f_y = −g_y = 0, so the correction g_xy g_yy⁻¹ f_y of the hypergradient vanishes and
+// ∇F(x) = s_x(x, y*(x)) (Danskin's theorem). Off y*(x) the correction is worth having: s_x(x, y)
+// misses ∇F by the order of ‖y − y*(x)‖, the corrected s_x − s_xy s_yy⁻¹ s_y by the order of its
+// square (in a quadratic problem, by nothing), since the correction is Newton's step towards y*(x),
+// carried over to s_x.
 package minmax
 
 import (
@@ -18,8 +21,10 @@ import (
 	"stable/mat"
 )
 
-// Saddle is a function s(x, y; ζ), strongly concave in y. Samples and batches are as in bilevel.Problem: a name is one draw wherever it is evaluated, a batch
-// asks for the mean, an empty batch for the expectation (bilevel.ErrNoExact where there is none), and a destination is overwritten.
+// Saddle is a function s(x, y; ζ), strongly concave in y. Samples and batches are as in
+// bilevel.Problem: a name is one draw wherever it is evaluated, a batch asks for the mean, an empty
+// batch for the expectation (bilevel.ErrNoExact where there is none), and a destination is
+// overwritten.
 type Saddle interface {
 	// Dims returns the lengths of x and y.
 	Dims() (dx, dy int)
@@ -40,7 +45,8 @@ type Saddle interface {
 	Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) error
 }
 
-// ErrNoMaximum is returned, wrapped, where y*(x) cannot be computed: s_yy is not negative definite there, or Newton's method finds no point where s_y vanishes.
+// ErrNoMaximum is returned, wrapped, where y*(x) cannot be computed: s_yy is not negative definite
+// there, or Newton's method finds no point where s_y vanishes.
 var ErrNoMaximum = errors.New("minmax: no maximum over y")
 
 const (
@@ -122,9 +128,11 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	return -v, err
 }
 
-// Solution writes y*(x), by Newton's method on s_y = 0 from y, each step halved until ‖s_y‖ falls (Dennis, Schnabel, Numerical Methods for Unconstrained
-// Optimization and Nonlinear Equations, section 6.5). It ends where the step is 1e-14 of 1 + ‖y‖, or is below 1e-8 of it and rounding hides any fall. Errors are
-// those of the Saddle's exact oracles, and ErrNoMaximum. No allocation. Cost: some 3 to 15 iterations, each of one exact gradient and Hessian and dy³/3 flops.
+// Solution writes y*(x), by Newton's method on s_y = 0 from y, each step halved until ‖s_y‖ falls
+// (Dennis, Schnabel, Numerical Methods for Unconstrained Optimization and Nonlinear Equations,
+// section 6.5). It ends where the step is 1e-14 of 1 + ‖y‖, or is below 1e-8 of it and rounding
+// hides any fall. Errors are those of the Saddle's exact oracles, and ErrNoMaximum. No allocation.
+// Cost: some 3 to 15 iterations, each of one exact gradient and Hessian and dy³/3 flops.
 func (p *Problem) Solution(y, x []float64) error {
 	if err := p.GradG(p.gy, x, y, nil); err != nil {
 		return err
@@ -155,7 +163,8 @@ func (p *Problem) Solution(y, x []float64) error {
 	return fmt.Errorf("%w: Newton's method found no point where s_y vanishes", ErrNoMaximum)
 }
 
-// damp halves the Newton step until ‖g_y‖ falls, and moves y and gy there; near the solution it tries the full step only.
+// damp halves the Newton step until ‖g_y‖ falls, and moves y and gy there; near the solution it
+// tries the full step only.
 func (p *Problem) damp(y, x []float64, near bool) (fell bool, err error) {
 	size, t := mat.Norm(p.gy), 1.0
 	for range maxHalvings {
@@ -177,8 +186,9 @@ func (p *Problem) damp(y, x []float64, near bool) (fell bool, err error) {
 	return false, nil
 }
 
-// Objective returns F(x) = s(x, y*(x)) and writes ∇F = s_x(x, y*(x)) into grad unless grad is nil. Newton's method starts from 0, so that the result
-// depends on x alone. Errors, allocation and cost are those of Solution.
+// Objective returns F(x) = s(x, y*(x)) and writes ∇F = s_x(x, y*(x)) into grad unless grad is nil.
+// Newton's method starts from 0, so that the result depends on x alone. Errors, allocation and cost
+// are those of Solution.
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	clear(p.y)
 	if err := p.Solution(p.y, x); err != nil {

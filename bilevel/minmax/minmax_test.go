@@ -132,7 +132,8 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 	}
 }
 
-// hypergradient returns s_x and f_x − g_xy g_yy⁻¹ f_y of the adapted problem at (x, y), and ‖g_xy g_yy⁻¹ f_y‖.
+// hypergradient returns s_x and f_x − g_xy g_yy⁻¹ f_y of the adapted problem at (x, y), and ‖g_xy
+// g_yy⁻¹ f_y‖.
 func hypergradient(t testing.TB, p *Problem, x, y []float64) (plain, corrected []float64, correction float64) {
 	dx, dy := p.Dims()
 	plain, corrected = make([]float64, dx), make([]float64, dx)
@@ -151,8 +152,8 @@ func hypergradient(t testing.TB, p *Problem, x, y []float64) (plain, corrected [
 	return plain, corrected, correction
 }
 
-// At y*(x) the correction vanishes. Off it, s_x is wrong by the order of ‖y − y*‖, and the corrected one by the order of its square: by nothing where s is
-// quadratic.
+// At y*(x) the correction vanishes. Off it, s_x is wrong by the order of ‖y − y*‖, and the
+// corrected one by the order of its square: by nothing where s is quadratic.
 func TestCorrection(t *testing.T) {
 	for _, bend := range []float64{0, 2} {
 		p := Adapt(newSquare(0.5, bend))
@@ -181,7 +182,8 @@ func TestCorrection(t *testing.T) {
 	}
 }
 
-// STABLE goes to the saddle point (a, b): with exact oracles up to rounding, and with noise and falling step sizes nearer than constant noise would leave it.
+// STABLE goes to the saddle point (a, b): with exact oracles up to rounding, and with noise and
+// falling step sizes nearer than constant noise would leave it.
 func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 	for _, bend := range []float64{0, 2} {
 		s := newSquare(0.5, bend)
@@ -203,7 +205,8 @@ func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 	}
 }
 
-// In a quadratic problem T(x, y) = ∇F(x) for every y, so that x of STABLE with exact oracles is gradient descent on F, wherever y is.
+// In a quadratic problem T(x, y) = ∇F(x) for every y, so that x of STABLE with exact oracles is
+// gradient descent on F, wherever y is.
 func TestExactSTABLEIsGradientDescent(t *testing.T) {
 	const alpha = 0.1
 	p := Adapt(newSquare(0, 0))
@@ -231,7 +234,8 @@ func (c *counting) Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) err
 	return c.square.Hess(syy, x, y, zeta)
 }
 
-// The closed form of a quadratic problem: y*(x) = b + Q⁻¹Kᵀu, from far and from there, in a few steps of Newton's method, and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu.
+// The closed form of a quadratic problem: y*(x) = b + Q⁻¹Kᵀu, from far and from there, in a few
+// steps of Newton's method, and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu.
 func TestTruth(t *testing.T) {
 	s := newSquare(0.5, 0)
 	c := &counting{square: s}
@@ -261,7 +265,8 @@ func TestTruth(t *testing.T) {
 	assert.InDeltaSlice(t, s.b, y, 1e-15)
 }
 
-// Where the full Newton step overshoots, from the flat part of log cosh, it is halved; the maximum is at b for x = a.
+// Where the full Newton step overshoots, from the flat part of log cosh, it is halved; the maximum
+// is at b for x = a.
 func TestSolutionFromAfar(t *testing.T) {
 	s := newSquare(0, 2)
 	s.q = []float64{0.1, 0.1, 0.1, 0.1}

@@ -17,18 +17,22 @@ var ErrNoEnvelope = errors.New("observe: no minimiser of the Moreau envelope")
 //
 //	Φ_{1/ρ}(x) = min over z in X  F(z) + (ρ/2)‖z − x‖²,    x̂(x) its minimiser,
 //
-// which is unique where ρ > |μ_F|. ∇Φ_{1/ρ}(x) = ρ(x − x̂), so ρ²‖x̂ − x‖² ≤ ε is ε-near-stationarity (Davis, Drusvyatskiy, 2019). The paper prints
-// ‖x̂ − x‖² ≤ ρ²ε, where ε/ρ² is meant.
+// which is unique where ρ > |μ_F|. ∇Φ_{1/ρ}(x) = ρ(x − x̂), so ρ²‖x̂ − x‖² ≤ ε is
+// ε-near-stationarity (Davis, Drusvyatskiy, 2019). The paper prints ‖x̂ − x‖² ≤ ρ²ε, where ε/ρ² is
+// meant.
 //
-// The minimiser is found by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM J. Optim. 10, 2000) with exact values and gradients.
+// The minimiser is found by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM
+// J. Optim. 10, 2000) with exact values and gradients.
 type Moreau struct {
 	F   bilevel.Truth
 	Set bilevel.Set // X. Default bilevel.Space
 	Rho float64     // ρ, finite and > |μ_F|. Required
 
-	// Tol > 0 is the tolerance on the gradient mapping G(z) = ρ(z − P_X(z − ∇φ(z)/ρ)) of φ(z) = F(z) + (ρ/2)‖z − x‖²: the iteration, which starts
-	// at P_X(x), ends where ‖G(z)‖ is at most Tol times its first value or Tol, whichever is more. Then ‖z − x̂‖ ≤ (1 + L/ρ)‖G(z)‖/m, where φ is m-strongly
-	// convex with an L-Lipschitz gradient (Pang, Mathematics of Operations Research 12, 1987). Default 1e-9.
+	// Tol > 0 is the tolerance on the gradient mapping G(z) = ρ(z − P_X(z − ∇φ(z)/ρ)) of φ(z) =
+	// F(z) + (ρ/2)‖z − x‖²: the iteration, which starts at P_X(x), ends where ‖G(z)‖ is at most Tol
+	// times its first value or Tol, whichever is more. Then ‖z − x̂‖ ≤ (1 + L/ρ)‖G(z)‖/m, where φ
+	// is m-strongly convex with an L-Lipschitz gradient (Pang, Mathematics of Operations Research
+	// 12, 1987). Default 1e-9.
 	Tol float64
 
 	// MaxIter ≥ 1 caps the iterations. Default 10000.
@@ -67,10 +71,12 @@ func (m *Moreau) validate(dx int) error {
 	return m.Set.Validate(dx)
 }
 
-// At writes x̂(x), of length dx, into xhat and returns the value of the envelope. x is only read and need not lie in X; xhat must not be x.
+// At writes x̂(x), of length dx, into xhat and returns the value of the envelope. x is only read
+// and need not lie in X; xhat must not be x.
 //
-// Errors: invalid fields, which wrap bilevel.ErrOption; those of F; ErrNoEnvelope, wrapped, and then xhat and the value are the last ones. It allocates four
-// vectors. Cost: one Objective with gradient an iteration, rarely more, and one projection.
+// Errors: invalid fields, which wrap bilevel.ErrOption; those of F; ErrNoEnvelope, wrapped, and
+// then xhat and the value are the last ones. It allocates four vectors. Cost: one Objective with
+// gradient an iteration, rarely more, and one projection.
 func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	if err := m.validate(len(x)); err != nil {
 		return Envelope{}, err
@@ -150,8 +156,10 @@ func (p *prox) toward(d []float64, s float64) {
 	mat.Axpy(d, -1, p.z)
 }
 
-// search moves z along d, the full way if φ there is below its largest value of the last ten points by a little (the rule of Grippo, Lampariello, Lucidi, SIAM J.
-// Numer. Anal. 23, 1986), and otherwise half as far, and so on. A rise that rounding of φ can make is let through: the gradient mapping judges the end.
+// search moves z along d, the full way if φ there is below its largest value of the last ten points
+// by a little (the rule of Grippo, Lampariello, Lucidi, SIAM J. Numer. Anal. 23, 1986), and
+// otherwise half as far, and so on. A rise that rounding of φ can make is let through: the gradient
+// mapping judges the end.
 func (p *prox) search() error {
 	const maxHalvings = 30
 	slope, top := mat.Dot(p.g, p.d), slices.Max(p.last[:])
@@ -180,7 +188,8 @@ func (p *prox) search() error {
 	return nil
 }
 
-// spectral is the next step length, that of Barzilai and Borwein, ‖Δz‖²/⟨Δz, Δ∇φ⟩, within nine orders of magnitude of 1/ρ; the last one where that is no number > 0.
+// spectral is the next step length, that of Barzilai and Borwein, ‖Δz‖²/⟨Δz, Δ∇φ⟩, within nine
+// orders of magnitude of 1/ρ; the last one where that is no number > 0.
 func (p *prox) spectral(last float64) float64 {
 	if s := p.dz2 / p.dzdg; s > 0 {
 		return min(max(s, 1e-9/p.Rho), 1e9/p.Rho)

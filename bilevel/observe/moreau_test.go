@@ -48,7 +48,8 @@ func TestMoreauByBruteForce(t *testing.T) {
 	assert.Greater(t, edges, 5, "the interval hardly bound")
 }
 
-// The minimiser over any set satisfies the variational inequality ⟨∇F(x̂) + ρ(x̂ − x), z − x̂⟩ ≥ 0 for z in X.
+// The minimiser over any set satisfies the variational inequality ⟨∇F(x̂) + ρ(x̂ − x), z − x̂⟩ ≥ 0
+// for z in X.
 func TestMoreauIsOptimalOverSets(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 50, CrossNorm: 6})
 	for name, set := range map[string]bilevel.Set{
@@ -78,7 +79,8 @@ func TestMoreauIsOptimalOverSets(t *testing.T) {
 	}
 }
 
-// ∇Φ = ρ(x − x̂), by differences of Φ; Φ ≤ F; and ρ(x − x̂) goes to ∇F as ρ grows. On a nonconvex F.
+// ∇Φ = ρ(x − x̂), by differences of Φ; Φ ≤ F; and ρ(x − x̂) goes to ∇F as ρ grows. On a nonconvex
+// F.
 func TestMoreauGradient(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Nonconvex: 2})
 	x, xhat, grad := []float64{0.4, -0.7, 1.1}, make([]float64, 3), make([]float64, 3)

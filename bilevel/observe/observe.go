@@ -1,14 +1,17 @@
-// Package observe measures what a bilevel run has come to, against the truth (bilevel.Truth): errors of x and y, of the estimates H_xy and H_yy of STABLE, the
-// Lyapunov function of its analysis, near-stationarity by the Moreau envelope, and bias and variance of a hypergradient estimate.
+// Package observe measures what a bilevel run has come to, against the truth (bilevel.Truth):
+// errors of x and y, of the estimates H_xy and H_yy of STABLE, the Lyapunov function of its
+// analysis, near-stationarity by the Moreau envelope, and bias and variance of a hypergradient
+// estimate.
 //
-// An Observer asks the problem directly: no sample is drawn and nothing counted, and the run is the same, bit for bit, with an observer and without. It keeps the time
-// that it takes (Spent), to be subtracted from a run's. Any method can be observed, through Run.Progress:
+// An Observer asks the problem directly: no sample is drawn and nothing counted, and the run is the
+// same, bit for bit, with an observer and without. It keeps the time that it takes (Spent), to be
+// subtracted from a run's. Any method can be observed, through Run.Progress:
 //
 //	o, err := observe.New(problem, observe.Options{Best: fStar})
 //	run.Progress = o.Progress(func(m observe.Measurement) bool { …; return true })
 //
-// The problem of the observer may be that of the run. A measurement costs several solutions of the lower level, and may allocate. An Observer is for one
-// goroutine at a time.
+// The problem of the observer may be that of the run. A measurement costs several solutions of the
+// lower level, and may allocate. An Observer is for one goroutine at a time.
 package observe
 
 import (
@@ -26,7 +29,8 @@ type Options struct {
 	// Best is F*, which is subtracted from F and from the envelope. Default 0.
 	Best float64
 
-	// Rho is ρ of the Moreau envelope, finite and > |μ_F| where ∇²F ⪰ μ_F I. 0, the default, leaves the envelope out: F stands in its place, and Near is NaN.
+	// Rho is ρ of the Moreau envelope, finite and > |μ_F| where ∇²F ⪰ μ_F I. 0, the default, leaves
+	// the envelope out: F stands in its place, and Near is NaN.
 	Rho float64
 
 	// Set is the feasible set X of the envelope. Default bilevel.Space.
@@ -52,15 +56,16 @@ type Measurement struct {
 	Counts bilevel.Counts
 	State  // at the iterate (x^k, y^k), k = K
 
-	// Hxy and Hyy are ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F, at the point for which the estimates were made, (x^{k−1}, y^{k−1}); NaN for a method without them, and
-	// before the first step.
+	// Hxy and Hyy are ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F, at the point for which the estimates
+	// were made, (x^{k−1}, y^{k−1}); NaN for a method without them, and before the first step.
 	Hxy, Hyy float64
 
 	// Lyapunov is (eq.Lya) of the paper less F*,
 	//
 	//	Φ_{1/ρ}(x) − F* + ‖y − y*(x)‖² + ‖H_yy − g_yy(x, y)‖² + ‖H_xy − g_xy(x, y)‖²,
 	//
-	// all of it at the point of the estimates, so that it is V^{k−1}; for a method without them, the first two terms at the iterate.
+	// all of it at the point of the estimates, so that it is V^{k−1}; for a method without them,
+	// the first two terms at the iterate.
 	Lyapunov float64
 }
 
@@ -85,8 +90,8 @@ type Observer struct {
 	err   error
 }
 
-// New returns an observer. p has to implement bilevel.Truth and, where estimates are measured, to have exact oracles. The error wraps bilevel.ErrOption and names
-// the field.
+// New returns an observer. p has to implement bilevel.Truth and, where estimates are measured, to
+// have exact oracles. The error wraps bilevel.ErrOption and names the field.
 func New(p bilevel.Problem, o Options) (*Observer, error) {
 	truth, ok := p.(bilevel.Truth)
 	if !ok {
@@ -146,7 +151,8 @@ func (o *Observer) at(x, y []float64) (State, error) {
 	return m, nil
 }
 
-// Observe measures a run as it stands. Errors are those of At and of the exact oracles, bilevel.ErrNoExact among them.
+// Observe measures a run as it stands. Errors are those of At and of the exact oracles,
+// bilevel.ErrNoExact among them.
 func (o *Observer) Observe(s *bilevel.Solver) (Measurement, error) {
 	defer o.clock(time.Now())
 	m := Measurement{K: s.K(), Counts: s.Counts(), Hxy: math.NaN(), Hyy: math.NaN()}
@@ -186,8 +192,8 @@ func (o *Observer) estimates(e *bilevel.Estimator, x, y []float64) (hxy, hyy flo
 	return mat.NormFrob(o.gxy), mat.NormFrobSym(o.gyy), nil
 }
 
-// Progress returns a function for Run.Progress that measures the run and calls visit, which stops the run by returning false. A measurement that fails stops
-// it, too; the error is that of Err.
+// Progress returns a function for Run.Progress that measures the run and calls visit, which stops
+// the run by returning false. A measurement that fails stops it, too; the error is that of Err.
 func (o *Observer) Progress(visit func(Measurement) bool) func(*bilevel.Solver) bool {
 	return func(s *bilevel.Solver) bool {
 		m, err := o.Observe(s)

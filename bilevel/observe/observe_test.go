@@ -57,7 +57,8 @@ func hessian(t testing.TB, p bilevel.Truth, x []float64) *mat.Sym {
 	return h
 }
 
-// A state against closed forms: F − F* = ½ uᵀSu and ∇F = Su for u = x − x* and S = ∇²F; x̂ = x* + ρ(S + ρI)⁻¹u.
+// A state against closed forms: F − F* = ½ uᵀSu and ∇F = Su for u = x − x* and S = ∇²F; x̂ = x* +
+// ρ(S + ρI)⁻¹u.
 func TestStateOnQuadratic(t *testing.T) {
 	p := problem(t, noisy)
 	best, least := p.Optimum()
@@ -108,7 +109,8 @@ func TestStateHasNoMemory(t *testing.T) {
 	}
 }
 
-// What is measured of a STABLE run, against the definitions: iterates at k, estimates at the point they were made for, k − 1.
+// What is measured of a STABLE run, against the definitions: iterates at k, estimates at the point
+// they were made for, k − 1.
 func TestMeasurement(t *testing.T) {
 	p := problem(t, noisy)
 	_, least := p.Optimum()
@@ -176,7 +178,8 @@ func TestLyapunovFallsWithoutNoise(t *testing.T) {
 	assert.Less(t, last, 1e-6)
 }
 
-// Observing changes neither the iterates nor the counts, not by a bit, of any method, on the problem of the run itself.
+// Observing changes neither the iterates nor the counts, not by a bit, of any method, on the
+// problem of the run itself.
 func TestObservingChangesNothing(t *testing.T) {
 	finite := noisy
 	finite.Terms = 20 // some methods keep a table of all samples

@@ -7,14 +7,16 @@ import (
 	"stable/mat"
 )
 
-// Constants returns the constants of the paper's Assumptions 1 to 5 that hold for all x with ‖x − x*‖ ≤ r and all y with
-// ‖y − y*(x*)‖ ≤ r·max(1, CrossNorm/MuG), which include y*(x) for all these x. Matrix norms are Frobenius norms in Cgxy, SigmaGxy and
-// SigmaGyy. MuF and Mu hold everywhere; they leave out J Jᵀ ⪰ 0. In a finite sum, moments are those that a draw of the terms has on
+// Constants returns the constants of the paper's Assumptions 1 to 5 that hold for all x with ‖x −
+// x*‖ ≤ r and all y with ‖y − y*(x*)‖ ≤ r·max(1, CrossNorm/MuG), which include y*(x) for all these
+// x. Matrix norms are Frobenius norms in Cgxy, SigmaGxy and SigmaGyy. MuF and Mu hold everywhere;
+// they leave out J Jᵀ ⪰ 0. In a finite sum, moments are those that a draw of the terms has on
 // average. It panics if r is negative or not finite. 2Dx² flops.
 //
-// The moments of Assumption 3 are those of Gaussian noise: for a mean of norm M and noise σe in dimension d, E‖m + σe‖² = M² + σ² and
-// E‖m + σe‖⁴ = M⁴ + 2(1 + 2/d)·M²σ² + (1 + 2/d)·σ⁴, whose fourth root bounds both. The noise of g_y has the mean square
-// σ_gy² + σ_gxy²‖η‖²/Dx + σ_gyy²‖δ‖²/Dy.
+// The moments of Assumption 3 are those of Gaussian noise: for a mean of norm M and noise σe in
+// dimension d, E‖m + σe‖² = M² + σ² and E‖m + σe‖⁴ = M⁴ + 2(1 + 2/d)·M²σ² + (1 + 2/d)·σ⁴, whose
+// fourth root bounds both. The noise of g_y has the mean square σ_gy² + σ_gxy²‖η‖²/Dx +
+// σ_gyy²‖δ‖²/Dy.
 func (p *Problem) Constants(r float64) bilevel.Constants {
 	if !valid(r) {
 		panic("quadratic: Constants: radius is not a finite number ≥ 0")
@@ -39,7 +41,8 @@ func (p *Problem) Constants(r float64) bilevel.Constants {
 		c.MuF, c.Mu = o.MuP, o.MuP
 		return c
 	}
-	// h(u) = u²/(1+u²): |h′| ≤ 3√3/8 (at u² = 1/3), −1/2 ≤ h″ ≤ 2 (at |u| = 1 and at 0), and h′(0) = 0.
+	// h(u) = u²/(1+u²): |h′| ≤ 3√3/8 (at u² = 1/3), −1/2 ≤ h″ ≤ 2 (at |u| = 1 and at 0), and h′(0)
+	// = 0.
 	w := o.Nonconvex
 	c.LfxBar = 2 * w
 	c.Cfx = moment(w*min(2*r, 3*math.Sqrt(3)/8*math.Sqrt(dx)), o.SigmaFx, dx)

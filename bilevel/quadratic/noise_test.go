@@ -12,7 +12,8 @@ import (
 	"stable/mat"
 )
 
-// The mean square of the noise over n draws has the relative deviation √(2/(n·d)) at most: 5 of them are allowed.
+// The mean square of the noise over n draws has the relative deviation √(2/(n·d)) at most: 5 of
+// them are allowed.
 func TestNoiseHasTheChosenSize(t *testing.T) {
 	const n = 4000
 	for name, o := range variants() {

@@ -1,21 +1,24 @@
-// Package quadratic holds synthetic bilevel problems whose solution is known in closed form, with noise of chosen size on every derivative.
+// Package quadratic holds synthetic bilevel problems whose solution is known in closed form, with
+// noise of chosen size on every derivative.
 //
 // Lower level, with A symmetric positive definite of known spectrum:
 //
 //	g(x, y; φ) = ½ yᵀA y − (Bᵀx + c)ᵀy + σ_gy eᵀδ + σ_gxy ηᵀN δ + ½ σ_gyy δᵀS δ,    δ = y − y*(x*),  η = x − x*,
 //
-// so g_y, g_xy and g_yy are derivatives of one and the same g(·; φ), y*(x) = A⁻¹(Bᵀx + c), and ∇y*(x)ᵀ = J = B A⁻¹ for all x.
-// Upper level, strongly convex (P of known spectrum) or nonconvex:
+// so g_y, g_xy and g_yy are derivatives of one and the same g(·; φ), y*(x) = A⁻¹(Bᵀx + c), and
+// ∇y*(x)ᵀ = J = B A⁻¹ for all x. Upper level, strongly convex (P of known spectrum) or nonconvex:
 //
 //	f(x, y; ξ) = ½ (x−a)ᵀP(x−a) + ½‖y−b‖² + noise,    ∇²F = P + J Jᵀ,
 //	f(x, y; ξ) = w Σ u_i²/(1+u_i²) + ½‖y−b‖² + noise,  u = x − a,  b = y*(a),  so that x* = a and F(x*) = 0,
 //
-// with noise σ_fx eᵀη + σ_fy e′ᵀδ. The vectors e, e′, the matrix N and the symmetric S are Gaussian, of zero mean and of unit mean square
-// Frobenius norm, drawn from the problem's seed and the sample's name alone: a name is the same draw at every point and in every oracle.
-// S is drawn from the Gaussian orthogonal ensemble; A + σ_gyy S need not be positive definite, its mean is.
+// with noise σ_fx eᵀη + σ_fy e′ᵀδ. The vectors e, e′, the matrix N and the symmetric S are
+// Gaussian, of zero mean and of unit mean square Frobenius norm, drawn from the problem's seed and
+// the sample's name alone: a name is the same draw at every point and in every oracle. S is drawn
+// from the Gaussian orthogonal ensemble; A + σ_gyy S need not be positive definite, its mean is.
 //
-// Concurrency: a Problem has scratch memory, so each goroutine takes its own (see Clone). Oracles do not allocate, and cost O(Dx·Dy + Dy² + Dx²)
-// a sample. A length that does not match panics; a name outside of a finite sum is an error.
+// Concurrency: a Problem has scratch memory, so each goroutine takes its own (see Clone). Oracles
+// do not allocate, and cost O(Dx·Dy + Dy² + Dx²) a sample. A length that does not match panics; a
+// name outside of a finite sum is an error.
 package quadratic
 
 import (
@@ -28,30 +31,36 @@ import (
 	"stable/mat"
 )
 
-// Options describes a Problem. The zero value is a strongly convex problem of dimension 10 × 10 without noise.
+// Options describes a Problem. The zero value is a strongly convex problem of dimension 10 × 10
+// without noise.
 type Options struct {
 	Dx, Dy int    // lengths of x and y, ≥ 1; 0 means 10
 	Seed   uint64 // of the matrices, the vectors and the noise
 
-	// The eigenvalues of A run from MuG to LG in equal ratios; if Dy is 1, A is MuG. 0 < MuG ≤ LG; 0 means MuG = 1, LG = 10·MuG.
+	// The eigenvalues of A run from MuG to LG in equal ratios; if Dy is 1, A is MuG. 0 < MuG ≤ LG;
+	// 0 means MuG = 1, LG = 10·MuG.
 	MuG, LG float64
 
-	// The eigenvalues of P, in the same way; 0 means MuP = 1, LP = 10·MuP. Refused together with Nonconvex.
+	// The eigenvalues of P, in the same way; 0 means MuP = 1, LP = 10·MuP. Refused together with
+	// Nonconvex.
 	MuP, LP float64
 
-	// The Frobenius norm of B, > 0; 0 means 1. The Lipschitz constant of y* is at most CrossNorm/MuG.
+	// The Frobenius norm of B, > 0; 0 means 1. The Lipschitz constant of y* is at most
+	// CrossNorm/MuG.
 	CrossNorm float64
 
-	// The weight w ≥ 0 of the nonconvex upper level; 0 means the strongly convex one. Then ∇²F ⪰ −w/2·I, and −w/2 is attained by the
-	// term itself at |u_i| = 1.
+	// The weight w ≥ 0 of the nonconvex upper level; 0 means the strongly convex one. Then ∇²F ⪰
+	// −w/2·I, and −w/2 is attained by the term itself at |u_i| = 1.
 	Nonconvex float64
 
-	// Root mean squares of the Frobenius norm of the noise in f_x, f_y, g_y, g_xy, g_yy at (x*, y*(x*)); ≥ 0. In g_y it grows with the
-	// distance from there (see Constants), in the others it is the same everywhere.
+	// Root mean squares of the Frobenius norm of the noise in f_x, f_y, g_y, g_xy, g_yy at (x*,
+	// y*(x*)); ≥ 0. In g_y it grows with the distance from there (see Constants), in the others it
+	// is the same everywhere.
 	SigmaFx, SigmaFy, SigmaGy, SigmaGxy, SigmaGyy float64
 
-	// The number of terms of both finite sums, even; 0 means an unbounded simulator. The noise of terms 2i and 2i+1 is equal with opposite
-	// signs, so that the mean over all terms is the noiseless value up to rounding. The sizes of the noise then are those that a draw of the
+	// The number of terms of both finite sums, even; 0 means an unbounded simulator. The noise of
+	// terms 2i and 2i+1 is equal with opposite signs, so that the mean over all terms is the
+	// noiseless value up to rounding. The sizes of the noise then are those that a draw of the
 	// terms has on average.
 	Terms uint64
 }
@@ -83,8 +92,8 @@ var _ interface {
 	bilevel.Values
 } = (*Problem)(nil)
 
-// New returns the problem that o describes. An invalid field gives an error that wraps bilevel.ErrOption and names it. It costs about
-// 2(Dx³ + Dy³) + 2Dx·Dy² + Dx²·Dy flops.
+// New returns the problem that o describes. An invalid field gives an error that wraps
+// bilevel.ErrOption and names it. It costs about 2(Dx³ + Dy³) + 2Dx·Dy² + Dx²·Dy flops.
 func New(o Options) (*Problem, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -112,7 +121,8 @@ func New(o Options) (*Problem, error) {
 	return p, nil
 }
 
-// Clone returns a Problem with the same bits in every answer, which shares what is only read. It costs Dy³/3 flops.
+// Clone returns a Problem with the same bits in every answer, which shares what is only read. It
+// costs Dy³/3 flops.
 func (p *Problem) Clone() *Problem {
 	q := *p
 	q.scratch()

@@ -14,7 +14,8 @@ import (
 	"stable/mat/mattest"
 )
 
-// variants are strongly convex and nonconvex problems, simulators and finite sums, of wide, square, tall and smallest shapes.
+// variants are strongly convex and nonconvex problems, simulators and finite sums, of wide, square,
+// tall and smallest shapes.
 func variants() map[string]Options {
 	v := map[string]Options{}
 	for _, d := range [][2]int{{1, 1}, {1, 4}, {5, 2}, {4, 4}, {7, 17}} {
@@ -238,7 +239,8 @@ func TestOraclesDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Each size moves the derivatives that it is named after, and g_y with the second derivatives; nothing else.
+// Each size moves the derivatives that it is named after, and g_y with the second derivatives;
+// nothing else.
 func TestEachNoiseHasItsOwnOracles(t *testing.T) {
 	for _, c := range []struct {
 		o                       Options

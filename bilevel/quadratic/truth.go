@@ -8,7 +8,8 @@ import (
 	"stable/mat"
 )
 
-// Solution writes y*(x) = A⁻¹(Bᵀx + c). The entry value of y is not read. It does not allocate. 2Dx·Dy + 2Dy² flops.
+// Solution writes y*(x) = A⁻¹(Bᵀx + c). The entry value of y is not read. It does not allocate.
+// 2Dx·Dy + 2Dy² flops.
 func (p *Problem) Solution(y, x []float64) error {
 	p.fits("quadratic: Solution: dimension mismatch", x, y, true)
 	p.slope(y, x)
@@ -16,7 +17,8 @@ func (p *Problem) Solution(y, x []float64) error {
 	return nil
 }
 
-// Objective returns F(x) = f(x, y*(x)) without noise and, unless grad is nil, writes ∇F(x) = f_x + B A⁻¹ f_y. It does not allocate.
+// Objective returns F(x) = f(x, y*(x)) without noise and, unless grad is nil, writes ∇F(x) = f_x +
+// B A⁻¹ f_y. It does not allocate.
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	y := p.delta
 	p.fits("quadratic: Objective: dimension mismatch", x, y, grad == nil || len(grad) == p.o.Dx)
@@ -54,8 +56,8 @@ func (p *Problem) solve() error {
 	return err
 }
 
-// newton moves xs from a to x*, the zero of ∇F, by Newton's method with the constant Hessian P + J Jᵀ. One step is exact but for rounding; the
-// second takes back the rounding of the first.
+// newton moves xs from a to x*, the zero of ∇F, by Newton's method with the constant Hessian P + J
+// Jᵀ. One step is exact but for rounding; the second takes back the rounding of the first.
 func (p *Problem) newton() error {
 	jt := mat.NewDense(p.o.Dy, p.o.Dx) // Jᵀ = A⁻¹ Bᵀ
 	for j := range jt.Rows {

@@ -3,10 +3,12 @@ package kernel
 // Cols is the width of the portable register tile, Rows (which depends on the machine) its height.
 const Cols = 3
 
-// Dots2 returns the products of two rows with three, all of length k: s_ij = Σ_p a[i·lda+p]·b[j·ldb+p]. A stride may be 0.
+// Dots2 returns the products of two rows with three, all of length k: s_ij = Σ_p
+// a[i·lda+p]·b[j·ldb+p]. A stride may be 0.
 //
-// The loop runs at some 3.5 of four flops a cycle because six sums and six operands stay in the 15 registers that Go uses on amd64, and because
-// the arguments are few enough to come in registers; inside of a larger function the compiler spills.
+// The loop runs at some 3.5 of four flops a cycle because six sums and six operands stay in the 15
+// registers that Go uses on amd64, and because the arguments are few enough to come in registers;
+// inside of a larger function the compiler spills.
 //
 //go:noinline
 func Dots2(a []float64, lda int, b []float64, ldb, k int) (s00, s01, s02, s10, s11, s12 float64) {
@@ -25,7 +27,8 @@ func Dots2(a []float64, lda int, b []float64, ldb, k int) (s00, s01, s02, s10, s
 	return
 }
 
-// Dots3 is Dots2 for three rows with three. With fused multiply-add its nine sums hide the latency, and fit; without, they spill.
+// Dots3 is Dots2 for three rows with three. With fused multiply-add its nine sums hide the latency,
+// and fit; without, they spill.
 //
 //go:noinline
 func Dots3(a []float64, lda int, b []float64, ldb, k int) (s00, s01, s02, s10, s11, s12, s20, s21, s22 float64) {
@@ -49,7 +52,8 @@ func Dots3(a []float64, lda int, b []float64, ldb, k int) (s00, s01, s02, s10, s
 	return
 }
 
-// Dots1 is Dots2 for one row with three, each sum in two halves, which hide the latency of a fused multiply-add.
+// Dots1 is Dots2 for one row with three, each sum in two halves, which hide the latency of a fused
+// multiply-add.
 //
 //go:noinline
 func Dots1(a, b []float64, ldb int) (s0, s1, s2 float64) {

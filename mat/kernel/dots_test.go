@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every register tile against its definition, also the one that this build does not choose, with NaN around the rows.
+// Every register tile against its definition, also the one that this build does not choose, with
+// NaN around the rows.
 func TestTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	rows := func(k, ld int) []float64 {
@@ -70,7 +71,8 @@ func TestSwitch(t *testing.T) {
 	require.Equal(t, was, Vector())
 }
 
-// BenchmarkTile is the portable tile by itself, with operands in the first-level cache: what no product or factorisation made of it can be faster than.
+// BenchmarkTile is the portable tile by itself, with operands in the first-level cache: what no
+// product or factorisation made of it can be faster than.
 func BenchmarkTile(b *testing.B) {
 	for _, k := range []int{32, 64, 128, 192} {
 		x, y := make([]float64, 3*k), make([]float64, 3*k)

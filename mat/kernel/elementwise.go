@@ -1,6 +1,7 @@
 package kernel
 
-// A Shape is what the element-wise loops go over: Rows rows of Cols entries; or, if Lower, of one more each, from First on.
+// A Shape is what the element-wise loops go over: Rows rows of Cols entries; or, if Lower, of one
+// more each, from First on.
 type Shape struct {
 	Rows, Cols int
 	Lower      bool

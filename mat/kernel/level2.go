@@ -37,7 +37,8 @@ func axpy3(y, x []float64, ld int, s0, s1, s2 float64) {
 	}
 }
 
-// axpy6 is axpy3 for six rows: seven loads and a store for twelve flops, in place of four and one for six.
+// axpy6 is axpy3 for six rows: seven loads and a store for twelve flops, in place of four and one
+// for six.
 //
 //go:noinline
 func axpy6(y, x []float64, ld int, s0, s1, s2, s3, s4, s5 float64) {
@@ -106,7 +107,8 @@ func addRows(y []float64, c float64, s, x []float64, ld int) {
 	}
 }
 
-// MulVecSym sets dst = S·x for the symmetric S whose lower triangle is a: each entry is read once, for the row and for the column that it stands in.
+// MulVecSym sets dst = S·x for the symmetric S whose lower triangle is a: each entry is read once,
+// for the row and for the column that it stands in.
 func MulVecSym(dst, a []float64, lda int, x []float64) {
 	if Vector() && len(x) >= vectorSym {
 		mulVecSymVector(dst, a, lda, x)
@@ -133,7 +135,8 @@ func symRest(dst, a []float64, lda int, x []float64, i int) {
 	}
 }
 
-// symRows sets y_j += x0·a_0j + x1·a_1j + x2·a_2j, and returns Σ a_0j·x_j, Σ a_1j·x_j and Σ a_2j·x_j, over the length of y.
+// symRows sets y_j += x0·a_0j + x1·a_1j + x2·a_2j, and returns Σ a_0j·x_j, Σ a_1j·x_j and Σ
+// a_2j·x_j, over the length of y.
 //
 //go:noinline
 func symRows(y, x, a []float64, lda int, x0, x1, x2 float64) (s0, s1, s2 float64) {
@@ -157,7 +160,8 @@ func SubRows(y, s, x []float64, ld int) {
 	addRows(y, -1, s, x, ld)
 }
 
-// SolveLower sets x = L⁻¹·x, for the lower triangle of l: three rows of dot products, then their corner.
+// SolveLower sets x = L⁻¹·x, for the lower triangle of l: three rows of dot products, then their
+// corner.
 func SolveLower(x, l []float64, ld int) {
 	i := 0
 	for ; i+2 < len(x); i += 3 {

@@ -4,7 +4,8 @@ package kernel
 
 import "simd"
 
-// Below these lengths the call of a vector function costs more than it saves; sums across a vector pay later than updates.
+// Below these lengths the call of a vector function costs more than it saves; sums across a vector
+// pay later than updates.
 const (
 	vectorAxpy   = 16
 	vectorMulVec = 28
@@ -103,8 +104,9 @@ func mulVecVector(dst, a []float64, lda int, x []float64) {
 	ClearUpper()
 }
 
-// mulVecTransVector holds four vectors of dst in registers while it goes down all rows, or one where little is left. The last ones reach back over the
-// ones before, so that none is short: dst is at least one vector long.
+// mulVecTransVector holds four vectors of dst in registers while it goes down all rows, or one
+// where little is left. The last ones reach back over the ones before, so that none is short: dst
+// is at least one vector long.
 func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 	v := simd.VectorBitSize() / 64
 	n := len(dst)
@@ -142,7 +144,8 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 	ClearUpper()
 }
 
-// mulVecSymVector takes four rows at a time: the sums of the rows stay in registers, those of the columns go through dst.
+// mulVecSymVector takes four rows at a time: the sums of the rows stay in registers, those of the
+// columns go through dst.
 func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 	v := simd.VectorBitSize() / 64
 	n := len(x)
@@ -191,7 +194,8 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 	symRest(dst, a, lda, x, i)
 }
 
-// subRowsVector is mulVecTransVector, subtracted from what is there, two vectors at a time. What the last one is subtracted from is read beforehand.
+// subRowsVector is mulVecTransVector, subtracted from what is there, two vectors at a time. What
+// the last one is subtracted from is read beforehand.
 func subRowsVector(y, s, x []float64, ld int) {
 	v := simd.VectorBitSize() / 64
 	n := len(y)

@@ -8,8 +8,9 @@ import "simd"
 //
 //	for i < m, j < min(w, diag+i+1): c[i·ldc+j] (+)= alpha · Σ_{p<k} a[i·lda+p·step]·b[p·ldb+j]
 //
-// written where set, added to where not. b has whole vectors, one where w fits in it, else two, and zeros beyond w. diag bounds a triangle; for a
-// rectangle it is at least w−1. The tile is four rows by two vectors: eight vectors of sums, two of b and one of a fit in 15 registers.
+// written where set, added to where not. b has whole vectors, one where w fits in it, else two, and
+// zeros beyond w. diag bounds a triangle; for a rectangle it is at least w−1. The tile is four rows
+// by two vectors: eight vectors of sums, two of b and one of a fit in 15 registers.
 func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []float64, ldb, k int, alpha float64, set bool) {
 	var edge [4 * 16]float64
 	v := simd.VectorBitSize() / 64
@@ -20,8 +21,9 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []flo
 	}
 	for i := 0; i < m; i += 4 {
 		rows := min(4, m-i)
-		// The rows of a as offsets into one slice: four slices would leave too few registers, and the bounds check before each load keeps
-		// the compiler from loading them all ahead, which would spill. Rows that do not exist are stood in for by the last.
+		// The rows of a as offsets into one slice: four slices would leave too few registers, and
+		// the bounds check before each load keeps the compiler from loading them all ahead, which
+		// would spill. Rows that do not exist are stood in for by the last.
 		r1, r2, r3 := min(1, rows-1)*lda, min(2, rows-1)*lda, (rows-1)*lda
 		// A tile that is not whole goes by way of edge.
 		out, ldo, write := c, ldc, set
@@ -118,7 +120,8 @@ func Panel(c []float64, ldc, m, w, diag int, a []float64, lda, step int, b []flo
 	ClearUpper()
 }
 
-// addEdge adds the part of a tile that lies inside: rows rows, the first min(w, first+r) columns of row r.
+// addEdge adds the part of a tile that lies inside: rows rows, the first min(w, first+r) columns of
+// row r.
 func addEdge(c []float64, ldc int, edge []float64, nr, rows, w, first int, set bool) {
 	for r := range rows {
 		n := min(w, first+r)
@@ -137,8 +140,9 @@ func addEdge(c []float64, ldc int, edge []float64, nr, rows, w, first int, set b
 	}
 }
 
-// PackPanel copies k rows of w columns of b, the first of them at b[0], the next stride further, to a panel whose width is the next whole number of vectors,
-// nr = Lanes() or 2·Lanes(), and fills it up with zeros.
+// PackPanel copies k rows of w columns of b, the first of them at b[0], the next stride further, to
+// a panel whose width is the next whole number of vectors, nr = Lanes() or 2·Lanes(), and fills it
+// up with zeros.
 func PackPanel(dst []float64, nr int, b []float64, stride, k, w int) {
 	v := simd.VectorBitSize() / 64
 	switch {

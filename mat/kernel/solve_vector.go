@@ -47,7 +47,8 @@ func solveUpperTransVector(x, u []float64, ld int) {
 	}
 }
 
-// solveUpperVector subtracts from four rows, the last first, what is known on their right, and solves them.
+// solveUpperVector subtracts from four rows, the last first, what is known on their right, and
+// solves them.
 func solveUpperVector(x, u []float64, ld int) {
 	v := simd.VectorBitSize() / 64
 	n := len(x)

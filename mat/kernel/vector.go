@@ -14,10 +14,12 @@ func init() {
 	lanes = simd.VectorBitSize() / 64
 }
 
-// Vector tells whether the vector functions are compiled in, and the machine has the registers for them.
+// Vector tells whether the vector functions are compiled in, and the machine has the registers for
+// them.
 func Vector() bool { return vector }
 
-// SetVector switches the vector functions on, where there are any, or off, and returns what was before. For tests; not for concurrent use.
+// SetVector switches the vector functions on, where there are any, or off, and returns what was
+// before. For tests; not for concurrent use.
 func SetVector(on bool) (was bool) {
 	was = vector
 	vector = on && !simd.Emulated()

@@ -2,11 +2,12 @@
 
 package kernel
 
-// Vector tells whether the vector functions are compiled in, and the machine has the registers for them. Here they are not, and what they
-// would be is empty and never called.
+// Vector tells whether the vector functions are compiled in, and the machine has the registers for
+// them. Here they are not, and what they would be is empty and never called.
 func Vector() bool { return false }
 
-// SetVector switches the vector functions on, where there are any, or off, and returns what was before. For tests; not for concurrent use.
+// SetVector switches the vector functions on, where there are any, or off, and returns what was
+// before. For tests; not for concurrent use.
 func SetVector(bool) (was bool) { return false }
 
 // Lanes returns the number of float64s in a vector register.

@@ -7,7 +7,8 @@ import (
 	"stable/mat"
 )
 
-// Bytes makes numbers and small matrices of what a fuzzer hands a test: of all kinds, NaN, Inf, subnormal and huge among them. At its end come zeros.
+// Bytes makes numbers and small matrices of what a fuzzer hands a test: of all kinds, NaN, Inf,
+// subnormal and huge among them. At its end come zeros.
 type Bytes []byte
 
 func (b *Bytes) next() byte {
@@ -27,7 +28,8 @@ var special = []float64{
 	Eps, 1 + Eps, 1 - Eps/2, math.Copysign(0, -1), 1e150, -1e150, 1e-150, 0x1p511,
 }
 
-// Float returns a number: small and whole, a multiple of a power of two, one of the special ones, or any bits.
+// Float returns a number: small and whole, a multiple of a power of two, one of the special ones,
+// or any bits.
 func (b *Bytes) Float() float64 {
 	switch tag := b.next(); tag % 8 {
 	case 0, 1, 2:

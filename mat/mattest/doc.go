@@ -1,10 +1,13 @@
-// Package mattest holds what the tests of mat, chol and eig share: one list of hard symmetric matrices, seeded random
-// matrices, matrices whose padding is NaN with a check that nobody wrote there, and residuals in units of n·eps·norm.
+// Package mattest holds what the tests of mat, chol and eig share: one list of hard symmetric
+// matrices, seeded random matrices, matrices whose padding is NaN with a check that nobody wrote
+// there, and residuals in units of n·eps·norm.
 //
-// For bounds there are also Draw, an endless list of small matrices, random and structured; Exact, arithmetic of 320 bits, on math/big, to hold results
-// against; Ledger, which keeps the worst case of each bound; and Bytes, which makes matrices of what a fuzzer draws. STABLE_LONG=1 in the environment asks
-// for the long form of these tests, 60 000 matrices or so a package.
+// For bounds there are also Draw, an endless list of small matrices, random and structured; Exact,
+// arithmetic of 320 bits, on math/big, to hold results against; Ledger, which keeps the worst case
+// of each bound; and Bytes, which makes matrices of what a fuzzer draws. STABLE_LONG=1 in the
+// environment asks for the long form of these tests, 60 000 matrices or so a package.
 //
-// Every function returns new memory, so that a test may overwrite what it gets. The residuals are plain loops over copies
-// scaled by a power of two: they owe nothing to the kernels under test, and neither overflow nor underflow at 1e±150.
+// Every function returns new memory, so that a test may overwrite what it gets. The residuals are
+// plain loops over copies scaled by a power of two: they owe nothing to the kernels under test, and
+// neither overflow nor underflow at 1e±150.
 package mattest

@@ -8,7 +8,8 @@ import (
 	"stable/mat"
 )
 
-// bits is the precision of what is called exact: it leaves 200 bits to an eigenvalue 1e-30 of the largest.
+// bits is the precision of what is called exact: it leaves 200 bits to an eigenvalue 1e-30 of the
+// largest.
 const bits = 320
 
 // Exact is a matrix in arithmetic of 320 bits, against which results in float64 are held.
@@ -145,7 +146,8 @@ func dot(sum, t *big.Float, x, y []big.Float) {
 	}
 }
 
-// Cholesky returns the factor L, and whether e, of which the lower triangle is read, is positive definite.
+// Cholesky returns the factor L, and whether e, of which the lower triangle is read, is positive
+// definite.
 func (e *Exact) Cholesky() (l *Exact, ok bool) {
 	l = NewExact(e.Rows, e.Rows)
 	t, sum := new(big.Float), new(big.Float)
@@ -168,7 +170,8 @@ func (e *Exact) Cholesky() (l *Exact, ok bool) {
 	return l, true
 }
 
-// LogDet returns log det(e·eᵀ) for the lower triangular factor e, and the size of its terms, 2·Σ |log e_ii|.
+// LogDet returns log det(e·eᵀ) for the lower triangular factor e, and the size of its terms, 2·Σ
+// |log e_ii|.
 func (e *Exact) LogDet() (det, size float64) {
 	m := new(big.Float)
 	for i := range e.Rows {
@@ -204,8 +207,9 @@ func (e *Exact) CholeskySolve(b *Exact) *Exact {
 // Identity returns the identity of order n.
 func Identity(n int) *Exact { return NewExact(n, n).AddDiag(func(int) float64 { return 1 }) }
 
-// ExactEig returns the eigenvalues of a, ascending, and its eigenvectors in the rows of v, by Jacobi rotations. They start from the rows of guess,
-// orthonormalised, which must be of order n: a good guess saves time, a bad one costs some.
+// ExactEig returns the eigenvalues of a, ascending, and its eigenvectors in the rows of v, by
+// Jacobi rotations. They start from the rows of guess, orthonormalised, which must be of order n: a
+// good guess saves time, a bad one costs some.
 func ExactEig(a *mat.Sym, guess *mat.Dense) (lambda []*big.Float, v *Exact) {
 	n := a.N
 	v = ExactDense(guess)

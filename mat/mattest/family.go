@@ -8,10 +8,12 @@ import (
 	"stable/mat"
 )
 
-// Long tells whether the tests of accuracy are asked for in their long form, by STABLE_LONG=1 in the environment.
+// Long tells whether the tests of accuracy are asked for in their long form, by STABLE_LONG=1 in
+// the environment.
 func Long() bool { return os.Getenv("STABLE_LONG") != "" }
 
-// families make matrices of order n. Higham, Accuracy and Stability, chapter 28, describes most of them.
+// families make matrices of order n. Higham, Accuracy and Stability, chapter 28, describes most of
+// them.
 var families = []struct {
 	name string
 	make func(n int, rng *rand.Rand) *mat.Sym
@@ -123,7 +125,8 @@ var families = []struct {
 	}},
 }
 
-// kahan is KᵀK for Kahan's triangular matrix K, whose smallest singular value its diagonal does not show.
+// kahan is KᵀK for Kahan's triangular matrix K, whose smallest singular value its diagonal does not
+// show.
 func kahan(n int, rng *rand.Rand) *mat.Sym {
 	c := 0.05 + 0.9*rng.Float64()
 	s := math.Sqrt(1 - c*c)
@@ -159,8 +162,9 @@ func between(n int, rng *rand.Rand, low, high float64) []float64 {
 	return l
 }
 
-// Draw returns matrix number k of an endless list, random and structured, with the name of its kind. Most are of order 1 to 8, one in 16 of up
-// to 17, one in 512 of up to 40; one in four is scaled by about 1e±150.
+// Draw returns matrix number k of an endless list, random and structured, with the name of its
+// kind. Most are of order 1 to 8, one in 16 of up to 17, one in 512 of up to 40; one in four is
+// scaled by about 1e±150.
 func Draw(k int) (name string, a *mat.Sym) {
 	rng := Rand(uint64(k) + 1<<40)
 	f := families[k%len(families)]

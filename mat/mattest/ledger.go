@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Ledger holds the largest value seen of each of several ratios, error over unit, against the constant that the documentation gives.
+// Ledger holds the largest value seen of each of several ratios, error over unit, against the
+// constant that the documentation gives.
 type Ledger struct {
 	bounds map[string]float64
 	seen   map[string]float64
@@ -35,7 +36,8 @@ func (l *Ledger) See(name string, err, unit float64, where string) {
 	}
 }
 
-// Check reports every ratio beyond its constant, one that has no constant, and one that was never seen. It logs all of them.
+// Check reports every ratio beyond its constant, one that has no constant, and one that was never
+// seen. It logs all of them.
 func (l *Ledger) Check(t testing.TB) {
 	t.Helper()
 	for name := range l.seen {

@@ -65,7 +65,8 @@ func TestResidualsTellRightFromWrong(t *testing.T) {
 	}
 }
 
-// A write to the padding is seen whether it sets, adds, scales, or copies padding from elsewhere; and what is read from there spoils a sum.
+// A write to the padding is seen whether it sets, adds, scales, or copies padding from elsewhere;
+// and what is read from there spoils a sum.
 func TestCheckPadSeesStrayWrites(t *testing.T) {
 	other := PadSym(Sym(4, 1), 0)
 	for name, write := range map[string]func(x *float64){

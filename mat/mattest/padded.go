@@ -8,8 +8,9 @@ import (
 	"stable/mat"
 )
 
-// padding returns the bits of the padding at entry p of data: a signaling NaN that holds the address of the entry. All arithmetic makes it a quiet one, so
-// that an addition to it leaves a trace, too; and it is no copy of what stands elsewhere.
+// padding returns the bits of the padding at entry p of data: a signaling NaN that holds the
+// address of the entry. All arithmetic makes it a quiet one, so that an addition to it leaves a
+// trace, too; and it is no copy of what stands elsewhere.
 func padding(data []float64, p int) uint64 {
 	const signaling = 0x7ff0 << 48
 	return signaling | uint64(reflect.ValueOf(data).Pointer()/8+uintptr(p))&(1<<51-1)
@@ -18,7 +19,8 @@ func padding(data []float64, p int) uint64 {
 // Strides are the paddings that tests of a kernel go through: none, and a few entries a row.
 var Strides = []int{0, 3}
 
-// Pad returns a copy of a with Stride = Cols+pad. Everything outside of the matrix is NaN, also pad entries behind the last row.
+// Pad returns a copy of a with Stride = Cols+pad. Everything outside of the matrix is NaN, also pad
+// entries behind the last row.
 func Pad(a *mat.Dense, pad int) *mat.Dense {
 	p := &mat.Dense{Rows: a.Rows, Cols: a.Cols, Stride: a.Cols + pad, Data: make([]float64, a.Rows*(a.Cols+pad))}
 	fill(p.Data)
@@ -28,7 +30,8 @@ func Pad(a *mat.Dense, pad int) *mat.Dense {
 	return p
 }
 
-// PadSym is Pad for a symmetric matrix; the entries above the diagonal are NaN too, even with pad = 0.
+// PadSym is Pad for a symmetric matrix; the entries above the diagonal are NaN too, even with pad =
+// 0.
 func PadSym(a *mat.Sym, pad int) *mat.Sym {
 	p := &mat.Sym{N: a.N, Stride: a.N + pad, Data: make([]float64, a.N*(a.N+pad))}
 	fill(p.Data)

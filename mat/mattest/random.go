@@ -19,7 +19,8 @@ func Vec(n int, seed uint64) []float64 {
 	return x
 }
 
-// Dense returns a matrix with entries uniform on (−0.5, 0.5). Dense(n, n, uint64(n)) is the input of the benchmarks.
+// Dense returns a matrix with entries uniform on (−0.5, 0.5). Dense(n, n, uint64(n)) is the input
+// of the benchmarks.
 func Dense(rows, cols int, seed uint64) *mat.Dense {
 	return &mat.Dense{Rows: rows, Cols: cols, Stride: cols, Data: Vec(rows*cols, seed)}
 }

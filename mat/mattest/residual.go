@@ -9,7 +9,8 @@ import (
 // Eps is the unit of the residuals, the distance from 1 to the next float64.
 const Eps = 0x1p-52
 
-// MaxDiff returns max |a − b| over the entries, +Inf where a difference is NaN. It panics if the sizes differ.
+// MaxDiff returns max |a − b| over the entries, +Inf where a difference is NaN. It panics if the
+// sizes differ.
 func MaxDiff(a, b *mat.Dense) float64 {
 	if a.Rows != b.Rows || a.Cols != b.Cols {
 		panic("mattest: MaxDiff: dimension mismatch")
@@ -87,7 +88,8 @@ func CholResidual(a *mat.Sym, l *mat.Dense) float64 {
 	return relative(Mul(low, Trans(low)), f, frob(f))
 }
 
-// EigResidual returns ‖A·V − V·diag(lambda)‖_F / (n·eps·‖A‖_F), for a V of as many columns as there are values.
+// EigResidual returns ‖A·V − V·diag(lambda)‖_F / (n·eps·‖A‖_F), for a V of as many columns as there
+// are values.
 func EigResidual(a *mat.Sym, lambda []float64, v *mat.Dense) float64 {
 	f := Full(a)
 	e := -exponent(f)
