@@ -17,3 +17,7 @@
 //	bench                the experiments, and the benchmarks: go test -bench . ./bench
 //	testdata             the data set of the main job, with its origin and licence
 package stable
+
+// Version is the release that this tree is, or will be: CHANGELOG.md says what is in it. A copy
+// carries it, and `go run ./bench -version` prints it.
+const Version = "0.1.0"
