@@ -86,6 +86,14 @@ func tune(ctx context.Context, args []string, out terminal) error {
 	if err != nil {
 		return err
 	}
+	fs.Visit(func(f *flag.Flag) { // 0 is the default's sign, not a number of steps
+		if f.Name == "steps" && o.Steps == 0 {
+			err = fmt.Errorf("%w: -steps is 0, want ≥ 1", errUsage)
+		}
+	})
+	if err != nil {
+		return err
+	}
 	if err := o.check(len(files)); err != nil {
 		return err
 	}

@@ -71,3 +71,20 @@ func TestTuneApplyClasses(t *testing.T) {
 	assert.Contains(t, stderr, "wide.svm:2: index 4 is above the dimension 3")
 	assert.Equal(t, `"a,""b"""`, csvField(`a,"b"`))
 }
+
+// A file that is not UTF-8 gives a model that applies to it, and one whose labels are any two
+// numbers, too.
+func TestTuneApplyToTraining(t *testing.T) {
+	for name, text := range map[string]string{
+		"latin.csv": "gr\xf6\xdfe,b,klasse\n" + strings.Repeat("1,2,sch\xf6n\n3,4,gut\n", 8),
+		"any.svm":   strings.Repeat("4 1:1 3:1\n2 1:-1 2:0.5\n", 8),
+	} {
+		path := writeText(t, name, text)
+		_, model, _ := runTune(t, path)
+		status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, path)
+		require.Zero(t, status, "%s: %s", name, stderr)
+		assert.Contains(t, stderr, "16 rows, loss ", name)
+		assert.Contains(t, stderr, "accuracy 1\n", name)
+		assert.Equal(t, 17, strings.Count(stdout, "\n"), name)
+	}
+}

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // ReadCSV reads comma-separated rows of numbers under a header line that names the columns (RFC
@@ -19,10 +21,14 @@ import (
 // Labels are as in ReadLIBSVM, or any two names (malignant, benign), of which the one that sorts
 // first becomes −1. In a file with one named class only, that is −1. Data.Classes reports the map.
 //
+// The text is UTF-8. A name of a column or of a class that is not valid UTF-8 is read as ISO 8859-1,
+// byte by byte, so that every name of Data is valid UTF-8 and survives JSON.
+//
 // name stands in messages. Anything wrong is a *SyntaxError with the line: a header that is all
-// numbers; a label column that is absent or named twice; a row with another number of fields than
-// the header; a field that is missing (empty, NA, N/A, null or ?), NaN, infinite or no number; any
-// other label; a bare quote; a record above 16 MiB; a file without rows; an error of r.
+// numbers; two columns of one name, unless it is empty; a label column that is absent; a row with
+// another number of fields than the header; a field that is missing (empty, NA, N/A, null or ?),
+// NaN, infinite or no number; a third label; a bare quote; text in UTF-16; a record above 16 MiB; a
+// file without rows; an error of r.
 //
 // Memory: as ReadLIBSVM, and the text of one record.
 func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
@@ -34,8 +40,11 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 		return nil, err
 	}
 	b := bufio.NewReader(r)
-	if bom, _ := b.Peek(3); bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
+	switch bom, _ := b.Peek(3); {
+	case bytes.HasPrefix(bom, []byte("\xef\xbb\xbf")):
 		b.Discard(3)
+	case bytes.HasPrefix(bom, []byte("\xff\xfe")), bytes.HasPrefix(bom, []byte("\xfe\xff")):
+		return nil, &SyntaxError{File: name, Line: 1, Msg: "the text is UTF-16: save the file as UTF-8"}
 	}
 	limited := recordReader{r: b}
 	rd := csv.NewReader(&limited)
@@ -92,32 +101,26 @@ func (d *Data) header(names []string, opt *ReadOptions) (target int, err error) 
 			return 0, errors.New("the first line holds numbers: a header with the names of the columns is missing")
 		}
 	}
-	target = len(names) - 1
-	if opt.LabelColumn != "" {
-		target = -1
-		for j, s := range names {
-			if strings.TrimSpace(s) != opt.LabelColumn {
-				continue
-			}
-			if target >= 0 {
-				return 0, fmt.Errorf("two columns are named %s", quote(opt.LabelColumn))
-			}
-			target = j
+	seen := map[string]bool{}
+	clean := make([]string, len(names)) // copies: the reader uses the memory of names again
+	for j, s := range names {
+		clean[j] = strings.Clone(toUTF8(strings.TrimSpace(s)))
+		if s := clean[j]; s != "" && seen[s] {
+			return 0, fmt.Errorf("two columns are named %s", quote(s))
 		}
-		if target < 0 {
+		seen[clean[j]] = true
+	}
+	target = len(clean) - 1
+	if opt.LabelColumn != "" {
+		if target = slices.Index(clean, toUTF8(opt.LabelColumn)); target < 0 {
 			return 0, fmt.Errorf("no column is named %s", quote(opt.LabelColumn))
 		}
 	}
-	d.Dim = len(names) - 1
+	d.Dim = len(clean) - 1
 	if opt.Dim != 0 && opt.Dim != d.Dim {
 		return 0, fmt.Errorf("%d columns of features, want %d", d.Dim, opt.Dim)
 	}
-	d.Features = make([]string, 0, d.Dim)
-	for j, s := range names {
-		if j != target {
-			d.Features = append(d.Features, strings.Clone(strings.TrimSpace(s)))
-		}
-	}
+	d.Features = slices.Delete(clean, target, target+1)
 	return target, nil
 }
 
@@ -133,7 +136,7 @@ func (d *Data) record(fields []string, target int, lab *labels) error {
 			if err == nil {
 				label, err = lab.number(v)
 			} else if err == errNumber && !lab.regression {
-				label, err = lab.word(s)
+				label, err = lab.word(toUTF8(s))
 			}
 			if err != nil {
 				return fmt.Errorf("label: %w", err)
@@ -152,6 +155,18 @@ func (d *Data) record(fields []string, target int, lab *labels) error {
 	d.Label = append(d.Label, label)
 	d.RowPtr = append(d.RowPtr, len(d.Col))
 	return nil
+}
+
+// toUTF8 returns s if it is valid UTF-8, and else reads each byte as the character of ISO 8859-1.
+func toUTF8(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	runes := make([]rune, len(s))
+	for i := range runes {
+		runes[i] = rune(s[i])
+	}
+	return string(runes)
 }
 
 const maxRecord = 16 << 20

@@ -46,6 +46,9 @@ func TestReadCSVErrors(t *testing.T) {
 		{"17.99,10,malignant\n1,2,benign\n", "", 1, "header"},
 		{"a,b\n1,1\n", "c", 1, "no column"},
 		{"a,b,b\n1,1,1\n", "b", 1, "two columns"},
+		{"a,b,a,y\n1,1,1,0\n", "", 1, `two columns are named "a"`},
+		{"a,b,b\n1,1,1\n", "", 1, `two columns are named "b"`},
+		{"\xff\xfea\x00,\x00y\x00\n\x00", "", 1, "UTF-16"},
 		{"a,b\n1,1\n1,1,1\n", "", 3, "wrong number of fields: 3, and the header has 2"},
 		{"a,b\n1,1\n1", "", 3, "wrong number of fields: 1, and the header has 2"},
 		{"a,b\n,1\n", "", 2, "missing"},
@@ -71,6 +74,31 @@ func TestReadCSVErrors(t *testing.T) {
 	require.ErrorIs(t, err, fail)
 	_, err = ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", ReadOptions{})
 	requireSyntax(t, err, "endless", 2, "record of more than")
+}
+
+// Names that are not UTF-8 are read as ISO 8859-1, so that all names are valid UTF-8; the label
+// column and fixed classes are found by either spelling.
+func TestReadCSVLatin1(t *testing.T) {
+	latin := "gr\xf6\xdfe,h\xf6he,klasse\n1,2,sch\xf6n\n3,4,gut\n"
+	want, err := ReadCSV(strings.NewReader("größe,höhe,klasse\n1,2,schön\n3,4,gut\n"), "t", ReadOptions{})
+	require.NoError(t, err)
+	got, err := ReadCSV(strings.NewReader(latin), "t", ReadOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	assert.Equal(t, []string{"größe", "höhe"}, got.Features)
+	for _, classes := range [][2]string{want.Classes, {"gut", "sch\xf6n"}} {
+		again, err := ReadCSV(strings.NewReader(latin), "t", ReadOptions{Classes: classes})
+		require.NoError(t, err)
+		assert.Equal(t, want, again)
+	}
+	for _, column := range []string{"höhe", "h\xf6he"} {
+		d, err := ReadCSV(strings.NewReader("h\xf6he,x\n1,2\n0,3\n"), "t", ReadOptions{LabelColumn: column})
+		require.NoError(t, err)
+		assert.Equal(t, []float64{1, -1}, d.Label)
+	}
+	unnamed, err := ReadCSV(strings.NewReader("a,,,y\n1,2,3,0\n4,5,6,1\n"), "t", ReadOptions{})
+	require.NoError(t, err, "columns without a name")
+	assert.Equal(t, []string{"a", "", ""}, unnamed.Features)
 }
 
 // zeros is an endless text of one digit.

@@ -25,8 +25,8 @@ func newLabels(opt *ReadOptions) (labels, error) {
 	if opt.Regression || opt.Classes[0] == opt.Classes[1] {
 		return l, fmt.Errorf("hyperopt: ReadOptions.Classes: want two different names, and no Regression")
 	}
-	l.forced, l.n, l.name = true, 2, opt.Classes
-	for k, s := range opt.Classes {
+	l.forced, l.n, l.name = true, 2, [2]string{toUTF8(opt.Classes[0]), toUTF8(opt.Classes[1])}
+	for k, s := range l.name {
 		v, err := parseFloat(s)
 		if err != nil {
 			l.named = true
@@ -57,14 +57,6 @@ func (l *labels) number(v float64) (float64, error) {
 	}
 	if err := l.add(name); err != nil {
 		return 0, err
-	}
-	ok := v == -1 || v == 0 || v == 1 || v == 2
-	if l.n == 2 {
-		lo, hi := min(v, l.value[0]), max(v, l.value[0])
-		ok = (lo == -1 && hi == 1) || (lo == 0 && hi == 1) || (lo == 1 && hi == 2)
-	}
-	if !ok {
-		return 0, fmt.Errorf("labels %v are not of {-1, 1}, {0, 1} or {1, 2}", l.name[:l.n])
 	}
 	l.value[l.n-1] = v
 	return float64(l.n - 1), nil
@@ -115,7 +107,7 @@ func (l *labels) finish(label []float64) (classes [2]string) {
 	minus := 0 // the code that is −1
 	switch {
 	case l.forced:
-	case l.n == 1 && !l.named && l.value[0] >= 1:
+	case l.n == 1 && !l.named && (l.value[0] == 1 || l.value[0] == 2):
 		minus = 1
 	case l.n == 2 && l.named && l.name[1] < l.name[0], l.n == 2 && !l.named && l.value[1] < l.value[0]:
 		minus = 1

@@ -25,6 +25,9 @@ func TestLabels(t *testing.T) {
 		{"1 1", [2]string{"1", "2"}, []float64{-1, -1}, [2]string{"1", "2"}},
 		{"7 3", [2]string{"7", "3"}, []float64{-1, 1}, [2]string{"7", "3"}},
 		{"malignant benign malignant", [2]string{}, []float64{1, -1, 1}, [2]string{"benign", "malignant"}},
+		{"4 2 4", [2]string{}, []float64{1, -1, 1}, [2]string{"2", "4"}},
+		{"-0.5 1e3", [2]string{}, []float64{-1, 1}, [2]string{"-0.5", "1000"}},
+		{"4", [2]string{}, []float64{-1}, [2]string{"4", ""}},
 		{"b a", [2]string{"b", "a"}, []float64{-1, 1}, [2]string{"b", "a"}},
 		{"no", [2]string{}, []float64{-1}, [2]string{"no", ""}},
 	} {
@@ -46,7 +49,7 @@ func TestLabels(t *testing.T) {
 		{"1 a", [2]string{}, 3, "mixed"},
 		{"a NA", [2]string{}, 3, "missing"},
 		{"a nan", [2]string{}, 3, "NaN"},
-		{"4 5", [2]string{}, 2, "{-1, 1}"},
+		{"4 5 6", [2]string{}, 4, `a third label "6", after "4" and "5"`},
 		{"1 2", [2]string{"-1", "1"}, 3, "neither"},
 		{"a c", [2]string{"a", "b"}, 3, "neither"},
 		{"a 1", [2]string{"a", "b"}, 3, "neither"},

@@ -15,13 +15,13 @@ import (
 // of the file are accepted. A row may be a label alone. Zeros are dropped; their index counts for
 // Dim.
 //
-// Labels are two of {−1, 1}, {0, 1} or {1, 2} in any numeric spelling (1, +1, 1.0); the smaller
-// becomes −1, the larger +1. In a file with one class only, 1 and 2 become +1, and 0 and −1 become
-// −1. See ReadOptions for regression and for fixing the classes.
+// Labels are any two numbers, in any spelling (1, +1, 1.0); the smaller becomes −1, the larger +1.
+// In a file with one class only, a 1 or a 2 becomes +1, any other number −1. See ReadOptions for
+// regression and for fixing the classes.
 //
 // name stands in messages. Anything wrong is a *SyntaxError with the line: an index 0, descending,
 // repeated, above MaxIndex or above ReadOptions.Dim; a value that is missing, NaN, infinite or no
-// number; a torn pair; any other label; qid: pairs (ranking data); a token above 4096 bytes; a file
+// number; a torn pair; a third label; qid: pairs (ranking data); a token above 4096 bytes; a file
 // without rows; an error of r.
 //
 // Memory: 12 bytes an entry and 16 a row, times at most about 2.5 while slices grow, and a buffer
