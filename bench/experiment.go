@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 )
 
 // experiment races every entrant in every arena: first a choice of step sizes on seeds of its own,
@@ -13,7 +14,7 @@ import (
 // parts and interruptions there were.
 type experiment struct {
 	name       string
-	describe   string // what the results depend on beyond the fields here: data, box, …
+	describe   string // what the results depend on beyond the fields here: form and box of the weights, …
 	arenas     []*arena
 	entrants   []*entrant
 	samples    uint64 // budget of a run, ξ and φ together
@@ -126,19 +127,27 @@ func (x *experiment) choose(done func(key string) (trial, bool)) (map[string]cho
 // errUnfinished says that runs of other parts are missing.
 var errUnfinished = errors.New("not finished")
 
-// config is what identifies the results in a ledger.
-func (x *experiment) config() string {
-	names := ""
+// identity is what the results in a ledger depend on, beside their keys: methods and trials may be
+// added.
+func (x *experiment) identity() identity {
+	id := identity{Build: buildSum()}
+	var names []string
 	for _, a := range x.arenas {
-		names += a.name + " "
+		names = append(names, a.name)
+		for _, s := range a.data {
+			if !slices.Contains(id.Data, s) {
+				id.Data = append(id.Data, s)
+			}
+		}
 	}
-	return fmt.Sprintf("%s on %s(%s), %d samples, %d tuning runs, %d points, seed %d", x.name, names, x.describe, x.samples, x.tuneTrials, x.points, x.seed)
+	id.Options = fmt.Sprintf("%s on %q, %s, %d samples, %d tuning runs, %d points, seed %d", x.name, names, x.describe, x.samples, x.tuneTrials, x.points, x.seed)
+	return id
 }
 
 // run does the units of this part that are not done yet. With parts, the results of all parts that
 // are in the folder count, and errUnfinished says that some are missing.
 func (x *experiment) run(ctx context.Context, out terminal) (map[string]choice, func(key string) (trial, bool), error) {
-	l, err := openLedger(x.ledger(x.part, x.of), x.config())
+	l, err := openLedger(x.ledger(x.part, x.of), x.identity())
 	if err != nil {
 		return nil, nil, err
 	}

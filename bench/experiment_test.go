@@ -66,11 +66,68 @@ func TestCompareParts(t *testing.T) {
 	assert.Contains(t, stderr, "not finished")
 }
 
+// Results of one data file are never reported for another, of a like name, or of the same name with
+// other rows; nor are those of another build of the program.
+func TestRaceKnowsItsData(t *testing.T) {
+	small := func(out, data string) []string {
+		return []string{"compare", "-methods", "STABLE", "-samples", "1000", "-trials", "2", "-tune", "1", "-data", data, "-out", out}
+	}
+	dir, out := t.TempDir(), t.TempDir()
+	one, two := filepath.Join(dir, "part.one"), filepath.Join(dir, "part.two")
+	text, err := os.ReadFile(smallData(t))
+	require.NoError(t, err)
+	lines := strings.SplitAfter(string(text), "\n")
+	require.NoError(t, os.WriteFile(one, text, 0o644))
+	require.NoError(t, os.WriteFile(two, []byte(strings.Join(lines[:50], "")), 0o644))
+
+	status, stdout, stderr := bench(context.Background(), small(out, one)...)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "part.one: F*")
+	status, stdout, stderr = bench(context.Background(), small(out, two)...)
+	assert.Equal(t, 1, status, stdout)
+	assert.Contains(t, stderr, "compare.ledger is of another run")
+	assert.Contains(t, stderr, "part.two")
+
+	require.NoError(t, os.WriteFile(one, []byte(strings.Join(lines[:50], "")), 0o644))
+	status, stdout, stderr = bench(context.Background(), small(out, one)...)
+	assert.Equal(t, 1, status, stdout)
+	assert.Contains(t, stderr, "on other data")
+	require.NoError(t, os.WriteFile(one, text, 0o644))
+	status, _, stderr = bench(context.Background(), small(out, one)...)
+	require.Zero(t, status, stderr)
+}
+
+// Every command that keeps results says which data, which options and which build they are of.
+func TestIdentities(t *testing.T) {
+	r := racingFlags{form: "raw", lo: 0.1, hi: 1, seed: 1, quick: true}
+	arenas, err := surviveArenas(&r, terminal{})
+	require.NoError(t, err)
+	x := experiment{name: "survive", arenas: arenas}
+	sum, err := digest(cancer)
+	require.NoError(t, err)
+	assert.Equal(t, []source{{shippedData, sum}}, x.identity().Data)
+	build := x.identity().Build
+	if program, err := os.Executable(); err == nil { // not every system names it
+		build, err = digest(program)
+		require.NoError(t, err)
+	}
+	assert.NotEmpty(t, build)
+	assert.Equal(t, build, x.identity().Build)
+	job, err := newTuning(job{data: shippedData, seed: 1, steps: 5, lo: 0.1, hi: 1})
+	require.NoError(t, err)
+	assert.Equal(t, x.identity().Data, job.identity().Data)
+	assert.Equal(t, build, job.identity().Build)
+	assert.Equal(t, "covtype.libsvm.binary.scale", dataName("x/covtype.libsvm.binary.scale.gz"))
+	assert.Equal(t, "part.one", dataName("part.one"))
+	assert.Equal(t, "breast_cancer", dataName(shippedData))
+}
+
 // A ledger that is damaged, or of another experiment, is refused and left alone.
 func TestLedgerRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.ledger")
-	l, err := openLedger(path, "one")
+	one := identity{Options: "one", Data: []source{{"x", "123"}}, Build: "b"}
+	l, err := openLedger(path, one)
 	require.NoError(t, err)
 	require.NoError(t, l.put(trial{Key: "a", Error: []float64{1}}))
 	require.NoError(t, l.put(trial{Key: "b", Error: []float64{0.1}}))
@@ -78,12 +135,19 @@ func TestLedgerRefuses(t *testing.T) {
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 
-	_, err = openLedger(path, "two")
-	assert.ErrorContains(t, err, "another experiment (one)")
+	for want, other := range map[string]identity{
+		"with other options (one); this one is two": {Options: "two", Data: one.Data, Build: "b"},
+		"on other data, x (SHA-256 123)":            {Options: "one", Data: []source{{"x", "124"}}, Build: "b"},
+		"this one is on none":                       {Options: "one", Build: "b"},
+		"by another build of this program":          {Options: "one", Data: one.Data, Build: "c"},
+	} {
+		_, err = openLedger(path, other)
+		assert.ErrorContains(t, err, want)
+	}
 
 	altered := []byte(strings.Replace(string(whole), `"a"`, `"c"`, 1))
 	require.NoError(t, os.WriteFile(path, altered, 0o644))
-	_, err = openLedger(path, "one")
+	_, err = openLedger(path, one)
 	assert.ErrorContains(t, err, "x.ledger:2: damaged line")
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -91,7 +155,7 @@ func TestLedgerRefuses(t *testing.T) {
 
 	for cut := range len(whole) { // torn anywhere
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
-		l, err := openLedger(path, "one")
+		l, err := openLedger(path, one)
 		require.NoError(t, err)
 		_, a := l.get("a")
 		_, b := l.get("b")

@@ -172,37 +172,51 @@ func hyperoptArena(file string, r *racingFlags, out terminal) (*arena, error) {
 	if r.quick {
 		rows = quickRows
 	}
-	train, val, err := halves(file, rows, r.seed)
+	train, val, origin, err := halves(file, rows, r.seed)
 	if err != nil {
 		return nil, err
 	}
-	name, _, _ := strings.Cut(filepath.Base(file), ".")
-	return tuningArena(name, train, val, r.form, r.lo, r.hi, out)
+	a, err := tuningArena(dataName(file), train, val, r.form, r.lo, r.hi, out)
+	if err != nil {
+		return nil, err
+	}
+	a.data = []source{origin}
+	return a, nil
+}
+
+// dataName is the name of a data file in tables and figures: that of the file without the endings
+// that say only how it is written.
+func dataName(file string) string {
+	name := strings.TrimSuffix(filepath.Base(file), ".gz")
+	for _, ending := range []string{".csv", ".svm", ".libsvm", ".svmlight"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
 }
 
 // halves splits at most so many rows of a data file at random.
-func halves(file string, rows int, seed uint64) (train, val *hyperopt.Data, err error) {
-	d, err := openData(job{data: file})
+func halves(file string, rows int, seed uint64) (train, val *hyperopt.Data, origin source, err error) {
+	d, origin, err := openData(job{data: file})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, origin, err
 	}
 	if d.Rows() > rows {
 		parts, err := d.Split(seed, float64(rows), float64(d.Rows()-rows))
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, origin, err
 		}
 		d = parts[0]
 	}
 	parts, err := d.Split(seed, 1, 1)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, origin, err
 	}
 	if file == shippedData { // its features are of very different sizes; the paper's data sets come scaled
 		if _, err := scale(parts); err != nil {
-			return nil, nil, err
+			return nil, nil, origin, err
 		}
 	}
-	return parts[0], parts[1], nil
+	return parts[0], parts[1], origin, nil
 }
 
 // tuningArena is the test problem with weights in [lo, hi], raw or exp.

@@ -52,6 +52,7 @@ func ijcnn1(ctx context.Context, args []string, out terminal) error {
 
 func ijcnn1Arena(r *racingFlags, out terminal) (*arena, error) {
 	var sets [2]*hyperopt.Data
+	var data [2]source
 	for i, name := range []string{"ijcnn1.trn", "ijcnn1.tst"} {
 		path, err := plainOrGzip(filepath.Join(r.data, "ijcnn1", name))
 		if err != nil {
@@ -60,12 +61,15 @@ func ijcnn1Arena(r *racingFlags, out terminal) (*arena, error) {
 		if sets[i], err = hyperopt.Open(path, hyperopt.ReadOptions{}); err != nil {
 			return nil, err
 		}
+		if data[i], err = newSource(name, path); err != nil {
+			return nil, err
+		}
 	}
 	a, err := tuningArena("ijcnn1, as benchmark_bilevel", sets[0], sets[1], r.form, r.lo, r.hi, out)
 	if err != nil {
 		return nil, err
 	}
-	a.batch, a.stretch = 64, 100
+	a.data, a.batch, a.stretch = data[:], 64, 100
 	lo, hi := math.Log(2*r.lo), math.Log(2*r.hi)
 	a.start = func(rng *rand.Rand) (x0, y0 []float64) {
 		d := sets[0].Dim

@@ -15,7 +15,7 @@ import (
 
 // A ledger keeps the results of finished units of an experiment in a file, one line each, so that
 // an interrupted run goes on where it was. A line is the CRC-32 of its JSON, a blank and the JSON;
-// the first one describes the experiment. A torn last line, of a process that was killed, is
+// the first one is the identity of the results. A torn last line, of a process that was killed, is
 // dropped; anything else that is wrong is an error that names the line.
 type ledger struct {
 	mu   sync.Mutex
@@ -23,13 +23,8 @@ type ledger struct {
 	done map[string]trial
 }
 
-// header is the first line of a ledger.
-type header struct {
-	Experiment string // every setting that a result depends on
-}
-
-// openLedger opens or begins the ledger at path for an experiment.
-func openLedger(path, experiment string) (*ledger, error) {
+// openLedger opens or begins the ledger at path for results of the given identity.
+func openLedger(path string, id identity) (*ledger, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
@@ -38,15 +33,15 @@ func openLedger(path, experiment string) (*ledger, error) {
 		return nil, err
 	}
 	l := &ledger{file: f, done: map[string]trial{}}
-	if err := l.load(experiment); err != nil {
+	if err := l.load(id); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
 }
 
 // load reads what there is and leaves the file ready for the next line.
-func (l *ledger) load(experiment string) error {
-	good, err := readLedger(l.file, l.file.Name(), experiment, l.done)
+func (l *ledger) load(id identity) error {
+	good, err := readLedger(l.file, l.file.Name(), id, l.done)
 	if err != nil {
 		return err
 	}
@@ -56,12 +51,12 @@ func (l *ledger) load(experiment string) error {
 	if _, err := l.file.Seek(good, io.SeekStart); err != nil || good > 0 {
 		return err
 	}
-	return l.write(header{experiment})
+	return l.write(id)
 }
 
 // readLedger adds the trials in r to done, and returns the length of the part that is good: all but
 // a torn last line.
-func readLedger(r io.Reader, name, experiment string, done map[string]trial) (good int64, err error) {
+func readLedger(r io.Reader, name string, id identity, done map[string]trial) (good int64, err error) {
 	br := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := br.ReadBytes('\n')
@@ -81,9 +76,12 @@ func readLedger(r io.Reader, name, experiment string, done map[string]trial) (go
 			return 0, fmt.Errorf("%s:%d: damaged line; remove the file to begin again", name, n)
 		}
 		if n == 1 {
-			var h header
-			if err := json.Unmarshal(body, &h); err != nil || h.Experiment != experiment {
-				return 0, fmt.Errorf("%s holds results of another experiment (%s); this one is %s: choose another -out, or remove the file", name, h.Experiment, experiment)
+			var found identity
+			if err := json.Unmarshal(body, &found); err != nil {
+				return 0, fmt.Errorf("%s:%d: %w", name, n, err)
+			}
+			if err := id.check(name, found); err != nil {
+				return 0, fmt.Errorf("%w: choose another -out, or remove the file", err)
 			}
 		} else {
 			var t trial

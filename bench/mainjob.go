@@ -120,18 +120,23 @@ func (j job) dataPath() (string, error) {
 }
 
 // openData reads the data set.
-func openData(j job) (*hyperopt.Data, error) {
+func openData(j job) (*hyperopt.Data, source, error) {
 	path, err := j.dataPath()
 	if err != nil {
-		return nil, err
+		return nil, source{}, err
 	}
-	return hyperopt.Open(path, hyperopt.ReadOptions{LabelColumn: j.label})
+	d, err := hyperopt.Open(path, hyperopt.ReadOptions{LabelColumn: j.label})
+	if err != nil {
+		return nil, source{}, err
+	}
+	origin, err := newSource(j.data, path)
+	return d, origin, err
 }
 
 // tuning is one run of the main job.
 type tuning struct {
 	job
-	dataSum               uint32
+	origin                source
 	all, train, val, test *hyperopt.Data
 	scaling               *hyperopt.Scaler
 	problem               *hyperopt.Problem
@@ -150,7 +155,7 @@ type tuning struct {
 func newTuning(j job) (*tuning, error) {
 	t := &tuning{job: j}
 	var err error
-	if t.all, err = openData(j); err != nil {
+	if t.all, t.origin, err = openData(j); err != nil {
 		return nil, err
 	}
 	parts, err := t.all.SplitStratified(j.seed, 2, 1, 1)

@@ -19,7 +19,7 @@ import (
 // file is one line, the CRC-32 of the bookmark's JSON, a blank and the JSON, and then the Solver's
 // checkpoint.
 type bookmark struct {
-	Command string    // every flag and file that the result depends on
+	Run     identity  // what the result depends on
 	Samples []float64 // the curve so far
 	F       []float64
 	Y       []float64 // where the exact solver starts
@@ -28,16 +28,19 @@ type bookmark struct {
 
 func (t *tuning) bookmarkPath() string { return filepath.Join(t.out, "tuning.checkpoint") }
 
-// command tells runs apart whose results differ.
-func (t *tuning) command() string {
-	return fmt.Sprintf("-data %s (CRC-32 %08x) -label %q -seed %d -steps %d -lo %v -hi %v -bias=%t",
-		t.data, t.dataSum, t.label, t.seed, t.steps, t.lo, t.hi, t.bias)
+// identity tells runs apart whose results differ.
+func (t *tuning) identity() identity {
+	return identity{
+		Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -bias=%t", t.label, t.seed, t.steps, t.lo, t.hi, t.bias),
+		Data:    []source{t.origin},
+		Build:   buildSum(),
+	}
 }
 
 // save writes the bookmark. The one before stays beside it.
 func (t *tuning) save() error {
 	return atomicfile.Replace(t.bookmarkPath(), t.bookmarkPath()+".old", func(w io.Writer) error {
-		body, err := json.Marshal(bookmark{t.command(), t.samples, t.f, t.y, t.result.Elapsed})
+		body, err := json.Marshal(bookmark{t.identity(), t.samples, t.f, t.y, t.result.Elapsed})
 		if err != nil {
 			return err
 		}
@@ -51,9 +54,6 @@ func (t *tuning) save() error {
 // resume goes to the bookmark of an interrupted run of the same command, if there is one, and to
 // the one before if that is damaged.
 func (t *tuning) resume(out terminal) (err error) {
-	if t.dataSum, err = t.sumData(); err != nil {
-		return err
-	}
 	if err := t.sweep(); err != nil {
 		return err
 	}
@@ -86,12 +86,13 @@ func (t *tuning) open(path string) error {
 	defer f.Close()
 	r := bufio.NewReader(f)
 	b, err := readBookmark(r)
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
-	case b.Command != t.command():
-		return fmt.Errorf("%s is of another run, %s; this one is %s", path, b.Command, t.command())
-	case len(b.F) != len(b.Samples) || len(b.Y) != t.train.Dim:
+	}
+	if err := t.identity().check(path, b.Run); err != nil {
+		return err
+	}
+	if len(b.F) != len(b.Samples) || len(b.Y) != t.train.Dim {
 		return fmt.Errorf("%s: %w: it has %d samples, %d values and %d weights", path, errDamaged, len(b.Samples), len(b.F), len(b.Y))
 	}
 	if err := t.solver.Load(r); err != nil {
@@ -138,20 +139,4 @@ func (t *tuning) sweep() error {
 		}
 	}
 	return nil
-}
-
-// sumData is the CRC-32 of the data file.
-func (t *tuning) sumData() (uint32, error) {
-	path, err := t.dataPath()
-	if err != nil {
-		return 0, err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	h := crc32.NewIEEE()
-	_, err = io.Copy(h, f)
-	return h.Sum32(), err
 }

@@ -23,7 +23,7 @@ func (x *experiment) results(l *ledger) (func(key string) (trial, bool), error) 
 		if err != nil {
 			return nil, err
 		}
-		_, err = readLedger(f, name, x.config(), all)
+		_, err = readLedger(f, name, x.identity(), all)
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 // arena is a problem that methods are compared on.
 type arena struct {
 	name          string
+	data          []source       // the files that it is made of
 	fresh         func() contest // an instance for one goroutine
 	set           bilevel.Set
 	muG, lG, cGxy float64 // constants of the lower level

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -92,16 +91,16 @@ func surviveArenas(r *racingFlags, out terminal) ([]*arena, error) {
 		if r.quick {
 			rows /= 10
 		}
-		train, val, err := halves(f, rows, r.seed)
+		train, val, origin, err := halves(f, rows, r.seed)
 		if err != nil {
 			return nil, err
 		}
-		base, _, _ := strings.Cut(filepath.Base(f), ".")
 		for _, b := range boxes {
-			a, err := tuningArena(fmt.Sprintf("%s %s %g…%g", base, b.form, b.lo, b.hi), train, val, b.form, b.lo, b.hi, out)
+			a, err := tuningArena(fmt.Sprintf("%s %s %g…%g", dataName(f), b.form, b.lo, b.hi), train, val, b.form, b.lo, b.hi, out)
 			if err != nil {
 				return nil, err
 			}
+			a.data = []source{origin}
 			arenas = append(arenas, a)
 		}
 	}

@@ -119,7 +119,7 @@ func (c *complexity) run(ctx context.Context, out terminal) error {
 		}
 		problems[g] = p
 	}
-	l, err := openLedger(c.ledger(c.part, c.of), c.config())
+	l, err := openLedger(c.ledger(c.part, c.of), c.identity())
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (r *rates) perGroup(v variant) int {
 }
 
 func (r *rates) run(ctx context.Context, out terminal) error {
-	l, err := openLedger(r.ledger(r.part, r.of), r.config())
+	l, err := openLedger(r.ledger(r.part, r.of), r.identity())
 	if err != nil {
 		return err
 	}

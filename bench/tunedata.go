@@ -1,12 +1,9 @@
 package main
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"strings"
 
 	"stable/bilevel/hyperopt"
@@ -83,20 +80,6 @@ func hintRegression(err error, regression bool) error {
 		return fmt.Errorf("%w (two classes are wanted; for a regression: -loss squared)", err)
 	}
 	return err
-}
-
-// digest returns the SHA-256 of a file.
-func digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
 // enough returns an error unless the rows of d, of each class where there are classes, can be dealt
