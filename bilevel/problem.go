@@ -61,6 +61,14 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
+// UpperGradient is implemented by problems that also give g_x, the gradient of the lower level's
+// loss in the upper level's variable. Methods that use no second derivative need it: the value
+// function g(x, y) − min_z g(x, z) has the gradient g_x(x, y) − g_x(x, z) in x, at z = y*(x).
+type UpperGradient interface {
+	// GradXG writes g_x(x, y; φ), of length dx. Arguments and batches are as in Problem.
+	GradXG(gx, x, y []float64, phi []Sample) error
+}
+
 // Truth is implemented by problems that know, or can compute to about 1e-12, what a method only
 // estimates. It serves measurements and tests; no method calls it, and no count includes it.
 type Truth interface {
