@@ -8,18 +8,25 @@ import (
 
 // Box returns the bounds of x, as new vectors: the feasible set X.
 func (p *Problem) Box() (lo, hi []float64) {
-	lo, hi = make([]float64, p.train.Dim), make([]float64, p.train.Dim)
+	lo, hi = make([]float64, p.dx), make([]float64, p.dx)
 	for i := range lo {
 		lo[i], hi[i] = p.opt.Lo, p.opt.Hi
 	}
 	return lo, hi
 }
 
-// Start writes the default starting points: x of weights in the geometric middle of the box, and y
-// = 0.
+// Start writes the default starting points: x of weights in the geometric middle of the box (with
+// PerRow, x in the middle of the box), and y = 0.
 func (p *Problem) Start(x, y []float64) {
-	p.sizes("hyperopt: Start: dimension mismatch", x, y)
-	p.Uniform(x, p.middle())
+	p.sizes("hyperopt: Start: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: Start: dimension mismatch", p.train.Dim, y)
+	if p.of == nil {
+		for i := range x {
+			x[i] = p.opt.Lo/2 + p.opt.Hi/2
+		}
+	} else {
+		p.Uniform(x, p.middle())
+	}
 	clear(y)
 }
 
@@ -29,8 +36,12 @@ func (p *Problem) middle() float64 {
 
 // Uniform writes the x that gives every feature the weight lambda: x_i = lambda (Raw) or
 // log(2·lambda) (Exp). It may lie outside of the box; within rounding of an edge, it is the edge.
+// It panics with PerRow, where features have no weights.
 func (p *Problem) Uniform(x []float64, lambda float64) {
-	p.sizes("hyperopt: Uniform: dimension mismatch", x)
+	if p.of == nil {
+		panic("hyperopt: Uniform: x weighs rows")
+	}
+	p.sizes("hyperopt: Uniform: dimension mismatch", p.dx, x)
 	v := lambda
 	if p.opt.Form == Exp {
 		v = math.Log(2 * lambda)
@@ -46,14 +57,23 @@ func (p *Problem) Uniform(x []float64, lambda float64) {
 }
 
 // StrongConvexity returns μ_g: for every x of the box, every y and every sample, g_yy(x, y; φ) ⪰
-// μ_g·I. It is 2·Lo (Raw) or exp(Lo) (Exp).
-func (p *Problem) StrongConvexity() float64 { return p.ridge(p.opt.Lo) }
+// μ_g·I. It is 2·Lo (Raw), exp(Lo) (Exp), or with PerRow 2·Ridge.
+func (p *Problem) StrongConvexity() float64 {
+	if p.of == nil {
+		return 2 * p.opt.Ridge
+	}
+	return p.ridge(p.opt.Lo)
+}
 
 // Smoothness returns a bound of ‖g_yy(x, y; φ)‖₂ for every x of the box, every y and every training
-// row: ℓ″_max·max‖a‖² + 2·reg(Hi), with ℓ″_max = ¼ (Logistic) or 1 (Squared). Cost: one pass over
-// the training data.
+// row: ℓ″_max·max‖a‖² + 2·reg(Hi), with ℓ″_max = ¼ (Logistic), 1 (Squared, Huber) or +Inf
+// (Poisson); with PerRow the largest weight of a row times the first term, plus 2·Ridge. Cost: one
+// pass over the training data.
 func (p *Problem) Smoothness() float64 {
 	r := maxRow(p.train)
+	if p.of == nil {
+		return p.opt.Form.weight(p.opt.Hi)*p.opt.Loss.curvature()*r*r + 2*p.opt.Ridge
+	}
 	return p.opt.Loss.curvature()*r*r + p.ridge(p.opt.Hi)
 }
 
@@ -62,24 +82,29 @@ func (p *Problem) Smoothness() float64 {
 // With G₀ = g(x, 0) and the gradient h = g_y(x, 0), which do not depend on x: strong convexity
 // gives ‖y*‖ ≤ ‖h‖/μ_g and, with μ_g‖y*‖²/2 ≤ G₀ − g(x, y*) and μ_g‖y*‖²/2 ≤ Σ reg_i·y_i² ≤ g(x,
 // y*), ‖y*‖² ≤ G₀/μ_g; and ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖ with slope 2 (Raw) or exp(x_i) (Exp).
-// It holds at y*(x), not at every y that a method passes through. Cost: one pass over the training
-// data.
+// With PerRow, a bound of one sample's matrix: max w′·max|ℓ′|·max‖a‖, which is +Inf where ℓ′ is
+// unbounded. It holds at y*(x), not at every y that a method passes through. Cost: one pass over
+// the training data.
 func (p *Problem) CrossBound() float64 {
+	if p.of == nil {
+		steepest := 1.0
+		if p.opt.Form == Sigmoid {
+			steepest = p.opt.Form.weightSlope(max(p.opt.Lo, min(0, p.opt.Hi)))
+		}
+		return steepest * p.opt.Loss.steepness() * maxRow(p.train)
+	}
 	acc := make([]float64, p.train.Dim+1)
 	zero := make([]float64, p.train.Dim)
-	value := p.valueGradient(acc, p.train, zero)
+	value := p.valueGradient(acc, sum{data: p.train, y: zero})
 	mu := p.StrongConvexity()
 	return p.slope(p.opt.Hi) * min(mat.Norm(acc[:p.train.Dim])/mu, math.Sqrt(value/mu))
 }
 
 // GradFBound returns a bound of ‖f_y(y; ξ)‖ for every y and every validation row, C_fy of the
-// paper: max‖a‖ for the logistic loss; +Inf for the squared one, whose gradient is unbounded. Cost:
-// one pass over the validation data.
+// paper: max‖a‖ for the logistic loss and Huber's; +Inf for the squared loss and Poisson's, whose
+// gradients are unbounded. Cost: one pass over the validation data.
 func (p *Problem) GradFBound() float64 {
-	if p.opt.Loss == Squared {
-		return math.Inf(1)
-	}
-	return maxRow(p.val)
+	return p.opt.Loss.steepness() * maxRow(p.val)
 }
 
 // maxRow returns the largest Euclidean norm of a row.

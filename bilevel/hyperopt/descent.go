@@ -14,6 +14,7 @@ type descent struct {
 	p         *Problem
 	at, trial iterate
 	hess      mat.Sym // ∇²F at the current point
+	each      mat.Sym // the same as if every feature had a weight of its own
 	inv       mat.Sym // g_yy⁻¹ there
 	free      []int   // the variables that the model moves: those not held at a bound by the gradient
 	quad      boxQP   // the model of these
@@ -33,15 +34,17 @@ type iterate struct {
 
 func newDescent(p *Problem) *descent {
 	d := p.train.Dim
-	v := func() []float64 { return make([]float64, d) }
+	x := func() []float64 { return make([]float64, p.dx) }
+	y := func() []float64 { return make([]float64, d) }
 	return &descent{
 		p:     p,
-		at:    iterate{x: v(), y: v(), grad: v()},
-		trial: iterate{x: v(), y: v(), grad: v()},
-		hess:  *mat.NewSym(d),
+		at:    iterate{x: x(), y: y(), grad: x()},
+		trial: iterate{x: x(), y: y(), grad: x()},
+		hess:  *mat.NewSym(p.dx),
+		each:  *mat.NewSym(d),
 		inv:   *mat.NewSym(d),
-		step:  v(),
-		work:  [2][]float64{v(), v()},
+		step:  x(),
+		work:  [2][]float64{y(), y()},
 	}
 }
 
@@ -111,9 +114,12 @@ func (s *descent) propose() (predicted float64) {
 		s.step[i] = s.quad.s[k]
 		s.longest = max(s.longest, math.Abs(s.step[i]))
 	}
-	for i, xi := range s.at.x {
-		s.trial.x[i] = s.p.clip(xi + s.step[i])
-		s.work[0][i] = s.p.slope(xi) * s.at.y[i] * (s.trial.x[i] - xi)
+	for k, xk := range s.at.x {
+		s.trial.x[k] = s.p.clip(xk + s.step[k])
+	}
+	for i, k := range s.p.of {
+		xk := s.at.x[k]
+		s.work[0][i] = s.p.slope(xk) * s.at.y[i] * (s.trial.x[k] - xk)
 	}
 	mat.MulVecSym(s.trial.y, &s.inv, s.work[0]) // dy* = −g_yy⁻¹·g_yx·dx
 	for i, yi := range s.at.y {
@@ -124,8 +130,9 @@ func (s *descent) propose() (predicted float64) {
 
 // curvature writes hess = ∇²F(x) at the current iterate.
 //
-// With c = ridge(x), so that g_y = ∇loss + c∘y, P = g_yy⁻¹ and v = P·f_y, differentiating g_y(x,
-// y*(x)) = 0 twice gives
+// The formula is for one weight a feature; the features of a shared weight are added up. With c =
+// ridge(x), so that g_y = ∇loss + c∘y, P = g_yy⁻¹ and v = P·f_y, differentiating g_y(x, y*(x)) = 0
+// twice gives
 //
 //	∂²F/∂x_p∂x_q = c′_p·c′_q·(y_p·y_q·(P·B·P)_pq + P_pq·(v_p·y_q + v_q·y_p)) − δ_pq·c″_p·y_p·v_p,  B = f_yy − g_yyy[v].
 func (s *descent) curvature() error {
@@ -136,34 +143,41 @@ func (s *descent) curvature() error {
 	if err := t.h.Factor(&t.hess); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoSolution, err)
 	}
-	p.valueGradient(t.acc, p.val, y)
+	p.valueGradient(t.acc, sum{data: p.val, y: y})
 	t.h.SolveVec(t.v, t.acc[:len(y)])
 	t.h.Inverse(&s.inv)
 	if err := p.meanLower(&t.hess, sum{kind: thirdVec, data: p.train, y: y, v: t.v}, nil); err != nil {
 		return err
 	}
-	if err := p.meanLower(&s.hess, sum{kind: hessian, data: p.val, y: y}, nil); err != nil {
+	if err := p.meanLower(&s.each, sum{kind: hessian, data: p.val, y: y}, nil); err != nil {
 		return err
 	}
-	mat.AddScaledSym(&t.hess, &s.hess, -1, &t.hess) // B
+	mat.AddScaledSym(&t.hess, &s.each, -1, &t.hess) // B
 	column, product := s.work[0], s.work[1]
-	for q := range y { // hess = P·B·P, column by column; of column q the entries from the diagonal down are kept
+	for q := range y { // each = P·B·P, column by column; of column q the entries from the diagonal down are kept
 		for i := range column {
 			column[i] = s.inv.Data[max(i, q)*s.inv.Stride+min(i, q)]
 		}
 		mat.MulVecSym(product, &t.hess, column)
 		mat.MulVecSym(column, &s.inv, product)
 		for i := q; i < len(y); i++ {
-			s.hess.Row(i)[q] = column[i]
+			s.each.Row(i)[q] = column[i]
 		}
 	}
-	for i := range y {
-		h, inv := s.hess.Row(i), s.inv.Row(i)
-		ci := p.slope(x[i])
+	s.hess.Zero()
+	for i, k := range p.of {
+		h, inv := s.each.Row(i), s.inv.Row(i)
+		ci := p.slope(x[k])
 		for j := range h {
-			h[j] = ci * p.slope(x[j]) * (y[i]*y[j]*h[j] + inv[j]*(t.v[i]*y[j]+t.v[j]*y[i]))
+			l := p.of[j]
+			e := ci * p.slope(x[l]) * (y[i]*y[j]*h[j] + inv[j]*(t.v[i]*y[j]+t.v[j]*y[i]))
+			if i == j {
+				e -= p.bend(x[k]) * y[i] * t.v[i]
+			} else if k == l {
+				e *= 2 // the entries (i, j) and (j, i) come together on the diagonal
+			}
+			s.hess.Row(max(k, l))[min(k, l)] += e
 		}
-		h[i] -= p.bend(x[i]) * y[i] * t.v[i]
 	}
 	return nil
 }

@@ -1,13 +1,15 @@
-// Package hyperopt is the hyper-parameter tuning problem of section 4 of the STABLE paper (eq.
-// hyer-opt) on a user's data: one regularisation weight a feature is chosen so that the model
-// trained with it has the least loss on validation rows,
+// Package hyperopt tunes generalised linear models as a bilevel problem: weights x are chosen so
+// that the model y*(x) trained with them has the least loss on validation rows,
 //
-//	min over x in [Lo, Hi]^d   F(x) = mean over validation rows of ℓ(y*(x); ξ)
-//	subject to                 y*(x) = argmin_y mean over training rows of ℓ(y; φ) + Σ_i reg_i(x)·y_i²,
+//	min over x in [Lo, Hi]^dx  F(x) = mean over validation rows of ℓ(y*(x); ξ)
+//	subject to                 y*(x) = argmin_y mean over training rows of ℓ(y; φ) + Σ_i reg_i(x)·y_i².
 //
-// with the logistic or the squared loss, and reg_i = x_i or exp(x_i)/2. New makes the problem, an
-// implementation of bilevel.Problem, bilevel.Products and bilevel.Truth; Minimise and GridSearch
-// give the values that a method is measured against.
+// The loss is [Logistic], [Squared], [Poisson] or [Huber] of a linear predictor. What x weighs is
+// the [Penalty]: each feature, which is section 4 of the STABLE paper (eq. hyer-opt), groups of
+// features, all of them alike, or each training row (hyper-cleaning). What an entry of x stands for
+// is the [Form]. New makes the [Problem] with hand-written derivatives: bilevel.Problem,
+// bilevel.Products, bilevel.Values, and bilevel.Truth by Newton's method; [Problem.Minimise] and
+// [Problem.GridSearch] give the values that a method is measured against.
 //
 // # Data
 //

@@ -1,6 +1,7 @@
 package hyperopt
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -17,7 +18,10 @@ type GridPoint struct {
 // to, and the measure of tuning all. Errors are those of Objective, and a weight out of range.
 func (p *Problem) GridSearch(lambdas []float64) ([]GridPoint, error) {
 	points := make([]GridPoint, len(lambdas))
-	x, y := make([]float64, p.train.Dim), make([]float64, p.train.Dim)
+	if p.of == nil {
+		return nil, errors.New("hyperopt: GridSearch: x weighs rows, not features")
+	}
+	x, y := make([]float64, p.dx), make([]float64, p.train.Dim)
 	for k, lambda := range lambdas {
 		if !(lambda > 0) || math.IsInf(lambda, 1) {
 			return nil, fmt.Errorf("hyperopt: GridSearch: weight %d is %v, want a positive number", k, lambda)

@@ -38,9 +38,13 @@ const maxOuter = 500 // iterations from one start
 // and the projected gradient no longer halves; F is then right to about 1e-14 of its size. The
 // starts are projected onto the box first.
 //
-// Errors: those of Objective, and ErrNoMinimum. It panics if a start is not of length d. Memory:
+// Errors: those of Objective, and ErrNoMinimum, which PerRow always gives: its Hessian would be of
+// the order of the rows. It panics if a start is not of length dx. Memory:
 // O(d²). Cost an iteration: a few passes over the data and O(d³).
 func (p *Problem) Minimise(starts ...[]float64) (*Minimum, error) {
+	if p.of == nil {
+		return nil, fmt.Errorf("%w: it is for weights of features, not of rows", ErrNoMinimum)
+	}
 	if len(starts) == 0 {
 		s, err := p.starts()
 		if err != nil {
@@ -51,7 +55,7 @@ func (p *Problem) Minimise(starts ...[]float64) (*Minimum, error) {
 	q := p.logForm()
 	var best *Minimum
 	for _, x := range starts {
-		p.sizes("hyperopt: Minimise: dimension mismatch", x)
+		p.sizes("hyperopt: Minimise: dimension mismatch", p.dx, x)
 		m, err := q.descend(p, x)
 		if err != nil {
 			return nil, err
@@ -76,7 +80,7 @@ func (p *Problem) starts() ([][]float64, error) {
 	}
 	var points [][]float64
 	for _, lambda := range lambdas {
-		x := make([]float64, p.train.Dim)
+		x := make([]float64, p.dx)
 		p.Uniform(x, lambda)
 		points = append(points, x)
 	}
@@ -128,6 +132,7 @@ func (q *Problem) descend(p *Problem, x []float64) (*Minimum, error) {
 
 // projGrad returns ‖x − P(x − grad)‖₂; work is scratch.
 func (p *Problem) projGrad(work, x, grad []float64) float64 {
+	work = work[:len(x)]
 	for i, xi := range x {
 		work[i] = xi - p.clip(xi-grad[i])
 	}

@@ -9,25 +9,37 @@ import (
 	"stable/mat"
 )
 
-// Form is the way in which x regularises: the lower level adds Σ reg_i(x)·y_i² to the mean loss.
+// Form is the way in which an entry of x makes a weight.
 type Form int
 
 const (
-	Raw Form = iota // reg_i = x_i, as in eq. (hyer-opt) of the paper; x must stay positive
-	Exp             // reg_i = exp(x_i)/2, any x
+	Raw     Form = iota // reg = x_i, as in eq. (hyer-opt) of the paper; x must stay positive
+	Exp                 // reg = exp(x_i)/2, any x
+	Sigmoid             // w = 1/(1 + exp(−x_i)), any x; for PerRow alone
 )
 
 // Options says which problem New makes of the data. The zero value is that of the paper on a box.
 type Options struct {
-	// Loss is Logistic (the default) or Squared.
+	// Loss is Logistic (the default), Squared, Poisson or Huber.
 	Loss Loss
 
-	// Form is Raw (the default) or Exp.
+	// Penalty says what x weighs: PerFeature (the default), PerGroup, OneWeight or PerRow.
+	Penalty Penalty
+
+	// Groups is for PerGroup: Groups[i] in 0 … G−1 is the group of feature i, and each of the G
+	// groups has a feature. Copied.
+	Groups []int
+
+	// Form is Raw (the default) or Exp; with PerRow it is Raw or Sigmoid.
 	Form Form
 
+	// Ridge is for PerRow: the weight > 0 of ‖y‖², which is not tuned. Default 0.01.
+	Ridge float64
+
 	// Lo and Hi bound every x_i. Both zero, the default: Raw 0.01 and 1, Exp the same weights,
-	// log(0.02) and log(2). Finite, Lo ≤ Hi, and Lo > 0 for Raw. The paper has no box; without one,
-	// a negative x_i makes the lower level nonconvex, and 0 leaves it without a modulus.
+	// log(0.02) and log(2), Sigmoid −10 and 10. Finite, Lo ≤ Hi, and Lo > 0 for Raw (with PerRow
+	// Lo ≥ 0). The paper has no box; without one, a negative x_i makes the lower level nonconvex,
+	// and 0 leaves it without a modulus.
 	Lo, Hi float64
 
 	// Workers is the number of goroutines that share a sum over all rows. It does not change the
@@ -40,6 +52,8 @@ type Options struct {
 type Problem struct {
 	train, val *Data
 	opt        Options
+	dx         int
+	of         []int // the entry of x that weighs each feature; nil with PerRow
 	adder      adder
 	truth      *truth // scratch of Solution and Objective, made when first needed
 	reads      uint64
@@ -49,6 +63,7 @@ var (
 	_ bilevel.Problem  = (*Problem)(nil)
 	_ bilevel.Products = (*Problem)(nil)
 	_ bilevel.Truth    = (*Problem)(nil)
+	_ bilevel.Values   = (*Problem)(nil)
 )
 
 // New returns the problem of tuning on val what is trained on train. It keeps both, and does not
@@ -56,7 +71,7 @@ var (
 //
 // Errors: an option out of range; data that Data.Check refuses, without rows or features, of
 // different dimensions (Dim of the smaller may be raised) or of different classes; for the logistic
-// loss, labels other than −1 and +1, or one class only.
+// loss, labels other than −1 and +1, or one class only; for the Poisson loss, negative labels.
 func New(train, val *Data, opt Options) (*Problem, error) {
 	if err := opt.setDefaults(); err != nil {
 		return nil, err
@@ -78,26 +93,51 @@ func New(train, val *Data, opt Options) (*Problem, error) {
 	if none := [2]string{}; train.Classes != val.Classes && train.Classes != none && val.Classes != none {
 		return nil, fmt.Errorf("hyperopt: New: classes %q in %q, but %q in %q", train.Classes, train.Name, val.Classes, val.Name)
 	}
-	return &Problem{train: train, val: val, opt: opt, adder: adder{workers: opt.Workers}}, nil
+	p := &Problem{train: train, val: val, opt: opt, adder: adder{workers: opt.Workers}}
+	if err := p.setPenalty(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 func (o *Options) setDefaults() error {
 	if o.Workers == 0 {
 		o.Workers = 1
 	}
+	if o.Ridge == 0 {
+		o.Ridge = 0.01
+	}
 	if o.Lo == 0 && o.Hi == 0 {
-		o.Lo, o.Hi = 0.01, 1
-		if o.Form == Exp {
-			o.Lo, o.Hi = math.Log(2*o.Lo), math.Log(2*o.Hi)
+		switch o.Form {
+		case Exp:
+			o.Lo, o.Hi = math.Log(2*0.01), math.Log(2*1)
+		case Sigmoid:
+			o.Lo, o.Hi = -10, 10
+		default:
+			o.Lo, o.Hi = 0.01, 1
 		}
 	}
+	rows := o.Penalty == PerRow
 	switch {
-	case o.Loss != Logistic && o.Loss != Squared:
+	case o.Loss < Logistic || o.Loss > Huber:
 		return fmt.Errorf("hyperopt: Options.Loss: unknown loss %d", o.Loss)
-	case o.Form != Raw && o.Form != Exp:
+	case o.Penalty < PerFeature || o.Penalty > PerRow:
+		return fmt.Errorf("hyperopt: Options.Penalty: unknown penalty %d", o.Penalty)
+	case o.Form < Raw || o.Form > Sigmoid:
 		return fmt.Errorf("hyperopt: Options.Form: unknown form %d", o.Form)
+	case rows && o.Form == Exp:
+		return errors.New("hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw or Sigmoid")
+	case !rows && o.Form == Sigmoid:
+		return errors.New("hyperopt: Options.Form: Sigmoid is for weights of rows (Options.Penalty: PerRow)")
+	case !(o.Ridge > 0) || !finite(o.Ridge):
+		return fmt.Errorf("hyperopt: Options.Ridge: %v, want a finite number > 0", o.Ridge)
+	case rows && !(finite(o.Lo) && (o.Form != Raw || o.Lo >= 0)):
+		return fmt.Errorf("hyperopt: Options.Lo: %v makes no weight ≥ 0", o.Lo)
+	case rows: // weights of rows may be 0
 	case !finite(o.Lo) || o.Form == Raw && !(o.Lo > 0) || o.Form == Exp && !(math.Exp(o.Lo) > 0):
 		return fmt.Errorf("hyperopt: Options.Lo: %v does not make a positive weight", o.Lo)
+	}
+	switch {
 	case !(o.Hi >= o.Lo) || !finite(o.Hi) || o.Form == Exp && !finite(math.Exp(o.Hi)):
 		return fmt.Errorf("hyperopt: Options.Hi: %v is below Lo or makes no finite weight", o.Hi)
 	case o.Workers < 0:
@@ -108,6 +148,13 @@ func (o *Options) setDefaults() error {
 
 // fits returns an error if the labels of d do not suit the loss.
 func (d *Data) fits(l Loss) error {
+	if l == Poisson {
+		for i, b := range d.Label {
+			if b < 0 {
+				return fmt.Errorf("hyperopt: data %q, row %d: label %v, but the Poisson loss needs counts ≥ 0", d.Name, i, b)
+			}
+		}
+	}
 	if l != Logistic {
 		return nil
 	}
@@ -126,7 +173,9 @@ func (d *Data) fits(l Loss) error {
 
 // Clone returns a problem for another goroutine: it shares the data and nothing else.
 func (p *Problem) Clone() *Problem {
-	return &Problem{train: p.train, val: p.val, opt: p.opt, adder: adder{workers: p.opt.Workers}}
+	q := &Problem{train: p.train, val: p.val, opt: p.opt, dx: p.dx, of: p.of}
+	q.adder.workers = p.opt.Workers
+	return q
 }
 
 // Train returns the training rows.
@@ -143,8 +192,8 @@ func (p *Problem) Reads() uint64 { return p.reads }
 // Loss returns the loss of both levels.
 func (p *Problem) Loss() Loss { return p.opt.Loss }
 
-// Dims returns d, d for d features.
-func (p *Problem) Dims() (dx, dy int) { return p.train.Dim, p.train.Dim }
+// Dims returns the number of weights, see Penalty, and the number of features.
+func (p *Problem) Dims() (dx, dy int) { return p.dx, p.train.Dim }
 
 // Streams returns the number of validation rows and of training rows.
 func (p *Problem) Streams() (upper, lower uint64) {
@@ -154,7 +203,8 @@ func (p *Problem) Streams() (upper, lower uint64) {
 // GradF writes f_x = 0 and f_y = mean of ℓ′(aᵀy)·a over the validation rows xi. Cost: O(entries of
 // the rows + d).
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	p.sizes("hyperopt: GradF: dimension mismatch", fx, fy, x, y)
+	p.sizes("hyperopt: GradF: dimension mismatch", p.dx, fx, x)
+	p.sizes("hyperopt: GradF: dimension mismatch", p.train.Dim, fy, y)
 	clear(fx)
 	return p.meanVector(fy, sum{kind: gradient, data: p.val, y: y}, xi)
 }
@@ -162,29 +212,36 @@ func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 // GradG writes g_y = mean of ℓ′(aᵀy)·a over the training rows phi, plus 2·reg(x)∘y. Cost: O(entries
 // of the rows + d).
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: GradG: dimension mismatch", gy, x, y)
-	if err := p.meanVector(gy, sum{kind: gradient, data: p.train, y: y}, phi); err != nil {
+	p.sizes("hyperopt: GradG: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: GradG: dimension mismatch", p.train.Dim, gy, y)
+	if err := p.meanVector(gy, p.trainSum(sum{kind: gradient, y: y}, x), phi); err != nil {
 		return err
 	}
 	for i := range gy {
-		gy[i] += p.ridge(x[i]) * y[i]
+		gy[i] += p.diagonal(x, i) * y[i]
 	}
 	return nil
 }
 
-// CrossG writes g_xy, which is diagonal and the same for every sample: 2·y_i (Raw) or exp(x_i)·y_i
-// (Exp). Cost: O(d²), to clear it.
+// CrossG writes g_xy. With weights of features it is the same for every sample: slope(x_k)·y_i in
+// the row k of the weight of feature i, with slope 2 (Raw) or exp(x_k) (Exp). With PerRow, row φ is
+// w′(x_φ)·ℓ′(aᵀy)·a over the size of the batch. Cost: O(dx·dy), to clear it.
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: CrossG: dimension mismatch", x, y)
-	if gxy.Rows != len(x) || gxy.Cols != len(y) {
-		panic("hyperopt: CrossG: dimension mismatch")
-	}
+	p.sizes("hyperopt: CrossG: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: CrossG: dimension mismatch", p.train.Dim, y)
 	if err := p.known(p.train, phi); err != nil {
 		return err
 	}
-	gxy.Zero()
+	p.clearCross(gxy)
+	if p.of == nil {
+		p.crossRows(x, y, phi, func(row int, scale float64, col []int32, val []float64) {
+			axpy(gxy.Row(row), scale, col, val)
+		})
+		return nil
+	}
 	for i, yi := range y {
-		gxy.Row(i)[i] = p.slope(x[i]) * yi
+		k := p.of[i]
+		gxy.Row(k)[i] = p.slope(x[k]) * yi
 	}
 	return nil
 }
@@ -192,40 +249,42 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 // HessG writes g_yy = mean of ℓ″(aᵀy)·a·aᵀ over the training rows phi, plus 2·diag(reg(x)). Cost:
 // O(d² + squared entries of the rows).
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: HessG: dimension mismatch", x, y)
+	p.sizes("hyperopt: HessG: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: HessG: dimension mismatch", p.train.Dim, y)
 	if gyy.N != len(y) {
 		panic("hyperopt: HessG: dimension mismatch")
 	}
-	if err := p.meanLower(gyy, sum{kind: hessian, data: p.train, y: y}, phi); err != nil {
+	if err := p.meanLower(gyy, p.trainSum(sum{kind: hessian, y: y}, x), phi); err != nil {
 		return err
 	}
 	for i := range y {
-		gyy.Row(i)[i] += p.ridge(x[i])
+		gyy.Row(i)[i] += p.diagonal(x, i)
 	}
 	return nil
 }
 
 // HessVecG writes g_yy·v without forming g_yy. Cost: O(entries of the rows + d).
 func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: HessVecG: dimension mismatch", dst, x, y, v)
-	if err := p.meanVector(dst, sum{kind: hessVec, data: p.train, y: y, v: v}, phi); err != nil {
+	p.sizes("hyperopt: HessVecG: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: HessVecG: dimension mismatch", p.train.Dim, dst, y, v)
+	if err := p.meanVector(dst, p.trainSum(sum{kind: hessVec, y: y, v: v}, x), phi); err != nil {
 		return err
 	}
 	for i := range dst {
-		dst[i] += p.ridge(x[i]) * v[i]
+		dst[i] += p.diagonal(x, i) * v[i]
 	}
 	return nil
 }
 
-// CrossVecG writes g_xy·v without forming g_xy. Cost: O(d).
+// CrossVecG writes g_xy·v without forming g_xy. Cost: O(dx + dy), with PerRow O(dx + entries of the
+// rows).
 func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: CrossVecG: dimension mismatch", dst, x, y, v)
+	p.sizes("hyperopt: CrossVecG: dimension mismatch", p.dx, dst, x)
+	p.sizes("hyperopt: CrossVecG: dimension mismatch", p.train.Dim, y, v)
 	if err := p.known(p.train, phi); err != nil {
 		return err
 	}
-	for i := range dst {
-		dst[i] = p.slope(x[i]) * y[i] * v[i]
-	}
+	p.crossVec(dst, x, y, v, phi)
 	return nil
 }
 
@@ -305,10 +364,10 @@ func (p *Problem) known(d *Data, batch []bilevel.Sample) error {
 	return nil
 }
 
-// sizes panics unless every vector is of length d.
-func (p *Problem) sizes(msg string, vs ...[]float64) {
+// sizes panics unless every vector is of length n.
+func (p *Problem) sizes(msg string, n int, vs ...[]float64) {
 	for _, v := range vs {
-		if len(v) != p.train.Dim {
+		if len(v) != n {
 			panic(msg)
 		}
 	}

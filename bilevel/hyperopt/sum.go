@@ -19,26 +19,36 @@ type sum struct {
 	loss Loss
 	data *Data
 	y, v []float64
+	x    []float64 // where rows have weights form.weight(x_i); nil: they weigh 1
+	form Form
+}
+
+// weight returns the weight of row i.
+func (s *sum) weight(i int) float64 {
+	if s.x == nil {
+		return 1
+	}
+	return s.form.weight(s.x[i])
 }
 
 // row adds the term of row i to acc; stride is the distance of the rows of a matrix, 0 for a
 // vector.
 func (s *sum) row(acc []float64, stride, i int) {
 	col, val := s.data.Row(i)
-	t, b := dot(col, val, s.y), s.data.Label[i]
+	t, b, w := dot(col, val, s.y), s.data.Label[i], s.weight(i)
 	switch s.kind {
 	case gradient:
-		axpy(acc, s.loss.first(t, b), col, val)
+		axpy(acc, w*s.loss.first(t, b), col, val)
 	case valueGradient:
 		value, first := s.loss.valueFirst(t, b)
-		axpy(acc, first, col, val)
-		acc[len(s.y)] += value
+		axpy(acc, w*first, col, val)
+		acc[len(s.y)] += w * value
 	case hessVec:
-		axpy(acc, s.loss.second(t)*dot(col, val, s.v), col, val)
+		axpy(acc, w*s.loss.second(t, b)*dot(col, val, s.v), col, val)
 	case hessian:
-		rankOne(acc, stride, s.loss.second(t), col, val)
+		rankOne(acc, stride, w*s.loss.second(t, b), col, val)
 	case thirdVec:
-		rankOne(acc, stride, s.loss.third(t)*dot(col, val, s.v), col, val)
+		rankOne(acc, stride, w*s.loss.third(t, b)*dot(col, val, s.v), col, val)
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 // one, which differs from y*(x) by rounding.
 type truth struct {
 	acc, grad, step, trial, v, y []float64
-	atZero                       float64 // g(x, 0), the same for every x
+	atZero                       float64 // g(x, 0), which is the same for every x but with PerRow
 	hess                         mat.Sym
 	h                            chol.Cholesky
 }
@@ -39,7 +39,7 @@ func (p *Problem) reserve() (*truth, error) {
 			acc: make([]float64, d+1), grad: make([]float64, d), step: make([]float64, d), trial: make([]float64, d),
 			v: make([]float64, d), y: make([]float64, d), hess: *mat.NewSym(d),
 		}
-		p.truth.atZero = p.valueGradient(p.truth.acc, p.train, p.truth.y)
+		p.truth.atZero = p.valueGradient(p.truth.acc, sum{data: p.train, y: p.truth.y})
 	}
 	return p.truth, nil
 }
@@ -56,10 +56,15 @@ func (p *Problem) reserve() (*truth, error) {
 // panics if a length is not d. No allocation after the first call. Cost: some 3 to 15 passes over
 // the training data, each with one Cholesky factorisation.
 func (p *Problem) Solution(y, x []float64) error {
-	p.sizes("hyperopt: Solution: dimension mismatch", y, x)
+	p.sizes("hyperopt: Solution: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: Solution: dimension mismatch", p.train.Dim, y)
 	t, err := p.reserve()
 	if err != nil {
 		return err
+	}
+	if p.of == nil {
+		clear(t.trial)
+		t.atZero = p.lower(t.acc, t.grad, x, t.trial)
 	}
 	value := p.lower(t.acc, t.grad, x, y)
 	if !(value <= t.atZero) {
@@ -125,40 +130,43 @@ func (p *Problem) Objective(grad, x []float64) (float64, error) {
 // y is near, and equal up to rounding.
 func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
 	if grad != nil {
-		p.sizes("hyperopt: Objective: dimension mismatch", grad)
+		p.sizes("hyperopt: Objective: dimension mismatch", p.dx, grad)
 	}
 	if err := p.Solution(y, x); err != nil {
 		return 0, err
 	}
 	t := p.truth
-	value := p.valueGradient(t.acc, p.val, y)
+	value := p.valueGradient(t.acc, sum{data: p.val, y: y})
 	if grad != nil {
 		t.h.SolveVec(t.v, t.acc[:len(y)])
+		p.crossVec(grad, x, y, t.v, nil)
 		for i := range grad {
-			grad[i] = -p.slope(x[i]) * y[i] * t.v[i]
+			grad[i] = -grad[i]
 		}
 	}
 	return value, nil
 }
 
-// valueGradient returns the mean loss over d at y and leaves its gradient in the first entries of
-// acc, which is one longer.
-func (p *Problem) valueGradient(acc []float64, d *Data, y []float64) float64 {
+// valueGradient returns the mean loss over the rows of s and leaves its gradient in the first
+// entries of acc, which is one longer than y.
+func (p *Problem) valueGradient(acc []float64, s sum) float64 {
+	s.kind, s.loss = valueGradient, p.opt.Loss
 	clear(acc)
-	p.adder.add(acc, 0, len(acc), sum{kind: valueGradient, loss: p.opt.Loss, data: d, y: y})
-	p.reads += uint64(d.Rows())
+	p.adder.add(acc, 0, len(acc), s)
+	n := s.data.Rows()
+	p.reads += uint64(n)
 	for i := range acc {
-		acc[i] /= float64(d.Rows())
+		acc[i] /= float64(n)
 	}
-	return acc[len(y)]
+	return acc[len(s.y)]
 }
 
 // lower returns g(x, y) and writes g_y(x, y).
 func (p *Problem) lower(acc, grad, x, y []float64) float64 {
-	value := p.valueGradient(acc, p.train, y)
+	value := p.valueGradient(acc, p.trainSum(sum{y: y}, x))
 	copy(grad, acc)
 	for i, yi := range y {
-		r := p.ridge(x[i])
+		r := p.diagonal(x, i)
 		value += 0.5 * r * yi * yi
 		grad[i] += r * yi
 	}

@@ -1,0 +1,226 @@
+package hyperopt
+
+import (
+	"fmt"
+	"math"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// Penalty says what x weighs in the lower level, and how many weights there are.
+type Penalty int
+
+const (
+	// PerFeature has one weight for each feature: g = mean ℓ + Σ_i reg(x_i)·y_i². dx is the number
+	// of features. The default, and the paper's.
+	PerFeature Penalty = iota
+
+	// PerGroup has one weight for each group of features: g = mean ℓ + Σ_i reg(x_{G(i)})·y_i², with
+	// the groups G in Options.Groups. dx is the number of groups.
+	PerGroup
+
+	// OneWeight has a single weight: g = mean ℓ + reg(x_0)·‖y‖². dx is 1.
+	OneWeight
+
+	// PerRow has one weight for each training row: g = mean w(x_φ)·ℓ(y; φ) + Ridge·‖y‖², with the
+	// forms Sigmoid and Raw. dx is the number of training rows. This is data hyper-cleaning: rows
+	// that hurt on the validation data lose their weight (Franceschi et al., ICML 2017).
+	PerRow
+)
+
+// setPenalty refuses penalties that do not fit the data, and notes which weight each feature has.
+func (p *Problem) setPenalty() error {
+	o, d := &p.opt, p.train.Dim
+	if o.Groups != nil && o.Penalty != PerGroup {
+		return fmt.Errorf("hyperopt: Options.Groups: set, but Options.Penalty is not PerGroup")
+	}
+	switch o.Penalty {
+	case PerFeature:
+		p.dx, p.of = d, make([]int, d)
+		for i := range p.of {
+			p.of[i] = i
+		}
+	case OneWeight:
+		p.dx, p.of = 1, make([]int, d)
+	case PerGroup:
+		return p.setGroups()
+	case PerRow:
+		p.dx = p.train.Rows()
+	}
+	return nil
+}
+
+// setGroups takes Options.Groups as it is, if every group from 0 to the largest has a feature.
+func (p *Problem) setGroups() error {
+	groups, d := p.opt.Groups, p.train.Dim
+	if len(groups) != d {
+		return fmt.Errorf("hyperopt: Options.Groups: %d entries for %d features", len(groups), d)
+	}
+	seen := make([]bool, d)
+	for i, k := range groups {
+		if k < 0 || k >= d {
+			return fmt.Errorf("hyperopt: Options.Groups: entry %d is %d, want 0 … %d", i, k, d-1)
+		}
+		seen[k], p.dx = true, max(p.dx, k+1)
+	}
+	for k := range p.dx {
+		if !seen[k] {
+			return fmt.Errorf("hyperopt: Options.Groups: no feature is in group %d of %d", k, p.dx)
+		}
+	}
+	p.of = append([]int(nil), groups...)
+	return nil
+}
+
+// diagonal returns the entry that regularisation adds to g_yy at feature i.
+func (p *Problem) diagonal(x []float64, i int) float64 {
+	if p.of == nil {
+		return 2 * p.opt.Ridge
+	}
+	return p.ridge(x[p.of[i]])
+}
+
+// weight returns w(x_i), the weight of a training row.
+func (f Form) weight(xi float64) float64 {
+	if f == Sigmoid {
+		return 1 / (1 + math.Exp(-xi))
+	}
+	return xi
+}
+
+// weightSlope returns the derivative of weight.
+func (f Form) weightSlope(xi float64) float64 {
+	if f == Sigmoid {
+		e := math.Exp(-math.Abs(xi))
+		return e / ((1 + e) * (1 + e))
+	}
+	return 1
+}
+
+// crossRows calls add for each row φ of the batch, or of all, with the factor w′(x_φ)·ℓ′(aᵀy)/n
+// that makes the row φ of PerRow's g_xy of the entries a of the data.
+func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample, add func(row int, scale float64, col []int32, val []float64)) {
+	n := len(phi)
+	if n == 0 {
+		n = p.train.Rows()
+	}
+	p.reads += uint64(n)
+	for k := range n {
+		i := k
+		if len(phi) > 0 {
+			i = int(phi[k])
+		}
+		col, val := p.train.Row(i)
+		first := p.opt.Loss.first(dot(col, val, y), p.train.Label[i])
+		add(i, p.opt.Form.weightSlope(x[i])*first/float64(n), col, val)
+	}
+}
+
+// crossVec writes g_xy·v over the batch, or over all rows.
+func (p *Problem) crossVec(dst, x, y, v []float64, phi []bilevel.Sample) {
+	clear(dst)
+	if p.of == nil {
+		p.crossRows(x, y, phi, func(row int, scale float64, col []int32, val []float64) {
+			dst[row] += scale * dot(col, val, v)
+		})
+		return
+	}
+	for i, k := range p.of {
+		dst[k] += p.slope(x[k]) * y[i] * v[i]
+	}
+}
+
+// GradXG writes g_x(x, y; φ), of length dx: reg′(x_k)·Σ y_i² over the features of weight k, or with
+// PerRow w′(x_φ)·ℓ(y; φ) at the rows of the batch, over their number. Cost: O(dx + dy), with PerRow
+// O(dx + entries of the rows).
+func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	p.sizes("hyperopt: GradXG: dimension mismatch", p.dx, gx, x)
+	p.sizes("hyperopt: GradXG: dimension mismatch", p.train.Dim, y)
+	if err := p.known(p.train, phi); err != nil {
+		return err
+	}
+	clear(gx)
+	if p.of != nil {
+		for i, k := range p.of {
+			gx[k] += 0.5 * p.slope(x[k]) * y[i] * y[i]
+		}
+		return nil
+	}
+	n := len(phi)
+	if n == 0 {
+		n = p.train.Rows()
+	}
+	p.reads += uint64(n)
+	for k := range n {
+		i := k
+		if len(phi) > 0 {
+			i = int(phi[k])
+		}
+		col, val := p.train.Row(i)
+		value, _ := p.opt.Loss.valueFirst(dot(col, val, y), p.train.Label[i])
+		gx[i] += p.opt.Form.weightSlope(x[i]) * value / float64(n)
+	}
+	return nil
+}
+
+// ValueF returns f(x, y; ξ), the mean of ℓ(y; ξ) over the validation rows xi. Cost: O(entries of
+// the rows).
+func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
+	p.sizes("hyperopt: ValueF: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: ValueF: dimension mismatch", p.train.Dim, y)
+	return p.meanValue(sum{data: p.val, y: y}, xi)
+}
+
+// ValueG returns g(x, y; φ), the mean over the training rows phi with its regularisation. Cost:
+// O(entries of the rows + d).
+func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
+	p.sizes("hyperopt: ValueG: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: ValueG: dimension mismatch", p.train.Dim, y)
+	value, err := p.meanValue(p.trainSum(sum{y: y}, x), phi)
+	for i, yi := range y {
+		value += 0.5 * p.diagonal(x, i) * yi * yi
+	}
+	return value, err
+}
+
+// meanValue returns the mean of ℓ over the batch, or over all rows.
+func (p *Problem) meanValue(s sum, batch []bilevel.Sample) (float64, error) {
+	if err := p.known(s.data, batch); err != nil {
+		return 0, err
+	}
+	n := len(batch)
+	if n == 0 {
+		n = s.data.Rows()
+	}
+	p.reads += uint64(n)
+	s.loss = p.opt.Loss
+	total := 0.0
+	for k := range n {
+		i := k
+		if len(batch) > 0 {
+			i = int(batch[k])
+		}
+		col, val := s.data.Row(i)
+		value, _ := s.loss.valueFirst(dot(col, val, s.y), s.data.Label[i])
+		total += s.weight(i) * value
+	}
+	return total / float64(n), nil
+}
+
+// trainSum makes s a sum over the training rows, with their weights under PerRow.
+func (p *Problem) trainSum(s sum, x []float64) sum {
+	s.data = p.train
+	if p.of == nil {
+		s.x, s.form = x, p.opt.Form
+	}
+	return s
+}
+
+// clearCross checks the shape of a g_xy and clears it.
+func (p *Problem) clearCross(gxy *mat.Dense) {
+	if gxy.Rows != p.dx || gxy.Cols != p.train.Dim {
+		panic("hyperopt: CrossG: dimension mismatch")
+	}
+	gxy.Zero()
+}

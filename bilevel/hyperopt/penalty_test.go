@@ -1,0 +1,265 @@
+package hyperopt
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/check"
+)
+
+// labelled is random with labels that suit the loss: counts for Poisson's, and an outlier for
+// Huber's.
+func labelled(rng *rand.Rand, n, dim int, l Loss) *Data {
+	d := random(rng, n, dim, l != Logistic)
+	for i := range d.Label {
+		if l == Poisson {
+			d.Label[i] = math.Round(math.Exp(0.3 * d.Label[i]))
+		}
+	}
+	if l == Huber {
+		d.Label[0] = 40
+	}
+	return d
+}
+
+// models calls f for every loss with every penalty and form, on a small random problem.
+func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
+	for _, loss := range []Loss{Logistic, Squared, Poisson, Huber} {
+		for _, o := range []Options{
+			{Penalty: PerFeature},
+			{Penalty: PerGroup, Groups: []int{1, 0, 1, 2, 0, 1}},
+			{Penalty: PerGroup, Groups: []int{1, 0, 1, 2, 0, 1}, Form: Exp},
+			{Penalty: OneWeight},
+			{Penalty: OneWeight, Form: Exp},
+			{Penalty: PerRow, Form: Sigmoid, Ridge: 0.1},
+			{Penalty: PerRow, Form: Raw, Ridge: 0.1},
+		} {
+			o.Loss = loss
+			t.Run(fmt.Sprintf("loss=%d/penalty=%d/form=%d", loss, o.Penalty, o.Form), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(uint64(loss), uint64(o.Penalty)))
+				p, err := New(labelled(rng, 23, 6, loss), labelled(rng, 17, 6, loss), o)
+				require.NoError(t, err)
+				f(t, p, rng)
+			})
+		}
+	}
+}
+
+// TestModelsPassTheChecker: every oracle against the differences of the values, products, and ∇F
+// against the differences of F.
+func TestModelsPassTheChecker(t *testing.T) {
+	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
+		lo, hi := p.Box()
+		dx, dy := p.Dims()
+		x, y := make([]float64, dx), make([]float64, dy)
+		p.Start(x, y)
+		r, err := check.Problem(p, check.Options{
+			Set: bilevel.Box{Lo: lo, Hi: hi}, Center: x, ScaleX: 0.2, ScaleY: 0.3, MuG: p.StrongConvexity(),
+		})
+		require.NoError(t, err)
+		assert.NoError(t, r.Err())
+	})
+}
+
+// TestGradXG holds g_x to the differences of ValueG, and to its mean over the samples.
+func TestGradXG(t *testing.T) {
+	models(t, func(t *testing.T, p *Problem, rng *rand.Rand) {
+		dx, dy := p.Dims()
+		x, y := make([]float64, dx), make([]float64, dy)
+		p.Start(x, y)
+		for i := range y {
+			y[i] = 0.5 * rng.NormFloat64()
+		}
+		gx := make([]float64, dx)
+		for _, b := range batches {
+			require.NoError(t, p.GradXG(gx, x, y, b))
+			for i := range x {
+				value := func(z []float64) float64 {
+					v, err := p.ValueG(z, y, b)
+					require.NoError(t, err)
+					return v
+				}
+				assert.InDelta(t, slopeOf(value, x, i, 1e-3), gx[i], 1e-9)
+			}
+		}
+		require.Error(t, p.GradXG(gx, x, y, []bilevel.Sample{23}))
+	})
+}
+
+// TestBoundsHold: the constants of the theorems hold at random points of the box.
+func TestModelBoundsHold(t *testing.T) {
+	models(t, func(t *testing.T, p *Problem, rng *rand.Rand) {
+		dx, dy := p.Dims()
+		lo, hi := p.Box()
+		x, y, v := make([]float64, dx), make([]float64, dy), make([]float64, dy)
+		for range 20 {
+			for i := range x {
+				x[i] = lo[i] + rng.Float64()*(hi[i]-lo[i])
+			}
+			for i := range y {
+				y[i], v[i] = rng.NormFloat64(), rng.NormFloat64()
+			}
+			hv := make([]float64, dy)
+			sample := []bilevel.Sample{bilevel.Sample(rng.IntN(17))}
+			require.NoError(t, p.HessVecG(hv, x, y, v, sample))
+			var vv, vhv float64
+			for i := range v {
+				vv += v[i] * v[i]
+				vhv += v[i] * hv[i]
+			}
+			assert.GreaterOrEqual(t, vhv, p.StrongConvexity()*vv*(1-1e-14))
+			assert.LessOrEqual(t, vhv, p.Smoothness()*vv*(1+1e-14))
+			fx, fy := make([]float64, dx), make([]float64, dy)
+			require.NoError(t, p.GradF(fx, fy, x, y, sample))
+			norm := 0.0
+			for _, e := range fy {
+				norm = math.Hypot(norm, e)
+			}
+			assert.LessOrEqual(t, norm, p.GradFBound()*(1+1e-14))
+		}
+	})
+}
+
+func TestModelsAllocateNothing(t *testing.T) {
+	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
+		dx, dy := p.Dims()
+		x, y, v := make([]float64, dx), make([]float64, dy), make([]float64, dy)
+		gx, grad := make([]float64, dx), make([]float64, dx)
+		p.Start(x, y)
+		run := func() {
+			for _, b := range batches {
+				require.NoError(t, p.CrossVecG(gx, x, y, v, b))
+				require.NoError(t, p.GradXG(gx, x, y, b))
+				require.NoError(t, p.HessVecG(v, x, y, y, b))
+			}
+			_, err := p.Objective(grad, x)
+			require.NoError(t, err)
+		}
+		run()
+		assert.Zero(t, testing.AllocsPerRun(5, run))
+	})
+}
+
+// TestMinimiseSharedWeights: the exact Hessian of shared weights leads to a stationary point; a
+// single weight to that of a fine grid.
+func TestMinimiseSharedWeights(t *testing.T) {
+	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
+		m, err := p.Minimise()
+		if p.opt.Penalty == PerRow {
+			require.ErrorIs(t, err, ErrNoMinimum)
+			return
+		}
+		require.NoError(t, err)
+		assert.LessOrEqual(t, m.ProjGrad, 1e-7)
+		if p.opt.Penalty == OneWeight {
+			grid, err := p.GridSearch(Geometric(0.01, 1, 400))
+			require.NoError(t, err)
+			best := grid[Best(grid)].Loss
+			assert.LessOrEqual(t, m.F, best)
+			assert.InDelta(t, best, m.F, 1e-5*(1+best))
+		}
+	})
+}
+
+// TestSharedHessian holds the second derivative that Minimise uses to differences of ∇F.
+func TestSharedHessian(t *testing.T) {
+	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
+		if p.opt.Penalty == PerRow {
+			t.Skip("Minimise does not take it")
+		}
+		q := p.logForm()
+		s := newDescent(q)
+		for k := range s.trial.x {
+			s.trial.x[k] = q.middleOf(k)
+		}
+		_, err := q.reserve()
+		require.NoError(t, err)
+		require.NoError(t, s.evaluate())
+		s.at, s.trial = s.trial, s.at
+		require.NoError(t, s.curvature())
+		grad := make([]float64, q.dx)
+		for k := range q.dx {
+			for l := range k + 1 {
+				partial := func(x []float64) float64 {
+					_, err := q.Objective(grad, x)
+					require.NoError(t, err)
+					return grad[k]
+				}
+				assert.InDelta(t, slopeOf(partial, s.at.x, l, 1e-2), s.hess.Row(k)[l], 1e-6)
+			}
+		}
+	})
+}
+
+// middleOf is a point inside of the box, another for each entry.
+func (p *Problem) middleOf(k int) float64 {
+	return p.opt.Lo + (p.opt.Hi-p.opt.Lo)*(0.3+0.1*float64(k%5))
+}
+
+func TestPenaltyRefuses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	d := random(rng, 20, 3, false)
+	for want, o := range map[string]Options{
+		"hyperopt: Options.Penalty: unknown penalty 9":                                        {Penalty: 9},
+		"hyperopt: Options.Loss: unknown loss 4":                                              {Loss: 4},
+		"hyperopt: Options.Groups: set, but Options.Penalty is not PerGroup":                  {Groups: []int{0, 0, 0}},
+		"hyperopt: Options.Groups: 2 entries for 3 features":                                  {Penalty: PerGroup, Groups: []int{0, 1}},
+		"hyperopt: Options.Groups: entry 1 is -1, want 0 … 2":                                 {Penalty: PerGroup, Groups: []int{0, -1, 1}},
+		"hyperopt: Options.Groups: no feature is in group 1 of 3":                             {Penalty: PerGroup, Groups: []int{0, 2, 0}},
+		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw or Sigmoid": {Penalty: PerRow, Form: Exp},
+		"hyperopt: Options.Form: Sigmoid is for weights of rows (Options.Penalty: PerRow)":    {Form: Sigmoid},
+		"hyperopt: Options.Ridge: -1, want a finite number > 0":                               {Penalty: PerRow, Ridge: -1},
+		"hyperopt: Options.Lo: -1 makes no weight ≥ 0":                                        {Penalty: PerRow, Lo: -1, Hi: 1},
+	} {
+		_, err := New(d, d, o)
+		assert.EqualError(t, err, want)
+	}
+	_, err := New(d, d, Options{Loss: Poisson})
+	assert.ErrorContains(t, err, "but the Poisson loss needs counts ≥ 0")
+
+	p, err := New(d, d, Options{Penalty: PerRow, Form: Sigmoid})
+	require.NoError(t, err)
+	_, err = p.GridSearch([]float64{1})
+	assert.Error(t, err)
+	assert.Panics(t, func() { p.Uniform(make([]float64, 20), 1) })
+}
+
+// TestHyperCleaning: of rows whose labels were turned over, the weights end below those of the
+// others.
+func TestHyperCleaning(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	train, val := random(rng, 60, 4, false), random(rng, 200, 4, false)
+	for i := range 15 {
+		train.Label[i] = -train.Label[i]
+	}
+	p, err := New(train, val, Options{Penalty: PerRow, Form: Sigmoid, Ridge: 0.02})
+	require.NoError(t, err)
+	x, grad := make([]float64, 60), make([]float64, 60)
+	first, err := p.Objective(grad, x)
+	require.NoError(t, err)
+	for range 200 {
+		_, err := p.Objective(grad, x)
+		require.NoError(t, err)
+		for i, g := range grad {
+			x[i] -= 100 * g
+		}
+	}
+	last, err := p.Objective(nil, x)
+	require.NoError(t, err)
+	assert.Less(t, last, 0.8*first)
+	var turned, kept float64
+	for i, v := range x {
+		if w := Sigmoid.weight(v); i < 15 {
+			turned += w / 15
+		} else {
+			kept += w / 45
+		}
+	}
+	assert.Less(t, turned, 0.5*kept)
+}
