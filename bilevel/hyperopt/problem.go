@@ -64,6 +64,8 @@ var (
 	_ bilevel.Products = (*Problem)(nil)
 	_ bilevel.Truth    = (*Problem)(nil)
 	_ bilevel.Values   = (*Problem)(nil)
+
+	_ bilevel.UpperGradient = (*Problem)(nil)
 )
 
 // New returns the problem of tuning on val what is trained on train. It keeps both, and does not
