@@ -48,9 +48,10 @@ func (p *Problem) reserve() (*truth, error) {
 // otherwise.
 //
 // Damped Newton (Boyd, Vandenberghe, Convex Optimization, section 9.5) runs until the square of the
-// Newton decrement is 1e-26 of g(x, 0), or below 1e-16 of it and no longer falling, and takes one
-// step more, which leaves rounding errors: ‖g_y‖ is at most about 1e-12 of the mean length of its
-// terms. x may lie outside of the box as long as g_yy stays positive definite.
+// Newton decrement is 1e-26 of g(x, 0), or below 1e-13 of it and no longer falling, where rounding
+// hides the fall of g from the line search. It takes one step more, which leaves rounding errors:
+// ‖g_y‖ is at most about 1e-12 of the mean length of its terms. x may lie outside of the box as
+// long as g_yy stays positive definite.
 //
 // Errors wrap ErrNoSolution; more than 4096 features are refused with it, since g_yy is formed. It
 // panics if a length is not d. No allocation after the first call. Cost: some 3 to 15 passes over
@@ -84,7 +85,7 @@ func (p *Problem) Solution(y, x []float64) error {
 		}
 		t.h.SolveVec(t.step, t.grad)
 		decrement := mat.Dot(t.grad, t.step)
-		if decrement <= 1e-26*t.atZero || decrement <= 1e-16*t.atZero && decrement > 1e-2*last {
+		if decrement <= 1e-26*t.atZero || decrement <= 1e-13*t.atZero && decrement > 1e-2*last {
 			mat.Axpy(y, -1, t.step)
 			return nil
 		}

@@ -38,6 +38,48 @@ func TestSolutionIsStationary(t *testing.T) {
 	})
 }
 
+// TestSolutionWhereRoundingHidesTheFall takes sums of many rows in which the full Newton step near
+// y*(x) seems to raise g, by rounding alone.
+func TestSolutionWhereRoundingHidesTheFall(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 'm'))
+	rule := func(n int, seed uint64) *Data {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		d := &Data{Dim: 3, RowPtr: []int{0}}
+		for range n {
+			score := rng.NormFloat64()
+			for j := range 3 {
+				v := rng.NormFloat64()
+				score += v / float64(j+1)
+				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
+			}
+			d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, math.Copysign(1, score))
+		}
+		return d
+	}
+	resampled := func(d *Data) *Data {
+		r := &Data{Dim: 3, RowPtr: []int{0}}
+		for range 4000 {
+			i := rng.IntN(d.Rows())
+			col, val := d.Row(i)
+			r.Col, r.Val = append(r.Col, col...), append(r.Val, val...)
+			r.RowPtr, r.Label = append(r.RowPtr, len(r.Col)), append(r.Label, d.Label[i])
+		}
+		return r
+	}
+	train, val := rule(150, 3), rule(100, 4)
+	p, err := New(train, val, Options{Lo: 1e-3, Hi: 3})
+	require.NoError(t, err)
+	best, err := p.Minimise()
+	require.NoError(t, err)
+	for range 4 {
+		p, err := New(resampled(train), resampled(val), Options{Lo: 1e-3, Hi: 3})
+		require.NoError(t, err)
+		m, err := p.Minimise(best.X)
+		require.NoError(t, err)
+		assert.Less(t, m.ProjGrad, 1e-8)
+	}
+}
+
 // TestSeparableData trains on data that a plane separates, at weights where the model is steep and
 // Newton's full step too long.
 func TestSeparableData(t *testing.T) {
