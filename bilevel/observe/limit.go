@@ -1,0 +1,234 @@
+package observe
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"stable/bilevel"
+)
+
+// Limit is the least mean error that independent samples allow at a solution, per sample: no
+// method that has seen n_ξ and n_φ of them can in the long run do better than
+//
+//	E[F(x) − F*] = Xi/n_ξ + Phi/n_φ.
+//
+// LocalLimit computes it.
+type Limit struct {
+	Xi, Phi float64
+
+	// StdErr is the standard error of Xi + Phi where a stream is unbounded and was drawn from.
+	// It is 0 where both streams are finite sums, which are gone through term by term.
+	StdErr float64
+
+	// Skew says how good the derivatives by differences are: the norm of the skew part of ∇²F, which
+	// is 0 in exact arithmetic, over that of ∇²F.
+	Skew float64
+
+	Free int // coordinates of x that no bound holds
+}
+
+// At returns the limit for so many samples of each stream.
+func (l Limit) At(xi, phi float64) float64 { return l.Xi/xi + l.Phi/phi }
+
+// LimitOptions say how LocalLimit computes.
+type LimitOptions struct {
+	// Set is the feasible set X: a Space, a NonNegative or a Box. Default bilevel.Space.
+	Set bilevel.Set
+
+	// ScaleX and ScaleY are lengths > 0 over which the second derivatives of f and g change, for
+	// each entry of x and y: a difference is taken over 2⁻⁹ of one. Default: the entry's size, or a
+	// thousandth of the largest entry's where that is more; 1 where all are 0. A quadratic problem
+	// does not depend on them.
+	ScaleX, ScaleY []float64
+
+	// Draws ≥ 2 is the number of samples taken of an unbounded stream. Default 10000.
+	Draws int
+
+	// Seed of these draws.
+	Seed uint64
+}
+
+// LocalLimit computes the local asymptotic limit of p at its solution x*.
+//
+// The solution with y* = y*(x*) and v* = g_yy⁻¹f_y is the root of
+//
+//	Ψ(x, y, v) = (E g_y; E[g_yy]v − E f_y; E f_x − E[g_xy]v).
+//
+// With J the derivative of Ψ there and S the covariance of a single sample of it, the efficient
+// estimate of the root from n samples has the covariance C/n, C = J⁻¹SJ⁻ᵀ, and the limit is
+// ½ tr(∇²F·C_xx)/n. Where bounds hold x*, the other coordinates alone count. It is a limit for
+// streams: a method that reads a finite sum over and over is not bound by it.
+//
+// J is eliminated in blocks. With P = g_yy⁻¹, G = g_xy P, A = f_xy − g_xyy[v], B = g_yyy[v] − f_yy,
+// K = f_xx − g_xxy[v] and R = A + GB,
+//
+//	∇²F = K − AGᵀ − GRᵀ,
+//	r_ξ = f_x(ξ) − G f_y(ξ),    r_φ = −g_xy(φ)v + G g_yy(φ)v − RP g_y(φ),
+//
+// where r is the influence of a sample: it moves the estimate by −(∇²F)⁻¹(r − E r)/n. So
+// Xi = ½ tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. A, B and K are differences of exact
+// oracles over two points on each side of every entry, with an error of fourth order.
+//
+// p must have exact oracles and implement bilevel.Truth, whose Solution gives y*. x is read only,
+// and must be x* to as many digits as the limit is to have; an entry of x on its bound counts as
+// held. Samples are gone through one by one in a finite sum, and drawn from an unbounded stream.
+//
+// Errors: ErrOption, wrapped, for a field out of range or a p without Truth; those of the oracles
+// and of Solution; chol.ErrNotPosDef, wrapped, where g_yy, or ∇²F on the free coordinates, is not
+// positive definite. It panics if x is not of length dx. It allocates O((dx + dy)²). Cost:
+// 4(dx + dy) exact evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops, and
+// O((dx + dy)³).
+//
+// Source: Hájek, Proc. Sixth Berkeley Symp. 1, 1972, and Le Cam, same volume (local asymptotic
+// minimax bound); Duchi, Ruan, Ann. Statist. 49, 2021 (convex constraints); Polyak, Juditsky, SIAM
+// J. Control Optim. 30, 1992 (averaged stochastic approximation attains it, for one level).
+func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
+	if dx, _ := p.Dims(); len(x) != dx {
+		panic("observe: LocalLimit: dimension mismatch")
+	}
+	truth, ok := p.(bilevel.Truth)
+	if !ok {
+		return Limit{}, badOption("LocalLimit wants a problem that implements bilevel.Truth")
+	}
+	l := newLinear(p, x)
+	if err := truth.Solution(l.y, x); err != nil {
+		return Limit{}, err
+	}
+	if err := o.complete(x, l.y); err != nil {
+		return Limit{}, err
+	}
+	free, err := o.free(x)
+	if err != nil {
+		return Limit{}, err
+	}
+	lim := Limit{Free: len(free)}
+	if lim.Skew, err = l.linearise(o.ScaleX, o.ScaleY); err != nil || lim.Free == 0 {
+		return lim, err
+	}
+	if err := l.restrict(free); err != nil {
+		return lim, err
+	}
+	upper, lower := p.Streams()
+	xi := sampler{size: upper, draws: o.Draws, rng: rand.New(rand.NewPCG(o.Seed, 'x'))}
+	phi := sampler{size: lower, draws: o.Draws, rng: rand.New(rand.NewPCG(o.Seed, 'y'))}
+	var v1, v2 float64
+	if lim.Xi, v1, err = xi.mean(l.fromXi); err != nil {
+		return lim, err
+	}
+	if lim.Phi, v2, err = phi.mean(l.fromPhi); err != nil {
+		return lim, err
+	}
+	lim.StdErr = math.Sqrt(v1 + v2)
+	return lim, nil
+}
+
+// complete fills in defaults and refuses what is invalid.
+func (o *LimitOptions) complete(x, y []float64) error {
+	if o.Draws == 0 {
+		o.Draws = 10000
+	}
+	if o.Set == nil {
+		o.Set = bilevel.Space{}
+	}
+	if o.ScaleX == nil {
+		o.ScaleX = sizes(x)
+	}
+	if o.ScaleY == nil {
+		o.ScaleY = sizes(y)
+	}
+	if o.Draws < 2 {
+		return badOption("LimitOptions.Draws is %d, want ≥ 2", o.Draws)
+	}
+	if err := checkScale("ScaleX", o.ScaleX, len(x)); err != nil {
+		return err
+	}
+	if err := checkScale("ScaleY", o.ScaleY, len(y)); err != nil {
+		return err
+	}
+	return o.Set.Validate(len(x))
+}
+
+// free lists the coordinates of x that no bound holds.
+func (o *LimitOptions) free(x []float64) ([]int, error) {
+	var held func(i int) bool
+	switch set := o.Set.(type) {
+	case bilevel.Space:
+		held = func(int) bool { return false }
+	case bilevel.NonNegative:
+		held = func(i int) bool { return x[i] <= 0 }
+	case bilevel.Box:
+		held = func(i int) bool { return x[i] <= set.Lo[i] || x[i] >= set.Hi[i] }
+	default:
+		return nil, badOption("LimitOptions.Set is a %T, want a Space, a NonNegative or a Box", o.Set)
+	}
+	var list []int
+	for i := range x {
+		if !held(i) {
+			list = append(list, i)
+		}
+	}
+	return list, nil
+}
+
+// sizes are the default lengths for differences.
+func sizes(v []float64) []float64 {
+	most := 0.0
+	for _, a := range v {
+		most = max(most, math.Abs(a))
+	}
+	s := make([]float64, len(v))
+	for i, a := range v {
+		if s[i] = max(math.Abs(a), most/1000); s[i] == 0 {
+			s[i] = 1
+		}
+	}
+	return s
+}
+
+func checkScale(name string, s []float64, n int) error {
+	if len(s) != n {
+		return badOption("LimitOptions.%s has length %d, want %d", name, len(s), n)
+	}
+	for i, v := range s {
+		if !(v > 0) || math.IsInf(v, 1) {
+			return badOption("LimitOptions.%s is %v at index %d, want a finite length > 0", name, v, i)
+		}
+	}
+	return nil
+}
+
+// sampler goes through a stream.
+type sampler struct {
+	size  uint64 // of the finite sum; 0: unbounded
+	draws int
+	rng   *rand.Rand
+}
+
+// mean returns the mean of a value over the samples: all of a finite sum, else the given number of
+// draws; and the variance of that mean as an estimate, 0 for all of a sum.
+func (s sampler) mean(value func(one []bilevel.Sample) (float64, error)) (m, variance float64, err error) {
+	n := s.size
+	if n == 0 {
+		n = uint64(s.draws)
+	}
+	one := make([]bilevel.Sample, 1)
+	squares := 0.0
+	for i := range n {
+		one[0] = bilevel.Sample(i)
+		if s.size == 0 {
+			one[0] = bilevel.Sample(s.rng.Uint64())
+		}
+		v, err := value(one)
+		if err != nil {
+			return 0, 0, fmt.Errorf("observe: LocalLimit: sample %d: %w", one[0], err)
+		}
+		d := v - m
+		m += d / float64(i+1)
+		squares += d * (v - m)
+	}
+	if s.size == 0 {
+		variance = squares / float64(n-1) / float64(n)
+	}
+	return m, variance, nil
+}

@@ -1,0 +1,239 @@
+package observe
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"stable/bilevel"
+	"stable/chol"
+	"stable/mat"
+)
+
+// linear is the linearisation of Ψ at a solution; see LocalLimit for the letters.
+type linear struct {
+	p        bilevel.Problem
+	products bilevel.Products // nil where p has none
+	x, y, v  []float64
+	lower    chol.Cholesky // of g_yy
+	gt, mt   *mat.Dense    // Gᵀ and (RP)ᵀ, dy × dx
+	hess     mat.Sym       // ∇²F
+
+	free  []int
+	block chol.Cholesky // of ∇²F on the free coordinates
+	r, s  []float64     // of length len(free)
+
+	// The exact values at (x, y, v), and those of a sample or of a neighbour.
+	mean, one parts
+
+	gxy    *mat.Dense // scratch of a problem without products
+	gyy    *mat.Sym
+	wx, wy []float64 // scratch
+}
+
+// parts are what Ψ is made of.
+type parts struct {
+	fx, cross    []float64 // f_x and g_xy v, of length dx
+	fy, gy, bent []float64 // f_y, g_y and g_yy v, of length dy
+}
+
+func newParts(dx, dy int) parts {
+	v := func(n int) []float64 { return make([]float64, n) }
+	return parts{fx: v(dx), cross: v(dx), fy: v(dy), gy: v(dy), bent: v(dy)}
+}
+
+func newLinear(p bilevel.Problem, x []float64) *linear {
+	dx, dy := p.Dims()
+	l := &linear{
+		p: p, x: slices.Clone(x), y: make([]float64, dy), v: make([]float64, dy),
+		gt: mat.NewDense(dy, dx), mt: mat.NewDense(dy, dx),
+		mean: newParts(dx, dy), one: newParts(dx, dy),
+		gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy),
+		wx: make([]float64, dx), wy: make([]float64, dy),
+	}
+	l.products, _ = p.(bilevel.Products)
+	return l
+}
+
+// upperAt evaluates the parts that come from f.
+func (l *linear) upperAt(q *parts, x, y []float64, xi []bilevel.Sample) error {
+	return l.p.GradF(q.fx, q.fy, x, y, xi)
+}
+
+// bendAt evaluates g_xy v and g_yy v.
+func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
+	if l.products != nil {
+		if err := l.products.CrossVecG(q.cross, x, y, l.v, phi); err != nil {
+			return err
+		}
+		return l.products.HessVecG(q.bent, x, y, l.v, phi)
+	}
+	if err := l.p.CrossG(l.gxy, x, y, phi); err != nil {
+		return err
+	}
+	if err := l.p.HessG(l.gyy, x, y, phi); err != nil {
+		return err
+	}
+	mat.MulVec(q.cross, l.gxy, l.v)
+	mat.MulVecSym(q.bent, l.gyy, l.v)
+	return nil
+}
+
+// linearise finds v, G, RP and ∇²F at (x, y), and returns how far from symmetric the differences
+// are.
+func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
+	if err := l.p.HessG(l.gyy, l.x, l.y, nil); err != nil {
+		return 0, err
+	}
+	if err := l.p.CrossG(l.gxy, l.x, l.y, nil); err != nil {
+		return 0, err
+	}
+	if err := l.lower.Factor(l.gyy); err != nil {
+		return 0, fmt.Errorf("observe: LocalLimit: g_yy: %w", err)
+	}
+	mat.CopyTrans(l.gt, l.gxy)
+	l.lower.Solve(l.gt, l.gt) // Gᵀ = P g_yx
+	if err := l.upperAt(&l.mean, l.x, l.y, nil); err != nil {
+		return 0, err
+	}
+	l.lower.SolveVec(l.v, l.mean.fy)
+	if err := l.bendAt(&l.mean, l.x, l.y, nil); err != nil {
+		return 0, err
+	}
+	if err := l.p.GradG(l.mean.gy, l.x, l.y, nil); err != nil {
+		return 0, err
+	}
+
+	// Of Θ = (f_x − g_xy v, g_yy v − f_y): ∂_xΘ = (K, −Aᵀ) and ∂_yΘ = (A, B).
+	dx, dy := l.p.Dims()
+	k, minusA := mat.NewDense(dx, dx), mat.NewDense(dx, dy) // row i: ∂Θ/∂x_i
+	at, b := mat.NewDense(dy, dx), mat.NewDense(dy, dy)     // row j: ∂Θ/∂y_j
+	if err := l.differences(k, minusA, l.x, scaleX); err != nil {
+		return 0, err
+	}
+	if err := l.differences(at, b, l.y, scaleY); err != nil {
+		return 0, err
+	}
+
+	// Rᵀ = Aᵀ + BGᵀ, (RP)ᵀ = PRᵀ, and ∇²F = K − AGᵀ − GRᵀ, with −A from ∂_xΘ and Aᵀ from ∂_yΘ: a
+	// total derivative, which is symmetric as far as the differences are right.
+	rt := mat.NewDense(dy, dx)
+	mat.Copy(rt, at)
+	mat.AddMul(rt, 1, b, l.gt)
+	l.lower.Solve(l.mt, rt)
+	mat.AddMul(k, 1, minusA, l.gt)
+	mat.AddMulTransA(k, -1, l.gt, rt)
+	skew = symmetrise(k)
+	l.hess = mat.AsSym(k)
+	return skew, nil
+}
+
+// reach is the length of a difference, as a share of the scale: 2⁻⁹ leaves a truncation error of
+// about 1e-13 and a rounding error of as much.
+const reach = 0x1p-9
+
+// differences writes ∂Θ/∂z_i into the rows i of upper and lower, for z one of l.x and l.y, by the
+// five-point rule (8(Θ₁ − Θ₋₁) − (Θ₂ − Θ₋₂))/(12h). z is put back.
+func (l *linear) differences(upper, lower *mat.Dense, z, scale []float64) error {
+	for i, at := range z {
+		u, w := upper.Row(i), lower.Row(i)
+		h := scale[i] * reach
+		for _, c := range [4]struct{ steps, weight float64 }{{-2, 1}, {-1, -8}, {1, 8}, {2, -1}} {
+			z[i] = at + c.steps*h
+			err := l.upperAt(&l.one, l.x, l.y, nil)
+			if err == nil {
+				err = l.bendAt(&l.one, l.x, l.y, nil)
+			}
+			z[i] = at
+			if err != nil {
+				return err
+			}
+			weight := c.weight / (12 * h)
+			for j := range u {
+				u[j] += weight * (l.one.fx[j] - l.one.cross[j])
+			}
+			for j := range w {
+				w[j] += weight * (l.one.bent[j] - l.one.fy[j])
+			}
+		}
+	}
+	return nil
+}
+
+// symmetrise replaces a by its symmetric part, and returns the norm of the other part over that of
+// a.
+func symmetrise(a *mat.Dense) float64 {
+	size, off := mat.NormFrob(a), 0.0
+	for i := range a.Rows {
+		for j := range i {
+			d := (a.At(i, j) - a.At(j, i)) / 2
+			off = math.Hypot(off, math.Sqrt2*d)
+			a.Set(i, j, a.At(i, j)-d)
+			a.Set(j, i, a.At(i, j))
+		}
+	}
+	if off == 0 {
+		return 0
+	}
+	return off / size
+}
+
+// restrict factors ∇²F on the free coordinates.
+func (l *linear) restrict(free []int) error {
+	h := mat.NewSym(len(free))
+	for k, i := range free {
+		for m, j := range free[:k+1] {
+			h.Set(k, m, l.hess.At(i, j))
+		}
+	}
+	if err := l.block.Factor(h); err != nil {
+		return fmt.Errorf("observe: LocalLimit: ∇²F on the %d free coordinates: %w", len(free), err)
+	}
+	l.free, l.r, l.s = free, make([]float64, len(free)), make([]float64, len(free))
+	return nil
+}
+
+// fromXi returns ½(r − E r)ᵀ(∇²F)⁻¹(r − E r) for r_ξ = f_x − G f_y.
+func (l *linear) fromXi(one []bilevel.Sample) (float64, error) {
+	if err := l.upperAt(&l.one, l.x, l.y, one); err != nil {
+		return 0, err
+	}
+	for j := range l.wy {
+		l.wy[j] = l.one.fy[j] - l.mean.fy[j]
+	}
+	mat.MulVecTrans(l.wx, l.gt, l.wy)
+	for i := range l.wx {
+		l.wx[i] = l.one.fx[i] - l.mean.fx[i] - l.wx[i]
+	}
+	return l.half(), nil
+}
+
+// fromPhi is fromXi for r_φ = −g_xy v + G g_yy v − RP g_y.
+func (l *linear) fromPhi(one []bilevel.Sample) (float64, error) {
+	if err := l.bendAt(&l.one, l.x, l.y, one); err != nil {
+		return 0, err
+	}
+	if err := l.p.GradG(l.one.gy, l.x, l.y, one); err != nil {
+		return 0, err
+	}
+	for j := range l.wy {
+		l.wy[j] = l.one.bent[j] - l.mean.bent[j]
+		l.one.gy[j] -= l.mean.gy[j]
+	}
+	mat.MulVecTrans(l.wx, l.gt, l.wy)
+	for i := range l.wx {
+		l.wx[i] -= l.one.cross[i] - l.mean.cross[i]
+	}
+	mat.MulVecTrans(l.one.cross, l.mt, l.one.gy)
+	mat.Axpy(l.wx, -1, l.one.cross)
+	return l.half(), nil
+}
+
+// half returns ½rᵀ(∇²F)⁻¹r on the free coordinates of wx.
+func (l *linear) half() float64 {
+	for k, i := range l.free {
+		l.r[k] = l.wx[i]
+	}
+	l.block.SolveVec(l.s, l.r)
+	return mat.Dot(l.r, l.s) / 2
+}

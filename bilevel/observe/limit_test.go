@@ -1,0 +1,227 @@
+package observe
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+	"stable/bilevel/quadratic"
+	"stable/chol"
+	"stable/mat"
+)
+
+// byHand is a problem with one x and one y and two samples of each stream,
+//
+//	g = ½a_φ y² + ½y³/3·bend − (b_φ x + c_φ)y,    f = ½p x² + x y·twist + ½(y − d_ξ)² + e_ξ x.
+type byHand struct {
+	a, b, c, d, e [2]float64
+	p, bend       float64
+	twist         float64
+}
+
+func (h *byHand) Dims() (int, int)          { return 1, 1 }
+func (h *byHand) Streams() (uint64, uint64) { return 2, 2 }
+
+func of(v [2]float64, batch []bilevel.Sample) float64 {
+	if len(batch) == 0 {
+		return (v[0] + v[1]) / 2
+	}
+	return v[batch[0]]
+}
+
+func (h *byHand) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	fx[0] = h.p*x[0] + h.twist*y[0] + of(h.e, xi)
+	fy[0] = y[0] - of(h.d, xi) + h.twist*x[0]
+	return nil
+}
+
+func (h *byHand) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	gy[0] = of(h.a, phi)*y[0] + h.bend*y[0]*y[0]/2 - of(h.b, phi)*x[0] - of(h.c, phi)
+	return nil
+}
+
+func (h *byHand) CrossG(gxy *mat.Dense, _, _ []float64, phi []bilevel.Sample) error {
+	gxy.Set(0, 0, -of(h.b, phi))
+	return nil
+}
+
+func (h *byHand) HessG(gyy *mat.Sym, _, y []float64, phi []bilevel.Sample) error {
+	gyy.Set(0, 0, of(h.a, phi)+h.bend*y[0])
+	return nil
+}
+
+// Solution takes y = 1, the lower solution at x = 1 with the numbers of the test.
+func (h *byHand) Solution(y, _ []float64) error { y[0] = 1; return nil }
+
+func (h *byHand) Objective([]float64, []float64) (float64, error) { panic("not asked for") }
+
+// The limit of a problem worked out on paper. At x = y = 1:
+//
+//	g_y  = a y + ½y² − b x − c = 2 + ½ − 1 − 3/2 = 0,       a_φ = 2 ± 1, b_φ = 1 ± ½, c_φ = 3/2 ± 1/4, bend = 1
+//	g_yy = a + y = 3,  g_xy = −1,  P = 1/3,  G = −1/3
+//	f_y  = y − d + x/2 = 3/2 (d = 0),  v = 1/2
+//	f_x  = p x + y/2 + e = −1/6 = g_xy v + …: e = −3/2 − … is set so that f_x − g_xy v = 0
+//	K = p = 1,  A = f_xy = 1/2,  B = g_yyy v − f_yy = 1/2 − 1 = −1/2
+//	R = A + GB = 1/2 + 1/6 = 2/3,   ∇²F = K − AG − GR = 1 + 1/6 + 2/9 = 25/18,   RP = 2/9
+//	r_φ: −g_xy v → ±½·½ = ¼,   G g_yy v → −1/3·½ = −1/6,   −RP g_y → −2/9·(1 − ½ − ¼) = −1/18,   sum ±1/36
+//	r_ξ: f_x → ±1,   −G f_y → 1/3·(∓1/2) = ∓1/6,   sum ±5/6
+//	Phi = ½ (1/36)²/(25/18) = 1/3600,   Xi = ½ (5/6)²/(25/18) = 1/4
+func TestLimitByHand(t *testing.T) {
+	p := &byHand{
+		a: [2]float64{3, 1}, b: [2]float64{1.5, 0.5}, c: [2]float64{1.75, 1.25},
+		d: [2]float64{0.5, -0.5}, p: 1, bend: 1, twist: 0.5,
+	}
+	e := -0.5 - p.p - p.twist // f_x = g_xy v = −½
+	p.e = [2]float64{e + 1, e - 1}
+	l, err := LocalLimit(p, []float64{1}, LimitOptions{})
+	require.NoError(t, err)
+	assert.InEpsilon(t, 1./4, l.Xi, 1e-10)
+	assert.InEpsilon(t, 1./3600, l.Phi, 1e-9)
+	assert.Zero(t, l.StdErr)
+	assert.Less(t, l.Skew, 1e-10)
+	assert.Equal(t, 1, l.Free)
+	assert.InEpsilon(t, 1./400+1./36e4, l.At(100, 100), 1e-9)
+
+	l, err = LocalLimit(p, []float64{1}, LimitOptions{Set: bilevel.Box{Lo: []float64{1}, Hi: []float64{3}}})
+	require.NoError(t, err)
+	assert.Equal(t, Limit{Skew: l.Skew}, l, "a held coordinate has no error")
+}
+
+// tuning is a small problem of the paper's kind, with its minimum.
+func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *hyperopt.Minimum) {
+	lo := 1e-3
+	if form == hyperopt.Exp {
+		lo = -5
+	}
+	p, err := hyperopt.New(rows(150, 3, seed), rows(100, 3, seed+1), hyperopt.Options{Form: form, Lo: lo, Hi: 3})
+	require.NoError(t, err)
+	best, err := p.Minimise()
+	require.NoError(t, err)
+	return p, best
+}
+
+// ∇²F by blocks is that by differences of ∇F.
+func TestLimitHessian(t *testing.T) {
+	for _, form := range []hyperopt.Form{hyperopt.Raw, hyperopt.Exp} {
+		p, best := tuning(t, 3, form)
+		l := newLinear(p, best.X)
+		require.NoError(t, p.Solution(l.y, best.X))
+		skew, err := l.linearise(sizes(best.X), sizes(l.y))
+		require.NoError(t, err)
+		assert.Less(t, skew, 1e-9)
+		up, down := make([]float64, 3), make([]float64, 3)
+		for i := range best.X {
+			x, h := append([]float64(nil), best.X...), 1e-4*math.Abs(best.X[i])
+			x[i] += h
+			_, err := p.Objective(up, x)
+			require.NoError(t, err)
+			x[i] -= 2 * h
+			_, err = p.Objective(down, x)
+			require.NoError(t, err)
+			for j := range up {
+				assert.InDelta(t, (up[j]-down[j])/(2*h), l.hess.At(i, j), 1e-6*mat.NormFrobSym(&l.hess))
+			}
+		}
+	}
+}
+
+// resampled returns n rows of d, drawn with replacement.
+func resampled(d *hyperopt.Data, n int, rng *rand.Rand) *hyperopt.Data {
+	out := &hyperopt.Data{Dim: d.Dim, RowPtr: []int{0}}
+	for range n {
+		i := rng.IntN(d.Rows())
+		col, val := d.Row(i)
+		out.Col, out.Val = append(out.Col, col...), append(out.Val, val...)
+		out.RowPtr, out.Label = append(out.RowPtr, len(out.Col)), append(out.Label, d.Label[i])
+	}
+	return out
+}
+
+// The M-estimator itself, the minimum of the problem of n rows drawn with replacement from each
+// sum, has the mean error that the limit says, up to chance and O(1/n): on a problem with third
+// derivatives, in both forms, one of them with a bound that holds.
+func TestLimitOfMEstimator(t *testing.T) {
+	const n, trials = 1500, 120
+	for seed, form := range map[uint64]hyperopt.Form{3: hyperopt.Raw, 22: hyperopt.Exp} {
+		p, best := tuning(t, seed, form)
+		lo, hi := p.Box()
+		l, err := LocalLimit(p, best.X, LimitOptions{Set: bilevel.Box{Lo: lo, Hi: hi}})
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, l.Free, 2)
+		rng := rand.New(rand.NewPCG(seed, 'm'))
+		m, err := Repeat(trials, []float64{0}, func(h []float64, _ int) error {
+			q, err := hyperopt.New(resampled(p.Train(), n, rng), resampled(p.Validation(), n, rng), hyperopt.Options{Form: form, Lo: lo[0], Hi: hi[0]})
+			if err != nil {
+				return err
+			}
+			at, err := q.Minimise(best.X)
+			if err != nil {
+				return err
+			}
+			f, err := p.Objective(nil, at.X)
+			h[0] = f - best.F
+			return err
+		})
+		require.NoError(t, err)
+		assert.InDelta(t, l.At(n, n), m.Mean[0], 4*m.StdErr, "form %d", form)
+		assert.Less(t, m.StdErr, 0.15*m.Mean[0])
+	}
+}
+
+// Drawn from a simulator, Xi is within its standard error of the closed form
+//
+//	½(σ_fx²/dx tr H⁻¹ + σ_fy²/dy tr H⁻¹GGᵀ),  H = P + GGᵀ = ∇²F.
+func TestLimitFromDraws(t *testing.T) {
+	p, err := quadratic.New(quadratic.Options{Dx: 4, Dy: 3, Seed: 2, SigmaFx: 2, SigmaFy: 3})
+	require.NoError(t, err)
+	x, _ := p.Optimum()
+	l, err := LocalLimit(p, x, LimitOptions{Draws: 4000})
+	require.NoError(t, err)
+
+	d := newLinear(p, x)
+	require.NoError(t, p.Solution(d.y, x))
+	_, err = d.linearise(sizes(x), sizes(d.y))
+	require.NoError(t, err)
+	var c chol.Cholesky
+	require.NoError(t, c.Factor(&d.hess))
+	inv, g := mat.NewSym(4), mat.NewDense(4, 4)
+	c.Inverse(inv)
+	mat.MulTransA(g, d.gt, d.gt)
+	want := 0.0
+	for i := range 4 {
+		want += 0.5 * 4 / 4. * inv.At(i, i)
+		for j := range 4 {
+			want += 0.5 * 9 / 3. * inv.At(i, j) * g.At(j, i)
+		}
+	}
+	assert.InDelta(t, want, l.Xi, 4*l.StdErr)
+	assert.Less(t, l.StdErr, 0.03*l.Xi)
+	assert.Greater(t, l.StdErr, 0.003*l.Xi)
+	assert.Zero(t, l.Phi)
+}
+
+// What LocalLimit cannot use it names.
+func TestLimitRefuses(t *testing.T) {
+	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 2})
+	require.NoError(t, err)
+	x, _ := p.Optimum()
+	for name, o := range map[string]LimitOptions{
+		"Draws":  {Draws: 1},
+		"ScaleX": {ScaleX: []float64{1, 0}},
+		"ScaleY": {ScaleY: []float64{1}},
+		"Set":    {Set: bilevel.Ball{Radius: 1}},
+		"Box":    {Set: bilevel.UniformBox(3, 0, 1)},
+	} {
+		_, err := LocalLimit(p, x, o)
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		assert.ErrorContains(t, err, name)
+	}
+	_, err = LocalLimit(struct{ bilevel.Problem }{p}, x, LimitOptions{})
+	assert.ErrorIs(t, err, bilevel.ErrOption)
+	assert.Panics(t, func() { _, _ = LocalLimit(p, x[:1], LimitOptions{}) })
+}
