@@ -22,14 +22,10 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 	a := &adagrad{set: set, scale: make([]float64, d), mean: make([]float64, d), weight: make([]float64, d)}
 	a.metric, _ = set.(MetricSet)
 	for i := range a.scale {
-		a.scale[i] = share * width(set, i)
+		a.scale[i] = share * Width(set, i)
 	}
 	return a
 }
-
-// newest is the weight of the newest of k+1 terms in a running mean in which term j has a weight of
-// order j³: 1 at k = 0, then 4/(k+4).
-func newest(k int) float64 { return 4 / (float64(k) + 4) }
 
 // move writes the projection of x − step·g into next, and returns the mean step size.
 func (a *adagrad) move(next, x, g []float64) (mean float64) {
@@ -69,21 +65,4 @@ func (a *adagrad) moveEuclid(next, x, g []float64, steps float64) (step float64)
 	}
 	a.set.Project(next, next)
 	return step
-}
-
-// width is the extent of a set in direction i, or 1 where it has none.
-func width(set Set, i int) float64 {
-	w := math.Inf(1)
-	switch s := set.(type) {
-	case Box:
-		w = s.Hi[i] - s.Lo[i]
-	case Ball:
-		w = 2 * s.Radius
-	case Simplex:
-		w = s.sum()
-	}
-	if w > 0 && !math.IsInf(w, 1) {
-		return w
-	}
-	return 1
 }

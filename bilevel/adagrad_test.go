@@ -25,7 +25,7 @@ func TestSTABLEDefaultSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, err := New(newWavy(0.3), STABLE{MuG: 0.3, Plain: true}, Options{Set: c.set, Seed: 1})
 			require.NoError(t, err)
-			r := s.stepper.(*stable)
+			r := s.it.stepper.(*stable)
 			var h2 [3][]float64 // of every step so far
 			var y2 []float64
 			var sumAlpha, sumBeta float64
@@ -54,8 +54,8 @@ func TestSTABLEDefaultSteps(t *testing.T) {
 					assert.InDelta(t, y[j]-beta*g-r.drift[j], s.Y()[j], 1e-13)
 				}
 			}
-			assert.InEpsilon(t, sumAlpha, s.sumAlpha, 1e-12)
-			assert.InEpsilon(t, sumBeta, s.sumBeta, 1e-12)
+			assert.InEpsilon(t, sumAlpha, s.it.sumAlpha, 1e-12)
+			assert.InEpsilon(t, sumBeta, s.it.sumBeta, 1e-12)
 		})
 	}
 }
@@ -104,13 +104,13 @@ func TestWidth(t *testing.T) {
 	inf := math.Inf(1)
 	box := Box{[]float64{-1, -inf, 2, 0}, []float64{4, 0, 2, inf}}
 	for i, want := range []float64{5, 1, 1, 1} {
-		assert.Equal(t, want, width(box, i), "entry %d of the box", i)
+		assert.Equal(t, want, Width(box, i), "entry %d of the box", i)
 	}
 	for _, c := range []struct {
 		set  Set
 		want float64
 	}{{Ball{Radius: 3}, 6}, {Ball{}, 1}, {Simplex{5}, 5}, {Simplex{}, 1}, {Space{}, 1}, {NonNegative{}, 1}, {HalfSpace{[]float64{2}, 3}, 1}} {
-		assert.Equal(t, c.want, width(c.set, 0), "%T", c.set)
+		assert.Equal(t, c.want, Width(c.set, 0), "%T", c.set)
 	}
 }
 

@@ -28,11 +28,11 @@ type ALSET struct {
 // Name returns "ALSET".
 func (ALSET) Name() string { return "ALSET" }
 
-func (m ALSET) start(s *Solver) (stepper, error) {
+func (m ALSET) Start(it *Iteration) (Stepper, error) {
 	if m.Inner == 0 {
 		m.Inner = 1
 	}
-	return startAlternating(s, "ALSET", alternating{
-		alpha: m.Alpha, beta: m.Beta, inner: Constant(m.Inner), estimate: newHypergradient(s, m.Neumann, true),
+	return startAlternating(it, "ALSET", alternating{
+		alpha: m.Alpha, beta: m.Beta, inner: Constant(m.Inner), estimate: newHypergradient(it, m.Neumann, true),
 	})
 }

@@ -15,6 +15,7 @@ import (
 //
 // with a batch of φ for each inner step, and independent ones for h.
 type alternating struct {
+	name        string // the Go name
 	alpha, beta Schedule
 	inner       Schedule // t_k = ⌈inner⌉
 	byInner     bool     // β is the schedule at the inner step t, otherwise at the step k
@@ -27,7 +28,7 @@ const maxInner = 1 << 30
 
 // startAlternating checks the parameters that the methods of this kind share, and makes the memory.
 // name is the method's Go name.
-func startAlternating(s *Solver, name string, m alternating) (stepper, error) {
+func startAlternating(it *Iteration, name string, m alternating) (Stepper, error) {
 	if err := errors.Join(
 		checkSchedule(name+".Alpha", m.alpha, math.MaxFloat64),
 		checkSchedule(name+".Beta", m.beta, math.MaxFloat64),
@@ -38,64 +39,61 @@ func startAlternating(s *Solver, name string, m alternating) (stepper, error) {
 	if n := m.inner.At(0); !(n > 0 && n <= maxInner) {
 		return nil, badOption("%s.Inner at step 0 is %v, want a number in (0, %d]", name, n, maxInner)
 	}
-	m.gy, m.h = make([]float64, len(s.y)), make([]float64, len(s.x))
+	m.name = name
+	m.gy, m.h = make([]float64, len(it.Y())), make([]float64, len(it.X()))
 	return &m, nil
 }
 
-func (m *alternating) step(s *Solver) error {
-	if err := m.lower(s); err != nil {
+func (m *alternating) Step(it *Iteration) error {
+	if err := m.lower(it); err != nil {
 		return err
 	}
 
 	// x^{k+1} = P_X(x^k − α_k h), at the y just made.
-	alpha := m.alpha.At(s.k)
-	if err := s.useSteps(alpha, 0, 0); err != nil {
+	alpha := m.alpha.At(it.K())
+	if err := it.UseSteps(alpha, 0, 0); err != nil {
 		return err
 	}
-	m.estimate.draw(s, s.opt.UpperBatch, s.opt.LowerBatch)
-	if err := m.estimate.at(m.h, s.oracle, s.x, s.yNext); err != nil {
+	m.estimate.draw(it, 0, 0)
+	if err := m.estimate.at(m.h, it.Oracle(), it.X(), it.NextY()); err != nil {
 		return err
 	}
-	for i, x := range s.x {
-		s.xNext[i] = x - alpha*m.h[i]
-	}
-	s.opt.Set.Project(s.xNext, s.xNext)
+	it.MoveX(alpha, m.h)
 	return nil
 }
 
 // lower does the t_k inner steps, y^{k+1} = y^{k,t_k}.
-func (m *alternating) lower(s *Solver) error {
-	n := math.Ceil(m.inner.At(s.k))
+func (m *alternating) lower(it *Iteration) error {
+	n := math.Ceil(m.inner.At(it.K()))
 	if !(n >= 1 && n <= maxInner) {
-		return badOption("%s: number of inner steps at step %d is %v, want a number in [1, %d]", s.method.Name(), s.k, n, maxInner)
+		return badOption("%s: number of inner steps at step %d is %v, want a number in [1, %d]", m.name, it.K(), n, maxInner)
 	}
-	copy(s.yNext, s.y)
 	for t := range int(n) {
-		beta := m.beta.At(s.k)
+		beta := m.beta.At(it.K())
 		if m.byInner {
 			beta = m.beta.At(t)
 		}
-		if err := s.useSteps(0, beta, 0); err != nil {
+		if err := it.UseSteps(0, beta, 0); err != nil {
 			return err
 		}
-		if err := s.oracle.GradG(m.gy, s.x, s.yNext, s.phi.draw(s.opt.LowerBatch)); err != nil {
+		if err := it.Oracle().GradG(m.gy, it.X(), it.NextY(), it.DrawPhi(0)); err != nil {
 			return err
 		}
-		if notFinite(m.gy) >= 0 { // the problem is not asked at a point that is no point
-			return blame(s, m)
+		if err := it.Finite(m.gy); err != nil {
+			return err
 		}
-		mat.Axpy(s.yNext, -beta, m.gy)
+		mat.Axpy(it.NextY(), -beta, m.gy)
 	}
 	return nil
 }
 
-// persist: no memory outlives a step but x and y.
-func (m *alternating) persist(*state) {}
+// State: no memory outlives a step but x and y.
+func (m *alternating) State(*State) {}
 
-// parts names the vectors of the last step for the search of a non-finite value; of the inner
+// Vectors names the vectors of the last step for the search of a non-finite value; of the inner
 // steps, the last one's.
-func (m *alternating) parts(visit func(name string, v []float64)) {
+func (m *alternating) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
-	m.estimate.parts(visit)
+	m.estimate.Vectors(visit)
 	visit("the hypergradient", m.h)
 }

@@ -91,16 +91,16 @@ func newAdaptive(n int) adaptive {
 	return adaptive{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
 }
 
-func (m BiAdam) start(s *Solver) (stepper, error) {
-	return m.with(s, "BiAdam", false, Power{C: 1, P: 0.5})
+func (m BiAdam) Start(it *Iteration) (Stepper, error) {
+	return m.with(it, "BiAdam", false, Power{C: 1, P: 0.5})
 }
 
-func (m VRBiAdam) start(s *Solver) (stepper, error) {
-	return BiAdam(m).with(s, "VRBiAdam", true, stormWeight)
+func (m VRBiAdam) Start(it *Iteration) (Stepper, error) {
+	return BiAdam(m).with(it, "VRBiAdam", true, stormWeight)
 }
 
 // with fills in the defaults, and refuses what is invalid. name is the method's Go name.
-func (m BiAdam) with(s *Solver, name string, storm bool, tau Schedule) (stepper, error) {
+func (m BiAdam) with(it *Iteration, name string, storm bool, tau Schedule) (Stepper, error) {
 	for _, v := range []*Schedule{&m.TauX, &m.TauY} {
 		if *v == nil {
 			*v = tau
@@ -111,7 +111,7 @@ func (m BiAdam) with(s *Solver, name string, storm bool, tau Schedule) (stepper,
 	}
 	defaultTo(&m.Decay, 0.99)
 	defaultTo(&m.Rho, 1e-3)
-	set, err := metricSet(s, name)
+	set, err := metricSet(it, name)
 	if err := errors.Join(
 		err,
 		checkSchedule(name+".Alpha", m.Alpha, math.MaxFloat64),
@@ -125,55 +125,57 @@ func (m BiAdam) with(s *Solver, name string, storm bool, tau Schedule) (stepper,
 	); err != nil {
 		return nil, err
 	}
-	dx, dy := len(s.x), len(s.y)
-	r := &biadam{BiAdam: m, storm: storm, set: set, estimate: newHypergradient(s, m.Neumann, true), x: newAdaptive(dx), y: newAdaptive(dy)}
+	dx, dy := len(it.X()), len(it.Y())
+	r := &biadam{BiAdam: m, storm: storm, set: set, estimate: newHypergradient(it, m.Neumann, true), x: newAdaptive(dx), y: newAdaptive(dy)}
 	r.zOld.x, r.zOld.y = make([]float64, dx), make([]float64, dy)
 	return r, nil
 }
 
-func (m *biadam) step(s *Solver) error {
-	eta, tauX, tauY := m.Eta.At(s.k), m.TauX.At(s.k), m.TauY.At(s.k)
-	if err := errors.Join(checkWeight(s, "Eta", eta), checkWeight(s, "TauX", tauX), checkWeight(s, "TauY", tauY)); err != nil {
+func (m *biadam) Step(it *Iteration) error {
+	eta, errEta := it.At("Eta", m.Eta, 1)
+	tauX, errX := it.At("TauX", m.TauX, 1)
+	tauY, errY := it.At("TauY", m.TauY, 1)
+	if err := errors.Join(errEta, errX, errY); err != nil {
 		return err
 	}
-	if err := m.evaluate(s); err != nil {
+	if err := m.evaluate(it); err != nil {
 		return err
 	}
-	m.y.update(s.k, tauY, m.Decay, m.Rho, m.storm)
-	m.x.update(s.k, tauX, m.Decay, m.Rho, m.storm)
-	if notFinite(m.x.metric) >= 0 || notFinite(m.y.metric) >= 0 { // with which nothing can be weighed
-		return blame(s, m)
+	m.y.update(it.K(), tauY, m.Decay, m.Rho, m.storm)
+	m.x.update(it.K(), tauX, m.Decay, m.Rho, m.storm)
+	if err := errors.Join(it.Finite(m.x.metric), it.Finite(m.y.metric)); err != nil {
+		return err
 	}
-	copy(m.zOld.x, s.x)
-	copy(m.zOld.y, s.y)
+	copy(m.zOld.x, it.X())
+	copy(m.zOld.y, it.Y())
 
-	alpha := m.x.move(s.xNext, s.x, m.Alpha.At(s.k))
-	beta := m.y.move(s.yNext, s.y, m.Beta.At(s.k))
-	m.set.ProjectMetric(s.xNext, s.xNext, m.x.metric)
-	relax(s.xNext, s.x, eta)
-	relax(s.yNext, s.y, eta)
-	return s.useSteps(eta*alpha, eta*beta, 0)
+	alpha := m.x.move(it.NextX(), it.X(), m.Alpha.At(it.K()))
+	beta := m.y.move(it.NextY(), it.Y(), m.Beta.At(it.K()))
+	m.set.ProjectMetric(it.NextX(), it.NextX(), m.x.metric)
+	relax(it.NextX(), it.X(), eta)
+	relax(it.NextY(), it.Y(), eta)
+	return it.UseSteps(eta*alpha, eta*beta, 0)
 }
 
 // evaluate draws the samples of step k, and writes g_y and h at z^k, and with STORM at z^{k−1}.
-func (m *biadam) evaluate(s *Solver) error {
-	back := m.storm && s.k > 0
-	phi := s.phi.draw(s.opt.LowerBatch)
+func (m *biadam) evaluate(it *Iteration) error {
+	back := m.storm && it.K() > 0
+	phi := it.DrawPhi(0)
 	if back {
-		if err := s.oracle.GradG(m.y.old, m.zOld.x, m.zOld.y, phi); err != nil {
+		if err := it.Oracle().GradG(m.y.old, m.zOld.x, m.zOld.y, phi); err != nil {
 			return err
 		}
 	}
-	if err := s.oracle.GradG(m.y.now, s.x, s.y, phi); err != nil {
+	if err := it.Oracle().GradG(m.y.now, it.X(), it.Y(), phi); err != nil {
 		return err
 	}
-	m.estimate.draw(s, s.opt.UpperBatch, s.opt.LowerBatch)
+	m.estimate.draw(it, 0, 0)
 	if back {
-		if err := m.estimate.at(m.x.old, s.oracle, m.zOld.x, m.zOld.y); err != nil {
+		if err := m.estimate.at(m.x.old, it.Oracle(), m.zOld.x, m.zOld.y); err != nil {
 			return err
 		}
 	}
-	return m.estimate.at(m.x.now, s.oracle, s.x, s.y)
+	return m.estimate.at(m.x.now, it.Oracle(), it.X(), it.Y())
 }
 
 // update makes direction and metric from the estimates of step k.
@@ -212,18 +214,18 @@ func relax(next, x []float64, eta float64) {
 	}
 }
 
-// persist visits what outlives a step.
-func (m *biadam) persist(t *state) {
-	t.floats(m.x.dir, m.x.square, m.y.dir, m.y.square, m.zOld.x, m.zOld.y)
+// State visits what outlives a step.
+func (m *biadam) State(t *State) {
+	t.Floats(m.x.dir, m.x.square, m.y.dir, m.y.square, m.zOld.x, m.zOld.y)
 }
 
-// parts names the vectors of the last step for the search of a non-finite value.
-func (m *biadam) parts(visit func(name string, v []float64)) {
+// Vectors names the vectors of the last step for the search of a non-finite value.
+func (m *biadam) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last iterate", m.y.old)
 	visit("g_y", m.y.now)
 	visit("the direction of y (g_y)", m.y.dir)
 	visit("the hypergradient at the last iterate", m.x.old)
-	m.estimate.parts(visit)
+	m.estimate.Vectors(visit)
 	visit("the direction of x", m.x.dir)
 	visit("the metric of y", m.y.metric)
 	visit("the metric of x", m.x.metric)

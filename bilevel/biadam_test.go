@@ -115,7 +115,7 @@ func TestBiAdamFollowsThePaper(t *testing.T) {
 						require.InDeltaSlice(t, y, s.Y(), 1e-10, "y at step %d", k)
 					}
 					assert.Greater(t, acted, 5, "the set hardly acted")
-					assert.InEpsilon(t, sumAlpha, s.sumAlpha, 1e-9)
+					assert.InEpsilon(t, sumAlpha, s.it.sumAlpha, 1e-9)
 				})
 			}
 		}
@@ -149,7 +149,7 @@ func TestBiAdamExact(t *testing.T) {
 		for range 30 {
 			want := exactHypergradient(t, w, s.X(), s.Y())
 			require.NoError(t, s.Step())
-			d := slices.Clone(s.stepper.(*biadam).x.dir)
+			d := slices.Clone(s.it.stepper.(*biadam).x.dir)
 			mat.Axpy(d, -1, want)
 			if mat.Norm(d) > 1e-10 {
 				apart++

@@ -34,11 +34,11 @@ type BSA struct {
 // Name returns "BSA".
 func (BSA) Name() string { return "BSA" }
 
-func (m BSA) start(s *Solver) (stepper, error) {
+func (m BSA) Start(it *Iteration) (Stepper, error) {
 	if m.Inner == nil {
 		m.Inner = Power{C: 1, P: -0.5}
 	}
-	return startAlternating(s, "BSA", alternating{
-		alpha: m.Alpha, beta: m.Beta, byInner: true, inner: m.Inner, estimate: newHypergradient(s, m.Neumann, true),
+	return startAlternating(it, "BSA", alternating{
+		alpha: m.Alpha, beta: m.Beta, byInner: true, inner: m.Inner, estimate: newHypergradient(it, m.Neumann, true),
 	})
 }

@@ -27,7 +27,7 @@ import (
 // moves an iterate. One version is read, its own.
 const (
 	magic          = "bilevel\x00"
-	version        = 1
+	version        = 2
 	fixedHeader    = len(magic) + 4 + 4 + 8
 	maxDescription = 1 << 20
 )
@@ -63,15 +63,18 @@ func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
 	}
-	head, err := s.header()
+	head, words, err := s.header()
 	if err != nil {
 		return err
 	}
 	sum := crc64.New(crcTable)
 	b := bufio.NewWriter(io.MultiWriter(w, sum))
 	b.Write(head) // b keeps the first error for Flush
-	t := &state{w: b}
+	t := &State{w: b}
 	s.persist(t)
+	if t.err == nil && t.words != words {
+		t.err = fmt.Errorf("the State of %s has %d numbers at one time, and %d at another", s.it.method.Name(), words, t.words)
+	}
 	if t.err == nil {
 		t.err = b.Flush()
 	}
@@ -85,20 +88,20 @@ func (s *Solver) Save(w io.Writer) error {
 	return nil
 }
 
-// header is what stands before the state.
-func (s *Solver) header() ([]byte, error) {
+// header is what stands before the state, and the number of words of the state.
+func (s *Solver) header() (head []byte, words uint64, err error) {
 	text := s.describe()
 	if len(text) > maxDescription {
-		return nil, fmt.Errorf("bilevel: the parameters of the method take %d bytes to describe, and a checkpoint has room for %d", len(text), maxDescription)
+		return nil, 0, fmt.Errorf("bilevel: the parameters of the method take %d bytes to describe, and a checkpoint has room for %d", len(text), maxDescription)
 	}
-	var count state
+	var count State
 	s.persist(&count)
 	h := append([]byte(nil), magic...)
 	h = binary.LittleEndian.AppendUint32(h, version)
 	h = binary.LittleEndian.AppendUint32(h, uint32(len(text)))
 	h = binary.LittleEndian.AppendUint64(h, count.words)
 	h = append(h, text...)
-	return binary.LittleEndian.AppendUint64(h, crc64.Checksum(h, crcTable)), nil
+	return binary.LittleEndian.AppendUint64(h, crc64.Checksum(h, crcTable)), count.words, nil
 }
 
 // Load takes up the run of which r holds a checkpoint, to the end of r. s is a Solver from New with
@@ -112,11 +115,11 @@ func (s *Solver) header() ([]byte, error) {
 // Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is as it was. Memory
 // for a second run of the kind of s, and no more, whatever r holds. No oracle is called.
 func (s *Solver) Load(r io.Reader) error {
-	fresh, err := New(s.oracle.p, s.method, s.opt)
+	fresh, err := New(s.it.oracle.p, s.it.method, s.it.opt)
 	if err != nil {
 		return err
 	}
-	fresh.opt = s.opt // with the bits of x⁰, which New has projected once more
+	fresh.it.opt = s.it.opt // with the bits of x⁰, which New has projected once more
 	if err := fresh.read(bufio.NewReader(r)); err != nil {
 		return err
 	}
@@ -131,10 +134,10 @@ func (s *Solver) read(r io.Reader) error {
 	if err := s.readHeader(in, sum.Sum64); err != nil {
 		return torn(err)
 	}
-	t := &state{r: in}
+	t := &State{r: in}
 	s.persist(t)
 	want := sum.Sum64()
-	last := state{r: r}
+	last := State{r: r}
 	switch got := last.word(0); {
 	case t.err != nil:
 		return torn(t.err)
@@ -149,7 +152,7 @@ func (s *Solver) read(r io.Reader) error {
 	case err != io.EOF:
 		return err
 	}
-	for _, v := range [][]float64{s.x, s.y} {
+	for _, v := range [][]float64{s.it.x, s.it.y, s.mean} {
 		if i := notFinite(v); i >= 0 {
 			return damaged("an iterate is %v at index %d", v[i], i)
 		}
@@ -184,7 +187,7 @@ func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
 		return err
 	}
 	want := sum()
-	check := state{r: r}
+	check := State{r: r}
 	switch got := check.word(0); {
 	case check.err != nil:
 		return check.err
@@ -194,7 +197,7 @@ func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
 	if d := difference(string(text), s.describe()); d != "" {
 		return fmt.Errorf("%w: %s", ErrForeign, d)
 	}
-	var count state
+	var count State
 	s.persist(&count)
 	if m := binary.LittleEndian.Uint64(h[at+8:]); m != count.words {
 		return fmt.Errorf("%w: its state has %d words, and this one %d", ErrForeign, m, count.words)

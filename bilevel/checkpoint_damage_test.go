@@ -61,7 +61,7 @@ func TestDamageIsRefused(t *testing.T) {
 func TestNonsenseIsRefused(t *testing.T) {
 	s, file := small(t, smallMethods[1])
 	body := fixedHeader + int(binary.LittleEndian.Uint32(file[12:])) + 8
-	const words = 1 + 3 + 4 + 2 + 4 + 8 + 6 // before the estimator
+	const words = 1 + 3 + 4 + 3 + 2 + 4 + 8 + 6 // before the estimator
 	for _, c := range []struct {
 		word int
 		v    uint64
@@ -95,7 +95,7 @@ func TestOtherVersionIsRefused(t *testing.T) {
 		binary.LittleEndian.PutUint32(other[8:], v)
 		err := s.Load(bytes.NewReader(sign(other)))
 		require.ErrorIs(t, err, ErrForeign)
-		assert.ErrorContains(t, err, fmt.Sprintf("its version is %d, and this package reads version 1", v))
+		assert.ErrorContains(t, err, fmt.Sprintf("its version is %d, and this package reads version 2", v))
 	}
 }
 

@@ -15,15 +15,16 @@ import (
 // equal text on every machine.
 func (s *Solver) describe() string {
 	var d description
-	upper, lower := s.oracle.Streams()
-	d.line("dx", len(s.x))
-	d.line("dy", len(s.y))
+	upper, lower := s.it.oracle.Streams()
+	d.line("dx", len(s.it.x))
+	d.line("dy", len(s.it.y))
 	d.line("samples ξ", upper)
 	d.line("samples φ", lower)
-	d.line("method", s.method.Name())
-	m := reflect.Indirect(reflect.ValueOf(s.method))
+	d.line("method", s.it.method.Name())
+	m := reflect.Indirect(reflect.ValueOf(s.it.method))
+	d.line("type", m.Type().PkgPath()+"."+m.Type().Name())
 	d.value(m.Type().Name(), "", m)
-	d.value("Options", "", reflect.ValueOf(s.opt))
+	d.value("Options", "", reflect.ValueOf(s.it.opt))
 	return d.String()
 }
 

@@ -121,9 +121,9 @@ func (creeping) Project(dst, x []float64) {
 func TestLoadKeepsTheStart(t *testing.T) {
 	s, err := New(newWavy(0.3), smallMethods[0], Options{Set: creeping{}, X0: []float64{0.1, 0.2, 0.3}})
 	require.NoError(t, err)
-	x0 := slices.Clone(s.opt.X0)
+	x0 := slices.Clone(s.it.opt.X0)
 	require.NoError(t, s.Load(bytes.NewReader(saved(t, s))))
-	assert.Equal(t, x0, s.opt.X0)
+	assert.Equal(t, x0, s.it.opt.X0)
 	assert.Equal(t, x0, s.X())
 }
 

@@ -9,23 +9,24 @@ import (
 	"stable/mat"
 )
 
-// state visits what a run holds between two steps, number by number and always in the same order:
-// to count it, to write it, or to read it. One visit method per type serves all three, so that what
-// is written is what is read. Every number is one word of 8 bytes, little-endian.
-type state struct {
+// State visits what a run holds between two steps, number by number and always in the same order:
+// to count it, to write it, or to read it. Each of its methods takes a pointer to what it visits and
+// serves all three, so that what is written is what is read. Every number is one word of 8 bytes,
+// little-endian. The first error ends the visit; the Solver reports it.
+type State struct {
 	w     io.Writer // writing, if not nil
 	r     io.Reader // reading, if not nil; with neither, the words are only counted
 	words uint64
 	buf   [8]byte
 	err   error // the first one; then nothing more is written or read
-	k     int   // steps done, for those who have nothing before the first
+	k     int   // steps done
 
 	// verified are to be called after a read, once all of it is known to be good.
 	verified []func() error
 }
 
 // word writes v and returns it, or returns what it reads.
-func (t *state) word(v uint64) uint64 {
+func (t *State) word(v uint64) uint64 {
 	t.words++
 	switch {
 	case t.err != nil:
@@ -40,10 +41,21 @@ func (t *state) word(v uint64) uint64 {
 	return v
 }
 
-func (t *state) uint(v *uint64) { *v = t.word(*v) }
+// Uint visits *v.
+func (t *State) Uint(v *uint64) { *v = t.word(*v) }
 
-// int visits a count, which is not negative.
-func (t *state) int(v *int) {
+// Int visits *v.
+func (t *State) Int(v *int) {
+	u := int64(t.word(uint64(*v)))
+	if int64(int(u)) != u {
+		t.fail("a number is %d, too large for an int here", u)
+		return
+	}
+	*v = int(u)
+}
+
+// count visits an int that is not negative.
+func (t *State) count(v *int) {
 	u := t.word(uint64(*v))
 	if u >= math.MaxInt {
 		t.fail("a count is %d", u)
@@ -52,32 +64,35 @@ func (t *state) int(v *int) {
 	*v = int(u)
 }
 
-func (t *state) float(v *float64) { *v = math.Float64frombits(t.word(math.Float64bits(*v))) }
+// Float visits *v, with all its bits.
+func (t *State) Float(v *float64) { *v = math.Float64frombits(t.word(math.Float64bits(*v))) }
 
-// floats visits each of the vectors in turn.
-func (t *state) floats(vectors ...[]float64) {
+// Floats visits each of the vectors in turn. Their lengths are not part of the state: they must be
+// what Start has made them.
+func (t *State) Floats(vectors ...[]float64) {
 	for _, v := range vectors {
 		for i := range v {
-			t.float(&v[i])
+			t.Float(&v[i])
 		}
 	}
 }
 
-func (t *state) dense(a *mat.Dense) {
+// Dense visits the entries of a matrix, row by row.
+func (t *State) Dense(a *mat.Dense) {
 	for i := range a.Rows {
-		t.floats(a.Row(i))
+		t.Floats(a.Row(i))
 	}
 }
 
-// sym visits the lower triangle.
-func (t *state) sym(a *mat.Sym) {
+// Sym visits the lower triangle.
+func (t *State) Sym(a *mat.Sym) {
 	for i := range a.N {
-		t.floats(a.Row(i))
+		t.Floats(a.Row(i))
 	}
 }
 
-// pcg visits a generator in the form of its MarshalBinary: "pcg:" and the 16 bytes of its state.
-func (t *state) pcg(p *rand.PCG) {
+// Rand visits a generator in the form of its MarshalBinary: "pcg:" and the 16 bytes of its state.
+func (t *State) Rand(p *rand.PCG) {
 	const tag = "pcg:"
 	b, err := p.MarshalBinary()
 	if err != nil || len(b) != len(tag)+16 || string(b[:len(tag)]) != tag {
@@ -92,14 +107,18 @@ func (t *state) pcg(p *rand.PCG) {
 	}
 }
 
-// after has f called once a read is known to be good.
-func (t *state) after(f func() error) {
+// Steps returns the number of steps done: of the run that is saved, or is being loaded.
+func (t *State) Steps() int { return t.k }
+
+// After has f called once all of a checkpoint has been read and found undamaged: to make again what
+// is not saved because it follows from what is. An error of f is the error of Load.
+func (t *State) After(f func() error) {
 	if t.r != nil {
 		t.verified = append(t.verified, f)
 	}
 }
 
-func (t *state) fail(format string, args ...any) {
+func (t *State) fail(format string, args ...any) {
 	if t.err == nil {
 		t.err = damaged(format, args...)
 	}
@@ -107,21 +126,22 @@ func (t *state) fail(format string, args ...any) {
 
 // persist visits the run. Nothing else of a Solver outlives a step, but the problem, the method and
 // the options.
-func (s *Solver) persist(t *state) {
-	t.int(&s.k)
-	t.k = s.k
-	t.floats(s.x, s.y)
-	t.float(&s.sumAlpha)
-	t.float(&s.sumBeta)
-	a, c := &s.activity, &s.oracle.counts
+func (s *Solver) persist(t *State) {
+	it := s.it
+	t.count(&it.k)
+	t.k = it.k
+	t.Floats(it.x, it.y, s.mean)
+	t.Float(&it.sumAlpha)
+	t.Float(&it.sumBeta)
+	a, c := &it.activity, &it.oracle.counts
 	for _, v := range []*int{&a.Truncated, &a.Shrunk, &a.Cut, &a.Slowed} {
-		t.int(v)
+		t.count(v)
 	}
 	for _, v := range []*uint64{&c.Xi, &c.Phi, &c.GradF, &c.GradG, &c.CrossG, &c.HessG, &c.HessVecG, &c.CrossVecG} {
-		t.uint(v)
+		t.Uint(v)
 	}
-	for _, p := range []*rand.PCG{&s.xi.pcg, &s.phi.pcg, &s.coin} {
-		t.pcg(p)
+	for _, p := range []*rand.PCG{&it.xi.pcg, &it.phi.pcg, &it.pcg} {
+		t.Rand(p)
 	}
-	s.stepper.persist(t)
+	it.stepper.State(t)
 }

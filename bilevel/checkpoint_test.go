@@ -61,7 +61,7 @@ func TestCheckpointLayout(t *testing.T) {
 		return v
 	}
 	require.Equal(t, "bilevel\x00", string(file[:8]))
-	require.Equal(t, 1, u32(8))
+	require.Equal(t, version, u32(8))
 	n, m := u32(12), int(u64(16))
 	require.Len(t, file, 24+n+8+8*m+8)
 	assert.Contains(t, string(file[24:24+n]), "\nSOBA.Beta = bilevel.Power\nSOBA.Beta.C = 0.1\n")

@@ -41,7 +41,7 @@ func checkTaus(name string, tauX, tauY *Schedule) error {
 
 // startMomentum checks the parameters that the methods of this kind share, and makes the memory.
 // name is the method's Go name.
-func startMomentum(s *Solver, name string, m doubleMomentum) (stepper, error) {
+func startMomentum(it *Iteration, name string, m doubleMomentum) (Stepper, error) {
 	if err := errors.Join(
 		checkSchedule(name+".Alpha", m.alpha, math.MaxFloat64),
 		checkSchedule(name+".Beta", m.beta, math.MaxFloat64),
@@ -49,52 +49,47 @@ func startMomentum(s *Solver, name string, m doubleMomentum) (stepper, error) {
 	); err != nil {
 		return nil, err
 	}
-	dx, dy := len(s.x), len(s.y)
+	dx, dy := len(it.X()), len(it.Y())
 	m.xOld, m.dx, m.hOld, m.h = make([]float64, dx), make([]float64, dx), make([]float64, dx), make([]float64, dx)
 	m.yOld, m.dy, m.gOld, m.g = make([]float64, dy), make([]float64, dy), make([]float64, dy), make([]float64, dy)
 	return &m, nil
 }
 
-func (m *doubleMomentum) step(s *Solver) error {
-	alpha, beta := m.alpha.At(s.k), m.beta.At(s.k)
-	if err := s.useSteps(alpha, beta, 0); err != nil {
+func (m *doubleMomentum) Step(it *Iteration) error {
+	alpha, beta := m.alpha.At(it.K()), m.beta.At(it.K())
+	if err := it.UseSteps(alpha, beta, 0); err != nil {
 		return err
 	}
-	if err := m.lower(s); err != nil {
+	if err := m.lower(it); err != nil {
 		return err
 	}
-	if err := m.upper(s); err != nil {
+	if err := m.upper(it); err != nil {
 		return err
 	}
-	copy(m.xOld, s.x)
-	copy(m.yOld, s.y)
+	copy(m.xOld, it.X())
+	copy(m.yOld, it.Y())
 
-	for i, y := range s.y {
-		s.yNext[i] = y - beta*m.dy[i]
-	}
-	for i, x := range s.x {
-		s.xNext[i] = x - alpha*m.dx[i]
-	}
-	s.opt.Set.Project(s.xNext, s.xNext)
+	it.MoveY(beta, m.dy)
+	it.MoveX(alpha, m.dx)
 	return nil
 }
 
 // lower makes d_y^k.
-func (m *doubleMomentum) lower(s *Solver) error {
-	phi := s.phi.draw(s.opt.LowerBatch)
+func (m *doubleMomentum) lower(it *Iteration) error {
+	phi := it.DrawPhi(0)
 	if m.tauY == nil {
-		return s.oracle.GradG(m.dy, s.x, s.y, phi)
+		return it.Oracle().GradG(m.dy, it.X(), it.Y(), phi)
 	}
-	tau := m.tauY.At(s.k)
-	if err := s.useSteps(0, 0, tau); err != nil {
+	tau := m.tauY.At(it.K())
+	if err := it.UseSteps(0, 0, tau); err != nil {
 		return err
 	}
-	if s.k > 0 {
-		if err := s.oracle.GradG(m.gOld, m.xOld, m.yOld, phi); err != nil {
+	if it.K() > 0 {
+		if err := it.Oracle().GradG(m.gOld, m.xOld, m.yOld, phi); err != nil {
 			return err
 		}
 	}
-	if err := s.oracle.GradG(m.g, s.x, s.y, phi); err != nil {
+	if err := it.Oracle().GradG(m.g, it.X(), it.Y(), phi); err != nil {
 		return err
 	}
 	recur(m.dy, tau, m.gOld, m.g)
@@ -102,18 +97,18 @@ func (m *doubleMomentum) lower(s *Solver) error {
 }
 
 // upper makes d_x^k.
-func (m *doubleMomentum) upper(s *Solver) error {
-	tau := m.tauX.At(s.k)
-	if err := s.useSteps(0, 0, tau); err != nil {
+func (m *doubleMomentum) upper(it *Iteration) error {
+	tau := m.tauX.At(it.K())
+	if err := it.UseSteps(0, 0, tau); err != nil {
 		return err
 	}
-	m.estimate.draw(s, s.opt.UpperBatch, s.opt.LowerBatch)
-	if s.k > 0 {
-		if err := m.estimate.at(m.hOld, s.oracle, m.xOld, m.yOld); err != nil {
+	m.estimate.draw(it, 0, 0)
+	if it.K() > 0 {
+		if err := m.estimate.at(m.hOld, it.Oracle(), m.xOld, m.yOld); err != nil {
 			return err
 		}
 	}
-	if err := m.estimate.at(m.h, s.oracle, s.x, s.y); err != nil {
+	if err := m.estimate.at(m.h, it.Oracle(), it.X(), it.Y()); err != nil {
 		return err
 	}
 	recur(m.dx, tau, m.hOld, m.h)
@@ -127,15 +122,15 @@ func recur(d []float64, tau float64, old, now []float64) {
 	}
 }
 
-// persist visits what outlives a step.
-func (m *doubleMomentum) persist(t *state) { t.floats(m.xOld, m.yOld, m.dx, m.dy) }
+// State visits what outlives a step.
+func (m *doubleMomentum) State(t *State) { t.Floats(m.xOld, m.yOld, m.dx, m.dy) }
 
-// parts names the vectors of the last step for the search of a non-finite value.
-func (m *doubleMomentum) parts(visit func(name string, v []float64)) {
+// Vectors names the vectors of the last step for the search of a non-finite value.
+func (m *doubleMomentum) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last iterate", m.gOld)
 	visit("g_y", m.g)
 	visit("the direction of y (g_y)", m.dy)
 	visit("the hypergradient at the last iterate", m.hOld)
-	m.estimate.parts(visit)
+	m.estimate.Vectors(visit)
 	visit("the direction of x", m.dx)
 }

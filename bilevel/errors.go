@@ -43,7 +43,22 @@ func (e *OracleError) Error() string {
 // Unwrap returns the oracle's own error.
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// A PanicError is a panic that was caught in an oracle.
+// A StepError is a panic in a step that did not come from an oracle: from the method, or from a part
+// of it that is the caller's own, as a Set or a Schedule.
+type StepError struct {
+	Step   int
+	Method string // its name
+	Err    error  // a *PanicError, whose Stack tells the place
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("bilevel: step %d of %s failed: %v", e.Step, e.Method, e.Err)
+}
+
+// Unwrap returns the *PanicError.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// A PanicError is a panic that was caught in a step.
 type PanicError struct {
 	Value any    // what was passed to panic
 	Stack []byte // as runtime/debug.Stack formats it

@@ -43,7 +43,7 @@ type EstimatorReport struct {
 	Truncate  eig.Report // what P̲ did to H_yy
 }
 
-// checkBounds refuses constants that are none; owner, with a dot, comes before their names.
+// checkBounds refuses constants outside of their range; owner, with a dot, comes before their names.
 func checkBounds(owner string, muG, cGxy float64) error {
 	if !(muG > 0) || math.IsInf(muG, 1) {
 		return badOption("%sMuG is %v, want a finite μ_g > 0", owner, muG)
@@ -158,23 +158,23 @@ func (e *Estimator) solve(dst, b []float64) error {
 	return nil
 }
 
-// persist visits what outlives an Update. The factor of H_yy is made of H_yy again, by the first
+// State visits what outlives an Update. The factor of H_yy is made of H_yy again, by the first
 // solve.
-func (e *Estimator) persist(t *state) {
-	t.floats(e.x, e.y)
-	t.dense(e.hxy)
-	t.sym(e.hyy)
-	t.int(&e.updates)
+func (e *Estimator) State(t *State) {
+	t.Floats(e.x, e.y)
+	t.Dense(e.hxy)
+	t.Sym(e.hyy)
+	t.count(&e.updates)
 	r := &e.report
 	route := int(r.Truncate.Route)
 	for _, v := range []*float64{&r.CrossNorm, &r.HessNorm, &r.Truncate.MinEigenvalue, &r.Truncate.Change} {
-		t.float(v)
+		t.Float(v)
 	}
-	t.int(&r.Truncate.Clipped)
-	t.int(&route)
+	t.count(&r.Truncate.Clipped)
+	t.count(&route)
 	r.Truncate.Route = eig.Route(route)
-	if t.k > 0 {
-		t.after(e.restore)
+	if t.Steps() > 0 {
+		t.After(e.restore)
 	}
 }
 
@@ -197,3 +197,37 @@ func (e *Estimator) Hyy() *mat.Sym { return e.hyy }
 
 // Report returns what the projections of the last Init or Update did.
 func (e *Estimator) Report() EstimatorReport { return e.report }
+
+// Point returns the point (x, y) of the last Init or Update, at which H_xy and H_yy estimate g_xy
+// and g_yy, in the estimator's own memory, to be read only. In a running STABLE it is (x^{k−1},
+// y^{k−1}) where the Solver's iterate is (x^k, y^k). Before Init it is 0.
+func (e *Estimator) Point() (x, y []float64) { return e.x, e.y }
+
+// Tally adds to a whether the projections of the last Init or Update changed something.
+func (e *Estimator) Tally(a *Activity) {
+	if e.report.Truncate.Clipped > 0 {
+		a.Truncated++
+	}
+	if e.report.CrossNorm > e.cgxy {
+		a.Shrunk++
+	}
+}
+
+// Estimator returns the estimates H_xy and H_yy of a running method that has them, to be read only,
+// and nil for a method without them. A method has them if its Stepper has a method Estimator()
+// *Estimator, as those of STABLE and RSVRB.
+func (s *Solver) Estimator() *Estimator {
+	if m, ok := s.it.stepper.(interface{ Estimator() *Estimator }); ok {
+		return m.Estimator()
+	}
+	return nil
+}
+
+// initBatch is the default number of samples φ in H⁰: a batch, or dy samples where that is more.
+func initBatch(it *Iteration) int {
+	_, lower := it.Batches()
+	if lower == Full {
+		return Full
+	}
+	return max(lower, len(it.Y()))
+}

@@ -122,7 +122,7 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, short, afterSteps(t, TTSA{a, b, n}, Options{make([]float64, 3), make([]float64, 4), Space{}, 0, 1, 1, 1e12}, 30))
 	s, err := New(newWavy(0), plain, Options{})
 	require.NoError(t, err)
-	assert.Equal(t, 1e12, s.opt.Explode)
+	assert.Equal(t, 1e12, s.it.opt.Explode)
 }
 
 // Exact oracles keep the directions of VRBO exact wherever it goes, without large batches after the
@@ -135,7 +135,7 @@ func TestVRBOExact(t *testing.T) {
 	gy := make([]float64, 4)
 	for range 20 {
 		require.NoError(t, s.Step())
-		m := s.stepper.(*vrbo)
+		m := s.it.stepper.(*vrbo)
 		require.NoError(t, w.GradG(gy, s.X(), s.Y(), nil))
 		require.InDeltaSlice(t, gy, m.v, 1e-12)
 		require.InDeltaSlice(t, exactHypergradient(t, w, s.X(), s.Y()), m.u, 1e-11)

@@ -30,11 +30,11 @@ type MRBO struct {
 // Name returns "MRBO".
 func (MRBO) Name() string { return "MRBO" }
 
-func (m MRBO) start(s *Solver) (stepper, error) {
+func (m MRBO) Start(it *Iteration) (Stepper, error) {
 	if err := checkTaus("MRBO", &m.TauX, &m.TauY); err != nil {
 		return nil, err
 	}
-	return startMomentum(s, "MRBO", doubleMomentum{
-		alpha: m.Alpha, beta: m.Beta, tauX: m.TauX, tauY: m.TauY, estimate: newHypergradient(s, m.Neumann, false),
+	return startMomentum(it, "MRBO", doubleMomentum{
+		alpha: m.Alpha, beta: m.Beta, tauX: m.TauX, tauY: m.TauY, estimate: newHypergradient(it, m.Neumann, false),
 	})
 }

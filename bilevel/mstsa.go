@@ -27,14 +27,14 @@ type MSTSA struct {
 // Name returns "MSTSA".
 func (MSTSA) Name() string { return "MSTSA" }
 
-func (m MSTSA) start(s *Solver) (stepper, error) {
+func (m MSTSA) Start(it *Iteration) (Stepper, error) {
 	if m.Tau == nil {
 		m.Tau = stormWeight
 	}
 	if err := checkSchedule("MSTSA.Tau", m.Tau, 1); err != nil {
 		return nil, err
 	}
-	return startMomentum(s, "MSTSA", doubleMomentum{
-		alpha: m.Alpha, beta: m.Beta, tauX: m.Tau, estimate: newHypergradient(s, m.Neumann, true),
+	return startMomentum(it, "MSTSA", doubleMomentum{
+		alpha: m.Alpha, beta: m.Beta, tauX: m.Tau, estimate: newHypergradient(it, m.Neumann, true),
 	})
 }

@@ -2,7 +2,6 @@ package bilevel
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"stable/mat"
 )
@@ -86,8 +85,8 @@ type hypergradient struct {
 
 // newHypergradient returns an estimator for the problem of s, of kind (A) if random and of kind (B)
 // if not.
-func newHypergradient(s *Solver, series Neumann, random bool) *hypergradient {
-	dx, dy := len(s.x), len(s.y)
+func newHypergradient(it *Iteration, series Neumann, random bool) *hypergradient {
+	dx, dy := len(it.X()), len(it.Y())
 	return &hypergradient{
 		series: series, random: random,
 		fx: make([]float64, dx), cross: make([]float64, dx),
@@ -96,18 +95,21 @@ func newHypergradient(s *Solver, series Neumann, random bool) *hypergradient {
 }
 
 // draw takes new samples: one batch ξ of size upper, and of size lower one batch φ for g_xy and one
-// for each product. The batch ξ is valid until the stream is drawn from again.
-func (h *hypergradient) draw(s *Solver, upper, lower int) {
-	h.n = h.series.terms(s.k)
+// for each product; 0 stands for the sizes of Options. The batch ξ is valid until the stream is drawn from again.
+func (h *hypergradient) draw(it *Iteration, upper, lower int) {
+	if lower == 0 {
+		_, lower = it.Batches()
+	}
+	h.n = h.series.terms(it.K())
 	h.prods, h.sum = h.n-1, true
 	if h.random && lower != Full {
-		h.prods, h.sum = rand.New(&s.coin).IntN(h.n), false
+		h.prods, h.sum = it.Rand().IntN(h.n), false
 	}
-	h.xi = s.xi.draw(upper)
+	h.xi = it.DrawXi(upper)
 	h.phi.clear()
-	h.phi.add(s.phi.draw(lower))
+	h.phi.add(it.DrawPhi(lower))
 	for j := range h.prods {
-		h.phi.add(s.phi.draw(h.size(j, lower)))
+		h.phi.add(it.DrawPhi(h.size(j, lower)))
 	}
 }
 
@@ -121,7 +123,7 @@ func (h *hypergradient) size(j, lower int) int {
 }
 
 // at writes the estimate at (x, y), of length dx, into dst. No allocation; N−1 products at most.
-func (h *hypergradient) at(dst []float64, o *oracle, x, y []float64) error {
+func (h *hypergradient) at(dst []float64, o *Oracle, x, y []float64) error {
 	if err := o.GradF(h.fx, h.fy, x, y, h.xi); err != nil {
 		return err
 	}
@@ -138,7 +140,7 @@ func (h *hypergradient) at(dst []float64, o *oracle, x, y []float64) error {
 }
 
 // solve sets v to (A) or (B) for f_y.
-func (h *hypergradient) solve(o *oracle, x, y []float64) error {
+func (h *hypergradient) solve(o *Oracle, x, y []float64) error {
 	eta := 1 / h.series.LG
 	copy(h.r, h.fy)
 	copy(h.v, h.fy)
@@ -162,8 +164,8 @@ func (h *hypergradient) solve(o *oracle, x, y []float64) error {
 	return nil
 }
 
-// parts visits the vectors of the last evaluation.
-func (h *hypergradient) parts(visit func(name string, v []float64)) {
+// Vectors visits the vectors of the last evaluation.
+func (h *hypergradient) Vectors(visit func(name string, v []float64)) {
 	visit("f_x", h.fx)
 	visit("f_y", h.fy)
 	visit("g_yy⁻¹ f_y", h.v)

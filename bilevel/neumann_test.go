@@ -104,7 +104,7 @@ func TestNeumannMoments(t *testing.T) {
 			w := newTable(newWavy(0.4), x, y)
 			s, err := New(w, TTSA{Alpha: Constant(0), Beta: Constant(0), Neumann: Neumann{LG: lg, MuG: mu, Terms: c.terms}}, Options{Seed: 11})
 			require.NoError(t, err)
-			h := newHypergradient(s, Neumann{LG: lg, MuG: mu, Terms: c.terms}, c.random)
+			h := newHypergradient(s.it, Neumann{LG: lg, MuG: mu, Terms: c.terms}, c.random)
 			h.shrink = c.shrink
 
 			truth := newNeumannTruth(t, w.wavy, x, y, 1/lg)
@@ -124,8 +124,8 @@ func TestNeumannMoments(t *testing.T) {
 			var stats [8]stat // v, ‖v‖², the hypergradient
 			dst := make([]float64, 3)
 			for range draws {
-				h.draw(s, 1, c.batch)
-				require.NoError(t, h.at(dst, s.oracle, x, y))
+				h.draw(s.it, 1, c.batch)
+				require.NoError(t, h.at(dst, s.it.oracle, x, y))
 				for i, v := range h.v {
 					stats[i].add(v)
 				}
@@ -151,7 +151,7 @@ func TestNeumannEnumerated(t *testing.T) {
 	require.NoError(t, err)
 	truth := newNeumannTruth(t, w.wavy, x, y, 1/lg)
 	for _, random := range []bool{true, false} {
-		h := newHypergradient(s, Neumann{LG: lg, Terms: terms}, random)
+		h := newHypergradient(s.it, Neumann{LG: lg, Terms: terms}, random)
 		h.n = terms
 		mean, count := make([]float64, 4), 0.0
 		for a := range Sample(w.n) {
@@ -166,7 +166,7 @@ func TestNeumannEnumerated(t *testing.T) {
 						for _, phi := range []Sample{0, a, b} {
 							h.phi.add([]Sample{phi})
 						}
-						require.NoError(t, h.at(make([]float64, 3), s.oracle, x, y))
+						require.NoError(t, h.at(make([]float64, 3), s.it.oracle, x, y))
 						mat.Axpy(mean, 1, h.v)
 						count++
 					}
@@ -186,10 +186,10 @@ func TestNeumannTruncationIsUniform(t *testing.T) {
 	const n, draws = 5, 10000
 	s, err := New(newWavy(0), TTSA{Alpha: Constant(0), Beta: Constant(0), Neumann: Neumann{LG: 1, Terms: n}}, Options{Seed: 4})
 	require.NoError(t, err)
-	h := newHypergradient(s, Neumann{LG: 1, Terms: n}, true)
+	h := newHypergradient(s.it, Neumann{LG: 1, Terms: n}, true)
 	var seen [n]float64
 	for range draws {
-		h.draw(s, 1, 1)
+		h.draw(s.it, 1, 1)
 		require.Len(t, h.phi.ends, 1+h.prods)
 		seen[h.prods]++
 	}
@@ -214,10 +214,10 @@ func TestNeumannBias(t *testing.T) {
 	for name, y := range map[string][]float64{"any": {0.4, -1, 0.2, 0.7}, "smallest": {2, 1, 1, 1}} { // f_y = y − 1
 		for _, random := range []bool{true, false} {
 			for _, n := range []int{1, 2, 5, 20, 60} {
-				h := newHypergradient(s, Neumann{LG: lg, Terms: n}, random)
-				h.draw(s, Full, Full)
+				h := newHypergradient(s.it, Neumann{LG: lg, Terms: n}, random)
+				h.draw(s.it, Full, Full)
 				dst := make([]float64, 3)
-				require.NoError(t, h.at(dst, s.oracle, x, y))
+				require.NoError(t, h.at(dst, s.it.oracle, x, y))
 				exact, missing := make([]float64, 4), make([]float64, 4)
 				for j := range y {
 					exact[j] = (y[j] - 1) / float64(1+j)

@@ -17,9 +17,10 @@ type Counts struct {
 	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG uint64
 }
 
-// oracle is a Problem, and Products, that counts its calls and reports failures with the step and
-// the oracle's name. For a problem without Products it forms the matrix, and counts that.
-type oracle struct {
+// Oracle is a Problem with Products that counts its calls, and reports failures with the step and
+// the oracle's name. It asks the Problem that was handed to New; for one without Products it forms
+// the matrix, and counts that. A matrix that comes back in another shape is a failure, too.
+type Oracle struct {
 	p            Problem
 	products     Products // nil where p has none; then a product is made of the matrix
 	gyy          *mat.Sym
@@ -30,27 +31,33 @@ type oracle struct {
 	counts       Counts
 }
 
-func newOracle(p Problem) *oracle {
-	o := &oracle{p: p}
+func newOracle(p Problem) *Oracle {
+	o := &Oracle{p: p}
 	o.products, _ = p.(Products)
 	o.upper, o.lower = p.Streams()
 	return o
 }
 
-func (o *oracle) Dims() (dx, dy int)             { return o.p.Dims() }
-func (o *oracle) Streams() (upper, lower uint64) { return o.upper, o.lower }
+// Dims returns the lengths of x and y.
+func (o *Oracle) Dims() (dx, dy int) { return o.p.Dims() }
 
-func (o *oracle) GradF(fx, fy, x, y []float64, xi []Sample) error {
+// Streams returns the numbers of samples ξ and φ, 0 for an unbounded stream.
+func (o *Oracle) Streams() (upper, lower uint64) { return o.upper, o.lower }
+
+// GradF is Problem.GradF.
+func (o *Oracle) GradF(fx, fy, x, y []float64, xi []Sample) error {
 	o.begin("GradF", &o.counts.GradF, len(xi), o.upper)
 	return o.end(o.p.GradF(fx, fy, x, y, xi))
 }
 
-func (o *oracle) GradG(gy, x, y []float64, phi []Sample) error {
+// GradG is Problem.GradG.
+func (o *Oracle) GradG(gy, x, y []float64, phi []Sample) error {
 	o.begin("GradG", &o.counts.GradG, len(phi), o.lower)
 	return o.end(o.p.GradG(gy, x, y, phi))
 }
 
-func (o *oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
+// CrossG is Problem.CrossG.
+func (o *Oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
 	o.begin("CrossG", &o.counts.CrossG, len(phi), o.lower)
 	handed := *gxy
 	err := o.p.CrossG(gxy, x, y, phi)
@@ -61,7 +68,8 @@ func (o *oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
 	return o.end(err)
 }
 
-func (o *oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
+// HessG is Problem.HessG.
+func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 	o.begin("HessG", &o.counts.HessG, len(phi), o.lower)
 	handed := *gyy
 	err := o.p.HessG(gyy, x, y, phi)
@@ -80,7 +88,8 @@ func sameMemory(a, b []float64) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-func (o *oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {
+// HessVecG is Products.HessVecG.
+func (o *Oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {
 	if o.products == nil {
 		if o.gyy == nil {
 			o.gyy = mat.NewSym(len(y))
@@ -93,7 +102,8 @@ func (o *oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {
 	return o.end(o.products.HessVecG(dst, x, y, v, phi))
 }
 
-func (o *oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
+// CrossVecG is Products.CrossVecG.
+func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 	if o.products == nil {
 		if o.gxy == nil {
 			o.gxy = mat.NewDense(len(x), len(y))
@@ -106,12 +116,12 @@ func (o *oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 	return o.end(o.products.CrossVecG(dst, x, y, v, phi))
 }
 
-func (o *oracle) begin(name string, count *uint64, batch int, stream uint64) {
+func (o *Oracle) begin(name string, count *uint64, batch int, stream uint64) {
 	o.inside = name
 	*count += batchSize(batch, stream)
 }
 
-func (o *oracle) end(err error) error {
+func (o *Oracle) end(err error) error {
 	if err != nil {
 		err = &OracleError{Step: o.step, Oracle: o.inside, Err: err}
 	}
@@ -119,9 +129,17 @@ func (o *oracle) end(err error) error {
 	return err
 }
 
-// caught makes an error of a panic inside an oracle. It is for a deferred function, after recover.
-func (o *oracle) caught(v any) error {
-	return o.end(&PanicError{Value: v, Stack: debug.Stack()})
+// caught makes an error of what recover has returned for a panic in a step; nil where the goroutine
+// ends without a panic.
+func (it *Iteration) caught(v any) error {
+	if v == nil {
+		return nil
+	}
+	err := &PanicError{Value: v, Stack: debug.Stack()}
+	if it.oracle.inside != "" {
+		return it.oracle.end(err)
+	}
+	return &StepError{Step: it.k, Method: it.method.Name(), Err: err}
 }
 
 // batchSize is the number of samples that a batch counts for.

@@ -70,13 +70,13 @@ func newTracked(n int) tracked {
 
 func (t tracked) update(tau float64) { recur(t.est, tau, t.old, t.now) }
 
-func (m RSVRB) start(s *Solver) (stepper, error) {
-	dx, dy := len(s.x), len(s.y)
+func (m RSVRB) Start(it *Iteration) (Stepper, error) {
+	dx, dy := len(it.X()), len(it.Y())
 	if m.Tau == nil {
 		m.Tau = stormWeight
 	}
 	if m.InitBatch == 0 {
-		m.InitBatch = s.initBatch()
+		m.InitBatch = initBatch(it)
 	}
 	defaultTo(&m.CGxy, math.Inf(1))
 	if err := errors.Join(
@@ -88,7 +88,7 @@ func (m RSVRB) start(s *Solver) (stepper, error) {
 	); err != nil {
 		return nil, err
 	}
-	est, err := NewEstimator(s.oracle, m.MuG, m.CGxy)
+	est, err := NewEstimator(it.Oracle(), m.MuG, m.CGxy)
 	if err != nil {
 		return nil, err
 	}
@@ -98,56 +98,54 @@ func (m RSVRB) start(s *Solver) (stepper, error) {
 	}, nil
 }
 
-func (m *rsvrb) step(s *Solver) error {
-	alpha, beta, tau := m.Alpha.At(s.k), m.Beta.At(s.k), m.Tau.At(s.k)
-	if err := s.useSteps(alpha, beta, tau); err != nil {
+func (m *rsvrb) Step(it *Iteration) error {
+	alpha, beta, tau := m.Alpha.At(it.K()), m.Beta.At(it.K()), m.Tau.At(it.K())
+	if err := it.UseSteps(alpha, beta, tau); err != nil {
 		return err
 	}
-	if err := m.track(s, tau); err != nil {
+	if err := m.track(it, tau); err != nil {
 		return err
 	}
 	if err := m.est.Hypergradient(m.h, m.u.est, m.w.est); err != nil {
 		return err
 	}
-	copy(m.xOld, s.x)
-	copy(m.yOld, s.y)
+	copy(m.xOld, it.X())
+	copy(m.yOld, it.Y())
 
-	for i, x := range s.x {
-		s.xNext[i] = x - alpha*m.h[i]
-	}
-	s.opt.Set.Project(s.xNext, s.xNext)
-	for j, y := range s.y {
-		s.yNext[j] = y - beta*m.d.est[j]
-	}
-	s.tally(m.est)
+	it.MoveX(alpha, m.h)
+	it.MoveY(beta, m.d.est)
+	m.est.Tally(it.Activity())
 	return nil
 }
 
+// Estimator returns H_xy and H_yy.
+func (m *rsvrb) Estimator() *Estimator { return m.est }
+
 // track moves all five estimates from z^{k−1} to z^k.
-func (m *rsvrb) track(s *Solver, tau float64) error {
-	xi := s.xi.draw(s.opt.UpperBatch)
+func (m *rsvrb) track(it *Iteration, tau float64) error {
+	xi := it.DrawXi(0)
 	var phi []Sample
 	var err error
-	if s.k == 0 {
-		phi = s.phi.draw(m.InitBatch)
-		err = m.est.Init(s.x, s.y, phi)
+	if it.K() == 0 {
+		phi = it.DrawPhi(m.InitBatch)
+		err = m.est.Init(it.X(), it.Y(), phi)
 	} else {
-		phi = s.phi.draw(s.opt.LowerBatch)
-		if err := s.oracle.GradF(m.u.old, m.w.old, m.xOld, m.yOld, xi); err != nil {
+		phi = it.DrawPhi(0)
+		if err := it.Oracle().GradF(m.u.old, m.w.old, m.xOld, m.yOld, xi); err != nil {
 			return err
 		}
-		if err := s.oracle.GradG(m.d.old, m.xOld, m.yOld, phi); err != nil {
+		if err := it.Oracle().GradG(m.d.old, m.xOld, m.yOld, phi); err != nil {
 			return err
 		}
-		err = m.est.Update(tau, s.x, s.y, phi)
+		err = m.est.Update(tau, it.X(), it.Y(), phi)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.oracle.GradF(m.u.now, m.w.now, s.x, s.y, xi); err != nil {
+	if err := it.Oracle().GradF(m.u.now, m.w.now, it.X(), it.Y(), xi); err != nil {
 		return err
 	}
-	if err := s.oracle.GradG(m.d.now, s.x, s.y, phi); err != nil {
+	if err := it.Oracle().GradG(m.d.now, it.X(), it.Y(), phi); err != nil {
 		return err
 	}
 	m.u.update(tau)
@@ -156,14 +154,14 @@ func (m *rsvrb) track(s *Solver, tau float64) error {
 	return nil
 }
 
-// persist visits what outlives a step.
-func (m *rsvrb) persist(t *state) {
-	m.est.persist(t)
-	t.floats(m.u.est, m.w.est, m.d.est, m.xOld, m.yOld)
+// State visits what outlives a step.
+func (m *rsvrb) State(t *State) {
+	m.est.State(t)
+	t.Floats(m.u.est, m.w.est, m.d.est, m.xOld, m.yOld)
 }
 
-// parts names the vectors of the last step for the search of a non-finite value.
-func (m *rsvrb) parts(visit func(name string, v []float64)) {
+// Vectors names the vectors of the last step for the search of a non-finite value.
+func (m *rsvrb) Vectors(visit func(name string, v []float64)) {
 	visit("f_x at the last iterate", m.u.old)
 	visit("f_y at the last iterate", m.w.old)
 	visit("g_y at the last iterate", m.d.old)

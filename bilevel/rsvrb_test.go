@@ -103,7 +103,7 @@ func TestRSVRBExact(t *testing.T) {
 			want := exactHypergradient(t, w, s.X(), s.Y())
 			require.NoError(t, w.GradG(gy, s.X(), s.Y(), nil))
 			require.NoError(t, s.Step())
-			m := s.stepper.(*rsvrb)
+			m := s.it.stepper.(*rsvrb)
 			require.InDeltaSlice(t, want, m.h, 1e-11)
 			require.InDeltaSlice(t, gy, m.d.est, 1e-12)
 		}

@@ -62,7 +62,8 @@ func (r Reason) String() string {
 // last good iterate, in memory of their own.
 type Result struct {
 	X, Y    []float64
-	Steps   int // done by this run
+	Mean    []float64 // of the iterates, see Solver.Mean
+	Steps   int       // done by this run
 	Counts  Counts
 	Reason  Reason
 	Elapsed time.Duration // without the time of Progress
@@ -75,7 +76,7 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	if err := r.validate(ctx); err != nil {
 		return s.result(0, Failed, 0), err
 	}
-	k0, clock := s.k, stopwatch{start: time.Now()}
+	k0, clock := s.it.k, stopwatch{start: time.Now()}
 	move := newMovement(s, r)
 	for {
 		reason, stop, err := Failed, true, error(nil)
@@ -85,7 +86,7 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 			reason, stop = s.reached(r, k0, &clock, move)
 		}
 		if stop {
-			return s.result(s.k-k0, reason, clock.elapsed()), err
+			return s.result(s.it.k-k0, reason, clock.elapsed()), err
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (w *stopwatch) progress(r Run, s *Solver) (goOn bool) {
 
 // reached looks at the stop rules after a step.
 func (s *Solver) reached(r Run, k0 int, clock *stopwatch, move *movement) (Reason, bool) {
-	done, c := s.k-k0, &s.oracle.counts
+	done, c := s.it.k-k0, &s.it.oracle.counts
 	switch {
 	case r.Progress != nil && done%max(r.Every, 1) == 0 && !clock.progress(r, s):
 		return ByProgress, true
@@ -125,7 +126,7 @@ func (s *Solver) reached(r Run, k0 int, clock *stopwatch, move *movement) (Reaso
 }
 
 func (s *Solver) result(steps int, reason Reason, elapsed time.Duration) Result {
-	return Result{X: slices.Clone(s.x), Y: slices.Clone(s.y), Steps: steps, Counts: s.oracle.counts, Reason: reason, Elapsed: elapsed}
+	return Result{X: slices.Clone(s.it.x), Y: slices.Clone(s.it.y), Mean: slices.Clone(s.mean), Steps: steps, Counts: s.it.oracle.counts, Reason: reason, Elapsed: elapsed}
 }
 
 func (r *Run) validate(ctx context.Context) error {
@@ -161,16 +162,16 @@ func newMovement(s *Solver, r Run) *movement {
 	if w == 0 {
 		w = 100
 	}
-	return &movement{window: w, x: slices.Clone(s.x), y: slices.Clone(s.y), alpha: s.sumAlpha, beta: s.sumBeta}
+	return &movement{window: w, x: slices.Clone(s.it.x), y: slices.Clone(s.it.y), alpha: s.it.sumAlpha, beta: s.it.sumBeta}
 }
 
 // small says whether both mean gradient mappings are at most tol, and starts the next window.
 func (m *movement) small(s *Solver, tol float64) bool {
-	mat.Axpy(m.x, -1, s.x)
-	mat.Axpy(m.y, -1, s.y)
-	small := mat.Norm(m.x) <= tol*(s.sumAlpha-m.alpha) && mat.Norm(m.y) <= tol*(s.sumBeta-m.beta)
-	copy(m.x, s.x)
-	copy(m.y, s.y)
-	m.alpha, m.beta = s.sumAlpha, s.sumBeta
+	mat.Axpy(m.x, -1, s.it.x)
+	mat.Axpy(m.y, -1, s.it.y)
+	small := mat.Norm(m.x) <= tol*(s.it.sumAlpha-m.alpha) && mat.Norm(m.y) <= tol*(s.it.sumBeta-m.beta)
+	copy(m.x, s.it.x)
+	copy(m.y, s.it.y)
+	m.alpha, m.beta = s.it.sumAlpha, s.it.sumBeta
 	return small
 }

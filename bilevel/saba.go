@@ -39,35 +39,37 @@ type saba struct {
 	upperSum, lowerSum *saga
 }
 
-func (m SABA) start(s *Solver) (stepper, error) {
-	b, err := SOBA(m).check(s, "SABA")
+func (m SABA) Start(it *Iteration) (Stepper, error) {
+	b, err := SOBA(m).check(it, "SABA")
 	if err != nil {
 		return nil, err
 	}
 	r := &saba{soba: b}
-	if r.upperSum, err = newSaga("ξ", s.oracle.upper, s.opt.UpperBatch, len(b.f), b.upper); err != nil {
+	upperTerms, lowerTerms := it.Oracle().Streams()
+	upper, lower := it.Batches()
+	if r.upperSum, err = newSaga("ξ", upperTerms, upper, len(b.f), b.upper); err != nil {
 		return nil, err
 	}
-	if r.lowerSum, err = newSaga("φ", s.oracle.lower, s.opt.LowerBatch, len(b.g), b.lower); err != nil {
+	if r.lowerSum, err = newSaga("φ", lowerTerms, lower, len(b.g), b.lower); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-func (m *saba) step(s *Solver) error {
-	if err := m.upperSum.estimate(m.f, s, s.xi, s.opt.UpperBatch); err != nil {
+func (m *saba) Step(it *Iteration) error {
+	if err := m.upperSum.estimate(m.f, it, (*Iteration).DrawXi); err != nil {
 		return err
 	}
-	if err := m.lowerSum.estimate(m.g, s, s.phi, s.opt.LowerBatch); err != nil {
+	if err := m.lowerSum.estimate(m.g, it, (*Iteration).DrawPhi); err != nil {
 		return err
 	}
-	return m.move(s)
+	return m.move(it)
 }
 
-// persist visits what outlives a step.
-func (m *saba) persist(t *state) {
-	m.soba.persist(t)
-	t.floats(m.upperSum.table, m.upperSum.mean, m.lowerSum.table, m.lowerSum.mean)
+// State visits what outlives a step.
+func (m *saba) State(t *State) {
+	m.soba.State(t)
+	t.Floats(m.upperSum.table, m.upperSum.mean, m.lowerSum.table, m.lowerSum.mean)
 }
 
 // saga estimates one sum of vectors, from a table of its terms.
@@ -76,13 +78,13 @@ type saga struct {
 	table []float64 // row i is T_i
 	mean  []float64 // of the rows
 	fresh []float64 // the terms of a batch at z^k, in rows
-	eval  func(s *Solver, row []float64, batch []Sample) error
+	eval  func(it *Iteration, row []float64, batch []Sample) error
 }
 
 // maxTable bounds the numbers in a table: what no machine has is refused, not asked for.
 const maxTable = min(math.MaxInt/16, 1<<44)
 
-func newSaga(stream string, terms uint64, batch, width int, eval func(s *Solver, row []float64, batch []Sample) error) (*saga, error) {
+func newSaga(stream string, terms uint64, batch, width int, eval func(it *Iteration, row []float64, batch []Sample) error) (*saga, error) {
 	t := &saga{eval: eval}
 	switch {
 	case batch == Full:
@@ -105,18 +107,18 @@ func (t *saga) row(m []float64, i int) []float64 {
 }
 
 // estimate writes the parts at z^k into dst, from a batch of the stream.
-func (t *saga) estimate(dst []float64, s *Solver, from *stream, size int) error {
+func (t *saga) estimate(dst []float64, it *Iteration, draw func(*Iteration, int) []Sample) error {
 	switch {
 	case t.terms == 0:
-		return t.eval(s, dst, from.draw(Full))
-	case s.k == 0:
-		return t.fill(dst, s, from)
+		return t.eval(it, dst, draw(it, Full))
+	case it.K() == 0:
+		return t.fill(dst, it, draw)
 	}
-	batch := from.draw(size)
+	batch := draw(it, 0)
 	copy(dst, t.mean)
 	for j, i := range batch {
 		fresh, last := t.row(t.fresh, j), t.row(t.table, int(i))
-		if err := t.eval(s, fresh, batch[j:j+1]); err != nil {
+		if err := t.eval(it, fresh, batch[j:j+1]); err != nil {
 			return err
 		}
 		for c, v := range fresh {
@@ -135,12 +137,12 @@ func (t *saga) estimate(dst []float64, s *Solver, from *stream, size int) error 
 }
 
 // fill evaluates every term, and writes their mean into dst, too.
-func (t *saga) fill(dst []float64, s *Solver, from *stream) error {
-	from.draw(Full) // for the count
+func (t *saga) fill(dst []float64, it *Iteration, draw func(*Iteration, int) []Sample) error {
+	draw(it, Full) // for the count
 	var one [1]Sample
 	for i := range t.terms {
 		one[0] = Sample(i)
-		if err := t.eval(s, t.row(t.table, i), one[:]); err != nil {
+		if err := t.eval(it, t.row(t.table, i), one[:]); err != nil {
 			return err
 		}
 		for c, v := range t.row(t.table, i) {

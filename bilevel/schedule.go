@@ -46,15 +46,3 @@ func (p Power) k0() float64 {
 	}
 	return p.K0
 }
-
-// checkSchedule refuses a missing schedule, and one whose first value is not a step size in [0,
-// max].
-func checkSchedule(name string, s Schedule, max float64) error {
-	if s == nil {
-		return badOption("%s is nil: a step size has no default", name)
-	}
-	if v := s.At(0); !(v >= 0 && v <= max) {
-		return badOption("%s at step 0 is %v, want 0 ≤ step ≤ %v", name, v, max)
-	}
-	return nil
-}

@@ -19,6 +19,24 @@ type Set interface {
 	Validate(d int) error
 }
 
+// WidthSet is a Set that tells its extent in each direction, for step sizes in units of it.
+type WidthSet interface {
+	Set
+
+	// Width returns max x_i − min x_i over the set; +Inf or 0 where it has none.
+	Width(i int) float64
+}
+
+// Width returns the extent of set in direction i, and 1 where it has none or does not tell.
+func Width(set Set, i int) float64 {
+	if s, ok := set.(WidthSet); ok {
+		if w := s.Width(i); w > 0 && !math.IsInf(w, 1) {
+			return w
+		}
+	}
+	return 1
+}
+
 // Space is all of R^d.
 type Space struct{}
 
@@ -61,6 +79,9 @@ func (b Box) Validate(d int) error {
 	}
 	return nil
 }
+
+// Width returns Hi_i − Lo_i.
+func (b Box) Width(i int) float64 { return b.Hi[i] - b.Lo[i] }
 
 // NonNegative is {x : x ≥ 0}.
 type NonNegative struct{}
@@ -133,6 +154,9 @@ func (b Ball) Validate(d int) error {
 	return nil
 }
 
+// Width returns twice the radius.
+func (b Ball) Width(int) float64 { return 2 * b.Radius }
+
 // Simplex is {x : x ≥ 0, Σ x_i = Sum}.
 type Simplex struct {
 	Sum float64 // default 1
@@ -172,6 +196,9 @@ func (s Simplex) sum() float64 {
 	}
 	return s.Sum
 }
+
+// Width returns Sum.
+func (s Simplex) Width(int) float64 { return s.sum() }
 
 // Validate wants d ≥ 1 and a finite Sum > 0.
 func (s Simplex) Validate(d int) error {

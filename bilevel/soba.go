@@ -41,10 +41,10 @@ type soba struct {
 	g []float64 // g_y, g_yy v, g_xy v
 }
 
-func (m SOBA) start(s *Solver) (stepper, error) { return m.check(s, "SOBA") }
+func (m SOBA) Start(it *Iteration) (Stepper, error) { return m.check(it, "SOBA") }
 
 // check refuses what is no step size, and makes the memory. name is the method's Go name.
-func (m SOBA) check(s *Solver, name string) (*soba, error) {
+func (m SOBA) check(it *Iteration, name string) (*soba, error) {
 	if m.Gamma == nil {
 		m.Gamma = m.Beta
 	}
@@ -55,36 +55,36 @@ func (m SOBA) check(s *Solver, name string) (*soba, error) {
 	); err != nil {
 		return nil, err
 	}
-	dx, dy := len(s.x), len(s.y)
+	dx, dy := len(it.X()), len(it.Y())
 	return &soba{SOBA: m, v: make([]float64, dy), f: make([]float64, dx+dy), g: make([]float64, 2*dy+dx)}, nil
 }
 
-func (m *soba) step(s *Solver) error {
-	if err := m.upper(s, m.f, s.xi.draw(s.opt.UpperBatch)); err != nil {
+func (m *soba) Step(it *Iteration) error {
+	if err := m.upper(it, m.f, it.DrawXi(0)); err != nil {
 		return err
 	}
-	if err := m.lower(s, m.g, s.phi.draw(s.opt.LowerBatch)); err != nil {
+	if err := m.lower(it, m.g, it.DrawPhi(0)); err != nil {
 		return err
 	}
-	return m.move(s)
+	return m.move(it)
 }
 
 // upper writes f_x, f_y at (x^k, y^k) into f.
-func (m *soba) upper(s *Solver, f []float64, xi []Sample) error {
-	dx := len(s.x)
-	return s.oracle.GradF(f[:dx], f[dx:], s.x, s.y, xi)
+func (m *soba) upper(it *Iteration, f []float64, xi []Sample) error {
+	dx := len(it.X())
+	return it.Oracle().GradF(f[:dx], f[dx:], it.X(), it.Y(), xi)
 }
 
 // lower writes g_y, g_yy v, g_xy v at (x^k, y^k, v^k) into g.
-func (m *soba) lower(s *Solver, g []float64, phi []Sample) error {
+func (m *soba) lower(it *Iteration, g []float64, phi []Sample) error {
 	gy, hv, cv := m.split(g)
-	if err := s.oracle.GradG(gy, s.x, s.y, phi); err != nil {
+	if err := it.Oracle().GradG(gy, it.X(), it.Y(), phi); err != nil {
 		return err
 	}
-	if err := s.oracle.HessVecG(hv, s.x, s.y, m.v, phi); err != nil {
+	if err := it.Oracle().HessVecG(hv, it.X(), it.Y(), m.v, phi); err != nil {
 		return err
 	}
-	return s.oracle.CrossVecG(cv, s.x, s.y, m.v, phi)
+	return it.Oracle().CrossVecG(cv, it.X(), it.Y(), m.v, phi)
 }
 
 // split takes the parts of the lower level apart: g_y, g_yy v, g_xy v.
@@ -94,37 +94,34 @@ func (m *soba) split(g []float64) (gy, hv, cv []float64) {
 }
 
 // move makes y^{k+1}, x^{k+1} and v^{k+1} from the parts in f and g.
-func (m *soba) move(s *Solver) error {
-	alpha, beta, gamma := m.Alpha.At(s.k), m.Beta.At(s.k), m.Gamma.At(s.k)
-	if err := s.useSteps(alpha, beta, 0); err != nil {
+func (m *soba) move(it *Iteration) error {
+	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
+	if err := it.UseSteps(alpha, beta, 0); err != nil {
 		return err
 	}
-	if !(gamma >= 0) || math.IsInf(gamma, 1) {
-		return badOption("%s: Gamma at step %d is %v, want a finite step size ≥ 0", s.method.Name(), s.k, gamma)
+	gamma, err := it.At("Gamma", m.Gamma, math.Inf(1))
+	if err != nil {
+		return err
 	}
-	fx, fy := m.f[:len(s.x)], m.f[len(s.x):]
+	fx, fy := m.f[:len(it.X())], m.f[len(it.X()):]
 	gy, hv, cv := m.split(m.g)
-	for j, y := range s.y {
-		s.yNext[j] = y - beta*gy[j]
+	it.MoveY(beta, gy)
+	xNext := it.NextX()
+	for i, x := range it.X() {
+		xNext[i] = x - alpha*(cv[i]+fx[i])
 	}
-	for i, x := range s.x {
-		s.xNext[i] = x - alpha*(cv[i]+fx[i])
-	}
-	s.opt.Set.Project(s.xNext, s.xNext)
+	it.Project(it.NextX())
 	for j := range m.v {
 		m.v[j] -= gamma * (hv[j] + fy[j])
-	}
-	if notFinite(m.v) >= 0 { // which Step does not look at
-		return blame(s, m)
 	}
 	return nil
 }
 
-// persist visits what outlives a step.
-func (m *soba) persist(t *state) { t.floats(m.v) }
+// State visits what outlives a step.
+func (m *soba) State(t *State) { t.Floats(m.v) }
 
-// parts names the vectors of the last step for the search of a non-finite value.
-func (m *soba) parts(visit func(name string, v []float64)) {
+// Vectors names the vectors of the last step for the search of a non-finite value.
+func (m *soba) Vectors(visit func(name string, v []float64)) {
 	gy, hv, cv := m.split(m.g)
 	visit("f_x", m.f[:len(cv)])
 	visit("f_y", m.f[len(cv):])

@@ -63,7 +63,7 @@ func TestSOBAFollowsThePaper(t *testing.T) {
 				boxed += z.move(partsAt(t, mirror, z.x, z.y, z.v, xi, phi), alpha.At(k), beta.At(k), c)
 				require.InDeltaSlice(t, z.x, s.X(), 1e-11, "x at step %d", k)
 				require.InDeltaSlice(t, z.y, s.Y(), 1e-11, "y at step %d", k)
-				require.InDeltaSlice(t, z.v, s.stepper.(*soba).v, 1e-11, "v at step %d", k)
+				require.InDeltaSlice(t, z.v, s.it.stepper.(*soba).v, 1e-11, "v at step %d", k)
 			}
 			assert.Greater(t, boxed, 5, "the box hardly acted")
 		}
@@ -136,7 +136,7 @@ func TestSABAFollowsThePaper(t *testing.T) {
 				boxed += z.move(part, 0.1, 0.1, 0.07)
 				require.InDeltaSlice(t, z.x, s.X(), 1e-11, "x at step %d", k)
 				require.InDeltaSlice(t, z.y, s.Y(), 1e-11, "y at step %d", k)
-				require.InDeltaSlice(t, z.v, s.stepper.(*saba).v, 1e-11, "v at step %d", k)
+				require.InDeltaSlice(t, z.v, s.it.stepper.(*saba).v, 1e-11, "v at step %d", k)
 			}
 			assert.Positive(t, boxed, "the box did not act")
 			assert.Equal(t, batch > 1, twice > 0)
@@ -159,11 +159,11 @@ func TestSABAFullTables(t *testing.T) {
 			require.NoError(t, s.Step())
 			var m *soba
 			if c.exact {
-				m = s.stepper.(*saba).soba
+				m = s.it.stepper.(*saba).soba
 				require.InDeltaSlice(t, want, slices.Concat(m.f, m.g), 1e-13, "step %d", k)
 				continue
 			}
-			m = s.stepper.(*soba)
+			m = s.it.stepper.(*soba)
 			require.Greater(t, math.Sqrt(dist(want, slices.Concat(m.f, m.g))), 1e-3, "step %d", k)
 		}
 	}

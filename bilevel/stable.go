@@ -96,13 +96,13 @@ type stable struct {
 	drift      []float64 // H_yy⁻¹ H_xyᵀ dx
 }
 
-func (m STABLE) start(s *Solver) (stepper, error) {
-	dx, dy := len(s.x), len(s.y)
+func (m STABLE) Start(it *Iteration) (Stepper, error) {
+	dx, dy := len(it.X()), len(it.Y())
 	if m.Tau == nil {
 		m.Tau = Power{C: 1, P: 0.5}
 	}
 	if m.InitBatch == 0 {
-		m.InitBatch = s.initBatch()
+		m.InitBatch = initBatch(it)
 	}
 	defaultTo(&m.CGxy, math.Inf(1))
 	defaultTo(&m.Trust, 0.1)
@@ -128,7 +128,7 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 	if err != nil {
 		return nil, err
 	}
-	est, err := NewEstimator(s.oracle, m.MuG, m.CGxy)
+	est, err := NewEstimator(it.Oracle(), m.MuG, m.CGxy)
 	if err != nil {
 		return nil, err
 	}
@@ -138,112 +138,109 @@ func (m STABLE) start(s *Solver) (stepper, error) {
 		fy: make([]float64, dy), gy: make([]float64, dy), drift: make([]float64, dy),
 	}
 	if m.Alpha == nil {
-		r.gradx = newAdagrad(s.opt.Set, dx, m.ScaleX)
+		r.gradx = newAdagrad(it.Set(), dx, m.ScaleX)
 	}
 	if m.Upper != nil {
-		if r.rule, err = m.Upper.start(s); err != nil {
+		if r.rule, err = m.Upper.start(it); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (m *stable) step(s *Solver) error {
+func (m *stable) Step(it *Iteration) error {
 	// ξ^k. A recursive upper rule looks back with it, while H is that of step k−1.
-	xi := s.xi.draw(s.opt.UpperBatch)
+	xi := it.DrawXi(0)
 	if m.rule != nil {
-		if err := m.rule.look(s, m, xi); err != nil {
+		if err := m.rule.look(it, m, xi); err != nil {
 			return err
 		}
 	}
 
 	// φ^k, and (STABLE-H) at (x^k, y^k).
-	tau := m.Tau.At(s.k)
-	if err := s.useSteps(0, 0, tau); err != nil {
+	tau := m.Tau.At(it.K())
+	if err := it.UseSteps(0, 0, tau); err != nil {
 		return err
 	}
 	var phi []Sample
 	var err error
-	if s.k == 0 {
-		phi = s.phi.draw(m.InitBatch)
-		err = m.est.Init(s.x, s.y, phi)
+	if it.K() == 0 {
+		phi = it.DrawPhi(m.InitBatch)
+		err = m.est.Init(it.X(), it.Y(), phi)
 	} else {
-		phi = s.phi.draw(s.opt.LowerBatch)
-		err = m.est.Update(tau, s.x, s.y, phi)
+		phi = it.DrawPhi(0)
+		err = m.est.Update(tau, it.X(), it.Y(), phi)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.oracle.GradG(m.gy, s.x, s.y, phi); err != nil {
+	if err := it.Oracle().GradG(m.gy, it.X(), it.Y(), phi); err != nil {
 		return err
 	}
 
 	// f_x − H_xy H_yy⁻¹ f_y at (x^k, y^k; ξ^k).
-	if err := s.oracle.GradF(m.fx, m.fy, s.x, s.y, xi); err != nil {
+	if err := it.Oracle().GradF(m.fx, m.fy, it.X(), it.Y(), xi); err != nil {
 		return err
 	}
 	if err := m.est.Hypergradient(m.h, m.fx, m.fy); err != nil {
 		return err
 	}
-	if notFinite(m.h) >= 0 || notFinite(m.gy) >= 0 { // which would spoil the default steps
-		return blame(s, m)
+	if err := errors.Join(it.Finite(m.h), it.Finite(m.gy)); err != nil { // it would spoil the default steps
+		return err
 	}
 
 	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
-	alpha, err := m.moveX(s)
+	alpha, err := m.moveX(it)
 	if err != nil {
 		return err
 	}
-	beta := m.beta(s)
-	if err := s.useSteps(alpha, beta, 0); err != nil {
+	beta := m.beta(it)
+	if err := it.UseSteps(alpha, beta, 0); err != nil {
 		return err
 	}
 
 	// (STABLE), second line: y^{k+1} = y^k − β g_y − H_yy⁻¹ H_xyᵀ (x^{k+1} − x^k).
-	for i, x := range s.x {
-		m.dx[i] = s.xNext[i] - x
+	for i, x := range it.X() {
+		m.dx[i] = it.NextX()[i] - x
 	}
 	if err := m.est.Drift(m.drift, m.dx); err != nil {
 		return err
 	}
-	m.trust(s)
-	for i, y := range s.y {
-		s.yNext[i] = y - beta*m.gy[i] - m.drift[i]
+	m.trust(it)
+	for i, y := range it.Y() {
+		it.NextY()[i] = y - beta*m.gy[i] - m.drift[i]
 	}
-	s.tally(m.est)
+	m.est.Tally(it.Activity())
 	return nil
 }
 
-// moveX writes P_X(x^k − α h), or what the upper rule makes of it, into s.xNext, and returns α, or
+// moveX writes P_X(x^k − α h), or what the upper rule makes of it, into it.NextX(), and returns α, or
 // the mean of the α_i.
-func (m *stable) moveX(s *Solver) (float64, error) {
+func (m *stable) moveX(it *Iteration) (float64, error) {
 	switch {
 	case m.rule != nil:
-		return m.rule.move(s, m)
+		return m.rule.move(it, m)
 	case m.gradx != nil:
-		return m.gradx.move(s.xNext, s.x, m.h), nil
+		return m.gradx.move(it.NextX(), it.X(), m.h), nil
 	}
-	alpha := m.Alpha.At(s.k)
-	for i, x := range s.x {
-		s.xNext[i] = x - alpha*m.h[i]
-	}
-	s.opt.Set.Project(s.xNext, s.xNext)
+	alpha := m.Alpha.At(it.K())
+	it.MoveX(alpha, m.h)
 	return alpha, nil
 }
 
 // beta is β_k.
-func (m *stable) beta(s *Solver) float64 {
+func (m *stable) beta(it *Iteration) float64 {
 	beta := 0.0
 	if m.Beta != nil {
-		if beta = m.Beta.At(s.k); math.IsInf(beta, 1) {
+		if beta = m.Beta.At(it.K()); math.IsInf(beta, 1) {
 			return beta // to be refused, not lowered
 		}
-	} else if m.meanSq += newest(s.k) * (mat.Dot(m.gy, m.gy) - m.meanSq); m.meanSq > 0 {
-		beta = m.ScaleY / math.Sqrt(float64(s.k+1)*m.meanSq)
+	} else if m.meanSq += newest(it.K()) * (mat.Dot(m.gy, m.gy) - m.meanSq); m.meanSq > 0 {
+		beta = m.ScaleY / math.Sqrt(float64(it.K()+1)*m.meanSq)
 	}
 	m.curvature = max(m.curvature, m.est.Report().HessNorm)
 	if bound := 2 / (m.MuG + m.curvature); !m.Plain && beta > bound {
-		s.activity.Slowed++
+		it.Activity().Slowed++
 		return bound
 	}
 	return beta
@@ -251,44 +248,47 @@ func (m *stable) beta(s *Solver) float64 {
 
 // trust draws x^{k+1} and the drift back to the trust region. The drift is linear in x^{k+1} − x^k,
 // so one factor serves both.
-func (m *stable) trust(s *Solver) {
-	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(s.y))
+func (m *stable) trust(it *Iteration) {
+	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(it.Y()))
 	if !(length > radius) {
 		return
 	}
 	theta := radius / length
-	for i, x := range s.x {
-		s.xNext[i] = x + theta*m.dx[i]
+	for i, x := range it.X() {
+		it.NextX()[i] = x + theta*m.dx[i]
 	}
 	for i := range m.drift {
 		m.drift[i] *= theta
 	}
-	s.activity.Cut++
+	it.Activity().Cut++
 }
 
-// persist visits what outlives a step.
-func (m *stable) persist(t *state) {
-	m.est.persist(t)
-	t.float(&m.meanSq)
-	t.float(&m.curvature)
+// Estimator returns H_xy and H_yy.
+func (m *stable) Estimator() *Estimator { return m.est }
+
+// State visits what outlives a step.
+func (m *stable) State(t *State) {
+	m.est.State(t)
+	t.Float(&m.meanSq)
+	t.Float(&m.curvature)
 	if m.gradx != nil {
-		t.floats(m.gradx.mean)
-		t.int(&m.gradx.k)
+		t.Floats(m.gradx.mean)
+		t.count(&m.gradx.k)
 	}
 	if m.rule != nil {
-		m.rule.persist(t)
+		m.rule.State(t)
 	}
 }
 
-// parts names what the next iterate was made of, in the order of computation, for the search of a
+// Vectors names what the next iterate was made of, in the order of computation, for the search of a
 // non-finite value.
-func (m *stable) parts(visit func(name string, v []float64)) {
+func (m *stable) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("f_x", m.fx)
 	visit("f_y", m.fy)
 	visit("the hypergradient", m.h)
 	if m.rule != nil {
-		m.rule.parts(visit)
+		m.rule.Vectors(visit)
 	}
 	visit("the drift correction", m.drift)
 }

@@ -30,14 +30,14 @@ type StocBiO struct {
 // Name returns "stocBiO".
 func (StocBiO) Name() string { return "stocBiO" }
 
-func (m StocBiO) start(s *Solver) (stepper, error) {
+func (m StocBiO) Start(it *Iteration) (Stepper, error) {
 	if m.Inner == 0 {
 		m.Inner = 10
 	}
 	if m.Neumann.MuG == 0 {
 		return nil, badOption("StocBiO.Neumann.MuG is 0: the sizes of its batches need μ_g")
 	}
-	h := newHypergradient(s, m.Neumann, false)
+	h := newHypergradient(it, m.Neumann, false)
 	h.shrink = true
-	return startAlternating(s, "StocBiO", alternating{alpha: m.Alpha, beta: m.Beta, inner: Constant(m.Inner), estimate: h})
+	return startAlternating(it, "StocBiO", alternating{alpha: m.Alpha, beta: m.Beta, inner: Constant(m.Inner), estimate: h})
 }

@@ -20,6 +20,17 @@ func newStream(size, seed, id uint64, count *uint64) *stream {
 	return s
 }
 
+// drawOr is draw, of the default number of samples if n is 0.
+func (s *stream) drawOr(n, usual int) []Sample {
+	switch {
+	case n == 0:
+		n = usual
+	case n < 0 && n != Full:
+		panic("bilevel: Iteration: a negative number of samples")
+	}
+	return s.draw(n)
+}
+
 // draw returns a batch of n samples, valid until the next draw; an empty one (the exact value) if n
 // is Full.
 func (s *stream) draw(n int) []Sample {

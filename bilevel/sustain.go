@@ -35,11 +35,11 @@ type SUSTAIN struct {
 // Name returns "SUSTAIN".
 func (SUSTAIN) Name() string { return "SUSTAIN" }
 
-func (m SUSTAIN) start(s *Solver) (stepper, error) {
+func (m SUSTAIN) Start(it *Iteration) (Stepper, error) {
 	if err := checkTaus("SUSTAIN", &m.TauX, &m.TauY); err != nil {
 		return nil, err
 	}
-	return startMomentum(s, "SUSTAIN", doubleMomentum{
-		alpha: m.Alpha, beta: m.Beta, tauX: m.TauX, tauY: m.TauY, estimate: newHypergradient(s, m.Neumann, true),
+	return startMomentum(it, "SUSTAIN", doubleMomentum{
+		alpha: m.Alpha, beta: m.Beta, tauX: m.TauX, tauY: m.TauY, estimate: newHypergradient(it, m.Neumann, true),
 	})
 }

@@ -23,8 +23,8 @@ type TTSA struct {
 // Name returns "TTSA".
 func (TTSA) Name() string { return "TTSA" }
 
-func (m TTSA) start(s *Solver) (stepper, error) {
-	return startAlternating(s, "TTSA", alternating{
-		alpha: m.Alpha, beta: m.Beta, inner: Constant(1), estimate: newHypergradient(s, m.Neumann, true),
+func (m TTSA) Start(it *Iteration) (Stepper, error) {
+	return startAlternating(it, "TTSA", alternating{
+		alpha: m.Alpha, beta: m.Beta, inner: Constant(1), estimate: newHypergradient(it, m.Neumann, true),
 	})
 }

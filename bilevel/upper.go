@@ -11,24 +11,24 @@ import (
 // STABLE.Alpha.
 type Upper interface {
 	name() string
-	start(s *Solver) (upperRule, error)
+	start(it *Iteration) (upperRule, error)
 }
 
 // upperRule is an Upper that runs.
 type upperRule interface {
 	// look is called at the start of step k, with ξ^k, where the estimator holds H^{k−1} (and
 	// nothing at step 0).
-	look(s *Solver, m *stable, xi []Sample) error
+	look(it *Iteration, m *stable, xi []Sample) error
 
-	// move writes x^{k+1} into s.xNext, from h^k in m.h, and returns α_k, or the mean of the step
+	// move writes x^{k+1} into it.NextX(), from h^k in m.h, and returns α_k, or the mean of the step
 	// sizes of the entries.
-	move(s *Solver, m *stable) (alpha float64, err error)
+	move(it *Iteration, m *stable) (alpha float64, err error)
 
-	// parts visits the vectors of the last step.
-	parts(visit func(name string, v []float64))
+	// Vectors visits the vectors of the last step.
+	Vectors(visit func(name string, v []float64))
 
-	// persist visits what outlives a step.
-	persist(t *state)
+	// State visits what outlives a step.
+	State(t *State)
 }
 
 // Momentum is the heavy ball of Polyak (USSR Comput. Math. Math. Phys. 4, 1964),
@@ -51,36 +51,37 @@ type momentumRule struct {
 
 func (Momentum) name() string { return "Momentum" }
 
-func (u Momentum) start(s *Solver) (upperRule, error) {
+func (u Momentum) start(it *Iteration) (upperRule, error) {
 	if u.Weight == nil {
 		u.Weight = Constant(0.9)
 	}
 	if err := checkSchedule("STABLE.Upper: Momentum.Weight", u.Weight, 1); err != nil {
 		return nil, err
 	}
-	r := &momentumRule{u.Weight, make([]float64, len(s.x))}
-	copy(r.xOld, s.x)
+	r := &momentumRule{u.Weight, make([]float64, len(it.X()))}
+	copy(r.xOld, it.X())
 	return r, nil
 }
 
-func (r *momentumRule) look(*Solver, *stable, []Sample) error { return nil }
+func (r *momentumRule) look(*Iteration, *stable, []Sample) error { return nil }
 
-func (r *momentumRule) move(s *Solver, m *stable) (float64, error) {
-	alpha, w := m.Alpha.At(s.k), r.weight.At(s.k)
-	if err := checkWeight(s, "Momentum.Weight", w); err != nil {
+func (r *momentumRule) move(it *Iteration, m *stable) (float64, error) {
+	alpha := m.Alpha.At(it.K())
+	w, err := it.At("Momentum.Weight", r.weight, 1)
+	if err != nil {
 		return 0, err
 	}
-	for i, x := range s.x {
-		s.xNext[i] = x - alpha*m.h[i] + w*(x-r.xOld[i])
+	for i, x := range it.X() {
+		it.NextX()[i] = x - alpha*m.h[i] + w*(x-r.xOld[i])
 	}
-	s.opt.Set.Project(s.xNext, s.xNext)
-	copy(r.xOld, s.x)
+	it.Project(it.NextX())
+	copy(r.xOld, it.X())
 	return alpha, nil
 }
 
-func (r *momentumRule) persist(t *state) { t.floats(r.xOld) }
+func (r *momentumRule) State(t *State) { t.Floats(r.xOld) }
 
-func (r *momentumRule) parts(func(name string, v []float64)) {}
+func (r *momentumRule) Vectors(func(name string, v []float64)) {}
 
 // STORM is the recursive momentum of Cutkosky and Orabona (NeurIPS 2019),
 //
@@ -106,45 +107,43 @@ type stormRule struct {
 
 func (STORM) name() string { return "STORM" }
 
-func (u STORM) start(s *Solver) (upperRule, error) {
+func (u STORM) start(it *Iteration) (upperRule, error) {
 	if u.Tau == nil {
 		u.Tau = stormWeight
 	}
 	if err := checkSchedule("STABLE.Upper: STORM.Tau", u.Tau, 1); err != nil {
 		return nil, err
 	}
-	dx, dy := len(s.x), len(s.y)
+	dx, dy := len(it.X()), len(it.Y())
 	return &stormRule{u.Tau, make([]float64, dx), make([]float64, dy), make([]float64, dx), make([]float64, dx)}, nil
 }
 
-func (r *stormRule) look(s *Solver, m *stable, xi []Sample) error {
-	if s.k == 0 {
+func (r *stormRule) look(it *Iteration, m *stable, xi []Sample) error {
+	if it.K() == 0 {
 		return nil
 	}
-	if err := s.oracle.GradF(m.fx, m.fy, r.xOld, r.yOld, xi); err != nil {
+	if err := it.Oracle().GradF(m.fx, m.fy, r.xOld, r.yOld, xi); err != nil {
 		return err
 	}
 	return m.est.Hypergradient(r.hOld, m.fx, m.fy)
 }
 
-func (r *stormRule) move(s *Solver, m *stable) (float64, error) {
-	alpha, tau := m.Alpha.At(s.k), r.tau.At(s.k)
-	if err := checkWeight(s, "STORM.Tau", tau); err != nil {
+func (r *stormRule) move(it *Iteration, m *stable) (float64, error) {
+	alpha := m.Alpha.At(it.K())
+	tau, err := it.At("STORM.Tau", r.tau, 1)
+	if err != nil {
 		return 0, err
 	}
 	recur(r.d, tau, r.hOld, m.h)
-	for i, x := range s.x {
-		s.xNext[i] = x - alpha*r.d[i]
-	}
-	s.opt.Set.Project(s.xNext, s.xNext)
-	copy(r.xOld, s.x)
-	copy(r.yOld, s.y)
+	it.MoveX(alpha, r.d)
+	copy(r.xOld, it.X())
+	copy(r.yOld, it.Y())
 	return alpha, nil
 }
 
-func (r *stormRule) persist(t *state) { t.floats(r.xOld, r.yOld, r.d) }
+func (r *stormRule) State(t *State) { t.Floats(r.xOld, r.yOld, r.d) }
 
-func (r *stormRule) parts(visit func(name string, v []float64)) {
+func (r *stormRule) Vectors(visit func(name string, v []float64)) {
 	visit("the hypergradient at the last iterate", r.hOld)
 	visit("the direction of x", r.d)
 }
@@ -173,11 +172,11 @@ type adamRule struct {
 
 func (Adam) name() string { return "Adam" }
 
-func (u Adam) start(s *Solver) (upperRule, error) {
+func (u Adam) start(it *Iteration) (upperRule, error) {
 	defaultTo(&u.Beta1, 0.9)
 	defaultTo(&u.Beta2, 0.999)
 	defaultTo(&u.Eps, 1e-8)
-	set, err := metricSet(s, "STABLE.Upper: Adam")
+	set, err := metricSet(it, "STABLE.Upper: Adam")
 	if err := errors.Join(
 		err,
 		checkShare("STABLE.Upper: Adam.Beta1", u.Beta1),
@@ -186,68 +185,46 @@ func (u Adam) start(s *Solver) (upperRule, error) {
 	); err != nil {
 		return nil, err
 	}
-	d := len(s.x)
+	d := len(it.X())
 	return &adamRule{Adam: u, set: set, m: make([]float64, d), v: make([]float64, d), a: make([]float64, d), p1: 1, p2: 1}, nil
 }
 
-func (r *adamRule) look(*Solver, *stable, []Sample) error { return nil }
+func (r *adamRule) look(*Iteration, *stable, []Sample) error { return nil }
 
-func (r *adamRule) move(s *Solver, m *stable) (mean float64, err error) {
-	alpha := m.Alpha.At(s.k)
+func (r *adamRule) move(it *Iteration, m *stable) (mean float64, err error) {
+	alpha := m.Alpha.At(it.K())
 	r.p1 *= r.Beta1
 	r.p2 *= r.Beta2
 	for i, h := range m.h {
 		r.m[i] = r.Beta1*r.m[i] + (1-r.Beta1)*h
 		r.v[i] = r.Beta2*r.v[i] + (1-r.Beta2)*h*h
 		r.a[i] = math.Sqrt(r.v[i]/(1-r.p2)) + r.Eps
-		s.xNext[i] = s.x[i] - alpha*(r.m[i]/(1-r.p1))/r.a[i]
+		it.NextX()[i] = it.X()[i] - alpha*(r.m[i]/(1-r.p1))/r.a[i]
 		mean += alpha / r.a[i] / float64(len(m.h))
 	}
-	if notFinite(r.a) >= 0 { // with which nothing can be weighed
-		return 0, blame(s, m)
+	if err := it.Finite(r.a); err != nil { // nothing can be weighed with it
+		return 0, err
 	}
-	r.set.ProjectMetric(s.xNext, s.xNext, r.a)
+	r.set.ProjectMetric(it.NextX(), it.NextX(), r.a)
 	return mean, nil
 }
 
-func (r *adamRule) persist(t *state) {
-	t.floats(r.m, r.v)
-	t.float(&r.p1)
-	t.float(&r.p2)
+func (r *adamRule) State(t *State) {
+	t.Floats(r.m, r.v)
+	t.Float(&r.p1)
+	t.Float(&r.p2)
 }
 
-func (r *adamRule) parts(visit func(name string, v []float64)) {
+func (r *adamRule) Vectors(visit func(name string, v []float64)) {
 	visit("the mean of the hypergradients", r.m)
 	visit("the metric", r.a)
 }
 
-// checkWeight refuses a weight at step k that is outside of [0, 1].
-func checkWeight(s *Solver, name string, w float64) error {
-	if !(w >= 0 && w <= 1) {
-		return badOption("%s: %s at step %d is %v, want a weight in [0, 1]", s.method.Name(), name, s.k, w)
-	}
-	return nil
-}
-
-func checkShare(name string, v float64) error {
-	if !(v > 0 && v < 1) {
-		return badOption("%s is %v, want a share in (0, 1)", name, v)
-	}
-	return nil
-}
-
-func checkFinite(name string, v float64) error {
-	if !(v > 0) || math.IsInf(v, 1) {
-		return badOption("%s is %v, want a finite value > 0", name, v)
-	}
-	return nil
-}
-
 // metricSet is the feasible set of s, which the method that is named projects onto in a metric.
-func metricSet(s *Solver, name string) (MetricSet, error) {
-	set, ok := s.opt.Set.(MetricSet)
+func metricSet(it *Iteration, name string) (MetricSet, error) {
+	set, ok := it.Set().(MetricSet)
 	if !ok {
-		return nil, badOption("%s projects in a metric, and Options.Set, a %T, has no ProjectMetric", name, s.opt.Set)
+		return nil, badOption("%s projects in a metric, and Options.Set, a %T, has no ProjectMetric", name, it.Set())
 	}
 	return set, nil
 }

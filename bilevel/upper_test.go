@@ -165,7 +165,7 @@ func TestUpperSTORMExact(t *testing.T) {
 	require.NoError(t, err)
 	for range 200 {
 		require.NoError(t, s.Step())
-		m := s.stepper.(*stable)
+		m := s.it.stepper.(*stable)
 		require.InDeltaSlice(t, m.h, m.rule.(*stormRule).d, 1e-11)
 	}
 }
@@ -180,7 +180,7 @@ func TestUpperAdamMetric(t *testing.T) {
 	for k := range 50 {
 		x := slices.Clone(s.X())
 		require.NoError(t, s.Step())
-		r := s.stepper.(*stable).rule.(*adamRule)
+		r := s.it.stepper.(*stable).rule.(*adamRule)
 		for i := range x {
 			x[i] -= 0.05 * r.m[i] / (1 - math.Pow(0.9, float64(k+1))) / r.a[i]
 			sumAlpha += 0.05 / r.a[i] / 3
@@ -193,7 +193,7 @@ func TestUpperAdamMetric(t *testing.T) {
 		}
 	}
 	assert.Greater(t, acted, 10)
-	assert.InEpsilon(t, sumAlpha, s.sumAlpha, 1e-12, "α is the mean of the entries' steps")
+	assert.InEpsilon(t, sumAlpha, s.it.sumAlpha, 1e-12, "α is the mean of the entries' steps")
 }
 
 // weighed is all of R^dx, and fails a test that asks for a projection with a weight that is not

@@ -65,7 +65,7 @@ type vrbo struct {
 	largeUpper, largeLower int
 }
 
-func (m VRBO) start(s *Solver) (stepper, error) {
+func (m VRBO) Start(it *Iteration) (Stepper, error) {
 	if m.Period == 0 {
 		m.Period = 10
 	}
@@ -78,7 +78,8 @@ func (m VRBO) start(s *Solver) (stepper, error) {
 	if m.Inner < 1 {
 		return nil, badOption("VRBO.Inner is %d, want ≥ 1", m.Inner)
 	}
-	upper, lower := m.large(s.opt.UpperBatch), m.large(s.opt.LowerBatch)
+	upper, lower := it.Batches()
+	upper, lower = m.large(upper), m.large(lower)
 	if err := errors.Join(
 		checkSchedule("VRBO.Alpha", m.Alpha, math.MaxFloat64),
 		checkSchedule("VRBO.Beta", m.Beta, math.MaxFloat64),
@@ -87,9 +88,9 @@ func (m VRBO) start(s *Solver) (stepper, error) {
 	); err != nil {
 		return nil, err
 	}
-	dx, dy := len(s.x), len(s.y)
+	dx, dy := len(it.X()), len(it.Y())
 	return &vrbo{
-		VRBO: m, estimate: newHypergradient(s, m.Neumann, false), largeUpper: upper, largeLower: lower,
+		VRBO: m, estimate: newHypergradient(it, m.Neumann, false), largeUpper: upper, largeLower: lower,
 		u: make([]float64, dx), hOld: make([]float64, dx), h: make([]float64, dx),
 		v: make([]float64, dy), gOld: make([]float64, dy), g: make([]float64, dy), yOld: make([]float64, dy),
 	}, nil
@@ -106,35 +107,31 @@ func (m VRBO) large(small int) int {
 	return m.Period * small
 }
 
-func (m *vrbo) step(s *Solver) error {
-	alpha, beta := m.Alpha.At(s.k), m.Beta.At(s.k)
-	if err := s.useSteps(alpha, float64(m.Inner)*beta, 0); err != nil {
+func (m *vrbo) Step(it *Iteration) error {
+	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
+	if err := it.UseSteps(alpha, float64(m.Inner)*beta, 0); err != nil {
 		return err
 	}
-	if s.k%m.Period == 0 {
-		if err := m.anew(s); err != nil {
+	if it.K()%m.Period == 0 {
+		if err := m.anew(it); err != nil {
 			return err
 		}
 	}
 
 	// x^{k+1} = P_X(x^k − αu).
-	for i, x := range s.x {
-		s.xNext[i] = x - alpha*m.u[i]
-	}
-	s.opt.Set.Project(s.xNext, s.xNext)
+	it.MoveX(alpha, m.u)
 
 	// The first change is that of x, the others are those of y.
-	copy(s.yNext, s.y)
-	if err := m.follow(s, s.x, s.y); err != nil {
+	if err := m.follow(it, it.X(), it.Y()); err != nil {
 		return err
 	}
 	for t := 1; t <= m.Inner; t++ {
-		copy(m.yOld, s.yNext)
-		mat.Axpy(s.yNext, -beta, m.v)
-		if t == m.Inner && (s.k+1)%m.Period == 0 {
+		copy(m.yOld, it.NextY())
+		mat.Axpy(it.NextY(), -beta, m.v)
+		if t == m.Inner && (it.K()+1)%m.Period == 0 {
 			break
 		}
-		if err := m.follow(s, s.xNext, m.yOld); err != nil {
+		if err := m.follow(it, it.NextX(), m.yOld); err != nil {
 			return err
 		}
 	}
@@ -142,58 +139,55 @@ func (m *vrbo) step(s *Solver) error {
 }
 
 // anew sets u and v from large batches at (x^k, y^k).
-func (m *vrbo) anew(s *Solver) error {
-	if err := s.oracle.GradG(m.v, s.x, s.y, s.phi.draw(m.largeLower)); err != nil {
+func (m *vrbo) anew(it *Iteration) error {
+	if err := it.Oracle().GradG(m.v, it.X(), it.Y(), it.DrawPhi(m.largeLower)); err != nil {
 		return err
 	}
-	m.estimate.draw(s, m.largeUpper, m.largeLower)
-	if err := m.estimate.at(m.u, s.oracle, s.x, s.y); err != nil {
+	m.estimate.draw(it, m.largeUpper, m.largeLower)
+	if err := m.estimate.at(m.u, it.Oracle(), it.X(), it.Y()); err != nil {
 		return err
 	}
-	return m.finite(s)
+	return m.finite(it)
 }
 
 // follow adds to u and v what they change by from (xOld, yOld) to the point in xNext, yNext.
-func (m *vrbo) follow(s *Solver, xOld, yOld []float64) error {
-	phi := s.phi.draw(s.opt.LowerBatch)
-	if err := s.oracle.GradG(m.gOld, xOld, yOld, phi); err != nil {
+func (m *vrbo) follow(it *Iteration, xOld, yOld []float64) error {
+	phi := it.DrawPhi(0)
+	if err := it.Oracle().GradG(m.gOld, xOld, yOld, phi); err != nil {
 		return err
 	}
-	if err := s.oracle.GradG(m.g, s.xNext, s.yNext, phi); err != nil {
+	if err := it.Oracle().GradG(m.g, it.NextX(), it.NextY(), phi); err != nil {
 		return err
 	}
 	recur(m.v, 0, m.gOld, m.g)
 
-	m.estimate.draw(s, s.opt.UpperBatch, s.opt.LowerBatch)
-	if err := m.estimate.at(m.hOld, s.oracle, xOld, yOld); err != nil {
+	m.estimate.draw(it, 0, 0)
+	if err := m.estimate.at(m.hOld, it.Oracle(), xOld, yOld); err != nil {
 		return err
 	}
-	if err := m.estimate.at(m.h, s.oracle, s.xNext, s.yNext); err != nil {
+	if err := m.estimate.at(m.h, it.Oracle(), it.NextX(), it.NextY()); err != nil {
 		return err
 	}
 	recur(m.u, 0, m.hOld, m.h)
-	return m.finite(s)
+	return m.finite(it)
 }
 
-// finite refuses directions that are not, before they move anything: the problem is not asked at a
-// point that is no point.
-func (m *vrbo) finite(s *Solver) error {
-	if notFinite(m.u) < 0 && notFinite(m.v) < 0 {
-		return nil
-	}
-	return blame(s, m)
+// finite refuses directions that are not finite, before they move the point at which the problem is
+// asked next.
+func (m *vrbo) finite(it *Iteration) error {
+	return errors.Join(it.Finite(m.u), it.Finite(m.v))
 }
 
-// persist visits what outlives a step.
-func (m *vrbo) persist(t *state) { t.floats(m.u, m.v) }
+// State visits what outlives a step.
+func (m *vrbo) State(t *State) { t.Floats(m.u, m.v) }
 
-// parts names the vectors of the last step for the search of a non-finite value; of the inner loop,
+// Vectors names the vectors of the last step for the search of a non-finite value; of the inner loop,
 // the last round's.
-func (m *vrbo) parts(visit func(name string, v []float64)) {
+func (m *vrbo) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last point", m.gOld)
 	visit("g_y", m.g)
 	visit("the direction of y (g_y)", m.v)
 	visit("the hypergradient at the last point", m.hOld)
-	m.estimate.parts(visit)
+	m.estimate.Vectors(visit)
 	visit("the direction of x", m.u)
 }

@@ -1,0 +1,209 @@
+package bilevel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Iteration is what a Method sees of a run: the iterate and the next one, the feasible set, the
+// problem behind counters, both sample streams, and a random source. The Solver owns it; a Stepper
+// may keep the pointer, but nothing of what its methods return beyond a step.
+type Iteration struct {
+	method       Method
+	stepper      Stepper // nil during Start
+	oracle       *Oracle
+	xi, phi      *stream
+	pcg          rand.PCG // of rng
+	rng          *rand.Rand
+	opt          Options
+	k            int
+	x, y         []float64
+	xNext, yNext []float64
+
+	sumAlpha, sumBeta float64 // of the step sizes used so far
+	activity          Activity
+	scan              *scan
+}
+
+// newIteration returns one at the starting point of opt.
+func newIteration(p Problem, m Method, opt Options) (*Iteration, error) {
+	dx, dy := p.Dims()
+	if dx < 1 || dy < 1 {
+		return nil, badOption("problem has dimensions dx = %d, dy = %d, want both ≥ 1", dx, dy)
+	}
+	it := &Iteration{
+		method: m, oracle: newOracle(p), scan: newScan(),
+		x: make([]float64, dx), xNext: make([]float64, dx),
+		y: make([]float64, dy), yNext: make([]float64, dy),
+	}
+	if err := it.setOptions(opt); err != nil {
+		return nil, err
+	}
+	it.xi = newStream(it.oracle.upper, opt.Seed, 'x', &it.oracle.counts.Xi)
+	it.phi = newStream(it.oracle.lower, opt.Seed, 'y', &it.oracle.counts.Phi)
+	it.pcg.Seed(opt.Seed, 'm')
+	it.rng = rand.New(&it.pcg)
+	return it, nil
+}
+
+// K returns the number k of the step, counted from 0.
+func (it *Iteration) K() int { return it.k }
+
+// Dims returns the lengths of x and y.
+func (it *Iteration) Dims() (dx, dy int) { return len(it.x), len(it.y) }
+
+// X returns x^k, to be read only.
+func (it *Iteration) X() []float64 { return it.x }
+
+// Y returns y^k, to be read only.
+func (it *Iteration) Y() []float64 { return it.y }
+
+// NextX returns the memory of x^{k+1}. At the start of a step it holds x^k.
+func (it *Iteration) NextX() []float64 { return it.xNext }
+
+// NextY returns the memory of y^{k+1}. At the start of a step it holds y^k.
+func (it *Iteration) NextY() []float64 { return it.yNext }
+
+// Set returns the feasible set X.
+func (it *Iteration) Set() Set { return it.opt.Set }
+
+// Project replaces x, of length dx, by P_X(x).
+func (it *Iteration) Project(x []float64) { it.opt.Set.Project(x, x) }
+
+// MoveX writes x^{k+1} = P_X(x^k − α d).
+func (it *Iteration) MoveX(alpha float64, d []float64) {
+	for i, x := range it.x {
+		it.xNext[i] = x - alpha*d[i]
+	}
+	it.Project(it.xNext)
+}
+
+// MoveY writes y^{k+1} = y^k − β d.
+func (it *Iteration) MoveY(beta float64, d []float64) {
+	for j, y := range it.y {
+		it.yNext[j] = y - beta*d[j]
+	}
+}
+
+// Oracle returns the problem behind counters. What it returns as an error is to be returned from
+// Step as it is.
+func (it *Iteration) Oracle() *Oracle { return it.oracle }
+
+// Batches returns the batch sizes of Options for ξ and φ, Full among them.
+func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it.opt.LowerBatch }
+
+// DrawXi draws n samples ξ and counts them; 0 draws a batch as Options.UpperBatch says, Full returns
+// the empty batch, which asks an oracle for the exact value. The batch is valid until the next
+// DrawXi. It panics if n is negative and not Full. It allocates only where n is larger than before.
+func (it *Iteration) DrawXi(n int) []Sample { return it.xi.drawOr(n, it.opt.UpperBatch) }
+
+// DrawPhi draws samples φ as DrawXi draws ξ, by default as Options.LowerBatch says.
+func (it *Iteration) DrawPhi(n int) []Sample { return it.phi.drawOr(n, it.opt.LowerBatch) }
+
+// Rand returns the method's own random source. It is seeded by Options.Seed, independent of both
+// sample streams, and part of a checkpoint.
+func (it *Iteration) Rand() *rand.Rand { return it.rng }
+
+// UseSteps reports step sizes α of x and β of y and a weight τ, 0 for those that there are not. It
+// returns an error that wraps ErrOption unless α and β are finite and not negative and τ is in
+// [0, 1]. The sums of α and of β are what Run.Tol measures with: over all calls of a step they
+// should be the lengths that x and y have moved in units of their directions.
+func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
+	if alpha >= 0 && beta >= 0 && tau >= 0 && tau <= 1 && !math.IsInf(alpha, 1) && !math.IsInf(beta, 1) {
+		it.sumAlpha += alpha
+		it.sumBeta += beta
+		return nil
+	}
+	return badOption("%s: step sizes at step %d are α = %v, β = %v, τ = %v, want finite α, β ≥ 0 and τ in [0, 1]",
+		it.method.Name(), it.k, alpha, beta, tau)
+}
+
+// At returns the value at step k of a schedule that is called name. It returns an error that wraps
+// ErrOption unless the value is finite and in [0, max].
+func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
+	v := s.At(it.k)
+	switch {
+	case v >= 0 && v <= max && !math.IsInf(v, 1):
+		return v, nil
+	case math.IsInf(max, 1):
+		return 0, badOption("%s: %s at step %d is %v, want a finite value ≥ 0", it.method.Name(), name, it.k, v)
+	}
+	return 0, badOption("%s: %s at step %d is %v, want a value in [0, %v]", it.method.Name(), name, it.k, v, max)
+}
+
+// Activity returns the counts of what safeguards did, for the method to add to. What a step adds
+// that fails does not count.
+func (it *Iteration) Activity() *Activity { return &it.activity }
+
+// Finite returns nil if all entries of v are finite. If not, it returns a *DivergedError that names
+// the first vector of Stepper.Vectors with an entry that is not finite. A method calls it before it
+// uses a vector in a way that would hide or spread such a value: to weigh with it, to ask the
+// problem at a point made of it, to keep it for later steps. The Solver looks at all vectors after
+// each step anyway.
+func (it *Iteration) Finite(v []float64) error {
+	i := notFinite(v)
+	if i < 0 {
+		return nil
+	}
+	if err := it.blame(); err != nil {
+		return err
+	}
+	return &DivergedError{Step: it.k, Quantity: fmt.Sprintf("entry %d of a vector without a name", i), Value: v[i]}
+}
+
+// blame returns an error for the first entry of the method's vectors that is not finite; nil if all
+// are finite.
+func (it *Iteration) blame() error {
+	it.scan.step, it.scan.found = it.k, nil
+	it.stepper.Vectors(it.scan.visit)
+	if it.scan.found == nil {
+		return nil
+	}
+	return it.scan.found
+}
+
+// checkNext refuses a next iterate that is too far away, not finite, or made of something that is
+// not finite: a projection onto X may turn an infinite step into a finite one.
+func (it *Iteration) checkNext() error {
+	if err := it.blame(); err != nil {
+		return err
+	}
+	if err := it.near("‖x − x⁰‖", it.xNext, it.opt.X0); err != nil {
+		return err
+	}
+	return it.near("‖y − y⁰‖", it.yNext, it.opt.Y0)
+}
+
+// near returns an error unless next is within Options.Explode of start.
+func (it *Iteration) near(name string, next, start []float64) error {
+	var sum float64
+	for i, v := range next {
+		d := v - start[i]
+		sum += d * d
+	}
+	if r := math.Sqrt(sum); !(r <= it.opt.Explode) {
+		return &DivergedError{Step: it.k, Quantity: name, Value: r}
+	}
+	return nil
+}
+
+// scan keeps the first vector of a step that is not finite. visit is its method look, bound once, so
+// that a step allocates nothing.
+type scan struct {
+	visit func(name string, v []float64)
+	step  int
+	found *DivergedError
+}
+
+func newScan() *scan {
+	c := new(scan)
+	c.visit = c.look
+	return c
+}
+
+func (c *scan) look(name string, v []float64) {
+	if i := notFinite(v); i >= 0 && c.found == nil {
+		c.found = &DivergedError{Step: c.step, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
+	}
+}

@@ -1,0 +1,102 @@
+package bilevel
+
+// Method is a rule that makes the next iterate from the last one: a struct that holds the method's
+// parameters. Any package can write one. The Solver does for it what it does for the methods of
+// this module: it counts samples and oracle calls, catches panics, looks for the first value that
+// is not finite and for a run that explodes, saves and loads checkpoints, and keeps the last good
+// iterate.
+//
+// A method is two types. The parameters are the Method; a running one is the Stepper that Start
+// returns. This is a complete one, to copy:
+//
+//	// Loopless moves y, v ≈ g_yy⁻¹f_y, and x along a mean d of hypergradients:
+//	//
+//	//	y ← y − βg_y,  v ← v − β(g_yy v − f_y),  d ← wd + (1−w)(f_x − g_xy v),  x ← P_X(x − αd).
+//	type Loopless struct {
+//		Alpha, Beta bilevel.Schedule // step sizes of x, and of y and v. Required
+//		Past        float64          // w in [0, 1), the weight of the past in d. Default 0
+//	}
+//
+//	func (Loopless) Name() string { return "Loopless" }
+//
+//	func (m Loopless) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+//		if m.Alpha == nil || m.Beta == nil || !(0 <= m.Past && m.Past < 1) {
+//			return nil, fmt.Errorf("%w: Loopless: Alpha, Beta, or Past", bilevel.ErrOption)
+//		}
+//		dx, dy := it.Dims()
+//		vec := func(n int) []float64 { return make([]float64, n) }
+//		return &loopless{
+//			Loopless: m, v: vec(dy), d: vec(dx),
+//			fx: vec(dx), fy: vec(dy), gy: vec(dy), gyyv: vec(dy), gxyv: vec(dx),
+//		}, nil
+//	}
+//
+//	type loopless struct {
+//		Loopless
+//		fx, fy, gy, gyyv, gxyv []float64
+//		v, d                   []float64 // these two outlive a step
+//	}
+//
+//	func (m *loopless) Step(it *bilevel.Iteration) error {
+//		alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
+//		o, x, y, phi := it.Oracle(), it.X(), it.Y(), it.DrawPhi(0)
+//		if err := errors.Join(
+//			it.UseSteps(alpha, beta, 0),
+//			o.GradG(m.gy, x, y, phi),
+//			o.GradF(m.fx, m.fy, x, y, it.DrawXi(0)),
+//			o.HessVecG(m.gyyv, x, y, m.v, phi),
+//			o.CrossVecG(m.gxyv, x, y, m.v, phi),
+//		); err != nil {
+//			return err
+//		}
+//		for i, fx := range m.fx {
+//			m.d[i] += (1 - m.Past) * (fx - m.gxyv[i] - m.d[i])
+//		}
+//		for j, fy := range m.fy {
+//			m.v[j] -= beta * (m.gyyv[j] - fy)
+//		}
+//		it.MoveX(alpha, m.d)
+//		it.MoveY(beta, m.gy)
+//		return nil
+//	}
+//
+//	func (m *loopless) Vectors(visit func(name string, v []float64)) {
+//		visit("g_y", m.gy)
+//		visit("f_x", m.fx)
+//		visit("f_y", m.fy)
+//		visit("g_yy v", m.gyyv)
+//		visit("g_xy v", m.gxyv)
+//		visit("d", m.d)
+//		visit("v", m.v)
+//	}
+//
+//	func (m *loopless) State(st *bilevel.State) { st.Floats(m.v, m.d) }
+type Method interface {
+	// Name is the method's name in the literature. Error messages and checkpoints carry it.
+	Name() string
+
+	// Start returns the method at work, with all the memory that its steps need. It fills in
+	// defaults, and refuses invalid parameters with an error that wraps ErrOption and names the
+	// field. It may read Dims, Set, Batches, the start X and Y, and Oracle().Streams of it; it draws
+	// no sample, and calls no oracle. Load starts the method once more, with the same parameters.
+	Start(it *Iteration) (Stepper, error)
+}
+
+// Stepper is a Method at work on one run. The Solver calls Step, then Vectors, once for every
+// iteration.
+type Stepper interface {
+	// Step makes the next iterate: it reads it.X() and it.Y(), and writes it.NextX() and
+	// it.NextY(), which hold the present iterate when Step is called. It must keep x in the
+	// feasible set, and must not change X and Y. It reports its step sizes by it.UseSteps. On an
+	// error the run ends and the next iterate is dropped. It should allocate nothing.
+	Step(it *Iteration) error
+
+	// Vectors calls visit with each vector that the last step has made, in the order of computation
+	// and under its name in the paper. After each step the Solver looks in that order for the first
+	// entry that is not finite, and names it.
+	Vectors(visit func(name string, v []float64))
+
+	// State visits, in a fixed order, all numbers that the steps to come depend on, but x, y and k.
+	// A checkpoint consists of them. It visits as many each time, from Start on.
+	State(st *State)
+}
