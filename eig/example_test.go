@@ -1,0 +1,48 @@
+package eig_test
+
+import (
+	"fmt"
+
+	"stable/eig"
+	"stable/mat"
+)
+
+// A matrix of correlations that was put together from pieces need not be positive semidefinite. The
+// nearest matrix with eigenvalues of at least 0.05 is found without a full decomposition where few
+// eigenvalues are below.
+func ExampleTruncator() {
+	a := mat.Sym{N: 3, Stride: 3, Data: []float64{
+		1, 0, 0,
+		0.9, 1, 0,
+		-0.9, 0.9, 1,
+	}}
+	var t eig.Truncator // its zero value works, and is used again for the next matrix
+	p := mat.NewSym(3)
+	report, err := t.Truncate(p, &a, 0.05)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d eigenvalue raised, the least was %.2f\n%.3f\n", report.Clipped, report.MinEigenvalue, p)
+	// Output:
+	// 1 eigenvalue raised, the least was -0.80
+	// [ 1.283  0.617  -0.617
+	//   0.617  1.283   0.617
+	//  -0.617  0.617   1.283]
+}
+
+// Eigenvalues and eigenvectors by Jacobi's method: the small ones to full relative accuracy, where
+// the matrix determines them.
+func ExampleJacobi() {
+	a := mat.Sym{N: 2, Stride: 2, Data: []float64{
+		1e-20, 0,
+		1e-15, 1,
+	}}
+	var j eig.Jacobi
+	if _, err := j.Factor(&a); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.4g\n", j.Values())
+	// Output: [1e-20 1]
+}
