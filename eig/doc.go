@@ -15,16 +15,18 @@
 //
 // Accuracy, with eps = 2⁻⁵² and V, Λ, P what is computed:
 //
-//	Factor        |λ − λ_exact| ≤ 4n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 4n·eps·‖A‖_F and ‖VᵀV − I‖_F ≤ 16n·eps
-//	 if A ≻ 0     |λ − λ_exact| ≤ 4n·eps·κ·λ_exact, κ that of A scaled to a unit diagonal, while n·eps·κ < 0.1
-//	FactorFrom    8 for each 4, from a basis orthonormal up to rounding
-//	Truncate      ‖P − P_exact‖_F ≤ 16u, P ⪰ (mu − 16u)·I, the projection of P is within 16u of P, and so are MinEigenvalue and Change of what they
-//	              stand for; u = n·eps·(‖A‖_F + √n·|mu|)
-//	SolveVec      ‖b − P·x‖ ≤ 4n·eps·‖P‖_F·‖x‖
+//	Factor       |λ − λ_exact| ≤ 4n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 4n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 4n·eps
+//	 if A ≻ 0    |λ − λ_exact| ≤ 4n·eps·κ·λ_exact while n·eps·κ < 0.1,
+//	             κ that of A scaled to a unit diagonal
+//	FactorFrom   |λ − λ_exact| ≤ 8n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 8n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 4n·eps
+//	Truncate     ‖P − P_exact‖_F ≤ 16u, P ⪰ (mu − 16u)·I, the projection of P is within 16u of P,
+//	             and so are MinEigenvalue and Change of what they stand for;
+//	             u = n·eps·(‖A‖_F + √n·|mu|)
+//	SolveVec     ‖b − P·x‖ ≤ 4n·eps·‖P‖_F·‖x‖
 //
 // TestAccuracy holds structured and random matrices of order up to 40 to these constants, in
-// arithmetic of 320 bits. Underflow comes on top; where ‖A‖_F is next to overflow, nothing is
-// promised.
+// arithmetic of 320 bits, and TestJacobiStaysOrthogonal larger ones. Underflow comes on top. Where
+// ‖A‖_F is next to overflow, nothing is promised.
 //
 // Storage: a mat.Sym is read and written in its lower triangle only. Eigenvalues ascend.
 // Eigenvectors stand in the rows of a matrix Vᵀ, where each is contiguous.

@@ -2,6 +2,7 @@ package eig_test
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -110,6 +111,81 @@ func TestJacobiIsExactOnADiagonal(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, eig.JacobiReport{Sweeps: rep.Sweeps}, rep)
 	assert.Equal(t, []float64{-5, -1, 1e-300, 3, 4}, e.Values())
+}
+
+// TestJacobiLosesNothingToScaling: an eigenvalue may be as much smaller than ‖A‖ as the range of a
+// float64 allows.
+func TestJacobiLosesNothingToScaling(t *testing.T) {
+	for _, d := range [][2]float64{{1e-290, 1e91}, {1e-308, 1e16}, {0x1p-1074, 1}, {0x1p-1074, 1e-300}, {1e-290, 1e299}} {
+		a := mat.NewSym(2)
+		a.Set(0, 0, d[1])
+		a.Set(1, 1, d[0])
+		var e eig.Jacobi
+		_, err := e.Factor(a)
+		require.NoError(t, err)
+		assert.Equal(t, d[:], e.Values())
+		_, err = e.FactorFrom(a, e.VectorsT())
+		require.NoError(t, err)
+		assert.Equal(t, d[:], e.Values())
+	}
+}
+
+// TestJacobiStaysOrthogonal at larger orders: where eigenvalues are repeated there are twice as many
+// rotations as else, most of them by large angles.
+func TestJacobiStaysOrthogonal(t *testing.T) {
+	for _, n := range []int{48, 64, 130} {
+		lambda, rng := make([]float64, n), mattest.Rand(uint64(n))
+		for i := range lambda {
+			lambda[i] = float64(rng.IntN(3) - 1)
+		}
+		for name, a := range map[string]*mat.Sym{"repeated": mattest.Spectrum(lambda, 1), "random": mattest.Sym(n, 1)} {
+			var e eig.Jacobi
+			_, err := e.Factor(a)
+			require.NoError(t, err)
+			assert.Less(t, mattest.Orthogonality(mattest.Trans(e.VectorsT())), 4., "%s, n=%d", name, n)
+		}
+	}
+}
+
+// TestFactorFromDoesNotDrift feeds a decomposition with its own vectors, again and again, while the
+// matrix moves to and fro.
+func TestFactorFromDoesNotDrift(t *testing.T) {
+	const n = 54
+	a, b := mattest.Sym(n, 1), mat.NewSym(n)
+	var e eig.Jacobi
+	_, err := e.Factor(a)
+	require.NoError(t, err)
+	v := mat.NewDense(n, n)
+	for k := range uint64(100) {
+		mat.CopyTrans(v, e.VectorsT())
+		mat.AddScaledSym(b, a, 0.01, mattest.Sym(n, 2+k))
+		_, err = e.FactorFrom(b, v)
+		require.NoError(t, err)
+	}
+	requireDecomposition(t, b, e.Values(), e.VectorsT())
+	assert.Less(t, mattest.Orthogonality(mattest.Trans(e.VectorsT())), 4.)
+}
+
+// TestFactorFromAnyBasis: v0 need not be orthonormal for the result to be right.
+func TestFactorFromAnyBasis(t *testing.T) {
+	const n = 33
+	a := mattest.Sym(n, 1)
+	for name, v0 := range map[string]*mat.Dense{
+		"zero":   mat.NewDense(n, n),
+		"random": mattest.Dense(n, n, 1),
+		"1e-9":   mattest.Orthogonal(n, 1),
+		"1e-3":   mattest.Orthogonal(n, 1),
+		"0.3":    mattest.Orthogonal(n, 1),
+	} {
+		if off, err := strconv.ParseFloat(name, 64); err == nil {
+			mat.AddScaled(v0, v0, off, mattest.Dense(n, n, 2))
+		}
+		var e eig.Jacobi
+		_, err := e.FactorFrom(a, v0)
+		require.NoError(t, err)
+		requireDecomposition(t, a, e.Values(), e.VectorsT())
+		assert.Less(t, mattest.Orthogonality(mattest.Trans(e.VectorsT())), 4., name)
+	}
 }
 
 func TestJacobiSteadyStateAllocatesNothing(t *testing.T) {

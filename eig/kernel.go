@@ -51,12 +51,16 @@ func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
 	}
 }
 
-// rotateGo sets (x, y) = (c·x − s·y, s·x + c·y).
-func rotateGo(x, y []float64, c, s float64) {
+// rotateGo sets (x, y) = (c·x − s·y, s·x + c·y) for c = 1 − s·tau, the rotation by φ with s = sin φ
+// and tau = tan φ/2.
+//
+// In this form the rounding of s and tau does nearly cancel in the lengths, where that of c and s
+// adds up: Rutishauser, Numer. Math. 9 (1966).
+func rotateGo(x, y []float64, s, tau float64) {
 	y = y[:len(x)]
 	for j, g := range x {
 		h := y[j]
-		x[j] = c*g - s*h
-		y[j] = s*g + c*h
+		x[j] = g - s*(h+tau*g)
+		y[j] = h + s*(g-tau*h)
 	}
 }

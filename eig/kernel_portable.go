@@ -13,6 +13,6 @@ func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s
 }
 
 // rotate is rotateGo.
-func rotate(x, y []float64, c, s float64) { rotateGo(x, y, c, s) }
+func rotate(x, y []float64, s, tau float64) { rotateGo(x, y, s, tau) }
 
 func fullPays(int) bool { return false }

@@ -92,23 +92,24 @@ func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s
 }
 
 // rotate is rotateGo.
-func rotate(x, y []float64, c, s float64) {
+func rotate(x, y []float64, s, tau float64) {
 	n := len(x)
 	if n < vectorFrom || !kernel.Vector() {
-		rotateGo(x, y, c, s)
+		rotateGo(x, y, s, tau)
 		return
 	}
 	y = y[:n]
-	bc, bs, ms := simd.BroadcastFloat64s(c), simd.BroadcastFloat64s(s), simd.BroadcastFloat64s(-s)
-	width := bc.Len()
+	bs, ms := simd.BroadcastFloat64s(s), simd.BroadcastFloat64s(-s)
+	bt, mt := simd.BroadcastFloat64s(tau), simd.BroadcastFloat64s(-tau)
+	width := bs.Len()
 	m := n - n%width
 	for j := 0; j+width <= n; j += width {
 		g, h := simd.LoadFloat64s(x[j:]), simd.LoadFloat64s(y[j:])
-		ms.MulAdd(h, bc.Mul(g)).Store(x[j:])
-		bs.MulAdd(g, bc.Mul(h)).Store(y[j:])
+		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:])
+		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:])
 	}
 	kernel.ClearUpper()
-	rotateGo(x[m:], y[m:], c, s)
+	rotateGo(x[m:], y[m:], s, tau)
 }
 
 // fullPays tells whether the products of a Lanczos process are faster with both triangles of a

@@ -77,12 +77,12 @@ func TestReflect4(t *testing.T) {
 }
 
 func TestRotate(t *testing.T) {
-	const c, s = 0.8, 0.6
-	for name, rotate := range map[string]func(x, y []float64, c, s float64){"dispatched": eig.Rotate, "go": eig.RotateGo} {
+	const c, s, tau = 0.8, 0.6, 1. / 3
+	for name, rotate := range map[string]func(x, y []float64, s, tau float64){"dispatched": eig.Rotate, "go": eig.RotateGo} {
 		for _, n := range append([]int{0, 511}, sizes...) {
 			_, in := rows(2, n)
 			all, out := rows(2, n)
-			rotate(out[0], out[1], c, s)
+			rotate(out[0], out[1], s, tau)
 			for j, g := range in[0] {
 				in[0][j], in[1][j] = c*g-s*in[1][j], s*g+c*in[1][j]
 			}

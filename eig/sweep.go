@@ -6,10 +6,35 @@ import (
 	"stable/mat"
 )
 
+// orthonormalize makes the rows of e.vt orthonormal to rounding, by V ← V + ½(I − V·Vᵀ)·V, which
+// squares the defect ‖I − V·Vᵀ‖. It returns false where the defect is too large for that.
+func (e *Jacobi) orthonormalize() bool {
+	n := e.n
+	e.buf = grow(e.buf, n*e.ld)
+	defect := mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: e.a}
+	step := mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: e.buf}
+	for range 8 { // four or five reach rounding from 1/2
+		defect.Zero()
+		for i := range n {
+			e.a[i*e.ld+i] = 1
+		}
+		mat.AddMulTransB(&defect, -1, &e.vt, &e.vt)
+		size := mat.NormFrob(&defect)
+		if !(size < 0.5) {
+			return false
+		}
+		mat.Mul(&step, &defect, &e.vt)
+		mat.AddScaled(&e.vt, &e.vt, 0.5, &step)
+		if size < 0x1p-28 { // ¾·size², the next defect, is rounding
+			return true
+		}
+	}
+	return false
+}
+
 // congruence sets e.a = Vᵀ·(scale·A)·V for the Vᵀ in e.vt.
 func (e *Jacobi) congruence(a *mat.Sym, scale float64) {
 	n := e.n
-	e.buf = grow(e.buf, n*e.ld)
 	t := mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: e.a}
 	w := mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: e.buf}
 	for i := range n {
@@ -94,20 +119,21 @@ func (e *Jacobi) sweep(skip float64) {
 			}
 			c := 1 / math.Sqrt(1+t*t)
 			s := t * c
+			tau := s / (1 + c) // tan φ/2
 			d[p] -= t * apq
 			d[q] += t * apq
 			e.root[p] = math.Sqrt(math.Abs(d[p]))
 			e.root[q] = math.Sqrt(math.Abs(d[q]))
 
-			rotate(w[:q], a[q*ld:q*ld+q], c, s) // entry p of both is 0 or stale
+			rotate(w[:q], a[q*ld:q*ld+q], s, tau) // entry p of both is 0 or stale
 			for j := q + 1; j < n; j++ {
 				g, h := w[j], a[j*ld+q]
-				w[j] = c*g - s*h
-				a[j*ld+q] = s*g + c*h
+				w[j] = g - s*(h+tau*g)
+				a[j*ld+q] = h + s*(g-tau*h)
 			}
 			w[p], w[q] = 0, 0
 			if e.want {
-				rotate(e.vt.Row(p), e.vt.Row(q), c, s)
+				rotate(e.vt.Row(p), e.vt.Row(q), s, tau)
 			}
 		}
 		copy(a[p*ld:p*ld+p], w[:p])
@@ -119,16 +145,19 @@ func (e *Jacobi) sweep(skip float64) {
 
 // norms returns the Frobenius norms of the off-diagonal part and of the whole of e.a.
 func (e *Jacobi) norms() (off, norm float64) {
+	unit := power(e.size) // so that squares stay in the range
 	for i := range e.n {
 		for _, v := range e.a[i*e.ld : i*e.ld+i] {
+			v *= unit
 			off += 2 * v * v
 		}
 	}
 	norm = off
 	for _, v := range e.d {
+		v *= unit
 		norm += v * v
 	}
-	return math.Sqrt(off), math.Sqrt(norm)
+	return math.Sqrt(off) / unit, math.Sqrt(norm) / unit
 }
 
 // sort puts the eigenvalues, and the rows of Vᵀ with them, in ascending order.

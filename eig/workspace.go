@@ -30,19 +30,20 @@ func maxAbs(a *mat.Sym) (float64, error) {
 	panic("eig: maxAbs: no such entry")
 }
 
-// scaling returns the power of two that brings m near 1, or 1 where m is far from over- and
-// underflow: multiplying by it is exact.
-func scaling(m float64) float64 {
-	if m == 0 || m > 0x1p-300 && m < 0x1p300 {
-		return 1
-	}
-	return power(m)
-}
-
 // power returns the power of two that brings m near 1.
 func power(m float64) float64 {
 	_, e := math.Frexp(m)
 	return math.Ldexp(1, -max(-1000, min(e, 1000)))
+}
+
+// room returns the power of two that brings m near 2⁹⁶⁰: sums do not overflow there, and entries
+// much smaller than m have the whole range below it.
+func room(m float64) float64 {
+	if m == 0 {
+		return 1
+	}
+	_, e := math.Frexp(m)
+	return math.Ldexp(1, min(960-e, 1000))
 }
 
 // grow returns x with length n, in the same memory if it is large enough; the entries are not
