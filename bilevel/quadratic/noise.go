@@ -18,10 +18,11 @@ const (
 	kindGy
 	kindGxy
 	kindGyy
+	kindFyy
 )
 
-// seed starts the generator of one kind at one sample and returns the sign of the noise: in a
-// finite sum, terms 2i and 2i+1 are antithetic.
+// seed starts the generator of one kind at one sample and returns the factor of the noise: its sign,
+// since in a finite sum terms 2i and 2i+1 are antithetic, and what makes its tail heavy.
 func (p *Problem) seed(k kind, s bilevel.Sample) float64 {
 	name, sign := uint64(s), 1.0
 	if p.o.Terms > 0 {
@@ -31,6 +32,9 @@ func (p *Problem) seed(k kind, s bilevel.Sample) float64 {
 		name /= 2
 	}
 	p.pcg.Seed(mix(p.o.Seed)+uint64(k), mix(name^mix(uint64(k))))
+	if p.o.Tail > 0 {
+		return sign * math.Pow(1-p.rng.Float64(), -1/p.o.Tail)
+	}
 	return sign
 }
 
@@ -70,9 +74,9 @@ func (p *Problem) addVec(dst []float64, sigma float64, k kind, batch []bilevel.S
 	}
 }
 
-// crossSize is the deviation of an entry of σ_gxy·N, over the batch size: E‖N‖_F² = 1.
+// crossSize is the deviation of an entry of σ_gxy·N that is not 0, over the batch size: E‖N‖_F² = 1.
 func (p *Problem) crossSize(batch []bilevel.Sample) float64 {
-	return p.o.SigmaGxy / math.Sqrt(float64(p.o.Dx)*float64(p.o.Dy)) / float64(len(batch))
+	return p.o.SigmaGxy / math.Sqrt(float64(p.o.Dx-p.o.Blind)*float64(p.o.Dy)) / float64(len(batch))
 }
 
 // addCross adds σ_gxy·N.
@@ -83,7 +87,7 @@ func (p *Problem) addCross(dst *mat.Dense, batch []bilevel.Sample) {
 	size := p.crossSize(batch)
 	for _, s := range batch {
 		z := size * p.seed(kindGxy, s)
-		for i := range dst.Rows {
+		for i := range dst.Rows - p.o.Blind {
 			row := dst.Row(i)
 			for j := range row {
 				row[j] += z * p.rng.NormFloat64()
@@ -100,7 +104,7 @@ func (p *Problem) addCrossVec(dst, v []float64, batch []bilevel.Sample) {
 	size := p.crossSize(batch)
 	for _, s := range batch {
 		z := size * p.seed(kindGxy, s)
-		for i := range dst {
+		for i := range len(dst) - p.o.Blind {
 			sum := 0.0
 			for _, vj := range v {
 				sum += p.rng.NormFloat64() * vj
@@ -118,7 +122,7 @@ func (p *Problem) addCrossTransVec(dst, v []float64, batch []bilevel.Sample) {
 	size := p.crossSize(batch)
 	for _, s := range batch {
 		z := size * p.seed(kindGxy, s)
-		for _, vi := range v {
+		for _, vi := range v[:len(v)-p.o.Blind] {
 			zi := z * vi
 			for j := range dst {
 				dst[j] += zi * p.rng.NormFloat64()

@@ -11,7 +11,7 @@ func (p *Problem) Dims() (dx, dy int) { return p.o.Dx, p.o.Dy }
 // Streams returns Terms twice.
 func (p *Problem) Streams() (upper, lower uint64) { return p.o.Terms, p.o.Terms }
 
-// GradF writes f_x = P(x−a) + σ_fx e, or w·2u_i/(1+u_i²)² + σ_fx e, and f_y = y − b + σ_fy e′.
+// GradF writes f_x = P(x−a) + σ_fx e, or w·2u_i/(1+u_i²)² + σ_fx e, and f_y = ±(y − b) + σ_fy e′.
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.fits("quadratic: GradF: dimension mismatch", x, y, len(fx) == p.o.Dx && len(fy) == p.o.Dy)
 	if err := p.named(xi); err != nil {
@@ -20,6 +20,10 @@ func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.meanGradF(fx, fy, x, y)
 	p.addVec(fx, p.o.SigmaFx, kindFx, xi)
 	p.addVec(fy, p.o.SigmaFy, kindFy, xi)
+	if p.o.RankOneF {
+		p.offsets(x, y)
+		p.addRankOneVec(fy, kindFyy, p.delta, 1, xi)
+	}
 	return nil
 }
 
@@ -38,6 +42,9 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.addVec(gy, p.o.SigmaGy, kindGy, phi)
 	p.addCrossTransVec(gy, p.eta, phi)
 	p.addHessVec(gy, p.o.SigmaGyy, p.delta, phi)
+	if p.o.RankOneG {
+		p.addRankOneVec(gy, kindGyy, p.delta, 1, phi)
+	}
 	return nil
 }
 
@@ -60,6 +67,9 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	}
 	mat.CopySym(gyy, p.a)
 	p.addHess(gyy, phi)
+	if p.o.RankOneG {
+		p.addRankOne(gyy, phi)
+	}
 	return nil
 }
 
@@ -71,6 +81,9 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	}
 	mat.MulVecSym(dst, p.a, v)
 	p.addHessVec(dst, p.o.SigmaGyy, v, phi)
+	if p.o.RankOneG {
+		p.addRankOneVec(dst, kindGyy, v, 1, phi)
+	}
 	return nil
 }
 
@@ -101,6 +114,9 @@ func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	f += mat.Dot(ex, p.eta)
 	ey := p.noise(p.o.Dy)
 	p.addVec(ey, p.o.SigmaFy, kindFy, xi)
+	if p.o.RankOneF {
+		p.addRankOneVec(ey, kindFyy, p.delta, 0.5, xi)
+	}
 	return f + mat.Dot(ey, p.delta), nil
 }
 
@@ -120,6 +136,9 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	p.addVec(w, p.o.SigmaGy, kindGy, phi)
 	p.addCrossTransVec(w, p.eta, phi)
 	p.addHessVec(w, p.o.SigmaGyy/2, p.delta, phi)
+	if p.o.RankOneG {
+		p.addRankOneVec(w, kindGyy, p.delta, 0.5, phi)
+	}
 	return g + mat.Dot(w, p.delta), nil
 }
 
@@ -139,9 +158,17 @@ func (p *Problem) meanF(x, y []float64) float64 {
 	}
 	for j := range y {
 		d := y[j] - p.yc[j]
-		f += d * d / 2
+		f += p.bowl() * d * d / 2
 	}
 	return f
+}
+
+// bowl is the second derivative of f by every entry of y.
+func (p *Problem) bowl() float64 {
+	if p.o.Saddle {
+		return -1
+	}
+	return 1
 }
 
 // meanGradF writes f_x and f_y without noise.
@@ -158,7 +185,7 @@ func (p *Problem) meanGradF(fx, fy, x, y []float64) {
 		}
 	}
 	for j := range fy {
-		fy[j] = y[j] - p.yc[j]
+		fy[j] = p.bowl() * (y[j] - p.yc[j])
 	}
 }
 

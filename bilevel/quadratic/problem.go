@@ -8,13 +8,14 @@
 // so g_y, g_xy and g_yy are derivatives of one and the same g(·; φ), y*(x) = A⁻¹(Bᵀx + c), and
 // ∇y*(x)ᵀ = J = B A⁻¹ for all x. Upper level, strongly convex (P of known spectrum) or nonconvex:
 //
-//	f(x, y; ξ) = ½ (x−a)ᵀP(x−a) + ½‖y−b‖² + noise,    ∇²F = P + J Jᵀ,
+//	f(x, y; ξ) = ½ (x−a)ᵀP(x−a) ± ½‖y−b‖² + noise,    ∇²F = P ± J Jᵀ,
 //	f(x, y; ξ) = w Σ u_i²/(1+u_i²) + ½‖y−b‖² + noise,  u = x − a,  b = y*(a),  so that x* = a and F(x*) = 0,
 //
 // with noise σ_fx eᵀη + σ_fy e′ᵀδ. The vectors e, e′, the matrix N and the symmetric S are
 // Gaussian, of zero mean and of unit mean square Frobenius norm, drawn from the problem's seed and
 // the sample's name alone: a name is the same draw at every point and in every oracle. S is drawn
 // from the Gaussian orthogonal ensemble; A + σ_gyy S need not be positive definite, its mean is.
+// Options has other kinds of noise: samples of rank one, and heavy tails.
 //
 // Concurrency: a Problem has scratch memory, so each goroutine takes its own (see Clone). Oracles
 // do not allocate, and cost O(Dx·Dy + Dy² + Dx²) a sample. A length that does not match panics; a
@@ -53,10 +54,29 @@ type Options struct {
 	// −w/2·I, and −w/2 is attained by the term itself at |u_i| = 1.
 	Nonconvex float64
 
+	// Saddle makes f concave in y: its second term is −½‖y−b‖², and ∇²F = P − J Jᵀ, which must be
+	// positive definite. What f_x alone says is then too steep. Refused together with Nonconvex.
+	Saddle bool
+
+	// Blind is the number of entries of x, the last ones, that g does not know: their rows of B and
+	// N are 0. 0 ≤ Blind < Dx.
+	Blind int
+
 	// Root mean squares of the Frobenius norm of the noise in f_x, f_y, g_y, g_xy, g_yy at (x*,
 	// y*(x*)); ≥ 0. In g_y it grows with the distance from there (see Constants), in the others it
 	// is the same everywhere.
 	SigmaFx, SigmaFy, SigmaGy, SigmaGxy, SigmaGyy float64
+
+	// RankOneF makes f_yy(ξ) = n nᵀ with Gaussian n, of mean I, as a regression does: ½ δᵀ(n nᵀ − I)δ
+	// is added to f. RankOneG makes g_yy(φ) = a aᵀ with Gaussian a of covariance A: ½ δᵀ(a aᵀ − A)δ
+	// is added to g, in the place of SigmaGyy, which must be 0. Both are refused with Terms and with
+	// Tail, and RankOneF with Saddle.
+	RankOneF, RankOneG bool
+
+	// Tail is the index ν > 1 of heavy tails: each draw of noise is multiplied by U^(−1/ν), U
+	// uniform on (0, 1), so that it exceeds t with a probability of order t^(−ν). The variance is
+	// infinite for ν ≤ 2, and the sizes above count without that factor. 0 means none.
+	Tail float64
 
 	// The number of terms of both finite sums, even; 0 means an unbounded simulator. The noise of
 	// terms 2i and 2i+1 is equal with opposite signs, so that the mean over all terms is the
@@ -83,6 +103,9 @@ type Problem struct {
 	delta   []float64  // scratch, of length Dy
 	v       []float64  // scratch, of length Dy
 	perturb []float64  // scratch, of length max(Dx, Dy)
+	normal  []float64  // scratch, of length Dy
+	dir     []float64  // scratch, of length Dy
+	root    *mat.Dense // L of A = LLᵀ; nil without RankOneG
 }
 
 var _ interface {
@@ -107,11 +130,16 @@ func New(o Options) (*Problem, error) {
 	}
 	p.b = mat.NewDense(o.Dx, o.Dy)
 	gaussian(p.rng, p.b.Data)
+	clear(p.b.Data[(o.Dx-o.Blind)*o.Dy:])
 	mat.Scale(p.b, o.CrossNorm/mat.NormFrob(p.b), p.b)
 	p.c, p.xc, p.yc = make([]float64, o.Dy), make([]float64, o.Dx), make([]float64, o.Dy)
 	gaussian(p.rng, p.c)
 	gaussian(p.rng, p.xc)
 	gaussian(p.rng, p.yc)
+	if o.RankOneG {
+		p.root = mat.NewDense(o.Dy, o.Dy)
+		p.factor.LTo(p.root)
+	}
 	if o.Nonconvex == 0 {
 		p.p = spectrum(p.rng, o.Dx, o.MuP, o.LP)
 	}
@@ -143,6 +171,7 @@ func (p *Problem) scratch() {
 	p.eta, p.u = make([]float64, dx), make([]float64, dx)
 	p.delta, p.v = make([]float64, dy), make([]float64, dy)
 	p.perturb = make([]float64, max(dx, dy))
+	p.normal, p.dir = make([]float64, dy), make([]float64, dy)
 }
 
 // complete fills in the defaults and refuses what is invalid.
@@ -185,6 +214,27 @@ func (o *Options) complete() error {
 		if !valid(s.v) {
 			return badOption("%s is %v, want a finite size ≥ 0", s.name, s.v)
 		}
+	}
+	return o.checkKinds()
+}
+
+// checkKinds refuses kinds of problems and of noise that do not go together.
+func (o *Options) checkKinds() error {
+	switch {
+	case o.Saddle && o.Nonconvex > 0:
+		return badOption("Saddle has no meaning where Nonconvex is %v", o.Nonconvex)
+	case o.Saddle && o.RankOneF:
+		return badOption("RankOneF has no meaning with Saddle")
+	case o.Blind < 0 || o.Blind >= o.Dx:
+		return badOption("Blind is %d, want 0 ≤ Blind < Dx = %d", o.Blind, o.Dx)
+	case o.Tail != 0 && !(o.Tail > 1) || math.IsInf(o.Tail, 1):
+		return badOption("Tail is %v, want a finite index > 1 (or 0, none)", o.Tail)
+	case o.RankOneG && o.SigmaGyy > 0:
+		return badOption("SigmaGyy has no meaning with RankOneG")
+	case o.Tail > 0 && (o.RankOneF || o.RankOneG):
+		return badOption("Tail is %v, want 0 with RankOneF or RankOneG", o.Tail)
+	case o.Terms > 0 && (o.RankOneF || o.RankOneG):
+		return badOption("Terms is %d, want 0 with RankOneF or RankOneG", o.Terms)
 	}
 	if o.Terms%2 != 0 {
 		return badOption("Terms is %d, want an even number (or 0, unbounded)", o.Terms)

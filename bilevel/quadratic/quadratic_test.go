@@ -27,6 +27,19 @@ func variants() map[string]Options {
 			}
 		}
 	}
+	base := Options{Dx: 5, Dy: 4, Seed: 3, SigmaFx: 0.5, SigmaFy: 0.6, SigmaGy: 0.7, SigmaGxy: 0.8, SigmaGyy: 0.9}
+	for name, change := range map[string]func(o *Options){
+		"saddle":     func(o *Options) { o.Saddle = true },
+		"blind":      func(o *Options) { o.Blind = 2 },
+		"rank one f": func(o *Options) { o.RankOneF = true },
+		"rank one g": func(o *Options) { o.RankOneG, o.SigmaGyy = true, 0 },
+		"tail":       func(o *Options) { o.Tail = 30 },
+		"blind sum":  func(o *Options) { o.Blind, o.Terms = 2, 20 },
+	} {
+		o := base
+		change(&o)
+		v[name] = o
+	}
 	return v
 }
 
@@ -184,7 +197,9 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 		"Dx": {Dx: -1}, "Dy": {Dy: -3}, "MuG": {MuG: -1}, "LG": {MuG: 2, LG: 1}, "MuP": {MuP: math.NaN()}, "LP": {LP: math.Inf(1)},
 		"MuP and LP": {Nonconvex: 1, MuP: 1}, "CrossNorm": {CrossNorm: -1}, "Nonconvex": {Nonconvex: math.Inf(1)},
 		"SigmaFx": {SigmaFx: -1}, "SigmaFy": {SigmaFy: math.NaN()}, "SigmaGy": {SigmaGy: -1}, "SigmaGxy": {SigmaGxy: -1}, "SigmaGyy": {SigmaGyy: -1},
-		"Terms": {Terms: 3},
+		"Terms": {Terms: 3}, "Saddle": {Saddle: true, Nonconvex: 1}, "Blind": {Dx: 3, Blind: 3}, "Tail": {Tail: 1},
+		"RankOneF": {Saddle: true, RankOneF: true}, "SigmaGyy has": {RankOneG: true, SigmaGyy: 1},
+		"Terms is": {RankOneG: true, Terms: 2}, "Tail is": {RankOneF: true, Tail: 3},
 	} {
 		p, err := New(o)
 		assert.Nil(t, p)

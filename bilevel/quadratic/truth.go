@@ -68,7 +68,7 @@ func (p *Problem) newton() error {
 	p.factor.Solve(jt, jt)
 	h := mat.NewSym(p.o.Dx)
 	mat.CopySym(h, p.p)
-	mat.RankKTrans(h, 1, jt)
+	mat.RankKTrans(h, p.bowl(), jt)
 	var c chol.Cholesky
 	if err := c.Factor(h); err != nil {
 		return fmt.Errorf("quadratic: LP/MuP or CrossNorm/MuG is too large: %w", err)
