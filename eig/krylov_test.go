@@ -151,6 +151,55 @@ func TestTruncateDoesNotDependOnHistory(t *testing.T) {
 	}
 }
 
+// TestTruncateDoesNotDependOnHistoryAtAnyScale goes through pairs of matrices whose size, or whose
+// distance from mu, or the product of both, is next to over- or underflow.
+func TestTruncateDoesNotDependOnHistoryAtAnyScale(t *testing.T) {
+	same := func(first, second *mat.Sym, mu float64, where string) {
+		t.Helper()
+		var used, fresh eig.Truncator
+		p, q := mat.NewSym(first.N), mat.NewSym(first.N)
+		_, err := used.Truncate(p, first, mu)
+		require.NoError(t, err, where)
+		rep, err := used.Truncate(p, second, mu)
+		require.NoError(t, err, where)
+		want, err := fresh.Truncate(q, second, mu)
+		require.NoError(t, err, where)
+		require.Equal(t, want, rep, where)
+		require.Equal(t, q, p, where)
+	}
+	a, b := mat.NewSym(2), mat.NewSym(2)
+	a.Set(0, 0, -1e-200)
+	a.Set(1, 1, 1e-200)
+	b.Set(0, 0, 1e-200)
+	b.Set(1, 1, 2e-200)
+	same(a, b, 5e-201, "1e-200")
+
+	for _, scale := range []float64{0x1p-1060, 0x1p-1000, 0x1p-700, 0x1p-664, 0x1p-600, 0x1p-400, 1, 0x1p400, 0x1p508, 0x1p513, 0x1p700, 0x1p1000, 0x1p1012} {
+		for seed := range uint64(100) {
+			rng := mattest.Rand(seed)
+			n := 2 + rng.IntN(7)
+			lambda := make([]float64, n)
+			for i := range lambda {
+				lambda[i] = 1 + rng.Float64()
+			}
+			clear, clipped := mattest.Spectrum(lambda, seed), mattest.Spectrum(lambda, seed)
+			lambda[0] = -rng.Float64()
+			if seed%2 == 0 {
+				clipped = mattest.Spectrum(lambda, seed+1)
+			} else { // diagonal plus rank one
+				mat.RankOne(clipped, -1-rng.Float64(), mattest.Vec(n, seed))
+			}
+			mat.ScaleSym(clear, scale, clear)
+			mat.ScaleSym(clipped, scale, clipped)
+			for _, mu := range []float64{0, 0.5 * scale, 0.99 * scale, scale} {
+				where := fmt.Sprintf("scale %g, seed %d, mu %g", scale, seed, mu)
+				same(clipped, clear, mu, where)
+				same(clear, clipped, mu, where)
+			}
+		}
+	}
+}
+
 // TestTruncateOnTheEdge truncates matrices with eigenvalues within rounding of mu, and their
 // projections again, with one Truncator for all.
 func TestTruncateOnTheEdge(t *testing.T) {

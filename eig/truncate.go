@@ -46,8 +46,9 @@ type Truncator struct {
 	below  []float64 // eigenvalues below mu; in the end mu − λ
 	lambda []float64 // eigenvalues of the smaller side of mu
 	z      mat.Dense // its eigenvectors in rows; in the end times √|λ − mu|
-	image  []float64
-	p      mat.Sym // P
+	last   []float64 // unit eigenvector below mu of the last matrix, where there was one
+	image  []float64 // A·last
+	p      mat.Sym   // P
 	have   source
 }
 
@@ -87,7 +88,7 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
 	hopeless := t.stillBelow(a, mu)
-	t.mu, t.route = mu, RouteClear
+	t.mu, t.route, t.last = mu, RouteClear, t.last[:0]
 	if !hopeless && t.chol.PosDef(a, mu) {
 		resizeSym(&t.p, a.N)
 		mat.CopySym(&t.p, a)
@@ -125,19 +126,22 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 // does.
 //
 // Where Cholesky gets through, A − mu·I is positive semidefinite up to rounding, and no norm of it
-// exceeds its trace.
+// exceeds its trace. Next to over- and underflow, rounding is not what it should be, and Cholesky
+// must tell.
 func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
-	n, k := a.N, t.z.Rows
-	if t.route == RouteClear || n != t.z.Cols || k == 0 || k != len(t.below) {
+	n := a.N
+	if n == 0 || n != len(t.last) {
 		return false
 	}
-	v := t.z.Row(0)
-	mat.MulVecSym(t.image, a, v)
 	size := math.Abs(mu)
 	for i := range n {
 		size += math.Abs(a.Data[i*a.Stride+i] - mu)
 	}
-	return mat.Dot(v, t.image)/mat.Dot(v, v) < mu-64*eps*float64(n)*size
+	if !(size > 0x1p-900 && size < 0x1p900) {
+		return false
+	}
+	mat.MulVecSym(t.image, a, t.last)
+	return mat.Dot(t.last, t.image) < mu-64*eps*float64(n)*size
 }
 
 // sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and
@@ -145,7 +149,7 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 func (t *Truncator) sides(n, k int) (lower bool) {
 	rows := min(k, n-k)
 	t.lambda = grow(t.lambda, n/2)[:rows]
-	t.image = grow(t.image, n)
+	t.last, t.image = grow(t.last, n)[:0], grow(t.image, n)
 	t.z = mat.Dense{Rows: rows, Cols: n, Stride: stride(n), Data: grow(t.z.Data, n/2*stride(n))[:rows*stride(n)]}
 	return k <= n-k
 }
@@ -253,6 +257,9 @@ func (t *Truncator) multiplyBack(a *mat.Sym) {
 	resizeSym(&t.p, a.N)
 	if k := len(t.below); k <= a.N-k {
 		mat.CopySym(&t.p, a)
+		if k > 0 {
+			t.last = append(t.last[:0], t.z.Row(0)...)
+		}
 	} else {
 		t.p.Zero()
 		mat.AddIdentity(&t.p, t.mu)
