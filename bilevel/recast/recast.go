@@ -1,0 +1,110 @@
+// Package recast makes other problems of a bilevel problem: the same one in other units ([In]), and
+// the same one with its finite sums read as unbounded streams ([Stream]). Both serve to try a method
+// out, and units serve a caller whose variables are of very different sizes.
+//
+// Storage and aliasing are as in [bilevel.Problem]. The results have scratch memory of their own and
+// share the problem that they are made of, so they are for one goroutine at a time, as it is: recast
+// a copy of it for each. Their oracles allocate nothing that its oracles do not, but for the first
+// call of each size. Products are made of the matrices where the problem has none. Truth and Values
+// are those of the problem; where it has none they return [ErrNone].
+package recast
+
+import (
+	"errors"
+	"fmt"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// ErrNone is returned where the problem that was recast does not have what is asked for: an
+// objective, a solution or values.
+var ErrNone = errors.New("recast: the problem does not have this")
+
+// full is all that a problem may have.
+type full interface {
+	bilevel.Problem
+	bilevel.Products
+	bilevel.Truth
+	bilevel.Values
+}
+
+var (
+	_ full = (*Scaled)(nil)
+	_ full = (*Streamed)(nil)
+)
+
+// completed is a problem with all that it may have: products of the matrices where it has none, and
+// ErrNone for the rest.
+type completed struct {
+	bilevel.Problem
+	products bilevel.Products // nil where the problem has none
+	truth    bilevel.Truth
+	values   bilevel.Values
+	gxy      *mat.Dense // made when first needed
+	gyy      *mat.Sym
+}
+
+func complete(p bilevel.Problem) completed {
+	c := completed{Problem: p}
+	c.products, _ = p.(bilevel.Products)
+	c.truth, _ = p.(bilevel.Truth)
+	c.values, _ = p.(bilevel.Values)
+	return c
+}
+
+func (c *completed) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	if c.products != nil {
+		return c.products.HessVecG(dst, x, y, v, phi)
+	}
+	if c.gyy == nil {
+		c.gyy = mat.NewSym(len(y))
+	}
+	if err := c.HessG(c.gyy, x, y, phi); err != nil {
+		return err
+	}
+	mat.MulVecSym(dst, c.gyy, v)
+	return nil
+}
+
+func (c *completed) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	if c.products != nil {
+		return c.products.CrossVecG(dst, x, y, v, phi)
+	}
+	if c.gxy == nil {
+		c.gxy = mat.NewDense(len(x), len(y))
+	}
+	if err := c.CrossG(c.gxy, x, y, phi); err != nil {
+		return err
+	}
+	mat.MulVec(dst, c.gxy, v)
+	return nil
+}
+
+func (c *completed) Solution(y, x []float64) error {
+	if c.truth == nil {
+		return fmt.Errorf("%w: Solution", ErrNone)
+	}
+	return c.truth.Solution(y, x)
+}
+
+func (c *completed) Objective(grad, x []float64) (float64, error) {
+	if c.truth == nil {
+		return 0, fmt.Errorf("%w: Objective", ErrNone)
+	}
+	return c.truth.Objective(grad, x)
+}
+
+func (c *completed) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
+	if c.values == nil {
+		return 0, fmt.Errorf("%w: ValueF", ErrNone)
+	}
+	return c.values.ValueF(x, y, xi)
+}
+
+func (c *completed) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
+	if c.values == nil {
+		return 0, fmt.Errorf("%w: ValueG", ErrNone)
+	}
+	return c.values.ValueG(x, y, phi)
+}

@@ -1,0 +1,179 @@
+package recast
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/check"
+	"stable/bilevel/observe"
+	"stable/bilevel/quadratic"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+func sum(t testing.TB) *quadratic.Problem {
+	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12,
+		SigmaFx: 0.5, SigmaFy: 0.6, SigmaGy: 0.7, SigmaGxy: 0.8, SigmaGyy: 0.9})
+	require.NoError(t, err)
+	return p
+}
+
+func foreign() Units {
+	return Units{
+		X: []float64{1e-2, 3, 50}, Y: []float64{2, 0.1, 7, 1}, F: 5, G: 0.3,
+		ShiftX: []float64{1, -2, 30}, ShiftY: []float64{0, 4, 0, -1},
+	}
+}
+
+// plain hides everything but the oracles.
+type plain struct{ bilevel.Problem }
+
+// The derivatives belong to the values and the truth to the oracles, in any units, for a problem
+// with products and for one without; and as a stream.
+func TestDerivatives(t *testing.T) {
+	scaled, err := In(sum(t), foreign())
+	require.NoError(t, err)
+	for name, p := range map[string]bilevel.Problem{"units": scaled, "stream": Stream(sum(t)), "both": Stream(scaled)} {
+		r, err := check.Problem(p, check.Options{})
+		require.NoError(t, err, name)
+		assert.NoError(t, r.Err(), "%s: %v", name, r)
+	}
+	bare, err := In(plain{sum(t)}, foreign())
+	require.NoError(t, err)
+	for _, pair := range [][2]full{{scaled, bare}, {Stream(sum(t)), Stream(plain{sum(t)})}} {
+		x, y, v := mattest.Vec(3, 1), mattest.Vec(4, 2), mattest.Vec(4, 3)
+		a, b, c, d := make([]float64, 4), make([]float64, 4), make([]float64, 3), make([]float64, 3)
+		batch := []bilevel.Sample{3, 4}
+		require.NoError(t, pair[0].HessVecG(a, x, y, v, batch))
+		require.NoError(t, pair[1].HessVecG(b, x, y, v, batch))
+		assert.InDeltaSlice(t, a, b, 1e-13)
+		require.NoError(t, pair[0].CrossVecG(c, x, y, v, batch))
+		require.NoError(t, pair[1].CrossVecG(d, x, y, v, batch))
+		assert.InDeltaSlice(t, c, d, 1e-13)
+		_, err := pair[1].Objective(nil, x)
+		require.ErrorIs(t, err, ErrNone)
+		require.ErrorIs(t, pair[1].Solution(y, x), ErrNone)
+		_, err = pair[1].ValueF(x, y, nil)
+		require.ErrorIs(t, err, ErrNone)
+		_, err = pair[1].ValueG(x, y, nil)
+		require.ErrorIs(t, err, ErrNone)
+	}
+}
+
+// With powers of two a run is the scaled run, bit for bit.
+func TestPowersOfTwo(t *testing.T) {
+	p := sum(t)
+	u := Units{X: []float64{0.25, 8, 1024}, Y: []float64{2, 0.5, 64, 1}, F: 4, G: 0.125}
+	s, err := In(p, u)
+	require.NoError(t, err)
+	x, y := mattest.Vec(3, 1), mattest.Vec(4, 2)
+	x2, y2 := make([]float64, 3), make([]float64, 4)
+	s.X(x2, x)
+	s.Y(y2, y)
+	h, h2 := mat.NewSym(4), mat.NewSym(4)
+	require.NoError(t, p.HessG(h, x, y, []bilevel.Sample{5}))
+	require.NoError(t, s.HessG(h2, x2, y2, []bilevel.Sample{5}))
+	g, g2 := make([]float64, 4), make([]float64, 4)
+	require.NoError(t, p.GradG(g, x, y, []bilevel.Sample{5}))
+	require.NoError(t, s.GradG(g2, x2, y2, []bilevel.Sample{5}))
+	for i := range 4 {
+		assert.Equal(t, 0.125*g[i]/u.Y[i], g2[i])
+		for j := range 4 {
+			assert.Equal(t, 0.125*h.At(i, j)/u.Y[i]/u.Y[j], h2.At(i, j))
+		}
+	}
+}
+
+// The limit that the samples set is one of the problem, not of its units, and a stream of a sum has
+// the limit of the sum.
+func TestLimitHasNoUnits(t *testing.T) {
+	p := sum(t)
+	best, _ := p.Optimum()
+	want, err := observe.LocalLimit(p, best, observe.LimitOptions{})
+	require.NoError(t, err)
+	s, err := In(p, foreign())
+	require.NoError(t, err)
+	x := make([]float64, 3)
+	s.X(x, best)
+	got, err := observe.LocalLimit(s, x, observe.LimitOptions{})
+	require.NoError(t, err)
+	assert.InEpsilon(t, 5*want.Xi, got.Xi, 1e-9)
+	assert.InEpsilon(t, 5*want.Phi, got.Phi, 1e-9)
+	drawn, err := observe.LocalLimit(Stream(p), best, observe.LimitOptions{Draws: 4000})
+	require.NoError(t, err)
+	assert.InDelta(t, want.Xi+want.Phi, drawn.Xi+drawn.Phi, 4*drawn.StdErr)
+}
+
+// Every term of the sum is drawn equally often, up to chance, and a name is one term.
+func TestStreamIsUniform(t *testing.T) {
+	const n = 12000
+	names := make([]bilevel.Sample, n)
+	for i := range names {
+		names[i] = bilevel.Sample(i)
+	}
+	var buf []bilevel.Sample
+	count := map[bilevel.Sample]int{}
+	for _, i := range indices(&buf, names, 12) {
+		count[i]++
+	}
+	assert.Len(t, count, 12)
+	for i, c := range count {
+		assert.Less(t, i, bilevel.Sample(12))
+		assert.InDelta(t, n/12, c, 5*math.Sqrt(n/12.))
+	}
+	assert.Equal(t, names, indices(&buf, names, 0))
+	upper, lower := Stream(sum(t)).Streams()
+	assert.Zero(t, upper+lower)
+}
+
+func TestNoAllocation(t *testing.T) {
+	s, err := In(sum(t), foreign())
+	require.NoError(t, err)
+	p := Stream(s)
+	x, y := mattest.Vec(3, 1), mattest.Vec(4, 2)
+	fx, fy := make([]float64, 3), make([]float64, 4)
+	gxy, gyy := mat.NewDense(3, 4), mat.NewSym(4)
+	batch := []bilevel.Sample{3, 99}
+	assert.Zero(t, testing.AllocsPerRun(10, func() {
+		_ = p.GradF(fx, fy, x, y, batch)
+		_ = p.GradG(fy, x, y, batch)
+		_ = p.CrossG(gxy, x, y, batch)
+		_ = p.HessG(gyy, x, y, batch)
+		_ = p.HessVecG(fy, x, y, y, batch)
+		_ = p.CrossVecG(fx, x, y, y, batch)
+		_, _ = p.Objective(fx, x)
+	}))
+}
+
+func TestSets(t *testing.T) {
+	s, err := In(sum(t), foreign())
+	require.NoError(t, err)
+	b, err := s.Set(bilevel.UniformBox(3, -1, 2))
+	require.NoError(t, err)
+	assert.Equal(t, bilevel.Box{Lo: []float64{0.99, -5, -20}, Hi: []float64{1.02, 4, 130}}, b)
+	b, err = s.Set(nil)
+	require.NoError(t, err)
+	assert.Equal(t, bilevel.Space{}, b)
+	b, err = s.Set(bilevel.NonNegative{})
+	require.NoError(t, err)
+	assert.Equal(t, []float64{1, -2, 30}, b.(bilevel.Box).Lo)
+	_, err = s.Set(bilevel.Simplex{})
+	assert.ErrorIs(t, err, bilevel.ErrOption)
+	_, err = s.Set(bilevel.UniformBox(2, 0, 1))
+	assert.ErrorIs(t, err, bilevel.ErrOption)
+}
+
+func TestBadUnitsAreNamed(t *testing.T) {
+	for name, u := range map[string]Units{
+		"X": {X: []float64{1, 0, 1}}, "Y": {Y: []float64{1}}, "F": {F: -1}, "G": {G: math.Inf(1)},
+		"ShiftX": {ShiftX: []float64{0, 0, math.NaN()}}, "ShiftY": {ShiftY: []float64{1}},
+	} {
+		_, err := In(sum(t), u)
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		assert.ErrorContains(t, err, "Units."+name+" ")
+	}
+}

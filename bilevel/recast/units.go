@@ -1,0 +1,230 @@
+package recast
+
+import (
+	"fmt"
+	"math"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// Units say how the numbers of a problem are written in another one: with x̃ = X∘x + ShiftX and ỹ =
+// Y∘y + ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). The zero value changes
+// nothing. With powers of two and no shift every number is scaled exactly.
+type Units struct {
+	X, Y           []float64 // factors > 0, one for each entry. Default: nil, 1
+	F, G           float64   // factors > 0. Default: 0, 1
+	ShiftX, ShiftY []float64 // finite. Default: nil, 0
+}
+
+// Scaled is a problem in other units. In makes one.
+type Scaled struct {
+	in   completed
+	u    Units
+	x, y []float64 // the point in the units of the problem
+	v, w []float64 // of length dy
+}
+
+// In returns p in other units. A field of u out of range gives an error that wraps
+// bilevel.ErrOption and names it. It keeps p, and copies what is in u.
+func In(p bilevel.Problem, u Units) (*Scaled, error) {
+	dx, dy := p.Dims()
+	if u.F == 0 {
+		u.F = 1
+	}
+	if u.G == 0 {
+		u.G = 1
+	}
+	vec := func(v []float64, n int, otherwise float64) []float64 {
+		if v != nil {
+			return append([]float64(nil), v...)
+		}
+		v = make([]float64, n)
+		for i := range v {
+			v[i] = otherwise
+		}
+		return v
+	}
+	u.X, u.Y = vec(u.X, dx, 1), vec(u.Y, dy, 1)
+	u.ShiftX, u.ShiftY = vec(u.ShiftX, dx, 0), vec(u.ShiftY, dy, 0)
+	for _, f := range []struct {
+		name   string
+		v      []float64
+		n      int
+		factor bool
+	}{
+		{"X", u.X, dx, true}, {"Y", u.Y, dy, true}, {"F", []float64{u.F}, 1, true}, {"G", []float64{u.G}, 1, true},
+		{"ShiftX", u.ShiftX, dx, false}, {"ShiftY", u.ShiftY, dy, false},
+	} {
+		if len(f.v) != f.n {
+			return nil, badOption("%s has length %d, want %d", f.name, len(f.v), f.n)
+		}
+		for i, v := range f.v {
+			if math.IsNaN(v) || math.IsInf(v, 0) || f.factor && !(v > 0) {
+				return nil, badOption("%s is %v at index %d, want a finite %s", f.name, v, i, map[bool]string{true: "factor > 0", false: "shift"}[f.factor])
+			}
+		}
+	}
+	return &Scaled{
+		in: complete(p), u: u, x: make([]float64, dx), y: make([]float64, dy),
+		v: make([]float64, dy), w: make([]float64, dy),
+	}, nil
+}
+
+func badOption(format string, args ...any) error {
+	return fmt.Errorf("%w: recast: Units.%s", bilevel.ErrOption, fmt.Sprintf(format, args...))
+}
+
+// X writes X∘x + ShiftX: a point of the problem in the new units. dst may be x.
+func (s *Scaled) X(dst, x []float64) { forth(dst, x, s.u.X, s.u.ShiftX) }
+
+// Y writes Y∘y + ShiftY, as X does.
+func (s *Scaled) Y(dst, y []float64) { forth(dst, y, s.u.Y, s.u.ShiftY) }
+
+// Set returns a box, a NonNegative without a shift, or the whole space in the new units. Another set
+// gives an error that wraps bilevel.ErrOption.
+func (s *Scaled) Set(set bilevel.Set) (bilevel.Set, error) {
+	switch b := set.(type) {
+	case nil, bilevel.Space:
+		return bilevel.Space{}, nil
+	case bilevel.Box:
+		if err := b.Validate(len(s.x)); err != nil {
+			return nil, err
+		}
+		c := bilevel.Box{Lo: make([]float64, len(s.x)), Hi: make([]float64, len(s.x))}
+		s.X(c.Lo, b.Lo)
+		s.X(c.Hi, b.Hi)
+		return c, nil
+	case bilevel.NonNegative:
+		lo := make([]float64, len(s.x))
+		hi := make([]float64, len(s.x))
+		for i := range hi {
+			hi[i] = math.Inf(1)
+		}
+		return s.Set(bilevel.Box{Lo: lo, Hi: hi})
+	}
+	return nil, fmt.Errorf("%w: recast: a %T has no counterpart in other units", bilevel.ErrOption, set)
+}
+
+func forth(dst, z, factor, shift []float64) {
+	for i, v := range z {
+		dst[i] = factor[i]*v + shift[i]
+	}
+}
+
+func back(dst, z, factor, shift []float64) {
+	for i, v := range z {
+		dst[i] = (v - shift[i]) / factor[i]
+	}
+}
+
+// enter writes the point in the problem's units.
+func (s *Scaled) enter(x, y []float64) {
+	back(s.x, x, s.u.X, s.u.ShiftX)
+	back(s.y, y, s.u.Y, s.u.ShiftY)
+}
+
+// gradient sets v_i = size·v_i/factor_i.
+func gradient(v []float64, size float64, factor []float64) {
+	for i := range v {
+		v[i] = size * v[i] / factor[i]
+	}
+}
+
+// Dims returns those of the problem.
+func (s *Scaled) Dims() (dx, dy int) { return s.in.Dims() }
+
+// Streams returns those of the problem.
+func (s *Scaled) Streams() (upper, lower uint64) { return s.in.Streams() }
+
+// GradF writes F·f_x/X and F·f_y/Y.
+func (s *Scaled) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	s.enter(x, y)
+	err := s.in.GradF(fx, fy, s.x, s.y, xi)
+	gradient(fx, s.u.F, s.u.X)
+	gradient(fy, s.u.F, s.u.Y)
+	return err
+}
+
+// GradG writes G·g_y/Y.
+func (s *Scaled) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	s.enter(x, y)
+	err := s.in.GradG(gy, s.x, s.y, phi)
+	gradient(gy, s.u.G, s.u.Y)
+	return err
+}
+
+// CrossG writes G·g_xy/(X Yᵀ).
+func (s *Scaled) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+	s.enter(x, y)
+	err := s.in.CrossG(gxy, s.x, s.y, phi)
+	for i, f := range s.u.X {
+		gradient(gxy.Row(i), s.u.G/f, s.u.Y)
+	}
+	return err
+}
+
+// HessG writes G·g_yy/(Y Yᵀ).
+func (s *Scaled) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+	s.enter(x, y)
+	err := s.in.HessG(gyy, s.x, s.y, phi)
+	for i, f := range s.u.Y {
+		gradient(gyy.Row(i), s.u.G/f, s.u.Y)
+	}
+	return err
+}
+
+// HessVecG writes G·(g_yy (v/Y))/Y.
+func (s *Scaled) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	s.enter(x, y)
+	copy(s.v, v)
+	gradient(s.v, 1, s.u.Y)
+	err := s.in.HessVecG(s.w, s.x, s.y, s.v, phi)
+	copy(dst, s.w)
+	gradient(dst, s.u.G, s.u.Y)
+	return err
+}
+
+// CrossVecG writes G·(g_xy (v/Y))/X.
+func (s *Scaled) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	s.enter(x, y)
+	copy(s.v, v)
+	gradient(s.v, 1, s.u.Y)
+	err := s.in.CrossVecG(dst, s.x, s.y, s.v, phi)
+	gradient(dst, s.u.G, s.u.X)
+	return err
+}
+
+// Solution writes Y∘y*(x) + ShiftY.
+func (s *Scaled) Solution(y, x []float64) error {
+	s.enter(x, y)
+	if err := s.in.Solution(s.y, s.x); err != nil {
+		return err
+	}
+	s.Y(y, s.y)
+	return nil
+}
+
+// Objective returns F·F(x) and writes F·∇F/X into grad unless it is nil.
+func (s *Scaled) Objective(grad, x []float64) (float64, error) {
+	back(s.x, x, s.u.X, s.u.ShiftX)
+	f, err := s.in.Objective(grad, s.x)
+	if grad != nil {
+		gradient(grad, s.u.F, s.u.X)
+	}
+	return s.u.F * f, err
+}
+
+// ValueF returns F·f.
+func (s *Scaled) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
+	s.enter(x, y)
+	f, err := s.in.ValueF(s.x, s.y, xi)
+	return s.u.F * f, err
+}
+
+// ValueG returns G·g.
+func (s *Scaled) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
+	s.enter(x, y)
+	g, err := s.in.ValueG(s.x, s.y, phi)
+	return s.u.G * g, err
+}
