@@ -27,8 +27,9 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 	return a
 }
 
-// move writes the projection of x − step·g into next, and returns the mean step size.
-func (a *adagrad) move(next, x, g []float64) (mean float64) {
+// move writes the projection of x − step·g into next, and returns the step size, or the MetricStep
+// of those of the entries.
+func (a *adagrad) move(next, x, g []float64) float64 {
 	steps := float64(a.k + 1)
 	for i, v := range g {
 		a.mean[i] += newest(a.k) * (v*v - a.mean[i])
@@ -44,10 +45,9 @@ func (a *adagrad) move(next, x, g []float64) (mean float64) {
 		}
 		step := a.scale[i] / math.Sqrt(steps*a.mean[i])
 		next[i], a.weight[i] = x[i]-step*v, 1/step
-		mean += step / float64(len(g))
 	}
 	a.metric.ProjectMetric(next, next, a.weight)
-	return mean
+	return MetricStep(next, x, a.weight)
 }
 
 // moveEuclid is move with one step size for all entries, from the means of c_i and v_i.

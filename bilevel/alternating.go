@@ -3,8 +3,6 @@ package bilevel
 import (
 	"errors"
 	"math"
-
-	"stable/mat"
 )
 
 // alternating is the running state of BSA, TTSA, stocBiO and ALSET, which differ in the number t_k
@@ -73,16 +71,15 @@ func (m *alternating) lower(it *Iteration) error {
 		if m.byInner {
 			beta = m.beta.At(t)
 		}
-		if err := it.UseSteps(0, beta, 0); err != nil {
-			return err
-		}
 		if err := it.Oracle().GradG(m.gy, it.X(), it.NextY(), it.DrawPhi(0)); err != nil {
 			return err
 		}
 		if err := it.Finite(m.gy); err != nil {
 			return err
 		}
-		mat.Axpy(it.NextY(), -beta, m.gy)
+		if err := it.InnerStep(beta, m.gy); err != nil {
+			return err
+		}
 	}
 	return nil
 }

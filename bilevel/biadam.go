@@ -149,12 +149,15 @@ func (m *biadam) Step(it *Iteration) error {
 	copy(m.zOld.x, it.X())
 	copy(m.zOld.y, it.Y())
 
-	alpha := m.x.move(it.NextX(), it.X(), m.Alpha.At(it.K()))
-	beta := m.y.move(it.NextY(), it.Y(), m.Beta.At(it.K()))
+	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
+	m.x.move(it.NextX(), it.X(), alpha)
+	m.y.move(it.NextY(), it.Y(), beta)
 	m.set.ProjectMetric(it.NextX(), it.NextX(), m.x.metric)
 	relax(it.NextX(), it.X(), eta)
 	relax(it.NextY(), it.Y(), eta)
-	return it.UseSteps(eta*alpha, eta*beta, 0)
+	alpha *= eta * MetricStep(it.NextX(), it.X(), m.x.metric)
+	beta *= eta * MetricStep(it.NextY(), it.Y(), m.y.metric)
+	return it.UseSteps(alpha, beta, 0)
 }
 
 // evaluate draws the samples of step k, and writes g_y and h at z^k, and with STORM at z^{k−1}.
@@ -195,13 +198,11 @@ func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	}
 }
 
-// move writes x − step·A⁻¹d into next, and returns the mean step size of the entries.
-func (l *adaptive) move(next, x []float64, step float64) (mean float64) {
+// move writes x − step·A⁻¹d into next.
+func (l *adaptive) move(next, x []float64, step float64) {
 	for i, d := range l.dir {
 		next[i] = x[i] - step*d/l.metric[i]
-		mean += step / l.metric[i] / float64(len(x))
 	}
-	return mean
 }
 
 // relax sets next ← x + η(next − x).

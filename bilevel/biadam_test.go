@@ -34,7 +34,7 @@ func TestBiAdamFollowsThePaper(t *testing.T) {
 					}
 					s, err := New(w, method, opt)
 					require.NoError(t, err)
-					x, y, acted, sumAlpha := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0, 0.0
+					x, y, acted := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
 					var xOld, yOld, dx, dy, a, b []float64
 					for k := range 40 {
 						w.log = nil
@@ -98,7 +98,6 @@ func TestBiAdamFollowsThePaper(t *testing.T) {
 						for i := range x {
 							metric[i] = math.Sqrt(a[i]) + rho
 							tilde[i] = x[i] - alpha.At(k)*dx[i]/metric[i]
-							sumAlpha += eta.At(k) * alpha.At(k) / metric[i] / 3
 						}
 						free := slices.Clone(tilde)
 						set.ProjectMetric(tilde, tilde, metric)
@@ -115,7 +114,6 @@ func TestBiAdamFollowsThePaper(t *testing.T) {
 						require.InDeltaSlice(t, y, s.Y(), 1e-10, "y at step %d", k)
 					}
 					assert.Greater(t, acted, 5, "the set hardly acted")
-					assert.InEpsilon(t, sumAlpha, s.it.sumAlpha, 1e-9)
 				})
 			}
 		}

@@ -10,9 +10,9 @@ import (
 )
 
 // State visits what a run holds between two steps, number by number and always in the same order:
-// to count it, to write it, or to read it. Each of its methods takes a pointer to what it visits and
-// serves all three, so that what is written is what is read. Every number is one word of 8 bytes,
-// little-endian. The first error ends the visit; the Solver reports it.
+// to count it, to write it, or to read it. Each of its methods takes a pointer to what it visits
+// and serves all three, so that what is written is what is read. Every number is one word of 8
+// bytes, little-endian. The first error ends the visit; the Solver reports it.
 type State struct {
 	w     io.Writer // writing, if not nil
 	r     io.Reader // reading, if not nil; with neither, the words are only counted
@@ -131,8 +131,6 @@ func (s *Solver) persist(t *State) {
 	t.count(&it.k)
 	t.k = it.k
 	t.Floats(it.x, it.y, s.mean)
-	t.Float(&it.sumAlpha)
-	t.Float(&it.sumBeta)
 	a, c := &it.activity, &it.oracle.counts
 	for _, v := range []*int{&a.Truncated, &a.Shrunk, &a.Cut, &a.Slowed} {
 		t.count(v)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"stable/mat"
 )
 
 // Iteration is what a Method sees of a run: the iterate and the next one, the feasible set, the
@@ -21,9 +23,10 @@ type Iteration struct {
 	x, y         []float64
 	xNext, yNext []float64
 
-	sumAlpha, sumBeta float64 // of the step sizes used so far
-	activity          Activity
-	scan              *scan
+	alpha, beta float64 // sums of the step sizes reported in this step
+	longest     float64 // norm of the longest direction of its inner steps on y
+	activity    Activity
+	scan        *scan
 }
 
 // newIteration returns one at the starting point of opt.
@@ -93,9 +96,10 @@ func (it *Iteration) Oracle() *Oracle { return it.oracle }
 // Batches returns the batch sizes of Options for ξ and φ, Full among them.
 func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it.opt.LowerBatch }
 
-// DrawXi draws n samples ξ and counts them; 0 draws a batch as Options.UpperBatch says, Full returns
-// the empty batch, which asks an oracle for the exact value. The batch is valid until the next
-// DrawXi. It panics if n is negative and not Full. It allocates only where n is larger than before.
+// DrawXi draws n samples ξ and counts them; 0 draws a batch as Options.UpperBatch says, Full
+// returns the empty batch, which asks an oracle for the exact value. The batch is valid until the
+// next DrawXi. It panics if n is negative and not Full. It allocates only where n is larger than
+// before.
 func (it *Iteration) DrawXi(n int) []Sample { return it.xi.drawOr(n, it.opt.UpperBatch) }
 
 // DrawPhi draws samples φ as DrawXi draws ξ, by default as Options.LowerBatch says.
@@ -107,12 +111,52 @@ func (it *Iteration) Rand() *rand.Rand { return it.rng }
 
 // UseSteps reports step sizes α of x and β of y and a weight τ, 0 for those that there are not. It
 // returns an error that wraps ErrOption unless α and β are finite and not negative and τ is in
-// [0, 1]. The sums of α and of β are what Run.Tol measures with: over all calls of a step they
-// should be the lengths that x and y have moved in units of their directions.
+// [0, 1]. Run.Tol measures with the sums of α and of β over all calls of a step: the lengths that x
+// and y have moved in the step, divided by them, should be the norms of the directions. See
+// MetricStep for entries with step sizes of their own, and InnerStep for several movements of y.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
+	if err := it.checkSteps(alpha, beta, tau); err != nil {
+		return err
+	}
+	it.alpha += alpha
+	it.beta += beta
+	return nil
+}
+
+// InnerStep does one of several movements of y in a step, NextY ← NextY − βd, and reports β as
+// UseSteps does, with its errors. Run.Tol holds each d to its bound, since the movements of a step
+// may cancel.
+func (it *Iteration) InnerStep(beta float64, d []float64) error {
+	if err := it.UseSteps(0, beta, 0); err != nil {
+		return err
+	}
+	mat.Axpy(it.yNext, -beta, d)
+	it.longest = max(it.longest, mat.Norm(d))
+	return nil
+}
+
+// MetricStep returns the one step size to report where entry i of x has moved to next with the step
+// size 1/a_i: ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, so that ‖Δ‖ over it is the norm of the gradient
+// mapping (a_iΔ_i). Where x has not moved, that is the least 1/a_i; where some a_i is 0, it is
+// +Inf.
+func MetricStep(next, x, a []float64) float64 {
+	var moved, mapped, most float64
+	for i, v := range x {
+		d := next[i] - v
+		moved, mapped, most = moved+d*d, mapped+a[i]*d*(a[i]*d), max(most, a[i])
+		if a[i] == 0 {
+			return math.Inf(1) // to be refused
+		}
+	}
+	if step := math.Sqrt(moved / mapped); step >= 1/most && !math.IsInf(step, 1) {
+		return step
+	}
+	return 1 / most // no movement, or one whose square leaves the range
+}
+
+// checkSteps refuses step sizes that are no such thing.
+func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 	if alpha >= 0 && beta >= 0 && tau >= 0 && tau <= 1 && !math.IsInf(alpha, 1) && !math.IsInf(beta, 1) {
-		it.sumAlpha += alpha
-		it.sumBeta += beta
 		return nil
 	}
 	return badOption("%s: step sizes at step %d are α = %v, β = %v, τ = %v, want finite α, β ≥ 0 and τ in [0, 1]",
@@ -188,8 +232,8 @@ func (it *Iteration) near(name string, next, start []float64) error {
 	return nil
 }
 
-// scan keeps the first vector of a step that is not finite. visit is its method look, bound once, so
-// that a step allocates nothing.
+// scan keeps the first vector of a step that is not finite. visit is its method look, bound once,
+// so that a step allocates nothing.
 type scan struct {
 	visit func(name string, v []float64)
 	step  int

@@ -23,10 +23,26 @@ type Run struct {
 	// Time is a bound on the wall-clock time, without that of Progress. 0: no limit.
 	Time time.Duration
 
-	// Tol stops the run when both ‖x^k − x^{k−W}‖/Σα and ‖y^k − y^{k−W}‖/Σβ, measured every W =
-	// Window steps with the sums over the window, are ≤ Tol: the norms of the mean gradient
-	// mappings. With noisy oracles it has to be above the noise that a window leaves. 0: no such
-	// rule.
+	// Tol stops the run after Window steps in a row of which each one satisfies
+	//
+	//	‖x^{k+1} − x^k‖ + eps·‖x^{k+1}‖ < Tol·α_k   and   ‖y^{k+1} − y^k‖ + eps·‖y^{k+1}‖ < Tol·β_k,
+	//
+	// eps = 2⁻⁵². Without rounding, the left sides over α_k and β_k are the norms of the gradient
+	// mappings that the method moved along. Every step counts by itself and nothing is averaged, so
+	// that movements forth and back do not cancel: a run that cycles does not stop, whatever the
+	// period. The terms with eps stand for rounding: where it could hide a movement of Tol·α_k, the
+	// run does not stop. Nor does it stop in steps with α_k = 0 or β_k = 0, which say nothing.
+	//
+	// α_k is what the step has used: where a safeguard has shortened a movement, the step size
+	// counts as shortened alike. Where entries have step sizes of their own, each entry counts by
+	// its own. In a method with inner steps on y, the direction of each one has to be below Tol,
+	// too.
+	//
+	// Noisy oracles: each step carries the noise of its batches, in full for a method that does not
+	// average directions. The run stops only if Tol is above it. Larger batches lower the noise, a
+	// longer window does not. Set a second stop rule beside.
+	//
+	// 0: no such rule.
 	Tol    float64
 	Window int // default 100
 
@@ -77,13 +93,13 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 		return s.result(0, Failed, 0), err
 	}
 	k0, clock := s.it.k, stopwatch{start: time.Now()}
-	move := newMovement(s, r)
+	rest := newStillness(s, r)
 	for {
 		reason, stop, err := Failed, true, error(nil)
 		if ctx.Err() != nil {
 			reason, err = Canceled, context.Cause(ctx)
 		} else if err = s.Step(); err == nil {
-			reason, stop = s.reached(r, k0, &clock, move)
+			reason, stop = s.reached(r, k0, &clock, rest)
 		}
 		if stop {
 			return s.result(s.it.k-k0, reason, clock.elapsed()), err
@@ -108,7 +124,7 @@ func (w *stopwatch) progress(r Run, s *Solver) (goOn bool) {
 }
 
 // reached looks at the stop rules after a step.
-func (s *Solver) reached(r Run, k0 int, clock *stopwatch, move *movement) (Reason, bool) {
+func (s *Solver) reached(r Run, k0 int, clock *stopwatch, rest *stillness) (Reason, bool) {
 	done, c := s.it.k-k0, &s.it.oracle.counts
 	switch {
 	case r.Progress != nil && done%max(r.Every, 1) == 0 && !clock.progress(r, s):
@@ -117,7 +133,7 @@ func (s *Solver) reached(r Run, k0 int, clock *stopwatch, move *movement) (Reaso
 		return StepLimit, true
 	case r.Xi > 0 && c.Xi >= r.Xi, r.Phi > 0 && c.Phi >= r.Phi:
 		return SampleLimit, true
-	case move != nil && done%move.window == 0 && move.small(s, r.Tol):
+	case rest != nil && rest.reached(s):
 		return ToleranceMet, true
 	case r.Time > 0 && clock.elapsed() >= r.Time:
 		return TimeLimit, true
@@ -147,14 +163,16 @@ func (r *Run) validate(ctx context.Context) error {
 	return nil
 }
 
-// movement measures how far the iterates went over a window of steps, in units of the step sizes.
-type movement struct {
-	window      int
-	x, y        []float64 // at the start of the window
-	alpha, beta float64   // sums up to there
+// stillness counts the steps in a row that Run.Tol takes for no movement.
+type stillness struct {
+	tol    float64
+	window int
+	steps  int
+	dx, dy []float64 // x^{k+1} − x^k, y^{k+1} − y^k
+	x, y   []float64 // x^k, y^k
 }
 
-func newMovement(s *Solver, r Run) *movement {
+func newStillness(s *Solver, r Run) *stillness {
 	if r.Tol == 0 {
 		return nil
 	}
@@ -162,16 +180,27 @@ func newMovement(s *Solver, r Run) *movement {
 	if w == 0 {
 		w = 100
 	}
-	return &movement{window: w, x: slices.Clone(s.it.x), y: slices.Clone(s.it.y), alpha: s.it.sumAlpha, beta: s.it.sumBeta}
+	return &stillness{
+		tol: r.Tol, window: w, x: slices.Clone(s.it.x), y: slices.Clone(s.it.y),
+		dx: make([]float64, len(s.it.x)), dy: make([]float64, len(s.it.y)),
+	}
 }
 
-// small says whether both mean gradient mappings are at most tol, and starts the next window.
-func (m *movement) small(s *Solver, tol float64) bool {
-	mat.Axpy(m.x, -1, s.it.x)
-	mat.Axpy(m.y, -1, s.it.y)
-	small := mat.Norm(m.x) <= tol*(s.it.sumAlpha-m.alpha) && mat.Norm(m.y) <= tol*(s.it.sumBeta-m.beta)
-	copy(m.x, s.it.x)
-	copy(m.y, s.it.y)
-	m.alpha, m.beta = s.it.sumAlpha, s.it.sumBeta
-	return small
+// reached looks at the step just done, and says whether it completes a window.
+func (q *stillness) reached(s *Solver) bool {
+	x := still(q.dx, q.x, s.it.x, q.tol*s.it.alpha)
+	y := still(q.dy, q.y, s.it.y, q.tol*s.it.beta) && s.it.longest < q.tol
+	if q.steps++; !x || !y {
+		q.steps = 0
+	}
+	return q.steps >= q.window
+}
+
+// still says whether old and now are nearer to each other than bound, and sets old to now. d is
+// scratch.
+func still(d, old, now []float64, bound float64) bool {
+	copy(d, now)
+	mat.Axpy(d, -1, old)
+	copy(old, now)
+	return mat.Norm(d)+0x1p-52*mat.Norm(now) < bound
 }

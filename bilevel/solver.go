@@ -47,6 +47,7 @@ func (s *Solver) Step() (err error) {
 	}
 	it, before, returned := s.it, s.it.activity, false
 	it.oracle.step, it.oracle.inside = it.k, ""
+	it.alpha, it.beta, it.longest = 0, 0, 0
 	copy(it.xNext, it.x)
 	copy(it.yNext, it.y)
 	defer func() {
@@ -84,9 +85,10 @@ func (s *Solver) X() []float64 { return s.it.x }
 // Y returns the iterate y^k, as X does.
 func (s *Solver) Y() []float64 { return s.it.y }
 
-// Mean returns the weighted mean x̄ of the iterates x^1 … x^k, as X does: x̄ ← x̄ + 4/(j+4)·(x^{j+1} −
-// x̄) after step j ≥ 0, which gives x^{j+1} a weight of order j³. A convex set keeps it. With noisy
-// oracles it is often closer to the solution than x^k. Before the first step it is x⁰.
+// Mean returns the weighted mean x̄ of the iterates x^1 … x^k, as X does: x̄ ← x̄ +
+// 4/(j+4)·(x^{j+1} − x̄) after step j ≥ 0, which gives x^{j+1} a weight of order j³. A convex set
+// keeps it. With noisy oracles it is often closer to the solution than x^k. Before the first step
+// it is x⁰.
 func (s *Solver) Mean() []float64 { return s.mean }
 
 // K returns the number of steps done.

@@ -369,36 +369,6 @@ func TestRunStops(t *testing.T) {
 	assert.Equal(t, "Reason(-1)", Reason(-1).String())
 }
 
-// Run.Tol holds each level to its own step sizes, over a window that starts where the last one
-// ended. Default of Window.
-func TestRunTolerance(t *testing.T) {
-	const tol = 0.5
-	for _, c := range []struct {
-		x, y, alpha, beta float64 // a window's path, and the sums of its step sizes
-		want              bool
-	}{
-		{0.9, 0.9, 2, 2, true},
-		{1.1, 0.9, 2, 2, false},
-		{0.9, 1.1, 2, 2, false},
-		{0.9, 0.9, 1.5, 2, false},
-		{0.9, 0.9, 2, 1.5, false},
-		{0, 0, 0, 0, true},
-		{0.1, 0, 0, 2, false},
-		{0, 0.1, 2, 0, false},
-	} {
-		s := &Solver{it: &Iteration{x: []float64{1, 3}, y: []float64{-2, 5, 4}, sumAlpha: 5, sumBeta: 7}}
-		m := newMovement(s, Run{Tol: tol})
-		assert.Equal(t, 100, m.window)
-		for k := range 3 {
-			s.it.x[1] += c.x
-			s.it.y[1] -= c.y
-			s.it.sumAlpha += c.alpha
-			s.it.sumBeta += c.beta
-			assert.Equal(t, c.want, m.small(s, tol), "%+v, window %d", c, k)
-		}
-	}
-}
-
 // With exact oracles STABLE is a deterministic method that solves the problem: ∇F(x) → 0 and g_y →
 // 0.
 func TestSTABLEExactConverges(t *testing.T) {

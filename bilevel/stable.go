@@ -195,7 +195,7 @@ func (m *stable) Step(it *Iteration) error {
 		return err
 	}
 	beta := m.beta(it)
-	if err := it.UseSteps(alpha, beta, 0); err != nil {
+	if err := it.checkSteps(alpha, beta, 0); err != nil {
 		return err
 	}
 
@@ -206,16 +206,16 @@ func (m *stable) Step(it *Iteration) error {
 	if err := m.est.Drift(m.drift, m.dx); err != nil {
 		return err
 	}
-	m.trust(it)
+	theta := m.trust(it)
 	for i, y := range it.Y() {
 		it.NextY()[i] = y - beta*m.gy[i] - m.drift[i]
 	}
 	m.est.Tally(it.Activity())
-	return nil
+	return it.UseSteps(theta*alpha, beta, 0)
 }
 
-// moveX writes P_X(x^k − α h), or what the upper rule makes of it, into it.NextX(), and returns α, or
-// the mean of the α_i.
+// moveX writes P_X(x^k − α h), or what the upper rule makes of it, into it.NextX(), and returns α,
+// or the MetricStep of the α_i.
 func (m *stable) moveX(it *Iteration) (float64, error) {
 	switch {
 	case m.rule != nil:
@@ -247,13 +247,13 @@ func (m *stable) beta(it *Iteration) float64 {
 }
 
 // trust draws x^{k+1} and the drift back to the trust region. The drift is linear in x^{k+1} − x^k,
-// so one factor serves both.
-func (m *stable) trust(it *Iteration) {
+// so one factor θ ≤ 1 serves both; trust returns it.
+func (m *stable) trust(it *Iteration) (theta float64) {
 	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(it.Y()))
 	if !(length > radius) {
-		return
+		return 1
 	}
-	theta := radius / length
+	theta = radius / length
 	for i, x := range it.X() {
 		it.NextX()[i] = x + theta*m.dx[i]
 	}
@@ -261,6 +261,7 @@ func (m *stable) trust(it *Iteration) {
 		m.drift[i] *= theta
 	}
 	it.Activity().Cut++
+	return theta
 }
 
 // Estimator returns H_xy and H_yy.

@@ -20,8 +20,8 @@ type upperRule interface {
 	// nothing at step 0).
 	look(it *Iteration, m *stable, xi []Sample) error
 
-	// move writes x^{k+1} into it.NextX(), from h^k in m.h, and returns α_k, or the mean of the step
-	// sizes of the entries.
+	// move writes x^{k+1} into it.NextX(), from h^k in m.h, and returns α_k, or the MetricStep of
+	// the step sizes of the entries.
 	move(it *Iteration, m *stable) (alpha float64, err error)
 
 	// Vectors visits the vectors of the last step.
@@ -191,7 +191,7 @@ func (u Adam) start(it *Iteration) (upperRule, error) {
 
 func (r *adamRule) look(*Iteration, *stable, []Sample) error { return nil }
 
-func (r *adamRule) move(it *Iteration, m *stable) (mean float64, err error) {
+func (r *adamRule) move(it *Iteration, m *stable) (float64, error) {
 	alpha := m.Alpha.At(it.K())
 	r.p1 *= r.Beta1
 	r.p2 *= r.Beta2
@@ -200,13 +200,12 @@ func (r *adamRule) move(it *Iteration, m *stable) (mean float64, err error) {
 		r.v[i] = r.Beta2*r.v[i] + (1-r.Beta2)*h*h
 		r.a[i] = math.Sqrt(r.v[i]/(1-r.p2)) + r.Eps
 		it.NextX()[i] = it.X()[i] - alpha*(r.m[i]/(1-r.p1))/r.a[i]
-		mean += alpha / r.a[i] / float64(len(m.h))
 	}
 	if err := it.Finite(r.a); err != nil { // nothing can be weighed with it
 		return 0, err
 	}
 	r.set.ProjectMetric(it.NextX(), it.NextX(), r.a)
-	return mean, nil
+	return alpha * MetricStep(it.NextX(), it.X(), r.a), nil
 }
 
 func (r *adamRule) State(t *State) {

@@ -3,8 +3,6 @@ package bilevel
 import (
 	"errors"
 	"math"
-
-	"stable/mat"
 )
 
 // VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (Provably
@@ -109,7 +107,7 @@ func (m VRBO) large(small int) int {
 
 func (m *vrbo) Step(it *Iteration) error {
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
-	if err := it.UseSteps(alpha, float64(m.Inner)*beta, 0); err != nil {
+	if err := it.UseSteps(alpha, 0, 0); err != nil {
 		return err
 	}
 	if it.K()%m.Period == 0 {
@@ -127,7 +125,9 @@ func (m *vrbo) Step(it *Iteration) error {
 	}
 	for t := 1; t <= m.Inner; t++ {
 		copy(m.yOld, it.NextY())
-		mat.Axpy(it.NextY(), -beta, m.v)
+		if err := it.InnerStep(beta, m.v); err != nil {
+			return err
+		}
 		if t == m.Inner && (it.K()+1)%m.Period == 0 {
 			break
 		}
@@ -181,8 +181,8 @@ func (m *vrbo) finite(it *Iteration) error {
 // State visits what outlives a step.
 func (m *vrbo) State(t *State) { t.Floats(m.u, m.v) }
 
-// Vectors names the vectors of the last step for the search of a non-finite value; of the inner loop,
-// the last round's.
+// Vectors names the vectors of the last step for the search of a non-finite value; of the inner
+// loop, the last round's.
 func (m *vrbo) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last point", m.gOld)
 	visit("g_y", m.g)
