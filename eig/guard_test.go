@@ -17,18 +17,18 @@ import (
 // TestOrthonormal doctors one or two rows of an orthonormal basis.
 func TestOrthonormal(t *testing.T) {
 	const n, k = 30, 7
-	var s spectral
+	var p probe
 	for i := range k {
 		for j := range k {
 			for _, size := range []float64{0, 1e-15, 1e-11, 1} {
 				z := mattest.Orthogonal(n, 1).View(0, 0, k, n)
 				mat.Axpy(z.Row(i), size, z.Row(j))
-				assert.Equal(t, size < 1e-12, s.orthonormal(&z), "row %d += %g·row %d", i, size, j)
+				assert.Equal(t, size < 1e-12, p.orthonormal(&z), "row %d += %g·row %d", i, size, j)
 			}
 		}
 		z := mattest.Orthogonal(n, 1).View(0, 0, k, n)
 		copy(z.Row(i), z.Row((i+1)%k))
-		assert.False(t, s.orthonormal(&z), "row %d twice", i)
+		assert.False(t, p.orthonormal(&z), "row %d twice", i)
 	}
 }
 
@@ -97,18 +97,18 @@ func TestProbe(t *testing.T) {
 			all := e.VectorsT().View(0, 0, k, n)
 			mat.Copy(v, &all)
 			values[i] += off * unit
-			assert.Equal(t, want, s.probe(product{a}, v, values), "eigenvalue %d off by %g", i, off)
+			assert.Equal(t, want, s.invariant(product{a}, v, values), "eigenvalue %d off by %g", i, off)
 
 			values[i] = e.Values()[i]
 			c := off * unit / (e.Values()[n-1] - e.Values()[i])
 			mat.Axpy(v.Row(i), c, e.VectorsT().Row(n-1))
-			assert.Equal(t, want, s.probe(product{a}, v, values), "vector %d off by %g", i, off)
+			assert.Equal(t, want, s.invariant(product{a}, v, values), "vector %d off by %g", i, off)
 		}
 		v := mat.NewDense(k, n)
 		all := e.VectorsT().View(0, 0, k, n)
 		mat.Copy(v, &all)
 		scaleBy(v.Row(i), 1+1e-10)
-		assert.False(t, s.probe(product{a}, v, e.Values()[:k]), "vector %d not of length 1", i)
+		assert.False(t, s.invariant(product{a}, v, e.Values()[:k]), "vector %d not of length 1", i)
 	}
 }
 

@@ -30,6 +30,14 @@ const (
 	hopeless  = 0x1p20 // beyond, L·D·Lᵀ is not worth having
 )
 
+// reserve makes room for a matrix of order n.
+func (s *inertia) reserve(n int) {
+	s.n = n
+	resize(&s.l, n, n)
+	s.d, s.inv, s.sums = grow(s.d, n), grow(s.inv, n), grow(s.sums, n)
+	s.dl.Data = grow(s.dl.Data, min(blockSize, n)*n)
+}
+
 // count factors A − mu·I and returns the number of eigenvalues of A below mu. It gives up, and
 // returns false, at the first pivot that is too small or makes the number more than most. norm is
 // max |A|. n³/3 flops.
@@ -38,11 +46,8 @@ const (
 // long product a block.
 func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool) {
 	n := a.N
-	s.n = n
-	resize(&s.l, n, n)
-	s.d, s.inv, s.sums = grow(s.d, n), grow(s.inv, n), grow(s.sums, n)
+	s.reserve(n)
 	clear(s.sums)
-	s.dl.Data = grow(s.dl.Data, min(blockSize, n)*n)
 	s.growth = 0
 	floor := norm * 0x1p-50
 	for j := 0; j < n; j += blockSize {

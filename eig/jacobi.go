@@ -2,6 +2,7 @@ package eig
 
 import (
 	"math"
+	"slices"
 
 	"stable/chol"
 	"stable/mat"
@@ -129,23 +130,22 @@ func (e *Jacobi) start(a *mat.Sym, vectors bool) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := a.N
-	e.n, e.want = n, vectors
-	e.ld = stride(n)
-	e.a = grow(e.a, n*e.ld)
-	e.d = grow(e.d, n)
-	e.root = grow(e.root, n)
-	e.w = grow(e.w, n)
-	if cap(e.perm) < n {
-		e.perm = make([]int, n)
-	}
-	e.perm = e.perm[:n]
-	if vectors {
-		e.vt = mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: grow(e.vt.Data, n*e.ld)}
-	}
+	e.want = vectors
+	e.reserve(a.N)
 	scale := room(m)
 	e.size = m * scale
 	return scale, nil
+}
+
+// reserve makes room for a matrix of order n.
+func (e *Jacobi) reserve(n int) {
+	e.n, e.ld = n, stride(n)
+	e.a = grow(e.a, n*e.ld)
+	e.d, e.root, e.w = grow(e.d, n), grow(e.root, n), grow(e.w, n)
+	e.perm = slices.Grow(e.perm[:0], n)[:n]
+	if e.want {
+		e.vt = mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: grow(e.vt.Data, n*e.ld)}
+	}
 }
 
 // Values returns the eigenvalues, ascending, in e's own memory: they are overwritten by the next

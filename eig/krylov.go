@@ -10,12 +10,36 @@ type krylov struct {
 	inertia
 	lanczos
 
-	full full
-	norm float64   // ‖A‖_F or, after a process with A, a norm of T
-	av   mat.Dense // V·A, then residuals
-	tmp  mat.Dense
-	g    mat.Sym // V·A·Vᵀ
-	jac  Jacobi
+	full  full
+	norm  float64   // ‖A‖_F or, after a process with A, a norm of T
+	av    mat.Dense // V·A, then residuals
+	tmp   mat.Dense
+	g     mat.Sym // V·A·Vᵀ
+	jac   Jacobi
+	probe probe
+	room  int // the order that there is room for
+}
+
+// reserve makes room for all that matrices of order n may ask for: how far a try comes before it
+// declines differs from one to the next.
+func (s *krylov) reserve(n int) {
+	if n <= s.room {
+		return
+	}
+	s.room = n
+	most := krylovMost(n)
+	s.lanczos.reserve(n, most, n/2)
+	s.av.Data, s.tmp.Data = grow(s.av.Data, most*n), grow(s.tmp.Data, most*n)
+	s.probe.reserve(n)
+	if fullPays(n) {
+		s.full.Data = grow(s.full.Data, n*n)
+	}
+	if n >= inverseFrom {
+		s.inertia.reserve(n)
+		resizeSym(&s.g, most)
+		s.g.Zero()
+		_, _ = s.jac.Factor(&s.g) // of 0, for its workspace
+	}
 }
 
 // The orders from which the process is tried with A, and with its inverse. BenchmarkRoutes measures
@@ -68,7 +92,7 @@ func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64
 			return false
 		}
 	}
-	return s.tri.orthonormal(v)
+	return s.probe.orthonormal(v)
 }
 
 // operator returns A as an operator, with both triangles where that pays.
@@ -81,16 +105,16 @@ func (s *krylov) operator(a *mat.Sym) operator {
 	return &s.full
 }
 
-// probe tells whether the rows of v are orthonormal and A·vᵀ = vᵀ·Λ: by one product, with a
+// invariant tells whether the rows of v are orthonormal and A·vᵀ = vᵀ·Λ: by one product, with a
 // combination of the rows.
-func (s *krylov) probe(x operator, v *mat.Dense, lambda []float64) bool {
-	if !s.tri.orthonormal(v) {
+func (s *krylov) invariant(x operator, v *mat.Dense, lambda []float64) bool {
+	if !s.probe.orthonormal(v) {
 		return false
 	}
 	resize(&s.av, 1, v.Cols)
 	r := s.av.Row(0)
-	x.apply(r, s.tri.image)
-	for i, u := range s.tri.probe {
+	x.apply(r, s.probe.image)
+	for i, u := range s.probe.u {
 		mat.Axpy(r, -u*lambda[i], v.Row(i))
 	}
 	return mat.Norm(r) <= 4*eps*float64(v.Cols)*s.norm

@@ -41,15 +41,28 @@ type lanczos struct {
 	s           mat.Dense // eigenvectors of T in rows
 }
 
+// reserve makes room for processes of any length that run allows to such arguments.
+func (l *lanczos) reserve(n, most, limit int) {
+	limit = steps(most, limit)
+	l.q.Data = grow(l.q.Data, (limit+1)*n)
+	l.alpha, l.beta, l.c = grow(l.alpha, limit), grow(l.beta, limit), grow(l.c, limit)
+	l.theta = grow(l.theta, most)
+	l.s.Data = grow(l.s.Data, most*limit)
+	l.tri.reserve(limit)
+}
+
+// steps is how many steps a process may take.
+func steps(most, limit int) int { return min(limit, 4*most+28) }
+
 // run goes on until the Ritz vectors of all k eigenvalues of T below bound have residuals of the
 // order of rounding. want is their number, or 0 if that is not known, and then at most most. It
 // takes at most 4k + 28 steps, and limit. It gives up before where it sees more than most or less
 // than want, and, if want is 0, where it sees none at once or its progress does not promise an end
 // within these steps.
 func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (k int, ok bool) {
-	limit = min(limit, 4*most+28)
+	l.reserve(n, most, limit)
+	limit = steps(most, limit)
 	resize(&l.q, limit+1, n)
-	l.alpha, l.beta, l.c = grow(l.alpha, limit), grow(l.beta, limit), grow(l.c, limit)
 	l.start()
 	l.theta = l.theta[:0]
 	pivot, due := 0.0, 10
@@ -143,7 +156,7 @@ func (l *lanczos) left(m, k int, bound float64, inverse bool) int {
 		return never
 	}
 	n := float64(l.q.Cols)
-	floor := l.tri.norm / l.tri.scale
+	floor := l.normT()
 	if inverse {
 		floor /= n
 	}
@@ -176,6 +189,9 @@ func (l *lanczos) ritz(m, k int, bound float64) bool {
 	l.theta = l.tri.below(l.theta[:0], bound)
 	return len(l.theta) == k && l.tri.vectors(&l.s, l.theta, bound, true)
 }
+
+// normT returns a norm of the last T, ≥ ‖T‖₂.
+func (l *lanczos) normT() float64 { return l.tri.norm / l.tri.scale }
 
 // vectors sets v = the Ritz vectors that run has found, in rows.
 func (l *lanczos) vectors(v *mat.Dense) {

@@ -12,18 +12,29 @@ import (
 type spectral struct {
 	reduction
 	twisted
-	off          []float64 // off-diagonal of T: off[i] between i and i+1; 0 where T splits
-	e2           []float64
-	values       []float64 // eigenvalues of scale·A; ascending within each block of T, not over all
-	ends         []int     // ends[b] is one past the last row of block b of T
-	scale        float64
-	probe, image []float64
-	norm         float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
+	off    []float64 // off-diagonal of T: off[i] between i and i+1; 0 where T splits
+	e2     []float64
+	values []float64 // eigenvalues of scale·A; ascending within each block of T, not over all
+	ends   []int     // ends[b] is one past the last row of block b of T
+	scale  float64
+	norm   float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
+	probe  probe
+}
+
+// reserve makes room for a T of order n.
+func (s *spectral) reserve(n int) {
+	s.n = n
+	s.d, s.e, s.off, s.e2 = grow(s.d, n), grow(s.e, n), grow(s.off, n), grow(s.e2, n)
+	s.values = grow(s.values, n)
+	s.ends = slices.Grow(s.ends[:0], n)
+	s.twisted.size(n)
+	s.probe.reserve(n)
 }
 
 // factor reduces a, of largest entry m.
 func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.scale = power(m)
+	s.reserve(a.N)
 	s.reduce(a, s.scale)
 	s.split()
 }
@@ -39,8 +50,7 @@ func (s *spectral) load(d, e []float64) {
 		m = max(m, math.Abs(v))
 	}
 	s.scale = power(m)
-	s.n = len(d)
-	s.d, s.e = grow(s.d, s.n), grow(s.e, s.n)
+	s.reserve(len(d))
 	for i, v := range d {
 		s.d[i] = v * s.scale
 	}
@@ -53,8 +63,6 @@ func (s *spectral) load(d, e []float64) {
 // split splits T where an off-diagonal entry is within the rounding of what made it.
 func (s *spectral) split() {
 	n := s.n
-	s.off, s.e2, s.values = grow(s.off, n), grow(s.e2, n), grow(s.values, n)
-	s.twisted.size(n)
 	s.norm = 0
 	left := 0.0
 	for i, d := range s.d {
@@ -66,7 +74,7 @@ func (s *spectral) split() {
 		s.norm = max(s.norm, math.Abs(d)+math.Abs(left)+math.Abs(right))
 		left = right
 	}
-	s.ends = slices.Grow(s.ends[:0], n)
+	s.ends = s.ends[:0]
 	drop := max(4*eps*math.Sqrt(float64(n))*s.norm, pivMin)
 	for i, e := range s.off {
 		if math.Abs(e) <= drop {
@@ -142,7 +150,7 @@ func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below boo
 		}
 		first = end
 	}
-	if !s.orthonormal(z) {
+	if !s.probe.orthonormal(z) {
 		return false
 	}
 	for i := range lambda {
@@ -167,7 +175,7 @@ func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 			return false
 		}
 	}
-	return s.orthonormal(z)
+	return s.probe.orthonormal(z)
 }
 
 // block is one unreduced block of T, with the eigenpairs that are done: len(lambda) of them, in the
@@ -242,20 +250,4 @@ func rayleigh(z, d, e []float64) float64 {
 		last = e[i] * v
 	}
 	return sum
-}
-
-// orthonormal probes Z·Zᵀ = I with one vector of entries ±1: ‖Z·Zᵀ·u − u‖_∞ must be of the order of
-// rounding.
-func (s *spectral) orthonormal(z *mat.Dense) bool {
-	s.probe, s.image = grow(s.probe, z.Cols)[:z.Rows], grow(s.image, z.Cols)
-	for i := range s.probe {
-		s.probe[i] = float64(1 - i*(i+1)/2%3%2*2)
-	}
-	mat.MulVecTrans(s.image, z, s.probe)
-	for i, u := range s.probe {
-		if !(math.Abs(mat.Dot(z.Row(i), s.image)-u) <= 64*eps*float64(z.Cols+8)) {
-			return false
-		}
-	}
-	return true
 }

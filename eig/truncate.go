@@ -72,8 +72,8 @@ const (
 //
 // a is read, dst is written; dst may be a. Errors: ErrNotFinite (a, or mu, is NaN or infinite),
 // ErrNoConvergence; dst is then as before. It panics if the orders differ. Nothing is allocated by
-// a route taken at that order before; RouteKrylov grows a little where more is clipped. n³/3 flops
-// where nothing is to be clipped. Where k eigenvalues are: 4n³/3 for the tridiagonal form,
+// a route taken at that order before, whatever is tried and declines on the way. n³/3 flops where
+// nothing is to be clipped. Where k eigenvalues are: 4n³/3 for the tridiagonal form,
 // 2n²·min(k, n−k) for eigenvectors and half of that to multiply back. Where k ≤ n/16, they are far
 // enough below mu and n ≥ 48, or n ≥ 100: n³/3 and some 25 products of 2n².
 //
@@ -97,6 +97,9 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 		return Report{MinEigenvalue: t.mu, Route: RouteClear}, nil
 	}
 	n, most, m := a.N, krylovMost(a.N), 0.0
+	if n >= productFrom {
+		t.kry.reserve(n)
+	}
 	few := n >= productFrom && promising(a, mu) && t.byProducts(a, most, n/2)
 	if !few {
 		var err error
@@ -164,8 +167,8 @@ func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
 	}
 	t.ritz(a.N, k)
 	copy(t.lambda, t.kry.theta)
-	t.kry.norm = t.kry.tri.norm / t.kry.tri.scale
-	if !t.kry.probe(x, &t.z, t.lambda) {
+	t.kry.norm = t.kry.normT()
+	if !t.kry.invariant(x, &t.z, t.lambda) {
 		return false
 	}
 	t.assemble(a)

@@ -258,6 +258,42 @@ func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(10, func() { tr.TruncateBy(eig.RouteJacobi, p, a, 0.1) }))
 }
 
+// TestTruncateAllocatesNothingByARouteTakenBefore: whatever a matrix makes a Truncator try first, and
+// however far the try comes, one matrix that took the same route has made all the room.
+func TestTruncateAllocatesNothingByARouteTakenBefore(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	for _, n := range []int{24, 48, 64, 100, 120} {
+		near := tridiagonal(n, constant(0.1), constant(1))
+		others := []*mat.Sym{mattest.Sym(n, 1), few(n, 1, 0.1), few(n, 3, 0.1), few(n, n/2, 0.1), few(n, n-1, 0.1), near,
+			spiked(n, -3), spiked(n, -3, -2, -1), spiked(n, -1, -1, -1), spiked(n, 0.05, 0.06, 0.07), bulk(n, -9, 0.09),
+			spiked(n, mattest.Vec(n/16+1, 1)...), spiked(n, mattest.Vec(n/4, 1)...), bulk(n, -1e6, 0.0999)}
+		for i, a := range others {
+			shifted := mat.NewSym(n)
+			mat.CopySym(shifted, a)
+			mat.AddIdentity(shifted, -10)
+			for _, first := range append([]*mat.Sym{shifted}, others[max(0, i-1):min(i+2, len(others))]...) {
+				var tr eig.Truncator
+				p := mat.NewSym(n)
+				taken, err := tr.Truncate(p, first, 0.1)
+				require.NoError(t, err)
+				calls, route := 0, taken.Route
+				total := testing.AllocsPerRun(1, func() {
+					if calls++; calls == 2 { // the one that is counted
+						rep, err := tr.Truncate(p, a, 0.1)
+						if err != nil {
+							panic(err)
+						}
+						route = rep.Route
+					}
+				})
+				if route == taken.Route {
+					assert.Zero(t, total, "n=%d, matrix %d, %v", n, i, route)
+				}
+			}
+		}
+	}
+}
+
 func TestErrorsAndRoutesHaveNames(t *testing.T) {
 	assert.EqualError(t, &eig.NotFiniteError{I: 2, J: 1, Value: math.Inf(-1)}, "eig: entry (2, 1) is -Inf")
 	assert.EqualError(t, &eig.NoConvergenceError{Sweeps: 60, OffNorm: 1.5}, "eig: no convergence after 60 sweeps, off-diagonal norm 1.5")

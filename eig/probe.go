@@ -1,0 +1,34 @@
+package eig
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// probe is a vector u of entries ±1 that tells by few products what a whole matrix product would
+// tell of the rows of Z.
+type probe struct {
+	u     []float64
+	image []float64 // Zᵀ·u
+}
+
+// reserve makes room for rows of length n.
+func (p *probe) reserve(n int) { p.u, p.image = grow(p.u, n), grow(p.image, n) }
+
+// orthonormal probes Z·Zᵀ = I: ‖Z·Zᵀ·u − u‖_∞ must be of the order of rounding. It leaves Zᵀ·u in
+// image.
+func (p *probe) orthonormal(z *mat.Dense) bool {
+	p.reserve(z.Cols)
+	p.u = p.u[:z.Rows]
+	for i := range p.u {
+		p.u[i] = float64(1 - i*(i+1)/2%3%2*2)
+	}
+	mat.MulVecTrans(p.image, z, p.u)
+	for i, u := range p.u {
+		if !(math.Abs(mat.Dot(z.Row(i), p.image)-u) <= 64*eps*float64(z.Cols+8)) {
+			return false
+		}
+	}
+	return true
+}
