@@ -3,6 +3,8 @@ package bilevel
 import (
 	"errors"
 	"math"
+
+	"stable/bilevel/option"
 )
 
 // alternating is the running state of BSA, TTSA, stocBiO and ALSET, which differ in the number t_k
@@ -28,14 +30,14 @@ const maxInner = 1 << 30
 // name is the method's Go name.
 func startAlternating(it *Iteration, name string, m alternating) (Stepper, error) {
 	if err := errors.Join(
-		checkSchedule(name+".Alpha", m.alpha, math.MaxFloat64),
-		checkSchedule(name+".Beta", m.beta, math.MaxFloat64),
+		option.Schedule(name+".Alpha", m.alpha, math.Inf(1)),
+		option.Schedule(name+".Beta", m.beta, math.Inf(1)),
 		m.estimate.series.validate(name),
 	); err != nil {
 		return nil, err
 	}
 	if n := m.inner.At(0); !(n > 0 && n <= maxInner) {
-		return nil, badOption("%s.Inner at step 0 is %v, want a number in (0, %d]", name, n, maxInner)
+		return nil, option.Bad("%s.Inner at step 0 is %v, want a number in (0, %d]", name, n, maxInner)
 	}
 	m.name = name
 	m.gy, m.h = make([]float64, len(it.Y())), make([]float64, len(it.X()))
@@ -64,7 +66,7 @@ func (m *alternating) Step(it *Iteration) error {
 func (m *alternating) lower(it *Iteration) error {
 	n := math.Ceil(m.inner.At(it.K()))
 	if !(n >= 1 && n <= maxInner) {
-		return badOption("%s: number of inner steps at step %d is %v, want a number in [1, %d]", m.name, it.K(), n, maxInner)
+		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]", m.name, it.K(), n, maxInner)
 	}
 	for t := range int(n) {
 		beta := m.beta.At(it.K())

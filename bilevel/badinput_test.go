@@ -243,7 +243,7 @@ func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 			for range p.steps {
 				require.NoError(t, s.Step())
 			}
-			require.Less(t, max(notFinite(s.X()), notFinite(s.Y())), 0)
+			require.Less(t, max(mat.NotFinite(s.X()), mat.NotFinite(s.Y())), 0)
 			require.NotZero(t, s.X()[0])
 			require.NotZero(t, s.Y()[0])
 		}
@@ -321,7 +321,7 @@ func TestEveryMethodNearOverflowAndUnderflow(t *testing.T) {
 						break
 					}
 				}
-				require.Less(t, max(notFinite(s.X()), notFinite(s.Y())), 0, "2^%d", e)
+				require.Less(t, max(mat.NotFinite(s.X()), mat.NotFinite(s.Y())), 0, "2^%d", e)
 				if -200 < e && e < 200 && !strings.Contains(m.Name(), "BiAdam") { // whose steps do not shrink as derivatives grow
 					require.NoError(t, err, "2^%d", e)
 				}

@@ -3,6 +3,9 @@ package bilevel
 import (
 	"errors"
 	"math"
+
+	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // BiAdam is the adaptive method of Huang and Huang (BiAdam: Fast Adaptive Bilevel Optimization
@@ -109,18 +112,18 @@ func (m BiAdam) with(it *Iteration, name string, storm bool, tau Schedule) (Step
 	if m.Eta == nil {
 		m.Eta = Constant(1)
 	}
-	defaultTo(&m.Decay, 0.99)
-	defaultTo(&m.Rho, 1e-3)
-	set, err := metricSet(it, name)
+	option.Default(&m.Decay, 0.99)
+	option.Default(&m.Rho, 1e-3)
+	set, err := it.MetricSet()
 	if err := errors.Join(
 		err,
-		checkSchedule(name+".Alpha", m.Alpha, math.MaxFloat64),
-		checkSchedule(name+".Beta", m.Beta, math.MaxFloat64),
-		checkSchedule(name+".Eta", m.Eta, 1),
-		checkSchedule(name+".TauX", m.TauX, 1),
-		checkSchedule(name+".TauY", m.TauY, 1),
-		checkShare(name+".Decay", m.Decay),
-		checkFinite(name+".Rho", m.Rho),
+		option.Schedule(name+".Alpha", m.Alpha, math.Inf(1)),
+		option.Schedule(name+".Beta", m.Beta, math.Inf(1)),
+		option.Schedule(name+".Eta", m.Eta, 1),
+		option.Schedule(name+".TauX", m.TauX, 1),
+		option.Schedule(name+".TauY", m.TauY, 1),
+		option.Share(name+".Decay", m.Decay),
+		option.Finite(name+".Rho", m.Rho),
 		m.Neumann.validate(name),
 	); err != nil {
 		return nil, err
@@ -143,7 +146,7 @@ func (m *biadam) Step(it *Iteration) error {
 	}
 	m.y.update(it.K(), tauY, m.Decay, m.Rho, m.storm)
 	m.x.update(it.K(), tauX, m.Decay, m.Rho, m.storm)
-	if err := errors.Join(it.Finite(m.x.metric), it.Finite(m.y.metric)); err != nil {
+	if err := it.Finite(m.x.metric, m.y.metric); err != nil {
 		return err
 	}
 	copy(m.zOld.x, it.X())
@@ -190,7 +193,7 @@ func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	if !storm {
 		old = l.now // then d ← now + (1−τ)(d − now), which is the average
 	}
-	recur(l.dir, tau, old, l.now)
+	mat.RecurVec(l.dir, tau, old, l.now)
 	w := max(1-decay, 1/float64(k+1))
 	for i, g := range l.now {
 		l.square[i] = (1-w)*l.square[i] + w*g*g

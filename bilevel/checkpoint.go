@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"stable/bilevel/atomicfile"
+	"stable/mat"
 )
 
 // A checkpoint is, in this order, all numbers little-endian on every machine:
@@ -153,7 +154,7 @@ func (s *Solver) read(r io.Reader) error {
 		return err
 	}
 	for _, v := range [][]float64{s.it.x, s.it.y, s.mean} {
-		if i := notFinite(v); i >= 0 {
+		if i := mat.NotFinite(v); i >= 0 {
 			return damaged("an iterate is %v at index %d", v[i], i)
 		}
 	}

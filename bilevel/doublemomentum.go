@@ -3,6 +3,9 @@ package bilevel
 import (
 	"errors"
 	"math"
+
+	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // doubleMomentum is the running state of SUSTAIN, MSTSA and MRBO, which differ in the estimator h
@@ -36,15 +39,15 @@ func checkTaus(name string, tauX, tauY *Schedule) error {
 	if *tauY == nil {
 		*tauY = stormWeight
 	}
-	return errors.Join(checkSchedule(name+".TauX", *tauX, 1), checkSchedule(name+".TauY", *tauY, 1))
+	return errors.Join(option.Schedule(name+".TauX", *tauX, 1), option.Schedule(name+".TauY", *tauY, 1))
 }
 
 // startMomentum checks the parameters that the methods of this kind share, and makes the memory.
 // name is the method's Go name.
 func startMomentum(it *Iteration, name string, m doubleMomentum) (Stepper, error) {
 	if err := errors.Join(
-		checkSchedule(name+".Alpha", m.alpha, math.MaxFloat64),
-		checkSchedule(name+".Beta", m.beta, math.MaxFloat64),
+		option.Schedule(name+".Alpha", m.alpha, math.Inf(1)),
+		option.Schedule(name+".Beta", m.beta, math.Inf(1)),
 		m.estimate.series.validate(name),
 	); err != nil {
 		return nil, err
@@ -92,7 +95,7 @@ func (m *doubleMomentum) lower(it *Iteration) error {
 	if err := it.Oracle().GradG(m.g, it.X(), it.Y(), phi); err != nil {
 		return err
 	}
-	recur(m.dy, tau, m.gOld, m.g)
+	mat.RecurVec(m.dy, tau, m.gOld, m.g)
 	return nil
 }
 
@@ -111,15 +114,8 @@ func (m *doubleMomentum) upper(it *Iteration) error {
 	if err := m.estimate.at(m.h, it.Oracle(), it.X(), it.Y()); err != nil {
 		return err
 	}
-	recur(m.dx, tau, m.hOld, m.h)
+	mat.RecurVec(m.dx, tau, m.hOld, m.h)
 	return nil
-}
-
-// recur sets d ← now + (1−τ)(d − old). Before step 0, d and old are 0, which gives d = now there.
-func recur(d []float64, tau float64, old, now []float64) {
-	for i := range d {
-		d[i] = now[i] + (1-tau)*(d[i]-old[i])
-	}
 }
 
 // State visits what outlives a step.

@@ -3,11 +3,13 @@ package bilevel
 import (
 	"errors"
 	"fmt"
+
+	"stable/bilevel/option"
 )
 
 var (
 	// ErrOption is wrapped by every error about an option; the text names the field.
-	ErrOption = errors.New("bilevel: bad option")
+	ErrOption = option.Err
 
 	// ErrDiverged is wrapped by a DivergedError.
 	ErrDiverged = errors.New("bilevel: run diverged")
@@ -65,7 +67,3 @@ type PanicError struct {
 }
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-func badOption(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"stable/bilevel/option"
 	"stable/eig"
 	"stable/mat"
 )
@@ -43,26 +44,12 @@ type EstimatorReport struct {
 	Truncate  eig.Report // what P̲ did to H_yy
 }
 
-// checkBounds refuses constants outside of their range; owner, with a dot, comes before their names.
-func checkBounds(owner string, muG, cGxy float64) error {
-	if !(muG > 0) || math.IsInf(muG, 1) {
-		return badOption("%sMuG is %v, want a finite μ_g > 0", owner, muG)
-	}
-	if !(cGxy > 0) {
-		return badOption("%sCGxy is %v, want C_gxy > 0 (+Inf for none)", owner, cGxy)
-	}
-	return nil
-}
-
 // NewEstimator returns an estimator for p. muG is μ_g > 0, the strong convexity of g(x, ·); cGxy is
 // C_gxy > 0, the bound on ‖g_xy‖_F, and +Inf for no bound.
 func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
-	if err := checkBounds("", muG, cGxy); err != nil {
-		return nil, err
-	}
 	dx, dy := p.Dims()
-	if dx < 1 || dy < 1 {
-		return nil, badOption("problem has dimensions dx = %d, dy = %d, want both ≥ 1", dx, dy)
+	if err := errors.Join(checkBounds("", muG, cGxy), option.Dims(dx, dy)); err != nil {
+		return nil, err
 	}
 	return &Estimator{
 		p: p, mu: muG, cgxy: cGxy,
@@ -108,6 +95,39 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	mat.RecurSym(e.hyy, tau, e.hyy, e.yyOld, e.yy) // (STABLE-H3)
 	e.report.HessNorm = mat.NormFrobSym(e.yy)
 	return e.finish(x, y)
+}
+
+// Draw draws the samples φ of step k: initBatch at step 0, a batch as Options.LowerBatch says at the
+// others. initBatch may be Full; 0 stands for a batch or dy samples, whichever is more.
+func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
+	if it.K() > 0 {
+		return it.DrawPhi(0)
+	}
+	if _, lower := it.Batches(); initBatch == 0 && lower != Full {
+		initBatch = max(lower, len(e.y))
+	}
+	return it.DrawPhi(initBatch)
+}
+
+// Follow moves the estimates to the iterate: Init at step 0, Update at the others. It counts in
+// Activity whether the projections changed something.
+func (e *Estimator) Follow(it *Iteration, tau float64, phi []Sample) error {
+	var err error
+	if it.K() == 0 {
+		err = e.Init(it.X(), it.Y(), phi)
+	} else {
+		err = e.Update(tau, it.X(), it.Y(), phi)
+	}
+	if err != nil {
+		return err
+	}
+	if e.report.Truncate.Clipped > 0 {
+		it.Activity().Truncated++
+	}
+	if e.report.CrossNorm > e.cgxy {
+		it.Activity().Shrunk++
+	}
+	return nil
 }
 
 // finish applies both projections and remembers the point.
@@ -203,16 +223,6 @@ func (e *Estimator) Report() EstimatorReport { return e.report }
 // y^{k−1}) where the Solver's iterate is (x^k, y^k). Before Init it is 0.
 func (e *Estimator) Point() (x, y []float64) { return e.x, e.y }
 
-// Tally adds to a whether the projections of the last Init or Update changed something.
-func (e *Estimator) Tally(a *Activity) {
-	if e.report.Truncate.Clipped > 0 {
-		a.Truncated++
-	}
-	if e.report.CrossNorm > e.cgxy {
-		a.Shrunk++
-	}
-}
-
 // Estimator returns the estimates H_xy and H_yy of a running method that has them, to be read only,
 // and nil for a method without them. A method has them if its Stepper has a method Estimator()
 // *Estimator, as those of STABLE and RSVRB.
@@ -223,11 +233,11 @@ func (s *Solver) Estimator() *Estimator {
 	return nil
 }
 
-// initBatch is the default number of samples φ in H⁰: a batch, or dy samples where that is more.
-func initBatch(it *Iteration) int {
-	_, lower := it.Batches()
-	if lower == Full {
-		return Full
+// checkBounds refuses constants outside of their range; owner is the name of the method that has
+// the fields MuG and CGxy.
+func checkBounds(owner string, muG, cGxy float64) error {
+	if owner != "" {
+		owner += "."
 	}
-	return max(lower, len(it.Y()))
+	return errors.Join(option.Finite(owner+"MuG", muG), option.Positive(owner+"CGxy", cGxy))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -32,8 +33,8 @@ type Iteration struct {
 // newIteration returns one at the starting point of opt.
 func newIteration(p Problem, m Method, opt Options) (*Iteration, error) {
 	dx, dy := p.Dims()
-	if dx < 1 || dy < 1 {
-		return nil, badOption("problem has dimensions dx = %d, dy = %d, want both ≥ 1", dx, dy)
+	if err := option.Dims(dx, dy); err != nil {
+		return nil, err
 	}
 	it := &Iteration{
 		method: m, oracle: newOracle(p), scan: newScan(),
@@ -71,6 +72,16 @@ func (it *Iteration) NextY() []float64 { return it.yNext }
 // Set returns the feasible set X.
 func (it *Iteration) Set() Set { return it.opt.Set }
 
+// MetricSet returns the feasible set as one that projects in a metric, or an error that wraps
+// ErrOption if it is none.
+func (it *Iteration) MetricSet() (MetricSet, error) {
+	set, ok := it.opt.Set.(MetricSet)
+	if !ok {
+		return nil, option.Bad("%s projects in a metric, and Options.Set, a %T, has no ProjectMetric", it.method.Name(), it.opt.Set)
+	}
+	return set, nil
+}
+
 // Project replaces x, of length dx, by P_X(x).
 func (it *Iteration) Project(x []float64) { it.opt.Set.Project(x, x) }
 
@@ -88,6 +99,10 @@ func (it *Iteration) MoveY(beta float64, d []float64) {
 		it.yNext[j] = y - beta*d[j]
 	}
 }
+
+// Problem returns the problem itself, for a method to ask whether it has an interface that the method
+// needs. What is asked of it does not count.
+func (it *Iteration) Problem() Problem { return it.oracle.p }
 
 // Oracle returns the problem behind counters. What it returns as an error is to be returned from
 // Step as it is.
@@ -159,7 +174,7 @@ func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 	if alpha >= 0 && beta >= 0 && tau >= 0 && tau <= 1 && !math.IsInf(alpha, 1) && !math.IsInf(beta, 1) {
 		return nil
 	}
-	return badOption("%s: step sizes at step %d are α = %v, β = %v, τ = %v, want finite α, β ≥ 0 and τ in [0, 1]",
+	return option.Bad("%s: step sizes at step %d are α = %v, β = %v, τ = %v, want finite α, β ≥ 0 and τ in [0, 1]",
 		it.method.Name(), it.k, alpha, beta, tau)
 }
 
@@ -171,29 +186,32 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	case v >= 0 && v <= max && !math.IsInf(v, 1):
 		return v, nil
 	case math.IsInf(max, 1):
-		return 0, badOption("%s: %s at step %d is %v, want a finite value ≥ 0", it.method.Name(), name, it.k, v)
+		return 0, option.Bad("%s: %s at step %d is %v, want a finite value ≥ 0", it.method.Name(), name, it.k, v)
 	}
-	return 0, badOption("%s: %s at step %d is %v, want a value in [0, %v]", it.method.Name(), name, it.k, v, max)
+	return 0, option.Bad("%s: %s at step %d is %v, want a value in [0, %v]", it.method.Name(), name, it.k, v, max)
 }
 
 // Activity returns the counts of what safeguards did, for the method to add to. What a step adds
 // that fails does not count.
 func (it *Iteration) Activity() *Activity { return &it.activity }
 
-// Finite returns nil if all entries of v are finite. If not, it returns a *DivergedError that names
+// Finite returns nil if all entries of the vectors are finite. If not, it returns a *DivergedError that names
 // the first vector of Stepper.Vectors with an entry that is not finite. A method calls it before it
 // uses a vector in a way that would hide or spread such a value: to weigh with it, to ask the
 // problem at a point made of it, to keep it for later steps. The Solver looks at all vectors after
 // each step anyway.
-func (it *Iteration) Finite(v []float64) error {
-	i := notFinite(v)
-	if i < 0 {
-		return nil
+func (it *Iteration) Finite(vectors ...[]float64) error {
+	for _, v := range vectors {
+		i := mat.NotFinite(v)
+		if i < 0 {
+			continue
+		}
+		if err := it.blame(); err != nil {
+			return err
+		}
+		return &DivergedError{Step: it.k, Quantity: fmt.Sprintf("entry %d of a vector without a name", i), Value: v[i]}
 	}
-	if err := it.blame(); err != nil {
-		return err
-	}
-	return &DivergedError{Step: it.k, Quantity: fmt.Sprintf("entry %d of a vector without a name", i), Value: v[i]}
+	return nil
 }
 
 // blame returns an error for the first entry of the method's vectors that is not finite; nil if all
@@ -247,7 +265,7 @@ func newScan() *scan {
 }
 
 func (c *scan) look(name string, v []float64) {
-	if i := notFinite(v); i >= 0 && c.found == nil {
+	if i := mat.NotFinite(v); i >= 0 && c.found == nil {
 		c.found = &DivergedError{Step: c.step, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
 	}
 }

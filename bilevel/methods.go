@@ -3,6 +3,8 @@ package bilevel
 import (
 	"slices"
 	"strings"
+
+	"stable/bilevel/option"
 )
 
 // Tuning is what most methods have in common. What a method does not take it ignores; what is left
@@ -66,5 +68,5 @@ func Tune(name string, t Tuning) (Method, error) {
 	}
 	names := Methods()
 	slices.Sort(names)
-	return nil, badOption("no method is called %q; there are %s", name, strings.Join(names, ", "))
+	return nil, option.Bad("no method is called %q; there are %s", name, strings.Join(names, ", "))
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/mat"
 )
 
 // A derivative that is not finite ends the run at that step, names the quantity, and leaves the
@@ -67,7 +69,7 @@ type sober struct {
 }
 
 func (p sober) look(x, y []float64) {
-	require.Less(p.t, max(notFinite(x), notFinite(y)), 0, "asked at a point that is not finite")
+	require.Less(p.t, max(mat.NotFinite(x), mat.NotFinite(y)), 0, "asked at a point that is not finite")
 }
 func (p sober) GradF(fx, fy, x, y []float64, xi []Sample) error {
 	p.look(x, y)

@@ -1,5 +1,9 @@
 package bilevel
 
+import (
+	"stable/bilevel/option"
+)
+
 // MSTSA is the momentum-assisted single-timescale method that SUSTAIN grew out of (Khanduri et al.,
 // first version of arXiv 2102.07367): the recursion on the hypergradient only. Step k ≥ 1 does
 //
@@ -31,7 +35,7 @@ func (m MSTSA) Start(it *Iteration) (Stepper, error) {
 	if m.Tau == nil {
 		m.Tau = stormWeight
 	}
-	if err := checkSchedule("MSTSA.Tau", m.Tau, 1); err != nil {
+	if err := option.Schedule("MSTSA.Tau", m.Tau, 1); err != nil {
 		return nil, err
 	}
 	return startMomentum(it, "MSTSA", doubleMomentum{

@@ -3,6 +3,7 @@ package bilevel
 import (
 	"math"
 
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -44,13 +45,13 @@ type Neumann struct {
 func (n Neumann) validate(method string) error {
 	switch {
 	case !(n.LG > 0) || math.IsInf(n.LG, 1):
-		return badOption("%s.Neumann.LG is %v, want a finite L_g > 0", method, n.LG)
+		return option.Bad("%s.Neumann.LG is %v, want a finite L_g > 0", method, n.LG)
 	case n.Terms < 0:
-		return badOption("%s.Neumann.Terms is %d, want ≥ 1", method, n.Terms)
+		return option.Bad("%s.Neumann.Terms is %d, want ≥ 1", method, n.Terms)
 	case (n.Terms == 0 || n.MuG != 0) && !(n.MuG > 0 && n.MuG <= n.LG):
-		return badOption("%s.Neumann.MuG is %v, want μ_g in (0, LG]", method, n.MuG)
+		return option.Bad("%s.Neumann.MuG is %v, want μ_g in (0, LG]", method, n.MuG)
 	case n.Terms == 0 && n.LG/n.MuG > 1e6:
-		return badOption("%s.Neumann.Terms is 0, and LG/MuG = %g asks for a longer series than anybody wants: set Terms", method, n.LG/n.MuG)
+		return option.Bad("%s.Neumann.Terms is 0, and LG/MuG = %g asks for a longer series than anybody wants: set Terms", method, n.LG/n.MuG)
 	}
 	return nil
 }

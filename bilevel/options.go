@@ -3,6 +3,8 @@ package bilevel
 import (
 	"errors"
 	"math"
+
+	"stable/bilevel/option"
 )
 
 // Options are what every method needs.
@@ -32,24 +34,16 @@ func (it *Iteration) setOptions(opt Options) error {
 	if opt.Set == nil {
 		opt.Set = Space{}
 	}
-	if opt.UpperBatch == 0 {
-		opt.UpperBatch = 1
-	}
-	if opt.LowerBatch == 0 {
-		opt.LowerBatch = 1
-	}
-	if opt.Explode == 0 {
-		opt.Explode = 1e12
-	}
-	if !(opt.Explode > 0) {
-		return badOption("Options.Explode is %v, want > 0", opt.Explode)
-	}
+	option.Default(&opt.UpperBatch, 1)
+	option.Default(&opt.LowerBatch, 1)
+	option.Default(&opt.Explode, 1e12)
 	if err := errors.Join(
-		checkBatch("Options.UpperBatch", opt.UpperBatch),
-		checkBatch("Options.LowerBatch", opt.LowerBatch),
+		option.Positive("Options.Explode", opt.Explode),
+		option.Batch("Options.UpperBatch", opt.UpperBatch),
+		option.Batch("Options.LowerBatch", opt.LowerBatch),
 		opt.Set.Validate(dx),
-		checkStart("Options.X0", opt.X0, dx),
-		checkStart("Options.Y0", opt.Y0, dy),
+		option.Vector("Options.X0", opt.X0, dx),
+		option.Vector("Options.Y0", opt.Y0, dy),
 	); err != nil {
 		return err
 	}
@@ -59,7 +53,7 @@ func (it *Iteration) setOptions(opt Options) error {
 	if opt.X0 != nil {
 		for i, v := range opt.X0 {
 			if !(math.Abs(it.x[i]-v) <= 1e-9*(1+math.Abs(v))) {
-				return badOption("Options.X0 is not in the feasible set: entry %d is %v, that of the nearest feasible point %v", i, v, it.x[i])
+				return option.Bad("Options.X0 is not in the feasible set: entry %d is %v, that of the nearest feasible point %v", i, v, it.x[i])
 			}
 		}
 	}
@@ -67,70 +61,4 @@ func (it *Iteration) setOptions(opt Options) error {
 	opt.Y0 = append([]float64(nil), it.y...)
 	it.opt = opt
 	return nil
-}
-
-func defaultTo(v *float64, value float64) {
-	if *v == 0 {
-		*v = value
-	}
-}
-
-func checkPositive(name string, v float64) error {
-	if !(v > 0) {
-		return badOption("%s is %v, want > 0", name, v)
-	}
-	return nil
-}
-
-func checkBatch(name string, n int) error {
-	if n < 1 && n != Full {
-		return badOption("%s is %d, want ≥ 1, or Full", name, n)
-	}
-	return nil
-}
-
-func checkStart(name string, v []float64, n int) error {
-	if v != nil && len(v) != n {
-		return badOption("%s has length %d, want %d", name, len(v), n)
-	}
-	if i := notFinite(v); i >= 0 {
-		return badOption("%s is %v at index %d", name, v[i], i)
-	}
-	return nil
-}
-
-func checkShare(name string, v float64) error {
-	if !(v > 0 && v < 1) {
-		return badOption("%s is %v, want a share in (0, 1)", name, v)
-	}
-	return nil
-}
-
-func checkFinite(name string, v float64) error {
-	if !(v > 0) || math.IsInf(v, 1) {
-		return badOption("%s is %v, want a finite value > 0", name, v)
-	}
-	return nil
-}
-
-// checkSchedule refuses a missing schedule, and one whose first value is not a step size in [0,
-// max].
-func checkSchedule(name string, s Schedule, max float64) error {
-	if s == nil {
-		return badOption("%s is nil: a step size has no default", name)
-	}
-	if v := s.At(0); !(v >= 0 && v <= max) {
-		return badOption("%s at step 0 is %v, want 0 ≤ step ≤ %v", name, v, max)
-	}
-	return nil
-}
-
-// notFinite returns the index of the first NaN or infinity in v, or −1.
-func notFinite(v []float64) int {
-	for i, a := range v {
-		if a-a != 0 {
-			return i
-		}
-	}
-	return -1
 }

@@ -3,6 +3,9 @@ package bilevel
 import (
 	"errors"
 	"math"
+
+	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // RSVRB is the stochastic variance-reduced method of Guo, Hu, Zhang and Yang (Randomized Stochastic
@@ -68,25 +71,27 @@ func newTracked(n int) tracked {
 	return tracked{make([]float64, n), make([]float64, n), make([]float64, n)}
 }
 
-func (t tracked) update(tau float64) { recur(t.est, tau, t.old, t.now) }
+func (t tracked) update(tau float64) { mat.RecurVec(t.est, tau, t.old, t.now) }
 
 func (m RSVRB) Start(it *Iteration) (Stepper, error) {
 	dx, dy := len(it.X()), len(it.Y())
 	if m.Tau == nil {
 		m.Tau = stormWeight
 	}
-	if m.InitBatch == 0 {
-		m.InitBatch = initBatch(it)
-	}
-	defaultTo(&m.CGxy, math.Inf(1))
+	option.Default(&m.CGxy, math.Inf(1))
 	if err := errors.Join(
-		checkSchedule("RSVRB.Alpha", m.Alpha, math.MaxFloat64),
-		checkSchedule("RSVRB.Beta", m.Beta, math.MaxFloat64),
-		checkSchedule("RSVRB.Tau", m.Tau, 1),
-		checkBatch("RSVRB.InitBatch", m.InitBatch),
-		checkBounds("RSVRB.", m.MuG, m.CGxy),
+		option.Schedule("RSVRB.Alpha", m.Alpha, math.Inf(1)),
+		option.Schedule("RSVRB.Beta", m.Beta, math.Inf(1)),
+		option.Schedule("RSVRB.Tau", m.Tau, 1),
+		option.Finite("RSVRB.MuG", m.MuG),
+		option.Positive("RSVRB.CGxy", m.CGxy),
 	); err != nil {
 		return nil, err
+	}
+	if m.InitBatch != 0 {
+		if err := option.Batch("RSVRB.InitBatch", m.InitBatch); err != nil {
+			return nil, err
+		}
 	}
 	est, err := NewEstimator(it.Oracle(), m.MuG, m.CGxy)
 	if err != nil {
@@ -114,7 +119,6 @@ func (m *rsvrb) Step(it *Iteration) error {
 
 	it.MoveX(alpha, m.h)
 	it.MoveY(beta, m.d.est)
-	m.est.Tally(it.Activity())
 	return nil
 }
 
@@ -124,22 +128,16 @@ func (m *rsvrb) Estimator() *Estimator { return m.est }
 // track moves all five estimates from z^{k−1} to z^k.
 func (m *rsvrb) track(it *Iteration, tau float64) error {
 	xi := it.DrawXi(0)
-	var phi []Sample
-	var err error
-	if it.K() == 0 {
-		phi = it.DrawPhi(m.InitBatch)
-		err = m.est.Init(it.X(), it.Y(), phi)
-	} else {
-		phi = it.DrawPhi(0)
+	phi := m.est.Draw(it, m.InitBatch)
+	if it.K() > 0 {
 		if err := it.Oracle().GradF(m.u.old, m.w.old, m.xOld, m.yOld, xi); err != nil {
 			return err
 		}
 		if err := it.Oracle().GradG(m.d.old, m.xOld, m.yOld, phi); err != nil {
 			return err
 		}
-		err = m.est.Update(tau, it.X(), it.Y(), phi)
 	}
-	if err != nil {
+	if err := m.est.Follow(it, tau, phi); err != nil {
 		return err
 	}
 	if err := it.Oracle().GradF(m.u.now, m.w.now, it.X(), it.Y(), xi); err != nil {

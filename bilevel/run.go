@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -148,17 +149,17 @@ func (s *Solver) result(steps int, reason Reason, elapsed time.Duration) Result 
 func (r *Run) validate(ctx context.Context) error {
 	switch {
 	case r.Steps < 0:
-		return badOption("Run.Steps is %d, want ≥ 0", r.Steps)
+		return option.Bad("Run.Steps is %d, want ≥ 0", r.Steps)
 	case r.Time < 0:
-		return badOption("Run.Time is %v, want ≥ 0", r.Time)
+		return option.Bad("Run.Time is %v, want ≥ 0", r.Time)
 	case !(r.Tol >= 0) || math.IsInf(r.Tol, 1):
-		return badOption("Run.Tol is %v, want a finite tolerance ≥ 0", r.Tol)
+		return option.Bad("Run.Tol is %v, want a finite tolerance ≥ 0", r.Tol)
 	case r.Window < 0:
-		return badOption("Run.Window is %d, want ≥ 0", r.Window)
+		return option.Bad("Run.Window is %d, want ≥ 0", r.Window)
 	case r.Every < 0:
-		return badOption("Run.Every is %d, want ≥ 0", r.Every)
+		return option.Bad("Run.Every is %d, want ≥ 0", r.Every)
 	case r.Steps == 0 && r.Xi == 0 && r.Phi == 0 && r.Time == 0 && r.Tol == 0 && r.Progress == nil && ctx.Done() == nil:
-		return badOption("Run has no stop rule: set Steps, Xi, Phi, Time or Tol, or give a context that ends")
+		return option.Bad("Run has no stop rule: set Steps, Xi, Phi, Time or Tol, or give a context that ends")
 	}
 	return nil
 }

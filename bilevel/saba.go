@@ -1,6 +1,10 @@
 package bilevel
 
-import "math"
+import (
+	"math"
+
+	"stable/bilevel/option"
+)
 
 // SABA is SOBA with the variance reduction of SAGA, for finite sums (Dagréou, Ablin, Vaiter and
 // Moreau, NeurIPS 2022, arXiv 2201.13409; SAGA: Defazio, Bach and Lacoste-Julien, NeurIPS 2014). x,
@@ -90,9 +94,9 @@ func newSaga(stream string, terms uint64, batch, width int, eval func(it *Iterat
 	case batch == Full:
 		return t, nil
 	case terms == 0:
-		return nil, badOption("SABA keeps a table of every sample, and the stream of %s is unbounded: Problem.Streams gives 0", stream)
+		return nil, option.Bad("SABA keeps a table of every sample, and the stream of %s is unbounded: Problem.Streams gives 0", stream)
 	case terms > maxTable/uint64(width):
-		return nil, badOption("SABA keeps a table of every sample, and the stream of %s has %d of them, each with %d numbers", stream, terms, width)
+		return nil, option.Bad("SABA keeps a table of every sample, and the stream of %s has %d of them, each with %d numbers", stream, terms, width)
 	}
 	t.terms = int(terms)
 	t.table = make([]float64, t.terms*width)

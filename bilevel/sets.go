@@ -3,6 +3,7 @@ package bilevel
 import (
 	"math"
 
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -70,11 +71,11 @@ func (b Box) Project(dst, x []float64) {
 // Validate wants d bounds on each side, Lo_i ≤ Hi_i.
 func (b Box) Validate(d int) error {
 	if len(b.Lo) != d || len(b.Hi) != d {
-		return badOption("Box has %d lower and %d upper bounds for dimension %d", len(b.Lo), len(b.Hi), d)
+		return option.Bad("Box has %d lower and %d upper bounds for dimension %d", len(b.Lo), len(b.Hi), d)
 	}
 	for i := range d {
 		if !(b.Lo[i] <= b.Hi[i]) || math.IsInf(b.Lo[i], 1) || math.IsInf(b.Hi[i], -1) {
-			return badOption("Box is empty at index %d: [%v, %v]", i, b.Lo[i], b.Hi[i])
+			return option.Bad("Box is empty at index %d: [%v, %v]", i, b.Lo[i], b.Hi[i])
 		}
 	}
 	return nil
@@ -143,13 +144,13 @@ func (b Ball) center(i int) float64 {
 // Validate wants a finite centre of length d (or none) and a finite Radius ≥ 0.
 func (b Ball) Validate(d int) error {
 	if b.Center != nil && len(b.Center) != d {
-		return badOption("Ball.Center has length %d for dimension %d", len(b.Center), d)
+		return option.Bad("Ball.Center has length %d for dimension %d", len(b.Center), d)
 	}
-	if i := notFinite(b.Center); i >= 0 {
-		return badOption("Ball.Center is %v at index %d", b.Center[i], i)
+	if i := mat.NotFinite(b.Center); i >= 0 {
+		return option.Bad("Ball.Center is %v at index %d", b.Center[i], i)
 	}
 	if !(b.Radius >= 0) || math.IsInf(b.Radius, 1) {
-		return badOption("Ball.Radius is %v, want a finite radius ≥ 0", b.Radius)
+		return option.Bad("Ball.Radius is %v, want a finite radius ≥ 0", b.Radius)
 	}
 	return nil
 }
@@ -203,10 +204,10 @@ func (s Simplex) Width(int) float64 { return s.sum() }
 // Validate wants d ≥ 1 and a finite Sum > 0.
 func (s Simplex) Validate(d int) error {
 	if v := s.sum(); !(v > 0) || math.IsInf(v, 1) {
-		return badOption("Simplex.Sum is %v, want a finite sum > 0", v)
+		return option.Bad("Simplex.Sum is %v, want a finite sum > 0", v)
 	}
 	if d < 1 {
-		return badOption("Simplex is empty in dimension %d", d)
+		return option.Bad("Simplex is empty in dimension %d", d)
 	}
 	return nil
 }
@@ -248,10 +249,10 @@ func (h HalfSpace) excess(x []float64) (e, unit float64) {
 // Validate wants a finite A ≠ 0 of length d, with an ‖A‖² that does not underflow, and a finite B.
 func (h HalfSpace) Validate(d int) error {
 	if len(h.A) != d {
-		return badOption("HalfSpace.A has length %d for dimension %d", len(h.A), d)
+		return option.Bad("HalfSpace.A has length %d for dimension %d", len(h.A), d)
 	}
 	if n := mat.Dot(h.A, h.A); !(n >= 0x1p-960) || math.IsInf(n, 1) || math.IsNaN(h.B) || math.IsInf(h.B, 0) {
-		return badOption("HalfSpace wants a finite A ≠ 0 and a finite B; ‖A‖² is %v, B is %v", n, h.B)
+		return option.Bad("HalfSpace wants a finite A ≠ 0 and a finite B; ‖A‖² is %v, B is %v", n, h.B)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package bilevel
 import (
 	"errors"
 	"math"
+
+	"stable/bilevel/option"
 )
 
 // SOBA is the stochastic method of Dagréou, Ablin, Vaiter and Moreau (A Framework for Bilevel
@@ -49,9 +51,9 @@ func (m SOBA) check(it *Iteration, name string) (*soba, error) {
 		m.Gamma = m.Beta
 	}
 	if err := errors.Join(
-		checkSchedule(name+".Alpha", m.Alpha, math.MaxFloat64),
-		checkSchedule(name+".Beta", m.Beta, math.MaxFloat64),
-		checkSchedule(name+".Gamma", m.Gamma, math.MaxFloat64),
+		option.Schedule(name+".Alpha", m.Alpha, math.Inf(1)),
+		option.Schedule(name+".Beta", m.Beta, math.Inf(1)),
+		option.Schedule(name+".Gamma", m.Gamma, math.Inf(1)),
 	); err != nil {
 		return nil, err
 	}

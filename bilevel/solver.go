@@ -1,6 +1,10 @@
 package bilevel
 
-import "slices"
+import (
+	"slices"
+
+	"stable/bilevel/option"
+)
 
 // Activity counts the steps in which a projection or a safeguard of the method changed something.
 type Activity struct {
@@ -22,7 +26,7 @@ type Solver struct {
 // or parameter gives an error that wraps ErrOption and names the field.
 func New(p Problem, m Method, opt Options) (*Solver, error) {
 	if p == nil || m == nil {
-		return nil, badOption("New wants a problem and a method")
+		return nil, option.Bad("New wants a problem and a method")
 	}
 	it, err := newIteration(p, m, opt)
 	if err != nil {
@@ -32,7 +36,7 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 		return nil, err
 	}
 	if it.stepper == nil {
-		return nil, badOption("%s: Start returns neither a Stepper nor an error", m.Name())
+		return nil, option.Bad("%s: Start returns neither a Stepper nor an error", m.Name())
 	}
 	return &Solver{it: it, mean: slices.Clone(it.x)}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -101,29 +102,28 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 	if m.Tau == nil {
 		m.Tau = Power{C: 1, P: 0.5}
 	}
-	if m.InitBatch == 0 {
-		m.InitBatch = initBatch(it)
-	}
-	defaultTo(&m.CGxy, math.Inf(1))
-	defaultTo(&m.Trust, 0.1)
+	option.Default(&m.CGxy, math.Inf(1))
+	option.Default(&m.Trust, 0.1)
 	if m.Plain {
 		m.Trust = math.Inf(1)
 	}
-	defaultTo(&m.ScaleX, 0.1)
-	defaultTo(&m.ScaleY, 0.5)
+	option.Default(&m.ScaleX, 0.1)
+	option.Default(&m.ScaleY, 0.5)
 	err := errors.Join(
-		checkSchedule("STABLE.Tau", m.Tau, 1),
-		checkPositive("STABLE.ScaleX", m.ScaleX),
-		checkPositive("STABLE.ScaleY", m.ScaleY),
-		checkPositive("STABLE.Trust", m.Trust),
-		checkBatch("STABLE.InitBatch", m.InitBatch),
-		checkBounds("STABLE.", m.MuG, m.CGxy),
+		option.Schedule("STABLE.Tau", m.Tau, 1),
+		option.Positive("STABLE.ScaleX", m.ScaleX),
+		option.Positive("STABLE.ScaleY", m.ScaleY),
+		option.Positive("STABLE.Trust", m.Trust),
+		checkBounds("STABLE", m.MuG, m.CGxy),
 	)
+	if m.InitBatch != 0 {
+		err = errors.Join(err, option.Batch("STABLE.InitBatch", m.InitBatch))
+	}
 	if m.Alpha != nil || m.Upper != nil {
-		err = errors.Join(err, checkSchedule("STABLE.Alpha", m.Alpha, math.MaxFloat64))
+		err = errors.Join(err, option.Schedule("STABLE.Alpha", m.Alpha, math.Inf(1)))
 	}
 	if m.Beta != nil {
-		err = errors.Join(err, checkSchedule("STABLE.Beta", m.Beta, math.MaxFloat64))
+		err = errors.Join(err, option.Schedule("STABLE.Beta", m.Beta, math.Inf(1)))
 	}
 	if err != nil {
 		return nil, err
@@ -162,16 +162,8 @@ func (m *stable) Step(it *Iteration) error {
 	if err := it.UseSteps(0, 0, tau); err != nil {
 		return err
 	}
-	var phi []Sample
-	var err error
-	if it.K() == 0 {
-		phi = it.DrawPhi(m.InitBatch)
-		err = m.est.Init(it.X(), it.Y(), phi)
-	} else {
-		phi = it.DrawPhi(0)
-		err = m.est.Update(tau, it.X(), it.Y(), phi)
-	}
-	if err != nil {
+	phi := m.est.Draw(it, m.InitBatch)
+	if err := m.est.Follow(it, tau, phi); err != nil {
 		return err
 	}
 	if err := it.Oracle().GradG(m.gy, it.X(), it.Y(), phi); err != nil {
@@ -185,7 +177,7 @@ func (m *stable) Step(it *Iteration) error {
 	if err := m.est.Hypergradient(m.h, m.fx, m.fy); err != nil {
 		return err
 	}
-	if err := errors.Join(it.Finite(m.h), it.Finite(m.gy)); err != nil { // it would spoil the default steps
+	if err := it.Finite(m.h, m.gy); err != nil { // it would spoil the default steps
 		return err
 	}
 
@@ -210,7 +202,6 @@ func (m *stable) Step(it *Iteration) error {
 	for i, y := range it.Y() {
 		it.NextY()[i] = y - beta*m.gy[i] - m.drift[i]
 	}
-	m.est.Tally(it.Activity())
 	return it.UseSteps(theta*alpha, beta, 0)
 }
 

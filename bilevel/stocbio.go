@@ -1,5 +1,9 @@
 package bilevel
 
+import (
+	"stable/bilevel/option"
+)
+
 // StocBiO is stocBiO of Ji, Yang and Liang (Bilevel Optimization: Convergence Analysis and Enhanced
 // Design, ICML 2021, arXiv 2010.07962, its stochastic algorithm and Algorithm 2 for the
 // hypergradient). Step k ≥ 0 does D steps of SGD on y, and one on x,
@@ -35,7 +39,7 @@ func (m StocBiO) Start(it *Iteration) (Stepper, error) {
 		m.Inner = 10
 	}
 	if m.Neumann.MuG == 0 {
-		return nil, badOption("StocBiO.Neumann.MuG is 0: the sizes of its batches need μ_g")
+		return nil, option.Bad("StocBiO.Neumann.MuG is 0: the sizes of its batches need μ_g")
 	}
 	h := newHypergradient(it, m.Neumann, false)
 	h.shrink = true

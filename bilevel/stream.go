@@ -1,9 +1,13 @@
 package bilevel
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"stable/bilevel/option"
+)
 
 // Full as a batch size asks for the exact value at every step instead of for samples.
-const Full = -1
+const Full = option.Full
 
 // stream draws the samples of one random variable, independently and uniformly: indices with
 // replacement from a finite sum, or seeds of a simulator.

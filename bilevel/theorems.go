@@ -3,6 +3,8 @@ package bilevel
 import (
 	"math"
 	"reflect"
+
+	"stable/bilevel/option"
 )
 
 // Constants are those of the paper's Assumptions 1 to 5, under its names. L… are Lipschitz
@@ -79,10 +81,10 @@ func (c Constants) Theorem2(k int, rho float64) (Steps, error) {
 		return Steps{}, err
 	}
 	if k < 1 {
-		return Steps{}, badOption("Theorem2: k is %d, want ≥ 1", k)
+		return Steps{}, option.Bad("Theorem2: k is %d, want ≥ 1", k)
 	}
 	if !(rho > math.Abs(c.MuF)) || math.IsInf(rho, 1) {
-		return Steps{}, badOption("Theorem2: rho is %v, want a finite rho > |μ_F| = %v", rho, math.Abs(c.MuF))
+		return Steps{}, option.Bad("Theorem2: rho is %v, want a finite rho > |μ_F| = %v", rho, math.Abs(c.MuF))
 	}
 	lf, _, _ := c.Lipschitz()
 	c12, root := c.lemma2(), math.Sqrt(float64(k))
@@ -110,7 +112,7 @@ func (c Constants) Theorem3() (Steps, error) {
 		return Steps{}, err
 	}
 	if !(c.Mu > 0) {
-		return Steps{}, badOption("Constants.Mu is %v: Theorem 3 wants μ > 0", c.Mu)
+		return Steps{}, option.Bad("Constants.Mu is %v: Theorem 3 wants μ > 0", c.Mu)
 	}
 	lf, _, _ := c.Lipschitz()
 	c12 := c.lemma2()
@@ -135,14 +137,14 @@ func (c Constants) validate() error {
 	for i := range v.NumField() {
 		name, x := v.Type().Field(i).Name, v.Field(i).Float()
 		if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 && name != "MuF" {
-			return badOption("Constants.%s is %v, want a finite value ≥ 0", name, x)
+			return option.Bad("Constants.%s is %v, want a finite value ≥ 0", name, x)
 		}
 	}
 	if c.MuG == 0 {
-		return badOption("Constants.MuG is 0, want μ_g > 0")
+		return option.Bad("Constants.MuG is 0, want μ_g > 0")
 	}
 	if c.Lg < c.MuG {
-		return badOption("Constants.Lg is %v, smaller than MuG = %v", c.Lg, c.MuG)
+		return option.Bad("Constants.Lg is %v, smaller than MuG = %v", c.Lg, c.MuG)
 	}
 	return nil
 }

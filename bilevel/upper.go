@@ -3,6 +3,9 @@ package bilevel
 import (
 	"errors"
 	"math"
+
+	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // Upper is a rule that moves x under STABLE's estimator, in the place of SGD: Momentum, STORM or
@@ -55,7 +58,7 @@ func (u Momentum) start(it *Iteration) (upperRule, error) {
 	if u.Weight == nil {
 		u.Weight = Constant(0.9)
 	}
-	if err := checkSchedule("STABLE.Upper: Momentum.Weight", u.Weight, 1); err != nil {
+	if err := option.Schedule("STABLE.Upper: Momentum.Weight", u.Weight, 1); err != nil {
 		return nil, err
 	}
 	r := &momentumRule{u.Weight, make([]float64, len(it.X()))}
@@ -109,9 +112,9 @@ func (STORM) name() string { return "STORM" }
 
 func (u STORM) start(it *Iteration) (upperRule, error) {
 	if u.Tau == nil {
-		u.Tau = stormWeight
+		u.Tau = Power{C: 1, P: 2.0 / 3}
 	}
-	if err := checkSchedule("STABLE.Upper: STORM.Tau", u.Tau, 1); err != nil {
+	if err := option.Schedule("STABLE.Upper: STORM.Tau", u.Tau, 1); err != nil {
 		return nil, err
 	}
 	dx, dy := len(it.X()), len(it.Y())
@@ -134,7 +137,7 @@ func (r *stormRule) move(it *Iteration, m *stable) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	recur(r.d, tau, r.hOld, m.h)
+	mat.RecurVec(r.d, tau, r.hOld, m.h)
 	it.MoveX(alpha, r.d)
 	copy(r.xOld, it.X())
 	copy(r.yOld, it.Y())
@@ -173,15 +176,15 @@ type adamRule struct {
 func (Adam) name() string { return "Adam" }
 
 func (u Adam) start(it *Iteration) (upperRule, error) {
-	defaultTo(&u.Beta1, 0.9)
-	defaultTo(&u.Beta2, 0.999)
-	defaultTo(&u.Eps, 1e-8)
-	set, err := metricSet(it, "STABLE.Upper: Adam")
+	option.Default(&u.Beta1, 0.9)
+	option.Default(&u.Beta2, 0.999)
+	option.Default(&u.Eps, 1e-8)
+	set, err := it.MetricSet()
 	if err := errors.Join(
 		err,
-		checkShare("STABLE.Upper: Adam.Beta1", u.Beta1),
-		checkShare("STABLE.Upper: Adam.Beta2", u.Beta2),
-		checkFinite("STABLE.Upper: Adam.Eps", u.Eps),
+		option.Share("STABLE.Upper: Adam.Beta1", u.Beta1),
+		option.Share("STABLE.Upper: Adam.Beta2", u.Beta2),
+		option.Finite("STABLE.Upper: Adam.Eps", u.Eps),
 	); err != nil {
 		return nil, err
 	}
@@ -217,13 +220,4 @@ func (r *adamRule) State(t *State) {
 func (r *adamRule) Vectors(visit func(name string, v []float64)) {
 	visit("the mean of the hypergradients", r.m)
 	visit("the metric", r.a)
-}
-
-// metricSet is the feasible set of s, which the method that is named projects onto in a metric.
-func metricSet(it *Iteration, name string) (MetricSet, error) {
-	set, ok := it.Set().(MetricSet)
-	if !ok {
-		return nil, badOption("%s projects in a metric, and Options.Set, a %T, has no ProjectMetric", name, it.Set())
-	}
-	return set, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/mat"
 )
 
 // upperModel is STABLE under an upper rule, from the equations, with full matrices: the estimates
@@ -209,7 +211,7 @@ type weighed struct {
 }
 
 func (s weighed) ProjectMetric(dst, x, w []float64) {
-	require.Less(s.t, notFinite(w), 0, "projected with an infinite weight")
+	require.Less(s.t, mat.NotFinite(w), 0, "projected with an infinite weight")
 	copy(dst, x)
 }
 

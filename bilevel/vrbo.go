@@ -3,6 +3,9 @@ package bilevel
 import (
 	"errors"
 	"math"
+
+	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (Provably
@@ -71,17 +74,17 @@ func (m VRBO) Start(it *Iteration) (Stepper, error) {
 		m.Inner = 10
 	}
 	if m.Period < 1 {
-		return nil, badOption("VRBO.Period is %d, want ≥ 1", m.Period)
+		return nil, option.Bad("VRBO.Period is %d, want ≥ 1", m.Period)
 	}
 	if m.Inner < 1 {
-		return nil, badOption("VRBO.Inner is %d, want ≥ 1", m.Inner)
+		return nil, option.Bad("VRBO.Inner is %d, want ≥ 1", m.Inner)
 	}
 	upper, lower := it.Batches()
 	upper, lower = m.large(upper), m.large(lower)
 	if err := errors.Join(
-		checkSchedule("VRBO.Alpha", m.Alpha, math.MaxFloat64),
-		checkSchedule("VRBO.Beta", m.Beta, math.MaxFloat64),
-		checkBatch("VRBO.LargeBatch", upper),
+		option.Schedule("VRBO.Alpha", m.Alpha, math.Inf(1)),
+		option.Schedule("VRBO.Beta", m.Beta, math.Inf(1)),
+		option.Batch("VRBO.LargeBatch", upper),
 		m.Neumann.validate("VRBO"),
 	); err != nil {
 		return nil, err
@@ -159,7 +162,7 @@ func (m *vrbo) follow(it *Iteration, xOld, yOld []float64) error {
 	if err := it.Oracle().GradG(m.g, it.NextX(), it.NextY(), phi); err != nil {
 		return err
 	}
-	recur(m.v, 0, m.gOld, m.g)
+	mat.RecurVec(m.v, 0, m.gOld, m.g)
 
 	m.estimate.draw(it, 0, 0)
 	if err := m.estimate.at(m.hOld, it.Oracle(), xOld, yOld); err != nil {
@@ -168,14 +171,14 @@ func (m *vrbo) follow(it *Iteration, xOld, yOld []float64) error {
 	if err := m.estimate.at(m.h, it.Oracle(), it.NextX(), it.NextY()); err != nil {
 		return err
 	}
-	recur(m.u, 0, m.hOld, m.h)
+	mat.RecurVec(m.u, 0, m.hOld, m.h)
 	return m.finite(it)
 }
 
 // finite refuses directions that are not finite, before they move the point at which the problem is
 // asked next.
 func (m *vrbo) finite(it *Iteration) error {
-	return errors.Join(it.Finite(m.u), it.Finite(m.v))
+	return it.Finite(m.u, m.v)
 }
 
 // State visits what outlives a step.

@@ -18,3 +18,24 @@ func Axpy(y []float64, alpha float64, x []float64) {
 	}
 	kernel.Axpy(y, alpha, x)
 }
+
+// RecurVec sets d = now + (1−tau)·(d − old), as Recur does for matrices. old and now may be one, and
+// d may be either. It panics if the lengths differ. 4n flops.
+func RecurVec(d []float64, tau float64, old, now []float64) {
+	if len(old) != len(d) || len(now) != len(d) {
+		panic("mat: RecurVec: dimension mismatch")
+	}
+	for i, v := range now {
+		d[i] = v + (1-tau)*(d[i]-old[i])
+	}
+}
+
+// NotFinite returns the index of the first NaN or infinity in v, or −1.
+func NotFinite(v []float64) int {
+	for i, a := range v {
+		if a-a != 0 {
+			return i
+		}
+	}
+	return -1
+}

@@ -266,3 +266,21 @@ func TestProjectFrobAtTheEdges(t *testing.T) {
 		assert.PanicsWithValue(t, "mat: ProjectFrob: radius is negative or NaN", func() { mat.ProjectFrob(row(1), row(1), radius) })
 	}
 }
+
+func TestRecurVec(t *testing.T) {
+	d, old, now := []float64{1, 2, -3}, []float64{4, 0, 1}, []float64{0.5, 1, 2}
+	mat.RecurVec(d, 0.25, old, now)
+	assert.Equal(t, []float64{0.5 - 0.75*3, 1 + 0.75*2, 2 - 0.75*4}, d)
+	mat.RecurVec(d, 0.25, old, d)
+	assert.Equal(t, []float64{-1.75 + 0.75*(-1.75-4), 2.5 + 0.75*2.5, -1 + 0.75*(-1-1)}, d)
+	assert.PanicsWithValue(t, "mat: RecurVec: dimension mismatch", func() { mat.RecurVec(d, 1, old[:2], now) })
+	assert.PanicsWithValue(t, "mat: RecurVec: dimension mismatch", func() { mat.RecurVec(d, 1, old, now[:2]) })
+}
+
+func TestNotFinite(t *testing.T) {
+	assert.Equal(t, -1, mat.NotFinite(nil))
+	assert.Equal(t, -1, mat.NotFinite([]float64{0, math.MaxFloat64, -5e-324}))
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		assert.Equal(t, 1, mat.NotFinite([]float64{0, bad, bad}))
+	}
+}

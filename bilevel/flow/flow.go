@@ -25,6 +25,7 @@ import (
 	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 	"stable/chol"
 	"stable/mat"
 )
@@ -87,11 +88,11 @@ type Flow struct {
 // bilevel.ErrOption and names the field.
 func New(p bilevel.Problem, o Options) (*Flow, error) {
 	if p == nil {
-		return nil, badOption("New wants a problem")
+		return nil, option.Bad("flow: New wants a problem")
 	}
 	dx, dy := p.Dims()
 	if dx < 1 || dy < 1 {
-		return nil, badOption("problem has dimensions dx = %d, dy = %d, want both ≥ 1", dx, dy)
+		return nil, option.Bad("flow: problem has dimensions dx = %d, dy = %d, want both ≥ 1", dx, dy)
 	}
 	if err := o.validate(dx, dy); err != nil {
 		return nil, err
@@ -115,17 +116,17 @@ func (o *Options) validate(dx, dy int) error {
 		value float64
 	}{{"Alpha", o.Alpha}, {"Beta", o.Beta}, {"H", o.H}} {
 		if !(v.value > 0) || math.IsInf(v.value, 1) {
-			return badOption("Options.%s is %v, want a finite number > 0", v.name, v.value)
+			return option.Bad("flow: Options.%s is %v, want a finite number > 0", v.name, v.value)
 		}
 	}
 	if o.Scheme != RK4 && o.Scheme != Euler {
-		return badOption("Options.Scheme is %d, want RK4 or Euler", o.Scheme)
+		return option.Bad("flow: Options.Scheme is %d, want RK4 or Euler", o.Scheme)
 	}
-	if o.X0 != nil && len(o.X0) != dx || notFinite(o.X0) {
-		return badOption("Options.X0 wants %d finite entries", dx)
+	if o.X0 != nil && len(o.X0) != dx || mat.NotFinite(o.X0) >= 0 {
+		return option.Bad("flow: Options.X0 wants %d finite entries", dx)
 	}
-	if o.Y0 != nil && len(o.Y0) != dy || notFinite(o.Y0) {
-		return badOption("Options.Y0 wants %d finite entries", dy)
+	if o.Y0 != nil && len(o.Y0) != dy || mat.NotFinite(o.Y0) >= 0 {
+		return option.Bad("flow: Options.Y0 wants %d finite entries", dy)
 	}
 	return nil
 }
@@ -189,7 +190,7 @@ func (f *Flow) Step() error {
 		if err := f.Velocity(f.kx, f.ky, f.px, f.py); err != nil {
 			return err
 		}
-		if notFinite(f.kx) || notFinite(f.ky) {
+		if mat.NotFinite(f.kx) >= 0 || mat.NotFinite(f.ky) >= 0 {
 			return &bilevel.DivergedError{Step: f.k, Quantity: "the velocity of the flow", Value: math.NaN()}
 		}
 		mat.Axpy(f.sx, s.weight, f.kx)
@@ -197,7 +198,7 @@ func (f *Flow) Step() error {
 	}
 	move(f.px, f.x, f.o.H, f.sx)
 	move(f.py, f.y, f.o.H, f.sy)
-	if notFinite(f.px) || notFinite(f.py) {
+	if mat.NotFinite(f.px) >= 0 || mat.NotFinite(f.py) >= 0 {
 		return &bilevel.DivergedError{Step: f.k, Quantity: "the state of the flow", Value: math.NaN()}
 	}
 	f.x, f.px = f.px, f.x
@@ -225,16 +226,3 @@ func (f *Flow) K() int { return f.k }
 
 // T returns the time t = K·h.
 func (f *Flow) T() float64 { return float64(f.k) * f.o.H }
-
-func notFinite(v []float64) bool {
-	for _, a := range v {
-		if a-a != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func badOption(format string, args ...any) error {
-	return fmt.Errorf("%w: flow: %s", bilevel.ErrOption, fmt.Sprintf(format, args...))
-}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 )
 
 // ErrNoTruth is what Lyapunov returns for a problem that does not implement bilevel.Truth.
@@ -50,17 +51,17 @@ func (f *Flow) Lyapunov() (float64, error) {
 // bilevel.ErrOption.
 func MaxAlpha(c bilevel.Constants, beta float64) (float64, error) {
 	if !(beta > 0) || math.IsInf(beta, 1) {
-		return 0, badOption("MaxAlpha: beta is %v, want a finite number > 0", beta)
+		return 0, option.Bad("flow: MaxAlpha: beta is %v, want a finite number > 0", beta)
 	}
 	if !(c.MuG > 0) || math.IsInf(c.MuG, 1) {
-		return 0, badOption("MaxAlpha: Constants.MuG is %v, want a finite μ_g > 0", c.MuG)
+		return 0, option.Bad("flow: MaxAlpha: Constants.MuG is %v, want a finite μ_g > 0", c.MuG)
 	}
 	for _, v := range []struct {
 		name  string
 		value float64
 	}{{"Lfx", c.Lfx}, {"Lfy", c.Lfy}, {"Lgxy", c.Lgxy}, {"Lgyy", c.Lgyy}, {"Cfx", c.Cfx}, {"Cfy", c.Cfy}, {"Cgxy", c.Cgxy}} {
 		if !(v.value >= 0) || math.IsInf(v.value, 1) {
-			return 0, badOption("MaxAlpha: Constants.%s is %v, want a finite value ≥ 0", v.name, v.value)
+			return 0, option.Bad("flow: MaxAlpha: Constants.%s is %v, want a finite value ≥ 0", v.name, v.value)
 		}
 	}
 	lf, _, _ := c.Lipschitz()

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 )
 
 // Limit is the least mean error that independent samples allow at a solution, per sample: no
@@ -89,7 +90,7 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	}
 	truth, ok := p.(bilevel.Truth)
 	if !ok {
-		return Limit{}, badOption("LocalLimit wants a problem that implements bilevel.Truth")
+		return Limit{}, option.Bad("observe: LocalLimit wants a problem that implements bilevel.Truth")
 	}
 	l := newLinear(p, x)
 	if err := truth.Solution(l.y, x); err != nil {
@@ -138,7 +139,7 @@ func (o *LimitOptions) complete(x, y []float64) error {
 		o.ScaleY = sizes(y)
 	}
 	if o.Draws < 2 {
-		return badOption("LimitOptions.Draws is %d, want ≥ 2", o.Draws)
+		return option.Bad("observe: LimitOptions.Draws is %d, want ≥ 2", o.Draws)
 	}
 	if err := checkScale("ScaleX", o.ScaleX, len(x)); err != nil {
 		return err
@@ -160,7 +161,7 @@ func (o *LimitOptions) free(x []float64) ([]int, error) {
 	case bilevel.Box:
 		held = func(i int) bool { return x[i] <= set.Lo[i] || x[i] >= set.Hi[i] }
 	default:
-		return nil, badOption("LimitOptions.Set is a %T, want a Space, a NonNegative or a Box", o.Set)
+		return nil, option.Bad("observe: LimitOptions.Set is a %T, want a Space, a NonNegative or a Box", o.Set)
 	}
 	var list []int
 	for i := range x {
@@ -188,11 +189,11 @@ func sizes(v []float64) []float64 {
 
 func checkScale(name string, s []float64, n int) error {
 	if len(s) != n {
-		return badOption("LimitOptions.%s has length %d, want %d", name, len(s), n)
+		return option.Bad("observe: LimitOptions.%s has length %d, want %d", name, len(s), n)
 	}
 	for i, v := range s {
 		if !(v > 0) || math.IsInf(v, 1) {
-			return badOption("LimitOptions.%s is %v at index %d, want a finite length > 0", name, v, i)
+			return option.Bad("observe: LimitOptions.%s is %v at index %d, want a finite length > 0", name, v, i)
 		}
 	}
 	return nil

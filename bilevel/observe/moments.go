@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -21,7 +22,7 @@ type Moments struct {
 // and returns their moments. An error of draw ends it.
 func Repeat(n int, v []float64, draw func(h []float64, i int) error) (Moments, error) {
 	if n < 2 {
-		return Moments{}, badOption("Repeat: n is %d, want ≥ 2", n)
+		return Moments{}, option.Bad("observe: Repeat: n is %d, want ≥ 2", n)
 	}
 	m := Moments{N: n, Mean: make([]float64, len(v))}
 	h, squares := make([]float64, len(v)), 0.0
@@ -52,10 +53,10 @@ func Repeat(n int, v []float64, draw func(h []float64, i int) error) (Moments, e
 func (o *Observer) Hypergradient(s *bilevel.Solver, n, batch int, seed uint64) (Moments, error) {
 	e := s.Estimator()
 	if e == nil || s.K() == 0 {
-		return Moments{}, badOption("Hypergradient wants a method with estimates, after its first step")
+		return Moments{}, option.Bad("observe: Hypergradient wants a method with estimates, after its first step")
 	}
 	if batch < 1 {
-		return Moments{}, badOption("Hypergradient: batch is %d, want ≥ 1", batch)
+		return Moments{}, option.Bad("observe: Hypergradient: batch is %d, want ≥ 1", batch)
 	}
 	x, y := e.Point()
 	if _, err := o.truth.Objective(o.grad, x); err != nil {
@@ -88,10 +89,10 @@ func (o *Observer) Hypergradient(s *bilevel.Solver, n, batch int, seed uint64) (
 // moves y first estimates at the y that it moves to: a β of 0 keeps y⁰.
 func (o *Observer) FirstStep(m bilevel.Method, opt bilevel.Options, alpha float64, n int) (Moments, error) {
 	if !(alpha > 0) || math.IsInf(alpha, 1) {
-		return Moments{}, badOption("FirstStep: alpha is %v, want a finite step size > 0", alpha)
+		return Moments{}, option.Bad("observe: FirstStep: alpha is %v, want a finite step size > 0", alpha)
 	}
 	if _, free := opt.Set.(bilevel.Space); opt.Set != nil && !free {
-		return Moments{}, badOption("FirstStep: Options.Set is not the whole space")
+		return Moments{}, option.Bad("observe: FirstStep: Options.Set is not the whole space")
 	}
 	dx, _ := o.p.Dims()
 	x := make([]float64, dx)
@@ -110,7 +111,7 @@ func (o *Observer) FirstStep(m bilevel.Method, opt bilevel.Options, alpha float6
 			return err
 		}
 		if s.Activity().Cut > 0 {
-			return badOption("FirstStep: the trust region of %s has cut the step", m.Name())
+			return option.Bad("observe: FirstStep: the trust region of %s has cut the step", m.Name())
 		}
 		for j, v := range s.X() {
 			h[j] = (x[j] - v) / alpha

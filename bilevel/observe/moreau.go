@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -60,13 +61,13 @@ func (m *Moreau) validate(dx int) error {
 	}
 	switch {
 	case m.F == nil:
-		return badOption("Moreau.F is nil")
+		return option.Bad("observe: Moreau.F is nil")
 	case !(m.Rho > 0) || math.IsInf(m.Rho, 1):
-		return badOption("Rho is %v, want a finite ρ > 0", m.Rho)
+		return option.Bad("observe: Rho is %v, want a finite ρ > 0", m.Rho)
 	case !(m.Tol > 0) || math.IsInf(m.Tol, 1):
-		return badOption("Tol is %v, want a finite tolerance > 0", m.Tol)
+		return option.Bad("observe: Tol is %v, want a finite tolerance > 0", m.Tol)
 	case m.MaxIter < 1:
-		return badOption("MaxIter is %d, want ≥ 1", m.MaxIter)
+		return option.Bad("observe: MaxIter is %d, want ≥ 1", m.MaxIter)
 	}
 	return m.Set.Validate(dx)
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -95,10 +96,10 @@ type Observer struct {
 func New(p bilevel.Problem, o Options) (*Observer, error) {
 	truth, ok := p.(bilevel.Truth)
 	if !ok {
-		return nil, badOption("New wants a problem that implements bilevel.Truth")
+		return nil, option.Bad("observe: New wants a problem that implements bilevel.Truth")
 	}
 	if math.IsNaN(o.Best) || math.IsInf(o.Best, 0) {
-		return nil, badOption("Options.Best is %v, want a finite F*", o.Best)
+		return nil, option.Bad("observe: Options.Best is %v, want a finite F*", o.Best)
 	}
 	dx, dy := p.Dims()
 	vec := func(n int) []float64 { return make([]float64, n) }
@@ -212,7 +213,3 @@ func (o *Observer) Err() error { return o.err }
 func (o *Observer) Spent() time.Duration { return o.spent }
 
 func (o *Observer) clock(start time.Time) { o.spent += time.Since(start) }
-
-func badOption(format string, args ...any) error {
-	return fmt.Errorf("%w: observe: %s", bilevel.ErrOption, fmt.Sprintf(format, args...))
-}

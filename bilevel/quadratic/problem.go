@@ -28,6 +28,7 @@ import (
 	"math/rand/v2"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 	"stable/chol"
 	"stable/mat"
 )
@@ -184,11 +185,11 @@ func (o *Options) complete() error {
 			*d.v = 10
 		}
 		if *d.v < 1 {
-			return badOption("%s is %d, want ≥ 1", d.name, *d.v)
+			return option.Bad("quadratic: %s is %d, want ≥ 1", d.name, *d.v)
 		}
 	}
 	if !valid(o.Nonconvex) {
-		return badOption("Nonconvex is %v, want a finite weight ≥ 0", o.Nonconvex)
+		return option.Bad("quadratic: Nonconvex is %v, want a finite weight ≥ 0", o.Nonconvex)
 	}
 	if err := completeSpectrum("MuG", &o.MuG, "LG", &o.LG); err != nil {
 		return err
@@ -199,20 +200,20 @@ func (o *Options) complete() error {
 			return err
 		}
 	case o.MuP != 0 || o.LP != 0:
-		return badOption("MuP and LP have no meaning where Nonconvex is %v", o.Nonconvex)
+		return option.Bad("quadratic: MuP and LP have no meaning where Nonconvex is %v", o.Nonconvex)
 	}
 	if o.CrossNorm == 0 {
 		o.CrossNorm = 1
 	}
 	if !valid(o.CrossNorm) {
-		return badOption("CrossNorm is %v, want a finite norm > 0", o.CrossNorm)
+		return option.Bad("quadratic: CrossNorm is %v, want a finite norm > 0", o.CrossNorm)
 	}
 	for _, s := range []struct {
 		name string
 		v    float64
 	}{{"SigmaFx", o.SigmaFx}, {"SigmaFy", o.SigmaFy}, {"SigmaGy", o.SigmaGy}, {"SigmaGxy", o.SigmaGxy}, {"SigmaGyy", o.SigmaGyy}} {
 		if !valid(s.v) {
-			return badOption("%s is %v, want a finite size ≥ 0", s.name, s.v)
+			return option.Bad("quadratic: %s is %v, want a finite size ≥ 0", s.name, s.v)
 		}
 	}
 	return o.checkKinds()
@@ -222,22 +223,22 @@ func (o *Options) complete() error {
 func (o *Options) checkKinds() error {
 	switch {
 	case o.Saddle && o.Nonconvex > 0:
-		return badOption("Saddle has no meaning where Nonconvex is %v", o.Nonconvex)
+		return option.Bad("quadratic: Saddle has no meaning where Nonconvex is %v", o.Nonconvex)
 	case o.Saddle && o.RankOneF:
-		return badOption("RankOneF has no meaning with Saddle")
+		return option.Bad("quadratic: RankOneF has no meaning with Saddle")
 	case o.Blind < 0 || o.Blind >= o.Dx:
-		return badOption("Blind is %d, want 0 ≤ Blind < Dx = %d", o.Blind, o.Dx)
+		return option.Bad("quadratic: Blind is %d, want 0 ≤ Blind < Dx = %d", o.Blind, o.Dx)
 	case o.Tail != 0 && !(o.Tail > 1) || math.IsInf(o.Tail, 1):
-		return badOption("Tail is %v, want a finite index > 1 (or 0, none)", o.Tail)
+		return option.Bad("quadratic: Tail is %v, want a finite index > 1 (or 0, none)", o.Tail)
 	case o.RankOneG && o.SigmaGyy > 0:
-		return badOption("SigmaGyy has no meaning with RankOneG")
+		return option.Bad("quadratic: SigmaGyy has no meaning with RankOneG")
 	case o.Tail > 0 && (o.RankOneF || o.RankOneG):
-		return badOption("Tail is %v, want 0 with RankOneF or RankOneG", o.Tail)
+		return option.Bad("quadratic: Tail is %v, want 0 with RankOneF or RankOneG", o.Tail)
 	case o.Terms > 0 && (o.RankOneF || o.RankOneG):
-		return badOption("Terms is %d, want 0 with RankOneF or RankOneG", o.Terms)
+		return option.Bad("quadratic: Terms is %d, want 0 with RankOneF or RankOneG", o.Terms)
 	}
 	if o.Terms%2 != 0 {
-		return badOption("Terms is %d, want an even number (or 0, unbounded)", o.Terms)
+		return option.Bad("quadratic: Terms is %d, want an even number (or 0, unbounded)", o.Terms)
 	}
 	return nil
 }
@@ -247,19 +248,15 @@ func completeSpectrum(muName string, mu *float64, lName string, l *float64) erro
 		*mu = 1
 	}
 	if !valid(*mu) {
-		return badOption("%s is %v, want a finite eigenvalue > 0", muName, *mu)
+		return option.Bad("quadratic: %s is %v, want a finite eigenvalue > 0", muName, *mu)
 	}
 	if *l == 0 {
 		*l = 10 * *mu
 	}
 	if !valid(*l) || *l < *mu {
-		return badOption("%s is %v, want a finite eigenvalue ≥ %s = %v", lName, *l, muName, *mu)
+		return option.Bad("quadratic: %s is %v, want a finite eigenvalue ≥ %s = %v", lName, *l, muName, *mu)
 	}
 	return nil
 }
 
 func valid(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
-
-func badOption(format string, args ...any) error {
-	return fmt.Errorf("%w: quadratic: %s", bilevel.ErrOption, fmt.Sprintf(format, args...))
-}
