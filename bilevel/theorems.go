@@ -31,7 +31,8 @@ type Steps struct {
 
 // Lipschitz returns L_f, L_y and L_F of the paper's auxiliary lemma (label lemma_lip): the
 // Lipschitz constants of f_x − g_xy g_yy⁻¹ f_y in y, of y*(x), and of ∇F. The lemma's L_fxy, which
-// its assumptions do not define, is read as L_gxy.
+// its assumptions do not define, is read as L_gxy. Where the paper's proofs bound ∇y*, they use the
+// same name L_y for its Lipschitz constant, which is another number.
 func (c Constants) Lipschitz() (lf, ly, lF float64) {
 	r := c.Cgxy / c.MuG
 	lf = c.Lfx + r*c.Lfy + c.Cfy/c.MuG*(c.Lgxy+r*c.Lgyy)
@@ -41,7 +42,10 @@ func (c Constants) Lipschitz() (lf, ly, lF float64) {
 }
 
 // lemma2 returns c = c̃₁c̃₂ of the paper's lemma on the lower level (label lemma2, end of its
-// proof).
+// proof), as printed. Two of its terms are not what the proof needs. Its L_y stands for the
+// Lipschitz constant of ∇y* (eq. lemma2-pf-4); the lemma that the proof names for it gives
+// C_gxy/μ_g, the constant of y*. And L_gyy and L_gxy enter unsquared, where they bound the squares
+// of differences of g_yy and g_xy.
 func (c Constants) lemma2() float64 {
 	_, ly, _ := c.Lipschitz()
 	r2 := sq(c.Cgxy / c.MuG)

@@ -6,6 +6,9 @@ package bilevel
 //	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
 //	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see Neumann, at (x^k, y^{k+1}).
 //
+// Here x moves at the new y^{k+1}, as in the method's own paper. The STABLE paper prints y^k for it
+// in (eq.TTSA-2).
+//
 // x has to move on the slower timescale, α_k/β_k → 0. Samples a step: ξ one batch; φ 2 + p batches.
 // Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1, with p in {0, …, N−1}.
 //
