@@ -293,7 +293,6 @@ type table struct {
 	fx, fy [][]float64
 	xy     []*mat.Dense
 	yy     []*mat.Sym
-	dst    []float64
 }
 
 func newTable(w *wavy, x, y []float64) *table {

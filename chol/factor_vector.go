@@ -144,3 +144,13 @@ func axpy(s, b0, b1, c0, c1 simd.Float64s) (simd.Float64s, simd.Float64s) {
 func scale(s, c0, c1 simd.Float64s) (simd.Float64s, simd.Float64s) {
 	return c0.Mul(s), c1.Mul(s)
 }
+
+// put writes the factor of the corner, but for its first row off the diagonal, into four rows of U.
+// They must hold what the steps above were made of: where a pivot is left over from cancellation, a
+// second elimination with other roundings may leave anything there, even a negative number.
+func (c *corner) put(u0, u1, u2, u3 []float64) {
+	u0[0] = c.r0
+	u1[1], u1[2], u1[3] = c.r1, -c.m12*c.r1, -c.m13*c.r1
+	u2[2], u2[3] = c.r2, -c.m23*c.r2
+	u3[3] = c.r3
+}

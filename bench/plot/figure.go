@@ -86,11 +86,11 @@ func (f *Figure) check() error {
 }
 
 func (p *Panel) check() error {
-	if err := p.X.check(); err != nil {
-		return fmt.Errorf("X.%w", err)
+	if err := p.X.check("X"); err != nil {
+		return err
 	}
-	if err := p.Y.check(); err != nil {
-		return fmt.Errorf("Y.%w", err)
+	if err := p.Y.check("Y"); err != nil {
+		return err
 	}
 	for i, s := range p.Series {
 		n := len(s.X)
@@ -111,18 +111,19 @@ func (p *Panel) check() error {
 	return nil
 }
 
-func (a Axis) check() error {
+// check refuses what cannot be drawn on the axis that is named.
+func (a Axis) check(name string) error {
 	switch {
 	case !finite(a.Min):
-		return fmt.Errorf("Min = %g is not finite", a.Min)
+		return fmt.Errorf("%s.Min = %g is not finite", name, a.Min)
 	case !finite(a.Max):
-		return fmt.Errorf("Max = %g is not finite", a.Max)
+		return fmt.Errorf("%s.Max = %g is not finite", name, a.Max)
 	case a.Log && (a.Min < 0 || a.Max < 0):
-		return fmt.Errorf("Min, Max = %g, %g: negative on a logarithmic axis", a.Min, a.Max)
+		return fmt.Errorf("%s.Min, Max = %g, %g: negative on a logarithmic axis", name, a.Min, a.Max)
 	case a.Log && (a.Min == 0 || a.Max == 0):
 		return nil
 	case a.Min > a.Max, a.Min == a.Max && a.Min != 0:
-		return fmt.Errorf("Min = %g is not below Max = %g", a.Min, a.Max)
+		return fmt.Errorf("%s.Min = %g is not below Max = %g", name, a.Min, a.Max)
 	}
 	return nil
 }

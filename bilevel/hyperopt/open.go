@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,9 +53,7 @@ func Open(path string, opt ReadOptions) (*Data, error) {
 		return nil, err
 	}
 	defer f.Close()
-	var r io.Reader = f
 	b := bufio.NewReaderSize(f, 1<<16)
-	r = b
 	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(b)
 		if err != nil {
@@ -64,12 +61,11 @@ func Open(path string, opt ReadOptions) (*Data, error) {
 		}
 		defer z.Close()
 		b = bufio.NewReaderSize(z, 1<<16)
-		r = b
 	}
 	if isCSV(path, b) {
-		return ReadCSV(r, path, opt)
+		return ReadCSV(b, path, opt)
 	}
-	return ReadLIBSVM(r, path, opt)
+	return ReadLIBSVM(b, path, opt)
 }
 
 func isCSV(path string, b *bufio.Reader) bool {
