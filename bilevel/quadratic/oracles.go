@@ -101,6 +101,21 @@ func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 	return nil
 }
 
+// GradXG writes g_x = −B y + σ_gxy N δ.
+func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	p.fits("quadratic: GradXG: dimension mismatch", x, y, len(gx) == p.o.Dx)
+	if err := p.named(phi); err != nil {
+		return err
+	}
+	mat.MulVec(gx, p.b, y)
+	for i := range gx {
+		gx[i] = -gx[i]
+	}
+	p.offsets(x, y)
+	p.addCrossVec(gx, p.delta, phi)
+	return nil
+}
+
 // ValueF returns f(x, y; ξ).
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	p.fits("quadratic: ValueF: dimension mismatch", x, y, true)

@@ -86,7 +86,7 @@ type Options struct {
 	Terms uint64
 }
 
-// Problem implements bilevel.Problem, Products, Truth and Values. New makes one.
+// Problem implements bilevel.Problem, Products, UpperGradient, Truth and Values. New makes one.
 type Problem struct {
 	o       Options
 	a       *mat.Sym       // g_yy
@@ -112,6 +112,7 @@ type Problem struct {
 var _ interface {
 	bilevel.Problem
 	bilevel.Products
+	bilevel.UpperGradient
 	bilevel.Truth
 	bilevel.Values
 } = (*Problem)(nil)

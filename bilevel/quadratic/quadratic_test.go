@@ -59,6 +59,7 @@ func point(p *Problem, seed uint64) (x, y []float64) {
 // answers holds what all oracles say.
 type answers struct {
 	fx, fy, gy []float64
+	gx         []float64
 	gxy        *mat.Dense
 	gyy        *mat.Sym
 	f, g       float64
@@ -67,9 +68,10 @@ type answers struct {
 func ask(t testing.TB, p *Problem, x, y []float64, batch ...bilevel.Sample) answers {
 	t.Helper()
 	dx, dy := p.Dims()
-	a := answers{fx: make([]float64, dx), fy: make([]float64, dy), gy: make([]float64, dy), gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy)}
+	a := answers{fx: make([]float64, dx), fy: make([]float64, dy), gy: make([]float64, dy), gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy), gx: make([]float64, dx)}
 	require.NoError(t, p.GradF(a.fx, a.fy, x, y, batch))
 	require.NoError(t, p.GradG(a.gy, x, y, batch))
+	require.NoError(t, p.GradXG(a.gx, x, y, batch))
 	require.NoError(t, p.CrossG(a.gxy, x, y, batch))
 	require.NoError(t, p.HessG(a.gyy, x, y, batch))
 	var err error
@@ -83,6 +85,7 @@ func ask(t testing.TB, p *Problem, x, y []float64, batch ...bilevel.Sample) answ
 // flat lists all numbers; of g_yy the lower triangle.
 func (a answers) flat() []float64 {
 	all := append(append(append([]float64{a.f, a.g}, a.fx...), a.fy...), a.gy...)
+	all = append(all, a.gx...)
 	all = append(all, a.gxy.Data...)
 	for i := range a.gyy.N {
 		all = append(all, a.gyy.Row(i)...)
@@ -119,6 +122,7 @@ func TestDerivativesAgreeWithValues(t *testing.T) {
 				for i := range x {
 					u, l := central(x, i)
 					assert.InDelta(t, (u.f-l.f)/(2*h), at.fx[i], 1e-6)
+					assert.InDelta(t, (u.g-l.g)/(2*h), at.gx[i], 1e-6)
 					for j := range y {
 						assert.InDelta(t, (u.gy[j]-l.gy[j])/(2*h), at.gxy.At(i, j), 1e-8)
 					}
@@ -223,6 +227,7 @@ func TestWrongLengthsPanic(t *testing.T) {
 		"CrossG":    func() { _ = p.CrossG(mat.NewDense(3, 2), x, y, nil) },
 		"HessG":     func() { _ = p.HessG(mat.NewSym(2), x, y, nil) },
 		"HessVecG":  func() { _ = p.HessVecG(make([]float64, 3), x, y, x, nil) },
+		"GradXG":    func() { _ = p.GradXG(y, x, y, nil) },
 		"CrossVecG": func() { _ = p.CrossVecG(make([]float64, 3), x, y, y, nil) },
 		"Solution":  func() { _ = p.Solution(x, x) },
 	} {
@@ -241,6 +246,7 @@ func TestOraclesDoNotAllocate(t *testing.T) {
 			assert.Zero(t, testing.AllocsPerRun(10, func() {
 				_ = p.GradF(a.fx, a.fy, x, y, batch)
 				_ = p.GradG(a.gy, x, y, batch)
+				_ = p.GradXG(a.gx, x, y, batch)
 				_ = p.CrossG(a.gxy, x, y, batch)
 				_ = p.HessG(a.gyy, x, y, batch)
 				_ = p.HessVecG(hv, x, y, v, batch)

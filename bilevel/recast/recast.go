@@ -5,8 +5,8 @@
 // Storage and aliasing are as in [bilevel.Problem]. The results have scratch memory of their own and
 // share the problem that they are made of, so they are for one goroutine at a time, as it is: recast
 // a copy of it for each. Their oracles allocate nothing that its oracles do not, but for the first
-// call of each size. Products are made of the matrices where the problem has none. Truth and Values
-// are those of the problem; where it has none they return [ErrNone].
+// call of each size. Products are made of the matrices where the problem has none. GradXG, Truth and
+// Values are those of the problem; where it has none they return [ErrNone].
 package recast
 
 import (
@@ -17,7 +17,7 @@ import (
 	"stable/mat"
 )
 
-// ErrNone is returned where the problem that was recast does not have what is asked for: an
+// ErrNone is returned where the problem that was recast does not have what is asked for: g_x, an
 // objective, a solution or values.
 var ErrNone = errors.New("recast: the problem does not have this")
 
@@ -25,6 +25,7 @@ var ErrNone = errors.New("recast: the problem does not have this")
 type full interface {
 	bilevel.Problem
 	bilevel.Products
+	bilevel.UpperGradient
 	bilevel.Truth
 	bilevel.Values
 }
@@ -39,6 +40,7 @@ var (
 type completed struct {
 	bilevel.Problem
 	products bilevel.Products // nil where the problem has none
+	upper    bilevel.UpperGradient
 	truth    bilevel.Truth
 	values   bilevel.Values
 	gxy      *mat.Dense // made when first needed
@@ -48,6 +50,7 @@ type completed struct {
 func complete(p bilevel.Problem) completed {
 	c := completed{Problem: p}
 	c.products, _ = p.(bilevel.Products)
+	c.upper, _ = p.(bilevel.UpperGradient)
 	c.truth, _ = p.(bilevel.Truth)
 	c.values, _ = p.(bilevel.Values)
 	return c
@@ -79,6 +82,13 @@ func (c *completed) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) erro
 	}
 	mat.MulVec(dst, c.gxy, v)
 	return nil
+}
+
+func (c *completed) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	if c.upper == nil {
+		return fmt.Errorf("%w: GradXG", ErrNone)
+	}
+	return c.upper.GradXG(gx, x, y, phi)
 }
 
 func (c *completed) Solution(y, x []float64) error {

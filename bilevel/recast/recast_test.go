@@ -54,6 +54,8 @@ func TestDerivatives(t *testing.T) {
 		require.NoError(t, pair[0].CrossVecG(c, x, y, v, batch))
 		require.NoError(t, pair[1].CrossVecG(d, x, y, v, batch))
 		assert.InDeltaSlice(t, c, d, 1e-13)
+		require.NoError(t, pair[0].GradXG(c, x, y, batch))
+		require.ErrorIs(t, pair[1].GradXG(c, x, y, batch), ErrNone)
 		_, err := pair[1].Objective(nil, x)
 		require.ErrorIs(t, err, ErrNone)
 		require.ErrorIs(t, pair[1].Solution(y, x), ErrNone)
@@ -80,6 +82,12 @@ func TestPowersOfTwo(t *testing.T) {
 	g, g2 := make([]float64, 4), make([]float64, 4)
 	require.NoError(t, p.GradG(g, x, y, []bilevel.Sample{5}))
 	require.NoError(t, s.GradG(g2, x2, y2, []bilevel.Sample{5}))
+	gx, gx2 := make([]float64, 3), make([]float64, 3)
+	require.NoError(t, p.GradXG(gx, x, y, []bilevel.Sample{5}))
+	require.NoError(t, s.GradXG(gx2, x2, y2, []bilevel.Sample{5}))
+	for i, v := range gx {
+		assert.Equal(t, 0.125*v/u.X[i], gx2[i])
+	}
 	for i := range 4 {
 		assert.Equal(t, 0.125*g[i]/u.Y[i], g2[i])
 		for j := range 4 {

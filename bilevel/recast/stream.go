@@ -60,6 +60,11 @@ func (s *Streamed) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	return s.in.GradG(gy, x, y, s.under(phi))
 }
 
+// GradXG writes g_x.
+func (s *Streamed) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	return s.in.GradXG(gx, x, y, s.under(phi))
+}
+
 // CrossG writes g_xy.
 func (s *Streamed) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	return s.in.CrossG(gxy, x, y, s.under(phi))

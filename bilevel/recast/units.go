@@ -61,7 +61,7 @@ func In(p bilevel.Problem, u Units) (*Scaled, error) {
 		}
 		for i, v := range f.v {
 			if math.IsNaN(v) || math.IsInf(v, 0) || f.factor && !(v > 0) {
-				return nil, badOption("%s is %v at index %d, want a finite %s", f.name, v, i, map[bool]string{true: "factor > 0", false: "shift"}[f.factor])
+				return nil, badOption("%s is %v at index %d, want a finite number (a factor > 0)", f.name, v, i)
 			}
 		}
 	}
@@ -151,6 +151,14 @@ func (s *Scaled) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	s.enter(x, y)
 	err := s.in.GradG(gy, s.x, s.y, phi)
 	gradient(gy, s.u.G, s.u.Y)
+	return err
+}
+
+// GradXG writes G·g_x/X.
+func (s *Scaled) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	s.enter(x, y)
+	err := s.in.GradXG(gx, s.x, s.y, phi)
+	gradient(gx, s.u.G, s.u.X)
 	return err
 }
 
