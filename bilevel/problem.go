@@ -80,7 +80,8 @@ type Truth interface {
 }
 
 // Values is implemented by problems that also give the values whose derivatives the oracles are. No
-// method needs them; package check does, to hold f_x, f_y and g_y against finite differences.
+// method needs them. Package check holds f_x, f_y and g_y against their finite differences, and
+// cannot verify these three without.
 type Values interface {
 	// ValueF returns f(x, y; ξ), the mean over the batch.
 	ValueF(x, y []float64, xi []Sample) (float64, error)

@@ -15,9 +15,9 @@ func (c *checker) derivativesF() {
 		return
 	}
 	if value == nil {
-		c.log.skip(Derivative, grad.name, "no Values: only the symmetry of its Jacobian is checked, which does not see a wrong factor or constant")
+		c.log.gap(Derivative, grad.name, "no Values: only the symmetry of its Jacobian is checked, which does not see a wrong factor or constant")
 	} else if value.bad != "" {
-		c.log.skip(Derivative, grad.name, "ValueF: %s", value.bad)
+		c.log.gap(Derivative, grad.name, "ValueF: %s", value.bad)
 	}
 	for _, pt := range c.points {
 		for _, batch := range c.batches(grad, pt) {
@@ -70,17 +70,17 @@ func (c *checker) derivativesG() {
 	grad, value := c.oracle("GradG"), c.oracle("ValueG")
 	cross, hess := c.oracle("CrossG"), c.oracle("HessG")
 	if !c.usable(grad, Derivative) {
-		c.log.skip(Derivative, cross.name, "GradG: %s", grad.bad)
-		c.log.skip(Derivative, hess.name, "GradG: %s", grad.bad)
+		c.log.gap(Derivative, cross.name, "GradG: %s", grad.bad)
+		c.log.gap(Derivative, hess.name, "GradG: %s", grad.bad)
 		return
 	}
 	c.usable(cross, Derivative)
 	c.usable(hess, Derivative)
 	switch {
 	case value == nil:
-		c.log.skip(Derivative, grad.name, "no Values: it is only checked together with g_xy and g_yy, which do not see a wrong constant")
+		c.log.gap(Derivative, grad.name, "no Values: it is only checked together with g_xy and g_yy, which do not see a wrong constant")
 	case value.bad != "":
-		c.log.skip(Derivative, grad.name, "ValueG: %s", value.bad)
+		c.log.gap(Derivative, grad.name, "ValueG: %s", value.bad)
 	default:
 		for _, pt := range c.points {
 			for _, batch := range c.batches(grad, pt) {
@@ -103,12 +103,12 @@ func (c *checker) secondDerivatives(grad, cross, hess *oracle, pt point, batch [
 	const against = "the differences of GradG"
 	var all []comparison
 	if jx, ok := c.slopes(grad, pt, batch, pt.x); !ok {
-		c.log.skip(Derivative, cross.name, "the differences of GradG fail at point %d", pt.index)
+		c.log.gap(Derivative, cross.name, "the differences of GradG fail at point %d", pt.index)
 	} else if got, ok := c.eval(cross, pt, batch); ok {
 		all = append(all, c.comparison(Derivative, cross, pt, batch, got, against, jx))
 	}
 	if jy, ok := c.slopes(grad, pt, batch, pt.y); !ok {
-		c.log.skip(Derivative, hess.name, "the differences of GradG fail at point %d", pt.index)
+		c.log.gap(Derivative, hess.name, "the differences of GradG fail at point %d", pt.index)
 	} else {
 		got, ok := c.eval(hess, pt, batch)
 		c.reportRough(Symmetry, grad, jy.rough(maxAbs(got)))
@@ -135,7 +135,7 @@ func (c *checker) judgeSecond(grad *oracle, all []comparison) {
 	if c.log.wrong(Derivative, grad.name) || c.log.wrong(Symmetry, grad.name) {
 		for _, m := range all {
 			if len(m.wrong()) > 0 {
-				c.log.skip(Derivative, m.o.name, "it differs from the differences of GradG, which is wrong itself")
+				c.log.gap(Derivative, m.o.name, "it differs from the differences of GradG, which is wrong itself")
 			} else {
 				c.judge(m)
 			}
@@ -156,6 +156,57 @@ func (c *checker) judgeSecond(grad *oracle, all []comparison) {
 	for _, m := range all {
 		c.judge(m)
 	}
+}
+
+// derivativeXG holds g_x, where the problem has it, against differences of g; without Values, its
+// Jacobian in y against g_xy.
+func (c *checker) derivativeXG() {
+	grad, value, cross := c.oracle("GradXG"), c.oracle("ValueG"), c.oracle("CrossG")
+	if grad == nil || !c.usable(grad, Derivative) {
+		return
+	}
+	if value == nil {
+		c.log.gap(Derivative, grad.name, "no Values: only its Jacobian in y is checked, which does not see what depends on x alone")
+	} else if value.bad != "" {
+		c.log.gap(Derivative, grad.name, "ValueG: %s", value.bad)
+	}
+	for _, pt := range c.points {
+		for _, batch := range c.batches(grad, pt) {
+			if value == nil || value.bad != "" {
+				c.mixed(grad, cross, pt, batch)
+				continue
+			}
+			jx, ok := c.slopes(value, pt, batch, pt.x)
+			if got, ok1 := c.eval(grad, pt, batch); ok && ok1 {
+				c.compare(Derivative, grad, pt, batch, got, "the differences of ValueG", jx)
+			}
+		}
+	}
+}
+
+// mixed holds the Jacobian of g_x in y against g_xy.
+func (c *checker) mixed(grad, cross *oracle, pt point, batch []bilevel.Sample) {
+	if why := c.doubt(cross.name); why != "" {
+		c.log.gap(Symmetry, grad.name, "%s", why)
+		return
+	}
+	want, ok := c.eval(cross, pt, batch)
+	jy, ok1 := c.slopes(grad, pt, batch, pt.y)
+	if !ok || !ok1 {
+		c.log.gap(Symmetry, grad.name, "its differences fail at point %d", pt.index)
+		return
+	}
+	c.reportRough(Symmetry, grad, jy.rough(maxAbs(want)))
+	shown := &oracle{name: grad.name, blocks: []*block{newBlock("∂g_x/∂y", dense, c.dx, c.dy)}}
+	m := comparison{check: Symmetry, o: shown, pt: pt, batch: batch, against: "CrossG",
+		got: make([]float64, len(want)), want: want, tol: make([]float64, len(want))}
+	for i := range c.dx {
+		for j := range c.dy {
+			k, t := i*c.dy+j, j*c.dx+i
+			m.got[k], m.tol[k] = jy.d[t], jy.tol[t]
+		}
+	}
+	c.judge(m)
 }
 
 // batches are what differences are made of: the two singles, and the exact value of a simulator
@@ -186,7 +237,7 @@ func (c *checker) jacobians(o *oracle, pt point, batch []bilevel.Sample) (jx, jy
 	jx, ok1 := c.slopes(o, pt, batch, pt.x)
 	jy, ok2 := c.slopes(o, pt, batch, pt.y)
 	if !ok1 || !ok2 {
-		c.log.skip(Derivative, o.name, "its differences fail at point %d", pt.index)
+		c.log.gap(Derivative, o.name, "its differences fail at point %d", pt.index)
 	}
 	return jx, jy, ok1 && ok2
 }
@@ -210,7 +261,7 @@ func (c *checker) comparison(check string, o *oracle, pt point, batch []bilevel.
 
 func (c *checker) reportRough(check string, o *oracle, n int) {
 	if n > 0 {
-		c.log.skip(check, o.name, "differences are too rough to judge by, for %d entries or more: is it smooth on the scales ScaleX and ScaleY?", n)
+		c.log.gap(check, o.name, "differences are too rough to judge by, for %d entries or more: is it smooth on the scales ScaleX and ScaleY?", n)
 	}
 }
 
@@ -237,7 +288,7 @@ func (c *checker) doubt(names ...string) string {
 // usable tells whether o can be checked, and notes it if not.
 func (c *checker) usable(o *oracle, check string) bool {
 	if o.bad != "" {
-		c.log.skip(check, o.name, "%s", o.bad)
+		c.log.gap(check, o.name, "%s", o.bad)
 	}
 	return o.bad == ""
 }

@@ -20,7 +20,7 @@ func (c *checker) basics(o *oracle) {
 		}
 	}
 	if o.noExact {
-		c.log.skip(Unbiased, o.name, "it returns ErrNoExact")
+		c.log.skip(Skip{Unbiased, o.name, "it returns ErrNoExact", false})
 	}
 }
 
@@ -35,7 +35,7 @@ func (c *checker) sameDraw(o *oracle) {
 		}
 	}
 	if o.bad != "" {
-		c.log.skip(SameDraw, o.name, "%s", o.bad)
+		c.log.gap(SameDraw, o.name, "%s", o.bad)
 	}
 }
 
@@ -109,7 +109,7 @@ func firstDifference(a, b []float64) int {
 // batchMean holds a batch with a repeated name against the mean of its singles.
 func (c *checker) batchMean(o *oracle) {
 	if o.bad != "" {
-		c.log.skip(BatchMean, o.name, "%s", o.bad)
+		c.log.gap(BatchMean, o.name, "%s", o.bad)
 		return
 	}
 	for _, pt := range c.points {

@@ -134,7 +134,7 @@ func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z 
 		m.against = "the mean over draws"
 	}
 	if rare > 0 {
-		c.log.skip(Unbiased, o.name, "%d entries have too few draws that count: raise Samples or MaxTerms", rare)
+		c.log.gap(Unbiased, o.name, "%d entries have too few draws that count: raise Samples or MaxTerms", rare)
 	}
 	c.judge(m)
 }
@@ -176,7 +176,7 @@ func (c *checker) convexity() {
 		s := mat.AsSym(&h)
 		var j eig.Jacobi
 		if _, err := j.Factor(&s); err != nil {
-			c.log.skip(Convexity, o.name, "%v", err)
+			c.log.gap(Convexity, o.name, "%v", err)
 			continue
 		}
 		least := j.Values()[0]

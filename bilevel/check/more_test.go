@@ -52,7 +52,7 @@ func reshaped(c float64) *mutant {
 
 func TestNotStronglyConvex(t *testing.T) {
 	r := run(t, bare{reshaped(0)}, Options{MuG: 0.5})
-	require.NoError(t, r.Err())
+	require.Empty(t, r.Findings)
 	r = run(t, bare{reshaped(0)}, Options{MuG: 5})
 	f := requireOnly(t, r, Convexity, "HessG")[0]
 	assert.Equal(t, "λ_min(g_yy)", f.Quantity)
@@ -146,7 +146,7 @@ func TestTruthCanBeLeftAlone(t *testing.T) {
 	l := &lying{Problem: newQuadratic(t, noisy), solution: func([]float64) { panic("called") }, objective: func(float64, []float64) float64 { panic("called") }}
 	r := run(t, l, Options{NoTruth: true})
 	require.NoError(t, r.Err())
-	assert.Equal(t, []Skip{{Truth, "Objective", "Options.NoTruth"}}, r.Skipped)
+	assert.Equal(t, []Skip{{Truth, "Objective", "Options.NoTruth", false}}, r.Skipped)
 }
 
 // biased adds a bias to the exact g_y.
@@ -204,9 +204,10 @@ func (r rare) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 func TestRareEntriesAreLeftOut(t *testing.T) {
 	o := noisy
 	o.SigmaFx = 0
-	r := run(t, bare{rare{newQuadratic(t, o)}}, Options{})
-	require.NoError(t, r.Err())
-	assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "1 entries have too few draws that count: raise Samples or MaxTerms"})
+	r := run(t, rare{newQuadratic(t, o)}, Options{NoTruth: true})
+	require.ErrorIs(t, r.Err(), ErrIncomplete)
+	require.Len(t, r.Gaps(), 1)
+	assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "1 entries have too few draws that count: raise Samples or MaxTerms", true})
 }
 
 // noExact has samples only.
@@ -231,9 +232,9 @@ func TestNoExactOracle(t *testing.T) {
 		p := noExact{newGood()}
 		p.n = terms
 		r := run(t, bare{p}, Options{Samples: 500})
-		require.NoError(t, r.Err())
-		assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "it returns ErrNoExact"})
-		assert.Contains(t, r.Skipped, Skip{Unbiased, "HessG", "it returns ErrNoExact"})
+		require.Empty(t, r.Findings)
+		assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "it returns ErrNoExact", false})
+		assert.Contains(t, r.Skipped, Skip{Unbiased, "HessG", "it returns ErrNoExact", false})
 		assert.Contains(t, passedBy(r), "convexity HessG")
 		assert.Contains(t, passedBy(r), "unbiased GradG")
 		requireOnly(t, run(t, bare{p}, Options{Samples: 500, MuG: 9}), Convexity, "HessG")
@@ -299,7 +300,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 		for _, fussy := range []bool{false, true} {
 			for seed := range uint64(5) {
 				r := run(t, root{fussy}, Options{Set: set, Seed: seed, Points: 4})
-				require.NoError(t, r.Err(), "%s %s", name, r)
+				require.Empty(t, r.Findings, "%s %s", name, r)
 				if name == "box" || name == "ball" {
 					assert.Contains(t, passedBy(r), "derivative CrossG")
 				}
@@ -307,7 +308,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 		}
 	}
 	// Without the region, it is as wrong as it looks.
-	assert.Error(t, run(t, root{}, Options{}).Err())
+	assert.ErrorIs(t, run(t, root{}, Options{}).Err(), ErrWrong)
 }
 
 // scaled is a good problem with s·f instead of f.
@@ -347,6 +348,103 @@ func TestTolerancesFollowTheScale(t *testing.T) {
 	}
 }
 
+// apart is f = ½‖x‖² + ½‖y − 1‖² over g of good: no other oracle contradicts a wrong f_y.
+func apart(sign float64) *mutant {
+	return &mutant{full: newGood(),
+		gradF: func(fx, fy, x, y []float64, _ []bilevel.Sample) error {
+			copy(fx, x)
+			for j, v := range y {
+				fy[j] = sign * (v - 1)
+			}
+			return nil
+		},
+		valueF: func(x, y []float64, _ []bilevel.Sample) (f float64, err error) {
+			f = mat.Dot(x, x) / 2
+			for _, v := range y {
+				f += (v - 1) * (v - 1) / 2
+			}
+			return f, nil
+		},
+	}
+}
+
+// Without Values the report is not complete, whether f_y is right or not, and says so in its first
+// line and as an error.
+func TestUnverifiedIsNoPass(t *testing.T) {
+	require.NoError(t, run(t, apart(1), Options{}).Err())
+	requireOnly(t, run(t, apart(-1), Options{}), Derivative, "GradF")
+	for _, sign := range []float64{1, -1} {
+		r := run(t, bare{apart(sign)}, Options{})
+		require.Empty(t, r.Findings)
+		require.ErrorIs(t, r.Err(), ErrIncomplete)
+		require.NotErrorIs(t, r.Err(), ErrWrong)
+		assert.ErrorContains(t, r.Err(), "derivative: GradF: no Values")
+		assert.ErrorContains(t, r.Err(), "derivative: GradG: no Values")
+		assert.Len(t, r.Gaps(), 2)
+		first, _, _ := strings.Cut(r.String(), "\n")
+		assert.Contains(t, first, "NOT COMPLETE")
+	}
+
+	// Where f mixes x and y, symmetry sees it.
+	q := newGood()
+	m := &mutant{full: q, gradF: func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+		err := q.GradF(fx, fy, x, y, xi)
+		times(-1, fy)
+		return err
+	}}
+	r := run(t, bare{m}, Options{})
+	requireOnly(t, r, Symmetry, "GradF")
+	require.ErrorIs(t, r.Err(), ErrWrong)
+	assert.True(t, strings.HasPrefix(r.String(), "WRONG, AND NOT COMPLETE: "), r)
+}
+
+// withGX is good with a g_x that is off by factor and shift.
+type withGX struct {
+	*good
+	factor, shift float64
+}
+
+func (p withGX) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	clear(gx)
+	p.each(phi, func(t term, w float64) {
+		for i, u := range x {
+			for j, v := range y {
+				gx[i] -= w * math.Cos(u) * t.m.At(i, j) * v
+				if j%p.dx == i {
+					gx[i] += w * p.weight(x, j) * v * v / 4
+				}
+			}
+		}
+	})
+	for i := range gx {
+		gx[i] = p.factor*gx[i] + p.shift
+	}
+	return nil
+}
+
+// bareGX hides Products and Values.
+type bareGX struct {
+	bilevel.Problem
+	bilevel.UpperGradient
+}
+
+func TestGradXG(t *testing.T) {
+	p := withGX{newGood(), 1, 0}
+	r := run(t, p, Options{})
+	require.NoError(t, r.Err(), r)
+	assert.Contains(t, passedBy(r), "derivative GradXG")
+	r = run(t, bareGX{p, p}, Options{})
+	require.ErrorIs(t, r.Err(), ErrIncomplete)
+	assert.Len(t, r.Gaps(), 3)
+	assert.Contains(t, passedBy(r), "symmetry GradXG")
+
+	for _, wrong := range []withGX{{newGood(), -1, 0}, {newGood(), 1, 1e-3}} {
+		requireOnly(t, run(t, wrong, Options{}), Derivative, "GradXG")
+	}
+	bad := withGX{newGood(), -1, 0}
+	requireOnly(t, run(t, bareGX{bad, bad}, Options{}), Symmetry, "GradXG")
+}
+
 // Rounding noise in values must not be taken for a wrong gradient, and must not hide that nothing
 // was judged.
 func TestRoughValuesAreReported(t *testing.T) {
@@ -384,9 +482,13 @@ func TestSameOptionsSameReport(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	r := run(t, bare{newGood()}, Options{})
+	r := run(t, newGood(), Options{})
 	require.NoError(t, r.Err())
-	assert.Contains(t, r.String(), "0 wrong")
+	assert.True(t, strings.HasPrefix(r.String(), "RIGHT: 0 wrong, 0 could not be checked, "), r)
+	r = run(t, bare{newGood()}, Options{})
+	require.ErrorIs(t, r.Err(), ErrIncomplete)
+	assert.True(t, strings.HasPrefix(r.String(), "NOT COMPLETE: 0 wrong, 2 could not be checked, "), r)
+	assert.Contains(t, r.String(), "\nNOT CHECKED ")
 	assert.Contains(t, r.String(), "no Values")
 	assert.NotContains(t, r.String(), "WRONG")
 
@@ -397,6 +499,7 @@ func TestReport(t *testing.T) {
 		return nil
 	}}, Options{})
 	f := requireOnly(t, r, Derivative, "CrossG")
+	assert.True(t, strings.HasPrefix(r.String(), "WRONG, AND NOT COMPLETE: 5 wrong, 1 could not be checked, "), r)
 	require.Len(t, f, 5, "the worst five")
 	assert.Contains(t, f[4].Message, "and 11 more entries")
 	for i := range 4 {

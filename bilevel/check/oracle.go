@@ -187,6 +187,11 @@ func (c *checker) list() []*oracle {
 	add("HessG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
 		return b[0].sym(func(s *mat.Sym) error { return c.p.HessG(s, x, y, phi) })
 	}, newBlock("g_yy", symmetric, c.dy, c.dy))
+	if p, ok := c.p.(bilevel.UpperGradient); ok {
+		add("GradXG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+			return p.GradXG(b[0].vec(), x, y, phi)
+		}, newBlock("g_x", vector, 1, c.dx))
+	}
 	if p, ok := c.p.(bilevel.Products); ok {
 		add("HessVecG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
 			return p.HessVecG(b[0].vec(), x, y, c.v, phi)

@@ -15,7 +15,7 @@ func (c *checker) products() {
 			continue
 		}
 		if why := c.doubt(p.matrix); why != "" {
-			c.log.skip(Product, vec.name, "%s", why)
+			c.log.gap(Product, vec.name, "%s", why)
 			continue
 		}
 		for _, pt := range c.points {

@@ -27,14 +27,20 @@ const (
 	Truth      = "truth"
 )
 
-// ErrWrong is what errors.Is finds in Report.Err.
-var ErrWrong = errors.New("check: problem is wrong")
+var (
+	// ErrWrong is what errors.Is finds in Report.Err where there are findings.
+	ErrWrong = errors.New("check: problem is wrong")
+
+	// ErrIncomplete is what errors.Is finds in Report.Err where nothing was found wrong, but some
+	// oracle could not be verified.
+	ErrIncomplete = errors.New("check: problem is not fully verified")
+)
 
 // A Finding is one thing that is wrong. Of the entries that are wrong in one way, a report has the
 // worst five at the most.
 type Finding struct {
 	Check    string           // Call, Finite, …
-	Oracle   string           // the method: GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, ValueF, ValueG, Solution or Objective
+	Oracle   string           // the method: GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG, ValueF, ValueG, Solution or Objective
 	Quantity string           // in the paper's notation: f_x, f_y, g_y, g_xy, g_yy, …
 	I, J     int              // the entry; J is −1 for vectors, both are −1 where no entry is meant
 	Got      float64          // what the oracle gave
@@ -78,7 +84,14 @@ type Pass struct {
 // A Skip is a check that was not made, or not in full, and why.
 type Skip struct {
 	Check, Oracle, Reason string
+
+	// Gap says that the oracle may be wrong in a way that only this check would have seen. It is
+	// false where there is nothing to check, an exact value that the problem does not have, or
+	// where Options have left it out.
+	Gap bool
 }
+
+func (s Skip) String() string { return fmt.Sprintf("%s: %s: %s", s.Check, s.Oracle, s.Reason) }
 
 // A Report is what Problem has found.
 type Report struct {
@@ -87,23 +100,57 @@ type Report struct {
 	Skipped  []Skip
 }
 
-// Err returns nil if there is no finding, and else an error that wraps ErrWrong and has a line for
-// each.
+// Err returns nil if every oracle was verified and found right. It returns an error that wraps
+// ErrWrong, with a line for each finding, if there are findings; if there are none, but gaps, an
+// error that wraps ErrIncomplete, with a line for each gap.
 func (r *Report) Err() error {
-	if len(r.Findings) == 0 {
-		return nil
+	var lines []string
+	for _, f := range r.Findings {
+		lines = append(lines, f.String())
 	}
-	lines := make([]string, len(r.Findings))
-	for i, f := range r.Findings {
-		lines[i] = f.String()
+	if len(lines) > 0 {
+		return fmt.Errorf("%w: %s", ErrWrong, strings.Join(lines, "\n\t"))
 	}
-	return fmt.Errorf("%w: %s", ErrWrong, strings.Join(lines, "\n\t"))
+	for _, s := range r.Gaps() {
+		lines = append(lines, s.String())
+	}
+	if len(lines) > 0 {
+		return fmt.Errorf("%w: %s", ErrIncomplete, strings.Join(lines, "\n\t"))
+	}
+	return nil
 }
 
-// String returns the report as a table.
+// Gaps returns the skipped checks that leave an oracle unverified. The report is complete if there
+// are none.
+func (r *Report) Gaps() []Skip {
+	var gaps []Skip
+	for _, s := range r.Skipped {
+		if s.Gap {
+			gaps = append(gaps, s)
+		}
+	}
+	return gaps
+}
+
+// verdict is the first line of the report.
+func (r *Report) verdict() string {
+	gaps := len(r.Gaps())
+	v := "RIGHT"
+	switch {
+	case len(r.Findings) > 0 && gaps > 0:
+		v = "WRONG, AND NOT COMPLETE"
+	case len(r.Findings) > 0:
+		v = "WRONG"
+	case gaps > 0:
+		v = "NOT COMPLETE"
+	}
+	return fmt.Sprintf("%s: %d wrong, %d could not be checked, %d passed", v, len(r.Findings), gaps, len(r.Passed))
+}
+
+// String returns the report as a table, under a line with the verdict.
 func (r *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d wrong, %d passed, %d skipped\n", len(r.Findings), len(r.Passed), len(r.Skipped))
+	fmt.Fprintln(&b, r.verdict())
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(r.Findings) > 0 {
 		fmt.Fprint(w, "\nWRONG\tORACLE\tENTRY\tPOINT\tSAMPLES\tGOT\tWANT\tTOLERANCE\t\n")
@@ -115,9 +162,19 @@ func (r *Report) String() string {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Check, f.Oracle, f.entry(), at(f.Point), names(f.Batch), got, want, tol, f.Message)
 		}
 	}
-	if len(r.Skipped) > 0 {
-		fmt.Fprint(w, "\nSKIPPED\tORACLE\tREASON\n")
+	for _, part := range []struct {
+		title string
+		gap   bool
+	}{{"NOT CHECKED", true}, {"SKIPPED", false}} {
+		title := part.title
 		for _, s := range r.Skipped {
+			if s.Gap != part.gap {
+				continue
+			}
+			if title != "" {
+				fmt.Fprintf(w, "\n%s\tORACLE\tREASON\n", title)
+				title = ""
+			}
 			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Check, s.Oracle, s.Reason)
 		}
 	}
@@ -187,9 +244,13 @@ func (l *log) pass(check, oracle string, count int) {
 	l.passed = append(l.passed, Pass{check, oracle, count})
 }
 
-// skip notes a reason once.
-func (l *log) skip(check, oracle, format string, args ...any) {
-	s := Skip{check, oracle, fmt.Sprintf(format, args...)}
+// gap notes once why a check cannot be made.
+func (l *log) gap(check, oracle, format string, args ...any) {
+	l.skip(Skip{check, oracle, fmt.Sprintf(format, args...), true})
+}
+
+// skip notes a check that is not made.
+func (l *log) skip(s Skip) {
 	if !slices.Contains(l.skipped, s) {
 		l.skipped = append(l.skipped, s)
 	}

@@ -15,7 +15,7 @@ func (c *checker) truth() {
 		return
 	}
 	if c.o.NoTruth {
-		c.log.skip(Truth, "Objective", "Options.NoTruth")
+		c.log.skip(Skip{Truth, "Objective", "Options.NoTruth", false})
 		return
 	}
 	start := make([]float64, c.dy)
@@ -41,7 +41,7 @@ func (c *checker) truth() {
 		copy(start, pt.y)
 		y, ok := c.eval(solution, pt, nil)
 		if !ok {
-			c.log.skip(Truth, solution.name, "%s", reason(solution))
+			c.log.gap(Truth, solution.name, "%s", reason(solution))
 			continue
 		}
 		star := point{index: pt.index, x: pt.x, y: y, names: pt.names}
@@ -86,13 +86,13 @@ func (c *checker) factor(pt point) (*chol.Cholesky, bool) {
 // stationary holds y* against one Newton step from it, y* − g_yy⁻¹ g_y.
 func (c *checker) stationary(solution *oracle, star point) bool {
 	if why := c.doubt("GradG", "HessG"); why != "" {
-		c.log.skip(Truth, solution.name, "%s", why)
+		c.log.gap(Truth, solution.name, "%s", why)
 		return false
 	}
 	gy, ok := c.meanOf(c.oracle("GradG"), star)
 	f, ok1 := c.factor(star)
 	if !ok || !ok1 {
-		c.log.skip(Truth, solution.name, "no mean of g_y and positive definite mean of g_yy to hold it against")
+		c.log.gap(Truth, solution.name, "no mean of g_y and positive definite mean of g_yy to hold it against")
 		return false
 	}
 	f.SolveVec(gy, gy)
@@ -109,7 +109,7 @@ func (c *checker) objective(value, gradient *oracle, star point) {
 	both, ok := c.eval(gradient, star, nil)
 	alone, ok1 := c.eval(value, star, nil)
 	if !ok || !ok1 {
-		c.log.skip(Truth, gradient.name, "%s", reason(gradient))
+		c.log.gap(Truth, gradient.name, "%s", reason(gradient))
 		return
 	}
 	n := c.dx
@@ -122,7 +122,7 @@ func (c *checker) objective(value, gradient *oracle, star point) {
 	}
 	j, ok := c.slopes(value, star, nil, star.x)
 	if !ok {
-		c.log.skip(Truth, gradient.name, "the differences of F fail at point %d", star.index)
+		c.log.gap(Truth, gradient.name, "the differences of F fail at point %d", star.index)
 		return
 	}
 	only := &oracle{name: gradient.name, blocks: gradient.blocks[:1]}
@@ -132,7 +132,7 @@ func (c *checker) objective(value, gradient *oracle, star point) {
 // hypergradient holds ∇F against f_x − g_xy g_yy⁻¹ f_y at (x, y*(x)) (proposition 1 of the paper).
 func (c *checker) hypergradient(gradient *oracle, star point) {
 	if why := c.doubt("GradF", "CrossG", "HessG"); why != "" {
-		c.log.skip(Truth, gradient.name, "%s", why)
+		c.log.gap(Truth, gradient.name, "%s", why)
 		return
 	}
 	grad, ok := c.meanOf(c.oracle("GradF"), star)
@@ -140,7 +140,7 @@ func (c *checker) hypergradient(gradient *oracle, star point) {
 	f, ok2 := c.factor(star)
 	got, ok3 := c.eval(gradient, star, nil)
 	if !ok || !ok1 || !ok2 || !ok3 {
-		c.log.skip(Truth, gradient.name, "no means of f_x, f_y, g_xy and g_yy to hold ∇F against")
+		c.log.gap(Truth, gradient.name, "no means of f_x, f_y, g_xy and g_yy to hold ∇F against")
 		return
 	}
 	want, fy := grad[:c.dx], grad[c.dx:]

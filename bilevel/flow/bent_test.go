@@ -67,6 +67,29 @@ func (p *bent) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
+func (p *bent) ValueF(x, y []float64, _ []bilevel.Sample) (f float64, err error) {
+	for _, v := range x {
+		f += math.Log(math.Cosh(v - 1))
+	}
+	for _, v := range y {
+		f += math.Log(math.Cosh(v + 1))
+	}
+	return f, nil
+}
+
+func (p *bent) ValueG(x, y []float64, _ []bilevel.Sample) (g float64, err error) {
+	for j, v := range y {
+		g += float64(j+2)*v*v/2 + p.c*math.Cos(v)
+		for i, u := range x {
+			g -= math.Sin(u) * p.b.At(i, j) * v
+		}
+		if j < p.dx {
+			g += p.c * math.Sin(x[j]) * math.Sin(v)
+		}
+	}
+	return g, nil
+}
+
 func (p *bent) CrossG(gxy *mat.Dense, x, y []float64, _ []bilevel.Sample) error {
 	for i, u := range x {
 		for j, v := range y {
