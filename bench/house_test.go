@@ -16,6 +16,18 @@ import (
 // list, and the parts of its own folder.
 var floors = []string{"stable/mat", "stable/chol", "stable/eig", "stable/bilevel", "stable/bench"}
 
+// rooms are the packages of bench, each with those rooms that it may import. bench itself lists the
+// commands.
+var rooms = map[string][]string{
+	"stable/bench/plot":        nil,
+	"stable/bench/kit":         {"stable/bench/plot"},
+	"stable/bench/kit/kittest": {"stable/bench/kit"},
+	"stable/bench/race":        {"stable/bench/kit", "stable/bench/plot"},
+	"stable/bench/theory":      {"stable/bench/kit", "stable/bench/plot"},
+	"stable/bench/tune":        {"stable/bench/kit", "stable/bench/plot"},
+	"stable/bench":             {"stable/bench/kit", "stable/bench/race", "stable/bench/theory", "stable/bench/tune"},
+}
+
 type listed struct {
 	ImportPath                         string
 	Standard                           bool
@@ -39,6 +51,29 @@ func TestImportsPointDown(t *testing.T) {
 	for _, p := range goList(t, "-deps", "stable/...") {
 		assert.True(t, p.Standard || p.ImportPath == "stable" || strings.HasPrefix(p.ImportPath, "stable/"), "the module depends on %s", p.ImportPath)
 	}
+}
+
+// The rooms of bench stand side by side on kit, and only tests import kittest.
+func TestRoomsOfBench(t *testing.T) {
+	seen := 0
+	for _, p := range goList(t, "stable/bench/...") {
+		may, ok := rooms[p.ImportPath]
+		if !assert.True(t, ok, "%s is not in the plan of bench", p.ImportPath) {
+			continue
+		}
+		seen++
+		for _, imp := range p.Imports {
+			if strings.HasPrefix(imp, "stable/bench/") {
+				assert.Contains(t, may, imp, "%s imports %s", p.ImportPath, imp)
+			}
+		}
+		for _, imp := range append(p.TestImports, p.XTestImports...) {
+			if strings.HasPrefix(imp, "stable/bench/") {
+				assert.Contains(t, append([]string{"stable/bench/kit/kittest", p.ImportPath}, may...), imp, "a test of %s imports %s", p.ImportPath, imp)
+			}
+		}
+	}
+	assert.Equal(t, len(rooms), seen)
 }
 
 // The rule itself: upward edges and strangers are refused.

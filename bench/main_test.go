@@ -1,125 +1,48 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/csv"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/bench/kit/kittest"
 )
 
-// bench runs a command line and returns its exit status and what it wrote.
-func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
-	var o, e bytes.Buffer
-	status = run(ctx, args, terminal{Stdout: &o, Stderr: &e})
-	return status, o.String(), e.String()
-}
-
-// The main job on the shipped data: the gap to the least F falls well below that of the start and
-// of the best single weight.
-func TestMainJob(t *testing.T) {
-	dir := t.TempDir()
-	status, stdout, stderr := bench(context.Background(), "-out", dir)
-	require.Zero(t, status, stderr)
-	assert.Empty(t, stderr)
-	gap := map[string]float64{}
-	for _, line := range strings.Split(stdout, "\n") {
-		for _, name := range []string{"start", "best single weight", "STABLE, x", "least F"} {
-			if f := strings.Fields(line); strings.HasPrefix(strings.TrimSpace(line), name) {
-				v, err := strconv.ParseFloat(f[len(f)-4], 64)
-				require.NoError(t, err, line)
-				gap[name] = v
-			}
+// -h lists the commands with a line each, and every command has a help and refuses what it does not
+// know.
+func TestCommands(t *testing.T) {
+	for _, args := range [][]string{{"-h"}, {"-help"}, {"help"}} {
+		status, stdout, stderr := kittest.Bench(context.Background(), commands, args...)
+		assert.Zero(t, status)
+		assert.Empty(t, stderr)
+		for _, c := range commands {
+			assert.Contains(t, stdout, "  "+c.Name)
+			assert.Contains(t, stdout, c.Summary+"\n")
 		}
 	}
-	require.Len(t, gap, 4, stdout)
-	assert.Zero(t, gap["least F"])
-	assert.Less(t, gap["STABLE, x"], gap["best single weight"])
-	assert.Less(t, gap["STABLE, x"], gap["start"]/5)
-	for _, want := range []string{"569 rows of 30 features", "20000 of ξ", "clipped at μ_g in", "step limit", "a step"} {
-		assert.Contains(t, stdout, want)
+	status, _, stderr := kittest.Bench(context.Background(), commands, "tuna")
+	assert.Equal(t, 2, status)
+	assert.Contains(t, stderr, `no command "tuna"; the commands are`)
+	assert.Contains(t, stderr, commands[0].Summary)
+	for _, c := range commands {
+		status, stdout, stderr := kittest.Bench(context.Background(), commands, c.Name, "-h")
+		assert.Zero(t, status, c.Name)
+		assert.Contains(t, stdout+stderr, "go run ./bench", c.Name)
+		assert.Contains(t, stdout+stderr, "  -out FOLDER", c.Name)
+		for _, line := range strings.Split(stderr, "\n") {
+			assert.LessOrEqual(t, len([]rune(strings.ReplaceAll(line, "\t", "    "))), 120, "%s -h: %s", c.Name, line)
+		}
+		status, _, stderr = kittest.Bench(context.Background(), commands, c.Name, "-dta", "x")
+		assert.Equal(t, 2, status, c.Name)
+		assert.Contains(t, stderr, "flag provided but not defined: -dta", c.Name)
 	}
-
-	svg, err := os.ReadFile(filepath.Join(dir, "tuning.svg"))
+	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(svg), "best single weight")
-	f, err := os.Open(filepath.Join(dir, "tuning.csv"))
-	require.NoError(t, err)
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	require.NoError(t, err)
-	assert.Greater(t, len(rows), 50)
-}
-
-// The same seed gives the same figures, another seed others.
-func TestMainJobSeed(t *testing.T) {
-	numbers := func(seed string) string {
-		dir := t.TempDir()
-		status, _, stderr := bench(context.Background(), "-out", dir, "-steps", "300", "-seed", seed)
-		require.Zero(t, status, stderr)
-		b, err := os.ReadFile(filepath.Join(dir, "tuning.csv"))
-		require.NoError(t, err)
-		return string(b)
+	for _, c := range commands {
+		assert.Contains(t, string(readme), "| `"+c.Name+"` |")
 	}
-	assert.Equal(t, numbers("5"), numbers("5"))
-	assert.NotEqual(t, numbers("5"), numbers("6"))
-}
-
-// An interrupted run says so, and still reports and writes what there is.
-func TestMainJobInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	dir := t.TempDir()
-	status, stdout, stderr := bench(ctx, "-out", dir)
-	assert.Equal(t, 130, status)
-	assert.Contains(t, stderr, "interrupted")
-	assert.Contains(t, stdout, "canceled")
-}
-
-func TestUsage(t *testing.T) {
-	dir := t.TempDir()
-	bad := filepath.Join(dir, "bad.svm")
-	require.NoError(t, os.WriteFile(bad, []byte("1 1:0.5 2:1\n-1 0:3\n"), 0o644))
-	blocked := filepath.Join(dir, "file")
-	require.NoError(t, os.WriteFile(blocked, nil, 0o644))
-	missing, notFolder := systemErrors(t, "nowhere.svm", blocked)
-	for _, c := range []struct {
-		status int
-		want   string
-		args   []string
-	}{
-		{0, "go run ./bench -data", []string{"-h"}},
-		{0, "  survive ", []string{"help"}},
-		{2, `no command "tuna"; the commands are`, []string{"tuna"}},
-		{2, "hyper-parameter tuning with STABLE on one data set", []string{"tuna"}},
-		{2, "flag provided but not defined: -dta", []string{"-dta", "x"}},
-		{2, `unexpected argument "x.csv"`, []string{"-seed", "1", "x.csv"}},
-		{2, "-steps is 0", []string{"-steps", "0"}},
-		{2, "want 0 < lo < hi", []string{"-lo", "NaN"}},
-		{2, "want 0 < lo < hi", []string{"-lo", "2", "-hi", "1"}},
-		{1, missing, []string{"-data", "nowhere.svm"}},
-		{1, "bad.svm:2:", []string{"-data", bad}},
-		{1, notFolder, []string{"-out", blocked}},
-		{1, `"colour"`, []string{"-label", "colour"}},
-	} {
-		status, stdout, stderr := bench(context.Background(), c.args...)
-		assert.Equal(t, c.status, status, c.args)
-		assert.Contains(t, stdout+stderr, c.want, c.args)
-	}
-}
-
-// systemErrors is what this system says, in its own words, of a file that does not exist and of a
-// file where a folder should be.
-func systemErrors(t *testing.T, missing, file string) (noFile, notFolder string) {
-	_, err := os.Open(missing)
-	require.Error(t, err)
-	folderErr := os.MkdirAll(file, 0o755)
-	require.Error(t, folderErr)
-	return err.Error(), folderErr.Error()
 }

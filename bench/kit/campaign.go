@@ -1,0 +1,185 @@
+package kit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Task is one piece of work. Its result is a function of its key and of the campaign's identity, so
+// it does not matter how many cores, parts and interruptions there are.
+type Task[R any] struct {
+	Key  string
+	Cost float64 // in any unit, for the order of work and the estimate of the time left
+	Run  func(ctx context.Context) (R, error)
+}
+
+// Share is the part of a campaign's tasks that this process does.
+type Share struct {
+	Part, Of int  // the tasks i ≡ Part − 1 mod Of; Part 0: none, it reports on those of all parts
+	Fresh    bool // results on disk are thrown away
+}
+
+// ErrUnfinished says that results of other parts are missing.
+var ErrUnfinished = errors.New("not finished")
+
+// Campaign does tasks on all cores and keeps their results in a ledger. Open it, Complete one batch
+// of tasks after the other, and Close it.
+type Campaign[R any] struct {
+	name, folder string
+	id           Identity
+	share        Share
+	ledger       *ledger[R] // nil where no task is to be done
+}
+
+// Open opens or begins the ledger of a campaign, NAME.ledger in a folder, or NAME-i-of-n.ledger for
+// a part.
+func Open[R any](folder, name string, id Identity, share Share) (*Campaign[R], error) {
+	c := &Campaign[R]{name: name, folder: folder, id: id, share: share}
+	if share.Part == 0 {
+		return c, nil
+	}
+	path := c.path(share.Part)
+	if share.Fresh {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	var err error
+	c.ledger, err = openLedger[R](path, id)
+	return c, err
+}
+
+// path is the file of a part's results.
+func (c *Campaign[R]) path(part int) string {
+	if c.share.Of == 1 {
+		return filepath.Join(c.folder, c.name+".ledger")
+	}
+	return filepath.Join(c.folder, fmt.Sprintf("%s-%d-of-%d.ledger", c.name, part, c.share.Of))
+}
+
+// Close syncs and closes the ledger.
+func (c *Campaign[R]) Close() error {
+	if c.ledger == nil {
+		return nil
+	}
+	return c.ledger.close()
+}
+
+// Complete does the tasks of this share that have no result yet, and returns the results of all
+// tasks by their keys. It returns an error that wraps ErrUnfinished where those of other parts are
+// missing. what names the tasks in the line of progress.
+func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
+	if err := c.do(ctx, tasks, what, out); err != nil {
+		return nil, err
+	}
+	done, err := c.results()
+	if err != nil {
+		return nil, err
+	}
+	missing := 0
+	for _, t := range tasks {
+		if _, ok := done[t.Key]; !ok {
+			missing++
+		}
+	}
+	if missing > 0 {
+		return nil, fmt.Errorf("%w: %s: %d of %d runs are missing", ErrUnfinished, what, missing, len(tasks))
+	}
+	return done, nil
+}
+
+// results are those of this ledger and of the other parts' ones.
+func (c *Campaign[R]) results() (map[string]R, error) {
+	if c.share.Of == 1 {
+		return c.ledger.done, nil
+	}
+	all := map[string]R{}
+	for part := 1; part <= c.share.Of; part++ {
+		name := c.path(part)
+		f, err := os.Open(name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		_, err = readLedger(f, name, c.id, all)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// do does the tasks of this share that have no result yet on all cores, the dear ones first.
+func (c *Campaign[R]) do(ctx context.Context, tasks []Task[R], what string, out Terminal) error {
+	if c.ledger == nil {
+		return nil
+	}
+	var todo []Task[R]
+	for i, t := range tasks {
+		if i%c.share.Of == c.share.Part-1 && !c.ledger.has(t.Key) {
+			todo = append(todo, t)
+		}
+	}
+	slices.SortStableFunc(todo, func(a, b Task[R]) int { return cmp.Compare(b.Cost, a.Cost) })
+	finished, err := c.pool(ctx, todo, what, out)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(out.Stderr, "%s: %d of %d runs done are kept in %s; the same command goes on from there\n",
+			what, finished, len(todo), c.ledger.file.Name())
+	}
+	return err
+}
+
+// pool does tasks on all cores, and returns how many have a result. The first error ends the
+// others.
+func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out Terminal) (finished int, err error) {
+	var total, spent float64
+	for _, t := range todo {
+		total += t.Cost
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := NewProgress(out)
+	defer p.Clear()
+	next := make(chan Task[R])
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for range min(runtime.GOMAXPROCS(0), len(todo)) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for t := range next {
+				r, err := t.Run(ctx)
+				if err == nil {
+					err = c.ledger.put(t.Key, r)
+				}
+				if err != nil {
+					cancel(err)
+					return
+				}
+				mu.Lock()
+				finished++
+				spent += t.Cost
+				p.Update(spent/total, "%s: %d of %d runs, %s", what, finished, len(todo), t.Key)
+				mu.Unlock()
+			}
+		}()
+	}
+	for _, t := range todo {
+		select {
+		case next <- t:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wg.Wait()
+	return finished, context.Cause(ctx)
+}

@@ -1,0 +1,71 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Command is one experiment.
+type Command struct {
+	Name, Summary string
+	Run           func(ctx context.Context, args []string, out Terminal) error
+}
+
+// Terminal is where a command writes: results to Stdout, progress and errors to Stderr.
+type Terminal struct {
+	Stdout, Stderr io.Writer
+	Live           bool // Stderr is a terminal that can show a line that changes
+}
+
+// ErrUsage is wrapped by errors about flags and arguments.
+var ErrUsage = errors.New("wrong usage")
+
+const help = `go run ./bench NAME: the experiments of this module
+
+%s
+go run ./bench NAME -h shows the flags of one. Without a name, the first one runs, with its flags.
+`
+
+// Run finds the command that args name, the first of the list where they name none, and runs it. It
+// returns the exit status: 0, 1 for a failure, 2 for wrong usage, 130 after an interrupt.
+func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
+	c := list[0]
+	if len(args) > 0 && slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
+		fmt.Fprintf(out.Stdout, help, summary(list))
+		return 0
+	}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		i := slices.IndexFunc(list, func(c Command) bool { return c.Name == args[0] })
+		if i < 0 {
+			fmt.Fprintf(out.Stderr, "bench: no command %q; the commands are\n%s", args[0], summary(list))
+			return 2
+		}
+		c, args = list[i], args[1:]
+	}
+	switch err := c.Run(ctx, args, out); {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, ErrUsage):
+		fmt.Fprintln(out.Stderr, "bench:", err)
+		return 2
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(out.Stderr, "bench: interrupted")
+		return 130
+	default:
+		fmt.Fprintln(out.Stderr, "bench:", err)
+		return 1
+	}
+}
+
+func summary(list []Command) string {
+	var b strings.Builder
+	for _, c := range list {
+		fmt.Fprintf(&b, "  %-10s %s\n", c.Name, c.Summary)
+	}
+	return b.String()
+}

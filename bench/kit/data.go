@@ -1,0 +1,77 @@
+package kit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"stable/bilevel/hyperopt"
+)
+
+// ShippedData is the data set that the module comes with, from the module's root.
+const ShippedData = "testdata/breast_cancer.csv"
+
+// OpenData reads a data file. The shipped one is found from the root of the module and from the
+// folders in it.
+func OpenData(file string, opt hyperopt.ReadOptions) (*hyperopt.Data, Source, error) {
+	path, err := find(file)
+	if err != nil {
+		return nil, Source{}, err
+	}
+	d, err := hyperopt.Open(path, opt)
+	if err != nil {
+		return nil, Source{}, err
+	}
+	origin, err := NewSource(file, path)
+	return d, origin, err
+}
+
+// find returns the path of a data file.
+func find(file string) (string, error) {
+	path := filepath.FromSlash(file)
+	if file != ShippedData {
+		return path, nil
+	}
+	for range 3 {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return path, err
+		}
+		path = filepath.Join("..", path)
+	}
+	return "", fmt.Errorf("%s is not here: run from the root of the module, or name a file with -data", file)
+}
+
+// DataName is the name of a data file in tables and figures: that of the file without the endings
+// that say only how it is written.
+func DataName(file string) string {
+	name := strings.TrimSuffix(filepath.Base(file), ".gz")
+	for _, ending := range []string{".csv", ".svm", ".libsvm", ".svmlight"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
+}
+
+// PlainOrGzip returns path.gz or path, whichever there is.
+func PlainOrGzip(path string) (string, error) {
+	for _, p := range []string{path + ".gz", path} {
+		if _, err := os.Stat(p); err == nil {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("%s or %[1]s.gz: not there; the file is on the LIBSVM data page", path)
+}
+
+// Scale brings the features to one scale, which is measured on the training rows, the first part.
+func Scale(parts []*hyperopt.Data) (*hyperopt.Scaler, error) {
+	scaler := hyperopt.FitScaler(parts[0])
+	for i, d := range parts {
+		var err error
+		if parts[i], err = scaler.Apply(d); err != nil {
+			return nil, err
+		}
+	}
+	return scaler, nil
+}

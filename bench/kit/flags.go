@@ -1,0 +1,108 @@
+package kit
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// NewFlags returns the empty flag set of a command. -h prints usage, the flags, and after.
+func NewFlags(name, usage, after string) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprint(fs.Output(), usage)
+		fs.PrintDefaults()
+		fmt.Fprint(fs.Output(), after)
+	}
+	return fs
+}
+
+// Parse reads the flags of a command, and refuses further arguments.
+func Parse(fs *flag.FlagSet, args []string, out Terminal) error {
+	files, err := ParseFiles(fs, args, out)
+	if err == nil && len(files) > 0 {
+		return fmt.Errorf("%w: unexpected argument %q", ErrUsage, files[0])
+	}
+	return err
+}
+
+// ParseFiles reads flags and arguments, in any order, and returns the arguments.
+func ParseFiles(fs *flag.FlagSet, args []string, out Terminal) (files []string, err error) {
+	fs.SetOutput(out.Stderr)
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w: see -h", ErrUsage) // fs has said what is wrong
+		}
+		if fs.NArg() == 0 {
+			return files, nil
+		}
+		files, args = append(files, fs.Arg(0)), fs.Args()[1:]
+	}
+}
+
+// IsSet says whether the arguments named a flag.
+func IsSet(fs *flag.FlagSet, name string) (set bool) {
+	fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
+// Common are the flags of every command that does its runs as a [Campaign].
+type Common struct {
+	Out   string
+	Seed  uint64
+	Quick bool
+
+	fresh bool
+	part  string
+	merge int
+}
+
+// Add defines the flags. quick says what -quick shortens.
+func (c *Common) Add(fs *flag.FlagSet, quick string) {
+	fs.Uint64Var(&c.Seed, "seed", 1, "seed of everything that is random")
+	fs.StringVar(&c.Out, "out", "out", "`FOLDER` for results, figure and numbers")
+	fs.BoolVar(&c.Quick, "quick", false, quick)
+	fs.StringVar(&c.part, "part", "", "`I/N`: do the Ith of N parts only")
+	fs.IntVar(&c.merge, "merge", 0, "report on the results of `N` parts")
+	fs.BoolVar(&c.fresh, "fresh", false, "begin again where finished runs could be kept")
+}
+
+// Share returns the share of the runs that -part, -merge and -fresh ask for.
+func (c *Common) Share() (Share, error) {
+	s := Share{Part: 1, Of: 1, Fresh: c.fresh}
+	switch {
+	case c.part != "" && c.merge != 0:
+		return s, fmt.Errorf("%w: -part does some of the runs, and -merge none: give one of them", ErrUsage)
+	case c.fresh && c.merge != 0:
+		return s, fmt.Errorf("%w: -merge reports on finished runs, which -fresh throws away", ErrUsage)
+	case c.merge < 0:
+		return s, fmt.Errorf("%w: -merge is %d, want ≥ 1", ErrUsage, c.merge)
+	case c.merge > 1:
+		s.Part, s.Of = 0, c.merge
+	case c.part != "":
+		a, b, ok := strings.Cut(c.part, "/")
+		part, err1 := strconv.Atoi(a)
+		of, err2 := strconv.Atoi(b)
+		if !ok || err1 != nil || err2 != nil || part < 1 || of < part {
+			return s, fmt.Errorf("%w: -part %q, want i/n with 1 ≤ i ≤ n", ErrUsage, c.part)
+		}
+		s.Part, s.Of = part, of
+	}
+	return s, nil
+}
+
+// Unfinished tells what to do next where the runs of other parts are missing. It passes other
+// errors on.
+func (s Share) Unfinished(err error, out Terminal) error {
+	if !errors.Is(err, ErrUnfinished) || s.Part == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(out.Stdout, "part %d of %d: done so far as it can be without the others; when they are there too, "+
+		"the same command goes on, and -merge %[2]d reports\n", s.Part, s.Of)
+	return err
+}

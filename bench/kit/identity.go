@@ -1,0 +1,86 @@
+package kit
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Identity says what results on disk were made from. Results serve again only where all of it is
+// the same.
+type Identity struct {
+	Options string   // the command and each of its options that a result depends on
+	Data    []Source // the data files
+	Build   string   // the program: see [Build]
+}
+
+// Source is a data file: the name by which a user knows it, and the SHA-256 of its content.
+type Source struct{ Name, SHA256 string }
+
+func (s Source) String() string { return fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256) }
+
+// Check returns an error that says in what the identity of a file's results differs from id.
+func (id Identity) Check(file string, found Identity) error {
+	why := ""
+	switch {
+	case found.Options != id.Options:
+		why = fmt.Sprintf("with other options (%s); this one is %s", found.Options, id.Options)
+	case !slices.Equal(found.Data, id.Data):
+		why = fmt.Sprintf("on other data, %s; this one is on %s", sources(found.Data), sources(id.Data))
+	case found.Build != id.Build:
+		why = "by another build of this program, whose results may differ"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s is of another run, %s", file, why)
+}
+
+func sources(list []Source) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	var words []string
+	for _, s := range list {
+		words = append(words, s.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// NewSource reads the file at path for its checksum.
+func NewSource(name, path string) (Source, error) {
+	sum, err := Digest(path)
+	return Source{name, sum}, err
+}
+
+// Digest returns the SHA-256 of a file.
+func Digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)), nil
+}
+
+// Build is the SHA-256 of the running program's file: it stands for the source code, the
+// compiler and its flags. Where the system does not name that file, it is drawn at random at the
+// start, so that no other process takes the results for its own.
+var Build = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err == nil {
+		var sum string
+		if sum, err = Digest(path); err == nil {
+			return sum
+		}
+	}
+	return "unknown " + rand.Text()
+})

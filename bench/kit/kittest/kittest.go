@@ -1,0 +1,56 @@
+// Package kittest runs the commands of bench for their tests. It is for this module's own use: no
+// promise is made to others.
+package kittest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"stable/bench/kit"
+)
+
+// Fatal is what is used of testing.T.
+type Fatal interface {
+	Helper()
+	Fatal(args ...any)
+	TempDir() string
+}
+
+// Bench runs a command line on a list of commands, and returns the exit status and what it wrote.
+func Bench(ctx context.Context, list []kit.Command, args ...string) (status int, stdout, stderr string) {
+	var o, e bytes.Buffer
+	status = kit.Run(ctx, list, args, kit.Terminal{Stdout: &o, Stderr: &e})
+	return status, o.String(), e.String()
+}
+
+// SystemErrors is what this system says, in its own words, of a file that does not exist and of a
+// file where a folder should be.
+func SystemErrors(t Fatal, missing, file string) (noFile, notFolder string) {
+	t.Helper()
+	_, err := os.Open(missing)
+	folderErr := os.MkdirAll(file, 0o755)
+	if err == nil || folderErr == nil {
+		t.Fatal("the system opens ", missing, " or makes a folder of ", file)
+	}
+	return err.Error(), folderErr.Error()
+}
+
+// SmallData writes a data set that takes no time, and returns its path.
+func SmallData(t Fatal) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(4, 4))
+	b := bytes.NewBufferString("a,b,c,label\n")
+	for range 60 {
+		a, noise := rng.NormFloat64(), rng.NormFloat64()
+		fmt.Fprintf(b, "%v,%v,%v,%t\n", a, rng.NormFloat64(), a*a, a+0.5*noise > 0)
+	}
+	path := filepath.Join(t.TempDir(), "small.csv")
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

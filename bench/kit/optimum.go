@@ -1,0 +1,40 @@
+package kit
+
+import (
+	"math/rand/v2"
+
+	"stable/bilevel/hyperopt"
+)
+
+// ManyRows is the number of training rows from which exact values are dear, and fewer of them are
+// asked for.
+const ManyRows = 5000
+
+// LeastF returns the least local minimum of F that exact minimisation finds: from the given points,
+// from the four of Minimise, and, where rows are few, from eight at random. F need not be convex,
+// so the least of many is the best claim to F*.
+func LeastF(p *hyperopt.Problem, from ...[]float64) (*hyperopt.Minimum, error) {
+	best, err := p.Minimise()
+	if err != nil {
+		return nil, err
+	}
+	if p.Train().Rows() <= ManyRows {
+		lo, hi := p.Box()
+		rng := rand.New(rand.NewPCG(0, 'F'))
+		for range 8 {
+			x := make([]float64, len(lo))
+			for i := range x {
+				x[i] = lo[i] + rng.Float64()*(hi[i]-lo[i])
+			}
+			from = append(from, x)
+		}
+	}
+	if len(from) == 0 {
+		return best, nil
+	}
+	m, err := p.Minimise(from...)
+	if err != nil || best.F <= m.F {
+		return best, err
+	}
+	return m, nil
+}

@@ -1,0 +1,45 @@
+package kit
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// ErrDamaged is wrapped by the errors of [ReadRecord].
+var ErrDamaged = errors.New("damaged record")
+
+// WriteRecord writes v as one line: the CRC-32 of its JSON in eight hexadecimal digits, a blank,
+// the JSON. The line goes to w in one write.
+func WriteRecord(w io.Writer, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(body), body))
+	return err
+}
+
+// ReadRecord reads one line into v, and returns its length.
+//
+// It returns io.EOF where r has no further whole line: what has no newline at its end was torn when
+// a process was killed. Any other line that WriteRecord did not write is an error that wraps
+// ErrDamaged; others are those of r.
+func ReadRecord(r *bufio.Reader, v any) (n int, err error) {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return 0, err
+	}
+	sum, body, ok := bytes.Cut(line[:len(line)-1], []byte(" "))
+	if !ok || string(sum) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(body)) {
+		return 0, fmt.Errorf("%w: its checksum is wrong", ErrDamaged)
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return len(line), nil
+}

@@ -1,0 +1,152 @@
+package race
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"stable/bench/kit"
+	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+	"stable/bilevel/quadratic"
+)
+
+// arena is a problem that methods are compared on.
+type arena struct {
+	name          string
+	data          []kit.Source   // the files that it is made of
+	fresh         func() contest // an instance for one goroutine
+	set           bilevel.Set
+	muG, lG, cGxy float64 // constants of the lower level
+	batch         int     // samples in a batch of ξ and of φ; 0: 1
+	stretch       float64 // of the grid for α, where x has another scale than in the paper; 0: 1
+	best          float64 // F*
+	start         func(rng *rand.Rand) (x0, y0 []float64)
+}
+
+// longer is the factor of every α of the grid.
+func (a *arena) longer() float64 {
+	if a.stretch == 0 {
+		return 1
+	}
+	return a.stretch
+}
+
+// contest is a problem with its exact objective: ObjectiveFrom returns F(x), and may start from y
+// and leave y*(x) there.
+type contest interface {
+	bilevel.Problem
+	ObjectiveFrom(grad, y, x []float64) (float64, error)
+}
+
+// weights says how x stands for regularisation weights, and bounds them.
+type weights struct {
+	form   string // raw: x_i, as in the paper; exp: ½exp(x_i)
+	lo, hi float64
+}
+
+// quickRows is the number of rows that -quick takes of a larger data set.
+const quickRows = 20000
+
+// halves splits at most so many rows of a data file at random.
+func halves(file string, rows int, seed uint64) (parts []*hyperopt.Data, origin kit.Source, err error) {
+	d, origin, err := kit.OpenData(file, hyperopt.ReadOptions{})
+	if err != nil {
+		return nil, origin, err
+	}
+	if d.Rows() > rows {
+		part, err := d.Split(seed, float64(rows), float64(d.Rows()-rows))
+		if err != nil {
+			return nil, origin, err
+		}
+		d = part[0]
+	}
+	if parts, err = d.Split(seed, 1, 1); err != nil {
+		return nil, origin, err
+	}
+	if file == kit.ShippedData { // its features are of very different sizes; the paper's data sets come scaled
+		_, err = kit.Scale(parts)
+	}
+	return parts, origin, err
+}
+
+// dataArena is the paper's test problem on a data file: random halves of at most so many rows for
+// training and validation, x in a box, random starts in it.
+func dataArena(file string, rows int, seed uint64, w weights, out kit.Terminal) (*arena, error) {
+	parts, origin, err := halves(file, rows, seed)
+	if err != nil {
+		return nil, err
+	}
+	a, err := tuningArena(kit.DataName(file), parts[0], parts[1], w, out)
+	if err != nil {
+		return nil, err
+	}
+	a.data = []kit.Source{origin}
+	return a, nil
+}
+
+// tuningArena is the test problem on given rows.
+func tuningArena(name string, train, val *hyperopt.Data, w weights, out kit.Terminal) (*arena, error) {
+	opt := hyperopt.Options{Form: hyperopt.Raw, Lo: w.lo, Hi: w.hi}
+	if w.form == "exp" {
+		opt = hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2 * w.lo), Hi: math.Log(2 * w.hi)}
+	}
+	p, err := hyperopt.New(train, val, opt)
+	if err != nil {
+		return nil, err
+	}
+	pr := kit.NewProgress(out)
+	pr.Update(0, "%s: exact minimum", name)
+	defer pr.Clear()
+	best, err := kit.LeastF(p)
+	if err != nil {
+		return nil, err
+	}
+	lo, hi := p.Box()
+	return &arena{
+		name:  name,
+		fresh: func() contest { return p.Clone() },
+		set:   bilevel.Box{Lo: lo, Hi: hi},
+		muG:   p.StrongConvexity(), lG: p.Smoothness(), cGxy: p.CrossBound(),
+		best: best.F,
+		start: func(rng *rand.Rand) (x0, y0 []float64) {
+			x0, y0 = make([]float64, len(lo)), make([]float64, len(lo))
+			for i := range x0 {
+				x0[i] = lo[i] + rng.Float64()*(hi[i]-lo[i])
+				y0[i] = rng.NormFloat64()
+			}
+			return x0, y0
+		},
+	}, nil
+}
+
+// solved is the quadratic problem as a contest.
+type solved struct{ *quadratic.Problem }
+
+func (s solved) ObjectiveFrom(grad, _, x []float64) (float64, error) { return s.Objective(grad, x) }
+
+// quadraticArena is a problem of 10 × 10 variables with noise on every derivative, a finite sum,
+// and starts around its solution.
+func quadraticArena(name string, o quadratic.Options) (*arena, error) {
+	o.Terms, o.CrossNorm = 1000, 3
+	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = 1, 1, 1, 1, 1
+	p, err := quadratic.New(o)
+	if err != nil {
+		return nil, err
+	}
+	x, best := p.Optimum()
+	c := p.Constants(3)
+	return &arena{
+		name:  name,
+		fresh: func() contest { return solved{p.Clone()} },
+		set:   bilevel.Space{},
+		muG:   c.MuG, lG: 2 * c.Lg, cGxy: c.Cgxy, // the noise of single samples doubles the curvature now and then
+		best: best,
+		start: func(rng *rand.Rand) (x0, y0 []float64) {
+			x0, y0 = make([]float64, len(x)), make([]float64, 10)
+			for i := range x0 {
+				x0[i] = x[i] + rng.NormFloat64()
+			}
+			return x0, y0
+		},
+	}, nil
+}

@@ -1,0 +1,177 @@
+package race
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bench/kit"
+	"stable/bench/kit/kittest"
+)
+
+// bench runs a command line.
+func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
+	return kittest.Bench(ctx, []kit.Command{{Name: "compare", Run: Compare}, {Name: "figure2", Run: Figure2},
+		{Name: "ijcnn1", Run: IJCNN1}, {Name: "survive", Run: Survive}}, args...)
+}
+
+// small is the command line of a race that takes a fraction of a second.
+func small(out string, more ...string) []string {
+	return append([]string{"compare", "-methods", "STABLE,TTSA", "-samples", "1000", "-trials", "3", "-tune", "1", "-out", out}, more...)
+}
+
+// numbers returns the error columns of the CSV of a race: what does not depend on the clock.
+func numbers(t *testing.T, dir string) string {
+	b, err := os.ReadFile(filepath.Join(dir, "compare.csv"))
+	require.NoError(t, err)
+	var keep []string
+	for _, line := range strings.Split(string(b), "\n") {
+		if strings.HasPrefix(line, "breast") {
+			keep = append(keep, line)
+		}
+	}
+	require.NotEmpty(t, keep)
+	return strings.Join(keep, "\n")
+}
+
+// A race that is cut into parts, or cut off and taken up, has the results of the whole one.
+func TestCompareParts(t *testing.T) {
+	whole, parts, resumed := t.TempDir(), t.TempDir(), t.TempDir()
+	status, stdout, stderr := bench(context.Background(), small(whole)...)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "TTSA")
+
+	for range 2 { // the second time, each part finds the step sizes of the others
+		for _, p := range []string{"1/3", "2/3", "3/3"} {
+			status, _, stderr := bench(context.Background(), small(parts, "-part", p)...)
+			require.Zero(t, status, stderr)
+		}
+	}
+	status, _, stderr = bench(context.Background(), small(parts, "-merge", "3")...)
+	require.Zero(t, status, stderr)
+	assert.Equal(t, numbers(t, whole), numbers(t, parts))
+
+	// Cut off: the ledger of the whole run, but its last half, and in the middle of a line.
+	b, err := os.ReadFile(filepath.Join(whole, "compare.ledger"))
+	require.NoError(t, err)
+	torn := filepath.Join(resumed, "compare.ledger")
+	require.NoError(t, os.WriteFile(torn, b[:len(b)/2], 0o644))
+	status, _, stderr = bench(context.Background(), small(resumed)...)
+	require.Zero(t, status, stderr)
+	assert.Equal(t, numbers(t, whole), numbers(t, resumed))
+	kept, err := os.ReadFile(torn)
+	require.NoError(t, err)
+	good := b[:strings.LastIndexByte(string(b[:len(b)/2]), '\n')+1]
+	assert.True(t, strings.HasPrefix(string(kept), string(good)), "finished runs were done again")
+
+	status, _, stderr = bench(context.Background(), small(t.TempDir(), "-merge", "2")...)
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, "not finished")
+}
+
+// Results of one data file are never reported for another, of a like name, or of the same name with
+// other rows; nor are those of another build of the program.
+func TestRaceKnowsItsData(t *testing.T) {
+	small := func(out, data string) []string {
+		return []string{"compare", "-methods", "STABLE", "-samples", "1000", "-trials", "2", "-tune", "1", "-data", data, "-out", out}
+	}
+	dir, out := t.TempDir(), t.TempDir()
+	one, two := filepath.Join(dir, "part.one"), filepath.Join(dir, "part.two")
+	text, err := os.ReadFile(kittest.SmallData(t))
+	require.NoError(t, err)
+	lines := strings.SplitAfter(string(text), "\n")
+	require.NoError(t, os.WriteFile(one, text, 0o644))
+	require.NoError(t, os.WriteFile(two, []byte(strings.Join(lines[:50], "")), 0o644))
+
+	status, stdout, stderr := bench(context.Background(), small(out, one)...)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "part.one: F*")
+	status, stdout, stderr = bench(context.Background(), small(out, two)...)
+	assert.Equal(t, 1, status, stdout)
+	assert.Contains(t, stderr, "compare.ledger is of another run")
+	assert.Contains(t, stderr, "part.two")
+
+	require.NoError(t, os.WriteFile(one, []byte(strings.Join(lines[:50], "")), 0o644))
+	status, stdout, stderr = bench(context.Background(), small(out, one)...)
+	assert.Equal(t, 1, status, stdout)
+	assert.Contains(t, stderr, "on other data")
+	require.NoError(t, os.WriteFile(one, text, 0o644))
+	status, _, stderr = bench(context.Background(), small(out, one)...)
+	require.Zero(t, status, stderr)
+}
+
+// Every command that keeps results says which data, which options and which build they are of.
+func TestIdentities(t *testing.T) {
+	r := racingFlags{Common: kit.Common{Seed: 1, Quick: true}}
+	arenas, err := surviveArenas("", &r, kit.Terminal{})
+	require.NoError(t, err)
+	x := experiment{name: "survive", arenas: arenas}
+	sum, err := kit.Digest("../../testdata/breast_cancer.csv")
+	require.NoError(t, err)
+	assert.Equal(t, []kit.Source{{Name: kit.ShippedData, SHA256: sum}}, x.identity().Data)
+	build := x.identity().Build
+	if program, err := os.Executable(); err == nil { // not every system names it
+		build, err = kit.Digest(program)
+		require.NoError(t, err)
+	}
+	assert.NotEmpty(t, build)
+	assert.Equal(t, build, x.identity().Build)
+	assert.Equal(t, "covtype.libsvm.binary.scale", kit.DataName("x/covtype.libsvm.binary.scale.gz"))
+	assert.Equal(t, "part.one", kit.DataName("part.one"))
+	assert.Equal(t, "breast_cancer", kit.DataName(kit.ShippedData))
+}
+
+// An interrupt keeps what is done and says so.
+func TestCompareInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(context.Canceled)
+	status, _, stderr := bench(ctx, small(t.TempDir())...)
+	assert.Equal(t, 130, status)
+	assert.Contains(t, stderr, "the same command goes on from there")
+}
+
+func TestRacingUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		`no method is called "TTTSA"; there are STABLE, STABLE-paper, STABLE-guarded, BSA`: {"compare", "-methods", "TTTSA"},
+		"-samples is 10":                  {"compare", "-samples", "10"},
+		"-trials is 0":                    {"compare", "-trials", "0"},
+		"-tune is 0":                      {"compare", "-tune", "0"},
+		"want 0 < lo < hi":                {"compare", "-lo", "0"},
+		`-form "cube"`:                    {"compare", "-form", "cube"},
+		`-problem "tsp"`:                  {"compare", "-problem", "tsp"},
+		`-part "0/3"`:                     {"compare", "-part", "0/3"},
+		"australian_scale.gz: not there":  {"figure2", "-data", t.TempDir()},
+		"Methods: STABLE, STABLE-paper":   {"compare", "-h"},
+		"go run ./bench figure2 -data ..": {"figure2", "-h"},
+	} {
+		status, stdout, stderr := bench(context.Background(), args...)
+		assert.Contains(t, stdout+stderr, want)
+		assert.Equal(t, want[:2] == "Me" || want[:2] == "go", status == 0, want)
+	}
+}
+
+// Every tuned entrant has a grid of the same size, whose settings make methods.
+func TestLineup(t *testing.T) {
+	list, err := lineup("all")
+	require.NoError(t, err)
+	for _, e := range list {
+		for _, s := range e.grid() {
+			text, _ := e.describe(&arena{}, s)
+			assert.NotEmpty(t, text)
+			assert.NotPanics(t, func() { e.make(&arena{muG: 1, lG: 2, cGxy: 3}, s) })
+		}
+		if e.untuned {
+			assert.Len(t, e.grid(), 1)
+			continue
+		}
+		assert.Len(t, e.grid(), 100, e.name)
+	}
+	_, err = lineup("nobody")
+	assert.True(t, errors.Is(err, kit.ErrUsage))
+}

@@ -1,0 +1,167 @@
+package race
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"stable/bench/kit"
+	"stable/bench/plot"
+)
+
+// averages is what the trials of one entrant in one arena come to, at the marks.
+type averages struct {
+	error, lo, hi []float64 // mean, and mean ± standard deviation; or median and quartiles
+	seconds       []float64 // mean or median
+	failed        int       // trials that ended early; they count with their last good iterate
+	trials        int
+}
+
+// summarise takes the trials of an entrant together, in the order of their numbers.
+func (x *experiment) summarise(a *arena, e *entrant, done map[string]trial) averages {
+	s := averages{trials: x.trials}
+	var all []trial
+	for t := range x.trials {
+		r := done[raceKey(a, e, t)]
+		all = append(all, r)
+		if r.End != "" {
+			s.failed++
+		}
+	}
+	for i := range x.points {
+		var errors, seconds []float64
+		for _, r := range all {
+			errors, seconds = append(errors, r.Error[i]), append(seconds, r.Seconds[i])
+		}
+		mid, lo, hi := center(errors, x.median)
+		s.error, s.lo, s.hi = append(s.error, mid), append(s.lo, lo), append(s.hi, hi)
+		mid, _, _ = center(seconds, x.median)
+		s.seconds = append(s.seconds, mid)
+	}
+	return s
+}
+
+// center returns the mean and the mean ± the standard deviation of v, or its median and quartiles.
+// It may reorder v.
+func center(v []float64, median bool) (mid, lo, hi float64) {
+	n := float64(len(v))
+	if median {
+		slices.Sort(v)
+		at := func(q float64) float64 {
+			i, f := math.Modf(q * (n - 1))
+			return v[int(i)] + f*(v[min(int(i)+1, len(v)-1)]-v[int(i)])
+		}
+		return at(0.5), at(0.25), at(0.75)
+	}
+	for _, x := range v {
+		mid += x / n
+	}
+	var sd float64
+	for _, x := range v {
+		sd += (x - mid) * (x - mid) / max(n-1, 1)
+	}
+	sd = math.Sqrt(sd)
+	return mid, mid - sd, mid + sd
+}
+
+// mostBands is the number of curves up to which each has its band; more hide one another.
+const mostBands = 6
+
+// report prints the tables, and writes the figure and its numbers.
+func (x *experiment) report(w io.Writer, chosen map[string]choice, done map[string]trial) error {
+	marks := spread(x.samples, x.points)
+	at := make([]float64, len(marks))
+	for i, m := range marks {
+		at[i] = float64(m)
+	}
+	var bySamples, bySeconds []plot.Panel
+	for _, a := range x.arenas {
+		p := plot.Panel{Title: a.name, X: plot.Axis{Label: "samples, ξ and φ", Log: true}, Y: plot.Axis{Label: "F(x^{k}) − F*", Log: true}}
+		q := plot.Panel{X: plot.Axis{Label: "seconds", Log: true}, Y: p.Y}
+		curves := map[string]averages{}
+		for _, e := range x.entrants {
+			s := x.summarise(a, e, done)
+			curves[e.name] = s
+			lo, hi := s.lo, s.hi
+			if len(x.entrants) > mostBands {
+				lo, hi = nil, nil
+			}
+			p.Series = append(p.Series, plot.Series{Name: e.name, X: at, Y: s.error, Lo: lo, Hi: hi})
+			q.Series = append(q.Series, plot.Series{Name: e.name, X: s.seconds, Y: s.error, Lo: lo, Hi: hi})
+		}
+		bySamples, bySeconds = append(bySamples, p), append(bySeconds, q)
+		if err := x.table(w, a, at, curves, chosen); err != nil {
+			return err
+		}
+	}
+	fig := plot.Figure{Panels: append(bySamples, bySeconds...), Columns: max(len(x.arenas), 2),
+		Caption: fmt.Sprintf("%s over %d trials from random starts.", x.drawn(), x.trials)}
+	return kit.WriteFigure(w, x.folder, x.name, &fig)
+}
+
+// middle says what the curves and bands are.
+func (x *experiment) middle() string {
+	if x.median {
+		return "Median and quartiles"
+	}
+	return "Mean and standard deviation"
+}
+
+// drawn is what of middle the figure shows.
+func (x *experiment) drawn() string {
+	what := x.middle()
+	if len(x.entrants) > mostBands {
+		what, _, _ = strings.Cut(what, " ")
+	}
+	return what
+}
+
+// fractions of the first error for which the table says when they were reached.
+var fractions = []float64{0.3, 0.1, 0.03, 0.01}
+
+// table prints where each entrant ended, and when it reached given errors.
+func (x *experiment) table(w io.Writer, a *arena, at []float64, curves map[string]averages, chosen map[string]choice) error {
+	var first float64
+	for _, s := range curves {
+		first = max(first, s.error[0])
+	}
+	fmt.Fprintf(w, "%s: F* = %.9g; %s over %d trials; largest error at %g samples %.3g\n", a.name, a.best, x.middle(), x.trials, at[0], first)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "method\terror at the end\tfailed")
+	for _, f := range fractions {
+		fmt.Fprintf(tw, "\tto %.2g", f*first)
+	}
+	fmt.Fprintln(tw, "\tstep sizes\tat an edge\tsettings diverged")
+	for _, e := range x.entrants {
+		s := curves[e.name]
+		end := len(s.error) - 1
+		fmt.Fprintf(tw, "%s\t%.2e (%.1e…%.1e)\t%d of %d", e.name, s.error[end], s.lo[end], s.hi[end], s.failed, s.trials)
+		for _, f := range fractions {
+			fmt.Fprint(tw, "\t", reached(s, at, f*first))
+		}
+		c := chosen[a.name+"/"+e.name]
+		text, edge := e.describe(a, c.Setting)
+		fmt.Fprintf(tw, "\t%s\t%s\t", text, edge)
+		if c.Tried > 0 {
+			fmt.Fprintf(tw, "%d of %d, %.2g samples spent", c.Diverged, c.Tried, float64(c.Samples))
+		}
+		fmt.Fprintln(tw)
+	}
+	fmt.Fprintln(tw)
+	return tw.Flush()
+}
+
+// reached says at how many samples, and after how many seconds, the error came to a level for good.
+func reached(s averages, at []float64, level float64) string {
+	i := len(at)
+	for i > 0 && s.error[i-1] <= level {
+		i--
+	}
+	if i == len(at) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3g (%.2g s)", at[i], s.seconds[i])
+}

@@ -1,0 +1,181 @@
+package race
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"stable/bench/kit"
+	"stable/bilevel/quadratic"
+)
+
+const surviveUsage = `go run ./bench survive: a STABLE that does not blow up
+
+On every data set, in both forms of the weights, for small and large μ_g, and on quadratic problems:
+how many of the 100 settings of the paper's grid end non-finite, for the paper's method with its
+bound C_gxy and for it with this module's safeguards, too; and how STABLE with its defaults, untuned,
+stands to TTSA and BSA at the best of their 100 settings each.
+
+  go run ./bench survive -quick
+  go run ./bench survive -data ../data
+  go run ./bench survive -ablate             what each safeguard is worth
+
+Flags:
+`
+
+// boxes are the forms and bounds of the weights that survive goes through.
+var boxes = []weights{{"raw", 0.1, 1}, {"raw", 0.01, 1}, {"raw", 0.001, 1}, {"exp", 0.01, 1}, {"exp", 0.001, 10}}
+
+// Survive is the command survive.
+func Survive(ctx context.Context, args []string, out kit.Terminal) error {
+	r := racingFlags{samples: 20000, trials: 10, tune: 2}
+	var data string
+	var ablate bool
+	fs := kit.NewFlags("bench survive", surviveUsage, "")
+	fs.StringVar(&data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set")
+	fs.BoolVar(&ablate, "ablate", false, "one safeguard after the other, over all settings")
+	r.add(fs)
+	if err := kit.Parse(fs, args, out); err != nil {
+		return err
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	arenas, err := surviveArenas(data, &r, out)
+	if err != nil {
+		return err
+	}
+	entrants, err := lineup("STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA")
+	if err != nil {
+		return err
+	}
+	x, err := r.experiment("survive", "boxes", arenas, entrants)
+	if err != nil {
+		return err
+	}
+	x.points = 10
+	if ablate {
+		x.name, x.entrants, x.trials = "ablate", ablations, 1
+	}
+	chosen, done, err := x.run(ctx, out)
+	if err != nil {
+		return x.share.Unfinished(err, out)
+	}
+	if ablate {
+		return x.ablation(out.Stdout, chosen, done)
+	}
+	return x.survival(out.Stdout, chosen, done)
+}
+
+// surviveArenas makes the problems: each data set in each box, at most quickRows of its rows, and
+// three quadratic ones.
+func surviveArenas(folder string, r *racingFlags, out kit.Terminal) ([]*arena, error) {
+	files := []string{kit.ShippedData}
+	if folder != "" {
+		more, err := paperFiles(folder)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	rows := quickRows
+	if r.Quick {
+		rows /= 10
+	}
+	var arenas []*arena
+	for _, f := range files {
+		parts, origin, err := halves(f, rows, r.Seed)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range boxes {
+			a, err := tuningArena(fmt.Sprintf("%s %s %g…%g", kit.DataName(f), b.form, b.lo, b.hi), parts[0], parts[1], b, out)
+			if err != nil {
+				return nil, err
+			}
+			a.data = []kit.Source{origin}
+			arenas = append(arenas, a)
+		}
+	}
+	for _, q := range []struct {
+		name string
+		o    quadratic.Options
+	}{
+		{"quadratic μ=1", quadratic.Options{Seed: r.Seed}},
+		{"quadratic μ=0.1", quadratic.Options{Seed: r.Seed, MuG: 0.1, LG: 10}},
+		{"quadratic nonconvex", quadratic.Options{Seed: r.Seed, Nonconvex: 0.5}},
+	} {
+		a, err := quadraticArena(q.name, q.o)
+		if err != nil {
+			return nil, err
+		}
+		arenas = append(arenas, a)
+	}
+	return arenas, nil
+}
+
+// survival prints one line a problem.
+func (x *experiment) survival(w io.Writer, chosen map[string]choice, done map[string]trial) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "problem\tμ_g\tdiverged of %d: paper\tguarded\tmean error at the end: STABLE, untuned\tpaper, best\tguarded, best\tTTSA, best\tBSA, best\tbest peer / STABLE\t\n", len(x.entrants[1].grid()))
+	ahead := 0
+	for _, a := range x.arenas {
+		end := map[string]float64{}
+		for _, e := range x.entrants {
+			s := x.summarise(a, e, done)
+			end[e.name] = s.error[len(s.error)-1]
+			if s.failed > 0 {
+				end[e.name] = math.Inf(1)
+			}
+		}
+		ratio := min(end["TTSA"], end["BSA"]) / end["STABLE"]
+		if ratio > 1 {
+			ahead++
+		}
+		fmt.Fprintf(tw, "%s\t%.3g\t%d\t%d\t%.2e\t%.2e\t%.2e\t%.2e\t%.2e\t%.2f\t\n", a.name, a.muG,
+			chosen[a.name+"/STABLE-paper"].Diverged, chosen[a.name+"/STABLE-guarded"].Diverged,
+			end["STABLE"], end["STABLE-paper"], end["STABLE-guarded"], end["TTSA"], end["BSA"], ratio)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nSTABLE, untuned, is ahead of the better of TTSA and BSA on %d of %d problems; +Inf: a trial diverged.\n", ahead, len(x.arenas))
+	return err
+}
+
+// ablation prints, for each entrant, how many settings diverged, and the median of the errors at
+// the end over all settings; a run that diverged counts with its last good iterate.
+func (x *experiment) ablation(w io.Writer, chosen map[string]choice, done map[string]trial) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(tw, "diverged, median error over the settings")
+	for _, e := range x.entrants {
+		fmt.Fprintf(tw, "\t%s", e.name)
+	}
+	fmt.Fprintln(tw)
+	total := make([]int, len(x.entrants))
+	for _, a := range x.arenas {
+		fmt.Fprint(tw, a.name)
+		for j, e := range x.entrants {
+			var errors []float64
+			for i := range e.grid() {
+				for t := range x.tuneTrials {
+					r := done[tuneKey(a, e, i, t)]
+					errors = append(errors, r.Error[len(r.Error)-1])
+				}
+			}
+			median, _, _ := center(errors, true)
+			c := chosen[a.name+"/"+e.name]
+			total[j] += c.Diverged
+			fmt.Fprintf(tw, "\t%d, %.2g", c.Diverged, median)
+		}
+		fmt.Fprintln(tw)
+	}
+	fmt.Fprintf(tw, "all, of %d", len(x.arenas)*len(x.entrants[0].grid()))
+	for _, n := range total {
+		fmt.Fprintf(tw, "\t%d", n)
+	}
+	fmt.Fprintln(tw)
+	return tw.Flush()
+}

@@ -1,0 +1,187 @@
+package theory
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"stable/bench/kit"
+	"stable/bench/plot"
+	"stable/bilevel"
+	"stable/bilevel/flow"
+	"stable/bilevel/quadratic"
+	"stable/chol"
+	"stable/eig"
+	"stable/mat"
+)
+
+// descent is the flow of Theorem 1 for one α, in units of its bound.
+type descent struct {
+	ratio float64   // α over the bound
+	t, v  []float64 // βt, and (V − F*)/(V(0) − F*)
+	rises int       // steps in which V rose
+}
+
+// flowRatios are the α that are tried, in units of Theorem 1's bound.
+var flowRatios = []float64{0.5, 1, 2, 10, 100}
+
+// flows runs the flow from the point where V is the most apt to rise. threshold is the α, in units
+// of the bound, from which it can.
+func flows(p *quadratic.Problem, c bilevel.Constants) (list []descent, bound, threshold float64, err error) {
+	const beta = 1
+	if bound, err = flow.MaxAlpha(c, beta); err != nil {
+		return nil, 0, 0, err
+	}
+	x0, y0, least, err := steepStart(p)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	for _, ratio := range flowRatios {
+		d, err := descend(p, c, flow.Options{Alpha: ratio * bound, Beta: beta, X0: x0, Y0: y0})
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		d.ratio = ratio
+		list = append(list, d)
+	}
+	return list, bound, least * beta / bound, nil
+}
+
+// descend follows one path up to βt = 8.
+func descend(p *quadratic.Problem, c bilevel.Constants, o flow.Options) (d descent, err error) {
+	_, _, lF := c.Lipschitz()
+	const until = 8
+	steps := math.Ceil(until / o.Beta * 10 * math.Max(o.Beta*c.Lg, o.Alpha*lF))
+	o.H = until / o.Beta / steps
+	f, err := flow.New(p, o)
+	if err != nil {
+		return d, err
+	}
+	_, best := p.Optimum()
+	var first, before float64
+	for k := 0; k <= int(steps); k++ {
+		if k > 0 {
+			if err := f.Step(); err != nil {
+				return d, err
+			}
+		}
+		v, err := f.Lyapunov()
+		if err != nil {
+			return d, err
+		}
+		v -= best
+		if k == 0 {
+			first, before = v, v
+		}
+		if v > before && v > 1e-12*first { // below, V is rounding
+			d.rises++
+		}
+		before = v
+		d.t, d.v = append(d.t, o.Beta*f.T()), append(d.v, v/first)
+	}
+	return d, nil
+}
+
+// steepStart returns the start from which V is the most apt to rise, and the least α/β for which it
+// does. Along the flow
+//
+//	V' = −α⟨∇F, ∇F + Je⟩ − β eᵀAe,   e = y − y*(x),   J = −g_xy g_yy⁻¹,   A = g_yy,
+//
+// in a quadratic problem, which is largest at ∇F = −½Je, where it is ¼α‖Je‖² − β eᵀAe. So e
+// maximises ‖Je‖²/eᵀAe, by power iteration.
+func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err error) {
+	dx, dy := p.Dims()
+	xs, _ := p.Optimum()
+	ys := make([]float64, dy)
+	gxy, gyy := mat.NewDense(dx, dy), mat.NewSym(dy)
+	var a chol.Cholesky
+	if err := kit.FirstOf(p.Solution(ys, xs), p.CrossG(gxy, xs, ys, nil), p.HessG(gyy, xs, ys, nil), a.Factor(gyy)); err != nil {
+		return nil, nil, 0, err
+	}
+	e, je := make([]float64, dy), make([]float64, dx)
+	for i := range e {
+		e[i] = 1 + 0.1*float64(i)
+	}
+	w := make([]float64, dy)
+	for range 200 { // e ← A⁻¹JᵀJe of length 1
+		a.SolveVec(w, e)
+		mat.MulVec(je, gxy, w)
+		mat.MulVecTrans(e, gxy, je)
+		a.SolveVec(e, e)
+		a.SolveVec(e, e)
+		size := mat.Norm(e)
+		for i := range e {
+			e[i] /= size
+		}
+	}
+	a.SolveVec(w, e)
+	mat.MulVec(je, gxy, w) // −Je
+	mat.MulVecSym(w, gyy, e)
+	least = 4 * mat.Dot(e, w) / mat.Dot(je, je)
+
+	h, err := hessian(p)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	var c chol.Cholesky
+	if err := c.Factor(h); err != nil {
+		return nil, nil, 0, err
+	}
+	x0, y0 = make([]float64, dx), make([]float64, dy)
+	mat.Axpy(x0, 0.5, je)
+	c.SolveVec(x0, x0)
+	mat.Axpy(x0, 1, xs)
+	err = p.Solution(y0, x0)
+	mat.Axpy(y0, 1, e)
+	return x0, y0, least, err
+}
+
+// hessian is ∇²F of a strongly convex quadratic problem, from differences of ∇F, which are exact.
+func hessian(p *quadratic.Problem) (*mat.Sym, error) {
+	x, _ := p.Optimum()
+	h, g := mat.NewSym(len(x)), make([]float64, len(x))
+	for i := range x {
+		x[i]++
+		if _, err := p.Objective(g, x); err != nil {
+			return nil, err
+		}
+		x[i]--
+		for j := i; j < len(x); j++ {
+			h.Set(j, i, g[j])
+		}
+	}
+	return h, nil
+}
+
+// leastCurvature is the least eigenvalue of ∇²F.
+func leastCurvature(p *quadratic.Problem) (float64, error) {
+	h, err := hessian(p)
+	if err != nil {
+		return 0, err
+	}
+	var j eig.Jacobi
+	if _, err := j.FactorValues(h); err != nil {
+		return 0, err
+	}
+	return j.Values()[0], nil
+}
+
+// flowPanel prints what the flows did, and returns their panel.
+func flowPanel(w io.Writer, list []descent, bound, threshold float64) plot.Panel {
+	fmt.Fprintf(w, "Theorem 1: V = F + ½‖y − y*(x)‖² along the flow; bound α/β ≤ %.4g; from the worst start V can rise from %.3g times the bound on\n", bound, threshold)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "α / bound\tsteps\tsteps in which V rose\tlargest V/V(0)\tV/V(0) at the end")
+	panel := plot.Panel{Title: "Theorem 1", X: plot.Axis{Label: "time βt"}, Y: plot.Axis{Label: "(V − F*)/(V(0) − F*)", Log: true, Min: 1e-3}}
+	for _, d := range list {
+		top := 0.0
+		for _, v := range d.v {
+			top = max(top, v)
+		}
+		fmt.Fprintf(tw, "%g\t%d\t%d\t%.4g\t%.2g\n", d.ratio, len(d.v)-1, d.rises, top, kit.Last(d.v))
+		panel.Series = append(panel.Series, plot.Series{Name: fmt.Sprintf("α/β = %g × bound", d.ratio), X: d.t, Y: d.v})
+	}
+	tw.Flush()
+	fmt.Fprintln(w)
+	return panel
+}

@@ -1,0 +1,206 @@
+package theory
+
+import (
+	"math"
+	"slices"
+
+	"stable/bilevel"
+	"stable/bilevel/quadratic"
+)
+
+// regime is one half of the paper's Table 1: a problem, a measure of error, and methods with the
+// step-size orders of their own theory.
+type regime struct {
+	key, title string
+	measure    string // what ε bounds
+	options    quadratic.Options
+	rho        float64
+	radius     float64 // ‖x⁰ − x*‖
+	rows       []*row
+}
+
+// row is a method in a regime.
+type row struct {
+	name    string
+	horizon bool      // its step sizes are set for a run of K steps, so that each K is a run of its own
+	xi, phi float64   // claimed exponents of 1/ε; 0: the table has none
+	orders  string    // its step sizes, in words
+	alpha   []float64 // constants of the step size of x to choose from; nil: no choice
+	beta    []float64 // of y
+	steps   [3]int    // the shortest horizon, the longest, and the longest with -quick
+	batch   func(k int) int
+	method  func(p *quadratic.Problem, a, b float64, k int) bilevel.Method
+	samples func(k int) float64 // ξ and φ of a run of k steps, about
+}
+
+// choices lists the pairs of constants.
+func (r *row) choices() [][2]float64 {
+	if r.alpha == nil {
+		return [][2]float64{{}}
+	}
+	var list [][2]float64
+	for _, a := range r.alpha {
+		for _, b := range r.beta {
+			list = append(list, [2]float64{a, b})
+		}
+	}
+	return list
+}
+
+// edge says which constants of a choice are the first or the last of their list.
+func (r *row) edge(c [2]float64) (s string) {
+	for i, list := range [][]float64{r.alpha, r.beta} {
+		if j := slices.Index(list, c[i]); j == 0 || j == len(list)-1 {
+			s += []string{"a", "b"}[i]
+		}
+	}
+	return s
+}
+
+// batchAt is the size of the batches in a run of k steps.
+func (r *row) batchAt(k int) int {
+	if r.batch == nil {
+		return 1
+	}
+	return r.batch(k)
+}
+
+// within returns the number of steps for which about n samples suffice.
+func (r *row) within(n float64) int {
+	k := 2
+	for r.samples(2*k) <= n {
+		k *= 2
+	}
+	for d := k / 2; d > 0; d /= 2 {
+		if r.samples(k+d) <= n {
+			k += d
+		}
+	}
+	return k
+}
+
+// The lower level of both regimes: curvature from 1 to 2; products with single samples stay below
+// neumannL, as their series needs.
+const (
+	lowerMu  = 1.0
+	lowerL   = 2.0
+	neumannL = 2.5
+)
+
+// terms is N of the Neumann series for k steps, as bilevel.Neumann chooses it.
+func terms(k int) float64 { return 1 + math.Ceil(neumannL/lowerMu*math.Log1p(float64(k))) }
+
+func neumannOf(n int) bilevel.Neumann {
+	return bilevel.Neumann{MuG: lowerMu, LG: neumannL, Terms: n}
+}
+
+// regimes are the two halves of Table 1. Dimensions are small so that the samples are cheap: no
+// exponent depends on them.
+func regimes(seed uint64) []*regime {
+	noise := quadratic.Options{Dx: 2, Dy: 2, Seed: seed, MuG: lowerMu, LG: lowerL, CrossNorm: 1.5,
+		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.3, SigmaGyy: 0.3}
+	convex, nonconvex := noise, noise
+	convex.MuP, convex.LP = 1, 2
+	nonconvex.Nonconvex = 1
+	return []*regime{
+		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²", options: convex, radius: 0.5, rows: convexRows()},
+		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", options: nonconvex, rho: 1, radius: 2, rows: nonconvexRows()},
+	}
+}
+
+// shift is k₀ in the falling step sizes c/(k+k₀)^p.
+const shift = 10
+
+// convexRows have step sizes that fall in k, so that one long run shows all ε.
+func convexRows() []*row {
+	fall := func(c, p float64) bilevel.Schedule { return bilevel.Power{C: c, K0: shift, P: p} }
+	a, b := []float64{0.5, 1, 2, 4}, []float64{1, 2, 4, 8}
+	return []*row{
+		{
+			name: "STABLE-paper", xi: 1, phi: 1, orders: "α = a/(k+10), β = τ = b/(k+10)", alpha: a, beta: b, steps: [3]int{10, 100000, 16000},
+			method: func(p *quadratic.Problem, a, b float64, _ int) bilevel.Method {
+				return plainSTABLE(p, fall(a, 1), fall(b, 1), fall(b, 1))
+			},
+			samples: func(k int) float64 { return 2 * float64(k) },
+		},
+		{
+			name: "STABLE", orders: "its defaults, of order k^(−1/2)", steps: [3]int{10, 400000, 16000},
+			method:  func(p *quadratic.Problem, _, _ float64, _ int) bilevel.Method { return defaultSTABLE(p) },
+			samples: func(k int) float64 { return 2 * float64(k) },
+		},
+		{
+			name: "BSA", xi: 1, phi: 2, orders: "α = a/(k+10), t_k = k+1 inner steps b/(t+10)", alpha: a, beta: b, steps: [3]int{10, 4000, 1000},
+			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
+				return bilevel.BSA{Alpha: fall(a, 1), Beta: fall(b, 1), Inner: bilevel.Power{C: 1, P: -1}, Neumann: neumannOf(0)}
+			},
+			samples: func(k int) float64 { return float64(k)*float64(k)/2 + float64(k)*(2+terms(k)/2) },
+		},
+		{
+			name: "TTSA", xi: 1.5, phi: 1.5, orders: "α = a/(k+10), β = b/(k+10)^(2/3)", alpha: a, beta: []float64{0.5, 1, 2, 4}, steps: [3]int{10, 100000, 16000},
+			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
+				return bilevel.TTSA{Alpha: fall(a, 1), Beta: fall(b, 2./3), Neumann: neumannOf(0)}
+			},
+			samples: func(k int) float64 { return float64(k) * (3 + terms(k)/2) },
+		},
+	}
+}
+
+// nonconvexRows have step sizes that are set for a run of K steps.
+func nonconvexRows() []*row {
+	power := func(c float64, k int, p float64) bilevel.Schedule {
+		return bilevel.Constant(c / math.Pow(float64(k), p))
+	}
+	a, b, inner := []float64{0.5, 1, 2, 4}, []float64{0.25, 0.5, 1, 2}, []float64{0.5, 1, 2, 4}
+	return []*row{
+		{
+			name: "STABLE-paper", horizon: true, xi: 2, phi: 2, orders: "α = a·K^(−1/2), β = b·K^(−1/2), τ = K^(−1/2)", alpha: a, beta: b, steps: [3]int{16, 1000000, 16384},
+			method: func(p *quadratic.Problem, a, b float64, k int) bilevel.Method {
+				return plainSTABLE(p, power(a, k, 0.5), power(b, k, 0.5), power(1, k, 0.5))
+			},
+			samples: func(k int) float64 { return 2 * float64(k) },
+		},
+		{
+			name: "STABLE", orders: "its defaults, of order k^(−1/2)", xi: 2, phi: 2, steps: [3]int{16, 1000000, 16384},
+			method:  func(p *quadratic.Problem, _, _ float64, _ int) bilevel.Method { return defaultSTABLE(p) },
+			samples: func(k int) float64 { return 2 * float64(k) },
+		},
+		{
+			name: "BSA", horizon: true, xi: 2, phi: 3, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)", alpha: a, beta: inner, steps: [3]int{6, 400000, 8192},
+			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
+				return bilevel.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1}, Neumann: neumannOf(0)}
+			},
+			samples: func(k int) float64 { return 2./3*math.Pow(float64(k), 1.5) + float64(k)*(2+terms(k)/2) },
+		},
+		{
+			name: "TTSA", horizon: true, xi: 2.5, phi: 2.5, orders: "α = a·K^(−3/5), β = b·K^(−2/5)", alpha: a, beta: b, steps: [3]int{16, 2000000, 16384},
+			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
+				return bilevel.TTSA{Alpha: power(a, k, 0.6), Beta: power(b, k, 0.4), Neumann: neumannOf(0)}
+			},
+			samples: func(k int) float64 { return float64(k) * (3 + terms(k)/2) },
+		},
+		{
+			name: "stocBiO", horizon: true, xi: 2, phi: 2, orders: "α = a, β = b, batches of K/4, 5 inner steps",
+			alpha: []float64{0.1, 0.2, 0.4, 0.8}, beta: []float64{0.1, 0.2, 0.4, 0.8}, steps: [3]int{4, 3200, 256},
+			batch: func(k int) int { return (k + 3) / 4 },
+			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
+				return bilevel.StocBiO{Alpha: bilevel.Constant(a), Beta: bilevel.Constant(b), Inner: stocInner, Neumann: neumannOf(int(terms(k)))}
+			},
+			samples: func(k int) float64 {
+				n, q := float64(k), terms(k)-1
+				return n * float64((k+3)/4) * (2 + stocInner + q*neumannL/lowerMu) // Σ_j Q(1 − μ/L)^j ≤ Q·L/μ
+			},
+		},
+	}
+}
+
+// stocInner is D of stocBiO: y comes closer by (1 − βμ)^D a step, which its theory wants below a
+// constant.
+const stocInner = 5
+
+// plainSTABLE is the paper's method, and no more.
+func plainSTABLE(p *quadratic.Problem, alpha, beta, tau bilevel.Schedule) bilevel.Method {
+	c := p.Constants(1)
+	return bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: c.MuG, CGxy: c.Cgxy, InitBatch: 1, Plain: true}
+}
+
+func defaultSTABLE(p *quadratic.Problem) bilevel.Method { return bilevel.STABLE{MuG: p.Options().MuG} }

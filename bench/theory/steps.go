@@ -1,0 +1,169 @@
+package theory
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"stable/bilevel"
+	"stable/bilevel/quadratic"
+	"stable/mat"
+)
+
+// flowOptions is the problem of Theorem 1: strongly convex and without noise.
+func flowOptions(seed uint64) quadratic.Options {
+	return quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}
+}
+
+// rateCases are Theorems 2 and 3 on the problems of Table 1.
+func rateCases(seed uint64) ([]*rateCase, error) {
+	var cases []*rateCase
+	for _, g := range regimes(seed) {
+		p, err := quadratic.New(g.options)
+		if err != nil {
+			return nil, err
+		}
+		c := &rateCase{key: g.key, problem: p, rho: g.rho, radius: g.radius}
+		if g.rho > 0 {
+			c.variants, err = theorem2Variants(c.constants(), g.rho)
+			cases = append([]*rateCase{c}, cases...)
+		} else {
+			c.variants, err = theorem3Variants(c.constants())
+			cases = append(cases, c)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return cases, nil
+}
+
+// constants hold in a region around the solution that the start lies in, x⁰ at the given distance
+// and y⁰ = 0.
+func (c *rateCase) constants() bilevel.Constants {
+	o := c.problem.Options()
+	x, _ := c.problem.Optimum()
+	y := make([]float64, o.Dy)
+	if err := c.problem.Solution(y, x); err != nil {
+		panic(err) // a closed form
+	}
+	return c.problem.Constants(max(c.radius, mat.Norm(y)/max(1, o.CrossNorm/o.MuG)))
+}
+
+// theorem2Variants are practical steps, and those of the theorem.
+func theorem2Variants(c bilevel.Constants, rho float64) ([]variant, error) {
+	if _, err := c.Theorem2(1, rho); err != nil {
+		return nil, err
+	}
+	return []variant{
+		{key: "practical", name: "practical", horizon: true, steps: func(k int) bilevel.Steps {
+			r := bilevel.Constant(1 / math.Sqrt(float64(k)))
+			return bilevel.Steps{Alpha: 2 * r, Beta: 2 * r, Tau: r}
+		}},
+		{key: "theorem", name: "the theorem’s steps", horizon: true, steps: func(k int) bilevel.Steps {
+			s, err := c.Theorem2(k, rho)
+			if err != nil {
+				panic(err) // it was good for k = 1, and k does not matter
+			}
+			return s
+		}},
+	}, nil
+}
+
+// ratio3 is α/β of the practical steps for Theorem 3.
+const ratio3 = 0.15
+
+// theorem3Variants are practical steps with β = 2/(c̃₅(k+20)), as the proof has it, the same with β
+// = 1/(k+20), as the statement has it, and the steps of the theorem. All have α = a·β; c̃₅ is that
+// of the proof for the a at hand.
+func theorem3Variants(c bilevel.Constants) ([]variant, error) {
+	own, err := c.Theorem3()
+	if err != nil {
+		return nil, err
+	}
+	kappa := c.MuG * c.Lg / (c.MuG + c.Lg)
+	c5 := min(c.Mu*ratio3, kappa/4, 0.25)
+	fixed := func(s bilevel.Steps) func(int) bilevel.Steps { return func(int) bilevel.Steps { return s } }
+	falling := func(b float64) bilevel.Steps {
+		const k0 = 20
+		beta := bilevel.Power{C: b, K0: k0, P: 1}
+		return bilevel.Steps{Alpha: bilevel.Power{C: ratio3 * b, K0: k0, P: 1}, Beta: beta, Tau: beta}
+	}
+	return []variant{
+		{key: "proof", name: "practical", steps: fixed(falling(2 / c5))},
+		{key: "printed", name: "practical, β as printed", steps: fixed(falling(1))},
+		{key: "theorem", name: "the theorem’s steps", far: 32, settled: 4 * int(own.Beta.(bilevel.Power).K0), steps: fixed(own)},
+	}, nil
+}
+
+// explain says how small the theorem's own step sizes are, when they begin to act, and which
+// constants make them so.
+func (c *rateCase) explain(w io.Writer) {
+	if c.rho > 0 {
+		const k = 1 << 17
+		alpha := func(constants bilevel.Constants) float64 { return theorem2Alpha(constants, k, c.rho) }
+		constants := c.constants()
+		far := 1
+		for float64(far)*theorem2Alpha(constants, far, c.rho) < 1 && far <= math.MaxInt/8 {
+			far *= 2
+		}
+		fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n", k, alpha(constants), drivers(alpha, constants), float64(far))
+		return
+	}
+	k := c.constants()
+	start := func(k bilevel.Constants) float64 {
+		s, err := k.Theorem3()
+		if err != nil {
+			return math.NaN()
+		}
+		return s.Beta.(bilevel.Power).K0
+	}
+	s, _ := k.Theorem3()
+	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: the start is forgotten around k = K₀, which grows as %s\n",
+		start(k), s.Alpha.At(0)/s.Beta.At(0), drivers(start, k))
+	if mu, err := leastCurvature(c.problem); err == nil {
+		fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n",
+			ratio3, mu, ratio3, 2*ratio3*mu)
+	}
+}
+
+// theorem2Alpha is α of Theorem 2 for a run of k steps, or NaN.
+func theorem2Alpha(c bilevel.Constants, k int, rho float64) float64 {
+	s, err := c.Theorem2(k, rho)
+	if err != nil {
+		return math.NaN()
+	}
+	return s.Alpha.At(0)
+}
+
+// drivers writes f as a local power law of the constants, the strongest first: f ~ Π C_i^{p_i}, p_i
+// = d ln f/d ln C_i.
+func drivers(f func(bilevel.Constants) float64, c bilevel.Constants) string {
+	type power struct {
+		name string
+		p    float64
+	}
+	var list []power
+	for i := range reflect.TypeOf(c).NumField() {
+		const step = 1.01
+		moved := c
+		v := reflect.ValueOf(&moved).Elem().Field(i)
+		if v.Float() == 0 {
+			continue
+		}
+		v.SetFloat(v.Float() * step)
+		if p := math.Log(f(moved)/f(c)) / math.Log(step); math.Abs(p) > 0.05 {
+			list = append(list, power{reflect.TypeOf(c).Field(i).Name, p})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b power) int { return cmp.Compare(math.Abs(b.p), math.Abs(a.p)) })
+	var words []string
+	for _, x := range list {
+		words = append(words, fmt.Sprintf("%s^%.1f", x.name, x.p))
+	}
+	return strings.Join(words, " ")
+}

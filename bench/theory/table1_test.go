@@ -1,0 +1,83 @@
+package theory
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bench/kit"
+	"stable/bilevel/quadratic"
+)
+
+// The budgets of the choice are equal: a run of r.within(n) steps draws about n samples, as the
+// counts of the run say. Every row has the same number of choices.
+func TestRowsBudget(t *testing.T) {
+	for _, g := range regimes(1) {
+		p, err := quadratic.New(g.options)
+		require.NoError(t, err)
+		for _, r := range g.rows {
+			const n = 8000
+			k := r.within(n)
+			assert.LessOrEqual(t, r.samples(k), float64(n), r.name)
+			assert.Greater(t, r.samples(k+1), float64(n), r.name)
+			c := r.choices()[0]
+			w := r.walk(g, p, c, k, 1)
+			w.marks = []int{k}
+			d, err := w.run(context.Background())
+			require.NoError(t, err)
+			require.Empty(t, d.End)
+			u := d.Reading
+			assert.InEpsilon(t, float64(n), u.Xi[0]+u.Phi[0], 0.3, g.key+" "+r.name)
+			if r.alpha != nil {
+				assert.Len(t, r.choices(), 16, r.name)
+				assert.Equal(t, "ab", r.edge(c))
+				assert.Empty(t, r.edge([2]float64{r.alpha[1], r.beta[1]}))
+			}
+		}
+	}
+}
+
+// The horizons end at the longest run and ascend in equal ratios.
+func TestHorizons(t *testing.T) {
+	c := complexity{theoryFlags: theoryFlags{length: 1}}
+	for _, g := range regimes(1) {
+		for _, r := range g.rows {
+			list := c.horizons(r)
+			assert.Equal(t, r.steps[1], kit.Last(list))
+			assert.IsIncreasing(t, list)
+			assert.GreaterOrEqual(t, list[0], r.steps[0])
+			assert.Less(t, list[0], 2*r.steps[0])
+		}
+	}
+}
+
+// The whole fit of Table 1 on curves of n ~ ε^(−p): exponents, and their interval.
+func TestComplexityFit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	v := view{of: func(r reading) []float64 { return r.Upper }}
+	covered := 0
+	for range 200 {
+		var groups []reading
+		for range 8 {
+			r := newReading(30)
+			copy(r.Xi, kit.Ratios(10, 1e5, 30))
+			for i, n := range r.Xi {
+				r.Phi[i] = n * n
+				r.Upper[i] = 5 * math.Pow(n, -1/1.5) * math.Exp(0.05*rng.NormFloat64())
+			}
+			groups = append(groups, r)
+		}
+		xi, phi := v.fit(groups, streams[0].cost), v.fit(groups, streams[1].cost)
+		assert.InDelta(t, 1.5, xi.exponent.Mean, 0.1)
+		assert.InDelta(t, 2*xi.exponent.Mean, phi.exponent.Mean, 1e-9)
+		assert.InDelta(t, 100, xi.from/xi.to, 1e-9, "two decades")
+		if math.Abs(xi.exponent.Mean-1.5) <= xi.exponent.Half {
+			covered++
+		}
+	}
+	assert.Greater(t, covered, 170) // of 200; the last crossing leans to the later of two near ones
+}

@@ -1,0 +1,194 @@
+package theory
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bench/kit"
+	"stable/bench/kit/kittest"
+	"stable/bilevel"
+	"stable/bilevel/flow"
+	"stable/bilevel/quadratic"
+)
+
+// bench runs a command line.
+func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
+	return kittest.Bench(ctx, []kit.Command{{Name: "table1", Run: Table1}, {Name: "theorems", Run: Theorems}}, args...)
+}
+
+// theory runs table1 and theorems with settings that take a moment, and returns what they print.
+func theory(t *testing.T, dir string, more ...string) string {
+	var all strings.Builder
+	for _, name := range []string{"table1", "theorems"} {
+		status, stdout, stderr := bench(context.Background(), append([]string{name, "-quick", "-length", "0.1", "-groups", "3", "-out", dir}, more...)...)
+		require.Zero(t, status, stderr)
+		all.WriteString(strings.ReplaceAll(stdout, dir, "DIR"))
+	}
+	return all.String()
+}
+
+// Both experiments print and write the same whatever the number of cores, and when they are cut off
+// and taken up.
+func TestTheory(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	one, two := t.TempDir(), t.TempDir()
+	first := theory(t, one)
+	for _, want := range []string{"STABLE-paper", "BSA", "TTSA", "stocBiO", "nonconvex", "the theorem’s steps", "β as printed", "100", "claimed exponent -0.5"} {
+		assert.Contains(t, first, want)
+	}
+
+	for _, name := range []string{"table1.ledger", "theorems.ledger"} { // cut off in the middle of a line
+		b, err := os.ReadFile(filepath.Join(one, name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(two, name), b[:len(b)/3], 0o644))
+	}
+	runtime.GOMAXPROCS(2)
+	assert.Equal(t, first, theory(t, two))
+	for _, name := range []string{"table1.csv", "theorems.csv", "table1.svg", "theorems.svg"} {
+		a, err := os.ReadFile(filepath.Join(one, name))
+		require.NoError(t, err)
+		b, err := os.ReadFile(filepath.Join(two, name))
+		require.NoError(t, err)
+		assert.Equal(t, a, b, name)
+	}
+}
+
+// Parts make the whole.
+func TestTheoremsParts(t *testing.T) {
+	dir := t.TempDir()
+	args := func(more ...string) []string {
+		return append([]string{"theorems", "-quick", "-length", "0.1", "-groups", "3", "-out", dir}, more...)
+	}
+	status, stdout, stderr := bench(context.Background(), args("-part", "1/2")...)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "without the others")
+	status, _, stderr = bench(context.Background(), args("-merge", "2")...)
+	assert.NotZero(t, status)
+	assert.Contains(t, stderr, "not finished")
+	status, stdout, stderr = bench(context.Background(), args("-part", "2/2")...)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "Theorem 3")
+}
+
+// An interrupt keeps what is done and says so.
+func TestTheoryInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(context.Canceled)
+	for _, name := range []string{"table1", "theorems"} {
+		status, _, stderr := bench(ctx, name, "-quick", "-out", t.TempDir())
+		assert.Equal(t, 130, status)
+		assert.Contains(t, stderr, "the same command goes on from there")
+	}
+}
+
+func TestTheoryUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		"-length is 0,":              {"table1", "-length", "0"},
+		"-groups is 2":               {"table1", "-groups", "2"},
+		`-part "3/2"`:                {"theorems", "-part", "3/2"},
+		`unexpected argument "quick`: {"theorems", "quick"},
+		"not defined: -eps":          {"table1", "-eps", "1"},
+	} {
+		status, stdout, stderr := bench(context.Background(), args...)
+		assert.Equal(t, 2, status, want)
+		assert.Contains(t, stdout+stderr, want)
+	}
+}
+
+// The mean over a stratified sample of the iterates is that over all of them, but for its noise;
+// and a walk in two pieces is the walk.
+func TestWalk(t *testing.T) {
+	g := regimes(1)[1]
+	p, err := quadratic.New(g.options)
+	require.NoError(t, err)
+	w := walk{problem: p, method: plainSTABLE(p, bilevel.Constant(0.05), bilevel.Constant(0.05), bilevel.Constant(0.05)), rho: g.rho, radius: g.radius, seed: 3}
+	run := func(marks ...int) reading {
+		w.marks = marks
+		r, err := w.run(context.Background())
+		require.NoError(t, err)
+		return r.Reading
+	}
+	every := make([]int, 4000)
+	for i := range every {
+		every[i] = i + 1
+	}
+	full := run(every...) // marks at every step: nothing is left out
+	sampled := run(4000)
+	assert.InEpsilon(t, full.Upper[3999], sampled.Upper[0], 0.02)
+	assert.Equal(t, full.Lower[3999], sampled.Lower[0])
+	assert.Equal(t, 4000.0, sampled.Xi[0])
+	assert.Equal(t, full.Upper[499], run(500, 600).Upper[0], "all iterates count at the start")
+	assert.Greater(t, full.Upper[0], 10*sampled.Upper[0])
+}
+
+// A method that diverges leaves its last good reading and the reason.
+func TestWalkDiverges(t *testing.T) {
+	g := regimes(1)[0]
+	p, err := quadratic.New(g.options)
+	require.NoError(t, err)
+	w := walk{problem: p, method: plainSTABLE(p, bilevel.Constant(10), bilevel.Constant(0.1), bilevel.Constant(0.1)), radius: 1, marks: []int{1, 10, 1000, 2000}}
+	r, err := w.run(context.Background())
+	require.NoError(t, err)
+	assert.NotEmpty(t, r.End)
+	u := r.Reading.Upper
+	assert.Equal(t, u[2], u[3])
+	assert.Greater(t, u[3], 1e6)
+	assert.False(t, math.IsInf(u[3], 0))
+}
+
+// Theorem 1 on the problem of the figure: V never rises up to twice the bound, and does rise from
+// the worst start beyond the threshold.
+func TestFlows(t *testing.T) {
+	p, err := quadratic.New(flowOptions(1))
+	require.NoError(t, err)
+	list, bound, threshold, err := flows(p, p.Constants(2))
+	require.NoError(t, err)
+	assert.Positive(t, bound)
+	assert.GreaterOrEqual(t, threshold, 2.0)
+	for _, d := range list {
+		assert.Equal(t, d.ratio > threshold, d.rises > 0, d.ratio)
+		assert.Less(t, kit.Last(d.v), 0.1)
+	}
+	x0, y0, least, err := steepStart(p)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		share float64
+		rises bool
+	}{{0.99, false}, {1.01, true}} { // V' changes its sign at the threshold
+		d, err := slopeOfV(p, x0, y0, c.share*least)
+		require.NoError(t, err)
+		assert.Equal(t, c.rises, d > 0, c.share)
+	}
+}
+
+// slopeOfV is the derivative of V at the start of the flow with β = 1, by a difference.
+func slopeOfV(p *quadratic.Problem, x0, y0 []float64, alpha float64) (float64, error) {
+	f, err := flow.New(p, flow.Options{Alpha: alpha, Beta: 1, H: 1e-6, X0: x0, Y0: y0})
+	if err != nil {
+		return 0, err
+	}
+	before, err := f.Lyapunov()
+	if err != nil {
+		return 0, err
+	}
+	if err := f.Step(); err != nil {
+		return 0, err
+	}
+	after, err := f.Lyapunov()
+	return after - before, err
+}
+
+// drivers finds the exponents of a power law of the constants.
+func TestDrivers(t *testing.T) {
+	c := bilevel.Constants{MuG: 2, Cgxy: 3, Lg: 5}
+	f := func(c bilevel.Constants) float64 { return math.Pow(c.Cgxy, 4) / c.MuG / c.MuG }
+	assert.Equal(t, "Cgxy^4.0 MuG^-2.0", drivers(f, c))
+}

@@ -1,0 +1,170 @@
+package theory
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"stable/bilevel"
+	"stable/bilevel/observe"
+	"stable/bilevel/quadratic"
+	"stable/mat"
+)
+
+// walk is one run of a method on a problem of known solution, measured beside it. Its result
+// depends on its fields alone.
+type walk struct {
+	problem *quadratic.Problem // cloned
+	method  bilevel.Method
+	batch   int // of ξ and of φ; 0: 1
+	set     bilevel.Set
+	radius  float64 // ‖x⁰ − x*‖; y⁰ = 0
+	start   uint64  // seed of the direction of x⁰ − x*
+	seed    uint64  // of all else
+	marks   []int   // steps at which results are wanted, ascending
+	rho     float64 // of the Moreau envelope; 0: errors at the marks
+}
+
+// reading is what a walk has come to, at its marks.
+type reading struct {
+	Upper   []float64 // ‖x^k − x*‖²; with ρ, the mean of ρ²‖x̂(x^j) − x^j‖² over j = 1, …, k
+	Lower   []float64 // ‖y^k − y*(x^k)‖²
+	Xi, Phi []float64 // samples drawn
+}
+
+// outcome is what a walk leaves.
+type outcome struct {
+	Reading reading
+	End     string `json:",omitempty"` // why the method failed
+}
+
+// perSpan is the least number of iterates measured while the steps double, about; all of them are,
+// up to that step.
+const perSpan = 512
+
+// run walks to the last mark. After a failure of the method the last reading stands at all later
+// marks, and End says why. The error is that of a cancelled context, of invalid options, or of an
+// exact value that could not be computed.
+func (w walk) run(ctx context.Context) (outcome, error) {
+	m, err := newWalker(w)
+	if err != nil {
+		return outcome{}, err
+	}
+	var r reading
+	end := ""
+	for _, mark := range w.marks {
+		if end == "" {
+			if end, err = m.walkTo(ctx, mark); err != nil {
+				return outcome{}, err
+			}
+		}
+		upper, lower, err := m.read()
+		if err != nil {
+			return outcome{}, err
+		}
+		c := m.solver.Counts()
+		r.Upper, r.Lower = append(r.Upper, upper), append(r.Lower, lower)
+		r.Xi, r.Phi = append(r.Xi, float64(c.Xi)), append(r.Phi, float64(c.Phi))
+	}
+	return outcome{r, end}, nil
+}
+
+// walker is a walk under way.
+type walker struct {
+	walk
+	p      *quadratic.Problem
+	solver *bilevel.Solver
+	moreau observe.Moreau
+	best   []float64
+	xhat   []float64
+	ystar  []float64
+	pick   *rand.Rand
+	sum    float64 // of the measure over the steps done
+}
+
+func newWalker(w walk) (*walker, error) {
+	m := &walker{walk: w, p: w.problem.Clone(), pick: rand.New(rand.NewPCG(w.seed, 'p'))}
+	m.best, _ = m.p.Optimum()
+	dx, dy := m.p.Dims()
+	m.xhat, m.ystar = make([]float64, dx), make([]float64, dy)
+	m.moreau = observe.Moreau{F: m.p, Set: w.set, Rho: w.rho}
+	var err error
+	m.solver, err = bilevel.New(m.p, w.method, bilevel.Options{
+		X0: from(m.best, w.radius, w.start), Set: w.set, Seed: w.seed, UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6,
+	})
+	return m, err
+}
+
+// from is a point at a distance from a centre in a random direction.
+func from(centre []float64, radius float64, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 's'))
+	x := make([]float64, len(centre))
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	scale := radius / mat.Norm(x)
+	for i, c := range centre {
+		x[i] = c + scale*x[i]
+	}
+	return x
+}
+
+// walkTo goes on to a step. Where the measure is averaged over the steps, they are cut into strata
+// whose length is 1/512 of the steps done, and it is taken at one step of each, drawn at random:
+// its weighted sum has the mean of the full one.
+func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
+	for s := m.solver; s.K() < mark; {
+		if err := ctx.Err(); err != nil {
+			return "", context.Cause(ctx)
+		}
+		k := s.K()
+		last := min(k+1+k/perSpan, mark)
+		at := k + 1 + m.pick.IntN(last-k)
+		for s.K() < last {
+			if err := s.Step(); err != nil {
+				return err.Error(), nil
+			}
+			if s.K() != at || m.rho == 0 {
+				continue
+			}
+			e, err := m.moreau.At(m.xhat, s.X())
+			if err != nil {
+				return "", err
+			}
+			m.sum += e.Near * float64(last-k)
+		}
+	}
+	return "", nil
+}
+
+// read is the measure so far.
+func (m *walker) read() (upper, lower float64, err error) {
+	s := m.solver
+	upper = m.sum / math.Max(1, float64(s.K()))
+	if m.rho == 0 {
+		upper = distance2(s.X(), m.best)
+	}
+	err = m.p.Solution(m.ystar, s.X())
+	return upper, distance2(s.Y(), m.ystar), err
+}
+
+// distance2 is ‖a − b‖².
+func distance2(a, b []float64) float64 {
+	var sum float64
+	for i, v := range a {
+		sum += (v - b[i]) * (v - b[i])
+	}
+	return sum
+}
+
+func newReading(n int) reading {
+	return reading{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
+}
+
+// add adds weight·other from mark i on.
+func (r reading) add(i int, other reading, weight float64) {
+	mat.Axpy(r.Upper[i:i+len(other.Upper)], weight, other.Upper)
+	mat.Axpy(r.Lower[i:i+len(other.Lower)], weight, other.Lower)
+	mat.Axpy(r.Xi[i:i+len(other.Xi)], weight, other.Xi)
+	mat.Axpy(r.Phi[i:i+len(other.Phi)], weight, other.Phi)
+}

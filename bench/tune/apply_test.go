@@ -1,0 +1,90 @@
+package tune
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A model applied to the test file has the test loss that was reported; in a regression in units of
+// the target.
+func TestTuneApply(t *testing.T) {
+	train := writeText(t, "train.csv", linear(90, 1, "a,b,c,price\n", csvRow))
+	test := writeText(t, "test.csv", linear(30, 2, "a,b,c,price\n", csvRow))
+	bare := writeText(t, "bare.csv", linear(30, 2, "a,b,c\n", func(v [3]float64, _ float64) string {
+		return fmt.Sprintf("%v,%v,%v", v[0], v[1], v[2])
+	}))
+	m, model, _ := runTune(t, train, test, "-loss", "squared", "-lo", "1e-6")
+	assert.Equal(t, rowCounts{60, 30, 30}, m.Rows)
+	assert.Less(t, m.Results[0].Test["rmse"], 1.0) // of a target with deviation 22 and noise 0.1
+	status, stdout, stderr := bench(context.Background(), "tune", test, "-apply", model)
+	require.Zero(t, status, stderr)
+	var loss, rmse float64
+	_, err := fmt.Sscanf(stderr, "30 rows, loss %g, rmse %g", &loss, &rmse)
+	require.NoError(t, err, stderr)
+	assert.InEpsilon(t, m.Results[0].Test["loss"], loss, 1e-5)
+	assert.InEpsilon(t, m.Results[0].Test["rmse"], rmse, 1e-5)
+	assert.Contains(t, stdout, "row,prediction\n1,")
+	assert.Equal(t, 31, strings.Count(stdout, "\n"))
+
+	status, unlabelled, stderr := bench(context.Background(), "tune", "-apply", model, bare)
+	require.Zero(t, status, stderr)
+	assert.Equal(t, "30 rows, no labels\n", stderr)
+	assert.Equal(t, stdout, unlabelled)
+}
+
+// The classes of a LIBSVM file; labels that mean nothing; fewer and more features than the model's.
+func TestTuneApplyClasses(t *testing.T) {
+	m, model, _ := runTune(t, writeText(t, "t.svm", strings.Repeat("2 1:1 3:1\n1 1:-1 2:0.5\n", 8)))
+	require.Len(t, m.Features, 3)
+	status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, writeText(t, "few.svm", "2 1:1\n1 1:1\n"))
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stderr, "2 rows, loss ")
+	assert.Contains(t, stderr, "accuracy 0.5\n")
+	rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"row", "score", "probability", "class"}, rows[0])
+	score, err := strconv.ParseFloat(rows[1][1], 64)
+	require.NoError(t, err)
+	p, err := strconv.ParseFloat(rows[1][2], 64)
+	require.NoError(t, err)
+	assert.Positive(t, score)
+	assert.InDelta(t, 1/(1+math.Exp(-score)), p, 1e-5)
+	assert.Equal(t, "2", rows[1][3])
+
+	zeros := writeText(t, "zeros.svm", "0 1:1\n0 1:1\n")
+	status, _, stderr = bench(context.Background(), "tune", "-apply", model, zeros)
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, "zeros.svm:1: label")
+	status, ignored, stderr := bench(context.Background(), "tune", "-apply", model, zeros, "-unlabelled")
+	require.Zero(t, status, stderr)
+	assert.Equal(t, stdout, ignored)
+	status, _, stderr = bench(context.Background(), "tune", "-apply", model, writeText(t, "wide.svm", "1 1:1\n2 4:1\n"))
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, "wide.svm:2: index 4 is above the dimension 3")
+	assert.Equal(t, `"a,""b"""`, csvField(`a,"b"`))
+}
+
+// A file that is not UTF-8 gives a model that applies to it, and one whose labels are any two
+// numbers, too.
+func TestTuneApplyToTraining(t *testing.T) {
+	for name, text := range map[string]string{
+		"latin.csv": "gr\xf6\xdfe,b,klasse\n" + strings.Repeat("1,2,sch\xf6n\n3,4,gut\n", 8),
+		"any.svm":   strings.Repeat("4 1:1 3:1\n2 1:-1 2:0.5\n", 8),
+	} {
+		path := writeText(t, name, text)
+		_, model, _ := runTune(t, path)
+		status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, path)
+		require.Zero(t, status, "%s: %s", name, stderr)
+		assert.Contains(t, stderr, "16 rows, loss ", name)
+		assert.Contains(t, stderr, "accuracy 1\n", name)
+		assert.Equal(t, 17, strings.Count(stdout, "\n"), name)
+	}
+}

@@ -1,0 +1,218 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"stable/bench/kit"
+	"stable/bilevel/hyperopt"
+)
+
+// dataFile names a data file in a model.
+type dataFile struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"` // of the file as it is, compressed or not
+	Rows   int    `json:"rows"`
+}
+
+// dataSet is the data of tune, ready for the problem: split, scaled, with a bias feature, the
+// target of a regression standardised.
+type dataSet struct {
+	files            []dataFile
+	features         []string // nil where no file names them
+	classes          [2]string
+	train, val, test *hyperopt.Data
+	scaler           *hyperopt.Scaler
+	target           targetScale
+}
+
+// targetScale maps the label of a regression to mean 0 and deviation 1 on the training rows: (b −
+// Mean)/Deviation. It is {0, 1} for classes.
+type targetScale struct {
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"`
+}
+
+// mostFeatures is what hyperopt's Newton method takes, less the bias feature.
+const mostFeatures = 4095
+
+// readData reads one to three files, deals their rows out and prepares them.
+func readData(o options, paths []string) (*dataSet, error) {
+	s := &dataSet{target: targetScale{0, 1}}
+	regression := losses[o.Loss] == hyperopt.Squared
+	var sets []*hyperopt.Data
+	for _, path := range paths {
+		d, err := hyperopt.Open(path, hyperopt.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes})
+		if err != nil {
+			return nil, hintRegression(err, regression)
+		}
+		sum, err := kit.Digest(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(sets) == 0 {
+			if err := enough(d, 4-len(paths), regression); err != nil {
+				return nil, err
+			}
+			s.classes = d.Classes
+		}
+		if s.features == nil {
+			s.features = d.Features
+		}
+		s.files = append(s.files, dataFile{path, sum, d.Rows()})
+		sets = append(sets, d)
+	}
+	if err := reconcile(sets); err != nil {
+		return nil, err
+	}
+	parts, err := dealOut(sets, o.Seed, regression)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.prepare(parts, regression)
+}
+
+// hintRegression adds the flag to look at where a label is not of two classes.
+func hintRegression(err error, regression bool) error {
+	var syntax *hyperopt.SyntaxError
+	if !regression && errors.As(err, &syntax) && strings.Contains(syntax.Msg, "label") {
+		return fmt.Errorf("%w (two classes are wanted; for a regression: -loss squared)", err)
+	}
+	return err
+}
+
+// enough returns an error unless the rows of d, of each class where there are classes, can be dealt
+// out into so many parts.
+func enough(d *hyperopt.Data, parts int, regression bool) error {
+	want := []int{1: 1, 2: 2, 3: 4}[parts]
+	if regression {
+		if d.Rows() < want {
+			return fmt.Errorf("%s: %d rows, want at least %d", d.Name, d.Rows(), want)
+		}
+		return nil
+	}
+	minus, plus := countClasses(d)
+	switch {
+	case min(minus, plus) == 0:
+		return fmt.Errorf("%s: all %d rows are of one class", d.Name, d.Rows())
+	case min(minus, plus) < want:
+		return fmt.Errorf("%s: %d rows of class %q and %d of class %q are too few to split into %d parts: want at least %d of each",
+			d.Name, minus, d.Classes[0], plus, d.Classes[1], parts, want)
+	}
+	return nil
+}
+
+func countClasses(d *hyperopt.Data) (minus, plus int) {
+	for _, b := range d.Label {
+		if b > 0 {
+			plus++
+		}
+	}
+	return d.Rows() - plus, plus
+}
+
+// reconcile gives all sets the number of features of the largest. Files that name their columns
+// must name the same ones in the same order.
+func reconcile(sets []*hyperopt.Data) error {
+	dim, named := 0, -1
+	for i, d := range sets {
+		dim = max(dim, d.Dim)
+		if d.Features == nil {
+			continue
+		}
+		if named >= 0 {
+			if err := sameFeatures(sets[named].Features, d.Features, sets[named].Name, d.Name); err != nil {
+				return err
+			}
+		}
+		named = i
+	}
+	if named >= 0 && sets[named].Dim < dim {
+		return fmt.Errorf("%s has %d features, another file %d", sets[named].Name, sets[named].Dim, dim)
+	}
+	if dim == 0 || dim > mostFeatures {
+		return fmt.Errorf("%s: %d features, want 1 to %d", sets[0].Name, dim, mostFeatures)
+	}
+	for _, d := range sets {
+		d.Dim = dim
+	}
+	return nil
+}
+
+// sameFeatures returns an error that names the first difference.
+func sameFeatures(want, got []string, wantFile, gotFile string) error {
+	if len(want) != len(got) {
+		return fmt.Errorf("%s has %d features, %s %d", gotFile, len(got), wantFile, len(want))
+	}
+	for j := range want {
+		if want[j] != got[j] {
+			return fmt.Errorf("%s: feature %d is %q, in %s it is %q", gotFile, j+1, got[j], wantFile, want[j])
+		}
+	}
+	return nil
+}
+
+// dealOut makes training, validation and test rows of one to three files.
+func dealOut(sets []*hyperopt.Data, seed uint64, regression bool) ([]*hyperopt.Data, error) {
+	fractions := map[int][]float64{1: {2, 1, 1}, 2: {2, 1}, 3: {1}}[len(sets)]
+	parts, err := splitter(sets[0], regression)(seed, fractions...)
+	return append(parts, sets[1:]...), err
+}
+
+// splitter returns the way in which the rows of d are dealt out: class by class where there are
+// classes.
+func splitter(d *hyperopt.Data, regression bool) func(seed uint64, fractions ...float64) ([]*hyperopt.Data, error) {
+	if regression {
+		return d.Split
+	}
+	return d.SplitStratified
+}
+
+// prepare scales the parts as measured on the first and adds the bias feature.
+func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
+	if regression {
+		if s.target = measureTarget(parts[0].Label); !(s.target.Deviation > 0) || math.IsInf(s.target.Deviation, 1) {
+			return fmt.Errorf("%s: the target has deviation %v on the training rows", parts[0].Name, s.target.Deviation)
+		}
+	}
+	var err error
+	if s.scaler, err = kit.Scale(parts); err != nil {
+		return fmt.Errorf("%s: %w", s.files[0].Path, err)
+	}
+	for i, d := range parts {
+		parts[i] = hyperopt.WithBias(d)
+		parts[i].Label = s.target.apply(d.Label)
+	}
+	s.train, s.val, s.test = parts[0], parts[1], parts[2]
+	return nil
+}
+
+// measureTarget returns mean and standard deviation (divisor: number of rows); the deviation of
+// equal labels is exactly 0.
+func measureTarget(label []float64) targetScale {
+	n := float64(len(label))
+	var t targetScale
+	lo, hi := label[0], label[0]
+	for _, b := range label {
+		t.Mean += b / n
+		lo, hi = min(lo, b), max(hi, b)
+	}
+	if lo == hi {
+		return targetScale{Mean: lo}
+	}
+	for _, b := range label {
+		t.Deviation += (b - t.Mean) * (b - t.Mean) / n
+	}
+	t.Deviation = math.Sqrt(t.Deviation)
+	return t
+}
+
+func (t targetScale) apply(label []float64) []float64 {
+	z := make([]float64, len(label))
+	for i, b := range label {
+		z[i] = (b - t.Mean) / t.Deviation
+	}
+	return z
+}

@@ -1,0 +1,114 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"stable/bench/kit"
+	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+)
+
+// engine is a run of STABLE on a tuning problem, with the curve of F that it leaves.
+type engine struct {
+	problem *hyperopt.Problem
+	method  bilevel.STABLE
+	solver  *bilevel.Solver
+	steps   int
+	every   time.Duration // solving between two calls of save; 0: none
+	save    func() error  // keeps the state; nil: none
+
+	result  bilevel.Result
+	samples []float64 // ξ and φ together, at the recorded steps
+	f       []float64 // F there
+	y       []float64 // where exact F was last minimised in y, and starts the next time
+}
+
+// newEngine returns STABLE with its defaults at the problem's start.
+func newEngine(p *hyperopt.Problem, steps int, seed uint64) (*engine, error) {
+	lo, hi := p.Box()
+	x0, y0 := make([]float64, len(lo)), make([]float64, len(lo))
+	p.Start(x0, y0)
+	e := &engine{problem: p, steps: steps, method: bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}}
+	var err error
+	e.solver, err = bilevel.New(p, e.method, bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
+	return e, err
+}
+
+// run goes on to the last step. F is computed exactly at some steps, off the clock.
+func (e *engine) run(ctx context.Context, p *kit.Progress) error {
+	defer p.Clear()
+	truth := e.problem.Clone()
+	if e.y == nil {
+		e.y = make([]float64, e.problem.Train().Dim)
+	}
+	var failed error
+	record := func(s *bilevel.Solver) bool {
+		if k := s.K(); k > 0 && k < e.steps && k != e.mark(len(e.f)) {
+			return true
+		}
+		f, err := truth.ObjectiveFrom(nil, e.y, s.X())
+		if err != nil {
+			failed = err
+			return false
+		}
+		c := s.Counts()
+		e.samples = append(e.samples, float64(c.Xi+c.Phi))
+		e.f = append(e.f, f)
+		p.Update(float64(s.K())/float64(e.steps), "step %d of %d, F = %.6f", s.K(), e.steps, f)
+		return true
+	}
+	if len(e.f) == 0 {
+		record(e.solver)
+	}
+	for {
+		r, err := e.solver.Run(ctx, bilevel.Run{Steps: e.steps - e.solver.K(), Time: e.every, Progress: record})
+		r.Steps, r.Elapsed = e.solver.K(), r.Elapsed+e.result.Elapsed
+		e.result = r
+		goOn := err == nil && r.Reason == bilevel.TimeLimit
+		if e.save != nil && (goOn || errors.Is(err, context.Canceled)) {
+			err = errors.Join(e.save(), err)
+		}
+		if !goOn || err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+}
+
+// mark is the step at which point i of the curve is taken, evenly spaced on a logarithmic axis.
+func (e *engine) mark(i int) int {
+	points := 40.0
+	if e.small() {
+		points = 120
+	}
+	k := 1.0
+	for ; i > 1; i-- {
+		k = max(k+1, math.Floor(k*math.Pow(float64(e.steps), 1/points)))
+	}
+	return int(k)
+}
+
+// small says whether exact values cost next to nothing.
+func (e *engine) small() bool { return e.problem.Train().Rows() <= kit.ManyRows }
+
+// lambdas is the size of the grid of single weights.
+func (e *engine) lambdas() int {
+	if e.small() {
+		return 51
+	}
+	return 17
+}
+
+// checkSteps returns an error if the flags -steps, -lo or -hi are out of range.
+func checkSteps(steps int, lo, hi float64) error {
+	switch {
+	case steps < 1:
+		return fmt.Errorf("%w: -steps is %d, want ≥ 1", kit.ErrUsage, steps)
+	case !(lo > 0 && lo < hi) || math.IsInf(hi, 1):
+		return fmt.Errorf("%w: -lo %v -hi %v, want 0 < lo < hi", kit.ErrUsage, lo, hi)
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"stable/bench/kit"
+	"stable/bench/plot"
+	"stable/bilevel"
+	"stable/bilevel/atomicfile"
+	"stable/bilevel/hyperopt"
+)
+
+const mainUsage = `go run ./bench: hyper-parameter tuning with STABLE
+
+Every feature of a logistic regression gets a regularisation weight of its own, ½exp(x_i), so that
+the model trained on the training rows has the least loss on the validation rows. Shows F(x), the
+validation loss of the model trained with x, before and after, beside the least F there is and the
+best single weight of a grid; writes a figure and its numbers.
+
+  go run ./bench
+  go run ./bench -data australian_scale.gz -steps 50000 -seed 7
+  go run ./bench -data credit.csv -label defaulted -out results
+
+A run that was stopped, or killed, goes on where it was when the same command is given again, and
+ends with the same figures. The other commands: go run ./bench -h
+
+Flags:
+`
+
+// job is what the flags of the main job say.
+type job struct {
+	data, label, out string
+	seed             uint64
+	steps            int
+	lo, hi           float64
+	bias             bool
+	every            time.Duration // solving between two bookmarks; 0: none
+	fresh            bool
+}
+
+// Main is the main job: it reads a data set, splits and scales it, runs STABLE, compares, and
+// writes.
+func Main(ctx context.Context, args []string, out kit.Terminal) error {
+	var j job
+	fs := kit.NewFlags("bench", mainUsage, "")
+	fs.StringVar(&j.data, "data", kit.ShippedData, "`FILE` of LIBSVM or CSV text, plain or gzip")
+	fs.StringVar(&j.label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
+	fs.StringVar(&j.out, "out", "out", "`FOLDER` for the figure and its numbers")
+	fs.Uint64Var(&j.seed, "seed", 1, "seed of the split and of the samples")
+	fs.IntVar(&j.steps, "steps", 20000, "steps of STABLE, two samples each")
+	fs.BoolVar(&j.bias, "bias", true, "add a feature that is 1 in every row, with a weight of its own")
+	fs.Float64Var(&j.lo, "lo", 1e-3, "least regularisation weight")
+	fs.Float64Var(&j.hi, "hi", 10, "largest regularisation weight")
+	fs.DurationVar(&j.every, "save", time.Second, "time between two checkpoints in the folder -out; 0: none")
+	fs.BoolVar(&j.fresh, "fresh", false, "begin again where an interrupted run could go on")
+	if err := kit.Parse(fs, args, out); err != nil {
+		return err
+	}
+	if err := j.check(); err != nil {
+		return err
+	}
+	t, err := newTuning(j)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(j.out, 0o755); err != nil { // before the work, which would be lost
+		return err
+	}
+	t.describe(out.Stdout)
+	if err := t.resume(out); err != nil {
+		return err
+	}
+	runErr := t.engine.run(ctx, kit.NewProgress(out))
+	if runErr != nil && !errors.Is(runErr, context.Canceled) && !errors.Is(runErr, bilevel.ErrDiverged) {
+		return runErr
+	}
+	// An interrupted or diverged run is reported up to where it came.
+	if err := t.reference(kit.NewProgress(out)); err != nil {
+		return errors.Join(err, runErr)
+	}
+	if err := errors.Join(t.report(out.Stdout), t.write(out.Stdout)); err != nil || errors.Is(runErr, context.Canceled) {
+		return errors.Join(err, runErr)
+	}
+	return errors.Join(t.forget(), runErr)
+}
+
+// check returns an error if a flag is out of range.
+func (j *job) check() error {
+	if j.every < 0 {
+		return fmt.Errorf("%w: -save is %v, want ≥ 0", kit.ErrUsage, j.every)
+	}
+	return checkSteps(j.steps, j.lo, j.hi)
+}
+
+// tuning is one run of the main job.
+type tuning struct {
+	job
+	origin                kit.Source
+	all, train, val, test *hyperopt.Data
+	scaling               *hyperopt.Scaler
+	engine                *engine
+
+	best *hyperopt.Minimum  // exact
+	grid hyperopt.GridPoint // best single weight
+}
+
+func newTuning(j job) (*tuning, error) {
+	t := &tuning{job: j}
+	var err error
+	if t.all, t.origin, err = kit.OpenData(j.data, hyperopt.ReadOptions{LabelColumn: j.label}); err != nil {
+		return nil, err
+	}
+	parts, err := t.all.SplitStratified(j.seed, 2, 1, 1)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.all.Name, err)
+	}
+	if t.scaling, err = kit.Scale(parts); err != nil {
+		return nil, err
+	}
+	for i := range parts {
+		if j.bias {
+			parts[i] = hyperopt.WithBias(parts[i])
+		}
+	}
+	t.train, t.val, t.test = parts[0], parts[1], parts[2]
+	p, err := hyperopt.New(t.train, t.val, hyperopt.Options{
+		Form: hyperopt.Exp, Lo: math.Log(2 * j.lo), Hi: math.Log(2 * j.hi), Workers: 2,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if t.engine, err = newEngine(p, j.steps, j.seed); err != nil {
+		return nil, err
+	}
+	if j.every > 0 {
+		t.engine.every, t.engine.save = j.every, t.save
+	}
+	return t, nil
+}
+
+func (t *tuning) describe(w io.Writer) {
+	m := t.engine.method
+	fmt.Fprintf(w, "data     %s: %d rows of %d features, classes %q and %q; features scaled to %s\n",
+		t.data, t.all.Rows(), t.all.Dim, t.all.Classes[0], t.all.Classes[1], t.scaling)
+	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n", t.train.Rows(), t.val.Rows(), t.test.Rows(), t.seed)
+	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ ½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]\n", t.lo, t.hi)
+	fmt.Fprintf(w, "method   STABLE with its default steps, μ_g = %.3g, C_gxy = %.3g\n\n", m.MuG, m.CGxy)
+}
+
+// reference computes what STABLE is measured against: the best single weight of a grid, and the
+// least F that exact minimisation finds, from there and from where STABLE came among others.
+func (t *tuning) reference(p *kit.Progress) error {
+	defer p.Clear()
+	p.Update(0.01, "exact: single weights")
+	points, err := t.engine.problem.GridSearch(hyperopt.Geometric(t.lo, t.hi, t.engine.lambdas()))
+	if err != nil {
+		return err
+	}
+	t.grid = points[hyperopt.Best(points)]
+	p.Update(0.3, "exact: least F")
+	x := make([]float64, t.train.Dim)
+	t.engine.problem.Uniform(x, t.grid.Lambda)
+	t.best, err = kit.LeastF(t.engine.problem, x, t.engine.result.X)
+	return err
+}
+
+// report prints the table.
+func (t *tuning) report(w io.Writer) error {
+	e := t.engine
+	lo, _ := e.problem.Box()
+	x0, y0, y := make([]float64, len(lo)), make([]float64, len(lo)), make([]float64, len(lo))
+	e.problem.Start(x0, y0)
+	f0, err := e.problem.ObjectiveFrom(nil, y0, x0)
+	if err != nil {
+		return err
+	}
+	f, err := e.problem.ObjectiveFrom(nil, y, e.result.X)
+	if err != nil {
+		return err
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "\tF: validation loss\tF − F*\tvalidation accuracy\ttest loss\ttest accuracy\t")
+	row := func(name string, f float64, y []float64) {
+		fmt.Fprintf(tw, "%s\t%.6f\t%.2e\t%.4f\t%.6f\t%.4f\t\n", name, f, f-t.best.F, hyperopt.Accuracy(t.val, y),
+			e.problem.Loss().Mean(t.test, y), hyperopt.Accuracy(t.test, y))
+	}
+	row("start", f0, y0)
+	row(fmt.Sprintf("best single weight of %d: %.3g", e.lambdas(), t.grid.Lambda), t.grid.Loss, t.grid.Y)
+	row(fmt.Sprintf("STABLE, x after %d steps", e.result.Steps), f, y)
+	row("STABLE, its own y", e.problem.Loss().Mean(t.val, e.result.Y), e.result.Y)
+	row("least F (Newton)", t.best.F, t.best.Y)
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	c, a, n := e.result.Counts, e.solver.Activity(), max(e.result.Steps, 1)
+	share := func(k int) string {
+		return fmt.Sprintf("%d of %d steps (%.1f %%)", k, e.result.Steps, 100*float64(k)/float64(n))
+	}
+	fmt.Fprintf(w, "\nstopped      %v\n", e.result.Reason)
+	fmt.Fprintf(w, "samples      %d of ξ, %d of φ\n", c.Xi, c.Phi)
+	fmt.Fprintf(w, "time         %v a step, oracles included\n", (e.result.Elapsed / time.Duration(n)).Round(10*time.Nanosecond))
+	fmt.Fprintf(w, "H_yy clipped at μ_g in %s; trust region cut %s\n", share(a.Truncated), share(a.Cut))
+	fmt.Fprintf(w, "F*           %.12f, projected gradient %.1e\n", t.best.F, t.best.ProjGrad)
+	return nil
+}
+
+// write writes the figure and its numbers.
+func (t *tuning) write(w io.Writer) error {
+	e := t.engine
+	gap := make([]float64, len(e.f))
+	for i, f := range e.f {
+		gap[i] = f - t.best.F
+	}
+	fig := plot.Figure{Panels: []plot.Panel{{
+		Title:  fmt.Sprintf("Tuning on %s", filepath.Base(t.data)),
+		X:      plot.Axis{Label: "samples drawn, ξ and φ", Log: true},
+		Y:      plot.Axis{Label: "F(x^{k}) − F*", Log: true},
+		Series: []plot.Series{{Name: "STABLE", X: e.samples[1:], Y: gap[1:]}},
+		Lines:  []plot.Line{{Label: "best single weight", C: t.grid.Loss - t.best.F}},
+	}}}
+	for name, fill := range map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV} {
+		path := filepath.Join(t.out, name)
+		if err := atomicfile.Write(path, fill); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "wrote        %s and tuning.csv\n", filepath.Join(t.out, "tuning.svg"))
+	return err
+}

@@ -1,0 +1,115 @@
+package tune
+
+import (
+	"context"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bench/kit"
+	"stable/bench/kit/kittest"
+)
+
+var list = []kit.Command{{Name: "main", Run: Main}, {Name: "tune", Run: Tune}}
+
+// bench runs a command line.
+func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
+	return kittest.Bench(ctx, list, args...)
+}
+
+// The main job on the shipped data: the gap to the least F falls well below that of the start and
+// of the best single weight.
+func TestMainJob(t *testing.T) {
+	dir := t.TempDir()
+	status, stdout, stderr := bench(context.Background(), "-out", dir)
+	require.Zero(t, status, stderr)
+	assert.Empty(t, stderr)
+	gap := map[string]float64{}
+	for _, line := range strings.Split(stdout, "\n") {
+		for _, name := range []string{"start", "best single weight", "STABLE, x", "least F"} {
+			if f := strings.Fields(line); strings.HasPrefix(strings.TrimSpace(line), name) {
+				v, err := strconv.ParseFloat(f[len(f)-4], 64)
+				require.NoError(t, err, line)
+				gap[name] = v
+			}
+		}
+	}
+	require.Len(t, gap, 4, stdout)
+	assert.Zero(t, gap["least F"])
+	assert.Less(t, gap["STABLE, x"], gap["best single weight"])
+	assert.Less(t, gap["STABLE, x"], gap["start"]/5)
+	for _, want := range []string{"569 rows of 30 features", "20000 of ξ", "clipped at μ_g in", "step limit", "a step"} {
+		assert.Contains(t, stdout, want)
+	}
+
+	svg, err := os.ReadFile(filepath.Join(dir, "tuning.svg"))
+	require.NoError(t, err)
+	assert.Contains(t, string(svg), "best single weight")
+	f, err := os.Open(filepath.Join(dir, "tuning.csv"))
+	require.NoError(t, err)
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
+	assert.Greater(t, len(rows), 50)
+}
+
+// The same seed gives the same figures, another seed others.
+func TestMainJobSeed(t *testing.T) {
+	numbers := func(seed string) string {
+		dir := t.TempDir()
+		status, _, stderr := bench(context.Background(), "-out", dir, "-steps", "300", "-seed", seed)
+		require.Zero(t, status, stderr)
+		b, err := os.ReadFile(filepath.Join(dir, "tuning.csv"))
+		require.NoError(t, err)
+		return string(b)
+	}
+	assert.Equal(t, numbers("5"), numbers("5"))
+	assert.NotEqual(t, numbers("5"), numbers("6"))
+}
+
+// An interrupted run says so, and still reports and writes what there is.
+func TestMainJobInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	dir := t.TempDir()
+	status, stdout, stderr := bench(ctx, "-out", dir)
+	assert.Equal(t, 130, status)
+	assert.Contains(t, stderr, "interrupted")
+	assert.Contains(t, stdout, "canceled")
+}
+
+func TestMainUsage(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.svm")
+	require.NoError(t, os.WriteFile(bad, []byte("1 1:0.5 2:1\n-1 0:3\n"), 0o644))
+	blocked := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(blocked, nil, 0o644))
+	missing, notFolder := kittest.SystemErrors(t, "nowhere.svm", blocked)
+	for _, c := range []struct {
+		status int
+		want   string
+		args   []string
+	}{
+		{0, "go run ./bench -data", []string{"main", "-h"}},
+		{2, "flag provided but not defined: -dta", []string{"-dta", "x"}},
+		{2, `unexpected argument "x.csv"`, []string{"-seed", "1", "x.csv"}},
+		{2, "-steps is 0", []string{"-steps", "0"}},
+		{2, "-save is -1s", []string{"-save", "-1s"}},
+		{2, "want 0 < lo < hi", []string{"-lo", "NaN"}},
+		{2, "want 0 < lo < hi", []string{"-lo", "2", "-hi", "1"}},
+		{1, missing, []string{"-data", "nowhere.svm"}},
+		{1, "bad.svm:2:", []string{"-data", bad}},
+		{1, notFolder, []string{"-out", blocked}},
+		{1, `"colour"`, []string{"-label", "colour"}},
+	} {
+		status, stdout, stderr := bench(context.Background(), c.args...)
+		assert.Equal(t, c.status, status, c.args)
+		assert.Contains(t, stdout+stderr, c.want, c.args)
+	}
+}

@@ -1,0 +1,225 @@
+package tune
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+
+	"stable/bilevel/hyperopt"
+)
+
+// model is what tune writes and -apply reads. The score of a row v, as it stands in a file, is
+//
+//	Intercept + Σ_j Coefficient_j·(v_j − Centre_j),
+//
+// the log-odds of the second class, or the prediction of a regression. RawIntercept − with no
+// centres − gives the same up to rounding, which is large where centres are.
+type model struct {
+	Format       string       `json:"format"`
+	Version      int          `json:"version"`
+	Options      options      `json:"options"`
+	Stopped      string       `json:"stopped"` // why the run ended: "step limit", or a half-done run's reason
+	StepsDone    int          `json:"steps_done"`
+	Classes      []string     `json:"classes,omitempty"` // spelled as in the file; none in a regression
+	Target       *targetScale `json:"target,omitempty"`  // of a regression: the losses that were minimised are of (b − mean)/deviation
+	Files        []dataFile   `json:"files"`
+	Rows         rowCounts    `json:"rows"`
+	Results      []result     `json:"results"`
+	BiasWeight   float64      `json:"bias_weight"`
+	Intercept    float64      `json:"intercept"`
+	RawIntercept float64      `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
+	Scaling      string       `json:"scaling"`
+	Features     []feature    `json:"features"`
+}
+
+// rowCounts counts the rows of each part.
+type rowCounts struct {
+	Train      int `json:"train"`
+	Validation int `json:"validation"`
+	Test       int `json:"test"`
+}
+
+// feature is one column of the file.
+type feature struct {
+	Index       int     `json:"index"` // 1-based, labels not counted
+	Name        string  `json:"name,omitempty"`
+	Centre      float64 `json:"centre"`
+	Factor      float64 `json:"factor"`      // the model was trained on (v − centre)·factor,
+	Weight      float64 `json:"weight"`      // with this weight on the square of the coefficient there,
+	Coefficient float64 `json:"coefficient"` // which is coefficient/factor, in a regression divided by the target's deviation
+}
+
+const (
+	modelFormat  = "stable tune"
+	modelVersion = 1
+)
+
+// newModel makes the model of STABLE's weights.
+func (t *search) newModel() (*model, error) {
+	r := t.results[0]
+	dim := len(r.y) - 1
+	m := &model{
+		Format: modelFormat, Version: modelVersion, Options: t.options,
+		Stopped: fmt.Sprint(t.engine.result.Reason), StepsDone: t.engine.result.Steps,
+		Files: t.files, Rows: rowCounts{t.train.Rows(), t.val.Rows(), t.test.Rows()}, Results: t.results,
+		BiasWeight: t.weight(r.x[dim]), Intercept: t.target.Mean + t.target.Deviation*r.y[dim],
+		Scaling: t.scaler.String(), Features: make([]feature, dim),
+	}
+	if t.Loss == "squared" {
+		m.Target = &t.target
+	} else {
+		m.Classes = t.classes[:]
+	}
+	m.RawIntercept = m.Intercept
+	for j := range m.Features {
+		f := feature{Index: j + 1, Factor: t.scaler.Factor[j], Weight: t.weight(r.x[j])}
+		if t.features != nil {
+			f.Name = t.features[j]
+		}
+		if t.scaler.Shift != nil {
+			f.Centre = t.scaler.Shift[j]
+		}
+		f.Coefficient = t.target.Deviation * r.y[j] * f.Factor
+		m.RawIntercept -= f.Coefficient * f.Centre
+		m.Features[j] = f
+	}
+	return m, m.check()
+}
+
+// weight returns the regularisation weight that x_i stands for.
+func (t *search) weight(xi float64) float64 {
+	if forms[t.Form] == hyperopt.Exp {
+		return math.Exp(xi) / 2
+	}
+	return xi
+}
+
+// encode writes the model as indented JSON, in which numbers read back to the same bits.
+func (m *model) encode(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(m)
+}
+
+// readModel reads what encode wrote. Errors name the file and, where the text is no JSON or of a
+// wrong type, the line.
+func readModel(path string) (*model, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m := new(model)
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", path, 1+bytes.Count(text[:jsonOffset(err, len(text))], []byte("\n")), err)
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// jsonOffset returns where in a text of n bytes the decoder failed.
+func jsonOffset(err error, n int) int {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	at := int64(0)
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at = kind.Offset
+	}
+	return int(min(max(at, 0), int64(n)))
+}
+
+// check returns an error unless the model can be applied.
+func (m *model) check() error {
+	_, loss := losses[m.Options.Loss]
+	switch {
+	case m.Format != modelFormat:
+		return fmt.Errorf("not a model of tune: format %q, want %q", m.Format, modelFormat)
+	case m.Version != modelVersion:
+		return fmt.Errorf("a model of version %d, want %d", m.Version, modelVersion)
+	case !loss:
+		return fmt.Errorf("unknown loss %q", m.Options.Loss)
+	case m.classification() && (len(m.Classes) != 2 || m.Classes[0] == m.Classes[1]):
+		return fmt.Errorf("classes %q, want two", m.Classes)
+	case len(m.Features) < 1 || len(m.Features) > mostFeatures:
+		return fmt.Errorf("%d features, want 1 to %d", len(m.Features), mostFeatures)
+	}
+	finite := !math.IsNaN(m.RawIntercept) && !math.IsInf(m.RawIntercept, 0) && !math.IsInf(m.Intercept, 0)
+	for j, f := range m.Features {
+		if f.Index != j+1 {
+			return fmt.Errorf("feature %d has index %d", j+1, f.Index)
+		}
+		if !finite || math.IsInf(f.Coefficient, 0) || math.IsNaN(f.Coefficient) {
+			return fmt.Errorf("feature %d: the coefficient, or the intercept, is not finite", j+1)
+		}
+	}
+	return nil
+}
+
+func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
+
+// names returns the names of the features, nil where the model has none.
+func (m *model) names() []string {
+	var s []string
+	for _, f := range m.Features {
+		if f.Name != "" {
+			s = append(s, f.Name)
+		}
+	}
+	if len(s) < len(m.Features) {
+		return nil
+	}
+	return s
+}
+
+// scores returns the score of every row of d, which has the features of m.
+func (m *model) scores(d *hyperopt.Data) []float64 {
+	s, row := make([]float64, d.Rows()), make([]float64, d.Dim)
+	for i := range s {
+		clear(row)
+		col, val := d.Row(i)
+		for k, c := range col {
+			row[c] = val[k]
+		}
+		s[i] = m.Intercept
+		for j, f := range m.Features {
+			s[i] += f.Coefficient * (row[j] - f.Centre)
+		}
+	}
+	return s
+}
+
+// writePredictions writes one line a row: for classes the log-odds, the probability of the second
+// class and the likelier one; the prediction of a regression.
+func (m *model) writePredictions(w io.Writer, scores []float64) error {
+	head := "row,prediction"
+	if m.classification() {
+		head = "row,score,probability,class"
+	}
+	line := append([]byte(head), '\n')
+	for i, s := range scores {
+		line = strconv.AppendInt(line, int64(i+1), 10)
+		line = strconv.AppendFloat(append(line, ','), s, 'g', -1, 64)
+		if m.classification() {
+			class := m.Classes[0]
+			if s > 0 {
+				class = m.Classes[1]
+			}
+			line = strconv.AppendFloat(append(line, ','), 1/(1+math.Exp(-s)), 'g', 6, 64)
+			line = append(append(line, ','), csvField(class)...)
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return err
+		}
+		line = line[:0]
+	}
+	return nil
+}
