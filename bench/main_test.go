@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable"
 	"stable/bench/kit/kittest"
 )
 
@@ -24,6 +25,9 @@ func TestCommands(t *testing.T) {
 			assert.Contains(t, stdout, c.Summary+"\n")
 		}
 	}
+	status, stdout, _ := kittest.Bench(context.Background(), commands, "-version")
+	assert.Zero(t, status)
+	assert.Contains(t, stdout, "stable "+stable.Version+", go")
 	status, _, stderr := kittest.Bench(context.Background(), commands, "tuna")
 	assert.Equal(t, 2, status)
 	assert.Contains(t, stderr, `no command "tuna"; the commands are`)

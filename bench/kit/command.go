@@ -6,8 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
+
+	"stable"
 )
 
 // Command is one experiment.
@@ -29,12 +32,17 @@ const help = `go run ./bench NAME: the experiments of this module
 
 %s
 go run ./bench NAME -h shows the flags of one. Without a name, the first one runs, with its flags.
+-version says which release this is.
 `
 
 // Run finds the command that args name, the first of the list where they name none, and runs it. It
 // returns the exit status: 0, 1 for a failure, 2 for wrong usage, 130 after an interrupt.
 func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 	c := list[0]
+	if len(args) > 0 && slices.Contains([]string{"version", "-version", "--version"}, args[0]) {
+		fmt.Fprintf(out.Stdout, "stable %s, %s %s/%s\n", stable.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return 0
+	}
 	if len(args) > 0 && slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
 		fmt.Fprintf(out.Stdout, help, summary(list))
 		return 0
