@@ -90,4 +90,21 @@ func (d *Data) Subset(rows []int) *Data {
 	return s
 }
 
+// Join returns a copy of the rows of all sets, one after the other, under the names of the first.
+// It panics if there is none, or if their dimensions differ.
+func Join(sets ...*Data) *Data {
+	first := sets[0]
+	j := &Data{Name: first.Name, Dim: first.Dim, Classes: first.Classes, Features: first.Features, RowPtr: []int{0}}
+	for _, d := range sets {
+		if d.Dim != first.Dim {
+			panic("hyperopt: Join: dimension mismatch")
+		}
+		for _, end := range d.RowPtr[1:] {
+			j.RowPtr = append(j.RowPtr, len(j.Col)+end)
+		}
+		j.Col, j.Val, j.Label = append(j.Col, d.Col...), append(j.Val, d.Val...), append(j.Label, d.Label...)
+	}
+	return j
+}
+
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

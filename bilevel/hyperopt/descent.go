@@ -9,13 +9,12 @@ import (
 )
 
 // descent is the state of one run of Minimise: the current and the trial point, and the quadratic
-// model of F at the current one.
+// model of F at the current one. F is the mean over the folds; most often there is one.
 type descent struct {
-	p         *Problem
+	p         *Problem // the first fold: all have the same weights in the same box
+	folds     []*fold
 	at, trial iterate
 	hess      mat.Sym // ∇²F at the current point
-	each      mat.Sym // the same as if every feature had a weight of its own
-	inv       mat.Sym // g_yy⁻¹ there
 	free      []int   // the variables that the model moves: those not held at a bound by the gradient
 	quad      boxQP   // the model of these
 	jacobi    eig.Jacobi
@@ -26,33 +25,53 @@ type descent struct {
 	iterations      int
 }
 
-// iterate is a point with y*(x), F, ∇F and the norm of the projected gradient.
-type iterate struct {
-	x, y, grad []float64
-	f, proj    float64
+// fold is one of the problems whose F a descent averages.
+type fold struct {
+	p    *Problem
+	each mat.Sym   // ∇²F at the current point, as if every feature had a weight of its own
+	inv  mat.Sym   // g_yy⁻¹ there
+	grad []float64 // scratch
 }
 
-func newDescent(p *Problem) *descent {
+// iterate is a point with y*(x) of each fold, F, ∇F and the norm of the projected gradient.
+type iterate struct {
+	x, grad []float64
+	y       [][]float64
+	f, proj float64
+}
+
+func newDescent(problems ...*Problem) *descent {
+	p := problems[0]
 	d := p.train.Dim
 	x := func() []float64 { return make([]float64, p.dx) }
 	y := func() []float64 { return make([]float64, d) }
-	return &descent{
+	s := &descent{
 		p:     p,
-		at:    iterate{x: x(), y: y(), grad: x()},
-		trial: iterate{x: x(), y: y(), grad: x()},
+		at:    iterate{x: x(), grad: x()},
+		trial: iterate{x: x(), grad: x()},
 		hess:  *mat.NewSym(p.dx),
-		each:  *mat.NewSym(d),
-		inv:   *mat.NewSym(d),
 		step:  x(),
 		work:  [2][]float64{y(), y()},
 	}
+	for _, p := range problems {
+		s.folds = append(s.folds, &fold{p: p, each: *mat.NewSym(d), inv: *mat.NewSym(d), grad: x()})
+		s.at.y, s.trial.y = append(s.at.y, y()), append(s.trial.y, y())
+	}
+	return s
 }
 
-// evaluate fills the trial point at its x, with the lower level started from its y.
-func (s *descent) evaluate() (err error) {
+// evaluate fills the trial point at its x, with the lower levels started from its y.
+func (s *descent) evaluate() error {
 	t := &s.trial
-	if t.f, err = s.p.ObjectiveFrom(t.grad, t.y, t.x); err != nil {
-		return err
+	t.f = 0
+	clear(t.grad)
+	for k, f := range s.folds {
+		value, err := f.p.ObjectiveFrom(f.grad, t.y[k], t.x)
+		if err != nil {
+			return err
+		}
+		t.f += value / float64(len(s.folds))
+		mat.Axpy(t.grad, 1/float64(len(s.folds)), f.grad)
 	}
 	t.proj = s.p.projGrad(s.work[0], t.x, t.grad)
 	return nil
@@ -60,8 +79,11 @@ func (s *descent) evaluate() (err error) {
 
 // model writes the convex quadratic model of F on the free variables.
 func (s *descent) model() error {
-	if err := s.curvature(); err != nil {
-		return err
+	s.hess.Zero()
+	for k, f := range s.folds {
+		if err := s.curvature(f, s.at.y[k]); err != nil {
+			return err
+		}
 	}
 	s.free = s.free[:0]
 	for i, g := range s.at.grad {
@@ -100,8 +122,8 @@ func (s *descent) turn(a *mat.Sym) error {
 	return nil
 }
 
-// propose minimises the model over the box and the trust region, writes the trial x, and a
-// first-order estimate of y* there, and returns the fall that the model predicts.
+// propose minimises the model over the box and the trust region, writes the trial x, and
+// first-order estimates of y* there, and returns the fall that the model predicts.
 func (s *descent) propose() (predicted float64) {
 	for k, i := range s.free {
 		s.quad.lo[k] = max(s.p.opt.Lo-s.at.x[i], -s.radius)
@@ -117,26 +139,34 @@ func (s *descent) propose() (predicted float64) {
 	for k, xk := range s.at.x {
 		s.trial.x[k] = s.p.clip(xk + s.step[k])
 	}
-	for i, k := range s.p.of {
-		xk := s.at.x[k]
-		s.work[0][i] = s.p.slope(xk) * s.at.y[i] * (s.trial.x[k] - xk)
-	}
-	mat.MulVecSym(s.trial.y, &s.inv, s.work[0]) // dy* = −g_yy⁻¹·g_yx·dx
-	for i, yi := range s.at.y {
-		s.trial.y[i] = yi - s.trial.y[i]
+	for k, f := range s.folds {
+		s.follow(f, s.trial.y[k], s.at.y[k])
 	}
 	return predicted
 }
 
-// curvature writes hess = ∇²F(x) at the current iterate.
+// follow writes the first-order estimate of a fold's y* at the trial x: dy* = −g_yy⁻¹·g_yx·dx.
+func (s *descent) follow(f *fold, trial, y []float64) {
+	for i, k := range s.p.of {
+		xk := s.at.x[k]
+		s.work[0][i] = s.p.slope(xk) * y[i] * (s.trial.x[k] - xk)
+	}
+	mat.MulVecSym(trial, &f.inv, s.work[0])
+	for i, yi := range y {
+		trial[i] = yi - trial[i]
+	}
+}
+
+// curvature adds ∇²F(x) of a fold, over the number of folds, to hess, at the current iterate.
 //
 // The formula is for one weight a feature; the features of a shared weight are added up. With c =
 // ridge(x), so that g_y = ∇loss + c∘y, P = g_yy⁻¹ and v = P·f_y, differentiating g_y(x, y*(x)) = 0
 // twice gives
 //
 //	∂²F/∂x_p∂x_q = c′_p·c′_q·(y_p·y_q·(P·B·P)_pq + P_pq·(v_p·y_q + v_q·y_p)) − δ_pq·c″_p·y_p·v_p,  B = f_yy − g_yyy[v].
-func (s *descent) curvature() error {
-	p, t, x, y := s.p, s.p.truth, s.at.x, s.at.y
+func (s *descent) curvature(f *fold, y []float64) error {
+	p, t, x := f.p, f.p.truth, s.at.x
+	share := 1 / float64(len(s.folds))
 	if err := p.HessG(&t.hess, x, y, nil); err != nil {
 		return err
 	}
@@ -145,28 +175,27 @@ func (s *descent) curvature() error {
 	}
 	p.valueGradient(t.acc, sum{data: p.val, y: y})
 	t.h.SolveVec(t.v, t.acc[:len(y)])
-	t.h.Inverse(&s.inv)
+	t.h.Inverse(&f.inv)
 	if err := p.meanLower(&t.hess, sum{kind: thirdVec, data: p.train, y: y, v: t.v}, nil); err != nil {
 		return err
 	}
-	if err := p.meanLower(&s.each, sum{kind: hessian, data: p.val, y: y}, nil); err != nil {
+	if err := p.meanLower(&f.each, sum{kind: hessian, data: p.val, y: y}, nil); err != nil {
 		return err
 	}
-	mat.AddScaledSym(&t.hess, &s.each, -1, &t.hess) // B
+	mat.AddScaledSym(&t.hess, &f.each, -1, &t.hess) // B
 	column, product := s.work[0], s.work[1]
 	for q := range y { // each = P·B·P, column by column; of column q the entries from the diagonal down are kept
 		for i := range column {
-			column[i] = s.inv.Data[max(i, q)*s.inv.Stride+min(i, q)]
+			column[i] = f.inv.Data[max(i, q)*f.inv.Stride+min(i, q)]
 		}
 		mat.MulVecSym(product, &t.hess, column)
-		mat.MulVecSym(column, &s.inv, product)
+		mat.MulVecSym(column, &f.inv, product)
 		for i := q; i < len(y); i++ {
-			s.each.Row(i)[q] = column[i]
+			f.each.Row(i)[q] = column[i]
 		}
 	}
-	s.hess.Zero()
 	for i, k := range p.of {
-		h, inv := s.each.Row(i), s.inv.Row(i)
+		h, inv := f.each.Row(i), f.inv.Row(i)
 		ci := p.slope(x[k])
 		for j := range h {
 			l := p.of[j]
@@ -176,7 +205,7 @@ func (s *descent) curvature() error {
 			} else if k == l {
 				e *= 2 // the entries (i, j) and (j, i) come together on the diagonal
 			}
-			s.hess.Row(max(k, l))[min(k, l)] += e
+			s.hess.Row(max(k, l))[min(k, l)] += share * e
 		}
 	}
 	return nil

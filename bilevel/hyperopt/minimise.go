@@ -52,19 +52,7 @@ func (p *Problem) Minimise(starts ...[]float64) (*Minimum, error) {
 		}
 		starts = s
 	}
-	q := p.logForm()
-	var best *Minimum
-	for _, x := range starts {
-		p.sizes("hyperopt: Minimise: dimension mismatch", p.dx, x)
-		m, err := q.descend(p, x)
-		if err != nil {
-			return nil, err
-		}
-		if best == nil || m.F < best.F {
-			best = m
-		}
-	}
-	return best, nil
+	return (&Folds{Problems: []*Problem{p}}).Minimise(starts...)
 }
 
 // starts returns the default starting points.
@@ -87,49 +75,6 @@ func (p *Problem) starts() ([][]float64, error) {
 	return points, nil
 }
 
-// logForm returns the same problem in the form Exp.
-func (p *Problem) logForm() *Problem {
-	q := p.Clone()
-	q.opt.Form = Exp
-	q.opt.Lo, q.opt.Hi = math.Log(p.ridge(p.opt.Lo)), math.Log(p.ridge(p.opt.Hi))
-	return q
-}
-
-// descend minimises from the point x of p, of which q is the log form, and returns the minimum in
-// the terms of p.
-func (q *Problem) descend(p *Problem, x []float64) (*Minimum, error) {
-	if _, err := q.reserve(); err != nil {
-		return nil, err
-	}
-	s := newDescent(q)
-	for i, v := range x {
-		s.trial.x[i] = q.clip(math.Log(p.ridge(p.clip(v))))
-	}
-	if err := s.run(); err != nil {
-		return nil, err
-	}
-	m := &Minimum{X: make([]float64, len(x)), Y: s.at.y, Iterations: s.iterations}
-	for i, u := range s.at.x {
-		switch u {
-		case q.opt.Lo:
-			m.X[i] = p.opt.Lo
-		case q.opt.Hi:
-			m.X[i] = p.opt.Hi
-		default:
-			m.X[i] = u
-			if p.opt.Form == Raw {
-				m.X[i] = p.clip(math.Exp(u) / 2)
-			}
-		}
-	}
-	var err error
-	if m.F, err = p.ObjectiveFrom(s.at.grad, m.Y, m.X); err != nil {
-		return nil, err
-	}
-	m.ProjGrad = p.projGrad(s.work[0], m.X, s.at.grad)
-	return m, nil
-}
-
 // projGrad returns ‖x − P(x − grad)‖₂; work is scratch.
 func (p *Problem) projGrad(work, x, grad []float64) float64 {
 	work = work[:len(x)]
@@ -142,8 +87,8 @@ func (p *Problem) projGrad(work, x, grad []float64) float64 {
 // clip projects one coordinate onto the box.
 func (p *Problem) clip(v float64) float64 { return min(max(v, p.opt.Lo), p.opt.Hi) }
 
-// run iterates from the trial point to a minimum, which it leaves in at.
-func (s *descent) run() error {
+// run iterates from the trial point to a minimum, which it leaves in at, or until goOn is false.
+func (s *descent) run(goOn func(iterations int, f float64) bool) error {
 	if err := s.evaluate(); err != nil {
 		return err
 	}
@@ -151,6 +96,9 @@ func (s *descent) run() error {
 	s.radius = 2 // a weight changes by a factor of e² at most
 	moved := true
 	for ; s.iterations < maxOuter && s.at.proj > 0; s.iterations++ {
+		if goOn != nil && !goOn(s.iterations, s.at.f) {
+			return nil
+		}
 		if moved {
 			if err := s.model(); err != nil {
 				return err

@@ -22,7 +22,7 @@ func TestCurvatureAgreesWithDifferences(t *testing.T) {
 		s.at, s.trial = s.trial, s.at
 		s.p.Uniform(s.trial.x, 1)
 		require.NoError(t, s.evaluate()) // leaves nothing that belongs to x in the workspace
-		require.NoError(t, s.curvature())
+		require.NoError(t, s.curvature(s.folds[0], s.at.y[0]))
 		grad := make([]float64, len(x))
 		for i := range x {
 			for j := range x {
@@ -181,7 +181,7 @@ func TestPropose(t *testing.T) {
 			if s.radius == 1e-3 {
 				y := make([]float64, len(x))
 				require.NoError(t, q.Solution(y, s.trial.x))
-				assert.Less(t, distance(s.trial.y, y), 0.01*distance(s.at.y, y))
+				assert.Less(t, distance(s.trial.y[0], y), 0.01*distance(s.at.y[0], y))
 			}
 		}
 	})

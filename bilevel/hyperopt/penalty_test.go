@@ -182,7 +182,7 @@ func TestSharedHessian(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.evaluate())
 		s.at, s.trial = s.trial, s.at
-		require.NoError(t, s.curvature())
+		require.NoError(t, s.curvature(s.folds[0], s.at.y[0]))
 		grad := make([]float64, q.dx)
 		for k := range q.dx {
 			for l := range k + 1 {

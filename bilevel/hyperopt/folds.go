@@ -1,0 +1,141 @@
+package hyperopt
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Folds is the mean of F over several problems, (1/K)·Σ_k F_k(x): the loss of a cross-validation,
+// where problem k trains on all rows but those of fold k, on which it validates.
+type Folds struct {
+	// Problems are the folds: one at least, of the same options, features and weights.
+	Problems []*Problem
+
+	// Progress, if it is not nil, is called before each iteration of Minimise. Where it returns
+	// false, the search from that start ends at the best point so far.
+	Progress func(iterations int, f float64) bool
+}
+
+// Reads returns the sum of the problems' Reads.
+func (f *Folds) Reads() (n uint64) {
+	for _, p := range f.Problems {
+		n += p.reads
+	}
+	return n
+}
+
+func (f *Folds) check() error {
+	if len(f.Problems) == 0 {
+		return errors.New("hyperopt: Folds: no problems")
+	}
+	first := f.Problems[0]
+	for k, p := range f.Problems {
+		if p.opt.Form != first.opt.Form || p.opt.Lo != first.opt.Lo || p.opt.Hi != first.opt.Hi ||
+			p.dx != first.dx || p.train.Dim != first.train.Dim {
+			return fmt.Errorf("hyperopt: Folds: problem %d has other weights or features than the first", k)
+		}
+	}
+	return nil
+}
+
+// Minimise is Problem.Minimise for the mean of F over the folds, from the given starts, one at
+// least. Minimum.Y is nil where there are several folds, since each has its own.
+func (f *Folds) Minimise(starts ...[]float64) (*Minimum, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if len(starts) == 0 {
+		return nil, errors.New("hyperopt: Folds.Minimise: no starts")
+	}
+	var logs []*Problem
+	for _, p := range f.Problems {
+		if _, err := p.reserve(); err != nil {
+			return nil, err
+		}
+		q := p.logForm()
+		if _, err := q.reserve(); err != nil {
+			return nil, err
+		}
+		logs = append(logs, q)
+	}
+	var best *Minimum
+	for _, x := range starts {
+		f.Problems[0].sizes("hyperopt: Minimise: dimension mismatch", f.Problems[0].dx, x)
+		m, err := f.descend(logs, x)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || m.F < best.F {
+			best = m
+		}
+	}
+	for k, q := range logs {
+		f.Problems[k].reads += q.reads
+	}
+	return best, nil
+}
+
+// logForm returns the same problem in the form Exp.
+func (p *Problem) logForm() *Problem {
+	q := p.Clone()
+	q.opt.Form = Exp
+	q.opt.Lo, q.opt.Hi = math.Log(p.ridge(p.opt.Lo)), math.Log(p.ridge(p.opt.Hi))
+	return q
+}
+
+// descend minimises from the point x of the folds, of which logs are the log forms, and returns the
+// minimum in the terms of the folds.
+func (f *Folds) descend(logs []*Problem, x []float64) (*Minimum, error) {
+	p, q := f.Problems[0], logs[0]
+	s := newDescent(logs...)
+	for i, v := range x {
+		s.trial.x[i] = q.clip(math.Log(p.ridge(p.clip(v))))
+	}
+	if err := s.run(f.Progress); err != nil {
+		return nil, err
+	}
+	m := &Minimum{X: make([]float64, len(x)), Iterations: s.iterations}
+	for i, u := range s.at.x {
+		switch u {
+		case q.opt.Lo:
+			m.X[i] = p.opt.Lo
+		case q.opt.Hi:
+			m.X[i] = p.opt.Hi
+		default:
+			m.X[i] = u
+			if p.opt.Form == Raw {
+				m.X[i] = p.clip(math.Exp(u) / 2)
+			}
+		}
+	}
+	end := newDescent(f.Problems...)
+	end.trial.x, end.trial.y = m.X, s.at.y
+	if err := end.evaluate(); err != nil {
+		return nil, err
+	}
+	m.F, m.ProjGrad = end.trial.f, end.trial.proj
+	if len(f.Problems) == 1 {
+		m.Y = s.at.y[0]
+	}
+	return m, nil
+}
+
+// GridSearch returns the mean of F over the folds for each weight for all features, which must be
+// positive and may lie outside of the box. Errors are those of Problem.GridSearch.
+func (f *Folds) GridSearch(lambdas []float64) ([]float64, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	mean := make([]float64, len(lambdas))
+	for _, p := range f.Problems {
+		points, err := p.GridSearch(lambdas)
+		if err != nil {
+			return nil, err
+		}
+		for k, g := range points {
+			mean[k] += g.Loss / float64(len(f.Problems))
+		}
+	}
+	return mean, nil
+}
