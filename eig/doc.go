@@ -5,8 +5,9 @@
 // Frobenius norm, which raises the eigenvalues below mu to mu, by the cheapest of several routes
 // that agree up to rounding: a Cholesky factorisation where nothing is to be clipped; a count of
 // the eigenvalues below mu and a Lanczos process where few are; the tridiagonal form and the
-// eigenvectors of the smaller side of mu, one twisted factorisation each, in general; Jacobi if
-// that fails.
+// eigenvectors of the smaller side of mu in general, one twisted factorisation each, or QL
+// rotations where eigenvalues are too close to one another for that; Jacobi if all fails, which no
+// matrix is known to bring about.
 //
 // A Truncator keeps no basis from one call to the next. The bits of a result would depend on the
 // calls before it, and where half the spectrum is clipped there is little to win: a basis of half

@@ -44,9 +44,18 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 	return rep, ok
 }
 
+// Vectors is a way to eigenvectors of a tridiagonal matrix.
+type Vectors int
+
+const (
+	ByEither  Vectors = iota // twisted factorisations, or QL where they decline
+	ByTwisted                // twisted factorisations
+	ByQL                     // QL rotations
+)
+
 // Tridiagonal returns the eigenvalues below mu and their eigenvectors, in rows, by the tridiagonal
-// route.
-func Tridiagonal(a *mat.Sym, mu float64) (lambda []float64, z *mat.Dense, ok bool) {
+// form; ok is false where that declines.
+func Tridiagonal(a *mat.Sym, mu float64, by Vectors) (lambda []float64, z *mat.Dense, ok bool) {
 	m, err := maxAbs(a)
 	if err != nil {
 		panic(err)
@@ -58,9 +67,18 @@ func Tridiagonal(a *mat.Sym, mu float64) (lambda []float64, z *mat.Dense, ok boo
 	}
 	lambda = s.below(nil, mu)
 	z = mat.NewDense(len(lambda), a.N)
-	if !s.vectors(z, lambda, mu, true) {
-		return nil, nil, false
+	scratch := make([]float64, a.N*a.N)
+	w := wanted{mu, s.scale, true}
+	switch by {
+	case ByEither:
+		ok = s.vectors(z, lambda, mu, true, scratch)
+	case ByTwisted:
+		ok = s.byTwisted(z, lambda, w)
+		scaleBy(lambda, 1/s.scale)
+	case ByQL:
+		ok = s.byQL(z, lambda, w, scratch)
+		scaleBy(lambda, 1/s.scale)
 	}
 	s.back(z)
-	return lambda, z, true
+	return lambda, z, ok
 }

@@ -185,3 +185,27 @@ func TestCountIsTrustedUpToAGrowth(t *testing.T) {
 		assert.Equal(t, want, tr.counted())
 	}
 }
+
+// TestQLTakesOverWithoutAllocation: a Truncator that has taken the tridiagonal route has the room
+// for what twisted factorisations decline, with the matrix of P for a scratch.
+func TestQLTakesOverWithoutAllocation(t *testing.T) {
+	const n = 64
+	a, p := mattest.Sym(n, 1), mat.NewSym(n)
+	var tr Truncator
+	rep, err := tr.Truncate(p, a, 0)
+	require.NoError(t, err)
+	require.Equal(t, RouteTridiagonal, rep.Route)
+	assert.Zero(t, testing.AllocsPerRun(3, func() {
+		tr.tri.factor(a, 1)
+		ok := tr.tri.eigenvalues(0)
+		lower := tr.sides(n, rep.Clipped)
+		if !ok || !tr.tri.byQL(&tr.z, tr.lambda, wanted{0, tr.tri.scale, lower}, tr.p.Data) || !tr.tri.probe.orthonormal(&tr.z) {
+			panic("declined")
+		}
+	}))
+	scaleBy(tr.lambda, 1/tr.tri.scale)
+	tr.tri.back(&tr.z)
+	tr.multiplyBack(a)
+	mat.AddScaledSym(p, p, -1, &tr.p)
+	assert.LessOrEqual(t, mat.NormFrobSym(p), 16*eps*n*mat.NormFrobSym(a))
+}

@@ -130,8 +130,8 @@ func TestJacobiLosesNothingToScaling(t *testing.T) {
 	}
 }
 
-// TestJacobiStaysOrthogonal at larger orders: where eigenvalues are repeated there are twice as many
-// rotations as else, most of them by large angles.
+// TestJacobiStaysOrthogonal at larger orders: where eigenvalues are repeated there are twice as
+// many rotations as else, most of them by large angles.
 func TestJacobiStaysOrthogonal(t *testing.T) {
 	for _, n := range []int{48, 64, 130} {
 		lambda, rng := make([]float64, n), mattest.Rand(uint64(n))

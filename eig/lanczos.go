@@ -187,7 +187,7 @@ func (l *lanczos) ritz(m, k int, bound float64) bool {
 		return false
 	}
 	l.theta = l.tri.below(l.theta[:0], bound)
-	return len(l.theta) == k && l.tri.vectors(&l.s, l.theta, bound, true)
+	return len(l.theta) == k && l.tri.vectors(&l.s, l.theta, bound, true, nil)
 }
 
 // normT returns a norm of the last T, ≥ ‖T‖₂.

@@ -15,9 +15,11 @@ type spectral struct {
 	off    []float64 // off-diagonal of T: off[i] between i and i+1; 0 where T splits
 	e2     []float64
 	values []float64 // eigenvalues of scale·A; ascending within each block of T, not over all
-	ends   []int     // ends[b] is one past the last row of block b of T
+	perm   []int
+	ends   []int // ends[b] is one past the last row of block b of T
 	scale  float64
 	norm   float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
+	drop   float64 // off-diagonal entries up to this size are rounding
 	probe  probe
 }
 
@@ -26,7 +28,7 @@ func (s *spectral) reserve(n int) {
 	s.n = n
 	s.d, s.e, s.off, s.e2 = grow(s.d, n), grow(s.e, n), grow(s.off, n), grow(s.e2, n)
 	s.values = grow(s.values, n)
-	s.ends = slices.Grow(s.ends[:0], n)
+	s.ends, s.perm = slices.Grow(s.ends[:0], n), slices.Grow(s.perm[:0], n)[:n]
 	s.twisted.size(n)
 	s.probe.reserve(n)
 }
@@ -75,9 +77,9 @@ func (s *spectral) split() {
 		left = right
 	}
 	s.ends = s.ends[:0]
-	drop := max(4*eps*math.Sqrt(float64(n))*s.norm, pivMin)
+	s.drop = max(4*eps*math.Sqrt(float64(n))*s.norm, pivMin)
 	for i, e := range s.off {
-		if math.Abs(e) <= drop {
+		if math.Abs(e) <= s.drop {
 			s.ends = append(s.ends, i+1)
 			s.off[i] = 0
 		}
@@ -131,30 +133,100 @@ const near = 0x1p-4
 
 // vectors puts orthonormal eigenvectors of T, for the eigenvalues below mu or for the others, into
 // the rows of z, k × n, and the eigenvalues, of A, into lambda. It returns false where it cannot
-// vouch for them.
-func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below bool) bool {
-	row, first := 0, 0
-	for _, end := range s.ends {
-		b := block{d: s.d[first:end], off: s.off[first:end], lambda: lambda[row:row:len(lambda)]}
-		for _, v := range s.values[first:end] {
-			if (v/s.scale < mu) != below {
-				continue
-			}
-			x := z.Row(row)
-			clear(x)
-			b.z = z.View(row-len(b.lambda), first, len(b.lambda)+1, end-first)
-			if !s.next(&b, v) {
-				return false
-			}
-			row++
-		}
-		first = end
+// vouch for them. QL needs a scratch of n² numbers where less than all vectors are wanted; without,
+// what twisted factorisations cannot do is declined.
+func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below bool, scratch []float64) bool {
+	w := wanted{mu, s.scale, below}
+	if !s.byTwisted(z, lambda, w) && !s.byQL(z, lambda, w, scratch) {
+		return false
 	}
 	if !s.probe.orthonormal(z) {
 		return false
 	}
 	for i := range lambda {
 		lambda[i] /= s.scale
+	}
+	return true
+}
+
+// wanted says which eigenvalues of scale·A are wanted: those of A that are below mu, or the others.
+type wanted struct {
+	mu, scale float64
+	below     bool
+}
+
+func (w wanted) has(v float64) bool { return (v/w.scale < w.mu) == w.below }
+
+// count returns how many of values are wanted.
+func (w wanted) count(values []float64) (k int) {
+	for _, v := range values {
+		if w.has(v) {
+			k++
+		}
+	}
+	return k
+}
+
+// byTwisted is vectors by twisted factorisations. It declines where eigenvalues are so close to one
+// another that their vectors cannot be told apart.
+func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
+	row, first := 0, 0
+	for _, end := range s.ends {
+		b := block{d: s.d[first:end], off: s.off[first:end], lambda: lambda[row:row:len(lambda)]}
+		for _, v := range s.values[first:end] {
+			if !w.has(v) {
+				continue
+			}
+			clear(z.Row(row))
+			b.z = z.View(row-len(b.lambda), first, len(b.lambda)+1, end-first)
+			if !s.next(&b, v) {
+				return false
+			}
+			// The vector may be of another eigenvalue of its cluster, but not beyond mu.
+			if got := lambda[row]; !w.has(got) && math.Abs(got-v) > s.rounding() {
+				return false
+			}
+			row++
+		}
+		first = end
+	}
+	return true
+}
+
+// byQL is vectors by QL rotations: dear, and sure.
+func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []float64) bool {
+	row, first := 0, 0
+	for _, end := range s.ends {
+		values := s.values[first:end]
+		m, k := end-first, w.count(values)
+		q := mat.Dense{Rows: m, Cols: m, Stride: m, Data: scratch}
+		switch {
+		case k == 0:
+			first = end
+			continue
+		case k == m:
+			q = z.View(row, first, m, m)
+		case len(scratch) < m*m:
+			return false
+		}
+		d, e := s.plus[:m], s.up[:m]
+		copy(d, s.d[first:end])
+		copy(e, s.off[first:end])
+		if !qlVectors(d, e, s.drop, &q, s.perm[:m], s.minus[:m]) {
+			return false
+		}
+		for i, v := range values {
+			if !w.has(v) {
+				continue
+			}
+			lambda[row] = v
+			x := z.Row(row)
+			clear(x[:first])
+			copy(x[first:end], q.Row(i))
+			clear(x[end:])
+			row++
+		}
+		first = end
 	}
 	return true
 }
@@ -198,13 +270,13 @@ func (s *spectral) next(b *block, v float64) bool {
 		s.vector(x, b.d, b.off, v)
 	}
 	left := s.separate(b)
-	tol := 4 * eps * float64(s.n) * s.norm
-	if left > 0.7 && residual(x, b.d, b.off, v) <= tol {
+	if left > 0.7 && residual(x, b.d, b.off, v) <= s.rounding() {
 		return true
 	}
 	// Part of this vector was there already: inverse iteration in the complement of those, from
 	// what is left, or from other starts. The shift is off by a little more than rounding, so that
-	// a whole cluster grows at one rate.
+	// a whole cluster grows at one rate. What is found belongs to what is left of the cluster, and
+	// has an eigenvalue of its own.
 	for try := range 4 {
 		shift := v + float64(8*try+8)*eps*s.norm
 		if try > 0 || left < 0.01 {
@@ -219,12 +291,19 @@ func (s *spectral) next(b *block, v float64) bool {
 			normalize(x)
 		}
 		s.separate(b)
-		if s.separate(b) > 0.9 && residual(x, b.d, b.off, v) <= tol {
+		if s.separate(b) <= 0.9 {
+			continue
+		}
+		b.lambda[k] = rayleigh(x, b.d, b.off)
+		if residual(x, b.d, b.off, b.lambda[k]) <= s.rounding() {
 			return true
 		}
 	}
 	return false
 }
+
+// rounding is the residual that an eigenvector of T may have.
+func (s *spectral) rounding() float64 { return 4 * eps * float64(s.n) * s.norm }
 
 // separate makes the last row of b.z, of length 1, orthogonal to those with a near eigenvalue, by
 // Gram and Schmidt, and of length 1 again. It returns the length that was left.

@@ -3,6 +3,7 @@ package eig_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,15 +57,28 @@ func hardTridiagonal() map[string]*mat.Sym {
 	return cases
 }
 
+// requireVectors checks the eigenvalues of a below mu, and their vectors, both ways.
+func requireVectors(t *testing.T, a *mat.Sym, mu float64, want []float64) {
+	t.Helper()
+	for _, by := range []eig.Vectors{eig.ByEither, eig.ByQL} {
+		lambda, z, ok := eig.Tridiagonal(a, mu, by)
+		require.True(t, ok, "declined")
+		v := mattest.Trans(z)
+		require.Less(t, mattest.EigResidual(a, lambda, v), float64(bound))
+		require.Less(t, mattest.Orthogonality(v)*float64(v.Cols), float64(bound*a.N))
+		if want != nil {
+			require.Len(t, lambda, len(want))
+			slices.Sort(lambda)
+			assert.InDeltaSlice(t, want, lambda, bound*float64(a.N)*mattest.Eps*norm(a))
+		}
+	}
+}
+
 func TestTridiagonalVectors(t *testing.T) {
 	for name, a := range hardTridiagonal() {
 		t.Run(name, func(t *testing.T) {
 			for _, mu := range []float64{math.Inf(1), 1, 0.3, 0} {
-				lambda, z, ok := eig.Tridiagonal(a, mu)
-				require.True(t, ok, "declined")
-				v := mattest.Trans(z)
-				require.Less(t, mattest.EigResidual(a, lambda, v), float64(bound))
-				require.Less(t, mattest.Orthogonality(v), float64(bound))
+				requireVectors(t, a, mu, nil)
 			}
 		})
 	}
@@ -79,12 +93,7 @@ func TestTridiagonalOfRepeatedEigenvalues(t *testing.T) {
 		for i := range lambda {
 			lambda[i] = float64(rng.IntN(3) - 1)
 		}
-		a := mattest.Spectrum(lambda, seed)
-		got, z, ok := eig.Tridiagonal(a, math.Inf(1))
-		require.True(t, ok, "declined")
-		v := mattest.Trans(z)
-		require.Less(t, mattest.EigResidual(a, got, v), float64(bound))
-		require.Less(t, mattest.Orthogonality(v), float64(bound))
+		requireVectors(t, mattest.Spectrum(lambda, seed), math.Inf(1), nil)
 	}
 }
 
@@ -94,7 +103,6 @@ func TestTridiagonalAtAllOrders(t *testing.T) {
 		var e eig.Jacobi
 		_, err := e.FactorValues(a)
 		require.NoError(t, err)
-		unit := bound * float64(n) * mattest.Eps * norm(a)
 		for _, k := range []int{1, 2, n / 16, n / 2, n} { // one, few by bisection, half and all by QL
 			if k < 1 || k > n {
 				continue
@@ -103,14 +111,74 @@ func TestTridiagonalAtAllOrders(t *testing.T) {
 			if k < n {
 				mu = (e.Values()[k-1] + e.Values()[k]) / 2
 			}
-			lambda, z, ok := eig.Tridiagonal(a, mu)
-			require.True(t, ok)
-			require.Len(t, lambda, k)
-			assert.InDeltaSlice(t, e.Values()[:k], lambda, unit)
-			v := mattest.Trans(z)
-			require.Less(t, mattest.EigResidual(a, lambda, v), float64(bound))
-			require.Less(t, mattest.Orthogonality(v), float64(bound))
+			requireVectors(t, a, mu, e.Values()[:k])
 		}
+	}
+}
+
+// around is Q·diag(±1 + width·N(0, 1))·Qᵀ, and its projection onto {X ⪰ 0}.
+func around(n int, width float64, seed uint64) (a, p *mat.Sym) {
+	lambda, rng := make([]float64, n), mattest.Rand(seed)
+	for i := range lambda {
+		lambda[i] = float64(2*rng.IntN(2)-1) + width*rng.NormFloat64()
+	}
+	a = mattest.Spectrum(lambda, seed)
+	for i, v := range lambda {
+		lambda[i] = max(v, 0)
+	}
+	return a, mattest.Spectrum(lambda, seed)
+}
+
+// dst1 is the discrete sine transform of type I, and dct4 the cosine transform of type IV. Both are
+// symmetric and their own inverses, so that (A + I)/2 is the projection onto {X ⪰ 0}.
+func dst1(n int) *mat.Sym {
+	return transform(n, func(i, j float64) float64 { return math.Sin((i + 1) * (j + 1) * math.Pi / float64(n+1)) }, n+1)
+}
+
+func dct4(n int) *mat.Sym {
+	return transform(n, func(i, j float64) float64 { return math.Cos((i + 0.5) * (j + 0.5) * math.Pi / float64(n)) }, n)
+}
+
+func transform(n int, f func(i, j float64) float64, half int) *mat.Sym {
+	a := mat.NewSym(n)
+	for i := range n {
+		for j := range i + 1 {
+			a.Set(i, j, math.Sqrt(2/float64(half))*f(float64(i), float64(j)))
+		}
+	}
+	return a
+}
+
+// TestTruncateOfTightClusters: clusters of half the spectrum, whose width is of the order of
+// rounding, take the tridiagonal route as everything does.
+func TestTruncateOfTightClusters(t *testing.T) {
+	check := func(a, want *mat.Sym, where string) {
+		t.Helper()
+		var tr eig.Truncator
+		p := mat.NewSym(a.N)
+		rep, err := tr.Truncate(p, a, 0)
+		require.NoError(t, err)
+		assert.NotEqual(t, eig.RouteJacobi, rep.Route, where)
+		assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0), where)
+	}
+	widths := []float64{3e-14, 1e-13, 4e-13, 1e-15, 1e-14, 1e-12}
+	for n, seeds := range map[int]uint64{8: 60, 40: 20, 100: 5, 280: 1} {
+		for _, width := range widths[:min(6, 600/n)] {
+			for seed := range seeds {
+				a, want := around(n, width, seed)
+				check(a, want, fmt.Sprintf("n=%d, width %g, seed %d", n, width, seed))
+			}
+		}
+	}
+	transforms := []*mat.Sym{dct4(300), dst1(492)}
+	if mattest.Long() {
+		transforms = append(transforms, dct4(577), dst1(985), dst1(1000), dct4(1000))
+	}
+	for _, a := range transforms {
+		want := mat.NewSym(a.N)
+		mat.ScaleSym(want, 0.5, a)
+		mat.AddIdentity(want, 0.5)
+		check(a, want, fmt.Sprintf("transform of order %d", a.N))
 	}
 }
 

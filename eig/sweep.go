@@ -2,6 +2,7 @@ package eig
 
 import (
 	"math"
+	"slices"
 
 	"stable/mat"
 )
@@ -86,7 +87,11 @@ func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 		done = e.rotate == before && skip == tol
 	}
 	rep.Rotations, rep.OffNorm = e.rotate, off/scale
-	e.sort()
+	if e.want {
+		ascend(e.d, &e.vt, e.perm, e.w)
+	} else {
+		slices.Sort(e.d)
+	}
 	for i := range e.d {
 		e.d[i] /= scale
 	}
@@ -158,38 +163,4 @@ func (e *Jacobi) norms() (off, norm float64) {
 		norm += v * v
 	}
 	return math.Sqrt(off) / unit, math.Sqrt(norm) / unit
-}
-
-// sort puts the eigenvalues, and the rows of Vᵀ with them, in ascending order.
-func (e *Jacobi) sort() {
-	d, perm := e.d, e.perm
-	for i := range perm {
-		perm[i] = i
-		// insertion, stable: perm[:i] is in order
-		for j := i; j > 0 && d[perm[j]] < d[perm[j-1]]; j-- {
-			perm[j], perm[j-1] = perm[j-1], perm[j]
-		}
-	}
-	copy(e.w, d)
-	for i, p := range perm {
-		d[i] = e.w[p]
-	}
-	if !e.want {
-		return
-	}
-	// Row perm[i] moves to row i: follow each cycle, with its first row in w.
-	for i := range perm {
-		if perm[i] < 0 || perm[i] == i {
-			continue
-		}
-		copy(e.w, e.vt.Row(i))
-		k := i
-		for perm[k] != i {
-			from := perm[k]
-			copy(e.vt.Row(k), e.vt.Row(from))
-			perm[k], k = -1, from
-		}
-		copy(e.vt.Row(k), e.w)
-		perm[k] = -1
-	}
 }

@@ -222,7 +222,8 @@ func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
 		return false
 	}
 	t.below = t.tri.below(grow(t.below, a.N)[:0], t.mu)
-	if lower := t.sides(a.N, len(t.below)); !t.tri.vectors(&t.z, t.lambda, t.mu, lower) {
+	resizeSym(&t.p, a.N)
+	if lower := t.sides(a.N, len(t.below)); !t.tri.vectors(&t.z, t.lambda, t.mu, lower, t.p.Data) {
 		return false
 	}
 	t.tri.back(&t.z)

@@ -252,14 +252,14 @@ func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 		})
 		assert.Zero(t, total, c.name)
 	}
-	// the last resort, which a Truncate cannot be made to take
+	// the last resort, which no known matrix makes a Truncate take
 	a, p := mattest.Sym(24, 1), mat.NewSym(24)
 	var tr eig.Truncator
 	assert.Zero(t, testing.AllocsPerRun(10, func() { tr.TruncateBy(eig.RouteJacobi, p, a, 0.1) }))
 }
 
-// TestTruncateAllocatesNothingByARouteTakenBefore: whatever a matrix makes a Truncator try first, and
-// however far the try comes, one matrix that took the same route has made all the room.
+// TestTruncateAllocatesNothingByARouteTakenBefore: whatever a matrix makes a Truncator try first,
+// and however far the try comes, one matrix that took the same route has made all the room.
 func TestTruncateAllocatesNothingByARouteTakenBefore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, n := range []int{24, 48, 64, 100, 120} {

@@ -107,3 +107,34 @@ func addGram(s *mat.Sym, z *mat.Dense) {
 		kernel.SubRows(s.Row(i), c, z.Data, z.Stride)
 	}
 }
+
+// ascend puts d, and the rows of v with it, in ascending order of d. perm and w, of length len(d),
+// are workspace.
+func ascend(d []float64, v *mat.Dense, perm []int, w []float64) {
+	for i := range perm {
+		perm[i] = i
+		// insertion, stable: perm[:i] is in order
+		for j := i; j > 0 && d[perm[j]] < d[perm[j-1]]; j-- {
+			perm[j], perm[j-1] = perm[j-1], perm[j]
+		}
+	}
+	copy(w, d)
+	for i, p := range perm {
+		d[i] = w[p]
+	}
+	// Row perm[i] moves to row i: follow each cycle, with its first row in w.
+	for i := range perm {
+		if perm[i] < 0 || perm[i] == i {
+			continue
+		}
+		copy(w, v.Row(i))
+		k := i
+		for perm[k] != i {
+			from := perm[k]
+			copy(v.Row(k), v.Row(from))
+			perm[k], k = -1, from
+		}
+		copy(v.Row(k), w)
+		perm[k] = -1
+	}
+}

@@ -1,0 +1,80 @@
+package eig
+
+import (
+	"math"
+	"slices"
+
+	"stable/mat"
+)
+
+// qlVectors replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix with
+// diagonal d and off-diagonal e, e[i] between i and i+1, which it overwrites, and z, n × n, by the
+// eigenvectors, in rows. perm and w, of length n, are workspace. It returns false if the iteration
+// does not converge. About 5n³ flops where nothing splits.
+//
+// The vectors are a product of rotations, orthonormal however close the eigenvalues are.
+//
+// Source: Bowdler, Martin, Reinsch and Wilkinson, Numer. Math. 11 (1968), tql2; LAPACK dsteqr.
+func qlVectors(d, e []float64, tol float64, z *mat.Dense, perm []int, w []float64) bool {
+	n := len(d)
+	turned := n > 1 && math.Abs(d[n-1]) < math.Abs(d[0])
+	if turned {
+		slices.Reverse(d) // QL wants the small end first
+		slices.Reverse(e[:n-1])
+	}
+	for i := range n {
+		clear(z.Row(i))
+		if turned {
+			z.Set(i, n-1-i, 1)
+		} else {
+			z.Set(i, i, 1)
+		}
+	}
+	for l := range n {
+		for steps := 0; ; steps++ {
+			m := l
+			for m < n-1 && math.Abs(e[m]) > tol {
+				m++
+			}
+			if m == l {
+				break
+			}
+			if steps == qlCap {
+				return false
+			}
+			part := z.View(l, 0, m-l+1, n)
+			qlRotate(d[l:m+1], e[l:m], &part)
+		}
+	}
+	ascend(d, z, perm, w)
+	return true
+}
+
+// qlRotate does one implicit step of QL on an unreduced matrix, with Wilkinson's shift, and applies
+// its rotations to the rows of z.
+func qlRotate(d, e []float64, z *mat.Dense) {
+	m := len(d) - 1
+	g := (d[1] - d[0]) / (2 * e[0])
+	g = d[m] - d[0] + e[0]/(g+math.Copysign(math.Sqrt(g*g+1), g))
+	s, c, p := 1.0, 1.0, 0.0
+	for i := m - 1; i >= 0; i-- {
+		f, b := s*e[i], c*e[i]
+		r := math.Copysign(math.Hypot(f, g), g) // of this sign, c ≥ 0
+		if i+1 < m {
+			e[i+1] = r
+		}
+		if r == 0 { // f = g = 0: the matrix splits here
+			d[i+1] -= p
+			return
+		}
+		s, c = f/r, g/r
+		g = d[i+1] - p
+		t := (d[i]-g)*s + 2*c*b
+		p = s * t
+		d[i+1] = g + p
+		g = c*t - b
+		rotate(z.Row(i), z.Row(i+1), s, s/(1+c))
+	}
+	d[0] -= p
+	e[0] = g
+}
