@@ -1,0 +1,152 @@
+package auto
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"stable/bilevel"
+)
+
+// An Error says which operation of a loss failed: where a function is not defined or overflows,
+// where lengths do not match, where numbers of two evaluations or of two problems meet.
+type Error struct {
+	Loss   string         // f or g
+	Sample bilevel.Sample // the sample at which it was evaluated
+	Mean   bool           // it was the mean that failed, MeanF or MeanG, and Sample says nothing
+	Op     string         // the operation: the name of the function or method of this package
+	Reason string
+	Line   string // file:line of the call; empty if it is not known
+}
+
+func (e *Error) Error() string {
+	at := fmt.Sprintf("sample %d", e.Sample)
+	if e.Mean {
+		at = "the mean"
+	}
+	line := ""
+	if e.Line != "" {
+		line = " (" + e.Line + ")"
+	}
+	return fmt.Sprintf("auto: %s at %s: %s %s%s", e.Loss, at, e.Op, e.Reason, line)
+}
+
+// fail ends the evaluation: it panics with the Error that record returns.
+func (t *tape) fail(op, format string, args ...any) {
+	t.err = &Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine()}
+	panic(t.err)
+}
+
+// callerLine is the place in the caller's code that called this package.
+func callerLine() string {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "stable/bilevel/auto.") {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+// own fails unless a belongs to the evaluation that runs.
+func (t *tape) own(op string, a Num) {
+	if a.gen != t.gen || !t.running {
+		t.fail(op, "%s", stale)
+	}
+}
+
+func (t *tape) ownVec(op string, v Vec) {
+	if v.gen != t.gen || !t.running {
+		t.fail(op, "%s", stale)
+	}
+}
+
+const (
+	stale = "of a value kept from an earlier evaluation"
+	mixed = "of values of two problems"
+)
+
+// shared returns the tape of two numbers, of which one at least is recorded.
+func shared(op string, a, b Num) *tape {
+	t := meet(op, a.t, b.t)
+	if a.t != nil {
+		t.own(op, a)
+	}
+	if b.t != nil {
+		t.own(op, b)
+	}
+	return t
+}
+
+// sharedVec is shared for vectors; it returns nil for two constants.
+func sharedVec(op string, u, v Vec) *tape {
+	t := meet(op, u.t, v.t)
+	if u.t != nil {
+		t.ownVec(op, u)
+	}
+	if v.t != nil {
+		t.ownVec(op, v)
+	}
+	return t
+}
+
+// meet returns the tape of two operands; nil stands for a constant.
+func meet(op string, s, t *tape) *tape {
+	switch {
+	case s == nil:
+		return t
+	case t == nil || s == t:
+		return s
+	case t.running && !s.running:
+		t.fail(op, mixed)
+	}
+	s.fail(op, mixed)
+	return nil
+}
+
+// sameLength fails if lengths differ.
+func sameLength(op string, t *tape, m, n int) {
+	if m == n {
+		return
+	}
+	if t == nil {
+		panic(fmt.Sprintf("auto: %s of lengths %d and %d", op, m, n))
+	}
+	t.fail(op, "of lengths %d and %d", m, n)
+}
+
+// badUnary fails with what is wrong with v = φ(a), p = φ′(a), q = φ″(a), if anything is.
+func (t *tape) badUnary(op string, a, v, p, q float64) {
+	switch {
+	case !finite(a):
+		t.fail(op, "of %v", a)
+	case op == "Inv" && a == 0 || op == "Div" && a == 0:
+		t.fail(op, "by 0")
+	case !finite(v):
+		t.fail(op, "of %v is %v", a, v)
+	case !finite(p):
+		t.fail(op, "of %v has the derivative %v", a, p)
+	case !finite(q):
+		t.fail(op, "of %v has the second derivative %v", a, q)
+	}
+}
+
+// badResult fails where a sum is not finite: it looks for the operand to blame.
+func (t *tape) badResult(op string, r float64, operands ...[]float64) {
+	for k, o := range operands {
+		for i, v := range o {
+			if !finite(v) {
+				t.fail(op, "has %v at entry %d of operand %d", v, i, k)
+			}
+		}
+	}
+	t.fail(op, "is %v", r)
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,95 @@
+package auto
+
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
+
+// Mat is a vector, recorded or constant, that is seen as a matrix, row by row.
+type Mat struct {
+	v Vec
+	matrix
+}
+
+// Mat returns u as a matrix of rows × cols: entry (i, j) is u_(i·cols + j). It fails unless u has
+// that many entries.
+func (u Vec) Mat(rows, cols int) Mat {
+	if rows < 0 || cols < 0 || rows*cols != len(u.v) {
+		if u.t == nil {
+			panic("auto: Mat: the vector has not rows·cols entries")
+		}
+		u.t.fail("Mat", "of %d × %d of %d entries", rows, cols, len(u.v))
+	}
+	return Mat{u, matrix{rows, cols, cols}}
+}
+
+// Matrix returns the constant matrix a, in a's own memory, which must stay as it is until the loss
+// returns.
+func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
+
+// MulVec returns W·u, of length rows. It fails unless u is of length cols.
+func (w Mat) MulVec(u Vec) Vec { return w.times("MulVec", opMatVec, u, w.rows, w.cols) }
+
+// MulVecTrans returns Wᵀ·u, of length cols. It fails unless u is of length rows.
+func (w Mat) MulVecTrans(u Vec) Vec {
+	return w.times("MulVecTrans", opMatTrans, u, w.cols, w.rows)
+}
+
+func (w Mat) times(op string, code opcode, u Vec, n, inner int) Vec {
+	t := sharedVec(op, w.v, u)
+	sameLength(op, t, inner, len(u.v))
+	if t == nil {
+		r := make([]float64, n)
+		w.matrix.product(code, r, w.v.v, u.v)
+		return Data(r)
+	}
+	a, b := t.operand(w.v), t.operand(u)
+	var c class
+	cut := false
+	if t.mode.structure {
+		a, b, c, cut = t.matrixProduct(a, b, n)
+	}
+	va, vb := &t.vecs[a], &t.vecs[b]
+	affine := va.affine && vb.affine && (va.dep == 0 || vb.dep == 0)
+	out := t.vector(n, va.dep|vb.dep, affine, c)
+	r := t.vecs[out].val
+	clear(r)
+	w.matrix.product(code, r, w.v.v, u.v)
+	for i, v := range r {
+		if v-v != 0 {
+			t.badResult(op, r[i], w.v.v, u.v)
+		}
+	}
+	t.matrices = append(t.matrices, w.matrix)
+	t.emit(code, out, a, b).c = int32(len(t.matrices) - 1)
+	if cut {
+		out = t.coreVec(out)
+	}
+	return t.handle(out)
+}
+
+// product adds W·u to r, or Wᵀ·u.
+func (m matrix) product(code opcode, r, w, u []float64) {
+	if code == opMatVec {
+		for i := range r {
+			r[i] += kernel.Dot(u, w[i*m.stride:][:m.cols])
+		}
+		return
+	}
+	for i, s := range u {
+		kernel.Axpy(r, s, w[i*m.stride:][:m.cols])
+	}
+}
+
+// outer adds r·uᵀ to W, where r is the longer way of W: by rows for W·u, or u·rᵀ for Wᵀ·u.
+func (m matrix) outer(code opcode, w, r, u []float64) {
+	if code == opMatTrans {
+		r, u = u, r
+	}
+	for i, s := range r {
+		kernel.Axpy(w[i*m.stride:][:m.cols], s, u)
+	}
+}
+
+// transposed is the code of the product with Wᵀ in place of W.
+func transposed(code opcode) opcode { return opMatVec + opMatTrans - code }

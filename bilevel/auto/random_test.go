@@ -1,0 +1,302 @@
+package auto_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/auto"
+	"stable/mat"
+)
+
+// A random expression: the sample is the seed of what is computed. Every operation may meet every
+// other, values stay of order one, and no function is near the edge of its domain.
+type random struct {
+	rng  *rand.Rand
+	nums []auto.Num
+	vecs []auto.Vec
+}
+
+func randomLoss(steps int) func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+	return func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+		r := &random{rng: rand.New(rand.NewPCG(uint64(s), 5)), vecs: []auto.Vec{x, y, y}}
+		r.nums = append(r.nums, x.At(r.rng.IntN(x.Len())), y.At(r.rng.IntN(y.Len())))
+		for range 1 + r.rng.IntN(steps) {
+			if r.rng.IntN(2) == 0 {
+				r.nums = append(r.nums, r.newNum())
+			} else {
+				r.vecs = append(r.vecs, r.newVec())
+			}
+		}
+		sum := auto.Const(0)
+		for range 1 + r.rng.IntN(3) {
+			sum = sum.Add(r.num().Mul(auto.Const(r.rng.NormFloat64())))
+		}
+		return sum.Add(r.newNum())
+	}
+}
+
+// num picks a number, of late ones rather.
+func (r *random) num() auto.Num {
+	k := len(r.nums) - 1 - min(r.rng.IntN(len(r.nums)), r.rng.IntN(len(r.nums)))
+	return r.nums[k]
+}
+
+func (r *random) vec() auto.Vec {
+	k := len(r.vecs) - 1 - min(r.rng.IntN(len(r.vecs)), r.rng.IntN(len(r.vecs)))
+	return r.vecs[k]
+}
+
+func (r *random) data(n int) []float64 {
+	a := make([]float64, n)
+	for i := range a {
+		a[i] = r.rng.NormFloat64() / math.Sqrt(float64(n))
+	}
+	return a
+}
+
+// vecOf returns a vector of length n, recorded if it is easy to have.
+func (r *random) vecOf(n int) auto.Vec {
+	for range 6 {
+		if v := r.vec(); v.Len() == n {
+			return v
+		} else if v.Len() > n && r.rng.IntN(2) == 0 {
+			i := r.rng.IntN(v.Len() - n + 1)
+			return v.Slice(i, i+n)
+		}
+	}
+	return auto.Data(r.data(n))
+}
+
+func (r *random) newNum() auto.Num {
+	u, a := r.vec(), r.num()
+	switch r.rng.IntN(23) {
+	case 0:
+		return u.Sum().Tanh()
+	case 1, 2, 3:
+		return u.Dot(auto.Data(r.data(u.Len())))
+	case 4:
+		return u.Dot(r.vecOf(u.Len()))
+	case 5:
+		return u.SquaredNorm()
+	case 6:
+		return u.WeightedSquares(r.vecOf(u.Len()))
+	case 7, 8:
+		return u.At(r.rng.IntN(u.Len()))
+	case 9:
+		var col []int32
+		for i := range u.Len() {
+			if r.rng.IntN(2) == 0 {
+				col = append(col, int32(i))
+			}
+		}
+		return u.DotSparse(col, r.data(len(col)))
+	case 10:
+		return a.Tanh().Exp()
+	case 11:
+		return a.Tanh().Shift(2).Log()
+	case 12:
+		return a.Square().Shift(1).Sqrt().Inv()
+	case 13:
+		return a.Sigmoid()
+	case 14:
+		return a.Softplus().Tanh()
+	case 15:
+		return a.Sin().Add(r.num().Cos())
+	case 16:
+		return a.Tanh().Shift(3).Pow(r.rng.NormFloat64())
+	case 17:
+		return a.Tanh().Mul(r.num().Sin())
+	case 18:
+		return a.Sin().Div(r.num().Square().Shift(2))
+	case 19:
+		return a.Sub(r.num()).Scale(0.3)
+	case 20:
+		return u.LogSumExp().Tanh()
+	case 21: // a loop and a comparison that depend on the data
+		for a.Value() > 1 {
+			a = a.Scale(0.5)
+		}
+		return a.Square()
+	default:
+		v := a.Value()
+		return a.Apply(math.Atan(v), 1/(1+v*v), -2*v/((1+v*v)*(1+v*v)))
+	}
+}
+
+func (r *random) newVec() auto.Vec {
+	u := r.vec()
+	n := u.Len()
+	switch r.rng.IntN(17) {
+	case 0:
+		return u.Tanh().Exp()
+	case 1:
+		return u.Sin().Shift(2).Log()
+	case 2:
+		return u.Square().Shift(1).Sqrt().Inv()
+	case 3:
+		return u.Sigmoid().Neg()
+	case 4:
+		return u.Softplus().Tanh()
+	case 5:
+		return u.Cos().Scale(0.7)
+	case 6:
+		return u.Tanh().Shift(3).Pow(r.rng.NormFloat64())
+	case 7, 8:
+		return u.Add(r.vecOf(n))
+	case 9:
+		return u.Sub(r.vecOf(n)).Tanh()
+	case 10, 11:
+		return u.Tanh().Mul(r.vecOf(n).Tanh())
+	case 12:
+		return u.Tanh().ScaleBy(r.num().Tanh())
+	case 13:
+		return auto.Stack(r.num(), auto.Const(0.5), r.num()).Tanh()
+	case 14: // a constant matrix
+		m := 1 + r.rng.IntN(4)
+		a := &mat.Dense{Rows: m, Cols: n, Stride: n + 1, Data: r.data(m * (n + 1))}
+		if r.rng.IntN(2) == 0 {
+			return auto.Matrix(a).MulVec(u).Tanh()
+		}
+		return auto.Matrix(a).MulVecTrans(r.vecOf(m)).Tanh()
+	default: // a recorded one
+		rows := 1 + r.rng.IntN(n)
+		cols := n / rows
+		w := u.Slice(0, rows*cols).Mat(rows, cols)
+		if r.rng.IntN(2) == 0 {
+			return w.MulVec(r.vecOf(cols)).Tanh()
+		}
+		return w.MulVecTrans(r.vecOf(rows)).Tanh()
+	}
+}
+
+// columns forms g_xy and g_yy by products with unit vectors.
+func columns(t testing.TB, p *auto.Problem, x, y []float64, phi []bilevel.Sample) (gxy, gyy *mat.Dense) {
+	dx, dy := p.Dims()
+	gxy, gyy = mat.NewDense(dx, dy), mat.NewDense(dy, dy)
+	cx, cy, e := make([]float64, dx), make([]float64, dy), make([]float64, dy)
+	for j := range dy {
+		e[j] = 1
+		require.NoError(t, p.CrossVecG(cx, x, y, e, phi))
+		require.NoError(t, p.HessVecG(cy, x, y, e, phi))
+		e[j] = 0
+		for i, v := range cx {
+			gxy.Set(i, j, v)
+		}
+		for i, v := range cy {
+			gyy.Set(i, j, v)
+		}
+	}
+	return gxy, gyy
+}
+
+func TestRandomExpressions(t *testing.T) {
+	for _, d := range [][2]int{{1, 1}, {2, 3}, {4, 4}, {3, 12}, {7, 5}} {
+		dx, dy := d[0], d[1]
+		for _, steps := range []int{2, 5, 14} {
+			g := randomLoss(steps)
+			p, err := auto.New(auto.Losses{Dx: dx, Dy: dy, F: g, G: g})
+			require.NoError(t, err)
+			for seed := range bilevel.Sample(300) {
+				t.Run(fmt.Sprintf("%v/steps=%d/seed=%d", d, steps, seed), func(t *testing.T) {
+					one(t, p, seed, seed < 25)
+				})
+			}
+		}
+	}
+}
+
+// one holds the oracles at a sample against each other, and against differences if these are wanted.
+func one(t *testing.T, p *auto.Problem, seed bilevel.Sample, differences bool) {
+	dx, dy := p.Dims()
+	rng := rand.New(rand.NewPCG(uint64(seed), 6))
+	x, y := make([]float64, dx), make([]float64, dy)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	for i := range y {
+		y[i] = rng.NormFloat64()
+	}
+	phi := []bilevel.Sample{seed}
+	gxy, gyy := columns(t, p, x, y, phi)
+	scale := 1e-3 + mat.MaxAbs(gxy) + mat.MaxAbs(gyy)
+
+	h, c := mat.NewSym(dy), mat.NewDense(dx, dy)
+	require.NoError(t, p.HessG(h, x, y, phi))
+	require.NoError(t, p.CrossG(c, x, y, phi))
+	for j := range dy {
+		for i := range dy {
+			require.InDelta(t, gyy.At(j, i), gyy.At(i, j), 1e-12*scale, "symmetry %d %d", i, j)
+			require.InDelta(t, gyy.At(i, j), h.At(i, j), 1e-12*scale, "g_yy %d %d", i, j)
+		}
+		for i := range dx {
+			require.InDelta(t, gxy.At(i, j), c.At(i, j), 1e-12*scale, "g_xy %d %d", i, j)
+		}
+	}
+
+	gx, gy, fx, fy := make([]float64, dx), make([]float64, dy), make([]float64, dx), make([]float64, dy)
+	require.NoError(t, p.GradXG(gx, x, y, phi))
+	require.NoError(t, p.GradG(gy, x, y, phi))
+	require.NoError(t, p.GradF(fx, fy, x, y, phi))
+	require.Equal(t, fx, gx)
+	require.Equal(t, fy, gy)
+	if !differences {
+		return
+	}
+	value := func() float64 {
+		v, err := p.ValueG(x, y, phi)
+		require.NoError(t, err)
+		return v
+	}
+	for i := range dx {
+		d, tol := slope(&x[i], value)
+		require.InDelta(t, d, gx[i], tol, "g_x %d", i)
+	}
+	for j := range dy {
+		d, tol := slope(&y[j], value)
+		require.InDelta(t, d, gy[j], tol, "g_y %d", j)
+	}
+	for j := range dy {
+		for i := range dy {
+			d, tol := slope(&y[i], func() float64 {
+				require.NoError(t, p.GradG(gy, x, y, phi))
+				return gy[j]
+			})
+			require.InDelta(t, d, h.At(i, j), tol+1e-9*scale, "g_yy %d %d", i, j)
+		}
+		for i := range dx {
+			d, tol := slope(&x[i], func() float64 {
+				require.NoError(t, p.GradG(gy, x, y, phi))
+				return gy[j]
+			})
+			require.InDelta(t, d, c.At(i, j), tol+1e-9*scale, "g_xy %d %d", i, j)
+		}
+	}
+}
+
+// slope is the derivative of f at *z by extrapolated differences, with a bound of its error: the
+// steps that agree best among a ladder.
+func slope(z *float64, f func() float64) (d, tol float64) {
+	z0 := *z
+	defer func() { *z = z0 }()
+	central := func(h float64) float64 {
+		*z = z0 + h
+		up := f()
+		*z = z0 - h
+		return (up - f()) / (2 * h)
+	}
+	tol = math.Inf(1)
+	last := math.NaN()
+	for h := 1e-2; h > 1e-5; h /= 2 {
+		v := (4*central(h/2) - central(h)) / 3
+		if diff := math.Abs(v - last); diff < tol {
+			d, tol = v, diff
+		}
+		last = v
+	}
+	return d, 20*tol + 1e-9*math.Abs(d) + 1e-10
+}

@@ -1,0 +1,296 @@
+package auto
+
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
+
+// plan is the work on a record by structure, with cut variables c_1 … c_m. With J the gradients of
+// the variables, and L the loss with variables in their place,
+//
+//	g_yy = D_yy + Σ_k (J_k B_kᵀ + B_k J_kᵀ) + Σ_kl H_kl J_k J_lᵀ
+//
+// where D, B and H are the second derivatives of L, by two entries (diagonal), an entry and a
+// variable, and two variables; and likewise g_xy. One sweep in the direction of all entries of y
+// at once gives D, and one for each variable its B and its column of H.
+type plan struct {
+	x, y    []row       // J, in either leaf
+	bx, by  [][]float64 // B, nil for zero
+	h       []float64   // m × m
+	chains  []float64   // m × m: ∂c_k/∂c_l with entries held fixed
+	chained bool
+	m       int
+}
+
+func (p *plan) begin(t *tape) {
+	m := t.variables
+	p.m, p.chained = m, false
+	for len(p.x) < m {
+		p.x, p.y = append(p.x, row{}), append(p.y, row{})
+		p.bx, p.by = append(p.bx, nil), append(p.by, nil)
+	}
+	p.h, p.chains = t.mem.zeros(m*m), t.mem.zeros(m*m)
+}
+
+// chain notes ∂c_k/∂c_l.
+func (p *plan) chain(l, k int, v float64) {
+	if l >= 0 && v != 0 {
+		p.chains[k*p.m+l] = v
+		p.chained = true
+	}
+}
+
+// addSecond adds w times the second derivatives of number id to gyy or to gxy; the other is nil.
+func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
+	if id == 0 || w == 0 {
+		return
+	}
+	structured := 2*t.variables < len(t.vecs[leafY].val)+2
+	if structured {
+		t.plan.begin(t)
+		t.rows()
+		t.clearAdjoints()
+	}
+	t.nums[id].adj = w
+	t.reverse(len(t.ops) - 1)
+	if !structured {
+		t.byColumns(gyy, gxy)
+		return
+	}
+	t.cutting = true
+	t.diagonal(gyy, gxy)
+	for k := range t.variables {
+		t.variable(k)
+	}
+	t.cutting = false
+	t.chainRows()
+	if gyy != nil {
+		t.plan.addHess(t, gyy)
+	} else {
+		t.plan.addCross(t, gxy)
+	}
+}
+
+// sweep computes derivatives of adjoints in a direction: that of variable k, or, for −1, of ly.tan.
+func (t *tape) sweep(k int) {
+	t.direction = k
+	t.tangents()
+	for i := range t.nums {
+		t.nums[i].adjt = 0
+	}
+	for i := range t.vecs {
+		clear(t.vecs[i].adjt)
+	}
+	t.second()
+}
+
+func (t *tape) clearAdjoints() {
+	for i := range t.nums {
+		t.nums[i].adj = 0
+	}
+	for i := range t.vecs {
+		clear(t.vecs[i].adj)
+	}
+}
+
+// byColumns makes one sweep for each entry of y: what serves where structure does not.
+func (t *tape) byColumns(gyy *mat.Sym, gxy *mat.Dense) {
+	lx, ly := &t.vecs[leafX], &t.vecs[leafY]
+	ly.tan = ly.buf
+	clear(ly.tan)
+	for j := range ly.tan {
+		ly.tan[j] = 1
+		t.sweep(-1)
+		ly.tan[j] = 0
+		if gyy != nil {
+			row := gyy.Row(j)
+			for i := range row {
+				row[i] += ly.adjt[i]
+			}
+			continue
+		}
+		for i, v := range lx.adjt {
+			gxy.Data[i*gxy.Stride+j] += v
+		}
+	}
+}
+
+// diagonal makes the sweep along all entries of y at once, and adds D.
+func (t *tape) diagonal(gyy *mat.Sym, gxy *mat.Dense) {
+	lx, ly := &t.vecs[leafX], &t.vecs[leafY]
+	ly.tan = ly.buf
+	for i := range ly.tan {
+		ly.tan[i] = 1
+	}
+	t.sweep(-1)
+	ly.tan = nil
+	if gyy != nil {
+		for i, v := range ly.adjt {
+			gyy.Data[i*gyy.Stride+i] += v
+		}
+		return
+	}
+	if !t.pairs {
+		return
+	}
+	for i, v := range lx.adjt {
+		if j := i + int(t.shift); j >= 0 && j < len(ly.val) {
+			gxy.Data[i*gxy.Stride+j] += v
+		}
+	}
+}
+
+// variable makes the sweep along cut variable k, and notes column k of H, and B_k.
+func (t *tape) variable(k int) {
+	t.sweep(k)
+	p := &t.plan
+	for _, c := range t.cuts {
+		if !c.vector {
+			p.h[c.first*p.m+k] = t.nums[c.out].adjt
+			continue
+		}
+		for i, v := range t.vecs[c.out].adjt {
+			p.h[(c.first+i)*p.m+k] = v
+		}
+	}
+	p.bx[k], p.by[k] = t.kept(t.vecs[leafX].adjt), t.kept(t.vecs[leafY].adjt)
+}
+
+// kept returns a copy of b, nil if it is zero.
+func (t *tape) kept(b []float64) []float64 {
+	for _, v := range b {
+		if v != 0 {
+			c := t.mem.take(len(b))
+			copy(c, b)
+			return c
+		}
+	}
+	return nil
+}
+
+// chainRows makes J whole: J_k + Σ_l ∂c_k/∂c_l·J_l, over variables l before k.
+func (t *tape) chainRows() {
+	p := &t.plan
+	if !p.chained {
+		return
+	}
+	for k := range p.m {
+		chain := p.chains[k*p.m:][:k]
+		p.x[k] = t.chained(p.x, k, chain, len(t.vecs[leafX].val))
+		p.y[k] = t.chained(p.y, k, chain, len(t.vecs[leafY].val))
+	}
+}
+
+func (t *tape) chained(rows []row, k int, chain []float64, n int) row {
+	var dense []float64
+	for l, c := range chain {
+		if c == 0 || rows[l].val == nil {
+			continue
+		}
+		if dense == nil {
+			dense = t.mem.zeros(n)
+			rows[k].addTo(dense, 1)
+		}
+		rows[l].addTo(dense, c)
+	}
+	if dense == nil {
+		return rows[k]
+	}
+	return row{val: dense, coef: 1}
+}
+
+// addHess adds Σ_k (J_k z_kᵀ + z_k J_kᵀ), with z_k = B_k + ½ Σ_l H_kl J_l.
+func (p *plan) addHess(t *tape, gyy *mat.Sym) {
+	z := t.mem.take(gyy.N)
+	for k := range p.m {
+		r := &p.y[k]
+		if r.val == nil {
+			continue
+		}
+		h := p.h[k*p.m:][:p.m]
+		if p.by[k] == nil && alone(h, k) {
+			addSquare(gyy, h[k], r)
+			continue
+		}
+		p.mixed(z, k, h, 0.5)
+		addPair(gyy, r, z)
+	}
+}
+
+// alone tells whether only entry k is not zero.
+func alone(h []float64, k int) bool {
+	for l, v := range h {
+		if v != 0 && l != k {
+			return false
+		}
+	}
+	return true
+}
+
+// mixed sets z = B_k + f·Σ_l H_kl J_l, in y.
+func (p *plan) mixed(z []float64, k int, h []float64, f float64) {
+	clear(z)
+	copy(z, p.by[k])
+	for l, v := range h {
+		if v != 0 {
+			p.y[l].addTo(z, f*v)
+		}
+	}
+}
+
+// addSquare adds h·r·rᵀ.
+func addSquare(gyy *mat.Sym, h float64, r *row) {
+	s := h * r.coef * r.coef
+	if s == 0 {
+		return
+	}
+	if r.col == nil {
+		block := gyy.View(r.off, len(r.val))
+		mat.RankOne(&block, s, r.val)
+		return
+	}
+	for k, c := range r.col {
+		axpySparse(gyy.Row(int(c)), s*r.val[k], sparse{r.col[:k+1], r.val[:k+1]})
+	}
+}
+
+// addPair adds r·zᵀ + z·rᵀ.
+func addPair(gyy *mat.Sym, r *row, z []float64) {
+	for k := range r.val {
+		i, v := r.entry(k)
+		kernel.Axpy(gyy.Row(i), v, z)
+	}
+	if r.col != nil {
+		for i, s := range z {
+			end := 0
+			for end < len(r.col) && int(r.col[end]) <= i {
+				end++
+			}
+			axpySparse(gyy.Row(i), s*r.coef, sparse{r.col[:end], r.val[:end]})
+		}
+		return
+	}
+	for i := r.off; i < len(z); i++ {
+		n := min(len(r.val), i+1-r.off)
+		axpy(gyy.Row(i)[r.off:][:n], z[i]*r.coef, r.val[:n])
+	}
+}
+
+// addCross adds Σ_k (Jx_k z_kᵀ + Bx_k Jy_kᵀ), with z_k = By_k + Σ_l H_kl Jy_l.
+func (p *plan) addCross(t *tape, gxy *mat.Dense) {
+	z := t.mem.take(gxy.Cols)
+	for k := range p.m {
+		if rx := &p.x[k]; rx.val != nil {
+			p.mixed(z, k, p.h[k*p.m:][:p.m], 1)
+			for e := range rx.val {
+				i, v := rx.entry(e)
+				axpy(gxy.Row(i), v, z)
+			}
+		}
+		for i, v := range p.bx[k] {
+			if v != 0 {
+				p.y[k].addTo(gxy.Row(i), v)
+			}
+		}
+	}
+}
