@@ -70,7 +70,8 @@ func BenchmarkAuto(b *testing.B) {
 				p    oracles
 			}{{"hand", hand}, {"auto", tuning(b, data)}} {
 				for _, c := range calls(impl.p, d) {
-					b.Run(fmt.Sprintf("%s/d=%d/rows=%s/impl=%s", c.name, d, rowsOf.name, impl.name), func(b *testing.B) {
+					name := fmt.Sprintf("%s/d=%d/rows=%s/impl=%s", c.name, d, rowsOf.name, impl.name)
+					b.Run(name, func(b *testing.B) {
 						b.ReportAllocs()
 						for i := 0; b.Loop(); i++ {
 							if err := c.call(bilevel.Sample(i % 1000)); err != nil {

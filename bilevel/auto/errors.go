@@ -39,6 +39,16 @@ func (t *tape) fail(op, format string, args ...any) {
 	panic(t.err)
 }
 
+// caught returns the Error that v, the value of a panic, is. Another panic goes on, and so does a
+// goroutine that exits.
+func caught(v any) *Error {
+	e, ok := v.(*Error)
+	if !ok && v != nil {
+		panic(v)
+	}
+	return e
+}
+
 // callerLine is the place in the caller's code that called this package.
 func callerLine() string {
 	var pcs [16]uintptr
@@ -57,20 +67,24 @@ func callerLine() string {
 // own fails unless a belongs to the evaluation that runs.
 func (t *tape) own(op string, a Num) {
 	if a.gen != t.gen || !t.running {
-		t.fail(op, "%s", stale)
+		t.stale(op)
 	}
 }
 
 func (t *tape) ownVec(op string, v Vec) {
 	if v.gen != t.gen || !t.running {
-		t.fail(op, "%s", stale)
+		t.stale(op)
 	}
 }
 
-const (
-	stale = "of a value kept from an earlier evaluation"
-	mixed = "of values of two problems"
-)
+func (t *tape) stale(op string) {
+	if t.running {
+		t.fail(op, "of a value kept from an earlier evaluation")
+	}
+	t.fail(op, "of a value that is not of this evaluation")
+}
+
+const mixed = "of values of two problems"
 
 // shared returns the tape of two numbers, of which one at least is recorded.
 func shared(op string, a, b Num) *tape {

@@ -13,8 +13,8 @@ type Losses struct {
 	// Dx and Dy are the lengths of x and y, ≥ 1.
 	Dx, Dy int
 
-	// Upper and Lower are the numbers of samples ξ and φ, which are then 0 … n−1. Zero, the default,
-	// means an unbounded simulator, where every sample is a name.
+	// Upper and Lower are the numbers of samples ξ and φ, which are then 0 … n−1. Zero, the
+	// default, means an unbounded simulator, where every sample is a name.
 	Upper, Lower uint64
 
 	// F and G return f(x, y; ξ) and g(x, y; φ). Required. They must be functions of their arguments
@@ -205,9 +205,12 @@ func (p *Problem) product(dst []float64, leaf int, x, y, v []float64, batch []bi
 	})
 }
 
+// term works on one sample, or on the mean of the loss, with a weight.
+type term func(s bilevel.Sample, mean bool, weight float64) error
+
 // each calls do for every sample of the batch, with its weight in the mean; for the exact value,
-// with the mean of the loss, or with every term of a finite sum.
-func (p *Problem) each(l *loss, size uint64, batch []bilevel.Sample, do func(s bilevel.Sample, mean bool, w float64) error) error {
+// for every term of a finite sum, or, with true for a sample, for the mean of the loss.
+func (p *Problem) each(l *loss, size uint64, batch []bilevel.Sample, do term) error {
 	if p.tape.running {
 		return errNested
 	}

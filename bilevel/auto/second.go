@@ -46,7 +46,8 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 		return
 	}
 	structured := 2*t.variables < len(t.vecs[leafY].val)+2
-	if structured {
+	variables := gyy != nil || t.crosses()
+	if structured && variables {
 		t.plan.begin(t)
 		t.rows()
 		t.clearAdjoints()
@@ -59,10 +60,13 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 	}
 	t.cutting = true
 	t.diagonal(gyy, gxy)
-	for k := range t.variables {
+	for k := 0; variables && k < t.variables; k++ {
 		t.variable(k)
 	}
 	t.cutting = false
+	if !variables {
+		return
+	}
 	t.chainRows()
 	if gyy != nil {
 		t.plan.addHess(t, gyy)

@@ -189,7 +189,7 @@ func (t *tape) core(a int32) int32 {
 	if n.cut != 0 {
 		return n.cut
 	}
-	out := t.number(n.val, n.dep, class{})
+	out := t.number(n.val, n.dep|onCut, class{})
 	t.emit(opCut, out, a, int32(t.variables))
 	t.nums[a].cut = out
 	t.addCut(cut{in: a, out: out, n: 1})
@@ -205,7 +205,7 @@ func (t *tape) coreVec(a int32) int32 {
 	if u.cut != 0 {
 		return u.cut
 	}
-	out := t.vector(len(u.val), u.dep, false, class{})
+	out := t.vector(len(u.val), u.dep|onCut, false, class{})
 	copy(t.vecs[out].val, u.val)
 	t.emit(opVecCut, out, a, int32(t.variables))
 	t.vecs[a].cut = out
@@ -217,6 +217,32 @@ func (t *tape) addCut(c cut) {
 	c.first = t.variables
 	t.variables += c.n
 	t.cuts = append(t.cuts, c)
+}
+
+// crosses tells whether cut variables have a part in g_xy: whether one of them depends on x, or an
+// operation that is not linear has an operand of x, and one of a cut.
+func (t *tape) crosses() bool {
+	for i := range t.ops {
+		o := &t.ops[i]
+		var dep uint8
+		switch o.code {
+		case opAdd, opAt, opSum, opSparse, opSlice, opVecAdd, opVecScale, opStack:
+			continue
+		case opUnary:
+			if o.q == 0 {
+				continue
+			}
+			dep = t.nums[o.out].dep
+		case opMul, opCut, opDot, opSquare, opWeight:
+			dep = t.nums[o.out].dep
+		default:
+			dep = t.vecs[o.out].dep
+		}
+		if dep&onX != 0 && dep&onCut != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // cutTangent is the tangent of cut variable k in the direction of the sweep. That of its operand,

@@ -95,7 +95,7 @@ func (t *tape) reverseVec(o *operation) {
 }
 
 // tangents computes the derivative of every operation in the direction that the tan of x and y
-// holds; nil means 0. With cutting, that of a cut is given by the direction, and not by its operand.
+// holds; nil means 0. With cutting, that of a cut is given by t.direction, not by its operand.
 func (t *tape) tangents() {
 	for i := range t.ops {
 		o := &t.ops[i]

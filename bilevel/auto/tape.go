@@ -6,10 +6,11 @@ import (
 	"stable/bilevel"
 )
 
-// Leaves, as bits: what depends on which.
+// What a value depends on, as bits: the leaves, and cut values, see structure.go.
 const (
 	onX uint8 = 1 << iota
 	onY
+	onCut
 )
 
 // opcode is what an operation is to the sweeps: every function of one number is opUnary.
@@ -40,7 +41,7 @@ const (
 	opVecCut   // vector = u, where structure is cut
 )
 
-// operation is one operation of the record. out, a and b are indices of numbers or vectors, by code.
+// operation is one operation of the record: out, a and b are indices of numbers or of vectors.
 type operation struct {
 	code         opcode
 	out, a, b, c int32
@@ -176,10 +177,10 @@ func (t *tape) record(l *loss, s bilevel.Sample, mean bool) (value float64, id i
 	done := false
 	defer func() {
 		t.running = false
+		if !done {
+			t.err = caught(recover()) // the panic of fail, which has unwound the caller's function
+		}
 		if t.err != nil {
-			if !done {
-				_ = recover() // the panic of fail, which has unwound the caller's function
-			}
 			t.err.Loss, t.err.Sample, t.err.Mean = l.name, s, mean
 			err = t.err
 		}
@@ -199,7 +200,12 @@ func (t *tape) record(l *loss, s bilevel.Sample, mean bool) (value float64, id i
 		done = true
 		return r.v, 0, nil
 	}
-	t.own("the result", r)
+	switch {
+	case r.t != t:
+		t.fail("the result", "is a value of another problem")
+	case r.gen != t.gen:
+		t.fail("the result", "is a value kept from an earlier evaluation")
+	}
 	done = true
 	return r.v, r.id, nil
 }

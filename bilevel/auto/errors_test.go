@@ -1,0 +1,256 @@
+package auto_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/auto"
+	"stable/mat"
+)
+
+// Every failure names the operation and the reason, in every oracle that meets it.
+func TestErrors(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	var keptNum num
+	var keptVec vec
+	other := lowerLoss(t, 2, 2, func(x, y vec) num {
+		keptNum, keptVec = x.At(0), y
+		return y.Sum()
+	})
+	_, err := other.ValueG([]float64{1, 2}, []float64{3, 4}, nil)
+	require.NoError(t, err)
+	var ownNum, ownResult num
+	var ownVec vec
+	for _, c := range []struct {
+		op, reason string
+		g          func(x, y vec) num
+	}{
+		{"Log", "of -4 is NaN", func(x, y vec) num { return y.At(1).Log() }},
+		{"Log", "of 0 is -Inf", func(x, y vec) num { return x.At(0).Sub(x.At(0)).Log().Add(y.At(0)) }},
+		{"Log", "of -4 is NaN", func(x, y vec) num { return y.Log().Sum() }},
+		{"Sqrt", "of -4 is NaN", func(x, y vec) num { return y.At(1).Sqrt() }},
+		{"Pow", "of -4 is NaN", func(x, y vec) num { return y.At(1).Pow(0.5) }},
+		{"Pow", "of -4 is NaN", func(x, y vec) num { return y.Pow(0.5).Sum() }},
+		{"Div", "by 0", func(x, y vec) num { return x.At(0).Div(y.At(0).Sub(y.At(0))) }},
+		{"Div", "by 0", func(x, y vec) num { return y.At(0).Div(auto.Const(0)) }},
+		{"Inv", "by 0", func(x, y vec) num { return y.Scale(0).Inv().Sum() }},
+		{"Exp", "of 1000 is +Inf", func(x, y vec) num { return y.At(0).Scale(1000. / 3).Exp() }},
+		{"Mul", "of 1e+200 and 1e+200 is +Inf", func(x, y vec) num {
+			a := x.At(0).Scale(1e200)
+			return a.Mul(a).Add(y.At(0))
+		}},
+		{"Add", "of 1e+308 and 1e+308 is +Inf", func(x, y vec) num {
+			a := x.At(0).Scale(1e308)
+			return a.Add(a).Add(y.At(0))
+		}},
+		{"SquaredNorm", "is +Inf", func(x, y vec) num { return y.Scale(1e200).SquaredNorm() }},
+		{"Dot", "has NaN at entry 1 of operand 1", func(x, y vec) num { return y.Dot(auto.Data([]float64{0, nan})) }},
+		{"Sum", "has +Inf at entry 0 of operand 0",
+			func(x, y vec) num { return y.Add(auto.Data([]float64{inf, 1})).Sum() }},
+		{"Tanh", "of NaN", func(x, y vec) num { return y.Mul(auto.Data([]float64{nan, 1})).Tanh().Sum() }},
+		{"MulVec", "has NaN at entry 0 of operand 0",
+			func(x, y vec) num { return auto.Data([]float64{nan, 1}).Mat(1, 2).MulVec(y).Sum() }},
+		{"WeightedSquares", "has NaN at entry 1 of operand 1",
+			func(x, y vec) num { return y.WeightedSquares(auto.Data([]float64{1, nan})) }},
+		{"Scale", "of 3 is NaN", func(x, y vec) num { return y.At(0).Scale(nan) }},
+		{"Add", "of 3 is NaN", func(x, y vec) num { return y.At(0).Add(auto.Const(-1).Log()) }},
+		{"Apply", "of 3 is NaN", func(x, y vec) num { return y.At(0).Apply(nan, 1, 1) }},
+		{"the result", "is NaN", func(x, y vec) num { return auto.Const(nan) }},
+
+		{"At", "of entry 2 of 2", func(x, y vec) num { return y.At(2) }},
+		{"At", "of entry -1 of 2", func(x, y vec) num { return y.At(-1) }},
+		{"Slice", "from 1 to 3 of 2 entries", func(x, y vec) num { return y.Slice(1, 3).Sum() }},
+		{"Dot", "of lengths 2 and 3", func(x, y vec) num { return y.Dot(auto.Data(make([]float64, 3))) }},
+		{"Add", "of lengths 2 and 1", func(x, y vec) num { return y.Add(x.Slice(0, 1)).Sum() }},
+		{"Mul", "of lengths 1 and 2", func(x, y vec) num { return auto.Data([]float64{1}).Mul(y).Sum() }},
+		{"WeightedSquares", "of lengths 2 and 1", func(x, y vec) num { return y.WeightedSquares(x.Slice(1, 2)) }},
+		{"DotSparse", "of lengths 1 and 2", func(x, y vec) num { return y.DotSparse([]int32{0}, []float64{1, 2}) }},
+		{"DotSparse", "has column 2 behind 0, for 2 entries",
+			func(x, y vec) num { return y.DotSparse([]int32{0, 2}, []float64{1, 2}) }},
+		{"DotSparse", "has column 1 behind 1, for 2 entries",
+			func(x, y vec) num { return y.DotSparse([]int32{1, 1}, []float64{1, 2}) }},
+		{"Mat", "of 2 × 2 of 2 entries", func(x, y vec) num { return y.Mat(2, 2).MulVec(x).Sum() }},
+		{"MulVec", "of lengths 2 and 1", func(x, y vec) num { return y.Mat(1, 2).MulVec(x.Slice(0, 1)).Sum() }},
+		{"MulVecTrans", "of lengths 1 and 2", func(x, y vec) num { return y.Mat(1, 2).MulVecTrans(x).Sum() }},
+		{"LogSumExp", "of an empty vector", func(x, y vec) num { return y.Slice(1, 1).LogSumExp() }},
+
+		{"Exp", "of a value that is not of this evaluation", func(x, y vec) num { return keptNum.Exp().Add(y.At(0)) }},
+		{"Add", "of values of two problems", func(x, y vec) num { return y.At(0).Add(keptNum) }},
+		{"Mul", "of values of two problems", func(x, y vec) num { return keptNum.Mul(y.At(0)) }},
+		{"Dot", "of values of two problems", func(x, y vec) num { return y.Dot(keptVec) }},
+		{"ScaleBy", "of values of two problems", func(x, y vec) num { return keptVec.ScaleBy(y.At(0)).Sum() }},
+		{"Stack", "of values of two problems", func(x, y vec) num { return auto.Stack(y.At(0), keptNum).Sum() }},
+		{"MulVec", "of values of two problems", func(x, y vec) num { return keptVec.Mat(1, 2).MulVec(y).Sum() }},
+		{"the result", "is a value of another problem", func(x, y vec) num { return keptNum }},
+		{"Add", "of a value kept from an earlier evaluation", func(x, y vec) num {
+			if ownNum == (num{}) {
+				ownNum = y.At(0)
+			}
+			return ownNum.Add(y.At(1))
+		}},
+		{"Sum", "of a value kept from an earlier evaluation", func(x, y vec) num {
+			if ownVec.Len() == 0 {
+				ownVec = y
+			}
+			return ownVec.Sum()
+		}},
+		{"the result", "is a value kept from an earlier evaluation", func(x, y vec) num {
+			if ownResult == (num{}) {
+				ownResult = y.At(0)
+			}
+			return ownResult
+		}},
+	} {
+		t.Run(c.op+" "+c.reason, func(t *testing.T) {
+			p := lowerLoss(t, 2, 2, c.g)
+			x, y := []float64{1, 2}, []float64{3, -4}
+			_, _ = p.ValueG(x, y, nil) // for what is kept
+			_, valueErr := p.ValueF(x, y, nil)
+			u := make([]float64, 2)
+			for oracle, err := range map[string]error{
+				"ValueF":    valueErr,
+				"GradG":     p.GradG(u, x, y, sample0),
+				"HessVecG":  p.HessVecG(u, x, y, y, sample0),
+				"CrossVecG": p.CrossVecG(u, x, y, y, sample0),
+				"HessG":     p.HessG(mat.NewSym(2), x, y, sample0),
+				"CrossG":    p.CrossG(mat.NewDense(2, 2), x, y, sample0),
+			} {
+				var e *auto.Error
+				require.ErrorAs(t, err, &e, oracle)
+				assert.Equal(t, c.op, e.Op)
+				assert.Equal(t, c.reason, e.Reason)
+				assert.Regexp(t, `^errors_test.go:\d+$|^$`, e.Line)
+			}
+		})
+	}
+}
+
+// What is smooth only where it is not asked for derivatives has a value there.
+func TestEdgesOfDomains(t *testing.T) {
+	for _, c := range []struct {
+		g           func(x, y vec) num
+		first, both string
+	}{
+		{func(x, y vec) num { return y.At(0).Sqrt() }, "auto: g at sample 0: Sqrt of 0 has the derivative +Inf", ""},
+		{func(x, y vec) num { return y.At(0).Pow(1.5) }, "",
+			"auto: g at sample 0: Pow of 0 has the second derivative +Inf"},
+		{func(x, y vec) num { return y.Pow(1.5).Sum() }, "",
+			"auto: g at sample 0: Pow of 0 has the second derivative +Inf"},
+		{func(x, y vec) num { return y.At(0).Pow(2) }, "", ""},
+	} {
+		p := lowerLoss(t, 1, 1, c.g)
+		x, y, u := []float64{1}, []float64{0}, []float64{1}
+		v, err := p.ValueG(x, y, nil)
+		require.NoError(t, err)
+		assert.Zero(t, v)
+		err = p.GradG(u, x, y, nil)
+		second := p.HessVecG(u, x, y, []float64{1}, nil)
+		if c.first != "" {
+			require.ErrorContains(t, err, c.first)
+			require.ErrorContains(t, second, c.first)
+			continue
+		}
+		require.NoError(t, err)
+		if c.both == "" {
+			require.NoError(t, second)
+		} else {
+			require.ErrorContains(t, second, c.both)
+		}
+	}
+}
+
+func TestErrorNamesTheSample(t *testing.T) {
+	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 4, Lower: 4,
+		F:     func(x, y vec, s bilevel.Sample) num { return y.At(0).Shift(-float64(s)).Log() },
+		G:     func(x, y vec, s bilevel.Sample) num { return y.SquaredNorm() },
+		MeanG: func(x, y vec) num { return y.At(0).Neg().Log() },
+	})
+	require.NoError(t, err)
+	x, y, u, v := []float64{1}, []float64{1.5}, []float64{0}, []float64{0}
+	require.ErrorContains(t, p.GradF(u, v, x, y, nil), "auto: f at sample 2: Log of -0.5 is NaN (errors_test.go:")
+	require.ErrorContains(t, p.GradG(u, x, y, nil), "auto: g at the mean: Log of -1.5 is NaN (errors_test.go:")
+	require.NoError(t, p.GradG(u, x, y, sample0))
+	assert.Equal(t, []float64{3}, u)
+	require.ErrorContains(t, p.GradG(u, x, y, []bilevel.Sample{0, 4}), "auto: g: sample 4, but there are 4")
+}
+
+func TestNoExactValue(t *testing.T) {
+	loss := func(x, y vec, s bilevel.Sample) num { return y.SquaredNorm() }
+	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 1, F: loss, G: loss})
+	require.NoError(t, err)
+	x, y, u, v := []float64{1}, []float64{1.5}, []float64{0}, []float64{0}
+	require.NoError(t, p.GradF(u, v, x, y, nil))
+	require.ErrorIs(t, p.GradG(u, x, y, nil), bilevel.ErrNoExact)
+	require.ErrorIs(t, p.HessG(mat.NewSym(1), x, y, nil), bilevel.ErrNoExact)
+}
+
+// A panic of the caller's passes, and the next evaluation works; so does an oracle that is called
+// by a loss of its own problem.
+func TestPanicsOfTheCaller(t *testing.T) {
+	mine := errors.New("mine")
+	var p *auto.Problem
+	loss := func(x, y vec, s bilevel.Sample) num {
+		switch s {
+		case 1:
+			panic(mine)
+		case 2:
+			_, err := p.ValueG([]float64{1}, []float64{1}, sample0)
+			panic(err)
+		case 3: // the caller swallows the panic of this package
+			func() {
+				defer func() { _ = recover() }()
+				y.Neg().Log()
+			}()
+		}
+		return y.SquaredNorm()
+	}
+	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, F: loss, G: loss})
+	require.NoError(t, err)
+	x, y, u := []float64{1}, []float64{1}, []float64{0}
+	assert.PanicsWithValue(t, mine, func() { _ = p.GradG(u, x, y, []bilevel.Sample{1}) })
+	require.NoError(t, p.GradG(u, x, y, sample0))
+	assert.PanicsWithError(t, "auto: an oracle was called by a loss of the same problem", func() {
+		_ = p.GradG(u, x, y, []bilevel.Sample{2})
+	})
+	require.ErrorContains(t, p.GradG(u, x, y, []bilevel.Sample{3}), "Log of -1 is NaN")
+	require.NoError(t, p.GradG(u, x, y, sample0))
+}
+
+func TestNewRefuses(t *testing.T) {
+	loss := func(x, y vec, s bilevel.Sample) num { return y.SquaredNorm() }
+	for _, c := range []struct {
+		l     auto.Losses
+		field string
+	}{
+		{auto.Losses{Dy: 1, F: loss, G: loss}, "Losses.Dx is 0"},
+		{auto.Losses{Dx: 1, Dy: -1, F: loss, G: loss}, "Losses.Dy is -1"},
+		{auto.Losses{Dx: 1, Dy: 1, G: loss}, "Losses.F is nil"},
+		{auto.Losses{Dx: 1, Dy: 1, F: loss}, "Losses.G is nil"},
+	} {
+		_, err := auto.New(c.l)
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		require.ErrorContains(t, err, c.field)
+	}
+}
+
+func TestShapesPanic(t *testing.T) {
+	p := lowerLoss(t, 2, 3, func(x, y vec) num { return y.SquaredNorm() })
+	x, y := make([]float64, 2), make([]float64, 3)
+	for name, call := range map[string]func(){
+		"GradF":     func() { _ = p.GradF(y, y, x, y, nil) },
+		"GradG":     func() { _ = p.GradG(y, y, y, nil) },
+		"GradXG":    func() { _ = p.GradXG(y, x, y, nil) },
+		"CrossG":    func() { _ = p.CrossG(mat.NewDense(3, 2), x, y, nil) },
+		"HessG":     func() { _ = p.HessG(mat.NewSym(2), x, y, nil) },
+		"HessVecG":  func() { _ = p.HessVecG(y, x, y, x, nil) },
+		"CrossVecG": func() { _ = p.CrossVecG(y, x, y, y, nil) },
+		"ValueF":    func() { _, _ = p.ValueF(x, x, nil) },
+	} {
+		assert.PanicsWithValue(t, "auto: "+name+": dimension mismatch", call)
+	}
+}

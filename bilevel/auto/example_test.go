@@ -1,0 +1,200 @@
+package auto_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"stable/bilevel"
+	"stable/bilevel/auto"
+	"stable/bilevel/check"
+	"stable/mat"
+)
+
+// rowsOf draws n rows of d features, with labels ±1 by the sign of the first two; from row clean
+// on, labels are drawn by a coin.
+func rowsOf(rng *rand.Rand, n, d, clean int) (a [][]float64, b []float64) {
+	for i := range n {
+		row := make([]float64, d)
+		for j := range row {
+			row[j] = rng.NormFloat64()
+		}
+		label := 1.0
+		if row[0]+row[1] < 0 && i < clean || i >= clean && rng.IntN(2) == 0 {
+			label = -1
+		}
+		a, b = append(a, row), append(b, label)
+	}
+	return a, b
+}
+
+// cleaning is hyper-cleaning: each training row i has the weight σ(x_i), to be such that the model
+// y that is trained with these weights serves clean rows c best.
+func cleaning(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Problem, error) {
+	return auto.New(auto.Losses{
+		Dx: len(a), Dy: len(a[0]), Upper: uint64(len(c)), Lower: uint64(len(a)),
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			return y.Dot(auto.Data(c[i])).Scale(-e[i]).Softplus()
+		},
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			loss := y.Dot(auto.Data(a[i])).Scale(-b[i]).Softplus()
+			return x.At(int(i)).Sigmoid().Mul(loss).Add(y.SquaredNorm().Scale(0.05))
+		},
+	})
+}
+
+// ridge is least squares with a weight exp(x_j) on the square of each coefficient.
+func ridge(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Problem, error) {
+	return auto.New(auto.Losses{
+		Dx: len(a[0]), Dy: len(a[0]), Upper: uint64(len(c)), Lower: uint64(len(a)),
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			return y.Dot(auto.Data(c[i])).Shift(-e[i]).Square().Scale(0.5)
+		},
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			fit := y.Dot(auto.Data(a[i])).Shift(-b[i]).Square()
+			return fit.Add(y.WeightedSquares(x.Exp())).Scale(0.5)
+		},
+	})
+}
+
+// meta is implicit MAML on sine waves of n phases: a network with 4 tanh units starts from x, and
+// y_i, its weights for wave i, stay near x while they fit one half of the wave. x is to be such
+// that they fit the other half.
+func meta(n int) (*auto.Problem, error) {
+	const units, weights = 4, 12
+	fit := func(w auto.Vec, i bilevel.Sample, from float64) (loss auto.Num) {
+		for s := from; s < from+3; s += 0.5 {
+			h := w.Slice(0, units).Scale(s).Add(w.Slice(units, 2*units)).Tanh()
+			miss := h.Dot(w.Slice(2*units, weights)).Sub(auto.Const(s + float64(i)).Sin())
+			loss = loss.Add(miss.Square())
+		}
+		return loss.Scale(1. / 6)
+	}
+	part := func(y auto.Vec, i bilevel.Sample) auto.Vec { return y.Slice(int(i)*weights, int(i+1)*weights) }
+	return auto.New(auto.Losses{
+		Dx: weights, Dy: n * weights, Upper: uint64(n), Lower: uint64(n),
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return fit(part(y, i), i, 0) },
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			w := part(y, i)
+			return fit(w, i, -3).Add(w.Sub(x).SquaredNorm().Scale(4))
+		},
+	})
+}
+
+// Two losses, a run: y*(x) = 2/(1+x) shrinks the mean of noisy measurements of 2, and x ≥ 0 is to
+// be such that y*(x) = 1.
+func Example() {
+	problem, err := auto.New(auto.Losses{
+		Dx: 1, Dy: 1, Upper: 1, // f has one term, φ comes from a simulator
+		F: func(x, y auto.Vec, xi bilevel.Sample) auto.Num {
+			return y.At(0).Shift(-1).Square().Scale(0.5)
+		},
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			measured := 2 + rand.New(rand.NewPCG(uint64(phi), 0)).NormFloat64()/2
+			return y.At(0).Shift(-measured).Square().Add(y.WeightedSquares(x)).Scale(0.5)
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := bilevel.New(problem, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := s.Run(context.Background(), bilevel.Run{Steps: 20000})
+	fmt.Printf("x = %.1f, y = %.1f, %v\n", r.X[0], r.Y[0], err)
+	// Output: x = 1.0, y = 1.0, <nil>
+}
+
+// Hyper-cleaning: 40 of 60 training rows have labels by a coin. A run finds out which.
+func Example_cleaning() {
+	rng := rand.New(rand.NewPCG(1, 1))
+	a, b := rowsOf(rng, 60, 3, 20)
+	c, e := rowsOf(rng, 200, 3, 200)
+	problem, err := cleaning(a, b, c, e)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := bilevel.New(problem, bilevel.STABLE{MuG: 0.1}, bilevel.Options{Set: bilevel.UniformBox(60, -5, 5)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := s.Run(context.Background(), bilevel.Run{Steps: 20000})
+	right, wrong := []float64{}, []float64{}
+	for i, x := range r.X {
+		if weight := 1 / (1 + math.Exp(-x)); (a[i][0]+a[i][1] > 0) == (b[i] > 0) {
+			right = append(right, weight)
+		} else {
+			wrong = append(wrong, weight)
+		}
+	}
+	fmt.Println("mean weight above 0.9 of right labels:", mean(right) > 0.9, err)
+	fmt.Println("mean weight below 0.1 of wrong labels:", mean(wrong) < 0.1)
+	// Output:
+	// mean weight above 0.9 of right labels: true <nil>
+	// mean weight below 0.1 of wrong labels: true
+}
+
+func mean(a []float64) float64 {
+	s := 0.0
+	for _, v := range a {
+		s += v / float64(len(a))
+	}
+	return s
+}
+
+// byHand has a g_yy by hand, and all else from the losses.
+type byHand struct{ *auto.Problem }
+
+func (p byHand) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+	gyy.Set(0, 0, 1+x[0])
+	return nil
+}
+
+// An oracle by hand stands in front of the one that is recorded. check.Problem holds it against the
+// others.
+func ExampleProblem() {
+	losses, err := auto.New(auto.Losses{
+		Dx: 1, Dy: 1, Upper: 1, Lower: 10,
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return y.At(0).Exp() },
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			return y.At(0).Shift(float64(i)).Square().Add(y.WeightedSquares(x)).Scale(0.5)
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := check.Problem(byHand{losses}, check.Options{Set: bilevel.NonNegative{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Err())
+	// Output: <nil>
+}
+
+// What a loss does wrong is named: the operation, the sample, the line.
+func ExampleError() {
+	problem, err := auto.New(auto.Losses{
+		Dx: 1, Dy: 1, Upper: 5, Lower: 5,
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return y.At(0).Shift(-float64(i)).Log() },
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return y.SquaredNorm() },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = problem.ValueF([]float64{0}, []float64{2.5}, nil)
+	var e *auto.Error
+	if errors.As(err, &e) {
+		fmt.Printf("%s at sample %d: %s %s\n", e.Loss, e.Sample, e.Op, e.Reason) // and e.Line
+	}
+	// Output: f at sample 3: Log of -0.5 is NaN
+}

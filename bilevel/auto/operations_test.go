@@ -1,0 +1,253 @@
+package auto_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/auto"
+	"stable/mat"
+)
+
+type (
+	num = auto.Num
+	vec = auto.Vec
+)
+
+// lowerLoss is the problem whose g is this loss; f is it, too.
+func lowerLoss(t testing.TB, dx, dy int, g func(x, y vec) num) *auto.Problem {
+	loss := func(x, y vec, _ bilevel.Sample) num { return g(x, y) }
+	p, err := auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1, F: loss, G: loss})
+	require.NoError(t, err)
+	return p
+}
+
+var sample0 = []bilevel.Sample{0}
+
+// TestFunctions holds every function of one number, for a number and for the entries of a vector,
+// against its closed form and the closed forms of its derivatives.
+func TestFunctions(t *testing.T) {
+	sigmoid := func(a float64) float64 {
+		if a < 0 {
+			return math.Exp(a) / (1 + math.Exp(a))
+		}
+		return 1 / (1 + math.Exp(-a))
+	}
+	sech2 := func(a float64) float64 { return 1 / (math.Cosh(a) * math.Cosh(a)) }
+	slopeOf := func(a float64) float64 { return sigmoid(a) * sigmoid(-a) }
+	for _, c := range []function{
+		{"Exp", num.Exp, vec.Exp, math.Exp, math.Exp, math.Exp, []float64{-700, -1, 0, 2, 700}},
+		{"Log", num.Log, vec.Log, math.Log, power(1, -1), power(-1, -2), []float64{1e-100, 0.3, 1, 1e100}},
+		{"Sqrt", num.Sqrt, vec.Sqrt, math.Sqrt, power(0.5, -0.5), power(-0.25, -1.5), []float64{1e-100, 0.3, 1, 1e100}},
+		{"Inv", num.Inv, vec.Inv, power(1, -1), power(-1, -2), power(2, -3), []float64{-1e50, -2, 1e-50, 0.3, 1}},
+		{"Square", num.Square, vec.Square, power(1, 2), power(2, 1), power(2, 0), []float64{-1e50, 0, 3}},
+		{"Tanh", num.Tanh, vec.Tanh, math.Tanh, sech2, func(a float64) float64 { return -2 * math.Tanh(a) * sech2(a) },
+			[]float64{-300, -20, -1, -0.6, 0, 1e-9, 0.625, 0.7, 5, 18, 300}},
+		// Near 0, the second derivative of Sigmoid is exact to the rounding of the first.
+		{"Sigmoid", num.Sigmoid, vec.Sigmoid, sigmoid, slopeOf,
+			func(a float64) float64 { return slopeOf(a) * math.Tanh(-a/2) }, []float64{-700, -30, -1, 0, 0.5, 30, 700}},
+		{"Softplus", num.Softplus, vec.Softplus,
+			func(a float64) float64 { return max(a, 0) + math.Log1p(math.Exp(-math.Abs(a))) },
+			sigmoid, slopeOf, []float64{-700, -30, -1, 0, 1e-9, 0.5, 30, 40, 700, 1e300}},
+		{"Sin", num.Sin, vec.Sin, math.Sin, math.Cos, minus(math.Sin), []float64{-2, 0, 1, 100}},
+		{"Cos", num.Cos, vec.Cos, math.Cos, minus(math.Sin), minus(math.Cos), []float64{-2, 0, 1, 100}},
+		{"Neg", num.Neg, vec.Neg, power(-1, 1), power(-1, 0), power(0, 0), []float64{-2, 0}},
+		{"Scale", func(a num) num { return a.Scale(3) }, func(u vec) vec { return u.Scale(3) },
+			power(3, 1), power(3, 0), power(0, 0), []float64{-2, 0}},
+		{"Shift", func(a num) num { return a.Shift(3) }, func(u vec) vec { return u.Shift(3) },
+			func(a float64) float64 { return a + 3 }, power(1, 0), power(0, 0), []float64{-2, 0}},
+		pow(0, 0, 2), pow(1, -1, 0, 2), pow(2, -1, 0, 3), pow(3, -1, 0, 3),
+		pow(-2, -3, 0.5), pow(2.5, 0, 0.5, 7), pow(-0.5, 0.1, 4),
+	} {
+		for _, a := range c.at {
+			t.Run(fmt.Sprintf("%s/%v", c.name, a), func(t *testing.T) {
+				number := lowerLoss(t, 1, 1, func(_, y vec) num { return c.num(y.At(0)) })
+				entry := lowerLoss(t, 1, 2, func(_, y vec) num { return c.vec(y).At(1) })
+				constant := lowerLoss(t, 1, 1, func(_, _ vec) num {
+					return c.num(auto.Const(a)).Add(c.vec(auto.Data([]float64{a})).At(0)).Scale(0.5)
+				})
+				v, err := constant.ValueG([]float64{0}, []float64{0}, nil)
+				require.NoError(t, err)
+				close(t, c.val(a), v)
+				check3(t, number, []float64{a}, c.val(a), c.first(a), c.both(a))
+				if c.at[0] != a { // any other number beside it
+					check3(t, entry, []float64{c.at[0], a}, c.val(a), c.first(a), c.both(a))
+				}
+			})
+		}
+	}
+}
+
+type function struct {
+	name             string
+	num              func(num) num
+	vec              func(vec) vec
+	val, first, both func(a float64) float64
+	at               []float64
+}
+
+// power is c·a^e, 0 for c = 0.
+func power(c, e float64) func(float64) float64 {
+	return func(a float64) float64 {
+		if c == 0 {
+			return 0
+		}
+		return c * math.Pow(a, e)
+	}
+}
+
+func minus(f func(float64) float64) func(float64) float64 {
+	return func(a float64) float64 { return -f(a) }
+}
+
+func pow(r float64, at ...float64) function {
+	return function{fmt.Sprintf("Pow%v", r), func(a num) num { return a.Pow(r) }, func(u vec) vec { return u.Pow(r) },
+		power(1, r), power(r, r-1), power(r*(r-1), r-2), at}
+}
+
+// close wants two numbers to agree to a few units of rounding.
+func close(t *testing.T, want, got float64) {
+	t.Helper()
+	assert.InDelta(t, want, got, 1e-14*math.Abs(want)+1e-320)
+}
+
+// check3 holds the value and the derivatives in the last entry of y.
+func check3(t *testing.T, p *auto.Problem, y []float64, val, first, second float64) {
+	t.Helper()
+	x := []float64{0.7}
+	n := len(y)
+	v, err := p.ValueG(x, y, sample0)
+	require.NoError(t, err)
+	close(t, val, v)
+	gy, e := make([]float64, n), make([]float64, n)
+	require.NoError(t, p.GradG(gy, x, y, sample0))
+	close(t, first, gy[n-1])
+	e[n-1] = 1
+	require.NoError(t, p.HessVecG(gy, x, y, e, sample0))
+	close(t, second, gy[n-1])
+	h := mat.NewSym(n)
+	require.NoError(t, p.HessG(h, x, y, sample0))
+	close(t, second, h.At(n-1, n-1))
+}
+
+// TestOperations holds every other operation, alone and inside of a curved function, against
+// differences of values.
+func TestOperations(t *testing.T) {
+	a, b := []float64{0.5, -1, 2, 0.3}, []float64{1.5, 0.2, -0.7, 1}
+	dense := &mat.Dense{Rows: 3, Cols: 4, Stride: 5, Data: []float64{1, 2, 3, 4, 9, -1, 0.5, 2, 0, 9, 3, 1, -1, 0.2}}
+	tall := &mat.Dense{Rows: 6, Cols: 4, Stride: 4, Data: make([]float64, 24)}
+	for i := range tall.Data {
+		tall.Data[i] = math.Sin(float64(i * i))
+	}
+	for name, f := range map[string]func(x, y vec) num{
+		"Add":      func(x, y vec) num { return x.At(0).Add(y.At(1)) },
+		"Sub":      func(x, y vec) num { return y.At(0).Sub(x.At(0)) },
+		"Mul":      func(x, y vec) num { return x.At(0).Mul(y.At(1)) },
+		"Mul/same": func(x, y vec) num { return x.At(1).Mul(y.At(1)).Mul(y.At(1)) },
+		"Mul/all":  func(x, y vec) num { return y.At(0).Mul(y.At(1)).Mul(y.At(2)).Mul(x.At(2)) },
+		"Div":      func(x, y vec) num { return y.At(0).Div(x.At(1)) },
+		"Div/constant": func(x, y vec) num {
+			return y.SquaredNorm().Div(auto.Const(3)).Add(auto.Const(2).Div(y.At(3)))
+		},
+		"numbers":         func(x, y vec) num { return auto.Const(2).Sub(y.At(0)).Mul(auto.Const(3)) },
+		"Sum":             func(x, y vec) num { return y.Mul(x).Sum() },
+		"Dot":             func(x, y vec) num { return x.Dot(y) },
+		"Dot/itself":      func(x, y vec) num { return y.Dot(y) },
+		"Dot/constant":    func(x, y vec) num { return auto.Data(a).Dot(y) },
+		"Dot/slices":      func(x, y vec) num { return y.Slice(0, 3).Dot(y.Slice(1, 4)) },
+		"DotSparse":       func(x, y vec) num { return y.DotSparse([]int32{1, 3}, a[:2]) },
+		"DotSparse/slice": func(x, y vec) num { return y.Slice(1, 4).DotSparse([]int32{0, 2}, a[:2]) },
+		"DotSparse/empty": func(x, y vec) num { return y.DotSparse(nil, nil).Add(y.At(0)) },
+		"SquaredNorm":     func(x, y vec) num { return y.Sub(x).SquaredNorm() },
+		"Weighted":        func(x, y vec) num { return y.WeightedSquares(x) },
+		"Weighted/const": func(x, y vec) num {
+			return y.WeightedSquares(auto.Data(a)).Add(auto.Data(a).WeightedSquares(x))
+		},
+		"Weighted/itself": func(x, y vec) num { return y.WeightedSquares(y) },
+		"LogSumExp":       func(x, y vec) num { return y.Mul(x).LogSumExp() },
+		"Slice":           func(x, y vec) num { return y.Slice(1, 3).Slice(1, 2).At(0).Add(x.Slice(2, 2).Sum()) },
+		"Vec.Add":         func(x, y vec) num { return y.Add(x).Sub(auto.Data(a)).Dot(auto.Data(b)) },
+		"Vec.Add/shifted": func(x, y vec) num { return y.Slice(0, 3).Add(y.Slice(1, 4)).Square().Sum() },
+		"Vec.Mul":         func(x, y vec) num { return y.Mul(x).Mul(auto.Data(a)).Mul(y).Sum() },
+		"ScaleBy":         func(x, y vec) num { return y.ScaleBy(x.At(0)).SquaredNorm() },
+		"ScaleBy/data":    func(x, y vec) num { return auto.Data(a).ScaleBy(y.At(1)).Dot(x) },
+		"ScaleBy/const":   func(x, y vec) num { return y.ScaleBy(auto.Const(2)).SquaredNorm() },
+		"Stack": func(x, y vec) num {
+			return auto.Stack(y.At(0), x.At(1), auto.Const(2), y.Sum()).Dot(y)
+		},
+		"Matrix":          func(x, y vec) num { return auto.Matrix(dense).MulVec(y).SquaredNorm() },
+		"Matrix/tall":     func(x, y vec) num { return auto.Matrix(tall).MulVec(y.Tanh()).Square().Square().Sum() },
+		"Matrix/trans":    func(x, y vec) num { return auto.Matrix(dense).MulVecTrans(y.Slice(0, 3)).Dot(x) },
+		"Matrix/data":     func(x, y vec) num { return y.Mat(2, 2).MulVec(auto.Data(a[:2])).SquaredNorm() },
+		"Matrix/recorded": func(x, y vec) num { return y.Mat(2, 2).MulVec(y.Slice(1, 3)).Dot(x.Slice(0, 2)) },
+		"Matrix/t/data":   func(x, y vec) num { return y.Mat(2, 2).MulVecTrans(auto.Data(a[:2])).SquaredNorm() },
+		"Matrix/t/rec":    func(x, y vec) num { return x.Mat(2, 2).MulVecTrans(y.Slice(1, 3)).SquaredNorm() },
+		"Apply":           func(x, y vec) num { v := y.At(0); return v.Apply(v.Value()*v.Value(), 2*v.Value(), 2) },
+		"loop": func(x, y vec) num {
+			var s num
+			for i, v := range y.Value() {
+				if v > 0.5 {
+					s = s.Add(y.At(i).Square().Mul(x.At(i)))
+				}
+			}
+			return s
+		},
+		"a constant": func(x, y vec) num { return auto.Const(3) },
+	} {
+		for outer, g := range map[string]func(x, y vec) num{
+			"alone":  f,
+			"curved": func(x, y vec) num { return f(x, y).Tanh() },
+			"times":  func(x, y vec) num { return f(x, y).Mul(y.Dot(auto.Data(b))).Sin().Mul(x.At(0)) },
+		} {
+			t.Run(name+"/"+outer, func(t *testing.T) {
+				x, y := []float64{0.4, 0.8, -0.6, 1.1}, []float64{0.3, -0.7, 0.9, 1.2}
+				againstDifferences(t, lowerLoss(t, 4, 4, g), x, y, sample0)
+			})
+		}
+	}
+}
+
+// Structure is found where it is: so many variables for so many operations that are not a sum.
+func TestStructure(t *testing.T) {
+	a := []float64{1, -2, 3, 0.5, 1, 1, 1, 1}
+	for _, c := range []struct {
+		name        string
+		g           func(x, y vec) num
+		hess, cross int
+	}{
+		{"logistic", func(x, y vec) num { return y.Dot(auto.Data(a)).Softplus() }, 1, 1},
+		{"weights", func(x, y vec) num { return y.Dot(auto.Data(a)).Softplus().Add(y.WeightedSquares(x.Exp())) }, 1, 1},
+		{"a weight", func(x, y vec) num { return y.SquaredNorm().Mul(x.At(0).Exp()) }, 0, 1},
+		{"a quadratic", func(x, y vec) num { return y.Sub(x).SquaredNorm().Add(x.Dot(y)) }, 0, 0},
+		{"separable", func(x, y vec) num { return y.Tanh().Mul(x.Exp()).Sum() }, 0, 0},
+		{"by numbers", func(x, y vec) num {
+			var s num
+			for i := range y.Len() {
+				s = s.Add(x.At(i).Exp().Mul(y.At(i).Square()).Tanh())
+			}
+			return s
+		}, 0, 0},
+		{"one predictor, used often", func(x, y vec) num {
+			z := y.Dot(auto.Data(a)).Scale(2)
+			return z.Exp().Add(z.Tanh().Mul(z.Sin())).Log()
+		}, 1, 1},
+		{"two predictors", func(x, y vec) num {
+			return y.Dot(auto.Data(a)).Mul(y.Sum()).Add(y.SquaredNorm())
+		}, 1, 1}, // a product wants one of its factors cut
+		{"linear", func(x, y vec) num { return y.Dot(auto.Data(a)).Add(x.Sum()).Scale(3).Shift(1) }, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := lowerLoss(t, 8, 8, c.g)
+			x, y := []float64{.1, .2, .3, .4, .5, .6, .7, .8}, []float64{.3, -.2, .1, .5, -.4, .2, .1, -.1}
+			require.NoError(t, p.HessG(mat.NewSym(8), x, y, sample0))
+			assert.Equal(t, c.hess, auto.Variables(p))
+			require.NoError(t, p.CrossG(mat.NewDense(8, 8), x, y, sample0))
+			assert.Equal(t, c.cross, auto.Variables(p))
+			againstDifferences(t, p, x, y, sample0)
+		})
+	}
+}

@@ -1,0 +1,244 @@
+package auto_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/auto"
+	"stable/bilevel/check"
+	"stable/bilevel/hyperopt"
+	"stable/mat"
+)
+
+// softmax is the multi-class form of tuning: y is a matrix of classes × features, x has the
+// logarithm of a weight for each class.
+func softmax(a [][]float64, label []int, classes int) (*auto.Problem, error) {
+	d := len(a[0])
+	loss := func(y auto.Vec, i bilevel.Sample) auto.Num {
+		score := y.Mat(classes, d).MulVec(auto.Data(a[i]))
+		return score.LogSumExp().Sub(score.At(label[i]))
+	}
+	return auto.New(auto.Losses{
+		Dx: classes, Dy: classes * d, Upper: uint64(len(a)), Lower: uint64(len(a)),
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return loss(y, i) },
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			g, w := loss(y, i), x.Exp()
+			for c := range classes {
+				g = g.Add(w.At(c).Mul(y.Slice(c*d, c*d+d).SquaredNorm()))
+			}
+			return g
+		},
+	})
+}
+
+// examples are problems of many kinds, with what check needs to know of them.
+func examples(t testing.TB) map[string]struct {
+	p *auto.Problem
+	o check.Options
+} {
+	rng := rand.New(rand.NewPCG(7, 7))
+	a, b := rowsOf(rng, 12, 5, 9)
+	c, e := rowsOf(rng, 20, 5, 20)
+	type example = struct {
+		p *auto.Problem
+		o check.Options
+	}
+	m := map[string]example{}
+	add := func(name string, o check.Options) func(p *auto.Problem, err error) {
+		return func(p *auto.Problem, err error) {
+			require.NoError(t, err)
+			m[name] = example{p, o}
+		}
+	}
+	add("cleaning", check.Options{MuG: 0.1})(cleaning(a, b, c, e))
+	add("ridge", check.Options{})(ridge(a, b, c, e))
+	add("meta", check.Options{MuG: 0.1, ScaleX: 0.3, ScaleY: 0.3})(meta(3))
+	add("softmax", check.Options{})(softmax(a, []int{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}, 3))
+	add("tuning", check.Options{Set: bilevel.UniformBox(6, 0.1, 1)})(tuning(t, rows(6, 0.5)), nil)
+	add("simulator", check.Options{Set: bilevel.NonNegative{}, MuG: 1})(auto.New(auto.Losses{Dx: 2, Dy: 3,
+		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			n := rand.New(rand.NewPCG(uint64(s), 0)).NormFloat64()
+			return y.Sum().Scale(1 + n/5).Sin().Add(x.SquaredNorm())
+		},
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			n := rand.New(rand.NewPCG(uint64(s), 1)).NormFloat64()
+			return y.Shift(n / 4).SquaredNorm().Scale(0.5).Add(x.Sum().Mul(y.SquaredNorm())).Add(y.At(0).Mul(x.At(1)))
+		},
+		MeanG: func(x, y auto.Vec) auto.Num {
+			return y.SquaredNorm().Scale(0.5).Add(x.Sum().Mul(y.SquaredNorm())).Add(y.At(0).Mul(x.At(1))).Shift(3. / 32)
+		},
+	}))
+	return m
+}
+
+func TestExamplesPassTheChecks(t *testing.T) {
+	for name, e := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(3) {
+				e.o.Seed = seed
+				report, err := check.Problem(e.p, e.o)
+				require.NoError(t, err)
+				require.NoError(t, report.Err(), report)
+				if name != "simulator" { // whose f has no exact value
+					assert.Empty(t, report.Skipped)
+				}
+				passed := map[string]bool{}
+				for _, p := range report.Passed {
+					passed[p.Check+" "+p.Oracle] = true
+				}
+				for _, want := range []string{"derivative GradF", "derivative GradG", "derivative CrossG",
+					"derivative HessG", "product HessVecG", "product CrossVecG", "unbiased HessG",
+					"batch mean CrossG"} {
+					assert.True(t, passed[want], want)
+				}
+			}
+		})
+	}
+}
+
+// The gradient g_x is the transposed of what g_xy says: its differences in y, and those of g in x.
+func TestGradXG(t *testing.T) {
+	for name, e := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			dx, dy := e.p.Dims()
+			rng := rand.New(rand.NewPCG(2, 2))
+			x, y, gx := make([]float64, dx), make([]float64, dy), make([]float64, dx)
+			for i := range x {
+				x[i] = 0.1 + rng.Float64()
+			}
+			for i := range y {
+				y[i] = 0.3 * rng.NormFloat64()
+			}
+			batch := []bilevel.Sample{0, 2, 2, 1}
+			gxy := mat.NewDense(dx, dy)
+			require.NoError(t, e.p.CrossG(gxy, x, y, batch))
+			for i := range dx {
+				gradX := func() float64 {
+					require.NoError(t, e.p.GradXG(gx, x, y, batch))
+					return gx[i]
+				}
+				want, tol := slope(&x[i], func() float64 {
+					v, err := e.p.ValueG(x, y, batch)
+					require.NoError(t, err)
+					return v
+				})
+				assert.InDelta(t, want, gradX(), tol)
+				for j := range dy {
+					d, tol := slope(&y[j], gradX)
+					assert.InDelta(t, gxy.At(i, j), d, tol)
+				}
+			}
+		})
+	}
+}
+
+// The oracles are those of hyperopt to rounding.
+func TestAgreesWithDerivativesByHand(t *testing.T) {
+	for _, share := range []float64{1, 0.3} {
+		for _, d := range []int{1, 5, 14, 54} {
+			t.Run(fmt.Sprintf("d=%d/share=%v", d, share), func(t *testing.T) {
+				data := rows(d, share)
+				hand, err := hyperopt.New(data, data, hyperopt.Options{})
+				require.NoError(t, err)
+				p := tuning(t, data)
+				rng := rand.New(rand.NewPCG(9, 9))
+				x, y, v := make([]float64, d), make([]float64, d), make([]float64, d)
+				for i := range x {
+					x[i], y[i], v[i] = 0.01+rng.Float64(), 3*rng.NormFloat64(), rng.NormFloat64()
+				}
+				for _, batch := range [][]bilevel.Sample{{3}, {0, 999, 999, 17}, nil} {
+					got, want := all(t, p, x, y, v, batch), all(t, hand, x, y, v, batch)
+					require.Len(t, got, len(want))
+					for i := range want {
+						require.InDelta(t, want[i], got[i], 1e-12*(1+math.Abs(want[i])), i)
+					}
+				}
+			})
+		}
+	}
+}
+
+// all are the entries of all oracles.
+func all(t testing.TB, p oracles, x, y, v []float64, batch []bilevel.Sample) []float64 {
+	dx, dy := p.Dims()
+	u := make([]float64, 2*dx+3*dy)
+	gxy, gyy := mat.NewDense(dx, dy), mat.NewSym(dy)
+	require.NoError(t, p.GradF(u[:dx], u[2*dx:2*dx+dy], x, y, batch))
+	require.NoError(t, p.GradG(u[2*dx+dy:2*dx+2*dy], x, y, batch))
+	require.NoError(t, p.HessVecG(u[2*dx+2*dy:], x, y, v, batch))
+	require.NoError(t, p.CrossVecG(u[dx:2*dx], x, y, v, batch))
+	require.NoError(t, p.CrossG(gxy, x, y, batch))
+	require.NoError(t, p.HessG(gyy, x, y, batch))
+	u = append(u, gxy.Data...)
+	return append(u, gyy.Data...)
+}
+
+// A clone, and a problem that has just failed, give the same bits.
+func TestReproducible(t *testing.T) {
+	for name, e := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			dx, dy := e.p.Dims()
+			rng := rand.New(rand.NewPCG(4, 4))
+			x, y, v := make([]float64, dx), make([]float64, dy), make([]float64, dy)
+			for i := range x {
+				x[i] = 0.1 + rng.Float64()
+			}
+			for i := range y {
+				y[i], v[i] = rng.NormFloat64(), rng.NormFloat64()
+			}
+			batch := []bilevel.Sample{2, 0, 1, 2}
+			first := all(t, e.p, x, y, v, batch)
+			bad := append([]float64(nil), y...)
+			bad[0] = math.NaN()
+			require.Error(t, e.p.HessG(mat.NewSym(dy), x, bad, batch))
+			assert.Equal(t, first, all(t, e.p, x, y, v, batch))
+			clone := e.p.Clone()
+			_ = all(t, clone, x, v, y, batch)
+			assert.Equal(t, first, all(t, clone, x, y, v, batch))
+		})
+	}
+}
+
+func TestNothingIsAllocated(t *testing.T) {
+	for name, e := range examples(t) {
+		if name == "simulator" {
+			continue // its losses make generators
+		}
+		t.Run(name, func(t *testing.T) {
+			dx, dy := e.p.Dims()
+			x, y, v := make([]float64, dx), make([]float64, dy), make([]float64, dy)
+			for i := range x {
+				x[i] = 0.5
+			}
+			for i := range y {
+				y[i], v[i] = 0.1*float64(i), 1
+			}
+			gx, gy, gxy, gyy := make([]float64, dx), make([]float64, dy), mat.NewDense(dx, dy), mat.NewSym(dy)
+			batch := []bilevel.Sample{0, 1, 2}
+			for _, b := range [][]bilevel.Sample{batch, nil} {
+				for oracle, call := range map[string]func() error{
+					"GradF":     func() error { return e.p.GradF(gx, gy, x, y, b) },
+					"GradG":     func() error { return e.p.GradG(gy, x, y, b) },
+					"GradXG":    func() error { return e.p.GradXG(gx, x, y, b) },
+					"CrossG":    func() error { return e.p.CrossG(gxy, x, y, b) },
+					"HessG":     func() error { return e.p.HessG(gyy, x, y, b) },
+					"HessVecG":  func() error { return e.p.HessVecG(gy, x, y, v, b) },
+					"CrossVecG": func() error { return e.p.CrossVecG(gx, x, y, v, b) },
+					"ValueG":    func() error { _, err := e.p.ValueG(x, y, b); return err },
+				} {
+					assert.Zero(t, testing.AllocsPerRun(5, func() {
+						if err := call(); err != nil {
+							t.Fatal(err)
+						}
+					}), oracle)
+				}
+			}
+		})
+	}
+}
