@@ -120,7 +120,7 @@ func testFactorSolveInverseAtAllOrders(t *testing.T) {
 	}
 }
 
-func column(x []float64) *mat.Dense { return &mat.Dense{Rows: len(x), Cols: 1, Stride: 1, Data: x} }
+func column(x []float64) *mat.Dense { return mat.DenseOf(len(x), 1, x) }
 
 func TestFactorShiftedIsFactorOfTheDifference(t *testing.T) {
 	chol.EachKernel(t, testFactorShiftedIsFactorOfTheDifference)
@@ -361,6 +361,31 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 			assert.PanicsWithValue(t, fmt.Sprintf("chol: %s: dimension mismatch", name), func() { f(&c, v2, d2) })
 		}
 	}
+}
+
+// Rows that overlap, and one memory seen with two strides, give no numbers.
+func TestAliasing(t *testing.T) {
+	var c chol.Cholesky
+	require.NoError(t, c.Factor(mattest.SPD(3, 1)))
+	torn, tornSym := mattest.Dense(3, 3, 1), mattest.SPD(3, 1)
+	torn.Stride, tornSym.Stride = 2, 0
+	d := mat.NewDense(3, 3)
+	for name, calls := range map[string][]func(){
+		"Factor":        {func() { _ = new(chol.Cholesky).Factor(tornSym) }},
+		"FactorShifted": {func() { _ = new(chol.Cholesky).FactorShifted(tornSym, 1) }},
+		"PosDef":        {func() { new(chol.Cholesky).PosDef(tornSym, 1) }},
+		"Inverse":       {func() { c.Inverse(tornSym) }},
+		"LTo":           {func() { c.LTo(torn) }},
+		"Solve":         {func() { c.Solve(torn, d) }, func() { c.Solve(d, torn) }},
+	} {
+		for i, f := range calls {
+			assert.PanicsWithValue(t, "chol: "+name+": rows overlap, Stride is too small", f, "%s, call %d", name, i)
+		}
+	}
+	wide := mat.Dense{Rows: 3, Cols: 2, Stride: 3, Data: make([]float64, 9)}
+	narrow := mat.Dense{Rows: 3, Cols: 2, Stride: 2, Data: wide.Data}
+	assert.PanicsWithValue(t, "chol: Solve: dst overlaps an operand", func() { c.Solve(&narrow, &wide) })
+	assert.True(t, c.Valid())
 }
 
 // What is asked in between does not change the bits of an answer.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // Cholesky holds the factor of a symmetric positive definite matrix A = L·Lᵀ. Its zero value holds
@@ -38,6 +39,9 @@ func (c *Cholesky) LTo(dst *mat.Dense) {
 	n := c.f.Rows
 	if dst.Rows != n || dst.Cols != n {
 		panic("chol: LTo: dimension mismatch")
+	}
+	if kernel.Torn(n, n, dst.Stride) {
+		panic("chol: LTo" + kernel.MsgTorn)
 	}
 	c.needUpper()
 	for i := range n {

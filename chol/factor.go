@@ -9,10 +9,17 @@ import (
 // may be reused at once. A matrix that is not positive definite or not finite gives a
 // *NotPosDefError, and c then holds no factor. It allocates only if a is larger than every matrix
 // before, and for the error. n³/3 flops. (Golub and Van Loan 4.2; LAPACK dpotrf.)
-func (c *Cholesky) Factor(a *mat.Sym) error { return c.FactorShifted(a, 0) }
+func (c *Cholesky) Factor(a *mat.Sym) error { return c.factorShifted("chol: Factor", a, 0) }
 
 // FactorShifted computes the factor of a − shift·I, which is not formed; all else as Factor.
 func (c *Cholesky) FactorShifted(a *mat.Sym, shift float64) error {
+	return c.factorShifted("chol: FactorShifted", a, shift)
+}
+
+func (c *Cholesky) factorShifted(name string, a *mat.Sym, shift float64) error {
+	if kernel.Torn(a.N, a.N, a.Stride) {
+		panic(name + kernel.MsgTorn)
+	}
 	c.reset(a.N)
 	if p, d := c.factor(a, shift); p < a.N {
 		return &NotPosDefError{Pivot: p, Value: d}

@@ -15,6 +15,9 @@ func (c *Cholesky) Inverse(dst *mat.Sym) {
 	if dst.N != c.f.Rows {
 		panic("chol: Inverse: dimension mismatch")
 	}
+	if kernel.Torn(dst.N, dst.N, dst.Stride) {
+		panic("chol: Inverse" + kernel.MsgTorn)
+	}
 	c.needUpper()
 	c.invertTrans(dst)
 	c.square(dst)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // PosDef tells whether a − shift·I is positive definite to working precision: whether
@@ -14,6 +15,9 @@ import (
 // factor that c held is lost, and c holds none afterwards. It allocates only if a is larger than
 // every matrix before. At most n³/3 flops.
 func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
+	if kernel.Torn(a.N, a.N, a.Stride) {
+		panic("chol: PosDef" + kernel.MsgTorn)
+	}
 	c.reset(a.N)
 	for i := range a.N {
 		if !(a.Data[i*a.Stride+i] > shift) {

@@ -1,6 +1,9 @@
 package chol
 
-import "stable/mat"
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
 
 // SolveVec sets dst = A⁻¹·b. b is read; dst may be b, and must not overlap it otherwise. It panics
 // if a length is not n, or if c holds no factor. It does not allocate. 2n² flops. (LAPACK dpotrs.)
@@ -28,6 +31,12 @@ func (c *Cholesky) Solve(dst, b *mat.Dense) {
 	}
 	if b.Rows != c.f.Rows || dst.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("chol: Solve: dimension mismatch")
+	}
+	if kernel.Torn(b.Rows, b.Cols, min(b.Stride, dst.Stride)) {
+		panic("chol: Solve" + kernel.MsgTorn)
+	}
+	if dst.Stride != b.Stride && b.Rows > 1 && b.Cols > 0 && kernel.SameStart(dst.Data, b.Data) {
+		panic("chol: Solve" + kernel.MsgShared)
 	}
 	if c.lower {
 		mat.SolveLower(dst, &c.f, b)

@@ -6,6 +6,7 @@ import (
 
 	"stable/chol"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 const (
@@ -52,15 +53,18 @@ type JacobiReport struct {
 // Source: Golub and Van Loan, Matrix Computations, section 8.5; Rutishauser, Numer. Math. 9 (1966);
 // the stopping rule is that of Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13 (1992).
 func (e *Jacobi) Factor(a *mat.Sym) (JacobiReport, error) {
-	return e.factor(a, true)
+	return e.factor("eig: Jacobi.Factor", a, true)
 }
 
 // FactorValues is Factor without eigenvectors, at half the cost.
 func (e *Jacobi) FactorValues(a *mat.Sym) (JacobiReport, error) {
-	return e.factor(a, false)
+	return e.factor("eig: Jacobi.FactorValues", a, false)
 }
 
-func (e *Jacobi) factor(a *mat.Sym, vectors bool) (JacobiReport, error) {
+func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) (JacobiReport, error) {
+	if kernel.Torn(a.N, a.N, a.Stride) {
+		panic(name + kernel.MsgTorn)
+	}
 	scale, err := e.start(a, vectors)
 	if err != nil {
 		return JacobiReport{}, err
@@ -94,14 +98,21 @@ func (e *Jacobi) cold(a *mat.Sym, scale float64) (JacobiReport, error) {
 // V0 is v0, made orthonormal to rounding first, so that the vectors of one call may start the next
 // for ever. A v0 with ‖v0ᵀ·v0 − I‖_F ≥ 1/2 is no guess: the call is then Factor.
 //
-// a and v0 are read only. Errors as Factor, and ErrNotFinite for an entry of v0 that is NaN or
-// beyond 2. It panics if the orders differ. Nothing is allocated at an order seen before. 8n³ flops
-// more than Factor before the first sweep, all of them in matrix products.
+// a and v0 are read only; v0 must not be memory of e, as VectorsT is. Errors as Factor, and
+// ErrNotFinite for an entry of v0 that is NaN or beyond 2. It panics if the orders differ. Nothing
+// is allocated at an order seen before. 8n³ flops more than Factor before the first sweep, all of
+// them in matrix products.
 //
 // Source: Björck and Bowie, SIAM J. Numer. Anal. 8 (1971), for the orthonormal V0.
 func (e *Jacobi) FactorFrom(a *mat.Sym, v0 *mat.Dense) (JacobiReport, error) {
 	if v0.Rows != a.N || v0.Cols != a.N {
 		panic("eig: Jacobi.FactorFrom: dimension mismatch")
+	}
+	if kernel.Torn(a.N, a.N, min(a.Stride, v0.Stride)) {
+		panic("eig: Jacobi.FactorFrom" + kernel.MsgTorn)
+	}
+	if kernel.SameStart(v0.Data, e.vt.Data) {
+		panic("eig: Jacobi.FactorFrom: v0 is memory of the Jacobi")
 	}
 	scale, err := e.start(a, true)
 	if err != nil {

@@ -124,7 +124,7 @@ func TestJacobiLosesNothingToScaling(t *testing.T) {
 		_, err := e.Factor(a)
 		require.NoError(t, err)
 		assert.Equal(t, d[:], e.Values())
-		_, err = e.FactorFrom(a, e.VectorsT())
+		_, err = e.FactorFrom(a, mattest.Trans(e.VectorsT()))
 		require.NoError(t, err)
 		assert.Equal(t, d[:], e.Values())
 	}
@@ -215,6 +215,31 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 	assert.PanicsWithValue(t, "eig: Jacobi.VectorsT: no vectors", func() { e.VectorsT() })
 	assert.PanicsWithValue(t, "eig: Jacobi.FactorFrom: dimension mismatch", func() { _, _ = e.FactorFrom(a, mat.NewDense(3, 2)) })
 	assert.PanicsWithValue(t, "eig: Truncator.Truncate: dimension mismatch", func() { _, _ = tr.Truncate(mat.NewSym(2), a, 0) })
+}
+
+// Rows that overlap, one memory seen with two strides, and the memory of e itself, give no numbers.
+func TestAliasing(t *testing.T) {
+	a, torn, v := mattest.Sym(3, 1), mattest.Sym(3, 1), mattest.Dense(3, 3, 1)
+	torn.Stride, v.Stride = 0, 2
+	var e eig.Jacobi
+	var tr eig.Truncator
+	_, err := e.Factor(a)
+	require.NoError(t, err)
+	for name, calls := range map[string][]func(){
+		"Jacobi.Factor":       {func() { _, _ = e.Factor(torn) }},
+		"Jacobi.FactorValues": {func() { _, _ = e.FactorValues(torn) }},
+		"Jacobi.FactorFrom":   {func() { _, _ = e.FactorFrom(torn, mat.NewDense(3, 3)) }, func() { _, _ = e.FactorFrom(a, v) }},
+		"Truncator.Truncate":  {func() { _, _ = tr.Truncate(a, torn, 0) }, func() { _, _ = tr.Truncate(torn, a, 0) }},
+	} {
+		for i, f := range calls {
+			assert.PanicsWithValue(t, "eig: "+name+": rows overlap, Stride is too small", f, "%s, call %d", name, i)
+		}
+	}
+	assert.PanicsWithValue(t, "eig: Jacobi.FactorFrom: v0 is memory of the Jacobi", func() { _, _ = e.FactorFrom(a, e.VectorsT()) })
+	data := make([]float64, 16)
+	assert.PanicsWithValue(t, "eig: Truncator.Truncate: dst overlaps an operand", func() {
+		_, _ = tr.Truncate(&mat.Sym{N: 3, Stride: 4, Data: data}, &mat.Sym{N: 3, Stride: 3, Data: data}, 0)
+	})
 }
 
 func TestFactorFromRefusesABadBasis(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"stable/chol"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // Route names the way that a Truncate took. Routes agree up to rounding.
@@ -82,6 +83,12 @@ const (
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.N != a.N {
 		panic("eig: Truncator.Truncate: dimension mismatch")
+	}
+	if kernel.Torn(a.N, a.N, min(a.Stride, dst.Stride)) {
+		panic("eig: Truncator.Truncate" + kernel.MsgTorn)
+	}
+	if dst.Stride != a.Stride && a.N > 1 && kernel.SameStart(dst.Data, a.Data) {
+		panic("eig: Truncator.Truncate" + kernel.MsgShared)
 	}
 	t.have = haveNothing
 	if math.IsNaN(mu) || math.IsInf(mu, 0) {

@@ -22,10 +22,26 @@ func NewDense(rows, cols int) *Dense {
 	return &Dense{Rows: rows, Cols: cols, Stride: cols, Data: make([]float64, rows*cols)}
 }
 
+// DenseOf returns the matrix of rows × cols whose entries stand in data, row by row, in that
+// memory: nothing is copied. Its Stride is cols; for rows with a gap between them, write a Dense
+// literal. It panics if a size is negative, or if len(data) is not rows·cols.
+func DenseOf(rows, cols int, data []float64) *Dense {
+	if rows < 0 || cols < 0 {
+		panic("mat: DenseOf: negative size")
+	}
+	if len(data) != rows*cols {
+		panic("mat: DenseOf: len(data) is not rows·cols")
+	}
+	return &Dense{Rows: rows, Cols: cols, Stride: cols, Data: data}
+}
+
 // At returns entry (i, j). It panics if an index is out of range.
 func (a *Dense) At(i, j int) float64 {
 	if uint(i) >= uint(a.Rows) || uint(j) >= uint(a.Cols) {
 		panic("mat: Dense.At: index out of range")
+	}
+	if a.torn() {
+		panic("mat: Dense.At" + torn)
 	}
 	return a.Data[i*a.Stride+j]
 }
@@ -35,6 +51,9 @@ func (a *Dense) Set(i, j int, v float64) {
 	if uint(i) >= uint(a.Rows) || uint(j) >= uint(a.Cols) {
 		panic("mat: Dense.Set: index out of range")
 	}
+	if a.torn() {
+		panic("mat: Dense.Set" + torn)
+	}
 	a.Data[i*a.Stride+j] = v
 }
 
@@ -42,6 +61,9 @@ func (a *Dense) Set(i, j int, v float64) {
 func (a *Dense) Row(i int) []float64 {
 	if uint(i) >= uint(a.Rows) {
 		panic("mat: Dense.Row: index out of range")
+	}
+	if a.torn() {
+		panic("mat: Dense.Row" + torn)
 	}
 	if a.Cols == 0 {
 		return nil
@@ -54,6 +76,9 @@ func (a *Dense) Row(i int) []float64 {
 func (a *Dense) View(i, j, rows, cols int) Dense {
 	if i < 0 || j < 0 || rows < 0 || cols < 0 || rows > a.Rows-i || cols > a.Cols-j {
 		panic("mat: Dense.View: block out of range")
+	}
+	if a.torn() {
+		panic("mat: Dense.View" + torn)
 	}
 	v := Dense{Rows: rows, Cols: cols, Stride: a.Stride}
 	if rows > 0 && cols > 0 {

@@ -52,6 +52,18 @@ func TestViewsShareMemory(t *testing.T) {
 }
 
 // A row's capacity ends with it, so that an append cannot run into the next one.
+func TestOfSharesMemory(t *testing.T) {
+	data := []float64{1, 2, 3, 4}
+	a, s := mat.DenseOf(2, 2, data), mat.SymOf(2, data)
+	require.Equal(t, 2., a.At(0, 1))
+	require.Equal(t, 3., s.At(0, 1))
+	a.Set(1, 1, 7)
+	s.Set(0, 0, 5)
+	require.Equal(t, []float64{5, 2, 3, 7}, data)
+	require.Equal(t, &mat.Dense{Cols: 3, Stride: 3}, mat.DenseOf(0, 3, nil))
+	require.Equal(t, &mat.Sym{}, mat.SymOf(0, nil))
+}
+
 func TestRowIsFull(t *testing.T) {
 	a, s := mattest.Dense(3, 4, 1), mattest.Sym(3, 1)
 	require.Equal(t, 4, cap(a.Row(1)))
@@ -107,8 +119,14 @@ func TestShapeBugsPanicWithAConstant(t *testing.T) {
 		}
 	}
 	for msg, calls := range map[string][]func(){
-		"NewDense: negative size":     {func() { mat.NewDense(-1, 2) }, func() { mat.NewDense(2, -1) }},
-		"NewSym: negative size":       {func() { mat.NewSym(-1) }},
+		"NewDense: negative size": {func() { mat.NewDense(-1, 2) }, func() { mat.NewDense(2, -1) }},
+		"NewSym: negative size":   {func() { mat.NewSym(-1) }},
+		"DenseOf: negative size":  {func() { mat.DenseOf(-1, -2, v2) }, func() { mat.DenseOf(2, -1, v2) }},
+		"SymOf: negative size":    {func() { mat.SymOf(-1, v2) }},
+		"DenseOf: len(data) is not rows·cols": {
+			func() { mat.DenseOf(1, 3, v2) }, func() { mat.DenseOf(1, 1, v2) }, func() { mat.DenseOf(1, 1, nil) },
+		},
+		"SymOf: len(data) is not n²":  {func() { mat.SymOf(1, v2) }, func() { mat.SymOf(2, v3) }},
 		"AsSym: matrix is not square": {func() { mat.AsSym(d23) }},
 		"Dense.At: index out of range": {
 			func() { d23.At(0, 3) }, func() { d23.At(2, 0) }, func() { d23.At(1, -1) }, func() { d23.At(-1, 0) },

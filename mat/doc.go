@@ -9,7 +9,8 @@
 // Inputs are not modified. Element-wise functions (Copy, Scale, AddScaled, Recur, ProjectFrob and
 // their Sym forms) allow dst to be an operand, and so do the triangular solves; for all others dst
 // must not overlap an operand. Overlap in part, as of two views of one matrix shifted against each
-// other, is never allowed. None of this is checked.
+// other, is never allowed. What can be seen in O(1) is checked, and panics: a dst that begins at
+// the first entry of an operand, and a Stride smaller than a row. The rest is not.
 //
 // Errors: there are none. A size that does not match is a bug of the caller and panics with a
 // constant string, "mat: Mul: dimension mismatch". NaN and Inf are data: they reach whatever they

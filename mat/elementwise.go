@@ -4,7 +4,7 @@ import "stable/mat/kernel"
 
 // Copy sets dst = a. a is read; dst may be a. It panics if the sizes differ. It does not allocate.
 func Copy(dst, a *Dense) {
-	sameDense("mat: Copy: dimension mismatch", dst, a)
+	alike("mat: Copy", dst, a)
 	for i := range dst.Rows {
 		copy(dst.Row(i), a.Row(i))
 	}
@@ -12,7 +12,7 @@ func Copy(dst, a *Dense) {
 
 // CopySym is Copy for symmetric matrices.
 func CopySym(dst, a *Sym) {
-	sameSym("mat: CopySym: dimension mismatch", dst, a)
+	alikeSym("mat: CopySym", dst, a)
 	for i := range dst.N {
 		copy(dst.Row(i), a.Row(i))
 	}
@@ -24,6 +24,7 @@ func CopyTrans(dst, a *Dense) {
 	if dst.Rows != a.Cols || dst.Cols != a.Rows {
 		panic("mat: CopyTrans: dimension mismatch")
 	}
+	apart("mat: CopyTrans", dst, a, a)
 	for i := range dst.Rows {
 		d := dst.Row(i)
 		for j := range d {
@@ -38,6 +39,8 @@ func CopyFull(dst *Dense, s *Sym) {
 	if dst.Rows != s.N || dst.Cols != s.N {
 		panic("mat: CopyFull: dimension mismatch")
 	}
+	full := s.Lower()
+	alike("mat: CopyFull", dst, &full)
 	for i := range s.N {
 		copy(dst.Row(i), s.Row(i))
 	}
@@ -65,7 +68,7 @@ func CopyFull(dst *Dense, s *Sym) {
 // Scale sets dst = s·a. a is read; dst may be a. It panics if the sizes differ. It does not
 // allocate. One flop an entry.
 func Scale(dst *Dense, s float64, a *Dense) {
-	sameDense("mat: Scale: dimension mismatch", dst, a)
+	alike("mat: Scale", dst, a)
 	for i := range dst.Rows {
 		kernel.Scale(dst.Row(i), s, a.Row(i))
 	}
@@ -73,7 +76,7 @@ func Scale(dst *Dense, s float64, a *Dense) {
 
 // ScaleSym is Scale for symmetric matrices.
 func ScaleSym(dst *Sym, s float64, a *Sym) {
-	sameSym("mat: ScaleSym: dimension mismatch", dst, a)
+	alikeSym("mat: ScaleSym", dst, a)
 	for i := range dst.N {
 		kernel.Scale(dst.Row(i), s, a.Row(i))
 	}
@@ -82,8 +85,8 @@ func ScaleSym(dst *Sym, s float64, a *Sym) {
 // AddScaled sets dst = a + s·b. a and b are read; dst may be either. It panics if the sizes differ.
 // It does not allocate. Two flops an entry.
 func AddScaled(dst, a *Dense, s float64, b *Dense) {
-	sameDense("mat: AddScaled: dimension mismatch", dst, a)
-	sameDense("mat: AddScaled: dimension mismatch", dst, b)
+	alike("mat: AddScaled", dst, a)
+	alike("mat: AddScaled", dst, b)
 	shape := dst.shape()
 	if dst.whole() && a.whole() && b.whole() {
 		shape = kernel.Shape{Rows: 1, Cols: dst.Rows * dst.Cols}
@@ -93,8 +96,8 @@ func AddScaled(dst, a *Dense, s float64, b *Dense) {
 
 // AddScaledSym is AddScaled for symmetric matrices.
 func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
-	sameSym("mat: AddScaledSym: dimension mismatch", dst, a)
-	sameSym("mat: AddScaledSym: dimension mismatch", dst, b)
+	alikeSym("mat: AddScaledSym", dst, a)
+	alikeSym("mat: AddScaledSym", dst, b)
 	shape := dst.shape()
 	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
@@ -104,9 +107,9 @@ func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 // any of them. With tau = 1, dst = now exactly if h − old is finite. It panics if the sizes differ.
 // It does not allocate. Three flops an entry.
 func Recur(dst *Dense, tau float64, h, old, now *Dense) {
-	sameDense("mat: Recur: dimension mismatch", dst, h)
-	sameDense("mat: Recur: dimension mismatch", dst, old)
-	sameDense("mat: Recur: dimension mismatch", dst, now)
+	alike("mat: Recur", dst, h)
+	alike("mat: Recur", dst, old)
+	alike("mat: Recur", dst, now)
 	shape := dst.shape()
 	if dst.whole() && h.whole() && old.whole() && now.whole() {
 		shape = kernel.Shape{Rows: 1, Cols: dst.Rows * dst.Cols}
@@ -116,9 +119,9 @@ func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 
 // RecurSym is Recur for symmetric matrices.
 func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
-	sameSym("mat: RecurSym: dimension mismatch", dst, h)
-	sameSym("mat: RecurSym: dimension mismatch", dst, old)
-	sameSym("mat: RecurSym: dimension mismatch", dst, now)
+	alikeSym("mat: RecurSym", dst, h)
+	alikeSym("mat: RecurSym", dst, old)
+	alikeSym("mat: RecurSym", dst, now)
 	shape := dst.shape()
 	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
 }
@@ -129,6 +132,12 @@ func AddDiag(s *Sym, d []float64) {
 	if len(d) != s.N {
 		panic("mat: AddDiag: dimension mismatch")
 	}
+	if s.torn() {
+		panic("mat: AddDiag" + torn)
+	}
+	if s.at(d) {
+		panic("mat: AddDiag" + shared)
+	}
 	for i, v := range d {
 		s.Data[i*s.Stride+i] += v
 	}
@@ -136,6 +145,9 @@ func AddDiag(s *Sym, d []float64) {
 
 // AddIdentity sets s = s + c·I. It does not allocate.
 func AddIdentity(s *Sym, c float64) {
+	if s.torn() {
+		panic("mat: AddIdentity" + torn)
+	}
 	for i := range s.N {
 		s.Data[i*s.Stride+i] += c
 	}
@@ -153,15 +165,3 @@ func (s *Sym) shape() kernel.Shape { return kernel.Shape{Rows: s.N, Lower: true,
 
 // whole tells whether the rows follow each other without a gap, so that they are one long row.
 func (a *Dense) whole() bool { return a.Stride == a.Cols }
-
-func sameDense(msg string, a, b *Dense) {
-	if a.Rows != b.Rows || a.Cols != b.Cols {
-		panic(msg)
-	}
-}
-
-func sameSym(msg string, a, b *Sym) {
-	if a.N != b.N {
-		panic(msg)
-	}
-}

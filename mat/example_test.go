@@ -6,13 +6,26 @@ import (
 	"stable/mat"
 )
 
-// A Dense is a header over memory of anybody's. With gonum, a matrix m and a Dense share their
-// entries in this way:
+// DenseOf gives memory of anybody's the shape of a matrix, without a copy.
+func ExampleDenseOf() {
+	data := []float64{
+		1, 2, 3,
+		4, 5, 6,
+	}
+	a := mat.DenseOf(2, 3, data)
+	mat.Scale(a, 10, a)
+	fmt.Println(data)
+	// Output: [10 20 30 40 50 60]
+}
+
+// A literal serves where there is a gap between the rows; Stride is never left out. With gonum, a
+// matrix m and a Dense share their entries in this way:
 //
 //	raw := m.RawMatrix() // m is a *gonum mat.Dense
 //	d := mat.Dense{Rows: raw.Rows, Cols: raw.Cols, Stride: raw.Stride, Data: raw.Data}
 //
-// and back, where d.Stride == d.Cols, gonum's mat.NewDense(d.Rows, d.Cols, d.Data).
+// and back, where d.Stride == d.Cols, gonum's mat.NewDense(d.Rows, d.Cols, d.Data). For symmetric
+// matrices, see SymOf.
 func ExampleDense() {
 	data := []float64{ // 2 × 3, one entry of padding a row
 		1, 2, 3, -1,
@@ -34,4 +47,33 @@ func ExampleSym() {
 	mat.MulVecSym(y, &s, []float64{1, 1})
 	fmt.Println(y)
 	// Output: [3 4]
+}
+
+// A Sym keeps the lower triangle, gonum's SymDense the upper one. So a SymDense comes in by a
+// transposition, and a Sym goes out in full.
+func ExampleSymOf() {
+	raw := []float64{ // Data of RawSymmetric(), with Stride 3: what is below the diagonal means nothing
+		4, 1, 2,
+		0, 5, 3,
+		0, 0, 6,
+	}
+	s := mat.NewSym(3)
+	lower := s.Lower()
+	mat.CopyTrans(&lower, mat.DenseOf(3, 3, raw))
+	fmt.Println(s)
+
+	full := mat.NewDense(3, 3) // for gonum's mat.NewSymDense(3, full.Data)
+	mat.CopyFull(full, s)
+	fmt.Println(full.Data)
+
+	wrong := mat.SymOf(3, raw)
+	fmt.Println(wrong)
+	// Output:
+	// [4  1  2
+	//  1  5  3
+	//  2  3  6]
+	// [4 1 2 1 5 3 2 3 6]
+	// [4  0  0
+	//  0  5  0
+	//  0  0  6]
 }

@@ -9,6 +9,7 @@ func Mul(dst, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Rows || dst.Cols != b.Cols {
 		panic("mat: Mul: dimension mismatch")
 	}
+	apart("mat: Mul", dst, a, b)
 	mul(dst, true, 1, a, b)
 }
 
@@ -17,6 +18,7 @@ func AddMul(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Rows || dst.Cols != b.Cols {
 		panic("mat: AddMul: dimension mismatch")
 	}
+	apart("mat: AddMul", dst, a, b)
 	mul(dst, false, alpha, a, b)
 }
 
@@ -25,6 +27,7 @@ func MulTransA(dst, a, b *Dense) {
 	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulTransA: dimension mismatch")
 	}
+	apart("mat: MulTransA", dst, a, b)
 	mulTransA(dst, true, 1, a, b)
 }
 
@@ -33,6 +36,7 @@ func AddMulTransA(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("mat: AddMulTransA: dimension mismatch")
 	}
+	apart("mat: AddMulTransA", dst, a, b)
 	mulTransA(dst, false, alpha, a, b)
 }
 
@@ -41,6 +45,7 @@ func MulTransB(dst, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
 		panic("mat: MulTransB: dimension mismatch")
 	}
+	apart("mat: MulTransB", dst, a, b)
 	mulTransB(dst, true, 1, a, b)
 }
 
@@ -49,6 +54,7 @@ func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
 		panic("mat: AddMulTransB: dimension mismatch")
 	}
+	apart("mat: AddMulTransB", dst, a, b)
 	mulTransB(dst, false, alpha, a, b)
 }
 
@@ -58,6 +64,13 @@ func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
 func MulSym(dst *Dense, s *Sym, b *Dense) {
 	if dst.Rows != s.N || s.N != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulSym: dimension mismatch")
+	}
+	apart("mat: MulSym", dst, b, b)
+	if s.torn() {
+		panic("mat: MulSym" + torn)
+	}
+	if dst.at(s.Data) {
+		panic("mat: MulSym" + shared)
 	}
 	g := product{m: s.N, n: b.Cols, k: s.N, alpha: 1, set: true, c: dst.Data, ldc: dst.Stride,
 		a: operand{s.Data, s.Stride, symmetric}, b: operand{b.Data, b.Stride, across}}

@@ -8,6 +8,12 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Rows || len(x) != a.Cols {
 		panic("mat: MulVec: dimension mismatch")
 	}
+	if a.torn() {
+		panic("mat: MulVec" + torn)
+	}
+	if a.at(dst) || kernel.SameStart(dst, x) {
+		panic("mat: MulVec" + shared)
+	}
 	if a.Cols == 0 {
 		clear(dst)
 		return
@@ -20,6 +26,12 @@ func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Cols || len(x) != a.Rows {
 		panic("mat: MulVecTrans: dimension mismatch")
 	}
+	if a.torn() {
+		panic("mat: MulVecTrans" + torn)
+	}
+	if a.at(dst) || kernel.SameStart(dst, x) {
+		panic("mat: MulVecTrans" + shared)
+	}
 	if a.Cols > 0 {
 		kernel.MulVecTrans(dst, a.Data, a.Stride, x)
 	}
@@ -30,6 +42,12 @@ func MulVecSym(dst []float64, s *Sym, x []float64) {
 	if len(dst) != s.N || len(x) != s.N {
 		panic("mat: MulVecSym: dimension mismatch")
 	}
+	if s.torn() {
+		panic("mat: MulVecSym" + torn)
+	}
+	if s.at(dst) || kernel.SameStart(dst, x) {
+		panic("mat: MulVecSym" + shared)
+	}
 	kernel.MulVecSym(dst, s.Data, s.Stride, x)
 }
 
@@ -39,6 +57,12 @@ func Outer(a *Dense, alpha float64, x, y []float64) {
 	if len(x) != a.Rows || len(y) != a.Cols {
 		panic("mat: Outer: dimension mismatch")
 	}
+	if a.torn() {
+		panic("mat: Outer" + torn)
+	}
+	if a.at(x) || a.at(y) {
+		panic("mat: Outer" + shared)
+	}
 	kernel.Outer(a.shape(), a.Data, a.Stride, alpha, x, y)
 }
 
@@ -47,6 +71,12 @@ func Outer(a *Dense, alpha float64, x, y []float64) {
 func RankOne(s *Sym, alpha float64, x []float64) {
 	if len(x) != s.N {
 		panic("mat: RankOne: dimension mismatch")
+	}
+	if s.torn() {
+		panic("mat: RankOne" + torn)
+	}
+	if s.at(x) {
+		panic("mat: RankOne" + shared)
 	}
 	kernel.Outer(s.shape(), s.Data, s.Stride, alpha, x, x)
 }

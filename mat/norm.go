@@ -27,6 +27,9 @@ func Norm(x []float64) float64 {
 
 // NormFrob returns the Frobenius norm ‖a‖_F = √Σ a_ij²; all else as Norm.
 func NormFrob(a *Dense) float64 {
+	if a.torn() {
+		panic("mat: NormFrob" + torn)
+	}
 	s := kernel.SumSquares(a.shape(), a.Data, a.Stride)
 	if s >= safeLow && s <= safeHigh {
 		return math.Sqrt(s)
@@ -42,6 +45,9 @@ func NormFrob(a *Dense) float64 {
 // NormFrobSym returns the Frobenius norm of the whole symmetric matrix, both triangles; all else as
 // Norm.
 func NormFrobSym(s *Sym) float64 {
+	if s.torn() {
+		panic("mat: NormFrobSym" + torn)
+	}
 	off, diag := kernel.SumSquares(kernel.Shape{Rows: s.N, Lower: true}, s.Data, s.Stride), 0.0
 	for i := range s.N {
 		d := s.Data[i*s.Stride+i]
@@ -62,6 +68,9 @@ func NormFrobSym(s *Sym) float64 {
 
 // MaxAbs returns max |a_ij|, 0 for a matrix without entries, and NaN if an entry is NaN.
 func MaxAbs(a *Dense) float64 {
+	if a.torn() {
+		panic("mat: MaxAbs" + torn)
+	}
 	m := 0.0
 	for i := range a.Rows {
 		m = maxAbs(m, a.Row(i))
@@ -71,6 +80,9 @@ func MaxAbs(a *Dense) float64 {
 
 // MaxAbsSym is MaxAbs for a symmetric matrix.
 func MaxAbsSym(s *Sym) float64 {
+	if s.torn() {
+		panic("mat: MaxAbsSym" + torn)
+	}
 	m := 0.0
 	for i := range s.N {
 		m = maxAbs(m, s.Row(i))

@@ -10,7 +10,7 @@ import "math"
 // (TestProjectFrobAccuracy), underflow apart. It panics if the sizes differ, or if radius is
 // negative or NaN. It does not allocate. 3 flops an entry.
 func ProjectFrob(dst, a *Dense, radius float64) float64 {
-	sameDense("mat: ProjectFrob: dimension mismatch", dst, a)
+	alike("mat: ProjectFrob", dst, a)
 	if !(radius >= 0) {
 		panic("mat: ProjectFrob: radius is negative or NaN")
 	}

@@ -6,6 +6,7 @@ func RankK(s *Sym, alpha float64, a *Dense) {
 	if s.N != a.Rows {
 		panic("mat: RankK: dimension mismatch")
 	}
+	apartSym("mat: RankK", s, a, a)
 	AddMulTransBSym(s, alpha, a, a)
 }
 
@@ -14,6 +15,7 @@ func RankKTrans(s *Sym, alpha float64, a *Dense) {
 	if s.N != a.Cols {
 		panic("mat: RankKTrans: dimension mismatch")
 	}
+	apartSym("mat: RankKTrans", s, a, a)
 	AddMulTransASym(s, alpha, a, a)
 }
 
@@ -24,6 +26,7 @@ func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	if s.N != a.Rows || s.N != b.Rows || a.Cols != b.Cols {
 		panic("mat: AddMulTransBSym: dimension mismatch")
 	}
+	apartSym("mat: AddMulTransBSym", s, a, b)
 	g := product{m: s.N, n: s.N, k: a.Cols, alpha: alpha, lower: true, c: s.Data, ldc: s.Stride,
 		a: operand{a.Data, a.Stride, along}, b: operand{b.Data, b.Stride, along}}
 	g.run()
@@ -34,6 +37,7 @@ func AddMulTransASym(s *Sym, alpha float64, a, b *Dense) {
 	if s.N != a.Cols || s.N != b.Cols || a.Rows != b.Rows {
 		panic("mat: AddMulTransASym: dimension mismatch")
 	}
+	apartSym("mat: AddMulTransASym", s, a, b)
 	g := product{m: s.N, n: s.N, k: a.Rows, alpha: alpha, lower: true, c: s.Data, ldc: s.Stride,
 		a: operand{a.Data, a.Stride, across}, b: operand{b.Data, b.Stride, across}}
 	g.run()

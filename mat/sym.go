@@ -17,6 +17,19 @@ func NewSym(n int) *Sym {
 	return &Sym{N: n, Stride: n, Data: make([]float64, n*n)}
 }
 
+// SymOf returns the symmetric matrix of order n whose lower triangle stands in data, rows of n
+// entries, in that memory: nothing is copied, and what stands above the diagonal is not used. It
+// panics if n is negative, or if len(data) is not n².
+func SymOf(n int, data []float64) *Sym {
+	if n < 0 {
+		panic("mat: SymOf: negative size")
+	}
+	if len(data) != n*n {
+		panic("mat: SymOf: len(data) is not n²")
+	}
+	return &Sym{N: n, Stride: n, Data: data}
+}
+
 // AsSym returns the symmetric matrix that stands in the lower triangle of a square a, in a's own
 // memory.
 func AsSym(a *Dense) Sym {
@@ -36,6 +49,9 @@ func (s *Sym) At(i, j int) float64 {
 	if uint(i) >= uint(s.N) || uint(j) >= uint(s.N) {
 		panic("mat: Sym.At: index out of range")
 	}
+	if s.torn() {
+		panic("mat: Sym.At" + torn)
+	}
 	return s.Data[max(i, j)*s.Stride+min(i, j)]
 }
 
@@ -43,6 +59,9 @@ func (s *Sym) At(i, j int) float64 {
 func (s *Sym) Set(i, j int, v float64) {
 	if uint(i) >= uint(s.N) || uint(j) >= uint(s.N) {
 		panic("mat: Sym.Set: index out of range")
+	}
+	if s.torn() {
+		panic("mat: Sym.Set" + torn)
 	}
 	s.Data[max(i, j)*s.Stride+min(i, j)] = v
 }
@@ -52,6 +71,9 @@ func (s *Sym) Row(i int) []float64 {
 	if uint(i) >= uint(s.N) {
 		panic("mat: Sym.Row: index out of range")
 	}
+	if s.torn() {
+		panic("mat: Sym.Row" + torn)
+	}
 	p := i * s.Stride
 	return s.Data[p : p+i+1 : p+i+1]
 }
@@ -60,6 +82,9 @@ func (s *Sym) Row(i int) []float64 {
 func (s *Sym) View(i, n int) Sym {
 	if i < 0 || n < 0 || n > s.N-i {
 		panic("mat: Sym.View: block out of range")
+	}
+	if s.torn() {
+		panic("mat: Sym.View" + torn)
 	}
 	v := Sym{N: n, Stride: s.Stride}
 	if n > 0 {

@@ -10,6 +10,12 @@ func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
 		panic("mat: SolveUpperVec: dimension mismatch")
 	}
+	if u.torn() {
+		panic("mat: SolveUpperVec" + torn)
+	}
+	if u.at(dst) {
+		panic("mat: SolveUpperVec" + shared)
+	}
 	copy(dst, b)
 	kernel.SolveUpper(dst, u.Data, u.Stride)
 }
@@ -18,6 +24,12 @@ func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
 		panic("mat: SolveUpperTransVec: dimension mismatch")
+	}
+	if u.torn() {
+		panic("mat: SolveUpperTransVec" + torn)
+	}
+	if u.at(dst) {
+		panic("mat: SolveUpperTransVec" + shared)
 	}
 	copy(dst, b)
 	kernel.SolveUpperTrans(dst, u.Data, u.Stride)
@@ -31,7 +43,8 @@ func SolveUpper(dst, u, b *Dense) {
 	if u.Rows != u.Cols || b.Rows != u.Rows {
 		panic("mat: SolveUpper: dimension mismatch")
 	}
-	sameDense("mat: SolveUpper: dimension mismatch", dst, b)
+	alike("mat: SolveUpper", dst, b)
+	apart("mat: SolveUpper", dst, u, u)
 	Copy(dst, b)
 	if dst.Cols > 0 {
 		solveUpper(u, dst)
@@ -43,7 +56,8 @@ func SolveUpperTrans(dst, u, b *Dense) {
 	if u.Rows != u.Cols || b.Rows != u.Rows {
 		panic("mat: SolveUpperTrans: dimension mismatch")
 	}
-	sameDense("mat: SolveUpperTrans: dimension mismatch", dst, b)
+	alike("mat: SolveUpperTrans", dst, b)
+	apart("mat: SolveUpperTrans", dst, u, u)
 	Copy(dst, b)
 	if dst.Cols > 0 {
 		solveUpperTrans(u, dst)
@@ -56,6 +70,12 @@ func SolveLowerVec(dst []float64, l *Dense, b []float64) {
 	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
 		panic("mat: SolveLowerVec: dimension mismatch")
 	}
+	if l.torn() {
+		panic("mat: SolveLowerVec" + torn)
+	}
+	if l.at(dst) {
+		panic("mat: SolveLowerVec" + shared)
+	}
 	copy(dst, b)
 	kernel.SolveLower(dst, l.Data, l.Stride)
 }
@@ -64,6 +84,12 @@ func SolveLowerVec(dst []float64, l *Dense, b []float64) {
 func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
 		panic("mat: SolveLowerTransVec: dimension mismatch")
+	}
+	if l.torn() {
+		panic("mat: SolveLowerTransVec" + torn)
+	}
+	if l.at(dst) {
+		panic("mat: SolveLowerTransVec" + shared)
 	}
 	copy(dst, b)
 	kernel.SolveLowerTrans(dst, l.Data, l.Stride)
@@ -75,7 +101,8 @@ func SolveLower(dst, l, b *Dense) {
 	if l.Rows != l.Cols || b.Rows != l.Rows {
 		panic("mat: SolveLower: dimension mismatch")
 	}
-	sameDense("mat: SolveLower: dimension mismatch", dst, b)
+	alike("mat: SolveLower", dst, b)
+	apart("mat: SolveLower", dst, l, l)
 	Copy(dst, b)
 	if dst.Cols > 0 {
 		solveLower(l, dst)
@@ -87,7 +114,8 @@ func SolveLowerTrans(dst, l, b *Dense) {
 	if l.Rows != l.Cols || b.Rows != l.Rows {
 		panic("mat: SolveLowerTrans: dimension mismatch")
 	}
-	sameDense("mat: SolveLowerTrans: dimension mismatch", dst, b)
+	alike("mat: SolveLowerTrans", dst, b)
+	apart("mat: SolveLowerTrans", dst, l, l)
 	Copy(dst, b)
 	if dst.Cols > 0 {
 		solveLowerTrans(l, dst)

@@ -172,10 +172,9 @@ func (c *checker) convexity() {
 			}
 			mean, slack = a.mean, 4*mat.Norm(a.se)
 		}
-		h := mat.Dense{Rows: c.dy, Cols: c.dy, Stride: c.dy, Data: mean}
-		s := mat.AsSym(&h)
+		s := mat.SymOf(c.dy, mean)
 		var j eig.Jacobi
-		if _, err := j.Factor(&s); err != nil {
+		if _, err := j.Factor(s); err != nil {
 			c.log.gap(Convexity, o.name, "%v", err)
 			continue
 		}

@@ -78,9 +78,8 @@ func (c *checker) factor(pt point) (*chol.Cholesky, bool) {
 	if !ok {
 		return nil, false
 	}
-	s := mat.AsSym(&mat.Dense{Rows: c.dy, Cols: c.dy, Stride: c.dy, Data: h})
 	f := new(chol.Cholesky)
-	return f, f.Factor(&s) == nil
+	return f, f.Factor(mat.SymOf(c.dy, h)) == nil
 }
 
 // stationary holds y* against one Newton step from it, y* − g_yy⁻¹ g_y.

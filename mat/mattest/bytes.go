@@ -71,7 +71,7 @@ func (b *Bytes) Sym() *mat.Sym {
 // Dense returns a matrix of up to 7 × 7, padded by Pad.
 func (b *Bytes) Dense() *mat.Dense {
 	rows, cols := b.Int(8), b.Int(8)
-	return Pad(&mat.Dense{Rows: rows, Cols: cols, Stride: cols, Data: b.Vec(rows * cols)}, b.Int(3))
+	return Pad(mat.DenseOf(rows, cols, b.Vec(rows*cols)), b.Int(3))
 }
 
 // Finite tells whether all numbers are.

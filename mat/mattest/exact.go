@@ -51,7 +51,7 @@ func ExactSym(a *mat.Sym) *Exact {
 
 // ExactVec returns x as a column, without rounding.
 func ExactVec(x []float64) *Exact {
-	return ExactDense(&mat.Dense{Rows: len(x), Cols: 1, Stride: 1, Data: x})
+	return ExactDense(mat.DenseOf(len(x), 1, x))
 }
 
 // At returns entry (i, j), to be read or set.

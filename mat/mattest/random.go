@@ -22,7 +22,7 @@ func Vec(n int, seed uint64) []float64 {
 // Dense returns a matrix with entries uniform on (−0.5, 0.5). Dense(n, n, uint64(n)) is the input
 // of the benchmarks.
 func Dense(rows, cols int, seed uint64) *mat.Dense {
-	return &mat.Dense{Rows: rows, Cols: cols, Stride: cols, Data: Vec(rows*cols, seed)}
+	return mat.DenseOf(rows, cols, Vec(rows*cols, seed))
 }
 
 // Sym returns (A + Aᵀ)/2 for A = Dense(n, n, seed): about half of its eigenvalues are negative.

@@ -1,0 +1,194 @@
+package mat_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// A guarded function takes matrices of one order and writes to its first argument, unless it only
+// reads. may lists the arguments that the first one may be.
+type guarded struct {
+	f     any
+	reads bool
+	may   []int
+}
+
+var guards = map[string]guarded{
+	"AddDiag":            {f: mat.AddDiag},
+	"AddIdentity":        {f: mat.AddIdentity},
+	"AddMul":             {f: mat.AddMul},
+	"AddMulTransA":       {f: mat.AddMulTransA},
+	"AddMulTransASym":    {f: mat.AddMulTransASym},
+	"AddMulTransB":       {f: mat.AddMulTransB},
+	"AddMulTransBSym":    {f: mat.AddMulTransBSym},
+	"AddScaled":          {f: mat.AddScaled, may: []int{1, 3}},
+	"AddScaledSym":       {f: mat.AddScaledSym, may: []int{1, 3}},
+	"Copy":               {f: mat.Copy, may: []int{1}},
+	"CopyFull":           {f: mat.CopyFull, may: []int{1}},
+	"CopySym":            {f: mat.CopySym, may: []int{1}},
+	"CopyTrans":          {f: mat.CopyTrans},
+	"MaxAbs":             {f: mat.MaxAbs, reads: true},
+	"MaxAbsSym":          {f: mat.MaxAbsSym, reads: true},
+	"Mul":                {f: mat.Mul},
+	"MulSym":             {f: mat.MulSym},
+	"MulTransA":          {f: mat.MulTransA},
+	"MulTransB":          {f: mat.MulTransB},
+	"MulVec":             {f: mat.MulVec},
+	"MulVecSym":          {f: mat.MulVecSym},
+	"MulVecTrans":        {f: mat.MulVecTrans},
+	"NormFrob":           {f: mat.NormFrob, reads: true},
+	"NormFrobSym":        {f: mat.NormFrobSym, reads: true},
+	"Outer":              {f: mat.Outer},
+	"ProjectFrob":        {f: mat.ProjectFrob, may: []int{1}},
+	"RankK":              {f: mat.RankK},
+	"RankKTrans":         {f: mat.RankKTrans},
+	"RankOne":            {f: mat.RankOne},
+	"Recur":              {f: mat.Recur, may: []int{2, 3, 4}},
+	"RecurSym":           {f: mat.RecurSym, may: []int{2, 3, 4}},
+	"Scale":              {f: mat.Scale, may: []int{2}},
+	"ScaleSym":           {f: mat.ScaleSym, may: []int{2}},
+	"SolveLower":         {f: mat.SolveLower, may: []int{2}},
+	"SolveLowerTrans":    {f: mat.SolveLowerTrans, may: []int{2}},
+	"SolveLowerTransVec": {f: mat.SolveLowerTransVec, may: []int{2}},
+	"SolveLowerVec":      {f: mat.SolveLowerVec, may: []int{2}},
+	"SolveUpper":         {f: mat.SolveUpper, may: []int{2}},
+	"SolveUpperTrans":    {f: mat.SolveUpperTrans, may: []int{2}},
+	"SolveUpperTransVec": {f: mat.SolveUpperTransVec, may: []int{2}},
+	"SolveUpperVec":      {f: mat.SolveUpperVec, may: []int{2}},
+	"Dense.At":           {f: func(a *mat.Dense) { a.At(1, 0) }, reads: true},
+	"Dense.Set":          {f: func(a *mat.Dense) { a.Set(1, 0, 1) }, reads: true},
+	"Dense.Row":          {f: func(a *mat.Dense) { a.Row(1) }, reads: true},
+	"Dense.View":         {f: func(a *mat.Dense) { a.View(1, 0, 1, 1) }, reads: true},
+	"Sym.At":             {f: func(s *mat.Sym) { s.At(1, 0) }, reads: true},
+	"Sym.Set":            {f: func(s *mat.Sym) { s.Set(1, 0, 1) }, reads: true},
+	"Sym.Row":            {f: func(s *mat.Sym) { s.Row(1) }, reads: true},
+	"Sym.View":           {f: func(s *mat.Sym) { s.View(1, 1) }, reads: true},
+}
+
+// arguments returns regular arguments for f, of order n, and their slices, nil for a number.
+func arguments(f any, n int) (in []reflect.Value, data []*[]float64) {
+	for i := range reflect.TypeOf(f).NumIn() {
+		switch reflect.TypeOf(f).In(i) {
+		case reflect.TypeFor[*mat.Dense]():
+			a := mattest.Dense(n, n, uint64(i))
+			in, data = append(in, reflect.ValueOf(a)), append(data, &a.Data)
+		case reflect.TypeFor[*mat.Sym]():
+			a := mattest.Sym(n, uint64(i))
+			in, data = append(in, reflect.ValueOf(a)), append(data, &a.Data)
+		case reflect.TypeFor[[]float64]():
+			v := mattest.Vec(n, uint64(i))
+			in, data = append(in, reflect.ValueOf(v)), append(data, &v)
+		default:
+			in, data = append(in, reflect.ValueOf(0.5)), append(data, nil)
+		}
+	}
+	return in, data
+}
+
+// setStride changes the stride of a matrix, over enough memory.
+func setStride(v reflect.Value, stride int) bool {
+	switch a := v.Interface().(type) {
+	case *mat.Dense:
+		a.Stride, a.Data = stride, append(a.Data, make([]float64, a.Rows*stride)...)
+	case *mat.Sym:
+		a.Stride, a.Data = stride, append(a.Data, make([]float64, a.N*stride)...)
+	default:
+		return false
+	}
+	return true
+}
+
+// setData lets a matrix or a vector begin where data does.
+func setData(in []reflect.Value, i int, data []float64) {
+	switch a := in[i].Interface().(type) {
+	case *mat.Dense:
+		a.Data = data
+	case *mat.Sym:
+		a.Data = data
+	case []float64:
+		in[i] = reflect.ValueOf(data[:len(a)])
+	}
+}
+
+// Operands that begin where dst does, and rows that overlap, are found by every function, where
+// they would give wrong numbers.
+func TestAliasing(t *testing.T) {
+	const n = 3
+	for name, g := range guards {
+		call := func(in []reflect.Value) func() { return func() { reflect.ValueOf(g.f).Call(in) } }
+		in, data := arguments(g.f, n)
+		require.NotPanics(t, call(in), name)
+		for i := range in {
+			if in, _ := arguments(g.f, n); setStride(in[i], 0) {
+				assert.PanicsWithValue(t, "mat: "+name+": rows overlap, Stride is too small", call(in), "%s, argument %d", name, i)
+				setStride(in[i], n-1)
+				assert.PanicsWithValue(t, "mat: "+name+": rows overlap, Stride is too small", call(in), "%s, argument %d", name, i)
+			}
+			if data[i] == nil || i == 0 || g.reads {
+				continue
+			}
+			in, data := arguments(g.f, n)
+			long := append(*data[0], make([]float64, n*n)...)
+			setData(in, 0, long)
+			setData(in, i, long)
+			if fmt.Sprint(g.may) == "[]" || !strings.Contains(fmt.Sprint(g.may), fmt.Sprint(i)) {
+				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand", call(in), "%s, argument %d", name, i)
+				continue
+			}
+			assert.NotPanics(t, call(in), "%s, argument %d", name, i)
+			if setStride(in[i], n+1) {
+				setData(in, i, long)
+				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand", call(in), "%s, argument %d with another stride", name, i)
+			}
+		}
+	}
+}
+
+// Every function that takes a matrix is in the table.
+func TestAliasingIsCheckedEverywhere(t *testing.T) {
+	sources, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	require.NoError(t, err)
+	const harmless = " AsSym " // a header, no entry
+	found := 0
+	for _, file := range sources["mat"].Files {
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil || !f.Name.IsExported() || strings.Contains(harmless, " "+f.Name.Name+" ") {
+				continue
+			}
+			for _, p := range f.Type.Params.List {
+				if _, matrix := p.Type.(*ast.StarExpr); matrix {
+					found++
+					assert.Contains(t, guards, f.Name.Name)
+					break
+				}
+			}
+		}
+	}
+	assert.Greater(t, found, 30)
+}
+
+// Matrices without entries, and single rows, overlap nothing.
+func TestAliasingOfNothing(t *testing.T) {
+	data := []float64{1, 2, 3}
+	empty := mat.Dense{Rows: 0, Cols: 3, Data: data}
+	mat.Mul(&empty, &empty, mat.NewDense(3, 3))
+	row := mat.Dense{Rows: 1, Cols: 3, Data: data}
+	mat.Scale(&row, 2, &row)
+	assert.Equal(t, []float64{2, 4, 6}, data)
+	c := mat.Dense{Rows: 1, Cols: 3, Stride: 3, Data: data}
+	mat.Mul(&c, &mat.Dense{Rows: 1, Data: data}, mat.NewDense(0, 3))
+	assert.Equal(t, []float64{0, 0, 0}, data)
+}
