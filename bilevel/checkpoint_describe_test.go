@@ -28,12 +28,12 @@ func TestForeignIsRefused(t *testing.T) {
 	file := saved(t, s)
 
 	larger := newWavy(0.3)
-	larger.dy, larger.n = 5, 20
+	larger.Dy, larger.N = 5, 20
 	for want, change := range map[string]func(p *Problem, m *Method, v *STABLE, o *Options){
 		"":                                      func(*Problem, *Method, *STABLE, *Options) {},
 		"dy is 4 in the checkpoint, and 5 here": func(p *Problem, _ *Method, _ *STABLE, _ *Options) { *p = larger },
-		"samples ξ is 16 in the checkpoint, and 8 here":                                   func(p *Problem, _ *Method, _ *STABLE, _ *Options) { w := newWavy(0.3); w.n = 8; *p = w },
-		"method is STABLE-Adam in the checkpoint, and SOBA here":                          func(_ *Problem, m *Method, _ *STABLE, _ *Options) { *m = smallMethods[0] },
+		"samples ξ is 16 in the checkpoint, and 8 here":                                   func(p *Problem, _ *Method, _ *STABLE, _ *Options) { w := newWavy(0.3); w.N = 8; *p = w },
+		"method is STABLE-Adam in the checkpoint, and tiny here":                          func(_ *Problem, m *Method, _ *STABLE, _ *Options) { *m = smallMethods[0] },
 		"method is STABLE-Adam in the checkpoint, and STABLE-STORM":                       func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Upper = STORM{} },
 		"STABLE.Upper.Beta1 is 0.8 in the checkpoint, and 0 here":                         func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Upper = Adam{} },
 		"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint":                         func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Alpha = Constant(0.1) },
@@ -87,17 +87,17 @@ func TestDescribeNested(t *testing.T) {
 	text := func(change func(*nested)) string {
 		n := &nested{Schedule: Constant(0.1), all: []Schedule{Constant(1), nil, Power{C: 2}}, more: map[string]float64{"a": 1}}
 		change(n)
-		s, err := New(newWavy(0), SOBA{Alpha: n, Beta: n}, Options{})
+		s, err := New(newWavy(0), tiny{Alpha: n, Beta: n}, Options{})
 		require.NoError(t, err)
 		return s.describe()
 	}
 	base := text(func(*nested) {})
 	assert.Equal(t, base, text(func(*nested) {}))
 	for want, change := range map[string]func(*nested){
-		"SOBA.Alpha.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Constant 0.2": func(n *nested) { n.Schedule = Constant(0.2) },
-		"SOBA.Alpha.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Power here":   func(n *nested) { n.Schedule = Power{C: 0.1} },
-		"SOBA.Alpha.all is":  func(n *nested) { n.all[2] = Power{C: 3} },
-		"SOBA.Alpha.text is": func(n *nested) { n.text = "line\nline" },
+		"tiny.Alpha.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Constant 0.2": func(n *nested) { n.Schedule = Constant(0.2) },
+		"tiny.Alpha.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Power here":   func(n *nested) { n.Schedule = Power{C: 0.1} },
+		"tiny.Alpha.all is":  func(n *nested) { n.all[2] = Power{C: 3} },
+		"tiny.Alpha.text is": func(n *nested) { n.text = "line\nline" },
 	} {
 		assert.Contains(t, difference(base, text(change)), want)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/mat"
 )
 
 func steps(t *testing.T, s *Solver, n int) {
@@ -42,11 +44,49 @@ func small(t testing.TB, m Method) (*Solver, []byte) {
 }
 
 var smallMethods = []Method{
-	SOBA{Alpha: Constant(0.05), Beta: Power{C: 0.1, P: 0.5}},
+	tiny{Alpha: Constant(0.05), Beta: Power{C: 0.1, P: 0.5}},
 	STABLE{Alpha: Constant(0.05), MuG: 0.5, Upper: Adam{}},
-	BiAdam{Alpha: Constant(0.05), Beta: Constant(0.1), Neumann: Neumann{LG: 7, Terms: 3}},
-	SABA{Alpha: Constant(0.05), Beta: Constant(0.1)},
+	STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.5, Upper: STORM{}},
+	STABLE{MuG: 0.5},
 }
+
+// tiny is a method that keeps little: y follows g_y, x the mean of f_x.
+type tiny struct{ Alpha, Beta Schedule }
+
+func (tiny) Name() string { return "tiny" }
+
+func (m tiny) Start(it *Iteration) (Stepper, error) {
+	dx, dy := it.Dims()
+	return &tinyRun{m, make([]float64, dx), make([]float64, dx), make([]float64, dy), make([]float64, dy)}, nil
+}
+
+type tinyRun struct {
+	tiny
+	mean, fx, fy, gy []float64
+}
+
+func (m *tinyRun) Step(it *Iteration) error {
+	if err := errors.Join(
+		it.Oracle().GradF(m.fx, m.fy, it.X(), it.Y(), it.DrawXi(0)),
+		it.Oracle().GradG(m.gy, it.X(), it.Y(), it.DrawPhi(0)),
+	); err != nil {
+		return err
+	}
+	mat.Axpy(m.mean, -0.5, m.mean)
+	mat.Axpy(m.mean, 0.5+0.1*it.Rand().Float64(), m.fx)
+	it.MoveX(m.Alpha.At(it.K()), m.mean)
+	it.MoveY(m.Beta.At(it.K()), m.gy)
+	return it.UseSteps(m.Alpha.At(it.K()), m.Beta.At(it.K()), 0)
+}
+
+func (m *tinyRun) Vectors(visit func(name string, v []float64)) {
+	visit("f_x", m.fx)
+	visit("f_y", m.fy)
+	visit("g_y", m.gy)
+	visit("the mean", m.mean)
+}
+
+func (m *tinyRun) State(t *State) { t.Floats(m.mean) }
 
 // The layout is the documented one, byte by byte, on every machine.
 func TestCheckpointLayout(t *testing.T) {
@@ -64,7 +104,7 @@ func TestCheckpointLayout(t *testing.T) {
 	require.Equal(t, version, u32(8))
 	n, m := u32(12), int(u64(16))
 	require.Len(t, file, 24+n+8+8*m+8)
-	assert.Contains(t, string(file[24:24+n]), "\nSOBA.Beta = bilevel.Power\nSOBA.Beta.C = 0.1\n")
+	assert.Contains(t, string(file[24:24+n]), "\ntiny.Beta = bilevel.Power\ntiny.Beta.C = 0.1\n")
 	assert.Equal(t, crc64.Checksum(file[:24+n], crc64.MakeTable(crc64.ECMA)), u64(24+n))
 	assert.Equal(t, crc64.Checksum(file[:len(file)-8], crc64.MakeTable(crc64.ECMA)), u64(len(file)-8))
 	body := 24 + n + 8

@@ -78,7 +78,7 @@ func TestEstimatorHessNorm(t *testing.T) {
 // gives.
 func TestEstimatorInitAgain(t *testing.T) {
 	start := func() (*Estimator, *faulty) {
-		f := &faulty{newWavy(0.5), "H_yy", math.MaxInt, func(v []float64) error { v[0] = math.NaN(); return nil }}
+		f := &faulty{Problem: newWavy(0.5), Quantity: "H_yy", After: math.MaxInt, Fault: func(v []float64) error { v[0] = math.NaN(); return nil }}
 		e, err := NewEstimator(f, 0.9, 1.5)
 		require.NoError(t, err)
 		return e, f
@@ -100,7 +100,7 @@ func TestEstimatorInitAgain(t *testing.T) {
 	both(func(e *Estimator) error { return e.Init(x, y, []Sample{7}) })
 	both(func(e *Estimator) error { return e.Update(0.4, []float64{0, 1, 0}, y, []Sample{8, 9}) })
 
-	problem.after = 0
+	problem.After = 0
 	var d *DivergedError
 	require.ErrorAs(t, used.Update(0.4, x, y, []Sample{3}), &d)
 	assert.Equal(t, 2, d.Step)

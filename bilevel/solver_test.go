@@ -10,39 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable/bilevel/bileveltest"
 	"stable/mat"
 )
-
-// faulty is a Problem whose oracles go wrong at a chosen evaluation.
-type faulty struct {
-	Problem
-	oracle string
-	after  int
-	fault  func(v []float64) error
-}
-
-func (f *faulty) spoil(oracle string, v []float64, err error) error {
-	if err == nil && oracle == f.oracle {
-		if f.after--; f.after < 0 {
-			return f.fault(v)
-		}
-	}
-	return err
-}
-
-func (f *faulty) GradF(fx, fy, x, y []float64, xi []Sample) error {
-	err := f.spoil("f_x", fx, f.Problem.GradF(fx, fy, x, y, xi))
-	return f.spoil("f_y", fy, err)
-}
-func (f *faulty) GradG(gy, x, y []float64, phi []Sample) error {
-	return f.spoil("g_y", gy, f.Problem.GradG(gy, x, y, phi))
-}
-func (f *faulty) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
-	return f.spoil("H_xy", gxy.Row(1), f.Problem.CrossG(gxy, x, y, phi))
-}
-func (f *faulty) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
-	return f.spoil("H_yy", gyy.Row(1), f.Problem.HessG(gyy, x, y, phi))
-}
 
 var plain = STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.1}
 
@@ -52,7 +22,7 @@ func TestStepNotFinite(t *testing.T) {
 	for _, quantity := range []string{"f_x", "f_y", "g_y", "H_xy", "H_yy"} {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			for _, after := range []int{0, 7, 8} {
-				f := &faulty{newWavy(0.1), quantity, after, func(v []float64) error { v[len(v)-1] = bad; return nil }}
+				f := &faulty{Problem: newWavy(0.1), Quantity: quantity, After: after, Fault: func(v []float64) error { v[len(v)-1] = bad; return nil }}
 				s, err := New(f, plain, Options{Seed: 1})
 				require.NoError(t, err)
 				var x, y []float64
@@ -102,7 +72,7 @@ func TestStepOracleFails(t *testing.T) {
 			"error": func([]float64) error { return boom },
 			"panic": func([]float64) error { panic(boom) },
 		} {
-			f := &faulty{newWavy(0.1), quantity, 5, fault}
+			f := &faulty{Problem: newWavy(0.1), Quantity: quantity, After: 5, Fault: fault}
 			s, err := New(f, plain, Options{})
 			require.NoError(t, err)
 			r, err := s.Run(context.Background(), Run{Steps: 20})
@@ -202,7 +172,7 @@ func TestNewRefuses(t *testing.T) {
 
 // A schedule that leaves its range later is refused at that step.
 func TestStepBadSchedule(t *testing.T) {
-	s, err := New(newWavy(0), STABLE{Alpha: late{4}, Beta: Constant(0.1), MuG: 0.1}, Options{})
+	s, err := New(newWavy(0), STABLE{Alpha: bileveltest.Turn{K: 4, V: math.NaN()}, Beta: Constant(0.1), MuG: 0.1}, Options{})
 	require.NoError(t, err)
 	r, err := s.Run(context.Background(), Run{Steps: 10})
 	require.ErrorIs(t, err, ErrOption)
@@ -210,26 +180,8 @@ func TestStepBadSchedule(t *testing.T) {
 	assert.Equal(t, 4, r.Steps)
 }
 
-// late is 0.1, and NaN from step k on.
-type late struct{ k int }
-
-func (l late) At(k int) float64 { return turn{l.k, math.NaN()}.At(k) }
-
-// turn is 0.1, and v from step k on.
-type turn struct {
-	k int
-	v float64
-}
-
-func (s turn) At(k int) float64 {
-	if k >= s.k {
-		return s.v
-	}
-	return 0.1
-}
-
 func TestStepAllocates(t *testing.T) {
-	s, err := New(&quiet{newWavy(0.5)}, STABLE{Alpha: Constant(0.01), Beta: Constant(0.1), Tau: Constant(1), MuG: 0.9, CGxy: 1.2}, Options{Set: UniformBox(3, 0, 1)})
+	s, err := New(quiet{Wavy: newWavy(0.5)}, STABLE{Alpha: Constant(0.01), Beta: Constant(0.1), Tau: Constant(1), MuG: 0.9, CGxy: 1.2}, Options{Set: UniformBox(3, 0, 1)})
 	require.NoError(t, err)
 	steps := 0
 	step := func() {
@@ -244,30 +196,6 @@ func TestStepAllocates(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, step))
 	assert.Greater(t, s.Activity().Truncated, 10)
 	assert.Less(t, s.Activity().Truncated, steps)
-}
-
-// quiet is wavy with the allocations of its oracles hoisted: one fixed matrix a sample.
-type quiet struct{ *wavy }
-
-func (q *quiet) GradF(fx, fy, x, y []float64, xi []Sample) error {
-	copy(fx, x)
-	copy(fy, y)
-	return nil
-}
-func (q *quiet) GradG(gy, x, y []float64, phi []Sample) error { copy(gy, y); return nil }
-func (q *quiet) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
-	gxy.Zero()
-	for i := range x {
-		gxy.Set(i, i, math.Cos(x[i]+float64(phi[0])))
-	}
-	return nil
-}
-func (q *quiet) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
-	gyy.Zero()
-	for i := range y {
-		gyy.Set(i, i, 2*math.Cos(y[i]+float64(phi[0]))) // often below μ_g
-	}
-	return nil
 }
 
 // The same seed gives the same bits; another seed another run; the step loop and Run agree.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable/bilevel/bileveltest"
 	"stable/eig"
 	"stable/mat"
 )
@@ -21,24 +22,13 @@ type paper struct {
 	x, y, xOld, yOld []float64
 }
 
-func full(a interface{ At(i, j int) float64 }, rows, cols int) [][]float64 {
-	m := make([][]float64, rows)
-	for i := range m {
-		m[i] = make([]float64, cols)
-		for j := range m[i] {
-			m[i][j] = a.At(i, j)
-		}
-	}
-	return m
-}
-
 func (p *paper) step(t *testing.T, w *wavy, k int, alpha, beta, tau, mu, c, lo, hi float64, phi, xi []Sample) {
-	dx, dy := w.dx, w.dy
+	dx, dy := w.Dx, w.Dy
 	at := func(x, y []float64) (hxy, hyy [][]float64) {
 		a, b := mat.NewDense(dx, dy), mat.NewSym(dy)
 		require.NoError(t, w.CrossG(a, x, y, phi))
 		require.NoError(t, w.HessG(b, x, y, phi))
-		return full(a, dx, dy), full(b, dy, dy)
+		return bileveltest.Full(a, dx, dy), bileveltest.Full(b, dy, dy)
 	}
 	nxy, nyy := at(p.x, p.y)
 	if k > 0 {
@@ -69,7 +59,7 @@ func (p *paper) step(t *testing.T, w *wavy, k int, alpha, beta, tau, mu, c, lo, 
 		}
 	}
 	p.hxy, p.hyy = nxy, p.truncate(t, nyy, mu)
-	inv := invert(t, p.hyy)
+	inv := bileveltest.Invert(p.hyy)
 
 	fx, fy, gy := make([]float64, dx), make([]float64, dy), make([]float64, dy)
 	require.NoError(t, w.GradF(fx, fy, p.x, p.y, xi))
@@ -126,42 +116,6 @@ func (p *paper) truncate(t *testing.T, a [][]float64, mu float64) [][]float64 {
 	return out
 }
 
-// invert is Gauss-Jordan elimination with row pivoting.
-func invert(t *testing.T, a [][]float64) [][]float64 {
-	n := len(a)
-	m := make([][]float64, n)
-	for i := range n {
-		m[i] = append(append([]float64(nil), a[i]...), make([]float64, n)...)
-		m[i][n+i] = 1
-	}
-	for c := range n {
-		best := c
-		for r := c; r < n; r++ {
-			if math.Abs(m[r][c]) > math.Abs(m[best][c]) {
-				best = r
-			}
-		}
-		m[c], m[best] = m[best], m[c]
-		require.NotZero(t, m[c][c])
-		for r := range n {
-			f := m[r][c] / m[c][c]
-			for j := range m[r] {
-				if r != c {
-					m[r][j] -= f * m[c][j]
-				}
-			}
-		}
-	}
-	for i := range n {
-		d := m[i][i]
-		m[i] = m[i][n:]
-		for j := range n {
-			m[i][j] /= d
-		}
-	}
-	return m
-}
-
 // The whole method against the paper's equations, on a run in which both matrix projections and the
 // box act, with batches of 1 and more.
 func TestSTABLEFollowsThePaper(t *testing.T) {
@@ -176,9 +130,9 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 			p := &paper{x: []float64{0.1, -0.1, 0.2}, y: []float64{1, 0, -1, 2}}
 			mirror := newWavy(0.5)
 			for k := range 60 {
-				w.log = nil
+				w.Log = nil
 				require.NoError(t, s.Step())
-				phi, xi := samplesOf(t, w.log, k, batch)
+				phi, xi := samplesOf(t, w.Log, k, batch)
 				p.step(t, mirror, k, alpha.At(k), beta.At(k), tau.At(k), mu, c, lo, hi, phi, xi)
 				require.InDeltaSlice(t, p.x, s.X(), 1e-11, "x at step %d", k)
 				require.InDeltaSlice(t, p.y, s.Y(), 1e-11, "y at step %d", k)
@@ -205,16 +159,16 @@ func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 	var got []string
 	points := map[string]bool{}
 	for _, c := range log {
-		got = append(got, c.oracle)
-		if c.oracle == "GradF" {
-			xi = c.batch
+		got = append(got, c.Oracle)
+		if c.Oracle == "GradF" {
+			xi = c.Batch
 			continue
 		}
 		if phi == nil {
-			phi = c.batch
+			phi = c.Batch
 		}
-		require.Equal(t, phi, c.batch, "step %d: %s draws another φ", k, c.oracle)
-		points[fmt.Sprint(c.x, c.y)] = true
+		require.Equal(t, phi, c.Batch, "step %d: %s draws another φ", k, c.Oracle)
+		points[fmt.Sprint(c.X, c.Y)] = true
 	}
 	require.Equal(t, want, got)
 	require.Len(t, xi, batch)
@@ -236,9 +190,9 @@ func TestSTABLEWithoutCorrection(t *testing.T) {
 	h, old, now := mat.NewSym(4), mat.NewSym(4), mat.NewSym(4)
 	last := make([]float64, 4)
 	for k := range 30 {
-		w.log = nil
+		w.Log = nil
 		require.NoError(t, s.Step())
-		phi := w.log[0].batch
+		phi := w.Log[0].Batch
 		require.NoError(t, w.HessG(now, x, y, phi))
 		if k == 0 {
 			mat.CopySym(h, now)
@@ -268,9 +222,9 @@ func TestSTABLEStepBound(t *testing.T) {
 	fx, fy := make([]float64, 3), make([]float64, 4)
 	for range 300 {
 		x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
-		w.log = nil
+		w.Log = nil
 		require.NoError(t, s.Step())
-		xi := w.log[len(w.log)-1].batch
+		xi := w.Log[len(w.Log)-1].Batch
 		require.NoError(t, w.GradF(fx, fy, x, y, xi))
 		mat.Axpy(x, -1, s.X())
 		bound := alpha * (mat.Norm(fx) + c/mu*mat.Norm(fy))
@@ -353,10 +307,10 @@ func TestSTABLETrust(t *testing.T) {
 	gy := make([]float64, 4)
 	for range 200 {
 		x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
-		w.log = nil
+		w.Log = nil
 		cuts := s.Activity().Cut
 		require.NoError(t, s.Step())
-		require.NoError(t, w.GradG(gy, x, y, w.log[len(w.log)-2].batch))
+		require.NoError(t, w.GradG(gy, x, y, w.Log[len(w.Log)-2].Batch))
 
 		// drift = y^k − β g_y − y^{k+1}, and it is the estimator's for the displacement that x has
 		// made.
@@ -392,9 +346,9 @@ func TestSTABLEBetaBound(t *testing.T) {
 	largest, slowed := 0.0, 0
 	for k := range 50 {
 		y := append([]float64(nil), s.Y()...)
-		w.log = nil
+		w.Log = nil
 		require.NoError(t, s.Step())
-		phi := w.log[0].batch
+		phi := w.Log[0].Batch
 		require.NoError(t, w.GradG(gy, s.X(), y, phi))
 		require.NoError(t, w.HessG(gyy, s.X(), y, phi))
 		largest = max(largest, mat.NormFrobSym(gyy))

@@ -12,33 +12,39 @@ import (
 // of what a method draws for itself, and nothing else is drawn from them: what one of them gives
 // does not depend on how often the others are asked.
 func TestSeed(t *testing.T) {
-	const terms = 4
 	for _, seed := range []uint64{0, 1, 1 << 63} {
 		w := newWavy(0.1)
-		s, err := New(w, TTSA{Constant(0.05), Constant(0.1), Neumann{LG: 7, Terms: terms}}, Options{Seed: seed, UpperBatch: 2, LowerBatch: 3})
-		require.NoError(t, err)
-		xi, phi, coin := rand.New(rand.NewPCG(seed, 'x')), rand.New(rand.NewPCG(seed, 'y')), rand.New(rand.NewPCG(seed, 'm'))
+		xi, phi, own := rand.New(rand.NewPCG(seed, 'x')), rand.New(rand.NewPCG(seed, 'y')), rand.New(rand.NewPCG(seed, 'm'))
 		draw := func(rng *rand.Rand, n int) []Sample {
 			batch := make([]Sample, n)
 			for i := range batch {
-				batch[i] = Sample(rng.Uint64N(w.n))
+				batch[i] = Sample(rng.Uint64N(w.N))
 			}
 			return batch
 		}
-		for range 20 {
-			w.log = nil
-			require.NoError(t, s.Step())
-			products := coin.IntN(terms)
-			require.Len(t, w.log, 3+products) // g_y, f_x and f_y, the products with g_yy, g_xy
-			assert.Equal(t, draw(phi, 3), w.log[0].batch)
-			assert.Equal(t, draw(xi, 2), w.log[1].batch)
-			assert.Equal(t, draw(phi, 3), w.log[2+products].batch)
-			for j := range products {
-				assert.Equal(t, draw(phi, 3), w.log[2+j].batch)
+		s, err := New(w, drawing{func(it *Iteration) {
+			assert.Equal(t, draw(xi, 2), it.DrawXi(0))
+			for range it.K() % 3 {
+				assert.Equal(t, draw(phi, 3), it.DrawPhi(0))
+				assert.Equal(t, draw(phi, 7), it.DrawPhi(7))
 			}
-		}
+			assert.Empty(t, it.DrawXi(Full))
+			assert.Equal(t, own.IntN(9), it.Rand().IntN(9))
+		}}, Options{Seed: seed, UpperBatch: 2, LowerBatch: 3})
+		require.NoError(t, err)
+		steps(t, s, 20)
+		assert.Equal(t, Counts{Xi: 20 * (2 + w.N), Phi: 19 * 10}, s.Counts())
 	}
 }
+
+// drawing is a method that draws, and does nothing else.
+type drawing struct{ draw func(it *Iteration) }
+
+func (drawing) Name() string                           { return "drawing" }
+func (d drawing) Start(*Iteration) (Stepper, error)    { return d, nil }
+func (d drawing) Step(it *Iteration) error             { d.draw(it); return nil }
+func (drawing) Vectors(func(name string, v []float64)) {}
+func (drawing) State(*State)                           {}
 
 // An unbounded stream draws seeds of 64 bits.
 func TestStreamUnbounded(t *testing.T) {

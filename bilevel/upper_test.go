@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable/bilevel/bileveltest"
 	"stable/mat"
 )
 
@@ -24,13 +25,16 @@ type upperModel struct {
 
 // hyper is f_x − hxy·inv·f_y at (x, y; ξ).
 func (u *upperModel) hyper(t *testing.T, hxy, inv [][]float64, x, y []float64, xi []Sample) []float64 {
-	h, fy := make([]float64, u.w.dx), make([]float64, u.w.dy)
+	h, fy := make([]float64, u.w.Dx), make([]float64, u.w.Dy)
 	require.NoError(t, u.w.GradF(h, fy, x, y, xi))
-	for i, v := range apply(hxy, apply(inv, fy)) {
+	for i, v := range bileveltest.Apply(hxy, bileveltest.Apply(inv, fy)) {
 		h[i] -= v
 	}
 	return h
 }
+
+// upperBox is the feasible set of the runs that are followed.
+var upperBox = UniformBox(3, -0.2, 0.4)
 
 // step does step k; move returns the next x, before the box.
 func (u *upperModel) step(t *testing.T, k int, beta, tau, mu float64, phi, xi []Sample, move func(x []float64) []float64) {
@@ -40,10 +44,10 @@ func (u *upperModel) step(t *testing.T, k int, beta, tau, mu float64, phi, xi []
 	}
 	// The estimates and y by the paper's step with α = 0, and then the displacement of x on top.
 	u.p.step(t, u.w, k, 0, beta, tau, mu, math.Inf(1), math.Inf(-1), math.Inf(1), phi, xi)
-	u.hOld, u.inv = u.p.hxy, invert(t, u.p.hyy)
+	u.hOld, u.inv = u.p.hxy, bileveltest.Invert(u.p.hyy)
 	u.h = u.hyper(t, u.hOld, u.inv, x, y, xi)
 	next := move(x)
-	clamp(next)
+	upperBox.Project(next, next)
 	moved := make([]float64, len(x))
 	for i := range x {
 		moved[i] = next[i] - x[i]
@@ -106,21 +110,24 @@ func TestUpperFollowsThePapers(t *testing.T) {
 		for _, batch := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s,batch=%d", name, batch), func(t *testing.T) {
 				w := newWavy(0.5)
-				opt := followOptions(batch)
+				opt := Options{Set: upperBox, X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch}
 				s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, Upper: c.rule, MuG: mu, InitBatch: 5, Plain: true}, opt)
 				require.NoError(t, err)
 				assert.Equal(t, "STABLE-"+name, s.Method().Name())
 				u = &upperModel{w: newWavy(0.5), p: paper{x: opt.X0, y: opt.Y0}}
 				d, m, v = make([]float64, 3), make([]float64, 3), make([]float64, 3)
 				for k := range 60 {
-					w.log = nil
+					w.Log = nil
 					require.NoError(t, s.Step())
 					if name == "STORM" && k > 0 { // GradF at the old point comes first, with the ξ of the last call
-						r := &reader{t, nil, w.log}
-						require.Equal(t, w.log[len(w.log)-1].batch, r.next("GradF", u.p.xOld, u.p.yOld), "another ξ at the old point")
-						w.log = r.log
+						first, last := w.Log[0], w.Log[len(w.Log)-1]
+						require.Equal(t, "GradF", first.Oracle)
+						require.InDeltaSlice(t, u.p.xOld, first.X, 1e-11)
+						require.InDeltaSlice(t, u.p.yOld, first.Y, 1e-11)
+						require.Equal(t, last.Batch, first.Batch, "another ξ at the old point")
+						w.Log = w.Log[1:]
 					}
-					phi, xi := samplesOf(t, w.log, k, batch)
+					phi, xi := samplesOf(t, w.Log, k, batch)
 					u.step(t, k, beta.At(k), tau.At(k), mu, phi, xi, func(x []float64) []float64 { return c.move(k, x) })
 					require.InDeltaSlice(t, u.p.x, s.X(), 1e-10, "x at step %d", k)
 					require.InDeltaSlice(t, u.p.y, s.Y(), 1e-10, "y at step %d", k)
@@ -136,14 +143,20 @@ func TestUpperFollowsThePapers(t *testing.T) {
 func TestUpperReducesToSGD(t *testing.T) {
 	m := STABLE{Alpha: Constant(0.1), Beta: Constant(0.1), MuG: 0.3}
 	opt := Options{Seed: 5, Set: UniformBox(3, -0.2, 0.4), UpperBatch: 2}
-	want := afterSteps(t, m, opt, 50)
+	after50 := func() []float64 {
+		s, err := New(newWavy(0.3), m, opt)
+		require.NoError(t, err)
+		steps(t, s, 50)
+		return slices.Concat(s.X(), s.Y())
+	}
+	want := after50()
 	for _, rule := range []Upper{Momentum{Constant(0)}, STORM{Constant(1)}} {
 		m.Upper = rule
-		assert.Equal(t, want, afterSteps(t, m, opt, 50), m.Name())
+		assert.Equal(t, want, after50(), m.Name())
 	}
 	for _, rule := range []Upper{Momentum{}, STORM{}, Adam{}} {
 		m.Upper = rule
-		assert.NotEqual(t, want, afterSteps(t, m, opt, 50), m.Name())
+		assert.NotEqual(t, want, after50(), m.Name())
 	}
 	for _, rule := range []Upper{nil, Momentum{}, STORM{}, Adam{}} {
 		m.Upper = rule
@@ -218,29 +231,25 @@ func (s weighed) ProjectMetric(dst, x, w []float64) {
 // A derivative whose square overflows would freeze its entry of x for good: it ends the run, before
 // the projection.
 func TestMetricOverflow(t *testing.T) {
-	a, n := Constant(0.05), Neumann{LG: 7, MuG: 0.7, Terms: 4}
-	for _, m := range []Method{
-		STABLE{Alpha: a, Beta: a, MuG: 0.3, Upper: Adam{}}, BiAdam{Alpha: a, Beta: a, Neumann: n}, VRBiAdam{Alpha: a, Beta: a, Neumann: n},
-	} {
-		for i := range 3 {
-			f := &faulty{newWavy(0.1), "f_x", 3, func(v []float64) error { v[i] = 1e200; return nil }}
-			s, err := New(f, m, Options{Set: weighed{t: t}})
-			require.NoError(t, err)
-			for err == nil {
-				err = s.Step()
-			}
-			var d *DivergedError
-			require.ErrorAs(t, err, &d)
-			assert.Contains(t, d.Quantity, "the metric")
-			assert.Contains(t, d.Quantity, fmt.Sprintf("[%d]", i))
-			assert.Positive(t, s.K())
+	for i := range 3 {
+		m := STABLE{Alpha: Constant(0.05), Beta: Constant(0.05), MuG: 0.3, Upper: Adam{}}
+		f := &faulty{Problem: newWavy(0.1), Quantity: "f_x", After: 3, Fault: func(v []float64) error { v[i] = 1e200; return nil }}
+		s, err := New(f, m, Options{Set: weighed{t: t}})
+		require.NoError(t, err)
+		for err == nil {
+			err = s.Step()
 		}
+		var d *DivergedError
+		require.ErrorAs(t, err, &d)
+		assert.Contains(t, d.Quantity, "the metric")
+		assert.Contains(t, d.Quantity, fmt.Sprintf("[%d]", i))
+		assert.Positive(t, s.K())
 	}
 }
 
 func TestUpperAllocate(t *testing.T) {
 	for _, rule := range []Upper{Momentum{}, STORM{}, Adam{}} {
-		s, err := New(&quiet{newWavy(0.5)}, STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: rule}, Options{Set: Simplex{}, LowerBatch: 2})
+		s, err := New(quiet{Wavy: newWavy(0.5)}, STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: rule}, Options{Set: Simplex{}, LowerBatch: 2})
 		require.NoError(t, err)
 		step := func() {
 			if err := s.Step(); err != nil {
@@ -271,11 +280,11 @@ func TestUpperRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	for want, rule := range map[string]Upper{
-		"STABLE-Momentum: Momentum.Weight at step 4 is NaN": Momentum{late{4}},
-		"STABLE-STORM: STORM.Tau at step 4 is NaN":          STORM{late{4}},
-		"STABLE-Momentum: Momentum.Weight at step 4 is 1.5": Momentum{turn{4, 1.5}},
-		"STABLE-STORM: STORM.Tau at step 4 is 2":            STORM{turn{4, 2}},
-		"STABLE-STORM: STORM.Tau at step 4 is -0.5":         STORM{turn{4, -0.5}},
+		"STABLE-Momentum: Momentum.Weight at step 4 is NaN": Momentum{bileveltest.Turn{K: 4, V: math.NaN()}},
+		"STABLE-STORM: STORM.Tau at step 4 is NaN":          STORM{bileveltest.Turn{K: 4, V: math.NaN()}},
+		"STABLE-Momentum: Momentum.Weight at step 4 is 1.5": Momentum{bileveltest.Turn{K: 4, V: 1.5}},
+		"STABLE-STORM: STORM.Tau at step 4 is 2":            STORM{bileveltest.Turn{K: 4, V: 2}},
+		"STABLE-STORM: STORM.Tau at step 4 is -0.5":         STORM{bileveltest.Turn{K: 4, V: -0.5}},
 	} {
 		s, err := New(newWavy(0), STABLE{Alpha: a, MuG: 1, Upper: rule}, Options{})
 		require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 	"stable/chol"
 	"stable/mat"
 )
@@ -28,15 +29,15 @@ type MeanVariance struct {
 // that are not finite, give an error that wraps bilevel.ErrOption.
 func NewMeanVariance(returns *mat.Dense, risk float64) (*MeanVariance, error) {
 	if returns == nil || returns.Rows < 1 || returns.Cols < 1 {
-		return nil, badOption("NewMeanVariance: returns is empty")
+		return nil, option.Bad("compose: NewMeanVariance: returns is empty")
 	}
 	for i := range returns.Rows {
-		if j := notFinite(returns.Row(i)); j >= 0 {
-			return nil, badOption("NewMeanVariance: returns[%d, %d] is %v", i, j, returns.At(i, j))
+		if j := mat.NotFinite(returns.Row(i)); j >= 0 {
+			return nil, option.Bad("compose: NewMeanVariance: returns[%d, %d] is %v", i, j, returns.At(i, j))
 		}
 	}
 	if !(risk > 0) || math.IsInf(risk, 1) {
-		return nil, badOption("NewMeanVariance: risk is %v, want a finite weight > 0", risk)
+		return nil, option.Bad("compose: NewMeanVariance: risk is %v, want a finite weight > 0", risk)
 	}
 	return &MeanVariance{returns, risk}, nil
 }

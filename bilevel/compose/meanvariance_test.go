@@ -79,7 +79,7 @@ func TestPortfolioConverges(t *testing.T) {
 		}
 		end := map[string][]float64{}
 		for _, name := range []string{"SCGD", "SCSC"} {
-			r := makeMethod(t, name, m, Options{Alpha: alpha, Beta: beta, Seed: 1, InnerBatch: batch})
+			r := makeMethod(t, name, m, options{Alpha: alpha, Beta: beta, Seed: 1, InnerBatch: batch})
 			for range steps {
 				require.NoError(t, r.Step())
 			}
@@ -113,7 +113,7 @@ func TestPortfolioOverSimplex(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Run(context.Background(), bilevel.Run{Steps: 3000})
 	require.NoError(t, err)
-	r := makeMethod(t, "SCSC", m, Options{Set: set, Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), InnerBatch: bilevel.Full})
+	r := makeMethod(t, "SCSC", m, options{Set: set, Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), InnerBatch: bilevel.Full})
 	for range 3000 {
 		require.NoError(t, r.Step())
 	}

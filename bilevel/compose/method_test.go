@@ -13,25 +13,29 @@ import (
 	"stable/mat"
 )
 
-// method is what SCGD and SCSC have in common.
-type method interface {
-	Step() error
-	X() []float64
-	Y() []float64
-	K() int
-	Counts() bilevel.Counts
+// options are those of a run of SCGD or SCSC.
+type options struct {
+	Alpha, Beta            bilevel.Schedule
+	Set                    bilevel.Set
+	X0, Y0                 []float64
+	Seed                   uint64
+	OuterBatch, InnerBatch int
 }
 
-func makeMethod(t testing.TB, name string, c Composition, o Options) method {
-	t.Helper()
-	if name == "SCGD" {
-		m, err := NewSCGD(c, o)
-		require.NoError(t, err)
-		return m
+func newMethod(name string, c Composition, o options) (*bilevel.Solver, error) {
+	var m bilevel.Method = SCGD{Alpha: o.Alpha, Beta: o.Beta}
+	if name == "SCSC" {
+		m = SCSC{Alpha: o.Alpha, Beta: o.Beta}
 	}
-	m, err := NewSCSC(c, o)
+	return bilevel.New(Adapt(c), m, bilevel.Options{Set: o.Set, X0: o.X0, Y0: o.Y0, Seed: o.Seed, UpperBatch: o.OuterBatch, LowerBatch: o.InnerBatch})
+}
+
+func makeMethod(t testing.TB, name string, c Composition, o options) *bilevel.Solver {
+	t.Helper()
+	s, err := newMethod(name, c, o)
 	require.NoError(t, err)
-	return m
+	require.Equal(t, name, s.Method().Name())
+	return s
 }
 
 // SCGD and SCSC against their equations: what they ask, with which sample, and what they make of
@@ -44,19 +48,23 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/batch=%d", name, batch), func(t *testing.T) {
 				c, mirror := newWaves(), newWaves()
 				x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
-				m := makeMethod(t, name, c, Options{Alpha: alpha, Beta: beta, Set: bilevel.UniformBox(3, lo, hi), X0: x, Y0: y, Seed: 7, OuterBatch: batch, InnerBatch: batch})
+				m := makeMethod(t, name, c, options{Alpha: alpha, Beta: beta, Set: bilevel.UniformBox(3, lo, hi), X0: x, Y0: y, Seed: 7, OuterBatch: batch, InnerBatch: batch})
 				h, old, df, dh := make([]float64, 4), make([]float64, 4), make([]float64, 4), mat.NewDense(3, 4)
 				xOld, boxed := x, 0
 				x, y = slices.Clone(x), slices.Clone(y)
 				for k := range 50 {
 					c.log = nil
 					require.NoError(t, m.Step())
-					phi, xi := c.log[0].batch, c.log[len(c.log)-1].batch
-					require.Len(t, phi, batch)
-					require.Len(t, xi, batch)
-					for _, l := range c.log[:len(c.log)-1] {
+					phi, xi := c.log[0].batch, []bilevel.Sample(nil)
+					for _, l := range c.log {
+						if l.oracle == "f" {
+							xi = l.batch
+							continue
+						}
 						require.Equal(t, phi, l.batch, "%s draws another φ", l.oracle)
 					}
+					require.Len(t, phi, batch)
+					require.Len(t, xi, batch)
 					require.NoError(t, mirror.Inner(h, x, phi))
 					require.NoError(t, mirror.Inner(old, xOld, phi))
 					b := beta.At(k)
@@ -82,7 +90,7 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 				}
 				assert.Positive(t, boxed, "the box never acted")
 				n := uint64(50 * batch)
-				want := bilevel.Counts{Xi: n, Phi: n, GradF: n, GradG: n, CrossG: n}
+				want := bilevel.Counts{Xi: n, Phi: n, GradF: n, GradG: n, CrossVecG: n}
 				if name == "SCSC" {
 					want.GradG = 2*n - uint64(batch)
 				}
@@ -93,63 +101,60 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 	}
 }
 
-// The samples of a seed are those of a bilevel.Solver.
-func TestSameSamplesAsSolver(t *testing.T) {
-	for _, size := range []uint64{0, 8} {
-		a, b := newWaves(), newWaves()
-		a.inner, a.outer, b.inner, b.outer = size, size, size, size
-		s, err := bilevel.New(Adapt(a), bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), MuG: 1, InitBatch: 3},
-			bilevel.Options{Seed: 5, LowerBatch: 3, UpperBatch: 2})
-		require.NoError(t, err)
-		m := makeMethod(t, "SCGD", b, Options{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), Seed: 5, InnerBatch: 3, OuterBatch: 2})
-		for range 10 {
-			a.log, b.log = nil, nil
-			require.NoError(t, s.Step())
-			require.NoError(t, m.Step())
-			require.Equal(t, a.log[0].batch, b.log[0].batch)
-			require.Equal(t, a.log[len(a.log)-1].batch, b.log[len(b.log)-1].batch)
-		}
-	}
-}
-
 func TestOptionsAreRefused(t *testing.T) {
-	good := Options{Alpha: bilevel.Constant(1), Beta: bilevel.Constant(1)}
-	for want, spoil := range map[string]func(o *Options){
-		"Options.Alpha is nil":     func(o *Options) { o.Alpha = nil },
-		"Options.Beta is nil":      func(o *Options) { o.Beta = nil },
-		"Options.OuterBatch is -2": func(o *Options) { o.OuterBatch = -2 },
-		"Options.InnerBatch is -3": func(o *Options) { o.InnerBatch = -3 },
-		"Options.X0 wants 3":       func(o *Options) { o.X0 = []float64{1} },
-		"Options.Y0 wants 4":       func(o *Options) { o.Y0 = []float64{1, 2, 3, math.NaN()} },
-		"Box has 2":                func(o *Options) { o.Set = bilevel.UniformBox(2, 0, 1) },
-	} {
-		o := good
-		spoil(&o)
-		_, err := NewSCGD(newWaves(), o)
+	good := options{Alpha: bilevel.Constant(1), Beta: bilevel.Constant(1)}
+	for _, name := range []string{"SCGD", "SCSC"} {
+		for want, spoil := range map[string]func(o *options){
+			name + ".Alpha is nil":            func(o *options) { o.Alpha = nil },
+			name + ".Beta is nil":             func(o *options) { o.Beta = nil },
+			name + ".Alpha at step 0 is +Inf": func(o *options) { o.Alpha = bilevel.Constant(math.Inf(1)) },
+			name + ".Beta at step 0 is 1.5":   func(o *options) { o.Beta = bilevel.Constant(1.5) },
+		} {
+			o := good
+			spoil(&o)
+			_, err := newMethod(name, newWaves(), o)
+			require.ErrorIs(t, err, bilevel.ErrOption)
+			assert.ErrorContains(t, err, want)
+		}
+		_, err := bilevel.New(plainProblem{Adapt(newWaves())}, makeMethod(t, name, newWaves(), good).Method(), bilevel.Options{})
 		require.ErrorIs(t, err, bilevel.ErrOption)
-		assert.ErrorContains(t, err, want)
-		_, err = NewSCSC(newWaves(), o)
-		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, name+" takes a compositional problem")
 	}
-	_, err := NewSCSC(nil, good)
-	assert.ErrorIs(t, err, bilevel.ErrOption)
-	for want, spoil := range map[string]func(o *Options){
-		"Alpha at step 0 is +Inf": func(o *Options) { o.Alpha = bilevel.Constant(math.Inf(1)) },
-		"Beta at step 0 is 1.5":   func(o *Options) { o.Beta = bilevel.Constant(1.5) },
+	for want, spoil := range map[string]func(o *options){
+		"at step 2 are α = +Inf": func(o *options) { o.Alpha = turn{2, math.Inf(1)} },
+		"Beta at step 2 is 1.5":  func(o *options) { o.Beta = turn{2, 1.5} },
 	} {
 		o := good
 		spoil(&o)
 		m := makeMethod(t, "SCSC", newWaves(), o)
+		require.NoError(t, m.Step())
+		require.NoError(t, m.Step())
 		err := m.Step()
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, want)
 	}
 }
 
+// plainProblem is a problem that is not compositional, or hides that it is.
+type plainProblem struct{ bilevel.Problem }
+
+// turn is 0.1, and v from step k on.
+type turn struct {
+	k int
+	v float64
+}
+
+func (s turn) At(k int) float64 {
+	if k >= s.k {
+		return s.v
+	}
+	return 0.1
+}
+
 // A step that explodes is refused, and nothing moves.
 func TestDivergence(t *testing.T) {
 	for _, name := range []string{"SCGD", "SCSC"} {
-		m := makeMethod(t, name, portfolio(t, 3, 10), Options{Alpha: bilevel.Constant(1e200), Beta: bilevel.Constant(1)})
+		m := makeMethod(t, name, portfolio(t, 3, 10), options{Alpha: bilevel.Constant(1e200), Beta: bilevel.Constant(1)})
 		var err error
 		for err == nil && m.K() < 10 {
 			x := slices.Clone(m.X())
@@ -163,7 +168,7 @@ func TestDivergence(t *testing.T) {
 
 func TestStepsDoNotAllocate(t *testing.T) {
 	c := portfolio(t, 6, 20)
-	o := Options{Alpha: bilevel.Power{C: 0.01, P: 0.5}, Beta: bilevel.Power{C: 1, P: 0.5}, InnerBatch: 4}
+	o := options{Alpha: bilevel.Power{C: 0.01, P: 0.5}, Beta: bilevel.Power{C: 1, P: 0.5}, InnerBatch: 4}
 	for _, name := range []string{"SCGD", "SCSC"} {
 		m := makeMethod(t, name, c, o)
 		require.NoError(t, m.Step())
@@ -192,7 +197,7 @@ func (w infinite) Outer(df, y []float64, xi []bilevel.Sample) (float64, error) {
 // A feasible set does not hide a step that is infinite.
 func TestInfiniteStepInABox(t *testing.T) {
 	for _, name := range []string{"SCGD", "SCSC"} {
-		m := makeMethod(t, name, infinite{newWaves(), new(int)}, Options{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.5), Set: bilevel.UniformBox(3, -1, 1)})
+		m := makeMethod(t, name, infinite{newWaves(), new(int)}, options{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.5), Set: bilevel.UniformBox(3, -1, 1)})
 		require.NoError(t, m.Step())
 		require.NoError(t, m.Step())
 		x := slices.Clone(m.X())

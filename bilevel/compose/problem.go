@@ -10,9 +10,9 @@
 // This g is ½‖y − h(x; φ)‖² less ½‖h(x; φ)‖², which moves no derivative that the contract asks for,
 // and makes a batch the mean of its samples in value, too.
 //
-// A caller writes a Composition; Adapt makes a bilevel.Problem of it, for STABLE and its peers.
-// SCGD and SCSC are the methods that were made for such problems, to compare with. MeanVariance is
-// an example with a closed-form solution.
+// A caller writes a [Composition]; [Adapt] makes a bilevel.Problem of it, for every bilevel.Method.
+// [SCGD] and [SCSC] are the methods that were made for such problems. [MeanVariance] is an example
+// with a closed-form solution.
 //
 // STABLE on such a problem needs no factorisation that costs: H_yy = I always. With H_xy = −J it is
 // the linearised SCSC
@@ -68,6 +68,9 @@ func Adapt(c Composition) *Problem {
 	dx, dy := c.Dims()
 	return &Problem{c: c, dh: mat.NewDense(dx, dy), v: make([]float64, dy), w: make([]float64, dy)}
 }
+
+// Composition returns the Composition.
+func (p *Problem) Composition() Composition { return p.c }
 
 // Dims returns those of the Composition.
 func (p *Problem) Dims() (dx, dy int) { return p.c.Dims() }

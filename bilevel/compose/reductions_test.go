@@ -58,26 +58,9 @@ func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	}
 }
 
-// With exact oracles, ALSET with one inner step and one Neumann term at L = 1 is SCGD.
-func TestALSETIsSCGD(t *testing.T) {
-	alpha, beta := bilevel.Constant(0.2), bilevel.Power{C: 0.9, P: 0.5}
-	x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
-	s, err := bilevel.New(Adapt(newWaves()), bilevel.ALSET{Alpha: alpha, Beta: beta, Neumann: bilevel.Neumann{LG: 1, Terms: 1}},
-		bilevel.Options{X0: x, Y0: y, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-	require.NoError(t, err)
-	m := makeMethod(t, "SCGD", newWaves(), Options{Alpha: alpha, Beta: beta, X0: x, Y0: y, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
-	for range 50 {
-		require.NoError(t, s.Step())
-		require.NoError(t, m.Step())
-		require.InDeltaSlice(t, s.X(), m.X(), 1e-12)
-		require.InDeltaSlice(t, s.Y(), m.Y(), 1e-12)
-	}
-	assert.Equal(t, bilevel.Counts{Xi: 400, Phi: 400, GradF: 400, GradG: 400, CrossG: 400}, m.Counts())
-}
-
 // β = 1 leaves SCSC nothing to correct: it is SCGD, bit for bit, and draws the same samples.
 func TestSCSCWithBetaOneIsSCGD(t *testing.T) {
-	o := Options{Alpha: bilevel.Constant(0.2), Beta: bilevel.Constant(1), Seed: 3, X0: []float64{1, 2, 3}}
+	o := options{Alpha: bilevel.Constant(0.2), Beta: bilevel.Constant(1), Seed: 3, X0: []float64{1, 2, 3}}
 	a, b := makeMethod(t, "SCGD", newWaves(), o), makeMethod(t, "SCSC", newWaves(), o)
 	for range 50 {
 		require.NoError(t, a.Step())
@@ -94,7 +77,7 @@ func TestExactSCSCIsGradientDescent(t *testing.T) {
 	p := Adapt(newWaves())
 	x, y, grad := []float64{1, -0.5, 0.3}, make([]float64, 4), make([]float64, 3)
 	require.NoError(t, p.Solution(y, x))
-	m := makeMethod(t, "SCSC", newWaves(), Options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.1), X0: x, Y0: y, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
+	m := makeMethod(t, "SCSC", newWaves(), options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.1), X0: x, Y0: y, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
 	for range 50 {
 		require.NoError(t, m.Step())
 		require.NoError(t, p.Solution(y, x))
@@ -123,7 +106,7 @@ func TestLag(t *testing.T) {
 			require.NoError(t, err)
 			step, x, y = s.Step, s.X, s.Y
 		} else {
-			m := makeMethod(t, name, newWaves(), Options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), X0: x0, Y0: y0, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
+			m := makeMethod(t, name, newWaves(), options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), X0: x0, Y0: y0, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
 			step, x, y = m.Step, m.X, m.Y
 		}
 		for range int(1 / alpha) {

@@ -1,0 +1,70 @@
+package bileveltest
+
+import "stable/mat"
+
+// Diagonal is f = ½‖x − 1‖² + ½‖y − 1‖², g = ½ Σ (1 + i/D)·y_i² + ½(Σ y_i)²/D − xᵀy, in D variables
+// each, without noise.
+type Diagonal[S ~uint64] struct{ D int }
+
+// Dims returns D twice.
+func (p Diagonal[S]) Dims() (int, int) { return p.D, p.D }
+
+// Streams returns two finite sums of equal terms.
+func (p Diagonal[S]) Streams() (uint64, uint64) { return 8, 8 }
+
+// GradF is that of bilevel.Problem.
+func (p Diagonal[S]) GradF(fx, fy, x, y []float64, _ []S) error {
+	for i := range x {
+		fx[i], fy[i] = x[i]-1, y[i]-1
+	}
+	return nil
+}
+
+// GradG is that of bilevel.Problem.
+func (p Diagonal[S]) GradG(gy, x, y []float64, _ []S) error {
+	p.hess(gy, y)
+	mat.Axpy(gy, -1, x)
+	return nil
+}
+
+// CrossG is that of bilevel.Problem.
+func (p Diagonal[S]) CrossG(gxy *mat.Dense, _, _ []float64, _ []S) error {
+	gxy.Zero()
+	for i := range p.D {
+		gxy.Set(i, i, -1)
+	}
+	return nil
+}
+
+// HessG is that of bilevel.Problem.
+func (p Diagonal[S]) HessG(gyy *mat.Sym, _, _ []float64, _ []S) error {
+	for i := range p.D {
+		r := gyy.Row(i)
+		for j := range r {
+			r[j] = 1 / float64(p.D)
+		}
+		r[i] += 1 + float64(i)/float64(p.D)
+	}
+	return nil
+}
+
+// HessVecG is that of bilevel.Products.
+func (p Diagonal[S]) HessVecG(dst, _, _, v []float64, _ []S) error { p.hess(dst, v); return nil }
+
+// CrossVecG is that of bilevel.Products.
+func (p Diagonal[S]) CrossVecG(dst, _, _, v []float64, _ []S) error {
+	for i := range dst {
+		dst[i] = -v[i]
+	}
+	return nil
+}
+
+func (p Diagonal[S]) hess(dst, v []float64) {
+	sum := 0.0
+	for _, a := range v {
+		sum += a
+	}
+	for i, a := range v {
+		dst[i] = (1+float64(i)/float64(p.D))*a + sum/float64(p.D)
+	}
+}

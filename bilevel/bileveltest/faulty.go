@@ -1,0 +1,51 @@
+package bileveltest
+
+import "stable/mat"
+
+// Problem is bilevel.Problem.
+type Problem[S ~uint64] interface {
+	Dims() (dx, dy int)
+	Streams() (upper, lower uint64)
+	GradF(fx, fy, x, y []float64, xi []S) error
+	GradG(gy, x, y []float64, phi []S) error
+	CrossG(gxy *mat.Dense, x, y []float64, phi []S) error
+	HessG(gyy *mat.Sym, x, y []float64, phi []S) error
+}
+
+// Faulty is a Problem of which one derivative goes wrong from an evaluation on.
+type Faulty[S ~uint64] struct {
+	Problem[S]
+	Quantity string                  // f_x, f_y, g_y, H_xy or H_yy
+	After    int                     // the number of evaluations that are right
+	Fault    func(v []float64) error // what is done to the result, or to a row of it
+}
+
+func (f *Faulty[S]) spoil(quantity string, v []float64, err error) error {
+	if err == nil && quantity == f.Quantity {
+		if f.After--; f.After < 0 {
+			return f.Fault(v)
+		}
+	}
+	return err
+}
+
+// GradF is that of bilevel.Problem.
+func (f *Faulty[S]) GradF(fx, fy, x, y []float64, xi []S) error {
+	err := f.spoil("f_x", fx, f.Problem.GradF(fx, fy, x, y, xi))
+	return f.spoil("f_y", fy, err)
+}
+
+// GradG is that of bilevel.Problem.
+func (f *Faulty[S]) GradG(gy, x, y []float64, phi []S) error {
+	return f.spoil("g_y", gy, f.Problem.GradG(gy, x, y, phi))
+}
+
+// CrossG is that of bilevel.Problem.
+func (f *Faulty[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
+	return f.spoil("H_xy", gxy.Row(1), f.Problem.CrossG(gxy, x, y, phi))
+}
+
+// HessG is that of bilevel.Problem.
+func (f *Faulty[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
+	return f.spoil("H_yy", gyy.Row(1), f.Problem.HessG(gyy, x, y, phi))
+}

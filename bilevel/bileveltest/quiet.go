@@ -1,0 +1,38 @@
+package bileveltest
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// Quiet is Wavy with one fixed matrix a sample, and oracles that allocate nothing.
+type Quiet[S ~uint64] struct{ *Wavy[S] }
+
+// GradF is that of bilevel.Problem.
+func (q Quiet[S]) GradF(fx, fy, x, y []float64, _ []S) error {
+	copy(fx, x)
+	copy(fy, y)
+	return nil
+}
+
+// GradG is that of bilevel.Problem.
+func (q Quiet[S]) GradG(gy, _, y []float64, _ []S) error { copy(gy, y); return nil }
+
+// CrossG is that of bilevel.Problem.
+func (q Quiet[S]) CrossG(gxy *mat.Dense, x, _ []float64, phi []S) error {
+	gxy.Zero()
+	for i := range x {
+		gxy.Set(i, i, math.Cos(x[i]+float64(phi[0])))
+	}
+	return nil
+}
+
+// HessG is that of bilevel.Problem. It is often below a μ_g of 0.9.
+func (q Quiet[S]) HessG(gyy *mat.Sym, _, y []float64, phi []S) error {
+	gyy.Zero()
+	for i := range y {
+		gyy.Set(i, i, 2*math.Cos(y[i]+float64(phi[0])))
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+// Package bileveltest holds problems for the tests of this module's solvers and methods. It makes no
+// promise to others.
+package bileveltest
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"stable/mat"
+)
+
+// Wavy is a small problem whose second derivatives change from point to point and from sample to
+// sample:
+//
+//	g = ½ yᵀ(A + S_φ)y + κ Σ cos(y_j + p_j) − sin(x)ᵀ B_φ y,   f = ½‖x − a_ξ‖² + ½‖y − b_ξ‖²,
+//
+// a finite sum of N terms, each made from its index. Its zero-noise and large-noise forms have
+// certain or indefinite Hessians. S is bilevel.Sample; it is a parameter so that the tests inside of
+// package bilevel can import this one.
+type Wavy[S ~uint64] struct {
+	Dx, Dy int
+	N      uint64 // terms of both sums
+	Kappa  float64
+	Noise  float64
+	Log    []Call[S] // of the oracles asked
+
+	// Identity makes A + S_φ the identity, which with Kappa = 0 is the composition of f with
+	// h(x; φ) = B_φᵀ sin(x).
+	Identity bool
+}
+
+// Call is what an oracle was asked for.
+type Call[S ~uint64] struct {
+	Oracle string
+	X, Y   []float64
+	Batch  []S
+}
+
+// NewWavy returns one with three and four variables and 16 terms.
+func NewWavy[S ~uint64](noise float64) *Wavy[S] {
+	return &Wavy[S]{Dx: 3, Dy: 4, N: 16, Kappa: 0.3, Noise: noise}
+}
+
+// Term is what the samples of one name are made of.
+type Term struct {
+	S    *mat.Sym
+	B    *mat.Dense
+	P    []float64
+	A, C []float64
+}
+
+// Term returns term i.
+func (w *Wavy[S]) Term(i S) Term {
+	rng := rand.New(rand.NewPCG(7, uint64(i)))
+	vec := func(n int) []float64 { return make([]float64, n) }
+	t := Term{S: mat.NewSym(w.Dy), B: mat.NewDense(w.Dx, w.Dy), P: vec(w.Dy), A: vec(w.Dx), C: vec(w.Dy)}
+	for i := range w.Dy {
+		for j := range i + 1 {
+			t.S.Set(i, j, w.Noise*rng.NormFloat64())
+		}
+		t.S.Set(i, i, 1+float64(i)+t.S.At(i, i))
+		if w.Identity {
+			clear(t.S.Row(i))
+			t.S.Set(i, i, 1)
+		}
+		t.P[i] = rng.NormFloat64()
+		t.C[i] = 1 + w.Noise*rng.NormFloat64()
+	}
+	for i := range w.Dx {
+		for j := range w.Dy {
+			t.B.Set(i, j, math.Sin(float64(3*i+j))+w.Noise*rng.NormFloat64())
+		}
+		t.A[i] = 0.3 + w.Noise*rng.NormFloat64()
+	}
+	return t
+}
+
+// mean calls f with each term of the batch, and its weight.
+func (w *Wavy[S]) mean(oracle string, x, y []float64, batch []S, f func(t Term, weight float64)) {
+	clone := func(v []float64) []float64 { return append([]float64(nil), v...) }
+	w.Log = append(w.Log, Call[S]{oracle, clone(x), clone(y), append([]S(nil), batch...)})
+	if len(batch) == 0 {
+		for i := range w.N {
+			f(w.Term(S(i)), 1/float64(w.N))
+		}
+		return
+	}
+	for _, i := range batch {
+		f(w.Term(i), 1/float64(len(batch)))
+	}
+}
+
+// Dims returns Dx and Dy.
+func (w *Wavy[S]) Dims() (int, int) { return w.Dx, w.Dy }
+
+// Streams returns N twice.
+func (w *Wavy[S]) Streams() (uint64, uint64) { return w.N, w.N }
+
+// GradF is that of bilevel.Problem.
+func (w *Wavy[S]) GradF(fx, fy, x, y []float64, xi []S) error {
+	clear(fx)
+	clear(fy)
+	w.mean("GradF", x, y, xi, func(t Term, q float64) {
+		for i := range fx {
+			fx[i] += q * (x[i] - t.A[i])
+		}
+		for j := range fy {
+			fy[j] += q * (y[j] - t.C[j])
+		}
+	})
+	return nil
+}
+
+// GradG is that of bilevel.Problem.
+func (w *Wavy[S]) GradG(gy, x, y []float64, phi []S) error {
+	clear(gy)
+	w.mean("GradG", x, y, phi, func(t Term, q float64) {
+		for j := range gy {
+			v := -w.Kappa * math.Sin(y[j]+t.P[j])
+			for k := range y {
+				v += t.S.At(j, k) * y[k]
+			}
+			for i := range x {
+				v -= math.Sin(x[i]) * t.B.At(i, j)
+			}
+			gy[j] += q * v
+		}
+	})
+	return nil
+}
+
+// CrossG is that of bilevel.Problem.
+func (w *Wavy[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
+	gxy.Zero()
+	w.mean("CrossG", x, y, phi, func(t Term, q float64) {
+		for i := range x {
+			mat.Axpy(gxy.Row(i), -q*math.Cos(x[i]), t.B.Row(i))
+		}
+	})
+	return nil
+}
+
+// HessG is that of bilevel.Problem.
+func (w *Wavy[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
+	gyy.Zero()
+	w.mean("HessG", x, y, phi, func(t Term, q float64) {
+		for j := range y {
+			mat.Axpy(gyy.Row(j), q, t.S.Row(j))
+			gyy.Set(j, j, gyy.At(j, j)-q*w.Kappa*math.Cos(y[j]+t.P[j]))
+		}
+	})
+	return nil
+}
+
+// Products is Wavy with bilevel.Products made of its matrices.
+type Products[S ~uint64] struct{ *Wavy[S] }
+
+// HessVecG is that of bilevel.Products.
+func (w Products[S]) HessVecG(dst, x, y, v []float64, phi []S) error {
+	a := mat.NewSym(w.Dy)
+	err := w.HessG(a, x, y, phi)
+	mat.MulVecSym(dst, a, v)
+	return err
+}
+
+// CrossVecG is that of bilevel.Products.
+func (w Products[S]) CrossVecG(dst, x, y, v []float64, phi []S) error {
+	a := mat.NewDense(w.Dx, w.Dy)
+	err := w.CrossG(a, x, y, phi)
+	mat.MulVec(dst, a, v)
+	return err
+}

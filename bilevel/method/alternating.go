@@ -1,0 +1,99 @@
+package method
+
+import (
+	"errors"
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+)
+
+// alternating is the running state of BSA, TTSA, stocBiO and ALSET, which differ in the number t_k
+// of inner steps, in the step sizes, and in the estimator of the hypergradient h. Step k does
+//
+//	y^{k,0} = y^k,   y^{k,t+1} = y^{k,t} − β g_y(x^k, y^{k,t}; φ^{k,t}) for t < t_k,   y^{k+1} = y^{k,t_k},
+//	x^{k+1} = P_X(x^k − α_k h),   h at (x^k, y^{k+1}),
+//
+// with a batch of φ for each inner step, and independent ones for h.
+type alternating struct {
+	name        string // the Go name
+	alpha, beta bilevel.Schedule
+	inner       bilevel.Schedule // t_k = ⌈inner⌉
+	byInner     bool             // β is the schedule at the inner step t, otherwise at the step k
+	estimate    *hypergradient
+	gy, h       []float64
+}
+
+// maxInner bounds t_k, so that it is an int everywhere.
+const maxInner = 1 << 30
+
+// startAlternating checks the parameters that the methods of this kind share, and makes the memory.
+// name is the method's Go name.
+func startAlternating(it *bilevel.Iteration, name string, m alternating) (bilevel.Stepper, error) {
+	if err := errors.Join(
+		option.Schedule(name+".Alpha", m.alpha, math.Inf(1)),
+		option.Schedule(name+".Beta", m.beta, math.Inf(1)),
+		m.estimate.series.validate(name),
+	); err != nil {
+		return nil, err
+	}
+	if n := m.inner.At(0); !(n > 0 && n <= maxInner) {
+		return nil, option.Bad("%s.Inner at step 0 is %v, want a number in (0, %d]", name, n, maxInner)
+	}
+	m.name = name
+	m.gy, m.h = make([]float64, len(it.Y())), make([]float64, len(it.X()))
+	return &m, nil
+}
+
+func (m *alternating) Step(it *bilevel.Iteration) error {
+	if err := m.lower(it); err != nil {
+		return err
+	}
+
+	// x^{k+1} = P_X(x^k − α_k h), at the y just made.
+	alpha := m.alpha.At(it.K())
+	if err := it.UseSteps(alpha, 0, 0); err != nil {
+		return err
+	}
+	m.estimate.draw(it, 0, 0)
+	if err := m.estimate.at(m.h, it.Oracle(), it.X(), it.NextY()); err != nil {
+		return err
+	}
+	it.MoveX(alpha, m.h)
+	return nil
+}
+
+// lower does the t_k inner steps, y^{k+1} = y^{k,t_k}.
+func (m *alternating) lower(it *bilevel.Iteration) error {
+	n := math.Ceil(m.inner.At(it.K()))
+	if !(n >= 1 && n <= maxInner) {
+		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]", m.name, it.K(), n, maxInner)
+	}
+	for t := range int(n) {
+		beta := m.beta.At(it.K())
+		if m.byInner {
+			beta = m.beta.At(t)
+		}
+		if err := it.Oracle().GradG(m.gy, it.X(), it.NextY(), it.DrawPhi(0)); err != nil {
+			return err
+		}
+		if err := it.Finite(m.gy); err != nil {
+			return err
+		}
+		if err := it.InnerStep(beta, m.gy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// State: no memory outlives a step but x and y.
+func (m *alternating) State(*bilevel.State) {}
+
+// Vectors names the vectors of the last step for the search of a non-finite value; of the inner
+// steps, the last one's.
+func (m *alternating) Vectors(visit func(name string, v []float64)) {
+	visit("g_y", m.gy)
+	m.estimate.Vectors(visit)
+	visit("the hypergradient", m.h)
+}

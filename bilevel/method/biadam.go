@@ -1,0 +1,237 @@
+package method
+
+import (
+	"errors"
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/mat"
+)
+
+// BiAdam is the adaptive method of Huang and Huang (BiAdam: Fast Adaptive Bilevel Optimization
+// Methods, arXiv 2106.11396, Algorithm 1): Adam's averages on both levels, a projection in the
+// metric that they make, and a relaxation. With z^k = (x^k, y^k), step k does
+//
+//	d_y^k = τ_y g_y(z^k; φ) + (1−τ_y) d_y^{k−1},          B = diag(√b + ρ),   b = (1−c)·b^{k−1} + c·g_y(z^k; φ)²,
+//	d_x^k = τ_x h(z^k; ξ, φ′) + (1−τ_x) d_x^{k−1},       A = diag(√a + ρ),   a = (1−c)·a^{k−1} + c·h(z^k; ξ, φ′)²,
+//	x̃ = argmin over x in X of ⟨d_x^k, x⟩ + ‖x − x^k‖²_A/(2α_k),   x^{k+1} = x^k + η_k (x̃ − x^k),
+//	ỹ = y^k − β_k B⁻¹d_y^k,                                        y^{k+1} = y^k + η_k (ỹ − y^k),
+//
+// squares and roots entry by entry, with h by random truncation (A), see Neumann. At step 0, d and
+// a, b are those of the plain estimates; then a and b are plain means, c = 1/(k+1), until the past
+// has its weight Decay, c = 1 − Decay.
+//
+// The metric is made of the same samples as the direction, which leaves a bias of the order of the
+// smaller of τ and 1 − Decay: with weights that do not fall, x stops short of the solution.
+//
+// Samples a step: ξ one batch; φ 2 + p batches. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1,
+// with p in {0, …, N−1}. The set has to be a MetricSet. Cost beside the oracles: O(dx + dy), and
+// the projection.
+//
+// To an ε-stationary point: ε⁻² samples, up to logarithms. The rule is from memory: confirmed
+// against its equations, by the limit of a large ρ, and by convergence to known solutions. The
+// paper admits every diagonal A ⪰ ρI, and takes the square of f_x in its example, which is zero
+// where f does not depend on x; here it is the square of h.
+type BiAdam struct {
+	// Alpha and Beta are the step sizes of x̃ and ỹ, the paper's γ and λ, which are constant: the
+	// length of a step in Adam's units. Required.
+	Alpha, Beta bilevel.Schedule
+
+	// Eta is the relaxation η_k in [0, 1]. Default 1. The paper's is of the order (k+1)^(−1/2),
+	// with VR-BiAdam (k+1)^(−1/3).
+	Eta bilevel.Schedule
+
+	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y; 1 forgets the
+	// past. Default (k+1)^(−1/2), of the order η of the paper; with VR-BiAdam (k+1)^(−2/3), of the
+	// order η².
+	TauX, TauY bilevel.Schedule
+
+	// Decay in (0, 1) is the weight of the past in the metric. Default 0.99.
+	Decay float64
+
+	// Rho is ρ > 0, which bounds the metric from below. Default 1e-3.
+	Rho float64
+
+	// Neumann are the parameters of (A).
+	Neumann Neumann
+}
+
+// VRBiAdam is Algorithm 2 of the paper: BiAdam with STORM in the place of the averages, on the same
+// draws at both points,
+//
+//	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
+//	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)).
+//
+// Samples a step: as for BiAdam. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG 2;
+// for k = 0 half of that. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
+type VRBiAdam BiAdam
+
+// Name returns "BiAdam".
+func (BiAdam) Name() string { return "BiAdam" }
+
+// Name returns "VR-BiAdam".
+func (VRBiAdam) Name() string { return "VR-BiAdam" }
+
+// biadam is the running state of BiAdam and VRBiAdam.
+type biadam struct {
+	BiAdam
+	storm    bool
+	set      bilevel.MetricSet
+	estimate *hypergradient
+	x, y     adaptive
+	zOld     struct{ x, y []float64 } // z^{k−1}
+}
+
+// adaptive is what one level keeps: its direction, and its metric.
+type adaptive struct {
+	old, now []float64 // the estimates at z^{k−1} and z^k, with the same samples
+	dir      []float64 // d
+	square   []float64 // a
+	metric   []float64 // √a + ρ
+}
+
+func newAdaptive(n int) adaptive {
+	return adaptive{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
+}
+
+func (m BiAdam) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	return m.with(it, "BiAdam", false, bilevel.Power{C: 1, P: 0.5})
+}
+
+func (m VRBiAdam) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	return BiAdam(m).with(it, "VRBiAdam", true, stormWeight)
+}
+
+// with fills in the defaults, and refuses what is invalid. name is the method's Go name.
+func (m BiAdam) with(it *bilevel.Iteration, name string, storm bool, tau bilevel.Schedule) (bilevel.Stepper, error) {
+	for _, v := range []*bilevel.Schedule{&m.TauX, &m.TauY} {
+		if *v == nil {
+			*v = tau
+		}
+	}
+	if m.Eta == nil {
+		m.Eta = bilevel.Constant(1)
+	}
+	option.Default(&m.Decay, 0.99)
+	option.Default(&m.Rho, 1e-3)
+	set, err := it.MetricSet()
+	if err := errors.Join(
+		err,
+		option.Schedule(name+".Alpha", m.Alpha, math.Inf(1)),
+		option.Schedule(name+".Beta", m.Beta, math.Inf(1)),
+		option.Schedule(name+".Eta", m.Eta, 1),
+		option.Schedule(name+".TauX", m.TauX, 1),
+		option.Schedule(name+".TauY", m.TauY, 1),
+		option.Share(name+".Decay", m.Decay),
+		option.Finite(name+".Rho", m.Rho),
+		m.Neumann.validate(name),
+	); err != nil {
+		return nil, err
+	}
+	dx, dy := len(it.X()), len(it.Y())
+	r := &biadam{BiAdam: m, storm: storm, set: set, estimate: newHypergradient(it, m.Neumann, true), x: newAdaptive(dx), y: newAdaptive(dy)}
+	r.zOld.x, r.zOld.y = make([]float64, dx), make([]float64, dy)
+	return r, nil
+}
+
+func (m *biadam) Step(it *bilevel.Iteration) error {
+	eta, errEta := it.At("Eta", m.Eta, 1)
+	tauX, errX := it.At("TauX", m.TauX, 1)
+	tauY, errY := it.At("TauY", m.TauY, 1)
+	if err := errors.Join(errEta, errX, errY); err != nil {
+		return err
+	}
+	if err := m.evaluate(it); err != nil {
+		return err
+	}
+	m.y.update(it.K(), tauY, m.Decay, m.Rho, m.storm)
+	m.x.update(it.K(), tauX, m.Decay, m.Rho, m.storm)
+	if err := it.Finite(m.x.metric, m.y.metric); err != nil {
+		return err
+	}
+	copy(m.zOld.x, it.X())
+	copy(m.zOld.y, it.Y())
+
+	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
+	m.x.move(it.NextX(), it.X(), alpha)
+	m.y.move(it.NextY(), it.Y(), beta)
+	m.set.ProjectMetric(it.NextX(), it.NextX(), m.x.metric)
+	relax(it.NextX(), it.X(), eta)
+	relax(it.NextY(), it.Y(), eta)
+	alpha *= eta * bilevel.MetricStep(it.NextX(), it.X(), m.x.metric)
+	beta *= eta * bilevel.MetricStep(it.NextY(), it.Y(), m.y.metric)
+	return it.UseSteps(alpha, beta, 0)
+}
+
+// evaluate draws the samples of step k, and writes g_y and h at z^k, and with STORM at z^{k−1}.
+func (m *biadam) evaluate(it *bilevel.Iteration) error {
+	back := m.storm && it.K() > 0
+	phi := it.DrawPhi(0)
+	if back {
+		if err := it.Oracle().GradG(m.y.old, m.zOld.x, m.zOld.y, phi); err != nil {
+			return err
+		}
+	}
+	if err := it.Oracle().GradG(m.y.now, it.X(), it.Y(), phi); err != nil {
+		return err
+	}
+	m.estimate.draw(it, 0, 0)
+	if back {
+		if err := m.estimate.at(m.x.old, it.Oracle(), m.zOld.x, m.zOld.y); err != nil {
+			return err
+		}
+	}
+	return m.estimate.at(m.x.now, it.Oracle(), it.X(), it.Y())
+}
+
+// update makes direction and metric from the estimates of step k.
+func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
+	if k == 0 {
+		tau = 1
+	}
+	old := l.old
+	if !storm {
+		old = l.now // then d ← now + (1−τ)(d − now), which is the average
+	}
+	mat.RecurVec(l.dir, tau, old, l.now)
+	w := max(1-decay, 1/float64(k+1))
+	for i, g := range l.now {
+		l.square[i] = (1-w)*l.square[i] + w*g*g
+		l.metric[i] = math.Sqrt(l.square[i]) + rho
+	}
+}
+
+// move writes x − step·A⁻¹d into next.
+func (l *adaptive) move(next, x []float64, step float64) {
+	for i, d := range l.dir {
+		next[i] = x[i] - step*d/l.metric[i]
+	}
+}
+
+// relax sets next ← x + η(next − x).
+func relax(next, x []float64, eta float64) {
+	if eta == 1 {
+		return
+	}
+	for i, v := range x {
+		next[i] = v + eta*(next[i]-v)
+	}
+}
+
+// State visits what outlives a step.
+func (m *biadam) State(t *bilevel.State) {
+	t.Floats(m.x.dir, m.x.square, m.y.dir, m.y.square, m.zOld.x, m.zOld.y)
+}
+
+// Vectors names the vectors of the last step for the search of a non-finite value.
+func (m *biadam) Vectors(visit func(name string, v []float64)) {
+	visit("g_y at the last iterate", m.y.old)
+	visit("g_y", m.y.now)
+	visit("the direction of y (g_y)", m.y.dir)
+	visit("the hypergradient at the last iterate", m.x.old)
+	m.estimate.Vectors(visit)
+	visit("the direction of x", m.x.dir)
+	visit("the metric of y", m.y.metric)
+	visit("the metric of x", m.x.metric)
+}

@@ -1,0 +1,190 @@
+package method
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"stable/bilevel/compose"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/bileveltest"
+	"stable/mat"
+)
+
+// afterSteps returns x and y after some steps on wavy.
+func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, steps int) []float64 {
+	s, err := bilevel.New(newWavy(0.3), m, opt)
+	require.NoError(t, err)
+	for range steps {
+		require.NoError(t, s.Step())
+	}
+	return slices.Concat(s.X(), s.Y())
+}
+
+// With exact oracles and a long series each method's step is that of its deterministic counterpart,
+// with the exact inverse.
+func TestMethodsExactStep(t *testing.T) {
+	const alpha, beta = 0.05, 0.1
+	series := Neumann{LG: 7, MuG: 0.5, Terms: 700}
+	a, b := bilevel.Constant(alpha), bilevel.Constant(beta)
+	full1 := bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
+	for _, c := range []struct {
+		m      bilevel.Method
+		inner  int
+		atNewY bool // x moves at the new y
+	}{
+		{BSA{a, b, bilevel.Constant(3), series}, 3, true}, {TTSA{a, b, series}, 1, true}, {StocBiO{a, b, 2, series}, 2, true},
+		{ALSET{a, b, 4, series}, 4, true}, {SUSTAIN{a, b, bilevel.Constant(0.2), bilevel.Constant(0.3), series}, 1, false}, {MSTSA{a, b, bilevel.Constant(0.2), series}, 1, false},
+		{MRBO{a, b, bilevel.Constant(0.2), bilevel.Constant(0.3), series}, 1, false},
+	} {
+		w, mirror := newWavy(0.1), newWavy(0.1)
+		s, err := bilevel.New(w, c.m, full1)
+		require.NoError(t, err)
+		x, y := make([]float64, 3), make([]float64, 4)
+		gy := make([]float64, 4)
+		for k := range 10 {
+			require.NoError(t, s.Step())
+			xNow, at := slices.Clone(x), slices.Clone(y)
+			for range c.inner {
+				require.NoError(t, mirror.GradG(gy, xNow, y, nil))
+				mat.Axpy(y, -beta, gy)
+			}
+			if c.atNewY {
+				at = y
+			}
+			mat.Axpy(x, -alpha, exactHypergradient(t, mirror, xNow, at))
+			full1.Set.Project(x, x)
+			require.InDeltaSlice(t, x, s.X(), 1e-11, "%s: x at step %d", c.m.Name(), k)
+			require.InDeltaSlice(t, y, s.Y(), 1e-11, "%s: y at step %d", c.m.Name(), k)
+		}
+	}
+}
+
+// exactHypergradient is f_x − g_xy g_yy⁻¹ f_y at (x, y), by elimination.
+func exactHypergradient(t *testing.T, w *wavy, x, y []float64) []float64 {
+	fx, fy, gxy, gyy := make([]float64, 3), make([]float64, 4), mat.NewDense(3, 4), mat.NewSym(4)
+	require.NoError(t, w.GradF(fx, fy, x, y, nil))
+	require.NoError(t, w.CrossG(gxy, x, y, nil))
+	require.NoError(t, w.HessG(gyy, x, y, nil))
+	v := bileveltest.Apply(bileveltest.Invert(bileveltest.Full(gyy, 4, 4)), fy)
+	for i := range fx {
+		fx[i] -= mat.Dot(gxy.Row(i), v)
+	}
+	return fx
+}
+
+// Weight 1 is the method without a memory, and equal parameters make equal methods, bit for bit:
+// they draw in the same order.
+func TestMethodReductions(t *testing.T) {
+	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
+	one, tau := bilevel.Constant(1), bilevel.Constant(0.3)
+	opt := bilevel.Options{Seed: 5, LowerBatch: 2}
+	assert.Equal(t, afterSteps(t, TTSA{a, b, n}, opt, 30), afterSteps(t, ALSET{a, b, 1, n}, opt, 30))
+	assert.Equal(t, afterSteps(t, TTSA{a, b, n}, opt, 30), afterSteps(t, BSA{a, b, one, n}, opt, 30))
+	assert.Equal(t, afterSteps(t, MSTSA{a, b, tau, n}, opt, 30), afterSteps(t, SUSTAIN{a, b, tau, one, n}, opt, 30))
+	assert.NotEqual(t, afterSteps(t, MSTSA{a, b, tau, n}, opt, 30), afterSteps(t, SUSTAIN{a, b, tau, tau, n}, opt, 30))
+
+	// Without noise the weights do not matter, nor does the estimator.
+	exact := bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
+	want := afterSteps(t, SUSTAIN{a, b, one, one, n}, exact, 30)
+	for _, m := range []bilevel.Method{SUSTAIN{a, b, tau, tau, n}, MSTSA{a, b, tau, n}, MRBO{a, b, tau, bilevel.Constant(0), n}} {
+		assert.InDeltaSlice(t, want, afterSteps(t, m, exact, 30), 1e-13, m.Name())
+	}
+}
+
+// What is left zero stands at the default that the documentation gives, bit for bit.
+func TestDefaults(t *testing.T) {
+	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
+	root, storm, inf := bilevel.Power{C: 1, P: 0.5}, bilevel.Power{C: 1, P: 2.0 / 3}, math.Inf(1)
+	opt := bilevel.Options{Seed: 5, UpperBatch: 2, LowerBatch: 2}
+	rule := func(u bilevel.Upper) bilevel.Method { return bilevel.STABLE{Alpha: a, Beta: b, MuG: 0.3, Upper: u} }
+	for _, c := range []struct{ short, long bilevel.Method }{
+		{bilevel.STABLE{MuG: 0.3}, bilevel.STABLE{ScaleX: 0.1, ScaleY: 0.5, Tau: root, MuG: 0.3, CGxy: inf, InitBatch: 4, Trust: 0.1}},
+		{rule(bilevel.Momentum{}), rule(bilevel.Momentum{Weight: bilevel.Constant(0.9)})},
+		{rule(bilevel.STORM{}), rule(bilevel.STORM{Tau: storm})},
+		{rule(bilevel.Adam{}), rule(bilevel.Adam{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})},
+		{BSA{a, b, nil, n}, BSA{a, b, bilevel.Power{C: 1, P: -0.5}, n}},
+		{StocBiO{a, b, 0, n}, StocBiO{a, b, 10, n}},
+		{ALSET{a, b, 0, n}, ALSET{a, b, 1, n}},
+		{SUSTAIN{a, b, nil, nil, n}, SUSTAIN{a, b, storm, storm, n}},
+		{MSTSA{a, b, nil, n}, MSTSA{a, b, storm, n}},
+		{MRBO{a, b, nil, nil, n}, MRBO{a, b, storm, storm, n}},
+		{VRBO{a, b, 0, 0, 0, n}, VRBO{a, b, 10, 10, 20, n}},
+		{RSVRB{Alpha: a, Beta: b, MuG: 0.3}, RSVRB{a, b, storm, 0.3, inf, 4}},
+		{BiAdam{Alpha: a, Beta: b, Neumann: n}, BiAdam{a, b, bilevel.Constant(1), root, root, 0.99, 1e-3, n}},
+		{VRBiAdam{Alpha: a, Beta: b, Neumann: n}, VRBiAdam{a, b, bilevel.Constant(1), storm, storm, 0.99, 1e-3, n}},
+		{SOBA{Alpha: a, Beta: b}, SOBA{a, b, b}},
+		{SABA{Alpha: a, Beta: b}, SABA{a, b, b}},
+	} {
+		assert.Equal(t, afterSteps(t, c.long, opt, 120), afterSteps(t, c.short, opt, 120), c.short.Name())
+	}
+	short := afterSteps(t, TTSA{a, b, n}, bilevel.Options{}, 30)
+	assert.Equal(t, short, afterSteps(t, TTSA{a, b, n}, bilevel.Options{X0: make([]float64, 3), Y0: make([]float64, 4), Set: bilevel.Space{}, UpperBatch: 1, LowerBatch: 1, Explode: 1e12}, 30))
+}
+
+// Exact oracles keep the directions of VRBO exact wherever it goes, without large batches after the
+// first.
+func TestVRBOExact(t *testing.T) {
+	w := newWavy(0.1)
+	s, err := bilevel.New(w, VRBO{bilevel.Constant(0.05), bilevel.Constant(0.1), 1000, 3, 0, Neumann{LG: 7, Terms: 600}},
+		bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+	require.NoError(t, err)
+	gy := make([]float64, 4)
+	for range 20 {
+		require.NoError(t, s.Step())
+		m := s.Stepper().(*vrbo)
+		require.NoError(t, w.GradG(gy, s.X(), s.Y(), nil))
+		require.InDeltaSlice(t, gy, m.v, 1e-12)
+		require.InDeltaSlice(t, exactHypergradient(t, w, s.X(), s.Y()), m.u, 1e-11)
+	}
+}
+
+// identity is wavy as a compositional problem.
+type identity struct{ withProducts }
+
+func (identity) Composition() compose.Composition { return nil }
+
+func newIdentity(noise float64) identity {
+	w := newProducts(noise)
+	w.Identity, w.Kappa = true, 0
+	return identity{w}
+}
+
+// On a compositional problem ALSET with L = 1 and one term is single-timescale SCGD with two
+// independent φ a step; with exact oracles it is SCGD.
+func TestALSETCompositional(t *testing.T) {
+	const alpha, beta = 0.1, 0.3
+	alset := ALSET{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Neumann: Neumann{LG: 1, Terms: 1}}
+	x, y, mirror := []float64{1, -1, 0.5}, make([]float64, 4), newIdentity(0.3)
+	s, err := bilevel.New(newIdentity(0.3), alset, bilevel.Options{X0: x, Seed: 2})
+	require.NoError(t, err)
+	x = slices.Clone(x)
+	upper, lower := rand.New(rand.NewPCG(2, 'x')), rand.New(rand.NewPCG(2, 'y'))
+	draw := func(rng *rand.Rand) []bilevel.Sample { return []bilevel.Sample{bilevel.Sample(rng.Uint64N(16))} }
+	fx, fy, gy, cross := make([]float64, 3), make([]float64, 4), make([]float64, 4), make([]float64, 3)
+	for k := range 40 {
+		require.NoError(t, s.Step())
+		require.NoError(t, mirror.GradG(gy, x, y, draw(lower)))
+		mat.Axpy(y, -beta, gy) // y + β(h(x; φ) − y)
+		require.NoError(t, mirror.GradF(fx, fy, x, y, draw(upper)))
+		require.NoError(t, mirror.CrossVecG(cross, x, y, fy, draw(lower)))
+		mat.Axpy(fx, -1, cross)
+		mat.Axpy(x, -alpha, fx)
+		require.InDeltaSlice(t, x, s.X(), 1e-12, "x at step %d", k)
+		require.InDeltaSlice(t, y, s.Y(), 1e-12, "y at step %d", k)
+	}
+
+	end := func(m bilevel.Method) []float64 {
+		s, err := bilevel.New(newIdentity(0.3), m, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+		require.NoError(t, err)
+		for range 40 {
+			require.NoError(t, s.Step())
+		}
+		return slices.Concat(s.X(), s.Y())
+	}
+	assert.InDeltaSlice(t, end(compose.SCGD{Alpha: alset.Alpha, Beta: alset.Beta}), end(alset), 1e-12)
+}

@@ -1,0 +1,198 @@
+package method
+
+import (
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/mat"
+)
+
+// Neumann says how a method that multiplies by g_yy, and never factors it, comes to g_yy⁻¹ f_y: by
+// N terms of the Neumann series,
+//
+//	g_yy⁻¹ f_y ≈ (1/L) Σ_{q<N} (I − g_yy/L)^q f_y.
+//
+// Two estimators have that mean; a method uses the one of its paper. Batches φ_1, φ_2, … are
+// independent.
+//
+//	(A) random truncation: v = (N/L) ∏_{i=1..p} (I − g_yy(·; φ_i)/L) f_y, p uniform on {0, …, N−1}: (N−1)/2 products on average.
+//	(B) truncated sum: v = η Σ_{q=0..Q} ∏_{i=1..q} (I − η g_yy(·; φ_i)) f_y with η = 1/L, Q = N−1: N−1 products, smaller variance.
+//
+// The terms left out move a hypergradient by at most C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With
+// Options.LowerBatch = Full there is no draw of p either: (A) takes its mean, which is (B) with
+// exact products.
+//
+// Source: (A) Ghadimi and Wang, arXiv 1802.02246, and Hong et al., arXiv 2007.05170; (B) Ji, Yang
+// and Liang, arXiv 2010.07962, Algorithm 2. Both are from memory; confirmed by their mean and
+// second moment in closed form (TestNeumannMoments, TestNeumannEnumerated) and by the bound
+// (TestNeumannBias).
+type Neumann struct {
+	// LG is L = L_g > 0, the Lipschitz constant of g_y(x, ·; φ). Required. Where g_yy exceeds 2L·I
+	// the series diverges. Where single samples g_yy(·; φ) vary by σ², the second moment of long
+	// products grows unless L > (μ²+σ²)/(2μ).
+	LG float64
+
+	// MuG is μ = μ_g in (0, LG], the strong convexity of g(x, ·). Required where Terms is 0, and by
+	// StocBiO.
+	MuG float64
+
+	// Terms is N ≥ 1. Default 1 + ⌈(LG/MuG) ln(k+1)⌉ at step k, which keeps (1 − μ/L)^N below
+	// 1/(k+1).
+	Terms int
+}
+
+// validate names the field of the method's Neumann that is invalid.
+func (n Neumann) validate(method string) error {
+	switch {
+	case !(n.LG > 0) || math.IsInf(n.LG, 1):
+		return option.Bad("%s.Neumann.LG is %v, want a finite L_g > 0", method, n.LG)
+	case n.Terms < 0:
+		return option.Bad("%s.Neumann.Terms is %d, want ≥ 1", method, n.Terms)
+	case (n.Terms == 0 || n.MuG != 0) && !(n.MuG > 0 && n.MuG <= n.LG):
+		return option.Bad("%s.Neumann.MuG is %v, want μ_g in (0, LG]", method, n.MuG)
+	case n.Terms == 0 && n.LG/n.MuG > 1e6:
+		return option.Bad("%s.Neumann.Terms is 0, and LG/MuG = %g asks for a longer series than anybody wants: set Terms", method, n.LG/n.MuG)
+	}
+	return nil
+}
+
+// terms is N at step k.
+func (n Neumann) terms(k int) int {
+	if n.Terms > 0 {
+		return n.Terms
+	}
+	return 1 + int(math.Ceil(n.LG/n.MuG*math.Log1p(float64(k))))
+}
+
+// hypergradient estimates f_x − g_xy g_yy⁻¹ f_y. draw takes the samples, and at evaluates at a
+// point with the samples of the last draw, at as many points as a recursive method asks for: p, ξ
+// and every φ_i stay the same.
+type hypergradient struct {
+	series Neumann
+	random bool // (A); otherwise (B)
+	shrink bool // batches of (B) as in stocBiO; otherwise of one size
+
+	// The last draw.
+	n     int  // N
+	prods int  // products with g_yy: p in (A), N−1 in (B)
+	sum   bool // v is the sum of all terms
+	xi    []bilevel.Sample
+	phi   batches // for g_xy, then one for each product
+
+	// The last evaluation.
+	fx, fy, v, cross []float64 // v estimates g_yy⁻¹ f_y, and cross is g_xy v
+	r, w             []float64
+}
+
+// newHypergradient returns an estimator for the problem of s, of kind (A) if random and of kind (B)
+// if not.
+func newHypergradient(it *bilevel.Iteration, series Neumann, random bool) *hypergradient {
+	dx, dy := len(it.X()), len(it.Y())
+	return &hypergradient{
+		series: series, random: random,
+		fx: make([]float64, dx), cross: make([]float64, dx),
+		fy: make([]float64, dy), v: make([]float64, dy), r: make([]float64, dy), w: make([]float64, dy),
+	}
+}
+
+// draw takes new samples: one batch ξ of size upper, and of size lower one batch φ for g_xy and one
+// for each product; 0 stands for the sizes of Options. The batch ξ is valid until the stream is drawn from again.
+func (h *hypergradient) draw(it *bilevel.Iteration, upper, lower int) {
+	if lower == 0 {
+		_, lower = it.Batches()
+	}
+	h.n = h.series.terms(it.K())
+	h.prods, h.sum = h.n-1, true
+	if h.random && lower != bilevel.Full {
+		h.prods, h.sum = it.Rand().IntN(h.n), false
+	}
+	h.xi = it.DrawXi(upper)
+	h.phi.clear()
+	h.phi.add(it.DrawPhi(lower))
+	for j := range h.prods {
+		h.phi.add(it.DrawPhi(h.size(j, lower)))
+	}
+}
+
+// size is that of the batch of product j ≥ 0: lower, or in stocBiO lower·Q(1 − ημ)^j, rounded up.
+func (h *hypergradient) size(j, lower int) int {
+	if !h.shrink || lower == bilevel.Full {
+		return lower
+	}
+	q := float64(h.n - 1)
+	return max(1, int(math.Ceil(float64(lower)*q*math.Pow(1-h.series.MuG/h.series.LG, float64(j)))))
+}
+
+// at writes the estimate at (x, y), of length dx, into dst. No allocation; N−1 products at most.
+func (h *hypergradient) at(dst []float64, o *bilevel.Oracle, x, y []float64) error {
+	if err := o.GradF(h.fx, h.fy, x, y, h.xi); err != nil {
+		return err
+	}
+	if err := h.solve(o, x, y); err != nil {
+		return err
+	}
+	if err := o.CrossVecG(h.cross, x, y, h.v, h.phi.at(0)); err != nil {
+		return err
+	}
+	for i := range dst {
+		dst[i] = h.fx[i] - h.cross[i]
+	}
+	return nil
+}
+
+// solve sets v to (A) or (B) for f_y.
+func (h *hypergradient) solve(o *bilevel.Oracle, x, y []float64) error {
+	eta := 1 / h.series.LG
+	copy(h.r, h.fy)
+	copy(h.v, h.fy)
+	for j := range h.prods {
+		// r ← (I − η g_yy(·; φ_j)) r
+		if err := o.HessVecG(h.w, x, y, h.r, h.phi.at(1+j)); err != nil {
+			return err
+		}
+		mat.Axpy(h.r, -eta, h.w)
+		if h.sum {
+			mat.Axpy(h.v, 1, h.r)
+		}
+	}
+	if !h.sum { // (A)
+		copy(h.v, h.r)
+		eta *= float64(h.n)
+	}
+	for i := range h.v {
+		h.v[i] *= eta
+	}
+	return nil
+}
+
+// Vectors visits the vectors of the last evaluation.
+func (h *hypergradient) Vectors(visit func(name string, v []float64)) {
+	visit("f_x", h.fx)
+	visit("f_y", h.fy)
+	visit("g_yy⁻¹ f_y", h.v)
+	visit("g_xy g_yy⁻¹ f_y", h.cross)
+}
+
+// batches keeps several batches in one piece of memory. An empty batch (the exact value) is kept as
+// such.
+type batches struct {
+	buf  []bilevel.Sample
+	ends []int
+}
+
+func (b *batches) clear() { b.buf, b.ends = b.buf[:0], b.ends[:0] }
+
+func (b *batches) add(s []bilevel.Sample) {
+	b.buf = append(b.buf, s...)
+	b.ends = append(b.ends, len(b.buf))
+}
+
+// at returns batch i.
+func (b *batches) at(i int) []bilevel.Sample {
+	start := 0
+	if i > 0 {
+		start = b.ends[i-1]
+	}
+	return b.buf[start:b.ends[i]]
+}

@@ -1,0 +1,194 @@
+package method
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/compose"
+	"stable/mat"
+)
+
+// A derivative that is not finite ends the run at that step, names the quantity, and leaves the
+// last good iterate. No oracle is asked at a point that is not finite. A single one may be at the
+// older of two points.
+func TestMethodsNotFinite(t *testing.T) {
+	names := map[string][]string{
+		"f_x": {"f_x", "hypergradient at the last"}, "f_y": {"f_y", "hypergradient at the last"}, "g_y": {"g_y"},
+		"H_xy": {"g_xy g_yy⁻¹ f_y", "hypergradient at the last", "g_xy v", "g_xy f_y", "H_xy"},
+		"H_yy": {"g_yy⁻¹ f_y", "hypergradient at the last", "g_yy v", "H_yy"},
+	}
+	forEach(t, func(t *testing.T, e Entry) {
+		m := e.New(tuning)
+		for quantity, want := range names {
+			if quantity == "H_yy" && e.Needs.Composition { // g_yy = I is not asked for
+				continue
+			}
+			for _, after := range []int{0, 1, 7, 8, 30, 31} {
+				for _, once := range []bool{false, true} {
+					s, err := bilevel.New(turnsNaN(sober{t, e.problem(0.1).Wavy}, quantity, after, once), m, bilevel.Options{Seed: 1})
+					require.NoError(t, err)
+					var x, y []float64
+					for range 60 {
+						x, y = slices.Clone(s.X()), slices.Clone(s.Y())
+						if err = s.Step(); err != nil {
+							break
+						}
+					}
+					var d *bilevel.DivergedError
+					require.ErrorAs(t, err, &d, "%s: %s", m.Name(), quantity)
+					assert.Equal(t, s.K(), d.Step)
+					assert.Condition(t, func() bool {
+						return slices.ContainsFunc(want, func(w string) bool { return strings.Contains(d.Quantity, w) })
+					}, "%s: %s is reported as %s", m.Name(), quantity, d.Quantity)
+					assert.Equal(t, x, s.X())
+					assert.Equal(t, y, s.Y())
+				}
+			}
+		}
+	})
+}
+
+// turnsNaN is p with a NaN in a quantity after some evaluations: in one of them, or in all.
+func turnsNaN(p bilevel.Problem, quantity string, after int, once bool) bilevel.Problem {
+	f := &faulty{Problem: p, Quantity: quantity, After: after}
+	f.Fault = func(v []float64) error {
+		v[len(v)-1] = math.NaN()
+		if once {
+			f.After = math.MaxInt
+		}
+		return nil
+	}
+	return faultyIdentity{f}
+}
+
+// faultyIdentity is a faulty problem that says that it is a composition.
+type faultyIdentity struct{ *faulty }
+
+func (faultyIdentity) Composition() compose.Composition { return nil }
+
+// sober is a problem that fails a test which asks at a point that is not finite.
+type sober struct {
+	t *testing.T
+	*wavy
+}
+
+func (p sober) look(x, y []float64) {
+	require.Less(p.t, max(mat.NotFinite(x), mat.NotFinite(y)), 0, "asked at a point that is not finite")
+}
+func (p sober) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	p.look(x, y)
+	return p.wavy.GradF(fx, fy, x, y, xi)
+}
+func (p sober) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	p.look(x, y)
+	return p.wavy.GradG(gy, x, y, phi)
+}
+
+func TestMethodsRefuse(t *testing.T) {
+	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
+	for want, m := range map[string]bilevel.Method{
+		"BSA.Alpha is nil":                    BSA{Beta: a, Neumann: n},
+		"BSA.Beta is nil":                     BSA{Alpha: a, Neumann: n},
+		"BSA.Inner at step 0 is -1":           BSA{a, a, bilevel.Constant(-1), n},
+		"BSA.Inner at step 0 is NaN":          BSA{a, a, bilevel.Constant(math.NaN()), n},
+		"BSA.Inner at step 0 is 0":            BSA{a, a, bilevel.Constant(0), n},
+		"BSA.Inner at step 0 is 1.073741825e": BSA{a, a, bilevel.Constant(1<<30 + 1), n},
+		"TTSA.Alpha at step 0 is -0.1":        TTSA{-a, a, n},
+		"TTSA.Neumann.LG is 0":                TTSA{Alpha: a, Beta: a},
+		"TTSA.Neumann.LG is +Inf":             TTSA{a, a, Neumann{LG: math.Inf(1), Terms: 3}},
+		"TTSA.Neumann.MuG is 0":               TTSA{a, a, Neumann{LG: 1}},
+		"TTSA.Neumann.MuG is 2":               TTSA{a, a, Neumann{LG: 1, MuG: 2, Terms: 3}},
+		"TTSA.Neumann.Terms is -3":            TTSA{a, a, Neumann{LG: 1, MuG: 1, Terms: -3}},
+		"TTSA.Neumann.Terms is 0, and LG/MuG": TTSA{a, a, Neumann{LG: 1, MuG: 1e-9}},
+		"StocBiO.Neumann.MuG is 0":            StocBiO{a, a, 1, Neumann{LG: 1, Terms: 3}},
+		"StocBiO.Inner at step 0 is -2":       StocBiO{a, a, -2, n},
+		"ALSET.Inner at step 0 is -2":         ALSET{a, a, -2, n},
+		"SUSTAIN.TauX at step 0 is 1.5":       SUSTAIN{a, a, bilevel.Constant(1.5), nil, n},
+		"SUSTAIN.TauY at step 0 is -1":        SUSTAIN{a, a, nil, bilevel.Constant(-1), n},
+		"MSTSA.Tau at step 0 is NaN":          MSTSA{a, a, bilevel.Constant(math.NaN()), n},
+		"MRBO.Beta is nil":                    MRBO{Alpha: a, Neumann: n},
+		"MRBO.TauX at step 0 is 2":            MRBO{a, a, bilevel.Constant(2), nil, n},
+		"VRBO.Period is -1":                   VRBO{Alpha: a, Beta: a, Period: -1, Neumann: n},
+		"VRBO.Inner is -1":                    VRBO{Alpha: a, Beta: a, Inner: -1, Neumann: n},
+		"VRBO.LargeBatch is -7":               VRBO{Alpha: a, Beta: a, LargeBatch: -7, Neumann: n},
+		"VRBO.Alpha is nil":                   VRBO{Beta: a, Neumann: n},
+		"VRBO.Neumann.LG is -1":               VRBO{Alpha: a, Beta: a, Neumann: Neumann{LG: -1}},
+		"SUSTAIN.Beta at step 0 is +Inf":      SUSTAIN{Alpha: a, Beta: bilevel.Constant(math.Inf(1)), Neumann: n},
+		"SOBA.Alpha is nil":                   SOBA{Beta: a},
+		"SOBA.Beta is nil":                    SOBA{Alpha: a, Gamma: a},
+		"SABA.Gamma at step 0 is -1":          SABA{a, a, bilevel.Constant(-1)},
+		"RSVRB.Alpha is nil":                  RSVRB{Beta: a, MuG: 1},
+		"RSVRB.Tau at step 0 is 2":            RSVRB{Alpha: a, Beta: a, MuG: 1, Tau: bilevel.Constant(2)},
+		"RSVRB.InitBatch is -2":               RSVRB{Alpha: a, Beta: a, MuG: 1, InitBatch: -2},
+		"bad option: RSVRB.MuG is 0":          RSVRB{Alpha: a, Beta: a},
+		"BiAdam.Alpha is nil":                 BiAdam{Beta: a, Neumann: n},
+		"BiAdam.Eta at step 0 is 1.5":         BiAdam{Alpha: a, Beta: a, Eta: bilevel.Constant(1.5), Neumann: n},
+		"BiAdam.Decay is 1":                   BiAdam{Alpha: a, Beta: a, Decay: 1, Neumann: n},
+		"BiAdam.Neumann.LG is 0":              BiAdam{Alpha: a, Beta: a},
+		"VRBiAdam.TauX at step 0 is -1":       VRBiAdam{Alpha: a, Beta: a, TauX: bilevel.Constant(-1), Neumann: n},
+		"VRBiAdam.Rho is -1":                  VRBiAdam{Alpha: a, Beta: a, Rho: -1, Neumann: n},
+	} {
+		_, err := bilevel.New(newWavy(0), m, bilevel.Options{})
+		require.ErrorIs(t, err, bilevel.ErrOption, want)
+		assert.ErrorContains(t, err, want)
+	}
+
+	// A schedule that leaves its range later is refused at that step.
+	for want, m := range map[string]bilevel.Method{
+		"TTSA: step sizes at step 4 are α = NaN":               TTSA{late, a, n},
+		"ALSET: step sizes at step 4 are α = 0, β = N":         ALSET{a, late, 1, n},
+		"BSA: number of inner steps at step 4 is NaN":          BSA{a, a, late, n},
+		"MRBO: step sizes at step 4 are α = 0, β = 0, τ = NaN": MRBO{a, a, late, nil, n},
+		"SUSTAIN: step sizes at step 4":                        SUSTAIN{a, a, nil, late, n},
+		"VRBO: step sizes at step 4":                           VRBO{Alpha: a, Beta: late, Neumann: n},
+		"SOBA: Gamma at step 4 is NaN":                         SOBA{a, a, late},
+		"SABA: step sizes at step 4 are α = NaN":               SABA{late, a, a},
+		"RSVRB: step sizes at step 4":                          RSVRB{Alpha: a, Beta: a, Tau: late, MuG: 1},
+		"BiAdam: Eta at step 4 is NaN":                         BiAdam{Alpha: a, Beta: a, Eta: late, Neumann: n},
+		"VR-BiAdam: TauX at step 4 is NaN":                     VRBiAdam{Alpha: a, Beta: a, TauX: late, Neumann: n},
+		"VR-BiAdam: step sizes at step 4 are α = NaN":          VRBiAdam{Alpha: late, Beta: a, Neumann: n},
+		"TTSA: step sizes at step 4 are α = -1":                TTSA{turn{K: 4, V: -1}, a, n},
+		"TTSA: step sizes at step 4 are α = 0, β = -1":         TTSA{a, turn{K: 4, V: -1}, n},
+		"TTSA: step sizes at step 4 are α = +Inf":              TTSA{turn{K: 4, V: math.Inf(1)}, a, n},
+		"TTSA: step sizes at step 4 are α = 0, β = +Inf":       TTSA{a, turn{K: 4, V: math.Inf(1)}, n},
+		"BSA: number of inner steps at step 4 is 0":            BSA{a, a, turn{K: 4, V: 0}, n},
+		"BSA: number of inner steps at step 4 is 1.073741825e": BSA{a, a, turn{K: 4, V: 1<<30 + 0.5}, n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = 1.": MSTSA{a, a, turn{K: 4, V: 1.5}, n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = -1": MSTSA{a, a, turn{K: 4, V: -1}, n},
+		"SOBA: Gamma at step 4 is -1":                          SOBA{a, a, turn{K: 4, V: -1}},
+		"SOBA: Gamma at step 4 is +Inf":                        SOBA{a, a, turn{K: 4, V: math.Inf(1)}},
+		"BiAdam: Eta at step 4 is 1.5":                         BiAdam{Alpha: a, Beta: a, Eta: turn{K: 4, V: 1.5}, Neumann: n},
+		"BiAdam: TauY at step 4 is 2":                          BiAdam{Alpha: a, Beta: a, TauY: turn{K: 4, V: 2}, Neumann: n},
+	} {
+		s, err := bilevel.New(newWavy(0), m, bilevel.Options{})
+		require.NoError(t, err)
+		for range 4 {
+			require.NoError(t, s.Step())
+		}
+		err = s.Step()
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// The bounds on the number of inner steps are themselves allowed. The largest number ends at the
+// first oracle call.
+func TestInnerBounds(t *testing.T) {
+	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
+	s, err := bilevel.New(newWavy(0), BSA{a, a, bilevel.Constant(1e-300), n}, bilevel.Options{})
+	require.NoError(t, err)
+	require.NoError(t, s.Step())
+	assert.Equal(t, uint64(1), s.Counts().GradG)
+
+	stop := errors.New("enough")
+	s, err = bilevel.New(&faulty{Problem: newWavy(0), Quantity: "g_y", Fault: func([]float64) error { return stop }}, BSA{a, a, bilevel.Constant(1 << 30), n}, bilevel.Options{})
+	require.NoError(t, err)
+	assert.ErrorIs(t, s.Step(), stop)
+}

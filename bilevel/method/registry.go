@@ -1,0 +1,242 @@
+package method
+
+import (
+	"slices"
+	"strings"
+
+	"stable/bilevel"
+	"stable/bilevel/compose"
+	"stable/bilevel/option"
+)
+
+// Entry is what the registry knows of a method. The tests of all methods, and the comparisons in
+// bench, run over the entries and ask them what they need to know.
+type Entry struct {
+	// Name is that of bilevel.Method.
+	Name string
+
+	// Base is empty, or the Name of the entry of which this one is a variant that comparisons leave
+	// out unless they are asked for it.
+	Base string
+
+	// New returns the method with the parameters in t; what t does not set stands at its default.
+	New func(t Tuning) bilevel.Method
+
+	// Needs says which parameters have no default, and which problems and sets the method takes.
+	Needs Needs
+
+	// Orders are the exponents a and b of the step sizes α_k ~ (k+1)^(−a), β_k ~ (k+1)^(−b) of the
+	// method's theory, for a nonconvex F. 0 is a constant one.
+	Orders [2]float64
+
+	// Lengths says whether Alpha and whether Beta is a length of a step in units of x and y, as in
+	// Adam, and not a factor of a gradient.
+	Lengths [2]bool
+
+	// InnerBeta says that Beta counts inner steps, from 0 in each step.
+	InnerBeta bool
+
+	// Variants are two settings of a parameter beside the step sizes, for a comparison to choose
+	// from.
+	Variants [2]Variant
+
+	// Uses returns bounds on what a step draws and evaluates. They differ where the method draws
+	// the number of its products.
+	Uses func(c Case) (least, most bilevel.Counts)
+}
+
+// Needs are what a method cannot do without.
+type Needs struct {
+	Alpha, Beta bool // Tuning.Alpha, Tuning.Beta
+	MuG         bool // Tuning.MuG; with a Neumann series where Tuning.Terms is 0
+	LG          bool // Tuning.LG
+	FiniteSums  bool // both streams of the problem are finite
+	MetricSet   bool // the feasible set projects in a metric
+	Composition bool // the problem is a *compose.Problem
+}
+
+// Tuning is what methods have in common. What a method does not take it ignores.
+type Tuning struct {
+	Alpha, Beta bilevel.Schedule // step sizes of x and y
+	MuG, LG     float64          // g(x, ·; φ) has curvature between μ_g and L_g
+	CGxy        float64          // bound on ‖H_xy‖_F, for the methods with matrices
+	Terms       int              // N of the Neumann series
+	Tau         bilevel.Schedule // weight of the new sample in H_xy and H_yy
+	Gamma       bilevel.Schedule // step size of the linear system, where there is one
+}
+
+// Variant is a setting of Tuning with a name.
+type Variant struct {
+	Name string
+	Set  func(t *Tuning)
+}
+
+// Case is a step to be counted by Entry.Uses.
+type Case struct {
+	Tuning                          // as the method has been made
+	K                        int    // the number of the step
+	Upper, Lower             int    // the batch sizes, ≥ 1
+	Dy                       int    // the length of y
+	UpperStream, LowerStream uint64 // the terms of the finite sums
+}
+
+// registry is the list of methods, the only one.
+var registry = []Entry{
+	{
+		Name: "STABLE", New: func(t Tuning) bilevel.Method { return t.stable(nil) },
+		Needs: Needs{MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStable(1),
+	},
+	{
+		Name: "STABLE-Momentum", Base: "STABLE", New: func(t Tuning) bilevel.Method { return t.stable(bilevel.Momentum{}) },
+		Needs: Needs{Alpha: true, MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStable(1),
+	},
+	{
+		Name: "STABLE-STORM", Base: "STABLE", New: func(t Tuning) bilevel.Method { return t.stable(bilevel.STORM{}) },
+		Needs: Needs{Alpha: true, MuG: true}, Orders: [2]float64{1. / 3, 1. / 3}, Variants: stableTau, Uses: usesStable(2),
+	},
+	{
+		Name: "STABLE-Adam", Base: "STABLE", New: func(t Tuning) bilevel.Method { return t.stable(bilevel.Adam{}) },
+		Needs: Needs{Alpha: true, MuG: true, MetricSet: true}, Orders: [2]float64{0.5, 0.5}, Lengths: [2]bool{true, false},
+		Variants: stableTau, Uses: usesStable(1),
+	},
+	{
+		Name: "BSA", New: func(t Tuning) bilevel.Method { return BSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsSeries, Orders: [2]float64{0.5, 1}, InnerBeta: true, Variants: lengthOfSeries,
+		Uses: usesAlternating(func(k int) float64 { return defaultInner.At(k) }),
+	},
+	{
+		Name: "TTSA", New: func(t Tuning) bilevel.Method { return TTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsSeries, Orders: [2]float64{0.6, 0.4}, Variants: lengthOfSeries,
+		Uses: usesAlternating(func(int) float64 { return 1 }),
+	},
+	{
+		Name: "stocBiO", New: func(t Tuning) bilevel.Method { return StocBiO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsSeries, Orders: [2]float64{0, 0}, Variants: lengthOfSeries, Uses: usesStocBiO,
+	},
+	{
+		Name: "ALSET", New: func(t Tuning) bilevel.Method { return ALSET{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsSeries, Orders: [2]float64{0.5, 0.5}, Variants: lengthOfSeries,
+		Uses: usesAlternating(func(int) float64 { return 1 }),
+	},
+	{
+		Name: "SUSTAIN", New: func(t Tuning) bilevel.Method { return SUSTAIN{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
+		Uses: usesMomentum(momentumUse{random: true, upper: true, lower: true}),
+	},
+	{
+		Name: "MSTSA", New: func(t Tuning) bilevel.Method { return MSTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
+		Uses: usesMomentum(momentumUse{random: true, upper: true}),
+	},
+	{
+		Name: "MRBO", New: func(t Tuning) bilevel.Method { return MRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
+		Uses: usesMomentum(momentumUse{upper: true, lower: true}),
+	},
+	{
+		Name: "VRBO", New: func(t Tuning) bilevel.Method { return VRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsSeries, Orders: [2]float64{0, 0}, Variants: lengthOfSeries, Uses: usesVRBO,
+	},
+	{
+		Name: "RSVRB", New: func(t Tuning) bilevel.Method {
+			return RSVRB{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, MuG: t.MuG, CGxy: t.CGxy}
+		},
+		Needs: Needs{Alpha: true, Beta: true, MuG: true}, Orders: [2]float64{1. / 3, 1. / 3},
+		Variants: [2]Variant{{"τ = (k+1)^(−2/3)", func(*Tuning) {}}, tauTenth}, Uses: usesRSVRB,
+	},
+	{
+		Name: "BiAdam", New: func(t Tuning) bilevel.Method { return BiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsMetric, Orders: [2]float64{0.5, 0.5}, Lengths: [2]bool{true, true}, Variants: lengthOfSeries,
+		Uses: usesMomentum(momentumUse{random: true}),
+	},
+	{
+		Name: "VR-BiAdam", New: func(t Tuning) bilevel.Method { return VRBiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Needs: needsMetric, Orders: [2]float64{1. / 3, 1. / 3}, Lengths: [2]bool{true, true}, Variants: lengthOfSeries,
+		Uses: usesMomentum(momentumUse{random: true, upper: true, lower: true}),
+	},
+	{
+		Name: "SOBA", New: func(t Tuning) bilevel.Method { return SOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: Needs{Alpha: true, Beta: true}, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSOBA,
+	},
+	{
+		Name: "SABA", New: func(t Tuning) bilevel.Method { return SABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: Needs{Alpha: true, Beta: true, FiniteSums: true}, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSABA,
+	},
+	{
+		Name: "SCGD", New: func(t Tuning) bilevel.Method { return compose.SCGD{Alpha: t.Alpha, Beta: t.Beta} },
+		Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.75, 0.5}, Variants: noVariants, Uses: usesComposition(1),
+	},
+	{
+		Name: "SCSC", New: func(t Tuning) bilevel.Method { return compose.SCSC{Alpha: t.Alpha, Beta: t.Beta} },
+		Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.5, 0.5}, Variants: noVariants, Uses: usesComposition(2),
+	},
+}
+
+var (
+	needsSeries = Needs{Alpha: true, Beta: true, MuG: true, LG: true}
+	needsMetric = Needs{Alpha: true, Beta: true, MuG: true, LG: true, MetricSet: true}
+
+	lengthOfSeries = [2]Variant{{"N = 10", func(t *Tuning) { t.Terms = 10 }}, {"N = 40", func(t *Tuning) { t.Terms = 40 }}}
+	stepOfSystem   = [2]Variant{{"γ = β", func(*Tuning) {}}, {"γ = β/5", func(t *Tuning) { t.Gamma = fifth(t.Beta) }}}
+	tauTenth       = Variant{"τ = 0.1", func(t *Tuning) { t.Tau = bilevel.Constant(0.1) }}
+	stableTau      = [2]Variant{{"τ = 1/√(k+1)", func(t *Tuning) { t.Tau = bilevel.Power{C: 1, P: 0.5} }}, tauTenth}
+	noVariants     = [2]Variant{{"", func(*Tuning) {}}, {"", func(*Tuning) {}}}
+)
+
+// fifth is a schedule divided by 5.
+func fifth(s bilevel.Schedule) bilevel.Schedule {
+	switch s := s.(type) {
+	case bilevel.Constant:
+		return s / 5
+	case bilevel.Power:
+		s.C /= 5
+		return s
+	}
+	return scaled{s}
+}
+
+// scaled is a schedule divided by 5, of a type that only its owner knows.
+type scaled struct{ bilevel.Schedule }
+
+// At returns a fifth of the schedule's value.
+func (s scaled) At(k int) float64 { return s.Schedule.At(k) / 5 }
+
+func (t Tuning) stable(u bilevel.Upper) bilevel.Method {
+	return bilevel.STABLE{Alpha: t.Alpha, Upper: u, Beta: t.Beta, Tau: t.Tau, MuG: t.MuG, CGxy: t.CGxy}
+}
+
+func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
+
+// Registry returns the entries of all methods.
+func Registry() []Entry { return slices.Clone(registry) }
+
+// Names returns the names of all methods, as Method.Name gives them.
+func Names() []string {
+	names := make([]string, len(registry))
+	for i, e := range registry {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// Lookup returns the entry of that name, in upper or lower case. An unknown name gives an error that
+// wraps bilevel.ErrOption and lists those that exist.
+func Lookup(name string) (Entry, error) {
+	for _, e := range registry {
+		if strings.EqualFold(e.Name, name) {
+			return e, nil
+		}
+	}
+	names := Names()
+	slices.Sort(names)
+	return Entry{}, option.Bad("no method is called %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// Tune returns the method of that name with the parameters in t. The error is that of Lookup.
+func Tune(name string, t Tuning) (bilevel.Method, error) {
+	e, err := Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	return e.New(t), nil
+}

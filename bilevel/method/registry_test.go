@@ -1,0 +1,136 @@
+package method
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/compose"
+)
+
+// tuning suits every method on the problems of problem.
+var tuning = Tuning{Alpha: bilevel.Constant(0.02), Beta: bilevel.Constant(0.05), MuG: 0.7, LG: 7, Terms: 4}
+
+// forEach runs f for every entry of the registry.
+func forEach(t *testing.T, f func(t *testing.T, e Entry)) {
+	for _, e := range Registry() {
+		t.Run(e.Name, func(t *testing.T) { f(t, e) })
+	}
+}
+
+// problem is one that the method takes.
+func (e Entry) problem(noise float64) identity {
+	if e.Needs.Composition {
+		return newIdentity(noise)
+	}
+	return identity{newProducts(noise)}
+}
+
+// withoutProducts hides the products of a problem.
+func withoutProducts(p identity) bilevel.Problem { return bare{p.Wavy} }
+
+type bare struct{ *wavy }
+
+func (bare) Composition() compose.Composition { return nil }
+
+// quietIdentity is quiet, and says that it is a composition.
+type quietIdentity struct{ quiet }
+
+func (quietIdentity) Composition() compose.Composition { return nil }
+
+// euclid is a set that projects in the Euclidean norm only.
+type euclid struct{ bilevel.Set }
+
+// simulator is a problem without finite sums.
+type simulator struct{ identity }
+
+func (simulator) Streams() (upper, lower uint64) { return 0, 0 }
+
+// opaque is a problem that tells nothing but its oracles.
+type opaque struct{ bilevel.Problem }
+
+func TestLookup(t *testing.T) {
+	require.GreaterOrEqual(t, len(Names()), 19)
+	for _, e := range Registry() {
+		assert.NotEmpty(t, e.Name)
+		got, err := Lookup(strings.ToUpper(e.Name))
+		require.NoError(t, err)
+		assert.Equal(t, e.Name, got.Name)
+		m, err := Tune(e.Name, tuning)
+		require.NoError(t, err)
+		assert.Equal(t, e.Name, m.Name())
+		assert.Equal(t, 1, len(slices.DeleteFunc(Names(), func(n string) bool { return !strings.EqualFold(n, e.Name) })))
+	}
+	m, err := Tune("stocbio", Tuning{})
+	require.NoError(t, err)
+	assert.Equal(t, StocBiO{}, m)
+	_, err = Tune("ADAM", Tuning{})
+	require.ErrorIs(t, err, bilevel.ErrOption)
+	assert.ErrorContains(t, err, `"ADAM"`)
+	for _, name := range Names() {
+		assert.ErrorContains(t, err, name)
+	}
+	list := Registry()
+	list[0].Name = "mine"
+	assert.Equal(t, "STABLE", Names()[0], "the registry is a copy")
+}
+
+// What an entry says that its method needs is what New refuses to do without, and nothing else.
+func TestEntriesTellWhatTheyNeed(t *testing.T) {
+	forEach(t, func(t *testing.T, e Entry) {
+		refused := func(p bilevel.Problem, set bilevel.Set, change func(t *Tuning)) bool {
+			tuned := tuning
+			change(&tuned)
+			s, err := bilevel.New(p, e.New(tuned), bilevel.Options{Set: set})
+			if err != nil {
+				require.ErrorIs(t, err, bilevel.ErrOption)
+				return true
+			}
+			require.NoError(t, s.Step())
+			return false
+		}
+		p, n, keep := e.problem(0.1), e.Needs, func(*Tuning) {}
+		assert.False(t, refused(p, nil, keep))
+		assert.Equal(t, n.Alpha, refused(p, nil, func(t *Tuning) { t.Alpha = nil }), "α")
+		assert.Equal(t, n.Beta, refused(p, nil, func(t *Tuning) { t.Beta = nil }), "β")
+		assert.Equal(t, n.MuG, refused(p, nil, func(t *Tuning) { t.MuG, t.Terms = 0, 0 }), "μ_g")
+		assert.Equal(t, n.LG, refused(p, nil, func(t *Tuning) { t.LG = 0 }), "L_g")
+		assert.Equal(t, n.FiniteSums, refused(simulator{p}, nil, keep), "finite sums")
+		assert.Equal(t, n.MetricSet, refused(p, euclid{bilevel.UniformBox(3, -1, 1)}, keep), "a metric")
+		assert.Equal(t, n.Composition, refused(opaque{p}, nil, keep), "a composition")
+
+		for _, v := range e.Variants {
+			assert.False(t, refused(p, nil, v.Set), v.Name)
+		}
+		if e.Base != "" {
+			base, err := Lookup(e.Base)
+			require.NoError(t, err)
+			assert.Empty(t, base.Base)
+		}
+		for _, order := range e.Orders {
+			assert.True(t, 0 <= order && order <= 1)
+		}
+	})
+}
+
+// A step allocates nothing, whatever was drawn before.
+func TestMethodsAllocate(t *testing.T) {
+	forEach(t, func(t *testing.T, e Entry) {
+		p := quietIdentity{quiet{Wavy: newWavy(0.5)}}
+		s, err := bilevel.New(p, e.New(tuning), bilevel.Options{Set: bilevel.UniformBox(3, 0, 1), LowerBatch: 2})
+		require.NoError(t, err)
+		step := func() {
+			if err := s.Step(); err != nil {
+				panic(err)
+			}
+		}
+		for range 50 {
+			step()
+		}
+		assert.Zero(t, testing.AllocsPerRun(50, step))
+	})
+}

@@ -1,0 +1,159 @@
+package method
+
+import (
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+)
+
+// SABA is SOBA with the variance reduction of SAGA, for finite sums (Dagréou, Ablin, Vaiter and
+// Moreau, NeurIPS 2022, arXiv 2201.13409; SAGA: Defazio, Bach and Lacoste-Julien, NeurIPS 2014). x,
+// y and v move as in SOBA. Each of the five parts of the directions, f_x, f_y, g_y, g_yy v and g_xy
+// v, is a mean of terms t_i(z), z = (x, y, v); a table holds every term T_i as it was at its last
+// evaluation, and a batch B gives
+//
+//	the part = mean of T + mean over i in B of (t_i(z^k) − T_i);   then T_i ← t_i(z^k) for i in B.
+//
+// It is unbiased, and its variance goes to zero as the iterates settle: constant step sizes arrive
+// at the solution. Step 0 fills the tables, one pass over both sums, and moves along their means,
+// which are the full parts.
+//
+// Samples a step, k ≥ 1: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1,
+// asked sample by sample. Step 0: each once for every term. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy)
+// numbers for sums of n_ξ and n_φ terms, and as much a sample of a batch. A stream with batch Full
+// has no table: its parts are exact. Cost beside the oracles: O(dx + dy) a sample.
+//
+// To an ε-stationary point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples. The rule is from memory: confirmed against
+// its equations, by the identities that fresh tables give the full parts and that the means stay
+// those of the tables, and by convergence with constant step sizes.
+type SABA struct {
+	// Alpha and Beta are the step sizes of x and y. Required. The paper's are constant.
+	Alpha, Beta bilevel.Schedule
+
+	// Gamma is the step size of v. Default: nil, Beta.
+	Gamma bilevel.Schedule
+}
+
+// Name returns "SABA".
+func (SABA) Name() string { return "SABA" }
+
+// saba is the running state of SABA.
+type saba struct {
+	*soba
+	upperSum, lowerSum *saga
+}
+
+func (m SABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	b, err := SOBA(m).check(it, "SABA")
+	if err != nil {
+		return nil, err
+	}
+	r := &saba{soba: b}
+	upperTerms, lowerTerms := it.Oracle().Streams()
+	upper, lower := it.Batches()
+	if r.upperSum, err = newSaga("ξ", upperTerms, upper, len(b.f), b.upper); err != nil {
+		return nil, err
+	}
+	if r.lowerSum, err = newSaga("φ", lowerTerms, lower, len(b.g), b.lower); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (m *saba) Step(it *bilevel.Iteration) error {
+	if err := m.upperSum.estimate(m.f, it, (*bilevel.Iteration).DrawXi); err != nil {
+		return err
+	}
+	if err := m.lowerSum.estimate(m.g, it, (*bilevel.Iteration).DrawPhi); err != nil {
+		return err
+	}
+	return m.move(it)
+}
+
+// State visits what outlives a step.
+func (m *saba) State(t *bilevel.State) {
+	m.soba.State(t)
+	t.Floats(m.upperSum.table, m.upperSum.mean, m.lowerSum.table, m.lowerSum.mean)
+}
+
+// saga estimates one sum of vectors, from a table of its terms.
+type saga struct {
+	terms int       // 0: no table, exact
+	table []float64 // row i is T_i
+	mean  []float64 // of the rows
+	fresh []float64 // the terms of a batch at z^k, in rows
+	eval  func(it *bilevel.Iteration, row []float64, batch []bilevel.Sample) error
+}
+
+// maxTable bounds the numbers in a table: what no machine has is refused, not asked for.
+const maxTable = min(math.MaxInt/16, 1<<44)
+
+func newSaga(stream string, terms uint64, batch, width int, eval func(it *bilevel.Iteration, row []float64, batch []bilevel.Sample) error) (*saga, error) {
+	t := &saga{eval: eval}
+	switch {
+	case batch == bilevel.Full:
+		return t, nil
+	case terms == 0:
+		return nil, option.Bad("SABA keeps a table of every sample, and the stream of %s is unbounded: Problem.Streams gives 0", stream)
+	case terms > maxTable/uint64(width):
+		return nil, option.Bad("SABA keeps a table of every sample, and the stream of %s has %d of them, each with %d numbers", stream, terms, width)
+	}
+	t.terms = int(terms)
+	t.table = make([]float64, t.terms*width)
+	t.mean, t.fresh = make([]float64, width), make([]float64, batch*width)
+	return t, nil
+}
+
+// row is row i of a matrix with rows as long as the mean.
+func (t *saga) row(m []float64, i int) []float64 {
+	w := len(t.mean)
+	return m[i*w : (i+1)*w]
+}
+
+// estimate writes the parts at z^k into dst, from a batch of the stream.
+func (t *saga) estimate(dst []float64, it *bilevel.Iteration, draw func(*bilevel.Iteration, int) []bilevel.Sample) error {
+	switch {
+	case t.terms == 0:
+		return t.eval(it, dst, draw(it, bilevel.Full))
+	case it.K() == 0:
+		return t.fill(dst, it, draw)
+	}
+	batch := draw(it, 0)
+	copy(dst, t.mean)
+	for j, i := range batch {
+		fresh, last := t.row(t.fresh, j), t.row(t.table, int(i))
+		if err := t.eval(it, fresh, batch[j:j+1]); err != nil {
+			return err
+		}
+		for c, v := range fresh {
+			dst[c] += (v - last[c]) / float64(len(batch))
+		}
+	}
+	// A sample that stands in the batch twice changes its row, and the mean, once.
+	for j, i := range batch {
+		fresh, last := t.row(t.fresh, j), t.row(t.table, int(i))
+		for c, v := range fresh {
+			t.mean[c] += (v - last[c]) / float64(t.terms)
+			last[c] = v
+		}
+	}
+	return nil
+}
+
+// fill evaluates every term, and writes their mean into dst, too.
+func (t *saga) fill(dst []float64, it *bilevel.Iteration, draw func(*bilevel.Iteration, int) []bilevel.Sample) error {
+	draw(it, bilevel.Full) // for the count
+	var one [1]bilevel.Sample
+	for i := range t.terms {
+		one[0] = bilevel.Sample(i)
+		if err := t.eval(it, t.row(t.table, i), one[:]); err != nil {
+			return err
+		}
+		for c, v := range t.row(t.table, i) {
+			t.mean[c] += v / float64(t.terms)
+		}
+	}
+	copy(dst, t.mean)
+	return nil
+}

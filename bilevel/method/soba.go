@@ -1,0 +1,135 @@
+package method
+
+import (
+	"errors"
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+)
+
+// SOBA is the stochastic method of Dagréou, Ablin, Vaiter and Moreau (A Framework for Bilevel
+// Optimization that Enables Stochastic and Global Variance Reduction Algorithms, NeurIPS 2022,
+// arXiv 2201.13409). Beside x and y it moves v, which tracks −g_yy⁻¹ f_y, the solution of a
+// quadratic problem. All three move at a time, along directions at one point, and every direction
+// is linear in the derivatives, so that it is unbiased:
+//
+//	y^{k+1} = y^k − β_k D_y,         D_y = g_y(x^k, y^k; φ),
+//	v^{k+1} = v^k − γ_k D_v,         D_v = g_yy(x^k, y^k; φ) v^k + f_y(x^k, y^k; ξ),     v⁰ = 0,
+//	x^{k+1} = P_X(x^k − α_k D_x),    D_x = g_xy(x^k, y^k; φ) v^k + f_x(x^k, y^k; ξ).
+//
+// Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1; nothing is
+// factored, and there is no series. Cost beside the oracles: O(dx + dy).
+//
+// To an ε-stationary point: ε⁻² samples. The rule is from memory: confirmed against its equations,
+// and by convergence to known solutions. The paper is for X = R^dx; the projection is added here.
+type SOBA struct {
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's are of one
+	// order, constant 1/√K for K steps.
+	Alpha, Beta bilevel.Schedule
+
+	// Gamma is the step size γ_k of v, in units of that of y: both problems have the curvature of
+	// g_yy. Default: nil, Beta, as in the paper.
+	Gamma bilevel.Schedule
+}
+
+// Name returns "SOBA".
+func (SOBA) Name() string { return "SOBA" }
+
+// soba is the running state of SOBA, and of SABA, which makes f and g in another way.
+type soba struct {
+	SOBA
+	v []float64
+	f []float64 // f_x, f_y
+	g []float64 // g_y, g_yy v, g_xy v
+}
+
+func (m SOBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.check(it, "SOBA") }
+
+// check refuses what is no step size, and makes the memory. name is the method's Go name.
+func (m SOBA) check(it *bilevel.Iteration, name string) (*soba, error) {
+	if m.Gamma == nil {
+		m.Gamma = m.Beta
+	}
+	if err := errors.Join(
+		option.Schedule(name+".Alpha", m.Alpha, math.Inf(1)),
+		option.Schedule(name+".Beta", m.Beta, math.Inf(1)),
+		option.Schedule(name+".Gamma", m.Gamma, math.Inf(1)),
+	); err != nil {
+		return nil, err
+	}
+	dx, dy := len(it.X()), len(it.Y())
+	return &soba{SOBA: m, v: make([]float64, dy), f: make([]float64, dx+dy), g: make([]float64, 2*dy+dx)}, nil
+}
+
+func (m *soba) Step(it *bilevel.Iteration) error {
+	if err := m.upper(it, m.f, it.DrawXi(0)); err != nil {
+		return err
+	}
+	if err := m.lower(it, m.g, it.DrawPhi(0)); err != nil {
+		return err
+	}
+	return m.move(it)
+}
+
+// upper writes f_x, f_y at (x^k, y^k) into f.
+func (m *soba) upper(it *bilevel.Iteration, f []float64, xi []bilevel.Sample) error {
+	dx := len(it.X())
+	return it.Oracle().GradF(f[:dx], f[dx:], it.X(), it.Y(), xi)
+}
+
+// lower writes g_y, g_yy v, g_xy v at (x^k, y^k, v^k) into g.
+func (m *soba) lower(it *bilevel.Iteration, g []float64, phi []bilevel.Sample) error {
+	gy, hv, cv := m.split(g)
+	if err := it.Oracle().GradG(gy, it.X(), it.Y(), phi); err != nil {
+		return err
+	}
+	if err := it.Oracle().HessVecG(hv, it.X(), it.Y(), m.v, phi); err != nil {
+		return err
+	}
+	return it.Oracle().CrossVecG(cv, it.X(), it.Y(), m.v, phi)
+}
+
+// split takes the parts of the lower level apart: g_y, g_yy v, g_xy v.
+func (m *soba) split(g []float64) (gy, hv, cv []float64) {
+	dy := len(m.v)
+	return g[:dy], g[dy : 2*dy], g[2*dy:]
+}
+
+// move makes y^{k+1}, x^{k+1} and v^{k+1} from the parts in f and g.
+func (m *soba) move(it *bilevel.Iteration) error {
+	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
+	if err := it.UseSteps(alpha, beta, 0); err != nil {
+		return err
+	}
+	gamma, err := it.At("Gamma", m.Gamma, math.Inf(1))
+	if err != nil {
+		return err
+	}
+	fx, fy := m.f[:len(it.X())], m.f[len(it.X()):]
+	gy, hv, cv := m.split(m.g)
+	it.MoveY(beta, gy)
+	xNext := it.NextX()
+	for i, x := range it.X() {
+		xNext[i] = x - alpha*(cv[i]+fx[i])
+	}
+	it.Project(it.NextX())
+	for j := range m.v {
+		m.v[j] -= gamma * (hv[j] + fy[j])
+	}
+	return nil
+}
+
+// State visits what outlives a step.
+func (m *soba) State(t *bilevel.State) { t.Floats(m.v) }
+
+// Vectors names the vectors of the last step for the search of a non-finite value.
+func (m *soba) Vectors(visit func(name string, v []float64)) {
+	gy, hv, cv := m.split(m.g)
+	visit("f_x", m.f[:len(cv)])
+	visit("f_y", m.f[len(cv):])
+	visit("g_y", gy)
+	visit("g_yy v", hv)
+	visit("g_xy v", cv)
+	visit("v", m.v)
+}

@@ -1,0 +1,181 @@
+package method
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// levels is a problem with f_x = upper(x), f_y = 0 and g_y = lower(y), without noise: two levels
+// that do not feel each other.
+type levels struct {
+	dx           int
+	upper, lower func(i int, v float64) float64
+}
+
+func (l levels) Dims() (int, int)          { return l.dx, 1 }
+func (l levels) Streams() (uint64, uint64) { return 1, 1 }
+
+func (l levels) GradF(fx, fy, x, _ []float64, _ []bilevel.Sample) error {
+	for i, v := range x {
+		fx[i] = l.upper(i, v)
+	}
+	clear(fy)
+	return nil
+}
+
+func (l levels) GradG(gy, _, y []float64, _ []bilevel.Sample) error {
+	gy[0] = l.lower(0, y[0])
+	return nil
+}
+
+func (l levels) CrossG(gxy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
+	gxy.Zero()
+	return nil
+}
+
+func (l levels) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
+	gyy.Set(0, 0, 1)
+	return nil
+}
+
+func linear(_ int, v float64) float64 { return v }
+
+// logistic is the derivative with which a step of length 1 is the logistic map v → r·v(1−v).
+func logistic(r float64) func(int, float64) float64 {
+	return func(_ int, v float64) float64 { return v - r*v*(1-v) }
+}
+
+// A run that cycles never meets a tolerance below the length of its steps, for any period and any
+// window, and the same problem with a shorter step does.
+func TestToleranceCycle(t *testing.T) {
+	for period, r := range map[int]float64{1: 2.5, 2: 3.2, 3: 3.83, 4: 3.5, 5: 3.74, 6: 3.63, 8: 3.55, 0: 3.9} { // 0 is chaos
+		p := levels{1, logistic(r), linear}
+		opt := bilevel.Options{X0: []float64{0.3}, Y0: []float64{1}}
+		m := SOBA{Alpha: bilevel.Constant(1), Beta: bilevel.Constant(0.5)}
+		s, err := bilevel.New(p, m, opt)
+		require.NoError(t, err)
+		for range 3000 {
+			require.NoError(t, s.Step())
+		}
+		path := []float64{s.X()[0]}
+		for range 30 {
+			require.NoError(t, s.Step())
+			path = append(path, s.X()[0])
+		}
+		found := slices.IndexFunc(path[1:], func(v float64) bool { return math.Abs(v-path[0]) < 1e-9 }) + 1
+		require.Equal(t, period, found, "the period for r = %v", r)
+
+		for window := 1; window <= 120; window++ {
+			s, err := bilevel.New(p, m, opt)
+			require.NoError(t, err)
+			res, err := s.Run(context.Background(), bilevel.Run{Tol: 1e-3, Window: window, Steps: 1000})
+			require.NoError(t, err)
+			want := bilevel.StepLimit
+			if period == 1 {
+				want = bilevel.ToleranceMet
+				require.Less(t, math.Abs(p.upper(0, res.X[0])), 1e-3)
+			}
+			require.Equal(t, want, res.Reason, "period %d, window %d", period, window)
+		}
+
+		m.Alpha = bilevel.Constant(0.1)
+		s, err = bilevel.New(p, m, opt)
+		require.NoError(t, err)
+		res, err := s.Run(context.Background(), bilevel.Run{Tol: 1e-6, Steps: 3000})
+		require.NoError(t, err)
+		assert.Equal(t, bilevel.ToleranceMet, res.Reason)
+		assert.Less(t, math.Abs(p.upper(0, res.X[0])), 1e-6)
+	}
+}
+
+// Nor does a run whose inner steps on y cycle, whatever their number.
+func TestToleranceInnerCycle(t *testing.T) {
+	p := levels{1, linear, func(_ int, v float64) float64 { return 0.1*v + math.Tanh(3*v) }} // steps of 1: v → 0.9v − tanh 3v
+	n := Neumann{LG: 4, MuG: 0.1, Terms: 2}
+	for inner := 1; inner <= 6; inner++ {
+		for _, m := range []struct{ cycles, converges bilevel.Method }{
+			{ALSET{bilevel.Constant(0.1), bilevel.Constant(1), inner, n}, ALSET{bilevel.Constant(0.1), bilevel.Constant(0.3), inner, n}},
+			{StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
+			{VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
+			{BSA{bilevel.Constant(0.1), bilevel.Constant(1), bilevel.Constant(inner), n}, BSA{bilevel.Constant(0.1), bilevel.Constant(0.3), bilevel.Constant(inner), n}},
+		} {
+			opt := bilevel.Options{X0: []float64{1}, Y0: []float64{1}}
+			s, err := bilevel.New(p, m.cycles, opt)
+			require.NoError(t, err)
+			res, err := s.Run(context.Background(), bilevel.Run{Tol: 1e-2, Steps: 1000})
+			require.NoError(t, err)
+			assert.Equal(t, bilevel.StepLimit, res.Reason, "%s with %d inner steps", m.cycles.Name(), inner)
+
+			s, err = bilevel.New(p, m.converges, opt)
+			require.NoError(t, err)
+			res, err = s.Run(context.Background(), bilevel.Run{Tol: 1e-6, Steps: 3000})
+			require.NoError(t, err)
+			assert.Equal(t, bilevel.ToleranceMet, res.Reason, "%s with %d inner steps", m.converges.Name(), inner)
+			assert.Less(t, math.Abs(p.lower(0, res.Y[0])), 1e-6)
+		}
+	}
+}
+
+// What keeps x from moving, but is not a small gradient, is not taken for one.
+func TestToleranceStandsStill(t *testing.T) {
+	far := func(i int, v float64) float64 { return v - 3 }
+	steep := func(i int, v float64) float64 { return []float64{v - 3, 1e-9}[i] }
+	for name, c := range map[string]struct {
+		p   bilevel.Problem
+		m   bilevel.Method
+		opt bilevel.Options
+	}{
+		"no step size of x":    {levels{1, far, linear}, SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0.1)}, bilevel.Options{}},
+		"no step size of y":    {levels{1, linear, far}, SOBA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0)}, bilevel.Options{}},
+		"rounding":             {levels{1, far, linear}, SOBA{Alpha: bilevel.Constant(1e-17), Beta: bilevel.Constant(0.1)}, bilevel.Options{X0: []float64{1}}},
+		"step sizes fall":      {levels{1, far, linear}, SOBA{Alpha: bilevel.Power{C: 0.1, P: 3}, Beta: bilevel.Constant(0.1)}, bilevel.Options{}},
+		"a trust region":       {newWavy(0), bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), MuG: 0.3, Trust: 1e-12}, bilevel.Options{}},
+		"another entry's step": {levels{2, steep, linear}, bilevel.STABLE{MuG: 0.5}, bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
+		"Adam's metric":        {levels{2, steep, linear}, bilevel.STABLE{MuG: 0.5, Alpha: bilevel.Constant(1e-4), Upper: bilevel.Adam{}}, bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
+	} {
+		c.opt.UpperBatch, c.opt.LowerBatch = bilevel.Full, bilevel.Full
+		s, err := bilevel.New(c.p, c.m, c.opt)
+		require.NoError(t, err)
+		res, err := s.Run(context.Background(), bilevel.Run{Tol: 1e-3, Steps: 1000})
+		require.NoError(t, err)
+		assert.Equal(t, bilevel.StepLimit, res.Reason, name)
+	}
+}
+
+// With noisy oracles the noise of a step has to be below the tolerance. Larger batches and a method
+// whose noise vanishes get there; a longer window does not.
+func TestToleranceNoise(t *testing.T) {
+	w := newWavy(0.1)
+	gradient := func(r bilevel.Result) float64 { return mat.Norm(exactHypergradient(t, w, r.X, r.Y)) }
+	soba := SOBA{Alpha: bilevel.Constant(0.02), Beta: bilevel.Constant(0.1)}
+	for _, c := range []struct {
+		m      bilevel.Method
+		batch  int
+		tol    float64
+		window int
+		want   bilevel.Reason
+	}{
+		{soba, 1, 0.2, 100, bilevel.StepLimit},
+		{soba, 1, 0.2, 1000, bilevel.StepLimit},
+		{soba, 64, 0.2, 100, bilevel.ToleranceMet},
+		{soba, 1, 2, 100, bilevel.ToleranceMet},
+		{SABA{Alpha: soba.Alpha, Beta: soba.Beta}, 1, 1e-6, 100, bilevel.ToleranceMet},
+	} {
+		s, err := bilevel.New(w, c.m, bilevel.Options{Seed: 1, UpperBatch: c.batch, LowerBatch: c.batch})
+		require.NoError(t, err)
+		res, err := s.Run(context.Background(), bilevel.Run{Tol: c.tol, Window: c.window, Steps: 20000})
+		require.NoError(t, err)
+		assert.Equal(t, c.want, res.Reason, "%+v", c)
+		if c.want == bilevel.ToleranceMet {
+			assert.Less(t, gradient(res), c.tol, "%+v", c)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package method
+
+import (
+	"math"
+
+	"stable/bilevel"
+)
+
+// usesStable counts STABLE, with GradF at the given number of points from step 1 on.
+func usesStable(points uint64) func(c Case) (least, most bilevel.Counts) {
+	return func(c Case) (least, most bilevel.Counts) {
+		u, l := uint64(c.Upper), uint64(c.Lower)
+		n := bilevel.Counts{Xi: u, Phi: l, GradF: points * u, GradG: l, CrossG: 2 * l, HessG: 2 * l}
+		if c.K == 0 {
+			l = uint64(max(c.Lower, c.Dy))
+			n = bilevel.Counts{Xi: u, Phi: l, GradF: u, GradG: l, CrossG: l, HessG: l}
+		}
+		return n, n
+	}
+}
+
+// usesRSVRB counts RSVRB.
+func usesRSVRB(c Case) (least, most bilevel.Counts) {
+	least, most = usesStable(2)(c)
+	if c.K > 0 {
+		least.GradG *= 2
+	}
+	return least, least
+}
+
+// usesSOBA counts SOBA.
+func usesSOBA(c Case) (least, most bilevel.Counts) {
+	u, l := uint64(c.Upper), uint64(c.Lower)
+	n := bilevel.Counts{Xi: u, Phi: l, GradF: u, GradG: l, HessVecG: l, CrossVecG: l}
+	return n, n
+}
+
+// usesSABA counts SABA, which fills its tables in step 0.
+func usesSABA(c Case) (least, most bilevel.Counts) {
+	if c.K == 0 {
+		c.Upper, c.Lower = int(c.UpperStream), int(c.LowerStream)
+	}
+	return usesSOBA(c)
+}
+
+// usesComposition counts SCGD and SCSC, with GradG at the given number of points from step 1 on.
+func usesComposition(points uint64) func(c Case) (least, most bilevel.Counts) {
+	return func(c Case) (least, most bilevel.Counts) {
+		u, l := uint64(c.Upper), uint64(c.Lower)
+		n := bilevel.Counts{Xi: u, Phi: l, GradF: u, GradG: points * l, CrossVecG: l}
+		if c.K == 0 {
+			n.GradG = l
+		}
+		return n, n
+	}
+}
+
+// terms is N of the Neumann series.
+func (c Case) terms() int { return c.neumann().terms(c.K) }
+
+// series adds a hypergradient by (A), or by (B) if not random, with one draw at the given number of
+// points.
+func (c Case) series(n bilevel.Counts, random bool, points uint64) (least, most bilevel.Counts) {
+	with := func(products int) bilevel.Counts {
+		n, u, l, p := n, uint64(c.Upper), uint64(c.Lower), uint64(products)
+		n.Xi += u
+		n.Phi += (1 + p) * l
+		n.GradF += points * u
+		n.HessVecG += points * p * l
+		n.CrossVecG += points * l
+		return n
+	}
+	most = with(c.terms() - 1)
+	if !random {
+		return most, most
+	}
+	return with(0), most
+}
+
+// usesAlternating counts the methods with inner steps on y and (A).
+func usesAlternating(inner func(k int) float64) func(c Case) (least, most bilevel.Counts) {
+	return func(c Case) (least, most bilevel.Counts) {
+		t := uint64(math.Ceil(inner(c.K))) * uint64(c.Lower)
+		return c.series(bilevel.Counts{Phi: t, GradG: t}, true, 1)
+	}
+}
+
+// usesStocBiO counts stocBiO with ten inner steps, whose products have batches of their own sizes.
+func usesStocBiO(c Case) (least, most bilevel.Counts) {
+	h := hypergradient{series: c.neumann(), shrink: true, n: c.terms()}
+	u, l, products := uint64(c.Upper), uint64(c.Lower), uint64(0)
+	for j := range h.n - 1 {
+		products += uint64(h.size(j, c.Lower))
+	}
+	n := bilevel.Counts{Xi: u, Phi: 11*l + products, GradF: u, GradG: 10 * l, HessVecG: products, CrossVecG: l}
+	return n, n
+}
+
+// momentumUse says how a method with one movement of x and of y a step estimates its directions.
+type momentumUse struct {
+	random       bool // by (A)
+	upper, lower bool // by a recursion with two points
+}
+
+// usesMomentum counts SUSTAIN and its kin.
+func usesMomentum(m momentumUse) func(c Case) (least, most bilevel.Counts) {
+	return func(c Case) (least, most bilevel.Counts) {
+		l, points := uint64(c.Lower), uint64(1)
+		n := bilevel.Counts{Phi: l, GradG: l}
+		if c.K > 0 && m.lower {
+			n.GradG *= 2
+		}
+		if c.K > 0 && m.upper {
+			points = 2
+		}
+		return c.series(n, m.random, points)
+	}
+}
+
+// usesVRBO counts VRBO with ten inner steps and large batches every ten steps.
+func usesVRBO(c Case) (least, most bilevel.Counts) {
+	changes, n := 11, bilevel.Counts{}
+	if (c.K+1)%10 == 0 {
+		changes = 10
+	}
+	for range changes {
+		n.Phi += uint64(c.Lower)
+		n.GradG += 2 * uint64(c.Lower)
+		n, _ = c.series(n, false, 2)
+	}
+	if c.K%10 == 0 {
+		c.Upper *= 10
+		c.Lower *= 10
+		n.Phi += uint64(c.Lower)
+		n.GradG += uint64(c.Lower)
+		n, _ = c.series(n, false, 1)
+	}
+	return n, n
+}

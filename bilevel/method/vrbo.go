@@ -1,0 +1,197 @@
+package method
+
+import (
+	"errors"
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/mat"
+)
+
+// VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (Provably
+// Faster Algorithms for Bilevel Optimization, NeurIPS 2021, arXiv 2106.04692): SPIDER on both
+// levels. It keeps two directions, u of x and v of y, and every Period steps sets them anew from
+// large batches,
+//
+//	u = h(x^k, y^k; ξ, φ′),   v = g_y(x^k, y^k; φ),   S_1 samples in each batch.
+//
+// Step k ≥ 0 moves x first, x^{k+1} = P_X(x^k − αu), and then m times y. In front of each inner
+// step, and after the last, the directions follow the change of the point from z⁻ to z, with the
+// same small batches at both,
+//
+//	v ← v + g_y(z; φ) − g_y(z⁻; φ),   u ← u + h(z; ξ, φ′) − h(z⁻; ξ, φ′);   then y ← y − βv.
+//
+// The first change is that of x, from z⁻ = (x^k, y^k) to z = (x^{k+1}, y^k); the last one arrives
+// at (x^{k+1}, y^{k+1}), and is left out where the next step sets the directions anew. h is the
+// truncated sum (B), see Neumann.
+//
+// Samples a step, Q = N−1: with M changes, M = m+1, or m before a step that sets anew: ξ M batches;
+// φ M(2 + Q). Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M; to set anew, once each, ξ
+// S_1, φ S_1(2 + Q). To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
+//
+// The rule is from memory; with exact oracles u and v stay exact at every point (TestVRBOExact),
+// and it goes to known solutions with and without noise (TestMethodsSolveQuadratic). The paper
+// counts m+1 inner steps where these are m, and is for X = R^dx; the projection is added here.
+type VRBO struct {
+	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required. The paper's are
+	// constant; the schedules are taken at k.
+	Alpha, Beta bilevel.Schedule
+
+	// Period is q ≥ 1, the number of steps between large batches. Default 10.
+	Period int
+
+	// Inner is m ≥ 1, the number of inner steps. Default 10.
+	Inner int
+
+	// LargeBatch is S_1 ≥ 1, or Full. Default Period times Options.UpperBatch for ξ, and Period
+	// times Options.LowerBatch for φ, Full where these are. The small batches are those of Options.
+	LargeBatch int
+
+	// Neumann are the parameters of (B): η = 1/LG, Q = N−1.
+	Neumann Neumann
+}
+
+// Name returns "VRBO".
+func (VRBO) Name() string { return "VRBO" }
+
+// vrbo is the running state of VRBO.
+type vrbo struct {
+	VRBO
+	estimate *hypergradient
+	u, v     []float64
+	yOld     []float64 // y of z⁻ inside the inner loop
+	hOld, h  []float64
+	gOld, g  []float64
+
+	largeUpper, largeLower int
+}
+
+func (m VRBO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	if m.Period == 0 {
+		m.Period = 10
+	}
+	if m.Inner == 0 {
+		m.Inner = 10
+	}
+	if m.Period < 1 {
+		return nil, option.Bad("VRBO.Period is %d, want ≥ 1", m.Period)
+	}
+	if m.Inner < 1 {
+		return nil, option.Bad("VRBO.Inner is %d, want ≥ 1", m.Inner)
+	}
+	upper, lower := it.Batches()
+	upper, lower = m.large(upper), m.large(lower)
+	if err := errors.Join(
+		option.Schedule("VRBO.Alpha", m.Alpha, math.Inf(1)),
+		option.Schedule("VRBO.Beta", m.Beta, math.Inf(1)),
+		option.Batch("VRBO.LargeBatch", upper),
+		m.Neumann.validate("VRBO"),
+	); err != nil {
+		return nil, err
+	}
+	dx, dy := len(it.X()), len(it.Y())
+	return &vrbo{
+		VRBO: m, estimate: newHypergradient(it, m.Neumann, false), largeUpper: upper, largeLower: lower,
+		u: make([]float64, dx), hOld: make([]float64, dx), h: make([]float64, dx),
+		v: make([]float64, dy), gOld: make([]float64, dy), g: make([]float64, dy), yOld: make([]float64, dy),
+	}, nil
+}
+
+// large is S_1 for a stream with small batches of the given size.
+func (m VRBO) large(small int) int {
+	switch {
+	case m.LargeBatch != 0:
+		return m.LargeBatch
+	case small == bilevel.Full:
+		return bilevel.Full
+	}
+	return m.Period * small
+}
+
+func (m *vrbo) Step(it *bilevel.Iteration) error {
+	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
+	if err := it.UseSteps(alpha, 0, 0); err != nil {
+		return err
+	}
+	if it.K()%m.Period == 0 {
+		if err := m.anew(it); err != nil {
+			return err
+		}
+	}
+
+	// x^{k+1} = P_X(x^k − αu).
+	it.MoveX(alpha, m.u)
+
+	// The first change is that of x, the others are those of y.
+	if err := m.follow(it, it.X(), it.Y()); err != nil {
+		return err
+	}
+	for t := 1; t <= m.Inner; t++ {
+		copy(m.yOld, it.NextY())
+		if err := it.InnerStep(beta, m.v); err != nil {
+			return err
+		}
+		if t == m.Inner && (it.K()+1)%m.Period == 0 {
+			break
+		}
+		if err := m.follow(it, it.NextX(), m.yOld); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anew sets u and v from large batches at (x^k, y^k).
+func (m *vrbo) anew(it *bilevel.Iteration) error {
+	if err := it.Oracle().GradG(m.v, it.X(), it.Y(), it.DrawPhi(m.largeLower)); err != nil {
+		return err
+	}
+	m.estimate.draw(it, m.largeUpper, m.largeLower)
+	if err := m.estimate.at(m.u, it.Oracle(), it.X(), it.Y()); err != nil {
+		return err
+	}
+	return m.finite(it)
+}
+
+// follow adds to u and v what they change by from (xOld, yOld) to the point in xNext, yNext.
+func (m *vrbo) follow(it *bilevel.Iteration, xOld, yOld []float64) error {
+	phi := it.DrawPhi(0)
+	if err := it.Oracle().GradG(m.gOld, xOld, yOld, phi); err != nil {
+		return err
+	}
+	if err := it.Oracle().GradG(m.g, it.NextX(), it.NextY(), phi); err != nil {
+		return err
+	}
+	mat.RecurVec(m.v, 0, m.gOld, m.g)
+
+	m.estimate.draw(it, 0, 0)
+	if err := m.estimate.at(m.hOld, it.Oracle(), xOld, yOld); err != nil {
+		return err
+	}
+	if err := m.estimate.at(m.h, it.Oracle(), it.NextX(), it.NextY()); err != nil {
+		return err
+	}
+	mat.RecurVec(m.u, 0, m.hOld, m.h)
+	return m.finite(it)
+}
+
+// finite refuses directions that are not finite, before they move the point at which the problem is
+// asked next.
+func (m *vrbo) finite(it *bilevel.Iteration) error {
+	return it.Finite(m.u, m.v)
+}
+
+// State visits what outlives a step.
+func (m *vrbo) State(t *bilevel.State) { t.Floats(m.u, m.v) }
+
+// Vectors names the vectors of the last step for the search of a non-finite value; of the inner
+// loop, the last round's.
+func (m *vrbo) Vectors(visit func(name string, v []float64)) {
+	visit("g_y at the last point", m.gOld)
+	visit("g_y", m.g)
+	visit("the direction of y (g_y)", m.v)
+	visit("the hypergradient at the last point", m.hOld)
+	m.estimate.Vectors(visit)
+	visit("the direction of x", m.u)
+}

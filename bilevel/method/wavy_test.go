@@ -1,0 +1,48 @@
+package method
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/bileveltest"
+)
+
+type (
+	wavy         = bileveltest.Wavy[bilevel.Sample]
+	call         = bileveltest.Call[bilevel.Sample]
+	quiet        = bileveltest.Quiet[bilevel.Sample]
+	withProducts = bileveltest.Products[bilevel.Sample]
+	faulty       = bileveltest.Faulty[bilevel.Sample]
+	turn         = bileveltest.Turn
+)
+
+// late is NaN from step 4 on.
+var late = turn{K: 4, V: math.NaN()}
+
+// watcher is a method that does nothing but hand out its Iteration.
+type watcher struct{ it **bilevel.Iteration }
+
+func (watcher) Name() string { return "watcher" }
+func (w watcher) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	*w.it = it
+	return w, nil
+}
+func (watcher) Step(*bilevel.Iteration) error          { return nil }
+func (watcher) Vectors(func(name string, v []float64)) {}
+func (watcher) State(*bilevel.State)                   {}
+
+// iteration is what a method sees at the start of a run.
+func iteration(t *testing.T, p bilevel.Problem, opt bilevel.Options) (it *bilevel.Iteration) {
+	_, err := bilevel.New(p, watcher{&it}, opt)
+	require.NoError(t, err)
+	return it
+}
+
+func newWavy(noise float64) *wavy { return bileveltest.NewWavy[bilevel.Sample](noise) }
+
+func newProducts(noise float64) withProducts { return withProducts{Wavy: newWavy(noise)} }
+
+func sq(x float64) float64 { return x * x }
