@@ -142,3 +142,5 @@ func (b Ball) secular(x, w []float64, size, high, lambda float64) (ratio, newton
 	}
 	return big * math.Sqrt(sum), sum / slope
 }
+
+func sq(x float64) float64 { return x * x }

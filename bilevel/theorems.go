@@ -152,5 +152,3 @@ func (c Constants) validate() error {
 	}
 	return nil
 }
-
-func sq(x float64) float64 { return x * x }

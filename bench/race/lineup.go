@@ -8,6 +8,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel"
+	"stable/bilevel/method"
 )
 
 // paperSteps is the grid of section 4 of the STABLE paper, for α and for β.
@@ -81,24 +82,33 @@ func (e *entrant) describe(a *arena, s setting) (text, edge string) {
 	return text, edge
 }
 
-// neumannTerms are the two lengths of the Neumann series to choose from, where a method uses one.
-var neumannTerms = [2]int{10, 40}
-
 // lineup returns the entrants of the given names, which commas separate, or all of them; see
-// entrantNames.
+// entrantNames. Variants of the registry enter by name only.
 func lineup(names string) ([]*entrant, error) {
 	if names == "all" {
 		return entrants, nil
 	}
 	var list []*entrant
 	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(entrants, func(e *entrant) bool { return strings.EqualFold(e.name, strings.TrimSpace(name)) })
-		if i < 0 {
+		e := find(strings.TrimSpace(name))
+		if e == nil {
 			return nil, fmt.Errorf("%w: no method is called %q; there are %s", kit.ErrUsage, name, strings.Join(entrantNames(), ", "))
 		}
-		list = append(list, entrants[i])
+		list = append(list, e)
 	}
 	return list, nil
+}
+
+func find(name string) *entrant {
+	for _, e := range entrants {
+		if strings.EqualFold(e.name, name) {
+			return e
+		}
+	}
+	if e, err := method.Lookup(name); err == nil && !e.Needs.Composition {
+		return registered(e)
+	}
+	return nil
 }
 
 func entrantNames() []string {
@@ -109,59 +119,36 @@ func entrantNames() []string {
 	return names
 }
 
-// entrants are all methods. "STABLE" is the module's default, untuned; "STABLE-paper" is the
-// paper's method alone, with its bound C_gxy, which the problem tells; "STABLE-guarded" has this
-// module's safeguards, too.
-var entrants = []*entrant{
-	{name: "STABLE", untuned: true, method: func(a *arena, _ setting, _, _ bilevel.Schedule) bilevel.Method {
-		return bilevel.STABLE{MuG: a.muG, CGxy: a.cGxy}
-	}},
-	stableEntrant("STABLE-paper", plainMethod),
-	stableEntrant("STABLE-guarded", guarded),
-	neumannEntrant("BSA", 0.5, 1),
-	neumannEntrant("TTSA", 0.6, 0.4),
-	neumannEntrant("stocBiO", 0, 0),
-	neumannEntrant("ALSET", 0.5, 0.5),
-	neumannEntrant("SUSTAIN", 1./3, 1./3),
-	neumannEntrant("MSTSA", 1./3, 1./3),
-	neumannEntrant("MRBO", 1./3, 1./3),
-	neumannEntrant("VRBO", 0, 0),
-	{
-		name: "RSVRB", orders: [2]float64{1. / 3, 1. / 3}, variants: [2]string{"τ = (k+1)^(−2/3)", "τ = 0.1"},
-		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
-			tau := []bilevel.Schedule{nil, bilevel.Constant(0.1)}
-			return bilevel.RSVRB{Alpha: alpha, Beta: beta, Tau: tau[s.Variant], MuG: a.muG, CGxy: a.cGxy}
-		},
-	},
-	neumannEntrant("BiAdam", 0.5, 0.5),
-	neumannEntrant("VR-BiAdam", 1./3, 1./3),
-	{
-		name: "SOBA", orders: [2]float64{0.5, 0.5}, variants: [2]string{"γ = β", "γ = β/5"},
-		method: func(_ *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
-			return bilevel.SOBA{Alpha: alpha, Beta: beta, Gamma: slower(beta, s.Variant)}
-		},
-	},
-	{
-		name: "SABA", orders: [2]float64{0.5, 0.5}, variants: [2]string{"γ = β", "γ = β/5"},
-		method: func(_ *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
-			return bilevel.SABA{Alpha: alpha, Beta: beta, Gamma: slower(beta, s.Variant)}
-		},
-	},
-}
+// entrants are all methods of the registry that are no variants of others and take the arenas'
+// problems; those whose step sizes have defaults enter untuned. Behind STABLE comes the paper's
+// method alone, with its bound C_gxy, which the problem tells, as "STABLE-paper"; "STABLE-guarded"
+// has this module's safeguards, too.
+var entrants = func() (list []*entrant) {
+	for _, e := range method.Registry() {
+		if e.Base != "" || e.Needs.Composition {
+			continue
+		}
+		list = append(list, registered(e))
+		if e.Name == stableEntry().Name {
+			list = append(list, stableEntrant("STABLE-paper", plainMethod), stableEntrant("STABLE-guarded", guarded))
+		}
+	}
+	return list
+}()
 
-// slower is a schedule (variant 0) or a fifth of it (variant 1).
-func slower(s bilevel.Schedule, variant int) bilevel.Schedule {
-	if variant == 0 {
-		return s
+// registered is an entry of the registry as an entrant.
+func registered(e method.Entry) *entrant {
+	return &entrant{
+		name: e.Name, untuned: !e.Needs.Alpha, orders: e.Orders, variants: [2]string{e.Variants[0].Name, e.Variants[1].Name},
+		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
+			t := method.Tuning{MuG: a.muG, LG: a.lG, CGxy: a.cGxy}
+			if e.Needs.Alpha {
+				t.Alpha, t.Beta = alpha, beta
+				e.Variants[s.Variant].Set(&t)
+			}
+			return e.New(t)
+		},
 	}
-	switch s := s.(type) {
-	case bilevel.Constant:
-		return s / 5
-	case bilevel.Power:
-		s.C /= 5
-		return s
-	}
-	panic("bench: no fifth of this schedule")
 }
 
 // What is taken from STABLE's safeguards, and its first batch, by what survive -ablate compares.
@@ -179,29 +166,25 @@ var ablations = []*entrant{
 	stableEntrant("+ trust region", guarded),
 }
 
-// stableEntrant is STABLE with step sizes of the grid, after change has had its way with it.
-func stableEntrant(name string, change func(m *bilevel.STABLE)) *entrant {
-	return &entrant{
-		name: name, orders: [2]float64{0.5, 0.5}, variants: [2]string{"τ = 1/√(k+1)", "τ = 0.1"},
-		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
-			tau := []bilevel.Schedule{bilevel.Power{C: 1, P: 0.5}, bilevel.Constant(0.1)}
-			m := bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau[s.Variant], MuG: a.muG, CGxy: a.cGxy}
-			change(&m)
-			return m
-		},
+// stableEntry is STABLE's entry in the registry.
+func stableEntry() method.Entry {
+	e, err := method.Lookup(bilevel.STABLE{}.Name())
+	if err != nil {
+		panic(err)
 	}
+	return e
 }
 
-// neumannEntrant is a method of the registry that inverts g_yy by a Neumann series.
-func neumannEntrant(name string, alphaOrder, betaOrder float64) *entrant {
+// stableEntrant is STABLE with step sizes of the grid, after change has had its way with it.
+func stableEntrant(name string, change func(m *bilevel.STABLE)) *entrant {
+	e := stableEntry()
 	return &entrant{
-		name: name, orders: [2]float64{alphaOrder, betaOrder},
-		variants: [2]string{fmt.Sprintf("N = %d", neumannTerms[0]), fmt.Sprintf("N = %d", neumannTerms[1])},
+		name: name, orders: e.Orders, variants: [2]string{e.Variants[0].Name, e.Variants[1].Name},
 		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
-			m, err := bilevel.Tune(name, bilevel.Tuning{Alpha: alpha, Beta: beta, MuG: a.muG, LG: a.lG, Terms: neumannTerms[s.Variant]})
-			if err != nil {
-				panic(err) // a name that the registry does not have
-			}
+			t := method.Tuning{Alpha: alpha, Beta: beta, MuG: a.muG, CGxy: a.cGxy}
+			e.Variants[s.Variant].Set(&t)
+			m := e.New(t).(bilevel.STABLE)
+			change(&m)
 			return m
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bench/kit/kittest"
+	"stable/bilevel/method"
 )
 
 // bench runs a command line.
@@ -174,4 +176,12 @@ func TestLineup(t *testing.T) {
 	}
 	_, err = lineup("nobody")
 	assert.True(t, errors.Is(err, kit.ErrUsage))
+
+	// They are those of the registry.
+	for _, e := range method.Registry() {
+		listed := slices.Contains(entrantNames(), e.Name)
+		assert.Equal(t, e.Base == "" && !e.Needs.Composition, listed, e.Name)
+		_, err := lineup(e.Name)
+		assert.Equal(t, e.Needs.Composition, err != nil, e.Name)
+	}
 }

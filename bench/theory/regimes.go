@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stable/bilevel"
+	"stable/bilevel/method"
 	"stable/bilevel/quadratic"
 )
 
@@ -87,11 +88,11 @@ const (
 	neumannL = 2.5
 )
 
-// terms is N of the Neumann series for k steps, as bilevel.Neumann chooses it.
+// terms is N of the Neumann series for k steps, as method.Neumann chooses it.
 func terms(k int) float64 { return 1 + math.Ceil(neumannL/lowerMu*math.Log1p(float64(k))) }
 
-func neumannOf(n int) bilevel.Neumann {
-	return bilevel.Neumann{MuG: lowerMu, LG: neumannL, Terms: n}
+func neumannOf(n int) method.Neumann {
+	return method.Neumann{MuG: lowerMu, LG: neumannL, Terms: n}
 }
 
 // regimes are the two halves of Table 1. Dimensions are small so that the samples are cheap: no
@@ -131,14 +132,14 @@ func convexRows() []*row {
 		{
 			name: "BSA", xi: 1, phi: 2, orders: "α = a/(k+10), t_k = k+1 inner steps b/(t+10)", alpha: a, beta: b, steps: [3]int{10, 4000, 1000},
 			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
-				return bilevel.BSA{Alpha: fall(a, 1), Beta: fall(b, 1), Inner: bilevel.Power{C: 1, P: -1}, Neumann: neumannOf(0)}
+				return method.BSA{Alpha: fall(a, 1), Beta: fall(b, 1), Inner: bilevel.Power{C: 1, P: -1}, Neumann: neumannOf(0)}
 			},
 			samples: func(k int) float64 { return float64(k)*float64(k)/2 + float64(k)*(2+terms(k)/2) },
 		},
 		{
 			name: "TTSA", xi: 1.5, phi: 1.5, orders: "α = a/(k+10), β = b/(k+10)^(2/3)", alpha: a, beta: []float64{0.5, 1, 2, 4}, steps: [3]int{10, 100000, 16000},
 			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
-				return bilevel.TTSA{Alpha: fall(a, 1), Beta: fall(b, 2./3), Neumann: neumannOf(0)}
+				return method.TTSA{Alpha: fall(a, 1), Beta: fall(b, 2./3), Neumann: neumannOf(0)}
 			},
 			samples: func(k int) float64 { return float64(k) * (3 + terms(k)/2) },
 		},
@@ -167,14 +168,14 @@ func nonconvexRows() []*row {
 		{
 			name: "BSA", horizon: true, xi: 2, phi: 3, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)", alpha: a, beta: inner, steps: [3]int{6, 400000, 8192},
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
-				return bilevel.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1}, Neumann: neumannOf(0)}
+				return method.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1}, Neumann: neumannOf(0)}
 			},
 			samples: func(k int) float64 { return 2./3*math.Pow(float64(k), 1.5) + float64(k)*(2+terms(k)/2) },
 		},
 		{
 			name: "TTSA", horizon: true, xi: 2.5, phi: 2.5, orders: "α = a·K^(−3/5), β = b·K^(−2/5)", alpha: a, beta: b, steps: [3]int{16, 2000000, 16384},
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
-				return bilevel.TTSA{Alpha: power(a, k, 0.6), Beta: power(b, k, 0.4), Neumann: neumannOf(0)}
+				return method.TTSA{Alpha: power(a, k, 0.6), Beta: power(b, k, 0.4), Neumann: neumannOf(0)}
 			},
 			samples: func(k int) float64 { return float64(k) * (3 + terms(k)/2) },
 		},
@@ -183,7 +184,7 @@ func nonconvexRows() []*row {
 			alpha: []float64{0.1, 0.2, 0.4, 0.8}, beta: []float64{0.1, 0.2, 0.4, 0.8}, steps: [3]int{4, 3200, 256},
 			batch: func(k int) int { return (k + 3) / 4 },
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
-				return bilevel.StocBiO{Alpha: bilevel.Constant(a), Beta: bilevel.Constant(b), Inner: stocInner, Neumann: neumannOf(int(terms(k)))}
+				return method.StocBiO{Alpha: bilevel.Constant(a), Beta: bilevel.Constant(b), Inner: stocInner, Neumann: neumannOf(int(terms(k)))}
 			},
 			samples: func(k int) float64 {
 				n, q := float64(k), terms(k)-1

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/method"
 	"stable/bilevel/quadratic"
 	"stable/chol"
 	"stable/mat"
@@ -117,7 +118,7 @@ func TestFirstStepOfTTSA(t *testing.T) {
 	for i := range mean {
 		mean[i] = fx[i] - mean[i]
 	}
-	m, err := observer(t, p, Options{}).FirstStep(bilevel.TTSA{Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0), Neumann: bilevel.Neumann{LG: lg, Terms: terms}},
+	m, err := observer(t, p, Options{}).FirstStep(method.TTSA{Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0), Neumann: method.Neumann{LG: lg, Terms: terms}},
 		bilevel.Options{X0: x, Y0: y}, 0.5, 20000)
 	require.NoError(t, err)
 	agree(t, m, mean, grad, m.Variance)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/method"
 	"stable/bilevel/quadratic"
 	"stable/chol"
 	"stable/mat"
@@ -184,9 +185,11 @@ func TestObservingChangesNothing(t *testing.T) {
 	finite := noisy
 	finite.Terms = 20 // some methods keep a table of all samples
 	p := problem(t, finite)
-	for _, name := range bilevel.Methods() {
-		m, err := bilevel.Tune(name, bilevel.Tuning{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.02), MuG: 0.5, LG: 5})
-		require.NoError(t, err)
+	for _, e := range method.Registry() {
+		if e.Needs.Composition {
+			continue
+		}
+		m, name := e.New(method.Tuning{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.02), MuG: 0.5, LG: 5}), e.Name
 		results := [2]bilevel.Result{}
 		seen := 0
 		for i, watch := range []bool{false, true} {
