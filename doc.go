@@ -6,7 +6,8 @@
 //	mat/kernel           the inner loops, portable and simd; KERNELS.md says how they are built
 //	chol                 Cholesky: factor, solve, inverse, condition, rank-one update and downdate
 //	eig                  Jacobi eigensolver, the projection onto {X ⪰ μI}
-//	bilevel              the oracle contract, STABLE (stable.go, estimator.go), its peers, feasible sets, run loop
+//	bilevel              problems, methods, the solver, feasible sets, and the method STABLE
+//	bilevel/method       the other methods, and the registry of all of them
 //	bilevel/hyperopt     a problem: hyper-parameter tuning on data
 //	bilevel/quadratic    a problem: synthetic, with a closed-form truth
 //	bilevel/compose      compositional problems as bilevel ones

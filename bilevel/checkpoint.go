@@ -3,7 +3,6 @@ package bilevel
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc64"
 	"io"
@@ -34,16 +33,6 @@ const (
 )
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
-
-var (
-	// ErrDamaged is wrapped by the error of Load for bytes that are no checkpoint, or not what was
-	// saved.
-	ErrDamaged = errors.New("bilevel: damaged checkpoint")
-
-	// ErrForeign is wrapped by the error of Load for a checkpoint of another version, problem size,
-	// method, parameter or option; the text names the first difference.
-	ErrForeign = errors.New("bilevel: checkpoint of another run")
-)
 
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))

@@ -8,11 +8,23 @@ import (
 )
 
 var (
-	// ErrOption is wrapped by every error about an option; the text names the field.
+	// ErrOption is wrapped by every error about an option; the text names the field. Package option
+	// makes such errors.
 	ErrOption = option.Err
+
+	// ErrNoExact is what an oracle returns for an empty batch if it cannot compute the expectation.
+	ErrNoExact = errors.New("bilevel: problem has no exact oracle")
 
 	// ErrDiverged is wrapped by a DivergedError.
 	ErrDiverged = errors.New("bilevel: run diverged")
+
+	// ErrDamaged is wrapped by the error of Load for bytes that are no checkpoint, or not what was
+	// saved.
+	ErrDamaged = errors.New("bilevel: damaged checkpoint")
+
+	// ErrForeign is wrapped by the error of Load for a checkpoint of another version, problem size,
+	// method, parameter or option; the text names the first difference.
+	ErrForeign = errors.New("bilevel: checkpoint of another run")
 )
 
 // A DivergedError says where a run left the finite numbers, or the bound of Options.Explode. The

@@ -1,8 +1,6 @@
 package bilevel
 
 import (
-	"errors"
-
 	"stable/mat"
 )
 
@@ -47,9 +45,6 @@ type Problem interface {
 	// HessG writes g_yy(x, y; φ), dy × dy.
 	HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error
 }
-
-// ErrNoExact is what an oracle returns for an empty batch if it cannot compute the expectation.
-var ErrNoExact = errors.New("bilevel: problem has no exact oracle")
 
 // Products is implemented by problems that multiply by their second derivatives without forming
 // them, in O(dx+dy) to O(dy²). Arguments and batches are as in Problem; dst must not overlap v.

@@ -1,0 +1,26 @@
+// Package method holds the methods for bilevel problems beside bilevel.STABLE, and the registry of
+// all methods. A method is a struct of parameters: bilevel.New(problem, method.TTSA{…}, options).
+//
+// One or more steps of SGD on y, then one on x, along a hypergradient by a [Neumann] series:
+// [BSA] (Ghadimi, Wang 2018), [TTSA] (Hong et al. 2020), [StocBiO] (Ji et al. 2021), [ALSET] (Chen
+// et al. 2021).
+//
+// Recursive momentum (STORM, SPIDER) on the hypergradient or on both levels: [SUSTAIN] and [MSTSA]
+// (Khanduri et al. 2021), [MRBO] and [VRBO] (Yang et al. 2021), [RSVRB] (Guo et al. 2021), which
+// tracks matrices.
+//
+// Adaptive step sizes on both levels: [BiAdam], [VRBiAdam] (Huang, Huang 2021).
+//
+// A third variable that solves the linear system, one product a step: [SOBA], and [SABA] with tables
+// of a finite sum (Dagréou et al. 2022).
+//
+// Compositional problems alone: compose.SCGD, compose.SCSC.
+//
+// [Registry] lists all of them, with what each one needs, uses and is tuned by ([Entry]); tests and
+// comparisons run over it. [Tune] makes a method by its name.
+//
+// In the comments of the methods z^k stands for (x^k, y^k), h for an estimate of the hypergradient
+// f_x − g_xy g_yy⁻¹ f_y, and P_X for the projection onto the feasible set. A batch is of the size in
+// bilevel.Options. Where a rule was written down from memory, its comment says so, and what confirms
+// it.
+package method
