@@ -22,8 +22,8 @@ type Limit struct {
 	// It is 0 where both streams are finite sums, which are gone through term by term.
 	StdErr float64
 
-	// Skew says how good the derivatives by differences are: the norm of the skew part of ∇²F, which
-	// is 0 in exact arithmetic, over that of ∇²F.
+	// Skew says how good the derivatives by differences are: the norm of the skew part of ∇²F,
+	// which is 0 in exact arithmetic, over that of ∇²F.
 	Skew float64
 
 	Free int // coordinates of x that no bound holds

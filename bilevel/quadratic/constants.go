@@ -11,7 +11,8 @@ import (
 // x*‖ ≤ r and all y with ‖y − y*(x*)‖ ≤ r·max(1, CrossNorm/MuG), which include y*(x) for all these
 // x. Matrix norms are Frobenius norms in Cgxy, SigmaGxy and SigmaGyy. MuF and Mu hold everywhere;
 // they leave out J Jᵀ ⪰ 0. In a finite sum, moments are those that a draw of the terms has on
-// average. Where a Tail leaves a moment infinite, so is the constant. It panics if r is negative or not finite. 2Dx² flops.
+// average. Where a Tail leaves a moment infinite, so is the constant. It panics if r is negative or
+// not finite. 2Dx² flops.
 //
 // The moments of Assumption 3 are those of Gaussian noise: for a mean of norm M and noise σe in
 // dimension d, E‖m + σe‖² = M² + σ² and E‖m + σe‖⁴ = M⁴ + 2(1 + 2/d)·M²σ² + (1 + 2/d)·σ⁴, whose

@@ -21,8 +21,8 @@ const (
 	kindFyy
 )
 
-// seed starts the generator of one kind at one sample and returns the factor of the noise: its sign,
-// since in a finite sum terms 2i and 2i+1 are antithetic, and what makes its tail heavy.
+// seed starts the generator of one kind at one sample and returns the factor of the noise: its
+// sign, since in a finite sum terms 2i and 2i+1 are antithetic, and what makes its tail heavy.
 func (p *Problem) seed(k kind, s bilevel.Sample) float64 {
 	name, sign := uint64(s), 1.0
 	if p.o.Terms > 0 {
@@ -74,7 +74,8 @@ func (p *Problem) addVec(dst []float64, sigma float64, k kind, batch []bilevel.S
 	}
 }
 
-// crossSize is the deviation of an entry of σ_gxy·N that is not 0, over the batch size: E‖N‖_F² = 1.
+// crossSize is the deviation of an entry of σ_gxy·N that is not 0, over the batch size: E‖N‖_F² =
+// 1.
 func (p *Problem) crossSize(batch []bilevel.Sample) float64 {
 	return p.o.SigmaGxy / math.Sqrt(float64(p.o.Dx-p.o.Blind)*float64(p.o.Dy)) / float64(len(batch))
 }

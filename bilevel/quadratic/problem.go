@@ -68,10 +68,10 @@ type Options struct {
 	// is the same everywhere.
 	SigmaFx, SigmaFy, SigmaGy, SigmaGxy, SigmaGyy float64
 
-	// RankOneF makes f_yy(ξ) = n nᵀ with Gaussian n, of mean I, as a regression does: ½ δᵀ(n nᵀ − I)δ
-	// is added to f. RankOneG makes g_yy(φ) = a aᵀ with Gaussian a of covariance A: ½ δᵀ(a aᵀ − A)δ
-	// is added to g, in the place of SigmaGyy, which must be 0. Both are refused with Terms and with
-	// Tail, and RankOneF with Saddle.
+	// RankOneF makes f_yy(ξ) = n nᵀ with Gaussian n, of mean I, as a regression does: ½ δᵀ(n nᵀ −
+	// I)δ is added to f. RankOneG makes g_yy(φ) = a aᵀ with Gaussian a of covariance A: ½ δᵀ(a aᵀ −
+	// A)δ is added to g, in the place of SigmaGyy, which must be 0. Both are refused with Terms and
+	// with Tail, and RankOneF with Saddle.
 	RankOneF, RankOneG bool
 
 	// Tail is the index ν > 1 of heavy tails: each draw of noise is multiplied by U^(−1/ν), U

@@ -1,12 +1,12 @@
 // Package recast makes other problems of a bilevel problem: the same one in other units ([In]), and
-// the same one with its finite sums read as unbounded streams ([Stream]). Both serve to try a method
-// out, and units serve a caller whose variables are of very different sizes.
+// the same one with its finite sums read as unbounded streams ([Stream]). Both serve to try a
+// method out, and units serve a caller whose variables are of very different sizes.
 //
-// Storage and aliasing are as in [bilevel.Problem]. The results have scratch memory of their own and
-// share the problem that they are made of, so they are for one goroutine at a time, as it is: recast
-// a copy of it for each. Their oracles allocate nothing that its oracles do not, but for the first
-// call of each size. Products are made of the matrices where the problem has none. GradXG, Truth and
-// Values are those of the problem; where it has none they return [ErrNone].
+// Storage and aliasing are as in [bilevel.Problem]. The results have scratch memory of their own
+// and share the problem that they are made of, so they are for one goroutine at a time, as it is:
+// recast a copy of it for each. Their oracles allocate nothing that its oracles do not, but for the
+// first call of each size. Products are made of the matrices where the problem has none. GradXG,
+// Truth and Values are those of the problem; where it has none they return [ErrNone].
 package recast
 
 import (

@@ -14,8 +14,8 @@ type Streamed struct {
 	xi, phi      []bilevel.Sample // scratch: indices
 }
 
-// Stream returns p with each finite sum read as an unbounded stream: any name is a sample, a term of
-// the sum drawn uniformly and with replacement by a hash of the name. Expectations, and so empty
+// Stream returns p with each finite sum read as an unbounded stream: any name is a sample, a term
+// of the sum drawn uniformly and with replacement by a hash of the name. Expectations, and so empty
 // batches, are those of the sum. A method that keeps a table finds nothing to keep it for, and no
 // method can be better in the long run than observe.LocalLimit says. It keeps p.
 func Stream(p bilevel.Problem) *Streamed {

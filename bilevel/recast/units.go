@@ -9,8 +9,8 @@ import (
 )
 
 // Units say how the numbers of a problem are written in another one: with x̃ = X∘x + ShiftX and ỹ =
-// Y∘y + ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). The zero value changes
-// nothing. With powers of two and no shift every number is scaled exactly.
+// Y∘y + ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). The zero value
+// changes nothing. With powers of two and no shift every number is scaled exactly.
 type Units struct {
 	X, Y           []float64 // factors > 0, one for each entry. Default: nil, 1
 	F, G           float64   // factors > 0. Default: 0, 1
@@ -81,8 +81,8 @@ func (s *Scaled) X(dst, x []float64) { forth(dst, x, s.u.X, s.u.ShiftX) }
 // Y writes Y∘y + ShiftY, as X does.
 func (s *Scaled) Y(dst, y []float64) { forth(dst, y, s.u.Y, s.u.ShiftY) }
 
-// Set returns a box, a NonNegative without a shift, or the whole space in the new units. Another set
-// gives an error that wraps bilevel.ErrOption.
+// Set returns a box, a NonNegative without a shift, or the whole space in the new units. Another
+// set gives an error that wraps bilevel.ErrOption.
 func (s *Scaled) Set(set bilevel.Set) (bilevel.Set, error) {
 	switch b := set.(type) {
 	case nil, bilevel.Space:
