@@ -26,6 +26,8 @@ var commands = []kit.Command{
 	{Name: "theorems", Summary: "Theorems 1 to 3: the flow and its Lyapunov function, K^(−1/2) and 1/k", Run: theory.Theorems},
 	{Name: "ijcnn1", Summary: "STABLE, SOBA and SABA in the setup of benchmark_bilevel", Run: race.IJCNN1},
 	{Name: "survive", Summary: "which step sizes blow up, and STABLE untuned against its peers tuned", Run: race.Survive},
+	{Name: "limit", Summary: "error over the least that the samples allow, untuned and tuned", Run: race.Limit},
+	{Name: "untuned", Summary: "untuned methods against every rival at its best, on problems of all kinds", Run: race.Untuned},
 }
 
 func main() {

@@ -18,17 +18,30 @@ type arena struct {
 	set           bilevel.Set
 	muG, lG, cGxy float64 // constants of the lower level
 	batch         int     // samples in a batch of ξ and of φ; 0: 1
-	stretch       float64 // of the grid for α, where x has another scale than in the paper; 0: 1
-	best          float64 // F*
+	units         units
+	best          float64   // F*
+	star          []float64 // x*; nil where nobody asks
 	start         func(rng *rand.Rand) (x0, y0 []float64)
 }
 
-// longer is the factor of every α of the grid.
-func (a *arena) longer() float64 {
-	if a.stretch == 0 {
-		return 1
+// units say where the grid of step sizes lies on a problem, where x, y or the curvature have
+// another size than in the paper: what a user of a tuned method would have to find out. 0 stands
+// for 1.
+type units struct {
+	alpha, beta      float64 // factors of α and β
+	lengthX, lengthY float64 // the same where α or β is the length of a step
+}
+
+// of returns the factors for an entrant.
+func (u units) of(e *entrant) (alpha, beta float64) {
+	alpha, beta = u.alpha, u.beta
+	if e.lengths[0] {
+		alpha = u.lengthX
 	}
-	return a.stretch
+	if e.lengths[1] {
+		beta = u.lengthY
+	}
+	return orOne(alpha), orOne(beta)
 }
 
 // contest is a problem with its exact objective: ObjectiveFrom returns F(x), and may start from y
@@ -107,7 +120,7 @@ func tuningArena(name string, train, val *hyperopt.Data, w weights, out kit.Term
 		fresh: func() contest { return p.Clone() },
 		set:   bilevel.Box{Lo: lo, Hi: hi},
 		muG:   p.StrongConvexity(), lG: p.Smoothness(), cGxy: p.CrossBound(),
-		best: best.F,
+		best: best.F, star: best.X,
 		start: func(rng *rand.Rand) (x0, y0 []float64) {
 			x0, y0 = make([]float64, len(lo)), make([]float64, len(lo))
 			for i := range x0 {
@@ -119,8 +132,16 @@ func tuningArena(name string, train, val *hyperopt.Data, w weights, out kit.Term
 	}, nil
 }
 
-// solved is the quadratic problem as a contest.
-type solved struct{ *quadratic.Problem }
+// exact is a problem that knows its objective from x alone.
+type exact interface {
+	bilevel.Problem
+	bilevel.Products
+	bilevel.UpperGradient
+	bilevel.Truth
+}
+
+// solved makes a contest of it.
+type solved struct{ exact }
 
 func (s solved) ObjectiveFrom(grad, _, x []float64) (float64, error) { return s.Objective(grad, x) }
 

@@ -33,7 +33,7 @@ const tuneSeeds = 1 << 32
 // tuning lists the runs for the choice of step sizes.
 func (x *experiment) tuning() []kit.Task[trial] {
 	var list []kit.Task[trial]
-	marks := []uint64{x.samples * 8 / 10, x.samples * 9 / 10, x.samples}
+	c := course{marks: []uint64{x.samples * 8 / 10, x.samples * 9 / 10, x.samples}}
 	for _, a := range x.arenas {
 		for _, e := range x.entrants {
 			for i, s := range e.grid() {
@@ -41,7 +41,7 @@ func (x *experiment) tuning() []kit.Task[trial] {
 					continue
 				}
 				for t := range x.tuneTrials {
-					list = append(list, task(tuneKey(a, e, i, t), a, e, s, x.seed+tuneSeeds+uint64(t), marks))
+					list = append(list, task(tuneKey(a, e, i, t), a, e, s, x.seed+tuneSeeds+uint64(t), c))
 				}
 			}
 		}
@@ -56,11 +56,11 @@ func tuneKey(a *arena, e *entrant, setting, t int) string {
 // racing lists the trials, with the settings that have been chosen.
 func (x *experiment) racing(chosen map[string]choice) []kit.Task[trial] {
 	var list []kit.Task[trial]
-	marks := spread(x.samples, x.points)
+	c := course{marks: spread(x.samples, x.points)}
 	for _, a := range x.arenas {
 		for _, e := range x.entrants {
 			for t := range x.trials {
-				list = append(list, task(raceKey(a, e, t), a, e, chosen[a.name+"/"+e.name].Setting, x.seed+uint64(t), marks))
+				list = append(list, task(raceKey(a, e, t), a, e, chosen[a.name+"/"+e.name].Setting, x.seed+uint64(t), c))
 			}
 		}
 	}
@@ -72,9 +72,9 @@ func raceKey(a *arena, e *entrant, t int) string {
 }
 
 // task is one run of an entrant with a setting.
-func task(key string, a *arena, e *entrant, s setting, seed uint64, marks []uint64) kit.Task[trial] {
+func task(key string, a *arena, e *entrant, s setting, seed uint64, c course) kit.Task[trial] {
 	return kit.Task[trial]{Key: key, Cost: 1, Run: func(ctx context.Context) (trial, error) {
-		return race(ctx, a, e.make(a, s), seed, marks)
+		return race(ctx, a, e.make(a, s), seed, c)
 	}}
 }
 

@@ -74,7 +74,7 @@ func ijcnn1Arena(folder string, w weights, out kit.Terminal) (*arena, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.data, a.batch, a.stretch = data[:], 64, 100
+	a.data, a.batch, a.units.alpha = data[:], 64, 100
 	lo, hi := math.Log(2*w.lo), math.Log(2*w.hi)
 	a.start = func(rng *rand.Rand) (x0, y0 []float64) {
 		d := sets[0].Dim

@@ -8,6 +8,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel"
+	"stable/bilevel/compose"
 	"stable/bilevel/method"
 )
 
@@ -27,7 +28,9 @@ type entrant struct {
 	orders   [2]float64 // exponents of k in α and β where they fall
 	variants [2]string  // what Setting.Variant means
 	method   func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method
-	untuned  bool // takes its defaults, no setting at all
+	untuned  bool    // takes its defaults, no setting at all
+	lengths  [2]bool // α is, β is a length of a step, and not a factor of a gradient
+	needs    method.Needs
 }
 
 // grid is the list of settings: 25 pairs of the paper's steps, constant and falling, in both
@@ -57,7 +60,8 @@ func (e *entrant) make(a *arena, s setting) bilevel.Method {
 		}
 		return bilevel.Constant(c)
 	}
-	return e.method(a, s, step(s.Alpha*a.longer(), e.orders[0]), step(s.Beta, e.orders[1]))
+	alpha, beta := a.units.of(e)
+	return e.method(a, s, step(s.Alpha*alpha, e.orders[0]), step(s.Beta*beta, e.orders[1]))
 }
 
 // describe says what a setting is, and whether it lies at an edge of the grid.
@@ -67,11 +71,12 @@ func (e *entrant) describe(a *arena, s setting) (text, edge string) {
 	}
 	order := func(c, p float64) string {
 		if s.Falling && p > 0 {
-			return fmt.Sprintf("%g/(k+1)^%.2g", c, p)
+			return fmt.Sprintf("%.3g/(k+1)^%.2g", c, p)
 		}
-		return fmt.Sprintf("%g", c)
+		return fmt.Sprintf("%.3g", c)
 	}
-	text = fmt.Sprintf("α = %s, β = %s, %s", order(s.Alpha*a.longer(), e.orders[0]), order(s.Beta, e.orders[1]), e.variants[s.Variant])
+	alpha, beta := a.units.of(e)
+	text = fmt.Sprintf("α = %s, β = %s, %s", order(s.Alpha*alpha, e.orders[0]), order(s.Beta*beta, e.orders[1]), e.variants[s.Variant])
 	outer := func(v float64) bool { return v == slices.Max(paperSteps) || v == slices.Min(paperSteps) }
 	if outer(s.Alpha) {
 		edge += "α"
@@ -111,6 +116,13 @@ func find(name string) *entrant {
 	return nil
 }
 
+// takes says whether the method can be put to a problem.
+func (e *entrant) takes(p bilevel.Problem) bool {
+	upper, lower := p.Streams()
+	_, composition := p.(interface{ Composition() compose.Composition })
+	return (upper > 0 && lower > 0 || !e.needs.FiniteSums) && (composition || !e.needs.Composition)
+}
+
 func entrantNames() []string {
 	var names []string
 	for _, e := range entrants {
@@ -119,8 +131,8 @@ func entrantNames() []string {
 	return names
 }
 
-// entrants are all methods of the registry that are no variants of others and take the arenas'
-// problems; those whose step sizes have defaults enter untuned. Behind STABLE comes the paper's
+// entrants are all methods of the registry that are no variants of others and take any problem;
+// those whose step sizes have defaults enter untuned. Behind STABLE comes the paper's
 // method alone, with its bound C_gxy, which the problem tells, as "STABLE-paper"; "STABLE-guarded"
 // has this module's safeguards, too.
 var entrants = func() (list []*entrant) {
@@ -136,10 +148,21 @@ var entrants = func() (list []*entrant) {
 	return list
 }()
 
+// special are the methods of the registry for compositional problems alone.
+func special() (list []*entrant) {
+	for _, e := range method.Registry() {
+		if e.Base == "" && e.Needs.Composition {
+			list = append(list, registered(e))
+		}
+	}
+	return list
+}
+
 // registered is an entry of the registry as an entrant.
 func registered(e method.Entry) *entrant {
 	return &entrant{
 		name: e.Name, untuned: !e.Needs.Alpha, orders: e.Orders, variants: [2]string{e.Variants[0].Name, e.Variants[1].Name},
+		lengths: e.Lengths, needs: e.Needs,
 		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
 			t := method.Tuning{MuG: a.muG, LG: a.lG, CGxy: a.cGxy}
 			if e.Needs.Alpha {

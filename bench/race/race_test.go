@@ -20,7 +20,8 @@ import (
 // bench runs a command line.
 func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
 	return kittest.Bench(ctx, []kit.Command{{Name: "compare", Run: Compare}, {Name: "figure2", Run: Figure2},
-		{Name: "ijcnn1", Run: IJCNN1}, {Name: "survive", Run: Survive}}, args...)
+		{Name: "ijcnn1", Run: IJCNN1}, {Name: "survive", Run: Survive},
+		{Name: "limit", Run: Limit}, {Name: "untuned", Run: Untuned}}, args...)
 }
 
 // small is the command line of a race that takes a fraction of a second.

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"stable/bench/kit"
+	"stable/bilevel/hyperopt"
 	"stable/bilevel/quadratic"
 )
 
@@ -69,9 +70,32 @@ func Survive(ctx context.Context, args []string, out kit.Terminal) error {
 	return x.survival(out.Stdout, chosen, done)
 }
 
-// surviveArenas makes the problems: each data set in each box, at most quickRows of its rows, and
-// three quadratic ones.
+// maker is a problem that is made when it is wanted.
+type maker[P any] struct {
+	name string
+	make func() (P, error)
+}
+
+// surviveArenas makes the problems of survive.
 func surviveArenas(folder string, r *racingFlags, out kit.Terminal) ([]*arena, error) {
+	makers, err := survivors(folder, r, out)
+	if err != nil {
+		return nil, err
+	}
+	var arenas []*arena
+	for _, m := range makers {
+		a, err := m.make()
+		if err != nil {
+			return nil, err
+		}
+		arenas = append(arenas, a)
+	}
+	return arenas, nil
+}
+
+// survivors are the problems of survive: each data set in each box, at most quickRows of its rows,
+// and three quadratic ones.
+func survivors(folder string, r *racingFlags, out kit.Terminal) ([]maker[*arena], error) {
 	files := []string{kit.ShippedData}
 	if folder != "" {
 		more, err := paperFiles(folder)
@@ -84,19 +108,25 @@ func surviveArenas(folder string, r *racingFlags, out kit.Terminal) ([]*arena, e
 	if r.Quick {
 		rows /= 10
 	}
-	var arenas []*arena
+	var list []maker[*arena]
 	for _, f := range files {
-		parts, origin, err := halves(f, rows, r.Seed)
-		if err != nil {
-			return nil, err
-		}
+		var parts []*hyperopt.Data
+		var origin kit.Source
 		for _, b := range boxes {
-			a, err := tuningArena(fmt.Sprintf("%s %s %g…%g", kit.DataName(f), b.form, b.lo, b.hi), parts[0], parts[1], b, out)
-			if err != nil {
-				return nil, err
-			}
-			a.data = []kit.Source{origin}
-			arenas = append(arenas, a)
+			name := fmt.Sprintf("%s %s %g…%g", kit.DataName(f), b.form, b.lo, b.hi)
+			list = append(list, maker[*arena]{name, func() (*arena, error) {
+				var err error
+				if parts == nil {
+					if parts, origin, err = halves(f, rows, r.Seed); err != nil {
+						return nil, err
+					}
+				}
+				a, err := tuningArena(name, parts[0], parts[1], b, out)
+				if err == nil {
+					a.data = []kit.Source{origin}
+				}
+				return a, err
+			}})
 		}
 	}
 	for _, q := range []struct {
@@ -107,13 +137,9 @@ func surviveArenas(folder string, r *racingFlags, out kit.Terminal) ([]*arena, e
 		{"quadratic μ=0.1", quadratic.Options{Seed: r.Seed, MuG: 0.1, LG: 10}},
 		{"quadratic nonconvex", quadratic.Options{Seed: r.Seed, Nonconvex: 0.5}},
 	} {
-		a, err := quadraticArena(q.name, q.o)
-		if err != nil {
-			return nil, err
-		}
-		arenas = append(arenas, a)
+		list = append(list, maker[*arena]{q.name, func() (*arena, error) { return quadraticArena(q.name, q.o) }})
 	}
-	return arenas, nil
+	return list, nil
 }
 
 // survival prints one line a problem.

@@ -12,10 +12,27 @@ import (
 // trial is one run of one method.
 type trial struct {
 	Error    []float64 // F(x) − F* when the marks were reached; after a failure, that of the last good iterate
+	Mean     []float64 `json:",omitempty"` // the same for the running mean of the iterates
 	Seconds  []float64 // of the method and its oracles up to there
 	End      string    `json:",omitempty"` // why the run failed
+	Used     uint64    `json:",omitempty"` // samples that a run with means has used
 	Steps    int
 	Activity bilevel.Activity
+}
+
+// course says how far a run goes, and what is measured on the way.
+type course struct {
+	marks []uint64 // numbers of samples at which F is measured; the last one ends the run
+	each  bool     // samples of the stream that is used more, not of both together
+	mean  bool     // the running mean is measured, too
+}
+
+// used is the number of samples that counts.
+func (c course) used(n bilevel.Counts) uint64 {
+	if c.each {
+		return max(n.Xi, n.Phi)
+	}
+	return n.Xi + n.Phi
 }
 
 // final is the error that a run is judged by: the mean over the last three marks, which is less a
@@ -32,11 +49,10 @@ func (t trial) final() float64 {
 	return sum
 }
 
-// race runs a method from a random start until it has drawn the last mark's number of samples, ξ
-// and φ together. F is computed off the clock. The result depends on the seed alone, but for the
-// seconds. The error is that of a cancelled context, or of an exact value that could not be
-// computed.
-func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, marks []uint64) (trial, error) {
+// race runs a method from a random start over a course. F is computed off the clock. The result
+// depends on the seed alone, but for the seconds. The error is that of a cancelled context, or of
+// an exact value that could not be computed.
+func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, c course) (trial, error) {
 	var t trial
 	p := a.fresh()
 	x0, y0 := a.start(rand.New(rand.NewPCG(seed, 's')))
@@ -44,18 +60,19 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, marks []
 	if err != nil {
 		return t, err
 	}
-	y := make([]float64, len(y0))
+	y, mean := make([]float64, len(y0)), make([]float64, len(x0))
 	var clock time.Duration
-	for start := time.Now(); len(t.Error) < len(marks); {
+	for start := time.Now(); len(t.Error) < len(c.marks); {
 		if err := ctx.Err(); err != nil {
 			return t, err
 		}
 		if err := s.Step(); err != nil {
 			t.End = err.Error()
+		} else if c.mean {
+			follow(mean, s.X(), s.K())
 		}
-		c := s.Counts()
-		used := c.Xi + c.Phi
-		if used < marks[len(t.Error)] && t.End == "" {
+		used := c.used(s.Counts())
+		if used < c.marks[len(t.Error)] && t.End == "" {
 			continue
 		}
 		clock += time.Since(start)
@@ -63,14 +80,33 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, marks []
 		if err != nil {
 			return t, err
 		}
-		for len(t.Error) < len(marks) && (used >= marks[len(t.Error)] || t.End != "") {
+		var fm float64
+		if c.mean {
+			t.Used = used
+			if fm, err = p.ObjectiveFrom(nil, y, mean); err != nil {
+				return t, err
+			}
+		}
+		for len(t.Error) < len(c.marks) && (used >= c.marks[len(t.Error)] || t.End != "") {
 			t.Error = append(t.Error, f-a.best)
 			t.Seconds = append(t.Seconds, clock.Seconds())
+			if c.mean {
+				t.Mean = append(t.Mean, fm-a.best)
+			}
 		}
 		start = time.Now()
 	}
 	t.Steps, t.Activity = s.K(), s.Activity()
 	return t, nil
+}
+
+// follow moves the running mean to the iterate after k ≥ 1 steps, x̄ ← x̄ + 4/(k+3)·(x − x̄): its
+// weights grow as k³, so that the start is forgotten (Shamir, Zhang, ICML 2013, polynomial decay).
+func follow(mean, x []float64, k int) {
+	w := 4 / float64(k+3)
+	for i, v := range x {
+		mean[i] += w * (v - mean[i])
+	}
 }
 
 // spread returns n sample counts up to budget, evenly spaced on a logarithmic axis from budget/200.

@@ -1,0 +1,174 @@
+package race
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bench/kit"
+	"stable/mat"
+)
+
+// every returns all problems of limit and untuned that need no folder of data.
+func every(t *testing.T) []*problem {
+	f := leagueFlags{Common: kit.Common{Seed: 1}}
+	list, err := untunedProblems(&f, kit.Terminal{})
+	require.NoError(t, err)
+	return list
+}
+
+// The race has at least 40 problems, without those on data that do not ship, in two halves of about
+// one size. At each known solution, the step against ∇F that is projected leads nowhere, F is F*,
+// and starts are feasible and reproducible.
+func TestProblemsAreSolved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("exact minima of a dozen problems")
+	}
+	list, size, names := every(t), map[half]int{}, map[string]bool{}
+	assert.GreaterOrEqual(t, len(list), 40)
+	for _, p := range list {
+		assert.False(t, names[p.name], "two problems are called %s", p.name)
+		names[p.name] = true
+		size[p.half]++
+		a := p.arena
+		x0, y0 := a.start(rand.New(rand.NewPCG(1, 2)))
+		again, _ := a.start(rand.New(rand.NewPCG(1, 2)))
+		assert.Equal(t, x0, again)
+		feasible := make([]float64, len(x0))
+		a.set.Project(feasible, x0)
+		assert.InDeltaSlice(t, x0, feasible, 1e-12)
+		if a.star == nil {
+			continue
+		}
+		c := a.fresh()
+		grad, scale := make([]float64, len(a.star)), make([]float64, len(a.star))
+		_, err := c.ObjectiveFrom(scale, y0, x0)
+		require.NoError(t, err)
+		f, err := c.ObjectiveFrom(grad, y0, a.star)
+		require.NoError(t, err)
+		assert.InDelta(t, a.best, f, 1e-12*(1+math.Abs(a.best)), p.name)
+		moved, step := make([]float64, len(grad)), mat.Norm(a.star)+1
+		step /= mat.Norm(scale)
+		for i, v := range a.star {
+			moved[i] = v - step*grad[i]
+		}
+		a.set.Project(moved, moved)
+		assert.InDeltaSlice(t, a.star, moved, 1e-7*(1+mat.Norm(a.star)), p.name)
+		if p.limit != nil {
+			assert.Less(t, p.limit.Skew, 1e-6, p.name)
+			assert.Positive(t, p.limit.At(1, 1), p.name)
+		}
+	}
+	assert.InDelta(t, size[chosen], size[confirmed], 4)
+}
+
+// The limit has no units and no place: a problem in foreign units and its twin in natural ones, and
+// a bounded problem whose bounds are far away, have equal limits.
+func TestLimitsOfRecipes(t *testing.T) {
+	base := recipe{name: "base", o: noisy(1, nil)}
+	want, err := base.problem(1)
+	require.NoError(t, err)
+	for _, r := range []recipe{
+		{o: base.o, x: 1e4, y: 1e-3}, {o: base.o, mixed: true}, {o: base.o, far: 100, shiftY: 1e3}, {o: base.o, place: inside(300)},
+	} {
+		got, err := r.problem(1)
+		require.NoError(t, err)
+		assert.InEpsilon(t, want.limit.Xi, got.limit.Xi, 1e-6)
+		assert.InEpsilon(t, want.limit.Phi, got.limit.Phi, 1e-6)
+	}
+	held, err := recipe{o: base.o, place: corner(3)}.problem(1)
+	require.NoError(t, err)
+	assert.Equal(t, 7, held.limit.Free)
+	held, err = recipe{o: base.o, place: corner(math.MaxInt)}.problem(1)
+	require.NoError(t, err)
+	assert.Nil(t, held.limit)
+}
+
+// A choice takes the setting with the least error for each budget and output apart, and a run that
+// failed counts up to where it came.
+func TestPicks(t *testing.T) {
+	e := &entrant{name: "m"}
+	p := &problem{arena: &arena{name: "p"}, field: []*entrant{e}}
+	l := &league{problems: []*problem{p}, entrants: []*entrant{e}, budgets: []uint64{10, 20}, tuneTrials: 1, trials: 1}
+	done := map[string]trial{}
+	for i := range e.grid() {
+		done[tuneKey(p.arena, e, i, 0)] = trial{Error: []float64{5, 5, 5, 5, 5, 5}, Mean: []float64{5, 5, 5, 5, 5, 5}}
+	}
+	done[tuneKey(p.arena, e, 3, 0)] = trial{Error: []float64{1, 2, 3, 9, 9, 9}, Mean: []float64{6, 6, 6, 6, 6, 6}}
+	done[tuneKey(p.arena, e, 4, 0)] = trial{Error: []float64{6, 6, 6, 4, 3, 2}, Mean: []float64{6, 6, 6, 1, 1, 1}}
+	done[tuneKey(p.arena, e, 5, 0)] = trial{Error: []float64{6, 6, 6, 0, 0, 0}, Mean: []float64{1, 1, 1, 0, 0, 0}, End: "blew up", Used: 15}
+	c := l.choose(done)[place{"p", "m"}]
+	assert.Equal(t, picks{best: [][2]int{{3, 5}, {4, 4}}, diverged: 1}, c)
+	assert.Equal(t, map[int]int{3: 0, 5: 0, 4: 1}, c.lengths())
+	assert.Len(t, l.racing(map[place]picks{{"p", "m"}: c}), 3)
+}
+
+// The running mean of a linear path lags behind by a fixed share: Σ (i+1)(i+2)(i+3)·i over Σ
+// (i+1)(i+2)(i+3) is 4/5 of the way for many steps.
+func TestFollow(t *testing.T) {
+	mean := []float64{7}
+	for k := 1; k <= 1000; k++ {
+		follow(mean, []float64{float64(k)}, k)
+	}
+	assert.InDelta(t, 800, mean[0], 1)
+	follow(mean, []float64{3}, 1) // the first step sets it
+	assert.Equal(t, []float64{3}, mean)
+}
+
+// leagues are short command lines of limit and untuned.
+func leagues(name, out string, more ...string) []string {
+	return append([]string{name, "-methods", "STABLE,TTSA", "-samples", "1000", "-trials", "2", "-tune", "1",
+		"-only", "saddle,rank-one f_yy", "-out", out}, more...)
+}
+
+// A league that is cut into parts has the numbers of the whole one, which name every column, and a
+// figure where there is one.
+func TestLeagueParts(t *testing.T) {
+	for _, name := range []string{"limit", "untuned"} {
+		whole, parts := t.TempDir(), t.TempDir()
+		status, stdout, stderr := bench(context.Background(), leagues(name, whole)...)
+		require.Zero(t, status, stderr)
+		assert.Contains(t, stdout, "saddle")
+		for range 2 {
+			for _, p := range []string{"1/2", "2/2"} {
+				status, _, stderr := bench(context.Background(), leagues(name, parts, "-part", p)...)
+				require.Zero(t, status, stderr)
+			}
+		}
+		status, _, stderr = bench(context.Background(), leagues(name, parts, "-merge", "2")...)
+		require.Zero(t, status, stderr)
+		want, err := os.ReadFile(filepath.Join(whole, name+".csv"))
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join(parts, name+".csv"))
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got))
+		lines := strings.Split(strings.TrimSpace(string(got)), "\n")
+		assert.True(t, strings.HasPrefix(lines[0], "problem,method,tuned,output,samples,error,limit,"), lines[0])
+		assert.Len(t, lines, 1+2*2*2) // problems, methods, outputs, one budget
+		if name == "limit" {
+			assert.FileExists(t, filepath.Join(whole, "limit.svg"))
+		}
+	}
+}
+
+func TestLeagueUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		"-samples is 10":         {"limit", "-samples", "10"},
+		"-trials is 0":           {"untuned", "-trials", "0"},
+		"-tune is 0":             {"untuned", "-tune", "0"},
+		`no problem has such a`:  {"limit", "-only", "nobody"},
+		`no method is called "X`: {"limit", "-only", "saddle", "-methods", "X"},
+		"go run ./bench limit":   {"limit", "-h"},
+		"go run ./bench untuned": {"untuned", "-h"},
+	} {
+		_, stdout, stderr := bench(context.Background(), args...)
+		assert.Contains(t, stdout+stderr, want)
+	}
+}

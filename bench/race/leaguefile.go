@@ -1,0 +1,200 @@
+package race
+
+import (
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stable/bench/kit"
+	"stable/bilevel/atomicfile"
+)
+
+// leagueFlags are those of limit and untuned.
+type leagueFlags struct {
+	kit.Common
+	data, methods, only string
+	samples             uint64
+	trials, tune        int
+}
+
+func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
+	f.Common.Add(fs, quick)
+	fs.StringVar(&f.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set")
+	fs.StringVar(&f.methods, "methods", f.methods, "`NAMES` of methods, separated by commas")
+	fs.StringVar(&f.only, "only", "", "`WORDS`, separated by commas: only problems whose name has one of them")
+	fs.Uint64Var(&f.samples, "samples", f.samples, samples)
+	fs.IntVar(&f.trials, "trials", f.trials, "runs of each method, from random starts")
+	fs.IntVar(&f.tune, "tune", f.tune, "runs of each setting in the choice of step sizes")
+}
+
+// check returns an error if a flag is out of range.
+func (f *leagueFlags) check() error {
+	switch {
+	case f.samples < 1000:
+		return fmt.Errorf("%w: -samples is %d, want ≥ 1000", kit.ErrUsage, f.samples)
+	case f.trials < 1:
+		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, f.trials)
+	case f.tune < 1:
+		return fmt.Errorf("%w: -tune is %d, want ≥ 1", kit.ErrUsage, f.tune)
+	}
+	return nil
+}
+
+// wants says whether a problem is among those of -only.
+func (f *leagueFlags) wants(name string) bool {
+	for word := range strings.SplitSeq(f.only, ",") {
+		if strings.Contains(name, strings.TrimSpace(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// made makes the problems that are wanted.
+func (f *leagueFlags) made(makers []maker[*problem]) ([]*problem, error) {
+	var list []*problem
+	for _, m := range makers {
+		if !f.wants(m.name) {
+			continue
+		}
+		p, err := m.make()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.name, err)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// league returns the league that the flags describe, with the budgets up to -samples.
+func (f *leagueFlags) league(name string, budgets []uint64, problems []*problem) (*league, error) {
+	entrants, err := lineup(f.methods)
+	if err != nil {
+		return nil, err
+	}
+	if f.methods == "all" {
+		entrants = append(slices.Clip(entrants), special()...)
+	}
+	if len(problems) == 0 {
+		return nil, fmt.Errorf("%w: -only %q: no problem has such a name", kit.ErrUsage, f.only)
+	}
+	share, err := f.Share()
+	l := &league{name: name, problems: problems, entrants: entrants, trials: f.trials, tuneTrials: f.tune,
+		seed: f.Seed, folder: f.Out, share: share, describe: "in full"}
+	if f.Quick {
+		l.describe = "quick"
+	}
+	for _, p := range problems {
+		c := p.fresh()
+		dx, dy := c.Dims()
+		p.work = float64(100 + dx*dy + dy*dy)
+		for _, e := range entrants {
+			if e.takes(c) {
+				p.field = append(p.field, e)
+			}
+		}
+	}
+	for _, b := range budgets {
+		if b <= f.samples {
+			l.budgets = append(l.budgets, b)
+		}
+	}
+	return l, err
+}
+
+// row is one line of a league's table of numbers.
+type row struct {
+	problem *problem
+	entrant *entrant
+	output  int
+	budget  int
+	result
+}
+
+// rows are all of them, problem by problem.
+func (l *league) rows(chosen map[place]picks, done map[string]trial) []row {
+	var list []row
+	for _, p := range l.problems {
+		for _, e := range p.field {
+			for o := range outputs {
+				for b := range l.budgets {
+					list = append(list, row{p, e, o, b, l.result(p, e, b, o, chosen, done)})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// limitAt is the limit of a problem at a budget, NaN where there is none. Where ξ and φ are counted
+// together, each is taken for half of them.
+func (l *league) limitAt(p *problem, b int) float64 {
+	if p.limit == nil {
+		return math.NaN()
+	}
+	n := float64(l.budgets[b])
+	if !l.each {
+		n /= 2
+	}
+	return p.limit.At(n, n)
+}
+
+// write writes the rows as NAME.csv, with one more column that the command defines, and says so.
+func (l *league) write(w io.Writer, rows []row, column string, value func(r row) float64) error {
+	path := filepath.Join(l.folder, l.name+".csv")
+	err := atomicfile.Write(path, func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		head := []string{"problem", "method", "tuned", "output", "samples", "error", "limit", column, "half", "interval", "diverged"}
+		if err := out.Write(head); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			text, _ := r.entrant.describe(r.problem.of(r.entrant), r.entrant.grid()[r.setting])
+			if err := out.Write([]string{
+				r.problem.name, r.entrant.name, text, outputs[r.output], strconv.FormatUint(l.budgets[r.budget], 10),
+				number(r.Mean), number(l.limitAt(r.problem, r.budget)), number(value(r)),
+				string(r.problem.half), number(r.Half), strconv.Itoa(r.diverged),
+			}); err != nil {
+				return err
+			}
+		}
+		out.Flush()
+		return out.Error()
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "wrote %s\n", path)
+	return err
+}
+
+// number is a number of a CSV file, empty where there is none.
+func number(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// summary are the geometric mean and the worst of ratios.
+type summary struct {
+	n          int
+	log, worst float64
+	name       string // of the worst
+}
+
+func (s *summary) add(name string, ratio float64) {
+	s.n++
+	s.log += math.Log(ratio)
+	if s.n == 1 || ratio > s.worst {
+		s.worst, s.name = ratio, name
+	}
+}
+
+func (s *summary) mean() float64 { return math.Exp(s.log / float64(s.n)) }
