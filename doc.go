@@ -10,6 +10,7 @@
 //	bilevel/method       the other methods, and the registry of all of them
 //	bilevel/hyperopt     a problem: hyper-parameter tuning on data
 //	bilevel/quadratic    a problem: synthetic, with a closed-form truth
+//	bilevel/recast       a problem in other units, a finite sum as a stream
 //	bilevel/compose      compositional problems as bilevel ones
 //	bilevel/minmax       min-max problems as bilevel ones
 //	bilevel/flow         the continuous-time dynamics of Theorem 1
