@@ -205,6 +205,35 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
+// Vectors longer than a block of memory, and more of them from one evaluation to the next.
+func TestMemoryGrows(t *testing.T) {
+	const d = 5000
+	p, err := auto.New(auto.Losses{Dx: d, Dy: d,
+		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return y.Sum() },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			u := y.Mul(x)
+			for range s {
+				u = u.Scale(2)
+			}
+			return u.Square().Sum().Scale(0.5)
+		},
+	})
+	require.NoError(t, err)
+	x, y, v, h := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+	for i := range x {
+		x[i], y[i], v[i] = 1+float64(i)/d, float64(d-i), math.Sin(float64(i))
+	}
+	for _, s := range []bilevel.Sample{0, 3, 1, 7, 2} {
+		require.NoError(t, p.HessVecG(h, x, y, v, []bilevel.Sample{s}))
+		for i := range h {
+			want := x[i] * x[i] * v[i] * math.Pow(4, float64(s))
+			require.InDelta(t, want, h[i], 1e-13*math.Abs(want))
+		}
+	}
+	one := []bilevel.Sample{7}
+	assert.Zero(t, testing.AllocsPerRun(5, func() { _ = p.HessVecG(h, x, y, v, one) }))
+}
+
 func TestNothingIsAllocated(t *testing.T) {
 	for name, e := range examples(t) {
 		if name == "simulator" {

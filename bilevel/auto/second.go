@@ -265,8 +265,8 @@ func addPair(gyy *mat.Sym, r *row, z []float64) {
 		kernel.Axpy(gyy.Row(i), v, z)
 	}
 	if r.col != nil {
+		end := 0 // columns up to i
 		for i, s := range z {
-			end := 0
 			for end < len(r.col) && int(r.col[end]) <= i {
 				end++
 			}
