@@ -65,5 +65,15 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	return 4, 0
 }
 
+// put writes the factor of the corner, but for its first row off the diagonal, into four rows of U.
+// They must hold what the steps above were made of: where a pivot is left over from cancellation, a
+// second elimination with other roundings may leave anything there, even a negative number.
+func (c *corner) put(u0, u1, u2, u3 []float64) {
+	u0[0] = c.r0
+	u1[1], u1[2], u1[3] = c.r1, -c.m12*c.r1, -c.m13*c.r1
+	u2[2], u2[3] = c.r2, -c.m23*c.r2
+	u3[3] = c.r3
+}
+
 // usable tells whether d is a pivot: positive, finite, and not so small that its reciprocal is not.
 func usable(d float64) bool { return d >= 0x1p-1022 && d <= math.MaxFloat64 }

@@ -1,6 +1,7 @@
 package chol
 
 import (
+	"fmt"
 	"testing"
 
 	"stable/mat"
@@ -9,12 +10,11 @@ import (
 
 // EachKernel runs f once for every implementation of the kernels in this build.
 func EachKernel(t *testing.T, f func(t *testing.T)) {
-	defer kernel.SetVector(kernel.Vector())
-	if kernel.Vector() {
-		t.Run("impl=vector", f)
+	defer kernel.SetLanes(kernel.Lanes())
+	for _, n := range kernel.AllLanes() {
+		kernel.SetLanes(n)
+		t.Run(fmt.Sprintf("lanes=%d", n), f)
 	}
-	kernel.SetVector(false)
-	t.Run("impl=portable", f)
 }
 
 // Dominant is the first question of PosDef.

@@ -1,6 +1,9 @@
 package chol
 
-import "stable/mat"
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
 
 // factorUpper sets U = Lᵀ of a − shift·I in the upper triangle of u, and returns n, or the index
 // and value of the first pivot that is not positive and finite. It is the same left-looking
@@ -10,7 +13,39 @@ import "stable/mat"
 func factorUpper(u []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
 	n := a.N
 	loadUpper(u, ld, a, shift)
-	return factorRows(u, ld, n)
+	if n <= 32 {
+		var spread [4 * 32 * 8]float64
+		return factorRows(u, ld, n, spread[:], 32)
+	}
+	var spread [4 * 64 * 8]float64
+	return factorRows(u, ld, n, spread[:], 64)
+}
+
+// factorRows turns A into U by strips of four rows: it subtracts from them what the rows above
+// give, kMost of these at a time; the strip's own 4 × 4 block then gives the corner, by which it
+// divides:
+//
+//	C = A_ij − Σ_{p<i} U_pi·U_pj, U_ij = corner⁻ᵀ·C
+//
+// u has whole strips of rows and whole vectors of columns. Columns do not mix, and rows only go
+// down, so what is there beyond n reaches nothing inside. spread is room for 4·kMost vectors.
+func factorRows(u []float64, ld, n int, spread []float64, kMost int) (pivot int, value float64) {
+	var d corner
+	v := kernel.Lanes()
+	for i := 0; i < n; i += 4 {
+		j := i &^ (v - 1) // where the vector begins that the corner lies in
+		for p := 0; p < i; p += kMost {
+			subtractVector(u, ld, p, min(kMost, i-p), i, j, n, spread)
+		}
+		r0, r1, r2, r3 := u[i*ld+i:], u[(i+1)*ld+i:], u[(i+2)*ld+i:], u[(i+3)*ld+i:]
+		rows := min(4, n-i)
+		if k, x := d.factor(rows, r0[0], r0[1], r1[1], r0[2], r1[2], r2[2], r0[3], r1[3], r2[3], r3[3]); k < rows {
+			return i + k, x
+		}
+		divideVector(u, ld, i, j, n, &d, spread)
+		d.put(r0, r1, r2, r3)
+	}
+	return n, 0
 }
 
 // loadUpper sets the upper triangle of u to that of a − shift·I.

@@ -38,12 +38,11 @@ var constants = map[string]float64{
 // TestAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of
 // small matrices.
 func TestAccuracy(t *testing.T) {
-	defer kernel.SetVector(kernel.Vector())
-	if kernel.Vector() {
-		t.Run("impl=vector", testAccuracy)
+	defer kernel.SetLanes(kernel.Lanes())
+	for _, n := range kernel.AllLanes() {
+		kernel.SetLanes(n)
+		t.Run(fmt.Sprintf("lanes=%d", n), testAccuracy)
 	}
-	kernel.SetVector(false)
-	t.Run("impl=portable", testAccuracy)
 }
 
 func testAccuracy(t *testing.T) {

@@ -1,7 +1,54 @@
 package eig
 
-// The loops where the time goes, in plain Go. They stand behind pass2, reflect4 and rotate, which
-// are these, or vector code for long rows.
+import "stable/mat/kernel"
+
+// vectorFrom is the length of row from which vector code is faster.
+const vectorFrom = 16
+
+// The loops where the time goes: pass2, reflect4 and rotate choose between plain Go and, for long
+// rows, vectors, as many whole ones as there are; plain Go does the rest. (It must not be called
+// from a vector function, which would keep the numbers that it needs, and fetch them by the wrong
+// kind of instruction: see kernel.ClearUpper.)
+
+// pass2 is pass2Go.
+func pass2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
+	if len(a0) < vectorFrom || !kernel.Vector() {
+		return pass2Go(a0, a1, v, w, x, y, v0, w0, x0, v1, w1, x1)
+	}
+	m := whole(len(a0))
+	s0, s1 = pass2Vector(a0[:m], a1, v, w, x, y, v0, w0, x0, v1, w1, x1)
+	r0, r1 := pass2Go(a0[m:], a1[m:], v[m:], w[m:], x[m:], y[m:], v0, w0, x0, v1, w1, x1)
+	return s0 + r0, s1 + r1
+}
+
+// reflect4 is reflect4Go.
+func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
+	if len(v) < vectorFrom || !kernel.Vector() {
+		return reflect4Go(x0, x1, x2, x3, v, u, f0, f1, f2, f3)
+	}
+	m := whole(len(v))
+	s0, s1, s2, s3 = reflect4Vector(x0, x1, x2, x3, v[:m], u, f0, f1, f2, f3)
+	r0, r1, r2, r3 := reflect4Go(x0[m:], x1[m:], x2[m:], x3[m:], v[m:], u[m:], f0, f1, f2, f3)
+	return s0 + r0, s1 + r1, s2 + r2, s3 + r3
+}
+
+// rotate is rotateGo.
+func rotate(x, y []float64, s, tau float64) {
+	if len(x) < vectorFrom || !kernel.Vector() {
+		rotateGo(x, y, s, tau)
+		return
+	}
+	m := whole(len(x))
+	rotateVector(x[:m], y, s, tau)
+	rotateGo(x[m:], y[m:], s, tau)
+}
+
+// whole returns the part of a length n that whole vectors make.
+func whole(n int) int { return n &^ (kernel.Lanes() - 1) }
+
+// fullPays tells whether the products of a Lanczos process are faster with both triangles of a
+// matrix of order n, by more than it takes to copy them: with vectors of 512 bits, up to 224.
+func fullPays(n int) bool { return kernel.Lanes() == 8 && n <= 224 }
 
 // pass2Go is the inner loop of reduction.pass for two rows:
 //

@@ -105,9 +105,9 @@ func TestRoutesWithoutVectors(t *testing.T) {
 			var tr eig.Truncator
 			_, err := tr.Truncate(want, a, 0.1)
 			require.NoError(t, err)
-			kernel.SetVector(false)
+			was := kernel.SetLanes(0)
 			_, err = tr.Truncate(p, a, 0.1)
-			kernel.SetVector(true)
+			kernel.SetLanes(was)
 			require.NoError(t, err)
 			requireProjection(t, a, p, 0.1)
 			assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0.1), "%s of %d", name, n)

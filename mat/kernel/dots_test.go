@@ -65,10 +65,14 @@ func TestTiles(t *testing.T) {
 }
 
 func TestSwitch(t *testing.T) {
-	was := SetVector(false)
-	require.False(t, Vector())
-	require.False(t, SetVector(was))
-	require.Equal(t, was, Vector())
+	all := AllLanes()
+	require.Equal(t, all[0], Lanes(), "the widest")
+	defer SetLanes(all[0])
+	for _, n := range all {
+		SetLanes(n)
+		require.Equal(t, n, Lanes())
+		require.Equal(t, n > 0, Vector())
+	}
 }
 
 // BenchmarkTile is the portable tile by itself, with operands in the first-level cache: what no

@@ -1,30 +1,17 @@
-//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
-
 package kernel
 
-import "simd"
-
-var (
-	vector bool
-	lanes  int
+// Below these lengths the call of a vector function costs more than it saves; sums across a vector
+// pay later than updates.
+const (
+	vectorAxpy   = 16
+	vectorMulVec = 28
+	vectorSolve  = 40
+	vectorDot    = 56
+	vectorSym    = 96
+	vectorNorm   = 100
 )
 
-func init() {
-	vector = !simd.Emulated()
-	lanes = simd.VectorBitSize() / 64
+// Sum returns the sum of a stored vector; beyond its length, t is zero.
+func Sum(t *[8]float64) float64 {
+	return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]))
 }
-
-// Vector tells whether the vector functions are compiled in, and the machine has the registers for
-// them.
-func Vector() bool { return vector }
-
-// SetVector switches the vector functions on, where there are any, or off, and returns what was
-// before. For tests; not for concurrent use.
-func SetVector(on bool) (was bool) {
-	was = vector
-	vector = on && !simd.Emulated()
-	return was
-}
-
-// Lanes returns the number of float64s in a vector register: 2, 4 or 8.
-func Lanes() int { return lanes }

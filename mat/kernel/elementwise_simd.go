@@ -1,11 +1,11 @@
-//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
+//go:build !amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego
 
 package kernel
 
 import "simd"
 
 func recurVector(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, old []float64, ldo int, now []float64, ldn int) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	f := simd.BroadcastFloat64s(1 - tau)
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
@@ -26,7 +26,7 @@ func recurVector(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh 
 }
 
 func addScaledVector(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	g := simd.BroadcastFloat64s(f)
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
@@ -45,11 +45,12 @@ func addScaledVector(s Shape, dst []float64, ldd int, a []float64, lda int, f fl
 }
 
 func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
+	b := simd.BroadcastFloat64s(f)
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
 		d, q := a[i*lda:][:w], y[:w]
-		g := simd.BroadcastFloat64s(f * x[i])
+		g := simd.BroadcastFloat64s(x[i]).Mul(b)
 		j := 0
 		for ; j+v <= w; j += v {
 			r := d[j : j+v : j+v]
@@ -66,7 +67,7 @@ func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
 
 // sumSquaresVector keeps four vectors of sums over all rows.
 func sumSquaresVector(s Shape, a []float64, lda int) float64 {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	var s0, s1, s2, s3 simd.Float64s
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)

@@ -1,4 +1,4 @@
-//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
+//go:build !amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego
 
 package kernel
 
@@ -6,7 +6,7 @@ import "simd"
 
 // solveUpperTransVector solves four rows, and subtracts them from what is right of them.
 func solveUpperTransVector(x, u []float64, ld int) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	n := len(x)
 	i := 0
 	for ; i+3 < n; i += 4 {
@@ -50,7 +50,7 @@ func solveUpperTransVector(x, u []float64, ld int) {
 // solveUpperVector subtracts from four rows, the last first, what is known on their right, and
 // solves them.
 func solveUpperVector(x, u []float64, ld int) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	n := len(x)
 	var t [4][8]float64
 	i := n - 4
@@ -88,6 +88,7 @@ func solveUpperVector(x, u []float64, ld int) {
 		v0 := (c[0] - Sum(&t[0]) - r0[i+3]*v3 - r0[i+2]*v2 - r0[i+1]*v1) * (1 / r0[i])
 		c[0], c[1], c[2], c[3] = v0, v1, v2, v3
 	}
+	ClearUpper()
 	for i += 3; i >= 0; i-- {
 		x[i] = (x[i] - Dot(x[i+1:], u[i*ld+i+1:])) * (1 / u[i*ld+i])
 	}

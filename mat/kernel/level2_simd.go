@@ -1,27 +1,11 @@
-//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
+//go:build !amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego
 
 package kernel
 
 import "simd"
 
-// Below these lengths the call of a vector function costs more than it saves; sums across a vector
-// pay later than updates.
-const (
-	vectorAxpy   = 16
-	vectorMulVec = 28
-	vectorSolve  = 40
-	vectorDot    = 56
-	vectorSym    = 96
-	vectorNorm   = 100
-)
-
-// Sum returns the sum of a stored vector; beyond its length, t is zero.
-func Sum(t *[8]float64) float64 {
-	return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]))
-}
-
 func dotVector(x, y []float64) float64 {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	y = y[:len(x)]
 	var s0, s1, s2, s3 simd.Float64s
 	i := 0
@@ -47,7 +31,7 @@ func dotVector(x, y []float64) float64 {
 }
 
 func axpyVector(y []float64, s float64, x []float64) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	x = x[:len(y)]
 	a := simd.BroadcastFloat64s(s)
 	i := 0
@@ -66,7 +50,7 @@ func axpyVector(y []float64, s float64, x []float64) {
 
 // mulVecVector goes down the rows by four, and along them with one vector of sums a row.
 func mulVecVector(dst, a []float64, lda int, x []float64) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	n := len(x)
 	whole := n / v * v
 	var t [4][8]float64
@@ -96,6 +80,7 @@ func mulVecVector(dst, a []float64, lda int, x []float64) {
 		s1.Store(t[1][:])
 		s2.Store(t[2][:])
 		s3.Store(t[3][:])
+		ClearUpper()
 		d := dst[i:min(i+4, len(dst))]
 		for r := range d {
 			d[r] = Sum(&t[r])
@@ -108,7 +93,7 @@ func mulVecVector(dst, a []float64, lda int, x []float64) {
 // where little is left. The last ones reach back over the ones before, so that none is short: dst
 // is at least one vector long.
 func mulVecTransVector(dst, a []float64, lda int, x []float64) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	n := len(dst)
 	j := 0
 	for n-j > 2*v && n >= 4*v {
@@ -147,7 +132,7 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 // mulVecSymVector takes four rows at a time: the sums of the rows stay in registers, those of the
 // columns go through dst.
 func mulVecSymVector(dst, a []float64, lda int, x []float64) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	n := len(x)
 	dst = dst[:n]
 	var t [4][8]float64
@@ -174,6 +159,7 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 		s1.Store(t[1][:])
 		s2.Store(t[2][:])
 		s3.Store(t[3][:])
+		ClearUpper()
 		r0, r1, r2, r3 := Sum(&t[0]), Sum(&t[1]), Sum(&t[2]), Sum(&t[3])
 		x0, x1, x2, x3 := x[i], x[i+1], x[i+2], x[i+3]
 		for ; j < i; j++ {
@@ -197,7 +183,7 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 // subRowsVector is mulVecTransVector, subtracted from what is there, two vectors at a time. What
 // the last one is subtracted from is read beforehand.
 func subRowsVector(y, s, x []float64, ld int) {
-	v := simd.VectorBitSize() / 64
+	const v = lanes
 	n := len(y)
 	tail := simd.LoadFloat64s(y[n-v:])
 	j := 0

@@ -1,0 +1,6 @@
+//go:build !(goexperiment.simd && go1.27 && !go1.28 && !purego)
+
+package chol
+
+func subtractVector([]float64, int, int, int, int, int, int, []float64) {}
+func divideVector([]float64, int, int, int, int, *corner, []float64)    {}

@@ -1,0 +1,135 @@
+//go:build goexperiment.simd && go1.27 && !go1.28 && !purego && amd64
+
+package kernel
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestUpperHalvesAreClean reads what the compiler makes of the kernels, and follows every path
+// through them: where the upper halves of the vector registers may be in use, there must be no
+// older instruction (SSE) that writes such a register, no call, and no return. On Intel one of them
+// costs as much as a product of order 10; the compiler puts them where a float64 by itself, or a
+// part of a vector that does not fit in the registers, is kept in memory.
+func TestUpperHalvesAreClean(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go command")
+	}
+	out, err := exec.Command("go", "build", "-gcflags=-S", "stable/mat/kernel", "stable/chol", "stable/eig").CombinedOutput()
+	require.NoError(t, err, string(out))
+	all := listing(string(out))
+	called, byVectors, inner := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, f := range all {
+		for _, c := range f.code {
+			if c.op == "CALL" {
+				called[c.callee()] = true
+				byVectors[c.callee()] = byVectors[c.callee()] || f.vectors
+			}
+		}
+	}
+	found := 0
+	for _, f := range all {
+		inner[f.name] = byVectors[f.name] && f.vectors
+	}
+	for _, f := range all {
+		if !f.vectors || !called[f.name] {
+			continue // the compiler has put it into its callers
+		}
+		found++
+		if bad := f.dirty(inner); bad != "" {
+			t.Errorf("%s: with the upper halves in use: %s", f.name, bad)
+		}
+	}
+	require.Greater(t, found, 20, "functions with vectors of 256 or 512 bits")
+}
+
+type function struct {
+	name    string
+	code    []instruction
+	at      map[string]int // index of the instruction at an address
+	vectors bool
+}
+
+type instruction struct{ op, args, text string }
+
+// callee returns the function that a CALL calls.
+func (c *instruction) callee() string { return strings.TrimSuffix(c.args, "(SB)") }
+
+var (
+	begins  = regexp.MustCompile(`^(\S+) STEXT `)
+	line    = regexp.MustCompile(`^\t0x[0-9a-f]+ 0*(\d+) \(([^)]*)\)\t(\S+)(?:\t(.*))?$`)
+	wide    = regexp.MustCompile(`\b[YZ][0-9]+`)
+	lastReg = regexp.MustCompile(`(?:^|, )X[0-9]+$`)
+)
+
+// listing reads the functions from the output of go build -gcflags=-S.
+func listing(out string) []*function {
+	var all []*function
+	var f *function
+	for _, text := range strings.Split(out, "\n") {
+		if m := begins.FindStringSubmatch(text); m != nil {
+			f = &function{name: m[1], at: map[string]int{}}
+			all = append(all, f)
+		} else if m := line.FindStringSubmatch(text); m != nil && f != nil {
+			if m[3] == "PCDATA" || m[3] == "FUNCDATA" || m[3] == "TEXT" {
+				continue
+			}
+			if _, ok := f.at[m[1]]; !ok {
+				f.at[m[1]] = len(f.code)
+			}
+			f.code = append(f.code, instruction{m[3], m[4], m[2] + ": " + m[3] + " " + m[4]})
+			f.vectors = f.vectors || wide.MatchString(m[4])
+		}
+	}
+	return all
+}
+
+// dirty returns the first instruction that must not stand where the upper halves may be in use.
+// They may be from the start, and at the end, in functions that are called by vector functions only:
+// the inner ones.
+func (f *function) dirty(inner map[string]bool) string {
+	type state struct {
+		i     int
+		dirty bool
+	}
+	seen := map[state]bool{}
+	work := []state{{0, inner[f.name]}}
+	for len(work) > 0 {
+		s := work[len(work)-1]
+		work = work[:len(work)-1]
+		if s.i >= len(f.code) || seen[s] {
+			continue
+		}
+		seen[s] = true
+		c := f.code[s.i]
+		fails := c.op == "CALL" && (strings.HasPrefix(c.args, "runtime.panic") || strings.HasPrefix(c.args, "runtime.morestack"))
+		switch {
+		case c.op == "VZEROUPPER":
+			s.dirty = false
+		case wide.MatchString(c.args):
+			s.dirty = true
+		case !s.dirty || fails:
+		case c.op == "RET" && !inner[f.name],
+			c.op == "CALL" && !inner[c.callee()],
+			!strings.HasPrefix(c.op, "V") && lastReg.MatchString(c.args):
+			return c.text
+		}
+		if c.op == "CALL" && inner[c.callee()] {
+			s.dirty = true
+		}
+		if c.op[0] == 'J' {
+			if to, ok := f.at[c.args]; ok {
+				work = append(work, state{to, s.dirty})
+			}
+		}
+		if c.op != "RET" && c.op != "JMP" && !fails {
+			work = append(work, state{s.i + 1, s.dirty})
+		}
+	}
+	return ""
+}

@@ -1,0 +1,129 @@
+package mat
+
+import "stable/mat/kernel"
+
+const (
+	kVector = 64                  // inner indices at a time: a strip spread over vectors takes 16 KB
+	nVector = 8 * kernel.MaxPanel // columns of B that are packed at a time
+)
+
+// vector is run by vector registers. B is packed, as many rows and columns of it as the caches
+// hold; then strips of four rows of A go along it. The rows of a symmetric matrix, which go along a
+// row and on down a column, are copied.
+//
+// There are three sizes of buffers, on the stack, because clearing the large ones would cost more
+// than a small product does.
+func (g *product) vector() {
+	switch {
+	case g.k <= 16 && g.n <= 16:
+		var b [16 * 16]float64
+		var room [4*16*8 + kernel.EdgeRoom]float64
+		g.vectorBy(b[:], room[:], 16, 16)
+	case g.k <= 32 && g.n <= 48:
+		var b [32 * 48]float64
+		var room [4*32*8 + kernel.EdgeRoom]float64
+		g.vectorBy(b[:], room[:], 32, 48)
+	case g.n <= 72:
+		var b [kVector * 72]float64
+		var room [4*kVector*8 + kernel.EdgeRoom]float64
+		g.vectorBy(b[:], room[:], kVector, 72)
+	default:
+		var b [kVector * nVector]float64
+		var room [4*kVector*8 + kernel.EdgeRoom]float64
+		g.vectorBy(b[:], room[:], kVector, nVector)
+	}
+}
+
+// vectorBy goes over blocks of at most kMost inner indices, of about one size, and nMost columns.
+func (g *product) vectorBy(b, room []float64, kMost, nMost int) {
+	s := kernel.Strip{Ldc: g.ldc, B: b, Room: room, Alpha: g.alpha, Set: g.set}
+	blocks := (g.k + kMost - 1) / kMost
+	kSize := kernel.Padded((g.k + blocks - 1) / blocks)
+	for p := 0; p < g.k; p += kSize {
+		s.K = min(kSize, g.k-p)
+		for j := 0; j < g.n; j += nMost {
+			s.N = min(nMost, g.n-j)
+			g.packPanels(b, j, s.N, p, s.K)
+			if g.a.kind == symmetric {
+				g.symmetricStrips(s, j, p)
+			} else {
+				g.strips(s, j, p)
+			}
+		}
+		s.Set = false
+	}
+}
+
+// packPanels packs entries p to p+k−1 of rows j to j+n−1 of B.
+func (g *product) packPanels(dst []float64, j, n, p, k int) {
+	for q := 0; q < n; {
+		w, nr := kernel.PanelAt(n, q)
+		if g.b.kind == across {
+			kernel.PackRows(dst, nr, g.b.data[p*g.b.stride+j+q:], g.b.stride, k, w)
+		} else {
+			g.b.packPanel(dst, nr, j+q, w, p, k)
+		}
+		dst = dst[nr*kernel.Padded(k):]
+		q += w
+	}
+}
+
+// strips multiplies all rows of A, from the inner index p on, by the packed columns from j on.
+func (g *product) strips(s kernel.Strip, j, p int) {
+	a, lda, step := g.a.from(p)
+	s.Lda, s.Step = lda, step
+	i := 0
+	if g.lower {
+		i = j
+	}
+	for ; i < g.m; i += 4 {
+		s.A = a[i*lda:]
+		g.strip(&s, i, j)
+	}
+}
+
+// symmetricStrips is strips for a symmetric A, whose rows are copied.
+func (g *product) symmetricStrips(s kernel.Strip, j, p int) {
+	var copied [4 * kVector]float64
+	s.A, s.Lda, s.Step = copied[:], s.K, 1
+	for i := 0; i < g.m; i += 4 {
+		g.a.pack(copied[:], s.K, i, min(4, g.m-i), p, s.K)
+		g.strip(&s, i, j)
+	}
+}
+
+// strip computes the strip whose first row is i.
+func (g *product) strip(s *kernel.Strip, i, j int) {
+	s.Rows = min(4, g.m-i)
+	s.C = g.c[i*g.ldc+j:]
+	s.Diag = s.N
+	if g.lower {
+		s.Diag = i - j
+	}
+	s.Run()
+}
+
+// packPanel copies entries p to p+k−1 of rows j to j+w−1 of x to the columns of a panel of width
+// nr, filled up with zeros.
+func (x *operand) packPanel(dst []float64, nr, j, w, p, k int) {
+	r := 0
+	for ; r+1 < w; r += 2 {
+		s0, s1 := x.data[(j+r)*x.stride+p:][:k], x.data[(j+r+1)*x.stride+p:][:k]
+		at := r
+		for q, v := range s0 {
+			d := dst[at : at+2]
+			d[0], d[1] = v, s1[q]
+			at += nr
+		}
+	}
+	for ; r < nr; r++ {
+		for q := range k {
+			if r < w {
+				dst[q*nr+r] = x.data[(j+r)*x.stride+p+q]
+			} else {
+				dst[q*nr+r] = 0
+			}
+		}
+	}
+	clear(dst[k*nr : kernel.Padded(k)*nr])
+}
