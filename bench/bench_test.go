@@ -1,10 +1,13 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"math"
+	"os"
 	"testing"
 
+	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/chol"
 	"stable/eig"
@@ -15,6 +18,15 @@ import (
 // The names and inputs of these benchmarks are kept, so that runs compare over time; bench/peers
 // has the same ones for gonum.
 var sizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
+
+// TestMain says above the benchmarks what they are measured with.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
+		fmt.Printf("# %s\n%s", kit.Machine(), kit.Warning())
+	}
+	os.Exit(m.Run())
+}
 
 func each(b *testing.B, param string, f func(b *testing.B, n int)) {
 	for _, n := range sizes {

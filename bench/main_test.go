@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"stable"
 	"stable/bench/kit/kittest"
+	"stable/mat/kernel"
 )
 
 // -h lists the commands with a line each, and every command has a help and refuses what it does not
@@ -27,7 +29,7 @@ func TestCommands(t *testing.T) {
 	}
 	status, stdout, _ := kittest.Bench(context.Background(), commands, "-version")
 	assert.Zero(t, status)
-	assert.Contains(t, stdout, "stable "+stable.Version+", go")
+	assert.Contains(t, stdout, "stable "+stable.Version+", "+kernel.Tier()+"; "+runtime.Version())
 	status, _, stderr := kittest.Bench(context.Background(), commands, "tuna")
 	assert.Equal(t, 2, status)
 	assert.Contains(t, stderr, `no command "tuna"; the commands are`)

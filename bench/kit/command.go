@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ const help = `go run ./bench NAME: the experiments of this module
 
 %s
 go run ./bench NAME -h shows the flags of one. Without a name, the first one runs, with its flags.
--version says which release this is.
+-version says which release this is, and what its kernels run on.
 `
 
 // Run finds the command that args name, the first of the list where they name none, and runs it. It
@@ -40,7 +39,7 @@ go run ./bench NAME -h shows the flags of one. Without a name, the first one run
 func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 	c := list[0]
 	if len(args) > 0 && slices.Contains([]string{"version", "-version", "--version"}, args[0]) {
-		fmt.Fprintf(out.Stdout, "stable %s, %s %s/%s\n", stable.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		fmt.Fprintf(out.Stdout, "stable %s, %s\n%s", stable.Version, Machine(), Warning())
 		return 0
 	}
 	if len(args) > 0 && slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
