@@ -263,8 +263,8 @@ func (l *league) limitSummary(w io.Writer, rows []row, ratio func(r row) float64
 
 // limitFigure shows, for each problem with a limit, the better output of each entrant over it.
 func (l *league) limitFigure(rows []row, ratio func(r row) float64) *plot.Figure {
-	fig := &plot.Figure{Columns: 3, Caption: fmt.Sprintf("Mean over %d trials of the better of last iterate and running mean, over the limit that the samples set; "+
-		"tuned methods at the best of 100 settings for each budget.", l.trials)}
+	fig := &plot.Figure{Columns: 3, Caption: fmt.Sprintf("Mean over %d trials (and its 95 %% interval, where methods are few) of the better of last iterate and running mean, "+
+		"over the limit that the samples set; tuned methods at the best of 100 settings for each budget.", l.trials)}
 	for _, p := range l.problems {
 		if p.limit == nil {
 			continue
@@ -274,13 +274,17 @@ func (l *league) limitFigure(rows []row, ratio func(r row) float64) *plot.Figure
 		for _, e := range p.field {
 			s := plot.Series{Name: e.name, Markers: true}
 			for b, n := range l.budgets {
-				best := math.Inf(1)
+				best, half := math.Inf(1), 0.0
 				for _, r := range rows {
-					if r.problem == p && r.entrant == e && r.budget == b {
-						best = min(best, ratio(r))
+					if v := ratio(r); r.problem == p && r.entrant == e && r.budget == b && v < best {
+						best, half = v, r.Half/r.Mean*v
 					}
 				}
 				s.X, s.Y = append(s.X, float64(n)), append(s.Y, best)
+				s.Lo, s.Hi = append(s.Lo, best-half), append(s.Hi, best+half)
+			}
+			if len(l.entrants) > mostBands {
+				s.Lo, s.Hi = nil, nil
 			}
 			panel.Series = append(panel.Series, s)
 		}

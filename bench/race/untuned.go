@@ -49,7 +49,11 @@ func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	problems, err := untunedProblems(&f, out)
+	makers, err := untunedProblems(&f, out)
+	if err != nil {
+		return err
+	}
+	problems, err := f.made(makers)
 	if err != nil {
 		return err
 	}
@@ -65,7 +69,7 @@ func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
 }
 
 // untunedProblems are those of survive, the quadratic streams, and all the strange ones.
-func untunedProblems(f *leagueFlags, out kit.Terminal) ([]*problem, error) {
+func untunedProblems(f *leagueFlags, out kit.Terminal) ([]maker[*problem], error) {
 	folder := f.data
 	if f.Quick {
 		folder = ""
@@ -92,7 +96,7 @@ func untunedProblems(f *leagueFlags, out kit.Terminal) ([]*problem, error) {
 	if f.Quick {
 		makers = everyNth(makers, 4)
 	}
-	return f.made(makers)
+	return makers, nil
 }
 
 // everyNth keeps the first of every n.
