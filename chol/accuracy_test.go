@@ -24,6 +24,7 @@ var constants = map[string]float64{
 	"log det":        4,
 	"cond, above":    4,
 	"cond, below":    3,
+	"cond, exact":    4,
 	"update":         4,
 	"downdate":       4,
 }
@@ -119,7 +120,10 @@ func checkAnswers(l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, e *mattest.Ex
 	if !math.IsInf(kappa, 1) {
 		truth := exact.Norm1() * inverse.Norm1()
 		l.See("cond, above", max(0, c.Cond()-truth), unit*truth, where)
-		l.See("cond, below", truth, c.Cond(), where)
+		l.See("cond, below", truth, chol.CondEstimate(c), where)
+		if a.N <= chol.CondExact {
+			l.See("cond, exact", max(0, truth-c.Cond()), unit*truth, where)
+		}
 	}
 }
 

@@ -17,7 +17,9 @@
 //	Solve     ‖b − A·x‖ ≤ 4n·eps·‖A‖_F·‖x‖, and ‖x − A⁻¹b‖ ≤ 4n·eps·κ·‖A⁻¹b‖
 //	Inverse   ‖X − A⁻¹‖_F ≤ 4n·eps·κ·‖A⁻¹‖_F
 //	LogDet    an error of at most 4·eps·(nκ + 2·Σ|log L_ii|)
-//	Cond      at most (1 + 4n·eps·κ)·κ₁; at least κ₁/3, which is experience, no theorem
+//	Cond      at most (1 + 4n·eps·κ)·κ₁; up to order 32 at least (1 − 4n·eps·κ)·κ₁; beyond, no theorem
+//	          bounds it from below: what it then computes was at least κ₁/3 for the matrices of TestAccuracy,
+//	          κ₁/8 for those of TestCondOfIntegers, and a matrix made against its three start vectors can fool it
 //	Update    and Downdate: ‖L̃L̃ᵀ − (LLᵀ ± xxᵀ)‖_F ≤ 4n·eps·max(‖L‖_F, ‖L̃‖_F)²
 //
 // What has a κ in it is meant for n·eps·κ < 0.1. The forms are those of Higham, Accuracy and
