@@ -108,18 +108,6 @@ func TestPicks(t *testing.T) {
 	assert.Len(t, l.racing(map[place]picks{{"p", "m"}: c}), 3)
 }
 
-// The running mean of a linear path lags behind by a fixed share: Σ (i+1)(i+2)(i+3)·i over Σ
-// (i+1)(i+2)(i+3) is 4/5 of the way for many steps.
-func TestFollow(t *testing.T) {
-	mean := []float64{7}
-	for k := 1; k <= 1000; k++ {
-		follow(mean, []float64{float64(k)}, k)
-	}
-	assert.InDelta(t, 800, mean[0], 1)
-	follow(mean, []float64{3}, 1) // the first step sets it
-	assert.Equal(t, []float64{3}, mean)
-}
-
 // leagues are short command lines of limit and untuned.
 func leagues(name, out string, more ...string) []string {
 	return append([]string{name, "-methods", "STABLE,TTSA", "-samples", "1000", "-trials", "2", "-tune", "1",

@@ -12,7 +12,7 @@ import (
 // trial is one run of one method.
 type trial struct {
 	Error    []float64 // F(x) − F* when the marks were reached; after a failure, that of the last good iterate
-	Mean     []float64 `json:",omitempty"` // the same for the running mean of the iterates
+	Mean     []float64 `json:",omitempty"` // the same for Solver.Mean
 	Seconds  []float64 // of the method and its oracles up to there
 	End      string    `json:",omitempty"` // why the run failed
 	Used     uint64    `json:",omitempty"` // samples that a run with means has used
@@ -60,7 +60,7 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, c course
 	if err != nil {
 		return t, err
 	}
-	y, mean := make([]float64, len(y0)), make([]float64, len(x0))
+	y := make([]float64, len(y0))
 	var clock time.Duration
 	for start := time.Now(); len(t.Error) < len(c.marks); {
 		if err := ctx.Err(); err != nil {
@@ -68,8 +68,6 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, c course
 		}
 		if err := s.Step(); err != nil {
 			t.End = err.Error()
-		} else if c.mean {
-			follow(mean, s.X(), s.K())
 		}
 		used := c.used(s.Counts())
 		if used < c.marks[len(t.Error)] && t.End == "" {
@@ -83,7 +81,7 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, c course
 		var fm float64
 		if c.mean {
 			t.Used = used
-			if fm, err = p.ObjectiveFrom(nil, y, mean); err != nil {
+			if fm, err = p.ObjectiveFrom(nil, y, s.Mean()); err != nil {
 				return t, err
 			}
 		}
@@ -98,15 +96,6 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, c course
 	}
 	t.Steps, t.Activity = s.K(), s.Activity()
 	return t, nil
-}
-
-// follow moves the running mean to the iterate after k ≥ 1 steps, x̄ ← x̄ + 4/(k+3)·(x − x̄): its
-// weights grow as k³, so that the start is forgotten (Shamir, Zhang, ICML 2013, polynomial decay).
-func follow(mean, x []float64, k int) {
-	w := 4 / float64(k+3)
-	for i, v := range x {
-		mean[i] += w * (v - mean[i])
-	}
 }
 
 // spread returns n sample counts up to budget, evenly spaced on a logarithmic axis from budget/200.
