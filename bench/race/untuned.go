@@ -83,10 +83,10 @@ func untunedProblems(f *leagueFlags, out kit.Terminal) ([]maker[*problem], error
 		return nil, err
 	}
 	var makers []maker[*problem]
-	for i, m := range known {
+	for _, m := range known {
 		makers = append(makers, maker[*problem]{m.name, func() (*problem, error) {
 			a, err := m.make()
-			return &problem{arena: a, half: []half{chosen, confirmed}[i%2]}, err
+			return &problem{arena: a, half: halfOf(m.name)}, err
 		}})
 	}
 	for _, r := range append(append([]recipe(nil), streams...), strange...) {
