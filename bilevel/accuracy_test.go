@@ -22,6 +22,9 @@ var setConstants = map[string]float64{
 // Projections against arithmetic of 320 bits: points from 1e-3 to 1e3 times the size of the set,
 // weights over up to 12 decades, at all scales.
 func TestSetsAccuracy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	count := 300
 	if mattest.Long() {
 		count = 40_000

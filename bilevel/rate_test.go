@@ -56,6 +56,9 @@ func TestSTABLESolvesQuadratic(t *testing.T) {
 // its 99.9 % interval of −1, and the interval is narrow enough to tell −1 from the −2/3 of a
 // two-timescale method.
 func TestSTABLERate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const groups, trials, steps, from = 12, 10, 8000, 400
 	opt := quadratic.Options{Dx: 3, Dy: 4, Seed: 5, LG: 3, LP: 2, CrossNorm: 2,
 		SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.3, SigmaGyy: 0.3}

@@ -38,6 +38,9 @@ var constants = map[string]float64{
 // TestAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of
 // small matrices.
 func TestAccuracy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	defer kernel.SetLanes(kernel.Lanes())
 	for _, n := range kernel.AllLanes() {
 		kernel.SetLanes(n)

@@ -117,6 +117,9 @@ func leagues(name, out string, more ...string) []string {
 // A league that is cut into parts has the numbers of the whole one, which name every column, and a
 // figure where there is one.
 func TestLeagueParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, name := range []string{"limit", "untuned"} {
 		whole, parts := t.TempDir(), t.TempDir()
 		status, stdout, stderr := bench(context.Background(), leagues(name, whole)...)

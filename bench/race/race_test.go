@@ -45,6 +45,9 @@ func numbers(t *testing.T, dir string) string {
 
 // A race that is cut into parts, or cut off and taken up, has the results of the whole one.
 func TestCompareParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	whole, parts, resumed := t.TempDir(), t.TempDir(), t.TempDir()
 	status, stdout, stderr := bench(context.Background(), small(whole)...)
 	require.Zero(t, status, stderr)
@@ -111,6 +114,9 @@ func TestRaceKnowsItsData(t *testing.T) {
 
 // Every command that keeps results says which data, which options and which build they are of.
 func TestIdentities(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	r := racingFlags{Common: kit.Common{Seed: 1, Quick: true}}
 	arenas, err := surviveArenas("", &r, kit.Terminal{})
 	require.NoError(t, err)

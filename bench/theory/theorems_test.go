@@ -38,6 +38,9 @@ func theory(t *testing.T, dir string, more ...string) string {
 // Both experiments print and write the same whatever the number of cores, and when they are cut off
 // and taken up.
 func TestTheory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	one, two := t.TempDir(), t.TempDir()
 	first := theory(t, one)

@@ -148,6 +148,9 @@ func TestMainJobIdentity(t *testing.T) {
 // A process that is killed at random moments, again and again, ends with the files of one that was
 // left alone. BENCH_KILLS sets how often.
 func TestKilledMainJob(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	kills := 20
 	if n, err := strconv.Atoi(os.Getenv("BENCH_KILLS")); err == nil {
 		kills = n

@@ -61,6 +61,9 @@ func TestMainJob(t *testing.T) {
 
 // The same seed gives the same figures, another seed others.
 func TestMainJobSeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	numbers := func(seed string) string {
 		dir := t.TempDir()
 		status, _, stderr := bench(context.Background(), "-out", dir, "-steps", "300", "-seed", seed)
@@ -75,6 +78,9 @@ func TestMainJobSeed(t *testing.T) {
 
 // An interrupted run says so, and still reports and writes what there is.
 func TestMainJobInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	dir := t.TempDir()

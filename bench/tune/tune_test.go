@@ -99,6 +99,9 @@ func TestTune(t *testing.T) {
 // the initial batch, 31 here, for g_yy and g_y; the bound C_gxy is one pass. The search at equal
 // cost ends with the model at which it has read as many.
 func TestTuneEqualCost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, steps := range []int{1, 2000, 20000} {
 		m, _, _ := runTune(t, cancer, "-steps", strconv.Itoa(steps))
 		stable, equal := m.Results[0], m.Results[1]

@@ -195,6 +195,9 @@ func columns(t testing.TB, p *auto.Problem, x, y []float64, phi []bilevel.Sample
 }
 
 func TestRandomExpressions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, d := range [][2]int{{1, 1}, {2, 3}, {4, 4}, {3, 12}, {7, 5}} {
 		dx, dy := d[0], d[1]
 		for _, steps := range []int{2, 5, 14} {

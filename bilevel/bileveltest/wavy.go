@@ -27,6 +27,16 @@ type Wavy[S ~uint64] struct {
 	// Identity makes A + S_φ the identity, which with Kappa = 0 is the composition of f with
 	// h(x; φ) = B_φᵀ sin(x).
 	Identity bool
+
+	terms map[termKey]Term // those made so far
+}
+
+// termKey is what a Term depends on.
+type termKey struct {
+	i        uint64
+	dx, dy   int
+	noise    float64
+	identity bool
 }
 
 // Call is what an oracle was asked for.
@@ -49,8 +59,21 @@ type Term struct {
 	A, C []float64
 }
 
-// Term returns term i.
+// Term returns term i, which is to be read only.
 func (w *Wavy[S]) Term(i S) Term {
+	key := termKey{uint64(i), w.Dx, w.Dy, w.Noise, w.Identity}
+	t, ok := w.terms[key]
+	if !ok {
+		t = w.newTerm(i)
+		if w.terms == nil {
+			w.terms = map[termKey]Term{}
+		}
+		w.terms[key] = t
+	}
+	return t
+}
+
+func (w *Wavy[S]) newTerm(i S) Term {
 	rng := rand.New(rand.NewPCG(7, uint64(i)))
 	vec := func(n int) []float64 { return make([]float64, n) }
 	t := Term{S: mat.NewSym(w.Dy), B: mat.NewDense(w.Dx, w.Dy), P: vec(w.Dy), A: vec(w.Dx), C: vec(w.Dy)}

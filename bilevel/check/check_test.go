@@ -23,6 +23,9 @@ func run(t testing.TB, p bilevel.Problem, o Options) *Report {
 }
 
 func TestCorrectProblemsPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	problems := map[string]bilevel.Problem{
 		"good":           newGood(),
 		"good/simulator": &good{dx: 3, dy: 3, n: 0, sigma: 0.3},

@@ -108,6 +108,9 @@ func TestAtRestOnlyAtTheSolution(t *testing.T) {
 
 // From every start the flow settles, and where it settles ∇F = 0 and y = y*(x).
 func TestSettlesAtStationaryPoints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for name, s := range subjects(t) {
 		t.Run(name, func(t *testing.T) {
 			dx, dy := s.p.Dims()

@@ -17,6 +17,9 @@ import (
 // Theorem 1, (C1): within the condition V falls at every step, from wherever the flow starts, until
 // it is at rest.
 func TestLyapunovFalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for name, s := range subjects(t) {
 		t.Run(name, func(t *testing.T) {
 			const beta = 2

@@ -27,6 +27,9 @@ func foldsOf(t *testing.T, d *Data, k int, opt Options) *Folds {
 // The minimum over folds is stationary for the mean of F, and no worse than its starts; with one
 // fold it is that of Problem.Minimise.
 func TestFoldsMinimise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	d := cancerData(t)
 	for _, opt := range []Options{{Form: Exp, Lo: -9, Hi: 3}, {Form: Raw, Lo: 1e-4, Hi: 10}} {
 		f := foldsOf(t, d, 4, opt)

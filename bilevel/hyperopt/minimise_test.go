@@ -243,6 +243,9 @@ func checkMinimum(t *testing.T, p *Problem, m *Minimum, rng *rand.Rand, points i
 // TestMinimiseOnRealData minimises on the shipped data, and on the paper's small sets where they
 // are found.
 func TestMinimiseOnRealData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	t.Run("breast cancer", func(t *testing.T) {
 		d := breastCancer(t)
 		d, err := Standardise(d).Apply(d)

@@ -134,6 +134,9 @@ func TestGradientAgreesWithDifferencesOfF(t *testing.T) {
 }
 
 func TestGradientOnRealData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	d := breastCancer(t)
 	d, err := Standardise(d).Apply(d)
 	require.NoError(t, err)

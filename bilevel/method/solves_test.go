@@ -123,6 +123,9 @@ func TestMethodsSolveExactly(t *testing.T) {
 // With noise on every derivative, and step sizes that fall, the mean square error of every method
 // falls with the steps.
 func TestMethodsSolve(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const trials, steps = 8, 1500
 	for _, e := range method.Registry() {
 		alpha, beta := falling(e)

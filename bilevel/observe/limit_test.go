@@ -146,6 +146,9 @@ func resampled(d *hyperopt.Data, n int, rng *rand.Rand) *hyperopt.Data {
 // sum, has the mean error that the limit says, up to chance and O(1/n): on a problem with third
 // derivatives, in both forms, one of them with a bound that holds.
 func TestLimitOfMEstimator(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n, trials = 1500, 120
 	for seed, form := range map[uint64]hyperopt.Form{3: hyperopt.Raw, 22: hyperopt.Exp} {
 		p, best := tuning(t, seed, form)

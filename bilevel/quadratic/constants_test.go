@@ -15,6 +15,9 @@ import (
 // Every constant holds at random points of the ball; those of the means with the noise-free
 // problem, the moments with averages.
 func TestConstantsHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const r, n = 1.5, 300
 	for name, o := range variants() {
 		if o.Terms > 0 {

@@ -15,6 +15,9 @@ import (
 // The mean square of the noise over n draws has the relative deviation √(2/(n·d)) at most: 5 of
 // them are allowed.
 func TestNoiseHasTheChosenSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	const n = 4000
 	for name, o := range variants() {
 		if o.Terms > 0 {
