@@ -2,9 +2,13 @@
 // same inputs, so that benchstat can put them side by side. It is a module of its own: nobody who
 // uses stable gets gonum with it.
 //
-//	GOMAXPROCS=1 go test -bench . -count 6 > gonum.txt                 # here
-//	GOMAXPROCS=1 go test -bench . -count 6 ./bench > stable.txt         # in the root of stable
-//	go run golang.org/x/perf/cmd/benchstat@latest gonum.txt stable.txt
+//	cd bench/peers
+//	GOMAXPROCS=1 go test -run '^$' -bench . -count 6 > /tmp/gonum.txt
+//	cd ../..
+//	GOMAXPROCS=1 go test -run '^$' -bench . -count 6 ./bench > /tmp/stable.txt
+//	go run golang.org/x/perf/cmd/benchstat@latest -ignore pkg /tmp/gonum.txt /tmp/stable.txt
+//
+// The packages differ: without -ignore pkg nothing stands side by side.
 //
 // Beside it, with the same names where the operation is the same: openblas_bench.py, OpenBLAS and
 // LAPACK by themselves, and numpy_bench.py, a step in NumPy.
