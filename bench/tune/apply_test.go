@@ -22,15 +22,15 @@ func TestTuneApply(t *testing.T) {
 		return fmt.Sprintf("%v,%v,%v", v[0], v[1], v[2])
 	}))
 	m, model, _ := runTune(t, train, test, "-loss", "squared", "-lo", "1e-6")
-	assert.Equal(t, rowCounts{60, 30, 30}, m.Rows)
-	assert.Less(t, m.Results[0].Test["rmse"], 1.0) // of a target with deviation 22 and noise 0.1
+	assert.Equal(t, rowCounts{Design: 90, Folds: 1, Train: 60, Validation: 15, Unseen: 15, Test: 30}, m.Rows)
+	assert.Less(t, chosen(m).Test["rmse"], 1.0) // of a target with deviation 22 and noise 0.1
 	status, stdout, stderr := bench(context.Background(), "tune", test, "-apply", model)
 	require.Zero(t, status, stderr)
 	var loss, rmse float64
 	_, err := fmt.Sscanf(stderr, "30 rows, loss %g, rmse %g", &loss, &rmse)
 	require.NoError(t, err, stderr)
-	assert.InEpsilon(t, m.Results[0].Test["loss"], loss, 1e-5)
-	assert.InEpsilon(t, m.Results[0].Test["rmse"], rmse, 1e-5)
+	assert.InEpsilon(t, chosen(m).Test["loss"], loss, 1e-5)
+	assert.InEpsilon(t, chosen(m).Test["rmse"], rmse, 1e-5)
 	assert.Contains(t, stdout, "row,prediction\n1,")
 	assert.Equal(t, 31, strings.Count(stdout, "\n"))
 

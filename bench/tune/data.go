@@ -20,15 +20,16 @@ type dataFile struct {
 // dataSet is the data of tune, ready for the problem: split, scaled, with a bias feature, the
 // target of a regression standardised.
 type dataSet struct {
-	files            []dataFile
-	features         []string // nil where no file names them
-	classes          [2]string
-	train, val, test *hyperopt.Data
-	scaler           *hyperopt.Scaler
-	target           targetScale
+	files        []dataFile
+	features     []string // nil where no file names them
+	classes      [2]string
+	design, test *hyperopt.Data   // training and validation rows together; test rows
+	split        []*hyperopt.Data // training and validation rows, where the user has split them
+	scaler       *hyperopt.Scaler
+	target       targetScale
 }
 
-// targetScale maps the label of a regression to mean 0 and deviation 1 on the training rows: (b −
+// targetScale maps the label of a regression to mean 0 and deviation 1 on the design rows: (b −
 // Mean)/Deviation. It is {0, 1} for classes.
 type targetScale struct {
 	Mean      float64 `json:"mean"`
@@ -64,14 +65,16 @@ func readData(o options, paths []string) (*dataSet, error) {
 		s.files = append(s.files, dataFile{path, sum, d.Rows()})
 		sets = append(sets, d)
 	}
-	if err := reconcile(sets); err != nil {
-		return nil, err
-	}
-	parts, err := dealOut(sets, o.Seed, regression)
+	err := reconcile(sets)
 	if err != nil {
 		return nil, err
 	}
-	return s, s.prepare(parts, regression)
+	if len(sets) == 1 { // a quarter of the rows are for the test
+		if sets, err = splitter(sets[0], regression)(o.Seed, 3, 1); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.prepare(sets, regression)
 }
 
 // hintRegression adds the flag to look at where a label is not of two classes.
@@ -154,13 +157,6 @@ func sameFeatures(want, got []string, wantFile, gotFile string) error {
 	return nil
 }
 
-// dealOut makes training, validation and test rows of one to three files.
-func dealOut(sets []*hyperopt.Data, seed uint64, regression bool) ([]*hyperopt.Data, error) {
-	fractions := map[int][]float64{1: {2, 1, 1}, 2: {2, 1}, 3: {1}}[len(sets)]
-	parts, err := splitter(sets[0], regression)(seed, fractions...)
-	return append(parts, sets[1:]...), err
-}
-
 // splitter returns the way in which the rows of d are dealt out: class by class where there are
 // classes.
 func splitter(d *hyperopt.Data, regression bool) func(seed uint64, fractions ...float64) ([]*hyperopt.Data, error) {
@@ -170,22 +166,29 @@ func splitter(d *hyperopt.Data, regression bool) func(seed uint64, fractions ...
 	return d.SplitStratified
 }
 
-// prepare scales the parts as measured on the first and adds the bias feature.
+// prepare scales the rows as measured on the design rows, adds the bias feature, and sorts the parts:
+// design and test rows, or training, validation and test rows.
 func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
+	rows := len(parts) - 1 // all but the last are design rows
+	design := hyperopt.Join(parts[:rows]...)
 	if regression {
-		if s.target = measureTarget(parts[0].Label); !(s.target.Deviation > 0) || math.IsInf(s.target.Deviation, 1) {
+		if s.target = measureTarget(design.Label); !(s.target.Deviation > 0) || math.IsInf(s.target.Deviation, 1) {
 			return fmt.Errorf("%s: the target has deviation %v on the training rows", parts[0].Name, s.target.Deviation)
 		}
 	}
+	all := append([]*hyperopt.Data{design}, parts...)
 	var err error
-	if s.scaler, err = kit.Scale(parts); err != nil {
+	if s.scaler, err = kit.Scale(all); err != nil {
 		return fmt.Errorf("%s: %w", s.files[0].Path, err)
 	}
-	for i, d := range parts {
-		parts[i] = hyperopt.WithBias(d)
-		parts[i].Label = s.target.apply(d.Label)
+	for i, d := range all {
+		all[i] = hyperopt.WithBias(d)
+		all[i].Label = s.target.apply(d.Label)
 	}
-	s.train, s.val, s.test = parts[0], parts[1], parts[2]
+	s.design, s.test = all[0], all[len(all)-1]
+	if rows == 2 {
+		s.split = all[1:3]
+	}
 	return nil
 }
 

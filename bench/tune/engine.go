@@ -38,6 +38,21 @@ func newEngine(p *hyperopt.Problem, steps int, seed uint64) (*engine, error) {
 	return e, err
 }
 
+// start moves a fresh engine to the model of a single weight for all features.
+func (e *engine) start(lambda float64, seed uint64) (err error) {
+	lo, hi := e.problem.Box()
+	x0, y0 := make([]float64, len(lo)), make([]float64, e.problem.Train().Dim)
+	e.problem.Uniform(x0, lambda)
+	for i, v := range x0 {
+		x0[i] = min(max(v, lo[i]), hi[i])
+	}
+	if _, err := e.problem.Clone().ObjectiveFrom(nil, y0, x0); err != nil {
+		return err
+	}
+	e.solver, err = bilevel.New(e.problem, e.method, bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
+	return err
+}
+
 // run goes on to the last step. F is computed exactly at some steps, off the clock.
 func (e *engine) run(ctx context.Context, p *kit.Progress) error {
 	defer p.Clear()
@@ -78,6 +93,16 @@ func (e *engine) run(ctx context.Context, p *kit.Progress) error {
 	}
 }
 
+// away is ‖y − y*(x)‖/‖y*(x)‖ where the run ended: y*(x) is in e.y, where F was computed last.
+func (e *engine) away() float64 {
+	var diff, size float64
+	for i, v := range e.y {
+		d := e.result.Y[i] - v
+		diff, size = diff+d*d, size+v*v
+	}
+	return math.Sqrt(diff / size)
+}
+
 // mark is the step at which point i of the curve is taken, evenly spaced on a logarithmic axis.
 func (e *engine) mark(i int) int {
 	points := 40.0
@@ -93,14 +118,6 @@ func (e *engine) mark(i int) int {
 
 // small says whether exact values cost next to nothing.
 func (e *engine) small() bool { return e.problem.Train().Rows() <= kit.ManyRows }
-
-// lambdas is the size of the grid of single weights.
-func (e *engine) lambdas() int {
-	if e.small() {
-		return 51
-	}
-	return 17
-}
 
 // checkSteps returns an error if the flags -steps, -lo or -hi are out of range.
 func checkSteps(steps int, lo, hi float64) error {

@@ -160,7 +160,7 @@ func (t *tuning) describe(w io.Writer) {
 func (t *tuning) reference(p *kit.Progress) error {
 	defer p.Clear()
 	p.Update(0.01, "exact: single weights")
-	points, err := t.engine.problem.GridSearch(hyperopt.Geometric(t.lo, t.hi, t.engine.lambdas()))
+	points, err := t.engine.problem.GridSearch(hyperopt.Geometric(t.lo, t.hi, gridSize(t.engine.problem)))
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (t *tuning) report(w io.Writer) error {
 			e.problem.Loss().Mean(t.test, y), hyperopt.Accuracy(t.test, y))
 	}
 	row("start", f0, y0)
-	row(fmt.Sprintf("best single weight of %d: %.3g", e.lambdas(), t.grid.Lambda), t.grid.Loss, t.grid.Y)
+	row(fmt.Sprintf("best single weight of %d: %.3g", gridSize(e.problem), t.grid.Lambda), t.grid.Loss, t.grid.Y)
 	row(fmt.Sprintf("STABLE, x after %d steps", e.result.Steps), f, y)
 	row("STABLE, its own y", e.problem.Loss().Mean(t.val, e.result.Y), e.result.Y)
 	row("least F (Newton)", t.best.F, t.best.Y)

@@ -23,12 +23,13 @@ type model struct {
 	Format       string       `json:"format"`
 	Version      int          `json:"version"`
 	Options      options      `json:"options"`
-	Stopped      string       `json:"stopped"` // why the run ended: "step limit", or a half-done run's reason
+	Stopped      string       `json:"stopped"` // why the search ended: "converged", "step limit", …
 	StepsDone    int          `json:"steps_done"`
 	Classes      []string     `json:"classes,omitempty"` // spelled as in the file; none in a regression
 	Target       *targetScale `json:"target,omitempty"`  // of a regression: the losses that were minimised are of (b − mean)/deviation
 	Files        []dataFile   `json:"files"`
 	Rows         rowCounts    `json:"rows"`
+	Choice       choice       `json:"choice"` // which of the results the model is
 	Results      []result     `json:"results"`
 	BiasWeight   float64      `json:"bias_weight"`
 	Intercept    float64      `json:"intercept"`
@@ -37,10 +38,15 @@ type model struct {
 	Features     []feature    `json:"features"`
 }
 
-// rowCounts counts the rows of each part.
+// rowCounts counts the rows of each kind. The model is trained on the design rows: all but the test
+// rows. The search cuts them into folds, or into rows to train and to validate on and rows that are
+// kept back to choose on.
 type rowCounts struct {
-	Train      int `json:"train"`
-	Validation int `json:"validation"`
+	Design     int `json:"design"`
+	Folds      int `json:"folds"`
+	Train      int `json:"train,omitempty"`
+	Validation int `json:"validation,omitempty"`
+	Unseen     int `json:"unseen,omitempty"`
 	Test       int `json:"test"`
 }
 
@@ -59,16 +65,19 @@ const (
 	modelVersion = 1
 )
 
-// newModel makes the model of STABLE's weights.
+// newModel makes the model of the weights that were chosen.
 func (t *search) newModel() (*model, error) {
-	r := t.results[0]
-	dim := len(r.y) - 1
+	r := t.chosen()
+	dim, share := len(r.y)-1, t.trainingShare()
 	m := &model{
 		Format: modelFormat, Version: modelVersion, Options: t.options,
-		Stopped: fmt.Sprint(t.engine.result.Reason), StepsDone: t.engine.result.Steps,
-		Files: t.files, Rows: rowCounts{t.train.Rows(), t.val.Rows(), t.test.Rows()}, Results: t.results,
-		BiasWeight: t.weight(r.x[dim]), Intercept: t.target.Mean + t.target.Deviation*r.y[dim],
+		Stopped: t.each.Stopped, StepsDone: t.each.Steps,
+		Files: t.files, Rows: t.rows(), Choice: t.choice,
+		BiasWeight: share * r.weights[dim], Intercept: t.target.Mean + t.target.Deviation*r.y[dim],
 		Scaling: t.scaler.String(), Features: make([]feature, dim),
+	}
+	for _, r := range t.results() {
+		m.Results = append(m.Results, *r)
 	}
 	if t.Loss == "squared" {
 		m.Target = &t.target
@@ -77,7 +86,7 @@ func (t *search) newModel() (*model, error) {
 	}
 	m.RawIntercept = m.Intercept
 	for j := range m.Features {
-		f := feature{Index: j + 1, Factor: t.scaler.Factor[j], Weight: t.weight(r.x[j])}
+		f := feature{Index: j + 1, Factor: t.scaler.Factor[j], Weight: share * r.weights[j]}
 		if t.features != nil {
 			f.Name = t.features[j]
 		}
@@ -91,12 +100,16 @@ func (t *search) newModel() (*model, error) {
 	return m, m.check()
 }
 
-// weight returns the regularisation weight that x_i stands for.
-func (t *search) weight(xi float64) float64 {
-	if forms[t.Form] == hyperopt.Exp {
-		return math.Exp(xi) / 2
+// rows counts the rows of each kind.
+func (t *search) rows() rowCounts {
+	n := rowCounts{Design: t.design.Rows(), Test: t.test.Rows(), Folds: t.Folds}
+	if !t.folded() {
+		n.Train, n.Validation = t.parts[0].Rows(), t.parts[1].Rows()
+		if t.unseen != nil {
+			n.Unseen = t.unseen.Rows()
+		}
 	}
-	return xi
+	return n
 }
 
 // encode writes the model as indented JSON, in which numbers read back to the same bits.

@@ -3,34 +3,47 @@ package tune
 import (
 	"fmt"
 	"io"
-	"math"
 	"text/tabwriter"
 )
 
-// describe prints the data and the problem.
+// describe prints the data and the plan.
 func (t *search) describe(w io.Writer) {
 	for _, f := range t.files {
 		fmt.Fprintf(w, "data     %s: %d rows\n", f.Path, f.Rows)
 	}
-	fmt.Fprintf(w, "features %d, scaled to %v on the training rows, and a bias\n", t.train.Dim-1, t.scaler)
-	fmt.Fprintf(w, "rows     %d training, %d validation, %d test (seed %d)\n", t.train.Rows(), t.val.Rows(), t.test.Rows(), t.Seed)
+	fmt.Fprintf(w, "features %d, scaled to %v on all but the test rows, and a bias\n", t.design.Dim-1, t.scaler)
+	n := t.rows()
+	if t.folded() {
+		fmt.Fprintf(w, "rows     %d in %d folds, %d test (seed %d)\n", n.Design, n.Folds, n.Test, t.Seed)
+	} else {
+		fmt.Fprintf(w, "rows     %d training, %d validation, %d kept back to choose on, %d test (seed %d)\n", n.Train, n.Validation, n.Unseen, n.Test, t.Seed)
+	}
 	if t.Loss == "logistic" {
 		fmt.Fprintf(w, "classes  %q and %q; logistic loss\n", t.classes[0], t.classes[1])
 	} else {
-		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on the training rows; squared loss ½(t − b)²\n", t.target.Mean, t.target.Deviation)
+		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on all but the test rows; squared loss ½(t − b)²\n", t.target.Mean, t.target.Deviation)
 	}
-	fmt.Fprintf(w, "weights  in [%g, %g], form %s\n\n", t.Lo, t.Hi, t.Form)
+	fmt.Fprintf(w, "weights  in [%g, %g], form %s\n", t.Lo, t.Hi, t.Form)
+	if t.Solver == solverStable {
+		fmt.Fprintf(w, "solver   stable: STABLE, %d steps of two samples each\n\n", t.Steps)
+	} else {
+		fmt.Fprintf(w, "solver   exact: Newton's method on all rows; -solver stable takes samples of them\n\n")
+	}
 }
 
-// report prints the table.
+// report prints the table, what is handed out, and what there is to be wary of.
 func (t *search) report(w io.Writer) error {
 	quality := "accuracy"
 	if t.Loss == "squared" {
 		quality = "rmse"
 	}
+	validation := "validation"
+	if t.folded() {
+		validation = fmt.Sprintf("%d-fold", t.Folds)
+	}
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tweight\ttried\trows read\tseconds\tvalidation loss\tvalidation %s\ttest loss\ttest %s\t\n", quality, quality)
-	for _, r := range t.results {
+	fmt.Fprintf(tw, "\tweight\ttried\trows read\tseconds\t%s loss\t%[1]s %[2]s\ttest loss\ttest %[2]s\t\n", validation, quality)
+	for _, r := range t.results() {
 		lambda, tried := "", ""
 		if r.Lambda > 0 {
 			lambda, tried = fmt.Sprintf("%.3g", r.Lambda), fmt.Sprint(r.Tried)
@@ -41,39 +54,37 @@ func (t *search) report(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nstopped  %v after %d steps\n", t.engine.result.Reason, t.engine.result.Steps)
-	for _, r := range t.results[1:] {
-		t.compare(w, r)
+	lo, hi := t.atEdges(t.each.weights)
+	fmt.Fprintf(w, "\nstopped  %s after %d steps; of %d weights, %d at the lower and %d at the upper end of the range\n",
+		t.each.Stopped, t.each.Steps, len(t.each.weights), lo, hi)
+	mean, deviation := meanOf(t.compare(t.test, t.each.y, t.single.y))
+	fmt.Fprintf(w, "test     a weight each changes the loss by %+.3g ± %.2g on the %d test rows\n", mean, deviation, t.test.Rows())
+	fmt.Fprintf(w, "choice   %v\n", t.choice)
+	for _, s := range t.warnings() {
+		fmt.Fprintf(w, "warning  %s\n", s)
 	}
+	fmt.Fprintf(w, "model    trained on the %d rows that are not for the test\n", t.design.Rows())
 	return nil
 }
 
-// compare says by how much a weight each is better or worse than r on the test rows, and what
-// limits the search.
-func (t *search) compare(w io.Writer, r result) {
-	mean, deviation := t.difference(t.results[0].y, r.y)
-	fmt.Fprintf(w, "test     loss with a weight each %+.3g ± %.2g against %s\n", mean, deviation, r.Name)
-	if all := t.train.Rows() + t.val.Rows(); r.SearchRows < all {
-		fmt.Fprintf(w, "         whose search saw %d of %d training and validation rows\n", r.SearchRows, all)
+// warnings are about what limits the search.
+func (t *search) warnings() (list []string) {
+	for _, r := range t.results() {
+		if edge := r.Lambda; edge > 0 && (edge == t.Lo || edge == t.Hi) {
+			list = append(list, fmt.Sprintf("%s is at the edge of the range, %g: see -lo and -hi", r.Name, edge))
+		}
 	}
-	if r.Tried > 1 && (r.Lambda == t.Lo || r.Lambda == t.Hi) {
-		fmt.Fprintf(w, "         whose weight is at the edge of the range: see -lo and -hi\n")
+	if all := t.parts[0].Rows(); t.baseline != nil && t.baseline.SearchRows < all+t.parts[1].Rows() {
+		list = append(list, fmt.Sprintf("the search at equal cost saw %d of %d training and validation rows", t.baseline.SearchRows, all+t.parts[1].Rows()))
 	}
-}
-
-// difference returns the mean over the test rows of the loss of a minus that of b, and its standard
-// error.
-func (t *search) difference(a, b []float64) (mean, deviation float64) {
-	loss, n := losses[t.Loss], float64(t.test.Rows())
-	diff := make([]float64, t.test.Rows())
-	unit := t.target.Deviation * t.target.Deviation
-	for i := range diff {
-		row := t.test.Subset([]int{i})
-		diff[i] = unit * (loss.Mean(row, a) - loss.Mean(row, b))
-		mean += diff[i] / n
+	if t.each.f > t.single.f {
+		list = append(list, fmt.Sprintf("the search of a weight each ended at a validation loss above that of the single weight, %.6g against %.6g: it has not converged; see -steps",
+			t.each.f, t.single.f))
 	}
-	for _, d := range diff {
-		deviation += (d - mean) * (d - mean) / n
+	if t.engine != nil {
+		if away := t.engine.away(); away > 0.1 {
+			list = append(list, fmt.Sprintf("STABLE's own y is %.0f %% away from y*(x), so its hypergradients are off; see -steps", 100*away))
+		}
 	}
-	return mean, math.Sqrt(deviation / n)
+	return list
 }

@@ -15,31 +15,31 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-const tuneUsage = `go run ./bench tune: a regularisation weight for every feature, tuned with STABLE on files of your own
+const tuneUsage = `go run ./bench tune: a regularisation weight for every feature, on files of your own
 
-  go run ./bench tune DATA                      split into training, validation and test rows, 2 : 1 : 1
-  go run ./bench tune TRAIN TEST                the first split into training and validation rows, 2 : 1
+  go run ./bench tune DATA                      a quarter of the rows are for the test
+  go run ./bench tune TRAIN TEST
   go run ./bench tune TRAIN VALIDATION TEST
   go run ./bench tune -apply model.json DATA    predictions of a model, as CSV
 
-Files are LIBSVM or CSV text, plain or gzip. Features are scaled as measured on the training rows,
-and an intercept is added. The table holds STABLE against the best single weight of two grid
-searches, each model trained exactly with the weights found:
+Files are LIBSVM or CSV text, plain or gzip. Features are scaled as measured on all but the test
+rows, and an intercept is added. Two searches minimise the validation loss: over a single weight for
+all features, and, from the best one, over a weight each.
 
-  equal cost    may read as many rows as STABLE read. A read is one training or validation row in
-                one sum (loss with gradient, Hessian, product), at one point; each Newton iteration
-                reads every row at least twice. STABLE's own count includes the pass that bounds
-                C_gxy. Where the budget is too small for 17 weights on all rows, the search works
-                on a random share of them, with weights larger by 1/share, which is the same prior.
-                Seconds stand beside the reads: a step of STABLE also solves with a d × d matrix.
-  exact         Newton's method on all rows, without a budget.
+  -solver exact     Newton's method on all rows, on the mean loss of a cross-validation (-folds)
+  -solver stable    the method STABLE on samples of the rows, on one split of them. The single
+                    weight that it starts from is searched at its own cost in rows read. A read is
+                    one row in one sum (loss with gradient, Hessian, product), at one point.
 
-The last lines say by how much the test loss with a weight each differs from theirs, with the
-standard error over test rows. Writes model.json (weights, coefficients for rows as they stand in
-the file, losses, options, files), tune.svg and tune.csv.
+Which of the two is better is asked of rows that neither search saw: each fold, for searches
+without it; with one split, half of the validation rows. A weight each is handed out where its loss
+there is less by more than one standard error (with one split: two), else the single weight. The
+model is then trained on all but the test rows, with a weight for as many rows as it was found for
+scaled to all of them, which is the same prior. Writes model.json (weights, coefficients for rows as
+they stand in the file, losses, options, files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted
-  go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -steps 200000
+  go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver stable -steps 200000
   go run ./bench tune houses.csv -loss squared -out houses
 
 Flags:
@@ -47,13 +47,15 @@ Flags:
 
 // options are the flags of tune; the tagged ones go into the model.
 type options struct {
-	Seed  uint64  `json:"seed"`
-	Steps int     `json:"steps"`
-	Lo    float64 `json:"lo"`
-	Hi    float64 `json:"hi"`
-	Form  string  `json:"form"`
-	Loss  string  `json:"loss"`
-	Label string  `json:"label_column,omitempty"`
+	Seed   uint64  `json:"seed"`
+	Solver string  `json:"solver"`
+	Folds  int     `json:"folds"` // 1: one split
+	Steps  int     `json:"steps,omitempty"`
+	Lo     float64 `json:"lo"`
+	Hi     float64 `json:"hi"`
+	Form   string  `json:"form"`
+	Loss   string  `json:"loss"`
+	Label  string  `json:"label_column,omitempty"`
 
 	out, apply string
 	unlabelled bool
@@ -72,7 +74,9 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	var o options
 	fs := kit.NewFlags("bench tune", tuneUsage, "")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of the samples")
-	fs.IntVar(&o.Steps, "steps", 0, "steps of STABLE, two samples each (default: 20000, or one for each training row if these are more)")
+	fs.StringVar(&o.Solver, "solver", solverAuto, "`NAME`: exact, stable, or auto: exact where it takes some twenty seconds at most")
+	fs.IntVar(&o.Folds, "folds", 0, "folds of the cross-validation; 1: one split (default: 5, or 1 where 5 would take long)")
+	fs.IntVar(&o.Steps, "steps", 0, "steps of STABLE, which they make the solver (default: 20000, or one a training row)")
 	fs.Float64Var(&o.Lo, "lo", 1e-5, "least regularisation weight")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest regularisation weight")
 	fs.StringVar(&o.Form, "form", "exp", "`NAME` of the weights' parametrisation: exp (½exp(x_i)) or raw (x_i)")
@@ -85,8 +89,10 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	if err != nil {
 		return err
 	}
-	if o.Steps == 0 && kit.IsSet(fs, "steps") {
-		return fmt.Errorf("%w: -steps is 0, want ≥ 1", kit.ErrUsage)
+	for name, value := range map[string]int{"steps": o.Steps, "folds": o.Folds} {
+		if value == 0 && kit.IsSet(fs, name) { // 0 stands for the default
+			return fmt.Errorf("%w: -%s is 0, want ≥ 1", kit.ErrUsage, name)
+		}
 	}
 	if err := o.check(len(files)); err != nil {
 		return err
@@ -112,6 +118,14 @@ func (o *options) check(files int) error {
 		return fmt.Errorf("%w: -form is %q, want exp or raw", kit.ErrUsage, o.Form)
 	case !loss:
 		return fmt.Errorf("%w: -loss is %q, want logistic or squared", kit.ErrUsage, o.Loss)
+	case o.Solver != solverAuto && o.Solver != solverExact && o.Solver != solverStable:
+		return fmt.Errorf("%w: -solver is %q, want auto, exact or stable", kit.ErrUsage, o.Solver)
+	case o.Folds < 0:
+		return fmt.Errorf("%w: -folds is %d, want ≥ 1", kit.ErrUsage, o.Folds)
+	case o.Solver == solverExact && o.Steps != 0:
+		return fmt.Errorf("%w: -steps goes with -solver stable", kit.ErrUsage)
+	case o.Solver == solverAuto && o.Steps != 0:
+		o.Solver = solverStable
 	}
 	steps := o.Steps
 	if steps == 0 {
@@ -127,9 +141,6 @@ func tuneOn(ctx context.Context, o options, files []string, out kit.Terminal) er
 	if err != nil {
 		return err
 	}
-	if o.Steps == 0 {
-		o.Steps = max(leastSteps, set.train.Rows())
-	}
 	if err := os.MkdirAll(o.out, 0o755); err != nil { // before the work, which would be lost
 		return err
 	}
@@ -138,15 +149,10 @@ func tuneOn(ctx context.Context, o options, files []string, out kit.Terminal) er
 		return err
 	}
 	t.describe(out.Stdout)
-	runErr := t.stable(ctx, kit.NewProgress(out))
+	runErr := t.run(ctx, out)
 	stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged)
-	if runErr != nil && (!stopped || t.engine.result.Steps == 0) {
+	if runErr != nil && (!stopped || t.single.y == nil) {
 		return runErr
-	}
-	if err := t.baselines(ctx, kit.NewProgress(out)); err != nil && !errors.Is(err, context.Canceled) {
-		return errors.Join(err, runErr)
-	} else if runErr == nil {
-		runErr = err
 	}
 	return errors.Join(t.report(out.Stdout), t.write(out.Stdout), runErr)
 }
@@ -158,7 +164,7 @@ func (t *search) write(w io.Writer) error {
 		return err
 	}
 	files := map[string]func(io.Writer) error{"model.json": model.encode}
-	if len(t.engine.f) > 1 {
+	if t.engine == nil || len(t.engine.f) > 1 {
 		fig := t.figure()
 		files["tune.svg"], files["tune.csv"] = fig.WriteSVG, fig.WriteCSV
 	}
@@ -171,19 +177,21 @@ func (t *search) write(w io.Writer) error {
 	return err
 }
 
-// figure draws the validation loss of the model trained with x^k, in the scaled units of the
-// target.
+// figure draws the validation loss, in the scaled units of the target: over the single weight, or
+// along STABLE's samples.
 func (t *search) figure() *plot.Figure {
-	p := plot.Panel{
-		Title:  fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),
-		X:      plot.Axis{Label: "samples drawn, ξ and φ", Log: true},
-		Y:      plot.Axis{Label: "validation loss F(x^{k})"},
-		Series: []plot.Series{{Name: "STABLE", X: t.engine.samples[1:], Y: t.engine.f[1:]}},
+	p := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)), Y: plot.Axis{Label: "validation loss F"}}
+	line := func(r *result) {
+		p.Lines = append(p.Lines, plot.Line{Label: r.Name, C: r.f})
 	}
-	for _, r := range t.results {
-		if r.Lambda > 0 {
-			p.Lines = append(p.Lines, plot.Line{Label: r.Name, C: r.f})
-		}
+	if e := t.engine; e != nil {
+		p.X = plot.Axis{Label: "samples drawn, ξ and φ", Log: true}
+		p.Series = []plot.Series{{Name: "STABLE", X: e.samples[1:], Y: e.f[1:]}}
+		line(&t.single)
+		return &plot.Figure{Panels: []plot.Panel{p}}
 	}
+	p.X = plot.Axis{Label: "weight", Log: true}
+	p.Series = []plot.Series{{Name: "one weight for all", X: t.single.grid, Y: t.single.losses}}
+	line(&t.each)
 	return &plot.Figure{Panels: []plot.Panel{p}}
 }

@@ -1,0 +1,195 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"stable/bench/kit"
+	"stable/bilevel/hyperopt"
+)
+
+// foldProblems returns a problem for each part, with that part to validate on and all others to
+// train on.
+func (t *search) foldProblems(parts []*hyperopt.Data) ([]*hyperopt.Problem, error) {
+	var list []*hyperopt.Problem
+	for k, part := range parts {
+		p, err := t.newProblem(without(parts, k), part)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// without joins all parts but one.
+func without(parts []*hyperopt.Data, k int) *hyperopt.Data {
+	var rest []*hyperopt.Data
+	for i, d := range parts {
+		if i != k {
+			rest = append(rest, d)
+		}
+	}
+	return hyperopt.Join(rest...)
+}
+
+// runExact searches with Newton's method on all rows, and chooses.
+func (t *search) runExact(ctx context.Context, p *kit.Progress) (err error) {
+	var problems []*hyperopt.Problem
+	if t.folded() {
+		problems, err = t.foldProblems(t.parts)
+	} else {
+		problems = make([]*hyperopt.Problem, 1)
+		problems[0], err = t.newProblem(t.parts[0], t.parts[1])
+	}
+	if err != nil {
+		return err
+	}
+	share := 1.0 // of the time
+	if t.folded() {
+		share = 0.25
+	}
+	t.single, t.each, err = t.exact(ctx, problems, func(k int, f float64) {
+		p.Update(share*min(0.9, float64(k)/40), "iteration %d, validation loss %.6f", k, f)
+	})
+	if err != nil {
+		return err
+	}
+	t.each.Name, t.single.Name = "a weight each", "one weight for all"
+	var diff []float64
+	switch {
+	case t.folded():
+		diff, err = t.outer(ctx, p)
+	case t.unseen != nil:
+		diff, err = t.compareOn(t.unseen, t.parts[0], 1, &t.each, &t.single)
+	}
+	if err != nil {
+		return err
+	}
+	t.choose(diff)
+	return context.Cause(ctx)
+}
+
+// exact returns the best single weight of a grid, and the weights of the nearest local minimum of
+// the validation loss.
+func (t *search) exact(ctx context.Context, problems []*hyperopt.Problem, progress func(k int, f float64)) (single, each result, err error) {
+	start := time.Now()
+	folds := &hyperopt.Folds{Problems: problems, Progress: func(k int, f float64) bool {
+		progress(k, f)
+		return ctx.Err() == nil
+	}}
+	lambdas, mean, err := singles(folds, t.Lo, t.Hi)
+	if err != nil {
+		return single, each, err
+	}
+	best := slices.Index(mean, slices.Min(mean))
+	rows := problems[0].Train().Rows() + problems[0].Validation().Rows()
+	single = result{Lambda: lambdas[best], Tried: len(lambdas), SearchRows: rows, Reads: folds.Reads(), f: mean[best],
+		grid: lambdas, losses: mean, weights: t.uniform(lambdas[best]), seconds: time.Since(start)}
+
+	x := make([]float64, t.design.Dim)
+	problems[0].Uniform(x, single.Lambda)
+	m, err := folds.Minimise(x)
+	each = result{SearchRows: rows, weights: single.weights, f: single.f, Stopped: "converged"}
+	switch {
+	case errors.Is(err, hyperopt.ErrNoMinimum):
+		each.Stopped = err.Error()
+	case err != nil:
+		return single, each, err
+	default:
+		each.weights, each.f, each.Steps = t.toWeights(m.X), m.F, m.Iterations
+		if ctx.Err() != nil {
+			each.Stopped = fmt.Sprint(context.Cause(ctx))
+		}
+	}
+	each.Reads, each.seconds = folds.Reads(), time.Since(start)
+	return single, each, nil
+}
+
+// singles returns the validation losses of single weights in ascending order: 13 over the range, and
+// three more in each gap beside the best of these.
+func singles(folds *hyperopt.Folds, lo, hi float64) (lambdas, losses []float64, err error) {
+	lambdas = hyperopt.Geometric(lo, hi, 13)
+	if losses, err = folds.GridSearch(lambdas); err != nil {
+		return nil, nil, err
+	}
+	best := slices.Index(losses, slices.Min(losses))
+	from, to := max(best-1, 0), min(best+1, len(lambdas)-1)
+	fine := hyperopt.Geometric(lambdas[from], lambdas[to], 4*(to-from)+1)
+	values, err := folds.GridSearch(fine)
+	if err != nil {
+		return nil, nil, err
+	}
+	return slices.Replace(lambdas, from, to+1, fine...), slices.Replace(losses, from, to+1, values...), nil
+}
+
+// outer repeats the search once without each fold, and returns the differences of loss on the fold
+// that was left out: every design row is once among rows that neither search saw.
+func (t *search) outer(ctx context.Context, p *kit.Progress) (all []float64, err error) {
+	diff, errs := make([][]float64, len(t.parts)), make([]error, len(t.parts))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range min(runtime.GOMAXPROCS(0), len(t.parts)) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for k := range next {
+				diff[k], errs[k] = t.leaveOut(ctx, k)
+				mu.Lock()
+				done++
+				p.Update(0.25+0.75*float64(done)/float64(len(t.parts)), "searches without fold %d of %d", done, len(t.parts))
+				mu.Unlock()
+			}
+		}()
+	}
+	for k := range t.parts {
+		next <- k
+	}
+	close(next)
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil { // searches that were cut short say nothing
+		return nil, nil
+	}
+	for _, d := range diff {
+		all = append(all, d...)
+	}
+	return all, nil
+}
+
+// leaveOut searches on all folds but one, and returns the differences of loss on that one.
+func (t *search) leaveOut(ctx context.Context, k int) ([]float64, error) {
+	var rest []*hyperopt.Data
+	for i, d := range t.parts {
+		if i != k {
+			rest = append(rest, d)
+		}
+	}
+	problems, err := t.foldProblems(rest)
+	if err != nil {
+		return nil, err
+	}
+	single, each, err := t.exact(ctx, problems, func(int, float64) {})
+	if err != nil {
+		return nil, err
+	}
+	share := 1 - 1/float64(len(rest))
+	return t.compareOn(t.parts[k], hyperopt.Join(rest...), share, &each, &single)
+}
+
+// gridSize is the number of single weights that are tried.
+func gridSize(p *hyperopt.Problem) int {
+	if p.Train().Rows() <= kit.ManyRows {
+		return 51
+	}
+	return 17
+}

@@ -1,0 +1,112 @@
+package tune
+
+import (
+	"fmt"
+
+	"stable/bench/kit"
+	"stable/bilevel/hyperopt"
+)
+
+// Solvers of -solver.
+const (
+	solverAuto   = "auto"
+	solverExact  = "exact"
+	solverStable = "stable"
+)
+
+const (
+	defaultFolds = 5
+	// patience is the work, in multiplications, that the default may ask of the exact solver: some
+	// twenty seconds.
+	patience = 1e10
+)
+
+// plan settles the solver and the folds, and cuts the design rows accordingly.
+func (t *search) plan() error {
+	if t.Solver == solverAuto || t.Solver == "" {
+		t.Solver = solverExact
+		if t.Folds == 0 && t.work(1) > patience || t.Folds > 0 && t.work(t.Folds) > patience {
+			t.Solver = solverStable
+		}
+	}
+	most := t.mostFolds()
+	switch {
+	case t.Folds == 2 || t.Folds > 1 && t.Folds > most:
+		return fmt.Errorf("%w: -folds is %d, want 1, or 3 to %d (as many as there are rows of a class)", kit.ErrUsage, t.Folds, most)
+	case t.Folds > 1 && t.split != nil:
+		return fmt.Errorf("%w: -folds is %d, but there is a file of validation rows", kit.ErrUsage, t.Folds)
+	case t.Folds > 1 && t.Solver == solverStable:
+		return fmt.Errorf("%w: -folds goes with -solver exact: STABLE works on one split", kit.ErrUsage)
+	case t.Folds == 0:
+		t.Folds = 1
+		if k := min(defaultFolds, most); t.split == nil && t.Solver == solverExact && k > 2 && t.work(k) <= patience {
+			t.Folds = k
+		}
+	}
+	if t.folded() {
+		fractions := make([]float64, t.Folds)
+		for i := range fractions {
+			fractions[i] = 1
+		}
+		var err error
+		t.parts, err = t.deal(t.design, fractions...)
+		return err
+	}
+	return t.planSplit()
+}
+
+// planSplit cuts training and validation rows, and keeps half of the latter back to choose on.
+func (t *search) planSplit() (err error) {
+	if t.parts = t.split; t.split == nil {
+		if t.parts, err = t.deal(t.design, 2, 1); err != nil {
+			return err
+		}
+	}
+	t.parts = append([]*hyperopt.Data(nil), t.parts...)
+	const few = 4 // of a class
+	val := t.parts[1]
+	if fewest(val, t.regression()) < 2*few {
+		return nil
+	}
+	halves, err := t.deal(val, 1, 1)
+	if err != nil {
+		return err
+	}
+	t.parts[1], t.unseen = halves[0], halves[1]
+	return nil
+}
+
+// mostFolds is the number of folds that the rows allow.
+func (t *search) mostFolds() int { return fewest(t.design, t.regression()) }
+
+func (t *search) regression() bool { return losses[t.Loss] == hyperopt.Squared }
+
+// deal deals rows out, class by class where there are classes.
+func (t *search) deal(d *hyperopt.Data, fractions ...float64) ([]*hyperopt.Data, error) {
+	return splitter(d, t.regression())(t.Seed, fractions...)
+}
+
+// fewest is the number of rows of the smaller class, or of all rows of a regression.
+func fewest(d *hyperopt.Data, regression bool) int {
+	if regression {
+		return d.Rows()
+	}
+	return min(countClasses(d))
+}
+
+// work estimates the multiplications of the exact solver: so many searches, each of some
+// iterations, each of some Newton steps that form and factor a Hessian of each fold's rows.
+func (t *search) work(folds int) float64 {
+	const iterations, newton = 30, 5
+	d := float64(t.design.Dim)
+	step := d * d * d
+	for i := range t.design.Rows() {
+		n := float64(t.design.RowPtr[i+1] - t.design.RowPtr[i])
+		step += n * n / 2
+	}
+	if folds == 1 {
+		return iterations * newton * step
+	}
+	k := float64(folds)
+	return iterations * newton * step * (k + k*(k-1))
+}

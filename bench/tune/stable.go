@@ -1,0 +1,134 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"stable/bench/kit"
+	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+)
+
+// runStable searches for a single weight at the cost that STABLE will have, runs STABLE from there,
+// searches for a single weight without a budget, and chooses.
+func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
+	budget := 4*uint64(t.Steps) + uint64(t.parts[0].Rows()) // a step reads four rows, and C_gxy takes a pass
+	train, val, err := t.sample(t.share(budget))
+	if err != nil {
+		return err
+	}
+	p.Update(0.01, "best single weight at equal cost")
+	equal, err := t.searchSingle(ctx, train, val, nested(t.Lo, t.Hi), budget)
+	if err != nil {
+		return err
+	}
+	equal.Name = "one weight for all, equal cost"
+	t.baseline = &equal
+	if err := t.engine.start(equal.Lambda, t.Seed); err != nil {
+		return err
+	}
+	runErr := t.engine.run(ctx, p)
+	e := t.engine
+	if stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged); runErr != nil && !stopped || e.result.Steps == 0 {
+		return runErr
+	}
+	t.each = result{Name: "a weight each, by STABLE", Reads: e.problem.Reads(), seconds: e.result.Elapsed, weights: t.toWeights(e.result.X),
+		SearchRows: t.parts[0].Rows() + t.parts[1].Rows(), Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps, f: kit.Last(e.f)}
+	p.Update(0.9, "best single weight, exact")
+	t.single, err = t.searchSingle(ctx, t.parts[0], t.parts[1], hyperopt.Geometric(t.Lo, t.Hi, gridSize(e.problem)), math.MaxUint64)
+	if errors.Is(err, context.Canceled) { // the one from before STABLE stands
+		t.single, err = equal, nil
+		t.baseline = nil
+	}
+	if err != nil {
+		return err
+	}
+	t.single.Name = "one weight for all"
+	var diff []float64
+	if t.unseen != nil {
+		if diff, err = t.compareOn(t.unseen, t.parts[0], 1, &t.each, &t.single); err != nil {
+			return err
+		}
+	}
+	t.choose(diff)
+	return runErr
+}
+
+// share is the share of the rows on which the budget is good for 17 weights, of about 14 passes
+// over training rows and one over validation rows each. At least ten rows of each class stay.
+func (t *search) share(budget uint64) float64 {
+	const weights, passes = 17, 14
+	train, val := t.parts[0], t.parts[1]
+	share := float64(budget) / float64(weights*(passes*train.Rows()+val.Rows()))
+	for _, d := range []*hyperopt.Data{train, val} {
+		share = max(share, 10/float64(fewest(d, t.regression())))
+	}
+	return share
+}
+
+// sample returns a random share of the training and of the validation rows.
+func (t *search) sample(share float64) (train, val *hyperopt.Data, err error) {
+	if share >= 1 {
+		return t.parts[0], t.parts[1], nil
+	}
+	var parts [2]*hyperopt.Data
+	for i, d := range t.parts {
+		p, err := t.deal(d, share, 1-share)
+		if err != nil {
+			return nil, nil, err
+		}
+		parts[i] = p[0]
+	}
+	return parts[0], parts[1], nil
+}
+
+// nested returns 65 weights from lo to hi, in an order in which each beginning is spread over the
+// range: ends, middle, quarters, …
+func nested(lo, hi float64) []float64 {
+	const n = 64
+	grid := hyperopt.Geometric(lo, hi, n+1)
+	order := []float64{grid[0], grid[n]}
+	for step := n; step > 1; step /= 2 {
+		for i := step / 2; i < n; i += step {
+			order = append(order, grid[i])
+		}
+	}
+	return order
+}
+
+// searchSingle trains with one weight after the other, each from the model before, until the budget
+// is read. It tries one weight at least. On a share of the training rows a weight is larger by
+// 1/share: see train.
+func (t *search) searchSingle(ctx context.Context, train, val *hyperopt.Data, lambdas []float64, budget uint64) (r result, err error) {
+	start := time.Now()
+	p, err := t.newProblem(train, val)
+	if err != nil {
+		return r, err
+	}
+	x, y := make([]float64, train.Dim), make([]float64, train.Dim)
+	r.f = math.Inf(1)
+	prior := float64(t.parts[0].Rows()) / float64(train.Rows())
+	for _, lambda := range lambdas {
+		if r.Tried > 0 && p.Reads() >= budget {
+			break
+		}
+		if ctx.Err() != nil {
+			return r, context.Cause(ctx)
+		}
+		p.Uniform(x, lambda*prior)
+		f, err := p.ObjectiveFrom(nil, y, x)
+		if err != nil {
+			return r, err
+		}
+		r.Tried++
+		if f < r.f {
+			r.f, r.Lambda = f, lambda
+		}
+	}
+	r.SearchRows, r.Reads, r.seconds = train.Rows()+val.Rows(), p.Reads(), time.Since(start)
+	r.weights = t.uniform(r.Lambda)
+	return r, nil
+}
