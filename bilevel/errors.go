@@ -46,7 +46,7 @@ func (e *DivergedError) Unwrap() error { return ErrDiverged }
 // arrives as one, too.
 type OracleError struct {
 	Step   int
-	Oracle string // GradF, GradG, CrossG, HessG, HessVecG or CrossVecG
+	Oracle string // GradF, GradG, CrossG, HessG, HessVecG, CrossVecG or GradXG
 	Err    error
 }
 

@@ -14,7 +14,7 @@ type Counts struct {
 	Xi, Phi uint64 // samples drawn from the upper and the lower stream
 
 	// Evaluations of each oracle, in samples.
-	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG uint64
+	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG uint64
 }
 
 // Oracle is a Problem with Products that counts its calls, and reports failures with the step and
@@ -22,7 +22,8 @@ type Counts struct {
 // the matrix, and counts that. A matrix that comes back in another shape is a failure, too.
 type Oracle struct {
 	p            Problem
-	products     Products // nil where p has none; then a product is made of the matrix
+	products     Products      // nil where p has none; then a product is made of the matrix
+	upperGrad    UpperGradient // nil where p has none
 	gyy          *mat.Sym
 	gxy          *mat.Dense
 	upper, lower uint64 // stream sizes
@@ -34,6 +35,7 @@ type Oracle struct {
 func newOracle(p Problem) *Oracle {
 	o := &Oracle{p: p}
 	o.products, _ = p.(Products)
+	o.upperGrad, _ = p.(UpperGradient)
 	o.upper, o.lower = p.Streams()
 	return o
 }
@@ -114,6 +116,19 @@ func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 	}
 	o.begin("CrossVecG", &o.counts.CrossVecG, len(phi), o.lower)
 	return o.end(o.products.CrossVecG(dst, x, y, v, phi))
+}
+
+// HasGradXG tells whether the problem is an UpperGradient.
+func (o *Oracle) HasGradXG() bool { return o.upperGrad != nil }
+
+// GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrNoUpperGradient: a
+// method that wants g_x asks HasGradXG in its Start.
+func (o *Oracle) GradXG(gx, x, y []float64, phi []Sample) error {
+	o.begin("GradXG", &o.counts.GradXG, len(phi), o.lower)
+	if o.upperGrad == nil {
+		return o.end(ErrNoUpperGradient)
+	}
+	return o.end(o.upperGrad.GradXG(gx, x, y, phi))
 }
 
 func (o *Oracle) begin(name string, count *uint64, batch int, stream uint64) {

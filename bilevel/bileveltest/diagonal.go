@@ -59,6 +59,14 @@ func (p Diagonal[S]) CrossVecG(dst, _, _, v []float64, _ []S) error {
 	return nil
 }
 
+// GradXG is that of bilevel.UpperGradient.
+func (p Diagonal[S]) GradXG(gx, _, y []float64, _ []S) error {
+	for i := range gx {
+		gx[i] = -y[i]
+	}
+	return nil
+}
+
 func (p Diagonal[S]) hess(dst, v []float64) {
 	sum := 0.0
 	for _, a := range v {

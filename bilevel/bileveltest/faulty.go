@@ -15,7 +15,7 @@ type Problem[S ~uint64] interface {
 // Faulty is a Problem of which one derivative goes wrong from an evaluation on.
 type Faulty[S ~uint64] struct {
 	Problem[S]
-	Quantity string                  // f_x, f_y, g_y, H_xy or H_yy
+	Quantity string                  // f_x, f_y, g_x, g_y, H_xy or H_yy
 	After    int                     // the number of evaluations that are right
 	Fault    func(v []float64) error // what is done to the result, or to a row of it
 }
@@ -48,4 +48,12 @@ func (f *Faulty[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
 // HessG is that of bilevel.Problem.
 func (f *Faulty[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
 	return f.spoil("H_yy", gyy.Row(1), f.Problem.HessG(gyy, x, y, phi))
+}
+
+// GradXG is that of bilevel.UpperGradient. It panics where the problem is none.
+func (f *Faulty[S]) GradXG(gx, x, y []float64, phi []S) error {
+	p := f.Problem.(interface {
+		GradXG(gx, x, y []float64, phi []S) error
+	})
+	return f.spoil("g_x", gx, p.GradXG(gx, x, y, phi))
 }

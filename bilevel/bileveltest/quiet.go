@@ -36,3 +36,11 @@ func (q Quiet[S]) HessG(gyy *mat.Sym, _, y []float64, phi []S) error {
 	}
 	return nil
 }
+
+// GradXG is that of bilevel.UpperGradient.
+func (q Quiet[S]) GradXG(gx, x, y []float64, phi []S) error {
+	for i := range gx {
+		gx[i] = math.Cos(x[i]+float64(phi[0])) * y[i]
+	}
+	return nil
+}

@@ -175,6 +175,17 @@ func (w *Wavy[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
 	return nil
 }
 
+// GradXG is that of bilevel.UpperGradient.
+func (w *Wavy[S]) GradXG(gx, x, y []float64, phi []S) error {
+	clear(gx)
+	w.mean("GradXG", x, y, phi, func(t Term, q float64) {
+		for i := range gx {
+			gx[i] -= q * math.Cos(x[i]) * mat.Dot(t.B.Row(i), y)
+		}
+	})
+	return nil
+}
+
 // Products is Wavy with bilevel.Products made of its matrices.
 type Products[S ~uint64] struct{ *Wavy[S] }
 

@@ -33,6 +33,9 @@ type Entry struct {
 	// Adam, and not a factor of a gradient.
 	Lengths [2]bool
 
+	// Untuned says that the method has no step sizes to choose: it ignores Alpha and Beta.
+	Untuned bool
+
 	// InnerBeta says that Beta counts inner steps, from 0 in each step.
 	InnerBeta bool
 
@@ -53,6 +56,8 @@ type Needs struct {
 	FiniteSums  bool // both streams of the problem are finite
 	MetricSet   bool // the feasible set projects in a metric
 	Composition bool // the problem is a *compose.Problem
+
+	UpperGradient bool // the problem gives g_x
 }
 
 // Tuning is what methods have in common. What a method does not take it ignores.
@@ -63,6 +68,8 @@ type Tuning struct {
 	Terms       int              // N of the Neumann series
 	Tau         bilevel.Schedule // weight of the new sample in H_xy and H_yy
 	Gamma       bilevel.Schedule // step size of the linear system, where there is one
+	Lambda      bilevel.Schedule // weight of g over f, in F2SA
+	Nu          float64          // weight of f over g, in F2SA-p
 }
 
 // Variant is a setting of Tuning with a name.
@@ -156,11 +163,53 @@ var registry = []Entry{
 	},
 	{
 		Name: "SOBA", New: func(t Tuning) bilevel.Method { return SOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: Needs{Alpha: true, Beta: true}, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSOBA,
+		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSOBA,
 	},
 	{
 		Name: "SABA", New: func(t Tuning) bilevel.Method { return SABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
 		Needs: Needs{Alpha: true, Beta: true, FiniteSums: true}, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSABA,
+	},
+	{
+		Name: "MA-SOBA", New: func(t Tuning) bilevel.Method { return MASOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSOBA,
+	},
+	{
+		Name: "SRBA", New: func(t Tuning) bilevel.Method { return SRBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesRecursive(false),
+	},
+	{
+		Name: "SPABA", New: func(t Tuning) bilevel.Method { return SPABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesRecursive(true),
+	},
+	{
+		Name: "FSLA", New: func(t Tuning) bilevel.Method { return FSLA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesFSLA,
+	},
+	{
+		Name: "AmIGO", New: func(t Tuning) bilevel.Method { return AmIGO{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesAmIGO,
+	},
+	{
+		Name: "F2SA", New: func(t Tuning) bilevel.Method { return F2SA{Alpha: t.Alpha, Beta: t.Beta, Lambda: t.Lambda} },
+		Needs: needsGX, Orders: [2]float64{5. / 7, 4. / 7}, Variants: penalties, Uses: usesF2SA(1),
+	},
+	{
+		Name: "F2SA-p", New: func(t Tuning) bilevel.Method { return F2SAp{Alpha: t.Alpha, Beta: t.Beta, Nu: t.Nu} },
+		Needs: needsGX, Orders: [2]float64{0.5, 0.5}, Variants: differences, Uses: usesF2SA(2),
+	},
+	{
+		Name: "BOME", New: func(t Tuning) bilevel.Method { return BOME{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: needsGX, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesBOME,
+	},
+	{
+		Name: "S-TFBO", New: func(t Tuning) bilevel.Method { return STFBO{} }, Untuned: true,
+		Variants: noVariants, Uses: usesSOBA,
+	},
+	{
+		Name: "STABLE-CG", New: func(t Tuning) bilevel.Method {
+			return STABLECG{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, CGxy: t.CGxy}
+		},
+		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStableCG,
 	},
 	{
 		Name: "SCGD", New: func(t Tuning) bilevel.Method { return compose.SCGD{Alpha: t.Alpha, Beta: t.Beta} },
@@ -174,10 +223,14 @@ var registry = []Entry{
 
 var (
 	needsSeries = Needs{Alpha: true, Beta: true, MuG: true, LG: true}
+	needsSteps  = Needs{Alpha: true, Beta: true}
+	needsGX     = Needs{Alpha: true, Beta: true, UpperGradient: true}
 	needsMetric = Needs{Alpha: true, Beta: true, MuG: true, LG: true, MetricSet: true}
 
 	lengthOfSeries = [2]Variant{{"N = 10", func(t *Tuning) { t.Terms = 10 }}, {"N = 40", func(t *Tuning) { t.Terms = 40 }}}
 	stepOfSystem   = [2]Variant{{"γ = β", func(*Tuning) {}}, {"γ = β/5", func(t *Tuning) { t.Gamma = fifth(t.Beta) }}}
+	penalties      = [2]Variant{{"λ₀ = 10", func(*Tuning) {}}, {"λ₀ = 100", func(t *Tuning) { t.Lambda = bilevel.Power{C: 100, P: -1. / 7} }}}
+	differences    = [2]Variant{{"ν = 0.1", func(*Tuning) {}}, {"ν = 0.01", func(t *Tuning) { t.Nu = 0.01 }}}
 	tauTenth       = Variant{"τ = 0.1", func(t *Tuning) { t.Tau = bilevel.Constant(0.1) }}
 	stableTau      = [2]Variant{{"τ = 1/√(k+1)", func(t *Tuning) { t.Tau = bilevel.Power{C: 1, P: 0.5} }}, tauTenth}
 	noVariants     = [2]Variant{{"", func(*Tuning) {}}, {"", func(*Tuning) {}}}

@@ -53,6 +53,15 @@ func (simulator) Streams() (upper, lower uint64) { return 0, 0 }
 // opaque is a problem that tells nothing but its oracles.
 type opaque struct{ bilevel.Problem }
 
+// secondOrder is a problem without g_x.
+type secondOrder struct {
+	bilevel.Problem
+	bilevel.Products
+	compositional
+}
+
+type compositional interface{ Composition() compose.Composition }
+
 func TestLookup(t *testing.T) {
 	require.GreaterOrEqual(t, len(Names()), 19)
 	for _, e := range Registry() {
@@ -101,7 +110,8 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 		assert.Equal(t, n.LG, refused(p, nil, func(t *Tuning) { t.LG = 0 }), "L_g")
 		assert.Equal(t, n.FiniteSums, refused(simulator{p}, nil, keep), "finite sums")
 		assert.Equal(t, n.MetricSet, refused(p, euclid{bilevel.UniformBox(3, -1, 1)}, keep), "a metric")
-		assert.Equal(t, n.Composition, refused(opaque{p}, nil, keep), "a composition")
+		assert.Equal(t, n.Composition || n.UpperGradient, refused(opaque{p}, nil, keep), "more than the oracles")
+		assert.Equal(t, n.UpperGradient, refused(secondOrder{p, p, p}, nil, keep), "g_x")
 
 		for _, v := range e.Variants {
 			assert.False(t, refused(p, nil, v.Set), v.Name)

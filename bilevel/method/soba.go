@@ -42,6 +42,8 @@ type soba struct {
 	v []float64
 	f []float64 // f_x, f_y
 	g []float64 // g_y, g_yy v, g_xy v
+
+	dx []float64 // D_x
 }
 
 func (m SOBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.check(it, "SOBA") }
@@ -58,18 +60,30 @@ func (m SOBA) check(it *bilevel.Iteration, name string) (*soba, error) {
 	); err != nil {
 		return nil, err
 	}
-	dx, dy := len(it.X()), len(it.Y())
-	return &soba{SOBA: m, v: make([]float64, dy), f: make([]float64, dx+dy), g: make([]float64, 2*dy+dx)}, nil
+	r := newSOBA(it)
+	r.SOBA = m
+	return r, nil
+}
+
+// newSOBA makes the memory of SOBA and its kin.
+func newSOBA(it *bilevel.Iteration) *soba {
+	dx, dy := it.Dims()
+	return &soba{v: make([]float64, dy), f: make([]float64, dx+dy), g: make([]float64, 2*dy+dx), dx: make([]float64, dx)}
 }
 
 func (m *soba) Step(it *bilevel.Iteration) error {
-	if err := m.upper(it, m.f, it.DrawXi(0)); err != nil {
-		return err
-	}
-	if err := m.lower(it, m.g, it.DrawPhi(0)); err != nil {
+	if err := m.parts(it); err != nil {
 		return err
 	}
 	return m.move(it)
+}
+
+// parts writes all five parts of the directions at z^k, from one batch of each stream.
+func (m *soba) parts(it *bilevel.Iteration) error {
+	if err := m.upper(it, m.f, it.DrawXi(0)); err != nil {
+		return err
+	}
+	return m.lower(it, m.g, it.DrawPhi(0))
 }
 
 // upper writes f_x, f_y at (x^k, y^k) into f.
@@ -98,6 +112,15 @@ func (m *soba) split(g []float64) (gy, hv, cv []float64) {
 
 // move makes y^{k+1}, x^{k+1} and v^{k+1} from the parts in f and g.
 func (m *soba) move(it *bilevel.Iteration) error {
+	_, _, cv := m.split(m.g)
+	for i, fx := range m.f[:len(m.dx)] {
+		m.dx[i] = cv[i] + fx
+	}
+	return m.moveAlong(it, m.dx)
+}
+
+// moveAlong is move with another direction of x.
+func (m *soba) moveAlong(it *bilevel.Iteration, dx []float64) error {
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
 	if err := it.UseSteps(alpha, beta, 0); err != nil {
 		return err
@@ -106,14 +129,10 @@ func (m *soba) move(it *bilevel.Iteration) error {
 	if err != nil {
 		return err
 	}
-	fx, fy := m.f[:len(it.X())], m.f[len(it.X()):]
-	gy, hv, cv := m.split(m.g)
+	fy := m.f[len(it.X()):]
+	gy, hv, _ := m.split(m.g)
 	it.MoveY(beta, gy)
-	xNext := it.NextX()
-	for i, x := range it.X() {
-		xNext[i] = x - alpha*(cv[i]+fx[i])
-	}
-	it.Project(it.NextX())
+	it.MoveX(alpha, dx)
 	for j := range m.v {
 		m.v[j] -= gamma * (hv[j] + fy[j])
 	}

@@ -137,3 +137,77 @@ func usesVRBO(c Case) (least, most bilevel.Counts) {
 	}
 	return n, n
 }
+
+// usesRecursive counts SRBA, and SPABA with a coin, on a finite sum: every so many steps, or by
+// chance, both sums in full, and otherwise one batch at two points.
+func usesRecursive(coin bool) func(c Case) (least, most bilevel.Counts) {
+	return func(c Case) (least, most bilevel.Counts) {
+		u, l := uint64(c.Upper), uint64(c.Lower)
+		small := bilevel.Counts{Xi: u, Phi: l, GradF: 2 * u, GradG: 2 * l, HessVecG: 2 * l, CrossVecG: 2 * l}
+		c.Upper, c.Lower = int(c.UpperStream), int(c.LowerStream)
+		full, _ := usesSOBA(c)
+		period := max(1, (c.UpperStream+c.LowerStream)/(2*min(u, l)))
+		switch {
+		case c.K == 0 || !coin && uint64(c.K)%period == 0:
+			return full, full
+		case !coin:
+			return small, small
+		}
+		return between(small, full)
+	}
+}
+
+// between bounds what is one or the other.
+func between(a, b bilevel.Counts) (least, most bilevel.Counts) {
+	least = bilevel.Counts{Xi: min(a.Xi, b.Xi), Phi: min(a.Phi, b.Phi), GradF: min(a.GradF, b.GradF), GradG: min(a.GradG, b.GradG),
+		HessVecG: min(a.HessVecG, b.HessVecG), CrossVecG: min(a.CrossVecG, b.CrossVecG)}
+	most = bilevel.Counts{Xi: max(a.Xi, b.Xi), Phi: max(a.Phi, b.Phi), GradF: max(a.GradF, b.GradF), GradG: max(a.GradG, b.GradG),
+		HessVecG: max(a.HessVecG, b.HessVecG), CrossVecG: max(a.CrossVecG, b.CrossVecG)}
+	return least, most
+}
+
+// usesFSLA counts FSLA, which has no point before step 0.
+func usesFSLA(c Case) (least, most bilevel.Counts) {
+	u, l := uint64(c.Upper), uint64(c.Lower)
+	n := bilevel.Counts{Xi: 2 * u, Phi: 3 * l, GradF: 3 * u, GradG: l, HessVecG: l, CrossVecG: 2 * l}
+	if c.K == 0 {
+		n.GradF, n.CrossVecG = 2*u, l
+	}
+	return n, n
+}
+
+// usesAmIGO counts AmIGO with ten inner steps.
+func usesAmIGO(c Case) (least, most bilevel.Counts) {
+	u, l := uint64(c.Upper), uint64(c.Lower)
+	n := bilevel.Counts{Xi: u, Phi: 21 * l, GradF: u, GradG: 10 * l, HessVecG: 10 * l, CrossVecG: l}
+	return n, n
+}
+
+// usesF2SA counts F2SA and F2SA-p with one inner step. A difference of order 2 has both sides at
+// the same samples.
+func usesF2SA(order uint64) func(c Case) (least, most bilevel.Counts) {
+	return func(c Case) (least, most bilevel.Counts) {
+		u, l := uint64(c.Upper), uint64(c.Lower)
+		n := bilevel.Counts{Xi: 2 * u, Phi: 4 * l / order, GradF: 2 * order * u, GradG: 2 * l, GradXG: 2 * l}
+		return n, n
+	}
+}
+
+// usesBOME counts BOME with ten inner steps.
+func usesBOME(c Case) (least, most bilevel.Counts) {
+	u, l := uint64(c.Upper), uint64(c.Lower)
+	n := bilevel.Counts{Xi: u, Phi: 11 * l, GradF: u, GradG: 11 * l, GradXG: 2 * l}
+	return n, n
+}
+
+// usesStableCG counts STABLE-CG with a window of 32 samples, and at most ten conjugate gradients
+// with one product before them for each of two systems.
+func usesStableCG(c Case) (least, most bilevel.Counts) {
+	window, products := uint64(max(32, c.Lower)), 2*uint64(1+min(10, c.Dy))
+	u, l := uint64(c.Upper), uint64(c.Lower)
+	n := bilevel.Counts{Xi: u, Phi: l, GradF: u, GradG: l, CrossG: 2 * l, HessVecG: products * window}
+	if c.K == 0 {
+		n.Phi, n.GradG, n.CrossG = window, window, window
+	}
+	return n, n
+}

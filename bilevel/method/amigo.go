@@ -1,0 +1,112 @@
+package method
+
+import (
+	"errors"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/mat"
+)
+
+// AmIGO is the method of Arbel and Mairal (Amortized Implicit Differentiation for Stochastic
+// Bilevel Optimization, ICLR 2022): Inner SGD steps on y, as many on v ≈ −g_yy⁻¹f_y, both warm
+// started, and one step of x,
+//
+//	y^{k,t+1} = y^{k,t} − β_k g_y(x^k, y^{k,t}; φ_t),                          y^{k+1} = y^{k,T},
+//	v^{k,t+1} = v^{k,t} − γ_k (g_yy(x^k, y^{k+1}; φ′_t) v^{k,t} + f_y(x^k, y^{k+1}; ξ)),
+//	x^{k+1} = P_X(x^k − α_k (f_x + g_xy(·; φ″) v^{k+1})),                     at (x^k, y^{k+1}; ξ).
+//
+// Samples a step: ξ one batch, φ 2T + 1. Oracles: GradF 1, GradG T, HessVecG T, CrossVecG 1. Cost
+// beside the oracles: O(dx + T·dy). To an ε-stationary point: ε⁻² samples with batches of the order
+// ε⁻¹, without the logarithm of the Neumann series.
+type AmIGO struct {
+	// Alpha and Beta are the step sizes of x and y. Required. The paper's are constant.
+	Alpha, Beta bilevel.Schedule
+
+	// Gamma is the step size of v. Default: nil, Beta.
+	Gamma bilevel.Schedule
+
+	// Inner is T ≥ 1. Default 10.
+	Inner int
+}
+
+// Name returns "AmIGO".
+func (AmIGO) Name() string { return "AmIGO" }
+
+// amigo is the running state of AmIGO.
+type amigo struct {
+	AmIGO
+	v          []float64
+	gy, hv, fy []float64
+	fx, cv     []float64
+}
+
+func (m AmIGO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	if m.Gamma == nil {
+		m.Gamma = m.Beta
+	}
+	option.Default(&m.Inner, 10)
+	if err := errors.Join(
+		checkSteps("AmIGO", m.Alpha, m.Beta),
+		option.Schedule("AmIGO.Gamma", m.Gamma, anyStep),
+		option.AtLeast("AmIGO.Inner", m.Inner, 1),
+	); err != nil {
+		return nil, err
+	}
+	dx, dy := it.Dims()
+	r := &amigo{AmIGO: m}
+	vectors(dx, &r.fx, &r.cv)
+	vectors(dy, &r.v, &r.gy, &r.hv, &r.fy)
+	return r, nil
+}
+
+func (m *amigo) Step(it *bilevel.Iteration) error {
+	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
+	if err := it.UseSteps(alpha, float64(m.Inner)*beta, 0); err != nil {
+		return err
+	}
+	gamma, err := it.At("Gamma", m.Gamma, anyStep)
+	if err != nil {
+		return err
+	}
+	o, x, y := it.Oracle(), it.X(), it.NextY()
+	for range m.Inner {
+		if err := o.GradG(m.gy, x, y, it.DrawPhi(0)); err != nil {
+			return err
+		}
+		mat.Axpy(y, -beta, m.gy)
+		if err := it.Finite(y); err != nil {
+			return err
+		}
+	}
+	if err := o.GradF(m.fx, m.fy, x, y, it.DrawXi(0)); err != nil {
+		return err
+	}
+	for range m.Inner {
+		if err := o.HessVecG(m.hv, x, y, m.v, it.DrawPhi(0)); err != nil {
+			return err
+		}
+		for j := range m.v {
+			m.v[j] -= gamma * (m.hv[j] + m.fy[j])
+		}
+	}
+	if err := o.CrossVecG(m.cv, x, y, m.v, it.DrawPhi(0)); err != nil {
+		return err
+	}
+	mat.Axpy(m.cv, 1, m.fx)
+	it.MoveX(alpha, m.cv)
+	return nil
+}
+
+// State visits what outlives a step.
+func (m *amigo) State(t *bilevel.State) { t.Floats(m.v) }
+
+// Vectors names the vectors of the last step for the search of a non-finite value.
+func (m *amigo) Vectors(visit func(name string, v []float64)) {
+	visit("g_y", m.gy)
+	visit("f_x", m.fx)
+	visit("f_y", m.fy)
+	visit("g_yy v", m.hv)
+	visit("v", m.v)
+	visit("f_x + g_xy v", m.cv)
+}

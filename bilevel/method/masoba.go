@@ -1,0 +1,82 @@
+package method
+
+import (
+	"errors"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+)
+
+// MASOBA is SOBA with a moving average of the direction of x (MA-SOBA: Chen, Xiao,
+// Balasubramanian, Optimal Algorithms for Stochastic Bilevel Optimization under Relaxed Smoothness
+// Conditions, arXiv 2306.12067, algorithm 1). y and v move as in SOBA, and
+//
+//	h^k = (1−θ_k) h^{k−1} + θ_k D_x,   x^{k+1} = P_X(x^k − α_k h^k),   D_x = g_xy v^k + f_x at z^k.
+//
+// The average needs fewer conditions than SOBA: no third derivatives of g. θ = 1 is SOBA. h⁰ is
+// D_x, where the paper starts from any h⁰, and the paper moves x along h^{k−1}, one step behind.
+//
+// Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
+// beside the oracles: O(dx + dy). To an ε-stationary point: ε⁻² samples.
+type MASOBA struct {
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's are constant,
+	// of the order 1/√K for K steps.
+	Alpha, Beta bilevel.Schedule
+
+	// Gamma is the step size of v. Default: nil, Beta, as in SOBA.
+	Gamma bilevel.Schedule
+
+	// Theta is the weight θ_k in [0, 1] of the new direction. Default 1/√(k+1), the paper's order.
+	Theta bilevel.Schedule
+}
+
+// Name returns "MA-SOBA".
+func (MASOBA) Name() string { return "MA-SOBA" }
+
+// masoba is the running state of MASOBA.
+type masoba struct {
+	*soba
+	theta bilevel.Schedule
+	h     []float64
+}
+
+func (m MASOBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	if m.Theta == nil {
+		m.Theta = bilevel.Power{C: 1, P: 0.5}
+	}
+	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.check(it, "MASOBA")
+	if err = errors.Join(err, option.Schedule("MASOBA.Theta", m.Theta, 1)); err != nil {
+		return nil, err
+	}
+	return &masoba{soba: b, theta: m.Theta, h: make([]float64, len(it.X()))}, nil
+}
+
+func (m *masoba) Step(it *bilevel.Iteration) error {
+	theta, err := it.At("Theta", m.theta, 1)
+	if err != nil {
+		return err
+	}
+	if it.K() == 0 {
+		theta = 1
+	}
+	if err := m.parts(it); err != nil {
+		return err
+	}
+	_, _, cv := m.split(m.g)
+	for i, h := range m.h {
+		m.h[i] = h + theta*(m.f[i]+cv[i]-h)
+	}
+	return m.moveAlong(it, m.h)
+}
+
+// State visits what outlives a step.
+func (m *masoba) State(t *bilevel.State) {
+	m.soba.State(t)
+	t.Floats(m.h)
+}
+
+// Vectors names the vectors of the last step for the search of a non-finite value.
+func (m *masoba) Vectors(visit func(name string, v []float64)) {
+	m.soba.Vectors(visit)
+	visit("h", m.h)
+}

@@ -1,0 +1,218 @@
+package method
+
+import (
+	"errors"
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/mat"
+)
+
+// SRBA is the recursive method of Dagréou, Moreau, Vaiter and Ablin (A Lower Bound and a
+// Near-Optimal Algorithm for Bilevel Empirical Risk Minimization, AISTATS 2024, arXiv 2302.08766):
+// SOBA's three directions with the variance reduction of SARAH. Every Period steps they are full,
+// and between these
+//
+//	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i),   z = (x, y, v),   for each part t of D_y, D_v, D_x,
+//
+// with one sample i at both points. Step sizes are constant in the paper, as is the analysis on X =
+// R^dx; the projection is added here.
+//
+// Samples a step: ξ and φ one batch, every Period steps Large of each. Oracles, at each of the two
+// points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost beside the oracles: O(dx + dy). To an
+// ε-stationary point of a finite sum: √(n_ξ+n_φ)·ε⁻¹ samples.
+type SRBA struct {
+	// Alpha and Beta are the step sizes of x and y. Required.
+	Alpha, Beta bilevel.Schedule
+
+	// Gamma is the step size of v. Default: nil, Beta, as in the paper.
+	Gamma bilevel.Schedule
+
+	// Period is the number of steps from one full direction to the next, ≥ 1. Default: half of all
+	// terms over the batch size, (n_ξ+n_φ)/2b; 64 where a stream is anyStep.
+	Period int
+
+	// Large is the number of samples of a full direction, or Full. Default: Full; where a stream is
+	// anyStep, Period batches.
+	Large int
+}
+
+// Name returns "SRBA".
+func (SRBA) Name() string { return "SRBA" }
+
+// Start checks the parameters and makes the memory.
+func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.check(it, "SRBA")
+	if err != nil {
+		return nil, err
+	}
+	period, large := refreshes(it)
+	option.Default(&m.Period, period)
+	option.Default(&m.Large, large(m.Period))
+	if err := errors.Join(option.AtLeast("SRBA.Period", m.Period, 1), option.Batch("SRBA.Large", m.Large)); err != nil {
+		return nil, err
+	}
+	return newRecursive(b, m.Large, func(it *bilevel.Iteration) bool { return it.K()%m.Period == 0 }), nil
+}
+
+// SPABA is the method of Chu, Xu, Yao and Zhang (SPABA: A Single-Loop and Probabilistic Stochastic
+// Bilevel Algorithm Achieving Optimal Sample Complexity, ICML 2024, arXiv 2405.18777): SRBA with
+// PAGE (Li et al., ICML 2021) in place of SARAH. In each step, one toss of a coin decides whether
+// the three directions are estimated anew, by a large batch, or moved by one sample at two points;
+// and v is kept in a ball, ‖v‖ ≤ Radius.
+//
+// The rule is from the paper's abstract and the description of PAGE: what stands for it are the
+// tests that Share = 1 is SOBA with large batches, and that exact oracles make every direction
+// exact.
+//
+// Samples a step: ξ and φ one batch, or with probability Share Large of each. Oracles as for SRBA.
+type SPABA struct {
+	// Alpha and Beta are the step sizes of x and y. Required.
+	Alpha, Beta bilevel.Schedule
+
+	// Gamma is the step size of v. Default: nil, Beta, as in the paper.
+	Gamma bilevel.Schedule
+
+	// Large is the number of samples of a large batch, or Full. Default: as for SRBA.
+	Large int
+
+	// Share is the probability p in (0, 1] of a large batch. Default: b/(b + Large), as in PAGE,
+	// which spends half of the samples on large batches.
+	Share float64
+
+	// Radius bounds ‖v‖, > 0. Default +Inf: no bound.
+	Radius float64
+}
+
+// Name returns "SPABA".
+func (SPABA) Name() string { return "SPABA" }
+
+// Start checks the parameters and makes the memory.
+func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.check(it, "SPABA")
+	if err != nil {
+		return nil, err
+	}
+	period, large := refreshes(it)
+	option.Default(&m.Large, large(period))
+	option.Default(&m.Radius, math.Inf(1))
+	if m.Share == 0 {
+		m.Share = share(it, m.Large)
+	}
+	if !(m.Share > 0 && m.Share <= 1) {
+		err = option.Bad("SPABA.Share is %v, want a probability in (0, 1]", m.Share)
+	}
+	if err := errors.Join(err, option.Batch("SPABA.Large", m.Large), option.Positive("SPABA.Radius", m.Radius)); err != nil {
+		return nil, err
+	}
+	r := newRecursive(b, m.Large, func(it *bilevel.Iteration) bool {
+		return it.Rand().Float64() < m.Share || it.K() == 0
+	})
+	r.radius = m.Radius
+	return r, nil
+}
+
+// refreshes returns the default period of full directions, and as a function of the period in force
+// the default size of their batches.
+func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
+	upper, lower := it.Oracle().Streams()
+	xi, phi := it.Batches()
+	switch b := min(xi, phi); {
+	case b == bilevel.Full:
+		return 1, func(int) int { return bilevel.Full }
+	case upper == 0 || lower == 0:
+		return 64, func(period int) int { return period * max(xi, phi) }
+	default:
+		return int(max(1, (upper+lower)/uint64(2*b))), func(int) int { return bilevel.Full }
+	}
+}
+
+// share is PAGE's probability of a large batch.
+func share(it *bilevel.Iteration, large int) float64 {
+	xi, phi := it.Batches()
+	b := float64(max(xi, phi))
+	n := float64(large)
+	if large == bilevel.Full {
+		upper, lower := it.Oracle().Streams()
+		n = float64(upper+lower) / 2
+	}
+	if !(b > 0) || !(n > 0) {
+		return 1
+	}
+	return b / (b + n)
+}
+
+// recursive is the running state of SRBA and SPABA: SOBA's parts, moved from point to point.
+type recursive struct {
+	*soba
+	large    int
+	refresh  func(it *bilevel.Iteration) bool
+	radius   float64   // of v; 0: none
+	x, y, w  []float64 // z^{k−1} = (x, y, v)
+	fNow, g2 []float64 // parts of one batch, at one point
+}
+
+func newRecursive(b *soba, large int, refresh func(it *bilevel.Iteration) bool) *recursive {
+	dx, dy := len(b.f)-len(b.v), len(b.v)
+	return &recursive{
+		soba: b, large: large, refresh: refresh,
+		x: make([]float64, dx), y: make([]float64, dy), w: make([]float64, dy),
+		fNow: make([]float64, len(b.f)), g2: make([]float64, len(b.g)),
+	}
+}
+
+func (m *recursive) Step(it *bilevel.Iteration) error {
+	if err := m.estimate(it); err != nil {
+		return err
+	}
+	copy(m.x, it.X())
+	copy(m.y, it.Y())
+	copy(m.w, m.v)
+	if err := m.move(it); err != nil {
+		return err
+	}
+	if n := mat.Norm(m.v); m.radius > 0 && n > m.radius {
+		for j := range m.v {
+			m.v[j] *= m.radius / n
+		}
+	}
+	return nil
+}
+
+// estimate makes the parts f and g of z^k, anew or from those of z^{k−1}.
+func (m *recursive) estimate(it *bilevel.Iteration) error {
+	if m.refresh(it) {
+		if err := m.upper(it, m.f, it.DrawXi(m.large)); err != nil {
+			return err
+		}
+		return m.lower(it, m.g, it.DrawPhi(m.large))
+	}
+	o, xi, phi := it.Oracle(), it.DrawXi(0), it.DrawPhi(0)
+	if err := errors.Join(
+		m.upper(it, m.fNow, xi),
+		m.lower(it, m.g2, phi),
+	); err != nil {
+		return err
+	}
+	mat.Axpy(m.f, 1, m.fNow)
+	mat.Axpy(m.g, 1, m.g2)
+	gy, hv, cv := m.split(m.g2)
+	if err := errors.Join(
+		o.GradF(m.fNow[:len(m.x)], m.fNow[len(m.x):], m.x, m.y, xi),
+		o.GradG(gy, m.x, m.y, phi),
+		o.HessVecG(hv, m.x, m.y, m.w, phi),
+		o.CrossVecG(cv, m.x, m.y, m.w, phi),
+	); err != nil {
+		return err
+	}
+	mat.Axpy(m.f, -1, m.fNow)
+	mat.Axpy(m.g, -1, m.g2)
+	return nil
+}
+
+// State visits what outlives a step.
+func (m *recursive) State(t *bilevel.State) {
+	m.soba.State(t)
+	t.Floats(m.f, m.g, m.x, m.y, m.w)
+}
