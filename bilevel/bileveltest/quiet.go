@@ -23,7 +23,7 @@ func (q Quiet[S]) GradG(gy, _, y []float64, _ []S) error { copy(gy, y); return n
 func (q Quiet[S]) CrossG(gxy *mat.Dense, x, _ []float64, phi []S) error {
 	gxy.Zero()
 	for i := range x {
-		gxy.Set(i, i, math.Cos(x[i]+float64(phi[0])))
+		gxy.Set(i, i, math.Cos(x[i]+first(phi)))
 	}
 	return nil
 }
@@ -32,7 +32,7 @@ func (q Quiet[S]) CrossG(gxy *mat.Dense, x, _ []float64, phi []S) error {
 func (q Quiet[S]) HessG(gyy *mat.Sym, _, y []float64, phi []S) error {
 	gyy.Zero()
 	for i := range y {
-		gyy.Set(i, i, 2*math.Cos(y[i]+float64(phi[0])))
+		gyy.Set(i, i, 2*math.Cos(y[i]+first(phi)))
 	}
 	return nil
 }
@@ -40,7 +40,15 @@ func (q Quiet[S]) HessG(gyy *mat.Sym, _, y []float64, phi []S) error {
 // GradXG is that of bilevel.UpperGradient.
 func (q Quiet[S]) GradXG(gx, x, y []float64, phi []S) error {
 	for i := range gx {
-		gx[i] = math.Cos(x[i]+float64(phi[0])) * y[i]
+		gx[i] = math.Cos(x[i]+first(phi)) * y[i]
 	}
 	return nil
+}
+
+// first is the name of the first sample of a batch, 0 for an empty one.
+func first[S ~uint64](phi []S) float64 {
+	if len(phi) == 0 {
+		return 0
+	}
+	return float64(phi[0])
 }

@@ -211,8 +211,8 @@ func TestEveryMethodRefuses(t *testing.T) {
 	})
 }
 
-// requireRefusedAtStep4 wants the run to end there, unless the schedule counts inner steps, of which
-// there may be fewer.
+// requireRefusedAtStep4 wants the run to end there, unless the schedule counts inner steps, of
+// which there may be fewer.
 func requireRefusedAtStep4(t *testing.T, e Entry, tuning Tuning, field string, bad float64) {
 	s, err := bilevel.New(e.problem(0.1), e.New(tuning), bilevel.Options{})
 	require.NoError(t, err)

@@ -257,9 +257,11 @@ func (m *f2sap) Vectors(visit func(name string, v []float64)) {
 //
 //	d = ∇f + λ∇q,   λ = max(0, η‖∇q‖² − ⟨∇f, ∇q⟩)/‖∇q‖²,   ∇ in (x, y),
 //
-// which lowers f as far as it lowers q at the rate η‖∇q‖². The paper is deterministic; with batches
-// one φ serves ŷ, and one ξ and one φ the directions. The projection onto X is added here. The
-// problem has to be a bilevel.UpperGradient.
+// which lowers f as far as it lowers q at the rate η‖∇q‖². The direction does not vanish as y comes
+// to y*(x): it turns over with ∇q, so constant step sizes end in a cycle as long as they are, and
+// they have to fall. The paper is deterministic, and noise in ∇q is a bias that nothing takes away.
+// With batches one φ serves ŷ, and one ξ and one φ the directions. The projection onto X is added
+// here. The problem has to be a bilevel.UpperGradient.
 //
 // Samples a step, T = Inner: ξ one batch, φ T + 1. Oracles: GradF 1, GradG T + 1, GradXG 2. Cost
 // beside the oracles: O(dx + T·dy).

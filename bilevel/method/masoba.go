@@ -64,7 +64,7 @@ func (m *masoba) Step(it *bilevel.Iteration) error {
 	}
 	_, _, cv := m.split(m.g)
 	for i, h := range m.h {
-		m.h[i] = h + theta*(m.f[i]+cv[i]-h)
+		m.h[i] = (1-theta)*h + theta*(m.f[i]+cv[i])
 	}
 	return m.moveAlong(it, m.h)
 }

@@ -97,7 +97,8 @@ func newHypergradient(it *bilevel.Iteration, series Neumann, random bool) *hyper
 }
 
 // draw takes new samples: one batch ξ of size upper, and of size lower one batch φ for g_xy and one
-// for each product; 0 stands for the sizes of Options. The batch ξ is valid until the stream is drawn from again.
+// for each product; 0 stands for the sizes of Options. The batch ξ is valid until the stream is
+// drawn from again.
 func (h *hypergradient) draw(it *bilevel.Iteration, upper, lower int) {
 	if lower == 0 {
 		_, lower = it.Batches()

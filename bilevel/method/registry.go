@@ -33,6 +33,14 @@ type Entry struct {
 	// Adam, and not a factor of a gradient.
 	Lengths [2]bool
 
+	// Bias is how far from the solution the method may settle on a problem of unit size, with exact
+	// oracles and its own constants; 0 for methods that arrive.
+	Bias float64
+
+	// ExactOnly says that the method is for exact oracles, and stays away from the solution under
+	// noise, whatever its step sizes.
+	ExactOnly bool
+
 	// Untuned says that the method has no step sizes to choose: it ignores Alpha and Beta.
 	Untuned bool
 
@@ -191,15 +199,15 @@ var registry = []Entry{
 	},
 	{
 		Name: "F2SA", New: func(t Tuning) bilevel.Method { return F2SA{Alpha: t.Alpha, Beta: t.Beta, Lambda: t.Lambda} },
-		Needs: needsGX, Orders: [2]float64{5. / 7, 4. / 7}, Variants: penalties, Uses: usesF2SA(1),
+		Needs: needsGX, Orders: [2]float64{5. / 7, 4. / 7}, Variants: penalties, Bias: 0.02, Uses: usesF2SA(1),
 	},
 	{
 		Name: "F2SA-p", New: func(t Tuning) bilevel.Method { return F2SAp{Alpha: t.Alpha, Beta: t.Beta, Nu: t.Nu} },
-		Needs: needsGX, Orders: [2]float64{0.5, 0.5}, Variants: differences, Uses: usesF2SA(2),
+		Needs: needsGX, Orders: [2]float64{0.5, 0.5}, Variants: differences, Bias: 0.02, Uses: usesF2SA(2),
 	},
 	{
 		Name: "BOME", New: func(t Tuning) bilevel.Method { return BOME{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: needsGX, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesBOME,
+		Needs: needsGX, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Bias: 0.03, ExactOnly: true, Uses: usesBOME,
 	},
 	{
 		Name: "S-TFBO", New: func(t Tuning) bilevel.Method { return STFBO{} }, Untuned: true,
@@ -272,8 +280,8 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the entry of that name, in upper or lower case. An unknown name gives an error that
-// wraps bilevel.ErrOption and lists those that exist.
+// Lookup returns the entry of that name, in upper or lower case. An unknown name gives an error
+// that wraps bilevel.ErrOption and lists those that exist.
 func Lookup(name string) (Entry, error) {
 	for _, e := range registry {
 		if strings.EqualFold(e.Name, name) {

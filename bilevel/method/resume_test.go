@@ -27,8 +27,8 @@ func steps(t *testing.T, s *bilevel.Solver, n int) {
 }
 
 // n steps, a checkpoint, and n more in another Solver are 2n steps: the iterates, the counts, and
-// all that a second checkpoint holds, bit for bit. With the variants of the entry, and with a series
-// that grows.
+// all that a second checkpoint holds, bit for bit. With the variants of the entry, and with a
+// series that grows.
 func TestResumeGivesTheSameBits(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
 		growing := func(t *Tuning) { t.Terms = 0 }

@@ -9,19 +9,19 @@ import (
 	"stable/mat"
 )
 
-// STABLECG is STABLE for lower levels that are too large for a dy × dy matrix: H_yy is never formed.
-// What is kept of the paper's method is the order of the step, the recursion and projection of H_xy
-// (STABLE-H1, H2), and the correction of y,
+// STABLECG is STABLE for lower levels that are too large for a dy × dy matrix: H_yy is never
+// formed. What is kept of the paper's method is the order of the step, the recursion and projection
+// of H_xy (STABLE-H1, H2), and the correction of y,
 //
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy v)),                 v ≈ H⁻¹f_y,
 //	y^{k+1} = y^k − β_k g_y − w,                            w ≈ H⁻¹H_xyᵀ(x^{k+1} − x^k).
 //
 // What is not kept is the recursion of H_yy and its truncation at μ_g. In their place stands the
 // mean over the last Window samples φ at the present point, H = mean of g_yy(x^k, y^k; φ_j): where
-// g_yy does not depend on the point, it is the recursion with weights 1/Window, and no extrapolation
-// takes H below the curvature of the samples, so nothing is to be truncated. H⁻¹ is applied by
-// conjugate gradients on products (Hestenes, Stiefel 1952), T = min(Iterations, dy) for each system,
-// that for v warm started at the last v.
+// g_yy does not depend on the point, it is the recursion with weights 1/Window, and no
+// extrapolation takes H below the curvature of the samples, so nothing is to be truncated. H⁻¹ is
+// applied by conjugate gradients on products (Hestenes, Stiefel 1952), T = min(Iterations, dy) for
+// each system, that for v warm started at the last v.
 //
 // Samples a step: ξ and φ one batch; step 0: Window samples φ. Oracles: GradF 1, GradG 1, CrossG 2,
 // HessVecG Window for each of at most 2(T+1) products: the same samples again, so oracle calls are
