@@ -61,7 +61,7 @@ func TestDamageIsRefused(t *testing.T) {
 func TestNonsenseIsRefused(t *testing.T) {
 	s, file := small(t, smallMethods[1])
 	body := fixedHeader + int(binary.LittleEndian.Uint32(file[12:])) + 8
-	const words = 1 + 3 + 4 + 3 + 2 + 4 + 8 + 6 // before the estimator
+	const words = 1 + 3 + 4 + 3 + 2 + 4 + 9 + 6 // before the estimator
 	for _, c := range []struct {
 		word int
 		v    uint64

@@ -15,6 +15,9 @@ var (
 	// ErrNoExact is what an oracle returns for an empty batch if it cannot compute the expectation.
 	ErrNoExact = errors.New("bilevel: problem has no exact oracle")
 
+	// ErrNoUpperGradient is for g_x of a problem that is no UpperGradient.
+	ErrNoUpperGradient = errors.New("bilevel: problem has no g_x")
+
 	// ErrDiverged is wrapped by a DivergedError.
 	ErrDiverged = errors.New("bilevel: run diverged")
 

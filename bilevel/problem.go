@@ -56,9 +56,6 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
-// ErrNoUpperGradient is for a method that needs g_x, on a problem that is no UpperGradient.
-var ErrNoUpperGradient = errors.New("bilevel: problem has no g_x")
-
 // UpperGradient is implemented by problems that also give g_x, the gradient of the lower level's
 // loss in the upper level's variable. Methods that use no second derivative need it: the value
 // function g(x, y) − min_z g(x, z) has the gradient g_x(x, y) − g_x(x, z) in x, at z = y*(x).
