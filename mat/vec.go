@@ -30,10 +30,13 @@ func RecurVec(d []float64, tau float64, old, now []float64) {
 	}
 }
 
+// IsFinite tells whether v is neither NaN nor infinite.
+func IsFinite(v float64) bool { return v-v == 0 }
+
 // NotFinite returns the index of the first NaN or infinity in v, or −1.
 func NotFinite(v []float64) int {
 	for i, a := range v {
-		if a-a != 0 {
+		if !IsFinite(a) {
 			return i
 		}
 	}

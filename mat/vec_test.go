@@ -279,8 +279,10 @@ func TestRecurVec(t *testing.T) {
 
 func TestNotFinite(t *testing.T) {
 	assert.Equal(t, -1, mat.NotFinite(nil))
+	assert.True(t, mat.IsFinite(-math.MaxFloat64))
 	assert.Equal(t, -1, mat.NotFinite([]float64{0, math.MaxFloat64, -5e-324}))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		assert.Equal(t, 1, mat.NotFinite([]float64{0, bad, bad}))
+		assert.False(t, mat.IsFinite(bad))
 	}
 }

@@ -2,12 +2,12 @@ package auto
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"stable/bilevel"
+	"stable/mat"
 )
 
 // An Error says which operation of a loss failed: where a function is not defined or overflows,
@@ -138,15 +138,15 @@ func sameLength(op string, t *tape, m, n int) {
 // badUnary fails with what is wrong with v = φ(a), p = φ′(a), q = φ″(a), if anything is.
 func (t *tape) badUnary(op string, a, v, p, q float64) {
 	switch {
-	case !finite(a):
+	case !mat.IsFinite(a):
 		t.fail(op, "of %v", a)
 	case op == "Inv" && a == 0 || op == "Div" && a == 0:
 		t.fail(op, "by 0")
-	case !finite(v):
+	case !mat.IsFinite(v):
 		t.fail(op, "of %v is %v", a, v)
-	case !finite(p):
+	case !mat.IsFinite(p):
 		t.fail(op, "of %v has the derivative %v", a, p)
-	case !finite(q):
+	case !mat.IsFinite(q):
 		t.fail(op, "of %v has the second derivative %v", a, q)
 	}
 }
@@ -155,12 +155,10 @@ func (t *tape) badUnary(op string, a, v, p, q float64) {
 func (t *tape) badResult(op string, r float64, operands ...[]float64) {
 	for k, o := range operands {
 		for i, v := range o {
-			if !finite(v) {
+			if !mat.IsFinite(v) {
 				t.fail(op, "has %v at entry %d of operand %d", v, i, k)
 			}
 		}
 	}
 	t.fail(op, "is %v", r)
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -59,6 +59,8 @@ import (
 	"math/rand/v2"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // FalseAlarm is the probability with which the z-tests of one call of Problem accuse a correct
@@ -138,16 +140,16 @@ func (o *Options) complete(dx, dy int) error {
 		o.CenterY = make([]float64, dy)
 	}
 	if o.Points < 1 {
-		return badOption("Points is %d, want ≥ 1", o.Points)
+		return option.Bad("check: Points is %d, want ≥ 1", o.Points)
 	}
 	if o.Samples < 500 {
-		return badOption("Samples is %d, want ≥ 500", o.Samples)
+		return option.Bad("check: Samples is %d, want ≥ 500", o.Samples)
 	}
-	if len(o.Center) != dx || !finite(o.Center) {
-		return badOption("Center wants %d finite entries", dx)
+	if len(o.Center) != dx || mat.NotFinite(o.Center) >= 0 {
+		return option.Bad("check: Center wants %d finite entries", dx)
 	}
-	if len(o.CenterY) != dy || !finite(o.CenterY) {
-		return badOption("CenterY wants %d finite entries", dy)
+	if len(o.CenterY) != dy || mat.NotFinite(o.CenterY) >= 0 {
+		return option.Bad("check: CenterY wants %d finite entries", dy)
 	}
 	for _, f := range []struct {
 		name string
@@ -157,17 +159,13 @@ func (o *Options) complete(dx, dy int) error {
 			*f.v = 1
 		}
 		if !(*f.v > 0) || math.IsInf(*f.v, 1) {
-			return badOption("%s is %v, want a finite number > 0", f.name, *f.v)
+			return option.Bad("check: %s is %v, want a finite number > 0", f.name, *f.v)
 		}
 	}
 	if !(o.MuG >= 0) || math.IsInf(o.MuG, 1) {
-		return badOption("MuG is %v, want a finite number ≥ 0", o.MuG)
+		return option.Bad("check: MuG is %v, want a finite number ≥ 0", o.MuG)
 	}
 	return o.Set.Validate(dx)
-}
-
-func badOption(format string, args ...any) error {
-	return fmt.Errorf("%w: check: %s", bilevel.ErrOption, fmt.Sprintf(format, args...))
 }
 
 // point is a place to look at. On each stream it has two samples of its own.
@@ -249,15 +247,6 @@ func (c *checker) normal(x []float64, scale float64) {
 	for i := range x {
 		x[i] = scale * c.rng.NormFloat64()
 	}
-}
-
-func finite(x []float64) bool {
-	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // maxAbs is the largest |x_i|.

@@ -224,7 +224,7 @@ func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, 
 		o.noExact = true
 		return nil, false
 	}
-	if c.outside && (err != nil || !finite(out)) {
+	if c.outside && (err != nil || mat.NotFinite(out) >= 0) {
 		return nil, false
 	}
 	if err != nil {
@@ -232,7 +232,7 @@ func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, 
 		o.bad = "it fails"
 		return nil, false
 	}
-	if !finite(out) {
+	if mat.NotFinite(out) >= 0 {
 		return c.notFinite(o, pt, batch, out)
 	}
 	return out, true
@@ -288,7 +288,7 @@ func (c *checker) unmodified(o *oracle, pt point, batch []bilevel.Sample, quanti
 func (c *checker) notFinite(o *oracle, pt point, batch []bilevel.Sample, out []float64) ([]float64, bool) {
 	zero, err0 := c.attempt(o, pt, batch, 0)
 	one, err1 := c.attempt(o, pt, batch, 1)
-	destination := math.IsNaN(o.fill) && err0 == nil && err1 == nil && finite(zero)
+	destination := math.IsNaN(o.fill) && err0 == nil && err1 == nil && mat.NotFinite(zero) < 0
 	for k, v := range out {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
 			continue

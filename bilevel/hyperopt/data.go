@@ -2,7 +2,8 @@ package hyperopt
 
 import (
 	"fmt"
-	"math"
+
+	"stable/mat"
 )
 
 // Data is a set of labelled rows in compressed sparse row storage: the entries of row i are
@@ -46,7 +47,7 @@ func (d *Data) Check() error {
 		return fmt.Errorf("hyperopt: data %q: %d feature names for %d features", d.Name, len(d.Features), d.Dim)
 	}
 	for i, b := range d.Label {
-		if !finite(b) {
+		if !mat.IsFinite(b) {
 			return fmt.Errorf("hyperopt: data %q, row %d: label is not finite", d.Name, i)
 		}
 		if d.RowPtr[i] > d.RowPtr[i+1] || d.RowPtr[i+1] > len(d.Col) {
@@ -58,7 +59,7 @@ func (d *Data) Check() error {
 			if c <= last || int(c) >= d.Dim {
 				return fmt.Errorf("hyperopt: data %q, row %d: columns must ascend and lie in 0 … Dim−1", d.Name, i)
 			}
-			if !finite(val[k]) {
+			if !mat.IsFinite(val[k]) {
 				return fmt.Errorf("hyperopt: data %q, row %d, column %d: value is not finite", d.Name, i, c)
 			}
 			last = c
@@ -106,5 +107,3 @@ func Join(sets ...*Data) *Data {
 	}
 	return j
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -3,6 +3,8 @@ package hyperopt
 import (
 	"errors"
 	"strconv"
+
+	"stable/mat"
 )
 
 type text interface{ string | []byte }
@@ -70,7 +72,7 @@ func parseSlow[T text](t T) (float64, error) {
 	switch {
 	case v != v:
 		return 0, errNaN
-	case !finite(v) && err == nil:
+	case !mat.IsFinite(v) && err == nil:
 		return 0, errInf
 	case !plain:
 		return 0, errNumber

@@ -131,16 +131,16 @@ func (o *Options) setDefaults() error {
 		return errors.New("hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw or Sigmoid")
 	case !rows && o.Form == Sigmoid:
 		return errors.New("hyperopt: Options.Form: Sigmoid is for weights of rows (Options.Penalty: PerRow)")
-	case !(o.Ridge > 0) || !finite(o.Ridge):
+	case !(o.Ridge > 0) || !mat.IsFinite(o.Ridge):
 		return fmt.Errorf("hyperopt: Options.Ridge: %v, want a finite number > 0", o.Ridge)
-	case rows && !(finite(o.Lo) && (o.Form != Raw || o.Lo >= 0)):
+	case rows && !(mat.IsFinite(o.Lo) && (o.Form != Raw || o.Lo >= 0)):
 		return fmt.Errorf("hyperopt: Options.Lo: %v makes no weight ≥ 0", o.Lo)
 	case rows: // weights of rows may be 0
-	case !finite(o.Lo) || o.Form == Raw && !(o.Lo > 0) || o.Form == Exp && !(math.Exp(o.Lo) > 0):
+	case !mat.IsFinite(o.Lo) || o.Form == Raw && !(o.Lo > 0) || o.Form == Exp && !(math.Exp(o.Lo) > 0):
 		return fmt.Errorf("hyperopt: Options.Lo: %v does not make a positive weight", o.Lo)
 	}
 	switch {
-	case !(o.Hi >= o.Lo) || !finite(o.Hi) || o.Form == Exp && !finite(math.Exp(o.Hi)):
+	case !(o.Hi >= o.Lo) || !mat.IsFinite(o.Hi) || o.Form == Exp && !mat.IsFinite(math.Exp(o.Hi)):
 		return fmt.Errorf("hyperopt: Options.Hi: %v is below Lo or makes no finite weight", o.Hi)
 	case o.Workers < 0:
 		return fmt.Errorf("hyperopt: Options.Workers: %d is negative", o.Workers)

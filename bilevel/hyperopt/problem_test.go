@@ -380,7 +380,7 @@ func TestLossFunctionsAtTheirLimits(t *testing.T) {
 		v, w := Logistic.valueFirst(m, 1)
 		g, h, k := Logistic.first(m, 1), Logistic.second(m, 1), Logistic.third(m, 1)
 		assert.InEpsilon(t, 2+g, 2+w, 1e-15)
-		assert.True(t, finite(v) && finite(g) && finite(h) && finite(k), "%v", m)
+		assert.True(t, mat.IsFinite(v) && mat.IsFinite(g) && mat.IsFinite(h) && mat.IsFinite(k), "%v", m)
 		mirror, w := Logistic.valueFirst(-m, -1)
 		assert.Equal(t, v, mirror)
 		assert.InEpsilon(t, 2+Logistic.first(-m, -1), 2+w, 1e-15)

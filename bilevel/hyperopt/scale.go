@@ -3,6 +3,8 @@ package hyperopt
 import (
 	"fmt"
 	"math"
+
+	"stable/mat"
 )
 
 // Scaler is an affine map of each feature, (v_j − Shift[j])·Factor[j]. It is measured on the
@@ -107,7 +109,7 @@ func (s *Scaler) Apply(d *Data) (*Data, error) {
 		return nil, err
 	}
 	for k, v := range z.Val {
-		if !finite(v) {
+		if !mat.IsFinite(v) {
 			return nil, fmt.Errorf("hyperopt: Scaler.Apply: column %d: a value overflows", z.Col[k])
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+
+	"stable/mat"
 )
 
 // Split deals the rows of d out at random into one part for each fraction, in proportion to it (the
@@ -42,12 +44,12 @@ func shuffled(n int, seed uint64) []int {
 func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
 	total := 0.0
 	for k, f := range fractions {
-		if !(f > 0) || !finite(f) {
+		if !(f > 0) || !mat.IsFinite(f) {
 			return nil, fmt.Errorf("hyperopt: Split: fraction %d is %v, want a positive number", k, f)
 		}
 		total += f
 	}
-	if len(fractions) == 0 || !finite(total) {
+	if len(fractions) == 0 || !mat.IsFinite(total) {
 		return nil, errors.New("hyperopt: Split: no fractions, or their sum overflows")
 	}
 	rows := make([][]int, len(fractions))

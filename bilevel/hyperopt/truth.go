@@ -74,7 +74,7 @@ func (p *Problem) Solution(y, x []float64) error {
 	}
 	last := math.Inf(1)
 	for range maxNewton {
-		if !finite(value) {
+		if !mat.IsFinite(value) {
 			return fmt.Errorf("%w: g is %v", ErrNoSolution, value)
 		}
 		if err := p.HessG(&t.hess, x, y, nil); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -57,11 +58,11 @@ func In(p bilevel.Problem, u Units) (*Scaled, error) {
 		{"ShiftX", u.ShiftX, dx, false}, {"ShiftY", u.ShiftY, dy, false},
 	} {
 		if len(f.v) != f.n {
-			return nil, badOption("%s has length %d, want %d", f.name, len(f.v), f.n)
+			return nil, option.Bad("recast: Units.%s has length %d, want %d", f.name, len(f.v), f.n)
 		}
 		for i, v := range f.v {
 			if math.IsNaN(v) || math.IsInf(v, 0) || f.factor && !(v > 0) {
-				return nil, badOption("%s is %v at index %d, want a finite number (a factor > 0)", f.name, v, i)
+				return nil, option.Bad("recast: Units.%s is %v at index %d, want a finite number (a factor > 0)", f.name, v, i)
 			}
 		}
 	}
@@ -69,10 +70,6 @@ func In(p bilevel.Problem, u Units) (*Scaled, error) {
 		in: complete(p), u: u, x: make([]float64, dx), y: make([]float64, dy),
 		v: make([]float64, dy), w: make([]float64, dy),
 	}, nil
-}
-
-func badOption(format string, args ...any) error {
-	return fmt.Errorf("%w: recast: Units.%s", bilevel.ErrOption, fmt.Sprintf(format, args...))
 }
 
 // X writes X∘x + ShiftX: a point of the problem in the new units. dst may be x.
