@@ -40,3 +40,44 @@ func ExampleObserver_Progress() {
 	// 200: F − F* = 1e-04, ‖H_yy − g_yy‖ = 0.03, near-stationarity 5e-05
 	// 300: F − F* = 6e-05, ‖H_yy − g_yy‖ = 0.02, near-stationarity 3e-05
 }
+
+// How much better could a run have been? Not at all, where the error is at the limit that the
+// samples set; the running mean of this one comes near it.
+func ExampleLocalLimit() {
+	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1, SigmaGyy: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x, best := p.Optimum()
+	limit, err := observe.LocalLimit(p, x, observe.LimitOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const n, runs = 4000, 20
+	mean := 0.0
+	for seed := range uint64(runs) {
+		s, err := bilevel.New(p, bilevel.STABLE{MuG: 1}, bilevel.Options{Seed: seed})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		r, err := s.Run(context.Background(), bilevel.Run{Steps: n})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		f, err := p.Objective(nil, r.Mean)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		mean += (f - best) / runs
+	}
+	fmt.Println("not better than the limit allows:", mean > 0.7*limit.At(n, n))
+	fmt.Println("not three times as bad:", mean < 3*limit.At(n, n))
+	// Output:
+	// not better than the limit allows: true
+	// not three times as bad: true
+}

@@ -10,6 +10,8 @@
 //	o, err := observe.New(problem, observe.Options{Best: fStar})
 //	run.Progress = o.Progress(func(m observe.Measurement) bool { …; return true })
 //
+// [LocalLimit] says how small the error of a run could be, by the samples that it has seen.
+//
 // The problem of the observer may be that of the run. A measurement costs several solutions of the
 // lower level, and may allocate. An Observer is for one goroutine at a time.
 package observe

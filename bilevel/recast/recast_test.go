@@ -182,6 +182,6 @@ func TestBadUnitsAreNamed(t *testing.T) {
 	} {
 		_, err := In(sum(t), u)
 		require.ErrorIs(t, err, bilevel.ErrOption)
-		assert.ErrorContains(t, err, "Units."+name+" ")
+		assert.ErrorContains(t, err, "Units."+name)
 	}
 }

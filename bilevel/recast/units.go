@@ -1,8 +1,10 @@
 package recast
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -30,46 +32,45 @@ type Scaled struct {
 // bilevel.ErrOption and names it. It keeps p, and copies what is in u.
 func In(p bilevel.Problem, u Units) (*Scaled, error) {
 	dx, dy := p.Dims()
-	if u.F == 0 {
-		u.F = 1
-	}
-	if u.G == 0 {
-		u.G = 1
-	}
-	vec := func(v []float64, n int, otherwise float64) []float64 {
-		if v != nil {
-			return append([]float64(nil), v...)
-		}
-		v = make([]float64, n)
-		for i := range v {
-			v[i] = otherwise
-		}
-		return v
-	}
-	u.X, u.Y = vec(u.X, dx, 1), vec(u.Y, dy, 1)
-	u.ShiftX, u.ShiftY = vec(u.ShiftX, dx, 0), vec(u.ShiftY, dy, 0)
-	for _, f := range []struct {
-		name   string
-		v      []float64
-		n      int
-		factor bool
-	}{
-		{"X", u.X, dx, true}, {"Y", u.Y, dy, true}, {"F", []float64{u.F}, 1, true}, {"G", []float64{u.G}, 1, true},
-		{"ShiftX", u.ShiftX, dx, false}, {"ShiftY", u.ShiftY, dy, false},
-	} {
-		if len(f.v) != f.n {
-			return nil, option.Bad("recast: Units.%s has length %d, want %d", f.name, len(f.v), f.n)
-		}
-		for i, v := range f.v {
-			if math.IsNaN(v) || math.IsInf(v, 0) || f.factor && !(v > 0) {
-				return nil, option.Bad("recast: Units.%s is %v at index %d, want a finite number (a factor > 0)", f.name, v, i)
-			}
-		}
+	option.Default(&u.F, 1)
+	option.Default(&u.G, 1)
+	u.X, u.Y = filled(u.X, dx, 1), filled(u.Y, dy, 1)
+	u.ShiftX, u.ShiftY = filled(u.ShiftX, dx, 0), filled(u.ShiftY, dy, 0)
+	if err := errors.Join(
+		factors("X", u.X, dx),
+		factors("Y", u.Y, dy),
+		option.Finite("recast: Units.F", u.F),
+		option.Finite("recast: Units.G", u.G),
+		option.Vector("recast: Units.ShiftX", u.ShiftX, dx),
+		option.Vector("recast: Units.ShiftY", u.ShiftY, dy),
+	); err != nil {
+		return nil, err
 	}
 	return &Scaled{
 		in: complete(p), u: u, x: make([]float64, dx), y: make([]float64, dy),
 		v: make([]float64, dy), w: make([]float64, dy),
 	}, nil
+}
+
+// filled returns a copy of v, or n times a value if it is nil.
+func filled(v []float64, n int, value float64) []float64 {
+	if v != nil {
+		return slices.Clone(v)
+	}
+	return slices.Repeat([]float64{value}, n)
+}
+
+// factors refuses a vector that is not of length n, and a factor that is not finite and > 0.
+func factors(name string, v []float64, n int) error {
+	if err := option.Vector("recast: Units."+name, v, n); err != nil {
+		return err
+	}
+	for i, f := range v {
+		if err := option.Finite(fmt.Sprintf("recast: Units.%s[%d]", name, i), f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // X writes X∘x + ShiftX: a point of the problem in the new units. dst may be x.
@@ -93,14 +94,9 @@ func (s *Scaled) Set(set bilevel.Set) (bilevel.Set, error) {
 		s.X(c.Hi, b.Hi)
 		return c, nil
 	case bilevel.NonNegative:
-		lo := make([]float64, len(s.x))
-		hi := make([]float64, len(s.x))
-		for i := range hi {
-			hi[i] = math.Inf(1)
-		}
-		return s.Set(bilevel.Box{Lo: lo, Hi: hi})
+		return s.Set(bilevel.UniformBox(len(s.x), 0, math.Inf(1)))
 	}
-	return nil, fmt.Errorf("%w: recast: a %T has no counterpart in other units", bilevel.ErrOption, set)
+	return nil, option.Bad("recast: a %T has no counterpart in other units", set)
 }
 
 func forth(dst, z, factor, shift []float64) {

@@ -1,0 +1,27 @@
+package recast_test
+
+import (
+	"fmt"
+
+	"stable/bilevel/quadratic"
+	"stable/bilevel/recast"
+)
+
+// Someone has written x in micrometres and y in kilometres.
+func ExampleIn() {
+	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := recast.In(p, recast.Units{X: []float64{1e6, 1e6}, Y: []float64{1e-3, 1e-3, 1e-3}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x, best := p.Optimum()
+	s.X(x, x)
+	f, err := s.Objective(nil, x)
+	fmt.Printf("%.6f %v\n", f-best, err)
+	// Output: 0.000000 <nil>
+}
