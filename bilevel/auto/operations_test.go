@@ -238,6 +238,9 @@ func TestStructure(t *testing.T) {
 		{"two predictors", func(x, y vec) num {
 			return y.Dot(auto.Data(a)).Mul(y.Sum()).Add(y.SquaredNorm())
 		}, 1, 1}, // a product wants one of its factors cut
+		{"two numbers, then all pairs", func(x, y vec) num {
+			return x.At(0).Mul(y.At(3)).Add(y.WeightedSquares(x))
+		}, 0, 1},
 		{"linear", func(x, y vec) num { return y.Dot(auto.Data(a)).Add(x.Sum()).Scale(3).Shift(1) }, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
