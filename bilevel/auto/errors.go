@@ -49,19 +49,19 @@ func caught(v any) *Error {
 	return e
 }
 
-// callerLine is the place in the caller's code that called this package.
+// callerLine is the place in the caller's code that called this package: the first frame of
+// another package.
 func callerLine() string {
 	var pcs [16]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	for {
-		f, more := frames.Next()
-		if !strings.HasPrefix(f.Function, "stable/bilevel/auto.") {
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	f, more := frames.Next()
+	own, _ := strings.CutSuffix(f.Function, "callerLine")
+	for more {
+		if f, more = frames.Next(); !strings.HasPrefix(f.Function, own) {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}
-		if !more {
-			return ""
-		}
 	}
+	return ""
 }
 
 // own fails unless a belongs to the evaluation that runs.
