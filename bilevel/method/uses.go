@@ -21,7 +21,7 @@ func usesStable(points uint64) func(c Case) (least, most bilevel.Counts) {
 
 // usesRSVRB counts RSVRB.
 func usesRSVRB(c Case) (least, most bilevel.Counts) {
-	least, most = usesStable(2)(c)
+	least, _ = usesStable(2)(c)
 	if c.K > 0 {
 		least.GradG *= 2
 	}

@@ -1,4 +1,4 @@
-//go:build noavx512
+//go:build goexperiment.simd && go1.27 && !go1.28 && !purego && amd64 && noavx512
 
 package kernel
 
