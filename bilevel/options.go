@@ -9,22 +9,24 @@ import (
 
 // Options are what every method needs.
 type Options struct {
-	// X0 and Y0 are the starting point, copied. Default: the point of Set nearest to 0, and 0. X0
-	// must lie in Set.
+	// X0 and Y0 are the starting point, copied: finite, and X0 in Set. Default: the point of Set
+	// nearest to 0, and 0.
 	X0, Y0 []float64
 
-	// Set is the feasible set X. Default: all of R^dx.
+	// Set is the feasible set X, a closed convex one. Default: Space{}, all of R^dx.
 	Set Set
 
-	// Seed of both sample streams. The same seed gives the same run, bit for bit.
+	// Seed is that of both sample streams and of the method's own random source, any number.
+	// Default 0. The same seed gives the same run, bit for bit.
 	Seed uint64
 
-	// UpperBatch and LowerBatch are the numbers of samples in a batch of ξ and of φ, or Full.
-	// Default 1. STABLE draws one batch of each a step; a method that draws more says so.
+	// UpperBatch and LowerBatch are the numbers of samples in a batch of ξ and of φ, ≥ 1, or Full.
+	// Default 1. Samples are drawn independently, uniformly and with replacement. STABLE draws one
+	// batch of each a step; a method that draws more says so.
 	UpperBatch, LowerBatch int
 
-	// Explode is the bound on ‖x − x⁰‖ and ‖y − y⁰‖ beyond which a run counts as diverged. Default
-	// 1e12.
+	// Explode is the bound > 0 on ‖x − x⁰‖ and ‖y − y⁰‖ beyond which a run counts as diverged.
+	// Default 1e12.
 	Explode float64
 }
 

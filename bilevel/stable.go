@@ -21,7 +21,8 @@ import (
 // Cost a step, oracles excluded: 2·dy³/3 flops where nothing is to be truncated, an
 // eigen-decomposition where something is, and O(dy² + dx·dy).
 type STABLE struct {
-	// Alpha is the step size α_k of x. Default: nil, which takes for each entry x_i the step size
+	// Alpha is the step size α_k ≥ 0 of x. Default: nil, which takes for each entry x_i the step
+	// size
 	//
 	//	α_k,i = ScaleX·w_i / √((k+1)·mean of h_i² over steps 0 … k),
 	//
@@ -33,13 +34,13 @@ type STABLE struct {
 	Alpha Schedule
 
 	// Upper is the rule that moves x along the hypergradient estimate h: Momentum, STORM or Adam,
-	// with the step size Alpha, which they all want. Default: nil, the paper's SGD with Alpha, or
-	// the adaptive steps of its default. Everything else is the same under every rule; y is
+	// with the step size Alpha, which is then required. Default: nil, the paper's SGD with Alpha,
+	// or the adaptive steps of its default. Everything else is the same under every rule; y is
 	// corrected by the displacement that x has made.
 	Upper Upper
 
-	// Beta is the step size β_k of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the same
-	// mean.
+	// Beta is the step size β_k ≥ 0 of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the
+	// same mean.
 	Beta Schedule
 
 	// ScaleX and ScaleY > 0 set the lengths of the default steps; unused where Alpha and Beta are
@@ -56,16 +57,17 @@ type STABLE struct {
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// InitBatch is the number of samples φ in H⁰, or Full. Default: dy or Options.LowerBatch,
+	// InitBatch is the number of samples φ in H⁰, ≥ 1, or Full. Default: dy or Options.LowerBatch,
 	// whichever is more: fewer samples than dy leave H_yy without curvature in some direction, and
 	// the first steps too long.
 	InitBatch int
 
-	// Plain leaves out both safeguards, which are not in the paper: the trust region, and the bound
-	// β_k ≤ 2/(μ_g + L). The paper's lemma on the lower level asks for the latter with L = L_g;
-	// here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds the curvature that a
-	// step along that batch's g_y meets. With Plain, the constants Alpha, Beta, Tau, MuG and CGxy
-	// of the paper, InitBatch 1 and no Upper, the method is the paper's, equation by equation.
+	// Plain, by default false, leaves out both safeguards, which are not in the paper: the trust
+	// region, and the bound β_k ≤ 2/(μ_g + L). The paper's lemma on the lower level asks for the
+	// latter with L = L_g; here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds
+	// the curvature that a step along that batch's g_y meets. With Plain, the constants Alpha,
+	// Beta, Tau, MuG and CGxy of the paper, InitBatch 1 and no Upper, the method is the paper's,
+	// equation by equation.
 	Plain bool
 
 	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The

@@ -25,7 +25,7 @@ type SCGD struct {
 	// Alpha is the step size α_k ≥ 0 of x. Required.
 	Alpha bilevel.Schedule
 
-	// Beta is the weight β_k in [0, 1] of the new sample in y. Required.
+	// Beta is the weight β_k in [0, 1] of the new sample in y. Required, ≥ 0.
 	Beta bilevel.Schedule
 }
 
@@ -40,7 +40,7 @@ type SCGD struct {
 // The rule is from memory; confirmed by its properties: β = 1 is SCGD with β = 1, and exact oracles
 // with y⁰ = h(x⁰) make y^{k+1} = h(x^k) for every β, which is gradient descent on F.
 type SCSC struct {
-	// Alpha and Beta are as in SCGD. Required.
+	// Alpha and Beta are as in SCGD. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
 }
 

@@ -9,7 +9,7 @@ import (
 // Algorithm 1). Step k ≥ 0 does T steps of SGD on y, and one on x,
 //
 //	y ← y − β_k g_y(x^k, y; φ),   T times, from y^k to y^{k+1},
-//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see Neumann, at (x^k, y^{k+1}),
+//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}),
 //
 // with α_k and β_k of one order. On a compositional problem, g = ½‖y − h(x; φ)‖² with LG = 1 and
 // Terms = 1, it is single-timescale SCGD (TestALSETCompositional).
@@ -19,13 +19,13 @@ import (
 // uniform on {1, …, N}, which leaves an error of order 1/L_g that does not go away; here p starts
 // at 0. The rule is from memory, and has passed the same tests as BSA.
 type ALSET struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required.
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
 
 	// Inner is T ≥ 1. Default 1.
 	Inner int
 
-	// Neumann are the parameters of (A).
+	// Neumann are the parameters of (A); its LG is required.
 	Neumann Neumann
 }
 

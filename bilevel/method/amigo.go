@@ -20,10 +20,10 @@ import (
 // beside the oracles: O(dx + T·dy). To an ε-stationary point: ε⁻² samples with batches of the order
 // ε⁻¹, without the logarithm of the Neumann series.
 type AmIGO struct {
-	// Alpha and Beta are the step sizes of x and y. Required. The paper's are constant.
+	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Default: nil, Beta.
+	// Gamma is the step size of v. Range ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Inner is T ≥ 1. Default 10.

@@ -35,7 +35,7 @@ import (
 // where f does not depend on x; here it is the square of h.
 type BiAdam struct {
 	// Alpha and Beta are the step sizes of x̃ and ỹ, the paper's γ and λ, which are constant: the
-	// length of a step in Adam's units. Required.
+	// length of a step in Adam's units. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
 
 	// Eta is the relaxation η_k in [0, 1]. Default 1. The paper's is of the order (k+1)^(−1/2),
@@ -53,7 +53,7 @@ type BiAdam struct {
 	// Rho is ρ > 0, which bounds the metric from below. Default 1e-3.
 	Rho float64
 
-	// Neumann are the parameters of (A).
+	// Neumann are the parameters of (A); its LG is required.
 	Neumann Neumann
 }
 

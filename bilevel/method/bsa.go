@@ -9,7 +9,7 @@ import (
 // k ≥ 0 does t_k steps of SGD on y and one on x,
 //
 //	y ← y − β_t g_y(x^k, y; φ),   t = 0, …, t_k − 1,   from y^k to y^{k+1},
-//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see Neumann, at (x^k, y^{k+1}).
+//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
 //
 // The inner steps start where those of step k−1 have ended: a warm start, which is a choice made
 // here. The paper, as remembered, starts each inner loop anew at y⁰.
@@ -21,20 +21,21 @@ import (
 // strongly convex F: ε⁻¹ and ε⁻² with t_k ~ k (Table 1 of the STABLE paper). The rule is from
 // memory; with exact oracles it is projected gradient descent with the exact inverse
 // (TestMethodsExactStep), and it goes to known solutions with and without noise
-// (TestMethodsSolveQuadratic).
+// (TestMethodsSolve).
 type BSA struct {
-	// Alpha is the step size α_k of x. Required.
+	// Alpha is the step size α_k of x. Required, ≥ 0.
 	Alpha bilevel.Schedule
 
-	// Beta is the step size β_t of inner step t, counted from 0 in every step k. Required. With
-	// noise it has to fall in t, as in 1/(μ_g(t+2)), for t_k steps to be worth more than one.
+	// Beta is the step size β_t of inner step t, counted from 0 in every step k. Required, ≥ 0.
+	// With noise it has to fall in t, as in 1/(μ_g(t+2)), for t_k steps to be worth more than one.
 	Beta bilevel.Schedule
 
 	// Inner is t_k, rounded up to an integer ≥ 1. Default √(k+1), for a nonconvex F; Power{C: 1, P:
 	// -1}, which is k+1, for a strongly convex one.
 	Inner bilevel.Schedule
 
-	// Neumann are the parameters of (A); the paper's N grows as log k, as by default.
+	// Neumann are the parameters of (A); its LG is required; the paper's N grows as log k, as by
+	// default.
 	Neumann Neumann
 }
 

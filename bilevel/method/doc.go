@@ -11,8 +11,8 @@
 //
 // Adaptive step sizes on both levels: [BiAdam], [VRBiAdam] (Huang, Huang 2021).
 //
-// A third variable that solves the linear system, one product a step: [SOBA], and [SABA] with tables
-// of a finite sum (Dagréou et al. 2022).
+// A third variable that solves the linear system, one product a step: [SOBA], and [SABA] with
+// tables of a finite sum (Dagréou et al. 2022).
 //
 // Compositional problems alone: compose.SCGD, compose.SCSC.
 //
@@ -20,7 +20,7 @@
 // comparisons run over it. [Tune] makes a method by its name.
 //
 // In the comments of the methods z^k stands for (x^k, y^k), h for an estimate of the hypergradient
-// f_x − g_xy g_yy⁻¹ f_y, and P_X for the projection onto the feasible set. A batch is of the size in
-// bilevel.Options. Where a rule was written down from memory, its comment says so, and what confirms
-// it.
+// f_x − g_xy g_yy⁻¹ f_y, and P_X for the projection onto the feasible set. A batch is of the size
+// in bilevel.Options. Where a rule was written down from memory, its comment says so, and what
+// confirms it.
 package method

@@ -23,8 +23,8 @@ import (
 // Samples a step, T = Inner: ξ T + 1 batches, φ 2T + 2. Oracles: GradF T + 1, GradG 2T, GradXG 2.
 // Cost beside the oracles: O(dx + T·dy). To an ε-stationary point: ε^(−7/2) samples.
 type F2SA struct {
-	// Alpha and Beta are the step sizes of x and of both y. Required. The paper's are of the orders
-	// (k+1)^(−5/7) and (k+1)^(−4/7).
+	// Alpha and Beta are the step sizes of x and of both y. Required, ≥ 0. The paper's are of the
+	// orders (k+1)^(−5/7) and (k+1)^(−4/7).
 	Alpha, Beta bilevel.Schedule
 
 	// Lambda is λ_k > 0, in units of g over f. Default 10·(k+1)^(1/7), the paper's order.
@@ -147,7 +147,8 @@ func (m *f2sa) Vectors(visit func(name string, v []float64)) {
 // Samples a step, T = Inner: ξ and φ T + 1 batches. Oracles: GradF 2T + 2, GradG 2T, GradXG 2. Cost
 // beside the oracles: O(dx + T·dy). To an ε-stationary point: ε^(−2−1/p) samples in ‖∇F‖².
 type F2SAp struct {
-	// Alpha and Beta are the step sizes of x and of both y. Required. The paper's are constant.
+	// Alpha and Beta are the step sizes of x and of both y. Required, ≥ 0. The paper's are
+	// constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Nu is ν > 0, in units of g over f. Default 0.1.
@@ -266,10 +267,10 @@ func (m *f2sap) Vectors(visit func(name string, v []float64)) {
 // Samples a step, T = Inner: ξ one batch, φ T + 1. Oracles: GradF 1, GradG T + 1, GradXG 2. Cost
 // beside the oracles: O(dx + T·dy).
 type BOME struct {
-	// Alpha and Beta are the step sizes of x and y. Required. The paper's are constant.
+	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of ŷ. Default: nil, Beta.
+	// Gamma is the step size of ŷ. Range ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Eta is η > 0. Default 0.5, the paper's.

@@ -22,11 +22,11 @@ import (
 // Samples a step: ξ two batches, φ three. Oracles: GradF 3, GradG 1, HessVecG 1, CrossVecG 2 (step
 // 0: GradF 2, CrossVecG 1). Cost beside the oracles: O(dx + dy).
 type FSLA struct {
-	// Alpha and Beta are the step sizes of x and y. Required. The paper's are of the order
+	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are of the order
 	// (k+1)^(−1/2).
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Default: nil, Beta.
+	// Gamma is the step size of v. Range ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Eta is the weight η_k in [0, 1] of STORM. Default 1/√(k+1), the paper's order.

@@ -19,11 +19,11 @@ import (
 // Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
 // beside the oracles: O(dx + dy). To an ε-stationary point: ε⁻² samples.
 type MASOBA struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's are constant,
-	// of the order 1/√K for K steps.
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are
+	// constant, of the order 1/√K for K steps.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Default: nil, Beta, as in SOBA.
+	// Gamma is the step size of v. Range ≥ 0. Default: Beta, as in SOBA.
 	Gamma bilevel.Schedule
 
 	// Theta is the weight θ_k in [0, 1] of the new direction. Default 1/√(k+1), the paper's order.

@@ -11,7 +11,7 @@ import (
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),      y^{k+1} = y^k − β_k d_y^k,
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// z^k = (x^k, y^k), with h by the truncated sum (B), see Neumann, every batch the same at both
+// z^k = (x^k, y^k), with h by the truncated sum (B), see [Neumann], every batch the same at both
 // points. Step 0 takes d = the plain estimates. It is SUSTAIN with the other estimator.
 //
 // Samples a step: ξ one batch; φ 2 + Q batches, Q = N−1. Oracles, for k ≥ 1: GradF 2, GradG 2,
@@ -19,15 +19,16 @@ import (
 // to logarithms. The rule is from memory, and has passed the same tests as SUSTAIN. The paper is
 // for X = R^dx; the projection is added here.
 type MRBO struct {
-	// Alpha and Beta are the step sizes of x and y. Required. The paper's: γη_k and λη_k with η_k =
-	// d/(m+k)^(1/3), which are Power{C: γd, K0: m, P: 1.0/3} and Power{C: λd, K0: m, P: 1.0/3}.
+	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's: γη_k and λη_k with
+	// η_k = d/(m+k)^(1/3), which are Power{C: γd, K0: m, P: 1.0/3} and Power{C: λd, K0: m, P:
+	// 1.0/3}.
 	Alpha, Beta bilevel.Schedule
 
 	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y; 1 forgets the
 	// past. Default (k+1)^(−2/3), of the order c·η² of the paper.
 	TauX, TauY bilevel.Schedule
 
-	// Neumann are the parameters of (B): η = 1/LG, Q = N−1.
+	// Neumann are the parameters of (B); its LG is required: η = 1/LG, Q = N−1.
 	Neumann Neumann
 }
 

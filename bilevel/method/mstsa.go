@@ -11,21 +11,21 @@ import (
 //	y^{k+1} = y^k − β_k g_y(z^k; φ),
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// z^k = (x^k, y^k), with h by random truncation (A), see Neumann, on the same draws at both points.
-// It is SUSTAIN with TauY = 1, without the second evaluation of g_y.
+// z^k = (x^k, y^k), with h by random truncation (A), see [Neumann], on the same draws at both
+// points. It is SUSTAIN with TauY = 1, without the second evaluation of g_y.
 //
 // Samples a step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 1, HessVecG 2p,
 // CrossVecG 2, with p in {0, …, N−1}; for k = 0 one point only. The rule is from memory, and has
 // passed the same tests as SUSTAIN.
 type MSTSA struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required.
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ in [0, 1] of the new sample in d_x; 1 forgets the past. Default
 	// (k+1)^(−2/3).
 	Tau bilevel.Schedule
 
-	// Neumann are the parameters of (A).
+	// Neumann are the parameters of (A); its LG is required.
 	Neumann Neumann
 }
 

@@ -23,10 +23,10 @@ import (
 // points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost beside the oracles: O(dx + dy). To an
 // ε-stationary point of a finite sum: √(n_ξ+n_φ)·ε⁻¹ samples.
 type SRBA struct {
-	// Alpha and Beta are the step sizes of x and y. Required.
+	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Default: nil, Beta, as in the paper.
+	// Gamma is the step size of v. Range ≥ 0. Default: Beta, as in the paper.
 	Gamma bilevel.Schedule
 
 	// Period is the number of steps from one full direction to the next, ≥ 1. Default: half of all
@@ -68,10 +68,10 @@ func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 //
 // Samples a step: ξ and φ one batch, or with probability Share Large of each. Oracles as for SRBA.
 type SPABA struct {
-	// Alpha and Beta are the step sizes of x and y. Required.
+	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Default: nil, Beta, as in the paper.
+	// Gamma is the step size of v. Range ≥ 0. Default: Beta, as in the paper.
 	Gamma bilevel.Schedule
 
 	// Large is the number of samples of a large batch, or Full. Default: as for SRBA.

@@ -15,7 +15,7 @@ import (
 // ≥ 1 does
 //
 //	u = f_x(z^k; ξ) + (1−τ)(u − f_x(z^{k−1}; ξ)),     w = f_y(z^k; ξ) + (1−τ)(w − f_y(z^{k−1}; ξ)),
-//	d = g_y(z^k; φ) + (1−τ)(d − g_y(z^{k−1}; φ)),     H_xy, H_yy ⪰ λI by the same recursion, see Estimator,
+//	d = g_y(z^k; φ) + (1−τ)(d − g_y(z^{k−1}; φ)),     H_xy, H_yy ⪰ λI by the same recursion, see bilevel.Estimator,
 //	x^{k+1} = P_X(x^k − α_k (u − H_xy H_yy⁻¹ w)),     y^{k+1} = y^k − β_k d.
 //
 // Step 0 takes the plain estimates, from an initial batch of φ as in STABLE. Beside STABLE it has
@@ -31,8 +31,8 @@ import (
 // known solutions. The paper is for X = R^dx, and may draw a sample of its own for each estimator;
 // the projection, and the common sample, are of this package.
 type RSVRB struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's are of the
-	// order (k+1)^(−1/3).
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are of
+	// the order (k+1)^(−1/3).
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in all five estimates; 1 forgets the past.
@@ -46,7 +46,8 @@ type RSVRB struct {
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// InitBatch is the number of samples φ of step 0, or Full. Default: as in STABLE.
+	// InitBatch is the number of samples φ of step 0, ≥ 1, or Full. Default: dy or a batch,
+	// whichever is more.
 	InitBatch int
 }
 

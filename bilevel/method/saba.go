@@ -28,10 +28,10 @@ import (
 // its equations, by the identities that fresh tables give the full parts and that the means stay
 // those of the tables, and by convergence with constant step sizes.
 type SABA struct {
-	// Alpha and Beta are the step sizes of x and y. Required. The paper's are constant.
+	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Default: nil, Beta.
+	// Gamma is the step size of v. Range ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 }
 

@@ -24,12 +24,12 @@ import (
 // To an ε-stationary point: ε⁻² samples. The rule is from memory: confirmed against its equations,
 // and by convergence to known solutions. The paper is for X = R^dx; the projection is added here.
 type SOBA struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's are of one
-	// order, constant 1/√K for K steps.
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are of
+	// one order, constant 1/√K for K steps.
 	Alpha, Beta bilevel.Schedule
 
 	// Gamma is the step size γ_k of v, in units of that of y: both problems have the curvature of
-	// g_yy. Default: nil, Beta, as in the paper.
+	// g_yy. Range ≥ 0. Default: Beta, as in the paper.
 	Gamma bilevel.Schedule
 }
 

@@ -28,7 +28,7 @@ import (
 // what this method spends, not samples. Cost beside the oracles: O(dx·dy + T·dy).
 // Memory: 3·dx·dy numbers and Window names.
 type STABLECG struct {
-	// Alpha and Beta are the step sizes of x and y. Required.
+	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy. Default 1/√(k+1).

@@ -10,7 +10,7 @@ import (
 // hypergradient). Step k ≥ 0 does D steps of SGD on y, and one on x,
 //
 //	y ← y − β_k g_y(x^k, y; φ),   D times, from y^k to y^{k+1},
-//	x^{k+1} = P_X(x^k − α_k h),   h by the truncated sum (B), see Neumann, at (x^k, y^{k+1}),
+//	x^{k+1} = P_X(x^k − α_k h),   h by the truncated sum (B), see [Neumann], at (x^k, y^{k+1}),
 //
 // where the j-th product of (B), j = 1, …, Q, is over ⌈B·Q(1 − ημ)^(j−1)⌉ samples, B =
 // Options.LowerBatch, the factor next to f_y over the most. Samples a step: ξ one batch; φ D + 1
@@ -21,14 +21,14 @@ import (
 // (Table 1 of the STABLE paper). The rule and the batch sizes are from memory; the rule has passed
 // the same tests as BSA.
 type StocBiO struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. (The paper calls them β
-	// and α.)
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. (The paper calls them
+	// β and α.)
 	Alpha, Beta bilevel.Schedule
 
 	// Inner is D ≥ 1. Default 10; the theory asks for a multiple of κ = L_g/μ_g, up to logarithms.
 	Inner int
 
-	// Neumann are the parameters of (B): η = 1/LG, Q = N−1. MuG is required.
+	// Neumann are the parameters of (B); its LG is required: η = 1/LG, Q = N−1. MuG is required.
 	Neumann Neumann
 }
 

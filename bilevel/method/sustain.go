@@ -21,10 +21,10 @@ import (
 //
 // The rule is from memory; the weights do not matter with exact oracles (TestMethodReductions),
 // where it is projected gradient descent with the exact inverse (TestMethodsExactStep), and it goes
-// to known solutions with and without noise (TestMethodsSolveQuadratic). The paper is for X = R^dx;
+// to known solutions with and without noise (TestMethodsSolve). The paper is for X = R^dx;
 // the projection is added here.
 type SUSTAIN struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. The paper's: α_k =
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's: α_k =
 	// (w+k)^(−1/3), which is Power{C: 1, K0: w, P: 1.0/3}, and β_k = c·α_k.
 	Alpha, Beta bilevel.Schedule
 
@@ -32,7 +32,7 @@ type SUSTAIN struct {
 	// past. Default (k+1)^(−2/3), of the order c·α² of the paper.
 	TauX, TauY bilevel.Schedule
 
-	// Neumann are the parameters of (A).
+	// Neumann are the parameters of (A); its LG is required.
 	Neumann Neumann
 }
 

@@ -12,8 +12,8 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// The methods of today reduce to SOBA, bit for bit or up to rounding, where their memory is switched
-// off.
+// The methods of today reduce to SOBA, bit for bit or up to rounding, where their memory is
+// switched off.
 func TestReductionsToSOBA(t *testing.T) {
 	a, b := bilevel.Constant(0.05), bilevel.Constant(0.1)
 	opt := bilevel.Options{Seed: 5, UpperBatch: 2, LowerBatch: 3}

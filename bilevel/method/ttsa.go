@@ -8,7 +8,7 @@ import (
 // Framework for Bilevel Optimization, arXiv 2007.05170, Algorithm 1). Step k ≥ 0 does
 //
 //	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
-//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see Neumann, at (x^k, y^{k+1}).
+//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
 //
 // Here x moves at the new y^{k+1}, as in the method's own paper. The STABLE paper prints y^k for it
 // in (eq.TTSA-2).
@@ -19,11 +19,11 @@ import (
 // To an ε-stationary point: ε^(−5/2) samples; to an ε-optimal one of a strongly convex F: ε^(−3/2)
 // (Table 1 of the STABLE paper). The rule is from memory, and has passed the same tests as BSA.
 type TTSA struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required. Strongly convex F: α_k ~
-	// 1/k, β_k ~ k^(−2/3); nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).
+	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. Strongly convex F:
+	// α_k ~ 1/k, β_k ~ k^(−2/3); nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).
 	Alpha, Beta bilevel.Schedule
 
-	// Neumann are the parameters of (A).
+	// Neumann are the parameters of (A); its LG is required.
 	Neumann Neumann
 }
 

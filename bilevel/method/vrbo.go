@@ -31,11 +31,11 @@ import (
 // S_1, φ S_1(2 + Q). To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 //
 // The rule is from memory; with exact oracles u and v stay exact at every point (TestVRBOExact),
-// and it goes to known solutions with and without noise (TestMethodsSolveQuadratic). The paper
+// and it goes to known solutions with and without noise (TestMethodsSolve). The paper
 // counts m+1 inner steps where these are m, and is for X = R^dx; the projection is added here.
 type VRBO struct {
-	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required. The paper's are
-	// constant; the schedules are taken at k.
+	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required, ≥ 0. The paper's
+	// are constant; the schedules are taken at k.
 	Alpha, Beta bilevel.Schedule
 
 	// Period is q ≥ 1, the number of steps between large batches. Default 10.
@@ -48,7 +48,7 @@ type VRBO struct {
 	// times Options.LowerBatch for φ, Full where these are. The small batches are those of Options.
 	LargeBatch int
 
-	// Neumann are the parameters of (B): η = 1/LG, Q = N−1.
+	// Neumann are the parameters of (B); its LG is required: η = 1/LG, Q = N−1.
 	Neumann Neumann
 }
 
