@@ -17,22 +17,25 @@ import (
 
 // The constants that the documentation of this package gives, in the units given there.
 var constants = map[string]float64{
-	"eigenvalues":             4,
-	"eigenvalues, relative":   4,
-	"eigenvectors":            4,
-	"orthogonality":           4,
-	"from, eigenvalues":       8,
-	"from, eigenvectors":      8,
-	"from, orthogonality":     4,
-	"projection":              16,
-	"projection, tridiagonal": 16,
-	"projection, products":    16,
-	"projection, inverse":     16,
-	"projection, jacobi":      16,
-	"floor":                   16,
-	"idempotence":             16,
-	"report":                  16,
-	"solve":                   4,
+	"eigenvalues":              4,
+	"eigenvalues, relative":    4,
+	"eigenvectors":             4,
+	"orthogonality":            4,
+	"from, eigenvalues":        8,
+	"from, eigenvectors":       8,
+	"from, orthogonality":      4,
+	"symmetric, eigenvalues":   4,
+	"symmetric, eigenvectors":  4,
+	"symmetric, orthogonality": 16,
+	"projection":               16,
+	"projection, tridiagonal":  16,
+	"projection, products":     16,
+	"projection, inverse":      16,
+	"projection, jacobi":       16,
+	"floor":                    16,
+	"idempotence":              16,
+	"report":                   16,
+	"solve":                    4,
 }
 
 // TestAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of
@@ -74,6 +77,7 @@ type accuracy struct {
 	l      *mattest.Ledger
 	where  string
 	e      eig.Jacobi
+	s      eig.Symmetric
 	tr, by eig.Truncator
 	lambda []*big.Float // exact
 	v      *mattest.Exact
@@ -83,24 +87,33 @@ func (c *accuracy) jacobi(t *testing.T, a *mat.Sym, seed uint64) {
 	_, err := c.e.Factor(a)
 	require.NoError(t, err, c.where)
 	c.lambda, c.v = mattest.ExactEig(a, c.e.VectorsT())
-	c.decomposition(a, [...]string{"eigenvalues", "eigenvectors", "orthogonality"})
+	c.decomposition(a, &c.e, [...]string{"eigenvalues", "eigenvectors", "orthogonality"})
 	c.relative(a)
+
+	require.NoError(t, c.s.Factor(a), c.where)
+	c.decomposition(a, &c.s, [...]string{"symmetric, eigenvalues", "symmetric, eigenvectors", "symmetric, orthogonality"})
 
 	v0 := mattest.Orthogonal(a.N, seed)
 	_, err = c.e.FactorFrom(a, v0)
 	require.NoError(t, err, c.where)
-	c.decomposition(a, [...]string{"from, eigenvalues", "from, eigenvectors", "from, orthogonality"})
+	c.decomposition(a, &c.e, [...]string{"from, eigenvalues", "from, eigenvectors", "from, orthogonality"})
 }
 
-// decomposition holds the values and vectors in c.e against the bounds of these names.
-func (c *accuracy) decomposition(a *mat.Sym, names [3]string) {
+// decomposition is what Jacobi and Symmetric hold.
+type decomposition interface {
+	Values() []float64
+	VectorsT() *mat.Dense
+}
+
+// decomposition holds the values and vectors in e against the bounds of these names.
+func (c *accuracy) decomposition(a *mat.Sym, e decomposition, names [3]string) {
 	unit := float64(a.N) * mattest.Eps
 	norm := norm(a)
-	for i, v := range c.e.Values() {
+	for i, v := range e.Values() {
 		c.l.See(names[0], distance(v, c.lambda[i]), unit*norm, c.where)
 	}
-	v := mattest.ExactDense(c.e.VectorsT())
-	lambda := mattest.NewExact(a.N, a.N).AddDiag(func(i int) float64 { return c.e.Values()[i] })
+	v := mattest.ExactDense(e.VectorsT())
+	lambda := mattest.NewExact(a.N, a.N).AddDiag(func(i int) float64 { return e.Values()[i] })
 	residual := v.MulTrans(mattest.ExactSym(a)).Sub(lambda.MulTrans(v.Trans()))
 	c.l.See(names[1], residual.Norm(), unit*norm, c.where)
 	c.l.See(names[2], v.MulTrans(v).Sub(mattest.Identity(a.N)).Norm(), unit, c.where)

@@ -1,13 +1,16 @@
 // Package eig decomposes symmetric matrices, A = V·Λ·Vᵀ, and projects them onto {X ⪰ mu·I}.
 //
-// Jacobi is the reference eigensolver: slow, simple, and accurate to the last digits of every
-// eigenvalue of a graded positive definite matrix. Truncator computes the projection in the
-// Frobenius norm, which raises the eigenvalues below mu to mu, by the cheapest of several routes
-// that agree up to rounding: a Cholesky factorisation where nothing is to be clipped; a count of
-// the eigenvalues below mu and a Lanczos process where few are; the tridiagonal form and the
-// eigenvectors of the smaller side of mu in general, one twisted factorisation each, or QL
-// rotations where eigenvalues are too close to one another for that; Jacobi if all fails, which no
-// matrix is known to bring about.
+// [Symmetric] is the eigensolver for general use: by way of the tridiagonal form, 10n³/3 flops with
+// all vectors. [Jacobi] is the reference: slow, simple, and accurate to the last digits of every
+// eigenvalue of a graded positive definite matrix.
+//
+// [Truncator] computes the projection in the Frobenius norm, which raises the eigenvalues below mu
+// to mu, by the cheapest of several routes that agree up to rounding:
+//
+//   - a Cholesky factorisation, where nothing is to be clipped;
+//   - a count of the eigenvalues below mu and a Lanczos process, where few are;
+//   - the tridiagonal form and the eigenvectors of the smaller side of mu, in general;
+//   - Jacobi if all else fails, which no matrix is known to bring about.
 //
 // A Truncator keeps no basis from one call to the next. The bits of a result would depend on the
 // calls before it, and where half the spectrum is clipped there is little to win: a basis of half
@@ -16,7 +19,8 @@
 //
 // Accuracy, with eps = 2⁻⁵² and V, Λ, P what is computed:
 //
-//	Factor       |λ − λ_exact| ≤ 4n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 4n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 4n·eps
+//	Symmetric    |λ − λ_exact| ≤ 4n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 4n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 16n·eps
+//	Jacobi       |λ − λ_exact| ≤ 4n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 4n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 4n·eps
 //	 if A ≻ 0    |λ − λ_exact| ≤ 4n·eps·κ·λ_exact while n·eps·κ < 0.1,
 //	             κ that of A scaled to a unit diagonal
 //	FactorFrom   |λ − λ_exact| ≤ 8n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 8n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 4n·eps

@@ -31,7 +31,7 @@ func (e *NotFiniteError) Is(target error) bool { return target == ErrNotFinite }
 
 // NoConvergenceError tells how far an iteration came.
 type NoConvergenceError struct {
-	Sweeps  int     // sweeps done
+	Sweeps  int     // sweeps of Jacobi, or steps of QL to one eigenvalue, that were done
 	OffNorm float64 // Frobenius norm of the off-diagonal part that is left
 }
 

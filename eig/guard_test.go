@@ -209,3 +209,32 @@ func TestQLTakesOverWithoutAllocation(t *testing.T) {
 	mat.AddScaledSym(p, p, -1, &tr.p)
 	assert.LessOrEqual(t, mat.NormFrobSym(p), 16*eps*n*mat.NormFrobSym(a))
 }
+
+// TestSymmetricReportsNoConvergence doctors the tridiagonal form: of NaN, QL makes nothing.
+func TestSymmetricReportsNoConvergence(t *testing.T) {
+	const n = 9
+	var e Symmetric
+	require.NoError(t, e.Factor(mattest.Sym(n, 1)))
+	for what, doctor := range map[string]func(){
+		"values":  func() { e.tri.e2[n/2] = math.NaN(); e.tri.d[n/2] = math.NaN() },
+		"vectors": func() { e.tri.off[n/2] = math.NaN() },
+	} {
+		e.tri.factor(mattest.Sym(n, 1), 1)
+		if what == "vectors" {
+			require.NoError(t, e.findValues(n))
+		}
+		doctor()
+		var err error
+		if what == "vectors" {
+			err = e.findVectors(n)
+		} else {
+			err = e.findValues(n)
+		}
+		var failure *NoConvergenceError
+		require.ErrorIs(t, err, ErrNoConvergence, what)
+		require.ErrorAs(t, err, &failure, what)
+		assert.Equal(t, qlCap, failure.Sweeps)
+		assert.Empty(t, e.Values())
+		assert.PanicsWithValue(t, "eig: Symmetric.VectorsT: no vectors", func() { e.VectorsT() })
+	}
+}

@@ -40,25 +40,22 @@ func pass2AVX2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0
 	bv0, bw0, bx0 := archsimd.BroadcastFloat64x4(-v0), archsimd.BroadcastFloat64x4(-w0), archsimd.BroadcastFloat64x4(x0)
 	bv1, bw1, bx1 := archsimd.BroadcastFloat64x4(-v1), archsimd.BroadcastFloat64x4(-w1), archsimd.BroadcastFloat64x4(x1)
 	for j := 0; j+width <= n; j += width {
-		vj, wj := archsimd.LoadFloat64x4(v[j:]), archsimd.LoadFloat64x4(w[j:])
-		p := bw0.MulAdd(vj, bv0.MulAdd(wj, archsimd.LoadFloat64x4(a0[j:])))
-		q := bw1.MulAdd(vj, bv1.MulAdd(wj, archsimd.LoadFloat64x4(a1[j:])))
-		p.Store(a0[j:])
-		q.Store(a1[j:])
-		xj := archsimd.LoadFloat64x4(x[j:])
+		k := j + width
+		vj, wj := archsimd.LoadFloat64x4(v[j:k:k]), archsimd.LoadFloat64x4(w[j:k:k])
+		p := bw0.MulAdd(vj, bv0.MulAdd(wj, archsimd.LoadFloat64x4(a0[j:k:k])))
+		q := bw1.MulAdd(vj, bv1.MulAdd(wj, archsimd.LoadFloat64x4(a1[j:k:k])))
+		p.Store(a0[j:k:k])
+		q.Store(a1[j:k:k])
+		xj := archsimd.LoadFloat64x4(x[j:k:k])
 		acc0 = p.MulAdd(xj, acc0)
 		acc1 = q.MulAdd(xj, acc1)
-		bx0.MulAdd(p, bx1.MulAdd(q, archsimd.LoadFloat64x4(y[j:]))).Store(y[j:])
+		bx0.MulAdd(p, bx1.MulAdd(q, archsimd.LoadFloat64x4(y[j:k:k]))).Store(y[j:k:k])
 	}
-	var t [2 * width]float64
-	acc0.Store(t[:])
-	acc1.Store(t[width:])
+	var t0, t1 [8]float64
+	acc0.Store(t0[:])
+	acc1.Store(t1[:])
 	archsimd.ClearAVXUpperBits()
-	for j := range width {
-		s0 += t[j]
-		s1 += t[width+j]
-	}
-	return s0, s1
+	return kernel.Sum(&t0), kernel.Sum(&t1)
 }
 
 func reflect4AVX2(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
@@ -68,33 +65,28 @@ func reflect4AVX2(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s
 	const width = 4
 	b0, b1, b2, b3 := archsimd.BroadcastFloat64x4(f0), archsimd.BroadcastFloat64x4(f1), archsimd.BroadcastFloat64x4(f2), archsimd.BroadcastFloat64x4(f3)
 	for j := 0; j+width <= n; j += width {
-		vj, uj := archsimd.LoadFloat64x4(v[j:]), archsimd.LoadFloat64x4(u[j:])
-		p := b0.MulAdd(vj, archsimd.LoadFloat64x4(x0[j:]))
-		p.Store(x0[j:])
+		k := j + width
+		vj, uj := archsimd.LoadFloat64x4(v[j:k:k]), archsimd.LoadFloat64x4(u[j:k:k])
+		p := b0.MulAdd(vj, archsimd.LoadFloat64x4(x0[j:k:k]))
+		p.Store(x0[j:k:k])
 		acc0 = p.MulAdd(uj, acc0)
-		p = b1.MulAdd(vj, archsimd.LoadFloat64x4(x1[j:]))
-		p.Store(x1[j:])
+		p = b1.MulAdd(vj, archsimd.LoadFloat64x4(x1[j:k:k]))
+		p.Store(x1[j:k:k])
 		acc1 = p.MulAdd(uj, acc1)
-		p = b2.MulAdd(vj, archsimd.LoadFloat64x4(x2[j:]))
-		p.Store(x2[j:])
+		p = b2.MulAdd(vj, archsimd.LoadFloat64x4(x2[j:k:k]))
+		p.Store(x2[j:k:k])
 		acc2 = p.MulAdd(uj, acc2)
-		p = b3.MulAdd(vj, archsimd.LoadFloat64x4(x3[j:]))
-		p.Store(x3[j:])
+		p = b3.MulAdd(vj, archsimd.LoadFloat64x4(x3[j:k:k]))
+		p.Store(x3[j:k:k])
 		acc3 = p.MulAdd(uj, acc3)
 	}
-	var t [4 * width]float64
-	acc0.Store(t[:])
-	acc1.Store(t[width:])
-	acc2.Store(t[2*width:])
-	acc3.Store(t[3*width:])
+	var t0, t1, t2, t3 [8]float64
+	acc0.Store(t0[:])
+	acc1.Store(t1[:])
+	acc2.Store(t2[:])
+	acc3.Store(t3[:])
 	archsimd.ClearAVXUpperBits()
-	for j := range width {
-		s0 += t[j]
-		s1 += t[width+j]
-		s2 += t[2*width+j]
-		s3 += t[3*width+j]
-	}
-	return s0, s1, s2, s3
+	return kernel.Sum(&t0), kernel.Sum(&t1), kernel.Sum(&t2), kernel.Sum(&t3)
 }
 
 func rotateAVX2(x, y []float64, s, tau float64) {
@@ -104,9 +96,10 @@ func rotateAVX2(x, y []float64, s, tau float64) {
 	bt, mt := archsimd.BroadcastFloat64x4(tau), archsimd.BroadcastFloat64x4(-tau)
 	const width = 4
 	for j := 0; j+width <= n; j += width {
-		g, h := archsimd.LoadFloat64x4(x[j:]), archsimd.LoadFloat64x4(y[j:])
-		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:])
-		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:])
+		k := j + width
+		g, h := archsimd.LoadFloat64x4(x[j:k:k]), archsimd.LoadFloat64x4(y[j:k:k])
+		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:k:k])
+		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:k:k])
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -119,25 +112,22 @@ func pass2AVX512(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (
 	bv0, bw0, bx0 := archsimd.BroadcastFloat64x8(-v0), archsimd.BroadcastFloat64x8(-w0), archsimd.BroadcastFloat64x8(x0)
 	bv1, bw1, bx1 := archsimd.BroadcastFloat64x8(-v1), archsimd.BroadcastFloat64x8(-w1), archsimd.BroadcastFloat64x8(x1)
 	for j := 0; j+width <= n; j += width {
-		vj, wj := archsimd.LoadFloat64x8(v[j:]), archsimd.LoadFloat64x8(w[j:])
-		p := bw0.MulAdd(vj, bv0.MulAdd(wj, archsimd.LoadFloat64x8(a0[j:])))
-		q := bw1.MulAdd(vj, bv1.MulAdd(wj, archsimd.LoadFloat64x8(a1[j:])))
-		p.Store(a0[j:])
-		q.Store(a1[j:])
-		xj := archsimd.LoadFloat64x8(x[j:])
+		k := j + width
+		vj, wj := archsimd.LoadFloat64x8(v[j:k:k]), archsimd.LoadFloat64x8(w[j:k:k])
+		p := bw0.MulAdd(vj, bv0.MulAdd(wj, archsimd.LoadFloat64x8(a0[j:k:k])))
+		q := bw1.MulAdd(vj, bv1.MulAdd(wj, archsimd.LoadFloat64x8(a1[j:k:k])))
+		p.Store(a0[j:k:k])
+		q.Store(a1[j:k:k])
+		xj := archsimd.LoadFloat64x8(x[j:k:k])
 		acc0 = p.MulAdd(xj, acc0)
 		acc1 = q.MulAdd(xj, acc1)
-		bx0.MulAdd(p, bx1.MulAdd(q, archsimd.LoadFloat64x8(y[j:]))).Store(y[j:])
+		bx0.MulAdd(p, bx1.MulAdd(q, archsimd.LoadFloat64x8(y[j:k:k]))).Store(y[j:k:k])
 	}
-	var t [2 * width]float64
-	acc0.Store(t[:])
-	acc1.Store(t[width:])
+	var t0, t1 [8]float64
+	acc0.Store(t0[:])
+	acc1.Store(t1[:])
 	archsimd.ClearAVXUpperBits()
-	for j := range width {
-		s0 += t[j]
-		s1 += t[width+j]
-	}
-	return s0, s1
+	return kernel.Sum(&t0), kernel.Sum(&t1)
 }
 
 func reflect4AVX512(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
@@ -147,33 +137,28 @@ func reflect4AVX512(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0,
 	const width = 8
 	b0, b1, b2, b3 := archsimd.BroadcastFloat64x8(f0), archsimd.BroadcastFloat64x8(f1), archsimd.BroadcastFloat64x8(f2), archsimd.BroadcastFloat64x8(f3)
 	for j := 0; j+width <= n; j += width {
-		vj, uj := archsimd.LoadFloat64x8(v[j:]), archsimd.LoadFloat64x8(u[j:])
-		p := b0.MulAdd(vj, archsimd.LoadFloat64x8(x0[j:]))
-		p.Store(x0[j:])
+		k := j + width
+		vj, uj := archsimd.LoadFloat64x8(v[j:k:k]), archsimd.LoadFloat64x8(u[j:k:k])
+		p := b0.MulAdd(vj, archsimd.LoadFloat64x8(x0[j:k:k]))
+		p.Store(x0[j:k:k])
 		acc0 = p.MulAdd(uj, acc0)
-		p = b1.MulAdd(vj, archsimd.LoadFloat64x8(x1[j:]))
-		p.Store(x1[j:])
+		p = b1.MulAdd(vj, archsimd.LoadFloat64x8(x1[j:k:k]))
+		p.Store(x1[j:k:k])
 		acc1 = p.MulAdd(uj, acc1)
-		p = b2.MulAdd(vj, archsimd.LoadFloat64x8(x2[j:]))
-		p.Store(x2[j:])
+		p = b2.MulAdd(vj, archsimd.LoadFloat64x8(x2[j:k:k]))
+		p.Store(x2[j:k:k])
 		acc2 = p.MulAdd(uj, acc2)
-		p = b3.MulAdd(vj, archsimd.LoadFloat64x8(x3[j:]))
-		p.Store(x3[j:])
+		p = b3.MulAdd(vj, archsimd.LoadFloat64x8(x3[j:k:k]))
+		p.Store(x3[j:k:k])
 		acc3 = p.MulAdd(uj, acc3)
 	}
-	var t [4 * width]float64
-	acc0.Store(t[:])
-	acc1.Store(t[width:])
-	acc2.Store(t[2*width:])
-	acc3.Store(t[3*width:])
+	var t0, t1, t2, t3 [8]float64
+	acc0.Store(t0[:])
+	acc1.Store(t1[:])
+	acc2.Store(t2[:])
+	acc3.Store(t3[:])
 	archsimd.ClearAVXUpperBits()
-	for j := range width {
-		s0 += t[j]
-		s1 += t[width+j]
-		s2 += t[2*width+j]
-		s3 += t[3*width+j]
-	}
-	return s0, s1, s2, s3
+	return kernel.Sum(&t0), kernel.Sum(&t1), kernel.Sum(&t2), kernel.Sum(&t3)
 }
 
 func rotateAVX512(x, y []float64, s, tau float64) {
@@ -183,9 +168,10 @@ func rotateAVX512(x, y []float64, s, tau float64) {
 	bt, mt := archsimd.BroadcastFloat64x8(tau), archsimd.BroadcastFloat64x8(-tau)
 	const width = 8
 	for j := 0; j+width <= n; j += width {
-		g, h := archsimd.LoadFloat64x8(x[j:]), archsimd.LoadFloat64x8(y[j:])
-		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:])
-		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:])
+		k := j + width
+		g, h := archsimd.LoadFloat64x8(x[j:k:k]), archsimd.LoadFloat64x8(y[j:k:k])
+		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:k:k])
+		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:k:k])
 	}
 	archsimd.ClearAVXUpperBits()
 }

@@ -18,25 +18,22 @@ func pass2Vector(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (
 	bv0, bw0, bx0 := simd.BroadcastFloat64s(-v0), simd.BroadcastFloat64s(-w0), simd.BroadcastFloat64s(x0)
 	bv1, bw1, bx1 := simd.BroadcastFloat64s(-v1), simd.BroadcastFloat64s(-w1), simd.BroadcastFloat64s(x1)
 	for j := 0; j+width <= n; j += width {
-		vj, wj := simd.LoadFloat64s(v[j:]), simd.LoadFloat64s(w[j:])
-		p := bw0.MulAdd(vj, bv0.MulAdd(wj, simd.LoadFloat64s(a0[j:])))
-		q := bw1.MulAdd(vj, bv1.MulAdd(wj, simd.LoadFloat64s(a1[j:])))
-		p.Store(a0[j:])
-		q.Store(a1[j:])
-		xj := simd.LoadFloat64s(x[j:])
+		k := j + width
+		vj, wj := simd.LoadFloat64s(v[j:k:k]), simd.LoadFloat64s(w[j:k:k])
+		p := bw0.MulAdd(vj, bv0.MulAdd(wj, simd.LoadFloat64s(a0[j:k:k])))
+		q := bw1.MulAdd(vj, bv1.MulAdd(wj, simd.LoadFloat64s(a1[j:k:k])))
+		p.Store(a0[j:k:k])
+		q.Store(a1[j:k:k])
+		xj := simd.LoadFloat64s(x[j:k:k])
 		acc0 = p.MulAdd(xj, acc0)
 		acc1 = q.MulAdd(xj, acc1)
-		bx0.MulAdd(p, bx1.MulAdd(q, simd.LoadFloat64s(y[j:]))).Store(y[j:])
+		bx0.MulAdd(p, bx1.MulAdd(q, simd.LoadFloat64s(y[j:k:k]))).Store(y[j:k:k])
 	}
-	var t [2 * width]float64
-	acc0.Store(t[:])
-	acc1.Store(t[width:])
+	var t0, t1 [8]float64
+	acc0.Store(t0[:])
+	acc1.Store(t1[:])
 	kernel.ClearUpper()
-	for j := range width {
-		s0 += t[j]
-		s1 += t[width+j]
-	}
-	return s0, s1
+	return kernel.Sum(&t0), kernel.Sum(&t1)
 }
 
 func reflect4Vector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
@@ -46,33 +43,28 @@ func reflect4Vector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0,
 	const width = lanes
 	b0, b1, b2, b3 := simd.BroadcastFloat64s(f0), simd.BroadcastFloat64s(f1), simd.BroadcastFloat64s(f2), simd.BroadcastFloat64s(f3)
 	for j := 0; j+width <= n; j += width {
-		vj, uj := simd.LoadFloat64s(v[j:]), simd.LoadFloat64s(u[j:])
-		p := b0.MulAdd(vj, simd.LoadFloat64s(x0[j:]))
-		p.Store(x0[j:])
+		k := j + width
+		vj, uj := simd.LoadFloat64s(v[j:k:k]), simd.LoadFloat64s(u[j:k:k])
+		p := b0.MulAdd(vj, simd.LoadFloat64s(x0[j:k:k]))
+		p.Store(x0[j:k:k])
 		acc0 = p.MulAdd(uj, acc0)
-		p = b1.MulAdd(vj, simd.LoadFloat64s(x1[j:]))
-		p.Store(x1[j:])
+		p = b1.MulAdd(vj, simd.LoadFloat64s(x1[j:k:k]))
+		p.Store(x1[j:k:k])
 		acc1 = p.MulAdd(uj, acc1)
-		p = b2.MulAdd(vj, simd.LoadFloat64s(x2[j:]))
-		p.Store(x2[j:])
+		p = b2.MulAdd(vj, simd.LoadFloat64s(x2[j:k:k]))
+		p.Store(x2[j:k:k])
 		acc2 = p.MulAdd(uj, acc2)
-		p = b3.MulAdd(vj, simd.LoadFloat64s(x3[j:]))
-		p.Store(x3[j:])
+		p = b3.MulAdd(vj, simd.LoadFloat64s(x3[j:k:k]))
+		p.Store(x3[j:k:k])
 		acc3 = p.MulAdd(uj, acc3)
 	}
-	var t [4 * width]float64
-	acc0.Store(t[:])
-	acc1.Store(t[width:])
-	acc2.Store(t[2*width:])
-	acc3.Store(t[3*width:])
+	var t0, t1, t2, t3 [8]float64
+	acc0.Store(t0[:])
+	acc1.Store(t1[:])
+	acc2.Store(t2[:])
+	acc3.Store(t3[:])
 	kernel.ClearUpper()
-	for j := range width {
-		s0 += t[j]
-		s1 += t[width+j]
-		s2 += t[2*width+j]
-		s3 += t[3*width+j]
-	}
-	return s0, s1, s2, s3
+	return kernel.Sum(&t0), kernel.Sum(&t1), kernel.Sum(&t2), kernel.Sum(&t3)
 }
 
 func rotateVector(x, y []float64, s, tau float64) {
@@ -82,9 +74,10 @@ func rotateVector(x, y []float64, s, tau float64) {
 	bt, mt := simd.BroadcastFloat64s(tau), simd.BroadcastFloat64s(-tau)
 	const width = lanes
 	for j := 0; j+width <= n; j += width {
-		g, h := simd.LoadFloat64s(x[j:]), simd.LoadFloat64s(y[j:])
-		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:])
-		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:])
+		k := j + width
+		g, h := simd.LoadFloat64s(x[j:k:k]), simd.LoadFloat64s(y[j:k:k])
+		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:k:k])
+		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:k:k])
 	}
 	kernel.ClearUpper()
 }

@@ -33,7 +33,7 @@ func qlVectors(d, e []float64, tol float64, z *mat.Dense, perm []int, w []float6
 	for l := range n {
 		for steps := 0; ; steps++ {
 			m := l
-			for m < n-1 && math.Abs(e[m]) > tol {
+			for m < n-1 && !(math.Abs(e[m]) <= tol) {
 				m++
 			}
 			if m == l {
@@ -59,13 +59,17 @@ func qlRotate(d, e []float64, z *mat.Dense) {
 	s, c, p := 1.0, 1.0, 0.0
 	for i := m - 1; i >= 0; i-- {
 		f, b := s*e[i], c*e[i]
-		r := math.Copysign(math.Hypot(f, g), g) // of this sign, c ≥ 0
-		if i+1 < m {
-			e[i+1] = r
-		}
-		if r == 0 { // f = g = 0: the matrix splits here
+		rr := f*f + g*g
+		if rr < tiny { // the matrix splits here
+			if i+1 < m {
+				e[i+1] = 0
+			}
 			d[i+1] -= p
 			return
+		}
+		r := math.Copysign(math.Sqrt(rr), g) // of this sign, c ≥ 0
+		if i+1 < m {
+			e[i+1] = r
 		}
 		s, c = f/r, g/r
 		g = d[i+1] - p

@@ -157,37 +157,39 @@ type wanted struct {
 
 func (w wanted) has(v float64) bool { return (v/w.scale < w.mu) == w.below }
 
-// count returns how many of values are wanted.
-func (w wanted) count(values []float64) (k int) {
-	for _, v := range values {
-		if w.has(v) {
-			k++
-		}
+// of returns the part of values, ascending, that is wanted.
+func (w wanted) of(values []float64) []float64 {
+	i, j := 0, len(values)
+	for i < j && !w.has(values[i]) {
+		i++
 	}
-	return k
+	for i < j && !w.has(values[j-1]) {
+		j--
+	}
+	return values[i:j]
 }
 
 // byTwisted is vectors by twisted factorisations. It declines where eigenvalues are so close to one
 // another that their vectors cannot be told apart.
 func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
+	for i := range z.Rows {
+		clear(z.Row(i))
+	}
 	row, first := 0, 0
 	for _, end := range s.ends {
-		b := block{d: s.d[first:end], off: s.off[first:end], lambda: lambda[row:row:len(lambda)]}
-		for _, v := range s.values[first:end] {
-			if !w.has(v) {
-				continue
-			}
-			clear(z.Row(row))
-			b.z = z.View(row-len(b.lambda), first, len(b.lambda)+1, end-first)
-			if !s.next(&b, v) {
-				return false
-			}
-			// The vector may be of another eigenvalue of its cluster, but not beyond mu.
-			if got := lambda[row]; !w.has(got) && math.Abs(got-v) > s.rounding() {
-				return false
-			}
-			row++
+		values := w.of(s.values[first:end])
+		k := len(values)
+		b := block{d: s.d[first:end], off: s.off[first:end], lambda: lambda[row : row : row+k], z: z.View(row, first, k, end-first)}
+		if !s.add(&b, values) {
+			return false
 		}
+		for i, v := range b.lambda {
+			// A vector may be of another eigenvalue of its cluster, but not beyond mu.
+			if !w.has(v) && math.Abs(v-values[i]) > s.rounding() {
+				return false
+			}
+		}
+		row += k
 		first = end
 	}
 	return true
@@ -197,8 +199,8 @@ func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []float64) bool {
 	row, first := 0, 0
 	for _, end := range s.ends {
-		values := s.values[first:end]
-		m, k := end-first, w.count(values)
+		values := w.of(s.values[first:end])
+		m, k := end-first, len(values)
 		q := mat.Dense{Rows: m, Cols: m, Stride: m, Data: scratch}
 		switch {
 		case k == 0:
@@ -212,35 +214,42 @@ func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []floa
 		d, e := s.plus[:m], s.up[:m]
 		copy(d, s.d[first:end])
 		copy(e, s.off[first:end])
-		if !qlVectors(d, e, s.drop, &q, s.perm[:m], s.minus[:m]) {
+		if !qlVectors(d, e, s.drop, &q, s.perm[:m], s.down[:m]) {
 			return false
 		}
-		for i, v := range values {
-			if !w.has(v) {
-				continue
-			}
-			lambda[row] = v
-			x := z.Row(row)
-			clear(x[:first])
-			copy(x[first:end], q.Row(i))
-			clear(x[end:])
-			row++
+		skip := 0
+		if !w.below {
+			skip = m - k
 		}
+		for i := range k {
+			x := z.Row(row + i)
+			clear(x[:first])
+			copy(x[first:end], q.Row(skip+i))
+			clear(x[end:])
+		}
+		copy(lambda[row:], values)
+		row += k
 		first = end
 	}
 	return true
+}
+
+// ascending sorts the eigenpairs of all blocks.
+func (s *spectral) ascending(z *mat.Dense, lambda []float64) {
+	n := len(lambda)
+	ascend(lambda, z, s.perm[:n], s.plus[:n])
 }
 
 // improve is vectors for eigenvalues that are known roughly: it corrects lambda, ascending, by
 // Rayleigh quotients. It returns false where one of them is not below mu after that, and where it
 // cannot vouch for the vectors.
 func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
-	b := block{d: s.d, off: s.off, lambda: lambda[:0]}
-	for i, v := range lambda {
-		b.z = z.View(0, 0, i+1, s.n)
-		if !s.next(&b, v*s.scale) {
-			return false
-		}
+	for i := range lambda {
+		lambda[i] *= s.scale
+	}
+	b := block{d: s.d, off: s.off, lambda: lambda[:0], z: *z}
+	if !s.add(&b, lambda) {
+		return false
 	}
 	for i := range lambda {
 		if lambda[i] /= s.scale; !(lambda[i] < mu) {
@@ -251,24 +260,61 @@ func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 }
 
 // block is one unreduced block of T, with the eigenpairs that are done: len(lambda) of them, in the
-// first rows of z, which has one more.
+// first rows of z.
 type block struct {
 	d, off []float64
 	lambda []float64
 	z      mat.Dense
 }
 
-// next adds an eigenvector for lambda = v, which is no smaller than those before.
-func (s *spectral) next(b *block, v float64) bool {
-	k := len(b.lambda)
-	x := b.z.Row(k)
-	b.lambda = append(b.lambda, v)
-	s.vector(x, b.d, b.off, v)
-	for try := 0; try < 2 && !(residual(x, b.d, b.off, v) <= 8*eps*s.norm); try++ {
-		v = rayleigh(x, b.d, b.off)
-		b.lambda[k] = v
-		s.vector(x, b.d, b.off, v)
+// add adds eigenvectors for values, ascending, which are no smaller than those before.
+func (s *spectral) add(b *block, values []float64) bool {
+	for len(values) > 0 {
+		m := min(abreast, len(values))
+		var v [abreast]float64
+		for i := range v {
+			v[i] = values[min(i, m-1)]
+		}
+		s.guess(b, &v, m)
+		for _, v := range v[:m] {
+			b.lambda = append(b.lambda, v)
+			if !s.next(b) {
+				return false
+			}
+		}
+		values = values[m:]
 	}
+	return true
+}
+
+// guess puts vectors for the first m of v into the rows of z after those that are done. Where a v
+// is not right to the last bits, it takes the Rayleigh quotient instead, up to twice.
+func (s *spectral) guess(b *block, v *[abreast]float64, m int) {
+	var done [abreast]bool
+	for try, again := 0, true; again; try++ {
+		again = false
+		s.twist(b.d, b.off, *v)
+		for i := range m {
+			if done[i] {
+				continue
+			}
+			x := b.z.Row(len(b.lambda) + i)
+			gamma, ssq := s.vector(x, b.off, i)
+			if try < 2 && !(math.Abs(gamma) <= 8*eps*s.norm*math.Sqrt(ssq)) {
+				v[i] += gamma / ssq
+				again = true
+				continue
+			}
+			scaleBy(x, 1/math.Sqrt(ssq))
+			done[i] = true
+		}
+	}
+}
+
+// next makes an eigenpair of the last of lambda and of the vector that stands in its row.
+func (s *spectral) next(b *block) bool {
+	k := len(b.lambda) - 1
+	x, v := b.z.Row(k), b.lambda[k]
 	left := s.separate(b)
 	if left > 0.7 && residual(x, b.d, b.off, v) <= s.rounding() {
 		return true
@@ -305,7 +351,7 @@ func (s *spectral) next(b *block, v float64) bool {
 // rounding is the residual that an eigenvector of T may have.
 func (s *spectral) rounding() float64 { return 4 * eps * float64(s.n) * s.norm }
 
-// separate makes the last row of b.z, of length 1, orthogonal to those with a near eigenvalue, by
+// separate makes the last of the rows of b.z that count, of length 1, orthogonal to those with a near eigenvalue, by
 // Gram and Schmidt, and of length 1 again. It returns the length that was left.
 func (s *spectral) separate(b *block) float64 {
 	k := len(b.lambda) - 1
