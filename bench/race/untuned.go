@@ -172,9 +172,10 @@ func (l *league) versusTable(w io.Writer, e *entrant, rows []row, best map[stand
 	for _, b := range l.budgets {
 		fmt.Fprintf(tw, "\t%d", b)
 	}
-	fmt.Fprintln(tw)
+	fmt.Fprintln(tw, "\tboth over the limit, at the largest")
 	for _, p := range l.problems {
 		fmt.Fprintf(tw, "%s\t%s", p.name, p.half)
+		over := ""
 		for b := range l.budgets {
 			cell := ""
 			rival := best[standing{p, b}]
@@ -187,13 +188,16 @@ func (l *league) versusTable(w io.Writer, e *entrant, rows []row, best map[stand
 					continue
 				}
 				cell += fmt.Sprintf("%.2g, ", r.Mean/rival.Mean)
+				if p.limit != nil && b == len(l.budgets)-1 {
+					over += fmt.Sprintf(" %.3g", r.Mean/l.limitAt(p, b))
+				}
 			}
 			if rival.entrant != nil && !math.IsInf(rival.Mean, 1) {
 				cell += fmt.Sprintf("%s %s", rival.entrant.name, outputs[rival.output])
 			}
 			fmt.Fprintf(tw, "\t%s", cell)
 		}
-		fmt.Fprintln(tw)
+		fmt.Fprintf(tw, "\t%s\n", over)
 	}
 	return tw.Flush()
 }
