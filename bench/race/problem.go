@@ -68,7 +68,7 @@ type recipe struct {
 	place func(dx int) (at, slope []float64, set bilevel.Set)
 }
 
-// problem makes it, with the limit that samples set where X is a box.
+// problem makes it, with the limit that the samples set.
 func (r recipe) problem(seed uint64) (*problem, error) {
 	r.o.Seed += seed
 	p, err := quadratic.New(r.o)
@@ -126,18 +126,15 @@ func (r recipe) problem(seed uint64) (*problem, error) {
 		}
 		out.natural = same.arena
 	}
-	switch set.(type) {
-	case bilevel.Space, bilevel.Box:
-		if r.o.Tail != 0 {
-			break // its variance is infinite
-		}
-		l, err := observe.LocalLimit(q, star, observe.LimitOptions{Set: set, Seed: seed, Draws: 4000})
-		if err != nil {
-			return nil, err
-		}
-		if l.Free > 0 {
-			out.limit = &l
-		}
+	if r.o.Tail != 0 {
+		return out, nil // the variance of the samples is infinite
+	}
+	l, err := observe.LocalLimit(q, star, observe.LimitOptions{Set: set, Seed: seed, Draws: 4000})
+	if err != nil {
+		return nil, err
+	}
+	if l.Free > 0 {
+		out.limit = &l
 	}
 	return out, nil
 }

@@ -26,7 +26,7 @@ type Limit struct {
 	// which is 0 in exact arithmetic, over that of ∇²F.
 	Skew float64
 
-	Free int // coordinates of x that no bound holds
+	Free int // dimension of the directions in which x can move: those that X does not hold
 }
 
 // At returns the limit for so many samples of each stream.
@@ -34,7 +34,7 @@ func (l Limit) At(xi, phi float64) float64 { return l.Xi/xi + l.Phi/phi }
 
 // LimitOptions say how LocalLimit computes.
 type LimitOptions struct {
-	// Set is the feasible set X: a Space, a NonNegative or a Box. Default bilevel.Space.
+	// Set is the feasible set X, one of package bilevel. Default bilevel.Space.
 	Set bilevel.Set
 
 	// ScaleX and ScaleY are lengths > 0 over which the second derivatives of f and g change, for
@@ -58,8 +58,9 @@ type LimitOptions struct {
 //
 // With J the derivative of Ψ there and S the covariance of a single sample of it, the efficient
 // estimate of the root from n samples has the covariance C/n, C = J⁻¹SJ⁻ᵀ, and the limit is
-// ½ tr(∇²F·C_xx)/n. Where bounds hold x*, the other coordinates alone count. It is a limit for
-// streams: a method that reads a finite sum over and over is not bound by it.
+// ½ tr(∇²F·C_xx)/n. Where X holds x*, the directions along its boundary alone count, with the
+// curvature of the boundary. It is a limit for streams: a method that reads a finite sum over and
+// over is not bound by it.
 //
 // J is eliminated in blocks. With P = g_yy⁻¹, G = g_xy P, A = f_xy − g_xyy[v], B = g_yyy[v] − f_yy,
 // K = f_xx − g_xxy[v] and R = A + GB,
@@ -68,15 +69,18 @@ type LimitOptions struct {
 //	r_ξ = f_x(ξ) − G f_y(ξ),    r_φ = −g_xy(φ)v + G g_yy(φ)v − RP g_y(φ),
 //
 // where r is the influence of a sample: it moves the estimate by −(∇²F)⁻¹(r − E r)/n. So
-// Xi = ½ tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. A, B and K are differences of exact
+// Xi = ½ tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. Where the rows of T span the directions
+// along the boundary, T(∇²F + λI)Tᵀ and Tr stand for ∇²F and r; λ is ‖∇F‖/Radius on the sphere of a
+// Ball, otherwise 0. A, B and K are differences of exact
 // oracles over two points on each side of every entry, with an error of fourth order.
 //
 // p must have exact oracles and implement bilevel.Truth, whose Solution gives y*. x is read only,
 // and must be x* to as many digits as the limit is to have; an entry of x on its bound counts as
-// held. Samples are gone through one by one in a finite sum, and drawn from an unbounded stream.
+// held, and an x within 1e-9 of the sphere or the plane of a set as on it. Samples are gone through
+// one by one in a finite sum, and drawn from an unbounded stream.
 //
 // Errors: ErrOption, wrapped, for a field out of range or a p without Truth; those of the oracles
-// and of Solution; chol.ErrNotPosDef, wrapped, where g_yy, or ∇²F on the free coordinates, is not
+// and of Solution; chol.ErrNotPosDef, wrapped, where g_yy, or T(∇²F + λI)Tᵀ is not
 // positive definite. It panics if x is not of length dx. It allocates O((dx + dy)²). Cost:
 // 4(dx + dy) exact evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops, and
 // O((dx + dy)³).
@@ -99,15 +103,12 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	if err := o.complete(x, l.y); err != nil {
 		return Limit{}, err
 	}
-	free, err := o.free(x)
-	if err != nil {
+	var lim Limit
+	var err error
+	if lim.Skew, err = l.linearise(o.ScaleX, o.ScaleY); err != nil {
 		return Limit{}, err
 	}
-	lim := Limit{Free: len(free)}
-	if lim.Skew, err = l.linearise(o.ScaleX, o.ScaleY); err != nil || lim.Free == 0 {
-		return lim, err
-	}
-	if err := l.restrict(free); err != nil {
+	if lim.Free, err = l.restrict(o.Set); err != nil || lim.Free == 0 {
 		return lim, err
 	}
 	upper, lower := p.Streams()
@@ -148,28 +149,6 @@ func (o *LimitOptions) complete(x, y []float64) error {
 		return err
 	}
 	return o.Set.Validate(len(x))
-}
-
-// free lists the coordinates of x that no bound holds.
-func (o *LimitOptions) free(x []float64) ([]int, error) {
-	var held func(i int) bool
-	switch set := o.Set.(type) {
-	case bilevel.Space:
-		held = func(int) bool { return false }
-	case bilevel.NonNegative:
-		held = func(i int) bool { return x[i] <= 0 }
-	case bilevel.Box:
-		held = func(i int) bool { return x[i] <= set.Lo[i] || x[i] >= set.Hi[i] }
-	default:
-		return nil, option.Bad("observe: LimitOptions.Set is a %T, want a Space, a NonNegative or a Box", o.Set)
-	}
-	var list []int
-	for i := range x {
-		if !held(i) {
-			list = append(list, i)
-		}
-	}
-	return list, nil
 }
 
 // sizes are the default lengths for differences.

@@ -19,9 +19,9 @@ type linear struct {
 	gt, mt   *mat.Dense    // Gᵀ and (RP)ᵀ, dy × dx
 	hess     mat.Sym       // ∇²F
 
-	free  []int
-	block chol.Cholesky // of ∇²F on the free coordinates
-	r, s  []float64     // of length len(free)
+	t     *mat.Dense    // the directions in which x can move, row by row
+	block chol.Cholesky // of T(∇²F + λI)Tᵀ
+	r, s  []float64     // of length t.Rows
 
 	// The exact values at (x, y, v), and those of a sample or of a neighbour.
 	mean, one parts
@@ -178,19 +178,28 @@ func symmetrise(a *mat.Dense) float64 {
 	return off / size
 }
 
-// restrict factors ∇²F on the free coordinates.
-func (l *linear) restrict(free []int) error {
-	h := mat.NewSym(len(free))
-	for k, i := range free {
-		for m, j := range free[:k+1] {
-			h.Set(k, m, l.hess.At(i, j))
-		}
+// restrict factors ∇²F on the directions in which set lets x move, and returns their number.
+func (l *linear) restrict(set bilevel.Set) (int, error) {
+	for i, v := range l.mean.fx {
+		l.wx[i] = v - l.mean.cross[i] // ∇F
 	}
-	if err := l.block.Factor(h); err != nil {
-		return fmt.Errorf("observe: LocalLimit: ∇²F on the %d free coordinates: %w", len(free), err)
+	t, lambda, err := tangent(set, l.x, l.wx)
+	if err != nil || t.Rows == 0 {
+		return 0, err
 	}
-	l.free, l.r, l.s = free, make([]float64, len(free)), make([]float64, len(free))
-	return nil
+	h := l.hess
+	mat.AddIdentity(&h, lambda)
+	ht, tht := mat.NewDense(h.N, t.Rows), mat.NewDense(t.Rows, t.Rows)
+	tt := mat.NewDense(h.N, t.Rows)
+	mat.CopyTrans(tt, t)
+	mat.MulSym(ht, &h, tt)
+	mat.Mul(tht, t, ht)
+	restricted := mat.AsSym(tht)
+	if err := l.block.Factor(&restricted); err != nil {
+		return 0, fmt.Errorf("observe: LocalLimit: ∇²F in the %d directions in which x can move: %w", t.Rows, err)
+	}
+	l.t, l.r, l.s = t, make([]float64, t.Rows), make([]float64, t.Rows)
+	return t.Rows, nil
 }
 
 // fromXi returns ½(r − E r)ᵀ(∇²F)⁻¹(r − E r) for r_ξ = f_x − G f_y.
@@ -229,11 +238,9 @@ func (l *linear) fromPhi(one []bilevel.Sample) (float64, error) {
 	return l.half(), nil
 }
 
-// half returns ½rᵀ(∇²F)⁻¹r on the free coordinates of wx.
+// half returns ½(Tr)ᵀ(T(∇²F + λI)Tᵀ)⁻¹Tr for the r in wx.
 func (l *linear) half() float64 {
-	for k, i := range l.free {
-		l.r[k] = l.wx[i]
-	}
+	mat.MulVec(l.r, l.t, l.wx)
 	l.block.SolveVec(l.s, l.r)
 	return mat.Dot(l.r, l.s) / 2
 }

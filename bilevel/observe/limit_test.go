@@ -208,6 +208,53 @@ func TestLimitFromDraws(t *testing.T) {
 	assert.Zero(t, l.Phi)
 }
 
+// strange is a set of nobody's.
+type strange struct{ bilevel.Space }
+
+// On a curved and on flat boundaries, with ∇²F = pI, a to the centre distance of the free minimum
+// and noise of variance σ²/d in each entry of f_x: Xi is m·½(σ²/d)/p in m free directions, and on a
+// sphere of radius R, where ∇²F + λI = p·a/R, R/a times that.
+func TestLimitOnBoundaries(t *testing.T) {
+	const d, p, sigma = 5, 2.0, 3.0
+	q, err := quadratic.New(quadratic.Options{Dx: d, Dy: 1, Seed: 6, MuP: p, LP: p, CrossNorm: 1e-9, SigmaFx: sigma})
+	require.NoError(t, err)
+	free, _ := q.Optimum()
+	one := 0.5 * sigma * sigma / d / p
+	radius := mat.Norm(free) / 3
+	normal := []float64{1, 2, -1, 0, 3}
+	for name, c := range map[string]struct {
+		set  bilevel.Set
+		m    int
+		want float64
+	}{
+		"ball":             {bilevel.Ball{Radius: radius}, d - 1, (d - 1) * one / 3},
+		"inside of a ball": {bilevel.Ball{Center: free, Radius: 1}, d, d * one},
+		"half-space":       {bilevel.HalfSpace{A: normal, B: mat.Dot(normal, free) - 1}, d - 1, (d - 1) * one},
+		"inside of a half": {bilevel.HalfSpace{A: normal, B: mat.Dot(normal, free) + 1}, d, d * one},
+		"simplex":          {bilevel.Simplex{Sum: 0.1}, -1, 0},
+		"non-negative":     {bilevel.NonNegative{}, -1, 0},
+	} {
+		x := make([]float64, d)
+		c.set.Project(x, free) // the minimum, since ∇²F is a multiple of I
+		if c.m < 0 {
+			for _, v := range x {
+				if v > 0 {
+					c.m++
+				}
+			}
+			if name == "non-negative" {
+				c.m++
+			}
+			c.want = float64(c.m) * one
+		}
+		l, err := LocalLimit(q, x, LimitOptions{Set: c.set, Draws: 4000})
+		require.NoError(t, err, name)
+		assert.Equal(t, c.m, l.Free, name)
+		assert.InDelta(t, c.want, l.Xi, 4*l.StdErr+1e-12, name)
+		assert.Less(t, l.StdErr, 0.05*c.want+1e-12, name)
+	}
+}
+
 // What LocalLimit cannot use it names.
 func TestLimitRefuses(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 2})
@@ -217,7 +264,7 @@ func TestLimitRefuses(t *testing.T) {
 		"Draws":  {Draws: 1},
 		"ScaleX": {ScaleX: []float64{1, 0}},
 		"ScaleY": {ScaleY: []float64{1}},
-		"Set":    {Set: bilevel.Ball{Radius: 1}},
+		"Set":    {Set: strange{}},
 		"Box":    {Set: bilevel.UniformBox(3, 0, 1)},
 	} {
 		_, err := LocalLimit(p, x, o)

@@ -1,0 +1,94 @@
+package observe
+
+import (
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/mat"
+)
+
+// near is how close to the boundary of a Ball or a HalfSpace, in units of its size, x counts as on
+// it.
+const near = 1e-9
+
+// tangent returns a basis of the directions along the boundary of set that holds x, in the rows of
+// t, and λ, by which the boundary's curvature raises ∇²F along them; grad is ∇F at x.
+func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, err error) {
+	held := func(int) bool { return false }
+	switch s := set.(type) {
+	case bilevel.Space:
+	case bilevel.NonNegative:
+		held = func(i int) bool { return x[i] <= 0 }
+	case bilevel.Box:
+		held = func(i int) bool { return x[i] <= s.Lo[i] || x[i] >= s.Hi[i] }
+	case bilevel.Simplex:
+		return onSimplex(x), 0, nil
+	case bilevel.HalfSpace:
+		if n := mat.Norm(s.A); mat.Dot(s.A, x)-s.B > -near*n*(mat.Norm(x)+math.Abs(s.B)/n) {
+			return orthogonal(s.A), 0, nil
+		}
+	case bilevel.Ball:
+		n := append([]float64(nil), x...)
+		if s.Center != nil {
+			mat.Axpy(n, -1, s.Center)
+		}
+		if mat.Norm(n) > (1-near)*s.Radius {
+			return orthogonal(n), mat.Norm(grad) / s.Radius, nil
+		}
+	default:
+		return nil, 0, option.Bad("observe: LimitOptions.Set is a %T, want a set of package bilevel", set)
+	}
+	var free []int
+	for i := range x {
+		if !held(i) {
+			free = append(free, i)
+		}
+	}
+	t = mat.NewDense(len(free), len(x))
+	for k, i := range free {
+		t.Set(k, i, 1)
+	}
+	return t, 0, nil
+}
+
+// onSimplex spans the directions in which entries that are not 0 change, with the sum kept:
+// e_i − e_j for one such j.
+func onSimplex(x []float64) *mat.Dense {
+	var free []int
+	for i, v := range x {
+		if v > 0 {
+			free = append(free, i)
+		}
+	}
+	t := mat.NewDense(max(len(free)-1, 0), len(x))
+	for k := range t.Rows {
+		t.Set(k, free[k+1], 1)
+		t.Set(k, free[0], -1)
+	}
+	return t
+}
+
+// orthogonal spans what is orthogonal to n ≠ 0: the rows but the pivot's of the reflection
+// I − 2uuᵀ/‖u‖² that takes n to an axis (Householder, J. ACM 5, 1958).
+func orthogonal(n []float64) *mat.Dense {
+	pivot := 0
+	for i, v := range n {
+		if math.Abs(v) > math.Abs(n[pivot]) {
+			pivot = i
+		}
+	}
+	u := append([]float64(nil), n...)
+	u[pivot] += math.Copysign(mat.Norm(n), n[pivot])
+	c := 2 / mat.Dot(u, u)
+	t := mat.NewDense(len(n)-1, len(n))
+	for k := range t.Rows {
+		i := k
+		if i >= pivot {
+			i++
+		}
+		t.Set(k, i, 1)
+		mat.Axpy(t.Row(k), -c*u[i], u)
+	}
+	return t
+}
