@@ -25,7 +25,7 @@ type Iteration struct {
 	xNext, yNext []float64
 
 	alpha, beta float64 // sums of the step sizes reported in this step
-	longest     float64 // norm of the longest direction of its inner steps on y
+	longest     float64 // the largest norm that Watch was given in this step
 	activity    Activity
 	scan        *scan
 }
@@ -146,9 +146,13 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 		return err
 	}
 	mat.Axpy(it.yNext, -beta, d)
-	it.longest = max(it.longest, mat.Norm(d))
+	it.Watch(mat.Norm(d))
 	return nil
 }
+
+// Watch has Run.Tol hold one more number of this step to its bound: the norm of a direction that
+// moves something beside x and y, on which their directions rest, or of one that others may cancel.
+func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
 // MetricStep returns the one step size to report where entry i of x has moved to next with the step
 // size 1/a_i: ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, so that ‖Δ‖ over it is the norm of the gradient

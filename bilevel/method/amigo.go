@@ -2,6 +2,7 @@ package method
 
 import (
 	"errors"
+	"math"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -62,7 +63,7 @@ func (m AmIGO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 
 func (m *amigo) Step(it *bilevel.Iteration) error {
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
-	if err := it.UseSteps(alpha, float64(m.Inner)*beta, 0); err != nil {
+	if err := it.UseSteps(alpha, 0, 0); err != nil {
 		return err
 	}
 	gamma, err := it.At("Gamma", m.Gamma, anyStep)
@@ -74,8 +75,7 @@ func (m *amigo) Step(it *bilevel.Iteration) error {
 		if err := o.GradG(m.gy, x, y, it.DrawPhi(0)); err != nil {
 			return err
 		}
-		mat.Axpy(y, -beta, m.gy)
-		if err := it.Finite(y); err != nil {
+		if err := errors.Join(it.InnerStep(beta, m.gy), it.Finite(y)); err != nil {
 			return err
 		}
 	}
@@ -86,9 +86,13 @@ func (m *amigo) Step(it *bilevel.Iteration) error {
 		if err := o.HessVecG(m.hv, x, y, m.v, it.DrawPhi(0)); err != nil {
 			return err
 		}
+		square := 0.0
 		for j := range m.v {
-			m.v[j] -= gamma * (m.hv[j] + m.fy[j])
+			d := m.hv[j] + m.fy[j]
+			m.v[j] -= gamma * d
+			square += d * d
 		}
+		it.Watch(math.Sqrt(square))
 	}
 	if err := o.CrossVecG(m.cv, x, y, m.v, it.DrawPhi(0)); err != nil {
 		return err

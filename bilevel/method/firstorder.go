@@ -2,6 +2,7 @@ package method
 
 import (
 	"errors"
+	"math"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -95,10 +96,15 @@ func (m *f2sa) Step(it *bilevel.Iteration) error {
 		); err != nil {
 			return err
 		}
+		square := 0.0
 		for j := range m.z {
-			m.z[j] -= beta * (m.fy[j]/lambda + m.gy[j])
+			d := m.fy[j]/lambda + m.gy[j]
+			m.z[j] -= beta * d
 			y[j] -= beta * m.g0y[j]
+			square += d * d
 		}
+		it.Watch(math.Sqrt(square))
+		it.Watch(mat.Norm(m.g0y))
 		if err := errors.Join(it.Finite(m.fx), it.Finite(m.z), it.Finite(y)); err != nil {
 			return err
 		}
@@ -206,10 +212,14 @@ func (m *f2sap) Step(it *bilevel.Iteration) error {
 		); err != nil {
 			return err
 		}
+		square, squareLow := 0.0, 0.0
 		for j := range m.z {
-			m.z[j] -= beta * (m.gy[j] + m.Nu*m.fy[j])
-			m.low[j] -= beta * (m.gyLow[j] - m.Nu*m.fyLow[j])
+			d, low := m.gy[j]+m.Nu*m.fy[j], m.gyLow[j]-m.Nu*m.fyLow[j]
+			m.z[j] -= beta * d
+			m.low[j] -= beta * low
+			square, squareLow = square+d*d, squareLow+low*low
 		}
+		it.Watch(math.Sqrt(max(square, squareLow)))
 		if err := errors.Join(it.Finite(m.fx), it.Finite(m.fxLow), it.Finite(m.z), it.Finite(m.low)); err != nil {
 			return err
 		}
@@ -329,6 +339,7 @@ func (m *bome) Step(it *bilevel.Iteration) error {
 			return err
 		}
 		mat.Axpy(m.hat, -gamma, m.gy)
+		it.Watch(mat.Norm(m.gy))
 		if err := it.Finite(m.hat); err != nil {
 			return err
 		}

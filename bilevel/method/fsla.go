@@ -2,6 +2,7 @@ package method
 
 import (
 	"errors"
+	"math"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -102,9 +103,13 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 	if err := errors.Join(it.Finite(m.fx), it.Finite(m.fy), it.Finite(m.hv)); err != nil {
 		return err
 	}
+	square := 0.0
 	for j, v := range m.v {
-		m.vNext[j] = v - gamma*(m.hv[j]-m.fy[j])
+		d := m.hv[j] - m.fy[j]
+		m.vNext[j] = v - gamma*d
+		square += d * d
 	}
+	it.Watch(math.Sqrt(square))
 
 	// m^k, and x^{k+1}.
 	xi, phi := it.DrawXi(0), it.DrawPhi(0)

@@ -133,9 +133,13 @@ func (m *soba) moveAlong(it *bilevel.Iteration, dx []float64) error {
 	gy, hv, _ := m.split(m.g)
 	it.MoveY(beta, gy)
 	it.MoveX(alpha, dx)
+	square := 0.0
 	for j := range m.v {
-		m.v[j] -= gamma * (hv[j] + fy[j])
+		d := hv[j] + fy[j]
+		m.v[j] -= gamma * d
+		square += d * d
 	}
+	it.Watch(math.Sqrt(square))
 	return nil
 }
 

@@ -72,6 +72,7 @@ func (m *stfbo) Step(it *bilevel.Iteration) error {
 	it.MoveY(1/b, gy)
 	it.MoveX(1/(a*s), dx)
 	mat.Axpy(m.v, -1/s, dv)
+	it.Watch(mat.Norm(dv))
 	return nil
 }
 

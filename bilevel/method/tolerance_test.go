@@ -36,6 +36,11 @@ func (l levels) GradG(gy, _, y []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
+func (l levels) GradXG(gx, _, _ []float64, _ []bilevel.Sample) error {
+	clear(gx)
+	return nil
+}
+
 func (l levels) CrossG(gxy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
 	gxy.Zero()
 	return nil
@@ -106,6 +111,9 @@ func TestToleranceInnerCycle(t *testing.T) {
 			{StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
 			{VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
 			{BSA{bilevel.Constant(0.1), bilevel.Constant(1), bilevel.Constant(inner), n}, BSA{bilevel.Constant(0.1), bilevel.Constant(0.3), bilevel.Constant(inner), n}},
+			{AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Gamma: bilevel.Constant(0.3), Inner: inner}, AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
+			{F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner}, F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
+			{F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner}, F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
 		} {
 			opt := bilevel.Options{X0: []float64{1}, Y0: []float64{1}}
 			s, err := bilevel.New(p, m.cycles, opt)
