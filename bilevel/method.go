@@ -13,15 +13,20 @@ package bilevel
 //	//
 //	//	y ← y − βg_y,  v ← v − β(g_yy v − f_y),  d ← wd + (1−w)(f_x − g_xy v),  x ← P_X(x − αd).
 //	type Loopless struct {
-//		Alpha, Beta bilevel.Schedule // step sizes of x, and of y and v. Required
-//		Past        float64          // w in [0, 1), the weight of the past in d. Default 0
+//		Alpha, Beta bilevel.Schedule // step sizes of x, and of y and v. Required, ≥ 0
+//		Past        float64          // w in (0, 1), the weight of the past in d. Default 0.9
 //	}
 //
 //	func (Loopless) Name() string { return "Loopless" }
 //
 //	func (m Loopless) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-//		if m.Alpha == nil || m.Beta == nil || !(0 <= m.Past && m.Past < 1) {
-//			return nil, fmt.Errorf("%w: Loopless: Alpha, Beta, or Past", bilevel.ErrOption)
+//		option.Default(&m.Past, 0.9)
+//		if err := errors.Join(
+//			option.Schedule("Loopless.Alpha", m.Alpha, math.Inf(1)), // finite and ≥ 0
+//			option.Schedule("Loopless.Beta", m.Beta, math.Inf(1)),
+//			option.Share("Loopless.Past", m.Past),
+//		); err != nil {
+//			return nil, err
 //		}
 //		dx, dy := it.Dims()
 //		vec := func(n int) []float64 { return make([]float64, n) }

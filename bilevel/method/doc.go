@@ -9,10 +9,17 @@
 // (Khanduri et al. 2021), [MRBO] and [VRBO] (Yang et al. 2021), [RSVRB] (Guo et al. 2021), which
 // tracks matrices.
 //
-// Adaptive step sizes on both levels: [BiAdam], [VRBiAdam] (Huang, Huang 2021).
+// Adaptive step sizes: [BiAdam], [VRBiAdam] (Huang, Huang 2021); [STFBO] (Yang et al. 2025), which
+// needs none.
 //
 // A third variable that solves the linear system, one product a step: [SOBA], and [SABA] with
-// tables of a finite sum (Dagréou et al. 2022).
+// tables of a finite sum (Dagréou et al. 2022); [MASOBA] (Chen et al. 2023), [FSLA] (Li et al.
+// 2022), [AmIGO] (Arbel, Mairal 2022); [SRBA] (Dagréou et al. 2024), [SPABA] (Chu et al. 2024).
+//
+// First derivatives alone: [F2SA] (Kwon et al. 2023), [F2SAp] (Chen et al. 2026), [BOME] (Ye et al.
+// 2022).
+//
+// STABLE without a dy × dy matrix: [STABLECG].
 //
 // Compositional problems alone: compose.SCGD, compose.SCSC.
 //
