@@ -169,6 +169,21 @@ func BenchmarkStep(b *testing.B) {
 		}
 		gflops(b, 2*cube(d)/3)
 	})
+	b.Run("untuned", func(b *testing.B) { each(b, "d", stepUntuned) })
+}
+
+// stepUntuned is BenchmarkStep of the method without step sizes, after its first steps, which
+// measure more.
+func stepUntuned(b *testing.B, d int) {
+	s, err := bilevel.New(&still{d: d, more: 40}, bilevel.Untuned{MuG: 0.1, InitBatch: 2}, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
+	must(err)
+	for range 50 {
+		must(s.Step())
+	}
+	for b.Loop() {
+		must(s.Step())
+	}
+	gflops(b, 2*cube(d)/3)
 }
 
 // still is a problem whose derivatives are the same everywhere: g_yy = BBᵀ/d + I/2 with entries of
@@ -176,6 +191,7 @@ func BenchmarkStep(b *testing.B) {
 type still struct {
 	d           int
 	cross, hess int // calls
+	more        int // calls beyond 3 that fill a matrix
 	sign        float64
 }
 
@@ -199,14 +215,14 @@ func (p *still) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
 }
 
 func (p *still) CrossG(gxy *mat.Dense, x, y []float64, _ []bilevel.Sample) error {
-	if p.cross++; p.cross <= 3 {
+	if p.cross++; p.cross <= 3+p.more {
 		mat.Copy(gxy, mattest.Dense(p.d, p.d, uint64(p.d)))
 	}
 	return nil
 }
 
 func (p *still) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
-	if p.hess++; p.hess <= 3 {
+	if p.hess++; p.hess <= 3+p.more {
 		gyy.Zero()
 		mat.RankK(gyy, 12/float64(p.d), mattest.Dense(p.d, p.d, uint64(p.d)))
 		mat.AddIdentity(gyy, 0.5)

@@ -30,12 +30,20 @@ type WidthSet interface {
 
 // Width returns the extent of set in direction i, and 1 where it has none or does not tell.
 func Width(set Set, i int) float64 {
+	if w := extent(set, i); w > 0 {
+		return w
+	}
+	return 1
+}
+
+// extent is the extent of set in direction i, and 0 where it has none or does not tell.
+func extent(set Set, i int) float64 {
 	if s, ok := set.(WidthSet); ok {
 		if w := s.Width(i); w > 0 && !math.IsInf(w, 1) {
 			return w
 		}
 	}
-	return 1
+	return 0
 }
 
 // Space is all of R^d.

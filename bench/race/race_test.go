@@ -147,7 +147,7 @@ func TestCompareInterrupted(t *testing.T) {
 
 func TestRacingUsage(t *testing.T) {
 	for want, args := range map[string][]string{
-		`no method is called "TTTSA"; there are STABLE, STABLE-paper, STABLE-guarded, BSA`: {"compare", "-methods", "TTTSA"},
+		`no method is called "TTTSA"; there are STABLE, STABLE-paper, STABLE-guarded, STABLE-untuned, BSA`: {"compare", "-methods", "TTTSA"},
 		"-samples is 10":                  {"compare", "-samples", "10"},
 		"-trials is 0":                    {"compare", "-trials", "0"},
 		"-tune is 0":                      {"compare", "-tune", "0"},

@@ -102,6 +102,10 @@ var registry = []Entry{
 		Needs: Needs{MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStable(1),
 	},
 	{
+		Name: "STABLE-untuned", New: func(t Tuning) bilevel.Method { return bilevel.Untuned{MuG: t.MuG} },
+		Untuned: true, Variants: noVariants, Uses: usesUntuned,
+	},
+	{
 		Name: "STABLE-Momentum", Base: "STABLE", New: func(t Tuning) bilevel.Method { return t.stable(bilevel.Momentum{}) },
 		Needs: Needs{Alpha: true, MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStable(1),
 	},

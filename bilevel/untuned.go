@@ -1,0 +1,339 @@
+package bilevel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"stable/bilevel/option"
+	"stable/eig"
+	"stable/mat"
+)
+
+// Untuned is STABLE without a step size to choose: what this module runs where nothing is known of a
+// problem but its oracles. Like STABLE it is one loop that carries H_xy and H_yy by a recursion with
+// one sample at two points, and corrects y by the drift of y*. It differs in that it averages the
+// equations, not the iterates:
+//
+//	all five derivatives f_x, f_y, g_y, g_xy, g_yy are carried, each with a gain that tends to 1/k,  see gain
+//	u = H⁻¹g_y,  v = H⁻¹f_y,  h = f_x − H_xy v,     H a copy of H_yy, raised to the floor of its noise
+//	x⁺ = x + s,                                      s by the gradient h or by a learned Hessian
+//	y⁺ = y − βu − H⁻¹H_xyᵀ(x⁺ − x),                  β = 1/(1+10κ_g)
+//
+// Each estimate then is, up to the noise of moving it, the mean of all samples so far at the present
+// point, and the root of (g_y, h) is the M-estimator of all samples, which is efficient: on a stream
+// no method does better in the long run. x and y only have to follow the root, which moves by O(1/k)
+// a step, so that no step size decays, and the last iterate is the answer. Single-level precedent:
+// ROOT-SGD (Li, Mou, Wainwright, Jordan, COLT 2022).
+//
+// On finite sums, tables foresee the noise of a term from its last visit, as in SAGA, to the extent
+// that they are measured to do so. They are kept where they fit into TableBytes.
+//
+// No constant here has a unit: scaling x, entry by entry, y, f and g by powers of two (g by even
+// ones) scales every iterate alike, bit for bit.
+//
+// Samples a step k ≥ 1: ξ and φ one batch. Oracles: GradF, GradG, CrossG, HessG at two points; with a
+// table of φ, CrossG and HessG at a third; up to d_x = 64 GradF, HessVecG, CrossVecG at one more; and
+// the first four at two points once more in every eighth step, which measures how much of a change
+// is noise. Step 0 draws InitBatch of each, asked one by one. Full batches have no noise and no table.
+//
+// Memory: 12(dx·dy + dy²) numbers, 8dx² up to d_x = 64, and the tables. Cost a step beside the
+// oracles: two Cholesky factorisations, dy³/3 flops each, where nothing is to be raised, and
+// O(dx·dy + dy²); now and then 2dx·dy² for the metric and two eigen-decompositions of order dx.
+type Untuned struct {
+	// MuG is μ_g of g_yy ⪰ μ_g I, a floor for the eigenvalues of H_yy while they are not known
+	// better. One that is too large does no harm in the long run: the floor is never above three
+	// times the noise of the eigenvalues. Default 0: the noise alone.
+	MuG float64
+
+	// InitBatch is the number of samples of each stream in step 0, ≥ 1; unused where the batch is
+	// Full. Default: dy or the batch size, whichever is more.
+	InitBatch int
+
+	// TableBytes is the memory that tables of finite sums may take: 8n_ξ(dx+dy) bytes for n_ξ terms
+	// of f, and 8n_φ(dx+2dy) for n_φ terms of g, which goes without if what is left is less.
+	// Negative: no tables. Default 2²⁸, 256 MiB.
+	TableBytes int64
+}
+
+// Name returns "STABLE-untuned".
+func (Untuned) Name() string { return "STABLE-untuned" }
+
+// untuned is Untuned at work.
+type untuned struct {
+	Untuned
+	*follower
+	moverX
+	hp       *mat.Sym // H
+	invert   eig.Truncator
+	clipped  float64   // share of the late steps in which H_yy was raised
+	u, v     []float64 // H⁻¹g_y, H⁻¹f_y
+	h        []float64
+	drift    []float64 // H⁻¹H_xyᵀ(x⁺ − x)
+	yMid     []float64 // y − βu of the last step
+	kappaG   float64
+	seenG    int        // changes of g_y in kappaG
+	moved    float64    // of the last step: ‖βu‖² + ‖drift‖², in H
+	longestY float64    // of ‖y‖ so far, and of the first Newton point
+	checks   [5]float64 // see check
+	w, w2    []float64  // scratch, dy
+	dxv      []float64  // x⁺ − x, and later x − x⁻
+}
+
+// Start returns the method at work.
+func (m Untuned) Start(it *Iteration) (Stepper, error) {
+	dx, dy := it.Dims()
+	nu, nl := it.Batches()
+	option.Default(&m.InitBatch, max(dy, nu, nl))
+	option.Default(&m.TableBytes, 1<<28)
+	err := option.AtLeast("Untuned.InitBatch", m.InitBatch, 1)
+	if !(m.MuG >= 0) || math.IsInf(m.MuG, 1) {
+		err = errors.Join(err, option.Bad("Untuned.MuG is %v, want a finite μ_g ≥ 0", m.MuG))
+	}
+	if err != nil {
+		return nil, err
+	}
+	x := func() []float64 { return make([]float64, dx) }
+	y := func() []float64 { return make([]float64, dy) }
+	return &untuned{
+		Untuned: m, follower: newFollower(it, float64(m.TableBytes)), moverX: newMoverX(it),
+		hp: mat.NewSym(dy), u: y(), v: y(), h: x(), drift: y(), yMid: y(), kappaG: float64(dy),
+		w: y(), w2: y(), dxv: x(),
+	}, nil
+}
+
+func (m *untuned) Step(it *Iteration) error {
+	xi, phi, err := m.follow(it)
+	if err != nil {
+		return err
+	}
+	if err := m.raise(it); err != nil {
+		return err
+	}
+	if err := m.solve(m.u, m.gy); err != nil {
+		return err
+	}
+	if err := m.solve(m.v, m.fy); err != nil {
+		return err
+	}
+	for i := range m.h {
+		m.h[i] = m.fx[i] - mat.Dot(m.xy.Row(i), m.v)
+	}
+	if err := it.Finite(m.h, m.u); err != nil {
+		return err
+	}
+	m.reachY(it)
+	if err := m.moveX(it, m); err != nil {
+		return err
+	}
+	if err := m.moveY(it); err != nil {
+		return err
+	}
+	m.remember(it, xi, phi)
+	return nil
+}
+
+// follow draws the samples of the step, learns from the last move, and moves the estimates.
+func (m *untuned) follow(it *Iteration) (xi, phi []Sample, err error) {
+	if it.K() == 0 {
+		xi, phi = m.drawFirst(it)
+		err = m.begin(it, xi, phi)
+	} else {
+		xi, phi = it.DrawXi(0), it.DrawPhi(0)
+		if err = m.ask(it, xi, phi); err == nil {
+			err = m.replay(it)
+		}
+		if err == nil {
+			err = m.learnMove(it, xi, phi)
+		}
+		if err == nil {
+			m.move(it.K())
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	m.check()
+	return xi, phi, it.Finite(m.checks[:])
+}
+
+// check adds up what shows a value that is not finite in one of the five derivatives, at any of the
+// points that they were asked at.
+func (m *untuned) check() {
+	m.checks = [5]float64{0, m.gfy.s + m.gfy.d, m.ggy.s + m.ggy.d, mat.NormFrob(m.xy), mat.NormFrobSym(m.yy) + m.gyy.s + m.gyy.d}
+	for i := range m.gfx {
+		m.checks[0] += m.gfx[i].s + m.gfx[i].d
+		m.checks[3] += m.gxy[i].s + m.gxy[i].d
+	}
+	for i := range m.noise {
+		m.checks[i] += m.noise[i].omega
+	}
+}
+
+// drawFirst draws the samples of step 0.
+func (m *untuned) drawFirst(it *Iteration) (xi, phi []Sample) {
+	nu, nl := m.InitBatch, m.InitBatch
+	if m.nXi == 0 {
+		nu = Full
+	}
+	if m.nPhi == 0 {
+		nl = Full
+	}
+	return it.DrawXi(nu), it.DrawPhi(nl)
+}
+
+// learnMove learns κ_g and curvature from the last move, at the samples of this step and with the H
+// of the last one. κ_g is the part of the change of g_y that H_yy and H_xy do not foresee, squared in
+// H⁻¹, over the square of the move in H: for data about d_y, without noise of the curvature 0. It
+// starts at d_y, which d_y steps outweigh; one outlier may not raise it by more than its own size.
+func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
+	x, y := it.X(), it.Y()
+	for i, v := range x {
+		m.dxv[i] = v - m.x[i]
+	}
+	if err := m.pair(it, m, xi, phi); err != nil {
+		return err
+	}
+	if !(m.moved > 0) {
+		return nil
+	}
+	for j, v := range y {
+		m.w[j] = v - m.y[j]
+	}
+	mat.MulVecSym(m.w2, m.hp, m.w)
+	mat.MulVecTrans(m.w, m.xy, m.dxv)
+	for j := range m.w {
+		m.w[j] = m.now.gy[j] - m.old.gy[j] - m.w2[j] - m.w[j]
+	}
+	if m.nPhi == 0 { // old is the estimate, which has not moved yet: the same
+		clear(m.w)
+	}
+	if err := m.solve(m.w2, m.w); err != nil {
+		return err
+	}
+	d := float64(m.dy)
+	kappa := min(mat.Dot(m.w, m.w2)/m.moved, 4*(m.kappaG+d))
+	m.kappaG += 4 / (4 + 4*d + float64(m.seenG)) * (kappa - m.kappaG)
+	m.seenG++
+	return nil
+}
+
+// raise makes H, H_yy with its eigenvalues raised to a floor. Truncating a copy, and not what the
+// recursion carries, keeps a floor that is too high from being fed back. Noise moves eigenvalues by
+// about σ. Noise that is relative, as that of sums of squares is, leaves small eigenvalues alone: it
+// is κ_g·P/S of H itself, and where that is below 1 the floor is lower as much.
+func (m *untuned) raise(it *Iteration) error {
+	sigma := m.sigma()
+	relative := min(1, quotient(m.kappaG*m.gyy.p, m.gyy.s))
+	floor := max(sigma*relative, min(m.MuG, 3*sigma), 0x1p-50*float64(m.dy)*mat.NormFrobSym(m.yy))
+	if it.K() == 0 && !(m.gyy.s > 0) { // one sample, of which nothing is known, or the exact value
+		floor = max(floor, m.MuG)
+	}
+	r, err := m.invert.Truncate(m.hp, m.yy, floor)
+	if err != nil {
+		return err
+	}
+	clipped := 0.0
+	if r.Clipped > 0 {
+		clipped = 1
+		it.Activity().Truncated++
+	}
+	m.clipped += newest(it.K()) * (clipped - m.clipped)
+	return nil
+}
+
+// solve sets dst = H⁻¹b.
+func (m *untuned) solve(dst, b []float64) error {
+	if err := m.invert.SolveVec(dst, b); err != nil {
+		return fmt.Errorf("bilevel: H_yy is singular to working precision: %w", err)
+	}
+	return nil
+}
+
+// reachY moves the length that steps of y are measured by.
+func (m *untuned) reachY(it *Iteration) {
+	y := it.Y()
+	if it.K() == 0 {
+		for j, v := range y {
+			m.w[j] = v - m.u[j]
+		}
+		m.longestY = mat.Norm(m.w)
+	}
+	m.longestY = max(m.longestY, mat.Norm(y))
+}
+
+// moveY writes y⁺. The gain β = 1/(1+10κ_g) keeps what moving adds to the error of g_y, κ_gβ² of the
+// square of u, small beside what it takes away, 2β of it.
+func (m *untuned) moveY(it *Iteration) error {
+	for i, x := range it.X() {
+		m.dxv[i] = it.NextX()[i] - x
+	}
+	mat.MulVecTrans(m.w, m.xy, m.dxv)
+	if err := m.solve(m.drift, m.w); err != nil {
+		return err
+	}
+	beta := 1 / (1 + 10*m.kappaG)
+	length, limit := mat.Norm(m.u), m.longestY/2
+	if m.longestY > 0 && beta*length > limit {
+		beta = limit / length
+		it.Activity().Slowed++
+	}
+	m.moved = beta*beta*mat.Dot(m.u, m.gy) + mat.Dot(m.drift, m.w)
+	m.travelled += math.Sqrt(max(0, m.moved))
+	for j, y := range it.Y() {
+		m.yMid[j] = y - beta*m.u[j]
+		it.NextY()[j] = m.yMid[j] - m.drift[j]
+	}
+	// As a gradient step, which Run.Tol measures, it has the size β‖u‖/‖g_y‖.
+	if n := mat.Norm(m.gy); n > 0 {
+		beta *= length / n
+	}
+	return it.UseSteps(m.size(it, m.h), beta, 0)
+}
+
+// Vectors visits what the next iterate was made of.
+func (m *untuned) Vectors(visit func(name string, v []float64)) {
+	visit("f_x", m.fx)
+	visit("f_y", m.fy)
+	visit("g_y", m.gy)
+	for i, name := range [...]string{"moments of f_x", "moments of f_y", "moments of g_y", "moments of H_xy", "moments of H_yy"} {
+		visit(name, m.checks[i:i+1])
+	}
+	visit("f_x of the samples", m.now.fx)
+	visit("f_y of the samples", m.now.fy)
+	visit("g_yy v of the samples", m.gyyvTo)
+	visit("g_xy v of the samples", m.gxyvTo)
+	visit("f_x between the iterates", m.other.fx)
+	visit("f_y between the iterates", m.other.fy)
+	visit("g_yy v", m.gyyv)
+	visit("g_xy v", m.gxyv)
+	visit("the change of the hypergradient", m.q)
+	visit("H_yy⁻¹g_y", m.u)
+	visit("H_yy⁻¹f_y", m.v)
+	visit("the hypergradient", m.h)
+	visit("the drift correction", m.drift)
+}
+
+// State visits what outlives a step.
+func (m *untuned) State(t *State) {
+	m.follower.State(t)
+	m.moverX.State(t)
+	t.Sym(m.hp)
+	t.Floats(m.v, m.yMid)
+	t.count(&m.seenG)
+	for _, v := range []*float64{&m.clipped, &m.kappaG, &m.moved, &m.longestY} {
+		t.Float(v)
+	}
+	if t.k > 0 {
+		t.After(m.restore)
+	}
+}
+
+// restore hands H back to the truncation, for the solves to come. It has been solved with, so that
+// nothing of it is below 0, and it stays as it is.
+func (m *untuned) restore() error {
+	if r, err := m.invert.Truncate(m.hp, m.hp, 0); err != nil || r.Clipped > 0 {
+		return damaged("H is not positive definite")
+	}
+	return nil
+}

@@ -1,0 +1,293 @@
+package bilevel
+
+import (
+	"math"
+
+	"stable/chol"
+	"stable/eig"
+	"stable/mat"
+)
+
+// curvature learns B ≈ ∇²F from pairs (s, q): a displacement of x with y on the tangent of y*, and
+// the change of the hypergradient at one sample. All norms of x are in the metric D, D_i =
+// [H_xy H_yy⁻¹ H_xyᵀ]_ii, in which every entry of x has the unit of √g, whatever its own is. In
+// these coordinates B̂ is the weighted ridge regression of q/‖s‖ on s/‖s‖, pair j with a weight of
+// order j³,
+//
+//	B̂ = (Q + ρbI)(A + ρI)⁻¹, symmetrised;   A = mean of ŝŝᵀ,  Q = mean of q̂ŝᵀ,  b² = mean of ‖q̂‖²,
+//	ρ = σ²/(b²n),   σ² = mean of ‖q̂ − B̂ŝ‖²/d one step ahead, over 20 pairs,   n = 1 + 7/16·pairs,
+//
+// the posterior mean for a prior N(b, b²): directions that no step has taken stay at the curvature b
+// of the stiffest. The step uses |B̂| + σ/√n·(A+ρI)^(−½), the eigenvalues by absolute value and the
+// standard deviation added, so that what is not known shortens it. Without noise σ → 0, and the step
+// is Newton's.
+type curvature struct {
+	n      int
+	pairs  int
+	next   int        // the step of the next refresh
+	ready  bool       // there is an M
+	a, q   *mat.Dense // A and Q, in the units of x
+	qq     float64    // mean of ‖q̂‖², j³
+	qw, rw float64    // means of ‖q̂‖² and ‖q̂ − B̂ŝ‖² over some 20 pairs
+	mr, ms float64    // means of ‖q̂ − B̂ŝ‖² in M⁻¹ and ‖ŝ‖² in M over some 50
+	d, r   []float64  // D and √D
+	unit   float64    // a power of two near b; B̂ and M stand over it, so that roots are of even powers
+	b, m   *mat.Sym   // B̂ and its positive form M
+
+	ca, cm   chol.Cholesky // of a part of M, and of M
+	ja, jb   eig.Jacobi
+	t, u     []float64 // scratch
+	w1, w2   *mat.Dense
+	free     []int
+	part     *mat.Sym
+	from, to []float64 // bounds of the step
+}
+
+// maxCurved is the largest d_x for which B is learned: two eigen-decompositions a refresh are too
+// much beyond.
+const maxCurved = 64
+
+func newCurvature(n int) *curvature {
+	v := func() []float64 { return make([]float64, n) }
+	return &curvature{
+		n: n, a: mat.NewDense(n, n), q: mat.NewDense(n, n), d: v(), r: v(), b: mat.NewSym(n), m: mat.NewSym(n),
+		t: v(), u: v(), w1: mat.NewDense(n, n), w2: mat.NewDense(n, n), free: make([]int, 0, n), part: mat.NewSym(n),
+		from: v(), to: v(),
+	}
+}
+
+// metric sets D.
+func (c *curvature) metric(d []float64) {
+	copy(c.d, d)
+	c.roots()
+}
+
+func (c *curvature) roots() {
+	for i, v := range c.d {
+		c.r[i] = math.Sqrt(v)
+	}
+}
+
+// square is ‖s‖² in D.
+func (c *curvature) square(s []float64) (n float64) {
+	for i, v := range s {
+		n += c.d[i] * v * v
+	}
+	return n
+}
+
+// foresees says whether B̂ foresees three quarters of the change of the hypergradient: then a step by
+// B̂ is better than one by the gradient.
+func (c *curvature) foresees() bool { return c.ready && c.rw < c.qw/4 }
+
+// kappa is the part of the change that is not foreseen, squared, over the square of the step, in M.
+func (c *curvature) kappa() float64 { return quotient(c.mr, c.ms) }
+
+// learn takes a pair. Entries of x that g does not know have D_i = 0 and are left out.
+func (c *curvature) learn(s, q []float64) {
+	size := c.square(s)
+	if !(size > 0) || math.IsInf(1/size, 0) || math.IsInf(size, 0) {
+		return
+	}
+	for i := range s {
+		c.t[i] = s[i] * c.r[i]
+	}
+	clear(c.u)
+	if c.ready {
+		mat.MulVecSym(c.u, c.b, c.t)
+	}
+	var qq, rr float64
+	for i := range q {
+		v := quotientOr0(q[i], c.r[i])
+		c.u[i] = v - c.unit*c.u[i]
+		qq += v * v
+		rr += c.u[i] * c.u[i]
+	}
+	if c.ready {
+		w, weight := c.w1.Row(0), windowed(c.pairs, 50)
+		mat.MulVecSym(w, c.m, c.t)
+		c.ms += weight * (c.unit*mat.Dot(w, c.t)/size - c.ms)
+		c.cm.SolveVec(w, c.u)
+		c.mr += weight * (mat.Dot(w, c.u)/c.unit/size - c.mr)
+	}
+	weight, short := newest(c.pairs), windowed(c.pairs, 20)
+	c.qq += weight * (qq/size - c.qq)
+	c.qw += short * (qq/size - c.qw)
+	c.rw += short * (rr/size - c.rw)
+	for i := range s {
+		si, qi, a, b := s[i]/size, q[i]/size, c.a.Row(i), c.q.Row(i)
+		for j, sj := range s {
+			a[j] += weight * (si*sj - a[j])
+			b[j] += weight * (qi*sj - b[j])
+		}
+	}
+	c.pairs++
+}
+
+// quotientOr0 is a/b, and 0 where b is 0.
+func quotientOr0(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// refresh makes B̂ and M anew.
+func (c *curvature) refresh() error {
+	c.ready = false
+	if c.pairs == 0 || !(c.qq > 0) {
+		return nil
+	}
+	_, exponent := math.Frexp(math.Sqrt(c.qq))
+	c.unit = math.Ldexp(1, exponent)
+	n := 1 + 7./16*float64(c.pairs)
+	variance := c.rw / float64(c.n)
+	ridge := max(variance/(c.qq*n), 1e-14)
+	for i := range c.n {
+		for j := range i + 1 {
+			c.b.Row(i)[j] = c.a.Row(i)[j] * c.r[i] * c.r[j]
+		}
+	}
+	if _, err := c.ja.Factor(c.b); err != nil {
+		return err
+	}
+	c.regress(ridge)
+	if _, err := c.jb.Factor(c.b); err != nil {
+		return err
+	}
+	c.m.Zero()
+	for e, lambda := range c.jb.Values() {
+		mat.RankOne(c.m, math.Abs(lambda), c.jb.VectorsT().Row(e))
+	}
+	for e, lambda := range c.ja.Values() {
+		mat.RankOne(c.m, math.Sqrt(variance/n/(max(lambda, 0)+ridge))/c.unit, c.ja.VectorsT().Row(e))
+	}
+	c.ready = c.cm.Factor(c.m) == nil
+	return nil
+}
+
+// regress sets B̂ from Q and the eigenvalues of A.
+func (c *curvature) regress(ridge float64) {
+	prior := ridge * math.Sqrt(c.qq)
+	for i := range c.n {
+		row := c.w1.Row(i)
+		for j := range row {
+			row[j] = quotientOr0(c.q.Row(i)[j]*c.r[j], c.r[i])
+		}
+		row[i] += prior
+	}
+	values, vt := c.ja.Values(), c.ja.VectorsT()
+	mat.MulTransB(c.w2, c.w1, vt)
+	for i := range c.n {
+		row := c.w2.Row(i)
+		for e := range row {
+			row[e] /= max(values[e], 0) + ridge
+		}
+	}
+	mat.Mul(c.w1, c.w2, vt)
+	for i := range c.n {
+		for j := range i + 1 {
+			c.b.Row(i)[j] = (c.w1.Row(i)[j] + c.w1.Row(j)[i]) / 2 / c.unit
+		}
+	}
+}
+
+// step writes the s that minimises η⟨h, s⟩ + ½sᵀMs over from ≤ s ≤ to, by an active set: entries at a
+// bound that h pushes against stay, the others solve, and those that leave the bounds are stopped
+// there, until none does; at most 10 rounds.
+func (c *curvature) step(s, h []float64, eta float64) error {
+	c.free = c.free[:0]
+	for i := range s {
+		s[i] = 0
+		if c.d[i] > 0 && !(c.from[i] >= 0 && h[i] > 0) && !(c.to[i] <= 0 && h[i] < 0) {
+			c.free = append(c.free, i)
+		}
+	}
+	for round := range 10 {
+		stopped, err := c.solve(s, h, eta, round == 9)
+		if err != nil || !stopped {
+			return err
+		}
+	}
+	return nil
+}
+
+// solve is one round of step.
+func (c *curvature) solve(s, h []float64, eta float64, last bool) (stopped bool, err error) {
+	m := len(c.free)
+	if m == 0 {
+		return false, nil
+	}
+	rhs, factor := c.t[:m], &c.cm
+	for a, i := range c.free {
+		v := -eta * h[i] / c.r[i] / c.unit
+		for j, sj := range s { // those that have been stopped
+			if sj != 0 {
+				v -= c.m.At(i, j) * sj * c.r[j]
+			}
+		}
+		rhs[a] = v
+	}
+	if m < c.n {
+		part := c.part.View(0, m)
+		for a, i := range c.free {
+			for b, j := range c.free[:a+1] {
+				part.Row(a)[b] = c.m.At(i, j)
+			}
+		}
+		if err := c.ca.Factor(&part); err != nil {
+			return false, err
+		}
+		factor = &c.ca
+	}
+	factor.SolveVec(rhs, rhs)
+	keep := c.free[:0]
+	for a, i := range c.free {
+		v := rhs[a] / c.r[i]
+		switch {
+		case v < c.from[i]:
+			s[i], stopped = c.from[i], true
+		case v > c.to[i]:
+			s[i], stopped = c.to[i], true
+		default:
+			c.u[len(keep)] = v
+			keep = append(keep, i)
+		}
+	}
+	c.free = keep
+	if !stopped || last {
+		for a, i := range keep {
+			s[i] = c.u[a]
+		}
+	}
+	return stopped, nil
+}
+
+func (c *curvature) State(t *State) {
+	t.count(&c.pairs)
+	t.count(&c.next)
+	ready := 0
+	if c.ready {
+		ready = 1
+	}
+	t.count(&ready)
+	c.ready = ready > 0
+	t.Dense(c.a)
+	t.Dense(c.q)
+	t.Floats(c.d)
+	t.Sym(c.b)
+	t.Sym(c.m)
+	for _, v := range []*float64{&c.unit, &c.qq, &c.qw, &c.rw, &c.mr, &c.ms} {
+		t.Float(v)
+	}
+	t.After(c.restore)
+}
+
+// restore makes again what follows from the state.
+func (c *curvature) restore() error {
+	c.roots()
+	if c.ready && c.cm.Factor(c.m) != nil {
+		return damaged("the curvature is not positive definite")
+	}
+	return nil
+}

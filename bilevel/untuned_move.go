@@ -1,0 +1,359 @@
+package bilevel
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// moverX moves x by one of two rules, and measures during the run which one. Where the learned
+// Hessian foresees the changes of the hypergradient, see curvature.foresees, the step is
+//
+//	s = −ηM⁻¹h,   η = 1/(1+4·max(κ_g, κ_x)),   ‖s‖_D at most the distance travelled so far,
+//
+// within the bounds of a Box or NonNegative; in other sets where it ends inside. Everywhere else, and
+// for any d_x, each entry has a step size of its own, in a set that projects in a metric,
+//
+//	x⁺ = P(x − αh),   α_i = a_i·min(1, 1/(3κ)),   a_i = 0.2·ℓ_i/√((k+1)·mean of m_i²),
+//
+// with m the hypergradient of the newest sample after its table, the mean with weights j³, ℓ_i the
+// width of the set or an estimate of the distance to go, and κ = mean of ⟨Δx, Δh⟩/Σ(Δx_i²/a_i), the
+// curvature in units of 1/a: steps as those of AdaGrad (Duchi, Hazan, Singer, J. Mach. Learn. Res.
+// 12, 2011) up to the stability limit. They are drawn back until the drift is at most a tenth of the
+// longest y.
+type moverX struct {
+	curved *curvature // nil beyond maxCurved
+	metric MetricSet  // nil: one step size for all entries
+	lo, hi func(i int) float64
+
+	second     bool      // the last step was by curvature
+	a          []float64 // a_i
+	meanSq     []float64 // mean of m_i²
+	spread     []float64 // mean of (m_i − h_i)²
+	first, far []float64 // the estimate of the distance to go; the distance gone
+	hOld       []float64
+	kappaA     float64 // κ
+	start      []float64
+	reach      float64 // first radius of steps by curvature
+	travelled  float64
+
+	m, q, s, weight []float64 // scratch
+	gyyv, gxyv      []float64 // g_yy v and g_xy v of the pair, at its start
+	gyyvTo, gxyvTo  []float64 // and at its end
+}
+
+func newMoverX(it *Iteration) moverX {
+	n := len(it.X())
+	v := func() []float64 { return make([]float64, n) }
+	r := moverX{
+		a: v(), meanSq: v(), spread: v(), first: v(), far: v(), hOld: v(), m: v(), q: v(), s: v(), weight: v(), gyyv: make([]float64, len(it.Y())), gxyv: v(), gyyvTo: make([]float64, len(it.Y())), gxyvTo: v(),
+		start: append([]float64(nil), it.X()...), lo: func(int) float64 { return math.Inf(-1) }, hi: func(int) float64 { return math.Inf(1) },
+	}
+	if n <= maxCurved {
+		r.curved = newCurvature(n)
+	}
+	r.metric, _ = it.Set().(MetricSet)
+	switch set := it.Set().(type) {
+	case Box:
+		r.lo, r.hi = func(i int) float64 { return set.Lo[i] }, func(i int) float64 { return set.Hi[i] }
+	case NonNegative:
+		r.lo = func(int) float64 { return 0 }
+	}
+	return r
+}
+
+// pair hands a pair to the curvature: x⁻ → x along the tangent, (x⁻, y⁻−βu) → (x, y), and the change
+// of f_x − g_xy v − H_xy H⁻¹(f_y − g_yy v) at the newest samples, with v and H of the last step. At the
+// root that is ∇²F·s without additive noise. A pair over the whole move has the change by the step
+// of y in it, too.
+func (r *moverX) pair(it *Iteration, m *untuned, xi, phi []Sample) error {
+	if r.curved == nil {
+		return nil
+	}
+	o := it.Oracle()
+	fx, fy := m.other.fx, m.other.fy
+	if err := o.GradF(fx, fy, m.x, m.yMid, xi); err != nil {
+		return err
+	}
+	if err := o.HessVecG(r.gyyv, m.x, m.yMid, m.v, phi); err != nil {
+		return err
+	}
+	if err := o.CrossVecG(r.gxyv, m.x, m.yMid, m.v, phi); err != nil {
+		return err
+	}
+	mat.MulVecSym(r.gyyvTo, m.now.yy, m.v)
+	mat.MulVec(r.gxyvTo, m.now.xy, m.v)
+	for j := range m.w {
+		m.w[j] = m.now.fy[j] - fy[j] - (r.gyyvTo[j] - r.gyyv[j])
+	}
+	if err := m.solve(m.w, m.w); err != nil {
+		return err
+	}
+	for i := range r.q {
+		r.q[i] = m.now.fx[i] - fx[i] - (r.gxyvTo[i] - r.gxyv[i]) - mat.Dot(m.xy.Row(i), m.w)
+	}
+	if err := it.Finite(r.q); err != nil {
+		return err
+	}
+	r.curved.learn(m.dxv, r.q)
+	return nil
+}
+
+// moveX writes x⁺ into it.NextX().
+func (r *moverX) moveX(it *Iteration, m *untuned) error {
+	if err := r.lengths(it, m); err != nil {
+		return err
+	}
+	copy(r.hOld, m.h)
+	r.second = false
+	if r.curved != nil {
+		if err := r.refresh(it, m); err != nil {
+			return err
+		}
+		if r.curved.foresees() {
+			ok, err := r.newton(it, m)
+			if err != nil {
+				return err
+			}
+			if ok {
+				r.second = true
+			}
+		}
+	}
+	if !r.second {
+		if err := r.gradient(it, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refresh sets the metric and the curvature anew, less often as time goes on.
+func (r *moverX) refresh(it *Iteration, m *untuned) error {
+	c := r.curved
+	if it.K() < c.next {
+		return nil
+	}
+	c.next = it.K() + 1 + it.K()/16
+	for i := range r.s {
+		row := m.xy.Row(i)
+		if err := m.solve(m.w, row); err != nil {
+			return err
+		}
+		r.s[i] = max(0, mat.Dot(m.w, row))
+	}
+	c.metric(r.s)
+	return c.refresh()
+}
+
+// newton writes the step by curvature. It returns false where the set is not one of bounds and the
+// step leaves it.
+func (r *moverX) newton(it *Iteration, m *untuned) (ok bool, err error) {
+	c, x := r.curved, it.X()
+	for i, v := range x {
+		c.from[i], c.to[i] = r.lo(i)-v, r.hi(i)-v
+	}
+	eta := 1 / (1 + 4*max(m.kappaG, c.kappa()))
+	if err := c.step(r.s, m.h, eta); err != nil {
+		return false, nil // M is not positive definite on a part of the entries
+	}
+	if r.reach == 0 { // a tenth of y and of the first Newton point, in H
+		mat.MulVecSym(m.w, m.hp, it.Y())
+		yy, uy := mat.Dot(m.w, it.Y()), mat.Dot(m.w, m.u)
+		r.reach = math.Sqrt(max(0, yy, yy-2*uy+mat.Dot(m.u, m.gy))) / 10
+	}
+	scale, radius := 1.0, max(r.reach, r.travelled)
+	if n := math.Sqrt(c.square(r.s)); radius > 0 && n > radius {
+		scale = radius / n
+		it.Activity().Cut++
+	}
+	next := it.NextX()
+	for i, v := range x {
+		next[i] = v + scale*r.s[i]
+		if c.d[i] == 0 { // g does not know it
+			next[i] = v - r.alpha(i)*m.h[i]
+		}
+		r.s[i] = next[i]
+	}
+	it.Project(next)
+	switch it.Set().(type) {
+	case Space, Box, NonNegative:
+		return true, nil
+	}
+	for i, v := range next {
+		if v != r.s[i] {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// lengths moves a_i and κ.
+func (r *moverX) lengths(it *Iteration, m *untuned) error {
+	if err := r.newest(it, m); err != nil {
+		return err
+	}
+	x, k := it.X(), it.K()
+	var change, size float64
+	for i, v := range r.m {
+		r.meanSq[i] += newest(k) * (v*v - r.meanSq[i])
+		r.spread[i] += newest(k) * (sq(v-m.h[i]) - r.spread[i])
+		r.far[i] = max(r.far[i], math.Abs(x[i]-r.start[i]))
+		if k > 0 && r.a[i] > 0 {
+			d := x[i] - m.x[i]
+			change += d * (m.h[i] - r.hOld[i])
+			size += d * d / r.a[i]
+		}
+	}
+	if size > 0 {
+		r.kappaA += newest(k-1) * (change/size - r.kappaA)
+	}
+	if k < 20 {
+		if err := r.guess(it, m); err != nil {
+			return err
+		}
+	}
+	for i, v := range r.meanSq {
+		length := extent(it.Set(), i)
+		if length == 0 {
+			length = max(r.first[i], 5*r.far[i])
+		}
+		if v > 0 {
+			r.a[i] = 0.2 * length / math.Sqrt(float64(k+1)*v)
+		}
+	}
+	return nil
+}
+
+// guess estimates how far entry i has to go: as far as moves y* by the longest y, or where g does
+// not know the entry, as far as changes f by what such a y does; where neither has a scale, |x_i⁰|,
+// or 1.
+func (r *moverX) guess(it *Iteration, m *untuned) error {
+	for i := range r.first {
+		if err := m.solve(m.w, m.xy.Row(i)); err != nil {
+			return err
+		}
+		length := quotientOr0(m.longestY, mat.Norm(m.w))
+		if length == 0 {
+			length = quotientOr0(m.longestY*mat.Norm(m.fy), math.Abs(m.h[i]))
+		}
+		if length == 0 && r.first[i] == 0 {
+			if length = math.Abs(r.start[i]); length == 0 {
+				length = 1
+			}
+		}
+		r.first[i] = max(r.first[i], length)
+	}
+	return nil
+}
+
+// newest writes m, the hypergradient at the newest samples less what their tables foresee.
+func (r *moverX) newest(it *Iteration, m *untuned) error {
+	if it.K() == 0 {
+		copy(r.m, m.h)
+		return nil
+	}
+	k := it.K()
+	mat.MulVecSym(m.w2, m.now.yy, m.v)
+	for j, v := range m.now.fy {
+		m.w[j] = v - m.w2[j]
+	}
+	if m.bends != nil {
+		_, c := m.gyy.at(k)
+		mat.MulVecSym(m.w2, m.bends.dyy, m.v)
+		mat.Axpy(m.w, c, m.w2)
+	}
+	if m.upper != nil {
+		_, c := m.gfy.at(k)
+		mat.Axpy(m.w, -c, m.upper.d[m.dx:])
+	}
+	if err := m.solve(m.w, m.w); err != nil {
+		return err
+	}
+	for i := range r.m {
+		r.m[i] = m.now.fx[i] - mat.Dot(m.now.xy.Row(i), m.v) - mat.Dot(m.xy.Row(i), m.w)
+		if m.bends != nil {
+			_, c := m.gxy[i].at(k)
+			r.m[i] += c * mat.Dot(m.bends.dxy.Row(i), m.v)
+		}
+		if m.upper != nil {
+			_, c := m.gfx[i].at(k)
+			r.m[i] -= c * m.upper.d[i]
+		}
+	}
+	return it.Finite(r.m)
+}
+
+// alpha is α_i.
+func (r *moverX) alpha(i int) float64 {
+	if r.kappaA > 1./3 {
+		return r.a[i] / (3 * r.kappaA)
+	}
+	return r.a[i]
+}
+
+// gradient writes the first-order step.
+func (r *moverX) gradient(it *Iteration, m *untuned) error {
+	x, next := it.X(), it.NextX()
+	least := math.Inf(1)
+	for i := range x {
+		if a := r.alpha(i); a > 0 {
+			least = min(least, a)
+		}
+	}
+	if math.IsInf(least, 1) { // no entry has ever had a gradient
+		least = 1
+	}
+	for i, v := range x {
+		alpha := r.alpha(i)
+		if r.metric == nil || alpha == 0 {
+			alpha = least
+		}
+		next[i], r.weight[i] = v-alpha*m.h[i], 1/alpha
+	}
+	if r.metric != nil {
+		r.metric.ProjectMetric(next, next, r.weight)
+	} else {
+		it.Project(next)
+	}
+	for i, v := range x {
+		r.s[i] = next[i] - v
+	}
+	mat.MulVecTrans(m.w, m.xy, r.s)
+	if err := m.solve(m.w, m.w); err != nil {
+		return err
+	}
+	if n, limit := mat.Norm(m.w), m.longestY/10; limit > 0 && n > limit {
+		for i, v := range x {
+			next[i] = v + limit/n*r.s[i]
+		}
+		it.Activity().Cut++
+	}
+	return nil
+}
+
+// size is the step size to report: that of a gradient step of the same length, over the entries that
+// have moved.
+func (r *moverX) size(it *Iteration, h []float64) float64 {
+	var moved, slope float64
+	for i, x := range it.X() {
+		if d := it.NextX()[i] - x; d != 0 {
+			moved += d * d
+			slope += h[i] * h[i]
+		}
+	}
+	if size := math.Sqrt(moved / slope); size > 0 && !math.IsInf(size, 1) {
+		return size
+	}
+	return 1
+}
+
+func (r *moverX) State(t *State) {
+	t.Floats(r.a, r.meanSq, r.spread, r.first, r.far, r.hOld)
+	for _, v := range []*float64{&r.kappaA, &r.reach, &r.travelled} {
+		t.Float(v)
+	}
+	if r.curved != nil {
+		r.curved.State(t)
+	}
+}
