@@ -98,6 +98,19 @@ func BenchmarkEig(b *testing.B) {
 	})
 }
 
+// BenchmarkEigSym is a decomposition by way of the tridiagonal form, values and vectors: all that
+// the peers do for it, too.
+func BenchmarkEigSym(b *testing.B) {
+	each(b, "n", func(b *testing.B, n int) {
+		a := mattest.Sym(n, uint64(n))
+		var e eig.Symmetric
+		must(e.Factor(a))
+		for b.Loop() {
+			must(e.Factor(a))
+		}
+	})
+}
+
 // BenchmarkTruncate is the projection onto {X ⪰ 0.1·I}: clear has nothing to clip, few three
 // eigenvalues, clipped about half the spectrum, and warm is clipped again and again while the
 // matrix moves by 1 %. All have their workspace.

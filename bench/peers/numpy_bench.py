@@ -82,7 +82,8 @@ for n in SIZES:
     run("Mul/n", n, lambda: a @ a)
     run("Cholesky/n", n, lambda: np.linalg.cholesky(spd))
     run("Solve/n", n, lambda: sl.cho_solve(factor, rhs, check_finite=False))
-    run("Eig/n", n, lambda: np.linalg.eigh(s))
+    for name in "Eig/n", "EigSym/n":
+        run(name, n, lambda: np.linalg.eigh(s))
     for name, m in (("clear", spd), ("few", s), ("clipped", s), ("warm", s)):
         run(f"Truncate/{name}/n", n, lambda: truncate(m))
     run("Step/d", n, Step(n).eigh)

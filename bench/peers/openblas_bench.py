@@ -97,7 +97,8 @@ def same(a, b):
 for size in SIZES:
     o, nothing = Order(size, size), Order(size, 0)
     run("Mul", size, o.mul, nothing.mul, lambda: same(o.product, o.square @ o.square))
-    run("Eig", size, o.eigen, nothing.eigen, lambda: same(o.a.T * o.values @ o.a, o.input))
+    for name in "Eig", "EigSym":
+        run(name, size, o.eigen, nothing.eigen, lambda: same(o.a.T * o.values @ o.a, o.input))
     w, v = np.linalg.eigh(o.input)
     run("Truncate/clipped", size, o.truncate, nothing.truncate, lambda: same(o.product, v * np.maximum(w, MU) @ v.T))
     o.input += size * np.eye(size)
