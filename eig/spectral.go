@@ -91,17 +91,25 @@ func (s *spectral) split() {
 // finds all. BenchmarkRoutes measures it.
 const fewDivisor = 12
 
-// eigenvalues computes those below mu, at least, the others being +Inf then. It returns false if
-// the QL iteration does not converge.
-func (s *spectral) eigenvalues(mu float64) bool {
-	mu *= s.scale
+// few tells whether bisection is to find what is below mu, of scale·A.
+func (s *spectral) few(mu float64) bool {
+	if math.IsInf(mu, 1) {
+		return false
+	}
 	k, first := 0, 0
 	for _, end := range s.ends {
 		k += sturm(s.d[first:end], s.e2[first:end], mu)
 		first = end
 	}
-	few := k*fewDivisor <= s.n
-	first = 0
+	return k*fewDivisor <= s.n
+}
+
+// eigenvalues computes those below mu, at least, the others being +Inf then. It returns false if
+// the QL iteration does not converge.
+func (s *spectral) eigenvalues(mu float64) bool {
+	mu *= s.scale
+	few := s.few(mu)
+	first := 0
 	for _, end := range s.ends {
 		d, e2, values := s.d[first:end], s.e2[first:end], s.values[first:end]
 		if few {

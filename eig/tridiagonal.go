@@ -44,7 +44,7 @@ func tridiagonalValues(d, e2 []float64, norm float64) bool {
 			if steps == qlCap {
 				return false
 			}
-			qlStep(d[l:m+1], e2[l:m])
+			qlStep(d[l:m+1], e2[l:m+1])
 		}
 	}
 	slices.Sort(d)
@@ -60,18 +60,21 @@ func tridiagonalValues(d, e2 []float64, norm float64) bool {
 // p'.
 func qlStep(d, e2 []float64) {
 	m := len(d) - 1
-	root := math.Sqrt(e2[0])
-	sigma := (d[1] - d[0]) / (2 * root)
-	sigma = d[0] - root/(sigma+math.Copysign(math.Sqrt(sigma*sigma+1), sigma))
+	e2 = e2[:m+1]
+	half := (d[1] - d[0]) / 2
+	t := e2[0] / (half + math.Copysign(math.Sqrt(half*half+e2[0]), half))
+	if m == 1 { // these are both eigenvalues
+		d[0], d[1], e2[0] = d[0]-t, d[1]+t, 0
+		return
+	}
+	sigma := d[0] - t
 	gamma := d[m] - sigma
 	p, s := gamma*gamma, 0.0
 	lastP, lastR := 1.0, 1.0
 	for i := m - 1; i >= 0; i-- {
 		b := e2[i]
 		r := p + b
-		if i < m-1 {
-			e2[i+1] = s * r
-		}
+		e2[i+1] = s * r
 		old := gamma
 		if p > 0x1p-300 {
 			u := p*(d[i]-sigma) - b*old
