@@ -2,12 +2,12 @@ package bilevel
 
 import "math"
 
-// adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, with v_i a running mean of g_i²: one
-// for each entry, or, over a set that only projects in the Euclidean norm, one for all. With equal
-// weights in the mean they are those of AdaGrad, c_i/√(Σ g_i²) (Duchi, Hazan, Singer, J. Mach.
-// Learn. Res. 12, 2011, diagonal form). Here g² of step j has a weight that grows as j³, see
-// newest, so that the long first gradients, before H_yy and y have settled, do not shorten the
-// steps for good.
+// adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, where v_i is a running mean of g_i².
+// There is one for each entry, or one for all entries if the set projects in the Euclidean norm
+// only. If all squares had equal weights in the mean, the step sizes would be those of AdaGrad,
+// c_i/√(Σ g_i²) (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011, diagonal form). Here the
+// weight of step j grows as j³, see newest: the first gradients are long, before H_yy and y have
+// settled, and must not shorten the steps for good.
 type adagrad struct {
 	set    Set
 	metric MetricSet // nil: one step size for all entries

@@ -24,7 +24,7 @@ import (
 //	 8 bytes   CRC-64 (ECMA) of all bytes before
 //
 // The version changes with the layout, with what a method keeps, and with any default or rule that
-// moves an iterate. One version is read, its own.
+// moves an iterate. Load reads this version alone.
 const (
 	magic          = "bilevel\x00"
 	version        = 2
@@ -38,17 +38,16 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// Save writes a checkpoint to w: everything that the steps to come depend on, but the problem and
-// the options, with a version and checksums. After Load, the steps give the bits that they would
-// have given here, from the same binary. It is to be called between steps, as from Run.Progress.
-// What a Run counts, its steps, time and window, begins anew with the next Run.
+// Save writes a checkpoint to w: a version, all that later steps depend on except the problem and
+// the options, and checksums. After Load, the same binary takes the steps that it would have taken
+// here, bit for bit. A caller calls Save between steps, for example from Run.Progress. The next Run
+// counts its steps, its time and its window from zero.
 //
-// Errors: those of w; and that of a step that has failed, after which there is nothing to go on
-// from.
+// Errors: those of w, and that of a step that has failed, since there is nothing to go on from.
 //
-// Cost: 8 bytes for each number that the method keeps, dx·dy + dy²/2 and some vectors for the
-// methods with matrices, the tables for SABA, some vectors for the others. Memory for a copy of the
-// start and the bounds, no more.
+// Cost: 8 bytes for each number that the method keeps. Methods with matrices keep dx·dy + dy²/2
+// numbers, methods with tables keep these, and the others some vectors. Memory: a copy of the start
+// and of the bounds.
 func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
@@ -94,16 +93,16 @@ func (s *Solver) header() (head []byte, words uint64, err error) {
 	return binary.LittleEndian.AppendUint64(h, crc64.Checksum(h, crcTable)), count.words, nil
 }
 
-// Load takes up the run of which r holds a checkpoint, to the end of r. s is a Solver from New with
-// the problem, method and options of the one that was saved; it may have done steps, and a step of
-// it may have failed. What X, Y and Estimator returned before is not valid after it.
+// Load reads a checkpoint from r, to its end, and goes on with the run that was saved. s comes from
+// New with the same problem, method and options. It may have done steps, and a step of it may have
+// failed. What X, Y, Estimator and Stepper have returned before is no longer valid.
 //
-// Problem sizes, method, parameters and options are compared, those of the caller's own types as
-// far as they are no functions, maps or pointers inside them. The problem's data are not: the same
-// problem is the caller's to bring.
+// Load compares problem sizes, method, parameters and options with those that were saved. In the
+// caller's own types it cannot compare functions, maps, and what stands behind pointers. It does
+// not compare the problem's data: the caller must bring the same problem.
 //
-// Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is as it was. Memory
-// for a second run of the kind of s, and no more, whatever r holds. No oracle is called.
+// Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is as it was. Memory:
+// that of a second Solver like s, whatever r holds. Load calls no oracle.
 func (s *Solver) Load(r io.Reader) error {
 	fresh, err := New(s.it.oracle.p, s.it.method, s.it.opt)
 	if err != nil {
@@ -117,7 +116,7 @@ func (s *Solver) Load(r io.Reader) error {
 	return nil
 }
 
-// read reads a checkpoint into s, which is of no use after an error.
+// read reads a checkpoint into s. After an error s is useless.
 func (s *Solver) read(r io.Reader) error {
 	sum := crc64.New(crcTable)
 	in := io.TeeReader(r, sum)
@@ -195,7 +194,7 @@ func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
 	return nil
 }
 
-// torn says that a checkpoint ends too early, where that is what err is about.
+// torn makes an error that says that a checkpoint ends too early of an unexpected end of file.
 func torn(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return damaged("it ends too early")
@@ -203,11 +202,11 @@ func torn(err error) error {
 	return err
 }
 
-// SaveFile is Save to the file at path, which it replaces in one step: the file holds the last
-// checkpoint or this one, whenever the process or the machine stops. The one before is kept beside
-// it, as path with ".old" at its end.
+// SaveFile saves to the file at path. It replaces the file in one step: whenever the process or the
+// machine stops, the file holds the last checkpoint or this one. The last one stays beside it,
+// under path with ".old" appended.
 //
-// Errors: as for Save, and those of the file system, a full disk among them. The file at path is
+// Errors: those of Save, and those of the file system, such as a full disk. The file at path is
 // then as it was.
 func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
 

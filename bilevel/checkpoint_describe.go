@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// describe tells two Solvers apart whose runs differ, but for the problem's data: a line "name =
-// value" for the sizes, the method, and each of its parameters and of the options. Equal ones give
-// equal text on every machine.
+// describe writes a line "name = value" for each problem size, for the method, for each of its
+// parameters and for each option. Solvers with equal lines take equal steps on the same problem.
+// The text is the same on every machine.
 func (s *Solver) describe() string {
 	var d description
 	upper, lower := s.it.oracle.Streams()
@@ -28,9 +28,8 @@ func (s *Solver) describe() string {
 	return d.String()
 }
 
-// description writes values as text. Of what a caller's own type holds, functions, maps, and what
-// is behind a pointer inside it cannot be told apart, nor what is nested deeper than maxDepth:
-// there the type has to do.
+// description writes values as text. For functions, maps, pointers inside of a caller's own type,
+// and what is nested deeper than maxDepth, it writes the type alone.
 type description struct {
 	strings.Builder
 	depth int // of interfaces
@@ -40,7 +39,7 @@ const maxDepth = 8
 
 func (d *description) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n", name, value) }
 
-// value adds v, of a type that is named where it stands in an interface.
+// value adds v. kind is the name of its type if v stands in an interface, and empty if not.
 func (d *description) value(name, kind string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -101,7 +100,8 @@ func (d *description) sequence(name, kind string, v reflect.Value) {
 	d.line(name, fmt.Sprintf("%s%d entries with checksum %016x", kind, v.Len(), crc64.Checksum(b, crcTable)))
 }
 
-// difference says how two descriptions differ, at the first line that does; empty if they do not.
+// difference describes the first line in which two descriptions differ. It is empty if there is
+// none.
 func difference(file, here string) string {
 	a, b := strings.Split(file, "\n"), strings.Split(here, "\n")
 	for i := range min(len(a), len(b)) {

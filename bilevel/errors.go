@@ -60,8 +60,8 @@ func (e *OracleError) Error() string {
 // Unwrap returns the oracle's own error.
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// A StepError is a panic in a step that did not come from an oracle: from the method, or from a part
-// of it that is the caller's own, as a Set or a Schedule.
+// A StepError is a panic in a step that did not come from an oracle: from the method, or from a
+// part of it that is the caller's own, as a Set or a Schedule.
 type StepError struct {
 	Step   int
 	Method string // its name

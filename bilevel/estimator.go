@@ -16,12 +16,12 @@ import (
 //	H_xy^k = P̄[(1−τ)(H_xy^{k−1} − g_xy(x^{k−1}, y^{k−1}; φ)) + g_xy(x^k, y^k; φ)],   P̄ onto {X : ‖X‖_F ≤ C_gxy},
 //	H_yy^k = P̲[(1−τ)(H_yy^{k−1} − g_yy(x^{k−1}, y^{k−1}; φ)) + g_yy(x^k, y^k; φ)],   P̲ onto {X : X ⪰ μ_g I},
 //
-// with the same φ at both points, and gives what an upper-level method needs of them: the
-// hypergradient estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this
-// estimator under projected SGD; it can stand under any other rule.
+// with the same φ at both points. It gives an upper-level method what it needs: the hypergradient
+// estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this estimator with
+// projected SGD on x. Any other rule can take the place of SGD.
 //
-// Init comes first, then one Update a step; the other methods refer to the last point. Nothing
-// allocates after NewEstimator, and an Estimator is for one goroutine at a time.
+// A caller calls Init first, and then Update once a step. The other methods refer to the last
+// point. Nothing allocates after NewEstimator. An Estimator is for one goroutine at a time.
 type Estimator struct {
 	p        Problem
 	mu, cgxy float64
@@ -97,8 +97,8 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	return e.finish(x, y)
 }
 
-// Draw draws the samples φ of step k: initBatch at step 0, a batch as Options.LowerBatch says at the
-// others. initBatch may be Full; 0 stands for a batch or dy samples, whichever is more.
+// Draw draws the samples φ of step k: initBatch at step 0, a batch as Options.LowerBatch says at
+// the others. initBatch may be Full; 0 stands for a batch or dy samples, whichever is more.
 func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 	if it.K() > 0 {
 		return it.DrawPhi(0)
@@ -198,9 +198,9 @@ func (e *Estimator) State(t *State) {
 	}
 }
 
-// restore hands H_yy back to the projection, for the solves to come. Since H_yy has been solved
-// with, a Cholesky factorisation proves that nothing is below 0, and H_yy stays as it is, bit for
-// bit.
+// restore hands H_yy to the projection again, for later solves. Systems with H_yy have been solved
+// before, so a Cholesky factorisation proves that no eigenvalue is below 0, and H_yy keeps its
+// bits.
 func (e *Estimator) restore() error {
 	r, err := e.projection.Truncate(e.hyy, e.hyy, 0)
 	if err != nil || r.Clipped > 0 {

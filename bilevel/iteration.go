@@ -100,8 +100,8 @@ func (it *Iteration) MoveY(beta float64, d []float64) {
 	}
 }
 
-// Problem returns the problem itself, for a method to ask whether it has an interface that the method
-// needs. What is asked of it does not count.
+// Problem returns the problem itself, for a method to ask whether it has an interface that the
+// method needs. What is asked of it does not count.
 func (it *Iteration) Problem() Problem { return it.oracle.p }
 
 // Oracle returns the problem behind counters. What it returns as an error is to be returned from
@@ -173,7 +173,7 @@ func MetricStep(next, x, a []float64) float64 {
 	return 1 / most // no movement, or one whose square leaves the range
 }
 
-// checkSteps refuses step sizes that are no such thing.
+// checkSteps refuses step sizes outside of their ranges.
 func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 	if alpha >= 0 && beta >= 0 && tau >= 0 && tau <= 1 && !math.IsInf(alpha, 1) && !math.IsInf(beta, 1) {
 		return nil
@@ -199,11 +199,11 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 // that fails does not count.
 func (it *Iteration) Activity() *Activity { return &it.activity }
 
-// Finite returns nil if all entries of the vectors are finite. If not, it returns a *DivergedError that names
-// the first vector of Stepper.Vectors with an entry that is not finite. A method calls it before it
-// uses a vector in a way that would hide or spread such a value: to weigh with it, to ask the
-// problem at a point made of it, to keep it for later steps. The Solver looks at all vectors after
-// each step anyway.
+// Finite returns nil if all entries of the vectors are finite. If not, it returns a *DivergedError
+// that names the first vector of Stepper.Vectors with an entry that is not finite. A method calls
+// it before it uses a vector in a way that would hide or spread such a value: to weigh with it, to
+// ask the problem at a point made of it, to keep it for later steps. The Solver looks at all
+// vectors after each step anyway.
 func (it *Iteration) Finite(vectors ...[]float64) error {
 	for _, v := range vectors {
 		i := mat.NotFinite(v)

@@ -82,8 +82,9 @@ type Method interface {
 
 	// Start returns the method at work, with all the memory that its steps need. It fills in
 	// defaults, and refuses invalid parameters with an error that wraps ErrOption and names the
-	// field. It may read Dims, Set, Batches, the start X and Y, and Oracle().Streams of it; it draws
-	// no sample, and calls no oracle. Load starts the method once more, with the same parameters.
+	// field. It may read Dims, Set, Batches, the start X and Y, and Oracle().Streams of it; it
+	// draws no sample, and calls no oracle. Load starts the method once more, with the same
+	// parameters.
 	Start(it *Iteration) (Stepper, error)
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Counts says what a run has used. A sample drawn once and evaluated at two points counts as one
-// sample and two evaluations; a batch of n samples as n of each. An exact (empty) batch counts as
-// the whole finite sum, or as one where the stream is unbounded.
+// sample and two evaluations. A batch of n samples counts as n of each. An empty batch, which asks
+// for the exact value, counts as the whole finite sum, or as one if the stream is unbounded.
 type Counts struct {
 	Xi, Phi uint64 // samples drawn from the upper and the lower stream
 
@@ -82,7 +82,7 @@ func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 	return o.end(err)
 }
 
-// errReshaped is for an oracle that changes more of a matrix than its entries.
+// errReshaped says that an oracle has changed more of a matrix than its entries.
 var errReshaped = errors.New("the shape or the memory of the destination was changed")
 
 // sameMemory tells whether two slices are one.
@@ -144,8 +144,8 @@ func (o *Oracle) end(err error) error {
 	return err
 }
 
-// caught makes an error of what recover has returned for a panic in a step; nil where the goroutine
-// ends without a panic.
+// caught makes an error of v, which recover has returned for a panic in a step. It returns nil if
+// the goroutine ends without a panic.
 func (it *Iteration) caught(v any) error {
 	if v == nil {
 		return nil

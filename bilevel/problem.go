@@ -46,8 +46,8 @@ type Problem interface {
 	HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error
 }
 
-// Products is implemented by problems that multiply by their second derivatives without forming
-// them, in O(dx+dy) to O(dy²). Arguments and batches are as in Problem; dst must not overlap v.
+// Products is a problem that multiplies by its second derivatives without forming them, in O(dx+dy)
+// to O(dy²) flops. Arguments and batches are as in Problem; dst must not overlap v.
 type Products interface {
 	// HessVecG writes g_yy(x, y; φ)·v, of length dy.
 	HessVecG(dst, x, y, v []float64, phi []Sample) error
@@ -64,8 +64,8 @@ type UpperGradient interface {
 	GradXG(gx, x, y []float64, phi []Sample) error
 }
 
-// Truth is implemented by problems that know, or can compute to about 1e-12, what a method only
-// estimates. It serves measurements and tests; no method calls it, and no count includes it.
+// Truth is a problem that knows, or computes to about 1e-12, what a method only estimates.
+// Measurements and tests use it. No method calls it, and no count includes it.
 type Truth interface {
 	// Solution writes y*(x). What y holds on entry may serve as the starting point.
 	Solution(y, x []float64) error

@@ -75,8 +75,8 @@ func (r Reason) String() string {
 	return names[r]
 }
 
-// Result is where a run stopped. It is filled in whether or not there is an error: X and Y are the
-// last good iterate, in memory of their own.
+// Result is where a run stopped. It is filled in with or without an error. X and Y are copies of
+// the last good iterate.
 type Result struct {
 	X, Y    []float64
 	Mean    []float64 // of the iterates, see Solver.Mean
@@ -86,9 +86,8 @@ type Result struct {
 	Elapsed time.Duration // without the time of Progress
 }
 
-// Run does steps until a stop rule is met. The error is nil unless a step failed or the context
-// ended; then it is that step's error, or context.Cause. A run that stopped for another reason than
-// a failure can be taken up by another Run.
+// Run does steps until a stop rule is met. If a step fails, Run returns its error; if the context
+// ends, context.Cause. After any stop but a failure, another Run can go on.
 func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	if err := r.validate(ctx); err != nil {
 		return s.result(0, Failed, 0), err

@@ -10,9 +10,10 @@ import (
 // Set is a closed convex set X of feasible upper-level variables.
 //
 // Project writes into dst the point of X that is nearest to x in the Euclidean norm; dst may be x.
-// It must not allocate, and must be safe for concurrent use, as the sets of this package are.
-// Theirs are exact (Space, Box, NonNegative) or right to 8·d·eps·(‖x‖ + s), eps = 2⁻⁵², with s the
-// norm of the numbers that the set is made of, |B|/‖A‖ for a HalfSpace (TestSetsAccuracy).
+// It must not allocate, and must be safe for concurrent use, as the sets of this package are. The
+// projections onto a Space, a Box and NonNegative are exact. The others of this package are right
+// to 8·d·eps·(‖x‖ + s), where eps = 2⁻⁵², and s is the norm of the numbers that the set is made of,
+// or |B|/‖A‖ for a HalfSpace (TestSetsAccuracy).
 type Set interface {
 	Project(dst, x []float64)
 
@@ -111,8 +112,7 @@ type Ball struct {
 	Radius float64
 }
 
-// Project moves x along the line to the centre: c + (x − c)·Radius/‖x − c‖ where x is outside, and
-// x itself where it is not.
+// Project writes x if x is inside, and c + (x − c)·Radius/‖x − c‖ if it is outside.
 func (b Ball) Project(dst, x []float64) {
 	n := b.distance(x)
 	if n <= b.Radius {
@@ -171,10 +171,10 @@ type Simplex struct {
 	Sum float64 // default 1
 }
 
-// Project is max(x − θ, 0) with the θ that makes the entries add up to Sum. θ is found by
-// Michelot's iteration (J. Optim. Theory Appl. 50, 1986): take the mean excess of the entries above
-// θ until none drops out; at most d rounds of O(d). Entries are measured from the largest one, so
-// that a common offset does no harm.
+// Project writes max(x − θ, 0) with the θ that makes the entries add up to Sum. Michelot's
+// iteration (J. Optim. Theory Appl. 50, 1986) finds θ: it takes the mean excess of the entries
+// above θ until no entry drops out, in at most d rounds of O(d). It measures entries from the
+// largest one, so that a common offset does no harm.
 func (s Simplex) Project(dst, x []float64) {
 	top := math.Inf(-1)
 	for _, v := range x {
@@ -226,8 +226,8 @@ type HalfSpace struct {
 	B float64
 }
 
-// Project is x − A·max(Aᵀx − B, 0)/‖A‖². An x is inside where what is left of Aᵀx − B underflows:
-// within 2⁻¹⁰⁷⁰/‖A‖.
+// Project writes x − A·max(Aᵀx − B, 0)/‖A‖². It leaves x as it is if Aᵀx − B is so small that the
+// step underflows, which is within 2⁻¹⁰⁷⁰/‖A‖ of the set.
 func (h HalfSpace) Project(dst, x []float64) {
 	excess, unit := h.excess(x)
 	if !(excess > 0) {
@@ -240,8 +240,8 @@ func (h HalfSpace) Project(dst, x []float64) {
 	}
 }
 
-// excess is Aᵀx − B in the given unit: not 1 where a product leaves the range. All that is lost
-// then is below the rounding of the sum.
+// excess returns Aᵀx − B in a unit, which is 1 unless a product leaves the range. What the other
+// unit loses is below the rounding of the sum.
 func (h HalfSpace) excess(x []float64) (e, unit float64) {
 	if e = mat.Dot(h.A, x) - h.B; e-e == 0 {
 		return e, 1

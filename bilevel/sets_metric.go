@@ -5,11 +5,12 @@ import (
 )
 
 // MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in
-// X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x. It must not allocate. The sets of this
-// package all are MetricSets; where sums, or quotients of weights, leave the range of a float64,
-// they may write NaN. Their error is that of Project; 64 for 8 for a Ball or Simplex, where the
-// weights span up to 12 decades; times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition of the question, for a
-// HalfSpace.
+// X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x. It must not allocate.
+//
+// All sets of this package are MetricSets. If sums or quotients of weights leave the range of a
+// float64, they may write NaN. Their error bound is that of Project, with two exceptions: for a
+// Ball and a Simplex it has 64 in place of 8 if the weights span up to 12 decades; for a HalfSpace
+// it is multiplied by ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition of the question.
 type MetricSet interface {
 	Set
 	ProjectMetric(dst, x, w []float64)
@@ -45,9 +46,9 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// ProjectMetric is max(x_i − θ/w_i, 0) with the θ that makes the entries add up to Sum. θ is found
-// by Michelot's iteration, see Project, twice: the second time the entries are measured from where
-// the first left them, so that a common offset does no harm.
+// ProjectMetric writes max(x_i − θ/w_i, 0) with the θ that makes the entries add up to Sum.
+// Michelot's iteration, see Project, finds θ in two runs. The second one measures the entries from
+// where the first left them, so that a common offset does no harm.
 func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	low, high := math.Inf(1), 0.0
 	for _, v := range w {
@@ -88,11 +89,11 @@ func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
 	}
 }
 
-// ProjectMetric is c_i + u_i·w_i/(w_i + λ), u = x − c, where x is outside, with the λ > 0 that
-// makes its distance from c the Radius; and x itself where it is not. λ is the root of the secular
-// equation 1/‖s(λ)‖ = 1/Radius, s_i = u_i·w_i/(w_i + λ), whose left side is concave: Newton's
+// ProjectMetric writes x if x is inside. If not, it writes c_i + u_i·w_i/(w_i + λ), u = x − c, with
+// the λ > 0 that makes the distance from c the Radius. λ is the root of the secular equation
+// 1/‖s(λ)‖ = 1/Radius, s_i = u_i·w_i/(w_i + λ). Its left side is concave, so that Newton's
 // iteration from the left never passes the root (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4,
-// 1983). Each step costs O(d); some 5 as a rule, at most 200.
+// 1983). It takes about 5 steps of O(d), at most 200.
 func (b Ball) ProjectMetric(dst, x, w []float64) {
 	size := b.distance(x)
 	if !(size > b.Radius) {

@@ -204,7 +204,7 @@ func (r *adamRule) move(it *Iteration, m *stable) (float64, error) {
 		r.a[i] = math.Sqrt(r.v[i]/(1-r.p2)) + r.Eps
 		it.NextX()[i] = it.X()[i] - alpha*(r.m[i]/(1-r.p1))/r.a[i]
 	}
-	if err := it.Finite(r.a); err != nil { // nothing can be weighed with it
+	if err := it.Finite(r.a); err != nil { // a weight of the projection
 		return 0, err
 	}
 	r.set.ProjectMetric(it.NextX(), it.NextX(), r.a)

@@ -32,7 +32,7 @@ type doubleMomentum struct {
 // stormWeight is the weight c·α² of the papers for α ~ (k+1)^(−1/3), scaled to be 1 at k = 0.
 var stormWeight = bilevel.Power{C: 1, P: 2.0 / 3}
 
-// checkTaus fills in the default weights, and refuses what is no weight.
+// checkTaus fills in the default weights, and refuses weights outside of [0, 1].
 func checkTaus(name string, tauX, tauY *bilevel.Schedule) error {
 	if *tauX == nil {
 		*tauX = stormWeight

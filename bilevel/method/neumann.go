@@ -8,8 +8,8 @@ import (
 	"stable/mat"
 )
 
-// Neumann says how a method that multiplies by g_yy, and never factors it, comes to g_yy⁻¹ f_y: by
-// N terms of the Neumann series,
+// Neumann are the parameters of the methods that multiply by g_yy and never factor it. They
+// approximate g_yy⁻¹ f_y by N terms of the Neumann series,
 //
 //	g_yy⁻¹ f_y ≈ (1/L) Σ_{q<N} (I − g_yy/L)^q f_y.
 //
@@ -19,9 +19,9 @@ import (
 //	(A) random truncation: v = (N/L) ∏_{i=1..p} (I − g_yy(·; φ_i)/L) f_y, p uniform on {0, …, N−1}: (N−1)/2 products on average.
 //	(B) truncated sum: v = η Σ_{q=0..Q} ∏_{i=1..q} (I − η g_yy(·; φ_i)) f_y with η = 1/L, Q = N−1: N−1 products, smaller variance.
 //
-// The terms left out move a hypergradient by at most C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With
-// Options.LowerBatch = Full there is no draw of p either: (A) takes its mean, which is (B) with
-// exact products.
+// The terms that are left out move a hypergradient by at most C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With
+// Options.LowerBatch = Full, (A) does not draw p: it takes its mean, which is (B) with exact
+// products.
 //
 // Source: (A) Ghadimi and Wang, arXiv 1802.02246, and Hong et al., arXiv 2007.05170; (B) Ji, Yang
 // and Liang, arXiv 2010.07962, Algorithm 2. Both are from memory; confirmed by their mean and
@@ -52,7 +52,7 @@ func (n Neumann) validate(method string) error {
 	case (n.Terms == 0 || n.MuG != 0) && !(n.MuG > 0 && n.MuG <= n.LG):
 		return option.Bad("%s.Neumann.MuG is %v, want μ_g in (0, LG]", method, n.MuG)
 	case n.Terms == 0 && n.LG/n.MuG > 1e6:
-		return option.Bad("%s.Neumann.Terms is 0, and LG/MuG = %g asks for a longer series than anybody wants: set Terms", method, n.LG/n.MuG)
+		return option.Bad("%s.Neumann.Terms is 0, and the default for LG/MuG = %g is a series of millions of terms: set Terms", method, n.LG/n.MuG)
 	}
 	return nil
 }
@@ -65,9 +65,9 @@ func (n Neumann) terms(k int) int {
 	return 1 + int(math.Ceil(n.LG/n.MuG*math.Log1p(float64(k))))
 }
 
-// hypergradient estimates f_x − g_xy g_yy⁻¹ f_y. draw takes the samples, and at evaluates at a
-// point with the samples of the last draw, at as many points as a recursive method asks for: p, ξ
-// and every φ_i stay the same.
+// hypergradient estimates f_x − g_xy g_yy⁻¹ f_y. draw takes the samples. at evaluates the estimate
+// at a point with the samples of the last draw. A recursive method calls at for several points: p,
+// ξ and every φ_i stay the same.
 type hypergradient struct {
 	series Neumann
 	random bool // (A); otherwise (B)

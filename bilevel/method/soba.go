@@ -48,7 +48,7 @@ type soba struct {
 
 func (m SOBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.check(it, "SOBA") }
 
-// check refuses what is no step size, and makes the memory. name is the method's Go name.
+// check refuses invalid step sizes, and makes the memory. name is the method's Go name.
 func (m SOBA) check(it *bilevel.Iteration, name string) (*soba, error) {
 	if m.Gamma == nil {
 		m.Gamma = m.Beta
