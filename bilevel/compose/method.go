@@ -37,8 +37,9 @@ type SCGD struct {
 // with the same φ at both points; at k = 0, x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2).
 // Oracles: GradG at two points for k ≥ 1, the others as for SCGD. Memory dx + dy more.
 //
-// The rule is from memory; confirmed by its properties: β = 1 is SCGD with β = 1, and exact oracles
-// with y⁰ = h(x⁰) make y^{k+1} = h(x^k) for every β, which is gradient descent on F.
+// No public code of it is known to us: what stands for the rule are its properties. β = 1 is SCGD
+// with β = 1, and exact oracles with y⁰ = h(x⁰) make y^{k+1} = h(x^k) for every β, which is
+// gradient descent on F.
 type SCSC struct {
 	// Alpha and Beta are as in SCGD. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule

@@ -17,7 +17,8 @@ import (
 // Samples a step: ξ one batch; φ T + 1 + p batches. Oracles: GradF 1, GradG T, HessVecG p,
 // CrossVecG 1, with p in {0, …, N−1}. To an ε-stationary point: ε⁻² samples. Some texts print p
 // uniform on {1, …, N}, which leaves an error of order 1/L_g that does not go away; here p starts
-// at 0. The rule is from memory, and has passed the same tests as BSA.
+// at 0. No public code of it is known to us: what stands for the rule are its equations step by
+// step (TestAlternatingFollowsThePapers) and that with T = 1 it is TTSA (TestMethodReductions).
 type ALSET struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule

@@ -19,7 +19,8 @@ import (
 //
 // Samples a step: ξ one batch, φ 2T + 1. Oracles: GradF 1, GradG T, HessVecG T, CrossVecG 1. Cost
 // beside the oracles: O(dx + T·dy). To an ε-stationary point: ε⁻² samples with batches of the order
-// ε⁻¹, without the logarithm of the Neumann series.
+// ε⁻¹, without the logarithm of the Neumann series. The rule was held against solvers/amigo.py of
+// benchmark_bilevel, with which it agrees (TestMethodsFollowPublicCode).
 type AmIGO struct {
 	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
 	Alpha, Beta bilevel.Schedule

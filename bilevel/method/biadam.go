@@ -29,10 +29,10 @@ import (
 // with p in {0, …, N−1}. The set has to be a MetricSet. Cost beside the oracles: O(dx + dy), and
 // the projection.
 //
-// To an ε-stationary point: ε⁻² samples, up to logarithms. The rule is from memory: confirmed
-// against its equations, by the limit of a large ρ, and by convergence to known solutions. The
-// paper admits every diagonal A ⪰ ρI, and takes the square of f_x in its example, which is zero
-// where f does not depend on x; here it is the square of h.
+// To an ε-stationary point: ε⁻² samples, up to logarithms. No public code of it is known to us:
+// what stands for the rule are its equations step by step (TestBiAdamFollowsThePaper) and the limit
+// of a large ρ (TestBiAdamReductions). The paper admits every diagonal A ⪰ ρI, and takes the square
+// of f_x in its example, which is zero where f does not depend on x; here it is the square of h.
 type BiAdam struct {
 	// Alpha and Beta are the step sizes of x̃ and ỹ, the paper's γ and λ, which are constant: the
 	// length of a step in Adam's units. Required, ≥ 0.

@@ -18,10 +18,9 @@ import (
 // CrossVecG 1, with p in {0, …, N−1}.
 //
 // To an ε-stationary point: ε⁻² samples ξ and ε⁻³ samples φ with t_k ~ √k; to an ε-optimal one of a
-// strongly convex F: ε⁻¹ and ε⁻² with t_k ~ k (Table 1 of the STABLE paper). The rule is from
-// memory; with exact oracles it is projected gradient descent with the exact inverse
-// (TestMethodsExactStep), and it goes to known solutions with and without noise
-// (TestMethodsSolve).
+// strongly convex F: ε⁻¹ and ε⁻² with t_k ~ k (Table 1 of the STABLE paper). The rule was held
+// against solvers/bsa.py of benchmark_bilevel, see the package comment: there a step moves x first
+// and then y, the same sequence from half a step later, and t_k is constant.
 type BSA struct {
 	// Alpha is the step size α_k of x. Required, ≥ 0.
 	Alpha bilevel.Schedule

@@ -19,7 +19,10 @@ import (
 //
 // The step size of y_λ is the paper's γ_k λ_k, written in units of that of y, which has the same
 // order. The bias is O(1/λ), so λ grows. Every expectation has samples of its own, as in the paper.
-// The problem has to be a bilevel.UpperGradient. The iterate y of the solver is that of g.
+// The problem has to be a bilevel.UpperGradient. The iterate y of the solver is that of g. The rule
+// was held against solvers/f2sa.py of benchmark_bilevel, step by step at fixed λ
+// (TestMethodsFollowPublicCode); there λ grows by steps of order (k+1)^(−1/7), and so as k^(6/7),
+// far faster than the paper's k^(1/7), and β is not divided by λ.
 //
 // Samples a step, T = Inner: ξ T + 1 batches, φ 2T + 2. Oracles: GradF T + 1, GradG 2T, GradXG 2.
 // Cost beside the oracles: O(dx + T·dy). To an ε-stationary point: ε^(−7/2) samples.
@@ -271,8 +274,9 @@ func (m *f2sap) Vectors(visit func(name string, v []float64)) {
 // which lowers f as far as it lowers q at the rate η‖∇q‖². The direction does not vanish as y comes
 // to y*(x): it turns over with ∇q, so constant step sizes end in a cycle as long as they are, and
 // they have to fall. The paper is deterministic, and noise in ∇q is a bias that nothing takes away.
-// With batches one φ serves ŷ, and one ξ and one φ the directions. The projection onto X is added
-// here. The problem has to be a bilevel.UpperGradient.
+// It was held against solvers/bome.py of benchmark_bilevel, with which it agrees for full batches
+// (TestMethodsFollowPublicCode). With batches one φ serves ŷ, and one ξ and one φ the directions.
+// The projection onto X is added here. The problem has to be a bilevel.UpperGradient.
 //
 // Samples a step, T = Inner: ξ one batch, φ T + 1. Oracles: GradF 1, GradG T + 1, GradXG 2. Cost
 // beside the oracles: O(dx + T·dy).

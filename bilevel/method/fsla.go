@@ -18,7 +18,9 @@ import (
 //	x^{k+1} = P_X(x^k − α_k m^k),
 //
 // with d° the same direction, of the same samples, at the point of step k−1, (x^{k−1}, y^k, v^k).
-// Step 0 has no point before it: m⁰ = d⁰. The projection is added here.
+// Step 0 has no point before it: m⁰ = d⁰. The projection is added here. The rule was held against
+// solvers/fsla.py of benchmark_bilevel, which takes 0 for the point and for m before step 0
+// (TestMethodsFollowPublicCode).
 //
 // Samples a step: ξ two batches, φ three. Oracles: GradF 3, GradG 1, HessVecG 1, CrossVecG 2 (step
 // 0: GradF 2, CrossVecG 1). Cost beside the oracles: O(dx + dy).

@@ -17,7 +17,8 @@ import (
 // D_x, where the paper starts from any h⁰, and the paper moves x along h^{k−1}, one step behind.
 //
 // Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
-// beside the oracles: O(dx + dy). To an ε-stationary point: ε⁻² samples.
+// beside the oracles: O(dx + dy). To an ε-stationary point: ε⁻² samples. The rule is that of the
+// paper's algorithm, step by step (TestMethodsFollowPublicCode).
 type MASOBA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are
 	// constant, of the order 1/√K for K steps.

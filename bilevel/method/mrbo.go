@@ -16,8 +16,9 @@ import (
 //
 // Samples a step: ξ one batch; φ 2 + Q batches, Q = N−1. Oracles, for k ≥ 1: GradF 2, GradG 2,
 // HessVecG 2Q, CrossVecG 2; for k = 0 half of that. To an ε-stationary point: ε^(−3/2) samples, up
-// to logarithms. The rule is from memory, and has passed the same tests as SUSTAIN. The paper is
-// for X = R^dx; the projection is added here.
+// to logarithms. The rule was held against solvers/mrbo.py of benchmark_bilevel, see the package
+// comment, which differs as sustain.py does. The paper is for X = R^dx; the projection is added
+// here.
 type MRBO struct {
 	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's: γη_k and λη_k with
 	// η_k = d/(m+k)^(1/3), which are Power{C: γd, K0: m, P: 1.0/3} and Power{C: λd, K0: m, P:

@@ -15,8 +15,9 @@ import (
 // points. It is SUSTAIN with TauY = 1, without the second evaluation of g_y.
 //
 // Samples a step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 1, HessVecG 2p,
-// CrossVecG 2, with p in {0, …, N−1}; for k = 0 one point only. The rule is from memory, and has
-// passed the same tests as SUSTAIN.
+// CrossVecG 2, with p in {0, …, N−1}; for k = 0 one point only. No public code of it is known to
+// us: what stands for the rule is that it is SUSTAIN with weight 1 in y, bit for bit
+// (TestMethodReductions).
 type MSTSA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule

@@ -16,8 +16,9 @@ import (
 //
 //	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i),   z = (x, y, v),   for each part t of D_y, D_v, D_x,
 //
-// with one sample i at both points. Step sizes are constant in the paper, as is the analysis on X =
-// R^dx; the projection is added here.
+// with one sample i at both points. Step sizes are constant in the paper, and X is R^dx; the
+// projection is added here. The rule was held against solvers/srba.py of benchmark_bilevel, with
+// which it agrees (TestMethodsFollowPublicCode).
 //
 // Samples a step: ξ and φ one batch, every Period steps Large of each. Oracles, at each of the two
 // points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost beside the oracles: O(dx + dy). To an

@@ -26,10 +26,10 @@ import (
 // Samples a step: ξ and φ one batch. Oracles, for k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; for k
 // = 0 half of that. Cost beside: as for STABLE.
 //
-// To an ε-stationary point: ε^(−3/2) samples. The rule is from memory: confirmed against its
-// equations, by the identity that exact oracles keep every estimate exact, and by convergence to
-// known solutions. The paper is for X = R^dx, and may draw a sample of its own for each estimator;
-// the projection, and the common sample, are of this package.
+// To an ε-stationary point: ε^(−3/2) samples. No public code of it is known to us: what stands for
+// the rule is its run against the equations above (TestRSVRBFollowsThePaper) and that exact oracles
+// keep every estimate exact (TestRSVRBExact). The paper is for X = R^dx, and may draw a sample of
+// its own for each estimator; the projection, and the common sample, are of this package.
 type RSVRB struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are of
 	// the order (k+1)^(−1/3).

@@ -24,9 +24,10 @@ import (
 // numbers for sums of n_ξ and n_φ terms, and as much a sample of a batch. A stream with batch Full
 // has no table: its parts are exact. Cost beside the oracles: O(dx + dy) a sample.
 //
-// To an ε-stationary point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples. The rule is from memory: confirmed against
-// its equations, by the identities that fresh tables give the full parts and that the means stay
-// those of the tables, and by convergence with constant step sizes.
+// To an ε-stationary point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples. The rule was held against solvers/saba.py
+// of benchmark_bilevel, see the package comment, and follows its equations step by step
+// (TestSABAFollowsThePaper); there, tables begin as zeros and keep one row for each block of a
+// batch.
 type SABA struct {
 	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
 	Alpha, Beta bilevel.Schedule

@@ -21,8 +21,9 @@ import (
 // Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1; nothing is
 // factored, and there is no series. Cost beside the oracles: O(dx + dy).
 //
-// To an ε-stationary point: ε⁻² samples. The rule is from memory: confirmed against its equations,
-// and by convergence to known solutions. The paper is for X = R^dx; the projection is added here.
+// To an ε-stationary point: ε⁻² samples. The rule was held against solvers/soba.py of
+// benchmark_bilevel, see the package comment, with which it agrees (TestSOBAFollowsThePaper). The
+// paper is for X = R^dx; the projection is added here.
 type SOBA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are of
 	// one order, constant 1/√K for K steps.

@@ -18,8 +18,9 @@ import (
 //
 // There is nothing to tune but the starts of the sums, which have the units of the directions. The
 // analysis is deterministic: under noise the sums grow as √k, and step sizes fall as 1/√k, that of
-// x as 1/k. The projection is added here. The rule is from memory of the paper: what stands for it
-// are the test against its equations and convergence with exact oracles.
+// x as 1/k. The projection is added here. No public code of it is known to us: what stands for the
+// rule are its equations step by step (TestSTFBOFollows) and convergence with exact oracles
+// (TestMethodsSolveExactly).
 //
 // Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
 // beside the oracles: O(dx + dy).

@@ -18,8 +18,9 @@ import (
 // sum.
 //
 // To an ε-stationary point: ε⁻² samples, with step sizes that are constant and batches of order ε⁻¹
-// (Table 1 of the STABLE paper). The rule and the batch sizes are from memory; the rule has passed
-// the same tests as BSA.
+// (Table 1 of the STABLE paper). The rule was held against solvers/stocbio.py of benchmark_bilevel,
+// see the package comment, where all products have batches of one size; the sizes are those of the
+// paper's analysis (TestStocBiOBatches).
 type StocBiO struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. (The paper calls them
 	// β and α.)

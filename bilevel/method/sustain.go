@@ -19,10 +19,10 @@ import (
 // CrossVecG 2, with p in {0, …, N−1}; for k = 0 half of that. To an ε-stationary point: ε^(−3/2)
 // samples, up to logarithms.
 //
-// The rule is from memory; the weights do not matter with exact oracles (TestMethodReductions),
-// where it is projected gradient descent with the exact inverse (TestMethodsExactStep), and it goes
-// to known solutions with and without noise (TestMethodsSolve). The paper is for X = R^dx;
-// the projection is added here.
+// The rule was held against solvers/sustain.py of benchmark_bilevel, see the package comment, which
+// takes 0 for the point and the directions before step 0, and g_xy at the sample of g_y. With exact
+// oracles the weights do not matter (TestMethodReductions). The paper is for X = R^dx; the
+// projection is added here.
 type SUSTAIN struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's: α_k =
 	// (w+k)^(−1/3), which is Power{C: 1, K0: w, P: 1.0/3}, and β_k = c·α_k.

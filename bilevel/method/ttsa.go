@@ -17,7 +17,8 @@ import (
 // Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1, with p in {0, …, N−1}.
 //
 // To an ε-stationary point: ε^(−5/2) samples; to an ε-optimal one of a strongly convex F: ε^(−3/2)
-// (Table 1 of the STABLE paper). The rule is from memory, and has passed the same tests as BSA.
+// (Table 1 of the STABLE paper). The rule was held against solvers/ttsa.py of benchmark_bilevel,
+// see the package comment, which takes g_xy at the sample of g_y; here every factor has its own.
 type TTSA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. Strongly convex F:
 	// α_k ~ 1/k, β_k ~ k^(−2/3); nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).

@@ -19,8 +19,8 @@ func usesStable(points uint64) func(c Case) (least, most bilevel.Counts) {
 	}
 }
 
-// usesUntuned counts Untuned with tables and curvature: a term of g that has not been visited has no
-// row to be asked for, and every eighth step, and each of the first sixteen, asks the last batch
+// usesUntuned counts Untuned with tables and curvature: a term of g that has not been visited has
+// no row to be asked for, and every eighth step, and each of the first sixteen, asks the last batch
 // again at two points.
 func usesUntuned(c Case) (least, most bilevel.Counts) {
 	u, l := uint64(c.Upper), uint64(c.Lower)

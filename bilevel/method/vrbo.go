@@ -30,9 +30,10 @@ import (
 // φ M(2 + Q). Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M; to set anew, once each, ξ
 // S_1, φ S_1(2 + Q). To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 //
-// The rule is from memory; with exact oracles u and v stay exact at every point (TestVRBOExact),
-// and it goes to known solutions with and without noise (TestMethodsSolve). The paper
-// counts m+1 inner steps where these are m, and is for X = R^dx; the projection is added here.
+// The rule was held against solvers/vrbo.py of benchmark_bilevel, see the package comment, which
+// leaves out the change of x: its directions are those of the old x until the next large batch.
+// Here, with exact oracles, u and v stay exact at every point (TestVRBOExact). The paper counts m+1
+// inner steps where these are m, and is for X = R^dx; the projection is added here.
 type VRBO struct {
 	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required, ≥ 0. The paper's
 	// are constant; the schedules are taken at k.
