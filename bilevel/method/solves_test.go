@@ -130,7 +130,7 @@ func TestMethodsSolve(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	const trials, steps = 8, 1500
+	const trials, steps = 5, 1500
 	for _, e := range method.Registry() {
 		if e.ExactOnly {
 			continue
