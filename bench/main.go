@@ -9,6 +9,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"time"
 
 	"stable/bench/kit"
 	"stable/bench/race"
@@ -33,7 +34,8 @@ var commands = []kit.Command{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	info, err := os.Stderr.Stat()
 	live := err == nil && info.Mode()&os.ModeCharDevice != 0
-	os.Exit(kit.Run(ctx, commands, os.Args[1:], kit.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, Live: live}))
+	os.Exit(kit.Run(ctx, commands, os.Args[1:], kit.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, Live: live, Every: 5 * time.Second}))
 }

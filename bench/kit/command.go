@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"stable"
 )
@@ -21,7 +22,8 @@ type Command struct {
 // Terminal is where a command writes: results to Stdout, progress and errors to Stderr.
 type Terminal struct {
 	Stdout, Stderr io.Writer
-	Live           bool // Stderr is a terminal that can show a line that changes
+	Live           bool          // Stderr is a terminal that can show a line that changes
+	Every          time.Duration // between two lines of progress where it is none; 0: there are none
 }
 
 // ErrUsage is wrapped by errors about flags and arguments.

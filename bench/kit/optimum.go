@@ -10,10 +10,17 @@ import (
 // asked for.
 const ManyRows = 5000
 
+// manyFeatures is the number of features from which one exact minimisation takes seconds.
+const manyFeatures = 150
+
 // LeastF returns the least local minimum of F that exact minimisation finds: from the given points,
 // from the four of Minimise, and, where rows are few, from eight at random. F need not be convex,
-// so the least of many is the best claim to F*.
+// so the least of many is the best claim to F*. Where features are many, it is from the given
+// points alone, if there are any.
 func LeastF(p *hyperopt.Problem, from ...[]float64) (*hyperopt.Minimum, error) {
+	if p.Train().Dim > manyFeatures && len(from) > 0 {
+		return p.Minimise(from...)
+	}
 	best, err := p.Minimise()
 	if err != nil {
 		return nil, err

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Progress shows one line that changes, on a terminal only, at most five times a second. The zero
-// value shows nothing.
+// Progress shows how far long work has come: on a terminal, in one line that changes at most five
+// times a second; elsewhere, in a new line now and then (see [Terminal]).
 type Progress struct {
 	out   Terminal
 	start time.Time
@@ -15,19 +15,38 @@ type Progress struct {
 }
 
 // NewProgress starts the clock of the estimate.
-func NewProgress(out Terminal) *Progress { return &Progress{out: out, start: time.Now()} }
+func NewProgress(out Terminal) *Progress {
+	p := &Progress{out: out, start: time.Now()}
+	if !out.Live {
+		p.last = p.start // work that is soon done needs no line
+	}
+	return p
+}
+
+// Due says whether Update would show anything now. It is for loops in which even the making of the
+// line would take time.
+func (p *Progress) Due() bool {
+	every := p.out.Every
+	if p.out.Live {
+		every = 200 * time.Millisecond
+	}
+	return every > 0 && time.Since(p.last) >= every
+}
 
 // Update shows which share is done, with an estimate of the time that the rest takes.
 func (p *Progress) Update(done float64, format string, args ...any) {
-	now := time.Now()
-	if !p.out.Live || now.Sub(p.last) < 200*time.Millisecond {
+	if !p.Due() {
 		return
 	}
-	p.last = now
+	p.last = time.Now()
 	line := fmt.Sprintf("%3.0f %%  ", 100*done) + fmt.Sprintf(format, args...)
-	if spent := now.Sub(p.start); done > 0.01 && spent > time.Second {
+	if spent := p.last.Sub(p.start); done > 0 && spent > time.Second {
 		left := time.Duration(float64(spent) * (1/done - 1))
 		line += fmt.Sprintf("  %v left", left.Round(time.Second))
+	}
+	if !p.out.Live {
+		fmt.Fprintln(p.out.Stderr, line)
+		return
 	}
 	fmt.Fprintf(p.out.Stderr, "\r%-*s", p.shown, line)
 	p.shown = len(line)

@@ -63,6 +63,9 @@ func (e *engine) run(ctx context.Context, p *kit.Progress) error {
 	var failed error
 	record := func(s *bilevel.Solver) bool {
 		if k := s.K(); k > 0 && k < e.steps && k != e.mark(len(e.f)) {
+			if p.Due() && len(e.f) > 0 {
+				p.Update(float64(k)/float64(e.steps), "step %d of %d, F = %.6f", k, e.steps, e.f[len(e.f)-1])
+			}
 			return true
 		}
 		f, err := truth.ObjectiveFrom(nil, e.y, s.X())

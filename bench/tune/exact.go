@@ -11,6 +11,8 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
+	"stable/chol"
+	"stable/mat"
 )
 
 // foldProblems returns a problem for each part, with that part to validate on and all others to
@@ -39,7 +41,7 @@ func without(parts []*hyperopt.Data, k int) *hyperopt.Data {
 }
 
 // runExact searches with Newton's method on all rows, and chooses.
-func (t *search) runExact(ctx context.Context, p *kit.Progress) (err error) {
+func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal) (err error) {
 	var problems []*hyperopt.Problem
 	if t.folded() {
 		problems, err = t.foldProblems(t.parts)
@@ -50,6 +52,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) (err error) {
 	if err != nil {
 		return err
 	}
+	t.tell(problems, out)
 	share := 1.0 // of the time
 	if t.folded() {
 		share = 0.25
@@ -75,13 +78,30 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress) (err error) {
 	return context.Cause(ctx)
 }
 
+// tell says what the search will take, if that is long, from the time of one Newton step.
+func (t *search) tell(problems []*hyperopt.Problem, out kit.Terminal) {
+	p := problems[0].Clone()
+	h, x, y := mat.NewSym(t.design.Dim), make([]float64, t.design.Dim), make([]float64, t.design.Dim)
+	var c chol.Cholesky
+	start := time.Now()
+	p.Start(x, y)
+	if err := kit.FirstOf(p.HessG(h, x, y, nil), c.Factor(h)); err != nil {
+		return // the search will say so
+	}
+	steps := float64(newtonSteps * len(problems) * max(1, len(problems)))
+	if takes := time.Duration(steps * float64(time.Since(start))); takes > 20*time.Second {
+		fmt.Fprintf(out.Stderr, "bench: this takes some %v; one split (-folds 1) of fewer rows or features takes less\n", takes.Round(10*time.Second))
+	}
+}
+
 // exact returns the best single weight of a grid, and the weights of the nearest local minimum of
 // the validation loss.
 func (t *search) exact(ctx context.Context, problems []*hyperopt.Problem, progress func(k int, f float64)) (single, each result, err error) {
 	start := time.Now()
+	var enough settled
 	folds := &hyperopt.Folds{Problems: problems, Progress: func(k int, f float64) bool {
 		progress(k, f)
-		return ctx.Err() == nil
+		return ctx.Err() == nil && !enough.at(f)
 	}}
 	lambdas, mean, err := singles(folds, t.Lo, t.Hi)
 	if err != nil {
@@ -109,6 +129,16 @@ func (t *search) exact(ctx context.Context, problems []*hyperopt.Problem, progre
 	}
 	each.Reads, each.seconds = folds.Reads(), time.Since(start)
 	return single, each, nil
+}
+
+// settled says when a search for weights may end: after three iterations that took off less than
+// 1e-5 of the first loss together. Whatever they fit further is noise of the validation rows.
+type settled struct{ losses []float64 }
+
+func (s *settled) at(f float64) bool {
+	s.losses = append(s.losses, f)
+	n := len(s.losses)
+	return n > 3 && s.losses[n-4]-f < 1e-5*s.losses[0]
 }
 
 // singles returns the validation losses of single weights in ascending order: 13 over the range, and

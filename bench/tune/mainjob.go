@@ -82,7 +82,9 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	if runErr != nil && !errors.Is(runErr, context.Canceled) && !errors.Is(runErr, bilevel.ErrDiverged) {
 		return runErr
 	}
-	// An interrupted or diverged run is reported up to where it came.
+	if errors.Is(runErr, context.Canceled) {
+		fmt.Fprintln(out.Stderr, "bench: interrupted; what there is will be reported, unless a second interrupt comes")
+	}
 	if err := t.reference(kit.NewProgress(out)); err != nil {
 		return errors.Join(err, runErr)
 	}

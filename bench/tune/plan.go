@@ -25,7 +25,7 @@ const (
 func (t *search) plan() error {
 	if t.Solver == solverAuto || t.Solver == "" {
 		t.Solver = solverExact
-		if t.Folds == 0 && t.work(1) > patience || t.Folds > 0 && t.work(t.Folds) > patience {
+		if work := t.work(max(1, t.Folds)); work > patience && work > t.stableWork() {
 			t.Solver = solverStable
 		}
 	}
@@ -76,6 +76,13 @@ func (t *search) planSplit() (err error) {
 	return nil
 }
 
+// stableWork estimates the multiplications of STABLE: each step solves with a Hessian, and projects
+// it.
+func (t *search) stableWork() float64 {
+	d := float64(t.design.Dim)
+	return float64(max(leastSteps, t.design.Rows())) * d * d * d
+}
+
 // mostFolds is the number of folds that the rows allow.
 func (t *search) mostFolds() int { return fewest(t.design, t.regression()) }
 
@@ -94,19 +101,17 @@ func fewest(d *hyperopt.Data, regression bool) int {
 	return min(countClasses(d))
 }
 
-// work estimates the multiplications of the exact solver: so many searches, each of some
-// iterations, each of some Newton steps that form and factor a Hessian of each fold's rows.
+// newtonSteps is about what a search for a fold takes: thirty iterations of five Newton steps.
+const newtonSteps = 150
+
+// work estimates the multiplications of the exact solver: with folds, one search on all and one
+// without each; in each search so many Newton steps, which form and factor a Hessian of the rows.
 func (t *search) work(folds int) float64 {
-	const iterations, newton = 30, 5
 	d := float64(t.design.Dim)
 	step := d * d * d
 	for i := range t.design.Rows() {
 		n := float64(t.design.RowPtr[i+1] - t.design.RowPtr[i])
 		step += n * n / 2
 	}
-	if folds == 1 {
-		return iterations * newton * step
-	}
-	k := float64(folds)
-	return iterations * newton * step * (k + k*(k-1))
+	return newtonSteps * step * float64(folds*folds)
 }

@@ -100,7 +100,7 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	if t.Solver == solverStable {
 		err = t.runStable(ctx, p)
 	} else {
-		err = t.runExact(ctx, p)
+		err = t.runExact(ctx, p, out)
 	}
 	if t.each.weights == nil || t.single.weights == nil {
 		return err

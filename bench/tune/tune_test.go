@@ -162,6 +162,14 @@ func TestTuneSplit(t *testing.T) {
 	assert.Contains(t, stdout, "there were no rows that neither search saw")
 }
 
+// A search ends once three iterations bring next to nothing.
+func TestSettled(t *testing.T) {
+	var s settled
+	for i, f := range []float64{1, 0.5, 0.4, 0.39, 0.389999, 0.389998, 0.389997} {
+		assert.Equal(t, i == 6, s.at(f), i)
+	}
+}
+
 // What limits a search is said: a weight at the edge of the range, a search that did not converge, a
 // y that is not y*(x).
 func TestTuneWarns(t *testing.T) {
