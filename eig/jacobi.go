@@ -2,7 +2,6 @@ package eig
 
 import (
 	"math"
-	"slices"
 
 	"stable/chol"
 	"stable/mat"
@@ -26,7 +25,7 @@ type Jacobi struct {
 	vt     mat.Dense // Vᵀ: eigenvectors in rows
 	buf    []float64 // for V0ᵀ·A
 	chol   chol.Cholesky
-	perm   []int
+	sort   sorter
 	want   bool // vectors are wanted
 	known  bool // vt belongs to d
 	rotate int
@@ -153,7 +152,7 @@ func (e *Jacobi) reserve(n int) {
 	e.n, e.ld = n, stride(n)
 	e.a = grow(e.a, n*e.ld)
 	e.d, e.root, e.w = grow(e.d, n), grow(e.root, n), grow(e.w, n)
-	e.perm = slices.Grow(e.perm[:0], n)[:n]
+	e.sort.reserve(n)
 	if e.want {
 		e.vt = mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: grow(e.vt.Data, n*e.ld)}
 	}

@@ -7,8 +7,8 @@ import "stable/mat"
 // is near. That none is missing is proved by a Cholesky factorisation of P, or by the count in
 // inertia.
 type krylov struct {
-	inertia
-	lanczos
+	inertia inertia
+	lanczos lanczos
 
 	full  full
 	norm  float64   // ‖A‖_F or, after a process with A, a norm of T
@@ -48,6 +48,39 @@ const (
 	productFrom = 48
 	inverseFrom = 100
 )
+
+// products runs a process with x = A, and returns the number of eigenvalues below mu.
+func (s *krylov) products(x operator, n int, mu float64, most, limit int) (k int, ok bool) {
+	return s.lanczos.run(x, n, mu, 0, most, limit)
+}
+
+// ritz puts the eigenpairs that products has found into the rows of z and into lambda, and tells
+// whether they are what they should be.
+func (s *krylov) ritz(x operator, z *mat.Dense, lambda []float64) bool {
+	s.lanczos.vectors(z)
+	s.lanczos.values(lambda)
+	s.norm = s.lanczos.norm()
+	return s.invariant(x, z, lambda)
+}
+
+// inverse runs a process with (A − mu·I)⁻¹, whose factorisation tells the number of eigenvalues
+// below mu; m is the largest entry of a.
+func (s *krylov) inverse(a *mat.Sym, mu, m float64, most, limit int) (k int, ok bool) {
+	if k, ok = s.inertia.count(a, mu, m, most); !ok || k == 0 {
+		return 0, false
+	}
+	_, ok = s.lanczos.run(&s.inertia, a.N, 0, k, k, limit)
+	return k, ok
+}
+
+// refine is ritz for inverse, whose eigenvalues are not those of A.
+func (s *krylov) refine(z *mat.Dense, lambda []float64, a *mat.Sym, mu float64) bool {
+	s.lanczos.vectors(z)
+	return s.rayleigh(z, lambda, a, mu)
+}
+
+// sure tells whether the factors that counted are to be trusted.
+func (s *krylov) sure() bool { return s.inertia.growth <= trusted*s.norm }
 
 // krylovMost is the number of eigenvalues of a matrix of order n up to which the Krylov route is
 // tried.

@@ -156,7 +156,7 @@ func (l *lanczos) left(m, k int, bound float64, inverse bool) int {
 		return never
 	}
 	n := float64(l.q.Cols)
-	floor := l.normT()
+	floor := l.norm()
 	if inverse {
 		floor /= n
 	}
@@ -190,8 +190,11 @@ func (l *lanczos) ritz(m, k int, bound float64) bool {
 	return len(l.theta) == k && l.tri.vectors(&l.s, l.theta, bound, true, nil)
 }
 
-// normT returns a norm of the last T, ≥ ‖T‖₂.
-func (l *lanczos) normT() float64 { return l.tri.norm / l.tri.scale }
+// norm returns a norm of the last T, ≥ ‖T‖₂.
+func (l *lanczos) norm() float64 { return l.tri.norm / l.tri.scale }
+
+// values sets lambda = the Ritz values that run has found.
+func (l *lanczos) values(lambda []float64) { copy(lambda, l.theta) }
 
 // vectors sets v = the Ritz vectors that run has found, in rows.
 func (l *lanczos) vectors(v *mat.Dense) {

@@ -7,15 +7,29 @@ import (
 	"stable/mat"
 )
 
-// qlVectors replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix with
-// diagonal d and off-diagonal e, e[i] between i and i+1, which it overwrites, and z, n × n, by the
-// eigenvectors, in rows. perm and w, of length n, are workspace. It returns false if the iteration
-// does not converge. About 5n³ flops where nothing splits.
+// rotations is the workspace of QL with vectors.
+type rotations struct {
+	d, e []float64
+	sort sorter
+}
+
+// reserve makes room for matrices of order n.
+func (q *rotations) reserve(n int) {
+	q.d, q.e = grow(q.d, n), grow(q.e, n)
+	q.sort.reserve(n)
+}
+
+// vectors sets the rows of z, n × n, to the eigenvectors of the symmetric tridiagonal matrix with
+// diagonal d and off-diagonal e, e[i] between i and i+1, in ascending order of the eigenvalues. An
+// off-diagonal entry up to tol counts as 0. It returns false if the iteration does not converge.
+// About 5n³ flops where nothing splits.
 //
 // The vectors are a product of rotations, orthonormal however close the eigenvalues are.
 //
 // Source: Bowdler, Martin, Reinsch and Wilkinson, Numer. Math. 11 (1968), tql2; LAPACK dsteqr.
-func qlVectors(d, e []float64, tol float64, z *mat.Dense, perm []int, w []float64) bool {
+func (q *rotations) vectors(z *mat.Dense, d, e []float64, tol float64) bool {
+	q.d, q.e = append(q.d[:0], d...), append(q.e[:0], e...)
+	d, e = q.d, q.e
 	n := len(d)
 	turned := n > 1 && math.Abs(d[n-1]) < math.Abs(d[0])
 	if turned {
@@ -46,7 +60,7 @@ func qlVectors(d, e []float64, tol float64, z *mat.Dense, perm []int, w []float6
 			qlRotate(d[l:m+1], e[l:m], &part)
 		}
 	}
-	ascend(d, z, perm, w)
+	q.sort.ascend(d, z)
 	return true
 }
 

@@ -15,11 +15,11 @@ type spectral struct {
 	off    []float64 // off-diagonal of T: off[i] between i and i+1; 0 where T splits
 	e2     []float64
 	values []float64 // eigenvalues of scale·A; ascending within each block of T, not over all
-	perm   []int
-	ends   []int // ends[b] is one past the last row of block b of T
+	ends   []int     // ends[b] is one past the last row of block b of T
 	scale  float64
 	norm   float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
 	drop   float64 // off-diagonal entries up to this size are rounding
+	ql     rotations
 	probe  probe
 }
 
@@ -28,7 +28,8 @@ func (s *spectral) reserve(n int) {
 	s.n = n
 	s.d, s.e, s.off, s.e2 = grow(s.d, n), grow(s.e, n), grow(s.off, n), grow(s.e2, n)
 	s.values = grow(s.values, n)
-	s.ends, s.perm = slices.Grow(s.ends[:0], n), slices.Grow(s.perm[:0], n)[:n]
+	s.ends = slices.Grow(s.ends[:0], n)
+	s.ql.reserve(n)
 	s.twisted.size(n)
 	s.probe.reserve(n)
 }
@@ -219,10 +220,7 @@ func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []floa
 		case len(scratch) < m*m:
 			return false
 		}
-		d, e := s.plus[:m], s.up[:m]
-		copy(d, s.d[first:end])
-		copy(e, s.off[first:end])
-		if !qlVectors(d, e, s.drop, &q, s.perm[:m], s.down[:m]) {
+		if !s.ql.vectors(&q, s.d[first:end], s.off[first:end], s.drop) {
 			return false
 		}
 		skip := 0
@@ -240,12 +238,6 @@ func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []floa
 		first = end
 	}
 	return true
-}
-
-// ascending sorts the eigenpairs of all blocks.
-func (s *spectral) ascending(z *mat.Dense, lambda []float64) {
-	n := len(lambda)
-	ascend(lambda, z, s.perm[:n], s.plus[:n])
 }
 
 // improve is vectors for eigenvalues that are known roughly: it corrects lambda, ascending, by

@@ -88,7 +88,7 @@ func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 	}
 	rep.Rotations, rep.OffNorm = e.rotate, off/scale
 	if e.want {
-		ascend(e.d, &e.vt, e.perm, e.w)
+		e.sort.ascend(e.d, &e.vt)
 	} else {
 		slices.Sort(e.d)
 	}

@@ -14,7 +14,8 @@ type Symmetric struct {
 	values []float64
 	lambda []float64 // values in the order of the rows of z, before those are sorted
 	z      mat.Dense // Vᵀ
-	known  bool      // z belongs to values
+	sort   sorter
+	known  bool // z belongs to values
 }
 
 // Factor computes all eigenvalues and eigenvectors of a, n × n.
@@ -72,7 +73,7 @@ func (e *Symmetric) findVectors(n int) error {
 		return e.fail()
 	}
 	e.tri.back(&e.z)
-	e.tri.ascending(&e.z, e.lambda)
+	e.sort.ascend(e.lambda, &e.z)
 	e.known = true
 	return nil
 }

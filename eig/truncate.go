@@ -168,14 +168,12 @@ func (t *Truncator) sides(n, k int) (lower bool) {
 // found in limit steps. Where an entry of a is not finite it declines.
 func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
 	x := t.kry.operator(a)
-	k, ok := t.kry.run(x, a.N, t.mu, 0, most, limit)
+	k, ok := t.kry.products(x, a.N, t.mu, most, limit)
 	if !ok {
 		return false
 	}
-	t.ritz(a.N, k)
-	copy(t.lambda, t.kry.theta)
-	t.kry.norm = t.kry.normT()
-	if !t.kry.invariant(x, &t.z, t.lambda) {
+	t.sides(a.N, k)
+	if !t.kry.ritz(x, &t.z, t.lambda) {
 		return false
 	}
 	t.assemble(a)
@@ -185,31 +183,20 @@ func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
 // byInverse is byProducts for (A − mu·I)⁻¹, whose factorisation tells how many there are; m is the
 // largest entry of a.
 func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
-	k, ok := t.kry.count(a, t.mu, m, most)
-	if !ok || k == 0 {
+	k, ok := t.kry.inverse(a, t.mu, m, most, limit)
+	if !ok {
 		return false
 	}
-	if _, ok = t.kry.run(&t.kry.inertia, a.N, 0, k, k, limit); !ok {
-		return false
-	}
-	t.ritz(a.N, k)
-	if !t.kry.rayleigh(&t.z, t.lambda, a, t.mu) {
+	t.sides(a.N, k)
+	if !t.kry.refine(&t.z, t.lambda, a, t.mu) {
 		return false
 	}
 	t.assemble(a)
 	return t.counted()
 }
 
-// counted tells whether lambda is as long as it must be: because the factors that counted are to be
-// trusted, or by a proof of its own.
-func (t *Truncator) counted() bool { return t.kry.growth <= trusted*t.kry.norm || t.complete() }
-
-// ritz puts the k Ritz vectors of the last Lanczos process into z, and makes room for their
-// eigenvalues.
-func (t *Truncator) ritz(n, k int) {
-	t.sides(n, k)
-	t.kry.vectors(&t.z)
-}
+// counted tells whether lambda is as long as it must be: by the count, or by a proof of its own.
+func (t *Truncator) counted() bool { return t.kry.sure() || t.complete() }
 
 // assemble makes P from the few eigenpairs in lambda and z.
 func (t *Truncator) assemble(a *mat.Sym) {

@@ -2,6 +2,7 @@ package eig
 
 import (
 	"math"
+	"slices"
 
 	"stable/mat"
 	"stable/mat/kernel"
@@ -108,9 +109,22 @@ func addGram(s *mat.Sym, z *mat.Dense) {
 	}
 }
 
-// ascend puts d, and the rows of v with it, in ascending order of d. perm and w, of length len(d),
-// are workspace.
-func ascend(d []float64, v *mat.Dense, perm []int, w []float64) {
+// sorter is the workspace of ascend.
+type sorter struct {
+	perm []int
+	row  []float64
+}
+
+// reserve makes room for n pairs.
+func (s *sorter) reserve(n int) {
+	s.perm = slices.Grow(s.perm[:0], n)[:n]
+	s.row = grow(s.row, n)
+}
+
+// ascend puts d, and the rows of v with it, n × n, in ascending order of d.
+func (s *sorter) ascend(d []float64, v *mat.Dense) {
+	s.reserve(len(d))
+	perm, row := s.perm, s.row
 	for i := range perm {
 		perm[i] = i
 		// insertion, stable: perm[:i] is in order
@@ -118,23 +132,23 @@ func ascend(d []float64, v *mat.Dense, perm []int, w []float64) {
 			perm[j], perm[j-1] = perm[j-1], perm[j]
 		}
 	}
-	copy(w, d)
+	copy(row, d)
 	for i, p := range perm {
-		d[i] = w[p]
+		d[i] = row[p]
 	}
-	// Row perm[i] moves to row i: follow each cycle, with its first row in w.
+	// Row perm[i] moves to row i: follow each cycle, with its first row in row.
 	for i := range perm {
 		if perm[i] < 0 || perm[i] == i {
 			continue
 		}
-		copy(w, v.Row(i))
+		copy(row, v.Row(i))
 		k := i
 		for perm[k] != i {
 			from := perm[k]
 			copy(v.Row(k), v.Row(from))
 			perm[k], k = -1, from
 		}
-		copy(v.Row(k), w)
+		copy(v.Row(k), row)
 		perm[k] = -1
 	}
 }
