@@ -91,7 +91,8 @@ func (c *accuracy) jacobi(t *testing.T, a *mat.Sym, seed uint64) {
 	c.relative(a)
 
 	require.NoError(t, c.s.Factor(a), c.where)
-	c.decomposition(a, &c.s, [...]string{"symmetric, eigenvalues", "symmetric, eigenvectors", "symmetric, orthogonality"})
+	names := [...]string{"symmetric, eigenvalues", "symmetric, eigenvectors", "symmetric, orthogonality"}
+	c.decomposition(a, &c.s, names)
 
 	v0 := mattest.Orthogonal(a.N, seed)
 	_, err = c.e.FactorFrom(a, v0)

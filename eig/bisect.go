@@ -11,8 +11,8 @@ func sturm(d, e2 []float64, x float64) int {
 	return k
 }
 
-// sturm4 is sturm at four points: the divisions of one wait for one another, those of four run side
-// by side.
+// sturm4 is sturm at four points, by q_i = d_i − x − e²_{i−1}/q_{i−1}. The divisions of one wait
+// for one another; those of four run side by side.
 func sturm4(d, e2 []float64, x0, x1, x2, x3 float64) (k0, k1, k2, k3 int) {
 	b := 0.0
 	q0, q1, q2, q3 := 1.0, 1.0, 1.0, 1.0

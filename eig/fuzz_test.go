@@ -58,7 +58,8 @@ func FuzzJacobi(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, values, e.Values())
 
-		_, err = e.FactorFrom(a, &mat.Dense{Rows: a.N, Cols: a.N, Stride: a.N, Data: b.Vec(a.N * a.N)}) // whatever basis
+		// whatever basis
+		_, err = e.FactorFrom(a, &mat.Dense{Rows: a.N, Cols: a.N, Stride: a.N, Data: b.Vec(a.N * a.N)})
 		var bad *eig.NotFiniteError
 		require.True(t, err == nil || errors.As(err, &bad) || errors.Is(err, eig.ErrNoConvergence), err)
 	})

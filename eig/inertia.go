@@ -26,7 +26,7 @@ type inertia struct {
 
 const (
 	blockSize = 16
-	trusted   = 16     // growth up to trusted·‖A‖_F leaves no more doubt than rounding does anyhow
+	trusted   = 16     // a growth up to trusted·‖A‖_F is no worse than rounding is anyhow
 	hopeless  = 0x1p20 // beyond, L·D·Lᵀ is not worth having
 )
 
@@ -79,9 +79,12 @@ func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool)
 	return k, true
 }
 
-// panel sets columns j to j+b−1 of L, from row j on, to those of A less the part that the columns
-// before account for, B_·j − L_·0…j−1 · (L·D)_j,0…j−1ᵀ, the shift apart. What stands above the
-// diagonal has no meaning.
+// panel sets columns j to j+b−1 of L, from row j on, to those of A less what the columns before
+// account for, without the shift:
+//
+//	B_·j − L_·0…j−1 · (L·D)_j,0…j−1ᵀ
+//
+// The entries above the diagonal have no meaning.
 func (s *inertia) panel(a *mat.Sym, j, b int) {
 	for i := j; i < s.n; i++ {
 		w := min(b, i-j+1)
@@ -133,13 +136,13 @@ func (s *inertia) row(i, j, w int) float64 {
 	return 0
 }
 
-// rows4 is row for four rows below the block: the subtractions of one wait for one another, those
-// of four run side by side.
+// rows4 is row for four rows below the block. The subtractions of one row wait for one another;
+// those of four run side by side.
 func (s *inertia) rows4(i, j, w int) {
 	n := s.n
 	a := s.l.Data
 	x0, x1, x2, x3 := a[i*n+j:i*n+j+w], a[(i+1)*n+j:(i+1)*n+j+w], a[(i+2)*n+j:(i+2)*n+j+w], a[(i+3)*n+j:(i+3)*n+j+w]
-	// x holds u first
+	// u_c = b_ic − Σ_{q<c} u_q·l_cq, in the place of b
 	for c := range x0 {
 		l := a[(j+c)*n+j : (j+c)*n+j+c]
 		v0, v1, v2, v3 := x0[c], x1[c], x2[c], x3[c]

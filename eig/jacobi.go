@@ -33,7 +33,7 @@ type Jacobi struct {
 
 // JacobiReport tells what a decomposition cost.
 type JacobiReport struct {
-	Sweeps    int     // passes over all pairs (p, q), the last one, which finds nothing to rotate, included
+	Sweeps    int     // passes over all pairs (p, q); the last one finds nothing to rotate
 	Rotations int     // plane rotations applied
 	OffNorm   float64 // Frobenius norm of the off-diagonal part that was dropped
 }

@@ -116,7 +116,9 @@ func TestJacobiIsExactOnADiagonal(t *testing.T) {
 // TestJacobiLosesNothingToScaling: an eigenvalue may be as much smaller than ‖A‖ as the range of a
 // float64 allows.
 func TestJacobiLosesNothingToScaling(t *testing.T) {
-	for _, d := range [][2]float64{{1e-290, 1e91}, {1e-308, 1e16}, {0x1p-1074, 1}, {0x1p-1074, 1e-300}, {1e-290, 1e299}} {
+	for _, d := range [][2]float64{
+		{1e-290, 1e91}, {1e-308, 1e16}, {0x1p-1074, 1}, {0x1p-1074, 1e-300}, {1e-290, 1e299},
+	} {
 		a := mat.NewSym(2)
 		a.Set(0, 0, d[1])
 		a.Set(1, 1, d[0])

@@ -52,7 +52,9 @@ func fullPays(n int) bool { return kernel.Lanes() == 8 && n <= 224 }
 
 // pass2Go is the inner loop of reduction.pass for two rows:
 //
-//	a0 = a0 − v0·w − w0·v,  a1 = a1 − v1·w − w1·v,  y = y + x0·a0 + x1·a1,  and it returns a0·x, a1·x.
+//	a0 = a0 − v0·w − w0·v,  a1 = a1 − v1·w − w1·v,  y = y + x0·a0 + x1·a1
+//
+// It returns a0·x and a1·x.
 func pass2Go(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
 	n := len(a0)
 	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
@@ -87,6 +89,7 @@ func reflect4Go(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1,
 	return
 }
 
+// axpy4 sets x_i = x_i + f_i·v, over the length of v.
 func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
 	n := len(v)
 	x0, x1, x2, x3 = x0[:n], x1[:n], x2[:n], x3[:n]

@@ -174,7 +174,8 @@ func TestTruncateDoesNotDependOnHistoryAtAnyScale(t *testing.T) {
 	b.Set(1, 1, 2e-200)
 	same(a, b, 5e-201, "1e-200")
 
-	for _, scale := range []float64{0x1p-1060, 0x1p-1000, 0x1p-700, 0x1p-664, 0x1p-600, 0x1p-400, 1, 0x1p400, 0x1p508, 0x1p513, 0x1p700, 0x1p1000, 0x1p1012} {
+	for _, exp := range []int{-1060, -1000, -700, -664, -600, -400, 0, 400, 508, 513, 700, 1000, 1012} {
+		scale := math.Ldexp(1, exp)
 		for seed := range uint64(100) {
 			rng := mattest.Rand(seed)
 			n := 2 + rng.IntN(7)

@@ -54,11 +54,12 @@ func (l *lanczos) reserve(n, most, limit int) {
 // steps is how many steps a process may take.
 func steps(most, limit int) int { return min(limit, 4*most+28) }
 
-// run goes on until the Ritz vectors of all k eigenvalues of T below bound have residuals of the
-// order of rounding. want is their number, or 0 if that is not known, and then at most most. It
-// takes at most 4k + 28 steps, and limit. It gives up before where it sees more than most or less
-// than want, and, if want is 0, where it sees none at once or its progress does not promise an end
-// within these steps.
+// run takes steps until the residuals of the Ritz vectors of all k eigenvalues of T below bound are
+// rounding. want is the number k, or 0 where it is not known; k is then at most most. It takes at
+// most limit steps, and at most 4k + 28.
+//
+// It gives up early where it sees more than most eigenvalues, or too few for want. Where want is 0,
+// it also gives up where it sees none after four steps, and where the residuals shrink too slowly.
 func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (k int, ok bool) {
 	l.reserve(n, most, limit)
 	limit = steps(most, limit)
@@ -95,7 +96,7 @@ func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (
 		case beta == 0, !promised && want == 0, k < want && m >= 4*want+8:
 			return k, false
 		case promised:
-			due = m + left - left*min(n, 256)/1024 // the longer a step, the rather one looks
+			due = m + left - left*min(n, 256)/1024 // a long step is worth an early look
 			if want == 0 && left > 3 {
 				due++ // as a rule it takes one more
 			}
@@ -146,11 +147,12 @@ func (l *lanczos) step(x operator, m int) {
 
 const never = math.MaxInt / 2
 
-// left estimates how many steps are left, after m, until the k Ritz vectors of T for the
-// eigenvalues below bound have converged: 0 if they have. It takes the residuals to shrink by the
-// same factor each step, from the step on at which each eigenvalue can have been seen. A residual
-// is to be of the order of rounding of X; where X is an inverse, of theta, as A's is larger by
-// ‖A‖/|theta|.
+// left estimates how many steps after m it takes until the k Ritz vectors of T for the eigenvalues
+// below bound have converged: 0 if they have.
+//
+// It assumes that the residuals shrink by the same factor in each step, from the step on at which
+// the process can have seen each eigenvalue. A residual must become rounding: of X, or, where X is
+// an inverse, of theta, because the residual with A is larger by ‖A‖/|theta|.
 func (l *lanczos) left(m, k int, bound float64, inverse bool) int {
 	if !l.ritz(m, k, bound) {
 		return never

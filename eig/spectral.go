@@ -188,7 +188,8 @@ func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 	for _, end := range s.ends {
 		values := w.of(s.values[first:end])
 		k := len(values)
-		b := block{d: s.d[first:end], off: s.off[first:end], lambda: lambda[row : row : row+k], z: z.View(row, first, k, end-first)}
+		b := block{d: s.d[first:end], off: s.off[first:end]}
+		b.lambda, b.z = lambda[row:row:row+k], z.View(row, first, k, end-first)
 		if !s.add(&b, values) {
 			return false
 		}
@@ -337,7 +338,7 @@ func (s *spectral) next(b *block) bool {
 			normalize(x)
 		}
 		s.separate(b)
-		if s.separate(b) <= 0.9 {
+		if !(s.separate(b) > 0.9) {
 			continue
 		}
 		b.lambda[k] = rayleigh(x, b.d, b.off)
@@ -351,8 +352,9 @@ func (s *spectral) next(b *block) bool {
 // rounding is the residual that an eigenvector of T may have.
 func (s *spectral) rounding() float64 { return 4 * eps * float64(s.n) * s.norm }
 
-// separate makes the last of the rows of b.z that count, of length 1, orthogonal to those with a near eigenvalue, by
-// Gram and Schmidt, and of length 1 again. It returns the length that was left.
+// separate makes the row of b.z for the last of lambda, of length 1, orthogonal to those before
+// with a near eigenvalue, by Gram and Schmidt, and of length 1 again. It returns the length that
+// was left.
 func (s *spectral) separate(b *block) float64 {
 	k := len(b.lambda) - 1
 	x := b.z.Row(k)

@@ -39,8 +39,8 @@ func (e *Symmetric) Factor(a *mat.Sym) error {
 	return e.findVectors(a.N)
 }
 
-// FactorValues computes the eigenvalues alone, with the same bits: 4n³/3 flops and about n² steps as
-// long as a division.
+// FactorValues computes the eigenvalues alone, with the same bits: 4n³/3 flops and about n² steps
+// as long as a division.
 func (e *Symmetric) FactorValues(a *mat.Sym) error {
 	e.values, e.known = e.values[:0], false
 	m, err := maxAbs(a)

@@ -54,7 +54,8 @@ func tridiagonalValues(d, e2 []float64, norm float64) bool {
 // qlStep does one implicit step of QL with the shift from the leading 2 × 2 block. With γ and p
 // from below, b = e²_i and r = p + b, a rotation is
 //
-//	c² = p/r, s² = b/r, γ' = c²·(d_i − σ) − s²·γ, p' = γ'²/c², d_{i+1} = γ + d_i − γ', e²_{i+1} = s²·r'
+//	c² = p/r,  s² = b/r,  γ' = c²·(d_i − σ) − s²·γ,  p' = γ'²/c²,
+//	d_{i+1} = γ + d_i − γ',  e²_{i+1} = s²·r'
 //
 // where γ' and p' are written over common denominators: only one division is on the path from p to
 // p'.
@@ -168,8 +169,8 @@ func pivot(p float64) float64 {
 }
 
 // vector sets z to an eigenvector, from the factorisations in a lane: the solution of (T −
-// lambda·I)·z = gamma_r·e_r with z_r = 1. It returns gamma_r and zᵀz: |gamma_r|/‖z‖ is the residual,
-// and gamma_r/zᵀz what the Rayleigh quotient is above lambda. 3 flops an entry.
+// lambda·I)·z = gamma_r·e_r with z_r = 1. It returns gamma_r and zᵀz: |gamma_r|/‖z‖ is the
+// residual, and gamma_r/zᵀz what the Rayleigh quotient is above lambda. 3 flops an entry.
 func (t *twisted) vector(z, e []float64, lane int) (gamma, ssq float64) {
 	r := t.meet[lane]
 	up, down := t.up[lane:], t.down[lane:]

@@ -13,10 +13,14 @@ type Route int
 
 // The routes, from cheap to dear.
 const (
-	RouteClear       Route = iota // a Cholesky factorisation of A − mu·I proved that nothing is to be clipped
-	RouteKrylov                   // a Lanczos process found the few eigenvalues below mu, and a factorisation proved that these are all
-	RouteTridiagonal              // tridiagonal form, all eigenvalues, eigenvectors of the smaller side of mu
-	RouteJacobi                   // all eigenvectors by Jacobi rotations
+	// A Cholesky factorisation of A − mu·I proved that nothing is to be clipped.
+	RouteClear Route = iota
+	// A Lanczos process found the few eigenvalues below mu, a factorisation that these are all.
+	RouteKrylov
+	// The tridiagonal form gave all eigenvalues, and the eigenvectors of the smaller side of mu.
+	RouteTridiagonal
+	// Jacobi rotations gave all eigenvectors.
+	RouteJacobi
 )
 
 func (r Route) String() string {
@@ -30,7 +34,7 @@ func (r Route) String() string {
 // Report tells what a Truncate did.
 type Report struct {
 	Clipped       int     // eigenvalues below mu
-	MinEigenvalue float64 // the smallest eigenvalue of A where Clipped > 0; otherwise mu, a lower bound
+	MinEigenvalue float64 // the smallest eigenvalue of A; mu, a lower bound, where Clipped is 0
 	Change        float64 // ‖P − A‖_F
 	Route         Route
 }
@@ -131,13 +135,12 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	return t.report(), nil
 }
 
-// stillBelow tells whether A is below mu along an eigenvector of the last matrix, so clearly that
-// Cholesky must fail, in rounded arithmetic too: where little is clipped it gets far before it
-// does.
+// stillBelow tells whether the Rayleigh quotient of A at an eigenvector of the last matrix is so
+// far below mu that Cholesky must fail, in rounded arithmetic too. Cholesky takes its time to fail
+// where little is clipped.
 //
-// Where Cholesky gets through, A − mu·I is positive semidefinite up to rounding, and no norm of it
-// exceeds its trace. Next to over- and underflow, rounding is not what it should be, and Cholesky
-// must tell.
+// Where Cholesky succeeds, A − mu·I is positive semidefinite up to rounding, and its trace bounds
+// its norm. Next to over- and underflow the bound on rounding does not hold: Cholesky must tell.
 func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	n := a.N
 	if n == 0 || n != len(t.last) {
@@ -204,8 +207,8 @@ func (t *Truncator) assemble(a *mat.Sym) {
 	t.multiplyBack(a)
 }
 
-// complete proves that no eigenvalue of A below mu was missed: P would have it, too. Those of P
-// that are mu are so up to rounding.
+// complete proves that no eigenvalue of A below mu was missed: P would still have it. The margin is
+// for the eigenvalues of P that are mu up to rounding.
 func (t *Truncator) complete() bool {
 	return t.chol.PosDef(&t.p, t.mu-2*eps*float64(t.p.N)*t.kry.norm)
 }
