@@ -12,8 +12,9 @@ func (t *tape) reverse(last int) {
 			t.reverseVec(o)
 			continue
 		}
-		r := t.nums[o.out].adj
-		if r == 0 {
+		n := &t.nums[o.out]
+		r := n.adj
+		if r == 0 || n.dep&t.want == 0 {
 			continue
 		}
 		switch o.code {
@@ -103,7 +104,10 @@ func (t *tape) tangents() {
 			t.tangentVec(o)
 			continue
 		}
-		r := 0.0
+		n, r := &t.nums[o.out], 0.0
+		if n.dep&t.seed == 0 {
+			continue
+		}
 		switch o.code {
 		case opUnary:
 			r = o.p * t.nums[o.a].tan
@@ -127,7 +131,12 @@ func (t *tape) tangents() {
 			}
 		case opDot:
 			u, v := &t.vecs[o.a], &t.vecs[o.b]
-			r = kernel.Dot(u.tan, v.val) + kernel.Dot(v.tan, u.val)
+			if u.tan != nil {
+				r = kernel.Dot(u.tan, v.val)
+			}
+			if v.tan != nil {
+				r += kernel.Dot(v.tan, u.val)
+			}
 		case opSparse:
 			if u := &t.vecs[o.a]; u.tan != nil {
 				s := &t.sparses[o.b]
@@ -147,7 +156,7 @@ func (t *tape) tangents() {
 				r += 2 * w.val[k] * u.val[k] * v
 			}
 		}
-		t.nums[o.out].tan = r
+		n.tan = r
 	}
 }
 
@@ -236,6 +245,9 @@ func (t *tape) second() {
 			continue
 		}
 		n := &t.nums[o.out]
+		if n.dep&t.want == 0 {
+			continue
+		}
 		r, s := n.adj, n.adjt
 		switch o.code {
 		case opUnary:
