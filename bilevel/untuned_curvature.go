@@ -35,7 +35,7 @@ type curvature struct {
 	b, m   *mat.Sym   // B̂ and its positive form M
 
 	ca, cm   chol.Cholesky // of a part of M, and of M
-	ja, jb   eig.Jacobi
+	ea, eb   eig.Symmetric
 	t, u     []float64 // scratch
 	w1, w2   *mat.Dense
 	free     []int
@@ -148,22 +148,35 @@ func (c *curvature) refresh() error {
 			c.b.Row(i)[j] = c.a.Row(i)[j] * c.r[i] * c.r[j]
 		}
 	}
-	if _, err := c.ja.Factor(c.b); err != nil {
+	if err := c.ea.Factor(c.b); err != nil {
 		return err
 	}
 	c.regress(ridge)
-	if _, err := c.jb.Factor(c.b); err != nil {
+	if err := c.eb.Factor(c.b); err != nil {
 		return err
 	}
+	for e, lambda := range c.eb.Values() {
+		c.t[e] = math.Abs(lambda)
+	}
+	for e, lambda := range c.ea.Values() {
+		c.u[e] = math.Sqrt(variance/n/(max(lambda, 0)+ridge)) / c.unit
+	}
 	c.m.Zero()
-	for e, lambda := range c.jb.Values() {
-		mat.RankOne(c.m, math.Abs(lambda), c.jb.VectorsT().Row(e))
-	}
-	for e, lambda := range c.ja.Values() {
-		mat.RankOne(c.m, math.Sqrt(variance/n/(max(lambda, 0)+ridge))/c.unit, c.ja.VectorsT().Row(e))
-	}
+	addSpectral(c.m, c.w1, c.t, c.eb.VectorsT())
+	addSpectral(c.m, c.w1, c.u, c.ea.VectorsT())
 	c.ready = c.cm.Factor(c.m) == nil
 	return nil
+}
+
+// addSpectral is m ← m + V·diag(λ)·Vᵀ, with Vᵀ given; w is scratch.
+func addSpectral(m *mat.Sym, w *mat.Dense, lambda []float64, vt *mat.Dense) {
+	for e, l := range lambda {
+		row, v := w.Row(e), vt.Row(e)
+		for j := range row {
+			row[j] = l * v[j]
+		}
+	}
+	mat.AddMulTransASym(m, 1, w, vt)
 }
 
 // regress sets B̂ from Q and the eigenvalues of A.
@@ -176,7 +189,7 @@ func (c *curvature) regress(ridge float64) {
 		}
 		row[i] += prior
 	}
-	values, vt := c.ja.Values(), c.ja.VectorsT()
+	values, vt := c.ea.Values(), c.ea.VectorsT()
 	mat.MulTransB(c.w2, c.w1, vt)
 	for i := range c.n {
 		row := c.w2.Row(i)
