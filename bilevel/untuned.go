@@ -33,11 +33,11 @@ import (
 // ones) scales every iterate alike, bit for bit.
 //
 // Samples a step k ≥ 1: ξ and φ one batch. Oracles: GradF, GradG, CrossG, HessG at two points; with a
-// table of φ, CrossG and HessG at a third; up to d_x = 64 GradF, HessVecG, CrossVecG at one more; and
+// table of φ, CrossG and HessG at a third; up to d_x = 100 GradF, HessVecG, CrossVecG at one more; and
 // the first four at two points once more in every eighth step, which measures how much of a change
 // is noise. Step 0 draws InitBatch of each, asked one by one. Full batches have no noise and no table.
 //
-// Memory: 12(dx·dy + dy²) numbers, 8dx² up to d_x = 64, and the tables. Cost a step beside the
+// Memory: 12(dx·dy + dy²) numbers, 8dx² up to d_x = 100, and the tables. Cost a step beside the
 // oracles: two Cholesky factorisations, dy³/3 flops each, where nothing is to be raised, and
 // O(dx·dy + dy²); now and then 2dx·dy² for the metric and two eigen-decompositions of order dx.
 type Untuned struct {

@@ -45,7 +45,7 @@ type curvature struct {
 
 // maxCurved is the largest d_x for which B is learned: two eigen-decompositions a refresh are too
 // much beyond.
-const maxCurved = 64
+const maxCurved = 100
 
 func newCurvature(n int) *curvature {
 	v := func() []float64 { return make([]float64, n) }

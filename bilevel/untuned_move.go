@@ -19,8 +19,8 @@ import (
 // with m the hypergradient of the newest sample after its table, the mean with weights j³, ℓ_i the
 // width of the set or an estimate of the distance to go, and κ = mean of ⟨Δx, Δh⟩/Σ(Δx_i²/a_i), the
 // curvature in units of 1/a: steps as those of AdaGrad (Duchi, Hazan, Singer, J. Mach. Learn. Res.
-// 12, 2011) up to the stability limit. They are drawn back until the drift is at most a tenth of the
-// longest y.
+// 12, 2011) up to the stability limit. Steps of both kinds are drawn back until the drift is at most a
+// tenth of the longest y.
 type moverX struct {
 	curved *curvature // nil beyond maxCurved
 	metric MetricSet  // nil: one step size for all entries
@@ -125,7 +125,7 @@ func (r *moverX) moveX(it *Iteration, m *untuned) error {
 			return err
 		}
 	}
-	return nil
+	return r.draw(it, m)
 }
 
 // refresh sets the metric and the curvature anew, less often as time goes on.
@@ -316,6 +316,13 @@ func (r *moverX) gradient(it *Iteration, m *untuned) error {
 	} else {
 		it.Project(next)
 	}
+	return nil
+}
+
+// draw draws x⁺ back to x until the drift is at most a tenth of the longest y: the tangent of y* holds
+// no further.
+func (r *moverX) draw(it *Iteration, m *untuned) error {
+	x, next := it.X(), it.NextX()
 	for i, v := range x {
 		r.s[i] = next[i] - v
 	}
