@@ -11,12 +11,13 @@ import (
 // none, and is ready for use. After a failed Factor, and after PosDef, it holds none: Valid is
 // false, and what needs a factor panics.
 type Cholesky struct {
-	f     mat.Dense
-	lower bool // the lower triangle of f is L, the way the portable kernels factor
-	upper bool // the upper triangle of f is U = Lᵀ, the way the vector kernels factor, and what all but the solves work on
-	valid bool
-	buf   []float64 // memory of f
-	work  []float64 // workspace of 3n
+	f      mat.Dense
+	lower  bool // the lower triangle of f is L, the way the portable kernels factor
+	upper  bool // the upper triangle of f is U = Lᵀ, the way the vector kernels factor, and what all but the solves work on
+	valid  bool
+	buf    []float64 // memory of f
+	work   []float64 // workspace of 3n
+	spread []float64 // workspace of factorUpper
 }
 
 // Valid tells whether c holds a factor.

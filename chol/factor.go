@@ -28,13 +28,19 @@ func (c *Cholesky) factorShifted(name string, a *mat.Sym, shift float64) error {
 	return nil
 }
 
+// vectorFrom is the order from which vector code is faster.
+const vectorFrom = 24
+
 // factor sets the factor of a − shift·I, and returns n, or the index and value of the first pivot
 // that is not positive and finite.
 func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) {
-	c.upper = kernel.Vector()
+	c.upper = kernel.Vector() && a.N >= vectorFrom
 	c.lower = !c.upper
 	if c.upper {
-		return factorUpper(c.f.Data, c.f.Stride, a, shift)
+		if c.spread == nil {
+			c.spread = make([]float64, 4*spreadRows*8)
+		}
+		return factorUpper(c.f.Data, c.f.Stride, a, shift, c.spread)
 	}
 	return factorLower(c.f.Data, c.f.Stride, a, shift)
 }

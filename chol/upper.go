@@ -10,32 +10,30 @@ import (
 // elimination as factorLower, transposed for vectors along the rows of U:
 //
 //	for i ≤ j: U_ij = (A_ij − Σ_{p<i} U_pi·U_pj) / U_ii, with U_ii = √ for i = j
-func factorUpper(u []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
-	n := a.N
+//
+// spread is room for 4·spreadRows vectors.
+func factorUpper(u []float64, ld int, a *mat.Sym, shift float64, spread []float64) (pivot int, value float64) {
 	loadUpper(u, ld, a, shift)
-	if n <= 32 {
-		var spread [4 * 32 * 8]float64
-		return factorRows(u, ld, n, spread[:], 32)
-	}
-	var spread [4 * 64 * 8]float64
-	return factorRows(u, ld, n, spread[:], 64)
+	return factorRows(u, ld, a.N, spread)
 }
 
+const spreadRows = 64 // of U at a time, from which something is subtracted
+
 // factorRows turns A into U by strips of four rows: it subtracts from them what the rows above
-// give, kMost of these at a time; the strip's own 4 × 4 block then gives the corner, by which it
+// give, spreadRows of these at a time; the strip's own 4 × 4 block then gives the corner, by which it
 // divides:
 //
 //	C = A_ij − Σ_{p<i} U_pi·U_pj, U_ij = corner⁻ᵀ·C
 //
 // u has whole strips of rows and whole vectors of columns. Columns do not mix, and rows only go
-// down, so what is there beyond n reaches nothing inside. spread is room for 4·kMost vectors.
-func factorRows(u []float64, ld, n int, spread []float64, kMost int) (pivot int, value float64) {
+// down, so what is there beyond n reaches nothing inside.
+func factorRows(u []float64, ld, n int, spread []float64) (pivot int, value float64) {
 	var d corner
 	v := kernel.Lanes()
 	for i := 0; i < n; i += 4 {
 		j := i &^ (v - 1) // where the vector begins that the corner lies in
-		for p := 0; p < i; p += kMost {
-			subtractVector(u, ld, p, min(kMost, i-p), i, j, n, spread)
+		for p := 0; p < i; p += spreadRows {
+			subtractVector(u, ld, p, min(spreadRows, i-p), i, j, n, spread)
 		}
 		r0, r1, r2, r3 := u[i*ld+i:], u[(i+1)*ld+i:], u[(i+2)*ld+i:], u[(i+3)*ld+i:]
 		rows := min(4, n-i)

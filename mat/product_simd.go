@@ -10,40 +10,22 @@ const (
 // vector is run by vector registers. B is packed, as many rows and columns of it as the caches
 // hold; then strips of four rows of A go along it. The rows of a symmetric matrix, which go along a
 // row and on down a column, are copied.
-//
-// There are three sizes of buffers, on the stack, because clearing the large ones would cost more
-// than a small product does.
 func (g *product) vector() {
-	switch {
-	case g.k <= 16 && g.n <= 16:
-		var b [16 * 16]float64
-		var room [4*16*8 + kernel.EdgeRoom]float64
-		g.vectorBy(b[:], room[:], 16, 16)
-	case g.k <= 32 && g.n <= 48:
-		var b [32 * 48]float64
-		var room [4*32*8 + kernel.EdgeRoom]float64
-		g.vectorBy(b[:], room[:], 32, 48)
-	case g.n <= 72:
-		var b [kVector * 72]float64
-		var room [4*kVector*8 + kernel.EdgeRoom]float64
-		g.vectorBy(b[:], room[:], kVector, 72)
-	default:
-		var b [kVector * nVector]float64
-		var room [4*kVector*8 + kernel.EdgeRoom]float64
-		g.vectorBy(b[:], room[:], kVector, nVector)
-	}
+	w := borrow()
+	g.vectorBy(w)
+	w.giveBack()
 }
 
-// vectorBy goes over blocks of at most kMost inner indices, of about one size, and nMost columns.
-func (g *product) vectorBy(b, room []float64, kMost, nMost int) {
-	s := kernel.Strip{Ldc: g.ldc, B: b, Room: room, Alpha: g.alpha, Set: g.set}
-	blocks := (g.k + kMost - 1) / kMost
-	kSize := kernel.Padded((g.k + blocks - 1) / blocks)
+// vectorBy goes over blocks of at most kVector inner indices and nVector columns, each of about one
+// size.
+func (g *product) vectorBy(work *workspace) {
+	s := kernel.Strip{Ldc: g.ldc, B: work.b[:], Room: work.room[:], Alpha: g.alpha, Set: g.set}
+	kSize, nSize := blockOf(g.k, kVector), blockOf(g.n, nVector)
 	for p := 0; p < g.k; p += kSize {
 		s.K = min(kSize, g.k-p)
-		for j := 0; j < g.n; j += nMost {
-			s.N = min(nMost, g.n-j)
-			g.packPanels(b, j, s.N, p, s.K)
+		for j := 0; j < g.n; j += nSize {
+			s.N = min(nSize, g.n-j)
+			g.packPanels(work.b[:], j, s.N, p, s.K)
 			if g.a.kind == symmetric {
 				g.symmetricStrips(s, j, p)
 			} else {
@@ -52,6 +34,12 @@ func (g *product) vectorBy(b, room []float64, kMost, nMost int) {
 		}
 		s.Set = false
 	}
+}
+
+// blockOf returns the size of equal parts of n, multiples of 8 of at most most.
+func blockOf(n, most int) int {
+	parts := (n + most - 1) / most
+	return ((n+parts-1)/parts + 7) &^ 7
 }
 
 // packPanels packs entries p to p+k−1 of rows j to j+n−1 of B.
@@ -126,4 +114,30 @@ func (x *operand) packPanel(dst []float64, nr, j, w, p, k int) {
 		}
 	}
 	clear(dst[k*nr : kernel.Padded(k)*nr])
+}
+
+// A workspace is what a product packs its operands into. It is kept when the product is done, and
+// not on the stack, where it would have to be cleared each time, and would lie across cache lines.
+type workspace struct {
+	b    [kVector * nVector]float64
+	room [4*kVector*8 + kernel.EdgeRoom]float64
+}
+
+// workspaces are those that are not in use: at most as many as there were products at a time.
+var workspaces = make(chan *workspace, 64)
+
+func borrow() *workspace {
+	select {
+	case w := <-workspaces:
+		return w
+	default:
+		return new(workspace)
+	}
+}
+
+func (w *workspace) giveBack() {
+	select {
+	case workspaces <- w:
+	default:
+	}
 }

@@ -56,36 +56,62 @@ func stripAVX2(s *Strip) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// spreadAVX2 sets the room after edge, [(4·p+i)·4+l] = A[i·Lda+p·Step] for l < 4. A row that is not
-// there is stood in for by the last; inner indices beyond K are zeros.
+// spreadAVX2 sets the room after edge, [(4·p+i)·4+l] = A[i·Lda+p·Step] for l < 4. A row
+// that is not there is stood in for by the last; inner indices beyond K are zeros.
 func spreadAVX2(s *Strip) {
 	k, d := s.K, s.Room[EdgeRoom:]
 	last := s.Rows - 1
 	r1, r2, r3 := min(1, last)*s.Lda, min(2, last)*s.Lda, last*s.Lda
+	p := 0
 	if s.Step == 1 {
 		a0 := s.A[:k]
 		a1, a2, a3 := s.A[r1:][:len(a0)], s.A[r2:][:len(a0)], s.A[r3:][:len(a0)]
-		for p := range a0 {
-			x := (*[4 * 4]float64)(d)
-			archsimd.BroadcastFloat64x4(a0[p]).Store(x[:4])
-			archsimd.BroadcastFloat64x4(a1[p]).Store(x[4 : 2*4])
-			archsimd.BroadcastFloat64x4(a2[p]).Store(x[2*4 : 3*4])
-			archsimd.BroadcastFloat64x4(a3[p]).Store(x[3*4:])
-			d = d[4*4:]
-		}
-	} else {
-		a := s.A
-		for q := 0; q < k*s.Step; q += s.Step {
-			x := (*[4 * 4]float64)(d)
-			archsimd.BroadcastFloat64x4(a[q]).Store(x[:4])
-			archsimd.BroadcastFloat64x4(a[q+r1]).Store(x[4 : 2*4])
-			archsimd.BroadcastFloat64x4(a[q+r2]).Store(x[2*4 : 3*4])
-			archsimd.BroadcastFloat64x4(a[q+r3]).Store(x[3*4:])
-			d = d[4*4:]
+		for ; len(a0) >= 4; p += 4 {
+			x0, x1, x2, x3 := (*[4]float64)(a0), (*[4]float64)(a1), (*[4]float64)(a2), (*[4]float64)(a3)
+			x := (*[16 * 4]float64)(d)
+			// for q := range 4, written out:
+			{
+				const q = 0
+				archsimd.BroadcastFloat64x4(x0[q]).Store(x[4*q*4 : (4*q+1)*4])
+				archsimd.BroadcastFloat64x4(x1[q]).Store(x[(4*q+1)*4 : (4*q+2)*4])
+				archsimd.BroadcastFloat64x4(x2[q]).Store(x[(4*q+2)*4 : (4*q+3)*4])
+				archsimd.BroadcastFloat64x4(x3[q]).Store(x[(4*q+3)*4 : (4*q+4)*4])
+			}
+			{
+				const q = 1
+				archsimd.BroadcastFloat64x4(x0[q]).Store(x[4*q*4 : (4*q+1)*4])
+				archsimd.BroadcastFloat64x4(x1[q]).Store(x[(4*q+1)*4 : (4*q+2)*4])
+				archsimd.BroadcastFloat64x4(x2[q]).Store(x[(4*q+2)*4 : (4*q+3)*4])
+				archsimd.BroadcastFloat64x4(x3[q]).Store(x[(4*q+3)*4 : (4*q+4)*4])
+			}
+			{
+				const q = 2
+				archsimd.BroadcastFloat64x4(x0[q]).Store(x[4*q*4 : (4*q+1)*4])
+				archsimd.BroadcastFloat64x4(x1[q]).Store(x[(4*q+1)*4 : (4*q+2)*4])
+				archsimd.BroadcastFloat64x4(x2[q]).Store(x[(4*q+2)*4 : (4*q+3)*4])
+				archsimd.BroadcastFloat64x4(x3[q]).Store(x[(4*q+3)*4 : (4*q+4)*4])
+			}
+			{
+				const q = 3
+				archsimd.BroadcastFloat64x4(x0[q]).Store(x[4*q*4 : (4*q+1)*4])
+				archsimd.BroadcastFloat64x4(x1[q]).Store(x[(4*q+1)*4 : (4*q+2)*4])
+				archsimd.BroadcastFloat64x4(x2[q]).Store(x[(4*q+2)*4 : (4*q+3)*4])
+				archsimd.BroadcastFloat64x4(x3[q]).Store(x[(4*q+3)*4 : (4*q+4)*4])
+			}
+			a0, a1, a2, a3, d = a0[4:], a1[4:], a2[4:], a3[4:], d[16*4:]
 		}
 	}
+	for ; p < k; p++ {
+		a := s.A[p*s.Step:]
+		x := (*[4 * 4]float64)(d)
+		archsimd.BroadcastFloat64x4(a[0]).Store(x[:4])
+		archsimd.BroadcastFloat64x4(a[r1]).Store(x[4 : 2*4])
+		archsimd.BroadcastFloat64x4(a[r2]).Store(x[2*4 : 3*4])
+		archsimd.BroadcastFloat64x4(a[r3]).Store(x[3*4:])
+		d = d[4*4:]
+	}
 	var zero archsimd.Float64x4
-	for ; k < Padded(s.K); k++ {
+	for ; p < Padded(k); p++ {
 		x := (*[4 * 4]float64)(d)
 		zero.Store(x[:4])
 		zero.Store(x[4 : 2*4])
@@ -432,22 +458,43 @@ func edgeAVX2(s *Strip, edge []float64, j, w, nr int) {
 	}
 }
 
+// packRowsAVX2 packs whole vectors as long as there is memory for them: what comes from beyond w
+// stands in columns that nobody asks for.
 func packRowsAVX2(dst []float64, nr int, b []float64, stride, k, w int) {
-	var zero archsimd.Float64x4
-	whole := w / 4 * 4
-	for p := 0; p < k; p++ {
-		r, d := b[p*stride:][:w], dst[:nr]
-		q := 0
-		for ; q < whole; q += 4 {
-			archsimd.LoadFloat64x4(r[q:]).Store(d[q:])
+	whole := k
+	for whole > 0 && (whole-1)*stride+nr > len(b) {
+		whole--
+	}
+	switch nr {
+	case 3 * 4:
+		for p := 0; p < whole; p++ {
+			r, d := (*[3 * 4]float64)(b[p*stride:]), (*[3 * 4]float64)(dst[p*nr:])
+			x, y, z := archsimd.LoadFloat64x4(r[:4]), archsimd.LoadFloat64x4(r[4:2*4]), archsimd.LoadFloat64x4(r[2*4:])
+			x.Store(d[:4])
+			y.Store(d[4 : 2*4])
+			z.Store(d[2*4:])
 		}
-		if q < w {
-			v, _ := archsimd.LoadFloat64x4Part(r[q:])
+	case 2 * 4:
+		for p := 0; p < whole; p++ {
+			r, d := (*[2 * 4]float64)(b[p*stride:]), (*[2 * 4]float64)(dst[p*nr:])
+			x, y := archsimd.LoadFloat64x4(r[:4]), archsimd.LoadFloat64x4(r[4:])
+			x.Store(d[:4])
+			y.Store(d[4:])
+		}
+	default:
+		for p := 0; p < whole; p++ {
+			archsimd.LoadFloat64x4(b[p*stride:]).Store(dst[p*nr:])
+		}
+	}
+	for p := whole; p < k; p++ {
+		r, d := b[p*stride:][:w], dst[p*nr:][:nr]
+		for q := 0; q < nr; q += 4 {
+			v, _ := archsimd.LoadFloat64x4Part(r[min(q, w):])
 			v.Store(d[q:])
 		}
-		dst = dst[nr:]
 	}
-	for q := 0; q < (Padded(k)-k)*nr; q += 4 {
+	var zero archsimd.Float64x4
+	for q := k * nr; q < Padded(k)*nr; q += 4 {
 		zero.Store(dst[q:])
 	}
 	archsimd.ClearAVXUpperBits()
@@ -485,36 +532,62 @@ func stripAVX512(s *Strip) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// spreadAVX512 sets the room after edge, [(4·p+i)·8+l] = A[i·Lda+p·Step] for l < 8. A row that is not
-// there is stood in for by the last; inner indices beyond K are zeros.
+// spreadAVX512 sets the room after edge, [(4·p+i)·8+l] = A[i·Lda+p·Step] for l < 8. A row
+// that is not there is stood in for by the last; inner indices beyond K are zeros.
 func spreadAVX512(s *Strip) {
 	k, d := s.K, s.Room[EdgeRoom:]
 	last := s.Rows - 1
 	r1, r2, r3 := min(1, last)*s.Lda, min(2, last)*s.Lda, last*s.Lda
+	p := 0
 	if s.Step == 1 {
 		a0 := s.A[:k]
 		a1, a2, a3 := s.A[r1:][:len(a0)], s.A[r2:][:len(a0)], s.A[r3:][:len(a0)]
-		for p := range a0 {
-			x := (*[4 * 8]float64)(d)
-			archsimd.BroadcastFloat64x8(a0[p]).Store(x[:8])
-			archsimd.BroadcastFloat64x8(a1[p]).Store(x[8 : 2*8])
-			archsimd.BroadcastFloat64x8(a2[p]).Store(x[2*8 : 3*8])
-			archsimd.BroadcastFloat64x8(a3[p]).Store(x[3*8:])
-			d = d[4*8:]
-		}
-	} else {
-		a := s.A
-		for q := 0; q < k*s.Step; q += s.Step {
-			x := (*[4 * 8]float64)(d)
-			archsimd.BroadcastFloat64x8(a[q]).Store(x[:8])
-			archsimd.BroadcastFloat64x8(a[q+r1]).Store(x[8 : 2*8])
-			archsimd.BroadcastFloat64x8(a[q+r2]).Store(x[2*8 : 3*8])
-			archsimd.BroadcastFloat64x8(a[q+r3]).Store(x[3*8:])
-			d = d[4*8:]
+		for ; len(a0) >= 4; p += 4 {
+			x0, x1, x2, x3 := (*[4]float64)(a0), (*[4]float64)(a1), (*[4]float64)(a2), (*[4]float64)(a3)
+			x := (*[16 * 8]float64)(d)
+			// for q := range 4, written out:
+			{
+				const q = 0
+				archsimd.BroadcastFloat64x8(x0[q]).Store(x[4*q*8 : (4*q+1)*8])
+				archsimd.BroadcastFloat64x8(x1[q]).Store(x[(4*q+1)*8 : (4*q+2)*8])
+				archsimd.BroadcastFloat64x8(x2[q]).Store(x[(4*q+2)*8 : (4*q+3)*8])
+				archsimd.BroadcastFloat64x8(x3[q]).Store(x[(4*q+3)*8 : (4*q+4)*8])
+			}
+			{
+				const q = 1
+				archsimd.BroadcastFloat64x8(x0[q]).Store(x[4*q*8 : (4*q+1)*8])
+				archsimd.BroadcastFloat64x8(x1[q]).Store(x[(4*q+1)*8 : (4*q+2)*8])
+				archsimd.BroadcastFloat64x8(x2[q]).Store(x[(4*q+2)*8 : (4*q+3)*8])
+				archsimd.BroadcastFloat64x8(x3[q]).Store(x[(4*q+3)*8 : (4*q+4)*8])
+			}
+			{
+				const q = 2
+				archsimd.BroadcastFloat64x8(x0[q]).Store(x[4*q*8 : (4*q+1)*8])
+				archsimd.BroadcastFloat64x8(x1[q]).Store(x[(4*q+1)*8 : (4*q+2)*8])
+				archsimd.BroadcastFloat64x8(x2[q]).Store(x[(4*q+2)*8 : (4*q+3)*8])
+				archsimd.BroadcastFloat64x8(x3[q]).Store(x[(4*q+3)*8 : (4*q+4)*8])
+			}
+			{
+				const q = 3
+				archsimd.BroadcastFloat64x8(x0[q]).Store(x[4*q*8 : (4*q+1)*8])
+				archsimd.BroadcastFloat64x8(x1[q]).Store(x[(4*q+1)*8 : (4*q+2)*8])
+				archsimd.BroadcastFloat64x8(x2[q]).Store(x[(4*q+2)*8 : (4*q+3)*8])
+				archsimd.BroadcastFloat64x8(x3[q]).Store(x[(4*q+3)*8 : (4*q+4)*8])
+			}
+			a0, a1, a2, a3, d = a0[4:], a1[4:], a2[4:], a3[4:], d[16*8:]
 		}
 	}
+	for ; p < k; p++ {
+		a := s.A[p*s.Step:]
+		x := (*[4 * 8]float64)(d)
+		archsimd.BroadcastFloat64x8(a[0]).Store(x[:8])
+		archsimd.BroadcastFloat64x8(a[r1]).Store(x[8 : 2*8])
+		archsimd.BroadcastFloat64x8(a[r2]).Store(x[2*8 : 3*8])
+		archsimd.BroadcastFloat64x8(a[r3]).Store(x[3*8:])
+		d = d[4*8:]
+	}
 	var zero archsimd.Float64x8
-	for ; k < Padded(s.K); k++ {
+	for ; p < Padded(k); p++ {
 		x := (*[4 * 8]float64)(d)
 		zero.Store(x[:8])
 		zero.Store(x[8 : 2*8])
@@ -861,22 +934,43 @@ func edgeAVX512(s *Strip, edge []float64, j, w, nr int) {
 	}
 }
 
+// packRowsAVX512 packs whole vectors as long as there is memory for them: what comes from beyond w
+// stands in columns that nobody asks for.
 func packRowsAVX512(dst []float64, nr int, b []float64, stride, k, w int) {
-	var zero archsimd.Float64x8
-	whole := w / 8 * 8
-	for p := 0; p < k; p++ {
-		r, d := b[p*stride:][:w], dst[:nr]
-		q := 0
-		for ; q < whole; q += 8 {
-			archsimd.LoadFloat64x8(r[q:]).Store(d[q:])
+	whole := k
+	for whole > 0 && (whole-1)*stride+nr > len(b) {
+		whole--
+	}
+	switch nr {
+	case 3 * 8:
+		for p := 0; p < whole; p++ {
+			r, d := (*[3 * 8]float64)(b[p*stride:]), (*[3 * 8]float64)(dst[p*nr:])
+			x, y, z := archsimd.LoadFloat64x8(r[:8]), archsimd.LoadFloat64x8(r[8:2*8]), archsimd.LoadFloat64x8(r[2*8:])
+			x.Store(d[:8])
+			y.Store(d[8 : 2*8])
+			z.Store(d[2*8:])
 		}
-		if q < w {
-			v, _ := archsimd.LoadFloat64x8Part(r[q:])
+	case 2 * 8:
+		for p := 0; p < whole; p++ {
+			r, d := (*[2 * 8]float64)(b[p*stride:]), (*[2 * 8]float64)(dst[p*nr:])
+			x, y := archsimd.LoadFloat64x8(r[:8]), archsimd.LoadFloat64x8(r[8:])
+			x.Store(d[:8])
+			y.Store(d[8:])
+		}
+	default:
+		for p := 0; p < whole; p++ {
+			archsimd.LoadFloat64x8(b[p*stride:]).Store(dst[p*nr:])
+		}
+	}
+	for p := whole; p < k; p++ {
+		r, d := b[p*stride:][:w], dst[p*nr:][:nr]
+		for q := 0; q < nr; q += 8 {
+			v, _ := archsimd.LoadFloat64x8Part(r[min(q, w):])
 			v.Store(d[q:])
 		}
-		dst = dst[nr:]
 	}
-	for q := 0; q < (Padded(k)-k)*nr; q += 8 {
+	var zero archsimd.Float64x8
+	for q := k * nr; q < Padded(k)*nr; q += 8 {
 		zero.Store(dst[q:])
 	}
 	archsimd.ClearAVXUpperBits()

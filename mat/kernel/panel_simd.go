@@ -36,36 +36,39 @@ func stripVector(s *Strip) {
 	ClearUpper()
 }
 
-// spreadVector sets the room after edge, [(4·p+i)·lanes+l] = A[i·Lda+p·Step] for l < lanes. A row that is not
-// there is stood in for by the last; inner indices beyond K are zeros.
+// spreadVector sets the room after edge, [(4·p+i)·lanes+l] = A[i·Lda+p·Step] for l < lanes. A row
+// that is not there is stood in for by the last; inner indices beyond K are zeros.
 func spreadVector(s *Strip) {
 	k, d := s.K, s.Room[EdgeRoom:]
 	last := s.Rows - 1
 	r1, r2, r3 := min(1, last)*s.Lda, min(2, last)*s.Lda, last*s.Lda
+	p := 0
 	if s.Step == 1 {
 		a0 := s.A[:k]
 		a1, a2, a3 := s.A[r1:][:len(a0)], s.A[r2:][:len(a0)], s.A[r3:][:len(a0)]
-		for p := range a0 {
-			x := (*[4 * lanes]float64)(d)
-			simd.BroadcastFloat64s(a0[p]).Store(x[:lanes])
-			simd.BroadcastFloat64s(a1[p]).Store(x[lanes : 2*lanes])
-			simd.BroadcastFloat64s(a2[p]).Store(x[2*lanes : 3*lanes])
-			simd.BroadcastFloat64s(a3[p]).Store(x[3*lanes:])
-			d = d[4*lanes:]
-		}
-	} else {
-		a := s.A
-		for q := 0; q < k*s.Step; q += s.Step {
-			x := (*[4 * lanes]float64)(d)
-			simd.BroadcastFloat64s(a[q]).Store(x[:lanes])
-			simd.BroadcastFloat64s(a[q+r1]).Store(x[lanes : 2*lanes])
-			simd.BroadcastFloat64s(a[q+r2]).Store(x[2*lanes : 3*lanes])
-			simd.BroadcastFloat64s(a[q+r3]).Store(x[3*lanes:])
-			d = d[4*lanes:]
+		for ; len(a0) >= 4; p += 4 {
+			x0, x1, x2, x3 := (*[4]float64)(a0), (*[4]float64)(a1), (*[4]float64)(a2), (*[4]float64)(a3)
+			x := (*[16 * lanes]float64)(d)
+			for q := range 4 { //gen:unroll
+				simd.BroadcastFloat64s(x0[q]).Store(x[4*q*lanes : (4*q+1)*lanes])
+				simd.BroadcastFloat64s(x1[q]).Store(x[(4*q+1)*lanes : (4*q+2)*lanes])
+				simd.BroadcastFloat64s(x2[q]).Store(x[(4*q+2)*lanes : (4*q+3)*lanes])
+				simd.BroadcastFloat64s(x3[q]).Store(x[(4*q+3)*lanes : (4*q+4)*lanes])
+			}
+			a0, a1, a2, a3, d = a0[4:], a1[4:], a2[4:], a3[4:], d[16*lanes:]
 		}
 	}
+	for ; p < k; p++ {
+		a := s.A[p*s.Step:]
+		x := (*[4 * lanes]float64)(d)
+		simd.BroadcastFloat64s(a[0]).Store(x[:lanes])
+		simd.BroadcastFloat64s(a[r1]).Store(x[lanes : 2*lanes])
+		simd.BroadcastFloat64s(a[r2]).Store(x[2*lanes : 3*lanes])
+		simd.BroadcastFloat64s(a[r3]).Store(x[3*lanes:])
+		d = d[4*lanes:]
+	}
 	var zero simd.Float64s
-	for ; k < Padded(s.K); k++ {
+	for ; p < Padded(k); p++ {
 		x := (*[4 * lanes]float64)(d)
 		zero.Store(x[:lanes])
 		zero.Store(x[lanes : 2*lanes])
@@ -217,22 +220,43 @@ func edgeVector(s *Strip, edge []float64, j, w, nr int) {
 	}
 }
 
+// packRowsVector packs whole vectors as long as there is memory for them: what comes from beyond w
+// stands in columns that nobody asks for.
 func packRowsVector(dst []float64, nr int, b []float64, stride, k, w int) {
-	var zero simd.Float64s
-	whole := w / lanes * lanes
-	for p := 0; p < k; p++ {
-		r, d := b[p*stride:][:w], dst[:nr]
-		q := 0
-		for ; q < whole; q += lanes {
-			simd.LoadFloat64s(r[q:]).Store(d[q:])
+	whole := k
+	for whole > 0 && (whole-1)*stride+nr > len(b) {
+		whole--
+	}
+	switch nr {
+	case 3 * lanes:
+		for p := 0; p < whole; p++ {
+			r, d := (*[3 * lanes]float64)(b[p*stride:]), (*[3 * lanes]float64)(dst[p*nr:])
+			x, y, z := simd.LoadFloat64s(r[:lanes]), simd.LoadFloat64s(r[lanes:2*lanes]), simd.LoadFloat64s(r[2*lanes:])
+			x.Store(d[:lanes])
+			y.Store(d[lanes : 2*lanes])
+			z.Store(d[2*lanes:])
 		}
-		if q < w {
-			v, _ := simd.LoadFloat64sPart(r[q:])
+	case 2 * lanes:
+		for p := 0; p < whole; p++ {
+			r, d := (*[2 * lanes]float64)(b[p*stride:]), (*[2 * lanes]float64)(dst[p*nr:])
+			x, y := simd.LoadFloat64s(r[:lanes]), simd.LoadFloat64s(r[lanes:])
+			x.Store(d[:lanes])
+			y.Store(d[lanes:])
+		}
+	default:
+		for p := 0; p < whole; p++ {
+			simd.LoadFloat64s(b[p*stride:]).Store(dst[p*nr:])
+		}
+	}
+	for p := whole; p < k; p++ {
+		r, d := b[p*stride:][:w], dst[p*nr:][:nr]
+		for q := 0; q < nr; q += lanes {
+			v, _ := simd.LoadFloat64sPart(r[min(q, w):])
 			v.Store(d[q:])
 		}
-		dst = dst[nr:]
 	}
-	for q := 0; q < (Padded(k)-k)*nr; q += lanes {
+	var zero simd.Float64s
+	for q := k * nr; q < Padded(k)*nr; q += lanes {
 		zero.Store(dst[q:])
 	}
 	ClearUpper()
