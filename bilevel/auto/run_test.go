@@ -24,6 +24,7 @@ func TestRunsAgree(t *testing.T) {
 	for name, m := range map[string]bilevel.Method{
 		"STABLE": bilevel.STABLE{MuG: 0.02},
 		"SOBA":   method.SOBA{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.05)},
+		"F2SA":   method.F2SA{Alpha: bilevel.Constant(0.001), Beta: bilevel.Constant(0.005)}, // by g_x
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ends [2]*bilevel.Solver
