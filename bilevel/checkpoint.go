@@ -18,9 +18,9 @@ import (
 //	 4 bytes   version
 //	 4 bytes   n, length of the description, at most maxDescription
 //	 8 bytes   m, number of words of the state
-//	 n bytes   description: sizes, method, its parameters and the options, as lines "name = value" in UTF-8
+//	 n bytes   description: sizes, method, its parameters and the options, lines "name = value"
 //	 8 bytes   CRC-64 (ECMA) of all bytes before
-//	8m bytes   the state: integers, float64 bits and random states, a word each, in the order of Solver.persist
+//	8m bytes   the state: integers, float64 bits and random states, a word each
 //	 8 bytes   CRC-64 (ECMA) of all bytes before
 //
 // The version changes with the layout, with what a method keeps, and with any default or rule that
@@ -62,7 +62,8 @@ func (s *Solver) Save(w io.Writer) error {
 	t := &State{w: b}
 	s.persist(t)
 	if t.err == nil && t.words != words {
-		t.err = fmt.Errorf("the State of %s has %d numbers at one time, and %d at another", s.it.method.Name(), words, t.words)
+		t.err = fmt.Errorf("the State of %s has %d numbers at one time, and %d at another",
+			s.it.method.Name(), words, t.words)
 	}
 	if t.err == nil {
 		t.err = b.Flush()
@@ -81,7 +82,8 @@ func (s *Solver) Save(w io.Writer) error {
 func (s *Solver) header() (head []byte, words uint64, err error) {
 	text := s.describe()
 	if len(text) > maxDescription {
-		return nil, 0, fmt.Errorf("bilevel: the parameters of the method take %d bytes to describe, and a checkpoint has room for %d", len(text), maxDescription)
+		return nil, 0, fmt.Errorf("bilevel: the parameters of the method take %d bytes to describe, "+
+			"and a checkpoint has room for %d", len(text), maxDescription)
 	}
 	var count State
 	s.persist(&count)

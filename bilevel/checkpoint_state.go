@@ -135,7 +135,9 @@ func (s *Solver) persist(t *State) {
 	for _, v := range []*int{&a.Truncated, &a.Shrunk, &a.Cut, &a.Slowed} {
 		t.count(v)
 	}
-	for _, v := range []*uint64{&c.Xi, &c.Phi, &c.GradF, &c.GradG, &c.CrossG, &c.HessG, &c.HessVecG, &c.CrossVecG, &c.GradXG} {
+	for _, v := range []*uint64{
+		&c.Xi, &c.Phi, &c.GradF, &c.GradG, &c.CrossG, &c.HessG, &c.HessVecG, &c.CrossVecG, &c.GradXG,
+	} {
 		t.Uint(v)
 	}
 	for _, p := range []*rand.PCG{&it.xi.pcg, &it.phi.pcg, &it.pcg} {

@@ -12,10 +12,10 @@
 // f_x, f_y, g_y are gradients; g_xy is the dx × dy matrix of ∂²g/∂x_i∂y_j, g_yy the dy × dy
 // Hessian. Where the paper prints H_yy⁻¹H_xy f_y, the shapes want H_xy H_yy⁻¹ f_y.
 //
-// [New] refuses invalid options with an error that wraps [ErrOption] and names the field. A run that
-// fails keeps its last good iterate, and ends with an error that names the step and the cause:
+// [New] refuses invalid options with an error that wraps [ErrOption] and names the field. A run
+// that fails keeps its last good iterate, and ends with an error that names the step and the cause:
 // [DivergedError] for a value that is not finite or too large, [OracleError] for the problem,
-// [StepError] for a panic elsewhere. A step allocates nothing, and nothing starts a goroutine. A run
-// is a pure function of problem, method, options and seed: the same binary gives the same bits on
-// any number of cores, and after a checkpoint in another process.
+// [StepError] for a panic elsewhere. A step allocates nothing, and nothing starts a goroutine. A
+// run is a pure function of problem, method, options and seed: the same binary gives the same bits
+// on any number of cores, and after a checkpoint in another process.
 package bilevel

@@ -52,8 +52,8 @@ func TestSkeletonIsTheExample(t *testing.T) {
 	assert.LessOrEqual(t, lines, 60)
 }
 
-// script is a guest whose step is a function of the test's, and which keeps one of everything that a
-// checkpoint can hold.
+// script is a guest whose step is a function of the test's, and which keeps one of everything that
+// a checkpoint can hold.
 type script struct {
 	name string
 	step func(m *scripted, it *bilevel.Iteration) error
@@ -263,8 +263,8 @@ func TestNextBeginsAsPresent(t *testing.T) {
 	assert.Equal(t, []float64{1, 2, 3, 4}, s.Y())
 }
 
-// A checkpoint tells a guest's parameters apart, those without a name for the reader among them, and
-// two guests of one name.
+// A checkpoint tells a guest's parameters apart, those without a name for the reader among them,
+// and two guests of one name.
 func TestGuestIsDescribed(t *testing.T) {
 	save := func(m bilevel.Method) []byte {
 		s := start(t, m, bilevel.Options{})

@@ -77,7 +77,8 @@ func (it *Iteration) Set() Set { return it.opt.Set }
 func (it *Iteration) MetricSet() (MetricSet, error) {
 	set, ok := it.opt.Set.(MetricSet)
 	if !ok {
-		return nil, option.Bad("%s projects in a metric, and Options.Set, a %T, has no ProjectMetric", it.method.Name(), it.opt.Set)
+		return nil, option.Bad("%s projects in a metric, and Options.Set, a %T, has no ProjectMetric",
+			it.method.Name(), it.opt.Set)
 	}
 	return set, nil
 }

@@ -63,7 +63,8 @@ func (o *Oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
 	o.begin("CrossG", &o.counts.CrossG, len(phi), o.lower)
 	handed := *gxy
 	err := o.p.CrossG(gxy, x, y, phi)
-	if gxy.Rows != handed.Rows || gxy.Cols != handed.Cols || gxy.Stride != handed.Stride || !sameMemory(gxy.Data, handed.Data) {
+	if gxy.Rows != handed.Rows || gxy.Cols != handed.Cols || gxy.Stride != handed.Stride ||
+		!sameMemory(gxy.Data, handed.Data) {
 		*gxy = handed
 		err = errors.Join(err, errReshaped)
 	}

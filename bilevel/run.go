@@ -68,7 +68,8 @@ const (
 )
 
 func (r Reason) String() string {
-	names := [...]string{"failed", "canceled", "stopped by the progress callback", "step limit", "sample limit", "tolerance met", "time limit"}
+	names := [...]string{"failed", "canceled", "stopped by the progress callback",
+		"step limit", "sample limit", "tolerance met", "time limit"}
 	if r < 0 || int(r) >= len(names) {
 		return fmt.Sprintf("Reason(%d)", int(r))
 	}

@@ -73,7 +73,8 @@ func (m SCGD) with(it *bilevel.Iteration, corrected bool) (bilevel.Stepper, erro
 		name = "SCSC"
 	}
 	if _, ok := it.Problem().(interface{ Composition() Composition }); !ok {
-		return nil, option.Bad("%s takes a compositional problem, as compose.Adapt makes one, and not a %T", name, it.Problem())
+		return nil, option.Bad("%s takes a compositional problem, as compose.Adapt makes one, and not a %T",
+			name, it.Problem())
 	}
 	if err := errors.Join(
 		option.Schedule(name+".Alpha", m.Alpha, math.Inf(1)),

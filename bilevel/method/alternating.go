@@ -67,7 +67,8 @@ func (m *alternating) Step(it *bilevel.Iteration) error {
 func (m *alternating) lower(it *bilevel.Iteration) error {
 	n := math.Ceil(m.inner.At(it.K()))
 	if !(n >= 1 && n <= maxInner) {
-		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]", m.name, it.K(), n, maxInner)
+		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]",
+			m.name, it.K(), n, maxInner)
 	}
 	for t := range int(n) {
 		beta := m.beta.At(it.K())

@@ -98,138 +98,175 @@ type Case struct {
 // registry is the list of methods, the only one.
 var registry = []Entry{
 	{
-		Name: "STABLE", New: func(t Tuning) bilevel.Method { return t.stable(nil) },
+		Name:  "STABLE",
+		New:   func(t Tuning) bilevel.Method { return t.stable(nil) },
 		Needs: Needs{MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStable(1),
 	},
 	{
-		Name: "STABLE-untuned", New: func(t Tuning) bilevel.Method { return bilevel.Untuned{MuG: t.MuG} },
+		Name:    "STABLE-untuned",
+		New:     func(t Tuning) bilevel.Method { return bilevel.Untuned{MuG: t.MuG} },
 		Untuned: true, Variants: noVariants, Uses: usesUntuned,
 	},
 	{
-		Name: "STABLE-Momentum", Base: "STABLE", New: func(t Tuning) bilevel.Method { return t.stable(bilevel.Momentum{}) },
-		Needs: Needs{Alpha: true, MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStable(1),
+		Name: "STABLE-Momentum", Base: "STABLE",
+		New:   func(t Tuning) bilevel.Method { return t.stable(bilevel.Momentum{}) },
+		Needs: Needs{Alpha: true, MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau,
+		Uses: usesStable(1),
 	},
 	{
-		Name: "STABLE-STORM", Base: "STABLE", New: func(t Tuning) bilevel.Method { return t.stable(bilevel.STORM{}) },
-		Needs: Needs{Alpha: true, MuG: true}, Orders: [2]float64{1. / 3, 1. / 3}, Variants: stableTau, Uses: usesStable(2),
+		Name: "STABLE-STORM", Base: "STABLE",
+		New:   func(t Tuning) bilevel.Method { return t.stable(bilevel.STORM{}) },
+		Needs: Needs{Alpha: true, MuG: true}, Orders: [2]float64{1. / 3, 1. / 3}, Variants: stableTau,
+		Uses: usesStable(2),
 	},
 	{
-		Name: "STABLE-Adam", Base: "STABLE", New: func(t Tuning) bilevel.Method { return t.stable(bilevel.Adam{}) },
+		Name: "STABLE-Adam", Base: "STABLE",
+		New:   func(t Tuning) bilevel.Method { return t.stable(bilevel.Adam{}) },
 		Needs: Needs{Alpha: true, MuG: true, MetricSet: true}, Orders: [2]float64{0.5, 0.5}, Lengths: [2]bool{true, false},
 		Variants: stableTau, Uses: usesStable(1),
 	},
 	{
-		Name: "BSA", New: func(t Tuning) bilevel.Method { return BSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "BSA",
+		New:   func(t Tuning) bilevel.Method { return BSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsSeries, Orders: [2]float64{0.5, 1}, InnerBeta: true, Variants: lengthOfSeries,
 		Uses: usesAlternating(func(k int) float64 { return defaultInner.At(k) }),
 	},
 	{
-		Name: "TTSA", New: func(t Tuning) bilevel.Method { return TTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "TTSA",
+		New:   func(t Tuning) bilevel.Method { return TTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsSeries, Orders: [2]float64{0.6, 0.4}, Variants: lengthOfSeries,
 		Uses: usesAlternating(func(int) float64 { return 1 }),
 	},
 	{
-		Name: "stocBiO", New: func(t Tuning) bilevel.Method { return StocBiO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "stocBiO",
+		New:   func(t Tuning) bilevel.Method { return StocBiO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsSeries, Orders: [2]float64{0, 0}, Variants: lengthOfSeries, Uses: usesStocBiO,
 	},
 	{
-		Name: "ALSET", New: func(t Tuning) bilevel.Method { return ALSET{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "ALSET",
+		New:   func(t Tuning) bilevel.Method { return ALSET{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsSeries, Orders: [2]float64{0.5, 0.5}, Variants: lengthOfSeries,
 		Uses: usesAlternating(func(int) float64 { return 1 }),
 	},
 	{
-		Name: "SUSTAIN", New: func(t Tuning) bilevel.Method { return SUSTAIN{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "SUSTAIN",
+		New:   func(t Tuning) bilevel.Method { return SUSTAIN{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
 		Uses: usesMomentum(momentumUse{random: true, upper: true, lower: true}),
 	},
 	{
-		Name: "MSTSA", New: func(t Tuning) bilevel.Method { return MSTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "MSTSA",
+		New:   func(t Tuning) bilevel.Method { return MSTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
 		Uses: usesMomentum(momentumUse{random: true, upper: true}),
 	},
 	{
-		Name: "MRBO", New: func(t Tuning) bilevel.Method { return MRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "MRBO",
+		New:   func(t Tuning) bilevel.Method { return MRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
 		Uses: usesMomentum(momentumUse{upper: true, lower: true}),
 	},
 	{
-		Name: "VRBO", New: func(t Tuning) bilevel.Method { return VRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "VRBO",
+		New:   func(t Tuning) bilevel.Method { return VRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsSeries, Orders: [2]float64{0, 0}, Variants: lengthOfSeries, Uses: usesVRBO,
 	},
 	{
-		Name: "RSVRB", New: func(t Tuning) bilevel.Method {
+		Name: "RSVRB",
+		New: func(t Tuning) bilevel.Method {
 			return RSVRB{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, MuG: t.MuG, CGxy: t.CGxy}
 		},
 		Needs: Needs{Alpha: true, Beta: true, MuG: true}, Orders: [2]float64{1. / 3, 1. / 3},
 		Variants: [2]Variant{{"τ = (k+1)^(−2/3)", func(*Tuning) {}}, tauTenth}, Uses: usesRSVRB,
 	},
 	{
-		Name: "BiAdam", New: func(t Tuning) bilevel.Method { return BiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "BiAdam",
+		New:   func(t Tuning) bilevel.Method { return BiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsMetric, Orders: [2]float64{0.5, 0.5}, Lengths: [2]bool{true, true}, Variants: lengthOfSeries,
 		Uses: usesMomentum(momentumUse{random: true}),
 	},
 	{
-		Name: "VR-BiAdam", New: func(t Tuning) bilevel.Method { return VRBiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
+		Name:  "VR-BiAdam",
+		New:   func(t Tuning) bilevel.Method { return VRBiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsMetric, Orders: [2]float64{1. / 3, 1. / 3}, Lengths: [2]bool{true, true}, Variants: lengthOfSeries,
 		Uses: usesMomentum(momentumUse{random: true, upper: true, lower: true}),
 	},
 	{
-		Name: "SOBA", New: func(t Tuning) bilevel.Method { return SOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Name:  "SOBA",
+		New:   func(t Tuning) bilevel.Method { return SOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
 		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSOBA,
 	},
 	{
-		Name: "SABA", New: func(t Tuning) bilevel.Method { return SABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: Needs{Alpha: true, Beta: true, FiniteSums: true}, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSABA,
+		Name:  "SABA",
+		New:   func(t Tuning) bilevel.Method { return SABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: Needs{Alpha: true, Beta: true, FiniteSums: true}, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem,
+		Uses: usesSABA,
 	},
 	{
-		Name: "MA-SOBA", New: func(t Tuning) bilevel.Method { return MASOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Name:  "MA-SOBA",
+		New:   func(t Tuning) bilevel.Method { return MASOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
 		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSOBA,
 	},
 	{
-		Name: "SRBA", New: func(t Tuning) bilevel.Method { return SRBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Name:  "SRBA",
+		New:   func(t Tuning) bilevel.Method { return SRBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
 		Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesRecursive(false),
 	},
 	{
-		Name: "SPABA", New: func(t Tuning) bilevel.Method { return SPABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Name:  "SPABA",
+		New:   func(t Tuning) bilevel.Method { return SPABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
 		Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesRecursive(true),
 	},
 	{
-		Name: "FSLA", New: func(t Tuning) bilevel.Method { return FSLA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Name:  "FSLA",
+		New:   func(t Tuning) bilevel.Method { return FSLA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
 		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesFSLA,
 	},
 	{
-		Name: "AmIGO", New: func(t Tuning) bilevel.Method { return AmIGO{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Name:  "AmIGO",
+		New:   func(t Tuning) bilevel.Method { return AmIGO{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
 		Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesAmIGO,
 	},
 	{
-		Name: "F2SA", New: func(t Tuning) bilevel.Method { return F2SA{Alpha: t.Alpha, Beta: t.Beta, Lambda: t.Lambda} },
-		Needs: needsGX, Orders: [2]float64{5. / 7, 4. / 7}, Variants: penalties, Bias: 0.02, Uses: usesF2SA(1),
+		Name:  "F2SA",
+		New:   func(t Tuning) bilevel.Method { return F2SA{Alpha: t.Alpha, Beta: t.Beta, Lambda: t.Lambda} },
+		Needs: needsGX, Orders: [2]float64{5. / 7, 4. / 7}, Variants: penalties, Bias: 0.02,
+		Uses: usesF2SA(1),
 	},
 	{
-		Name: "F2SA-p", New: func(t Tuning) bilevel.Method { return F2SAp{Alpha: t.Alpha, Beta: t.Beta, Nu: t.Nu} },
+		Name:  "F2SA-p",
+		New:   func(t Tuning) bilevel.Method { return F2SAp{Alpha: t.Alpha, Beta: t.Beta, Nu: t.Nu} },
 		Needs: needsGX, Orders: [2]float64{0.5, 0.5}, Variants: differences, Bias: 0.02, Uses: usesF2SA(2),
 	},
 	{
-		Name: "BOME", New: func(t Tuning) bilevel.Method { return BOME{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: needsGX, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Bias: 0.03, ExactOnly: true, Uses: usesBOME,
+		Name:  "BOME",
+		New:   func(t Tuning) bilevel.Method { return BOME{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
+		Needs: needsGX, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Bias: 0.03, ExactOnly: true,
+		Uses: usesBOME,
 	},
 	{
-		Name: "S-TFBO", New: func(t Tuning) bilevel.Method { return STFBO{} }, Untuned: true,
+		Name: "S-TFBO",
+		New:  func(t Tuning) bilevel.Method { return STFBO{} }, Untuned: true,
 		Variants: noVariants, Uses: usesSOBA,
 	},
 	{
-		Name: "STABLE-CG", New: func(t Tuning) bilevel.Method {
+		Name: "STABLE-CG",
+		New: func(t Tuning) bilevel.Method {
 			return STABLECG{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, CGxy: t.CGxy}
 		},
 		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStableCG,
 	},
 	{
-		Name: "SCGD", New: func(t Tuning) bilevel.Method { return compose.SCGD{Alpha: t.Alpha, Beta: t.Beta} },
-		Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.75, 0.5}, Variants: noVariants, Uses: usesComposition(1),
+		Name:  "SCGD",
+		New:   func(t Tuning) bilevel.Method { return compose.SCGD{Alpha: t.Alpha, Beta: t.Beta} },
+		Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.75, 0.5}, Variants: noVariants,
+		Uses: usesComposition(1),
 	},
 	{
-		Name: "SCSC", New: func(t Tuning) bilevel.Method { return compose.SCSC{Alpha: t.Alpha, Beta: t.Beta} },
-		Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.5, 0.5}, Variants: noVariants, Uses: usesComposition(2),
+		Name:  "SCSC",
+		New:   func(t Tuning) bilevel.Method { return compose.SCSC{Alpha: t.Alpha, Beta: t.Beta} },
+		Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.5, 0.5}, Variants: noVariants,
+		Uses: usesComposition(2),
 	},
 }
 
@@ -239,13 +276,25 @@ var (
 	needsGX     = Needs{Alpha: true, Beta: true, UpperGradient: true}
 	needsMetric = Needs{Alpha: true, Beta: true, MuG: true, LG: true, MetricSet: true}
 
-	lengthOfSeries = [2]Variant{{"N = 10", func(t *Tuning) { t.Terms = 10 }}, {"N = 40", func(t *Tuning) { t.Terms = 40 }}}
-	stepOfSystem   = [2]Variant{{"γ = β", func(*Tuning) {}}, {"γ = β/5", func(t *Tuning) { t.Gamma = fifth(t.Beta) }}}
-	penalties      = [2]Variant{{"λ₀ = 10", func(*Tuning) {}}, {"λ₀ = 100", func(t *Tuning) { t.Lambda = bilevel.Power{C: 100, P: -1. / 7} }}}
-	differences    = [2]Variant{{"ν = 0.1", func(*Tuning) {}}, {"ν = 0.01", func(t *Tuning) { t.Nu = 0.01 }}}
-	tauTenth       = Variant{"τ = 0.1", func(t *Tuning) { t.Tau = bilevel.Constant(0.1) }}
-	stableTau      = [2]Variant{{"τ = 1/√(k+1)", func(t *Tuning) { t.Tau = bilevel.Power{C: 1, P: 0.5} }}, tauTenth}
-	noVariants     = [2]Variant{{"", func(*Tuning) {}}, {"", func(*Tuning) {}}}
+	lengthOfSeries = [2]Variant{
+		{"N = 10", func(t *Tuning) { t.Terms = 10 }},
+		{"N = 40", func(t *Tuning) { t.Terms = 40 }},
+	}
+	stepOfSystem = [2]Variant{
+		{"γ = β", func(*Tuning) {}},
+		{"γ = β/5", func(t *Tuning) { t.Gamma = fifth(t.Beta) }},
+	}
+	penalties = [2]Variant{
+		{"λ₀ = 10", func(*Tuning) {}},
+		{"λ₀ = 100", func(t *Tuning) { t.Lambda = bilevel.Power{C: 100, P: -1. / 7} }},
+	}
+	differences = [2]Variant{{"ν = 0.1", func(*Tuning) {}}, {"ν = 0.01", func(t *Tuning) { t.Nu = 0.01 }}}
+	tauTenth    = Variant{"τ = 0.1", func(t *Tuning) { t.Tau = bilevel.Constant(0.1) }}
+	stableTau   = [2]Variant{
+		{"τ = 1/√(k+1)", func(t *Tuning) { t.Tau = bilevel.Power{C: 1, P: 0.5} }},
+		tauTenth,
+	}
+	noVariants = [2]Variant{{"", func(*Tuning) {}}, {"", func(*Tuning) {}}}
 )
 
 // fifth is a schedule divided by 5.

@@ -96,9 +96,11 @@ func newSaga(stream string, terms uint64, batch, width int, eval func(it *bileve
 	case batch == bilevel.Full:
 		return t, nil
 	case terms == 0:
-		return nil, option.Bad("SABA keeps a table of every sample, and the stream of %s is unbounded: Problem.Streams gives 0", stream)
+		return nil, option.Bad("SABA keeps a table of every sample, and the stream of %s is unbounded: Problem.Streams gives 0",
+			stream)
 	case terms > maxTable/uint64(width):
-		return nil, option.Bad("SABA keeps a table of every sample, and the stream of %s has %d of them, each with %d numbers", stream, terms, width)
+		return nil, option.Bad("SABA keeps a table of every sample, and the stream of %s has %d of them, each with %d numbers",
+			stream, terms, width)
 	}
 	t.terms = int(terms)
 	t.table = make([]float64, t.terms*width)

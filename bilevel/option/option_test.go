@@ -12,8 +12,8 @@ type constant float64
 
 func (c constant) At(int) float64 { return float64(c) }
 
-// Each check lets its range through, with its edges, and refuses what is just outside by a text that
-// names the field and the value.
+// Each check lets its range through, with its edges, and refuses what is just outside by a text
+// that names the field and the value.
 func TestChecks(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
