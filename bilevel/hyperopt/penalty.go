@@ -81,6 +81,20 @@ func (p *Problem) diagonal(x []float64, i int) float64 {
 	return p.ridge(x[p.of[i]])
 }
 
+// addRidge adds what regularisation adds to g_yy, times v, to dst: diagonal(x, i)·v_i.
+func (p *Problem) addRidge(dst, x, v []float64) {
+	v = v[:len(dst)]
+	if p.of == nil {
+		for i := range dst {
+			dst[i] += 2 * p.opt.Ridge * v[i]
+		}
+		return
+	}
+	for i, k := range p.of[:len(dst)] {
+		dst[i] += p.ridge(x[k]) * v[i]
+	}
+}
+
 // weight returns w(x_i), the weight of a training row.
 func (f Form) weight(xi float64) float64 {
 	if f == Sigmoid {

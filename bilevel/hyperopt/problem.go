@@ -219,9 +219,7 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	if err := p.meanVector(gy, p.trainSum(sum{kind: gradient, y: y}, x), phi); err != nil {
 		return err
 	}
-	for i := range gy {
-		gy[i] += p.diagonal(x, i) * y[i]
-	}
+	p.addRidge(gy, x, y)
 	return nil
 }
 
@@ -272,9 +270,7 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	if err := p.meanVector(dst, p.trainSum(sum{kind: hessVec, y: y, v: v}, x), phi); err != nil {
 		return err
 	}
-	for i := range dst {
-		dst[i] += p.diagonal(x, i) * v[i]
-	}
+	p.addRidge(dst, x, v)
 	return nil
 }
 
