@@ -74,7 +74,7 @@ func TestUpperFollowsThePapers(t *testing.T) {
 		rule Upper
 		move func(k int, x []float64) []float64
 	}{
-		"Momentum": {Momentum{weight}, func(k int, x []float64) []float64 {
+		"Momentum": {Momentum{Weight: weight}, func(k int, x []float64) []float64 {
 			next := slices.Clone(x)
 			for i := range x {
 				next[i] -= alpha.At(k) * u.h[i]
@@ -84,7 +84,7 @@ func TestUpperFollowsThePapers(t *testing.T) {
 			}
 			return next
 		}},
-		"STORM": {STORM{share}, func(k int, x []float64) []float64 {
+		"STORM": {STORM{Tau: share}, func(k int, x []float64) []float64 {
 			next := slices.Clone(x)
 			for i := range x {
 				if k == 0 {
@@ -96,7 +96,7 @@ func TestUpperFollowsThePapers(t *testing.T) {
 			}
 			return next
 		}},
-		"Adam": {Adam{0.8, 0.95, 1e-3}, func(k int, x []float64) []float64 {
+		"Adam": {Adam{Beta1: 0.8, Beta2: 0.95, Eps: 1e-3}, func(k int, x []float64) []float64 {
 			next := slices.Clone(x)
 			for i, h := range u.h {
 				m[i] = 0.8*m[i] + 0.2*h
@@ -150,7 +150,7 @@ func TestUpperReducesToSGD(t *testing.T) {
 		return slices.Concat(s.X(), s.Y())
 	}
 	want := after50()
-	for _, rule := range []Upper{Momentum{Constant(0)}, STORM{Constant(1)}} {
+	for _, rule := range []Upper{Momentum{Weight: Constant(0)}, STORM{Tau: Constant(1)}} {
 		m.Upper = rule
 		assert.Equal(t, want, after50(), m.Name())
 	}
@@ -176,7 +176,7 @@ func TestUpperReducesToSGD(t *testing.T) {
 // Exact f_x and f_y keep the direction of STORM equal to the hypergradient estimate, for every τ
 // and whatever noise moves H.
 func TestUpperSTORMExact(t *testing.T) {
-	s, err := New(newWavy(0.3), STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: STORM{Constant(0.01)}}, Options{UpperBatch: Full})
+	s, err := New(newWavy(0.3), STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: STORM{Tau: Constant(0.01)}}, Options{UpperBatch: Full})
 	require.NoError(t, err)
 	for range 200 {
 		require.NoError(t, s.Step())
@@ -267,8 +267,8 @@ func TestUpperRefuses(t *testing.T) {
 	a := Constant(0.1)
 	for want, m := range map[string]STABLE{
 		"STABLE.Alpha is nil":          {Upper: Adam{}},
-		"Momentum.Weight at step 0":    {Alpha: a, Upper: Momentum{Constant(1.5)}},
-		"STORM.Tau at step 0 is NaN":   {Alpha: a, Upper: STORM{Constant(math.NaN())}},
+		"Momentum.Weight at step 0":    {Alpha: a, Upper: Momentum{Weight: Constant(1.5)}},
+		"STORM.Tau at step 0 is NaN":   {Alpha: a, Upper: STORM{Tau: Constant(math.NaN())}},
 		"Adam.Beta1 is 1":              {Alpha: a, Upper: Adam{Beta1: 1}},
 		"Adam.Beta2 is -0.5":           {Alpha: a, Upper: Adam{Beta2: -0.5}},
 		"Adam.Eps is +Inf":             {Alpha: a, Upper: Adam{Eps: math.Inf(1)}},
@@ -280,11 +280,11 @@ func TestUpperRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	for want, rule := range map[string]Upper{
-		"STABLE-Momentum: Momentum.Weight at step 4 is NaN": Momentum{bileveltest.Turn{K: 4, V: math.NaN()}},
-		"STABLE-STORM: STORM.Tau at step 4 is NaN":          STORM{bileveltest.Turn{K: 4, V: math.NaN()}},
-		"STABLE-Momentum: Momentum.Weight at step 4 is 1.5": Momentum{bileveltest.Turn{K: 4, V: 1.5}},
-		"STABLE-STORM: STORM.Tau at step 4 is 2":            STORM{bileveltest.Turn{K: 4, V: 2}},
-		"STABLE-STORM: STORM.Tau at step 4 is -0.5":         STORM{bileveltest.Turn{K: 4, V: -0.5}},
+		"STABLE-Momentum: Momentum.Weight at step 4 is NaN": Momentum{Weight: bileveltest.Turn{K: 4, V: math.NaN()}},
+		"STABLE-STORM: STORM.Tau at step 4 is NaN":          STORM{Tau: bileveltest.Turn{K: 4, V: math.NaN()}},
+		"STABLE-Momentum: Momentum.Weight at step 4 is 1.5": Momentum{Weight: bileveltest.Turn{K: 4, V: 1.5}},
+		"STABLE-STORM: STORM.Tau at step 4 is 2":            STORM{Tau: bileveltest.Turn{K: 4, V: 2}},
+		"STABLE-STORM: STORM.Tau at step 4 is -0.5":         STORM{Tau: bileveltest.Turn{K: 4, V: -0.5}},
 	} {
 		s, err := New(newWavy(0), STABLE{Alpha: a, MuG: 1, Upper: rule}, Options{})
 		require.NoError(t, err)

@@ -56,7 +56,7 @@ func TestProductsAtEveryPoint(t *testing.T) {
 	const terms = 4
 	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: terms}
 	for points, methods := range map[uint64][]bilevel.Method{
-		1: {BSA{Alpha: a, Beta: b, Neumann: n}, TTSA{a, b, n}, ALSET{a, b, 2, n}, BiAdam{Alpha: a, Beta: b, Neumann: n}},
+		1: {BSA{Alpha: a, Beta: b, Neumann: n}, TTSA{Alpha: a, Beta: b, Neumann: n}, ALSET{Alpha: a, Beta: b, Inner: 2, Neumann: n}, BiAdam{Alpha: a, Beta: b, Neumann: n}},
 		2: {SUSTAIN{Alpha: a, Beta: b, Neumann: n}, MSTSA{Alpha: a, Beta: b, Neumann: n}, VRBiAdam{Alpha: a, Beta: b, Neumann: n}},
 	} {
 		for _, m := range methods {

@@ -116,12 +116,12 @@ func TestAlternatingFollowsThePapers(t *testing.T) {
 		beta   func(k, t int) float64
 		random bool
 	}{
-		{BSA{alpha, beta, nil, series}, func(k int) int { return int(math.Ceil(math.Sqrt(float64(k + 1)))) }, func(_, t int) float64 { return beta.At(t) }, true},
-		{BSA{alpha, beta, bilevel.Power{C: 1, P: -1}, series}, func(k int) int { return k + 1 }, func(_, t int) float64 { return beta.At(t) }, true},
-		{TTSA{alpha, beta, series}, func(int) int { return 1 }, func(k, _ int) float64 { return beta.At(k) }, true},
-		{StocBiO{alpha, beta, 3, series}, func(int) int { return 3 }, func(k, _ int) float64 { return beta.At(k) }, false},
-		{ALSET{alpha, beta, 2, series}, func(int) int { return 2 }, func(k, _ int) float64 { return beta.At(k) }, true},
-		{ALSET{alpha, beta, 0, series}, func(int) int { return 1 }, func(k, _ int) float64 { return beta.At(k) }, true},
+		{BSA{Alpha: alpha, Beta: beta, Neumann: series}, func(k int) int { return int(math.Ceil(math.Sqrt(float64(k + 1)))) }, func(_, t int) float64 { return beta.At(t) }, true},
+		{BSA{Alpha: alpha, Beta: beta, Inner: bilevel.Power{C: 1, P: -1}, Neumann: series}, func(k int) int { return k + 1 }, func(_, t int) float64 { return beta.At(t) }, true},
+		{TTSA{Alpha: alpha, Beta: beta, Neumann: series}, func(int) int { return 1 }, func(k, _ int) float64 { return beta.At(k) }, true},
+		{StocBiO{Alpha: alpha, Beta: beta, Inner: 3, Neumann: series}, func(int) int { return 3 }, func(k, _ int) float64 { return beta.At(k) }, false},
+		{ALSET{Alpha: alpha, Beta: beta, Inner: 2, Neumann: series}, func(int) int { return 2 }, func(k, _ int) float64 { return beta.At(k) }, true},
+		{ALSET{Alpha: alpha, Beta: beta, Inner: 0, Neumann: series}, func(int) int { return 1 }, func(k, _ int) float64 { return beta.At(k) }, true},
 	} {
 		for _, batch := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s,batch=%d", c.m.Name(), batch), func(t *testing.T) {
@@ -166,11 +166,11 @@ func TestMomentumFollowsThePapers(t *testing.T) {
 		tauX, tauY bilevel.Schedule
 		random     bool
 	}{
-		{SUSTAIN{alpha, beta, tauX, tauY, series}, tauX, tauY, true},
-		{SUSTAIN{alpha, beta, nil, nil, series}, bilevel.Power{C: 1, P: 2.0 / 3}, bilevel.Power{C: 1, P: 2.0 / 3}, true},
-		{SUSTAIN{alpha, beta, bilevel.Constant(1), bilevel.Constant(1), series}, bilevel.Constant(1), bilevel.Constant(1), true},
-		{MSTSA{alpha, beta, tauX, series}, tauX, nil, true},
-		{MRBO{alpha, beta, tauX, tauY, series}, tauX, tauY, false},
+		{SUSTAIN{Alpha: alpha, Beta: beta, TauX: tauX, TauY: tauY, Neumann: series}, tauX, tauY, true},
+		{SUSTAIN{Alpha: alpha, Beta: beta, TauY: nil, Neumann: series}, bilevel.Power{C: 1, P: 2.0 / 3}, bilevel.Power{C: 1, P: 2.0 / 3}, true},
+		{SUSTAIN{Alpha: alpha, Beta: beta, TauX: bilevel.Constant(1), TauY: bilevel.Constant(1), Neumann: series}, bilevel.Constant(1), bilevel.Constant(1), true},
+		{MSTSA{Alpha: alpha, Beta: beta, Tau: tauX, Neumann: series}, tauX, nil, true},
+		{MRBO{Alpha: alpha, Beta: beta, TauX: tauX, TauY: tauY, Neumann: series}, tauX, tauY, false},
 	} {
 		for _, batch := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s,batch=%d", c.m.Name(), batch), func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestVRBOFollowsThePaper(t *testing.T) {
 		t.Run(fmt.Sprintf("period=%d,inner=%d,batch=%d", c.period, c.inner, c.batch), func(t *testing.T) {
 			w := newWavy(0.5)
 			opt := followOptions(c.batch)
-			s, err := bilevel.New(w, VRBO{bilevel.Constant(alpha), bilevel.Constant(beta), c.period, c.inner, c.large, series}, opt)
+			s, err := bilevel.New(w, VRBO{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Period: c.period, Inner: c.inner, LargeBatch: c.large, Neumann: series}, opt)
 			require.NoError(t, err)
 			x, y, boxed := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
 			var u, v []float64

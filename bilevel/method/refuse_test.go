@@ -105,25 +105,25 @@ func TestMethodsRefuse(t *testing.T) {
 	for want, m := range map[string]bilevel.Method{
 		"BSA.Alpha is nil":                     BSA{Beta: a, Neumann: n},
 		"BSA.Beta is nil":                      BSA{Alpha: a, Neumann: n},
-		"BSA.Inner at step 0 is -1":            BSA{a, a, bilevel.Constant(-1), n},
-		"BSA.Inner at step 0 is NaN":           BSA{a, a, bilevel.Constant(math.NaN()), n},
-		"BSA.Inner at step 0 is 0":             BSA{a, a, bilevel.Constant(0), n},
-		"BSA.Inner at step 0 is 1.073741825e":  BSA{a, a, bilevel.Constant(1<<30 + 1), n},
-		"TTSA.Alpha at step 0 is -0.1":         TTSA{-a, a, n},
+		"BSA.Inner at step 0 is -1":            BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(-1), Neumann: n},
+		"BSA.Inner at step 0 is NaN":           BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(math.NaN()), Neumann: n},
+		"BSA.Inner at step 0 is 0":             BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(0), Neumann: n},
+		"BSA.Inner at step 0 is 1.073741825e":  BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1<<30 + 1), Neumann: n},
+		"TTSA.Alpha at step 0 is -0.1":         TTSA{Alpha: -a, Beta: a, Neumann: n},
 		"TTSA.Neumann.LG is 0":                 TTSA{Alpha: a, Beta: a},
-		"TTSA.Neumann.LG is +Inf":              TTSA{a, a, Neumann{LG: math.Inf(1), Terms: 3}},
-		"TTSA.Neumann.MuG is 0":                TTSA{a, a, Neumann{LG: 1}},
-		"TTSA.Neumann.MuG is 2":                TTSA{a, a, Neumann{LG: 1, MuG: 2, Terms: 3}},
-		"TTSA.Neumann.Terms is -3":             TTSA{a, a, Neumann{LG: 1, MuG: 1, Terms: -3}},
-		"TTSA.Neumann.Terms is 0, and the def": TTSA{a, a, Neumann{LG: 1, MuG: 1e-9}},
-		"StocBiO.Neumann.MuG is 0":             StocBiO{a, a, 1, Neumann{LG: 1, Terms: 3}},
-		"StocBiO.Inner at step 0 is -2":        StocBiO{a, a, -2, n},
-		"ALSET.Inner at step 0 is -2":          ALSET{a, a, -2, n},
-		"SUSTAIN.TauX at step 0 is 1.5":        SUSTAIN{a, a, bilevel.Constant(1.5), nil, n},
-		"SUSTAIN.TauY at step 0 is -1":         SUSTAIN{a, a, nil, bilevel.Constant(-1), n},
-		"MSTSA.Tau at step 0 is NaN":           MSTSA{a, a, bilevel.Constant(math.NaN()), n},
+		"TTSA.Neumann.LG is +Inf":              TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: math.Inf(1), Terms: 3}},
+		"TTSA.Neumann.MuG is 0":                TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: 1}},
+		"TTSA.Neumann.MuG is 2":                TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: 1, MuG: 2, Terms: 3}},
+		"TTSA.Neumann.Terms is -3":             TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: 1, MuG: 1, Terms: -3}},
+		"TTSA.Neumann.Terms is 0, and the def": TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: 1, MuG: 1e-9}},
+		"StocBiO.Neumann.MuG is 0":             StocBiO{Alpha: a, Beta: a, Inner: 1, Neumann: Neumann{LG: 1, Terms: 3}},
+		"StocBiO.Inner at step 0 is -2":        StocBiO{Alpha: a, Beta: a, Inner: -2, Neumann: n},
+		"ALSET.Inner at step 0 is -2":          ALSET{Alpha: a, Beta: a, Inner: -2, Neumann: n},
+		"SUSTAIN.TauX at step 0 is 1.5":        SUSTAIN{Alpha: a, Beta: a, TauX: bilevel.Constant(1.5), Neumann: n},
+		"SUSTAIN.TauY at step 0 is -1":         SUSTAIN{Alpha: a, Beta: a, TauY: bilevel.Constant(-1), Neumann: n},
+		"MSTSA.Tau at step 0 is NaN":           MSTSA{Alpha: a, Beta: a, Tau: bilevel.Constant(math.NaN()), Neumann: n},
 		"MRBO.Beta is nil":                     MRBO{Alpha: a, Neumann: n},
-		"MRBO.TauX at step 0 is 2":             MRBO{a, a, bilevel.Constant(2), nil, n},
+		"MRBO.TauX at step 0 is 2":             MRBO{Alpha: a, Beta: a, TauX: bilevel.Constant(2), Neumann: n},
 		"VRBO.Period is -1":                    VRBO{Alpha: a, Beta: a, Period: -1, Neumann: n},
 		"VRBO.Inner is -1":                     VRBO{Alpha: a, Beta: a, Inner: -1, Neumann: n},
 		"VRBO.LargeBatch is -7":                VRBO{Alpha: a, Beta: a, LargeBatch: -7, Neumann: n},
@@ -132,7 +132,7 @@ func TestMethodsRefuse(t *testing.T) {
 		"SUSTAIN.Beta at step 0 is +Inf":       SUSTAIN{Alpha: a, Beta: bilevel.Constant(math.Inf(1)), Neumann: n},
 		"SOBA.Alpha is nil":                    SOBA{Beta: a},
 		"SOBA.Beta is nil":                     SOBA{Alpha: a, Gamma: a},
-		"SABA.Gamma at step 0 is -1":           SABA{a, a, bilevel.Constant(-1)},
+		"SABA.Gamma at step 0 is -1":           SABA{Alpha: a, Beta: a, Gamma: bilevel.Constant(-1)},
 		"RSVRB.Alpha is nil":                   RSVRB{Beta: a, MuG: 1},
 		"RSVRB.Tau at step 0 is 2":             RSVRB{Alpha: a, Beta: a, MuG: 1, Tau: bilevel.Constant(2)},
 		"RSVRB.InitBatch is -2":                RSVRB{Alpha: a, Beta: a, MuG: 1, InitBatch: -2},
@@ -151,28 +151,28 @@ func TestMethodsRefuse(t *testing.T) {
 
 	// A schedule that leaves its range later is refused at that step.
 	for want, m := range map[string]bilevel.Method{
-		"TTSA: step sizes at step 4 are α = NaN":               TTSA{late, a, n},
-		"ALSET: step sizes at step 4 are α = 0, β = N":         ALSET{a, late, 1, n},
-		"BSA: number of inner steps at step 4 is NaN":          BSA{a, a, late, n},
-		"MRBO: step sizes at step 4 are α = 0, β = 0, τ = NaN": MRBO{a, a, late, nil, n},
-		"SUSTAIN: step sizes at step 4":                        SUSTAIN{a, a, nil, late, n},
+		"TTSA: step sizes at step 4 are α = NaN":               TTSA{Alpha: late, Beta: a, Neumann: n},
+		"ALSET: step sizes at step 4 are α = 0, β = N":         ALSET{Alpha: a, Beta: late, Inner: 1, Neumann: n},
+		"BSA: number of inner steps at step 4 is NaN":          BSA{Alpha: a, Beta: a, Inner: late, Neumann: n},
+		"MRBO: step sizes at step 4 are α = 0, β = 0, τ = NaN": MRBO{Alpha: a, Beta: a, TauX: late, Neumann: n},
+		"SUSTAIN: step sizes at step 4":                        SUSTAIN{Alpha: a, Beta: a, TauY: late, Neumann: n},
 		"VRBO: step sizes at step 4":                           VRBO{Alpha: a, Beta: late, Neumann: n},
-		"SOBA: Gamma at step 4 is NaN":                         SOBA{a, a, late},
-		"SABA: step sizes at step 4 are α = NaN":               SABA{late, a, a},
+		"SOBA: Gamma at step 4 is NaN":                         SOBA{Alpha: a, Beta: a, Gamma: late},
+		"SABA: step sizes at step 4 are α = NaN":               SABA{Alpha: late, Beta: a, Gamma: a},
 		"RSVRB: step sizes at step 4":                          RSVRB{Alpha: a, Beta: a, Tau: late, MuG: 1},
 		"BiAdam: Eta at step 4 is NaN":                         BiAdam{Alpha: a, Beta: a, Eta: late, Neumann: n},
 		"VR-BiAdam: TauX at step 4 is NaN":                     VRBiAdam{Alpha: a, Beta: a, TauX: late, Neumann: n},
 		"VR-BiAdam: step sizes at step 4 are α = NaN":          VRBiAdam{Alpha: late, Beta: a, Neumann: n},
-		"TTSA: step sizes at step 4 are α = -1":                TTSA{turn{K: 4, V: -1}, a, n},
-		"TTSA: step sizes at step 4 are α = 0, β = -1":         TTSA{a, turn{K: 4, V: -1}, n},
-		"TTSA: step sizes at step 4 are α = +Inf":              TTSA{turn{K: 4, V: math.Inf(1)}, a, n},
-		"TTSA: step sizes at step 4 are α = 0, β = +Inf":       TTSA{a, turn{K: 4, V: math.Inf(1)}, n},
-		"BSA: number of inner steps at step 4 is 0":            BSA{a, a, turn{K: 4, V: 0}, n},
-		"BSA: number of inner steps at step 4 is 1.073741825e": BSA{a, a, turn{K: 4, V: 1<<30 + 0.5}, n},
-		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = 1.": MSTSA{a, a, turn{K: 4, V: 1.5}, n},
-		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = -1": MSTSA{a, a, turn{K: 4, V: -1}, n},
-		"SOBA: Gamma at step 4 is -1":                          SOBA{a, a, turn{K: 4, V: -1}},
-		"SOBA: Gamma at step 4 is +Inf":                        SOBA{a, a, turn{K: 4, V: math.Inf(1)}},
+		"TTSA: step sizes at step 4 are α = -1":                TTSA{Alpha: turn{K: 4, V: -1}, Beta: a, Neumann: n},
+		"TTSA: step sizes at step 4 are α = 0, β = -1":         TTSA{Alpha: a, Beta: turn{K: 4, V: -1}, Neumann: n},
+		"TTSA: step sizes at step 4 are α = +Inf":              TTSA{Alpha: turn{K: 4, V: math.Inf(1)}, Beta: a, Neumann: n},
+		"TTSA: step sizes at step 4 are α = 0, β = +Inf":       TTSA{Alpha: a, Beta: turn{K: 4, V: math.Inf(1)}, Neumann: n},
+		"BSA: number of inner steps at step 4 is 0":            BSA{Alpha: a, Beta: a, Inner: turn{K: 4, V: 0}, Neumann: n},
+		"BSA: number of inner steps at step 4 is 1.073741825e": BSA{Alpha: a, Beta: a, Inner: turn{K: 4, V: 1<<30 + 0.5}, Neumann: n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = 1.": MSTSA{Alpha: a, Beta: a, Tau: turn{K: 4, V: 1.5}, Neumann: n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = -1": MSTSA{Alpha: a, Beta: a, Tau: turn{K: 4, V: -1}, Neumann: n},
+		"SOBA: Gamma at step 4 is -1":                          SOBA{Alpha: a, Beta: a, Gamma: turn{K: 4, V: -1}},
+		"SOBA: Gamma at step 4 is +Inf":                        SOBA{Alpha: a, Beta: a, Gamma: turn{K: 4, V: math.Inf(1)}},
 		"BiAdam: Eta at step 4 is 1.5":                         BiAdam{Alpha: a, Beta: a, Eta: turn{K: 4, V: 1.5}, Neumann: n},
 		"BiAdam: TauY at step 4 is 2":                          BiAdam{Alpha: a, Beta: a, TauY: turn{K: 4, V: 2}, Neumann: n},
 	} {
@@ -191,13 +191,13 @@ func TestMethodsRefuse(t *testing.T) {
 // first oracle call.
 func TestInnerBounds(t *testing.T) {
 	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
-	s, err := bilevel.New(newWavy(0), BSA{a, a, bilevel.Constant(1e-300), n}, bilevel.Options{})
+	s, err := bilevel.New(newWavy(0), BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1e-300), Neumann: n}, bilevel.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Step())
 	assert.Equal(t, uint64(1), s.Counts().GradG)
 
 	stop := errors.New("enough")
-	s, err = bilevel.New(&faulty{Problem: newWavy(0), Quantity: "g_y", Fault: func([]float64) error { return stop }}, BSA{a, a, bilevel.Constant(1 << 30), n}, bilevel.Options{})
+	s, err = bilevel.New(&faulty{Problem: newWavy(0), Quantity: "g_y", Fault: func([]float64) error { return stop }}, BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1 << 30), Neumann: n}, bilevel.Options{})
 	require.NoError(t, err)
 	assert.ErrorIs(t, s.Step(), stop)
 }

@@ -177,7 +177,7 @@ var registry = []Entry{
 			return RSVRB{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, MuG: t.MuG, CGxy: t.CGxy}
 		},
 		Needs: Needs{Alpha: true, Beta: true, MuG: true}, Orders: [2]float64{1. / 3, 1. / 3},
-		Variants: [2]Variant{{"τ = (k+1)^(−2/3)", func(*Tuning) {}}, tauTenth}, Uses: usesRSVRB,
+		Variants: [2]Variant{{Name: "τ = (k+1)^(−2/3)", Set: func(*Tuning) {}}, tauTenth}, Uses: usesRSVRB,
 	},
 	{
 		Name:  "BiAdam",
@@ -277,24 +277,24 @@ var (
 	needsMetric = Needs{Alpha: true, Beta: true, MuG: true, LG: true, MetricSet: true}
 
 	lengthOfSeries = [2]Variant{
-		{"N = 10", func(t *Tuning) { t.Terms = 10 }},
-		{"N = 40", func(t *Tuning) { t.Terms = 40 }},
+		{Name: "N = 10", Set: func(t *Tuning) { t.Terms = 10 }},
+		{Name: "N = 40", Set: func(t *Tuning) { t.Terms = 40 }},
 	}
 	stepOfSystem = [2]Variant{
-		{"γ = β", func(*Tuning) {}},
-		{"γ = β/5", func(t *Tuning) { t.Gamma = fifth(t.Beta) }},
+		{Name: "γ = β", Set: func(*Tuning) {}},
+		{Name: "γ = β/5", Set: func(t *Tuning) { t.Gamma = fifth(t.Beta) }},
 	}
 	penalties = [2]Variant{
-		{"λ₀ = 10", func(*Tuning) {}},
-		{"λ₀ = 100", func(t *Tuning) { t.Lambda = bilevel.Power{C: 100, P: -1. / 7} }},
+		{Name: "λ₀ = 10", Set: func(*Tuning) {}},
+		{Name: "λ₀ = 100", Set: func(t *Tuning) { t.Lambda = bilevel.Power{C: 100, P: -1. / 7} }},
 	}
-	differences = [2]Variant{{"ν = 0.1", func(*Tuning) {}}, {"ν = 0.01", func(t *Tuning) { t.Nu = 0.01 }}}
-	tauTenth    = Variant{"τ = 0.1", func(t *Tuning) { t.Tau = bilevel.Constant(0.1) }}
+	differences = [2]Variant{{Name: "ν = 0.1", Set: func(*Tuning) {}}, {Name: "ν = 0.01", Set: func(t *Tuning) { t.Nu = 0.01 }}}
+	tauTenth    = Variant{Name: "τ = 0.1", Set: func(t *Tuning) { t.Tau = bilevel.Constant(0.1) }}
 	stableTau   = [2]Variant{
-		{"τ = 1/√(k+1)", func(t *Tuning) { t.Tau = bilevel.Power{C: 1, P: 0.5} }},
+		{Name: "τ = 1/√(k+1)", Set: func(t *Tuning) { t.Tau = bilevel.Power{C: 1, P: 0.5} }},
 		tauTenth,
 	}
-	noVariants = [2]Variant{{"", func(*Tuning) {}}, {"", func(*Tuning) {}}}
+	noVariants = [2]Variant{{Name: "", Set: func(*Tuning) {}}, {Name: "", Set: func(*Tuning) {}}}
 )
 
 // fifth is a schedule divided by 5.

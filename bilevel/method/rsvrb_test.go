@@ -23,7 +23,7 @@ func TestRSVRBFollowsThePaper(t *testing.T) {
 		t.Run(fmt.Sprintf("batch=%d", batch), func(t *testing.T) {
 			w, mirror := newWavy(0.5), newWavy(0.5)
 			opt := followOptions(batch)
-			s, err := bilevel.New(w, RSVRB{alpha, beta, tau, mu, c, 5}, opt)
+			s, err := bilevel.New(w, RSVRB{Alpha: alpha, Beta: beta, Tau: tau, MuG: mu, CGxy: c, InitBatch: 5}, opt)
 			require.NoError(t, err)
 			est, err := bilevel.NewEstimator(mirror, mu, c)
 			require.NoError(t, err)

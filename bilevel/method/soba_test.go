@@ -45,7 +45,7 @@ func TestSOBAFollowsThePaper(t *testing.T) {
 		for _, batch := range []int{1, 3} {
 			w, mirror := newWavy(0.5), newWavy(0.5)
 			opt := followOptions(batch)
-			s, err := bilevel.New(w, SOBA{alpha, beta, gamma}, opt)
+			s, err := bilevel.New(w, SOBA{Alpha: alpha, Beta: beta, Gamma: gamma}, opt)
 			require.NoError(t, err)
 			z, boxed := joint{slices.Clone(opt.X0), slices.Clone(opt.Y0), make([]float64, 4)}, 0
 			for k := range 60 {
@@ -81,7 +81,7 @@ func TestSABAFollowsThePaper(t *testing.T) {
 		t.Run(fmt.Sprintf("batch=%d", batch), func(t *testing.T) {
 			w, mirror := newWavy(0.3), newWavy(0.3)
 			opt := followOptions(batch)
-			s, err := bilevel.New(w, SABA{alpha, beta, gamma}, opt)
+			s, err := bilevel.New(w, SABA{Alpha: alpha, Beta: beta, Gamma: gamma}, opt)
 			require.NoError(t, err)
 			z := joint{slices.Clone(opt.X0), slices.Clone(opt.Y0), make([]float64, 4)}
 			var table [n][5][]float64
@@ -152,7 +152,7 @@ func TestSABAFullTables(t *testing.T) {
 	for _, c := range []struct {
 		m     bilevel.Method
 		exact bool
-	}{{SABA{bilevel.Constant(0), bilevel.Constant(0), nil}, true}, {SOBA{bilevel.Constant(0), bilevel.Constant(0), nil}, false}} {
+	}{{SABA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0)}, true}, {SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0)}, false}} {
 		w := newWavy(0.5)
 		s, err := bilevel.New(w, c.m, bilevel.Options{Seed: 1, X0: []float64{0.1, 0.2, 0.3}, Y0: []float64{1, 2, 3, 4}, LowerBatch: 3})
 		require.NoError(t, err)
@@ -194,17 +194,17 @@ func TestSABAExact(t *testing.T) {
 	}
 	a, b := bilevel.Constant(0.05), bilevel.Constant(0.1)
 	full := bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
-	assert.Equal(t, run(SOBA{a, b, nil}, full), run(SABA{a, b, nil}, full))
-	assert.NotEqual(t, run(SOBA{a, b, nil}, full), run(SABA{a, b, nil}, bilevel.Options{UpperBatch: bilevel.Full}))
+	assert.Equal(t, run(SOBA{Alpha: a, Beta: b}, full), run(SABA{Alpha: a, Beta: b}, full))
+	assert.NotEqual(t, run(SOBA{Alpha: a, Beta: b}, full), run(SABA{Alpha: a, Beta: b}, bilevel.Options{UpperBatch: bilevel.Full}))
 
-	_, err := bilevel.New(unbounded{newWavy(0.3)}, SABA{a, b, nil}, full)
+	_, err := bilevel.New(unbounded{newWavy(0.3)}, SABA{Alpha: a, Beta: b}, full)
 	require.NoError(t, err)
 	for stream, opt := range map[string]bilevel.Options{"ξ": {LowerBatch: bilevel.Full}, "φ": {UpperBatch: bilevel.Full}} {
-		_, err := bilevel.New(unbounded{newWavy(0.3)}, SABA{a, b, nil}, opt)
+		_, err := bilevel.New(unbounded{newWavy(0.3)}, SABA{Alpha: a, Beta: b}, opt)
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, "the stream of "+stream+" is unbounded")
 	}
-	_, err = bilevel.New(huge{newWavy(0.3)}, SABA{a, b, nil}, bilevel.Options{})
+	_, err = bilevel.New(huge{newWavy(0.3)}, SABA{Alpha: a, Beta: b}, bilevel.Options{})
 	require.ErrorIs(t, err, bilevel.ErrOption)
 	assert.ErrorContains(t, err, "has 9223372036854775808 of them")
 }
@@ -219,7 +219,7 @@ func (huge) Streams() (uint64, uint64) { return 1 << 63, 1 << 63 }
 
 // v that leaves the finite numbers while x and y do not ends the run at that step.
 func TestSOBAOverflow(t *testing.T) {
-	s, err := bilevel.New(newWavy(0.3), SOBA{bilevel.Constant(0), bilevel.Constant(0), bilevel.Constant(1e100)}, bilevel.Options{Seed: 1})
+	s, err := bilevel.New(newWavy(0.3), SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0), Gamma: bilevel.Constant(1e100)}, bilevel.Options{Seed: 1})
 	require.NoError(t, err)
 	for range 10 {
 		if err = s.Step(); err != nil {

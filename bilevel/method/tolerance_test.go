@@ -107,10 +107,10 @@ func TestToleranceInnerCycle(t *testing.T) {
 	n := Neumann{LG: 4, MuG: 0.1, Terms: 2}
 	for inner := 1; inner <= 6; inner++ {
 		for _, m := range []struct{ cycles, converges bilevel.Method }{
-			{ALSET{bilevel.Constant(0.1), bilevel.Constant(1), inner, n}, ALSET{bilevel.Constant(0.1), bilevel.Constant(0.3), inner, n}},
+			{ALSET{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, ALSET{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
 			{StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
 			{VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
-			{BSA{bilevel.Constant(0.1), bilevel.Constant(1), bilevel.Constant(inner), n}, BSA{bilevel.Constant(0.1), bilevel.Constant(0.3), bilevel.Constant(inner), n}},
+			{BSA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: bilevel.Constant(inner), Neumann: n}, BSA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: bilevel.Constant(inner), Neumann: n}},
 			{AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Gamma: bilevel.Constant(0.3), Inner: inner}, AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
 			{F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner}, F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
 			{F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner}, F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
