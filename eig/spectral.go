@@ -188,9 +188,10 @@ func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 	for _, end := range s.ends {
 		values := w.of(s.values[first:end])
 		k := len(values)
-		b := block{d: s.d[first:end], off: s.off[first:end]}
-		b.lambda, b.z = lambda[row:row:row+k], z.View(row, first, k, end-first)
-		if !s.add(&b, values) {
+		b := block{d: s.d[first:end], off: s.off[first:end], lambda: lambda[row : row+k]}
+		b.z = z.View(row, first, k, end-first)
+		copy(b.lambda, values)
+		if !s.pairs(&b) {
 			return false
 		}
 		for i, v := range b.lambda {
@@ -248,8 +249,8 @@ func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	for i := range lambda {
 		lambda[i] *= s.scale
 	}
-	b := block{d: s.d, off: s.off, lambda: lambda[:0], z: *z}
-	if !s.add(&b, lambda) {
+	b := block{d: s.d, off: s.off, lambda: lambda, z: *z}
+	if !s.pairs(&b) {
 		return false
 	}
 	for i := range lambda {
@@ -260,63 +261,70 @@ func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	return s.probe.orthonormal(z)
 }
 
-// block is one unreduced block of T, with the eigenpairs that are done: len(lambda) of them, in the
-// first rows of z.
+// block is one unreduced block of T, with eigenvalues, ascending, and a row of z for the vector of
+// each.
 type block struct {
 	d, off []float64
 	lambda []float64
 	z      mat.Dense
 }
 
-// add adds eigenvectors for values, ascending, which are no smaller than those before.
-func (s *spectral) add(b *block, values []float64) bool {
-	for len(values) > 0 {
-		m := min(abreast, len(values))
-		var v [abreast]float64
-		for i := range v {
-			v[i] = values[min(i, m-1)]
+// pairs makes eigenpairs of the eigenvalues in b.
+func (s *spectral) pairs(b *block) bool {
+	s.guess(b)
+	for k := range b.lambda {
+		if !s.part(b, k) {
+			return false
 		}
-		s.guess(b, &v, m)
-		for _, v := range v[:m] {
-			b.lambda = append(b.lambda, v)
-			if !s.next(b) {
-				return false
-			}
-		}
-		values = values[m:]
 	}
 	return true
 }
 
-// guess puts vectors for the first m of v into the rows of z after those that are done. Where a v
-// is not right to the last bits, it takes the Rayleigh quotient instead, up to twice.
-func (s *spectral) guess(b *block, v *[abreast]float64, m int) {
-	var done [abreast]bool
-	for try, again := 0, true; again; try++ {
-		again = false
-		s.twist(b.d, b.off, *v)
-		for i := range m {
-			if done[i] {
+// guess makes vectors of the eigenvalues in b, each by itself. Where an eigenvalue is not right to
+// the last bits, its Rayleigh quotient takes its place, up to twice.
+func (s *spectral) guess(b *block) {
+	var row, try [abreast]int // what is in each lane, −1 for nothing
+	var v [abreast]float64
+	for i := range row {
+		row[i] = -1
+	}
+	for next := 0; ; {
+		active := 0
+		for i := range row {
+			if row[i] < 0 && next < len(b.lambda) {
+				row[i], try[i], v[i] = next, 0, b.lambda[next]
+				next++
+			}
+			if row[i] >= 0 {
+				active++
+			}
+		}
+		if active == 0 {
+			return
+		}
+		s.twist(b.d, b.off, v)
+		for i, k := range row {
+			if k < 0 {
 				continue
 			}
-			x := b.z.Row(len(b.lambda) + i)
+			x := b.z.Row(k)
 			gamma, ssq := s.vector(x, b.off, i)
-			if try < 2 && !(math.Abs(gamma) <= 8*eps*s.norm*math.Sqrt(ssq)) {
+			if try[i] < 2 && !(math.Abs(gamma) <= 8*eps*s.norm*math.Sqrt(ssq)) {
 				v[i] += gamma / ssq
-				again = true
+				try[i]++
 				continue
 			}
 			scaleBy(x, 1/math.Sqrt(ssq))
-			done[i] = true
+			b.lambda[k] = v[i]
+			row[i] = -1
 		}
 	}
 }
 
-// next makes an eigenpair of the last of lambda and of the vector that stands in its row.
-func (s *spectral) next(b *block) bool {
-	k := len(b.lambda) - 1
+// part makes vector k of b orthogonal to those before, and tells whether it is an eigenvector.
+func (s *spectral) part(b *block, k int) bool {
 	x, v := b.z.Row(k), b.lambda[k]
-	left := s.separate(b)
+	left := s.separate(b, k)
 	if left > 0.7 && residual(x, b.d, b.off, v) <= s.rounding() {
 		return true
 	}
@@ -333,12 +341,12 @@ func (s *spectral) next(b *block) bool {
 			normalize(x)
 		}
 		for range 3 {
-			s.separate(b)
+			s.separate(b, k)
 			s.solve(x, b.d, b.off, shift)
 			normalize(x)
 		}
-		s.separate(b)
-		if !(s.separate(b) > 0.9) {
+		s.separate(b, k)
+		if !(s.separate(b, k) > 0.9) {
 			continue
 		}
 		b.lambda[k] = rayleigh(x, b.d, b.off)
@@ -352,11 +360,9 @@ func (s *spectral) next(b *block) bool {
 // rounding is the residual that an eigenvector of T may have.
 func (s *spectral) rounding() float64 { return 4 * eps * float64(s.n) * s.norm }
 
-// separate makes the row of b.z for the last of lambda, of length 1, orthogonal to those before
-// with a near eigenvalue, by Gram and Schmidt, and of length 1 again. It returns the length that
-// was left.
-func (s *spectral) separate(b *block) float64 {
-	k := len(b.lambda) - 1
+// separate makes row k of b.z, of length 1, orthogonal to those before with a near eigenvalue, by
+// Gram and Schmidt, and of length 1 again. It returns the length that was left.
+func (s *spectral) separate(b *block, k int) float64 {
 	x := b.z.Row(k)
 	i := k - 1
 	for ; i >= 0 && b.lambda[k]-b.lambda[i] <= near*s.norm; i-- {
