@@ -2,8 +2,11 @@ package eig
 
 import "stable/mat/kernel"
 
-// vectorFrom is the length of row from which vector code is faster.
-const vectorFrom = 16
+// The lengths of row from which vector code is faster; sums across a vector pay later than updates.
+const (
+	sumsFrom   = 24
+	rotateFrom = 16
+)
 
 // The loops where the time goes: pass2, reflect4 and rotate choose between plain Go and, for long
 // rows, vectors, as many whole ones as there are; plain Go does the rest. (It must not be called
@@ -12,7 +15,7 @@ const vectorFrom = 16
 
 // pass2 is pass2Go.
 func pass2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
-	if len(a0) < vectorFrom || !kernel.Vector() {
+	if len(a0) < sumsFrom || !kernel.Vector() {
 		return pass2Go(a0, a1, v, w, x, y, v0, w0, x0, v1, w1, x1)
 	}
 	m := whole(len(a0))
@@ -23,7 +26,7 @@ func pass2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1
 
 // reflect4 is reflect4Go.
 func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
-	if len(v) < vectorFrom || !kernel.Vector() {
+	if len(v) < sumsFrom || !kernel.Vector() {
 		return reflect4Go(x0, x1, x2, x3, v, u, f0, f1, f2, f3)
 	}
 	m := whole(len(v))
@@ -34,7 +37,7 @@ func reflect4(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s
 
 // rotate is rotateGo.
 func rotate(x, y []float64, s, tau float64) {
-	if len(x) < vectorFrom || !kernel.Vector() {
+	if len(x) < rotateFrom || !kernel.Vector() {
 		rotateGo(x, y, s, tau)
 		return
 	}
