@@ -39,14 +39,14 @@ var limitBudgets = []uint64{1000, 5000, 20000, 100000}
 
 // Limit is the command limit.
 func Limit(ctx context.Context, args []string, out kit.Terminal) error {
-	f := leagueFlags{methods: "all", samples: 100000, trials: 20, tune: 1}
+	f := leagueFlags{methods: "all", samples: 100000, trials: 20, tune: 2}
 	fs := kit.NewFlags("bench limit", limitUsage, "")
 	f.add(fs, "few problems, rivals and samples", "the largest budget, in samples of each kind")
 	if err := kit.Parse(fs, args, out); err != nil {
 		return err
 	}
 	if f.Quick {
-		f.samples, f.trials = min(f.samples, 5000), min(f.trials, 8)
+		f.samples, f.trials, f.tune = min(f.samples, 5000), min(f.trials, 8), min(f.tune, 1)
 		if !kit.IsSet(fs, "methods") {
 			f.methods = quickMethods
 		}
