@@ -147,6 +147,19 @@ func TestLeagueParts(t *testing.T) {
 	}
 }
 
+// An ablation races the untuned method without one part after the other, and needs no rival.
+func TestUntunedAblation(t *testing.T) {
+	for _, name := range []string{"limit", "untuned"} {
+		out := t.TempDir()
+		status, stdout, stderr := bench(context.Background(), name, "-ablate", "-only", "saddle", "-samples", "1000", "-trials", "2", "-out", out)
+		require.Zero(t, status, stderr)
+		for _, e := range untunedAblations {
+			assert.Contains(t, stdout, e.name)
+		}
+		assert.FileExists(t, filepath.Join(out, name+"-ablate.csv"))
+	}
+}
+
 func TestLeagueUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-samples is 10":         {"limit", "-samples", "10"},

@@ -21,11 +21,13 @@ type leagueFlags struct {
 	data, methods, only string
 	samples             uint64
 	trials, tune        int
+	ablate              bool
 }
 
 func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
 	f.Common.Add(fs, quick)
 	fs.StringVar(&f.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set")
+	fs.BoolVar(&f.ablate, "ablate", false, "the untuned method, and it with one part after the other taken away")
 	fs.StringVar(&f.methods, "methods", f.methods, "`NAMES` of methods, separated by commas")
 	fs.StringVar(&f.only, "only", "", "`WORDS`, separated by commas: only problems whose name has one of them")
 	fs.Uint64Var(&f.samples, "samples", f.samples, samples)
@@ -78,7 +80,10 @@ func (f *leagueFlags) league(name string, budgets []uint64, problems []*problem)
 	if err != nil {
 		return nil, err
 	}
-	if f.methods == "all" {
+	switch {
+	case f.ablate:
+		name, entrants = name+"-ablate", untunedAblations
+	case f.methods == "all":
 		entrants = append(slices.Clip(entrants), special()...)
 	}
 	if len(problems) == 0 {

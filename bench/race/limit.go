@@ -27,6 +27,7 @@ take none. Last iterates and running means, at 1000, 5000, 20000 and 100000 samp
   go run ./bench limit -quick
   go run ./bench limit -data ../data
   go run ./bench limit -methods STABLE,SOBA -only quadratic,saddle -samples 20000
+  go run ./bench limit -ablate           what the parts of the untuned method are worth
   go run ./bench limit -part 3/8         the third of eight parts; with -merge 8, all of them
 
 Finished runs are kept in the -out folder: after an interrupt the same command goes on.
@@ -71,7 +72,7 @@ func Limit(ctx context.Context, args []string, out kit.Terminal) error {
 }
 
 // quickMethods are the entrants of the short forms.
-const quickMethods = "STABLE,SOBA"
+const quickMethods = "STABLE-untuned,STABLE,S-TFBO,SOBA,SABA"
 
 // limitProblems are the quadratic streams, and the paper's test problem read as a stream.
 func limitProblems(f *leagueFlags, out kit.Terminal) ([]*problem, error) {

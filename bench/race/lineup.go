@@ -212,3 +212,23 @@ func stableEntrant(name string, change func(m *bilevel.STABLE)) *entrant {
 		},
 	}
 }
+
+// untunedAblations are the untuned method and what is left of it without one thing: what it is told,
+// or its tables.
+var untunedAblations = []*entrant{
+	untunedEntrant("all of it", func(*bilevel.Untuned) {}),
+	untunedEntrant("μ_g not told", func(m *bilevel.Untuned) { m.MuG = 0 }),
+	untunedEntrant("μ_g told 5 × too large", func(m *bilevel.Untuned) { m.MuG *= 5 }),
+	untunedEntrant("μ_g told 100 × too small", func(m *bilevel.Untuned) { m.MuG /= 100 }),
+	untunedEntrant("a first batch of one", func(m *bilevel.Untuned) { m.InitBatch = 1 }),
+	untunedEntrant("no tables", func(m *bilevel.Untuned) { m.TableBytes = -1 }),
+}
+
+// untunedEntrant is the untuned method after change has had its way with it.
+func untunedEntrant(name string, change func(m *bilevel.Untuned)) *entrant {
+	return &entrant{name: name, untuned: true, method: func(a *arena, _ setting, _, _ bilevel.Schedule) bilevel.Method {
+		m := bilevel.Untuned{MuG: a.muG}
+		change(&m)
+		return m
+	}}
+}

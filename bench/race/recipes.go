@@ -66,10 +66,15 @@ var strange = []recipe{
 	{name: "sum, condition 1e3", half: confirmed, o: noisy(38, func(o *quadratic.Options) { o.Terms, o.LP, o.LG = 1000, 1e3, 1e3 })},
 }
 
-// inside is a box around the solution.
+// inside is a box around the solution, which lies a third of the way from the middle to an edge: in
+// the middle, it would favour who hardly moves.
 func inside(r float64) func(dx int) (at, slope []float64, set bilevel.Set) {
 	return func(dx int) (at, slope []float64, set bilevel.Set) {
-		return make([]float64, dx), make([]float64, dx), bilevel.UniformBox(dx, -r, r)
+		at = make([]float64, dx)
+		for i := range at {
+			at[i] = r / 3 * float64(1-i%2*2)
+		}
+		return at, make([]float64, dx), bilevel.UniformBox(dx, -r, r)
 	}
 }
 

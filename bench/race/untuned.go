@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"text/tabwriter"
 
 	"stable/bench/kit"
@@ -22,6 +23,7 @@ The figure of merit is the error over the best rival's.
   go run ./bench untuned -quick
   go run ./bench untuned -data ../data
   go run ./bench untuned -only simplex,ball -methods STABLE,SOBA
+  go run ./bench untuned -ablate         what the parts of the untuned method are worth
   go run ./bench untuned -part 3/8       the third of eight parts; with -merge 8, all of them
 
 Finished runs are kept in the -out folder: after an interrupt the same command goes on.
@@ -153,12 +155,16 @@ type standing struct {
 	budget  int
 }
 
-// rivals are the tuned rows with the least error.
+// rivals are the tuned rows with the least error; without a tuned entrant, those of the first one.
 func (l *league) rivals(rows []row) map[standing]row {
+	rival := func(e *entrant) bool { return !e.untuned }
+	if !slices.ContainsFunc(l.entrants, rival) {
+		rival = func(e *entrant) bool { return e == l.entrants[0] }
+	}
 	best := map[standing]row{}
 	for _, r := range rows {
 		at := standing{r.problem, r.budget}
-		if old, ok := best[at]; !r.entrant.untuned && (!ok || r.Mean < old.Mean) {
+		if old, ok := best[at]; rival(r.entrant) && (!ok || r.Mean < old.Mean) {
 			best[at] = r
 		}
 	}
