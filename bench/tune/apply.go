@@ -58,15 +58,22 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 // found by its header.
 func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled bool, err error) {
 	if !unlabelled {
-		opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification()}
+		opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification(),
+			Columns: m.Columns, Drop: m.Options.Drop}
 		copy(opt.Classes[:], m.Classes)
 		if d, err = hyperopt.Open(path, opt); err == nil {
 			return d, true, m.fits(d)
 		}
 		var syntax *hyperopt.SyntaxError
-		if !errors.As(err, &syntax) || syntax.Line != 1 {
+		if !errors.As(err, &syntax) || syntax.Line > 1 && m.Columns == nil {
 			return nil, false, err
 		}
+	}
+	if m.Columns != nil {
+		if bare, bareErr := m.openBare(path, unlabelled); bareErr == nil || unlabelled {
+			return bare, false, bareErr
+		}
+		return nil, false, err
 	}
 	bare, bareErr := hyperopt.Open(path, hyperopt.ReadOptions{Regression: true})
 	if bareErr == nil {
@@ -79,6 +86,20 @@ func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled b
 		err = bareErr
 	}
 	return nil, false, err
+}
+
+// openBare reads a file for a model of columns that are not all features as they stand. There is no
+// column of labels, or it is to be ignored.
+func (m *model) openBare(path string, unlabelled bool) (*hyperopt.Data, error) {
+	opt := hyperopt.ReadOptions{Columns: m.Columns, Drop: m.Options.Drop, Unlabelled: true}
+	d, err := hyperopt.Open(path, opt)
+	if err != nil && unlabelled && m.Options.Label != "" { // a label that means nothing
+		opt.Drop = append(slices.Clone(opt.Drop), m.Options.Label)
+		if labelled, labelErr := hyperopt.Open(path, opt); labelErr == nil {
+			return labelled, nil
+		}
+	}
+	return d, err
 }
 
 // wholeRows returns a CSV file that was read as if its last column were the label with that column

@@ -88,3 +88,31 @@ func TestTuneApplyToTraining(t *testing.T) {
 		assert.Equal(t, 17, strings.Count(stdout, "\n"), name)
 	}
 }
+
+// Text, missing cells and a column that is left out: the model applies to its training file, to rows
+// without labels, and says which cell it does not know.
+func TestTuneApplyColumns(t *testing.T) {
+	head, rows := "id;city;age;bought\n", ""
+	for i := range 12 {
+		rows += fmt.Sprintf("r%d;Oslo;3%d,5;yes\ns%d;Rome;;no\nt%d;Lima;20;no\n", i, i%10, i, i)
+	}
+	path := writeText(t, "shop.csv", head+rows)
+	m, model, stdout := tuneWith(t, path, "-drop", "id", "-categorical", "-impute", "median")
+	assert.Contains(t, stdout, "features 4")
+	assert.Equal(t, "city=Lima", m.Features[0].Name)
+	require.Len(t, m.Columns, 2)
+	status, want, stderr := bench(context.Background(), "tune", "-apply", model, path)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stderr, "36 rows, loss ")
+	assert.Contains(t, stderr, "accuracy 1\n")
+
+	bare := writeText(t, "bare.csv", strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(head+rows, ";bought", ""), ";yes", ""), ";no", ""))
+	status, stdout, stderr = bench(context.Background(), "tune", "-apply", model, bare)
+	require.Zero(t, status, stderr)
+	assert.Equal(t, "36 rows, no labels\n", stderr)
+	assert.Equal(t, want, stdout)
+
+	status, _, stderr = bench(context.Background(), "tune", "-apply", model, writeText(t, "other.csv", head+"r;Bonn;30;yes\n"))
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, `other.csv:2: column "city", "Bonn": not one of the 3 texts`)
+}

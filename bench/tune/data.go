@@ -22,6 +22,7 @@ type dataFile struct {
 type dataSet struct {
 	files        []dataFile
 	features     []string // nil where no file names them
+	columns      []hyperopt.Column
 	classes      [2]string
 	design, test *hyperopt.Data   // training and validation rows together; test rows
 	split        []*hyperopt.Data // training and validation rows, where the user has split them
@@ -45,9 +46,10 @@ func readData(o options, paths []string) (*dataSet, error) {
 	regression := losses[o.Loss] == hyperopt.Squared
 	var sets []*hyperopt.Data
 	for _, path := range paths {
-		d, err := hyperopt.Open(path, hyperopt.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes})
+		d, err := hyperopt.Open(path, hyperopt.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes,
+			Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, Columns: s.columns})
 		if err != nil {
-			return nil, hintRegression(err, regression)
+			return nil, hint(err, regression)
 		}
 		sum, err := kit.Digest(path)
 		if err != nil {
@@ -57,7 +59,7 @@ func readData(o options, paths []string) (*dataSet, error) {
 			if err := enough(d, 4-len(paths), regression); err != nil {
 				return nil, err
 			}
-			s.classes = d.Classes
+			s.classes, s.columns = d.Classes, d.Columns
 		}
 		if s.features == nil {
 			s.features = d.Features
@@ -77,10 +79,20 @@ func readData(o options, paths []string) (*dataSet, error) {
 	return s, s.prepare(sets, regression)
 }
 
-// hintRegression adds the flag to look at where a label is not of two classes.
-func hintRegression(err error, regression bool) error {
+// hint adds the flag to look at where a cell is not what was expected.
+func hint(err error, regression bool) error {
 	var syntax *hyperopt.SyntaxError
-	if !regression && errors.As(err, &syntax) && strings.Contains(syntax.Msg, "label") {
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	switch {
+	case strings.HasPrefix(syntax.Msg, "column ") && strings.HasSuffix(syntax.Msg, "not a number"):
+		return fmt.Errorf("%w (-categorical turns text into indicators, -drop leaves a column out)", err)
+	case strings.HasPrefix(syntax.Msg, "column ") && strings.HasSuffix(syntax.Msg, "missing value"):
+		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
+	case !regression && strings.Contains(syntax.Msg, "a third label"):
+		return fmt.Errorf("%w (two classes are wanted: for one class against the rest, make the label so; for a regression: -loss squared)", err)
+	case !regression && strings.Contains(syntax.Msg, "label"):
 		return fmt.Errorf("%w (two classes are wanted; for a regression: -loss squared)", err)
 	}
 	return err

@@ -20,22 +20,23 @@ import (
 // the log-odds of the second class, or the prediction of a regression. RawIntercept − with no
 // centres − gives the same up to rounding, which is large where centres are.
 type model struct {
-	Format       string       `json:"format"`
-	Version      int          `json:"version"`
-	Options      options      `json:"options"`
-	Stopped      string       `json:"stopped"` // why the search ended: "converged", "step limit", …
-	StepsDone    int          `json:"steps_done"`
-	Classes      []string     `json:"classes,omitempty"` // spelled as in the file; none in a regression
-	Target       *targetScale `json:"target,omitempty"`  // of a regression: the losses that were minimised are of (b − mean)/deviation
-	Files        []dataFile   `json:"files"`
-	Rows         rowCounts    `json:"rows"`
-	Choice       choice       `json:"choice"` // which of the results the model is
-	Results      []result     `json:"results"`
-	BiasWeight   float64      `json:"bias_weight"`
-	Intercept    float64      `json:"intercept"`
-	RawIntercept float64      `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
-	Scaling      string       `json:"scaling"`
-	Features     []feature    `json:"features"`
+	Format       string            `json:"format"`
+	Version      int               `json:"version"`
+	Options      options           `json:"options"`
+	Stopped      string            `json:"stopped"` // why the search ended: "converged", "step limit", …
+	StepsDone    int               `json:"steps_done"`
+	Classes      []string          `json:"classes,omitempty"` // spelled as in the file; none in a regression
+	Target       *targetScale      `json:"target,omitempty"`  // of a regression: the losses that were minimised are of (b − mean)/deviation
+	Files        []dataFile        `json:"files"`
+	Columns      []hyperopt.Column `json:"columns,omitempty"` // of the file, where not each is a feature as it stands
+	Rows         rowCounts         `json:"rows"`
+	Choice       choice            `json:"choice"` // which of the results the model is
+	Results      []result          `json:"results"`
+	BiasWeight   float64           `json:"bias_weight"`
+	Intercept    float64           `json:"intercept"`
+	RawIntercept float64           `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
+	Scaling      string            `json:"scaling"`
+	Features     []feature         `json:"features"`
 }
 
 // rowCounts counts the rows of each kind. The model is trained on the design rows: all but the test
@@ -72,7 +73,7 @@ func (t *search) newModel() (*model, error) {
 	m := &model{
 		Format: modelFormat, Version: modelVersion, Options: t.options,
 		Stopped: t.each.Stopped, StepsDone: t.each.Steps,
-		Files: t.files, Rows: t.rows(), Choice: t.choice,
+		Files: t.files, Columns: t.columns, Rows: t.rows(), Choice: t.choice,
 		BiasWeight: share * r.weights[dim], Intercept: t.target.Mean + t.target.Deviation*r.y[dim],
 		Scaling: t.scaler.String(), Features: make([]feature, dim),
 	}

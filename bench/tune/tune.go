@@ -40,7 +40,7 @@ they stand in the file, losses, options, files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted
   go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver stable -steps 200000
-  go run ./bench tune houses.csv -loss squared -out houses
+  go run ./bench tune houses.csv -loss squared -drop id -categorical -impute median
 
 Flags:
 `
@@ -56,6 +56,10 @@ type options struct {
 	Form   string  `json:"form"`
 	Loss   string  `json:"loss"`
 	Label  string  `json:"label_column,omitempty"`
+
+	Categorical bool     `json:"categorical,omitempty"`
+	Impute      string   `json:"impute,omitempty"`
+	Drop        []string `json:"drop,omitempty"`
 
 	out, apply string
 	unlabelled bool
@@ -82,6 +86,12 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.StringVar(&o.Form, "form", "exp", "`NAME` of the weights' parametrisation: exp (½exp(x_i)) or raw (x_i)")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (two classes) or squared (regression)")
 	fs.StringVar(&o.Label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
+	fs.BoolVar(&o.Categorical, "categorical", false, "turn the columns of a CSV file that hold text into indicators, one for each text")
+	fs.StringVar(&o.Impute, "impute", "", "`HOW` missing cells of a CSV file are filled: median or mean; text by the most frequent one")
+	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again", func(name string) error {
+		o.Drop = append(o.Drop, name)
+		return nil
+	})
 	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the model and the figure")
 	fs.StringVar(&o.apply, "apply", "", "`FILE` of a model, to predict with")
 	fs.BoolVar(&o.unlabelled, "unlabelled", false, "with -apply: there are no labels, or they mean nothing")
@@ -120,6 +130,8 @@ func (o *options) check(files int) error {
 		return fmt.Errorf("%w: -loss is %q, want logistic or squared", kit.ErrUsage, o.Loss)
 	case o.Solver != solverAuto && o.Solver != solverExact && o.Solver != solverStable:
 		return fmt.Errorf("%w: -solver is %q, want auto, exact or stable", kit.ErrUsage, o.Solver)
+	case o.Impute != "" && o.Impute != "median" && o.Impute != "mean":
+		return fmt.Errorf("%w: -impute is %q, want median or mean", kit.ErrUsage, o.Impute)
 	case o.Folds < 0:
 		return fmt.Errorf("%w: -folds is %d, want ≥ 1", kit.ErrUsage, o.Folds)
 	case o.Solver == solverExact && o.Steps != 0:

@@ -13,8 +13,11 @@ import (
 	"unicode/utf8"
 )
 
-// ReadCSV reads comma-separated rows of numbers under a header line that names the columns (RFC
-// 4180 quoting; a byte order mark and blanks around fields are accepted; blank lines are skipped).
+// ReadCSV reads rows of numbers under a header line that names the columns (RFC 4180 quoting; a byte
+// order mark and blanks around fields are accepted; blank lines are skipped). Fields are separated
+// by commas, semicolons or tabs, whichever the header holds most of. Where they are semicolons, a
+// number may have a decimal comma. Text and missing cells are errors unless ReadOptions says what to
+// make of them.
 // The column ReadOptions.LabelColumn, by default the last, is the label, all others are features,
 // in the order of the header; their names are returned in Data.Features. Zeros are dropped.
 //
@@ -49,9 +52,12 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	limited := recordReader{r: b}
 	rd := csv.NewReader(&limited)
 	rd.ReuseRecord = true
-	rd.TrimLeadingSpace = true
+	rd.Comma = separator(b)
+	rd.TrimLeadingSpace = rd.Comma != '\t'
 
 	d := &Data{Name: name, RowPtr: []int{0}}
+	var wide table
+	var keep []int
 	header, err := rd.Read()
 	if err == io.EOF {
 		return nil, &SyntaxError{File: name, Line: 1, Msg: "no header: the file is empty"}
@@ -60,6 +66,13 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err == nil {
 		target, err = d.header(header, &opt)
 	}
+	if opt.Unlabelled {
+		target = -1
+	}
+	if err == nil && opt.wide() {
+		keep, err = wide.header(header, target, &opt)
+	}
+	decimalComma := rd.Comma == ';'
 	if err != nil {
 		return nil, syntaxError(name, 1, err)
 	}
@@ -73,10 +86,22 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 		switch {
 		case err == nil:
 			line, _ = rd.FieldPos(0)
-			err = d.record(record, target, &lab)
+			if decimalComma {
+				decimalPoints(record)
+			}
+			if !opt.wide() {
+				err = d.record(record, target, &lab)
+				break
+			}
+			if target < 0 {
+				d.Label = append(d.Label, 0)
+			} else if err = d.label(record[target], &lab); err != nil {
+				break
+			}
+			wide.add(record, keep, line)
 		case errors.Is(err, csv.ErrFieldCount):
 			line, _ = rd.FieldPos(0)
-			err = fmt.Errorf("wrong number of fields: %d, and the header has %d", len(record), d.Dim+1)
+			err = fmt.Errorf("wrong number of fields: %d, and the header has %d", len(record), len(header))
 		}
 		if err != nil {
 			return nil, syntaxError(name, line, err)
@@ -85,7 +110,18 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if d.Rows() == 0 {
 		return nil, &SyntaxError{File: name, Line: line, Msg: "no rows"}
 	}
-	d.Classes = lab.finish(d.Label)
+	if opt.wide() {
+		if err := wide.finish(d, &opt); err != nil {
+			at := 0
+			if l := (*lineError)(nil); errors.As(err, &l) {
+				at = l.line
+			}
+			return nil, syntaxError(name, at, err)
+		}
+	}
+	if !opt.Unlabelled {
+		d.Classes = lab.finish(d.Label)
+	}
 	return d, nil
 }
 
@@ -117,42 +153,131 @@ func (d *Data) header(names []string, opt *ReadOptions) (target int, err error) 
 		}
 	}
 	d.Dim = len(clean) - 1
-	if opt.Dim != 0 && opt.Dim != d.Dim {
+	if opt.Dim != 0 && opt.Dim != d.Dim && !opt.wide() {
 		return 0, fmt.Errorf("%d columns of features, want %d", d.Dim, opt.Dim)
 	}
 	d.Features = slices.Delete(clean, target, target+1)
 	return target, nil
 }
 
+// separator finds what separates the fields of the first line.
+func separator(b *bufio.Reader) rune {
+	head, _ := b.Peek(1 << 12)
+	line, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
+	best, most := ',', bytes.Count(line, []byte(","))
+	for _, c := range []rune{';', '\t'} {
+		if n := bytes.Count(line, []byte(string(c))); n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
+// decimalPoints replaces the decimal commas of numbers by points.
+func decimalPoints(fields []string) {
+	for j, s := range fields {
+		if strings.Count(s, ",") != 1 || strings.Contains(s, ".") {
+			continue
+		}
+		if t := strings.Replace(s, ",", ".", 1); isNumber(strings.TrimSpace(t)) {
+			fields[j] = t
+		}
+	}
+}
+
+func isNumber(s string) bool {
+	_, err := parseFloat(s)
+	return err == nil
+}
+
+// header returns the positions of the columns that are kept, and names them.
+func (t *table) header(names []string, target int, opt *ReadOptions) (keep []int, err error) {
+	drop := map[string]bool{}
+	for _, name := range opt.Drop {
+		drop[toUTF8(name)] = true
+	}
+	for j, s := range names {
+		name := strings.Clone(toUTF8(strings.TrimSpace(s)))
+		switch {
+		case drop[name] && j == target:
+			return nil, fmt.Errorf("column %s is the label, and cannot be dropped", quote(name))
+		case j == target:
+		case drop[name]:
+			delete(drop, name)
+		default:
+			keep, t.names = append(keep, j), append(t.names, name)
+		}
+	}
+	for name := range drop {
+		return nil, fmt.Errorf("no column is named %s, which is to be dropped", quote(name))
+	}
+	return keep, nil
+}
+
+// finish turns the table into the rows of d.
+func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
+	d.Columns = opt.Columns
+	if d.Columns == nil {
+		if d.Columns, err = t.measure(opt); err != nil {
+			return err
+		}
+	} else if len(d.Columns) != len(t.names) {
+		return fmt.Errorf("%d columns of features, want %d", len(t.names), len(d.Columns))
+	}
+	for k, c := range d.Columns {
+		if c.Name != t.names[k] {
+			return fmt.Errorf("column %d is %s, want %s", k+1, quote(t.names[k]), quote(c.Name))
+		}
+	}
+	return t.encode(d, d.Columns)
+}
+
+// label appends the label of a row.
+func (d *Data) label(cell string, lab *labels) error {
+	v, err := lab.cell(strings.TrimSpace(cell))
+	if err == nil {
+		d.Label = append(d.Label, v)
+	}
+	return err
+}
+
+// cell returns the code of a label as it stands in a file.
+func (l *labels) cell(s string) (label float64, err error) {
+	v, err := parseFloat(s)
+	if err == nil {
+		label, err = l.number(v)
+	} else if err == errNumber && !l.regression {
+		label, err = l.word(toUTF8(s))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("label: %w", err)
+	}
+	return label, nil
+}
+
 // record appends one row.
 func (d *Data) record(fields []string, target int, lab *labels) error {
-	var label float64
+	if err := d.label(fields[target], lab); err != nil {
+		return err
+	}
 	for j, s := range fields {
+		if j == target {
+			continue
+		}
+		col := j
+		if j > target {
+			col--
+		}
 		s = strings.TrimSpace(s)
 		v, err := parseFloat(s)
-		col := j
-		switch {
-		case j == target:
-			if err == nil {
-				label, err = lab.number(v)
-			} else if err == errNumber && !lab.regression {
-				label, err = lab.word(toUTF8(s))
-			}
-			if err != nil {
-				return fmt.Errorf("label: %w", err)
-			}
-			continue
-		case err != nil:
-			return fmt.Errorf("field %d, %s: %w", j+1, quote(s), err)
-		case j > target:
-			col--
+		if err != nil {
+			return cellError(d.Features[col], s, err)
 		}
 		if v != 0 {
 			d.Col = append(d.Col, int32(col))
 			d.Val = append(d.Val, v)
 		}
 	}
-	d.Label = append(d.Label, label)
 	d.RowPtr = append(d.RowPtr, len(d.Col))
 	return nil
 }

@@ -20,6 +20,7 @@ type Data struct {
 	Label    []float64 // one a row: −1 and +1, or any finite number in a regression
 	Classes  [2]string // how the file spells −1 and +1; empty in a regression
 	Features []string  // the names of the columns, of length Dim; nil where the file has none
+	Columns  []Column  // how the columns of the file became features; nil where each is a feature as it stands
 }
 
 // Rows returns the number of rows.
@@ -75,7 +76,7 @@ func (d *Data) Subset(rows []int) *Data {
 		nnz += d.RowPtr[i+1] - d.RowPtr[i]
 	}
 	s := &Data{
-		Name: d.Name, Dim: d.Dim, Classes: d.Classes, Features: d.Features,
+		Name: d.Name, Dim: d.Dim, Classes: d.Classes, Features: d.Features, Columns: d.Columns,
 		RowPtr: make([]int, 1, len(rows)+1),
 		Col:    make([]int32, 0, nnz),
 		Val:    make([]float64, 0, nnz),
@@ -95,7 +96,7 @@ func (d *Data) Subset(rows []int) *Data {
 // It panics if there is none, or if their dimensions differ.
 func Join(sets ...*Data) *Data {
 	first := sets[0]
-	j := &Data{Name: first.Name, Dim: first.Dim, Classes: first.Classes, Features: first.Features, RowPtr: []int{0}}
+	j := &Data{Name: first.Name, Dim: first.Dim, Classes: first.Classes, Features: first.Features, Columns: first.Columns, RowPtr: []int{0}}
 	for _, d := range sets {
 		if d.Dim != first.Dim {
 			panic("hyperopt: Join: dimension mismatch")

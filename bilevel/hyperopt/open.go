@@ -29,6 +29,23 @@ type ReadOptions struct {
 	// the first one's Data.Classes). By default they are found: see ReadLIBSVM and ReadCSV.
 	Classes [2]string
 
+	// Categorical turns the columns of a CSV file that hold text into indicators: see Column.
+	Categorical bool
+
+	// Impute fills missing cells of a CSV file: "median" or "mean" of the column's numbers, the most
+	// frequent text of a column of text. By default a missing cell is an error.
+	Impute string
+
+	// Drop leaves columns of a CSV file out, by their names.
+	Drop []string
+
+	// Columns fixes what Categorical and Impute would measure, so that a second file is read as the
+	// first was (pass the first one's Data.Columns).
+	Columns []Column
+
+	// Unlabelled says that a CSV file has no column of labels: all are 0. It goes with Columns.
+	Unlabelled bool
+
 	// LabelColumn is the header of a CSV file's column of labels. Default: the last column. LIBSVM
 	// files do not use it.
 	LabelColumn string
@@ -38,14 +55,18 @@ func (o *ReadOptions) check() error {
 	if o.Dim < 0 || o.Dim > MaxIndex {
 		return fmt.Errorf("hyperopt: ReadOptions.Dim: %d is not in 0 … %d", o.Dim, MaxIndex)
 	}
+	if o.Impute != "" && o.Impute != "median" && o.Impute != "mean" {
+		return fmt.Errorf("hyperopt: ReadOptions.Impute: %q, want median or mean", o.Impute)
+	}
 	return nil
 }
 
 // Open reads a file of LIBSVM or CSV text, plain or compressed by gzip (found by its first two
 // bytes), and closes it.
 //
-// A name that ends in .csv (before .gz) is CSV, one that ends in .svm, .libsvm or .svmlight is
-// LIBSVM; of any other, a file whose first line holds a comma is CSV. Errors are those of os.Open,
+// A name that ends in .csv or .tsv (before .gz) is CSV, one that ends in .svm, .libsvm or .svmlight
+// is LIBSVM. Any other file is CSV if its first line holds a comma or a semicolon, or a tab and no
+// colon. Errors are those of os.Open,
 // ReadLIBSVM and ReadCSV; a damaged or truncated gzip file gives a *SyntaxError.
 func Open(path string, opt ReadOptions) (*Data, error) {
 	f, err := os.Open(path)
@@ -70,7 +91,7 @@ func Open(path string, opt ReadOptions) (*Data, error) {
 
 func isCSV(path string, b *bufio.Reader) bool {
 	switch filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")) {
-	case ".csv":
+	case ".csv", ".tsv":
 		return true
 	case ".svm", ".libsvm", ".svmlight":
 		return false
@@ -78,5 +99,5 @@ func isCSV(path string, b *bufio.Reader) bool {
 	head, _ := b.Peek(1 << 12)
 	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte("\n"))
 	line, _, _ = bytes.Cut(line, []byte("#"))
-	return bytes.IndexByte(line, ',') >= 0
+	return bytes.ContainsAny(line, ",;") || bytes.Contains(line, []byte("\t")) && !bytes.Contains(line, []byte(":"))
 }

@@ -1,0 +1,95 @@
+package hyperopt
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const shop = "id;city;sex;age;spent;bought\n" +
+	"a1;Oslo;f;34;1,5;yes\n" +
+	"a2;Rome;m;;2;no\n" +
+	"a3;Lima;m;51;;yes\n" +
+	"a4;Oslo;;40;4,25;no\n"
+
+// Text becomes indicators, missing cells are filled, columns are left out, semicolons and decimal
+// commas are read; and a second file is read as the first was.
+func TestReadCSVColumns(t *testing.T) {
+	opt := ReadOptions{Categorical: true, Impute: "median", Drop: []string{"id"}}
+	d, err := ReadCSV(strings.NewReader(shop), "t", opt)
+	require.NoError(t, err)
+	require.NoError(t, d.Check())
+	assert.Equal(t, []string{"city=Lima", "city=Oslo", "city=Rome", "sex=m", "age", "spent"}, d.Features)
+	assert.Equal(t, []float64{1, -1, 1, -1}, d.Label)
+	assert.Equal(t, [][]float64{
+		{0, 1, 0, 0, 34, 1.5},
+		{0, 0, 1, 1, 40, 2},
+		{1, 0, 0, 1, 51, 2},
+		{0, 1, 0, 1, 40, 4.25}, // the most frequent sex
+	}, denseRows(d))
+
+	second := "id,city,sex,age,spent,bought\nb1,Rome,f,NaN,1,no\nb2,Lima,,1,2,yes\n"
+	opt.Columns, opt.Classes = d.Columns, d.Classes
+	e, err := ReadCSV(strings.NewReader(second), "t", opt)
+	require.NoError(t, err)
+	assert.Equal(t, d.Features, e.Features)
+	assert.Equal(t, [][]float64{{0, 0, 1, 0, 40, 1}, {1, 0, 0, 1, 1, 2}}, denseRows(e))
+
+	bare := "id\tcity\tsex\tage\tspent\nb1\tRome\tf\t\t1\n"
+	u, err := ReadCSV(strings.NewReader(bare), "t", ReadOptions{Columns: d.Columns, Drop: []string{"id"}, Unlabelled: true})
+	require.NoError(t, err)
+	assert.Equal(t, [][]float64{{0, 0, 1, 0, 40, 1}}, denseRows(u))
+	assert.Equal(t, []float64{0}, u.Label)
+
+	mean, err := ReadCSV(strings.NewReader("a,y\n1,0\n,1\n2,1\n6,0\n"), "t", ReadOptions{Impute: "mean"})
+	require.NoError(t, err)
+	assert.Equal(t, [][]float64{{1}, {3}, {2}, {6}}, denseRows(mean))
+}
+
+func denseRows(d *Data) [][]float64 {
+	rows := make([][]float64, d.Rows())
+	for i := range rows {
+		rows[i] = make([]float64, d.Dim)
+		col, val := d.Row(i)
+		for k, c := range col {
+			rows[i][c] = val[k]
+		}
+	}
+	return rows
+}
+
+// What a file of text asks for is said with the column's name and the cell.
+func TestReadCSVColumnsRefuse(t *testing.T) {
+	d, err := ReadCSV(strings.NewReader(shop), "t", ReadOptions{Categorical: true, Impute: "mean"})
+	require.NoError(t, err)
+	for _, c := range []struct {
+		text string
+		opt  ReadOptions
+		line int
+		want string
+	}{
+		{shop, ReadOptions{}, 2, `column "id", "a1": not a number`},
+		{shop, ReadOptions{Categorical: true}, 5, `column "sex", "": missing value`},
+		{shop, ReadOptions{Impute: "median", Drop: []string{"id"}}, 2, `column "city", "Oslo": not a number`},
+		{shop, ReadOptions{Drop: []string{"ID"}}, 1, `no column is named "ID", which is to be dropped`},
+		{shop, ReadOptions{Drop: []string{"bought"}}, 1, `column "bought" is the label`},
+		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`},
+		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n", ReadOptions{Columns: d.Columns}, 2, `column "id", "x": not one of the 4 texts`},
+		{"id,y\n1,0\n2,1\n", ReadOptions{Columns: d.Columns}, 0, "1 columns of features, want 5"},
+		{"id,town,sex,age,spent,y\na1,Oslo,f,1,1,0\n", ReadOptions{Columns: d.Columns}, 0, `column 2 is "town", want "city"`},
+	} {
+		_, err := ReadCSV(strings.NewReader(c.text), "some.csv", c.opt)
+		requireSyntax(t, err, "some.csv", c.line, c.want)
+	}
+	var names strings.Builder
+	names.WriteString("id,y\n")
+	for i := range 101 {
+		names.WriteString("n" + strings.Repeat("x", i) + ",0\n")
+	}
+	_, err = ReadCSV(strings.NewReader(names.String()), "t", ReadOptions{Categorical: true})
+	assert.ErrorContains(t, err, `column "id" holds 101 different texts in 101 rows`)
+	_, err = ReadCSV(strings.NewReader(shop), "t", ReadOptions{Impute: "zero"})
+	assert.ErrorContains(t, err, `ReadOptions.Impute: "zero"`)
+}
