@@ -5,7 +5,7 @@
 //	mat                  dense and symmetric matrices, norms, the projection onto a Frobenius ball
 //	mat/kernel           the inner loops, portable and simd; KERNELS.md says how they are built
 //	chol                 Cholesky: factor, solve, inverse, condition, rank-one update and downdate
-//	eig                  Jacobi eigensolver, the projection onto {X ⪰ μI}
+//	eig                  symmetric eigensolvers, the projection onto {X ⪰ μI}
 //	bilevel              problems, methods, the solver, feasible sets, and the method STABLE
 //	bilevel/method       the other methods, and the registry of all of them
 //	bilevel/hyperopt     a problem: hyper-parameter tuning on data

@@ -31,6 +31,29 @@ func ExampleTruncator() {
 	//  -0.617  0.617   1.283]
 }
 
+// Two masses between three springs: the squares of the frequencies, and who moves how in each mode.
+func ExampleSymmetric() {
+	a := mat.Sym{N: 2, Stride: 2, Data: []float64{
+		2, 0,
+		-1, 2,
+	}}
+	var s eig.Symmetric // its zero value works, and is used again for the next matrix
+	if err := s.Factor(&a); err != nil {
+		fmt.Println(err)
+		return
+	}
+	v := mat.NewDense(2, 2)
+	mat.CopyTrans(v, s.VectorsT())
+	if v.At(0, 0) < 0 { // the sign of a vector has no meaning
+		mat.Scale(v, -1, v)
+	}
+	fmt.Printf("%.4g\n%.3f\n", s.Values(), v)
+	// Output:
+	// [1 3]
+	// [0.707   0.707
+	//  0.707  -0.707]
+}
+
 // Eigenvalues and eigenvectors by Jacobi's method: the small ones to full relative accuracy, where
 // the matrix determines them.
 func ExampleJacobi() {

@@ -65,6 +65,39 @@ func FuzzJacobi(f *testing.F) {
 	})
 }
 
+func FuzzSymmetric(f *testing.F) {
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := mattest.Bytes(data)
+		a := b.Sym()
+		var e eig.Symmetric
+		err := e.Factor(a)
+		mattest.CheckPadSym(t, a)
+		if refused(t, a, err) {
+			require.Empty(t, e.Values())
+			return
+		}
+		require.Len(t, e.Values(), a.N)
+		unit := float64(a.N) * mattest.Eps
+		v := mattest.ExactDense(e.VectorsT())
+		orthogonality := v.MulTrans(v).Sub(mattest.Identity(a.N)).Norm()
+		require.LessOrEqual(t, orthogonality, constants["symmetric, orthogonality"]*unit)
+		size := mattest.ExactSym(a).Norm()
+		if !(size < above) {
+			return
+		}
+		lambda, _ := mattest.ExactEig(a, e.VectorsT())
+		for i, v := range e.Values() {
+			require.LessOrEqual(t, distance(v, lambda[i]), constants["symmetric, eigenvalues"]*unit*size+below)
+		}
+		values := append([]float64(nil), e.Values()...)
+		require.NoError(t, e.FactorValues(a))
+		require.Equal(t, values, append([]float64(nil), e.Values()...))
+	})
+}
+
 func FuzzTruncate(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)

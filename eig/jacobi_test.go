@@ -225,13 +225,16 @@ func TestAliasing(t *testing.T) {
 	torn.Stride, v.Stride = 0, 2
 	var e eig.Jacobi
 	var tr eig.Truncator
+	var s eig.Symmetric
 	_, err := e.Factor(a)
 	require.NoError(t, err)
 	for name, calls := range map[string][]func(){
-		"Jacobi.Factor":       {func() { _, _ = e.Factor(torn) }},
-		"Jacobi.FactorValues": {func() { _, _ = e.FactorValues(torn) }},
-		"Jacobi.FactorFrom":   {func() { _, _ = e.FactorFrom(torn, mat.NewDense(3, 3)) }, func() { _, _ = e.FactorFrom(a, v) }},
-		"Truncator.Truncate":  {func() { _, _ = tr.Truncate(a, torn, 0) }, func() { _, _ = tr.Truncate(torn, a, 0) }},
+		"Jacobi.Factor":          {func() { _, _ = e.Factor(torn) }},
+		"Jacobi.FactorValues":    {func() { _, _ = e.FactorValues(torn) }},
+		"Jacobi.FactorFrom":      {func() { _, _ = e.FactorFrom(torn, mat.NewDense(3, 3)) }, func() { _, _ = e.FactorFrom(a, v) }},
+		"Symmetric.Factor":       {func() { _ = s.Factor(torn) }},
+		"Symmetric.FactorValues": {func() { _ = s.FactorValues(torn) }},
+		"Truncator.Truncate":     {func() { _, _ = tr.Truncate(a, torn, 0) }, func() { _, _ = tr.Truncate(torn, a, 0) }},
 	} {
 		for i, f := range calls {
 			assert.PanicsWithValue(t, "eig: "+name+": rows overlap, Stride is too small", f, "%s, call %d", name, i)
