@@ -64,6 +64,19 @@ func (t *State) count(v *int) {
 	*v = int(u)
 }
 
+// flag visits *v as 0 or 1.
+func (t *State) flag(v *bool) {
+	u := uint64(0)
+	if *v {
+		u = 1
+	}
+	if u = t.word(u); u > 1 {
+		t.fail("a flag is %d", u)
+		return
+	}
+	*v = u > 0
+}
+
 // Float visits *v, with all its bits.
 func (t *State) Float(v *float64) { *v = math.Float64frombits(t.word(math.Float64bits(*v))) }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"stable/bilevel/option"
+	"stable/chol"
 	"stable/eig"
 	"stable/mat"
 )
@@ -64,10 +65,12 @@ type untuned struct {
 	Untuned
 	*follower
 	moverX
+	inf      influence
 	hp       *mat.Sym // H
 	invert   eig.Truncator
-	clipped  float64   // share of the late steps in which H_yy was raised
-	u, v     []float64 // H⁻¹g_y, H⁻¹f_y
+	look     chol.Cholesky // whether H_yy has eigenvalues below μ_g
+	clipped  float64       // share of the late steps in which H_yy was raised
+	u, v     []float64     // H⁻¹g_y, H⁻¹f_y
 	h        []float64
 	drift    []float64 // H⁻¹H_xyᵀ(x⁺ − x)
 	yMid     []float64 // y − βu of the last step
@@ -96,7 +99,7 @@ func (m Untuned) Start(it *Iteration) (Stepper, error) {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &untuned{
-		Untuned: m, follower: newFollower(it, float64(m.TableBytes)), moverX: newMoverX(it),
+		Untuned: m, follower: newFollower(it, float64(m.TableBytes)), moverX: newMoverX(it), inf: newInfluence(dx, dy),
 		hp: mat.NewSym(dy), u: y(), v: y(), h: x(), drift: y(), yMid: y(), kappaG: float64(dy),
 		w: y(), w2: y(), dxv: x(),
 	}, nil
@@ -129,6 +132,10 @@ func (m *untuned) Step(it *Iteration) error {
 	if err := m.moveY(it); err != nil {
 		return err
 	}
+	if err := m.inf.sense(it, m, xi, phi); err != nil {
+		return err
+	}
+	m.inf.hold(it, m)
 	m.remember(it, xi, phi)
 	return nil
 }
@@ -239,6 +246,9 @@ func (m *untuned) raise(it *Iteration) error {
 		it.Activity().Truncated++
 	}
 	m.clipped += newest(it.K()) * (clipped - m.clipped)
+	if replaysAt(it.K()) {
+		m.inf.mu = m.MuG > 3*sigma && !m.look.PosDef(m.yy, m.MuG-3*sigma)
+	}
 	return nil
 }
 
@@ -311,6 +321,7 @@ func (m *untuned) Vectors(visit func(name string, v []float64)) {
 	visit("H_yy⁻¹g_y", m.u)
 	visit("H_yy⁻¹f_y", m.v)
 	visit("the hypergradient", m.h)
+	visit("f_x, g_yy v, g_xy v or f_y at a y nearby", m.inf.psi)
 	visit("the drift correction", m.drift)
 }
 
@@ -318,6 +329,7 @@ func (m *untuned) Vectors(visit func(name string, v []float64)) {
 func (m *untuned) State(t *State) {
 	m.follower.State(t)
 	m.moverX.State(t)
+	m.inf.State(t)
 	t.Sym(m.hp)
 	t.Floats(m.v, m.yMid)
 	t.count(&m.seenG)

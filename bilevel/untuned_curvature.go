@@ -279,12 +279,7 @@ func (c *curvature) solve(s, h []float64, eta float64, last bool) (stopped bool,
 func (c *curvature) State(t *State) {
 	t.count(&c.pairs)
 	t.count(&c.next)
-	ready := 0
-	if c.ready {
-		ready = 1
-	}
-	t.count(&ready)
-	c.ready = ready > 0
+	t.flag(&c.ready)
 	t.Dense(c.a)
 	t.Dense(c.q)
 	t.Floats(c.d)

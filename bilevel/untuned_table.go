@@ -40,12 +40,7 @@ func (v *visits) leave() {
 func (v *visits) State(t *State) {
 	t.count(&v.n)
 	for i := range v.seen {
-		u := 0
-		if v.seen[i] {
-			u = 1
-		}
-		t.count(&u)
-		v.seen[i] = u > 0
+		t.flag(&v.seen[i])
 	}
 }
 

@@ -35,6 +35,9 @@ func usesUntuned(c Case) (least, most bilevel.Counts) {
 		n.GradG += 2 * l
 		n.CrossG += 2 * l
 		n.HessG += 2 * l
+		n.GradF += u
+		n.HessVecG += l
+		n.CrossVecG += l
 	}
 	most = n
 	most.CrossG += l
