@@ -70,6 +70,9 @@ func (f *frame) curve(s *Series, l look) curve {
 		pts[i] = f.place(s.X[i], s.Y[i])
 	}
 	c.lines = f.thin.runs(pts, bothEnds)
+	if l == faint {
+		return c
+	}
 	if s.Markers {
 		c.marks = f.marks(c.lines, l)
 	}

@@ -55,6 +55,7 @@ type Series struct {
 	Lo, Hi  []float64 // both empty, or as long as X
 	Markers bool      // mark the points; of many points about a dozen, evenly spaced
 	Style   int       // k ≥ 1: the k-th look, for equal looks in several figures; 0: by the order of first appearance
+	Faint   bool      // stands behind the others, in grey, under one entry of the legend for all such series
 }
 
 // Line is the reference line y = C·x^P: horizontal for P = 0, of slope P where both axes are
@@ -137,6 +138,9 @@ func finite(v float64) bool { return math.Abs(v) <= huge }
 // number.
 type look int
 
+// faint is the look of series that stand behind the others: grey, thin, without band and marks.
+const faint look = -1
+
 // Seven colours, five dashes and six marks: the numbers are coprime, so 210 looks differ.
 var (
 	colours = []string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
@@ -145,8 +149,19 @@ var (
 
 const markShapes = 6
 
-func (l look) colour() string { return colours[int(l)%len(colours)] }
-func (l look) dash() string   { return dashes[int(l)%len(dashes)] }
+func (l look) colour() string {
+	if l == faint {
+		return "#BDBDBD"
+	}
+	return colours[int(l)%len(colours)]
+}
+
+func (l look) dash() string {
+	if l == faint {
+		return ""
+	}
+	return dashes[int(l)%len(dashes)]
+}
 
 // entry is one line of the legend.
 type entry struct {
@@ -155,6 +170,9 @@ type entry struct {
 	band bool
 	mark bool
 }
+
+// faintName is the entry of all faint series in the legend.
+const faintName = "others"
 
 // looks returns the look of every series, panel by panel, and the entries of the legend in order of
 // first appearance. A series without a name counts with its place in the panel.
@@ -166,19 +184,26 @@ func (f *Figure) looks() ([][]look, []entry) {
 		all[i] = make([]look, len(p.Series))
 		for j, s := range p.Series {
 			l := look(j)
-			k, seen := index[s.Name]
-			if s.Name != "" {
+			name := s.Name
+			if s.Faint { // all under one entry
+				name = faintName
+			}
+			k, seen := index[name]
+			if name != "" {
 				if !seen {
 					k = len(entries)
-					index[s.Name] = k
-					entries = append(entries, entry{name: s.Name, look: look(k)})
-					if s.Style > 0 {
+					index[name] = k
+					entries = append(entries, entry{name: name, look: look(k)})
+					switch {
+					case s.Faint:
+						entries[k].look = faint
+					case s.Style > 0:
 						entries[k].look = look(s.Style - 1)
 					}
 				}
 				l = entries[k].look
-				entries[k].band = entries[k].band || len(s.Lo) > 0
-				entries[k].mark = entries[k].mark || s.Markers
+				entries[k].band = entries[k].band || len(s.Lo) > 0 && !s.Faint
+				entries[k].mark = entries[k].mark || s.Markers && !s.Faint
 			} else if s.Style > 0 {
 				l = look(s.Style - 1)
 			}

@@ -372,3 +372,24 @@ func TestWriteCSV(t *testing.T) {
 	}, rows)
 	assert.ErrorContains(t, (&Figure{Panels: []Panel{{Series: []Series{{X: []float64{1}}}}}}).WriteCSV(&b), "series 1")
 }
+
+// Faint series are grey and thin, without band and marks, behind the others, and share one entry of
+// the legend.
+func TestFaint(t *testing.T) {
+	x, y := []float64{1, 2, 3}, []float64{3, 2, 1}
+	fig := Figure{Panels: []Panel{{Series: []Series{
+		{Name: "STABLE", X: x, Y: y, Style: 1},
+		{Name: "a", X: x, Y: y, Lo: y, Hi: y, Markers: true, Faint: true},
+		{Name: "b", X: x, Y: y, Style: 4, Faint: true},
+	}}}}
+	var b bytes.Buffer
+	require.NoError(t, fig.WriteSVG(&b))
+	assert.Equal(t, 1, strings.Count(b.String(), ">others</text>"))
+	assert.NotContains(t, b.String(), ">a</text>")
+	assert.Equal(t, 3, strings.Count(b.String(), `stroke="#BDBDBD" stroke-width=".6"`), "two curves and the legend")
+	assert.NotContains(t, b.String(), "fill-opacity")
+	assert.Less(t, strings.Index(b.String(), "#BDBDBD"), strings.Index(b.String(), colours[0]), "behind")
+	b.Reset()
+	require.NoError(t, fig.WriteCSV(&b))
+	assert.Contains(t, b.String(), ",b,", "numbers keep the names")
+}

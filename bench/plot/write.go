@@ -150,6 +150,9 @@ func (c *curve) draw(s *svg) {
 
 // stroke holds the attributes of the line of a look.
 func (l look) stroke() string {
+	if l == faint {
+		return fmt.Sprintf(` stroke="%s" stroke-width=".6"`, l.colour())
+	}
 	s := fmt.Sprintf(` stroke="%s" stroke-width="1.05"`, l.colour())
 	if d := l.dash(); d != "" {
 		s += fmt.Sprintf(` stroke-dasharray="%s"`, d)

@@ -273,7 +273,7 @@ func (l *league) limitFigure(rows []row, ratio func(r row) float64) *plot.Figure
 		panel := plot.Panel{Title: p.name, X: plot.Axis{Label: "samples of each kind", Log: true}, Y: plot.Axis{Label: "error over the limit", Log: true},
 			Lines: []plot.Line{{Label: "limit", C: 1}}}
 		for _, e := range p.field {
-			s := plot.Series{Name: e.name, Markers: true}
+			s := plot.Series{Name: e.name, Markers: true, Style: kit.Style(e.name)}
 			for b, n := range l.budgets {
 				best, half := math.Inf(1), 0.0
 				for _, r := range rows {

@@ -192,3 +192,28 @@ func TestLineup(t *testing.T) {
 		assert.Equal(t, e.Needs.Composition, err != nil, e.Name)
 	}
 }
+
+// A band of a mean is one that a logarithmic axis can show, and of many curves STABLE's and the best
+// are in colour.
+func TestBandsAndColours(t *testing.T) {
+	var x experiment
+	lo, hi := x.band(averages{error: []float64{2, 0.1}, lo: []float64{-1, 0.05}, hi: []float64{5, 0.15}})
+	assert.InDeltaSlice(t, []float64{2 / 2.5, 0.1 / 1.5}, lo, 1e-15)
+	assert.Equal(t, []float64{5, 0.15}, hi)
+	x.median = true
+	lo, _ = x.band(averages{error: []float64{2}, lo: []float64{1}, hi: []float64{5}})
+	assert.Equal(t, []float64{1}, lo)
+
+	curves := map[string]averages{}
+	for i := range 8 {
+		e := &entrant{name: string(rune('a' + i))}
+		x.entrants = append(x.entrants, e)
+		curves[e.name] = averages{error: []float64{float64(i)}}
+	}
+	x.entrants = append(x.entrants, &entrant{name: "STABLE"})
+	curves["STABLE"] = averages{error: []float64{100}}
+	assert.Equal(t, map[string]bool{"STABLE": true, "a": true, "b": true, "c": true, "d": true, "e": true}, x.vivid(curves))
+	for _, e := range entrants {
+		assert.Positive(t, kit.Style(e.name), "%s has no look of its own", e.name)
+	}
+}

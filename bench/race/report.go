@@ -1,6 +1,7 @@
 package race
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -67,8 +68,51 @@ func center(v []float64, median bool) (mid, lo, hi float64) {
 	return mid, mid - sd, mid + sd
 }
 
-// mostBands is the number of curves up to which each has its band; more hide one another.
+// mostBands is the number of curves up to which each has its colour and its band. Of more, the best
+// are in colour, and none has a band: they would hide one another.
 const mostBands = 6
+
+// vivid are the entrants whose curves are in colour: STABLE, and those with the least errors at the
+// end.
+func (x *experiment) vivid(curves map[string]averages) map[string]bool {
+	rank := slices.Clone(x.entrants)
+	slices.SortStableFunc(rank, func(a, b *entrant) int {
+		switch "STABLE" {
+		case a.name:
+			return -1
+		case b.name:
+			return 1
+		}
+		return cmp.Compare(kit.Last(curves[a.name].error), kit.Last(curves[b.name].error))
+	})
+	chosen := map[string]bool{}
+	for _, e := range rank[:min(mostBands, len(rank))] {
+		chosen[e.name] = true
+	}
+	return chosen
+}
+
+// band returns the edges of a curve's band. Quartiles stand as they are. A mean m with the standard
+// deviation s has a band from m/(1 + s/m) to m·(1 + s/m), which a logarithmic axis can show where
+// m − s is not positive.
+func (x *experiment) band(s averages) (lo, hi []float64) {
+	if x.median {
+		return s.lo, s.hi
+	}
+	lo = make([]float64, len(s.error))
+	for i, m := range s.error {
+		lo[i] = m * m / s.hi[i]
+	}
+	return lo, s.hi
+}
+
+// bandsAre explains the bands.
+func (x *experiment) bandsAre() string {
+	if x.median || len(x.entrants) > mostBands {
+		return ""
+	}
+	return " Bands: the mean times and over 1 + deviation/mean."
+}
 
 // report prints the tables, and writes the figure and its numbers.
 func (x *experiment) report(w io.Writer, chosen map[string]choice, done map[string]trial) error {
@@ -85,12 +129,18 @@ func (x *experiment) report(w io.Writer, chosen map[string]choice, done map[stri
 		for _, e := range x.entrants {
 			s := x.summarise(a, e, done)
 			curves[e.name] = s
-			lo, hi := s.lo, s.hi
-			if len(x.entrants) > mostBands {
-				lo, hi = nil, nil
+		}
+		vivid := x.vivid(curves)
+		for _, e := range x.entrants {
+			s := curves[e.name]
+			line := plot.Series{Name: e.name, Y: s.error, Style: kit.Style(e.name), Faint: !vivid[e.name]}
+			if len(x.entrants) <= mostBands {
+				line.Lo, line.Hi = x.band(s)
 			}
-			p.Series = append(p.Series, plot.Series{Name: e.name, X: at, Y: s.error, Lo: lo, Hi: hi})
-			q.Series = append(q.Series, plot.Series{Name: e.name, X: s.seconds, Y: s.error, Lo: lo, Hi: hi})
+			line.X = at
+			p.Series = append(p.Series, line)
+			line.X = s.seconds
+			q.Series = append(q.Series, line)
 		}
 		bySamples, bySeconds = append(bySamples, p), append(bySeconds, q)
 		if err := x.table(w, a, at, curves, chosen); err != nil {
@@ -98,7 +148,7 @@ func (x *experiment) report(w io.Writer, chosen map[string]choice, done map[stri
 		}
 	}
 	fig := plot.Figure{Panels: append(bySamples, bySeconds...), Columns: max(len(x.arenas), 2),
-		Caption: fmt.Sprintf("%s over %d trials from random starts.", x.drawn(), x.trials)}
+		Caption: fmt.Sprintf("%s over %d trials from random starts.%s", x.drawn(), x.trials, x.bandsAre())}
 	return kit.WriteFigure(w, x.folder, x.name, &fig)
 }
 

@@ -130,7 +130,7 @@ func (c *complexity) viewPanels(w io.Writer, v view, done map[string]outcome) (p
 		panels[i] = plot.Panel{Title: v.title + ": " + s.letter + ", ε = " + v.measure, X: plot.Axis{Label: "1/ε", Log: true}, Y: plot.Axis{Label: "samples " + s.letter, Log: true}}
 	}
 	fmt.Fprintln(tw, "\tε from\tto\tsamples ξ, φ at the end\tfailed")
-	for number, r := range v.rows {
+	for _, r := range v.rows {
 		groups, failed := c.curves(v.regime, r, done)
 		fmt.Fprint(tw, r.name)
 		var ends []string
@@ -143,7 +143,7 @@ func (c *complexity) viewPanels(w io.Writer, v view, done map[string]outcome) (p
 			}
 			fmt.Fprintf(tw, "\t%s\t%v\t%.2f, %.2f", claim, f.exponent, f.early, f.late)
 			ends = append(ends, fmt.Sprintf("%.2g", kit.Last(f.n)))
-			panels[i].Series = append(panels[i].Series, plot.Series{Name: r.name, X: inverses(f.eps), Y: f.n, Style: 1 + number})
+			panels[i].Series = append(panels[i].Series, plot.Series{Name: r.name, X: inverses(f.eps), Y: f.n, Style: kit.Style(r.name)})
 		}
 		fmt.Fprintf(tw, "\t%.1e\t%.1e\t%s\t%d\n", f.from, f.to, strings.Join(ends, ", "), failed)
 	}

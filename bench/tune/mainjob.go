@@ -225,7 +225,7 @@ func (t *tuning) write(w io.Writer) error {
 		Title:  fmt.Sprintf("Tuning on %s", filepath.Base(t.data)),
 		X:      plot.Axis{Label: "samples drawn, ξ and φ", Log: true},
 		Y:      plot.Axis{Label: "F(x^{k}) − F*", Log: true},
-		Series: []plot.Series{{Name: "STABLE", X: e.samples[1:], Y: gap[1:]}},
+		Series: []plot.Series{{Name: "STABLE", X: e.samples[1:], Y: gap[1:], Style: kit.Style("STABLE")}},
 		Lines:  []plot.Line{{Label: "best single weight", C: t.grid.Loss - t.best.F}},
 	}}}
 	for name, fill := range map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV} {

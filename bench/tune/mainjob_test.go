@@ -3,8 +3,10 @@ package tune
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -117,5 +119,27 @@ func TestMainUsage(t *testing.T) {
 		status, stdout, stderr := bench(context.Background(), c.args...)
 		assert.Equal(t, c.status, status, c.args)
 		assert.Contains(t, stdout+stderr, c.want, c.args)
+	}
+}
+
+// The figure that README shows is the one that the command draws, up to what rounding on another
+// processor moves a point by.
+func TestReadmeFigure(t *testing.T) {
+	dir := t.TempDir()
+	status, _, stderr := bench(context.Background(), "-out", dir)
+	require.Zero(t, status, stderr)
+	got, err := os.ReadFile(filepath.Join(dir, "tuning.svg"))
+	require.NoError(t, err)
+	want, err := os.ReadFile(filepath.Join("..", "tuning.svg"))
+	require.NoError(t, err)
+	number := regexp.MustCompile(`-?\d*\.?\d+`)
+	require.Equal(t, number.ReplaceAllString(string(want), "#"), number.ReplaceAllString(string(got), "#"),
+		"bench/tuning.svg is another figure: copy out/tuning.svg there")
+	a, b := number.FindAllString(string(want), -1), number.FindAllString(string(got), -1)
+	for i := range a {
+		p, err1 := strconv.ParseFloat(a[i], 64)
+		q, err2 := strconv.ParseFloat(b[i], 64)
+		require.NoError(t, errors.Join(err1, err2))
+		require.InDelta(t, p, q, 1, "bench/tuning.svg, number %d: copy out/tuning.svg there", i)
 	}
 }
