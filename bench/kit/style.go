@@ -6,9 +6,17 @@ import (
 	"stable/bilevel/method"
 )
 
-// styled are the methods in the order of their looks: STABLE and its variants in races, then the
-// registry.
-var styled = append([]string{"STABLE", "STABLE-paper", "STABLE-guarded"}, method.Names()...)
+// styled are the methods in the order of their looks. The first seven, which stand beside each other
+// most often, differ in colour; the rest follow in the order of the registry.
+var styled = func() []string {
+	list := []string{"STABLE", "STABLE-paper", "BSA", "TTSA", "SOBA", "SABA", "STABLE-guarded"}
+	for _, name := range method.Names() {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}()
 
 // Style is the look of a method in every figure, for plot.Series.Style. What is no method has the
 // look that its figure gives it.
