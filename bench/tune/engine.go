@@ -12,10 +12,10 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// engine is a run of STABLE on a tuning problem, with the curve of F that it leaves.
+// engine is a run of a method on a tuning problem, with the curve of F that it leaves.
 type engine struct {
 	problem *hyperopt.Problem
-	method  bilevel.STABLE
+	method  bilevel.Method
 	solver  *bilevel.Solver
 	steps   int
 	every   time.Duration // solving between two calls of save; 0: none
@@ -27,12 +27,21 @@ type engine struct {
 	y       []float64 // where exact F was last minimised in y, and starts the next time
 }
 
-// newEngine returns STABLE with its defaults at the problem's start.
-func newEngine(p *hyperopt.Problem, steps int, seed uint64) (*engine, error) {
+// untuned is the method of both commands.
+func untuned(p *hyperopt.Problem) bilevel.Method { return bilevel.Untuned{MuG: p.StrongConvexity()} }
+
+// adaptive is the paper's method with this module's safeguards and step sizes that adapt, which the
+// main job draws beside the other.
+func adaptive(p *hyperopt.Problem) bilevel.Method {
+	return bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}
+}
+
+// newEngine returns the method at the problem's start.
+func newEngine(p *hyperopt.Problem, m bilevel.Method, steps int, seed uint64) (*engine, error) {
 	lo, hi := p.Box()
 	x0, y0 := make([]float64, len(lo)), make([]float64, len(lo))
 	p.Start(x0, y0)
-	e := &engine{problem: p, steps: steps, method: bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}}
+	e := &engine{problem: p, steps: steps, method: m}
 	var err error
 	e.solver, err = bilevel.New(p, e.method, bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
 	return e, err

@@ -85,6 +85,11 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	if errors.Is(runErr, context.Canceled) {
 		fmt.Fprintln(out.Stderr, "bench: interrupted; what there is will be reported, unless a second interrupt comes")
 	}
+	if runErr == nil {
+		if err := t.compare(ctx, kit.NewProgress(out)); err != nil {
+			return err
+		}
+	}
 	if err := t.reference(kit.NewProgress(out)); err != nil {
 		return errors.Join(err, runErr)
 	}
@@ -109,6 +114,7 @@ type tuning struct {
 	all, train, val, test *hyperopt.Data
 	scaling               *hyperopt.Scaler
 	engine                *engine
+	beside                *engine // another method, for the same samples; nil after an interrupt
 
 	best *hyperopt.Minimum  // exact
 	grid hyperopt.GridPoint // best single weight
@@ -139,7 +145,7 @@ func newTuning(j job) (*tuning, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.engine, err = newEngine(p, j.steps, j.seed); err != nil {
+	if t.engine, err = newEngine(p, untuned(p), j.steps, j.seed); err != nil {
 		return nil, err
 	}
 	if j.every > 0 {
@@ -149,12 +155,24 @@ func newTuning(j job) (*tuning, error) {
 }
 
 func (t *tuning) describe(w io.Writer) {
-	m := t.engine.method
 	fmt.Fprintf(w, "data     %s: %d rows of %d features, classes %q and %q; features scaled to %s\n",
 		t.data, t.all.Rows(), t.all.Dim, t.all.Classes[0], t.all.Classes[1], t.scaling)
 	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n", t.train.Rows(), t.val.Rows(), t.test.Rows(), t.seed)
 	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ ½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]\n", t.lo, t.hi)
-	fmt.Fprintf(w, "method   STABLE with its default steps, μ_g = %.3g, C_gxy = %.3g\n\n", m.MuG, m.CGxy)
+	fmt.Fprintf(w, "method   %s, with μ_g = %.3g and nothing else to choose\n\n", t.engine.method.Name(), t.engine.problem.StrongConvexity())
+}
+
+// compare runs the adaptive STABLE for as many steps. It is left out where it fails or is
+// interrupted.
+func (t *tuning) compare(ctx context.Context, p *kit.Progress) error {
+	e, err := newEngine(t.engine.problem.Clone(), adaptive(t.engine.problem), t.steps, t.seed)
+	if err != nil {
+		return err
+	}
+	if err := e.run(ctx, p); err == nil {
+		t.beside = e
+	}
+	return nil
 }
 
 // reference computes what STABLE is measured against: the best single weight of a grid, and the
@@ -196,8 +214,14 @@ func (t *tuning) report(w io.Writer) error {
 	}
 	row("start", f0, y0)
 	row(fmt.Sprintf("best single weight of %d: %.3g", gridSize(e.problem), t.grid.Lambda), t.grid.Loss, t.grid.Y)
-	row(fmt.Sprintf("STABLE, x after %d steps", e.result.Steps), f, y)
-	row("STABLE, its own y", e.problem.Loss().Mean(t.val, e.result.Y), e.result.Y)
+	row(fmt.Sprintf("%s, x after %d steps", e.method.Name(), e.result.Steps), f, y)
+	row(e.method.Name()+", its own y", e.problem.Loss().Mean(t.val, e.result.Y), e.result.Y)
+	if b := t.beside; b != nil {
+		if f, err = b.problem.ObjectiveFrom(nil, y, b.result.X); err != nil {
+			return err
+		}
+		row(fmt.Sprintf("%s, adaptive, for as many", b.method.Name()), f, y)
+	}
 	row("least F (Newton)", t.best.F, t.best.Y)
 	if err := tw.Flush(); err != nil {
 		return err
@@ -214,18 +238,26 @@ func (t *tuning) report(w io.Writer) error {
 	return nil
 }
 
+// curve is F − F* along a run, from the first recorded step on.
+func (t *tuning) curve(e *engine, name string) plot.Series {
+	gap := make([]float64, len(e.f)-1)
+	for i, f := range e.f[1:] {
+		gap[i] = f - t.best.F
+	}
+	return plot.Series{Name: name, X: e.samples[1:], Y: gap, Style: kit.Style(e.method.Name())}
+}
+
 // write writes the figure and its numbers.
 func (t *tuning) write(w io.Writer) error {
-	e := t.engine
-	gap := make([]float64, len(e.f))
-	for i, f := range e.f {
-		gap[i] = f - t.best.F
+	series := []plot.Series{t.curve(t.engine, t.engine.method.Name())}
+	if t.beside != nil {
+		series = append(series, t.curve(t.beside, t.beside.method.Name()+", adaptive"))
 	}
 	fig := plot.Figure{Panels: []plot.Panel{{
 		Title:  fmt.Sprintf("Tuning on %s", filepath.Base(t.data)),
 		X:      plot.Axis{Label: "samples drawn, ξ and φ", Log: true},
 		Y:      plot.Axis{Label: "F(x^{k}) − F*", Log: true},
-		Series: []plot.Series{{Name: "STABLE", X: e.samples[1:], Y: gap[1:], Style: kit.Style("STABLE")}},
+		Series: series,
 		Lines:  []plot.Line{{Label: "best single weight", C: t.grid.Loss - t.best.F}},
 	}}}
 	for name, fill := range map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV} {

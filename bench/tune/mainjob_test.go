@@ -25,16 +25,30 @@ func bench(ctx context.Context, args ...string) (status int, stdout, stderr stri
 	return kittest.Bench(ctx, list, args...)
 }
 
+// complaints is what a command wrote to its error stream, but for progress and the time that it
+// expects to take, which it writes where a machine is slow.
+func complaints(stderr string) string {
+	var rest []string
+	for line := range strings.Lines(stderr) {
+		if !slow.MatchString(line) {
+			rest = append(rest, line)
+		}
+	}
+	return strings.Join(rest, "")
+}
+
+var slow = regexp.MustCompile(`^ *\d+ %|^bench: this takes `)
+
 // The main job on the shipped data: the gap to the least F falls well below that of the start and
 // of the best single weight.
 func TestMainJob(t *testing.T) {
 	dir := t.TempDir()
 	status, stdout, stderr := bench(context.Background(), "-out", dir)
 	require.Zero(t, status, stderr)
-	assert.Empty(t, stderr)
+	assert.Empty(t, complaints(stderr))
 	gap := map[string]float64{}
 	for _, line := range strings.Split(stdout, "\n") {
-		for _, name := range []string{"start", "best single weight", "STABLE, x", "least F"} {
+		for _, name := range []string{"start", "best single weight", "STABLE-untuned, x", "least F"} {
 			if f := strings.Fields(line); strings.HasPrefix(strings.TrimSpace(line), name) {
 				v, err := strconv.ParseFloat(f[len(f)-4], 64)
 				require.NoError(t, err, line)
@@ -44,9 +58,9 @@ func TestMainJob(t *testing.T) {
 	}
 	require.Len(t, gap, 4, stdout)
 	assert.Zero(t, gap["least F"])
-	assert.Less(t, gap["STABLE, x"], gap["best single weight"])
-	assert.Less(t, gap["STABLE, x"], gap["start"]/5)
-	for _, want := range []string{"569 rows of 30 features", "20000 of ξ", "clipped at μ_g in", "step limit", "a step"} {
+	assert.Less(t, gap["STABLE-untuned, x"], gap["best single weight"])
+	assert.Less(t, gap["STABLE-untuned, x"], gap["start"]/5)
+	for _, want := range []string{"569 rows of 30 features", "20030 of ξ", "clipped at μ_g in", "step limit", "a step"} {
 		assert.Contains(t, stdout, want)
 	}
 

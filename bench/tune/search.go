@@ -73,7 +73,7 @@ func newSearch(o options, set *dataSet) (*search, error) {
 	if t.Steps == 0 {
 		t.Steps = max(leastSteps, t.parts[0].Rows())
 	}
-	t.engine, err = newEngine(p, t.Steps, t.Seed)
+	t.engine, err = newEngine(p, untuned(p), t.Steps, t.Seed)
 	return t, err
 }
 

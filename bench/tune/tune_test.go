@@ -44,7 +44,7 @@ func tuneWith(t *testing.T, args ...string) (m *model, path, stdout string) {
 	dir := t.TempDir()
 	status, stdout, stderr := bench(context.Background(), append([]string{"tune", "-out", dir}, args...)...)
 	require.Zero(t, status, stderr)
-	assert.Empty(t, stderr)
+	assert.Empty(t, complaints(stderr))
 	path = filepath.Join(dir, "model.json")
 	m, err := readModel(path)
 	require.NoError(t, err)
