@@ -33,14 +33,29 @@ import (
 // No constant here has a unit: scaling x, entry by entry, y, f and g by powers of two (g by even
 // ones) scales every iterate alike, bit for bit.
 //
+// What is proved, what is measured. (1) e is unbiased given the past, for every block: τ and c depend
+// on earlier samples alone, and E[now − (1−τ)old − τc·d] = t(z^k) − (1−τ)t(z^(k−1)), since E[d] = 0
+// for an index drawn uniformly. (2) e⁺ − t⁺ = (1−τ)(e − t) + (1−τ)(n⁺ − n) + τn⁺ with the noise n and
+// n⁺ of the sample at both points, the first term uncorrelated with the others given the past. So
+// with known S, P is E‖e − t‖² where the noise is the same at both points, and where n⁺ − n and n⁺
+// are uncorrelated it is at least that, since it counts the change in full. (3) With independent
+// samples, a solution in the interior where the derivatives of the mean are differentiable and the
+// samples have finite variances, and iterates that follow the root of (g_y, h) to o(1/√k), τ = 1/k
+// makes that root the M-estimator of all samples up to o(1/√k), whose covariance is the least
+// possible (Hájek, Le Cam; van der Vaart, Asymptotic Statistics, 1998, chapters 5 and 8). Measured,
+// and not proved: that the iterates do follow, from any start; ω and S as they are estimated; the
+// steps of x; finite sums.
+//
 // Samples a step k ≥ 1: ξ and φ one batch. Oracles: GradF, GradG, CrossG, HessG at two points; with a
 // table of φ, CrossG and HessG at a third; up to d_x = 100 GradF, HessVecG, CrossVecG at one more; and
-// the first four at two points once more in every eighth step, which measures how much of a change
-// is noise. Step 0 draws InitBatch of each, asked one by one. Full batches have no noise and no table.
+// in each of the first 16 steps and in every eighth one after, the first four at two points more, to
+// measure how much of a change is noise, and the last three at one more, for Health. Step 0 draws
+// InitBatch of each, asked one by one. Full batches have no noise and no table.
 //
 // Memory: 12(dx·dy + dy²) numbers, 8dx² up to d_x = 100, and the tables. Cost a step beside the
 // oracles: two Cholesky factorisations, dy³/3 flops each, where nothing is to be raised, and
-// O(dx·dy + dy²); now and then 2dx·dy² for the metric and two eigen-decompositions of order dx.
+// O(dx·dy + dy²), and a third in every eighth step; now and then 2dx·dy² for the metric and two
+// eigen-decompositions of order dx.
 type Untuned struct {
 	// MuG is μ_g of g_yy ⪰ μ_g I, a floor for the eigenvalues of H_yy while they are not known
 	// better. One that is too large does no harm in the long run: the floor is never above three
@@ -167,7 +182,9 @@ func (m *untuned) follow(it *Iteration) (xi, phi []Sample, err error) {
 // check adds up what shows a value that is not finite in one of the five derivatives, at any of the
 // points that they were asked at.
 func (m *untuned) check() {
-	m.checks = [5]float64{0, m.gfy.s + m.gfy.d, m.ggy.s + m.ggy.d, mat.NormFrob(m.xy), mat.NormFrobSym(m.yy) + m.gyy.s + m.gyy.d}
+	m.checks = [5]float64{
+		0, m.gfy.s + m.gfy.d, m.ggy.s + m.ggy.d, mat.NormFrob(m.xy), mat.NormFrobSym(m.yy) + m.gyy.s + m.gyy.d,
+	}
 	for i := range m.gfx {
 		m.checks[0] += m.gfx[i].s + m.gfx[i].d
 		m.checks[3] += m.gxy[i].s + m.gxy[i].d
@@ -306,7 +323,9 @@ func (m *untuned) Vectors(visit func(name string, v []float64)) {
 	visit("f_x", m.fx)
 	visit("f_y", m.fy)
 	visit("g_y", m.gy)
-	for i, name := range [...]string{"moments of f_x", "moments of f_y", "moments of g_y", "moments of H_xy", "moments of H_yy"} {
+	for i, name := range [...]string{
+		"moments of f_x", "moments of f_y", "moments of g_y", "moments of H_xy", "moments of H_yy",
+	} {
 		visit(name, m.checks[i:i+1])
 	}
 	visit("f_x of the samples", m.now.fx)

@@ -29,7 +29,10 @@ type influence struct {
 }
 
 func newInfluence(dx, dy int) influence {
-	v := influence{trace: make([]float64, dx), held: make([]bool, dx), psi: make([]float64, dx), yTo: make([]float64, dy), w: make([]float64, dy)}
+	v := influence{
+		trace: make([]float64, dx), held: make([]bool, dx), psi: make([]float64, dx),
+		yTo: make([]float64, dy), w: make([]float64, dy),
+	}
 	if dx <= maxCurved {
 		v.cov, v.part = mat.NewSym(dx), mat.NewSym(dx)
 	}

@@ -16,7 +16,7 @@ import (
 //
 //	x⁺ = P(x − αh),   α_i = a_i·min(1, 1/(3κ)),   a_i = 0.2·ℓ_i/√((k+1)·mean of m_i²),
 //
-// with m the hypergradient of the newest sample after its table, the mean with weights j³, ℓ_i the
+// with m the hypergradient of the newest sample less what its table foresees, the mean with weights j³, ℓ_i the
 // width of the set or an estimate of the distance to go, and κ = mean of ⟨Δx, Δh⟩/Σ(Δx_i²/a_i), the
 // curvature in units of 1/a: steps as those of AdaGrad (Duchi, Hazan, Singer, J. Mach. Learn. Res.
 // 12, 2011) up to the stability limit. Steps of both kinds are drawn back until the drift is at most a
@@ -29,7 +29,6 @@ type moverX struct {
 	second     bool      // the last step was by curvature
 	a          []float64 // a_i
 	meanSq     []float64 // mean of m_i²
-	spread     []float64 // mean of (m_i − h_i)²
 	first, far []float64 // the estimate of the distance to go; the distance gone
 	hOld       []float64
 	kappaA     float64 // κ
@@ -43,11 +42,13 @@ type moverX struct {
 }
 
 func newMoverX(it *Iteration) moverX {
-	n := len(it.X())
+	n, dy := it.Dims()
 	v := func() []float64 { return make([]float64, n) }
 	r := moverX{
-		a: v(), meanSq: v(), spread: v(), first: v(), far: v(), hOld: v(), m: v(), q: v(), s: v(), weight: v(), gyyv: make([]float64, len(it.Y())), gxyv: v(), gyyvTo: make([]float64, len(it.Y())), gxyvTo: v(),
-		start: append([]float64(nil), it.X()...), lo: func(int) float64 { return math.Inf(-1) }, hi: func(int) float64 { return math.Inf(1) },
+		a: v(), meanSq: v(), first: v(), far: v(), hOld: v(), m: v(), q: v(), s: v(), weight: v(),
+		gyyv: make([]float64, dy), gxyv: v(), gyyvTo: make([]float64, dy), gxyvTo: v(),
+		start: append([]float64(nil), it.X()...),
+		lo:    func(int) float64 { return math.Inf(-1) }, hi: func(int) float64 { return math.Inf(1) },
 	}
 	if n <= maxCurved {
 		r.curved = newCurvature(n)
@@ -197,7 +198,6 @@ func (r *moverX) lengths(it *Iteration, m *untuned) error {
 	var change, size float64
 	for i, v := range r.m {
 		r.meanSq[i] += newest(k) * (v*v - r.meanSq[i])
-		r.spread[i] += newest(k) * (sq(v-m.h[i]) - r.spread[i])
 		r.far[i] = max(r.far[i], math.Abs(x[i]-r.start[i]))
 		if k > 0 && r.a[i] > 0 {
 			d := x[i] - m.x[i]
@@ -356,7 +356,7 @@ func (r *moverX) size(it *Iteration, h []float64) float64 {
 }
 
 func (r *moverX) State(t *State) {
-	t.Floats(r.a, r.meanSq, r.spread, r.first, r.far, r.hOld)
+	t.Floats(r.a, r.meanSq, r.first, r.far, r.hOld)
 	for _, v := range []*float64{&r.kappaA, &r.reach, &r.travelled} {
 		t.Float(v)
 	}

@@ -69,7 +69,10 @@ func rowsBytes(terms uint64, width int) float64 { return 8 * float64(terms) * fl
 
 func newRows(terms, width, batch int) *rows {
 	v := func() []float64 { return make([]float64, width) }
-	return &rows{visits: newVisits(terms, batch), width: width, table: make([]float64, terms*width), mean: v(), next: v(), d: v()}
+	return &rows{
+		visits: newVisits(terms, batch), width: width, table: make([]float64, terms*width),
+		mean: v(), next: v(), d: v(),
+	}
 }
 
 func (r *rows) row(i Sample) []float64 { return r.table[int(i)*r.width : (int(i)+1)*r.width] }

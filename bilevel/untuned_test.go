@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
 	"stable/mat"
 )
@@ -203,4 +204,50 @@ func TestUntunedAllocatesNothing(t *testing.T) {
 		}
 		assert.Zero(t, testing.AllocsPerRun(100, func() { require.NoError(t, s.Step()) }), "%d terms", terms)
 	}
+}
+
+// On a stream it is at the local asymptotic limit, and its iterates stay in the set: interior, on
+// the boundary, and in the flat of a simplex.
+func TestUntunedAtTheLimit(t *testing.T) {
+	for name, set := range map[string]bilevel.Set{
+		"space": bilevel.Space{}, "box": bilevel.UniformBox(5, -0.4, 0.4), "nonnegative": bilevel.NonNegative{},
+		"ball": bilevel.Ball{Radius: 0.5}, "simplex": bilevel.Simplex{},
+	} {
+		p, err := quadratic.New(noisy(0.5, quadratic.Options{Dx: 5, Dy: 5, Seed: 31}))
+		require.NoError(t, err)
+		x := bestIn(t, p, set)
+		best, err := p.Objective(nil, x)
+		require.NoError(t, err)
+		limit, err := observe.LocalLimit(p, x, observe.LimitOptions{Set: set})
+		require.NoError(t, err)
+		const runs, steps = 12, 1500
+		mean := 0.0
+		for seed := range uint64(runs) {
+			s, err := bilevel.New(p, bilevel.Untuned{}, bilevel.Options{Seed: seed, Set: set})
+			require.NoError(t, err)
+			_, err = s.Run(t.Context(), bilevel.Run{Steps: steps})
+			require.NoError(t, err)
+			inside := make([]float64, len(x))
+			set.Project(inside, s.X())
+			assert.InDeltaSlice(t, inside, s.X(), 1e-12)
+			f, err := p.Objective(nil, s.X())
+			require.NoError(t, err)
+			mean += (f - best) / runs
+		}
+		assert.Less(t, mean, 2*limit.At(steps, steps)+1e-12, name)
+	}
+}
+
+// bestIn minimises F over a set by projected gradient steps.
+func bestIn(t *testing.T, p *quadratic.Problem, set bilevel.Set) []float64 {
+	dx, _ := p.Dims()
+	x, grad := make([]float64, dx), make([]float64, dx)
+	set.Project(x, x)
+	for range 20000 {
+		_, err := p.Objective(grad, x)
+		require.NoError(t, err)
+		mat.Axpy(x, -0.05, grad)
+		set.Project(x, x)
+	}
+	return x
 }

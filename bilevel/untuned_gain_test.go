@@ -1,0 +1,120 @@
+package bilevel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stable/mat"
+)
+
+// linearTerm is t(z; i) = z + noise·(n_i + z∘s_i) with n_i and s_i of zero mean.
+func linearTerm(dst, z []float64, i Sample, noise float64) {
+	rng := rand.New(rand.NewPCG(uint64(i), 7))
+	for j, v := range z {
+		dst[j] = v + noise*(rng.NormFloat64()+v*rng.NormFloat64())
+	}
+}
+
+// walk is z^k, a path that stands still in the end.
+func walk(z []float64, k int) {
+	for j := range z {
+		z[j] = math.Cos(float64(j)) + 3/float64(1+k)*math.Sin(float64(j+k))
+	}
+}
+
+// In the linear case e is unbiased, and P is its mean square error.
+func TestGainIsUnbiasedAndHonest(t *testing.T) {
+	const runs, steps, d, first = 2000, 60, 3, 4
+	mean := make([]float64, d)
+	var square, said float64
+	for run := range uint64(runs) {
+		name := run << 20
+		g, noise := gain{}, scatter{}
+		e, z, zOld := make([]float64, d), make([]float64, d), make([]float64, d)
+		now, old, now2, old2 := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+		walk(zOld, 0)
+		ss := 0.0
+		for n := range first {
+			linearTerm(now, zOld, Sample(name), 1)
+			name++
+			ss += welford(e, now, n+1)
+		}
+		g.begin(ss, first, 1)
+		for k := 1; k <= steps; k++ {
+			walk(z, k)
+			linearTerm(now, z, Sample(name), 1)
+			linearTerm(old, zOld, Sample(name), 1)
+			linearTerm(now2, z, Sample(name-1), 1)
+			linearTerm(old2, zOld, Sample(name-1), 1)
+			name++
+			noise.add(contrast(now, old, now2, old2))
+			tau, c := g.at(k)
+			assert.Zero(t, c)
+			g.learn(k, tau, sweep(e, now, old, nil, tau, c), noise.omega)
+			copy(zOld, z)
+		}
+		mat.Axpy(e, -1, z)
+		mat.Axpy(mean, 1./runs, e)
+		square += mat.Dot(e, e) / runs
+		said += g.p / runs
+	}
+	assert.Less(t, mat.Norm(mean), 4*math.Sqrt(square/runs), "bias")
+	assert.InDelta(t, 1, said/square, 0.35, "P is %v, the mean square error %v", said, square)
+	variance := 0.0 // of one sample at the end
+	z := make([]float64, d)
+	for walk(z, steps); len(z) > 0; z = z[1:] {
+		variance += 1 + z[0]*z[0]
+	}
+	assert.Less(t, square, 3*variance/steps, "it averages")
+}
+
+// On a finite sum whose point stands still, the table becomes worth all of itself, and e exact.
+func TestGainWithTableBecomesExact(t *testing.T) {
+	const terms, d = 20, 3
+	rng := rand.New(rand.NewPCG(1, 2))
+	z := []float64{1, -2, 0.5}
+	exact, now := make([]float64, d), make([]float64, d)
+	for i := range Sample(terms) {
+		linearTerm(now, z, i, 1)
+		mat.Axpy(exact, 1./terms, now)
+	}
+	r, g, e := newRows(terms, d, 1), gain{}, make([]float64, d)
+	linearTerm(e, z, 0, 1)
+	r.visit(0, e, nil)
+	r.end()
+	g.begin(0, 1, 1)
+	for k := 1; k <= 100*terms; k++ {
+		batch := []Sample{Sample(rng.IntN(terms))}
+		r.ask(batch)
+		linearTerm(now, z, batch[0], 1)
+		r.visit(batch[0], now, nil)
+		r.end()
+		tau, c := g.at(k)
+		g.learn(k, tau, sweep(e, now, now, r.d, tau, c), 0)
+	}
+	_, c := g.at(100 * terms)
+	assert.Greater(t, c, 0.95)
+	mat.Axpy(e, -1, exact)
+	assert.Less(t, mat.Norm(e), 0.02)
+	mat.Axpy(exact, -1, r.mean)
+	assert.Less(t, mat.Norm(exact), 1e-12, "the mean of the rows")
+}
+
+// A sample that stands in a batch twice changes its row, and the mean, once.
+func TestRowsVisitOnceABatch(t *testing.T) {
+	r := newRows(4, 2, 3)
+	for range 2 {
+		batch := []Sample{1, 3, 1}
+		r.ask(batch)
+		for _, i := range batch {
+			r.visit(i, []float64{float64(i)}, []float64{-float64(i)})
+		}
+		r.end()
+		assert.Equal(t, []float64{2, -2}, r.mean)
+	}
+	r.ask([]Sample{1, 1, 3, 0})
+	assert.Equal(t, []float64{-0.25, 0.25}, r.d, "a term never visited counts as the mean")
+}
