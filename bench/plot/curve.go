@@ -173,6 +173,13 @@ func (f *frame) sample(l Line) []point {
 	return pts
 }
 
+// labelAway are the distances from the line at which a label is tried, with what each adds to the
+// cost: a label stands away from its line only where it would lie on a curve beside it.
+var labelAway = []struct {
+	d    float64
+	cost int
+}{{2.2, 0}, {7, curveInk / 2}, {12, curveInk - 1}}
+
 // label chooses the place of the label along the line, above or below it, where it covers least;
 // the rightmost of equals.
 func (f *frame) label(r *reference, size float64) bool {
@@ -187,10 +194,12 @@ func (f *frame) label(r *reference, size float64) bool {
 			}
 			angle := math.Atan2(b-a, w) * 180 / math.Pi
 			sin, cos := math.Sincos(angle * math.Pi / 180)
-			for _, off := range []float64{2.2, -h - 2.2} {
-				at := point{x + off*sin, a - off*cos}
-				if cost := f.ink.cost(at.x, at.y, w, h, angle); cost < best {
-					best, r.at, r.angle = cost, at, angle
+			for _, away := range labelAway {
+				for _, off := range []float64{away.d, -h - away.d} {
+					at := point{x + off*sin, a - off*cos}
+					if cost := away.cost + f.ink.cost(at.x, at.y, w, h, angle); cost < best {
+						best, r.at, r.angle = cost, at, angle
+					}
 				}
 			}
 		}

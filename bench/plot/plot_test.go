@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -392,4 +393,24 @@ func TestFaint(t *testing.T) {
 	b.Reset()
 	require.NoError(t, fig.WriteCSV(&b))
 	assert.Contains(t, b.String(), ",b,", "numbers keep the names")
+}
+
+// A label stands away from its line where it would lie on curves beside it.
+func TestLabelKeepsOffCurves(t *testing.T) {
+	height := func(curves ...float64) float64 {
+		p := Panel{Y: Axis{Min: 0.1, Max: 2}, Lines: []Line{{Label: "limit", C: 1}}}
+		for _, c := range curves {
+			p.Series = append(p.Series, Series{X: []float64{0, 1}, Y: []float64{c, c}})
+		}
+		var b bytes.Buffer
+		require.NoError(t, (&Figure{Panels: []Panel{p}}).WriteSVG(&b))
+		m := regexp.MustCompile(`<text[^>]* y="([0-9.]+)"[^>]*paint-order="stroke"[^>]*>limit<`).FindStringSubmatch(b.String())
+		require.NotNil(t, m, b.String())
+		y, err := strconv.ParseFloat(m[1], 64)
+		require.NoError(t, err)
+		return y
+	}
+	line := height(0.2) + 2.2 // a free label stands 2.2 above it
+	crowded := height(0.2, 1.04, 0.96)
+	assert.True(t, line-crowded >= 6.9 || crowded-0.8*tickSize-line >= 6.9, "%g beside a line at %g", crowded, line)
 }

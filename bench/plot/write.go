@@ -194,6 +194,10 @@ func (f *frame) drawAxes(s *svg) {
 	}
 }
 
+// haloed is the style of the label of a reference line. Its white edge keeps it legible where there
+// is no place that covers no curve.
+const haloed = ` fill="#555" stroke="#fff" stroke-width="2" stroke-linejoin="round" paint-order="stroke"`
+
 func (f *frame) drawLabels(s *svg) {
 	y := f.y - 4
 	if f.yt.note != "" {
@@ -219,7 +223,7 @@ func (f *frame) drawLabels(s *svg) {
 	}
 	for _, r := range f.refs {
 		if r.Label != "" {
-			s.text(f.x+r.at.x, f.y+r.at.y, r.angle, font{size: tickSize, style: ` fill="#555"`}, r.Label)
+			s.text(f.x+r.at.x, f.y+r.at.y, r.angle, font{size: tickSize, style: haloed}, r.Label)
 		}
 	}
 	if f.empty {
