@@ -147,6 +147,16 @@ func TestLeagueParts(t *testing.T) {
 	}
 }
 
+// A problem without a limit has numbers, and no panel in the figure.
+func TestNoLimitNoFigure(t *testing.T) {
+	out := t.TempDir()
+	status, stdout, stderr := bench(context.Background(), "limit", "-methods", "STABLE", "-only", "tail 1.5", "-samples", "1000", "-trials", "2", "-out", out)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "tail 1.5 (chosen): no limit")
+	assert.FileExists(t, filepath.Join(out, "limit.csv"))
+	assert.NoFileExists(t, filepath.Join(out, "limit.svg"))
+}
+
 // An ablation races the untuned method without one part after the other, and needs no rival.
 func TestUntunedAblation(t *testing.T) {
 	for _, name := range []string{"limit", "untuned"} {

@@ -181,12 +181,13 @@ func (l *league) limits(w io.Writer, rows []row) error {
 	if err := l.limitSummary(w, rows, ratio); err != nil {
 		return err
 	}
-	fig := l.limitFigure(rows, ratio)
-	path := filepath.Join(l.folder, l.name+".svg")
-	if err := atomicfile.Write(path, fig.WriteSVG); err != nil {
-		return err
+	if fig := l.limitFigure(rows, ratio); len(fig.Panels) > 0 {
+		path := filepath.Join(l.folder, l.name+".svg")
+		if err := atomicfile.Write(path, fig.WriteSVG); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "wrote %s\n", path)
 	}
-	fmt.Fprintf(w, "wrote %s\n", path)
 	return l.write(w, rows, "ratio", ratio)
 }
 
