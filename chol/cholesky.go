@@ -86,6 +86,9 @@ func (c *Cholesky) needUpper() {
 // two do not fall on each other in the cache.
 func (c *Cholesky) reset(n int) {
 	c.valid = false
+	if c.spread == nil && byVectors(n) { // here and not in factor, to which PosDef may not come
+		c.spread = make([]float64, 4*spreadRows*8)
+	}
 	if c.f.Data != nil && c.f.Rows == n {
 		return
 	}

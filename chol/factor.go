@@ -31,15 +31,15 @@ func (c *Cholesky) factorShifted(name string, a *mat.Sym, shift float64) error {
 // vectorFrom is the order from which vector code is faster.
 const vectorFrom = 24
 
+// byVectors tells whether vector code factors matrices of order n.
+func byVectors(n int) bool { return kernel.Vector() && n >= vectorFrom }
+
 // factor sets the factor of a − shift·I, and returns n, or the index and value of the first pivot
 // that is not positive and finite.
 func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) {
-	c.upper = kernel.Vector() && a.N >= vectorFrom
+	c.upper = byVectors(a.N)
 	c.lower = !c.upper
 	if c.upper {
-		if c.spread == nil {
-			c.spread = make([]float64, 4*spreadRows*8)
-		}
 		return factorUpper(c.f.Data, c.f.Stride, a, shift, c.spread)
 	}
 	return factorLower(c.f.Data, c.f.Stride, a, shift)
