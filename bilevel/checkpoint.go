@@ -27,7 +27,7 @@ import (
 // moves an iterate. Load reads this version alone.
 const (
 	magic          = "bilevel\x00"
-	version        = 2
+	version        = 3
 	fixedHeader    = len(magic) + 4 + 4 + 8
 	maxDescription = 1 << 20
 )

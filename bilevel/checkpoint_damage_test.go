@@ -95,7 +95,7 @@ func TestOtherVersionIsRefused(t *testing.T) {
 		binary.LittleEndian.PutUint32(other[8:], v)
 		err := s.Load(bytes.NewReader(sign(other)))
 		require.ErrorIs(t, err, ErrForeign)
-		assert.ErrorContains(t, err, fmt.Sprintf("its version is %d, and this package reads version 2", v))
+		assert.ErrorContains(t, err, fmt.Sprintf("its version is %d, and this package reads version 3", v))
 	}
 }
 

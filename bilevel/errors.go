@@ -18,6 +18,9 @@ var (
 	// ErrNoUpperGradient is for g_x of a problem that is no UpperGradient.
 	ErrNoUpperGradient = errors.New("bilevel: problem has no g_x")
 
+	// ErrBrokenPromise is for a g_yy that is less convex than the problem's ConvexityAt says.
+	ErrBrokenPromise = errors.New("bilevel: problem breaks its promise of strong convexity")
+
 	// ErrDiverged is wrapped by a DivergedError.
 	ErrDiverged = errors.New("bilevel: run diverged")
 

@@ -16,9 +16,11 @@ import (
 //	H_xy^k = P̄[(1−τ)(H_xy^{k−1} − g_xy(x^{k−1}, y^{k−1}; φ)) + g_xy(x^k, y^k; φ)],   P̄ onto {X : ‖X‖_F ≤ C_gxy},
 //	H_yy^k = P̲[(1−τ)(H_yy^{k−1} − g_yy(x^{k−1}, y^{k−1}; φ)) + g_yy(x^k, y^k; φ)],   P̲ onto {X : X ⪰ μ_g I},
 //
-// with the same φ at both points. It gives an upper-level method what it needs: the hypergradient
-// estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this estimator with
-// projected SGD on x. Any other rule can take the place of SGD.
+// with the same φ at both points. Where the problem is StronglyConvex, the bound on the eigenvalues
+// of H_yy that follows takes the place of the factorisation that else proves that P̲ has nothing to
+// do. The estimates and the report have the same bits without. It gives an upper-level method what
+// it needs: the hypergradient estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE
+// is this estimator with projected SGD on x. Any other rule can take the place of SGD.
 //
 // A caller calls Init first, and then Update once a step. The other methods refer to the last
 // point. Nothing allocates after NewEstimator. An Estimator is for one goroutine at a time.
@@ -35,6 +37,12 @@ type Estimator struct {
 	w          []float64
 	updates    int
 	report     EstimatorReport
+
+	convex  StronglyConvex // nil where the problem promises nothing
+	promise float64        // its s at the last x; −Inf for none
+	bound   modulus        // of the eigenvalues of H_yy
+	known   bool           // whether this step has a bound
+	delta   *mat.Sym       // scratch: how g_yy has moved
 }
 
 // EstimatorReport says what the projections of the last Init or Update did.
@@ -51,13 +59,19 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	if err := errors.Join(checkBounds("", muG, cGxy), option.Dims(dx, dy)); err != nil {
 		return nil, err
 	}
-	return &Estimator{
+	e := &Estimator{
 		p: p, mu: muG, cgxy: cGxy,
 		x: make([]float64, dx), y: make([]float64, dy),
 		hxy: mat.NewDense(dx, dy), xyOld: mat.NewDense(dx, dy), xy: mat.NewDense(dx, dy),
 		hyy: mat.NewSym(dy), yyOld: mat.NewSym(dy), yy: mat.NewSym(dy),
 		w: make([]float64, dy),
-	}, nil
+	}
+	if o, ok := p.(*Oracle); !ok || o.convex != nil {
+		if e.convex, ok = p.(StronglyConvex); ok {
+			e.delta = mat.NewSym(dy)
+		}
+	}
+	return e, nil
 }
 
 // Init sets H_xy and H_yy to the plain estimates P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a
@@ -71,6 +85,12 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 		return err
 	}
 	e.report.HessNorm = mat.NormFrobSym(e.hyy)
+	var err error
+	if e.promise, err = e.convexityAt(x, e.hyy); err != nil {
+		return err
+	}
+	e.known = !math.IsInf(e.promise, -1)
+	e.bound.begin(e.hyy, e.promise, e.mu)
 	return e.finish(x, y)
 }
 
@@ -92,8 +112,17 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	if err := e.p.HessG(e.yy, x, y, phi); err != nil {
 		return err
 	}
+	size := trace(e.hyy)
 	mat.RecurSym(e.hyy, tau, e.hyy, e.yyOld, e.yy) // (STABLE-H3)
 	e.report.HessNorm = mat.NormFrobSym(e.yy)
+	var err error
+	if e.promise, err = e.convexityAt(x, e.yy); err != nil {
+		return err
+	}
+	if e.known = !math.IsInf(e.promise, -1) && !e.bound.pause(); e.known {
+		mat.AddScaledSym(e.delta, e.yy, -1, e.yyOld)
+		e.bound.follow(tau, e.promise, e.mu, size, e.report.HessNorm, e.delta)
+	}
 	return e.finish(x, y)
 }
 
@@ -137,7 +166,7 @@ func (e *Estimator) finish(x, y []float64) error {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return &DivergedError{Step: e.updates, Quantity: "H_xy", Value: n}
 	}
-	r, err := e.projection.Truncate(e.hyy, e.hyy, e.mu)
+	r, err := e.project()
 	e.report.Truncate = r
 	if errors.Is(err, eig.ErrNotFinite) {
 		return &DivergedError{Step: e.updates, Quantity: "H_yy", Value: math.NaN()}
@@ -194,6 +223,8 @@ func (e *Estimator) State(t *State) {
 	t.count(&r.Truncate.Clipped)
 	t.count(&route)
 	r.Truncate.Route = eig.Route(route)
+	t.Float(&e.promise)
+	e.bound.State(t)
 	if t.Steps() > 0 {
 		t.After(e.restore)
 	}

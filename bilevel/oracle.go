@@ -2,6 +2,7 @@ package bilevel
 
 import (
 	"errors"
+	"math"
 	"runtime/debug"
 
 	"stable/mat"
@@ -22,8 +23,9 @@ type Counts struct {
 // the matrix, and counts that. A matrix that comes back in another shape is a failure, too.
 type Oracle struct {
 	p            Problem
-	products     Products      // nil where p has none; then a product is made of the matrix
-	upperGrad    UpperGradient // nil where p has none
+	products     Products       // nil where p has none; then a product is made of the matrix
+	upperGrad    UpperGradient  // nil where p has none
+	convex       StronglyConvex // nil where p has none
 	gyy          *mat.Sym
 	gxy          *mat.Dense
 	upper, lower uint64 // stream sizes
@@ -36,6 +38,7 @@ func newOracle(p Problem) *Oracle {
 	o := &Oracle{p: p}
 	o.products, _ = p.(Products)
 	o.upperGrad, _ = p.(UpperGradient)
+	o.convex, _ = p.(StronglyConvex)
 	o.upper, o.lower = p.Streams()
 	return o
 }
@@ -130,6 +133,17 @@ func (o *Oracle) GradXG(gx, x, y []float64, phi []Sample) error {
 		return o.end(ErrNoUpperGradient)
 	}
 	return o.end(o.upperGrad.GradXG(gx, x, y, phi))
+}
+
+// ConvexityAt is StronglyConvex.ConvexityAt, and −Inf for a problem without it.
+func (o *Oracle) ConvexityAt(x []float64) float64 {
+	if o.convex == nil {
+		return math.Inf(-1)
+	}
+	o.inside = "ConvexityAt"
+	s := o.convex.ConvexityAt(x)
+	o.inside = ""
+	return s
 }
 
 func (o *Oracle) begin(name string, count *uint64, batch int, stream uint64) {

@@ -84,3 +84,18 @@ type Values interface {
 	// ValueG returns g(x, y; φ), the mean over the batch.
 	ValueG(x, y []float64, phi []Sample) (float64, error)
 }
+
+// StronglyConvex is implemented by problems that promise how strongly convex the lower level's loss
+// is for each sample alone, as models with a regularisation term can. The promise saves methods
+// that carry H_yy, see Estimator, one of the two Cholesky factorisations of a step; it changes no
+// bit of what they compute. Package check tests it on samples and points that it draws.
+type StronglyConvex interface {
+	// ConvexityAt returns an s with g_yy(x, y; φ) ⪰ s·I at this x for every y and every sample φ,
+	// as HessG writes g_yy, up to its rounding, dy·eps·‖g_yy‖_F with eps = 2⁻⁵². −Inf promises
+	// nothing. x is read. It is asked once a step, and should cost O(dx) at most.
+	//
+	// A promise that does not hold lets H_yy have eigenvalues below μ_g that nothing clips. Where
+	// that shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not
+	// factor, the step fails with ErrBrokenPromise. Otherwise the run goes on with that H_yy.
+	ConvexityAt(x []float64) float64
+}

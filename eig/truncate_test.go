@@ -304,3 +304,35 @@ func TestErrorsAndRoutesHaveNames(t *testing.T) {
 		assert.Equal(t, name, r.String())
 	}
 }
+
+// Accept leaves what Truncate leaves where nothing is to be clipped: the same solutions, and the same
+// next projection. It says so where a is not positive definite.
+func TestTruncatorAccept(t *testing.T) {
+	for _, n := range []int{1, 5, 33} {
+		a, b := mattest.SPD(n, uint64(n)), mattest.Vec(n, 1)
+		var accepted, truncated eig.Truncator
+		p, x, y := mat.NewSym(n), make([]float64, n), make([]float64, n)
+		require.True(t, accepted.PosDef(a, 0.1))
+		require.False(t, accepted.PosDef(a, float64(3*n)))
+		require.NoError(t, accepted.Accept(a, 0.1))
+		_, err := truncated.Truncate(p, a, 0.1)
+		require.NoError(t, err)
+		require.NoError(t, accepted.SolveVec(x, b))
+		require.NoError(t, truncated.SolveVec(y, b))
+		require.Equal(t, y, x)
+		assert.Zero(t, testing.AllocsPerRun(5, func() { _ = accepted.Accept(a, 0.1) }))
+
+		mat.AddIdentity(a, -float64(n))
+		q := mat.NewSym(n)
+		r, err := accepted.Truncate(q, a, 0.1)
+		require.NoError(t, err)
+		s, err := truncated.Truncate(p, a, 0.1)
+		require.NoError(t, err)
+		require.Equal(t, p, q)
+		require.Equal(t, s, r)
+
+		mat.AddIdentity(a, -float64(3*n))
+		require.ErrorIs(t, accepted.Accept(a, 0.1), chol.ErrNotPosDef)
+		require.Panics(t, func() { _ = accepted.SolveVec(x, b) })
+	}
+}

@@ -12,7 +12,7 @@
 //	batch mean   a batch is the mean of its singles
 //	derivative   f_x, f_y, g_y and g_x against differences of Values, g_xy and g_yy against differences of g_y, at fixed samples
 //	symmetry     the Jacobian of g_y in y is symmetric; without Values, that of (f_x, f_y) in (x, y) too, and that of g_x in y is g_xy
-//	convexity    the smallest eigenvalue of the mean of g_yy is positive, and at least Options.MuG
+//	convexity    the smallest eigenvalue of the mean of g_yy is positive, and at least Options.MuG; that of single samples is what ConvexityAt promises
 //	unbiased     the exact value is the mean over the samples
 //	product      HessVecG and CrossVecG against the matrices
 //	truth        g_y(x, y*(x)) = 0, and ∇F against differences of F and against f_x − g_xy g_yy⁻¹ f_y
@@ -90,9 +90,8 @@ type Options struct {
 	NoTruth  bool    // leave bilevel.Truth alone, where it is dear: it costs 12 values of F for every coordinate of x at every point
 }
 
-// Problem checks the oracles of p, and Products, UpperGradient, Values and Truth where p implements
-// them. The
-// error is about the options or the dimensions only; what is wrong with the oracles stands in the
+// Problem checks the oracles of p, and Products, UpperGradient, Values, Truth and StronglyConvex
+// where p implements them. The error is about the options or the dimensions only; what is wrong with the oracles stands in the
 // report. Panics of oracles are caught. An oracle that has failed, or does not keep to its samples,
 // is put to no further check; what is held against an oracle that has been found wrong is skipped,
 // so that a mistake has one name.
@@ -116,6 +115,7 @@ func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	c.products()
 	c.unbiased()
 	c.convexity()
+	c.promise()
 	c.truth()
 	return c.log.report(), nil
 }

@@ -195,3 +195,53 @@ func (c *checker) convexity() {
 		c.log.find(f)
 	}
 }
+
+// promise holds g_yy of single samples against the promise of a bilevel.StronglyConvex.
+func (c *checker) promise() {
+	const name = "ConvexityAt"
+	p, ok := c.p.(bilevel.StronglyConvex)
+	o := c.oracle("HessG")
+	if !ok || !c.usable(o, Convexity) {
+		return
+	}
+	for _, pt := range c.points {
+		var s float64
+		copy(c.x, pt.x)
+		err := guard(func() error { s = p.ConvexityAt(c.x); return nil })
+		f := Finding{Check: Call, Oracle: name, Quantity: "s", I: -1, J: -1, Point: pt.index}
+		switch {
+		case err != nil:
+			f.Message = err.Error()
+			c.log.find(f)
+			return
+		case math.IsNaN(s) || math.IsInf(s, 1):
+			f.Check, f.Got, f.Message = Finite, s, "want a number, or −Inf for no promise"
+			c.log.find(f)
+			return
+		}
+		c.unmodified(&oracle{name: name}, pt, nil, "x", c.x, pt.x)
+		for i := range pt.names[lower] {
+			c.keeps(o, pt, pt.names[lower][i:i+1], s)
+		}
+	}
+}
+
+// keeps looks at the smallest eigenvalue of one sample's g_yy, which s promises to be no smaller.
+func (c *checker) keeps(o *oracle, pt point, batch []bilevel.Sample, s float64) {
+	out, ok := c.eval(o, pt, batch)
+	if !ok {
+		return
+	}
+	var j eig.Jacobi
+	if _, err := j.Factor(mat.SymOf(c.dy, out)); err != nil {
+		c.log.gap(Convexity, "ConvexityAt", "%v", err)
+		return
+	}
+	least, slack := j.Values()[0], 16*float64(c.dy)*eps*maxAbs(j.Values())*c.o.Tol
+	if least >= s-slack {
+		c.log.pass(Convexity, "ConvexityAt", 1)
+		return
+	}
+	c.log.find(Finding{Check: Convexity, Oracle: "ConvexityAt", Quantity: "λ_min(g_yy)", I: -1, J: -1, Got: least, Want: s, Tol: slack, Point: pt.index,
+		Batch: batch, Message: "g of one sample is less convex in y than promised", severity: s - least})
+}

@@ -523,3 +523,37 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 	_, err := Problem(&good{dx: 0, dy: 3}, Options{})
 	assert.ErrorContains(t, err, "Dims")
 }
+
+// promises says how convex g is.
+type promises struct {
+	*quadratic.Problem
+	s func(x []float64) float64
+}
+
+func (p promises) ConvexityAt(x []float64) float64 { return p.s(x) }
+
+// A promise of convexity is held against single samples: one that is too high by a thousandth is
+// found, and so is one that is no number, fails, or writes into x.
+func TestPromise(t *testing.T) {
+	constant := func(s float64) func([]float64) float64 { return func([]float64) float64 { return s } }
+	for want, s := range map[string]func(x []float64) float64{
+		"":                                    constant(2 - 1e-9),
+		"convexity: ConvexityAt: λ_min(g_yy)": constant(2.002),
+		"finite: ConvexityAt":                 constant(math.NaN()),
+		"finite: ConvexityAt: s: want a num":  constant(math.Inf(1)),
+		"call: ConvexityAt":                   func(x []float64) float64 { panic("no") },
+		"inputs: ConvexityAt: x[0]":           func(x []float64) float64 { x[0]++; return 1 },
+	} {
+		q, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 5, MuG: 2, SigmaGy: 0.3})
+		require.NoError(t, err)
+		r, err := Problem(promises{q, s}, Options{})
+		require.NoError(t, err)
+		if want == "" {
+			assert.NoError(t, r.Err())
+			assert.Contains(t, r.Passed, Pass{Convexity, "ConvexityAt", 6})
+			continue
+		}
+		require.ErrorIs(t, r.Err(), ErrWrong, want)
+		assert.ErrorContains(t, r.Err(), want)
+	}
+}

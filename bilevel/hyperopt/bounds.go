@@ -2,6 +2,7 @@ package hyperopt
 
 import (
 	"math"
+	"slices"
 
 	"stable/mat"
 )
@@ -63,6 +64,20 @@ func (p *Problem) StrongConvexity() float64 {
 		return 2 * p.opt.Ridge
 	}
 	return p.ridge(p.opt.Lo)
+}
+
+// ConvexityAt returns s with g_yy(x, y; φ) ⪰ s·I for every y and every sample: the smallest ridge
+// 2·reg(x_i), or with PerRow 2·Ridge, and −Inf where a row has a negative weight. It holds for every
+// x, also outside of the box. Cost: O(dx).
+func (p *Problem) ConvexityAt(x []float64) float64 {
+	p.sizes("hyperopt: ConvexityAt: dimension mismatch", p.dx, x)
+	if p.of == nil {
+		if p.opt.Form == Raw && slices.Min(x) < 0 {
+			return math.Inf(-1)
+		}
+		return 2 * p.opt.Ridge
+	}
+	return p.ridge(slices.Min(x)) // ridge grows with x_i
 }
 
 // Smoothness returns a bound of ‖g_yy(x, y; φ)‖₂ for every x of the box, every y and every training

@@ -65,7 +65,8 @@ var (
 	_ bilevel.Truth    = (*Problem)(nil)
 	_ bilevel.Values   = (*Problem)(nil)
 
-	_ bilevel.UpperGradient = (*Problem)(nil)
+	_ bilevel.UpperGradient  = (*Problem)(nil)
+	_ bilevel.StronglyConvex = (*Problem)(nil)
 )
 
 // New returns the problem of tuning on val what is trained on train. It keeps both, and does not

@@ -12,6 +12,7 @@ package recast
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -28,6 +29,7 @@ type full interface {
 	bilevel.UpperGradient
 	bilevel.Truth
 	bilevel.Values
+	bilevel.StronglyConvex
 }
 
 var (
@@ -43,6 +45,7 @@ type completed struct {
 	upper    bilevel.UpperGradient
 	truth    bilevel.Truth
 	values   bilevel.Values
+	convex   bilevel.StronglyConvex
 	gxy      *mat.Dense // made when first needed
 	gyy      *mat.Sym
 }
@@ -53,6 +56,7 @@ func complete(p bilevel.Problem) completed {
 	c.upper, _ = p.(bilevel.UpperGradient)
 	c.truth, _ = p.(bilevel.Truth)
 	c.values, _ = p.(bilevel.Values)
+	c.convex, _ = p.(bilevel.StronglyConvex)
 	return c
 }
 
@@ -89,6 +93,13 @@ func (c *completed) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 		return fmt.Errorf("%w: GradXG", ErrNone)
 	}
 	return c.upper.GradXG(gx, x, y, phi)
+}
+
+func (c *completed) ConvexityAt(x []float64) float64 {
+	if c.convex == nil {
+		return math.Inf(-1)
+	}
+	return c.convex.ConvexityAt(x)
 }
 
 func (c *completed) Solution(y, x []float64) error {

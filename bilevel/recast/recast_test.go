@@ -185,3 +185,38 @@ func TestBadUnitsAreNamed(t *testing.T) {
 		assert.ErrorContains(t, err, "Units."+name)
 	}
 }
+
+// bent promises how convex its g is.
+type bent struct {
+	*quadratic.Problem
+	s float64
+}
+
+func (p bent) ConvexityAt([]float64) float64 { return p.s }
+
+// A promise is passed on in the new units, and stays one: the least eigenvalue can be no larger than
+// the one that each unit of y allows.
+func TestPromise(t *testing.T) {
+	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12})
+	require.NoError(t, err)
+	x := make([]float64, 3)
+	for _, s := range []float64{1 - 1e-9, 0, -1} {
+		p, err := In(bent{q, s}, foreign())
+		require.NoError(t, err)
+		want := 0.3 * s / 49
+		if s < 0 {
+			want = 0.3 * s / 0.01
+		}
+		assert.InDelta(t, want, p.ConvexityAt(x), 1e-12)
+		for _, p := range []full{p, Stream(p)} {
+			r, err := check.Problem(p, check.Options{})
+			require.NoError(t, err)
+			assert.NoError(t, r.Err())
+			assert.Contains(t, r.Passed, check.Pass{Check: check.Convexity, Oracle: "ConvexityAt", Count: 6})
+		}
+	}
+	p, err := In(q, foreign())
+	require.NoError(t, err)
+	assert.Equal(t, math.Inf(-1), p.ConvexityAt(x))
+	assert.Equal(t, math.Inf(-1), Stream(q).ConvexityAt(x))
+}

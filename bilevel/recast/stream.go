@@ -60,6 +60,9 @@ func (s *Streamed) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	return s.in.GradG(gy, x, y, s.under(phi))
 }
 
+// ConvexityAt is that of the problem, whose samples these are.
+func (s *Streamed) ConvexityAt(x []float64) float64 { return s.in.ConvexityAt(x) }
+
 // GradXG writes g_x.
 func (s *Streamed) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	return s.in.GradXG(gx, x, y, s.under(phi))

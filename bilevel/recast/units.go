@@ -175,6 +175,18 @@ func (s *Scaled) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error
 	return err
 }
 
+// ConvexityAt returns G·s/Y², the least over the entries of y: where G·s ≥ 0, the one with the
+// largest factor. −Inf where the problem promises nothing.
+func (s *Scaled) ConvexityAt(x []float64) float64 {
+	back(s.x, x, s.u.X, s.u.ShiftX)
+	c := s.in.ConvexityAt(s.x)
+	y := slices.Max(s.u.Y)
+	if c < 0 {
+		y = slices.Min(s.u.Y)
+	}
+	return s.u.G * c / y / y
+}
+
 // HessVecG writes G·(g_yy (v/Y))/Y.
 func (s *Scaled) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	s.enter(x, y)

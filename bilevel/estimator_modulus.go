@@ -1,0 +1,171 @@
+package bilevel
+
+import (
+	"fmt"
+	"math"
+
+	"stable/eig"
+	"stable/mat"
+	"stable/mat/kernel"
+)
+
+// modulus carries a lower bound of λ_min(H_yy) along (STABLE-H), for a problem that is
+// StronglyConvex. With t = 1−τ, Δ = g_yy(x^k, y^k; φ) − g_yy(x^{k−1}, y^{k−1}; φ) and s =
+// ConvexityAt(x^k), (STABLE-H) before its projection is
+//
+//	H^k = t·H^{k−1} + t·Δ + τ·g_yy(x^k, y^k; φ),
+//	λ_min(H^k) ≥ t·λ_min(H^{k−1}) + t·λ_min(Δ) + τ·s,                               Weyl's inequality
+//	λ_min(Δ) ≥ max(−‖Δ‖_F, min_i Δ_ii − ‖Δ − diag Δ‖_F),
+//
+// because the mean over a batch is ⪰ s·I as its samples are; H⁰, a plain mean, is ⪰ s·I. The second
+// form of λ_min(Δ) is the better one where x moves, whose regularisation stands on the diagonal.
+//
+// Where the bound is above μ_g by room, the Cholesky factorisation that Truncate makes for a proof
+// would succeed, and is left out. Where it is not, raise has it made at a shift above μ_g: that
+// costs the same, and if it succeeds, the bound is at the shift, and serves for some steps.
+//
+// Rounding, with u = 2⁻⁵³ and n = dy. Cholesky of A in floating point succeeds if λ_min(A) ≥ c·tr
+// A, and has proved λ_min(A) ≥ −c·tr A if it does, with c = (n+2)u up to O(n²u²) in any order of
+// summation (Rump, BIT 46 (2006), 433-452); room is more than twice that of every A here. The three
+// roundings of each entry of (STABLE-H) move H^k by at most 3u(‖H^{k−1}‖_F + 2‖g_yy‖_F + ‖Δ‖_F),
+// and ‖H^{k−1}‖_F ≤ tr H^{k−1}, where all of its eigenvalues are positive.
+type modulus struct {
+	least float64 // λ_min(H_yy) ≥ least; −Inf where nothing is known
+	loss  float64 // what a step takes from a bound near μ_g, by the last step
+	reach float64 // raise goes for as many losses above μ_g
+	skip  int     // steps to go without a bound
+	wait  int     // steps that raise waits after the next failure
+}
+
+// Raising from μ_g pays where it serves for some steps, and is tried once in mostWait steps at
+// least.
+const (
+	leastReach, firstReach, mostReach = 4, 16, 256
+	mostWait                          = 256
+)
+
+// forget makes the bound that of an unknown matrix.
+func (b *modulus) forget() { *b = modulus{least: math.Inf(-1), reach: firstReach} }
+
+// room is what the roundings of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a),
+// amount to; +Inf for scales at which under- and overflow matter.
+func room(a *mat.Sym, mu float64) float64 {
+	tr := trace(a)
+	if !(mu > 0x1p-400 && tr < 0x1p900) {
+		return math.Inf(1)
+	}
+	return float64(a.N+16) * 0x1p-52 * tr
+}
+
+// trace is Σ|a_ii|, the trace of a positive definite matrix.
+func trace(a *mat.Sym) float64 {
+	tr := 0.0
+	for i := range a.N {
+		tr += math.Abs(a.Data[i*a.Stride+i])
+	}
+	return tr
+}
+
+// begin sets the bound for H⁰, a mean of samples ⪰ s·I.
+func (b *modulus) begin(h *mat.Sym, s, mu float64) {
+	b.forget()
+	b.least = s - room(h, mu)
+}
+
+// follow moves the bound along (STABLE-H). size is tr H^{k−1}, norm ‖g_yy‖_F at the new point;
+// delta is Δ.
+func (b *modulus) follow(tau, s, mu, size, norm float64, delta *mat.Sym) {
+	t := 1 - tau
+	if !(t >= 0 && t <= 1) {
+		b.least = math.Inf(-1)
+		return
+	}
+	low, squares := math.Inf(1), 0.0
+	for i := range delta.N {
+		d := delta.Data[i*delta.Stride+i]
+		low, squares = min(low, d), squares+d*d
+	}
+	off := 2 * kernel.SumSquares(kernel.Shape{Rows: delta.N, Lower: true}, delta.Data, delta.Stride)
+	n, whole := float64(delta.N), math.Sqrt(off+squares)
+	low = max(-whole, low-math.Sqrt(off))
+	rounding := 0x1p-50*(size+2*norm+whole) + n*n*0x1p-52*whole + n*0x1p-500
+	rounding += (1 - t) * n * 0x1p-52 * norm // the oracle's own
+	b.loss = max(0, (1-t)*(mu-s)-t*low+rounding)
+	if t == 0 {
+		b.least = s - rounding
+		return
+	}
+	b.least = t*b.least + t*low + (1-t)*s - rounding
+}
+
+// raise looks for a bound ≥ μ_g + room by a factorisation of h, and tells whether it has found one.
+func (b *modulus) raise(p *eig.Truncator, h *mat.Sym, mu, room float64) bool {
+	shift := mu + 2*room + b.reach*b.loss
+	if !p.PosDef(h, shift) {
+		if b.reach > leastReach {
+			b.reach = max(b.reach/4, leastReach)
+		} else {
+			b.wait = min(max(2*b.wait, 1), mostWait)
+		}
+		b.skip = b.wait
+		return false
+	}
+	b.reach, b.wait = min(2*b.reach, mostReach), 0
+	b.least = shift - room
+	return true
+}
+
+// pause tells whether this step goes without a bound, because raise has failed; then it is unknown.
+func (b *modulus) pause() bool {
+	if b.skip == 0 {
+		return false
+	}
+	b.skip--
+	b.least = math.Inf(-1)
+	return true
+}
+
+// State visits the bound.
+func (b *modulus) State(t *State) {
+	for _, v := range []*float64{&b.least, &b.loss, &b.reach} {
+		t.Float(v)
+	}
+	t.count(&b.skip)
+	t.count(&b.wait)
+}
+
+// convexityAt asks for s at x, and refuses one that g_yy, of the batch, breaks for certain.
+func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
+	if e.convex == nil {
+		return math.Inf(-1), nil
+	}
+	s := e.convex.ConvexityAt(x)
+	if math.IsInf(s, -1) {
+		return s, nil
+	}
+	slack := float64(gyy.N+16) * 0x1p-52 * e.report.HessNorm
+	for i := range gyy.N {
+		if d := gyy.Data[i*gyy.Stride+i]; d < s-slack {
+			return 0, fmt.Errorf("%w: step %d: ConvexityAt is %v, and entry (%d, %d) of g_yy %v", ErrBrokenPromise, e.updates, s, i, i, d)
+		}
+	}
+	return s, nil
+}
+
+// project applies P̲ to H_yy.
+func (e *Estimator) project() (eig.Report, error) {
+	if e.known {
+		room := room(e.hyy, e.mu)
+		if e.bound.least >= e.mu+room || e.bound.raise(&e.projection, e.hyy, e.mu, room) {
+			if err := e.projection.Accept(e.hyy, e.mu); err != nil {
+				return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)
+			}
+			return eig.Report{MinEigenvalue: e.mu, Route: eig.RouteClear}, nil
+		}
+	}
+	r, err := e.projection.Truncate(e.hyy, e.hyy, e.mu)
+	if r.Clipped > 0 {
+		e.bound.least = math.Inf(-1)
+	}
+	return r, err
+}
