@@ -5,7 +5,7 @@ package kernel
 // inUse is the number of float64s in the vectors that the kernels run on, 0 for the portable ones.
 var inUse int
 
-func init() { SetLanes(widest()) }
+func init() { SetLanes(preferred()) }
 
 // Vector tells whether the kernels run on vectors: whether they are compiled in, the machine has
 // the registers for them, and they are not switched off.
@@ -16,13 +16,7 @@ func Vector() bool { return inUse > 0 }
 func Lanes() int { return inUse }
 
 // AllLanes returns what Lanes can be on this machine, the widest first, 0 last.
-func AllLanes() []int {
-	var all []int
-	for n := widest(); n > 0; n = narrower(n) {
-		all = append(all, n)
-	}
-	return append(all, 0)
-}
+func AllLanes() []int { return append(lengths(), 0) }
 
 // SetLanes has the kernels run on vectors of that many float64s, one of AllLanes, and returns what
 // was before. It is for tests and benchmarks, not for concurrent use.
