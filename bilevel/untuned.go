@@ -70,7 +70,27 @@ type Untuned struct {
 	// of f, and 8n_φ(dx+2dy) for n_φ terms of g, which goes without if what is left is less.
 	// Negative: no tables. Default 2²⁸, 256 MiB.
 	TableBytes int64
+
+	// Ablate leaves pieces of the method out, to measure what each one is worth. Default 0: none.
+	Ablate Ablation
 }
+
+// Ablation is a set of pieces of Untuned, joined by |.
+type Ablation uint
+
+// The pieces. Tables are left out by TableBytes.
+const (
+	AblateUpper     Ablation = 1 << iota // f_x and f_y are those of the newest batch: τ = 1
+	AblateLower                          // so is g_y
+	AblateBends                          // so are g_xy and g_yy
+	AblateGain                           // τ = 1/N for N samples, in place of the measured one
+	AblateScatter                        // ω = 1: all change counts as noise
+	AblateWorth                          // c = 1: a table is worth all of itself
+	AblateFloor                          // H_yy is raised to μ_g, in place of a floor of its noise
+	AblateCurvature                      // x moves by the gradient alone
+	AblateDrift                          // y is not corrected by the drift
+	ablations       = 1<<iota - 1
+)
 
 // Name returns "STABLE-untuned".
 func (Untuned) Name() string { return "STABLE-untuned" }
@@ -108,13 +128,16 @@ func (m Untuned) Start(it *Iteration) (Stepper, error) {
 	if !(m.MuG >= 0) || math.IsInf(m.MuG, 1) {
 		err = errors.Join(err, option.Bad("Untuned.MuG is %v, want a finite μ_g ≥ 0", m.MuG))
 	}
+	if m.Ablate > ablations {
+		err = errors.Join(err, option.Bad("Untuned.Ablate is %#x, want pieces of %#x", uint(m.Ablate), uint(ablations)))
+	}
 	if err != nil {
 		return nil, err
 	}
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &untuned{
-		Untuned: m, follower: newFollower(it, float64(m.TableBytes)), moverX: newMoverX(it), inf: newInfluence(dx, dy),
+		Untuned: m, follower: newFollower(it, float64(m.TableBytes), m.Ablate), moverX: newMoverX(it, m.Ablate), inf: newInfluence(dx, dy),
 		hp: mat.NewSym(dy), u: y(), v: y(), h: x(), drift: y(), yMid: y(), kappaG: float64(dy),
 		w: y(), w2: y(), dxv: x(),
 	}, nil
@@ -249,9 +272,10 @@ func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
 func (m *untuned) raise(it *Iteration) error {
 	sigma := m.sigma()
 	relative := min(1, quotient(m.kappaG*m.gyy.p, m.gyy.s))
-	floor := max(sigma*relative, min(m.MuG, 3*sigma), 0x1p-50*float64(m.dy)*mat.NormFrobSym(m.yy))
-	if it.K() == 0 && !(m.gyy.s > 0) { // one sample, of which nothing is known, or the exact value
-		floor = max(floor, m.MuG)
+	least := 0x1p-50 * float64(m.dy) * mat.NormFrobSym(m.yy)
+	floor := max(sigma*relative, min(m.MuG, 3*sigma), least)
+	if m.Ablate&AblateFloor != 0 || it.K() == 0 && !(m.gyy.s > 0) { // one sample, of which nothing is known, or the exact value
+		floor = max(m.MuG, least)
 	}
 	r, err := m.invert.Truncate(m.hp, m.yy, floor)
 	if err != nil {
@@ -298,6 +322,9 @@ func (m *untuned) moveY(it *Iteration) error {
 	mat.MulVecTrans(m.w, m.xy, m.dxv)
 	if err := m.solve(m.drift, m.w); err != nil {
 		return err
+	}
+	if m.Ablate&AblateDrift != 0 {
+		clear(m.drift)
 	}
 	beta := 1 / (1 + 10*m.kappaG)
 	length, limit := mat.Norm(m.u), m.longestY/2

@@ -33,6 +33,7 @@ type follower struct {
 	noise     [5]scatter // of the changes of f_x, f_y, g_y, g_xy, g_yy
 	xi, phi   []Sample   // the last batch
 	nXi, nPhi int        // samples of a batch; 0: the exact value
+	ablate    Ablation
 }
 
 // sample holds the five derivatives of a batch.
@@ -53,10 +54,10 @@ const replayEvery = 8
 func replaysAt(k int) bool { return k > 1 && (k < 2*replayEvery || k%replayEvery == 0) }
 
 // newFollower returns one with tables as far as they fit into the given number of bytes.
-func newFollower(it *Iteration, bytes float64) *follower {
+func newFollower(it *Iteration, bytes float64, ablate Ablation) *follower {
 	dx, dy := it.Dims()
 	f := &follower{
-		dx: dx, dy: dy, fx: make([]float64, dx), fy: make([]float64, dy), gy: make([]float64, dy),
+		dx: dx, dy: dy, ablate: ablate, fx: make([]float64, dx), fy: make([]float64, dy), gy: make([]float64, dy),
 		xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), gfx: make([]gain, dx), gxy: make([]gain, dx),
 		x: make([]float64, dx), y: make([]float64, dy),
 		now: newSample(dx, dy), old: newSample(dx, dy), one: newSample(dx, dy), other: newSample(dx, dy),
@@ -298,18 +299,18 @@ func (f *follower) move(k int) {
 	}
 	for i := range f.dx {
 		g := &f.gfx[i]
-		tau, c := g.at(k)
-		g.learn(k, tau, sweep(f.fx[i:i+1], f.now.fx[i:i+1], f.old.fx[i:i+1], part(dfx, i, i+1), tau, c), f.noise[0].omega)
+		tau, c := f.at(g, k, AblateUpper)
+		g.learn(k, tau, sweep(f.fx[i:i+1], f.now.fx[i:i+1], f.old.fx[i:i+1], part(dfx, i, i+1), tau, c), f.omega(0))
 
 		g = &f.gxy[i]
-		tau, c = g.at(k)
-		g.learn(k, tau, sweep(f.xy.Row(i), f.now.xy.Row(i), f.old.xy.Row(i), f.bendXY(i), tau, c), f.noise[3].omega)
+		tau, c = f.at(g, k, AblateBends)
+		g.learn(k, tau, sweep(f.xy.Row(i), f.now.xy.Row(i), f.old.xy.Row(i), f.bendXY(i), tau, c), f.omega(3))
 	}
-	tau, c := f.gfy.at(k)
-	f.gfy.learn(k, tau, sweep(f.fy, f.now.fy, f.old.fy, dfy, tau, c), f.noise[1].omega)
-	tau, c = f.ggy.at(k)
-	f.ggy.learn(k, tau, sweep(f.gy, f.now.gy, f.old.gy, dgy, tau, c), f.noise[2].omega)
-	tau, c = f.gyy.at(k)
+	tau, c := f.at(&f.gfy, k, AblateUpper)
+	f.gfy.learn(k, tau, sweep(f.fy, f.now.fy, f.old.fy, dfy, tau, c), f.omega(1))
+	tau, c = f.at(&f.ggy, k, AblateLower)
+	f.ggy.learn(k, tau, sweep(f.gy, f.now.gy, f.old.gy, dgy, tau, c), f.omega(2))
+	tau, c = f.at(&f.gyy, k, AblateBends)
 	var m moments
 	for i := range f.dy { // an entry below the diagonal stands for two
 		e, now, old := f.yy.Row(i), f.now.yy.Row(i), f.old.yy.Row(i)
@@ -320,7 +321,30 @@ func (f *follower) move(k int) {
 		m.add(sweep(e[:i], now, old, part(d, 0, i), tau, c), 2)
 		m.add(sweep(e[i:], now[i:], old[i:], part(d, i, i+1), tau, c), 1)
 	}
-	f.gyy.learn(k, tau, m, f.noise[4].omega)
+	f.gyy.learn(k, tau, m, f.omega(4))
+}
+
+// at is g.at, less what is ablated; fresh is the piece that takes the block's newest batch alone.
+func (f *follower) at(g *gain, k int, fresh Ablation) (tau, c float64) {
+	tau, c = g.at(k)
+	switch {
+	case f.ablate&fresh != 0:
+		tau = 1
+	case f.ablate&AblateGain != 0:
+		tau = min(tau, g.batch/(g.first+float64(k)*g.batch))
+	}
+	if f.ablate&AblateWorth != 0 && g.d > 0 {
+		c = 1
+	}
+	return tau, c
+}
+
+// omega is the share of noise in the changes of a block, less what is ablated.
+func (f *follower) omega(block int) float64 {
+	if f.ablate&AblateScatter != 0 {
+		return 1
+	}
+	return f.noise[block].omega
 }
 
 // bendXY is row i of what the table says of g_xy; nil without one.

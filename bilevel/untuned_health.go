@@ -58,7 +58,7 @@ func (v *influence) sense(it *Iteration, m *untuned, xi, phi []Sample) error {
 	for j := range v.w {
 		v.w[j] = m.now.gy[j] - m.gy[j]
 		if m.lower != nil {
-			_, c := m.ggy.at(it.K())
+			_, c := m.at(&m.ggy, it.K(), 0)
 			v.w[j] -= c * m.lower.d[j]
 		}
 	}

@@ -41,7 +41,7 @@ type moverX struct {
 	gyyvTo, gxyvTo  []float64 // and at its end
 }
 
-func newMoverX(it *Iteration) moverX {
+func newMoverX(it *Iteration, ablate Ablation) moverX {
 	n, dy := it.Dims()
 	v := func() []float64 { return make([]float64, n) }
 	r := moverX{
@@ -50,7 +50,7 @@ func newMoverX(it *Iteration) moverX {
 		start: append([]float64(nil), it.X()...),
 		lo:    func(int) float64 { return math.Inf(-1) }, hi: func(int) float64 { return math.Inf(1) },
 	}
-	if n <= maxCurved {
+	if n <= maxCurved && ablate&AblateCurvature == 0 {
 		r.curved = newCurvature(n)
 	}
 	r.metric, _ = it.Set().(MetricSet)
@@ -259,12 +259,12 @@ func (r *moverX) newest(it *Iteration, m *untuned) error {
 		m.w[j] = v - m.w2[j]
 	}
 	if m.bends != nil {
-		_, c := m.gyy.at(k)
+		_, c := m.at(&m.gyy, k, 0)
 		mat.MulVecSym(m.w2, m.bends.dyy, m.v)
 		mat.Axpy(m.w, c, m.w2)
 	}
 	if m.upper != nil {
-		_, c := m.gfy.at(k)
+		_, c := m.at(&m.gfy, k, 0)
 		mat.Axpy(m.w, -c, m.upper.d[m.dx:])
 	}
 	if err := m.solve(m.w, m.w); err != nil {
@@ -273,11 +273,11 @@ func (r *moverX) newest(it *Iteration, m *untuned) error {
 	for i := range r.m {
 		r.m[i] = m.now.fx[i] - mat.Dot(m.now.xy.Row(i), m.v) - mat.Dot(m.xy.Row(i), m.w)
 		if m.bends != nil {
-			_, c := m.gxy[i].at(k)
+			_, c := m.at(&m.gxy[i], k, 0)
 			r.m[i] += c * mat.Dot(m.bends.dxy.Row(i), m.v)
 		}
 		if m.upper != nil {
-			_, c := m.gfx[i].at(k)
+			_, c := m.at(&m.gfx[i], k, 0)
 			r.m[i] -= c * m.upper.d[i]
 		}
 	}

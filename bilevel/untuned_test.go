@@ -251,3 +251,27 @@ func bestIn(t *testing.T, p *quadratic.Problem, set bilevel.Set) []float64 {
 	}
 	return x
 }
+
+// Every piece that can be left out does something, and what is no piece is refused.
+func TestUntunedAblations(t *testing.T) {
+	p, err := quadratic.New(noisy(3, quadratic.Options{Dx: 4, Dy: 4, Terms: 60, Seed: 5}))
+	require.NoError(t, err)
+	run := func(a bilevel.Ablation) []float64 {
+		s, err := bilevel.New(p, bilevel.Untuned{MuG: 1, Ablate: a}, bilevel.Options{Seed: 1})
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Steps: 300})
+		require.NoError(t, err)
+		return r.X
+	}
+	whole := run(0)
+	for a := bilevel.AblateUpper; a <= bilevel.AblateDrift; a <<= 1 {
+		assert.NotEqual(t, whole, run(a), "%#x", uint(a))
+	}
+	_, err = bilevel.New(p, bilevel.Untuned{Ablate: bilevel.AblateDrift << 1}, bilevel.Options{})
+	require.ErrorIs(t, err, bilevel.ErrOption)
+	assert.ErrorContains(t, err, "Untuned.Ablate")
+	for _, m := range []bilevel.Untuned{{MuG: -1}, {MuG: math.NaN()}, {InitBatch: -2}} {
+		_, err := bilevel.New(p, m, bilevel.Options{})
+		require.ErrorIs(t, err, bilevel.ErrOption)
+	}
+}
