@@ -9,8 +9,8 @@ import (
 // styled are the methods in the order of their looks. The first seven, which stand beside each other
 // most often, differ in colour; the rest follow in the order of the registry.
 var styled = func() []string {
-	list := []string{"STABLE", "STABLE-paper", "BSA", "TTSA", "SOBA", "SABA", "STABLE-guarded"}
-	for _, name := range method.Names() {
+	list := []string{"STABLE", "STABLE-untuned", "STABLE-paper", "BSA", "TTSA", "SOBA", "SABA"}
+	for _, name := range append([]string{"STABLE-guarded"}, method.Names()...) {
 		if !slices.Contains(list, name) {
 			list = append(list, name)
 		}
