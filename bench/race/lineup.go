@@ -213,15 +213,29 @@ func stableEntrant(name string, change func(m *bilevel.STABLE)) *entrant {
 	}
 }
 
-// untunedAblations are the untuned method and what is left of it without one thing: what it is told,
-// or its tables.
+// untunedAblations are the untuned method and what is left of it without one piece, without what it
+// is told, or without its tables.
 var untunedAblations = []*entrant{
 	untunedEntrant("all of it", func(*bilevel.Untuned) {}),
+	without("fresh f_x, f_y", bilevel.AblateUpper),
+	without("fresh g_y", bilevel.AblateLower),
+	without("fresh g_xy, g_yy", bilevel.AblateBends),
+	without("gain 1/N", bilevel.AblateGain),
+	without("all change is noise", bilevel.AblateScatter),
+	without("tables at full worth", bilevel.AblateWorth),
+	without("floor μ_g", bilevel.AblateFloor),
+	without("first order in x", bilevel.AblateCurvature),
+	without("no drift correction", bilevel.AblateDrift),
 	untunedEntrant("μ_g not told", func(m *bilevel.Untuned) { m.MuG = 0 }),
 	untunedEntrant("μ_g told 5 × too large", func(m *bilevel.Untuned) { m.MuG *= 5 }),
 	untunedEntrant("μ_g told 100 × too small", func(m *bilevel.Untuned) { m.MuG /= 100 }),
 	untunedEntrant("a first batch of one", func(m *bilevel.Untuned) { m.InitBatch = 1 }),
 	untunedEntrant("no tables", func(m *bilevel.Untuned) { m.TableBytes = -1 }),
+}
+
+// without is the untuned method without pieces.
+func without(name string, pieces bilevel.Ablation) *entrant {
+	return untunedEntrant(name, func(m *bilevel.Untuned) { m.Ablate = pieces })
 }
 
 // untunedEntrant is the untuned method after change has had its way with it.
