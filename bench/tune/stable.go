@@ -15,7 +15,10 @@ import (
 // runStable searches for a single weight at the cost that STABLE will have, runs STABLE from there,
 // searches for a single weight without a budget, and chooses.
 func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
-	budget := 4*uint64(t.Steps) + uint64(t.parts[0].Rows()) // a step reads four rows, and C_gxy takes a pass
+	budget, err := t.budget()
+	if err != nil {
+		return err
+	}
 	train, val, err := t.sample(t.share(budget))
 	if err != nil {
 		return err
@@ -55,6 +58,29 @@ func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 	}
 	t.choose(diff)
 	return runErr
+}
+
+// budget is the number of rows that STABLE will read, by that of its first steps.
+func (t *search) budget() (uint64, error) {
+	p := t.engine.problem.Clone()
+	e, err := newEngine(p, untuned(p), t.Steps, t.Seed)
+	if err != nil {
+		return 0, err
+	}
+	var first uint64
+	n := min(t.Steps, 50)
+	for k := range n {
+		if err := e.solver.Step(); err != nil {
+			return 0, err
+		}
+		if k == 0 {
+			first = p.Reads()
+		}
+	}
+	if n == 1 {
+		return first, nil
+	}
+	return first + (p.Reads()-first)*uint64(t.Steps-1)/uint64(n-1), nil
 }
 
 // share is the share of the rows on which the budget is good for 17 weights, of about 14 passes
