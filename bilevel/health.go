@@ -29,9 +29,9 @@ type HealthReporter interface {
 	Health() Health
 }
 
-// Health returns what the method tells of the present iterate, and whether it tells anything: it does
-// if its Stepper is a HealthReporter. It may cost as much as a step, asks no oracle, and changes
-// nothing.
+// Health returns what the method tells of the present iterate, and whether it tells anything: it
+// does if its Stepper is a HealthReporter. It may cost as much as a step, asks no oracle, and
+// changes nothing.
 func (s *Solver) Health() (h Health, ok bool) {
 	r, ok := s.it.stepper.(HealthReporter)
 	if !ok || s.it.k == 0 {

@@ -11,21 +11,21 @@ import (
 	"stable/mat"
 )
 
-// Untuned is STABLE without a step size to choose: what this module runs where nothing is known of a
-// problem but its oracles. Like STABLE it is one loop that carries H_xy and H_yy by a recursion with
-// one sample at two points, and corrects y by the drift of y*. It differs in that it averages the
-// equations, not the iterates:
+// Untuned is STABLE without a step size to choose: what this module runs where nothing is known of
+// a problem but its oracles. Like STABLE it is one loop that carries H_xy and H_yy by a recursion
+// with one sample at two points, and corrects y by the drift of y*. It differs in that it averages
+// the equations, not the iterates:
 //
-//	all five derivatives f_x, f_y, g_y, g_xy, g_yy are carried, each with a gain that tends to 1/k,  see gain
+//	all five derivatives f_x, f_y, g_y, g_xy, g_yy are carried, each with a gain that tends to 1/k
 //	u = H⁻¹g_y,  v = H⁻¹f_y,  h = f_x − H_xy v,     H a copy of H_yy, raised to the floor of its noise
 //	x⁺ = x + s,                                      s by the gradient h or by a learned Hessian
 //	y⁺ = y − βu − H⁻¹H_xyᵀ(x⁺ − x),                  β = 1/(1+10κ_g)
 //
-// Each estimate then is, up to the noise of moving it, the mean of all samples so far at the present
-// point, and the root of (g_y, h) is the M-estimator of all samples, which is efficient: on a stream
-// no method does better in the long run. x and y only have to follow the root, which moves by O(1/k)
-// a step, so that no step size decays, and the last iterate is the answer. Single-level precedent:
-// ROOT-SGD (Li, Mou, Wainwright, Jordan, COLT 2022).
+// Each estimate then is, up to the noise of moving it, the mean of all samples so far at the
+// present point, and the root of (g_y, h) is the M-estimator of all samples, which is efficient: on
+// a stream no method does better in the long run. x and y only have to follow the root, which moves
+// by O(1/k) a step, so that no step size decays, and the last iterate is the answer. Single-level
+// precedent: ROOT-SGD (Li, Mou, Wainwright, Jordan, COLT 2022).
 //
 // On finite sums, tables foresee the noise of a term from its last visit, as in SAGA, to the extent
 // that they are measured to do so. They are kept where they fit into TableBytes.
@@ -33,24 +33,25 @@ import (
 // No constant here has a unit: scaling x, entry by entry, y, f and g by powers of two (g by even
 // ones) scales every iterate alike, bit for bit.
 //
-// What is proved, what is measured. (1) e is unbiased given the past, for every block: τ and c depend
-// on earlier samples alone, and E[now − (1−τ)old − τc·d] = t(z^k) − (1−τ)t(z^(k−1)), since E[d] = 0
-// for an index drawn uniformly. (2) e⁺ − t⁺ = (1−τ)(e − t) + (1−τ)(n⁺ − n) + τn⁺ with the noise n and
-// n⁺ of the sample at both points, the first term uncorrelated with the others given the past. So
-// with known S, P is E‖e − t‖² where the noise is the same at both points, and where n⁺ − n and n⁺
-// are uncorrelated it is at least that, since it counts the change in full. (3) With independent
-// samples, a solution in the interior where the derivatives of the mean are differentiable and the
-// samples have finite variances, and iterates that follow the root of (g_y, h) to o(1/√k), τ = 1/k
-// makes that root the M-estimator of all samples up to o(1/√k), whose covariance is the least
-// possible (Hájek, Le Cam; van der Vaart, Asymptotic Statistics, 1998, chapters 5 and 8). Measured,
-// and not proved: that the iterates do follow, from any start; ω and S as they are estimated; the
-// steps of x; finite sums.
+// What is proved, what is measured. (1) e is unbiased given the past, for every block: τ and c
+// depend on earlier samples alone, and E[now − (1−τ)old − τc·d] = t(z^k) − (1−τ)t(z^(k−1)), since
+// E[d] = 0 for an index drawn uniformly. (2) e⁺ − t⁺ = (1−τ)(e − t) + (1−τ)(n⁺ − n) + τn⁺ with the
+// noise n and n⁺ of the sample at both points, the first term uncorrelated with the others given
+// the past. So with known S, P is E‖e − t‖² where the noise is the same at both points, and where
+// n⁺ − n and n⁺ are uncorrelated it is at least that, since it counts the change in full. (3) With
+// independent samples, a solution in the interior where the derivatives of the mean are
+// differentiable and the samples have finite variances, and iterates that follow the root of (g_y,
+// h) to o(1/√k), τ = 1/k makes that root the M-estimator of all samples up to o(1/√k), whose
+// covariance is the least possible (Hájek, Le Cam; van der Vaart, Asymptotic Statistics, 1998,
+// chapters 5 and 8). Measured, and not proved: that the iterates do follow, from any start; ω and S
+// as they are estimated; the steps of x; finite sums.
 //
-// Samples a step k ≥ 1: ξ and φ one batch. Oracles: GradF, GradG, CrossG, HessG at two points; with a
-// table of φ, CrossG and HessG at a third; up to d_x = 100 GradF, HessVecG, CrossVecG at one more; and
-// in each of the first 16 steps and in every eighth one after, the first four at two points more, to
-// measure how much of a change is noise, and the last three at one more, for Health. Step 0 draws
-// InitBatch of each, asked one by one. Full batches have no noise and no table.
+// Samples a step k ≥ 1: ξ and φ one batch. Oracles: GradF, GradG, CrossG, HessG at two points; with
+// a table of φ, CrossG and HessG at a third; up to d_x = 100 GradF, HessVecG, CrossVecG at one
+// more; and in each of the first 16 steps and in every eighth one after, the first four at two
+// points more, to measure how much of a change is noise, and the last three at one more, for
+// Health. Step 0 draws InitBatch of each, asked one by one. Full batches have no noise and no
+// table.
 //
 // Memory: 12(dx·dy + dy²) numbers, 8dx² up to d_x = 100, and the tables. Cost a step beside the
 // oracles: two Cholesky factorisations, dy³/3 flops each, where nothing is to be raised, and
@@ -137,7 +138,8 @@ func (m Untuned) Start(it *Iteration) (Stepper, error) {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &untuned{
-		Untuned: m, follower: newFollower(it, float64(m.TableBytes), m.Ablate), moverX: newMoverX(it, m.Ablate), inf: newInfluence(dx, dy),
+		Untuned: m, follower: newFollower(it, float64(m.TableBytes), m.Ablate),
+		moverX: newMoverX(it, m.Ablate), inf: newInfluence(dx, dy),
 		hp: mat.NewSym(dy), u: y(), v: y(), h: x(), drift: y(), yMid: y(), kappaG: float64(dy),
 		w: y(), w2: y(), dxv: x(),
 	}, nil
@@ -230,9 +232,10 @@ func (m *untuned) drawFirst(it *Iteration) (xi, phi []Sample) {
 }
 
 // learnMove learns κ_g and curvature from the last move, at the samples of this step and with the H
-// of the last one. κ_g is the part of the change of g_y that H_yy and H_xy do not foresee, squared in
-// H⁻¹, over the square of the move in H: for data about d_y, without noise of the curvature 0. It
-// starts at d_y, which d_y steps outweigh; one outlier may not raise it by more than its own size.
+// of the last one. κ_g is the part of the change of g_y that H_yy and H_xy do not foresee, squared
+// in H⁻¹, over the square of the move in H: for data about d_y, without noise of the curvature 0.
+// It starts at d_y, which d_y steps outweigh; one outlier may not raise it by more than its own
+// size.
 func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
 	x, y := it.X(), it.Y()
 	for i, v := range x {
@@ -267,14 +270,15 @@ func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
 
 // raise makes H, H_yy with its eigenvalues raised to a floor. Truncating a copy, and not what the
 // recursion carries, keeps a floor that is too high from being fed back. Noise moves eigenvalues by
-// about σ. Noise that is relative, as that of sums of squares is, leaves small eigenvalues alone: it
-// is κ_g·P/S of H itself, and where that is below 1 the floor is lower as much.
+// about σ. Noise that is relative, as that of sums of squares is, leaves small eigenvalues alone:
+// it is κ_g·P/S of H itself, and where that is below 1 the floor is lower as much.
 func (m *untuned) raise(it *Iteration) error {
 	sigma := m.sigma()
 	relative := min(1, quotient(m.kappaG*m.gyy.p, m.gyy.s))
 	least := 0x1p-50 * float64(m.dy) * mat.NormFrobSym(m.yy)
 	floor := max(sigma*relative, min(m.MuG, 3*sigma), least)
-	if m.Ablate&AblateFloor != 0 || it.K() == 0 && !(m.gyy.s > 0) { // one sample, of which nothing is known, or the exact value
+	// At step 0 nothing is known of the noise of a single sample, and an exact value has none.
+	if m.Ablate&AblateFloor != 0 || it.K() == 0 && !(m.gyy.s > 0) {
 		floor = max(m.MuG, least)
 	}
 	r, err := m.invert.Truncate(m.hp, m.yy, floor)
@@ -313,8 +317,8 @@ func (m *untuned) reachY(it *Iteration) {
 	m.longestY = max(m.longestY, mat.Norm(y))
 }
 
-// moveY writes y⁺. The gain β = 1/(1+10κ_g) keeps what moving adds to the error of g_y, κ_gβ² of the
-// square of u, small beside what it takes away, 2β of it.
+// moveY writes y⁺. The gain β = 1/(1+10κ_g) keeps what moving adds to the error of g_y, κ_gβ² of
+// the square of u, small beside what it takes away, 2β of it.
 func (m *untuned) moveY(it *Iteration) error {
 	for i, x := range it.X() {
 		m.dxv[i] = it.NextX()[i] - x

@@ -17,10 +17,10 @@ import (
 //	B̂ = (Q + ρbI)(A + ρI)⁻¹, symmetrised;   A = mean of ŝŝᵀ,  Q = mean of q̂ŝᵀ,  b² = mean of ‖q̂‖²,
 //	ρ = σ²/(b²n),   σ² = mean of ‖q̂ − B̂ŝ‖²/d one step ahead, over 20 pairs,   n = 1 + 7/16·pairs,
 //
-// the posterior mean for a prior N(b, b²): directions that no step has taken stay at the curvature b
-// of the stiffest. The step uses |B̂| + σ/√n·(A+ρI)^(−½), the eigenvalues by absolute value and the
-// standard deviation added, so that what is not known shortens it. Without noise σ → 0, and the step
-// is Newton's.
+// the posterior mean for a prior N(b, b²): directions that no step has taken stay at the curvature
+// b of the stiffest. The step uses |B̂| + σ/√n·(A+ρI)^(−½), the eigenvalues by absolute value and
+// the standard deviation added, so that what is not known shortens it. Without noise σ → 0, and the
+// step is Newton's.
 type curvature struct {
 	n      int
 	pairs  int
@@ -76,8 +76,8 @@ func (c *curvature) square(s []float64) (n float64) {
 	return n
 }
 
-// foresees says whether B̂ foresees three quarters of the change of the hypergradient: then a step by
-// B̂ is better than one by the gradient.
+// foresees says whether B̂ foresees three quarters of the change of the hypergradient: then a step
+// by B̂ is better than one by the gradient.
 func (c *curvature) foresees() bool { return c.ready && c.rw < c.qw/4 }
 
 // kappa is the part of the change that is not foreseen, squared, over the square of the step, in M.
@@ -205,8 +205,8 @@ func (c *curvature) regress(ridge float64) {
 	}
 }
 
-// step writes the s that minimises η⟨h, s⟩ + ½sᵀMs over from ≤ s ≤ to, by an active set: entries at a
-// bound that h pushes against stay, the others solve, and those that leave the bounds are stopped
+// step writes the s that minimises η⟨h, s⟩ + ½sᵀMs over from ≤ s ≤ to, by an active set: entries at
+// a bound that h pushes against stay, the others solve, and those that leave the bounds are stopped
 // there, until none does; at most 10 rounds.
 func (c *curvature) step(s, h []float64, eta float64) error {
 	c.free = c.free[:0]

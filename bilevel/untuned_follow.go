@@ -167,8 +167,8 @@ func (f *follower) lowerAt(o *Oracle, dst sample, x, y []float64, phi []Sample) 
 	return o.HessG(dst.yy, x, y, phi)
 }
 
-// ask evaluates a batch at the last and at the present point, and with tables moves their rows. Of an
-// exact value only the present one is asked for; the estimate is the last one.
+// ask evaluates a batch at the last and at the present point, and with tables moves their rows. Of
+// an exact value only the present one is asked for; the estimate is the last one.
 func (f *follower) ask(it *Iteration, xi, phi []Sample) error {
 	o := it.Oracle()
 	if f.nXi == 0 {
@@ -240,8 +240,8 @@ func (f *follower) askLower(it *Iteration, phi []Sample) error {
 	return nil
 }
 
-// replay measures the noise of the change from the last point to the present one, from how the batch
-// of the last step sees it. Cost: GradF, GradG, CrossG and HessG at two points, every
+// replay measures the noise of the change from the last point to the present one, from how the
+// batch of the last step sees it. Cost: GradF, GradG, CrossG and HessG at two points, every
 // replayEvery-th step; no sample.
 func (f *follower) replay(it *Iteration) error {
 	o, x, y := it.Oracle(), it.X(), it.Y()

@@ -108,11 +108,11 @@ func welford(mean, t []float64, n int) (squares float64) {
 	return squares
 }
 
-// scatter measures the share ω of the change of t between two points that is noise: of the changes a
-// and b of two samples between the same points, ‖a−b‖²/(‖a‖²+‖b‖²), which is 0 where they agree and
-// 1 in the mean where they have nothing in common. With ω = 1, all change counted as noise, τ stays
-// at some 10/k where the iterates move as fast as the noise moves the root. That costs a factor 5
-// of the error on quadratic streams, and 1000 with condition 1e4 of F.
+// scatter measures the share ω of the change of t between two points that is noise: of the changes
+// a and b of two samples between the same points, ‖a−b‖²/(‖a‖²+‖b‖²), which is 0 where they agree
+// and 1 in the mean where they have nothing in common. With ω = 1, all change counted as noise, τ
+// stays at some 10/k where the iterates move as fast as the noise moves the root. That costs a
+// factor 5 of the error on quadratic streams, and 1000 with condition 1e4 of F.
 type scatter struct {
 	n     int
 	omega float64
@@ -137,7 +137,8 @@ func contrast(now, old, now2, old2 []float64) (difference, size float64) {
 	return difference, size
 }
 
-// windowed is the weight of the newest of k+1 terms in a mean that forgets after about window terms.
+// windowed is the weight of the newest of k+1 terms in a mean that forgets after about window
+// terms.
 func windowed(k int, window float64) float64 { return max(newest(k), 1/window) }
 
 // quotient is a/b, and 0 where a is 0.

@@ -12,8 +12,8 @@ import (
 //	ψ = m − h − ∂h/∂y·H⁻¹(g_y(φ) − g_y),   m the hypergradient of one sample,
 //
 // by which one sample moves h, through all five derivatives. The derivative along w = H⁻¹(g_y(φ) −
-// g_y) is a difference at one sample over τw, the length by which one more sample moves y. ψ is taken
-// at the steps of replay. h has the covariance of ψ over the number of samples, or times τ.
+// g_y) is a difference at one sample over τw, the length by which one more sample moves y. ψ is
+// taken at the steps of replay. h has the covariance of ψ over the number of samples, or times τ.
 type influence struct {
 	n     int
 	cov   *mat.Sym // mean of ψψᵀ, weights j³; nil beyond maxCurved
@@ -142,7 +142,8 @@ func (m *untuned) Health() Health {
 	return h
 }
 
-// gap is ½(hᵀB⁻¹h + τ·tr B⁻¹cov) over the entries that are free, and NaN if B is not positive there.
+// gap is ½(hᵀB⁻¹h + τ·tr B⁻¹cov) over the entries that are free, and NaN if B is not positive
+// there.
 func (v *influence) gap(c *curvature, h []float64) float64 {
 	var free []int
 	for i := range h {

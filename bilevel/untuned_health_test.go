@@ -12,8 +12,8 @@ import (
 	"stable/mat"
 )
 
-// What the method says is left of F − F*, and its standard error of the hypergradient, are what they
-// are in the mean over runs, within 30 %.
+// What the method says is left of F − F*, and its standard error of the hypergradient, are what
+// they are in the mean over runs, within 30 %.
 func TestUntunedHealthIsHonest(t *testing.T) {
 	for name, o := range map[string]quadratic.Options{
 		"base":     noisy(0.5, quadratic.Options{Seed: 21}),

@@ -11,16 +11,16 @@ import (
 //
 //	s = −ηM⁻¹h,   η = 1/(1+4·max(κ_g, κ_x)),   ‖s‖_D at most the distance travelled so far,
 //
-// within the bounds of a Box or NonNegative; in other sets where it ends inside. Everywhere else, and
-// for any d_x, each entry has a step size of its own, in a set that projects in a metric,
+// within the bounds of a Box or NonNegative; in other sets where it ends inside. Everywhere else,
+// and for any d_x, each entry has a step size of its own, in a set that projects in a metric,
 //
 //	x⁺ = P(x − αh),   α_i = a_i·min(1, 1/(3κ)),   a_i = 0.2·ℓ_i/√((k+1)·mean of m_i²),
 //
-// with m the hypergradient of the newest sample less what its table foresees, the mean with weights j³, ℓ_i the
-// width of the set or an estimate of the distance to go, and κ = mean of ⟨Δx, Δh⟩/Σ(Δx_i²/a_i), the
-// curvature in units of 1/a: steps as those of AdaGrad (Duchi, Hazan, Singer, J. Mach. Learn. Res.
-// 12, 2011) up to the stability limit. Steps of both kinds are drawn back until the drift is at most a
-// tenth of the longest y.
+// with m the hypergradient of the newest sample less what its table foresees, the mean with weights
+// j³, ℓ_i the width of the set or an estimate of the distance to go, and κ = mean of ⟨Δx,
+// Δh⟩/Σ(Δx_i²/a_i), the curvature in units of 1/a: steps as those of AdaGrad (Duchi, Hazan, Singer,
+// J. Mach. Learn. Res. 12, 2011) up to the stability limit. Steps of both kinds are drawn back
+// until the drift is at most a tenth of the longest y.
 type moverX struct {
 	curved *curvature // nil beyond maxCurved
 	metric MetricSet  // nil: one step size for all entries
@@ -63,10 +63,10 @@ func newMoverX(it *Iteration, ablate Ablation) moverX {
 	return r
 }
 
-// pair hands a pair to the curvature: x⁻ → x along the tangent, (x⁻, y⁻−βu) → (x, y), and the change
-// of f_x − g_xy v − H_xy H⁻¹(f_y − g_yy v) at the newest samples, with v and H of the last step. At the
-// root that is ∇²F·s without additive noise. A pair over the whole move has the change by the step
-// of y in it, too.
+// pair hands a pair to the curvature: x⁻ → x along the tangent, (x⁻, y⁻−βu) → (x, y), and the
+// change of f_x − g_xy v − H_xy H⁻¹(f_y − g_yy v) at the newest samples, with v and H of the last
+// step. At the root that is ∇²F·s without additive noise. A pair over the whole move has the change
+// by the step of y in it, too.
 func (r *moverX) pair(it *Iteration, m *untuned, xi, phi []Sample) error {
 	if r.curved == nil {
 		return nil
@@ -319,8 +319,8 @@ func (r *moverX) gradient(it *Iteration, m *untuned) error {
 	return nil
 }
 
-// draw draws x⁺ back to x until the drift is at most a tenth of the longest y: the tangent of y* holds
-// no further.
+// draw draws x⁺ back to x until the drift is at most a tenth of the longest y: the tangent of y*
+// holds no further.
 func (r *moverX) draw(it *Iteration, m *untuned) error {
 	x, next := it.X(), it.NextX()
 	for i, v := range x {
@@ -339,8 +339,8 @@ func (r *moverX) draw(it *Iteration, m *untuned) error {
 	return nil
 }
 
-// size is the step size to report: that of a gradient step of the same length, over the entries that
-// have moved.
+// size is the step size to report: that of a gradient step of the same length, over the entries
+// that have moved.
 func (r *moverX) size(it *Iteration, h []float64) float64 {
 	var moved, slope float64
 	for i, x := range it.X() {

@@ -14,8 +14,8 @@ func newVisits(terms, batch int) visits {
 	return visits{seen: make([]bool, terms), now: make([]bool, terms), fresh: make([]Sample, 0, batch)}
 }
 
-// enter marks term i. It returns false where this batch has visited it before, and the weight of the
-// term in the mean over the terms seen.
+// enter marks term i. It returns false where this batch has visited it before, and the weight of
+// the term in the mean over the terms seen.
 func (v *visits) enter(i Sample) (first bool, weight float64, ok bool) {
 	if v.now[i] {
 		return false, 0, false
@@ -54,8 +54,8 @@ func replaceIn(mean, now, last []float64, first bool, weight float64) {
 	}
 }
 
-// rows is a table of vectors: the terms of a finite sum, each as it was at its last visit. Terms not
-// yet visited count as the mean of the others, so that no full pass is ever made.
+// rows is a table of vectors: the terms of a finite sum, each as it was at its last visit. Terms
+// not yet visited count as the mean of the others, so that no full pass is ever made.
 type rows struct {
 	visits
 	width      int

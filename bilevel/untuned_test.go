@@ -102,8 +102,8 @@ func noisy(size float64, o quadratic.Options) quadratic.Options {
 	return o
 }
 
-// Nothing in the method has a unit: scaling each entry of x by itself, y, f and g by powers of two, g
-// by even ones, scales every iterate, bit for bit.
+// Nothing in the method has a unit: scaling each entry of x by itself, y, f and g by powers of two,
+// g by even ones, scales every iterate, bit for bit.
 func TestUntunedUnits(t *testing.T) {
 	const d = 4
 	rng := rand.New(rand.NewPCG(1, 1))
