@@ -161,7 +161,7 @@ func TestMinimiseSharedWeights(t *testing.T) {
 			grid, err := p.GridSearch(Geometric(0.01, 1, 400))
 			require.NoError(t, err)
 			best := grid[Best(grid)].Loss
-			assert.LessOrEqual(t, m.F, best)
+			assert.LessOrEqual(t, m.F, best*(1+1e-13)) // equal where an end of the grid is the best
 			assert.InDelta(t, best, m.F, 1e-5*(1+best))
 		}
 	})
