@@ -67,13 +67,27 @@ const (
 	TimeLimit                  // Run.Time
 )
 
+var reasonNames = [...]string{"failed", "canceled", "stopped by the progress callback",
+	"step limit", "sample limit", "tolerance met", "time limit"}
+
 func (r Reason) String() string {
-	names := [...]string{"failed", "canceled", "stopped by the progress callback",
-		"step limit", "sample limit", "tolerance met", "time limit"}
-	if r < 0 || int(r) >= len(names) {
+	if r < 0 || int(r) >= len(reasonNames) {
 		return fmt.Sprintf("Reason(%d)", int(r))
 	}
-	return names[r]
+	return reasonNames[r]
+}
+
+// MarshalText is String, so that a Reason in JSON is its text.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText takes what MarshalText has written. Any other text is an error.
+func (r *Reason) UnmarshalText(text []byte) error {
+	i := slices.Index(reasonNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("bilevel: no reason is called %q", text)
+	}
+	*r = Reason(i)
+	return nil
 }
 
 // Result is where a run stopped. It is filled in with or without an error. X and Y are copies of
