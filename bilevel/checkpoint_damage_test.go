@@ -31,6 +31,9 @@ func sign(file []byte) []byte {
 // Every bit that is flipped, every end that is cut off and every byte too much is refused, and the
 // Solver is as it was.
 func TestDamageIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for _, m := range smallMethods[:2] {
 		s, file := small(t, m)
 		steps(t, s, 2)

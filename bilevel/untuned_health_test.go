@@ -15,6 +15,9 @@ import (
 // What the method says is left of F − F*, and its standard error of the hypergradient, are what
 // they are in the mean over runs, within 30 %.
 func TestUntunedHealthIsHonest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for name, o := range map[string]quadratic.Options{
 		"base":     noisy(0.5, quadratic.Options{Seed: 21}),
 		"g of 100": noisy(0.5, quadratic.Options{Seed: 23, LG: 100, CrossNorm: 5}),

@@ -209,6 +209,9 @@ func TestUntunedAllocatesNothing(t *testing.T) {
 // On a stream it is at the local asymptotic limit, and its iterates stay in the set: interior, on
 // the boundary, and in the flat of a simplex.
 func TestUntunedAtTheLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	for name, set := range map[string]bilevel.Set{
 		"space": bilevel.Space{}, "box": bilevel.UniformBox(5, -0.4, 0.4), "nonnegative": bilevel.NonNegative{},
 		"ball": bilevel.Ball{Radius: 0.5}, "simplex": bilevel.Simplex{},

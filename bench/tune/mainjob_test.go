@@ -42,6 +42,9 @@ var slow = regexp.MustCompile(`^ *\d+ %|^bench: this takes `)
 // The main job on the shipped data: the gap to the least F falls well below that of the start and
 // of the best single weight.
 func TestMainJob(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	dir := t.TempDir()
 	status, stdout, stderr := bench(context.Background(), "-out", dir)
 	require.Zero(t, status, stderr)

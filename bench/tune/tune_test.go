@@ -76,6 +76,9 @@ func csvRow(v [3]float64, target float64) string {
 // The exact solver on folds: the weights are those of a local minimum, the choice rests on rows that
 // no search saw, and the model is trained on all rows but the test's.
 func TestTune(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	m, path, stdout := tuneWith(t, cancer)
 	for _, want := range []string{
 		"569 rows", "427 in 5 folds, 142 test", `"benign" and "malignant"`, "solver   exact", "a weight each", "one weight for all",
@@ -134,6 +137,9 @@ func worth(t *testing.T, rows, matter int, seed uint64) string {
 // Where features differ in worth, a weight each is chosen, and is better on the test rows; where
 // they do not, the single weight is, and either choice is no worse than the single weight.
 func TestTuneChooses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	m, _, stdout := tuneWith(t, worth(t, 600, 3, 2), worth(t, 4000, 3, 102))
 	require.Equal(t, "a weight each", m.Choice.Name, stdout)
 	assert.Less(t, m.Choice.Difference, -m.Choice.Error)
@@ -208,6 +214,9 @@ func TestTuneEqualCost(t *testing.T) {
 
 // STABLE starts from the single weight, with its model.
 func TestTuneStartsFromSingle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverStable}
 	set, err := readData(o, []string{cancer})
 	require.NoError(t, err)
@@ -225,6 +234,9 @@ func TestTuneStartsFromSingle(t *testing.T) {
 
 // On half of the training rows a weight stands for twice itself.
 func TestTuneSearchScalesWeights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	o := options{Seed: 1, Steps: 1, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverStable}
 	set, err := readData(o, []string{cancer})
 	require.NoError(t, err)
@@ -288,6 +300,9 @@ func TestNested(t *testing.T) {
 // What model.json predicts for rows as they stand in the file is what the fitted model predicts for
 // the prepared rows.
 func TestTuneRoundTrip(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	sparse := linear(80, 3, "", func(v [3]float64, b float64) string {
 		if v[0] < 0 {
 			return fmt.Sprintf("%d 2:%v 9:%v", 1+b2i(b > 500), v[1], v[2])
@@ -351,6 +366,9 @@ func b2i(b bool) int {
 
 // The same flags give the same bytes, another seed others.
 func TestTuneSeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	text := func(seed string) string {
 		_, path, _ := runTune(t, cancer, "-seed", seed, "-steps", "50")
 		b, err := os.ReadFile(path)

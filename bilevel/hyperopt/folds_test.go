@@ -62,7 +62,8 @@ func TestFoldsMinimise(t *testing.T) {
 			}
 		}
 		assert.InEpsilon(t, mean, m.F, 1e-9)
-		assert.InDelta(t, m.ProjGrad, f.Problems[0].projGrad(make([]float64, d.Dim), m.X, gradient), 1e-9)
+		// y* is solved for from another start here, and the gradient multiplies its rounding by 1/μ_g.
+		assert.InDelta(t, m.ProjGrad, f.Problems[0].projGrad(make([]float64, d.Dim), m.X, gradient), 1e-7)
 		assert.Positive(t, f.Reads())
 
 		one := &Folds{Problems: f.Problems[:1]}
