@@ -1,6 +1,6 @@
 // Package stable is the root of a module for stochastic bilevel optimisation in pure Go: the method
-// STABLE (Chen, Sun, Xiao, Yin, AISTATS 2022) on linear algebra of its own. The package itself is
-// empty; begin with stable/bilevel.
+// STABLE (Chen, Sun, Xiao, Yin, AISTATS 2022) on linear algebra of its own. The package itself
+// holds the version alone; begin with stable/bilevel.
 //
 //	mat                  dense and symmetric matrices, norms, the projection onto a Frobenius ball
 //	mat/kernel           the inner loops, portable and simd; KERNELS.md says how they are built
@@ -8,9 +8,11 @@
 //	eig                  symmetric eigensolvers, the projection onto {X ⪰ μI}
 //	bilevel              problems, methods, the solver, feasible sets, and the method STABLE
 //	bilevel/method       the other methods, and the registry of all of them
-//	bilevel/hyperopt     a problem: hyper-parameter tuning on data
+//	bilevel/auto         a problem made of two losses
+//	bilevel/hyperopt     a problem: hyper-parameter tuning on data, generalised linear models
 //	bilevel/quadratic    a problem: synthetic, with a closed-form truth
 //	bilevel/recast       a problem in other units, a finite sum as a stream
+//	bilevel/option       checks of parameters
 //	bilevel/compose      compositional problems as bilevel ones
 //	bilevel/minmax       min-max problems as bilevel ones
 //	bilevel/flow         the continuous-time dynamics of Theorem 1

@@ -34,13 +34,14 @@ type listed struct {
 	Imports, TestImports, XTestImports []string
 }
 
-// The module imports the standard library alone (its tests: testify, too), and imports only point
-// down.
+// The module imports the standard library alone (its tests: testify, too), nothing of it unsafe or
+// C, and imports only point down.
 func TestImportsPointDown(t *testing.T) {
 	packages := goList(t, "stable/...")
 	require.Greater(t, len(packages), len(floors))
 	for _, p := range packages {
 		for _, imp := range p.Imports {
+			assert.NotContains(t, []string{"unsafe", "C"}, imp, p.ImportPath)
 			assert.True(t, isStandard(imp) || mayImport(p.ImportPath, imp), "%s imports %s", p.ImportPath, imp)
 		}
 		for _, imp := range append(p.TestImports, p.XTestImports...) {
