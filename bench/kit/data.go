@@ -64,7 +64,8 @@ func PlainOrGzip(path string) (string, error) {
 	return "", fmt.Errorf("%s or %[1]s.gz: not there; the file is on the LIBSVM data page", path)
 }
 
-// Scale brings the features to one scale, which is measured on the training rows, the first part.
+// Scale brings the features to one scale, which is measured on the rows of the first part, by the
+// rule of hyperopt.FitScaler. All commands do so.
 func Scale(parts []*hyperopt.Data) (*hyperopt.Scaler, error) {
 	scaler := hyperopt.FitScaler(parts[0])
 	for i, d := range parts {
@@ -74,4 +75,13 @@ func Scale(parts []*hyperopt.Data) (*hyperopt.Scaler, error) {
 		}
 	}
 	return scaler, nil
+}
+
+// Features says, after a word for them, how many features there are and what Scale has done to them.
+func Features(s *hyperopt.Scaler, rows string) string {
+	why := "as measured on"
+	if s.IsIdentity() {
+		why = "since the largest absolute value of each is ½ to 1 on"
+	}
+	return fmt.Sprintf("%d, %v, %s %s", len(s.Factor), s, why, rows)
 }

@@ -14,6 +14,7 @@ import (
 type arena struct {
 	name          string
 	data          []kit.Source   // the files that it is made of
+	features      string         // on data: how many there are, and how they are scaled
 	fresh         func() contest // an instance for one goroutine
 	set           bilevel.Set
 	muG, lG, cGxy float64 // constants of the lower level
@@ -60,41 +61,54 @@ type weights struct {
 // quickRows is the number of rows that -quick takes of a larger data set.
 const quickRows = 20000
 
+// table is a data file in two random halves, scaled.
+type table struct {
+	train, val *hyperopt.Data
+	origin     kit.Source
+	features   string
+}
+
 // halves splits at most so many rows of a data file at random.
-func halves(file string, rows int, seed uint64) (parts []*hyperopt.Data, origin kit.Source, err error) {
+func halves(file string, rows int, seed uint64) (t table, err error) {
 	d, origin, err := kit.OpenData(file, hyperopt.ReadOptions{})
 	if err != nil {
-		return nil, origin, err
+		return t, err
 	}
 	if d.Rows() > rows {
 		part, err := d.Split(seed, float64(rows), float64(d.Rows()-rows))
 		if err != nil {
-			return nil, origin, err
+			return t, err
 		}
 		d = part[0]
 	}
-	if parts, err = d.Split(seed, 1, 1); err != nil {
-		return nil, origin, err
+	parts, err := d.Split(seed, 1, 1)
+	if err != nil {
+		return t, err
 	}
-	if file == kit.ShippedData { // its features are of very different sizes; the paper's data sets come scaled
-		_, err = kit.Scale(parts)
+	scaler, err := kit.Scale(parts)
+	if err != nil {
+		return t, err
 	}
-	return parts, origin, err
+	return table{parts[0], parts[1], origin, "features of " + kit.DataName(file) + ": " + kit.Features(scaler, "the training rows")}, nil
 }
 
-// dataArena is the paper's test problem on a data file: random halves of at most so many rows for
-// training and validation, x in a box, random starts in it.
-func dataArena(file string, rows int, seed uint64, w weights, out kit.Terminal) (*arena, error) {
-	parts, origin, err := halves(file, rows, seed)
+// arena is the paper's test problem on the table: x in a box, random starts in it.
+func (t table) arena(name string, w weights, out kit.Terminal) (*arena, error) {
+	a, err := tuningArena(name, t.train, t.val, w, out)
 	if err != nil {
 		return nil, err
 	}
-	a, err := tuningArena(kit.DataName(file), parts[0], parts[1], w, out)
-	if err != nil {
-		return nil, err
-	}
-	a.data = []kit.Source{origin}
+	a.data, a.features = []kit.Source{t.origin}, t.features
 	return a, nil
+}
+
+// dataArena is the arena of random halves of at most so many rows of a data file.
+func dataArena(file string, rows int, seed uint64, w weights, out kit.Terminal) (*arena, error) {
+	t, err := halves(file, rows, seed)
+	if err != nil {
+		return nil, err
+	}
+	return t.arena(kit.DataName(file), w, out)
 }
 
 // tuningArena is the test problem on given rows.

@@ -70,10 +70,15 @@ func ijcnn1Arena(folder string, w weights, out kit.Terminal) (*arena, error) {
 			return nil, err
 		}
 	}
+	scaler, err := kit.Scale(sets[:])
+	if err != nil {
+		return nil, err
+	}
 	a, err := tuningArena("ijcnn1, as benchmark_bilevel", sets[0], sets[1], w, out)
 	if err != nil {
 		return nil, err
 	}
+	a.features = "features of ijcnn1: " + kit.Features(scaler, "the training rows")
 	a.data, a.batch, a.units.alpha = data[:], 64, 100
 	lo, hi := math.Log(2*w.lo), math.Log(2*w.hi)
 	a.start = func(rng *rand.Rand) (x0, y0 []float64) {

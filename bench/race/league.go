@@ -28,6 +28,15 @@ type league struct {
 	share      kit.Share
 }
 
+// arenas are those of the problems.
+func (l *league) arenas() []*arena {
+	var list []*arena
+	for _, p := range l.problems {
+		list = append(list, p.arena)
+	}
+	return list
+}
+
 // outputs are what a run can hand out: its last iterate, or the running mean of all.
 var outputs = [2]string{"last", "mean"}
 

@@ -103,7 +103,11 @@ func tuningStreams(f *leagueFlags, out kit.Terminal) ([]maker[*problem], error) 
 			name := fmt.Sprintf("tuning stream %d %s %g…%g", j+1, w.form, w.lo, w.hi)
 			list = append(list, maker[*problem]{name, func() (*problem, error) {
 				seed := 100*f.Seed + uint64(2*i+j)
-				return streamProblem(name, h, noisyRule(300, 12, seed), noisyRule(1200, 12, seed+50), w, out)
+				a, err := tuningArena(name, noisyRule(300, 12, seed), noisyRule(1200, 12, seed+50), w, out)
+				if err != nil {
+					return nil, err
+				}
+				return streamProblem(a, h)
 			}})
 		}
 	}
@@ -119,27 +123,23 @@ func tuningStreams(f *leagueFlags, out kit.Terminal) ([]maker[*problem], error) 
 		for _, w := range streamBoxes {
 			name := fmt.Sprintf("%s stream %s %g…%g", kit.DataName(file), w.form, w.lo, w.hi)
 			list = append(list, maker[*problem]{name, func() (*problem, error) {
-				parts, origin, err := halves(file, quickRows, f.Seed)
+				t, err := halves(file, quickRows, f.Seed)
 				if err != nil {
 					return nil, err
 				}
-				p, err := streamProblem(name, halfOf(file), parts[0], parts[1], w, out)
-				if err == nil {
-					p.data = []kit.Source{origin}
+				a, err := t.arena(name, w, out)
+				if err != nil {
+					return nil, err
 				}
-				return p, err
+				return streamProblem(a, halfOf(file))
 			}})
 		}
 	}
 	return list, nil
 }
 
-// streamProblem is the paper's test problem on rows that are drawn without end.
-func streamProblem(name string, h half, train, val *hyperopt.Data, w weights, out kit.Terminal) (*problem, error) {
-	a, err := tuningArena(name, train, val, w, out)
-	if err != nil {
-		return nil, err
-	}
+// streamProblem is the test problem of a on rows that are drawn without end.
+func streamProblem(a *arena, h half) (*problem, error) {
 	l, err := observe.LocalLimit(a.fresh(), a.star, observe.LimitOptions{Set: a.set})
 	if err != nil {
 		return nil, err
@@ -172,6 +172,7 @@ func noisyRule(n, dim int, seed uint64) *hyperopt.Data {
 
 // limits prints a table for each problem and a summary, and writes the figure and the numbers.
 func (l *league) limits(w io.Writer, rows []row) error {
+	tellFeatures(w, l.arenas()...)
 	ratio := func(r row) float64 { return r.Mean / l.limitAt(r.problem, r.budget) }
 	for _, p := range l.problems {
 		if err := l.limitTable(w, p, rows); err != nil {

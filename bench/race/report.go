@@ -114,8 +114,20 @@ func (x *experiment) bandsAre() string {
 	return " Bands: the mean times and over 1 + deviation/mean."
 }
 
+// tellFeatures prints how the features of the data are scaled, once for each file.
+func tellFeatures(w io.Writer, arenas ...*arena) {
+	told := map[string]bool{"": true}
+	for _, a := range arenas {
+		if !told[a.features] {
+			fmt.Fprintln(w, a.features)
+		}
+		told[a.features] = true
+	}
+}
+
 // report prints the tables, and writes the figure and its numbers.
 func (x *experiment) report(w io.Writer, chosen map[string]choice, done map[string]trial) error {
+	tellFeatures(w, x.arenas...)
 	marks := spread(x.samples, x.points)
 	at := make([]float64, len(marks))
 	for i, m := range marks {

@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 
 	"stable/bench/kit"
-	"stable/bilevel/hyperopt"
 	"stable/bilevel/quadratic"
 )
 
@@ -110,22 +109,17 @@ func survivors(folder string, r *racingFlags, out kit.Terminal) ([]maker[*arena]
 	}
 	var list []maker[*arena]
 	for _, f := range files {
-		var parts []*hyperopt.Data
-		var origin kit.Source
+		var t table
 		for _, b := range boxes {
 			name := fmt.Sprintf("%s %s %g…%g", kit.DataName(f), b.form, b.lo, b.hi)
 			list = append(list, maker[*arena]{name, func() (*arena, error) {
 				var err error
-				if parts == nil {
-					if parts, origin, err = halves(f, rows, r.Seed); err != nil {
+				if t.train == nil {
+					if t, err = halves(f, rows, r.Seed); err != nil {
 						return nil, err
 					}
 				}
-				a, err := tuningArena(name, parts[0], parts[1], b, out)
-				if err == nil {
-					a.data = []kit.Source{origin}
-				}
-				return a, err
+				return t.arena(name, b, out)
 			}})
 		}
 	}
@@ -144,6 +138,7 @@ func survivors(folder string, r *racingFlags, out kit.Terminal) ([]maker[*arena]
 
 // survival prints one line a problem.
 func (x *experiment) survival(w io.Writer, chosen map[string]choice, done map[string]trial) error {
+	tellFeatures(w, x.arenas...)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "problem\tμ_g\tdiverged of %d: paper\tguarded\tmean error at the end: STABLE, untuned\tpaper, best\tguarded, best\tTTSA, best\tBSA, best\tbest peer / STABLE\t\n", len(x.entrants[1].grid()))
 	ahead := 0
@@ -174,6 +169,7 @@ func (x *experiment) survival(w io.Writer, chosen map[string]choice, done map[st
 // ablation prints, for each entrant, how many settings diverged, and the median of the errors at
 // the end over all settings; a run that diverged counts with its last good iterate.
 func (x *experiment) ablation(w io.Writer, chosen map[string]choice, done map[string]trial) error {
+	tellFeatures(w, x.arenas...)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tw, "diverged, median error over the settings")
 	for _, e := range x.entrants {

@@ -127,6 +127,7 @@ func others(seed uint64) []maker[*problem] {
 // versus prints each untuned method's error over the best rival's, and a summary, and writes the
 // numbers.
 func (l *league) versus(w io.Writer, rows []row) error {
+	tellFeatures(w, l.arenas()...)
 	best := l.rivals(rows)
 	ratio := func(r row) float64 {
 		rival, ok := best[standing{r.problem, r.budget}]

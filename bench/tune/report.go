@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"stable/bench/kit"
 )
 
 // describe prints the data and the plan.
@@ -11,7 +13,7 @@ func (t *search) describe(w io.Writer) {
 	for _, f := range t.files {
 		fmt.Fprintf(w, "data     %s: %d rows\n", f.Path, f.Rows)
 	}
-	fmt.Fprintf(w, "features %d, scaled to %v on all but the test rows, and a bias\n", t.design.Dim-1, t.scaler)
+	fmt.Fprintf(w, "features %s; and a bias\n", kit.Features(t.scaler, "all but the test rows"))
 	n := t.rows()
 	if t.folded() {
 		fmt.Fprintf(w, "rows     %d in %d folds, %d test (seed %d)\n", n.Design, n.Folds, n.Test, t.Seed)

@@ -22,8 +22,10 @@ const tuneUsage = `go run ./bench tune: a regularisation weight for every featur
   go run ./bench tune TRAIN VALIDATION TEST
   go run ./bench tune -apply model.json DATA    predictions of a model, as CSV
 
-Files are LIBSVM or CSV text, plain or gzip. Features are scaled as measured on all but the test
-rows, and an intercept is added. Two searches minimise the validation loss: over a single weight for
+Files are LIBSVM or CSV text, plain or gzip. Features are left as they are where the largest
+absolute value of each is ½ to 1, and else scaled to mean 0 and deviation 1, or, where more than a
+tenth of the entries are 0, to largest absolute value 1, as measured on all but the test rows. An
+intercept is added. Two searches minimise the validation loss: over a single weight for
 all features, and, from the best one, over a weight each.
 
   -solver exact     Newton's method on all rows, on the mean loss of a cross-validation (-folds)

@@ -138,16 +138,6 @@ func TestMetrics(t *testing.T) {
 	assert.Panics(t, func() { Squared.Mean(d, y[:1]) })
 }
 
-func TestFitScaler(t *testing.T) {
-	full := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{2, 6}, Label: []float64{1, -1}}
-	assert.Equal(t, Standardise(full), FitScaler(full))
-	assert.Equal(t, &Scaler{Shift: []float64{4}, Factor: []float64{0.5}}, FitScaler(full))
-	assert.Equal(t, "mean 0 and deviation 1", FitScaler(full).String())
-	sparse := &Data{Dim: 1, RowPtr: []int{0, 1, 1}, Col: []int32{0}, Val: []float64{2}, Label: []float64{1, -1}}
-	assert.Equal(t, MaxAbs(sparse), FitScaler(sparse))
-	assert.Equal(t, "largest absolute value 1", FitScaler(sparse).String())
-}
-
 func TestWithBias(t *testing.T) {
 	d := &Data{Dim: 2, RowPtr: []int{0, 1, 1}, Col: []int32{0}, Val: []float64{5}, Label: []float64{1, -1}, Features: []string{"a", "b"}}
 	b := WithBias(d)
@@ -177,4 +167,42 @@ func TestReads(t *testing.T) {
 	assert.Zero(t, newton%30)
 	assert.GreaterOrEqual(t, newton, uint64(4*30))
 	assert.Zero(t, p.Clone().Reads())
+}
+
+// Features of one scale are left as they are, others scaled as suits the share of stored entries.
+func TestFitScaler(t *testing.T) {
+	rows := func(values ...[]float64) *Data {
+		d := &Data{Dim: len(values[0]), RowPtr: []int{0}}
+		for _, row := range values {
+			for j, v := range row {
+				if v != 0 {
+					d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
+				}
+			}
+			d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, 1)
+		}
+		return d
+	}
+	for _, c := range []struct {
+		d        *Data
+		want     string
+		identity bool
+	}{
+		{rows([]float64{-1, 0.25}, []float64{0.5, 0.5}), "left as they are", true},
+		{rows([]float64{1, 0, 0}, []float64{0, 0, 0.7}), "left as they are", true}, // no entries in the second
+		{rows([]float64{-1, 0.25}, []float64{0.5, 0.49}), "scaled to mean 0 and deviation 1", false},
+		{rows([]float64{-1, 0.25}, []float64{0.5, 1.01}), "scaled to mean 0 and deviation 1", false},
+		{rows([]float64{3, 0, 0}, []float64{0, 0, 0.7}), "scaled to largest absolute value 1", false},
+	} {
+		s := FitScaler(c.d)
+		assert.Equal(t, c.want, s.String())
+		require.Equal(t, c.identity, s.IsIdentity())
+		z, err := s.Apply(c.d)
+		require.NoError(t, err)
+		if c.identity {
+			assert.Equal(t, c.d.Val, z.Val)
+		} else {
+			assert.NotEqual(t, c.d.Val, z.Val)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package hyperopt
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"stable/mat"
 )
@@ -18,21 +19,55 @@ type Scaler struct {
 // the zeros.
 const dense = 0.9
 
-// FitScaler returns the map that suits the rows of d: Standardise where nine tenths of the entries
-// or more are stored, and MaxAbs, which keeps zeros, where they are not.
+// FitScaler returns the map that suits the rows of d: none where the features are of one scale
+// already, which is to say that the largest absolute value of each one that has entries is from ½
+// to 1, as in most files of the LIBSVM page; Standardise where nine tenths of the entries or more
+// are stored; and MaxAbs, which keeps zeros, where they are not.
 func FitScaler(d *Data) *Scaler {
+	m := MaxAbs(d)
+	if even(m) {
+		return none(d.Dim)
+	}
 	if float64(len(d.Val)) >= dense*float64(d.Rows())*float64(d.Dim) {
 		return Standardise(d)
 	}
-	return MaxAbs(d)
+	return m
 }
 
-// String says what the map does to the rows that it was measured on.
-func (s *Scaler) String() string {
-	if s.Shift == nil {
-		return "largest absolute value 1"
+// even says whether the largest absolute values, of which m has the inverses, are from ½ to 1.
+func even(m *Scaler) bool {
+	for _, f := range m.Factor {
+		if f < 1 || f > 2 {
+			return false
+		}
 	}
-	return "mean 0 and deviation 1"
+	return true
+}
+
+// none returns the map that leaves dim features as they are.
+func none(dim int) *Scaler {
+	s := &Scaler{Factor: make([]float64, dim)}
+	for j := range s.Factor {
+		s.Factor[j] = 1
+	}
+	return s
+}
+
+// IsIdentity says whether the map leaves all features as they are.
+func (s *Scaler) IsIdentity() bool {
+	return s.Shift == nil && !slices.ContainsFunc(s.Factor, func(f float64) bool { return f != 1 })
+}
+
+// String says what the map does to the rows that it was measured on, after "features": "scaled to
+// mean 0 and deviation 1", "scaled to largest absolute value 1", or "left as they are".
+func (s *Scaler) String() string {
+	switch {
+	case s.IsIdentity():
+		return "left as they are"
+	case s.Shift == nil:
+		return "scaled to largest absolute value 1"
+	}
+	return "scaled to mean 0 and deviation 1"
 }
 
 // Standardise returns the map to mean 0 and standard deviation 1 (divisor: number of rows) over the
