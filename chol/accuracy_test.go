@@ -35,8 +35,11 @@ func TestAccuracy(t *testing.T) { chol.EachKernel(t, testAccuracy) }
 // small matrices.
 func testAccuracy(t *testing.T) {
 	count := 3000
-	if mattest.Long() {
+	switch {
+	case mattest.Long():
 		count = 60_000
+	case testing.Short():
+		count = 1000
 	}
 	l := mattest.NewLedger(constants)
 	var c chol.Cholesky

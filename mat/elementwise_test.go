@@ -1,6 +1,7 @@
 package mat_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,9 +47,7 @@ func TestElementwise(t *testing.T) {
 							f.dense(dst, in[0], in[1], in[2])
 							mattest.CheckPad(t, dst)
 							for i := range n {
-								for j := range n + 2 {
-									require.InDelta(t, f.want(a.At(i, j), b.At(i, j), c.At(i, j)), dst.At(i, j), 2*mattest.Eps)
-								}
+								requireEach(t, f.want, dst.Row(i), a.Row(i), b.Row(i), c.Row(i))
 							}
 
 							p, q, r := mattest.Sym(n, 1), mattest.Sym(n, 2), mattest.Sym(n, 3)
@@ -57,15 +56,23 @@ func TestElementwise(t *testing.T) {
 							f.sym(ds, ins[0], ins[1], ins[2])
 							mattest.CheckPadSym(t, ds)
 							for i := range n {
-								for j := range i + 1 {
-									require.InDelta(t, f.want(p.At(i, j), q.At(i, j), r.At(i, j)), ds.At(i, j), 2*mattest.Eps)
-								}
+								requireEach(t, f.want, ds.Row(i), p.Row(i), q.Row(i), r.Row(i))
 							}
 						}
 					}
 				}
 			})
 		})
+	}
+}
+
+// requireEach requires got[j] = want(a[j], b[j], c[j]) for every j, up to the rounding of the two
+// operations of want.
+func requireEach(t *testing.T, want func(a, b, c float64) float64, got, a, b, c []float64) {
+	for j, v := range got {
+		if d := math.Abs(v - want(a[j], b[j], c[j])); !(d <= 2*mattest.Eps) {
+			require.Failf(t, "wrong entry", "%g at column %d, off by %g", v, j, d)
+		}
 	}
 }
 

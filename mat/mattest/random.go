@@ -52,7 +52,7 @@ func Orthogonal(n int, seed uint64) *mat.Dense {
 		q.Set(i, i, 1)
 	}
 	rng := Rand(seed)
-	v := make([]float64, n)
+	v, s := make([]float64, n), make([]float64, n)
 	for range n {
 		vv := 0.0
 		for i := range v {
@@ -60,13 +60,18 @@ func Orthogonal(n int, seed uint64) *mat.Dense {
 			vv += v[i] * v[i]
 		}
 		// q = (I − 2vvᵀ/vᵀv)·q
-		for j := range n {
-			s := 0.0
-			for i := range n {
-				s += v[i] * q.At(i, j)
+		clear(s)
+		for i, u := range v {
+			for j, w := range q.Row(i) {
+				s[j] += u * w
 			}
-			for i := range n {
-				q.Set(i, j, q.At(i, j)-2*s/vv*v[i])
+		}
+		for j := range s {
+			s[j] = 2 * s[j] / vv
+		}
+		for i, u := range v {
+			for j, w := range s {
+				q.Data[i*q.Stride+j] -= w * u
 			}
 		}
 	}
@@ -75,13 +80,18 @@ func Orthogonal(n int, seed uint64) *mat.Dense {
 
 // Spectrum returns Q·diag(lambda)·Qᵀ for Q = Orthogonal(len(lambda), seed), rounded.
 func Spectrum(lambda []float64, seed uint64) *mat.Sym {
+	return Compose(Orthogonal(len(lambda), seed), lambda)
+}
+
+// Compose returns Q·diag(lambda)·Qᵀ, rounded.
+func Compose(q *mat.Dense, lambda []float64) *mat.Sym {
 	n := len(lambda)
-	q, s := Orthogonal(n, seed), mat.NewSym(n)
+	s := mat.NewSym(n)
 	for i := range n {
 		for j := range i + 1 {
-			v := 0.0
+			v, qi, qj := 0.0, q.Row(i), q.Row(j)
 			for k, l := range lambda {
-				v += q.At(i, k) * l * q.At(j, k)
+				v += qi[k] * l * qj[k]
 			}
 			s.Set(i, j, v)
 		}
