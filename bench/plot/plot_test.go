@@ -299,7 +299,7 @@ func TestBadOptionsAreNamed(t *testing.T) {
 func TestLargeFigureStaysSmall(t *testing.T) {
 	var series []Series
 	for i := range 10 {
-		series = append(series, decay(strconv.Itoa(i), 100_000, float64(i)))
+		series = append(series, decay(strconv.Itoa(i), 20_000, float64(i)))
 	}
 	for name, f := range map[string]Figure{
 		"column": {Panels: []Panel{logPanel(series...)}},

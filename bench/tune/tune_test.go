@@ -515,6 +515,9 @@ func TestTuneRefuses(t *testing.T) {
 
 // The data sets of the paper, raw and in two files, where they are.
 func TestTuneRealData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	dir := os.Getenv("STABLE_DATA")
 	if dir == "" {
 		t.Skip("STABLE_DATA is not set")

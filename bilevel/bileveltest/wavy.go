@@ -5,6 +5,7 @@ package bileveltest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"stable/mat"
 )
@@ -22,18 +23,19 @@ type Wavy[S ~uint64] struct {
 	N      uint64 // terms of both sums
 	Kappa  float64
 	Noise  float64
-	Log    []Call[S] // of the oracles asked
+	Log    []Call[S] // the oracles asked, in order
+	NoLog  bool      // leaves Log empty, for runs that do not read it
 
 	// Identity makes A + S_φ the identity, which with Kappa = 0 is the composition of f with
 	// h(x; φ) = B_φᵀ sin(x).
 	Identity bool
 
-	terms map[termKey]Term // those made so far
+	terms map[S]Term // those made so far
+	made  recipe     // what they were made by
 }
 
-// termKey is what a Term depends on.
-type termKey struct {
-	i        uint64
+// recipe is what all terms depend on.
+type recipe struct {
 	dx, dy   int
 	noise    float64
 	identity bool
@@ -61,14 +63,13 @@ type Term struct {
 
 // Term returns term i, which is to be read only.
 func (w *Wavy[S]) Term(i S) Term {
-	key := termKey{uint64(i), w.Dx, w.Dy, w.Noise, w.Identity}
-	t, ok := w.terms[key]
+	if now := (recipe{w.Dx, w.Dy, w.Noise, w.Identity}); w.terms == nil || w.made != now {
+		w.terms, w.made = map[S]Term{}, now
+	}
+	t, ok := w.terms[i]
 	if !ok {
 		t = w.newTerm(i)
-		if w.terms == nil {
-			w.terms = map[termKey]Term{}
-		}
-		w.terms[key] = t
+		w.terms[i] = t
 	}
 	return t
 }
@@ -100,8 +101,9 @@ func (w *Wavy[S]) newTerm(i S) Term {
 
 // mean calls f with each term of the batch, and its weight.
 func (w *Wavy[S]) mean(oracle string, x, y []float64, batch []S, f func(t Term, weight float64)) {
-	clone := func(v []float64) []float64 { return append([]float64(nil), v...) }
-	w.Log = append(w.Log, Call[S]{oracle, clone(x), clone(y), append([]S(nil), batch...)})
+	if !w.NoLog {
+		w.Log = append(w.Log, Call[S]{oracle, slices.Clone(x), slices.Clone(y), slices.Clone(batch)})
+	}
 	if len(batch) == 0 {
 		for i := range w.N {
 			f(w.Term(S(i)), 1/float64(w.N))
@@ -137,14 +139,18 @@ func (w *Wavy[S]) GradF(fx, fy, x, y []float64, xi []S) error {
 // GradG is that of bilevel.Problem.
 func (w *Wavy[S]) GradG(gy, x, y []float64, phi []S) error {
 	clear(gy)
+	sin := make([]float64, len(x))
+	for i, v := range x {
+		sin[i] = math.Sin(v)
+	}
 	w.mean("GradG", x, y, phi, func(t Term, q float64) {
 		for j := range gy {
 			v := -w.Kappa * math.Sin(y[j]+t.P[j])
 			for k := range y {
 				v += t.S.At(j, k) * y[k]
 			}
-			for i := range x {
-				v -= math.Sin(x[i]) * t.B.At(i, j)
+			for i, s := range sin {
+				v -= s * t.B.At(i, j)
 			}
 			gy[j] += q * v
 		}

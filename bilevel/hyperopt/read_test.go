@@ -83,16 +83,17 @@ func TestReadLIBSVM(t *testing.T) {
 	long := "1 1:0." + strings.Repeat("1", 200_000) // one token longer than the buffer
 	_, err = ReadLIBSVM(strings.NewReader(long), "t", ReadOptions{})
 	requireSyntax(t, err, "t", 1, "longer than 4096")
-	wide := "1" // one line longer than the buffer
+	wide := strings.Builder{} // one line longer than the buffer
+	wide.WriteString("1")
+	var values []float64
 	for j := 1; j <= 20_000; j++ {
-		wide += fmt.Sprintf(" %d:%d", j, j)
+		fmt.Fprintf(&wide, " %d:%d", j, j)
+		values = append(values, float64(j))
 	}
-	d, err = ReadLIBSVM(strings.NewReader(wide), "t", ReadOptions{})
+	d, err = ReadLIBSVM(strings.NewReader(wide.String()), "t", ReadOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 20_000, d.Dim)
-	for j, v := range d.Val {
-		require.Equal(t, float64(j+1), v)
-	}
+	require.Equal(t, values, d.Val)
 }
 
 func TestReadLIBSVMErrors(t *testing.T) {

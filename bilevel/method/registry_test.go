@@ -24,10 +24,12 @@ func forEach(t *testing.T, f func(t *testing.T, e Entry)) {
 
 // problem is one that the method takes.
 func (e Entry) problem(noise float64) identity {
+	p := identity{newProducts(noise)}
 	if e.Needs.Composition {
-		return newIdentity(noise)
+		p = newIdentity(noise)
 	}
-	return identity{newProducts(noise)}
+	p.NoLog = true
+	return p
 }
 
 // withoutProducts hides the products of a problem.
