@@ -22,7 +22,8 @@ type league struct {
 	budgets    []uint64   // of samples, ascending
 	each       bool       // samples of each kind; otherwise ξ and φ together
 	trials     int
-	tuneTrials int // runs of each setting in the choice of step sizes
+	tuneTrials int  // runs of each setting in the choice of step sizes
+	exhaustive bool // the choice tries every setting at every budget; see keeps
 	seed       uint64
 	folder     string
 	share      kit.Share
@@ -40,18 +41,19 @@ func (l *league) arenas() []*arena {
 // outputs are what a run can hand out: its last iterate, or the running mean of all.
 var outputs = [2]string{"last", "mean"}
 
-// course is a run up to a budget. At each budget up to there the error is measured at three marks,
-// of which a choice takes the mean, since that is less a matter of luck than the last one.
-func (l *league) course(upto int) course {
+// course is a run up to a budget. At each budget from the one given up to there the error is
+// measured at three marks, of which a choice takes the mean, since that is less a matter of luck
+// than the last one.
+func (l *league) course(from, upto int) course {
 	c := course{each: l.each, mean: true}
-	for _, b := range l.budgets[:upto+1] {
+	for _, b := range l.budgets[from : upto+1] {
 		c.marks = append(c.marks, b*8/10, b*9/10, b)
 	}
 	return c
 }
 
-// at returns the error of an output at a budget, the mean over its marks or that at the last one;
-// +Inf where the run failed before.
+// at returns the error of an output at a budget, the ith that the run was measured at, as the mean
+// over its marks or that at the last one; +Inf where the run failed before.
 func (t trial) at(budget uint64, i, output int, last bool) float64 {
 	if t.End != "" && t.Used < budget {
 		return math.Inf(1)
@@ -66,11 +68,12 @@ func (t trial) at(budget uint64, i, output int, last bool) float64 {
 	return (e[3*i] + e[3*i+1] + e[3*i+2]) / 3
 }
 
-// run is one run of an entrant with a setting. A method that refuses the problem fails at the
-// start.
-func (l *league) run(key string, p *problem, e *entrant, s setting, seed uint64, upto int) kit.Task[trial] {
-	return kit.Task[trial]{Key: key, Cost: float64(l.budgets[upto]) * p.work, Run: func(ctx context.Context) (trial, error) {
-		t, err := race(ctx, p.of(e), e.make(p.of(e), s), seed, l.course(upto))
+// run is one run of an entrant with a setting, measured at the budgets from one to another. A
+// method that refuses the problem fails at the start.
+func (l *league) run(key string, p *problem, e *entrant, s setting, seed uint64, from, upto int) kit.Task[trial] {
+	cost := float64(l.budgets[upto]) * p.work
+	return kit.Task[trial]{Key: key, Cost: cost, Run: func(ctx context.Context) (trial, error) {
+		t, err := race(ctx, p.of(e), e.make(p.of(e), s), seed, l.course(from, upto))
 		if errors.Is(err, bilevel.ErrOption) {
 			return trial{End: err.Error()}, nil
 		}
@@ -78,106 +81,20 @@ func (l *league) run(key string, p *problem, e *entrant, s setting, seed uint64,
 	}}
 }
 
-// place is a problem and an entrant in it.
-type place struct{ problem, entrant string }
-
-// picks are those of one entrant on one problem, for each budget and output.
-type picks struct {
-	best     [][2]int // numbers of settings in the entrant's grid
-	diverged int      // settings of which a run failed
-}
-
-// tuning lists the runs for the choice of step sizes.
-func (l *league) tuning() []kit.Task[trial] {
-	var list []kit.Task[trial]
-	for _, p := range l.problems {
-		for _, e := range p.field {
-			if e.untuned {
-				continue
-			}
-			for i, s := range e.grid() {
-				for t := range l.tuneTrials {
-					list = append(list, l.run(tuneKey(p.arena, e, i, t), p, e, s, l.seed+tuneSeeds+uint64(t), len(l.budgets)-1))
-				}
-			}
-		}
-	}
-	return list
-}
-
-// choose takes the settings with the least mean error.
-func (l *league) choose(done map[string]trial) map[place]picks {
-	all := map[place]picks{}
-	for _, p := range l.problems {
-		for _, e := range p.field {
-			c := picks{best: make([][2]int, len(l.budgets))}
-			if !e.untuned {
-				c = l.pick(p, e, done)
-			}
-			all[place{p.name, e.name}] = c
-		}
-	}
-	return all
-}
-
-func (l *league) pick(p *problem, e *entrant, done map[string]trial) picks {
-	c := picks{best: make([][2]int, len(l.budgets))}
-	least := make([][2]float64, len(l.budgets))
-	for b := range least {
-		least[b] = [2]float64{math.Inf(1), math.Inf(1)}
-	}
-	for i := range e.grid() {
-		failed := false
-		score := make([][2]float64, len(l.budgets))
-		for t := range l.tuneTrials {
-			r := done[tuneKey(p.arena, e, i, t)]
-			failed = failed || r.End != ""
-			for b, n := range l.budgets {
-				for o := range outputs {
-					score[b][o] += r.at(n, b, o, false)
-				}
-			}
-		}
-		if failed {
-			c.diverged++
-		}
-		for b := range score {
-			for o := range outputs {
-				if score[b][o] < least[b][o] {
-					least[b][o], c.best[b][o] = score[b][o], i
-				}
-			}
-		}
-	}
-	return c
-}
-
-// lengths returns, for each setting that was chosen, the largest budget for which it was.
-func (c picks) lengths() map[int]int {
-	upto := map[int]int{}
-	for b, pair := range c.best {
-		for _, i := range pair {
-			upto[i] = b
-		}
-	}
-	return upto
-}
-
 func (l *league) trialKey(p *problem, e *entrant, setting, upto, t int) string {
 	return fmt.Sprintf("trial/%s/%s/%d/%d/%d", p.name, e.name, setting, l.budgets[upto], t)
 }
 
 // racing lists the trials, with the settings that have been chosen.
-func (l *league) racing(chosen map[place]picks) []kit.Task[trial] {
+func (l *league) racing(chosen map[place]*picks) []kit.Task[trial] {
 	var list []kit.Task[trial]
 	for _, p := range l.problems {
 		for _, e := range p.field {
 			upto := chosen[place{p.name, e.name}].lengths()
 			for i, s := range e.grid() {
-				if b, ok := upto[i]; ok {
-					for t := range l.trials {
-						list = append(list, l.run(l.trialKey(p, e, i, b, t), p, e, s, l.seed+uint64(t), b))
-					}
+				b, ok := upto[i]
+				for t := 0; ok && t < l.trials; t++ {
+					list = append(list, l.run(l.trialKey(p, e, i, b, t), p, e, s, l.seed+uint64(t), 0, b))
 				}
 			}
 		}
@@ -190,22 +107,24 @@ type result struct {
 	kit.Estimate
 	diverged int // trials that failed before; the mean is +Inf then
 	setting  int
+	out      bool // of the race: no trials, and the mean is NaN
 }
 
 // result takes the trials together.
-func (l *league) result(p *problem, e *entrant, b, output int, chosen map[place]picks, done map[string]trial) result {
+func (l *league) result(p *problem, e *entrant, b, output int, chosen map[place]*picks, done map[string]trial) result {
 	c := chosen[place{p.name, e.name}]
+	if b >= c.in {
+		return result{Estimate: kit.Estimate{Mean: math.NaN(), Half: math.NaN()}, out: true}
+	}
 	r := result{setting: c.best[b][output]}
 	upto := c.lengths()[r.setting]
 	var errs []float64
-	// An error below the rounding of F is one of that size: it may even be negative.
-	floor := 1e-14*math.Abs(p.best) + 1e-300
 	for t := range l.trials {
 		v := done[l.trialKey(p, e, r.setting, upto, t)].at(l.budgets[b], b, output, true)
 		if math.IsInf(v, 1) {
 			r.diverged++
 		}
-		errs = append(errs, max(v, floor))
+		errs = append(errs, max(v, p.floor()))
 	}
 	r.Estimate = kit.Estimate{Mean: math.Inf(1), Half: math.Inf(1)}
 	if r.diverged == 0 {
@@ -226,21 +145,21 @@ func (l *league) identity() kit.Identity {
 			}
 		}
 	}
-	id.Options = fmt.Sprintf("%s on %q, %s, budgets %v, %d tuning runs, seed %d", l.name, names, l.describe, l.budgets, l.tuneTrials, l.seed)
+	id.Options = fmt.Sprintf("%s on %q, %s, budgets %v, %d tuning runs, seed %d",
+		l.name, names, l.describe, l.budgets, l.tuneTrials, l.seed)
 	return id
 }
 
 // play does the runs of this share that are not done yet, and returns all of them.
-func (l *league) play(ctx context.Context, out kit.Terminal) (chosen map[place]picks, done map[string]trial, err error) {
+func (l *league) play(ctx context.Context, out kit.Terminal) (chosen map[place]*picks, done map[string]trial, err error) {
 	c, err := kit.Open[trial](l.folder, l.name, l.identity(), l.share)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	if done, err = c.Complete(ctx, l.tuning(), "choosing step sizes", out); err != nil {
+	if chosen, err = l.choose(ctx, c, out); err != nil {
 		return nil, nil, err
 	}
-	chosen = l.choose(done)
 	done, err = c.Complete(ctx, l.racing(chosen), "trials", out)
 	return chosen, done, err
 }

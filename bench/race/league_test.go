@@ -94,28 +94,97 @@ func TestLimitsOfRecipes(t *testing.T) {
 	assert.Nil(t, held.limit)
 }
 
-// A choice takes the setting with the least error for each budget and output apart, and a run that
-// failed counts up to where it came.
+// One round takes the setting with the least error for each output apart, and a run that failed
+// counts up to where it came. The best settings by either output go on, half of them by each.
 func TestPicks(t *testing.T) {
 	e := &entrant{name: "m"}
 	p := &problem{arena: &arena{name: "p"}, field: []*entrant{e}}
 	l := &league{problems: []*problem{p}, entrants: []*entrant{e}, budgets: []uint64{10, 20}, tuneTrials: 1, trials: 1}
 	done := map[string]trial{}
-	for i := range e.grid() {
-		done[tuneKey(p.arena, e, i, 0)] = trial{Error: []float64{5, 5, 5, 5, 5, 5}, Mean: []float64{5, 5, 5, 5, 5, 5}}
+	put := func(setting, b int, last, mean float64) {
+		done[l.choiceKey(p, e, setting, b, 0)] = trial{Error: []float64{last, last - 1, last + 1}, Mean: []float64{mean, mean, mean}}
 	}
-	done[tuneKey(p.arena, e, 3, 0)] = trial{Error: []float64{1, 2, 3, 9, 9, 9}, Mean: []float64{6, 6, 6, 6, 6, 6}}
-	done[tuneKey(p.arena, e, 4, 0)] = trial{Error: []float64{6, 6, 6, 4, 3, 2}, Mean: []float64{6, 6, 6, 1, 1, 1}}
-	done[tuneKey(p.arena, e, 5, 0)] = trial{Error: []float64{6, 6, 6, 0, 0, 0}, Mean: []float64{1, 1, 1, 0, 0, 0}, End: "blew up", Used: 15}
-	c := l.choose(done)[place{"p", "m"}]
-	assert.Equal(t, picks{best: [][2]int{{3, 5}, {4, 4}}, diverged: 1}, c)
-	assert.Equal(t, map[int]int{3: 0, 5: 0, 4: 1}, c.lengths())
-	assert.Len(t, l.racing(map[place]picks{{"p", "m"}: c}), 3)
+	field := l.begin()
+	require.Len(t, l.tuning(0, field), 100)
+	for i := range e.grid() {
+		put(i, 0, 10+float64(i), 200-float64(i))
+	}
+	put(97, 0, 2, 300)
+	done[l.choiceKey(p, e, 5, 0, 0)] = trial{Error: []float64{1, 1, 1}, Mean: []float64{1, 1, 1}, End: "blew up", Used: 9}
+	done[l.choiceKey(p, e, 6, 0, 0)] = trial{Error: []float64{3, 3, 3}, Mean: []float64{1, 1, 1}, End: "blew up", Used: 12}
+	l.judge(0, field, done)
+	c := field[place{"p", "m"}]
+	assert.Equal(t, [2]int{97, 6}, c.best[0])
+	assert.Equal(t, [2]float64{2, 1}, c.least[0])
+	assert.Equal(t, 2, c.diverged)
+	assert.Len(t, c.going, keeps[0])
+	for _, i := range []int{97, 6, 0, 1, 4, 7, 99, 98, 96} {
+		assert.Contains(t, c.going, i)
+	}
+	assert.NotContains(t, c.going, 5)
+	assert.NotContains(t, c.going, 50)
+
+	assert.Len(t, l.tuning(1, field), keeps[0])
+	for _, i := range c.going {
+		put(i, 1, 7, 7)
+	}
+	put(4, 1, 3, 4)
+	l.judge(1, field, done)
+	assert.Equal(t, [][2]int{{97, 6}, {4, 4}}, c.best)
+	assert.Equal(t, map[int]int{97: 0, 6: 0, 4: 1}, c.lengths())
+	assert.Len(t, l.racing(field), 3)
+}
+
+// From the second budget on, a rival that is far behind the best one has no trial, and says so; one
+// that took a late start is not far behind at the first. An exhaustive choice keeps everything.
+func TestOutOfRace(t *testing.T) {
+	good, bad := &entrant{name: "good"}, &entrant{name: "bad"}
+	p := &problem{arena: &arena{name: "p"}, field: []*entrant{good, bad}}
+	for _, exhaustive := range []bool{false, true} {
+		l := &league{problems: []*problem{p}, entrants: p.field, budgets: []uint64{10, 20, 30}, tuneTrials: 1, trials: 1,
+			exhaustive: exhaustive}
+		done := map[string]trial{}
+		for b := range l.budgets {
+			for i := range good.grid() {
+				for e, v := range map[*entrant]float64{good: 1, bad: 31} {
+					done[l.choiceKey(p, e, i, b, 0)] = trial{Error: []float64{v, v, v}, Mean: []float64{v, v, v}}
+				}
+			}
+		}
+		field := l.begin()
+		rounds := []int{200, 2 * keeps[0], keeps[1]}
+		if exhaustive {
+			rounds = []int{200, 200, 200}
+		}
+		for b, n := range rounds {
+			assert.Len(t, l.tuning(b, field), n)
+			l.judge(b, field, done)
+		}
+		c := field[place{"p", "bad"}]
+		assert.Equal(t, 3, field[place{"p", "good"}].in)
+		for _, t := range l.racing(field) {
+			done[t.Key] = trial{Error: make([]float64, 9), Mean: make([]float64, 9)}
+		}
+		rows, text := l.rows(field, done), new(strings.Builder)
+		require.NoError(t, l.outs(text, rows))
+		if exhaustive {
+			assert.Equal(t, 3, c.in)
+			assert.Empty(t, text.String())
+			continue
+		}
+		assert.Equal(t, 1, c.in)
+		assert.Contains(t, text.String(), "bad")
+		assert.NotContains(t, text.String(), "good")
+		for _, r := range rows {
+			assert.Equal(t, r.entrant == bad && r.budget > 0, r.out)
+			assert.Equal(t, r.out, r.told() == "out of the race")
+		}
+	}
 }
 
 // leagues are short command lines of limit and untuned.
 func leagues(name, out string, more ...string) []string {
-	return append([]string{name, "-methods", "STABLE,TTSA", "-samples", "1000", "-trials", "2", "-tune", "1",
+	return append([]string{name, "-methods", "STABLE,TTSA", "-samples", "5000", "-trials", "2", "-tune", "1",
 		"-only", "saddle,rank-one f_yy", "-out", out}, more...)
 }
 
@@ -130,7 +199,7 @@ func TestLeagueParts(t *testing.T) {
 		status, stdout, stderr := bench(context.Background(), leagues(name, whole)...)
 		require.Zero(t, status, stderr)
 		assert.Contains(t, stdout, "saddle")
-		for range 2 {
+		for range 3 { // two rounds of the choice, and the trials
 			for _, p := range []string{"1/2", "2/2"} {
 				status, _, stderr := bench(context.Background(), leagues(name, parts, "-part", p)...)
 				require.Zero(t, status, stderr)
@@ -145,7 +214,7 @@ func TestLeagueParts(t *testing.T) {
 		assert.Equal(t, string(want), string(got))
 		lines := strings.Split(strings.TrimSpace(string(got)), "\n")
 		assert.True(t, strings.HasPrefix(lines[0], "problem,method,tuned,output,samples,error,limit,"), lines[0])
-		assert.Len(t, lines, 1+2*2*2) // problems, methods, outputs, one budget
+		assert.Len(t, lines, 1+2*2*2*2) // problems, methods, outputs, budgets
 		if name == "limit" {
 			assert.FileExists(t, filepath.Join(whole, "limit.svg"))
 		}

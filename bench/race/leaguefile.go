@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"stable/bench/kit"
 	"stable/bilevel/atomicfile"
@@ -21,13 +22,14 @@ type leagueFlags struct {
 	data, methods, only string
 	samples             uint64
 	trials, tune        int
-	ablate              bool
+	ablate, exhaustive  bool
 }
 
 func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
 	f.Common.Add(fs, quick)
 	fs.StringVar(&f.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set")
 	fs.BoolVar(&f.ablate, "ablate", false, "the untuned method, and it with one part after the other taken away")
+	fs.BoolVar(&f.exhaustive, "exhaustive", false, "try every setting at every budget, and keep every rival in the race")
 	fs.StringVar(&f.methods, "methods", f.methods, "`NAMES` of methods, separated by commas")
 	fs.StringVar(&f.only, "only", "", "`WORDS`, separated by commas: only problems whose name has one of them")
 	fs.Uint64Var(&f.samples, "samples", f.samples, samples)
@@ -91,7 +93,7 @@ func (f *leagueFlags) league(name string, budgets []uint64, problems []*problem)
 	}
 	share, err := f.Share()
 	l := &league{name: name, problems: problems, entrants: entrants, trials: f.trials, tuneTrials: f.tune,
-		seed: f.Seed, folder: f.Out, share: share, describe: "in full"}
+		exhaustive: f.exhaustive, seed: f.Seed, folder: f.Out, share: share, describe: "in full"}
 	if f.Quick {
 		l.describe = "quick"
 	}
@@ -122,8 +124,17 @@ type row struct {
 	result
 }
 
+// told is the setting in words.
+func (r row) told() string {
+	if r.out {
+		return "out of the race"
+	}
+	text, _ := r.entrant.describe(r.problem.of(r.entrant), r.entrant.grid()[r.setting])
+	return text
+}
+
 // rows are all of them, problem by problem.
-func (l *league) rows(chosen map[place]picks, done map[string]trial) []row {
+func (l *league) rows(chosen map[place]*picks, done map[string]trial) []row {
 	var list []row
 	for _, p := range l.problems {
 		for _, e := range p.field {
@@ -155,14 +166,14 @@ func (l *league) write(w io.Writer, rows []row, column string, value func(r row)
 	path := filepath.Join(l.folder, l.name+".csv")
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		out := csv.NewWriter(w)
-		head := []string{"problem", "method", "tuned", "output", "samples", "error", "limit", column, "half", "interval", "diverged"}
+		head := []string{"problem", "method", "tuned", "output", "samples", "error", "limit", column,
+			"half", "interval", "diverged"}
 		if err := out.Write(head); err != nil {
 			return err
 		}
 		for _, r := range rows {
-			text, _ := r.entrant.describe(r.problem.of(r.entrant), r.entrant.grid()[r.setting])
 			if err := out.Write([]string{
-				r.problem.name, r.entrant.name, text, outputs[r.output], strconv.FormatUint(l.budgets[r.budget], 10),
+				r.problem.name, r.entrant.name, r.told(), outputs[r.output], strconv.FormatUint(l.budgets[r.budget], 10),
 				number(r.Mean), number(l.limitAt(r.problem, r.budget)), number(value(r)),
 				string(r.problem.half), number(r.Half), strconv.Itoa(r.diverged),
 			}); err != nil {
@@ -177,6 +188,41 @@ func (l *league) write(w io.Writer, rows []row, column string, value func(r row)
 	}
 	_, err = fmt.Fprintf(w, "wrote %s\n", path)
 	return err
+}
+
+// outs prints how often which rivals were out of the race, if any was.
+func (l *league) outs(w io.Writer, rows []row) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	head := fmt.Sprintf("out of the race, over %d times the best rival's error in the choice", outOfRace)
+	for _, e := range l.entrants {
+		n, any := make([]int, len(l.budgets)), false
+		for _, r := range rows {
+			if r.entrant == e && r.out && r.output == 0 {
+				n[r.budget]++
+				any = true
+			}
+		}
+		if !any {
+			continue
+		}
+		if head != "" {
+			fmt.Fprint(tw, head)
+			for _, b := range l.budgets {
+				fmt.Fprintf(tw, "\t%d", b)
+			}
+			fmt.Fprintln(tw)
+			head = ""
+		}
+		fmt.Fprint(tw, e.name)
+		for _, v := range n {
+			fmt.Fprintf(tw, "\t%d of %d", v, len(l.problems))
+		}
+		fmt.Fprintln(tw)
+	}
+	if head == "" {
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
 }
 
 // number is a number of a CSV file, empty where there is none.

@@ -24,11 +24,18 @@ limit, below which no method comes in the long run (observe.LocalLimit). 1 is pe
 method takes the best of 100 settings for each budget, found on seeds of its own; the untuned ones
 take none. Last iterates and running means, at 1000, 5000, 20000 and 100000 samples of each kind.
 
+Settings are chosen in rounds: all 100 run to the first budget, the best 30 of them, by last iterate
+or mean, to the second, the best 10 of those to the third, the best 5 to the last. A tuned method
+that is over 30 times behind the best one at the second budget or later is out of the race on that
+problem from there on. With -exhaustive, every setting runs to every budget, and every method stays.
+
   go run ./bench limit -quick
   go run ./bench limit -data ../data
   go run ./bench limit -methods STABLE,SOBA -only quadratic,saddle -samples 20000
   go run ./bench limit -ablate           what the parts of the untuned method are worth
-  go run ./bench limit -part 3/8         the third of eight parts; with -merge 8, all of them
+  go run ./bench limit -part 3/8         the third of eight parts; with -merge 8, all of them. Each
+                                         round wants the one before it of all parts: run them again
+                                         until none waits for another
 
 Finished runs are kept in the -out folder: after an interrupt the same command goes on.
 
@@ -179,7 +186,7 @@ func (l *league) limits(w io.Writer, rows []row) error {
 			return err
 		}
 	}
-	if err := l.limitSummary(w, rows, ratio); err != nil {
+	if err := kit.FirstOf(l.limitSummary(w, rows, ratio), l.outs(w, rows)); err != nil {
 		return err
 	}
 	if fig := l.limitFigure(rows, ratio); len(fig.Panels) > 0 {
@@ -214,6 +221,8 @@ func (l *league) limitTable(w io.Writer, p *problem, rows []row) error {
 			fmt.Fprintf(tw, "%s\t%s", r.entrant.name, outputs[r.output])
 		}
 		switch limit := l.limitAt(p, r.budget); {
+		case r.out:
+			fmt.Fprint(tw, "\tout")
 		case r.diverged > 0:
 			fmt.Fprintf(tw, "\tdiverged (%d)", r.diverged)
 		case p.limit == nil:
@@ -222,8 +231,7 @@ func (l *league) limitTable(w io.Writer, p *problem, rows []row) error {
 			fmt.Fprintf(tw, "\t%.3g ± %.2g", r.Mean/limit, r.Half/limit)
 		}
 		if r.budget == len(l.budgets)-1 {
-			text, _ := r.entrant.describe(p.of(r.entrant), r.entrant.grid()[r.setting])
-			fmt.Fprintf(tw, "\t%s\n", text)
+			fmt.Fprintf(tw, "\t%s\n", r.told())
 		}
 	}
 	fmt.Fprintln(tw)
@@ -234,7 +242,7 @@ func (l *league) limitTable(w io.Writer, p *problem, rows []row) error {
 // ratios and the worst one at each budget.
 func (l *league) limitSummary(w io.Writer, rows []row, ratio func(r row) float64) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(tw, "error over the limit: geometric mean, worst\t\t")
+	fmt.Fprint(tw, "error over the limit: geometric mean, worst, on how many problems\t\t")
 	for _, b := range l.budgets {
 		fmt.Fprintf(tw, "\t%d", b)
 	}
@@ -254,7 +262,7 @@ func (l *league) limitSummary(w io.Writer, rows []row, ratio func(r row) float64
 						fmt.Fprint(tw, "\t–")
 						continue
 					}
-					fmt.Fprintf(tw, "\t%.3g, %.3g (%s)", v.mean(), v.worst, v.name)
+					fmt.Fprintf(tw, "\t%.3g, %.3g (%s), %d", v.mean(), v.worst, v.name, v.n)
 				}
 				fmt.Fprintln(tw)
 			}

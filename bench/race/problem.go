@@ -45,6 +45,9 @@ type problem struct {
 	natural *arena
 }
 
+// floor is the least error that counts: one below the rounding of F may even be negative.
+func (p *problem) floor() float64 { return 1e-14*math.Abs(p.best) + 1e-300 }
+
 // of returns the arena for an entrant: a tuned one is told the units, even those of single entries.
 func (p *problem) of(e *entrant) *arena {
 	if p.natural != nil && !e.untuned {

@@ -20,11 +20,18 @@ streams. Each rival takes the best of its 100 settings, for each budget and for 
 its running mean, on a grid that is laid in the problem's units; the untuned methods take nothing.
 The figure of merit is the error over the best rival's.
 
+Settings are chosen in rounds: all 100 run to the first budget, the best 30 of them, by last iterate
+or mean, to the second, the best 10 of those to the third. A rival that is over 30 times behind the
+best one at the second budget or later is out of the race on that problem from there on. With
+-exhaustive, every setting runs to every budget, and every rival stays.
+
   go run ./bench untuned -quick
   go run ./bench untuned -data ../data
   go run ./bench untuned -only simplex,ball -methods STABLE,SOBA
   go run ./bench untuned -ablate         what the parts of the untuned method are worth
-  go run ./bench untuned -part 3/8       the third of eight parts; with -merge 8, all of them
+  go run ./bench untuned -part 3/8       the third of eight parts; with -merge 8, all of them. Each
+                                         round wants the one before it of all parts: run them again
+                                         until none waits for another
 
 Finished runs are kept in the -out folder: after an interrupt the same command goes on.
 
@@ -147,6 +154,9 @@ func (l *league) versus(w io.Writer, rows []row) error {
 			return err
 		}
 	}
+	if err := l.outs(w, rows); err != nil {
+		return err
+	}
 	return l.write(w, rows, "over best rival", ratio)
 }
 
@@ -165,7 +175,7 @@ func (l *league) rivals(rows []row) map[standing]row {
 	best := map[standing]row{}
 	for _, r := range rows {
 		at := standing{r.problem, r.budget}
-		if old, ok := best[at]; rival(r.entrant) && (!ok || r.Mean < old.Mean) {
+		if old, ok := best[at]; rival(r.entrant) && !r.out && (!ok || r.Mean < old.Mean) {
 			best[at] = r
 		}
 	}
