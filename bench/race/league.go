@@ -15,7 +15,8 @@ import (
 // budget and for each of its two outputs, the setting with the least mean error over seeds that
 // serve for nothing else.
 type league struct {
-	name       string
+	command    string // limit or untuned
+	name       string // of its files
 	describe   string // what the results depend on beyond the fields here
 	problems   []*problem
 	entrants   []*entrant // of which a problem's field are those that it can be put to
@@ -70,7 +71,8 @@ func (t trial) at(budget uint64, i, output int, last bool) float64 {
 
 // run is one run of an entrant with a setting, measured at the budgets from one to another. A
 // method that refuses the problem fails at the start.
-func (l *league) run(key string, p *problem, e *entrant, s setting, seed uint64, from, upto int) kit.Task[trial] {
+func (l *league) run(key string, p *problem, e *entrant, s setting, seed uint64,
+	from, upto int) kit.Task[trial] {
 	cost := float64(l.budgets[upto]) * p.work
 	return kit.Task[trial]{Key: key, Cost: cost, Run: func(ctx context.Context) (trial, error) {
 		t, err := race(ctx, p.of(e), e.make(p.of(e), s), seed, l.course(from, upto))
@@ -111,7 +113,8 @@ type result struct {
 }
 
 // result takes the trials together.
-func (l *league) result(p *problem, e *entrant, b, output int, chosen map[place]*picks, done map[string]trial) result {
+func (l *league) result(p *problem, e *entrant, b, output int,
+	chosen map[place]*picks, done map[string]trial) result {
 	c := chosen[place{p.name, e.name}]
 	if b >= c.in {
 		return result{Estimate: kit.Estimate{Mean: math.NaN(), Half: math.NaN()}, out: true}

@@ -254,6 +254,8 @@ func TestLeagueUsage(t *testing.T) {
 		"-trials is 0":           {"untuned", "-trials", "0"},
 		"-tune is 0":             {"untuned", "-tune", "0"},
 		`no problem has such a`:  {"limit", "-only", "nobody"},
+		`-without "X": no meth`:  {"untuned", "-only", "saddle", "-without", "SOBA,X"},
+		`-without "TTSA" leave`:  {"untuned", "-only", "saddle", "-without", "TTSA", "-methods", "TTSA"},
 		`no method is called "X`: {"limit", "-only", "saddle", "-methods", "X"},
 		"go run ./bench limit":   {"limit", "-h"},
 		"go run ./bench untuned": {"untuned", "-h"},

@@ -20,6 +20,7 @@ import (
 type leagueFlags struct {
 	kit.Common
 	data, methods, only string
+	without             string
 	samples             uint64
 	trials, tune        int
 	ablate, exhaustive  bool
@@ -31,6 +32,7 @@ func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
 	fs.BoolVar(&f.ablate, "ablate", false, "the untuned method, and it with one part after the other taken away")
 	fs.BoolVar(&f.exhaustive, "exhaustive", false, "try every setting at every budget, and keep every rival in the race")
 	fs.StringVar(&f.methods, "methods", f.methods, "`NAMES` of methods, separated by commas")
+	fs.StringVar(&f.without, "without", "", "`NAMES` of methods to leave out, separated by commas")
 	fs.StringVar(&f.only, "only", "", "`WORDS`, separated by commas: only problems whose name has one of them")
 	fs.Uint64Var(&f.samples, "samples", f.samples, samples)
 	fs.IntVar(&f.trials, "trials", f.trials, "runs of each method, from random starts")
@@ -77,7 +79,8 @@ func (f *leagueFlags) made(makers []maker[*problem]) ([]*problem, error) {
 }
 
 // league returns the league that the flags describe, with the budgets up to -samples.
-func (f *leagueFlags) league(name string, budgets []uint64, problems []*problem) (*league, error) {
+func (f *leagueFlags) league(command string, budgets []uint64, problems []*problem) (*league, error) {
+	name := command
 	entrants, err := lineup(f.methods)
 	if err != nil {
 		return nil, err
@@ -88,11 +91,14 @@ func (f *leagueFlags) league(name string, budgets []uint64, problems []*problem)
 	case f.methods == "all":
 		entrants = append(slices.Clip(entrants), special()...)
 	}
+	if entrants, err = leaveOut(entrants, f.without); err != nil {
+		return nil, err
+	}
 	if len(problems) == 0 {
 		return nil, fmt.Errorf("%w: -only %q: no problem has such a name", kit.ErrUsage, f.only)
 	}
 	share, err := f.Share()
-	l := &league{name: name, problems: problems, entrants: entrants, trials: f.trials, tuneTrials: f.tune,
+	l := &league{command: command, name: name, problems: problems, entrants: entrants, trials: f.trials, tuneTrials: f.tune,
 		exhaustive: f.exhaustive, seed: f.Seed, folder: f.Out, share: share, describe: "in full"}
 	if f.Quick {
 		l.describe = "quick"
@@ -101,6 +107,8 @@ func (f *leagueFlags) league(name string, budgets []uint64, problems []*problem)
 		c := p.fresh()
 		dx, dy := c.Dims()
 		p.work = float64(100 + dx*dy + dy*dy)
+		upper, lower := c.Streams()
+		p.sum = upper > 0 && lower > 0
 		for _, e := range entrants {
 			if e.takes(c) {
 				p.field = append(p.field, e)
@@ -113,6 +121,23 @@ func (f *leagueFlags) league(name string, budgets []uint64, problems []*problem)
 		}
 	}
 	return l, err
+}
+
+// leaveOut returns the entrants but those of the given names.
+func leaveOut(entrants []*entrant, names string) ([]*entrant, error) {
+	list := slices.Clone(entrants)
+	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
+		n := len(list)
+		list = slices.DeleteFunc(list, func(e *entrant) bool { return strings.EqualFold(e.name, name) })
+		if len(list) == n && name != "" {
+			return nil, fmt.Errorf("%w: -without %q: no method of this race is called that", kit.ErrUsage, name)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: -without %q leaves no method", kit.ErrUsage, names)
+	}
+	return list, nil
 }
 
 // row is one line of a league's table of numbers.

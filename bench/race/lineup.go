@@ -131,6 +131,17 @@ func entrantNames() []string {
 	return names
 }
 
+// untunedNames are those of the methods that take no setting, separated by commas.
+func untunedNames() string {
+	var names []string
+	for _, e := range entrants {
+		if e.untuned {
+			names = append(names, e.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
 // entrants are all methods of the registry that are no variants of others and take any problem;
 // those whose step sizes have defaults enter untuned. Behind STABLE comes the paper's
 // method alone, with its bound C_gxy, which the problem tells, as "STABLE-paper"; "STABLE-guarded"

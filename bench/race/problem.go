@@ -38,6 +38,7 @@ type problem struct {
 	half  half
 	field []*entrant     // that are put to it
 	work  float64        // that a sample takes, in some unit
+	sum   bool           // ξ and φ come from finite sums
 	limit *observe.Limit // nil where the samples set none, or it is not known
 
 	// natural is the same problem with every entry of x in its own unit, for rivals whose one step

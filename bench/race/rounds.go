@@ -49,7 +49,8 @@ func (l *league) begin() map[place]*picks {
 	all := map[place]*picks{}
 	for _, p := range l.problems {
 		for _, e := range p.field {
-			c := &picks{in: len(l.budgets), best: make([][2]int, len(l.budgets)), least: make([][2]float64, len(l.budgets))}
+			n := len(l.budgets)
+			c := &picks{in: n, best: make([][2]int, n), least: make([][2]float64, n)}
 			for i := range e.grid() {
 				c.going = append(c.going, i)
 			}
@@ -97,8 +98,9 @@ func (l *league) judge(b int, field map[place]*picks, done map[string]trial) {
 		}
 		for _, e := range p.field {
 			c := field[place{p.name, e.name}]
-			if b > 0 && !l.exhaustive && !e.untuned && c.in > b && !(min(c.least[b][0], c.least[b][1]) <= outOfRace*best) {
-				c.in = b
+			behind := !(min(c.least[b][0], c.least[b][1]) <= outOfRace*best)
+			if b > 0 && behind && !l.exhaustive && !e.untuned {
+				c.in = min(c.in, b)
 			}
 		}
 	}
