@@ -23,6 +23,7 @@ type product struct {
 const (
 	kBlock = 128 // inner indices that a panel of B holds
 	kSmall = 32  // what counts as small
+	kTiny  = 125 // products that vectors take longer for than plain code
 	kThin  = 12  // up to here, no portable tile pays
 	mBlock = 32  // rows of A that are copied at a time, if they must be
 )
@@ -38,7 +39,7 @@ func (g *product) run() {
 		}
 		return
 	}
-	if kernel.Vector() {
+	if kernel.Vector() && g.m*g.n*g.k > kTiny {
 		g.vector()
 		return
 	}

@@ -1,6 +1,10 @@
 package mat
 
-import "stable/mat/kernel"
+import (
+	"sync/atomic"
+
+	"stable/mat/kernel"
+)
 
 const (
 	kVector = 64                  // inner indices at a time: a strip spread over vectors takes 16 KB
@@ -12,8 +16,36 @@ const (
 // row and on down a column, are copied.
 func (g *product) vector() {
 	w := borrow()
-	g.vectorBy(w)
+	if !g.lower && g.a.kind == along && g.n <= kernel.PairsUpTo() {
+		g.pairs(w)
+	} else {
+		g.vectorBy(w)
+	}
 	w.giveBack()
+}
+
+// pairs is run where the rows of A lie along k: it goes over blocks of columns that two rows of
+// sums are kept for in registers.
+func (g *product) pairs(work *workspace) {
+	s := kernel.Pairs{Ldc: g.ldc, Lda: g.a.stride, B: work.b[:], Room: work.room[:], Rows: g.m, Alpha: g.alpha, Set: g.set}
+	kSize, nSize := blockOf(g.k, kVector), blockOf(g.n, kernel.PairWidth())
+	for p := 0; p < g.k; p += kSize {
+		s.K = min(kSize, g.k-p)
+		s.A = g.a.data[p:]
+		for j := 0; j < g.n; j += nSize {
+			s.N = min(nSize, g.n-j)
+			nr := (s.N + kernel.Lanes() - 1) / kernel.Lanes() * kernel.Lanes()
+			s.B = work.b[:nr*kernel.Padded(s.K)]
+			if g.b.kind == across {
+				kernel.PackRows(s.B, nr, g.b.data[p*g.b.stride+j:], g.b.stride, s.K, s.N)
+			} else {
+				g.b.packPanel(s.B, nr, j, s.N, p, s.K)
+			}
+			s.C = g.c[j:]
+			s.Run()
+		}
+		s.Set = false
+	}
 }
 
 // vectorBy goes over blocks of at most kVector inner indices and nVector columns, each of about one
@@ -123,10 +155,17 @@ type workspace struct {
 	room [4*kVector*8 + kernel.EdgeRoom]float64
 }
 
-// workspaces are those that are not in use: at most as many as there were products at a time.
-var workspaces = make(chan *workspace, 64)
+// workspaces are those that are not in use, at most as many as there were products at a time; spare
+// is one of them, which takes less to borrow.
+var (
+	spare      atomic.Pointer[workspace]
+	workspaces = make(chan *workspace, 64)
+)
 
 func borrow() *workspace {
+	if w := spare.Swap(nil); w != nil {
+		return w
+	}
 	select {
 	case w := <-workspaces:
 		return w
@@ -136,6 +175,9 @@ func borrow() *workspace {
 }
 
 func (w *workspace) giveBack() {
+	if spare.CompareAndSwap(nil, w) {
+		return
+	}
 	select {
 	case workspaces <- w:
 	default:

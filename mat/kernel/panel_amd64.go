@@ -483,7 +483,11 @@ func packRowsAVX2(dst []float64, nr int, b []float64, stride, k, w int) {
 		}
 	default:
 		for p := 0; p < whole; p++ {
-			archsimd.LoadFloat64x4(b[p*stride:]).Store(dst[p*nr:])
+			r, d := b[p*stride:], dst[p*nr:][:nr]
+			for len(d) >= 4 {
+				archsimd.LoadFloat64x4(r).Store(d)
+				r, d = r[4:], d[4:]
+			}
 		}
 	}
 	for p := whole; p < k; p++ {
@@ -959,7 +963,11 @@ func packRowsAVX512(dst []float64, nr int, b []float64, stride, k, w int) {
 		}
 	default:
 		for p := 0; p < whole; p++ {
-			archsimd.LoadFloat64x8(b[p*stride:]).Store(dst[p*nr:])
+			r, d := b[p*stride:], dst[p*nr:][:nr]
+			for len(d) >= 8 {
+				archsimd.LoadFloat64x8(r).Store(d)
+				r, d = r[8:], d[8:]
+			}
 		}
 	}
 	for p := whole; p < k; p++ {

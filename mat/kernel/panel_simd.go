@@ -245,7 +245,11 @@ func packRowsVector(dst []float64, nr int, b []float64, stride, k, w int) {
 		}
 	default:
 		for p := 0; p < whole; p++ {
-			simd.LoadFloat64s(b[p*stride:]).Store(dst[p*nr:])
+			r, d := b[p*stride:], dst[p*nr:][:nr]
+			for len(d) >= lanes {
+				simd.LoadFloat64s(r).Store(d)
+				r, d = r[lanes:], d[lanes:]
+			}
 		}
 	}
 	for p := whole; p < k; p++ {

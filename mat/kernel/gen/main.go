@@ -32,6 +32,7 @@ import (
 var sources = []string{
 	"elementwise_simd.go",
 	"level2_simd.go",
+	"pair_simd.go",
 	"panel_simd.go",
 	"solve_simd.go",
 	"../../chol/upper_simd.go",
