@@ -14,7 +14,8 @@ type Health struct {
 
 	// Gap is what is left of F(x) − F*: ½(hᵀB⁻¹h + tr B⁻¹C) over the entries that no bound holds,
 	// with B the learned Hessian of F and C the covariance of h. The second part is the local
-	// asymptotic limit of the samples so far, see observe.LocalLimit.
+	// asymptotic limit of the samples so far, see observe.LocalLimit. It is +Inf as long as B does
+	// not foresee how the hypergradient changes, or is not positive. Run.Gap can stop on it.
 	Gap float64
 
 	// Clipped is the share of the late steps, with weights j³, in which eigenvalues of H_yy were
@@ -24,7 +25,8 @@ type Health struct {
 	LargeMuG bool
 }
 
-// HealthReporter is a Stepper that knows its health. Before the first step all is NaN.
+// HealthReporter is a Stepper that knows its health. Before the first step, too, it tells by a NaN
+// what it will never know.
 type HealthReporter interface {
 	Health() Health
 }

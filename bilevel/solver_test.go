@@ -284,6 +284,8 @@ func TestRunStops(t *testing.T) {
 		"Run.Window is -1": {Steps: 1, Window: -1},
 		"Run.Every is -2":  {Steps: 1, Every: -2},
 		"Run.Time is -1ns": {Time: -1},
+		"Run.Gap is +Inf":  {Gap: math.Inf(1)},
+		"Run.Gap is 1, but STABLE does not tell how much of F − F* is left": {Gap: 1},
 	} {
 		r, err := start().Run(ctx, bad)
 		require.ErrorIs(t, err, ErrOption)
@@ -293,7 +295,7 @@ func TestRunStops(t *testing.T) {
 	assert.Equal(t, "tolerance met", ToleranceMet.String())
 	assert.Equal(t, "failed", Failed.String())
 	assert.Equal(t, "time limit", TimeLimit.String())
-	assert.Equal(t, "Reason(7)", (TimeLimit + 1).String())
+	assert.Equal(t, "Reason(8)", (TimeLimit + 1).String())
 	assert.Equal(t, "Reason(-1)", Reason(-1).String())
 }
 

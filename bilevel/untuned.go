@@ -238,6 +238,9 @@ func (m *untuned) drawFirst(it *Iteration) (xi, phi []Sample) {
 // size.
 func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
 	x, y := it.X(), it.Y()
+	if same(x, m.x) && same(y, m.y) {
+		return nil
+	}
 	for i, v := range x {
 		m.dxv[i] = v - m.x[i]
 	}
@@ -266,6 +269,17 @@ func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
 	m.kappaG += 4 / (4 + 4*d + float64(m.seenG)) * (kappa - m.kappaG)
 	m.seenG++
 	return nil
+}
+
+// same says whether a and b differ by no more than some thousand roundings of each entry: the change
+// of a derivative between them would be noise of the arithmetic.
+func same(a, b []float64) bool {
+	for i, v := range a {
+		if math.Abs(v-b[i]) > 0x1p-42*math.Abs(v) {
+			return false
+		}
+	}
+	return true
 }
 
 // raise makes H, H_yy with its eigenvalues raised to a floor. Truncating a copy, and not what the

@@ -136,15 +136,18 @@ func (m *untuned) Health() Health {
 		}
 	}
 	h.Gradient, h.StdErr = math.Sqrt(h.Gradient), math.Sqrt(h.StdErr)
-	if m.curved != nil && m.curved.ready && m.inf.n > 0 {
+	if m.curved != nil {
 		h.Gap = m.inf.gap(m.curved, m.h)
 	}
 	return h
 }
 
-// gap is ½(hᵀB⁻¹h + τ·tr B⁻¹cov) over the entries that are free, and NaN if B is not positive
-// there.
+// gap is ½(hᵀB⁻¹h + τ·tr B⁻¹cov) over the entries that are free, and infinite if B is not positive
+// there, or does not foresee the changes of the hypergradient yet.
 func (v *influence) gap(c *curvature, h []float64) float64 {
+	if v.n == 0 || !c.foresees() {
+		return math.Inf(1)
+	}
 	var free []int
 	for i := range h {
 		if !v.held[i] && c.d[i] > 0 {
@@ -161,7 +164,7 @@ func (v *influence) gap(c *curvature, h []float64) float64 {
 		return 0
 	}
 	if v.solve.Factor(&b) != nil {
-		return math.NaN()
+		return math.Inf(1)
 	}
 	column, sum := make([]float64, len(free)), 0.0
 	for a, i := range free {
