@@ -132,13 +132,13 @@ func (t *search) exact(ctx context.Context, problems []*hyperopt.Problem, progre
 }
 
 // settled says when a search for weights may end: after three iterations that took off less than
-// 1e-5 of the first loss together. Whatever they fit further is noise of the validation rows.
+// 1e-4 of the first loss together. Whatever they fit further is noise of the validation rows.
 type settled struct{ losses []float64 }
 
 func (s *settled) at(f float64) bool {
 	s.losses = append(s.losses, f)
 	n := len(s.losses)
-	return n > 3 && s.losses[n-4]-f < 1e-5*s.losses[0]
+	return n > 3 && s.losses[n-4]-f < 1e-4*s.losses[0]
 }
 
 // singles returns the validation losses of single weights in ascending order: 13 over the range, and
@@ -150,12 +150,15 @@ func singles(folds *hyperopt.Folds, lo, hi float64) (lambdas, losses []float64, 
 	}
 	best := slices.Index(losses, slices.Min(losses))
 	from, to := max(best-1, 0), min(best+1, len(lambdas)-1)
-	fine := hyperopt.Geometric(lambdas[from], lambdas[to], 4*(to-from)+1)
-	values, err := folds.GridSearch(fine)
-	if err != nil {
-		return nil, nil, err
+	for ; to > from; to-- {
+		fine := hyperopt.Geometric(lambdas[to-1], lambdas[to], 5)[1:4]
+		values, err := folds.GridSearch(fine)
+		if err != nil {
+			return nil, nil, err
+		}
+		lambdas, losses = slices.Insert(lambdas, to, fine...), slices.Insert(losses, to, values...)
 	}
-	return slices.Replace(lambdas, from, to+1, fine...), slices.Replace(losses, from, to+1, values...), nil
+	return lambdas, losses, nil
 }
 
 // outer repeats the search once without each fold, and returns the differences of loss on the fold

@@ -22,6 +22,7 @@ type descent struct {
 	radius, longest float64 // the trust region, and the largest |Δu_i| of the last proposal
 	step            []float64
 	work            [2][]float64
+	full, product   mat.Dense // P and B·P of a fold
 	iterations      int
 }
 
@@ -52,6 +53,7 @@ func newDescent(problems ...*Problem) *descent {
 		hess:  *mat.NewSym(p.dx),
 		step:  x(),
 		work:  [2][]float64{y(), y()},
+		full:  *mat.NewDense(d, d), product: *mat.NewDense(d, d),
 	}
 	for _, p := range problems {
 		s.folds = append(s.folds, &fold{p: p, each: *mat.NewSym(d), inv: *mat.NewSym(d), grad: x()})
@@ -167,11 +169,8 @@ func (s *descent) follow(f *fold, trial, y []float64) {
 func (s *descent) curvature(f *fold, y []float64) error {
 	p, t, x := f.p, f.p.truth, s.at.x
 	share := 1 / float64(len(s.folds))
-	if err := p.HessG(&t.hess, x, y, nil); err != nil {
+	if err := p.factor(x, y); err != nil {
 		return err
-	}
-	if err := t.h.Factor(&t.hess); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoSolution, err)
 	}
 	p.valueGradient(t.acc, sum{data: p.val, y: y})
 	t.h.SolveVec(t.v, t.acc[:len(y)])
@@ -183,17 +182,10 @@ func (s *descent) curvature(f *fold, y []float64) error {
 		return err
 	}
 	mat.AddScaledSym(&t.hess, &f.each, -1, &t.hess) // B
-	column, product := s.work[0], s.work[1]
-	for q := range y { // each = P·B·P, column by column; of column q the entries from the diagonal down are kept
-		for i := range column {
-			column[i] = f.inv.Data[max(i, q)*f.inv.Stride+min(i, q)]
-		}
-		mat.MulVecSym(product, &t.hess, column)
-		mat.MulVecSym(column, &f.inv, product)
-		for i := q; i < len(y); i++ {
-			f.each.Row(i)[q] = column[i]
-		}
-	}
+	mat.CopyFull(&s.full, &f.inv)
+	mat.MulSym(&s.product, &t.hess, &s.full)
+	f.each.Zero()
+	mat.AddMulTransASym(&f.each, 1, &s.full, &s.product) // P·B·P
 	for i, k := range p.of {
 		h, inv := f.each.Row(i), f.inv.Row(i)
 		ci := p.slope(x[k])

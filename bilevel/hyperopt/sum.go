@@ -1,6 +1,10 @@
 package hyperopt
 
-import "sync"
+import (
+	"sync"
+
+	"stable/mat"
+)
 
 // kind names the sums over rows a with labels b that the oracles are made of; t = aᵀy.
 type kind int
@@ -35,6 +39,10 @@ func (s *sum) weight(i int) float64 {
 // vector.
 func (s *sum) row(acc []float64, stride, i int) {
 	col, val := s.data.Row(i)
+	if s.kind >= hessian {
+		rankOne(acc, stride, s.factor(i, col, val), col, val)
+		return
+	}
 	t, b, w := dot(col, val, s.y), s.data.Label[i], s.weight(i)
 	switch s.kind {
 	case gradient:
@@ -45,15 +53,24 @@ func (s *sum) row(acc []float64, stride, i int) {
 		acc[len(s.y)] += w * value
 	case hessVec:
 		axpy(acc, w*s.loss.second(t, b)*dot(col, val, s.v), col, val)
-	case hessian:
-		rankOne(acc, stride, w*s.loss.second(t, b), col, val)
-	case thirdVec:
-		rankOne(acc, stride, w*s.loss.third(t, b)*dot(col, val, s.v), col, val)
 	}
 }
 
-// rows adds the terms of rows lo to hi−1.
-func (s *sum) rows(acc []float64, stride, lo, hi int) {
+// factor returns what a·aᵀ of row i is multiplied by in a sum of matrices.
+func (s *sum) factor(i int, col []int32, val []float64) float64 {
+	t, b, w := dot(col, val, s.y), s.data.Label[i], s.weight(i)
+	if s.kind == hessian {
+		return w * s.loss.second(t, b)
+	}
+	return w * s.loss.third(t, b) * dot(col, val, s.v)
+}
+
+// rows adds the terms of rows lo to hi−1; with a block, to a matrix.
+func (s *sum) rows(acc []float64, stride, lo, hi int, b *block) {
+	if b != nil {
+		b.add(&mat.Sym{N: s.data.Dim, Stride: stride, Data: acc}, s, lo, hi)
+		return
+	}
 	for i := lo; i < hi; i++ {
 		s.row(acc, stride, i)
 	}
@@ -68,6 +85,7 @@ const chunkRows = 4096
 type adder struct {
 	workers int
 	parts   [][]float64 // one partial sum a worker
+	blocks  []block     // one a worker, for dense rows
 }
 
 // add adds s over all rows to acc, chunk by chunk: to a vector of length n if stride is 0, else to
@@ -75,7 +93,7 @@ type adder struct {
 func (a *adder) add(acc []float64, stride, n int, s sum) {
 	total := s.data.Rows()
 	if total <= chunkRows {
-		s.rows(acc, stride, 0, total)
+		s.rows(acc, stride, 0, total, a.block(0, stride, &s))
 		return
 	}
 	size, partStride := n, 0
@@ -86,7 +104,7 @@ func (a *adder) add(acc []float64, stride, n int, s sum) {
 	a.reserve(workers, size)
 	for lo := 0; lo < total; lo += workers * chunkRows {
 		if workers == 1 {
-			s.chunk(a.parts[0][:size], partStride, lo)
+			s.chunk(a.parts[0][:size], partStride, lo, a.block(0, stride, &s))
 		} else {
 			a.round(workers, size, partStride, lo, s)
 		}
@@ -108,19 +126,32 @@ func (a *adder) add(acc []float64, stride, n int, s sum) {
 func (a *adder) round(workers, size, stride, lo int, s sum) {
 	var wg sync.WaitGroup
 	for w := 0; w < workers && lo+w*chunkRows < s.data.Rows(); w++ {
+		b := a.block(w, stride, &s)
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			s.chunk(a.parts[w][:size], stride, lo+w*chunkRows)
+			s.chunk(a.parts[w][:size], stride, lo+w*chunkRows, b)
 		}()
 	}
 	wg.Wait()
 }
 
 // chunk sets part to the sum over the chunk that begins at row lo.
-func (s *sum) chunk(part []float64, stride, lo int) {
+func (s *sum) chunk(part []float64, stride, lo int, b *block) {
 	clear(part)
-	s.rows(part, stride, lo, min(lo+chunkRows, s.data.Rows()))
+	s.rows(part, stride, lo, min(lo+chunkRows, s.data.Rows()), b)
+}
+
+// block returns the block of worker w where s is a sum of matrices over dense rows, and else nil.
+func (a *adder) block(w, stride int, s *sum) *block {
+	if stride == 0 || !s.data.blocky() {
+		return nil
+	}
+	if len(a.blocks) == 0 {
+		a.blocks = make([]block, max(a.workers, 1))
+	}
+	a.blocks[w].resize(s.data.Dim)
+	return &a.blocks[w]
 }
 
 func (a *adder) reserve(workers, size int) {

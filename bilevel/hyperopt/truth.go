@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"stable/chol"
 	"stable/mat"
@@ -19,10 +20,10 @@ const (
 	maxDense    = 4096 // features for which Solution and Objective form g_yy
 )
 
-// truth is the scratch memory of Newton's method; h is the factor of g_yy at the last point but
-// one, which differs from y*(x) by rounding.
+// truth is the scratch memory of Newton's method; h is the factor of g_yy at (hx, hy).
 type truth struct {
 	acc, grad, step, trial, v, y []float64
+	hx, hy                       []float64
 	atZero                       float64 // g(x, 0), which is the same for every x but with PerRow
 	hess                         mat.Sym
 	h                            chol.Cholesky
@@ -37,7 +38,7 @@ func (p *Problem) reserve() (*truth, error) {
 	if p.truth == nil {
 		p.truth = &truth{
 			acc: make([]float64, d+1), grad: make([]float64, d), step: make([]float64, d), trial: make([]float64, d),
-			v: make([]float64, d), y: make([]float64, d), hess: *mat.NewSym(d),
+			v: make([]float64, d), y: make([]float64, d), hx: make([]float64, 0, p.dx), hy: make([]float64, 0, d), hess: *mat.NewSym(d),
 		}
 		p.truth.atZero = p.valueGradient(p.truth.acc, sum{data: p.train, y: p.truth.y})
 	}
@@ -50,12 +51,13 @@ func (p *Problem) reserve() (*truth, error) {
 // Damped Newton (Boyd, Vandenberghe, Convex Optimization, section 9.5) runs until the square of the
 // Newton decrement is 1e-26 of g(x, 0), or below 1e-13 of it and no longer falling, where rounding
 // hides the fall of g from the line search. It takes one step more, which leaves rounding errors:
-// ‖g_y‖ is at most about 1e-12 of the mean length of its terms. x may lie outside of the box as
-// long as g_yy stays positive definite.
+// ‖g_y‖ is at most about 1e-12 of the mean length of its terms. Once the decrement is small, a step
+// takes the factor of the step before, as long as its square falls a thousandfold each time. x may
+// lie outside of the box as long as g_yy stays positive definite.
 //
 // Errors wrap ErrNoSolution; more than 4096 features are refused with it, since g_yy is formed. It
-// panics if a length is not d. No allocation after the first call. Cost: some 3 to 15 passes over
-// the training data, each with one Cholesky factorisation.
+// panics if a length is not d. No allocation after the first call. Cost: some 5 to 30 passes over
+// the training data, and 1 to 10 Hessians with their Cholesky factorisations.
 func (p *Problem) Solution(y, x []float64) error {
 	p.sizes("hyperopt: Solution: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: Solution: dimension mismatch", p.train.Dim, y)
@@ -72,29 +74,51 @@ func (p *Problem) Solution(y, x []float64) error {
 		clear(y)
 		value = p.lower(t.acc, t.grad, x, y)
 	}
-	last := math.Inf(1)
+	last, near := math.Inf(1), false
 	for range maxNewton {
 		if !mat.IsFinite(value) {
 			return fmt.Errorf("%w: g is %v", ErrNoSolution, value)
 		}
-		if err := p.HessG(&t.hess, x, y, nil); err != nil {
-			return err
-		}
-		if err := t.h.Factor(&t.hess); err != nil {
-			return fmt.Errorf("%w: %w", ErrNoSolution, err)
+		fresh := !near
+		if fresh {
+			if err := p.factor(x, y); err != nil {
+				return err
+			}
 		}
 		t.h.SolveVec(t.step, t.grad)
 		decrement := mat.Dot(t.grad, t.step)
-		if decrement <= 1e-26*t.atZero || decrement <= 1e-13*t.atZero && decrement > 1e-2*last {
+		if decrement <= 1e-26*t.atZero || fresh && decrement <= 1e-13*t.atZero && decrement > 1e-2*last {
 			mat.Axpy(y, -1, t.step)
 			return nil
 		}
-		last = decrement
+		if !fresh && decrement > 1e-3*last { // too slow: the same step with a new factor
+			near = false
+			continue
+		}
+		last, near = decrement, decrement <= 1e-4*t.atZero
 		if value, err = p.damp(t, x, y, value, decrement); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("%w: Newton's method did not end in %d steps", ErrNoSolution, maxNewton)
+}
+
+// factor factors g_yy(x, y), unless h is its factor already.
+
+func (p *Problem) factor(x, y []float64) error {
+	t := p.truth
+	if slices.Equal(t.hx, x) && slices.Equal(t.hy, y) {
+		return nil
+	}
+	t.hx = t.hx[:0] // h is of no point until it is made
+	if err := p.HessG(&t.hess, x, y, nil); err != nil {
+		return err
+	}
+	if err := t.h.Factor(&t.hess); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoSolution, err)
+	}
+	t.hx, t.hy = append(t.hx, x...), append(t.hy[:0], y...)
+	return nil
 }
 
 // damp halves the Newton step until g falls as it should (Armijo's rule, with room for rounding),
@@ -139,6 +163,9 @@ func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
 	t := p.truth
 	value := p.valueGradient(t.acc, sum{data: p.val, y: y})
 	if grad != nil {
+		if err := p.factor(x, y); err != nil {
+			return 0, err
+		}
 		t.h.SolveVec(t.v, t.acc[:len(y)])
 		p.crossVec(grad, x, y, t.v, nil)
 		for i := range grad {

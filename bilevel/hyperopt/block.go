@@ -1,0 +1,56 @@
+package hyperopt
+
+import "stable/mat"
+
+// block is where dense rows become a product of matrices: Σ c_i·a_i·a_iᵀ = AᵀB, with the rows a_i
+// in A and c_i·a_i in B.
+type block struct{ a, b mat.Dense }
+
+const (
+	blockRows = 64  // of A and B
+	leastRows = 8   // from which a product pays
+	leastDim  = 8   // the same
+	filled    = 0.5 // share of stored entries, the same
+)
+
+// blocky says whether a sum of matrices over the rows of d goes by blocks.
+func (d *Data) blocky() bool {
+	return d.Rows() >= leastRows && d.Dim >= leastDim && float64(len(d.Val)) >= filled*float64(d.Rows())*float64(d.Dim)
+}
+
+func (b *block) resize(cols int) {
+	if b.a.Cols != cols {
+		b.a, b.b = *mat.NewDense(blockRows, cols), *mat.NewDense(blockRows, cols)
+	}
+}
+
+// add adds the terms of rows lo to hi−1 of a sum of matrices to acc.
+func (b *block) add(acc *mat.Sym, s *sum, lo, hi int) {
+	for ; lo < hi; lo += blockRows {
+		n := min(blockRows, hi-lo)
+		for k := range n {
+			b.set(k, s, lo+k)
+		}
+		a, c := b.a.View(0, 0, n, b.a.Cols), b.b.View(0, 0, n, b.b.Cols)
+		mat.AddMulTransASym(acc, 1, &a, &c)
+	}
+}
+
+// set writes row i of the data to row k of A, and that row times its factor to B.
+func (b *block) set(k int, s *sum, i int) {
+	col, val := s.data.Row(i)
+	factor := s.factor(i, col, val)
+	rowA, rowB := b.a.Row(k), b.b.Row(k)
+	if len(val) < len(rowA) {
+		clear(rowA)
+		clear(rowB)
+		for j, c := range col {
+			rowA[c], rowB[c] = val[j], factor*val[j]
+		}
+		return
+	}
+	copy(rowA, val)
+	for j, v := range val {
+		rowB[j] = factor * v
+	}
+}
