@@ -152,7 +152,8 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 }
 
 // Watch has Run.Tol hold one more number of this step to its bound: the norm of a direction that
-// moves something beside x and y, on which their directions rest, or of one that others may cancel.
+// moves something besides x and y, on which their directions rest, or of one that others may
+// cancel.
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
 // MetricStep returns the one step size to report where entry i of x has moved to next with the step

@@ -36,7 +36,7 @@ type Run struct {
 	//
 	// α_k is what the step has used: where a safeguard has shortened a movement, the step size
 	// counts as shortened alike. Where entries have step sizes of their own, each entry counts by
-	// its own. In a method with inner steps on y, or that moves something beside x and y, as the
+	// its own. In a method with inner steps on y, or that moves something besides x and y, as the
 	// solution of a linear system, the norm of each of these directions has to be below Tol, too.
 	//
 	// Noisy oracles: each step carries the noise of its batches, in full for a method that does not

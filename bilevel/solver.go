@@ -107,6 +107,6 @@ func (s *Solver) Activity() Activity { return s.it.activity }
 // Method returns the method.
 func (s *Solver) Method() Method { return s.it.method }
 
-// Stepper returns the method at work, for what it tells beside the iterate, by methods of its own.
+// Stepper returns the method at work, for what it tells besides the iterate, by methods of its own.
 // It is to be read only, and valid until Load.
 func (s *Solver) Stepper() Stepper { return s.it.stepper }

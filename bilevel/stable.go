@@ -275,8 +275,8 @@ func (m *stable) State(t *State) {
 	}
 }
 
-// Vectors names what the next iterate was made of, in the order of computation, for the search of a
-// non-finite value.
+// Vectors names what the next iterate was made of, in the order of computation, for the search for
+// a non-finite value.
 func (m *stable) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("f_x", m.fx)

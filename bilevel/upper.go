@@ -8,23 +8,23 @@ import (
 	"stable/mat"
 )
 
-// Upper is a rule that moves x under STABLE's estimator, in the place of SGD: Momentum, STORM or
-// Adam. The paper names such rules, at the end of its section 2 and in its conclusion, as the way
-// to faster rates, and leaves them to others. h(x, y; ξ) stands for f_x − H_xy H_yy⁻¹ f_y; α_k is
-// STABLE.Alpha.
+// Upper is a rule that moves x with STABLE's estimates, in place of SGD: [Momentum], [STORM] or
+// [Adam]. The paper mentions such rules, at the end of its section 2 and in its conclusion, as a
+// way to faster rates, and leaves them to later work. Below, h(x, y; ξ) stands for f_x − H_xy
+// H_yy⁻¹ f_y, and α_k is STABLE.Alpha.
 type Upper interface {
 	name() string
 	start(it *Iteration) (upperRule, error)
 }
 
-// upperRule is an Upper that runs.
+// upperRule is the running state of an Upper.
 type upperRule interface {
-	// look is called at the start of step k, with ξ^k, where the estimator holds H^{k−1} (and
-	// nothing at step 0).
+	// look is called at the start of step k, with ξ^k, while the estimator still holds H^{k−1}
+	// (nothing at step 0).
 	look(it *Iteration, m *stable, xi []Sample) error
 
-	// move writes x^{k+1} into it.NextX(), from h^k in m.h, and returns α_k, or the MetricStep of
-	// the step sizes of the entries.
+	// move writes x^{k+1} into it.NextX(), from h^k in m.h. It returns α_k, or the MetricStep of
+	// the step sizes of the entries where they differ.
 	move(it *Iteration, m *stable) (alpha float64, err error)
 
 	// Vectors visits the vectors of the last step.
@@ -38,9 +38,9 @@ type upperRule interface {
 //
 //	x^{k+1} = P_X(x^k − α_k h(x^k, y^k; ξ^k) + w_k (x^k − x^{k−1})).
 //
-// The last displacement is the one that x has made, after the projection and the trust region. A
-// constant w makes steps 1/(1−w) times as long in the end: α is to be as much smaller than that of
-// SGD. Memory dx; oracles as for SGD.
+// The last displacement is the one that x made after the projection and the trust region. A
+// constant w makes the steps 1/(1−w) times as long in the end, so choose α smaller than that of SGD
+// by this factor. Memory dx; oracles as for SGD.
 type Momentum struct {
 	// Weight is w_k in [0, 1]; 0 is SGD. Default: nil, Constant(0.9).
 	Weight Schedule
@@ -90,11 +90,11 @@ func (r *momentumRule) Vectors(func(name string, v []float64)) {}
 //
 //	d^k = h^k(x^k, y^k; ξ^k) + (1−τ_k)(d^{k−1} − h^{k−1}(x^{k−1}, y^{k−1}; ξ^k)),   x^{k+1} = P_X(x^k − α_k d^k),
 //
-// with the same ξ^k at both points. h^k is made with H^k, and h^{k−1} with H^{k−1}, the estimates
-// as they stood at the old point: so d differs from h only by the noise of ξ, whatever H does, and
-// exact f_x and f_y keep d = h. With H^k at both points, each change of H would stay in d for about
-// 1/τ steps. Memory 3dx + dy. Oracles beside those of SGD, for k ≥ 1: GradF once more, and no
-// sample more. Cost beside: one more solve with H_yy, O(dy² + dx·dy).
+// with the same ξ^k at both points. h^k uses H^k, and h^{k−1} uses H^{k−1}, the estimates at the
+// old point. So d differs from h only by the noise of ξ, whatever H does, and exact f_x and f_y
+// keep d = h. With H^k at both points, each change of H would stay in d for about 1/τ steps. Memory
+// 3dx + dy. For k ≥ 1 a step calls GradF once more than SGD does, on the same sample, and solves
+// with H_yy once more, O(dy² + dx·dy).
 type STORM struct {
 	// Tau is τ_k in [0, 1], the weight of the new sample; 1 is SGD. Default: nil, (k+1)^(−2/3), for
 	// α ~ (k+1)^(−1/3).
@@ -151,12 +151,12 @@ func (r *stormRule) Vectors(visit func(name string, v []float64)) {
 	visit("the direction of x", r.d)
 }
 
-// Adam is that of Kingma and Ba (ICLR 2015), Algorithm 1, with a projection in its own metric,
+// Adam is Algorithm 1 of Kingma and Ba (ICLR 2015), with a projection in its own metric,
 //
 //	m^k = β₁m^{k−1} + (1−β₁)h,   v^k = β₂v^{k−1} + (1−β₂)h²,   m̂ = m^k/(1−β₁^{k+1}),   v̂ = v^k/(1−β₂^{k+1}),
 //	x^{k+1} = argmin over x in X of Σ a_i(x_i − x^k_i + α_k m̂_i/a_i)²,   a_i = √v̂_i + ε.
 //
-// The set has to be a MetricSet. Memory 3dx; oracles as for SGD.
+// The set must be a MetricSet. Memory 3dx; oracles as for SGD.
 type Adam struct {
 	// Beta1 and Beta2 in (0, 1) are the weights of the past. Default 0.9 and 0.999.
 	Beta1, Beta2 float64

@@ -142,7 +142,7 @@ func (s *inertia) rows4(i, j, w int) {
 	n := s.n
 	a := s.l.Data
 	x0, x1, x2, x3 := a[i*n+j:i*n+j+w], a[(i+1)*n+j:(i+1)*n+j+w], a[(i+2)*n+j:(i+2)*n+j+w], a[(i+3)*n+j:(i+3)*n+j+w]
-	// u_c = b_ic − Σ_{q<c} u_q·l_cq, in the place of b
+	// u_c = b_ic − Σ_{q<c} u_q·l_cq, in place of b
 	for c := range x0 {
 		l := a[(j+c)*n+j : (j+c)*n+j+c]
 		v0, v1, v2, v3 := x0[c], x1[c], x2[c], x3[c]

@@ -2,8 +2,8 @@ package mat
 
 import "stable/mat/kernel"
 
-// What every function checks beside the sizes: that the rows of a matrix do not overlap each other,
-// and that dst does not begin where an operand begins, where that is not allowed.
+// What every function checks besides the sizes: that the rows of a matrix do not overlap each
+// other, and that dst does not begin where an operand begins, where that is not allowed.
 const (
 	mismatch = ": dimension mismatch"
 	torn     = kernel.MsgTorn

@@ -118,7 +118,7 @@ func (x *experiment) choose(done map[string]trial) map[string]choice {
 	return chosen
 }
 
-// identity is what results depend on beside their keys, so that methods and trials can be added.
+// identity is what results depend on besides their keys, so that methods and trials can be added.
 func (x *experiment) identity() kit.Identity {
 	id := kit.Identity{Build: kit.Build()}
 	var names []string

@@ -48,7 +48,7 @@ func (r *racingFlags) rows() int {
 }
 
 // experiment returns the experiment that the flags describe. describe says what its results depend
-// on beside the flags.
+// on besides the flags.
 func (r *racingFlags) experiment(name, describe string, arenas []*arena, entrants []*entrant) (*experiment, error) {
 	share, err := r.Share()
 	if r.Quick {

@@ -136,7 +136,7 @@ func (l *league) result(p *problem, e *entrant, b, output int,
 	return r
 }
 
-// identity is what results depend on beside their keys.
+// identity is what results depend on besides their keys.
 func (l *league) identity() kit.Identity {
 	id := kit.Identity{Build: kit.Build()}
 	var names []string

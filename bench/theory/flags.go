@@ -30,7 +30,7 @@ func (f *theoryFlags) check() error {
 	return nil
 }
 
-// identity is what the results of a command depend on beside their keys.
+// identity is what the results of a command depend on besides their keys.
 func (f *theoryFlags) identity(name string) kit.Identity {
 	return kit.Identity{
 		Options: fmt.Sprintf("%s, %d groups, length %g, quick %t, seed %d", name, f.groups, f.length, f.Quick, f.Seed),

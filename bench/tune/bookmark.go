@@ -14,7 +14,7 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// bookmark is what the main job needs beside a checkpoint of its Solver to go on where it was. Its
+// bookmark is what the main job needs besides a checkpoint of its Solver to go on where it was. Its
 // file is one record and then the Solver's checkpoint.
 type bookmark struct {
 	Run     kit.Identity // what the result depends on

@@ -19,8 +19,8 @@ import (
 // Two timescales: α_k ~ k^(−3/4), β_k ~ k^(−1/2) for a nonconvex F. With exact oracles it is ALSET
 // with one inner step.
 //
-// Samples a step: ξ and φ one batch. Oracles: GradG 1 (which asks for h), GradF 1 (f'), CrossVecG 1
-// (∇h). Cost beside the oracles: O(dx + dy).
+// Samples per step: ξ and φ one batch. Oracles: GradG 1 (which asks for h), GradF 1 (f'), CrossVecG
+// 1 (∇h). Cost besides the oracles: O(dx + dy).
 type SCGD struct {
 	// Alpha is the step size α_k ≥ 0 of x. Required.
 	Alpha bilevel.Schedule
@@ -37,9 +37,8 @@ type SCGD struct {
 // with the same φ at both points; at k = 0, x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2).
 // Oracles: GradG at two points for k ≥ 1, the others as for SCGD. Memory dx + dy more.
 //
-// No public code of it is known to us: what stands for the rule are its properties. β = 1 is SCGD
-// with β = 1, and exact oracles with y⁰ = h(x⁰) make y^{k+1} = h(x^k) for every β, which is
-// gradient descent on F.
+// We know of no public code; the rule is tested by its properties. β = 1 is SCGD with β = 1, and
+// exact oracles with y⁰ = h(x⁰) make y^{k+1} = h(x^k) for every β, which is gradient descent on F.
 type SCSC struct {
 	// Alpha and Beta are as in SCGD. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule

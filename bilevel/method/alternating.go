@@ -8,7 +8,7 @@ import (
 	"stable/bilevel/option"
 )
 
-// alternating is the running state of BSA, TTSA, stocBiO and ALSET, which differ in the number t_k
+// alternating is the running state of BSA, TTSA, stocBiO and ALSET. They differ in the number t_k
 // of inner steps, in the step sizes, and in the estimator of the hypergradient h. Step k does
 //
 //	y^{k,0} = y^k,   y^{k,t+1} = y^{k,t} − β g_y(x^k, y^{k,t}; φ^{k,t}) for t < t_k,   y^{k+1} = y^{k,t_k},
@@ -24,7 +24,7 @@ type alternating struct {
 	gy, h       []float64
 }
 
-// maxInner bounds t_k, so that it is an int everywhere.
+// maxInner bounds t_k, so that it fits an int on every machine.
 const maxInner = 1 << 30
 
 // startAlternating checks the parameters that the methods of this kind share, and makes the memory.
@@ -50,7 +50,7 @@ func (m *alternating) Step(it *bilevel.Iteration) error {
 		return err
 	}
 
-	// x^{k+1} = P_X(x^k − α_k h), at the y just made.
+	// x^{k+1} = P_X(x^k − α_k h), with h at y^{k+1}.
 	alpha := m.alpha.At(it.K())
 	if err := it.UseSteps(alpha, 0, 0); err != nil {
 		return err
@@ -88,11 +88,11 @@ func (m *alternating) lower(it *bilevel.Iteration) error {
 	return nil
 }
 
-// State: no memory outlives a step but x and y.
+// State visits what outlives a step: nothing but x and y, which the Solver keeps.
 func (m *alternating) State(*bilevel.State) {}
 
-// Vectors names the vectors of the last step for the search of a non-finite value; of the inner
-// steps, the last one's.
+// Vectors names the vectors of the last step for the search for a non-finite value, and those of
+// the last inner step.
 func (m *alternating) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	m.estimate.Vectors(visit)

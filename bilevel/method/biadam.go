@@ -11,31 +11,32 @@ import (
 
 // BiAdam is the adaptive method of Huang and Huang (BiAdam: Fast Adaptive Bilevel Optimization
 // Methods, arXiv 2106.11396, Algorithm 1): Adam's averages on both levels, a projection in the
-// metric that they make, and a relaxation. With z^k = (x^k, y^k), step k does
+// metric that they define, and a relaxation. With z^k = (x^k, y^k), step k does
 //
 //	d_y^k = τ_y g_y(z^k; φ) + (1−τ_y) d_y^{k−1},          B = diag(√b + ρ),   b = (1−c)·b^{k−1} + c·g_y(z^k; φ)²,
 //	d_x^k = τ_x h(z^k; ξ, φ′) + (1−τ_x) d_x^{k−1},       A = diag(√a + ρ),   a = (1−c)·a^{k−1} + c·h(z^k; ξ, φ′)²,
 //	x̃ = argmin over x in X of ⟨d_x^k, x⟩ + ‖x − x^k‖²_A/(2α_k),   x^{k+1} = x^k + η_k (x̃ − x^k),
 //	ỹ = y^k − β_k B⁻¹d_y^k,                                        y^{k+1} = y^k + η_k (ỹ − y^k),
 //
-// squares and roots entry by entry, with h by random truncation (A), see Neumann. At step 0, d and
-// a, b are those of the plain estimates; then a and b are plain means, c = 1/(k+1), until the past
-// has its weight Decay, c = 1 − Decay.
+// with squares and roots entry by entry, and h by random truncation (A), see [Neumann]. At step 0,
+// d, a and b are those of the plain estimates. After that a and b are plain means, c = 1/(k+1),
+// until the weight of the past reaches Decay; from there on c = 1 − Decay.
 //
-// The metric is made of the same samples as the direction, which leaves a bias of the order of the
-// smaller of τ and 1 − Decay: with weights that do not fall, x stops short of the solution.
+// The metric uses the same samples as the direction. This leaves a bias of the order of the smaller
+// of τ and 1 − Decay: unless the weights fall, x stops short of the solution.
 //
-// Samples a step: ξ one batch; φ 2 + p batches. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1,
-// with p in {0, …, N−1}. The set has to be a MetricSet. Cost beside the oracles: O(dx + dy), and
+// Samples per step: ξ one batch; φ 2 + p batches. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG
+// 1, with p in {0, …, N−1}. The set must be a MetricSet. Cost besides the oracles: O(dx + dy), and
 // the projection.
 //
-// To an ε-stationary point: ε⁻² samples, up to logarithms. No public code of it is known to us:
-// what stands for the rule are its equations step by step (TestBiAdamFollowsThePaper) and the limit
-// of a large ρ (TestBiAdamReductions). The paper admits every diagonal A ⪰ ρI, and takes the square
-// of f_x in its example, which is zero where f does not depend on x; here it is the square of h.
+// To an ε-stationary point: ε⁻² samples, up to logarithms. We know of no public code. Tests check
+// the rule against the paper's equations, step by step (TestBiAdamFollowsThePaper), and in the
+// limit of a large ρ (TestBiAdamReductions). The paper allows every diagonal A ⪰ ρI. Its example
+// takes the square of f_x, which is zero where f does not depend on x; this package takes the
+// square of h.
 type BiAdam struct {
-	// Alpha and Beta are the step sizes of x̃ and ỹ, the paper's γ and λ, which are constant: the
-	// length of a step in Adam's units. Required, ≥ 0.
+	// Alpha and Beta are the step sizes of x̃ and ỹ, lengths of a step as in Adam. The paper calls
+	// them γ and λ, and holds them constant. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
 
 	// Eta is the relaxation η_k in [0, 1]. Default 1. The paper's is of the order (k+1)^(−1/2),
@@ -50,20 +51,20 @@ type BiAdam struct {
 	// Decay in (0, 1) is the weight of the past in the metric. Default 0.99.
 	Decay float64
 
-	// Rho is ρ > 0, which bounds the metric from below. Default 1e-3.
+	// Rho is ρ > 0, a lower bound of the metric. Default 1e-3.
 	Rho float64
 
-	// Neumann are the parameters of (A); its LG is required.
+	// Neumann holds the parameters of (A); its LG is required.
 	Neumann Neumann
 }
 
-// VRBiAdam is Algorithm 2 of the paper: BiAdam with STORM in the place of the averages, on the same
-// draws at both points,
+// VRBiAdam is Algorithm 2 of the paper: BiAdam with STORM, on the same draws at both points, in
+// place of the averages,
 //
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)).
 //
-// Samples a step: as for BiAdam. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG 2;
+// Samples per step: as for BiAdam. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG 2;
 // for k = 0 half of that. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 type VRBiAdam BiAdam
 
@@ -83,7 +84,7 @@ type biadam struct {
 	zOld     struct{ x, y []float64 } // z^{k−1}
 }
 
-// adaptive is what one level keeps: its direction, and its metric.
+// adaptive is what one level keeps: its direction and its metric.
 type adaptive struct {
 	old, now []float64 // the estimates at z^{k−1} and z^k, with the same samples
 	dir      []float64 // d
@@ -103,7 +104,7 @@ func (m VRBiAdam) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return BiAdam(m).with(it, "VRBiAdam", true, stormWeight)
 }
 
-// with fills in the defaults, and refuses what is invalid. name is the method's Go name.
+// with fills in the defaults and refuses invalid parameters. name is the method's Go name.
 func (m BiAdam) with(it *bilevel.Iteration, name string, storm bool, tau bilevel.Schedule) (bilevel.Stepper, error) {
 	for _, v := range []*bilevel.Schedule{&m.TauX, &m.TauY} {
 		if *v == nil {
@@ -185,7 +186,7 @@ func (m *biadam) evaluate(it *bilevel.Iteration) error {
 	return m.estimate.at(m.x.now, it.Oracle(), it.X(), it.Y())
 }
 
-// update makes direction and metric from the estimates of step k.
+// update computes the direction and the metric from the estimates of step k.
 func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	if k == 0 {
 		tau = 1
@@ -224,7 +225,7 @@ func (m *biadam) State(t *bilevel.State) {
 	t.Floats(m.x.dir, m.x.square, m.y.dir, m.y.square, m.zOld.x, m.zOld.y)
 }
 
-// Vectors names the vectors of the last step for the search of a non-finite value.
+// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *biadam) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last iterate", m.y.old)
 	visit("g_y", m.y.now)

@@ -1,5 +1,6 @@
-// Package method holds the methods for bilevel problems beside bilevel.STABLE, and the registry of
-// all methods. A method is a struct of parameters: bilevel.New(problem, method.TTSA{…}, options).
+// Package method holds the methods for bilevel problems other than bilevel.STABLE, and the registry
+// of all methods. A method is a struct of parameters: bilevel.New(problem, method.TTSA{…},
+// options).
 //
 // One or more steps of SGD on y, then one on x, along a hypergradient by a [Neumann] series:
 // [BSA] (Ghadimi, Wang 2018), [TTSA] (Hong et al. 2020), [StocBiO] (Ji et al. 2021), [ALSET] (Chen
@@ -23,11 +24,13 @@
 //
 // Compositional problems alone: compose.SCGD, compose.SCSC.
 //
-// [Registry] lists all of them, with what each one needs, uses and is tuned by ([Entry]); tests and
-// comparisons run over it. [Tune] makes a method by its name.
+// [Registry] lists all of them. An [Entry] says what a method needs, what it uses, and which
+// parameters tune it; tests and comparisons run over the entries. [Tune] returns a method by its
+// name.
 //
 // In the comments of the methods z^k stands for (x^k, y^k), h for an estimate of the hypergradient
-// f_x − g_xy g_yy⁻¹ f_y, and P_X for the projection onto the feasible set. A batch is of the size
-// in bilevel.Options. benchmark_bilevel is the collection of that name by benchopt, at commit
-// 3ad65dc; what its rules and ours differ in stands with each method, and in a table of GUIDE.md.
+// f_x − g_xy g_yy⁻¹ f_y, and P_X for the projection onto the feasible set. A batch has the size
+// that bilevel.Options gives. benchmark_bilevel is the collection of that name by benchopt, at
+// commit 3ad65dc. The comment of each method says where its rule differs from that collection's,
+// and a table in GUIDE.md lists all differences.
 package method

@@ -9,16 +9,16 @@ import (
 	"stable/mat"
 )
 
-// doubleMomentum is the running state of SUSTAIN, MSTSA and MRBO, which differ in the estimator h
-// of the hypergradient, and in whether y has a recursion, too. With z^k = (x^k, y^k), and the same
-// draws at both points, step k ≥ 1 does
+// doubleMomentum is the running state of SUSTAIN, MSTSA and MRBO. They differ in the estimator h of
+// the hypergradient, and in whether y has a recursion too. With z^k = (x^k, y^k) and the same draws
+// at both points, step k ≥ 1 does
 //
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),
 //	y^{k+1} = y^k − β_k d_y^k,   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// STORM (Cutkosky and Orabona, NeurIPS 2019) on both levels. Step 0 has no older point: its
-// directions are the plain estimates.
+// which is STORM (Cutkosky and Orabona, NeurIPS 2019) on both levels. Step 0 has no older point, so
+// its directions are the plain estimates.
 type doubleMomentum struct {
 	alpha, beta bilevel.Schedule
 	tauX, tauY  bilevel.Schedule // tauY nil: no recursion in y, d_y = g_y
@@ -78,7 +78,7 @@ func (m *doubleMomentum) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// lower makes d_y^k.
+// lower computes d_y^k.
 func (m *doubleMomentum) lower(it *bilevel.Iteration) error {
 	phi := it.DrawPhi(0)
 	if m.tauY == nil {
@@ -100,7 +100,7 @@ func (m *doubleMomentum) lower(it *bilevel.Iteration) error {
 	return nil
 }
 
-// upper makes d_x^k.
+// upper computes d_x^k.
 func (m *doubleMomentum) upper(it *bilevel.Iteration) error {
 	tau := m.tauX.At(it.K())
 	if err := it.UseSteps(0, 0, tau); err != nil {
@@ -122,7 +122,7 @@ func (m *doubleMomentum) upper(it *bilevel.Iteration) error {
 // State visits what outlives a step.
 func (m *doubleMomentum) State(t *bilevel.State) { t.Floats(m.xOld, m.yOld, m.dx, m.dy) }
 
-// Vectors names the vectors of the last step for the search of a non-finite value.
+// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *doubleMomentum) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last iterate", m.gOld)
 	visit("g_y", m.g)

@@ -17,13 +17,13 @@ import (
 //	m^k = d^k + (1−η_k)(m^{k−1} − d°),       d^k = (f_x(·; ξ′) − g_xy(·; φ″) v^{k+1})(x^k, y^{k+1}),
 //	x^{k+1} = P_X(x^k − α_k m^k),
 //
-// with d° the same direction, of the same samples, at the point of step k−1, (x^{k−1}, y^k, v^k).
-// Step 0 has no point before it: m⁰ = d⁰. The projection is added here. The rule was held against
-// solvers/fsla.py of benchmark_bilevel, which takes 0 for the point and for m before step 0
+// with d° the same direction, on the same samples, at the point of step k−1, (x^{k−1}, y^k, v^k).
+// Step 0 has no point before it: m⁰ = d⁰. The projection is added here. The rule was checked
+// against solvers/fsla.py of benchmark_bilevel, which takes 0 for the point and for m before step 0
 // (TestMethodsFollowPublicCode).
 //
-// Samples a step: ξ two batches, φ three. Oracles: GradF 3, GradG 1, HessVecG 1, CrossVecG 2 (step
-// 0: GradF 2, CrossVecG 1). Cost beside the oracles: O(dx + dy).
+// Samples per step: ξ two batches, φ three. Oracles: GradF 3, GradG 1, HessVecG 1, CrossVecG 2
+// (step 0: GradF 2, CrossVecG 1). Cost besides the oracles: O(dx + dy).
 type FSLA struct {
 	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are of the order
 	// (k+1)^(−1/2).
@@ -95,7 +95,7 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 		return err
 	}
 
-	// v^{k+1}, beside v^k, which the direction of step k−1 was made of.
+	// v^{k+1} goes beside v^k, which the direction of step k−1 used.
 	if err := errors.Join(
 		o.HessVecG(m.hv, x, y, m.v, it.DrawPhi(0)),
 		o.GradF(m.fx, m.fy, x, y, it.DrawXi(0)),
@@ -129,7 +129,7 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// look hands on the entries of f_x − g_xy v at a point.
+// look passes the entries of f_x − g_xy v at a point to entry.
 func (m *fsla) look(it *bilevel.Iteration, x, y, v []float64, xi, phi []bilevel.Sample, entry func(i int, d float64)) error {
 	if err := errors.Join(
 		it.Oracle().GradF(m.fx, m.fy, x, y, xi),
@@ -149,7 +149,7 @@ func (m *fsla) look(it *bilevel.Iteration, x, y, v []float64, xi, phi []bilevel.
 // State visits what outlives a step.
 func (m *fsla) State(t *bilevel.State) { t.Floats(m.v, m.xLast, m.m) }
 
-// Vectors names the vectors of the last step for the search of a non-finite value.
+// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *fsla) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("g_yy v", m.hv)

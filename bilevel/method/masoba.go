@@ -13,12 +13,12 @@ import (
 //
 //	h^k = (1−θ_k) h^{k−1} + θ_k D_x,   x^{k+1} = P_X(x^k − α_k h^k),   D_x = g_xy v^k + f_x at z^k.
 //
-// The average needs fewer conditions than SOBA: no third derivatives of g. θ = 1 is SOBA. h⁰ is
-// D_x, where the paper starts from any h⁰, and the paper moves x along h^{k−1}, one step behind.
+// The average lets the theory do without third derivatives of g, which SOBA's needs. θ = 1 is SOBA.
+// Here h⁰ is D_x; the paper starts from any h⁰, and moves x along h^{k−1}, one step behind.
 //
-// Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
-// beside the oracles: O(dx + dy). To an ε-stationary point: ε⁻² samples. The rule is that of the
-// paper's algorithm, step by step (TestMethodsFollowPublicCode).
+// Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
+// besides the oracles: O(dx + dy). To an ε-stationary point: ε⁻² samples. Tests check the rule
+// against the paper's algorithm, step by step (TestMethodsFollowPublicCode).
 type MASOBA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are
 	// constant, of the order 1/√K for K steps.
@@ -76,7 +76,7 @@ func (m *masoba) State(t *bilevel.State) {
 	t.Floats(m.h)
 }
 
-// Vectors names the vectors of the last step for the search of a non-finite value.
+// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *masoba) Vectors(visit func(name string, v []float64)) {
 	m.soba.Vectors(visit)
 	visit("h", m.h)

@@ -11,14 +11,15 @@ import (
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),      y^{k+1} = y^k − β_k d_y^k,
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// z^k = (x^k, y^k), with h by the truncated sum (B), see [Neumann], every batch the same at both
-// points. Step 0 takes d = the plain estimates. It is SUSTAIN with the other estimator.
+// with z^k = (x^k, y^k), and h by the truncated sum (B), see [Neumann], on the same batches at both
+// points. At step 0, the directions are the plain estimates. The method is SUSTAIN with the other
+// estimator.
 //
-// Samples a step: ξ one batch; φ 2 + Q batches, Q = N−1. Oracles, for k ≥ 1: GradF 2, GradG 2,
+// Samples per step: ξ one batch; φ 2 + Q batches, Q = N−1. Oracles, for k ≥ 1: GradF 2, GradG 2,
 // HessVecG 2Q, CrossVecG 2; for k = 0 half of that. To an ε-stationary point: ε^(−3/2) samples, up
-// to logarithms. The rule was held against solvers/mrbo.py of benchmark_bilevel, see the package
-// comment, which differs as sustain.py does. The paper is for X = R^dx; the projection is added
-// here.
+// to logarithms. The rule was checked against solvers/mrbo.py of benchmark_bilevel (see the package
+// comment), which differs from it as sustain.py does from [SUSTAIN]. The paper is for X = R^dx; the
+// projection is added here.
 type MRBO struct {
 	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's: γη_k and λη_k with
 	// η_k = d/(m+k)^(1/3), which are Power{C: γd, K0: m, P: 1.0/3} and Power{C: λd, K0: m, P:
@@ -29,7 +30,7 @@ type MRBO struct {
 	// past. Default (k+1)^(−2/3), of the order c·η² of the paper.
 	TauX, TauY bilevel.Schedule
 
-	// Neumann are the parameters of (B); its LG is required: η = 1/LG, Q = N−1.
+	// Neumann holds the parameters of (B); its LG is required: η = 1/LG, Q = N−1.
 	Neumann Neumann
 }
 

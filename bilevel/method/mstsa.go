@@ -11,13 +11,12 @@ import (
 //	y^{k+1} = y^k − β_k g_y(z^k; φ),
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// z^k = (x^k, y^k), with h by random truncation (A), see [Neumann], on the same draws at both
-// points. It is SUSTAIN with TauY = 1, without the second evaluation of g_y.
+// with z^k = (x^k, y^k), and h by random truncation (A), see [Neumann], on the same draws at both
+// points. The method is SUSTAIN with TauY = 1, without the second evaluation of g_y.
 //
-// Samples a step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 1, HessVecG 2p,
-// CrossVecG 2, with p in {0, …, N−1}; for k = 0 one point only. No public code of it is known to
-// us: what stands for the rule is that it is SUSTAIN with weight 1 in y, bit for bit
-// (TestMethodReductions).
+// Samples per step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 1, HessVecG
+// 2p, CrossVecG 2, with p in {0, …, N−1}; for k = 0 one point only. We know of no public code. A
+// test checks that the method is SUSTAIN with weight 1 in y, bit for bit (TestMethodReductions).
 type MSTSA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
@@ -26,7 +25,7 @@ type MSTSA struct {
 	// (k+1)^(−2/3).
 	Tau bilevel.Schedule
 
-	// Neumann are the parameters of (A); its LG is required.
+	// Neumann holds the parameters of (A); its LG is required.
 	Neumann Neumann
 }
 

@@ -11,18 +11,18 @@ import (
 
 // SRBA is the recursive method of Dagréou, Moreau, Vaiter and Ablin (A Lower Bound and a
 // Near-Optimal Algorithm for Bilevel Empirical Risk Minimization, AISTATS 2024, arXiv 2302.08766):
-// SOBA's three directions with the variance reduction of SARAH. Every Period steps they are full,
-// and between these
+// SOBA's three directions with the variance reduction of SARAH. Every Period steps the directions
+// are full; in between,
 //
 //	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i),   z = (x, y, v),   for each part t of D_y, D_v, D_x,
 //
-// with one sample i at both points. Step sizes are constant in the paper, and X is R^dx; the
-// projection is added here. The rule was held against solvers/srba.py of benchmark_bilevel, with
-// which it agrees (TestMethodsFollowPublicCode).
+// with the same sample i at both points. In the paper, step sizes are constant and X is R^dx; the
+// projection is added here. The rule agrees with solvers/srba.py of benchmark_bilevel
+// (TestMethodsFollowPublicCode).
 //
-// Samples a step: ξ and φ one batch, every Period steps Large of each. Oracles, at each of the two
-// points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost beside the oracles: O(dx + dy). To an
-// ε-stationary point of a finite sum: √(n_ξ+n_φ)·ε⁻¹ samples.
+// Samples per step: ξ and φ one batch; every Period steps, Large samples of each. Oracles, at each
+// of the two points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost besides the oracles: O(dx +
+// dy). To an ε-stationary point of a finite sum: √(n_ξ+n_φ)·ε⁻¹ samples.
 type SRBA struct {
 	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
@@ -31,11 +31,11 @@ type SRBA struct {
 	Gamma bilevel.Schedule
 
 	// Period is the number of steps from one full direction to the next, ≥ 1. Default: half of all
-	// terms over the batch size, (n_ξ+n_φ)/2b; 64 where a stream is anyStep.
+	// terms over the batch size, (n_ξ+n_φ)/2b; 64 where a stream is unbounded.
 	Period int
 
 	// Large is the number of samples of a full direction, or Full. Default: Full; where a stream is
-	// anyStep, Period batches.
+	// unbounded, Period batches.
 	Large int
 }
 
@@ -59,15 +59,15 @@ func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 
 // SPABA is the method of Chu, Xu, Yao and Zhang (SPABA: A Single-Loop and Probabilistic Stochastic
 // Bilevel Algorithm Achieving Optimal Sample Complexity, ICML 2024, arXiv 2405.18777): SRBA with
-// PAGE (Li et al., ICML 2021) in place of SARAH. In each step, one toss of a coin decides whether
-// the three directions are estimated anew, by a large batch, or moved by one sample at two points;
-// and v is kept in a ball, ‖v‖ ≤ Radius.
+// PAGE (Li et al., ICML 2021) in place of SARAH. In each step, one toss of a coin decides whether a
+// large batch estimates the three directions afresh, or one sample at two points updates them; and
+// v stays in a ball, ‖v‖ ≤ Radius.
 //
-// The rule is from the paper's abstract and the description of PAGE: what stands for it are the
-// tests that Share = 1 is SOBA with large batches, and that exact oracles make every direction
-// exact.
+// The rule is taken from the paper's abstract and the description of PAGE. Tests check that Share =
+// 1 is SOBA with large batches, and that exact oracles make every direction exact.
 //
-// Samples a step: ξ and φ one batch, or with probability Share Large of each. Oracles as for SRBA.
+// Samples per step: ξ and φ one batch, or with probability Share Large of each. Oracles as for
+// SRBA.
 type SPABA struct {
 	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
@@ -114,8 +114,8 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return r, nil
 }
 
-// refreshes returns the default period of full directions, and as a function of the period in force
-// the default size of their batches.
+// refreshes returns the default period of full directions, and a function that gives the default
+// size of their batches from the period in force.
 func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
 	upper, lower := it.Oracle().Streams()
 	xi, phi := it.Batches()
@@ -181,7 +181,7 @@ func (m *recursive) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// estimate makes the parts f and g of z^k, anew or from those of z^{k−1}.
+// estimate computes the parts f and g at z^k, afresh or from those at z^{k−1}.
 func (m *recursive) estimate(it *bilevel.Iteration) error {
 	if m.refresh(it) {
 		if err := m.upper(it, m.f, it.DrawXi(m.large)); err != nil {

@@ -9,17 +9,17 @@ import (
 	"stable/bilevel/option"
 )
 
-// Entry is what the registry knows of a method. The tests of all methods, and the comparisons in
+// Entry is what the registry knows about a method. The tests of all methods, and the comparisons in
 // bench, run over the entries and ask them what they need to know.
 type Entry struct {
 	// Name is that of bilevel.Method.
 	Name string
 
-	// Base is empty, or the Name of the entry of which this one is a variant that comparisons leave
-	// out unless they are asked for it.
+	// Base is empty, or the Name of another entry. Then this one is a variant of that, which
+	// comparisons include only on request.
 	Base string
 
-	// New returns the method with the parameters in t; what t does not set stands at its default.
+	// New returns the method with the parameters in t. What t does not set has its default.
 	New func(t Tuning) bilevel.Method
 
 	// Needs says which parameters have no default, and which problems and sets the method takes.
@@ -29,12 +29,12 @@ type Entry struct {
 	// method's theory, for a nonconvex F. 0 is a constant one.
 	Orders [2]float64
 
-	// Lengths says whether Alpha and whether Beta is a length of a step in units of x and y, as in
-	// Adam, and not a factor of a gradient.
+	// Lengths says of Alpha and of Beta whether it is the length of a step in units of x or y, as
+	// in Adam, rather than the factor of a gradient.
 	Lengths [2]bool
 
 	// Bias is how far from the solution the method may settle on a problem of unit size, with exact
-	// oracles and its own constants; 0 for methods that arrive.
+	// oracles and its own constants; 0 for methods that reach the solution.
 	Bias float64
 
 	// ExactOnly says that the method is for exact oracles, and stays away from the solution under
@@ -47,7 +47,7 @@ type Entry struct {
 	// InnerBeta says that Beta counts inner steps, from 0 in each step.
 	InnerBeta bool
 
-	// Variants are two settings of a parameter beside the step sizes, for a comparison to choose
+	// Variants are two settings of a parameter besides the step sizes, for a comparison to choose
 	// from.
 	Variants [2]Variant
 
@@ -68,7 +68,7 @@ type Needs struct {
 	UpperGradient bool // the problem gives g_x
 }
 
-// Tuning is what methods have in common. What a method does not take it ignores.
+// Tuning holds the parameters that methods have in common. A method ignores those it does not have.
 type Tuning struct {
 	Alpha, Beta bilevel.Schedule // step sizes of x and y
 	MuG, LG     float64          // g(x, ·; φ) has curvature between μ_g and L_g
@@ -86,7 +86,7 @@ type Variant struct {
 	Set  func(t *Tuning)
 }
 
-// Case is a step to be counted by Entry.Uses.
+// Case is a step whose samples and evaluations Entry.Uses counts.
 type Case struct {
 	Tuning                          // as the method has been made
 	K                        int    // the number of the step
@@ -95,7 +95,7 @@ type Case struct {
 	UpperStream, LowerStream uint64 // the terms of the finite sums
 }
 
-// registry is the list of methods, the only one.
+// registry is the only list of methods.
 var registry = []Entry{
 	{
 		Name:  "STABLE",
@@ -333,8 +333,8 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the entry of that name, in upper or lower case. An unknown name gives an error
-// that wraps bilevel.ErrOption and lists those that exist.
+// Lookup returns the entry of that name, in upper or lower case. For an unknown name it returns an
+// error that wraps bilevel.ErrOption and lists the known ones.
 func Lookup(name string) (Entry, error) {
 	for _, e := range registry {
 		if strings.EqualFold(e.Name, name) {

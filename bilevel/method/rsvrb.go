@@ -18,18 +18,18 @@ import (
 //	d = g_y(z^k; φ) + (1−τ)(d − g_y(z^{k−1}; φ)),     H_xy, H_yy ⪰ λI by the same recursion, see bilevel.Estimator,
 //	x^{k+1} = P_X(x^k − α_k (u − H_xy H_yy⁻¹ w)),     y^{k+1} = y^k − β_k d.
 //
-// Step 0 takes the plain estimates, from an initial batch of φ as in STABLE. Beside STABLE it has
-// STORM on the gradients, too, and no correction of y for the displacement of x. The paper's name
-// is for many lower-level tasks, of which a step draws some; with one task, as here, the method is
-// the one that it calls SVRB.
+// Step 0 takes the plain estimates, from an initial batch of φ as in STABLE. Unlike STABLE, it uses
+// STORM on the gradients too, and does not correct y for the displacement of x. The paper's name
+// stands for many lower-level tasks, of which a step draws some. With one task, as here, the method
+// is what the paper calls SVRB.
 //
-// Samples a step: ξ and φ one batch. Oracles, for k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; for k
-// = 0 half of that. Cost beside: as for STABLE.
+// Samples per step: ξ and φ one batch. Oracles, for k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; for
+// k = 0 half of that. Other cost: as for STABLE.
 //
-// To an ε-stationary point: ε^(−3/2) samples. No public code of it is known to us: what stands for
-// the rule is its run against the equations above (TestRSVRBFollowsThePaper) and that exact oracles
-// keep every estimate exact (TestRSVRBExact). The paper is for X = R^dx, and may draw a sample of
-// its own for each estimator; the projection, and the common sample, are of this package.
+// To an ε-stationary point: ε^(−3/2) samples. We know of no public code. Tests check the rule
+// against the equations above (TestRSVRBFollowsThePaper), and that exact oracles keep every
+// estimate exact (TestRSVRBExact). The paper is for X = R^dx, and may draw a separate sample for
+// each estimator; this package adds the projection and shares one sample.
 type RSVRB struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are of
 	// the order (k+1)^(−1/3).
@@ -63,7 +63,7 @@ type rsvrb struct {
 	h          []float64          // u − H_xy H_yy⁻¹ w
 }
 
-// tracked is the STORM estimate of a vector, and what it was made from.
+// tracked is the STORM estimate of a vector, with the values it was made from.
 type tracked struct {
 	old, now []float64 // at z^{k−1} and z^k, with one sample
 	est      []float64
@@ -160,7 +160,7 @@ func (m *rsvrb) State(t *bilevel.State) {
 	t.Floats(m.u.est, m.w.est, m.d.est, m.xOld, m.yOld)
 }
 
-// Vectors names the vectors of the last step for the search of a non-finite value.
+// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *rsvrb) Vectors(visit func(name string, v []float64)) {
 	visit("f_x at the last iterate", m.u.old)
 	visit("f_y at the last iterate", m.w.old)

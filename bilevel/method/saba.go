@@ -10,24 +10,24 @@ import (
 // SABA is SOBA with the variance reduction of SAGA, for finite sums (Dagréou, Ablin, Vaiter and
 // Moreau, NeurIPS 2022, arXiv 2201.13409; SAGA: Defazio, Bach and Lacoste-Julien, NeurIPS 2014). x,
 // y and v move as in SOBA. Each of the five parts of the directions, f_x, f_y, g_y, g_yy v and g_xy
-// v, is a mean of terms t_i(z), z = (x, y, v); a table holds every term T_i as it was at its last
-// evaluation, and a batch B gives
+// v, is a mean of terms t_i(z), z = (x, y, v). A table holds the value T_i of every term at its
+// last evaluation, and a batch B gives
 //
 //	the part = mean of T + mean over i in B of (t_i(z^k) − T_i);   then T_i ← t_i(z^k) for i in B.
 //
-// It is unbiased, and its variance goes to zero as the iterates settle: constant step sizes arrive
-// at the solution. Step 0 fills the tables, one pass over both sums, and moves along their means,
-// which are the full parts.
+// This estimate is unbiased, and its variance goes to zero as the iterates settle, so constant step
+// sizes reach the solution. Step 0 fills the tables in one pass over both sums, and moves along
+// their means, which are the full parts.
 //
 // Samples a step, k ≥ 1: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1,
 // asked sample by sample. Step 0: each once for every term. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy)
-// numbers for sums of n_ξ and n_φ terms, and as much a sample of a batch. A stream with batch Full
-// has no table: its parts are exact. Cost beside the oracles: O(dx + dy) a sample.
+// numbers for sums of n_ξ and n_φ terms, and one row more for each sample of a batch. A stream with
+// batch Full has no table: its parts are exact. Cost besides the oracles: O(dx + dy) per sample.
 //
-// To an ε-stationary point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples. The rule was held against solvers/saba.py
-// of benchmark_bilevel, see the package comment, and follows its equations step by step
-// (TestSABAFollowsThePaper); there, tables begin as zeros and keep one row for each block of a
-// batch.
+// To an ε-stationary point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples. The rule was checked against
+// solvers/saba.py of benchmark_bilevel (see the package comment), and follows the paper's equations
+// step by step (TestSABAFollowsThePaper). There, tables start at zero and keep one row for each
+// block of a batch.
 type SABA struct {
 	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
@@ -78,7 +78,7 @@ func (m *saba) State(t *bilevel.State) {
 	t.Floats(m.upperSum.table, m.upperSum.mean, m.lowerSum.table, m.lowerSum.mean)
 }
 
-// saga estimates one sum of vectors, from a table of its terms.
+// saga estimates a sum of vectors from a table of its terms.
 type saga struct {
 	terms int       // 0: no table, exact
 	table []float64 // row i is T_i
@@ -87,7 +87,8 @@ type saga struct {
 	eval  func(it *bilevel.Iteration, row []float64, batch []bilevel.Sample) error
 }
 
-// maxTable bounds the numbers in a table: what no machine has is refused, not asked for.
+// maxTable bounds the numbers in a table. A larger one fits no machine, and is refused before it is
+// allocated.
 const maxTable = min(math.MaxInt/16, 1<<44)
 
 func newSaga(stream string, terms uint64, batch, width int, eval func(it *bilevel.Iteration, row []float64, batch []bilevel.Sample) error) (*saga, error) {
@@ -133,7 +134,7 @@ func (t *saga) estimate(dst []float64, it *bilevel.Iteration, draw func(*bilevel
 			dst[c] += (v - last[c]) / float64(len(batch))
 		}
 	}
-	// A sample that stands in the batch twice changes its row, and the mean, once.
+	// A sample that occurs twice in the batch changes its row and the mean once.
 	for j, i := range batch {
 		fresh, last := t.row(t.fresh, j), t.row(t.table, int(i))
 		for c, v := range fresh {
@@ -144,7 +145,7 @@ func (t *saga) estimate(dst []float64, it *bilevel.Iteration, draw func(*bilevel
 	return nil
 }
 
-// fill evaluates every term, and writes their mean into dst, too.
+// fill evaluates every term, and writes their mean into dst as well.
 func (t *saga) fill(dst []float64, it *bilevel.Iteration, draw func(*bilevel.Iteration, int) []bilevel.Sample) error {
 	draw(it, bilevel.Full) // for the count
 	var one [1]bilevel.Sample

@@ -10,20 +10,20 @@ import (
 
 // SOBA is the stochastic method of Dagréou, Ablin, Vaiter and Moreau (A Framework for Bilevel
 // Optimization that Enables Stochastic and Global Variance Reduction Algorithms, NeurIPS 2022,
-// arXiv 2201.13409). Beside x and y it moves v, which tracks −g_yy⁻¹ f_y, the solution of a
-// quadratic problem. All three move at a time, along directions at one point, and every direction
-// is linear in the derivatives, so that it is unbiased:
+// arXiv 2201.13409). Besides x and y it moves v, which tracks −g_yy⁻¹ f_y, the solution of a
+// quadratic problem. All three move at once, along directions at one point. Every direction is
+// linear in the derivatives, and therefore unbiased:
 //
 //	y^{k+1} = y^k − β_k D_y,         D_y = g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k D_v,         D_v = g_yy(x^k, y^k; φ) v^k + f_y(x^k, y^k; ξ),     v⁰ = 0,
 //	x^{k+1} = P_X(x^k − α_k D_x),    D_x = g_xy(x^k, y^k; φ) v^k + f_x(x^k, y^k; ξ).
 //
-// Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1; nothing is
-// factored, and there is no series. Cost beside the oracles: O(dx + dy).
+// Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1; nothing
+// is factored, and there is no series. Cost besides the oracles: O(dx + dy).
 //
-// To an ε-stationary point: ε⁻² samples. The rule was held against solvers/soba.py of
-// benchmark_bilevel, see the package comment, with which it agrees (TestSOBAFollowsThePaper). The
-// paper is for X = R^dx; the projection is added here.
+// To an ε-stationary point: ε⁻² samples. The rule agrees with solvers/soba.py of benchmark_bilevel
+// (see the package comment; TestSOBAFollowsThePaper). The paper is for X = R^dx; the projection is
+// added here.
 type SOBA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are of
 	// one order, constant 1/√K for K steps.
@@ -37,7 +37,7 @@ type SOBA struct {
 // Name returns "SOBA".
 func (SOBA) Name() string { return "SOBA" }
 
-// soba is the running state of SOBA, and of SABA, which makes f and g in another way.
+// soba is the running state of SOBA, and of SABA, which computes f and g in another way.
 type soba struct {
 	SOBA
 	v []float64
@@ -105,7 +105,7 @@ func (m *soba) lower(it *bilevel.Iteration, g []float64, phi []bilevel.Sample) e
 	return it.Oracle().CrossVecG(cv, it.X(), it.Y(), m.v, phi)
 }
 
-// split takes the parts of the lower level apart: g_y, g_yy v, g_xy v.
+// split returns the three parts of the lower level in g: g_y, g_yy v, g_xy v.
 func (m *soba) split(g []float64) (gy, hv, cv []float64) {
 	dy := len(m.v)
 	return g[:dy], g[dy : 2*dy], g[2*dy:]
@@ -147,7 +147,7 @@ func (m *soba) moveAlong(it *bilevel.Iteration, dx []float64) error {
 // State visits what outlives a step.
 func (m *soba) State(t *bilevel.State) { t.Floats(m.v) }
 
-// Vectors names the vectors of the last step for the search of a non-finite value.
+// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *soba) Vectors(visit func(name string, v []float64)) {
 	gy, hv, cv := m.split(m.g)
 	visit("f_x", m.f[:len(cv)])

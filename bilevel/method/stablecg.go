@@ -9,24 +9,24 @@ import (
 	"stable/mat"
 )
 
-// STABLECG is STABLE for lower levels that are too large for a dy × dy matrix: H_yy is never
-// formed. What is kept of the paper's method is the order of the step, the recursion and projection
-// of H_xy (STABLE-H1, H2), and the correction of y,
+// STABLECG is STABLE for lower levels that are too large for a dy × dy matrix: it never forms H_yy.
+// It keeps the order of the paper's step, the recursion and projection of H_xy (STABLE-H1, H2), and
+// the correction of y,
 //
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy v)),                 v ≈ H⁻¹f_y,
 //	y^{k+1} = y^k − β_k g_y − w,                            w ≈ H⁻¹H_xyᵀ(x^{k+1} − x^k).
 //
-// What is not kept is the recursion of H_yy and its truncation at μ_g. In their place stands the
-// mean over the last Window samples φ at the present point, H = mean of g_yy(x^k, y^k; φ_j): where
-// g_yy does not depend on the point, it is the recursion with weights 1/Window, and no
-// extrapolation takes H below the curvature of the samples, so nothing is to be truncated. H⁻¹ is
-// applied by conjugate gradients on products (Hestenes, Stiefel 1952), T = min(Iterations, dy) for
-// each system, that for v warm started at the last v.
+// It replaces the recursion of H_yy and its truncation at μ_g by the mean over the last Window
+// samples φ at the present point, H = mean of g_yy(x^k, y^k; φ_j). Where g_yy does not depend on
+// the point, this is the recursion with weights 1/Window. No extrapolation takes H below the
+// curvature of the samples, so it needs no truncation. Conjugate gradients on products apply H⁻¹
+// (Hestenes, Stiefel 1952), with T = min(Iterations, dy) iterations for each system; the one for v
+// starts from the last v.
 //
-// Samples a step: ξ and φ one batch; step 0: Window samples φ. Oracles: GradF 1, GradG 1, CrossG 2,
-// HessVecG Window for each of at most 2(T+1) products: the same samples again, so oracle calls are
-// what this method spends, not samples. Cost beside the oracles: O(dx·dy + T·dy).
-// Memory: 3·dx·dy numbers and Window names.
+// Samples per step: ξ and φ one batch; step 0: Window samples φ. Oracles: GradF 1, GradG 1, CrossG
+// 2, HessVecG Window for each of at most 2(T+1) products. These use the same samples again: the
+// method spends oracle calls, not samples. Cost besides the oracles: O(dx·dy + T·dy). Memory:
+// 3·dx·dy numbers and Window names.
 type STABLECG struct {
 	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
@@ -37,11 +37,11 @@ type STABLECG struct {
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// Window is the number of samples φ in H, ≥ 1. Default 32. With Options.LowerBatch Full it is
-	// not used: H is exact.
+	// Window is the number of samples φ in H, ≥ 1. Default 32. It is not used with
+	// Options.LowerBatch Full, where H is exact.
 	Window int
 
-	// Iterations bounds the conjugate gradients of one system, ≥ 1. Default 10.
+	// Iterations bounds the conjugate-gradient iterations for one system, ≥ 1. Default 10.
 	Iterations int
 }
 
@@ -172,7 +172,7 @@ func (m *stableCG) estimate(it *bilevel.Iteration, tau float64) ([]bilevel.Sampl
 	return phi, nil
 }
 
-// solve moves z towards H⁻¹b by conjugate gradients from where it is.
+// solve moves z towards H⁻¹b by conjugate gradients that start at z.
 func (m *stableCG) solve(it *bilevel.Iteration, z, b []float64) error {
 	o, x, y := it.Oracle(), it.X(), it.Y()
 	if err := o.HessVecG(m.hp, x, y, z, m.window); err != nil {
@@ -222,7 +222,7 @@ func (m *stableCG) State(t *bilevel.State) {
 	}
 }
 
-// Vectors names the vectors of the last step for the search of a non-finite value.
+// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *stableCG) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("f_x", m.fx)

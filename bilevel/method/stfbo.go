@@ -16,14 +16,14 @@ import (
 //	b² ← b² + ‖D_y‖²,   c² ← c² + ‖D_v‖²,   a² ← a² + ‖D_x‖²,   s = max(b, c),
 //	y ← y − D_y/b,   v ← v − D_v/s,   x ← P_X(x − D_x/(a·s)).
 //
-// There is nothing to tune but the starts of the sums, which have the units of the directions. The
-// analysis is deterministic: under noise the sums grow as √k, and step sizes fall as 1/√k, that of
-// x as 1/k. The projection is added here. No public code of it is known to us: what stands for the
-// rule are its equations step by step (TestSTFBOFollows) and convergence with exact oracles
-// (TestMethodsSolveExactly).
+// The only parameters are the initial values of the sums, in the units of the directions. The
+// analysis is deterministic: under noise the roots of the sums grow as √k, so the step sizes fall
+// as 1/√k, and that of x as 1/k. The projection is added here. We know of no public code. Tests
+// check the rule against the paper's equations, step by step (TestSTFBOFollows), and its
+// convergence with exact oracles (TestMethodsSolveExactly).
 //
-// Samples a step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
-// beside the oracles: O(dx + dy).
+// Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
+// besides the oracles: O(dx + dy).
 type STFBO struct {
 	// A, B and C > 0 are the roots a, b, c before the first step. Default 1 each.
 	A, B, C float64

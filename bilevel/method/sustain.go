@@ -11,18 +11,18 @@ import (
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),      y^{k+1} = y^k − β_k d_y^k,
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// z^k = (x^k, y^k), with h by random truncation (A), see Neumann: the same ξ, the same p and the
-// same φ_i at both points. Step 0 takes d = the plain estimates. With weights τ = 1 it is plain SGD
-// on both levels.
+// with z^k = (x^k, y^k), and h by random truncation (A), see [Neumann], with the same ξ, p and φ_i
+// at both points. At step 0, the directions are the plain estimates. With weights τ = 1 the method
+// is plain SGD on both levels.
 //
-// Samples a step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG 2p,
-// CrossVecG 2, with p in {0, …, N−1}; for k = 0 half of that. To an ε-stationary point: ε^(−3/2)
-// samples, up to logarithms.
+// Samples per step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG
+// 2p, CrossVecG 2, with p in {0, …, N−1}; for k = 0 half of that. To an ε-stationary point:
+// ε^(−3/2) samples, up to logarithms.
 //
-// The rule was held against solvers/sustain.py of benchmark_bilevel, see the package comment, which
-// takes 0 for the point and the directions before step 0, and g_xy at the sample of g_y. With exact
-// oracles the weights do not matter (TestMethodReductions). The paper is for X = R^dx; the
-// projection is added here.
+// The rule was checked against solvers/sustain.py of benchmark_bilevel (see the package comment),
+// which takes 0 for the point and the directions before step 0, and evaluates g_xy on the sample of
+// g_y. With exact oracles the weights do not matter (TestMethodReductions). The paper is for X =
+// R^dx; the projection is added here.
 type SUSTAIN struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's: α_k =
 	// (w+k)^(−1/3), which is Power{C: 1, K0: w, P: 1.0/3}, and β_k = c·α_k.
@@ -32,7 +32,7 @@ type SUSTAIN struct {
 	// past. Default (k+1)^(−2/3), of the order c·α² of the paper.
 	TauX, TauY bilevel.Schedule
 
-	// Neumann are the parameters of (A); its LG is required.
+	// Neumann holds the parameters of (A); its LG is required.
 	Neumann Neumann
 }
 

@@ -19,8 +19,8 @@ func usesStable(points uint64) func(c Case) (least, most bilevel.Counts) {
 	}
 }
 
-// usesUntuned counts Untuned with tables and curvature: a term of g that has not been visited has
-// no row to be asked for, and every eighth step, and each of the first sixteen, asks the last batch
+// usesUntuned counts Untuned with tables and curvature. A term of g that has not been visited has
+// no row to evaluate. Every eighth step, and each of the first sixteen, evaluates the last batch
 // again at two points.
 func usesUntuned(c Case) (least, most bilevel.Counts) {
 	u, l := uint64(c.Upper), uint64(c.Lower)
@@ -111,7 +111,7 @@ func usesAlternating(inner func(k int) float64) func(c Case) (least, most bileve
 	}
 }
 
-// usesStocBiO counts stocBiO with ten inner steps, whose products have batches of their own sizes.
+// usesStocBiO counts stocBiO with ten inner steps, and products whose batches differ in size.
 func usesStocBiO(c Case) (least, most bilevel.Counts) {
 	h := hypergradient{series: c.neumann(), shrink: true, n: c.terms()}
 	u, l, products := uint64(c.Upper), uint64(c.Lower), uint64(0)
@@ -183,7 +183,7 @@ func usesRecursive(coin bool) func(c Case) (least, most bilevel.Counts) {
 	}
 }
 
-// between bounds what is one or the other.
+// between returns bounds on a count that is a or b.
 func between(a, b bilevel.Counts) (least, most bilevel.Counts) {
 	least = bilevel.Counts{Xi: min(a.Xi, b.Xi), Phi: min(a.Phi, b.Phi), GradF: min(a.GradF, b.GradF), GradG: min(a.GradG, b.GradG),
 		HessVecG: min(a.HessVecG, b.HessVecG), CrossVecG: min(a.CrossVecG, b.CrossVecG)}

@@ -11,29 +11,29 @@ import (
 
 // VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (Provably
 // Faster Algorithms for Bilevel Optimization, NeurIPS 2021, arXiv 2106.04692): SPIDER on both
-// levels. It keeps two directions, u of x and v of y, and every Period steps sets them anew from
-// large batches,
+// levels. It keeps two directions, u of x and v of y. Every Period steps, large batches reset them,
 //
 //	u = h(x^k, y^k; ξ, φ′),   v = g_y(x^k, y^k; φ),   S_1 samples in each batch.
 //
-// Step k ≥ 0 moves x first, x^{k+1} = P_X(x^k − αu), and then m times y. In front of each inner
-// step, and after the last, the directions follow the change of the point from z⁻ to z, with the
-// same small batches at both,
+// Step k ≥ 0 moves x first, x^{k+1} = P_X(x^k − αu), and then y m times. Before each inner step,
+// and after the last, the directions follow the change of the point from z⁻ to z, with the same
+// small batches at both,
 //
 //	v ← v + g_y(z; φ) − g_y(z⁻; φ),   u ← u + h(z; ξ, φ′) − h(z⁻; ξ, φ′);   then y ← y − βv.
 //
-// The first change is that of x, from z⁻ = (x^k, y^k) to z = (x^{k+1}, y^k); the last one arrives
-// at (x^{k+1}, y^{k+1}), and is left out where the next step sets the directions anew. h is the
-// truncated sum (B), see Neumann.
+// The first change is that of x, from z⁻ = (x^k, y^k) to z = (x^{k+1}, y^k). The last one ends at
+// (x^{k+1}, y^{k+1}), and is left out where the next step resets the directions. h is the truncated
+// sum (B), see [Neumann].
 //
-// Samples a step, Q = N−1: with M changes, M = m+1, or m before a step that sets anew: ξ M batches;
-// φ M(2 + Q). Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M; to set anew, once each, ξ
-// S_1, φ S_1(2 + Q). To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
+// Samples a step, Q = N−1: with M changes, M = m+1, or m before a reset: ξ M batches; φ M(2 + Q).
+// Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M. A reset calls each once more, on ξ S_1
+// and φ S_1(2 + Q) samples. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 //
-// The rule was held against solvers/vrbo.py of benchmark_bilevel, see the package comment, which
-// leaves out the change of x: its directions are those of the old x until the next large batch.
-// Here, with exact oracles, u and v stay exact at every point (TestVRBOExact). The paper counts m+1
-// inner steps where these are m, and is for X = R^dx; the projection is added here.
+// The rule was checked against solvers/vrbo.py of benchmark_bilevel (see the package comment),
+// which leaves out the change of x: its directions are those of the old x until the next large
+// batch. Here, with exact oracles, u and v stay exact at every point (TestVRBOExact). The paper
+// counts m+1 inner steps where this package counts m, and is for X = R^dx; the projection is added
+// here.
 type VRBO struct {
 	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required, ≥ 0. The paper's
 	// are constant; the schedules are taken at k.
@@ -49,7 +49,7 @@ type VRBO struct {
 	// times Options.LowerBatch for φ, Full where these are. The small batches are those of Options.
 	LargeBatch int
 
-	// Neumann are the parameters of (B); its LG is required: η = 1/LG, Q = N−1.
+	// Neumann holds the parameters of (B); its LG is required: η = 1/LG, Q = N−1.
 	Neumann Neumann
 }
 
@@ -143,7 +143,7 @@ func (m *vrbo) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// anew sets u and v from large batches at (x^k, y^k).
+// anew resets u and v from large batches at (x^k, y^k).
 func (m *vrbo) anew(it *bilevel.Iteration) error {
 	if err := it.Oracle().GradG(m.v, it.X(), it.Y(), it.DrawPhi(m.largeLower)); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (m *vrbo) anew(it *bilevel.Iteration) error {
 	return m.finite(it)
 }
 
-// follow adds to u and v what they change by from (xOld, yOld) to the point in xNext, yNext.
+// follow adds to u and v their change from (xOld, yOld) to the point in xNext, yNext.
 func (m *vrbo) follow(it *bilevel.Iteration, xOld, yOld []float64) error {
 	phi := it.DrawPhi(0)
 	if err := it.Oracle().GradG(m.gOld, xOld, yOld, phi); err != nil {
@@ -177,8 +177,7 @@ func (m *vrbo) follow(it *bilevel.Iteration, xOld, yOld []float64) error {
 	return m.finite(it)
 }
 
-// finite refuses directions that are not finite, before they move the point at which the problem is
-// asked next.
+// finite refuses directions that are not finite, before they move the point of the next evaluation.
 func (m *vrbo) finite(it *bilevel.Iteration) error {
 	return it.Finite(m.u, m.v)
 }
@@ -186,8 +185,8 @@ func (m *vrbo) finite(it *bilevel.Iteration) error {
 // State visits what outlives a step.
 func (m *vrbo) State(t *bilevel.State) { t.Floats(m.u, m.v) }
 
-// Vectors names the vectors of the last step for the search of a non-finite value; of the inner
-// loop, the last round's.
+// Vectors names the vectors of the last step for the search for a non-finite value, and those of
+// the last round of the inner loop.
 func (m *vrbo) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last point", m.gOld)
 	visit("g_y", m.g)

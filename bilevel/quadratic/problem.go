@@ -70,7 +70,7 @@ type Options struct {
 
 	// RankOneF makes f_yy(ξ) = n nᵀ with Gaussian n, of mean I, as a regression does: ½ δᵀ(n nᵀ −
 	// I)δ is added to f. RankOneG makes g_yy(φ) = a aᵀ with Gaussian a of covariance A: ½ δᵀ(a aᵀ −
-	// A)δ is added to g, in the place of SigmaGyy, which must be 0. Both are refused with Terms and
+	// A)δ is added to g, in place of SigmaGyy, which must be 0. Both are refused with Terms and
 	// with Tail, and RankOneF with Saddle.
 	RankOneF, RankOneG bool
 

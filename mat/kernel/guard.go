@@ -1,6 +1,6 @@
 package kernel
 
-// What mat, chol and eig check in their exported functions beside the sizes, in O(1), and the ends
+// What mat, chol and eig check in their exported functions besides the sizes, in O(1), and the ends
 // of the messages with which these panic; the name of the function comes first.
 const (
 	MsgTorn   = ": rows overlap, Stride is too small"
