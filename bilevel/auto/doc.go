@@ -31,15 +31,19 @@
 // derivative is that of the branch that was taken.
 //
 // A loss must be a function of its arguments: the same sample is the same draw at every point. See
-// bilevel.Sample. It reads constants in the caller's memory, which must stay as they are until it
-// returns.
+// bilevel.Sample. Constants are read in the caller's memory. What the loss has made a constant of
+// must stay as it is until the loss is called again: a buffer may be filled anew for each sample,
+// not twice in one.
 //
 // # How it is computed
 //
 // Derivatives are exact to rounding. The gradient is one sweep back over the record (reverse mode:
 // Griewank, Walther, Evaluating Derivatives, 2008, chapter 3), a product with a second derivative a
 // sweep forward and two back (reverse over forward, section 5.1): a small constant times the cost
-// of the loss.
+// of the loss. A product evaluates only what it has a use for. The derivative of g_x along v in y
+// comes from operations that depend on x and on y and are not linear; the fit of a row to y has no
+// part in it, unless x weighs it, and then is recorded, but not computed. Value, LogSumExp too,
+// computes what is recorded before it.
 //
 // The matrices g_yy and g_xy use structure. A function of a sum of entries of y, such as that of a
 // linear predictor aᵀy, is cut there: the sum becomes a variable of its own, with a gradient that
@@ -61,8 +65,12 @@
 // from an earlier evaluation or belongs to another problem: the evaluation ends there, and the
 // oracle returns an Error that names the loss, the sample, the operation and the line of the call.
 // To end it, the package panics through the caller's function and recovers. Other panics of the
-// caller's pass. An empty batch asks for the exact value: MeanF or MeanG if given, else the mean
-// of all terms of a finite sum, else bilevel.ErrNoExact. Destinations of wrong shapes panic.
+// caller's pass. Values, gradients and matrices report every such failure. HessVecG and CrossVecG
+// report those of what they evaluate; a product that comes out not finite is evaluated once more
+// with all operations, to name the one to blame. (An oracle of second derivatives that fails
+// evaluates the loss twice.) An empty batch asks for the exact value: MeanF or MeanG if given, else
+// the mean of all terms of a finite sum, else bilevel.ErrNoExact. Destinations of wrong shapes
+// panic.
 //
 // # Allocation, concurrency, reproducibility
 //

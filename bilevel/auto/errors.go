@@ -34,8 +34,8 @@ func (e *Error) Error() string {
 }
 
 // fail ends the evaluation: it panics with the Error that record returns.
-func (t *tape) fail(op, format string, args ...any) {
-	t.err = &Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine()}
+func (t *tape) fail(op name, format string, args ...any) {
+	t.err = &Error{Op: op.String(), Reason: fmt.Sprintf(format, args...), Line: callerLine()}
 	panic(t.err)
 }
 
@@ -64,20 +64,14 @@ func callerLine() string {
 	return ""
 }
 
-// own fails unless a belongs to the evaluation that runs.
-func (t *tape) own(op string, a Num) {
-	if a.gen != t.gen || !t.running {
+// own fails unless a handle of generation gen belongs to the evaluation that runs.
+func (t *tape) own(op name, gen uint32) {
+	if gen != t.gen {
 		t.stale(op)
 	}
 }
 
-func (t *tape) ownVec(op string, v Vec) {
-	if v.gen != t.gen || !t.running {
-		t.stale(op)
-	}
-}
-
-func (t *tape) stale(op string) {
+func (t *tape) stale(op name) {
 	if t.running {
 		t.fail(op, "of a value kept from an earlier evaluation")
 	}
@@ -86,32 +80,29 @@ func (t *tape) stale(op string) {
 
 const mixed = "of values of two problems"
 
-// shared returns the tape of two numbers, of which one at least is recorded.
-func shared(op string, a, b Num) *tape {
-	t := meet(op, a.t, b.t)
-	if a.t != nil {
-		t.own(op, a)
+// shared returns the tape of two handles, given by their tapes and generations; nil for two
+// constants. (It does not take the handles: a Vec is too long for registers, and to copy it takes
+// longer than all that is done here.)
+func shared(op name, s *tape, sgen uint32, t *tape, tgen uint32) *tape {
+	switch {
+	case t == nil:
+		if s != nil {
+			s.own(op, sgen)
+		}
+		return s
+	case s == nil:
+		s, sgen = t, tgen
+	case s != t:
+		return meet(op, s, t)
 	}
-	if b.t != nil {
-		t.own(op, b)
+	if sgen != s.gen || tgen != s.gen {
+		s.stale(op)
 	}
-	return t
-}
-
-// sharedVec is shared for vectors; it returns nil for two constants.
-func sharedVec(op string, u, v Vec) *tape {
-	t := meet(op, u.t, v.t)
-	if u.t != nil {
-		t.ownVec(op, u)
-	}
-	if v.t != nil {
-		t.ownVec(op, v)
-	}
-	return t
+	return s
 }
 
 // meet returns the tape of two operands; nil stands for a constant.
-func meet(op string, s, t *tape) *tape {
+func meet(op name, s, t *tape) *tape {
 	switch {
 	case s == nil:
 		return t
@@ -125,7 +116,7 @@ func meet(op string, s, t *tape) *tape {
 }
 
 // sameLength fails if lengths differ.
-func sameLength(op string, t *tape, m, n int) {
+func sameLength(op name, t *tape, m, n int) {
 	if m == n {
 		return
 	}
@@ -136,11 +127,11 @@ func sameLength(op string, t *tape, m, n int) {
 }
 
 // badUnary fails with what is wrong with v = φ(a), p = φ′(a), q = φ″(a), if anything is.
-func (t *tape) badUnary(op string, a, v, p, q float64) {
+func (t *tape) badUnary(op name, a, v, p, q float64) {
 	switch {
 	case !mat.IsFinite(a):
 		t.fail(op, "of %v", a)
-	case op == "Inv" && a == 0 || op == "Div" && a == 0:
+	case (op == nameInv || op == nameDiv) && a == 0:
 		t.fail(op, "by 0")
 	case !mat.IsFinite(v):
 		t.fail(op, "of %v is %v", a, v)
@@ -152,7 +143,7 @@ func (t *tape) badUnary(op string, a, v, p, q float64) {
 }
 
 // badResult fails where a sum is not finite: it looks for the operand to blame.
-func (t *tape) badResult(op string, r float64, operands ...[]float64) {
+func (t *tape) badResult(op name, r float64, operands ...[]float64) {
 	for k, o := range operands {
 		for i, v := range o {
 			if !mat.IsFinite(v) {
@@ -161,4 +152,18 @@ func (t *tape) badResult(op string, r float64, operands ...[]float64) {
 		}
 	}
 	t.fail(op, "is %v", r)
+}
+
+// badReduction is badResult for o.
+func (t *tape) badReduction(o *node) {
+	u := t.vecs[o.a].val
+	switch o.code {
+	case opDot:
+		t.badResult(o.name, o.val, u, t.vecs[o.b].val)
+	case opWeight:
+		t.badResult(o.name, o.val, t.vecs[o.b].val, u)
+	case opSparse:
+		t.badResult(o.name, o.val, u, t.sparses[o.b].val)
+	}
+	t.badResult(o.name, o.val, u)
 }

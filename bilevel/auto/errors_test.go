@@ -3,6 +3,7 @@ package auto_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,7 +14,8 @@ import (
 	"stable/mat"
 )
 
-// Every failure names the operation and the reason, in every oracle that meets it.
+// Every failure names the operation and the reason, in every oracle that meets it. A product may
+// pass by a value that it has no use for; then it is finite.
 func TestErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	var keptNum num
@@ -111,15 +113,20 @@ func TestErrors(t *testing.T) {
 			x, y := []float64{1, 2}, []float64{3, -4}
 			_, _ = p.ValueG(x, y, nil) // for what is kept
 			_, valueErr := p.ValueF(x, y, nil)
-			u := make([]float64, 2)
+			u, hv, cv := make([]float64, 2), make([]float64, 2), make([]float64, 2)
 			for oracle, err := range map[string]error{
 				"ValueF":    valueErr,
 				"GradG":     p.GradG(u, x, y, sample0),
-				"HessVecG":  p.HessVecG(u, x, y, y, sample0),
-				"CrossVecG": p.CrossVecG(u, x, y, y, sample0),
+				"HessVecG":  p.HessVecG(hv, x, y, y, sample0),
+				"CrossVecG": p.CrossVecG(cv, x, y, y, sample0),
 				"HessG":     p.HessG(mat.NewSym(2), x, y, sample0),
 				"CrossG":    p.CrossG(mat.NewDense(2, 2), x, y, sample0),
 			} {
+				if product, ok := map[string][]float64{"HessVecG": hv, "CrossVecG": cv}[oracle]; ok && err == nil {
+					assert.Regexp(t, "NaN|Inf|by 0", c.reason, "an error of a value, not of shapes or handles")
+					assert.Less(t, mat.NotFinite(product), 0)
+					continue
+				}
 				var e *auto.Error
 				require.ErrorAs(t, err, &e, oracle)
 				assert.Equal(t, c.op, e.Op)
@@ -128,6 +135,47 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Products report what they use, and nothing else: at y = 0 the logarithm below has no value, and
+// g_xy·v does not depend on it.
+func TestProductsEvaluateWhatTheyUse(t *testing.T) {
+	p := lowerLoss(t, 2, 2, func(x, y vec) num {
+		return y.At(0).Log().Add(y.WeightedSquares(x.Log())) // both in this line
+	})
+	x, y, v, u := []float64{1, 2}, []float64{0, 3}, []float64{5, 7}, make([]float64, 2)
+	require.NoError(t, p.CrossVecG(u, x, y, v, sample0))
+	assert.Equal(t, []float64{0, 2. / 2 * 3 * 7}, u)
+	require.ErrorContains(t, p.GradG(u, x, y, sample0), "Log of 0 is -Inf (errors_test.go:")
+	require.ErrorContains(t, p.HessVecG(u, x, y, v, sample0), "Log of 0 is -Inf (errors_test.go:")
+	x[1] = -2
+	require.ErrorContains(t, p.CrossVecG(u, x, []float64{1, 1}, v, sample0), "Log of -2 is NaN (errors_test.go:")
+	// What is not finite in the end is looked for, though no operation on the way was evaluated.
+	require.ErrorContains(t, p.CrossVecG(u, []float64{1, 2}, []float64{math.NaN(), 1}, v, sample0),
+		"At has NaN at entry 0 of operand 0 (errors_test.go:")
+	require.NoError(t, p.CrossVecG(u, []float64{1, 2}, []float64{1, 1}, []float64{math.Inf(1), 1}, sample0), "v is the caller's")
+}
+
+// A loss may fill its buffers anew for each sample.
+func TestBuffersOfTheCaller(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	a, _ := rowsOf(rng, 6, 4, 6)
+	buffer := make([]float64, 4)
+	loss := func(data func(s bilevel.Sample) []float64) func(x, y vec, s bilevel.Sample) num {
+		return func(x, y vec, s bilevel.Sample) num {
+			z := y.Dot(auto.Data(data(s)))
+			return z.Softplus().Add(y.WeightedSquares(x.Exp())).Add(z.Mul(x.Dot(auto.Data(data(s)))))
+		}
+	}
+	fresh := loss(func(s bilevel.Sample) []float64 { return a[s] })
+	reused := loss(func(s bilevel.Sample) []float64 { copy(buffer, a[s]); return buffer })
+	var got [2][]float64
+	for i, g := range []func(x, y vec, s bilevel.Sample) num{fresh, reused} {
+		p, err := auto.New(auto.Losses{Dx: 4, Dy: 4, Upper: 6, Lower: 6, F: g, G: g})
+		require.NoError(t, err)
+		got[i] = all(t, p, []float64{.1, .2, .3, .4}, []float64{.5, .6, -.7, .8}, []float64{1, -1, 2, 1}, nil)
+	}
+	assert.Equal(t, got[0], got[1])
 }
 
 // What is smooth only where it is not asked for derivatives has a value there.

@@ -1,6 +1,9 @@
 package auto
 
-import "stable/mat/kernel"
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
 
 // A nil destination is one that nobody wants, a nil vector a zero.
 
@@ -52,4 +55,44 @@ func scaled(y []float64, s float64, x []float64) {
 	for i := range y {
 		y[i] = s * x[i]
 	}
+}
+
+func affine(y []float64, s float64, x []float64, c float64) {
+	x = x[:len(y)]
+	for i := range y {
+		y[i] = s*x[i] + c
+	}
+}
+
+// weighted returns Σ w_i u_i².
+func weighted(w, u []float64) float64 {
+	s := 0.0
+	w = w[:len(u)]
+	for i, v := range u {
+		s += w[i] * v * v
+	}
+	return s
+}
+
+func combine(code opcode, r, u, v []float64, p float64) {
+	u, v = u[:len(r)], v[:len(r)]
+	if code == opVecMul {
+		for i := range r {
+			r[i] = u[i] * v[i]
+		}
+		return
+	}
+	for i := range r {
+		r[i] = u[i] + p*v[i]
+	}
+}
+
+// finite tells whether all entries are. Four at a time do not wait for each other.
+func finite(v []float64) bool {
+	for ; len(v) >= 4; v = v[4:] {
+		if a, b := (v[0]-v[0])+(v[1]-v[1]), (v[2]-v[2])+(v[3]-v[3]); a+b != 0 {
+			return false
+		}
+	}
+	return mat.NotFinite(v) < 0
 }

@@ -18,54 +18,52 @@ func (u Vec) Mat(rows, cols int) Mat {
 		if u.t == nil {
 			panic("auto: Mat: the vector has not rows·cols entries")
 		}
-		u.t.fail("Mat", "of %d × %d of %d entries", rows, cols, len(u.v))
+		u.t.fail(nameMat, "of %d × %d of %d entries", rows, cols, len(u.v))
 	}
 	return Mat{u, matrix{rows, cols, cols}}
 }
 
 // Matrix returns the constant matrix a, in a's own memory, which must stay as it is until the loss
-// returns.
+// is called again.
 func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
 
 // MulVec returns W·u, of length rows. It fails unless u is of length cols.
-func (w Mat) MulVec(u Vec) Vec { return w.times("MulVec", opMatVec, u, w.rows, w.cols) }
+func (w Mat) MulVec(u Vec) Vec { return w.times(nameMulVec, opMatVec, u, w.rows, w.cols) }
 
 // MulVecTrans returns Wᵀ·u, of length cols. It fails unless u is of length rows.
 func (w Mat) MulVecTrans(u Vec) Vec {
-	return w.times("MulVecTrans", opMatTrans, u, w.cols, w.rows)
+	return w.times(nameMulVecTrans, opMatTrans, u, w.cols, w.rows)
 }
 
-func (w Mat) times(op string, code opcode, u Vec, n, inner int) Vec {
-	t := sharedVec(op, w.v, u)
-	sameLength(op, t, inner, len(u.v))
+func (w Mat) times(name name, code opcode, u Vec, n, inner int) Vec {
+	t := shared(name, w.v.t, w.v.gen, u.t, u.gen)
+	sameLength(name, t, inner, len(u.v))
 	if t == nil {
 		r := make([]float64, n)
 		w.matrix.product(code, r, w.v.v, u.v)
 		return Data(r)
 	}
-	a, b := t.operand(w.v), t.operand(u)
+	a, b := t.operand(w.v.t, w.v.id, w.v.v), t.operand(u.t, u.id, u.v)
 	var c class
 	cut := false
 	if t.mode.structure {
 		a, b, c, cut = t.matrixProduct(a, b, n)
 	}
 	va, vb := &t.vecs[a], &t.vecs[b]
-	affine := va.affine && vb.affine && (va.dep == 0 || vb.dep == 0)
-	out := t.vector(n, va.dep|vb.dep, affine, c)
-	r := t.vecs[out].val
-	clear(r)
-	w.matrix.product(code, r, w.v.v, u.v)
-	for i, v := range r {
-		if v-v != 0 {
-			t.badResult(op, r[i], w.v.v, u.v)
-		}
+	dep, f := va.dep|vb.dep, va.flags|vb.flags
+	if va.dep != 0 && vb.dep != 0 {
+		f = t.bent(f, dep)
+	} else {
+		f = t.straight(f, dep)
 	}
+	out := t.vector(n, dep, f, c)
 	t.matrices = append(t.matrices, w.matrix)
-	t.emit(code, out, a, b).c = int32(len(t.matrices) - 1)
+	r := t.emitVec(code, name, out, a, b, int32(len(t.matrices)-1), 0, 0)
 	if cut {
-		out = t.coreVec(out)
+		r.id = t.coreVec(out)
+		r.v = t.vecs[r.id].val
 	}
-	return t.handle(out)
+	return r
 }
 
 // product adds W·u to r, or Wᵀ·u.

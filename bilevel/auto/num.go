@@ -3,8 +3,8 @@ package auto
 // Num is a number that a loss computes: recorded, if it depends on x or y, or else a constant. The
 // zero Num is the constant 0. A recorded Num is good until the loss returns, and no longer.
 type Num struct {
-	t   *tape // nil for a constant
-	v   float64
+	t   *tape   // nil for a constant
+	v   float64 // of a constant
 	id  int32
 	gen uint32
 }
@@ -14,105 +14,117 @@ func Const(c float64) Num { return Num{v: c} }
 
 // Value returns the number itself, for comparisons and loops. What is computed of it outside of
 // this package has no derivative.
-func (a Num) Value() float64 { return a.v }
+func (a Num) Value() float64 {
+	if a.t == nil {
+		return a.v
+	}
+	a.t.own(nameValue, a.gen)
+	a.t.catchUp()
+	return a.t.nodes[a.id].val
+}
 
 // Add returns a + b.
-func (a Num) Add(b Num) Num { return a.plus("Add", b, 1) }
+func (a Num) Add(b Num) Num { return a.plus(nameAdd, b, 1) }
 
 // Sub returns a − b.
-func (a Num) Sub(b Num) Num { return a.plus("Sub", b, -1) }
+func (a Num) Sub(b Num) Num { return a.plus(nameSub, b, -1) }
 
 // Mul returns a·b.
 func (a Num) Mul(b Num) Num {
 	switch {
 	case b.t == nil:
-		return a.linear("Mul", b.v, 0)
+		return a.linear(nameMul, b.v, 0)
 	case a.t == nil:
-		return b.linear("Mul", a.v, 0)
+		return b.linear(nameMul, a.v, 0)
 	}
-	t := shared("Mul", a, b)
-	v := a.v * b.v
-	if v-v != 0 {
-		t.fail("Mul", "of %v and %v is %v", a.v, b.v, v)
-	}
-	c := class{}
-	if t.mode.structure {
-		a.id, b.id, c = t.product(a.id, b.id)
-	}
-	out := t.number(v, t.nums[a.id].dep|t.nums[b.id].dep, c)
-	t.emit(opMul, out, a.id, b.id)
-	return Num{t: t, v: v, id: out, gen: t.gen}
+	t := shared(nameMul, a.t, a.gen, b.t, b.gen)
+	return t.num(t.multiply(opMul, nameMul, a.id, b.id))
 }
 
 // Div returns a/b. It fails where b is 0.
 func (a Num) Div(b Num) Num {
-	if b.t == nil {
-		if b.v == 0 && a.t != nil {
-			a.t.fail("Div", "by 0")
+	switch {
+	case b.t == nil && a.t == nil:
+		return Num{v: a.v / b.v}
+	case b.t == nil:
+		if b.v == 0 {
+			a.t.fail(nameDiv, "by 0")
 		}
-		return a.linear("Div", 1/b.v, 0).exactly(a.v / b.v)
+		return a.linear(nameDiv, 1/b.v, b.v)
+	case a.t == nil:
+		b.t.own(nameDiv, b.gen)
+		a = Num{t: b.t, id: b.t.constant(a.v), gen: b.t.gen}
 	}
-	return a.Mul(b.apply("Div", invAll)).exactly(a.v / b.v)
+	t := shared(nameDiv, a.t, a.gen, b.t, b.gen)
+	inverse := b.unary(nameDiv, 0)
+	o := t.multiply(opQuotient, nameDiv, a.id, inverse.id)
+	o.c = b.id
+	return t.num(o)
 }
 
-// exactly sets the value of a, which was computed by another formula.
-func (a Num) exactly(v float64) Num {
-	a.v = v
-	if a.t != nil {
-		a.t.nums[a.id].val = v
+// multiply records a·b.
+func (t *tape) multiply(code opcode, name name, a, b int32) *node {
+	var c class
+	if t.mode.structure {
+		a, b, c = t.product(a, b)
 	}
-	return a
+	m, n := &t.nodes[a], &t.nodes[b]
+	dep := m.dep | n.dep
+	f := m.flags | n.flags
+	if m.dep == 0 || n.dep == 0 {
+		f = t.straight(f, dep)
+		f &^= linear // it reads the value of its constant operand
+	} else {
+		f = t.bent(f, dep)
+	}
+	o := t.emit(code, name, a, b, dep, f)
+	o.class = c
+	return o
 }
 
 // Scale returns c·a.
-func (a Num) Scale(c float64) Num { return a.linear("Scale", c, 0) }
+func (a Num) Scale(c float64) Num { return a.linear(nameScale, c, 0) }
 
 // Shift returns a + c.
-func (a Num) Shift(c float64) Num { return a.linear("Shift", 1, c) }
+func (a Num) Shift(c float64) Num { return a.linear(nameShift, 1, c) }
 
 // Neg returns −a.
-func (a Num) Neg() Num { return a.linear("Neg", -1, 0) }
+func (a Num) Neg() Num { return a.linear(nameNeg, -1, 0) }
 
 // Exp returns exp(a).
-func (a Num) Exp() Num { return a.apply("Exp", expAll) }
+func (a Num) Exp() Num { return a.unary(nameExp, 0) }
 
 // Log returns the natural logarithm of a. It fails unless a > 0.
-func (a Num) Log() Num { return a.apply("Log", logAll) }
+func (a Num) Log() Num { return a.unary(nameLog, 0) }
 
 // Sqrt returns the square root of a. It fails where a is negative, and, as the derivative is
 // infinite, where a is 0; the value alone is given there.
-func (a Num) Sqrt() Num { return a.apply("Sqrt", sqrtAll) }
+func (a Num) Sqrt() Num { return a.unary(nameSqrt, 0) }
 
 // Square returns a².
-func (a Num) Square() Num { return a.apply("Square", squareAll) }
+func (a Num) Square() Num { return a.unary(nameSquare, 0) }
 
 // Inv returns 1/a. It fails where a is 0.
-func (a Num) Inv() Num { return a.apply("Inv", invAll) }
+func (a Num) Inv() Num { return a.unary(nameInv, 0) }
 
 // Tanh returns the hyperbolic tangent of a.
-func (a Num) Tanh() Num { return a.apply("Tanh", tanhAll) }
+func (a Num) Tanh() Num { return a.unary(nameTanh, 0) }
 
 // Sigmoid returns 1/(1 + exp(−a)), for any a without overflow.
-func (a Num) Sigmoid() Num { return a.apply("Sigmoid", sigmoidAll) }
+func (a Num) Sigmoid() Num { return a.unary(nameSigmoid, 0) }
 
 // Softplus returns log(1 + exp(a)), for any a without overflow: the logistic loss of the margin −a.
-func (a Num) Softplus() Num { return a.apply("Softplus", softplusAll) }
+func (a Num) Softplus() Num { return a.unary(nameSoftplus, 0) }
 
 // Sin returns the sine of a.
-func (a Num) Sin() Num { return a.apply("Sin", sinAll) }
+func (a Num) Sin() Num { return a.unary(nameSin, 0) }
 
 // Cos returns the cosine of a.
-func (a Num) Cos() Num { return a.apply("Cos", cosAll) }
+func (a Num) Cos() Num { return a.unary(nameCos, 0) }
 
 // Pow returns a^r. It fails where that, or a derivative that is asked for, is not finite: for a < 0
 // unless r is an integer, for a = 0 where r is too small.
-func (a Num) Pow(r float64) Num {
-	v, p, q := powAll(a.v, r)
-	if a.t == nil {
-		return Num{v: v}
-	}
-	return a.t.unary("Pow", a, v, p, q)
-}
+func (a Num) Pow(r float64) Num { return a.unary(namePow, r) }
 
 // Apply returns φ(a) for a function φ of the caller's, given by its value and its first two
 // derivatives at a.Value(). It fails where one of them is not finite.
@@ -120,68 +132,69 @@ func (a Num) Apply(value, first, second float64) Num {
 	if a.t == nil {
 		return Num{v: value}
 	}
-	return a.t.unary("Apply", a, value, first, second)
+	t := a.t
+	t.own(nameApply, a.gen)
+	o := t.function(nameApply, a.id, second != 0)
+	o.val, o.p, o.q = value, first, second
+	return t.num(o)
 }
 
-// apply records φ(a).
-func (a Num) apply(op string, f func(float64) (v, p, q float64)) Num {
-	v, p, q := f(a.v)
+// unary returns φ(a), a^r for Pow.
+func (a Num) unary(name name, r float64) Num {
 	if a.t == nil {
+		v, _, _ := name.function(a.v, r)
 		return Num{v: v}
 	}
-	return a.t.unary(op, a, v, p, q)
+	t := a.t
+	t.own(name, a.gen)
+	o := t.function(name, a.id, name != namePow || r != 0 && r != 1)
+	o.p = r
+	return t.num(o)
 }
 
-// linear returns s·a + c.
-func (a Num) linear(op string, s, c float64) Num {
-	v := s*a.v + c
-	if a.t == nil {
-		return Num{v: v}
+// function records a function of a, whose parameters are still to be set; one that is not curved
+// has no second derivative.
+func (t *tape) function(name name, a int32, curved bool) *node {
+	if t.mode.structure && curved {
+		a = t.curved(a)
 	}
-	return a.t.unary(op, a, v, s, 0)
+	n := &t.nodes[a]
+	c := n.class
+	o := t.emit(opUnary, name, a, 0, n.dep, t.bent(n.flags, n.dep))
+	o.class = c
+	return o
 }
 
-// unary records v = φ(a), with p = φ′(a) and q = φ″(a).
-func (t *tape) unary(op string, a Num, v, p, q float64) Num {
-	t.own(op, a)
-	switch t.order {
-	case 0:
-		p, q = 0, 0
-	case 1:
-		q = 0
+// linear returns s·a + c; for Div, a/c, where s = 1/c.
+func (a Num) linear(name name, s, c float64) Num {
+	t := a.t
+	if t == nil {
+		return Num{v: s*a.v + c}
 	}
-	if s := v + p + q; s-s != 0 {
-		t.badUnary(op, a.v, v, p, q)
-	}
-	if t.mode.structure && q != 0 {
-		a.id = t.curved(a.id)
-	}
-	n := &t.nums[a.id]
-	out := t.number(v, n.dep, n.class)
-	o := t.emit(opUnary, out, a.id, 0)
-	o.p, o.q = p, q
-	return Num{t: t, v: v, id: out, gen: t.gen}
+	t.own(name, a.gen)
+	n := &t.nodes[a.id]
+	kind := n.class
+	o := t.emit(opLinear, name, a.id, 0, n.dep, t.straight(n.flags, n.dep))
+	o.class, o.p, o.q = kind, s, c
+	return t.num(o)
 }
 
 // plus returns a + s·b.
-func (a Num) plus(op string, b Num, s float64) Num {
+func (a Num) plus(name name, b Num, s float64) Num {
 	switch {
 	case b.t == nil:
-		return a.linear(op, 1, s*b.v)
+		return a.linear(name, 1, s*b.v)
 	case a.t == nil:
-		return b.linear(op, s, a.v)
+		return b.linear(name, s, a.v)
 	}
-	t := shared(op, a, b)
-	v := a.v + s*b.v
-	if v-v != 0 {
-		t.fail(op, "of %v and %v is %v", a.v, b.v, v)
-	}
-	m, n := &t.nums[a.id], &t.nums[b.id]
-	c := class{}
+	t := shared(name, a.t, a.gen, b.t, b.gen)
+	m, n := &t.nodes[a.id], &t.nodes[b.id]
+	var c class
 	if t.mode.structure {
 		c = t.sum(m.class, n.class)
 	}
-	out := t.number(v, m.dep|n.dep, c)
-	t.emit(opAdd, out, a.id, b.id).p = s
-	return Num{t: t, v: v, id: out, gen: t.gen}
+	dep := m.dep | n.dep
+	o := t.emit(opAdd, name, a.id, b.id, dep, t.straight(m.flags|n.flags, dep))
+	o.class, o.p = c, s
+	return t.num(o)
 }

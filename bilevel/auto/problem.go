@@ -32,6 +32,7 @@ type Problem struct {
 	losses Losses
 	f, g   loss
 	tape   tape
+	sum    terms
 }
 
 var (
@@ -82,21 +83,21 @@ func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.sizes("GradF", x, y)
 	p.length("GradF", fx, p.losses.Dx)
 	p.length("GradF", fy, p.losses.Dy)
-	return p.gradient(&p.f, fx, fy, x, y, p.losses.Upper, xi)
+	return p.gradient(&p.f, &gradXY, fx, fy, x, y, p.losses.Upper, xi)
 }
 
 // GradG writes g_y, by one sweep back over the record of each sample.
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("GradG", x, y)
 	p.length("GradG", gy, p.losses.Dy)
-	return p.gradient(&p.g, nil, gy, x, y, p.losses.Lower, phi)
+	return p.gradient(&p.g, &gradY, nil, gy, x, y, p.losses.Lower, phi)
 }
 
 // GradXG writes g_x, by one sweep back over the record of each sample.
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("GradXG", x, y)
 	p.length("GradXG", gx, p.losses.Dx)
-	return p.gradient(&p.g, gx, nil, x, y, p.losses.Lower, phi)
+	return p.gradient(&p.g, &gradX, gx, nil, x, y, p.losses.Lower, phi)
 }
 
 // HessVecG writes g_yy·v, by a sweep forward and two back over the record of each sample: a
@@ -105,7 +106,7 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.sizes("HessVecG", x, y)
 	p.length("HessVecG", dst, p.losses.Dy)
 	p.length("HessVecG", v, p.losses.Dy)
-	return p.product(dst, leafY, x, y, v, phi)
+	return p.product(dst, leafY, &hessVec, x, y, v, phi)
 }
 
 // CrossVecG writes g_xy·v, at the cost of HessVecG.
@@ -113,7 +114,7 @@ func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 	p.sizes("CrossVecG", x, y)
 	p.length("CrossVecG", dst, p.losses.Dx)
 	p.length("CrossVecG", v, p.losses.Dy)
-	return p.product(dst, leafX, x, y, v, phi)
+	return p.product(dst, leafX, &crossVec, x, y, v, phi)
 }
 
 // HessG writes g_yy. See the package comment for its cost.
@@ -123,14 +124,7 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 		panic("auto: HessG: dimension mismatch")
 	}
 	gyy.Zero()
-	return p.each(&p.g, p.losses.Lower, phi, func(s bilevel.Sample, mean bool, w float64) error {
-		p.tape.begin(x, y, mode{order: 2, seed: onY, want: onY, structure: true})
-		_, id, err := p.tape.record(&p.g, s, mean)
-		if err == nil {
-			p.tape.addSecond(gyy, nil, id, w)
-		}
-		return err
-	})
+	return p.matrix(gyy, nil, &hess, x, y, phi)
 }
 
 // CrossG writes g_xy. See the package comment for its cost.
@@ -140,103 +134,124 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 		panic("auto: CrossG: dimension mismatch")
 	}
 	gxy.Zero()
-	return p.each(&p.g, p.losses.Lower, phi, func(s bilevel.Sample, mean bool, w float64) error {
-		p.tape.begin(x, y, mode{order: 2, seed: onX | onY, want: onX | onY, structure: true})
-		_, id, err := p.tape.record(&p.g, s, mean)
-		if err == nil {
-			p.tape.addSecond(nil, gxy, id, w)
+	return p.matrix(nil, gxy, &cross, x, y, phi)
+}
+
+// matrix adds second derivatives to gyy or to gxy; the other is nil.
+func (p *Problem) matrix(gyy *mat.Sym, gxy *mat.Dense, m *mode, x, y []float64, batch []bilevel.Sample) error {
+	err := p.terms(&p.g, p.losses.Lower, batch)
+	for k := 0; k < p.sum.n && err == nil; k++ {
+		p.tape.begin(x, y, m)
+		var id int32
+		if id, err = p.tape.record(&p.g, p.sum.at(k), p.sum.mean); err == nil {
+			p.tape.addSecond(gyy, gxy, id, p.sum.weight)
 		}
-		return err
-	})
+	}
+	return err
 }
 
 func (p *Problem) value(name string, l *loss, x, y []float64, size uint64, batch []bilevel.Sample) (float64, error) {
 	p.sizes(name, x, y)
 	sum := 0.0
-	err := p.each(l, size, batch, func(s bilevel.Sample, mean bool, w float64) error {
-		p.tape.begin(x, y, mode{})
-		v, _, err := p.tape.record(l, s, mean)
-		sum += w * v
-		return err
-	})
+	err := p.terms(l, size, batch)
+	for k := 0; k < p.sum.n && err == nil; k++ {
+		p.tape.begin(x, y, &values)
+		var id int32
+		if id, err = p.tape.record(l, p.sum.at(k), p.sum.mean); err == nil {
+			sum += p.sum.weight * p.tape.nodes[id].val
+		}
+	}
 	return sum, err
 }
 
 // gradient writes the gradient in x and in y, of which nil is left out.
-func (p *Problem) gradient(l *loss, gx, gy, x, y []float64, size uint64, batch []bilevel.Sample) error {
+func (p *Problem) gradient(l *loss, m *mode, gx, gy, x, y []float64, size uint64, batch []bilevel.Sample) error {
 	clear(gx)
 	clear(gy)
-	m := mode{order: 1}
-	if gx != nil {
-		m.want |= onX
-	}
-	if gy != nil {
-		m.want |= onY
-	}
 	t := &p.tape
-	return p.each(l, size, batch, func(s bilevel.Sample, mean bool, w float64) error {
+	err := p.terms(l, size, batch)
+	for k := 0; k < p.sum.n && err == nil; k++ {
 		t.begin(x, y, m)
 		t.vecs[leafX].adj, t.vecs[leafY].adj = gx, gy
-		_, id, err := t.record(l, s, mean)
-		if err == nil && id != 0 {
-			t.nums[id].adj = w
-			t.reverse(len(t.ops) - 1)
+		var id int32
+		if id, err = t.record(l, p.sum.at(k), p.sum.mean); err == nil && id != 0 {
+			t.nodes[id].adj = p.sum.weight
+			t.reverse(id)
 		}
-		return err
-	})
+	}
+	return err
 }
 
 // product writes the derivative, along v in y, of the gradient in one leaf.
-func (p *Problem) product(dst []float64, leaf int, x, y, v []float64, batch []bilevel.Sample) error {
+func (p *Problem) product(dst []float64, leaf int, m *mode, x, y, v []float64, batch []bilevel.Sample) error {
 	clear(dst)
-	m := mode{order: 2, seed: onY, want: onX << leaf}
 	t := &p.tape
-	return p.each(&p.g, p.losses.Lower, batch, func(s bilevel.Sample, mean bool, w float64) error {
+	err := p.terms(&p.g, p.losses.Lower, batch)
+	for k := 0; k < p.sum.n && err == nil; k++ {
 		t.begin(x, y, m)
 		t.vecs[leafY].tan, t.vecs[leaf].adjt = v, dst
-		_, id, err := t.record(&p.g, s, mean)
-		if err == nil && id != 0 {
-			t.nums[id].adj = w
-			t.reverse(len(t.ops) - 1)
-			t.tangents()
-			t.second()
+		var id int32
+		if id, err = t.record(&p.g, p.sum.at(k), p.sum.mean); err == nil {
+			t.follow(id, p.sum.weight)
 		}
-		return err
-	})
+	}
+	if err == nil && !finite(dst) {
+		return p.blame()
+	}
+	return err
 }
 
-// term works on one sample, or on the mean of the loss, with a weight.
-type term func(s bilevel.Sample, mean bool, weight float64) error
+// blame looks for the operation that made a product not finite, in evaluations of all operations.
+// It returns nil if there is none, as where the vector of the product is not finite.
+func (p *Problem) blame() error {
+	for k := range p.sum.n {
+		if err := p.tape.runEager(&p.g, p.sum.at(k), p.sum.mean); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-// each calls do for every sample of the batch, with its weight in the mean; for the exact value,
-// for every term of a finite sum, or, with true for a sample, for the mean of the loss.
-func (p *Problem) each(l *loss, size uint64, batch []bilevel.Sample, do term) error {
+// terms are the samples, or the mean of a loss, that an oracle is the weighted sum of.
+type terms struct {
+	n      int
+	mean   bool
+	batch  []bilevel.Sample // nil for all
+	weight float64
+}
+
+func (t *terms) at(k int) bilevel.Sample {
+	if t.batch == nil {
+		return bilevel.Sample(k)
+	}
+	return t.batch[k]
+}
+
+// terms sets p.sum to the samples of a batch, or, for the exact value, to the mean of the loss, or
+// all terms of a finite sum; to nothing where it fails.
+func (p *Problem) terms(l *loss, size uint64, batch []bilevel.Sample) error {
 	if p.tape.running {
 		return errNested
 	}
-	if len(batch) == 0 && l.mean != nil {
-		return do(0, true, 1)
-	}
-	if len(batch) == 0 {
-		if size == 0 {
-			return bilevel.ErrNoExact
-		}
-		for s := range size {
-			if err := do(bilevel.Sample(s), false, 1/float64(size)); err != nil {
-				return err
+	sum := &p.sum
+	sum.n, sum.mean, sum.batch, sum.weight = len(batch), false, batch, 1
+	switch {
+	case len(batch) > 0:
+		for _, s := range batch {
+			if size > 0 && uint64(s) >= size {
+				sum.n = 0
+				return fmt.Errorf("auto: %s: sample %d, but there are %d", l.name, s, size)
 			}
 		}
-		return nil
+	case l.mean != nil:
+		sum.n, sum.mean, sum.batch = 1, true, nil
+	case size == 0:
+		return bilevel.ErrNoExact
+	default:
+		sum.n, sum.batch = int(size), nil
 	}
-	for _, s := range batch {
-		if size > 0 && uint64(s) >= size {
-			return fmt.Errorf("auto: %s: sample %d, but there are %d", l.name, s, size)
-		}
-	}
-	for _, s := range batch {
-		if err := do(s, false, 1/float64(len(batch))); err != nil {
-			return err
-		}
+	if sum.n > 1 {
+		sum.weight = 1 / float64(sum.n)
 	}
 	return nil
 }

@@ -71,16 +71,9 @@ func (t *tape) movingLeaf(u *vec) bool { return u.leaf && u.dep&t.seed != 0 }
 func (t *tape) numberRow(rx, ry *row, id int32) bool {
 	coef := 1.0
 	for {
-		by := t.nums[id].by
-		if by < 0 {
-			return false
-		}
-		o := &t.ops[by]
+		o := &t.nodes[id]
 		switch o.code {
-		case opUnary:
-			if o.q != 0 {
-				return false
-			}
+		case opLinear:
 			coef *= o.p
 			id = o.a
 			continue
@@ -121,10 +114,10 @@ func (t *tape) vectorRow(rx, ry *row, id int32, k int) bool {
 		t.leafRow(rx, ry, w, k, one, 1)
 		return true
 	}
-	if w.by < 0 || t.ops[w.by].code != opMatVec {
+	o := &t.nodes[w.by]
+	if w.by == 0 || o.code != opMatVec {
 		return false
 	}
-	o := &t.ops[w.by]
 	m := t.matrices[o.c]
 	a, u := &t.vecs[o.a], &t.vecs[o.b]
 	switch {
@@ -143,10 +136,10 @@ func (t *tape) reverseRow(rx, ry *row, c cut, k int) {
 	t.clearAdjoints()
 	if c.vector {
 		t.vecs[c.in].adj[k] = 1
-		t.reverse(int(t.vecs[c.in].by))
+		t.reverse(t.vecs[c.in].by)
 	} else {
-		t.nums[c.in].adj = 1
-		t.reverse(int(t.nums[c.in].by))
+		t.nodes[c.in].adj = 1
+		t.reverse(c.in)
 	}
 	*rx = row{val: t.kept(t.vecs[leafX].adj), coef: 1}
 	*ry = row{val: t.kept(t.vecs[leafY].adj), coef: 1}

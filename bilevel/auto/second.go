@@ -52,8 +52,8 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 		t.rows()
 		t.clearAdjoints()
 	}
-	t.nums[id].adj = w
-	t.reverse(len(t.ops) - 1)
+	t.nodes[id].adj = w
+	t.reverse(id)
 	if !structured {
 		t.byColumns(gyy, gxy)
 		return
@@ -79,18 +79,18 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 func (t *tape) sweep(k int) {
 	t.direction = k
 	t.tangents()
-	for i := range t.nums {
-		t.nums[i].adjt = 0
+	for i := range t.nodes {
+		t.nodes[i].adjt = 0
 	}
 	for i := range t.vecs {
 		clear(t.vecs[i].adjt)
 	}
-	t.second()
+	t.second(int32(len(t.nodes) - 1))
 }
 
 func (t *tape) clearAdjoints() {
-	for i := range t.nums {
-		t.nums[i].adj = 0
+	for i := range t.nodes {
+		t.nodes[i].adj = 0
 	}
 	for i := range t.vecs {
 		clear(t.vecs[i].adj)
@@ -150,7 +150,7 @@ func (t *tape) variable(k int) {
 	p := &t.plan
 	for _, c := range t.cuts {
 		if !c.vector {
-			p.h[c.first*p.m+k] = t.nums[c.out].adjt
+			p.h[c.first*p.m+k] = t.nodes[c.out].adjt
 			continue
 		}
 		for i, v := range t.vecs[c.out].adjt {

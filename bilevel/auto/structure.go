@@ -76,8 +76,6 @@ func (s *structure) begin(t *tape) {
 	}
 }
 
-func (t *tape) entryClass(u int32, i int) class { return t.vecs[u].class.moved(i) }
-
 // merge returns the class of a function of two entries; ok is false if their pairs do not agree.
 func (t *tape) merge(a, b class) (c class, ok bool) {
 	c = a
@@ -126,7 +124,7 @@ func (t *tape) sum(a, b class) class {
 
 // curved is the number that a function with a second derivative may take in place of a.
 func (t *tape) curved(a int32) int32 {
-	if t.nums[a].kind == isSum {
+	if t.nodes[a].kind == isSum {
 		return t.core(a)
 	}
 	return a
@@ -134,7 +132,7 @@ func (t *tape) curved(a int32) int32 {
 
 // product makes operands of a product of two numbers, and its class.
 func (t *tape) product(a, b int32) (int32, int32, class) {
-	ca, cb := t.nums[a].class, t.nums[b].class
+	ca, cb := t.nodes[a].class, t.nodes[b].class
 	switch {
 	case ca.kind == isCore:
 		return a, b, cb
@@ -182,16 +180,17 @@ func (t *tape) matrixProduct(w, u int32, n int) (int32, int32, class, bool) {
 
 // core returns a, or its cut copy unless it is core.
 func (t *tape) core(a int32) int32 {
-	n := t.nums[a]
+	n := t.nodes[a]
 	if n.kind == isCore {
 		return a
 	}
 	if n.cut != 0 {
 		return n.cut
 	}
-	out := t.number(n.val, n.dep|onCut, class{})
-	t.emit(opCut, out, a, int32(t.variables))
-	t.nums[a].cut = out
+	o := t.emit(opCut, nameCut, a, int32(t.variables), n.dep|onCut, t.straight(n.flags, n.dep|onCut))
+	o.class = class{}
+	out := t.num(o).id
+	t.nodes[a].cut = out
 	t.addCut(cut{in: a, out: out, n: 1})
 	return out
 }
@@ -205,9 +204,9 @@ func (t *tape) coreVec(a int32) int32 {
 	if u.cut != 0 {
 		return u.cut
 	}
-	out := t.vector(len(u.val), u.dep|onCut, false, class{})
-	copy(t.vecs[out].val, u.val)
-	t.emit(opVecCut, out, a, int32(t.variables))
+	dep := u.dep | onCut
+	out := t.vector(len(u.val), dep, t.straight(u.flags, dep), class{})
+	t.emitVec(opVecCut, nameCut, out, a, int32(t.variables), 0, 0, 0)
 	t.vecs[a].cut = out
 	t.addCut(cut{vector: true, in: a, out: out, n: len(u.val)})
 	return out
@@ -222,22 +221,17 @@ func (t *tape) addCut(c cut) {
 // crosses tells whether cut variables have a part in g_xy: whether one of them depends on x, or an
 // operation that is not linear has an operand of x, and one of a cut.
 func (t *tape) crosses() bool {
-	for i := range t.ops {
-		o := &t.ops[i]
-		var dep uint8
+	for i := range t.nodes[1:] {
+		o := &t.nodes[1+i]
 		switch o.code {
-		case opAdd, opAt, opSum, opSparse, opSlice, opVecAdd, opVecScale, opStack:
+		case opConst, opLinear, opAdd, opAt, opSum, opSparse, opSlice, opVecAdd, opVecScale, opStack:
 			continue
 		case opUnary:
 			if o.q == 0 {
 				continue
 			}
-			dep = t.nums[o.out].dep
-		case opMul, opCut, opDot, opSquare, opWeight:
-			dep = t.nums[o.out].dep
-		default:
-			dep = t.vecs[o.out].dep
 		}
+		dep := o.dep
 		if dep&onX != 0 && dep&onCut != 0 {
 			return true
 		}

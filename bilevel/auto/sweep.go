@@ -5,31 +5,33 @@ import "stable/mat/kernel"
 // reverse computes the adjoints of all operations, from number last to the first: numbers hold
 // theirs in adj, where the caller has set that of the result, and add to those of their operands.
 // With cutting, the adjoint of a cut stays with it.
-func (t *tape) reverse(last int) {
-	for i := last; i >= 0; i-- {
-		o := &t.ops[i]
+func (t *tape) reverse(last int32) {
+	for i := last; i >= max(t.low, 1); i-- {
+		o := &t.nodes[i]
+		if o.flags&carries == 0 {
+			continue
+		}
 		if o.code >= opSlice {
 			t.reverseVec(o)
 			continue
 		}
-		n := &t.nums[o.out]
-		r := n.adj
-		if r == 0 || n.dep&t.want == 0 {
+		r := o.adj
+		if r == 0 {
 			continue
 		}
 		switch o.code {
-		case opUnary:
-			t.nums[o.a].adj += r * o.p
+		case opLinear, opUnary:
+			t.nodes[o.a].adj += r * o.p
 		case opAdd:
-			t.nums[o.a].adj += r
-			t.nums[o.b].adj += r * o.p
-		case opMul:
-			a, b := &t.nums[o.a], &t.nums[o.b]
+			t.nodes[o.a].adj += r
+			t.nodes[o.b].adj += r * o.p
+		case opMul, opQuotient:
+			a, b := &t.nodes[o.a], &t.nodes[o.b]
 			a.adj += r * b.val
 			b.adj += r * a.val
 		case opCut:
 			if !t.cutting {
-				t.nums[o.a].adj += r
+				t.nodes[o.a].adj += r
 			}
 		case opAt:
 			if u := &t.vecs[o.a]; u.adj != nil {
@@ -55,7 +57,7 @@ func (t *tape) reverse(last int) {
 }
 
 // reverseVec is reverse for an operation whose result is a vector.
-func (t *tape) reverseVec(o *operation) {
+func (t *tape) reverseVec(o *node) {
 	r := t.vecs[o.out].adj
 	if r == nil {
 		return
@@ -73,12 +75,12 @@ func (t *tape) reverseVec(o *operation) {
 	case opVecScale:
 		axpy(t.vecs[o.a].adj, o.p, r)
 	case opNumScale:
-		a, u := &t.nums[o.a], &t.vecs[o.b]
+		a, u := &t.nodes[o.a], &t.vecs[o.b]
 		a.adj += kernel.Dot(r, u.val)
 		axpy(u.adj, a.val, r)
 	case opStack:
 		for k, v := range r {
-			t.nums[t.ids[int(o.a)+k]].adj += v
+			t.nodes[t.ids[int(o.a)+k]].adj += v
 		}
 	case opMatVec, opMatTrans:
 		w, u, m := &t.vecs[o.a], &t.vecs[o.b], t.matrices[o.c]
@@ -98,26 +100,26 @@ func (t *tape) reverseVec(o *operation) {
 // tangents computes the derivative of every operation in the direction that the tan of x and y
 // holds; nil means 0. With cutting, that of a cut is given by t.direction, not by its operand.
 func (t *tape) tangents() {
-	for i := range t.ops {
-		o := &t.ops[i]
+	for i := max(t.low, 1); i < int32(len(t.nodes)); i++ {
+		o := &t.nodes[i]
+		if o.flags&moving == 0 {
+			continue
+		}
 		if o.code >= opSlice {
 			t.tangentVec(o)
 			continue
 		}
-		n, r := &t.nums[o.out], 0.0
-		if n.dep&t.seed == 0 {
-			continue
-		}
+		r := 0.0
 		switch o.code {
-		case opUnary:
-			r = o.p * t.nums[o.a].tan
+		case opLinear, opUnary:
+			r = o.p * t.nodes[o.a].tan
 		case opAdd:
-			r = t.nums[o.a].tan + o.p*t.nums[o.b].tan
-		case opMul:
-			a, b := &t.nums[o.a], &t.nums[o.b]
+			r = t.nodes[o.a].tan + o.p*t.nodes[o.b].tan
+		case opMul, opQuotient:
+			a, b := &t.nodes[o.a], &t.nodes[o.b]
 			r = a.tan*b.val + a.val*b.tan
 		case opCut:
-			r = t.nums[o.a].tan
+			r = t.nodes[o.a].tan
 			if t.cutting {
 				r = t.cutTangent(int(o.b), r)
 			}
@@ -156,18 +158,18 @@ func (t *tape) tangents() {
 				r += 2 * w.val[k] * u.val[k] * v
 			}
 		}
-		n.tan = r
+		o.tan = r
 	}
 }
 
 // tangentVec is tangents for an operation whose result is a vector.
-func (t *tape) tangentVec(o *operation) {
+func (t *tape) tangentVec(o *node) {
 	out := &t.vecs[o.out]
 	switch o.code {
 	case opSlice:
 		out.tan = part(t.vecs[o.a].tan, int(o.b), int(o.b)+len(out.val))
 	case opNumScale:
-		a, u := &t.nums[o.a], &t.vecs[o.b]
+		a, u := &t.nodes[o.a], &t.vecs[o.b]
 		if out.tan = nil; a.tan != 0 || u.tan != nil {
 			out.tan = out.buf
 			scaled(out.tan, a.tan, u.val)
@@ -177,7 +179,7 @@ func (t *tape) tangentVec(o *operation) {
 		out.tan = nil
 		for k := range out.buf {
 			out.tan = out.buf
-			out.tan[k] = t.nums[t.ids[int(o.a)+k]].tan
+			out.tan[k] = t.nodes[t.ids[int(o.a)+k]].tan
 		}
 	case opMap, opVecScale, opVecCut:
 		t.tangentOne(o, out, &t.vecs[o.a])
@@ -187,7 +189,7 @@ func (t *tape) tangentVec(o *operation) {
 }
 
 // tangentOne is tangentVec for an operation on one vector.
-func (t *tape) tangentOne(o *operation, out, u *vec) {
+func (t *tape) tangentOne(o *node, out, u *vec) {
 	if o.code == opVecCut && t.cutting {
 		t.cutVecTangent(int(o.b), out, u)
 		return
@@ -209,7 +211,7 @@ func (t *tape) tangentOne(o *operation, out, u *vec) {
 }
 
 // tangentTwo is tangentVec for an operation on two vectors.
-func (t *tape) tangentTwo(o *operation, out, u, v *vec) {
+func (t *tape) tangentTwo(o *node, out, u, v *vec) {
 	if out.tan = nil; u.tan == nil && v.tan == nil {
 		return
 	}
@@ -237,32 +239,33 @@ func (t *tape) tangentTwo(o *operation, out, u, v *vec) {
 // second computes the derivatives of all adjoints in the direction of tangents, from the last
 // operation to the first, like reverse: that of the result is 0. With cutting, those of a cut stay
 // with it.
-func (t *tape) second() {
-	for i := len(t.ops) - 1; i >= 0; i-- {
-		o := &t.ops[i]
+func (t *tape) second(last int32) {
+	for i := last; i >= max(t.low, 1); i-- {
+		o := &t.nodes[i]
+		if o.flags&(turning|bends) == 0 {
+			continue
+		}
 		if o.code >= opSlice {
 			t.secondVec(o)
 			continue
 		}
-		n := &t.nums[o.out]
-		if n.dep&t.want == 0 {
-			continue
-		}
-		r, s := n.adj, n.adjt
+		r, s := o.adj, o.adjt
 		switch o.code {
+		case opLinear:
+			t.nodes[o.a].adjt += s * o.p
 		case opUnary:
-			a := &t.nums[o.a]
+			a := &t.nodes[o.a]
 			a.adjt += s*o.p + r*o.q*a.tan
 		case opAdd:
-			t.nums[o.a].adjt += s
-			t.nums[o.b].adjt += s * o.p
-		case opMul:
-			a, b := &t.nums[o.a], &t.nums[o.b]
+			t.nodes[o.a].adjt += s
+			t.nodes[o.b].adjt += s * o.p
+		case opMul, opQuotient:
+			a, b := &t.nodes[o.a], &t.nodes[o.b]
 			a.adjt += s*b.val + r*b.tan
 			b.adjt += s*a.val + r*a.tan
 		case opCut:
 			if !t.cutting {
-				t.nums[o.a].adjt += s
+				t.nodes[o.a].adjt += s
 			}
 		case opAt:
 			if u := &t.vecs[o.a]; u.adjt != nil {
@@ -289,7 +292,7 @@ func (t *tape) second() {
 }
 
 // secondWeight is second for Σ w_i u_i².
-func (t *tape) secondWeight(o *operation, r, s float64) {
+func (t *tape) secondWeight(o *node, r, s float64) {
 	w, u := &t.vecs[o.a], &t.vecs[o.b]
 	if s != 0 {
 		axpyProduct(w.adjt, s, u.val, u.val)
@@ -305,7 +308,7 @@ func (t *tape) secondWeight(o *operation, r, s float64) {
 }
 
 // secondVec is second for an operation whose result is a vector.
-func (t *tape) secondVec(o *operation) {
+func (t *tape) secondVec(o *node) {
 	out := &t.vecs[o.out]
 	r, s := out.adj, out.adjt
 	if s == nil {
@@ -332,7 +335,7 @@ func (t *tape) secondVec(o *operation) {
 	case opVecScale:
 		axpy(t.vecs[o.a].adjt, o.p, s)
 	case opNumScale:
-		a, u := &t.nums[o.a], &t.vecs[o.b]
+		a, u := &t.nodes[o.a], &t.vecs[o.b]
 		a.adjt += kernel.Dot(s, u.val)
 		axpy(u.adjt, a.val, s)
 		if u.tan != nil {
@@ -341,7 +344,7 @@ func (t *tape) secondVec(o *operation) {
 		axpyTangent(u.adjt, a.tan, r)
 	case opStack:
 		for k, v := range s {
-			t.nums[t.ids[int(o.a)+k]].adjt += v
+			t.nodes[t.ids[int(o.a)+k]].adjt += v
 		}
 	case opMatVec, opMatTrans:
 		t.secondMatrix(o, r, s)
@@ -353,7 +356,7 @@ func (t *tape) secondVec(o *operation) {
 }
 
 // secondMatrix is second for W·u and Wᵀ·u.
-func (t *tape) secondMatrix(o *operation, r, s []float64) {
+func (t *tape) secondMatrix(o *node, r, s []float64) {
 	w, u, m := &t.vecs[o.a], &t.vecs[o.b], t.matrices[o.c]
 	if w.adjt != nil {
 		m.outer(o.code, w.adjt, s, u.val)

@@ -17,10 +17,13 @@ const (
 type opcode uint8
 
 const (
-	opUnary opcode = iota // number = φ(number), with p = φ′ and q = φ″
-	opAdd                 // number = number + p·number
-	opMul                 // number = number · number
-	opCut                 // number = number, where structure is cut; see structure.go
+	opConst    opcode = iota // number
+	opLinear                 // number = p·number + q; for Div, number/q, with p = 1/q
+	opUnary                  // number = φ(number), with p = φ′ and q = φ″ once it is evaluated
+	opAdd                    // number = number + p·number
+	opMul                    // number = number · number
+	opQuotient               // number = number · number, with number a/c for value
+	opCut                    // number = number, where structure is cut; see structure.go
 
 	opAt     // number = entry b of a vector
 	opSum    // number = Σ u_i
@@ -33,7 +36,7 @@ const (
 	opMap      // vector = φ(u), entry by entry
 	opVecAdd   // vector = u + p·v
 	opVecMul   // vector = u ∘ v
-	opVecScale // vector = p·u, plus a constant
+	opVecScale // vector = p·u + q
 	opNumScale // vector = number · u
 	opStack    // vector = (numbers)
 	opMatVec   // vector = W·u
@@ -41,23 +44,34 @@ const (
 	opVecCut   // vector = u, where structure is cut
 )
 
-// operation is one operation of the record: out, a and b are indices of numbers or of vectors.
-type operation struct {
-	code         opcode
-	out, a, b, c int32
-	p, q         float64
-}
+// flags say what sweeps do with a value; see demand.go.
+type flags uint8
 
-// num is a number of the record.
-type num struct {
+const (
+	valued  flags = 1 << iota // its value is read
+	moving                    // its tangent is read
+	turning                   // its adjt may be other than zero, and is wanted
+	live                      // its adjoint is wanted
+	carries                   // that of an operand is wanted
+	bends                     // its own second derivative is wanted
+	linear                    // its derivative does not depend on operands
+)
+
+// node is one operation of the record. One whose result is a number is that number.
+type node struct {
+	code         opcode
+	name         name
+	flags        flags
+	dep          uint8 // the leaves that it depends on
+	a, b, c, out int32 // indices of operands, and of the result if that is a vector
+	p, q         float64
+
 	val  float64
 	adj  float64 // ∂loss/∂val, times the weight of the sample
 	tan  float64 // derivative of val in the direction of the sweep
 	adjt float64 // derivative of adj in that direction
 	class
-	by  int32 // the operation that made it
 	cut int32 // its cut copy, 0 for none
-	dep uint8 // the leaves that it depends on
 }
 
 // vec is a vector of the record. A slice is nil where nothing reads it: tan also where it is zero.
@@ -66,11 +80,11 @@ type vec struct {
 	buf                 []float64 // memory of tan
 	p, q                []float64 // of opMap: φ′ and φ″
 	class
-	by     int32
-	cut    int32
-	dep    uint8
-	affine bool // in the leaves
-	leaf   bool // entries of one leaf, as they stand
+	by    int32 // the node that made it, 0 for none
+	cut   int32
+	flags flags
+	dep   uint8
+	leaf  bool // entries of one leaf, as they stand
 }
 
 // sparse is a constant sparse vector, matrix the shape of the W of a product with it.
@@ -83,20 +97,39 @@ type matrix struct{ rows, cols, stride int }
 
 // mode says what is to be computed of a record.
 type mode struct {
-	order      int   // 0 the value, 1 the gradient, 2 second derivatives
+	order      uint8 // 0 the value, 1 the gradient, 2 second derivatives
 	seed, want uint8 // the leaves that have tangents, and those whose adjoints are wanted
 	structure  bool  // look for structure while recording
+	eager      bool  // evaluate every operation when it is recorded
 }
+
+// The modes there are.
+var (
+	values   = mode{eager: true}
+	gradX    = mode{order: 1, want: onX, eager: true}
+	gradY    = mode{order: 1, want: onY, eager: true}
+	gradXY   = mode{order: 1, want: onX | onY, eager: true}
+	hessVec  = mode{order: 2, seed: onY, want: onY}
+	crossVec = mode{order: 2, seed: onY, want: onX}
+	hess     = mode{order: 2, seed: onY, want: onY, structure: true}
+	cross    = mode{order: 2, seed: onX | onY, want: onX | onY, structure: true}
+)
 
 // tape holds the record of one evaluation. All of it is used again by the next one.
 type tape struct {
 	mode
-	gen     uint32 // of the record; a handle carries it
+	set     *mode    // what mode is a copy of
+	both    uint8    // an operation that is not linear bends if it depends on these
+	always  [8]flags // what is read of a value for sure, by what it depends on
+	gen     uint32   // of the record; a handle carries it
 	running bool
+	done    int   // nodes before this one are evaluated
+	low     int32 // the first node that is live; of those that a product reads, the first
+	needs   flags
 	err     *Error
+	x, y    Vec // what the loss is called with
 
-	ops      []operation
-	nums     []num
+	nodes    []node
 	vecs     []vec
 	sparses  []sparse
 	matrices []matrix
@@ -106,39 +139,6 @@ type tape struct {
 	structure
 }
 
-// arena hands out memory that lives until reset. Blocks never move, so slices of them stay good.
-type arena struct {
-	blocks  [][]float64
-	k, used int
-}
-
-const blockSize = 4096
-
-func (a *arena) reset() { a.k, a.used = 0, 0 }
-
-// take returns n numbers, of any value.
-func (a *arena) take(n int) []float64 {
-	for {
-		if a.k == len(a.blocks) {
-			a.blocks = append(a.blocks, make([]float64, max(n, blockSize)))
-		}
-		if b := a.blocks[a.k]; n <= len(b)-a.used {
-			s := b[a.used : a.used+n : a.used+n]
-			a.used += n
-			return s
-		}
-		a.k++
-		a.used = 0
-	}
-}
-
-// zeros returns n zeros.
-func (a *arena) zeros(n int) []float64 {
-	s := a.take(n)
-	clear(s)
-	return s
-}
-
 // loss is f or g, as the caller wrote it.
 type loss struct {
 	name   string
@@ -146,37 +146,106 @@ type loss struct {
 	mean   func(x, y Vec) Num
 }
 
-// Number 0 is not used, so that 0 can say "none"; vectors 0 and 1 are x and y.
+// Node 0 is not used, so that 0 can say "none"; vectors 0 and 1 are x and y.
 const (
 	leafX = 0
 	leafY = 1
 )
 
-// begin starts a record at (x, y).
-func (t *tape) begin(x, y []float64, m mode) {
-	t.mode = m
-	t.gen++
+// begin starts a record at (x, y). What stays as it is from one record to the next is not written
+// again: a processor that reads a Vec waits for what has just been written to it.
+func (t *tape) begin(x, y []float64, m *mode) {
+	if m != t.set || m.structure {
+		t.aim(m)
+	}
 	t.err = nil
-	t.ops, t.nums, t.vecs = t.ops[:0], t.nums[:0], t.vecs[:0]
+	t.nodes, t.vecs = t.nodes[:1], t.vecs[:2]
+	t.done, t.low = 1, 0
 	t.sparses, t.matrices, t.ids = t.sparses[:0], t.matrices[:0], t.ids[:0]
 	t.mem.reset()
-	t.number(0, 0, class{})
-	v := t.newVec()
-	v.val, v.dep, v.affine, v.leaf = x, onX, true, true
-	v = t.newVec()
-	v.val, v.dep, v.affine, v.leaf = y, onY, true, true
-	if m.structure {
+	if &x[0] != &t.x.v[0] || &y[0] != &t.y.v[0] {
+		t.move(x, y)
+	}
+	if t.mode.structure {
 		t.structure.begin(t)
 	}
 }
 
+// aim sets the mode.
+func (t *tape) aim(m *mode) {
+	t.set, t.mode = m, *m
+	t.read(m)
+	if t.nodes == nil {
+		t.nodes = make([]node, 1, 16)
+		t.x, t.y = Vec{t: t, id: leafX}, Vec{t: t, id: leafY}
+		t.next()
+	}
+	t.vecs = t.vecs[:0]
+	for id := range int32(2) {
+		dep, f := onX<<id, flags(0)
+		if t.both == never && dep&t.want != 0 {
+			f = live
+		}
+		t.newVec(nil, dep, f).leaf = true
+	}
+	t.move(nothing, nothing)
+}
+
+var nothing = make([]float64, 1)
+
+// move sets the values of the leaves.
+func (t *tape) move(x, y []float64) {
+	t.vecs[leafX].val, t.vecs[leafY].val = x, y
+	t.x.v, t.y.v = x, y
+}
+
+// next makes the handles of this evaluation bad, and those of the leaves good for the next one.
+func (t *tape) next() {
+	t.gen++
+	t.x.gen, t.y.gen = t.gen, t.gen
+}
+
+// finish evaluates what is left after the caller's loss, whose result is node id.
+func (t *tape) finish(id int32) {
+	switch {
+	case t.eager || id == 0:
+	case t.both != never:
+		t.demand(id)
+	default:
+		t.catchUp()
+	}
+}
+
 // record evaluates the loss at one sample, or its mean, and returns the value and the number that
-// holds it, 0 for a constant.
-func (t *tape) record(l *loss, s bilevel.Sample, mean bool) (value float64, id int32, err error) {
+// holds it, 0 for a constant. In a mode that is not eager, what fails is evaluated once more in
+// one that is, so that the error has the line of the operation.
+func (t *tape) record(l *loss, s bilevel.Sample, mean bool) (id int32, err error) {
+	if id, err = t.run(l, s, mean); err == nil || t.eager {
+		return id, err
+	}
+	if again := t.runEager(l, s, mean); again != nil {
+		err = again
+	}
+	return 0, err
+}
+
+// runEager is run for its error, in a mode that is eager and else the one that is set.
+func (t *tape) runEager(l *loss, s bilevel.Sample, mean bool) error {
+	m := t.mode
+	m.eager = true
+	t.begin(t.x.v, t.y.v, &m)
+	_, err := t.run(l, s, mean)
+	t.set = nil
+	return err
+}
+
+// run is record, once.
+func (t *tape) run(l *loss, s bilevel.Sample, mean bool) (id int32, err error) {
 	t.running = true
 	done := false
 	defer func() {
 		t.running = false
+		t.next()
 		if !done {
 			t.err = caught(recover()) // the panic of fail, which has unwound the caller's function
 		}
@@ -185,101 +254,109 @@ func (t *tape) record(l *loss, s bilevel.Sample, mean bool) (value float64, id i
 			err = t.err
 		}
 	}()
-	x := Vec{t: t, id: leafX, gen: t.gen, v: t.vecs[leafX].val}
-	y := Vec{t: t, id: leafY, gen: t.gen, v: t.vecs[leafY].val}
 	var r Num
 	if mean {
-		r = l.mean(x, y)
+		r = l.mean(t.x, t.y)
 	} else {
-		r = l.sample(x, y, s)
-	}
-	if r.t == nil {
-		if r.v-r.v != 0 {
-			t.fail("the result", "is %v", r.v)
-		}
-		done = true
-		return r.v, 0, nil
+		r = l.sample(t.x, t.y, s)
 	}
 	switch {
+	case r.t == nil:
+		if r.v-r.v != 0 {
+			t.fail(nameResult, "is %v", r.v)
+		}
+		t.nodes[0].val = r.v
+		r.id = 0
 	case r.t != t:
-		t.fail("the result", "is a value of another problem")
+		t.fail(nameResult, "is a value of another problem")
 	case r.gen != t.gen:
-		t.fail("the result", "is a value kept from an earlier evaluation")
+		t.fail(nameResult, "is a value kept from an earlier evaluation")
 	}
+	t.finish(r.id)
 	done = true
-	return r.v, r.id, nil
+	return r.id, nil
 }
 
-// The three below extend a slice by an element and set its fields in place: a composite literal
-// would be built aside and copied, which costs more than the rest of the operation.
-
-// number adds a number that the operation added next makes.
-func (t *tape) number(v float64, dep uint8, c class) int32 {
-	if len(t.nums) == cap(t.nums) {
-		t.nums = slices.Grow(t.nums, 1)
+// emit adds a node. It sets fields in place: a composite literal would be built aside and copied,
+// which costs more than the rest of the operation.
+func (t *tape) emit(code opcode, name name, a, b int32, dep uint8, f flags) *node {
+	k := len(t.nodes)
+	if k == cap(t.nodes) {
+		t.nodes = slices.Grow(t.nodes, 1)
 	}
-	t.nums = t.nums[:len(t.nums)+1]
-	n := &t.nums[len(t.nums)-1]
-	n.val, n.adj, n.tan, n.adjt = v, 0, 0, 0
-	n.class, n.by, n.cut, n.dep = c, int32(len(t.ops)), 0, dep
-	return int32(len(t.nums) - 1)
+	t.nodes = t.nodes[:k+1]
+	n := &t.nodes[k]
+	n.code, n.name, n.flags, n.dep = code, name, f, dep
+	n.a, n.b = a, b
+	n.adj, n.tan, n.adjt = 0, 0, 0
+	n.cut = 0
+	return n
 }
 
-// emit adds an operation and returns it; c, p and q are 0.
-func (t *tape) emit(code opcode, out, a, b int32) *operation {
-	if len(t.ops) == cap(t.ops) {
-		t.ops = slices.Grow(t.ops, 1)
+// num is the handle of node n, the last one.
+func (t *tape) num(n *node) Num {
+	if t.eager {
+		t.evaluate(n)
 	}
-	t.ops = t.ops[:len(t.ops)+1]
-	o := &t.ops[len(t.ops)-1]
-	o.code, o.out, o.a, o.b, o.c, o.p, o.q = code, out, a, b, 0, 0, 0
-	return o
+	return Num{t: t, id: int32(len(t.nodes) - 1), gen: t.gen}
 }
 
-// newVec adds a vector without memory.
-func (t *tape) newVec() *vec {
+// constant records a number that depends on nothing.
+func (t *tape) constant(v float64) int32 {
+	n := t.emit(opConst, nameResult, 0, 0, 0, linear)
+	n.val, n.class = v, class{}
+	return int32(len(t.nodes) - 1)
+}
+
+// newVec adds a vector without memory for derivatives: buf, p and q are those of an earlier record,
+// which is as good as any for who does not read them.
+func (t *tape) newVec(val []float64, dep uint8, f flags) *vec {
 	if len(t.vecs) == cap(t.vecs) {
 		t.vecs = slices.Grow(t.vecs, 1)
 	}
 	t.vecs = t.vecs[:len(t.vecs)+1]
 	v := &t.vecs[len(t.vecs)-1]
-	*v = vec{}
+	v.val, v.adj, v.tan, v.adjt = val, nil, nil, nil
+	v.class, v.by, v.cut, v.dep, v.flags, v.leaf = class{}, 0, 0, dep, f, false
 	return v
 }
 
 func (t *tape) lastVec() int32 { return int32(len(t.vecs) - 1) }
 
-// vector adds a vector that the operation added next makes, with the memory that the mode needs.
-func (t *tape) vector(n int, dep uint8, affine bool, c class) int32 {
-	v := t.newVec()
-	v.val, v.dep, v.affine, v.class, v.by = t.mem.take(n), dep, affine, c, int32(len(t.ops))
-	wanted, moves := dep&t.want != 0, dep&t.seed != 0
-	switch t.order {
-	case 1:
-		if wanted {
-			v.adj = t.mem.zeros(n)
-		}
-	case 2:
-		if moves {
+// vector adds a vector that the node added next makes, with the memory that the mode needs.
+func (t *tape) vector(n int, dep uint8, f flags, c class) int32 {
+	v := t.newVec(t.mem.take(n), dep, f)
+	v.class, v.by = c, int32(len(t.nodes))
+	if f&live != 0 {
+		v.adj = t.mem.zeros(n)
+	}
+	if t.order == 2 {
+		if dep&t.seed != 0 {
 			v.buf = t.mem.take(n)
 		}
-		if wanted {
+		if dep&t.want != 0 {
 			v.adjt = t.mem.zeros(n)
-			// The second derivatives below an affine vector are zero.
-			if moves && (!affine || t.mode.structure) {
-				v.adj = t.mem.zeros(n)
-			}
 		}
 	}
 	return t.lastVec()
 }
 
-// operand returns the index of u, which it adds to the record if it is a constant.
-func (t *tape) operand(u Vec) int32 {
-	if u.t != nil {
-		return u.id
+// emitVec adds a node whose result is vector out, and returns its handle; p and q are parameters.
+func (t *tape) emitVec(code opcode, name name, out, a, b, c int32, p, q float64) Vec {
+	u := &t.vecs[out]
+	n := t.emit(code, name, a, b, u.dep, u.flags)
+	n.c, n.out, n.p, n.q = c, out, p, q
+	if t.eager {
+		t.evaluateVec(n)
 	}
-	v := t.newVec()
-	v.val, v.affine, v.by = u.v, true, -1
+	return Vec{t: t, v: u.val, id: out, gen: t.gen}
+}
+
+// operand returns the index id of a vector; it adds it to the record if it is a constant: s is nil.
+func (t *tape) operand(s *tape, id int32, val []float64) int32 {
+	if s != nil {
+		return id
+	}
+	t.newVec(val, 0, 0)
 	return t.lastVec()
 }
