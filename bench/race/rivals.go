@@ -172,21 +172,24 @@ func (l *league) agrees(path string, text []byte) error {
 // readRival adds a line to best. Problems and budgets that are not in this race are passed over.
 func (l *league) readRival(best rivals, record []string) error {
 	i := slices.IndexFunc(l.problems, func(p *problem) bool { return p.name == record[0] })
-	samples, err := strconv.ParseUint(record[1], 10, 64)
+	samples, bad := strconv.ParseUint(record[1], 10, 64)
 	b, o := slices.Index(l.budgets, samples), slices.Index(outputs[:], record[2])
 	var v [3]float64
+	var err error
 	for k, column := range []int{5, 6, 8} {
-		x, bad := strconv.ParseFloat(record[column], 64)
-		if bad != nil || math.IsNaN(x) || column != 8 && !(x > 0) && !(x == 0 && column == 6) {
+		x, wrong := strconv.ParseFloat(record[column], 64)
+		if wrong != nil || math.IsNaN(x) || column != 8 && !(x > 0) && !(x == 0 && column == 6) {
 			err = kit.FirstOf(err, fmt.Errorf("%s is %q", rivalColumns[column], record[column]))
 		}
 		v[k] = x
 	}
-	trials, bad := strconv.Atoi(record[7])
+	trials, wrong := strconv.Atoi(record[7])
 	switch {
+	case bad != nil:
+		return fmt.Errorf("samples is %q", record[1])
 	case err != nil:
 		return err
-	case bad != nil || trials < 1:
+	case wrong != nil || trials < 1:
 		return fmt.Errorf("trials is %q, want ≥ 1", record[7])
 	case o < 0:
 		return fmt.Errorf("output is %q, want one of %q", record[2], outputs)

@@ -1,0 +1,131 @@
+package race
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// against is a command line that races the untuned methods against a file of rivals.
+func against(file, out string, more ...string) []string {
+	return append([]string{"untuned", "-only", "saddle", "-samples", "1000", "-trials", "2",
+		"-against", file, "-out", out}, more...)
+}
+
+// column is one of a CSV file of numbers, by the rest of its line.
+func column(t *testing.T, file, name string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	at, values := -1, map[string]string{}
+	for i, c := range strings.Split(lines[0], ",") {
+		if c == name {
+			at = i
+		}
+	}
+	require.GreaterOrEqual(t, at, 0)
+	for _, line := range lines[1:] {
+		f := strings.Split(line, ",")
+		values[strings.Join(append(f[:2:2], f[len(f)-8]), ",")] = f[at]
+	}
+	return values
+}
+
+// Methods that race against the rivals of an earlier run have the ratios that they had in it, and
+// no rival runs again. A tuned method can be the one that is compared, too.
+func TestAgainst(t *testing.T) {
+	first, again := t.TempDir(), t.TempDir()
+	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "STABLE-untuned,SOBA,TTSA",
+		"-only", "saddle,rank-one f_yy", "-samples", "1000", "-trials", "2", "-tune", "1", "-out", first)
+	require.Zero(t, status, stderr)
+	file := filepath.Join(first, "untuned-rivals.csv")
+	assert.Contains(t, stdout, "wrote "+file)
+
+	status, stdout, stderr = bench(context.Background(), against(file, again, "-methods", "STABLE-untuned")...)
+	require.Zero(t, status, stderr)
+	assert.NotContains(t, stdout, "rivals.csv")
+	want := column(t, filepath.Join(first, "untuned.csv"), "over best rival")
+	got := column(t, filepath.Join(again, "untuned-against.csv"), "over best rival")
+	assert.Len(t, got, 2)
+	for key, v := range got {
+		a, err := strconv.ParseFloat(v, 64)
+		require.NoError(t, err)
+		b, err := strconv.ParseFloat(want[key], 64)
+		require.NoError(t, err)
+		assert.InEpsilon(t, b, a, 1e-5, key) // the file has six digits
+	}
+
+	again = t.TempDir()
+	status, stdout, stderr = bench(context.Background(), against(file, again, "-methods", "SOBA", "-tune", "1")...)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "SOBA: last iterate")
+	got = column(t, filepath.Join(again, "untuned-against.csv"), "error")
+	want = column(t, filepath.Join(first, "untuned.csv"), "error")
+	for key, v := range got {
+		assert.Equal(t, want[key], v, key)
+	}
+
+	status, stdout, stderr = bench(context.Background(), against(file, t.TempDir())...)
+	require.Zero(t, status, stderr)
+	for _, name := range strings.Split(untunedNames(), ",") {
+		assert.Contains(t, stdout, name+": last iterate")
+	}
+}
+
+// A file of rivals of another race, or one that is damaged, is refused with its line.
+func TestAgainstChecks(t *testing.T) {
+	out := t.TempDir()
+	status, _, stderr := bench(context.Background(), "untuned", "-methods", "TTSA", "-only", "saddle",
+		"-samples", "1000", "-trials", "1", "-tune", "1", "-out", out)
+	require.Zero(t, status, stderr)
+	good := filepath.Join(out, "untuned-rivals.csv")
+	text, err := os.ReadFile(good)
+	require.NoError(t, err)
+	lines := strings.SplitAfter(string(text), "\n")
+	require.Len(t, lines, 10, "six lines on where it comes from, the columns, two rivals")
+	fields := strings.Split(strings.TrimSpace(lines[8]), ",")
+	best := fields[len(fields)-1]
+
+	for want, change := range map[string][2]string{
+		`:1: the rivals are of another race, "race: limit`:   {"race: untuned", "race: limit"},
+		`:2: the rivals are of another race, "seed: 2"`:      {"seed: 1", "seed: 2"},
+		`:7: the columns are`:                                {"problem,samples", "samples,problem"},
+		`:8: output is "end"`:                                {",last,", ",end,"},
+		`:9: samples is "1e3"`:                               {"1000,mean", "1e3,mean"},
+		`:8: a rival without a name`:                         {"last,TTSA", "last,"},
+		`:8: F* of "saddle" is `:                             {best, "7"},
+		`:9: "saddle" at 1000 samples has a second rival by`: {"mean,TTSA", "last,TTSA"},
+		`no rivals on "saddle" at 1000 samples`:              {"saddle,1000", "saddle,2000"},
+		`race them there first`:                              {"saddle,1000", "Saddle,1000"},
+		`:8: error is "-1`:                                   {`",`, `",-1`},
+		`:8: trials is "0"`:                                  {",1," + best, ",0," + best},
+		`:8: interval is "+Infx"`:                            {",1," + best, "x,1," + best},
+		`wrong number of fields`:                             {",1," + best, "," + best},
+		`parse error on line 8, column`:                      {`"α`, `α"`},
+	} {
+		bad := filepath.Join(out, "bad.csv")
+		changed := strings.Replace(string(text), change[0], change[1], 1)
+		if change[0] == "saddle,1000" {
+			changed = strings.ReplaceAll(string(text), change[0], change[1])
+		}
+		require.NotEqual(t, string(text), changed, want)
+		require.NoError(t, os.WriteFile(bad, []byte(changed), 0o644))
+		status, _, stderr = bench(context.Background(), against(bad, out)...)
+		assert.NotZero(t, status, want)
+		assert.Contains(t, stderr, want)
+		assert.Contains(t, stderr, bad)
+	}
+	status, _, stderr = bench(context.Background(), against(filepath.Join(out, "none.csv"), out)...)
+	assert.NotZero(t, status)
+	assert.Contains(t, stderr, "none.csv")
+	status, _, stderr = bench(context.Background(), against(good, out, "-seed", "2")...)
+	assert.NotZero(t, status)
+	assert.Contains(t, stderr, `"seed: 1"; this one is "seed: 2"`)
+}
