@@ -26,7 +26,9 @@ type Limit struct {
 	// which is 0 in exact arithmetic, over that of ∇²F.
 	Skew float64
 
-	Free int // dimension of the directions in which x can move: those that X does not hold
+	// Free is the dimension of the directions in which x can move and F varies: those that X does
+	// not hold, less the flat entries of x.
+	Free int
 }
 
 // At returns the limit for so many samples of each stream.
@@ -68,10 +70,12 @@ type LimitOptions struct {
 //	∇²F = K − AGᵀ − GRᵀ,
 //	r_ξ = f_x(ξ) − G f_y(ξ),    r_φ = −g_xy(φ)v + G g_yy(φ)v − RP g_y(φ),
 //
-// where r is the influence of a sample: it moves the estimate by −(∇²F)⁻¹(r − E r)/n. So
-// Xi = ½ tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. Where the rows of T span the directions
-// along the boundary, T(∇²F + λI)Tᵀ and Tr stand for ∇²F and r; λ is ‖∇F‖/Radius on the sphere of a
-// Ball, otherwise 0. A, B and K are differences of exact
+// where r is the influence of a sample: it moves the estimate by −(∇²F)⁻¹(r − E r)/n. So Xi = ½
+// tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. Where the rows of T span the directions along
+// the boundary, T(∇²F + λI)Tᵀ and Tr stand for ∇²F and r; λ is ‖∇F‖/Radius on the sphere of a Ball,
+// otherwise 0. Entries of x in which F is flat, such as the weight of a feature that is 0 in every
+// row, count for nothing: those whose row of ∇²F, times ScaleX on both sides, is below 1e-20 of the
+// largest diagonal element on the diagonal and 1e-8 beside it. A, B and K are differences of exact
 // oracles over two points on each side of every entry, with an error of fourth order.
 //
 // p must have exact oracles and implement bilevel.Truth, whose Solution gives y*. x is read only,
@@ -108,7 +112,7 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	if lim.Skew, err = l.linearise(o.ScaleX, o.ScaleY); err != nil {
 		return Limit{}, err
 	}
-	if lim.Free, err = l.restrict(o.Set); err != nil || lim.Free == 0 {
+	if lim.Free, err = l.restrict(o.Set, o.ScaleX); err != nil || lim.Free == 0 {
 		return lim, err
 	}
 	upper, lower := p.Streams()

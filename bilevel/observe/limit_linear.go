@@ -178,12 +178,16 @@ func symmetrise(a *mat.Dense) float64 {
 	return off / size
 }
 
-// restrict factors ∇²F on the directions in which set lets x move, and returns their number.
-func (l *linear) restrict(set bilevel.Set) (int, error) {
+// restrict factors ∇²F on the directions in which set lets x move and F varies, and returns their
+// number. scale are lengths over which x changes.
+func (l *linear) restrict(set bilevel.Set, scale []float64) (int, error) {
 	for i, v := range l.mean.fx {
 		l.wx[i] = v - l.mean.cross[i] // ∇F
 	}
 	t, lambda, err := tangent(set, l.x, l.wx)
+	if err == nil {
+		t = varied(t, &l.hess, scale)
+	}
 	if err != nil || t.Rows == 0 {
 		return 0, err
 	}

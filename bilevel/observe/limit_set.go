@@ -52,6 +52,48 @@ func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, 
 	return t, 0, nil
 }
 
+// flat are the sizes of an element of ∇²F on the diagonal and beside it, with lengths of x of size
+// 1 and beside the largest on the diagonal, up to which F is taken not to vary with an entry: what
+// rounding leaves of 0. Beside the diagonal it leaves more.
+var flat = struct{ on, beside float64 }{1e-20, 1e-8}
+
+// varied returns the rows of t that change an entry with which F varies.
+func varied(t *mat.Dense, hess *mat.Sym, scale []float64) *mat.Dense {
+	var most float64
+	for i, s := range scale {
+		most = max(most, s*s*math.Abs(hess.At(i, i)))
+	}
+	varies := func(i int) bool {
+		for j, s := range scale {
+			bound := flat.beside
+			if i == j {
+				bound = flat.on
+			}
+			if s*scale[i]*math.Abs(hess.At(i, j)) > bound*most {
+				return true
+			}
+		}
+		return false
+	}
+	var kept []int
+	for k := range t.Rows {
+		for i, v := range t.Row(k) {
+			if v != 0 && varies(i) {
+				kept = append(kept, k)
+				break
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return mat.NewDense(0, t.Cols)
+	}
+	out := mat.NewDense(len(kept), t.Cols)
+	for to, from := range kept {
+		copy(out.Row(to), t.Row(from))
+	}
+	return out
+}
+
 // onSimplex spans the directions in which entries that are not 0 change, with the sum kept:
 // e_i − e_j for one such j.
 func onSimplex(x []float64) *mat.Dense {

@@ -130,6 +130,47 @@ func TestLimitHessian(t *testing.T) {
 	}
 }
 
+// A feature that is 0 in every row leaves F flat in its weight: the limit is that of the problem
+// without it. F that is flat in all that may move has no limit.
+func TestLimitOfFlatEntries(t *testing.T) {
+	with := func(d *hyperopt.Data) *hyperopt.Data {
+		wide := *d
+		wide.Dim++
+		return &wide
+	}
+	train, val := rows(150, 3, 3), rows(100, 3, 4)
+	for _, form := range []hyperopt.Form{hyperopt.Raw, hyperopt.Exp} {
+		o := hyperopt.Options{Form: form, Lo: 1e-3, Hi: 3}
+		if form == hyperopt.Exp {
+			o.Lo = -5
+		}
+		narrow, err := hyperopt.New(train, val, o)
+		require.NoError(t, err)
+		wide, err := hyperopt.New(with(train), with(val), o)
+		require.NoError(t, err)
+		best, err := narrow.Minimise()
+		require.NoError(t, err)
+		lo, hi := wide.Box()
+		set := bilevel.Box{Lo: lo, Hi: hi}
+		want, err := LocalLimit(narrow, best.X, LimitOptions{Set: bilevel.Box{Lo: lo[:3], Hi: hi[:3]}})
+		require.NoError(t, err)
+		x := append(append([]float64(nil), best.X...), 0.5)
+		got, err := LocalLimit(wide, x, LimitOptions{Set: set})
+		require.NoError(t, err)
+		assert.Equal(t, want.Free, got.Free)
+		assert.Positive(t, got.Free)
+		assert.InEpsilon(t, want.Xi, got.Xi, 1e-9)
+		assert.InEpsilon(t, want.Phi, got.Phi, 1e-9)
+
+		set.Lo, set.Hi = append([]float64(nil), x[:3]...), append([]float64(nil), x[:3]...)
+		set.Lo, set.Hi = append(set.Lo, 0), append(set.Hi, 1)
+		got, err = LocalLimit(wide, x, LimitOptions{Set: set})
+		require.NoError(t, err)
+		assert.Zero(t, got.Free)
+		assert.Zero(t, got.Xi+got.Phi)
+	}
+}
+
 // resampled returns n rows of d, drawn with replacement.
 func resampled(d *hyperopt.Data, n int, rng *rand.Rand) *hyperopt.Data {
 	out := &hyperopt.Data{Dim: d.Dim, RowPtr: []int{0}}
