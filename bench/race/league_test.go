@@ -146,7 +146,7 @@ func TestOutOfRace(t *testing.T) {
 		done := map[string]trial{}
 		for b := range l.budgets {
 			for i := range good.grid() {
-				for e, v := range map[*entrant]float64{good: 1, bad: 31} {
+				for e, v := range map[*entrant]float64{good: 1, bad: 11} {
 					done[l.choiceKey(p, e, i, b, 0)] = trial{Error: []float64{v, v, v}, Mean: []float64{v, v, v}}
 				}
 			}

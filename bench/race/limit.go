@@ -26,7 +26,7 @@ take none. Last iterates and running means, at 1000, 5000, 20000 and 100000 samp
 
 Settings are chosen in rounds: all 100 run to the first budget, the best 30 of them, by last iterate
 or mean, to the second, the best 10 of those to the third, the best 5 to the last. A tuned method
-that is over 30 times behind the best one at the second budget or later is out of the race on that
+that is over 10 times behind the best one at the second budget or later is out of the race on that
 problem from there on. With -exhaustive, every setting runs to every budget, and every method stays.
 
   go run ./bench limit -quick

@@ -13,13 +13,15 @@ import (
 // A choice of step sizes goes in rounds, one a budget (successive halving: Jamieson & Talwalkar,
 // AISTATS 2016). All settings of an entrant run to the first budget. The best of them, by their
 // last iterates and by their means in turn, run anew to the next one.
+// Methods for finite sums alone have hardly begun at the first budgets, when they have read a sum
+// once: all of their settings run to every budget.
 //
 // keeps are how many go on to the second budget, to the third, and so on.
 var keeps = []int{30, 10, 5}
 
 // outOfRace is the factor on the best rival's error in the choice beyond which a rival is out of
 // the race on a problem: from the second budget on, it has no trial there, and runs no further.
-const outOfRace = 30
+const outOfRace = 10
 
 // place is a problem and an entrant in it.
 type place struct{ problem, entrant string }
@@ -134,7 +136,7 @@ func (l *league) pick(p *problem, e *entrant, b int, c *picks, done map[string]t
 		slices.SortStableFunc(rank[o], func(i, j int) int { return cmp.Compare(score[o][i], score[o][j]) })
 		c.best[b][o], c.least[b][o] = c.going[rank[o][0]], score[o][rank[o][0]]
 	}
-	if l.exhaustive {
+	if l.exhaustive || e.needs.FiniteSums {
 		return
 	}
 	var next []int
