@@ -22,7 +22,7 @@ type Task[R any] struct {
 
 // Share is the part of a campaign's tasks that this process does.
 type Share struct {
-	Part, Of int  // the tasks i ≡ Part − 1 mod Of; Part 0: none, it reports on those of all parts
+	Part, Of int  // the tasks i ≡ Part − 1 mod Of; Part 0: none, only a report on the results of all parts
 	Fresh    bool // results on disk are thrown away
 }
 
@@ -73,7 +73,7 @@ func (c *Campaign[R]) Close() error {
 }
 
 // Complete does the tasks of this share that have no result yet, and returns the results of all
-// tasks by their keys. It returns an error that wraps ErrUnfinished where those of other parts are
+// tasks by their keys. It returns an error that wraps ErrUnfinished if results of other parts are
 // missing. what names the tasks in the line of progress.
 func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
 	if err := c.do(ctx, tasks, what, out); err != nil {
@@ -95,7 +95,7 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 	return done, nil
 }
 
-// results are those of this ledger and of the other parts' ones.
+// results returns the results in this ledger and in those of the other parts.
 func (c *Campaign[R]) results() (map[string]R, error) {
 	if c.share.Of == 1 {
 		return c.ledger.done, nil
@@ -118,7 +118,7 @@ func (c *Campaign[R]) results() (map[string]R, error) {
 	return all, nil
 }
 
-// do does the tasks of this share that have no result yet on all cores, the dear ones first.
+// do does the tasks of this share that have no result yet on all cores, the costly ones first.
 func (c *Campaign[R]) do(ctx context.Context, tasks []Task[R], what string, out Terminal) error {
 	if c.ledger == nil {
 		return nil
@@ -138,8 +138,8 @@ func (c *Campaign[R]) do(ctx context.Context, tasks []Task[R], what string, out 
 	return err
 }
 
-// pool does tasks on all cores, and returns how many have a result. The first error ends the
-// others.
+// pool does tasks on all cores, and returns how many have a result. The first error stops the other
+// tasks.
 func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out Terminal) (finished int, err error) {
 	var total, spent float64
 	for _, t := range todo {

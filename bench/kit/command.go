@@ -23,10 +23,10 @@ type Command struct {
 type Terminal struct {
 	Stdout, Stderr io.Writer
 	Live           bool          // Stderr is a terminal that can show a line that changes
-	Every          time.Duration // between two lines of progress where it is none; 0: there are none
+	Every          time.Duration // between two lines of progress where it is not; 0: no lines
 }
 
-// ErrUsage is wrapped by errors about flags and arguments.
+// Errors about flags and arguments wrap ErrUsage.
 var ErrUsage = errors.New("wrong usage")
 
 const help = `go run ./bench NAME: the experiments of this module
@@ -36,8 +36,8 @@ go run ./bench NAME -h shows the flags of one. Without a name, the first one run
 -version says which release this is, and what its kernels run on.
 `
 
-// Run finds the command that args name, the first of the list where they name none, and runs it. It
-// returns the exit status: 0, 1 for a failure, 2 for wrong usage, 130 after an interrupt.
+// Run finds the command that args name, or takes the first of the list if they name none, and runs
+// it. It returns the exit status: 0, 1 for a failure, 2 for wrong usage, 130 after an interrupt.
 func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 	c := list[0]
 	if len(args) > 0 && slices.Contains([]string{"version", "-version", "--version"}, args[0]) {

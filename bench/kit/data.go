@@ -11,10 +11,10 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// ShippedData is the data set that the module comes with, from the module's root.
+// ShippedData is the path of the module's own data set, from the module's root.
 const ShippedData = "testdata/breast_cancer.csv"
 
-// OpenData reads a data file. The shipped one is found from the root of the module and from the
+// OpenData reads a data file. It finds the shipped one from the root of the module and from the
 // folders in it.
 func OpenData(file string, opt hyperopt.ReadOptions) (*hyperopt.Data, Source, error) {
 	path, err := find(file)
@@ -44,8 +44,8 @@ func find(file string) (string, error) {
 	return "", fmt.Errorf("%s is not here: run from the root of the module, or name a file with -data", file)
 }
 
-// DataName is the name of a data file in tables and figures: that of the file without the endings
-// that say only how it is written.
+// DataName returns the name of a data file in tables and figures: the file's name without the
+// endings that say only how it is encoded.
 func DataName(file string) string {
 	name := strings.TrimSuffix(filepath.Base(file), ".gz")
 	for _, ending := range []string{".csv", ".svm", ".libsvm", ".svmlight"} {
@@ -54,7 +54,7 @@ func DataName(file string) string {
 	return name
 }
 
-// PlainOrGzip returns path.gz or path, whichever there is.
+// PlainOrGzip returns path.gz or path, whichever exists.
 func PlainOrGzip(path string) (string, error) {
 	for _, p := range []string{path + ".gz", path} {
 		if _, err := os.Stat(p); err == nil {

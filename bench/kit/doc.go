@@ -1,13 +1,13 @@
-// Package kit holds what the experiments of bench share. It is for this module's own use: no
-// promise is made to others.
+// Package kit holds what the experiments of bench share. It is for this module's own use, and makes
+// no promise to others.
 //
-// A command is a [Command]; [Run] finds it, runs it and turns its error into an exit status. Its
-// flags are read by [Parse], its output goes to a [Terminal], long work shows a [Progress].
+// A command is a [Command]; [Run] finds it, runs it and turns its error into an exit status.
+// [Parse] reads its flags, its output goes to a [Terminal], and long work shows a [Progress].
 //
-// Experiments whose runs take long do them as [Task]s of a [Campaign], on all cores, in parts, and
-// keep the results in a ledger. A [Identity] says what results on disk were made from: they serve
-// again only for the same options, on the same data, by the same build. Everything that resumes is
-// written as records: see [WriteRecord].
+// An experiment with long runs does them as [Task]s of a [Campaign], on all cores, in parts, and
+// keeps the results in a ledger. An [Identity] says what results on disk were made from: they are
+// reused only for the same options, on the same data, by the same build. Everything that can resume
+// is written as records: see [WriteRecord].
 //
 // The rest is arithmetic and files: fits of exponents ([Exponent], [MeanOf]), data sets
 // ([OpenData], [Halves]), figures ([WriteFigure]).

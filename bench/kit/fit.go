@@ -10,8 +10,8 @@ type Estimate struct{ Mean, Half float64 }
 
 func (e Estimate) String() string { return fmt.Sprintf("%.2f ± %.2f", e.Mean, e.Half) }
 
-// MeanOf is the mean of independent values with Student's interval, which is infinitely wide for
-// fewer than two.
+// MeanOf returns the mean of independent values with Student's interval, which is infinitely wide
+// for fewer than two values.
 func MeanOf(v []float64) Estimate {
 	n := float64(len(v))
 	var mean, square float64
@@ -67,8 +67,8 @@ func studentWithin(n int, t float64) float64 {
 	return 2 / math.Pi * (theta + sin*sum)
 }
 
-// Exponent is the slope p of the least-squares line through (log x, log y): that of y ~ x^p. It is
-// NaN for fewer than two points.
+// Exponent returns the slope p of the least-squares line through (log x, log y), the exponent of y
+// ~ x^p; NaN for fewer than two points.
 func Exponent(x, y []float64) float64 {
 	n := float64(len(x))
 	var mx, my, sxx, sxy float64
@@ -84,8 +84,9 @@ func Exponent(x, y []float64) float64 {
 	return sxy / sxx
 }
 
-// Reach returns the cost at which an error comes to eps for good, between points in equal ratios
-// (log-log), and false if it does not, or is there at the first point already. cost ascends.
+// Reach returns the cost at which an error falls to eps for good, by log-log interpolation. It
+// returns false if the error does not get there, or is there at the first point already. cost
+// ascends.
 func Reach(cost, err []float64, eps float64) (float64, bool) {
 	i := len(err)
 	for i > 0 && err[i-1] <= eps {
@@ -98,7 +99,7 @@ func Reach(cost, err []float64, eps float64) (float64, bool) {
 	return cost[i-1] * math.Pow(cost[i]/cost[i-1], share), true
 }
 
-// Ratios returns n ≥ 2 values from a to b in equal ratios.
+// Ratios returns n ≥ 2 values from a to b in geometric progression.
 func Ratios(a, b float64, n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {

@@ -51,7 +51,7 @@ func IsSet(fs *flag.FlagSet, name string) (set bool) {
 	return set
 }
 
-// Common are the flags of every command that does its runs as a [Campaign].
+// Common holds the flags of every command that does its runs as a [Campaign].
 type Common struct {
 	Out   string
 	Seed  uint64
@@ -96,8 +96,8 @@ func (c *Common) Share() (Share, error) {
 	return s, nil
 }
 
-// Unfinished tells what to do next where the runs of other parts are missing. It passes other
-// errors on.
+// Unfinished says what to do next if the runs of other parts are missing. It passes other errors
+// on.
 func (s Share) Unfinished(err error, out Terminal) error {
 	if !errors.Is(err, ErrUnfinished) || s.Part == 0 {
 		return err

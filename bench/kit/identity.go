@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Identity says what results on disk were made from. Results serve again only where all of it is
-// the same.
+// Identity says what results on disk were made from. Results are reused only if all of it is the
+// same.
 type Identity struct {
 	Options string   // the command and each of its options that a result depends on
 	Data    []Source // the data files
@@ -24,7 +24,7 @@ type Source struct{ Name, SHA256 string }
 
 func (s Source) String() string { return fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256) }
 
-// Check returns an error that says in what the identity of a file's results differs from id.
+// Check returns an error that says where the identity of a file's results differs from id.
 func (id Identity) Check(file string, found Identity) error {
 	why := ""
 	switch {
@@ -71,9 +71,9 @@ func Digest(path string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// Build is the SHA-256 of the running program's file: it stands for the source code, the
-// compiler and its flags. Where the system does not name that file, it is drawn at random at the
-// start, so that no other process takes the results for its own.
+// Build is the SHA-256 of the running program's file, which stands for the source code, the
+// compiler and its flags. Where the system does not name that file, Build is random, so that no
+// other process takes the results for its own.
 var Build = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err == nil {

@@ -10,10 +10,9 @@ import (
 	"sync"
 )
 
-// A ledger keeps the results of finished tasks in a file, a record each, so that an interrupted
-// campaign goes on where it was. The first record is the identity of the results. A torn last line,
-// of a process that was killed, is dropped. Anything else that is wrong is an error that names the
-// line.
+// A ledger keeps the results of finished tasks in a file, one record each, so that an interrupted
+// campaign can continue. The first record is the identity of the results. A torn last line, left by
+// a process that was killed, is dropped. Any other defect is an error that names the line.
 type ledger[R any] struct {
 	mu   sync.Mutex
 	file *os.File
@@ -42,7 +41,7 @@ func openLedger[R any](path string, id Identity) (*ledger[R], error) {
 	return l, nil
 }
 
-// load reads what there is and leaves the file ready for the next record.
+// load reads the records in the file, and leaves it ready for the next one.
 func (l *ledger[R]) load(id Identity) error {
 	good, err := readLedger(l.file, l.file.Name(), id, l.done)
 	if err != nil {
@@ -57,8 +56,8 @@ func (l *ledger[R]) load(id Identity) error {
 	return l.write(id)
 }
 
-// readLedger adds the results in r to done, and returns the length of the part that is good: all
-// but a torn last line.
+// readLedger adds the results in r to done, and returns the length of the intact part: all but a
+// torn last line.
 func readLedger[R any](r io.Reader, name string, id Identity, done map[string]R) (good int64, err error) {
 	br := bufio.NewReader(r)
 	var found Identity
@@ -104,7 +103,7 @@ func (l *ledger[R]) put(key string, r R) error {
 	return nil
 }
 
-// write appends a record. If the disk is full, what was written of it is taken back.
+// write appends a record. If the disk is full, it removes what was written of the record.
 func (l *ledger[R]) write(v any) error {
 	at, err := l.file.Seek(0, io.SeekCurrent)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 )
 
 // Machine describes what a figure was measured with: the tier of the kernels, Go, the system, and
-// the processor where the system tells it (Linux).
+// on Linux the processor.
 func Machine() string {
 	return fmt.Sprintf("%s; %s %s/%s; %s", kernel.Tier(), runtime.Version(), runtime.GOOS, runtime.GOARCH, processor())
 }
 
-// Warning is a line about a build that does not hold the vector kernels that it asks for, empty for
-// any other.
+// Warning returns a line about a build that asks for vector kernels and does not have them; empty
+// for any other build.
 func Warning() string {
 	if !kernel.Dropped {
 		return ""

@@ -6,17 +6,17 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// ManyRows is the number of training rows from which exact values are dear, and fewer of them are
-// asked for.
+// ManyRows is the number of training rows from which exact values are costly, so that commands
+// compute fewer of them.
 const ManyRows = 5000
 
 // manyFeatures is the number of features from which one exact minimisation takes seconds.
 const manyFeatures = 150
 
 // LeastF returns the least local minimum of F that exact minimisation finds: from the given points,
-// from the four of Minimise, and, where rows are few, from eight at random. F need not be convex,
-// so the least of many is the best claim to F*. Where features are many, it is from the given
-// points alone, if there are any.
+// from the four of Minimise, and, where rows are few, from eight random points. F need not be
+// convex, so the least of many minima is the best claim to F*. Where features are many, it starts
+// from the given points alone, if there are any.
 func LeastF(p *hyperopt.Problem, from ...[]float64) (*hyperopt.Minimum, error) {
 	if p.Train().Dim > manyFeatures && len(from) > 0 {
 		return p.Minimise(from...)

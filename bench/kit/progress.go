@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Progress shows how far long work has come: on a terminal, in one line that changes at most five
-// times a second; elsewhere, in a new line now and then (see [Terminal]).
+// Progress shows how far long work has come: on a terminal in one line, which changes at most five
+// times a second; elsewhere in a new line from time to time (see [Terminal]).
 type Progress struct {
 	out   Terminal
 	start time.Time
@@ -23,8 +23,8 @@ func NewProgress(out Terminal) *Progress {
 	return p
 }
 
-// Due says whether Update would show anything now. It is for loops in which even the making of the
-// line would take time.
+// Due says whether Update would show anything now. Loops use it where even formatting the line
+// would take time.
 func (p *Progress) Due() bool {
 	every := p.out.Every
 	if p.out.Live {
@@ -33,7 +33,7 @@ func (p *Progress) Due() bool {
 	return every > 0 && time.Since(p.last) >= every
 }
 
-// Update shows which share is done, with an estimate of the time that the rest takes.
+// Update shows which share is done, with an estimate of the remaining time.
 func (p *Progress) Update(done float64, format string, args ...any) {
 	if !p.Due() {
 		return

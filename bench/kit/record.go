@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// ErrDamaged is wrapped by the errors of [ReadRecord].
+// The errors of [ReadRecord] wrap ErrDamaged.
 var ErrDamaged = errors.New("damaged record")
 
 // WriteRecord writes v as one line: the CRC-32 of its JSON in eight hexadecimal digits, a blank,
@@ -26,9 +26,9 @@ func WriteRecord(w io.Writer, v any) error {
 
 // ReadRecord reads one line into v, and returns its length.
 //
-// It returns io.EOF where r has no further whole line: what has no newline at its end was torn when
-// a process was killed. Any other line that WriteRecord did not write is an error that wraps
-// ErrDamaged; others are those of r.
+// It returns io.EOF where r has no further whole line: a line without a newline was torn when a
+// process was killed. Any other line that WriteRecord did not write is an error that wraps
+// ErrDamaged. Other errors are those of r.
 func ReadRecord(r *bufio.Reader, v any) (n int, err error) {
 	line, err := r.ReadBytes('\n')
 	if err != nil {

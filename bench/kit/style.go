@@ -18,6 +18,6 @@ var styled = func() []string {
 	return list
 }()
 
-// Style is the look of a method in every figure, for plot.Series.Style. What is no method has the
-// look that its figure gives it.
+// Style returns the look of a method in every figure, for plot.Series.Style. For any other name it
+// returns 0, and the figure chooses.
 func Style(name string) int { return 1 + slices.Index(styled, name) }

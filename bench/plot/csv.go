@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes the points of all series of f, unthinned, one a row: panel,series,x,y,lo,hi. f is
-// read only.
+// WriteCSV writes the points of all series of f, unthinned, one per row: panel,series,x,y,lo,hi. f
+// is read only.
 //
-// Panels and series are named by Title and Name, or where these are empty by their number, counted
-// from 1. Values are in the shortest form that reads back to the same float64; lo and hi of a
+// Panels and series are named by Title and Name, or by their number, counted from 1, where these
+// are empty. Values are in the shortest form that reads back to the same float64; lo and hi of a
 // series without a band are empty.
 //
 // Errors: one that names the series where slices differ in length; that of w.

@@ -173,15 +173,15 @@ func (f *frame) sample(l Line) []point {
 	return pts
 }
 
-// labelAway are the distances from the line at which a label is tried, with what each adds to the
-// cost: a label stands away from its line only where it would lie on a curve beside it.
+// labelAway lists the distances from the line at which a label is tried, and what each adds to the
+// cost. A label stands away from its line only where it would otherwise cover a curve.
 var labelAway = []struct {
 	d    float64
 	cost int
 }{{2.2, 0}, {7, curveInk / 2}, {12, curveInk - 1}}
 
-// label chooses the place of the label along the line, above or below it, where it covers least;
-// the rightmost of equals.
+// label chooses the place along the line, above or below it, where the label covers least; of equal
+// places, the rightmost.
 func (f *frame) label(r *reference, size float64) bool {
 	w, h := textWidth(r.Label, size), size*0.8
 	best := math.MaxInt

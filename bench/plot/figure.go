@@ -32,8 +32,9 @@ type Panel struct {
 
 // Axis is one axis of a panel.
 //
-// On a linear axis Min and Max hold together: both 0 means the range of the data, anything else is
-// the range shown. On a logarithmic axis each of them that is 0 comes from the data.
+// On a linear axis Min and Max form a pair: if both are 0 the axis shows the range of the data,
+// otherwise the range from Min to Max. On a logarithmic axis, each one that is 0 comes from the
+// data.
 type Axis struct {
 	Label    string
 	Log      bool
@@ -68,7 +69,7 @@ type Line struct {
 	From, To float64 // range of x; both 0: the whole axis
 }
 
-// check refuses what cannot be drawn, naming the field.
+// check returns an error that names a field which cannot be drawn.
 func (f *Figure) check() error {
 	switch {
 	case f.Columns < 0:
@@ -112,7 +113,7 @@ func (p *Panel) check() error {
 	return nil
 }
 
-// check refuses what cannot be drawn on the axis that is named.
+// check returns an error that names a field of the axis which cannot be drawn.
 func (a Axis) check(name string) error {
 	switch {
 	case !finite(a.Min):
@@ -129,7 +130,7 @@ func (a Axis) check(name string) error {
 	return nil
 }
 
-// huge is the largest magnitude that is drawn: differences of such values do not overflow.
+// huge is the largest magnitude that is drawn; differences of such values do not overflow.
 const huge = 1e300
 
 func finite(v float64) bool { return math.Abs(v) <= huge }

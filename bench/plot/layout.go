@@ -25,7 +25,7 @@ const (
 	gap      = 10.0 // between panels
 )
 
-// page is a figure with all places decided.
+// page is a figure with all places fixed.
 type page struct {
 	w, h    float64
 	title   []string
@@ -34,7 +34,7 @@ type page struct {
 	legend  legend
 }
 
-// layout decides all places: first what stands left of the plot areas, then their width, then the
+// layout fixes all places: first what stands left of the plot areas, then their width, then the
 // rows from the top.
 func (f *Figure) layout() (*page, error) {
 	n := len(f.Panels)
@@ -160,7 +160,7 @@ func (pg *page) columns(cols int) error {
 	return nil
 }
 
-// xticks are as many ticks as fit side by side.
+// xticks returns as many ticks as fit side by side.
 func (f *frame) xticks() ticks {
 	limit := int(min(max(f.w/22, 3), 9))
 	for ; ; limit-- {

@@ -2,8 +2,8 @@ package plot
 
 import "math"
 
-// occupied counts, in square cells, how much ink lies in a plot area. It serves to place legends
-// and labels where they cover nothing.
+// occupied counts, in square cells, how much ink lies in a plot area. Legends and labels use it to
+// find places where they cover nothing.
 type occupied struct {
 	cols, rows int
 	ink        []int
@@ -62,8 +62,9 @@ func (o *occupied) box(x, y, w, h float64) {
 	}
 }
 
-// cost is the ink under a rectangle of w × h whose lower left corner is (x, y), turned about it by
-// angle degrees (clockwise on the page). A part outside of the plot area costs more than any ink.
+// cost returns the ink under a rectangle of w × h whose lower left corner is (x, y), turned about
+// that corner by angle degrees (clockwise on the page). A part outside the plot area costs more
+// than any ink.
 func (o *occupied) cost(x, y, w, h, angle float64) int {
 	sin, cos := math.Sincos(angle * math.Pi / 180)
 	sum := 0

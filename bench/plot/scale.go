@@ -32,7 +32,7 @@ func (s scale) value(u float64) float64 {
 	return t
 }
 
-// extent is the range of the transformed values seen so far; lo > hi: none.
+// extent is the range of the transformed values seen so far; lo > hi means none.
 type extent struct{ lo, hi float64 }
 
 func noExtent() extent { return extent{math.Inf(1), math.Inf(-1)} }
@@ -87,9 +87,9 @@ func (p *Panel) ranges() (x, y extent) {
 	return x, y
 }
 
-// fit is the scale of an axis for data in e: padded by the given share of the range, then overruled
-// by Min and Max. A range too narrow for float64 is widened: by a tenth of the value on a linear
-// axis, by half a decade each way on a logarithmic one.
+// fit returns the scale of an axis for data in e: the range, padded by the share pad, unless Min
+// and Max say otherwise. A range too narrow for float64 is widened, by a tenth of the value on a
+// linear axis and by half a decade each way on a logarithmic one.
 func (a Axis) fit(e extent, pad float64) scale {
 	if e.empty() {
 		e = extent{0, 1}

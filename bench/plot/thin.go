@@ -21,8 +21,8 @@ type thinner struct {
 	columns int
 }
 
-// newThinner is the thinner for a plot area of the given width in a figure with these panels:
-// columns as wide as a line, or wider where the figure has many long lines.
+// newThinner returns the thinner for a plot area of the given width in a figure with these panels.
+// Columns are as wide as a line, or wider where the figure has many long lines.
 func newThinner(panels []Panel, width float64) thinner {
 	kept := 0 // points in one column of all long series
 	for _, p := range panels {

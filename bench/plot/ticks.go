@@ -73,8 +73,8 @@ func steps(lo, hi float64, limit int) (m float64, k int, first, last float64) {
 // linearTicks places ticks at the multiples of a 1-2-5 step in [lo, hi].
 //
 // Labels are decimal numbers. Where they would be longer than six digits because all values are
-// nearly the same, an offset is taken off; where they are large or small as a whole, a power of
-// ten. Both go into the note.
+// nearly the same, an offset is subtracted; where all are large or small, a power of ten is taken
+// out. Both go into the note.
 func linearTicks(lo, hi float64, limit int) ticks {
 	m, k, first, last := steps(lo, hi, limit)
 	var t ticks
@@ -120,8 +120,8 @@ func linearTicks(lo, hi float64, limit int) ticks {
 }
 
 // logTicks places ticks on the decades between 10^lo and 10^hi, or on every second, third, fifth
-// ... of them where there are many. Below two decades also 2 and 5 are labelled; where even these
-// are few, the 1-2-5 rule of a linear axis serves.
+// ... of them where there are many. Below two decades 2 and 5 are labelled as well; where even
+// these are few, logTicks uses the 1-2-5 rule of a linear axis.
 func logTicks(lo, hi float64, limit int) ticks {
 	const slack = 1e-9
 	if hi-lo < 2 {

@@ -1,6 +1,7 @@
 // Package theory measures what the STABLE paper proves, on problems with known solutions: the
 // commands [Table1] and [Theorems] of bench.
 //
-// A walk is one run of a method, measured beside the solution. A row of Table 1, or a variant of a
-// theorem's step sizes, is many walks in groups; each group gives one fit of an exponent.
+// A walk is one run of a method, measured against the known solution. A row of Table 1, or a
+// variant of a theorem's step sizes, consists of many walks in groups; each group gives one fit of
+// an exponent.
 package theory

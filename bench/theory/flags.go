@@ -7,7 +7,7 @@ import (
 	"stable/bench/kit"
 )
 
-// theoryFlags are those of every command here.
+// theoryFlags holds the flags that both commands share.
 type theoryFlags struct {
 	kit.Common
 	groups int

@@ -23,7 +23,7 @@ type regime struct {
 // row is a method in a regime.
 type row struct {
 	name    string
-	horizon bool      // its step sizes are set for a run of K steps, so that each K is a run of its own
+	horizon bool      // its step sizes are set for a run of K steps, so that each K needs a separate run
 	xi, phi float64   // claimed exponents of 1/ε; 0: the table has none
 	orders  string    // its step sizes, in words
 	alpha   []float64 // constants of the step size of x to choose from; nil: no choice
@@ -58,7 +58,7 @@ func (r *row) edge(c [2]float64) (s string) {
 	return s
 }
 
-// batchAt is the size of the batches in a run of k steps.
+// batchAt returns the size of the batches in a run of k steps.
 func (r *row) batchAt(k int) int {
 	if r.batch == nil {
 		return 1
@@ -80,8 +80,8 @@ func (r *row) within(n float64) int {
 	return k
 }
 
-// The lower level of both regimes: curvature from 1 to 2; products with single samples stay below
-// neumannL, as their series needs.
+// The lower level of both regimes has curvature from 1 to 2. Products with single samples stay
+// below neumannL, as the Neumann series requires.
 const (
 	lowerMu  = 1.0
 	lowerL   = 2.0
@@ -95,8 +95,8 @@ func neumannOf(n int) method.Neumann {
 	return method.Neumann{MuG: lowerMu, LG: neumannL, Terms: n}
 }
 
-// regimes are the two halves of Table 1. Dimensions are small so that the samples are cheap: no
-// exponent depends on them.
+// regimes returns the two halves of Table 1. Small dimensions keep the samples cheap; no exponent
+// depends on them.
 func regimes(seed uint64) []*regime {
 	noise := quadratic.Options{Dx: 2, Dy: 2, Seed: seed, MuG: lowerMu, LG: lowerL, CrossNorm: 1.5,
 		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.3, SigmaGyy: 0.3}
@@ -112,7 +112,7 @@ func regimes(seed uint64) []*regime {
 // shift is k₀ in the falling step sizes c/(k+k₀)^p.
 const shift = 10
 
-// convexRows have step sizes that fall in k, so that one long run shows all ε.
+// convexRows returns rows whose step sizes fall with k, so that one long run shows all ε.
 func convexRows() []*row {
 	fall := func(c, p float64) bilevel.Schedule { return bilevel.Power{C: c, K0: shift, P: p} }
 	a, b := []float64{0.5, 1, 2, 4}, []float64{1, 2, 4, 8}
@@ -146,7 +146,7 @@ func convexRows() []*row {
 	}
 }
 
-// nonconvexRows have step sizes that are set for a run of K steps.
+// nonconvexRows returns rows whose step sizes are set for a run of K steps.
 func nonconvexRows() []*row {
 	power := func(c float64, k int, p float64) bilevel.Schedule {
 		return bilevel.Constant(c / math.Pow(float64(k), p))
@@ -194,11 +194,11 @@ func nonconvexRows() []*row {
 	}
 }
 
-// stocInner is D of stocBiO: y comes closer by (1 − βμ)^D a step, which its theory wants below a
-// constant.
+// stocInner is D of stocBiO. The distance of y shrinks by (1 − βμ)^D per step, and the theory needs
+// this factor below a constant.
 const stocInner = 5
 
-// plainSTABLE is the paper's method, and no more.
+// plainSTABLE is the paper's method without any of this module's additions.
 func plainSTABLE(p *quadratic.Problem, alpha, beta, tau bilevel.Schedule) bilevel.Method {
 	c := p.Constants(1)
 	return bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: c.MuG, CGxy: c.Cgxy, InitBatch: 1, Plain: true}

@@ -19,7 +19,7 @@ func flowOptions(seed uint64) quadratic.Options {
 	return quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}
 }
 
-// rateCases are Theorems 2 and 3 on the problems of Table 1.
+// rateCases returns Theorems 2 and 3 on the problems of Table 1.
 func rateCases(seed uint64) ([]*rateCase, error) {
 	var cases []*rateCase
 	for _, g := range regimes(seed) {
@@ -42,8 +42,8 @@ func rateCases(seed uint64) ([]*rateCase, error) {
 	return cases, nil
 }
 
-// constants hold in a region around the solution that the start lies in, x⁰ at the given distance
-// and y⁰ = 0.
+// constants returns constants that hold in a region around the solution which contains the start,
+// x⁰ at the given distance and y⁰ = 0.
 func (c *rateCase) constants() bilevel.Constants {
 	o := c.problem.Options()
 	x, _ := c.problem.Optimum()
@@ -54,7 +54,7 @@ func (c *rateCase) constants() bilevel.Constants {
 	return c.problem.Constants(max(c.radius, mat.Norm(y)/max(1, o.CrossNorm/o.MuG)))
 }
 
-// theorem2Variants are practical steps, and those of the theorem.
+// theorem2Variants returns practical step sizes, and those of the theorem.
 func theorem2Variants(c bilevel.Constants, rho float64) ([]variant, error) {
 	if _, err := c.Theorem2(1, rho); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func theorem2Variants(c bilevel.Constants, rho float64) ([]variant, error) {
 		{key: "theorem", name: "the theorem’s steps", horizon: true, steps: func(k int) bilevel.Steps {
 			s, err := c.Theorem2(k, rho)
 			if err != nil {
-				panic(err) // it was good for k = 1, and k does not matter
+				panic(err) // it was valid for k = 1, and k does not matter
 			}
 			return s
 		}},
@@ -77,9 +77,9 @@ func theorem2Variants(c bilevel.Constants, rho float64) ([]variant, error) {
 // ratio3 is α/β of the practical steps for Theorem 3.
 const ratio3 = 0.15
 
-// theorem3Variants are practical steps with β = 2/(c̃₅(k+20)), as the proof has it, the same with β
-// = 1/(k+20), as the statement has it, and the steps of the theorem. All have α = a·β; c̃₅ is that
-// of the proof for the a at hand.
+// theorem3Variants returns three variants: practical steps with β = 2/(c̃₅(k+20)), as in the proof;
+// the same with β = 1/(k+20), as in the statement; and the steps of the theorem. All have α = a·β,
+// and c̃₅ is the proof's constant for that a.
 func theorem3Variants(c bilevel.Constants) ([]variant, error) {
 	own, err := c.Theorem3()
 	if err != nil {
@@ -100,8 +100,8 @@ func theorem3Variants(c bilevel.Constants) ([]variant, error) {
 	}, nil
 }
 
-// explain says how small the theorem's own step sizes are, when they begin to act, and which
-// constants make them so.
+// explain prints how small the theorem's own step sizes are, when they begin to have an effect, and
+// which constants make them so small.
 func (c *rateCase) explain(w io.Writer) {
 	if c.rho > 0 {
 		const k = 1 << 17

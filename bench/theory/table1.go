@@ -12,12 +12,12 @@ import (
 
 const table1Usage = `go run ./bench table1: the sample complexities of Table 1 of the STABLE paper
 
-On two problems with known solutions, noise on every derivative: how many samples of ξ and of φ each
-method of the table needs to come to an error ε, over two decades of ε, and the exponent p of ε^(−p)
-that this makes, with its 95 % interval over groups of independent trials, beside the one that the
-table claims. Each method takes the step sizes of its own theory; their constants are the best of 16
-pairs on seeds of their own, with the same number of samples for each. STABLE-paper is the paper's
-method, and no more; STABLE as this module has it runs untuned.
+Counts the samples of ξ and of φ that each method of the table needs to reach an error ε, over two
+decades of ε, on two problems with known solutions and noise on every derivative. Prints the fitted
+exponent p of ε^(−p), with its 95 % interval over groups of independent trials, beside the one that
+the table claims. Each method takes the step sizes of its own theory; their constants are the best of
+16 pairs on separate seeds, with the same number of samples for each. STABLE-paper is the paper's
+method without additions; STABLE is this module's default, and is not tuned.
 
   go run ./bench table1 -quick
   go run ./bench table1
@@ -61,16 +61,16 @@ func newComplexity(f *theoryFlags) *complexity {
 		samples: max(1000, uint64(f.length*choiceSamples)), tuneTrials: choiceTrials}
 }
 
-// Samples and runs that the choice of a pair of constants gets.
+// Samples and runs for the choice of a pair of constants.
 const (
 	choiceSamples = 20000
 	choiceTrials  = 6
 )
 
-// Seeds of the choice and of the trials do not meet.
+// tuneSeeds keeps the seeds of the choice apart from those of the trials.
 const tuneSeeds = 1 << 32
 
-// run does the runs of a share that are not done yet, and returns all of them.
+// run does the missing runs of a share, and returns all of its results.
 func (c *complexity) run(ctx context.Context, share kit.Share, out kit.Terminal) (done map[string]outcome, chosen map[*row]picked, err error) {
 	problems := map[*regime]*quadratic.Problem{}
 	for _, g := range c.regimes {
@@ -138,7 +138,7 @@ func (r *row) walk(g *regime, p *quadratic.Problem, c [2]float64, k int, seed ui
 	return walk{problem: p, method: r.method(p, c[0], c[1], k), batch: r.batchAt(k), radius: g.radius, rho: g.rho, start: seed, seed: seed}
 }
 
-// choose takes the constants with the least mean error at the end.
+// choose returns the constants with the least mean error at the end.
 func (c *complexity) choose(g *regime, r *row, done map[string]outcome) picked {
 	best := picked{score: math.Inf(1), steps: r.within(float64(c.samples)), constants: r.choices()[0]}
 	if r.alpha == nil {
@@ -161,8 +161,8 @@ func (c *complexity) choose(g *regime, r *row, done map[string]outcome) picked {
 	return best
 }
 
-// horizons are the numbers of steps at which a row is measured, in ratios of √2 within one run, and
-// of 2 where each is a run of its own.
+// horizons returns the numbers of steps at which a row is measured, in ratios of √2 within one run,
+// and of 2 where each horizon needs a separate run.
 func (c *complexity) horizons(r *row) (list []int) {
 	ratio, last := math.Sqrt2, r.steps[1]
 	if c.Quick {
@@ -195,9 +195,9 @@ func (c *complexity) perGroup(g *regime, r *row, k int) int {
 	return n
 }
 
-// trials lists the runs of a row with its constants. Where each horizon is a run of its own, all
+// trials lists the runs of a row with its constants. Where each horizon needs a separate run, all
 // runs of a group have the same start: the number of trials changes with the horizon, and a mean
-// over other starts would be another.
+// over other starts would not be comparable.
 func (c *complexity) trials(g *regime, r *row, p *quadratic.Problem, constants [2]float64) (tasks []kit.Task[outcome]) {
 	marks := c.horizons(r)
 	if !r.horizon {

@@ -31,7 +31,7 @@ func (c *complexity) views() (list []view) {
 	return list
 }
 
-// fitted is what the curves of a row say about one stream of samples.
+// fitted holds the fits of a row's curves for one stream of samples.
 type fitted struct {
 	exponent    kit.Estimate
 	early, late float64   // over the two halves of the range of ε
@@ -39,13 +39,13 @@ type fitted struct {
 	from, to    float64   // range of ε of the fit
 }
 
-// Fits are made over two decades of ε, down to the smallest that all groups come to.
+// Fits cover two decades of ε, down to the smallest ε that all groups reach.
 const (
 	fitDecades = 2
 	fitPoints  = 9
 )
 
-// fit returns the exponents p of n ~ ε^(−p), with one fit a group.
+// fit returns the exponents p of n ~ ε^(−p), one fit for each group.
 func (v view) fit(groups []reading, cost func(r reading) []float64) (f fitted) {
 	lo, hi := 0.0, math.Inf(1)
 	for _, r := range groups {
@@ -80,8 +80,8 @@ func (v view) fit(groups []reading, cost func(r reading) []float64) (f fitted) {
 	return f
 }
 
-// samplesTo is the geometric mean over the groups of the samples to ε; NaN if one of them does not
-// come there.
+// samplesTo returns the geometric mean over the groups of the samples needed to reach ε; NaN if a
+// group does not reach it.
 func (v view) samplesTo(groups []reading, cost func(r reading) []float64, eps float64) float64 {
 	var sum float64
 	for _, r := range groups {

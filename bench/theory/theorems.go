@@ -16,11 +16,11 @@ import (
 
 const theoremsUsage = `go run ./bench theorems: Theorems 1 to 3 of the STABLE paper
 
-On quadratic problems with known solutions: the Lyapunov function of Theorem 1 along the flow, within
-and outside the bound on α/β; the K^(−1/2) of Theorem 2 for nonconvex F, and the 1/k of Theorem 3
-for strongly convex F, for the paper's method without safeguards, with the step sizes that the
-theorems prescribe and with practical ones of the same order. Exponents are fitted on groups of
-independent trials, with their 95 % interval.
+Measures three rates on quadratic problems with known solutions: the Lyapunov function of Theorem 1
+along the flow, within and outside the bound on α/β; the K^(−1/2) of Theorem 2 for nonconvex F; and
+the 1/k of Theorem 3 for strongly convex F. The method is the paper's, without safeguards, with the
+step sizes that the theorems prescribe and with practical ones of the same order. Exponents are
+fitted on groups of independent trials, and have 95 % intervals.
 
   go run ./bench theorems -quick
   go run ./bench theorems
@@ -73,7 +73,7 @@ func newRates(f *theoryFlags) (*rates, error) {
 	return r, err
 }
 
-// rateCase is a theorem with the step sizes that are tried on it.
+// rateCase is a theorem with the step sizes to try.
 type rateCase struct {
 	key      string
 	problem  *quadratic.Problem
@@ -91,7 +91,7 @@ type variant struct {
 	settled   int                       // steps from which on the start has been forgotten; 0: as for the others
 }
 
-// marks are the numbers of steps at which a variant is measured.
+// marks returns the numbers of steps at which a variant is measured.
 func (r *rates) marks(v variant) (list []int) {
 	last := r.last
 	if v.far > 0 && !r.Quick {
@@ -111,7 +111,7 @@ func (r *rates) perGroup(v variant) int {
 	return r.trials
 }
 
-// run does the runs of a share that are not done yet, and returns all of them.
+// run does the missing runs of a share, and returns all of its results.
 func (r *rates) run(ctx context.Context, share kit.Share, out kit.Terminal) (done map[string]outcome, err error) {
 	c, err := kit.Open[outcome](r.Out, "theorems", r.identity("theorems"), share)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *rates) run(ctx context.Context, share kit.Share, out kit.Terminal) (don
 	return c.Complete(ctx, tasks, "trials", out)
 }
 
-// tasks are the runs of one trial: one for all marks, or one each.
+// tasks lists the runs of one trial: one for all marks, or one for each.
 func (r *rates) tasks(c *rateCase, v variant, t int) (list []kit.Task[outcome]) {
 	w := walk{problem: c.problem, radius: c.radius, rho: c.rho, start: r.Seed + uint64(t), seed: r.Seed + uint64(t)}
 	add := func(k int, marks []int) {
@@ -171,11 +171,11 @@ func (r *rates) curves(c *rateCase, v variant, done map[string]outcome) (groups 
 	return groups
 }
 
-// fitFrom is the share of the marks that is left out at the start of a fit, where the start of the
-// run still shows.
+// fitFrom is the share of the marks that a fit leaves out at the start, where the starting point
+// still shows.
 const fitFrom = 0.3
 
-// firstFitted is the first mark of a fit; at least three are left.
+// firstFitted returns the first mark of a fit; at least three marks remain.
 func firstFitted(v variant, marks []int) int {
 	i := int(fitFrom * float64(len(marks)))
 	for v.settled > 0 && i < len(marks) && marks[i] < v.settled {

@@ -11,7 +11,7 @@ import (
 	"stable/mat"
 )
 
-// walk is one run of a method on a problem of known solution, measured beside it. Its result
+// walk is one run of a method on a problem with a known solution, measured against it. Its result
 // depends on its fields alone.
 type walk struct {
 	problem *quadratic.Problem // cloned
@@ -25,26 +25,26 @@ type walk struct {
 	rho     float64 // of the Moreau envelope; 0: errors at the marks
 }
 
-// reading is what a walk has come to, at its marks.
+// reading holds the errors of a walk at its marks.
 type reading struct {
 	Upper   []float64 // ‖x^k − x*‖²; with ρ, the mean of ρ²‖x̂(x^j) − x^j‖² over j = 1, …, k
 	Lower   []float64 // ‖y^k − y*(x^k)‖²
 	Xi, Phi []float64 // samples drawn
 }
 
-// outcome is what a walk leaves.
+// outcome is the result of a walk.
 type outcome struct {
 	Reading reading
 	End     string `json:",omitempty"` // why the method failed
 }
 
-// perSpan is the least number of iterates measured while the steps double, about; all of them are,
-// up to that step.
+// perSpan is roughly the least number of iterates measured while the number of steps doubles. Up to
+// step perSpan, every iterate is measured.
 const perSpan = 512
 
-// run walks to the last mark. After a failure of the method the last reading stands at all later
-// marks, and End says why. The error is that of a cancelled context, of invalid options, or of an
-// exact value that could not be computed.
+// run walks to the last mark. If the method fails, the last reading is repeated at all later marks,
+// and End gives the reason. Errors: a cancelled context, invalid options, or an exact value that
+// could not be computed.
 func (w walk) run(ctx context.Context) (outcome, error) {
 	m, err := newWalker(w)
 	if err != nil {
@@ -69,7 +69,7 @@ func (w walk) run(ctx context.Context) (outcome, error) {
 	return outcome{r, end}, nil
 }
 
-// walker is a walk under way.
+// walker is a walk in progress.
 type walker struct {
 	walk
 	p      *quadratic.Problem
@@ -95,7 +95,7 @@ func newWalker(w walk) (*walker, error) {
 	return m, err
 }
 
-// from is a point at a distance from a centre in a random direction.
+// from returns a point at distance radius from centre, in a random direction.
 func from(centre []float64, radius float64, seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 's'))
 	x := make([]float64, len(centre))
@@ -109,9 +109,9 @@ func from(centre []float64, radius float64, seed uint64) []float64 {
 	return x
 }
 
-// walkTo goes on to a step. Where the measure is averaged over the steps, they are cut into strata
-// whose length is 1/512 of the steps done, and it is taken at one step of each, drawn at random:
-// its weighted sum has the mean of the full one.
+// walkTo walks to step mark. A measure that is averaged over the steps is taken at one random step
+// of each stratum, and a stratum is 1/512 of the steps done: the weighted sum has the mean of the
+// full one.
 func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 	for s := m.solver; s.K() < mark; {
 		if err := ctx.Err(); err != nil {
@@ -137,7 +137,7 @@ func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 	return "", nil
 }
 
-// read is the measure so far.
+// read returns the measure so far.
 func (m *walker) read() (upper, lower float64, err error) {
 	s := m.solver
 	upper = m.sum / math.Max(1, float64(s.K()))

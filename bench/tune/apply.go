@@ -88,8 +88,8 @@ func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled b
 	return nil, false, err
 }
 
-// openBare reads a file for a model of columns that are not all features as they stand. There is no
-// column of labels, or it is to be ignored.
+// openBare reads a file for a model whose columns are not all numbers that serve as features
+// directly. The file has no column of labels, or that column is ignored.
 func (m *model) openBare(path string, unlabelled bool) (*hyperopt.Data, error) {
 	opt := hyperopt.ReadOptions{Columns: m.Columns, Drop: m.Options.Drop, Unlabelled: true}
 	d, err := hyperopt.Open(path, opt)
@@ -102,8 +102,8 @@ func (m *model) openBare(path string, unlabelled bool) (*hyperopt.Data, error) {
 	return d, err
 }
 
-// wholeRows returns a CSV file that was read as if its last column were the label with that column
-// as the last feature. LIBSVM rows stay as they are.
+// wholeRows returns d with its label as the last feature, for a CSV file whose last column was
+// taken for the label. LIBSVM rows stay as they are.
 func wholeRows(d *hyperopt.Data) *hyperopt.Data {
 	if d.Features == nil {
 		return d
@@ -134,7 +134,7 @@ func (m *model) fits(d *hyperopt.Data) error {
 	return sameFeatures(want, got, "the model", d.Name)
 }
 
-// csvField quotes a field where RFC 4180 wants it.
+// csvField quotes a field where RFC 4180 requires it.
 func csvField(s string) string {
 	if strings.ContainsAny(s, ",\"\r\n") {
 		return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`

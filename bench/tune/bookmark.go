@@ -14,8 +14,8 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// bookmark is what the main job needs besides a checkpoint of its Solver to go on where it was. Its
-// file is one record and then the Solver's checkpoint.
+// bookmark is what the main job needs besides a checkpoint of its Solver to continue. Its file is
+// one record, followed by the Solver's checkpoint.
 type bookmark struct {
 	Run     kit.Identity // what the result depends on
 	Samples []float64    // the curve so far
@@ -26,7 +26,7 @@ type bookmark struct {
 
 func (t *tuning) bookmarkPath() string { return filepath.Join(t.out, "tuning.checkpoint") }
 
-// identity tells runs apart whose results differ.
+// identity distinguishes runs whose results differ.
 func (t *tuning) identity() kit.Identity {
 	return kit.Identity{
 		Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -bias=%t", t.label, t.seed, t.steps, t.lo, t.hi, t.bias),
@@ -35,7 +35,7 @@ func (t *tuning) identity() kit.Identity {
 	}
 }
 
-// save writes the bookmark. The one before stays beside it.
+// save writes the bookmark. The previous one stays beside it.
 func (t *tuning) save() error {
 	e := t.engine
 	return atomicfile.Replace(t.bookmarkPath(), t.bookmarkPath()+".old", func(w io.Writer) error {
@@ -46,8 +46,8 @@ func (t *tuning) save() error {
 	})
 }
 
-// resume goes to the bookmark of an interrupted run of the same command, if there is one, and to
-// the one before if that is damaged.
+// resume continues from the bookmark of an interrupted run of the same command, if there is one; if
+// it is damaged, from the previous one.
 func (t *tuning) resume(out kit.Terminal) error {
 	if err := t.sweep(); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (t *tuning) forget() error {
 	return nil
 }
 
-// sweep removes what a killed process has left of its files.
+// sweep removes temporary files that a killed process left behind.
 func (t *tuning) sweep() error {
 	for _, name := range []string{t.bookmarkPath(), filepath.Join(t.out, "tuning.svg"), filepath.Join(t.out, "tuning.csv")} {
 		if err := atomicfile.Sweep(name); err != nil {

@@ -17,8 +17,8 @@ type dataFile struct {
 	Rows   int    `json:"rows"`
 }
 
-// dataSet is the data of tune, ready for the problem: split, scaled, with a bias feature, the
-// target of a regression standardised.
+// dataSet is the data of tune, ready for the problem: split, scaled, with a bias feature, and with
+// the target of a regression standardised.
 type dataSet struct {
 	files        []dataFile
 	features     []string // nil where no file names them
@@ -37,7 +37,7 @@ type targetScale struct {
 	Deviation float64 `json:"deviation"`
 }
 
-// mostFeatures is what hyperopt's Newton method takes, less the bias feature.
+// mostFeatures is the most that hyperopt's Newton method takes, less the bias feature.
 const mostFeatures = 4095
 
 // readData reads one to three files, deals their rows out and prepares them.
@@ -79,7 +79,7 @@ func readData(o options, paths []string) (*dataSet, error) {
 	return s, s.prepare(sets, regression)
 }
 
-// hint adds the flag to look at where a cell is not what was expected.
+// hint adds to an error about a cell the flag that may help.
 func hint(err error, regression bool) error {
 	var syntax *hyperopt.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -98,8 +98,8 @@ func hint(err error, regression bool) error {
 	return err
 }
 
-// enough returns an error unless the rows of d, of each class where there are classes, can be dealt
-// out into so many parts.
+// enough returns an error unless the rows of d, or of each class if there are classes, suffice for
+// so many parts.
 func enough(d *hyperopt.Data, parts int, regression bool) error {
 	want := []int{1: 1, 2: 2, 3: 4}[parts]
 	if regression {
@@ -169,8 +169,7 @@ func sameFeatures(want, got []string, wantFile, gotFile string) error {
 	return nil
 }
 
-// splitter returns the way in which the rows of d are dealt out: class by class where there are
-// classes.
+// splitter returns the function that deals out the rows of d: class by class if there are classes.
 func splitter(d *hyperopt.Data, regression bool) func(seed uint64, fractions ...float64) ([]*hyperopt.Data, error) {
 	if regression {
 		return d.Split
@@ -178,8 +177,8 @@ func splitter(d *hyperopt.Data, regression bool) func(seed uint64, fractions ...
 	return d.SplitStratified
 }
 
-// prepare scales the rows as measured on the design rows, adds the bias feature, and sorts the parts:
-// design and test rows, or training, validation and test rows.
+// prepare scales all rows by what it measures on the design rows, adds the bias feature, and
+// assigns the parts: design and test rows, or training, validation and test rows.
 func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
 	rows := len(parts) - 1 // all but the last are design rows
 	design := hyperopt.Join(parts[:rows]...)

@@ -1,5 +1,5 @@
-// Package tune tunes regularisation weights with STABLE: the commands [Main], on one data set,
-// beside the least F there is, and [Tune], on files of a user's own, which leaves a model.
+// Package tune tunes regularisation weights with STABLE. Its commands are [Main], on one data set,
+// compared with the least F there is, and [Tune], on a user's own files, which writes a model.
 //
-// Both run an engine: STABLE on a problem of hyperopt, with F computed exactly along the way.
+// Both run an engine: STABLE on a problem of hyperopt, with exact values of F along the way.
 package tune

@@ -12,7 +12,7 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// engine is a run of a method on a tuning problem, with the curve of F that it leaves.
+// engine is a run of a method on a tuning problem, with its curve of F.
 type engine struct {
 	problem *hyperopt.Problem
 	method  bilevel.Method
@@ -30,8 +30,8 @@ type engine struct {
 // untuned is the method of both commands.
 func untuned(p *hyperopt.Problem) bilevel.Method { return bilevel.Untuned{MuG: p.StrongConvexity()} }
 
-// adaptive is the paper's method with this module's safeguards and step sizes that adapt, which the
-// main job draws beside the other.
+// adaptive is the paper's method with this module's safeguards and adaptive step sizes. The main
+// job draws its curve for comparison.
 func adaptive(p *hyperopt.Problem) bilevel.Method {
 	return bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}
 }
@@ -62,7 +62,7 @@ func (e *engine) start(lambda float64, seed uint64) (err error) {
 	return err
 }
 
-// run goes on to the last step. F is computed exactly at some steps, off the clock.
+// run continues to the last step. It computes F exactly at some steps, outside the measured time.
 func (e *engine) run(ctx context.Context, p *kit.Progress) error {
 	defer p.Clear()
 	truth := e.problem.Clone()
@@ -105,7 +105,8 @@ func (e *engine) run(ctx context.Context, p *kit.Progress) error {
 	}
 }
 
-// away is ‖y − y*(x)‖/‖y*(x)‖ where the run ended: y*(x) is in e.y, where F was computed last.
+// away returns ‖y − y*(x)‖/‖y*(x)‖ at the end of the run; e.y holds y*(x) from the last computation
+// of F.
 func (e *engine) away() float64 {
 	var diff, size float64
 	for i, v := range e.y {
@@ -115,7 +116,8 @@ func (e *engine) away() float64 {
 	return math.Sqrt(diff / size)
 }
 
-// mark is the step at which point i of the curve is taken, evenly spaced on a logarithmic axis.
+// mark returns the step of point i of the curve; the points are evenly spaced on a logarithmic
+// axis.
 func (e *engine) mark(i int) int {
 	points := 40.0
 	if e.small() {

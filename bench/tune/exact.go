@@ -78,7 +78,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 	return context.Cause(ctx)
 }
 
-// tell says what the search will take, if that is long, from the time of one Newton step.
+// tell announces the time of a long search, estimated from one Newton step.
 func (t *search) tell(problems []*hyperopt.Problem, out kit.Terminal) {
 	p := problems[0].Clone()
 	h, x, y := mat.NewSym(t.design.Dim), make([]float64, t.design.Dim), make([]float64, t.design.Dim)
@@ -131,8 +131,8 @@ func (t *search) exact(ctx context.Context, problems []*hyperopt.Problem, progre
 	return single, each, nil
 }
 
-// settled says when a search for weights may end: after three iterations that took off less than
-// 1e-4 of the first loss together. Whatever they fit further is noise of the validation rows.
+// settled says when a search for weights may end: when three iterations together lowered the loss
+// by less than 1e-4 of the first loss. What they would fit further is noise of the validation rows.
 type settled struct{ losses []float64 }
 
 func (s *settled) at(f float64) bool {
@@ -141,8 +141,8 @@ func (s *settled) at(f float64) bool {
 	return n > 3 && s.losses[n-4]-f < 1e-4*s.losses[0]
 }
 
-// singles returns the validation losses of single weights in ascending order: 13 over the range, and
-// three more in each gap beside the best of these.
+// singles returns the validation losses of single weights in ascending order: 13 over the range,
+// and three more in each of the two gaps next to the best.
 func singles(folds *hyperopt.Folds, lo, hi float64) (lambdas, losses []float64, err error) {
 	lambdas = hyperopt.Geometric(lo, hi, 13)
 	if losses, err = folds.GridSearch(lambdas); err != nil {

@@ -20,22 +20,22 @@ import (
 
 const mainUsage = `go run ./bench: hyper-parameter tuning with STABLE
 
-Every feature of a logistic regression gets a regularisation weight of its own, ½exp(x_i), so that
-the model trained on the training rows has the least loss on the validation rows. Shows F(x), the
-validation loss of the model trained with x, before and after, beside the least F there is and the
-best single weight of a grid; writes a figure and its numbers.
+Finds a regularisation weight ½exp(x_i) for each feature of a logistic regression, such that the
+model trained on the training rows has the least loss on the validation rows. Prints F(x), the
+validation loss of the model trained with x, before and after, and for comparison the least F there
+is and the best single weight of a grid. Writes a figure and its numbers.
 
   go run ./bench
   go run ./bench -data australian_scale.gz -steps 50000 -seed 7
   go run ./bench -data credit.csv -label defaulted -out results
 
-A run that was stopped, or killed, goes on where it was when the same command is given again, and
-ends with the same figures. The other commands: go run ./bench -h
+A run that was stopped or killed continues when the same command is given again, and ends with the
+same figures. The other commands: go run ./bench -h
 
 Flags:
 `
 
-// job is what the flags of the main job say.
+// job holds the flags of the main job.
 type job struct {
 	data, label, out string
 	seed             uint64
@@ -162,8 +162,8 @@ func (t *tuning) describe(w io.Writer) {
 	fmt.Fprintf(w, "method   %s, with μ_g = %.3g and nothing else to choose\n\n", t.engine.method.Name(), t.engine.problem.StrongConvexity())
 }
 
-// compare runs the adaptive STABLE for as many steps. It is left out where it fails or is
-// interrupted.
+// compare runs the adaptive STABLE for the same number of steps. A run that fails or is interrupted
+// is left out.
 func (t *tuning) compare(ctx context.Context, p *kit.Progress) error {
 	e, err := newEngine(t.engine.problem.Clone(), adaptive(t.engine.problem), t.steps, t.seed)
 	if err != nil {
@@ -175,8 +175,8 @@ func (t *tuning) compare(ctx context.Context, p *kit.Progress) error {
 	return nil
 }
 
-// reference computes what STABLE is measured against: the best single weight of a grid, and the
-// least F that exact minimisation finds, from there and from where STABLE came among others.
+// reference computes what STABLE is compared with: the best single weight of a grid, and the least
+// F that exact minimisation finds, from that weight, from STABLE's result, and from other points.
 func (t *tuning) reference(p *kit.Progress) error {
 	defer p.Clear()
 	p.Update(0.01, "exact: single weights")
@@ -238,7 +238,7 @@ func (t *tuning) report(w io.Writer) error {
 	return nil
 }
 
-// curve is F − F* along a run, from the first recorded step on.
+// curve returns F − F* along a run, from the first recorded step on.
 func (t *tuning) curve(e *engine, name string) plot.Series {
 	gap := make([]float64, len(e.f)-1)
 	for i, f := range e.f[1:] {

@@ -13,7 +13,7 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// model is what tune writes and -apply reads. The score of a row v, as it stands in a file, is
+// model is what tune writes and -apply reads. The score of a row v, with the values of the file, is
 //
 //	Intercept + Σ_j Coefficient_j·(v_j − Centre_j),
 //
@@ -40,8 +40,8 @@ type model struct {
 }
 
 // rowCounts counts the rows of each kind. The model is trained on the design rows: all but the test
-// rows. The search cuts them into folds, or into rows to train and to validate on and rows that are
-// kept back to choose on.
+// rows. The search cuts them into folds, or into training rows, validation rows, and rows held back
+// for the final choice.
 type rowCounts struct {
 	Design     int `json:"design"`
 	Folds      int `json:"folds"`
@@ -66,7 +66,7 @@ const (
 	modelVersion = 1
 )
 
-// newModel makes the model of the weights that were chosen.
+// newModel returns the model for the chosen weights.
 func (t *search) newModel() (*model, error) {
 	r := t.chosen()
 	dim, share := len(r.y)-1, t.trainingShare()
@@ -120,8 +120,8 @@ func (m *model) encode(w io.Writer) error {
 	return e.Encode(m)
 }
 
-// readModel reads what encode wrote. Errors name the file and, where the text is no JSON or of a
-// wrong type, the line.
+// readModel reads what encode wrote. Errors name the file and, where the text is not JSON or a
+// value has the wrong type, the line.
 func readModel(path string) (*model, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -211,8 +211,8 @@ func (m *model) scores(d *hyperopt.Data) []float64 {
 	return s
 }
 
-// writePredictions writes one line a row: for classes the log-odds, the probability of the second
-// class and the likelier one; the prediction of a regression.
+// writePredictions writes one line per row: for classes the log-odds, the probability of the second
+// class, and the likelier class; for a regression the prediction.
 func (m *model) writePredictions(w io.Writer, scores []float64) error {
 	head := "row,prediction"
 	if m.classification() {

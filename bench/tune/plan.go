@@ -16,12 +16,12 @@ const (
 
 const (
 	defaultFolds = 5
-	// patience is the work, in multiplications, that the default may ask of the exact solver: some
+	// patience is the most work, in multiplications, for which exact is the default solver: some
 	// twenty seconds.
 	patience = 1e10
 )
 
-// plan settles the solver and the folds, and cuts the design rows accordingly.
+// plan chooses the solver and the folds, and cuts the design rows accordingly.
 func (t *search) plan() error {
 	if t.Solver == solverAuto || t.Solver == "" {
 		t.Solver = solverExact
@@ -55,7 +55,8 @@ func (t *search) plan() error {
 	return t.planSplit()
 }
 
-// planSplit cuts training and validation rows, and keeps half of the latter back to choose on.
+// planSplit cuts training and validation rows, and holds half of the latter back for the final
+// choice.
 func (t *search) planSplit() (err error) {
 	if t.parts = t.split; t.split == nil {
 		if t.parts, err = t.deal(t.design, 2, 1); err != nil {
@@ -101,11 +102,13 @@ func fewest(d *hyperopt.Data, regression bool) int {
 	return min(countClasses(d))
 }
 
-// newtonSteps is about what a search for a fold takes: thirty iterations of five Newton steps.
+// newtonSteps is roughly what the search for one fold takes: thirty iterations of five Newton
+// steps.
 const newtonSteps = 150
 
-// work estimates the multiplications of the exact solver: with folds, one search on all and one
-// without each; in each search so many Newton steps, which form and factor a Hessian of the rows.
+// work estimates the multiplications of the exact solver. With folds there is one search on all of
+// them and one without each. Each search takes newtonSteps Newton steps, which form and factor a
+// Hessian of the rows.
 func (t *search) work(folds int) float64 {
 	d := float64(t.design.Dim)
 	step := d * d * d

@@ -33,7 +33,7 @@ func (t *search) describe(w io.Writer) {
 	}
 }
 
-// report prints the table, what is handed out, and what there is to be wary of.
+// report prints the table, the chosen result, and warnings.
 func (t *search) report(w io.Writer) error {
 	quality := "accuracy"
 	if t.Loss == "squared" {
@@ -69,7 +69,7 @@ func (t *search) report(w io.Writer) error {
 	return nil
 }
 
-// warnings are about what limits the search.
+// warnings returns what limits the search.
 func (t *search) warnings() (list []string) {
 	for _, r := range t.results() {
 		if edge := r.Lambda; edge > 0 && (edge == t.Lo || edge == t.Hi) {

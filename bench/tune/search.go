@@ -10,13 +10,13 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// search is one run of tune: it finds a weight for each feature and a single weight for all, asks
-// rows that neither search saw which is better, and trains the model that it hands out.
+// search is one run of tune. It finds a weight for each feature and a single weight for all,
+// compares the two on rows that neither search saw, and trains the model of the better one.
 type search struct {
 	options
 	*dataSet
 	parts  []*hyperopt.Data // of the design rows: folds, or training and validation rows
-	unseen *hyperopt.Data   // rows of a split that are kept back to choose on; nil: see plan
+	unseen *hyperopt.Data   // rows of a split that are held back for the final choice; nil: see plan
 	engine *engine          // of -solver stable
 
 	each, single result
@@ -44,7 +44,7 @@ type result struct {
 	grid, losses []float64 // single weights that were tried, and their validation losses
 }
 
-// choice says which of the two is handed out, and why.
+// choice says which of the two the model is, and why.
 type choice struct {
 	Name       string  `json:"name"`
 	Rows       int     `json:"rows"`           // that neither search saw
@@ -89,7 +89,7 @@ func (t *search) newProblem(train, val *hyperopt.Data) (*hyperopt.Problem, error
 // folded says whether the validation loss is that of a cross-validation.
 func (t *search) folded() bool { return t.Folds > 1 }
 
-// run searches, chooses and trains. What an ended context leaves is the best so far.
+// run searches, chooses and trains. When the context ends, the best result so far stands.
 func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	p := kit.NewProgress(out)
 	defer p.Clear()
@@ -113,7 +113,7 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	return err
 }
 
-// results are those that have been found.
+// results returns the results found so far.
 func (t *search) results() []*result {
 	list := []*result{&t.each, &t.single}
 	if t.baseline != nil {
@@ -122,7 +122,7 @@ func (t *search) results() []*result {
 	return list
 }
 
-// chosen is the result that is handed out.
+// chosen returns the result that becomes the model.
 func (t *search) chosen() *result {
 	if t.choice.each {
 		return &t.each
@@ -138,7 +138,7 @@ func (t *search) trainingShare() float64 {
 	return float64(t.parts[0].Rows()) / float64(t.design.Rows())
 }
 
-// finish trains on all design rows with the weights of r, and measures.
+// finish trains on all design rows with the weights of r, and measures the model.
 func (t *search) finish(r *result) (err error) {
 	if r.y, err = t.train(t.design, r.weights, t.trainingShare()); err != nil {
 		return err
@@ -168,10 +168,10 @@ func (t *search) finish(r *result) (err error) {
 	return nil
 }
 
-// train returns the model of the rows of d, by Newton's method from 0. The weights are those for a
-// share of these rows. On more rows a weight is smaller, by that share, which keeps the prior that
-// it stands for: λ beside a mean loss over n rows is a Gaussian prior of precision 2nλ for each
-// coefficient (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
+// train returns the model of the rows of d, by Newton's method from 0. The weights were found for a
+// share of these rows. train multiplies them by that share, which keeps the prior that they stand
+// for: with a mean loss over n rows, λ is a Gaussian prior of precision 2nλ for each coefficient
+// (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
 func (t *search) train(d *hyperopt.Data, weights []float64, share float64) ([]float64, error) {
 	p, err := hyperopt.New(d, d, hyperopt.Options{Loss: losses[t.Loss], Workers: 2})
 	if err != nil {
@@ -196,7 +196,7 @@ func (t *search) measure(d *hyperopt.Data, y []float64) metrics {
 	return m
 }
 
-// compare returns for each row of d the loss of a less that of b, in units of the target.
+// compare returns, for each row of d, the loss of a minus that of b, in units of the target.
 func (t *search) compare(d *hyperopt.Data, a, b []float64) []float64 {
 	loss, unit := losses[t.Loss], t.target.Deviation*t.target.Deviation
 	diff := make([]float64, d.Rows())
@@ -207,8 +207,8 @@ func (t *search) compare(d *hyperopt.Data, a, b []float64) []float64 {
 	return diff
 }
 
-// compareOn trains on the rows of d, with weights that are for a share of these rows, and returns
-// the differences of loss on other rows, a weight each less a single one.
+// compareOn trains on the rows of d, with weights that were found for a share of these rows, and
+// returns the differences of loss on other rows: a weight each minus a single one.
 func (t *search) compareOn(rows, d *hyperopt.Data, share float64, each, single *result) ([]float64, error) {
 	a, err := t.train(d, each.weights, share)
 	if err != nil {
@@ -233,11 +233,11 @@ func meanOf(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation / n)
 }
 
-// choose decides on the differences of loss, a weight each less a single one, on rows that neither
-// search saw. A weight each must be better by more than one standard error; by more than two where
-// there is one split, because then the chance of the training rows, which are the same for all
-// models, is not in that error. Without such rows the single weight is handed out: the validation
-// loss flatters a search with more freedom.
+// choose decides by the differences of loss, a weight each minus a single one, on rows that neither
+// search saw. A weight each must be better by more than one standard error. With one split it must
+// be better by more than two, because that error then leaves out the chance in the training rows,
+// which all models share. Without such rows choose takes the single weight: the validation loss
+// favours a search with more freedom.
 func (t *search) choose(differences []float64) {
 	c := &t.choice
 	c.Margin = 2

@@ -12,8 +12,8 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// runStable searches for a single weight at the cost that STABLE will have, runs STABLE from there,
-// searches for a single weight without a budget, and chooses.
+// runStable searches for a single weight at the cost that STABLE will have, runs STABLE from that
+// weight, searches for a single weight without a budget, and chooses.
 func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 	budget, err := t.budget()
 	if err != nil {
@@ -60,7 +60,7 @@ func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 	return runErr
 }
 
-// budget is the number of rows that STABLE will read, by that of its first steps.
+// budget estimates the number of rows that STABLE will read from the number in its first steps.
 func (t *search) budget() (uint64, error) {
 	p := t.engine.problem.Clone()
 	e, err := newEngine(p, untuned(p), t.Steps, t.Seed)
@@ -83,8 +83,8 @@ func (t *search) budget() (uint64, error) {
 	return first + (p.Reads()-first)*uint64(t.Steps-1)/uint64(n-1), nil
 }
 
-// share is the share of the rows on which the budget is good for 17 weights, of about 14 passes
-// over training rows and one over validation rows each. At least ten rows of each class stay.
+// share returns the share of the rows on which the budget pays for 17 weights, with about 14 passes
+// over training rows and one over validation rows each. It leaves at least ten rows of each class.
 func (t *search) share(budget uint64) float64 {
 	const weights, passes = 17, 14
 	train, val := t.parts[0], t.parts[1]
@@ -125,9 +125,9 @@ func nested(lo, hi float64) []float64 {
 	return order
 }
 
-// searchSingle trains with one weight after the other, each from the model before, until the budget
-// is read. It tries one weight at least. On a share of the training rows a weight is larger by
-// 1/share: see train.
+// searchSingle trains with one weight after the other, each from the previous model, until the
+// budget is spent. It tries at least one weight. On a share of the training rows a weight is larger
+// by 1/share: see train.
 func (t *search) searchSingle(ctx context.Context, train, val *hyperopt.Data, lambdas []float64, budget uint64) (r result, err error) {
 	start := time.Now()
 	p, err := t.newProblem(train, val)

@@ -17,28 +17,28 @@ import (
 
 const tuneUsage = `go run ./bench tune: a regularisation weight for every feature, on files of your own
 
-  go run ./bench tune DATA                      a quarter of the rows are for the test
+  go run ./bench tune DATA                      a quarter of the rows become the test
   go run ./bench tune TRAIN TEST
   go run ./bench tune TRAIN VALIDATION TEST
   go run ./bench tune -apply model.json DATA    predictions of a model, as CSV
 
-Files are LIBSVM or CSV text, plain or gzip. Features are left as they are where the largest
-absolute value of each is ½ to 1, and else scaled to mean 0 and deviation 1, or, where more than a
-tenth of the entries are 0, to largest absolute value 1, as measured on all but the test rows. An
-intercept is added. Two searches minimise the validation loss: over a single weight for
-all features, and, from the best one, over a weight each.
+Files are LIBSVM or CSV text, plain or gzip. Features stay as they are if the largest absolute value
+of each is ½ to 1. Otherwise they are scaled to mean 0 and deviation 1, or, if more than a tenth of
+the entries are 0, to largest absolute value 1. All but the test rows decide. An intercept is added.
+Two searches minimise the validation loss: over a single weight for all features, and, from the best
+one, over a weight for each.
 
   -solver exact     Newton's method on all rows, on the mean loss of a cross-validation (-folds)
-  -solver stable    the method STABLE on samples of the rows, on one split of them. The single
-                    weight that it starts from is searched at its own cost in rows read. A read is
-                    one row in one sum (loss with gradient, Hessian, product), at one point.
+  -solver stable    the method STABLE on samples of the rows, on one split of them. The search for
+                    the single weight that it starts from may read as many rows as STABLE. A read
+                    is one row in one sum (loss with gradient, Hessian, product), at one point.
 
-Which of the two is better is asked of rows that neither search saw: each fold, for searches
-without it; with one split, half of the validation rows. A weight each is handed out where its loss
-there is less by more than one standard error (with one split: two), else the single weight. The
-model is then trained on all but the test rows, with a weight for as many rows as it was found for
-scaled to all of them, which is the same prior. Writes model.json (weights, coefficients for rows as
-they stand in the file, losses, options, files), tune.svg and tune.csv.
+Rows that neither search saw decide between the two: each fold, for searches without it; with one
+split, half of the validation rows. The model gets a weight for each feature if its loss there is
+less by more than one standard error (with one split: two), and otherwise the single weight. It is
+trained on all but the test rows, with weights scaled to that number of rows, which keeps the prior.
+Writes model.json (weights, coefficients for rows with the values of the file, losses, options,
+files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted
   go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver stable -steps 200000
@@ -47,7 +47,7 @@ they stand in the file, losses, options, files), tune.svg and tune.csv.
 Flags:
 `
 
-// options are the flags of tune; the tagged ones go into the model.
+// options holds the flags of tune; the tagged ones go into the model.
 type options struct {
 	Seed   uint64  `json:"seed"`
 	Solver string  `json:"solver"`
@@ -148,8 +148,8 @@ func (o *options) check(files int) error {
 	return checkSteps(steps, o.Lo, o.Hi)
 }
 
-// tuneOn tunes, reports and writes. An interrupted or diverged run is reported and written up to
-// where it came, if it came anywhere.
+// tuneOn tunes, reports and writes. It reports and writes an interrupted or diverged run too, as
+// far as it came.
 func tuneOn(ctx context.Context, o options, files []string, out kit.Terminal) error {
 	set, err := readData(o, files)
 	if err != nil {
