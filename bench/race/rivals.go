@@ -115,27 +115,45 @@ func (l *league) writeRivals(w io.Writer, best rivals) error {
 	return err
 }
 
-// readRivals reads a file of writeRivals for the problems and budgets of this race. What it does
-// not agree on, what is missing and what cannot be read is an error that names the file, and the
-// line where there is one.
-func (l *league) readRivals(path string) (rivals, error) {
+// readRivals reads files of writeRivals, separated by commas, for the problems and budgets of this
+// race. What they do not agree on, what is missing and what cannot be read is an error that names
+// the file, and the line where there is one.
+func (l *league) readRivals(files string) (rivals, error) {
+	best := rivals{}
+	for path := range strings.SplitSeq(files, ",") {
+		if err := l.readFile(best, strings.TrimSpace(path)); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range l.problems {
+		for b, n := range l.budgets {
+			if pair := best[standing{p, b}]; pair[0].method == "" || pair[1].method == "" {
+				return nil, fmt.Errorf("%s: no rivals on %q at %d samples, last iterate and mean: race them there first",
+					files, p.name, n)
+			}
+		}
+	}
+	return best, nil
+}
+
+// readFile adds the rivals of a file to best.
+func (l *league) readFile(best rivals, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: -against: %w", kit.ErrUsage, err)
+		return fmt.Errorf("%w: -against: %w", kit.ErrUsage, err)
 	}
 	if err := l.agrees(path, text); err != nil {
-		return nil, err
+		return err
 	}
-	best := rivals{}
 	in := csv.NewReader(bytes.NewReader(text))
 	in.Comment, in.FieldsPerRecord = '#', len(rivalColumns)
 	for first := true; ; first = false {
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
-			break
+			return nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err) // it names the line
+			return fmt.Errorf("%s: %w", path, err) // it names the line
 		}
 		line, _ := in.FieldPos(0)
 		if first && !slices.Equal(record, rivalColumns) {
@@ -144,17 +162,9 @@ func (l *league) readRivals(path string) (rivals, error) {
 			err = l.readRival(best, record)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, line, err)
+			return fmt.Errorf("%s:%d: %w", path, line, err)
 		}
 	}
-	for _, p := range l.problems {
-		for b, n := range l.budgets {
-			if pair := best[standing{p, b}]; pair[0].method == "" || pair[1].method == "" {
-				return nil, fmt.Errorf("%s: no rivals on %q at %d samples, last iterate and mean: race them there first", path, p.name, n)
-			}
-		}
-	}
-	return best, nil
 }
 
 // agrees compares the lines at the top of a file of rivals with those of this race.

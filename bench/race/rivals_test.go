@@ -62,6 +62,18 @@ func TestAgainst(t *testing.T) {
 		assert.InEpsilon(t, b, a, 1e-5, key) // the file has six digits
 	}
 
+	// The other problem is in a file of its own.
+	status, _, stderr = bench(context.Background(), "untuned", "-methods", "SOBA",
+		"-only", "nonconvex", "-samples", "1000", "-trials", "2", "-tune", "1", "-out", again)
+	require.Zero(t, status, stderr)
+	both, out := file+","+filepath.Join(again, "untuned-rivals.csv"), t.TempDir()
+	status, _, stderr = bench(context.Background(), against(both, out, "-methods", "STABLE-untuned", "-only", "saddle,nonconvex")...)
+	require.Zero(t, status, stderr)
+	got = column(t, filepath.Join(out, "untuned-against.csv"), "over best rival")
+	for _, name := range []string{"saddle", "nonconvex", "quadratic nonconvex"} {
+		assert.NotEmpty(t, got[name+",STABLE-untuned,mean"], name)
+	}
+
 	again = t.TempDir()
 	status, stdout, stderr = bench(context.Background(), against(file, again, "-methods", "SOBA", "-tune", "1")...)
 	require.Zero(t, status, stderr)
