@@ -27,8 +27,8 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 	return a
 }
 
-// move writes the projection of x − step·g into next, and returns the step size, or the MetricStep
-// of those of the entries.
+// move writes the projection of x − step·g into next. It returns the step size, or the MetricStep
+// of the step sizes of the entries.
 func (a *adagrad) move(next, x, g []float64) float64 {
 	steps := float64(a.k + 1)
 	for i, v := range g {

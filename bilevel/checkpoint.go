@@ -24,7 +24,7 @@ import (
 //	 8 bytes   CRC-64 (ECMA) of all bytes before
 //
 // The version changes with the layout, with what a method keeps, and with any default or rule that
-// moves an iterate. Load reads this version alone.
+// moves an iterate. Load reads only this version.
 const (
 	magic          = "bilevel\x00"
 	version        = 3
@@ -38,16 +38,16 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// Save writes a checkpoint to w: a version, all that later steps depend on except the problem and
-// the options, and checksums. After Load, the same binary takes the steps that it would have taken
-// here, bit for bit. A caller calls Save between steps, for example from Run.Progress. The next Run
-// counts its steps, its time and its window from zero.
+// Save writes a checkpoint to w: a version, everything that later steps depend on except the
+// problem and the options, and checksums. After Load, the same binary takes the steps that it would
+// have taken here, bit for bit. Call Save between steps, for example from Run.Progress. The next
+// Run counts its steps, its time and its window from zero.
 //
-// Errors: those of w, and that of a step that has failed, since there is nothing to go on from.
+// Errors: those of w, and the error of a failed step, since such a run cannot continue.
 //
 // Cost: 8 bytes for each number that the method keeps. Methods with matrices keep dx·dy + dy²/2
-// numbers, methods with tables keep these, and the others some vectors. Memory: a copy of the start
-// and of the bounds.
+// numbers, methods with tables keep the tables, and the others a few vectors. Memory: a copy of the
+// starting point and of the bounds.
 func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
@@ -78,7 +78,7 @@ func (s *Solver) Save(w io.Writer) error {
 	return nil
 }
 
-// header is what stands before the state, and the number of words of the state.
+// header returns what stands before the state, and the number of words of the state.
 func (s *Solver) header() (head []byte, words uint64, err error) {
 	text := s.describe()
 	if len(text) > maxDescription {
@@ -95,15 +95,15 @@ func (s *Solver) header() (head []byte, words uint64, err error) {
 	return binary.LittleEndian.AppendUint64(h, crc64.Checksum(h, crcTable)), count.words, nil
 }
 
-// Load reads a checkpoint from r, to its end, and goes on with the run that was saved. s comes from
-// New with the same problem, method and options. It may have done steps, and a step of it may have
-// failed. What X, Y, Estimator and Stepper have returned before is no longer valid.
+// Load reads a checkpoint from r, to its end, and s continues the run that was saved. s must come
+// from New with the same problem, method and options. It may have done steps, and a step of it may
+// have failed. What X, Y, Estimator and Stepper returned before is no longer valid.
 //
 // Load compares problem sizes, method, parameters and options with those that were saved. In the
-// caller's own types it cannot compare functions, maps, and what stands behind pointers. It does
-// not compare the problem's data: the caller must bring the same problem.
+// caller's own types it cannot compare functions, maps, and what pointers refer to. It does not
+// compare the problem's data: the caller must supply the same problem.
 //
-// Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is as it was. Memory:
+// Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is unchanged. Memory:
 // that of a second Solver like s, whatever r holds. Load calls no oracle.
 func (s *Solver) Load(r io.Reader) error {
 	fresh, err := New(s.it.oracle.p, s.it.method, s.it.opt)
@@ -118,7 +118,7 @@ func (s *Solver) Load(r io.Reader) error {
 	return nil
 }
 
-// read reads a checkpoint into s. After an error s is useless.
+// read reads a checkpoint into s. After an error s must not be used.
 func (s *Solver) read(r io.Reader) error {
 	sum := crc64.New(crcTable)
 	in := io.TeeReader(r, sum)
@@ -196,7 +196,7 @@ func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
 	return nil
 }
 
-// torn makes an error that says that a checkpoint ends too early of an unexpected end of file.
+// torn turns an unexpected end of file into an error that says that the checkpoint ends too early.
 func torn(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return damaged("it ends too early")
@@ -205,11 +205,11 @@ func torn(err error) error {
 }
 
 // SaveFile saves to the file at path. It replaces the file in one step: whenever the process or the
-// machine stops, the file holds the last checkpoint or this one. The last one stays beside it,
-// under path with ".old" appended.
+// machine stops, the file holds the previous checkpoint or this one. The previous one stays beside
+// it, under path with ".old" appended.
 //
 // Errors: those of Save, and those of the file system, such as a full disk. The file at path is
-// then as it was.
+// then unchanged.
 func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
 
 // LoadFile is Load from the file at path.

@@ -28,8 +28,8 @@ func (s *Solver) describe() string {
 	return d.String()
 }
 
-// description writes values as text. For functions, maps, pointers inside of a caller's own type,
-// and what is nested deeper than maxDepth, it writes the type alone.
+// description writes values as text. For functions, maps, pointers inside a caller's own type, and
+// anything nested deeper than maxDepth, it writes only the type.
 type description struct {
 	strings.Builder
 	depth int // of interfaces
@@ -39,7 +39,7 @@ const maxDepth = 8
 
 func (d *description) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n", name, value) }
 
-// value adds v. kind is the name of its type if v stands in an interface, and empty if not.
+// value adds v. kind is the name of its type if v is held in an interface, and empty otherwise.
 func (d *description) value(name, kind string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -100,8 +100,8 @@ func (d *description) sequence(name, kind string, v reflect.Value) {
 	d.line(name, fmt.Sprintf("%s%d entries with checksum %016x", kind, v.Len(), crc64.Checksum(b, crcTable)))
 }
 
-// difference describes the first line in which two descriptions differ. It is empty if there is
-// none.
+// difference describes the first line in which two descriptions differ. It is empty if they are
+// equal.
 func difference(file, here string) string {
 	a, b := strings.Split(file, "\n"), strings.Split(here, "\n")
 	for i := range min(len(a), len(b)) {

@@ -21,7 +21,7 @@ type State struct {
 	err   error // the first one; then nothing more is written or read
 	k     int   // steps done
 
-	// verified are to be called after a read, once all of it is known to be good.
+	// verified holds the functions to call after a read, once all of it is known to be intact.
 	verified []func() error
 }
 
@@ -81,7 +81,7 @@ func (t *State) flag(v *bool) {
 func (t *State) Float(v *float64) { *v = math.Float64frombits(t.word(math.Float64bits(*v))) }
 
 // Floats visits each of the vectors in turn. Their lengths are not part of the state: they must be
-// what Start has made them.
+// those that Start made.
 func (t *State) Floats(vectors ...[]float64) {
 	for _, v := range vectors {
 		for i := range v {
@@ -123,8 +123,8 @@ func (t *State) Rand(p *rand.PCG) {
 // Steps returns the number of steps done: of the run that is saved, or is being loaded.
 func (t *State) Steps() int { return t.k }
 
-// After has f called once all of a checkpoint has been read and found undamaged: to make again what
-// is not saved because it follows from what is. An error of f is the error of Load.
+// After makes Load call f once it has read the whole checkpoint and found it undamaged. f
+// recomputes what is not saved because it follows from what is. If f fails, Load returns its error.
 func (t *State) After(f func() error) {
 	if t.r != nil {
 		t.verified = append(t.verified, f)
@@ -137,8 +137,8 @@ func (t *State) fail(format string, args ...any) {
 	}
 }
 
-// persist visits the run. Nothing else of a Solver outlives a step, but the problem, the method and
-// the options.
+// persist visits the run. Apart from it, only the problem, the method and the options of a Solver
+// outlive a step.
 func (s *Solver) persist(t *State) {
 	it := s.it
 	t.count(&it.k)

@@ -3,19 +3,21 @@
 //	min over x in X   F(x) = E_ξ[f(x, y*(x); ξ)]   subject to   y*(x) = argmin_y E_φ[g(x, y; φ)].
 //
 // A caller describes the problem by its derivatives at named samples ([Problem]), picks a method,
-// and makes a [Solver] of both. [Solver.Step] does one iteration; [Solver.Run] goes on until a stop
-// rule is met; [Solver.SaveFile] writes a checkpoint. A [Method] is open to every package: it reads
-// an [Iteration], and makes the next iterate. This package has one, [STABLE] of Chen, Sun, Xiao and
-// Yin (AISTATS 2022): (STABLE-H) is [Estimator], (STABLE) is [STABLE], the step sizes of its
-// theorems are [Constants.Theorem2] and [Constants.Theorem3]. The others are in package method.
+// and makes a [Solver] from both. [Solver.Step] does one iteration, [Solver.Run] continues until a
+// stop rule is met, and [Solver.SaveFile] writes a checkpoint. Any package can implement a
+// [Method], which reads an [Iteration] and computes the next iterate. This package has [STABLE] of
+// Chen, Sun, Xiao and Yin (AISTATS 2022) and [Untuned], which grew out of it and has no step sizes.
+// In the paper's terms (STABLE-H) is [Estimator], (STABLE) is [STABLE], and the step sizes of the
+// theorems are [Constants.Theorem2] and [Constants.Theorem3]. The other methods are in package
+// method.
 //
 // f_x, f_y, g_y are gradients; g_xy is the dx × dy matrix of ∂²g/∂x_i∂y_j, g_yy the dy × dy
-// Hessian. Where the paper prints H_yy⁻¹H_xy f_y, the shapes want H_xy H_yy⁻¹ f_y.
+// Hessian. Where the paper prints H_yy⁻¹H_xy f_y, the shapes require H_xy H_yy⁻¹ f_y.
 //
 // [New] refuses invalid options with an error that wraps [ErrOption] and names the field. A run
 // that fails keeps its last good iterate, and ends with an error that names the step and the cause:
 // [DivergedError] for a value that is not finite or too large, [OracleError] for the problem,
 // [StepError] for a panic elsewhere. A step allocates nothing, and nothing starts a goroutine. A
 // run is a pure function of problem, method, options and seed: the same binary gives the same bits
-// on any number of cores, and after a checkpoint in another process.
+// on any number of cores, and when another process continues from a checkpoint.
 package bilevel

@@ -8,33 +8,33 @@ import (
 )
 
 var (
-	// ErrOption is wrapped by every error about an option; the text names the field. Package option
-	// makes such errors.
+	// Every error about an option wraps ErrOption and names the field. Package option makes such
+	// errors.
 	ErrOption = option.Err
 
 	// ErrNoExact is what an oracle returns for an empty batch if it cannot compute the expectation.
 	ErrNoExact = errors.New("bilevel: problem has no exact oracle")
 
-	// ErrNoUpperGradient is for g_x of a problem that is no UpperGradient.
+	// ErrNoUpperGradient is the error of Oracle.GradXG for a problem that is not an UpperGradient.
 	ErrNoUpperGradient = errors.New("bilevel: problem has no g_x")
 
-	// ErrBrokenPromise is for a g_yy that is less convex than the problem's ConvexityAt says.
+	// ErrBrokenPromise says that g_yy is less convex than the problem's ConvexityAt promises.
 	ErrBrokenPromise = errors.New("bilevel: problem breaks its promise of strong convexity")
 
-	// ErrDiverged is wrapped by a DivergedError.
+	// Every DivergedError wraps ErrDiverged.
 	ErrDiverged = errors.New("bilevel: run diverged")
 
-	// ErrDamaged is wrapped by the error of Load for bytes that are no checkpoint, or not what was
-	// saved.
+	// The error of Load wraps ErrDamaged for bytes that are not a checkpoint, or not the ones that
+	// were saved.
 	ErrDamaged = errors.New("bilevel: damaged checkpoint")
 
-	// ErrForeign is wrapped by the error of Load for a checkpoint of another version, problem size,
-	// method, parameter or option; the text names the first difference.
+	// The error of Load wraps ErrForeign for a checkpoint of another version, problem size, method,
+	// parameter or option; the text names the first difference.
 	ErrForeign = errors.New("bilevel: checkpoint of another run")
 )
 
 // A DivergedError says where a run left the finite numbers, or the bound of Options.Explode. The
-// iterate before that step stands in the Solver.
+// Solver keeps the iterate before that step.
 type DivergedError struct {
 	Step     int     // the step k that failed, counted from 0
 	Quantity string  // in the paper's notation: f_x, f_y, g_y, H_xy, H_yy, x, y, …
@@ -49,7 +49,7 @@ func (e *DivergedError) Error() string {
 func (e *DivergedError) Unwrap() error { return ErrDiverged }
 
 // An OracleError says which oracle of the problem failed, and at which step. A panic in an oracle
-// arrives as one, too.
+// becomes an OracleError too.
 type OracleError struct {
 	Step   int
 	Oracle string // GradF, GradG, CrossG, HessG, HessVecG, CrossVecG or GradXG
@@ -63,12 +63,12 @@ func (e *OracleError) Error() string {
 // Unwrap returns the oracle's own error.
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// A StepError is a panic in a step that did not come from an oracle: from the method, or from a
-// part of it that is the caller's own, as a Set or a Schedule.
+// A StepError is a panic in a step that did not come from an oracle, but from the method, or from a
+// part that the caller supplied, such as a Set or a Schedule.
 type StepError struct {
 	Step   int
 	Method string // its name
-	Err    error  // a *PanicError, whose Stack tells the place
+	Err    error  // a *PanicError, whose Stack gives the place
 }
 
 func (e *StepError) Error() string {

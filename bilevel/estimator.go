@@ -16,14 +16,14 @@ import (
 //	H_xy^k = P̄[(1−τ)(H_xy^{k−1} − g_xy(x^{k−1}, y^{k−1}; φ)) + g_xy(x^k, y^k; φ)],   P̄ onto {X : ‖X‖_F ≤ C_gxy},
 //	H_yy^k = P̲[(1−τ)(H_yy^{k−1} − g_yy(x^{k−1}, y^{k−1}; φ)) + g_yy(x^k, y^k; φ)],   P̲ onto {X : X ⪰ μ_g I},
 //
-// with the same φ at both points. Where the problem is StronglyConvex, the bound on the eigenvalues
-// of H_yy that follows takes the place of the factorisation that else proves that P̲ has nothing to
-// do. The estimates and the report have the same bits without. It gives an upper-level method what
-// it needs: the hypergradient estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE
-// is this estimator with projected SGD on x. Any other rule can take the place of SGD.
+// with the same φ at both points. It gives an upper-level method what it needs: the hypergradient
+// estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this estimator with
+// projected SGD on x; any other rule can replace SGD. Where the problem is StronglyConvex, a bound
+// on the eigenvalues of H_yy replaces the factorisation that would otherwise prove that P̲ changes
+// nothing. The estimates and the report have the same bits either way.
 //
-// A caller calls Init first, and then Update once a step. The other methods refer to the last
-// point. Nothing allocates after NewEstimator. An Estimator is for one goroutine at a time.
+// Call Init first, and then Update once per step. The other methods refer to the last point.
+// Nothing allocates after NewEstimator. An Estimator is for one goroutine at a time.
 type Estimator struct {
 	p        Problem
 	mu, cgxy float64
@@ -45,7 +45,7 @@ type Estimator struct {
 	delta   *mat.Sym       // scratch: how g_yy has moved
 }
 
-// EstimatorReport says what the projections of the last Init or Update did.
+// EstimatorReport describes what the projections of the last Init or Update did.
 type EstimatorReport struct {
 	CrossNorm float64    // ‖H_xy‖_F before P̄
 	HessNorm  float64    // ‖g_yy(x, y; φ)‖_F of the batch, at the point (x, y) of the call
@@ -94,7 +94,7 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	return e.finish(x, y)
 }
 
-// Update moves the estimates from the last point to (x, y) by (STABLE-H). The problem is asked four
+// Update moves the estimates from the last point to (x, y) by (STABLE-H). It calls the problem four
 // times, for g_xy and g_yy at both points with the same batch.
 func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	e.updates++
@@ -126,8 +126,8 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	return e.finish(x, y)
 }
 
-// Draw draws the samples φ of step k: initBatch at step 0, a batch as Options.LowerBatch says at
-// the others. initBatch may be Full; 0 stands for a batch or dy samples, whichever is more.
+// Draw draws the samples φ of step k: initBatch samples at step 0, and Options.LowerBatch at later
+// steps. initBatch may be Full; 0 stands for Options.LowerBatch or dy, whichever is more.
 func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 	if it.K() > 0 {
 		return it.DrawPhi(0)
@@ -138,8 +138,8 @@ func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 	return it.DrawPhi(initBatch)
 }
 
-// Follow moves the estimates to the iterate: Init at step 0, Update at the others. It counts in
-// Activity whether the projections changed something.
+// Follow moves the estimates to the iterate: by Init at step 0, and by Update at later steps. It
+// counts in Activity whether the projections changed something.
 func (e *Estimator) Follow(it *Iteration, tau float64, phi []Sample) error {
 	var err error
 	if it.K() == 0 {
@@ -181,7 +181,8 @@ func (e *Estimator) finish(x, y []float64) error {
 
 // Hypergradient writes f_x − H_xy H_yy⁻¹ f_y, of length dx, into dst, which may be fx. Cost O(dx·dy
 // + dy²), after dy³/3 for the first solve with a new H_yy. It fails, with an error that wraps
-// chol.ErrNotPosDef, only where μ_g is so small beside ‖H_yy‖ that rounding makes H_yy singular.
+// chol.ErrNotPosDef, only where μ_g is so small compared with ‖H_yy‖ that rounding makes H_yy
+// singular.
 func (e *Estimator) Hypergradient(dst, fx, fy []float64) error {
 	if err := e.solve(e.w, fy); err != nil {
 		return err
@@ -208,8 +209,7 @@ func (e *Estimator) solve(dst, b []float64) error {
 	return nil
 }
 
-// State visits what outlives an Update. The factor of H_yy is made of H_yy again, by the first
-// solve.
+// State visits what outlives an Update. The first solve factors H_yy again.
 func (e *Estimator) State(t *State) {
 	t.Floats(e.x, e.y)
 	t.Dense(e.hxy)
@@ -230,9 +230,9 @@ func (e *Estimator) State(t *State) {
 	}
 }
 
-// restore hands H_yy to the projection again, for later solves. Systems with H_yy have been solved
-// before, so a Cholesky factorisation proves that no eigenvalue is below 0, and H_yy keeps its
-// bits.
+// restore passes H_yy to the projection again, for later solves. Systems with this H_yy have been
+// solved before. So a Cholesky factorisation proves that no eigenvalue is below 0, and H_yy keeps
+// its bits.
 func (e *Estimator) restore() error {
 	r, err := e.projection.Truncate(e.hyy, e.hyy, 0)
 	if err != nil || r.Clipped > 0 {
@@ -255,9 +255,9 @@ func (e *Estimator) Report() EstimatorReport { return e.report }
 // y^{k−1}) where the Solver's iterate is (x^k, y^k). Before Init it is 0.
 func (e *Estimator) Point() (x, y []float64) { return e.x, e.y }
 
-// Estimator returns the estimates H_xy and H_yy of a running method that has them, to be read only,
-// and nil for a method without them. A method has them if its Stepper has a method Estimator()
-// *Estimator, as those of STABLE and RSVRB.
+// Estimator returns the estimates H_xy and H_yy of the running method, to be read only, and nil for
+// a method that keeps none. A method keeps them if its Stepper has a method Estimator() *Estimator,
+// as those of STABLE and RSVRB have.
 func (s *Solver) Estimator() *Estimator {
 	if m, ok := s.it.stepper.(interface{ Estimator() *Estimator }); ok {
 		return m.Estimator()
@@ -265,8 +265,8 @@ func (s *Solver) Estimator() *Estimator {
 	return nil
 }
 
-// checkBounds refuses constants outside of their range; owner is the name of the method that has
-// the fields MuG and CGxy.
+// checkBounds refuses constants outside their range. owner is the name of the method that has the
+// fields MuG and CGxy.
 func checkBounds(owner string, muG, cGxy float64) error {
 	if owner != "" {
 		owner += "."

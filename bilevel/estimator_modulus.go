@@ -17,12 +17,14 @@ import (
 //	λ_min(H^k) ≥ t·λ_min(H^{k−1}) + t·λ_min(Δ) + τ·s,                               Weyl's inequality
 //	λ_min(Δ) ≥ max(−‖Δ‖_F, min_i Δ_ii − ‖Δ − diag Δ‖_F),
 //
-// because the mean over a batch is ⪰ s·I as its samples are; H⁰, a plain mean, is ⪰ s·I. The second
-// form of λ_min(Δ) is the better one where x moves, whose regularisation stands on the diagonal.
+// because the mean over a batch is ⪰ s·I if all its samples are; H⁰ is a plain mean, and so H⁰ ⪰
+// s·I. The second bound of λ_min(Δ) is the better one where x moves, because regularisation stands
+// on the diagonal.
 //
-// Where the bound is above μ_g by room, the Cholesky factorisation that Truncate makes for a proof
-// would succeed, and is left out. Where it is not, raise has it made at a shift above μ_g: that
-// costs the same, and if it succeeds, the bound is at the shift, and serves for some steps.
+// Where the bound exceeds μ_g by room, the Cholesky factorisation by which Truncate proves that
+// nothing is to be clipped would succeed, and is left out. Elsewhere raise makes that factorisation
+// at a shift above μ_g, at the same cost. If it succeeds, the shift is a new bound, which holds for
+// several steps.
 //
 // Rounding, with u = 2⁻⁵³ and n = dy. Cholesky of A in floating point succeeds if λ_min(A) ≥ c·tr
 // A, and has proved λ_min(A) ≥ −c·tr A if it does, with c = (n+2)u up to O(n²u²) in any order of
@@ -31,14 +33,14 @@ import (
 // and ‖H^{k−1}‖_F ≤ tr H^{k−1}, where all of its eigenvalues are positive.
 type modulus struct {
 	least float64 // λ_min(H_yy) ≥ least; −Inf where nothing is known
-	loss  float64 // what a step takes from a bound near μ_g, by the last step
-	reach float64 // raise goes for as many losses above μ_g
+	loss  float64 // what a step takes from a bound near μ_g, estimated by the last step
+	reach float64 // raise tries a shift this many losses above μ_g
 	skip  int     // steps to go without a bound
 	wait  int     // steps that raise waits after the next failure
 }
 
-// Raising from μ_g pays where it serves for some steps, and is tried once in mostWait steps at
-// least.
+// Raising the bound pays where the new one holds for several steps. It is tried at least once in
+// mostWait steps.
 const (
 	leastReach, firstReach, mostReach = 4, 16, 256
 	mostWait                          = 256
@@ -47,8 +49,8 @@ const (
 // forget makes the bound that of an unknown matrix.
 func (b *modulus) forget() { *b = modulus{least: math.Inf(-1), reach: firstReach} }
 
-// room is what the roundings of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a),
-// amount to; +Inf for scales at which under- and overflow matter.
+// room bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a). It is
+// +Inf at scales where underflow or overflow matters.
 func room(a *mat.Sym, mu float64) float64 {
 	tr := trace(a)
 	if !(mu > 0x1p-400 && tr < 0x1p900) {
@@ -98,7 +100,7 @@ func (b *modulus) follow(tau, s, mu, size, norm float64, delta *mat.Sym) {
 	b.least = t*b.least + t*low + (1-t)*s - rounding
 }
 
-// raise looks for a bound ≥ μ_g + room by a factorisation of h, and tells whether it has found one.
+// raise looks for a bound ≥ μ_g + room by a factorisation of h, and reports whether it found one.
 func (b *modulus) raise(p *eig.Truncator, h *mat.Sym, mu, room float64) bool {
 	shift := mu + 2*room + b.reach*b.loss
 	if !p.PosDef(h, shift) {
@@ -115,7 +117,7 @@ func (b *modulus) raise(p *eig.Truncator, h *mat.Sym, mu, room float64) bool {
 	return true
 }
 
-// pause tells whether this step goes without a bound, because raise has failed; then it is unknown.
+// pause reports whether this step goes without a bound because raise has failed.
 func (b *modulus) pause() bool {
 	if b.skip == 0 {
 		return false
@@ -134,7 +136,7 @@ func (b *modulus) State(t *State) {
 	t.count(&b.wait)
 }
 
-// convexityAt asks for s at x, and refuses one that g_yy, of the batch, breaks for certain.
+// convexityAt returns s at x, or an error where the batch's g_yy is certain to break that promise.
 func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
 	if e.convex == nil {
 		return math.Inf(-1), nil

@@ -10,8 +10,9 @@ import (
 )
 
 // Iteration is what a Method sees of a run: the iterate and the next one, the feasible set, the
-// problem behind counters, both sample streams, and a random source. The Solver owns it; a Stepper
-// may keep the pointer, but nothing of what its methods return beyond a step.
+// problem with its counters, both sample streams, and a random source. The Solver owns it. A
+// Stepper may keep the pointer, but must not keep what the Iteration's methods return beyond a
+// step.
 type Iteration struct {
 	method       Method
 	stepper      Stepper // nil during Start
@@ -30,7 +31,7 @@ type Iteration struct {
 	scan        *scan
 }
 
-// newIteration returns one at the starting point of opt.
+// newIteration returns an Iteration at the starting point of opt.
 func newIteration(p Problem, m Method, opt Options) (*Iteration, error) {
 	dx, dy := p.Dims()
 	if err := option.Dims(dx, dy); err != nil {
@@ -73,7 +74,7 @@ func (it *Iteration) NextY() []float64 { return it.yNext }
 func (it *Iteration) Set() Set { return it.opt.Set }
 
 // MetricSet returns the feasible set as one that projects in a metric, or an error that wraps
-// ErrOption if it is none.
+// ErrOption if the set cannot.
 func (it *Iteration) MetricSet() (MetricSet, error) {
 	set, ok := it.opt.Set.(MetricSet)
 	if !ok {
@@ -101,35 +102,35 @@ func (it *Iteration) MoveY(beta float64, d []float64) {
 	}
 }
 
-// Problem returns the problem itself, for a method to ask whether it has an interface that the
-// method needs. What is asked of it does not count.
+// Problem returns the problem itself, so that a method can check for an interface that it needs.
+// Calls to it are not counted.
 func (it *Iteration) Problem() Problem { return it.oracle.p }
 
-// Oracle returns the problem behind counters. What it returns as an error is to be returned from
-// Step as it is.
+// Oracle returns the problem with its counters. Step must return the Oracle's errors unchanged.
 func (it *Iteration) Oracle() *Oracle { return it.oracle }
 
-// Batches returns the batch sizes of Options for ξ and φ, Full among them.
+// Batches returns the batch sizes of Options for ξ and φ, which may be Full.
 func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it.opt.LowerBatch }
 
-// DrawXi draws n samples ξ and counts them; 0 draws a batch as Options.UpperBatch says, Full
-// returns the empty batch, which asks an oracle for the exact value. The batch is valid until the
-// next DrawXi. It panics if n is negative and not Full. It allocates only where n is larger than
-// before.
+// DrawXi draws n samples ξ and counts them. 0 draws a batch of the size Options.UpperBatch, and
+// Full returns the empty batch, which asks an oracle for the exact value. The batch is valid until
+// the next DrawXi. DrawXi panics if n is negative and not Full. It allocates only where n is larger
+// than ever before.
 func (it *Iteration) DrawXi(n int) []Sample { return it.xi.drawOr(n, it.opt.UpperBatch) }
 
-// DrawPhi draws samples φ as DrawXi draws ξ, by default as Options.LowerBatch says.
+// DrawPhi draws samples φ as DrawXi draws ξ; its default size is Options.LowerBatch.
 func (it *Iteration) DrawPhi(n int) []Sample { return it.phi.drawOr(n, it.opt.LowerBatch) }
 
 // Rand returns the method's own random source. It is seeded by Options.Seed, independent of both
 // sample streams, and part of a checkpoint.
 func (it *Iteration) Rand() *rand.Rand { return it.rng }
 
-// UseSteps reports step sizes α of x and β of y and a weight τ, 0 for those that there are not. It
-// returns an error that wraps ErrOption unless α and β are finite and not negative and τ is in
-// [0, 1]. Run.Tol measures with the sums of α and of β over all calls of a step: the lengths that x
-// and y have moved in the step, divided by them, should be the norms of the directions. See
-// MetricStep for entries with step sizes of their own, and InnerStep for several movements of y.
+// UseSteps reports step sizes α of x and β of y and a weight τ; a method passes 0 for one that it
+// does not have. It returns an error that wraps ErrOption unless α and β are finite and not
+// negative and τ is in [0, 1]. Run.Tol uses the sums of α and of β over all calls in a step: the
+// distances that x and y moved in the step, divided by these sums, should be the norms of the
+// directions. See MetricStep where each entry has its own step size, and InnerStep for several
+// movements of y.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 	if err := it.checkSteps(alpha, beta, tau); err != nil {
 		return err
@@ -140,8 +141,8 @@ func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 }
 
 // InnerStep does one of several movements of y in a step, NextY ← NextY − βd, and reports β as
-// UseSteps does, with its errors. Run.Tol holds each d to its bound, since the movements of a step
-// may cancel.
+// UseSteps does, with its errors. Run.Tol compares each d with its bound, since the movements of a
+// step may cancel.
 func (it *Iteration) InnerStep(beta float64, d []float64) error {
 	if err := it.UseSteps(0, beta, 0); err != nil {
 		return err
@@ -151,15 +152,15 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 	return nil
 }
 
-// Watch has Run.Tol hold one more number of this step to its bound: the norm of a direction that
-// moves something besides x and y, on which their directions rest, or of one that others may
-// cancel.
+// Watch makes Run.Tol compare one more number of this step with its bound: the norm of a direction
+// that moves something besides x and y on which their directions depend, or of a direction that
+// others may cancel.
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
-// MetricStep returns the one step size to report where entry i of x has moved to next with the step
-// size 1/a_i: ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, so that ‖Δ‖ over it is the norm of the gradient
-// mapping (a_iΔ_i). Where x has not moved, that is the least 1/a_i; where some a_i is 0, it is
-// +Inf.
+// MetricStep returns the one step size to report where entry i of x moved to next with the step
+// size 1/a_i. It is ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, so that ‖Δ‖ divided by it is the norm of the
+// gradient mapping (a_iΔ_i). Where x has not moved, it is the least 1/a_i; where some a_i is 0, it
+// is +Inf.
 func MetricStep(next, x, a []float64) float64 {
 	var moved, mapped, most float64
 	for i, v := range x {
@@ -175,7 +176,7 @@ func MetricStep(next, x, a []float64) float64 {
 	return 1 / most // no movement, or one whose square leaves the range
 }
 
-// checkSteps refuses step sizes outside of their ranges.
+// checkSteps refuses step sizes outside their ranges.
 func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 	if alpha >= 0 && beta >= 0 && tau >= 0 && tau <= 1 && !math.IsInf(alpha, 1) && !math.IsInf(beta, 1) {
 		return nil
@@ -184,8 +185,8 @@ func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 		it.method.Name(), it.k, alpha, beta, tau)
 }
 
-// At returns the value at step k of a schedule that is called name. It returns an error that wraps
-// ErrOption unless the value is finite and in [0, max].
+// At returns the value of s at step k. It returns an error that wraps ErrOption and mentions name
+// unless the value is finite and in [0, max].
 func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	v := s.At(it.k)
 	switch {
@@ -197,14 +198,14 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	return 0, option.Bad("%s: %s at step %d is %v, want a value in [0, %v]", it.method.Name(), name, it.k, v, max)
 }
 
-// Activity returns the counts of what safeguards did, for the method to add to. What a step adds
-// that fails does not count.
+// Activity returns the counts of what safeguards did, for the method to add to. What a failing step
+// adds does not count.
 func (it *Iteration) Activity() *Activity { return &it.activity }
 
 // Finite returns nil if all entries of the vectors are finite. If not, it returns a *DivergedError
 // that names the first vector of Stepper.Vectors with an entry that is not finite. A method calls
-// it before it uses a vector in a way that would hide or spread such a value: to weigh with it, to
-// ask the problem at a point made of it, to keep it for later steps. The Solver looks at all
+// it before it uses a vector in a way that would hide or spread such a value: as weights, to
+// compute a point at which it calls the problem, or to keep for later steps. The Solver checks all
 // vectors after each step anyway.
 func (it *Iteration) Finite(vectors ...[]float64) error {
 	for _, v := range vectors {
@@ -220,8 +221,8 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 	return nil
 }
 
-// blame returns an error for the first entry of the method's vectors that is not finite; nil if all
-// are finite.
+// blame returns an error for the first entry of the method's vectors that is not finite, and nil if
+// all are finite.
 func (it *Iteration) blame() error {
 	it.scan.step, it.scan.found = it.k, nil
 	it.stepper.Vectors(it.scan.visit)
@@ -231,8 +232,8 @@ func (it *Iteration) blame() error {
 	return it.scan.found
 }
 
-// checkNext refuses a next iterate that is too far away, not finite, or made of something that is
-// not finite: a projection onto X may turn an infinite step into a finite one.
+// checkNext refuses a next iterate that is too far away, not finite, or computed from something
+// that is not finite: a projection onto X may turn an infinite step into a finite one.
 func (it *Iteration) checkNext() error {
 	if err := it.blame(); err != nil {
 		return err
@@ -256,8 +257,8 @@ func (it *Iteration) near(name string, next, start []float64) error {
 	return nil
 }
 
-// scan keeps the first vector of a step that is not finite. visit is its method look, bound once,
-// so that a step allocates nothing.
+// scan keeps the first vector of a step that is not finite. visit is its method look, bound only
+// once so that a step allocates nothing.
 type scan struct {
 	visit func(name string, v []float64)
 	step  int

@@ -1,13 +1,13 @@
 package bilevel
 
-// Method is a rule that makes the next iterate from the last one: a struct that holds the method's
-// parameters. Any package can write one. The Solver does for it what it does for the methods of
-// this module: it counts samples and oracle calls, catches panics, looks for the first value that
-// is not finite and for a run that explodes, saves and loads checkpoints, and keeps the last good
-// iterate.
+// Method is a rule that computes the next iterate from the present one: a struct that holds the
+// method's parameters. Any package can implement it. The Solver does for it what it does for the
+// methods of this module: it counts samples and oracle calls, catches panics, looks for the first
+// value that is not finite, detects a run that explodes, saves and loads checkpoints, and keeps the
+// last good iterate.
 //
-// A method is two types. The parameters are the Method; a running one is the Stepper that Start
-// returns. This is a complete one, to copy:
+// A method consists of two types: the Method holds the parameters, and the Stepper that Start
+// returns is the running method. This is a complete one, to copy:
 //
 //	// Loopless moves y, v ≈ g_yy⁻¹f_y, and x along a mean d of hypergradients:
 //	//
@@ -80,29 +80,28 @@ type Method interface {
 	// Name is the method's name in the literature. Error messages and checkpoints carry it.
 	Name() string
 
-	// Start returns the method at work, with all the memory that its steps need. It fills in
+	// Start returns the running method, with all the memory that its steps need. It fills in
 	// defaults, and refuses invalid parameters with an error that wraps ErrOption and names the
-	// field. It may read Dims, Set, Batches, the start X and Y, and Oracle().Streams of it; it
-	// draws no sample, and calls no oracle. Load starts the method once more, with the same
-	// parameters.
+	// field. It may read Dims, Set, Batches, the start X and Y, and Oracle().Streams of it. It
+	// draws no sample and calls no oracle. Load calls Start once more, with the same parameters.
 	Start(it *Iteration) (Stepper, error)
 }
 
-// Stepper is a Method at work on one run. The Solver calls Step, then Vectors, once for every
-// iteration.
+// Stepper is a running Method. In every iteration, the Solver calls Step once, and then Vectors.
 type Stepper interface {
-	// Step makes the next iterate: it reads it.X() and it.Y(), and writes it.NextX() and
-	// it.NextY(), which hold the present iterate when Step is called. It must keep x in the
-	// feasible set, and must not change X and Y. It reports its step sizes by it.UseSteps. On an
-	// error the run ends and the next iterate is dropped. It should allocate nothing.
+	// Step computes the next iterate: it reads it.X() and it.Y(), and writes it.NextX() and
+	// it.NextY(), which hold the present iterate at the start. It must keep x in the feasible set,
+	// and must not change X and Y. It reports its step sizes by it.UseSteps. On an error the run
+	// ends and the next iterate is dropped. Step should allocate nothing.
 	Step(it *Iteration) error
 
-	// Vectors calls visit with each vector that the last step has made, in the order of computation
-	// and under its name in the paper. After each step the Solver looks in that order for the first
-	// entry that is not finite, and names it.
+	// Vectors calls visit with each vector that the last step computed, in the order of computation
+	// and under its name in the paper. After each step the Solver looks, in that order, for the
+	// first entry that is not finite, and names it.
 	Vectors(visit func(name string, v []float64))
 
-	// State visits, in a fixed order, all numbers that the steps to come depend on, but x, y and k.
-	// A checkpoint consists of them. It visits as many each time, from Start on.
+	// State visits, in a fixed order, all numbers that later steps depend on, except x, y and k. A
+	// checkpoint consists of them. State must visit the same number of words each time, from Start
+	// on.
 	State(st *State)
 }

@@ -7,7 +7,7 @@ import (
 	"stable/bilevel/option"
 )
 
-// Options are what every method needs.
+// Options holds the options that every method shares.
 type Options struct {
 	// X0 and Y0 are the starting point, copied: finite, and X0 in Set. Default: the point of Set
 	// nearest to 0, and 0.
@@ -16,13 +16,13 @@ type Options struct {
 	// Set is the feasible set X, a closed convex one. Default: Space{}, all of R^dx.
 	Set Set
 
-	// Seed is that of both sample streams and of the method's own random source, any number.
-	// Default 0. The same seed gives the same run, bit for bit.
+	// Seed seeds both sample streams and the method's own random source. Any number. Default 0. The
+	// same seed gives the same run, bit for bit.
 	Seed uint64
 
 	// UpperBatch and LowerBatch are the numbers of samples in a batch of ξ and of φ, ≥ 1, or Full.
 	// Default 1. Samples are drawn independently, uniformly and with replacement. STABLE draws one
-	// batch of each a step; a method that draws more says so.
+	// batch of each per step; a method that draws more says so.
 	UpperBatch, LowerBatch int
 
 	// Explode is the bound > 0 on ‖x − x⁰‖ and ‖y − y⁰‖ beyond which a run counts as diverged.
@@ -30,7 +30,7 @@ type Options struct {
 	Explode float64
 }
 
-// setOptions fills in defaults, and refuses what is invalid.
+// setOptions fills in defaults and refuses invalid options.
 func (it *Iteration) setOptions(opt Options) error {
 	dx, dy := len(it.x), len(it.y)
 	if opt.Set == nil {

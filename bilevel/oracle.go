@@ -8,7 +8,7 @@ import (
 	"stable/mat"
 )
 
-// Counts says what a run has used. A sample drawn once and evaluated at two points counts as one
+// Counts holds what a run has used. A sample drawn once and evaluated at two points counts as one
 // sample and two evaluations. A batch of n samples counts as n of each. An empty batch, which asks
 // for the exact value, counts as the whole finite sum, or as one if the stream is unbounded.
 type Counts struct {
@@ -19,11 +19,11 @@ type Counts struct {
 }
 
 // Oracle is a Problem with Products that counts its calls, and reports failures with the step and
-// the oracle's name. It asks the Problem that was handed to New; for one without Products it forms
-// the matrix, and counts that. A matrix that comes back in another shape is a failure, too.
+// the oracle's name. It calls the Problem that was passed to New. For a Problem without Products it
+// forms the matrix, and counts that. A matrix that comes back in another shape is a failure too.
 type Oracle struct {
 	p            Problem
-	products     Products       // nil where p has none; then a product is made of the matrix
+	products     Products       // nil where p has none; then the matrix is formed and multiplied
 	upperGrad    UpperGradient  // nil where p has none
 	convex       StronglyConvex // nil where p has none
 	gyy          *mat.Sym
@@ -86,10 +86,10 @@ func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 	return o.end(err)
 }
 
-// errReshaped says that an oracle has changed more of a matrix than its entries.
+// errReshaped says that an oracle changed more of a matrix than its entries.
 var errReshaped = errors.New("the shape or the memory of the destination was changed")
 
-// sameMemory tells whether two slices are one.
+// sameMemory reports whether two slices share length and memory.
 func sameMemory(a, b []float64) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -122,11 +122,11 @@ func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 	return o.end(o.products.CrossVecG(dst, x, y, v, phi))
 }
 
-// HasGradXG tells whether the problem is an UpperGradient.
+// HasGradXG reports whether the problem is an UpperGradient.
 func (o *Oracle) HasGradXG() bool { return o.upperGrad != nil }
 
-// GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrNoUpperGradient: a
-// method that wants g_x asks HasGradXG in its Start.
+// GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrNoUpperGradient. A
+// method that needs g_x checks HasGradXG in its Start.
 func (o *Oracle) GradXG(gx, x, y []float64, phi []Sample) error {
 	o.begin("GradXG", &o.counts.GradXG, len(phi), o.lower)
 	if o.upperGrad == nil {
@@ -159,7 +159,7 @@ func (o *Oracle) end(err error) error {
 	return err
 }
 
-// caught makes an error of v, which recover has returned for a panic in a step. It returns nil if
+// caught turns v, which recover returned for a panic in a step, into an error. It returns nil if
 // the goroutine ends without a panic.
 func (it *Iteration) caught(v any) error {
 	if v == nil {
@@ -172,7 +172,7 @@ func (it *Iteration) caught(v any) error {
 	return &StepError{Step: it.k, Method: it.method.Name(), Err: err}
 }
 
-// batchSize is the number of samples that a batch counts for.
+// batchSize returns the number of samples that a batch counts for.
 func batchSize(batch int, stream uint64) uint64 {
 	if batch > 0 {
 		return uint64(batch)

@@ -7,9 +7,9 @@ import (
 // Sample names one draw of a random variable: an index below the size of a finite sum, or any seed
 // of a simulator.
 //
-// The same name is the same draw wherever it is evaluated. Every variance-reduced method rests on
-// that: STABLE evaluates one φ at the old and at the new point, and only the difference of the
-// points may show.
+// The same name is the same draw wherever it is evaluated. Every variance-reduced method depends on
+// this: STABLE evaluates one φ at the old and at the new point, and the values may differ only
+// because the points do.
 type Sample uint64
 
 // Problem is the oracle contract of
@@ -18,19 +18,19 @@ type Sample uint64
 //
 // with x in R^dx, y in R^dy and g(x, ·) strongly convex.
 //
-// Every oracle writes the mean over the batch of samples that it is handed, at the point (x, y),
-// into its destinations, overwriting what stands there. It must not keep or change any other
-// argument. An empty batch asks for the exact value, the expectation over the whole stream; a
-// problem that does not have it returns ErrNoExact. Any other error ends the run that asked.
+// Every oracle writes the mean over the given batch of samples, at the point (x, y), into its
+// destinations, overwriting their content. It must not keep or change any other argument. An empty
+// batch asks for the exact value, the expectation over the whole stream; a problem that cannot
+// compute it returns ErrNoExact. Any other error ends the run.
 //
-// A Problem may keep scratch memory: it need not be safe for concurrent use, and two runs in two
-// goroutines take two Problems (which may share what they only read).
+// A Problem may keep scratch memory and need not be safe for concurrent use: two runs in two
+// goroutines need two Problems, which may share what they only read.
 type Problem interface {
 	// Dims returns the lengths of x and y.
 	Dims() (dx, dy int)
 
 	// Streams returns how many samples ξ (upper) and φ (lower) range over: the names are 0 … n−1.
-	// Zero means an unbounded simulator, where every Sample is a name.
+	// Zero means an unbounded simulator, for which every Sample is valid.
 	Streams() (upper, lower uint64)
 
 	// GradF writes f_x(x, y; ξ), of length dx, and f_y(x, y; ξ), of length dy.
@@ -46,8 +46,8 @@ type Problem interface {
 	HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error
 }
 
-// Products is a problem that multiplies by its second derivatives without forming them, in O(dx+dy)
-// to O(dy²) flops. Arguments and batches are as in Problem; dst must not overlap v.
+// Problems implement Products if they multiply by their second derivatives without forming them, in
+// O(dx+dy) to O(dy²) flops. Arguments and batches are as in Problem; dst must not overlap v.
 type Products interface {
 	// HessVecG writes g_yy(x, y; φ)·v, of length dy.
 	HessVecG(dst, x, y, v []float64, phi []Sample) error
@@ -56,27 +56,27 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
-// UpperGradient is implemented by problems that also give g_x, the gradient of the lower level's
-// loss in the upper level's variable. Methods that use no second derivative need it: the value
-// function g(x, y) − min_z g(x, z) has the gradient g_x(x, y) − g_x(x, z) in x, at z = y*(x).
+// Problems implement UpperGradient if they also give g_x, the gradient of the lower level's loss in
+// the upper level's variable. Methods that use no second derivative need it: the value function
+// g(x, y) − min_z g(x, z) has the gradient g_x(x, y) − g_x(x, z) in x, at z = y*(x).
 type UpperGradient interface {
 	// GradXG writes g_x(x, y; φ), of length dx. Arguments and batches are as in Problem.
 	GradXG(gx, x, y []float64, phi []Sample) error
 }
 
-// Truth is a problem that knows, or computes to about 1e-12, what a method only estimates.
+// Problems implement Truth if they know, or compute to about 1e-12, what a method only estimates.
 // Measurements and tests use it. No method calls it, and no count includes it.
 type Truth interface {
-	// Solution writes y*(x). What y holds on entry may serve as the starting point.
+	// Solution writes y*(x). It may use the content of y as a starting point.
 	Solution(y, x []float64) error
 
 	// Objective returns F(x) and writes ∇F(x) into grad unless grad is nil.
 	Objective(grad, x []float64) (float64, error)
 }
 
-// Values is implemented by problems that also give the values whose derivatives the oracles are. No
-// method needs them. Package check holds f_x, f_y and g_y against their finite differences, and
-// cannot verify these three without.
+// Problems implement Values if they also give the values of f and g, whose derivatives the oracles
+// are. No method needs them. Package check compares f_x, f_y and g_y with their finite differences,
+// and cannot verify these three without them.
 type Values interface {
 	// ValueF returns f(x, y; ξ), the mean over the batch.
 	ValueF(x, y []float64, xi []Sample) (float64, error)
@@ -85,17 +85,17 @@ type Values interface {
 	ValueG(x, y []float64, phi []Sample) (float64, error)
 }
 
-// StronglyConvex is implemented by problems that promise how strongly convex the lower level's loss
-// is for each sample alone, as models with a regularisation term can. The promise saves methods
-// that carry H_yy, see Estimator, one of the two Cholesky factorisations of a step; it changes no
-// bit of what they compute. Package check tests it on samples and points that it draws.
+// Problems implement StronglyConvex if they promise how strongly convex the lower level's loss is
+// for each single sample, as models with a regularisation term can. The promise saves methods that
+// track H_yy (see Estimator) one of the two Cholesky factorisations in a step, and changes no bit
+// of what they compute. Package check tests it at random samples and points.
 type StronglyConvex interface {
 	// ConvexityAt returns an s with g_yy(x, y; φ) ⪰ s·I at this x for every y and every sample φ,
 	// as HessG writes g_yy, up to its rounding, dy·eps·‖g_yy‖_F with eps = 2⁻⁵². −Inf promises
-	// nothing. x is read. It is asked once a step, and should cost O(dx) at most.
+	// nothing. x is read only. ConvexityAt is called once per step, and should cost O(dx) at most.
 	//
-	// A promise that does not hold lets H_yy have eigenvalues below μ_g that nothing clips. Where
-	// that shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not
-	// factor, the step fails with ErrBrokenPromise. Otherwise the run goes on with that H_yy.
+	// If the promise does not hold, H_yy may have eigenvalues below μ_g that nothing clips. Where
+	// this shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not
+	// factor, the step fails with ErrBrokenPromise. Otherwise the run continues with that H_yy.
 	ConvexityAt(x []float64) float64
 }

@@ -11,37 +11,39 @@ import (
 	"stable/mat"
 )
 
-// Run says when a run stops, and who watches it. At least one of the stop rules, or a context that
-// ends, must be given; the first that is met stops the run.
+// Run says when a run stops, and who watches it. Give at least one stop rule, or a context that
+// ends; the first one met stops the run.
 type Run struct {
 	// Steps is the number of steps to do. 0: no limit.
 	Steps int
 
-	// Xi and Phi are the numbers of samples of the upper and the lower stream, counted since New,
-	// of which the run stops at the first step that reaches one. 0: no limit.
+	// Xi and Phi limit the numbers of samples of the upper and the lower stream, counted since New.
+	// The run stops at the first step that reaches one of them. 0: no limit.
 	Xi, Phi uint64
 
-	// Time is a bound on the wall-clock time, without that of Progress. 0: no limit.
+	// Time limits the wall-clock time, not counting the time in Progress. 0: no limit.
 	Time time.Duration
 
-	// Tol stops the run after Window steps in a row of which each one satisfies
+	// Tol stops the run after Window steps in a row that each satisfy
 	//
 	//	‖x^{k+1} − x^k‖ + eps·‖x^{k+1}‖ < Tol·α_k   and   ‖y^{k+1} − y^k‖ + eps·‖y^{k+1}‖ < Tol·β_k,
 	//
-	// eps = 2⁻⁵². Without rounding, the left sides over α_k and β_k are the norms of the gradient
-	// mappings that the method moved along. Every step counts by itself and nothing is averaged, so
-	// that movements forth and back do not cancel: a run that cycles does not stop, whatever the
-	// period. The terms with eps stand for rounding: where it could hide a movement of Tol·α_k, the
-	// run does not stop. Nor does it stop in steps with α_k = 0 or β_k = 0, which say nothing.
+	// eps = 2⁻⁵². Without rounding, the left sides divided by α_k and β_k are the norms of the
+	// gradient mappings that the method moved along. Every step counts by itself and nothing is
+	// averaged, so that movements back and forth do not cancel: a run that cycles does not stop,
+	// whatever the period. The terms with eps stand for rounding: where it could hide a movement of
+	// Tol·α_k, the run does not stop. Nor does it stop in steps with α_k = 0 or β_k = 0, which say
+	// nothing about the gradients.
 	//
-	// α_k is what the step has used: where a safeguard has shortened a movement, the step size
-	// counts as shortened alike. Where entries have step sizes of their own, each entry counts by
-	// its own. In a method with inner steps on y, or that moves something besides x and y, as the
-	// solution of a linear system, the norm of each of these directions has to be below Tol, too.
+	// α_k is the step size in effect: where a safeguard shortened a movement, it counts as
+	// shortened in the same proportion. Where entries have different step sizes, each entry counts
+	// with its own. In a method with inner steps on y, or one that moves something besides x and y,
+	// such as the solution of a linear system, the norm of each of these directions must be below
+	// Tol too.
 	//
-	// Noisy oracles: each step carries the noise of its batches, in full for a method that does not
-	// average directions. The run stops only if Tol is above it. Larger batches lower the noise, a
-	// longer window does not. Set a second stop rule beside.
+	// With noisy oracles, each step carries the noise of its batches, in full for a method that
+	// does not average directions. The run stops only if Tol is above that noise. Larger batches
+	// lower the noise; a longer window does not. Set a second stop rule as well.
 	//
 	// 0: no such rule.
 	Tol float64
@@ -57,8 +59,8 @@ type Run struct {
 	// Window is the number of steps for Tol and Gap. Default 100.
 	Window int
 
-	// Progress is called every Every steps (default 1), after the step, and may read the Solver; it
-	// stops the run by returning false.
+	// Progress is called after every Every-th step (default 1), and may read the Solver. It stops
+	// the run by returning false.
 	Progress func(*Solver) bool
 	Every    int
 }
@@ -91,7 +93,7 @@ func (r Reason) String() string {
 // MarshalText is String, so that a Reason in JSON is its text.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText takes what MarshalText has written. Any other text is an error.
+// UnmarshalText reads what MarshalText wrote. Any other text is an error.
 func (r *Reason) UnmarshalText(text []byte) error {
 	i := slices.Index(reasonNames[:], string(text))
 	if i < 0 {
@@ -101,7 +103,7 @@ func (r *Reason) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Result is where a run stopped. It is filled in with or without an error. X and Y are copies of
+// Result says where a run stopped. It is filled in with or without an error. X and Y are copies of
 // the last good iterate.
 type Result struct {
 	X, Y     []float64
@@ -114,7 +116,7 @@ type Result struct {
 }
 
 // Run does steps until a stop rule is met. If a step fails, Run returns its error; if the context
-// ends, context.Cause. After any stop but a failure, another Run can go on.
+// ends, it returns context.Cause. After any stop except a failure, another Run can continue.
 func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	if err := r.validate(ctx); err != nil {
 		return s.result(0, Failed, 0), err
@@ -146,7 +148,7 @@ type stopwatch struct {
 
 func (w *stopwatch) elapsed() time.Duration { return time.Since(w.start) - w.off }
 
-// progress calls Run.Progress off the clock.
+// progress calls Run.Progress with the clock stopped.
 func (w *stopwatch) progress(r Run, s *Solver) (goOn bool) {
 	start := time.Now()
 	goOn = r.Progress(s)
@@ -209,7 +211,7 @@ func (r *Run) window() int {
 	return r.Window
 }
 
-// stillness counts the steps in a row that Run.Tol takes for no movement.
+// stillness counts the steps in a row that satisfy the condition of Run.Tol.
 type stillness struct {
 	tol    float64
 	window int
@@ -228,7 +230,7 @@ func newStillness(s *Solver, r Run) *stillness {
 	}
 }
 
-// reached looks at the step just done, and says whether it completes a window.
+// reached checks the last step, and says whether it completes a window.
 func (q *stillness) reached(s *Solver) bool {
 	x := still(q.dx, q.x, s.it.x, q.tol*s.it.alpha)
 	y := still(q.dy, q.y, s.it.y, q.tol*s.it.beta) && s.it.longest < q.tol
@@ -238,7 +240,7 @@ func (q *stillness) reached(s *Solver) bool {
 	return q.steps >= q.window
 }
 
-// still says whether old and now are nearer to each other than bound, and sets old to now. d is
+// still says whether old and now are closer to each other than bound, and sets old to now. d is
 // scratch.
 func still(d, old, now []float64, bound float64) bool {
 	copy(d, now)

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Schedule is a sequence of step sizes: At(k) is the one of step k ≥ 0. It must be a pure function,
-// finite and not negative.
+// Schedule is a sequence of step sizes: At(k) is the step size of step k ≥ 0. At must be a pure
+// function, finite and not negative.
 type Schedule interface {
 	At(k int) float64
 }

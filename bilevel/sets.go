@@ -11,9 +11,9 @@ import (
 //
 // Project writes into dst the point of X that is nearest to x in the Euclidean norm; dst may be x.
 // It must not allocate, and must be safe for concurrent use, as the sets of this package are. The
-// projections onto a Space, a Box and NonNegative are exact. The others of this package are right
-// to 8·d·eps·(‖x‖ + s), where eps = 2⁻⁵², and s is the norm of the numbers that the set is made of,
-// or |B|/‖A‖ for a HalfSpace (TestSetsAccuracy).
+// projections onto a Space, a Box and NonNegative are exact. The others of this package are
+// accurate to 8·d·eps·(‖x‖ + s), where eps = 2⁻⁵², and s is the norm of the numbers that define the
+// set, or |B|/‖A‖ for a HalfSpace (TestSetsAccuracy).
 type Set interface {
 	Project(dst, x []float64)
 
@@ -21,15 +21,16 @@ type Set interface {
 	Validate(d int) error
 }
 
-// WidthSet is a Set that tells its extent in each direction, for step sizes in units of it.
+// WidthSet is a Set that knows its extent in each direction, for step sizes in units of it.
 type WidthSet interface {
 	Set
 
-	// Width returns max x_i − min x_i over the set; +Inf or 0 where it has none.
+	// Width returns max x_i − min x_i over the set, or +Inf or 0 where the set has no such extent.
 	Width(i int) float64
 }
 
-// Width returns the extent of set in direction i, and 1 where it has none or does not tell.
+// Width returns the extent of set in direction i, and 1 where the set has none or is not a
+// WidthSet.
 func Width(set Set, i int) float64 {
 	if w := extent(set, i); w > 0 {
 		return w
@@ -37,7 +38,8 @@ func Width(set Set, i int) float64 {
 	return 1
 }
 
-// extent is the extent of set in direction i, and 0 where it has none or does not tell.
+// extent returns the extent of set in direction i, and 0 where the set has none or is not a
+// WidthSet.
 func extent(set Set, i int) float64 {
 	if s, ok := set.(WidthSet); ok {
 		if w := s.Width(i); w > 0 && !math.IsInf(w, 1) {
@@ -77,7 +79,7 @@ func (b Box) Project(dst, x []float64) {
 	}
 }
 
-// Validate wants d bounds on each side, Lo_i ≤ Hi_i.
+// Validate requires d bounds on each side, Lo_i ≤ Hi_i.
 func (b Box) Validate(d int) error {
 	if len(b.Lo) != d || len(b.Hi) != d {
 		return option.Bad("Box has %d lower and %d upper bounds for dimension %d", len(b.Lo), len(b.Hi), d)
@@ -149,7 +151,7 @@ func (b Ball) center(i int) float64 {
 	return b.Center[i]
 }
 
-// Validate wants a finite centre of length d (or none) and a finite Radius ≥ 0.
+// Validate requires a finite centre of length d (or none) and a finite Radius ≥ 0.
 func (b Ball) Validate(d int) error {
 	if b.Center != nil && len(b.Center) != d {
 		return option.Bad("Ball.Center has length %d for dimension %d", len(b.Center), d)
@@ -209,7 +211,7 @@ func (s Simplex) sum() float64 {
 // Width returns Sum.
 func (s Simplex) Width(int) float64 { return s.sum() }
 
-// Validate wants d ≥ 1 and a finite Sum > 0.
+// Validate requires d ≥ 1 and a finite Sum > 0.
 func (s Simplex) Validate(d int) error {
 	if v := s.sum(); !(v > 0) || math.IsInf(v, 1) {
 		return option.Bad("Simplex.Sum is %v, want a finite sum > 0", v)
@@ -240,8 +242,8 @@ func (h HalfSpace) Project(dst, x []float64) {
 	}
 }
 
-// excess returns Aᵀx − B in a unit, which is 1 unless a product leaves the range. What the other
-// unit loses is below the rounding of the sum.
+// excess returns Aᵀx − B in the given unit, which is 1 unless a product overflows. What underflows
+// in the other unit is below the rounding of the sum.
 func (h HalfSpace) excess(x []float64) (e, unit float64) {
 	if e = mat.Dot(h.A, x) - h.B; e-e == 0 {
 		return e, 1
@@ -254,7 +256,8 @@ func (h HalfSpace) excess(x []float64) (e, unit float64) {
 	return e, shift
 }
 
-// Validate wants a finite A ≠ 0 of length d, with an ‖A‖² that does not underflow, and a finite B.
+// Validate requires a finite A ≠ 0 of length d, with an ‖A‖² that does not underflow, and a finite
+// B.
 func (h HalfSpace) Validate(d int) error {
 	if len(h.A) != d {
 		return option.Bad("HalfSpace.A has length %d for dimension %d", len(h.A), d)

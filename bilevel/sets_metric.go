@@ -10,7 +10,7 @@ import (
 // All sets of this package are MetricSets. If sums or quotients of weights leave the range of a
 // float64, they may write NaN. Their error bound is that of Project, with two exceptions: for a
 // Ball and a Simplex it has 64 in place of 8 if the weights span up to 12 decades; for a HalfSpace
-// it is multiplied by ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition of the question.
+// it is multiplied by ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition number of the projection.
 type MetricSet interface {
 	Set
 	ProjectMetric(dst, x, w []float64)
@@ -55,7 +55,7 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 		low, high = min(low, v), max(high, v)
 	}
 	base := s.multiplier(x, w, low, 0, 1)
-	// What is well below base is out for good: measured from there it is large, and so is its
+	// An entry well below base is out for good: measured from base it is large, and so is its
 	// rounding.
 	theta := s.multiplier(x, w, low, base, 0x1p-30)
 	if t := base + theta; t-t != 0 || low/high < 0x1p-1022 { // a sum or a quotient has left the range: let it be seen

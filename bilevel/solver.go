@@ -14,16 +14,16 @@ type Activity struct {
 	Slowed    int // β was lowered to its bound
 }
 
-// Solver is a method at work on a problem. Step moves it by one iteration, Run by many. It is for
-// one goroutine at a time; two Solvers with a Problem each do not touch each other.
+// Solver runs a method on a problem. Step does one iteration, Run does many. A Solver is for one
+// goroutine at a time; two Solvers with separate Problems do not affect each other.
 type Solver struct {
 	it   *Iteration // what the method sees
 	mean []float64  // of the iterates x
 	err  error      // of a step that has failed
 }
 
-// New returns a Solver at its starting point; no oracle has been called. An invalid option, problem
-// or parameter gives an error that wraps ErrOption and names the field.
+// New returns a Solver at its starting point. It calls no oracle. For an invalid option, problem or
+// parameter it returns an error that wraps ErrOption and names the field.
 func New(p Problem, m Method, opt Options) (*Solver, error) {
 	if p == nil || m == nil {
 		return nil, option.Bad("New wants a problem and a method")
@@ -41,10 +41,10 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 	return &Solver{it: it, mean: slices.Clone(it.x)}, nil
 }
 
-// Step does one iteration. On an error nothing moves: X and Y stay the last good iterate, and every
-// later Step returns the same error. Errors are an *OracleError (a failure or a panic of the
-// problem), a *DivergedError, a *StepError (any other panic in the step), one that wraps ErrOption
-// (a step size outside its range), or one of the method's own.
+// Step does one iteration. On an error, X and Y stay at the last good iterate, and every later Step
+// returns the same error. Errors are an *OracleError (a failure or a panic of the problem), a
+// *DivergedError, a *StepError (any other panic in the step), one that wraps ErrOption (a step size
+// outside its range), or one of the method's own.
 func (s *Solver) Step() (err error) {
 	if s.err != nil {
 		return s.err
@@ -82,7 +82,7 @@ func (s *Solver) Step() (err error) {
 // order j³: 1 at k = 0, then 4/(k+4).
 func newest(k int) float64 { return 4 / (float64(k) + 4) }
 
-// X returns the iterate x^k. The memory is the Solver's: to be read only, and valid until the next
+// X returns the iterate x^k, in the Solver's own memory: to be read only, and valid until the next
 // Step.
 func (s *Solver) X() []float64 { return s.it.x }
 
@@ -90,15 +90,15 @@ func (s *Solver) X() []float64 { return s.it.x }
 func (s *Solver) Y() []float64 { return s.it.y }
 
 // Mean returns the weighted mean x̄ of the iterates x^1 … x^k, as X does: x̄ ← x̄ +
-// 4/(j+4)·(x^{j+1} − x̄) after step j ≥ 0, which gives x^{j+1} a weight of order j³. A convex set
-// keeps it. With noisy oracles it is often closer to the solution than x^k. Before the first step
-// it is x⁰.
+// 4/(j+4)·(x^{j+1} − x̄) after step j ≥ 0, which gives x^{j+1} a weight of order j³. The mean lies
+// in the feasible set, which is convex. With noisy oracles it is often closer to the solution than
+// x^k. Before the first step it is x⁰.
 func (s *Solver) Mean() []float64 { return s.mean }
 
 // K returns the number of steps done.
 func (s *Solver) K() int { return s.it.k }
 
-// Counts returns what has been used.
+// Counts returns what the run has used so far.
 func (s *Solver) Counts() Counts { return s.it.oracle.counts }
 
 // Activity returns how often projections and safeguards acted.
@@ -107,6 +107,6 @@ func (s *Solver) Activity() Activity { return s.it.activity }
 // Method returns the method.
 func (s *Solver) Method() Method { return s.it.method }
 
-// Stepper returns the method at work, for what it tells besides the iterate, by methods of its own.
-// It is to be read only, and valid until Load.
+// Stepper returns the running method, which may have methods of its own that report more than the
+// iterate. It is to be read only, and valid until Load.
 func (s *Solver) Stepper() Stepper { return s.it.stepper }

@@ -15,29 +15,28 @@ import (
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy H_yy⁻¹ f_y)),             f_x, f_y at (x^k, y^k; ξ^k),
 //	y^{k+1} = y^k − β_k g_y − H_yy⁻¹ H_xyᵀ (x^{k+1} − x^k),         g_y at (x^k, y^k; φ^k).
 //
-// x moves first, and y is corrected by the displacement that the projection onto X left. Step 0 has
-// no older point: H⁰ is the plain estimate over an initial batch, which also serves g_y.
+// x moves first, and y is corrected for the displacement that remains after the projection onto X.
+// Step 0 has no older point: H⁰ is the plain estimate over an initial batch, which g_y uses too.
 //
-// Cost a step, oracles excluded: 2·dy³/3 flops where nothing is to be truncated, half of that where
-// the promise of a StronglyConvex problem proves it, an eigen-decomposition where something is, and
-// O(dy² + dx·dy).
+// Cost per step, without the oracles: 2·dy³/3 flops where no eigenvalue is truncated, half of that
+// where the promise of a StronglyConvex problem proves it, an eigen-decomposition where one is
+// truncated, and O(dy² + dx·dy).
 type STABLE struct {
-	// Alpha is the step size α_k ≥ 0 of x. Default: nil, which takes for each entry x_i the step
-	// size
+	// Alpha is the step size α_k ≥ 0 of x. Default: nil, which means the step size
 	//
 	//	α_k,i = ScaleX·w_i / √((k+1)·mean of h_i² over steps 0 … k),
 	//
-	// with h the hypergradient estimate and w_i the width of Set in that direction (1 where it has
-	// none), and projects onto Set in the metric of these step sizes where Set can do that
-	// (MetricSet); other sets get one step size for all entries. The mean gives the square of step
-	// j a weight of order j³; with equal weights this would be AdaGrad. The order 1/√k is that of
-	// Theorem 2, without its constants.
+	// for each entry x_i, with h the hypergradient estimate and w_i the width of Set in that
+	// direction (1 where it has none). The projection onto Set is then in the metric of these step
+	// sizes, if Set can do that (MetricSet); with other sets, all entries share one step size. The
+	// mean gives the square of step j a weight of order j³; with equal weights this would be
+	// AdaGrad. The order 1/√k is that of Theorem 2, without its constants.
 	Alpha Schedule
 
 	// Upper is the rule that moves x along the hypergradient estimate h: Momentum, STORM or Adam,
 	// with the step size Alpha, which is then required. Default: nil, the paper's SGD with Alpha,
-	// or the adaptive steps of its default. Everything else is the same under every rule; y is
-	// corrected by the displacement that x has made.
+	// or with the adaptive steps of Alpha's default. Everything else is the same under every rule;
+	// y is corrected for the displacement of x.
 	Upper Upper
 
 	// Beta is the step size β_k ≥ 0 of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the
@@ -52,29 +51,28 @@ type STABLE struct {
 	// Default 1/√(k+1).
 	Tau Schedule
 
-	// MuG is μ_g > 0 of g_yy ⪰ μ_g I, below which no eigenvalue of H_yy may fall. Required.
+	// MuG is μ_g > 0 of g_yy ⪰ μ_g I. Eigenvalues of H_yy below it are raised to it. Required.
 	MuG float64
 
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
 	// InitBatch is the number of samples φ in H⁰, ≥ 1, or Full. Default: dy or Options.LowerBatch,
-	// whichever is more: fewer samples than dy leave H_yy without curvature in some direction, and
-	// the first steps too long.
+	// whichever is more: with fewer samples than dy, H_yy may lack curvature in some direction, and
+	// the first steps are too long.
 	InitBatch int
 
-	// Plain, by default false, leaves out both safeguards, which are not in the paper: the trust
-	// region, and the bound β_k ≤ 2/(μ_g + L). The paper's lemma on the lower level asks for the
-	// latter with L = L_g; here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds
-	// the curvature that a step along that batch's g_y meets. With Plain, the constants Alpha,
-	// Beta, Tau, MuG and CGxy of the paper, InitBatch 1 and no Upper, the method is the paper's,
-	// equation by equation.
+	// Plain, by default false, leaves out the two safeguards that are not in the paper: the trust
+	// region, and the bound β_k ≤ 2/(μ_g + L). The paper's lemma on the lower level requires the
+	// latter with L = L_g. Here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds
+	// the curvature along that batch's g_y. With Plain, the constants Alpha, Beta, Tau, MuG and
+	// CGxy of the paper, InitBatch 1 and no Upper, the method is the paper's, equation by equation.
 	Plain bool
 
 	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The
-	// correction H_yy⁻¹H_xyᵀΔx extrapolates y*(x) along its tangent, far where μ_g is small or H_yy
-	// noisy. Where it is longer than r·max(1, ‖y‖), x^{k+1} is drawn back along the line to x^k
-	// (into X, which is convex) until it is that long.
+	// correction H_yy⁻¹H_xyᵀΔx extrapolates y*(x) along its tangent, and far where μ_g is small or
+	// H_yy noisy. Where it is longer than r·max(1, ‖y‖), x^{k+1} is moved back towards x^k (it
+	// stays in X, which is convex) until the correction has that length.
 	Trust float64
 }
 
@@ -208,8 +206,8 @@ func (m *stable) Step(it *Iteration) error {
 	return it.UseSteps(theta*alpha, beta, 0)
 }
 
-// moveX writes P_X(x^k − α h), or what the upper rule makes of it, into it.NextX(), and returns α,
-// or the MetricStep of the α_i.
+// moveX writes P_X(x^k − α h), or the result of the upper rule, into it.NextX(). It returns α, or
+// the MetricStep of the α_i.
 func (m *stable) moveX(it *Iteration) (float64, error) {
 	switch {
 	case m.rule != nil:
@@ -222,7 +220,7 @@ func (m *stable) moveX(it *Iteration) (float64, error) {
 	return alpha, nil
 }
 
-// beta is β_k.
+// beta returns β_k.
 func (m *stable) beta(it *Iteration) float64 {
 	beta := 0.0
 	if m.Beta != nil {
@@ -240,8 +238,8 @@ func (m *stable) beta(it *Iteration) float64 {
 	return beta
 }
 
-// trust draws x^{k+1} and the drift back to the trust region. The drift is linear in x^{k+1} − x^k,
-// so one factor θ ≤ 1 serves both; trust returns it.
+// trust moves x^{k+1} and the drift back into the trust region. The drift is linear in x^{k+1} −
+// x^k, so one factor θ ≤ 1 applies to both; trust returns it.
 func (m *stable) trust(it *Iteration) (theta float64) {
 	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(it.Y()))
 	if !(length > radius) {
@@ -275,8 +273,8 @@ func (m *stable) State(t *State) {
 	}
 }
 
-// Vectors names what the next iterate was made of, in the order of computation, for the search for
-// a non-finite value.
+// Vectors names the vectors that the next iterate was computed from, in the order of computation,
+// for the search for a non-finite value.
 func (m *stable) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("f_x", m.fx)

@@ -24,7 +24,7 @@ func newStream(size, seed, id uint64, count *uint64) *stream {
 	return s
 }
 
-// drawOr is draw, of the default number of samples if n is 0.
+// drawOr is draw; if n is 0, it draws the usual number of samples.
 func (s *stream) drawOr(n, usual int) []Sample {
 	switch {
 	case n == 0:

@@ -7,10 +7,10 @@ import (
 	"stable/bilevel/option"
 )
 
-// Constants are those of the paper's Assumptions 1 to 5, under its names. L… are Lipschitz
-// constants in y, L…Bar in x, of the derivative that they are named after; C… bound the moments of
-// the stochastic derivatives, and Sigma… their standard deviations, in the Frobenius norm for
-// matrices. All of them are finite and not negative, but MuF.
+// Constants holds the constants of the paper's Assumptions 1 to 5, under its names. L… is the
+// Lipschitz constant in y, and L…Bar the one in x, of the derivative in its name. C… bounds a
+// moment of the stochastic derivative, and Sigma… its standard deviation, in the Frobenius norm for
+// matrices. All of them must be finite, and all except MuF not negative.
 type Constants struct {
 	Lfx, LfxBar                 float64 // of f_x
 	Lfy, LfyBar                 float64 // of f_y
@@ -24,7 +24,7 @@ type Constants struct {
 	Mu                          float64 // F is μ-strongly convex, μ > 0. Theorem 3
 }
 
-// Steps are the three step sizes of STABLE.
+// Steps holds the three step sizes of STABLE.
 type Steps struct {
 	Alpha, Beta, Tau Schedule
 }
@@ -32,7 +32,7 @@ type Steps struct {
 // Lipschitz returns L_f, L_y and L_F of the paper's auxiliary lemma (label lemma_lip): the
 // Lipschitz constants of f_x − g_xy g_yy⁻¹ f_y in y, of y*(x), and of ∇F. The lemma's L_fxy, which
 // its assumptions do not define, is read as L_gxy. Where the paper's proofs bound ∇y*, they use the
-// same name L_y for its Lipschitz constant, which is another number.
+// same name L_y for its Lipschitz constant, which is a different number.
 func (c Constants) Lipschitz() (lf, ly, lF float64) {
 	r := c.Cgxy / c.MuG
 	lf = c.Lfx + r*c.Lfy + c.Cfy/c.MuG*(c.Lgxy+r*c.Lgyy)
@@ -106,11 +106,11 @@ func (c Constants) Theorem2(k int, rho float64) (Steps, error) {
 // Theorem3 returns the step sizes (eq.stepsize2) of the paper's Theorem 3, for a μ-strongly convex
 // F: β_k = τ_k = 2/(c̃₅(K₀+k)) and α_k = a·β_k.
 //
-// Two things are taken from its proof where the statement differs. The statement bounds β_k by
-// 1/(K₀+k), with which the recursion of the proof, V^{k+1} ≤ (1 − c̃₅β_k)V^k + c̃₆β_k², falls as
-// k^(−c̃₅) only, c̃₅ ≤ 1/4; the proof takes 2/(c̃₅(K₀+k)), and so does this. And inequality (c) of
-// the proof needs a ≤ μ μ_g L_g/(8 L_f²(μ_g+L_g)); the statement prints 2 for the 8. K₀ is the
-// smallest that keeps β_0 within the constant bounds.
+// Where statement and proof differ, the function follows the proof, in two places. The statement
+// bounds β_k by 1/(K₀+k), with which the recursion of the proof, V^{k+1} ≤ (1 − c̃₅β_k)V^k +
+// c̃₆β_k², falls only as k^(−c̃₅), c̃₅ ≤ 1/4; the proof takes 2/(c̃₅(K₀+k)), and so does this
+// function. And inequality (c) of the proof needs a ≤ μ μ_g L_g/(8 L_f²(μ_g+L_g)); the statement
+// prints 2 for the 8. K₀ is the smallest that keeps β_0 within the constant bounds.
 func (c Constants) Theorem3() (Steps, error) {
 	if err := c.validate(); err != nil {
 		return Steps{}, err
@@ -135,7 +135,7 @@ func (c Constants) Theorem3() (Steps, error) {
 	return Steps{Power{2 / c5 * a, k0, 1}, Power{2 / c5, k0, 1}, Power{2 / c5, k0, 1}}, nil
 }
 
-// validate names the first constant that is missing or impossible.
+// validate returns an error that names the first constant that is missing or impossible.
 func (c Constants) validate() error {
 	v := reflect.ValueOf(c)
 	for i := range v.NumField() {
