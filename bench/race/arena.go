@@ -89,7 +89,8 @@ func halves(file string, rows int, seed uint64) (t table, err error) {
 	if err != nil {
 		return t, err
 	}
-	return table{parts[0], parts[1], origin, "features of " + kit.DataName(file) + ": " + kit.Features(scaler, "the training rows")}, nil
+	features := "features of " + kit.DataName(file) + ": " + kit.Features(scaler, "the training rows")
+	return table{parts[0], parts[1], origin, features}, nil
 }
 
 // arena is the paper's test problem on the table: x in a box, random starts in it.

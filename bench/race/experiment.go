@@ -60,7 +60,8 @@ func (x *experiment) racing(chosen map[string]choice) []kit.Task[trial] {
 	for _, a := range x.arenas {
 		for _, e := range x.entrants {
 			for t := range x.trials {
-				list = append(list, task(raceKey(a, e, t), a, e, chosen[a.name+"/"+e.name].Setting, x.seed+uint64(t), c))
+				s := chosen[a.name+"/"+e.name].Setting
+				list = append(list, task(raceKey(a, e, t), a, e, s, x.seed+uint64(t), c))
 			}
 		}
 	}
@@ -136,7 +137,8 @@ func (x *experiment) identity() kit.Identity {
 }
 
 // run does the runs of this share that are not done yet, and returns all of them.
-func (x *experiment) run(ctx context.Context, out kit.Terminal) (chosen map[string]choice, done map[string]trial, err error) {
+func (x *experiment) run(ctx context.Context, out kit.Terminal) (
+	chosen map[string]choice, done map[string]trial, err error) {
 	c, err := kit.Open[trial](x.folder, x.name, x.identity(), x.share)
 	if err != nil {
 		return nil, nil, err

@@ -31,7 +31,8 @@ func Figure2(ctx context.Context, args []string, out kit.Terminal) error {
 	var data, methods string
 	fs := kit.NewFlags("bench figure2", figure2Usage, "")
 	fs.StringVar(&data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/ (default: the shipped data set)")
-	fs.StringVar(&methods, "methods", "STABLE-untuned,STABLE,STABLE-paper,BSA,TTSA", "`NAMES` of methods, separated by commas")
+	fs.StringVar(&methods, "methods", "STABLE-untuned,STABLE,STABLE-paper,BSA,TTSA",
+		"`NAMES` of methods, separated by commas")
 	r.add(fs)
 	addWeights(fs, &w)
 	addForm(fs, &w)
@@ -67,7 +68,9 @@ func paperFiles(folder string) ([]string, error) {
 		return []string{kit.ShippedData}, nil
 	}
 	var files []string
-	for _, f := range []string{"australian/australian_scale", "ijcnn1/ijcnn1.trn", "covtype/covtype.libsvm.binary.scale"} {
+	for _, f := range []string{
+		"australian/australian_scale", "ijcnn1/ijcnn1.trn", "covtype/covtype.libsvm.binary.scale",
+	} {
 		path, err := kit.PlainOrGzip(filepath.Join(folder, filepath.FromSlash(f)))
 		if err != nil {
 			return nil, err

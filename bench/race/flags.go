@@ -54,7 +54,8 @@ func (r *racingFlags) experiment(name, describe string, arenas []*arena, entrant
 	if r.Quick {
 		describe += ", quick"
 	}
-	return &experiment{name: name, describe: describe, arenas: arenas, entrants: entrants, samples: r.samples, trials: r.trials,
+	return &experiment{name: name, describe: describe, arenas: arenas, entrants: entrants,
+		samples: r.samples, trials: r.trials,
 		tuneTrials: r.tune, points: 40, seed: r.Seed, folder: r.Out, share: share}, err
 }
 

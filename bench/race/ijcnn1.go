@@ -31,7 +31,8 @@ func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
 	r, w := racingFlags{samples: 256000, trials: 10, tune: 1}, weights{form: "exp", lo: 1e-5, hi: 10}
 	var data, methods string
 	fs := kit.NewFlags("bench ijcnn1", ijcnn1Usage, "")
-	fs.StringVar(&data, "data", os.Getenv("STABLE_DATA"), "`FOLDER` with ijcnn1/ijcnn1.trn and ijcnn1.tst, plain or .gz")
+	fs.StringVar(&data, "data", os.Getenv("STABLE_DATA"),
+		"`FOLDER` with ijcnn1/ijcnn1.trn and ijcnn1.tst, plain or .gz")
 	fs.StringVar(&methods, "methods", "STABLE,SOBA,SABA", "`NAMES` of methods, separated by commas")
 	r.add(fs)
 	addWeights(fs, &w)
@@ -39,7 +40,8 @@ func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
 		return err
 	}
 	if data == "" {
-		return fmt.Errorf("%w: -data is missing: a folder with ijcnn1/ijcnn1.trn and ijcnn1.tst of the LIBSVM data page", kit.ErrUsage)
+		return fmt.Errorf("%w: -data is missing: a folder with ijcnn1/ijcnn1.trn and ijcnn1.tst of the "+
+			"LIBSVM data page", kit.ErrUsage)
 	}
 	entrants, err := lineup(methods)
 	if err := kit.FirstOf(r.check(), w.check(), err); err != nil {

@@ -154,7 +154,8 @@ func (l *league) identity() kit.Identity {
 }
 
 // play does the runs of this share that are not done yet, and returns all of them.
-func (l *league) play(ctx context.Context, out kit.Terminal) (chosen map[place]*picks, done map[string]trial, err error) {
+func (l *league) play(ctx context.Context, out kit.Terminal) (
+	chosen map[place]*picks, done map[string]trial, err error) {
 	c, err := kit.Open[trial](l.folder, l.name, l.identity(), l.share)
 	if err != nil {
 		return nil, nil, err

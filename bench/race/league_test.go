@@ -79,7 +79,8 @@ func TestLimitsOfRecipes(t *testing.T) {
 	want, err := base.problem(1)
 	require.NoError(t, err)
 	for _, r := range []recipe{
-		{o: base.o, x: 1e4, y: 1e-3}, {o: base.o, mixed: true}, {o: base.o, far: 100, shiftY: 1e3}, {o: base.o, place: inside(300)},
+		{o: base.o, x: 1e4, y: 1e-3}, {o: base.o, mixed: true}, {o: base.o, far: 100, shiftY: 1e3},
+		{o: base.o, place: inside(300)},
 	} {
 		got, err := r.problem(1)
 		require.NoError(t, err)
@@ -102,7 +103,9 @@ func TestPicks(t *testing.T) {
 	l := &league{problems: []*problem{p}, entrants: []*entrant{e}, budgets: []uint64{10, 20}, tuneTrials: 1, trials: 1}
 	done := map[string]trial{}
 	put := func(setting, b int, last, mean float64) {
-		done[l.choiceKey(p, e, setting, b, 0)] = trial{Error: []float64{last, last - 1, last + 1}, Mean: []float64{mean, mean, mean}}
+		done[l.choiceKey(p, e, setting, b, 0)] = trial{
+			Error: []float64{last, last - 1, last + 1}, Mean: []float64{mean, mean, mean},
+		}
 	}
 	field := l.begin()
 	require.Len(t, l.tuning(0, field), 100)
@@ -110,8 +113,10 @@ func TestPicks(t *testing.T) {
 		put(i, 0, 10+float64(i), 200-float64(i))
 	}
 	put(97, 0, 2, 300)
-	done[l.choiceKey(p, e, 5, 0, 0)] = trial{Error: []float64{1, 1, 1}, Mean: []float64{1, 1, 1}, End: "blew up", Used: 9}
-	done[l.choiceKey(p, e, 6, 0, 0)] = trial{Error: []float64{3, 3, 3}, Mean: []float64{1, 1, 1}, End: "blew up", Used: 12}
+	for i, used := range map[int]uint64{5: 9, 6: 12} {
+		v := []float64{1, 1, 1}
+		done[l.choiceKey(p, e, i, 0, 0)] = trial{Error: v, Mean: v, End: "blew up", Used: used}
+	}
 	l.judge(0, field, done)
 	c := field[place{"p", "m"}]
 	assert.Equal(t, [2]int{97, 6}, c.best[0])
@@ -141,7 +146,8 @@ func TestOutOfRace(t *testing.T) {
 	good, bad := &entrant{name: "good"}, &entrant{name: "bad"}
 	p := &problem{arena: &arena{name: "p"}, field: []*entrant{good, bad}}
 	for _, exhaustive := range []bool{false, true} {
-		l := &league{problems: []*problem{p}, entrants: p.field, budgets: []uint64{10, 20, 30}, tuneTrials: 1, trials: 1,
+		l := &league{problems: []*problem{p}, entrants: p.field, budgets: []uint64{10, 20, 30}, tuneTrials: 1,
+			trials:     1,
 			exhaustive: exhaustive}
 		done := map[string]trial{}
 		for b := range l.budgets {
@@ -224,7 +230,8 @@ func TestLeagueParts(t *testing.T) {
 // A problem without a limit has numbers, and no panel in the figure.
 func TestNoLimitNoFigure(t *testing.T) {
 	out := t.TempDir()
-	status, stdout, stderr := bench(context.Background(), "limit", "-methods", "STABLE", "-only", "tail 1.5", "-samples", "1000", "-trials", "2", "-out", out)
+	status, stdout, stderr := bench(context.Background(), "limit", "-methods", "STABLE", "-only", "tail 1.5",
+		"-samples", "1000", "-trials", "2", "-out", out)
 	require.Zero(t, status, stderr)
 	assert.Contains(t, stdout, "tail 1.5 (chosen): no limit")
 	assert.FileExists(t, filepath.Join(out, "limit.csv"))
@@ -239,7 +246,8 @@ func TestUntunedAblation(t *testing.T) {
 	}
 	for _, name := range names {
 		out := t.TempDir()
-		status, stdout, stderr := bench(context.Background(), name, "-ablate", "-only", "saddle", "-samples", "1000", "-trials", "2", "-out", out)
+		status, stdout, stderr := bench(context.Background(), name, "-ablate", "-only", "saddle",
+			"-samples", "1000", "-trials", "2", "-out", out)
 		require.Zero(t, status, stderr)
 		for _, e := range untunedAblations {
 			assert.Contains(t, stdout, e.name)

@@ -30,7 +30,8 @@ func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
 	f.Common.Add(fs, quick)
 	fs.StringVar(&f.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set")
 	fs.BoolVar(&f.ablate, "ablate", false, "the untuned method, and it with one part after the other taken away")
-	fs.BoolVar(&f.exhaustive, "exhaustive", false, "try every setting at every budget, and keep every rival in the race")
+	fs.BoolVar(&f.exhaustive, "exhaustive", false,
+		"try every setting at every budget, and keep every rival in the race")
 	fs.StringVar(&f.methods, "methods", f.methods, "`NAMES` of methods, separated by commas")
 	fs.StringVar(&f.without, "without", "", "`NAMES` of methods to leave out, separated by commas")
 	fs.StringVar(&f.only, "only", "", "`WORDS`, separated by commas: only problems whose name has one of them")
@@ -98,7 +99,8 @@ func (f *leagueFlags) league(command string, budgets []uint64, problems []*probl
 		return nil, fmt.Errorf("%w: -only %q: no problem has such a name", kit.ErrUsage, f.only)
 	}
 	share, err := f.Share()
-	l := &league{command: command, name: name, problems: problems, entrants: entrants, trials: f.trials, tuneTrials: f.tune,
+	l := &league{command: command, name: name, problems: problems, entrants: entrants,
+		trials: f.trials, tuneTrials: f.tune,
 		exhaustive: f.exhaustive, seed: f.Seed, folder: f.Out, share: share, describe: "in full"}
 	if f.Quick {
 		l.describe = "quick"
@@ -198,7 +200,8 @@ func (l *league) write(w io.Writer, rows []row, column string, value func(r row)
 		}
 		for _, r := range rows {
 			if err := out.Write([]string{
-				r.problem.name, r.entrant.name, r.told(), outputs[r.output], strconv.FormatUint(l.budgets[r.budget], 10),
+				r.problem.name, r.entrant.name, r.told(), outputs[r.output],
+				strconv.FormatUint(l.budgets[r.budget], 10),
 				number(r.Mean), number(l.limitAt(r.problem, r.budget)), number(value(r)),
 				string(r.problem.half), number(r.Half), strconv.Itoa(r.diverged),
 			}); err != nil {

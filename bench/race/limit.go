@@ -204,7 +204,8 @@ func (l *league) limitTable(w io.Writer, p *problem, rows []row) error {
 	if p.limit == nil {
 		fmt.Fprintf(w, "%s (%s): no limit; mean error over %d trials\n", p.name, p.half, l.trials)
 	} else {
-		fmt.Fprintf(w, "%s (%s): limit %.3g ξ⁻¹ + %.3g φ⁻¹, standard error %.1g %%, %d free coordinates; mean error over it, %d trials\n",
+		fmt.Fprintf(w, "%s (%s): limit %.3g ξ⁻¹ + %.3g φ⁻¹, standard error %.1g %%, %d free coordinates; "+
+			"mean error over it, %d trials\n",
 			p.name, p.half, p.limit.Xi, p.limit.Phi, 100*p.limit.StdErr/p.limit.At(1, 1), p.limit.Free, l.trials)
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -274,14 +275,15 @@ func (l *league) limitSummary(w io.Writer, rows []row, ratio func(r row) float64
 
 // limitFigure shows, for each problem with a limit, the better output of each entrant over it.
 func (l *league) limitFigure(rows []row, ratio func(r row) float64) *plot.Figure {
-	fig := &plot.Figure{Columns: 3, Caption: fmt.Sprintf("Mean over %d trials (and its 95 %% interval, where methods are few) of the better of last iterate and running mean, "+
-		"over the limit that the samples set; tuned methods at the best of 100 settings for each budget.", l.trials)}
+	fig := &plot.Figure{Columns: 3, Caption: fmt.Sprintf("Mean over %d trials (and its 95 %% interval, where "+
+		"methods are few) of the better of last iterate and running mean, over the limit that the samples set; "+
+		"tuned methods at the best of 100 settings for each budget.", l.trials)}
 	for _, p := range l.problems {
 		if p.limit == nil {
 			continue
 		}
-		panel := plot.Panel{Title: p.name, X: plot.Axis{Label: "samples of each kind", Log: true}, Y: plot.Axis{Label: "error over the limit", Log: true},
-			Lines: []plot.Line{{Label: "limit", C: 1}}}
+		panel := plot.Panel{Title: p.name, X: plot.Axis{Label: "samples of each kind", Log: true},
+			Y: plot.Axis{Label: "error over the limit", Log: true}, Lines: []plot.Line{{Label: "limit", C: 1}}}
 		for _, e := range p.field {
 			s := plot.Series{Name: e.name, Markers: true, Style: kit.Style(e.name)}
 			for b, n := range l.budgets {

@@ -76,7 +76,8 @@ func (e *entrant) describe(a *arena, s setting) (text, edge string) {
 		return fmt.Sprintf("%.3g", c)
 	}
 	alpha, beta := a.units.of(e)
-	text = fmt.Sprintf("α = %s, β = %s, %s", order(s.Alpha*alpha, e.orders[0]), order(s.Beta*beta, e.orders[1]), e.variants[s.Variant])
+	text = fmt.Sprintf("α = %s, β = %s, %s",
+		order(s.Alpha*alpha, e.orders[0]), order(s.Beta*beta, e.orders[1]), e.variants[s.Variant])
 	outer := func(v float64) bool { return v == slices.Max(paperSteps) || v == slices.Min(paperSteps) }
 	if outer(s.Alpha) {
 		edge += "α"
@@ -97,7 +98,8 @@ func lineup(names string) ([]*entrant, error) {
 	for name := range strings.SplitSeq(names, ",") {
 		e := find(strings.TrimSpace(name))
 		if e == nil {
-			return nil, fmt.Errorf("%w: no method is called %q; there are %s", kit.ErrUsage, name, strings.Join(entrantNames(), ", "))
+			return nil, fmt.Errorf("%w: no method is called %q; there are %s",
+				kit.ErrUsage, name, strings.Join(entrantNames(), ", "))
 		}
 		list = append(list, e)
 	}
@@ -172,8 +174,9 @@ func special() (list []*entrant) {
 // registered is an entry of the registry as an entrant.
 func registered(e method.Entry) *entrant {
 	return &entrant{
-		name: e.Name, untuned: !e.Needs.Alpha, orders: e.Orders, variants: [2]string{e.Variants[0].Name, e.Variants[1].Name},
-		lengths: e.Lengths, needs: e.Needs,
+		name: e.Name, untuned: !e.Needs.Alpha, orders: e.Orders,
+		variants: [2]string{e.Variants[0].Name, e.Variants[1].Name},
+		lengths:  e.Lengths, needs: e.Needs,
 		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
 			t := method.Tuning{MuG: a.muG, LG: a.lG, CGxy: a.cGxy}
 			if e.Needs.Alpha {

@@ -26,7 +26,8 @@ func bench(ctx context.Context, args ...string) (status int, stdout, stderr stri
 
 // small is the command line of a race that takes a fraction of a second.
 func small(out string, more ...string) []string {
-	return append([]string{"compare", "-methods", "STABLE,TTSA", "-samples", "1000", "-trials", "3", "-tune", "1", "-out", out}, more...)
+	return append([]string{"compare", "-methods", "STABLE,TTSA", "-samples", "1000", "-trials", "3",
+		"-tune", "1", "-out", out}, more...)
 }
 
 // numbers returns the error columns of the CSV of a race: what does not depend on the clock.
@@ -85,7 +86,8 @@ func TestCompareParts(t *testing.T) {
 // other rows; nor are those of another build of the program.
 func TestRaceKnowsItsData(t *testing.T) {
 	small := func(out, data string) []string {
-		return []string{"compare", "-methods", "STABLE", "-samples", "1000", "-trials", "2", "-tune", "1", "-data", data, "-out", out}
+		return []string{"compare", "-methods", "STABLE", "-samples", "1000", "-trials", "2", "-tune", "1",
+			"-data", data, "-out", out}
 	}
 	dir, out := t.TempDir(), t.TempDir()
 	one, two := filepath.Join(dir, "part.one"), filepath.Join(dir, "part.two")
@@ -147,7 +149,8 @@ func TestCompareInterrupted(t *testing.T) {
 
 func TestRacingUsage(t *testing.T) {
 	for want, args := range map[string][]string{
-		`no method is called "TTTSA"; there are STABLE, STABLE-paper, STABLE-guarded, STABLE-untuned, BSA`: {"compare", "-methods", "TTTSA"},
+		`no method is called "TTTSA"; there are STABLE, STABLE-paper, STABLE-guarded, STABLE-untuned, BSA`: {
+			"compare", "-methods", "TTTSA"},
 		"-samples is 10":                  {"compare", "-samples", "10"},
 		"-trials is 0":                    {"compare", "-trials", "0"},
 		"-tune is 0":                      {"compare", "-tune", "0"},
@@ -212,7 +215,8 @@ func TestBandsAndColours(t *testing.T) {
 	}
 	x.entrants = append(x.entrants, &entrant{name: "STABLE"})
 	curves["STABLE"] = averages{error: []float64{100}}
-	assert.Equal(t, map[string]bool{"STABLE": true, "a": true, "b": true, "c": true, "d": true, "e": true}, x.vivid(curves))
+	assert.Equal(t, map[string]bool{"STABLE": true, "a": true, "b": true, "c": true, "d": true, "e": true},
+		x.vivid(curves))
 	for _, e := range entrants {
 		assert.Positive(t, kit.Style(e.name), "%s has no look of its own", e.name)
 	}

@@ -38,7 +38,9 @@ var streams = []recipe{
 	{name: "start at 100", half: confirmed, o: noisy(9, nil), far: 100},
 	{name: "y* of 1e3", half: chosen, o: noisy(10, nil), shiftY: 1e3},
 	{name: "rank-one f_yy", half: confirmed, o: noisy(11, func(o *quadratic.Options) { o.RankOneF = true })},
-	{name: "rank-one g_yy", half: chosen, o: noisy(12, func(o *quadratic.Options) { o.RankOneG, o.SigmaGyy = true, 0 })},
+	{name: "rank-one g_yy", half: chosen, o: noisy(12, func(o *quadratic.Options) {
+		o.RankOneG, o.SigmaGyy = true, 0
+	})},
 	{name: "tail 1.5", half: chosen, o: noisy(13, func(o *quadratic.Options) { o.Tail = 1.5 })},
 	{name: "tail 1.1", half: confirmed, o: noisy(14, func(o *quadratic.Options) { o.Tail = 1.1 })},
 }
@@ -63,7 +65,9 @@ var strange = []recipe{
 	{name: "g of condition 1e6", half: chosen, o: noisy(35, func(o *quadratic.Options) { o.LG = 1e6 })},
 	{name: "‖g_xy‖ = 100", half: confirmed, o: noisy(36, func(o *quadratic.Options) { o.CrossNorm = 100 })},
 	{name: "entries unknown to g", half: chosen, o: noisy(37, func(o *quadratic.Options) { o.Blind = 5 })},
-	{name: "sum, condition 1e3", half: confirmed, o: noisy(38, func(o *quadratic.Options) { o.Terms, o.LP, o.LG = 1000, 1e3, 1e3 })},
+	{name: "sum, condition 1e3", half: confirmed, o: noisy(38, func(o *quadratic.Options) {
+		o.Terms, o.LP, o.LG = 1000, 1e3, 1e3
+	})},
 }
 
 // inside is a box around the solution, which lies a third of the way from the middle to an edge: in

@@ -135,7 +135,8 @@ func (x *experiment) report(w io.Writer, chosen map[string]choice, done map[stri
 	}
 	var bySamples, bySeconds []plot.Panel
 	for _, a := range x.arenas {
-		p := plot.Panel{Title: a.name, X: plot.Axis{Label: "samples, ξ and φ", Log: true}, Y: plot.Axis{Label: "F(x^{k}) − F*", Log: true}}
+		p := plot.Panel{Title: a.name, X: plot.Axis{Label: "samples, ξ and φ", Log: true},
+			Y: plot.Axis{Label: "F(x^{k}) − F*", Log: true}}
 		q := plot.Panel{X: plot.Axis{Label: "seconds", Log: true}, Y: p.Y}
 		curves := map[string]averages{}
 		for _, e := range x.entrants {
@@ -185,12 +186,14 @@ func (x *experiment) drawn() string {
 var fractions = []float64{0.3, 0.1, 0.03, 0.01}
 
 // table prints where each entrant ended, and when it reached given errors.
-func (x *experiment) table(w io.Writer, a *arena, at []float64, curves map[string]averages, chosen map[string]choice) error {
+func (x *experiment) table(w io.Writer, a *arena, at []float64, curves map[string]averages,
+	chosen map[string]choice) error {
 	var first float64
 	for _, s := range curves {
 		first = max(first, s.error[0])
 	}
-	fmt.Fprintf(w, "%s: F* = %.9g; %s over %d trials; largest error at %g samples %.3g\n", a.name, a.best, x.middle(), x.trials, at[0], first)
+	fmt.Fprintf(w, "%s: F* = %.9g; %s over %d trials; largest error at %g samples %.3g\n",
+		a.name, a.best, x.middle(), x.trials, at[0], first)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tw, "method\terror at the end\tfailed")
 	for _, f := range fractions {
@@ -200,7 +203,8 @@ func (x *experiment) table(w io.Writer, a *arena, at []float64, curves map[strin
 	for _, e := range x.entrants {
 		s := curves[e.name]
 		end := len(s.error) - 1
-		fmt.Fprintf(tw, "%s\t%.2e (%.1e…%.1e)\t%d of %d", e.name, s.error[end], s.lo[end], s.hi[end], s.failed, s.trials)
+		fmt.Fprintf(tw, "%s\t%.2e (%.1e…%.1e)\t%d of %d",
+			e.name, s.error[end], s.lo[end], s.hi[end], s.failed, s.trials)
 		for _, f := range fractions {
 			fmt.Fprint(tw, "\t", reached(s, at, f*first))
 		}

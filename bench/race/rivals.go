@@ -66,6 +66,14 @@ func (l *league) rivals(rows []row) rivals {
 // The columns of a file of rivals.
 var rivalColumns = []string{"problem", "samples", "output", "method", "tuned", "error", "interval", "trials", "F*"}
 
+// line is a rival as a line of a file.
+func (r rival) line(p *problem, samples uint64, output int) []string {
+	return []string{
+		p.name, strconv.FormatUint(samples, 10), outputs[output], r.method, r.tuned,
+		number(r.error), number(r.half), strconv.Itoa(r.trials), strconv.FormatFloat(p.best, 'g', -1, 64),
+	}
+}
+
 // settled says what a file of rivals must agree on with the race that reads it, beside the values
 // F* of its problems.
 func (l *league) settled() []string {
@@ -100,8 +108,7 @@ func (l *league) writeRivals(w io.Writer, best rivals) error {
 			for b, n := range l.budgets {
 				for o, r := range best[standing{p, b}] {
 					if r.method != "" {
-						list = append(list, []string{p.name, strconv.FormatUint(n, 10), outputs[o], r.method, r.tuned,
-							number(r.error), number(r.half), strconv.Itoa(r.trials), strconv.FormatFloat(p.best, 'g', -1, 64)})
+						list = append(list, r.line(p, n, o))
 					}
 				}
 			}
@@ -128,8 +135,8 @@ func (l *league) readRivals(files string) (rivals, error) {
 	for _, p := range l.problems {
 		for b, n := range l.budgets {
 			if pair := best[standing{p, b}]; pair[0].method == "" || pair[1].method == "" {
-				return nil, fmt.Errorf("%s: no rivals on %q at %d samples, last iterate and mean: race them there first",
-					files, p.name, n)
+				return nil, fmt.Errorf("%s: no rivals on %q at %d samples, last iterate and mean: "+
+					"race them there first", files, p.name, n)
 			}
 		}
 	}

@@ -67,7 +67,8 @@ func TestAgainst(t *testing.T) {
 		"-only", "nonconvex", "-samples", "1000", "-trials", "2", "-tune", "1", "-out", again)
 	require.Zero(t, status, stderr)
 	both, out := file+","+filepath.Join(again, "untuned-rivals.csv"), t.TempDir()
-	status, _, stderr = bench(context.Background(), against(both, out, "-methods", "STABLE-untuned", "-only", "saddle,nonconvex")...)
+	status, _, stderr = bench(context.Background(), against(both, out, "-methods", "STABLE-untuned",
+		"-only", "saddle,nonconvex")...)
 	require.Zero(t, status, stderr)
 	got = column(t, filepath.Join(out, "untuned-against.csv"), "over best rival")
 	for _, name := range []string{"saddle", "nonconvex", "quadratic nonconvex"} {

@@ -140,9 +140,9 @@ func survivors(folder string, r *racingFlags, out kit.Terminal) ([]maker[*arena]
 func (x *experiment) survival(w io.Writer, chosen map[string]choice, done map[string]trial) error {
 	tellFeatures(w, x.arenas...)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "problem\tμ_g\tdiverged of %d: paper\tguarded\tmean error at the end: STABLE-untuned\tSTABLE, adaptive\t"+
-		"paper, best\tguarded, best\tTTSA, best\tBSA, best\tbetter of TTSA, BSA / STABLE-untuned\t/ adaptive\t\n",
-		len(x.entrants[2].grid()))
+	fmt.Fprintf(tw, "problem\tμ_g\tdiverged of %d: paper\tguarded\tmean error at the end: "+
+		"STABLE-untuned\tSTABLE, adaptive\tpaper, best\tguarded, best\tTTSA, best\tBSA, best\t"+
+		"better of TTSA, BSA / STABLE-untuned\t/ adaptive\t\n", len(x.entrants[2].grid()))
 	var ahead [2]int
 	for _, a := range x.arenas {
 		end := map[string]float64{}

@@ -56,7 +56,9 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, c course
 	var t trial
 	p := a.fresh()
 	x0, y0 := a.start(rand.New(rand.NewPCG(seed, 's')))
-	s, err := bilevel.New(p, m, bilevel.Options{X0: x0, Y0: y0, Set: a.set, Seed: seed, UpperBatch: a.batch, LowerBatch: a.batch})
+	s, err := bilevel.New(p, m, bilevel.Options{
+		X0: x0, Y0: y0, Set: a.set, Seed: seed, UpperBatch: a.batch, LowerBatch: a.batch,
+	})
 	if err != nil {
 		return t, err
 	}
