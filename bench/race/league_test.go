@@ -113,9 +113,12 @@ func TestPicks(t *testing.T) {
 		put(i, 0, 10+float64(i), 200-float64(i))
 	}
 	put(97, 0, 2, 300)
+	put(5, 0, 1, 1)
+	put(6, 0, 3, 1)
 	for i, used := range map[int]uint64{5: 9, 6: 12} {
-		v := []float64{1, 1, 1}
-		done[l.choiceKey(p, e, i, 0, 0)] = trial{Error: v, Mean: v, End: "blew up", Used: used}
+		r := done[l.choiceKey(p, e, i, 0, 0)]
+		r.End, r.Used = "blew up", used
+		done[l.choiceKey(p, e, i, 0, 0)] = r
 	}
 	l.judge(0, field, done)
 	c := field[place{"p", "m"}]
