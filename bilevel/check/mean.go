@@ -220,6 +220,9 @@ func (c *checker) promise() {
 			return
 		}
 		c.unmodified(&oracle{name: name}, pt, nil, "x", c.x, pt.x)
+		if math.IsInf(s, -1) {
+			continue // there is nothing to hold
+		}
 		for i := range pt.names[lower] {
 			c.keeps(o, pt, pt.names[lower][i:i+1], s)
 		}

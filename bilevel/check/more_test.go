@@ -538,6 +538,7 @@ func TestPromise(t *testing.T) {
 	constant := func(s float64) func([]float64) float64 { return func([]float64) float64 { return s } }
 	for want, s := range map[string]func(x []float64) float64{
 		"":                                    constant(2 - 1e-9),
+		"none":                                constant(math.Inf(-1)),
 		"convexity: ConvexityAt: λ_min(g_yy)": constant(2.002),
 		"finite: ConvexityAt":                 constant(math.NaN()),
 		"finite: ConvexityAt: s: want a num":  constant(math.Inf(1)),
@@ -551,6 +552,13 @@ func TestPromise(t *testing.T) {
 		if want == "" {
 			assert.NoError(t, r.Err())
 			assert.Contains(t, r.Passed, Pass{Convexity, "ConvexityAt", 6})
+			continue
+		}
+		if want == "none" {
+			assert.NoError(t, r.Err())
+			for _, p := range r.Passed {
+				assert.NotEqual(t, "ConvexityAt", p.Oracle)
+			}
 			continue
 		}
 		require.ErrorIs(t, r.Err(), ErrWrong, want)
