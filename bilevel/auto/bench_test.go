@@ -3,6 +3,7 @@ package auto_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"stable/bilevel"
@@ -38,8 +39,9 @@ func tuning(tb testing.TB, data *hyperopt.Data) *auto.Problem {
 		return y.DotSparse(col, val).Scale(-data.Label[s]).Softplus()
 	}
 	p, err := auto.New(auto.Losses{Dx: data.Dim, Dy: data.Dim, Upper: uint64(data.Rows()), Lower: uint64(data.Rows()),
-		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, s) },
-		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, s).Add(y.WeightedSquares(x)) },
+		F:       func(x, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, s) },
+		G:       func(x, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, s).Add(y.WeightedSquares(x)) },
+		Modulus: func(x []float64) float64 { return 2 * slices.Min(x) },
 	})
 	if err != nil {
 		tb.Fatal(err)

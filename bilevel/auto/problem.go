@@ -3,6 +3,7 @@ package auto
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -25,6 +26,11 @@ type Losses struct {
 	// a finite sum that has a shorter way. Without them the exact value of a finite sum is that of
 	// all its terms, and a simulator has none.
 	MeanF, MeanG func(x, y Vec) Num
+
+	// Modulus promises an s with g_yy(x, y; φ) ⪰ s·I for every y and every sample, as a penalty
+	// ½s‖y‖² does: see bilevel.StronglyConvex for what that saves, and what a promise that does not
+	// hold does. Nil, the default, promises nothing. check.Problem tests it.
+	Modulus func(x []float64) float64
 }
 
 // Problem is the bilevel.Problem of two losses. It has scratch memory: see Clone.
@@ -36,10 +42,11 @@ type Problem struct {
 }
 
 var (
-	_ bilevel.Problem       = (*Problem)(nil)
-	_ bilevel.Products      = (*Problem)(nil)
-	_ bilevel.Values        = (*Problem)(nil)
-	_ bilevel.UpperGradient = (*Problem)(nil)
+	_ bilevel.Problem        = (*Problem)(nil)
+	_ bilevel.Products       = (*Problem)(nil)
+	_ bilevel.Values         = (*Problem)(nil)
+	_ bilevel.UpperGradient  = (*Problem)(nil)
+	_ bilevel.StronglyConvex = (*Problem)(nil)
 )
 
 // New returns the problem of l. Errors, which wrap bilevel.ErrOption and name the field: a length
@@ -67,6 +74,14 @@ func (p *Problem) Dims() (dx, dy int) { return p.losses.Dx, p.losses.Dy }
 
 // Streams returns Losses.Upper and Losses.Lower.
 func (p *Problem) Streams() (upper, lower uint64) { return p.losses.Upper, p.losses.Lower }
+
+// ConvexityAt returns Losses.Modulus at x, −Inf where that is nil.
+func (p *Problem) ConvexityAt(x []float64) float64 {
+	if p.losses.Modulus == nil {
+		return math.Inf(-1)
+	}
+	return p.losses.Modulus(x)
+}
 
 // ValueF returns f(x, y; ξ), the mean over the batch.
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {

@@ -102,6 +102,27 @@ func TestExamplesPassTheChecks(t *testing.T) {
 	}
 }
 
+// A promise goes through as it is, and is held against samples; without one there is none.
+func TestModulus(t *testing.T) {
+	data := rows(6, 0.5)
+	p := tuning(t, data)
+	hand, err := hyperopt.New(data, data, hyperopt.Options{})
+	require.NoError(t, err)
+	x := []float64{.9, .3, .5, .7, .2, .4}
+	assert.Equal(t, hand.ConvexityAt(x), p.ConvexityAt(x))
+	assert.Equal(t, math.Inf(-1), lowerLoss(t, 1, 1, func(x, y vec) num { return y.SquaredNorm() }).ConvexityAt(x[:1]))
+
+	loss := func(x, y vec, _ bilevel.Sample) num { return y.SquaredNorm() }
+	for modulus, want := range map[float64]error{2: nil, 2.001: check.ErrWrong} {
+		p, err := auto.New(auto.Losses{Dx: 1, Dy: 2, Upper: 1, Lower: 1, F: loss, G: loss,
+			Modulus: func([]float64) float64 { return modulus }})
+		require.NoError(t, err)
+		report, err := check.Problem(p, check.Options{})
+		require.NoError(t, err)
+		require.ErrorIs(t, report.Err(), want)
+	}
+}
+
 // The gradient g_x is the transposed of what g_xy says: its differences in y, and those of g in x.
 func TestGradXG(t *testing.T) {
 	for name, e := range examples(t) {

@@ -59,6 +59,7 @@ type Problem struct {
 var _ interface {
 	bilevel.Problem
 	bilevel.Products
+	bilevel.StronglyConvex
 	bilevel.Values
 	bilevel.Truth
 } = (*Problem)(nil)
@@ -111,6 +112,9 @@ func (p *Problem) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error 
 	mat.AddIdentity(gyy, 1)
 	return nil
 }
+
+// ConvexityAt returns 1: g_yy = I.
+func (p *Problem) ConvexityAt([]float64) float64 { return 1 }
 
 // HessVecG writes v.
 func (p *Problem) HessVecG(dst, _, _, v []float64, _ []bilevel.Sample) error {

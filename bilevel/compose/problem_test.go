@@ -98,8 +98,9 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 		done := map[string]bool{}
 		for _, p := range r.Passed {
 			done[p.Check] = true
+			done[p.Oracle] = true
 		}
-		for _, want := range []string{check.Derivative, check.BatchMean, check.Unbiased, check.Product, check.Truth, check.Convexity} {
+		for _, want := range []string{check.Derivative, check.BatchMean, check.Unbiased, check.Product, check.Truth, check.Convexity, "ConvexityAt"} {
 			assert.True(t, done[want], "%s: %s was not checked", name, want)
 		}
 	}

@@ -15,6 +15,7 @@ package minmax
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"stable/bilevel"
 	"stable/chol"
@@ -25,6 +26,9 @@ import (
 // bilevel.Problem: a name is one draw wherever it is evaluated, a batch asks for the mean, an empty
 // batch for the expectation (bilevel.ErrNoExact where there is none), and a destination is
 // overwritten.
+//
+// A Saddle may promise how strongly concave its samples are: if it is a bilevel.StronglyConvex,
+// with −s_yy(x, y; ζ) ⪰ ConvexityAt(x)·I for every y and ζ, so is the Problem.
 type Saddle interface {
 	// Dims returns the lengths of x and y.
 	Dims() (dx, dy int)
@@ -57,8 +61,9 @@ const (
 // Problem is a Saddle as a bilevel problem. It has scratch memory: take one for each goroutine.
 type Problem struct {
 	s  Saddle
-	sx []float64 // scratch
-	y  []float64 // y*(x) of Objective
+	sc bilevel.StronglyConvex // s, if it is one
+	sx []float64              // scratch
+	y  []float64              // y*(x) of Objective
 
 	// Of Newton's method.
 	gy, step, trial, gTrial []float64
@@ -68,6 +73,7 @@ type Problem struct {
 
 var _ interface {
 	bilevel.Problem
+	bilevel.StronglyConvex
 	bilevel.Values
 	bilevel.Truth
 } = (*Problem)(nil)
@@ -76,7 +82,8 @@ var _ interface {
 func Adapt(s Saddle) *Problem {
 	dx, dy := s.Dims()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &Problem{s: s, sx: vec(dx), y: vec(dy), gy: vec(dy), step: vec(dy), trial: vec(dy), gTrial: vec(dy), h: mat.NewSym(dy)}
+	sc, _ := s.(bilevel.StronglyConvex)
+	return &Problem{s: s, sc: sc, sx: vec(dx), y: vec(dy), gy: vec(dy), step: vec(dy), trial: vec(dy), gTrial: vec(dy), h: mat.NewSym(dy)}
 }
 
 // Dims returns those of the Saddle.
@@ -115,6 +122,14 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	}
 	mat.ScaleSym(gyy, -1, gyy)
 	return nil
+}
+
+// ConvexityAt returns that of the Saddle, −Inf where it promises nothing.
+func (p *Problem) ConvexityAt(x []float64) float64 {
+	if p.sc == nil {
+		return math.Inf(-1)
+	}
+	return p.sc.ConvexityAt(x)
 }
 
 // ValueF returns f = s.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -112,20 +113,28 @@ func (s *square) Hess(syy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
+// promising is a square that says how concave it is.
+type promising struct{ *square }
+
+func (s promising) ConvexityAt([]float64) float64 { return slices.Min(s.q) }
+
 // The adapted problems keep the contract.
 func TestAdaptedProblemsAreRight(t *testing.T) {
-	for name, s := range map[string]*square{
+	for name, s := range map[string]Saddle{
+		"promise":      promising{newSquare(0.5, 2)},
 		"quadratic":    newSquare(0.5, 0),
 		"nonquadratic": newSquare(0.5, 2),
-		"simulator":    {p: []float64{1}, q: []float64{0.5, 3}, a: []float64{1}, b: []float64{1, 1}, k: mattest.Dense(1, 2, 1), noise: 1, bend: 1},
+		"simulator":    &square{p: []float64{1}, q: []float64{0.5, 3}, a: []float64{1}, b: []float64{1, 1}, k: mattest.Dense(1, 2, 1), noise: 1, bend: 1},
 	} {
-		r, err := check.Problem(Adapt(s), check.Options{MuG: s.q[0]})
+		r, err := check.Problem(Adapt(s), check.Options{MuG: 0.5})
 		require.NoError(t, err)
 		assert.NoError(t, r.Err(), name)
 		done := map[string]bool{}
 		for _, p := range r.Passed {
 			done[p.Check] = true
+			done[p.Oracle] = true
 		}
+		assert.Equal(t, name == "promise", done["ConvexityAt"], name)
 		for _, want := range []string{check.Derivative, check.BatchMean, check.Unbiased, check.Convexity, check.Truth} {
 			assert.True(t, done[want], "%s: %s was not checked", name, want)
 		}

@@ -1,6 +1,8 @@
 package quadratic
 
 import (
+	"math"
+
 	"stable/bilevel"
 	"stable/mat"
 )
@@ -85,6 +87,16 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 		p.addRankOneVec(dst, kindGyy, v, 1, phi)
 	}
 	return nil
+}
+
+// ConvexityAt returns MuG, where g_yy is A for every sample, and −Inf, no promise, with SigmaGyy or
+// RankOneG: S has eigenvalues of any size, and a aᵀ is written as A + (a aᵀ − A), which rounding
+// can make indefinite. x is not read.
+func (p *Problem) ConvexityAt([]float64) float64 {
+	if p.o.SigmaGyy > 0 || p.o.RankOneG {
+		return math.Inf(-1)
+	}
+	return p.o.MuG
 }
 
 // CrossVecG writes −B v + σ_gxy N v.

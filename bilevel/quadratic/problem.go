@@ -113,6 +113,7 @@ var _ interface {
 	bilevel.Problem
 	bilevel.Products
 	bilevel.UpperGradient
+	bilevel.StronglyConvex
 	bilevel.Truth
 	bilevel.Values
 } = (*Problem)(nil)

@@ -34,6 +34,30 @@ func TestSpectraAreTheChosenOnes(t *testing.T) {
 }
 
 // F's gradient by the formula of the paper's proposition 1, from the oracles and a dense solve.
+func TestPromise(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want float64
+	}{
+		{Options{Seed: 1}, 1},
+		{Options{Seed: 2, Dx: 3, Dy: 7, MuG: 1e-9, LG: 1e3, SigmaGy: 1, SigmaGxy: 1, Terms: 4}, 1e-9},
+		{Options{Seed: 3, Dy: 1, MuG: 4, SigmaGxy: 1, Tail: 2}, 4},
+		{Options{Seed: 4, SigmaGyy: 0.1}, math.Inf(-1)},
+		{Options{Seed: 5, RankOneG: true}, math.Inf(-1)},
+	} {
+		p := make1(t, c.o)
+		x, y := point(p, 5)
+		assert.Equal(t, c.want, p.ConvexityAt(x))
+		var j eig.Jacobi
+		_, err := j.Factor(ask(t, p, x, y, 3).gyy)
+		require.NoError(t, err)
+		v := j.Values()
+		if slack := 0x1p-50 * float64(len(v)*len(v)) * v[len(v)-1]; !math.IsInf(c.want, -1) {
+			assert.InDelta(t, c.want, v[0], slack, "the promise is kept, and none is higher")
+		}
+	}
+}
+
 func TestTruthAgreesWithOracles(t *testing.T) {
 	for name, o := range variants() {
 		t.Run(name, func(t *testing.T) {
