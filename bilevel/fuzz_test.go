@@ -30,7 +30,7 @@ func someSet(b *mattest.Bytes, d int) MetricSet {
 	return Space{}
 }
 
-// tame tells whether all numbers are 0 or well inside the range, so that no square or product of
+// tame reports whether all numbers are 0 or well inside the range, so that no square or product of
 // three of them leaves it.
 func tame(x ...float64) bool {
 	for _, v := range x {

@@ -8,22 +8,22 @@ import (
 )
 
 // Cholesky holds the factor of a symmetric positive definite matrix A = L·Lᵀ. Its zero value holds
-// none, and is ready for use. After a failed Factor, and after PosDef, it holds none: Valid is
-// false, and what needs a factor panics.
+// no factor and is ready for use. After a failed Factor, and after PosDef, it holds no factor
+// either: Valid is false, and methods that need a factor panic.
 type Cholesky struct {
 	f      mat.Dense
-	lower  bool // the lower triangle of f is L, the way the portable kernels factor
-	upper  bool // the upper triangle of f is U = Lᵀ, the way the vector kernels factor, and what all but the solves work on
+	lower  bool // the lower triangle of f is L, as the portable kernels factor
+	upper  bool // the upper triangle of f is U = Lᵀ, as the vector kernels factor; all methods but the solves use it
 	valid  bool
 	buf    []float64 // memory of f
 	work   []float64 // workspace of 3n
 	spread []float64 // workspace of factorUpper
 }
 
-// Valid tells whether c holds a factor.
+// Valid reports whether c holds a factor.
 func (c *Cholesky) Valid() bool { return c.valid }
 
-// Order returns the order n of the factor that c holds, 0 if none.
+// Order returns the order n of the factor that c holds, and 0 if it holds none.
 func (c *Cholesky) Order() int {
 	if !c.valid {
 		return 0
@@ -66,7 +66,7 @@ func (c *Cholesky) LogDet() float64 {
 	return 2 * s
 }
 
-// needUpper makes U from L, if it is not there. L stays, so that solves give the same bits before
+// needUpper copies U from L, if it is missing. L stays, so that solves give the same bits before
 // and after. n²/2 moves.
 func (c *Cholesky) needUpper() {
 	if c.upper {
@@ -81,12 +81,12 @@ func (c *Cholesky) needUpper() {
 	c.upper = true
 }
 
-// reset makes room for order n. The memory has whole strips of 4 rows and an odd number of whole
-// vectors of 8 columns a row: vectors need no special case at the edges, and the rows of a power of
-// two do not fall on each other in the cache.
+// reset makes room for order n. The memory has whole strips of 4 rows, and an odd number of whole
+// vectors of 8 columns in each row: vectors need no special case at the edges, and with n a power
+// of two the rows do not compete for the same lines of the cache.
 func (c *Cholesky) reset(n int) {
 	c.valid = false
-	if c.spread == nil && byVectors(n) { // here and not in factor, to which PosDef may not come
+	if c.spread == nil && byVectors(n) { // here and not in factor, which PosDef may not reach
 		c.spread = make([]float64, 4*spreadRows*8)
 	}
 	if c.f.Data != nil && c.f.Rows == n {

@@ -9,16 +9,16 @@ import (
 
 const (
 	condExact    = 32 // up to this order both matrices are formed, which costs no more than the estimate
-	maxCondSteps = 5  // cap of a climb, as ITMAX in LAPACK's dlacn2
+	maxCondSteps = 5  // cap on the steps of a climb, as ITMAX in LAPACK's dlacn2
 )
 
-// Cond returns the condition number κ₁ = ‖A‖₁·‖A⁻¹‖₁, at least 1, and 1 for order 0; it also serves
-// after Update and Downdate. Up to order 32 that is κ₁ itself, but for rounding. For larger orders
-// both norms are estimates from below, each the best of three climbs by the method of Hager and
-// Higham. No theorem says how far they are below; see the package comment for what has been seen.
-// The same factor gives the same number. It panics if c holds no factor. It does not allocate.
-// About n³ flops up to order 32, and 50n² above. (Higham, Accuracy and Stability, algorithm 15.1;
-// LAPACK dpocon, dlacn2.)
+// Cond returns the condition number κ₁ = ‖A‖₁·‖A⁻¹‖₁, at least 1, and 1 for order 0. It also works
+// after Update and Downdate. Up to order 32 the result is κ₁ itself, except for rounding. For
+// larger orders both norms are estimates from below, each the best of three climbs by the method of
+// Hager and Higham. No theorem says how far below they are; the package comment says what was
+// observed. The same factor gives the same number. Cond panics if c holds no factor. It does not
+// allocate. About n³ flops up to order 32, and 50n² above. (Higham, Accuracy and Stability,
+// algorithm 15.1; LAPACK dpocon, dlacn2.)
 func (c *Cholesky) Cond() float64 {
 	if !c.valid {
 		panic("chol: Cond: no factor")
@@ -30,7 +30,7 @@ func (c *Cholesky) Cond() float64 {
 	return max(1, c.estimate())
 }
 
-// exact is the product of the norms of A and A⁻¹, which it forms.
+// exact returns the product of the norms of A and A⁻¹, both of which it forms.
 func (c *Cholesky) exact() float64 {
 	var memory [condExact * condExact]float64
 	s := mat.Sym{N: c.f.Rows, Stride: condExact, Data: memory[:]}
@@ -64,7 +64,7 @@ func (c *Cholesky) norm1(s *mat.Sym) float64 {
 	return norm
 }
 
-// estimate is the product of two lower bounds of the norms.
+// estimate returns the product of lower bounds of both norms.
 func (c *Cholesky) estimate() float64 {
 	return c.climbs(c.mulVec, c.largest()) * c.climbs(c.solveVec, c.smallest())
 }
@@ -83,10 +83,10 @@ func (c *Cholesky) mulVec(x []float64) {
 	}
 }
 
-// climbs estimates the 1-norm of the symmetric operator B that apply applies in place: the best of
-// three climbs. One starts at the mean of all columns, as Higham's, and one at the column that is
-// named. Where the entries are small integers, both may be orthogonal to all that makes B large. So
-// the third starts at a vector without a pattern, which is the same in every call.
+// climbs estimates the 1-norm of the symmetric operator B that apply applies in place, by the best
+// of three climbs. One starts at the mean of all columns, as Higham's does, and one at the given
+// column. Where the entries are small integers, both may be orthogonal to everything that makes B
+// large. So the third starts at a vector without a pattern, the same in every call.
 func (c *Cholesky) climbs(apply func(x []float64), column int) float64 {
 	x := c.work[:c.f.Rows]
 	for i := range x {
@@ -104,8 +104,8 @@ func (c *Cholesky) climbs(apply func(x []float64), column int) float64 {
 	return max(est, c.climb(apply))
 }
 
-// climb goes up on the convex function ‖Bx‖₁ over the unit ball, from c.work[:n], scaled, to a
-// vertex and from vertex to vertex.
+// climb ascends the convex function ‖Bx‖₁ over the unit ball: from c.work[:n], scaled, to a vertex,
+// and then from vertex to vertex.
 func (c *Cholesky) climb(apply func(x []float64)) float64 {
 	n := c.f.Rows
 	x, sign := c.work[:n], c.work[n:2*n]
@@ -163,7 +163,7 @@ func (c *Cholesky) smallest() int {
 	return m
 }
 
-// signs sets s = sign(x), and tells whether that changed s.
+// signs sets s = sign(x), and reports whether that changed s.
 func signs(s, x []float64) (changed bool) {
 	for i, v := range x {
 		v = math.Copysign(1, v)

@@ -2,8 +2,8 @@ package chol
 
 import "math"
 
-// A corner is a block of up to 4 × 4 on the diagonal, as the steps that divide by it: add multiples
-// of rows above, then scale the rows. (For L in place of U, read columns for rows.)
+// A corner is a block of up to 4 × 4 on the diagonal, stored as the steps that divide by it: add
+// multiples of the rows above, then scale the rows. (For L in place of U, read columns for rows.)
 type corner struct {
 	m01, m02, m03, m12, m13, m23 float64 // row j += m_ij·row i
 	s0, s1, s2, s3               float64 // row i *= s_i, the reciprocals of the diagonal of the factor
@@ -11,8 +11,9 @@ type corner struct {
 }
 
 // factor computes the corner of order w from the upper triangle of its block. It returns w, or the
-// index and value of the pivot that fails. The chain from pivot to pivot is a division and two
-// multiplications, as in LDLᵀ; the roots, 1/√d = √d·(1/d), are beside that chain.
+// index and value of the pivot that fails. The chain of dependent operations from pivot to pivot is
+// a division and two multiplications, as in LDLᵀ; the roots, 1/√d = √d·(1/d), are not part of that
+// chain.
 func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 float64) (k int, pivot float64) {
 	if w < 3 {
 		*c = corner{}
@@ -65,9 +66,9 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	return 4, 0
 }
 
-// put writes the factor of the corner, but for its first row off the diagonal, into four rows of U.
-// They must hold what the steps above were made of: where a pivot is left over from cancellation, a
-// second elimination with other roundings may leave anything there, even a negative number.
+// put writes the factor of the corner, except its first row off the diagonal, into four rows of U.
+// It writes exactly the numbers that the steps were computed from: where cancellation left a pivot,
+// a second elimination with different rounding could produce anything, even a negative number.
 func (c *corner) put(u0, u1, u2, u3 []float64) {
 	u0[0] = c.r0
 	u1[1], u1[2], u1[3] = c.r1, -c.m12*c.r1, -c.m13*c.r1
@@ -75,5 +76,6 @@ func (c *corner) put(u0, u1, u2, u3 []float64) {
 	u3[3] = c.r3
 }
 
-// usable tells whether d is a pivot: positive, finite, and not so small that its reciprocal is not.
+// usable reports whether d is a pivot: positive, finite, and not so small that its reciprocal is
+// not.
 func usable(d float64) bool { return d >= 0x1p-1022 && d <= math.MaxFloat64 }

@@ -7,10 +7,10 @@
 // nothing. Inputs are read through their lower triangle and are not modified.
 //
 // Errors: a matrix that is not positive definite, or not finite, gives a *NotPosDefError, which
-// names the pivot and Is ErrNotPosDef. Sizes that do not match, and a question to a Cholesky
-// without a factor, panic with a constant string.
+// names the pivot and wraps ErrNotPosDef. Sizes that do not match, and calls that need a factor
+// where there is none, panic with a constant string.
 //
-// Accuracy, with eps = 2⁻⁵², κ = ‖A‖_F·‖A⁻¹‖_F, and L, x, X what is computed:
+// Accuracy, with eps = 2⁻⁵², κ = ‖A‖_F·‖A⁻¹‖_F, and L, x, X the computed results:
 //
 //	Factor    ‖A − LLᵀ‖_F ≤ 4n·eps·‖A‖_F, and |A − LLᵀ|_ij ≤ 4n·eps·√(a_ii·a_jj); it succeeds where A − n·eps·diag(A) is positive definite,
 //	          and only where A + n·eps·diag(A) is, and so does PosDef
@@ -22,13 +22,14 @@
 //	          κ₁/8 for those of TestCondOfIntegers, and a matrix made against its three start vectors can fool it
 //	Update    and Downdate: ‖L̃L̃ᵀ − (LLᵀ ± xxᵀ)‖_F ≤ 4n·eps·max(‖L‖_F, ‖L̃‖_F)²
 //
-// What has a κ in it is meant for n·eps·κ < 0.1. The forms are those of Higham, Accuracy and
-// Stability of Numerical Algorithms, theorems 10.3 to 10.7; the constants, and the 3, are what
-// TestAccuracy holds structured and random matrices of order up to 40 to, in arithmetic of 320
-// bits. Underflow comes on top.
+// Bounds with κ are meant for n·eps·κ < 0.1. Their forms are those of Higham, Accuracy and
+// Stability of Numerical Algorithms, theorems 10.3 to 10.7. TestAccuracy checks the constants on
+// structured and random matrices of order up to 40, in arithmetic of 320 bits. Underflow adds to
+// the errors.
 //
-// Concurrency: methods that read (Solve, Inverse, LogDet, LTo, ...) still use workspace of the
-// object; no two methods of one Cholesky may run at a time. Different objects are independent.
+// Concurrency: methods that only read (Solve, Inverse, LogDet, LTo, ...) still use workspace of the
+// object, so no two methods of one Cholesky may run at the same time. Different objects are
+// independent.
 //
 // Reproducibility: results are a pure function of the inputs, with the rounding of package mat's
 // kernels.

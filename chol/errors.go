@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrNotPosDef is what errors.Is finds in every error of this package.
+// Every error of this package wraps ErrNotPosDef.
 var ErrNotPosDef = errors.New("chol: matrix is not positive definite")
 
 // NotPosDefError says where a factorisation stopped: the leading principal submatrix of order Pivot

@@ -11,7 +11,7 @@ import (
 // before, and for the error. n³/3 flops. (Golub and Van Loan 4.2; LAPACK dpotrf.)
 func (c *Cholesky) Factor(a *mat.Sym) error { return c.factorShifted("chol: Factor", a, 0) }
 
-// FactorShifted computes the factor of a − shift·I, which is not formed; all else as Factor.
+// FactorShifted computes the factor of a − shift·I, which is not formed; otherwise as Factor.
 func (c *Cholesky) FactorShifted(a *mat.Sym, shift float64) error {
 	return c.factorShifted("chol: FactorShifted", a, shift)
 }
@@ -31,7 +31,7 @@ func (c *Cholesky) factorShifted(name string, a *mat.Sym, shift float64) error {
 // vectorFrom is the order from which vector code is faster.
 const vectorFrom = 24
 
-// byVectors tells whether vector code factors matrices of order n.
+// byVectors reports whether vector code factors matrices of order n.
 func byVectors(n int) bool { return kernel.Vector() && n >= vectorFrom }
 
 // factor sets the factor of a − shift·I, and returns n, or the index and value of the first pivot

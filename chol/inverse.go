@@ -50,7 +50,7 @@ func (c *Cholesky) invertTrans(dst *mat.Sym) {
 	}
 }
 
-// square sets dst = WᵀW for the lower triangular W that stands in it:
+// square sets dst = WᵀW for the lower triangular W that it holds:
 //
 //	row i = Σ_{k≥i} W_ki·W_k, and the rows from i on are still those of W
 func (c *Cholesky) square(dst *mat.Sym) {

@@ -24,10 +24,10 @@ func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, val
 	return n, 0
 }
 
-// lower computes the w ≤ 3 columns from j on of the rows that they cross the diagonal in, and c for
-// the rows below. It returns w, or the index among them and the value of the pivot that fails.
+// lower computes the w ≤ 3 columns from j on in the rows where they cross the diagonal, and c for
+// the rows below. It returns w, or the index of the failing pivot among them and its value.
 func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k int, pivot float64) {
-	// A row that does not exist is stood in for by the last that does.
+	// The last row that exists stands in for one that does not.
 	j1, j2 := j+min(1, w-1), j+min(2, w-1)
 	r0, r1, r2 := l[j*ld:][:j+1], l[j1*ld:][:j1+1], l[j2*ld:][:j2+1]
 	s00, s10, s11, s20, s21, s22 := kernel.Gram3(r0[:j], r1[:j], r2[:j])

@@ -7,7 +7,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// PosDef tells whether a − shift·I is positive definite to working precision: whether
+// PosDef reports whether a − shift·I is positive definite to working precision: whether
 // FactorShifted(a, shift) succeeds. It looks at the diagonal first (a diagonal entry ≤ shift says
 // no), then for diagonal dominance (Gershgorin's discs right of 0 say yes; Golub and Van Loan
 // 7.2.1), and factors only if both leave it open, up to the first pivot that fails. The lower
@@ -31,9 +31,9 @@ func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
 	return p == a.N
 }
 
-// dominant tells whether a_ii − shift > Σ_{j≠i} |a_ij| holds for every i, with room for rounding.
-// It goes from the last row, the longest, to the first, and stops at the first row that denies it;
-// a matrix that is not dominant usually costs O(n).
+// dominant reports whether a_ii − shift > Σ_{j≠i} |a_ij| holds for every i, with room for rounding.
+// It goes from the last row, the longest, to the first, and stops at the first row that is not
+// dominant; a matrix that is not dominant usually costs O(n).
 func dominant(a *mat.Sym, shift float64, below []float64) bool {
 	clear(below)
 	room := 1 + 2*float64(a.N+2)*0x1p-53

@@ -155,7 +155,7 @@ func FuzzTruncate(f *testing.F) {
 	})
 }
 
-// refused tells whether there was an error, which must be there for a matrix that is not finite,
+// refused reports whether there was an error, which must be there for a matrix that is not finite,
 // and for no other.
 func refused(t *testing.T, a *mat.Sym, err error) bool {
 	if mattest.FiniteSym(a) {

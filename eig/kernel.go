@@ -49,7 +49,7 @@ func rotate(x, y []float64, s, tau float64) {
 // whole returns the part of a length n that whole vectors make.
 func whole(n int) int { return n &^ (kernel.Lanes() - 1) }
 
-// fullPays tells whether the products of a Lanczos process are faster with both triangles of a
+// fullPays reports whether the products of a Lanczos process are faster with both triangles of a
 // matrix of order n, by more than it takes to copy them: with vectors of 512 bits, up to 224.
 func fullPays(n int) bool { return kernel.Lanes() == 8 && n <= 224 }
 

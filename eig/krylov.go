@@ -54,7 +54,7 @@ func (s *krylov) products(x operator, n int, mu float64, most, limit int) (k int
 	return s.lanczos.run(x, n, mu, 0, most, limit)
 }
 
-// ritz puts the eigenpairs that products has found into the rows of z and into lambda, and tells
+// ritz puts the eigenpairs that products has found into the rows of z and into lambda, and reports
 // whether they are what they should be.
 func (s *krylov) ritz(x operator, z *mat.Dense, lambda []float64) bool {
 	s.lanczos.vectors(z)
@@ -79,14 +79,14 @@ func (s *krylov) refine(z *mat.Dense, lambda []float64, a *mat.Sym, mu float64) 
 	return s.rayleigh(z, lambda, a, mu)
 }
 
-// sure tells whether the factors that counted are to be trusted.
+// sure reports whether the factors that counted are to be trusted.
 func (s *krylov) sure() bool { return s.inertia.growth <= trusted*s.norm }
 
 // krylovMost is the number of eigenvalues of a matrix of order n up to which the Krylov route is
 // tried.
 func krylovMost(n int) int { return min(n/16, 16) }
 
-// promising tells whether A may have few eigenvalues below mu, by its diagonal.
+// promising reports whether A may have few eigenvalues below mu, by its diagonal.
 func promising(a *mat.Sym, mu float64) bool {
 	k := 0
 	for i := range a.N {
@@ -138,7 +138,7 @@ func (s *krylov) operator(a *mat.Sym) operator {
 	return &s.full
 }
 
-// invariant tells whether the rows of v are orthonormal and A·vᵀ = vᵀ·Λ: by one product, with a
+// invariant reports whether the rows of v are orthonormal and A·vᵀ = vᵀ·Λ: by one product, with a
 // combination of the rows.
 func (s *krylov) invariant(x operator, v *mat.Dense, lambda []float64) bool {
 	if !s.probe.orthonormal(v) {

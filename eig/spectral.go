@@ -92,7 +92,7 @@ func (s *spectral) split() {
 // finds all. BenchmarkRoutes measures it.
 const fewDivisor = 12
 
-// few tells whether bisection is to find what is below mu, of scale·A.
+// few reports whether bisection is to find what is below mu, of scale·A.
 func (s *spectral) few(mu float64) bool {
 	if math.IsInf(mu, 1) {
 		return false
@@ -321,7 +321,7 @@ func (s *spectral) guess(b *block) {
 	}
 }
 
-// part makes vector k of b orthogonal to those before, and tells whether it is an eigenvector.
+// part makes vector k of b orthogonal to those before, and reports whether it is an eigenvector.
 func (s *spectral) part(b *block, k int) bool {
 	x, v := b.z.Row(k), b.lambda[k]
 	left := s.separate(b, k)

@@ -153,14 +153,14 @@ func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
 	return nil
 }
 
-// PosDef tells whether a − shift·I is positive definite to working precision, as chol.PosDef does,
-// in the memory of t. The last projection is lost: Truncate or Accept comes next.
+// PosDef reports whether a − shift·I is positive definite to working precision, as chol.PosDef
+// does, in the memory of t. The last projection is lost: Truncate or Accept comes next.
 func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
 	t.have = haveNothing
 	return t.chol.PosDef(a, shift)
 }
 
-// stillBelow tells whether the Rayleigh quotient of A at an eigenvector of the last matrix is so
+// stillBelow reports whether the Rayleigh quotient of A at an eigenvector of the last matrix is so
 // far below mu that Cholesky must fail, in rounded arithmetic too. Cholesky takes its time to fail
 // where little is clipped.
 //
@@ -183,7 +183,7 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 }
 
 // sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and
-// tells whether that is the lower one. The memory suffices for every k.
+// reports whether that is the lower one. The memory suffices for every k.
 func (t *Truncator) sides(n, k int) (lower bool) {
 	rows := min(k, n-k)
 	t.lambda = grow(t.lambda, n/2)[:rows]
@@ -223,7 +223,7 @@ func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
 	return t.counted()
 }
 
-// counted tells whether lambda is as long as it must be: by the count, or by a proof of its own.
+// counted reports whether lambda is as long as it must be: by the count, or by a proof of its own.
 func (t *Truncator) counted() bool { return t.kry.sure() || t.complete() }
 
 // assemble makes P from the few eigenpairs in lambda and z.

@@ -14,7 +14,7 @@ func (a *Dense) torn() bool { return kernel.Torn(a.Rows, a.Cols, a.Stride) }
 
 func (s *Sym) torn() bool { return kernel.Torn(s.N, s.N, s.Stride) }
 
-// at tells whether a begins at the same entry as x. An empty matrix begins nowhere.
+// at reports whether a begins at the same entry as x. An empty matrix begins nowhere.
 func (a *Dense) at(x []float64) bool {
 	return a.Rows > 0 && a.Cols > 0 && kernel.SameStart(a.Data, x)
 }

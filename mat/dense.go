@@ -5,8 +5,8 @@ package mat
 //
 // The fields are exported so that data goes in and out without a copy. A Dense must satisfy Stride
 // ≥ Cols and len(Data) ≥ (Rows−1)·Stride+Cols (no bound where Rows or Cols is 0). Entries between
-// the end of one row and the start of the next belong to somebody else: no function of this package
-// reads or writes them.
+// the end of one row and the start of the next are not part of the matrix: no function of this
+// package reads or writes them.
 type Dense struct {
 	Rows, Cols int
 	Stride     int
@@ -22,9 +22,9 @@ func NewDense(rows, cols int) *Dense {
 	return &Dense{Rows: rows, Cols: cols, Stride: cols, Data: make([]float64, rows*cols)}
 }
 
-// DenseOf returns the matrix of rows × cols whose entries stand in data, row by row, in that
-// memory: nothing is copied. Its Stride is cols; for rows with a gap between them, write a Dense
-// literal. It panics if a size is negative, or if len(data) is not rows·cols.
+// DenseOf returns the matrix of rows × cols whose entries are those of data, row by row, in the
+// same memory: nothing is copied. Its Stride is cols; for rows with a gap between them, write a
+// Dense literal. It panics if a size is negative, or if len(data) is not rows·cols.
 func DenseOf(rows, cols int, data []float64) *Dense {
 	if rows < 0 || cols < 0 {
 		panic("mat: DenseOf: negative size")

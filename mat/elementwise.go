@@ -44,8 +44,8 @@ func CopyFull(dst *Dense, s *Sym) {
 	for i := range s.N {
 		copy(dst.Row(i), s.Row(i))
 	}
-	// The columns go by four, side by side, so that each row of dst is visited once for all; then
-	// what is left of the last ones.
+	// Four columns go side by side, so that each row of dst is visited once for all four; the last
+	// columns follow singly.
 	i := 0
 	for ; i+3 < s.N; i += 4 {
 		r0, r1, r2, r3 := s.Row(i)[:i], s.Row(i + 1)[:i], s.Row(i + 2)[:i], s.Row(i + 3)[:i]
@@ -153,7 +153,7 @@ func AddIdentity(s *Sym, c float64) {
 	}
 }
 
-// shape returns what an element-wise loop goes over: no rows, if they are empty.
+// shape returns the shape that an element-wise loop goes over: no rows, if they are empty.
 func (a *Dense) shape() kernel.Shape {
 	if a.Cols == 0 {
 		return kernel.Shape{}
@@ -163,5 +163,5 @@ func (a *Dense) shape() kernel.Shape {
 
 func (s *Sym) shape() kernel.Shape { return kernel.Shape{Rows: s.N, Lower: true, First: 1} }
 
-// whole tells whether the rows follow each other without a gap, so that they are one long row.
+// whole reports whether the rows follow each other without a gap, so that they are one long row.
 func (a *Dense) whole() bool { return a.Stride == a.Cols }

@@ -9,10 +9,10 @@ import (
 // edge is the number of rows and columns that are printed at each end of a large matrix.
 const edge = 5
 
-// Format writes a as text, for package fmt: one line a row, columns aligned at the right, the
+// Format writes a as text, for package fmt: one line per row, columns aligned at the right, the
 // matrix in brackets. The verbs are those of float64: %v is %g with six significant digits, and
-// width and precision hold for every entry. Of more than 2·5 rows or columns the first five and the
-// last five are written, with an ellipsis between them; the flag +, as in %+v, writes all. %#v is
+// width and precision apply to every entry. Of more than 2·5 rows or columns it writes the first
+// five and the last five, with an ellipsis between them; the flag +, as in %+v, writes all. %#v is
 // Go syntax. It allocates.
 func (a Dense) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('#') {

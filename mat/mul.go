@@ -13,7 +13,7 @@ func Mul(dst, a, b *Dense) {
 	mul(dst, true, 1, a, b)
 }
 
-// AddMul sets dst = dst + alpha·a·b; all else as Mul. (BLAS dgemm.)
+// AddMul sets dst = dst + alpha·a·b; otherwise as Mul. (BLAS dgemm.)
 func AddMul(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Rows || dst.Cols != b.Cols {
 		panic("mat: AddMul: dimension mismatch")
@@ -22,7 +22,7 @@ func AddMul(dst *Dense, alpha float64, a, b *Dense) {
 	mul(dst, false, alpha, a, b)
 }
 
-// MulTransA sets dst = aᵀ·b, for a of k × m; all else as Mul.
+// MulTransA sets dst = aᵀ·b, for a of k × m; otherwise as Mul.
 func MulTransA(dst, a, b *Dense) {
 	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulTransA: dimension mismatch")
@@ -31,7 +31,7 @@ func MulTransA(dst, a, b *Dense) {
 	mulTransA(dst, true, 1, a, b)
 }
 
-// AddMulTransA sets dst = dst + alpha·aᵀ·b, for a of k × m; all else as Mul.
+// AddMulTransA sets dst = dst + alpha·aᵀ·b, for a of k × m; otherwise as Mul.
 func AddMulTransA(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("mat: AddMulTransA: dimension mismatch")
@@ -40,7 +40,7 @@ func AddMulTransA(dst *Dense, alpha float64, a, b *Dense) {
 	mulTransA(dst, false, alpha, a, b)
 }
 
-// MulTransB sets dst = a·bᵀ, for b of n × k; all else as Mul.
+// MulTransB sets dst = a·bᵀ, for b of n × k; otherwise as Mul.
 func MulTransB(dst, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
 		panic("mat: MulTransB: dimension mismatch")
@@ -49,7 +49,7 @@ func MulTransB(dst, a, b *Dense) {
 	mulTransB(dst, true, 1, a, b)
 }
 
-// AddMulTransB sets dst = dst + alpha·a·bᵀ, for b of n × k; all else as Mul.
+// AddMulTransB sets dst = dst + alpha·a·bᵀ, for b of n × k; otherwise as Mul.
 func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
 		panic("mat: AddMulTransB: dimension mismatch")

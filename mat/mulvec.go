@@ -21,7 +21,7 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 	kernel.MulVec(dst, a.Data, a.Stride, x)
 }
 
-// MulVecTrans sets dst = aᵀ·x; all else as MulVec.
+// MulVecTrans sets dst = aᵀ·x; otherwise as MulVec.
 func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Cols || len(x) != a.Rows {
 		panic("mat: MulVecTrans: dimension mismatch")
@@ -37,7 +37,7 @@ func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	}
 }
 
-// MulVecSym sets dst = s·x; all else as MulVec. (BLAS dsymv.)
+// MulVecSym sets dst = s·x; otherwise as MulVec. (BLAS dsymv.)
 func MulVecSym(dst []float64, s *Sym, x []float64) {
 	if len(dst) != s.N || len(x) != s.N {
 		panic("mat: MulVecSym: dimension mismatch")

@@ -6,15 +6,15 @@ import (
 	"stable/mat/kernel"
 )
 
-// A sum of squares between these bounds is right as it stands: what overflows or underflows in it
-// does not matter.
+// A sum of squares between these bounds needs no scaling: nothing in it overflows, and what
+// underflows does not matter.
 const (
 	safeLow  = 0x1p-960
 	safeHigh = math.MaxFloat64
 )
 
 // Norm returns the Euclidean norm ‖x‖₂, without overflow or harmful underflow; NaN if an entry is
-// NaN, else +Inf if one is infinite or the norm itself exceeds the range. It does not allocate. 2n
+// NaN, otherwise +Inf if one is infinite or the norm itself overflows. It does not allocate. 2n
 // flops. (BLAS dnrm2.)
 func Norm(x []float64) float64 {
 	s := kernel.SumSquares(kernel.Shape{Rows: 1, Cols: len(x)}, x, 0)
@@ -25,7 +25,7 @@ func Norm(x []float64) float64 {
 	return math.Ldexp(math.Sqrt(sumSquaresScaled(x, e)), e)
 }
 
-// NormFrob returns the Frobenius norm ‖a‖_F = √Σ a_ij²; all else as Norm.
+// NormFrob returns the Frobenius norm ‖a‖_F = √Σ a_ij²; otherwise as Norm.
 func NormFrob(a *Dense) float64 {
 	if a.torn() {
 		panic("mat: NormFrob" + torn)
@@ -42,8 +42,8 @@ func NormFrob(a *Dense) float64 {
 	return math.Ldexp(math.Sqrt(s), e)
 }
 
-// NormFrobSym returns the Frobenius norm of the whole symmetric matrix, both triangles; all else as
-// Norm.
+// NormFrobSym returns the Frobenius norm of the whole symmetric matrix, both triangles; otherwise
+// as Norm.
 func NormFrobSym(s *Sym) float64 {
 	if s.torn() {
 		panic("mat: NormFrobSym" + torn)
@@ -90,7 +90,7 @@ func MaxAbsSym(s *Sym) float64 {
 	return m
 }
 
-// maxAbs returns max(m, |x_0|, |x_1|, ...); the built-in max hands a NaN on.
+// maxAbs returns max(m, |x_0|, |x_1|, ...); the built-in max propagates NaN.
 func maxAbs(m float64, x []float64) float64 {
 	for _, v := range x {
 		m = max(m, math.Abs(v))

@@ -3,13 +3,13 @@ package mat
 import "stable/mat/kernel"
 
 // A product is c = c + alpha·A·Bᵀ or c = alpha·A·Bᵀ, with A of m × k, B of n × k and c of m × n:
-// all the forms of matrix product, when transposition is left to the operands. It equals
+// all forms of the matrix product, since the operands take care of transposition. It equals
 //
 //	for i, j: c[i][j] (+)= alpha · Σ_p A[i][p]·B[j][p], only for j ≤ i if lower
 //
-// k goes by blocks that keep a panel of B in the first-level cache; a panel is as wide as the
-// register tile, and is copied only if it does not lie in memory as the tile wants it; the tile
-// then goes down the rows of A (BLIS: Van Zee and van de Geijn 2015).
+// k goes by blocks that keep a panel of B in the first-level cache. A panel is as wide as the
+// register tile, and is copied only if its layout in memory is not the tile's. The tile then goes
+// down the rows of A (BLIS: Van Zee and van de Geijn 2015).
 type product struct {
 	m, n, k int
 	a, b    operand
@@ -23,7 +23,7 @@ type product struct {
 const (
 	kBlock = 128 // inner indices that a panel of B holds
 	kSmall = 32  // what counts as small
-	kTiny  = 125 // products that vectors take longer for than plain code
+	kTiny  = 125 // multiplications up to which plain code is faster than vectors
 	kThin  = 12  // up to here, no portable tile pays
 	mBlock = 32  // rows of A that are copied at a time, if they must be
 )
@@ -79,8 +79,8 @@ func (g *product) thin() {
 	}
 }
 
-// copied is block where the rows of A do not lie in memory along k: they are copied first. The
-// buffer is on the stack, and a small one will do for small k: clearing it is part of the cost.
+// copied is block for an A whose rows do not lie in memory along k: it copies them first. The
+// buffer is on the stack; small k take a small one, because clearing it is part of the cost.
 func (g *product) copied(p, k int) {
 	if k <= kSmall {
 		var buf [mBlock * kSmall]float64
@@ -136,8 +136,8 @@ func (g *product) block(a []float64, lda, i0, rows, p, k int) {
 	}
 }
 
-// lastColumns is block for the one or two columns from j on that do not fill a tile: there the rows
-// of A take the place of those of B.
+// lastColumns is block for the one or two columns from j on that do not fill a tile; A and B change
+// places in it.
 func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 	i := g.firstRow(i0, j)
 	for ; i+2 < rows; i += 3 {

@@ -11,9 +11,9 @@ const (
 	nVector = 8 * kernel.MaxPanel // columns of B that are packed at a time
 )
 
-// vector is run by vector registers. B is packed, as many rows and columns of it as the caches
-// hold; then strips of four rows of A go along it. The rows of a symmetric matrix, which go along a
-// row and on down a column, are copied.
+// vector is run with vector registers. It packs as many rows and columns of B as the caches hold;
+// then strips of four rows of A go along them. The rows of a symmetric matrix, which run along a
+// row of the memory and then down a column, are copied.
 func (g *product) vector() {
 	w := borrow()
 	if !g.lower && g.a.kind == along && g.n <= kernel.PairsUpTo() {
@@ -24,8 +24,8 @@ func (g *product) vector() {
 	w.giveBack()
 }
 
-// pairs is run where the rows of A lie along k: it goes over blocks of columns that two rows of
-// sums are kept for in registers.
+// pairs is run for an A whose rows lie along k: it goes over blocks of columns, and keeps two rows
+// of sums in registers.
 func (g *product) pairs(work *workspace) {
 	s := kernel.Pairs{Ldc: g.ldc, Lda: g.a.stride, B: work.b[:], Room: work.room[:], Rows: g.m, Alpha: g.alpha, Set: g.set}
 	kSize, nSize := blockOf(g.k, kVector), blockOf(g.n, kernel.PairWidth())
@@ -148,15 +148,15 @@ func (x *operand) packPanel(dst []float64, nr, j, w, p, k int) {
 	clear(dst[k*nr : kernel.Padded(k)*nr])
 }
 
-// A workspace is what a product packs its operands into. It is kept when the product is done, and
-// not on the stack, where it would have to be cleared each time, and would lie across cache lines.
+// A workspace is what a product packs its operands into. It is kept for the next product. On the
+// stack it would have to be cleared each time, and would lie across cache lines.
 type workspace struct {
 	b    [kVector * nVector]float64
 	room [4*kVector*8 + kernel.EdgeRoom]float64
 }
 
-// workspaces are those that are not in use, at most as many as there were products at a time; spare
-// is one of them, which takes less to borrow.
+// workspaces holds the ones not in use, at most as many as products ever ran at the same time;
+// spare is another, which is cheaper to borrow.
 var (
 	spare      atomic.Pointer[workspace]
 	workspaces = make(chan *workspace, 64)

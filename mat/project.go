@@ -5,9 +5,9 @@ import "math"
 // ProjectFrob sets dst to the projection of a onto the Frobenius ball {X : ‖X‖_F ≤ radius}, dst =
 // a·min(1, radius/‖a‖_F), and returns ‖a‖_F. a is read; dst may be a, and must not overlap it
 // otherwise. With radius 0, dst = 0; with radius +Inf, dst = a. A matrix with a NaN or infinite
-// entry has no projection: dst = a, and the norm that is returned, NaN or +Inf, tells. dst and the
-// norm have a relative error of at most 4·mn·eps, for a of m × n and eps = 2⁻⁵²
-// (TestProjectFrobAccuracy), underflow apart. It panics if the sizes differ, or if radius is
+// entry has no projection: then dst = a, and the returned norm is NaN or +Inf. dst and the norm
+// have a relative error of at most 4·mn·eps, for a of m × n and eps = 2⁻⁵²
+// (TestProjectFrobAccuracy), apart from underflow. It panics if the sizes differ, or if radius is
 // negative or NaN. It does not allocate. 3 flops an entry.
 func ProjectFrob(dst, a *Dense, radius float64) float64 {
 	alike("mat: ProjectFrob", dst, a)

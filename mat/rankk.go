@@ -10,7 +10,7 @@ func RankK(s *Sym, alpha float64, a *Dense) {
 	AddMulTransBSym(s, alpha, a, a)
 }
 
-// RankKTrans sets s = s + alpha·aᵀ·a, for a of k × n; all else as RankK.
+// RankKTrans sets s = s + alpha·aᵀ·a, for a of k × n; otherwise as RankK.
 func RankKTrans(s *Sym, alpha float64, a *Dense) {
 	if s.N != a.Cols {
 		panic("mat: RankKTrans: dimension mismatch")
@@ -32,7 +32,7 @@ func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	g.run()
 }
 
-// AddMulTransASym sets s = s + alpha·aᵀ·b, for a and b of k × n; all else as AddMulTransBSym.
+// AddMulTransASym sets s = s + alpha·aᵀ·b, for a and b of k × n; otherwise as AddMulTransBSym.
 func AddMulTransASym(s *Sym, alpha float64, a, b *Dense) {
 	if s.N != a.Cols || s.N != b.Cols || a.Rows != b.Rows {
 		panic("mat: AddMulTransASym: dimension mismatch")

@@ -1,8 +1,8 @@
 package mat
 
 // Sym is a symmetric N × N matrix. Entry (i, j) with i ≥ j is Data[i*Stride+j]; the entries above
-// the diagonal are neither read nor written by any function of this package, so the memory of a
-// square Dense can serve (see AsSym and Sym.Lower).
+// the diagonal are neither read nor written by any function of this package, so a Sym can use the
+// memory of a square Dense (see AsSym and Sym.Lower).
 type Sym struct {
 	N      int
 	Stride int
@@ -17,8 +17,8 @@ func NewSym(n int) *Sym {
 	return &Sym{N: n, Stride: n, Data: make([]float64, n*n)}
 }
 
-// SymOf returns the symmetric matrix of order n whose lower triangle stands in data, rows of n
-// entries, in that memory: nothing is copied, and what stands above the diagonal is not used. It
+// SymOf returns the symmetric matrix of order n whose lower triangle is that of data, in rows of n
+// entries, in the same memory: nothing is copied, and entries above the diagonal are not used. It
 // panics if n is negative, or if len(data) is not n².
 func SymOf(n int, data []float64) *Sym {
 	if n < 0 {
@@ -30,8 +30,7 @@ func SymOf(n int, data []float64) *Sym {
 	return &Sym{N: n, Stride: n, Data: data}
 }
 
-// AsSym returns the symmetric matrix that stands in the lower triangle of a square a, in a's own
-// memory.
+// AsSym returns the symmetric matrix given by the lower triangle of a square a, in a's own memory.
 func AsSym(a *Dense) Sym {
 	if a.Rows != a.Cols {
 		panic("mat: AsSym: matrix is not square")

@@ -8,7 +8,7 @@ import "stable/mat/kernel"
 //	[T11     ] [X1]   [B1]
 //	[T21  T22] [X2] = [B2]:   X1 = T11⁻¹·B1,  X2 = T22⁻¹·(B2 − T21·X1)
 //
-// and the mirror images of it, nearly all flops are those of AddMul. (Elmroth, Gustavson, Jonsson,
+// and its mirror images, nearly all flops are those of AddMul. (Elmroth, Gustavson, Jonsson,
 // Kågström 2004.)
 
 // triBase is the largest order that is solved row by row.

@@ -20,7 +20,7 @@ func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 	kernel.SolveUpper(dst, u.Data, u.Stride)
 }
 
-// SolveUpperTransVec sets dst = U⁻ᵀ·b, the solution of Uᵀ·x = b; all else as SolveUpperVec.
+// SolveUpperTransVec sets dst = U⁻ᵀ·b, the solution of Uᵀ·x = b; otherwise as SolveUpperVec.
 func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
 		panic("mat: SolveUpperTransVec: dimension mismatch")
@@ -51,7 +51,7 @@ func SolveUpper(dst, u, b *Dense) {
 	}
 }
 
-// SolveUpperTrans sets dst = U⁻ᵀ·B; all else as SolveUpper.
+// SolveUpperTrans sets dst = U⁻ᵀ·B; otherwise as SolveUpper.
 func SolveUpperTrans(dst, u, b *Dense) {
 	if u.Rows != u.Cols || b.Rows != u.Rows {
 		panic("mat: SolveUpperTrans: dimension mismatch")
@@ -65,7 +65,7 @@ func SolveUpperTrans(dst, u, b *Dense) {
 }
 
 // SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of the square matrix l, whose entries
-// above the diagonal are not read; all else as SolveUpperVec.
+// above the diagonal are not read; otherwise as SolveUpperVec.
 func SolveLowerVec(dst []float64, l *Dense, b []float64) {
 	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
 		panic("mat: SolveLowerVec: dimension mismatch")
@@ -80,7 +80,7 @@ func SolveLowerVec(dst []float64, l *Dense, b []float64) {
 	kernel.SolveLower(dst, l.Data, l.Stride)
 }
 
-// SolveLowerTransVec sets dst = L⁻ᵀ·b; all else as SolveLowerVec.
+// SolveLowerTransVec sets dst = L⁻ᵀ·b; otherwise as SolveLowerVec.
 func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
 		panic("mat: SolveLowerTransVec: dimension mismatch")
@@ -96,7 +96,7 @@ func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 }
 
 // SolveLower sets dst = L⁻¹·B for the lower triangle L of the square matrix l, whose entries above
-// the diagonal are not read; all else as SolveUpper.
+// the diagonal are not read; otherwise as SolveUpper.
 func SolveLower(dst, l, b *Dense) {
 	if l.Rows != l.Cols || b.Rows != l.Rows {
 		panic("mat: SolveLower: dimension mismatch")
@@ -109,7 +109,7 @@ func SolveLower(dst, l, b *Dense) {
 	}
 }
 
-// SolveLowerTrans sets dst = L⁻ᵀ·B; all else as SolveLower.
+// SolveLowerTrans sets dst = L⁻ᵀ·B; otherwise as SolveLower.
 func SolveLowerTrans(dst, l, b *Dense) {
 	if l.Rows != l.Cols || b.Rows != l.Rows {
 		panic("mat: SolveLowerTrans: dimension mismatch")

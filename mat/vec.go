@@ -30,7 +30,7 @@ func RecurVec(d []float64, tau float64, old, now []float64) {
 	}
 }
 
-// IsFinite tells whether v is neither NaN nor infinite.
+// IsFinite reports whether v is neither NaN nor infinite.
 func IsFinite(v float64) bool { return v-v == 0 }
 
 // NotFinite returns the index of the first NaN or infinity in v, or −1.

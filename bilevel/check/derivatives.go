@@ -285,7 +285,7 @@ func (c *checker) doubt(names ...string) string {
 	return ""
 }
 
-// usable tells whether o can be checked, and notes it if not.
+// usable reports whether o can be checked, and notes it if not.
 func (c *checker) usable(o *oracle, check string) bool {
 	if o.bad != "" {
 		c.log.gap(check, o.name, "%s", o.bad)

@@ -32,7 +32,7 @@ func (m comparison) wrong() []int {
 	return bad
 }
 
-// judge logs a comparison and tells whether all of it is right.
+// judge logs a comparison and reports whether all of it is right.
 func (c *checker) judge(m comparison) bool {
 	bad := m.wrong()
 	if len(bad) == 0 {
@@ -92,7 +92,7 @@ func (m comparison) ratio() (float64, bool) {
 	return r, true
 }
 
-// transposed tells whether got is wantᵀ, for a square matrix.
+// transposed reports whether got is wantᵀ, for a square matrix.
 func (m comparison) transposed() bool {
 	b := m.o.blocks[0]
 	if b.shape != dense || b.rows != b.cols || b.rows < 2 {

@@ -104,7 +104,7 @@ func (c *checker) unbiased() {
 	}
 }
 
-// enumerable tells whether the finite sum of o is averaged in full.
+// enumerable reports whether the finite sum of o is averaged in full.
 func (c *checker) enumerable(o *oracle) bool {
 	n := c.sizes[o.stream]
 	return n > 0 && n <= c.o.MaxTerms

@@ -96,7 +96,7 @@ func (b *block) prefill(v float64) {
 	}
 }
 
-// strayed tells whether something stands between the rows that was not there before.
+// strayed reports whether something stands between the rows that was not there before.
 func (b *block) strayed() bool {
 	for i := range b.rows {
 		for _, v := range b.mem[i*(b.cols+pad)+b.cols : (i+1)*(b.cols+pad)] {

@@ -72,7 +72,7 @@ func (f Finding) String() string {
 	return s
 }
 
-// measured tells whether Got and Want say anything.
+// measured reports whether Got and Want say anything.
 func (f Finding) measured() bool { return f.Tol != 0 || f.Got != f.Want }
 
 // A Pass is a check that an oracle has passed, with the number of entries compared.
@@ -256,12 +256,12 @@ func (l *log) skip(s Skip) {
 	}
 }
 
-// wrong tells whether a check has a finding on an oracle.
+// wrong reports whether a check has a finding on an oracle.
 func (l *log) wrong(check, oracle string) bool {
 	return slices.ContainsFunc(l.findings, func(f Finding) bool { return f.Check == check && f.Oracle == oracle })
 }
 
-// clean tells whether a check has been passed by an oracle, and by all of it.
+// clean reports whether a check has been passed by an oracle, and by all of it.
 func (l *log) clean(check, oracle string) bool {
 	passed := slices.ContainsFunc(l.passed, func(p Pass) bool { return p.Check == check && p.Oracle == oracle })
 	return passed && !l.wrong(check, oracle)

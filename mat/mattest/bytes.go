@@ -7,8 +7,8 @@ import (
 	"stable/mat"
 )
 
-// Bytes makes numbers and small matrices of what a fuzzer hands a test: of all kinds, NaN, Inf,
-// subnormal and huge among them. At its end come zeros.
+// Bytes turns the input of a fuzz test into numbers and small matrices of all kinds, including NaN,
+// Inf, subnormal and huge numbers. Zeros follow at its end.
 type Bytes []byte
 
 func (b *Bytes) next() byte {
@@ -74,7 +74,7 @@ func (b *Bytes) Dense() *mat.Dense {
 	return Pad(mat.DenseOf(rows, cols, b.Vec(rows*cols)), b.Int(3))
 }
 
-// Finite tells whether all numbers are.
+// Finite reports whether all numbers are.
 func Finite(x ...float64) bool {
 	for _, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -84,7 +84,7 @@ func Finite(x ...float64) bool {
 	return true
 }
 
-// FiniteSym tells whether all entries are finite.
+// FiniteSym reports whether all entries are finite.
 func FiniteSym(a *mat.Sym) bool {
 	for i := range a.N {
 		if !Finite(a.Row(i)...) {

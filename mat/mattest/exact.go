@@ -8,11 +8,11 @@ import (
 	"stable/mat"
 )
 
-// bits is the precision of what is called exact: it leaves 200 bits to an eigenvalue 1e-30 of the
-// largest.
+// bits is the precision of Exact: an eigenvalue that is 1e-30 of the largest keeps 200 correct
+// bits.
 const bits = 320
 
-// Exact is a matrix in arithmetic of 320 bits, against which results in float64 are held.
+// Exact is a matrix in arithmetic of 320 bits, to compare results in float64 with.
 type Exact struct {
 	Rows, Cols int
 	a          []big.Float
@@ -278,7 +278,7 @@ func rotate(b, v *Exact, p, q int) {
 	}
 }
 
-// orthonormalise replaces the rows by orthonormal ones, and tells whether they were near that.
+// orthonormalise replaces the rows by orthonormal ones, and reports whether they were near that.
 func (e *Exact) orthonormalise() bool {
 	t, s := new(big.Float), new(big.Float)
 	for i := range e.Rows {

@@ -8,7 +8,7 @@ import (
 	"stable/mat"
 )
 
-// Long tells whether the tests of accuracy are asked for in their long form, by STABLE_LONG=1 in
+// Long reports whether the tests of accuracy are asked for in their long form, by STABLE_LONG=1 in
 // the environment.
 func Long() bool { return os.Getenv("STABLE_LONG") != "" }
 

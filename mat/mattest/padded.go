@@ -16,7 +16,7 @@ func padding(data []float64) uint64 {
 	return signaling | uint64(reflect.ValueOf(data).Pointer()/8)
 }
 
-// Strides are the paddings that tests of a kernel go through: none, and a few entries a row.
+// Strides lists the paddings that tests of a kernel go through: none, and a few entries per row.
 var Strides = []int{0, 3}
 
 // Pad returns a copy of a with Stride = Cols+pad. Everything outside of the matrix is NaN, also pad
