@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"stable/bench/kit"
@@ -14,92 +13,78 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// bookmark is what the main job needs besides a checkpoint of its Solver to continue. Its file is
-// one record, followed by the Solver's checkpoint.
+// bookmark is the file from which an interrupted run goes on. It holds a record of what the result
+// depends on, and then what the run needs. The one before stays beside it.
 type bookmark struct {
-	Run     kit.Identity // what the result depends on
-	Samples []float64    // the curve so far
-	F       []float64
-	Y       []float64 // where the exact solver starts
-	Elapsed time.Duration
+	path     string
+	identity kit.Identity
 }
 
-func (t *tuning) bookmarkPath() string { return filepath.Join(t.out, "tuning.checkpoint") }
+func (b bookmark) old() string { return b.path + ".old" }
 
-// identity distinguishes runs whose results differ.
-func (t *tuning) identity() kit.Identity {
-	return kit.Identity{
-		Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -bias=%t", t.label, t.seed, t.steps, t.lo, t.hi, t.bias),
-		Data:    []kit.Source{t.origin},
-		Build:   kit.Build(),
-	}
-}
-
-// save writes the bookmark. The previous one stays beside it.
-func (t *tuning) save() error {
-	e := t.engine
-	return atomicfile.Replace(t.bookmarkPath(), t.bookmarkPath()+".old", func(w io.Writer) error {
-		if err := kit.WriteRecord(w, bookmark{t.identity(), e.samples, e.f, e.y, e.result.Elapsed}); err != nil {
-			return err
-		}
-		return e.solver.Save(w)
+// save replaces the file. rest writes what follows the identity.
+func (b bookmark) save(rest func(w io.Writer) error) error {
+	return atomicfile.Replace(b.path, b.old(), func(w io.Writer) error {
+		return kit.FirstOf(kit.WriteRecord(w, b.identity), rest(w))
 	})
 }
 
-// resume continues from the bookmark of an interrupted run of the same command, if there is one; if
-// it is damaged, from the previous one.
-func (t *tuning) resume(out kit.Terminal) error {
-	if err := t.sweep(); err != nil {
-		return err
+// resume goes to the bookmark of an interrupted run of the same command, if there is one, and to
+// the one before if that is damaged: read takes what follows the identity, and changes nothing where
+// it returns an error. A fresh run forgets them instead.
+func (b bookmark) resume(out kit.Terminal, fresh bool, read func(r *bufio.Reader) error) (found bool, err error) {
+	if err := atomicfile.Sweep(b.path); err != nil { // what a killed process has left
+		return false, err
 	}
-	if t.fresh {
-		return t.forget()
+	if fresh {
+		return false, b.forget()
 	}
-	err := t.open(t.bookmarkPath())
+	err = b.open(b.path, read)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if errors.Is(err, kit.ErrDamaged) || errors.Is(err, bilevel.ErrDamaged) {
 		fmt.Fprintf(out.Stderr, "bench: %v; trying the one before\n", err)
-		err = t.open(t.bookmarkPath() + ".old")
+		err = b.open(b.old(), read)
 	}
 	if err != nil {
-		return fmt.Errorf("%w\n-fresh begins again, and another -out leaves it alone", err)
+		return false, fmt.Errorf("%w\n-fresh begins again, and another -out leaves it alone", err)
 	}
-	fmt.Fprintf(out.Stdout, "goes on at step %d of %d, where it was interrupted\n\n", t.engine.solver.K(), t.steps)
-	return nil
+	return true, nil
 }
 
-// open reads the bookmark at path. On an error nothing has changed.
-func (t *tuning) open(path string) error {
+func (b bookmark) open(path string, read func(r *bufio.Reader) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	r := bufio.NewReader(f)
-	var b bookmark
-	if _, err := kit.ReadRecord(r, &b); err == io.EOF {
-		return fmt.Errorf("%s: %w: it ends too early", path, kit.ErrDamaged)
-	} else if err != nil {
+	var found kit.Identity
+	if err := record(r, &found); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := t.identity().Check(path, b.Run); err != nil {
+	if err := b.identity.Check(path, found); err != nil {
 		return err
 	}
-	if len(b.F) != len(b.Samples) || len(b.Y) != t.train.Dim {
-		return fmt.Errorf("%s: %w: it has %d samples, %d values and %d weights", path, kit.ErrDamaged, len(b.Samples), len(b.F), len(b.Y))
-	}
-	if err := t.engine.solver.Load(r); err != nil {
+	if err := read(r); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	t.engine.samples, t.engine.f, t.engine.y, t.engine.result.Elapsed = b.Samples, b.F, b.Y, b.Elapsed
 	return nil
 }
 
+// record reads a record that has to be there.
+func record(r *bufio.Reader, v any) error {
+	_, err := kit.ReadRecord(r, v)
+	if err == io.EOF {
+		return fmt.Errorf("%w: it ends too early", kit.ErrDamaged)
+	}
+	return err
+}
+
 // forget removes the bookmarks of a run that is over.
-func (t *tuning) forget() error {
-	for _, path := range []string{t.bookmarkPath(), t.bookmarkPath() + ".old"} {
+func (b bookmark) forget() error {
+	for _, path := range []string{b.path, b.old()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -107,12 +92,38 @@ func (t *tuning) forget() error {
 	return nil
 }
 
-// sweep removes temporary files that a killed process left behind.
-func (t *tuning) sweep() error {
-	for _, name := range []string{t.bookmarkPath(), filepath.Join(t.out, "tuning.svg"), filepath.Join(t.out, "tuning.csv")} {
-		if err := atomicfile.Sweep(name); err != nil {
-			return err
-		}
+// course is where an engine has come to.
+type course struct {
+	Samples []float64 // the curve so far
+	F       []float64
+	Y       []float64 // where the exact solver starts
+	Elapsed time.Duration
+	Reads   uint64
+}
+
+// write writes the engine's course and its Solver.
+func (e *engine) write(w io.Writer) error {
+	if err := kit.WriteRecord(w, course{e.samples, e.f, e.y, e.result.Elapsed, e.reads()}); err != nil {
+		return err
 	}
+	return e.solver.Save(w)
+}
+
+// read goes where write was. On an error nothing has changed.
+func (e *engine) read(r *bufio.Reader) error {
+	var c course
+	if err := record(r, &c); err != nil {
+		return err
+	}
+	if len(c.F) != len(c.Samples) || len(c.Y) != e.problem.Train().Dim {
+		return fmt.Errorf("%w: it has %d samples, %d values and %d weights", kit.ErrDamaged, len(c.Samples), len(c.F), len(c.Y))
+	}
+	if err := e.solver.Load(r); err != nil {
+		return err
+	}
+	e.samples, e.f, e.y, e.result.Elapsed, e.before = c.Samples, c.F, c.Y, c.Elapsed, c.Reads-e.problem.Reads()
 	return nil
 }
+
+// reads is the number of rows that the method has read, before an interrupt and after.
+func (e *engine) reads() uint64 { return e.before + e.problem.Reads() }

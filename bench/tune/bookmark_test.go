@@ -141,8 +141,8 @@ func TestMainJobIdentity(t *testing.T) {
 	require.NoError(t, err)
 	sum, err := kit.Digest(cancer)
 	require.NoError(t, err)
-	assert.Equal(t, []kit.Source{{Name: kit.ShippedData, SHA256: sum}}, job.identity().Data)
-	assert.Equal(t, kit.Build(), job.identity().Build)
+	assert.Equal(t, []kit.Source{{Name: kit.ShippedData, SHA256: sum}}, job.mark.identity.Data)
+	assert.Equal(t, kit.Build(), job.mark.identity.Build)
 }
 
 // A process that is killed at random moments, again and again, ends with the files of one that was

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"stable/bench/kit"
@@ -25,6 +26,7 @@ type engine struct {
 	samples []float64 // ξ and φ together, at the recorded steps
 	f       []float64 // F there
 	y       []float64 // where exact F was last minimised in y, and starts the next time
+	before  uint64    // rows read before an interrupt, less what this process has read for the start
 }
 
 // untuned is the method of both commands.
@@ -91,6 +93,12 @@ func (e *engine) run(ctx context.Context, p *kit.Progress) error {
 	if len(e.f) == 0 {
 		record(e.solver)
 	}
+	if e.solver.K() >= e.steps { // it was interrupted in what comes next
+		s := e.solver
+		e.result = bilevel.Result{X: slices.Clone(s.X()), Y: slices.Clone(s.Y()), Steps: s.K(), Counts: s.Counts(),
+			Activity: s.Activity(), Reason: bilevel.StepLimit, Elapsed: e.result.Elapsed}
+		return nil
+	}
 	for {
 		r, err := e.solver.Run(ctx, bilevel.Run{Steps: e.steps - e.solver.K(), Time: e.every, Progress: record})
 		r.Steps, r.Elapsed = e.solver.K(), r.Elapsed+e.result.Elapsed
@@ -132,6 +140,14 @@ func (e *engine) mark(i int) int {
 
 // small says whether exact values cost next to nothing.
 func (e *engine) small() bool { return e.problem.Train().Rows() <= kit.ManyRows }
+
+// checkSave returns an error if the flag -save is out of range.
+func checkSave(every time.Duration) error {
+	if every < 0 {
+		return fmt.Errorf("%w: -save is %v, want ≥ 0", kit.ErrUsage, every)
+	}
+	return nil
+}
 
 // checkSteps returns an error if the flags -steps, -lo or -hi are out of range.
 func checkSteps(steps int, lo, hi float64) error {

@@ -57,7 +57,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 	if t.folded() {
 		share = 0.25
 	}
-	t.single, t.each, err = t.exact(ctx, problems, func(k int, f float64) {
+	t.single, t.each, err = t.exact(ctx, "all rows", problems, func(k int, f float64) {
 		p.Update(share*min(0.9, float64(k)/40), "iteration %d, validation loss %.6f", k, f)
 	})
 	if err != nil {
@@ -74,8 +74,10 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 	if err != nil {
 		return err
 	}
+	err = context.Cause(ctx)
+	t.choice.cut = diff == nil && err != nil
 	t.choose(diff)
-	return context.Cause(ctx)
+	return err
 }
 
 // tell announces the time of a long search, estimated from one Newton step.
@@ -95,40 +97,38 @@ func (t *search) tell(problems []*hyperopt.Problem, out kit.Terminal) {
 }
 
 // exact returns the best single weight of a grid, and the weights of the nearest local minimum of
-// the validation loss.
-func (t *search) exact(ctx context.Context, problems []*hyperopt.Problem, progress func(k int, f float64)) (single, each result, err error) {
-	start := time.Now()
-	var enough settled
-	folds := &hyperopt.Folds{Problems: problems, Progress: func(k int, f float64) bool {
-		progress(k, f)
-		return ctx.Err() == nil && !enough.at(f)
-	}}
-	lambdas, mean, err := singles(folds, t.Lo, t.Hi)
-	if err != nil {
-		return single, each, err
-	}
-	best := slices.Index(mean, slices.Min(mean))
-	rows := problems[0].Train().Rows() + problems[0].Validation().Rows()
-	single = result{Lambda: lambdas[best], Tried: len(lambdas), SearchRows: rows, Reads: folds.Reads(), f: mean[best],
-		grid: lambdas, losses: mean, weights: t.uniform(lambdas[best]), seconds: time.Since(start)}
-
-	x := make([]float64, t.design.Dim)
-	problems[0].Uniform(x, single.Lambda)
-	m, err := folds.Minimise(x)
-	each = result{SearchRows: rows, weights: single.weights, f: single.f, Stopped: "converged"}
-	switch {
-	case errors.Is(err, hyperopt.ErrNoMinimum):
-		each.Stopped = err.Error()
-	case err != nil:
-		return single, each, err
-	default:
-		each.weights, each.f, each.Steps = t.toWeights(m.X), m.F, m.Iterations
-		if ctx.Err() != nil {
-			each.Stopped = fmt.Sprint(context.Cause(ctx))
+// the validation loss. It goes on from the notes of that name, if there are any.
+func (t *search) exact(ctx context.Context, name string, problems []*hyperopt.Problem, progress func(k int, f float64)) (single, each result, err error) {
+	n := t.notes.pursuit(name)
+	if n.End == nil {
+		end := &ending{Stopped: "converged"}
+		m, reads, err := t.pursue(ctx, n, problems, progress)
+		switch {
+		case errors.Is(err, hyperopt.ErrNoMinimum):
+			end.Weights, end.F, end.Stopped = t.uniform(n.best()), slices.Min(n.Losses), err.Error()
+		case err != nil:
+			return single, each, err
+		default:
+			end.Weights, end.F, end.Steps = t.toWeights(m.X), m.F, m.Iterations
 		}
+		end.Reads = reads
+		if ctx.Err() == nil {
+			err = t.note(func() { n.End, n.At, n.Before = end, nil, nil })
+		} else {
+			end.Stopped = fmt.Sprint(context.Cause(ctx))
+		}
+		return t.found(n, end, problems, err)
 	}
-	each.Reads, each.seconds = folds.Reads(), time.Since(start)
-	return single, each, nil
+	return t.found(n, n.End, problems, nil)
+}
+
+// found makes the results of a search.
+func (t *search) found(n *pursuit, end *ending, problems []*hyperopt.Problem, err error) (single, each result, _ error) {
+	rows := problems[0].Train().Rows() + problems[0].Validation().Rows()
+	single = result{Lambda: n.best(), Tried: len(n.Lambdas), SearchRows: rows, Reads: n.SingleReads, f: slices.Min(n.Losses),
+		grid: n.Lambdas, losses: n.Losses, weights: t.uniform(n.best()), seconds: n.SingleTime}
+	each = result{SearchRows: rows, weights: end.Weights, f: end.F, Stopped: end.Stopped, Steps: end.Steps, Reads: end.Reads, seconds: n.Time}
+	return single, each, err
 }
 
 // settled says when a search for weights may end: when three iterations together lowered the loss
@@ -174,6 +174,9 @@ func (t *search) outer(ctx context.Context, p *kit.Progress) (all []float64, err
 		go func() {
 			defer wg.Done()
 			for k := range next {
+				if ctx.Err() != nil {
+					continue
+				}
 				diff[k], errs[k] = t.leaveOut(ctx, k)
 				mu.Lock()
 				done++
@@ -211,7 +214,7 @@ func (t *search) leaveOut(ctx context.Context, k int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	single, each, err := t.exact(ctx, problems, func(int, float64) {})
+	single, each, err := t.exact(ctx, fmt.Sprintf("without fold %d", k+1), problems, func(int, float64) {})
 	if err != nil {
 		return nil, err
 	}

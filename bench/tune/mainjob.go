@@ -75,8 +75,17 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 		return err
 	}
 	t.describe(out.Stdout)
-	if err := t.resume(out); err != nil {
+	for _, name := range []string{"tuning.svg", "tuning.csv"} { // what a killed process has left
+		if err := atomicfile.Sweep(filepath.Join(j.out, name)); err != nil {
+			return err
+		}
+	}
+	found, err := t.mark.resume(out, j.fresh, t.engine.read)
+	if err != nil {
 		return err
+	}
+	if found {
+		fmt.Fprintf(out.Stdout, "goes on at step %d of %d, where it was interrupted\n\n", t.engine.solver.K(), t.steps)
 	}
 	runErr := t.engine.run(ctx, kit.NewProgress(out))
 	if runErr != nil && !errors.Is(runErr, context.Canceled) && !errors.Is(runErr, bilevel.ErrDiverged) {
@@ -96,13 +105,13 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	if err := errors.Join(t.report(out.Stdout), t.write(out.Stdout)); err != nil || errors.Is(runErr, context.Canceled) {
 		return errors.Join(err, runErr)
 	}
-	return errors.Join(t.forget(), runErr)
+	return errors.Join(t.mark.forget(), runErr)
 }
 
 // check returns an error if a flag is out of range.
 func (j *job) check() error {
-	if j.every < 0 {
-		return fmt.Errorf("%w: -save is %v, want ≥ 0", kit.ErrUsage, j.every)
+	if err := checkSave(j.every); err != nil {
+		return err
 	}
 	return checkSteps(j.steps, j.lo, j.hi)
 }
@@ -114,6 +123,7 @@ type tuning struct {
 	all, train, val, test *hyperopt.Data
 	scaling               *hyperopt.Scaler
 	engine                *engine
+	mark                  bookmark
 	beside                *engine // another method, for the same samples; nil after an interrupt
 
 	best *hyperopt.Minimum  // exact
@@ -149,8 +159,13 @@ func newTuning(j job) (*tuning, error) {
 		return nil, err
 	}
 	if j.every > 0 {
-		t.engine.every, t.engine.save = j.every, t.save
+		t.engine.every, t.engine.save = j.every, func() error { return t.mark.save(t.engine.write) }
 	}
+	t.mark = bookmark{filepath.Join(j.out, "tuning.checkpoint"), kit.Identity{
+		Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -bias=%t", j.label, j.seed, j.steps, j.lo, j.hi, j.bias),
+		Data:    []kit.Source{t.origin},
+		Build:   kit.Build(),
+	}}
 	return t, nil
 }
 

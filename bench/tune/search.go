@@ -18,6 +18,8 @@ type search struct {
 	parts  []*hyperopt.Data // of the design rows: folds, or training and validation rows
 	unseen *hyperopt.Data   // rows of a split that are held back for the final choice; nil: see plan
 	engine *engine          // of -solver stable
+	mark   bookmark
+	notes  notes
 
 	each, single result
 	baseline     *result // the single weight that STABLE starts from
@@ -52,6 +54,7 @@ type choice struct {
 	Error      float64 `json:"standard_error"` // of that mean
 	Margin     float64 `json:"margin"`         // standard errors by which a weight each must be better
 	each       bool
+	cut        bool // an interrupt came before
 }
 
 // metrics are loss and accuracy, or loss and rmse of a regression, both in units of the target.
@@ -64,6 +67,7 @@ func newSearch(o options, set *dataSet) (*search, error) {
 		return nil, err
 	}
 	if t.Solver != solverStable {
+		t.mark = t.bookmark()
 		return t, nil
 	}
 	p, err := t.newProblem(t.parts[0], t.parts[1])
@@ -73,7 +77,11 @@ func newSearch(o options, set *dataSet) (*search, error) {
 	if t.Steps == 0 {
 		t.Steps = max(leastSteps, t.parts[0].Rows())
 	}
+	t.mark = t.bookmark()
 	t.engine, err = newEngine(p, untuned(p), t.Steps, t.Seed)
+	if err == nil && t.every > 0 {
+		t.engine.every, t.engine.save = t.every, func() error { return t.mark.save(t.writeNotes) }
+	}
 	return t, err
 }
 
@@ -291,6 +299,9 @@ func (t *search) atEdges(w []float64) (lo, hi int) {
 }
 
 func (c choice) String() string {
+	if c.cut {
+		return c.Name + ": an interrupt came before the two were compared on rows that neither search saw"
+	}
 	if c.Rows == 0 {
 		return fmt.Sprintf("%s: there were no rows that neither search saw to compare them on", c.Name)
 	}

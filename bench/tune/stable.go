@@ -12,35 +12,26 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// runStable searches for a single weight at the cost that STABLE will have, runs STABLE from that
-// weight, searches for a single weight without a budget, and chooses.
+// runStable runs STABLE from the best single weight of a search at its own cost, searches for a
+// single weight without a budget, and chooses.
 func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
-	budget, err := t.budget()
-	if err != nil {
-		return err
+	if t.notes.Equal == nil {
+		if err := t.startStable(ctx, p); err != nil {
+			return err
+		}
 	}
-	train, val, err := t.sample(t.share(budget))
-	if err != nil {
-		return err
-	}
-	p.Update(0.01, "best single weight at equal cost")
-	equal, err := t.searchSingle(ctx, train, val, nested(t.Lo, t.Hi), budget)
-	if err != nil {
-		return err
-	}
-	equal.Name = "one weight for all, equal cost"
+	equal := t.notes.Equal.Result
+	equal.f, equal.seconds, equal.weights = t.notes.Equal.F, t.notes.Equal.Seconds, t.uniform(equal.Lambda)
 	t.baseline = &equal
-	if err := t.engine.start(equal.Lambda, t.Seed); err != nil {
-		return err
-	}
 	runErr := t.engine.run(ctx, p)
 	e := t.engine
 	if stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged); runErr != nil && !stopped || e.result.Steps == 0 {
 		return runErr
 	}
-	t.each = result{Name: "a weight each, by STABLE", Reads: e.problem.Reads(), seconds: e.result.Elapsed, weights: t.toWeights(e.result.X),
+	t.each = result{Name: "a weight each, by STABLE", Reads: e.reads(), seconds: e.result.Elapsed, weights: t.toWeights(e.result.X),
 		SearchRows: t.parts[0].Rows() + t.parts[1].Rows(), Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps, f: kit.Last(e.f)}
 	p.Update(0.9, "best single weight, exact")
+	var err error
 	t.single, err = t.searchSingle(ctx, t.parts[0], t.parts[1], hyperopt.Geometric(t.Lo, t.Hi, gridSize(e.problem)), math.MaxUint64)
 	if errors.Is(err, context.Canceled) { // the one from before STABLE stands
 		t.single, err = equal, nil
@@ -58,6 +49,30 @@ func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 	}
 	t.choose(diff)
 	return runErr
+}
+
+// startStable searches for a single weight at the cost that STABLE will have, and lets STABLE start
+// from there.
+func (t *search) startStable(ctx context.Context, p *kit.Progress) error {
+	budget, err := t.budget()
+	if err != nil {
+		return err
+	}
+	train, val, err := t.sample(t.share(budget))
+	if err != nil {
+		return err
+	}
+	p.Update(0.01, "best single weight at equal cost")
+	equal, err := t.searchSingle(ctx, train, val, nested(t.Lo, t.Hi), budget)
+	if err != nil {
+		return err
+	}
+	equal.Name = "one weight for all, equal cost"
+	if err := t.engine.start(equal.Lambda, t.Seed); err != nil {
+		return err
+	}
+	t.notes.Equal = &equalCost{equal, equal.f, equal.seconds}
+	return nil
 }
 
 // budget estimates the number of rows that STABLE will read from the number in its first steps.

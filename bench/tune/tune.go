@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"stable/bench/kit"
 	"stable/bench/plot"
@@ -37,8 +38,9 @@ Rows that neither search saw decide between the two: each fold, for searches wit
 split, half of the validation rows. The model gets a weight for each feature if its loss there is
 less by more than one standard error (with one split: two), and otherwise the single weight. It is
 trained on all but the test rows, with weights scaled to that number of rows, which keeps the prior.
-Writes model.json (weights, coefficients for rows with the values of the file, losses, options,
-files), tune.svg and tune.csv.
+After an interrupt, or a kill, the same command continues where it was, and ends with the same
+model. Writes model.json (weights, coefficients for rows with the values of the file, losses,
+options, files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted
   go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver stable -steps 200000
@@ -65,6 +67,8 @@ type options struct {
 
 	out, apply string
 	unlabelled bool
+	every      time.Duration // between two bookmarks; 0: none
+	fresh      bool
 }
 
 // leastSteps is the least default number of steps.
@@ -95,6 +99,8 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 		return nil
 	})
 	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the model and the figure")
+	fs.DurationVar(&o.every, "save", time.Second, "time between two checkpoints in the folder -out; 0: none")
+	fs.BoolVar(&o.fresh, "fresh", false, "begin again where an interrupted run could go on")
 	fs.StringVar(&o.apply, "apply", "", "`FILE` of a model, to predict with")
 	fs.BoolVar(&o.unlabelled, "unlabelled", false, "with -apply: there are no labels, or they mean nothing")
 	files, err := kit.ParseFiles(fs, args, out)
@@ -134,6 +140,8 @@ func (o *options) check(files int) error {
 		return fmt.Errorf("%w: -solver is %q, want auto, exact or stable", kit.ErrUsage, o.Solver)
 	case o.Impute != "" && o.Impute != "median" && o.Impute != "mean":
 		return fmt.Errorf("%w: -impute is %q, want median or mean", kit.ErrUsage, o.Impute)
+	case o.every < 0:
+		return checkSave(o.every)
 	case o.Folds < 0:
 		return fmt.Errorf("%w: -folds is %d, want ≥ 1", kit.ErrUsage, o.Folds)
 	case o.Solver == solverExact && o.Steps != 0:
@@ -163,12 +171,28 @@ func tuneOn(ctx context.Context, o options, files []string, out kit.Terminal) er
 		return err
 	}
 	t.describe(out.Stdout)
+	found, err := t.mark.resume(out, o.fresh, t.readNotes)
+	if err != nil {
+		return err
+	}
+	if found {
+		fmt.Fprintf(out.Stdout, "goes on  where it was interrupted, %s\n\n", t.told())
+	}
 	runErr := t.run(ctx, out)
+	if errors.Is(runErr, context.Canceled) {
+		if err := t.keep(out); err != nil {
+			return errors.Join(err, runErr)
+		}
+	}
 	stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged)
 	if runErr != nil && (!stopped || t.single.y == nil) {
 		return runErr
 	}
-	return errors.Join(t.report(out.Stdout), t.write(out.Stdout), runErr)
+	err = errors.Join(t.report(out.Stdout), t.write(out.Stdout), runErr)
+	if err != nil && !errors.Is(runErr, bilevel.ErrDiverged) {
+		return err
+	}
+	return errors.Join(t.mark.forget(), err)
 }
 
 // write writes the model, the figure and its numbers.

@@ -429,7 +429,7 @@ func TestTuneInterrupted(t *testing.T) {
 
 	before, err := os.ReadFile(path)
 	require.NoError(t, err)
-	status, _, stderr := bench(ctx, "tune", cancer, "-out", dir)
+	status, _, stderr := bench(ctx, "tune", cancer, "-fresh", "-out", dir)
 	assert.Equal(t, 130, status)
 	assert.Contains(t, stderr, "interrupted")
 	after, err := os.ReadFile(path)

@@ -24,6 +24,7 @@ type descent struct {
 	work            [2][]float64
 	full, product   mat.Dense // P and B·P of a fold
 	iterations      int
+	moved           bool // the current point is new: there is no model of F there yet
 }
 
 // fold is one of the problems whose F a descent averages.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Folds is the mean of F over several problems, (1/K)·Σ_k F_k(x): the loss of a cross-validation,
@@ -13,8 +14,33 @@ type Folds struct {
 	Problems []*Problem
 
 	// Progress, if it is not nil, is called before each iteration of Minimise. Where it returns
-	// false, the search from that start ends at the best point so far.
-	Progress func(iterations int, f float64) bool
+	// false, the search from that start ends at the best point so far. What at holds is valid during
+	// the call: Clone keeps it.
+	Progress func(at *SearchState) bool
+}
+
+// SearchState is where a search for a minimum stands before an iteration. [Folds.Continue] goes on
+// from there to the same bits. It survives JSON.
+type SearchState struct {
+	U          []float64   // log(2·reg) of each weight
+	Gradient   []float64   // of F by U
+	Y          [][]float64 // y*(x) of each fold
+	F          float64
+	ProjGrad   float64 // norm of the projected gradient, by U
+	Radius     float64 // of the trust region
+	Iterations int
+	Moved      bool   // the last step was taken
+	Reads      uint64 // Folds.Reads up to here
+}
+
+// Clone returns a copy that shares no memory.
+func (s *SearchState) Clone() *SearchState {
+	c := *s
+	c.U, c.Gradient, c.Y = slices.Clone(s.U), slices.Clone(s.Gradient), make([][]float64, len(s.Y))
+	for k, y := range s.Y {
+		c.Y[k] = slices.Clone(y)
+	}
+	return &c
 }
 
 // Reads returns the sum of the problems' Reads.
@@ -48,6 +74,64 @@ func (f *Folds) Minimise(starts ...[]float64) (*Minimum, error) {
 	if len(starts) == 0 {
 		return nil, errors.New("hyperopt: Folds.Minimise: no starts")
 	}
+	var best *Minimum
+	for _, x := range starts {
+		f.Problems[0].sizes("hyperopt: Minimise: dimension mismatch", f.Problems[0].dx, x)
+		s, err := f.search()
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range x {
+			p := f.Problems[0]
+			s.trial.x[i] = s.p.clip(math.Log(p.ridge(p.clip(v))))
+		}
+		if err := s.begin(); err != nil {
+			return nil, err
+		}
+		m, err := f.descend(s)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || m.F < best.F {
+			best = m
+		}
+	}
+	return best, nil
+}
+
+// Continue goes on with a search that Minimise began on the same folds, as if it had never stopped:
+// the minimum has the same bits, and Reads counts what the first part has read in place of what the
+// folds have read since. Errors are those of Minimise, and a state that is not of these folds.
+func (f *Folds) Continue(at *SearchState) (*Minimum, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	s, err := f.search()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.load(at); err != nil {
+		return nil, err
+	}
+	for k, fold := range s.folds { // the gradient has left a factor, a step that was refused a model
+		if err := fold.p.factor(s.at.x, s.at.y[k]); err != nil {
+			return nil, err
+		}
+	}
+	if !s.moved {
+		if err := s.model(); err != nil {
+			return nil, err
+		}
+	}
+	for k, fold := range s.folds {
+		fold.p.reads, f.Problems[k].reads = 0, 0
+	}
+	f.Problems[0].reads = at.Reads
+	return f.descend(s)
+}
+
+// search returns a descent in the log form of the folds.
+func (f *Folds) search() (*descent, error) {
 	var logs []*Problem
 	for _, p := range f.Problems {
 		if _, err := p.reserve(); err != nil {
@@ -59,21 +143,7 @@ func (f *Folds) Minimise(starts ...[]float64) (*Minimum, error) {
 		}
 		logs = append(logs, q)
 	}
-	var best *Minimum
-	for _, x := range starts {
-		f.Problems[0].sizes("hyperopt: Minimise: dimension mismatch", f.Problems[0].dx, x)
-		m, err := f.descend(logs, x)
-		if err != nil {
-			return nil, err
-		}
-		if best == nil || m.F < best.F {
-			best = m
-		}
-	}
-	for k, q := range logs {
-		f.Problems[k].reads += q.reads
-	}
-	return best, nil
+	return newDescent(logs...), nil
 }
 
 // logForm returns the same problem in the form Exp.
@@ -84,18 +154,17 @@ func (p *Problem) logForm() *Problem {
 	return q
 }
 
-// descend minimises from the point x of the folds, of which logs are the log forms, and returns the
-// minimum in the terms of the folds.
-func (f *Folds) descend(logs []*Problem, x []float64) (*Minimum, error) {
-	p, q := f.Problems[0], logs[0]
-	s := newDescent(logs...)
-	for i, v := range x {
-		s.trial.x[i] = q.clip(math.Log(p.ridge(p.clip(v))))
-	}
-	if err := s.run(f.Progress); err != nil {
+// descend minimises from where s stands, and returns the minimum in the terms of the folds.
+func (f *Folds) descend(s *descent) (*Minimum, error) {
+	p, q := f.Problems[0], s.p
+	err := s.run(func() bool { return f.Progress == nil || f.Progress(f.state(s)) })
+	if err != nil {
 		return nil, err
 	}
-	m := &Minimum{X: make([]float64, len(x)), Iterations: s.iterations}
+	for k, fold := range s.folds {
+		f.Problems[k].reads += fold.p.reads
+	}
+	m := &Minimum{X: make([]float64, p.dx), Iterations: s.iterations}
 	for i, u := range s.at.x {
 		switch u {
 		case q.opt.Lo:
@@ -119,6 +188,16 @@ func (f *Folds) descend(logs []*Problem, x []float64) (*Minimum, error) {
 		m.Y = s.at.y[0]
 	}
 	return m, nil
+}
+
+// state returns where s stands. It shares the memory of s.
+func (f *Folds) state(s *descent) *SearchState {
+	reads := f.Reads()
+	for _, fold := range s.folds {
+		reads += fold.p.reads
+	}
+	return &SearchState{U: s.at.x, Gradient: s.at.grad, Y: s.at.y, F: s.at.f, ProjGrad: s.at.proj,
+		Radius: s.radius, Iterations: s.iterations, Moved: s.moved, Reads: reads}
 }
 
 // GridSearch returns the mean of F over the folds for each weight for all features, which must be

@@ -87,19 +87,42 @@ func (p *Problem) projGrad(work, x, grad []float64) float64 {
 // clip projects one coordinate onto the box.
 func (p *Problem) clip(v float64) float64 { return min(max(v, p.opt.Lo), p.opt.Hi) }
 
-// run iterates from the trial point to a minimum, which it leaves in at, or until goOn is false.
-func (s *descent) run(goOn func(iterations int, f float64) bool) error {
+// begin goes to the trial point.
+func (s *descent) begin() error {
 	if err := s.evaluate(); err != nil {
 		return err
 	}
 	s.at, s.trial = s.trial, s.at
 	s.radius = 2 // a weight changes by a factor of e² at most
-	moved := true
+	s.moved = true
+	return nil
+}
+
+// load goes to a state.
+func (s *descent) load(at *SearchState) error {
+	ok := len(at.U) == len(s.at.x) && len(at.Gradient) == len(s.at.grad) && len(at.Y) == len(s.folds)
+	for k := range at.Y {
+		ok = ok && len(at.Y[k]) == len(s.at.y[k])
+	}
+	if !ok {
+		return errors.New("hyperopt: Folds.Continue: the state is of other folds")
+	}
+	copy(s.at.x, at.U)
+	copy(s.at.grad, at.Gradient)
+	for k, y := range at.Y {
+		copy(s.at.y[k], y)
+	}
+	s.at.f, s.at.proj, s.radius, s.iterations, s.moved = at.F, at.ProjGrad, at.Radius, at.Iterations, at.Moved
+	return nil
+}
+
+// run iterates from where s stands to a minimum, which it leaves in at, or until goOn is false.
+func (s *descent) run(goOn func() bool) error {
 	for ; s.iterations < maxOuter && s.at.proj > 0; s.iterations++ {
-		if goOn != nil && !goOn(s.iterations, s.at.f) {
+		if !goOn() {
 			return nil
 		}
-		if moved {
+		if s.moved {
 			if err := s.model(); err != nil {
 				return err
 			}
@@ -120,7 +143,7 @@ func (s *descent) run(goOn func(iterations int, f float64) bool) error {
 			if last {
 				return nil
 			}
-			moved = true
+			s.moved = true
 			continue
 		}
 		switch {
@@ -129,7 +152,7 @@ func (s *descent) run(goOn func(iterations int, f float64) bool) error {
 		case fall >= 0.75*predicted && s.longest >= 0.99*s.radius:
 			s.radius *= 2
 		}
-		if moved = fall > 1e-4*predicted; moved {
+		if s.moved = fall > 1e-4*predicted; s.moved {
 			s.at, s.trial = s.trial, s.at
 		}
 	}
