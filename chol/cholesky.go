@@ -18,6 +18,7 @@ type Cholesky struct {
 	buf    []float64 // memory of f
 	work   []float64 // workspace of 3n
 	spread []float64 // workspace of factorUpper
+	panels []float64 // and room for it, with vectors of 256 bits
 }
 
 // Valid reports whether c holds a factor.
@@ -88,6 +89,13 @@ func (c *Cholesky) reset(n int) {
 	c.valid = false
 	if c.spread == nil && byVectors(n) { // here and not in factor, which PosDef may not reach
 		c.spread = make([]float64, 4*spreadRows*8)
+	}
+	c.panels = c.panels[:0]
+	if kernel.Lanes() == panelLanes && n >= panelsFrom {
+		if cap(c.panels) < panelSize(n) {
+			c.panels = make([]float64, panelSize(n))
+		}
+		c.panels = c.panels[:panelSize(n)]
 	}
 	if c.f.Data != nil && c.f.Rows == n {
 		return

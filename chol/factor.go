@@ -40,7 +40,7 @@ func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) 
 	c.upper = byVectors(a.N)
 	c.lower = !c.upper
 	if c.upper {
-		return factorUpper(c.f.Data, c.f.Stride, a, shift, c.spread)
+		return factorUpper(c.f.Data, c.f.Stride, c.panels, a, shift, c.spread)
 	}
 	return factorLower(c.f.Data, c.f.Stride, a, shift)
 }

@@ -1,9 +1,6 @@
 package chol
 
-import (
-	"stable/mat"
-	"stable/mat/kernel"
-)
+import "stable/mat"
 
 // factorUpper sets U = Lᵀ of a − shift·I in the upper triangle of u, and returns n, or the index
 // and value of the first pivot that is not positive and finite. It is the same left-looking
@@ -11,36 +8,49 @@ import (
 //
 //	for i ≤ j: U_ij = (A_ij − Σ_{p<i} U_pi·U_pj) / U_ii, with U_ii = √ for i = j
 //
-// spread is room for 4·spreadRows vectors.
-func factorUpper(u []float64, ld int, a *mat.Sym, shift float64, spread []float64) (pivot int, value float64) {
+// spread is room for 4·spreadRows vectors, panels that of panelSize.
+func factorUpper(u []float64, ld int, panels []float64, a *mat.Sym, shift float64, spread []float64) (pivot int, value float64) {
 	loadUpper(u, ld, a, shift)
-	return factorRows(u, ld, a.N, spread)
+	return factorRows(u, ld, panels, a.N, spread)
 }
 
 const spreadRows = 64 // of U at a time, from which something is subtracted
 
+// With vectors of 256 bits, finished rows of U are written to panels, too: blocks of columns as
+// wide as the tile, in which the rows follow each other. The tile that reads them knows all
+// addresses.
+const (
+	panelLanes = 4
+	panelWidth = 2 * panelLanes
+	panelsFrom = 112 // the order from which they pay
+)
+
+// panelAt returns where row p of the panel of column j stands, for order n.
+func panelAt(j, p, n int) int { return j/panelWidth*((n+3)/4*4*panelWidth) + p*panelWidth }
+
+// panelSize returns the size of all panels.
+func panelSize(n int) int { return panelAt((n+panelWidth-1)/panelWidth*panelWidth, 0, n) }
+
 // factorRows turns A into U by strips of four rows: it subtracts from them what the rows above
-// give, spreadRows of these at a time; the strip's own 4 × 4 block then gives the corner, by which it
-// divides:
+// give, spreadRows of these at a time; the strip's own 4 × 4 block then gives the corner, by which
+// it divides:
 //
 //	C = A_ij − Σ_{p<i} U_pi·U_pj, U_ij = corner⁻ᵀ·C
 //
 // u has whole strips of rows and whole vectors of columns. Columns do not mix, and rows only go
 // down, so what is there beyond n reaches nothing inside.
-func factorRows(u []float64, ld, n int, spread []float64) (pivot int, value float64) {
+func factorRows(u []float64, ld int, panels []float64, n int, spread []float64) (pivot int, value float64) {
 	var d corner
-	v := kernel.Lanes()
 	for i := 0; i < n; i += 4 {
-		j := i &^ (v - 1) // where the vector begins that the corner lies in
 		for p := 0; p < i; p += spreadRows {
-			subtractVector(u, ld, p, min(spreadRows, i-p), i, j, n, spread)
+			subtractVector(u, ld, panels, p, min(spreadRows, i-p), i, n, spread)
 		}
 		r0, r1, r2, r3 := u[i*ld+i:], u[(i+1)*ld+i:], u[(i+2)*ld+i:], u[(i+3)*ld+i:]
 		rows := min(4, n-i)
 		if k, x := d.factor(rows, r0[0], r0[1], r1[1], r0[2], r1[2], r2[2], r0[3], r1[3], r2[3], r3[3]); k < rows {
 			return i + k, x
 		}
-		divideVector(u, ld, i, j, n, &d, spread)
+		divideVector(u, ld, panels, i, n, &d, spread)
 		d.put(r0, r1, r2, r3)
 	}
 	return n, 0

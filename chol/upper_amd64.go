@@ -10,25 +10,29 @@ import (
 	"stable/mat/kernel"
 )
 
-func subtractVector(u []float64, ld, p, k, i, j, n int, spread []float64) {
+func subtractVector(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
 	if kernel.Lanes() == 8 {
-		subtractAVX512(u, ld, p, k, i, j, n, spread)
+		subtractAVX512(u, ld, panels, p, k, i, n, spread)
 		return
 	}
-	subtractAVX2(u, ld, p, k, i, j, n, spread)
+	subtractAVX2(u, ld, panels, p, k, i, n, spread)
 }
 
-func divideVector(u []float64, ld, i, j, n int, d *corner, spread []float64) {
+func divideVector(u []float64, ld int, panels []float64, i, n int, d *corner, spread []float64) {
 	if kernel.Lanes() == 8 {
-		divideAVX512(u, ld, i, j, n, d, spread)
+		divideAVX512(u, ld, panels, i, n, d, spread)
 		return
 	}
-	divideAVX2(u, ld, i, j, n, d, spread)
+	divideAVX2(u, ld, panels, i, n, d, spread)
 }
 
 // subtractAVX2 sets U_ij = U_ij − Σ_{p ≤ q < p+k} U_qi·U_qj for the rows i to i+3 and the columns
-// from j to n, where whole vectors begin and end.
-func subtractAVX2(u []float64, ld, p, k, i, j, n int, spread []float64) {
+// from i to n, and some on their left, where whole vectors or panels begin and end.
+func subtractAVX2(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
+	if 4 == panelLanes && len(panels) > 0 {
+		subtractPanelsAVX2(u, ld, panels, p, k, i, n, spread)
+		return
+	}
 	d := spread
 	for x := p*ld + i; x < (p+k)*ld; x += ld {
 		a, e := (*[4]float64)(u[x:x+4]), (*[4 * 4]float64)(d)
@@ -39,7 +43,7 @@ func subtractAVX2(u []float64, ld, p, k, i, j, n int, spread []float64) {
 		d = d[4*4:]
 	}
 	a := spread[:4*4*k]
-	for j < n {
+	for j := i / 4 * 4; j < n; {
 		b, c := u[p*ld+j:], u[i*ld+j:]
 		switch w := panelAVX2(n - j); w {
 		case 3:
@@ -52,6 +56,23 @@ func subtractAVX2(u []float64, ld, p, k, i, j, n int, spread []float64) {
 			subtract1AVX2(c, a, b, ld)
 			j += 4
 		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+// subtractPanelsAVX2 is subtractAVX2 with the rows above in panels.
+func subtractPanelsAVX2(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
+	d, from := spread, panels[panelAt(i, p, n)+i%panelWidth:]
+	for q := range k {
+		a, e := (*[4]float64)(from[q*panelWidth:]), (*[4 * 4]float64)(d)
+		archsimd.BroadcastFloat64x4(a[0]).Store(e[:4])
+		archsimd.BroadcastFloat64x4(a[1]).Store(e[4 : 2*4])
+		archsimd.BroadcastFloat64x4(a[2]).Store(e[2*4 : 3*4])
+		archsimd.BroadcastFloat64x4(a[3]).Store(e[3*4:])
+		d = d[4*4:]
+	}
+	for j := i / panelWidth * panelWidth; j < n; j += panelWidth {
+		packed2AVX2(u[i*ld+j:], ld, spread[:4*4*k], panels[panelAt(j, p, n):])
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -257,6 +278,59 @@ func subtract1AVX2(c, a, b []float64, ld int) {
 	subAVX2(c, c3)
 }
 
+// packed2AVX2 is subtract2AVX2 for the rows of a panel, one after the other.
+func packed2AVX2(c []float64, ld int, a, b []float64) {
+	var c00, c01, c10, c11, c20, c21, c30, c31 archsimd.Float64x4
+	for len(a) >= 16*4 {
+		x, y := (*[16 * 4]float64)(a), (*[8 * 4]float64)(b)
+		// for p := range 4, written out:
+		{
+			const p = 0
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 1
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 2
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 3
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		a, b = a[16*4:], b[8*4:]
+	}
+	subAVX2(c, c00)
+	subAVX2(c[4:], c01)
+	c = c[ld:]
+	subAVX2(c, c10)
+	subAVX2(c[4:], c11)
+	c = c[ld:]
+	subAVX2(c, c20)
+	subAVX2(c[4:], c21)
+	c = c[ld:]
+	subAVX2(c, c30)
+	subAVX2(c[4:], c31)
+}
+
 // subAVX2 sets c = c − s.
 func subAVX2(c []float64, s archsimd.Float64x4) { archsimd.LoadFloat64x4(c).Sub(s).Store(c) }
 
@@ -276,9 +350,9 @@ func axpy2AVX2(x, y0, y1, c0, c1 archsimd.Float64x4) (archsimd.Float64x4, archsi
 	return c0, c1
 }
 
-// divideAVX2 divides the rows i to i+3, from column j to n, by the corner d: it eliminates, then
-// scales.
-func divideAVX2(u []float64, ld, i, j, n int, d *corner, spread []float64) {
+// divideAVX2 divides the rows i to i+3, from the vector of column i to n, by the corner d: it
+// eliminates, then scales.
+func divideAVX2(u []float64, ld int, panels []float64, i, n int, d *corner, spread []float64) {
 	e := (*[10 * 4]float64)(spread)
 	archsimd.BroadcastFloat64x4(d.m01).Store(e[:4])
 	archsimd.BroadcastFloat64x4(d.m02).Store(e[4 : 2*4])
@@ -290,9 +364,9 @@ func divideAVX2(u []float64, ld, i, j, n int, d *corner, spread []float64) {
 	archsimd.BroadcastFloat64x4(d.s1).Store(e[7*4 : 8*4])
 	archsimd.BroadcastFloat64x4(d.s2).Store(e[8*4 : 9*4])
 	archsimd.BroadcastFloat64x4(d.s3).Store(e[9*4 : 10*4])
-	u = u[i*ld+j:]
-	for x := 0; x < n-j; x += 4 {
-		t0, t1, t2, t3 := u[x:], u[ld+x:], u[2*ld+x:], u[3*ld+x:]
+	for j := i / 4 * 4; j < n; j += 4 {
+		t := u[i*ld+j:]
+		t0, t1, t2, t3 := t, t[ld:], t[2*ld:], t[3*ld:]
 		c0, c1, c2, c3 := archsimd.LoadFloat64x4(t0), archsimd.LoadFloat64x4(t1), archsimd.LoadFloat64x4(t2), archsimd.LoadFloat64x4(t3)
 		c1 = archsimd.LoadFloat64x4(e[:4]).MulAdd(c0, c1)
 		c2 = archsimd.LoadFloat64x4(e[4:2*4]).MulAdd(c0, c2)
@@ -300,17 +374,32 @@ func divideAVX2(u []float64, ld, i, j, n int, d *corner, spread []float64) {
 		c2 = archsimd.LoadFloat64x4(e[3*4:4*4]).MulAdd(c1, c2)
 		c3 = archsimd.LoadFloat64x4(e[4*4:5*4]).MulAdd(c1, c3)
 		c3 = archsimd.LoadFloat64x4(e[5*4:6*4]).MulAdd(c2, c3)
-		c0.Mul(archsimd.LoadFloat64x4(e[6*4 : 7*4])).Store(t0)
-		c1.Mul(archsimd.LoadFloat64x4(e[7*4 : 8*4])).Store(t1)
-		c2.Mul(archsimd.LoadFloat64x4(e[8*4 : 9*4])).Store(t2)
-		c3.Mul(archsimd.LoadFloat64x4(e[9*4:])).Store(t3)
+		c0 = c0.Mul(archsimd.LoadFloat64x4(e[6*4 : 7*4]))
+		c1 = c1.Mul(archsimd.LoadFloat64x4(e[7*4 : 8*4]))
+		c2 = c2.Mul(archsimd.LoadFloat64x4(e[8*4 : 9*4]))
+		c3 = c3.Mul(archsimd.LoadFloat64x4(e[9*4:]))
+		c0.Store(t0)
+		c1.Store(t1)
+		c2.Store(t2)
+		c3.Store(t3)
+		if 4 == panelLanes && len(panels) > 0 {
+			x := panels[panelAt(j, i, n)+j%panelWidth:]
+			c0.Store(x)
+			c1.Store(x[panelWidth:])
+			c2.Store(x[2*panelWidth:])
+			c3.Store(x[3*panelWidth:])
+		}
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
 // subtractAVX512 sets U_ij = U_ij − Σ_{p ≤ q < p+k} U_qi·U_qj for the rows i to i+3 and the columns
-// from j to n, where whole vectors begin and end.
-func subtractAVX512(u []float64, ld, p, k, i, j, n int, spread []float64) {
+// from i to n, and some on their left, where whole vectors or panels begin and end.
+func subtractAVX512(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
+	if 8 == panelLanes && len(panels) > 0 {
+		subtractPanelsAVX512(u, ld, panels, p, k, i, n, spread)
+		return
+	}
 	d := spread
 	for x := p*ld + i; x < (p+k)*ld; x += ld {
 		a, e := (*[4]float64)(u[x:x+4]), (*[4 * 8]float64)(d)
@@ -321,7 +410,7 @@ func subtractAVX512(u []float64, ld, p, k, i, j, n int, spread []float64) {
 		d = d[4*8:]
 	}
 	a := spread[:4*8*k]
-	for j < n {
+	for j := i / 8 * 8; j < n; {
 		b, c := u[p*ld+j:], u[i*ld+j:]
 		switch w := panelAVX512(n - j); w {
 		case 3:
@@ -334,6 +423,23 @@ func subtractAVX512(u []float64, ld, p, k, i, j, n int, spread []float64) {
 			subtract1AVX512(c, a, b, ld)
 			j += 8
 		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+// subtractPanelsAVX512 is subtractAVX512 with the rows above in panels.
+func subtractPanelsAVX512(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
+	d, from := spread, panels[panelAt(i, p, n)+i%panelWidth:]
+	for q := range k {
+		a, e := (*[4]float64)(from[q*panelWidth:]), (*[4 * 8]float64)(d)
+		archsimd.BroadcastFloat64x8(a[0]).Store(e[:8])
+		archsimd.BroadcastFloat64x8(a[1]).Store(e[8 : 2*8])
+		archsimd.BroadcastFloat64x8(a[2]).Store(e[2*8 : 3*8])
+		archsimd.BroadcastFloat64x8(a[3]).Store(e[3*8:])
+		d = d[4*8:]
+	}
+	for j := i / panelWidth * panelWidth; j < n; j += panelWidth {
+		packed2AVX512(u[i*ld+j:], ld, spread[:4*8*k], panels[panelAt(j, p, n):])
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -539,6 +645,59 @@ func subtract1AVX512(c, a, b []float64, ld int) {
 	subAVX512(c, c3)
 }
 
+// packed2AVX512 is subtract2AVX512 for the rows of a panel, one after the other.
+func packed2AVX512(c []float64, ld int, a, b []float64) {
+	var c00, c01, c10, c11, c20, c21, c30, c31 archsimd.Float64x8
+	for len(a) >= 16*8 {
+		x, y := (*[16 * 8]float64)(a), (*[8 * 8]float64)(b)
+		// for p := range 4, written out:
+		{
+			const p = 0
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 1
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 2
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 3
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		a, b = a[16*8:], b[8*8:]
+	}
+	subAVX512(c, c00)
+	subAVX512(c[8:], c01)
+	c = c[ld:]
+	subAVX512(c, c10)
+	subAVX512(c[8:], c11)
+	c = c[ld:]
+	subAVX512(c, c20)
+	subAVX512(c[8:], c21)
+	c = c[ld:]
+	subAVX512(c, c30)
+	subAVX512(c[8:], c31)
+}
+
 // subAVX512 sets c = c − s.
 func subAVX512(c []float64, s archsimd.Float64x8) { archsimd.LoadFloat64x8(c).Sub(s).Store(c) }
 
@@ -558,9 +717,9 @@ func axpy2AVX512(x, y0, y1, c0, c1 archsimd.Float64x8) (archsimd.Float64x8, arch
 	return c0, c1
 }
 
-// divideAVX512 divides the rows i to i+3, from column j to n, by the corner d: it eliminates, then
-// scales.
-func divideAVX512(u []float64, ld, i, j, n int, d *corner, spread []float64) {
+// divideAVX512 divides the rows i to i+3, from the vector of column i to n, by the corner d: it
+// eliminates, then scales.
+func divideAVX512(u []float64, ld int, panels []float64, i, n int, d *corner, spread []float64) {
 	e := (*[10 * 8]float64)(spread)
 	archsimd.BroadcastFloat64x8(d.m01).Store(e[:8])
 	archsimd.BroadcastFloat64x8(d.m02).Store(e[8 : 2*8])
@@ -572,9 +731,9 @@ func divideAVX512(u []float64, ld, i, j, n int, d *corner, spread []float64) {
 	archsimd.BroadcastFloat64x8(d.s1).Store(e[7*8 : 8*8])
 	archsimd.BroadcastFloat64x8(d.s2).Store(e[8*8 : 9*8])
 	archsimd.BroadcastFloat64x8(d.s3).Store(e[9*8 : 10*8])
-	u = u[i*ld+j:]
-	for x := 0; x < n-j; x += 8 {
-		t0, t1, t2, t3 := u[x:], u[ld+x:], u[2*ld+x:], u[3*ld+x:]
+	for j := i / 8 * 8; j < n; j += 8 {
+		t := u[i*ld+j:]
+		t0, t1, t2, t3 := t, t[ld:], t[2*ld:], t[3*ld:]
 		c0, c1, c2, c3 := archsimd.LoadFloat64x8(t0), archsimd.LoadFloat64x8(t1), archsimd.LoadFloat64x8(t2), archsimd.LoadFloat64x8(t3)
 		c1 = archsimd.LoadFloat64x8(e[:8]).MulAdd(c0, c1)
 		c2 = archsimd.LoadFloat64x8(e[8:2*8]).MulAdd(c0, c2)
@@ -582,10 +741,21 @@ func divideAVX512(u []float64, ld, i, j, n int, d *corner, spread []float64) {
 		c2 = archsimd.LoadFloat64x8(e[3*8:4*8]).MulAdd(c1, c2)
 		c3 = archsimd.LoadFloat64x8(e[4*8:5*8]).MulAdd(c1, c3)
 		c3 = archsimd.LoadFloat64x8(e[5*8:6*8]).MulAdd(c2, c3)
-		c0.Mul(archsimd.LoadFloat64x8(e[6*8 : 7*8])).Store(t0)
-		c1.Mul(archsimd.LoadFloat64x8(e[7*8 : 8*8])).Store(t1)
-		c2.Mul(archsimd.LoadFloat64x8(e[8*8 : 9*8])).Store(t2)
-		c3.Mul(archsimd.LoadFloat64x8(e[9*8:])).Store(t3)
+		c0 = c0.Mul(archsimd.LoadFloat64x8(e[6*8 : 7*8]))
+		c1 = c1.Mul(archsimd.LoadFloat64x8(e[7*8 : 8*8]))
+		c2 = c2.Mul(archsimd.LoadFloat64x8(e[8*8 : 9*8]))
+		c3 = c3.Mul(archsimd.LoadFloat64x8(e[9*8:]))
+		c0.Store(t0)
+		c1.Store(t1)
+		c2.Store(t2)
+		c3.Store(t3)
+		if 8 == panelLanes && len(panels) > 0 {
+			x := panels[panelAt(j, i, n)+j%panelWidth:]
+			c0.Store(x)
+			c1.Store(x[panelWidth:])
+			c2.Store(x[2*panelWidth:])
+			c3.Store(x[3*panelWidth:])
+		}
 	}
 	archsimd.ClearAVXUpperBits()
 }

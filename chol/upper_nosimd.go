@@ -2,5 +2,5 @@
 
 package chol
 
-func subtractVector([]float64, int, int, int, int, int, int, []float64) {}
-func divideVector([]float64, int, int, int, int, *corner, []float64)    {}
+func subtractVector([]float64, int, []float64, int, int, int, int, []float64) {}
+func divideVector([]float64, int, []float64, int, int, *corner, []float64)    {}

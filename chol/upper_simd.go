@@ -11,8 +11,12 @@ import (
 const lanes = 2 // of simd on arm64 and wasm
 
 // subtractVector sets U_ij = U_ij − Σ_{p ≤ q < p+k} U_qi·U_qj for the rows i to i+3 and the columns
-// from j to n, where whole vectors begin and end.
-func subtractVector(u []float64, ld, p, k, i, j, n int, spread []float64) {
+// from i to n, and some on their left, where whole vectors or panels begin and end.
+func subtractVector(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
+	if lanes == panelLanes && len(panels) > 0 {
+		subtractPanelsVector(u, ld, panels, p, k, i, n, spread)
+		return
+	}
 	d := spread
 	for x := p*ld + i; x < (p+k)*ld; x += ld {
 		a, e := (*[4]float64)(u[x:x+4]), (*[4 * lanes]float64)(d)
@@ -23,7 +27,7 @@ func subtractVector(u []float64, ld, p, k, i, j, n int, spread []float64) {
 		d = d[4*lanes:]
 	}
 	a := spread[:4*lanes*k]
-	for j < n {
+	for j := i / lanes * lanes; j < n; {
 		b, c := u[p*ld+j:], u[i*ld+j:]
 		switch w := panelVector(n - j); w {
 		case 3:
@@ -36,6 +40,23 @@ func subtractVector(u []float64, ld, p, k, i, j, n int, spread []float64) {
 			subtract1Vector(c, a, b, ld)
 			j += lanes
 		}
+	}
+	kernel.ClearUpper()
+}
+
+// subtractPanelsVector is subtractVector with the rows above in panels.
+func subtractPanelsVector(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
+	d, from := spread, panels[panelAt(i, p, n)+i%panelWidth:]
+	for q := range k {
+		a, e := (*[4]float64)(from[q*panelWidth:]), (*[4 * lanes]float64)(d)
+		simd.BroadcastFloat64s(a[0]).Store(e[:lanes])
+		simd.BroadcastFloat64s(a[1]).Store(e[lanes : 2*lanes])
+		simd.BroadcastFloat64s(a[2]).Store(e[2*lanes : 3*lanes])
+		simd.BroadcastFloat64s(a[3]).Store(e[3*lanes:])
+		d = d[4*lanes:]
+	}
+	for j := i / panelWidth * panelWidth; j < n; j += panelWidth {
+		packed2Vector(u[i*ld+j:], ld, spread[:4*lanes*k], panels[panelAt(j, p, n):])
 	}
 	kernel.ClearUpper()
 }
@@ -148,6 +169,33 @@ func subtract1Vector(c, a, b []float64, ld int) {
 	subVector(c, c3)
 }
 
+// packed2Vector is subtract2Vector for the rows of a panel, one after the other.
+func packed2Vector(c []float64, ld int, a, b []float64) {
+	var c00, c01, c10, c11, c20, c21, c30, c31 simd.Float64s
+	for len(a) >= 16*lanes {
+		x, y := (*[16 * lanes]float64)(a), (*[8 * lanes]float64)(b)
+		for p := range 4 { //gen:unroll
+			y0, y1 := simd.LoadFloat64s(y[2*p*lanes:(2*p+1)*lanes]), simd.LoadFloat64s(y[(2*p+1)*lanes:(2*p+2)*lanes])
+			c00, c01 = axpy2Vector(simd.LoadFloat64s(x[4*p*lanes:(4*p+1)*lanes]), y0, y1, c00, c01)
+			c10, c11 = axpy2Vector(simd.LoadFloat64s(x[(4*p+1)*lanes:(4*p+2)*lanes]), y0, y1, c10, c11)
+			c20, c21 = axpy2Vector(simd.LoadFloat64s(x[(4*p+2)*lanes:(4*p+3)*lanes]), y0, y1, c20, c21)
+			c30, c31 = axpy2Vector(simd.LoadFloat64s(x[(4*p+3)*lanes:(4*p+4)*lanes]), y0, y1, c30, c31)
+		}
+		a, b = a[16*lanes:], b[8*lanes:]
+	}
+	subVector(c, c00)
+	subVector(c[lanes:], c01)
+	c = c[ld:]
+	subVector(c, c10)
+	subVector(c[lanes:], c11)
+	c = c[ld:]
+	subVector(c, c20)
+	subVector(c[lanes:], c21)
+	c = c[ld:]
+	subVector(c, c30)
+	subVector(c[lanes:], c31)
+}
+
 // subVector sets c = c − s.
 func subVector(c []float64, s simd.Float64s) { simd.LoadFloat64s(c).Sub(s).Store(c) }
 
@@ -167,9 +215,9 @@ func axpy2Vector(x, y0, y1, c0, c1 simd.Float64s) (simd.Float64s, simd.Float64s)
 	return c0, c1
 }
 
-// divideVector divides the rows i to i+3, from column j to n, by the corner d: it eliminates, then
-// scales.
-func divideVector(u []float64, ld, i, j, n int, d *corner, spread []float64) {
+// divideVector divides the rows i to i+3, from the vector of column i to n, by the corner d: it
+// eliminates, then scales.
+func divideVector(u []float64, ld int, panels []float64, i, n int, d *corner, spread []float64) {
 	e := (*[10 * lanes]float64)(spread)
 	simd.BroadcastFloat64s(d.m01).Store(e[:lanes])
 	simd.BroadcastFloat64s(d.m02).Store(e[lanes : 2*lanes])
@@ -181,9 +229,9 @@ func divideVector(u []float64, ld, i, j, n int, d *corner, spread []float64) {
 	simd.BroadcastFloat64s(d.s1).Store(e[7*lanes : 8*lanes])
 	simd.BroadcastFloat64s(d.s2).Store(e[8*lanes : 9*lanes])
 	simd.BroadcastFloat64s(d.s3).Store(e[9*lanes : 10*lanes])
-	u = u[i*ld+j:]
-	for x := 0; x < n-j; x += lanes {
-		t0, t1, t2, t3 := u[x:], u[ld+x:], u[2*ld+x:], u[3*ld+x:]
+	for j := i / lanes * lanes; j < n; j += lanes {
+		t := u[i*ld+j:]
+		t0, t1, t2, t3 := t, t[ld:], t[2*ld:], t[3*ld:]
 		c0, c1, c2, c3 := simd.LoadFloat64s(t0), simd.LoadFloat64s(t1), simd.LoadFloat64s(t2), simd.LoadFloat64s(t3)
 		c1 = simd.LoadFloat64s(e[:lanes]).MulAdd(c0, c1)
 		c2 = simd.LoadFloat64s(e[lanes:2*lanes]).MulAdd(c0, c2)
@@ -191,10 +239,21 @@ func divideVector(u []float64, ld, i, j, n int, d *corner, spread []float64) {
 		c2 = simd.LoadFloat64s(e[3*lanes:4*lanes]).MulAdd(c1, c2)
 		c3 = simd.LoadFloat64s(e[4*lanes:5*lanes]).MulAdd(c1, c3)
 		c3 = simd.LoadFloat64s(e[5*lanes:6*lanes]).MulAdd(c2, c3)
-		c0.Mul(simd.LoadFloat64s(e[6*lanes : 7*lanes])).Store(t0)
-		c1.Mul(simd.LoadFloat64s(e[7*lanes : 8*lanes])).Store(t1)
-		c2.Mul(simd.LoadFloat64s(e[8*lanes : 9*lanes])).Store(t2)
-		c3.Mul(simd.LoadFloat64s(e[9*lanes:])).Store(t3)
+		c0 = c0.Mul(simd.LoadFloat64s(e[6*lanes : 7*lanes]))
+		c1 = c1.Mul(simd.LoadFloat64s(e[7*lanes : 8*lanes]))
+		c2 = c2.Mul(simd.LoadFloat64s(e[8*lanes : 9*lanes]))
+		c3 = c3.Mul(simd.LoadFloat64s(e[9*lanes:]))
+		c0.Store(t0)
+		c1.Store(t1)
+		c2.Store(t2)
+		c3.Store(t3)
+		if lanes == panelLanes && len(panels) > 0 {
+			x := panels[panelAt(j, i, n)+j%panelWidth:]
+			c0.Store(x)
+			c1.Store(x[panelWidth:])
+			c2.Store(x[2*panelWidth:])
+			c3.Store(x[3*panelWidth:])
+		}
 	}
 	kernel.ClearUpper()
 }
