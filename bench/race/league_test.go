@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
+	"stable/bilevel"
 	"stable/mat"
 )
 
@@ -93,6 +95,34 @@ func TestLimitsOfRecipes(t *testing.T) {
 	held, err = recipe{o: base.o, place: corner(math.MaxInt)}.problem(1)
 	require.NoError(t, err)
 	assert.Nil(t, held.limit)
+}
+
+// covtype has features that are 0 in all of its first rows: F is flat in their weights, which the
+// limit leaves out.
+func TestLimitOfFlatWeights(t *testing.T) {
+	folder := os.Getenv("STABLE_DATA")
+	if folder == "" || testing.Short() {
+		t.Skip("wants STABLE_DATA, and takes seconds")
+	}
+	makers, err := tuningStreams(&leagueFlags{Common: kit.Common{Seed: 1}, data: folder}, kit.Terminal{})
+	require.NoError(t, err)
+	i := slices.IndexFunc(makers, func(m maker[*problem]) bool {
+		return strings.HasPrefix(m.name, "covtype") && strings.Contains(m.name, "stream raw")
+	})
+	require.GreaterOrEqual(t, i, 0)
+	p, err := makers[i].make()
+	require.NoError(t, err)
+	require.NotNil(t, p.limit)
+	held := 0
+	for j, v := range p.star {
+		if b := p.set.(bilevel.Box); v <= b.Lo[j] || v >= b.Hi[j] {
+			held++
+		}
+	}
+	assert.Positive(t, p.limit.Free)
+	assert.Less(t, p.limit.Free, len(p.star)-held, "a weight in which F is flat counts")
+	assert.Positive(t, p.limit.Xi)
+	assert.Positive(t, p.limit.Phi)
 }
 
 // One round takes the setting with the least error for each output apart, and a run that failed
