@@ -3,10 +3,10 @@ package eig
 import "stable/mat"
 
 // back replaces the rows of z, k × n, which hold vectors in the basis of T, by the same vectors in
-// that of A: each row x becomes Q·x.
+// the basis of A: each row x becomes Q·x.
 //
-// Four rows at a time stay in the first-level cache while the reflections stream past; the loop
-// that applies one reflection takes the products with the next. 2kn² flops.
+// Four rows at a time stay in the first-level cache while the reflections stream past. The loop
+// that applies one reflection also computes the products with the next. 2kn² flops.
 func (r *reduction) back(z *mat.Dense) {
 	n, k := r.n, z.Rows
 	if n < 2 {
@@ -19,7 +19,7 @@ func (r *reduction) back(z *mat.Dense) {
 	if k == 0 {
 		return
 	}
-	// Up to three rows are left: others, which are not wanted, fill the group up.
+	// Up to three rows are left; unused rows complete the group of four.
 	clear(r.spare)
 	var x [4][]float64
 	for i := range x {
@@ -46,7 +46,7 @@ func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 		}
 		u := r.a[h*ld+ld : h*ld+ld+h+1]
 		s0, s1, s2, s3 = reflect4(x0, x1, x2, x3, v, u, s0, s1, s2, s3)
-		// the last entry of u, to which v does not reach
+		// the last entry of u, which is beyond the end of v
 		s0 += x0[h] * u[h]
 		s1 += x1[h] * u[h]
 		s2 += x2[h] * u[h]

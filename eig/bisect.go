@@ -4,15 +4,15 @@ import "math"
 
 // sturm returns how many eigenvalues of the unreduced tridiagonal matrix with diagonal d and
 // squared off-diagonal e2 are below x: the number of negative pivots of T − x·I. A pivot 0 makes
-// the next one infinite, and that counts right (Demmel, Dhillon and Ren, Electron. Trans. Numer.
-// Anal. 3 (1995)).
+// the next one infinite, which leaves the count correct (Demmel, Dhillon and Ren, Electron. Trans.
+// Numer. Anal. 3 (1995)).
 func sturm(d, e2 []float64, x float64) int {
 	k, _, _, _ := sturm4(d, e2, x, x, x, x)
 	return k
 }
 
-// sturm4 is sturm at four points, by q_i = d_i − x − e²_{i−1}/q_{i−1}. The divisions of one wait
-// for one another; those of four run side by side.
+// sturm4 is sturm at four points, by q_i = d_i − x − e²_{i−1}/q_{i−1}. The divisions at one point
+// depend on each other; those at four points run side by side.
 func sturm4(d, e2 []float64, x0, x1, x2, x3 float64) (k0, k1, k2, k3 int) {
 	b := 0.0
 	q0, q1, q2, q3 := 1.0, 1.0, 1.0, 1.0
@@ -31,9 +31,9 @@ func sturm4(d, e2 []float64, x0, x1, x2, x3 float64) (k0, k1, k2, k3 int) {
 	return
 }
 
-// lowest puts the eigenvalues of (d, e2) below mu into the front of values, ascending, to an
-// absolute accuracy of about eps·norm, and +Inf into the rest. Each pass over T cuts an interval
-// into five. norm bounds ‖T‖₂.
+// lowest writes the eigenvalues of (d, e2) below mu to the front of values, ascending, with an
+// absolute accuracy of about eps·norm, and +Inf to the rest. Each pass over T cuts an interval into
+// five. norm bounds ‖T‖₂.
 func lowest(values, d, e2 []float64, mu, norm float64) {
 	k := sturm(d, e2, mu)
 	bound := norm * (1 + 8*eps)

@@ -12,12 +12,12 @@
 //   - the tridiagonal form and the eigenvectors of the smaller side of mu, in general;
 //   - Jacobi if all else fails, which no matrix is known to bring about.
 //
-// A Truncator keeps no basis from one call to the next. The bits of a result would depend on the
-// calls before it, and where half the spectrum is clipped there is little to win: a basis of half
-// the space has to be multiplied by A several times, n³ flops each, before it is accurate to
-// rounding, and all of the tridiagonal form is 4n³/3.
+// A Truncator keeps no basis from one call to the next. With one, the bits of a result would depend
+// on earlier calls. And where half the spectrum is clipped there is little to gain: a basis of half
+// the space must be multiplied by A several times, n³ flops each, before it is accurate to
+// rounding, while the whole tridiagonal form takes 4n³/3.
 //
-// Accuracy, with eps = 2⁻⁵² and V, Λ, P what is computed:
+// Accuracy, with eps = 2⁻⁵² and V, Λ, P the computed results:
 //
 //	Symmetric    |λ − λ_exact| ≤ 4n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 4n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 16n·eps
 //	Jacobi       |λ − λ_exact| ≤ 4n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 4n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 4n·eps
@@ -29,12 +29,12 @@
 //	             u = n·eps·(‖A‖_F + √n·|mu|)
 //	SolveVec     ‖b − P·x‖ ≤ 4n·eps·‖P‖_F·‖x‖
 //
-// TestAccuracy holds structured and random matrices of order up to 40 to these constants, in
-// arithmetic of 320 bits, and TestJacobiStaysOrthogonal larger ones. Underflow comes on top. Where
-// ‖A‖_F is next to overflow, nothing is promised.
+// TestAccuracy checks these constants on structured and random matrices of order up to 40, in
+// arithmetic of 320 bits, and TestJacobiStaysOrthogonal on larger ones. Underflow adds to the
+// errors. Where ‖A‖_F is close to overflow, nothing is promised.
 //
-// Storage: a mat.Sym is read and written in its lower triangle only. Eigenvalues ascend.
-// Eigenvectors stand in the rows of a matrix Vᵀ, where each is contiguous.
+// Storage: functions read and write only the lower triangle of a mat.Sym. Eigenvalues ascend.
+// Eigenvectors are the rows of a matrix Vᵀ, where each is contiguous.
 //
 // Aliasing: an input is never written, unless the destination is the same matrix and the function
 // allows it.
@@ -47,6 +47,6 @@
 // order seen; a call at that order or below, by the same route, allocates nothing. One value must
 // not be used by two goroutines at a time.
 //
-// Reproducibility: no randomness, no goroutine; a result depends on the input alone, to the last
-// bit, not on the calls before.
+// Reproducibility: no randomness, no goroutine. A result depends only on the input, to the last
+// bit, and not on earlier calls.
 package eig

@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// ErrNotFinite is matched by the error for a matrix that has a NaN or an infinite entry, or for
-// such a mu.
+// ErrNotFinite matches the error for a matrix with a NaN or an infinite entry, or for such a mu.
 var ErrNotFinite = errors.New("eig: not finite")
 
-// ErrNoConvergence is matched by the error for an iteration that reached its cap.
+// ErrNoConvergence matches the error for an iteration that reached its cap.
 var ErrNoConvergence = errors.New("eig: no convergence")
 
 // NotFiniteError names the first entry, by rows of the lower triangle, that is NaN or infinite; mu
@@ -29,7 +28,7 @@ func (e *NotFiniteError) Error() string {
 // Is reports whether target is ErrNotFinite.
 func (e *NotFiniteError) Is(target error) bool { return target == ErrNotFinite }
 
-// NoConvergenceError tells how far an iteration came.
+// NoConvergenceError says how far an iteration came.
 type NoConvergenceError struct {
 	Sweeps  int     // sweeps of Jacobi, or steps of QL to one eigenvalue, that were done
 	OffNorm float64 // Frobenius norm of the off-diagonal part that is left

@@ -15,7 +15,7 @@ type reduction struct {
 	d    []float64 // diagonal of T
 	e    []float64 // e[i] is entry (i, i−1) of T; e[0] is 0
 	tau  []float64
-	w    []float64 // the update that waits: A − v·wᵀ − w·vᵀ
+	w    []float64 // the pending update: A − v·wᵀ − w·vᵀ
 	y    []float64 // the product A·v of the next step
 	zero []float64
 
@@ -27,10 +27,10 @@ const tiny = 0x1p-400
 
 // reduce computes T and the reflections for scale·a, whose entries must be of size 1 or less.
 //
-// It goes from the last row to the first, so that each row to be annihilated is contiguous: as
-// EISPACK's tred2, LAPACK's dsytd2 with uplo = 'U'. Each step makes one pass over the triangle that
-// is left: it applies the update of the step before and multiplies the result by the next v. 4n³/3
-// flops.
+// It goes from the last row to the first, as EISPACK's tred2 and LAPACK's dsytd2 with uplo = 'U',
+// so that each row to be annihilated is contiguous. Each step makes one pass over the remaining
+// triangle: it applies the update of the previous step and multiplies the result by the next v.
+// 4n³/3 flops.
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	n := a.N
 	r.n = n
@@ -46,7 +46,7 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 		}
 	}
 	clear(r.zero)
-	v, w := r.zero, r.w // nothing waits yet
+	v, w := r.zero, r.w // no update is pending yet
 	clear(w)
 	for i := n - 1; i > 0; i-- {
 		// row i of A − v·wᵀ − w·vᵀ

@@ -6,14 +6,14 @@ import (
 	"stable/mat"
 )
 
-// inertia holds B = A − mu·I = L·D·Lᵀ, L unit lower triangular and D diagonal, made without
-// pivoting: B has as many negative eigenvalues as D has negative entries (Sylvester's law of
-// inertia).
+// inertia holds B = A − mu·I = L·D·Lᵀ, with L unit lower triangular and D diagonal, computed
+// without pivoting. B has as many negative eigenvalues as D has negative entries (Sylvester's law
+// of inertia).
 //
-// Without pivoting a small pivot spoils the factors. growth tells: B + E = L·D·Lᵀ with ‖E‖ of the
-// order of n·eps·growth (Golub and Van Loan, section 4.4.1). Where B is positive definite growth is
-// no more than the largest entry of B; where a few of its eigenvalues are negative it is rarely
-// much more.
+// Without pivoting, a small pivot spoils the factors. growth measures this: B + E = L·D·Lᵀ with ‖E‖
+// of order n·eps·growth (Golub and Van Loan, section 4.4.1). Where B is positive definite, growth
+// is at most the largest entry of B; where a few of its eigenvalues are negative, it is rarely much
+// more.
 type inertia struct {
 	n      int
 	l      mat.Dense // L
@@ -26,8 +26,8 @@ type inertia struct {
 
 const (
 	blockSize = 16
-	trusted   = 16     // a growth up to trusted·‖A‖_F is no worse than rounding is anyhow
-	hopeless  = 0x1p20 // beyond, L·D·Lᵀ is not worth having
+	trusted   = 16     // a growth up to trusted·‖A‖_F is no worse than other rounding
+	hopeless  = 0x1p20 // beyond, L·D·Lᵀ is useless
 )
 
 // reserve makes room for a matrix of order n.
@@ -38,12 +38,12 @@ func (s *inertia) reserve(n int) {
 	s.dl.Data = grow(s.dl.Data, min(blockSize, n)*n)
 }
 
-// count factors A − mu·I and returns the number of eigenvalues of A below mu. It gives up, and
-// returns false, at the first pivot that is too small or makes the number more than most. norm is
-// max |A|. n³/3 flops.
+// count factors A − mu·I and returns the number of eigenvalues of A below mu. It gives up and
+// returns false at the first pivot that is too small, or when the number exceeds most. norm is max
+// |A|. n³/3 flops.
 //
-// It goes by columns of blocks, each updated by all before (left-looking), so that the work is one
-// long product a block.
+// It goes by columns of blocks, each updated by all earlier ones (left-looking), so that the work
+// is one long product per block.
 func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool) {
 	n := a.N
 	s.reserve(n)
@@ -79,8 +79,8 @@ func (s *inertia) count(a *mat.Sym, mu, norm float64, most int) (k int, ok bool)
 	return k, true
 }
 
-// panel sets columns j to j+b−1 of L, from row j on, to those of A less what the columns before
-// account for, without the shift:
+// panel sets columns j to j+b−1 of L, from row j on, to those of A minus the contribution of the
+// earlier columns, without the shift:
 //
 //	B_·j − L_·0…j−1 · (L·D)_j,0…j−1ᵀ
 //
@@ -136,8 +136,8 @@ func (s *inertia) row(i, j, w int) float64 {
 	return 0
 }
 
-// rows4 is row for four rows below the block. The subtractions of one row wait for one another;
-// those of four run side by side.
+// rows4 is row for four rows below the block. The subtractions in one row depend on each other;
+// those in four rows run side by side.
 func (s *inertia) rows4(i, j, w int) {
 	n := s.n
 	a := s.l.Data

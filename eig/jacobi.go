@@ -31,7 +31,7 @@ type Jacobi struct {
 	rotate int
 }
 
-// JacobiReport tells what a decomposition cost.
+// JacobiReport says what a decomposition cost.
 type JacobiReport struct {
 	Sweeps    int     // passes over all pairs (p, q); the last one finds nothing to rotate
 	Rotations int     // plane rotations applied
@@ -43,7 +43,7 @@ type JacobiReport struct {
 // The residual ‖AV − VΛ‖_F and the loss of orthogonality ‖VᵀV − I‖_F are small multiples of
 // n·eps·‖A‖_F and n·eps. Where a is positive definite (a Cholesky factorisation decides), pairs are
 // rotated until |a_pq| ≤ eps·√(a_pp·a_qq): each eigenvalue, however small, then has a relative
-// error of about n·eps·κ(D⁻¹AD⁻¹) with D = diag(√a_ii), which no tridiagonal method attains.
+// error of about n·eps·κ(D⁻¹AD⁻¹) with D = diag(√a_ii). No tridiagonal method achieves this.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). Nothing is allocated at an
 // order seen before. 7 sweeps at n = 14, 10 at n = 128, of 6n³ flops each if every pair is rotated;
@@ -71,7 +71,7 @@ func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) (JacobiReport, er
 	return e.cold(a, scale)
 }
 
-// cold runs from the basis in which a is given.
+// cold runs from the basis of the given a.
 func (e *Jacobi) cold(a *mat.Sym, scale float64) (JacobiReport, error) {
 	for i := range e.n {
 		r := e.a[i*e.ld : i*e.ld+i+1]
@@ -90,12 +90,12 @@ func (e *Jacobi) cold(a *mat.Sym, scale float64) (JacobiReport, error) {
 }
 
 // FactorFrom is Factor started from an orthogonal matrix v0, n × n, with a guess of the
-// eigenvectors in its columns: the rotations work on V0ᵀ·A·V0. Where A has moved by 1 % since v0
-// was right, about half of the rotations are left. The product rounds at n·eps·‖A‖_F, so the small
+// eigenvectors in its columns: the rotations work on V0ᵀ·A·V0. Where A has changed by 1 % since v0
+// was exact, about half of the rotations remain. The product rounds at n·eps·‖A‖_F, so the small
 // eigenvalues of a graded matrix lose their relative accuracy.
 //
-// V0 is v0, made orthonormal to rounding first, so that the vectors of one call may start the next
-// for ever. A v0 with ‖v0ᵀ·v0 − I‖_F ≥ 1/2 is no guess: the call is then Factor.
+// V0 is v0, first made orthonormal to rounding, so that the vectors of each call can start the next
+// without limit. If ‖v0ᵀ·v0 − I‖_F ≥ 1/2, v0 is ignored and the call is Factor.
 //
 // a and v0 are read only; v0 must not be memory of e, as VectorsT is. Errors as Factor, and
 // ErrNotFinite for an entry of v0 that is NaN or beyond 2. It panics if the orders differ. Nothing

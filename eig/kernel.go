@@ -2,7 +2,8 @@ package eig
 
 import "stable/mat/kernel"
 
-// The lengths of row from which vector code is faster; sums across a vector pay later than updates.
+// The row lengths from which vector code is faster. Sums across a vector pay from larger lengths
+// than updates.
 const (
 	sumsFrom   = 24
 	rotateFrom = 16
@@ -46,7 +47,7 @@ func rotate(x, y []float64, s, tau float64) {
 	rotateGo(x[m:], y[m:], s, tau)
 }
 
-// whole returns the part of a length n that whole vectors make.
+// whole returns the largest multiple of the vector length up to n.
 func whole(n int) int { return n &^ (kernel.Lanes() - 1) }
 
 // fullPays reports whether the products of a Lanczos process are faster with both triangles of a
@@ -107,8 +108,8 @@ func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
 // rotateGo sets (x, y) = (c·x − s·y, s·x + c·y) for c = 1 − s·tau, the rotation by φ with s = sin φ
 // and tau = tan φ/2.
 //
-// In this form the rounding of s and tau does nearly cancel in the lengths, where that of c and s
-// adds up: Rutishauser, Numer. Math. 9 (1966).
+// In this form the rounding of s and tau nearly cancels in the lengths, whereas that of c and s
+// would add up: Rutishauser, Numer. Math. 9 (1966).
 func rotateGo(x, y []float64, s, tau float64) {
 	y = y[:len(x)]
 	for j, g := range x {

@@ -2,10 +2,10 @@ package eig
 
 import "stable/mat"
 
-// krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process:
-// with A itself, which sees first what is far below mu, or with (A − mu·I)⁻¹, which sees first what
-// is near. That none is missing is proved by a Cholesky factorisation of P, or by the count in
-// inertia.
+// krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process. A
+// process with A itself first finds eigenvalues far below mu; one with (A − mu·I)⁻¹ first finds
+// those near mu. A Cholesky factorisation of P, or the count in inertia, proves that none is
+// missing.
 type krylov struct {
 	inertia inertia
 	lanczos lanczos
@@ -20,8 +20,8 @@ type krylov struct {
 	room  int // the order that there is room for
 }
 
-// reserve makes room for all that matrices of order n may ask for: how far a try comes before it
-// declines differs from one to the next.
+// reserve makes room for everything that matrices of order n may need, because how far a try comes
+// before it declines differs between matrices.
 func (s *krylov) reserve(n int) {
 	if n <= s.room {
 		return
@@ -42,8 +42,8 @@ func (s *krylov) reserve(n int) {
 	}
 }
 
-// The orders from which the process is tried with A, and with its inverse. BenchmarkRoutes measures
-// them.
+// The orders from which a process with A, and one with its inverse, is tried. BenchmarkRoutes
+// measures them.
 const (
 	productFrom = 48
 	inverseFrom = 100
@@ -54,8 +54,8 @@ func (s *krylov) products(x operator, n int, mu float64, most, limit int) (k int
 	return s.lanczos.run(x, n, mu, 0, most, limit)
 }
 
-// ritz puts the eigenpairs that products has found into the rows of z and into lambda, and reports
-// whether they are what they should be.
+// ritz writes the eigenpairs that products found to the rows of z and to lambda, and reports
+// whether they are accurate.
 func (s *krylov) ritz(x operator, z *mat.Dense, lambda []float64) bool {
 	s.lanczos.vectors(z)
 	s.lanczos.values(lambda)
@@ -63,7 +63,7 @@ func (s *krylov) ritz(x operator, z *mat.Dense, lambda []float64) bool {
 	return s.invariant(x, z, lambda)
 }
 
-// inverse runs a process with (A − mu·I)⁻¹, whose factorisation tells the number of eigenvalues
+// inverse runs a process with (A − mu·I)⁻¹, whose factorisation gives the number of eigenvalues
 // below mu; m is the largest entry of a.
 func (s *krylov) inverse(a *mat.Sym, mu, m float64, most, limit int) (k int, ok bool) {
 	if k, ok = s.inertia.count(a, mu, m, most); !ok || k == 0 {
@@ -79,7 +79,7 @@ func (s *krylov) refine(z *mat.Dense, lambda []float64, a *mat.Sym, mu float64) 
 	return s.rayleigh(z, lambda, a, mu)
 }
 
-// sure reports whether the factors that counted are to be trusted.
+// sure reports whether the factors that gave the count can be trusted.
 func (s *krylov) sure() bool { return s.inertia.growth <= trusted*s.norm }
 
 // krylovMost is the number of eigenvalues of a matrix of order n up to which the Krylov route is
@@ -97,8 +97,9 @@ func promising(a *mat.Sym, mu float64) bool {
 	return 4*k <= a.N
 }
 
-// rayleigh replaces the rows of v by eigenvectors of A, v·A·vᵀ diagonal, and puts the eigenvalues
-// into lambda. It returns false if a residual is too large, or an eigenvalue is not below mu.
+// rayleigh replaces the rows of v by eigenvectors of A, which make v·A·vᵀ diagonal, and writes the
+// eigenvalues to lambda. It returns false if a residual is too large, or an eigenvalue is not below
+// mu.
 func (s *krylov) rayleigh(v *mat.Dense, lambda []float64, a *mat.Sym, mu float64) bool {
 	k, n := v.Rows, v.Cols
 	resize(&s.av, k, n)

@@ -7,7 +7,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// operator is a symmetric matrix X that is known by its products: apply sets dst = X·x.
+// operator is a symmetric matrix X, given by its products: apply sets dst = X·x.
 type operator interface{ apply(dst, x []float64) }
 
 // product is the operator A.
@@ -15,12 +15,12 @@ type product struct{ a *mat.Sym }
 
 func (p product) apply(dst, x []float64) { mat.MulVecSym(dst, p.a, x) }
 
-// full is the operator A with both its triangles.
+// full is the operator A with both triangles stored.
 type full struct{ mat.Dense }
 
 func (f *full) apply(dst, x []float64) { mat.MulVecTrans(dst, &f.Dense, x) }
 
-// apply makes the operator (A − mu·I)⁻¹ of a factorisation.
+// apply makes a factorisation the operator (A − mu·I)⁻¹.
 func (s *inertia) apply(dst, x []float64) { s.solve(dst, x) }
 
 // lanczos finds the eigenvalues of an operator X below a bound, few of them, from the Krylov space
@@ -28,8 +28,8 @@ func (s *inertia) apply(dst, x []float64) { s.solve(dst, x) }
 //
 //	X·q_m = beta_{m−1}·q_{m−1} + alpha_m·q_m + beta_m·q_{m+1},  T = Q·X·Qᵀ tridiagonal
 //
-// With an eigenpair (theta, s) of T, of order m, (theta, Qᵀ·s) is one of X up to the residual
-// beta_m·|s_m|. Where an eigenvalue is repeated the process sees one of its eigenvectors.
+// For an eigenpair (theta, s) of T, of order m, (theta, Qᵀ·s) is an eigenpair of X up to the
+// residual beta_m·|s_m|. The process finds only one eigenvector of a repeated eigenvalue.
 //
 // Source: Parlett, The Symmetric Eigenvalue Problem, chapter 13, with full orthogonalisation.
 type lanczos struct {
@@ -41,7 +41,7 @@ type lanczos struct {
 	s           mat.Dense // eigenvectors of T in rows
 }
 
-// reserve makes room for processes of any length that run allows to such arguments.
+// reserve makes room for processes of any length that run allows for these arguments.
 func (l *lanczos) reserve(n, most, limit int) {
 	limit = steps(most, limit)
 	l.q.Data = grow(l.q.Data, (limit+1)*n)
@@ -51,15 +51,15 @@ func (l *lanczos) reserve(n, most, limit int) {
 	l.tri.reserve(limit)
 }
 
-// steps is how many steps a process may take.
+// steps returns the most steps that a process may take.
 func steps(most, limit int) int { return min(limit, 4*most+28) }
 
 // run takes steps until the residuals of the Ritz vectors of all k eigenvalues of T below bound are
-// rounding. want is the number k, or 0 where it is not known; k is then at most most. It takes at
-// most limit steps, and at most 4k + 28.
+// at the level of rounding. want is the number k, or 0 where it is unknown; k is then at most most.
+// run takes at most limit steps, and at most 4k + 28.
 //
-// It gives up early where it sees more than most eigenvalues, or too few for want. Where want is 0,
-// it also gives up where it sees none after four steps, and where the residuals shrink too slowly.
+// It gives up early if it finds more than most eigenvalues, or too few for want. If want is 0, it
+// also gives up if it has found none after four steps, or if the residuals shrink too slowly.
 func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (k int, ok bool) {
 	l.reserve(n, most, limit)
 	limit = steps(most, limit)
@@ -79,7 +79,7 @@ func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (
 		if pivot < 0 {
 			k++
 		}
-		if k > most || k == 0 && want == 0 && m == 4 { // what is far below mu shows by then
+		if k > most || k == 0 && want == 0 && m == 4 { // eigenvalues far below mu show by then
 			return k, false
 		}
 		if m < min(due, limit) && beta > 0 {
@@ -131,8 +131,8 @@ func (l *lanczos) step(x operator, m int) {
 		last = l.beta[m-2]
 		kernel.SubRows(w, []float64{last, alpha}, l.q.Data[(m-2)*l.q.Stride:], l.q.Stride)
 	}
-	// What rounding has left along all that came before, and what is lost where little remains of
-	// w, is taken out once more.
+	// A second pass removes what rounding left along the earlier vectors, which matters where
+	// little remains of w.
 	all := l.q.View(0, 0, m, l.q.Cols)
 	c := l.c[:m]
 	mat.MulVec(c, &all, w)
@@ -147,12 +147,12 @@ func (l *lanczos) step(x operator, m int) {
 
 const never = math.MaxInt / 2
 
-// left estimates how many steps after m it takes until the k Ritz vectors of T for the eigenvalues
-// below bound have converged: 0 if they have.
+// left estimates how many steps after m it takes for the k Ritz vectors of T for the eigenvalues
+// below bound to converge: 0 if they have converged.
 //
-// It assumes that the residuals shrink by the same factor in each step, from the step on at which
-// the process can have seen each eigenvalue. A residual must become rounding: of X, or, where X is
-// an inverse, of theta, because the residual with A is larger by ‖A‖/|theta|.
+// It assumes that the residuals shrink by the same factor in each step, from the first step at
+// which the process can have found every eigenvalue. A residual must fall to the rounding of X, or,
+// where X is an inverse, to that of theta, because the residual with A is larger by ‖A‖/|theta|.
 func (l *lanczos) left(m, k int, bound float64, inverse bool) int {
 	if !l.ritz(m, k, bound) {
 		return never
@@ -177,8 +177,8 @@ func (l *lanczos) left(m, k int, bound float64, inverse bool) int {
 	return never
 }
 
-// ritz computes the k eigenvalues of T, of order m, below bound, and their eigenvectors: by
-// improving those of the last time, or else from scratch.
+// ritz computes the k eigenvalues of T, of order m, below bound, and their eigenvectors, by
+// improving those of the last call or, if that fails, from scratch.
 func (l *lanczos) ritz(m, k int, bound float64) bool {
 	l.tri.load(l.alpha[:m], l.beta[:m-1])
 	resize(&l.s, k, m)

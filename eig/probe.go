@@ -6,8 +6,8 @@ import (
 	"stable/mat"
 )
 
-// probe is a vector u of entries ±1 that tells by few products what a whole matrix product would
-// tell of the rows of Z.
+// probe is a vector u of entries ±1. A few products with it check the rows of Z as a whole matrix
+// product would.
 type probe struct {
 	u     []float64
 	image []float64 // Zᵀ·u

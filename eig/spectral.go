@@ -7,8 +7,8 @@ import (
 	"stable/mat"
 )
 
-// spectral finds a part of the spectrum of a symmetric matrix, A = Q·T·Qᵀ: all eigenvalues from the
-// tridiagonal T, and those eigenvectors that are asked for, by one twisted factorisation each.
+// spectral finds a part of the spectrum of a symmetric matrix A = Q·T·Qᵀ: all eigenvalues of the
+// tridiagonal T, and the requested eigenvectors, by one twisted factorisation each.
 type spectral struct {
 	reduction
 	twisted
@@ -63,7 +63,7 @@ func (s *spectral) load(d, e []float64) {
 	s.split()
 }
 
-// split splits T where an off-diagonal entry is within the rounding of what made it.
+// split splits T where an off-diagonal entry is within the rounding of its computation.
 func (s *spectral) split() {
 	n := s.n
 	s.norm = 0
@@ -92,7 +92,7 @@ func (s *spectral) split() {
 // finds all. BenchmarkRoutes measures it.
 const fewDivisor = 12
 
-// few reports whether bisection is to find what is below mu, of scale·A.
+// few reports whether bisection should find the eigenvalues of scale·A below mu.
 func (s *spectral) few(mu float64) bool {
 	if math.IsInf(mu, 1) {
 		return false
@@ -105,8 +105,8 @@ func (s *spectral) few(mu float64) bool {
 	return k*fewDivisor <= s.n
 }
 
-// eigenvalues computes those below mu, at least, the others being +Inf then. It returns false if
-// the QL iteration does not converge.
+// eigenvalues computes all eigenvalues, or only those below mu and sets the others to +Inf. It
+// returns false if the QL iteration does not converge.
 func (s *spectral) eigenvalues(mu float64) bool {
 	mu *= s.scale
 	few := s.few(mu)
@@ -137,13 +137,14 @@ func (s *spectral) below(dst []float64, mu float64) []float64 {
 }
 
 // near is how close two eigenvalues must be, relative to the spectrum, for their vectors to be made
-// orthogonal explicitly; vectors further apart are orthogonal to about eps/near by themselves.
+// orthogonal explicitly. Vectors of eigenvalues further apart are orthogonal to about eps/near
+// anyway.
 const near = 0x1p-4
 
-// vectors puts orthonormal eigenvectors of T, for the eigenvalues below mu or for the others, into
-// the rows of z, k × n, and the eigenvalues, of A, into lambda. It returns false where it cannot
-// vouch for them. QL needs a scratch of n² numbers where less than all vectors are wanted; without,
-// what twisted factorisations cannot do is declined.
+// vectors writes orthonormal eigenvectors of T, for the eigenvalues below mu or for the others, to
+// the rows of z, k × n, and the eigenvalues of A to lambda. It returns false where it cannot vouch
+// for them. Where not all vectors are wanted, QL needs a scratch of n² numbers; without it, vectors
+// declines what twisted factorisations cannot do.
 func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below bool, scratch []float64) bool {
 	w := wanted{mu, s.scale, below}
 	if !s.byTwisted(z, lambda, w) && !s.byQL(z, lambda, w, scratch) {
@@ -178,8 +179,8 @@ func (w wanted) of(values []float64) []float64 {
 	return values[i:j]
 }
 
-// byTwisted is vectors by twisted factorisations. It declines where eigenvalues are so close to one
-// another that their vectors cannot be told apart.
+// byTwisted is vectors by twisted factorisations. It declines where eigenvalues are so close that
+// it cannot separate their vectors.
 func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 	for i := range z.Rows {
 		clear(z.Row(i))
@@ -195,7 +196,7 @@ func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 			return false
 		}
 		for i, v := range b.lambda {
-			// A vector may be of another eigenvalue of its cluster, but not beyond mu.
+			// A vector may belong to another eigenvalue of its cluster, but not to one beyond mu.
 			if !w.has(v) && math.Abs(v-values[i]) > s.rounding() {
 				return false
 			}
@@ -206,7 +207,7 @@ func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 	return true
 }
 
-// byQL is vectors by QL rotations: dear, and sure.
+// byQL is vectors by QL rotations: costly and safe.
 func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []float64) bool {
 	row, first := 0, 0
 	for _, end := range s.ends {
@@ -242,9 +243,9 @@ func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []floa
 	return true
 }
 
-// improve is vectors for eigenvalues that are known roughly: it corrects lambda, ascending, by
-// Rayleigh quotients. It returns false where one of them is not below mu after that, and where it
-// cannot vouch for the vectors.
+// improve is vectors for roughly known eigenvalues: it corrects lambda, ascending, by Rayleigh
+// quotients. It returns false if one of them is then not below mu, or if it cannot vouch for the
+// vectors.
 func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	for i := range lambda {
 		lambda[i] *= s.scale
@@ -269,7 +270,7 @@ type block struct {
 	z      mat.Dense
 }
 
-// pairs makes eigenpairs of the eigenvalues in b.
+// pairs computes eigenpairs for the eigenvalues in b.
 func (s *spectral) pairs(b *block) bool {
 	s.guess(b)
 	for k := range b.lambda {
@@ -280,8 +281,8 @@ func (s *spectral) pairs(b *block) bool {
 	return true
 }
 
-// guess makes vectors of the eigenvalues in b, each by itself. Where an eigenvalue is not right to
-// the last bits, its Rayleigh quotient takes its place, up to twice.
+// guess computes vectors for the eigenvalues in b, each separately. Where an eigenvalue is not
+// accurate to the last bits, its Rayleigh quotient replaces it, up to twice.
 func (s *spectral) guess(b *block) {
 	var row, try [abreast]int // what is in each lane, −1 for nothing
 	var v [abreast]float64
@@ -321,17 +322,18 @@ func (s *spectral) guess(b *block) {
 	}
 }
 
-// part makes vector k of b orthogonal to those before, and reports whether it is an eigenvector.
+// part makes vector k of b orthogonal to the earlier ones, and reports whether it is an
+// eigenvector.
 func (s *spectral) part(b *block, k int) bool {
 	x, v := b.z.Row(k), b.lambda[k]
 	left := s.separate(b, k)
 	if left > 0.7 && residual(x, b.d, b.off, v) <= s.rounding() {
 		return true
 	}
-	// Part of this vector was there already: inverse iteration in the complement of those, from
-	// what is left, or from other starts. The shift is off by a little more than rounding, so that
-	// a whole cluster grows at one rate. What is found belongs to what is left of the cluster, and
-	// has an eigenvalue of its own.
+	// The earlier vectors contain a part of this one. So iterate inversely in their complement,
+	// from the rest of the vector or from other starts. The shift is off by a little more than
+	// rounding, so that a whole cluster grows at the same rate. The result belongs to the rest of
+	// the cluster, and has its own eigenvalue.
 	for try := range 4 {
 		shift := v + float64(8*try+8)*eps*s.norm
 		if try > 0 || left < 0.01 {
@@ -360,8 +362,8 @@ func (s *spectral) part(b *block, k int) bool {
 // rounding is the residual that an eigenvector of T may have.
 func (s *spectral) rounding() float64 { return 4 * eps * float64(s.n) * s.norm }
 
-// separate makes row k of b.z, of length 1, orthogonal to those before with a near eigenvalue, by
-// Gram and Schmidt, and of length 1 again. It returns the length that was left.
+// separate makes row k of b.z, of length 1, orthogonal to the earlier rows with a near eigenvalue,
+// by Gram and Schmidt, and then of length 1 again. It returns the length that remained in between.
 func (s *spectral) separate(b *block, k int) float64 {
 	x := b.z.Row(k)
 	i := k - 1

@@ -53,9 +53,9 @@ func (e *Jacobi) congruence(a *mat.Sym, scale float64) {
 
 // run sweeps until no pair is left to rotate, then sorts.
 //
-// A pair is negligible if |a_pq| ≤ eps·√|a_pp·a_qq|, or, where relative accuracy is not to be had,
-// if |a_pq| ≤ eps·‖A‖_F/n. While the off-diagonal part is large, the first three sweeps pass over
-// entries that are small against the mean: rotations there would be undone (Rutishauser).
+// A pair is negligible if |a_pq| ≤ eps·√|a_pp·a_qq|, or, where relative accuracy is impossible, if
+// |a_pq| ≤ eps·‖A‖_F/n. While the off-diagonal part is large, the first three sweeps skip entries
+// that are small compared with the mean: later rotations would undo those (Rutishauser).
 func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 	off, norm := e.norms()
 	floor := eps * norm / float64(max(e.n, 1))
@@ -99,9 +99,9 @@ func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 	return rep, nil
 }
 
-// sweep rotates once at each pair p < q whose entry is above both thresholds. Row and column p wait
-// in w while q runs, so that of the four pieces of row and column that a rotation touches only
-// column q below the diagonal is not contiguous.
+// sweep rotates once at each pair p < q whose entry is above both thresholds. w holds row and
+// column p while q runs. Of the four pieces of rows and columns that a rotation touches, only
+// column q below the diagonal is then not contiguous.
 func (e *Jacobi) sweep(skip float64) {
 	n, ld, a, d, w := e.n, e.ld, e.a, e.d, e.w
 	for p := range n - 1 {

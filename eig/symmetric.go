@@ -8,8 +8,8 @@ import (
 	"stable/mat/kernel"
 )
 
-// Symmetric holds an eigen-decomposition A = V·Λ·Vᵀ made by way of the tridiagonal form: the fast
-// one. The zero value is ready for use.
+// Symmetric holds an eigen-decomposition A = V·Λ·Vᵀ, computed by way of the tridiagonal form; it is
+// the fast solver. The zero value is ready for use.
 type Symmetric struct {
 	tri    spectral
 	values []float64
@@ -22,8 +22,8 @@ type Symmetric struct {
 // Factor computes all eigenvalues and eigenvectors of a, n × n.
 //
 // Errors are small multiples of n·eps·‖A‖_F: the package comment gives the constants. An eigenvalue
-// much smaller than ‖A‖ may have no correct digit; Jacobi is for those. Eigenvectors of eigenvalues
-// that are close to one another are some orthonormal basis of the space of all of them.
+// much smaller than ‖A‖ may have no correct digit; Jacobi is for those. Eigenvectors of a group of
+// close eigenvalues are some orthonormal basis of their common space.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). It panics if the rows of a
 // overlap. Nothing is allocated at an order seen before. 4n³/3 flops for the tridiagonal form, some
@@ -87,7 +87,7 @@ func (e *Symmetric) findVectors(n int) error {
 	return nil
 }
 
-// fail forgets what there is of a decomposition.
+// fail discards the unfinished decomposition.
 func (e *Symmetric) fail() error {
 	e.values, e.known = e.values[:0], false
 	return &NoConvergenceError{Sweeps: qlCap, OffNorm: mat.Norm(e.tri.off) / e.tri.scale}

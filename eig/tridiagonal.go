@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The functions of this file work on tridiagonal matrices T whose entries are of size 1: what is
-// below pivMin counts as 0.
+// The functions of this file work on tridiagonal matrices T with entries of size 1. Numbers below
+// pivMin count as 0.
 const pivMin = 0x1p-120
 
 // negligible says whether the square e2 of the off-diagonal entry between the diagonal entries d0
@@ -15,7 +15,7 @@ func negligible(e2, d0, d1 float64) bool {
 	return e2 <= eps*eps*math.Abs(d0*d1) || e2 <= pivMin
 }
 
-// qlCap bounds the QL steps to one eigenvalue; two are usual.
+// qlCap bounds the QL steps for one eigenvalue; two are usual.
 const qlCap = 60
 
 // tridiagonalValues replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix
@@ -92,8 +92,8 @@ func qlStep(d, e2 []float64) {
 	d[0] = sigma + gamma
 }
 
-// abreast is how many twisted factorisations go side by side: the divisions of one wait for one
-// another.
+// abreast is the number of twisted factorisations that run side by side, because the divisions of
+// one depend on each other.
 const abreast = 4
 
 // twisted holds the workspace of tridiagonal eigenvectors.
@@ -170,7 +170,7 @@ func pivot(p float64) float64 {
 
 // vector sets z to an eigenvector, from the factorisations in a lane: the solution of (T −
 // lambda·I)·z = gamma_r·e_r with z_r = 1. It returns gamma_r and zᵀz: |gamma_r|/‖z‖ is the
-// residual, and gamma_r/zᵀz what the Rayleigh quotient is above lambda. 3 flops an entry.
+// residual, and gamma_r/zᵀz is the Rayleigh quotient minus lambda. 3 flops an entry.
 func (t *twisted) vector(z, e []float64, lane int) (gamma, ssq float64) {
 	r := t.meet[lane]
 	up, down := t.up[lane:], t.down[lane:]

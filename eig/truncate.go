@@ -8,14 +8,15 @@ import (
 	"stable/mat/kernel"
 )
 
-// Route names the way that a Truncate took. Routes agree up to rounding.
+// Route names the way that a Truncate took. All routes agree up to rounding.
 type Route int
 
-// The routes, from cheap to dear.
+// The routes, from cheap to costly.
 const (
 	// A Cholesky factorisation of A − mu·I proved that nothing is to be clipped.
 	RouteClear Route = iota
-	// A Lanczos process found the few eigenvalues below mu, a factorisation that these are all.
+	// A Lanczos process found the few eigenvalues below mu, and a factorisation proved that these
+	// are all.
 	RouteKrylov
 	// The tridiagonal form gave all eigenvalues, and the eigenvectors of the smaller side of mu.
 	RouteTridiagonal
@@ -31,7 +32,7 @@ func (r Route) String() string {
 	return names[r]
 }
 
-// Report tells what a Truncate did.
+// Report says what a Truncate did.
 type Report struct {
 	Clipped       int     // eigenvalues below mu
 	MinEigenvalue float64 // the smallest eigenvalue of A; mu, a lower bound, where Clipped is 0
@@ -42,7 +43,7 @@ type Report struct {
 // Truncator computes projections onto {X ⪰ mu·I}, and solves with the last one. The zero value is
 // ready for use.
 type Truncator struct {
-	chol   chol.Cholesky // for certificates; then of P, once a solve has asked for it
+	chol   chol.Cholesky // for certificates; then of P, after the first solve
 	kry    krylov
 	tri    spectral
 	jac    Jacobi
@@ -57,7 +58,7 @@ type Truncator struct {
 	have   source
 }
 
-// source says what SolveVec can work with.
+// source says what SolveVec starts from.
 type source int
 
 const (
@@ -76,11 +77,11 @@ const (
 // alone.
 //
 // a is read, dst is written; dst may be a. Errors: ErrNotFinite (a, or mu, is NaN or infinite),
-// ErrNoConvergence; dst is then as before. It panics if the orders differ. Nothing is allocated by
-// a route taken at that order before, whatever is tried and declines on the way. n³/3 flops where
-// nothing is to be clipped. Where k eigenvalues are: 4n³/3 for the tridiagonal form,
-// 2n²·min(k, n−k) for eigenvectors and half of that to multiply back. Where k ≤ n/16, they are far
-// enough below mu and n ≥ 48, or n ≥ 100: n³/3 and some 25 products of 2n².
+// ErrNoConvergence; dst is then as before. It panics if the orders differ. A route taken at that
+// order before allocates nothing, whatever is tried and declines on the way. The cost is n³/3 flops
+// where no eigenvalue is clipped. Where k are clipped it is 4n³/3 for the tridiagonal form,
+// 2n²·min(k, n−k) for eigenvectors and half of that to multiply back. Where k ≤ n/16, and either n
+// ≥ 100, or n ≥ 48 and they are far enough below mu, it is n³/3 and some 25 products of 2n².
 //
 // Source: Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu; the paper's
 // projection onto {X : X ⪰ μ_g·I}.
@@ -135,14 +136,14 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	return t.report(), nil
 }
 
-// Accept does what Truncate(a, a, mu) does where nothing is to be clipped, for a caller that has a
-// proof of its own that a − mu·I is positive definite. It makes the Cholesky factor for SolveVec at
-// once, and none for a proof. The factor has the bits of the one that SolveVec makes after
-// Truncate.
+// Accept does what Truncate(a, a, mu) does where no eigenvalue is clipped, for a caller that
+// already has a proof that a − mu·I is positive definite. It computes the Cholesky factor for
+// SolveVec at once, and none for a proof. The factor has the bits of the one that SolveVec computes
+// after Truncate.
 //
-// a is read. mu is not looked at but for later calls of Truncate. Errors: those of chol.Factor
-// where a is not positive definite to working precision. There is no projection then, as after a
-// failed Truncate. Nothing is allocated at an order seen before. n³/3 flops.
+// a is read. mu is only kept for later calls of Truncate. Errors: those of chol.Factor where a is
+// not positive definite to working precision. There is then no projection, as after a failed
+// Truncate. Nothing is allocated at an order seen before. n³/3 flops.
 func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
 	t.have = haveNothing
 	t.mu, t.route, t.last = mu, RouteClear, t.last[:0]
@@ -154,18 +155,19 @@ func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
 }
 
 // PosDef reports whether a − shift·I is positive definite to working precision, as chol.PosDef
-// does, in the memory of t. The last projection is lost: Truncate or Accept comes next.
+// does, in the memory of t. The last projection is lost; call Truncate or Accept next.
 func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
 	t.have = haveNothing
 	return t.chol.PosDef(a, shift)
 }
 
 // stillBelow reports whether the Rayleigh quotient of A at an eigenvector of the last matrix is so
-// far below mu that Cholesky must fail, in rounded arithmetic too. Cholesky takes its time to fail
-// where little is clipped.
+// far below mu that Cholesky must fail, in rounded arithmetic too. This saves time, since Cholesky
+// fails late where little is clipped.
 //
 // Where Cholesky succeeds, A − mu·I is positive semidefinite up to rounding, and its trace bounds
-// its norm. Next to over- and underflow the bound on rounding does not hold: Cholesky must tell.
+// its norm. Close to overflow and underflow the bound on rounding does not hold, and Cholesky must
+// decide.
 func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	n := a.N
 	if n == 0 || n != len(t.last) {
@@ -192,8 +194,8 @@ func (t *Truncator) sides(n, k int) (lower bool) {
 	return k <= n-k
 }
 
-// byProducts makes P by a Lanczos process with A, if few eigenvalues are below mu: at most most,
-// found in limit steps. Where an entry of a is not finite it declines.
+// byProducts computes P by a Lanczos process with A, if few eigenvalues are below mu: at most most,
+// found in limit steps. It declines if an entry of a is not finite.
 func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
 	x := t.kry.operator(a)
 	k, ok := t.kry.products(x, a.N, t.mu, most, limit)
@@ -208,8 +210,8 @@ func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
 	return t.complete()
 }
 
-// byInverse is byProducts for (A − mu·I)⁻¹, whose factorisation tells how many there are; m is the
-// largest entry of a.
+// byInverse is byProducts for (A − mu·I)⁻¹, whose factorisation gives the number of eigenvalues
+// below mu; m is the largest entry of a.
 func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
 	k, ok := t.kry.inverse(a, t.mu, m, most, limit)
 	if !ok {
@@ -223,17 +225,18 @@ func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
 	return t.counted()
 }
 
-// counted reports whether lambda is as long as it must be: by the count, or by a proof of its own.
+// counted reports whether lambda holds all eigenvalues below mu: by the count, or by a separate
+// proof.
 func (t *Truncator) counted() bool { return t.kry.sure() || t.complete() }
 
-// assemble makes P from the few eigenpairs in lambda and z.
+// assemble computes P from the few eigenpairs in lambda and z.
 func (t *Truncator) assemble(a *mat.Sym) {
 	t.below = append(grow(t.below, a.N)[:0], t.lambda...)
 	t.multiplyBack(a)
 }
 
-// complete proves that no eigenvalue of A below mu was missed: P would still have it. The margin is
-// for the eigenvalues of P that are mu up to rounding.
+// complete proves that no eigenvalue of A below mu was missed, since P would still have it. The
+// margin allows for the eigenvalues of P that are mu up to rounding.
 func (t *Truncator) complete() bool {
 	return t.chol.PosDef(&t.p, t.mu-2*eps*float64(t.p.N)*t.kry.norm)
 }
@@ -275,8 +278,8 @@ func (t *Truncator) byJacobi(a *mat.Sym) error {
 	return nil
 }
 
-// multiplyBack makes P from the eigenvalues and eigenvectors of the smaller side in lambda and z,
-// which it scales,
+// multiplyBack computes P from the eigenvalues and eigenvectors of the smaller side in lambda and
+// z, which it scales,
 //
 //	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ≥mu} (λ − mu)·v·vᵀ.
 func (t *Truncator) multiplyBack(a *mat.Sym) {
@@ -296,7 +299,7 @@ func (t *Truncator) multiplyBack(a *mat.Sym) {
 	addGram(&t.p, &t.z)
 }
 
-// report tells of the last projection; below becomes mu − λ.
+// report describes the last projection; below becomes mu − λ.
 func (t *Truncator) report() Report {
 	rep := Report{Clipped: len(t.below), MinEigenvalue: t.mu, Route: t.route}
 	for i, v := range t.below {
@@ -308,7 +311,7 @@ func (t *Truncator) report() Report {
 }
 
 // SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by a Cholesky factor of P, which the
-// first solve makes and the others find.
+// first solve computes and later solves reuse.
 //
 // b is read, dst is written; dst may be b. Errors: chol.ErrNotPosDef if P is not positive definite
 // to working precision, which mu well above n·eps·‖P‖_F excludes. It panics if a length is not n,

@@ -12,7 +12,7 @@ import (
 // finite.
 func maxAbs(a *mat.Sym) (float64, error) {
 	const sign = 1 << 63
-	m := uint64(0) // without their signs, float64s are ordered as their bits are, NaN last
+	m := uint64(0) // without their signs, float64s are ordered as their bits, NaN last
 	for i := range a.N {
 		for _, v := range a.Row(i) {
 			m = max(m, math.Float64bits(v)&^sign)
@@ -57,8 +57,8 @@ func grow(x []float64, n int) []float64 {
 }
 
 // stride returns the distance of rows of length n in a workspace: an odd number of cache lines, so
-// that the entries of a column, and the rows that a loop reads together, do not fall on the same
-// few sets of the cache.
+// that the entries of a column, and the rows that a loop reads together, do not share a few sets of
+// the cache.
 func stride(n int) int {
 	if n < 32 {
 		return n
@@ -82,7 +82,7 @@ func scaleBy(x []float64, s float64) {
 	}
 }
 
-// normalize scales x to length 1 and returns its length; an x that has none stays as it is.
+// normalize scales x to length 1 and returns its length; an x of length 0 stays as it is.
 func normalize(x []float64) float64 {
 	length := mat.Norm(x)
 	if !(length > 0 && length <= math.MaxFloat64) {
