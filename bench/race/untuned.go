@@ -46,8 +46,8 @@ func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
 	fs := kit.NewFlags("bench untuned", untunedUsage, "")
 	f.add(fs, "few problems, rivals and samples", "the largest budget, ξ and φ together")
 	var against string
-	fs.StringVar(&against, "against", "", "`FILES`, separated by commas, of rivals that earlier runs "+
-		"have measured: -methods (by default the untuned ones) are compared with them")
+	fs.StringVar(&against, "against", "", "compare -methods (default: the untuned ones) with the rivals in these "+
+		"`FILES` of earlier runs, separated by commas")
 	if err := kit.Parse(fs, args, out); err != nil {
 		return err
 	}
