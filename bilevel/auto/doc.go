@@ -22,7 +22,7 @@
 //
 //	numbers    Add Sub Mul Div Neg Scale Shift Inv Square Pow Sqrt Exp Log Tanh Sigmoid Softplus
 //	           Sin Cos, and Apply for a function of the caller's
-//	vectors    the same entry by entry, but Div and Apply; ScaleBy, Slice, Stack
+//	vectors    the same entry by entry; ScaleBy, Slice, Stack
 //	reductions At Sum Dot DotSparse SquaredNorm WeightedSquares LogSumExp
 //	matrices   MulVec MulVecTrans, of constant and of recorded matrices and vectors
 //

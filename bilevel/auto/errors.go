@@ -13,7 +13,7 @@ import (
 // An Error says which operation of a loss failed: where a function is not defined or overflows,
 // where lengths do not match, where numbers of two evaluations or of two problems meet.
 type Error struct {
-	Loss   string         // f or g
+	Loss   string         // f or g; empty for constants that no loss has computed
 	Sample bilevel.Sample // the sample at which it was evaluated
 	Mean   bool           // it was the mean that failed, MeanF or MeanG, and Sample says nothing
 	Op     string         // the operation: the name of the function or method of this package
@@ -22,21 +22,28 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	at := fmt.Sprintf("sample %d", e.Sample)
-	if e.Mean {
-		at = "the mean"
+	at := ""
+	switch {
+	case e.Mean:
+		at = e.Loss + " at the mean: "
+	case e.Loss != "":
+		at = fmt.Sprintf("%s at sample %d: ", e.Loss, e.Sample)
 	}
 	line := ""
 	if e.Line != "" {
 		line = " (" + e.Line + ")"
 	}
-	return fmt.Sprintf("auto: %s at %s: %s %s%s", e.Loss, at, e.Op, e.Reason, line)
+	return fmt.Sprintf("auto: %s%s %s%s", at, e.Op, e.Reason, line)
 }
 
-// fail ends the evaluation: it panics with the Error that record returns.
+// fail ends the evaluation: it panics with the Error that run returns. t is nil for an operation on
+// constants; in no evaluation, that panic is the caller's.
 func (t *tape) fail(op name, format string, args ...any) {
-	t.err = &Error{Op: op.String(), Reason: fmt.Sprintf(format, args...), Line: callerLine()}
-	panic(t.err)
+	e := &Error{Op: op.String(), Reason: fmt.Sprintf(format, args...), Line: callerLine()}
+	if t != nil {
+		t.err = e
+	}
+	panic(e)
 }
 
 // caught returns the Error that v, the value of a panic, is. Another panic goes on, and so does a
@@ -117,30 +124,49 @@ func meet(op name, s, t *tape) *tape {
 
 // sameLength fails if lengths differ.
 func sameLength(op name, t *tape, m, n int) {
-	if m == n {
-		return
+	if m != n {
+		t.fail(op, "of lengths %d and %d", m, n)
 	}
-	if t == nil {
-		panic(fmt.Sprintf("auto: %s of lengths %d and %d", op, m, n))
-	}
-	t.fail(op, "of lengths %d and %d", m, n)
 }
 
-// badUnary fails with what is wrong with v = φ(a), p = φ′(a), q = φ″(a), if anything is.
-func (t *tape) badUnary(op name, a, v, p, q float64) {
+// badUnary fails with what is wrong with v = φ(a), p = φ′(a), q = φ″(a), if anything is; at says
+// where a stands.
+func (t *tape) badUnary(op name, at string, a, v, p, q float64) {
 	switch {
 	case !mat.IsFinite(a):
-		t.fail(op, "of %v", a)
+		t.fail(op, "of %v%s", a, at)
 	case (op == nameInv || op == nameDiv) && a == 0:
-		t.fail(op, "by 0")
+		t.fail(op, "by 0%s", at)
 	case !mat.IsFinite(v):
-		t.fail(op, "of %v is %v", a, v)
+		t.fail(op, "of %v is %v%s", a, v, at)
 	case !mat.IsFinite(p):
-		t.fail(op, "of %v has the derivative %v", a, p)
+		t.fail(op, "of %v has the derivative %v%s", a, p, at)
 	case !mat.IsFinite(q):
-		t.fail(op, "of %v has the second derivative %v", a, q)
+		t.fail(op, "of %v has the second derivative %v%s", a, q, at)
 	}
 }
+
+// badLinear fails for p·a + q, with the operands as the caller wrote them.
+func (t *tape) badLinear(o *node, a float64) {
+	b := o.p
+	switch o.name {
+	case nameAdd, nameShift:
+		b = o.q
+	case nameSub:
+		if b = -o.q; o.p < 0 {
+			a, b = o.q, a
+		}
+	case nameDiv:
+		b = o.q
+	case nameNeg:
+		t.fail(o.name, "of %v", a)
+	}
+	t.fail(o.name, "of %v and %v is %v", a, b, o.val)
+}
+
+// Where a number stands, for an error.
+func entry(i int) string { return fmt.Sprintf(" at entry %d", i) }
+func nowhere(int) string { return "" }
 
 // badResult fails where a sum is not finite: it looks for the operand to blame.
 func (t *tape) badResult(op name, r float64, operands ...[]float64) {

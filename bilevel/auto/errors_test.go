@@ -34,13 +34,16 @@ func TestErrors(t *testing.T) {
 	}{
 		{"Log", "of -4 is NaN", func(x, y vec) num { return y.At(1).Log() }},
 		{"Log", "of 0 is -Inf", func(x, y vec) num { return x.At(0).Sub(x.At(0)).Log().Add(y.At(0)) }},
-		{"Log", "of -4 is NaN", func(x, y vec) num { return y.Log().Sum() }},
+		{"Log", "of -4 is NaN at entry 1", func(x, y vec) num { return y.Log().Sum() }},
 		{"Sqrt", "of -4 is NaN", func(x, y vec) num { return y.At(1).Sqrt() }},
 		{"Pow", "of -4 is NaN", func(x, y vec) num { return y.At(1).Pow(0.5) }},
-		{"Pow", "of -4 is NaN", func(x, y vec) num { return y.Pow(0.5).Sum() }},
+		{"Pow", "of -4 is NaN at entry 1", func(x, y vec) num { return y.Pow(0.5).Sum() }},
 		{"Div", "by 0", func(x, y vec) num { return x.At(0).Div(y.At(0).Sub(y.At(0))) }},
 		{"Div", "by 0", func(x, y vec) num { return y.At(0).Div(auto.Const(0)) }},
-		{"Inv", "by 0", func(x, y vec) num { return y.Scale(0).Inv().Sum() }},
+		{"Inv", "by 0 at entry 0", func(x, y vec) num { return y.Scale(0).Inv().Sum() }},
+		{"Div", "by 0", func(x, y vec) num { return auto.Const(1).Div(auto.Const(0)) }},
+		{"Div", "by 0 at entry 1", func(x, y vec) num { return x.Div(y.Add(auto.Data([]float64{0, 4}))).Sum() }},
+		{"Div", "by 0 at entry 1", func(x, y vec) num { return y.Div(auto.Data([]float64{1, 0})).Sum() }},
 		{"Exp", "of 1000 is +Inf", func(x, y vec) num { return y.At(0).Scale(1000. / 3).Exp() }},
 		{"Mul", "of 1e+200 and 1e+200 is +Inf", func(x, y vec) num {
 			a := x.At(0).Scale(1e200)
@@ -54,14 +57,23 @@ func TestErrors(t *testing.T) {
 		{"Dot", "has NaN at entry 1 of operand 1", func(x, y vec) num { return y.Dot(auto.Data([]float64{0, nan})) }},
 		{"Sum", "has +Inf at entry 0 of operand 0",
 			func(x, y vec) num { return y.Add(auto.Data([]float64{inf, 1})).Sum() }},
-		{"Tanh", "of NaN", func(x, y vec) num { return y.Mul(auto.Data([]float64{nan, 1})).Tanh().Sum() }},
+		{"Tanh", "of NaN at entry 0", func(x, y vec) num { return y.Mul(auto.Data([]float64{nan, 1})).Tanh().Sum() }},
 		{"MulVec", "has NaN at entry 0 of operand 0",
 			func(x, y vec) num { return auto.Data([]float64{nan, 1}).Mat(1, 2).MulVec(y).Sum() }},
 		{"WeightedSquares", "has NaN at entry 1 of operand 1",
 			func(x, y vec) num { return y.WeightedSquares(auto.Data([]float64{1, nan})) }},
-		{"Scale", "of 3 is NaN", func(x, y vec) num { return y.At(0).Scale(nan) }},
-		{"Add", "of 3 is NaN", func(x, y vec) num { return y.At(0).Add(auto.Const(-1).Log()) }},
+		{"Scale", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Scale(nan) }},
+		{"Mul", "of 3 and +Inf is +Inf", func(x, y vec) num { return auto.Const(inf).Mul(y.At(0)) }},
+		{"Sub", "of 3 and -Inf is +Inf", func(x, y vec) num { return y.At(0).Sub(auto.Const(-inf)) }},
+		{"Sub", "of +Inf and 3 is +Inf", func(x, y vec) num { return auto.Const(inf).Sub(y.At(0)) }},
+		{"Div", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Div(auto.Const(nan)) }},
+		{"Add", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Add(auto.Const(nan)) }},
+		{"Log", "of -1 is NaN", func(x, y vec) num { return y.At(0).Add(auto.Const(-1).Log()) }},
+		{"Sqrt", "of -1 is NaN at entry 0", func(x, y vec) num { return auto.Data([]float64{-1}).Sqrt().Sum() }},
 		{"Apply", "of 3 is NaN", func(x, y vec) num { return y.At(0).Apply(nan, 1, 1) }},
+		{"Apply", "of 3 is +Inf at entry 0", func(x, y vec) num {
+			return y.Apply(func(float64) (v, p, q float64) { return inf, 1, 1 }).Sum()
+		}},
 		{"the result", "is NaN", func(x, y vec) num { return auto.Const(nan) }},
 
 		{"At", "of entry 2 of 2", func(x, y vec) num { return y.At(2) }},
@@ -76,6 +88,14 @@ func TestErrors(t *testing.T) {
 			func(x, y vec) num { return y.DotSparse([]int32{0, 2}, []float64{1, 2}) }},
 		{"DotSparse", "has column 1 behind 1, for 2 entries",
 			func(x, y vec) num { return y.DotSparse([]int32{1, 1}, []float64{1, 2}) }},
+		{"At", "of entry 1 of 1", func(x, y vec) num { return auto.Data([]float64{1}).At(1).Add(y.At(0)) }},
+		{"Slice", "from 0 to 2 of 1 entries", func(x, y vec) num { return auto.Data([]float64{1}).Slice(0, 2).Dot(y) }},
+		{"Dot", "of lengths 1 and 0", func(x, y vec) num { return auto.Data([]float64{1}).Dot(auto.Data(nil)).Add(y.At(0)) }},
+		{"DotSparse", "has column 1 behind -1, for 1 entries",
+			func(x, y vec) num { return auto.Data([]float64{1}).DotSparse([]int32{1}, []float64{1}).Add(y.At(0)) }},
+		{"Mat", "of 1 × 2 of 1 entries", func(x, y vec) num { return auto.Data([]float64{1}).Mat(1, 2).MulVec(y).Sum() }},
+		{"LogSumExp", "of an empty vector", func(x, y vec) num { return auto.Data(nil).LogSumExp().Add(y.At(0)) }},
+		{"Div", "of lengths 2 and 1", func(x, y vec) num { return y.Div(auto.Data([]float64{1})).Sum() }},
 		{"Mat", "of 2 × 2 of 2 entries", func(x, y vec) num { return y.Mat(2, 2).MulVec(x).Sum() }},
 		{"MulVec", "of lengths 2 and 1", func(x, y vec) num { return y.Mat(1, 2).MulVec(x.Slice(0, 1)).Sum() }},
 		{"MulVecTrans", "of lengths 1 and 2", func(x, y vec) num { return y.Mat(1, 2).MulVecTrans(x).Sum() }},
@@ -149,7 +169,7 @@ func TestProductsEvaluateWhatTheyUse(t *testing.T) {
 	require.ErrorContains(t, p.GradG(u, x, y, sample0), "Log of 0 is -Inf (errors_test.go:")
 	require.ErrorContains(t, p.HessVecG(u, x, y, v, sample0), "Log of 0 is -Inf (errors_test.go:")
 	x[1] = -2
-	require.ErrorContains(t, p.CrossVecG(u, x, []float64{1, 1}, v, sample0), "Log of -2 is NaN (errors_test.go:")
+	require.ErrorContains(t, p.CrossVecG(u, x, []float64{1, 1}, v, sample0), "Log of -2 is NaN at entry 1 (errors_test.go:")
 	// What is not finite in the end is looked for, though no operation on the way was evaluated.
 	require.ErrorContains(t, p.CrossVecG(u, []float64{1, 2}, []float64{math.NaN(), 1}, v, sample0),
 		"At has NaN at entry 0 of operand 0 (errors_test.go:")
@@ -235,6 +255,19 @@ func TestNoExactValue(t *testing.T) {
 	require.NoError(t, p.GradF(u, v, x, y, nil))
 	require.ErrorIs(t, p.GradG(u, x, y, nil), bilevel.ErrNoExact)
 	require.ErrorIs(t, p.HessG(mat.NewSym(1), x, y, nil), bilevel.ErrNoExact)
+}
+
+// Outside of a loss, constants fail with the same error as a panic.
+func TestConstantsOutsideOfALoss(t *testing.T) {
+	assert.PanicsWithError(t, "auto: Log of -1 is NaN", func() {
+		defer func() {
+			e := recover().(*auto.Error)
+			assert.Regexp(t, `^errors_test.go:\d+$`, e.Line)
+			e.Line = ""
+			panic(e)
+		}()
+		auto.Const(-1).Log()
+	})
 }
 
 // A panic of the caller's passes, and the next evaluation works; so does an oracle that is called

@@ -67,8 +67,8 @@ func (t *tape) evaluateLinear(o *node) {
 	} else {
 		o.val = o.p*a + o.q
 	}
-	if s := o.val + o.p; s-s != 0 {
-		t.badUnary(o.name, a, o.val, o.p, 0)
+	if o.val-o.val != 0 || o.p-o.p != 0 {
+		t.badLinear(o, a)
 	}
 }
 
@@ -84,7 +84,7 @@ func (t *tape) evaluateUnary(o *node) {
 		o.q = 0
 	}
 	if s := o.val + o.p + o.q; s-s != 0 {
-		t.badUnary(o.name, a, o.val, o.p, o.q)
+		t.badUnary(o.name, "", a, o.val, o.p, o.q)
 	}
 }
 
@@ -147,18 +147,30 @@ func (t *tape) evaluateVec(o *node) {
 
 func (t *tape) evaluateMap(o *node, out *vec) {
 	for i, a := range t.vecs[o.a].val {
-		v, p, q := o.name.function(a, o.p)
-		out.val[i] = v
-		switch t.order {
-		case 0:
-			p, q = 0, 0
-		case 1:
-			out.p[i], q = p, 0
-		case 2:
-			out.p[i], out.q[i] = p, q
+		if o.name != nameApply {
+			v, p, q := o.name.function(a, o.p)
+			t.setEntry(out, i, v, p, q)
+		}
+		v, p, q := out.val[i], 0.0, 0.0
+		if t.order > 0 {
+			p = out.p[i]
+		}
+		if t.order > 1 {
+			q = out.q[i]
 		}
 		if s := v + p + q; s-s != 0 {
-			t.badUnary(o.name, a, v, p, q)
+			t.badUnary(o.name, entry(i), a, v, p, q)
 		}
+	}
+}
+
+// setEntry sets entry i of φ(u), and of what the mode needs of φ′ and φ″.
+func (t *tape) setEntry(out *vec, i int, v, p, q float64) {
+	out.val[i] = v
+	if t.order > 0 {
+		out.p[i] = p
+	}
+	if t.order > 1 {
+		out.q[i] = q
 	}
 }

@@ -15,9 +15,6 @@ type Mat struct {
 // that many entries.
 func (u Vec) Mat(rows, cols int) Mat {
 	if rows < 0 || cols < 0 || rows*cols != len(u.v) {
-		if u.t == nil {
-			panic("auto: Mat: the vector has not rows·cols entries")
-		}
 		u.t.fail(nameMat, "of %d × %d of %d entries", rows, cols, len(u.v))
 	}
 	return Mat{u, matrix{rows, cols, cols}}

@@ -62,6 +62,15 @@ var functions = [...]func(a float64) (v, p, q float64){
 	nameSin: sinAll, nameCos: cosAll,
 }
 
+// constant is function for a constant, which has to have a value: a number, or entry i of a vector.
+func (n name) constant(at func(i int) string, i int, a, r float64) float64 {
+	v, _, _ := n.function(a, r)
+	if v-v != 0 {
+		(*tape)(nil).badUnary(n, at(i), a, v, 0, 0)
+	}
+	return v
+}
+
 // function returns φ(a), φ′(a) and φ″(a) for the function n; r is the exponent of Pow.
 func (n name) function(a, r float64) (v, p, q float64) {
 	if n == namePow {

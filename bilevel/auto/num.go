@@ -44,12 +44,11 @@ func (a Num) Mul(b Num) Num {
 // Div returns a/b. It fails where b is 0.
 func (a Num) Div(b Num) Num {
 	switch {
+	case b.t == nil && b.v == 0:
+		a.t.fail(nameDiv, "by 0")
 	case b.t == nil && a.t == nil:
 		return Num{v: a.v / b.v}
 	case b.t == nil:
-		if b.v == 0 {
-			a.t.fail(nameDiv, "by 0")
-		}
 		return a.linear(nameDiv, 1/b.v, b.v)
 	case a.t == nil:
 		b.t.own(nameDiv, b.gen)
@@ -142,8 +141,7 @@ func (a Num) Apply(value, first, second float64) Num {
 // unary returns φ(a), a^r for Pow.
 func (a Num) unary(name name, r float64) Num {
 	if a.t == nil {
-		v, _, _ := name.function(a.v, r)
-		return Num{v: v}
+		return Num{v: name.constant(nowhere, 0, a.v, r)}
 	}
 	t := a.t
 	t.own(name, a.gen)

@@ -3,6 +3,7 @@ package auto_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,7 +53,7 @@ func TestFunctions(t *testing.T) {
 			func(a float64) float64 { return slopeOf(a) * math.Tanh(-a/2) }, []float64{-700, -30, -1, 0, 0.5, 30, 700}},
 		{"Softplus", num.Softplus, vec.Softplus,
 			func(a float64) float64 { return max(a, 0) + math.Log1p(math.Exp(-math.Abs(a))) },
-			sigmoid, slopeOf, []float64{-700, -30, -1, 0, 1e-9, 0.5, 30, 40, 700, 1e300}},
+			sigmoid, slopeOf, []float64{-800, -700, -30, -1, 0, 1e-9, 0.5, 30, 40, 700, 800, 1e300}},
 		{"Sin", num.Sin, vec.Sin, math.Sin, math.Cos, minus(math.Sin), []float64{-2, 0, 1, 100}},
 		{"Cos", num.Cos, vec.Cos, math.Cos, minus(math.Sin), minus(math.Cos), []float64{-2, 0, 1, 100}},
 		{"Neg", num.Neg, vec.Neg, power(-1, 1), power(-1, 0), power(0, 0), []float64{-2, 0}},
@@ -60,7 +61,7 @@ func TestFunctions(t *testing.T) {
 			power(3, 1), power(3, 0), power(0, 0), []float64{-2, 0}},
 		{"Shift", func(a num) num { return a.Shift(3) }, func(u vec) vec { return u.Shift(3) },
 			func(a float64) float64 { return a + 3 }, power(1, 0), power(0, 0), []float64{-2, 0}},
-		pow(0, 0, 2), pow(1, -1, 0, 2), pow(2, -1, 0, 3), pow(3, -1, 0, 3),
+		pow(0, -1, 0, 2), pow(1, -1, 0, 2), pow(2, -1, 0, 3), pow(3, -1, 0, 3),
 		pow(-2, -3, 0.5), pow(2.5, 0, 0.5, 7), pow(-0.5, 0.1, 4),
 	} {
 		for _, a := range c.at {
@@ -186,7 +187,24 @@ func TestOperations(t *testing.T) {
 		"Matrix/recorded": func(x, y vec) num { return y.Mat(2, 2).MulVec(y.Slice(1, 3)).Dot(x.Slice(0, 2)) },
 		"Matrix/t/data":   func(x, y vec) num { return y.Mat(2, 2).MulVecTrans(auto.Data(a[:2])).SquaredNorm() },
 		"Matrix/t/rec":    func(x, y vec) num { return x.Mat(2, 2).MulVecTrans(y.Slice(1, 3)).SquaredNorm() },
-		"Apply":           func(x, y vec) num { v := y.At(0); return v.Apply(v.Value()*v.Value(), 2*v.Value(), 2) },
+		"Vec.Div":         func(x, y vec) num { return y.Div(x).Sum() },
+		"Vec.Div/const":   func(x, y vec) num { return y.Div(auto.Data(a)).Mul(auto.Data(a).Div(x)).Sum() },
+		"Vec.Apply": func(x, y vec) num {
+			return y.Mul(x).Apply(func(a float64) (v, p, q float64) {
+				s, c := math.Sincos(a)
+				return s, c, -s
+			}).Sum()
+		},
+		"empty": func(x, y vec) num {
+			u, d := y.Slice(2, 2), auto.Data(nil)
+			sum := u.Dot(d).Add(u.Sum()).Add(u.SquaredNorm()).Add(u.WeightedSquares(d)).Add(d.WeightedSquares(u))
+			return sum.Add(u.Exp().Add(d).Mul(u).Div(u).Sum()).Add(u.DotSparse(nil, nil)).Add(y.At(0)).Add(x.Slice(0, 0).Dot(u))
+		},
+		"empty matrix": func(x, y vec) num {
+			u := y.Slice(1, 1)
+			return u.Mat(0, 4).MulVec(y).Sum().Add(u.Mat(2, 0).MulVec(u).Dot(y.Slice(0, 2))).Add(u.Mat(0, 4).MulVecTrans(u).Dot(x))
+		},
+		"Apply": func(x, y vec) num { v := y.At(0); return v.Apply(v.Value()*v.Value(), 2*v.Value(), 2) },
 		"loop": func(x, y vec) num {
 			var s num
 			for i, v := range y.Value() {
@@ -208,6 +226,35 @@ func TestOperations(t *testing.T) {
 				againstDifferences(t, lowerLoss(t, 4, 4, g), x, y, sample0)
 			})
 		}
+	}
+}
+
+// TestRandomPoints holds every function of one number, and of entries, against differences at random
+// points of its domain.
+func TestRandomPoints(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 12))
+	for name, f := range map[string]struct {
+		num    func(num) num
+		vec    func(vec) vec
+		lo, hi float64
+	}{
+		"Exp": {num.Exp, vec.Exp, -4, 3}, "Log": {num.Log, vec.Log, 0.1, 9}, "Sqrt": {num.Sqrt, vec.Sqrt, 0.1, 9},
+		"Inv": {num.Inv, vec.Inv, -5, -0.3}, "Square": {num.Square, vec.Square, -3, 3}, "Tanh": {num.Tanh, vec.Tanh, -4, 4},
+		"Sigmoid": {num.Sigmoid, vec.Sigmoid, -9, 9}, "Softplus": {num.Softplus, vec.Softplus, -9, 9},
+		"Sin": {num.Sin, vec.Sin, -9, 9}, "Cos": {num.Cos, vec.Cos, -9, 9},
+		"Pow2.7":  {func(a num) num { return a.Pow(2.7) }, func(u vec) vec { return u.Pow(2.7) }, 0.3, 2},
+		"Pow-1.5": {func(a num) num { return a.Pow(-1.5) }, func(u vec) vec { return u.Pow(-1.5) }, 0.3, 4},
+		"Pow-2":   {func(a num) num { return a.Pow(-2) }, func(u vec) vec { return u.Pow(-2) }, -4, -0.5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			number := lowerLoss(t, 1, 2, func(x, y vec) num { return f.num(y.At(0)).Mul(x.At(0)).Add(f.num(y.At(1)).Square()) })
+			entries := lowerLoss(t, 2, 2, func(x, y vec) num { return f.vec(y).Square().Dot(x) })
+			for range 10 {
+				at := func() float64 { return f.lo + (f.hi-f.lo)*rng.Float64() }
+				againstDifferences(t, number, []float64{at()}, []float64{at(), at()}, sample0)
+				againstDifferences(t, entries, []float64{at(), at()}, []float64{at(), at()}, sample0)
+			}
+		})
 	}
 }
 

@@ -5,13 +5,13 @@ import "stable/mat/kernel"
 // At returns entry i. It fails if there is none.
 func (u Vec) At(i int) Num {
 	t := u.t
+	if uint(i) >= uint(len(u.v)) {
+		t.fail(nameAt, "of entry %d of %d", i, len(u.v))
+	}
 	if t == nil {
 		return Num{v: u.v[i]}
 	}
 	t.own(nameAt, u.gen)
-	if uint(i) >= uint(len(u.v)) {
-		t.fail(nameAt, "of entry %d of %d", i, len(u.v))
-	}
 	v := &t.vecs[u.id]
 	o := t.emit(opAt, nameAt, u.id, int32(i), v.dep, t.straight(v.flags, v.dep))
 	o.class = v.class.moved(i)
@@ -73,9 +73,6 @@ func (u Vec) DotSparse(col []int32, val []float64) Num {
 	last := int32(-1)
 	for _, c := range col {
 		if c <= last || int(c) >= len(u.v) {
-			if t == nil {
-				panic("auto: DotSparse: columns must ascend within the vector")
-			}
 			t.fail(nameDotSparse, "has column %d behind %d, for %d entries", c, last, len(u.v))
 		}
 		last = c
@@ -122,7 +119,7 @@ func (u Vec) WeightedSquares(w Vec) Num {
 // LogSumExp returns log Σ exp(u_i), for any u without overflow; its gradient is the softmax of u.
 // It fails for an empty vector.
 func (u Vec) LogSumExp() Num {
-	if len(u.v) == 0 && u.t != nil {
+	if len(u.v) == 0 {
 		u.t.fail(nameLogSumExp, "of an empty vector")
 	}
 	val := u.Value()

@@ -31,14 +31,14 @@ func (u Vec) Value() []float64 {
 
 // Slice returns entries i to j−1. It fails unless 0 ≤ i ≤ j ≤ Len.
 func (u Vec) Slice(i, j int) Vec {
-	if u.t == nil {
-		return Vec{v: u.v[i:j:j]}
-	}
 	t := u.t
-	t.own(nameSlice, u.gen)
 	if !(0 <= i && i <= j && j <= len(u.v)) {
 		t.fail(nameSlice, "from %d to %d of %d entries", i, j, len(u.v))
 	}
+	if t == nil {
+		return Vec{v: u.v[i:j:j]}
+	}
+	t.own(nameSlice, u.gen)
 	s := t.newVec(u.v[i:j:j], 0, 0)
 	v := &t.vecs[u.id]
 	s.adj, s.adjt = part(v.adj, i, j), part(v.adjt, i, j)
@@ -73,6 +73,26 @@ func (u Vec) Mul(v Vec) Vec {
 	t := shared(nameMul, u.t, u.gen, v.t, v.gen)
 	sameLength(nameMul, t, len(u.v), len(v.v))
 	return t.entrywise(opVecMul, nameMul, u, v, 0)
+}
+
+// Div returns the vector of u_i/v_i, to two roundings. It fails if the lengths differ, or where an
+// entry of v is 0.
+func (u Vec) Div(v Vec) Vec {
+	t := shared(nameDiv, u.t, u.gen, v.t, v.gen)
+	sameLength(nameDiv, t, len(u.v), len(v.v))
+	if v.t == nil {
+		inverse := Vec{}
+		if t == nil {
+			inverse.v = make([]float64, len(v.v))
+		} else {
+			inverse.v = t.mem.take(len(v.v))
+		}
+		for i, a := range v.v {
+			inverse.v[i] = nameDiv.constant(entry, i, a, 0)
+		}
+		return t.entrywise(opVecMul, nameDiv, u, inverse, 0)
+	}
+	return t.entrywise(opVecMul, nameDiv, u, v.unary(nameDiv, 0), 0)
 }
 
 // entrywise records u + p·v or u∘v; t is nil for constants.
@@ -218,13 +238,18 @@ func (u Vec) unary(name name, r float64) Vec {
 	if u.t == nil {
 		w := make([]float64, len(u.v))
 		for i, a := range u.v {
-			w[i], _, _ = name.function(a, r)
+			w[i] = name.constant(entry, i, a, r)
 		}
 		return Data(w)
 	}
-	t := u.t
-	t.own(name, u.gen)
-	n := len(u.v)
+	u.t.own(name, u.gen)
+	out, _ := u.mapped()
+	return u.t.emitVec(opMap, name, out, u.id, 0, 0, r, 0)
+}
+
+// mapped adds the vector that is a function of u.
+func (u Vec) mapped() (int32, *vec) {
+	t, n := u.t, len(u.v)
 	in := &t.vecs[u.id]
 	out := t.vector(n, in.dep, t.bent(in.flags, in.dep), in.class)
 	w := &t.vecs[out]
@@ -234,5 +259,24 @@ func (u Vec) unary(name name, r float64) Vec {
 	if t.order > 1 {
 		w.q = t.mem.take(n)
 	}
-	return t.emitVec(opMap, name, out, u.id, 0, 0, r, 0)
+	return out, w
+}
+
+// Apply returns the vector of φ(u_i) for a function φ of the caller's, which returns its value and
+// its first two derivatives at u_i, as Num.Apply takes them.
+func (u Vec) Apply(f func(a float64) (value, first, second float64)) Vec {
+	val := u.Value()
+	if u.t == nil {
+		w := make([]float64, len(val))
+		for i, a := range val {
+			w[i], _, _ = f(a)
+		}
+		return Data(w)
+	}
+	out, w := u.mapped()
+	for i, a := range val {
+		v, p, q := f(a)
+		u.t.setEntry(w, i, v, p, q)
+	}
+	return u.t.emitVec(opMap, nameApply, out, u.id, 0, 0, 0, 0)
 }
