@@ -176,6 +176,10 @@ func (g *product) put(i, j int, s0, s1, s2 float64) {
 		w = min(w, i-j+1)
 	}
 	c := g.c[i*g.ldc+j:][:w]
+	if w == 3 && g.set {
+		c[0], c[1], c[2] = s0, s1, s2
+		return
+	}
 	if g.set {
 		clear(c)
 	}
