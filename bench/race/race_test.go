@@ -187,6 +187,13 @@ func TestLineup(t *testing.T) {
 	_, err = lineup("nobody")
 	assert.True(t, errors.Is(err, kit.ErrUsage))
 
+	list, err = lineup("SOBA,SABA,TTSA")
+	require.NoError(t, err)
+	list, err = leaveOut(list, "saba, TTSA")
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	assert.Equal(t, "SOBA", list[0].name)
+
 	// They are those of the registry.
 	for _, e := range method.Registry() {
 		listed := slices.Contains(entrantNames(), e.Name)
