@@ -12,9 +12,9 @@ import (
 
 // A choice of step sizes goes in rounds, one a budget (successive halving: Jamieson & Talwalkar,
 // AISTATS 2016). All settings of an entrant run to the first budget. The best of them, by their
-// last iterates and by their means in turn, run anew to the next one.
-// Methods for finite sums alone have hardly begun at the first budgets, when they have read a sum
-// once: all of their settings run to every budget.
+// last iterates and by their means in turn, run anew to the next one. Methods for finite sums alone
+// have hardly begun at the first budgets, when they have read a sum once: all of their settings run
+// to every budget.
 //
 // keeps are how many go on to the second budget, to the third, and so on.
 var keeps = []int{30, 10, 5}

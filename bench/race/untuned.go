@@ -17,9 +17,9 @@ The figure of merit is the error over the best rival's.
 
 Settings are chosen in rounds: all 100 run to the first budget, the best 30 of them, by last iterate
 or mean, to the second, the best 10 of those to the third; methods for finite sums, which first read
-them once, try all 100 at every budget. A rival that is over 10 times behind the
-best one at the second budget or later is out of the race on that problem from there on. With
--exhaustive, every setting runs to every budget, and every rival stays.
+them once, try all 100 at every budget. A rival that is over 10 times behind the best one at the
+second budget or later is out of the race on that problem from there on. With -exhaustive, every
+setting runs to every budget, and every rival stays.
 
   go run ./bench untuned -quick
   go run ./bench untuned -data ../data
