@@ -32,5 +32,8 @@
 // f_x − g_xy g_yy⁻¹ f_y, and P_X for the projection onto the feasible set. A batch has the size
 // that bilevel.Options gives. benchmark_bilevel is the collection of that name by benchopt, at
 // commit 3ad65dc. The comment of each method says where its rule differs from that collection's,
-// and a table in GUIDE.md lists all differences.
+// and a table in GUIDE.md lists all differences. Every rule is also written out once more in a test
+// that follows a run by it, step by step: in TestAlternatingFollowsThePapers,
+// TestMomentumFollowsThePapers, TestMethodsFollowPublicCode, or a test with the method's name;
+// that of SPABA is tested by its reductions to SOBA, that of STABLE-CG by that to STABLE.
 package method

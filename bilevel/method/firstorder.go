@@ -149,9 +149,9 @@ func (m *f2sa) Vectors(visit func(name string, v []float64)) {
 //
 // The bias is O(ν²) where F2SA's is O(ν), ν = 1/λ. Both sides of a difference use the same sample,
 // so that its noise does not grow as 1/ν. The solver's iterate y is the mean of y_ν and y_{−ν},
-// which differs from y*(x) by O(ν²). The rule is taken from the paper's abstract; a test checks
-// that exact oracles give the hypergradient up to O(ν²). The problem must be a
-// bilevel.UpperGradient.
+// which differs from y*(x) by O(ν²). The rule is taken from the paper's abstract; tests check it
+// against the equations above, step by step (TestMethodsFollowPublicCode), and that the bias with
+// exact oracles falls as ν² (TestBiasOfFirstOrder). The problem must be a bilevel.UpperGradient.
 //
 // Samples a step, T = Inner: ξ and φ T + 1 batches. Oracles: GradF 2T + 2, GradG 2T, GradXG 2. Cost
 // besides the oracles: O(dx + T·dy). To an ε-stationary point: ε^(−2−1/p) samples in ‖∇F‖².

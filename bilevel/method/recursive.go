@@ -64,7 +64,9 @@ func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 // v stays in a ball, ‖v‖ ≤ Radius.
 //
 // The rule is taken from the paper's abstract and the description of PAGE. Tests check that Share =
-// 1 is SOBA with large batches, and that exact oracles make every direction exact.
+// 1 is SOBA with large batches, and that exact oracles make every direction exact
+// (TestReductionsToSOBA). The code that pull request 47 of benchmark_bilevel proposes adds the
+// gradients at the old point, which PAGE subtracts.
 //
 // Samples per step: ξ and φ one batch, or with probability Share Large of each. Oracles as for
 // SRBA.
