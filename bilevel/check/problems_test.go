@@ -52,14 +52,8 @@ func (q *good) term(s bilevel.Sample) term {
 const kappa = 0.5
 
 func (q *good) each(batch []bilevel.Sample, f func(t term, w float64)) {
-	if len(batch) == 0 {
-		for s := range bilevel.Sample(wholeSum) {
-			f(q.term(s), 1.0/wholeSum)
-		}
-		return
-	}
-	for _, s := range batch {
-		f(q.term(s), 1/float64(len(batch)))
+	for s, w := range bilevel.Each(batch, wholeSum) {
+		f(q.term(s), w)
 	}
 }
 

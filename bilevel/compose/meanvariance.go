@@ -50,17 +50,11 @@ func (m *MeanVariance) Streams() (outer, inner uint64) { return 0, uint64(m.retu
 
 // each calls f with the returns of every scenario of the batch, and with their weight in the mean.
 func (m *MeanVariance) each(phi []bilevel.Sample, f func(r []float64, w float64)) error {
-	if len(phi) == 0 {
-		for i := range m.returns.Rows {
-			f(m.returns.Row(i), 1/float64(m.returns.Rows))
-		}
-		return nil
-	}
-	for _, s := range phi {
+	for s, w := range bilevel.Each(phi, m.returns.Rows) {
 		if uint64(s) >= uint64(m.returns.Rows) {
 			return fmt.Errorf("compose: sample %d of %d scenarios", s, m.returns.Rows)
 		}
-		f(m.returns.Row(int(s)), 1/float64(len(phi)))
+		f(m.returns.Row(int(s)), w)
 	}
 	return nil
 }

@@ -36,11 +36,8 @@ func (w *waves) Streams() (uint64, uint64) { return w.outer, w.inner }
 
 func (w *waves) each(oracle string, at []float64, batch []bilevel.Sample, f func(rng *rand.Rand, weight float64)) {
 	w.log = append(w.log, call{oracle, slices.Clone(at), slices.Clone(batch)})
-	if len(batch) == 0 {
-		batch = []bilevel.Sample{0, 1, 2, 3, 4, 5, 6, 7}
-	}
-	for _, s := range batch {
-		f(rand.New(rand.NewPCG(3, uint64(s)%8)), 1/float64(len(batch)))
+	for s, w := range bilevel.Each(batch, 8) {
+		f(rand.New(rand.NewPCG(3, uint64(s)%8)), w)
 	}
 }
 
