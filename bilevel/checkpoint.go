@@ -62,7 +62,7 @@ func (s *Solver) Save(w io.Writer) error {
 	t := &State{w: b}
 	s.persist(t)
 	if t.err == nil && t.words != words {
-		t.err = fmt.Errorf("the State of %s has %d numbers at one time, and %d at another",
+		t.err = fmt.Errorf("the State of %s visited %d numbers the first time and %d the second",
 			s.it.method.Name(), words, t.words)
 	}
 	if t.err == nil {

@@ -247,7 +247,7 @@ func TestGuestMisbehaves(t *testing.T) {
 
 	s := start(t, script{name: "growing", step: wander}, bilevel.Options{})
 	s.Stepper().(*scripted).grow = true
-	assert.ErrorContains(t, s.Save(&bytes.Buffer{}), "the State of growing has")
+	assert.ErrorContains(t, s.Save(&bytes.Buffer{}), "the State of growing visited")
 }
 
 // The next iterate begins as the present one: what a step leaves alone stays.

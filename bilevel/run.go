@@ -97,7 +97,7 @@ func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 func (r *Reason) UnmarshalText(text []byte) error {
 	i := slices.Index(reasonNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("bilevel: no reason is called %q", text)
+		return fmt.Errorf("bilevel: %q is not the name of a Reason", text)
 	}
 	*r = Reason(i)
 	return nil

@@ -19,5 +19,5 @@ func TestReasonAsText(t *testing.T) {
 		assert.Equal(t, r, back.Reason)
 	}
 	var r Reason
-	assert.EqualError(t, r.UnmarshalText([]byte("tired")), `bilevel: no reason is called "tired"`)
+	assert.EqualError(t, r.UnmarshalText([]byte("tired")), `bilevel: "tired" is not the name of a Reason`)
 }

@@ -263,7 +263,7 @@ func (h HalfSpace) Validate(d int) error {
 		return option.Bad("HalfSpace.A has length %d for dimension %d", len(h.A), d)
 	}
 	if n := mat.Dot(h.A, h.A); !(n >= 0x1p-960) || math.IsInf(n, 1) || math.IsNaN(h.B) || math.IsInf(h.B, 0) {
-		return option.Bad("HalfSpace wants a finite A ≠ 0 and a finite B; ‖A‖² is %v, B is %v", n, h.B)
+		return option.Bad("HalfSpace has ‖A‖² = %v and B = %v, want a finite A ≠ 0 and a finite B", n, h.B)
 	}
 	return nil
 }

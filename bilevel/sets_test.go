@@ -171,19 +171,19 @@ func TestSetsProjectExtreme(t *testing.T) {
 func TestSetsValidate(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, s := range map[string]Set{
-		"Box has 2 lower and 3 upper":       Box{make([]float64, 2), make([]float64, 3)},
-		"Box is empty at index 1":           Box{[]float64{0, 1, 0}, []float64{0, 0.5, 0}},
-		"Box is empty at index 2":           Box{[]float64{0, 0, nan}, []float64{0, 0.5, 0}},
-		"Box is empty at index 0":           Box{[]float64{inf, 0, 0}, []float64{inf, 0.5, 0}},
-		"Ball.Center has length 1":          Ball{[]float64{0}, 1},
-		"Ball.Center is NaN at index 2":     Ball{[]float64{0, 0, nan}, 1},
-		"Ball.Radius is -1":                 Ball{nil, -1},
-		"Ball.Radius is NaN":                Ball{nil, nan},
-		"Simplex.Sum is -1":                 Simplex{-1},
-		"HalfSpace.A has length 2":          HalfSpace{[]float64{1, 1}, 0},
-		"HalfSpace wants a finite A ≠ 0":    HalfSpace{[]float64{0, 0, 0}, 0},
-		"HalfSpace wants a finite A ≠ 0 an": HalfSpace{[]float64{0, nan, 0}, 0},
-		"HalfSpace wants a finite A ≠ 0 a":  HalfSpace{[]float64{0, 1e-160, 0}, 0},
+		"Box has 2 lower and 3 upper":   Box{make([]float64, 2), make([]float64, 3)},
+		"Box is empty at index 1":       Box{[]float64{0, 1, 0}, []float64{0, 0.5, 0}},
+		"Box is empty at index 2":       Box{[]float64{0, 0, nan}, []float64{0, 0.5, 0}},
+		"Box is empty at index 0":       Box{[]float64{inf, 0, 0}, []float64{inf, 0.5, 0}},
+		"Ball.Center has length 1":      Ball{[]float64{0}, 1},
+		"Ball.Center is NaN at index 2": Ball{[]float64{0, 0, nan}, 1},
+		"Ball.Radius is -1":             Ball{nil, -1},
+		"Ball.Radius is NaN":            Ball{nil, nan},
+		"Simplex.Sum is -1":             Simplex{-1},
+		"HalfSpace.A has length 2":      HalfSpace{[]float64{1, 1}, 0},
+		"want a finite A ≠ 0":           HalfSpace{[]float64{0, 0, 0}, 0},
+		"want a finite A ≠ 0 an":        HalfSpace{[]float64{0, nan, 0}, 0},
+		"want a finite A ≠ 0 a":         HalfSpace{[]float64{0, 1e-160, 0}, 0},
 	} {
 		err := s.Validate(3)
 		require.ErrorIs(t, err, ErrOption)

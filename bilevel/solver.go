@@ -26,7 +26,7 @@ type Solver struct {
 // parameter it returns an error that wraps ErrOption and names the field.
 func New(p Problem, m Method, opt Options) (*Solver, error) {
 	if p == nil || m == nil {
-		return nil, option.Bad("New wants a problem and a method")
+		return nil, option.Bad("New needs a problem and a method, and one of them is nil")
 	}
 	it, err := newIteration(p, m, opt)
 	if err != nil {

@@ -116,7 +116,7 @@ func (c Constants) Theorem3() (Steps, error) {
 		return Steps{}, err
 	}
 	if !(c.Mu > 0) {
-		return Steps{}, option.Bad("Constants.Mu is %v: Theorem 3 wants μ > 0", c.Mu)
+		return Steps{}, option.Bad("Constants.Mu is %v, want μ > 0 for Theorem 3", c.Mu)
 	}
 	lf, _, _ := c.Lipschitz()
 	c12 := c.lemma2()

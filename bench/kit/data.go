@@ -41,7 +41,7 @@ func find(file string) (string, error) {
 		}
 		path = filepath.Join("..", path)
 	}
-	return "", fmt.Errorf("%s is not here: run from the root of the module, or name a file with -data", file)
+	return "", fmt.Errorf("%s does not exist here: run from the root of the module, or name a file with -data", file)
 }
 
 // DataName returns the name of a data file in tables and figures: the file's name without the
@@ -61,7 +61,7 @@ func PlainOrGzip(path string) (string, error) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("%s or %[1]s.gz: not there; the file is on the LIBSVM data page", path)
+	return "", fmt.Errorf("neither %s nor %[1]s.gz exists; the file is on the LIBSVM data page", path)
 }
 
 // Scale brings the features to one scale, which is measured on the rows of the first part, by the

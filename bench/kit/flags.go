@@ -77,7 +77,7 @@ func (c *Common) Share() (Share, error) {
 	s := Share{Part: 1, Of: 1, Fresh: c.fresh}
 	switch {
 	case c.part != "" && c.merge != 0:
-		return s, fmt.Errorf("%w: -part does some of the runs, and -merge none: give one of them", ErrUsage)
+		return s, fmt.Errorf("%w: -part does some of the runs and -merge does none: give only one of them", ErrUsage)
 	case c.fresh && c.merge != 0:
 		return s, fmt.Errorf("%w: -merge reports on finished runs, which -fresh throws away", ErrUsage)
 	case c.merge < 0:

@@ -37,7 +37,7 @@ func (id Identity) Check(file string, found Identity) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("%s is of another run, %s", file, why)
+	return fmt.Errorf("%s belongs to another run, %s", file, why)
 }
 
 func sources(list []Source) string {

@@ -67,13 +67,13 @@ func readLedger[R any](r io.Reader, name string, id Identity, done map[string]R)
 		case err == io.EOF:
 			return good, nil
 		case errors.Is(err, ErrDamaged):
-			return 0, fmt.Errorf("%s:%d: %w; -fresh begins again", name, line, err)
+			return 0, fmt.Errorf("%s:%d: %w; use -fresh to start over", name, line, err)
 		case err != nil:
 			return 0, err
 		}
 		if line == 1 {
 			if err := id.Check(name, found); err != nil {
-				return 0, fmt.Errorf("%w\n-fresh begins again, and another -out leaves it alone", err)
+				return 0, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
 			}
 		}
 		good += int64(n)

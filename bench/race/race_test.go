@@ -102,7 +102,7 @@ func TestRaceKnowsItsData(t *testing.T) {
 	assert.Contains(t, stdout, "part.one: F*")
 	status, stdout, stderr = bench(context.Background(), small(out, two)...)
 	assert.Equal(t, 1, status, stdout)
-	assert.Contains(t, stderr, "compare.ledger is of another run")
+	assert.Contains(t, stderr, "compare.ledger belongs to another run")
 	assert.Contains(t, stderr, "part.two")
 
 	require.NoError(t, os.WriteFile(one, []byte(strings.Join(lines[:50], "")), 0o644))
@@ -158,7 +158,7 @@ func TestRacingUsage(t *testing.T) {
 		`-form "cube"`:                    {"compare", "-form", "cube"},
 		`-problem "tsp"`:                  {"compare", "-problem", "tsp"},
 		`-part "0/3"`:                     {"compare", "-part", "0/3"},
-		"australian_scale.gz: not there":  {"figure2", "-data", t.TempDir()},
+		"australian_scale.gz exists":  {"figure2", "-data", t.TempDir()},
 		"Methods: STABLE, STABLE-paper":   {"compare", "-h"},
 		"go run ./bench figure2 -data ..": {"figure2", "-h"},
 	} {

@@ -122,7 +122,7 @@ func (m *model) fits(d *hyperopt.Data) error {
 		d.Dim = len(m.Features)
 	}
 	if d.Dim != len(m.Features) {
-		return fmt.Errorf("%s has %d features, the model %d", d.Name, d.Dim, len(m.Features))
+		return fmt.Errorf("%s has %d features, and the model has %d", d.Name, d.Dim, len(m.Features))
 	}
 	want, got := m.names(), slices.Clone(d.Features)
 	if want == nil || got == nil {

@@ -114,5 +114,5 @@ func TestTuneApplyColumns(t *testing.T) {
 
 	status, _, stderr = bench(context.Background(), "tune", "-apply", model, writeText(t, "other.csv", head+"r;Bonn;30;yes\n"))
 	assert.Equal(t, 1, status)
-	assert.Contains(t, stderr, `other.csv:2: column "city", "Bonn": not one of the 3 texts`)
+	assert.Contains(t, stderr, `other.csv:2: column "city", "Bonn": not among the 3 texts`)
 }

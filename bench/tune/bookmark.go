@@ -48,7 +48,7 @@ func (b bookmark) resume(out kit.Terminal, fresh bool, read func(r *bufio.Reader
 		err = b.open(b.old(), read)
 	}
 	if err != nil {
-		return false, fmt.Errorf("%w\n-fresh begins again, and another -out leaves it alone", err)
+		return false, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
 	}
 	return true, nil
 }
@@ -77,7 +77,7 @@ func (b bookmark) open(path string, read func(r *bufio.Reader) error) error {
 func record(r *bufio.Reader, v any) error {
 	_, err := kit.ReadRecord(r, v)
 	if err == io.EOF {
-		return fmt.Errorf("%w: it ends too early", kit.ErrDamaged)
+		return fmt.Errorf("%w: it is cut short", kit.ErrDamaged)
 	}
 	return err
 }

@@ -91,9 +91,9 @@ func hint(err error, regression bool) error {
 	case strings.HasPrefix(syntax.Msg, "column ") && strings.HasSuffix(syntax.Msg, "missing value"):
 		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
 	case !regression && strings.Contains(syntax.Msg, "a third label"):
-		return fmt.Errorf("%w (two classes are wanted: for one class against the rest, make the label so; for a regression: -loss squared)", err)
+		return fmt.Errorf("%w (tune needs two classes: for one class against the rest, relabel the rows; for a regression, use -loss squared)", err)
 	case !regression && strings.Contains(syntax.Msg, "label"):
-		return fmt.Errorf("%w (two classes are wanted; for a regression: -loss squared)", err)
+		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared)", err)
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
 	design := hyperopt.Join(parts[:rows]...)
 	if regression {
 		if s.target = measureTarget(design.Label); !(s.target.Deviation > 0) || math.IsInf(s.target.Deviation, 1) {
-			return fmt.Errorf("%s: the target has deviation %v on the training rows", parts[0].Name, s.target.Deviation)
+			return fmt.Errorf("%s: the target has deviation %v on the training rows, want a finite number > 0", parts[0].Name, s.target.Deviation)
 		}
 	}
 	all := append([]*hyperopt.Data{design}, parts...)

@@ -156,7 +156,7 @@ func (m *model) check() error {
 	_, loss := losses[m.Options.Loss]
 	switch {
 	case m.Format != modelFormat:
-		return fmt.Errorf("not a model of tune: format %q, want %q", m.Format, modelFormat)
+		return fmt.Errorf("not a model written by tune: its format is %q, want %q", m.Format, modelFormat)
 	case m.Version != modelVersion:
 		return fmt.Errorf("a model of version %d, want %d", m.Version, modelVersion)
 	case !loss:

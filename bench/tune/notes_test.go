@@ -91,7 +91,7 @@ func TestTuneRefusesStates(t *testing.T) {
 		status, _, stderr := bench(context.Background(), append([]string{"tune"}, args...)...)
 		assert.Equal(t, 1, status)
 		assert.Contains(t, stderr, want)
-		assert.Contains(t, stderr, "-fresh begins again")
+		assert.Contains(t, stderr, "-fresh to start over")
 	}
 	refused("with other options (tune -seed 1 ", append(args, "-seed", "2")...)
 	refused("with other options", append(args, "-lo", "1e-4")...)

@@ -88,7 +88,7 @@ type Flow struct {
 // bilevel.ErrOption and names the field.
 func New(p bilevel.Problem, o Options) (*Flow, error) {
 	if p == nil {
-		return nil, option.Bad("flow: New wants a problem")
+		return nil, option.Bad("flow: New needs a problem")
 	}
 	dx, dy := p.Dims()
 	if dx < 1 || dy < 1 {

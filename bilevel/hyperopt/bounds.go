@@ -36,8 +36,8 @@ func (p *Problem) middle() float64 {
 }
 
 // Uniform writes the x that gives every feature the weight lambda: x_i = lambda (Raw) or
-// log(2·lambda) (Exp). It may lie outside of the box; within rounding of an edge, it is the edge.
-// It panics with PerRow, where features have no weights.
+// log(2·lambda) (Exp). It may lie outside the box; within rounding of an edge, it is the edge.
+// Uniform panics with PerRow, where features have no weights.
 func (p *Problem) Uniform(x []float64, lambda float64) {
 	if p.of == nil {
 		panic("hyperopt: Uniform: x weighs rows")

@@ -29,10 +29,10 @@ func (q *boxQP) resize(n int) {
 }
 
 // solve writes the minimiser s and returns q(s). Each iteration is one sweep of coordinate descent,
-// which finds the bounds that hold and never jams, and one step of Bertsekas's projected Newton
-// method (SIAM J. Control Optim. 20, 1982): the variables that a bound holds stay, the others move
-// along the Newton direction, bent at the bounds, by Armijo's rule. It ends when q falls no more;
-// at its cap of 100 iterations, s is still better than 0.
+// which finds the active bounds and never jams, and one step of Bertsekas's projected Newton method
+// (SIAM J. Control Optim. 20, 1982): variables at an active bound stay, the others move along the
+// Newton direction, bent at the bounds, by Armijo's rule. It ends when q no longer falls; at its
+// cap of 100 iterations, s is still better than 0.
 func (q *boxQP) solve() (value float64) {
 	clear(q.s)
 	for range 100 {
@@ -56,7 +56,7 @@ func (q *boxQP) gradient() {
 	mat.Axpy(q.r, 1, q.g)
 }
 
-// sweep minimises over one variable after the other. It keeps r for those to come.
+// sweep minimises over one variable after the other, and keeps r up to date.
 func (q *boxQP) sweep() {
 	q.gradient()
 	for i, si := range q.s {
@@ -76,8 +76,8 @@ func (q *boxQP) sweep() {
 	}
 }
 
-// search halves the step along dir until q falls below value as it should, and returns q there; s
-// stays if it never does.
+// search halves the step along dir until q falls sufficiently below value, and returns q there. If
+// it never does, s stays.
 func (q *boxQP) search(value float64) float64 {
 	for t := 1.0; t > 1e-12; t /= 2 {
 		slope := 0.0

@@ -22,15 +22,15 @@ type Column struct {
 	FillLevel string   `json:"fill_level,omitempty"`
 }
 
-// table is a CSV file as text: a row of cells for each record, without the label and what was
-// dropped.
+// table is a CSV file as text: a row of cells for each record, without the label and the dropped
+// columns.
 type table struct {
 	names []string
 	cells [][]string
 	lines []int // of the rows, in the file
 }
 
-// wide says whether the options ask for more than numbers.
+// wide says whether the options allow more than numbers.
 func (o *ReadOptions) wide() bool {
 	return o.Categorical || o.Impute != "" || len(o.Drop) > 0 || o.Columns != nil
 }
@@ -84,7 +84,8 @@ func (t *table) measure(opt *ReadOptions) ([]Column, error) {
 	return columns, nil
 }
 
-// mostLevels is the number of texts from which a column is taken for a name, not a category.
+// mostLevels is the largest number of different texts in a column of categories; a column with more
+// is taken to hold names.
 const mostLevels = 100
 
 // middle is the median or the mean of numbers.
@@ -123,7 +124,7 @@ func (t *table) encode(d *Data, columns []Column) error {
 		d.Features = append(d.Features, c.features()...)
 	}
 	if d.Dim = len(d.Features); d.Dim > MaxIndex {
-		return fmt.Errorf("%d features, of at most %d", d.Dim, MaxIndex)
+		return fmt.Errorf("%d features, more than the %d that are supported", d.Dim, MaxIndex)
 	}
 	for i, row := range t.cells {
 		for k := range columns {
@@ -174,7 +175,7 @@ func (c *Column) value(cell string) (feature int, v float64, err error) {
 	}
 	switch {
 	case !found:
-		return 0, 0, fmt.Errorf("not one of the %d texts of this column where it was measured", len(c.Levels))
+		return 0, 0, fmt.Errorf("not among the %d texts of this column in the training data", len(c.Levels))
 	case len(c.Levels) == 2:
 		return 0, float64(at), nil
 	}

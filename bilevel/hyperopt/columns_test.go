@@ -73,10 +73,10 @@ func TestReadCSVColumnsRefuse(t *testing.T) {
 		{shop, ReadOptions{}, 2, `column "id", "a1": not a number`},
 		{shop, ReadOptions{Categorical: true}, 5, `column "sex", "": missing value`},
 		{shop, ReadOptions{Impute: "median", Drop: []string{"id"}}, 2, `column "city", "Oslo": not a number`},
-		{shop, ReadOptions{Drop: []string{"ID"}}, 1, `no column is named "ID", which is to be dropped`},
+		{shop, ReadOptions{Drop: []string{"ID"}}, 1, `no column is named "ID": it cannot be dropped`},
 		{shop, ReadOptions{Drop: []string{"bought"}}, 1, `column "bought" is the label`},
 		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`},
-		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n", ReadOptions{Columns: d.Columns}, 2, `column "id", "x": not one of the 4 texts`},
+		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n", ReadOptions{Columns: d.Columns}, 2, `column "id", "x": not among the 4 texts`},
 		{"id,y\n1,0\n2,1\n", ReadOptions{Columns: d.Columns}, 0, "1 columns of features, want 5"},
 		{"id,town,sex,age,spent,y\na1,Oslo,f,1,1,0\n", ReadOptions{Columns: d.Columns}, 0, `column 2 is "town", want "city"`},
 	} {

@@ -209,7 +209,7 @@ func (t *table) header(names []string, target int, opt *ReadOptions) (keep []int
 		}
 	}
 	for name := range drop {
-		return nil, fmt.Errorf("no column is named %s, which is to be dropped", quote(name))
+		return nil, fmt.Errorf("no column is named %s: it cannot be dropped", quote(name))
 	}
 	return keep, nil
 }
@@ -306,7 +306,7 @@ type recordReader struct {
 
 func (r *recordReader) Read(p []byte) (int, error) {
 	if r.n > maxRecord {
-		return 0, &readError{fmt.Errorf("a record of more than %d bytes", maxRecord)}
+		return 0, &readError{fmt.Errorf("a record is longer than %d bytes", maxRecord)}
 	}
 	n, err := r.r.Read(p)
 	r.n += n

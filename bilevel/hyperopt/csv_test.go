@@ -73,7 +73,7 @@ func TestReadCSVErrors(t *testing.T) {
 	requireSyntax(t, err, "f", 2, "disk on fire")
 	require.ErrorIs(t, err, fail)
 	_, err = ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", ReadOptions{})
-	requireSyntax(t, err, "endless", 2, "record of more than")
+	requireSyntax(t, err, "endless", 2, "record is longer than")
 }
 
 // Names that are not UTF-8 are read as ISO 8859-1, so that all names are valid UTF-8; the label

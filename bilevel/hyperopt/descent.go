@@ -80,7 +80,7 @@ func (s *descent) evaluate() error {
 	return nil
 }
 
-// model writes the convex quadratic model of F on the free variables.
+// model computes the convex quadratic model of F on the free variables.
 func (s *descent) model() error {
 	s.hess.Zero()
 	for k, f := range s.folds {

@@ -13,14 +13,14 @@ type Folds struct {
 	// Problems are the folds: one at least, of the same options, features and weights.
 	Problems []*Problem
 
-	// Progress, if it is not nil, is called before each iteration of Minimise. Where it returns
-	// false, the search from that start ends at the best point so far. What at holds is valid during
-	// the call: Clone keeps it.
+	// Progress, if it is not nil, is called before each iteration of Minimise. If it returns false,
+	// the search from that start ends at the best point so far. The content of at is valid only
+	// during the call; Clone keeps it.
 	Progress func(at *SearchState) bool
 }
 
-// SearchState is where a search for a minimum stands before an iteration. [Folds.Continue] goes on
-// from there to the same bits. It survives JSON.
+// SearchState is the state of a search for a minimum before an iteration. [Folds.Continue] resumes
+// from it, to the same bits. It survives JSON.
 type SearchState struct {
 	U          []float64   // log(2·reg) of each weight
 	Gradient   []float64   // of F by U
@@ -99,9 +99,9 @@ func (f *Folds) Minimise(starts ...[]float64) (*Minimum, error) {
 	return best, nil
 }
 
-// Continue goes on with a search that Minimise began on the same folds, as if it had never stopped:
-// the minimum has the same bits, and Reads counts what the first part has read in place of what the
-// folds have read since. Errors are those of Minimise, and a state that is not of these folds.
+// Continue resumes a search that Minimise began on the same folds, as if it had never stopped: the
+// minimum has the same bits. Reads continues from the count in the state. Errors: those of
+// Minimise, and a state that does not belong to these folds.
 func (f *Folds) Continue(at *SearchState) (*Minimum, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (p *Problem) logForm() *Problem {
 	return q
 }
 
-// descend minimises from where s stands, and returns the minimum in the terms of the folds.
+// descend minimises from the current point of s, and returns the minimum in the form of the folds.
 func (f *Folds) descend(s *descent) (*Minimum, error) {
 	p, q := f.Problems[0], s.p
 	err := s.run(func() bool { return f.Progress == nil || f.Progress(f.state(s)) })
@@ -190,7 +190,7 @@ func (f *Folds) descend(s *descent) (*Minimum, error) {
 	return m, nil
 }
 
-// state returns where s stands. It shares the memory of s.
+// state returns the state of s. It shares the memory of s.
 func (f *Folds) state(s *descent) *SearchState {
 	reads := f.Reads()
 	for _, fold := range s.folds {

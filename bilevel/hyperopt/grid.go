@@ -14,8 +14,8 @@ type GridPoint struct {
 }
 
 // GridSearch trains one model for each weight, which must be positive and may lie outside of the
-// box, and returns them in the same order. It is what tuning one hyper-parameter at a time comes
-// to, and the measure of tuning all. Errors are those of Objective, and a weight out of range.
+// box, and returns them in the same order. This is the usual tuning of a single hyper-parameter,
+// for comparison with tuning all of them. Errors are those of Objective, and a weight out of range.
 func (p *Problem) GridSearch(lambdas []float64) ([]GridPoint, error) {
 	points := make([]GridPoint, len(lambdas))
 	if p.of == nil {

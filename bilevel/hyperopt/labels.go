@@ -6,8 +6,8 @@ import (
 )
 
 // labels maps the labels of one file. A row's label is first kept as a code (0 or 1, in order of
-// appearance), since which of two is −1 is known only when both have been seen; finish turns codes
-// into −1 and +1.
+// appearance), because only both labels together decide which is −1; finish turns codes into −1 and
+// +1.
 type labels struct {
 	regression bool
 	forced     bool
@@ -23,7 +23,7 @@ func newLabels(opt *ReadOptions) (labels, error) {
 		return l, nil
 	}
 	if opt.Regression || opt.Classes[0] == opt.Classes[1] {
-		return l, fmt.Errorf("hyperopt: ReadOptions.Classes: want two different names, and no Regression")
+		return l, fmt.Errorf("hyperopt: ReadOptions.Classes: want two different names, and Regression false")
 	}
 	l.forced, l.n, l.name = true, 2, [2]string{toUTF8(opt.Classes[0]), toUTF8(opt.Classes[1])}
 	for k, s := range l.name {

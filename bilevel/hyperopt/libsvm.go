@@ -180,7 +180,7 @@ func (s *scanner) token() ([]byte, error) {
 	return t, nil
 }
 
-// nextLine moves behind the next newline; io.EOF says that no more text follows.
+// nextLine moves past the next newline; io.EOF says that no more text follows.
 func (s *scanner) nextLine() error {
 	for {
 		for s.pos < s.end {
@@ -196,7 +196,7 @@ func (s *scanner) nextLine() error {
 	}
 }
 
-// fill moves what is not consumed to the front and reads behind it.
+// fill moves unconsumed bytes to the front and reads more behind them.
 func (s *scanner) fill() error {
 	s.end = copy(s.buf, s.buf[s.pos:s.end])
 	s.pos = 0

@@ -11,9 +11,9 @@ const (
 	Poisson              // exp(t) − b·t + b·log b − b, half the deviance, for counts b ≥ 0
 
 	// Huber is √(1 + (t − b)²) − 1, for real labels with outliers: the smooth form of Huber's loss
-	// (Charbonnier et al., IEEE Trans. Image Process. 6, 1997), because the lower level wants a
-	// second derivative that is Lipschitz. An error counts linearly from about 1 on, so labels are
-	// to be scaled with that in mind.
+	// (Charbonnier et al., IEEE Trans. Image Process. 6, 1997), because the lower level needs a
+	// Lipschitz second derivative. Errors above about 1 count linearly; scale the labels
+	// accordingly.
 	Huber
 )
 

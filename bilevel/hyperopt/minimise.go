@@ -20,30 +20,30 @@ type Minimum struct {
 	Iterations int // of the start that led to it
 }
 
-// ErrNoMinimum is returned, wrapped, where Minimise ends at its cap of iterations.
+// The error of Minimise wraps ErrNoMinimum if it ends at its cap of iterations.
 var ErrNoMinimum = errors.New("hyperopt: Minimise did not converge")
 
 const maxOuter = 500 // iterations from one start
 
 // Minimise returns the best local minimum of F over the box that it reaches from the given points,
 // or, without any, from four: uniform weights at the low end of the box, in its middle and at its
-// high end, and the best of twenty uniform weights. F is not convex in general, and the starts do
-// lead to different minima on real data: several make it likely, not certain, that the least value
-// is found.
+// high end, and the best of twenty uniform weights. F is not convex in general, and on real data
+// the starts do lead to different minima. Several starts make it likely, not certain, that the
+// least value is found.
 //
 // The method is Newton's with a trust region, in u = log(2·reg), whatever the form: the exact
 // second derivative of F on the variables that are not held at a bound, with the signs of negative
 // eigenvalues turned, gives a convex quadratic, which is minimised over the box and |Δu_i| ≤ Δ
-// (Conn, Gould, Toint, Trust-Region Methods, 2000, chapters 6 and 12). It ends when F falls no more
-// and the projected gradient no longer halves; F is then right to about 1e-14 of its size. The
-// starts are projected onto the box first.
+// (Conn, Gould, Toint, Trust-Region Methods, 2000, chapters 6 and 12). It ends when F no longer
+// falls and the projected gradient no longer halves; F is then accurate to about 1e-14 of its size.
+// The starts are projected onto the box first.
 //
 // Errors: those of Objective, and ErrNoMinimum, which PerRow always gives: its Hessian would be of
 // the order of the rows. It panics if a start is not of length dx. Memory:
 // O(d²). Cost an iteration: a few passes over the data and O(d³).
 func (p *Problem) Minimise(starts ...[]float64) (*Minimum, error) {
 	if p.of == nil {
-		return nil, fmt.Errorf("%w: it is for weights of features, not of rows", ErrNoMinimum)
+		return nil, fmt.Errorf("%w: it works on weights of features, not of rows", ErrNoMinimum)
 	}
 	if len(starts) == 0 {
 		s, err := p.starts()
@@ -116,7 +116,8 @@ func (s *descent) load(at *SearchState) error {
 	return nil
 }
 
-// run iterates from where s stands to a minimum, which it leaves in at, or until goOn is false.
+// run iterates from the current point of s to a minimum, which it leaves in at, or until goOn is
+// false.
 func (s *descent) run(goOn func() bool) error {
 	for ; s.iterations < maxOuter && s.at.proj > 0; s.iterations++ {
 		if !goOn() {

@@ -54,8 +54,8 @@ func parseFloat[T text](t T) (float64, error) {
 	return v, nil
 }
 
-// parseSlow reads what parseFloat leaves over, and says what is wrong with what is no number.
-// strconv also reads names, hexadecimals and underscores; they are refused.
+// parseSlow reads what parseFloat does not, and says what is wrong with a token that is not a
+// number. strconv also reads names, hexadecimals and underscores; parseSlow refuses them.
 func parseSlow[T text](t T) (float64, error) {
 	if len(t) == 0 || (len(t) <= 4 && isMissing(string(t))) {
 		return 0, errMissing

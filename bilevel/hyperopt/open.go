@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// MaxIndex is the largest feature index and the largest number of features that is accepted. A
-// model is a dense vector of that length, so the cap, 2²⁴, keeps what a single entry of a file can
-// cost at 128 MiB a vector.
+// MaxIndex is the largest feature index, and the largest number of features, that the readers
+// accept. A model is a dense vector of that length, so with the cap, 2²⁴, a single entry of a file
+// can cost at most 128 MiB per vector.
 const MaxIndex = 1 << 24
 
 // ReadOptions says how to read a file. The zero value reads a classification data set.
@@ -22,7 +22,7 @@ type ReadOptions struct {
 	// file; the number of columns of a CSV file without the label. At most MaxIndex.
 	Dim int
 
-	// Regression keeps labels as the numbers that they are. By default they must be two classes.
+	// Regression keeps labels as numbers. By default they must be two classes.
 	Regression bool
 
 	// Classes fixes the spelling of −1 and +1, so that a second file is read as the first was (pass

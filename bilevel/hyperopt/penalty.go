@@ -29,7 +29,7 @@ const (
 	PerRow
 )
 
-// setPenalty refuses penalties that do not fit the data, and notes which weight each feature has.
+// setPenalty refuses penalties that do not fit the data, and records which weight each feature has.
 func (p *Problem) setPenalty() error {
 	o, d := &p.opt, p.train.Dim
 	if o.Groups != nil && o.Penalty != PerGroup {
@@ -112,8 +112,8 @@ func (f Form) weightSlope(xi float64) float64 {
 	return 1
 }
 
-// crossRows calls add for each row φ of the batch, or of all, with the factor w′(x_φ)·ℓ′(aᵀy)/n
-// that makes the row φ of PerRow's g_xy of the entries a of the data.
+// crossRows calls add for each row φ of the batch, or of all, with the factor w′(x_φ)·ℓ′(aᵀy)/n.
+// Row φ of PerRow's g_xy is this factor times the entries a of the data.
 func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample, add func(row int, scale float64, col []int32, val []float64)) {
 	n := len(phi)
 	if n == 0 {

@@ -215,7 +215,7 @@ func TestPenaltyRefuses(t *testing.T) {
 		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw or Sigmoid": {Penalty: PerRow, Form: Exp},
 		"hyperopt: Options.Form: Sigmoid is for weights of rows (Options.Penalty: PerRow)":    {Form: Sigmoid},
 		"hyperopt: Options.Ridge: -1, want a finite number > 0":                               {Penalty: PerRow, Ridge: -1},
-		"hyperopt: Options.Lo: -1 makes no weight ≥ 0":                                        {Penalty: PerRow, Lo: -1, Hi: 1},
+		"hyperopt: Options.Lo: -1 does not give a weight ≥ 0":                                 {Penalty: PerRow, Lo: -1, Hi: 1},
 	} {
 		_, err := New(d, d, o)
 		assert.EqualError(t, err, want)

@@ -9,7 +9,7 @@ import (
 	"stable/mat"
 )
 
-// Form is the way in which an entry of x makes a weight.
+// Form says how an entry of x becomes a weight.
 type Form int
 
 const (
@@ -18,7 +18,8 @@ const (
 	Sigmoid             // w = 1/(1 + exp(−x_i)), any x; for PerRow alone
 )
 
-// Options says which problem New makes of the data. The zero value is that of the paper on a box.
+// Options says which problem New makes of the data. The zero value is the paper's problem, on a
+// box.
 type Options struct {
 	// Loss is Logistic (the default), Squared, Poisson or Huber.
 	Loss Loss
@@ -69,7 +70,7 @@ var (
 	_ bilevel.StronglyConvex = (*Problem)(nil)
 )
 
-// New returns the problem of tuning on val what is trained on train. It keeps both, and does not
+// New returns the problem of tuning, on val, a model trained on train. It keeps both, and does not
 // change them.
 //
 // Errors: an option out of range; data that Data.Check refuses, without rows or features, of
@@ -135,14 +136,14 @@ func (o *Options) setDefaults() error {
 	case !(o.Ridge > 0) || !mat.IsFinite(o.Ridge):
 		return fmt.Errorf("hyperopt: Options.Ridge: %v, want a finite number > 0", o.Ridge)
 	case rows && !(mat.IsFinite(o.Lo) && (o.Form != Raw || o.Lo >= 0)):
-		return fmt.Errorf("hyperopt: Options.Lo: %v makes no weight ≥ 0", o.Lo)
+		return fmt.Errorf("hyperopt: Options.Lo: %v does not give a weight ≥ 0", o.Lo)
 	case rows: // weights of rows may be 0
 	case !mat.IsFinite(o.Lo) || o.Form == Raw && !(o.Lo > 0) || o.Form == Exp && !(math.Exp(o.Lo) > 0):
-		return fmt.Errorf("hyperopt: Options.Lo: %v does not make a positive weight", o.Lo)
+		return fmt.Errorf("hyperopt: Options.Lo: %v does not give a positive weight", o.Lo)
 	}
 	switch {
 	case !(o.Hi >= o.Lo) || !mat.IsFinite(o.Hi) || o.Form == Exp && !mat.IsFinite(math.Exp(o.Hi)):
-		return fmt.Errorf("hyperopt: Options.Hi: %v is below Lo or makes no finite weight", o.Hi)
+		return fmt.Errorf("hyperopt: Options.Hi: %v is below Lo, or does not give a finite weight", o.Hi)
 	case o.Workers < 0:
 		return fmt.Errorf("hyperopt: Options.Workers: %d is negative", o.Workers)
 	}
@@ -187,9 +188,9 @@ func (p *Problem) Train() *Data { return p.train }
 // Validation returns the validation rows.
 func (p *Problem) Validation() *Data { return p.val }
 
-// Reads returns the number of rows that the sums of p have gone over since New or Clone: what a
-// stochastic method and an exact one have in common as a measure of cost. A batch counts with its
-// size, and CrossG, which is the same for every sample, with nothing.
+// Reads returns the number of rows that the sums of p have read since New or Clone, a measure of
+// cost common to stochastic and exact methods. A batch counts with its size. CrossG, which is the
+// same for every sample, counts nothing.
 func (p *Problem) Reads() uint64 { return p.reads }
 
 // Loss returns the loss of both levels.

@@ -15,14 +15,14 @@ type Scaler struct {
 	Factor []float64
 }
 
-// dense is the share of stored entries from which features are shifted to mean 0, which fills up
-// the zeros.
+// dense is the share of stored entries from which features are shifted to mean 0, which turns the
+// zeros into stored entries.
 const dense = 0.9
 
-// FitScaler returns the map that suits the rows of d: none where the features are of one scale
-// already, which is to say that the largest absolute value of each one that has entries is from ½
-// to 1, as in most files of the LIBSVM page; Standardise where nine tenths of the entries or more
-// are stored; and MaxAbs, which keeps zeros, where they are not.
+// FitScaler returns the map that suits the rows of d. It is the identity where the features have
+// one scale already: where the largest absolute value of each one that has entries is from ½ to 1,
+// as in most files of the LIBSVM page. Otherwise it is Standardise where nine tenths of the entries
+// or more are stored, and MaxAbs, which keeps zeros, where fewer are.
 func FitScaler(d *Data) *Scaler {
 	m := MaxAbs(d)
 	if even(m) {

@@ -6,7 +6,7 @@ import (
 	"stable/mat"
 )
 
-// kind names the sums over rows a with labels b that the oracles are made of; t = aᵀy.
+// kind names the sums over rows a with labels b that make up the oracles; t = aᵀy.
 type kind int
 
 const (
@@ -76,9 +76,8 @@ func (s *sum) rows(acc []float64, stride, lo, hi int, b *block) {
 	}
 }
 
-// chunkRows is the number of rows that are added up by themselves. It is fixed, so that rounding
-// does not depend on the number of workers; it also keeps the error of a long sum near that of a
-// short one.
+// chunkRows is the number of rows in each partial sum. It is fixed, so that rounding does not
+// depend on the number of workers; it also keeps the error of a long sum near that of a short one.
 const chunkRows = 4096
 
 // adder adds sums over all rows, in chunks, with workers goroutines.
@@ -121,7 +120,7 @@ func (a *adder) add(acc []float64, stride, n int, s sum) {
 	}
 }
 
-// round sums one chunk in each worker, from row lo. It stands apart so that the serial sum
+// round sums one chunk in each worker, from row lo. It is a separate method so that the serial sum
 // allocates nothing.
 func (a *adder) round(workers, size, stride, lo int, s sum) {
 	var wg sync.WaitGroup

@@ -30,7 +30,7 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns the cause.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// syntaxError puts file and line on err. What a reader or package gzip reported stays the cause;
+// syntaxError adds file and line to err. What a reader or package gzip reported stays the cause;
 // the line is then the last one begun.
 func syntaxError(name string, line int, err error) error {
 	var p *csv.ParseError

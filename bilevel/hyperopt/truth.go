@@ -10,7 +10,7 @@ import (
 	"stable/mat"
 )
 
-// ErrNoSolution is returned, wrapped, where y*(x) cannot be computed: x is not finite or makes g_yy
+// Errors wrap ErrNoSolution where y*(x) cannot be computed: x is not finite or makes g_yy
 // indefinite, or Newton's method ends at its cap.
 var ErrNoSolution = errors.New("hyperopt: no solution of the lower level")
 
@@ -33,7 +33,7 @@ type truth struct {
 func (p *Problem) reserve() (*truth, error) {
 	d := p.train.Dim
 	if d > maxDense {
-		return nil, fmt.Errorf("%w: %d features, of at most %d", ErrNoSolution, d, maxDense)
+		return nil, fmt.Errorf("%w: %d features, more than the %d that are supported", ErrNoSolution, d, maxDense)
 	}
 	if p.truth == nil {
 		p.truth = &truth{
@@ -52,12 +52,12 @@ func (p *Problem) reserve() (*truth, error) {
 // Newton decrement is 1e-26 of g(x, 0), or below 1e-13 of it and no longer falling, where rounding
 // hides the fall of g from the line search. It takes one step more, which leaves rounding errors:
 // ‖g_y‖ is at most about 1e-12 of the mean length of its terms. Once the decrement is small, a step
-// takes the factor of the step before, as long as its square falls a thousandfold each time. x may
-// lie outside of the box as long as g_yy stays positive definite.
+// reuses the factor of the previous step, as long as the square falls a thousandfold each time. x
+// may lie outside the box as long as g_yy stays positive definite.
 //
-// Errors wrap ErrNoSolution; more than 4096 features are refused with it, since g_yy is formed. It
-// panics if a length is not d. No allocation after the first call. Cost: some 5 to 30 passes over
-// the training data, and 1 to 10 Hessians with their Cholesky factorisations.
+// Errors wrap ErrNoSolution, also for more than 4096 features, since g_yy is formed. It panics if a
+// length is not d. No allocation after the first call. Cost: some 5 to 30 passes over the training
+// data, and 1 to 10 Hessians with their Cholesky factorisations.
 func (p *Problem) Solution(y, x []float64) error {
 	p.sizes("hyperopt: Solution: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: Solution: dimension mismatch", p.train.Dim, y)
@@ -110,7 +110,7 @@ func (p *Problem) factor(x, y []float64) error {
 	if slices.Equal(t.hx, x) && slices.Equal(t.hy, y) {
 		return nil
 	}
-	t.hx = t.hx[:0] // h is of no point until it is made
+	t.hx = t.hx[:0] // h belongs to no point until it is complete
 	if err := p.HessG(&t.hess, x, y, nil); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (p *Problem) factor(x, y []float64) error {
 	return nil
 }
 
-// damp halves the Newton step until g falls as it should (Armijo's rule, with room for rounding),
+// damp halves the Newton step until g falls sufficiently (Armijo's rule, with room for rounding),
 // moves y, and returns g there; t.grad becomes the gradient there.
 func (p *Problem) damp(t *truth, x, y []float64, value, decrement float64) (float64, error) {
 	s := 1.0

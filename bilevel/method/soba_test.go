@@ -206,7 +206,7 @@ func TestSABAExact(t *testing.T) {
 	}
 	_, err = bilevel.New(huge{newWavy(0.3)}, SABA{Alpha: a, Beta: b}, bilevel.Options{})
 	require.ErrorIs(t, err, bilevel.ErrOption)
-	assert.ErrorContains(t, err, "has 9223372036854775808 of them")
+	assert.ErrorContains(t, err, "9223372036854775808 samples")
 }
 
 type unbounded struct{ *wavy }

@@ -98,7 +98,7 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	}
 	truth, ok := p.(bilevel.Truth)
 	if !ok {
-		return Limit{}, option.Bad("observe: LocalLimit wants a problem that implements bilevel.Truth")
+		return Limit{}, option.Bad("observe: LocalLimit needs a problem that implements bilevel.Truth")
 	}
 	l := newLinear(p, x)
 	if err := truth.Solution(l.y, x); err != nil {

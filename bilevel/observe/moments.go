@@ -53,7 +53,7 @@ func Repeat(n int, v []float64, draw func(h []float64, i int) error) (Moments, e
 func (o *Observer) Hypergradient(s *bilevel.Solver, n, batch int, seed uint64) (Moments, error) {
 	e := s.Estimator()
 	if e == nil || s.K() == 0 {
-		return Moments{}, option.Bad("observe: Hypergradient wants a method with estimates, after its first step")
+		return Moments{}, option.Bad("observe: Hypergradient needs a method that keeps estimates, after its first step")
 	}
 	if batch < 1 {
 		return Moments{}, option.Bad("observe: Hypergradient: batch is %d, want ≥ 1", batch)
@@ -111,7 +111,7 @@ func (o *Observer) FirstStep(m bilevel.Method, opt bilevel.Options, alpha float6
 			return err
 		}
 		if s.Activity().Cut > 0 {
-			return option.Bad("observe: FirstStep: the trust region of %s has cut the step", m.Name())
+			return option.Bad("observe: FirstStep: the trust region of %s shortened the step", m.Name())
 		}
 		for j, v := range s.X() {
 			h[j] = (x[j] - v) / alpha

@@ -98,7 +98,7 @@ type Observer struct {
 func New(p bilevel.Problem, o Options) (*Observer, error) {
 	truth, ok := p.(bilevel.Truth)
 	if !ok {
-		return nil, option.Bad("observe: New wants a problem that implements bilevel.Truth")
+		return nil, option.Bad("observe: New needs a problem that implements bilevel.Truth")
 	}
 	if math.IsNaN(o.Best) || math.IsInf(o.Best, 0) {
 		return nil, option.Bad("observe: Options.Best is %v, want a finite F*", o.Best)

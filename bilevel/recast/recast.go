@@ -20,7 +20,7 @@ import (
 
 // ErrNone is returned where the problem that was recast does not have what is asked for: g_x, an
 // objective, a solution or values.
-var ErrNone = errors.New("recast: the problem does not have this")
+var ErrNone = errors.New("recast: method missing in the wrapped problem")
 
 // full is all that a problem may have.
 type full interface {
