@@ -158,7 +158,7 @@ func TestRacingUsage(t *testing.T) {
 		`-form "cube"`:                    {"compare", "-form", "cube"},
 		`-problem "tsp"`:                  {"compare", "-problem", "tsp"},
 		`-part "0/3"`:                     {"compare", "-part", "0/3"},
-		"australian_scale.gz exists":  {"figure2", "-data", t.TempDir()},
+		"australian_scale.gz exists":      {"figure2", "-data", t.TempDir()},
 		"Methods: STABLE, STABLE-paper":   {"compare", "-h"},
 		"go run ./bench figure2 -data ..": {"figure2", "-h"},
 	} {
