@@ -71,13 +71,18 @@ func (f flags) passed() flags {
 
 // demand marks what is read, from node id, the result, to the first, and evaluates it.
 func (t *tape) demand(id int32) {
-	if t.needs = 0; t.nodes[id].flags&live == 0 {
+	if t.nodes[id].flags&live == 0 {
 		return
 	}
+	t.needs, t.swept = 0, true
+	t.nodes[id].adj = t.weight
 	for i := id; i >= t.low; i-- {
 		o := &t.nodes[i]
 		if o.code >= opSlice {
 			o.flags |= t.vecs[o.out].flags
+		}
+		if o.flags&carries != 0 && t.swept {
+			t.sweep1(o)
 		}
 		g := o.flags.passed()
 		if g == 0 {
@@ -116,6 +121,22 @@ func (t *tape) demand(id int32) {
 	}
 }
 
+// sweep1 makes the sweep back through o where it reads no value of an operand, as through sums of
+// terms; from the first operation that does, reverse makes it.
+func (t *tape) sweep1(o *node) {
+	switch o.code {
+	case opLinear:
+		t.nodes[o.a].adj += o.adj * o.p
+	case opAdd:
+		t.nodes[o.a].adj += o.adj
+		t.nodes[o.b].adj += o.adj * o.p
+	default:
+		t.swept = false
+		return
+	}
+	o.flags &^= carries
+}
+
 // ask marks what an operation reads of number a.
 func (t *tape) ask(a int32, g flags) {
 	n := &t.nodes[a]
@@ -136,14 +157,11 @@ func (t *tape) askVec(a int32, g flags) {
 	}
 }
 
-// follow makes the sweeps of a product, for w times number id.
-func (t *tape) follow(id int32, w float64) {
-	n := &t.nodes[id]
-	if id == 0 || n.flags&live == 0 {
-		return
+// follow makes the sweeps of a product, for number id, which is live.
+func (t *tape) follow(id int32) {
+	if !t.swept {
+		t.reverse(id)
 	}
-	n.adj = w
-	t.reverse(id)
 	if t.needs&moving != 0 {
 		t.tangents()
 	}

@@ -77,7 +77,9 @@ func (t *tape) multiply(code opcode, name name, a, b int32) *node {
 		f = t.bent(f, dep)
 	}
 	o := t.emit(code, name, a, b, dep, f)
-	o.class = c
+	if t.mode.structure {
+		o.class = c
+	}
 	return o
 }
 
@@ -157,9 +159,10 @@ func (t *tape) function(name name, a int32, curved bool) *node {
 		a = t.curved(a)
 	}
 	n := &t.nodes[a]
-	c := n.class
 	o := t.emit(opUnary, name, a, 0, n.dep, t.bent(n.flags, n.dep))
-	o.class = c
+	if t.mode.structure {
+		o.class = t.nodes[a].class
+	}
 	return o
 }
 
@@ -171,9 +174,11 @@ func (a Num) linear(name name, s, c float64) Num {
 	}
 	t.own(name, a.gen)
 	n := &t.nodes[a.id]
-	kind := n.class
 	o := t.emit(opLinear, name, a.id, 0, n.dep, t.straight(n.flags, n.dep))
-	o.class, o.p, o.q = kind, s, c
+	o.p, o.q = s, c
+	if t.mode.structure {
+		o.class = t.nodes[a.id].class
+	}
 	return t.num(o)
 }
 
@@ -187,12 +192,11 @@ func (a Num) plus(name name, b Num, s float64) Num {
 	}
 	t := shared(name, a.t, a.gen, b.t, b.gen)
 	m, n := &t.nodes[a.id], &t.nodes[b.id]
-	var c class
-	if t.mode.structure {
-		c = t.sum(m.class, n.class)
-	}
 	dep := m.dep | n.dep
 	o := t.emit(opAdd, name, a.id, b.id, dep, t.straight(m.flags|n.flags, dep))
-	o.class, o.p = c, s
+	o.p = s
+	if t.mode.structure {
+		o.class = t.sum(t.nodes[a.id].class, t.nodes[b.id].class)
+	}
 	return t.num(o)
 }

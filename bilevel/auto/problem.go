@@ -154,29 +154,36 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 
 // matrix adds second derivatives to gyy or to gxy; the other is nil.
 func (p *Problem) matrix(gyy *mat.Sym, gxy *mat.Dense, m *mode, x, y []float64, batch []bilevel.Sample) error {
-	err := p.terms(&p.g, p.losses.Lower, batch)
-	for k := 0; k < p.sum.n && err == nil; k++ {
-		p.tape.begin(x, y, m)
-		var id int32
-		if id, err = p.tape.record(&p.g, p.sum.at(k), p.sum.mean); err == nil {
-			p.tape.addSecond(gyy, gxy, id, p.sum.weight)
-		}
+	t := &p.tape
+	if err := p.terms(&p.g, p.losses.Lower, batch); err != nil {
+		return err
 	}
-	return err
+	for k := range p.sum.n {
+		t.begin(x, y, m)
+		id, err := t.record(&p.g, p.sum.at(k), p.sum.mean)
+		if err != nil {
+			return t.explain(err, &p.g, p.sum.at(k), p.sum.mean)
+		}
+		t.addSecond(gyy, gxy, id, p.sum.weight)
+	}
+	return nil
 }
 
 func (p *Problem) value(name string, l *loss, x, y []float64, size uint64, batch []bilevel.Sample) (float64, error) {
 	p.sizes(name, x, y)
-	sum := 0.0
-	err := p.terms(l, size, batch)
-	for k := 0; k < p.sum.n && err == nil; k++ {
-		p.tape.begin(x, y, &values)
-		var id int32
-		if id, err = p.tape.record(l, p.sum.at(k), p.sum.mean); err == nil {
-			sum += p.sum.weight * p.tape.nodes[id].val
-		}
+	t, sum := &p.tape, 0.0
+	if err := p.terms(l, size, batch); err != nil {
+		return 0, err
 	}
-	return sum, err
+	for k := range p.sum.n {
+		t.begin(x, y, &values)
+		id, err := t.record(l, p.sum.at(k), p.sum.mean)
+		if err != nil {
+			return 0, t.explain(err, l, p.sum.at(k), p.sum.mean)
+		}
+		sum += p.sum.weight * t.nodes[id].val
+	}
+	return sum, nil
 }
 
 // gradient writes the gradient in x and in y, of which nil is left out.
@@ -184,43 +191,54 @@ func (p *Problem) gradient(l *loss, m *mode, gx, gy, x, y []float64, size uint64
 	clear(gx)
 	clear(gy)
 	t := &p.tape
-	err := p.terms(l, size, batch)
-	for k := 0; k < p.sum.n && err == nil; k++ {
+	if err := p.terms(l, size, batch); err != nil {
+		return err
+	}
+	for k := range p.sum.n {
 		t.begin(x, y, m)
 		t.vecs[leafX].adj, t.vecs[leafY].adj = gx, gy
-		var id int32
-		if id, err = t.record(l, p.sum.at(k), p.sum.mean); err == nil && id != 0 {
+		id, err := t.record(l, p.sum.at(k), p.sum.mean)
+		if err != nil {
+			return t.explain(err, l, p.sum.at(k), p.sum.mean)
+		}
+		if id != 0 {
 			t.nodes[id].adj = p.sum.weight
 			t.reverse(id)
 		}
 	}
-	return err
+	return nil
 }
 
 // product writes the derivative, along v in y, of the gradient in one leaf.
 func (p *Problem) product(dst []float64, leaf int, m *mode, x, y, v []float64, batch []bilevel.Sample) error {
 	clear(dst)
 	t := &p.tape
-	err := p.terms(&p.g, p.losses.Lower, batch)
-	for k := 0; k < p.sum.n && err == nil; k++ {
+	if err := p.terms(&p.g, p.losses.Lower, batch); err != nil {
+		return err
+	}
+	t.weight = p.sum.weight
+	for k := range p.sum.n {
 		t.begin(x, y, m)
 		t.vecs[leafY].tan, t.vecs[leaf].adjt = v, dst
-		var id int32
-		if id, err = t.record(&p.g, p.sum.at(k), p.sum.mean); err == nil {
-			t.follow(id, p.sum.weight)
+		id, err := t.record(&p.g, p.sum.at(k), p.sum.mean)
+		if err != nil {
+			return t.explain(err, &p.g, p.sum.at(k), p.sum.mean)
+		}
+		if t.nodes[id].flags&live != 0 {
+			t.follow(id)
 		}
 	}
-	if err == nil && !finite(dst) {
+	if !finite(dst) {
 		return p.blame()
 	}
-	return err
+	return nil
 }
 
 // blame looks for the operation that made a product not finite, in evaluations of all operations.
 // It returns nil if there is none, as where the vector of the product is not finite.
 func (p *Problem) blame() error {
 	for k := range p.sum.n {
-		if err := p.tape.runEager(&p.g, p.sum.at(k), p.sum.mean); err != nil {
+		if err := p.tape.recordEager(&p.g, p.sum.at(k), p.sum.mean); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,9 @@ func (u Vec) At(i int) Num {
 	t.own(nameAt, u.gen)
 	v := &t.vecs[u.id]
 	o := t.emit(opAt, nameAt, u.id, int32(i), v.dep, t.straight(v.flags, v.dep))
-	o.class = v.class.moved(i)
+	if t.mode.structure {
+		o.class = v.class.moved(i)
+	}
 	return t.num(o)
 }
 
@@ -31,7 +33,9 @@ func (u Vec) Sum() Num {
 	t.own(nameSum, u.gen)
 	v := &t.vecs[u.id]
 	o := t.emit(opSum, nameSum, u.id, 0, v.dep, t.straight(v.flags, v.dep))
-	o.class = v.class.summed()
+	if t.mode.structure {
+		o.class = v.class.summed()
+	}
 	return t.num(o)
 }
 
@@ -60,7 +64,9 @@ func (t *tape) reduced(code opcode, name name, a, b int32) *node {
 		f = t.straight(f, dep)
 	}
 	o := t.emit(code, name, a, b, dep, f)
-	o.class = c.summed()
+	if t.mode.structure {
+		o.class = c.summed()
+	}
 	return o
 }
 
@@ -88,7 +94,9 @@ func (u Vec) DotSparse(col []int32, val []float64) Num {
 	v := &t.vecs[u.id]
 	t.sparses = append(t.sparses, sparse{col, val})
 	o := t.emit(opSparse, nameDotSparse, u.id, int32(len(t.sparses)-1), v.dep, t.straight(v.flags, v.dep))
-	o.class = v.class.summed()
+	if t.mode.structure {
+		o.class = v.class.summed()
+	}
 	return t.num(o)
 }
 
@@ -101,7 +109,9 @@ func (u Vec) SquaredNorm() Num {
 	t.own(nameSquaredNorm, u.gen)
 	v := &t.vecs[u.id]
 	o := t.emit(opSquare, nameSquaredNorm, u.id, 0, v.dep, t.bent(v.flags, v.dep))
-	o.class = v.class.summed()
+	if t.mode.structure {
+		o.class = v.class.summed()
+	}
 	return t.num(o)
 }
 

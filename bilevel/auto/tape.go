@@ -126,6 +126,8 @@ type tape struct {
 	done    int   // nodes before this one are evaluated
 	low     int32 // the first node that is live; of those that a product reads, the first
 	needs   flags
+	weight  float64 // of the sample, in a product
+	swept   bool    // demand has made the sweep back
 	err     *Error
 	x, y    Vec // what the loss is called with
 
@@ -205,55 +207,11 @@ func (t *tape) next() {
 	t.x.gen, t.y.gen = t.gen, t.gen
 }
 
-// finish evaluates what is left after the caller's loss, whose result is node id.
-func (t *tape) finish(id int32) {
-	switch {
-	case t.eager || id == 0:
-	case t.both != never:
-		t.demand(id)
-	default:
-		t.catchUp()
-	}
-}
-
-// record evaluates the loss at one sample, or its mean, and returns the value and the number that
-// holds it, 0 for a constant. In a mode that is not eager, what fails is evaluated once more in
-// one that is, so that the error has the line of the operation.
+// record evaluates the loss at one sample, or its mean, and returns the node that holds the value.
+// That is node 0 for a constant. explain completes the error.
 func (t *tape) record(l *loss, s bilevel.Sample, mean bool) (id int32, err error) {
-	if id, err = t.run(l, s, mean); err == nil || t.eager {
-		return id, err
-	}
-	if again := t.runEager(l, s, mean); again != nil {
-		err = again
-	}
-	return 0, err
-}
-
-// runEager is run for its error, in a mode that is eager and else the one that is set.
-func (t *tape) runEager(l *loss, s bilevel.Sample, mean bool) error {
-	m := t.mode
-	m.eager = true
-	t.begin(t.x.v, t.y.v, &m)
-	_, err := t.run(l, s, mean)
-	t.set = nil
-	return err
-}
-
-// run is record, once.
-func (t *tape) run(l *loss, s bilevel.Sample, mean bool) (id int32, err error) {
 	t.running = true
-	done := false
-	defer func() {
-		t.running = false
-		t.next()
-		if !done {
-			t.err = caught(recover()) // the panic of fail, which has unwound the caller's function
-		}
-		if t.err != nil {
-			t.err.Loss, t.err.Sample, t.err.Mean = l.name, s, mean
-			err = t.err
-		}
-	}()
+	defer t.end(&err)
 	var r Num
 	if mean {
 		r = l.mean(t.x, t.y)
@@ -272,9 +230,55 @@ func (t *tape) run(l *loss, s bilevel.Sample, mean bool) (id int32, err error) {
 	case r.gen != t.gen:
 		t.fail(nameResult, "is a value kept from an earlier evaluation")
 	}
-	t.finish(r.id)
-	done = true
+	switch {
+	case t.eager || r.id == 0:
+	case t.both != never:
+		t.demand(r.id)
+	default:
+		t.catchUp()
+	}
+	t.running = false
 	return r.id, nil
+}
+
+// end ends an evaluation: where it still runs, by a panic, which fail has made to unwind the
+// caller's function, or which is the caller's.
+func (t *tape) end(err *error) {
+	t.next()
+	if t.running {
+		t.running = false
+		t.err = caught(recover())
+	}
+	if t.err != nil {
+		*err = t.err
+	}
+}
+
+// explain completes the error of record. In a mode that is not eager, it records once more in one
+// that is, so that the error has the line of the operation.
+func (t *tape) explain(err error, l *loss, s bilevel.Sample, mean bool) error {
+	if !t.eager {
+		if again := t.recordEager(l, s, mean); again != nil {
+			return again
+		}
+	}
+	if e, ok := err.(*Error); ok {
+		e.Loss, e.Sample, e.Mean = l.name, s, mean
+	}
+	return err
+}
+
+// recordEager is record for its error, in a mode that is eager and else the one that is set.
+func (t *tape) recordEager(l *loss, s bilevel.Sample, mean bool) error {
+	m := t.mode
+	m.eager = true
+	t.begin(t.x.v, t.y.v, &m)
+	_, err := t.record(l, s, mean)
+	if err != nil {
+		err = t.explain(err, l, s, mean)
+	}
+	t.set = nil
+	return err
 }
 
 // emit adds a node. It sets fields in place: a composite literal would be built aside and copied,
