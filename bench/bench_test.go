@@ -71,6 +71,34 @@ func BenchmarkCholesky(b *testing.B) {
 	})
 }
 
+// BenchmarkSmall are orders below those of the other benchmarks, down to where a call takes as long
+// as its flops: no tier of the kernels is to be slower than another there.
+func BenchmarkSmall(b *testing.B) {
+	for _, n := range []int{2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32} {
+		a, spd := mattest.Dense(n, n, uint64(n)), mattest.SPD(n, uint64(n))
+		c, x, y := mat.NewDense(n, n), mattest.Vec(n, 1), make([]float64, n)
+		var f chol.Cholesky
+		must(f.Factor(spd))
+		for _, op := range []struct {
+			name string
+			run  func()
+		}{
+			{"Mul", func() { mat.Mul(c, a, a) }},
+			{"MulVec", func() { mat.MulVec(y, a, x) }},
+			{"MulVecTrans", func() { mat.MulVecTrans(y, a, x) }},
+			{"MulVecSym", func() { mat.MulVecSym(y, spd, x) }},
+			{"Cholesky", func() { must(f.Factor(spd)) }},
+			{"Solve", func() { f.SolveVec(y, x) }},
+		} {
+			b.Run(fmt.Sprintf("%s/n=%d", op.name, n), func(b *testing.B) {
+				for b.Loop() {
+					op.run()
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkSolve is one right-hand side with a factor that exists.
 func BenchmarkSolve(b *testing.B) {
 	each(b, "n", func(b *testing.B, n int) {

@@ -29,7 +29,7 @@ func (c *Cholesky) factorShifted(name string, a *mat.Sym, shift float64) error {
 }
 
 // vectorFrom is the order from which vector code is faster.
-const vectorFrom = 24
+const vectorFrom = 16
 
 // byVectors reports whether vector code factors matrices of order n.
 func byVectors(n int) bool { return kernel.Vector() && n >= vectorFrom }

@@ -31,6 +31,7 @@ func divideVector(u []float64, ld int, panels []float64, i, n int, d *corner, sp
 func subtractAVX2(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
 	if 4 == panelLanes && len(panels) > 0 {
 		subtractPanelsAVX2(u, ld, panels, p, k, i, n, spread)
+		archsimd.ClearAVXUpperBits()
 		return
 	}
 	d := spread
@@ -74,7 +75,6 @@ func subtractPanelsAVX2(u []float64, ld int, panels []float64, p, k, i, n int, s
 	for j := i / panelWidth * panelWidth; j < n; j += panelWidth {
 		packed2AVX2(u[i*ld+j:], ld, spread[:4*4*k], panels[panelAt(j, p, n):])
 	}
-	archsimd.ClearAVXUpperBits()
 }
 
 // panelAVX2 returns how many vectors to take at a time where n columns are left. With 256 bits
@@ -398,6 +398,7 @@ func divideAVX2(u []float64, ld int, panels []float64, i, n int, d *corner, spre
 func subtractAVX512(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
 	if 8 == panelLanes && len(panels) > 0 {
 		subtractPanelsAVX512(u, ld, panels, p, k, i, n, spread)
+		archsimd.ClearAVXUpperBits()
 		return
 	}
 	d := spread
@@ -441,7 +442,6 @@ func subtractPanelsAVX512(u []float64, ld int, panels []float64, p, k, i, n int,
 	for j := i / panelWidth * panelWidth; j < n; j += panelWidth {
 		packed2AVX512(u[i*ld+j:], ld, spread[:4*8*k], panels[panelAt(j, p, n):])
 	}
-	archsimd.ClearAVXUpperBits()
 }
 
 // panelAVX512 returns how many vectors to take at a time where n columns are left. With 256 bits

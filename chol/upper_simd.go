@@ -15,6 +15,7 @@ const lanes = 2 // of simd on arm64 and wasm
 func subtractVector(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
 	if lanes == panelLanes && len(panels) > 0 {
 		subtractPanelsVector(u, ld, panels, p, k, i, n, spread)
+		kernel.ClearUpper()
 		return
 	}
 	d := spread
@@ -58,7 +59,6 @@ func subtractPanelsVector(u []float64, ld int, panels []float64, p, k, i, n int,
 	for j := i / panelWidth * panelWidth; j < n; j += panelWidth {
 		packed2Vector(u[i*ld+j:], ld, spread[:4*lanes*k], panels[panelAt(j, p, n):])
 	}
-	kernel.ClearUpper()
 }
 
 // panelVector returns how many vectors to take at a time where n columns are left. With 256 bits

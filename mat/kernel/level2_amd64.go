@@ -40,7 +40,7 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 }
 
 func mulVecSymVector(dst, a []float64, lda int, x []float64) {
-	if Lanes() == 8 {
+	if Lanes() == 8 && len(x) >= vectorWide {
 		mulVecSymAVX512(dst, a, lda, x)
 		return
 	}

@@ -131,6 +131,8 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 
 // mulVecSymVector takes four rows at a time: the sums of the rows stay in registers, those of the
 // columns go through dst.
+//
+//gen:wide len(x) >= vectorWide
 func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 	const v = lanes
 	n := len(x)

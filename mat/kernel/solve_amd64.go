@@ -9,7 +9,7 @@ import (
 )
 
 func solveUpperTransVector(x, u []float64, ld int) {
-	if Lanes() == 8 {
+	if Lanes() == 8 && len(x) >= vectorWide {
 		solveUpperTransAVX512(x, u, ld)
 		return
 	}
@@ -17,7 +17,7 @@ func solveUpperTransVector(x, u []float64, ld int) {
 }
 
 func solveUpperVector(x, u []float64, ld int) {
-	if Lanes() == 8 {
+	if Lanes() == 8 && len(x) >= vectorWide {
 		solveUpperAVX512(x, u, ld)
 		return
 	}

@@ -5,6 +5,8 @@ package kernel
 import "simd"
 
 // solveUpperTransVector solves four rows, and subtracts them from what is right of them.
+//
+//gen:wide len(x) >= vectorWide
 func solveUpperTransVector(x, u []float64, ld int) {
 	const v = lanes
 	n := len(x)
@@ -49,6 +51,8 @@ func solveUpperTransVector(x, u []float64, ld int) {
 
 // solveUpperVector subtracts from four rows, the last first, what is known on their right, and
 // solves them.
+//
+//gen:wide len(x) >= vectorWide
 func solveUpperVector(x, u []float64, ld int) {
 	const v = lanes
 	n := len(x)

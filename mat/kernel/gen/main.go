@@ -9,7 +9,8 @@
 // LoadFloat64s, LoadFloat64sPart and BroadcastFloat64s of package simd. The constant lanes is the
 // length of a vector. Names of functions end in Vector. A loop whose first line ends in
 // "//gen:unroll" goes over a constant range, and is written out. Functions that NAME_nosimd.go
-// declares, too, are those that get a function in front.
+// declares, too, are those that get a function in front; where the last line above one is
+// "//gen:wide" and a condition, it goes to the vectors of 512 bits only if that holds.
 package main
 
 import (
@@ -142,17 +143,30 @@ func dispatch(b *bytes.Buffer, fset *token.FileSet, f *ast.FuncDecl, prefix stri
 		log.Fatal("gen: ", err)
 	}
 	base := strings.TrimSuffix(f.Name.Name, "Vector")
-	fmt.Fprintf(b, "\n%s {\nif %sLanes() == %d {\n%s%s%s%s\n", head.String(), prefix, forms[1].lanes, give, base, forms[1].suffix, call)
+	fmt.Fprintf(b, "\n%s {\nif %sLanes() == %d%s {\n%s%s%s%s\n", head.String(), prefix, forms[1].lanes, wide(f), give, base, forms[1].suffix, call)
 	if give == "" {
 		b.WriteString("return\n")
 	}
 	fmt.Fprintf(b, "}\n%s%s%s%s\n}\n", give, base, forms[0].suffix, call)
 }
 
+// wide returns the condition that a function sets for the longer vectors.
+func wide(f *ast.FuncDecl) string {
+	if f.Doc != nil {
+		for _, c := range f.Doc.List {
+			if cond, ok := strings.CutPrefix(c.Text, "//gen:wide "); ok {
+				return " && " + cond
+			}
+		}
+	}
+	return ""
+}
+
 var (
 	ownLanes = regexp.MustCompile(`(?m)^const lanes = .*\n`)
 	lanes    = regexp.MustCompile(`\blanes\b`)
 	ours     = regexp.MustCompile(`\b(\w+)Vector\b`)
+	wideLine = regexp.MustCompile(`(?m)^//\n//gen:wide .*\n`)
 	clearing = regexp.MustCompile(`\b(kernel\.)?ClearUpper\(\)`)
 	unrolled = regexp.MustCompile(`^(\s*)for (\w+) := range (\d+) \{ //gen:unroll$`)
 )
@@ -161,6 +175,7 @@ var (
 func (f form) rewrite(body string) string {
 	vector := fmt.Sprintf("Float64x%d", f.lanes)
 	body = ownLanes.ReplaceAllString(body, "")
+	body = wideLine.ReplaceAllString(body, "")
 	body = lanes.ReplaceAllString(body, strconv.Itoa(f.lanes))
 	body = ours.ReplaceAllString(body, "${1}"+f.suffix)
 	body = clearing.ReplaceAllString(body, "archsimd.ClearAVXUpperBits()")
