@@ -22,13 +22,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "mat" / "kernel" / "KERNELS.md"
 SIZES = (14, 32, 54, 100, 128, 200, 256, 512)
-PATTERNS = ("Benchmark(Mul|Cholesky)$", "BenchmarkTruncate$/clipped", "BenchmarkStep$/^d=")
+SMALL = (4, 8, 12, 16, 20, 24, 28, 32)
+PATTERNS = ("Benchmark(Mul|Cholesky)$", "BenchmarkTruncate$/clipped", "BenchmarkStep$/^d=", "BenchmarkSmall$")
 SIMD = {"GOTOOLCHAIN": "go1.27.0", "GOEXPERIMENT": "simd"}
 TIERS = (
     ("portable", {}, ()),
     ("v3", {"GOAMD64": "v3"}, ()),
     ("simd, 256 bits", SIMD, ("-tags", "noavx512")),
     ("simd", SIMD, ()),
+    ("simd on v3", {**SIMD, "GOAMD64": "v3"}, ()),
 )
 PEERS = {
     "gonum": "gonum (assembly)",
@@ -41,6 +43,13 @@ GROUPS = (
     ("Cholesky", "**Cholesky**", ("gonum", "own", "haswell")),
     ("Truncate/clipped", "**Truncate, half clipped**", ("own", "haswell")),
     ("Step", "**a step of STABLE, d = n**", ("numpy",)),
+)
+SMALL_GROUPS = (
+    ("Small/Mul", "**Mul**", ()),
+    ("Small/MulVec", "**MulVec**", ()),
+    ("Small/MulVecSym", "**MulVecSym**", ()),
+    ("Small/Cholesky", "**Cholesky**", ()),
+    ("Small/Solve", "**SolveVec**", ()),
 )
 
 
@@ -72,6 +81,8 @@ def measure(rounds, on, folder):
         print("round", turn + 1, "of", rounds, file=sys.stderr, flush=True)
         for pattern in PATTERNS:
             for name, program in programs.items():
+                if name == TIERS[-1][0] and pattern != PATTERNS[-1]:
+                    continue
                 record(best, name, run(on, (program, *quick, pattern), {}))
         record(best, "gonum", run(on, (gonum, *quick, PATTERNS[0]), {}))
         for what in ("Mul", "Cholesky", "Truncate"):
@@ -87,15 +98,22 @@ def cell(x):
     return "" if x is None else f"{x:.2f}" if x < 10 else f"{x:.1f}" if x < 100 else f"{x:,.0f}"
 
 
-def table(best, version):
-    rows = ["| µs, one core | " + " | ".join(f"n = {n}" for n in SIZES) + " |", "|---" * (len(SIZES) + 1) + "|"]
-    for key, title, peers in GROUPS:
-        for i, (name, _, _) in enumerate(TIERS):
+def rows(best, groups, sizes, tiers):
+    yield "| µs, one core | " + " | ".join(f"n = {n}" for n in sizes) + " |"
+    yield "|---" * (len(sizes) + 1) + "|"
+    for key, title, peers in groups:
+        for i, name in enumerate(tiers):
             label = f"{title}, {name}" if i == 0 else name
-            rows.append(f"| {label} | " + " | ".join(cell(best.get((name, key, n))) for n in SIZES) + " |")
+            yield f"| {label} | " + " | ".join(cell(best.get((name, key, n))) for n in sizes) + " |"
         for name in peers:
-            rows.append(f"| {PEERS[name]} | " + " | ".join(cell(best.get((name, key, n))) for n in SIZES) + " |")
-    return "\n".join(rows) + f"\n\n{version}\n"
+            yield f"| {PEERS[name]} | " + " | ".join(cell(best.get((name, key, n))) for n in sizes) + " |"
+
+
+def table(best, version):
+    tiers = [name for name, _, _ in TIERS]
+    large = "\n".join(rows(best, GROUPS, SIZES, tiers[:-1]))
+    small = "\n".join(rows(best, SMALL_GROUPS, SMALL, tiers))
+    return f"{large}\n\nSmall orders, with a build of the simd tier for GOAMD64=v3 besides:\n\n{small}\n\n{version}\n"
 
 
 def main():
