@@ -60,6 +60,10 @@ func examples(t testing.TB) map[string]struct {
 	add("ridge", check.Options{})(ridge(a, b, c, e))
 	add("meta", check.Options{MuG: 0.1, ScaleX: 0.3, ScaleY: 0.3})(meta(3))
 	add("softmax", check.Options{})(softmax(a, []int{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}, 3))
+	add("recurrent", check.Options{MuG: 1, ScaleX: 0.3, ScaleY: 0.3})(recurrent(rng))
+	add("robust", check.Options{})(robust(rng))
+	add("factors", check.Options{MuG: 0.1})(factors(rng))
+	add("cosine", check.Options{ScaleX: 0.5, MuG: 0.1})(cosine(rng))
 	add("tuning", check.Options{Set: bilevel.UniformBox(6, 0.1, 1)})(tuning(t, rows(6, 0.5)), nil)
 	add("simulator", check.Options{Set: bilevel.NonNegative{}, MuG: 1})(auto.New(auto.Losses{Dx: 2, Dy: 3,
 		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {

@@ -1,0 +1,98 @@
+package auto_test
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"stable/bilevel"
+	"stable/bilevel/auto"
+)
+
+// recurrent is a network of three tanh units that reads sequences of several lengths, and starts
+// from x: a loop whose length the data decides, and matrices times recorded states.
+func recurrent(rng *rand.Rand) (*auto.Problem, error) {
+	var sequences [][]float64
+	for i := range 10 {
+		s := make([]float64, 1+i%4)
+		for j := range s {
+			s[j] = rng.NormFloat64()
+		}
+		sequences = append(sequences, s)
+	}
+	start := make([]float64, 3)
+	fit := func(y auto.Vec, s []float64) auto.Num {
+		h, sum := auto.Data(start), 0.0
+		for _, v := range s {
+			h = y.Slice(0, 9).Mat(3, 3).MulVec(h).Add(y.Slice(9, 12).Scale(v)).Tanh()
+			sum += v
+		}
+		return h.Dot(y.Slice(12, 15)).Shift(-math.Tanh(sum)).Square()
+	}
+	return auto.New(auto.Losses{Dx: 15, Dy: 15, Upper: 10, Lower: 10,
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return fit(y, sequences[i]) },
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			return fit(y, sequences[i]).Add(y.Sub(x).SquaredNorm().Scale(4))
+		},
+	})
+}
+
+// robust is regression by Huber's loss, whose width exp(x_0) is learned: a branch that the point
+// decides, in values and in one function of entries.
+func robust(rng *rand.Rand) (*auto.Problem, error) {
+	a, b := rowsOf(rng, 20, 3, 12)
+	huber := func(v float64) (value, first, second float64) {
+		if math.Abs(v) < 1 {
+			return v * v / 2, v, 1
+		}
+		return math.Abs(v) - 0.5, math.Copysign(1, v), 0
+	}
+	return auto.New(auto.Losses{Dx: 2, Dy: 3, Upper: 20, Lower: 20,
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			return auto.Data(a[i]).Mul(y).Shift(-b[i]).Apply(huber).Sum()
+		},
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			width, miss := x.At(0).Exp(), y.Dot(auto.Data(a[i])).Shift(-b[i])
+			loss := miss.Square().Scale(0.5)
+			if v := miss.Value(); math.Abs(v) > width.Value() {
+				loss = width.Mul(miss.Scale(math.Copysign(1, v)).Sub(width.Scale(0.5)))
+			}
+			return loss.Add(x.At(1).Exp().Mul(y.SquaredNorm()))
+		},
+		Modulus: func(x []float64) float64 { return 2 * math.Exp(x[1]) },
+	})
+}
+
+// factors writes a 4 × 3 matrix as a product of factors x and y: every term joins two slices.
+func factors(rng *rand.Rand) (*auto.Problem, error) {
+	var want [12]float64
+	for i := range want {
+		want[i] = rng.NormFloat64()
+	}
+	term := func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+		i, j := int(s)/3, int(s)%3
+		miss := x.Slice(2*i, 2*i+2).Dot(y.Slice(2*j, 2*j+2)).Sub(auto.Const(want[s]))
+		return miss.Mul(miss).Div(auto.Const(2))
+	}
+	return auto.New(auto.Losses{Dx: 8, Dy: 6, Upper: 12, Lower: 12,
+		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return term(x, y, s).Add(x.SquaredNorm().Scale(0.01)) },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return term(x, y, s).Add(y.SquaredNorm().Scale(0.05))
+		},
+		Modulus: func([]float64) float64 { return 0.1 },
+	})
+}
+
+// cosine has norms, quotients and logarithms: a weighted mean of directions.
+func cosine(rng *rand.Rand) (*auto.Problem, error) {
+	a, _ := rowsOf(rng, 15, 4, 15)
+	return auto.New(auto.Losses{Dx: 4, Dy: 4, Upper: 15, Lower: 15,
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			norm := y.SquaredNorm().Shift(0.1).Sqrt()
+			return auto.Const(1).Sub(y.Dot(auto.Data(a[i])).Div(norm)).Square().Add(x.SquaredNorm().Scale(0.1))
+		},
+		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
+			w, d := x.Softplus(), y.Sub(auto.Data(a[i]))
+			return d.WeightedSquares(w).Div(w.Sum()).Add(d.Div(w.Shift(1)).SquaredNorm().Shift(1).Log()).Add(y.SquaredNorm())
+		},
+	})
+}
