@@ -178,12 +178,13 @@ func (f *frame) sample(l Line) []point {
 var labelAway = []struct {
 	d    float64
 	cost int
-}{{2.2, 0}, {7, curveInk / 2}, {12, curveInk - 1}}
+}{{2.2, 0}, {7, curveInk / 2}, {12, curveInk - 1}, {18, 2 * curveInk}}
 
 // label chooses the place along the line, above or below it, where the label covers least; of equal
 // places, the rightmost.
 func (f *frame) label(r *reference, size float64) bool {
-	w, h := textWidth(r.Label, size), size*0.8
+	const halo = 1.5                                            // of white around the text
+	w, h, deep := textWidth(r.Label, size), size*0.8, size*0.22 // deep: below the base line
 	best := math.MaxInt
 	for _, run := range r.lines {
 		for x := f.w - w - 2; x >= 0; x -= 3 {
@@ -195,9 +196,10 @@ func (f *frame) label(r *reference, size float64) bool {
 			angle := math.Atan2(b-a, w) * 180 / math.Pi
 			sin, cos := math.Sincos(angle * math.Pi / 180)
 			for _, away := range labelAway {
-				for _, off := range []float64{away.d, -h - away.d} {
+				for _, off := range []float64{away.d + deep, -h - away.d} {
 					at := point{x + off*sin, a - off*cos}
-					if cost := away.cost + f.ink.cost(at.x, at.y, w, h, angle); cost < best {
+					corner := point{at.x - halo*cos - (halo+deep)*sin, at.y - halo*sin + (halo+deep)*cos}
+					if cost := away.cost + f.ink.cost(corner.x, corner.y, w+2*halo, h+deep+2*halo, angle); cost < best {
 						best, r.at, r.angle = cost, at, angle
 					}
 				}

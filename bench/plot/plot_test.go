@@ -246,6 +246,8 @@ func TestWrap(t *testing.T) {
 		}
 	}
 	assert.Empty(t, wrap(" \n", 100, 8))
+	file := "covtype.libsvm.binary.scale"
+	assert.Equal(t, []string{"covtype.libsvm.binary.", "scale"}, wrap(file, textWidth(file, 8)-5, 8))
 }
 
 func TestEmptyFigure(t *testing.T) {
@@ -395,6 +397,20 @@ func TestFaint(t *testing.T) {
 	assert.Contains(t, b.String(), ",b,", "numbers keep the names")
 }
 
+// The label of a line at the very bottom or top of a panel stays inside, and away from the axis.
+func TestLabelKeepsOffAxes(t *testing.T) {
+	for _, c := range []float64{0.101, 0.12, 1.9, 1.999} {
+		f := Figure{Panels: []Panel{{Y: Axis{Min: 0.1, Max: 2}, Lines: []Line{{Label: "quality", C: c}},
+			Series: []Series{{X: []float64{0, 1}, Y: []float64{1, 1}}}}}}
+		pg, err := f.layout()
+		require.NoError(t, err)
+		fr := pg.frames[0]
+		at := fr.refs[0].at
+		assert.GreaterOrEqual(t, at.y-0.8*tickSize, 1.0, "%g", c)
+		assert.LessOrEqual(t, at.y+0.22*tickSize, fr.h-1, "%g", c)
+	}
+}
+
 // A label stands away from its line where it would lie on curves beside it.
 func TestLabelKeepsOffCurves(t *testing.T) {
 	height := func(curves ...float64) float64 {
@@ -410,7 +426,7 @@ func TestLabelKeepsOffCurves(t *testing.T) {
 		require.NoError(t, err)
 		return y
 	}
-	line := height(0.2) + 2.2 // a free label stands 2.2 above it
+	line := height(0.2) + 2.2 + 0.22*tickSize // a free label stands 2.2 above it, g and y included
 	crowded := height(0.2, 1.04, 0.96)
 	assert.True(t, line-crowded >= 6.9 || crowded-0.8*tickSize-line >= 6.9, "%g beside a line at %g", crowded, line)
 }

@@ -132,12 +132,16 @@ func words(s string) []string {
 	})
 }
 
-// split cuts a word after the last character that fits into width, at least after the first.
+// split cuts a word after the last mark in it, or else the last character, that fits into width, at
+// least after the first character.
 func split(word string, width, size float64) (head, tail string) {
 	w := 0.0
 	for i, r := range word {
 		w += textWidth(string(r), size)
 		if i > 0 && w > width {
+			if mark := strings.LastIndexAny(word[:i], "._-/"); mark > 0 {
+				i = mark + 1
+			}
 			return word[:i], word[i:]
 		}
 	}

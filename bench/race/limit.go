@@ -275,8 +275,8 @@ func (l *league) limitSummary(w io.Writer, rows []row, ratio func(r row) float64
 
 // limitFigure shows, for each problem with a limit, the better output of each entrant over it.
 func (l *league) limitFigure(rows []row, ratio func(r row) float64) *plot.Figure {
-	fig := &plot.Figure{Columns: 3, Caption: fmt.Sprintf("Mean over %d trials (and its 95 %% interval, where "+
-		"methods are few) of the better of last iterate and running mean, over the limit that the samples set; "+
+	fig := &plot.Figure{Columns: 3, Caption: fmt.Sprintf("Mean over %d trials (and, where methods are few, its 95 %% "+
+		"interval, as far down as up by ratio) of the better of last iterate and running mean, over the limit that the samples set; "+
 		"tuned methods at the best of 100 settings for each budget.", l.trials)}
 	for _, p := range l.problems {
 		if p.limit == nil {
@@ -294,7 +294,7 @@ func (l *league) limitFigure(rows []row, ratio func(r row) float64) *plot.Figure
 					}
 				}
 				s.X, s.Y = append(s.X, float64(n)), append(s.Y, best)
-				s.Lo, s.Hi = append(s.Lo, best-half), append(s.Hi, best+half)
+				s.Lo, s.Hi = append(s.Lo, best*best/(best+half)), append(s.Hi, best+half)
 			}
 			if len(l.entrants) > mostBands {
 				s.Lo, s.Hi = nil, nil

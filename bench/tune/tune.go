@@ -224,7 +224,7 @@ func (t *search) figure() *plot.Figure {
 	}
 	if e := t.engine; e != nil {
 		p.X = plot.Axis{Label: "samples drawn, ξ and φ", Log: true}
-		p.Series = []plot.Series{{Name: "STABLE", X: e.samples[1:], Y: e.f[1:]}}
+		p.Series = []plot.Series{{Name: e.method.Name(), X: e.samples[1:], Y: e.f[1:], Style: kit.Style(e.method.Name())}}
 		line(&t.single)
 		return &plot.Figure{Panels: []plot.Panel{p}}
 	}
