@@ -202,7 +202,8 @@ func BenchmarkStep(b *testing.B) {
 	step := func(problem func(d int) bilevel.Problem) func(b *testing.B, d int) {
 		return func(b *testing.B, d int) {
 			s, err := bilevel.New(problem(d), bilevel.STABLE{
-				Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), Tau: bilevel.Constant(0.1), MuG: 0.1, CGxy: 1e3,
+				Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), Tau: bilevel.Constant(0.1), MuG: 0.1,
+				CGxy: 1e3,
 			}, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
 			must(err)
 			must(s.Step())
@@ -223,7 +224,8 @@ func BenchmarkStep(b *testing.B) {
 // stepUntuned is BenchmarkStep of the method without step sizes, after its first steps, which
 // measure more.
 func stepUntuned(b *testing.B, d int) {
-	s, err := bilevel.New(&still{d: d, more: 40}, bilevel.Untuned{MuG: 0.1, InitBatch: 2}, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
+	s, err := bilevel.New(&still{d: d, more: 40}, bilevel.Untuned{MuG: 0.1, InitBatch: 2},
+		bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
 	must(err)
 	for range 50 {
 		must(s.Step())

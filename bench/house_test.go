@@ -45,12 +45,14 @@ func TestImportsPointDown(t *testing.T) {
 			assert.True(t, isStandard(imp) || mayImport(p.ImportPath, imp), "%s imports %s", p.ImportPath, imp)
 		}
 		for _, imp := range append(p.TestImports, p.XTestImports...) {
-			ok := isStandard(imp) || strings.HasPrefix(imp, "github.com/stretchr/testify/") || mayImport(p.ImportPath, imp)
+			ok := isStandard(imp) || strings.HasPrefix(imp, "github.com/stretchr/testify/") ||
+				mayImport(p.ImportPath, imp)
 			assert.True(t, ok, "a test of %s imports %s", p.ImportPath, imp)
 		}
 	}
 	for _, p := range goList(t, "-deps", "stable/...") {
-		assert.True(t, p.Standard || p.ImportPath == "stable" || strings.HasPrefix(p.ImportPath, "stable/"), "the module depends on %s", p.ImportPath)
+		assert.True(t, p.Standard || p.ImportPath == "stable" || strings.HasPrefix(p.ImportPath, "stable/"),
+			"the module depends on %s", p.ImportPath)
 	}
 }
 
@@ -70,7 +72,8 @@ func TestRoomsOfBench(t *testing.T) {
 		}
 		for _, imp := range append(p.TestImports, p.XTestImports...) {
 			if strings.HasPrefix(imp, "stable/bench/") {
-				assert.Contains(t, append([]string{"stable/bench/kit/kittest", p.ImportPath}, may...), imp, "a test of %s imports %s", p.ImportPath, imp)
+				assert.Contains(t, append([]string{"stable/bench/kit/kittest", p.ImportPath}, may...), imp,
+					"a test of %s imports %s", p.ImportPath, imp)
 			}
 		}
 	}
@@ -124,7 +127,8 @@ func isStandard(path string) bool {
 }
 
 func goList(t *testing.T, args ...string) []listed {
-	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)...).Output()
+	out, err := exec.Command("go",
+		append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)...).Output()
 	if errors.Is(err, exec.ErrNotFound) {
 		t.Skip("no go command here to list packages with")
 	}

@@ -20,15 +20,20 @@ import (
 // commands are the experiments; the first is the main job, which needs no name.
 var commands = []kit.Command{
 	{Name: "main", Summary: "hyper-parameter tuning with STABLE on one data set (the default)", Run: tune.Main},
-	{Name: "tune", Summary: "tune on files of your own: weights and model as JSON, against the best single weight", Run: tune.Tune},
+	{Name: "tune", Summary: "tune on files of your own: weights and model as JSON, against the best single weight",
+		Run: tune.Tune},
 	{Name: "compare", Summary: "all methods under equal sample budgets", Run: race.Compare},
 	{Name: "figure2", Summary: "the paper's Figure 2: STABLE, BSA, TTSA on its three data sets", Run: race.Figure2},
-	{Name: "table1", Summary: "the paper's Table 1: samples that each method needs to come to an error ε", Run: theory.Table1},
-	{Name: "theorems", Summary: "Theorems 1 to 3: the flow and its Lyapunov function, K^(−1/2) and 1/k", Run: theory.Theorems},
+	{Name: "table1", Summary: "the paper's Table 1: samples that each method needs to come to an error ε",
+		Run: theory.Table1},
+	{Name: "theorems", Summary: "Theorems 1 to 3: the flow and its Lyapunov function, K^(−1/2) and 1/k",
+		Run: theory.Theorems},
 	{Name: "ijcnn1", Summary: "STABLE, SOBA and SABA in the setup of benchmark_bilevel", Run: race.IJCNN1},
-	{Name: "survive", Summary: "which step sizes blow up, and STABLE untuned against its peers tuned", Run: race.Survive},
+	{Name: "survive", Summary: "which step sizes blow up, and STABLE untuned against its peers tuned",
+		Run: race.Survive},
 	{Name: "limit", Summary: "error over the least that the samples allow, untuned and tuned", Run: race.Limit},
-	{Name: "untuned", Summary: "untuned methods against every rival at its best, on problems of all kinds", Run: race.Untuned},
+	{Name: "untuned", Summary: "untuned methods against every rival at its best, on problems of all kinds",
+		Run: race.Untuned},
 }
 
 func main() {
@@ -37,5 +42,6 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	info, err := os.Stderr.Stat()
 	live := err == nil && info.Mode()&os.ModeCharDevice != 0
-	os.Exit(kit.Run(ctx, commands, os.Args[1:], kit.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, Live: live, Every: 5 * time.Second}))
+	os.Exit(kit.Run(ctx, commands, os.Args[1:],
+		kit.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, Live: live, Every: 5 * time.Second}))
 }

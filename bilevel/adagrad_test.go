@@ -109,7 +109,8 @@ func TestWidth(t *testing.T) {
 	for _, c := range []struct {
 		set  Set
 		want float64
-	}{{Ball{Radius: 3}, 6}, {Ball{}, 1}, {Simplex{5}, 5}, {Simplex{}, 1}, {Space{}, 1}, {NonNegative{}, 1}, {HalfSpace{[]float64{2}, 3}, 1}} {
+	}{{Ball{Radius: 3}, 6}, {Ball{}, 1}, {Simplex{5}, 5}, {Simplex{}, 1}, {Space{}, 1}, {NonNegative{},
+		1}, {HalfSpace{[]float64{2}, 3}, 1}} {
 		assert.Equal(t, c.want, Width(c.set, 0), "%T", c.set)
 	}
 }
@@ -125,7 +126,8 @@ func TestSetsProjectMetric(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(6, uint64(d)))
-				x, p, again, z, w := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
+				x, p, again, z, w := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64,
+					d), make([]float64, d)
 				for range 200 {
 					scale := math.Pow(10, 4*rng.Float64()-2)
 					for i := range x {

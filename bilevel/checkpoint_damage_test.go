@@ -41,7 +41,8 @@ func TestDamageIsRefused(t *testing.T) {
 		refused := func(file []byte, what string, at int) {
 			err := s.Load(bytes.NewReader(file))
 			require.Error(t, err, "%s %d", what, at)
-			require.True(t, errors.Is(err, ErrDamaged) || errors.Is(err, ErrForeign) && what == "flip" && at < 12, "%s %d: %v", what, at, err)
+			require.True(t, errors.Is(err, ErrDamaged) || errors.Is(err, ErrForeign) && what == "flip" && at < 12,
+				"%s %d: %v", what, at, err)
 			require.Equal(t, 7, s.K())
 		}
 		for i := range file {

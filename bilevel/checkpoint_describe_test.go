@@ -85,7 +85,8 @@ type nested struct {
 // Whatever a schedule of the caller's own holds, its description ends, and tells values apart.
 func TestDescribeNested(t *testing.T) {
 	text := func(change func(*nested)) string {
-		n := &nested{Schedule: Constant(0.1), all: []Schedule{Constant(1), nil, Power{C: 2}}, more: map[string]float64{"a": 1}}
+		n := &nested{Schedule: Constant(0.1), all: []Schedule{Constant(1), nil, Power{C: 2}},
+			more: map[string]float64{"a": 1}}
 		change(n)
 		s, err := New(newWavy(0), tiny{Alpha: n, Beta: n}, Options{})
 		require.NoError(t, err)

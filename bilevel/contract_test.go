@@ -15,7 +15,8 @@ import (
 
 // contract are the files of what every problem, method and run is made of. The others hold methods.
 var contract = []string{
-	"checkpoint.go", "checkpoint_describe.go", "checkpoint_state.go", "doc.go", "errors.go", "health.go", "iteration.go", "method.go", "options.go", "oracle.go",
+	"checkpoint.go", "checkpoint_describe.go", "checkpoint_state.go", "doc.go", "errors.go", "health.go",
+	"iteration.go", "method.go", "options.go", "oracle.go",
 	"problem.go", "run.go", "run_gap.go", "schedule.go", "sets.go", "sets_metric.go", "solver.go", "stream.go",
 }
 

@@ -135,7 +135,8 @@ func ExampleEstimator() {
 		return
 	}
 	x, y := []float64{0}, []float64{0}
-	fx, fy, gy, h, drift := make([]float64, 1), make([]float64, 1), make([]float64, 1), make([]float64, 1), make([]float64, 1)
+	fx, fy, gy, h, drift := make([]float64, 1), make([]float64, 1), make([]float64, 1), make([]float64,
+		1), make([]float64, 1)
 	for k := range 20000 {
 		phi := []bilevel.Sample{bilevel.Sample(k)}
 		if k == 0 {

@@ -67,7 +67,8 @@ func (s script) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		return nil, nil
 	}
 	dx, dy := it.Dims()
-	m := &scripted{script: s, v: make([]float64, dy), named: make([]float64, dx), a: mat.NewDense(dx, dy), b: mat.NewSym(dy)}
+	m := &scripted{script: s, v: make([]float64, dy), named: make([]float64, dx), a: mat.NewDense(dx, dy),
+		b: mat.NewSym(dy)}
 	m.pcg.Seed(1, 2)
 	return m, nil
 }
@@ -146,7 +147,8 @@ func wander(m *scripted, it *bilevel.Iteration) error {
 // step of it allocates nothing.
 func TestGuestResumes(t *testing.T) {
 	m := script{name: "wander", step: wander}
-	for _, opt := range []bilevel.Options{{Seed: 3}, {Seed: 4, Set: bilevel.UniformBox(3, -1, 1), LowerBatch: 4, UpperBatch: 2}} {
+	for _, opt := range []bilevel.Options{{Seed: 3},
+		{Seed: 4, Set: bilevel.UniformBox(3, -1, 1), LowerBatch: 4, UpperBatch: 2}} {
 		whole := start(t, m, opt)
 		for range 5 {
 			require.NoError(t, whole.Step())
@@ -293,7 +295,8 @@ func TestGuestIsDescribed(t *testing.T) {
 	require.NoError(t, load(bare(0.1), save(bare(0.1))))
 	assert.ErrorContains(t, load(bare(0.2), save(bare(0.1))), "bare is 0.1 in the checkpoint, and 0.2 here")
 	require.NoError(t, load(wrapped{Loopless{Alpha: a, Beta: b}}, save(wrapped{Loopless{Alpha: a, Beta: b}})))
-	assert.ErrorContains(t, load(wrapped{Loopless{Alpha: a, Beta: a}}, save(wrapped{Loopless{Alpha: a, Beta: b}})), "wrapped.Method.Beta is")
+	assert.ErrorContains(t, load(wrapped{Loopless{Alpha: a, Beta: a}}, save(wrapped{Loopless{Alpha: a, Beta: b}})),
+		"wrapped.Method.Beta is")
 }
 
 type bare float64
@@ -314,13 +317,15 @@ func TestWidth(t *testing.T) {
 		{bilevel.Space{}, 1}, {bilevel.NonNegative{}, 1}, {bilevel.HalfSpace{A: []float64{1}, B: 2}, 1},
 		{bilevel.UniformBox(2, -3, 1), 4}, {bilevel.UniformBox(2, 1, 1), 1}, {bilevel.UniformBox(2, 0, math.Inf(1)), 1},
 		{bilevel.Ball{Radius: 3}, 6}, {bilevel.Ball{}, 1}, {bilevel.Simplex{}, 1}, {bilevel.Simplex{Sum: 5}, 5},
-		{struct{ bilevel.Box }{bilevel.UniformBox(2, -3, 1)}, 4}, {struct{ bilevel.Set }{bilevel.UniformBox(2, -3, 1)}, 1},
+		{struct{ bilevel.Box }{bilevel.UniformBox(2, -3, 1)}, 4}, {struct{ bilevel.Set }{bilevel.UniformBox(2, -3, 1)},
+			1},
 	} {
 		assert.Equal(t, c.want, bilevel.Width(c.set, 1), "%#v", c.set)
 	}
 	// The default step sizes of STABLE are in units of it.
 	first := func(set bilevel.Set) float64 {
-		s, err := bilevel.New(newQuadratic(t), bilevel.STABLE{MuG: 1, Trust: math.Inf(1)}, bilevel.Options{Set: set, X0: []float64{0, 0, 0}})
+		s, err := bilevel.New(newQuadratic(t), bilevel.STABLE{MuG: 1, Trust: math.Inf(1)},
+			bilevel.Options{Set: set, X0: []float64{0, 0, 0}})
 		require.NoError(t, err)
 		require.NoError(t, s.Step())
 		return s.X()[0]

@@ -34,7 +34,8 @@ func TestSTABLESolvesQuadratic(t *testing.T) {
 			p, err := quadratic.New(opt)
 			require.NoError(t, err)
 			mu := p.Options().MuG
-			s, err := bilevel.New(p, bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), MuG: mu},
+			s, err := bilevel.New(p,
+				bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), MuG: mu},
 				bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 			require.NoError(t, err)
 			_, err = s.Run(context.Background(), bilevel.Run{Steps: 10000})

@@ -197,7 +197,8 @@ func (r *Run) validate(ctx context.Context) error {
 		return option.Bad("Run.Window is %d, want ≥ 0", r.Window)
 	case r.Every < 0:
 		return option.Bad("Run.Every is %d, want ≥ 0", r.Every)
-	case r.Steps == 0 && r.Xi == 0 && r.Phi == 0 && r.Time == 0 && r.Tol == 0 && r.Gap == 0 && r.Progress == nil && ctx.Done() == nil:
+	case r.Steps == 0 && r.Xi == 0 && r.Phi == 0 && r.Time == 0 && r.Tol == 0 && r.Gap == 0 && r.Progress == nil &&
+		ctx.Done() == nil:
 		return option.Bad("Run has no stop rule: set Steps, Xi, Phi, Time, Tol or Gap, or give a context that ends")
 	}
 	return nil

@@ -21,7 +21,8 @@ func newClosing(s *Solver, r Run) (*closing, error) {
 	}
 	h, ok := s.it.stepper.(HealthReporter)
 	if !ok || math.IsNaN(h.Health().Gap) {
-		return nil, option.Bad("Run.Gap is %v, but %s does not tell how much of F − F* is left here", r.Gap, s.it.method.Name())
+		return nil, option.Bad("Run.Gap is %v, but %s does not tell how much of F − F* is left here",
+			r.Gap, s.it.method.Name())
 	}
 	return &closing{gap: r.Gap, window: r.window()}, nil
 }

@@ -52,7 +52,8 @@ func TestStepNotFinite(t *testing.T) {
 
 // Growth beyond Options.Explode is divergence, too.
 func TestStepExplodes(t *testing.T) {
-	s, err := New(newWavy(0), STABLE{Alpha: Constant(0.1), Beta: Constant(50), MuG: 0.1, Plain: true}, Options{Explode: 1e6})
+	s, err := New(newWavy(0), STABLE{Alpha: Constant(0.1), Beta: Constant(50), MuG: 0.1, Plain: true},
+		Options{Explode: 1e6})
 	require.NoError(t, err)
 	r, err := s.Run(context.Background(), Run{Steps: 1000})
 	var d *DivergedError
@@ -155,7 +156,8 @@ func TestNewRefuses(t *testing.T) {
 		{"Options.Y0 has length 3, want 4", plain, Options{Y0: make([]float64, 3)}},
 		{"Options.X0 is NaN at index 1", plain, Options{X0: []float64{0, nan, 0}}},
 		{"Options.Y0 is -Inf at index 3", plain, Options{Y0: []float64{0, 0, 0, math.Inf(-1)}}},
-		{"X0 is not in the feasible set: entry 2 is 7", plain, Options{X0: []float64{0, 0, 7}, Set: UniformBox(3, 0, 1)}},
+		{"X0 is not in the feasible set: entry 2 is 7",
+			plain, Options{X0: []float64{0, 0, 7}, Set: UniformBox(3, 0, 1)}},
 		{"Box has 2 lower", plain, Options{Set: UniformBox(2, 0, 1)}},
 	} {
 		_, err := New(newWavy(0), c.m, c.opt)
@@ -172,7 +174,8 @@ func TestNewRefuses(t *testing.T) {
 
 // A schedule that leaves its range later is refused at that step.
 func TestStepBadSchedule(t *testing.T) {
-	s, err := New(newWavy(0), STABLE{Alpha: bileveltest.Turn{K: 4, V: math.NaN()}, Beta: Constant(0.1), MuG: 0.1}, Options{})
+	s, err := New(newWavy(0), STABLE{Alpha: bileveltest.Turn{K: 4, V: math.NaN()}, Beta: Constant(0.1), MuG: 0.1},
+		Options{})
 	require.NoError(t, err)
 	r, err := s.Run(context.Background(), Run{Steps: 10})
 	require.ErrorIs(t, err, ErrOption)
@@ -181,7 +184,9 @@ func TestStepBadSchedule(t *testing.T) {
 }
 
 func TestStepAllocates(t *testing.T) {
-	s, err := New(quiet{Wavy: newWavy(0.5)}, STABLE{Alpha: Constant(0.01), Beta: Constant(0.1), Tau: Constant(1), MuG: 0.9, CGxy: 1.2}, Options{Set: UniformBox(3, 0, 1)})
+	s, err := New(quiet{Wavy: newWavy(0.5)},
+		STABLE{Alpha: Constant(0.01), Beta: Constant(0.1), Tau: Constant(1), MuG: 0.9,
+			CGxy: 1.2}, Options{Set: UniformBox(3, 0, 1)})
 	require.NoError(t, err)
 	steps := 0
 	step := func() {

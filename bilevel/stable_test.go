@@ -125,7 +125,8 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 			w := newWavy(0.5)
 			alpha, beta, tau := Power{C: 0.3, P: 0.5}, Power{C: 0.2, K0: 2, P: 1}, Power{C: 0.9, P: 0.5}
 			s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: mu, CGxy: c, InitBatch: 5, Plain: true},
-				Options{Set: UniformBox(3, lo, hi), X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch})
+				Options{Set: UniformBox(3, lo, hi), X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3,
+					UpperBatch: batch, LowerBatch: batch})
 			require.NoError(t, err)
 			p := &paper{x: []float64{0.1, -0.1, 0.2}, y: []float64{1, 0, -1, 2}}
 			mirror := newWavy(0.5)
@@ -184,7 +185,8 @@ func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 func TestSTABLEWithoutCorrection(t *testing.T) {
 	const beta, tau = 0.05, 0.3
 	w := newWavy(0.2)
-	s, err := New(w, STABLE{Alpha: Constant(0), Beta: Constant(beta), Tau: Constant(tau), MuG: 1e-3, InitBatch: 1}, Options{Seed: 8, Y0: []float64{1, 2, -1, 0}})
+	s, err := New(w, STABLE{Alpha: Constant(0), Beta: Constant(beta), Tau: Constant(tau), MuG: 1e-3, InitBatch: 1},
+		Options{Seed: 8, Y0: []float64{1, 2, -1, 0}})
 	require.NoError(t, err)
 	x, y, gy := make([]float64, 3), []float64{1, 2, -1, 0}, make([]float64, 4)
 	h, old, now := mat.NewSym(4), mat.NewSym(4), mat.NewSym(4)
@@ -217,7 +219,8 @@ func TestSTABLEWithoutCorrection(t *testing.T) {
 func TestSTABLEStepBound(t *testing.T) {
 	const mu, c, alpha = 0.05, 1.5, 0.01
 	w := newWavy(2)
-	s, err := New(w, STABLE{Alpha: Constant(alpha), Beta: Constant(0.01), MuG: mu, CGxy: c, Plain: true}, Options{Seed: 1})
+	s, err := New(w, STABLE{Alpha: Constant(alpha), Beta: Constant(0.01), MuG: mu, CGxy: c, Plain: true},
+		Options{Seed: 1})
 	require.NoError(t, err)
 	fx, fy := make([]float64, 3), make([]float64, 4)
 	for range 300 {
@@ -238,7 +241,8 @@ func TestSTABLEStepBound(t *testing.T) {
 func TestSTABLECompositional(t *testing.T) {
 	const alpha, beta, tau = 0.1, 0.3, 0.4
 	c := compositional{3}
-	s, err := New(c, STABLE{Alpha: Constant(alpha), Beta: Constant(beta), Tau: Constant(tau), MuG: 0.5, InitBatch: 1, Plain: true}, Options{X0: []float64{1, -1, 0.5}, Seed: 2})
+	s, err := New(c, STABLE{Alpha: Constant(alpha), Beta: Constant(beta), Tau: Constant(tau), MuG: 0.5, InitBatch: 1,
+		Plain: true}, Options{X0: []float64{1, -1, 0.5}, Seed: 2})
 	require.NoError(t, err)
 	x, y, xOld := []float64{1, -1, 0.5}, make([]float64, 3), make([]float64, 3)
 	jac := make([]float64, 3) // J is diagonal
@@ -340,7 +344,8 @@ func TestSTABLEBetaBound(t *testing.T) {
 	const mu = 0.3
 	schedule := Power{C: 0.6, P: 0.25}
 	w := newWavy(0.5)
-	s, err := New(w, STABLE{Alpha: Constant(0), Beta: schedule, MuG: mu, InitBatch: 1}, Options{Seed: 4, Y0: []float64{1, 1, 1, 1}})
+	s, err := New(w, STABLE{Alpha: Constant(0), Beta: schedule, MuG: mu, InitBatch: 1},
+		Options{Seed: 4, Y0: []float64{1, 1, 1, 1}})
 	require.NoError(t, err)
 	gy, gyy := make([]float64, 4), mat.NewSym(4)
 	largest, slowed := 0.0, 0

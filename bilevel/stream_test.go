@@ -14,7 +14,8 @@ import (
 func TestSeed(t *testing.T) {
 	for _, seed := range []uint64{0, 1, 1 << 63} {
 		w := newWavy(0.1)
-		xi, phi, own := rand.New(rand.NewPCG(seed, 'x')), rand.New(rand.NewPCG(seed, 'y')), rand.New(rand.NewPCG(seed, 'm'))
+		xi, phi, own := rand.New(rand.NewPCG(seed, 'x')), rand.New(rand.NewPCG(seed, 'y')), rand.New(rand.NewPCG(seed,
+			'm'))
 		draw := func(rng *rand.Rand, n int) []Sample {
 			batch := make([]Sample, n)
 			for i := range batch {

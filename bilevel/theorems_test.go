@@ -71,7 +71,8 @@ func TestTheorem2(t *testing.T) {
 		assert.Positive(t, alpha, msg)
 
 		assert.InEpsilon(t, tightest(forBeta, map[string]float64{
-			"1/√K": tau, "c": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c12), "c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
+			"1/√K": tau, "c": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c12),
+			"c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
 		}), beta, ulps, msg)
 		assert.InEpsilon(t, tightest(forAlpha, map[string]float64{
 			"β":    beta,
@@ -123,7 +124,8 @@ func TestTheorem3(t *testing.T) {
 		beta := s.Beta.(Power)
 		assert.InEpsilon(t, a, s.Alpha.(Power).C/beta.C, 1e-12, msg)
 		most := tightest(forBeta, map[string]float64{
-			"τ ≤ 1": 1, "printed": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg)), "c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
+			"τ ≤ 1": 1, "printed": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg)),
+			"c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
 		})
 		assert.LessOrEqual(t, beta.At(0), most*(1+1e-12), msg)
 		assert.Greater(t, beta.C/(beta.K0-1), most*(1-1e-12), msg)
@@ -162,7 +164,8 @@ func TestTheorem3WithoutUpperLevel(t *testing.T) {
 
 // The lemma's constants on a case small enough to do by hand: C_gxy/μ_g = 2, C_fy/μ_g = 3/2.
 func TestLipschitz(t *testing.T) {
-	c := Constants{Lfx: 1, LfxBar: 2, Lfy: 3, LfyBar: 4, Lg: 5, Lgxy: 6, LgxyBar: 7, Lgyy: 8, LgyyBar: 9, Cfy: 3, Cgxy: 4, MuG: 2}
+	c := Constants{Lfx: 1, LfxBar: 2, Lfy: 3, LfyBar: 4, Lg: 5, Lgxy: 6, LgxyBar: 7, Lgyy: 8, LgyyBar: 9, Cfy: 3,
+		Cgxy: 4, MuG: 2}
 	lf, ly, lF := c.Lipschitz()
 	assert.Equal(t, 1+2*3+1.5*(6+2*8.0), lf)
 	assert.Equal(t, 2.0, ly)

@@ -189,7 +189,8 @@ func (u Adam) start(it *Iteration) (upperRule, error) {
 		return nil, err
 	}
 	d := len(it.X())
-	return &adamRule{Adam: u, set: set, m: make([]float64, d), v: make([]float64, d), a: make([]float64, d), p1: 1, p2: 1}, nil
+	return &adamRule{Adam: u, set: set, m: make([]float64, d), v: make([]float64, d), a: make([]float64, d), p1: 1,
+		p2: 1}, nil
 }
 
 func (r *adamRule) look(*Iteration, *stable, []Sample) error { return nil }

@@ -110,8 +110,10 @@ func TestUpperFollowsThePapers(t *testing.T) {
 		for _, batch := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s,batch=%d", name, batch), func(t *testing.T) {
 				w := newWavy(0.5)
-				opt := Options{Set: upperBox, X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch}
-				s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, Upper: c.rule, MuG: mu, InitBatch: 5, Plain: true}, opt)
+				opt := Options{Set: upperBox, X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3,
+					UpperBatch: batch, LowerBatch: batch}
+				s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, Upper: c.rule, MuG: mu, InitBatch: 5,
+					Plain: true}, opt)
 				require.NoError(t, err)
 				assert.Equal(t, "STABLE-"+name, s.Method().Name())
 				u = &upperModel{w: newWavy(0.5), p: paper{x: opt.X0, y: opt.Y0}}
@@ -176,7 +178,9 @@ func TestUpperReducesToSGD(t *testing.T) {
 // Exact f_x and f_y keep the direction of STORM equal to the hypergradient estimate, for every τ
 // and whatever noise moves H.
 func TestUpperSTORMExact(t *testing.T) {
-	s, err := New(newWavy(0.3), STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: STORM{Tau: Constant(0.01)}}, Options{UpperBatch: Full})
+	s, err := New(newWavy(0.3),
+		STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3,
+			Upper: STORM{Tau: Constant(0.01)}}, Options{UpperBatch: Full})
 	require.NoError(t, err)
 	for range 200 {
 		require.NoError(t, s.Step())
@@ -189,7 +193,9 @@ func TestUpperSTORMExact(t *testing.T) {
 // and in no other.
 func TestUpperAdamMetric(t *testing.T) {
 	set := HalfSpace{[]float64{1, 2, -1}, -1}
-	s, err := New(newWavy(0.3), STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Trust: math.Inf(1), Upper: Adam{}}, Options{Set: set})
+	s, err := New(newWavy(0.3),
+		STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Trust: math.Inf(1),
+			Upper: Adam{}}, Options{Set: set})
 	require.NoError(t, err)
 	acted, want := 0, make([]float64, 3)
 	for k := range 50 {
@@ -249,7 +255,9 @@ func TestMetricOverflow(t *testing.T) {
 
 func TestUpperAllocate(t *testing.T) {
 	for _, rule := range []Upper{Momentum{}, STORM{}, Adam{}} {
-		s, err := New(quiet{Wavy: newWavy(0.5)}, STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: rule}, Options{Set: Simplex{}, LowerBatch: 2})
+		s, err := New(quiet{Wavy: newWavy(0.5)},
+			STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.3, Upper: rule}, Options{Set: Simplex{},
+				LowerBatch: 2})
 		require.NoError(t, err)
 		step := func() {
 			if err := s.Step(); err != nil {

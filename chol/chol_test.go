@@ -113,7 +113,8 @@ func testFactorSolveInverseAtAllOrders(t *testing.T) {
 				inv := mattest.PadSym(mat.NewSym(n), pad)
 				c.Inverse(inv)
 				mattest.CheckPadSym(t, inv)
-				require.Less(t, mattest.SolveResidual(s, mattest.Full(inv), mattest.Full(shifted(mat.NewSym(n), -1))), 4.0, "n=%d", n)
+				require.Less(t, mattest.SolveResidual(s, mattest.Full(inv), mattest.Full(shifted(mat.NewSym(n), -1))),
+					4.0, "n=%d", n)
 				mattest.CheckPadSym(t, a)
 			}
 		}

@@ -9,7 +9,8 @@ import "stable/mat"
 //	for i ≤ j: U_ij = (A_ij − Σ_{p<i} U_pi·U_pj) / U_ii, with U_ii = √ for i = j
 //
 // spread is room for 4·spreadRows vectors, panels that of panelSize.
-func factorUpper(u []float64, ld int, panels []float64, a *mat.Sym, shift float64, spread []float64) (pivot int, value float64) {
+func factorUpper(u []float64, ld int, panels []float64, a *mat.Sym, shift float64,
+	spread []float64) (pivot int, value float64) {
 	loadUpper(u, ld, a, shift)
 	return factorRows(u, ld, panels, a.N, spread)
 }

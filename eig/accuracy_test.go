@@ -203,7 +203,8 @@ func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) eig.Route {
 	c.l.See("idempotence", mattest.ExactSym(again).Sub(mattest.ExactSym(p)).Norm(), unit, c.where)
 
 	for name, r := range map[string]eig.Route{
-		"tridiagonal": eig.RouteTridiagonal, "jacobi": eig.RouteJacobi, "products": eig.RouteProducts, "inverse": eig.RouteInverse,
+		"tridiagonal": eig.RouteTridiagonal, "jacobi": eig.RouteJacobi, "products": eig.RouteProducts,
+		"inverse": eig.RouteInverse,
 	} {
 		if _, ok := c.by.TruncateBy(r, again, a, mu); ok {
 			c.l.See("projection, "+name, mattest.ExactSym(again).Sub(exact).Norm(), unit, c.where)

@@ -44,7 +44,8 @@ func TestJacobiHighRelativeAccuracy(t *testing.T) {
 			assert.Equal(t, withVectors, e.Values())
 
 			other := tridiagonalQL(a)
-			assert.InDeltaSlice(t, exact, other, bound*n*mattest.Eps*norm(a), "the other method must be right in its own sense")
+			assert.InDeltaSlice(t, exact, other, bound*n*mattest.Eps*norm(a),
+				"the other method must be right in its own sense")
 			assert.Greater(t, relativeError(other, exact), 0.01, "the test must be able to tell")
 		})
 	}

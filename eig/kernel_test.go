@@ -44,7 +44,8 @@ func TestPass2(t *testing.T) {
 			assert.InDelta(t, r0, s0, tol, name)
 			assert.InDelta(t, r1, s1, tol, name)
 			for i := range in {
-				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 16*mattest.Eps, "%s: n = %d, row %d", name, n, i)
+				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 16*mattest.Eps, "%s: n = %d, row %d",
+					name, n, i)
 			}
 			mattest.CheckPad(t, all)
 		}
@@ -69,7 +70,8 @@ func TestReflect4(t *testing.T) {
 				assert.InDelta(t, r, s, 4*float64(n)*mattest.Eps, name)
 			}
 			for i := range in {
-				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 16*mattest.Eps, "%s: n = %d, row %d", name, n, i)
+				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 16*mattest.Eps, "%s: n = %d, row %d",
+					name, n, i)
 			}
 			mattest.CheckPad(t, all)
 		}
@@ -87,7 +89,8 @@ func TestRotate(t *testing.T) {
 				in[0][j], in[1][j] = c*g-s*in[1][j], s*g+c*in[1][j]
 			}
 			for i := range in {
-				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 2*mattest.Eps, "%s: n = %d, row %d", name, n, i)
+				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 2*mattest.Eps, "%s: n = %d, row %d",
+					name, n, i)
 			}
 			mattest.CheckPad(t, all)
 		}

@@ -47,7 +47,8 @@ func fewBelow() map[string]*mat.Sym {
 }
 
 func TestKrylov(t *testing.T) {
-	slow := map[string]bool{"near each other": true, "one just below": true, "edge of 100": true, "edge of 200": true, "edge of 256": true}
+	slow := map[string]bool{"near each other": true, "one just below": true, "edge of 100": true, "edge of 200": true,
+		"edge of 256": true}
 	for name, a := range fewBelow() {
 		lambda := valuesOf(t, a)
 		for way, route := range map[string]eig.Route{"products": eig.RouteProducts, "inverse": eig.RouteInverse} {

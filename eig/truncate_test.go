@@ -230,11 +230,15 @@ func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 		seen, others list
 	}{
 		{"clear", eig.RouteClear, list{mattest.SPD(24, 1)}, list{mattest.SPD(24, 2)}},
-		{"half", eig.RouteTridiagonal, list{mattest.Sym(24, 1)}, list{few(24, 1, 0.1), few(24, 12, 0.1), few(24, 23, 0.1)}},
-		{"one", eig.RouteTridiagonal, list{few(64, 1, 0.1), few(64, 22, 0.1)}, list{few(64, 31, 0.1), few(64, 33, 0.1)}},
-		{"three far", eig.RouteKrylov, list{spiked(100, -3, -2, -1)}, list{spiked(100, -30, -20, -10), spiked(100, -2)}},
+		{"half", eig.RouteTridiagonal, list{mattest.Sym(24, 1)},
+			list{few(24, 1, 0.1), few(24, 12, 0.1), few(24, 23, 0.1)}},
+		{"one", eig.RouteTridiagonal, list{few(64, 1, 0.1), few(64, 22, 0.1)},
+			list{few(64, 31, 0.1), few(64, 33, 0.1)}},
+		{"three far", eig.RouteKrylov, list{spiked(100, -3, -2, -1)},
+			list{spiked(100, -30, -20, -10), spiked(100, -2)}},
 		{"few", eig.RouteKrylov, list{few(200, 3, 0.1)}, list{few(200, 2, 0.1)}},
-		{"many of many", eig.RouteTridiagonal, list{mattest.Sym(200, 1), few(200, 40, 0.1)}, list{few(200, 170, 0.1), few(200, 100, 0.1)}},
+		{"many of many", eig.RouteTridiagonal, list{mattest.Sym(200, 1), few(200, 40, 0.1)},
+			list{few(200, 170, 0.1), few(200, 100, 0.1)}},
 	} {
 		n := c.seen[0].N
 		p, x := mat.NewSym(n), mattest.Vec(n, 3)
@@ -275,7 +279,8 @@ func TestTruncateAllocatesNothingByARouteTakenBefore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, n := range []int{24, 48, 64, 100, 120} {
 		near := tridiagonal(n, constant(0.1), constant(1))
-		others := []*mat.Sym{mattest.Sym(n, 1), few(n, 1, 0.1), few(n, 3, 0.1), few(n, n/2, 0.1), few(n, n-1, 0.1), near,
+		others := []*mat.Sym{mattest.Sym(n, 1), few(n, 1, 0.1), few(n, 3, 0.1), few(n, n/2, 0.1), few(n, n-1, 0.1),
+			near,
 			spiked(n, -3), spiked(n, -3, -2, -1), spiked(n, -1, -1, -1), spiked(n, 0.05, 0.06, 0.07), bulk(n, -9, 0.09),
 			spiked(n, mattest.Vec(n/16+1, 1)...), spiked(n, mattest.Vec(n/4, 1)...), bulk(n, -1e6, 0.0999)}
 		for i, a := range others {
@@ -307,7 +312,8 @@ func TestTruncateAllocatesNothingByARouteTakenBefore(t *testing.T) {
 
 func TestErrorsAndRoutesHaveNames(t *testing.T) {
 	assert.EqualError(t, &eig.NotFiniteError{I: 2, J: 1, Value: math.Inf(-1)}, "eig: entry (2, 1) is -Inf")
-	assert.EqualError(t, &eig.NoConvergenceError{Sweeps: 60, OffNorm: 1.5}, "eig: no convergence after 60 sweeps, off-diagonal norm 1.5")
+	assert.EqualError(t, &eig.NoConvergenceError{Sweeps: 60, OffNorm: 1.5},
+		"eig: no convergence after 60 sweeps, off-diagonal norm 1.5")
 	assert.ErrorIs(t, &eig.NoConvergenceError{}, eig.ErrNoConvergence)
 	for r, name := range map[eig.Route]string{
 		eig.RouteClear: "clear", eig.RouteKrylov: "krylov", eig.RouteTridiagonal: "tridiagonal", eig.RouteJacobi: "jacobi", 9: "unknown",

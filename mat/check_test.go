@@ -132,9 +132,11 @@ func TestAliasing(t *testing.T) {
 		require.NotPanics(t, call(in), name)
 		for i := range in {
 			if in, _ := arguments(g.f, n); setStride(in[i], 0) {
-				assert.PanicsWithValue(t, "mat: "+name+": rows overlap, Stride is too small", call(in), "%s, argument %d", name, i)
+				assert.PanicsWithValue(t, "mat: "+name+": rows overlap, Stride is too small",
+					call(in), "%s, argument %d", name, i)
 				setStride(in[i], n-1)
-				assert.PanicsWithValue(t, "mat: "+name+": rows overlap, Stride is too small", call(in), "%s, argument %d", name, i)
+				assert.PanicsWithValue(t, "mat: "+name+": rows overlap, Stride is too small",
+					call(in), "%s, argument %d", name, i)
 			}
 			if data[i] == nil || i == 0 || g.reads {
 				continue
@@ -144,13 +146,15 @@ func TestAliasing(t *testing.T) {
 			setData(in, 0, long)
 			setData(in, i, long)
 			if fmt.Sprint(g.may) == "[]" || !strings.Contains(fmt.Sprint(g.may), fmt.Sprint(i)) {
-				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand", call(in), "%s, argument %d", name, i)
+				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand", call(in), "%s, argument %d",
+					name, i)
 				continue
 			}
 			assert.NotPanics(t, call(in), "%s, argument %d", name, i)
 			if setStride(in[i], n+1) {
 				setData(in, i, long)
-				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand", call(in), "%s, argument %d with another stride", name, i)
+				assert.PanicsWithValue(t, "mat: "+name+": dst overlaps an operand",
+					call(in), "%s, argument %d with another stride", name, i)
 			}
 		}
 	}

@@ -225,7 +225,8 @@ func TestResultsDoNotDependOnStrides(t *testing.T) {
 		for _, n := range edges {
 			var first []float64
 			for _, pad := range []int{0, 1, 5, 8} {
-				a, b, s := mattest.Pad(mattest.Dense(n, n, 1), pad), mattest.Pad(mattest.Dense(n, n, 2), pad), mattest.PadSym(mattest.Sym(n, 3), pad)
+				a, b, s := mattest.Pad(mattest.Dense(n, n, 1), pad), mattest.Pad(mattest.Dense(n, n, 2),
+					pad), mattest.PadSym(mattest.Sym(n, 3), pad)
 				u := mattest.Pad(mattest.Full(mattest.SPD(n, 1)), pad)
 				x := mattest.Vec(n, 4)
 				var all []float64

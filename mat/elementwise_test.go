@@ -42,7 +42,8 @@ func TestElementwise(t *testing.T) {
 					for _, pad := range mattest.Strides {
 						for alias := range 4 {
 							a, b, c := mattest.Dense(n, n+2, 1), mattest.Dense(n, n+2, 2), mattest.Dense(n, n+2, 3)
-							in := []*mat.Dense{mattest.Pad(a, pad), mattest.Pad(b, pad), mattest.Pad(c, pad), mattest.Pad(a, pad)}
+							in := []*mat.Dense{mattest.Pad(a, pad), mattest.Pad(b, pad), mattest.Pad(c, pad),
+								mattest.Pad(a, pad)}
 							dst := in[(alias+3)%4]
 							f.dense(dst, in[0], in[1], in[2])
 							mattest.CheckPad(t, dst)
@@ -51,7 +52,8 @@ func TestElementwise(t *testing.T) {
 							}
 
 							p, q, r := mattest.Sym(n, 1), mattest.Sym(n, 2), mattest.Sym(n, 3)
-							ins := []*mat.Sym{mattest.PadSym(p, pad), mattest.PadSym(q, pad), mattest.PadSym(r, pad), mattest.PadSym(p, pad)}
+							ins := []*mat.Sym{mattest.PadSym(p, pad), mattest.PadSym(q, pad), mattest.PadSym(r, pad),
+								mattest.PadSym(p, pad)}
 							ds := ins[(alias+3)%4]
 							f.sym(ds, ins[0], ins[1], ins[2])
 							mattest.CheckPadSym(t, ds)

@@ -13,7 +13,8 @@ import (
 
 func FuzzProjectFrob(f *testing.F) {
 	for _, s := range [][]byte{
-		{}, {1, 1, 0, 3}, {1, 2, 0, 3, 0, 4, 0, 0, 2}, {2, 2, 6, 3, 6, 3, 6, 3, 6, 3, 0, 0, 1}, {1, 2, 6, 5, 6, 5, 1, 6, 5}, {1, 2, 6, 0, 0, 1, 0, 0, 1},
+		{}, {1, 1, 0, 3}, {1, 2, 0, 3, 0, 4, 0, 0, 2}, {2, 2, 6, 3, 6, 3, 6, 3, 6, 3, 0, 0, 1}, {1, 2, 6, 5, 6, 5, 1, 6,
+			5}, {1, 2, 6, 0, 0, 1, 0, 0, 1},
 		{2, 1, 6, 3, 6, 4, 0, 5, 1, 128},
 	} {
 		f.Add(s)
@@ -38,7 +39,8 @@ func FuzzProjectFrob(f *testing.F) {
 		requireProjection(t, a, p, norm, radius)
 		again := mat.NewDense(a.Rows, a.Cols)
 		mat.ProjectFrob(again, p, radius)
-		require.LessOrEqual(t, mattest.ExactDense(again).Sub(mattest.ExactDense(p)).Norm(), frobUnit(a)*4*mattest.ExactDense(p).Norm()+below, "not idempotent")
+		require.LessOrEqual(t, mattest.ExactDense(again).Sub(mattest.ExactDense(p)).Norm(),
+			frobUnit(a)*4*mattest.ExactDense(p).Norm()+below, "not idempotent")
 		mat.ProjectFrob(a, a, radius)
 		requireSameBits(t, p, a)
 	})

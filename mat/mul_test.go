@@ -32,7 +32,8 @@ func shapes() []shape {
 			}
 		}
 	}
-	return append(all, shape{3, 600, 5}, shape{20, 530, 35}, shape{5, 3, 300}, shape{300, 3, 5}, shape{1, 1, 300}, shape{70, 257, 19})
+	return append(all, shape{3, 600, 5}, shape{20, 530, 35}, shape{5, 3, 300}, shape{300, 3, 5}, shape{1, 1, 300},
+		shape{70, 257, 19})
 }
 
 // scaledSum returns c + alpha·p.
@@ -126,7 +127,8 @@ func TestRankK(t *testing.T) {
 						f.call(dst)
 						mattest.CheckPadSym(t, dst)
 						for i := range n {
-							require.LessOrEqual(t, mattest.MaxDiffVec(f.want.Row(i)[:i+1], dst.Row(i)), float64(k+2)*mattest.Eps, "%s n=%d k=%d pad=%d", name, n, k, pad)
+							require.LessOrEqual(t, mattest.MaxDiffVec(f.want.Row(i)[:i+1], dst.Row(i)),
+								float64(k+2)*mattest.Eps, "%s n=%d k=%d pad=%d", name, n, k, pad)
 						}
 					}
 				}
@@ -175,7 +177,8 @@ func TestTriangularSolves(t *testing.T) {
 				}
 				for _, m := range []int{0, 1, 2, 3, 8, 17, 33} {
 					x := mattest.Dense(n, m, 2)
-					b, bt := mattest.Pad(mattest.Mul(clean, x), pad), mattest.Pad(mattest.Mul(mattest.Trans(clean), x), pad)
+					b, bt := mattest.Pad(mattest.Mul(clean, x), pad), mattest.Pad(mattest.Mul(mattest.Trans(clean), x),
+						pad)
 					y, yt := mattest.Pad(mat.NewDense(n, m), pad), mattest.Pad(mat.NewDense(n, m), pad)
 					mat.SolveUpper(y, u, b)
 					mat.SolveUpperTrans(yt, u, bt)

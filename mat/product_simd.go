@@ -27,7 +27,8 @@ func (g *product) vector() {
 // pairs is run for an A whose rows lie along k: it goes over blocks of columns, and keeps two rows
 // of sums in registers.
 func (g *product) pairs(work *workspace) {
-	s := kernel.Pairs{Ldc: g.ldc, Lda: g.a.stride, B: work.b[:], Room: work.room[:], Rows: g.m, Alpha: g.alpha, Set: g.set}
+	s := kernel.Pairs{Ldc: g.ldc, Lda: g.a.stride, B: work.b[:], Room: work.room[:], Rows: g.m, Alpha: g.alpha,
+		Set: g.set}
 	kSize, nSize := blockOf(g.k, kVector), blockOf(g.n, kernel.PairWidth())
 	for p := 0; p < g.k; p += kSize {
 		s.K = min(kSize, g.k-p)

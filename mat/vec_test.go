@@ -99,7 +99,8 @@ func TestInfStaysInf(t *testing.T) {
 				mat.Mul(c, a, b)
 				mat.MulSym(cs, s, b)
 				for i := range n {
-					for name, v := range map[string]float64{"MulVec": x[i], "Mul": c.Data[i], "MulVecTrans": xt[n-1-i]} {
+					for name, v := range map[string]float64{"MulVec": x[i], "Mul": c.Data[i],
+						"MulVecTrans": xt[n-1-i]} {
 						require.Equal(t, i == p, v == inf, "%s n=%d p=%d i=%d: %g", name, n, p, i, v)
 						require.False(t, v != v, "%s n=%d p=%d i=%d", name, n, p, i)
 					}

@@ -11,7 +11,8 @@ import (
 // Quantiles of Student's distribution at 97.5 % on one side, from Abramowitz and Stegun, table
 // 26.10.
 func TestStudent(t *testing.T) {
-	for n, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 7: 2.365, 10: 2.228, 30: 2.042, 120: 1.980} {
+	for n, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 7: 2.365, 10: 2.228, 30: 2.042,
+		120: 1.980} {
 		assert.InDelta(t, want, student(n, 0.95), 6e-4, n)
 	}
 	assert.InDelta(t, 636.619, student(1, 0.999), 6e-4)

@@ -102,7 +102,8 @@ func (s Share) Unfinished(err error, out Terminal) error {
 	if !errors.Is(err, ErrUnfinished) || s.Part == 0 {
 		return err
 	}
-	_, err = fmt.Fprintf(out.Stdout, "part %d of %d: done so far as it can be without the others; when they are there too, "+
-		"the same command goes on, and -merge %[2]d reports\n", s.Part, s.Of)
+	_, err = fmt.Fprintf(out.Stdout,
+		"part %d of %d: done so far as it can be without the others; when they are there too, "+
+			"the same command goes on, and -merge %[2]d reports\n", s.Part, s.Of)
 	return err
 }

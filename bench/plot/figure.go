@@ -100,7 +100,8 @@ func (p *Panel) check() error {
 		case len(s.Y) != n:
 			return fmt.Errorf("series %d (%q): %d values in X, %d in Y", i+1, s.Name, n, len(s.Y))
 		case len(s.Lo) != len(s.Hi) || len(s.Lo) != 0 && len(s.Lo) != n:
-			return fmt.Errorf("series %d (%q): %d values in X, %d in Lo, %d in Hi", i+1, s.Name, n, len(s.Lo), len(s.Hi))
+			return fmt.Errorf("series %d (%q): %d values in X, %d in Lo, %d in Hi",
+				i+1, s.Name, n, len(s.Lo), len(s.Hi))
 		case s.Style < 0:
 			return fmt.Errorf("series %d (%q): Style = %d is negative", i+1, s.Name, s.Style)
 		}

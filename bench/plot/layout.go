@@ -130,7 +130,8 @@ func (pg *page) columns(cols int) error {
 		}
 		w = (pg.w - 2*margin - sum - right - float64(cols-1)*max(gap, right)) / float64(cols)
 		if w < 40 {
-			return fmt.Errorf("plot: Figure.Width = %.0f mm is too small for %d columns with these labels", pg.w/mm, cols)
+			return fmt.Errorf("plot: Figure.Width = %.0f mm is too small for %d columns with these labels",
+				pg.w/mm, cols)
 		}
 		for i := range pg.frames {
 			f := &pg.frames[i]

@@ -54,19 +54,25 @@ func gallery() map[string]Figure {
 		"point":  {Panels: []Panel{point}},
 		"slopes": {Panels: []Panel{{X: Axis{Log: true}, Y: Axis{Log: true},
 			Series: []Series{{Name: "a", X: []float64{1, 10, 100}, Y: []float64{2, 30, 100}, Markers: true}},
-			Lines: []Line{{Label: "n^{2}", C: 1, P: 2}, {Label: "limit", C: 1e3}, {Label: "short", C: 1, P: 1, From: 2, To: 50},
+			Lines: []Line{{Label: "n^{2}", C: 1, P: 2}, {Label: "limit", C: 1e3},
+				{Label: "short", C: 1, P: 1, From: 2, To: 50},
 				{Label: "nowhere", C: -1, P: 1}}}}},
 		"curved line": {Panels: []Panel{{Series: []Series{{X: []float64{-1, 4}, Y: []float64{0, 2}}},
 			Lines: []Line{{Label: "root", C: 1, P: 0.5}, {Label: "pole", C: 1, P: -1}}}}},
-		"bad values":      {Panels: []Panel{{Series: []Series{{Name: "x", X: bad, Y: bad, Lo: bad, Hi: bad, Markers: true}}}}},
-		"bad values, log": {Panels: []Panel{{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{X: bad, Y: bad, Lo: bad, Hi: bad}}}}},
-		"extreme": {Panels: []Panel{{X: Axis{Log: true}, Series: []Series{{X: []float64{5e-324, 1e300}, Y: []float64{-1e300, 1e300}}}},
+		"bad values": {Panels: []Panel{{Series: []Series{{Name: "x",
+			X: bad, Y: bad, Lo: bad, Hi: bad, Markers: true}}}}},
+		"bad values, log": {Panels: []Panel{{X: Axis{Log: true}, Y: Axis{Log: true},
+			Series: []Series{{X: bad, Y: bad, Lo: bad, Hi: bad}}}}},
+		"extreme": {Panels: []Panel{{X: Axis{Log: true},
+			Series: []Series{{X: []float64{5e-324, 1e300}, Y: []float64{-1e300, 1e300}}}},
 			{Series: []Series{{X: []float64{1, math.Nextafter(1, 2)}, Y: []float64{0, 5e-324}}}}}},
 		"zoomed": {Panels: []Panel{{X: Axis{Min: 0.3, Max: 0.30001}, Y: Axis{Min: -1e-9, Max: 1e-9},
-			Series: []Series{{Name: "out", X: []float64{0, 0.2, 0.4, 1e300}, Y: []float64{-1e300, 1, 2, 1e300}, Markers: true}}}}},
+			Series: []Series{{Name: "out",
+				X: []float64{0, 0.2, 0.4, 1e300}, Y: []float64{-1e300, 1, 2, 1e300}, Markers: true}}}}},
 		"texts": {Title: `<&>"' ` + "\x00\x0b bell", Caption: "]]> &amp; open ^{brace _{ and }", Panels: []Panel{{
 			Title: strings.Repeat("very long title ", 20), X: Axis{Label: strings.Repeat("unbreakable", 20)},
-			Y: Axis{Label: strings.Repeat("long ", 40)}, Series: []Series{{Name: strings.Repeat("a & b < c ", 20), X: []float64{1, 2}, Y: []float64{1, 2}},
+			Y: Axis{Label: strings.Repeat("long ", 40)},
+			Series: []Series{{Name: strings.Repeat("a & b < c ", 20), X: []float64{1, 2}, Y: []float64{1, 2}},
 				{Name: "\xff bytes"}}}}},
 	}
 }
@@ -170,7 +176,8 @@ func TestLegendCoversNoCurve(t *testing.T) {
 
 func TestTextIsEscaped(t *testing.T) {
 	f := Figure{Title: `a < b & "c"`, Caption: "<script>alert(1)</script>", Panels: []Panel{{
-		X: Axis{Label: "x^{−1/2} & y_{k}"}, Series: []Series{{Name: "</text>", X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
+		X: Axis{Label: "x^{−1/2} & y_{k}"}, Series: []Series{{Name: "</text>",
+			X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
 	svg := render(t, f)
 	assert.NotContains(t, svg, "<script")
 	text := parse(t, svg)

@@ -104,7 +104,8 @@ func TestTicksOfRandomRanges(t *testing.T) {
 				require.NotEqual(t, got.labels[i], got.labels[i-1], "%+v", s)
 			}
 			if value, ok := read(got.labels[i], got.note); ok {
-				require.InDelta(t, at, transform(value, s.log), slack+1e-9*math.Abs(at), "%+v: %s %s", s, got.labels[i], got.note)
+				require.InDelta(t, at, transform(value, s.log), slack+1e-9*math.Abs(at), "%+v: %s %s",
+					s, got.labels[i], got.note)
 			}
 		}
 		for _, at := range got.minor {

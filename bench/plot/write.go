@@ -98,7 +98,8 @@ func (f *frame) drawGrid(s *svg) {
 // element, then the marks, which may reach beyond it. An inner element needs no id, so several
 // figures can stand in one HTML page.
 func (f *frame) drawCurves(s *svg) {
-	s.printf(`<svg x="%s" y="%s" width="%s" height="%s" overflow="hidden">`+"\n", num(f.x), num(f.y), num(f.w), num(f.h))
+	s.printf(`<svg x="%s" y="%s" width="%s" height="%s" overflow="hidden">`+"\n",
+		num(f.x), num(f.y), num(f.w), num(f.h))
 	for i := len(f.curves) - 1; i >= 0; i-- {
 		c := &f.curves[i]
 		var d strings.Builder
@@ -144,7 +145,8 @@ func (c *curve) draw(s *svg) {
 		s.printf(`<path d="%s"%s/>`+"\n", lines.String(), c.look.stroke())
 	}
 	if dots.Len() > 0 {
-		s.printf(`<path d="%s" stroke="%s" stroke-width="2.2" stroke-linecap="round"/>`+"\n", dots.String(), c.look.colour())
+		s.printf(`<path d="%s" stroke="%s" stroke-width="2.2" stroke-linecap="round"/>`+"\n",
+			dots.String(), c.look.colour())
 	}
 }
 
@@ -251,7 +253,8 @@ func (l *legend) draw(s *svg) {
 		}
 		s.printf("\n")
 		for j, line := range l.names[i] {
-			s.text(x+sampleLen+sampleGap, mid+0.36*legendSize+float64(j)*legendSize*lead, 0, font{size: legendSize}, line)
+			s.text(x+sampleLen+sampleGap, mid+0.36*legendSize+float64(j)*legendSize*lead, 0, font{size: legendSize},
+				line)
 		}
 		if i%l.cols == l.cols-1 {
 			y += l.rows[i/l.cols]

@@ -96,7 +96,8 @@ func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err erro
 	ys := make([]float64, dy)
 	gxy, gyy := mat.NewDense(dx, dy), mat.NewSym(dy)
 	var a chol.Cholesky
-	if err := kit.FirstOf(p.Solution(ys, xs), p.CrossG(gxy, xs, ys, nil), p.HessG(gyy, xs, ys, nil), a.Factor(gyy)); err != nil {
+	if err := kit.FirstOf(p.Solution(ys, xs), p.CrossG(gxy, xs, ys, nil), p.HessG(gyy, xs, ys, nil),
+		a.Factor(gyy)); err != nil {
 		return nil, nil, 0, err
 	}
 	e, je := make([]float64, dy), make([]float64, dx)
@@ -173,7 +174,8 @@ func flowPanel(w io.Writer, list []descent, bound, threshold float64) plot.Panel
 	fmt.Fprintf(w, "Theorem 1: V = F + ½‖y − y*(x)‖² along the flow; bound α/β ≤ %.4g; from the worst start V can rise from %.3g times the bound on\n", bound, threshold)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "α / bound\tsteps\tsteps in which V rose\tlargest V/V(0)\tV/V(0) at the end")
-	panel := plot.Panel{Title: "Theorem 1", X: plot.Axis{Label: "time βt"}, Y: plot.Axis{Label: "(V − F*)/(V(0) − F*)", Log: true, Min: 1e-3}}
+	panel := plot.Panel{Title: "Theorem 1",
+		X: plot.Axis{Label: "time βt"}, Y: plot.Axis{Label: "(V − F*)/(V(0) − F*)", Log: true, Min: 1e-3}}
 	for _, d := range list {
 		top := 0.0
 		for _, v := range d.v {

@@ -104,8 +104,10 @@ func regimes(seed uint64) []*regime {
 	convex.MuP, convex.LP = 1, 2
 	nonconvex.Nonconvex = 1
 	return []*regime{
-		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²", options: convex, radius: 0.5, rows: convexRows()},
-		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", options: nonconvex, rho: 1, radius: 2, rows: nonconvexRows()},
+		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²",
+			options: convex, radius: 0.5, rows: convexRows()},
+		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²",
+			options: nonconvex, rho: 1, radius: 2, rows: nonconvexRows()},
 	}
 }
 
@@ -118,7 +120,8 @@ func convexRows() []*row {
 	a, b := []float64{0.5, 1, 2, 4}, []float64{1, 2, 4, 8}
 	return []*row{
 		{
-			name: "STABLE-paper", xi: 1, phi: 1, orders: "α = a/(k+10), β = τ = b/(k+10)", alpha: a, beta: b, steps: [3]int{10, 100000, 16000},
+			name: "STABLE-paper", xi: 1, phi: 1, orders: "α = a/(k+10), β = τ = b/(k+10)",
+			alpha: a, beta: b, steps: [3]int{10, 100000, 16000},
 			method: func(p *quadratic.Problem, a, b float64, _ int) bilevel.Method {
 				return plainSTABLE(p, fall(a, 1), fall(b, 1), fall(b, 1))
 			},
@@ -130,14 +133,17 @@ func convexRows() []*row {
 			samples: func(k int) float64 { return 2 * float64(k) },
 		},
 		{
-			name: "BSA", xi: 1, phi: 2, orders: "α = a/(k+10), t_k = k+1 inner steps b/(t+10)", alpha: a, beta: b, steps: [3]int{10, 4000, 1000},
+			name: "BSA", xi: 1, phi: 2, orders: "α = a/(k+10), t_k = k+1 inner steps b/(t+10)",
+			alpha: a, beta: b, steps: [3]int{10, 4000, 1000},
 			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
-				return method.BSA{Alpha: fall(a, 1), Beta: fall(b, 1), Inner: bilevel.Power{C: 1, P: -1}, Neumann: neumannOf(0)}
+				return method.BSA{Alpha: fall(a, 1), Beta: fall(b, 1), Inner: bilevel.Power{C: 1, P: -1},
+					Neumann: neumannOf(0)}
 			},
 			samples: func(k int) float64 { return float64(k)*float64(k)/2 + float64(k)*(2+terms(k)/2) },
 		},
 		{
-			name: "TTSA", xi: 1.5, phi: 1.5, orders: "α = a/(k+10), β = b/(k+10)^(2/3)", alpha: a, beta: []float64{0.5, 1, 2, 4}, steps: [3]int{10, 100000, 16000},
+			name: "TTSA", xi: 1.5, phi: 1.5, orders: "α = a/(k+10), β = b/(k+10)^(2/3)",
+			alpha: a, beta: []float64{0.5, 1, 2, 4}, steps: [3]int{10, 100000, 16000},
 			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
 				return method.TTSA{Alpha: fall(a, 1), Beta: fall(b, 2./3), Neumann: neumannOf(0)}
 			},
@@ -154,7 +160,8 @@ func nonconvexRows() []*row {
 	a, b, inner := []float64{0.5, 1, 2, 4}, []float64{0.25, 0.5, 1, 2}, []float64{0.5, 1, 2, 4}
 	return []*row{
 		{
-			name: "STABLE-paper", horizon: true, xi: 2, phi: 2, orders: "α = a·K^(−1/2), β = b·K^(−1/2), τ = K^(−1/2)", alpha: a, beta: b, steps: [3]int{16, 1000000, 16384},
+			name: "STABLE-paper", horizon: true, xi: 2, phi: 2, orders: "α = a·K^(−1/2), β = b·K^(−1/2), τ = K^(−1/2)",
+			alpha: a, beta: b, steps: [3]int{16, 1000000, 16384},
 			method: func(p *quadratic.Problem, a, b float64, k int) bilevel.Method {
 				return plainSTABLE(p, power(a, k, 0.5), power(b, k, 0.5), power(1, k, 0.5))
 			},
@@ -166,14 +173,17 @@ func nonconvexRows() []*row {
 			samples: func(k int) float64 { return 2 * float64(k) },
 		},
 		{
-			name: "BSA", horizon: true, xi: 2, phi: 3, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)", alpha: a, beta: inner, steps: [3]int{6, 400000, 8192},
+			name: "BSA", horizon: true, xi: 2, phi: 3, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)",
+			alpha: a, beta: inner, steps: [3]int{6, 400000, 8192},
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
-				return method.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1}, Neumann: neumannOf(0)}
+				return method.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1},
+					Neumann: neumannOf(0)}
 			},
 			samples: func(k int) float64 { return 2./3*math.Pow(float64(k), 1.5) + float64(k)*(2+terms(k)/2) },
 		},
 		{
-			name: "TTSA", horizon: true, xi: 2.5, phi: 2.5, orders: "α = a·K^(−3/5), β = b·K^(−2/5)", alpha: a, beta: b, steps: [3]int{16, 2000000, 16384},
+			name: "TTSA", horizon: true, xi: 2.5, phi: 2.5, orders: "α = a·K^(−3/5), β = b·K^(−2/5)",
+			alpha: a, beta: b, steps: [3]int{16, 2000000, 16384},
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
 				return method.TTSA{Alpha: power(a, k, 0.6), Beta: power(b, k, 0.4), Neumann: neumannOf(0)}
 			},
@@ -184,7 +194,8 @@ func nonconvexRows() []*row {
 			alpha: []float64{0.1, 0.2, 0.4, 0.8}, beta: []float64{0.1, 0.2, 0.4, 0.8}, steps: [3]int{4, 3200, 256},
 			batch: func(k int) int { return (k + 3) / 4 },
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
-				return method.StocBiO{Alpha: bilevel.Constant(a), Beta: bilevel.Constant(b), Inner: stocInner, Neumann: neumannOf(int(terms(k)))}
+				return method.StocBiO{Alpha: bilevel.Constant(a), Beta: bilevel.Constant(b), Inner: stocInner,
+					Neumann: neumannOf(int(terms(k)))}
 			},
 			samples: func(k int) float64 {
 				n, q := float64(k), terms(k)-1

@@ -96,7 +96,8 @@ func theorem3Variants(c bilevel.Constants) ([]variant, error) {
 	return []variant{
 		{key: "proof", name: "practical", steps: fixed(falling(2 / c5))},
 		{key: "printed", name: "practical, β as printed", steps: fixed(falling(1))},
-		{key: "theorem", name: "the theorem’s steps", far: 32, settled: 4 * int(own.Beta.(bilevel.Power).K0), steps: fixed(own)},
+		{key: "theorem", name: "the theorem’s steps",
+			far: 32, settled: 4 * int(own.Beta.(bilevel.Power).K0), steps: fixed(own)},
 	}, nil
 }
 
@@ -111,7 +112,8 @@ func (c *rateCase) explain(w io.Writer) {
 		for float64(far)*theorem2Alpha(constants, far, c.rho) < 1 && far <= math.MaxInt/8 {
 			far *= 2
 		}
-		fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n", k, alpha(constants), drivers(alpha, constants), float64(far))
+		fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n",
+			k, alpha(constants), drivers(alpha, constants), float64(far))
 		return
 	}
 	k := c.constants()

@@ -71,7 +71,8 @@ const (
 const tuneSeeds = 1 << 32
 
 // run does the missing runs of a share, and returns all of its results.
-func (c *complexity) run(ctx context.Context, share kit.Share, out kit.Terminal) (done map[string]outcome, chosen map[*row]picked, err error) {
+func (c *complexity) run(ctx context.Context, share kit.Share,
+	out kit.Terminal) (done map[string]outcome, chosen map[*row]picked, err error) {
 	problems := map[*regime]*quadratic.Problem{}
 	for _, g := range c.regimes {
 		if problems[g], err = quadratic.New(g.options); err != nil {
@@ -135,7 +136,8 @@ func (r *row) tuneKey(g *regime, choice, t int) string {
 
 // walk is a run of k steps.
 func (r *row) walk(g *regime, p *quadratic.Problem, c [2]float64, k int, seed uint64) walk {
-	return walk{problem: p, method: r.method(p, c[0], c[1], k), batch: r.batchAt(k), radius: g.radius, rho: g.rho, start: seed, seed: seed}
+	return walk{problem: p, method: r.method(p, c[0], c[1], k), batch: r.batchAt(k), radius: g.radius, rho: g.rho,
+		start: seed, seed: seed}
 }
 
 // choose returns the constants with the least mean error at the end.
@@ -204,7 +206,8 @@ func (c *complexity) trials(g *regime, r *row, p *quadratic.Problem, constants [
 		for t := range c.groups * c.perGroup(g, r, 0) {
 			w := r.walk(g, p, constants, 0, c.Seed+uint64(t))
 			w.marks = marks
-			tasks = append(tasks, kit.Task[outcome]{Key: r.runKey(g, 0, t), Cost: r.samples(marks[len(marks)-1]), Run: w.run})
+			tasks = append(tasks,
+				kit.Task[outcome]{Key: r.runKey(g, 0, t), Cost: r.samples(marks[len(marks)-1]), Run: w.run})
 		}
 		return tasks
 	}

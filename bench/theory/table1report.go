@@ -127,7 +127,8 @@ func (c *complexity) viewPanels(w io.Writer, v view, done map[string]outcome) (p
 	fmt.Fprint(tw, "method")
 	for i, s := range streams {
 		fmt.Fprintf(tw, "\t%s: claimed\tfitted\tearly, late", s.letter)
-		panels[i] = plot.Panel{Title: v.title + ": " + s.letter + ", ε = " + v.measure, X: plot.Axis{Label: "1/ε", Log: true}, Y: plot.Axis{Label: "samples " + s.letter, Log: true}}
+		panels[i] = plot.Panel{Title: v.title + ": " + s.letter + ", ε = " + v.measure,
+			X: plot.Axis{Label: "1/ε", Log: true}, Y: plot.Axis{Label: "samples " + s.letter, Log: true}}
 	}
 	fmt.Fprintln(tw, "\tε from\tto\tsamples ξ, φ at the end\tfailed")
 	for _, r := range v.rows {
@@ -143,7 +144,8 @@ func (c *complexity) viewPanels(w io.Writer, v view, done map[string]outcome) (p
 			}
 			fmt.Fprintf(tw, "\t%s\t%v\t%.2f, %.2f", claim, f.exponent, f.early, f.late)
 			ends = append(ends, fmt.Sprintf("%.2g", kit.Last(f.n)))
-			panels[i].Series = append(panels[i].Series, plot.Series{Name: r.name, X: inverses(f.eps), Y: f.n, Style: kit.Style(r.name)})
+			panels[i].Series = append(panels[i].Series,
+				plot.Series{Name: r.name, X: inverses(f.eps), Y: f.n, Style: kit.Style(r.name)})
 		}
 		fmt.Fprintf(tw, "\t%.1e\t%.1e\t%s\t%d\n", f.from, f.to, strings.Join(ends, ", "), failed)
 	}
@@ -173,7 +175,9 @@ func slopes(rows []*row, s stream, series []plot.Series) (lines []plot.Line) {
 		}
 		seen[p] = true
 		x, y := kit.Last(curve.X), 2*kit.Last(curve.Y)
-		lines = append(lines, plot.Line{Label: fmt.Sprintf("ε^{−%g}", p), P: p, C: y / math.Pow(x, p), From: x / math.Pow(10, fitDecades), To: x})
+		lines = append(lines,
+			plot.Line{Label: fmt.Sprintf("ε^{−%g}", p), P: p, C: y / math.Pow(x, p), From: x / math.Pow(10, fitDecades),
+				To: x})
 	}
 	return lines
 }
@@ -190,7 +194,8 @@ func (c *complexity) choicesTable(w io.Writer, chosen map[*row]picked) error {
 			if r.alpha == nil {
 				fmt.Fprintf(tw, "–\t\t\t\t")
 			} else {
-				fmt.Fprintf(tw, "a = %g, b = %g\t%s\t%d\t%d of %d\t", p.constants[0], p.constants[1], r.edge(p.constants), p.steps, p.failed, len(r.choices()))
+				fmt.Fprintf(tw, "a = %g, b = %g\t%s\t%d\t%d of %d\t",
+					p.constants[0], p.constants[1], r.edge(p.constants), p.steps, p.failed, len(r.choices()))
 			}
 			fmt.Fprintf(tw, "%d to %d\n", marks[0], marks[len(marks)-1])
 		}

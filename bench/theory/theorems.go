@@ -235,7 +235,8 @@ func (r *rates) report(w io.Writer, done map[string]outcome) error {
 // panel prints the table of one theorem, and returns its panel.
 func (r *rates) panel(w io.Writer, c *rateCase, done map[string]outcome) plot.Panel {
 	order, label, place, upper := -1.0, "1/k", 0.2, "E‖x^{k} − x*‖²"
-	panel := plot.Panel{Title: "Theorem 3, strongly convex", X: plot.Axis{Label: "steps k", Log: true}, Y: plot.Axis{Label: "squared error", Log: true}}
+	panel := plot.Panel{Title: "Theorem 3, strongly convex",
+		X: plot.Axis{Label: "steps k", Log: true}, Y: plot.Axis{Label: "squared error", Log: true}}
 	if c.rho > 0 {
 		order, label, place, upper = -0.5, "K^{−1/2}", 3, "mean ρ²‖x̂ − x‖²"
 		panel.Title, panel.X.Label = "Theorem 2, nonconvex", "steps of the run K"
@@ -253,16 +254,19 @@ func (r *rates) panel(w io.Writer, c *rateCase, done map[string]outcome) plot.Pa
 			of           func(reading) []float64
 		}{{"x", upper, func(r reading) []float64 { return r.Upper }}, {"y", "E‖y^{k} − y*(x^{k})‖²", func(r reading) []float64 { return r.Lower }}} {
 			d := newDecay(marks, firstFitted(v, marks), groups, m.of)
-			fmt.Fprintf(tw, "%s\t%s\t%v\t%v\t%.3g\t%.3g\t%.2g, %.2g, %.2g to %.2g, %.2g, %.2g\n", v.name, kit.Plain(m.name), d.exponent, d.late, d.mean[0], kit.Last(d.mean),
+			fmt.Fprintf(tw, "%s\t%s\t%v\t%v\t%.3g\t%.3g\t%.2g, %.2g, %.2g to %.2g, %.2g, %.2g\n",
+				v.name, kit.Plain(m.name), d.exponent, d.late, d.mean[0], kit.Last(d.mean),
 				s.Alpha.At(0), s.Beta.At(0), s.Tau.At(0), s.Alpha.At(top), s.Beta.At(top), s.Tau.At(top))
-			panel.Series = append(panel.Series, plot.Series{Name: m.letter + ": " + v.name, X: d.k, Y: d.mean, Lo: d.lo, Hi: d.hi})
+			panel.Series = append(panel.Series,
+				plot.Series{Name: m.letter + ": " + v.name, X: d.k, Y: d.mean, Lo: d.lo, Hi: d.hi})
 		}
 	}
 	tw.Flush()
 	c.explain(w)
 	fmt.Fprintln(w)
 	practical := panel.Series[0]
-	panel.Lines = []plot.Line{{Label: label, P: order, C: place * kit.Last(practical.Y) * math.Pow(kit.Last(practical.X), -order),
+	panel.Lines = []plot.Line{{Label: label, P: order,
+		C:    place * kit.Last(practical.Y) * math.Pow(kit.Last(practical.X), -order),
 		From: practical.X[0], To: kit.Last(practical.X)}}
 	return panel
 }

@@ -28,7 +28,8 @@ func bench(ctx context.Context, args ...string) (status int, stdout, stderr stri
 func theory(t *testing.T, dir string, more ...string) string {
 	var all strings.Builder
 	for _, name := range []string{"table1", "theorems"} {
-		status, stdout, stderr := bench(context.Background(), append([]string{name, "-quick", "-length", "0.1", "-groups", "3", "-out", dir}, more...)...)
+		status, stdout, stderr := bench(context.Background(),
+			append([]string{name, "-quick", "-length", "0.1", "-groups", "3", "-out", dir}, more...)...)
 		require.Zero(t, status, stderr)
 		all.WriteString(strings.ReplaceAll(stdout, dir, "DIR"))
 	}
@@ -44,7 +45,8 @@ func TestTheory(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	one, two := t.TempDir(), t.TempDir()
 	first := theory(t, one)
-	for _, want := range []string{"STABLE-paper", "BSA", "TTSA", "stocBiO", "nonconvex", "the theorem’s steps", "β as printed", "100", "claimed exponent -0.5"} {
+	for _, want := range []string{"STABLE-paper", "BSA", "TTSA", "stocBiO", "nonconvex", "the theorem’s steps",
+		"β as printed", "100", "claimed exponent -0.5"} {
 		assert.Contains(t, first, want)
 	}
 
@@ -112,7 +114,9 @@ func TestWalk(t *testing.T) {
 	g := regimes(1)[1]
 	p, err := quadratic.New(g.options)
 	require.NoError(t, err)
-	w := walk{problem: p, method: plainSTABLE(p, bilevel.Constant(0.05), bilevel.Constant(0.05), bilevel.Constant(0.05)), rho: g.rho, radius: g.radius, seed: 3}
+	w := walk{problem: p,
+		method: plainSTABLE(p, bilevel.Constant(0.05), bilevel.Constant(0.05),
+			bilevel.Constant(0.05)), rho: g.rho, radius: g.radius, seed: 3}
 	run := func(marks ...int) reading {
 		w.marks = marks
 		r, err := w.run(context.Background())
@@ -137,7 +141,8 @@ func TestWalkDiverges(t *testing.T) {
 	g := regimes(1)[0]
 	p, err := quadratic.New(g.options)
 	require.NoError(t, err)
-	w := walk{problem: p, method: plainSTABLE(p, bilevel.Constant(10), bilevel.Constant(0.1), bilevel.Constant(0.1)), radius: 1, marks: []int{1, 10, 1000, 2000}}
+	w := walk{problem: p, method: plainSTABLE(p, bilevel.Constant(10), bilevel.Constant(0.1), bilevel.Constant(0.1)),
+		radius: 1, marks: []int{1, 10, 1000, 2000}}
 	r, err := w.run(context.Background())
 	require.NoError(t, err)
 	assert.NotEmpty(t, r.End)

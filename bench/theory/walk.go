@@ -90,7 +90,8 @@ func newWalker(w walk) (*walker, error) {
 	m.moreau = observe.Moreau{F: m.p, Set: w.set, Rho: w.rho}
 	var err error
 	m.solver, err = bilevel.New(m.p, w.method, bilevel.Options{
-		X0: from(m.best, w.radius, w.start), Set: w.set, Seed: w.seed, UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6,
+		X0: from(m.best, w.radius, w.start), Set: w.set, Seed: w.seed, UpperBatch: w.batch, LowerBatch: w.batch,
+		Explode: 1e6,
 	})
 	return m, err
 }

@@ -161,7 +161,8 @@ func TestKeepCopies(t *testing.T) {
 // Sweep takes what a killed writer leaves, and nothing else.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{".a.123.tmp", ".a.123.tmp.old", "a", "a.old", ".b.123.tmp", ".a.tmp.txt", "a.123.tmp"} {
+	for _, name := range []string{".a.123.tmp", ".a.123.tmp.old", "a", "a.old", ".b.123.tmp", ".a.tmp.txt",
+		"a.123.tmp"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
 	}
 	require.NoError(t, Sweep(filepath.Join(dir, "a")))

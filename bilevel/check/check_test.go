@@ -50,8 +50,10 @@ func TestCorrectProblemsPass(t *testing.T) {
 			for seed := range uint64(3) {
 				r := run(t, p, Options{Seed: seed})
 				require.Empty(t, r.Findings, r)
-				for _, c := range []struct{ check, oracle string }{{Call, "GradF"}, {Overwrite, "HessG"}, {Inputs, "CrossG"}, {SameDraw, "GradG"},
-					{BatchMean, "CrossG"}, {Derivative, "CrossG"}, {Derivative, "HessG"}, {Convexity, "HessG"}, {Unbiased, "GradG"}} {
+				for _, c := range []struct{ check, oracle string }{{Call, "GradF"}, {Overwrite, "HessG"},
+					{Inputs, "CrossG"}, {SameDraw, "GradG"},
+					{BatchMean, "CrossG"}, {Derivative, "CrossG"}, {Derivative, "HessG"}, {Convexity,
+						"HessG"}, {Unbiased, "GradG"}} {
 					assert.Contains(t, passedBy(r), c.check+" "+c.oracle)
 				}
 				if _, ok := p.(bilevel.Values); ok {
@@ -406,7 +408,8 @@ func TestMistakesAreNamed(t *testing.T) {
 			require.ErrorIs(t, r.Err(), ErrWrong)
 			found := false
 			for _, f := range r.Findings {
-				if f.Check == m.check && f.Oracle == m.oracle && f.Quantity == m.quantity && (m.i == anywhere || f.I == m.i && f.J == m.j) {
+				if f.Check == m.check && f.Oracle == m.oracle && f.Quantity == m.quantity &&
+					(m.i == anywhere || f.I == m.i && f.J == m.j) {
 					found = true
 					assert.Contains(t, f.Message, m.message)
 				}

@@ -15,7 +15,8 @@ func (c *checker) derivativesF() {
 		return
 	}
 	if value == nil {
-		c.log.gap(Derivative, grad.name, "no Values: only the symmetry of its Jacobian is checked, which does not see a wrong factor or constant")
+		c.log.gap(Derivative, grad.name,
+			"no Values: only the symmetry of its Jacobian is checked, which does not see a wrong factor or constant")
 	} else if value.bad != "" {
 		c.log.gap(Derivative, grad.name, "ValueF: %s", value.bad)
 	}
@@ -78,7 +79,8 @@ func (c *checker) derivativesG() {
 	c.usable(hess, Derivative)
 	switch {
 	case value == nil:
-		c.log.gap(Derivative, grad.name, "no Values: it is only checked together with g_xy and g_yy, which do not see a wrong constant")
+		c.log.gap(Derivative, grad.name,
+			"no Values: it is only checked together with g_xy and g_yy, which do not see a wrong constant")
 	case value.bad != "":
 		c.log.gap(Derivative, grad.name, "ValueG: %s", value.bad)
 	default:
@@ -166,7 +168,8 @@ func (c *checker) derivativeXG() {
 		return
 	}
 	if value == nil {
-		c.log.gap(Derivative, grad.name, "no Values: only its Jacobian in y is checked, which does not see what depends on x alone")
+		c.log.gap(Derivative, grad.name,
+			"no Values: only its Jacobian in y is checked, which does not see what depends on x alone")
 	} else if value.bad != "" {
 		c.log.gap(Derivative, grad.name, "ValueG: %s", value.bad)
 	}
@@ -244,11 +247,13 @@ func (c *checker) jacobians(o *oracle, pt point, batch []bilevel.Sample) (jx, jy
 
 // compare judges the values of an oracle against the derivatives that they should be, listed in the
 // same order.
-func (c *checker) compare(check string, o *oracle, pt point, batch []bilevel.Sample, got []float64, against string, js ...*jacobian) bool {
+func (c *checker) compare(check string, o *oracle, pt point, batch []bilevel.Sample, got []float64, against string,
+	js ...*jacobian) bool {
 	return c.judge(c.comparison(check, o, pt, batch, got, against, js...))
 }
 
-func (c *checker) comparison(check string, o *oracle, pt point, batch []bilevel.Sample, got []float64, against string, js ...*jacobian) comparison {
+func (c *checker) comparison(check string, o *oracle, pt point, batch []bilevel.Sample, got []float64, against string,
+	js ...*jacobian) comparison {
 	m := comparison{check: check, o: o, pt: pt, batch: batch, got: got, against: against}
 	rough := 0
 	for _, j := range js {
@@ -261,7 +266,8 @@ func (c *checker) comparison(check string, o *oracle, pt point, batch []bilevel.
 
 func (c *checker) reportRough(check string, o *oracle, n int) {
 	if n > 0 {
-		c.log.gap(check, o.name, "differences are too rough to judge by, for %d entries or more: is it smooth on the scales ScaleX and ScaleY?", n)
+		c.log.gap(check, o.name,
+			"differences are too rough to judge by, for %d entries or more: is it smooth on the scales ScaleX and ScaleY?", n)
 	}
 }
 

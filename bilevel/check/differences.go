@@ -42,7 +42,8 @@ func (c *checker) differentiate(eval func() ([]float64, bool), z, steps []float6
 // least estimate of its error is taken: what it differs by from its neighbour, plus rounding. The
 // rounding of f is estimated by what the shortest steps differ by, and is at least some eps of the
 // largest entry.
-func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int, h float64) (d, tol []float64, scale float64, ok bool) {
+func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int,
+	h float64) (d, tol []float64, scale float64, ok bool) {
 	var central [levels][]float64
 	var step [levels]float64
 	old := z[k]

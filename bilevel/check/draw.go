@@ -68,7 +68,8 @@ func (c *checker) sameDrawAt(o *oracle, pt point, batch []bilevel.Sample) {
 	for k := range first {
 		n, f := math.Abs(atNear[k]-first[k]), math.Abs(atFar[k]-first[k])
 		if n > 0.05*f && n > 1e-6*top*c.o.Tol {
-			c.notSameDraw(o, pt, batch, k, atNear[k], first[k], "jumps between points that are 1e-7 apart: a sample must be the same draw at all points")
+			c.notSameDraw(o, pt, batch, k, atNear[k], first[k],
+				"jumps between points that are 1e-7 apart: a sample must be the same draw at all points")
 			return
 		}
 	}
@@ -126,6 +127,7 @@ func (c *checker) batchMean(o *oracle) {
 		for k := range want {
 			want[k], tol[k] = (a[k]+2*b[k])/3, limit
 		}
-		c.judge(comparison{check: BatchMean, o: o, pt: pt, batch: batch, got: got, want: want, tol: tol, against: "the mean of its singles"})
+		c.judge(comparison{check: BatchMean, o: o, pt: pt, batch: batch, got: got, want: want, tol: tol,
+			against: "the mean of its singles"})
 	}
 }

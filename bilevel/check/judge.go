@@ -85,7 +85,8 @@ func (m comparison) ratio() (float64, bool) {
 		return 0, false
 	}
 	for k := range m.got {
-		if !math.IsInf(m.tol[k], 1) && !(math.Abs(m.got[k]-r*m.want[k]) <= (1+math.Abs(r))*m.tol[k]+1e-6*math.Abs(m.got[k])) {
+		if !math.IsInf(m.tol[k], 1) &&
+			!(math.Abs(m.got[k]-r*m.want[k]) <= (1+math.Abs(r))*m.tol[k]+1e-6*math.Abs(m.got[k])) {
 			return 0, false
 		}
 	}

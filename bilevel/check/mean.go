@@ -112,7 +112,8 @@ func (c *checker) enumerable(o *oracle) bool {
 
 func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z float64) {
 	const few = 100 // effective draws
-	m := comparison{check: Unbiased, o: o, pt: pt, got: exact, want: a.mean, tol: make([]float64, len(exact)), against: "the mean over all samples"}
+	m := comparison{check: Unbiased, o: o, pt: pt, got: exact, want: a.mean, tol: make([]float64, len(exact)),
+		against: "the mean over all samples"}
 	limit := 1e-9 * c.o.Tol * max(maxAbs(exact), maxAbs(a.mean))
 	rare := 0
 	for e := range m.tol {
@@ -190,7 +191,8 @@ func (c *checker) convexity() {
 			c.log.pass(Convexity, o.name, 1)
 			continue
 		}
-		f := Finding{Check: Convexity, Oracle: o.name, Quantity: "λ_min(g_yy)", I: -1, J: -1, Got: least, Want: c.o.MuG, Tol: slack, Point: pt.index,
+		f := Finding{Check: Convexity, Oracle: o.name, Quantity: "λ_min(g_yy)",
+			I: -1, J: -1, Got: least, Want: c.o.MuG, Tol: slack, Point: pt.index,
 			Message: "g is not as strongly convex in y as it should be", severity: c.o.MuG - least}
 		c.log.find(f)
 	}
@@ -245,6 +247,7 @@ func (c *checker) keeps(o *oracle, pt point, batch []bilevel.Sample, s float64) 
 		c.log.pass(Convexity, "ConvexityAt", 1)
 		return
 	}
-	c.log.find(Finding{Check: Convexity, Oracle: "ConvexityAt", Quantity: "λ_min(g_yy)", I: -1, J: -1, Got: least, Want: s, Tol: slack, Point: pt.index,
+	c.log.find(Finding{Check: Convexity, Oracle: "ConvexityAt", Quantity: "λ_min(g_yy)",
+		I: -1, J: -1, Got: least, Want: s, Tol: slack, Point: pt.index,
 		Batch: batch, Message: "g of one sample is less convex in y than promised", severity: s - least})
 }

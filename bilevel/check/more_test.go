@@ -22,7 +22,8 @@ func newQuadratic(t testing.TB, o quadratic.Options) *quadratic.Problem {
 	return q
 }
 
-var noisy = quadratic.Options{Dx: 3, Dy: 4, Seed: 2, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.5, SigmaGyy: 0.5}
+var noisy = quadratic.Options{Dx: 3, Dy: 4, Seed: 2, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.5,
+	SigmaGyy: 0.5}
 
 // requireOnly wants findings of one check on one oracle, and returns them.
 func requireOnly(t testing.TB, r *Report, check, oracle string) []Finding {
@@ -207,7 +208,8 @@ func TestRareEntriesAreLeftOut(t *testing.T) {
 	r := run(t, rare{newQuadratic(t, o)}, Options{NoTruth: true})
 	require.ErrorIs(t, r.Err(), ErrIncomplete)
 	require.Len(t, r.Gaps(), 1)
-	assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "1 entries have too few draws that count: raise Samples or MaxTerms", true})
+	assert.Contains(t, r.Skipped,
+		Skip{Unbiased, "GradF", "1 entries have too few draws that count: raise Samples or MaxTerms", true})
 }
 
 // noExact has samples only.
@@ -512,8 +514,10 @@ func TestReport(t *testing.T) {
 
 func TestInvalidOptionsAreNamed(t *testing.T) {
 	for name, o := range map[string]Options{
-		"Points": {Points: -1}, "Samples": {Samples: 499}, "Center": {Center: []float64{1}}, "CenterY": {CenterY: []float64{0, 0, math.NaN()}},
-		"ScaleX": {ScaleX: -1}, "ScaleY": {ScaleY: math.Inf(1)}, "Tol": {Tol: math.NaN()}, "MuG": {MuG: -1}, "Box": {Set: bilevel.UniformBox(2, 0, 1)},
+		"Points": {Points: -1}, "Samples": {Samples: 499}, "Center": {Center: []float64{1}},
+		"CenterY": {CenterY: []float64{0, 0, math.NaN()}},
+		"ScaleX":  {ScaleX: -1}, "ScaleY": {ScaleY: math.Inf(1)}, "Tol": {Tol: math.NaN()}, "MuG": {MuG: -1},
+		"Box": {Set: bilevel.UniformBox(2, 0, 1)},
 	} {
 		r, err := Problem(newGood(), o)
 		assert.Nil(t, r)

@@ -66,7 +66,8 @@ func (b *block) vec() []float64 { return b.row(0) }
 func (b *block) dense(f func(*mat.Dense) error) error {
 	d := mat.Dense{Rows: b.rows, Cols: b.cols, Stride: b.cols + pad, Data: b.mem}
 	err := f(&d)
-	b.replaced = d.Rows != b.rows || d.Cols != b.cols || d.Stride != b.cols+pad || len(d.Data) != len(b.mem) || &d.Data[0] != &b.mem[0]
+	b.replaced = d.Rows != b.rows || d.Cols != b.cols || d.Stride != b.cols+pad || len(d.Data) != len(b.mem) ||
+		&d.Data[0] != &b.mem[0]
 	return err
 }
 
@@ -160,7 +161,8 @@ func (o *oracle) finding(check string, pt point, batch []bilevel.Sample, k int) 
 // list returns the oracles that the problem has, those first that others are held against.
 func (c *checker) list() []*oracle {
 	var all []*oracle
-	add := func(name string, stream int, call func(b []*block, x, y []float64, batch []bilevel.Sample) error, blocks ...*block) {
+	add := func(name string, stream int, call func(b []*block, x, y []float64, batch []bilevel.Sample) error,
+		blocks ...*block) {
 		o := &oracle{name: name, stream: stream, blocks: blocks, fill: math.NaN()}
 		o.call = func(x, y []float64, batch []bilevel.Sample) error { return call(blocks, x, y, batch) }
 		all = append(all, o)
@@ -228,7 +230,8 @@ func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, 
 		return nil, false
 	}
 	if err != nil {
-		c.log.find(Finding{Check: Call, Oracle: o.name, Quantity: o.blocks[0].quantity, I: -1, J: -1, Point: pt.index, Batch: batch, Message: err.Error()})
+		c.log.find(Finding{Check: Call, Oracle: o.name, Quantity: o.blocks[0].quantity, I: -1, J: -1, Point: pt.index,
+			Batch: batch, Message: err.Error()})
 		o.bad = "it fails"
 		return nil, false
 	}
@@ -268,7 +271,8 @@ func (c *checker) attempt(o *oracle, pt point, batch []bilevel.Sample, fill floa
 	c.unmodified(o, pt, batch, "y", c.y, pt.y)
 	c.unmodified(o, pt, batch, "v", c.v, c.vec)
 	if !slices.Equal(c.batch, batch) {
-		c.log.find(Finding{Check: Inputs, Oracle: o.name, Quantity: "samples", I: -1, J: -1, Point: pt.index, Batch: batch, Message: "the samples are modified"})
+		c.log.find(Finding{Check: Inputs, Oracle: o.name, Quantity: "samples",
+			I: -1, J: -1, Point: pt.index, Batch: batch, Message: "the samples are modified"})
 	}
 	return out, nil
 }
@@ -276,7 +280,8 @@ func (c *checker) attempt(o *oracle, pt point, batch []bilevel.Sample, fill floa
 func (c *checker) unmodified(o *oracle, pt point, batch []bilevel.Sample, quantity string, got, want []float64) {
 	for i := range got {
 		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
-			c.log.find(Finding{Check: Inputs, Oracle: o.name, Quantity: quantity, I: i, J: -1, Got: got[i], Want: want[i], Point: pt.index, Batch: batch,
+			c.log.find(Finding{Check: Inputs, Oracle: o.name, Quantity: quantity, I: i, J: -1, Got: got[i],
+				Want: want[i], Point: pt.index, Batch: batch,
 				Message: "the input is modified"})
 		}
 	}

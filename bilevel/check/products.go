@@ -41,7 +41,8 @@ func (c *checker) product(vec, matrix *oracle, pt point, batch []bilevel.Sample)
 		}
 		tol[i] = limit
 	}
-	m := comparison{check: Product, o: vec, pt: pt, batch: batch, got: got, want: want, tol: tol, against: matrix.name + " times v"}
+	m := comparison{check: Product, o: vec, pt: pt, batch: batch, got: got, want: want, tol: tol, against: matrix.name +
+		" times v"}
 	if len(m.wrong()) == 0 {
 		c.judge(m)
 		return
@@ -55,7 +56,8 @@ func (c *checker) columns(vec, matrix *oracle, pt point, batch []bilevel.Sample,
 	defer copy(c.vec, old)
 	rows := len(a) / c.dy
 	shown := &oracle{name: vec.name, blocks: []*block{newBlock(matrix.blocks[0].quantity, dense, rows, c.dy)}}
-	m := comparison{check: Product, o: shown, pt: pt, batch: batch, got: make([]float64, len(a)), want: a, tol: make([]float64, len(a)),
+	m := comparison{check: Product, o: shown, pt: pt, batch: batch, got: make([]float64, len(a)), want: a,
+		tol:     make([]float64, len(a)),
 		against: "the entry of " + matrix.name}
 	for j := range c.dy {
 		clear(c.vec)

@@ -159,7 +159,8 @@ func (r *Report) String() string {
 			if f.measured() {
 				got, want, tol = fmt.Sprintf("%.6g", f.Got), fmt.Sprintf("%.6g", f.Want), fmt.Sprintf("%.1g", f.Tol)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Check, f.Oracle, f.entry(), at(f.Point), names(f.Batch), got, want, tol, f.Message)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+				f.Check, f.Oracle, f.entry(), at(f.Point), names(f.Batch), got, want, tol, f.Message)
 		}
 	}
 	for _, part := range []struct {

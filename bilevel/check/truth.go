@@ -47,7 +47,8 @@ func (c *checker) truth() {
 		star := point{index: pt.index, x: pt.x, y: y, names: pt.names}
 		clear(start)
 		again, ok := c.eval(solution, pt, nil)
-		solved := ok && c.close(solution, star, again, y, max(maxAbs(y), c.o.ScaleY), "the solution from another start") &&
+		solved := ok && c.close(solution, star, again, y, max(maxAbs(y), c.o.ScaleY),
+			"the solution from another start") &&
 			c.stationary(solution, star)
 		c.objective(value, gradient, star)
 		if solved {

@@ -23,7 +23,8 @@ func ExampleAdapt() {
 		fmt.Println(err)
 		return
 	}
-	s, err := bilevel.New(compose.Adapt(m), bilevel.STABLE{MuG: 1, Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5)},
+	s, err := bilevel.New(compose.Adapt(m),
+		bilevel.STABLE{MuG: 1, Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5)},
 		bilevel.Options{Set: bilevel.Simplex{}, LowerBatch: bilevel.Full})
 	if err != nil {
 		fmt.Println(err)

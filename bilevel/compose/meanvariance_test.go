@@ -85,7 +85,8 @@ func TestPortfolioConverges(t *testing.T) {
 			}
 			end[name] = r.X()
 		}
-		s, err := bilevel.New(Adapt(m), bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: beta, MuG: 1, Plain: true}, bilevel.Options{Seed: 1, LowerBatch: batch})
+		s, err := bilevel.New(Adapt(m), bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: beta, MuG: 1, Plain: true},
+			bilevel.Options{Seed: 1, LowerBatch: batch})
 		require.NoError(t, err)
 		r, err := s.Run(context.Background(), bilevel.Run{Steps: steps})
 		require.NoError(t, err)
@@ -108,12 +109,14 @@ func TestPortfolioConverges(t *testing.T) {
 func TestPortfolioOverSimplex(t *testing.T) {
 	m := portfolio(t, 4, 30)
 	set := bilevel.Simplex{}
-	s, err := bilevel.New(Adapt(m), bilevel.STABLE{Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), MuG: 1, Plain: true},
+	s, err := bilevel.New(Adapt(m),
+		bilevel.STABLE{Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), MuG: 1, Plain: true},
 		bilevel.Options{Set: set, LowerBatch: bilevel.Full})
 	require.NoError(t, err)
 	_, err = s.Run(context.Background(), bilevel.Run{Steps: 3000})
 	require.NoError(t, err)
-	r := makeMethod(t, "SCSC", m, options{Set: set, Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), InnerBatch: bilevel.Full})
+	r := makeMethod(t, "SCSC",
+		m, options{Set: set, Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), InnerBatch: bilevel.Full})
 	for range 3000 {
 		require.NoError(t, r.Step())
 	}

@@ -27,7 +27,9 @@ func newMethod(name string, c Composition, o options) (*bilevel.Solver, error) {
 	if name == "SCSC" {
 		m = SCSC{Alpha: o.Alpha, Beta: o.Beta}
 	}
-	return bilevel.New(Adapt(c), m, bilevel.Options{Set: o.Set, X0: o.X0, Y0: o.Y0, Seed: o.Seed, UpperBatch: o.OuterBatch, LowerBatch: o.InnerBatch})
+	return bilevel.New(Adapt(c), m,
+		bilevel.Options{Set: o.Set, X0: o.X0, Y0: o.Y0, Seed: o.Seed, UpperBatch: o.OuterBatch,
+			LowerBatch: o.InnerBatch})
 }
 
 func makeMethod(t testing.TB, name string, c Composition, o options) *bilevel.Solver {
@@ -48,7 +50,9 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/batch=%d", name, batch), func(t *testing.T) {
 				c, mirror := newWaves(), newWaves()
 				x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
-				m := makeMethod(t, name, c, options{Alpha: alpha, Beta: beta, Set: bilevel.UniformBox(3, lo, hi), X0: x, Y0: y, Seed: 7, OuterBatch: batch, InnerBatch: batch})
+				m := makeMethod(t, name, c,
+					options{Alpha: alpha, Beta: beta, Set: bilevel.UniformBox(3, lo, hi), X0: x, Y0: y, Seed: 7,
+						OuterBatch: batch, InnerBatch: batch})
 				h, old, df, dh := make([]float64, 4), make([]float64, 4), make([]float64, 4), mat.NewDense(3, 4)
 				xOld, boxed := x, 0
 				x, y = slices.Clone(x), slices.Clone(y)
@@ -116,7 +120,8 @@ func TestOptionsAreRefused(t *testing.T) {
 			require.ErrorIs(t, err, bilevel.ErrOption)
 			assert.ErrorContains(t, err, want)
 		}
-		_, err := bilevel.New(plainProblem{Adapt(newWaves())}, makeMethod(t, name, newWaves(), good).Method(), bilevel.Options{})
+		_, err := bilevel.New(plainProblem{Adapt(newWaves())}, makeMethod(t, name, newWaves(), good).Method(),
+			bilevel.Options{})
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, name+" takes a compositional problem")
 	}
@@ -154,7 +159,8 @@ func (s turn) At(k int) float64 {
 // A step that explodes is refused, and nothing moves.
 func TestDivergence(t *testing.T) {
 	for _, name := range []string{"SCGD", "SCSC"} {
-		m := makeMethod(t, name, portfolio(t, 3, 10), options{Alpha: bilevel.Constant(1e200), Beta: bilevel.Constant(1)})
+		m := makeMethod(t, name, portfolio(t, 3, 10),
+			options{Alpha: bilevel.Constant(1e200), Beta: bilevel.Constant(1)})
 		var err error
 		for err == nil && m.K() < 10 {
 			x := slices.Clone(m.X())
@@ -174,7 +180,8 @@ func TestStepsDoNotAllocate(t *testing.T) {
 		require.NoError(t, m.Step())
 		assert.Zero(t, testing.AllocsPerRun(50, func() { _ = m.Step() }), name)
 	}
-	s, err := bilevel.New(Adapt(c), bilevel.STABLE{Alpha: o.Alpha, Beta: o.Beta, MuG: 1}, bilevel.Options{LowerBatch: 4})
+	s, err := bilevel.New(Adapt(c), bilevel.STABLE{Alpha: o.Alpha, Beta: o.Beta, MuG: 1},
+		bilevel.Options{LowerBatch: 4})
 	require.NoError(t, err)
 	require.NoError(t, s.Step())
 	assert.Zero(t, testing.AllocsPerRun(50, func() { _ = s.Step() }), "STABLE")
@@ -197,7 +204,8 @@ func (w infinite) Outer(df, y []float64, xi []bilevel.Sample) (float64, error) {
 // A feasible set does not hide a step that is infinite.
 func TestInfiniteStepInABox(t *testing.T) {
 	for _, name := range []string{"SCGD", "SCSC"} {
-		m := makeMethod(t, name, infinite{newWaves(), new(int)}, options{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.5), Set: bilevel.UniformBox(3, -1, 1)})
+		m := makeMethod(t, name, infinite{newWaves(), new(int)},
+			options{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.5), Set: bilevel.UniformBox(3, -1, 1)})
 		require.NoError(t, m.Step())
 		require.NoError(t, m.Step())
 		x := slices.Clone(m.X())

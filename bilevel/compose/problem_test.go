@@ -97,7 +97,8 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 			done[p.Check] = true
 			done[p.Oracle] = true
 		}
-		for _, want := range []string{check.Derivative, check.BatchMean, check.Unbiased, check.Product, check.Truth, check.Convexity, "ConvexityAt"} {
+		for _, want := range []string{check.Derivative, check.BatchMean, check.Unbiased, check.Product, check.Truth,
+			check.Convexity, "ConvexityAt"} {
 			assert.True(t, done[want], "%s: %s was not checked", name, want)
 		}
 	}

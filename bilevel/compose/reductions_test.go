@@ -18,11 +18,14 @@ func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	const alpha, beta, tau, lo, hi = 0.1, 0.3, 0.4, -0.5, 0.6
 	c := newWaves()
 	x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
-	s, err := bilevel.New(Adapt(c), bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Tau: bilevel.Constant(tau), MuG: 0.5,
-		InitBatch: 2, Plain: true}, bilevel.Options{X0: x, Y0: y, Set: bilevel.UniformBox(3, lo, hi), Seed: 2})
+	s, err := bilevel.New(Adapt(c),
+		bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Tau: bilevel.Constant(tau),
+			MuG:       0.5,
+			InitBatch: 2, Plain: true}, bilevel.Options{X0: x, Y0: y, Set: bilevel.UniformBox(3, lo, hi), Seed: 2})
 	require.NoError(t, err)
 	mirror := newWaves()
-	j, now, old, h, df := mat.NewDense(3, 4), mat.NewDense(3, 4), mat.NewDense(3, 4), make([]float64, 4), make([]float64, 4)
+	j, now, old, h, df := mat.NewDense(3, 4), mat.NewDense(3, 4), mat.NewDense(3, 4), make([]float64,
+		4), make([]float64, 4)
 	var xOld []float64
 	x, y = slices.Clone(x), slices.Clone(y)
 	for k := range 60 {
@@ -77,7 +80,9 @@ func TestExactSCSCIsGradientDescent(t *testing.T) {
 	p := Adapt(newWaves())
 	x, y, grad := []float64{1, -0.5, 0.3}, make([]float64, 4), make([]float64, 3)
 	require.NoError(t, p.Solution(y, x))
-	m := makeMethod(t, "SCSC", newWaves(), options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.1), X0: x, Y0: y, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
+	m := makeMethod(t, "SCSC", newWaves(),
+		options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.1), X0: x, Y0: y, OuterBatch: bilevel.Full,
+			InnerBatch: bilevel.Full})
 	for range 50 {
 		require.NoError(t, m.Step())
 		require.NoError(t, p.Solution(y, x))
@@ -101,12 +106,15 @@ func TestLag(t *testing.T) {
 		var step func() error
 		var x, y func() []float64
 		if name == "STABLE" {
-			s, err := bilevel.New(Adapt(newWaves()), bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), MuG: 1, Plain: true},
+			s, err := bilevel.New(Adapt(newWaves()),
+				bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), MuG: 1, Plain: true},
 				bilevel.Options{X0: x0, Y0: y0, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 			require.NoError(t, err)
 			step, x, y = s.Step, s.X, s.Y
 		} else {
-			m := makeMethod(t, name, newWaves(), options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), X0: x0, Y0: y0, OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
+			m := makeMethod(t, name, newWaves(),
+				options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), X0: x0, Y0: y0,
+					OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
 			step, x, y = m.Step, m.X, m.Y
 		}
 		for range int(1 / alpha) {

@@ -102,7 +102,8 @@ var faults = map[string]struct {
 // with an error that names the step and the culprit; the last good iterate stands. Feasible sets
 // must not hide it, nor must a checkpoint that has been loaded.
 func TestHostileOracles(t *testing.T) {
-	sets := []bilevel.Set{nil, bilevel.UniformBox(3, -0.5, 0.5), bilevel.Ball{Radius: 1}, bilevel.Simplex{}, bilevel.NonNegative{}, bilevel.HalfSpace{A: []float64{1, 1, 1}, B: 1}}
+	sets := []bilevel.Set{nil, bilevel.UniformBox(3, -0.5, 0.5), bilevel.Ball{Radius: 1}, bilevel.Simplex{},
+		bilevel.NonNegative{}, bilevel.HalfSpace{A: []float64{1, 1, 1}, B: 1}}
 	forEach(t, func(t *testing.T, e Entry) {
 		const steps = 12
 		clean, m := newHostile(e, "", 0, nil), e.New(tuning)
@@ -119,7 +120,8 @@ func TestHostileOracles(t *testing.T) {
 				for i, at := range []int{0, calls / 2, calls - 1} {
 					set := sets[(i+calls+len(name)+len(oracle))%len(sets)]
 					h := newHostile(e, oracle, at, fault.act)
-					requireFault(t, h, m, set, fault.own, i == 1, steps, fmt.Sprintf("%s, %s at call %d, in %T", name, oracle, at, set))
+					requireFault(t, h, m, set, fault.own, i == 1, steps,
+						fmt.Sprintf("%s, %s at call %d, in %T", name, oracle, at, set))
 				}
 			}
 		}
@@ -170,7 +172,8 @@ func TestEveryMethodRefuses(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	forEach(t, func(t *testing.T, e Entry) {
 		for _, bad := range [][]float64{{2, 0, 0}, {nan, 0, 0}, {0, -inf, 0}, {0}} {
-			_, err := bilevel.New(e.problem(0.1), e.New(tuning), bilevel.Options{X0: bad, Set: bilevel.UniformBox(3, 0, 1)})
+			_, err := bilevel.New(e.problem(0.1), e.New(tuning),
+				bilevel.Options{X0: bad, Set: bilevel.UniformBox(3, 0, 1)})
 			require.ErrorIs(t, err, bilevel.ErrOption)
 			assert.ErrorContains(t, err, "X0")
 		}

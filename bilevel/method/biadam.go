@@ -131,7 +131,8 @@ func (m BiAdam) with(it *bilevel.Iteration, name string, storm bool, tau bilevel
 		return nil, err
 	}
 	dx, dy := len(it.X()), len(it.Y())
-	r := &biadam{BiAdam: m, storm: storm, set: set, estimate: newHypergradient(it, m.Neumann, true), x: newAdaptive(dx), y: newAdaptive(dy)}
+	r := &biadam{BiAdam: m, storm: storm, set: set, estimate: newHypergradient(it, m.Neumann, true), x: newAdaptive(dx),
+		y: newAdaptive(dy)}
 	r.zOld.x, r.zOld.y = make([]float64, dx), make([]float64, dy)
 	return r, nil
 }

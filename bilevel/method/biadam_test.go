@@ -18,12 +18,14 @@ import (
 // both points, the truncation p too.
 func TestBiAdamFollowsThePaper(t *testing.T) {
 	const terms, decay, rho = 4, 0.7, 0.05
-	alpha, beta, eta := bilevel.Power{C: 0.2, P: 0.1}, bilevel.Power{C: 0.3, K0: 2, P: 0.1}, bilevel.Power{C: 0.9, P: 0.2}
+	alpha, beta, eta := bilevel.Power{C: 0.2, P: 0.1}, bilevel.Power{C: 0.3, K0: 2, P: 0.1}, bilevel.Power{C: 0.9,
+		P: 0.2}
 	tauX, tauY := bilevel.Power{C: 0.9, P: 0.5}, bilevel.Power{C: 0.8, P: 0.6}
 	series := Neumann{LG: 7, MuG: 0.7, Terms: terms}
 	m := BiAdam{Alpha: alpha, Beta: beta, Eta: eta, TauX: tauX, TauY: tauY, Decay: decay, Rho: rho, Neumann: series}
 	for _, storm := range []bool{false, true} {
-		for _, set := range []bilevel.MetricSet{bilevel.UniformBox(3, followLo, followHi), bilevel.HalfSpace{A: []float64{1, -2, 0.5}, B: 0.5}} {
+		for _, set := range []bilevel.MetricSet{bilevel.UniformBox(3, followLo, followHi),
+			bilevel.HalfSpace{A: []float64{1, -2, 0.5}, B: 0.5}} {
 			for _, batch := range []int{1, 3} {
 				t.Run(fmt.Sprintf("storm=%v,%T,batch=%d", storm, set, batch), func(t *testing.T) {
 					w := newWavy(0.5)
@@ -133,13 +135,15 @@ func TestBiAdamReductions(t *testing.T) {
 	assert.NotEqual(t, afterSteps(t, m, opt, 40), afterSteps(t, VRBiAdam(m), opt, 40))
 
 	m.Alpha, m.Beta, m.Rho = bilevel.Constant(0.05*rho), bilevel.Constant(0.1*rho), rho
-	want := afterSteps(t, SUSTAIN{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), TauX: tau, TauY: tau, Neumann: n}, opt, 40)
+	want := afterSteps(t,
+		SUSTAIN{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), TauX: tau, TauY: tau, Neumann: n}, opt, 40)
 	assert.InDeltaSlice(t, want, afterSteps(t, VRBiAdam(m), opt, 40), 1e-10)
 }
 
 // With exact oracles STORM keeps the exact directions, and the averages lag behind them.
 func TestBiAdamExact(t *testing.T) {
-	m := BiAdam{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), TauX: bilevel.Constant(0.2), TauY: bilevel.Constant(0.2), Neumann: Neumann{LG: 7, Terms: 600}}
+	m := BiAdam{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), TauX: bilevel.Constant(0.2),
+		TauY: bilevel.Constant(0.2), Neumann: Neumann{LG: 7, Terms: 600}}
 	for _, method := range []bilevel.Method{m, VRBiAdam(m)} {
 		w := newWavy(0.1)
 		s, err := bilevel.New(w, method, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})

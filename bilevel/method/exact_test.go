@@ -37,8 +37,13 @@ func TestMethodsExactStep(t *testing.T) {
 		inner  int
 		atNewY bool // x moves at the new y
 	}{
-		{BSA{Alpha: a, Beta: b, Inner: bilevel.Constant(3), Neumann: series}, 3, true}, {TTSA{Alpha: a, Beta: b, Neumann: series}, 1, true}, {StocBiO{Alpha: a, Beta: b, Inner: 2, Neumann: series}, 2, true},
-		{ALSET{Alpha: a, Beta: b, Inner: 4, Neumann: series}, 4, true}, {SUSTAIN{Alpha: a, Beta: b, TauX: bilevel.Constant(0.2), TauY: bilevel.Constant(0.3), Neumann: series}, 1, false}, {MSTSA{Alpha: a, Beta: b, Tau: bilevel.Constant(0.2), Neumann: series}, 1, false},
+		{BSA{Alpha: a, Beta: b, Inner: bilevel.Constant(3), Neumann: series}, 3,
+			true}, {TTSA{Alpha: a, Beta: b, Neumann: series}, 1, true}, {StocBiO{Alpha: a, Beta: b, Inner: 2,
+			Neumann: series}, 2, true},
+		{ALSET{Alpha: a, Beta: b, Inner: 4, Neumann: series}, 4,
+			true}, {SUSTAIN{Alpha: a, Beta: b, TauX: bilevel.Constant(0.2), TauY: bilevel.Constant(0.3),
+			Neumann: series}, 1, false}, {MSTSA{Alpha: a, Beta: b, Tau: bilevel.Constant(0.2),
+			Neumann: series}, 1, false},
 		{MRBO{Alpha: a, Beta: b, TauX: bilevel.Constant(0.2), TauY: bilevel.Constant(0.3), Neumann: series}, 1, false},
 	} {
 		w, mirror := newWavy(0.1), newWavy(0.1)
@@ -83,15 +88,21 @@ func TestMethodReductions(t *testing.T) {
 	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	one, tau := bilevel.Constant(1), bilevel.Constant(0.3)
 	opt := bilevel.Options{Seed: 5, LowerBatch: 2}
-	assert.Equal(t, afterSteps(t, TTSA{Alpha: a, Beta: b, Neumann: n}, opt, 30), afterSteps(t, ALSET{Alpha: a, Beta: b, Inner: 1, Neumann: n}, opt, 30))
-	assert.Equal(t, afterSteps(t, TTSA{Alpha: a, Beta: b, Neumann: n}, opt, 30), afterSteps(t, BSA{Alpha: a, Beta: b, Inner: one, Neumann: n}, opt, 30))
-	assert.Equal(t, afterSteps(t, MSTSA{Alpha: a, Beta: b, Tau: tau, Neumann: n}, opt, 30), afterSteps(t, SUSTAIN{Alpha: a, Beta: b, TauX: tau, TauY: one, Neumann: n}, opt, 30))
-	assert.NotEqual(t, afterSteps(t, MSTSA{Alpha: a, Beta: b, Tau: tau, Neumann: n}, opt, 30), afterSteps(t, SUSTAIN{Alpha: a, Beta: b, TauX: tau, TauY: tau, Neumann: n}, opt, 30))
+	assert.Equal(t, afterSteps(t, TTSA{Alpha: a, Beta: b, Neumann: n}, opt, 30),
+		afterSteps(t, ALSET{Alpha: a, Beta: b, Inner: 1, Neumann: n}, opt, 30))
+	assert.Equal(t, afterSteps(t, TTSA{Alpha: a, Beta: b, Neumann: n}, opt, 30),
+		afterSteps(t, BSA{Alpha: a, Beta: b, Inner: one, Neumann: n}, opt, 30))
+	assert.Equal(t, afterSteps(t, MSTSA{Alpha: a, Beta: b, Tau: tau, Neumann: n}, opt, 30),
+		afterSteps(t, SUSTAIN{Alpha: a, Beta: b, TauX: tau, TauY: one, Neumann: n}, opt, 30))
+	assert.NotEqual(t, afterSteps(t, MSTSA{Alpha: a, Beta: b, Tau: tau, Neumann: n}, opt, 30),
+		afterSteps(t, SUSTAIN{Alpha: a, Beta: b, TauX: tau, TauY: tau, Neumann: n}, opt, 30))
 
 	// Without noise the weights do not matter, nor does the estimator.
 	exact := bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
 	want := afterSteps(t, SUSTAIN{Alpha: a, Beta: b, TauX: one, TauY: one, Neumann: n}, exact, 30)
-	for _, m := range []bilevel.Method{SUSTAIN{Alpha: a, Beta: b, TauX: tau, TauY: tau, Neumann: n}, MSTSA{Alpha: a, Beta: b, Tau: tau, Neumann: n}, MRBO{Alpha: a, Beta: b, TauX: tau, TauY: bilevel.Constant(0), Neumann: n}} {
+	for _, m := range []bilevel.Method{SUSTAIN{Alpha: a, Beta: b, TauX: tau, TauY: tau, Neumann: n},
+		MSTSA{Alpha: a, Beta: b, Tau: tau, Neumann: n}, MRBO{Alpha: a, Beta: b, TauX: tau, TauY: bilevel.Constant(0),
+			Neumann: n}} {
 		assert.InDeltaSlice(t, want, afterSteps(t, m, exact, 30), 1e-13, m.Name())
 	}
 }
@@ -103,34 +114,46 @@ func TestDefaults(t *testing.T) {
 	opt := bilevel.Options{Seed: 5, UpperBatch: 2, LowerBatch: 2}
 	rule := func(u bilevel.Upper) bilevel.Method { return bilevel.STABLE{Alpha: a, Beta: b, MuG: 0.3, Upper: u} }
 	for _, c := range []struct{ short, long bilevel.Method }{
-		{bilevel.STABLE{MuG: 0.3}, bilevel.STABLE{ScaleX: 0.1, ScaleY: 0.5, Tau: root, MuG: 0.3, CGxy: inf, InitBatch: 4, Trust: 0.1}},
+		{bilevel.STABLE{MuG: 0.3},
+			bilevel.STABLE{ScaleX: 0.1, ScaleY: 0.5, Tau: root, MuG: 0.3, CGxy: inf, InitBatch: 4, Trust: 0.1}},
 		{rule(bilevel.Momentum{}), rule(bilevel.Momentum{Weight: bilevel.Constant(0.9)})},
 		{rule(bilevel.STORM{}), rule(bilevel.STORM{Tau: storm})},
 		{rule(bilevel.Adam{}), rule(bilevel.Adam{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})},
 		{BSA{Alpha: a, Beta: b, Neumann: n}, BSA{Alpha: a, Beta: b, Inner: bilevel.Power{C: 1, P: -0.5}, Neumann: n}},
 		{StocBiO{Alpha: a, Beta: b, Inner: 0, Neumann: n}, StocBiO{Alpha: a, Beta: b, Inner: 10, Neumann: n}},
 		{ALSET{Alpha: a, Beta: b, Inner: 0, Neumann: n}, ALSET{Alpha: a, Beta: b, Inner: 1, Neumann: n}},
-		{SUSTAIN{Alpha: a, Beta: b, TauY: nil, Neumann: n}, SUSTAIN{Alpha: a, Beta: b, TauX: storm, TauY: storm, Neumann: n}},
+		{SUSTAIN{Alpha: a, Beta: b, TauY: nil, Neumann: n},
+			SUSTAIN{Alpha: a, Beta: b, TauX: storm, TauY: storm, Neumann: n}},
 		{MSTSA{Alpha: a, Beta: b, Neumann: n}, MSTSA{Alpha: a, Beta: b, Tau: storm, Neumann: n}},
 		{MRBO{Alpha: a, Beta: b, TauY: nil, Neumann: n}, MRBO{Alpha: a, Beta: b, TauX: storm, TauY: storm, Neumann: n}},
-		{VRBO{Alpha: a, Beta: b, Period: 0, Inner: 0, LargeBatch: 0, Neumann: n}, VRBO{Alpha: a, Beta: b, Period: 10, Inner: 10, LargeBatch: 20, Neumann: n}},
+		{VRBO{Alpha: a, Beta: b, Period: 0, Inner: 0, LargeBatch: 0, Neumann: n},
+			VRBO{Alpha: a, Beta: b, Period: 10, Inner: 10, LargeBatch: 20, Neumann: n}},
 		{RSVRB{Alpha: a, Beta: b, MuG: 0.3}, RSVRB{Alpha: a, Beta: b, Tau: storm, MuG: 0.3, CGxy: inf, InitBatch: 4}},
-		{BiAdam{Alpha: a, Beta: b, Neumann: n}, BiAdam{Alpha: a, Beta: b, Eta: bilevel.Constant(1), TauX: root, TauY: root, Decay: 0.99, Rho: 1e-3, Neumann: n}},
-		{VRBiAdam{Alpha: a, Beta: b, Neumann: n}, VRBiAdam{Alpha: a, Beta: b, Eta: bilevel.Constant(1), TauX: storm, TauY: storm, Decay: 0.99, Rho: 1e-3, Neumann: n}},
+		{BiAdam{Alpha: a, Beta: b, Neumann: n},
+			BiAdam{Alpha: a, Beta: b, Eta: bilevel.Constant(1), TauX: root, TauY: root, Decay: 0.99, Rho: 1e-3,
+				Neumann: n}},
+		{VRBiAdam{Alpha: a, Beta: b, Neumann: n},
+			VRBiAdam{Alpha: a, Beta: b, Eta: bilevel.Constant(1), TauX: storm, TauY: storm, Decay: 0.99, Rho: 1e-3,
+				Neumann: n}},
 		{SOBA{Alpha: a, Beta: b}, SOBA{Alpha: a, Beta: b, Gamma: b}},
 		{SABA{Alpha: a, Beta: b}, SABA{Alpha: a, Beta: b, Gamma: b}},
 	} {
 		assert.Equal(t, afterSteps(t, c.long, opt, 120), afterSteps(t, c.short, opt, 120), c.short.Name())
 	}
 	short := afterSteps(t, TTSA{Alpha: a, Beta: b, Neumann: n}, bilevel.Options{}, 30)
-	assert.Equal(t, short, afterSteps(t, TTSA{Alpha: a, Beta: b, Neumann: n}, bilevel.Options{X0: make([]float64, 3), Y0: make([]float64, 4), Set: bilevel.Space{}, UpperBatch: 1, LowerBatch: 1, Explode: 1e12}, 30))
+	assert.Equal(t, short,
+		afterSteps(t, TTSA{Alpha: a, Beta: b, Neumann: n},
+			bilevel.Options{X0: make([]float64, 3), Y0: make([]float64, 4), Set: bilevel.Space{}, UpperBatch: 1,
+				LowerBatch: 1, Explode: 1e12}, 30))
 }
 
 // Exact oracles keep the directions of VRBO exact wherever it goes, without large batches after the
 // first.
 func TestVRBOExact(t *testing.T) {
 	w := newWavy(0.1)
-	s, err := bilevel.New(w, VRBO{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), Period: 1000, Inner: 3, LargeBatch: 0, Neumann: Neumann{LG: 7, Terms: 600}},
+	s, err := bilevel.New(w,
+		VRBO{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), Period: 1000, Inner: 3, LargeBatch: 0,
+			Neumann: Neumann{LG: 7, Terms: 600}},
 		bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 	require.NoError(t, err)
 	gy := make([]float64, 4)

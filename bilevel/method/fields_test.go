@@ -52,7 +52,8 @@ func TestFieldsSayTheirDefaults(t *testing.T) {
 		for i := range typ.NumField() {
 			name := typ.Name() + "." + typ.Field(i).Name
 			doc := documented[name]
-			assert.True(t, strings.Contains(doc, "equired") || strings.Contains(doc, "efault") || strings.Contains(doc, "as in"),
+			assert.True(t, strings.Contains(doc, "equired") || strings.Contains(doc, "efault") ||
+				strings.Contains(doc, "as in"),
 				"%s: %q tells neither a default nor that it is required", name, doc)
 			seen++
 		}

@@ -101,7 +101,8 @@ func clamp(x []float64) (boxed int) {
 }
 
 func followOptions(batch int) bilevel.Options {
-	return bilevel.Options{Set: bilevel.UniformBox(3, followLo, followHi), X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch}
+	return bilevel.Options{Set: bilevel.UniformBox(3, followLo, followHi), X0: []float64{0.1, -0.1, 0.2},
+		Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch}
 }
 
 // BSA, TTSA, stocBiO and ALSET against their equations, on a run in which the box acts, with
@@ -167,8 +168,10 @@ func TestMomentumFollowsThePapers(t *testing.T) {
 		random     bool
 	}{
 		{SUSTAIN{Alpha: alpha, Beta: beta, TauX: tauX, TauY: tauY, Neumann: series}, tauX, tauY, true},
-		{SUSTAIN{Alpha: alpha, Beta: beta, TauY: nil, Neumann: series}, bilevel.Power{C: 1, P: 2.0 / 3}, bilevel.Power{C: 1, P: 2.0 / 3}, true},
-		{SUSTAIN{Alpha: alpha, Beta: beta, TauX: bilevel.Constant(1), TauY: bilevel.Constant(1), Neumann: series}, bilevel.Constant(1), bilevel.Constant(1), true},
+		{SUSTAIN{Alpha: alpha, Beta: beta, TauY: nil, Neumann: series}, bilevel.Power{C: 1, P: 2.0 / 3},
+			bilevel.Power{C: 1, P: 2.0 / 3}, true},
+		{SUSTAIN{Alpha: alpha, Beta: beta, TauX: bilevel.Constant(1), TauY: bilevel.Constant(1), Neumann: series},
+			bilevel.Constant(1), bilevel.Constant(1), true},
 		{MSTSA{Alpha: alpha, Beta: beta, Tau: tauX, Neumann: series}, tauX, nil, true},
 		{MRBO{Alpha: alpha, Beta: beta, TauX: tauX, TauY: tauY, Neumann: series}, tauX, tauY, false},
 	} {
@@ -232,11 +235,14 @@ func TestMomentumFollowsThePapers(t *testing.T) {
 func TestVRBOFollowsThePaper(t *testing.T) {
 	const terms, alpha, beta = 3, 0.1, 0.05
 	series := Neumann{LG: 7, Terms: terms}
-	for _, c := range []struct{ period, inner, batch, large, wantLarge int }{{3, 1, 1, 5, 5}, {3, 2, 3, 0, 9}, {1, 1, 2, 0, 2}} {
+	for _, c := range []struct{ period, inner, batch, large, wantLarge int }{{3, 1, 1, 5, 5}, {3, 2, 3, 0, 9},
+		{1, 1, 2, 0, 2}} {
 		t.Run(fmt.Sprintf("period=%d,inner=%d,batch=%d", c.period, c.inner, c.batch), func(t *testing.T) {
 			w := newWavy(0.5)
 			opt := followOptions(c.batch)
-			s, err := bilevel.New(w, VRBO{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Period: c.period, Inner: c.inner, LargeBatch: c.large, Neumann: series}, opt)
+			s, err := bilevel.New(w,
+				VRBO{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Period: c.period, Inner: c.inner,
+					LargeBatch: c.large, Neumann: series}, opt)
 			require.NoError(t, err)
 			x, y, boxed := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
 			var u, v []float64

@@ -130,7 +130,8 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 }
 
 // look passes the entries of f_x − g_xy v at a point to entry.
-func (m *fsla) look(it *bilevel.Iteration, x, y, v []float64, xi, phi []bilevel.Sample, entry func(i int, d float64)) error {
+func (m *fsla) look(it *bilevel.Iteration, x, y, v []float64, xi, phi []bilevel.Sample,
+	entry func(i int, d float64)) error {
 	if err := errors.Join(
 		it.Oracle().GradF(m.fx, m.fy, x, y, xi),
 		it.Oracle().CrossVecG(m.cv, x, y, v, phi),

@@ -101,7 +101,8 @@ func TestNeumannMoments(t *testing.T) {
 	for _, c := range []struct {
 		random, shrink bool
 		terms, batch   int
-	}{{true, false, 1, 1}, {true, false, 4, 1}, {true, false, 7, 2}, {false, false, 5, 1}, {false, false, 4, 3}, {false, true, 4, 1}} {
+	}{{true, false, 1, 1}, {true, false, 4, 1}, {true, false, 7, 2}, {false, false, 5, 1}, {false, false, 4, 3}, {false,
+		true, 4, 1}} {
 		t.Run(fmt.Sprintf("random=%v,shrink=%v,N=%d,batch=%d", c.random, c.shrink, c.terms, c.batch), func(t *testing.T) {
 			w := newTable(newWavy(0.4), x, y)
 			it := iteration(t, w, bilevel.Options{Seed: 11})
@@ -252,7 +253,9 @@ func TestNeumannTerms(t *testing.T) {
 // |B_{Q+1−j}| = ⌈B Q (1−ημ)^(j−1)⌉: the product next to f_y, done first, has the largest batch.
 func TestStocBiOBatches(t *testing.T) {
 	w := newWavy(0.1)
-	s, err := bilevel.New(w, StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), Inner: 1, Neumann: Neumann{LG: 8, MuG: 2, Terms: 5}},
+	s, err := bilevel.New(w,
+		StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), Inner: 1,
+			Neumann: Neumann{LG: 8, MuG: 2, Terms: 5}},
 		bilevel.Options{LowerBatch: 3})
 	require.NoError(t, err)
 	require.NoError(t, s.Step())

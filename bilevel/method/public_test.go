@@ -39,7 +39,8 @@ func TestMethodsFollowPublicCode(t *testing.T) {
 	} {
 		t.Run(c.m.Name(), func(t *testing.T) {
 			w := newProducts(0.3)
-			s, err := bilevel.New(w, c.m, bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), Seed: 9, UpperBatch: 2, LowerBatch: 3})
+			s, err := bilevel.New(w, c.m,
+				bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), Seed: 9, UpperBatch: 2, LowerBatch: 3})
 			require.NoError(t, err)
 			x, y := make([]float64, 3), make([]float64, 4)
 			boxed := 0
@@ -138,7 +139,8 @@ func (p *plainSRBA) step(r *reader, k int, x, y []float64) {
 		p.dy, p.dv, p.dx = dy, dv, dx
 	} else {
 		oy, ov, ox := sobaDirections(r, p.xOld, p.yOld, p.vOld)
-		p.dy, p.dv, p.dx = lin(1.0, p.dy, 1.0, dy, -1.0, oy), lin(1.0, p.dv, 1.0, dv, -1.0, ov), lin(1.0, p.dx, 1.0, dx, -1.0, ox)
+		p.dy, p.dv, p.dx = lin(1.0, p.dy, 1.0, dy, -1.0, oy), lin(1.0, p.dv, 1.0, dv, -1.0, ov), lin(1.0, p.dx, 1.0, dx,
+			-1.0, ox)
 	}
 	p.xOld, p.yOld, p.vOld = slices.Clone(x), slices.Clone(y), slices.Clone(p.v)
 	mat.Axpy(y, -plainBeta, p.dy)

@@ -106,7 +106,8 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	if !(m.Share > 0 && m.Share <= 1) {
 		err = option.Bad("SPABA.Share is %v, want a probability in (0, 1]", m.Share)
 	}
-	if err := errors.Join(err, option.Batch("SPABA.Large", m.Large), option.Positive("SPABA.Radius", m.Radius)); err != nil {
+	if err := errors.Join(err, option.Batch("SPABA.Large", m.Large),
+		option.Positive("SPABA.Radius", m.Radius)); err != nil {
 		return nil, err
 	}
 	r := newRecursive(b, m.Large, func(it *bilevel.Iteration) bool {

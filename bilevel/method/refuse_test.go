@@ -36,7 +36,8 @@ func TestMethodsNotFinite(t *testing.T) {
 			}
 			for _, after := range []int{0, 1, 7, 8, 30, 31} {
 				for _, once := range []bool{false, true} {
-					s, err := bilevel.New(turnsNaN(sober{t, e.problem(0.1).Wavy}, quantity, after, once), m, bilevel.Options{Seed: 1})
+					s, err := bilevel.New(turnsNaN(sober{t, e.problem(0.1).Wavy}, quantity, after, once), m,
+						bilevel.Options{Seed: 1})
 					require.NoError(t, err)
 					var x, y []float64
 					for range 60 {
@@ -165,16 +166,25 @@ func TestMethodsRefuse(t *testing.T) {
 		"VR-BiAdam: step sizes at step 4 are α = NaN":          VRBiAdam{Alpha: late, Beta: a, Neumann: n},
 		"TTSA: step sizes at step 4 are α = -1":                TTSA{Alpha: turn{K: 4, V: -1}, Beta: a, Neumann: n},
 		"TTSA: step sizes at step 4 are α = 0, β = -1":         TTSA{Alpha: a, Beta: turn{K: 4, V: -1}, Neumann: n},
-		"TTSA: step sizes at step 4 are α = +Inf":              TTSA{Alpha: turn{K: 4, V: math.Inf(1)}, Beta: a, Neumann: n},
-		"TTSA: step sizes at step 4 are α = 0, β = +Inf":       TTSA{Alpha: a, Beta: turn{K: 4, V: math.Inf(1)}, Neumann: n},
-		"BSA: number of inner steps at step 4 is 0":            BSA{Alpha: a, Beta: a, Inner: turn{K: 4, V: 0}, Neumann: n},
-		"BSA: number of inner steps at step 4 is 1.073741825e": BSA{Alpha: a, Beta: a, Inner: turn{K: 4, V: 1<<30 + 0.5}, Neumann: n},
-		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = 1.": MSTSA{Alpha: a, Beta: a, Tau: turn{K: 4, V: 1.5}, Neumann: n},
-		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = -1": MSTSA{Alpha: a, Beta: a, Tau: turn{K: 4, V: -1}, Neumann: n},
-		"SOBA: Gamma at step 4 is -1":                          SOBA{Alpha: a, Beta: a, Gamma: turn{K: 4, V: -1}},
-		"SOBA: Gamma at step 4 is +Inf":                        SOBA{Alpha: a, Beta: a, Gamma: turn{K: 4, V: math.Inf(1)}},
-		"BiAdam: Eta at step 4 is 1.5":                         BiAdam{Alpha: a, Beta: a, Eta: turn{K: 4, V: 1.5}, Neumann: n},
-		"BiAdam: TauY at step 4 is 2":                          BiAdam{Alpha: a, Beta: a, TauY: turn{K: 4, V: 2}, Neumann: n},
+		"TTSA: step sizes at step 4 are α = +Inf": TTSA{Alpha: turn{K: 4, V: math.Inf(1)}, Beta: a,
+			Neumann: n},
+		"TTSA: step sizes at step 4 are α = 0, β = +Inf": TTSA{Alpha: a, Beta: turn{K: 4, V: math.Inf(1)},
+			Neumann: n},
+		"BSA: number of inner steps at step 4 is 0": BSA{Alpha: a, Beta: a, Inner: turn{K: 4, V: 0},
+			Neumann: n},
+		"BSA: number of inner steps at step 4 is 1.073741825e": BSA{Alpha: a, Beta: a,
+			Inner: turn{K: 4, V: 1<<30 + 0.5}, Neumann: n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = 1.": MSTSA{Alpha: a, Beta: a, Tau: turn{K: 4, V: 1.5},
+			Neumann: n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = -1": MSTSA{Alpha: a, Beta: a, Tau: turn{K: 4, V: -1},
+			Neumann: n},
+		"SOBA: Gamma at step 4 is -1": SOBA{Alpha: a, Beta: a, Gamma: turn{K: 4, V: -1}},
+		"SOBA: Gamma at step 4 is +Inf": SOBA{Alpha: a, Beta: a,
+			Gamma: turn{K: 4, V: math.Inf(1)}},
+		"BiAdam: Eta at step 4 is 1.5": BiAdam{Alpha: a, Beta: a, Eta: turn{K: 4, V: 1.5},
+			Neumann: n},
+		"BiAdam: TauY at step 4 is 2": BiAdam{Alpha: a, Beta: a, TauY: turn{K: 4, V: 2},
+			Neumann: n},
 	} {
 		s, err := bilevel.New(newWavy(0), m, bilevel.Options{})
 		require.NoError(t, err)
@@ -191,7 +201,8 @@ func TestMethodsRefuse(t *testing.T) {
 // first oracle call.
 func TestInnerBounds(t *testing.T) {
 	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
-	s, err := bilevel.New(newWavy(0), BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1e-300), Neumann: n}, bilevel.Options{})
+	s, err := bilevel.New(newWavy(0), BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1e-300), Neumann: n},
+		bilevel.Options{})
 	require.NoError(t, err)
 	require.NoError(t, s.Step())
 	assert.Equal(t, uint64(1), s.Counts().GradG)

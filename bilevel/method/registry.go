@@ -122,7 +122,8 @@ var registry = []Entry{
 	{
 		Name: "STABLE-Adam", Base: "STABLE",
 		New:   func(t Tuning) bilevel.Method { return t.stable(bilevel.Adam{}) },
-		Needs: Needs{Alpha: true, MuG: true, MetricSet: true}, Orders: [2]float64{0.5, 0.5}, Lengths: [2]bool{true, false},
+		Needs: Needs{Alpha: true, MuG: true, MetricSet: true}, Orders: [2]float64{0.5, 0.5},
+		Lengths:  [2]bool{true, false},
 		Variants: stableTau, Uses: usesStable(1),
 	},
 	{

@@ -40,7 +40,8 @@ func TestResumeGivesTheSameBits(t *testing.T) {
 			for _, opt := range []bilevel.Options{
 				{Seed: 3},
 				{Seed: 4, UpperBatch: 2, LowerBatch: 3, Set: bilevel.UniformBox(3, -0.2, 0.3)},
-				{Seed: 5, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full, Set: bilevel.Ball{Radius: 0.4}, X0: []float64{0.3, -0.2, 0.1}},
+				{Seed: 5, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full, Set: bilevel.Ball{Radius: 0.4},
+					X0: []float64{0.3, -0.2, 0.1}},
 				{Seed: 6, Set: euclid{bilevel.Simplex{}}},
 			} {
 				if _, ok := opt.Set.(euclid); ok && e.Needs.MetricSet {

@@ -18,7 +18,8 @@ import (
 // one φ and one ξ serve both points.
 func TestRSVRBFollowsThePaper(t *testing.T) {
 	const mu, c = 0.9, 2.2
-	alpha, beta, tau := bilevel.Power{C: 0.2, P: 1.0 / 3}, bilevel.Power{C: 0.2, K0: 2, P: 1.0 / 3}, bilevel.Power{C: 0.9, P: 0.5}
+	alpha, beta, tau := bilevel.Power{C: 0.2, P: 1.0 / 3}, bilevel.Power{C: 0.2, K0: 2,
+		P: 1.0 / 3}, bilevel.Power{C: 0.9, P: 0.5}
 	for _, batch := range []int{1, 3} {
 		t.Run(fmt.Sprintf("batch=%d", batch), func(t *testing.T) {
 			w, mirror := newWavy(0.5), newWavy(0.5)
@@ -107,8 +108,11 @@ func TestRSVRBFollowsThePaper(t *testing.T) {
 func TestRSVRBExact(t *testing.T) {
 	for _, tau := range []float64{0, 0.3, 1} {
 		w := newWavy(0.1)
-		opt := bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
-		s, err := bilevel.New(w, RSVRB{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), Tau: bilevel.Constant(tau), MuG: 0.01}, opt)
+		opt := bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full,
+			LowerBatch: bilevel.Full}
+		s, err := bilevel.New(w,
+			RSVRB{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), Tau: bilevel.Constant(tau),
+				MuG: 0.01}, opt)
 		require.NoError(t, err)
 		gy := make([]float64, 4)
 		for range 30 {

@@ -91,7 +91,8 @@ type saga struct {
 // allocated.
 const maxTable = min(math.MaxInt/16, 1<<44)
 
-func newSaga(stream string, terms uint64, batch, width int, eval func(it *bilevel.Iteration, row []float64, batch []bilevel.Sample) error) (*saga, error) {
+func newSaga(stream string, terms uint64, batch, width int,
+	eval func(it *bilevel.Iteration, row []float64, batch []bilevel.Sample) error) (*saga, error) {
 	t := &saga{eval: eval}
 	switch {
 	case batch == bilevel.Full:
@@ -116,7 +117,8 @@ func (t *saga) row(m []float64, i int) []float64 {
 }
 
 // estimate writes the parts at z^k into dst, from a batch of the stream.
-func (t *saga) estimate(dst []float64, it *bilevel.Iteration, draw func(*bilevel.Iteration, int) []bilevel.Sample) error {
+func (t *saga) estimate(dst []float64, it *bilevel.Iteration,
+	draw func(*bilevel.Iteration, int) []bilevel.Sample) error {
 	switch {
 	case t.terms == 0:
 		return t.eval(it, dst, draw(it, bilevel.Full))

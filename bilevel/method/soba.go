@@ -69,7 +69,8 @@ func (m SOBA) check(it *bilevel.Iteration, name string) (*soba, error) {
 // newSOBA makes the memory of SOBA and its kin.
 func newSOBA(it *bilevel.Iteration) *soba {
 	dx, dy := it.Dims()
-	return &soba{v: make([]float64, dy), f: make([]float64, dx+dy), g: make([]float64, 2*dy+dx), dx: make([]float64, dx)}
+	return &soba{v: make([]float64, dy), f: make([]float64, dx+dy), g: make([]float64, 2*dy+dx),
+		dx: make([]float64, dx)}
 }
 
 func (m *soba) Step(it *bilevel.Iteration) error {

@@ -16,12 +16,14 @@ import (
 
 // partsAt are f_x, f_y, g_y, g_yy v, g_xy v at one point, one after another.
 func partsAt(t *testing.T, w *wavy, x, y, v []float64, xi, phi []bilevel.Sample) [5][]float64 {
-	fx, fy, gy, gxy, gyy := make([]float64, w.Dx), make([]float64, w.Dy), make([]float64, w.Dy), mat.NewDense(w.Dx, w.Dy), mat.NewSym(w.Dy)
+	fx, fy, gy, gxy, gyy := make([]float64, w.Dx), make([]float64, w.Dy), make([]float64, w.Dy), mat.NewDense(w.Dx,
+		w.Dy), mat.NewSym(w.Dy)
 	require.NoError(t, w.GradF(fx, fy, x, y, xi))
 	require.NoError(t, w.GradG(gy, x, y, phi))
 	require.NoError(t, w.CrossG(gxy, x, y, phi))
 	require.NoError(t, w.HessG(gyy, x, y, phi))
-	return [5][]float64{fx, fy, gy, bileveltest.Apply(bileveltest.Full(gyy, w.Dy, w.Dy), v), bileveltest.Apply(bileveltest.Full(gxy, w.Dx, w.Dy), v)}
+	return [5][]float64{fx, fy, gy, bileveltest.Apply(bileveltest.Full(gyy, w.Dy, w.Dy), v),
+		bileveltest.Apply(bileveltest.Full(gxy, w.Dx, w.Dy), v)}
 }
 
 // joint is the point (x, y, v) of SOBA and SABA.
@@ -152,9 +154,11 @@ func TestSABAFullTables(t *testing.T) {
 	for _, c := range []struct {
 		m     bilevel.Method
 		exact bool
-	}{{SABA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0)}, true}, {SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0)}, false}} {
+	}{{SABA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0)},
+		true}, {SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0)}, false}} {
 		w := newWavy(0.5)
-		s, err := bilevel.New(w, c.m, bilevel.Options{Seed: 1, X0: []float64{0.1, 0.2, 0.3}, Y0: []float64{1, 2, 3, 4}, LowerBatch: 3})
+		s, err := bilevel.New(w, c.m,
+			bilevel.Options{Seed: 1, X0: []float64{0.1, 0.2, 0.3}, Y0: []float64{1, 2, 3, 4}, LowerBatch: 3})
 		require.NoError(t, err)
 		want := slices.Concat(flat(partsAt(t, w, s.X(), s.Y(), make([]float64, 4), nil, nil))...)
 		for k := range 40 {
@@ -195,11 +199,13 @@ func TestSABAExact(t *testing.T) {
 	a, b := bilevel.Constant(0.05), bilevel.Constant(0.1)
 	full := bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
 	assert.Equal(t, run(SOBA{Alpha: a, Beta: b}, full), run(SABA{Alpha: a, Beta: b}, full))
-	assert.NotEqual(t, run(SOBA{Alpha: a, Beta: b}, full), run(SABA{Alpha: a, Beta: b}, bilevel.Options{UpperBatch: bilevel.Full}))
+	assert.NotEqual(t, run(SOBA{Alpha: a, Beta: b}, full),
+		run(SABA{Alpha: a, Beta: b}, bilevel.Options{UpperBatch: bilevel.Full}))
 
 	_, err := bilevel.New(unbounded{newWavy(0.3)}, SABA{Alpha: a, Beta: b}, full)
 	require.NoError(t, err)
-	for stream, opt := range map[string]bilevel.Options{"ξ": {LowerBatch: bilevel.Full}, "φ": {UpperBatch: bilevel.Full}} {
+	for stream, opt := range map[string]bilevel.Options{"ξ": {LowerBatch: bilevel.Full},
+		"φ": {UpperBatch: bilevel.Full}} {
 		_, err := bilevel.New(unbounded{newWavy(0.3)}, SABA{Alpha: a, Beta: b}, opt)
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, "the stream of "+stream+" is unbounded")
@@ -219,7 +225,9 @@ func (huge) Streams() (uint64, uint64) { return 1 << 63, 1 << 63 }
 
 // v that leaves the finite numbers while x and y do not ends the run at that step.
 func TestSOBAOverflow(t *testing.T) {
-	s, err := bilevel.New(newWavy(0.3), SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0), Gamma: bilevel.Constant(1e100)}, bilevel.Options{Seed: 1})
+	s, err := bilevel.New(newWavy(0.3),
+		SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0),
+			Gamma: bilevel.Constant(1e100)}, bilevel.Options{Seed: 1})
 	require.NoError(t, err)
 	for range 10 {
 		if err = s.Step(); err != nil {

@@ -46,7 +46,8 @@ func goals(t *testing.T, e method.Entry, noise float64) map[string]goal {
 
 // portfolio is the choice of two assets from four scenarios of their returns.
 func portfolio(t *testing.T) goal {
-	m, err := compose.NewMeanVariance(&mat.Dense{Rows: 4, Cols: 2, Stride: 2, Data: []float64{1, 0.2, -0.7, 0.6, 0.5, -0.9, -0.4, 0.7}}, 1)
+	m, err := compose.NewMeanVariance(&mat.Dense{Rows: 4, Cols: 2, Stride: 2,
+		Data: []float64{1, 0.2, -0.7, 0.6, 0.5, -0.9, -0.4, 0.7}}, 1)
 	require.NoError(t, err)
 	x, _, err := m.Optimum()
 	require.NoError(t, err)
@@ -114,7 +115,8 @@ func TestMethodsSolveExactly(t *testing.T) {
 		near = max(near, e.Bias)
 		for name, g := range goals(t, e, 0) {
 			m := e.New(method.Tuning{Alpha: alpha, Beta: beta, Gamma: bilevel.Constant(0.2), MuG: 1, LG: 3, Terms: 80})
-			s, err := bilevel.New(g.problem, m, bilevel.Options{Set: g.set, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+			s, err := bilevel.New(g.problem, m,
+				bilevel.Options{Set: g.set, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 			require.NoError(t, err)
 			_, err = s.Run(context.Background(), bilevel.Run{Steps: steps})
 			require.NoError(t, err)

@@ -95,7 +95,8 @@ func TestSpecRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	var lower method.Spec
-	require.NoError(t, json.Unmarshal([]byte(` {"Method": "soba", "alpha": {"c": 1, "p": 0.5}, "BETA": null} `), &lower))
+	require.NoError(t, json.Unmarshal([]byte(` {"Method": "soba", "alpha": {"c": 1, "p": 0.5}, "BETA": null} `),
+		&lower))
 	assert.Equal(t, method.SOBA{Alpha: bilevel.Power{C: 1, P: 0.5}}, lower.Method)
 }
 

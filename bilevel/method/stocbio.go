@@ -45,5 +45,6 @@ func (m StocBiO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	}
 	h := newHypergradient(it, m.Neumann, false)
 	h.shrink = true
-	return startAlternating(it, "StocBiO", alternating{alpha: m.Alpha, beta: m.Beta, inner: bilevel.Constant(m.Inner), estimate: h})
+	return startAlternating(it, "StocBiO",
+		alternating{alpha: m.Alpha, beta: m.Beta, inner: bilevel.Constant(m.Inner), estimate: h})
 }

@@ -66,7 +66,9 @@ func TestBiasOfFirstOrder(t *testing.T) {
 	}
 	a, b := bilevel.Constant(0.1), bilevel.Constant(0.2)
 	assert.InDelta(t, 16, bias(F2SAp{Alpha: a, Beta: b, Nu: 0.08})/bias(F2SAp{Alpha: a, Beta: b, Nu: 0.02}), 1)
-	assert.InDelta(t, 4, bias(F2SA{Alpha: a, Beta: b, Lambda: bilevel.Constant(50)})/bias(F2SA{Alpha: a, Beta: b, Lambda: bilevel.Constant(200)}), 0.2)
+	assert.InDelta(t, 4,
+		bias(F2SA{Alpha: a, Beta: b, Lambda: bilevel.Constant(50)})/bias(F2SA{Alpha: a, Beta: b,
+			Lambda: bilevel.Constant(200)}), 0.2)
 }
 
 // S-TFBO follows its equations, from sums of squares that it is given.

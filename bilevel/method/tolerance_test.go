@@ -109,13 +109,21 @@ func TestToleranceInnerCycle(t *testing.T) {
 	n := Neumann{LG: 4, MuG: 0.1, Terms: 2}
 	for inner := 1; inner <= 6; inner++ {
 		for _, m := range []struct{ cycles, converges bilevel.Method }{
-			{ALSET{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, ALSET{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
-			{StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
-			{VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n}, VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
-			{BSA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: bilevel.Constant(inner), Neumann: n}, BSA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: bilevel.Constant(inner), Neumann: n}},
-			{AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Gamma: bilevel.Constant(0.3), Inner: inner}, AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
-			{F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner}, F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
-			{F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner}, F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
+			{ALSET{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n},
+				ALSET{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
+			{StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n},
+				StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
+			{VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n},
+				VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
+			{BSA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: bilevel.Constant(inner), Neumann: n},
+				BSA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: bilevel.Constant(inner),
+					Neumann: n}},
+			{AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Gamma: bilevel.Constant(0.3), Inner: inner},
+				AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
+			{F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner},
+				F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
+			{F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner},
+				F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
 		} {
 			opt := bilevel.Options{X0: []float64{1}, Y0: []float64{1}}
 			s, err := bilevel.New(p, m.cycles, opt)
@@ -143,13 +151,22 @@ func TestToleranceStandsStill(t *testing.T) {
 		m   bilevel.Method
 		opt bilevel.Options
 	}{
-		"no step size of x":    {levels{1, far, linear}, SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0.1)}, bilevel.Options{}},
-		"no step size of y":    {levels{1, linear, far}, SOBA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0)}, bilevel.Options{}},
-		"rounding":             {levels{1, far, linear}, SOBA{Alpha: bilevel.Constant(1e-17), Beta: bilevel.Constant(0.1)}, bilevel.Options{X0: []float64{1}}},
-		"step sizes fall":      {levels{1, far, linear}, SOBA{Alpha: bilevel.Power{C: 0.1, P: 3}, Beta: bilevel.Constant(0.1)}, bilevel.Options{}},
-		"a trust region":       {newWavy(0), bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), MuG: 0.3, Trust: 1e-12}, bilevel.Options{}},
-		"another entry's step": {levels{2, steep, linear}, bilevel.STABLE{MuG: 0.5}, bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
-		"Adam's metric":        {levels{2, steep, linear}, bilevel.STABLE{MuG: 0.5, Alpha: bilevel.Constant(1e-4), Upper: bilevel.Adam{}}, bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
+		"no step size of x": {levels{1, far, linear}, SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0.1)},
+			bilevel.Options{}},
+		"no step size of y": {levels{1, linear, far}, SOBA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0)},
+			bilevel.Options{}},
+		"rounding": {levels{1, far, linear},
+			SOBA{Alpha: bilevel.Constant(1e-17), Beta: bilevel.Constant(0.1)}, bilevel.Options{X0: []float64{1}}},
+		"step sizes fall": {levels{1, far, linear},
+			SOBA{Alpha: bilevel.Power{C: 0.1, P: 3}, Beta: bilevel.Constant(0.1)}, bilevel.Options{}},
+		"a trust region": {newWavy(0),
+			bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), MuG: 0.3,
+				Trust: 1e-12}, bilevel.Options{}},
+		"another entry's step": {levels{2, steep, linear}, bilevel.STABLE{MuG: 0.5},
+			bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
+		"Adam's metric": {levels{2, steep, linear},
+			bilevel.STABLE{MuG: 0.5, Alpha: bilevel.Constant(1e-4),
+				Upper: bilevel.Adam{}}, bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
 	} {
 		c.opt.UpperBatch, c.opt.LowerBatch = bilevel.Full, bilevel.Full
 		s, err := bilevel.New(c.p, c.m, c.opt)

@@ -24,7 +24,8 @@ func usesStable(points uint64) func(c Case) (least, most bilevel.Counts) {
 // again at two points.
 func usesUntuned(c Case) (least, most bilevel.Counts) {
 	u, l := uint64(c.Upper), uint64(c.Lower)
-	n := bilevel.Counts{Xi: u, Phi: l, GradF: 3 * u, GradG: 2 * l, CrossG: 2 * l, HessG: 2 * l, HessVecG: l, CrossVecG: l}
+	n := bilevel.Counts{Xi: u, Phi: l, GradF: 3 * u, GradG: 2 * l, CrossG: 2 * l, HessG: 2 * l, HessVecG: l,
+		CrossVecG: l}
 	switch {
 	case c.K == 0:
 		u := uint64(max(c.Upper, c.Lower, c.Dy))
@@ -185,9 +186,11 @@ func usesRecursive(coin bool) func(c Case) (least, most bilevel.Counts) {
 
 // between returns bounds on a count that is a or b.
 func between(a, b bilevel.Counts) (least, most bilevel.Counts) {
-	least = bilevel.Counts{Xi: min(a.Xi, b.Xi), Phi: min(a.Phi, b.Phi), GradF: min(a.GradF, b.GradF), GradG: min(a.GradG, b.GradG),
+	least = bilevel.Counts{Xi: min(a.Xi, b.Xi), Phi: min(a.Phi, b.Phi), GradF: min(a.GradF, b.GradF),
+		GradG:    min(a.GradG, b.GradG),
 		HessVecG: min(a.HessVecG, b.HessVecG), CrossVecG: min(a.CrossVecG, b.CrossVecG)}
-	most = bilevel.Counts{Xi: max(a.Xi, b.Xi), Phi: max(a.Phi, b.Phi), GradF: max(a.GradF, b.GradF), GradG: max(a.GradG, b.GradG),
+	most = bilevel.Counts{Xi: max(a.Xi, b.Xi), Phi: max(a.Phi, b.Phi), GradF: max(a.GradF, b.GradF),
+		GradG:    max(a.GradG, b.GradG),
 		HessVecG: max(a.HessVecG, b.HessVecG), CrossVecG: max(a.CrossVecG, b.CrossVecG)}
 	return least, most
 }

@@ -44,7 +44,8 @@ func ExampleObserver_Progress() {
 // How much better could a run have been? Not at all, where the error is at the limit that the
 // samples set; the running mean of this one comes near it.
 func ExampleLocalLimit() {
-	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1, SigmaGyy: 1})
+	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1,
+		SigmaGyy: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -48,7 +48,8 @@ func TestHyperparameters(t *testing.T) {
 	assert.InDelta(t, 0, m.Gap, 1e-13)
 	assert.Greater(t, m.Grad, 1e-3, "no bound holds at the minimum, which makes the test easy")
 
-	s, err := bilevel.New(p, bilevel.STABLE{MuG: p.StrongConvexity()}, bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: 1, LowerBatch: 8})
+	s, err := bilevel.New(p, bilevel.STABLE{MuG: p.StrongConvexity()},
+		bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: 1, LowerBatch: 8})
 	require.NoError(t, err)
 	var first, last Measurement
 	_, err = s.Run(context.Background(), bilevel.Run{Steps: 2000, Every: 20, Progress: o.Progress(func(m Measurement) bool {
@@ -60,8 +61,9 @@ func TestHyperparameters(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, o.Err())
 	for what, pair := range map[string][2]float64{
-		"F − F*": {first.Gap, last.Gap}, "‖y − y*‖": {first.Lower, last.Lower}, "near-stationarity": {first.Near, last.Near},
-		"‖H_yy − g_yy‖": {first.Hyy, last.Hyy}, "V": {first.Lyapunov, last.Lyapunov},
+		"F − F*": {first.Gap, last.Gap}, "‖y − y*‖": {first.Lower, last.Lower},
+		"near-stationarity": {first.Near, last.Near},
+		"‖H_yy − g_yy‖":     {first.Hyy, last.Hyy}, "V": {first.Lyapunov, last.Lyapunov},
 	} {
 		assert.Less(t, pair[1], pair[0]/2, what)
 		assert.Positive(t, pair[1], what)

@@ -199,7 +199,8 @@ func TestLimitOfMEstimator(t *testing.T) {
 		require.GreaterOrEqual(t, l.Free, 2)
 		rng := rand.New(rand.NewPCG(seed, 'm'))
 		m, err := Repeat(trials, []float64{0}, func(h []float64, _ int) error {
-			q, err := hyperopt.New(resampled(p.Train(), n, rng), resampled(p.Validation(), n, rng), hyperopt.Options{Form: form, Lo: lo[0], Hi: hi[0]})
+			q, err := hyperopt.New(resampled(p.Train(), n, rng), resampled(p.Validation(), n, rng),
+				hyperopt.Options{Form: form, Lo: lo[0], Hi: hi[0]})
 			if err != nil {
 				return err
 			}

@@ -50,9 +50,11 @@ func inverse(t testing.TB, b *mat.Dense, a *mat.Sym, v []float64) (norm2 float64
 }
 
 // exact returns f_x, f_y, g_xy, g_yy and ∇F.
-func exact(t testing.TB, p *quadratic.Problem, x, y []float64) (fx, fy []float64, gxy *mat.Dense, gyy *mat.Sym, grad []float64) {
+func exact(t testing.TB, p *quadratic.Problem, x,
+	y []float64) (fx, fy []float64, gxy *mat.Dense, gyy *mat.Sym, grad []float64) {
 	dx, dy := p.Dims()
-	fx, fy, grad, gxy, gyy = make([]float64, dx), make([]float64, dy), make([]float64, dx), mat.NewDense(dx, dy), mat.NewSym(dy)
+	fx, fy, grad, gxy, gyy = make([]float64, dx), make([]float64, dy), make([]float64, dx), mat.NewDense(dx,
+		dy), mat.NewSym(dy)
 	require.NoError(t, p.GradF(fx, fy, x, y, nil))
 	require.NoError(t, p.CrossG(gxy, x, y, nil))
 	require.NoError(t, p.HessG(gyy, x, y, nil))
@@ -77,7 +79,8 @@ func TestHypergradientMoments(t *testing.T) {
 	p := problem(t, noisy)
 	for _, batch := range []int{1, 4} {
 		o := observer(t, p, Options{})
-		s, err := bilevel.New(p.Clone(), bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), MuG: 0.5},
+		s, err := bilevel.New(p.Clone(),
+			bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), MuG: 0.5},
 			bilevel.Options{Seed: 2, Y0: []float64{3, 3, -3, 3}})
 		require.NoError(t, err)
 		_, err = o.Hypergradient(s, 10, 1, 1)
@@ -118,7 +121,9 @@ func TestFirstStepOfTTSA(t *testing.T) {
 	for i := range mean {
 		mean[i] = fx[i] - mean[i]
 	}
-	m, err := observer(t, p, Options{}).FirstStep(method.TTSA{Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0), Neumann: method.Neumann{LG: lg, Terms: terms}},
+	m, err := observer(t, p,
+		Options{}).FirstStep(method.TTSA{Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0),
+		Neumann: method.Neumann{LG: lg, Terms: terms}},
 		bilevel.Options{X0: x, Y0: y}, 0.5, 20000)
 	require.NoError(t, err)
 	agree(t, m, mean, grad, m.Variance)

@@ -113,7 +113,8 @@ func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	}
 	e.Value, e.Near = p.phi, m.Rho*m.Rho*far
 	if !(e.Residual <= tol) {
-		return e, fmt.Errorf("%w in %d iterations: the gradient mapping is %.3g, want %.3g", ErrNoEnvelope, m.MaxIter, e.Residual, tol)
+		return e, fmt.Errorf("%w in %d iterations: the gradient mapping is %.3g, want %.3g",
+			ErrNoEnvelope, m.MaxIter, e.Residual, tol)
 	}
 	return e, nil
 }
@@ -132,7 +133,8 @@ type prox struct {
 
 func newProx(m *Moreau, xhat, x []float64) *prox {
 	n := len(x)
-	return &prox{Moreau: m, x: x, z: xhat, g: make([]float64, n), next: make([]float64, n), gn: make([]float64, n), d: make([]float64, n)}
+	return &prox{Moreau: m, x: x, z: xhat, g: make([]float64, n), next: make([]float64, n), gn: make([]float64, n),
+		d: make([]float64, n)}
 }
 
 // evaluate writes ∇φ(z) = ∇F(z) + ρ(z − x), and sets f and phi.

@@ -54,7 +54,8 @@ func TestMoreauIsOptimalOverSets(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 50, CrossNorm: 6})
 	for name, set := range map[string]bilevel.Set{
 		"space": bilevel.Space{}, "box": bilevel.UniformBox(5, -0.3, 0.2), "ball": bilevel.Ball{Radius: 0.5},
-		"simplex": bilevel.Simplex{}, "half space": bilevel.HalfSpace{A: []float64{1, 1, 1, 1, 1}, B: -1}, "non-negative": bilevel.NonNegative{},
+		"simplex": bilevel.Simplex{}, "half space": bilevel.HalfSpace{A: []float64{1, 1, 1, 1, 1}, B: -1},
+		"non-negative": bilevel.NonNegative{},
 	} {
 		for _, rho := range []float64{0.1, 10} {
 			m := Moreau{F: p, Set: set, Rho: rho}

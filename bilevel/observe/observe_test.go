@@ -33,7 +33,8 @@ func observer(t testing.TB, p bilevel.Problem, o Options) *Observer {
 }
 
 // noisy has noise on every derivative.
-var noisy = quadratic.Options{Dx: 3, Dy: 4, Seed: 5, LG: 3, LP: 2, CrossNorm: 2, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.3, SigmaGyy: 0.3}
+var noisy = quadratic.Options{Dx: 3, Dy: 4, Seed: 5, LG: 3, LP: 2, CrossNorm: 2, SigmaFx: 0.5, SigmaFy: 0.5,
+	SigmaGy: 0.5, SigmaGxy: 0.3, SigmaGyy: 0.3}
 
 func distance(a, b []float64) float64 {
 	d := slices.Clone(a)
@@ -100,7 +101,8 @@ func TestStateOnQuadratic(t *testing.T) {
 func TestStateHasNoMemory(t *testing.T) {
 	p := problem(t, noisy)
 	o := observer(t, p, Options{Rho: 1})
-	points := [][2][]float64{{{1, 2, 3}, {1, 2, 3, 4}}, {{1, 2, 3}, {1, 2, 3, 5}}, {{1, 2, 4}, {1, 2, 3, 5}}, {{1, 2, 3}, {1, 2, 3, 4}}}
+	points := [][2][]float64{{{1, 2, 3}, {1, 2, 3, 4}}, {{1, 2, 3}, {1, 2, 3, 5}}, {{1, 2, 4}, {1, 2, 3, 5}},
+		{{1, 2, 3}, {1, 2, 3, 4}}}
 	for _, a := range points {
 		got, err := o.At(a[0], a[1])
 		require.NoError(t, err)
@@ -119,7 +121,9 @@ func TestMeasurement(t *testing.T) {
 	for _, every := range []int{1, 3} {
 		o := observer(t, p, Options{Best: least, Rho: rho})
 		plain := observer(t, p.Clone(), Options{Best: least, Rho: rho})
-		s, err := bilevel.New(p.Clone(), bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), MuG: 0.5}, bilevel.Options{Seed: 1})
+		s, err := bilevel.New(p.Clone(),
+			bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1),
+				MuG: 0.5}, bilevel.Options{Seed: 1})
 		require.NoError(t, err)
 		before, err := o.Observe(s)
 		require.NoError(t, err)
@@ -165,7 +169,8 @@ func TestLyapunovFallsWithoutNoise(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 1})
 	_, least := p.Optimum()
 	o := observer(t, p, Options{Best: least, Rho: 1})
-	s, err := bilevel.New(p, bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.05), MuG: 1}, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+	s, err := bilevel.New(p, bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.05), MuG: 1},
+		bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 	require.NoError(t, err)
 	last := math.Inf(1)
 	_, err = s.Run(context.Background(), bilevel.Run{Steps: 200, Progress: o.Progress(func(m Measurement) bool {
@@ -189,7 +194,8 @@ func TestObservingChangesNothing(t *testing.T) {
 		if e.Needs.Composition {
 			continue
 		}
-		m, name := e.New(method.Tuning{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.02), MuG: 0.5, LG: 5}), e.Name
+		m, name := e.New(method.Tuning{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.02), MuG: 0.5,
+			LG: 5}), e.Name
 		results := [2]bilevel.Result{}
 		seen := 0
 		for i, watch := range []bool{false, true} {

@@ -51,7 +51,8 @@ func (l *Ledger) Check(t testing.TB) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		line := fmt.Sprintf("%-28s at most %7.4g, constant %5.4g, %6d times; %s", name, l.seen[name], l.bounds[name], l.counts[name], l.where[name])
+		line := fmt.Sprintf("%-28s at most %7.4g, constant %5.4g, %6d times; %s",
+			name, l.seen[name], l.bounds[name], l.counts[name], l.where[name])
 		if !(l.seen[name] <= l.bounds[name]) || l.counts[name] == 0 {
 			t.Error(line)
 		} else {
