@@ -1,0 +1,219 @@
+package check
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/quadratic"
+	"stable/mat"
+)
+
+func newQuadratic(t testing.TB, o quadratic.Options) *quadratic.Problem {
+	t.Helper()
+	q, err := quadratic.New(o)
+	require.NoError(t, err)
+	return q
+}
+
+var noisy = quadratic.Options{Dx: 3, Dy: 4, Seed: 2, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.5,
+	SigmaGyy: 0.5}
+
+// requireOnly wants findings of one check on one oracle, and returns them.
+func requireOnly(t testing.TB, r *Report, check, oracle string) []Finding {
+	t.Helper()
+	require.NotEmpty(t, r.Findings)
+	for _, f := range r.Findings {
+		require.Equal(t, check+" "+oracle, f.Check+" "+f.Oracle, r)
+	}
+	return r.Findings
+}
+
+// root is a problem that is defined for x > 0 only: g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log
+// x_i.
+type root struct {
+	fussy bool // errors outside, instead of NaN
+}
+
+func (root) Dims() (dx, dy int)             { return 3, 3 }
+func (root) Streams() (upper, lower uint64) { return 0, 0 }
+
+func (r root) inside(x []float64) error {
+	for _, v := range x {
+		if r.fussy && !(v > 0) {
+			return errors.New("x must be positive")
+		}
+	}
+	return nil
+}
+
+func (r root) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
+	for i, v := range x {
+		fx[i] = math.Log(v) + 1
+	}
+	copy(fy, y)
+	return r.inside(x)
+}
+
+func (r root) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
+	for i, v := range x {
+		gy[i] = y[i] - math.Sqrt(v)
+	}
+	return r.inside(x)
+}
+
+func (r root) CrossG(gxy *mat.Dense, x, y []float64, _ []bilevel.Sample) error {
+	gxy.Zero()
+	for i, v := range x {
+		gxy.Set(i, i, -0.5/math.Sqrt(v))
+	}
+	return r.inside(x)
+}
+
+func (r root) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
+	gyy.Zero()
+	mat.AddIdentity(gyy, 1)
+	return r.inside(x)
+}
+
+func TestPointsStayInTheRegion(t *testing.T) {
+	for name, set := range map[string]bilevel.Set{
+		"half line":  bilevel.NonNegative{},
+		"box":        bilevel.UniformBox(3, 0.1, 2),
+		"narrow box": bilevel.UniformBox(3, 1e-6, 1e-4),
+		"far box":    bilevel.UniformBox(3, 1e4, 2e4),
+		"ball":       bilevel.Ball{Center: []float64{2, 2, 2}, Radius: 1},
+		"simplex":    bilevel.Simplex{},
+	} {
+		for _, fussy := range []bool{false, true} {
+			for seed := range uint64(5) {
+				r := run(t, root{fussy}, Options{Set: set, Seed: seed, Points: 4})
+				require.Empty(t, r.Findings, "%s %s", name, r)
+				if name == "box" || name == "ball" {
+					assert.Contains(t, passedBy(r), "derivative CrossG")
+				}
+			}
+		}
+	}
+	// Without the region, it is as wrong as it looks.
+	assert.ErrorIs(t, run(t, root{}, Options{}).Err(), ErrWrong)
+}
+
+// scaled is a good problem with s·f instead of f.
+func scaled(s float64, terms uint64) *mutant {
+	q := newGood()
+	q.n = terms
+	return &mutant{full: q,
+		gradF: func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			_ = q.GradF(fx, fy, x, y, xi)
+			times(s, fx)
+			times(s, fy)
+			return nil
+		},
+		valueF: func(x, y []float64, xi []bilevel.Sample) (float64, error) {
+			f, err := q.ValueF(x, y, xi)
+			return s * f, err
+		},
+	}
+}
+
+func TestTolerancesFollowTheScale(t *testing.T) {
+	for _, s := range []float64{1e-100, 1e-12, 1e12, 1e100} {
+		r := run(t, scaled(s, 0), Options{Samples: 500})
+		require.NoError(t, r.Err())
+		assert.Empty(t, r.Skipped)
+		m := scaled(s, wholeSum)
+		require.NoError(t, run(t, m, Options{}).Err())
+		right := m.gradF
+		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+			_ = right(fx, fy, x, y, xi)
+			fy[1] *= 1 + 1e-5
+			return nil
+		}
+		f := requireOnly(t, run(t, m, Options{}), Derivative, "GradF")
+		require.Len(t, f, 1)
+		assert.Equal(t, 1, f[0].I)
+	}
+}
+
+// withGX is good with a g_x that is off by factor and shift.
+type withGX struct {
+	*good
+	factor, shift float64
+}
+
+func (p withGX) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	clear(gx)
+	p.each(phi, func(t term, w float64) {
+		for i, u := range x {
+			for j, v := range y {
+				gx[i] -= w * math.Cos(u) * t.m.At(i, j) * v
+				if j%p.dx == i {
+					gx[i] += w * p.weight(x, j) * v * v / 4
+				}
+			}
+		}
+	})
+	for i := range gx {
+		gx[i] = p.factor*gx[i] + p.shift
+	}
+	return nil
+}
+
+// bareGX hides Products and Values.
+type bareGX struct {
+	bilevel.Problem
+	bilevel.UpperGradient
+}
+
+func TestGradXG(t *testing.T) {
+	p := withGX{newGood(), 1, 0}
+	r := run(t, p, Options{})
+	require.NoError(t, r.Err(), r)
+	assert.Contains(t, passedBy(r), "derivative GradXG")
+	r = run(t, bareGX{p, p}, Options{})
+	require.ErrorIs(t, r.Err(), ErrIncomplete)
+	assert.Len(t, r.Gaps(), 3)
+	assert.Contains(t, passedBy(r), "symmetry GradXG")
+
+	for _, wrong := range []withGX{{newGood(), -1, 0}, {newGood(), 1, 1e-3}} {
+		requireOnly(t, run(t, wrong, Options{}), Derivative, "GradXG")
+	}
+	bad := withGX{newGood(), -1, 0}
+	requireOnly(t, run(t, bareGX{bad, bad}, Options{}), Symmetry, "GradXG")
+}
+
+// Rounding noise in values must not be taken for a wrong gradient, and must not hide that nothing
+// was judged.
+func TestRoughValuesAreReported(t *testing.T) {
+	for _, c := range []struct {
+		noise  float64
+		judged bool
+	}{{1e-12, true}, {1e-6, false}} {
+		q := newGood()
+		m := &mutant{full: q, valueF: func(x, y []float64, xi []bilevel.Sample) (float64, error) {
+			f, err := q.ValueF(x, y, xi)
+			// Deterministic, like rounding, but rougher.
+			rng := rand.New(rand.NewPCG(math.Float64bits(sum(x)), math.Float64bits(sum(y))))
+			if len(xi) == 1 {
+				f += c.noise * rng.Float64()
+			}
+			return f, err
+		}}
+		r := run(t, m, Options{})
+		for _, f := range r.Findings {
+			assert.NotEqual(t, "GradF", f.Oracle, r)
+		}
+		skipped := false
+		for _, s := range r.Skipped {
+			skipped = skipped || s.Oracle == "GradF" && strings.Contains(s.Reason, "too rough")
+		}
+		assert.Equal(t, !c.judged, skipped, r)
+	}
+}

@@ -1,0 +1,115 @@
+package check
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// apart is f = ½‖x‖² + ½‖y − 1‖² over g of good: no other oracle contradicts a wrong f_y.
+func apart(sign float64) *mutant {
+	return &mutant{full: newGood(),
+		gradF: func(fx, fy, x, y []float64, _ []bilevel.Sample) error {
+			copy(fx, x)
+			for j, v := range y {
+				fy[j] = sign * (v - 1)
+			}
+			return nil
+		},
+		valueF: func(x, y []float64, _ []bilevel.Sample) (f float64, err error) {
+			f = mat.Dot(x, x) / 2
+			for _, v := range y {
+				f += (v - 1) * (v - 1) / 2
+			}
+			return f, nil
+		},
+	}
+}
+
+// Without Values the report is not complete, whether f_y is right or not, and says so in its first
+// line and as an error.
+func TestUnverifiedIsNoPass(t *testing.T) {
+	require.NoError(t, run(t, apart(1), Options{}).Err())
+	requireOnly(t, run(t, apart(-1), Options{}), Derivative, "GradF")
+	for _, sign := range []float64{1, -1} {
+		r := run(t, bare{apart(sign)}, Options{})
+		require.Empty(t, r.Findings)
+		require.ErrorIs(t, r.Err(), ErrIncomplete)
+		require.NotErrorIs(t, r.Err(), ErrWrong)
+		assert.ErrorContains(t, r.Err(), "derivative: GradF: no Values")
+		assert.ErrorContains(t, r.Err(), "derivative: GradG: no Values")
+		assert.Len(t, r.Gaps(), 2)
+		first, _, _ := strings.Cut(r.String(), "\n")
+		assert.Contains(t, first, "NOT COMPLETE")
+	}
+
+	// Where f mixes x and y, symmetry sees it.
+	q := newGood()
+	m := &mutant{full: q, gradF: func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+		err := q.GradF(fx, fy, x, y, xi)
+		times(-1, fy)
+		return err
+	}}
+	r := run(t, bare{m}, Options{})
+	requireOnly(t, r, Symmetry, "GradF")
+	require.ErrorIs(t, r.Err(), ErrWrong)
+	assert.True(t, strings.HasPrefix(r.String(), "WRONG, AND NOT COMPLETE: "), r)
+}
+
+func TestSameOptionsSameReport(t *testing.T) {
+	o := Options{Seed: 4}
+	assert.Equal(t, run(t, newQuadratic(t, noisy), o), run(t, newQuadratic(t, noisy), o))
+	m := reshaped(1)
+	assert.Equal(t, run(t, m, o).String(), run(t, m, o).String())
+}
+
+func TestReport(t *testing.T) {
+	r := run(t, newGood(), Options{})
+	require.NoError(t, r.Err())
+	assert.True(t, strings.HasPrefix(r.String(), "RIGHT: 0 wrong, 0 could not be checked, "), r)
+	r = run(t, bare{newGood()}, Options{})
+	require.ErrorIs(t, r.Err(), ErrIncomplete)
+	assert.True(t, strings.HasPrefix(r.String(), "NOT COMPLETE: 0 wrong, 2 could not be checked, "), r)
+	assert.Contains(t, r.String(), "\nNOT CHECKED ")
+	assert.Contains(t, r.String(), "no Values")
+	assert.NotContains(t, r.String(), "WRONG")
+
+	q := &good{dx: 4, dy: 4, n: 12, sigma: 0.3}
+	r = run(t, &mutant{full: q, crossG: func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+		_ = q.CrossG(gxy, x, y, phi)
+		mat.Scale(gxy, 2, gxy)
+		return nil
+	}}, Options{})
+	f := requireOnly(t, r, Derivative, "CrossG")
+	assert.True(t, strings.HasPrefix(r.String(), "WRONG, AND NOT COMPLETE: 5 wrong, 1 could not be checked, "), r)
+	require.Len(t, f, 5, "the worst five")
+	assert.Contains(t, f[4].Message, "and 11 more entries")
+	for i := range 4 {
+		assert.GreaterOrEqual(t, math.Abs(f[i].Got-f[i].Want), math.Abs(f[i+1].Got-f[i+1].Want))
+	}
+	assert.Len(t, f[0].Batch, 1)
+	assert.Contains(t, r.String(), "g_xy[")
+	assert.Equal(t, 5, strings.Count(r.Err().Error(), "derivative: CrossG: g_xy["))
+}
+
+func TestInvalidOptionsAreNamed(t *testing.T) {
+	for name, o := range map[string]Options{
+		"Points": {Points: -1}, "Samples": {Samples: 499}, "Center": {Center: []float64{1}},
+		"CenterY": {CenterY: []float64{0, 0, math.NaN()}},
+		"ScaleX":  {ScaleX: -1}, "ScaleY": {ScaleY: math.Inf(1)}, "Tol": {Tol: math.NaN()}, "MuG": {MuG: -1},
+		"Box": {Set: bilevel.UniformBox(2, 0, 1)},
+	} {
+		r, err := Problem(newGood(), o)
+		assert.Nil(t, r)
+		require.ErrorIs(t, err, bilevel.ErrOption, name)
+		assert.ErrorContains(t, err, name+" ")
+	}
+	_, err := Problem(&good{dx: 0, dy: 3}, Options{})
+	assert.ErrorContains(t, err, "Dims")
+}

@@ -1,0 +1,109 @@
+package chol_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stable/chol"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// For a matrix of known spectrum, a − shift·I is positive definite just below the smallest
+// eigenvalue and not just above it.
+func TestPosDefFindsTheSmallestEigenvalue(t *testing.T) {
+	chol.EachKernel(t, testPosDefFindsTheSmallestEigenvalue)
+}
+
+func testPosDefFindsTheSmallestEigenvalue(t *testing.T) {
+	var c chol.Cholesky
+	for _, n := range []int{1, 2, 3, 8, 17, 33, 65} {
+		for _, least := range []float64{-2, 0, 0.5} {
+			lambda := make([]float64, n)
+			for i := range lambda {
+				lambda[i] = least + float64(i)/float64(n)
+			}
+			a := mattest.PadSym(mattest.Spectrum(lambda, uint64(n)), 3)
+			require.True(t, c.PosDef(a, least-1e-12), "n=%d", n)
+			require.False(t, c.Valid())
+			require.False(t, c.PosDef(a, least+1e-12), "n=%d", n)
+			require.True(t, c.PosDef(a, -100), "n=%d: diagonally dominant", n)
+			require.False(t, c.PosDef(a, 100), "n=%d", n)
+			for _, shift := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				require.False(t, c.PosDef(a, shift), "n=%d shift=%g", n, shift)
+			}
+			mattest.CheckPadSym(t, a)
+		}
+	}
+}
+
+// A diagonal that all passes, and rows whose dominance fails in the first row looked at, in the
+// last, or in none.
+func TestPosDefAgreesWithFactor(t *testing.T) { chol.EachKernel(t, testPosDefAgreesWithFactor) }
+
+func testPosDefAgreesWithFactor(t *testing.T) {
+	var c chol.Cholesky
+	for seed := range uint64(300) {
+		n := 1 + int(seed%7)
+		a := mattest.Sym(n, seed)
+		for i := range n {
+			a.Set(i, i, 0.1+math.Abs(a.At(i, i)))
+		}
+		for _, shift := range []float64{-1, -0.3, 0, 0.1, 0.3} {
+			require.NoError(t, c.Factor(mattest.SPD(n, 1)))
+			require.Error(t, c.Downdate(slices.Repeat([]float64{-100}, n))) // leaves large negative numbers in the workspace
+			require.Equal(t, c.Factor(shifted(a, shift)) == nil, c.PosDef(a, shift), "seed %d shift %g", seed, shift)
+		}
+	}
+}
+
+// Dominance has room for rounding: where each diagonal entry is the sum of its row, or a few units
+// in the last place more, Factor may fail; and a sum may drop many terms that are small beside one.
+func TestPosDefOnTheEdgeOfDominance(t *testing.T) {
+	chol.EachKernel(t, testPosDefOnTheEdgeOfDominance)
+}
+
+func testPosDefOnTheEdgeOfDominance(t *testing.T) {
+	var c chol.Cholesky
+	failed := 0
+	for seed := range uint64(10_000) {
+		const n = 4
+		a := mattest.Sym(n, seed)
+		for i := range n {
+			for j := range i {
+				a.Set(i, j, -math.Abs(a.At(i, j)))
+			}
+		}
+		for i := range n {
+			sum := 0.0
+			for j := range n {
+				if j != i {
+					sum -= a.At(i, j)
+				}
+			}
+			a.Set(i, i, sum*(1+float64(seed%2)*0x1p-52))
+		}
+		positive := c.Factor(a) == nil
+		require.Equal(t, positive, c.PosDef(a, 0), "seed %d", seed)
+		if !positive {
+			failed++
+		}
+	}
+	require.Positive(t, failed)
+
+	for _, n := range []int{15, 33, 100} {
+		a := mat.NewSym(n)
+		for i := range n {
+			a.Set(i, i, 1+0x1p-50*float64(n))
+			a.Set(i, 0, 0x1.fp-54)
+		}
+		a.Set(n-1, 0, 1)
+		a.Set(0, 0, 1+0x1p-54*float64(n)) // less than the sum of the others, which is 1 + 1.94·2⁻⁵⁴·(n−2)
+		require.False(t, chol.Dominant(a, 0), "n=%d", n)
+		a.Set(0, 0, 1+0x1p-50*float64(n))
+		require.True(t, chol.Dominant(a, 0), "n=%d", n)
+	}
+}
