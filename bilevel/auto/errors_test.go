@@ -169,11 +169,13 @@ func TestProductsEvaluateWhatTheyUse(t *testing.T) {
 	require.ErrorContains(t, p.GradG(u, x, y, sample0), "Log of 0 is -Inf (errors_test.go:")
 	require.ErrorContains(t, p.HessVecG(u, x, y, v, sample0), "Log of 0 is -Inf (errors_test.go:")
 	x[1] = -2
-	require.ErrorContains(t, p.CrossVecG(u, x, []float64{1, 1}, v, sample0), "Log of -2 is NaN at entry 1 (errors_test.go:")
+	ones := []float64{1, 1}
+	require.ErrorContains(t, p.CrossVecG(u, x, ones, v, sample0), "Log of -2 is NaN at entry 1 (errors_test.go:")
 	// What is not finite in the end is looked for, though no operation on the way was evaluated.
 	require.ErrorContains(t, p.CrossVecG(u, []float64{1, 2}, []float64{math.NaN(), 1}, v, sample0),
 		"At has NaN at entry 0 of operand 0 (errors_test.go:")
-	require.NoError(t, p.CrossVecG(u, []float64{1, 2}, []float64{1, 1}, []float64{math.Inf(1), 1}, sample0), "v is the caller's")
+	v[0] = math.Inf(1)
+	require.NoError(t, p.CrossVecG(u, []float64{1, 2}, ones, v, sample0), "v is the caller's")
 }
 
 // A loss may fill its buffers anew for each sample.

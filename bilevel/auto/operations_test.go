@@ -198,11 +198,13 @@ func TestOperations(t *testing.T) {
 		"empty": func(x, y vec) num {
 			u, d := y.Slice(2, 2), auto.Data(nil)
 			sum := u.Dot(d).Add(u.Sum()).Add(u.SquaredNorm()).Add(u.WeightedSquares(d)).Add(d.WeightedSquares(u))
-			return sum.Add(u.Exp().Add(d).Mul(u).Div(u).Sum()).Add(u.DotSparse(nil, nil)).Add(y.At(0)).Add(x.Slice(0, 0).Dot(u))
+			sum = sum.Add(u.Exp().Add(d).Mul(u).Div(u).Sum())
+			return sum.Add(u.DotSparse(nil, nil)).Add(y.At(0)).Add(x.Slice(0, 0).Dot(u))
 		},
 		"empty matrix": func(x, y vec) num {
 			u := y.Slice(1, 1)
-			return u.Mat(0, 4).MulVec(y).Sum().Add(u.Mat(2, 0).MulVec(u).Dot(y.Slice(0, 2))).Add(u.Mat(0, 4).MulVecTrans(u).Dot(x))
+			sum := u.Mat(0, 4).MulVec(y).Sum().Add(u.Mat(0, 4).MulVecTrans(u).Dot(x))
+			return sum.Add(u.Mat(2, 0).MulVec(u).Dot(y.Slice(0, 2)))
 		},
 		"Apply": func(x, y vec) num { v := y.At(0); return v.Apply(v.Value()*v.Value(), 2*v.Value(), 2) },
 		"loop": func(x, y vec) num {
@@ -229,8 +231,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestRandomPoints holds every function of one number, and of entries, against differences at random
-// points of its domain.
+// TestRandomPoints holds every function of one number, and of entries, against differences at
+// random points of its domain.
 func TestRandomPoints(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 12))
 	for name, f := range map[string]struct {

@@ -52,7 +52,7 @@ const (
 	moving                    // its tangent is read
 	turning                   // its adjt may be other than zero, and is wanted
 	live                      // its adjoint is wanted
-	carries                   // that of an operand is wanted
+	carries                   // that of an operand is wanted; live, one bit on
 	bends                     // its own second derivative is wanted
 	linear                    // its derivative does not depend on operands
 )
