@@ -299,7 +299,7 @@ func againstDifferences(t *testing.T, p *auto.Problem, x, y []float64, phi []bil
 // slope is the derivative of f at *z by extrapolated differences, with a bound of its error: the
 // steps that agree best among a ladder.
 func slope(z *float64, f func() float64) (d, tol float64) {
-	z0 := *z
+	z0, size := *z, math.Abs(f())
 	defer func() { *z = z0 }()
 	central := func(h float64) float64 {
 		*z = z0 + h
@@ -312,7 +312,7 @@ func slope(z *float64, f func() float64) (d, tol float64) {
 	for h := 1e-2; h > 1e-5; h /= 4 {
 		v := (4*central(h/2) - central(h)) / 3
 		if diff := math.Abs(v - last); diff < tol {
-			d, tol = v, diff
+			d, tol = v, diff+0x1p-50*size/h // and rounding
 		}
 		last = v
 	}
