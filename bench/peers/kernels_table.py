@@ -17,6 +17,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -130,6 +131,7 @@ def main():
     go = run((), ("go", "version"), {}, ROOT).split()[2]
     note = f"{today}, least of {options.rounds} rounds; portable and v3 by {go}, simd: {about}."
     begin, end = f"<!-- begin {title} -->", f"<!-- end {title} -->"
+    note = textwrap.fill(note, 100)
     text = f"{begin}\n### {title}\n\n{table(best, note)}{end}"
     page = PAGE.read_text()
     if begin in page:
