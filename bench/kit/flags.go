@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 )
@@ -30,13 +31,16 @@ func Parse(fs *flag.FlagSet, args []string, out Terminal) error {
 
 // ParseFiles reads flags and arguments, in any order, and returns the arguments.
 func ParseFiles(fs *flag.FlagSet, args []string, out Terminal) (files []string, err error) {
-	fs.SetOutput(out.Stderr)
+	usage := fs.Usage
+	fs.Usage = func() {} // a mistake needs one line, not all flags
+	fs.SetOutput(io.Discard)
 	for {
-		if err := fs.Parse(args); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return nil, err
-			}
-			return nil, fmt.Errorf("%w: see -h", ErrUsage) // fs has said what is wrong
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(out.Stderr)
+			usage()
+			return nil, err
+		} else if err != nil {
+			return nil, fmt.Errorf("%w: %v; see -h", ErrUsage, err)
 		}
 		if fs.NArg() == 0 {
 			return files, nil

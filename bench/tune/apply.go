@@ -58,7 +58,7 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 // found by its header.
 func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled bool, err error) {
 	if !unlabelled {
-		opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification(),
+		opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification(), Class: m.Options.Class,
 			Columns: m.Columns, Drop: m.Options.Drop}
 		copy(opt.Classes[:], m.Classes)
 		if d, err = hyperopt.Open(path, opt); err == nil {

@@ -46,7 +46,7 @@ func readData(o options, paths []string) (*dataSet, error) {
 	regression := losses[o.Loss] == hyperopt.Squared
 	var sets []*hyperopt.Data
 	for _, path := range paths {
-		d, err := hyperopt.Open(path, hyperopt.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes,
+		d, err := hyperopt.Open(path, hyperopt.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class,
 			Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, Columns: s.columns})
 		if err != nil {
 			return nil, hint(err, regression)
@@ -54,6 +54,12 @@ func readData(o options, paths []string) (*dataSet, error) {
 		sum, err := kit.Digest(path)
 		if err != nil {
 			return nil, err
+		}
+		if d.Features == nil && (o.Label != "" || o.Categorical || o.Impute != "" || len(o.Drop) > 0) {
+			return nil, fmt.Errorf("%w: %s is LIBSVM text; -label, -drop, -categorical and -impute are for CSV", kit.ErrUsage, path)
+		}
+		if _, plus := countClasses(d); o.Class != "" && plus == 0 {
+			return nil, fmt.Errorf("%s: no row has the label %q, which -class names", path, o.Class)
 		}
 		if len(sets) == 0 {
 			if err := enough(d, 4-len(paths), regression); err != nil {
@@ -91,8 +97,8 @@ func hint(err error, regression bool) error {
 	case strings.HasPrefix(syntax.Msg, "column ") && strings.HasSuffix(syntax.Msg, "missing value"):
 		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
 	case !regression && strings.Contains(syntax.Msg, "a third label"):
-		return fmt.Errorf("%w (tune needs two classes: for one class against the rest, relabel the rows; for a regression, use -loss squared)", err)
-	case !regression && strings.Contains(syntax.Msg, "label"):
+		return fmt.Errorf("%w (tune needs two classes: -class sets one against the rest; for a regression, use -loss squared)", err)
+	case !regression && strings.HasPrefix(syntax.Msg, "label "):
 		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared)", err)
 	}
 	return err

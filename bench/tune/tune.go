@@ -44,6 +44,7 @@ options, files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted
   go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver stable -steps 200000
+  go run ./bench tune iris.csv -class setosa
   go run ./bench tune houses.csv -loss squared -drop id -categorical -impute median
 
 Flags:
@@ -60,6 +61,7 @@ type options struct {
 	Form   string  `json:"form"`
 	Loss   string  `json:"loss"`
 	Label  string  `json:"label_column,omitempty"`
+	Class  string  `json:"class,omitempty"` // against all others
 
 	Categorical bool     `json:"categorical,omitempty"`
 	Impute      string   `json:"impute,omitempty"`
@@ -92,6 +94,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.StringVar(&o.Form, "form", "exp", "`NAME` of the weights' parametrisation: exp (½exp(x_i)) or raw (x_i)")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (two classes) or squared (regression)")
 	fs.StringVar(&o.Label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
+	fs.StringVar(&o.Class, "class", "", "`LABEL` of the class that stands against all others (default: there are two)")
 	fs.BoolVar(&o.Categorical, "categorical", false, "turn the columns of a CSV file that hold text into indicators, one for each text")
 	fs.StringVar(&o.Impute, "impute", "", "`HOW` missing cells of a CSV file are filled: median or mean; text by the most frequent one")
 	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again", func(name string) error {
@@ -138,6 +141,8 @@ func (o *options) check(files int) error {
 		return fmt.Errorf("%w: -loss is %q, want logistic or squared", kit.ErrUsage, o.Loss)
 	case o.Solver != solverAuto && o.Solver != solverExact && o.Solver != solverStable:
 		return fmt.Errorf("%w: -solver is %q, want auto, exact or stable", kit.ErrUsage, o.Solver)
+	case o.Class != "" && losses[o.Loss] == hyperopt.Squared:
+		return fmt.Errorf("%w: -class goes with -loss logistic", kit.ErrUsage)
 	case o.Impute != "" && o.Impute != "median" && o.Impute != "mean":
 		return fmt.Errorf("%w: -impute is %q, want median or mean", kit.ErrUsage, o.Impute)
 	case o.every < 0:

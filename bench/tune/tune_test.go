@@ -489,7 +489,7 @@ func TestTuneRefuses(t *testing.T) {
 		{1, `bad.csv:3: column "a", "x": not a number (-categorical`, []string{two, writeText(t, "bad.csv", "a,b,y\n1,2,0\nx,2,1\n")}},
 		{1, "for a regression, use -loss squared", []string{writeText(t, "r.csv", "a,y\n1,1.5\n2,2.5\n3,3.5\n")}},
 		{1, `hole.csv:2: column "b", "": missing value (-impute`, []string{writeText(t, "hole.csv", "a,b,y\n1,,0\n2,3,1\n")}},
-		{1, `a third label "z", after "x" and "y" (tune needs two classes: for one class`, []string{writeText(t, "z.csv", "a,k\n1,x\n2,y\n3,z\n")}},
+		{1, `a third label "z", after "x" and "y" (tune needs two classes: -class sets one`, []string{writeText(t, "z.csv", "a,k\n1,x\n2,y\n3,z\n")}},
 		{2, `-impute is "zero", want median or mean`, []string{two, "-impute", "zero"}},
 		{1, `no column is named "id"`, []string{two, "-drop", "id"}},
 		{1, `same.csv:1: two columns are named "a"`, []string{writeText(t, "same.csv", "a,a,y\n"+rows(8, "1,2,0\n3,4,1"))}},

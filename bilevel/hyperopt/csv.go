@@ -15,7 +15,7 @@ import (
 
 // ReadCSV reads rows of numbers under a header line that names the columns (RFC 4180 quoting; a byte
 // order mark and blanks around fields are accepted; blank lines are skipped). Fields are separated
-// by commas, semicolons or tabs, whichever the header holds most of. Where they are semicolons, a
+// by commas, semicolons, tabs or bars, whichever the header holds most of. Where they are semicolons, a
 // number may have a decimal comma. Text and missing cells are errors unless ReadOptions says what to
 // make of them.
 // The column ReadOptions.LabelColumn, by default the last, is the label, all others are features,
@@ -68,6 +68,8 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	}
 	if opt.Unlabelled {
 		target = -1
+	} else if err == nil {
+		lab.column = strings.Clone(toUTF8(strings.TrimSpace(header[target])))
 	}
 	if err == nil && opt.wide() {
 		keep, err = wide.header(header, target, &opt)
@@ -76,6 +78,7 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err != nil {
 		return nil, syntaxError(name, 1, err)
 	}
+	columns, headline := len(header), listed(cleaned(header))
 	line := 1
 	for {
 		limited.n = 0
@@ -101,7 +104,7 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 			wide.add(record, keep, line)
 		case errors.Is(err, csv.ErrFieldCount):
 			line, _ = rd.FieldPos(0)
-			err = fmt.Errorf("wrong number of fields: %d, and the header has %d", len(record), len(header))
+			err = fmt.Errorf("wrong number of fields: %d, and the header has %d: %s", len(record), columns, headline)
 		}
 		if err != nil {
 			return nil, syntaxError(name, line, err)
@@ -125,6 +128,28 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	return d, nil
 }
 
+// cleaned returns copies of names, trimmed and in UTF-8.
+func cleaned(names []string) []string {
+	clean := make([]string, len(names)) // copies: the reader uses the memory of names again
+	for j, s := range names {
+		clean[j] = strings.Clone(toUTF8(strings.TrimSpace(s)))
+	}
+	return clean
+}
+
+// listed shows the first of some names.
+func listed(names []string) string {
+	const most = 10
+	var words []string
+	for _, s := range names[:min(most, len(names))] {
+		words = append(words, quote(s))
+	}
+	if len(names) > most {
+		words = append(words, "…")
+	}
+	return strings.Join(words, ", ")
+}
+
 // header takes the names of the features and returns the position of the label.
 func (d *Data) header(names []string, opt *ReadOptions) (target int, err error) {
 	numbers := 0 // whole numbers may be names, as some programs write them
@@ -138,18 +163,17 @@ func (d *Data) header(names []string, opt *ReadOptions) (target int, err error) 
 		}
 	}
 	seen := map[string]bool{}
-	clean := make([]string, len(names)) // copies: the reader uses the memory of names again
-	for j, s := range names {
-		clean[j] = strings.Clone(toUTF8(strings.TrimSpace(s)))
-		if s := clean[j]; s != "" && seen[s] {
+	clean := cleaned(names)
+	for _, s := range clean {
+		if s != "" && seen[s] {
 			return 0, fmt.Errorf("two columns are named %s", quote(s))
 		}
-		seen[clean[j]] = true
+		seen[s] = true
 	}
 	target = len(clean) - 1
 	if opt.LabelColumn != "" {
 		if target = slices.Index(clean, toUTF8(opt.LabelColumn)); target < 0 {
-			return 0, fmt.Errorf("no column is named %s", quote(opt.LabelColumn))
+			return 0, fmt.Errorf("no column is named %s; there are %s", quote(opt.LabelColumn), listed(clean))
 		}
 	}
 	d.Dim = len(clean) - 1
@@ -165,7 +189,7 @@ func separator(b *bufio.Reader) rune {
 	head, _ := b.Peek(1 << 12)
 	line, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
 	best, most := ',', bytes.Count(line, []byte(","))
-	for _, c := range []rune{';', '\t'} {
+	for _, c := range []rune{';', '\t', '|'} {
 		if n := bytes.Count(line, []byte(string(c))); n > most {
 			best, most = c, n
 		}
@@ -209,7 +233,7 @@ func (t *table) header(names []string, target int, opt *ReadOptions) (keep []int
 		}
 	}
 	for name := range drop {
-		return nil, fmt.Errorf("no column is named %s: it cannot be dropped", quote(name))
+		return nil, fmt.Errorf("no column is named %s: it cannot be dropped; there are %s", quote(name), listed(t.names))
 	}
 	return keep, nil
 }
@@ -235,10 +259,11 @@ func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 // label appends the label of a row.
 func (d *Data) label(cell string, lab *labels) error {
 	v, err := lab.cell(strings.TrimSpace(cell))
-	if err == nil {
-		d.Label = append(d.Label, v)
+	if err != nil {
+		return fmt.Errorf("label column %s: %w", quote(lab.column), err)
 	}
-	return err
+	d.Label = append(d.Label, v)
+	return nil
 }
 
 // cell returns the code of a label as it stands in a file.
@@ -249,10 +274,11 @@ func (l *labels) cell(s string) (label float64, err error) {
 	} else if err == errNumber && !l.regression {
 		label, err = l.word(toUTF8(s))
 	}
-	if err != nil {
-		return 0, fmt.Errorf("label: %w", err)
+	switch err {
+	case errMissing, errNaN, errInf, errRange, errNumber:
+		err = fmt.Errorf("%s: %w", quote(s), err)
 	}
-	return label, nil
+	return label, err
 }
 
 // record appends one row.

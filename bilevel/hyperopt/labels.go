@@ -10,6 +10,8 @@ import (
 // +1.
 type labels struct {
 	regression bool
+	column     string // the name of its column, for messages
+	class      string // of one against the rest; its code is 1
 	forced     bool
 	named      bool // the classes are words, not numbers
 	n          int
@@ -18,7 +20,14 @@ type labels struct {
 }
 
 func newLabels(opt *ReadOptions) (labels, error) {
-	l := labels{regression: opt.Regression}
+	l := labels{regression: opt.Regression, class: toUTF8(opt.Class)}
+	if l.class != "" {
+		if l.regression {
+			return l, fmt.Errorf("hyperopt: ReadOptions.Class: want Regression false")
+		}
+		l.value[1], _ = parseFloat(l.class)
+		return l, nil
+	}
 	if opt.Classes == [2]string{} {
 		return l, nil
 	}
@@ -44,6 +53,9 @@ func (l *labels) number(v float64) (float64, error) {
 	if l.regression {
 		return v, nil
 	}
+	if l.class != "" {
+		return code(v == l.value[1] && isNumber(l.class)), nil
+	}
 	if !l.named {
 		for k := range l.n {
 			if l.value[k] == v {
@@ -64,6 +76,9 @@ func (l *labels) number(v float64) (float64, error) {
 
 // word returns the code of a label that is not a number.
 func (l *labels) word(s string) (float64, error) {
+	if l.class != "" {
+		return code(s == l.class), nil
+	}
 	if l.n == 0 || l.named {
 		for k := range l.n {
 			if l.name[k] == s {
@@ -80,6 +95,14 @@ func (l *labels) word(s string) (float64, error) {
 		return 0, l.unknown(s)
 	}
 	return 0, fmt.Errorf("label %s, but %s before: numbers and names mixed", quote(s), quote(l.name[0]))
+}
+
+// code is 1 for the class that stands against the rest, and 0 for the rest.
+func code(class bool) float64 {
+	if class {
+		return 1
+	}
+	return 0
 }
 
 func (l *labels) add(s string) error {
@@ -101,6 +124,12 @@ func (l *labels) unknown(s string) error {
 // finish turns the codes in label into −1 and +1 and returns how these were spelled: the smaller
 // number, or the name that sorts first, is −1. A single 1 or 2 is +1, any other single class −1.
 func (l *labels) finish(label []float64) (classes [2]string) {
+	if l.class != "" {
+		for i, c := range label {
+			label[i] = 2*c - 1
+		}
+		return [2]string{"not " + l.class, l.class}
+	}
 	if l.regression || l.n == 0 {
 		return classes
 	}

@@ -29,6 +29,11 @@ type ReadOptions struct {
 	// the first one's Data.Classes). By default they are found: see ReadLIBSVM and ReadCSV.
 	Classes [2]string
 
+	// Class sets one class against the rest: rows with this label are +1, all others −1, however
+	// many labels there are. Data.Classes is then "not Class" and Class. It takes precedence over
+	// Classes.
+	Class string
+
 	// Categorical turns the columns of a CSV file that hold text into indicators: see Column.
 	Categorical bool
 
@@ -83,10 +88,29 @@ func Open(path string, opt ReadOptions) (*Data, error) {
 		defer z.Close()
 		b = bufio.NewReaderSize(z, 1<<16)
 	}
+	if msg := foreign(b); msg != "" {
+		return nil, &SyntaxError{File: path, Msg: msg}
+	}
 	if isCSV(path, b) {
 		return ReadCSV(b, path, opt)
 	}
 	return ReadLIBSVM(b, path, opt)
+}
+
+// foreign says what a file is that begins as no text of numbers does; empty: nothing of the kind.
+func foreign(b *bufio.Reader) string {
+	head, _ := b.Peek(1 << 12)
+	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte("\n"))
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return "a spreadsheet or another zip file: save the table as CSV text"
+	case bytes.HasPrefix(line, []byte("{")), bytes.HasPrefix(line, []byte("[")):
+		return "JSON, but this wants CSV or LIBSVM text"
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")): // UTF-16, with a mark
+	case bytes.ContainsRune(line, 0):
+		return "the first line holds a byte 0: a binary file, or UTF-16; save the table as UTF-8 text"
+	}
+	return ""
 }
 
 func isCSV(path string, b *bufio.Reader) bool {

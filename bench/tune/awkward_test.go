@@ -1,0 +1,135 @@
+package tune
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// table writes 40 rows of two numbers and a label, yes or no unless there are others, which the
+// first number decides.
+func table(sep string, labels ...string) string {
+	if labels == nil {
+		labels = []string{"no", "yes"}
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	text := "age,income,bought\n"
+	for i := range 40 {
+		a := rng.NormFloat64()
+		label := labels[0]
+		if a+rng.NormFloat64()/2 > 0 {
+			label = labels[1+i%(len(labels)-1)]
+		}
+		text += fmt.Sprintf("%.3f,%.3f,%s\n", a, rng.NormFloat64(), label)
+	}
+	return strings.ReplaceAll(text, ",", sep)
+}
+
+// line replaces a line of a text, counted from 1.
+func line(text string, n int, by string) string {
+	lines := strings.Split(text, "\n")
+	lines[n-1] = by
+	return strings.Join(lines, "\n")
+}
+
+// Files as people have them: what is read, and the message about what is not, which names file,
+// line and column and shows the cell.
+func TestAwkwardFiles(t *testing.T) {
+	good := table(",")
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	_, err := z.Write([]byte(good))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	var wide []byte
+	for _, u := range utf16.Encode([]rune(good)) {
+		wide = append(wide, byte(u), byte(u>>8))
+	}
+	for _, c := range []struct {
+		name, text, want string // want: of the error; empty: it is read
+		args             []string
+	}{
+		{"plain.csv", good, "", nil},
+		{"tabs.txt", table("\t"), "", nil},
+		{"bars.csv", table("|"), "", nil},
+		{"semicolons.csv", strings.ReplaceAll(table(";"), ".", ","), "", nil},
+		{"bom.csv", "\ufeff" + strings.ReplaceAll(good, "\n", "\r\n"), "", nil},
+		{"packed.csv.gz", zipped.String(), "", nil},
+		{"torn.csv.gz", zipped.String()[:zipped.Len()-20], "torn.csv.gz:", nil},
+		{"marked.csv", "\xff\xfe" + string(wide), "marked.csv:1: the text is UTF-16", nil},
+		{"unmarked.csv", string(wide), "unmarked.csv: the first line holds a byte 0", nil},
+		{"table.xlsx", "PK\x03\x04\x14\x00\x06", "table.xlsx: a spreadsheet", nil},
+		{"list.json", `[{"age": 1}]`, "list.json: JSON, but", nil},
+		{"unquoted.csv", line(good, 7, `1"2,3,no`), `unquoted.csv:7: bare " in non-quoted`, nil},
+		{"headless.csv", good[strings.Index(good, "\n")+1:], "headless.csv:1: the first line holds numbers", nil},
+		{"remark.csv", "# by hand\n" + good, `remark.csv:2: wrong number of fields: 3, and the header has 1: "# by hand"`, nil},
+		{"ragged.csv", line(good, 5, "1,2,no,7"), `ragged.csv:5: wrong number of fields: 4, and the header has 3: "age", "income", "bought"`, nil},
+		{"question.csv", line(good, 9, "?,2,no"), `question.csv:9: column "age", "?": missing value (-impute`, nil},
+		{"question.csv", line(good, 9, "?,2,no"), "", []string{"-impute", "median"}},
+		{"day.csv", line(good, 9, "2024-01-31,2,no"), `day.csv:9: column "age", "2024-01-31": not a number (-categorical`, nil},
+		{"percent.csv", line(good, 9, "5,50%,no"), `percent.csv:9: column "income", "50%": not a number`, nil},
+		{"infinite.csv", line(good, 9, "5,-Inf,no"), `infinite.csv:9: column "income", "-Inf": value is infinite`, nil},
+		{"large.csv", line(good, 9, "98765432109876543210,1,no"), "", nil},
+		{"nolabel.csv", line(good, 4, "1,2,"), `nolabel.csv:4: label column "bought": "": missing value (tune needs two classes`, nil},
+		{"regress.csv", good, `regress.csv:2: label column "bought": "`, []string{"-loss", "squared"}},
+		{"typo.csv", good, `no column is named "bougth"; there are "age", "income", "bought"`, []string{"-label", "bougth"}},
+		{"typo.csv", good, `no column is named "incme": it cannot be dropped; there are "age", "income"`, []string{"-drop", "incme"}},
+		{"three.csv", table(",", "a", "b", "c"), `: label column "bought": a third label "`, nil},
+		{"three.csv", table(",", "a", "b", "c"), "", []string{"-class", "a"}},
+		{"three.csv", table(",", "a", "b", "c"), `no row has the label "d", which -class names`, []string{"-class", "d"}},
+		{"numbers.csv", table(",", "0", "1", "2"), "", []string{"-class", "0.0"}},
+		{"one.csv", table(",", "yes", "yes"), "one.csv: all 40 rows are of one class", nil},
+		{"few.csv", "a,b\n1,x\n2,y\n3,x\n", `few.csv: 2 rows of class "x" and 1 of class "y" are too few`, nil},
+		{"empty.csv", "", "empty.csv:1: no header: the file is empty", nil},
+		{"head.csv", "a,b\n", "head.csv:1: no rows", nil},
+		{"rows.svm", "1 1:1\n-1 1:2\n", "rows.svm is LIBSVM text; -label", []string{"-label", "y"}},
+		{"gap.svm", strings.Repeat("1 2:1 40:3\n-1 7:2\n", 20), "", nil},
+		{"zero.svm", "1 0:1 1:2\n-1 0:2\n", "zero.svm:1: index 0: indices start at 1", nil},
+		{"rank.svm", "1 qid:3 1:0.5\n", "rank.svm:1: qid: pairs of ranking data", nil},
+	} {
+		dir := t.TempDir()
+		status, stdout, stderr := bench(context.Background(), append([]string{"tune", writeText(t, c.name, c.text), "-out", dir}, c.args...)...)
+		if c.want == "" {
+			assert.Zero(t, status, "%s: %s", c.name, stderr)
+			assert.FileExists(t, filepath.Join(dir, "model.json"), c.name)
+			continue
+		}
+		assert.NotZero(t, status, "%s: %s", c.name, stdout)
+		assert.Contains(t, stderr, c.want)
+	}
+}
+
+// One class against the rest: the model names both, and is applied to a file with all labels.
+func TestTuneOneClass(t *testing.T) {
+	path := writeText(t, "three.csv", table(",", "a", "b", "c"))
+	m, model, stdout := tuneWith(t, path, "-class", "b")
+	assert.Contains(t, stdout, `classes  "not b" and "b"`)
+	assert.Equal(t, []string{"not b", "b"}, m.Classes)
+	status, predicted, stderr := bench(context.Background(), "tune", "-apply", model, path)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stderr+predicted, "accuracy")
+}
+
+// Row names, which programs write under an empty name, are pointed out.
+func TestTuneRowNames(t *testing.T) {
+	lines := strings.Split(strings.TrimSpace(table(",")), "\n")
+	lines[0] = `"",` + lines[0]
+	for i := range lines[1:] {
+		lines[i+1] = fmt.Sprintf(`"%d",%s`, i+1, lines[i+1])
+	}
+	path := writeText(t, "named.csv", strings.Join(lines, "\n"))
+	_, _, stdout := tuneWith(t, path)
+	assert.Contains(t, stdout, `the first column has no name`)
+	_, _, stdout = tuneWith(t, path, "-drop", "")
+	assert.NotContains(t, stdout, `the first column has no name`)
+	assert.Contains(t, stdout, "features 2,")
+}
