@@ -148,7 +148,8 @@ func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
 	slack := float64(gyy.N+16) * 0x1p-52 * e.report.HessNorm
 	for i := range gyy.N {
 		if d := gyy.Data[i*gyy.Stride+i]; d < s-slack {
-			return 0, fmt.Errorf("%w: step %d: ConvexityAt is %v, and entry (%d, %d) of g_yy %v", ErrBrokenPromise, e.updates, s, i, i, d)
+			return 0, fmt.Errorf("%w: step %d: ConvexityAt is %v, and entry (%d, %d) of g_yy %v",
+				ErrBrokenPromise, e.updates, s, i, i, d)
 		}
 	}
 	return s, nil

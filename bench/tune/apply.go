@@ -42,7 +42,8 @@ func applyModel(o options, path string, out kit.Terminal) error {
 
 // measure returns the mean loss of the scores, and accuracy or rmse.
 func (m *model) measure(label, scores []float64) (loss float64, quality string, value float64) {
-	d := &hyperopt.Data{Dim: 1, RowPtr: make([]int, len(scores)+1), Col: make([]int32, len(scores)), Val: scores, Label: label}
+	d := &hyperopt.Data{Dim: 1, RowPtr: make([]int, len(scores)+1), Col: make([]int32, len(scores)), Val: scores,
+		Label: label}
 	for i := range d.RowPtr {
 		d.RowPtr[i] = i
 	}
@@ -58,7 +59,8 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 // found by its header.
 func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled bool, err error) {
 	if !unlabelled {
-		opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification(), Class: m.Options.Class,
+		opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification(),
+			Class:   m.Options.Class,
 			Columns: m.Columns, Drop: m.Options.Drop}
 		copy(opt.Classes[:], m.Classes)
 		if d, err = hyperopt.Open(path, opt); err == nil {

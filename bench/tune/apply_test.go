@@ -44,7 +44,8 @@ func TestTuneApply(t *testing.T) {
 func TestTuneApplyClasses(t *testing.T) {
 	m, model, _ := runTune(t, writeText(t, "t.svm", strings.Repeat("2 1:1 3:1\n1 1:-1 2:0.5\n", 8)))
 	require.Len(t, m.Features, 3)
-	status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, writeText(t, "few.svm", "2 1:1\n1 1:1\n"))
+	status, stdout, stderr := bench(context.Background(), "tune", "-apply",
+		model, writeText(t, "few.svm", "2 1:1\n1 1:1\n"))
 	require.Zero(t, status, stderr)
 	assert.Contains(t, stderr, "2 rows, loss ")
 	assert.Contains(t, stderr, "accuracy 0.5\n")
@@ -106,13 +107,15 @@ func TestTuneApplyColumns(t *testing.T) {
 	assert.Contains(t, stderr, "36 rows, loss ")
 	assert.Contains(t, stderr, "accuracy 1\n")
 
-	bare := writeText(t, "bare.csv", strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(head+rows, ";bought", ""), ";yes", ""), ";no", ""))
+	bare := writeText(t, "bare.csv",
+		strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(head+rows, ";bought", ""), ";yes", ""), ";no", ""))
 	status, stdout, stderr = bench(context.Background(), "tune", "-apply", model, bare)
 	require.Zero(t, status, stderr)
 	assert.Equal(t, "36 rows, no labels\n", stderr)
 	assert.Equal(t, want, stdout)
 
-	status, _, stderr = bench(context.Background(), "tune", "-apply", model, writeText(t, "other.csv", head+"r;Bonn;30;yes\n"))
+	status, _, stderr = bench(context.Background(), "tune", "-apply",
+		model, writeText(t, "other.csv", head+"r;Bonn;30;yes\n"))
 	assert.Equal(t, 1, status)
 	assert.Contains(t, stderr, `other.csv:2: column "city", "Bonn": not among the 3 texts`)
 }

@@ -71,21 +71,28 @@ func TestAwkwardFiles(t *testing.T) {
 		{"list.json", `[{"age": 1}]`, "list.json: JSON, but", nil},
 		{"unquoted.csv", line(good, 7, `1"2,3,no`), `unquoted.csv:7: bare " in non-quoted`, nil},
 		{"headless.csv", good[strings.Index(good, "\n")+1:], "headless.csv:1: the first line holds numbers", nil},
-		{"remark.csv", "# by hand\n" + good, `remark.csv:2: wrong number of fields: 3, and the header has 1: "# by hand"`, nil},
-		{"ragged.csv", line(good, 5, "1,2,no,7"), `ragged.csv:5: wrong number of fields: 4, and the header has 3: "age", "income", "bought"`, nil},
+		{"remark.csv", "# by hand\n" + good,
+			`remark.csv:2: wrong number of fields: 3, and the header has 1: "# by hand"`, nil},
+		{"ragged.csv", line(good, 5, "1,2,no,7"),
+			`ragged.csv:5: wrong number of fields: 4, and the header has 3: "age", "income", "bought"`, nil},
 		{"question.csv", line(good, 9, "?,2,no"), `question.csv:9: column "age", "?": missing value (-impute`, nil},
 		{"question.csv", line(good, 9, "?,2,no"), "", []string{"-impute", "median"}},
-		{"day.csv", line(good, 9, "2024-01-31,2,no"), `day.csv:9: column "age", "2024-01-31": not a number (-categorical`, nil},
+		{"day.csv", line(good, 9, "2024-01-31,2,no"),
+			`day.csv:9: column "age", "2024-01-31": not a number (-categorical`, nil},
 		{"percent.csv", line(good, 9, "5,50%,no"), `percent.csv:9: column "income", "50%": not a number`, nil},
 		{"infinite.csv", line(good, 9, "5,-Inf,no"), `infinite.csv:9: column "income", "-Inf": value is infinite`, nil},
 		{"large.csv", line(good, 9, "98765432109876543210,1,no"), "", nil},
-		{"nolabel.csv", line(good, 4, "1,2,"), `nolabel.csv:4: label column "bought": "": missing value (tune needs two classes`, nil},
+		{"nolabel.csv", line(good, 4, "1,2,"),
+			`nolabel.csv:4: label column "bought": "": missing value (tune needs two classes`, nil},
 		{"regress.csv", good, `regress.csv:2: label column "bought": "`, []string{"-loss", "squared"}},
-		{"typo.csv", good, `no column is named "bougth"; there are "age", "income", "bought"`, []string{"-label", "bougth"}},
-		{"typo.csv", good, `no column is named "incme": it cannot be dropped; there are "age", "income"`, []string{"-drop", "incme"}},
+		{"typo.csv", good, `no column is named "bougth"; there are "age", "income", "bought"`,
+			[]string{"-label", "bougth"}},
+		{"typo.csv", good, `no column is named "incme": it cannot be dropped; there are "age", "income"`,
+			[]string{"-drop", "incme"}},
 		{"three.csv", table(",", "a", "b", "c"), `: label column "bought": a third label "`, nil},
 		{"three.csv", table(",", "a", "b", "c"), "", []string{"-class", "a"}},
-		{"three.csv", table(",", "a", "b", "c"), `no row has the label "d", which -class names`, []string{"-class", "d"}},
+		{"three.csv", table(",", "a", "b", "c"), `no row has the label "d", which -class names`,
+			[]string{"-class", "d"}},
 		{"numbers.csv", table(",", "0", "1", "2"), "", []string{"-class", "0.0"}},
 		{"one.csv", table(",", "yes", "yes"), "one.csv: all 40 rows are of one class", nil},
 		{"few.csv", "a,b\n1,x\n2,y\n3,x\n", `few.csv: 2 rows of class "x" and 1 of class "y" are too few`, nil},
@@ -97,7 +104,8 @@ func TestAwkwardFiles(t *testing.T) {
 		{"rank.svm", "1 qid:3 1:0.5\n", "rank.svm:1: qid: pairs of ranking data", nil},
 	} {
 		dir := t.TempDir()
-		status, stdout, stderr := bench(context.Background(), append([]string{"tune", writeText(t, c.name, c.text), "-out", dir}, c.args...)...)
+		status, stdout, stderr := bench(context.Background(),
+			append([]string{"tune", writeText(t, c.name, c.text), "-out", dir}, c.args...)...)
 		if c.want == "" {
 			assert.Zero(t, status, "%s: %s", c.name, stderr)
 			assert.FileExists(t, filepath.Join(dir, "model.json"), c.name)

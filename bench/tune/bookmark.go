@@ -116,7 +116,8 @@ func (e *engine) read(r *bufio.Reader) error {
 		return err
 	}
 	if len(c.F) != len(c.Samples) || len(c.Y) != e.problem.Train().Dim {
-		return fmt.Errorf("%w: it has %d samples, %d values and %d weights", kit.ErrDamaged, len(c.Samples), len(c.F), len(c.Y))
+		return fmt.Errorf("%w: it has %d samples, %d values and %d weights",
+			kit.ErrDamaged, len(c.Samples), len(c.F), len(c.Y))
 	}
 	if err := e.solver.Load(r); err != nil {
 		return err

@@ -46,8 +46,9 @@ func readData(o options, paths []string) (*dataSet, error) {
 	regression := losses[o.Loss] == hyperopt.Squared
 	var sets []*hyperopt.Data
 	for _, path := range paths {
-		d, err := hyperopt.Open(path, hyperopt.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class,
-			Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, Columns: s.columns})
+		d, err := hyperopt.Open(path,
+			hyperopt.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class,
+				Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, Columns: s.columns})
 		if err != nil {
 			return nil, hint(err, regression)
 		}
@@ -56,7 +57,8 @@ func readData(o options, paths []string) (*dataSet, error) {
 			return nil, err
 		}
 		if d.Features == nil && (o.Label != "" || o.Categorical || o.Impute != "" || len(o.Drop) > 0) {
-			return nil, fmt.Errorf("%w: %s is LIBSVM text; -label, -drop, -categorical and -impute are for CSV", kit.ErrUsage, path)
+			return nil, fmt.Errorf("%w: %s is LIBSVM text; -label, -drop, -categorical and -impute are for CSV",
+				kit.ErrUsage, path)
 		}
 		if _, plus := countClasses(d); o.Class != "" && plus == 0 {
 			return nil, fmt.Errorf("%s: no row has the label %q, which -class names", path, o.Class)
@@ -190,7 +192,8 @@ func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
 	design := hyperopt.Join(parts[:rows]...)
 	if regression {
 		if s.target = measureTarget(design.Label); !(s.target.Deviation > 0) || math.IsInf(s.target.Deviation, 1) {
-			return fmt.Errorf("%s: the target has deviation %v on the training rows, want a finite number > 0", parts[0].Name, s.target.Deviation)
+			return fmt.Errorf("%s: the target has deviation %v on the training rows, want a finite number > 0",
+				parts[0].Name, s.target.Deviation)
 		}
 	}
 	all := append([]*hyperopt.Data{design}, parts...)

@@ -45,7 +45,8 @@ func newEngine(p *hyperopt.Problem, m bilevel.Method, steps int, seed uint64) (*
 	p.Start(x0, y0)
 	e := &engine{problem: p, steps: steps, method: m}
 	var err error
-	e.solver, err = bilevel.New(p, e.method, bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
+	e.solver, err = bilevel.New(p, e.method,
+		bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
 	return e, err
 }
 
@@ -60,7 +61,8 @@ func (e *engine) start(lambda float64, seed uint64) (err error) {
 	if _, err := e.problem.Clone().ObjectiveFrom(nil, y0, x0); err != nil {
 		return err
 	}
-	e.solver, err = bilevel.New(e.problem, e.method, bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
+	e.solver, err = bilevel.New(e.problem, e.method,
+		bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
 	return err
 }
 

@@ -92,13 +92,15 @@ func (t *search) tell(problems []*hyperopt.Problem, out kit.Terminal) {
 	}
 	steps := float64(newtonSteps * len(problems) * max(1, len(problems)))
 	if takes := time.Duration(steps * float64(time.Since(start))); takes > 20*time.Second {
-		fmt.Fprintf(out.Stderr, "bench: this takes some %v; one split (-folds 1) of fewer rows or features takes less\n", takes.Round(10*time.Second))
+		fmt.Fprintf(out.Stderr,
+			"bench: this takes some %v; one split (-folds 1) of fewer rows or features takes less\n", takes.Round(10*time.Second))
 	}
 }
 
 // exact returns the best single weight of a grid, and the weights of the nearest local minimum of
 // the validation loss. It goes on from the notes of that name, if there are any.
-func (t *search) exact(ctx context.Context, name string, problems []*hyperopt.Problem, progress func(k int, f float64)) (single, each result, err error) {
+func (t *search) exact(ctx context.Context, name string, problems []*hyperopt.Problem,
+	progress func(k int, f float64)) (single, each result, err error) {
 	n := t.notes.pursuit(name)
 	if n.End == nil {
 		end := &ending{Stopped: "converged"}
@@ -123,11 +125,14 @@ func (t *search) exact(ctx context.Context, name string, problems []*hyperopt.Pr
 }
 
 // found makes the results of a search.
-func (t *search) found(n *pursuit, end *ending, problems []*hyperopt.Problem, err error) (single, each result, _ error) {
+func (t *search) found(n *pursuit, end *ending, problems []*hyperopt.Problem,
+	err error) (single, each result, _ error) {
 	rows := problems[0].Train().Rows() + problems[0].Validation().Rows()
-	single = result{Lambda: n.best(), Tried: len(n.Lambdas), SearchRows: rows, Reads: n.SingleReads, f: slices.Min(n.Losses),
+	single = result{Lambda: n.best(), Tried: len(n.Lambdas), SearchRows: rows, Reads: n.SingleReads,
+		f:    slices.Min(n.Losses),
 		grid: n.Lambdas, losses: n.Losses, weights: t.uniform(n.best()), seconds: n.SingleTime}
-	each = result{SearchRows: rows, weights: end.Weights, f: end.F, Stopped: end.Stopped, Steps: end.Steps, Reads: end.Reads, seconds: n.Time}
+	each = result{SearchRows: rows, weights: end.Weights, f: end.F, Stopped: end.Stopped, Steps: end.Steps,
+		Reads: end.Reads, seconds: n.Time}
 	return single, each, err
 }
 
@@ -180,7 +185,8 @@ func (t *search) outer(ctx context.Context, p *kit.Progress) (all []float64, err
 				diff[k], errs[k] = t.leaveOut(ctx, k)
 				mu.Lock()
 				done++
-				p.Update(0.25+0.75*float64(done)/float64(len(t.parts)), "searches without fold %d of %d", done, len(t.parts))
+				p.Update(0.25+0.75*float64(done)/float64(len(t.parts)), "searches without fold %d of %d",
+					done, len(t.parts))
 				mu.Unlock()
 			}
 		}()

@@ -102,7 +102,8 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	if err := t.reference(kit.NewProgress(out)); err != nil {
 		return errors.Join(err, runErr)
 	}
-	if err := errors.Join(t.report(out.Stdout), t.write(out.Stdout)); err != nil || errors.Is(runErr, context.Canceled) {
+	if err := errors.Join(t.report(out.Stdout), t.write(out.Stdout)); err != nil ||
+		errors.Is(runErr, context.Canceled) {
 		return errors.Join(err, runErr)
 	}
 	return errors.Join(t.mark.forget(), runErr)
@@ -162,19 +163,23 @@ func newTuning(j job) (*tuning, error) {
 		t.engine.every, t.engine.save = j.every, func() error { return t.mark.save(t.engine.write) }
 	}
 	t.mark = bookmark{filepath.Join(j.out, "tuning.checkpoint"), kit.Identity{
-		Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -bias=%t", j.label, j.seed, j.steps, j.lo, j.hi, j.bias),
-		Data:    []kit.Source{t.origin},
-		Build:   kit.Build(),
+		Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -bias=%t",
+			j.label, j.seed, j.steps, j.lo, j.hi, j.bias),
+		Data:  []kit.Source{t.origin},
+		Build: kit.Build(),
 	}}
 	return t, nil
 }
 
 func (t *tuning) describe(w io.Writer) {
-	fmt.Fprintf(w, "data     %s: %d rows, classes %q and %q\n", t.data, t.all.Rows(), t.all.Classes[0], t.all.Classes[1])
+	fmt.Fprintf(w, "data     %s: %d rows, classes %q and %q\n",
+		t.data, t.all.Rows(), t.all.Classes[0], t.all.Classes[1])
 	fmt.Fprintf(w, "features %s\n", kit.Features(t.scaling, "the training rows"))
-	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n", t.train.Rows(), t.val.Rows(), t.test.Rows(), t.seed)
+	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n",
+		t.train.Rows(), t.val.Rows(), t.test.Rows(), t.seed)
 	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ ½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]\n", t.lo, t.hi)
-	fmt.Fprintf(w, "method   %s, with μ_g = %.3g and nothing else to choose\n\n", t.engine.method.Name(), t.engine.problem.StrongConvexity())
+	fmt.Fprintf(w, "method   %s, with μ_g = %.3g and nothing else to choose\n\n",
+		t.engine.method.Name(), t.engine.problem.StrongConvexity())
 }
 
 // compare runs the adaptive STABLE for the same number of steps. A run that fails or is interrupted
@@ -247,7 +252,8 @@ func (t *tuning) report(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\nstopped      %v\n", e.result.Reason)
 	fmt.Fprintf(w, "samples      %d of ξ, %d of φ\n", c.Xi, c.Phi)
-	fmt.Fprintf(w, "time         %v a step, oracles included\n", (e.result.Elapsed / time.Duration(n)).Round(10*time.Nanosecond))
+	fmt.Fprintf(w, "time         %v a step, oracles included\n",
+		(e.result.Elapsed / time.Duration(n)).Round(10*time.Nanosecond))
 	fmt.Fprintf(w, "H_yy clipped at μ_g in %s; trust region cut %s\n", share(a.Truncated), share(a.Cut))
 	fmt.Fprintf(w, "F*           %.12f, projected gradient %.1e\n", t.best.F, t.best.ProjGrad)
 	return nil

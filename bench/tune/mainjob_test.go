@@ -63,7 +63,9 @@ func TestMainJob(t *testing.T) {
 	assert.Zero(t, gap["least F"])
 	assert.Less(t, gap["STABLE-untuned, x"], gap["best single weight"])
 	assert.Less(t, gap["STABLE-untuned, x"], gap["start"]/5)
-	for _, want := range []string{"569 rows, classes", "features 30, scaled to mean 0 and deviation 1, as measured on the training rows", "20030 of ξ", "clipped at μ_g in", "step limit", "a step"} {
+	for _, want := range []string{"569 rows, classes",
+		"features 30, scaled to mean 0 and deviation 1, as measured on the training rows", "20030 of ξ",
+		"clipped at μ_g in", "step limit", "a step"} {
 		assert.Contains(t, stdout, want)
 	}
 

@@ -105,7 +105,8 @@ func (t *search) readNotes(r *bufio.Reader) error {
 	}
 	dim := t.design.Dim
 	for name, p := range n.Pursuits {
-		if p == nil || len(p.Lambdas) != len(p.Losses) || p.At != nil && len(p.Lambdas) == 0 || p.End != nil && len(p.End.Weights) != dim {
+		if p == nil || len(p.Lambdas) != len(p.Losses) || p.At != nil && len(p.Lambdas) == 0 || p.End != nil &&
+			len(p.End.Weights) != dim {
 			return fmt.Errorf("%w: the notes on %q do not fit", kit.ErrDamaged, name)
 		}
 	}
@@ -155,7 +156,8 @@ func (t *search) told() string {
 }
 
 // pursue goes on with a search from its notes, to the minimum or until ctx ends.
-func (t *search) pursue(ctx context.Context, n *pursuit, problems []*hyperopt.Problem, progress func(k int, f float64)) (*hyperopt.Minimum, uint64, error) {
+func (t *search) pursue(ctx context.Context, n *pursuit, problems []*hyperopt.Problem,
+	progress func(k int, f float64)) (*hyperopt.Minimum, uint64, error) {
 	began := time.Now().Add(-n.Time)
 	enough := settled{slices.Clone(n.Before)}
 	folds := &hyperopt.Folds{Problems: problems}

@@ -32,7 +32,8 @@ func (t *search) plan() error {
 	most := t.mostFolds()
 	switch {
 	case t.Folds == 2 || t.Folds > 1 && t.Folds > most:
-		return fmt.Errorf("%w: -folds is %d, want 1, or 3 to %d (as many as there are rows of a class)", kit.ErrUsage, t.Folds, most)
+		return fmt.Errorf("%w: -folds is %d, want 1, or 3 to %d (as many as there are rows of a class)",
+			kit.ErrUsage, t.Folds, most)
 	case t.Folds > 1 && t.split != nil:
 		return fmt.Errorf("%w: -folds is %d, but there is a file of validation rows", kit.ErrUsage, t.Folds)
 	case t.Folds > 1 && t.Solver == solverStable:

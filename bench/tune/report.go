@@ -21,12 +21,14 @@ func (t *search) describe(w io.Writer) {
 	if t.folded() {
 		fmt.Fprintf(w, "rows     %d in %d folds, %d test (seed %d)\n", n.Design, n.Folds, n.Test, t.Seed)
 	} else {
-		fmt.Fprintf(w, "rows     %d training, %d validation, %d kept back to choose on, %d test (seed %d)\n", n.Train, n.Validation, n.Unseen, n.Test, t.Seed)
+		fmt.Fprintf(w, "rows     %d training, %d validation, %d kept back to choose on, %d test (seed %d)\n",
+			n.Train, n.Validation, n.Unseen, n.Test, t.Seed)
 	}
 	if t.Loss == "logistic" {
 		fmt.Fprintf(w, "classes  %q and %q; logistic loss\n", t.classes[0], t.classes[1])
 	} else {
-		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on all but the test rows; squared loss ½(t − b)²\n", t.target.Mean, t.target.Deviation)
+		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on all but the test rows; squared loss ½(t − b)²\n",
+			t.target.Mean, t.target.Deviation)
 	}
 	fmt.Fprintf(w, "weights  in [%g, %g], form %s\n", t.Lo, t.Hi, t.Form)
 	if t.Solver == solverStable {
@@ -47,13 +49,15 @@ func (t *search) report(w io.Writer) error {
 		validation = fmt.Sprintf("%d-fold", t.Folds)
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tweight\ttried\trows read\tseconds\t%s loss\t%[1]s %[2]s\ttest loss\ttest %[2]s\t\n", validation, quality)
+	fmt.Fprintf(tw, "\tweight\ttried\trows read\tseconds\t%s loss\t%[1]s %[2]s\ttest loss\ttest %[2]s\t\n",
+		validation, quality)
 	for _, r := range t.results() {
 		lambda, tried := "", ""
 		if r.Lambda > 0 {
 			lambda, tried = fmt.Sprintf("%.3g", r.Lambda), fmt.Sprint(r.Tried)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%.2f\t%.6g\t%.5g\t%.6g\t%.5g\t\n", r.Name, lambda, tried, r.Reads, r.seconds.Seconds(),
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%.2f\t%.6g\t%.5g\t%.6g\t%.5g\t\n",
+			r.Name, lambda, tried, r.Reads, r.seconds.Seconds(),
 			r.Validation["loss"], r.Validation[quality], r.Test["loss"], r.Test[quality])
 	}
 	if err := tw.Flush(); err != nil {
@@ -63,7 +67,8 @@ func (t *search) report(w io.Writer) error {
 	fmt.Fprintf(w, "\nstopped  %s after %d steps; of %d weights, %d at the lower and %d at the upper end of the range\n",
 		t.each.Stopped, t.each.Steps, len(t.each.weights), lo, hi)
 	mean, deviation := meanOf(t.compare(t.test, t.each.y, t.single.y))
-	fmt.Fprintf(w, "test     a weight each changes the loss by %+.3g ± %.2g on the %d test rows\n", mean, deviation, t.test.Rows())
+	fmt.Fprintf(w, "test     a weight each changes the loss by %+.3g ± %.2g on the %d test rows\n",
+		mean, deviation, t.test.Rows())
 	fmt.Fprintf(w, "choice   %v\n", t.choice)
 	for _, s := range t.warnings() {
 		fmt.Fprintf(w, "warning  %s\n", s)
@@ -80,7 +85,8 @@ func (t *search) warnings() (list []string) {
 		}
 	}
 	if all := t.parts[0].Rows(); t.baseline != nil && t.baseline.SearchRows < all+t.parts[1].Rows() {
-		list = append(list, fmt.Sprintf("the search at equal cost saw %d of %d training and validation rows", t.baseline.SearchRows, all+t.parts[1].Rows()))
+		list = append(list, fmt.Sprintf("the search at equal cost saw %d of %d training and validation rows",
+			t.baseline.SearchRows, all+t.parts[1].Rows()))
 	}
 	if t.each.f > t.single.f {
 		list = append(list, fmt.Sprintf("the search of a weight each ended at a validation loss above that of the single weight, %.6g against %.6g: it has not converged; see -steps",

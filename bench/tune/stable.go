@@ -25,14 +25,18 @@ func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 	t.baseline = &equal
 	runErr := t.engine.run(ctx, p)
 	e := t.engine
-	if stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged); runErr != nil && !stopped || e.result.Steps == 0 {
+	if stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged); runErr != nil &&
+		!stopped || e.result.Steps == 0 {
 		return runErr
 	}
-	t.each = result{Name: "a weight each, by STABLE", Reads: e.reads(), seconds: e.result.Elapsed, weights: t.toWeights(e.result.X),
-		SearchRows: t.parts[0].Rows() + t.parts[1].Rows(), Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps, f: kit.Last(e.f)}
+	t.each = result{Name: "a weight each, by STABLE",
+		Reads: e.reads(), seconds: e.result.Elapsed, weights: t.toWeights(e.result.X),
+		SearchRows: t.parts[0].Rows() +
+			t.parts[1].Rows(), Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps, f: kit.Last(e.f)}
 	p.Update(0.9, "best single weight, exact")
 	var err error
-	t.single, err = t.searchSingle(ctx, t.parts[0], t.parts[1], hyperopt.Geometric(t.Lo, t.Hi, gridSize(e.problem)), math.MaxUint64)
+	t.single, err = t.searchSingle(ctx, t.parts[0], t.parts[1], hyperopt.Geometric(t.Lo, t.Hi, gridSize(e.problem)),
+		math.MaxUint64)
 	if errors.Is(err, context.Canceled) { // the one from before STABLE stands
 		t.single, err = equal, nil
 		t.baseline = nil
@@ -143,7 +147,8 @@ func nested(lo, hi float64) []float64 {
 // searchSingle trains with one weight after the other, each from the previous model, until the
 // budget is spent. It tries at least one weight. On a share of the training rows a weight is larger
 // by 1/share: see train.
-func (t *search) searchSingle(ctx context.Context, train, val *hyperopt.Data, lambdas []float64, budget uint64) (r result, err error) {
+func (t *search) searchSingle(ctx context.Context, train, val *hyperopt.Data, lambdas []float64,
+	budget uint64) (r result, err error) {
 	start := time.Now()
 	p, err := t.newProblem(train, val)
 	if err != nil {

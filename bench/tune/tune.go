@@ -86,17 +86,22 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	var o options
 	fs := kit.NewFlags("bench tune", tuneUsage, "")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of the samples")
-	fs.StringVar(&o.Solver, "solver", solverAuto, "`NAME`: exact, stable, or auto: exact where it takes some twenty seconds at most")
-	fs.IntVar(&o.Folds, "folds", 0, "folds of the cross-validation; 1: one split (default: 5, or 1 where 5 would take long)")
-	fs.IntVar(&o.Steps, "steps", 0, "steps of STABLE, which they make the solver (default: 20000, or one a training row)")
+	fs.StringVar(&o.Solver, "solver",
+		solverAuto, "`NAME`: exact, stable, or auto: exact where it takes some twenty seconds at most")
+	fs.IntVar(&o.Folds, "folds",
+		0, "folds of the cross-validation; 1: one split (default: 5, or 1 where 5 would take long)")
+	fs.IntVar(&o.Steps, "steps",
+		0, "steps of STABLE, which they make the solver (default: 20000, or one a training row)")
 	fs.Float64Var(&o.Lo, "lo", 1e-5, "least regularisation weight")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest regularisation weight")
 	fs.StringVar(&o.Form, "form", "exp", "`NAME` of the weights' parametrisation: exp (½exp(x_i)) or raw (x_i)")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (two classes) or squared (regression)")
 	fs.StringVar(&o.Label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
 	fs.StringVar(&o.Class, "class", "", "`LABEL` of the class that stands against all others (default: there are two)")
-	fs.BoolVar(&o.Categorical, "categorical", false, "turn the columns of a CSV file that hold text into indicators, one for each text")
-	fs.StringVar(&o.Impute, "impute", "", "`HOW` missing cells of a CSV file are filled: median or mean; text by the most frequent one")
+	fs.BoolVar(&o.Categorical, "categorical",
+		false, "turn the columns of a CSV file that hold text into indicators, one for each text")
+	fs.StringVar(&o.Impute, "impute", "",
+		"`HOW` missing cells of a CSV file are filled: median or mean; text by the most frequent one")
 	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again", func(name string) error {
 		o.Drop = append(o.Drop, name)
 		return nil
@@ -223,13 +228,15 @@ func (t *search) write(w io.Writer) error {
 // figure draws the validation loss, in the scaled units of the target: over the single weight, or
 // along STABLE's samples.
 func (t *search) figure() *plot.Figure {
-	p := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)), Y: plot.Axis{Label: "validation loss F"}}
+	p := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),
+		Y: plot.Axis{Label: "validation loss F"}}
 	line := func(r *result) {
 		p.Lines = append(p.Lines, plot.Line{Label: r.Name, C: r.f})
 	}
 	if e := t.engine; e != nil {
 		p.X = plot.Axis{Label: "samples drawn, ξ and φ", Log: true}
-		p.Series = []plot.Series{{Name: e.method.Name(), X: e.samples[1:], Y: e.f[1:], Style: kit.Style(e.method.Name())}}
+		p.Series = []plot.Series{{Name: e.method.Name(), X: e.samples[1:], Y: e.f[1:],
+			Style: kit.Style(e.method.Name())}}
 		line(&t.single)
 		return &plot.Figure{Panels: []plot.Panel{p}}
 	}

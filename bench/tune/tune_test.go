@@ -81,7 +81,8 @@ func TestTune(t *testing.T) {
 	}
 	m, path, stdout := tuneWith(t, cancer)
 	for _, want := range []string{
-		"569 rows", "427 in 5 folds, 142 test", `"benign" and "malignant"`, "solver   exact", "a weight each", "one weight for all",
+		"569 rows", "427 in 5 folds, 142 test", `"benign" and "malignant"`, "solver   exact", "a weight each",
+		"one weight for all",
 		"5-fold loss", "converged after", "on 427 rows that neither search saw", "trained on the 427 rows",
 	} {
 		assert.Contains(t, stdout, want)
@@ -418,7 +419,8 @@ func TestTuneInterrupted(t *testing.T) {
 	path := filepath.Join(dir, "model.json")
 	ctx, cancel := context.WithCancel(context.Background())
 	var stdout bytes.Buffer
-	status := kit.Run(ctx, list, []string{"tune", cancer, "-steps", "1000000000", "-out", dir}, kit.Terminal{Stdout: &stdout, Stderr: &interrupter{cancel: cancel}, Live: true})
+	status := kit.Run(ctx, list, []string{"tune", cancer, "-steps", "1000000000", "-out", dir},
+		kit.Terminal{Stdout: &stdout, Stderr: &interrupter{cancel: cancel}, Live: true})
 	assert.Equal(t, 130, status)
 	assert.Contains(t, stdout.String(), "canceled after")
 	m, err := readModel(path)
@@ -480,24 +482,31 @@ func TestTuneRefuses(t *testing.T) {
 		{1, missing, []string{"nowhere.csv"}},
 		{1, notFolder, []string{two, "-out", blocked}},
 		{1, `"colour"`, []string{two, "-label", "colour"}},
-		{1, "3.svm: 2 rows of class \"0\" and 1 of class \"1\" are too few to split into 3 parts", []string{writeText(t, "3.svm", "1 1:1\n0 1:2\n0 1:3\n")}},
-		{1, "3.csv: 3 rows, want at least 4", []string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
+		{1, "3.svm: 2 rows of class \"0\" and 1 of class \"1\" are too few to split into 3 parts",
+			[]string{writeText(t, "3.svm", "1 1:1\n0 1:2\n0 1:3\n")}},
+		{1, "3.csv: 3 rows, want at least 4",
+			[]string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
 		{1, "all 9 rows are of one class", []string{writeText(t, "one.svm", rows(9, "1 1:1"))}},
 		{1, "all 1 rows are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
 		{1, "deviation 0", []string{writeText(t, "flat.csv", "a,y\n"+rows(9, "1,5")), "-loss", "squared"}},
 		{1, "bad.svm:2:", []string{writeText(t, "bad.svm", "1 1:1\n0 0:3\n")}},
-		{1, `bad.csv:3: column "a", "x": not a number (-categorical`, []string{two, writeText(t, "bad.csv", "a,b,y\n1,2,0\nx,2,1\n")}},
+		{1, `bad.csv:3: column "a", "x": not a number (-categorical`,
+			[]string{two, writeText(t, "bad.csv", "a,b,y\n1,2,0\nx,2,1\n")}},
 		{1, "for a regression, use -loss squared", []string{writeText(t, "r.csv", "a,y\n1,1.5\n2,2.5\n3,3.5\n")}},
-		{1, `hole.csv:2: column "b", "": missing value (-impute`, []string{writeText(t, "hole.csv", "a,b,y\n1,,0\n2,3,1\n")}},
-		{1, `a third label "z", after "x" and "y" (tune needs two classes: -class sets one`, []string{writeText(t, "z.csv", "a,k\n1,x\n2,y\n3,z\n")}},
+		{1, `hole.csv:2: column "b", "": missing value (-impute`,
+			[]string{writeText(t, "hole.csv", "a,b,y\n1,,0\n2,3,1\n")}},
+		{1, `a third label "z", after "x" and "y" (tune needs two classes: -class sets one`,
+			[]string{writeText(t, "z.csv", "a,k\n1,x\n2,y\n3,z\n")}},
 		{2, `-impute is "zero", want median or mean`, []string{two, "-impute", "zero"}},
 		{1, `no column is named "id"`, []string{two, "-drop", "id"}},
-		{1, `same.csv:1: two columns are named "a"`, []string{writeText(t, "same.csv", "a,a,y\n"+rows(8, "1,2,0\n3,4,1"))}},
+		{1, `same.csv:1: two columns are named "a"`,
+			[]string{writeText(t, "same.csv", "a,a,y\n"+rows(8, "1,2,0\n3,4,1"))}},
 		{1, `swapped.csv: feature 1 is "b", in`, []string{two, swapped}},
 		{1, "two.csv has 2 features, another file 3", []string{two, writeText(t, "w.svm", "0 3:1\n1 1:1\n")}},
 		{1, "0 features", []string{writeText(t, "none.svm", rows(8, "1\n0"))}},
 		{1, "5000 features, want 1 to 4095", []string{writeText(t, "wide.svm", rows(8, "1 5000:1\n0 1:1"))}},
-		{1, fmt.Sprintf("torn.json:%d:", 1+bytes.Count(torn[:2000], []byte("\n"))), []string{two, "-apply", writeText(t, "torn.json", string(torn[:2000]))}},
+		{1, fmt.Sprintf("torn.json:%d:", 1+bytes.Count(torn[:2000], []byte("\n"))),
+			[]string{two, "-apply", writeText(t, "torn.json", string(torn[:2000]))}},
 		{1, "kind.json:2:", []string{two, "-apply", writeText(t, "kind.json", "{\n\"features\": 7}")}},
 		{1, "not a model written by tune", []string{two, "-apply", writeText(t, "other.json", "{}")}},
 		{1, "version 2, want 1", []string{two, "-apply", altered(func(m *model) { m.Version = 2 })}},
@@ -507,7 +516,8 @@ func TestTuneRefuses(t *testing.T) {
 		{1, `unknown loss "x"`, []string{two, "-apply", altered(func(m *model) { m.Options.Loss = "x" })}},
 		{1, "2 columns of features, want 30", []string{two, "-apply", goodPath}},
 	} {
-		status, stdout, stderr := bench(context.Background(), append([]string{"tune", "-out", t.TempDir()}, c.args...)...)
+		status, stdout, stderr := bench(context.Background(),
+			append([]string{"tune", "-out", t.TempDir()}, c.args...)...)
 		assert.Equal(t, c.status, status, "%s: %s", c.want, stderr)
 		assert.Contains(t, stdout+stderr, c.want)
 	}
@@ -527,9 +537,11 @@ func TestTuneRealData(t *testing.T) {
 	assert.Greater(t, m.Results[0].Test["accuracy"], 0.8)
 	test := filepath.Join(dir, "ijcnn1", "ijcnn1.tst.gz")
 	m, model, _ := runTune(t, filepath.Join(dir, "ijcnn1", "ijcnn1.trn.gz"), test)
-	assert.Equal(t, rowCounts{Design: 49990, Folds: 1, Train: 33326, Validation: 8332, Unseen: 8332, Test: 91701}, m.Rows)
+	assert.Equal(t, rowCounts{Design: 49990, Folds: 1, Train: 33326, Validation: 8332, Unseen: 8332, Test: 91701},
+		m.Rows)
 	assert.Less(t, m.Results[2].SearchRows, 41658) // 500 steps do not pay for a pass
 	status, _, stderr := bench(context.Background(), "tune", "-apply", model, test)
 	require.Zero(t, status, stderr)
-	assert.Contains(t, stderr, fmt.Sprintf("91701 rows, loss %.6g, accuracy %.6g", chosen(m).Test["loss"], chosen(m).Test["accuracy"]))
+	assert.Contains(t, stderr,
+		fmt.Sprintf("91701 rows, loss %.6g, accuracy %.6g", chosen(m).Test["loss"], chosen(m).Test["accuracy"]))
 }

@@ -57,7 +57,9 @@ func TestOrder(t *testing.T) {
 	for scheme, order := range map[Scheme]float64{RK4: 4, Euler: 1} {
 		t.Run(scheme.String(), func(t *testing.T) {
 			end := func(steps int) []float64 {
-				f, err := New(newBent(), Options{Alpha: 1, Beta: 1, H: 2 / float64(steps), Scheme: scheme, X0: []float64{2, -1}, Y0: []float64{1, -2, 0.5}})
+				f, err := New(newBent(),
+					Options{Alpha: 1, Beta: 1, H: 2 / float64(steps), Scheme: scheme, X0: []float64{2, -1},
+						Y0: []float64{1, -2, 0.5}})
 				require.NoError(t, err)
 				for range steps {
 					require.NoError(t, f.Step())
@@ -161,7 +163,9 @@ func TestEulerIsSTABLE(t *testing.T) {
 			x, y := start(s, 8)
 			f, err := New(s.p, Options{Alpha: alpha, Beta: beta, H: h, Scheme: Euler, X0: x, Y0: y})
 			require.NoError(t, err)
-			m, err := bilevel.New(s.p, bilevel.STABLE{Alpha: bilevel.Constant(h * alpha), Beta: bilevel.Constant(h * beta), MuG: 1e-3, Plain: true},
+			m, err := bilevel.New(s.p,
+				bilevel.STABLE{Alpha: bilevel.Constant(h * alpha), Beta: bilevel.Constant(h * beta), MuG: 1e-3,
+					Plain: true},
 				bilevel.Options{X0: x, Y0: y, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 			require.NoError(t, err)
 			for k := range 50 {

@@ -59,7 +59,8 @@ func MaxAlpha(c bilevel.Constants, beta float64) (float64, error) {
 	for _, v := range []struct {
 		name  string
 		value float64
-	}{{"Lfx", c.Lfx}, {"Lfy", c.Lfy}, {"Lgxy", c.Lgxy}, {"Lgyy", c.Lgyy}, {"Cfx", c.Cfx}, {"Cfy", c.Cfy}, {"Cgxy", c.Cgxy}} {
+	}{{"Lfx", c.Lfx}, {"Lfy", c.Lfy}, {"Lgxy", c.Lgxy}, {"Lgyy", c.Lgyy}, {"Cfx", c.Cfx}, {"Cfy", c.Cfy}, {"Cgxy",
+		c.Cgxy}} {
 		if !(v.value >= 0) || math.IsInf(v.value, 1) {
 			return 0, option.Bad("flow: MaxAlpha: Constants.%s is %v, want a finite value ≥ 0", v.name, v.value)
 		}

@@ -70,7 +70,8 @@ func (t *table) measure(opt *ReadOptions) ([]Column, error) {
 			return nil, fmt.Errorf("column %s has no value", quote(name))
 		case len(numbers) < len(t.cells)-missing:
 			if c.Levels = slices.Sorted(maps.Keys(texts)); len(texts) > mostLevels {
-				return nil, fmt.Errorf("column %s holds %d different texts in %d rows, want at most %d", quote(name), len(texts), len(t.cells), mostLevels)
+				return nil, fmt.Errorf("column %s holds %d different texts in %d rows, want at most %d",
+					quote(name), len(texts), len(t.cells), mostLevels)
 			}
 			if missing > 0 {
 				c.FillLevel = slices.MaxFunc(c.Levels, func(a, b string) int { return texts[a] - texts[b] })

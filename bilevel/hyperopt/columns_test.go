@@ -38,7 +38,8 @@ func TestReadCSVColumns(t *testing.T) {
 	assert.Equal(t, [][]float64{{0, 0, 1, 0, 40, 1}, {1, 0, 0, 1, 1, 2}}, denseRows(e))
 
 	bare := "id\tcity\tsex\tage\tspent\nb1\tRome\tf\t\t1\n"
-	u, err := ReadCSV(strings.NewReader(bare), "t", ReadOptions{Columns: d.Columns, Drop: []string{"id"}, Unlabelled: true})
+	u, err := ReadCSV(strings.NewReader(bare), "t",
+		ReadOptions{Columns: d.Columns, Drop: []string{"id"}, Unlabelled: true})
 	require.NoError(t, err)
 	assert.Equal(t, [][]float64{{0, 0, 1, 0, 40, 1}}, denseRows(u))
 	assert.Equal(t, []float64{0}, u.Label)
@@ -76,9 +77,11 @@ func TestReadCSVColumnsRefuse(t *testing.T) {
 		{shop, ReadOptions{Drop: []string{"ID"}}, 1, `no column is named "ID": it cannot be dropped`},
 		{shop, ReadOptions{Drop: []string{"bought"}}, 1, `column "bought" is the label`},
 		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`},
-		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n", ReadOptions{Columns: d.Columns}, 2, `column "id", "x": not among the 4 texts`},
+		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n",
+			ReadOptions{Columns: d.Columns}, 2, `column "id", "x": not among the 4 texts`},
 		{"id,y\n1,0\n2,1\n", ReadOptions{Columns: d.Columns}, 0, "1 columns of features, want 5"},
-		{"id,town,sex,age,spent,y\na1,Oslo,f,1,1,0\n", ReadOptions{Columns: d.Columns}, 0, `column 2 is "town", want "city"`},
+		{"id,town,sex,age,spent,y\na1,Oslo,f,1,1,0\n",
+			ReadOptions{Columns: d.Columns}, 0, `column 2 is "town", want "city"`},
 	} {
 		_, err := ReadCSV(strings.NewReader(c.text), "some.csv", c.opt)
 		requireSyntax(t, err, "some.csv", c.line, c.want)

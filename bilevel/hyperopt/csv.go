@@ -233,7 +233,8 @@ func (t *table) header(names []string, target int, opt *ReadOptions) (keep []int
 		}
 	}
 	for name := range drop {
-		return nil, fmt.Errorf("no column is named %s: it cannot be dropped; there are %s", quote(name), listed(t.names))
+		return nil, fmt.Errorf("no column is named %s: it cannot be dropped; there are %s",
+			quote(name), listed(t.names))
 	}
 	return keep, nil
 }

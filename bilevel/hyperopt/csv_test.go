@@ -14,7 +14,8 @@ import (
 func TestReadCSV(t *testing.T) {
 	want := &Data{
 		Name: "t", Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 1}, Val: []float64{1.5, -2, 4},
-		Label: []float64{1, -1}, Classes: [2]string{"benign", "malignant"}, Features: []string{"mean radius", "area, worst"},
+		Label: []float64{1, -1}, Classes: [2]string{"benign", "malignant"},
+		Features: []string{"mean radius", "area, worst"},
 	}
 	for name, text := range map[string]string{
 		"plain":   "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4\n",
@@ -27,7 +28,8 @@ func TestReadCSV(t *testing.T) {
 			require.NoError(t, got.Check())
 		}
 	}
-	d, err := ReadCSV(strings.NewReader("\xef\xbb\xbf0,1,y\r\n\r\n 1 ,2, 3.25 \r\n4,5,6"), "t", ReadOptions{Regression: true})
+	d, err := ReadCSV(strings.NewReader("\xef\xbb\xbf0,1,y\r\n\r\n 1 ,2, 3.25 \r\n4,5,6"), "t",
+		ReadOptions{Regression: true})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"0", "1"}, d.Features)
 	assert.Equal(t, []float64{1, 2, 4, 5}, d.Val)

@@ -41,7 +41,8 @@ func (d *Data) Check() error {
 	case d.Dim < 0 || d.Dim > MaxIndex:
 		return fmt.Errorf("hyperopt: data %q: Dim %d is not in 0 … %d", d.Name, d.Dim, MaxIndex)
 	case len(d.RowPtr) != n+1 || d.RowPtr[0] != 0 || d.RowPtr[n] != len(d.Col):
-		return fmt.Errorf("hyperopt: data %q: RowPtr must have one entry more than Label and run from 0 to len(Col)", d.Name)
+		return fmt.Errorf("hyperopt: data %q: RowPtr must have one entry more than Label and run from 0 to len(Col)",
+			d.Name)
 	case len(d.Val) != len(d.Col):
 		return fmt.Errorf("hyperopt: data %q: Col and Val differ in length", d.Name)
 	case d.Features != nil && len(d.Features) != d.Dim:
@@ -96,7 +97,8 @@ func (d *Data) Subset(rows []int) *Data {
 // It panics if there is none, or if their dimensions differ.
 func Join(sets ...*Data) *Data {
 	first := sets[0]
-	j := &Data{Name: first.Name, Dim: first.Dim, Classes: first.Classes, Features: first.Features, Columns: first.Columns, RowPtr: []int{0}}
+	j := &Data{Name: first.Name, Dim: first.Dim, Classes: first.Classes, Features: first.Features,
+		Columns: first.Columns, RowPtr: []int{0}}
 	for _, d := range sets {
 		if d.Dim != first.Dim {
 			panic("hyperopt: Join: dimension mismatch")

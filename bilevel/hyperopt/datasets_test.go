@@ -20,7 +20,8 @@ func TestRealData(t *testing.T) {
 		classes     [2]string
 		sum         string
 	}{
-		{file: "australian/australian_scale.gz", rows: 690, dim: 14, plus: 307, minus: 383, classes: [2]string{"-1", "1"},
+		{file: "australian/australian_scale.gz",
+			rows: 690, dim: 14, plus: 307, minus: 383, classes: [2]string{"-1", "1"},
 			sum: "86799bcc4dbcd41929a514fa181d1c1a40e01f009dee139d4141a194d7ecd9e3"},
 		{file: "australian/australian.gz", rows: 690, dim: 14, plus: 307, minus: 383, classes: [2]string{"-1", "1"},
 			sum: "25a5d45d53b5db7c402f1bf58aea5ed5f0387ad525ec7f0131585f1f63033b38"},
@@ -28,7 +29,8 @@ func TestRealData(t *testing.T) {
 			sum: "7fe291672c3fefe6a7e3c51529becd23f0e985ba05ffb8d53c9c648c1e91cc19"},
 		{file: "ijcnn1/ijcnn1.tst.gz", rows: 91_701, dim: 22, plus: 8_712, minus: 82_989, classes: [2]string{"-1", "1"},
 			sum: "e7b0bbd518641980dc322746c6bc59d019d3153934e6258e48f9d8cfae2c4bb8"},
-		{file: "covtype/covtype.libsvm.binary.scale.gz", rows: 581_012, dim: 54, plus: 283_301, minus: 297_711, classes: [2]string{"1", "2"},
+		{file: "covtype/covtype.libsvm.binary.scale.gz",
+			rows: 581_012, dim: 54, plus: 283_301, minus: 297_711, classes: [2]string{"1", "2"},
 			sum: "859809c092ca933e1a8cc1cfa15e33b56cb11651e4e0a5b52b702abc315a6c0f"},
 	} {
 		if testing.Short() && c.rows > 100_000 {

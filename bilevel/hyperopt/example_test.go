@@ -32,7 +32,8 @@ func Example() {
 		return
 	}
 	lo, hi := p.Box()
-	s, err := bilevel.New(p, bilevel.STABLE{MuG: p.StrongConvexity()}, bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}})
+	s, err := bilevel.New(p, bilevel.STABLE{MuG: p.StrongConvexity()},
+		bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}})
 	if err != nil {
 		fmt.Println(err)
 		return

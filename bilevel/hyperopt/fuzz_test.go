@@ -8,7 +8,8 @@ import (
 
 func FuzzReadLIBSVM(f *testing.F) {
 	for _, s := range []string{
-		"1 1:.5 3:-2\n2 5:0\n1 2:3\n", "+1.0 1:5e-1 # c\n\n-1 22:1e-300", "1 1:1\r\n0 2:nan\n", "1 1000000000:1\n", "1 2:1 1:1\n", "1 qid:1 1:1",
+		"1 1:.5 3:-2\n2 5:0\n1 2:3\n", "+1.0 1:5e-1 # c\n\n-1 22:1e-300", "1 1:1\r\n0 2:nan\n", "1 1000000000:1\n",
+		"1 2:1 1:1\n", "1 qid:1 1:1",
 		"1 1:", "1 1", "\x00", "1 1:0x1p-2", "-1 16777216:1\n", "3 1:1\n",
 	} {
 		f.Add([]byte(s), uint8(0))
@@ -23,7 +24,8 @@ func FuzzReadLIBSVM(f *testing.F) {
 
 func FuzzReadCSV(f *testing.F) {
 	for _, s := range []string{
-		"a,b,c\n1,2,1\n0,-3.5e2,-1\n", "a,\"b\"\n\"1\",malignant\n2,benign\n", "\xef\xbb\xbfa,b\r\n1,1\r\n", "a\n1\n2\n", "a,b\n1\n", "a,b\n\"1,1\n",
+		"a,b,c\n1,2,1\n0,-3.5e2,-1\n", "a,\"b\"\n\"1\",malignant\n2,benign\n", "\xef\xbb\xbfa,b\r\n1,1\r\n",
+		"a\n1\n2\n", "a,b\n1\n", "a,b\n\"1,1\n",
 		"1,2\n", "a,b\nNA,1\n", "a,b\ninf,1\n",
 	} {
 		f.Add([]byte(s), uint8(0))
@@ -41,7 +43,8 @@ func FuzzReadCSV(f *testing.F) {
 func checkRead(t *testing.T, d *Data, err error, text []byte, opt ReadOptions) {
 	if err != nil {
 		var se *SyntaxError
-		if !errors.As(err, &se) || se.File != "fuzz" || se.Line < 1 || se.Line > bytes.Count(text, []byte("\n"))+1 || d != nil {
+		if !errors.As(err, &se) || se.File != "fuzz" || se.Line < 1 || se.Line > bytes.Count(text, []byte("\n"))+1 ||
+			d != nil {
 			t.Fatalf("error without its place: %v", err)
 		}
 		return

@@ -59,7 +59,8 @@ func TestLabels(t *testing.T) {
 		_, err := ReadCSV(strings.NewReader(text), "t", ReadOptions{Classes: c.forced})
 		requireSyntax(t, err, "t", c.line, c.want)
 	}
-	for _, opt := range []ReadOptions{{Classes: [2]string{"a", "a"}}, {Classes: [2]string{"1", "+1"}}, {Classes: [2]string{"a", "b"}, Regression: true}} {
+	for _, opt := range []ReadOptions{{Classes: [2]string{"a", "a"}}, {Classes: [2]string{"1", "+1"}},
+		{Classes: [2]string{"a", "b"}, Regression: true}} {
 		_, err := ReadCSV(strings.NewReader("x,y\n1,1"), "t", opt)
 		require.ErrorContains(t, err, "ReadOptions.Classes")
 	}

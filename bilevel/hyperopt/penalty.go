@@ -114,7 +114,8 @@ func (f Form) weightSlope(xi float64) float64 {
 
 // crossRows calls add for each row φ of the batch, or of all, with the factor w′(x_φ)·ℓ′(aᵀy)/n.
 // Row φ of PerRow's g_xy is this factor times the entries a of the data.
-func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample, add func(row int, scale float64, col []int32, val []float64)) {
+func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample,
+	add func(row int, scale float64, col []int32, val []float64)) {
 	n := len(phi)
 	if n == 0 {
 		n = p.train.Rows()

@@ -206,16 +206,22 @@ func TestPenaltyRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	d := random(rng, 20, 3, false)
 	for want, o := range map[string]Options{
-		"hyperopt: Options.Penalty: unknown penalty 9":                                        {Penalty: 9},
-		"hyperopt: Options.Loss: unknown loss 4":                                              {Loss: 4},
-		"hyperopt: Options.Groups: set, but Options.Penalty is not PerGroup":                  {Groups: []int{0, 0, 0}},
-		"hyperopt: Options.Groups: 2 entries for 3 features":                                  {Penalty: PerGroup, Groups: []int{0, 1}},
-		"hyperopt: Options.Groups: entry 1 is -1, want 0 … 2":                                 {Penalty: PerGroup, Groups: []int{0, -1, 1}},
-		"hyperopt: Options.Groups: no feature is in group 1 of 3":                             {Penalty: PerGroup, Groups: []int{0, 2, 0}},
-		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw or Sigmoid": {Penalty: PerRow, Form: Exp},
-		"hyperopt: Options.Form: Sigmoid is for weights of rows (Options.Penalty: PerRow)":    {Form: Sigmoid},
-		"hyperopt: Options.Ridge: -1, want a finite number > 0":                               {Penalty: PerRow, Ridge: -1},
-		"hyperopt: Options.Lo: -1 does not give a weight ≥ 0":                                 {Penalty: PerRow, Lo: -1, Hi: 1},
+		"hyperopt: Options.Penalty: unknown penalty 9":                       {Penalty: 9},
+		"hyperopt: Options.Loss: unknown loss 4":                             {Loss: 4},
+		"hyperopt: Options.Groups: set, but Options.Penalty is not PerGroup": {Groups: []int{0, 0, 0}},
+		"hyperopt: Options.Groups: 2 entries for 3 features": {Penalty: PerGroup,
+			Groups: []int{0, 1}},
+		"hyperopt: Options.Groups: entry 1 is -1, want 0 … 2": {Penalty: PerGroup,
+			Groups: []int{0, -1, 1}},
+		"hyperopt: Options.Groups: no feature is in group 1 of 3": {Penalty: PerGroup,
+			Groups: []int{0, 2, 0}},
+		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw or Sigmoid": {Penalty: PerRow,
+			Form: Exp},
+		"hyperopt: Options.Form: Sigmoid is for weights of rows (Options.Penalty: PerRow)": {Form: Sigmoid},
+		"hyperopt: Options.Ridge: -1, want a finite number > 0": {Penalty: PerRow,
+			Ridge: -1},
+		"hyperopt: Options.Lo: -1 does not give a weight ≥ 0": {Penalty: PerRow, Lo: -1,
+			Hi: 1},
 	} {
 		_, err := New(d, d, o)
 		assert.EqualError(t, err, want)

@@ -50,7 +50,8 @@ func TestSplitUsesEveryRowOnce(t *testing.T) {
 		other, err := split(8, 3, 1, 1)
 		require.NoError(t, err)
 		assert.NotEqual(t, parts[0].Val, other[0].Val, name)
-		for _, bad := range [][]float64{{}, {1, 0}, {1, -1}, {1, math.NaN()}, {math.Inf(1)}, {1, 1e-9}, {math.MaxFloat64, math.MaxFloat64}} {
+		for _, bad := range [][]float64{{}, {1, 0}, {1, -1}, {1, math.NaN()}, {math.Inf(1)}, {1, 1e-9},
+			{math.MaxFloat64, math.MaxFloat64}} {
 			_, err := split(7, bad...)
 			assert.Error(t, err, "%v", bad)
 		}
@@ -96,10 +97,12 @@ func TestStandardise(t *testing.T) {
 	z, err = s.Apply(other)
 	require.NoError(t, err)
 	_, val := z.Row(0)
-	assert.Equal(t, []float64{-s.Shift[0] * s.Factor[0], (2 - s.Shift[1]) * s.Factor[1], -s.Shift[2] * s.Factor[2], -s.Shift[3] * s.Factor[3]}, val)
+	assert.Equal(t, []float64{-s.Shift[0] * s.Factor[0], (2 - s.Shift[1]) * s.Factor[1], -s.Shift[2] * s.Factor[2],
+		-s.Shift[3] * s.Factor[3]}, val)
 	assert.Equal(t, 2.0, other.Val[0])
 
-	constant := &Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 0, 0}, Val: []float64{0.1, 0.1, 0.1}, Label: []float64{1, 1, -1}}
+	constant := &Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 0, 0}, Val: []float64{0.1, 0.1, 0.1},
+		Label: []float64{1, 1, -1}}
 	z, err = Standardise(constant).Apply(constant)
 	require.NoError(t, err)
 	assert.Equal(t, make([]float64, 6), z.Val)
@@ -111,10 +114,12 @@ func TestStandardise(t *testing.T) {
 		_, err = (&Scaler{Shift: make([]float64, dim), Factor: make([]float64, dim)}).Apply(one)
 		assert.Equal(t, ok, err == nil, "%d: %v", dim, err)
 	}
-	wide := &Data{Dim: MaxIndex, RowPtr: []int{0, 1, 2}, Col: []int32{0, 5}, Val: []float64{1, 2}, Label: []float64{1, -1}}
+	wide := &Data{Dim: MaxIndex, RowPtr: []int{0, 1, 2}, Col: []int32{0, 5}, Val: []float64{1, 2},
+		Label: []float64{1, -1}}
 	_, err = (&Scaler{Shift: make([]float64, MaxIndex), Factor: make([]float64, MaxIndex)}).Apply(wide)
 	assert.ErrorContains(t, err, "use MaxAbs")
-	huge := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{math.MaxFloat64, -math.MaxFloat64}, Label: []float64{1, -1}}
+	huge := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{math.MaxFloat64, -math.MaxFloat64},
+		Label: []float64{1, -1}}
 	_, err = (&Scaler{Factor: []float64{2}}).Apply(huge)
 	assert.ErrorContains(t, err, "overflows")
 }
@@ -129,7 +134,8 @@ func TestMaxAbs(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	d := &Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{1, 1, -3}, Label: []float64{1, 1, 1}}
+	d := &Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{1, 1, -3},
+		Label: []float64{1, 1, 1}}
 	y := []float64{2, 0}
 	assert.InDelta(t, 1.0/3, Accuracy(d, y), 1e-15) // predictions 2, 0 and −6: a zero counts as −1
 	assert.InDelta(t, (0.5+0.5+24.5)/3, Squared.Mean(d, y), 1e-15)
@@ -139,10 +145,12 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestWithBias(t *testing.T) {
-	d := &Data{Dim: 2, RowPtr: []int{0, 1, 1}, Col: []int32{0}, Val: []float64{5}, Label: []float64{1, -1}, Features: []string{"a", "b"}}
+	d := &Data{Dim: 2, RowPtr: []int{0, 1, 1}, Col: []int32{0}, Val: []float64{5}, Label: []float64{1, -1},
+		Features: []string{"a", "b"}}
 	b := WithBias(d)
 	require.NoError(t, b.Check())
-	assert.Equal(t, &Data{Dim: 3, RowPtr: []int{0, 2, 3}, Col: []int32{0, 2, 2}, Val: []float64{5, 1, 1}, Label: d.Label, Features: []string{"a", "b", "bias"}}, b)
+	assert.Equal(t, &Data{Dim: 3, RowPtr: []int{0, 2, 3}, Col: []int32{0, 2, 2}, Val: []float64{5, 1, 1},
+		Label: d.Label, Features: []string{"a", "b", "bias"}}, b)
 	assert.Equal(t, []string{"a", "b"}, d.Features)
 	d.Features = nil
 	assert.Nil(t, WithBias(d).Features)

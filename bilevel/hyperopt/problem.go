@@ -95,7 +95,8 @@ func New(train, val *Data, opt Options) (*Problem, error) {
 		return nil, fmt.Errorf("hyperopt: New: %d features to train on, %d to validate on: want the same positive number", train.Dim, val.Dim)
 	}
 	if none := [2]string{}; train.Classes != val.Classes && train.Classes != none && val.Classes != none {
-		return nil, fmt.Errorf("hyperopt: New: classes %q in %q, but %q in %q", train.Classes, train.Name, val.Classes, val.Name)
+		return nil, fmt.Errorf("hyperopt: New: classes %q in %q, but %q in %q",
+			train.Classes, train.Name, val.Classes, val.Name)
 	}
 	p := &Problem{train: train, val: val, opt: opt, adder: adder{workers: opt.Workers}}
 	if err := p.setPenalty(); err != nil {
@@ -155,7 +156,8 @@ func (d *Data) fits(l Loss) error {
 	if l == Poisson {
 		for i, b := range d.Label {
 			if b < 0 {
-				return fmt.Errorf("hyperopt: data %q, row %d: label %v, but the Poisson loss needs counts ≥ 0", d.Name, i, b)
+				return fmt.Errorf("hyperopt: data %q, row %d: label %v, but the Poisson loss needs counts ≥ 0",
+					d.Name, i, b)
 			}
 		}
 	}

@@ -247,7 +247,8 @@ func TestOraclesAllocateNothing(t *testing.T) {
 		run := func(b []bilevel.Sample) func() {
 			return func() {
 				err := q.GradF(fx, fy, x, y, b)
-				for _, e := range []error{q.GradG(gy, x, y, b), q.CrossG(gxy, x, y, b), q.HessG(gyy, x, y, b), q.HessVecG(fx, x, y, fy, b), q.CrossVecG(fx, x, y, fy, b)} {
+				for _, e := range []error{q.GradG(gy, x, y, b), q.CrossG(gxy, x, y, b), q.HessG(gyy, x, y, b),
+					q.HessVecG(fx, x, y, fy, b), q.CrossVecG(fx, x, y, fy, b)} {
 					if err == nil {
 						err = e
 					}

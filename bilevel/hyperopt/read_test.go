@@ -23,8 +23,10 @@ import (
 
 func TestParseFloat(t *testing.T) {
 	for _, s := range []string{
-		"0", "-0", "+1", "1.0", "-1.0", ".5", "5.", "0.0716594", "1e5", "1E-5", "-2.5e+3", "9007199254740991", "9007199254740993", "1e22", "1e23",
-		"0.1000000000000000055511151231257827021181583404541015625", "123456789012345678901234567890", "1e-400", "4.9e-324", "1.7976931348623157e308",
+		"0", "-0", "+1", "1.0", "-1.0", ".5", "5.", "0.0716594", "1e5", "1E-5", "-2.5e+3", "9007199254740991",
+		"9007199254740993", "1e22", "1e23",
+		"0.1000000000000000055511151231257827021181583404541015625", "123456789012345678901234567890", "1e-400",
+		"4.9e-324", "1.7976931348623157e308",
 		"0.00000000000000000000012345", "18446744073709551616", "99999999999999999999",
 	} {
 		want, err := strconv.ParseFloat(s, 64)
@@ -37,8 +39,10 @@ func TestParseFloat(t *testing.T) {
 		assert.Equal(t, math.Float64bits(want), math.Float64bits(got), s)
 	}
 	for s, want := range map[string]error{
-		"": errMissing, "?": errMissing, "NA": errMissing, "nan": errNaN, "-NaN": errNumber, "inf": errInf, "-Infinity": errInf, "1e999": errRange,
-		"0x10": errNumber, "1_000": errNumber, "1.2.3": errNumber, "-": errNumber, ".": errNumber, "1e": errNumber, "abc": errNumber, "1 2": errNumber,
+		"": errMissing, "?": errMissing, "NA": errMissing, "nan": errNaN, "-NaN": errNumber, "inf": errInf,
+		"-Infinity": errInf, "1e999": errRange,
+		"0x10": errNumber, "1_000": errNumber, "1.2.3": errNumber, "-": errNumber, ".": errNumber, "1e": errNumber,
+		"abc": errNumber, "1 2": errNumber,
 		"１": errNumber,
 	} {
 		_, err := parseFloat(s)
@@ -67,7 +71,8 @@ func TestReadLIBSVM(t *testing.T) {
 		"comments and blanks": "# a comment\n\n1 1:.5 3:-2 # 4:nan\n   \n2 5:0 #\n1 2:3 #end",
 		"spellings":           "+1.0 1:5e-1 3:-2.0\n2.00 3:-0 5:0e5\n1e0 02:3\n",
 	} {
-		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
+		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)),
+			iotest.DataErrReader(strings.NewReader(text))} {
 			got, err := ReadLIBSVM(r, "t", ReadOptions{})
 			require.NoError(t, err, name)
 			require.Equal(t, want, got, name)
@@ -132,7 +137,8 @@ func TestReadLIBSVMErrors(t *testing.T) {
 		{"1 1:1\x00\n", 1, "control character"},
 		{"1 9:1\n", 1, "above the dimension 8"},
 	} {
-		_, err := ReadLIBSVM(strings.NewReader(c.text), "some.svm", ReadOptions{Dim: 8 * boolInt(strings.Contains(c.want, "dimension"))})
+		_, err := ReadLIBSVM(strings.NewReader(c.text), "some.svm",
+			ReadOptions{Dim: 8 * boolInt(strings.Contains(c.want, "dimension"))})
 		requireSyntax(t, err, "some.svm", c.line, c.want)
 	}
 	fail := errors.New("disk on fire")
@@ -153,7 +159,8 @@ func TestOpen(t *testing.T) {
 		return path
 	}
 	const svm, csv = "1 1:2\n-1 2:3\n", "a,b,c\n2,0,1\n0,3,-1\n"
-	for name, text := range map[string]string{"a": svm, "a.svm": svm, "b.gz": svm, "b.libsvm.gz": svm, "c": csv, "c.csv": csv, "d.gz": csv, "d.CSV.gz": csv} {
+	for name, text := range map[string]string{"a": svm, "a.svm": svm, "b.gz": svm, "b.libsvm.gz": svm, "c": csv,
+		"c.csv": csv, "d.gz": csv, "d.CSV.gz": csv} {
 		raw := []byte(text)
 		if strings.HasSuffix(name, ".gz") {
 			raw = compress(t, raw)
@@ -207,7 +214,8 @@ func TestReadMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		stored := float64(12*len(d.Col) + 16*d.Rows())
 		assert.Less(t, float64(after.HeapAlloc)-float64(before.HeapAlloc), 1.5*stored, "%s: kept", name)
-		assert.Less(t, float64(after.TotalAlloc)-float64(before.TotalAlloc), 10*stored+float64(1<<20), "%s: allocated in all", name)
+		assert.Less(t, float64(after.TotalAlloc)-float64(before.TotalAlloc), 10*stored+float64(1<<20),
+			"%s: allocated in all", name)
 		assert.Less(t, after.Mallocs-before.Mallocs, uint64(rows+2000), "%s: allocations", name)
 		runtime.KeepAlive(d)
 	}

@@ -30,7 +30,8 @@ func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, erro
 		case 1:
 			classes[1] = append(classes[1], i)
 		default:
-			return nil, fmt.Errorf("hyperopt: SplitStratified: row %d has label %v: not a classification problem", i, d.Label[i])
+			return nil, fmt.Errorf("hyperopt: SplitStratified: row %d has label %v: not a classification problem",
+				i, d.Label[i])
 		}
 	}
 	return d.deal(classes[:], fractions)
@@ -68,7 +69,8 @@ func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
 	parts := make([]*Data, len(fractions))
 	for k, r := range rows {
 		if len(r) == 0 {
-			return nil, fmt.Errorf("hyperopt: Split: %d rows are too few for %d parts: part %d would be empty", d.Rows(), len(fractions), k)
+			return nil, fmt.Errorf("hyperopt: Split: %d rows are too few for %d parts: part %d would be empty",
+				d.Rows(), len(fractions), k)
 		}
 		parts[k] = d.Subset(r)
 	}

@@ -38,7 +38,8 @@ func (p *Problem) reserve() (*truth, error) {
 	if p.truth == nil {
 		p.truth = &truth{
 			acc: make([]float64, d+1), grad: make([]float64, d), step: make([]float64, d), trial: make([]float64, d),
-			v: make([]float64, d), y: make([]float64, d), hx: make([]float64, 0, p.dx), hy: make([]float64, 0, d), hess: *mat.NewSym(d),
+			v: make([]float64, d), y: make([]float64, d), hx: make([]float64, 0, p.dx), hy: make([]float64, 0, d),
+			hess: *mat.NewSym(d),
 		}
 		p.truth.atZero = p.valueGradient(p.truth.acc, sum{data: p.train, y: p.truth.y})
 	}

@@ -83,7 +83,8 @@ func TestSolutionWhereRoundingHidesTheFall(t *testing.T) {
 // TestSeparableData trains on data that a plane separates, at weights where the model is steep and
 // Newton's full step too long.
 func TestSeparableData(t *testing.T) {
-	d := &Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1}, Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
+	d := &Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1},
+		Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
 	p, err := New(d, d, Options{Lo: 1e-12, Hi: 1})
 	require.NoError(t, err)
 	y, gy := make([]float64, 2), make([]float64, 2)

@@ -83,7 +83,8 @@ func Adapt(s Saddle) *Problem {
 	dx, dy := s.Dims()
 	vec := func(n int) []float64 { return make([]float64, n) }
 	sc, _ := s.(bilevel.StronglyConvex)
-	return &Problem{s: s, sc: sc, sx: vec(dx), y: vec(dy), gy: vec(dy), step: vec(dy), trial: vec(dy), gTrial: vec(dy), h: mat.NewSym(dy)}
+	return &Problem{s: s, sc: sc, sx: vec(dx), y: vec(dy), gy: vec(dy), step: vec(dy), trial: vec(dy), gTrial: vec(dy),
+		h: mat.NewSym(dy)}
 }
 
 // Dims returns those of the Saddle.

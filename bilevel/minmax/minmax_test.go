@@ -33,7 +33,8 @@ type square struct {
 // newSquare has p_1 < 0, so that s is not convex in x; F is, because p_1 + (K Q⁻¹Kᵀ)_11 > 0.
 func newSquare(noise, bend float64) *square {
 	k := &mat.Dense{Rows: 3, Cols: 4, Stride: 4, Data: []float64{2, 0, 0, 1, 0, 1, 1, 0, 0, 1, -2, 0}}
-	return &square{p: []float64{-0.1, 0.5, 1}, q: []float64{1, 2, 3, 4}, a: []float64{0.5, -1, 2}, b: []float64{1, 0, -2, 0.3}, k: k, noise: noise, bend: bend, size: 8}
+	return &square{p: []float64{-0.1, 0.5, 1}, q: []float64{1, 2, 3, 4}, a: []float64{0.5, -1, 2},
+		b: []float64{1, 0, -2, 0.3}, k: k, noise: noise, bend: bend, size: 8}
 }
 
 func (s *square) Dims() (int, int) { return len(s.p), len(s.q) }
@@ -124,7 +125,8 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 		"promise":      promising{newSquare(0.5, 2)},
 		"quadratic":    newSquare(0.5, 0),
 		"nonquadratic": newSquare(0.5, 2),
-		"simulator":    &square{p: []float64{1}, q: []float64{0.5, 3}, a: []float64{1}, b: []float64{1, 1}, k: mattest.Dense(1, 2, 1), noise: 1, bend: 1},
+		"simulator": &square{p: []float64{1}, q: []float64{0.5, 3}, a: []float64{1}, b: []float64{1, 1},
+			k: mattest.Dense(1, 2, 1), noise: 1, bend: 1},
 	} {
 		r, err := check.Problem(Adapt(s), check.Options{MuG: 0.5})
 		require.NoError(t, err)
@@ -196,7 +198,8 @@ func TestCorrection(t *testing.T) {
 func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 	for _, bend := range []float64{0, 2} {
 		s := newSquare(0.5, bend)
-		m, err := bilevel.New(Adapt(s), bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.2), MuG: 1, Plain: true},
+		m, err := bilevel.New(Adapt(s),
+			bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.2), MuG: 1, Plain: true},
 			bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 		require.NoError(t, err)
 		r, err := m.Run(context.Background(), bilevel.Run{Steps: 3000})
@@ -205,7 +208,8 @@ func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 		assert.InDeltaSlice(t, s.b, r.Y, 1e-9)
 
 		rate := func(c float64) bilevel.Schedule { return bilevel.Power{C: c, K0: 40, P: 1} }
-		m, err = bilevel.New(Adapt(s), bilevel.STABLE{Alpha: rate(4), Beta: rate(8), Tau: rate(8), MuG: 1, Plain: true}, bilevel.Options{Seed: 1})
+		m, err = bilevel.New(Adapt(s), bilevel.STABLE{Alpha: rate(4), Beta: rate(8), Tau: rate(8), MuG: 1, Plain: true},
+			bilevel.Options{Seed: 1})
 		require.NoError(t, err)
 		r, err = m.Run(context.Background(), bilevel.Run{Steps: 20000})
 		require.NoError(t, err)
@@ -220,7 +224,8 @@ func TestExactSTABLEIsGradientDescent(t *testing.T) {
 	const alpha = 0.1
 	p := Adapt(newSquare(0, 0))
 	x, grad := []float64{1, 2, 3}, make([]float64, 3)
-	m, err := bilevel.New(p, bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.01), MuG: 1, Plain: true},
+	m, err := bilevel.New(p,
+		bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.01), MuG: 1, Plain: true},
 		bilevel.Options{X0: x, Y0: []float64{9, -9, 9, 9}, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 	require.NoError(t, err)
 	for range 50 {

@@ -30,12 +30,13 @@ func (p *Problem) Constants(r float64) bilevel.Constants {
 	fx, fy := mat.Norm(p.eta), mat.Norm(p.delta)+ry
 	second, fourth := math.Sqrt(o.tail(2)), math.Sqrt(math.Sqrt(o.tail(4)))
 	c := bilevel.Constants{
-		Lfy:      1,
-		Lg:       o.LG,
-		MuG:      o.MuG,
-		Cfy:      moment(fy, times(o.SigmaFy, fourth), dy),
-		Cgxy:     math.Hypot(o.CrossNorm, times(o.SigmaGxy, second)),
-		SigmaGy:  times(math.Hypot(o.SigmaGy, math.Hypot(o.SigmaGxy*r/math.Sqrt(dx), o.SigmaGyy*ry/math.Sqrt(dy))), second),
+		Lfy:  1,
+		Lg:   o.LG,
+		MuG:  o.MuG,
+		Cfy:  moment(fy, times(o.SigmaFy, fourth), dy),
+		Cgxy: math.Hypot(o.CrossNorm, times(o.SigmaGxy, second)),
+		SigmaGy: times(math.Hypot(o.SigmaGy, math.Hypot(o.SigmaGxy*r/math.Sqrt(dx), o.SigmaGyy*ry/math.Sqrt(dy))),
+			second),
 		SigmaGxy: times(o.SigmaGxy, second),
 		SigmaGyy: times(o.SigmaGyy, second),
 	}

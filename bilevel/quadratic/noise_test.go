@@ -50,7 +50,8 @@ func TestNoiseHasTheChosenSize(t *testing.T) {
 				count("far", ask(t, p, xr, yr, s).gy, far.gy)
 			}
 			c, grow := p.Constants(r), math.Sqrt(o.tail(2))
-			for name, sigma := range map[string]float64{"fx": o.SigmaFx * grow, "fy": o.SigmaFy * grow, "gy": o.SigmaGy * grow, "gxy": c.SigmaGxy, "gyy": c.SigmaGyy} {
+			for name, sigma := range map[string]float64{"fx": o.SigmaFx * grow, "fy": o.SigmaFy * grow,
+				"gy": o.SigmaGy * grow, "gxy": c.SigmaGxy, "gyy": c.SigmaGyy} {
 				assert.InEpsilon(t, sigma*sigma, sum[name], 5*math.Sqrt(2.0/n), name)
 			}
 			if o.Blind > 0 || o.RankOneG { // where the constant is a bound only
@@ -77,7 +78,8 @@ func TestMomentsAreThoseOfGaussians(t *testing.T) {
 	m4, e := 0.0, make([]float64, d)
 	for range n {
 		gaussian(rng, e)
-		mat.Scale(&mat.Dense{Rows: 1, Cols: d, Stride: d, Data: e}, sigma/math.Sqrt(d), &mat.Dense{Rows: 1, Cols: d, Stride: d, Data: e})
+		mat.Scale(&mat.Dense{Rows: 1, Cols: d, Stride: d, Data: e}, sigma/math.Sqrt(d),
+			&mat.Dense{Rows: 1, Cols: d, Stride: d, Data: e})
 		e[0] += mean
 		q := mat.Dot(e, e)
 		m4 += q * q / n

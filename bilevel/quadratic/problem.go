@@ -213,7 +213,8 @@ func (o *Options) complete() error {
 	for _, s := range []struct {
 		name string
 		v    float64
-	}{{"SigmaFx", o.SigmaFx}, {"SigmaFy", o.SigmaFy}, {"SigmaGy", o.SigmaGy}, {"SigmaGxy", o.SigmaGxy}, {"SigmaGyy", o.SigmaGyy}} {
+	}{{"SigmaFx", o.SigmaFx}, {"SigmaFy", o.SigmaFy}, {"SigmaGy", o.SigmaGy}, {"SigmaGxy", o.SigmaGxy}, {"SigmaGyy",
+		o.SigmaGyy}} {
 		if !valid(s.v) {
 			return option.Bad("quadratic: %s is %v, want a finite size ≥ 0", s.name, s.v)
 		}

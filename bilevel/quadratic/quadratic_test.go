@@ -68,7 +68,8 @@ type answers struct {
 func ask(t testing.TB, p *Problem, x, y []float64, batch ...bilevel.Sample) answers {
 	t.Helper()
 	dx, dy := p.Dims()
-	a := answers{fx: make([]float64, dx), fy: make([]float64, dy), gy: make([]float64, dy), gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy), gx: make([]float64, dx)}
+	a := answers{fx: make([]float64, dx), fy: make([]float64, dy), gy: make([]float64, dy), gxy: mat.NewDense(dx, dy),
+		gyy: mat.NewSym(dy), gx: make([]float64, dx)}
 	require.NoError(t, p.GradF(a.fx, a.fy, x, y, batch))
 	require.NoError(t, p.GradG(a.gy, x, y, batch))
 	require.NoError(t, p.GradXG(a.gx, x, y, batch))
@@ -198,9 +199,11 @@ func TestProductsAreThoseOfTheMatrices(t *testing.T) {
 
 func TestInvalidOptionsAreNamed(t *testing.T) {
 	for name, o := range map[string]Options{
-		"Dx": {Dx: -1}, "Dy": {Dy: -3}, "MuG": {MuG: -1}, "LG": {MuG: 2, LG: 1}, "MuP": {MuP: math.NaN()}, "LP": {LP: math.Inf(1)},
+		"Dx": {Dx: -1}, "Dy": {Dy: -3}, "MuG": {MuG: -1}, "LG": {MuG: 2, LG: 1}, "MuP": {MuP: math.NaN()},
+		"LP":         {LP: math.Inf(1)},
 		"MuP and LP": {Nonconvex: 1, MuP: 1}, "CrossNorm": {CrossNorm: -1}, "Nonconvex": {Nonconvex: math.Inf(1)},
-		"SigmaFx": {SigmaFx: -1}, "SigmaFy": {SigmaFy: math.NaN()}, "SigmaGy": {SigmaGy: -1}, "SigmaGxy": {SigmaGxy: -1}, "SigmaGyy": {SigmaGyy: -1},
+		"SigmaFx": {SigmaFx: -1}, "SigmaFy": {SigmaFy: math.NaN()}, "SigmaGy": {SigmaGy: -1},
+		"SigmaGxy": {SigmaGxy: -1}, "SigmaGyy": {SigmaGyy: -1},
 		"Terms": {Terms: 3}, "Saddle": {Saddle: true, Nonconvex: 1}, "Blind": {Dx: 3, Blind: 3}, "Tail": {Tail: 1},
 		"RankOneF": {Saddle: true, RankOneF: true}, "SigmaGyy has": {RankOneG: true, SigmaGyy: 1},
 		"Terms is": {RankOneG: true, Terms: 2}, "Tail is": {RankOneF: true, Tail: 3},
