@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -20,8 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bench/kit/kittest"
-	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 )
 
@@ -113,47 +108,6 @@ func TestTune(t *testing.T) {
 	assert.Contains(t, string(svg), "a weight each")
 }
 
-// worth writes rows of 20 features, of which so many matter, and returns the path.
-func worth(t *testing.T, rows, matter int, seed uint64) string {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	var b strings.Builder
-	for k := range 20 {
-		fmt.Fprintf(&b, "v%d,", k)
-	}
-	b.WriteString("y\n")
-	for range rows {
-		score := 0.0
-		for k := range 20 {
-			v := rng.NormFloat64()
-			if k < matter {
-				score += 3 * v / math.Sqrt(float64(matter))
-			}
-			fmt.Fprintf(&b, "%.4g,", v)
-		}
-		fmt.Fprintln(&b, b2i(rng.Float64() < 1/(1+math.Exp(-score))))
-	}
-	return writeText(t, "worth.csv", b.String())
-}
-
-// Where features differ in worth, a weight each is chosen, and is better on the test rows; where
-// they do not, the single weight is, and either choice is no worse than the single weight.
-func TestTuneChooses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	m, _, stdout := tuneWith(t, worth(t, 600, 3, 2), worth(t, 4000, 3, 102))
-	require.Equal(t, "a weight each", m.Choice.Name, stdout)
-	assert.Less(t, m.Choice.Difference, -m.Choice.Error)
-	assert.Equal(t, 600, m.Choice.Rows)
-	assert.Less(t, m.Results[0].Test["loss"], m.Results[1].Test["loss"])
-	assert.Less(t, m.Features[0].Weight, m.Features[19].Weight)
-	assert.Contains(t, stdout, "which is more than noise")
-
-	m, _, stdout = tuneWith(t, worth(t, 150, 20, 3), worth(t, 4000, 20, 4))
-	require.Equal(t, "one weight for all", m.Choice.Name, stdout)
-	assert.Equal(t, m.Features[0].Weight, m.Features[19].Weight)
-}
-
 // With validation rows of the user's, or one split, half of them are kept back to choose on.
 func TestTuneSplit(t *testing.T) {
 	train, val, test := worth(t, 90, 1, 1), worth(t, 60, 1, 2), worth(t, 50, 1, 3)
@@ -167,135 +121,6 @@ func TestTuneSplit(t *testing.T) {
 	assert.Equal(t, 0, m.Choice.Rows)
 	assert.Equal(t, "one weight for all", m.Choice.Name)
 	assert.Contains(t, stdout, "there were no rows that neither search saw")
-}
-
-// A search ends once three iterations bring next to nothing.
-func TestSettled(t *testing.T) {
-	var s settled
-	for i, f := range []float64{1, 0.5, 0.4, 0.39, 0.389999, 0.389998, 0.389997} {
-		assert.Equal(t, i == 6, s.at(f), i)
-	}
-}
-
-// What limits a search is said: a weight at the edge of the range, a search that did not converge, a
-// y that is not y*(x).
-func TestTuneWarns(t *testing.T) {
-	_, _, stdout := tuneWith(t, cancer, "-lo", "0.1", "-folds", "1")
-	assert.Contains(t, stdout, "warning  one weight for all is at the edge of the range, 0.1: see -lo and -hi")
-	_, _, stdout = tuneWith(t, cancer, "-steps", "3")
-	assert.Contains(t, stdout, "warning  the search at equal cost saw")
-	run := &search{each: result{f: 2}, single: result{f: 1}, dataSet: &dataSet{}, parts: make([]*hyperopt.Data, 2)}
-	run.engine = &engine{y: []float64{3, 4}, result: bilevel.Result{Y: []float64{3, 6}}}
-	for i := range run.parts {
-		run.parts[i] = &hyperopt.Data{}
-	}
-	assert.Equal(t, []string{
-		"the search of a weight each ended at a validation loss above that of the single weight, 2 against 1: it has not converged; see -steps",
-		"STABLE's own y is 40 % away from y*(x), so its hypergradients are off; see -steps",
-	}, run.warnings())
-}
-
-// The search at equal cost ends with the model at which it has read as many rows as STABLE reads
-// after it, about.
-func TestTuneEqualCost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	for _, steps := range []int{1, 2000, 20000} {
-		m, _, _ := tuneWith(t, cancer, "-steps", strconv.Itoa(steps))
-		stable, equal := m.Results[0], m.Results[2]
-		assert.Equal(t, "step limit", stable.Stopped)
-		assert.GreaterOrEqual(t, float64(equal.Reads), 0.9*float64(stable.Reads))
-		perModel := 30 * uint64(equal.SearchRows) // Newton ends in less than 15 steps of two passes
-		assert.Less(t, equal.Reads, stable.Reads+stable.Reads/4+perModel)
-		assert.LessOrEqual(t, equal.SearchRows, 357)
-		assert.Equal(t, steps == 20000, equal.SearchRows == 357)
-	}
-}
-
-// STABLE starts from the single weight, with its model.
-func TestTuneStartsFromSingle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverStable}
-	set, err := readData(o, []string{cancer})
-	require.NoError(t, err)
-	run, err := newSearch(o, set)
-	require.NoError(t, err)
-	require.NoError(t, run.run(context.Background(), kit.Terminal{}))
-	p, err := run.newProblem(run.parts[0], run.parts[1])
-	require.NoError(t, err)
-	x := make([]float64, set.design.Dim)
-	p.Uniform(x, run.baseline.Lambda)
-	f, err := p.Objective(nil, x)
-	require.NoError(t, err)
-	assert.InEpsilon(t, f, run.engine.f[0], 1e-9)
-}
-
-// On half of the training rows a weight stands for twice itself.
-func TestTuneSearchScalesWeights(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	o := options{Seed: 1, Steps: 1, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverStable}
-	set, err := readData(o, []string{cancer})
-	require.NoError(t, err)
-	run, err := newSearch(o, set)
-	require.NoError(t, err)
-	small := run.parts[0]
-	grid := hyperopt.Geometric(o.Lo, o.Hi, 41)
-	find := func(lambdas []float64) result {
-		r, err := run.searchSingle(context.Background(), small, run.parts[1], lambdas, math.MaxUint64)
-		require.NoError(t, err)
-		return r
-	}
-	whole := find(grid).Lambda
-	require.True(t, grid[0] < whole && whole < grid[40])
-	run.parts[0] = small.Subset(twice(small))
-	half := make([]float64, len(grid))
-	for i, lambda := range grid {
-		half[i] = lambda / 2
-	}
-	assert.Equal(t, whole/2, find(half).Lambda)
-
-	y, err := run.train(small, run.uniform(whole), 1)
-	require.NoError(t, err)
-	same, err := run.train(run.parts[0], run.uniform(2*whole), 0.5)
-	require.NoError(t, err)
-	assert.InDeltaSlice(t, y, same, 1e-9) // the mean loss is the same, and so is the weight
-}
-
-// The differences on rows are those of the reported losses; of two rows, the standard error of their
-// mean is |d₁ − d₂|/√8.
-func TestTuneDifference(t *testing.T) {
-	o := options{Seed: 1, Lo: 1e-3, Hi: 1, Form: "exp", Loss: "squared"}
-	set, err := readData(o, []string{writeText(t, "r.csv", linear(60, 1, "a,b,c,price\n", csvRow))})
-	require.NoError(t, err)
-	run := &search{options: o, dataSet: set}
-	a, b := []float64{1, 0, 0, 0}, []float64{0, 1, 0, 0.5}
-	loss := func(d *hyperopt.Data) float64 { return run.measure(d, a)["loss"] - run.measure(d, b)["loss"] }
-	mean, _ := meanOf(run.compare(set.test, a, b))
-	assert.InEpsilon(t, loss(set.test), mean, 1e-12)
-	d1, d2 := loss(set.test.Subset([]int{0})), loss(set.test.Subset([]int{1}))
-	_, deviation := meanOf(run.compare(set.test.Subset([]int{0, 1}), a, b))
-	assert.InEpsilon(t, math.Abs(d1-d2)/math.Sqrt(8), deviation, 1e-12)
-}
-
-// twice names every row two times.
-func twice(d *hyperopt.Data) []int {
-	rows := make([]int, 2*d.Rows())
-	for i := range rows {
-		rows[i] = i / 2
-	}
-	return rows
-}
-
-func TestNested(t *testing.T) {
-	order := nested(1, 16)
-	assert.Len(t, order, 65)
-	assert.InDeltaSlice(t, []float64{1, 16, 4, 2, 8}, order[:5], 1e-12)
-	assert.ElementsMatch(t, hyperopt.Geometric(1, 16, 65), order)
 }
 
 // What model.json predicts for rows as they stand in the file is what the fitted model predicts for
@@ -437,90 +262,6 @@ func TestTuneInterrupted(t *testing.T) {
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, before, after)
-}
-
-// A number that JSON cannot hold fails, and is found before anything is written.
-func TestTuneModelNotFinite(t *testing.T) {
-	m, _, _ := runTune(t, cancer, "-steps", "5")
-	m.Results[0].Test["loss"] = math.NaN()
-	assert.Error(t, m.encode(io.Discard))
-	m.Features[3].Coefficient = math.Inf(1)
-	assert.ErrorContains(t, m.check(), "feature 4")
-}
-
-func TestTuneRefuses(t *testing.T) {
-	good, goodPath, _ := runTune(t, cancer, "-steps", "5")
-	altered := func(change func(m *model)) string {
-		m := *good
-		change(&m)
-		b, err := json.Marshal(m)
-		require.NoError(t, err)
-		return writeText(t, "m.json", string(b))
-	}
-	torn, err := os.ReadFile(goodPath)
-	require.NoError(t, err)
-	rows := func(n int, line string) string { return strings.Repeat(line+"\n", n) }
-	two := writeText(t, "two.csv", "a,b,y\n"+rows(8, "1,2,0\n3,4,1"))
-	swapped := writeText(t, "swapped.csv", "b,a,y\n"+rows(8, "1,2,0\n3,4,1"))
-	blocked := writeText(t, "file", "")
-	missing, notFolder := kittest.SystemErrors(t, "nowhere.csv", blocked)
-	for _, c := range []struct {
-		status int
-		want   string
-		args   []string
-	}{
-		{0, "go run ./bench tune", []string{"-h"}},
-		{2, "0 data files, want one to three", nil},
-		{2, "4 data files", []string{"a", "b", "c", "d"}},
-		{2, "-steps is 0,", []string{two, "-steps", "0"}},
-		{2, "-steps is -1", []string{two, "-steps", "-1"}},
-		{2, "want 0 < lo < hi", []string{two, "-lo", "0"}},
-		{2, `-form is "log"`, []string{two, "-form", "log"}},
-		{2, `-loss is "hinge"`, []string{two, "-loss", "hinge"}},
-		{2, "-unlabelled goes with -apply", []string{two, "-unlabelled"}},
-		{2, "2 data files, want one", []string{"-apply", goodPath, two, two}},
-		{1, missing, []string{"nowhere.csv"}},
-		{1, notFolder, []string{two, "-out", blocked}},
-		{1, `"colour"`, []string{two, "-label", "colour"}},
-		{1, "3.svm: 2 rows of class \"0\" and 1 of class \"1\" are too few to split into 3 parts",
-			[]string{writeText(t, "3.svm", "1 1:1\n0 1:2\n0 1:3\n")}},
-		{1, "3.csv: 3 rows, want at least 4",
-			[]string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
-		{1, "all 9 rows are of one class", []string{writeText(t, "one.svm", rows(9, "1 1:1"))}},
-		{1, "all 1 rows are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
-		{1, "deviation 0", []string{writeText(t, "flat.csv", "a,y\n"+rows(9, "1,5")), "-loss", "squared"}},
-		{1, "bad.svm:2:", []string{writeText(t, "bad.svm", "1 1:1\n0 0:3\n")}},
-		{1, `bad.csv:3: column "a", "x": not a number (-categorical`,
-			[]string{two, writeText(t, "bad.csv", "a,b,y\n1,2,0\nx,2,1\n")}},
-		{1, "for a regression, use -loss squared", []string{writeText(t, "r.csv", "a,y\n1,1.5\n2,2.5\n3,3.5\n")}},
-		{1, `hole.csv:2: column "b", "": missing value (-impute`,
-			[]string{writeText(t, "hole.csv", "a,b,y\n1,,0\n2,3,1\n")}},
-		{1, `a third label "z", after "x" and "y" (tune needs two classes: -class sets one`,
-			[]string{writeText(t, "z.csv", "a,k\n1,x\n2,y\n3,z\n")}},
-		{2, `-impute is "zero", want median or mean`, []string{two, "-impute", "zero"}},
-		{1, `no column is named "id"`, []string{two, "-drop", "id"}},
-		{1, `same.csv:1: two columns are named "a"`,
-			[]string{writeText(t, "same.csv", "a,a,y\n"+rows(8, "1,2,0\n3,4,1"))}},
-		{1, `swapped.csv: feature 1 is "b", in`, []string{two, swapped}},
-		{1, "two.csv has 2 features, another file 3", []string{two, writeText(t, "w.svm", "0 3:1\n1 1:1\n")}},
-		{1, "0 features", []string{writeText(t, "none.svm", rows(8, "1\n0"))}},
-		{1, "5000 features, want 1 to 4095", []string{writeText(t, "wide.svm", rows(8, "1 5000:1\n0 1:1"))}},
-		{1, fmt.Sprintf("torn.json:%d:", 1+bytes.Count(torn[:2000], []byte("\n"))),
-			[]string{two, "-apply", writeText(t, "torn.json", string(torn[:2000]))}},
-		{1, "kind.json:2:", []string{two, "-apply", writeText(t, "kind.json", "{\n\"features\": 7}")}},
-		{1, "not a model written by tune", []string{two, "-apply", writeText(t, "other.json", "{}")}},
-		{1, "version 2, want 1", []string{two, "-apply", altered(func(m *model) { m.Version = 2 })}},
-		{1, "classes", []string{two, "-apply", altered(func(m *model) { m.Classes = nil })}},
-		{1, "0 features", []string{two, "-apply", altered(func(m *model) { m.Features = nil })}},
-		{1, "feature 1 has index 2", []string{two, "-apply", altered(func(m *model) { m.Features = m.Features[1:] })}},
-		{1, `unknown loss "x"`, []string{two, "-apply", altered(func(m *model) { m.Options.Loss = "x" })}},
-		{1, "2 columns of features, want 30", []string{two, "-apply", goodPath}},
-	} {
-		status, stdout, stderr := bench(context.Background(),
-			append([]string{"tune", "-out", t.TempDir()}, c.args...)...)
-		assert.Equal(t, c.status, status, "%s: %s", c.want, stderr)
-		assert.Contains(t, stdout+stderr, c.want)
-	}
 }
 
 // The data sets of the paper, raw and in two files, where they are.

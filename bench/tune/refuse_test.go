@@ -1,0 +1,102 @@
+package tune
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bench/kit/kittest"
+)
+
+// A number that JSON cannot hold fails, and is found before anything is written.
+func TestTuneModelNotFinite(t *testing.T) {
+	m, _, _ := runTune(t, cancer, "-steps", "5")
+	m.Results[0].Test["loss"] = math.NaN()
+	assert.Error(t, m.encode(io.Discard))
+	m.Features[3].Coefficient = math.Inf(1)
+	assert.ErrorContains(t, m.check(), "feature 4")
+}
+
+func TestTuneRefuses(t *testing.T) {
+	good, goodPath, _ := runTune(t, cancer, "-steps", "5")
+	altered := func(change func(m *model)) string {
+		m := *good
+		change(&m)
+		b, err := json.Marshal(m)
+		require.NoError(t, err)
+		return writeText(t, "m.json", string(b))
+	}
+	torn, err := os.ReadFile(goodPath)
+	require.NoError(t, err)
+	rows := func(n int, line string) string { return strings.Repeat(line+"\n", n) }
+	two := writeText(t, "two.csv", "a,b,y\n"+rows(8, "1,2,0\n3,4,1"))
+	swapped := writeText(t, "swapped.csv", "b,a,y\n"+rows(8, "1,2,0\n3,4,1"))
+	blocked := writeText(t, "file", "")
+	missing, notFolder := kittest.SystemErrors(t, "nowhere.csv", blocked)
+	for _, c := range []struct {
+		status int
+		want   string
+		args   []string
+	}{
+		{0, "go run ./bench tune", []string{"-h"}},
+		{2, "0 data files, want one to three", nil},
+		{2, "4 data files", []string{"a", "b", "c", "d"}},
+		{2, "-steps is 0,", []string{two, "-steps", "0"}},
+		{2, "-steps is -1", []string{two, "-steps", "-1"}},
+		{2, "want 0 < lo < hi", []string{two, "-lo", "0"}},
+		{2, `-form is "log"`, []string{two, "-form", "log"}},
+		{2, `-loss is "hinge"`, []string{two, "-loss", "hinge"}},
+		{2, "-unlabelled goes with -apply", []string{two, "-unlabelled"}},
+		{2, "2 data files, want one", []string{"-apply", goodPath, two, two}},
+		{1, missing, []string{"nowhere.csv"}},
+		{1, notFolder, []string{two, "-out", blocked}},
+		{1, `"colour"`, []string{two, "-label", "colour"}},
+		{1, "3.svm: 2 rows of class \"0\" and 1 of class \"1\" are too few to split into 3 parts",
+			[]string{writeText(t, "3.svm", "1 1:1\n0 1:2\n0 1:3\n")}},
+		{1, "3.csv: 3 rows, want at least 4",
+			[]string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
+		{1, "all 9 rows are of one class", []string{writeText(t, "one.svm", rows(9, "1 1:1"))}},
+		{1, "all 1 rows are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
+		{1, "deviation 0", []string{writeText(t, "flat.csv", "a,y\n"+rows(9, "1,5")), "-loss", "squared"}},
+		{1, "bad.svm:2:", []string{writeText(t, "bad.svm", "1 1:1\n0 0:3\n")}},
+		{1, `bad.csv:3: column "a", "x": not a number (-categorical`,
+			[]string{two, writeText(t, "bad.csv", "a,b,y\n1,2,0\nx,2,1\n")}},
+		{1, "for a regression, use -loss squared", []string{writeText(t, "r.csv", "a,y\n1,1.5\n2,2.5\n3,3.5\n")}},
+		{1, `hole.csv:2: column "b", "": missing value (-impute`,
+			[]string{writeText(t, "hole.csv", "a,b,y\n1,,0\n2,3,1\n")}},
+		{1, `a third label "z", after "x" and "y" (tune needs two classes: -class sets one`,
+			[]string{writeText(t, "z.csv", "a,k\n1,x\n2,y\n3,z\n")}},
+		{2, `-impute is "zero", want median or mean`, []string{two, "-impute", "zero"}},
+		{1, `no column is named "id"`, []string{two, "-drop", "id"}},
+		{1, `same.csv:1: two columns are named "a"`,
+			[]string{writeText(t, "same.csv", "a,a,y\n"+rows(8, "1,2,0\n3,4,1"))}},
+		{1, `swapped.csv: feature 1 is "b", in`, []string{two, swapped}},
+		{1, "two.csv has 2 features, another file 3", []string{two, writeText(t, "w.svm", "0 3:1\n1 1:1\n")}},
+		{1, "0 features", []string{writeText(t, "none.svm", rows(8, "1\n0"))}},
+		{1, "5000 features, want 1 to 4095", []string{writeText(t, "wide.svm", rows(8, "1 5000:1\n0 1:1"))}},
+		{1, fmt.Sprintf("torn.json:%d:", 1+bytes.Count(torn[:2000], []byte("\n"))),
+			[]string{two, "-apply", writeText(t, "torn.json", string(torn[:2000]))}},
+		{1, "kind.json:2:", []string{two, "-apply", writeText(t, "kind.json", "{\n\"features\": 7}")}},
+		{1, "not a model written by tune", []string{two, "-apply", writeText(t, "other.json", "{}")}},
+		{1, "version 2, want 1", []string{two, "-apply", altered(func(m *model) { m.Version = 2 })}},
+		{1, "classes", []string{two, "-apply", altered(func(m *model) { m.Classes = nil })}},
+		{1, "0 features", []string{two, "-apply", altered(func(m *model) { m.Features = nil })}},
+		{1, "feature 1 has index 2", []string{two, "-apply", altered(func(m *model) { m.Features = m.Features[1:] })}},
+		{1, `unknown loss "x"`, []string{two, "-apply", altered(func(m *model) { m.Options.Loss = "x" })}},
+		{1, "2 columns of features, want 30", []string{two, "-apply", goodPath}},
+	} {
+		status, stdout, stderr := bench(context.Background(),
+			append([]string{"tune", "-out", t.TempDir()}, c.args...)...)
+		assert.Equal(t, c.status, status, "%s: %s", c.want, stderr)
+		assert.Contains(t, stdout+stderr, c.want)
+	}
+}
