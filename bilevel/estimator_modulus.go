@@ -161,7 +161,8 @@ func (e *Estimator) project() (eig.Report, error) {
 		room := room(e.hyy, e.mu)
 		if e.bound.least >= e.mu+room || e.bound.raise(&e.projection, e.hyy, e.mu, room) {
 			if err := e.projection.Accept(e.hyy, e.mu); err != nil {
-				return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)
+				return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its "+
+					"definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)
 			}
 			return eig.Report{MinEigenvalue: e.mu, Route: eig.RouteClear}, nil
 		}

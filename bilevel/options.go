@@ -55,7 +55,8 @@ func (it *Iteration) setOptions(opt Options) error {
 	if opt.X0 != nil {
 		for i, v := range opt.X0 {
 			if !(math.Abs(it.x[i]-v) <= 1e-9*(1+math.Abs(v))) {
-				return option.Bad("Options.X0 is not in the feasible set: entry %d is %v, that of the nearest feasible point %v",
+				return option.Bad("Options.X0 is not in the feasible set: entry %d is %v, that of the nearest "+
+					"feasible point %v",
 					i, v, it.x[i])
 			}
 		}

@@ -12,7 +12,7 @@ var ErrNotPosDef = errors.New("chol: matrix is not positive definite")
 // is positive definite, that of order Pivot+1 is not, to working precision.
 type NotPosDefError struct {
 	Pivot int     // row and column, from 0
-	Value float64 // the pivot, which a factor would have the square root of: NaN, +Inf, or less than 2⁻¹⁰²², the smallest normal number
+	Value float64 // the pivot: NaN, +Inf, or less than 2⁻¹⁰²², the smallest normal number
 }
 
 // Error names the pivot and its value.

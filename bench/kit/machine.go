@@ -21,7 +21,8 @@ func Warning() string {
 	if !kernel.Dropped {
 		return ""
 	}
-	return fmt.Sprintf("WARNING: GOEXPERIMENT=simd is set, but the vector kernels were not tried with %s: portable code runs\n",
+	return fmt.Sprintf("WARNING: GOEXPERIMENT=simd is set, but the vector kernels were not tried with %s: "+
+		"portable code runs\n",
 		runtime.Version())
 }
 

@@ -171,7 +171,8 @@ func leastCurvature(p *quadratic.Problem) (float64, error) {
 
 // flowPanel prints a table of the flows, and returns their panel.
 func flowPanel(w io.Writer, list []descent, bound, threshold float64) plot.Panel {
-	fmt.Fprintf(w, "Theorem 1: V = F + ½‖y − y*(x)‖² along the flow; bound α/β ≤ %.4g; from the worst start V can rise from %.3g times the bound on\n", bound, threshold)
+	fmt.Fprintf(w, "Theorem 1: V = F + ½‖y − y*(x)‖² along the flow; bound α/β ≤ %.4g; from the worst start V "+
+		"can rise from %.3g times the bound on\n", bound, threshold)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "α / bound\tsteps\tsteps in which V rose\tlargest V/V(0)\tV/V(0) at the end")
 	panel := plot.Panel{Title: "Theorem 1",

@@ -128,7 +128,8 @@ func (c *rateCase) explain(w io.Writer) {
 	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: the start is forgotten around k = K₀, which grows as %s\n",
 		start(k), s.Alpha.At(0)/s.Beta.At(0), drivers(start, k))
 	if mu, err := leastCurvature(c.problem); err == nil {
-		fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n",
+		fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), "+
+			"with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n",
 			ratio3, mu, ratio3, 2*ratio3*mu)
 	}
 }

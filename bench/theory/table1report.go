@@ -186,7 +186,8 @@ func slopes(rows []*row, s stream, series []plot.Series) (lines []plot.Line) {
 func (c *complexity) choicesTable(w io.Writer, chosen map[*row]picked) error {
 	fmt.Fprintf(w, "constants, best of %d runs of %d samples each\n", c.tuneTrials, c.samples)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "regime\tmethod\tstep sizes\tconstants\tat an edge\tsteps of a run\tchoices diverged\tsteps of the trials")
+	fmt.Fprintln(tw, "regime\tmethod\tstep sizes\tconstants\tat an edge\tsteps of a run\tchoices "+
+		"diverged\tsteps of the trials")
 	for _, g := range c.regimes {
 		for _, r := range g.rows {
 			p, marks := chosen[r], c.horizons(r)

@@ -224,7 +224,8 @@ func (r *rates) report(w io.Writer, done map[string]outcome) error {
 		return err
 	}
 	fig := plot.Figure{Columns: 3, Height: 46, Caption: fmt.Sprintf(
-		"x: mean of ρ²‖x̂ − x‖² over a run (Theorem 2), E‖x^{k} − x*‖² (Theorem 3); y: E‖y^{k} − y*(x^{k})‖². Bands: 95 %% interval over %d groups of trials; grey: the order proved.", r.groups)}
+		"x: mean of ρ²‖x̂ − x‖² over a run (Theorem 2), E‖x^{k} − x*‖² (Theorem 3); y: E‖y^{k} − y*(x^{k})‖². "+
+			"Bands: 95 %% interval over %d groups of trials; grey: the order proved.", r.groups)}
 	fig.Panels = append(fig.Panels, flowPanel(w, list, bound, threshold))
 	for _, c := range r.cases {
 		fig.Panels = append(fig.Panels, r.panel(w, c, done))
@@ -243,7 +244,8 @@ func (r *rates) panel(w io.Writer, c *rateCase, done map[string]outcome) plot.Pa
 	}
 	fmt.Fprintf(w, "%s: claimed exponent %g\n", panel.Title, order)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "step sizes\tmeasure\tfitted exponent\tover the last three marks\tfirst value\tlast value\tα, β, τ at the first and the last step")
+	fmt.Fprintln(tw, "step sizes\tmeasure\tfitted exponent\tover the last three marks\tfirst value\tlast "+
+		"value\tα, β, τ at the first and the last step")
 	for _, v := range c.variants {
 		marks := r.marks(v)
 		top := marks[len(marks)-1]

@@ -79,7 +79,8 @@ func TestTuneWarns(t *testing.T) {
 		run.parts[i] = &hyperopt.Data{}
 	}
 	assert.Equal(t, []string{
-		"the search of a weight each ended at a validation loss above that of the single weight, 2 against 1: it has not converged; see -steps",
+		"the search of a weight each ended at a validation loss above that of the single weight, 2 against 1: " +
+			"it has not converged; see -steps",
 		"STABLE's own y is 40 % away from y*(x), so its hypergradients are off; see -steps",
 	}, run.warnings())
 }

@@ -99,7 +99,8 @@ func hint(err error, regression bool) error {
 	case strings.HasPrefix(syntax.Msg, "column ") && strings.HasSuffix(syntax.Msg, "missing value"):
 		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
 	case !regression && strings.Contains(syntax.Msg, "a third label"):
-		return fmt.Errorf("%w (tune needs two classes: -class sets one against the rest; for a regression, use -loss squared)", err)
+		return fmt.Errorf("%w (tune needs two classes: -class sets one against the rest; for a regression, use "+
+			"-loss squared)", err)
 	case !regression && strings.HasPrefix(syntax.Msg, "label "):
 		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared)", err)
 	}
@@ -121,7 +122,8 @@ func enough(d *hyperopt.Data, parts int, regression bool) error {
 	case min(minus, plus) == 0:
 		return fmt.Errorf("%s: all %d rows are of one class", d.Name, d.Rows())
 	case min(minus, plus) < want:
-		return fmt.Errorf("%s: %d rows of class %q and %d of class %q are too few to split into %d parts: want at least %d of each",
+		return fmt.Errorf("%s: %d rows of class %q and %d of class %q are too few to split into %d parts: want "+
+			"at least %d of each",
 			d.Name, minus, d.Classes[0], plus, d.Classes[1], parts, want)
 	}
 	return nil

@@ -177,7 +177,8 @@ func (t *tuning) describe(w io.Writer) {
 	fmt.Fprintf(w, "features %s\n", kit.Features(t.scaling, "the training rows"))
 	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n",
 		t.train.Rows(), t.val.Rows(), t.test.Rows(), t.seed)
-	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ ½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]\n", t.lo, t.hi)
+	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ "+
+		"½exp(x_i)·y_i², weights ½exp(x_i) in [%g, %g]\n", t.lo, t.hi)
 	fmt.Fprintf(w, "method   %s, with μ_g = %.3g and nothing else to choose\n\n",
 		t.engine.method.Name(), t.engine.problem.StrongConvexity())
 }

@@ -26,7 +26,7 @@ type model struct {
 	Stopped      string            `json:"stopped"` // why the search ended: "converged", "step limit", …
 	StepsDone    int               `json:"steps_done"`
 	Classes      []string          `json:"classes,omitempty"` // spelled as in the file; none in a regression
-	Target       *targetScale      `json:"target,omitempty"`  // of a regression: the losses that were minimised are of (b − mean)/deviation
+	Target       *targetScale      `json:"target,omitempty"`  // of a regression: the losses are of (b − mean)/deviation
 	Files        []dataFile        `json:"files"`
 	Columns      []hyperopt.Column `json:"columns,omitempty"` // of the file, where not each is a feature as it stands
 	Rows         rowCounts         `json:"rows"`
@@ -51,14 +51,15 @@ type rowCounts struct {
 	Test       int `json:"test"`
 }
 
-// feature is one column of the file.
+// feature is one column of the file. The model was trained on (v − Centre)·Factor, where its
+// coefficient is Coefficient/Factor, in a regression divided by the target's deviation.
 type feature struct {
 	Index       int     `json:"index"` // 1-based, labels not counted
 	Name        string  `json:"name,omitempty"`
 	Centre      float64 `json:"centre"`
-	Factor      float64 `json:"factor"`      // the model was trained on (v − centre)·factor,
-	Weight      float64 `json:"weight"`      // with this weight on the square of the coefficient there,
-	Coefficient float64 `json:"coefficient"` // which is coefficient/factor, in a regression divided by the target's deviation
+	Factor      float64 `json:"factor"`
+	Weight      float64 `json:"weight"`      // on the square of the coefficient in training
+	Coefficient float64 `json:"coefficient"` // in the units of the file
 }
 
 const (

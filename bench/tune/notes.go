@@ -128,7 +128,8 @@ func (t *search) readNotes(r *bufio.Reader) error {
 // bookmark is the file of a run with these options on these files.
 func (t *search) bookmark() bookmark {
 	id := kit.Identity{
-		Options: fmt.Sprintf("tune -seed %d -solver %s -folds %d -steps %d -lo %v -hi %v -form %s -loss %s -label %q -class %q -drop %q -categorical=%t -impute %q",
+		Options: fmt.Sprintf("tune -seed %d -solver %s -folds %d -steps %d -lo %v -hi %v -form %s -loss %s "+
+			"-label %q -class %q -drop %q -categorical=%t -impute %q",
 			t.Seed, t.Solver, t.Folds, t.Steps, t.Lo, t.Hi, t.Form, t.Loss, t.Label, t.Class, t.Drop, t.Categorical, t.Impute),
 		Build: kit.Build(),
 	}

@@ -64,7 +64,8 @@ func (t *search) report(w io.Writer) error {
 		return err
 	}
 	lo, hi := t.atEdges(t.each.weights)
-	fmt.Fprintf(w, "\nstopped  %s after %d steps; of %d weights, %d at the lower and %d at the upper end of the range\n",
+	fmt.Fprintf(w, "\nstopped  %s after %d steps; of %d weights, %d at the lower and %d at the upper end of the "+
+		"range\n",
 		t.each.Stopped, t.each.Steps, len(t.each.weights), lo, hi)
 	mean, deviation := meanOf(t.compare(t.test, t.each.y, t.single.y))
 	fmt.Fprintf(w, "test     a weight each changes the loss by %+.3g ± %.2g on the %d test rows\n",
@@ -89,12 +90,14 @@ func (t *search) warnings() (list []string) {
 			t.baseline.SearchRows, all+t.parts[1].Rows()))
 	}
 	if t.each.f > t.single.f {
-		list = append(list, fmt.Sprintf("the search of a weight each ended at a validation loss above that of the single weight, %.6g against %.6g: it has not converged; see -steps",
+		list = append(list, fmt.Sprintf("the search of a weight each ended at a validation loss above that of "+
+			"the single weight, %.6g against %.6g: it has not converged; see -steps",
 			t.each.f, t.single.f))
 	}
 	if t.engine != nil {
 		if away := t.engine.away(); away > 0.1 {
-			list = append(list, fmt.Sprintf("STABLE's own y is %.0f %% away from y*(x), so its hypergradients are off; see -steps", 100*away))
+			list = append(list, fmt.Sprintf("STABLE's own y is %.0f %% away from y*(x), so its hypergradients "+
+				"are off; see -steps", 100*away))
 		}
 	}
 	return list

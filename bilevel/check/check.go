@@ -87,7 +87,7 @@ type Options struct {
 	MuG      float64 // the least eigenvalue that g_yy is meant to have, ≥ 0; 0 asks for > 0 only
 	MaxTerms uint64  // the largest finite sum that is averaged in full; 0 means 65536
 	Samples  int     // draws of a z-test, ≥ 500; 0 means 1000
-	NoTruth  bool    // leave bilevel.Truth alone, where it is dear: it costs 12 values of F for every coordinate of x at every point
+	NoTruth  bool    // leaves out bilevel.Truth, which costs 12 values of F per coordinate of x and point
 }
 
 // Problem checks the oracles of p, and Products, UpperGradient, Values, Truth and StronglyConvex

@@ -150,7 +150,8 @@ func (c *checker) judgeSecond(grad *oracle, all []comparison) {
 		if ok0 && ok1 && math.Abs(r0-r1) < 1e-4*math.Abs(r0) {
 			f := grad.finding(Derivative, all[0].pt, all[0].batch, 0)
 			f.I, f.Got, f.Want, f.Tol = -1, 1, r0, 1e-4
-			f.Message = fmt.Sprintf("both g_xy and g_yy are %.3g times its differences: the factor is missing here, or wrong in both", r0)
+			f.Message = fmt.Sprintf("both g_xy and g_yy are %.3g times its differences: the factor is missing "+
+				"here, or wrong in both", r0)
 			c.log.find(f)
 			return
 		}
@@ -267,7 +268,8 @@ func (c *checker) comparison(check string, o *oracle, pt point, batch []bilevel.
 func (c *checker) reportRough(check string, o *oracle, n int) {
 	if n > 0 {
 		c.log.gap(check, o.name,
-			"differences are too rough to judge by, for %d entries or more: is it smooth on the scales ScaleX and ScaleY?", n)
+			"differences are too rough to judge by, for %d entries or more: is it smooth on the scales ScaleX "+
+				"and ScaleY?", n)
 	}
 }
 

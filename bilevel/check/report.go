@@ -40,7 +40,7 @@ var (
 // worst five at the most.
 type Finding struct {
 	Check    string           // Call, Finite, …
-	Oracle   string           // the method: GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG, ValueF, ValueG, Solution, Objective or ConvexityAt
+	Oracle   string           // the method of the problem, as GradF or Solution
 	Quantity string           // in the paper's notation: f_x, f_y, g_y, g_xy, g_yy, …
 	I, J     int              // the entry; J is −1 for vectors, both are −1 where no entry is meant
 	Got      float64          // what the oracle gave

@@ -92,7 +92,8 @@ func New(train, val *Data, opt Options) (*Problem, error) {
 		}
 	}
 	if train.Dim != val.Dim || train.Dim == 0 {
-		return nil, fmt.Errorf("hyperopt: New: %d features to train on, %d to validate on: want the same positive number", train.Dim, val.Dim)
+		return nil, fmt.Errorf("hyperopt: New: %d features to train on, %d to validate on: want the same "+
+			"positive number", train.Dim, val.Dim)
 	}
 	if none := [2]string{}; train.Classes != val.Classes && train.Classes != none && val.Classes != none {
 		return nil, fmt.Errorf("hyperopt: New: classes %q in %q, but %q in %q",

@@ -155,7 +155,8 @@ func (s *Scaler) Apply(d *Data) (*Data, error) {
 func (s *Scaler) fill(z, d *Data) error {
 	const most = 16
 	if d.Dim > 0 && float64(d.Rows())*float64(d.Dim) > most*float64(len(d.Val)+d.Rows()) {
-		return fmt.Errorf("hyperopt: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not zero: use MaxAbs", d.Rows(), d.Dim, len(d.Val))
+		return fmt.Errorf("hyperopt: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not "+
+			"zero: use MaxAbs", d.Rows(), d.Dim, len(d.Val))
 	}
 	z.RowPtr = make([]int, d.Rows()+1)
 	z.Col = make([]int32, d.Rows()*d.Dim)

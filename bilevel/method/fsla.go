@@ -117,7 +117,9 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 	xi, phi := it.DrawXi(0), it.DrawPhi(0)
 	if it.K() == 0 {
 		clear(m.m)
-	} else if err := m.look(it, m.xLast, it.Y(), m.v, xi, phi, func(i int, d float64) { m.m[i] = (1 - eta) * (m.m[i] - d) }); err != nil {
+	} else if err := m.look(it, m.xLast, it.Y(), m.v, xi, phi, func(i int, d float64) {
+		m.m[i] = (1 - eta) * (m.m[i] - d)
+	}); err != nil {
 		return err
 	}
 	if err := m.look(it, x, y, m.vNext, xi, phi, func(i int, d float64) { m.m[i] += d }); err != nil {

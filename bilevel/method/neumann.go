@@ -52,7 +52,8 @@ func (n Neumann) validate(method string) error {
 	case (n.Terms == 0 || n.MuG != 0) && !(n.MuG > 0 && n.MuG <= n.LG):
 		return option.Bad("%s.Neumann.MuG is %v, want μ_g in (0, LG]", method, n.MuG)
 	case n.Terms == 0 && n.LG/n.MuG > 1e6:
-		return option.Bad("%s.Neumann.Terms is 0, and the default for LG/MuG = %g is a series of millions of terms: set Terms",
+		return option.Bad("%s.Neumann.Terms is 0, and the default for LG/MuG = %g is a series of millions of "+
+			"terms: set Terms",
 			method, n.LG/n.MuG)
 	}
 	return nil

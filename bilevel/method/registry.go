@@ -289,9 +289,12 @@ var (
 		{Name: "λ₀ = 10", Set: func(*Tuning) {}},
 		{Name: "λ₀ = 100", Set: func(t *Tuning) { t.Lambda = bilevel.Power{C: 100, P: -1. / 7} }},
 	}
-	differences = [2]Variant{{Name: "ν = 0.1", Set: func(*Tuning) {}}, {Name: "ν = 0.01", Set: func(t *Tuning) { t.Nu = 0.01 }}}
-	tauTenth    = Variant{Name: "τ = 0.1", Set: func(t *Tuning) { t.Tau = bilevel.Constant(0.1) }}
-	stableTau   = [2]Variant{
+	differences = [2]Variant{
+		{Name: "ν = 0.1", Set: func(*Tuning) {}},
+		{Name: "ν = 0.01", Set: func(t *Tuning) { t.Nu = 0.01 }},
+	}
+	tauTenth  = Variant{Name: "τ = 0.1", Set: func(t *Tuning) { t.Tau = bilevel.Constant(0.1) }}
+	stableTau = [2]Variant{
 		{Name: "τ = 1/√(k+1)", Set: func(t *Tuning) { t.Tau = bilevel.Power{C: 1, P: 0.5} }},
 		tauTenth,
 	}

@@ -98,7 +98,8 @@ func newSaga(stream string, terms uint64, batch, width int,
 	case batch == bilevel.Full:
 		return t, nil
 	case terms == 0:
-		return nil, option.Bad("SABA needs a finite sum for its tables, and the stream of %s is unbounded: Problem.Streams returns 0",
+		return nil, option.Bad("SABA needs a finite sum for its tables, and the stream of %s is unbounded: "+
+			"Problem.Streams returns 0",
 			stream)
 	case terms > maxTable/uint64(width):
 		return nil, option.Bad("SABA cannot keep a table for the stream of %s: %d samples of %d numbers are too many",

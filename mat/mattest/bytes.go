@@ -24,7 +24,8 @@ func (b *Bytes) next() byte {
 func (b *Bytes) Int(n int) int { return int(b.next()) % n }
 
 var special = []float64{
-	math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 0x1p-1022, -0x1p-1022,
+	math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64,
+	0x1p-1022, -0x1p-1022,
 	Eps, 1 + Eps, 1 - Eps/2, math.Copysign(0, -1), 1e150, -1e150, 1e-150, 0x1p511,
 }
 

@@ -12,7 +12,7 @@ type Case struct {
 	Name   string
 	A      *mat.Sym
 	Finite bool      // no entry is NaN or infinite
-	PosDef bool      // positive definite, and far enough from singular that Cholesky must succeed; the others are singular, indefinite or not finite
+	PosDef bool      // positive definite, and so far from singular that Cholesky must succeed
 	Eig    []float64 // the eigenvalues, ascending, where they are known to n·eps·‖A‖; nil otherwise
 }
 
