@@ -26,9 +26,8 @@ import (
 // any case.
 func Write(path string, fill func(io.Writer) error) error { return Replace(path, "", fill) }
 
-// Replace is Write, and keeps the file that stood at path as backup, a path in the same file
-// system, as soon as the file that replaces it is complete. There is a file at path all the time.
-// An empty backup keeps nothing.
+// Replace is Write that keeps the previous file as backup, a path in the same file system, once the
+// new file is complete. There is a file at path at all times. An empty backup keeps nothing.
 //
 // A process that is killed leaves its temporary file behind; see Sweep.
 func Replace(path, backup string, fill func(io.Writer) error) (err error) {
@@ -83,8 +82,8 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	return nil
 }
 
-// Sweep removes the temporary files that killed writers of path have left beside it. No writer of
-// path may be at work.
+// Sweep removes the temporary files that killed writers of path left beside it. Call it only while
+// nothing writes to path.
 func Sweep(path string) error {
 	dir, base := filepath.Split(path)
 	if dir == "" {

@@ -1,5 +1,5 @@
-// Package check tells callers what is wrong with the oracles that they wrote for bilevel.Problem,
-// before a run tells them less clearly.
+// Package check finds mistakes in the oracles of a bilevel.Problem, before a run shows them less
+// clearly.
 //
 // Problem evaluates every oracle at a few random points and samples, and names the oracle and the
 // entry that is wrong. These checks are made:
@@ -19,23 +19,23 @@
 //
 // # Verdict
 //
-// Report.Err and the first line of the report tell three cases apart: something is wrong
-// (ErrWrong); nothing is, but some oracle could not be verified (ErrIncomplete); all is verified
-// and right. Without bilevel.Values the report cannot be complete: a negated f_y, where f does not
-// mix x and y, and a wrong constant in g_y contradict no other oracle.
+// Report.Err and the first line of the report distinguish three cases: something is wrong
+// (ErrWrong); nothing is wrong, but some oracle could not be verified (ErrIncomplete); everything
+// is verified and right. Without bilevel.Values the report cannot be complete: a negated f_y, where
+// f does not mix x and y, and a wrong constant in g_y contradict no other oracle.
 //
 // # Tolerances
 //
-// A derivative is the best of a ladder of extrapolated central differences, and its tolerance ten
-// times what the steps of the ladder differ by, plus the rounding that the shortest steps show: it
-// follows the scale and the smoothness of the function. Where that leaves room for a thousandth of
-// the largest entry, nothing is judged, and the report says so. Sums are compared to 1e-9 of their
-// largest entry.
+// A derivative is the best of a ladder of extrapolated central differences. Its tolerance is ten
+// times the difference between steps of the ladder, plus the rounding that the shortest steps show,
+// so it follows the scale and the smoothness of the function. Where the tolerance exceeds a
+// thousandth of the largest entry, nothing is judged, and the report says so. Sums are compared to
+// 1e-9 of their largest entry.
 //
-// A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams are put to a
-// z-test, entry by entry, on Options.Samples draws; by Bonferroni's inequality a correct problem is
-// accused with a probability of about FalseAlarm in a call of Problem, as far as means are normally
-// distributed. Entries that too few draws contribute to are left out, and the report says how many.
+// A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams get a z-test,
+// entry by entry, on Options.Samples draws. By Bonferroni's inequality, a call of Problem accuses a
+// correct problem with a probability of about FalseAlarm, as far as means are normally distributed.
+// Entries to which too few draws contribute are left out, and the report says how many.
 //
 // Points and samples are drawn from Options.Seed: the same problem and options give the same
 // report.
@@ -50,7 +50,7 @@
 //
 // For each point and two samples, 12 evaluations of g_y and of each value for every coordinate of x
 // and y; for each oracle, one evaluation of every term of a finite sum, or of Options.Samples
-// draws. Nothing here is meant for the inside of a loop: it allocates.
+// draws. Everything allocates, and is not meant for inner loops.
 package check
 
 import (
@@ -91,10 +91,10 @@ type Options struct {
 }
 
 // Problem checks the oracles of p, and Products, UpperGradient, Values, Truth and StronglyConvex
-// where p implements them. The error is about the options or the dimensions only; what is wrong with the oracles stands in the
-// report. Panics of oracles are caught. An oracle that has failed, or does not keep to its samples,
-// is put to no further check; what is held against an oracle that has been found wrong is skipped,
-// so that a mistake has one name.
+// where p implements them. The error is only about the options or the dimensions; the report says
+// what is wrong with the oracles. Panics of oracles are caught. An oracle that failed, or that does
+// not keep to its samples, gets no further check. Comparisons with an oracle that was found wrong
+// are skipped, so that a mistake has one name.
 func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	dx, dy := p.Dims()
 	if dx < 1 || dy < 1 {
@@ -168,7 +168,7 @@ func (o *Options) complete(dx, dy int) error {
 	return o.Set.Validate(dx)
 }
 
-// point is a place to look at. On each stream it has two samples of its own.
+// point is a place at which oracles are checked, with two samples of each stream.
 type point struct {
 	index int
 	x, y  []float64
@@ -186,7 +186,7 @@ type checker struct {
 	oracles []*oracle
 	log     log
 
-	// What oracles are handed: copies, at the same addresses in every call.
+	// The arguments of oracles: copies, at the same addresses in every call.
 	x, y, v []float64
 	batch   []bilevel.Sample
 	vec     []float64 // the v of the products

@@ -7,8 +7,8 @@ import (
 	"stable/bilevel"
 )
 
-// derivativesF holds f_x and f_y against differences of f; without Values, the Jacobian of (f_x,
-// f_y) against its transpose.
+// derivativesF compares f_x and f_y with differences of f; without Values, the Jacobian of (f_x,
+// f_y) with its transpose.
 func (c *checker) derivativesF() {
 	grad, value := c.oracle("GradF"), c.oracle("ValueF")
 	if !c.usable(grad, Derivative) {
@@ -35,8 +35,8 @@ func (c *checker) derivativesF() {
 	}
 }
 
-// symmetryF holds ∂f_y/∂x against ∂f_x/∂y, and the Jacobians of f_x in x and of f_y in y against
-// their transposes.
+// symmetryF compares ∂f_y/∂x with ∂f_x/∂y, and the Jacobians of f_x in x and of f_y in y with their
+// transposes.
 func (c *checker) symmetryF(grad *oracle, pt point, batch []bilevel.Sample) {
 	jx, jy, ok := c.jacobians(grad, pt, batch)
 	if !ok {
@@ -48,7 +48,7 @@ func (c *checker) symmetryF(grad *oracle, pt point, batch []bilevel.Sample) {
 	c.symmetric(grad, pt, batch, all, "∂(f_x,f_y)/∂(x,y)")
 }
 
-// symmetric holds a square Jacobian against its transpose.
+// symmetric compares a square Jacobian with its transpose.
 func (c *checker) symmetric(o *oracle, pt point, batch []bilevel.Sample, j *jacobian, quantity string) bool {
 	shown := &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, j.m, j.m)}}
 	m := comparison{check: Symmetry, o: shown, pt: pt, batch: batch, against: "the transposed entry",
@@ -66,7 +66,7 @@ func (c *checker) symmetric(o *oracle, pt point, batch []bilevel.Sample, j *jaco
 	return c.judge(m)
 }
 
-// derivativesG holds g_y against differences of g, and g_xy and g_yy against differences of g_y.
+// derivativesG compares g_y with differences of g, and g_xy and g_yy with differences of g_y.
 func (c *checker) derivativesG() {
 	grad, value := c.oracle("GradG"), c.oracle("ValueG")
 	cross, hess := c.oracle("CrossG"), c.oracle("HessG")
@@ -161,8 +161,8 @@ func (c *checker) judgeSecond(grad *oracle, all []comparison) {
 	}
 }
 
-// derivativeXG holds g_x, where the problem has it, against differences of g; without Values, its
-// Jacobian in y against g_xy.
+// derivativeXG compares g_x, where the problem has it, with differences of g; without Values, its
+// Jacobian in y with g_xy.
 func (c *checker) derivativeXG() {
 	grad, value, cross := c.oracle("GradXG"), c.oracle("ValueG"), c.oracle("CrossG")
 	if grad == nil || !c.usable(grad, Derivative) {
@@ -188,7 +188,7 @@ func (c *checker) derivativeXG() {
 	}
 }
 
-// mixed holds the Jacobian of g_x in y against g_xy.
+// mixed compares the Jacobian of g_x in y with g_xy.
 func (c *checker) mixed(grad, cross *oracle, pt point, batch []bilevel.Sample) {
 	if why := c.doubt(cross.name); why != "" {
 		c.log.gap(Symmetry, grad.name, "%s", why)
@@ -213,8 +213,8 @@ func (c *checker) mixed(grad, cross *oracle, pt point, batch []bilevel.Sample) {
 	c.judge(m)
 }
 
-// batches are what differences are made of: the two singles, and the exact value of a simulator
-// that has one.
+// batches returns the batches for differences: the two single samples, and the exact value of a
+// simulator that has one.
 func (c *checker) batches(o *oracle, pt point) [][]bilevel.Sample {
 	s := pt.names[o.stream]
 	b := [][]bilevel.Sample{{s[0]}, {s[1]}}
@@ -246,8 +246,8 @@ func (c *checker) jacobians(o *oracle, pt point, batch []bilevel.Sample) (jx, jy
 	return jx, jy, ok1 && ok2
 }
 
-// compare judges the values of an oracle against the derivatives that they should be, listed in the
-// same order.
+// compare judges the values of an oracle by the derivatives that they should be, listed in the same
+// order.
 func (c *checker) compare(check string, o *oracle, pt point, batch []bilevel.Sample, got []float64, against string,
 	js ...*jacobian) bool {
 	return c.judge(c.comparison(check, o, pt, batch, got, against, js...))
@@ -273,8 +273,8 @@ func (c *checker) reportRough(check string, o *oracle, n int) {
 	}
 }
 
-// doubt says why oracles are no measure for others: one of them has been found wrong. It is empty
-// if none has.
+// doubt says which of the oracles was found wrong, so that others cannot be judged by it. It is
+// empty if none was.
 func (c *checker) doubt(names ...string) string {
 	for _, name := range names {
 		o := c.oracle(name)

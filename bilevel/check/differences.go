@@ -37,11 +37,11 @@ func (c *checker) differentiate(eval func() ([]float64, bool), z, steps []float6
 
 // ladder returns derivatives in coordinate k of z, from the steps h, h/4, h/16, …
 //
-// D(h) = (f(z+h) − f(z−h))/2h has the error c·h² + …, which R(h) = (16 D(h/4) − D(h))/15 takes away
-// (Richardson's extrapolation, as in Ridders, Adv. Eng. Softw. 4, 1982). Of the R the one with the
-// least estimate of its error is taken: what it differs by from its neighbour, plus rounding. The
-// rounding of f is estimated by what the shortest steps differ by, and is at least some eps of the
-// largest entry.
+// D(h) = (f(z+h) − f(z−h))/2h has the error c·h² + …, which R(h) = (16 D(h/4) − D(h))/15 removes
+// (Richardson's extrapolation, as in Ridders, Adv. Eng. Softw. 4, 1982). ladder takes the R with
+// the least estimated error: the difference from its neighbour, plus rounding. The differences
+// between the shortest steps estimate the rounding of f, which is at least some eps of the largest
+// entry.
 func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int,
 	h float64) (d, tol []float64, scale float64, ok bool) {
 	var central [levels][]float64

@@ -6,8 +6,8 @@ import (
 	"stable/bilevel"
 )
 
-// basics calls o with every kind of batch at every point, which makes eval check what concerns a
-// single call.
+// basics calls o with every kind of batch at every point, so that eval makes the checks of a single
+// call.
 func (c *checker) basics(o *oracle) {
 	for _, pt := range c.points {
 		s := pt.names[o.stream]
@@ -61,9 +61,9 @@ func (c *checker) sameDrawAt(o *oracle, pt point, batch []bilevel.Sample) {
 			return
 		}
 	}
-	// A smooth function moves a thousand times less to the near point than to the far one; a fresh
-	// draw moves it as far. Rounding, and the error of an iterative solver, are not large enough to
-	// be one.
+	// A smooth function changes a thousand times less at the near point than at the far one; with a
+	// fresh draw it changes as much. Rounding, and the error of an iterative solver, are too small
+	// to look like a fresh draw.
 	top := maxAbs(first)
 	for k := range first {
 		n, f := math.Abs(atNear[k]-first[k]), math.Abs(atFar[k]-first[k])
@@ -107,7 +107,7 @@ func firstDifference(a, b []float64) int {
 	return -1
 }
 
-// batchMean holds a batch with a repeated name against the mean of its singles.
+// batchMean compares a batch with a repeated name with the mean of its single samples.
 func (c *checker) batchMean(o *oracle) {
 	if o.bad != "" {
 		c.log.gap(BatchMean, o.name, "%s", o.bad)

@@ -7,7 +7,7 @@ import (
 	"stable/bilevel"
 )
 
-// comparison holds the values of an oracle against what they should be. An infinite tolerance
+// comparison has the values of an oracle and the values that they should be. An infinite tolerance
 // leaves an entry out.
 type comparison struct {
 	check          string

@@ -8,7 +8,7 @@ import (
 	"stable/mat"
 )
 
-// average is the mean of the singles of an oracle at a point, over the whole of a finite sum or
+// average is the mean of an oracle's single samples at a point, over the whole of a finite sum or
 // over draws.
 type average struct {
 	mean  []float64
@@ -77,8 +77,8 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	return a, true
 }
 
-// unbiased holds the exact value of every oracle against the mean of its singles, at the first
-// point.
+// unbiased compares the exact value of every oracle with the mean of its single samples, at the
+// first point.
 func (c *checker) unbiased() {
 	pt, entries := c.points[0], 0
 	for _, o := range c.oracles {
@@ -155,9 +155,9 @@ func (c *checker) meanOf(o *oracle, pt point) ([]float64, bool) {
 	return a.mean, true
 }
 
-// convexity looks at the smallest eigenvalue of the mean of g_yy. Where that is a mean over draws
-// only, it is given four standard errors: an eigenvalue moves by at most the Frobenius norm of the
-// error (Weyl's inequality).
+// convexity checks the smallest eigenvalue of the mean of g_yy. For a mean over draws, four
+// standard errors are allowed: an eigenvalue moves by at most the Frobenius norm of the error
+// (Weyl's inequality).
 func (c *checker) convexity() {
 	o := c.oracle("HessG")
 	if !c.usable(o, Convexity) {
@@ -198,7 +198,7 @@ func (c *checker) convexity() {
 	}
 }
 
-// promise holds g_yy of single samples against the promise of a bilevel.StronglyConvex.
+// promise compares g_yy of single samples with the promise of a bilevel.StronglyConvex.
 func (c *checker) promise() {
 	const name = "ConvexityAt"
 	p, ok := c.p.(bilevel.StronglyConvex)
@@ -231,7 +231,7 @@ func (c *checker) promise() {
 	}
 }
 
-// keeps looks at the smallest eigenvalue of one sample's g_yy, which s promises to be no smaller.
+// keeps checks that the smallest eigenvalue of one sample's g_yy is at least s, as promised.
 func (c *checker) keeps(o *oracle, pt point, batch []bilevel.Sample, s float64) {
 	out, ok := c.eval(o, pt, batch)
 	if !ok {

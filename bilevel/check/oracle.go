@@ -158,7 +158,7 @@ func (o *oracle) finding(check string, pt point, batch []bilevel.Sample, k int) 
 	return f
 }
 
-// list returns the oracles that the problem has, those first that others are held against.
+// list returns the oracles that the problem has, first those that others are compared with.
 func (c *checker) list() []*oracle {
 	var all []*oracle
 	add := func(name string, stream int, call func(b []*block, x, y []float64, batch []bilevel.Sample) error,
@@ -215,8 +215,8 @@ func (c *checker) oracle(name string) *oracle {
 	return nil
 }
 
-// eval returns what o says at (pt.x, pt.y). It is false where there is nothing to work with:
-// because o has no exact value, or with a finding. All that concerns a single call is checked here.
+// eval returns the values of o at (pt.x, pt.y). It returns false if there are none: because o has
+// no exact value, or with a finding. It makes all checks that concern a single call.
 func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, bool) {
 	if o.bad != "" || len(batch) == 0 && o.noExact {
 		return nil, false
@@ -241,8 +241,7 @@ func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, 
 	return out, true
 }
 
-// attempt makes one call with destinations full of fill, and checks that it leaves alone what is
-// not its own.
+// attempt makes one call with destinations full of fill, and checks that it writes nothing else.
 func (c *checker) attempt(o *oracle, pt point, batch []bilevel.Sample, fill float64) ([]float64, error) {
 	copy(c.x, pt.x)
 	copy(c.y, pt.y)
@@ -318,7 +317,7 @@ func (c *checker) notFinite(o *oracle, pt point, batch []bilevel.Sample, out []f
 	return nil, false
 }
 
-// guard calls f and makes an error of a panic.
+// guard calls f and turns a panic into an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -6,7 +6,7 @@ import (
 	"stable/bilevel"
 )
 
-// products holds HessVecG and CrossVecG against the matrices of HessG and CrossG, for single
+// products compares HessVecG and CrossVecG with the matrices of HessG and CrossG, for single
 // samples and the exact value.
 func (c *checker) products() {
 	for _, p := range []struct{ vec, matrix string }{{"HessVecG", "HessG"}, {"CrossVecG", "CrossG"}} {

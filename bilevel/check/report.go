@@ -28,16 +28,16 @@ const (
 )
 
 var (
-	// ErrWrong is what errors.Is finds in Report.Err where there are findings.
+	// The error of Report.Err wraps ErrWrong if there are findings.
 	ErrWrong = errors.New("check: problem is wrong")
 
-	// ErrIncomplete is what errors.Is finds in Report.Err where nothing was found wrong, but some
-	// oracle could not be verified.
+	// The error of Report.Err wraps ErrIncomplete if nothing was found wrong, but some oracle could
+	// not be verified.
 	ErrIncomplete = errors.New("check: problem is not fully verified")
 )
 
-// A Finding is one thing that is wrong. Of the entries that are wrong in one way, a report has the
-// worst five at the most.
+// A Finding is one thing that is wrong. A report has at most the worst five of the entries that are
+// wrong in the same way.
 type Finding struct {
 	Check    string           // Call, Finite, …
 	Oracle   string           // the method of the problem, as GradF or Solution
@@ -75,7 +75,7 @@ func (f Finding) String() string {
 // measured reports whether Got and Want say anything.
 func (f Finding) measured() bool { return f.Tol != 0 || f.Got != f.Want }
 
-// A Pass is a check that an oracle has passed, with the number of entries compared.
+// A Pass is a check that an oracle passed, with the number of entries compared.
 type Pass struct {
 	Check, Oracle string
 	Count         int
@@ -93,7 +93,7 @@ type Skip struct {
 
 func (s Skip) String() string { return fmt.Sprintf("%s: %s: %s", s.Check, s.Oracle, s.Reason) }
 
-// A Report is what Problem has found.
+// A Report is the result of Problem.
 type Report struct {
 	Findings []Finding // in the order of the checks
 	Passed   []Pass

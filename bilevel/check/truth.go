@@ -83,7 +83,7 @@ func (c *checker) factor(pt point) (*chol.Cholesky, bool) {
 	return f, f.Factor(mat.SymOf(c.dy, h)) == nil
 }
 
-// stationary holds y* against one Newton step from it, y* − g_yy⁻¹ g_y.
+// stationary compares y* with one Newton step from it, y* − g_yy⁻¹ g_y.
 func (c *checker) stationary(solution *oracle, star point) bool {
 	if why := c.doubt("GradG", "HessG"); why != "" {
 		c.log.gap(Truth, solution.name, "%s", why)
@@ -103,7 +103,7 @@ func (c *checker) stationary(solution *oracle, star point) bool {
 	return c.close(solution, star, star.y, want, max(maxAbs(star.y), c.o.ScaleY), "a Newton step on g_y = 0")
 }
 
-// objective holds F with a gradient against F without one and against f(x, y*(x)), and ∇F against
+// objective compares F with a gradient with F without one and with f(x, y*(x)), and ∇F with
 // differences of F.
 func (c *checker) objective(value, gradient *oracle, star point) {
 	both, ok := c.eval(gradient, star, nil)
@@ -129,7 +129,7 @@ func (c *checker) objective(value, gradient *oracle, star point) {
 	c.compare(Truth, only, star, nil, both[:n], "the differences of F", j)
 }
 
-// hypergradient holds ∇F against f_x − g_xy g_yy⁻¹ f_y at (x, y*(x)) (proposition 1 of the paper).
+// hypergradient compares ∇F with f_x − g_xy g_yy⁻¹ f_y at (x, y*(x)) (proposition 1 of the paper).
 func (c *checker) hypergradient(gradient *oracle, star point) {
 	if why := c.doubt("GradF", "CrossG", "HessG"); why != "" {
 		c.log.gap(Truth, gradient.name, "%s", why)

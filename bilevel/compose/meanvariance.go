@@ -15,9 +15,9 @@ import (
 //	F(x) = −E[rᵀx] + λ Var[rᵀx],
 //
 // with weights x and returns r drawn uniformly from the rows of a table: a composition with h(x; r)
-// = (rᵀx, (rᵀx)²) and f(m, s) = −m + λ(s − m²). The expectation inside of the square keeps a single
-// sample from giving an unbiased gradient, which is what makes the problem compositional (Wang,
-// Fang, Liu, 2017, section 5, in another form). There is no noise in f. It only reads the table,
+// = (rᵀx, (rᵀx)²) and f(m, s) = −m + λ(s − m²). Because of the expectation inside the square, a
+// single sample gives no unbiased gradient; this makes the problem compositional (Wang, Fang, Liu,
+// 2017, section 5, in another form). There is no noise in f. A MeanVariance only reads the table,
 // and is safe for concurrent use.
 type MeanVariance struct {
 	returns *mat.Dense

@@ -57,7 +57,7 @@ func (m SCGD) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.w
 // Start refuses a problem that is not compositional.
 func (m SCSC) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return SCGD(m).with(it, true) }
 
-// descent is SCGD at work, or SCSC.
+// descent is the running state of SCGD and SCSC.
 type descent struct {
 	SCGD
 	corrected bool      // SCSC

@@ -7,15 +7,15 @@
 //
 //	g(x, y; φ) = ½‖y‖² − h(x; φ)ᵀy,    y*(x) = E h(x; φ),    g_y = y − h,  g_xy = −∇h,  g_yy = I.
 //
-// This g is ½‖y − h(x; φ)‖² less ½‖h(x; φ)‖², which moves no derivative that the contract asks for,
-// and makes a batch the mean of its samples in value, too.
+// This g is ½‖y − h(x; φ)‖² minus ½‖h(x; φ)‖². The difference changes no derivative in the
+// contract, and makes the value of a batch the mean of its samples too.
 //
-// A caller writes a [Composition]; [Adapt] makes a bilevel.Problem of it, for every bilevel.Method.
-// [SCGD] and [SCSC] are the methods that were made for such problems. [MeanVariance] is an example
-// with a closed-form solution.
+// A caller writes a [Composition]; [Adapt] turns it into a bilevel.Problem, for every
+// bilevel.Method. [SCGD] and [SCSC] are methods made for such problems. [MeanVariance] is an
+// example with a closed-form solution.
 //
-// STABLE on such a problem needs no factorisation that costs: H_yy = I always. With H_xy = −J it is
-// the linearised SCSC
+// On such a problem STABLE has H_yy = I, so factorisations cost little. With H_xy = −J it is the
+// linearised SCSC
 //
 //	x^{k+1} = P_X(x^k − α J f'(y^k)),    y^{k+1} = y^k − β(y^k − h(x^k; φ)) + Jᵀ(x^{k+1} − x^k).
 package compose
@@ -47,8 +47,8 @@ type Composition interface {
 	Outer(df, y []float64, xi []bilevel.Sample) (float64, error)
 }
 
-// Problem is a Composition as a bilevel problem. It is as safe for concurrent use as the
-// Composition is not: take one for each goroutine.
+// Problem is a Composition as a bilevel problem. It is not safe for concurrent use: take one for
+// each goroutine.
 type Problem struct {
 	c  Composition
 	dh *mat.Dense // for products

@@ -1,13 +1,12 @@
-// Package flow integrates the continuous-time dynamics of which STABLE is the discrete, stochastic
-// form (Chen, Sun, Xiao, Yin, AISTATS 2022, section 2.3, Theorem 1), on the exact oracles of a
-// bilevel problem without constraints:
+// Package flow integrates the continuous-time dynamics behind STABLE (Chen, Sun, Xiao, Yin, AISTATS
+// 2022, section 2.3, Theorem 1), on the exact oracles of a bilevel problem without constraints.
+// STABLE is their discrete, stochastic form:
 //
 //	x' = −α T(x, y),    T(x, y) = f_x − g_xy g_yy⁻¹ f_y,
 //	y' = −β g_y − g_yy⁻¹ g_xyᵀ x'.
 //
 // The paper prints (eq.ode_stable) with a plus sign inside T; (eq.ode_x), the proof and the method
-// have the minus that stands here. With the plus, the points at rest are not the stationary points
-// of F.
+// have the minus used here. With the plus, the equilibria are not the stationary points of F.
 //
 // The second term of y' carries y along with y*(x): in a quadratic problem y − y*(x) decays by −β
 // g_yy alone, whatever x does. So
@@ -48,7 +47,7 @@ func (s Scheme) String() string {
 	return fmt.Sprintf("Scheme(%d)", int(s))
 }
 
-// Options say where a flow starts, how fast it goes and how it is integrated.
+// Options holds the start, the rates and the integration rule of a flow.
 type Options struct {
 	// Alpha and Beta are the rates α and β of the dynamics, finite and > 0. Required. Only their
 	// ratio shapes the path.
@@ -84,7 +83,7 @@ type Flow struct {
 	star   []float64 // y*(x) of the last Lyapunov
 }
 
-// New returns the flow of p at its starting point; no oracle has been called. The error wraps
+// New returns the flow of p at its starting point. It calls no oracle. The error wraps
 // bilevel.ErrOption and names the field.
 func New(p bilevel.Problem, o Options) (*Flow, error) {
 	if p == nil {

@@ -32,7 +32,7 @@ func (f *Flow) Lyapunov() (float64, error) {
 	return v, nil
 }
 
-// MaxAlpha returns the largest α for which Theorem 1 has V fall for a given β > 0,
+// MaxAlpha returns the largest α for which Theorem 1 proves that V falls, for a given β > 0,
 //
 //	α ≤ 2μ_g β / (L_f² + 2 B_x L),
 //

@@ -6,9 +6,9 @@
 // independently.
 //
 // At y*(x), f_y = −g_y = 0, so the correction g_xy g_yy⁻¹ f_y of the hypergradient vanishes and
-// ∇F(x) = s_x(x, y*(x)) (Danskin's theorem). Off y*(x) the correction is worth having: s_x(x, y)
-// misses ∇F by the order of ‖y − y*(x)‖, the corrected s_x − s_xy s_yy⁻¹ s_y by the order of its
-// square (in a quadratic problem, by nothing), since the correction is Newton's step towards y*(x),
+// ∇F(x) = s_x(x, y*(x)) (Danskin's theorem). Away from y*(x) the correction pays: s_x(x, y) misses
+// ∇F by the order of ‖y − y*(x)‖, the corrected s_x − s_xy s_yy⁻¹ s_y only by the order of its
+// square (in a quadratic problem, by nothing). The correction is Newton's step towards y*(x),
 // carried over to s_x.
 package minmax
 
@@ -49,8 +49,8 @@ type Saddle interface {
 	Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) error
 }
 
-// ErrNoMaximum is returned, wrapped, where y*(x) cannot be computed: s_yy is not negative definite
-// there, or Newton's method finds no point where s_y vanishes.
+// Errors wrap ErrNoMaximum where y*(x) cannot be computed: s_yy is not negative definite there, or
+// Newton's method finds no point where s_y vanishes.
 var ErrNoMaximum = errors.New("minmax: no maximum over y")
 
 const (

@@ -9,8 +9,8 @@ import (
 	"stable/bilevel/option"
 )
 
-// Limit is the least mean error that independent samples allow at a solution, per sample: no
-// method that has seen n_ξ and n_φ of them can in the long run do better than
+// Limit is the least mean error that independent samples allow at a solution, per sample: in the
+// long run, no method that has seen n_ξ and n_φ of them can do better than
 //
 //	E[F(x) − F*] = Xi/n_ξ + Phi/n_φ.
 //
@@ -18,12 +18,12 @@ import (
 type Limit struct {
 	Xi, Phi float64
 
-	// StdErr is the standard error of Xi + Phi where a stream is unbounded and was drawn from.
-	// It is 0 where both streams are finite sums, which are gone through term by term.
+	// StdErr is the standard error of Xi + Phi where a stream is unbounded and was drawn from. It
+	// is 0 where both streams are finite sums, whose terms are all visited.
 	StdErr float64
 
-	// Skew says how good the derivatives by differences are: the norm of the skew part of ∇²F,
-	// which is 0 in exact arithmetic, over that of ∇²F.
+	// Skew measures the error of the derivatives by differences: it is the norm of the skew part of
+	// ∇²F, which is 0 in exact arithmetic, over that of ∇²F.
 	Skew float64
 
 	// Free is the dimension of the directions in which x can move and F varies: those that X does
@@ -31,10 +31,10 @@ type Limit struct {
 	Free int
 }
 
-// At returns the limit for so many samples of each stream.
+// At returns the limit for xi and phi samples.
 func (l Limit) At(xi, phi float64) float64 { return l.Xi/xi + l.Phi/phi }
 
-// LimitOptions say how LocalLimit computes.
+// LimitOptions says how LocalLimit computes.
 type LimitOptions struct {
 	// Set is the feasible set X, one of package bilevel. Default bilevel.Space.
 	Set bilevel.Set
@@ -59,10 +59,10 @@ type LimitOptions struct {
 //	Ψ(x, y, v) = (E g_y; E[g_yy]v − E f_y; E f_x − E[g_xy]v).
 //
 // With J the derivative of Ψ there and S the covariance of a single sample of it, the efficient
-// estimate of the root from n samples has the covariance C/n, C = J⁻¹SJ⁻ᵀ, and the limit is
-// ½ tr(∇²F·C_xx)/n. Where X holds x*, the directions along its boundary alone count, with the
-// curvature of the boundary. It is a limit for streams: a method that reads a finite sum over and
-// over is not bound by it.
+// estimate of the root from n samples has the covariance C/n, C = J⁻¹SJ⁻ᵀ, and the limit is ½
+// tr(∇²F·C_xx)/n. Where X holds x*, the directions along its boundary alone count, with the
+// curvature of the boundary. It is a limit for streams: a method that reads a finite sum repeatedly
+// is not bound by it.
 //
 // J is eliminated in blocks. With P = g_yy⁻¹, G = g_xy P, A = f_xy − g_xyy[v], B = g_yyy[v] − f_yy,
 // K = f_xx − g_xxy[v] and R = A + GB,
@@ -129,7 +129,7 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	return lim, nil
 }
 
-// complete fills in defaults and refuses what is invalid.
+// complete fills in defaults and refuses invalid options.
 func (o *LimitOptions) complete(x, y []float64) error {
 	if o.Draws == 0 {
 		o.Draws = 10000

@@ -9,7 +9,7 @@ import (
 	"stable/mat"
 )
 
-// Moments says what repeated draws of an estimate h of a vector v have shown.
+// Moments summarises repeated draws of an estimate h of a vector v.
 type Moments struct {
 	N        int       // draws
 	Mean     []float64 // of h
@@ -47,9 +47,9 @@ func Repeat(n int, v []float64, draw func(h []float64, i int) error) (Moments, e
 }
 
 // Hypergradient returns the moments of the hypergradient estimate f_x − H_xy H_yy⁻¹ f_y of a
-// running STABLE with respect to ∇F, over n draws of a batch ξ, given all else: the estimates and
-// their point (x^{k−1}, y^{k−1}). The run goes on as if nothing had been. The samples are drawn
-// from seed.
+// running STABLE with respect to ∇F, over n draws of a batch ξ, given everything else: the
+// estimates and their point (x^{k−1}, y^{k−1}). The run continues undisturbed. The samples are
+// drawn from seed.
 func (o *Observer) Hypergradient(s *bilevel.Solver, n, batch int, seed uint64) (Moments, error) {
 	e := s.Estimator()
 	if e == nil || s.K() == 0 {

@@ -11,7 +11,7 @@ import (
 	"stable/mat"
 )
 
-// ErrNoEnvelope is wrapped where the minimiser of the Moreau envelope is not found within MaxIter.
+// Errors wrap ErrNoEnvelope if the minimiser of the Moreau envelope is not found within MaxIter.
 var ErrNoEnvelope = errors.New("observe: no minimiser of the Moreau envelope")
 
 // Moreau evaluates the Moreau envelope of F over X and its proximal map (section 3 of the paper),
@@ -48,7 +48,7 @@ type Envelope struct {
 	Iterations int
 }
 
-// validate fills in the defaults and refuses what is invalid.
+// validate fills in the defaults and refuses invalid fields.
 func (m *Moreau) validate(dx int) error {
 	if m.Set == nil {
 		m.Set = bilevel.Space{}
