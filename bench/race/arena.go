@@ -25,8 +25,8 @@ type arena struct {
 	start         func(rng *rand.Rand) (x0, y0 []float64)
 }
 
-// units say where the grid of step sizes lies on a problem, where x, y or the curvature have
-// another size than in the paper: what a user of a tuned method would have to find out. 0 stands
+// units says where the grid of step sizes lies on a problem in which x, y or the curvature have
+// another size than in the paper. A user of a tuned method would have to find this out. 0 stands
 // for 1.
 type units struct {
 	alpha, beta      float64 // factors of α and β
@@ -68,7 +68,7 @@ type table struct {
 	features   string
 }
 
-// halves splits at most so many rows of a data file at random.
+// halves splits at most rows rows of a data file at random.
 func halves(file string, rows int, seed uint64) (t table, err error) {
 	d, origin, err := kit.OpenData(file, hyperopt.ReadOptions{})
 	if err != nil {
@@ -93,7 +93,7 @@ func halves(file string, rows int, seed uint64) (t table, err error) {
 	return table{parts[0], parts[1], origin, features}, nil
 }
 
-// arena is the paper's test problem on the table: x in a box, random starts in it.
+// arena returns the paper's test problem on the table: x in a box, with random starts in it.
 func (t table) arena(name string, w weights, out kit.Terminal) (*arena, error) {
 	a, err := tuningArena(name, t.train, t.val, w, out)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t table) arena(name string, w weights, out kit.Terminal) (*arena, error) {
 	return a, nil
 }
 
-// dataArena is the arena of random halves of at most so many rows of a data file.
+// dataArena returns the arena of random halves of at most rows rows of a data file.
 func dataArena(file string, rows int, seed uint64, w weights, out kit.Terminal) (*arena, error) {
 	t, err := halves(file, rows, seed)
 	if err != nil {
@@ -155,7 +155,7 @@ type exact interface {
 	bilevel.Truth
 }
 
-// solved makes a contest of it.
+// solved makes an exact problem a contest.
 type solved struct{ exact }
 
 func (s solved) ObjectiveFrom(grad, _, x []float64) (float64, error) { return s.Objective(grad, x) }

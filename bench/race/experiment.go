@@ -10,7 +10,7 @@ import (
 	"stable/bench/kit"
 )
 
-// experiment races every entrant in every arena: first a choice of step sizes on seeds of its own,
+// experiment races every entrant in every arena: first a choice of step sizes on separate seeds,
 // then the trials.
 type experiment struct {
 	name       string
@@ -27,7 +27,7 @@ type experiment struct {
 	share      kit.Share
 }
 
-// Seeds of the choice and of the trials do not meet.
+// tuneSeeds keeps the seeds of the choice apart from those of the trials.
 const tuneSeeds = 1 << 32
 
 // tuning lists the runs for the choice of step sizes.
@@ -88,7 +88,7 @@ type choice struct {
 	Samples  uint64 // spent
 }
 
-// choose takes for each entrant the setting with the least mean final error.
+// choose returns, for each entrant, the setting with the least mean final error.
 func (x *experiment) choose(done map[string]trial) map[string]choice {
 	chosen := map[string]choice{}
 	for _, a := range x.arenas {
@@ -136,7 +136,7 @@ func (x *experiment) identity() kit.Identity {
 	return id
 }
 
-// run does the runs of this share that are not done yet, and returns all of them.
+// run does the missing runs of this share, and returns all of its results.
 func (x *experiment) run(ctx context.Context, out kit.Terminal) (
 	chosen map[string]choice, done map[string]trial, err error) {
 	c, err := kit.Open[trial](x.folder, x.name, x.identity(), x.share)

@@ -9,7 +9,7 @@ import (
 	"stable/bench/kit"
 )
 
-// racingFlags are those of every race.
+// racingFlags holds the flags of every race.
 type racingFlags struct {
 	kit.Common
 	samples      uint64
@@ -39,7 +39,7 @@ func (r *racingFlags) check() error {
 	return nil
 }
 
-// rows is the largest number of rows that are taken of a data file.
+// rows returns the largest number of rows to take from a data file.
 func (r *racingFlags) rows() int {
 	if r.Quick {
 		return quickRows

@@ -45,7 +45,7 @@ func newGame(d int, sigma float64, seed uint64) *game {
 	return g.clone()
 }
 
-// clone shares what is only read.
+// clone returns a game that shares what is only read.
 func (g *game) clone() *game {
 	d := len(g.p)
 	c := *g
@@ -117,7 +117,7 @@ func (g *game) Hess(syy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// gameProblem is the game as a bilevel problem.
+// gameProblem returns the game as a bilevel problem.
 func gameProblem(name string, h half, d int, sigma float64, seed uint64) (*problem, error) {
 	g := newGame(d, sigma, seed)
 	instance := func() contest {
@@ -200,8 +200,8 @@ func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) (*probl
 	}}, nil
 }
 
-// leastOver is the least value of a convex F over a set, by the proximal point method: each round
-// leaves ρ/(ρ + μ) of the distance, where ∇²F ⪰ μI, and l bounds it from above.
+// leastOver returns the least value of a convex F over a set, by the proximal point method: each
+// round leaves ρ/(ρ + μ) of the distance, where μI ⪯ ∇²F ⪯ l·I.
 func leastOver(f bilevel.Truth, set bilevel.Set, l float64, x []float64) (float64, error) {
 	m := observe.Moreau{F: f, Set: set, Rho: 1e-4 * l, Tol: 1e-12}
 	next := make([]float64, len(x))

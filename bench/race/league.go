@@ -12,8 +12,8 @@ import (
 )
 
 // league measures methods on many problems at several budgets. A tuned method takes, for each
-// budget and for each of its two outputs, the setting with the least mean error over seeds that
-// serve for nothing else.
+// budget and for each of its two outputs, the setting with the least mean error over separate
+// seeds.
 type league struct {
 	command    string // limit or untuned
 	name       string // of its files
@@ -39,12 +39,11 @@ func (l *league) arenas() []*arena {
 	return list
 }
 
-// outputs are what a run can hand out: its last iterate, or the running mean of all.
+// outputs names the results of a run: its last iterate, and the running mean of all.
 var outputs = [2]string{"last", "mean"}
 
-// course is a run up to a budget. At each budget from the one given up to there the error is
-// measured at three marks, of which a choice takes the mean, since that is less a matter of luck
-// than the last one.
+// course is a run up to a budget. At each budget from from on, the error is measured at three
+// marks. A choice takes their mean, which depends less on luck than the last one.
 func (l *league) course(from, upto int) course {
 	c := course{each: l.each, mean: true}
 	for _, b := range l.budgets[from : upto+1] {
@@ -112,7 +111,7 @@ type result struct {
 	out      bool // of the race: no trials, and the mean is NaN
 }
 
-// result takes the trials together.
+// result combines the trials.
 func (l *league) result(p *problem, e *entrant, b, output int,
 	chosen map[place]*picks, done map[string]trial) result {
 	c := chosen[place{p.name, e.name}]
@@ -153,7 +152,7 @@ func (l *league) identity() kit.Identity {
 	return id
 }
 
-// play does the runs of this share that are not done yet, and returns all of them.
+// play does the missing runs of this share, and returns all of its results.
 func (l *league) play(ctx context.Context, out kit.Terminal) (
 	chosen map[place]*picks, done map[string]trial, err error) {
 	c, err := kit.Open[trial](l.folder, l.name, l.identity(), l.share)

@@ -16,7 +16,7 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// leagueFlags are those of limit and untuned.
+// leagueFlags holds the flags of limit and untuned.
 type leagueFlags struct {
 	kit.Common
 	data, methods, only string
@@ -53,7 +53,7 @@ func (f *leagueFlags) check() error {
 	return nil
 }
 
-// wants says whether a problem is among those of -only.
+// wants says whether -only includes a problem.
 func (f *leagueFlags) wants(name string) bool {
 	for word := range strings.SplitSeq(f.only, ",") {
 		if strings.Contains(name, strings.TrimSpace(word)) {
@@ -218,7 +218,7 @@ func (l *league) write(w io.Writer, rows []row, column string, value func(r row)
 	return err
 }
 
-// outs prints how often which rivals were out of the race, if any was.
+// outs prints which rivals were out of the race and how often, if any was.
 func (l *league) outs(w io.Writer, rows []row) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	head := fmt.Sprintf("out of the race, over %d times the best rival's error in the choice", outOfRace)
@@ -261,7 +261,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// summary are the geometric mean and the worst of ratios.
+// summary holds the geometric mean and the worst of several ratios.
 type summary struct {
 	n          int
 	log, worst float64

@@ -118,7 +118,7 @@ func find(name string) *entrant {
 	return nil
 }
 
-// takes says whether the method can be put to a problem.
+// takes says whether the method accepts a problem.
 func (e *entrant) takes(p bilevel.Problem) bool {
 	upper, lower := p.Streams()
 	_, composition := p.(interface{ Composition() compose.Composition })
@@ -188,8 +188,8 @@ func registered(e method.Entry) *entrant {
 	}
 }
 
-// What is taken from STABLE's safeguards, and its first batch, by what survive -ablate compares.
-// The paper bounds H_xy by C_gxy; its value is ours.
+// The variants that survive -ablate compares: STABLE without some safeguards, or with another first
+// batch. The paper bounds H_xy by C_gxy; the value is ours.
 func plainMethod(m *bilevel.STABLE)  { m.Plain, m.InitBatch = true, 1 }
 func unboundedH(m *bilevel.STABLE)   { m.Plain, m.CGxy, m.InitBatch = true, math.Inf(1), 1 }
 func withoutTrust(m *bilevel.STABLE) { m.Trust = math.Inf(1) }
@@ -212,7 +212,7 @@ func stableEntry() method.Entry {
 	return e
 }
 
-// stableEntrant is STABLE with step sizes of the grid, after change has had its way with it.
+// stableEntrant returns STABLE with step sizes of the grid and the change applied.
 func stableEntrant(name string, change func(m *bilevel.STABLE)) *entrant {
 	e := stableEntry()
 	return &entrant{
@@ -227,8 +227,8 @@ func stableEntrant(name string, change func(m *bilevel.STABLE)) *entrant {
 	}
 }
 
-// untunedAblations are the untuned method and what is left of it without one piece, without what it
-// is told, or without its tables.
+// untunedAblations lists the untuned method, and the method without one piece, without the
+// constants that it may be given, or without its tables.
 var untunedAblations = []*entrant{
 	untunedEntrant("all of it", func(*bilevel.Untuned) {}),
 	without("fresh f_x, f_y", bilevel.AblateUpper),
@@ -252,7 +252,7 @@ func without(name string, pieces bilevel.Ablation) *entrant {
 	return untunedEntrant(name, func(m *bilevel.Untuned) { m.Ablate = pieces })
 }
 
-// untunedEntrant is the untuned method after change has had its way with it.
+// untunedEntrant returns the untuned method with the change applied.
 func untunedEntrant(name string, change func(m *bilevel.Untuned)) *entrant {
 	return &entrant{name: name, untuned: true, method: func(a *arena, _ setting, _, _ bilevel.Schedule) bilevel.Method {
 		m := bilevel.Untuned{MuG: a.muG}

@@ -14,8 +14,8 @@ import (
 	"stable/mat"
 )
 
-// half says what a problem serves: the rules and constants of an untuned method may be chosen by
-// looking at one half of them, and are confirmed on the other.
+// half says what a problem is for: the rules and constants of an untuned method may be chosen on
+// one half of the problems, and are confirmed on the other.
 type half string
 
 const (
@@ -57,7 +57,7 @@ func (p *problem) of(e *entrant) *arena {
 	return p.arena
 }
 
-// recipe makes a quadratic problem, in units and with constraints of its own.
+// recipe describes a quadratic problem with its own units and constraints.
 type recipe struct {
 	name string
 	half half

@@ -7,8 +7,8 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// noisy is a problem of 10 × 10 variables, condition 10 at both levels, with noise of root mean
-// square 0.5 on every derivative, after change has had its way with it.
+// noisy returns a problem of 10 × 10 variables, condition 10 at both levels, with noise of root
+// mean square 0.5 on every derivative, with the change applied.
 func noisy(seed uint64, change func(o *quadratic.Options)) quadratic.Options {
 	o := quadratic.Options{Seed: 1000 * seed, CrossNorm: 3}
 	loud(&o, 0.5)
@@ -70,8 +70,8 @@ var strange = []recipe{
 	})},
 }
 
-// inside is a box around the solution, which lies a third of the way from the middle to an edge: in
-// the middle, it would favour who hardly moves.
+// inside returns a box around the solution, which lies a third of the way from the middle to an
+// edge: a solution in the middle would favour methods that hardly move.
 func inside(r float64) func(dx int) (at, slope []float64, set bilevel.Set) {
 	return func(dx int) (at, slope []float64, set bilevel.Set) {
 		at = make([]float64, dx)

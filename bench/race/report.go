@@ -13,7 +13,7 @@ import (
 	"stable/bench/plot"
 )
 
-// averages is what the trials of one entrant in one arena come to, at the marks.
+// averages summarises the trials of one entrant in one arena, at the marks.
 type averages struct {
 	error, lo, hi []float64 // mean, and mean ± standard deviation; or median and quartiles
 	seconds       []float64 // mean or median
@@ -21,7 +21,7 @@ type averages struct {
 	trials        int
 }
 
-// summarise takes the trials of an entrant together, in the order of their numbers.
+// summarise combines the trials of an entrant, in the order of their numbers.
 func (x *experiment) summarise(a *arena, e *entrant, done map[string]trial) averages {
 	s := averages{trials: x.trials}
 	var all []trial
@@ -68,8 +68,8 @@ func center(v []float64, median bool) (mid, lo, hi float64) {
 	return mid, mid - sd, mid + sd
 }
 
-// mostBands is the number of curves up to which each has its colour and its band. Of more, the best
-// are in colour, and none has a band: they would hide one another.
+// mostBands is the number of curves up to which each has its own colour and band. With more curves
+// only the best are in colour, and none has a band, because bands would hide one another.
 const mostBands = 6
 
 // vivid are the entrants whose curves are in colour: STABLE, and those with the least errors at the

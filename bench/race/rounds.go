@@ -20,7 +20,8 @@ import (
 var keeps = []int{30, 10, 5}
 
 // outOfRace is the factor on the best rival's error in the choice beyond which a rival is out of
-// the race on a problem: from the second budget on, it has no trial there, and runs no further.
+// the race on a problem. From the second budget on, such a rival has no trial there, and runs no
+// further.
 const outOfRace = 10
 
 // place is a problem and an entrant in it.
@@ -46,7 +47,7 @@ func (c *picks) lengths() map[int]int {
 	return upto
 }
 
-// begin has every setting of every entrant in the race.
+// begin puts every setting of every entrant into the race.
 func (l *league) begin() map[place]*picks {
 	all := map[place]*picks{}
 	for _, p := range l.problems {

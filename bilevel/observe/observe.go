@@ -1,9 +1,8 @@
-// Package observe measures what a bilevel run has come to, against the truth (bilevel.Truth):
-// errors of x and y, of the estimates H_xy and H_yy of STABLE, the Lyapunov function of its
-// analysis, near-stationarity by the Moreau envelope, and bias and variance of a hypergradient
-// estimate.
+// Package observe measures a bilevel run against the truth (bilevel.Truth): errors of x and y, of
+// the estimates H_xy and H_yy of STABLE, the Lyapunov function of its analysis, near-stationarity
+// by the Moreau envelope, and bias and variance of a hypergradient estimate.
 //
-// An Observer asks the problem directly: no sample is drawn and nothing counted, and the run is the
+// An Observer calls the problem directly: it draws no sample and counts nothing, and the run is the
 // same, bit for bit, with an observer and without. It keeps the time that it takes (Spent), to be
 // subtracted from a run's. Any method can be observed, through Run.Progress:
 //
@@ -27,7 +26,7 @@ import (
 	"stable/mat"
 )
 
-// Options say what is measured.
+// Options says what is measured.
 type Options struct {
 	// Best is F*, which is subtracted from F and from the envelope. Default 0.
 	Best float64
@@ -93,8 +92,8 @@ type Observer struct {
 	err   error
 }
 
-// New returns an observer. p has to implement bilevel.Truth and, where estimates are measured, to
-// have exact oracles. The error wraps bilevel.ErrOption and names the field.
+// New returns an observer. p must implement bilevel.Truth and, where estimates are measured, have
+// exact oracles. The error wraps bilevel.ErrOption and names the field.
 func New(p bilevel.Problem, o Options) (*Observer, error) {
 	truth, ok := p.(bilevel.Truth)
 	if !ok {

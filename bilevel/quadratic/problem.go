@@ -56,7 +56,7 @@ type Options struct {
 	Nonconvex float64
 
 	// Saddle makes f concave in y: its second term is −½‖y−b‖², and ∇²F = P − J Jᵀ, which must be
-	// positive definite. What f_x alone says is then too steep. Refused together with Nonconvex.
+	// positive definite. f_x alone is then too steep. Refused together with Nonconvex.
 	Saddle bool
 
 	// Blind is the number of entries of x, the last ones, that g does not know: their rows of B and
@@ -81,8 +81,8 @@ type Options struct {
 
 	// The number of terms of both finite sums, even; 0 means an unbounded simulator. The noise of
 	// terms 2i and 2i+1 is equal with opposite signs, so that the mean over all terms is the
-	// noiseless value up to rounding. The sizes of the noise then are those that a draw of the
-	// terms has on average.
+	// noiseless value up to rounding. The sizes of the noise are then averages over draws of the
+	// terms.
 	Terms uint64
 }
 
@@ -152,7 +152,7 @@ func New(o Options) (*Problem, error) {
 	return p, nil
 }
 
-// Clone returns a Problem with the same bits in every answer, which shares what is only read. It
+// Clone returns a Problem that gives the same bits in every answer and shares what is only read. It
 // costs Dy³/3 flops.
 func (p *Problem) Clone() *Problem {
 	q := *p
@@ -177,7 +177,7 @@ func (p *Problem) scratch() {
 	p.normal, p.dir = make([]float64, dy), make([]float64, dy)
 }
 
-// complete fills in the defaults and refuses what is invalid.
+// complete fills in the defaults and refuses invalid options.
 func (o *Options) complete() error {
 	for _, d := range []struct {
 		name string
@@ -222,7 +222,7 @@ func (o *Options) complete() error {
 	return o.checkKinds()
 }
 
-// checkKinds refuses kinds of problems and of noise that do not go together.
+// checkKinds refuses kinds of problems and of noise that cannot be combined.
 func (o *Options) checkKinds() error {
 	switch {
 	case o.Saddle && o.Nonconvex > 0:

@@ -1,6 +1,6 @@
-// Package recast makes other problems of a bilevel problem: the same one in other units ([In]), and
-// the same one with its finite sums read as unbounded streams ([Stream]). Both serve to try a
-// method out, and units serve a caller whose variables are of very different sizes.
+// Package recast turns a bilevel problem into other ones: the same problem in other units ([In]),
+// and the same problem with its finite sums read as unbounded streams ([Stream]). Both help to try
+// out a method; units also help a caller whose variables have very different sizes.
 //
 // Storage and aliasing are as in [bilevel.Problem]. The results have scratch memory of their own
 // and share the problem that they are made of, so they are for one goroutine at a time, as it is:
@@ -18,11 +18,11 @@ import (
 	"stable/mat"
 )
 
-// ErrNone is returned where the problem that was recast does not have what is asked for: g_x, an
-// objective, a solution or values.
+// Errors wrap ErrNone where the wrapped problem does not have the method called: g_x, an objective,
+// a solution or values.
 var ErrNone = errors.New("recast: method missing in the wrapped problem")
 
-// full is all that a problem may have.
+// full has all methods that a problem may have.
 type full interface {
 	bilevel.Problem
 	bilevel.Products
@@ -37,8 +37,8 @@ var (
 	_ full = (*Streamed)(nil)
 )
 
-// completed is a problem with all that it may have: products of the matrices where it has none, and
-// ErrNone for the rest.
+// completed is a problem with all methods that it may have: products from the matrices where it has
+// none, and ErrNone for the rest.
 type completed struct {
 	bilevel.Problem
 	products bilevel.Products // nil where the problem has none

@@ -16,8 +16,8 @@ type Streamed struct {
 
 // Stream returns p with each finite sum read as an unbounded stream: any name is a sample, a term
 // of the sum drawn uniformly and with replacement by a hash of the name. Expectations, and so empty
-// batches, are those of the sum. A method that keeps a table finds nothing to keep it for, and no
-// method can be better in the long run than observe.LocalLimit says. It keeps p.
+// batches, are those of the sum. A method cannot keep a table of such samples, and in the long run
+// no method can be better than observe.LocalLimit says. Stream keeps p.
 func Stream(p bilevel.Problem) *Streamed {
 	s := &Streamed{in: complete(p)}
 	s.upper, s.lower = p.Streams()

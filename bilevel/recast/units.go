@@ -11,8 +11,8 @@ import (
 	"stable/mat"
 )
 
-// Units say how the numbers of a problem are written in another one: with x̃ = X∘x + ShiftX and ỹ =
-// Y∘y + ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). The zero value
+// Units says how the numbers of a problem are written in another one: with x̃ = X∘x + ShiftX and ỹ
+// = Y∘y + ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). The zero value
 // changes nothing. With powers of two and no shift every number is scaled exactly.
 type Units struct {
 	X, Y           []float64 // factors > 0, one for each entry. Default: nil, 1
