@@ -19,7 +19,7 @@ import (
 //	all five derivatives f_x, f_y, g_y, g_xy, g_yy are carried, each with a gain that tends to 1/k
 //	u = H⁻¹g_y,  v = H⁻¹f_y,  h = f_x − H_xy v,     H a copy of H_yy, raised to the floor of its noise
 //	x⁺ = x + s,                                      s by the gradient h or by a learned Hessian
-//	y⁺ = y − βu − H⁻¹H_xyᵀ(x⁺ − x),                  β = 1/(1+10κ_g)
+//	y⁺ = y − βu − H⁻¹H_xyᵀ(x⁺ − x),                  β = 1/(1 + κ_g + √(κ_g/2τ))
 //
 // Each estimate then is, up to the noise of moving it, the mean of all samples so far at the
 // present point, and the root of (g_y, h) is the M-estimator of all samples, which is efficient: on
@@ -331,8 +331,11 @@ func (m *untuned) reachY(it *Iteration) {
 	m.longestY = max(m.longestY, mat.Norm(y))
 }
 
-// moveY writes y⁺. The gain β = 1/(1+10κ_g) keeps what moving adds to the error of g_y, κ_gβ² of
-// the square of u, small beside what it takes away, 2β of it.
+// moveY writes y⁺. A step of βu takes 2β of ‖u‖², and adds κ_gβ² of it to the error of g_y, which
+// lives for 1/(2τ) steps, with the gain τ of g_y: over time both cost ‖u‖²(1/(2β) + κ_gβ/(4τ)),
+// which is least for β = √(2τ/κ_g). And ‖u‖² falls no faster than with β = 1/(1+κ_g). Long at
+// first, when everything is noise, the step gets shorter as the estimates get better than one
+// sample.
 func (m *untuned) moveY(it *Iteration) error {
 	for i, x := range it.X() {
 		m.dxv[i] = it.NextX()[i] - x
@@ -344,7 +347,8 @@ func (m *untuned) moveY(it *Iteration) error {
 	if m.Ablate&AblateDrift != 0 {
 		clear(m.drift)
 	}
-	beta := 1 / (1 + 10*m.kappaG)
+	tau, _ := m.at(&m.ggy, it.K()+1, AblateLower)
+	beta := 1 / (1 + m.kappaG + math.Sqrt(m.kappaG/(2*tau)))
 	length, limit := mat.Norm(m.u), m.longestY/2
 	if m.longestY > 0 && beta*length > limit {
 		beta = limit / length

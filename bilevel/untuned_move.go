@@ -2,6 +2,7 @@ package bilevel
 
 import (
 	"math"
+	"slices"
 
 	"stable/mat"
 )
@@ -14,13 +15,23 @@ import (
 // within the bounds of a Box or NonNegative; in other sets where it ends inside. Everywhere else,
 // and for any d_x, each entry has a step size of its own, in a set that projects in a metric,
 //
-//	x⁺ = P(x − αh),   α_i = a_i·min(1, 1/(3κ)),   a_i = 0.2·ℓ_i/√((k+1)·mean of m_i²),
+//	x⁺ = P(x − αh),   α_i = a_i·min(1, θ),   a_i = ℓ_i/√((k+1)·mean of m_i²),
 //
-// with m the hypergradient of the newest sample less what its table foresees, the mean with weights
-// j³, ℓ_i the width of the set or an estimate of the distance to go, and κ = mean of ⟨Δx,
-// Δh⟩/Σ(Δx_i²/a_i), the curvature in units of 1/a: steps as those of AdaGrad (Duchi, Hazan, Singer,
-// J. Mach. Learn. Res. 12, 2011) up to the stability limit. Steps of both kinds are drawn back
-// until the drift is at most a tenth of the longest y.
+// with m the hypergradient of the newest sample less what its table foresees. ℓ_i is the width of
+// the set over √2, for which AdaGrad's regret is least (Duchi, Hazan, Singer, J. Mach. Learn. Res.
+// 12, 2011), and the mean has weights j⁷: on a finite sum gradients vanish faster than weights j³
+// let go of them. Where there is no width, ℓ_i is the distance gone or a fifth of an estimate of
+// the distance to go, and the weights are j³.
+//
+// A step of θ·ah takes 2θ⟨s, q⟩ of the square of the distance to go, in the metric 1/a, and adds
+// θ²·Σa_i q_i² to it, with s = Δx and q the change of the hypergradient along s at one sample, see
+// pair: by curvature, and by what one sample tells otherwise than the mean. That is best at θ =
+// mean of ⟨s, q⟩/‖s‖² over mean of Σa_i q_i²/‖s‖². Where steps heed curvature alone, the noise that
+// they make themselves keeps x from arriving: compositional problems hover at the size of the
+// start. Without a q, beyond d_x = 100, and where g does not know some entries, θ = 1/(3κ) with κ =
+// mean of ⟨s, Δh⟩/‖s‖².
+//
+// Steps of both kinds are drawn back until the drift is at most a tenth of the longest y.
 type moverX struct {
 	curved *curvature // nil beyond maxCurved
 	metric MetricSet  // nil: one step size for all entries
@@ -31,7 +42,9 @@ type moverX struct {
 	meanSq     []float64 // mean of m_i²
 	first, far []float64 // the estimate of the distance to go; the distance gone
 	hOld       []float64
-	kappaA     float64 // κ
+	blind      bool    // there is no q, or not of all entries
+	kappaA     float64 // mean of ⟨s, Δh⟩/‖s‖²
+	bend, push float64 // means of ⟨s, q⟩/‖s‖² and Σa_i q_i²/‖s‖²
 	start      []float64
 	reach      float64 // first radius of steps by curvature
 	travelled  float64
@@ -189,24 +202,23 @@ func (r *moverX) newton(it *Iteration, m *untuned) (ok bool, err error) {
 	return true, nil
 }
 
-// lengths moves a_i and κ.
+// lengths moves a_i and θ.
 func (r *moverX) lengths(it *Iteration, m *untuned) error {
 	if err := r.newest(it, m); err != nil {
 		return err
 	}
+	r.blind = r.curved == nil || slices.Contains(r.curved.d, 0)
 	x, k := it.X(), it.K()
-	var change, size float64
 	for i, v := range r.m {
-		r.meanSq[i] += newest(k) * (v*v - r.meanSq[i])
-		r.far[i] = max(r.far[i], math.Abs(x[i]-r.start[i]))
-		if k > 0 && r.a[i] > 0 {
-			d := x[i] - m.x[i]
-			change += d * (m.h[i] - r.hOld[i])
-			size += d * d / r.a[i]
+		weight := newest(k)
+		if extent(it.Set(), i) > 0 {
+			weight = 8 / float64(k+8)
 		}
+		r.meanSq[i] += weight * (v*v - r.meanSq[i])
+		r.far[i] = max(r.far[i], math.Abs(x[i]-r.start[i]))
 	}
-	if size > 0 {
-		r.kappaA += newest(k-1) * (change/size - r.kappaA)
+	if k > 0 {
+		r.brake(x, m, k)
 	}
 	if k < 20 {
 		if err := r.guess(it, m); err != nil {
@@ -214,12 +226,12 @@ func (r *moverX) lengths(it *Iteration, m *untuned) error {
 		}
 	}
 	for i, v := range r.meanSq {
-		length := extent(it.Set(), i)
+		length := extent(it.Set(), i) / math.Sqrt2
 		if length == 0 {
-			length = max(r.first[i], 5*r.far[i])
+			length = max(r.first[i]/5, r.far[i])
 		}
 		if v > 0 {
-			r.a[i] = 0.2 * length / math.Sqrt(float64(k+1)*v)
+			r.a[i] = length / math.Sqrt(float64(k+1)*v)
 		}
 	}
 	return nil
@@ -284,12 +296,42 @@ func (r *moverX) newest(it *Iteration, m *untuned) error {
 	return it.Finite(r.m)
 }
 
+// brake learns from the last move what θ is made of: κ from any, the others from one by the
+// gradient.
+func (r *moverX) brake(x []float64, m *untuned, k int) {
+	var size, change, bend, push float64
+	for i, a := range r.a {
+		if a == 0 {
+			continue
+		}
+		s := x[i] - m.x[i]
+		size += s * s / a
+		change += s * (m.h[i] - r.hOld[i])
+		bend += s * r.q[i]
+		push += a * r.q[i] * r.q[i]
+	}
+	if size == 0 {
+		return
+	}
+	r.kappaA += newest(k-1) * (change/size - r.kappaA)
+	if !r.second {
+		r.bend += newest(k-1) * (bend/size - r.bend)
+		r.push += newest(k-1) * (push/size - r.push)
+	}
+}
+
 // alpha is α_i.
 func (r *moverX) alpha(i int) float64 {
-	if r.kappaA > 1./3 {
-		return r.a[i] / (3 * r.kappaA)
+	theta := 1.0
+	switch {
+	case r.blind:
+		if r.kappaA > 1./3 {
+			theta = 1 / (3 * r.kappaA)
+		}
+	case r.bend > 0 && r.push > r.bend:
+		theta = r.bend / r.push
 	}
-	return r.a[i]
+	return r.a[i] * theta
 }
 
 // gradient writes the first-order step.
@@ -357,9 +399,10 @@ func (r *moverX) size(it *Iteration, h []float64) float64 {
 
 func (r *moverX) State(t *State) {
 	t.Floats(r.a, r.meanSq, r.first, r.far, r.hOld)
-	for _, v := range []*float64{&r.kappaA, &r.reach, &r.travelled} {
+	for _, v := range []*float64{&r.kappaA, &r.bend, &r.push, &r.reach, &r.travelled} {
 		t.Float(v)
 	}
+	t.flag(&r.second)
 	if r.curved != nil {
 		r.curved.State(t)
 	}
