@@ -17,7 +17,7 @@ type descent struct {
 	hess      mat.Sym // ∇²F at the current point
 	free      []int   // the variables that the model moves: those not held at a bound by the gradient
 	quad      boxQP   // the model of these
-	jacobi    eig.Jacobi
+	spectrum  eig.Symmetric
 
 	radius, longest float64 // the trust region, and the largest |Δu_i| of the last proposal
 	step            []float64
@@ -110,18 +110,22 @@ func (s *descent) model() error {
 
 // turn replaces the eigenvalues λ of a by max(|λ|, 1e-8·max|λ|).
 func (s *descent) turn(a *mat.Sym) error {
-	if _, err := s.jacobi.Factor(a); err != nil {
+	if err := s.spectrum.Factor(a); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoMinimum, err)
 	}
-	values, vt := s.jacobi.Values(), s.jacobi.VectorsT()
+	values, vt := s.spectrum.Values(), s.spectrum.VectorsT()
 	most := 0.0
 	for _, v := range values {
 		most = max(most, math.Abs(v))
 	}
-	a.Zero()
-	for k, v := range values {
-		mat.RankOne(a, max(math.Abs(v), 1e-8*most), vt.Row(k))
+	for k, v := range values { // √|λ|·v, row by row; the vectors serve for nothing else
+		root := math.Sqrt(max(math.Abs(v), 1e-8*most))
+		for j := range vt.Row(k) {
+			vt.Row(k)[j] *= root
+		}
 	}
+	a.Zero()
+	mat.RankKTrans(a, 1, vt)
 	return nil
 }
 
