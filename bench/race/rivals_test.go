@@ -41,6 +41,9 @@ func column(t *testing.T, file, name string) map[string]string {
 // Methods that race against the rivals of an earlier run have the ratios that they had in it, and
 // no rival runs again. A tuned method can be the one that is compared, too.
 func TestAgainst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
 	first, again := t.TempDir(), t.TempDir()
 	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "STABLE-untuned,SOBA,TTSA",
 		"-only", "saddle,rank-one f_yy", "-samples", "1000", "-trials", "2", "-tune", "1", "-out", first)
