@@ -2,7 +2,6 @@ package bilevel
 
 import (
 	"math"
-	"slices"
 
 	"stable/mat"
 )
@@ -28,8 +27,10 @@ import (
 // pair: by curvature, and by what one sample tells otherwise than the mean. That is best at θ =
 // mean of ⟨s, q⟩/‖s‖² over mean of Σa_i q_i²/‖s‖². Where steps heed curvature alone, the noise that
 // they make themselves keeps x from arriving: compositional problems hover at the size of the
-// start. Without a q, beyond d_x = 100, and where g does not know some entries, θ = 1/(3κ) with κ =
-// mean of ⟨s, Δh⟩/‖s‖².
+// start. Without a q, beyond d_x = 100, θ = 1/(3κ) with κ = mean of ⟨s, Δh⟩/‖s‖². An entry that g
+// does not know, D_i = 0, always moves by the gradient and has a κ of its own, mean of |s_i·q_i|
+// over mean of s_i²/a_i: the stiffest of the others would hold it back by 10⁴. Its moves are part
+// of every q, so that the others take their κ, too.
 //
 // Steps of both kinds are drawn back until the drift is at most a tenth of the longest y.
 type moverX struct {
@@ -42,9 +43,10 @@ type moverX struct {
 	meanSq     []float64 // mean of m_i²
 	first, far []float64 // the estimate of the distance to go; the distance gone
 	hOld       []float64
-	blind      bool    // there is no q, or not of all entries
-	kappaA     float64 // mean of ⟨s, Δh⟩/‖s‖²
-	bend, push float64 // means of ⟨s, q⟩/‖s‖² and Σa_i q_i²/‖s‖²
+	blind      bool      // there is no q, or moves of entries that g does not know are part of it
+	kappaA     float64   // mean of ⟨s, Δh⟩/‖s‖²
+	bend, push float64   // means of ⟨s, q⟩/‖s‖² and Σa_i q_i²/‖s‖²
+	turn, span []float64 // of an entry that g does not know, means of |s_i·q_i| and s_i²/a_i
 	start      []float64
 	reach      float64 // first radius of steps by curvature
 	travelled  float64
@@ -58,7 +60,7 @@ func newMoverX(it *Iteration, ablate Ablation) moverX {
 	n, dy := it.Dims()
 	v := func() []float64 { return make([]float64, n) }
 	r := moverX{
-		a: v(), meanSq: v(), first: v(), far: v(), hOld: v(), m: v(), q: v(), s: v(), weight: v(),
+		a: v(), turn: v(), span: v(), meanSq: v(), first: v(), far: v(), hOld: v(), m: v(), q: v(), s: v(), weight: v(),
 		gyyv: make([]float64, dy), gxyv: v(), gyyvTo: make([]float64, dy), gxyvTo: v(),
 		start: append([]float64(nil), it.X()...),
 		lo:    func(int) float64 { return math.Inf(-1) }, hi: func(int) float64 { return math.Inf(1) },
@@ -202,63 +204,6 @@ func (r *moverX) newton(it *Iteration, m *untuned) (ok bool, err error) {
 	return true, nil
 }
 
-// lengths moves a_i and θ.
-func (r *moverX) lengths(it *Iteration, m *untuned) error {
-	if err := r.newest(it, m); err != nil {
-		return err
-	}
-	r.blind = r.curved == nil || slices.Contains(r.curved.d, 0)
-	x, k := it.X(), it.K()
-	for i, v := range r.m {
-		weight := newest(k)
-		if extent(it.Set(), i) > 0 {
-			weight = 8 / float64(k+8)
-		}
-		r.meanSq[i] += weight * (v*v - r.meanSq[i])
-		r.far[i] = max(r.far[i], math.Abs(x[i]-r.start[i]))
-	}
-	if k > 0 {
-		r.brake(x, m, k)
-	}
-	if k < 20 {
-		if err := r.guess(it, m); err != nil {
-			return err
-		}
-	}
-	for i, v := range r.meanSq {
-		length := extent(it.Set(), i) / math.Sqrt2
-		if length == 0 {
-			length = max(r.first[i]/5, r.far[i])
-		}
-		if v > 0 {
-			r.a[i] = length / math.Sqrt(float64(k+1)*v)
-		}
-	}
-	return nil
-}
-
-// guess estimates how far entry i has to go: as far as moves y* by the longest y, or where g does
-// not know the entry, as far as changes f by what such a y does; where neither has a scale, |x_i⁰|,
-// or 1.
-func (r *moverX) guess(it *Iteration, m *untuned) error {
-	for i := range r.first {
-		if err := m.solve(m.w, m.xy.Row(i)); err != nil {
-			return err
-		}
-		length := quotientOr0(m.longestY, mat.Norm(m.w))
-		if length == 0 {
-			length = quotientOr0(m.longestY*mat.Norm(m.fy), math.Abs(m.h[i]))
-		}
-		if length == 0 && r.first[i] == 0 {
-			if length = math.Abs(r.start[i]); length == 0 {
-				length = 1
-			}
-		}
-		r.first[i] = max(r.first[i], length)
-	}
-	return nil
-}
-
 // newest writes m, the hypergradient at the newest samples less what their tables foresee.
 func (r *moverX) newest(it *Iteration, m *untuned) error {
 	if it.K() == 0 {
@@ -294,44 +239,6 @@ func (r *moverX) newest(it *Iteration, m *untuned) error {
 		}
 	}
 	return it.Finite(r.m)
-}
-
-// brake learns from the last move what θ is made of: κ from any, the others from one by the
-// gradient.
-func (r *moverX) brake(x []float64, m *untuned, k int) {
-	var size, change, bend, push float64
-	for i, a := range r.a {
-		if a == 0 {
-			continue
-		}
-		s := x[i] - m.x[i]
-		size += s * s / a
-		change += s * (m.h[i] - r.hOld[i])
-		bend += s * r.q[i]
-		push += a * r.q[i] * r.q[i]
-	}
-	if size == 0 {
-		return
-	}
-	r.kappaA += newest(k-1) * (change/size - r.kappaA)
-	if !r.second {
-		r.bend += newest(k-1) * (bend/size - r.bend)
-		r.push += newest(k-1) * (push/size - r.push)
-	}
-}
-
-// alpha is α_i.
-func (r *moverX) alpha(i int) float64 {
-	theta := 1.0
-	switch {
-	case r.blind:
-		if r.kappaA > 1./3 {
-			theta = 1 / (3 * r.kappaA)
-		}
-	case r.bend > 0 && r.push > r.bend:
-		theta = r.bend / r.push
-	}
-	return r.a[i] * theta
 }
 
 // gradient writes the first-order step.
@@ -398,7 +305,7 @@ func (r *moverX) size(it *Iteration, h []float64) float64 {
 }
 
 func (r *moverX) State(t *State) {
-	t.Floats(r.a, r.meanSq, r.first, r.far, r.hOld)
+	t.Floats(r.a, r.meanSq, r.first, r.far, r.hOld, r.turn, r.span)
 	for _, v := range []*float64{&r.kappaA, &r.bend, &r.push, &r.reach, &r.travelled} {
 		t.Float(v)
 	}

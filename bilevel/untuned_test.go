@@ -241,6 +241,41 @@ func TestUntunedAtTheLimit(t *testing.T) {
 	}
 }
 
+// Once at the limit it stays there, at every step: where F has a condition of 1e4, so that what is
+// known of the stiff directions fades while steps go along the soft ones, and where g does not know
+// some of the entries.
+func TestUntunedStaysAtTheLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for name, o := range map[string]quadratic.Options{
+		"F of condition 1e4": noisy(0.5, quadratic.Options{Seed: 8007, CrossNorm: 3, LP: 1e4}),
+		"blind":              noisy(0.5, quadratic.Options{Seed: 37007, CrossNorm: 3, Blind: 5}),
+	} {
+		p, err := quadratic.New(o)
+		require.NoError(t, err)
+		xs, best := p.Optimum()
+		limit, err := observe.LocalLimit(p, xs, observe.LimitOptions{})
+		require.NoError(t, err)
+		for seed := range uint64(8) {
+			rng, x0 := rand.New(rand.NewPCG(seed, 's')), make([]float64, len(xs))
+			for i := range x0 {
+				x0[i] = xs[i] + rng.NormFloat64()
+			}
+			s, err := bilevel.New(p, bilevel.Untuned{MuG: 1}, bilevel.Options{Seed: seed, X0: x0})
+			require.NoError(t, err)
+			for k := 1; k <= 2000; k++ {
+				require.NoError(t, s.Step())
+				if k >= 1000 {
+					f, err := p.Objective(nil, s.X())
+					require.NoError(t, err)
+					require.Less(t, f-best, 30*limit.At(float64(k), float64(k)), "%s: seed %d, step %d", name, seed, k)
+				}
+			}
+		}
+	}
+}
+
 // bestIn minimises F over a set by projected gradient steps.
 func bestIn(t *testing.T, p *quadratic.Problem, set bilevel.Set) []float64 {
 	dx, _ := p.Dims()

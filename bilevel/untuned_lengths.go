@@ -1,0 +1,112 @@
+package bilevel
+
+import (
+	"math"
+	"slices"
+
+	"stable/mat"
+)
+
+// lengths moves a_i and θ.
+func (r *moverX) lengths(it *Iteration, m *untuned) error {
+	if err := r.newest(it, m); err != nil {
+		return err
+	}
+	r.blind = r.curved == nil || slices.Contains(r.curved.d, 0)
+	x, k := it.X(), it.K()
+	for i, v := range r.m {
+		weight := newest(k)
+		if extent(it.Set(), i) > 0 {
+			weight = 8 / float64(k+8)
+		}
+		r.meanSq[i] += weight * (v*v - r.meanSq[i])
+		r.far[i] = max(r.far[i], math.Abs(x[i]-r.start[i]))
+	}
+	if k > 0 {
+		r.brake(x, m, k)
+	}
+	if k < 20 {
+		if err := r.guess(it, m); err != nil {
+			return err
+		}
+	}
+	for i, v := range r.meanSq {
+		length := extent(it.Set(), i) / math.Sqrt2
+		if length == 0 {
+			length = max(r.first[i]/5, r.far[i])
+		}
+		if v > 0 {
+			r.a[i] = length / math.Sqrt(float64(k+1)*v)
+		}
+	}
+	return nil
+}
+
+// guess estimates how far entry i has to go: as far as moves y* by the longest y, or where g does
+// not know the entry, as far as changes f by what such a y does; where neither has a scale, |x_i⁰|,
+// or 1.
+func (r *moverX) guess(it *Iteration, m *untuned) error {
+	for i := range r.first {
+		if err := m.solve(m.w, m.xy.Row(i)); err != nil {
+			return err
+		}
+		length := quotientOr0(m.longestY, mat.Norm(m.w))
+		if length == 0 {
+			length = quotientOr0(m.longestY*mat.Norm(m.fy), math.Abs(m.h[i]))
+		}
+		if length == 0 && r.first[i] == 0 {
+			if length = math.Abs(r.start[i]); length == 0 {
+				length = 1
+			}
+		}
+		r.first[i] = max(r.first[i], length)
+	}
+	return nil
+}
+
+// knows says whether g knows entry i, as far as can be told.
+func (r *moverX) knows(i int) bool { return r.curved == nil || r.curved.d[i] > 0 }
+
+// brake learns from the last move what θ is made of: of the entries that g knows from one by the
+// gradient, since steps by curvature lie in soft directions and do not show the stiff ones.
+func (r *moverX) brake(x []float64, m *untuned, k int) {
+	var size, change, bend, push float64
+	for i, a := range r.a {
+		if a == 0 {
+			continue
+		}
+		s := x[i] - m.x[i]
+		if !r.knows(i) {
+			r.turn[i] += newest(k-1) * (math.Abs(s*r.q[i]) - r.turn[i])
+			r.span[i] += newest(k-1) * (s*s/a - r.span[i])
+			continue
+		}
+		size += s * s / a
+		change += s * (m.h[i] - r.hOld[i])
+		bend += s * r.q[i]
+		push += a * r.q[i] * r.q[i]
+	}
+	if size > 0 && !r.second {
+		r.kappaA += newest(k-1) * (change/size - r.kappaA)
+		r.bend += newest(k-1) * (bend/size - r.bend)
+		r.push += newest(k-1) * (push/size - r.push)
+	}
+}
+
+// alpha is α_i.
+func (r *moverX) alpha(i int) float64 {
+	kappa := r.kappaA
+	switch {
+	case !r.knows(i):
+		kappa = quotientOr0(r.turn[i], r.span[i])
+	case r.blind:
+	case r.bend > 0 && r.push > r.bend:
+		return r.a[i] * (r.bend / r.push)
+	default:
+		return r.a[i]
+	}
+	if kappa > 1./3 {
+		return r.a[i] / (3 * kappa)
+	}
+	return r.a[i]
+}
