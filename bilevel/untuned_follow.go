@@ -70,10 +70,19 @@ func newFollower(it *Iteration, bytes float64, ablate Ablation) *follower {
 	if need := rowsBytes(upper, dx+dy); upper > 0 && f.nXi > 0 && need <= bytes {
 		f.upper = newRows(int(upper), dx+dy, f.nXi+dy)
 		bytes -= need
+		f.gfy.pass = float64(upper) / float64(f.nXi)
+		for i := range f.gfx {
+			f.gfx[i].pass = f.gfy.pass
+		}
 	}
 	if need := rowsBytes(lower, dy) + pointsBytes(lower, dx, dy); lower > 0 && f.nPhi > 0 && need <= bytes {
 		f.lower = newRows(int(lower), dy, f.nPhi+dy)
 		f.bends = newPoints(int(lower), dx, dy, f.nPhi+dy)
+		f.ggy.pass = float64(lower) / float64(f.nPhi)
+		f.gyy.pass = f.ggy.pass
+		for i := range f.gxy {
+			f.gxy[i].pass = f.ggy.pass
+		}
 	}
 	return f
 }

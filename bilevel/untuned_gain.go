@@ -8,7 +8,7 @@ package bilevel
 //	r = ε − c·d                             what the table does not foresee of it
 //	e ← now − (1−τ)ε − τc·d                 c = 0: STORM; τ = c = 1: SAGA; c = 1: ZeroSARAH
 //	P ← (1−τ)²P + τ²·max(0, S−P) + ω‖now − old‖²
-//	S, N, D ← means of ‖r‖², ⟨ε, d⟩, ‖d‖²   in which step j has a weight of order j³
+//	S, N, D ← means of ‖r‖², ⟨ε, d⟩, ‖d‖²   over the late steps, see newest
 //
 // with the gain of a Kalman filter with these variances, τ = P/S or 1/N for N samples so far,
 // whichever is more, and the worth of the table c = N/D, clipped to [0, 1]. Both come from the
@@ -22,6 +22,7 @@ package bilevel
 type gain struct {
 	p, s  float64 // mean squares of the error of e and of r
 	n, d  float64 // means of ⟨ε, d⟩ and ‖d‖²
+	pass  float64 // steps in which a table is asked for as many terms as it has; 0: no table
 	first float64 // samples in the first estimate
 	batch float64 // samples in every one after
 }
@@ -64,11 +65,22 @@ func (g *gain) learn(k int, tau float64, m moments, omega float64) {
 	if g.s == 0 && g.p == 0 { // a first batch of one sample, or none of them differed
 		g.s, g.p = m.rr, m.rr*g.batch/(g.first+g.batch)
 	} else {
-		g.s += newest(k-1+int(g.first/g.batch)) * (m.rr - g.s)
+		g.s += g.newest(k-1+int(g.first/g.batch)) * (m.rr - g.s)
 	}
 	g.p = sq(1-tau)*g.p + sq(tau)*max(0, g.s-g.p) + omega*m.move
-	g.n += newest(k-1) * (m.ed - g.n)
-	g.d += newest(k-1) * (m.dd - g.d)
+	g.n += g.newest(k-1) * (m.ed - g.n)
+	g.d += g.newest(k-1) * (m.dd - g.d)
+}
+
+// newest is the weight of the newest of k+1 terms: that of weights j³, and with a table not less
+// than one over three passes. As x arrives, what the table does not foresee vanishes at a linear
+// rate; means over a share of all steps would follow at that of a power of k, and c and τ with
+// them. A memory of one pass loses more than it gains where bounds take hold and let go.
+func (g *gain) newest(k int) float64 {
+	if g.pass == 0 {
+		return newest(k)
+	}
+	return windowed(k, max(3*g.pass, 50))
 }
 
 // sweep is e ← now − (1−τ)ε − τc·d for some of the entries; a nil d is 0.
