@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bench/kit/kittest"
+	"stable/mat/kernel"
 )
 
 var list = []kit.Command{{Name: "main", Run: Main}, {Name: "tune", Run: Tune}}
@@ -142,14 +144,20 @@ func TestMainUsage(t *testing.T) {
 	}
 }
 
-// requireReadmeFigure wants the figure that README shows to be the one that the command draws, up to
-// what rounding on another processor moves a point by.
+// requireReadmeFigure wants the figure that README shows to be the one that the command draws. The
+// figure is that of the portable tier on amd64: elsewhere sums are rounded otherwise, and when a run
+// leaves a plateau may hang on a rounding. There the texts in both have to agree.
 func requireReadmeFigure(t *testing.T, path string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
 	require.NoError(t, err)
 	want, err := os.ReadFile(filepath.Join("..", "tuning.svg"))
 	require.NoError(t, err)
+	if runtime.GOARCH != "amd64" || kernel.Tier() != "portable" {
+		text := regexp.MustCompile(`>[^<>]*[a-z]{2}[^<>]*<`)
+		require.Equal(t, text.FindAllString(string(want), -1), text.FindAllString(string(got), -1))
+		return
+	}
 	number := regexp.MustCompile(`-?\d*\.?\d+`)
 	shape := func(svg []byte) string { // a sign, or none, in front of a number changes the blank before it
 		return regexp.MustCompile(`[# ]+`).ReplaceAllString(number.ReplaceAllString(string(svg), "#"), "#")
