@@ -239,6 +239,7 @@ func (m *untuned) drawFirst(it *Iteration) (xi, phi []Sample) {
 func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
 	x, y := it.X(), it.Y()
 	if same(x, m.x) && same(y, m.y) {
+		clear(m.q) // that of an earlier, longer move would look like noise of this one's making
 		return nil
 	}
 	for i, v := range x {

@@ -38,6 +38,21 @@ func column(t *testing.T, file, name string) map[string]string {
 	return values
 }
 
+// The rivals that this module ships are of the problems that it makes today, all of them: F* agrees.
+func TestShippedRivals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	folder := t.TempDir()
+	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "S-TFBO", "-samples", "1000",
+		"-trials", "1", "-against", "../rivals.csv,../rivals-large.csv", "-out", folder)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "of 50")
+	for _, ratio := range column(t, filepath.Join(folder, "untuned-against.csv"), "over best rival") {
+		assert.NotEmpty(t, ratio)
+	}
+}
+
 // Methods that race against the rivals of an earlier run have the ratios that they had in it, and
 // no rival runs again. A tuned method can be the one that is compared, too.
 func TestAgainst(t *testing.T) {

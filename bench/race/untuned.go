@@ -24,7 +24,7 @@ setting runs to every budget, and every rival stays.
   go run ./bench untuned -quick
   go run ./bench untuned -data ../data
   go run ./bench untuned -only simplex,ball -methods STABLE,SOBA
-  go run ./bench untuned -methods MINE -against bench/rivals.csv
+  go run ./bench untuned -methods MINE -against bench/rivals.csv,bench/rivals-large.csv
                                          a method of yours against all rivals, which do not run again
   go run ./bench untuned -ablate         what the parts of the untuned method are worth
   go run ./bench untuned -part 3/8       the third of eight parts; with -merge 8, all of them. Each

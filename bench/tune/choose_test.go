@@ -103,20 +103,27 @@ func TestTuneEqualCost(t *testing.T) {
 	}
 }
 
+// searchOn reads a file and divides its rows.
+func searchOn(t *testing.T, o options, path string) *search {
+	t.Helper()
+	set, err := readData(o, []string{path})
+	require.NoError(t, err)
+	run, err := newSearch(o, set)
+	require.NoError(t, err)
+	return run
+}
+
 // STABLE starts from the single weight, with its model.
 func TestTuneStartsFromSingle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
 	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverStable}
-	set, err := readData(o, []string{cancer})
-	require.NoError(t, err)
-	run, err := newSearch(o, set)
-	require.NoError(t, err)
+	run := searchOn(t, o, cancer)
 	require.NoError(t, run.run(context.Background(), kit.Terminal{}))
 	p, err := run.newProblem(run.parts[0], run.parts[1])
 	require.NoError(t, err)
-	x := make([]float64, set.design.Dim)
+	x := make([]float64, run.design.Dim)
 	p.Uniform(x, run.baseline.Lambda)
 	f, err := p.Objective(nil, x)
 	require.NoError(t, err)
@@ -129,10 +136,7 @@ func TestTuneSearchScalesWeights(t *testing.T) {
 		t.Skip("long")
 	}
 	o := options{Seed: 1, Steps: 1, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverStable}
-	set, err := readData(o, []string{cancer})
-	require.NoError(t, err)
-	run, err := newSearch(o, set)
-	require.NoError(t, err)
+	run := searchOn(t, o, cancer)
 	small := run.parts[0]
 	grid := hyperopt.Geometric(o.Lo, o.Hi, 41)
 	find := func(lambdas []float64) result {

@@ -143,10 +143,7 @@ func TestTuneRoundTrip(t *testing.T) {
 		"regression": {writeText(t, "r.csv", linear(60, 1, "a,b,c,price\n", csvRow)), "squared", "exp"},
 	} {
 		o := options{Seed: 3, Lo: 1e-3, Hi: 1, Form: c.form, Loss: c.loss}
-		set, err := readData(o, []string{c.path})
-		require.NoError(t, err, name)
-		run, err := newSearch(o, set)
-		require.NoError(t, err, name)
+		run := searchOn(t, o, c.path)
 		require.NoError(t, run.run(context.Background(), kit.Terminal{}), name)
 		fitted, err := run.newModel()
 		require.NoError(t, err, name)
