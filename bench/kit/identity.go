@@ -29,7 +29,8 @@ func (id Identity) Check(file string, found Identity) error {
 	why := ""
 	switch {
 	case found.Options != id.Options:
-		why = fmt.Sprintf("with other options (%s); this one is %s", found.Options, id.Options)
+		was, is := differing(found.Options, id.Options)
+		why = fmt.Sprintf("with other options (%s); this one is %s", was, is)
 	case !slices.Equal(found.Data, id.Data):
 		why = fmt.Sprintf("on other data, %s; this one is on %s", sources(found.Data), sources(id.Data))
 	case found.Build != id.Build:
@@ -38,6 +39,22 @@ func (id Identity) Check(file string, found Identity) error {
 		return nil
 	}
 	return fmt.Errorf("%s belongs to another run, %s", file, why)
+}
+
+// differing leaves the flags out that two command lines share.
+func differing(a, b string) (string, string) {
+	const flag = " -"
+	was, is := strings.Split(a, flag), strings.Split(b, flag)
+	if len(was) != len(is) || was[0] != is[0] || len(was) == 1 {
+		return a, b
+	}
+	var x, y []string
+	for i := range was {
+		if was[i] != is[i] {
+			x, y = append(x, "-"+was[i]), append(y, "-"+is[i])
+		}
+	}
+	return strings.Join(x, " "), strings.Join(y, " ")
 }
 
 func sources(list []Source) string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"stable/bench/kit"
@@ -58,64 +57,19 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 // open reads a file with the features of the model. A CSV file without the column of labels is
 // found by its header.
 func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled bool, err error) {
-	if !unlabelled {
-		opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification(),
-			Class:   m.Options.Class,
-			Columns: m.Columns, Drop: m.Options.Drop}
-		copy(opt.Classes[:], m.Classes)
-		if d, err = hyperopt.Open(path, opt); err == nil {
-			return d, true, m.fits(d)
-		}
-		var syntax *hyperopt.SyntaxError
-		if !errors.As(err, &syntax) || syntax.Line > 1 && m.Columns == nil {
-			return nil, false, err
-		}
+	opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification(),
+		Class: m.Options.Class, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop,
+		Headerless: m.Options.Headerless, Unlabelled: unlabelled}
+	copy(opt.Classes[:], m.Classes)
+	d, err = hyperopt.Open(path, opt)
+	if errors.Is(err, hyperopt.ErrNoLabel) {
+		opt.Unlabelled = true
+		d, err = hyperopt.Open(path, opt)
 	}
-	if m.Columns != nil {
-		if bare, bareErr := m.openBare(path, unlabelled); bareErr == nil || unlabelled {
-			return bare, false, bareErr
-		}
-		return nil, false, err
+	if err != nil {
+		return nil, false, hint(err, true)
 	}
-	bare, bareErr := hyperopt.Open(path, hyperopt.ReadOptions{Regression: true})
-	if bareErr == nil {
-		bare = wholeRows(bare)
-		if bareErr = m.fits(bare); bareErr == nil && (unlabelled || bare.Features != nil) {
-			return bare, false, nil
-		}
-	}
-	if err == nil {
-		err = bareErr
-	}
-	return nil, false, err
-}
-
-// openBare reads a file for a model whose columns are not all numbers that serve as features
-// directly. The file has no column of labels, or that column is ignored.
-func (m *model) openBare(path string, unlabelled bool) (*hyperopt.Data, error) {
-	opt := hyperopt.ReadOptions{Columns: m.Columns, Drop: m.Options.Drop, Unlabelled: true}
-	d, err := hyperopt.Open(path, opt)
-	if err != nil && unlabelled && m.Options.Label != "" { // a label that means nothing
-		opt.Drop = append(slices.Clone(opt.Drop), m.Options.Label)
-		if labelled, labelErr := hyperopt.Open(path, opt); labelErr == nil {
-			return labelled, nil
-		}
-	}
-	return d, err
-}
-
-// wholeRows returns d with its label as the last feature, for a CSV file whose last column was
-// taken for the label. LIBSVM rows stay as they are.
-func wholeRows(d *hyperopt.Data) *hyperopt.Data {
-	if d.Features == nil {
-		return d
-	}
-	w := hyperopt.WithBias(d)
-	for i, v := range d.Label {
-		w.Val[w.RowPtr[i+1]-1] = v
-	}
-	w.Features[d.Dim] = "" // the reader keeps no name of it
-	return w
+	return d, !opt.Unlabelled, m.fits(d)
 }
 
 // fits gives d the model's dimension, and returns an error unless its features are the model's.
@@ -126,14 +80,7 @@ func (m *model) fits(d *hyperopt.Data) error {
 	if d.Dim != len(m.Features) {
 		return fmt.Errorf("%s has %d features, and the model has %d", d.Name, d.Dim, len(m.Features))
 	}
-	want, got := m.names(), slices.Clone(d.Features)
-	if want == nil || got == nil {
-		return nil
-	}
-	if last := len(got) - 1; got[last] == "" {
-		got[last] = want[last]
-	}
-	return sameFeatures(want, got, "the model", d.Name)
+	return nil
 }
 
 // csvField quotes a field where RFC 4180 requires it.

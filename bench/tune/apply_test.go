@@ -119,3 +119,42 @@ func TestTuneApplyColumns(t *testing.T) {
 	assert.Equal(t, 1, status)
 	assert.Contains(t, stderr, `other.csv:2: column "city", "Bonn": not among the 3 texts`)
 }
+
+// A model finds the columns of a file by their names; labels that are text, or empty, are ignored
+// where they mean nothing; and a column too many is named.
+func TestTuneApplyByName(t *testing.T) {
+	rows, shuffled, blank := "", "", ""
+	for i := range 24 {
+		v, w, label := i%5, (i*7)%11, []string{"no", "yes"}[i%5/3]
+		rows += fmt.Sprintf("%d,%d,%s\n", v, w, label)
+		shuffled += fmt.Sprintf("%s,%d,%d\n", label, w, v)
+		blank += fmt.Sprintf("%d,,%d\n", w, v)
+	}
+	_, model, _ := runTune(t, writeText(t, "train.csv", "v,w,label\n"+rows))
+	apply := func(name, text string, args ...string) (int, string, string) {
+		return bench(context.Background(),
+			append([]string{"tune", "-apply", model, writeText(t, name, text)}, args...)...)
+	}
+	status, want, stderr := apply("same.csv", "v,w,label\n"+rows)
+	require.Zero(t, status, stderr)
+	status, got, stderr := apply("shuffled.csv", "outcome,w,v\n"+shuffled)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stderr, "24 rows, loss ")
+	assert.Equal(t, want, got)
+	for _, text := range []string{"outcome,w,v\n" + shuffled, "w,label,v\n" + blank} {
+		status, got, stderr = apply("ignored.csv", text, "-unlabelled")
+		require.Zero(t, status, stderr)
+		assert.Equal(t, "24 rows, no labels\n", stderr)
+		assert.Equal(t, want, got)
+	}
+	status, _, stderr = apply("blank.csv", "w,label,v\n"+blank)
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, `blank.csv:2: label column "label": "": missing value (leave the rows`)
+	status, _, stderr = apply("more.csv", "id,v,w,label\n1,2,3,yes\n")
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, `more.csv:1: column "id" is neither the label nor one of the 2 features`)
+
+	test := writeText(t, "test.csv", "outcome,w,v\n"+shuffled)
+	_, _, stdout := runTune(t, writeText(t, "train.csv", "v,w,label\n"+rows), test)
+	assert.Contains(t, stdout, "features 2")
+}

@@ -48,7 +48,8 @@ func readData(o options, paths []string) (*dataSet, error) {
 	for _, path := range paths {
 		d, err := hyperopt.Open(path,
 			hyperopt.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class,
-				Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, Columns: s.columns})
+				Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, Columns: s.columns,
+				Features: s.features, Headerless: o.Headerless})
 		if err != nil {
 			return nil, hint(err, regression)
 		}
@@ -93,10 +94,17 @@ func hint(err error, regression bool) error {
 	if !errors.As(err, &syntax) {
 		return err
 	}
+	cell := strings.HasPrefix(syntax.Msg, "column ")
 	switch {
-	case strings.HasPrefix(syntax.Msg, "column ") && strings.HasSuffix(syntax.Msg, "not a number"):
+	case errors.Is(err, hyperopt.ErrNoLabel):
+		return fmt.Errorf("%w (-label names it)", err)
+	case strings.HasSuffix(syntax.Msg, "a header with the names of the columns is missing"):
+		return fmt.Errorf("%w (-headerless calls them 1, 2, …)", err)
+	case strings.HasPrefix(syntax.Msg, "label column ") && strings.HasSuffix(syntax.Msg, "missing value"):
+		return fmt.Errorf("%w (leave the rows without a label out, or predict them with -apply -unlabelled)", err)
+	case cell && strings.HasSuffix(syntax.Msg, "not a number"):
 		return fmt.Errorf("%w (-categorical turns text into indicators, -drop leaves a column out)", err)
-	case strings.HasPrefix(syntax.Msg, "column ") && strings.HasSuffix(syntax.Msg, "missing value"):
+	case cell && (strings.HasSuffix(syntax.Msg, "missing value") || strings.HasSuffix(syntax.Msg, "value is NaN")):
 		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
 	case !regression && strings.Contains(syntax.Msg, "a third label"):
 		return fmt.Errorf("%w (tune needs two classes: -class sets one against the rest; for a regression, use "+
@@ -120,7 +128,7 @@ func enough(d *hyperopt.Data, parts int, regression bool) error {
 	minus, plus := countClasses(d)
 	switch {
 	case min(minus, plus) == 0:
-		return fmt.Errorf("%s: all %d rows are of one class", d.Name, d.Rows())
+		return fmt.Errorf("%s: all rows (%d) are of one class", d.Name, d.Rows())
 	case min(minus, plus) < want:
 		return fmt.Errorf("%s: %d rows of class %q and %d of class %q are too few to split into %d parts: want "+
 			"at least %d of each",
@@ -139,42 +147,20 @@ func countClasses(d *hyperopt.Data) (minus, plus int) {
 }
 
 // reconcile gives all sets the number of features of the largest. Files that name their columns
-// must name the same ones in the same order.
+// have the same ones.
 func reconcile(sets []*hyperopt.Data) error {
-	dim, named := 0, -1
-	for i, d := range sets {
+	dim := 0
+	for _, d := range sets {
 		dim = max(dim, d.Dim)
-		if d.Features == nil {
-			continue
-		}
-		if named >= 0 {
-			if err := sameFeatures(sets[named].Features, d.Features, sets[named].Name, d.Name); err != nil {
-				return err
-			}
-		}
-		named = i
 	}
-	if named >= 0 && sets[named].Dim < dim {
-		return fmt.Errorf("%s has %d features, another file %d", sets[named].Name, sets[named].Dim, dim)
+	for _, d := range sets {
+		if d.Features != nil && d.Dim < dim {
+			return fmt.Errorf("%s has %d features, another file %d", d.Name, d.Dim, dim)
+		}
+		d.Dim = dim
 	}
 	if dim == 0 || dim > mostFeatures {
 		return fmt.Errorf("%s: %d features, want 1 to %d", sets[0].Name, dim, mostFeatures)
-	}
-	for _, d := range sets {
-		d.Dim = dim
-	}
-	return nil
-}
-
-// sameFeatures returns an error that names the first difference.
-func sameFeatures(want, got []string, wantFile, gotFile string) error {
-	if len(want) != len(got) {
-		return fmt.Errorf("%s has %d features, %s %d", gotFile, len(got), wantFile, len(want))
-	}
-	for j := range want {
-		if want[j] != got[j] {
-			return fmt.Errorf("%s: feature %d is %q, in %s it is %q", gotFile, j+1, got[j], wantFile, want[j])
-		}
 	}
 	return nil
 }

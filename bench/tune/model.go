@@ -183,13 +183,12 @@ func (m *model) classification() bool { return losses[m.Options.Loss] == hyperop
 
 // names returns the names of the features, nil where the model has none.
 func (m *model) names() []string {
-	var s []string
-	for _, f := range m.Features {
-		if f.Name != "" {
-			s = append(s, f.Name)
-		}
+	s, some := make([]string, len(m.Features)), false
+	for j, f := range m.Features {
+		s[j] = f.Name
+		some = some || f.Name != ""
 	}
-	if len(s) < len(m.Features) {
+	if !some {
 		return nil
 	}
 	return s

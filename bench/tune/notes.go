@@ -129,8 +129,9 @@ func (t *search) readNotes(r *bufio.Reader) error {
 func (t *search) bookmark() bookmark {
 	id := kit.Identity{
 		Options: fmt.Sprintf("tune -seed %d -solver %s -folds %d -steps %d -lo %v -hi %v -form %s -loss %s "+
-			"-label %q -class %q -drop %q -categorical=%t -impute %q",
-			t.Seed, t.Solver, t.Folds, t.Steps, t.Lo, t.Hi, t.Form, t.Loss, t.Label, t.Class, t.Drop, t.Categorical, t.Impute),
+			"-label %q -class %q -drop %q -categorical=%t -impute %q -headerless=%t",
+			t.Seed, t.Solver, t.Folds, t.Steps, t.Lo, t.Hi, t.Form, t.Loss, t.Label, t.Class, t.Drop, t.Categorical,
+			t.Impute, t.Headerless),
 		Build: kit.Build(),
 	}
 	for _, f := range t.files {

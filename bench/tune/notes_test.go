@@ -93,7 +93,7 @@ func TestTuneRefusesStates(t *testing.T) {
 		assert.Contains(t, stderr, want)
 		assert.Contains(t, stderr, "-fresh to start over")
 	}
-	refused("with other options (tune -seed 1 ", append(args, "-seed", "2")...)
+	refused("with other options (-seed 1); this one is -seed 2\n", append(args, "-seed", "2")...)
 	refused("with other options", append(args, "-lo", "1e-4")...)
 	refused("with other options", append(args, "-drop", "v3")...)
 	text, err := os.ReadFile(data)

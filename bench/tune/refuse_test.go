@@ -39,7 +39,7 @@ func TestTuneRefuses(t *testing.T) {
 	require.NoError(t, err)
 	rows := func(n int, line string) string { return strings.Repeat(line+"\n", n) }
 	two := writeText(t, "two.csv", "a,b,y\n"+rows(8, "1,2,0\n3,4,1"))
-	swapped := writeText(t, "swapped.csv", "b,a,y\n"+rows(8, "1,2,0\n3,4,1"))
+	renamed := writeText(t, "renamed.csv", "a,c,y\n"+rows(8, "1,2,0\n3,4,1"))
 	blocked := writeText(t, "file", "")
 	missing, notFolder := kittest.SystemErrors(t, "nowhere.csv", blocked)
 	for _, c := range []struct {
@@ -64,8 +64,8 @@ func TestTuneRefuses(t *testing.T) {
 			[]string{writeText(t, "3.svm", "1 1:1\n0 1:2\n0 1:3\n")}},
 		{1, "3.csv: 3 rows, want at least 4",
 			[]string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
-		{1, "all 9 rows are of one class", []string{writeText(t, "one.svm", rows(9, "1 1:1"))}},
-		{1, "all 1 rows are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
+		{1, "all rows (9) are of one class", []string{writeText(t, "one.svm", rows(9, "1 1:1"))}},
+		{1, "all rows (1) are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
 		{1, "deviation 0", []string{writeText(t, "flat.csv", "a,y\n"+rows(9, "1,5")), "-loss", "squared"}},
 		{1, "bad.svm:2:", []string{writeText(t, "bad.svm", "1 1:1\n0 0:3\n")}},
 		{1, `bad.csv:3: column "a", "x": not a number (-categorical`,
@@ -79,7 +79,7 @@ func TestTuneRefuses(t *testing.T) {
 		{1, `no column is named "id"`, []string{two, "-drop", "id"}},
 		{1, `same.csv:1: two columns are named "a"`,
 			[]string{writeText(t, "same.csv", "a,a,y\n"+rows(8, "1,2,0\n3,4,1"))}},
-		{1, `swapped.csv: feature 1 is "b", in`, []string{two, swapped}},
+		{1, `renamed.csv:1: no column is named "b"; there are "a", "c", "y"`, []string{two, renamed}},
 		{1, "two.csv has 2 features, another file 3", []string{two, writeText(t, "w.svm", "0 3:1\n1 1:1\n")}},
 		{1, "0 features", []string{writeText(t, "none.svm", rows(8, "1\n0"))}},
 		{1, "5000 features, want 1 to 4095", []string{writeText(t, "wide.svm", rows(8, "1 5000:1\n0 1:1"))}},
@@ -92,7 +92,7 @@ func TestTuneRefuses(t *testing.T) {
 		{1, "0 features", []string{two, "-apply", altered(func(m *model) { m.Features = nil })}},
 		{1, "feature 1 has index 2", []string{two, "-apply", altered(func(m *model) { m.Features = m.Features[1:] })}},
 		{1, `unknown loss "x"`, []string{two, "-apply", altered(func(m *model) { m.Options.Loss = "x" })}},
-		{1, "2 columns of features, want 30", []string{two, "-apply", goodPath}},
+		{1, `two.csv:1: no column is named "mean radius"; there are "a", "b", "y"`, []string{two, "-apply", goodPath}},
 	} {
 		status, stdout, stderr := bench(context.Background(),
 			append([]string{"tune", "-out", t.TempDir()}, c.args...)...)

@@ -23,11 +23,12 @@ const tuneUsage = `go run ./bench tune: a regularisation weight for every featur
   go run ./bench tune TRAIN VALIDATION TEST
   go run ./bench tune -apply model.json DATA    predictions of a model, as CSV
 
-Files are LIBSVM or CSV text, plain or gzip. Features stay as they are if the largest absolute value
-of each is ½ to 1. Otherwise they are scaled to mean 0 and deviation 1, or, if more than a tenth of
-the entries are 0, to largest absolute value 1. All but the test rows decide. An intercept is added.
-Two searches minimise the validation loss: over a single weight for all features, and, from the best
-one, over a weight for each.
+Files are LIBSVM or CSV text, plain or gzip. The columns of a second CSV file are found by their
+names, in any order. Features stay as they are if the largest absolute value of each is ½ to 1.
+Otherwise they are scaled to mean 0 and deviation 1, or, if more than a tenth of the entries are 0,
+to largest absolute value 1. All but the test rows decide. An intercept is added. Two searches
+minimise the validation loss: over a single weight for all features, and, from the best one, over a
+weight for each.
 
   -solver exact     Newton's method on all rows, on the mean loss of a cross-validation (-folds)
   -solver stable    the method STABLE on samples of the rows, on one split of them. The search for
@@ -66,6 +67,7 @@ type options struct {
 	Categorical bool     `json:"categorical,omitempty"`
 	Impute      string   `json:"impute,omitempty"`
 	Drop        []string `json:"drop,omitempty"`
+	Headerless  bool     `json:"headerless,omitempty"`
 
 	out, apply string
 	unlabelled bool
@@ -106,6 +108,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 		o.Drop = append(o.Drop, name)
 		return nil
 	})
+	fs.BoolVar(&o.Headerless, "headerless", false, "a CSV file has no header: its columns are called 1, 2, …")
 	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the model and the figure")
 	fs.DurationVar(&o.every, "save", time.Second, "time between two checkpoints in the folder -out; 0: none")
 	fs.BoolVar(&o.fresh, "fresh", false, "begin again where an interrupted run could go on")

@@ -79,9 +79,9 @@ func TestReadCSVColumnsRefuse(t *testing.T) {
 		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`},
 		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n",
 			ReadOptions{Columns: d.Columns}, 2, `column "id", "x": not among the 4 texts`},
-		{"id,y\n1,0\n2,1\n", ReadOptions{Columns: d.Columns}, 0, "1 columns of features, want 5"},
+		{"id,y\n1,0\n2,1\n", ReadOptions{Columns: d.Columns}, 1, `no column is named "city"; there are "id", "y"`},
 		{"id,town,sex,age,spent,y\na1,Oslo,f,1,1,0\n",
-			ReadOptions{Columns: d.Columns}, 0, `column 2 is "town", want "city"`},
+			ReadOptions{Columns: d.Columns}, 1, `no column is named "city"`},
 	} {
 		_, err := ReadCSV(strings.NewReader(c.text), "some.csv", c.opt)
 		requireSyntax(t, err, "some.csv", c.line, c.want)

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,7 +17,8 @@ import (
 // number may have a decimal comma. Text and missing cells are errors unless ReadOptions says what to
 // make of them.
 // The column ReadOptions.LabelColumn, by default the last, is the label, all others are features,
-// in the order of the header; their names are returned in Data.Features. Zeros are dropped.
+// in the order of the header, unless ReadOptions.Features names them; Data.Features has their names.
+// Zeros are dropped.
 //
 // Labels are as in ReadLIBSVM, or any two names (malignant, benign), of which the one that sorts
 // first becomes −1. In a file with one named class only, that is −1. Data.Classes reports the map.
@@ -28,8 +27,8 @@ import (
 // byte by byte, so that every name of Data is valid UTF-8 and survives JSON.
 //
 // name stands in messages. Anything wrong is a *SyntaxError with the line: a header that is all
-// numbers; two columns of one name, unless it is empty; a label column that is absent; a row with
-// another number of fields than the header; a field that is missing (empty, NA, N/A, null or ?),
+// numbers; two columns of one name, unless it is empty; a label column that is absent (ErrNoLabel
+// where the features alone are there); a row with another number of fields than the header; a field that is missing (empty, NA, N/A, null or ?),
 // NaN, infinite or no number; a third label; a bare quote; text in UTF-16; a record above 16 MiB; a
 // file without rows; an error of r.
 //
@@ -57,54 +56,49 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 
 	d := &Data{Name: name, RowPtr: []int{0}}
 	var wide table
-	var keep []int
-	header, err := rd.Read()
+	record, err := rd.Read()
 	if err == io.EOF {
 		return nil, &SyntaxError{File: name, Line: 1, Msg: "no header: the file is empty"}
 	}
-	target := 0
+	var l *layout
 	if err == nil {
-		target, err = d.header(header, &opt)
+		l, err = newLayout(record, &opt)
 	}
-	if opt.Unlabelled {
-		target = -1
-	} else if err == nil {
-		lab.column = strings.Clone(toUTF8(strings.TrimSpace(header[target])))
-	}
-	if err == nil && opt.wide() {
-		keep, err = wide.header(header, target, &opt)
-	}
-	decimalComma := rd.Comma == ';'
 	if err != nil {
 		return nil, syntaxError(name, 1, err)
 	}
-	columns, headline := len(header), listed(cleaned(header))
+	if l.target >= 0 {
+		lab.column = l.names[l.target]
+	}
+	d.Features, wide.names = l.pick(l.keep), l.pick(l.keep)
+	d.Dim = len(d.Features)
 	line := 1
-	for {
+	for first := opt.Headerless; ; first = false {
 		limited.n = 0
-		record, err := rd.Read()
+		if !first {
+			record, err = rd.Read()
+		}
 		if err == io.EOF {
 			break
 		}
 		switch {
 		case err == nil:
 			line, _ = rd.FieldPos(0)
-			if decimalComma {
+			if rd.Comma == ';' {
 				decimalPoints(record)
 			}
-			if !opt.wide() {
-				err = d.record(record, target, &lab)
+			if err = d.label(record, l, &lab); err != nil {
 				break
 			}
-			if target < 0 {
-				d.Label = append(d.Label, 0)
-			} else if err = d.label(record[target], &lab); err != nil {
-				break
+			if opt.wide() {
+				wide.add(record, l.keep, line)
+			} else {
+				err = d.record(record, l)
 			}
-			wide.add(record, keep, line)
 		case errors.Is(err, csv.ErrFieldCount):
 			line, _ = rd.FieldPos(0)
-			err = fmt.Errorf("wrong number of fields: %d, and the header has %d: %s", len(record), columns, headline)
+			err = fmt.Errorf("wrong number of fields: %d, and the header has %d: %s",
+				len(record), len(l.names), listed(l.names))
 		}
 		if err != nil {
 			return nil, syntaxError(name, line, err)
@@ -126,62 +120,6 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 		d.Classes = lab.finish(d.Label)
 	}
 	return d, nil
-}
-
-// cleaned returns copies of names, trimmed and in UTF-8.
-func cleaned(names []string) []string {
-	clean := make([]string, len(names)) // copies: the reader uses the memory of names again
-	for j, s := range names {
-		clean[j] = strings.Clone(toUTF8(strings.TrimSpace(s)))
-	}
-	return clean
-}
-
-// listed shows the first of some names.
-func listed(names []string) string {
-	const most = 10
-	var words []string
-	for _, s := range names[:min(most, len(names))] {
-		words = append(words, quote(s))
-	}
-	if len(names) > most {
-		words = append(words, "…")
-	}
-	return strings.Join(words, ", ")
-}
-
-// header takes the names of the features and returns the position of the label.
-func (d *Data) header(names []string, opt *ReadOptions) (target int, err error) {
-	numbers := 0 // whole numbers may be names, as some programs write them
-	for _, s := range names {
-		v, err := parseFloat(strings.TrimSpace(s))
-		if err == nil {
-			numbers++
-		}
-		if numbers == len(names) || err == nil && v != math.Trunc(v) {
-			return 0, errors.New("the first line holds numbers: a header with the names of the columns is missing")
-		}
-	}
-	seen := map[string]bool{}
-	clean := cleaned(names)
-	for _, s := range clean {
-		if s != "" && seen[s] {
-			return 0, fmt.Errorf("two columns are named %s", quote(s))
-		}
-		seen[s] = true
-	}
-	target = len(clean) - 1
-	if opt.LabelColumn != "" {
-		if target = slices.Index(clean, toUTF8(opt.LabelColumn)); target < 0 {
-			return 0, fmt.Errorf("no column is named %s; there are %s", quote(opt.LabelColumn), listed(clean))
-		}
-	}
-	d.Dim = len(clean) - 1
-	if opt.Dim != 0 && opt.Dim != d.Dim && !opt.wide() {
-		return 0, fmt.Errorf("%d columns of features, want %d", d.Dim, opt.Dim)
-	}
-	d.Features = slices.Delete(clean, target, target+1)
-	return target, nil
 }
 
 // separator finds what separates the fields of the first line.
@@ -214,31 +152,6 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// header returns the positions of the columns that are kept, and names them.
-func (t *table) header(names []string, target int, opt *ReadOptions) (keep []int, err error) {
-	drop := map[string]bool{}
-	for _, name := range opt.Drop {
-		drop[toUTF8(name)] = true
-	}
-	for j, s := range names {
-		name := strings.Clone(toUTF8(strings.TrimSpace(s)))
-		switch {
-		case drop[name] && j == target:
-			return nil, fmt.Errorf("column %s is the label, and cannot be dropped", quote(name))
-		case j == target:
-		case drop[name]:
-			delete(drop, name)
-		default:
-			keep, t.names = append(keep, j), append(t.names, name)
-		}
-	}
-	for name := range drop {
-		return nil, fmt.Errorf("no column is named %s: it cannot be dropped; there are %s",
-			quote(name), listed(t.names))
-	}
-	return keep, nil
-}
-
 // finish turns the table into the rows of d.
 func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 	d.Columns = opt.Columns
@@ -246,20 +159,17 @@ func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 		if d.Columns, err = t.measure(opt); err != nil {
 			return err
 		}
-	} else if len(d.Columns) != len(t.names) {
-		return fmt.Errorf("%d columns of features, want %d", len(t.names), len(d.Columns))
-	}
-	for k, c := range d.Columns {
-		if c.Name != t.names[k] {
-			return fmt.Errorf("column %d is %s, want %s", k+1, quote(t.names[k]), quote(c.Name))
-		}
 	}
 	return t.encode(d, d.Columns)
 }
 
-// label appends the label of a row.
-func (d *Data) label(cell string, lab *labels) error {
-	v, err := lab.cell(strings.TrimSpace(cell))
+// label appends the label of a row, 0 where there is none.
+func (d *Data) label(fields []string, l *layout, lab *labels) error {
+	if l.target < 0 {
+		d.Label = append(d.Label, 0)
+		return nil
+	}
+	v, err := lab.cell(strings.TrimSpace(fields[l.target]))
 	if err != nil {
 		return fmt.Errorf("label column %s: %w", quote(lab.column), err)
 	}
@@ -267,41 +177,16 @@ func (d *Data) label(cell string, lab *labels) error {
 	return nil
 }
 
-// cell returns the code of a label as it stands in a file.
-func (l *labels) cell(s string) (label float64, err error) {
-	v, err := parseFloat(s)
-	if err == nil {
-		label, err = l.number(v)
-	} else if err == errNumber && !l.regression {
-		label, err = l.word(toUTF8(s))
-	}
-	switch err {
-	case errMissing, errNaN, errInf, errRange, errNumber:
-		err = fmt.Errorf("%s: %w", quote(s), err)
-	}
-	return label, err
-}
-
-// record appends one row.
-func (d *Data) record(fields []string, target int, lab *labels) error {
-	if err := d.label(fields[target], lab); err != nil {
-		return err
-	}
-	for j, s := range fields {
-		if j == target {
-			continue
-		}
-		col := j
-		if j > target {
-			col--
-		}
-		s = strings.TrimSpace(s)
+// record appends the features of a row.
+func (d *Data) record(fields []string, l *layout) error {
+	for k, j := range l.keep {
+		s := strings.TrimSpace(fields[j])
 		v, err := parseFloat(s)
 		if err != nil {
-			return cellError(d.Features[col], s, err)
+			return cellError(l.names[j], s, err)
 		}
 		if v != 0 {
-			d.Col = append(d.Col, int32(col))
+			d.Col = append(d.Col, int32(k))
 			d.Val = append(d.Val, v)
 		}
 	}

@@ -112,3 +112,67 @@ func (zeros) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// A second file is read by the names of the first one's columns, wherever they stand; what is left
+// over is the label.
+func TestReadCSVFeatures(t *testing.T) {
+	opt := ReadOptions{Features: []string{"a", "b"}, Regression: true}
+	for text, want := range map[string]float64{
+		"a,b,y\n1,2,7\n": 7, "y,b,a\n7,2,1\n": 7, "b,other,a\n2,7,1\n": 7,
+	} {
+		d, err := ReadCSV(strings.NewReader(text), "t", opt)
+		require.NoError(t, err, text)
+		require.NoError(t, d.Check())
+		assert.Equal(t, []string{"a", "b"}, d.Features)
+		assert.Equal(t, [][]float64{{1, 2}}, denseRows(d), text)
+		assert.Equal(t, []float64{want}, d.Label)
+	}
+	for text, want := range map[string]string{
+		"a,c,y\n1,2,3\n":      `no column is named "b"; there are "a", "c", "y"`,
+		"a,b,id,y\n1,2,3,4\n": `column "id" is neither the label nor one of the 2 features, which begin "a", "b"`,
+		"a,b\n1,2\n":          "the columns are the features alone",
+	} {
+		_, err := ReadCSV(strings.NewReader(text), "t", opt)
+		requireSyntax(t, err, "t", 1, want)
+		assert.Equal(t, strings.Contains(want, "alone"), errors.Is(err, ErrNoLabel))
+	}
+	named := opt
+	named.LabelColumn = "y"
+	_, err := ReadCSV(strings.NewReader("a,b,z\n1,2,3\n"), "t", named)
+	requireSyntax(t, err, "t", 1, `column "z" is neither the label`)
+	named.Drop = []string{"z", "absent"}
+	_, err = ReadCSV(strings.NewReader("a,b,z\n1,2,3\n"), "t", named)
+	assert.ErrorIs(t, err, ErrNoLabel)
+
+	opt.Unlabelled = true
+	for _, text := range []string{"a,b\n1,2\n", "id,b,a,y\nx,2,1,\n", "b,a,y\n2,1,yes\n"} {
+		d, err := ReadCSV(strings.NewReader(text), "t", opt)
+		require.NoError(t, err, text)
+		assert.Equal(t, [][]float64{{1, 2}}, denseRows(d), text)
+		assert.Equal(t, []float64{0}, d.Label)
+	}
+	unnamed, err := ReadCSV(strings.NewReader("y,,a,\n0,2,1,3\n1,2,1,3\n"), "t", ReadOptions{Features: []string{"", "a", ""}})
+	require.NoError(t, err, "columns without a name keep their order")
+	assert.Equal(t, [][]float64{{2, 1, 3}, {2, 1, 3}}, denseRows(unnamed))
+}
+
+// Without a header, columns are called by their numbers, and rows of features alone fit too.
+func TestReadCSVHeaderless(t *testing.T) {
+	opt := ReadOptions{Headerless: true, LabelColumn: "1"}
+	d, err := ReadCSV(strings.NewReader("yes;1,5;2\nno;3;4\n"), "t", opt)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"2", "3"}, d.Features)
+	assert.Equal(t, [][]float64{{1.5, 2}, {3, 4}}, denseRows(d))
+	assert.Equal(t, []float64{1, -1}, d.Label)
+	opt.Features, opt.Classes = d.Features, d.Classes
+	_, err = ReadCSV(strings.NewReader("5,6\n"), "t", opt)
+	require.ErrorIs(t, err, ErrNoLabel)
+	opt.Unlabelled = true
+	for _, text := range []string{"5,6\n", "?,5,6\n"} {
+		d, err = ReadCSV(strings.NewReader(text), "t", opt)
+		require.NoError(t, err, text)
+		assert.Equal(t, [][]float64{{5, 6}}, denseRows(d), text)
+	}
+	_, err = ReadCSV(strings.NewReader(""), "t", ReadOptions{Headerless: true})
+	requireSyntax(t, err, "t", 1, "empty")
+}

@@ -48,6 +48,21 @@ func newLabels(opt *ReadOptions) (labels, error) {
 	return l, nil
 }
 
+// cell returns the code of a label as it stands in a file.
+func (l *labels) cell(s string) (label float64, err error) {
+	v, err := parseFloat(s)
+	if err == nil {
+		label, err = l.number(v)
+	} else if err == errNumber && !l.regression {
+		label, err = l.word(toUTF8(s))
+	}
+	switch err {
+	case errMissing, errNaN, errInf, errRange, errNumber:
+		err = fmt.Errorf("%s: %w", quote(s), err)
+	}
+	return label, err
+}
+
 // number returns the code of a numeric label.
 func (l *labels) number(v float64) (float64, error) {
 	if l.regression {

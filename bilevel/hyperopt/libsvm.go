@@ -1,6 +1,7 @@
 package hyperopt
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	d := &Data{Name: name, Dim: opt.Dim, RowPtr: []int{0}}
 	s := scanner{r: r, buf: make([]byte, 1<<16), line: 1}
 	for err == nil {
-		err = s.row(d, &lab, opt.Dim)
+		err = s.row(d, &lab, &opt)
 		if err == nil {
 			err = s.nextLine()
 		}
@@ -51,32 +52,32 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err != nil {
 		return nil, syntaxError(name, s.line, err)
 	}
-	d.Classes = lab.finish(d.Label)
+	if !opt.Unlabelled {
+		d.Classes = lab.finish(d.Label)
+	}
 	return d, nil
 }
 
-// row appends the current line to d, nothing if it is blank. limit is the forced dimension or 0.
-func (s *scanner) row(d *Data, lab *labels, limit int) error {
+// row appends the current line to d, nothing if it is blank.
+func (s *scanner) row(d *Data, lab *labels, opt *ReadOptions) error {
 	t, err := s.token()
 	if t == nil {
 		return err
 	}
-	v, err := parseFloat(t)
-	if err != nil {
-		return fmt.Errorf("label %s: %w", quote(t), err)
-	}
-	if v, err = lab.number(v); err != nil {
-		return err
-	}
-	last := 0
-	for {
-		t, err := s.token()
-		if err != nil {
+	label, limit := 0.0, opt.Dim
+	if !opt.Unlabelled {
+		if label, err = parseFloat(t); err != nil {
+			return fmt.Errorf("label %s: %w", quote(t), err)
+		}
+		if label, err = lab.number(label); err != nil {
 			return err
 		}
-		if t == nil {
-			break
-		}
+	}
+	if !opt.Unlabelled || bytes.IndexByte(t, ':') < 0 {
+		t, err = s.token()
+	}
+	last := 0
+	for ; t != nil; t, err = s.token() {
 		index, value, err := pair(t)
 		switch {
 		case err != nil:
@@ -94,8 +95,11 @@ func (s *scanner) row(d *Data, lab *labels, limit int) error {
 			d.Val = append(d.Val, value)
 		}
 	}
+	if err != nil {
+		return err
+	}
 	d.Dim = max(d.Dim, last)
-	d.Label = append(d.Label, v)
+	d.Label = append(d.Label, label)
 	d.RowPtr = append(d.RowPtr, len(d.Col))
 	return nil
 }

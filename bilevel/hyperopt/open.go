@@ -48,11 +48,22 @@ type ReadOptions struct {
 	// first was (pass the first one's Data.Columns).
 	Columns []Column
 
-	// Unlabelled says that a CSV file has no column of labels: all are 0. It goes with Columns.
+	// Features fixes by their names which columns of a CSV file are features, and in which order,
+	// so that a second file is read as the first was, wherever its columns stand (pass the first
+	// one's Data.Features). One more column may be there, the label, and those of Drop. Columns
+	// does the same.
+	Features []string
+
+	// Headerless says that a CSV file has no header. Its columns are then called 1, 2, ….
+	Headerless bool
+
+	// Unlabelled says that there are no labels, or that they mean nothing: all are 0. Beside
+	// Features or Columns, all other columns of a CSV file are ignored. In a LIBSVM file the label
+	// may be anything, or absent.
 	Unlabelled bool
 
-	// LabelColumn is the header of a CSV file's column of labels. Default: the last column. LIBSVM
-	// files do not use it.
+	// LabelColumn is the header of a CSV file's column of labels. Default: the last column, or the
+	// one that is left over where Features or Columns are given. LIBSVM files do not use it.
 	LabelColumn string
 }
 
@@ -107,6 +118,8 @@ func foreign(b *bufio.Reader) string {
 	case bytes.HasPrefix(line, []byte("{")), bytes.HasPrefix(line, []byte("[")):
 		return "JSON, but this wants CSV or LIBSVM text"
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")): // UTF-16, with a mark
+	case !bytes.Contains(head, []byte("\n")) && bytes.Contains(bytes.TrimRight(head, "\r"), []byte("\r")):
+		return "its lines end in a carriage return alone, as on old Macs: save it with line feeds"
 	case bytes.ContainsRune(line, 0):
 		return "the first line holds a byte 0: a binary file, or UTF-16; save the table as UTF-8 text"
 	}

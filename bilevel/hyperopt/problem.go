@@ -173,7 +173,7 @@ func (d *Data) fits(l Loss) error {
 		seen[int(b+1)/2] = true
 	}
 	if !seen[0] || !seen[1] {
-		return fmt.Errorf("hyperopt: data %q: all %d rows are of one class", d.Name, d.Rows())
+		return fmt.Errorf("hyperopt: data %q: all rows (%d) are of one class", d.Name, d.Rows())
 	}
 	return nil
 }

@@ -40,6 +40,8 @@ func syntaxError(name string, line int, err error) error {
 		return &SyntaxError{File: name, Line: p.Line, Msg: p.Err.Error()}
 	case errors.As(err, &r):
 		return &SyntaxError{File: name, Line: line, Msg: "cannot read on", Err: r.err}
+	case errors.Is(err, ErrNoLabel):
+		return &SyntaxError{File: name, Line: line, Msg: "the columns are the features alone", Err: ErrNoLabel}
 	}
 	return &SyntaxError{File: name, Line: line, Msg: err.Error()}
 }
