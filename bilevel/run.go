@@ -52,7 +52,7 @@ type Run struct {
 	// has been at most Gap at every look in Window steps. It is looked at 64 times while the steps
 	// double. Gap has the unit of f. The estimate is that of a mean: the gap at the stop scatters
 	// about it as the samples do, and by a factor of 2 or 3 more where x has few entries. A method
-	// that makes no such estimate refuses: of this package, Untuned makes one, up to 100 entries of
+	// that makes no such estimate refuses: of this package, Untuned makes one, up to 400 entries of
 	// x. 0: no such rule.
 	Gap float64
 

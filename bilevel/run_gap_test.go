@@ -72,9 +72,9 @@ func TestGapWindow(t *testing.T) {
 	assert.GreaterOrEqual(t, long, short+199)
 }
 
-// Beyond 100 entries of x no curvature is learned, and how much is left is not known.
+// Beyond 400 entries of x no curvature is learned, and how much is left is not known.
 func TestGapIsRefused(t *testing.T) {
-	p, err := quadratic.New(noisy(0.5, quadratic.Options{Dx: 101, Dy: 3}))
+	p, err := quadratic.New(noisy(0.5, quadratic.Options{Dx: 401, Dy: 3}))
 	require.NoError(t, err)
 	s, err := bilevel.New(p, bilevel.Untuned{}, bilevel.Options{})
 	require.NoError(t, err)

@@ -47,13 +47,13 @@ import (
 // as they are estimated; the steps of x; finite sums.
 //
 // Samples a step k ≥ 1: ξ and φ one batch. Oracles: GradF, GradG, CrossG, HessG at two points; with
-// a table of φ, CrossG and HessG at a third; up to d_x = 100 GradF, HessVecG, CrossVecG at one
+// a table of φ, CrossG and HessG at a third; up to d_x = 400 GradF, HessVecG, CrossVecG at one
 // more; and in each of the first 16 steps and in every eighth one after, the first four at two
 // points more, to measure how much of a change is noise, and the last three at one more, for
 // Health. Step 0 draws InitBatch of each, asked one by one. Full batches have no noise and no
 // table.
 //
-// Memory: 12(dx·dy + dy²) numbers, 8dx² up to d_x = 100, and the tables. Cost a step beside the
+// Memory: 12(dx·dy + dy²) numbers, 8dx² up to d_x = 400, and the tables. Cost a step beside the
 // oracles: two Cholesky factorisations, dy³/3 flops each, where nothing is to be raised, and
 // O(dx·dy + dy²), and a third in every eighth step; now and then 2dx·dy² for the metric and two
 // eigen-decompositions of order dx.

@@ -27,7 +27,7 @@ import (
 // pair: by curvature, and by what one sample tells otherwise than the mean. That is best at θ =
 // mean of ⟨s, q⟩/‖s‖² over mean of Σa_i q_i²/‖s‖². Where steps heed curvature alone, the noise that
 // they make themselves keeps x from arriving: compositional problems hover at the size of the
-// start. Without a q, beyond d_x = 100, θ = 1/(3κ) with κ = mean of ⟨s, Δh⟩/‖s‖². An entry that g
+// start. Without a q, beyond d_x = 400, θ = 1/(3κ) with κ = mean of ⟨s, Δh⟩/‖s‖². An entry that g
 // does not know, D_i = 0, always moves by the gradient and has a κ of its own, mean of |s_i·q_i|
 // over mean of s_i²/a_i: the stiffest of the others would hold it back by 10⁴. Its moves are part
 // of every q, so that the others take their κ, too.
@@ -144,13 +144,14 @@ func (r *moverX) moveX(it *Iteration, m *untuned) error {
 	return r.draw(it, m)
 }
 
-// refresh sets the metric and the curvature anew, less often as time goes on.
+// refresh sets the metric and the curvature anew, less often as time goes on, and where x is wide:
+// its cost goes as dx³, and so the cost a step grows as dx² only, as that of the pairs does.
 func (r *moverX) refresh(it *Iteration, m *untuned) error {
 	c := r.curved
 	if it.K() < c.next {
 		return nil
 	}
-	c.next = it.K() + 1 + it.K()/16
+	c.next = it.K() + 1 + it.K()*max(c.n, 100)/1600
 	for i := range r.s {
 		row := m.xy.Row(i)
 		if err := m.solve(m.w, row); err != nil {

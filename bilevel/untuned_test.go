@@ -313,3 +313,31 @@ func TestUntunedAblations(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrOption)
 	}
 }
+
+// A wide x is no reason to be slow: from 200 samples of each kind on it is at the limit with more
+// entries of x than samples. Steps by the gradient alone are at 200 times the limit by then.
+func TestUntunedWide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	p, err := quadratic.New(noisy(0.5, quadratic.Options{Dx: 200, Dy: 10, CrossNorm: 3, Seed: 32}))
+	require.NoError(t, err)
+	xs, best := p.Optimum()
+	limit, err := observe.LocalLimit(p, xs, observe.LimitOptions{Draws: 200})
+	require.NoError(t, err)
+	run := func(a bilevel.Ablation) float64 {
+		rng, x0 := rand.New(rand.NewPCG(1, 's')), make([]float64, len(xs))
+		for i := range x0 {
+			x0[i] = xs[i] + rng.NormFloat64()
+		}
+		s, err := bilevel.New(p, bilevel.Untuned{Ablate: a}, bilevel.Options{Seed: 1, X0: x0})
+		require.NoError(t, err)
+		_, err = s.Run(t.Context(), bilevel.Run{Steps: 190})
+		require.NoError(t, err)
+		f, err := p.Objective(nil, s.X())
+		require.NoError(t, err)
+		return (f - best) / limit.At(200, 200)
+	}
+	assert.Less(t, run(0), 3.0)
+	assert.Greater(t, run(bilevel.AblateCurvature), 100.0)
+}
