@@ -53,36 +53,32 @@ func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k 
 	return w, 0
 }
 
-// below computes columns j to j+2 of L in the rows below their corner, two or three rows at a time.
+// below computes columns j to j+2 of L in the rows below their corner: −Σ_{p<j} L_ip·L_jp first,
+// then (A_ij − …)·C⁻ᵀ for the corner C.
 func (c *corner) below(l []float64, ld, j int, a *mat.Sym) {
-	if j+3 >= a.N {
+	rows := a.N - j - 3
+	if rows <= 0 {
 		return
 	}
-	b := l[j*ld:]
-	i := j + 3
-	if kernel.Rows == 3 {
-		for ; i+2 < a.N; i += 3 {
-			s00, s01, s02, s10, s11, s12, s20, s21, s22 := kernel.Dots3(l[i*ld:], ld, b, ld, j)
-			c.divide(l[i*ld+j:], a.Data[i*a.Stride+j:], s00, s01, s02)
-			c.divide(l[(i+1)*ld+j:], a.Data[(i+1)*a.Stride+j:], s10, s11, s12)
-			c.divide(l[(i+2)*ld+j:], a.Data[(i+2)*a.Stride+j:], s20, s21, s22)
+	at := (j+3)*ld + j
+	x, y := l[at:], a.Data[(j+3)*a.Stride+j:]
+	if j > 0 {
+		kernel.Dots(x, ld, l[at-j:], ld, l[j*ld:], ld, j, rows, -1, false)
+	} else {
+		for i := range rows {
+			clear(x[i*ld:][:3])
 		}
 	}
-	for ; i+1 < a.N; i += 2 {
-		s00, s01, s02, s10, s11, s12 := kernel.Dots2(l[i*ld:], ld, b, ld, j)
-		c.divide(l[i*ld+j:], a.Data[i*a.Stride+j:], s00, s01, s02)
-		c.divide(l[(i+1)*ld+j:], a.Data[(i+1)*a.Stride+j:], s10, s11, s12)
+	m01, m02, m12, t0, t1, t2 := c.m01, c.m02, c.m12, c.s0, c.s1, c.s2
+	for {
+		x3, y3 := (*[3]float64)(x), (*[3]float64)(y)
+		s0 := y3[0] + x3[0]
+		s1 := y3[1] + x3[1] + m01*s0
+		x3[2] = (y3[2] + x3[2] + m02*s0 + m12*s1) * t2
+		x3[0], x3[1] = s0*t0, s1*t1
+		if rows--; rows == 0 {
+			return
+		}
+		x, y = x[ld:], y[a.Stride:]
 	}
-	if i < a.N {
-		s0, s1, s2 := kernel.Dots1(l[i*ld:i*ld+j], b, ld)
-		c.divide(l[i*ld+j:], a.Data[i*a.Stride+j:], s0, s1, s2)
-	}
-}
-
-// divide sets dst = (src − s)·C⁻ᵀ for the corner C: three entries of a row of L.
-func (c *corner) divide(dst, src []float64, s0, s1, s2 float64) {
-	s0 = src[0] - s0
-	s1 = src[1] - s1 + c.m01*s0
-	dst[2] = (src[2] - s2 + c.m02*s0 + c.m12*s1) * c.s2
-	dst[0], dst[1] = s0*c.s0, s1*c.s1
 }

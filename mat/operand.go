@@ -49,13 +49,7 @@ func (x *operand) pack(dst []float64, ld, i, rows, p, k int) {
 func (x *operand) packAcross(dst []float64, ld, i, rows, p, k int) {
 	r := 0
 	for ; r+2 < rows; r += 3 {
-		d0, d1, d2 := dst[r*ld:][:k], dst[(r+1)*ld:][:k], dst[(r+2)*ld:][:k]
-		at := p*x.stride + i + r
-		for q := range d0 {
-			s := x.data[at : at+3]
-			d0[q], d1[q], d2[q] = s[0], s[1], s[2]
-			at += x.stride
-		}
+		packThree(dst[r*ld:], ld, x.data[p*x.stride+i+r:], x.stride, k)
 	}
 	for ; r < rows; r++ {
 		d := dst[r*ld:][:k]
@@ -64,5 +58,19 @@ func (x *operand) packAcross(dst []float64, ld, i, rows, p, k int) {
 			d[q] = x.data[at]
 			at += x.stride
 		}
+	}
+}
+
+// packThree copies three columns of src to three rows of dst, k entries each. By itself it keeps
+// all that it counts with in registers.
+//
+//go:noinline
+func packThree(dst []float64, ld int, src []float64, stride, k int) {
+	d0, d1, d2 := dst[:k], dst[ld:][:k], dst[2*ld:][:k]
+	at := 0
+	for q := range d0 {
+		s := src[at : at+3]
+		d0[q], d1[q], d2[q] = s[0], s[1], s[2]
+		at += stride
 	}
 }

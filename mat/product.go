@@ -112,22 +112,16 @@ func (g *product) block(a []float64, lda, i0, rows, p, k int) {
 			g.b.pack(b, k, j, kernel.Cols, p, k)
 		}
 		i := g.firstRow(i0, j)
-		if kernel.Rows == 3 {
-			for ; i+2 < rows; i += 3 {
-				s00, s01, s02, s10, s11, s12, s20, s21, s22 := kernel.Dots3(a[i*lda:], lda, b, ldb, k)
-				g.put(i0+i, j, s00, s01, s02)
-				g.put(i0+i+1, j, s10, s11, s12)
-				g.put(i0+i+2, j, s20, s21, s22)
+		if w := min(rows, j+2-i0) - i; g.lower && w > 0 { // rows that end on the diagonal
+			var s [2 * kernel.Cols]float64
+			kernel.Dots(s[:], kernel.Cols, a[i*lda:], lda, b, ldb, k, w, g.alpha, false)
+			for r := range w {
+				g.put(i0+i+r, j, s[r*kernel.Cols:][:i0+i+r-j+1])
 			}
-		}
-		for ; i+1 < rows; i += 2 {
-			s00, s01, s02, s10, s11, s12 := kernel.Dots2(a[i*lda:], lda, b, ldb, k)
-			g.put(i0+i, j, s00, s01, s02)
-			g.put(i0+i+1, j, s10, s11, s12)
+			i += w
 		}
 		if i < rows {
-			s0, s1, s2 := kernel.Dots1(a[i*lda:i*lda+k], b, ldb)
-			g.put(i0+i, j, s0, s1, s2)
+			kernel.Dots(g.c[(i0+i)*g.ldc+j:], g.ldc, a[i*lda:], lda, b, ldb, k, rows-i, g.alpha, !g.set)
 		}
 	}
 	if j < g.n {
@@ -139,23 +133,18 @@ func (g *product) block(a []float64, lda, i0, rows, p, k int) {
 // lastColumns is block for the one or two columns from j on that do not fill a tile; A and B change
 // places in it.
 func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
+	var s [2 * kernel.Cols]float64
+	w := g.n - j
 	i := g.firstRow(i0, j)
 	for ; i+2 < rows; i += 3 {
-		if j+2 == g.n {
-			s00, s10, s20, s01, s11, s21 := kernel.Dots2(b, k, a[i*lda:], lda, k)
-			g.put(i0+i, j, s00, s01, 0)
-			g.put(i0+i+1, j, s10, s11, 0)
-			g.put(i0+i+2, j, s20, s21, 0)
-		} else {
-			s0, s1, s2 := kernel.Dots1(b[:k], a[i*lda:], lda)
-			g.put(i0+i, j, s0, 0, 0)
-			g.put(i0+i+1, j, s1, 0, 0)
-			g.put(i0+i+2, j, s2, 0, 0)
+		kernel.Dots(s[:], 3, b, k, a[i*lda:], lda, k, w, g.alpha, false)
+		for r := range 3 {
+			g.put(i0+i+r, j, []float64{s[r], s[3+r]}[:g.width(i0+i+r, j)])
 		}
 	}
 	for ; i < rows; i++ {
-		s0, s1, s2 := kernel.Dots1(a[i*lda:i*lda+k], b, k)
-		g.put(i0+i, j, s0, s1, s2)
+		kernel.Dots(s[:], 3, a[i*lda:], lda, b, k, k, 1, g.alpha, false)
+		g.put(i0+i, j, s[:g.width(i0+i, j)])
 	}
 }
 
@@ -168,30 +157,22 @@ func (g *product) firstRow(i0, j int) int {
 	return 0
 }
 
-// put adds a row of the tile to c, as much of it as there is.
-func (g *product) put(i, j int, s0, s1, s2 float64) {
-	s0, s1, s2 = g.alpha*s0, g.alpha*s1, g.alpha*s2
-	w := min(kernel.Cols, g.n-j)
+// width returns how many entries row i has from column j on.
+func (g *product) width(i, j int) int {
 	if g.lower {
-		w = min(w, i-j+1)
+		return min(g.n, i+1) - j
 	}
-	c := g.c[i*g.ldc+j:][:w]
-	if w == 3 && g.set {
-		c[0], c[1], c[2] = s0, s1, s2
+	return g.n - j
+}
+
+// put adds s to row i of c from column j on.
+func (g *product) put(i, j int, s []float64) {
+	c := g.c[i*g.ldc+j:][:len(s)]
+	if g.set {
+		copy(c, s)
 		return
 	}
-	if g.set {
-		clear(c)
-	}
-	switch w {
-	case 3:
-		c[0] += s0
-		c[1] += s1
-		c[2] += s2
-	case 2:
-		c[0] += s0
-		c[1] += s1
-	case 1:
-		c[0] += s0
+	for p, v := range s {
+		c[p] += v
 	}
 }

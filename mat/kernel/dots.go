@@ -3,80 +3,123 @@ package kernel
 // Cols is the width of the portable register tile, Rows (which depends on the machine) its height.
 const Cols = 3
 
-// Dots2 returns the products of two rows with three, all of length k: s_ij = Σ_p
-// a[i·lda+p]·b[j·ldb+p]. A stride may be 0.
+// Dots sets C = alpha·A·Bᵀ, or with add C = C + alpha·A·Bᵀ, for A of rows × k and B of 3 × k: a
+// strip of C, of three columns. It goes down the rows by register tiles and by Dots1, and equals
 //
-// The loop runs at some 3.5 of four flops a cycle because six sums and six operands stay in the 15
-// registers that Go uses on amd64, and because the arguments are few enough to come in registers;
-// inside of a larger function the compiler spills.
+//	for i, j: c[i·ldc+j] (+)= alpha · Σ_p a[i·lda+p]·b[j·ldb+p]
 //
-//go:noinline
-func Dots2(a []float64, lda int, b []float64, ldb, k int) (s00, s01, s02, s10, s11, s12 float64) {
-	a0, a1 := a[:k], a[lda:][:k]
-	b0, b1, b2 := b[:k], b[ldb:][:k], b[2*ldb:][:k]
-	p := 0
-	for ; p < len(a0)-2; p += 3 {
-		x, y, u, v, w := a0[p], a1[p], b0[p], b1[p], b2[p]
-		s00 += x * u
-		s01 += x * v
-		s02 += x * w
-		s10 += y * u
-		s11 += y * v
-		s12 += y * w
-		x, y, u, v, w = a0[p+1], a1[p+1], b0[p+1], b1[p+1], b2[p+1]
-		s00 += x * u
-		s01 += x * v
-		s02 += x * w
-		s10 += y * u
-		s11 += y * v
-		s12 += y * w
-		x, y, u, v, w = a0[p+2], a1[p+2], b0[p+2], b1[p+2], b2[p+2]
-		s00 += x * u
-		s01 += x * v
-		s02 += x * w
-		s10 += y * u
-		s11 += y * v
-		s12 += y * w
+// A stride may be 0. C must not overlap A and B.
+func Dots(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
+	i := 0
+	if Rows == 3 {
+		dots3(c, ldc, a, lda, b, ldb, k, rows, alpha, add)
+		i = rows / 3 * 3
 	}
-	for ; p < len(a0); p++ {
-		x, y, u, v, w := a0[p], a1[p], b0[p], b1[p], b2[p]
-		s00 += x * u
-		s01 += x * v
-		s02 += x * w
-		s10 += y * u
-		s11 += y * v
-		s12 += y * w
+	if i+1 < rows {
+		dots2(c[i*ldc:], ldc, a[i*lda:], lda, b, ldb, k, rows-i, alpha, add)
+		i += (rows - i) &^ 1
 	}
-	return
+	if i < rows {
+		s0, s1, s2 := Dots1(a[i*lda:i*lda+k], b, ldb)
+		put((*[3]float64)(c[i*ldc:]), alpha*s0, alpha*s1, alpha*s2, add)
+	}
 }
 
-// Dots3 is Dots2 for three rows with three. With fused multiply-add its nine sums hide the latency,
-// and fit; without, they spill.
-//
-//go:noinline
-func Dots3(a []float64, lda int, b []float64, ldb, k int) (s00, s01, s02, s10, s11, s12, s20, s21, s22 float64) {
-	a0, a1, a2 := a[:k], a[lda:][:k], a[2*lda:][:k]
-	b0, b1, b2 := b[:k], b[ldb:][:k], b[2*ldb:][:k]
-	for p, x := range a0 {
-		y, z := a1[p], a2[p]
-		b := b0[p]
-		s00 += x * b
-		s10 += y * b
-		s20 += z * b
-		b = b1[p]
-		s01 += x * b
-		s11 += y * b
-		s21 += z * b
-		b = b2[p]
-		s02 += x * b
-		s12 += y * b
-		s22 += z * b
+func put(c *[3]float64, s0, s1, s2 float64, add bool) {
+	if add {
+		s0, s1, s2 = c[0]+s0, c[1]+s1, c[2]+s2
 	}
-	return
+	c[0], c[1], c[2] = s0, s1, s2
 }
 
-// Dots1 is Dots2 for one row with three, each sum in two halves, which hide the latency of a fused
-// multiply-add.
+// dots2 is Dots for an even number of rows; it leaves out one that is odd.
+//
+// The inner loop runs at nearly the three flops a cycle that three ports for additions and
+// multiplications allow, because six sums and six operands stay in the 15 registers that Go uses on
+// amd64. A call for each tile, which takes its arguments apart and checks them, costs a tenth.
+//
+//go:noinline
+func dots2(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
+	b0, b1, b2 := b[:k], b[ldb:][:k], b[2*ldb:][:k]
+	for ; rows > 1; rows -= 2 {
+		a0, a1 := a[:k], a[lda:][:k]
+		var s00, s01, s02, s10, s11, s12 float64
+		p := 0
+		for ; p < len(a0)-2; p += 3 {
+			x, y, u, v, w := a0[p], a1[p], b0[p], b1[p], b2[p]
+			s00 += x * u
+			s01 += x * v
+			s02 += x * w
+			s10 += y * u
+			s11 += y * v
+			s12 += y * w
+			x, y, u, v, w = a0[p+1], a1[p+1], b0[p+1], b1[p+1], b2[p+1]
+			s00 += x * u
+			s01 += x * v
+			s02 += x * w
+			s10 += y * u
+			s11 += y * v
+			s12 += y * w
+			x, y, u, v, w = a0[p+2], a1[p+2], b0[p+2], b1[p+2], b2[p+2]
+			s00 += x * u
+			s01 += x * v
+			s02 += x * w
+			s10 += y * u
+			s11 += y * v
+			s12 += y * w
+		}
+		for ; p < len(a0); p++ {
+			x, y, u, v, w := a0[p], a1[p], b0[p], b1[p], b2[p]
+			s00 += x * u
+			s01 += x * v
+			s02 += x * w
+			s10 += y * u
+			s11 += y * v
+			s12 += y * w
+		}
+		put((*[3]float64)(c), alpha*s00, alpha*s01, alpha*s02, add)
+		put((*[3]float64)(c[ldc:]), alpha*s10, alpha*s11, alpha*s12, add)
+		if rows > 3 {
+			a, c = a[2*lda:], c[2*ldc:]
+		}
+	}
+}
+
+// dots3 is dots2 for three rows at a time. With fused multiply-add its nine sums hide the
+// latency, and fit; without, they spill.
+//
+//go:noinline
+func dots3(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
+	b0, b1, b2 := b[:k], b[ldb:][:k], b[2*ldb:][:k]
+	for ; rows > 2; rows -= 3 {
+		a0, a1, a2 := a[:k], a[lda:][:k], a[2*lda:][:k]
+		var s00, s01, s02, s10, s11, s12, s20, s21, s22 float64
+		for p, x := range a0 {
+			y, z := a1[p], a2[p]
+			b := b0[p]
+			s00 += x * b
+			s10 += y * b
+			s20 += z * b
+			b = b1[p]
+			s01 += x * b
+			s11 += y * b
+			s21 += z * b
+			b = b2[p]
+			s02 += x * b
+			s12 += y * b
+			s22 += z * b
+		}
+		put((*[3]float64)(c), alpha*s00, alpha*s01, alpha*s02, add)
+		put((*[3]float64)(c[ldc:]), alpha*s10, alpha*s11, alpha*s12, add)
+		put((*[3]float64)(c[2*ldc:]), alpha*s20, alpha*s21, alpha*s22, add)
+		if rows > 5 {
+			a, c = a[3*lda:], c[3*ldc:]
+		}
+	}
+}
+
+// Dots1 returns the products of one row with three, Σ_p a[p]·b[j·ldb+p], each sum in two halves,
+// which hide the latency of a fused multiply-add.
 //
 //go:noinline
 func Dots1(a, b []float64, ldb int) (s0, s1, s2 float64) {

@@ -11,11 +11,12 @@ import (
 )
 
 // Every register tile against its definition, also the one that this build does not choose, with
-// NaN around the rows.
+// NaN around the rows and marks around what is written.
 func TestTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
+	const most = 7
 	rows := func(k, ld int) []float64 {
-		a := make([]float64, 3*ld)
+		a := make([]float64, most*ld)
 		for i := range a {
 			a[i] = math.NaN()
 			if i%ld < k {
@@ -24,8 +25,14 @@ func TestTiles(t *testing.T) {
 		}
 		return a
 	}
+	type tile = func(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool)
+	tiles := []struct {
+		name string
+		run  tile
+		by   int
+	}{{"Dots", Dots, 1}, {"dots2", dots2, 2}, {"dots3", dots3, 3}}
 	for k := range 40 {
-		lda, ldb := k+2, k+5
+		lda, ldb, ldc := k+2, k+5, 5
 		a, b := rows(k, lda), rows(k, ldb)
 		want := func(i, j int) float64 {
 			s := 0.0
@@ -34,32 +41,35 @@ func TestTiles(t *testing.T) {
 			}
 			return s
 		}
-		check := func(name string, i, j int, got float64) {
-			t.Helper()
-			require.InDelta(t, want(i, j), got, 1e-15*float64(k+1), "%s k=%d entry %d,%d", name, k, i, j)
+		for _, f := range tiles {
+			for m := range most + 1 {
+				set, add := make([]float64, most*ldc), make([]float64, most*ldc)
+				for i := range set {
+					set[i], add[i] = 7, 7
+				}
+				f.run(set, ldc, a, lda, b, ldb, k, m, -2, false)
+				f.run(add, ldc, a, lda, b, ldb, k, m, -2, true)
+				for i := range set {
+					r, j := i/ldc, i%ldc
+					if r < m/f.by*f.by && j < 3 {
+						require.InDelta(t, -2*want(r, j), set[i], 2e-15*float64(k+1), "%s k=%d of %d rows: %d, %d", f.name, k, m, r, j)
+						require.InDelta(t, 7-2*want(r, j), add[i], 4e-15*float64(k+1), "%s k=%d of %d rows: %d, %d", f.name, k, m, r, j)
+						continue
+					}
+					require.Equal(t, [2]float64{7, 7}, [2]float64{set[i], add[i]}, "%s k=%d of %d rows: %d, %d", f.name, k, m, r, j)
+				}
+			}
 		}
 		var s [3][3]float64
 		s[0][0], s[0][1], s[0][2] = Dots1(a[:k], b, ldb)
 		for j := range 3 {
-			check("Dots1", 0, j, s[0][j])
-		}
-		s[0][0], s[0][1], s[0][2], s[1][0], s[1][1], s[1][2] = Dots2(a, lda, b, ldb, k)
-		for i := range 2 {
-			for j := range 3 {
-				check("Dots2", i, j, s[i][j])
-			}
-		}
-		s[0][0], s[0][1], s[0][2], s[1][0], s[1][1], s[1][2], s[2][0], s[2][1], s[2][2] = Dots3(a, lda, b, ldb, k)
-		for i := range 3 {
-			for j := range 3 {
-				check("Dots3", i, j, s[i][j])
-			}
+			require.InDelta(t, want(0, j), s[0][j], 1e-15*float64(k+1), "Dots1 k=%d entry %d", k, j)
 		}
 		b, ldb = a, lda
 		s[0][0], s[1][0], s[1][1], s[2][0], s[2][1], s[2][2] = Gram3(a[:k], a[lda:][:k], a[2*lda:][:k])
 		for i := range 3 {
 			for j := range i + 1 {
-				check("Gram3", i, j, s[i][j])
+				require.InDelta(t, want(i, j), s[i][j], 1e-15*float64(k+1), "Gram3 k=%d entry %d, %d", k, i, j)
 			}
 		}
 	}
@@ -84,20 +94,17 @@ func TestSwitch(t *testing.T) {
 // BenchmarkTile is the portable tile by itself, with operands in the first-level cache: what no
 // product or factorisation made of it can be faster than.
 func BenchmarkTile(b *testing.B) {
+	const rows = 12
 	for _, k := range []int{32, 64, 128, 192} {
-		x, y := make([]float64, 3*k), make([]float64, 3*k)
+		x, y, c := make([]float64, rows*k), make([]float64, 3*k), make([]float64, rows*3)
 		for i := range x {
-			x[i], y[i] = float64(i%7)/7, float64(i%5)/5
+			x[i], y[i%len(y)] = float64(i%7)/7, float64(i%5)/5
 		}
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			for b.Loop() {
-				if Rows == 3 {
-					Dots3(x, k, y, k, k)
-				} else {
-					Dots2(x, k, y, k, k)
-				}
+				Dots(c, 3, x, k, y, k, k, rows, 1, false)
 			}
-			b.ReportMetric(6*Rows*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			b.ReportMetric(6*rows*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
 	}
 }
