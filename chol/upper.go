@@ -23,14 +23,20 @@ const spreadRows = 64 // of U at a time, from which something is subtracted
 const (
 	panelLanes = 4
 	panelWidth = 2 * panelLanes
-	panelsFrom = 112 // the order from which they pay
+	panelsFrom = 72 // the order from which they pay
 )
 
-// panelAt returns where row p of the panel of column j stands, for order n.
-func panelAt(j, p, n int) int { return j/panelWidth*((n+3)/4*4*panelWidth) + p*panelWidth }
+// panelAt returns where row p of the panel of column j stands, for order n. What is subtracted at a
+// time, spreadRows of all panels, lies together.
+func panelAt(j, p, n int) int {
+	return p/spreadRows*spreadRows*panelColumns(n) + j/panelWidth*panelWidth*spreadRows + p%spreadRows*panelWidth
+}
+
+// panelColumns returns how many columns all panels have.
+func panelColumns(n int) int { return (n + panelWidth - 1) / panelWidth * panelWidth }
 
 // panelSize returns the size of all panels.
-func panelSize(n int) int { return panelAt((n+panelWidth-1)/panelWidth*panelWidth, 0, n) }
+func panelSize(n int) int { return panelAt(0, (n+spreadRows-1)/spreadRows*spreadRows, n) }
 
 // factorRows turns A into U by strips of four rows: it subtracts from them what the rows above
 // give, spreadRows of these at a time; the strip's own 4 × 4 block then gives the corner, by which

@@ -281,6 +281,75 @@ func subtract1AVX2(c, a, b []float64, ld int) {
 // packed2AVX2 is subtract2AVX2 for the rows of a panel, one after the other.
 func packed2AVX2(c []float64, ld int, a, b []float64) {
 	var c00, c01, c10, c11, c20, c21, c30, c31 archsimd.Float64x4
+	for len(a) >= 32*4 {
+		x, y := (*[32 * 4]float64)(a), (*[16 * 4]float64)(b)
+		// for p := range 8, written out:
+		{
+			const p = 0
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 1
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 2
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 3
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 4
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 5
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 6
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		{
+			const p = 7
+			y0, y1 := archsimd.LoadFloat64x4(y[2*p*4:(2*p+1)*4]), archsimd.LoadFloat64x4(y[(2*p+1)*4:(2*p+2)*4])
+			c00, c01 = axpy2AVX2(archsimd.LoadFloat64x4(x[4*p*4:(4*p+1)*4]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+1)*4:(4*p+2)*4]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+2)*4:(4*p+3)*4]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX2(archsimd.LoadFloat64x4(x[(4*p+3)*4:(4*p+4)*4]), y0, y1, c30, c31)
+		}
+		a, b = a[32*4:], b[16*4:]
+	}
 	for len(a) >= 16*4 {
 		x, y := (*[16 * 4]float64)(a), (*[8 * 4]float64)(b)
 		// for p := range 4, written out:
@@ -648,6 +717,75 @@ func subtract1AVX512(c, a, b []float64, ld int) {
 // packed2AVX512 is subtract2AVX512 for the rows of a panel, one after the other.
 func packed2AVX512(c []float64, ld int, a, b []float64) {
 	var c00, c01, c10, c11, c20, c21, c30, c31 archsimd.Float64x8
+	for len(a) >= 32*8 {
+		x, y := (*[32 * 8]float64)(a), (*[16 * 8]float64)(b)
+		// for p := range 8, written out:
+		{
+			const p = 0
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 1
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 2
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 3
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 4
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 5
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 6
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		{
+			const p = 7
+			y0, y1 := archsimd.LoadFloat64x8(y[2*p*8:(2*p+1)*8]), archsimd.LoadFloat64x8(y[(2*p+1)*8:(2*p+2)*8])
+			c00, c01 = axpy2AVX512(archsimd.LoadFloat64x8(x[4*p*8:(4*p+1)*8]), y0, y1, c00, c01)
+			c10, c11 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+1)*8:(4*p+2)*8]), y0, y1, c10, c11)
+			c20, c21 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+2)*8:(4*p+3)*8]), y0, y1, c20, c21)
+			c30, c31 = axpy2AVX512(archsimd.LoadFloat64x8(x[(4*p+3)*8:(4*p+4)*8]), y0, y1, c30, c31)
+		}
+		a, b = a[32*8:], b[16*8:]
+	}
 	for len(a) >= 16*8 {
 		x, y := (*[16 * 8]float64)(a), (*[8 * 8]float64)(b)
 		// for p := range 4, written out:

@@ -172,6 +172,17 @@ func subtract1Vector(c, a, b []float64, ld int) {
 // packed2Vector is subtract2Vector for the rows of a panel, one after the other.
 func packed2Vector(c []float64, ld int, a, b []float64) {
 	var c00, c01, c10, c11, c20, c21, c30, c31 simd.Float64s
+	for len(a) >= 32*lanes {
+		x, y := (*[32 * lanes]float64)(a), (*[16 * lanes]float64)(b)
+		for p := range 8 { //gen:unroll
+			y0, y1 := simd.LoadFloat64s(y[2*p*lanes:(2*p+1)*lanes]), simd.LoadFloat64s(y[(2*p+1)*lanes:(2*p+2)*lanes])
+			c00, c01 = axpy2Vector(simd.LoadFloat64s(x[4*p*lanes:(4*p+1)*lanes]), y0, y1, c00, c01)
+			c10, c11 = axpy2Vector(simd.LoadFloat64s(x[(4*p+1)*lanes:(4*p+2)*lanes]), y0, y1, c10, c11)
+			c20, c21 = axpy2Vector(simd.LoadFloat64s(x[(4*p+2)*lanes:(4*p+3)*lanes]), y0, y1, c20, c21)
+			c30, c31 = axpy2Vector(simd.LoadFloat64s(x[(4*p+3)*lanes:(4*p+4)*lanes]), y0, y1, c30, c31)
+		}
+		a, b = a[32*lanes:], b[16*lanes:]
+	}
 	for len(a) >= 16*lanes {
 		x, y := (*[16 * lanes]float64)(a), (*[8 * lanes]float64)(b)
 		for p := range 4 { //gen:unroll
