@@ -57,7 +57,7 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 // open reads a file with the features of the model. A CSV file without the column of labels is
 // found by its header.
 func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled bool, err error) {
-	opt := hyperopt.ReadOptions{Dim: len(m.Features), LabelColumn: m.Options.Label, Regression: !m.classification(),
+	opt := hyperopt.ReadOptions{Dim: m.dim(), LabelColumn: m.Options.Label, Regression: !m.classification(),
 		Class: m.Options.Class, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop,
 		Headerless: m.Options.Headerless, Unlabelled: unlabelled}
 	copy(opt.Classes[:], m.Classes)
@@ -74,11 +74,11 @@ func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled b
 
 // fits gives d the model's dimension, and returns an error unless its features are the model's.
 func (m *model) fits(d *hyperopt.Data) error {
-	if d.Features == nil && d.Dim < len(m.Features) {
-		d.Dim = len(m.Features)
+	if d.Features == nil && d.Dim < m.dim() {
+		d.Dim = m.dim()
 	}
-	if d.Dim != len(m.Features) {
-		return fmt.Errorf("%s has %d features, and the model has %d", d.Name, d.Dim, len(m.Features))
+	if d.Dim != m.dim() {
+		return fmt.Errorf("%s has %d features, and the model has %d", d.Name, d.Dim, m.dim())
 	}
 	return nil
 }

@@ -22,6 +22,8 @@ type dataFile struct {
 type dataSet struct {
 	files        []dataFile
 	features     []string // nil where no file names them
+	dim          int      // number of features of the files
+	used         []int    // which of them have an entry in the design rows; the others have no part in it
 	columns      []hyperopt.Column
 	classes      [2]string
 	design, test *hyperopt.Data   // training and validation rows together; test rows
@@ -76,8 +78,8 @@ func readData(o options, paths []string) (*dataSet, error) {
 		s.files = append(s.files, dataFile{path, sum, d.Rows()})
 		sets = append(sets, d)
 	}
-	err := reconcile(sets)
-	if err != nil {
+	var err error
+	if s.dim, err = reconcile(sets); err != nil {
 		return nil, err
 	}
 	if len(sets) == 1 { // a quarter of the rows are for the test
@@ -146,23 +148,62 @@ func countClasses(d *hyperopt.Data) (minus, plus int) {
 	return d.Rows() - plus, plus
 }
 
-// reconcile gives all sets the number of features of the largest. Files that name their columns
-// have the same ones.
-func reconcile(sets []*hyperopt.Data) error {
-	dim := 0
+// reconcile gives all sets the number of features of the largest, and returns it. Files that name
+// their columns have the same ones.
+func reconcile(sets []*hyperopt.Data) (dim int, err error) {
 	for _, d := range sets {
 		dim = max(dim, d.Dim)
 	}
 	for _, d := range sets {
 		if d.Features != nil && d.Dim < dim {
-			return fmt.Errorf("%s has %d features, another file %d", d.Name, d.Dim, dim)
+			return 0, fmt.Errorf("%s has %d features, another file %d", d.Name, d.Dim, dim)
 		}
 		d.Dim = dim
 	}
-	if dim == 0 || dim > mostFeatures {
-		return fmt.Errorf("%s: %d features, want 1 to %d", sets[0].Name, dim, mostFeatures)
+	return dim, nil
+}
+
+// findUsed returns the features with an entry in d.
+func findUsed(d *hyperopt.Data) (used []int) {
+	has := make([]bool, d.Dim)
+	for _, c := range d.Col {
+		has[c] = true
 	}
-	return nil
+	for j, yes := range has {
+		if yes {
+			used = append(used, j)
+		}
+	}
+	return used
+}
+
+// narrow returns d with the given features alone. Labels are shared with d.
+func narrow(d *hyperopt.Data, used []int) *hyperopt.Data {
+	if len(used) == d.Dim {
+		return d
+	}
+	at := make([]int32, d.Dim) // 1-based new column, 0: none
+	for k, j := range used {
+		at[j] = int32(k + 1)
+	}
+	n := *d
+	n.Dim, n.RowPtr, n.Col, n.Val = len(used), []int{0}, nil, nil
+	for i := range d.Rows() {
+		col, val := d.Row(i)
+		for k, c := range col {
+			if at[c] > 0 {
+				n.Col, n.Val = append(n.Col, at[c]-1), append(n.Val, val[k])
+			}
+		}
+		n.RowPtr = append(n.RowPtr, len(n.Col))
+	}
+	if d.Features != nil {
+		n.Features = make([]string, len(used))
+		for k, j := range used {
+			n.Features[k] = d.Features[j]
+		}
+	}
+	return &n
 }
 
 // splitter returns the function that deals out the rows of d: class by class if there are classes.
@@ -173,8 +214,9 @@ func splitter(d *hyperopt.Data, regression bool) func(seed uint64, fractions ...
 	return d.SplitStratified
 }
 
-// prepare scales all rows by what it measures on the design rows, adds the bias feature, and
-// assigns the parts: design and test rows, or training, validation and test rows.
+// prepare leaves out what has no entry in the design rows, scales all rows by what it measures on
+// these, adds the bias feature, and assigns the parts: design and test rows, or training, validation
+// and test rows.
 func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
 	rows := len(parts) - 1 // all but the last are design rows
 	design := hyperopt.Join(parts[:rows]...)
@@ -184,7 +226,15 @@ func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
 				parts[0].Name, s.target.Deviation)
 		}
 	}
+	s.used = findUsed(design)
+	if n := len(s.used); n == 0 || n > mostFeatures {
+		return fmt.Errorf("%s: %d features with a value other than 0 in the rows that are not for the test, want 1 to %d",
+			s.files[0].Path, n, mostFeatures)
+	}
 	all := append([]*hyperopt.Data{design}, parts...)
+	for i, d := range all {
+		all[i] = narrow(d, s.used)
+	}
 	var err error
 	if s.scaler, err = kit.Scale(all); err != nil {
 		return fmt.Errorf("%s: %w", s.files[0].Path, err)

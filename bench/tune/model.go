@@ -36,7 +36,8 @@ type model struct {
 	Intercept    float64           `json:"intercept"`
 	RawIntercept float64           `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
 	Scaling      string            `json:"scaling"`
-	Features     []feature         `json:"features"`
+	Dim          int               `json:"dim,omitempty"` // number of features of the files; 0: as many as here
+	Features     []feature         `json:"features"`      // without names, those with an entry in the design rows
 }
 
 // rowCounts counts the rows of each kind. The model is trained on the design rows: all but the test
@@ -76,7 +77,7 @@ func (t *search) newModel() (*model, error) {
 		Stopped: t.each.Stopped, StepsDone: t.each.Steps,
 		Files: t.files, Columns: t.columns, Rows: t.rows(), Choice: t.choice,
 		BiasWeight: share * r.weights[dim], Intercept: t.target.Mean + t.target.Deviation*r.y[dim],
-		Scaling: t.scaler.String(), Features: make([]feature, dim),
+		Scaling: t.scaler.String(), Dim: t.dim,
 	}
 	for _, r := range t.results() {
 		m.Results = append(m.Results, *r)
@@ -87,19 +88,28 @@ func (t *search) newModel() (*model, error) {
 		m.Classes = t.classes[:]
 	}
 	m.RawIntercept = m.Intercept
-	for j := range m.Features {
-		f := feature{Index: j + 1, Factor: t.scaler.Factor[j], Weight: share * r.weights[j]}
+	for j, column := range t.used {
+		m.empty(t.features, column)
+		f := feature{Index: column + 1, Factor: t.scaler.Factor[j], Weight: share * r.weights[j]}
 		if t.features != nil {
-			f.Name = t.features[j]
+			f.Name = t.features[column]
 		}
 		if t.scaler.Shift != nil {
 			f.Centre = t.scaler.Shift[j]
 		}
 		f.Coefficient = t.target.Deviation * r.y[j] * f.Factor
 		m.RawIntercept -= f.Coefficient * f.Centre
-		m.Features[j] = f
+		m.Features = append(m.Features, f)
 	}
+	m.empty(t.features, len(t.features))
 	return m, m.check()
+}
+
+// empty appends the named features up to a column that have no part in the model.
+func (m *model) empty(names []string, column int) {
+	for j := len(m.Features); j < column && names != nil; j++ {
+		m.Features = append(m.Features, feature{Index: j + 1, Name: names[j], Factor: 1})
+	}
 }
 
 // rows counts the rows of each kind.
@@ -164,19 +174,29 @@ func (m *model) check() error {
 		return fmt.Errorf("unknown loss %q", m.Options.Loss)
 	case m.classification() && (len(m.Classes) != 2 || m.Classes[0] == m.Classes[1]):
 		return fmt.Errorf("classes %q, want two", m.Classes)
-	case len(m.Features) < 1 || len(m.Features) > mostFeatures:
-		return fmt.Errorf("%d features, want 1 to %d", len(m.Features), mostFeatures)
+	case len(m.Features) < 1 || m.dim() > hyperopt.MaxIndex:
+		return fmt.Errorf("%d features of %d, want 1 to %d", len(m.Features), m.dim(), hyperopt.MaxIndex)
 	}
 	finite := !math.IsNaN(m.RawIntercept) && !math.IsInf(m.RawIntercept, 0) && !math.IsInf(m.Intercept, 0)
+	last := 0
 	for j, f := range m.Features {
-		if f.Index != j+1 {
-			return fmt.Errorf("feature %d has index %d", j+1, f.Index)
+		if f.Index <= last || f.Index > m.dim() {
+			return fmt.Errorf("feature %d has index %d after %d, of %d", j+1, f.Index, last, m.dim())
 		}
+		last = f.Index
 		if !finite || math.IsInf(f.Coefficient, 0) || math.IsNaN(f.Coefficient) {
 			return fmt.Errorf("feature %d: the coefficient, or the intercept, is not finite", j+1)
 		}
 	}
 	return nil
+}
+
+// dim is the number of features of a file.
+func (m *model) dim() int {
+	if m.Dim == 0 {
+		return len(m.Features)
+	}
+	return m.Dim
 }
 
 func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
@@ -198,14 +218,16 @@ func (m *model) names() []string {
 func (m *model) scores(d *hyperopt.Data) []float64 {
 	s, row := make([]float64, d.Rows()), make([]float64, d.Dim)
 	for i := range s {
-		clear(row)
 		col, val := d.Row(i)
 		for k, c := range col {
 			row[c] = val[k]
 		}
 		s[i] = m.Intercept
-		for j, f := range m.Features {
-			s[i] += f.Coefficient * (row[j] - f.Centre)
+		for _, f := range m.Features {
+			s[i] += f.Coefficient * (row[f.Index-1] - f.Centre)
+		}
+		for _, c := range col {
+			row[c] = 0
 		}
 	}
 	return s

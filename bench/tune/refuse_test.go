@@ -38,6 +38,11 @@ func TestTuneRefuses(t *testing.T) {
 	torn, err := os.ReadFile(goodPath)
 	require.NoError(t, err)
 	rows := func(n int, line string) string { return strings.Repeat(line+"\n", n) }
+	wide := "1"
+	for j := range 4096 {
+		wide += fmt.Sprintf(" %d:1", 3*j+1)
+	}
+	wide += "\n"
 	two := writeText(t, "two.csv", "a,b,y\n"+rows(8, "1,2,0\n3,4,1"))
 	renamed := writeText(t, "renamed.csv", "a,c,y\n"+rows(8, "1,2,0\n3,4,1"))
 	blocked := writeText(t, "file", "")
@@ -82,7 +87,7 @@ func TestTuneRefuses(t *testing.T) {
 		{1, `renamed.csv:1: no column is named "b"; there are "a", "c", "y"`, []string{two, renamed}},
 		{1, "two.csv has 2 features, another file 3", []string{two, writeText(t, "w.svm", "0 3:1\n1 1:1\n")}},
 		{1, "0 features", []string{writeText(t, "none.svm", rows(8, "1\n0"))}},
-		{1, "5000 features, want 1 to 4095", []string{writeText(t, "wide.svm", rows(8, "1 5000:1\n0 1:1"))}},
+		{1, "wide.svm: 4096 features with a value other than 0", []string{writeText(t, "wide.svm", rows(8, wide+"0 1:1"))}},
 		{1, fmt.Sprintf("torn.json:%d:", 1+bytes.Count(torn[:2000], []byte("\n"))),
 			[]string{two, "-apply", writeText(t, "torn.json", string(torn[:2000]))}},
 		{1, "kind.json:2:", []string{two, "-apply", writeText(t, "kind.json", "{\n\"features\": 7}")}},
@@ -90,7 +95,9 @@ func TestTuneRefuses(t *testing.T) {
 		{1, "version 2, want 1", []string{two, "-apply", altered(func(m *model) { m.Version = 2 })}},
 		{1, "classes", []string{two, "-apply", altered(func(m *model) { m.Classes = nil })}},
 		{1, "0 features", []string{two, "-apply", altered(func(m *model) { m.Features = nil })}},
-		{1, "feature 1 has index 2", []string{two, "-apply", altered(func(m *model) { m.Features = m.Features[1:] })}},
+		{1, "feature 1 has index 0 after 0, of 30", []string{two, "-apply", altered(func(m *model) {
+			m.Features = append([]feature{{}}, m.Features[1:]...)
+		})}},
 		{1, `unknown loss "x"`, []string{two, "-apply", altered(func(m *model) { m.Options.Loss = "x" })}},
 		{1, `two.csv:1: no column is named "mean radius"; there are "a", "b", "y"`, []string{two, "-apply", goodPath}},
 	} {

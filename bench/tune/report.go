@@ -14,6 +14,9 @@ func (t *search) describe(w io.Writer) {
 		fmt.Fprintf(w, "data     %s: %d rows\n", f.Path, f.Rows)
 	}
 	fmt.Fprintf(w, "features %s; and a bias\n", kit.Features(t.scaler, "all but the test rows"))
+	if n := t.dim - len(t.used); n > 0 {
+		fmt.Fprintf(w, "empty    %d more are 0 in all these rows, and are left out\n", n)
+	}
 	if t.features != nil && t.features[0] == "" {
 		fmt.Fprintf(w, "warning  the first column has no name, as a column of row names: -drop \"\" leaves it out\n")
 	}

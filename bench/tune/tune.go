@@ -24,11 +24,11 @@ const tuneUsage = `go run ./bench tune: a regularisation weight for every featur
   go run ./bench tune -apply model.json DATA    predictions of a model, as CSV
 
 Files are LIBSVM or CSV text, plain or gzip. The columns of a second CSV file are found by their
-names, in any order. Features stay as they are if the largest absolute value of each is ½ to 1.
-Otherwise they are scaled to mean 0 and deviation 1, or, if more than a tenth of the entries are 0,
-to largest absolute value 1. All but the test rows decide. An intercept is added. Two searches
-minimise the validation loss: over a single weight for all features, and, from the best one, over a
-weight for each.
+names, in any order. Features that are 0 in all but the test rows are left out. The others stay as
+they are if the largest absolute value of each is ½ to 1. Otherwise they are scaled to mean 0 and
+deviation 1, or, if more than a tenth of the entries are 0, to largest absolute value 1. All but the
+test rows decide. An intercept is added. Two searches minimise the validation loss: over a single
+weight for all features, and, from the best one, over a weight for each.
 
   -solver exact     Newton's method on all rows, on the mean loss of a cross-validation (-folds)
   -solver stable    the method STABLE on samples of the rows, on one split of them. The search for

@@ -156,7 +156,7 @@ func TestTuneRoundTrip(t *testing.T) {
 		raw, labelled, err := m.open(c.path, false)
 		require.NoError(t, err, name)
 		assert.True(t, labelled)
-		prepared, err := run.scaler.Apply(raw)
+		prepared, err := run.scaler.Apply(narrow(raw, run.used))
 		require.NoError(t, err)
 		prepared = hyperopt.WithBias(prepared)
 		y := run.chosen().y
@@ -208,14 +208,46 @@ func TestTuneOddColumns(t *testing.T) {
 	val := writeText(t, "b.svm", "1 1:1 2:7 3:5\n-1 1:-2 2:7\n")
 	test := writeText(t, "c.svm", "1 1:1 2:7 4:1e300\n-1 1:-2 2:7\n")
 	m, _, _ := runTune(t, train, val, test)
-	require.Len(t, m.Features, 4)
+	assert.Equal(t, 4, m.Dim)
+	require.Len(t, m.Features, 3) // the fourth is in a test row alone
 	assert.NotZero(t, m.Features[0].Coefficient)
 	assert.NotZero(t, m.Features[2].Coefficient) // of a validation row: the model is trained on these, too
-	assert.Zero(t, m.Features[3].Coefficient)
 	assert.Less(t, m.Results[0].Test["loss"], math.Ln2)
 
 	m, _, _ = runTune(t, writeText(t, "d.csv", "x,same,y\n"+strings.Repeat("1,4,a\n2,4,b\n3,4,a\n", 6)))
 	assert.Equal(t, feature{Index: 2, Name: "same", Centre: 4, Factor: 1, Weight: m.Features[1].Weight}, m.Features[1])
+}
+
+// What has no entry outside of the test is left out of the search, and of the model unless it has a
+// name: indices may be far apart.
+func TestTuneEmptyColumns(t *testing.T) {
+	far := strings.Repeat("1 3:1 900000:7\n-1 3:-1 900000:5\n1 3:2 900000:7\n-1 3:0.5 900000:4\n", 4)
+	near := strings.NewReplacer(" 3:", " 1:", " 900000:", " 2:").Replace(far)
+	m, path, stdout := runTune(t, writeText(t, "far.svm", far))
+	assert.Contains(t, stdout, "features 2, scaled to mean 0")
+	assert.Contains(t, stdout, "empty    899998 more")
+	assert.Equal(t, 900000, m.Dim)
+	require.Len(t, m.Features, 2)
+	assert.Equal(t, []int{3, 900000}, []int{m.Features[0].Index, m.Features[1].Index})
+	same, samePath, _ := runTune(t, writeText(t, "near.svm", near))
+	for j := range same.Features {
+		same.Features[j].Index = m.Features[j].Index
+	}
+	assert.Equal(t, same.Features, m.Features)
+	status, got, stderr := bench(context.Background(), "tune", "-apply", path, writeText(t, "far.svm", far+"1 17:4\n"))
+	require.Zero(t, status, stderr)
+	status, want, stderr := bench(context.Background(), "tune", "-apply", samePath, writeText(t, "near.svm", near+"1\n"))
+	require.Zero(t, status, stderr)
+	assert.Equal(t, want, got)
+
+	rows := strings.Repeat("0,1,0,a\n0,2,0,b\n0,3,0,a\n", 6)
+	m, path, stdout = runTune(t, writeText(t, "named.csv", "u,v,w,y\n"+rows))
+	assert.Contains(t, stdout, "empty    2 more")
+	require.Len(t, m.Features, 3)
+	assert.Equal(t, feature{Index: 1, Name: "u", Factor: 1}, m.Features[0])
+	assert.Equal(t, feature{Index: 3, Name: "w", Factor: 1}, m.Features[2])
+	status, _, stderr = bench(context.Background(), "tune", "-apply", path, writeText(t, "w.csv", "w,v,u,y\n5,1,6,a\n"))
+	require.Zero(t, status, stderr)
 }
 
 // interrupter is a terminal that ends the run when the line shows a step of STABLE for the second

@@ -214,3 +214,29 @@ func TestFitScaler(t *testing.T) {
 		}
 	}
 }
+
+// Features of any size are brought to deviation 1: no square overflows or is lost.
+func TestStandardiseFarScales(t *testing.T) {
+	values := []float64{1, -2, 0, 4.5, 3}
+	plain := &Data{Dim: 1, RowPtr: []int{0}}
+	for _, v := range values {
+		plain.Col, plain.Val = append(plain.Col, 0), append(plain.Val, v)
+		plain.RowPtr, plain.Label = append(plain.RowPtr, len(plain.Col)), append(plain.Label, 1)
+	}
+	want, err := Standardise(plain).Apply(plain)
+	require.NoError(t, err)
+	for _, exp := range []int{-1000, -700, 700, 1000} {
+		far := *plain
+		far.Val = make([]float64, len(values))
+		for k, v := range values {
+			far.Val[k] = math.Ldexp(v, exp)
+		}
+		got, err := Standardise(&far).Apply(&far)
+		require.NoError(t, err, exp)
+		assert.Equal(t, want.Val, got.Val, exp)
+	}
+	named := *plain
+	named.Features = []string{"size"}
+	_, err = (&Scaler{Factor: []float64{math.MaxFloat64}}).Apply(&named)
+	assert.ErrorContains(t, err, `feature 1 ("size"): a value overflows`)
+}

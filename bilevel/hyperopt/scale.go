@@ -76,6 +76,7 @@ func Standardise(d *Data) *Scaler {
 	n := float64(d.Rows())
 	mean, sd := make([]float64, d.Dim), make([]float64, d.Dim)
 	lo, hi := make([]float64, d.Dim), make([]float64, d.Dim)
+	unit := make([]float64, d.Dim) // of the deviations, a power of two, so that no square overflows
 	count := make([]int, d.Dim)
 	for k, c := range d.Col {
 		v := d.Val[k]
@@ -93,16 +94,19 @@ func Standardise(d *Data) *Scaler {
 		if lo[j] == hi[j] {
 			mean[j] = lo[j] // exactly, so that a constant column becomes zero
 		}
-		sd[j] = float64(d.Rows()-count[j]) / n * mean[j] * mean[j]
+		_, exp := math.Frexp(max(hi[j]-mean[j], mean[j]-lo[j]))
+		unit[j] = math.Ldexp(1, exp)
+		r := mean[j] / unit[j]
+		sd[j] = float64(d.Rows()-count[j]) / n * r * r
 	}
 	for k, c := range d.Col {
-		r := d.Val[k] - mean[c]
+		r := (d.Val[k] - mean[c]) / unit[c]
 		sd[c] += r * r / n
 	}
 	for j, v := range sd {
 		sd[j] = 1
 		if lo[j] < hi[j] {
-			sd[j] = 1 / math.Sqrt(v)
+			sd[j] = 1 / math.Sqrt(v) / unit[j]
 		}
 	}
 	return &Scaler{Shift: mean, Factor: sd}
@@ -145,7 +149,11 @@ func (s *Scaler) Apply(d *Data) (*Data, error) {
 	}
 	for k, v := range z.Val {
 		if !mat.IsFinite(v) {
-			return nil, fmt.Errorf("hyperopt: Scaler.Apply: column %d: a value overflows", z.Col[k])
+			c, name := int(z.Col[k]), ""
+			if d.Features != nil {
+				name = fmt.Sprintf(" (%q)", d.Features[c])
+			}
+			return nil, fmt.Errorf("hyperopt: Scaler.Apply: feature %d%s: a value overflows", c+1, name)
 		}
 	}
 	return &z, nil
