@@ -90,6 +90,7 @@ const (
 	AblateFloor                          // H_yy is raised to μ_g, in place of a floor of its noise
 	AblateCurvature                      // x moves by the gradient alone
 	AblateDrift                          // y is not corrected by the drift
+	AblateBlind                          // entries of x that g does not know move by the gradient alone
 	ablations       = 1<<iota - 1
 )
 

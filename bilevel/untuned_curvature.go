@@ -84,7 +84,7 @@ func (c *curvature) foresees() bool { return c.ready && c.rw < c.qw/4 }
 // kappa is the part of the change that is not foreseen, squared, over the square of the step, in M.
 func (c *curvature) kappa() float64 { return quotient(c.mr, c.ms) }
 
-// learn takes a pair. Entries of x that g does not know have D_i = 0 and are left out.
+// learn takes a pair. Entries of x with D_i = 0 are left out, see moverX.meter.
 func (c *curvature) learn(s, q []float64) {
 	size := c.square(s)
 	if !(size > 0) || math.IsInf(1/size, 0) || math.IsInf(size, 0) {

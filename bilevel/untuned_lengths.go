@@ -12,7 +12,7 @@ func (r *moverX) lengths(it *Iteration, m *untuned) error {
 	if err := r.newest(it, m); err != nil {
 		return err
 	}
-	r.blind = r.curved == nil || slices.Contains(r.curved.d, 0)
+	r.blind = r.curved == nil || slices.Contains(r.known, false)
 	x, k := it.X(), it.K()
 	for i, v := range r.m {
 		weight := newest(k)
@@ -65,7 +65,7 @@ func (r *moverX) guess(it *Iteration, m *untuned) error {
 }
 
 // knows says whether g knows entry i, as far as can be told.
-func (r *moverX) knows(i int) bool { return r.curved == nil || r.curved.d[i] > 0 }
+func (r *moverX) knows(i int) bool { return r.curved == nil || r.known[i] }
 
 // brake learns from the last move what θ is made of: of the entries that g knows from one by the
 // gradient, since steps by curvature lie in soft directions and do not show the stiff ones.

@@ -28,9 +28,10 @@ import (
 // mean of ⟨s, q⟩/‖s‖² over mean of Σa_i q_i²/‖s‖². Where steps heed curvature alone, the noise that
 // they make themselves keeps x from arriving: compositional problems hover at the size of the
 // start. Without a q, beyond d_x = 400, θ = 1/(3κ) with κ = mean of ⟨s, Δh⟩/‖s‖². An entry that g
-// does not know, D_i = 0, always moves by the gradient and has a κ of its own, mean of |s_i·q_i|
-// over mean of s_i²/a_i: the stiffest of the others would hold it back by 10⁴. Its moves are part
-// of every q, so that the others take their κ, too.
+// does not know, [H_xy H_yy⁻¹ H_xyᵀ]_ii = 0, has a κ of its own in steps by the gradient, mean of
+// |s_i·q_i| over mean of s_i²/a_i: the stiffest of the others would hold it back by 10⁴. Its moves
+// are part of every q, so that the others take their κ, too. Steps by curvature take it in once it
+// has moved, see meter.
 //
 // Steps of both kinds are drawn back until the drift is at most a tenth of the longest y.
 type moverX struct {
@@ -38,6 +39,7 @@ type moverX struct {
 	metric MetricSet  // nil: one step size for all entries
 	lo, hi func(i int) float64
 
+	known      []bool    // whether g knows the entry, as far as can be told
 	second     bool      // the last step was by curvature
 	a          []float64 // a_i
 	meanSq     []float64 // mean of m_i²
@@ -62,8 +64,8 @@ func newMoverX(it *Iteration, ablate Ablation) moverX {
 	r := moverX{
 		a: v(), turn: v(), span: v(), meanSq: v(), first: v(), far: v(), hOld: v(), m: v(), q: v(), s: v(), weight: v(),
 		gyyv: make([]float64, dy), gxyv: v(), gyyvTo: make([]float64, dy), gxyvTo: v(),
-		start: append([]float64(nil), it.X()...),
-		lo:    func(int) float64 { return math.Inf(-1) }, hi: func(int) float64 { return math.Inf(1) },
+		start: append([]float64(nil), it.X()...), known: make([]bool, n),
+		lo: func(int) float64 { return math.Inf(-1) }, hi: func(int) float64 { return math.Inf(1) },
 	}
 	if n <= maxCurved && ablate&AblateCurvature == 0 {
 		r.curved = newCurvature(n)
@@ -158,9 +160,23 @@ func (r *moverX) refresh(it *Iteration, m *untuned) error {
 			return err
 		}
 		r.s[i] = max(0, mat.Dot(m.w, row))
+		r.known[i] = r.s[i] > 0
+	}
+	if m.Ablate&AblateBlind == 0 {
+		r.meter(math.Sqrt(c.qq))
 	}
 	c.metric(r.s)
 	return c.refresh()
+}
+
+// meter gives the entries that g does not know a D_i, in r.s, once they have moved: the one by
+// which their curvature, mean |s_i·q_i| over mean s_i², is that of the stiffest direction, b.
+func (r *moverX) meter(b float64) {
+	for i, known := range r.known {
+		if size := r.a[i] * r.span[i] * b; !known && size > 0 {
+			r.s[i] = r.turn[i] / size
+		}
+	}
 }
 
 // newton writes the step by curvature. It returns false where the set is not one of bounds and the
@@ -187,7 +203,7 @@ func (r *moverX) newton(it *Iteration, m *untuned) (ok bool, err error) {
 	next := it.NextX()
 	for i, v := range x {
 		next[i] = v + scale*r.s[i]
-		if c.d[i] == 0 { // g does not know it
+		if c.d[i] == 0 { // g does not know it, and it has not moved yet
 			next[i] = v - r.alpha(i)*m.h[i]
 		}
 		r.s[i] = next[i]
@@ -311,6 +327,9 @@ func (r *moverX) State(t *State) {
 		t.Float(v)
 	}
 	t.flag(&r.second)
+	for i := range r.known {
+		t.flag(&r.known[i])
+	}
 	if r.curved != nil {
 		r.curved.State(t)
 	}

@@ -111,6 +111,7 @@ func TestUntunedUnits(t *testing.T) {
 		"stream":    noisy(0.5, quadratic.Options{Dx: d, Dy: d}),
 		"sum":       noisy(0.5, quadratic.Options{Dx: d, Dy: d, Terms: 40}),
 		"exact":     {Dx: d, Dy: d, LG: 100},
+		"blind":     noisy(0.5, quadratic.Options{Dx: d, Dy: d, Blind: 2}),
 		"nonconvex": noisy(2, quadratic.Options{Dx: d, Dy: d, Nonconvex: 1}),
 	} {
 		for _, bounded := range []bool{false, true} {
@@ -292,7 +293,7 @@ func bestIn(t *testing.T, p *quadratic.Problem, set bilevel.Set) []float64 {
 
 // Every piece that can be left out does something, and what is no piece is refused.
 func TestUntunedAblations(t *testing.T) {
-	p, err := quadratic.New(noisy(3, quadratic.Options{Dx: 4, Dy: 4, Terms: 60, Seed: 5}))
+	p, err := quadratic.New(noisy(3, quadratic.Options{Dx: 4, Dy: 4, Terms: 60, Seed: 5, Blind: 1}))
 	require.NoError(t, err)
 	run := func(a bilevel.Ablation) []float64 {
 		s, err := bilevel.New(p, bilevel.Untuned{MuG: 1, Ablate: a}, bilevel.Options{Seed: 1})
@@ -302,10 +303,10 @@ func TestUntunedAblations(t *testing.T) {
 		return r.X
 	}
 	whole := run(0)
-	for a := bilevel.AblateUpper; a <= bilevel.AblateDrift; a <<= 1 {
+	for a := bilevel.AblateUpper; a <= bilevel.AblateBlind; a <<= 1 {
 		assert.NotEqual(t, whole, run(a), "%#x", uint(a))
 	}
-	_, err = bilevel.New(p, bilevel.Untuned{Ablate: bilevel.AblateDrift << 1}, bilevel.Options{})
+	_, err = bilevel.New(p, bilevel.Untuned{Ablate: bilevel.AblateBlind << 1}, bilevel.Options{})
 	require.ErrorIs(t, err, bilevel.ErrOption)
 	assert.ErrorContains(t, err, "Untuned.Ablate")
 	for _, m := range []bilevel.Untuned{{MuG: -1}, {MuG: math.NaN()}, {InitBatch: -2}} {
@@ -340,4 +341,36 @@ func TestUntunedWide(t *testing.T) {
 	}
 	assert.Less(t, run(0), 3.0)
 	assert.Greater(t, run(bilevel.AblateCurvature), 100.0)
+}
+
+// Entries of x that g does not know are part of the curvature, and at the limit as soon as the
+// others. Moved by the gradient alone they are behind for thousands of steps.
+func TestUntunedBlind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	p, err := quadratic.New(noisy(0.5, quadratic.Options{Dx: 12, Dy: 10, CrossNorm: 3, Blind: 6, Seed: 21}))
+	require.NoError(t, err)
+	xs, best := p.Optimum()
+	limit, err := observe.LocalLimit(p, xs, observe.LimitOptions{})
+	require.NoError(t, err)
+	const runs, steps = 10, 1000
+	mean := func(a bilevel.Ablation) (sum float64) {
+		for seed := range uint64(runs) {
+			rng, x0 := rand.New(rand.NewPCG(seed, 's')), make([]float64, len(xs))
+			for i := range x0 {
+				x0[i] = xs[i] + rng.NormFloat64()
+			}
+			s, err := bilevel.New(p, bilevel.Untuned{Ablate: a}, bilevel.Options{Seed: seed, X0: x0})
+			require.NoError(t, err)
+			_, err = s.Run(t.Context(), bilevel.Run{Steps: steps})
+			require.NoError(t, err)
+			f, err := p.Objective(nil, s.X())
+			require.NoError(t, err)
+			sum += (f - best) / runs / limit.At(steps, steps)
+		}
+		return sum
+	}
+	assert.Less(t, mean(0), 1.6)
+	assert.Greater(t, mean(bilevel.AblateBlind), 5.0)
 }
