@@ -62,7 +62,7 @@ func Orthogonal(n int, seed uint64) *mat.Dense {
 		// q = (I − 2vvᵀ/vᵀv)·q
 		clear(s)
 		for i, u := range v {
-			for j, w := range q.Row(i) {
+			for j, w := range q.Row(i)[:len(s)] {
 				s[j] += u * w
 			}
 		}
@@ -70,8 +70,9 @@ func Orthogonal(n int, seed uint64) *mat.Dense {
 			s[j] = 2 * s[j] / vv
 		}
 		for i, u := range v {
+			qi := q.Row(i)[:len(s)]
 			for j, w := range s {
-				q.Data[i*q.Stride+j] -= w * u
+				qi[j] -= w * u
 			}
 		}
 	}
@@ -89,7 +90,7 @@ func Compose(q *mat.Dense, lambda []float64) *mat.Sym {
 	s := mat.NewSym(n)
 	for i := range n {
 		for j := range i + 1 {
-			v, qi, qj := 0.0, q.Row(i), q.Row(j)
+			v, qi, qj := 0.0, q.Row(i)[:n], q.Row(j)[:n]
 			for k, l := range lambda {
 				v += qi[k] * l * qj[k]
 			}

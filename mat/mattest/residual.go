@@ -53,10 +53,10 @@ func Full(s *mat.Sym) *mat.Dense {
 func Mul(a, b *mat.Dense) *mat.Dense {
 	c := mat.NewDense(a.Rows, b.Cols)
 	for i := range a.Rows {
-		for k := range a.Cols {
-			v := a.Data[i*a.Stride+k]
-			for j := range b.Cols {
-				c.Data[i*c.Stride+j] += v * b.Data[k*b.Stride+j]
+		ci := c.Row(i)
+		for k, v := range a.Row(i) {
+			for j, w := range b.Row(k)[:len(ci)] {
+				ci[j] += v * w
 			}
 		}
 	}
