@@ -131,7 +131,7 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 			p := &paper{x: []float64{0.1, -0.1, 0.2}, y: []float64{1, 0, -1, 2}}
 			mirror := newWavy(0.5)
 			for k := range 60 {
-				w.Log = nil
+				w.Log = []call{}
 				require.NoError(t, s.Step())
 				phi, xi := samplesOf(t, w.Log, k, batch)
 				p.step(t, mirror, k, alpha.At(k), beta.At(k), tau.At(k), mu, c, lo, hi, phi, xi)
@@ -192,7 +192,7 @@ func TestSTABLEWithoutCorrection(t *testing.T) {
 	h, old, now := mat.NewSym(4), mat.NewSym(4), mat.NewSym(4)
 	last := make([]float64, 4)
 	for k := range 30 {
-		w.Log = nil
+		w.Log = []call{}
 		require.NoError(t, s.Step())
 		phi := w.Log[0].Batch
 		require.NoError(t, w.HessG(now, x, y, phi))
@@ -225,7 +225,7 @@ func TestSTABLEStepBound(t *testing.T) {
 	fx, fy := make([]float64, 3), make([]float64, 4)
 	for range 300 {
 		x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
-		w.Log = nil
+		w.Log = []call{}
 		require.NoError(t, s.Step())
 		xi := w.Log[len(w.Log)-1].Batch
 		require.NoError(t, w.GradF(fx, fy, x, y, xi))
@@ -311,7 +311,7 @@ func TestSTABLETrust(t *testing.T) {
 	gy := make([]float64, 4)
 	for range 200 {
 		x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
-		w.Log = nil
+		w.Log = []call{}
 		cuts := s.Activity().Cut
 		require.NoError(t, s.Step())
 		require.NoError(t, w.GradG(gy, x, y, w.Log[len(w.Log)-2].Batch))
@@ -351,7 +351,7 @@ func TestSTABLEBetaBound(t *testing.T) {
 	largest, slowed := 0.0, 0
 	for k := range 50 {
 		y := append([]float64(nil), s.Y()...)
-		w.Log = nil
+		w.Log = []call{}
 		require.NoError(t, s.Step())
 		phi := w.Log[0].Batch
 		require.NoError(t, w.GradG(gy, s.X(), y, phi))

@@ -119,7 +119,7 @@ func TestUpperFollowsThePapers(t *testing.T) {
 				u = &upperModel{w: newWavy(0.5), p: paper{x: opt.X0, y: opt.Y0}}
 				d, m, v = make([]float64, 3), make([]float64, 3), make([]float64, 3)
 				for k := range 60 {
-					w.Log = nil
+					w.Log = []call{}
 					require.NoError(t, s.Step())
 					if name == "STORM" && k > 0 { // GradF at the old point comes first, with the ξ of the last call
 						first, last := w.Log[0], w.Log[len(w.Log)-1]

@@ -23,15 +23,14 @@ type Wavy[S ~uint64] struct {
 	N      uint64 // terms of both sums
 	Kappa  float64
 	Noise  float64
-	Log    []Call[S] // the oracles asked, in order
-	NoLog  bool      // leaves Log empty, for runs that do not read it
+	Log    []Call[S] // where it is not nil, the oracles asked are added to it, in order
 
 	// Identity makes A + S_φ the identity, which with Kappa = 0 is the composition of f with
 	// h(x; φ) = B_φᵀ sin(x).
 	Identity bool
 
-	terms map[S]Term // those made so far
-	made  recipe     // what they were made by
+	terms map[S]*term // those made so far
+	made  recipe      // what they were made by
 }
 
 // recipe is what all terms depend on.
@@ -53,31 +52,31 @@ func NewWavy[S ~uint64](noise float64) *Wavy[S] {
 	return &Wavy[S]{Dx: 3, Dy: 4, N: 16, Kappa: 0.3, Noise: noise}
 }
 
-// Term is what the samples of one name are made of.
-type Term struct {
+// term is what the samples of one name are made of.
+type term struct {
 	S    *mat.Sym
 	B    *mat.Dense
 	P    []float64
 	A, C []float64
 }
 
-// Term returns term i, which is to be read only.
-func (w *Wavy[S]) Term(i S) Term {
+// term returns term i, which is to be read only.
+func (w *Wavy[S]) term(i S) *term {
 	if now := (recipe{w.Dx, w.Dy, w.Noise, w.Identity}); w.terms == nil || w.made != now {
-		w.terms, w.made = map[S]Term{}, now
+		w.terms, w.made = map[S]*term{}, now
 	}
-	t, ok := w.terms[i]
-	if !ok {
+	t := w.terms[i]
+	if t == nil {
 		t = w.newTerm(i)
 		w.terms[i] = t
 	}
 	return t
 }
 
-func (w *Wavy[S]) newTerm(i S) Term {
+func (w *Wavy[S]) newTerm(i S) *term {
 	rng := rand.New(rand.NewPCG(7, uint64(i)))
 	vec := func(n int) []float64 { return make([]float64, n) }
-	t := Term{S: mat.NewSym(w.Dy), B: mat.NewDense(w.Dx, w.Dy), P: vec(w.Dy), A: vec(w.Dx), C: vec(w.Dy)}
+	t := &term{S: mat.NewSym(w.Dy), B: mat.NewDense(w.Dx, w.Dy), P: vec(w.Dy), A: vec(w.Dx), C: vec(w.Dy)}
 	for i := range w.Dy {
 		for j := range i + 1 {
 			t.S.Set(i, j, w.Noise*rng.NormFloat64())
@@ -100,18 +99,18 @@ func (w *Wavy[S]) newTerm(i S) Term {
 }
 
 // mean calls f with each term of the batch, and its weight.
-func (w *Wavy[S]) mean(oracle string, x, y []float64, batch []S, f func(t Term, weight float64)) {
-	if !w.NoLog {
+func (w *Wavy[S]) mean(oracle string, x, y []float64, batch []S, f func(t *term, weight float64)) {
+	if w.Log != nil {
 		w.Log = append(w.Log, Call[S]{oracle, slices.Clone(x), slices.Clone(y), slices.Clone(batch)})
 	}
 	if len(batch) == 0 {
 		for i := range w.N {
-			f(w.Term(S(i)), 1/float64(w.N))
+			f(w.term(S(i)), 1/float64(w.N))
 		}
 		return
 	}
 	for _, i := range batch {
-		f(w.Term(i), 1/float64(len(batch)))
+		f(w.term(i), 1/float64(len(batch)))
 	}
 }
 
@@ -125,7 +124,7 @@ func (w *Wavy[S]) Streams() (uint64, uint64) { return w.N, w.N }
 func (w *Wavy[S]) GradF(fx, fy, x, y []float64, xi []S) error {
 	clear(fx)
 	clear(fy)
-	w.mean("GradF", x, y, xi, func(t Term, q float64) {
+	w.mean("GradF", x, y, xi, func(t *term, q float64) {
 		for i := range fx {
 			fx[i] += q * (x[i] - t.A[i])
 		}
@@ -143,7 +142,7 @@ func (w *Wavy[S]) GradG(gy, x, y []float64, phi []S) error {
 	for i, v := range x {
 		sin[i] = math.Sin(v)
 	}
-	w.mean("GradG", x, y, phi, func(t Term, q float64) {
+	w.mean("GradG", x, y, phi, func(t *term, q float64) {
 		for j := range gy {
 			v := -w.Kappa * math.Sin(y[j]+t.P[j])
 			for k := range y {
@@ -161,7 +160,7 @@ func (w *Wavy[S]) GradG(gy, x, y []float64, phi []S) error {
 // CrossG is that of bilevel.Problem.
 func (w *Wavy[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
 	gxy.Zero()
-	w.mean("CrossG", x, y, phi, func(t Term, q float64) {
+	w.mean("CrossG", x, y, phi, func(t *term, q float64) {
 		for i := range x {
 			mat.Axpy(gxy.Row(i), -q*math.Cos(x[i]), t.B.Row(i))
 		}
@@ -172,7 +171,7 @@ func (w *Wavy[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
 // HessG is that of bilevel.Problem.
 func (w *Wavy[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
 	gyy.Zero()
-	w.mean("HessG", x, y, phi, func(t Term, q float64) {
+	w.mean("HessG", x, y, phi, func(t *term, q float64) {
 		for j := range y {
 			mat.Axpy(gyy.Row(j), q, t.S.Row(j))
 			gyy.Set(j, j, gyy.At(j, j)-q*w.Kappa*math.Cos(y[j]+t.P[j]))
@@ -184,7 +183,7 @@ func (w *Wavy[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
 // GradXG is that of bilevel.UpperGradient.
 func (w *Wavy[S]) GradXG(gx, x, y []float64, phi []S) error {
 	clear(gx)
-	w.mean("GradXG", x, y, phi, func(t Term, q float64) {
+	w.mean("GradXG", x, y, phi, func(t *term, q float64) {
 		for i := range gx {
 			gx[i] -= q * math.Cos(x[i]) * mat.Dot(t.B.Row(i), y)
 		}

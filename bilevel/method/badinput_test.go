@@ -100,7 +100,8 @@ var faults = map[string]struct {
 
 // Whatever an oracle does wrong, and at whichever call, ends the run of every method in that step,
 // with an error that names the step and the culprit; the last good iterate stands. Feasible sets
-// must not hide it, nor must a checkpoint that has been loaded.
+// must not hide it, nor must a checkpoint that has been loaded. With -short each fault comes at one
+// of three calls.
 func TestHostileOracles(t *testing.T) {
 	sets := []bilevel.Set{nil, bilevel.UniformBox(3, -0.5, 0.5), bilevel.Ball{Radius: 1}, bilevel.Simplex{},
 		bilevel.NonNegative{}, bilevel.HalfSpace{A: []float64{1, 1, 1}, B: 1}}
@@ -118,6 +119,9 @@ func TestHostileOracles(t *testing.T) {
 		for oracle, calls := range clean.calls {
 			for name, fault := range faults {
 				for i, at := range []int{0, calls / 2, calls - 1} {
+					if testing.Short() && i != (calls+len(name)+len(oracle))%3 {
+						continue
+					}
 					set := sets[(i+calls+len(name)+len(oracle))%len(sets)]
 					h := newHostile(e, oracle, at, fault.act)
 					requireFault(t, h, m, set, fault.own, i == 1, steps,
@@ -239,19 +243,23 @@ func requireRefusedAtStep4(t *testing.T, e Entry, tuning Tuning, field string, b
 
 // One variable on each level is enough for every method; a few hundred are not too many.
 func TestEveryMethodAtExtremeDimensions(t *testing.T) {
+	d := 300
+	if testing.Short() {
+		d = 120
+	}
 	forEach(t, func(t *testing.T, e Entry) {
 		one := e.problem(0.1)
 		one.Dx, one.Dy = 1, 1
-		many := bilevel.Problem(bileveltest.Diagonal[bilevel.Sample]{D: 300})
+		many := bilevel.Problem(bileveltest.Diagonal[bilevel.Sample]{D: d})
 		if e.Needs.Composition {
 			p := e.problem(0.1)
-			p.Dx, p.Dy, p.N = 300, 300, 2
+			p.Dx, p.Dy, p.N = d, d, 2
 			many = p
 		}
 		for _, c := range []struct {
 			bilevel.Problem
 			steps int
-		}{{one, 200}, {withoutProducts(one), 200}, {many, 4}} {
+		}{{one, 100}, {withoutProducts(one), 100}, {many, 4}} {
 			s, err := bilevel.New(c.Problem, e.New(tuning), bilevel.Options{Seed: 1})
 			require.NoError(t, err)
 			steps(t, s, c.steps)
@@ -265,7 +273,11 @@ func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 // Derivatives near the ends of the range: every method works, or says which step and which quantity
 // left it.
 func TestEveryMethodNearOverflowAndUnderflow(t *testing.T) {
-	for _, exponent := range []int{-1020, -1000, -700, -500, -100, 100, 500, 700, 1000, 1020} {
+	exponents := []int{-1020, -700, -100, 500, 1020, -1000, -500, 100, 700, 1000}
+	if testing.Short() {
+		exponents = exponents[:5]
+	}
+	for _, exponent := range exponents {
 		scale := math.Ldexp(1, exponent)
 		forEach(t, func(t *testing.T, e Entry) {
 			if e.Needs.Composition { // g is not to be scaled

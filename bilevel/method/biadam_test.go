@@ -40,7 +40,7 @@ func TestBiAdamFollowsThePaper(t *testing.T) {
 					x, y, acted := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
 					var xOld, yOld, dx, dy, a, b []float64
 					for k := range 40 {
-						w.Log = nil
+						w.Log = []call{}
 						require.NoError(t, s.Step())
 						r := &reader{t, newWavy(0.5), w.Log}
 

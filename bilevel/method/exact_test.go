@@ -29,7 +29,7 @@ func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, steps int) 
 // with the exact inverse.
 func TestMethodsExactStep(t *testing.T) {
 	const alpha, beta = 0.05, 0.1
-	series := Neumann{LG: 7, MuG: 0.5, Terms: 700}
+	series := Neumann{LG: 7, MuG: 0.5, Terms: 500}
 	a, b := bilevel.Constant(alpha), bilevel.Constant(beta)
 	full1 := bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
 	for _, c := range []struct {
@@ -153,7 +153,7 @@ func TestVRBOExact(t *testing.T) {
 	w := newWavy(0.1)
 	s, err := bilevel.New(w,
 		VRBO{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), Period: 1000, Inner: 3, LargeBatch: 0,
-			Neumann: Neumann{LG: 7, Terms: 600}},
+			Neumann: Neumann{LG: 7, Terms: 400}},
 		bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 	require.NoError(t, err)
 	gy := make([]float64, 4)

@@ -132,7 +132,7 @@ func TestAlternatingFollowsThePapers(t *testing.T) {
 				require.NoError(t, err)
 				x, y, boxed := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
 				for k := range 40 {
-					w.Log = nil
+					w.Log = []call{}
 					require.NoError(t, s.Step())
 					r := &reader{t, newWavy(0.5), w.Log}
 					for i := range c.inner(k) {
@@ -184,7 +184,7 @@ func TestMomentumFollowsThePapers(t *testing.T) {
 				x, y, boxed := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
 				var xOld, yOld, dx, dy []float64
 				for k := range 40 {
-					w.Log = nil
+					w.Log = []call{}
 					require.NoError(t, s.Step())
 					r := &reader{t, newWavy(0.5), w.Log}
 
@@ -247,7 +247,7 @@ func TestVRBOFollowsThePaper(t *testing.T) {
 			x, y, boxed := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
 			var u, v []float64
 			for k := range 40 {
-				w.Log = nil
+				w.Log = []call{}
 				require.NoError(t, s.Step())
 				r := &reader{t, newWavy(0.5), w.Log}
 				if k%c.period == 0 {

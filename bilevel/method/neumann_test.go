@@ -96,7 +96,11 @@ func (n neumannTruth) sum(eta float64, terms int, batch func(j int) int) (mean [
 // of them, are those of the closed form, within five standard errors of many draws; every part of a
 // draw is independent of the others.
 func TestNeumannMoments(t *testing.T) {
-	const draws, lg, mu = 20000, 6.0, 0.7
+	const lg, mu = 6.0, 0.7
+	draws := 20000
+	if testing.Short() {
+		draws = 5000
+	}
 	x, y := []float64{0.3, -0.8, 0.5}, []float64{0.4, -1, 0.2, 0.7}
 	for _, c := range []struct {
 		random, shrink bool
@@ -258,6 +262,7 @@ func TestStocBiOBatches(t *testing.T) {
 			Neumann: Neumann{LG: 8, MuG: 2, Terms: 5}},
 		bilevel.Options{LowerBatch: 3})
 	require.NoError(t, err)
+	w.Log = []call{}
 	require.NoError(t, s.Step())
 	var sizes []int
 	for _, c := range w.Log {

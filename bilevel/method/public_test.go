@@ -45,7 +45,7 @@ func TestMethodsFollowPublicCode(t *testing.T) {
 			x, y := make([]float64, 3), make([]float64, 4)
 			boxed := 0
 			for k := range 40 {
-				w.Log = nil
+				w.Log = []call{}
 				require.NoError(t, s.Step())
 				r := &reader{t: t, w: newWavy(0.3), log: slices.Clone(w.Log)}
 				c.p.step(r, k, x, y)

@@ -28,7 +28,6 @@ func (e Entry) problem(noise float64) identity {
 	if e.Needs.Composition {
 		p = newIdentity(noise)
 	}
-	p.NoLog = true
 	return p
 }
 

@@ -37,7 +37,7 @@ func TestRSVRBFollowsThePaper(t *testing.T) {
 				return fx, fy
 			}
 			for k := range 60 {
-				w.Log = nil
+				w.Log = []call{}
 				require.NoError(t, s.Step())
 				r := &reader{t, mirror, w.Log}
 				var xiOld, phiOld []bilevel.Sample

@@ -51,7 +51,7 @@ func TestSOBAFollowsThePaper(t *testing.T) {
 			require.NoError(t, err)
 			z, boxed := joint{slices.Clone(opt.X0), slices.Clone(opt.Y0), make([]float64, 4)}, 0
 			for k := range 60 {
-				w.Log = nil
+				w.Log = []call{}
 				require.NoError(t, s.Step())
 				r := &reader{t, nil, w.Log}
 				xi, phi := r.next("GradF", z.x, z.y), r.next("GradG", z.x, z.y)
@@ -89,7 +89,7 @@ func TestSABAFollowsThePaper(t *testing.T) {
 			var table [n][5][]float64
 			twice, boxed := 0, 0
 			for k := range 80 {
-				w.Log = nil
+				w.Log = []call{}
 				require.NoError(t, s.Step())
 				r := &reader{t, nil, w.Log}
 				size := batch
