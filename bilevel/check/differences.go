@@ -87,9 +87,9 @@ func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int,
 // rough leaves out the entries that say nothing about a matrix with entries as large as top (their
 // tolerance becomes +Inf), and returns their number.
 func (j *jacobian) rough(top float64) int {
-	n := 0
+	n, most := 0, 1e-3*max(top, maxAbs(j.d), 1e-6*j.scale)
 	for k, t := range j.tol {
-		if !math.IsInf(t, 1) && t > 1e-3*max(top, maxAbs(j.d), 1e-6*j.scale) {
+		if !math.IsInf(t, 1) && t > most {
 			j.tol[k] = math.Inf(1)
 			n++
 		}
