@@ -152,13 +152,16 @@ func TestJacobiStaysOrthogonal(t *testing.T) {
 // TestFactorFromDoesNotDrift feeds a decomposition with its own vectors, again and again, while the
 // matrix moves to and fro.
 func TestFactorFromDoesNotDrift(t *testing.T) {
-	const n = 54
+	n, moves := 54, uint64(100)
+	if testing.Short() {
+		n, moves = 33, 50
+	}
 	a, b := mattest.Sym(n, 1), mat.NewSym(n)
 	var e eig.Jacobi
 	_, err := e.Factor(a)
 	require.NoError(t, err)
 	v := mat.NewDense(n, n)
-	for k := range uint64(100) {
+	for k := range moves {
 		mat.CopyTrans(v, e.VectorsT())
 		mat.AddScaledSym(b, a, 0.01, mattest.Sym(n, 2+k))
 		_, err = e.FactorFrom(b, v)

@@ -121,12 +121,11 @@ func TestTridiagonalAtAllOrders(t *testing.T) {
 }
 
 // around is Q·diag(±1 + width·N(0, 1))·Qᵀ, and its projection onto {X ⪰ 0}.
-func around(n int, width float64, seed uint64) (a, p *mat.Sym) {
-	lambda, rng := make([]float64, n), mattest.Rand(seed)
+func around(q *mat.Dense, width float64, seed uint64) (a, p *mat.Sym) {
+	lambda, rng := make([]float64, q.Rows), mattest.Rand(seed)
 	for i := range lambda {
 		lambda[i] = float64(2*rng.IntN(2)-1) + width*rng.NormFloat64()
 	}
-	q := mattest.Orthogonal(n, seed)
 	a = mattest.Compose(q, lambda)
 	for i, v := range lambda {
 		lambda[i] = max(v, 0)
@@ -167,17 +166,18 @@ func TestTruncateOfTightClusters(t *testing.T) {
 		assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0), where)
 	}
 	widths := []float64{3e-14, 1e-13, 4e-13, 1e-15, 1e-14, 1e-12}
-	for n, seeds := range map[int]uint64{8: 60, 40: 20, 100: 5, 280: 1} {
-		for _, width := range widths[:min(6, 600/n)] {
-			for seed := range seeds {
-				a, want := around(n, width, seed)
+	seeds, transforms := map[int]uint64{8: 60, 40: 20, 100: 5, 280: 1}, []*mat.Sym{dct4(300), dst1(492)}
+	if testing.Short() {
+		seeds, transforms = map[int]uint64{8: 20, 40: 6, 100: 2}, transforms[:1]
+	}
+	for n, count := range seeds {
+		for seed := range count {
+			q := mattest.Orthogonal(n, seed)
+			for _, width := range widths[:min(6, 600/n)] {
+				a, want := around(q, width, seed)
 				check(a, want, fmt.Sprintf("n=%d, width %g, seed %d", n, width, seed))
 			}
 		}
-	}
-	transforms := []*mat.Sym{dct4(300)}
-	if !testing.Short() {
-		transforms = append(transforms, dst1(492))
 	}
 	if mattest.Long() {
 		transforms = append(transforms, dct4(577), dst1(985), dst1(1000), dct4(1000))

@@ -134,9 +134,12 @@ func requireReport(t *testing.T, rep eig.Report, lambda []float64, a, p *mat.Sym
 }
 
 // thresholds are the mu at which a is truncated: around 0 and inside its spectrum, at its own
-// scale.
+// scale. A larger matrix gets three of them with -short.
 func thresholds(a *mat.Sym) []float64 {
 	s := norm(a) / math.Sqrt(float64(max(a.N, 1)))
+	if testing.Short() && a.N > 32 {
+		return []float64{0.1, -0.5 * s, 3 * s}
+	}
 	return []float64{0, 0.1, 1e-3 * s, 0.5 * s, -0.5 * s, 3 * s, -3 * s}
 }
 
@@ -223,6 +226,10 @@ func TestSolveAfterTruncationToASingularMatrix(t *testing.T) {
 // tried has been tried, then these and others of the order, many times.
 func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 	type list []*mat.Sym
+	rounds := 8
+	if testing.Short() {
+		rounds = 2
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection allocates, too
 	for _, c := range []struct {
 		name         string
@@ -260,7 +267,7 @@ func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 			if calls++; calls == 1 {
 				return
 			}
-			for range 8 {
+			for range rounds {
 				truncate(c.others)
 				truncate(c.seen)
 			}
@@ -277,7 +284,11 @@ func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 // and however far the try comes, one matrix that took the same route has made all the room.
 func TestTruncateAllocatesNothingByARouteTakenBefore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	for _, n := range []int{24, 48, 64, 100, 120} {
+	orders := []int{24, 48, 64, 100, 120}
+	if testing.Short() {
+		orders = []int{24, 64, 100}
+	}
+	for _, n := range orders {
 		near := tridiagonal(n, constant(0.1), constant(1))
 		others := []*mat.Sym{mattest.Sym(n, 1), few(n, 1, 0.1), few(n, 3, 0.1), few(n, n/2, 0.1), few(n, n-1, 0.1),
 			near,
