@@ -39,7 +39,7 @@ func testAccuracy(t *testing.T) {
 	case mattest.Long():
 		count = 60_000
 	case testing.Short():
-		count = 1000
+		count = 400
 	}
 	l := mattest.NewLedger(constants)
 	var c chol.Cholesky
@@ -166,8 +166,11 @@ func TestPivotsWithoutDigits(t *testing.T) { chol.EachKernel(t, testPivotsWithou
 
 func testPivotsWithoutDigits(t *testing.T) {
 	var c chol.Cholesky
-	factored := 0
-	for k := range 20_000 {
+	factored, count := 0, 20_000
+	if testing.Short() {
+		count = 5000
+	}
+	for k := range count {
 		n := 2 + k%7
 		lambda := make([]float64, n)
 		for i := range lambda[k%(n-1)+1:] {
@@ -181,5 +184,5 @@ func testPivotsWithoutDigits(t *testing.T) {
 		require.Less(t, mattest.CholResidual(a, factorOf(t, &c)), constants["factor"], "n=%d, matrix %d", n, k)
 		require.False(t, math.IsNaN(c.LogDet()) || math.IsInf(c.LogDet(), 0))
 	}
-	require.Greater(t, factored, 2000)
+	require.Greater(t, factored, count/10)
 }

@@ -39,11 +39,12 @@ func TestElementwise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mat.EachKernel(t, func(t *testing.T) {
 				for _, n := range append([]int{0}, edges...) {
+					a, b, c := mattest.Dense(n, n+2, 1), mattest.Dense(n, n+2, 2), mattest.Dense(n, n+2, 3)
+					p, q, r := mattest.Sym(n, 1), mattest.Sym(n, 2), mattest.Sym(n, 3)
 					for _, pad := range mattest.Strides {
 						for alias := range 4 {
-							a, b, c := mattest.Dense(n, n+2, 1), mattest.Dense(n, n+2, 2), mattest.Dense(n, n+2, 3)
-							in := []*mat.Dense{mattest.Pad(a, pad), mattest.Pad(b, pad), mattest.Pad(c, pad),
-								mattest.Pad(a, pad)}
+							in := []*mat.Dense{mattest.Pad(a, pad), mattest.Pad(b, 2*pad), mattest.Pad(c, 3*pad),
+								mattest.Pad(a, 4*pad)}
 							dst := in[(alias+3)%4]
 							f.dense(dst, in[0], in[1], in[2])
 							mattest.CheckPad(t, dst)
@@ -51,9 +52,8 @@ func TestElementwise(t *testing.T) {
 								requireEach(t, f.want, dst.Row(i), a.Row(i), b.Row(i), c.Row(i))
 							}
 
-							p, q, r := mattest.Sym(n, 1), mattest.Sym(n, 2), mattest.Sym(n, 3)
-							ins := []*mat.Sym{mattest.PadSym(p, pad), mattest.PadSym(q, pad), mattest.PadSym(r, pad),
-								mattest.PadSym(p, pad)}
+							ins := []*mat.Sym{mattest.PadSym(p, pad), mattest.PadSym(q, 2*pad), mattest.PadSym(r, 3*pad),
+								mattest.PadSym(p, 4*pad)}
 							ds := ins[(alias+3)%4]
 							f.sym(ds, ins[0], ins[1], ins[2])
 							mattest.CheckPadSym(t, ds)

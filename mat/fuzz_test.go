@@ -98,8 +98,11 @@ func TestProjectFrobAccuracy(t *testing.T) { mat.EachKernel(t, testProjectFrobAc
 // testProjectFrobAccuracy holds ‖a‖_F and the projection against arithmetic of 320 bits.
 func testProjectFrobAccuracy(t *testing.T) {
 	count := 2000
-	if mattest.Long() {
+	switch {
+	case mattest.Long():
 		count = 60_000
+	case testing.Short():
+		count = 500
 	}
 	worst, outside := 0.0, 0
 	for k := range count {
