@@ -1,7 +1,6 @@
 package bilevel
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -46,7 +45,11 @@ func tightest(seen map[string]int, bounds map[string]float64) float64 {
 func TestTheorem2(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	forAlpha, forBeta := map[string]int{}, map[string]int{}
-	for i := range 10_000 {
+	cases := 10_000
+	if testing.Short() {
+		cases = 2000
+	}
+	for i := range cases {
 		c := randomConstants(rng)
 		k := 1 + rng.IntN(1e6)
 		rho := -c.MuF * (1 + math.Pow(10, -4*rng.Float64()))
@@ -55,31 +58,30 @@ func TestTheorem2(t *testing.T) {
 		alpha, beta, tau := s.Alpha.At(0), s.Beta.At(5), s.Tau.At(k)
 		lf, _, _ := c.Lipschitz()
 		c12, weak := c.lemma2(), c.MuF+rho
-		msg := fmt.Sprintf("case %d: %+v", i, c)
 		assert.Equal(t, 1/math.Sqrt(float64(k)), tau)
-		assert.LessOrEqual(t, alpha, beta, msg)
-		assert.LessOrEqual(t, beta, tau, msg)
-		assert.LessOrEqual(t, beta, 2/(c.MuG+c.Lg), msg)
+		assert.LessOrEqual(t, alpha, beta, "case %d: %+v", i, c)
+		assert.LessOrEqual(t, beta, tau, "case %d: %+v", i, c)
+		assert.LessOrEqual(t, beta, 2/(c.MuG+c.Lg), "case %d: %+v", i, c)
 		const ulps = 1e-12
 		h := c12*alpha*alpha/beta + 4*rho*c.Cgxy*c.Cgxy*c.Cfy*c.Cfy*alpha/(weak*math.Pow(c.MuG, 4))
-		assert.LessOrEqual(t, h, tau*(1+ulps), msg)
+		assert.LessOrEqual(t, h, tau*(1+ulps), "case %d: %+v", i, c)
 		h = c12*alpha*alpha/beta + 4*rho*c.Cfy*c.Cfy*alpha/(weak*c.MuG*c.MuG)
-		assert.LessOrEqual(t, h, tau*(1+ulps), msg)
+		assert.LessOrEqual(t, h, tau*(1+ulps), "case %d: %+v", i, c)
 		kappa := c.MuG * c.Lg / (c.MuG + c.Lg)
 		y := kappa*beta - c12*alpha*alpha/beta - 2*lf*lf*rho*alpha/weak - 8*c.c3()*beta*beta*c.Lg*c.Lg
-		assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), msg)
-		assert.Positive(t, alpha, msg)
+		assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), "case %d: %+v", i, c)
+		assert.Positive(t, alpha, "case %d: %+v", i, c)
 
 		assert.InEpsilon(t, tightest(forBeta, map[string]float64{
 			"1/√K": tau, "c": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c12),
 			"c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
-		}), beta, ulps, msg)
+		}), beta, ulps, "case %d: %+v", i, c)
 		assert.InEpsilon(t, tightest(forAlpha, map[string]float64{
 			"β":    beta,
 			"H_yy": tau / (c12 + 4*rho*math.Pow(c.Cgxy*c.Cfy, 2)/(weak*math.Pow(c.MuG, 4))),
 			"H_xy": tau / (c12 + 4*rho*math.Pow(c.Cfy, 2)/(weak*math.Pow(c.MuG, 2))),
 			"y":    kappa * beta / (2*c12 + 4*rho*lf*lf/weak),
-		}), alpha, ulps, msg)
+		}), alpha, ulps, "case %d: %+v", i, c)
 	}
 	assert.Len(t, forBeta, 3)
 	assert.Len(t, forAlpha, 4)
@@ -91,27 +93,30 @@ func TestTheorem2(t *testing.T) {
 func TestTheorem3(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	forA, forBeta := map[string]int{}, map[string]int{}
-	for i := range 3000 {
+	cases := 3000
+	if testing.Short() {
+		cases = 1000
+	}
+	for i := range cases {
 		c := randomConstants(rng)
 		s, err := c.Theorem3()
 		require.NoError(t, err)
 		lf, _, _ := c.Lipschitz()
 		c12 := c.lemma2()
 		kappa := c.MuG * c.Lg / (c.MuG + c.Lg)
-		msg := fmt.Sprintf("case %d: %+v", i, c)
 		for _, k := range []int{0, 1, 1000, 1e8} {
 			alpha, beta, tau := s.Alpha.At(k), s.Beta.At(k), s.Tau.At(k)
 			require.Equal(t, beta, tau)
-			require.LessOrEqual(t, tau, 1.0, msg)
+			require.LessOrEqual(t, tau, 1.0, "case %d: %+v", i, c)
 			const ulps = 1e-9
 			h := 4 * alpha / c.Mu * c.Cfy * c.Cfy / (c.MuG * c.MuG)
-			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), msg)
+			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), "case %d: %+v", i, c)
 			h *= c.Cgxy * c.Cgxy / (c.MuG * c.MuG)
-			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), msg)
+			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), "case %d: %+v", i, c)
 			y := kappa*beta - c12*alpha*alpha/beta - 2*lf*lf*alpha/c.Mu - 8*c.c3()*beta*beta*c.Lg*c.Lg
-			assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), msg)
+			assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), "case %d: %+v", i, c)
 			contraction := min(c.Mu*alpha, kappa*beta/4, beta/4)
-			assert.InEpsilon(t, 2/(s.Beta.(Power).K0+float64(k)), contraction, 1e-9, msg)
+			assert.InEpsilon(t, 2/(s.Beta.(Power).K0+float64(k)), contraction, 1e-9, "case %d: %+v", i, c)
 		}
 
 		a := tightest(forA, map[string]float64{
@@ -122,13 +127,13 @@ func TestTheorem3(t *testing.T) {
 			"H_xy": c.Mu * math.Pow(c.MuG, 2) / (8 * math.Pow(c.Cfy, 2)),
 		})
 		beta := s.Beta.(Power)
-		assert.InEpsilon(t, a, s.Alpha.(Power).C/beta.C, 1e-12, msg)
+		assert.InEpsilon(t, a, s.Alpha.(Power).C/beta.C, 1e-12, "case %d: %+v", i, c)
 		most := tightest(forBeta, map[string]float64{
 			"τ ≤ 1": 1, "printed": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg)),
 			"c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
 		})
-		assert.LessOrEqual(t, beta.At(0), most*(1+1e-12), msg)
-		assert.Greater(t, beta.C/(beta.K0-1), most*(1-1e-12), msg)
+		assert.LessOrEqual(t, beta.At(0), most*(1+1e-12), "case %d: %+v", i, c)
+		assert.Greater(t, beta.C/(beta.K0-1), most*(1-1e-12), "case %d: %+v", i, c)
 	}
 	assert.Len(t, forA, 5)
 	assert.Len(t, forBeta, 3)

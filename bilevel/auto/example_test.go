@@ -125,7 +125,7 @@ func Example_cleaning() {
 		fmt.Println(err)
 		return
 	}
-	r, err := s.Run(context.Background(), bilevel.Run{Steps: 20000})
+	r, err := s.Run(context.Background(), bilevel.Run{Steps: 10000})
 	right, wrong := []float64{}, []float64{}
 	for i, x := range r.X {
 		if weight := 1 / (1 + math.Exp(-x)); (a[i][0]+a[i][1] > 0) == (b[i] > 0) {

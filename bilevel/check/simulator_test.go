@@ -42,7 +42,11 @@ func TestBiasOfSimulatorIsSeen(t *testing.T) {
 }
 
 func TestSimulatorsAreRarelyAccused(t *testing.T) {
-	for seed := range uint64(20) {
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 6
+	}
+	for seed := range seeds {
 		o := noisy
 		o.Seed = seed
 		require.NoError(t, run(t, newQuadratic(t, o), Options{Seed: seed, Points: 1}).Err())

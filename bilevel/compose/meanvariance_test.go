@@ -75,7 +75,7 @@ func TestPortfolioConverges(t *testing.T) {
 	for _, batch := range []int{bilevel.Full, 1} {
 		steps, alpha, beta := 6000, bilevel.Schedule(bilevel.Constant(0.5)), bilevel.Schedule(bilevel.Constant(0.5))
 		if batch == 1 {
-			steps, alpha, beta = 40000, bilevel.Power{C: 40, K0: 200, P: 1}, bilevel.Power{C: 100, K0: 200, P: 1}
+			steps, alpha, beta = 10000, bilevel.Power{C: 40, K0: 200, P: 1}, bilevel.Power{C: 100, K0: 200, P: 1}
 		}
 		end := map[string][]float64{}
 		for _, name := range []string{"SCGD", "SCSC"} {

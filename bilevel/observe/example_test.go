@@ -56,7 +56,7 @@ func ExampleLocalLimit() {
 		fmt.Println(err)
 		return
 	}
-	const n, runs = 4000, 20
+	const n, runs = 2000, 20
 	mean := 0.0
 	for seed := range uint64(runs) {
 		s, err := bilevel.New(p, bilevel.STABLE{MuG: 1}, bilevel.Options{Seed: seed})

@@ -153,7 +153,11 @@ func TestFirstStepOfSTABLE(t *testing.T) {
 	variance := 0.25 + 0.25*j2/4 + 0.09/b*(mat.Dot(w, w)+0.25*a2/4)/4
 	method := bilevel.STABLE{Alpha: bilevel.Constant(1), Beta: bilevel.Constant(0), MuG: 0.5, InitBatch: b, Plain: true}
 	o := observer(t, p, Options{})
-	m, err := o.FirstStep(method, bilevel.Options{X0: x, Y0: y}, 1, 20000)
+	draws := 20000
+	if testing.Short() {
+		draws = 5000
+	}
+	m, err := o.FirstStep(method, bilevel.Options{X0: x, Y0: y}, 1, draws)
 	require.NoError(t, err)
 	agree(t, m, mean, grad, variance)
 
