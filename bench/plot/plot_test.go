@@ -307,8 +307,12 @@ func TestBadOptionsAreNamed(t *testing.T) {
 
 func TestLargeFigureStaysSmall(t *testing.T) {
 	var series []Series
+	points := 20_000
+	if testing.Short() {
+		points = 6000
+	}
 	for i := range 10 {
-		series = append(series, decay(strconv.Itoa(i), 20_000, float64(i)))
+		series = append(series, decay(strconv.Itoa(i), points, float64(i)))
 	}
 	for name, f := range map[string]Figure{
 		"column": {Panels: []Panel{logPanel(series...)}},

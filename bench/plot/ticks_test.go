@@ -82,7 +82,11 @@ func TestLogTicks(t *testing.T) {
 // inside, and with labels that say where they stand.
 func TestTicksOfRandomRanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for range 3000 {
+	ranges := 3000
+	if testing.Short() {
+		ranges = 800
+	}
+	for range ranges {
 		limit := 3 + rng.IntN(7)
 		s := scale{log: rng.IntN(2) == 0}
 		mid := math.Copysign(math.Pow(10, 20*rng.Float64()-10), rng.Float64()-0.5)

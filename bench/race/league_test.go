@@ -32,7 +32,7 @@ func TestProblemsAreSolved(t *testing.T) {
 		if strings.HasPrefix(m.name, "breast_cancer") || strings.Contains(m.name, "tuning") {
 			continue // their minima take long, and are those of another test
 		}
-		if testing.Short() && i%4 != 0 {
+		if testing.Short() && i%6 != 0 {
 			continue
 		}
 		p, err := m.make()
@@ -280,7 +280,7 @@ func TestUntunedAblation(t *testing.T) {
 	for _, name := range names {
 		out := t.TempDir()
 		status, stdout, stderr := bench(context.Background(), name, "-ablate", "-only", "saddle",
-			"-samples", "1000", "-trials", "2", "-out", out)
+			"-samples", "1000", "-trials", "1", "-out", out)
 		require.Zero(t, status, stderr)
 		for _, e := range untunedAblations {
 			assert.Contains(t, stdout, e.name)

@@ -113,7 +113,7 @@ func TestAgainst(t *testing.T) {
 // A file of rivals of another race, or one that is damaged, is refused with its line.
 func TestAgainstChecks(t *testing.T) {
 	out := t.TempDir()
-	status, _, stderr := bench(context.Background(), "untuned", "-methods", "TTSA", "-only", "saddle",
+	status, _, stderr := bench(context.Background(), "untuned", "-methods", "TTSA", "-only", "in a corner",
 		"-samples", "1000", "-trials", "1", "-tune", "1", "-out", out)
 	require.Zero(t, status, stderr)
 	good := filepath.Join(out, "untuned-rivals.csv")
@@ -125,38 +125,38 @@ func TestAgainstChecks(t *testing.T) {
 	best := fields[len(fields)-1]
 
 	for want, change := range map[string][2]string{
-		`:1: the rivals are of another race, "race: limit`:   {"race: untuned", "race: limit"},
-		`:2: the rivals are of another race, "seed: 2"`:      {"seed: 1", "seed: 2"},
-		`:7: the columns are`:                                {"problem,samples", "samples,problem"},
-		`:8: output is "end"`:                                {",last,", ",end,"},
-		`:9: samples is "1e3"`:                               {"1000,mean", "1e3,mean"},
-		`:8: a rival without a name`:                         {"last,TTSA", "last,"},
-		`:8: F* of "saddle" is `:                             {best, "7"},
-		`:9: "saddle" at 1000 samples has a second rival by`: {"mean,TTSA", "last,TTSA"},
-		`no rivals on "saddle" at 1000 samples`:              {"saddle,1000", "saddle,2000"},
-		`race them there first`:                              {"saddle,1000", "Saddle,1000"},
-		`:8: error is "-1`:                                   {`",`, `",-1`},
-		`:8: trials is "0"`:                                  {",1," + best, ",0," + best},
-		`:8: interval is "+Infx"`:                            {",1," + best, "x,1," + best},
-		`wrong number of fields`:                             {",1," + best, "," + best},
-		`parse error on line 8, column`:                      {`"α`, `α"`},
+		`:1: the rivals are of another race, "race: limit`:        {"race: untuned", "race: limit"},
+		`:2: the rivals are of another race, "seed: 2"`:           {"seed: 1", "seed: 2"},
+		`:7: the columns are`:                                     {"problem,samples", "samples,problem"},
+		`:8: output is "end"`:                                     {",last,", ",end,"},
+		`:9: samples is "1e3"`:                                    {"1000,mean", "1e3,mean"},
+		`:8: a rival without a name`:                              {"last,TTSA", "last,"},
+		`:8: F* of "in a corner" is `:                             {best, "7"},
+		`:9: "in a corner" at 1000 samples has a second rival by`: {"mean,TTSA", "last,TTSA"},
+		`no rivals on "in a corner" at 1000 samples`:              {"in a corner,1000", "in a corner,2000"},
+		`race them there first`:                                   {"in a corner,1000", "In a corner,1000"},
+		`:8: error is "-1`:                                        {`",`, `",-1`},
+		`:8: trials is "0"`:                                       {",1," + best, ",0," + best},
+		`:8: interval is "+Infx"`:                                 {",1," + best, "x,1," + best},
+		`wrong number of fields`:                                  {",1," + best, "," + best},
+		`parse error on line 8, column`:                           {`"α`, `α"`},
 	} {
 		bad := filepath.Join(out, "bad.csv")
 		changed := strings.Replace(string(text), change[0], change[1], 1)
-		if change[0] == "saddle,1000" {
+		if change[0] == "in a corner,1000" {
 			changed = strings.ReplaceAll(string(text), change[0], change[1])
 		}
 		require.NotEqual(t, string(text), changed, want)
 		require.NoError(t, os.WriteFile(bad, []byte(changed), 0o644))
-		status, _, stderr = bench(context.Background(), against(bad, out)...)
+		status, _, stderr = bench(context.Background(), against(bad, out, "-only", "in a corner")...)
 		assert.NotZero(t, status, want)
 		assert.Contains(t, stderr, want)
 		assert.Contains(t, stderr, bad)
 	}
-	status, _, stderr = bench(context.Background(), against(filepath.Join(out, "none.csv"), out)...)
+	status, _, stderr = bench(context.Background(), against(filepath.Join(out, "none.csv"), out, "-only", "in a corner")...)
 	assert.NotZero(t, status)
 	assert.Contains(t, stderr, "none.csv")
-	status, _, stderr = bench(context.Background(), against(good, out, "-seed", "2")...)
+	status, _, stderr = bench(context.Background(), against(good, out, "-only", "in a corner", "-seed", "2")...)
 	assert.NotZero(t, status)
 	assert.Contains(t, stderr, `"seed: 1"; this one is "seed: 2"`)
 }

@@ -70,7 +70,7 @@ func TestTheory(t *testing.T) {
 func TestTheoremsParts(t *testing.T) {
 	dir := t.TempDir()
 	args := func(more ...string) []string {
-		return append([]string{"theorems", "-quick", "-length", "0.1", "-groups", "3", "-out", dir}, more...)
+		return append([]string{"theorems", "-quick", "-length", "0.03", "-groups", "3", "-out", dir}, more...)
 	}
 	status, stdout, stderr := bench(context.Background(), args("-part", "1/2")...)
 	require.Zero(t, status, stderr)

@@ -74,15 +74,15 @@ func interrupt(t *testing.T, steps int, dir string, args ...string) {
 // An interrupted run goes on where it was, to the same result, and cleans up.
 func TestMainJobGoesOn(t *testing.T) {
 	whole, data := t.TempDir(), kittest.SmallData(t)
-	status, want, stderr := bench(context.Background(), "-data", data, "-out", whole, "-steps", "3000")
+	status, want, stderr := bench(context.Background(), "-data", data, "-out", whole, "-steps", "1500")
 	require.Zero(t, status, stderr)
 	for _, steps := range []int{0, 1, 700} {
 		parts := t.TempDir()
-		interrupt(t, steps, parts, "-data", data, "-steps", "3000")
-		interrupt(t, 100, parts, "-data", data, "-steps", "3000")
-		status, got, stderr := bench(context.Background(), "-data", data, "-out", parts, "-steps", "3000")
+		interrupt(t, steps, parts, "-data", data, "-steps", "1500")
+		interrupt(t, 100, parts, "-data", data, "-steps", "1500")
+		status, got, stderr := bench(context.Background(), "-data", data, "-out", parts, "-steps", "1500")
 		require.Zero(t, status, stderr)
-		assert.Contains(t, got, fmt.Sprintf("goes on at step %d of 3000", steps+100))
+		assert.Contains(t, got, fmt.Sprintf("goes on at step %d of 1500", steps+100))
 		requireSame(t, leaves(t, whole, want), leaves(t, parts, got))
 	}
 }
@@ -91,7 +91,7 @@ func TestMainJobGoesOn(t *testing.T) {
 // -fresh begins again.
 func TestMainJobRefuses(t *testing.T) {
 	dir, small := t.TempDir(), kittest.SmallData(t)
-	interrupt(t, 500, dir, "-data", small, "-steps", "3000")
+	interrupt(t, 300, dir, "-data", small, "-steps", "1000")
 	path := filepath.Join(dir, "tuning.checkpoint")
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -102,13 +102,13 @@ func TestMainJobRefuses(t *testing.T) {
 		assert.Contains(t, stderr, want)
 		assert.Contains(t, stderr, "-fresh to start over")
 	}
-	refused("belongs to another run", "-steps", "3001")
-	refused("belongs to another run", "-steps", "3000", "-seed", "2")
-	refused("belongs to another run", "-steps", "3000", "-bias=false")
+	refused("belongs to another run", "-steps", "1001")
+	refused("belongs to another run", "-steps", "1000", "-seed", "2")
+	refused("belongs to another run", "-steps", "1000", "-bias=false")
 	data, err := os.ReadFile(small)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(small, append(data, "1,1,1,true\n"...), 0o644))
-	refused("belongs to another run", "-steps", "3000")
+	refused("belongs to another run", "-steps", "1000")
 	require.NoError(t, os.WriteFile(small, data, 0o644))
 
 	line := bytes.IndexByte(good, '\n')
@@ -116,20 +116,20 @@ func TestMainJobRefuses(t *testing.T) {
 		bad := bytes.Clone(good)
 		bad[at] ^= 1
 		require.NoError(t, os.WriteFile(path, bad, 0o644))
-		refused("tuning.checkpoint: ", "-steps", "3000")
+		refused("tuning.checkpoint: ", "-steps", "1000")
 		require.NoError(t, os.WriteFile(path, good[:at], 0o644))
-		refused("damaged", "-steps", "3000")
+		refused("damaged", "-steps", "1000")
 	}
 
 	// With a good one before it, that one serves.
 	require.NoError(t, os.WriteFile(path+".old", good, 0o644))
-	status, stdout, stderr := bench(context.Background(), "-data", small, "-out", dir, "-steps", "3000")
+	status, stdout, stderr := bench(context.Background(), "-data", small, "-out", dir, "-steps", "1000")
 	require.Zero(t, status, stderr)
 	assert.Contains(t, stderr, "trying the one before")
-	assert.Contains(t, stdout, "goes on at step 500")
+	assert.Contains(t, stdout, "goes on at step 300")
 
 	require.NoError(t, os.WriteFile(path, good[:100], 0o644))
-	status, stdout, stderr = bench(context.Background(), "-data", small, "-out", dir, "-steps", "3000", "-fresh")
+	status, stdout, stderr = bench(context.Background(), "-data", small, "-out", dir, "-steps", "1000", "-fresh")
 	require.Zero(t, status, stderr)
 	assert.NotContains(t, stdout, "goes on")
 	assert.NoFileExists(t, path)

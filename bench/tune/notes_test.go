@@ -55,7 +55,11 @@ func TestTuneGoesOn(t *testing.T) {
 		require.Zero(t, status, stderr)
 		want := leaves(t, whole, "")
 		goesOn := 0
-		for _, after := range []int{2, 6, 12, 17, 25, 40, 400, 1200} {
+		stops := []int{6, 25, 2, 12, 17, 40, 400, 1200}
+		if testing.Short() {
+			stops = stops[:2]
+		}
+		for _, after := range stops {
 			dir := t.TempDir()
 			all := append([]string{"-out", dir}, args...)
 			if !stopTune(t, after, all...) {
