@@ -43,6 +43,8 @@ type Estimator struct {
 	bound   modulus        // of the eigenvalues of H_yy
 	known   bool           // whether this step has a bound
 	delta   *mat.Sym       // scratch: how g_yy has moved
+
+	clipped clippings // for Health
 }
 
 // EstimatorReport describes what the projections of the last Init or Update did.
@@ -64,7 +66,7 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 		x: make([]float64, dx), y: make([]float64, dy),
 		hxy: mat.NewDense(dx, dy), xyOld: mat.NewDense(dx, dy), xy: mat.NewDense(dx, dy),
 		hyy: mat.NewSym(dy), yyOld: mat.NewSym(dy), yy: mat.NewSym(dy),
-		w: make([]float64, dy),
+		w: make([]float64, dy), clipped: newClippings(dy),
 	}
 	if o, ok := p.(*Oracle); !ok || o.convex != nil {
 		if e.convex, ok = p.(StronglyConvex); ok {
@@ -84,6 +86,7 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	if err := e.p.HessG(e.hyy, x, y, phi); err != nil {
 		return err
 	}
+	mat.CopySym(e.yy, e.hyy)
 	e.report.HessNorm = mat.NormFrobSym(e.hyy)
 	var err error
 	if e.promise, err = e.convexityAt(x, e.hyy); err != nil {
@@ -176,7 +179,7 @@ func (e *Estimator) finish(x, y []float64) error {
 	}
 	copy(e.x, x)
 	copy(e.y, y)
-	return nil
+	return e.clipped.add(e.updates, r.Clipped > 0, e.yy)
 }
 
 // Hypergradient writes f_x − H_xy H_yy⁻¹ f_y, of length dx, into dst, which may be fx. Cost O(dx·dy
@@ -225,6 +228,7 @@ func (e *Estimator) State(t *State) {
 	r.Truncate.Route = eig.Route(route)
 	t.Float(&e.promise)
 	e.bound.State(t)
+	e.clipped.State(t)
 	if t.Steps() > 0 {
 		t.After(e.restore)
 	}

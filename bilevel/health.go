@@ -1,5 +1,7 @@
 package bilevel
 
+import "fmt"
+
 // Health is what a running method can tell of its iterate without knowing the solution. Every field
 // is an estimate, made of samples; a NaN stands for what the method does not know.
 type Health struct {
@@ -18,11 +20,35 @@ type Health struct {
 	// not foresee how the hypergradient changes, or is not positive. Run.Gap can stop on it.
 	Gap float64
 
+	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy
+	// that it sees, before any is raised, and LeastErr its standard error. STABLE and RSVRB look at
+	// the steps in which they raise eigenvalues: NaN where these are too few.
+	MuG, Least, LeastErr float64
+
 	// Clipped is the share of the late steps, with weights j³, in which eigenvalues of H_yy were
-	// raised. LargeMuG says that at the last look H_yy had eigenvalues below μ_g by more than three
-	// times their noise: that μ_g is too large.
-	Clipped  float64
-	LargeMuG bool
+	// raised.
+	Clipped float64
+
+	// LargeMuG says that μ_g is too large: g_yy has eigenvalues below it by more than three times
+	// their noise, and in STABLE and RSVRB most late steps raise some. NotConvex says that most
+	// late steps raise some, and that g_yy has eigenvalues below 0 by as much: y is no minimum of
+	// g, but a point where the method happens to stop.
+	LargeMuG, NotConvex bool
+}
+
+// Warnings says in words what is wrong, a line each; nothing where nothing is.
+func (h Health) Warnings() (list []string) {
+	saw := fmt.Sprintf("the least eigenvalue of g_yy is %.3g ± %.1g, and H_yy was raised in %.0f %% of the late steps",
+		h.Least, h.LeastErr, 100*h.Clipped)
+	switch {
+	case h.NotConvex:
+		list = append(list, "g(x, ·) is not convex where the run is, so that y need not be its minimum: "+saw)
+	case h.MuG == 0 && h.Clipped > mostClipped && h.Least < 3*h.LeastErr:
+		list = append(list, "g(x, ·) may not be strongly convex: "+saw)
+	case h.LargeMuG:
+		list = append(list, fmt.Sprintf("μ_g = %.3g looks too large: %s", h.MuG, saw))
+	}
+	return list
 }
 
 // HealthReporter is a Stepper that knows its health. Before the first step, too, it tells by a NaN
@@ -41,3 +67,11 @@ func (s *Solver) Health() (h Health, ok bool) {
 	}
 	return r.Health(), true
 }
+
+// mostClipped is the share of late steps up to which a projection of H_yy is no sign of anything.
+// With the right μ_g the share is below it, but for a g of condition 1, of which noise moves some
+// eigenvalue below μ_g at any time. almost leaves room for rounding.
+const (
+	mostClipped = 0.5
+	almost      = 1 - 0x1p-20
+)

@@ -111,6 +111,7 @@ type Result struct {
 	Steps    int       // done by this run
 	Counts   Counts
 	Activity Activity // since New
+	Warnings []string // of the method, see Health.Warnings
 	Reason   Reason
 	Elapsed  time.Duration // without the time of Progress
 }
@@ -177,9 +178,10 @@ func (s *Solver) reached(r Run, k0 int, clock *stopwatch, rest *stillness, near 
 }
 
 func (s *Solver) result(steps int, reason Reason, elapsed time.Duration) Result {
+	h, _ := s.Health()
 	return Result{
 		X: slices.Clone(s.it.x), Y: slices.Clone(s.it.y), Mean: slices.Clone(s.mean), Steps: steps,
-		Counts: s.it.oracle.counts, Activity: s.it.activity, Reason: reason, Elapsed: elapsed,
+		Counts: s.it.oracle.counts, Activity: s.it.activity, Warnings: h.Warnings(), Reason: reason, Elapsed: elapsed,
 	}
 }
 

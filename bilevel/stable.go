@@ -259,6 +259,9 @@ func (m *stable) trust(it *Iteration) (theta float64) {
 // Estimator returns H_xy and H_yy.
 func (m *stable) Estimator() *Estimator { return m.est }
 
+// Health tells of H_yy.
+func (m *stable) Health() Health { return m.est.Health() }
+
 // State visits what outlives a step.
 func (m *stable) State(t *State) {
 	m.est.State(t)

@@ -301,14 +301,19 @@ func (m *untuned) raise(it *Iteration) error {
 	if err != nil {
 		return err
 	}
-	clipped := 0.0
+	weight := newest(it.K())
+	m.clipped -= weight * m.clipped
+	m.inf.below -= weight * m.inf.below
 	if r.Clipped > 0 {
-		clipped = 1
+		m.clipped += weight
 		it.Activity().Truncated++
+		if r.MinEigenvalue < -max(3*sigma, least) {
+			m.inf.below += weight
+		}
 	}
-	m.clipped += newest(it.K()) * (clipped - m.clipped)
 	if replaysAt(it.K()) {
-		m.inf.mu = m.MuG > 3*sigma && !m.look.PosDef(m.yy, m.MuG-3*sigma)
+		told := almost*m.MuG - 3*sigma
+		m.inf.mu = told > 0 && !m.look.PosDef(m.yy, told)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"stable/chol"
+	"stable/eig"
 	"stable/mat"
 )
 
@@ -21,6 +22,7 @@ type influence struct {
 	tau   float64   // the gain of h, see follower.gain
 	held  []bool    // entries at a bound that the last h pushed against
 	mu    bool      // H_yy was below μ_g
+	below float64   // share of the late steps in which H_yy had eigenvalues below 0
 	psi   []float64 // scratch
 	yTo   []float64
 	w     []float64
@@ -125,7 +127,11 @@ func (v *influence) hold(it *Iteration, m *untuned) {
 
 // Health tells of the last iterate but one, which differs from the last by one step.
 func (m *untuned) Health() Health {
-	h := Health{Lower: mat.Norm(m.u), LowerBound: math.NaN(), Gap: math.NaN(), Clipped: m.clipped, LargeMuG: m.inf.mu}
+	h := Health{Lower: mat.Norm(m.u), LowerBound: math.NaN(), Gap: math.NaN(), MuG: m.MuG, Clipped: m.clipped,
+		LargeMuG: m.inf.mu, NotConvex: m.inf.below > mostClipped, Least: math.NaN(), LeastErr: m.sigma()}
+	if e := new(eig.Symmetric); e.FactorValues(m.yy) == nil && m.dy > 0 {
+		h.Least = e.Values()[0]
+	}
 	if m.MuG > 0 {
 		h.LowerBound = mat.Norm(m.gy) / m.MuG
 	}
@@ -188,4 +194,5 @@ func (v *influence) State(t *State) {
 		t.flag(&v.held[i])
 	}
 	t.flag(&v.mu)
+	t.Float(&v.below)
 }

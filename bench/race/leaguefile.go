@@ -24,12 +24,14 @@ type leagueFlags struct {
 	samples             uint64
 	trials, tune        int
 	ablate, exhaustive  bool
+	noMu                bool
 }
 
 func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
 	f.Common.Add(fs, quick)
 	fs.StringVar(&f.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set")
 	fs.BoolVar(&f.ablate, "ablate", false, "the untuned method, and it with one part after the other taken away")
+	fs.BoolVar(&f.noMu, "no-mu", false, "the untuned method once more, without being told μ_g")
 	fs.BoolVar(&f.exhaustive, "exhaustive", false,
 		"try every setting at every budget, and keep every rival in the race")
 	fs.StringVar(&f.methods, "methods", f.methods, "`NAMES` of methods, separated by commas")
@@ -91,6 +93,9 @@ func (f *leagueFlags) league(command string, budgets []uint64, problems []*probl
 		name, entrants = name+"-ablate", untunedAblations
 	case f.methods == "all":
 		entrants = append(slices.Clip(entrants), special()...)
+	}
+	if f.noMu {
+		entrants = append(slices.Clip(entrants), untoldMu)
 	}
 	if entrants, err = leaveOut(entrants, f.without); err != nil {
 		return nil, err

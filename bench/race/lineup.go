@@ -248,6 +248,9 @@ var untunedAblations = []*entrant{
 	untunedEntrant("no tables", func(m *bilevel.Untuned) { m.TableBytes = -1 }),
 }
 
+// untoldMu is the untuned method that is told nothing at all.
+var untoldMu = untunedEntrant(bilevel.Untuned{}.Name()+" without μ_g", func(m *bilevel.Untuned) { m.MuG = 0 })
+
 // without is the untuned method without pieces.
 func without(name string, pieces bilevel.Ablation) *entrant {
 	return untunedEntrant(name, func(m *bilevel.Untuned) { m.Ablate = pieces })

@@ -110,6 +110,14 @@ func TestAgainst(t *testing.T) {
 	}
 }
 
+// The untuned method without μ_g races beside itself.
+func TestUntoldMu(t *testing.T) {
+	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "STABLE-untuned", "-no-mu",
+		"-only", "saddle", "-samples", "1000", "-trials", "1", "-out", t.TempDir())
+	require.Zero(t, status, stderr)
+	assert.Regexp(t, `without μ_g over with it: geometric mean, worst +1000\nlast +[0-9.]+, [0-9.]+ \(saddle\)`, stdout)
+}
+
 // A file of rivals of another race, or one that is damaged, is refused with its line.
 func TestAgainstChecks(t *testing.T) {
 	out := t.TempDir()

@@ -127,6 +127,9 @@ func (m *rsvrb) Step(it *bilevel.Iteration) error {
 // Estimator returns H_xy and H_yy.
 func (m *rsvrb) Estimator() *bilevel.Estimator { return m.est }
 
+// Health tells of H_yy.
+func (m *rsvrb) Health() bilevel.Health { return m.est.Health() }
+
 // track moves all five estimates from z^{k−1} to z^k.
 func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
 	xi := it.DrawXi(0)
