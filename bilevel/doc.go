@@ -17,7 +17,7 @@
 // [New] refuses invalid options with an error that wraps [ErrOption] and names the field. A run
 // that fails keeps its last good iterate, and ends with an error that names the step and the cause:
 // [DivergedError] for a value that is not finite or too large, [OracleError] for the problem,
-// [StepError] for a panic elsewhere. A step allocates nothing, and nothing starts a goroutine. A
-// run is a pure function of problem, method, options and seed: the same binary gives the same bits
-// on any number of cores, and when another process continues from a checkpoint.
+// [StepError] for the method, or a panic elsewhere. A step allocates nothing, and nothing starts a
+// goroutine. A run is a pure function of problem, method, options and seed: the same binary gives
+// the same bits on any number of cores, and when another process continues from a checkpoint.
 package bilevel

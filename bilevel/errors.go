@@ -63,19 +63,19 @@ func (e *OracleError) Error() string {
 // Unwrap returns the oracle's own error.
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// A StepError is a panic in a step that did not come from an oracle, but from the method, or from a
-// part that the caller supplied, such as a Set or a Schedule.
+// A StepError is an error of the method itself, or a panic in a step that did not come from an
+// oracle, but from the method, or from a part that the caller supplied, such as a Set or a Schedule.
 type StepError struct {
 	Step   int
 	Method string // its name
-	Err    error  // a *PanicError, whose Stack gives the place
+	Err    error  // the method's error, or a *PanicError, whose Stack gives the place
 }
 
 func (e *StepError) Error() string {
 	return fmt.Sprintf("bilevel: step %d of %s failed: %v", e.Step, e.Method, e.Err)
 }
 
-// Unwrap returns the *PanicError.
+// Unwrap returns Err.
 func (e *StepError) Unwrap() error { return e.Err }
 
 // A PanicError is a panic that was caught in a step.

@@ -206,7 +206,7 @@ func (e *Estimator) Drift(dst, dx []float64) error {
 // solve sets dst = H_yy⁻¹ b.
 func (e *Estimator) solve(dst, b []float64) error {
 	if err := e.projection.SolveVec(dst, b); err != nil {
-		return fmt.Errorf("bilevel: H_yy at step %d is singular to working precision, μ_g = %g is too small for it: %w",
+		return fmt.Errorf("bilevel: H_yy is singular to working precision after %d updates, μ_g = %g is too small for it: %w",
 			e.updates, e.mu, err)
 	}
 	return nil

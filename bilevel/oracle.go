@@ -172,6 +172,20 @@ func (it *Iteration) caught(v any) error {
 	return &StepError{Step: it.k, Method: it.method.Name(), Err: err}
 }
 
+// failed gives an error that a step returned the step and the method's name, unless it says where it
+// comes from.
+func (it *Iteration) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	var oracle *OracleError
+	var diverged *DivergedError
+	if errors.As(err, &oracle) || errors.As(err, &diverged) || errors.Is(err, ErrOption) {
+		return err
+	}
+	return &StepError{Step: it.k, Method: it.method.Name(), Err: err}
+}
+
 // batchSize returns the number of samples that a batch counts for.
 func batchSize(batch int, stream uint64) uint64 {
 	if batch > 0 {

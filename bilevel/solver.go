@@ -43,8 +43,8 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 
 // Step does one iteration. On an error, X and Y stay at the last good iterate, and every later Step
 // returns the same error. Errors are an *OracleError (a failure or a panic of the problem), a
-// *DivergedError, a *StepError (any other panic in the step), one that wraps ErrOption (a step size
-// outside its range), or one of the method's own.
+// *DivergedError, one that wraps ErrOption (a step size outside its range), or a *StepError (any
+// other error of the method, or panic in the step).
 func (s *Solver) Step() (err error) {
 	if s.err != nil {
 		return s.err
@@ -63,7 +63,7 @@ func (s *Solver) Step() (err error) {
 		}
 		s.err = err
 	}()
-	if err = it.stepper.Step(it); err == nil {
+	if err = it.failed(it.stepper.Step(it)); err == nil {
 		err = it.checkNext()
 	}
 	if returned = true; err != nil {

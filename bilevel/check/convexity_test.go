@@ -57,7 +57,12 @@ func TestSingularIsNotStronglyConvex(t *testing.T) {
 			gyy.Set(2, 2, 1)
 			return nil
 		}}
-	requireOnly(t, run(t, bare{m}, Options{}), Convexity, "HessG")
+	f := requireOnly(t, run(t, bare{m}, Options{}), Convexity, "HessG")[0]
+	assert.Contains(t, f.Message, "must be above 0")
+
+	m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error { clear(gy); return nil }
+	m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error { gyy.Zero(); return nil }
+	requireOnly(t, run(t, bare{m}, Options{}), Convexity, "HessG") // of a g without curvature
 }
 
 // promises says how convex g is.

@@ -184,17 +184,20 @@ func (c *checker) convexity() {
 		// Without a modulus to ask for, an eigenvalue within rounding of 0 is not positive; that
 		// within noise of 0 may be.
 		bad := !(least >= c.o.MuG-slack)
-		if c.o.MuG == 0 && slack < 1e-9*maxAbs(j.Values()) {
+		if c.o.MuG == 0 && slack <= 1e-9*maxAbs(j.Values()) {
 			bad = !(least > slack)
 		}
 		if !bad {
 			c.log.pass(Convexity, o.name, 1)
 			continue
 		}
-		f := Finding{Check: Convexity, Oracle: o.name, Quantity: "λ_min(g_yy)",
+		message := "g is not as strongly convex in y as it should be"
+		if c.o.MuG == 0 {
+			message = "g is not strongly convex in y: the smallest eigenvalue must be above 0"
+		}
+		c.log.find(Finding{Check: Convexity, Oracle: o.name, Quantity: "λ_min(g_yy)",
 			I: -1, J: -1, Got: least, Want: c.o.MuG, Tol: slack, Point: pt.index,
-			Message: "g is not as strongly convex in y as it should be", severity: c.o.MuG - least}
-		c.log.find(f)
+			Message: message, severity: c.o.MuG - least})
 	}
 }
 
