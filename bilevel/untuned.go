@@ -33,18 +33,23 @@ import (
 // No constant here has a unit: scaling x, entry by entry, y, f and g by powers of two (g by even
 // ones) scales every iterate alike, bit for bit.
 //
-// What is proved, what is measured. (1) e is unbiased given the past, for every block: τ and c
-// depend on earlier samples alone, and E[now − (1−τ)old − τc·d] = t(z^k) − (1−τ)t(z^(k−1)), since
-// E[d] = 0 for an index drawn uniformly. (2) e⁺ − t⁺ = (1−τ)(e − t) + (1−τ)(n⁺ − n) + τn⁺ with the
-// noise n and n⁺ of the sample at both points, the first term uncorrelated with the others given
-// the past. So with known S, P is E‖e − t‖² where the noise is the same at both points, and where
-// n⁺ − n and n⁺ are uncorrelated it is at least that, since it counts the change in full. (3) With
-// independent samples, a solution in the interior where the derivatives of the mean are
-// differentiable and the samples have finite variances, and iterates that follow the root of (g_y,
-// h) to o(1/√k), τ = 1/k makes that root the M-estimator of all samples up to o(1/√k), whose
-// covariance is the least possible (Hájek, Le Cam; van der Vaart, Asymptotic Statistics, 1998,
-// chapters 5 and 8). Measured, and not proved: that the iterates do follow, from any start; ω and S
-// as they are estimated; the steps of x; finite sums.
+// An innovation longer than half the root of the sum of all squares before it is clipped there.
+// Under heavy tails that keeps single samples from throwing the estimates. Where variances are
+// finite it binds in the first steps at most, or at rare outliers, and its bias is o(1/√k), less
+// than the error.
+//
+// What is proved, what is measured. (1) Where nothing is clipped, e is unbiased given the past, for
+// every block: τ and c depend on earlier samples alone, and E[now − (1−τ)old − τc·d] = t(z^k) −
+// (1−τ)t(z^(k−1)), since E[d] = 0 for an index drawn uniformly. (2) e⁺ − t⁺ = (1−τ)(e − t) +
+// (1−τ)(n⁺ − n) + τn⁺ with the noise n and n⁺ of the sample at both points, the first term
+// uncorrelated with the others given the past. So with known S, P is E‖e − t‖² where the noise is
+// the same at both points, and where n⁺ − n and n⁺ are uncorrelated it is at least that, since it
+// counts the change in full. (3) With independent samples, a solution in the interior where the
+// derivatives of the mean are differentiable and the samples have finite variances, and iterates
+// that follow the root of (g_y, h) to o(1/√k), τ = 1/k makes that root the M-estimator of all
+// samples up to o(1/√k), whose covariance is the least possible (Hájek, Le Cam; van der Vaart,
+// Asymptotic Statistics, 1998, chapters 5 and 8). Measured, and not proved: that the iterates do
+// follow, from any start; ω and S as they are estimated; the steps of x; finite sums.
 //
 // Samples a step k ≥ 1: ξ and φ one batch. Oracles: GradF, GradG, CrossG, HessG at two points; with
 // a table of φ, CrossG and HessG at a third; up to d_x = 400 GradF, HessVecG, CrossVecG at one
@@ -91,6 +96,7 @@ const (
 	AblateCurvature                      // x moves by the gradient alone
 	AblateDrift                          // y is not corrected by the drift
 	AblateBlind                          // entries of x that g does not know move by the gradient alone
+	AblateClip                           // innovations count in full, however long
 	ablations       = 1<<iota - 1
 )
 
@@ -273,8 +279,8 @@ func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
 	return nil
 }
 
-// same says whether a and b differ by no more than some thousand roundings of each entry: the change
-// of a derivative between them would be noise of the arithmetic.
+// same says whether a and b differ by no more than some thousand roundings of each entry: the
+// change of a derivative between them would be noise of the arithmetic.
 func same(a, b []float64) bool {
 	for i, v := range a {
 		if math.Abs(v-b[i]) > 0x1p-42*math.Abs(v) {

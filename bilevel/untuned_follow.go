@@ -307,33 +307,15 @@ func (f *follower) move(k int) {
 		dgy = f.lower.d
 	}
 	for i := range f.dx {
-		g := &f.gfx[i]
-		tau, c := f.at(g, k, AblateUpper)
-		g.learn(k, tau, sweep(f.fx[i:i+1], f.now.fx[i:i+1], f.old.fx[i:i+1], part(dfx, i, i+1), tau, c), f.omega(0))
-
-		g = &f.gxy[i]
-		tau, c = f.at(g, k, AblateBends)
-		g.learn(k, tau, sweep(f.xy.Row(i), f.now.xy.Row(i), f.old.xy.Row(i), f.bendXY(i), tau, c), f.omega(3))
+		f.carry(&f.gfx[i], k, 0, f.fx[i:i+1], f.now.fx[i:i+1], f.old.fx[i:i+1], part(dfx, i, i+1))
+		f.carry(&f.gxy[i], k, 3, f.xy.Row(i), f.now.xy.Row(i), f.old.xy.Row(i), f.bendXY(i))
 	}
-	tau, c := f.at(&f.gfy, k, AblateUpper)
-	f.gfy.learn(k, tau, sweep(f.fy, f.now.fy, f.old.fy, dfy, tau, c), f.omega(1))
-	tau, c = f.at(&f.ggy, k, AblateLower)
-	f.ggy.learn(k, tau, sweep(f.gy, f.now.gy, f.old.gy, dgy, tau, c), f.omega(2))
-	tau, c = f.at(&f.gyy, k, AblateBends)
-	var m moments
-	for i := range f.dy { // an entry below the diagonal stands for two
-		e, now, old := f.yy.Row(i), f.now.yy.Row(i), f.old.yy.Row(i)
-		var d []float64
-		if f.bends != nil {
-			d = f.bends.dyy.Row(i)
-		}
-		m.add(sweep(e[:i], now, old, part(d, 0, i), tau, c), 2)
-		m.add(sweep(e[i:], now[i:], old[i:], part(d, i, i+1), tau, c), 1)
-	}
-	f.gyy.learn(k, tau, m, f.omega(4))
+	f.carry(&f.gfy, k, 1, f.fy, f.now.fy, f.old.fy, dfy)
+	f.carry(&f.ggy, k, 2, f.gy, f.now.gy, f.old.gy, dgy)
+	f.carryYY(k)
 }
 
-// at is g.at, less what is ablated; fresh is the piece that takes the block's newest batch alone.
+// at is g.at, less what is ablated; fresh is the piece that takes the newest batch alone.
 func (f *follower) at(g *gain, k int, fresh Ablation) (tau, c float64) {
 	tau, c = g.at(k)
 	switch {

@@ -118,3 +118,65 @@ func TestRowsVisitOnceABatch(t *testing.T) {
 	r.ask([]Sample{1, 1, 3, 0})
 	assert.Equal(t, []float64{-0.25, 0.25}, r.d, "a term never visited counts as the mean")
 }
+
+// With samples of tail index 1.2 the mean has an infinite variance. Clipped, it has not; and no
+// sample in a thousand raises the bound by more than a factor of 2.
+func TestGainClipsHeavyTails(t *testing.T) {
+	const runs, steps, first = 100, 1000, 10
+	mean := func(clips bool, law func(rng *rand.Rand) float64) (square, bias float64, late int) {
+		for run := range uint64(runs) {
+			rng := rand.New(rand.NewPCG(run, 9))
+			g, e, old, ss := gain{}, []float64{0}, []float64{0}, 0.0
+			for n := range first {
+				old[0] = law(rng)
+				ss += welford(e, old, n+1)
+			}
+			g.begin(ss, first, 1)
+			for k := 1; k <= steps; k++ {
+				old[0] = law(rng)
+				tau, c := g.at(k)
+				keep, before := 1.0, g.s
+				if clips {
+					keep = g.clip(k, residual(e, old, nil, c))
+				}
+				if keep < 1 && k > steps/10 {
+					late++
+				}
+				g.learn(k, tau, sweep(e, old, old, nil, keep*tau, c).times(keep*keep), 0)
+				if clips && g.s > 2*before {
+					t.Fatalf("run %d, step %d: S goes from %v to %v", run, k, before, g.s)
+				}
+			}
+			square += e[0] * e[0] / runs
+			bias += e[0] / runs
+		}
+		return square, bias, late
+	}
+	heavy := func(rng *rand.Rand) float64 {
+		return math.Copysign(math.Pow(1-rng.Float64(), -1/1.2), rng.Float64()-0.5)
+	}
+	clipped, _, late := mean(true, heavy)
+	whole, _, _ := mean(false, heavy)
+	assert.Greater(t, whole, 10*clipped, "it helps")
+	assert.Positive(t, late)
+
+	// Where the variance is finite, it does not bind after the first steps, and biases nothing.
+	normal := func(rng *rand.Rand) float64 { return rng.NormFloat64() }
+	square, _, late := mean(true, normal)
+	assert.Zero(t, late)
+	assert.Less(t, square, 1.3/steps)
+	skewed := func(rng *rand.Rand) float64 { return rng.ExpFloat64() - 1 }
+	square, bias, _ := mean(true, skewed)
+	assert.Less(t, square, 1.3/steps)
+	assert.Less(t, math.Abs(bias), 4*math.Sqrt(square/runs)+0.1/math.Sqrt(steps))
+}
+
+// The share that counts has the square of the bound over that of the innovation, and is all where
+// there is no bound yet.
+func TestGainClip(t *testing.T) {
+	g := gain{s: 2, first: 6, batch: 2}
+	assert.Equal(t, 1.0, g.clip(5, 4), "N = 8")
+	assert.Equal(t, 0.5, g.clip(5, 16))
+	g.s = 0
+	assert.Equal(t, 1.0, g.clip(5, 16))
+}

@@ -241,6 +241,7 @@ var untunedAblations = []*entrant{
 	without("first order in x", bilevel.AblateCurvature),
 	without("no drift correction", bilevel.AblateDrift),
 	without("gradient where g is blind", bilevel.AblateBlind),
+	without("no clipping", bilevel.AblateClip),
 	untunedEntrant("μ_g not told", func(m *bilevel.Untuned) { m.MuG = 0 }),
 	untunedEntrant("μ_g told 5 × too large", func(m *bilevel.Untuned) { m.MuG *= 5 }),
 	untunedEntrant("μ_g told 100 × too small", func(m *bilevel.Untuned) { m.MuG /= 100 }),
