@@ -113,6 +113,7 @@ func TestUntunedUnits(t *testing.T) {
 		"exact":     {Dx: d, Dy: d, LG: 100},
 		"blind":     noisy(0.5, quadratic.Options{Dx: d, Dy: d, Blind: 2}),
 		"nonconvex": noisy(2, quadratic.Options{Dx: d, Dy: d, Nonconvex: 1}),
+		"tail":      noisy(0.5, quadratic.Options{Dx: d, Dy: d, Tail: 1.1}),
 	} {
 		for _, bounded := range []bool{false, true} {
 			for _, far := range []float64{0, 1, 100} {
