@@ -88,7 +88,7 @@ func (c *Cholesky) needUpper() {
 func (c *Cholesky) reset(n int) {
 	c.valid = false
 	if c.spread == nil && byVectors(n) { // here and not in factor, which PosDef may not reach
-		c.spread = make([]float64, 4*spreadRows*8)
+		c.spread = make([]float64, spreadSize)
 	}
 	c.panels = c.panels[:0]
 	if kernel.Lanes() == panelLanes && n >= panelsFrom {

@@ -1,6 +1,9 @@
 package chol
 
-import "stable/mat"
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
 
 // factorUpper sets U = Lᵀ of a − shift·I in the upper triangle of u, and returns n, or the index
 // and value of the first pivot that is not positive and finite. It is the same left-looking
@@ -8,14 +11,16 @@ import "stable/mat"
 //
 //	for i ≤ j: U_ij = (A_ij − Σ_{p<i} U_pi·U_pj) / U_ii, with U_ii = √ for i = j
 //
-// spread is room for 4·spreadRows vectors, panels that of panelSize.
+// spread has spreadSize entries, panels panelSize.
 func factorUpper(u []float64, ld int, panels []float64, a *mat.Sym, shift float64,
 	spread []float64) (pivot int, value float64) {
 	loadUpper(u, ld, a, shift)
 	return factorRows(u, ld, panels, a.N, spread)
 }
 
-const spreadRows = 64 // of U at a time, from which something is subtracted
+// spreadSize is the room for what is subtracted at a time: some rows of U, four entries of each,
+// each spread over a vector. With vectors of 512 bits these are 64 rows.
+const spreadSize = 4 * 64 * 8
 
 // With vectors of 256 bits, finished rows of U are written to panels, too: blocks of columns as
 // wide as the tile, in which the rows follow each other. The tile that reads them knows all
@@ -23,24 +28,28 @@ const spreadRows = 64 // of U at a time, from which something is subtracted
 const (
 	panelLanes = 4
 	panelWidth = 2 * panelLanes
+	panelRows  = spreadSize / (4 * panelLanes)
 	panelsFrom = 72 // the order from which they pay
 )
 
 // panelAt returns where row p of the panel of column j stands, for order n. What is subtracted at a
-// time, spreadRows of all panels, lies together.
+// time, panelRows of all panels, lies together.
 func panelAt(j, p, n int) int {
-	return p/spreadRows*spreadRows*panelColumns(n) + j/panelWidth*panelWidth*spreadRows + p%spreadRows*panelWidth
+	top, columns := p/panelRows*panelRows, (n+panelWidth-1)/panelWidth*panelWidth
+	return top*columns + j/panelWidth*panelStep(p, n) + (p-top)*panelWidth
 }
 
-// panelColumns returns how many columns all panels have.
-func panelColumns(n int) int { return (n + panelWidth - 1) / panelWidth * panelWidth }
+// panelStep returns how far it is from there to the next panel.
+func panelStep(p, n int) int {
+	return panelWidth * min(panelRows, (n+3)/4*4-p/panelRows*panelRows)
+}
 
 // panelSize returns the size of all panels.
-func panelSize(n int) int { return panelAt(0, (n+spreadRows-1)/spreadRows*spreadRows, n) }
+func panelSize(n int) int { return (n + panelWidth - 1) / panelWidth * panelWidth * ((n + 3) / 4 * 4) }
 
 // factorRows turns A into U by strips of four rows: it subtracts from them what the rows above
-// give, spreadRows of these at a time; the strip's own 4 × 4 block then gives the corner, by which
-// it divides:
+// give, as many of these at a time as spread has room for; the strip's own 4 × 4 block then gives
+// the corner, by which it divides:
 //
 //	C = A_ij − Σ_{p<i} U_pi·U_pj, U_ij = corner⁻ᵀ·C
 //
@@ -48,13 +57,14 @@ func panelSize(n int) int { return panelAt(0, (n+spreadRows-1)/spreadRows*spread
 // down, so what is there beyond n reaches nothing inside.
 func factorRows(u []float64, ld int, panels []float64, n int, spread []float64) (pivot int, value float64) {
 	var d corner
+	rows := spreadSize / (4 * kernel.Lanes())
 	for i := 0; i < n; i += 4 {
-		for p := 0; p < i; p += spreadRows {
-			subtractVector(u, ld, panels, p, min(spreadRows, i-p), i, n, spread)
+		for p := 0; p < i; p += rows {
+			subtractVector(u, ld, panels, p, min(rows, i-p), i, n, spread)
 		}
 		r0, r1, r2, r3 := u[i*ld+i:], u[(i+1)*ld+i:], u[(i+2)*ld+i:], u[(i+3)*ld+i:]
-		rows := min(4, n-i)
-		if k, x := d.factor(rows, r0[0], r0[1], r1[1], r0[2], r1[2], r2[2], r0[3], r1[3], r2[3], r3[3]); k < rows {
+		w := min(4, n-i)
+		if k, x := d.factor(w, r0[0], r0[1], r1[1], r0[2], r1[2], r2[2], r0[3], r1[3], r2[3], r3[3]); k < w {
 			return i + k, x
 		}
 		divideVector(u, ld, panels, i, n, &d, spread)

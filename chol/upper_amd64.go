@@ -63,7 +63,8 @@ func subtractAVX2(u []float64, ld int, panels []float64, p, k, i, n int, spread 
 
 // subtractPanelsAVX2 is subtractAVX2 with the rows above in panels.
 func subtractPanelsAVX2(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
-	d, from := spread, panels[panelAt(i, p, n)+i%panelWidth:]
+	at, step := panelAt(i, p, n), panelStep(p, n)
+	d, from := spread, panels[at+i%panelWidth:]
 	for q := range k {
 		a, e := (*[4]float64)(from[q*panelWidth:]), (*[4 * 4]float64)(d)
 		archsimd.BroadcastFloat64x4(a[0]).Store(e[:4])
@@ -73,7 +74,8 @@ func subtractPanelsAVX2(u []float64, ld int, panels []float64, p, k, i, n int, s
 		d = d[4*4:]
 	}
 	for j := i / panelWidth * panelWidth; j < n; j += panelWidth {
-		packed2AVX2(u[i*ld+j:], ld, spread[:4*4*k], panels[panelAt(j, p, n):])
+		packed2AVX2(u[i*ld+j:], ld, spread[:4*4*k], panels[at:])
+		at += step
 	}
 }
 
@@ -499,7 +501,8 @@ func subtractAVX512(u []float64, ld int, panels []float64, p, k, i, n int, sprea
 
 // subtractPanelsAVX512 is subtractAVX512 with the rows above in panels.
 func subtractPanelsAVX512(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
-	d, from := spread, panels[panelAt(i, p, n)+i%panelWidth:]
+	at, step := panelAt(i, p, n), panelStep(p, n)
+	d, from := spread, panels[at+i%panelWidth:]
 	for q := range k {
 		a, e := (*[4]float64)(from[q*panelWidth:]), (*[4 * 8]float64)(d)
 		archsimd.BroadcastFloat64x8(a[0]).Store(e[:8])
@@ -509,7 +512,8 @@ func subtractPanelsAVX512(u []float64, ld int, panels []float64, p, k, i, n int,
 		d = d[4*8:]
 	}
 	for j := i / panelWidth * panelWidth; j < n; j += panelWidth {
-		packed2AVX512(u[i*ld+j:], ld, spread[:4*8*k], panels[panelAt(j, p, n):])
+		packed2AVX512(u[i*ld+j:], ld, spread[:4*8*k], panels[at:])
+		at += step
 	}
 }
 

@@ -47,7 +47,8 @@ func subtractVector(u []float64, ld int, panels []float64, p, k, i, n int, sprea
 
 // subtractPanelsVector is subtractVector with the rows above in panels.
 func subtractPanelsVector(u []float64, ld int, panels []float64, p, k, i, n int, spread []float64) {
-	d, from := spread, panels[panelAt(i, p, n)+i%panelWidth:]
+	at, step := panelAt(i, p, n), panelStep(p, n)
+	d, from := spread, panels[at+i%panelWidth:]
 	for q := range k {
 		a, e := (*[4]float64)(from[q*panelWidth:]), (*[4 * lanes]float64)(d)
 		simd.BroadcastFloat64s(a[0]).Store(e[:lanes])
@@ -57,7 +58,8 @@ func subtractPanelsVector(u []float64, ld int, panels []float64, p, k, i, n int,
 		d = d[4*lanes:]
 	}
 	for j := i / panelWidth * panelWidth; j < n; j += panelWidth {
-		packed2Vector(u[i*ld+j:], ld, spread[:4*lanes*k], panels[panelAt(j, p, n):])
+		packed2Vector(u[i*ld+j:], ld, spread[:4*lanes*k], panels[at:])
+		at += step
 	}
 }
 
