@@ -42,7 +42,6 @@ type Estimator struct {
 	promise float64        // its s at the last x; −Inf for none
 	bound   modulus        // of the eigenvalues of H_yy
 	known   bool           // whether this step has a bound
-	delta   *mat.Sym       // scratch: how g_yy has moved
 
 	clipped clippings // for Health
 }
@@ -69,9 +68,7 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 		w: make([]float64, dy), clipped: newClippings(dy),
 	}
 	if o, ok := p.(*Oracle); !ok || o.convex != nil {
-		if e.convex, ok = p.(StronglyConvex); ok {
-			e.delta = mat.NewSym(dy)
-		}
+		e.convex, _ = p.(StronglyConvex)
 	}
 	return e, nil
 }
@@ -123,8 +120,7 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 		return err
 	}
 	if e.known = !math.IsInf(e.promise, -1) && !e.bound.pause(); e.known {
-		mat.AddScaledSym(e.delta, e.yy, -1, e.yyOld)
-		e.bound.follow(tau, e.promise, e.mu, size, e.report.HessNorm, e.delta)
+		e.bound.follow(tau, e.promise, e.mu, size, e.report.HessNorm, e.yy, e.yyOld)
 	}
 	return e.finish(x, y)
 }

@@ -75,20 +75,20 @@ func (b *modulus) begin(h *mat.Sym, s, mu float64) {
 }
 
 // follow moves the bound along (STABLE-H). size is tr H^{k−1}, norm ‖g_yy‖_F at the new point;
-// delta is Δ.
-func (b *modulus) follow(tau, s, mu, size, norm float64, delta *mat.Sym) {
+// now and old are g_yy at the two points, whose difference is Δ.
+func (b *modulus) follow(tau, s, mu, size, norm float64, now, old *mat.Sym) {
 	t := 1 - tau
 	if !(t >= 0 && t <= 1) {
 		b.least = math.Inf(-1)
 		return
 	}
 	low, squares := math.Inf(1), 0.0
-	for i := range delta.N {
-		d := delta.Data[i*delta.Stride+i]
+	for i := range now.N {
+		d := now.Data[i*now.Stride+i] - old.Data[i*old.Stride+i]
 		low, squares = min(low, d), squares+d*d
 	}
-	off := 2 * kernel.SumSquares(kernel.Shape{Rows: delta.N, Lower: true}, delta.Data, delta.Stride)
-	n, whole := float64(delta.N), math.Sqrt(off+squares)
+	off := 2 * kernel.SumSquaresSub(kernel.Shape{Rows: now.N, Lower: true}, now.Data, now.Stride, old.Data, old.Stride)
+	n, whole := float64(now.N), math.Sqrt(off+squares)
 	low = max(-whole, low-math.Sqrt(off))
 	rounding := 0x1p-50*(size+2*norm+whole) + n*n*0x1p-52*whole + n*0x1p-500
 	rounding += (1 - t) * n * 0x1p-52 * norm // the oracle's own

@@ -107,3 +107,33 @@ func sumSquaresRow(x []float64) float64 {
 	}
 	return (s0 + s1) + (s2 + s3)
 }
+
+// SumSquaresSub returns Σ (a_ij − b_ij)², each with its stride.
+func SumSquaresSub(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
+	if Vector() {
+		return sumSquaresSubVector(s, a, lda, b, ldb)
+	}
+	t := 0.0
+	for i := range s.Rows {
+		t += sumSquaresSubRow(a[i*lda:][:s.width(i)], b[i*ldb:])
+	}
+	return t
+}
+
+func sumSquaresSubRow(x, y []float64) float64 {
+	y = y[:len(x)]
+	var s0, s1, s2, s3 float64
+	i := 3
+	for ; i < len(x); i += 4 {
+		v0, v1, v2, v3 := x[i-3]-y[i-3], x[i-2]-y[i-2], x[i-1]-y[i-1], x[i]-y[i]
+		s0 += v0 * v0
+		s1 += v1 * v1
+		s2 += v2 * v2
+		s3 += v3 * v3
+	}
+	for i -= 3; i < len(x); i++ {
+		v := x[i] - y[i]
+		s0 += v * v
+	}
+	return (s0 + s1) + (s2 + s3)
+}

@@ -39,6 +39,13 @@ func sumSquaresVector(s Shape, a []float64, lda int) float64 {
 	return sumSquaresAVX2(s, a, lda)
 }
 
+func sumSquaresSubVector(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
+	if Lanes() == 8 {
+		return sumSquaresSubAVX512(s, a, lda, b, ldb)
+	}
+	return sumSquaresSubAVX2(s, a, lda, b, ldb)
+}
+
 func recurAVX2(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, old []float64, ldo int, now []float64, ldn int) {
 	const v = 4
 	f := archsimd.BroadcastFloat64x4(1 - tau)
@@ -134,6 +141,42 @@ func sumSquaresAVX2(s Shape, a []float64, lda int) float64 {
 	return Sum(&t)
 }
 
+// sumSquaresSubAVX2 is sumSquaresAVX2 for the differences of two matrices.
+func sumSquaresSubAVX2(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
+	const v = 4
+	var s0, s1, s2, s3 archsimd.Float64x4
+	for i := 0; i < s.Rows; i++ {
+		w := s.width(i)
+		x, z := a[i*lda:][:w], b[i*ldb:][:w]
+		j := 0
+		for ; j+4*v <= w; j += 4 * v {
+			r, q := x[j:j+4*v:j+4*v], z[j:j+4*v:j+4*v]
+			y := archsimd.LoadFloat64x4(r).Sub(archsimd.LoadFloat64x4(q))
+			s0 = y.MulAdd(y, s0)
+			y = archsimd.LoadFloat64x4(r[v:]).Sub(archsimd.LoadFloat64x4(q[v:]))
+			s1 = y.MulAdd(y, s1)
+			y = archsimd.LoadFloat64x4(r[2*v:]).Sub(archsimd.LoadFloat64x4(q[2*v:]))
+			s2 = y.MulAdd(y, s2)
+			y = archsimd.LoadFloat64x4(r[3*v:]).Sub(archsimd.LoadFloat64x4(q[3*v:]))
+			s3 = y.MulAdd(y, s3)
+		}
+		for ; j+v <= w; j += v {
+			y := archsimd.LoadFloat64x4(x[j : j+v : j+v]).Sub(archsimd.LoadFloat64x4(z[j : j+v : j+v]))
+			s0 = y.MulAdd(y, s0)
+		}
+		if j < w {
+			y, _ := archsimd.LoadFloat64x4Part(x[j:])
+			t, _ := archsimd.LoadFloat64x4Part(z[j:])
+			y = y.Sub(t)
+			s1 = y.MulAdd(y, s1)
+		}
+	}
+	var t [8]float64
+	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	archsimd.ClearAVXUpperBits()
+	return Sum(&t)
+}
+
 func recurAVX512(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, old []float64, ldo int, now []float64, ldn int) {
 	const v = 8
 	f := archsimd.BroadcastFloat64x8(1 - tau)
@@ -220,6 +263,42 @@ func sumSquaresAVX512(s Shape, a []float64, lda int) float64 {
 		}
 		if j < w {
 			y, _ := archsimd.LoadFloat64x8Part(x[j:])
+			s1 = y.MulAdd(y, s1)
+		}
+	}
+	var t [8]float64
+	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	archsimd.ClearAVXUpperBits()
+	return Sum(&t)
+}
+
+// sumSquaresSubAVX512 is sumSquaresAVX512 for the differences of two matrices.
+func sumSquaresSubAVX512(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
+	const v = 8
+	var s0, s1, s2, s3 archsimd.Float64x8
+	for i := 0; i < s.Rows; i++ {
+		w := s.width(i)
+		x, z := a[i*lda:][:w], b[i*ldb:][:w]
+		j := 0
+		for ; j+4*v <= w; j += 4 * v {
+			r, q := x[j:j+4*v:j+4*v], z[j:j+4*v:j+4*v]
+			y := archsimd.LoadFloat64x8(r).Sub(archsimd.LoadFloat64x8(q))
+			s0 = y.MulAdd(y, s0)
+			y = archsimd.LoadFloat64x8(r[v:]).Sub(archsimd.LoadFloat64x8(q[v:]))
+			s1 = y.MulAdd(y, s1)
+			y = archsimd.LoadFloat64x8(r[2*v:]).Sub(archsimd.LoadFloat64x8(q[2*v:]))
+			s2 = y.MulAdd(y, s2)
+			y = archsimd.LoadFloat64x8(r[3*v:]).Sub(archsimd.LoadFloat64x8(q[3*v:]))
+			s3 = y.MulAdd(y, s3)
+		}
+		for ; j+v <= w; j += v {
+			y := archsimd.LoadFloat64x8(x[j : j+v : j+v]).Sub(archsimd.LoadFloat64x8(z[j : j+v : j+v]))
+			s0 = y.MulAdd(y, s0)
+		}
+		if j < w {
+			y, _ := archsimd.LoadFloat64x8Part(x[j:])
+			t, _ := archsimd.LoadFloat64x8Part(z[j:])
+			y = y.Sub(t)
 			s1 = y.MulAdd(y, s1)
 		}
 	}

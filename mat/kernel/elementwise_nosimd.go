@@ -7,3 +7,4 @@ func outerVector(Shape, []float64, int, float64, []float64, []float64)          
 func sumSquaresVector(Shape, []float64, int) float64                                 { return 0 }
 func recurVector(Shape, []float64, int, float64, []float64, int, []float64, int, []float64, int) {
 }
+func sumSquaresSubVector(Shape, []float64, int, []float64, int) float64 { return 0 }

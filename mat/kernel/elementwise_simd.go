@@ -98,3 +98,39 @@ func sumSquaresVector(s Shape, a []float64, lda int) float64 {
 	ClearUpper()
 	return Sum(&t)
 }
+
+// sumSquaresSubVector is sumSquaresVector for the differences of two matrices.
+func sumSquaresSubVector(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
+	const v = lanes
+	var s0, s1, s2, s3 simd.Float64s
+	for i := 0; i < s.Rows; i++ {
+		w := s.width(i)
+		x, z := a[i*lda:][:w], b[i*ldb:][:w]
+		j := 0
+		for ; j+4*v <= w; j += 4 * v {
+			r, q := x[j:j+4*v:j+4*v], z[j:j+4*v:j+4*v]
+			y := simd.LoadFloat64s(r).Sub(simd.LoadFloat64s(q))
+			s0 = y.MulAdd(y, s0)
+			y = simd.LoadFloat64s(r[v:]).Sub(simd.LoadFloat64s(q[v:]))
+			s1 = y.MulAdd(y, s1)
+			y = simd.LoadFloat64s(r[2*v:]).Sub(simd.LoadFloat64s(q[2*v:]))
+			s2 = y.MulAdd(y, s2)
+			y = simd.LoadFloat64s(r[3*v:]).Sub(simd.LoadFloat64s(q[3*v:]))
+			s3 = y.MulAdd(y, s3)
+		}
+		for ; j+v <= w; j += v {
+			y := simd.LoadFloat64s(x[j : j+v : j+v]).Sub(simd.LoadFloat64s(z[j : j+v : j+v]))
+			s0 = y.MulAdd(y, s0)
+		}
+		if j < w {
+			y, _ := simd.LoadFloat64sPart(x[j:])
+			t, _ := simd.LoadFloat64sPart(z[j:])
+			y = y.Sub(t)
+			s1 = y.MulAdd(y, s1)
+		}
+	}
+	var t [8]float64
+	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	ClearUpper()
+	return Sum(&t)
+}
