@@ -78,16 +78,17 @@ type LimitOptions struct {
 // largest diagonal element on the diagonal and 1e-8 beside it. A, B and K are differences of exact
 // oracles over two points on each side of every entry, with an error of fourth order.
 //
-// p must have exact oracles and implement bilevel.Truth, whose Solution gives y*. x is read only,
-// and must be x* to as many digits as the limit is to have; an entry of x on its bound counts as
-// held, and an x within 1e-9 of the sphere or the plane of a set as on it. Samples are gone through
-// one by one in a finite sum, and drawn from an unbounded stream.
+// p must have exact oracles. y* is that of bilevel.Truth where p implements it, and otherwise found
+// by Newton's method from 0. x is read only, and must be x* to as many digits as the limit is to
+// have; an entry of x on its bound counts as held, and an x within 1e-9 of the sphere or the plane
+// of a set as on it. Samples are gone through one by one in a finite sum, and drawn from an
+// unbounded stream.
 //
-// Errors: ErrOption, wrapped, for a field out of range or a p without Truth; those of the oracles
-// and of Solution; chol.ErrNotPosDef, wrapped, where g_yy, or T(∇²F + λI)Tᵀ is not
-// positive definite. It panics if x is not of length dx. It allocates O((dx + dy)²). Cost:
-// 4(dx + dy) exact evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops, and
-// O((dx + dy)³).
+// Errors: ErrOption, wrapped, for a field out of range; those of the oracles, bilevel.ErrNoExact
+// among them, and of Solution; chol.ErrNotPosDef, wrapped, where g_yy, or T(∇²F + λI)Tᵀ is not
+// positive definite. It panics if x is not of length dx. It allocates O((dx + dy)²). Cost: 4(dx +
+// dy) exact evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops, and O((dx +
+// dy)³).
 //
 // Source: Hájek, Proc. Sixth Berkeley Symp. 1, 1972, and Le Cam, same volume (local asymptotic
 // minimax bound); Duchi, Ruan, Ann. Statist. 49, 2021 (convex constraints); Polyak, Juditsky, SIAM
@@ -96,9 +97,9 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	if dx, _ := p.Dims(); len(x) != dx {
 		panic("observe: LocalLimit: dimension mismatch")
 	}
-	truth, ok := p.(bilevel.Truth)
-	if !ok {
-		return Limit{}, option.Bad("observe: LocalLimit needs a problem that implements bilevel.Truth")
+	truth, err := truthOf(p, "LocalLimit", false)
+	if err != nil {
+		return Limit{}, err
 	}
 	l := newLinear(p, x)
 	if err := truth.Solution(l.y, x); err != nil {
@@ -108,7 +109,6 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 		return Limit{}, err
 	}
 	var lim Limit
-	var err error
 	if lim.Skew, err = l.linearise(o.ScaleX, o.ScaleY); err != nil {
 		return Limit{}, err
 	}

@@ -1,6 +1,7 @@
-// Package observe measures a bilevel run against the truth (bilevel.Truth): errors of x and y, of
-// the estimates H_xy and H_yy of STABLE, the Lyapunov function of its analysis, near-stationarity
-// by the Moreau envelope, and bias and variance of a hypergradient estimate.
+// Package observe measures a bilevel run against the truth (bilevel.Truth, or Newton's method on
+// exact oracles): errors of x and y, of the estimates H_xy and H_yy of STABLE, the Lyapunov
+// function of its analysis, near-stationarity by the Moreau envelope, and bias and variance of a
+// hypergradient estimate.
 //
 // An Observer calls the problem directly: it draws no sample and counts nothing, and the run is the
 // same, bit for bit, with an observer and without. It keeps the time that it takes (Spent), to be
@@ -92,12 +93,13 @@ type Observer struct {
 	err   error
 }
 
-// New returns an observer. p must implement bilevel.Truth and, where estimates are measured, have
-// exact oracles. The error wraps bilevel.ErrOption and names the field.
+// New returns an observer. p must implement bilevel.Truth, or bilevel.Values and have exact
+// oracles: then y*(x) is found by Newton's method on these. Where estimates are measured, p must
+// have exact oracles. The error wraps bilevel.ErrOption and names the field.
 func New(p bilevel.Problem, o Options) (*Observer, error) {
-	truth, ok := p.(bilevel.Truth)
-	if !ok {
-		return nil, option.Bad("observe: New needs a problem that implements bilevel.Truth")
+	truth, err := truthOf(p, "New", true)
+	if err != nil {
+		return nil, err
 	}
 	if math.IsNaN(o.Best) || math.IsInf(o.Best, 0) {
 		return nil, option.Bad("observe: Options.Best is %v, want a finite F*", o.Best)
