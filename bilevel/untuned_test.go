@@ -158,7 +158,11 @@ func requireSameIn(t *testing.T, plain, other *inUnits, x0, y0, lo, hi []float64
 		return s
 	}
 	a, b := start(plain), start(other)
-	for k := range 1000 {
+	steps := 1000
+	if testing.Short() {
+		steps = 250
+	}
+	for k := range steps {
 		require.NoError(t, a.Step())
 		require.NoError(t, b.Step())
 		for i, v := range a.X() {
@@ -172,8 +176,12 @@ func requireSameIn(t *testing.T, plain, other *inUnits, x0, y0, lo, hi []float64
 
 // With exact oracles it arrives, and stays, whatever the conditions: 100 here.
 func TestUntunedExact(t *testing.T) {
+	seeds := uint64(5)
+	if testing.Short() {
+		seeds = 2
+	}
 	for _, batch := range []int{1, bilevel.Full} {
-		for seed := range uint64(5) {
+		for seed := range seeds {
 			p, err := quadratic.New(quadratic.Options{Seed: seed, LG: 100, LP: 100})
 			require.NoError(t, err)
 			xs, best := p.Optimum()

@@ -116,6 +116,9 @@ func TestMethodsSolveExactly(t *testing.T) {
 		if e.Lengths[0] || e.ExactOnly {
 			alpha, beta = falling(e)
 			steps, near = 4000, 1e-2
+			if testing.Short() {
+				steps = 2000
+			}
 		}
 		near = max(near, e.Bias)
 		for name, g := range goals(t, e, 0) {
