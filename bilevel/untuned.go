@@ -241,8 +241,9 @@ func (m *untuned) drawFirst(it *Iteration) (xi, phi []Sample) {
 // learnMove learns κ_g and curvature from the last move, at the samples of this step and with the H
 // of the last one. κ_g is the part of the change of g_y that H_yy and H_xy do not foresee, squared
 // in H⁻¹, over the square of the move in H: for data about d_y, without noise of the curvature 0.
-// It starts at d_y, which d_y steps outweigh; one outlier may not raise it by more than its own
-// size.
+// It starts at d_y, which d_y steps outweigh, or 10, since the scatter of κ_g over the samples,
+// some √2 of itself on data, does not grow with d_y; one outlier may not raise it by more than its
+// own size.
 func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
 	x, y := it.X(), it.Y()
 	if same(x, m.x) && same(y, m.y) {
@@ -274,7 +275,7 @@ func (m *untuned) learnMove(it *Iteration, xi, phi []Sample) error {
 	}
 	d := float64(m.dy)
 	kappa := min(mat.Dot(m.w, m.w2)/m.moved, 4*(m.kappaG+d))
-	m.kappaG += 4 / (4 + 4*d + float64(m.seenG)) * (kappa - m.kappaG)
+	m.kappaG += 4 / (4 + 4*min(d, 10) + float64(m.seenG)) * (kappa - m.kappaG)
 	m.seenG++
 	return nil
 }

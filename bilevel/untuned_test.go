@@ -409,3 +409,25 @@ func TestUntunedBlind(t *testing.T) {
 	assert.Less(t, mean(0), 1.6)
 	assert.Greater(t, mean(bilevel.AblateBlind), 5.0)
 }
+
+// A y of many entries does not hold x and y back: what it costs to measure κ_g does not grow with
+// d_y. Where d_y steps had to outweigh its start, it was at 13 times the limit here.
+func TestUntunedTall(t *testing.T) {
+	p, err := quadratic.New(noisy(0.5, quadratic.Options{Dx: 20, Dy: 60, CrossNorm: 3, Seed: 51}))
+	require.NoError(t, err)
+	xs, best := p.Optimum()
+	limit, err := observe.LocalLimit(p, xs, observe.LimitOptions{Draws: 500})
+	require.NoError(t, err)
+	const steps = 190
+	rng, x0 := rand.New(rand.NewPCG(1, 's')), make([]float64, len(xs))
+	for i := range x0 {
+		x0[i] = xs[i] + rng.NormFloat64()
+	}
+	s, err := bilevel.New(p, bilevel.Untuned{}, bilevel.Options{Seed: 1, X0: x0})
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), bilevel.Run{Steps: steps})
+	require.NoError(t, err)
+	f, err := p.Objective(nil, s.X())
+	require.NoError(t, err)
+	assert.Less(t, f-best, 4*limit.At(steps, steps))
+}
