@@ -104,6 +104,7 @@ func TestAwkwardFiles(t *testing.T) {
 		{"rows.svm", "1 1:1\n-1 1:2\n", "rows.svm is LIBSVM text; -label", []string{"-label", "y"}},
 		{"gap.svm", strings.Repeat("1 2:1 40:3\n-1 7:2\n", 20), "", nil},
 		{"zero.svm", "1 0:1 1:2\n-1 0:2\n", "zero.svm:1: index 0: indices start at 1", nil},
+		{"blanks.txt", "1 2.5 3\n0 1.5 2\n", `blanks.txt:1: "2.5" is not index:value (read as LIBSVM; in a table, commas`, nil},
 		{"rank.svm", "1 qid:3 1:0.5\n", "rank.svm:1: qid: pairs of ranking data", nil},
 	} {
 		dir := t.TempDir()
@@ -143,4 +144,13 @@ func TestTuneRowNames(t *testing.T) {
 	_, _, stdout = tuneWith(t, path, "-drop", "")
 	assert.NotContains(t, stdout, `the first column has no name`)
 	assert.Contains(t, stdout, "features 2,")
+}
+
+// A file that is given twice is pointed out.
+func TestTuneSameFile(t *testing.T) {
+	path := writeText(t, "twice.csv", table(","))
+	_, _, stdout := tuneWith(t, path, path)
+	assert.Contains(t, stdout, "warning  "+path+" is "+path+" once more")
+	_, _, stdout = tuneWith(t, path, writeText(t, "other.csv", table(",")+"1,2,no\n"))
+	assert.NotContains(t, stdout, "once more")
 }

@@ -104,6 +104,8 @@ func hint(err error, regression bool) error {
 		return fmt.Errorf("%w (-headerless calls them 1, 2, …)", err)
 	case strings.HasPrefix(syntax.Msg, "label column ") && strings.HasSuffix(syntax.Msg, "missing value"):
 		return fmt.Errorf("%w (leave the rows without a label out, or predict them with -apply -unlabelled)", err)
+	case strings.HasSuffix(syntax.Msg, "is not index:value"):
+		return fmt.Errorf("%w (read as LIBSVM; in a table, commas, semicolons, tabs or bars separate the columns)", err)
 	case cell && strings.HasSuffix(syntax.Msg, "not a number"):
 		return fmt.Errorf("%w (-categorical turns text into indicators, -drop leaves a column out)", err)
 	case cell && (strings.HasSuffix(syntax.Msg, "missing value") || strings.HasSuffix(syntax.Msg, "value is NaN")):

@@ -83,6 +83,14 @@ func (t *search) report(w io.Writer) error {
 
 // warnings returns what limits the search.
 func (t *search) warnings() (list []string) {
+	for i, f := range t.files {
+		for _, other := range t.files[:i] {
+			if f.SHA256 == other.SHA256 {
+				list = append(list, fmt.Sprintf("%s is %s once more: what is measured on it says nothing about new rows",
+					f.Path, other.Path))
+			}
+		}
+	}
 	for _, r := range t.results() {
 		if edge := r.Lambda; edge > 0 && (edge == t.Lo || edge == t.Hi) {
 			list = append(list, fmt.Sprintf("%s is at the edge of the range, %g: see -lo and -hi", r.Name, edge))

@@ -228,11 +228,14 @@ func (t *search) write(w io.Writer) error {
 	return err
 }
 
-// figure draws the validation loss, in the scaled units of the target: over the single weight, or
-// along STABLE's samples.
+// figure draws the loss of the folds or of the validation rows, in the scaled units of the target:
+// over the single weight, or along STABLE's samples.
 func (t *search) figure() *plot.Figure {
 	p := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),
 		Y: plot.Axis{Label: "validation loss F"}}
+	if t.folded() {
+		p.Y.Label = fmt.Sprintf("%d-fold loss", t.Folds)
+	}
 	line := func(r *result) {
 		p.Lines = append(p.Lines, plot.Line{Label: r.Name, C: r.f})
 	}
