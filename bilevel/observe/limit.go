@@ -45,7 +45,8 @@ type LimitOptions struct {
 	// does not depend on them.
 	ScaleX, ScaleY []float64
 
-	// Draws ≥ 2 is the number of samples taken of an unbounded stream. Default 10000.
+	// Draws ≥ 2 is the number of samples that LocalLimit draws from an unbounded
+	// stream. Default 10000.
 	Draws int
 
 	// Seed of these draws.
@@ -81,8 +82,8 @@ type LimitOptions struct {
 // p must have exact oracles. y* is that of bilevel.Truth where p implements it, and otherwise found
 // by Newton's method from 0. x is read only, and must be x* to as many digits as the limit is to
 // have; an entry of x on its bound counts as held, and an x within 1e-9 of the sphere or the plane
-// of a set as on it. Samples are gone through one by one in a finite sum, and drawn from an
-// unbounded stream.
+// of a set counts as on it. LocalLimit visits every sample of a finite sum, and draws samples from
+// an unbounded stream.
 //
 // Errors: ErrOption, wrapped, for a field out of range; those of the oracles, bilevel.ErrNoExact
 // among them, and of Solution; chol.ErrNotPosDef, wrapped, where g_yy, or T(∇²F + λI)Tᵀ is not

@@ -52,9 +52,9 @@ func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, 
 	return t, 0, nil
 }
 
-// flat are the sizes of an element of ∇²F on the diagonal and beside it, with lengths of x of size
-// 1 and beside the largest on the diagonal, up to which F is taken not to vary with an entry: what
-// rounding leaves of 0. Beside the diagonal it leaves more.
+// flat are the largest elements of ∇²F, on the diagonal and beside it, with which F counts as flat
+// in an entry of x. The lengths of x have size 1, and the unit is the largest diagonal element.
+// Rounding leaves such elements of 0, and larger ones beside the diagonal.
 var flat = struct{ on, beside float64 }{1e-20, 1e-8}
 
 // varied returns the rows of t that change an entry with which F varies.

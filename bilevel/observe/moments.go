@@ -84,9 +84,9 @@ func (o *Observer) Hypergradient(s *bilevel.Solver, n, batch int, seed uint64) (
 // (opt.X0, opt.Y0), with respect to ∇F there: those of (x⁰ − x¹)/α over n runs of one step with the
 // seeds opt.Seed, opt.Seed + 1, …
 //
-// m must step by x¹ = x⁰ − α h, with its α at step 0 handed over here; so opt.Set must leave x
-// free, and a trust region is refused where it acts (STABLE.Plain leaves it out). A method that
-// moves y first estimates at the y that it moves to: a β of 0 keeps y⁰.
+// m must step by x¹ = x⁰ − α h, and alpha is its α at step 0. So opt.Set must leave x free.
+// FirstStep refuses a trust region where it acts (STABLE.Plain leaves it out). A method that moves
+// y first estimates at the y that it moves to: a β of 0 keeps y⁰.
 func (o *Observer) FirstStep(m bilevel.Method, opt bilevel.Options, alpha float64, n int) (Moments, error) {
 	if !(alpha > 0) || math.IsInf(alpha, 1) {
 		return Moments{}, option.Bad("observe: FirstStep: alpha is %v, want a finite step size > 0", alpha)

@@ -161,8 +161,8 @@ func (p *prox) toward(d []float64, s float64) {
 
 // search moves z along d, the full way if φ there is below its largest value of the last ten points
 // by a little (the rule of Grippo, Lampariello, Lucidi, SIAM J. Numer. Anal. 23, 1986), and
-// otherwise half as far, and so on. A rise that rounding of φ can make is let through: the gradient
-// mapping judges the end.
+// otherwise half as far, and so on. It accepts a rise that rounding of φ can make: the gradient
+// mapping decides where to end.
 func (p *prox) search() error {
 	const maxHalvings = 30
 	slope, top := mat.Dot(p.g, p.d), slices.Max(p.last[:])
@@ -192,7 +192,7 @@ func (p *prox) search() error {
 }
 
 // spectral is the next step length, that of Barzilai and Borwein, ‖Δz‖²/⟨Δz, Δ∇φ⟩, within nine
-// orders of magnitude of 1/ρ; the last one where that is no number > 0.
+// orders of magnitude of 1/ρ. It keeps the last length where that is not a positive number.
 func (p *prox) spectral(last float64) float64 {
 	if s := p.dz2 / p.dzdg; s > 0 {
 		return min(max(s, 1e-9/p.Rho), 1e9/p.Rho)

@@ -3,9 +3,9 @@
 // out a method; units also help a caller whose variables have very different sizes.
 //
 // Storage and aliasing are as in [bilevel.Problem]. The results have scratch memory of their own
-// and share the problem that they are made of, so they are for one goroutine at a time, as it is:
-// recast a copy of it for each. Their oracles allocate nothing that its oracles do not, but for the
-// first call of each size. Products are made of the matrices where the problem has none. GradXG,
+// and share the problem that they are made of. So one goroutine at a time may use them: recast a
+// copy of the problem for each. Apart from the first call of each size, their oracles allocate only
+// what the problem's do. They make products from the matrices where the problem has none. GradXG,
 // Truth and Values are those of the problem; where it has none they return [ErrNone].
 package recast
 

@@ -175,8 +175,8 @@ func (s *Scaled) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error
 	return err
 }
 
-// ConvexityAt returns G·s/Y², the least over the entries of y: where G·s ≥ 0, the one with the
-// largest factor. −Inf where the problem promises nothing.
+// ConvexityAt returns the least G·s/Y² over the entries of y. Where G·s ≥ 0 the entry with the
+// largest factor has it. It returns −Inf where the problem promises nothing.
 func (s *Scaled) ConvexityAt(x []float64) float64 {
 	back(s.x, x, s.u.X, s.u.ShiftX)
 	c := s.in.ConvexityAt(s.x)
