@@ -13,9 +13,9 @@
 //		},
 //	})
 //
-// # What a loss is made of
+// # The parts of a loss
 //
-// Num is a number, Vec a vector, Mat a vector seen as a matrix. x and y are handed in as Vecs, and
+// Num is a number, Vec a vector, Mat a vector seen as a matrix. A loss gets x and y as Vecs, and
 // every method returns a new value. Const, Data and Matrix make constants of Go numbers, slices and
 // matrices; these may stand wherever a recorded value may, and an operation on constants alone is a
 // constant. The zero Num is 0, so a sum can start from var sum auto.Num.
@@ -27,32 +27,32 @@
 //	matrices   MulVec MulVecTrans, of constant and of recorded matrices and vectors
 //
 // A loop or a comparison may depend on data, on Value of a number or of a vector, and on the
-// sample: each evaluation is recorded anew. Where the branches meet is up to the caller: the
-// derivative is that of the branch that was taken.
+// sample: each evaluation is recorded anew. The derivative is that of the branch that was taken;
+// the caller sees to it that branches meet smoothly.
 //
 // A loss must be a function of its arguments: the same sample is the same draw at every point. See
-// bilevel.Sample. Constants are read in the caller's memory. What the loss has made a constant of
-// must stay as it is until the loss is called again: a buffer may be filled anew for each sample,
-// not twice in one.
+// bilevel.Sample. Constants stay in the caller's memory. Numbers that the loss has made a constant
+// of must not change until its next call: the loss may fill a buffer anew for each sample, but not
+// twice in one.
 //
 // # How it is computed
 //
 // Derivatives are exact to rounding. The gradient is one sweep back over the record (reverse mode:
-// Griewank, Walther, Evaluating Derivatives, 2008, chapter 3), a product with a second derivative a
-// sweep forward and two back (reverse over forward, section 5.1): a small constant times the cost
-// of the loss. A product evaluates only what it has a use for. The derivative of g_x along v in y
-// comes from operations that depend on x and on y and are not linear; the fit of a row to y has no
-// part in it, unless x weighs it, and then is recorded, but not computed. Value, LogSumExp too,
-// computes what is recorded before it.
+// Griewank, Walther, Evaluating Derivatives, 2008, chapter 3). A product with a second derivative
+// is a sweep forward and two back (reverse over forward, section 5.1). Either costs a small
+// constant times the loss. A product evaluates only the operations that it needs. The derivative of
+// g_x along v in y comes from operations that depend on x and on y and are not linear; the fit of a
+// row to y has no part in it, unless x weighs it, and then is recorded, but not computed. Value,
+// LogSumExp too, computes what is recorded before it.
 //
 // The matrices g_yy and g_xy use structure. A function of a sum of entries of y, such as that of a
 // linear predictor aᵀy, is cut there: the sum becomes a variable of its own, with a gradient that
 // is known. What is left has a diagonal Hessian in the entries of y, which one sweep finds (as by
 // Curtis, Powell, Reid, 1974), and m + 1 sweeps find all there is for m variables. A logistic loss
 // with weights on squares is one variable: g_yy costs O(d²), a rank-one update and a diagonal.
-// Where structure has half as many variables as y has entries, or more, a sweep for each entry of
-// y is made. So vector operations are not just shorter to write: a matrix-vector product is one
-// operation of the record, d·d products of numbers are d·d.
+// Where the structure has at least half as many variables as y has entries, the package makes a
+// sweep for each entry of y. So vector operations are not just shorter to write: a matrix-vector
+// product is one operation of the record, and d·d products of numbers are d·d.
 //
 // # Derivatives by hand
 //
@@ -61,13 +61,13 @@
 //
 // # Errors
 //
-// A function outside of its domain, an overflow, lengths that do not match, a value that was kept
-// from an earlier evaluation or belongs to another problem: the evaluation ends there, and the
-// oracle returns an Error that names the loss, the sample, the operation and the line of the call.
-// To end it, the package panics through the caller's function and recovers. Other panics of the
-// caller's pass. Values, gradients and matrices report every such failure. HessVecG and CrossVecG
-// report those of what they evaluate; a product that comes out not finite is evaluated once more
-// with all operations, to name the one to blame. (An oracle of second derivatives that fails
+// An evaluation ends at a function outside of its domain, an overflow, lengths that do not match,
+// or a value that was kept from an earlier evaluation or belongs to another problem. The oracle
+// then returns an Error that names the loss, the sample, the operation and the line of the call. To
+// end it, the package panics through the caller's function and recovers. Other panics of the
+// caller's function go through. Values, gradients and matrices report every such failure. HessVecG
+// and CrossVecG report those of what they evaluate; they evaluate a product that is not finite once
+// more with all operations, to name the one at fault. (An oracle of second derivatives that fails
 // evaluates the loss twice.) An empty batch asks for the exact value: MeanF or MeanG if given, else
 // the mean of all terms of a finite sum, else bilevel.ErrNoExact. Destinations of wrong shapes
 // panic.
