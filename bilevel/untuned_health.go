@@ -8,18 +8,20 @@ import (
 	"stable/mat"
 )
 
-// influence learns the covariance of the hypergradient at the root of g_y: of
+// influence learns the covariance of the hypergradient at the root of g_y. One sample moves h
+// through all five derivatives, by
 //
-//	ψ = m − h − ∂h/∂y·H⁻¹(g_y(φ) − g_y),   m the hypergradient of one sample,
+//	ψ = Δf_x − Δg_xy v − H_xy H⁻¹(Δf_y − Δg_yy v) − ∂h/∂y·H⁻¹Δg_y,
 //
-// by which one sample moves h, through all five derivatives. The derivative along w = H⁻¹(g_y(φ) −
-// g_y) is a difference at one sample over τw, the length by which one more sample moves y. ψ is
-// taken at the steps of replay. h has the covariance of ψ over the number of samples, or times τ.
+// with Δt = t(i) − t, less what a table foresees. The derivative along w = H⁻¹Δg_y is a difference
+// at one sample over τw, the length by which one more sample moves y. ψ is taken at the steps of
+// replay. With k+1 samples that count alike, h has the covariance of ψ over k+1. Each Δt counts
+// √((k+1)P/S) times, since P/S is what is left of its square in its estimate.
 type influence struct {
 	n     int
 	cov   *mat.Sym // mean of ψψᵀ, weights j³; nil beyond maxCurved
 	trace []float64
-	tau   float64   // the gain of h, see follower.gain
+	tau   float64   // 1/(k+1)
 	held  []bool    // entries at a bound that the last h pushed against
 	mu    bool      // H_yy was below μ_g
 	below float64   // share of the late steps in which H_yy had eigenvalues below 0
@@ -41,40 +43,23 @@ func newInfluence(dx, dy int) influence {
 	return v
 }
 
-// gain is the larger P/S of f_y and g_y, and of g_yy where neither has noise.
-func (f *follower) gain() float64 {
-	share := func(g *gain) float64 { return min(1, quotient(g.p, g.s)) }
-	if tau := max(share(&f.gfy), share(&f.ggy)); tau > 0 {
-		return tau
-	}
-	return share(&f.gyy)
-}
+// share is the error of the estimate over that of one batch, P/S ≤ 1, and 0 without noise.
+func (g *gain) share() float64 { return min(1, quotient(g.p, g.s)) }
+
+// counts is how often Δt counts in ψ.
+func (v *influence) counts(g *gain) float64 { return math.Sqrt(g.share() / v.tau) }
 
 // sense takes one ψ at a step of replay, after m has been made.
 func (v *influence) sense(it *Iteration, m *untuned, xi, phi []Sample) error {
+	v.tau = 1 / float64(it.K()+1)
 	if !replaysAt(it.K()) {
 		return nil
 	}
-	v.tau = m.gain()
-	o, x, y := it.Oracle(), it.X(), it.Y()
-	for j := range v.w {
-		v.w[j] = m.now.gy[j] - m.gy[j]
-		if m.lower != nil {
-			_, c := m.at(&m.ggy, it.K(), 0)
-			v.w[j] -= c * m.lower.d[j]
-		}
-	}
-	if err := m.invert.SolveVec(v.w, v.w); err != nil {
+	if err := v.direct(it.K(), m); err != nil {
 		return err
 	}
-	for i := range v.psi {
-		v.psi[i] = m.m[i] - m.h[i]
-	}
-	if v.tau > 0 {
-		for j := range v.yTo {
-			v.yTo[j] = y[j] - v.tau*v.w[j]
-		}
-		if err := v.along(o, m, x, xi, phi); err != nil {
+	if m.ggy.share() > 0 {
+		if err := v.through(it, m, xi, phi); err != nil {
 			return err
 		}
 	}
@@ -92,8 +77,60 @@ func (v *influence) sense(it *Iteration, m *untuned, xi, phi []Sample) error {
 	return it.Finite(v.psi)
 }
 
-// along adds the change of h from y to y − τw, over τ, at one sample.
-func (v *influence) along(o *Oracle, m *untuned, x []float64, xi, phi []Sample) error {
+// direct sets ψ to what the sample does through all but g_y.
+func (v *influence) direct(k int, m *untuned) error {
+	mat.MulVecSym(v.w, m.now.yy, m.v)
+	mat.MulVecSym(m.w2, m.yy, m.v)
+	mat.Axpy(v.w, -1, m.w2)
+	if m.bends != nil {
+		_, c := m.at(&m.gyy, k, 0)
+		mat.MulVecSym(m.w2, m.bends.dyy, m.v)
+		mat.Axpy(v.w, -c, m.w2)
+	}
+	_, c := m.at(&m.gfy, k, 0)
+	byF, byG := v.counts(&m.gfy), v.counts(&m.gyy)
+	for j, bend := range v.w {
+		d := m.now.fy[j] - m.fy[j]
+		if m.upper != nil {
+			d -= c * m.upper.d[m.dx+j]
+		}
+		v.w[j] = byF*d - byG*bend
+	}
+	if err := m.invert.SolveVec(v.w, v.w); err != nil {
+		return err
+	}
+	for i := range v.psi {
+		d := m.now.fx[i] - m.fx[i]
+		bend := mat.Dot(m.now.xy.Row(i), m.v) - mat.Dot(m.xy.Row(i), m.v)
+		if m.upper != nil {
+			_, c := m.at(&m.gfx[i], k, 0)
+			d -= c * m.upper.d[i]
+		}
+		if m.bends != nil {
+			_, c := m.at(&m.gxy[i], k, 0)
+			bend -= c * mat.Dot(m.bends.dxy.Row(i), m.v)
+		}
+		v.psi[i] = v.counts(&m.gfx[i])*d - v.counts(&m.gxy[i])*bend - mat.Dot(m.xy.Row(i), v.w)
+	}
+	return nil
+}
+
+// through adds to ψ what the sample does through g_y: the change of h from y to y − τw, over τ.
+func (v *influence) through(it *Iteration, m *untuned, xi, phi []Sample) error {
+	o, x, tau := it.Oracle(), it.X(), m.ggy.share()
+	_, c := m.at(&m.ggy, it.K(), 0)
+	for j := range v.w {
+		v.w[j] = m.now.gy[j] - m.gy[j]
+		if m.lower != nil {
+			v.w[j] -= c * m.lower.d[j]
+		}
+	}
+	if err := m.invert.SolveVec(v.w, v.w); err != nil {
+		return err
+	}
+	for j, y := range it.Y() {
+		v.yTo[j] = y - tau*v.w[j]
+	}
 	fx, fy := m.other.fx, m.other.fy
 	if err := o.GradF(fx, fy, x, v.yTo, xi); err != nil {
 		return err
@@ -111,9 +148,10 @@ func (v *influence) along(o *Oracle, m *untuned, x []float64, xi, phi []Sample) 
 	if err := m.invert.SolveVec(m.w, m.w); err != nil {
 		return err
 	}
+	counts := v.counts(&m.ggy) / tau
 	for i := range v.psi {
-		row := m.now.xy.Row(i)
-		v.psi[i] += (fx[i] - m.now.fx[i] - (m.gxyv[i] - mat.Dot(row, m.v)) - mat.Dot(m.xy.Row(i), m.w)) / v.tau
+		bend := m.gxyv[i] - mat.Dot(m.now.xy.Row(i), m.v)
+		v.psi[i] += counts * (fx[i] - m.now.fx[i] - bend - mat.Dot(m.xy.Row(i), m.w))
 	}
 	return nil
 }

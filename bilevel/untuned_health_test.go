@@ -21,6 +21,9 @@ func TestUntunedHealthIsHonest(t *testing.T) {
 	for name, o := range map[string]quadratic.Options{
 		"base":     noisy(0.5, quadratic.Options{Seed: 21}),
 		"g of 100": noisy(0.5, quadratic.Options{Seed: 23, LG: 100, CrossNorm: 5}),
+		"f_x":      {Seed: 25, SigmaFx: 0.5},
+		"f_x, f_y": {Seed: 27, SigmaFx: 0.5, SigmaFy: 0.1},
+		"g_xy":     {Seed: 29, SigmaGxy: 0.5},
 	} {
 		p, err := quadratic.New(o)
 		require.NoError(t, err)
