@@ -318,15 +318,33 @@ func (t *Truncator) report() Report {
 // or if the last Truncate failed. Nothing is allocated at an order seen before. 2n² flops, the
 // first time n³/3 more.
 func (t *Truncator) SolveVec(dst, b []float64) error {
+	if err := t.factor("eig: Truncator.SolveVec: no projection"); err != nil {
+		return err
+	}
+	t.chol.SolveVec(dst, b)
+	return nil
+}
+
+// Solve is SolveVec for the columns of an n × m matrix b: it sets dst = P⁻¹·B. It panics if the
+// sizes of b and dst do not match. 2n²·m flops, the first time n³/3 more.
+func (t *Truncator) Solve(dst, b *mat.Dense) error {
+	if err := t.factor("eig: Truncator.Solve: no projection"); err != nil {
+		return err
+	}
+	t.chol.Solve(dst, b)
+	return nil
+}
+
+// factor makes the Cholesky factor of P, unless it is there.
+func (t *Truncator) factor(none string) error {
 	switch t.have {
 	case haveNothing:
-		panic("eig: Truncator.SolveVec: no projection")
+		panic(none)
 	case haveProduct:
 		if err := t.chol.Factor(&t.p); err != nil {
 			return err
 		}
 		t.have = haveFactor
 	}
-	t.chol.SolveVec(dst, b)
 	return nil
 }

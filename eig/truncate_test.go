@@ -153,6 +153,7 @@ func TestTruncateHardList(t *testing.T) {
 				require.ErrorIs(t, err, eig.ErrNotFinite)
 				require.Equal(t, mattest.Sym(c.A.N, 1), p, "dst must stay as it was")
 				require.PanicsWithValue(t, "eig: Truncator.SolveVec: no projection", func() { _ = tr.SolveVec(nil, nil) })
+				require.PanicsWithValue(t, "eig: Truncator.Solve: no projection", func() { _ = tr.Solve(nil, nil) })
 				return
 			}
 			lambda := valuesOf(t, c.A)
@@ -350,6 +351,9 @@ func TestTruncatorAccept(t *testing.T) {
 		require.NoError(t, truncated.SolveVec(y, b))
 		require.Equal(t, y, x)
 		assert.Zero(t, testing.AllocsPerRun(5, func() { _ = accepted.Accept(a, 0.1) }))
+		z := mat.DenseOf(n, 1, append([]float64(nil), b...))
+		require.NoError(t, truncated.Solve(z, z))
+		require.InDeltaSlice(t, y, z.Data, 1e-14)
 
 		mat.AddIdentity(a, -float64(n))
 		q := mat.NewSym(n)
