@@ -196,15 +196,15 @@ func warm(a, p *mat.Sym) *eig.Truncator {
 
 // BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped. The
 // oracles cost nothing: after the first calls, which fill the estimator's matrices, they write only
-// what has become of these. With promise, the problem promises how convex it is. Both count the
-// flops of two Cholesky factorisations.
+// what has become of these. With promise, the problem promises how convex it is; adaptive has the
+// default step sizes. All count the flops of two Cholesky factorisations.
 func BenchmarkStep(b *testing.B) {
-	step := func(problem func(d int) bilevel.Problem) func(b *testing.B, d int) {
+	fixed := bilevel.STABLE{
+		Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), Tau: bilevel.Constant(0.1), MuG: 0.1, CGxy: 1e3,
+	}
+	step := func(m bilevel.STABLE, problem func(d int) bilevel.Problem) func(b *testing.B, d int) {
 		return func(b *testing.B, d int) {
-			s, err := bilevel.New(problem(d), bilevel.STABLE{
-				Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), Tau: bilevel.Constant(0.1), MuG: 0.1,
-				CGxy: 1e3,
-			}, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
+			s, err := bilevel.New(problem(d), m, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
 			must(err)
 			must(s.Step())
 			must(s.Step())
@@ -214,9 +214,11 @@ func BenchmarkStep(b *testing.B) {
 			gflops(b, 2*cube(d)/3)
 		}
 	}
-	each(b, "d", step(func(d int) bilevel.Problem { return &still{d: d} }))
+	plain := func(d int) bilevel.Problem { return &still{d: d} }
+	each(b, "d", step(fixed, plain))
+	b.Run("adaptive", func(b *testing.B) { each(b, "d", step(bilevel.STABLE{MuG: 0.1}, plain)) })
 	b.Run("promise", func(b *testing.B) {
-		each(b, "d", step(func(d int) bilevel.Problem { return promising{&still{d: d}} }))
+		each(b, "d", step(fixed, func(d int) bilevel.Problem { return promising{&still{d: d}} }))
 	})
 	b.Run("untuned", func(b *testing.B) { each(b, "d", stepUntuned) })
 }
