@@ -58,10 +58,10 @@ import (
 // Health. Step 0 draws InitBatch of each, asked one by one. Full batches have no noise and no
 // table.
 //
-// Memory: 12(dx·dy + dy²) numbers, 8dx² up to d_x = 400, and the tables. Cost a step beside the
-// oracles: two Cholesky factorisations, dy³/3 flops each, where nothing is to be raised, and
-// O(dx·dy + dy²), and a third in every eighth step; now and then 2dx·dy² for the metric and two
-// eigen-decompositions of order dx.
+// Memory: 13(dx·dy + dy²) numbers, 8dx² up to d_x = 400, and the tables. Cost a step beside the
+// oracles: one Cholesky factorisation, dy³/3 flops, where a bound proves that nothing is to be
+// raised, else two, and O(dx·dy + dy²), and a third in some of every eighth step; now and then
+// 2dx·dy² for the metric and two eigen-decompositions of order dx.
 type Untuned struct {
 	// MuG is μ_g of g_yy ⪰ μ_g I, a floor for the eigenvalues of H_yy while they are not known
 	// better. One that is too large does no harm in the long run: the floor is never above three
@@ -112,9 +112,12 @@ type untuned struct {
 	hp       *mat.Sym // H
 	invert   eig.Truncator
 	look     chol.Cholesky // whether H_yy has eigenvalues below μ_g
+	bound    modulus       // of the eigenvalues of H_yy
+	normYY   float64       // ‖H_yy‖_F
 	clipped  float64       // share of the late steps in which H_yy was raised
 	u, v     []float64     // H⁻¹g_y, H⁻¹f_y
 	h        []float64
+	pull     []float64 // H_xyᵀ(x⁺ − x)
 	drift    []float64 // H⁻¹H_xyᵀ(x⁺ − x)
 	yMid     []float64 // y − βu of the last step
 	kappaG   float64
@@ -123,7 +126,7 @@ type untuned struct {
 	longestY float64    // of ‖y‖ so far, and of the first Newton point
 	checks   [5]float64 // see check
 	w, w2    []float64  // scratch, dy
-	dxv      []float64  // x⁺ − x, and later x − x⁻
+	dxv      []float64  // x − x⁻
 }
 
 // Start returns the method at work.
@@ -144,12 +147,14 @@ func (m Untuned) Start(it *Iteration) (Stepper, error) {
 	}
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
-	return &untuned{
+	r := &untuned{
 		Untuned: m, follower: newFollower(it, float64(m.TableBytes), m.Ablate),
 		moverX: newMoverX(it, m.Ablate), inf: newInfluence(dx, dy),
-		hp: mat.NewSym(dy), u: y(), v: y(), h: x(), drift: y(), yMid: y(), kappaG: float64(dy),
+		hp: mat.NewSym(dy), u: y(), v: y(), h: x(), pull: y(), drift: y(), yMid: y(), kappaG: float64(dy),
 		w: y(), w2: y(), dxv: x(),
-	}, nil
+	}
+	r.bound.forget()
+	return r, nil
 }
 
 func (m *untuned) Step(it *Iteration) error {
@@ -166,8 +171,9 @@ func (m *untuned) Step(it *Iteration) error {
 	if err := m.solve(m.v, m.fy); err != nil {
 		return err
 	}
-	for i := range m.h {
-		m.h[i] = m.fx[i] - mat.Dot(m.xy.Row(i), m.v)
+	mat.MulVec(m.h, m.xy, m.v)
+	for i, v := range m.h {
+		m.h[i] = m.fx[i] - v
 	}
 	if err := it.Finite(m.h, m.u); err != nil {
 		return err
@@ -214,8 +220,9 @@ func (m *untuned) follow(it *Iteration) (xi, phi []Sample, err error) {
 // check adds up what shows a value that is not finite in one of the five derivatives, at any of the
 // points that they were asked at.
 func (m *untuned) check() {
+	m.normYY = mat.NormFrobSym(m.yy)
 	m.checks = [5]float64{
-		0, m.gfy.s + m.gfy.d, m.ggy.s + m.ggy.d, mat.NormFrob(m.xy), mat.NormFrobSym(m.yy) + m.gyy.s + m.gyy.d,
+		0, m.gfy.s + m.gfy.d, m.ggy.s + m.ggy.d, mat.NormFrob(m.xy), m.normYY + m.gyy.s + m.gyy.d,
 	}
 	for i := range m.gfx {
 		m.checks[0] += m.gfx[i].s + m.gfx[i].d
@@ -298,13 +305,13 @@ func same(a, b []float64) bool {
 func (m *untuned) raise(it *Iteration) error {
 	sigma := m.sigma()
 	relative := min(1, quotient(m.kappaG*m.gyy.p, m.gyy.s))
-	least := 0x1p-50 * float64(m.dy) * mat.NormFrobSym(m.yy)
+	least := 0x1p-50 * float64(m.dy) * m.normYY
 	floor := max(sigma*relative, min(m.MuG, 3*sigma), least)
 	// At step 0 nothing is known of the noise of a single sample, and an exact value has none.
 	if m.Ablate&AblateFloor != 0 || it.K() == 0 && !(m.gyy.s > 0) {
 		floor = max(m.MuG, least)
 	}
-	r, err := m.invert.Truncate(m.hp, m.yy, floor)
+	r, err := m.truncate(floor)
 	if err != nil {
 		return err
 	}
@@ -320,17 +327,40 @@ func (m *untuned) raise(it *Iteration) error {
 	}
 	if replaysAt(it.K()) {
 		told := almost*m.MuG - 3*sigma
-		m.inf.mu = told > 0 && !m.look.PosDef(m.yy, told)
+		m.inf.mu = told > 0 && !(m.bound.least >= told+room(m.yy, told)) && !m.look.PosDef(m.yy, told)
 	}
 	return nil
+}
+
+// truncate sets H = H_yy with its eigenvalues raised to floor > 0. A lower bound of the eigenvalues
+// that an earlier step has proved, less what H_yy has moved since, saves the proof by a Cholesky
+// factorisation that there is nothing to raise, and changes no bit, see modulus.
+func (m *untuned) truncate(floor float64) (eig.Report, error) {
+	b, space := &m.bound, room(m.yy, floor)
+	b.loss = m.movedYY + 0x1p-50*m.normYY
+	b.least -= b.loss
+	if !math.IsInf(space, 1) && !b.pause() {
+		if b.least >= floor+space || b.raise(&m.invert, m.yy, floor, space) {
+			if m.invert.Accept(m.yy, floor) == nil {
+				mat.CopySym(m.hp, m.yy)
+				return eig.Report{MinEigenvalue: floor, Route: eig.RouteClear}, nil
+			}
+		}
+	}
+	b.least = math.Inf(-1)
+	return m.invert.Truncate(m.hp, m.yy, floor)
 }
 
 // solve sets dst = H⁻¹b.
 func (m *untuned) solve(dst, b []float64) error {
 	if err := m.invert.SolveVec(dst, b); err != nil {
-		return fmt.Errorf("bilevel: H_yy is singular to working precision: %w", err)
+		return singular(err)
 	}
 	return nil
+}
+
+func singular(err error) error {
+	return fmt.Errorf("bilevel: H_yy is singular to working precision: %w", err)
 }
 
 // reachY moves the length that steps of y are measured by.
@@ -351,13 +381,6 @@ func (m *untuned) reachY(it *Iteration) {
 // first, when everything is noise, the step gets shorter as the estimates get better than one
 // sample.
 func (m *untuned) moveY(it *Iteration) error {
-	for i, x := range it.X() {
-		m.dxv[i] = it.NextX()[i] - x
-	}
-	mat.MulVecTrans(m.w, m.xy, m.dxv)
-	if err := m.solve(m.drift, m.w); err != nil {
-		return err
-	}
 	if m.Ablate&AblateDrift != 0 {
 		clear(m.drift)
 	}
@@ -368,7 +391,7 @@ func (m *untuned) moveY(it *Iteration) error {
 		beta = limit / length
 		it.Activity().Slowed++
 	}
-	m.moved = beta*beta*mat.Dot(m.u, m.gy) + mat.Dot(m.drift, m.w)
+	m.moved = beta*beta*mat.Dot(m.u, m.gy) + mat.Dot(m.drift, m.pull)
 	m.travelled += math.Sqrt(max(0, m.moved))
 	for j, y := range it.Y() {
 		m.yMid[j] = y - beta*m.u[j]
@@ -412,6 +435,7 @@ func (m *untuned) State(t *State) {
 	m.follower.State(t)
 	m.moverX.State(t)
 	m.inf.State(t)
+	m.bound.State(t)
 	t.Sym(m.hp)
 	t.Floats(m.v, m.yMid)
 	t.count(&m.seenG)

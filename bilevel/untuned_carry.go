@@ -1,32 +1,52 @@
 package bilevel
 
+import (
+	"math"
+
+	"stable/mat"
+)
+
 // newestAlone are the pieces that take the newest batch alone, of f_x, f_y, g_y, g_xy, g_yy.
 var newestAlone = [5]Ablation{AblateUpper, AblateUpper, AblateLower, AblateBends, AblateBends}
 
 // carry is the recursion for one estimate of a block.
 func (f *follower) carry(g *gain, k, block int, e, now, old, d []float64) {
 	tau, c := f.at(g, k, newestAlone[block])
-	keep := f.clip(g, k, tau, residual(e, old, d, c))
-	m := sweep(e, now, old, d, keep*tau, c)
+	m := measure(e, now, old, d, c)
+	keep := f.clip(g, k, tau, m.rr)
+	sweep(e, now, old, d, keep*tau, c)
 	g.learn(k, tau, m.times(keep*keep), f.omega(block))
 }
 
 // carryYY is carry for g_yy, of which an entry below the diagonal stands for two.
 func (f *follower) carryYY(k int) {
 	tau, c := f.at(&f.gyy, k, AblateBends)
-	squares := 0.0
-	for i := range f.dy {
-		e, old, d := f.yy.Row(i), f.old.yy.Row(i), f.bendYY(i)
-		squares += 2*residual(e[:i], old, d, c) + residual(e[i:], old[i:], part(d, i, i+1), c)
-	}
-	keep := f.clip(&f.gyy, k, tau, squares)
-	var m moments
-	for i := range f.dy {
-		e, now, old, d := f.yy.Row(i), f.now.yy.Row(i), f.old.yy.Row(i), f.bendYY(i)
-		m.add(sweep(e[:i], now, old, d, keep*tau, c), 2)
-		m.add(sweep(e[i:], now[i:], old[i:], part(d, i, i+1), keep*tau, c), 1)
+	m := f.measureYY(c)
+	keep := f.clip(&f.gyy, k, tau, m.rr)
+	// e⁺ − e = now − old + τr, and the rounding of that and of the sums.
+	r := math.Sqrt(m.rr)
+	f.movedYY = (1+0x1p-20)*(math.Sqrt(m.move)+keep*tau*r) + 0x1p-50*(r+c*math.Sqrt(m.dd))
+	if f.bends == nil {
+		mat.RecurSym(f.yy, keep*tau, f.yy, f.old.yy, f.now.yy)
+	} else {
+		for i := range f.dy {
+			sweep(f.yy.Row(i), f.now.yy.Row(i), f.old.yy.Row(i), f.bends.dyy.Row(i), keep*tau, c)
+		}
 	}
 	f.gyy.learn(k, tau, m.times(keep*keep), f.omega(4))
+}
+
+// measureYY is measure for g_yy.
+func (f *follower) measureYY(c float64) (m moments) {
+	if f.bends == nil {
+		return moments{rr: distanceSym(f.old.yy, f.yy), move: distanceSym(f.now.yy, f.old.yy)}
+	}
+	for i := range f.dy {
+		e, now, old, d := f.yy.Row(i), f.now.yy.Row(i), f.old.yy.Row(i), f.bends.dyy.Row(i)
+		m.add(measure(e[:i], now, old, d, c), 2)
+		m.add(measure(e[i:], now[i:], old[i:], d[i:], c), 1)
+	}
+	return m
 }
 
 // clip is g.clip, less what is ablated.
@@ -35,12 +55,4 @@ func (f *follower) clip(g *gain, k int, tau, squares float64) float64 {
 		return 1
 	}
 	return g.clip(k, squares)
-}
-
-// bendYY is row i of what the table says of g_yy; nil without one.
-func (f *follower) bendYY(i int) []float64 {
-	if f.bends == nil {
-		return nil
-	}
-	return f.bends.dyy.Row(i)
 }

@@ -26,7 +26,8 @@ type curvature struct {
 	pairs  int
 	next   int        // the step of the next refresh
 	ready  bool       // there is an M
-	a, q   *mat.Dense // A and Q, in the units of x
+	a      *mat.Sym   // Σ c_j ŝŝᵀ in the units of x, c_j = (j+1)(j+2)(j+3)
+	q      *mat.Dense // and Σ c_j q̂ŝᵀ
 	qq     float64    // mean of ‖q̂‖², j³
 	qw, rw float64    // means of ‖q̂‖² and ‖q̂ − B̂ŝ‖² over some 20 pairs
 	mr, ms float64    // means of ‖q̂ − B̂ŝ‖² in M⁻¹ and ‖ŝ‖² in M over some 50
@@ -38,6 +39,7 @@ type curvature struct {
 	ea, eb   eig.Symmetric
 	t, u     []float64 // scratch
 	w1, w2   *mat.Dense
+	yx       *mat.Dense // scratch: H⁻¹H_xyᵀ
 	free     []int
 	part     *mat.Sym
 	from, to []float64 // bounds of the step
@@ -48,11 +50,12 @@ type curvature struct {
 // after 500 steps, this one before 90.
 const maxCurved = 400
 
-func newCurvature(n int) *curvature {
+func newCurvature(n, dy int) *curvature {
 	v := func() []float64 { return make([]float64, n) }
 	return &curvature{
-		n: n, a: mat.NewDense(n, n), q: mat.NewDense(n, n), d: v(), r: v(), b: mat.NewSym(n), m: mat.NewSym(n),
+		n: n, a: mat.NewSym(n), q: mat.NewDense(n, n), d: v(), r: v(), b: mat.NewSym(n), m: mat.NewSym(n),
 		t: v(), u: v(), w1: mat.NewDense(n, n), w2: mat.NewDense(n, n), free: make([]int, 0, n), part: mat.NewSym(n),
+		yx:   mat.NewDense(dy, n),
 		from: v(), to: v(),
 	}
 }
@@ -115,14 +118,17 @@ func (c *curvature) learn(s, q []float64) {
 	c.qq += weight * (qq/size - c.qq)
 	c.qw += short * (qq/size - c.qw)
 	c.rw += short * (rr/size - c.rw)
-	for i := range s {
-		si, qi, a, b := s[i]/size, q[i]/size, c.a.Row(i), c.q.Row(i)
-		for j, sj := range s {
-			a[j] += weight * (si*sj - a[j])
-			b[j] += weight * (qi*sj - b[j])
-		}
-	}
+	j := float64(c.pairs)
+	share := (j + 1) * (j + 2) * (j + 3) / size
+	mat.RankOne(c.a, share, s)
+	mat.Outer(c.q, share, q, s)
 	c.pairs++
+}
+
+// whole is the sum of all c_j: what A and Q are means over.
+func (c *curvature) whole() float64 {
+	j := float64(c.pairs)
+	return j * (j + 1) * (j + 2) * (j + 3) / 4
 }
 
 // quotientOr0 is a/b, and 0 where b is 0.
@@ -144,9 +150,11 @@ func (c *curvature) refresh() error {
 	n := 1 + 7./16*float64(c.pairs)
 	variance := c.rw / float64(c.n)
 	ridge := max(variance/(c.qq*n), 1e-14)
+	share := 1 / c.whole()
 	for i := range c.n {
-		for j := range i + 1 {
-			c.b.Row(i)[j] = c.a.Row(i)[j] * c.r[i] * c.r[j]
+		row, ri := c.b.Row(i), share*c.r[i]
+		for j, v := range c.a.Row(i) {
+			row[j] = v * ri * c.r[j]
 		}
 	}
 	if err := c.ea.Factor(c.b); err != nil {
@@ -182,11 +190,11 @@ func addSpectral(m *mat.Sym, w *mat.Dense, lambda []float64, vt *mat.Dense) {
 
 // regress sets B̂ from Q and the eigenvalues of A.
 func (c *curvature) regress(ridge float64) {
-	prior := ridge * math.Sqrt(c.qq)
+	prior, share := ridge*math.Sqrt(c.qq), 1/c.whole()
 	for i := range c.n {
-		row := c.w1.Row(i)
-		for j := range row {
-			row[j] = quotientOr0(c.q.Row(i)[j]*c.r[j], c.r[i])
+		row, ri := c.w1.Row(i), quotientOr0(share, c.r[i])
+		for j, v := range c.q.Row(i) {
+			row[j] = v * c.r[j] * ri
 		}
 		row[i] += prior
 	}
@@ -281,7 +289,7 @@ func (c *curvature) State(t *State) {
 	t.count(&c.pairs)
 	t.count(&c.next)
 	t.flag(&c.ready)
-	t.Dense(c.a)
+	t.Sym(c.a)
 	t.Dense(c.q)
 	t.Floats(c.d)
 	t.Sym(c.b)

@@ -30,6 +30,7 @@ type follower struct {
 	other   sample    // scratch: and at the last point
 	squares []float64 // scratch, 2dx
 
+	movedYY   float64    // a bound on the Frobenius norm of the last change of yy
 	noise     [5]scatter // of the changes of f_x, f_y, g_y, g_xy, g_yy
 	xi, phi   []Sample   // the last batch
 	nXi, nPhi int        // samples of a batch; 0: the exact value

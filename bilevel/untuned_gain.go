@@ -1,6 +1,11 @@
 package bilevel
 
-import "math"
+import (
+	"math"
+
+	"stable/mat"
+	"stable/mat/kernel"
+)
 
 // gain holds the scalars of one tracked estimate e of a mean t(z) = E[t(z; i)]: how far e is off,
 // how far single samples are off, and how much of that a table foresees. At step k ≥ 1, with one
@@ -89,22 +94,6 @@ func (g *gain) clip(k int, squares float64) float64 {
 	return 1
 }
 
-// residual is ‖r‖² for some of the entries; a nil d is 0.
-func residual(e, old, d []float64, c float64) (squares float64) {
-	old = old[:len(e)]
-	if d == nil {
-		for i, v := range e {
-			squares += sq(old[i] - v)
-		}
-		return squares
-	}
-	d = d[:len(e)]
-	for i, v := range e {
-		squares += sq(old[i] - v - c*d[i])
-	}
-	return squares
-}
-
 // learn moves the scalars by what the sweep of step k ≥ 1 has seen.
 func (g *gain) learn(k int, tau float64, m moments, omega float64) {
 	if g.s == 0 && g.p == 0 { // a first batch of one sample, or none of them differed
@@ -113,8 +102,10 @@ func (g *gain) learn(k int, tau float64, m moments, omega float64) {
 		g.s += g.newest(k-1+int(g.first/g.batch)) * (m.rr - g.s)
 	}
 	g.p = sq(1-tau)*g.p + sq(tau)*max(0, g.s-g.p) + omega*m.move
-	g.n += g.newest(k-1) * (m.ed - g.n)
-	g.d += g.newest(k-1) * (m.dd - g.d)
+	if g.d > 0 || m.dd > 0 {
+		g.n += g.newest(k-1) * (m.ed - g.n)
+		g.d += g.newest(k-1) * (m.dd - g.d)
+	}
 }
 
 // newest is the weight of the newest of k+1 terms: that of weights j³, and with a table not less
@@ -128,30 +119,63 @@ func (g *gain) newest(k int) float64 {
 	return windowed(k, max(3*g.pass, 50))
 }
 
-// sweep is e ← now − (1−τ)ε − τc·d for some of the entries; a nil d is 0.
-func sweep(e, now, old, d []float64, tau, c float64) (m moments) {
-	keep := 1 - tau
+// measure adds up the moments of a sample over some of the entries; a nil d is 0.
+func measure(e, now, old, d []float64, c float64) (m moments) {
 	now, old = now[:len(e)], old[:len(e)]
 	if d == nil {
-		for i, v := range e {
-			eps, move := old[i]-v, now[i]-old[i]
-			m.rr += eps * eps
-			m.move += move * move
-			e[i] = now[i] - keep*eps
-		}
-		return m
+		return moments{rr: distance(old, e), move: distance(now, old)}
 	}
 	d = d[:len(e)]
 	for i, v := range e {
-		eps, move, foreseen := old[i]-v, now[i]-old[i], c*d[i]
-		r := eps - foreseen
+		eps, move := old[i]-v, now[i]-old[i]
+		r := eps - c*d[i]
 		m.rr += r * r
 		m.ed += eps * d[i]
 		m.dd += d[i] * d[i]
 		m.move += move * move
-		e[i] = now[i] - keep*eps - tau*foreseen
 	}
 	return m
+}
+
+// sweep is e ← now − (1−τ)ε − τc·d for some of the entries; a nil d is 0.
+func sweep(e, now, old, d []float64, tau, c float64) {
+	now, old = now[:len(e)], old[:len(e)]
+	switch {
+	case d != nil:
+		d = d[:len(e)]
+		for i, v := range e {
+			e[i] = now[i] - (1-tau)*(old[i]-v) - tau*(c*d[i])
+		}
+	case len(e) < shortRow:
+		for i, v := range e {
+			e[i] = (1-tau)*(v-old[i]) + now[i]
+		}
+	default:
+		kernel.Recur(kernel.Shape{Rows: 1, Cols: len(e)}, e, 0, tau, e, 0, old, 0, now, 0)
+	}
+}
+
+// shortRow is the length below which a call of a kernel costs more than the plain loop.
+const shortRow = 8
+
+// distance is ‖a − b‖².
+func distance(a, b []float64) (squares float64) {
+	if len(a) >= shortRow {
+		return kernel.SumSquaresSub(kernel.Shape{Rows: 1, Cols: len(a)}, a, 0, b, 0)
+	}
+	for i, v := range a {
+		squares += sq(v - b[i])
+	}
+	return squares
+}
+
+// distanceSym is the square of the Frobenius norm of a − b, both triangles.
+func distanceSym(a, b *mat.Sym) float64 {
+	diag := 0.0
+	for i := range a.N {
+		diag += sq(a.Data[i*a.Stride+i] - b.Data[i*b.Stride+i])
+	}
+	return 2*kernel.SumSquaresSub(kernel.Shape{Rows: a.N, Lower: true}, a.Data, a.Stride, b.Data, b.Stride) + diag
 }
 
 // welford adds sample number n ≥ 1 to the mean, and returns by how much the sum of squares about it

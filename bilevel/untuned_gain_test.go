@@ -53,7 +53,9 @@ func TestGainIsUnbiasedAndHonest(t *testing.T) {
 			noise.add(contrast(now, old, now2, old2))
 			tau, c := g.at(k)
 			assert.Zero(t, c)
-			g.learn(k, tau, sweep(e, now, old, nil, tau, c), noise.omega)
+			m := measure(e, now, old, nil, c)
+			sweep(e, now, old, nil, tau, c)
+			g.learn(k, tau, m, noise.omega)
 			copy(zOld, z)
 		}
 		mat.Axpy(e, -1, z)
@@ -93,7 +95,9 @@ func TestGainWithTableBecomesExact(t *testing.T) {
 		r.visit(batch[0], now, nil)
 		r.end()
 		tau, c := g.at(k)
-		g.learn(k, tau, sweep(e, now, now, r.d, tau, c), 0)
+		m := measure(e, now, now, r.d, c)
+		sweep(e, now, now, r.d, tau, c)
+		g.learn(k, tau, m, 0)
 	}
 	_, c := g.at(100 * terms)
 	assert.Greater(t, c, 0.95)
@@ -135,14 +139,15 @@ func TestGainClipsHeavyTails(t *testing.T) {
 			for k := 1; k <= steps; k++ {
 				old[0] = law(rng)
 				tau, c := g.at(k)
-				keep, before := 1.0, g.s
+				m, keep, before := measure(e, old, old, nil, c), 1.0, g.s
 				if clips {
-					keep = g.clip(k, residual(e, old, nil, c))
+					keep = g.clip(k, m.rr)
 				}
 				if keep < 1 && k > steps/10 {
 					late++
 				}
-				g.learn(k, tau, sweep(e, old, old, nil, keep*tau, c).times(keep*keep), 0)
+				sweep(e, old, old, nil, keep*tau, c)
+				g.learn(k, tau, m.times(keep*keep), 0)
 				if clips && g.s > 2*before {
 					t.Fatalf("run %d, step %d: S goes from %v to %v", run, k, before, g.s)
 				}

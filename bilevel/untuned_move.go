@@ -68,7 +68,7 @@ func newMoverX(it *Iteration, ablate Ablation) moverX {
 		lo: func(int) float64 { return math.Inf(-1) }, hi: func(int) float64 { return math.Inf(1) },
 	}
 	if n <= maxCurved && ablate&AblateCurvature == 0 {
-		r.curved = newCurvature(n)
+		r.curved = newCurvature(n, dy)
 	}
 	r.metric, _ = it.Set().(MetricSet)
 	switch set := it.Set().(type) {
@@ -107,8 +107,9 @@ func (r *moverX) pair(it *Iteration, m *untuned, xi, phi []Sample) error {
 	if err := m.solve(m.w, m.w); err != nil {
 		return err
 	}
-	for i := range r.q {
-		r.q[i] = m.now.fx[i] - fx[i] - (r.gxyvTo[i] - r.gxyv[i]) - mat.Dot(m.xy.Row(i), m.w)
+	mat.MulVec(r.q, m.xy, m.w)
+	for i, v := range r.q {
+		r.q[i] = m.now.fx[i] - fx[i] - (r.gxyvTo[i] - r.gxyv[i]) - v
 	}
 	if err := it.Finite(r.q); err != nil {
 		return err
@@ -154,13 +155,19 @@ func (r *moverX) refresh(it *Iteration, m *untuned) error {
 		return nil
 	}
 	c.next = it.K() + 1 + it.K()*max(c.n, 100)/1600
-	for i := range r.s {
-		row := m.xy.Row(i)
-		if err := m.solve(m.w, row); err != nil {
-			return err
+	mat.CopyTrans(c.yx, m.xy)
+	if err := m.invert.Solve(c.yx, c.yx); err != nil {
+		return singular(err)
+	}
+	clear(r.s)
+	for j := range m.dy {
+		for i, v := range c.yx.Row(j) {
+			r.s[i] += v * m.xy.Data[i*m.xy.Stride+j]
 		}
-		r.s[i] = max(0, mat.Dot(m.w, row))
-		r.known[i] = r.s[i] > 0
+	}
+	for i, v := range r.s {
+		r.s[i] = max(0, v)
+		r.known[i] = v > 0
 	}
 	if m.Ablate&AblateBlind == 0 {
 		r.meter(math.Sqrt(c.qq))
@@ -244,8 +251,10 @@ func (r *moverX) newest(it *Iteration, m *untuned) error {
 	if err := m.solve(m.w, m.w); err != nil {
 		return err
 	}
-	for i := range r.m {
-		r.m[i] = m.now.fx[i] - mat.Dot(m.now.xy.Row(i), m.v) - mat.Dot(m.xy.Row(i), m.w)
+	mat.MulVec(r.m, m.now.xy, m.v)
+	mat.MulVec(r.s, m.xy, m.w)
+	for i, v := range r.m {
+		r.m[i] = m.now.fx[i] - v - r.s[i]
 		if m.bends != nil {
 			_, c := m.at(&m.gxy[i], k, 0)
 			r.m[i] += c * mat.Dot(m.bends.dxy.Row(i), m.v)
@@ -286,19 +295,24 @@ func (r *moverX) gradient(it *Iteration, m *untuned) error {
 }
 
 // draw draws x⁺ back to x until the drift is at most a tenth of the longest y: the tangent of y*
-// holds no further.
+// holds no further. It sets the drift.
 func (r *moverX) draw(it *Iteration, m *untuned) error {
 	x, next := it.X(), it.NextX()
 	for i, v := range x {
 		r.s[i] = next[i] - v
 	}
-	mat.MulVecTrans(m.w, m.xy, r.s)
-	if err := m.solve(m.w, m.w); err != nil {
+	mat.MulVecTrans(m.pull, m.xy, r.s)
+	if err := m.solve(m.drift, m.pull); err != nil {
 		return err
 	}
-	if n, limit := mat.Norm(m.w), m.longestY/10; limit > 0 && n > limit {
+	if n, limit := mat.Norm(m.drift), m.longestY/10; limit > 0 && n > limit {
+		share := limit / n
 		for i, v := range x {
-			next[i] = v + limit/n*r.s[i]
+			next[i] = v + share*r.s[i]
+		}
+		for j := range m.drift {
+			m.pull[j] *= share
+			m.drift[j] *= share
 		}
 		it.Activity().Cut++
 	}
