@@ -28,7 +28,9 @@ import (
 // precedent: ROOT-SGD (Li, Mou, Wainwright, Jordan, COLT 2022).
 //
 // On finite sums, tables foresee the noise of a term from its last visit, as in SAGA, to the extent
-// that they are measured to do so. They are kept where they fit into TableBytes.
+// that they are measured to do so. They are kept where they fit into TableBytes, and carried along
+// with the iterates. The terms are drawn in passes then, each one once a pass: drawn uniformly, one
+// in e waits for longer than a pass, and the square of the error falls no faster than by e a pass.
 //
 // No constant here has a unit: scaling x, entry by entry, y, f and g by powers of two (g by even
 // ones) scales every iterate alike, bit for bit.
@@ -40,7 +42,8 @@ import (
 //
 // What is proved, what is measured. (1) Where nothing is clipped, e is unbiased given the past, for
 // every block: τ and c depend on earlier samples alone, and E[now − (1−τ)old − τc·d] = t(z^k) −
-// (1−τ)t(z^(k−1)), since E[d] = 0 for an index drawn uniformly. (2) e⁺ − t⁺ = (1−τ)(e − t) +
+// (1−τ)t(z^(k−1)), since E[d] = 0 for an index drawn uniformly. Drawn in passes, it is not:
+// the terms left in a pass are those that have waited longest. (2) e⁺ − t⁺ = (1−τ)(e − t) +
 // (1−τ)(n⁺ − n) + τn⁺ with the noise n and n⁺ of the sample at both points, the first term
 // uncorrelated with the others given the past. So with known S, P is E‖e − t‖² where the noise is
 // the same at both points, and where n⁺ − n and n⁺ are uncorrelated it is at least that, since it
@@ -52,11 +55,11 @@ import (
 // follow, from any start; ω and S as they are estimated; the steps of x; finite sums.
 //
 // Samples a step k ≥ 1: ξ and φ one batch. Oracles: GradF, GradG, CrossG, HessG at two points; with
-// a table of φ, CrossG and HessG at a third; up to d_x = 400 GradF, HessVecG, CrossVecG at one
-// more; and in each of the first 16 steps and in every eighth one after, the first four at two
-// points more, to measure how much of a change is noise, and the last three at one more, for
-// Health. Step 0 draws InitBatch of each, asked one by one. Full batches have no noise and no
-// table.
+// a table of φ that holds points, CrossG and HessG at a third; up to d_x = 400 GradF, HessVecG,
+// CrossVecG at one more; and in each of the first 16 steps and in every eighth one after, the first
+// four at two points more, to measure how much of a change is noise, and the last three at one
+// more, for Health. Step 0 draws InitBatch of each, asked one by one. Full batches have no noise
+// and no table.
 //
 // Memory: 13(dx·dy + dy²) numbers, 8dx² up to d_x = 400, and the tables. Cost a step beside the
 // oracles: one Cholesky factorisation, dy³/3 flops, where a bound proves that nothing is to be
@@ -73,8 +76,9 @@ type Untuned struct {
 	InitBatch int
 
 	// TableBytes is the memory that tables of finite sums may take: 8n_ξ(dx+dy) bytes for n_ξ terms
-	// of f, and 8n_φ(dx+2dy) for n_φ terms of g, which goes without if what is left is less.
-	// Negative: no tables. Default 2²⁸, 256 MiB.
+	// of f, and 8n_φ(dx·dy + dy(dy+3)/2) for n_φ terms of g. If what is left is less, 8n_φ(dx+2dy),
+	// for points in place of g_xy and g_yy: terms of g are drawn uniformly then, not in passes. If
+	// it is less than that, g goes without. Negative: no tables. Default 2²⁸, 256 MiB.
 	TableBytes int64
 
 	// Ablate leaves pieces of the method out, to measure what each one is worth. Default 0: none.
@@ -97,6 +101,8 @@ const (
 	AblateDrift                          // y is not corrected by the drift
 	AblateBlind                          // entries of x that g does not know move by the gradient alone
 	AblateClip                           // innovations count in full, however long
+	AblatePasses                         // terms are drawn uniformly, in place of in passes
+	AblateCarry                          // tables stay as they were at their terms' last visits
 	ablations       = 1<<iota - 1
 )
 
@@ -199,7 +205,8 @@ func (m *untuned) follow(it *Iteration) (xi, phi []Sample, err error) {
 		xi, phi = m.drawFirst(it)
 		err = m.begin(it, xi, phi)
 	} else {
-		xi, phi = it.DrawXi(0), it.DrawPhi(0)
+		nu, nl := it.Batches()
+		xi, phi = it.xi.drawIn(m.orderXi, nu), it.phi.drawIn(m.orderPhi, nl)
 		if err = m.ask(it, xi, phi); err == nil {
 			err = m.replay(it)
 		}
@@ -242,7 +249,7 @@ func (m *untuned) drawFirst(it *Iteration) (xi, phi []Sample) {
 	if m.nPhi == 0 {
 		nl = Full
 	}
-	return it.DrawXi(nu), it.DrawPhi(nl)
+	return it.xi.drawIn(m.orderXi, nu), it.phi.drawIn(m.orderPhi, nl)
 }
 
 // learnMove learns κ_g and curvature from the last move, at the samples of this step and with the H

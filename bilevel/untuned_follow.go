@@ -19,9 +19,11 @@ type follower struct {
 	gfx, gxy      []gain
 	gfy, ggy, gyy gain
 
-	upper *rows   // table of (f_x, f_y); nil without one
-	lower *rows   // table of g_y
-	bends *points // table of g_xy and g_yy
+	upper *rows  // table of (f_x, f_y); nil without one
+	lower *rows  // table of g_y
+	bends *bends // table of g_xy and g_yy
+
+	orderXi, orderPhi *passes // of sums whose terms are drawn in passes; nil: uniformly
 
 	x, y    []float64 // the last point
 	now     sample    // the batch at the present point
@@ -71,14 +73,22 @@ func newFollower(it *Iteration, bytes float64, ablate Ablation) *follower {
 	if need := rowsBytes(upper, dx+dy); upper > 0 && f.nXi > 0 && need <= bytes {
 		f.upper = newRows(int(upper), dx+dy, f.nXi+dy)
 		bytes -= need
+		if ablate&AblatePasses == 0 {
+			f.orderXi = newPasses(int(upper))
+		}
 		f.gfy.pass = float64(upper) / float64(f.nXi)
 		for i := range f.gfx {
 			f.gfx[i].pass = f.gfy.pass
 		}
 	}
-	if need := rowsBytes(lower, dy) + pointsBytes(lower, dx, dy); lower > 0 && f.nPhi > 0 && need <= bytes {
+	need := func(whole bool) float64 { return rowsBytes(lower, dy+bendsWidth(dx, dy, whole)) }
+	if lower > 0 && f.nPhi > 0 && need(false) <= bytes {
+		whole := need(true) <= bytes
 		f.lower = newRows(int(lower), dy, f.nPhi+dy)
-		f.bends = newPoints(int(lower), dx, dy, f.nPhi+dy)
+		f.bends = newBends(int(lower), dx, dy, f.nPhi+dy, whole)
+		if whole && ablate&AblatePasses == 0 {
+			f.orderPhi = newPasses(int(lower))
+		}
 		f.ggy.pass = float64(lower) / float64(f.nPhi)
 		f.gyy.pass = f.ggy.pass
 		for i := range f.gxy {
@@ -94,7 +104,11 @@ func (f *follower) begin(it *Iteration, xi, phi []Sample) error {
 	if err := f.beginUpper(it, xi); err != nil {
 		return err
 	}
-	return f.beginLower(it, phi)
+	if err := f.beginLower(it, phi); err != nil {
+		return err
+	}
+	f.settle()
+	return nil
 }
 
 func (f *follower) beginUpper(it *Iteration, xi []Sample) error {
@@ -117,9 +131,6 @@ func (f *follower) beginUpper(it *Iteration, xi []Sample) error {
 			sfx[i] += welford(f.fx[i:i+1], f.one.fx[i:i+1], j+1)
 		}
 		sfy += welford(f.fy, f.one.fy, j+1)
-	}
-	if f.upper != nil {
-		f.upper.end()
 	}
 	for i := range sfx {
 		f.gfx[i].begin(sfx[i], n, f.nXi)
@@ -153,10 +164,6 @@ func (f *follower) beginLower(it *Iteration, phi []Sample) error {
 			mean, t := f.yy.Row(i), f.one.yy.Row(i)
 			syy += 2*welford(mean[:i], t[:i], j+1) + welford(mean[i:], t[i:], j+1)
 		}
-	}
-	if f.lower != nil {
-		f.lower.end()
-		f.bends.end()
 	}
 	for i := range sxy {
 		f.gxy[i].begin(sxy[i], n, f.nPhi)
@@ -217,7 +224,6 @@ func (f *follower) askUpper(it *Iteration, xi []Sample) error {
 		mat.Axpy(f.now.fy, share, f.one.fy)
 		f.upper.visit(xi[j], f.one.fx, f.one.fy)
 	}
-	f.upper.end()
 	return nil
 }
 
@@ -245,9 +251,27 @@ func (f *follower) askLower(it *Iteration, phi []Sample) error {
 		f.lower.visit(phi[j], f.one.gy, nil)
 		f.bends.visit(phi[j], x, y, f.one.xy, f.one.yy)
 	}
-	f.lower.end()
-	f.bends.end()
 	return nil
+}
+
+// settle lets the visits of a batch count, after the estimates have moved.
+func (f *follower) settle() {
+	carry := f.ablate&AblateCarry == 0
+	if f.upper != nil {
+		if carry {
+			f.upper.carry(0, f.fx)
+			f.upper.carry(f.dx, f.fy)
+		}
+		f.upper.end()
+	}
+	if f.lower != nil {
+		if carry {
+			f.lower.carry(0, f.gy)
+			f.bends.carry(f.xy, f.yy)
+		}
+		f.lower.end()
+		f.bends.end()
+	}
 }
 
 // replay measures the noise of the change from the last point to the present one, from how the
@@ -314,6 +338,7 @@ func (f *follower) move(k int) {
 	f.carry(&f.gfy, k, 1, f.fy, f.now.fy, f.old.fy, dfy)
 	f.carry(&f.ggy, k, 2, f.gy, f.now.gy, f.old.gy, dgy)
 	f.carryYY(k)
+	f.settle()
 }
 
 // at is g.at, less what is ablated; fresh is the piece that takes the newest batch alone.
@@ -387,6 +412,11 @@ func (f *follower) State(t *State) {
 	for _, batch := range [][]Sample{f.xi, f.phi} {
 		for i := range batch {
 			t.Uint((*uint64)(&batch[i]))
+		}
+	}
+	for _, p := range []*passes{f.orderXi, f.orderPhi} {
+		if p != nil {
+			p.State(t)
 		}
 	}
 	if f.upper != nil {

@@ -22,9 +22,6 @@ func (r *moverX) lengths(it *Iteration, m *untuned) error {
 		r.meanSq[i] += weight * (v*v - r.meanSq[i])
 		r.far[i] = max(r.far[i], math.Abs(x[i]-r.start[i]))
 	}
-	if k > 0 {
-		r.brake(x, m, k)
-	}
 	if k < 20 {
 		if err := r.guess(it, m); err != nil {
 			return err
@@ -35,10 +32,15 @@ func (r *moverX) lengths(it *Iteration, m *untuned) error {
 		if length == 0 {
 			length = max(r.first[i]/5, r.far[i])
 		}
+		r.aNext[i] = r.a[i]
 		if v > 0 {
-			r.a[i] = length / math.Sqrt(float64(k+1)*v)
+			r.aNext[i] = length / math.Sqrt(float64(k+1)*v)
 		}
 	}
+	if k > 0 {
+		r.brake(x, m, k)
+	}
+	copy(r.a, r.aNext)
 	return nil
 }
 
@@ -68,7 +70,9 @@ func (r *moverX) guess(it *Iteration, m *untuned) error {
 func (r *moverX) knows(i int) bool { return r.curved == nil || r.known[i] }
 
 // brake learns from the last move what θ is made of: of the entries that g knows from one by the
-// gradient, since steps by curvature lie in soft directions and do not show the stiff ones.
+// gradient, since steps by curvature lie in soft directions and do not show the stiff ones. A q_i
+// is weighed by the a_i to come where that is less: one that has not had a gradient so far, as of a
+// feature not seen yet, has an a_i without measure, and its first q_i would end all steps.
 func (r *moverX) brake(x []float64, m *untuned, k int) {
 	var size, change, bend, push float64
 	for i, a := range r.a {
@@ -84,7 +88,7 @@ func (r *moverX) brake(x []float64, m *untuned, k int) {
 		size += s * s / a
 		change += s * (m.h[i] - r.hOld[i])
 		bend += s * r.q[i]
-		push += a * r.q[i] * r.q[i]
+		push += min(a, r.aNext[i]) * r.q[i] * r.q[i]
 	}
 	if size > 0 && !r.second {
 		r.kappaA += newest(k-1) * (change/size - r.kappaA)

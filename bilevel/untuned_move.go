@@ -41,7 +41,7 @@ type moverX struct {
 
 	known      []bool    // whether g knows the entry, as far as can be told
 	second     bool      // the last step was by curvature
-	a          []float64 // a_i
+	a, aNext   []float64 // a_i, of the last step and of this one
 	meanSq     []float64 // mean of m_i²
 	first, far []float64 // the estimate of the distance to go; the distance gone
 	hOld       []float64
@@ -62,7 +62,7 @@ func newMoverX(it *Iteration, ablate Ablation) moverX {
 	n, dy := it.Dims()
 	v := func() []float64 { return make([]float64, n) }
 	r := moverX{
-		a: v(), turn: v(), span: v(), meanSq: v(), first: v(), far: v(), hOld: v(), m: v(), q: v(), s: v(), weight: v(),
+		a: v(), aNext: v(), turn: v(), span: v(), meanSq: v(), first: v(), far: v(), hOld: v(), m: v(), q: v(), s: v(), weight: v(),
 		gyyv: make([]float64, dy), gxyv: v(), gyyvTo: make([]float64, dy), gxyvTo: v(),
 		start: append([]float64(nil), it.X()...), known: make([]bool, n),
 		lo: func(int) float64 { return math.Inf(-1) }, hi: func(int) float64 { return math.Inf(1) },

@@ -62,6 +62,7 @@ type rows struct {
 	table      []float64 // row i is T_i
 	mean, next []float64 // of the rows seen; next with the visits of this batch
 	d          []float64 // mean over the batch of T_i − mean
+	base       []float64 // the estimate, of which rows are differences, see carry
 }
 
 // rowsBytes is the memory of a table of vectors.
@@ -71,7 +72,7 @@ func newRows(terms, width, batch int) *rows {
 	v := func() []float64 { return make([]float64, width) }
 	return &rows{
 		visits: newVisits(terms, batch), width: width, table: make([]float64, terms*width),
-		mean: v(), next: v(), d: v(),
+		mean: v(), next: v(), d: v(), base: v(),
 	}
 }
 
@@ -97,12 +98,38 @@ func (r *rows) visit(i Sample, a, b []float64) {
 	if !ok {
 		return
 	}
-	t := r.row(i)
-	ta, tb := t[:len(a)], t[len(a):]
-	replaceIn(r.next, a, ta, first, weight)
-	replaceIn(r.next[len(a):], b, tb, first, weight)
-	copy(ta, a)
-	copy(tb, b)
+	r.put(i, 0, a, first, weight)
+	r.put(i, len(a), b, first, weight)
+}
+
+// put makes t, less the estimate, the entries of row i from number off on.
+func (r *rows) put(i Sample, off int, t []float64, first bool, weight float64) {
+	row, next, base := r.row(i)[off:], r.next[off:], r.base[off:]
+	for j, v := range t {
+		v -= base[j]
+		last := row[j]
+		if first {
+			last = next[j]
+		}
+		next[j] += (v - last) * weight
+		row[j] = v
+	}
+}
+
+// carry tells that the estimate of entries off and on is e now. A row holds by how much its term
+// differed from the estimate at its last visit, so that what changes alike for all terms is not in
+// it. Without that, a term that waits for its turn differs from the mean by its age, the more the
+// later in a pass, which is a bias.
+func (r *rows) carry(off int, e []float64) {
+	share := float64(len(r.fresh)) / float64(r.n)
+	for j, v := range e {
+		change := v - r.base[off+j]
+		r.base[off+j] = v
+		r.next[off+j] -= share * change
+		for _, i := range r.fresh {
+			r.row(i)[off+j] -= change
+		}
+	}
 }
 
 // end lets the visits of a batch count.
@@ -113,15 +140,20 @@ func (r *rows) end() {
 
 func (r *rows) State(t *State) {
 	r.visits.State(t)
-	t.Floats(r.table, r.mean, r.next)
+	t.Floats(r.table, r.mean, r.next, r.base)
 }
 
-// points is a table of g_xy and g_yy without a matrix a term: it keeps the point of a term's last
-// visit, and asks for the derivatives there again.
-type points struct {
+// bends is a table of g_xy and g_yy. A row holds both, and is carried along as the rows of vectors
+// are; or, where that takes too much memory, the point of the term's last visit, at which the
+// derivatives are asked for again.
+type bends struct {
 	visits
 	dx, dy      int
-	table       []float64  // row i is (x, y)
+	whole       bool // a row holds g_xy, and the lower triangle of g_yy
+	width       int
+	table       []float64  // row i is (x, y), or both derivatives less baseXY, baseYY
+	baseXY      *mat.Dense // the estimates, see carry
+	baseYY      *mat.Sym
 	xy, xyNext  *mat.Dense // means of g_xy
 	yy, yyNext  *mat.Sym   // means of g_yy
 	last, dxy   *mat.Dense // g_xy at the row; mean over the batch of that, less the mean
@@ -130,43 +162,62 @@ type points struct {
 	share       float64
 }
 
-// pointsBytes is the memory of a table of points.
-func pointsBytes(terms uint64, dx, dy int) float64 { return rowsBytes(terms, dx+dy) }
+// bendsWidth is the length of a row.
+func bendsWidth(dx, dy int, whole bool) int {
+	if whole {
+		return dx*dy + dy*(dy+1)/2
+	}
+	return dx + dy
+}
 
-func newPoints(terms, dx, dy, batch int) *points {
+func newBends(terms, dx, dy, batch int, whole bool) *bends {
 	m := func() *mat.Dense { return mat.NewDense(dx, dy) }
 	h := func() *mat.Sym { return mat.NewSym(dy) }
-	return &points{
-		visits: newVisits(terms, batch), dx: dx, dy: dy, table: make([]float64, terms*(dx+dy)),
-		xy: m(), xyNext: m(), last: m(), dxy: m(), yy: h(), yyNext: h(), lastYY: h(), dyy: h(),
+	width := bendsWidth(dx, dy, whole)
+	return &bends{
+		visits: newVisits(terms, batch), dx: dx, dy: dy, whole: whole, width: width, table: make([]float64, terms*width),
+		xy: m(), xyNext: m(), last: m(), dxy: m(), yy: h(), yyNext: h(), lastYY: h(), dyy: h(), baseXY: m(), baseYY: h(),
 	}
 }
 
-func (p *points) row(i Sample) (x, y []float64) {
-	w := p.dx + p.dy
-	z := p.table[int(i)*w : (int(i)+1)*w]
-	return z[:p.dx], z[p.dx:]
+func (p *bends) row(i Sample) []float64 { return p.table[int(i)*p.width : (int(i)+1)*p.width] }
+
+// each calls f for each part of a row that holds both derivatives, beside the parts of a and b.
+func (p *bends) each(i Sample, a *mat.Dense, b *mat.Sym, f func(row, part []float64)) {
+	row := p.row(i)
+	for r := range p.dx {
+		f(row[:p.dy], a.Row(r))
+		row = row[p.dy:]
+	}
+	for r := range p.dy {
+		f(row[:r+1], b.Row(r))
+		row = row[r+1:]
+	}
 }
 
 // begin starts a batch of n samples.
-func (p *points) begin(n int) {
+func (p *bends) begin(n int) {
 	p.dxy.Zero()
 	p.dyy.Zero()
 	p.share = 1 / float64(n)
 }
 
-// ask evaluates both derivatives of sample i at its row, if it has one, and adds to dxy and dyy.
-func (p *points) ask(o *Oracle, i Sample) error {
+// ask adds what the row of sample i says, if it has one, to dxy and dyy.
+func (p *bends) ask(o *Oracle, i Sample) error {
 	if !p.seen[i] {
 		return nil
 	}
-	x, y := p.row(i)
-	p.one[0] = i
-	if err := o.CrossG(p.last, x, y, p.one[:]); err != nil {
-		return err
-	}
-	if err := o.HessG(p.lastYY, x, y, p.one[:]); err != nil {
-		return err
+	if p.whole {
+		p.each(i, p.last, p.lastYY, func(row, part []float64) { copy(part, row) })
+	} else {
+		z := p.row(i)
+		p.one[0] = i
+		if err := o.CrossG(p.last, z[:p.dx], z[p.dx:], p.one[:]); err != nil {
+			return err
+		}
+		if err := o.HessG(p.lastYY, z[:p.dx], z[p.dx:], p.one[:]); err != nil {
+			return err
+		}
 	}
 	for r := range p.dx {
 		addDifference(p.dxy.Row(r), p.last.Row(r), p.xy.Row(r), p.share)
@@ -185,10 +236,20 @@ func addDifference(d, a, b []float64, s float64) {
 }
 
 // visit makes (x, y) the row of sample i, whose derivatives there are xy and yy; ask comes before.
-func (p *points) visit(i Sample, x, y []float64, xy *mat.Dense, yy *mat.Sym) {
+// It overwrites xy and yy.
+func (p *bends) visit(i Sample, x, y []float64, xy *mat.Dense, yy *mat.Sym) {
 	first, weight, ok := p.enter(i)
 	if !ok {
 		return
+	}
+	if p.whole {
+		mat.AddScaled(xy, xy, -1, p.baseXY)
+		mat.AddScaledSym(yy, yy, -1, p.baseYY)
+		p.each(i, xy, yy, func(row, part []float64) { copy(row, part) })
+	} else {
+		z := p.row(i)
+		copy(z, x)
+		copy(z[p.dx:], y)
 	}
 	for r := range p.dx {
 		replaceIn(p.xyNext.Row(r), xy.Row(r), p.last.Row(r), first, weight)
@@ -196,23 +257,40 @@ func (p *points) visit(i Sample, x, y []float64, xy *mat.Dense, yy *mat.Sym) {
 	for r := range p.dy {
 		replaceIn(p.yyNext.Row(r), yy.Row(r), p.lastYY.Row(r), first, weight)
 	}
-	px, py := p.row(i)
-	copy(px, x)
-	copy(py, y)
+}
+
+// carry tells what the estimates are now, for rows that hold both derivatives, see rows.carry. It
+// overwrites last and lastYY.
+func (p *bends) carry(xy *mat.Dense, yy *mat.Sym) {
+	if !p.whole {
+		return
+	}
+	mat.AddScaled(p.last, xy, -1, p.baseXY)
+	mat.AddScaledSym(p.lastYY, yy, -1, p.baseYY)
+	mat.Copy(p.baseXY, xy)
+	mat.CopySym(p.baseYY, yy)
+	share := float64(len(p.fresh)) / float64(p.n)
+	mat.AddScaled(p.xyNext, p.xyNext, -share, p.last)
+	mat.AddScaledSym(p.yyNext, p.yyNext, -share, p.lastYY)
+	for _, i := range p.fresh {
+		p.each(i, p.last, p.lastYY, func(row, part []float64) { mat.Axpy(row, -1, part[:len(row)]) })
+	}
 }
 
 // end lets the visits of a batch count.
-func (p *points) end() {
+func (p *bends) end() {
 	mat.Copy(p.xy, p.xyNext)
 	mat.CopySym(p.yy, p.yyNext)
 	p.leave()
 }
 
-func (p *points) State(t *State) {
+func (p *bends) State(t *State) {
 	p.visits.State(t)
 	t.Floats(p.table)
 	t.Dense(p.xy)
 	t.Dense(p.xyNext)
 	t.Sym(p.yy)
 	t.Sym(p.yyNext)
+	t.Dense(p.baseXY)
+	t.Sym(p.baseYY)
 }

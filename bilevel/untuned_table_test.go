@@ -1,0 +1,115 @@
+package bilevel
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+)
+
+// In a pass every term comes once, whatever the size of the batches, and passes differ.
+func TestPasses(t *testing.T) {
+	var count uint64
+	const terms = 12
+	s, p := newStream(terms, 1, 'x', &count), newPasses(terms)
+	var last []Sample
+	for range 20 {
+		pass := append([]Sample(nil), s.drawIn(p, 5)...)
+		pass = append(pass, s.drawIn(p, 7)...)
+		seen := map[Sample]bool{}
+		for _, i := range pass {
+			require.Less(t, i, Sample(terms))
+			seen[i] = true
+		}
+		assert.Len(t, seen, terms)
+		assert.NotEqual(t, last, pass)
+		last = pass
+	}
+	assert.Equal(t, uint64(20*terms), count)
+	assert.Empty(t, s.drawIn(p, Full))
+	require.NoError(t, p.check())
+	p.terms[3] = p.terms[4]
+	require.Error(t, p.check())
+	p.terms[3] = terms
+	require.Error(t, p.check())
+	p = newPasses(terms)
+	p.next = terms + 1
+	require.Error(t, p.check())
+}
+
+// Rows are carried along: where the noise of a term does not depend on the point and the estimate
+// is right, they foresee it exactly, however far the point has gone since the last visit.
+func TestRowsAreCarried(t *testing.T) {
+	const terms, d = 6, 2
+	rng := rand.New(rand.NewPCG(1, 9))
+	noise := mat.NewDense(terms, d)
+	sum := make([]float64, d)
+	for i := range terms {
+		for j := range d {
+			noise.Row(i)[j] = rng.NormFloat64()
+			sum[j] += noise.Row(i)[j] / terms
+		}
+	}
+	for _, n := range []int{1, 2, 3} {
+		r, b := newRows(terms, d, n), newBends(terms, d, 1, n, true)
+		z := make([]float64, d)
+		at := func(z []float64, batch []Sample) []float64 {
+			v := make([]float64, d)
+			for _, i := range batch {
+				for j := range v {
+					v[j] += (3*z[j] + noise.Row(int(i))[j]) / float64(len(batch))
+				}
+			}
+			return v
+		}
+		matrices := func(v []float64) sample {
+			return sample{xy: &mat.Dense{Rows: d, Cols: 1, Stride: 1, Data: v}, yy: mat.SymOf(1, []float64{v[0] * v[1]})}
+		}
+		for k := range 40 * terms {
+			batch := make([]Sample, n)
+			for j := range batch {
+				batch[j] = Sample((k*n + j) % terms)
+			}
+			z[0], z[1] = z[0]+rng.Float64(), z[1]-1
+			r.ask(batch)
+			b.begin(n)
+			if k > 2*terms {
+				want := at(make([]float64, d), batch)
+				mat.Axpy(want, -1, sum)
+				assert.InDeltaSlice(t, want, r.d, 1e-9, "step %d", k)
+			}
+			for _, i := range batch {
+				now := at(z, []Sample{i})
+				require.NoError(t, b.ask(nil, i))
+				if k > 2*terms && n == 1 {
+					assert.InDelta(t, noise.Row(int(i))[0]-sum[0], b.dxy.At(0, 0), 1e-9, "step %d", k)
+				}
+				r.visit(i, now[:1], now[1:])
+				m := matrices(now)
+				b.visit(i, nil, nil, m.xy, m.yy)
+			}
+			e := append([]float64(nil), sum...)
+			mat.Axpy(e, 3, z)
+			r.carry(0, e)
+			m := matrices(e)
+			b.carry(m.xy, m.yy)
+			r.end()
+			b.end()
+		}
+	}
+}
+
+// One entry whose first change comes after steps without a gradient does not end the steps of all.
+func TestBrakeOutlier(t *testing.T) {
+	r := moverX{
+		a: []float64{1, 1e12}, aNext: []float64{1, 1}, hOld: make([]float64, 2), q: []float64{1, 1}, turn: make([]float64, 2),
+		span: make([]float64, 2), curved: &curvature{}, known: []bool{true, true},
+	}
+	m := &untuned{follower: &follower{x: make([]float64, 2)}, h: make([]float64, 2)}
+	r.brake([]float64{1, 0}, m, 1)
+	assert.Equal(t, 1.0, r.bend)
+	assert.Equal(t, 2.0, r.push)
+}
