@@ -35,10 +35,10 @@ import (
 // No constant here has a unit: scaling x, entry by entry, y, f and g by powers of two (g by even
 // ones) scales every iterate alike, bit for bit.
 //
-// An innovation longer than half the root of the sum of all squares before it is clipped there.
-// Under heavy tails that keeps single samples from throwing the estimates. Where variances are
-// finite it binds in the first steps at most, or at rare outliers, and its bias is o(1/√k), less
-// than the error.
+// An innovation longer than about half the root of the sum of all squares so far is clipped there,
+// until as many samples are drawn as a sum has terms. Under heavy tails that keeps single samples
+// from throwing the estimates. Where variances are finite it binds at rare outliers, and its bias
+// is o(1/√k), less than the error.
 //
 // What is proved, what is measured. (1) Where nothing is clipped, e is unbiased given the past, for
 // every block: τ and c depend on earlier samples alone, and E[now − (1−τ)old − τc·d] = t(z^k) −

@@ -13,7 +13,7 @@ var newestAlone = [5]Ablation{AblateUpper, AblateUpper, AblateLower, AblateBends
 func (f *follower) carry(g *gain, k, block int, e, now, old, d []float64) {
 	tau, c := f.at(g, k, newestAlone[block])
 	m := measure(e, now, old, d, c)
-	keep := f.clip(g, k, tau, m.rr)
+	keep := f.clip(g, k, block, tau, m.rr)
 	sweep(e, now, old, d, keep*tau, c)
 	g.learn(k, tau, m.times(keep*keep), f.omega(block))
 }
@@ -22,7 +22,7 @@ func (f *follower) carry(g *gain, k, block int, e, now, old, d []float64) {
 func (f *follower) carryYY(k int) {
 	tau, c := f.at(&f.gyy, k, AblateBends)
 	m := f.measureYY(c)
-	keep := f.clip(&f.gyy, k, tau, m.rr)
+	keep := f.clip(&f.gyy, k, 4, tau, m.rr)
 	// e⁺ − e = now − old + τr, and the rounding of that and of the sums.
 	r := math.Sqrt(m.rr)
 	f.movedYY = (1+0x1p-20)*(math.Sqrt(m.move)+keep*tau*r) + 0x1p-50*(r+c*math.Sqrt(m.dd))
@@ -49,9 +49,11 @@ func (f *follower) measureYY(c float64) (m moments) {
 	return m
 }
 
-// clip is g.clip, less what is ablated.
-func (f *follower) clip(g *gain, k int, tau, squares float64) float64 {
-	if tau == 1 || f.ablate&AblateClip != 0 {
+// clip is g.clip, less what is ablated, until as many samples are drawn as a sum has terms: from
+// then on no term is more than all of them together.
+func (f *follower) clip(g *gain, k, block int, tau, squares float64) float64 {
+	terms := f.terms[min(block/2, 1)]
+	if tau == 1 || f.ablate&AblateClip != 0 || terms > 0 && g.samples(k) >= terms {
 		return 1
 	}
 	return g.clip(k, squares)

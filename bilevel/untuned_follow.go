@@ -36,6 +36,7 @@ type follower struct {
 	noise     [5]scatter // of the changes of f_x, f_y, g_y, g_xy, g_yy
 	xi, phi   []Sample   // the last batch
 	nXi, nPhi int        // samples of a batch; 0: the exact value
+	terms     [2]float64 // of the sums of f and g; 0: a simulator
 	ablate    Ablation
 }
 
@@ -70,6 +71,7 @@ func newFollower(it *Iteration, bytes float64, ablate Ablation) *follower {
 	f.nXi, f.nPhi = max(nu, 0), max(nl, 0)
 	f.xi, f.phi = make([]Sample, f.nXi), make([]Sample, f.nPhi)
 	upper, lower := it.Oracle().Streams()
+	f.terms = [2]float64{float64(upper), float64(lower)}
 	if need := rowsBytes(upper, dx+dy); upper > 0 && f.nXi > 0 && need <= bytes {
 		f.upper = newRows(int(upper), dx+dy, f.nXi+dy)
 		bytes -= need

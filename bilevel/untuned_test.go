@@ -379,17 +379,17 @@ func TestUntunedWide(t *testing.T) {
 }
 
 // Entries of x that g does not know are part of the curvature, and at the limit as soon as the
-// others. Moved by the gradient alone they are behind for thousands of steps.
+// others. Moved by the gradient alone they are behind.
 func TestUntunedBlind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	p, err := quadratic.New(noisy(0.5, quadratic.Options{Dx: 12, Dy: 10, CrossNorm: 3, Blind: 6, Seed: 21}))
+	p, err := quadratic.New(noisy(0.1, quadratic.Options{Dx: 12, Dy: 10, CrossNorm: 3, Blind: 6, Seed: 24}))
 	require.NoError(t, err)
 	xs, best := p.Optimum()
 	limit, err := observe.LocalLimit(p, xs, observe.LimitOptions{})
 	require.NoError(t, err)
-	const runs, steps = 10, 1000
+	const runs, steps = 10, 200
 	mean := func(a bilevel.Ablation) (sum float64) {
 		for seed := range uint64(runs) {
 			rng, x0 := rand.New(rand.NewPCG(seed, 's')), make([]float64, len(xs))
@@ -406,8 +406,8 @@ func TestUntunedBlind(t *testing.T) {
 		}
 		return sum
 	}
-	assert.Less(t, mean(0), 1.6)
-	assert.Greater(t, mean(bilevel.AblateBlind), 5.0)
+	assert.Less(t, mean(0), 2.0)
+	assert.Greater(t, mean(bilevel.AblateBlind), 20.0)
 }
 
 // A y of many entries does not hold x and y back: what it costs to measure κ_g does not grow with
