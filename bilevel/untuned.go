@@ -130,6 +130,7 @@ type untuned struct {
 	seenG    int        // changes of g_y in kappaG
 	moved    float64    // of the last step: ‖βu‖² + ‖drift‖², in H
 	longestY float64    // of ‖y‖ so far, and of the first Newton point
+	visitedY float64    // of ‖y‖ so far
 	checks   [5]float64 // see check
 	w, w2    []float64  // scratch, dy
 	dxv      []float64  // x − x⁻
@@ -370,7 +371,7 @@ func singular(err error) error {
 	return fmt.Errorf("bilevel: H_yy is singular to working precision: %w", err)
 }
 
-// reachY moves the length that steps of y are measured by.
+// reachY moves the lengths that steps of y and of x are measured by.
 func (m *untuned) reachY(it *Iteration) {
 	y := it.Y()
 	if it.K() == 0 {
@@ -379,7 +380,8 @@ func (m *untuned) reachY(it *Iteration) {
 		}
 		m.longestY = mat.Norm(m.w)
 	}
-	m.longestY = max(m.longestY, mat.Norm(y))
+	m.visitedY = max(m.visitedY, mat.Norm(y))
+	m.longestY = max(m.longestY, m.visitedY)
 }
 
 // moveY writes y⁺. A step of βu takes 2β of ‖u‖², and adds κ_gβ² of it to the error of g_y, which
@@ -446,7 +448,7 @@ func (m *untuned) State(t *State) {
 	t.Sym(m.hp)
 	t.Floats(m.v, m.yMid)
 	t.count(&m.seenG)
-	for _, v := range []*float64{&m.clipped, &m.kappaG, &m.moved, &m.longestY} {
+	for _, v := range []*float64{&m.clipped, &m.kappaG, &m.moved, &m.longestY, &m.visitedY} {
 		t.Float(v)
 	}
 	if t.k > 0 {

@@ -46,7 +46,7 @@ func (r *moverX) lengths(it *Iteration, m *untuned) error {
 
 // guess estimates how far entry i has to go: as far as moves y* by the longest y, or where g does
 // not know the entry, as far as changes f by what such a y does; where neither has a scale, |x_i⁰|,
-// or 1.
+// or 1. The last of the first 20 estimates counts.
 func (r *moverX) guess(it *Iteration, m *untuned) error {
 	for i := range r.first {
 		if err := m.solve(m.w, m.xy.Row(i)); err != nil {
@@ -61,7 +61,9 @@ func (r *moverX) guess(it *Iteration, m *untuned) error {
 				length = 1
 			}
 		}
-		r.first[i] = max(r.first[i], length)
+		if length > 0 {
+			r.first[i] = length
+		}
 	}
 	return nil
 }

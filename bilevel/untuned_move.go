@@ -33,7 +33,10 @@ import (
 // are part of every q, so that the others take their κ, too. Steps by curvature take it in once it
 // has moved, see meter.
 //
-// Steps of both kinds are drawn back until the drift is at most a tenth of the longest y.
+// Where there is no width, a step by the gradient moves an entry by at most half the distance gone,
+// once it has moved: in a flat, as exp(x) has one, m_i is so small that α_i tells nothing.
+//
+// Steps of both kinds are drawn back until the drift is at most a tenth of the longest y so far.
 type moverX struct {
 	curved *curvature // nil beyond maxCurved
 	metric MetricSet  // nil: one step size for all entries
@@ -284,6 +287,10 @@ func (r *moverX) gradient(it *Iteration, m *untuned) error {
 		if r.metric == nil || alpha == 0 {
 			alpha = least
 		}
+		s, far := math.Abs(alpha*m.h[i]), r.far[i]/2
+		if far > 0 && s > far && extent(it.Set(), i) == 0 {
+			alpha *= far / s
+		}
 		next[i], r.weight[i] = v-alpha*m.h[i], 1/alpha
 	}
 	if r.metric != nil {
@@ -294,8 +301,10 @@ func (r *moverX) gradient(it *Iteration, m *untuned) error {
 	return nil
 }
 
-// draw draws x⁺ back to x until the drift is at most a tenth of the longest y: the tangent of y*
-// holds no further. It sets the drift.
+// draw draws x⁺ back to x until the drift is at most a tenth of the longest y so far: the tangent
+// of y* holds no further. Before y has moved from 0 it is the length of the first Newton step.
+// Where H_xy grows with y, as with weights exp(x), a y that is still on its way makes it so small
+// that measured by the way to go, x would go ten times too far. It sets the drift.
 func (r *moverX) draw(it *Iteration, m *untuned) error {
 	x, next := it.X(), it.NextX()
 	for i, v := range x {
@@ -305,7 +314,11 @@ func (r *moverX) draw(it *Iteration, m *untuned) error {
 	if err := m.solve(m.drift, m.pull); err != nil {
 		return err
 	}
-	if n, limit := mat.Norm(m.drift), m.longestY/10; limit > 0 && n > limit {
+	limit := m.visitedY / 10
+	if limit == 0 {
+		limit = m.longestY / 10
+	}
+	if n := mat.Norm(m.drift); limit > 0 && n > limit {
 		share := limit / n
 		for i, v := range x {
 			next[i] = v + share*r.s[i]
