@@ -67,8 +67,9 @@ import (
 // 2dx·dy² for the metric and two eigen-decompositions of order dx.
 type Untuned struct {
 	// MuG is μ_g of g_yy ⪰ μ_g I, a floor for the eigenvalues of H_yy while they are not known
-	// better. One that is too large does no harm in the long run: the floor is never above three
-	// times the noise of the eigenvalues. Default 0: the noise alone.
+	// better. One that is too large counts less and less: the floor is never above three times
+	// the noise of the eigenvalues. In the first steps it can lead x astray where X is not
+	// bounded. Default 0: the noise alone.
 	MuG float64
 
 	// InitBatch is the number of samples of each stream in step 0, ≥ 1; unused where the batch is
