@@ -74,7 +74,9 @@ func (r *moverX) knows(i int) bool { return r.curved == nil || r.known[i] }
 // brake learns from the last move what θ is made of: of the entries that g knows from one by the
 // gradient, since steps by curvature lie in soft directions and do not show the stiff ones. A q_i
 // is weighed by the a_i to come where that is less: one that has not had a gradient so far, as of a
-// feature not seen yet, has an a_i without measure, and its first q_i would end all steps.
+// feature not seen yet, has an a_i without measure, and its first q_i would end all steps. On
+// streams θ forgets after some 50 steps, since rare samples that throw it come for ever; on sums
+// that are read again and again, all of a run counts.
 func (r *moverX) brake(x []float64, m *untuned, k int) {
 	var size, change, bend, push float64
 	for i, a := range r.a {
@@ -94,8 +96,12 @@ func (r *moverX) brake(x []float64, m *untuned, k int) {
 	}
 	if size > 0 && !r.second {
 		r.kappaA += newest(k-1) * (change/size - r.kappaA)
-		r.bend += newest(k-1) * (bend/size - r.bend)
-		r.push += newest(k-1) * (push/size - r.push)
+		weight := newest(k - 1)
+		if m.upper == nil && m.lower == nil {
+			weight = windowed(k-1, 50)
+		}
+		r.bend += weight * (bend/size - r.bend)
+		r.push += weight * (push/size - r.push)
 	}
 }
 
