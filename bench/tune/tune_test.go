@@ -160,6 +160,10 @@ func TestTuneRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		prepared = hyperopt.WithBias(prepared)
 		y := run.chosen().y
+		coefficient := make([]float64, raw.Dim)
+		for _, f := range m.Features {
+			coefficient[f.Index-1] = f.Coefficient
+		}
 		for i, got := range m.scores(raw) {
 			col, val := prepared.Row(i)
 			want := 0.0
@@ -172,8 +176,8 @@ func TestTuneRoundTrip(t *testing.T) {
 			direct, size := m.RawIntercept, math.Abs(m.RawIntercept)
 			col, val = raw.Row(i)
 			for k, j := range col {
-				direct += val[k] * m.Features[j].Coefficient
-				size += math.Abs(val[k] * m.Features[j].Coefficient)
+				direct += val[k] * coefficient[j]
+				size += math.Abs(val[k] * coefficient[j])
 			}
 			require.InDelta(t, got, direct, 1e-13*size, "%s, row %d", name, i)
 		}
