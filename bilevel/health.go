@@ -17,7 +17,9 @@ type Health struct {
 	// Gap is what is left of F(x) − F*: ½(hᵀB⁻¹h + tr B⁻¹C) over the entries that no bound holds,
 	// with B the learned Hessian of F and C the covariance of h. The second part is the local
 	// asymptotic limit of the samples so far, see observe.LocalLimit. It is +Inf as long as B does
-	// not foresee how the hypergradient changes, or is not positive. Run.Gap can stop on it.
+	// not foresee how the hypergradient changes, or is not positive: on most finite sums that is the
+	// whole run. Bounds of a set that is curved, such as Ball, are not seen, and Gap is too large
+	// there. Run.Gap can stop on it.
 	Gap float64
 
 	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy
