@@ -51,7 +51,7 @@ func (n *newton) Solution(y, x []float64) error {
 		}
 		n.chol.SolveVec(n.step, n.gy)
 		length, size := mat.Norm(n.step), mat.Norm(y)
-		if !(length > 0x1p-50*size) {
+		if length <= 0x1p-50*size {
 			return nil
 		}
 		if !n.move(y, x) {

@@ -105,3 +105,22 @@ func TestNewtonOfTwoLosses(t *testing.T) {
 	_, err = LocalLimit(p, x, LimitOptions{})
 	require.ErrorIs(t, err, bilevel.ErrNoExact)
 }
+
+// lost is a problem whose g_y is NaN.
+type lost struct{ bilevel.Problem }
+
+func (lost) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
+	for i := range gy {
+		gy[i] = math.NaN()
+	}
+	return nil
+}
+
+// A g_y that is not finite is no solution.
+func TestNewtonRefusesNaN(t *testing.T) {
+	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 5})
+	require.NoError(t, err)
+	truth, err := truthOf(lost{p}, "a test", false)
+	require.NoError(t, err)
+	require.ErrorContains(t, truth.Solution(make([]float64, 3), make([]float64, 2)), "‖g_y‖ is NaN")
+}
