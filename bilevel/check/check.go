@@ -1,5 +1,5 @@
-// Package check finds mistakes in the oracles of a bilevel.Problem, before a run shows them less
-// clearly.
+// Package check finds mistakes before a run shows them less clearly, or not at all: in the oracles
+// of a bilevel.Problem ([Problem]), and in a bilevel.Method ([Method], whose comment says how).
 //
 // Problem evaluates every oracle at a few random points and samples, and names the oracle and the
 // entry that is wrong. These checks are made:

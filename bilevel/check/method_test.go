@@ -1,0 +1,314 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/bilevel/quadratic"
+	"stable/mat"
+)
+
+// guest is a method of a stranger's: SOBA with a mean of its directions, and a coin. With a flaw,
+// it breaks one rule.
+type guest struct {
+	flaw  string
+	alpha float64
+	name  *string
+	same  *visitor // the Stepper of all Solvers, with the flaw "shared"
+	calls *int     // counts on from run to run, with the flaw "seed"
+}
+
+func newGuest(flaw string) guest {
+	g := guest{flaw: flaw, alpha: 0.05, name: new(string), same: new(visitor), calls: new(int)}
+	if flaw != "no name" {
+		*g.name = "guest"
+	}
+	return g
+}
+
+func (g guest) Name() string { return *g.name }
+
+func (g guest) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	dx, dy := it.Dims()
+	vec := func(n int) []float64 { return make([]float64, n) }
+	m := &visitor{guest: g, v: vec(dy), d: vec(dx), fx: vec(dx), fy: vec(dy), gy: vec(dy), gyyv: vec(dy), gxyv: vec(dx)}
+	switch g.flaw {
+	case "start asks":
+		return m, it.Oracle().GradG(m.gy, it.X(), it.Y(), nil)
+	case "start draws":
+		it.DrawXi(1)
+	case "start panics":
+		_ = m.v[dy]
+	case "start fails":
+		return nil, errors.New("not today")
+	case "start refuses":
+		return nil, option.Bad("guest.alpha is wrong")
+	case "start refuses sums":
+		if u, _ := it.Oracle().Streams(); u > 0 {
+			return nil, option.Bad("guest takes no sums")
+		}
+	case "shared":
+		*g.same = *m
+		return g.same, nil
+	}
+	return m, nil
+}
+
+type visitor struct {
+	guest
+	v, d                   []float64 // these outlive a step
+	fx, fy, gy, gyyv, gxyv []float64
+	last                   float64
+}
+
+func (m *visitor) Step(it *bilevel.Iteration) error {
+	o, x, y, xi, phi := it.Oracle(), it.X(), it.Y(), it.DrawXi(0), it.DrawPhi(0)
+	ask := []func() error{
+		func() error { return o.GradG(m.gy, x, y, phi) },
+		func() error { return o.GradF(m.fx, m.fy, x, y, xi) },
+		func() error { return o.HessVecG(m.gyyv, x, y, m.v, phi) },
+		func() error { return o.CrossVecG(m.gxyv, x, y, m.v, phi) },
+	}
+	switch m.flaw {
+	case "goes behind":
+		ask[0] = func() error { return it.Problem().GradG(m.gy, x, y, phi) }
+	case "draws for itself":
+		ask[0] = func() error { return o.GradG(m.gy, x, y, []bilevel.Sample{bilevel.Sample(it.K() % 12), 11, 10, 9}) }
+	case "exact in secret":
+		ask[0] = func() error { return o.GradG(m.gy, x, y, nil) }
+	}
+	for _, f := range ask {
+		err := f()
+		switch {
+		case m.flaw == "swallows errors":
+		case err != nil && m.flaw == "hides errors":
+			return errors.New("something failed")
+		case err != nil && m.flaw == "wraps errors":
+			return fmt.Errorf("mine: %w", err)
+		case err != nil:
+			return err
+		}
+	}
+	if err := m.spoil(it); err != nil {
+		return err
+	}
+	for j, fy := range m.fy {
+		m.v[j] -= 0.1 * (m.gyyv[j] - fy)
+	}
+	for i, fx := range m.fx {
+		m.d[i] += 0.3 * (fx - m.gxyv[i] - m.d[i])
+	}
+	m.last += it.Rand().Float64()
+	it.MoveX(m.alpha*(1+0.1*m.last/(1+m.last)), m.d)
+	it.MoveY(0.1, m.gy)
+	m.outside(it)
+	return it.UseSteps(m.alpha, 0.1, 0)
+}
+
+// spoil breaks rules between the oracles and the movement.
+func (m *visitor) spoil(it *bilevel.Iteration) error {
+	switch m.flaw {
+	case "asks there":
+		y := it.NextY()
+		mat.Axpy(y, 1, m.gy)
+		return it.Oracle().GradG(m.gy, it.X(), y, it.DrawPhi(0))
+	case "swallows NaN":
+		for _, v := range [][]float64{m.fx, m.fy, m.gy, m.gyyv, m.gxyv} {
+			for i, a := range v {
+				if math.IsNaN(a) {
+					v[i] = 0
+				}
+			}
+		}
+	case "cuts infinity":
+		for i, a := range m.fx {
+			m.fx[i] = min(a, 100)
+		}
+	case "seed":
+		*m.calls++
+		m.v[0] += 1e-9 * float64(*m.calls)
+	case "name":
+		*m.name += "'"
+	}
+	return nil
+}
+
+// outside breaks rules at the end of a step.
+func (m *visitor) outside(it *bilevel.Iteration) {
+	switch m.flaw {
+	case "leaves X":
+		copy(it.NextX(), it.X())
+		mat.Axpy(it.NextX(), -m.alpha, m.d)
+	case "writes x":
+		it.X()[1]++
+	case "writes y and fails":
+		it.Y()[0] = 7
+		panic("and fails")
+	}
+}
+
+func (m *visitor) Vectors(visit func(name string, v []float64)) {
+	if m.flaw != "names nothing" {
+		visit("g_y", m.gy)
+		visit("f_x", m.fx)
+		visit("f_y", m.fy)
+		visit("g_yy v", m.gyyv)
+		visit("g_xy v", m.gxyv)
+	}
+}
+
+func (m *visitor) State(st *bilevel.State) {
+	if m.flaw != "forgets d" {
+		st.Floats(m.d)
+	}
+	if m.flaw != "forgets v" {
+		st.Floats(m.v)
+	}
+	if m.flaw != "forgets a number" {
+		st.Float(&m.last)
+	}
+	switch m.flaw {
+	case "changes on the way":
+		m.last++
+	case "grows":
+		if m.last > 3 {
+			st.Float(&m.last)
+		}
+	}
+}
+
+// breaches are the rules that an error of Method names.
+func breaches(t *testing.T, err error) (rules []string) {
+	if err == nil {
+		return nil
+	}
+	all, ok := err.(interface{ Unwrap() []error })
+	require.True(t, ok, err)
+	for _, e := range all.Unwrap() {
+		var b *Breach
+		require.ErrorAs(t, e, &b)
+		rules = append(rules, b.Rule)
+	}
+	return rules
+}
+
+// A guest that keeps all rules passes; each flaw is seen, and called by its name.
+func TestMethodFindsFlaws(t *testing.T) {
+	for _, c := range []struct {
+		flaw    string
+		rules   []string
+		message string
+	}{
+		{flaw: ""},
+		{flaw: "wraps errors"},
+		{flaw: "start refuses sums"},
+		{"no name", []string{RuleName}, "check: method breaks a rule: name: on a stream: Name is empty"},
+		{"name", []string{RuleName}, "Name is \"guest\" before"},
+		{"start asks", []string{RuleStart}, "on a stream: Start draws samples or calls an oracle"},
+		{"start draws", []string{RuleStart}, "Start draws samples or calls"},
+		{"start fails", []string{RuleStart}, "does not wrap bilevel.ErrOption: not today"},
+		{"start panics", []string{RuleStart}, "panic: runtime error: index out of range"},
+		{"start refuses", []string{RuleStart}, "on every problem: no run is left: bilevel: bad option: guest.alpha is wrong"},
+		{"writes x", []string{RuleInputs}, "step 0 changes what it is to read: x[1] is "},
+		{"writes y and fails", []string{RuleInputs, RuleRun}, "step 0 changes what it is to read: y[0] is 7, and not 0"},
+		{"leaves X", []string{RuleFeasible}, "on a stream in a box: after 1 steps, x is "},
+		{"goes behind", []string{RuleCounts, RuleOracle}, "call Iteration.Oracle"},
+		{"draws for itself", []string{RuleCounts}, "different samples φ"},
+		{"exact in secret", []string{RuleCounts}, "after 1 steps, the oracles were asked for 12 different samples φ, and 3 were drawn"},
+		{"seed", []string{RuleSeed}, "in a second run of one seed, after 2 steps, x["},
+		{"shared", []string{RuleShared}, "beside another Solver of the same Method value, after 24 steps, x["},
+		{"forgets d", []string{RuleResume}, "cut after 1 steps, saved and loaded, after 2 steps, x["},
+		{"forgets v", []string{RuleResume}, "State must visit all that later steps depend on"},
+		{"forgets a number", []string{RuleResume}, "State must visit all that later steps depend on"},
+		{"changes on the way", []string{RuleResume}, "give another checkpoint"},
+		{"grows", []string{RuleResume}, "after 7 steps: bilevel: checkpoint of another run: its state has 39 words, and this one 38: State must"},
+		{"swallows errors", []string{RuleOracle}, "CrossVecG fails at its call 0, and the step goes on"},
+		{"hides errors", []string{RuleOracle}, "returns another error, bilevel: step 0 of guest failed: something failed"},
+		{"names nothing", []string{RuleNotFinite}, " gives NaN at its call 0, and the step goes on"},
+		{"swallows NaN", []string{RuleNotFinite}, "gives NaN at its call 0, and the step goes on"},
+		{"cuts infinity", []string{RuleNotFinite}, "GradF gives +Inf at its call 1, and the step goes on"},
+		{"asks there", []string{RuleNotFinite}, "GradG is then asked where y[3] is NaN"},
+	} {
+		t.Run(c.flaw, func(t *testing.T) {
+			err := Method(newGuest(c.flaw), MethodOptions{})
+			assert.Equal(t, c.rules, breaches(t, err), "%v", err)
+			if c.message != "" {
+				assert.ErrorContains(t, err, c.message)
+			}
+		})
+	}
+}
+
+// Method runs on a problem of the caller's, in the form that the method asks for, whatever the
+// problem has besides its four oracles. Full batches are left out where it has no exact values.
+func TestMethodOptions(t *testing.T) {
+	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 1, LG: 2, LP: 2, SigmaGy: 0.3, Terms: 12})
+	require.NoError(t, err)
+	for name, p := range map[string]bilevel.Problem{
+		"all": q, "four": struct{ bilevel.Problem }{q},
+		"products": struct {
+			bilevel.Problem
+			bilevel.Products
+		}{q, q},
+		"g_x": struct {
+			bilevel.Problem
+			bilevel.UpperGradient
+		}{q, q},
+	} {
+		_, products := p.(bilevel.Products)
+		_, upper := p.(bilevel.UpperGradient)
+		asked := 0
+		o := MethodOptions{Problem: p, Steps: 5, Options: bilevel.Options{Set: bilevel.Simplex{}},
+			As: func(p bilevel.Problem) bilevel.Problem {
+				_, ok := p.(bilevel.Products)
+				assert.Equal(t, products, ok, name)
+				_, ok = p.(bilevel.UpperGradient)
+				assert.Equal(t, upper, ok, name)
+				asked++
+				return p
+			}}
+		require.NoError(t, Method(newGuest(""), o), name)
+		assert.Greater(t, asked, 3*20)
+		for flaw, rule := range map[string]string{"leaves X": RuleFeasible, "forgets v": RuleResume,
+			"names nothing": RuleNotFinite} {
+			assert.Equal(t, []string{rule}, breaches(t, Method(newGuest(flaw), o)), "%s, %s", name, flaw)
+		}
+	}
+
+	var full, others int
+	p := &simulated{good: &good{dx: 3, dy: 3, n: 0, sigma: 0.3}, full: &full, others: &others}
+	require.NoError(t, Method(newGuest(""), MethodOptions{Problem: p, Steps: 3}))
+	assert.Equal(t, 1, full)
+	assert.Positive(t, others)
+
+	for want, o := range map[string]MethodOptions{
+		"Steps is -1":          {Steps: -1},
+		"Options.X0 has":       {Options: bilevel.Options{X0: []float64{1}}},
+		"Options.Explode is -": {Problem: q, Options: bilevel.Options{Explode: -1}},
+	} {
+		assert.ErrorContains(t, Method(newGuest(""), o), want)
+	}
+	require.ErrorIs(t, Method(nil, MethodOptions{}), bilevel.ErrOption)
+}
+
+// simulated is a problem without exact values.
+type simulated struct {
+	*good
+	full, others *int
+}
+
+func (p *simulated) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	if len(phi) == 0 {
+		*p.full++
+		return bilevel.ErrNoExact
+	}
+	*p.others++
+	return p.good.GradG(gy, x, y, phi)
+}

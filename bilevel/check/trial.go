@@ -1,0 +1,288 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// trial is a run that is made again and again.
+type trial struct {
+	name  string
+	p     bilevel.Problem
+	opt   bilevel.Options
+	m     bilevel.Method
+	as    func(bilevel.Problem) bilevel.Problem
+	steps int
+	in    *inspection
+	want  []moment // the undisturbed run: before step 0, after it, and so on
+}
+
+func (t *trial) breach(rule, format string, args ...any) { t.in.breach(rule, t.name, format, args...) }
+
+// moment is what a run is between two steps.
+type moment struct {
+	x, y   []float64
+	counts bilevel.Counts
+}
+
+func now(s *bilevel.Solver) moment {
+	return moment{slices.Clone(s.X()), slices.Clone(s.Y()), s.Counts()}
+}
+
+// differs says where a run is not what it should be, or nothing.
+func (m moment) differs(want moment) string {
+	for _, v := range []struct {
+		name string
+		a, b []float64
+	}{{"x", m.x, want.x}, {"y", m.y, want.y}} {
+		for i, a := range v.a {
+			if b := v.b[i]; math.Float64bits(a) != math.Float64bits(b) {
+				return fmt.Sprintf("%s[%d] is %v, and not %v", v.name, i, a, b)
+			}
+		}
+	}
+	if m.counts != want.counts {
+		return fmt.Sprintf("the counts are %+v, and not %+v", m.counts, want.counts)
+	}
+	return ""
+}
+
+// inspect makes all runs of a trial. It returns an error if there are none to make.
+func (t *trial) inspect() error {
+	w, err := t.clean()
+	if err != nil || len(t.want) <= t.steps {
+		return err
+	}
+	s, err := t.start(watch(t.p), t.opt)
+	if err != nil {
+		t.breach(RuleSeed, "in a second run of one seed, Start fails: %v", err)
+		return nil
+	}
+	if t.follows(s, RuleSeed, "in a second run of one seed", "the method's random numbers must come from "+
+		"Iteration.Rand, and its state must be in the Stepper") { // the rules below compare with that run, too
+		if t.shared() {
+			t.resume()
+		}
+		t.faults(w)
+	}
+	return nil
+}
+
+// start returns a Solver on w, with a panic of Start as an error.
+func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err error) {
+	p := w.problem()
+	if t.as != nil {
+		p = t.as(p)
+	}
+	err = guard(func() (err error) { s, err = bilevel.New(p, t.m, opt); return err })
+	return s, err
+}
+
+// clean makes the undisturbed run, and judges it by itself. It returns an error if the run is
+// refused.
+func (t *trial) clean() (*watched, error) {
+	w, name := watch(t.p), t.m.Name()
+	if name == "" {
+		t.breach(RuleName, "Name is empty")
+	}
+	s, err := t.start(w, t.opt)
+	switch {
+	case errors.Is(err, bilevel.ErrOption):
+		return nil, err
+	case err != nil:
+		t.breach(RuleStart, "Start fails, and its error does not wrap bilevel.ErrOption: %v", err)
+		return nil, nil
+	}
+	if s.Counts() != (bilevel.Counts{}) || len(w.calls) > 0 {
+		t.breach(RuleStart, "Start draws samples or calls an oracle: leave that to the first step")
+		return nil, nil
+	}
+	t.want = append(t.want[:0], now(s))
+	for range t.steps {
+		if err := t.step(s); errors.Is(err, bilevel.ErrNoExact) {
+			return nil, err
+		} else if err != nil {
+			t.breach(RuleRun, "%v", err)
+			return nil, nil
+		}
+		t.want = append(t.want, now(s))
+		t.feasible(s)
+		t.counted(w, s)
+	}
+	if other := t.m.Name(); other != name {
+		t.breach(RuleName, "Name is %q before a run, and %q after it", name, other)
+	}
+	return w, nil
+}
+
+// step does one step, and compares the iterate that it was given with what is left of it. The
+// Solver keeps that in the memory of the next iterate until the next step.
+func (t *trial) step(s *bilevel.Solver) error {
+	k, before, x, y := s.K(), now(s), s.X(), s.Y()
+	err := s.Step()
+	after := moment{x, y, before.counts}
+	if d := after.differs(before); d != "" {
+		t.breach(RuleInputs, "step %d changes what it is to read: %s", k, d)
+	}
+	return err
+}
+
+// feasible wants x to be where its projection is, up to rounding.
+func (t *trial) feasible(s *bilevel.Solver) {
+	if t.opt.Set == nil {
+		return
+	}
+	x := s.X()
+	p := make([]float64, len(x))
+	t.opt.Set.Project(p, x)
+	mat.Axpy(p, -1, x)
+	if d := mat.Norm(p); !(d <= 1e-9*(1+mat.Norm(x))) {
+		t.breach(RuleFeasible, "after %d steps, x is %.3g away from the feasible set: project NextX, as MoveX does", s.K(), d)
+	}
+}
+
+// counted compares what the problem was asked for with what the run says that it has used.
+func (t *trial) counted(w *watched, s *bilevel.Solver) {
+	c, asked := s.Counts(), w.counts
+	drawn := [2]uint64{upper: c.Xi, lower: c.Phi}
+	asked.Xi, asked.Phi = c.Xi, c.Phi
+	if asked != c {
+		t.breach(RuleCounts, "after %d steps, the oracles were asked for %+v samples, and the run counts %+v: "+
+			"call Iteration.Oracle, and not the problem itself", s.K(), asked, c)
+	}
+	for stream, name := range [2]string{upper: "ξ", lower: "φ"} {
+		if n := w.names(stream); n > drawn[stream] {
+			t.breach(RuleCounts, "after %d steps, the oracles were asked for %d different samples %s, and %d were drawn: "+
+				"they must come from DrawXi and DrawPhi", s.K(), n, name, drawn[stream])
+		}
+	}
+}
+
+// follows does the steps that are left, and reports whether they are those of the undisturbed run.
+func (t *trial) follows(s *bilevel.Solver, rule, where, why string) bool {
+	for {
+		if d := now(s).differs(t.want[s.K()]); d != "" {
+			t.breach(rule, "%s, after %d steps, %s: %s", where, s.K(), d, why)
+			return false
+		}
+		if s.K() == t.steps {
+			return true
+		}
+		if err := s.Step(); err != nil {
+			t.breach(rule, "%s, %v", where, err)
+			return false
+		}
+	}
+}
+
+// shared makes the run beside one with another seed, and reports whether it has the same bits.
+func (t *trial) shared() bool {
+	other := t.opt
+	other.Seed++
+	s, err := t.start(watch(t.p), t.opt)
+	beside, err2 := t.start(watch(t.p), other)
+	for err = errors.Join(err, err2); err == nil && s.K() < t.steps; err = errors.Join(s.Step(), beside.Step()) {
+	}
+	const where = "beside another Solver of the same Method value"
+	if err != nil {
+		t.breach(RuleShared, "%s, %v", where, err)
+		return false
+	}
+	d := now(s).differs(t.want[t.steps])
+	if d != "" {
+		t.breach(RuleShared, "%s, after %d steps, %s: Start must return a Stepper with memory of its own",
+			where, s.K(), d)
+	}
+	return d == ""
+}
+
+// resume saves the run after every step, and goes on from each of these checkpoints.
+func (t *trial) resume() {
+	s, err := t.start(watch(t.p), t.opt)
+	for err == nil {
+		var file bytes.Buffer
+		if err = s.Save(&file); err == nil {
+			err = t.resumeFrom(s.K(), file.Bytes())
+		}
+		if s.K() == t.steps || err != nil {
+			break
+		}
+		err = s.Step()
+	}
+	if err != nil {
+		t.breach(RuleResume, "%v", err)
+	}
+}
+
+// errSeen ends a loop after a breach that has been noted.
+var errSeen = errors.New("there is a breach already")
+
+// resumeFrom loads a checkpoint of step k, and does the steps that are left.
+func (t *trial) resumeFrom(k int, file []byte) error {
+	s, err := t.start(watch(t.p), t.opt)
+	if err != nil {
+		return err
+	}
+	const visits = "State must visit the same numbers at all times, and change none of them"
+	if err := s.Load(bytes.NewReader(file)); err != nil {
+		return fmt.Errorf("Load after %d steps: %w: %s", k, err, visits)
+	}
+	var again bytes.Buffer
+	if err := s.Save(&again); err != nil {
+		return fmt.Errorf("Save after Load after %d steps: %w: %s", k, err, visits)
+	}
+	if !bytes.Equal(file, again.Bytes()) {
+		return fmt.Errorf("Load after %d steps, and Save, give another checkpoint: %s", k, visits)
+	}
+	where := fmt.Sprintf("cut after %d steps, saved and loaded", k)
+	if !t.follows(s, RuleResume, where, "State must visit all that later steps depend on") {
+		return errSeen
+	}
+	return nil
+}
+
+// faults makes the run with one oracle call that goes wrong, for several calls of each oracle.
+func (t *trial) faults(clean *watched) {
+	for _, name := range clean.oracles() {
+		n := clean.calls[name]
+		at := []int{0, 1, 2, n / 2, n - 1}
+		slices.Sort(at)
+		for i, call := range slices.Compact(at) {
+			if call < n {
+				t.fault(&fault{oracle: name, call: call, kind: fails})
+				t.fault(&fault{oracle: name, call: call, kind: [2]int{isNaN, isInf}[i%2]})
+			}
+		}
+	}
+}
+
+func (t *trial) fault(f *fault) {
+	w := watch(t.p)
+	w.fault = f
+	s, err := t.start(w, t.opt)
+	for err == nil && !f.done && s.K() < t.steps {
+		err = t.step(s)
+	}
+	rule, seen := RuleNotFinite, err != nil
+	if f.kind == fails {
+		var o *bilevel.OracleError
+		rule, seen = RuleOracle, errors.Is(err, errFault) && errors.As(err, &o)
+	}
+	switch {
+	case !f.done || w.stray != "":
+		t.breach(rule, "%s: %s", f, cmp.Or(w.stray, "the run does not come to it"))
+	case err == nil && f.kind == fails:
+		t.breach(rule, "%s, and the step goes on: return the Oracle's errors", f)
+	case !seen && f.kind == fails:
+		t.breach(rule, "%s, and the step returns another error, %v: return the Oracle's errors unchanged", f, err)
+	case !seen:
+		t.breach(rule, "%s, and the step goes on: Vectors must visit all that a step computes", f)
+	}
+}
