@@ -7,7 +7,9 @@ package bilevel
 // last good iterate.
 //
 // A method consists of two types: the Method holds the parameters, and the Stepper that Start
-// returns is the running method. This is a complete one, to copy:
+// returns is the running method. check.Method, in package check, runs a method and says which of
+// the rules below it breaks, such as a State that leaves something out. This is a complete method,
+// to copy:
 //
 //	// Loopless moves y, v ≈ g_yy⁻¹f_y, and x along a mean d of hypergradients:
 //	//

@@ -1,13 +1,13 @@
 package bilevel_test
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"stable/bilevel"
+	"stable/bilevel/check"
 	"stable/bilevel/method"
 	"stable/bilevel/option"
 	"stable/bilevel/quadratic"
@@ -81,60 +81,47 @@ func (m *loopless) Vectors(visit func(name string, v []float64)) {
 
 func (m *loopless) State(st *bilevel.State) { st.Floats(m.v, m.d) }
 
-// A method of one's own converges with constant step sizes where there is no noise, goes on from a
-// checkpoint with the same bits, and is raced beside others.
+// A method of one's own keeps the rules of Method, among them that it goes on from a checkpoint
+// with the same bits. It converges with constant step sizes where there is no noise, and is raced
+// beside others.
 func ExampleMethod() {
 	mine := Loopless{Alpha: bilevel.Constant(0.02), Beta: bilevel.Constant(0.05), Past: 0.5}
-	run := func(m bilevel.Method, s *bilevel.Solver, noise float64, steps int) (*bilevel.Solver, float64) {
+	fmt.Println("breaks a rule:", check.Method(mine, check.MethodOptions{}))
+
+	run := func(m bilevel.Method, noise float64, steps int) (bilevel.Counts, float64) {
 		p, err := quadratic.New(quadratic.Options{Seed: 1, SigmaFx: noise, SigmaFy: noise, SigmaGy: noise})
 		if err != nil {
 			panic(err)
 		}
-		if s == nil {
-			if s, err = bilevel.New(p, m, bilevel.Options{Seed: 7}); err != nil {
-				panic(err)
-			}
-		}
-		for s.K() < steps {
-			if err := s.Step(); err != nil {
-				panic(err)
-			}
-		}
-		_, least := p.Optimum()
-		f, err := p.Objective(nil, s.X())
+		s, err := bilevel.New(p, m, bilevel.Options{Seed: 7})
 		if err != nil {
 			panic(err)
 		}
-		return s, f - least
+		r, err := s.Run(context.Background(), bilevel.Run{Steps: steps})
+		if err != nil {
+			panic(err)
+		}
+		_, least := p.Optimum()
+		f, err := p.Objective(nil, r.X)
+		if err != nil {
+			panic(err)
+		}
+		return r.Counts, f - least
 	}
 
-	_, gap := run(mine, nil, 0, 5000)
+	_, gap := run(mine, 0, 5000)
 	fmt.Println("converges:", gap < 1e-12)
-
-	half, _ := run(mine, nil, 1, 500)
-	var checkpoint bytes.Buffer
-	if err := half.Save(&checkpoint); err != nil {
-		panic(err)
-	}
-	fresh, _ := run(mine, nil, 1, 0)
-	if err := fresh.Load(&checkpoint); err != nil {
-		panic(err)
-	}
-	run(mine, half, 1, 1000)
-	run(mine, fresh, 1, 1000)
-	fmt.Println("resumes:", slices.Equal(half.X(), fresh.X()))
-
 	for _, m := range []bilevel.Method{
 		mine,
 		bilevel.STABLE{MuG: 1},
 		method.TTSA{Alpha: mine.Alpha, Beta: mine.Beta, Neumann: method.Neumann{MuG: 1, LG: 10, Terms: 20}},
 	} {
-		s, gap := run(m, nil, 1, 1000)
-		fmt.Printf("%s: %d samples, error below %v\n", m.Name(), s.Counts().Xi+s.Counts().Phi, limit(gap))
+		used, gap := run(m, 1, 1000)
+		fmt.Printf("%s: %d samples, error below %v\n", m.Name(), used.Xi+used.Phi, limit(gap))
 	}
 	// Output:
+	// breaks a rule: <nil>
 	// converges: true
-	// resumes: true
 	// Loopless: 2000 samples, error below 0.01
 	// STABLE: 2009 samples, error below 0.01
 	// TTSA: 12824 samples, error below 0.1
