@@ -3,7 +3,6 @@ package bilevel
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -14,48 +13,8 @@ import (
 	"stable/eig"
 )
 
-// euclid is a set that projects in the Euclidean norm only.
-type euclid struct{ Set }
-
-// resumable are STABLE with its upper rules, under options with which it keeps more or less, and a
-// guest.
-func resumable() []Method {
-	a, b := Constant(0.02), Constant(0.1)
-	return []Method{
-		tiny{a, b},
-		STABLE{MuG: 0.1},
-		STABLE{Alpha: a, Beta: b, MuG: 0.1, Upper: Adam{}},
-		STABLE{Alpha: a, Beta: b, MuG: 0.8},
-		STABLE{Alpha: a, Beta: b, MuG: 0.8, CGxy: 0.5, Upper: Momentum{}},
-		STABLE{Alpha: a, Beta: b, MuG: 0.8, Upper: STORM{Tau: Constant(0.3)}},
-		STABLE{MuG: 0.8, Plain: true},
-	}
-}
-
-// n steps, a checkpoint, and n more in another Solver are 2n steps: the iterates, the counts, and
-// all that a second checkpoint holds, bit for bit.
-func TestResumeGivesTheSameBits(t *testing.T) {
-	for i, m := range resumable() {
-		for _, opt := range []Options{
-			{Seed: 3},
-			{Seed: 4, UpperBatch: 2, LowerBatch: 3, Set: UniformBox(3, -0.2, 0.3)},
-			{Seed: 5, UpperBatch: Full, LowerBatch: Full, Set: Ball{Radius: 0.4}, X0: []float64{0.3, -0.2, 0.1}},
-			{Seed: 6, Set: euclid{Simplex{}}},
-		} {
-			if _, ok := opt.Set.(euclid); ok {
-				if _, err := New(newWavy(0.4), m, opt); err != nil {
-					continue // a method with a metric
-				}
-			}
-			for _, n := range []int{0, 1, 4, 11} {
-				t.Run(fmt.Sprintf("%d=%s,seed=%d,n=%d", i, m.Name(), opt.Seed, n), func(t *testing.T) {
-					requireResumes(t, func() Problem { return newWavy(0.4) }, m, opt, n)
-				})
-			}
-		}
-	}
-}
-
+// n steps, a checkpoint, and n more in another Solver are 2n steps: the iterates, the counts, the
+// report of the estimator, and all that a second checkpoint holds, bit for bit.
 func requireResumes(t *testing.T, problem func() Problem, m Method, opt Options, n int) {
 	t.Helper()
 	start := func() *Solver {
@@ -93,7 +52,7 @@ func requireResumes(t *testing.T, problem func() Problem, m Method, opt Options,
 	}
 }
 
-// The same where H_yy is large, and its projection remembers which way it went the last time.
+// A run resumes where H_yy is large, and its projection remembers which way it went the last time.
 func TestResumeTruncated(t *testing.T) {
 	problem := func() Problem { w := newWavy(0.02); w.Dy, w.N = 104, 5; return w }
 	for _, m := range []Method{STABLE{MuG: 2.5}, STABLE{Alpha: Constant(0.02), MuG: 2.5, Upper: STORM{}}} {

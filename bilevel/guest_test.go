@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/check"
 	"stable/bilevel/quadratic"
 	"stable/mat"
 )
@@ -89,7 +90,11 @@ type scripted struct {
 
 func (m *scripted) Step(it *bilevel.Iteration) error { return m.step(m, it) }
 
-func (m *scripted) Vectors(visit func(name string, v []float64)) { visit("named", m.named) }
+func (m *scripted) Vectors(visit func(name string, v []float64)) {
+	visit("named", m.named)
+	visit("g_xy", m.a.Data)
+	visit("g_yy", m.b.Data)
+}
 
 func (m *scripted) State(st *bilevel.State) {
 	st.Floats(m.v)
@@ -143,36 +148,32 @@ func wander(m *scripted, it *bilevel.Iteration) error {
 	return it.UseSteps(0.01, 0.01*m.f, 0.5)
 }
 
-// A guest goes on from a checkpoint with the same bits, whatever kinds of numbers it keeps, and a
-// step of it allocates nothing.
-func TestGuestResumes(t *testing.T) {
-	m := script{name: "wander", step: wander}
-	for _, opt := range []bilevel.Options{{Seed: 3},
-		{Seed: 4, Set: bilevel.UniformBox(3, -1, 1), LowerBatch: 4, UpperBatch: 2}} {
-		whole := start(t, m, opt)
-		for range 5 {
-			require.NoError(t, whole.Step())
-		}
-		var file bytes.Buffer
-		require.NoError(t, whole.Save(&file))
-		later := start(t, m, opt)
-		require.NoError(t, later.Load(&file))
-		for range 5 {
-			require.NoError(t, whole.Step())
-			require.NoError(t, later.Step())
-		}
-		assert.Equal(t, whole.X(), later.X())
-		assert.Equal(t, whole.Y(), later.Y())
-		assert.Equal(t, whole.Mean(), later.Mean())
-		assert.Equal(t, whole.Counts(), later.Counts())
-		assert.Equal(t, bilevel.Activity{Cut: 10}, later.Activity())
-		assert.Equal(t, -30, later.Stepper().(*scripted).i)
-		assert.Zero(t, testing.AllocsPerRun(20, func() {
-			if err := whole.Step(); err != nil {
-				panic(err)
-			}
-		}))
+// A guest keeps the rules, whatever kinds of numbers a checkpoint of it holds, and a step of it
+// allocates nothing. So do all forms of STABLE.
+func TestRules(t *testing.T) {
+	a, b := bilevel.Constant(0.02), bilevel.Constant(0.1)
+	wandering := script{name: "wander", step: wander}
+	for _, m := range []bilevel.Method{
+		wandering,
+		bilevel.STABLE{MuG: 0.1},
+		bilevel.STABLE{MuG: 0.8, Plain: true},
+		bilevel.STABLE{Alpha: a, Beta: b, MuG: 1.5},
+		bilevel.STABLE{Alpha: a, Beta: b, MuG: 0.1, Upper: bilevel.Adam{}},
+		bilevel.STABLE{Alpha: a, Beta: b, MuG: 1.5, CGxy: 0.5, Upper: bilevel.Momentum{}},
+		bilevel.STABLE{Alpha: a, Beta: b, MuG: 1.5, Upper: bilevel.STORM{Tau: bilevel.Constant(0.3)}},
+	} {
+		require.NoError(t, check.Method(m, check.MethodOptions{}))
+		require.NoError(t, check.Method(m, check.MethodOptions{Options: bilevel.Options{Set: bilevel.Simplex{}}, Steps: 12}))
 	}
+
+	s := start(t, wandering, bilevel.Options{Seed: 3})
+	assert.Zero(t, testing.AllocsPerRun(20, func() {
+		if err := s.Step(); err != nil {
+			panic(err)
+		}
+	}))
+	assert.Equal(t, bilevel.Activity{Cut: s.K()}, s.Activity())
+	assert.Equal(t, -3*s.K(), s.Stepper().(*scripted).i)
 }
 
 // Guests that break the contract get an error that says how, at New, in the step, or from Save.

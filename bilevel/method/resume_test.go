@@ -2,7 +2,6 @@ package method
 
 import (
 	"bytes"
-	"fmt"
 	"sync"
 	"testing"
 
@@ -25,65 +24,6 @@ func steps(t *testing.T, s *bilevel.Solver, n int) {
 		if err := s.Step(); err != nil {
 			require.NoError(t, err)
 		}
-	}
-}
-
-// n steps, a checkpoint, and n more in another Solver are 2n steps: the iterates, the counts, and
-// all that a second checkpoint holds, bit for bit. With the variants of the entry, and with a
-// series that grows. With -short each tuning meets each of the options for one n.
-func TestResumeGivesTheSameBits(t *testing.T) {
-	forEach(t, func(t *testing.T, e Entry) {
-		growing := func(t *Tuning) { t.Terms = 0 }
-		for i, change := range []func(*Tuning){func(*Tuning) {}, growing, e.Variants[0].Set, e.Variants[1].Set} {
-			tuned := tuning
-			change(&tuned)
-			for j, opt := range []bilevel.Options{
-				{Seed: 3},
-				{Seed: 4, UpperBatch: 2, LowerBatch: 3, Set: bilevel.UniformBox(3, -0.2, 0.3)},
-				{Seed: 5, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full, Set: bilevel.Ball{Radius: 0.4},
-					X0: []float64{0.3, -0.2, 0.1}},
-				{Seed: 6, Set: euclid{bilevel.Simplex{}}},
-			} {
-				if _, ok := opt.Set.(euclid); ok && e.Needs.MetricSet {
-					continue
-				}
-				for l, n := range []int{0, 1, 5} {
-					if testing.Short() && (i+j+l)%3 != 0 {
-						continue
-					}
-					t.Run(fmt.Sprintf("tuning=%d,seed=%d,n=%d", i, opt.Seed, n), func(t *testing.T) {
-						requireResumes(t, e, e.New(tuned), opt, n)
-					})
-				}
-			}
-		}
-	})
-}
-
-func requireResumes(t *testing.T, e Entry, m bilevel.Method, opt bilevel.Options, n int) {
-	start := func() *bilevel.Solver {
-		s, err := bilevel.New(e.problem(0.4), m, opt)
-		require.NoError(t, err)
-		return s
-	}
-	whole := start()
-	steps(t, whole, n)
-	file := saved(t, whole)
-	steps(t, whole, n)
-
-	idle, busy := start(), start()
-	steps(t, busy, 3) // which are forgotten
-	for _, s := range []*bilevel.Solver{idle, busy} {
-		require.NoError(t, s.Load(bytes.NewReader(file)))
-		require.Equal(t, n, s.K())
-		require.Equal(t, file, saved(t, s), "what has been read is what is written")
-		steps(t, s, n)
-		assert.Equal(t, whole.X(), s.X())
-		assert.Equal(t, whole.Y(), s.Y())
-		assert.Equal(t, whole.Mean(), s.Mean())
-		assert.Equal(t, whole.Counts(), s.Counts())
-		assert.Equal(t, whole.Activity(), s.Activity())
-		assert.Equal(t, saved(t, whole), saved(t, s))
 	}
 }
 

@@ -1,0 +1,54 @@
+package method
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/check"
+	"stable/bilevel/compose"
+)
+
+// Every method keeps the rules of bilevel.Method, as check.Method has them: on the problems of that
+// package, and, with a series that grows and with the variants of its entry, in several sets on a
+// problem that is not convex everywhere. With -short it does so with one of these.
+func TestMethodsKeepTheRules(t *testing.T) {
+	same, growing := func(*Tuning) {}, func(t *Tuning) { t.Terms = 0 }
+	forEach(t, func(t *testing.T, e Entry) {
+		if !e.Needs.Composition {
+			require.NoError(t, check.Method(e.New(tuning), check.MethodOptions{Steps: 12}))
+		}
+		for i, c := range []struct {
+			change func(*Tuning)
+			steps  int
+			opt    bilevel.Options
+		}{
+			{same, 12, bilevel.Options{Set: bilevel.Ball{Radius: 0.4}, X0: []float64{0.3, -0.2, 0.1}}},
+			{growing, 6, bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.3)}},
+			{e.Variants[0].Set, 6, bilevel.Options{Seed: 3}},
+			{e.Variants[1].Set, 6, bilevel.Options{Set: euclid{bilevel.Simplex{}}}},
+		} {
+			if _, ok := c.opt.Set.(euclid); ok && e.Needs.MetricSet || testing.Short() && i > 0 {
+				continue
+			}
+			tuned := tuning
+			c.change(&tuned)
+			require.NoError(t, check.Method(e.New(tuned), check.MethodOptions{
+				Problem: e.problem(0.4), As: e.as, Options: c.opt, Steps: c.steps,
+			}), "case %d", i)
+		}
+	})
+}
+
+// as says that p is a composition, for a method that takes no others.
+func (e Entry) as(p bilevel.Problem) bilevel.Problem {
+	if e.Needs.Composition {
+		return composed{p}
+	}
+	return p
+}
+
+type composed struct{ bilevel.Problem }
+
+func (composed) Composition() compose.Composition { return nil }
