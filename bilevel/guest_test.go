@@ -68,8 +68,9 @@ func (s script) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		return nil, nil
 	}
 	dx, dy := it.Dims()
+	_, lower := it.Oracle().Streams()
 	m := &scripted{script: s, v: make([]float64, dy), named: make([]float64, dx), a: mat.NewDense(dx, dy),
-		b: mat.NewSym(dy)}
+		b: mat.NewSym(dy), order: bilevel.NewPasses(lower)}
 	m.pcg.Seed(1, 2)
 	return m, nil
 }
@@ -83,6 +84,7 @@ type scripted struct {
 	u        uint64
 	f        float64
 	pcg      rand.PCG
+	order    *bilevel.Passes
 	derived  float64 // f², made again by After
 	visits   int
 	grow     bool
@@ -104,6 +106,7 @@ func (m *scripted) State(st *bilevel.State) {
 	st.Uint(&m.u)
 	st.Float(&m.f)
 	st.Rand(&m.pcg)
+	m.order.State(st)
 	st.After(func() error { m.derived = m.f * m.f; return nil })
 	if m.visits++; m.grow && m.visits%2 == 0 {
 		st.Float(&m.f)
@@ -128,7 +131,7 @@ func wander(m *scripted, it *bilevel.Iteration) error {
 		return errors.New("what follows from the state was not made again")
 	}
 	o, x, y := it.Oracle(), it.X(), it.Y()
-	phi := it.DrawPhi(1 + it.K()%3)
+	phi := it.DrawPhiIn(m.order, 1+it.K()%3)
 	if err := errors.Join(o.CrossG(m.a, x, y, phi), o.HessG(m.b, x, y, it.DrawPhi(0))); err != nil {
 		return err
 	}

@@ -116,10 +116,19 @@ func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it
 // Full returns the empty batch, which asks an oracle for the exact value. The batch is valid until
 // the next DrawXi. DrawXi panics if n is negative and not Full. It allocates only where n is larger
 // than ever before.
-func (it *Iteration) DrawXi(n int) []Sample { return it.xi.drawOr(n, it.opt.UpperBatch) }
+func (it *Iteration) DrawXi(n int) []Sample { return it.DrawXiIn(nil, n) }
 
 // DrawPhi draws samples φ as DrawXi draws ξ; its default size is Options.LowerBatch.
-func (it *Iteration) DrawPhi(n int) []Sample { return it.phi.drawOr(n, it.opt.LowerBatch) }
+func (it *Iteration) DrawPhi(n int) []Sample { return it.DrawPhiIn(nil, n) }
+
+// DrawXiIn is DrawXi in the passes of p, or DrawXi itself where p is nil. A batch that goes beyond
+// the end of a pass begins the next one. It panics if p is over a sum of another size.
+func (it *Iteration) DrawXiIn(p *Passes, n int) []Sample { return it.xi.draw(p, n, it.opt.UpperBatch) }
+
+// DrawPhiIn draws samples φ as DrawXiIn draws ξ.
+func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
+	return it.phi.draw(p, n, it.opt.LowerBatch)
+}
 
 // Rand returns the method's own random source. It is seeded by Options.Seed, independent of both
 // sample streams, and part of a checkpoint.

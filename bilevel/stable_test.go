@@ -249,7 +249,7 @@ func TestSTABLECompositional(t *testing.T) {
 	draw := newStream(5, 2, 'y', new(uint64))
 	for k := range 40 {
 		require.NoError(t, s.Step())
-		phi := draw.draw(1)[0]
+		phi := draw.draw(nil, 1, 1)[0]
 		next := make([]float64, 3)
 		for i := range x {
 			if k == 0 {

@@ -24,26 +24,20 @@ func newStream(size, seed, id uint64, count *uint64) *stream {
 	return s
 }
 
-// drawOr is draw; if n is 0, it draws the usual number of samples.
-func (s *stream) drawOr(n, usual int) []Sample {
-	switch {
-	case n == 0:
+// draw returns a batch of n samples, or of the usual number if n is 0, valid until the next draw;
+// an empty one (the exact value) if n is Full. It draws in passes where p is not nil.
+func (s *stream) draw(p *Passes, n, usual int) []Sample {
+	if n == 0 {
 		n = usual
-	case n < 0 && n != Full:
-		panic("bilevel: Iteration: a negative number of samples")
 	}
-	return s.draw(n)
-}
-
-// draw returns a batch of n samples, valid until the next draw; an empty one (the exact value) if n
-// is Full.
-func (s *stream) draw(n int) []Sample { return s.drawIn(nil, n) }
-
-// drawIn is draw, in passes where p is not nil.
-func (s *stream) drawIn(p *passes, n int) []Sample {
-	if n == Full {
+	switch {
+	case n == Full:
 		*s.count += batchSize(0, s.size)
 		return nil
+	case n < 0:
+		panic("bilevel: Iteration: a negative number of samples")
+	case p != nil && uint64(len(p.terms)) != s.size:
+		panic("bilevel: Iteration: Passes over a sum of another size")
 	}
 	if cap(s.buf) < n {
 		s.buf = make([]Sample, n)
@@ -64,22 +58,36 @@ func (s *stream) drawIn(p *passes, n int) []Sample {
 	return s.buf
 }
 
-// passes draws the terms of a finite sum in passes: in each one every term once, in an order of its
-// own.
-type passes struct {
+// Passes draws the terms of a finite sum in passes: in each one every term once, in an order that
+// is drawn as the pass goes on. A method makes one for a stream in Start, passes it to
+// Iteration.DrawXiIn or DrawPhiIn, and visits it in its State.
+//
+// At one point the errors of all terms cancel over a pass, where those of independent draws only
+// average out. That helps an estimate that sums over past samples, as a table or a running mean
+// does. But a term is no longer independent of those before it: given these, its mean is that of
+// the terms left in the pass, and not that of the sum. So it biases a recursion that relies on
+// E[sample | past] = mean, as STORM does; see the comment of Untuned.
+//
+// It holds 8 bytes for each term, and so does a checkpoint.
+type Passes struct {
 	terms []Sample
 	next  int // terms[:next] are drawn in this pass
 }
 
-func newPasses(size int) *passes {
-	p := &passes{terms: make([]Sample, size)}
+// NewPasses returns passes over a sum of so many terms, as Oracle.Streams gives them. For 0, a
+// stream without end, it returns nil, which draws independent samples and has no State.
+func NewPasses(terms uint64) *Passes {
+	if terms == 0 {
+		return nil
+	}
+	p := &Passes{terms: make([]Sample, terms)}
 	for i := range p.terms {
 		p.terms[i] = Sample(i)
 	}
 	return p
 }
 
-func (p *passes) draw(rng *rand.Rand) Sample {
+func (p *Passes) draw(rng *rand.Rand) Sample {
 	if p.next == len(p.terms) {
 		p.next = 0
 	}
@@ -89,7 +97,11 @@ func (p *passes) draw(rng *rand.Rand) Sample {
 	return p.terms[i]
 }
 
-func (p *passes) State(t *State) {
+// State visits where the pass stands. Load refuses what is not an order of all terms.
+func (p *Passes) State(t *State) {
+	if p == nil {
+		return
+	}
 	t.count(&p.next)
 	for i := range p.terms {
 		t.Uint((*uint64)(&p.terms[i]))
@@ -98,7 +110,7 @@ func (p *passes) State(t *State) {
 }
 
 // check refuses what is not an order of all terms.
-func (p *passes) check() error {
+func (p *Passes) check() error {
 	there := make([]bool, len(p.terms))
 	for _, i := range p.terms {
 		if i >= Sample(len(there)) || there[i] {

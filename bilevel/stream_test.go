@@ -52,13 +52,55 @@ func TestStreamUnbounded(t *testing.T) {
 	var count uint64
 	s, rng := newStream(0, 5, 'x', &count), rand.New(rand.NewPCG(5, 'x'))
 	for _, n := range []int{3, 1, 7} { // the memory grows, and is used again
-		batch := s.draw(n)
+		batch := s.draw(nil, n, 1)
 		require.Len(t, batch, n)
 		for _, v := range batch {
 			assert.Equal(t, Sample(rng.Uint64()), v)
 		}
 	}
 	assert.Equal(t, uint64(11), count)
-	assert.Empty(t, s.draw(Full))
+	assert.Empty(t, s.draw(nil, Full, 1))
 	assert.Equal(t, uint64(12), count)
+}
+
+// In a pass every term comes once, whatever the size of the batches, and passes differ.
+func TestPasses(t *testing.T) {
+	var count uint64
+	const terms = 12
+	s, p := newStream(terms, 1, 'x', &count), NewPasses(terms)
+	var last []Sample
+	for range 20 {
+		pass := append([]Sample(nil), s.draw(p, 0, 5)...)
+		pass = append(pass, s.draw(p, 7, 5)...)
+		seen := map[Sample]bool{}
+		for _, i := range pass {
+			require.Less(t, i, Sample(terms))
+			seen[i] = true
+		}
+		assert.Len(t, seen, terms)
+		assert.NotEqual(t, last, pass)
+		last = pass
+	}
+	assert.Equal(t, uint64(20*terms), count)
+	assert.Empty(t, s.draw(p, Full, 1))
+	require.NoError(t, p.check())
+	p.terms[3] = p.terms[4]
+	require.Error(t, p.check())
+	p.terms[3] = terms
+	require.Error(t, p.check())
+	p = NewPasses(terms)
+	p.next = terms + 1
+	require.Error(t, p.check())
+
+	assert.Nil(t, NewPasses(0))
+	w := newWavy(0.1)
+	solver, err := New(w, drawing{func(it *Iteration) {
+		if it.K() == 1 {
+			it.DrawPhiIn(NewPasses(w.N+1), 1)
+		}
+		assert.Len(t, it.DrawXiIn(nil, 0), 2)
+	}}, Options{UpperBatch: 2})
+	require.NoError(t, err)
+	steps(t, solver, 1)
+	require.ErrorContains(t, solver.Step(), "Passes over a sum of another size")
 }

@@ -207,7 +207,7 @@ func (m *untuned) follow(it *Iteration) (xi, phi []Sample, err error) {
 		err = m.begin(it, xi, phi)
 	} else {
 		nu, nl := it.Batches()
-		xi, phi = it.xi.drawIn(m.orderXi, nu), it.phi.drawIn(m.orderPhi, nl)
+		xi, phi = it.DrawXiIn(m.orderXi, nu), it.DrawPhiIn(m.orderPhi, nl)
 		if err = m.ask(it, xi, phi); err == nil {
 			err = m.replay(it)
 		}
@@ -250,7 +250,7 @@ func (m *untuned) drawFirst(it *Iteration) (xi, phi []Sample) {
 	if m.nPhi == 0 {
 		nl = Full
 	}
-	return it.xi.drawIn(m.orderXi, nu), it.phi.drawIn(m.orderPhi, nl)
+	return it.DrawXiIn(m.orderXi, nu), it.DrawPhiIn(m.orderPhi, nl)
 }
 
 // learnMove learns κ_g and curvature from the last move, at the samples of this step and with the H

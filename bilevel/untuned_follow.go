@@ -23,7 +23,7 @@ type follower struct {
 	lower *rows  // table of g_y
 	bends *bends // table of g_xy and g_yy
 
-	orderXi, orderPhi *passes // of sums whose terms are drawn in passes; nil: uniformly
+	orderXi, orderPhi *Passes // of sums whose terms are drawn in passes; nil: uniformly
 
 	x, y    []float64 // the last point
 	now     sample    // the batch at the present point
@@ -76,7 +76,7 @@ func newFollower(it *Iteration, bytes float64, ablate Ablation) *follower {
 		f.upper = newRows(int(upper), dx+dy, f.nXi+dy)
 		bytes -= need
 		if ablate&AblatePasses == 0 {
-			f.orderXi = newPasses(int(upper))
+			f.orderXi = NewPasses(upper)
 		}
 		f.gfy.pass = float64(upper) / float64(f.nXi)
 		for i := range f.gfx {
@@ -89,7 +89,7 @@ func newFollower(it *Iteration, bytes float64, ablate Ablation) *follower {
 		f.lower = newRows(int(lower), dy, f.nPhi+dy)
 		f.bends = newBends(int(lower), dx, dy, f.nPhi+dy, whole)
 		if whole && ablate&AblatePasses == 0 {
-			f.orderPhi = newPasses(int(lower))
+			f.orderPhi = NewPasses(lower)
 		}
 		f.ggy.pass = float64(lower) / float64(f.nPhi)
 		f.gyy.pass = f.ggy.pass
@@ -416,11 +416,8 @@ func (f *follower) State(t *State) {
 			t.Uint((*uint64)(&batch[i]))
 		}
 	}
-	for _, p := range []*passes{f.orderXi, f.orderPhi} {
-		if p != nil {
-			p.State(t)
-		}
-	}
+	f.orderXi.State(t)
+	f.orderPhi.State(t)
 	if f.upper != nil {
 		f.upper.State(t)
 	}

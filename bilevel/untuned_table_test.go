@@ -10,36 +10,6 @@ import (
 	"stable/mat"
 )
 
-// In a pass every term comes once, whatever the size of the batches, and passes differ.
-func TestPasses(t *testing.T) {
-	var count uint64
-	const terms = 12
-	s, p := newStream(terms, 1, 'x', &count), newPasses(terms)
-	var last []Sample
-	for range 20 {
-		pass := append([]Sample(nil), s.drawIn(p, 5)...)
-		pass = append(pass, s.drawIn(p, 7)...)
-		seen := map[Sample]bool{}
-		for _, i := range pass {
-			require.Less(t, i, Sample(terms))
-			seen[i] = true
-		}
-		assert.Len(t, seen, terms)
-		assert.NotEqual(t, last, pass)
-		last = pass
-	}
-	assert.Equal(t, uint64(20*terms), count)
-	assert.Empty(t, s.drawIn(p, Full))
-	require.NoError(t, p.check())
-	p.terms[3] = p.terms[4]
-	require.Error(t, p.check())
-	p.terms[3] = terms
-	require.Error(t, p.check())
-	p = newPasses(terms)
-	p.next = terms + 1
-	require.Error(t, p.check())
-}
-
 // Rows are carried along: where the noise of a term does not depend on the point and the estimate
 // is right, they foresee it exactly, however far the point has gone since the last visit.
 func TestRowsAreCarried(t *testing.T) {
