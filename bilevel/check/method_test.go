@@ -66,6 +66,7 @@ type visitor struct {
 	v, d                   []float64 // these outlive a step
 	fx, fy, gy, gyyv, gxyv []float64
 	last                   float64
+	sum, rest              float64 // on which x and y do not depend
 }
 
 func (m *visitor) Step(it *bilevel.Iteration) error {
@@ -106,6 +107,8 @@ func (m *visitor) Step(it *bilevel.Iteration) error {
 		m.d[i] += 0.3 * (fx - m.gxyv[i] - m.d[i])
 	}
 	m.last += it.Rand().Float64()
+	m.rest++
+	m.sum += m.rest
 	it.MoveX(m.alpha*(1+0.1*m.last/(1+m.last)), m.d)
 	it.MoveY(0.1, m.gy)
 	m.outside(it)
@@ -177,6 +180,8 @@ func (m *visitor) State(st *bilevel.State) {
 	switch m.flaw {
 	case "changes on the way":
 		m.last++
+	case "forgets what moves nothing":
+		st.Float(&m.sum)
 	case "grows":
 		if m.last > 3 {
 			st.Float(&m.last)
@@ -226,8 +231,9 @@ func TestMethodFindsFlaws(t *testing.T) {
 		{"shared", []string{RuleShared}, "beside another Solver of the same Method value, after 24 steps, x["},
 		{"forgets d", []string{RuleResume}, "cut after 1 steps, saved and loaded, after 2 steps, x["},
 		{"forgets v", []string{RuleResume}, "State must visit all that later steps depend on"},
+		{"forgets what moves nothing", []string{RuleResume}, "cut after 1 steps, saved and loaded, after 24 steps, the check"},
 		{"forgets a number", []string{RuleResume}, "State must visit all that later steps depend on"},
-		{"changes on the way", []string{RuleResume}, "give another checkpoint"},
+		{"changes on the way", []string{RuleResume}, "Load after 0 steps, and Save: after 0 steps, the checkpoint has other numbers"},
 		{"grows", []string{RuleResume}, "after 7 steps: bilevel: checkpoint of another run: its state has 39 words, and this one 38: State must"},
 		{"swallows errors", []string{RuleOracle}, "CrossVecG fails at its call 0, and the step goes on"},
 		{"hides errors", []string{RuleOracle}, "returns another error, bilevel: step 0 of guest failed: something failed"},

@@ -57,21 +57,22 @@ func (m moment) differs(want moment) string {
 // inspect makes all runs of a trial. It returns an error if there are none to make.
 func (t *trial) inspect() error {
 	w, err := t.clean()
-	if err != nil || len(t.want) <= t.steps {
+	if w == nil {
 		return err
 	}
 	s, err := t.start(watch(t.p), t.opt)
+	if err == nil {
+		err = t.follows(s)
+	}
 	if err != nil {
-		t.breach(RuleSeed, "in a second run of one seed, Start fails: %v", err)
-		return nil
+		t.breach(RuleSeed, "in a second run of one seed, %v: the method's random numbers must come from Iteration.Rand, "+
+			"and its state must be in the Stepper", err)
+		return nil // the other rules compare with that run, too
 	}
-	if t.follows(s, RuleSeed, "in a second run of one seed", "the method's random numbers must come from "+
-		"Iteration.Rand, and its state must be in the Stepper") { // the rules below compare with that run, too
-		if t.shared() {
-			t.resume()
-		}
-		t.faults(w)
+	if t.shared() {
+		t.resume()
 	}
+	t.faults(w)
 	return nil
 }
 
@@ -85,8 +86,8 @@ func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err e
 	return s, err
 }
 
-// clean makes the undisturbed run, and judges it by itself. It returns an error if the run is
-// refused.
+// clean makes the undisturbed run, judges it by itself, and returns what it asked for. It returns
+// nil where no other run can be compared with it, and an error if it is refused.
 func (t *trial) clean() (*watched, error) {
 	w, name := watch(t.p), t.m.Name()
 	if name == "" {
@@ -118,6 +119,7 @@ func (t *trial) clean() (*watched, error) {
 	}
 	if other := t.m.Name(); other != name {
 		t.breach(RuleName, "Name is %q before a run, and %q after it", name, other)
+		return nil, nil
 	}
 	return w, nil
 }
@@ -165,19 +167,18 @@ func (t *trial) counted(w *watched, s *bilevel.Solver) {
 	}
 }
 
-// follows does the steps that are left, and reports whether they are those of the undisturbed run.
-func (t *trial) follows(s *bilevel.Solver, rule, where, why string) bool {
+// follows does the steps that are left. It returns an error unless they are those of the
+// undisturbed run.
+func (t *trial) follows(s *bilevel.Solver) error {
 	for {
 		if d := now(s).differs(t.want[s.K()]); d != "" {
-			t.breach(rule, "%s, after %d steps, %s: %s", where, s.K(), d, why)
-			return false
+			return fmt.Errorf("after %d steps, %s", s.K(), d)
 		}
 		if s.K() == t.steps {
-			return true
+			return nil
 		}
 		if err := s.Step(); err != nil {
-			t.breach(rule, "%s, %v", where, err)
-			return false
+			return err
 		}
 	}
 }
@@ -206,26 +207,28 @@ func (t *trial) shared() bool {
 // resume saves the run after every step, and goes on from each of these checkpoints.
 func (t *trial) resume() {
 	s, err := t.start(watch(t.p), t.opt)
-	for err == nil {
-		var file bytes.Buffer
-		if err = s.Save(&file); err == nil {
-			err = t.resumeFrom(s.K(), file.Bytes())
+	files := make([]bytes.Buffer, t.steps+1)
+	for k := range files {
+		if err == nil && k > 0 {
+			err = s.Step()
 		}
-		if s.K() == t.steps || err != nil {
-			break
+		if err == nil {
+			err = s.Save(&files[k])
 		}
-		err = s.Step()
+	}
+	for k := range files {
+		if err == nil {
+			err = t.resumeFrom(k, files[k].Bytes(), files[t.steps].Bytes())
+		}
 	}
 	if err != nil {
 		t.breach(RuleResume, "%v", err)
 	}
 }
 
-// errSeen ends a loop after a breach that has been noted.
-var errSeen = errors.New("there is a breach already")
-
-// resumeFrom loads a checkpoint of step k, and does the steps that are left.
-func (t *trial) resumeFrom(k int, file []byte) error {
+// resumeFrom loads the checkpoint of step k, and does the steps that are left, to the last
+// checkpoint.
+func (t *trial) resumeFrom(k int, file, last []byte) error {
 	s, err := t.start(watch(t.p), t.opt)
 	if err != nil {
 		return err
@@ -234,16 +237,27 @@ func (t *trial) resumeFrom(k int, file []byte) error {
 	if err := s.Load(bytes.NewReader(file)); err != nil {
 		return fmt.Errorf("Load after %d steps: %w: %s", k, err, visits)
 	}
-	var again bytes.Buffer
-	if err := s.Save(&again); err != nil {
-		return fmt.Errorf("Save after Load after %d steps: %w: %s", k, err, visits)
+	if err := saves(s, file); err != nil {
+		return fmt.Errorf("Load after %d steps, and Save: %w: %s", k, err, visits)
 	}
-	if !bytes.Equal(file, again.Bytes()) {
-		return fmt.Errorf("Load after %d steps, and Save, give another checkpoint: %s", k, visits)
+	err = t.follows(s)
+	if err == nil {
+		err = saves(s, last)
 	}
-	where := fmt.Sprintf("cut after %d steps, saved and loaded", k)
-	if !t.follows(s, RuleResume, where, "State must visit all that later steps depend on") {
-		return errSeen
+	if err != nil {
+		return fmt.Errorf("cut after %d steps, saved and loaded, %w: State must visit all that later steps depend on", k, err)
+	}
+	return nil
+}
+
+// saves returns an error unless the checkpoint of s is the given one.
+func saves(s *bilevel.Solver, want []byte) error {
+	var file bytes.Buffer
+	if err := s.Save(&file); err != nil {
+		return err
+	}
+	if !bytes.Equal(file.Bytes(), want) {
+		return fmt.Errorf("after %d steps, the checkpoint has other numbers", s.K())
 	}
 	return nil
 }
