@@ -33,7 +33,7 @@ func shapes() []shape {
 		}
 	}
 	return append(all, shape{3, 600, 5}, shape{20, 530, 35}, shape{5, 3, 300}, shape{300, 3, 5}, shape{1, 1, 300},
-		shape{70, 257, 19})
+		shape{70, 257, 19}, shape{91, 91, 91}, shape{40, 257, 64}, shape{300, 20, 200})
 }
 
 // scaledSum returns c + alpha·p.

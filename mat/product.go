@@ -9,7 +9,7 @@ import "stable/mat/kernel"
 //
 // k goes by blocks that keep a panel of B in the first-level cache. A panel is as wide as the
 // register tile, and is copied only if its layout in memory is not the tile's. The tile then goes
-// down the rows of A (BLIS: Van Zee and van de Geijn 2015).
+// down rows of A (BLIS: Van Zee and van de Geijn 2015).
 type product struct {
 	m, n, k int
 	a, b    operand
@@ -21,11 +21,12 @@ type product struct {
 }
 
 const (
-	kBlock = 128 // inner indices that a panel of B holds
-	kSmall = 32  // what counts as small
-	kTiny  = 125 // multiplications up to which plain code is faster than vectors
-	kThin  = 12  // up to here, no portable tile pays
-	mBlock = 32  // rows of A that are copied at a time, if they must be
+	kBlock = 256                      // inner indices at a time
+	nBlock = 8192                     // entries of panels of B that are kept at a time
+	mBlock = kVector*nVector - nBlock // entries of rows of A that meet them at a time: 32 KB
+	mWhole = 20000                    // entries of A up to which all rows meet one panel after the other
+	kTiny  = 125                      // multiplications up to which plain code is faster than vectors
+	kThin  = 12                       // up to here, no portable tile pays
 )
 
 // run computes the product.
@@ -47,15 +48,16 @@ func (g *product) run() {
 		g.thin()
 		return
 	}
-	for p := 0; p < g.k; p += kBlock {
-		k := min(kBlock, g.k-p)
-		if g.a.kind == along {
-			g.block(g.a.data[p:], g.a.stride, 0, g.m, p, k)
-		} else {
-			g.copied(p, k)
-		}
+	w := borrow()
+	kSize := g.k
+	if kSize > kBlock {
+		kSize = blockOf(g.k, kBlock)
+	}
+	for p := 0; p < g.k; p += kSize {
+		g.panels(w, p, min(kSize, g.k-p))
 		g.set = false
 	}
+	w.giveBack()
 }
 
 // thin is run for few inner indices: rows of B are added to rows of c, and nothing is copied.
@@ -79,54 +81,74 @@ func (g *product) thin() {
 	}
 }
 
-// copied is block for an A whose rows do not lie in memory along k: it copies them first. The
-// buffer is on the stack; small k take a small one, because clearing it is part of the cost.
-func (g *product) copied(p, k int) {
-	if k <= kSmall {
-		var buf [mBlock * kSmall]float64
-		g.copiedBy(buf[:], p, k)
-	} else {
-		var buf [mBlock * kBlock]float64
-		g.copiedBy(buf[:], p, k)
+// panels adds the part of inner indices p to p+k−1 to c. Where A is small, all of its rows meet one
+// panel of B after the other. Elsewhere some panels are kept, and meet as many rows of A as stay in
+// the first-level cache; then they meet the next rows. A large A would come from memory for each
+// panel, and so would the lines of c that a panel shares with the next.
+func (g *product) panels(w *workspace, p, k int) {
+	s := block{buf: w.b[:nBlock], p: p, k: k, rows: g.m, cols: g.n}
+	if g.a.kind != along || g.m*k > mWhole {
+		s.rows, s.cols = mBlock/k/6*6, nBlock/k/kernel.Cols*kernel.Cols
+		s.step = kernel.Cols * k
 	}
-}
-
-func (g *product) copiedBy(buf []float64, p, k int) {
-	for i := 0; i < g.m; i += mBlock {
-		rows := min(mBlock, g.m-i)
-		g.a.pack(buf, k, i, rows, p, k)
-		g.block(buf, k, i, rows, p, k)
-	}
-}
-
-// block adds the part of inner indices p to p+k−1 to rows i0 to i0+rows−1 of c, for a whose rows
-// start there.
-func (g *product) block(a []float64, lda, i0, rows, p, k int) {
-	var buf [kernel.Cols * kBlock]float64
-	j := 0
-	for ; j+kernel.Cols <= g.n; j += kernel.Cols {
-		b, ldb := buf[:], k
-		if g.b.kind == along {
-			b, ldb = g.b.data[j*g.b.stride+p:], g.b.stride
-		} else {
-			g.b.pack(b, k, j, kernel.Cols, p, k)
+	for s.j = 0; s.j < g.n; s.j += s.cols {
+		s.fresh = true
+		for s.i = 0; s.i < g.m; s.i += s.rows {
+			if g.lower && s.i+s.rows <= s.j {
+				continue
+			}
+			s.a, s.lda = w.b[nBlock:], k
+			if g.a.kind == along {
+				s.a, s.lda = g.a.data[s.i*g.a.stride+p:], g.a.stride
+			} else {
+				g.a.pack(s.a, k, s.i, min(s.rows, g.m-s.i), p, k)
+			}
+			g.block(&s)
+			s.fresh = false
 		}
-		i := g.firstRow(i0, j)
-		if w := min(rows, j+2-i0) - i; g.lower && w > 0 { // rows that end on the diagonal
-			var s [2 * kernel.Cols]float64
-			kernel.Dots(s[:], kernel.Cols, a[i*lda:], lda, b, ldb, k, w, g.alpha, false)
+	}
+}
+
+// A block is the part of a product that lies in rows i to i+rows−1 and columns j to j+cols−1 of c,
+// as far as c goes, from the inner indices p to p+k−1.
+type block struct {
+	a          []float64 // rows of A
+	lda        int
+	buf        []float64 // copied panels of B
+	step       int       // distance between them; 0 if none is used again
+	fresh      bool      // whether they are still to be copied
+	i, j, p, k int
+	rows, cols int
+}
+
+// block computes a block, panel by panel.
+func (g *product) block(s *block) {
+	rows, buf := min(s.rows, g.m-s.i), s.buf
+	j, end := s.j, min(s.j+s.cols, g.n)
+	for ; j+kernel.Cols <= end; j += kernel.Cols {
+		b, ldb := buf, s.k
+		if g.b.kind == along {
+			b, ldb = g.b.data[j*g.b.stride+s.p:], g.b.stride
+		} else if s.fresh {
+			g.b.pack(b, s.k, j, kernel.Cols, s.p, s.k)
+		}
+		buf = buf[s.step:]
+		i := g.firstRow(s.i, j)
+		if w := min(rows, j+2-s.i) - i; g.lower && w > 0 { // rows that end on the diagonal
+			var t [2 * kernel.Cols]float64
+			kernel.Dots(t[:], kernel.Cols, s.a[i*s.lda:], s.lda, b, ldb, s.k, w, g.alpha, false)
 			for r := range w {
-				g.put(i0+i+r, j, s[r*kernel.Cols:][:i0+i+r-j+1])
+				g.put(s.i+i+r, j, t[r*kernel.Cols:][:s.i+i+r-j+1])
 			}
 			i += w
 		}
 		if i < rows {
-			kernel.Dots(g.c[(i0+i)*g.ldc+j:], g.ldc, a[i*lda:], lda, b, ldb, k, rows-i, g.alpha, !g.set)
+			kernel.Dots(g.c[(s.i+i)*g.ldc+j:], g.ldc, s.a[i*s.lda:], s.lda, b, ldb, s.k, rows-i, g.alpha, !g.set)
 		}
 	}
-	if j < g.n {
-		g.b.pack(buf[:], k, j, g.n-j, p, k)
-		g.lastColumns(buf[:], a, lda, i0, rows, k, j)
+	if j < end {
+		g.b.pack(buf, s.k, j, end-j, s.p, s.k)
+		g.lastColumns(buf, s.a, s.lda, s.i, rows, s.k, j)
 	}
 }
 

@@ -1,10 +1,6 @@
 package mat
 
-import (
-	"sync/atomic"
-
-	"stable/mat/kernel"
-)
+import "stable/mat/kernel"
 
 const (
 	kVector = 64                  // inner indices at a time: a strip spread over vectors takes 16 KB
@@ -147,40 +143,4 @@ func (x *operand) packPanel(dst []float64, nr, j, w, p, k int) {
 		}
 	}
 	clear(dst[k*nr : kernel.Padded(k)*nr])
-}
-
-// A workspace is what a product packs its operands into. It is kept for the next product. On the
-// stack it would have to be cleared each time, and would lie across cache lines.
-type workspace struct {
-	b    [kVector * nVector]float64
-	room [4*kVector*8 + kernel.EdgeRoom]float64
-}
-
-// workspaces holds the ones not in use, at most as many as products ever ran at the same time;
-// spare is another, which is cheaper to borrow.
-var (
-	spare      atomic.Pointer[workspace]
-	workspaces = make(chan *workspace, 64)
-)
-
-func borrow() *workspace {
-	if w := spare.Swap(nil); w != nil {
-		return w
-	}
-	select {
-	case w := <-workspaces:
-		return w
-	default:
-		return new(workspace)
-	}
-}
-
-func (w *workspace) giveBack() {
-	if spare.CompareAndSwap(nil, w) {
-		return
-	}
-	select {
-	case workspaces <- w:
-	default:
-	}
 }
