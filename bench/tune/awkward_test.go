@@ -90,7 +90,7 @@ func TestAwkwardFiles(t *testing.T) {
 		{"regress.csv", good, `regress.csv:2: label column "bought": "`, []string{"-loss", "squared"}},
 		{"typo.csv", good, `no column is named "bougth"; there are "age", "income", "bought"`,
 			[]string{"-label", "bougth"}},
-		{"typo.csv", good, `no column is named "incme": it cannot be dropped; there are "age", "income"`,
+		{"typo.csv", good, `no column is named "incme", to be dropped; there are "age", "income"`,
 			[]string{"-drop", "incme"}},
 		{"three.csv", table(",", "a", "b", "c"), `: label column "bought": a third label "`, nil},
 		{"three.csv", table(",", "a", "b", "c"), "", []string{"-class", "a"}},

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
@@ -92,28 +91,24 @@ func readData(o options, paths []string) (*dataSet, error) {
 
 // hint adds to an error about a cell the flag that may help.
 func hint(err error, regression bool) error {
-	var syntax *hyperopt.SyntaxError
-	if !errors.As(err, &syntax) {
-		return err
-	}
-	cell := strings.HasPrefix(syntax.Msg, "column ")
+	is := func(what error) bool { return errors.Is(err, what) }
 	switch {
-	case errors.Is(err, hyperopt.ErrNoLabel):
+	case is(hyperopt.ErrNoLabel):
 		return fmt.Errorf("%w (-label names it)", err)
-	case strings.HasSuffix(syntax.Msg, "a header with the names of the columns is missing"):
+	case is(hyperopt.ErrNoHeader):
 		return fmt.Errorf("%w (-headerless calls them 1, 2, …)", err)
-	case strings.HasPrefix(syntax.Msg, "label column ") && strings.HasSuffix(syntax.Msg, "missing value"):
+	case is(hyperopt.ErrLabel) && is(hyperopt.ErrMissing):
 		return fmt.Errorf("%w (leave the rows without a label out, or predict them with -apply -unlabelled)", err)
-	case strings.HasSuffix(syntax.Msg, "is not index:value"):
+	case is(hyperopt.ErrNoPair):
 		return fmt.Errorf("%w (read as LIBSVM; in a table, commas, semicolons, tabs or bars separate the columns)", err)
-	case cell && strings.HasSuffix(syntax.Msg, "not a number"):
+	case is(hyperopt.ErrCell) && is(hyperopt.ErrNumber):
 		return fmt.Errorf("%w (-categorical turns text into indicators, -drop leaves a column out)", err)
-	case cell && (strings.HasSuffix(syntax.Msg, "missing value") || strings.HasSuffix(syntax.Msg, "value is NaN")):
+	case is(hyperopt.ErrCell) && (is(hyperopt.ErrMissing) || is(hyperopt.ErrNaN)):
 		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
-	case !regression && strings.Contains(syntax.Msg, "a third label"):
+	case !regression && is(hyperopt.ErrThirdLabel):
 		return fmt.Errorf("%w (tune needs two classes: -class sets one against the rest; for a regression, use "+
 			"-loss squared)", err)
-	case !regression && strings.HasPrefix(syntax.Msg, "label "):
+	case !regression && is(hyperopt.ErrLabel):
 		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared)", err)
 	}
 	return err

@@ -57,10 +57,10 @@ func (t *table) measure(opt *ReadOptions) ([]Column, error) {
 			switch {
 			case err == nil:
 				numbers = append(numbers, v)
-			case (err == errMissing || err == errNaN) && opt.Impute != "":
+			case (err == ErrMissing || err == ErrNaN) && opt.Impute != "":
 				missing++
 				continue
-			case err != errNumber || !opt.Categorical:
+			case err != ErrNumber || !opt.Categorical:
 				return nil, &lineError{t.lines[i], cellError(name, row[k], err)}
 			}
 			texts[row[k]]++
@@ -110,10 +110,11 @@ type lineError struct {
 }
 
 func (e *lineError) Error() string { return e.err.Error() }
+func (e *lineError) Unwrap() error { return e.err }
 
 // cellError says what is wrong with a cell.
 func cellError(column, cell string, err error) error {
-	return fmt.Errorf("column %s, %s: %w", quote(column), quote(cell), err)
+	return marked{fmt.Errorf("column %s, %s: %w", quote(column), quote(cell), err), ErrCell}
 }
 
 // encode appends the rows of t to d as the columns say.
@@ -159,7 +160,7 @@ func (c *Column) features() (names []string) {
 // value returns which feature of its column a cell sets, and to what.
 func (c *Column) value(cell string) (feature int, v float64, err error) {
 	_, err = parseFloat(cell)
-	missing := err == errMissing || err == errNaN
+	missing := err == ErrMissing || err == ErrNaN
 	if c.Levels == nil {
 		if missing && c.Fill != nil {
 			return 0, *c.Fill, nil
@@ -171,7 +172,7 @@ func (c *Column) value(cell string) (feature int, v float64, err error) {
 	if !found && missing {
 		at, found = slices.BinarySearch(c.Levels, c.FillLevel)
 		if !found {
-			return 0, 0, errMissing
+			return 0, 0, ErrMissing
 		}
 	}
 	switch {

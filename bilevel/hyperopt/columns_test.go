@@ -1,6 +1,7 @@
 package hyperopt
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -74,7 +75,8 @@ func TestReadCSVColumnsRefuse(t *testing.T) {
 		{shop, ReadOptions{}, 2, `column "id", "a1": not a number`},
 		{shop, ReadOptions{Categorical: true}, 5, `column "sex", "": missing value`},
 		{shop, ReadOptions{Impute: "median", Drop: []string{"id"}}, 2, `column "city", "Oslo": not a number`},
-		{shop, ReadOptions{Drop: []string{"ID"}}, 1, `no column is named "ID": it cannot be dropped`},
+		{shop, ReadOptions{Drop: []string{"ID"}}, 1, `no column is named "ID", to be dropped; there`},
+		{shop, ReadOptions{Drop: []string{"Sex", "ID", "city"}}, 1, `no column is named "ID", "Sex", to be dropped; there`},
 		{shop, ReadOptions{Drop: []string{"bought"}}, 1, `column "bought" is the label`},
 		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`},
 		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n",
@@ -95,4 +97,38 @@ func TestReadCSVColumnsRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, `column "id" holds 101 different texts in 101 rows`)
 	_, err = ReadCSV(strings.NewReader(shop), "t", ReadOptions{Impute: "zero"})
 	assert.ErrorContains(t, err, `ReadOptions.Impute: "zero"`)
+}
+
+// What is wrong is an error for errors.Is, besides its text.
+func TestSyntaxErrorsAre(t *testing.T) {
+	all := []error{ErrNoLabel, ErrNoHeader, ErrNoPair, ErrCell, ErrLabel, ErrThirdLabel, ErrMissing, ErrNaN, ErrNumber}
+	for text, want := range map[string][]error{
+		"a,y\n1,0\nx,1\n":      {ErrCell, ErrNumber},
+		"a,y\n,0\n1,1\n":       {ErrCell, ErrMissing},
+		"a,y\nnan,0\n1,1\n":    {ErrCell, ErrNaN},
+		"1.5,0\n2,1\n":         {ErrNoHeader},
+		"a,y\n1,0\n2,1\n3,2\n": {ErrLabel, ErrThirdLabel},
+		"a,y\n1,0\n2,\n":       {ErrLabel, ErrMissing},
+		"a,y\n1,0\n2,b\n":      {ErrLabel},
+		"1 1:2\nx 1:3\n":       {ErrLabel, ErrNumber},
+		"1 1:2\n0 1:x\n":       {ErrNumber},
+		"1 1:2\n0 2;3\n":       {ErrNoPair},
+		"1 1:2\n0 1:3\n2 1:3":  {ErrLabel, ErrThirdLabel},
+		"1 1:2\n0 0:3\n":       nil,
+	} {
+		read := ReadLIBSVM
+		if strings.Contains(text, ",") {
+			read = ReadCSV
+		}
+		_, err := read(strings.NewReader(text), "t", ReadOptions{})
+		var is []error
+		for _, e := range all {
+			if errors.Is(err, e) {
+				is = append(is, e)
+			}
+		}
+		assert.Equal(t, want, is, "%q: %v", text, err)
+	}
+	_, err := ReadCSV(strings.NewReader("a,y\n1,0\nx,1\n"), "t", ReadOptions{Impute: "mean"})
+	require.ErrorIs(t, err, ErrNumber, "where columns are read in whole")
 }

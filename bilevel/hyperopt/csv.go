@@ -171,7 +171,7 @@ func (d *Data) label(fields []string, l *layout, lab *labels) error {
 	}
 	v, err := lab.cell(strings.TrimSpace(fields[l.target]))
 	if err != nil {
-		return fmt.Errorf("label column %s: %w", quote(lab.column), err)
+		return marked{fmt.Errorf("label column %s: %w", quote(lab.column), err), ErrLabel}
 	}
 	d.Label = append(d.Label, v)
 	return nil

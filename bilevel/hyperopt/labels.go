@@ -53,11 +53,11 @@ func (l *labels) cell(s string) (label float64, err error) {
 	v, err := parseFloat(s)
 	if err == nil {
 		label, err = l.number(v)
-	} else if err == errNumber && !l.regression {
+	} else if err == ErrNumber && !l.regression {
 		label, err = l.word(toUTF8(s))
 	}
 	switch err {
-	case errMissing, errNaN, errInf, errRange, errNumber:
+	case ErrMissing, ErrNaN, errInf, errRange, ErrNumber:
 		err = fmt.Errorf("%s: %w", quote(s), err)
 	}
 	return label, err
@@ -125,7 +125,7 @@ func (l *labels) add(s string) error {
 		return l.unknown(s)
 	}
 	if l.n == 2 {
-		return fmt.Errorf("a third label %s, after %s and %s", quote(s), quote(l.name[0]), quote(l.name[1]))
+		return fmt.Errorf("%w %s, after %s and %s", ErrThirdLabel, quote(s), quote(l.name[0]), quote(l.name[1]))
 	}
 	l.name[l.n] = string(append([]byte(nil), s...)) // a record's memory must not be kept for a label's sake
 	l.n++

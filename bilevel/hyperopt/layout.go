@@ -1,16 +1,13 @@
 package hyperopt
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// ErrNoLabel is the cause where the columns of a CSV file are the features alone.
-var ErrNoLabel = errors.New("no column of labels")
 
 // layout says which columns of a CSV file are read.
 type layout struct {
@@ -56,7 +53,7 @@ func (l *layout) check() error {
 			numbers++
 		}
 		if numbers == len(l.names) || err == nil && v != math.Trunc(v) {
-			return errors.New("the first line holds numbers: a header with the names of the columns is missing")
+			return fmt.Errorf("the first line holds numbers: %w", ErrNoHeader)
 		}
 	}
 	seen := map[string]bool{}
@@ -94,9 +91,9 @@ func (l *layout) find(opt *ReadOptions) error {
 			l.keep = append(l.keep, j)
 		}
 	}
-	for name := range drop {
-		return fmt.Errorf("no column is named %s: it cannot be dropped; there are %s",
-			quote(name), listed(l.pick(l.keep)))
+	if len(drop) > 0 {
+		return fmt.Errorf("no column is named %s, to be dropped; there are %s",
+			listed(slices.Sorted(maps.Keys(drop))), listed(l.pick(l.keep)))
 	}
 	if opt.Dim != 0 && opt.Dim != len(l.keep) && !opt.wide() {
 		return fmt.Errorf("%d columns of features, want %d", len(l.keep), opt.Dim)

@@ -67,10 +67,10 @@ func (s *scanner) row(d *Data, lab *labels, opt *ReadOptions) error {
 	label, limit := 0.0, opt.Dim
 	if !opt.Unlabelled {
 		if label, err = parseFloat(t); err != nil {
-			return fmt.Errorf("label %s: %w", quote(t), err)
+			return marked{fmt.Errorf("label %s: %w", quote(t), err), ErrLabel}
 		}
 		if label, err = lab.number(label); err != nil {
-			return err
+			return marked{err, ErrLabel}
 		}
 	}
 	if !opt.Unlabelled || bytes.IndexByte(t, ':') < 0 {
@@ -115,12 +115,12 @@ func pair(t []byte) (index int, value float64, err error) {
 	}
 	switch {
 	case i == len(t):
-		return 0, 0, fmt.Errorf("%s is not index:value", quote(t))
+		return 0, 0, fmt.Errorf("%s %w", quote(t), ErrNoPair)
 	case t[i] != ':' || i == 0:
 		if len(t) >= 4 && string(t[:4]) == "qid:" {
 			return 0, 0, errors.New("qid: pairs of ranking data are not supported")
 		}
-		return 0, 0, fmt.Errorf("%s is not index:value", quote(t))
+		return 0, 0, fmt.Errorf("%s %w", quote(t), ErrNoPair)
 	case index == 0:
 		return 0, 0, errors.New("index 0: indices start at 1")
 	}

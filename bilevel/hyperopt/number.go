@@ -10,11 +10,8 @@ import (
 type text interface{ string | []byte }
 
 var (
-	errMissing = errors.New("missing value")
-	errNaN     = errors.New("value is NaN")
-	errInf     = errors.New("value is infinite")
-	errRange   = errors.New("value is too large for a float64")
-	errNumber  = errors.New("not a number")
+	errInf   = errors.New("value is infinite")
+	errRange = errors.New("value is too large for a float64")
 )
 
 // pow10 holds the powers of ten that are exact float64s.
@@ -59,7 +56,7 @@ func parseFloat[T text](t T) (float64, error) {
 // number. strconv also reads names, hexadecimals and underscores; parseSlow refuses them.
 func parseSlow[T text](t T) (float64, error) {
 	if len(t) == 0 || (len(t) <= 4 && isMissing(string(t))) {
-		return 0, errMissing
+		return 0, ErrMissing
 	}
 	plain := true
 	for i := range len(t) {
@@ -72,15 +69,15 @@ func parseSlow[T text](t T) (float64, error) {
 	v, err := strconv.ParseFloat(string(t), 64)
 	switch {
 	case v != v:
-		return 0, errNaN
+		return 0, ErrNaN
 	case !mat.IsFinite(v) && err == nil:
 		return 0, errInf
 	case !plain:
-		return 0, errNumber
+		return 0, ErrNumber
 	case errors.Is(err, strconv.ErrRange):
 		return 0, errRange
 	case err != nil:
-		return 0, errNumber
+		return 0, ErrNumber
 	}
 	return v, nil
 }

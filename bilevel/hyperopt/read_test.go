@@ -39,11 +39,11 @@ func TestParseFloat(t *testing.T) {
 		assert.Equal(t, math.Float64bits(want), math.Float64bits(got), s)
 	}
 	for s, want := range map[string]error{
-		"": errMissing, "?": errMissing, "NA": errMissing, "nan": errNaN, "-NaN": errNumber, "inf": errInf,
+		"": ErrMissing, "?": ErrMissing, "NA": ErrMissing, "nan": ErrNaN, "-NaN": ErrNumber, "inf": errInf,
 		"-Infinity": errInf, "1e999": errRange,
-		"0x10": errNumber, "1_000": errNumber, "1.2.3": errNumber, "-": errNumber, ".": errNumber, "1e": errNumber,
-		"abc": errNumber, "1 2": errNumber,
-		"１": errNumber,
+		"0x10": ErrNumber, "1_000": ErrNumber, "1.2.3": ErrNumber, "-": ErrNumber, ".": ErrNumber, "1e": ErrNumber,
+		"abc": ErrNumber, "1 2": ErrNumber,
+		"１": ErrNumber,
 	} {
 		_, err := parseFloat(s)
 		assert.Equal(t, want, err, "%q", s)

@@ -1,9 +1,25 @@
 package hyperopt
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
+)
+
+// What is wrong with a data file, for errors.Is on a *SyntaxError. Its text says more.
+var (
+	ErrNoLabel    = errors.New("no column of labels")                               // of a CSV file: features alone
+	ErrNoHeader   = errors.New("a header with the names of the columns is missing") // of a CSV file
+	ErrNoPair     = errors.New("is not index:value")                                // a word of a LIBSVM file
+	ErrCell       = errors.New("a cell is wrong")                                   // in a column of features
+	ErrLabel      = errors.New("a label is wrong")
+	ErrThirdLabel = errors.New("a third label") // where there are two classes; ErrLabel, too
+
+	// Why a cell, a label or a value is no finite number.
+	ErrMissing = errors.New("missing value")
+	ErrNaN     = errors.New("value is NaN")
+	ErrNumber  = errors.New("not a number")
 )
 
 // SyntaxError says what is wrong with a data file, and where.
@@ -12,6 +28,8 @@ type SyntaxError struct {
 	Line int    // 1-based; 0 where the error belongs to no line
 	Msg  string // what is wrong
 	Err  error  // the cause, if another package reported it: io.ErrUnexpectedEOF, gzip.ErrChecksum, …
+
+	what error // what Msg is the text of
 }
 
 // Error returns "file:line: message: cause".
@@ -27,8 +45,14 @@ func (e *SyntaxError) Error() string {
 	return s
 }
 
-// Unwrap returns the cause.
-func (e *SyntaxError) Unwrap() error { return e.Err }
+// Unwrap returns the cause, or for errors.Is what is wrong.
+func (e *SyntaxError) Unwrap() error { return cmp.Or(e.Err, e.what) }
+
+// marked is an error that is another one, too, and reads as itself.
+type marked struct{ error, is error }
+
+func (m marked) Error() string   { return m.error.Error() }
+func (m marked) Unwrap() []error { return []error{m.error, m.is} }
 
 // syntaxError adds file and line to err. What a reader or package gzip reported stays the cause;
 // the line is then the last one begun.
@@ -43,7 +67,7 @@ func syntaxError(name string, line int, err error) error {
 	case errors.Is(err, ErrNoLabel):
 		return &SyntaxError{File: name, Line: line, Msg: "the columns are the features alone", Err: ErrNoLabel}
 	}
-	return &SyntaxError{File: name, Line: line, Msg: err.Error()}
+	return &SyntaxError{File: name, Line: line, Msg: err.Error(), what: err}
 }
 
 // readError marks an error of the reader below a parser.
