@@ -28,13 +28,18 @@ func (r *racingFlags) check() error {
 	if r.Quick {
 		r.samples, r.trials, r.tune = r.samples*3/10, min(r.trials, 4), min(r.tune, 1)
 	}
+	return checkRuns(r.samples, r.trials, r.tune)
+}
+
+// checkRuns returns an error if -samples, -trials or -tune is out of range.
+func checkRuns(samples uint64, trials, tune int) error {
 	switch {
-	case r.samples < 1000:
-		return fmt.Errorf("%w: -samples is %d, want ≥ 1000", kit.ErrUsage, r.samples)
-	case r.trials < 1:
-		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, r.trials)
-	case r.tune < 1:
-		return fmt.Errorf("%w: -tune is %d, want ≥ 1", kit.ErrUsage, r.tune)
+	case samples < 1000:
+		return fmt.Errorf("%w: -samples is %d, want ≥ 1000", kit.ErrUsage, samples)
+	case trials < 1:
+		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, trials)
+	case tune < 1:
+		return fmt.Errorf("%w: -tune is %d, want ≥ 1", kit.ErrUsage, tune)
 	}
 	return nil
 }

@@ -43,17 +43,7 @@ func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
 }
 
 // check returns an error if a flag is out of range.
-func (f *leagueFlags) check() error {
-	switch {
-	case f.samples < 1000:
-		return fmt.Errorf("%w: -samples is %d, want ≥ 1000", kit.ErrUsage, f.samples)
-	case f.trials < 1:
-		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, f.trials)
-	case f.tune < 1:
-		return fmt.Errorf("%w: -tune is %d, want ≥ 1", kit.ErrUsage, f.tune)
-	}
-	return nil
-}
+func (f *leagueFlags) check() error { return checkRuns(f.samples, f.trials, f.tune) }
 
 // wants says whether -only includes a problem.
 func (f *leagueFlags) wants(name string) bool {

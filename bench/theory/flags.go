@@ -1,7 +1,6 @@
 package theory
 
 import (
-	"flag"
 	"fmt"
 
 	"stable/bench/kit"
@@ -14,10 +13,17 @@ type theoryFlags struct {
 	length float64
 }
 
-func (f *theoryFlags) add(fs *flag.FlagSet) {
+// parse reads the arguments of a command, and returns its share of the runs.
+func (f *theoryFlags) parse(command, usage string, args []string, out kit.Terminal) (kit.Share, error) {
+	fs := kit.NewFlags("bench "+command, usage, "")
 	f.Common.Add(fs, "fewer steps and trials, fewer decades")
 	fs.IntVar(&f.groups, "groups", 8, "groups of trials; each gives one fit")
 	fs.Float64Var(&f.length, "length", 1, "`SHARE` of the steps of every run, between 0 and 1")
+	if err := kit.Parse(fs, args, out); err != nil {
+		return kit.Share{}, err
+	}
+	share, err := f.Share()
+	return share, kit.FirstOf(f.check(), err)
 }
 
 func (f *theoryFlags) check() error {

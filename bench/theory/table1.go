@@ -31,13 +31,8 @@ Flags:
 // Table1 is the command table1.
 func Table1(ctx context.Context, args []string, out kit.Terminal) error {
 	var f theoryFlags
-	fs := kit.NewFlags("bench table1", table1Usage, "")
-	f.add(fs)
-	if err := kit.Parse(fs, args, out); err != nil {
-		return err
-	}
-	share, err := f.Share()
-	if err := kit.FirstOf(f.check(), err); err != nil {
+	share, err := f.parse("table1", table1Usage, args, out)
+	if err != nil {
 		return err
 	}
 	c := newComplexity(&f)

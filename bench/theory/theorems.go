@@ -34,13 +34,8 @@ Flags:
 // Theorems is the command theorems.
 func Theorems(ctx context.Context, args []string, out kit.Terminal) error {
 	var f theoryFlags
-	fs := kit.NewFlags("bench theorems", theoremsUsage, "")
-	f.add(fs)
-	if err := kit.Parse(fs, args, out); err != nil {
-		return err
-	}
-	share, err := f.Share()
-	if err := kit.FirstOf(f.check(), err); err != nil {
+	share, err := f.parse("theorems", theoremsUsage, args, out)
+	if err != nil {
 		return err
 	}
 	r, err := newRates(&f)

@@ -15,6 +15,15 @@ import (
 	"stable/mat"
 )
 
+// problems returns those that weights are judged on: one for each fold, or that of the split.
+func (t *search) problems() ([]*hyperopt.Problem, error) {
+	if t.folded() {
+		return t.foldProblems(t.parts)
+	}
+	p, err := t.newProblem(t.parts[0], t.parts[1])
+	return []*hyperopt.Problem{p}, err
+}
+
 // foldProblems returns a problem for each part, with that part to validate on and all others to
 // train on.
 func (t *search) foldProblems(parts []*hyperopt.Data) ([]*hyperopt.Problem, error) {
@@ -42,13 +51,7 @@ func without(parts []*hyperopt.Data, k int) *hyperopt.Data {
 
 // runExact searches with Newton's method on all rows, and chooses.
 func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal) (err error) {
-	var problems []*hyperopt.Problem
-	if t.folded() {
-		problems, err = t.foldProblems(t.parts)
-	} else {
-		problems = make([]*hyperopt.Problem, 1)
-		problems[0], err = t.newProblem(t.parts[0], t.parts[1])
-	}
+	problems, err := t.problems()
 	if err != nil {
 		return err
 	}

@@ -152,13 +152,7 @@ func (t *search) finish(r *result) (err error) {
 		return err
 	}
 	r.Test = t.measure(t.test, r.y)
-	var problems []*hyperopt.Problem
-	if t.folded() {
-		problems, err = t.foldProblems(t.parts)
-	} else {
-		problems = make([]*hyperopt.Problem, 1)
-		problems[0], err = t.newProblem(t.parts[0], t.parts[1])
-	}
+	problems, err := t.problems()
 	if err != nil {
 		return err
 	}

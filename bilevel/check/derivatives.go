@@ -7,6 +7,20 @@ import (
 	"stable/bilevel"
 )
 
+// valued reports whether a gradient can be compared with the values of its function. Where it cannot,
+// it notes what is left.
+func (c *checker) valued(grad, value *oracle, left string) bool {
+	switch {
+	case value == nil:
+		c.log.gap(Derivative, grad.name, "no Values: %s", left)
+	case value.bad != "":
+		c.log.gap(Derivative, grad.name, "%s: %s", value.name, value.bad)
+	default:
+		return true
+	}
+	return false
+}
+
 // derivativesF compares f_x and f_y with differences of f; without Values, the Jacobian of (f_x,
 // f_y) with its transpose.
 func (c *checker) derivativesF() {
@@ -14,15 +28,11 @@ func (c *checker) derivativesF() {
 	if !c.usable(grad, Derivative) {
 		return
 	}
-	if value == nil {
-		c.log.gap(Derivative, grad.name,
-			"no Values: only the symmetry of its Jacobian is checked, which does not see a wrong factor or constant")
-	} else if value.bad != "" {
-		c.log.gap(Derivative, grad.name, "ValueF: %s", value.bad)
-	}
+	valued := c.valued(grad, value,
+		"only the symmetry of its Jacobian is checked, which does not see a wrong factor or constant")
 	for _, pt := range c.points {
 		for _, batch := range c.batches(grad, pt) {
-			if value == nil || value.bad != "" {
+			if !valued {
 				c.symmetryF(grad, pt, batch)
 				continue
 			}
@@ -77,13 +87,8 @@ func (c *checker) derivativesG() {
 	}
 	c.usable(cross, Derivative)
 	c.usable(hess, Derivative)
-	switch {
-	case value == nil:
-		c.log.gap(Derivative, grad.name,
-			"no Values: it is only checked together with g_xy and g_yy, which do not see a wrong constant")
-	case value.bad != "":
-		c.log.gap(Derivative, grad.name, "ValueG: %s", value.bad)
-	default:
+	if c.valued(grad, value,
+		"it is only checked together with g_xy and g_yy, which do not see a wrong constant") {
 		for _, pt := range c.points {
 			for _, batch := range c.batches(grad, pt) {
 				jy, ok := c.slopes(value, pt, batch, pt.y)
@@ -168,15 +173,10 @@ func (c *checker) derivativeXG() {
 	if grad == nil || !c.usable(grad, Derivative) {
 		return
 	}
-	if value == nil {
-		c.log.gap(Derivative, grad.name,
-			"no Values: only its Jacobian in y is checked, which does not see what depends on x alone")
-	} else if value.bad != "" {
-		c.log.gap(Derivative, grad.name, "ValueG: %s", value.bad)
-	}
+	valued := c.valued(grad, value, "only its Jacobian in y is checked, which does not see what depends on x alone")
 	for _, pt := range c.points {
 		for _, batch := range c.batches(grad, pt) {
-			if value == nil || value.bad != "" {
+			if !valued {
 				c.mixed(grad, cross, pt, batch)
 				continue
 			}

@@ -116,19 +116,11 @@ func (f Form) weightSlope(xi float64) float64 {
 // Row φ of PerRow's g_xy is this factor times the entries a of the data.
 func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample,
 	add func(row int, scale float64, col []int32, val []float64)) {
-	n := len(phi)
-	if n == 0 {
-		n = p.train.Rows()
-	}
-	p.reads += uint64(n)
-	for k := range n {
-		i := k
-		if len(phi) > 0 {
-			i = int(phi[k])
-		}
-		col, val := p.train.Row(i)
+	n := p.count(p.train, phi)
+	for i := range bilevel.Each(phi, p.train.Rows()) {
+		col, val := p.train.Row(int(i))
 		first := p.opt.Loss.first(dot(col, val, y), p.train.Label[i])
-		add(i, p.opt.Form.weightSlope(x[i])*first/float64(n), col, val)
+		add(int(i), p.opt.Form.weightSlope(x[i])*first/n, col, val)
 	}
 }
 
@@ -162,19 +154,11 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 		}
 		return nil
 	}
-	n := len(phi)
-	if n == 0 {
-		n = p.train.Rows()
-	}
-	p.reads += uint64(n)
-	for k := range n {
-		i := k
-		if len(phi) > 0 {
-			i = int(phi[k])
-		}
-		col, val := p.train.Row(i)
+	n := p.count(p.train, phi)
+	for i := range bilevel.Each(phi, p.train.Rows()) {
+		col, val := p.train.Row(int(i))
 		value, _ := p.opt.Loss.valueFirst(dot(col, val, y), p.train.Label[i])
-		gx[i] += p.opt.Form.weightSlope(x[i]) * value / float64(n)
+		gx[i] += p.opt.Form.weightSlope(x[i]) * value / n
 	}
 	return nil
 }
@@ -204,23 +188,25 @@ func (p *Problem) meanValue(s sum, batch []bilevel.Sample) (float64, error) {
 	if err := p.known(s.data, batch); err != nil {
 		return 0, err
 	}
-	n := len(batch)
-	if n == 0 {
-		n = s.data.Rows()
-	}
-	p.reads += uint64(n)
+	n := p.count(s.data, batch)
 	s.loss = p.opt.Loss
 	total := 0.0
-	for k := range n {
-		i := k
-		if len(batch) > 0 {
-			i = int(batch[k])
-		}
-		col, val := s.data.Row(i)
+	for i := range bilevel.Each(batch, s.data.Rows()) {
+		col, val := s.data.Row(int(i))
 		value, _ := s.loss.valueFirst(dot(col, val, s.y), s.data.Label[i])
-		total += s.weight(i) * value
+		total += s.weight(int(i)) * value
 	}
-	return total / float64(n), nil
+	return total / n, nil
+}
+
+// count counts the rows of the batch, or all rows, as read, and returns their number.
+func (p *Problem) count(d *Data, batch []bilevel.Sample) float64 {
+	n := len(batch)
+	if n == 0 {
+		n = d.Rows()
+	}
+	p.reads += uint64(n)
+	return float64(n)
 }
 
 // trainSum makes s a sum over the training rows, with their weights under PerRow.
