@@ -185,3 +185,25 @@ func TestGainClip(t *testing.T) {
 	g.s = 0
 	assert.Equal(t, 1.0, g.clip(5, 80))
 }
+
+// Each piece that a gain can be without is the one that its flag names.
+func TestGainAblated(t *testing.T) {
+	g := gain{p: 1, s: 2, n: 1, d: 4, first: 4, batch: 2}
+	for ablate, want := range map[Ablation][2]float64{
+		0:                        {0.5, 0.25}, // p/s and n/d
+		AblateGain:               {0.2, 0.25}, // 10 samples by step 3, two of them new
+		AblateLower:              {1, 0.25},
+		AblateLower | AblateGain: {1, 0.25},
+		AblateUpper:              {0.5, 0.25}, // the piece of other estimates
+		AblateWorth:              {0.5, 1},
+	} {
+		f := follower{ablate: ablate}
+		tau, c := f.at(&g, 3, AblateLower)
+		assert.Equal(t, want, [2]float64{tau, c}, "%#x", uint(ablate))
+	}
+	for ablate, want := range map[Ablation]float64{0: 0.25, AblateScatter: 1, AblateGain: 0.25} {
+		f := follower{ablate: ablate}
+		f.noise[2].omega = 0.25
+		assert.InDelta(t, want, f.omega(2), 0, "%#x", uint(ablate))
+	}
+}
