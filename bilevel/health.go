@@ -33,15 +33,17 @@ type Health struct {
 
 	// LargeMuG says that μ_g is too large: g_yy has eigenvalues below it by more than three times
 	// their noise, and in STABLE and RSVRB most late steps raise some. NotConvex says that most
-	// late steps raise some, and that g_yy has eigenvalues below 0 by as much: y is no minimum of
-	// g, but a point where the method happens to stop.
+	// late steps raise some, and that g_yy has eigenvalues below 0 by as much, in the last step,
+	// too: y is no minimum of g, but a point where the method happens to stop.
 	LargeMuG, NotConvex bool
 }
 
 // Warnings says in words what is wrong, a line each; nothing where nothing is.
 func (h Health) Warnings() (list []string) {
-	saw := fmt.Sprintf("the least eigenvalue of g_yy is %.3g ± %.1g, and H_yy was raised in %.0f %% of the late steps",
-		h.Least, h.LeastErr, 100*h.Clipped)
+	saw := fmt.Sprintf("the least eigenvalue of g_yy is %.3g ± %.1g", h.Least, h.LeastErr)
+	if h.Clipped > mostClipped {
+		saw += fmt.Sprintf(", and H_yy was raised in %.0f %% of the late steps", 100*h.Clipped)
+	}
 	switch {
 	case h.NotConvex:
 		list = append(list, "g(x, ·) is not convex where the run is, so that y need not be its minimum: "+saw)

@@ -170,6 +170,7 @@ func (m *untuned) Health() Health {
 	if e := new(eig.Symmetric); e.FactorValues(m.yy) == nil && m.dy > 0 {
 		h.Least = e.Values()[0]
 	}
+	h.NotConvex = h.NotConvex && h.Least < 0 // where it ends, too
 	if m.MuG > 0 {
 		h.LowerBound = mat.Norm(m.gy) / m.MuG
 	}

@@ -76,3 +76,11 @@ func TestUntunedLargeMuG(t *testing.T) {
 		assert.Positive(t, h.LowerBound)
 	}
 }
+
+// A warning says what was seen, and nothing of eigenvalues raised where none were.
+func TestWarningsSayWhatWasSeen(t *testing.T) {
+	h := bilevel.Health{MuG: 1e6, LargeMuG: true, Least: 2, LeastErr: 0.1}
+	assert.Equal(t, []string{"μ_g = 1e+06 looks too large: the least eigenvalue of g_yy is 2 ± 0.1"}, h.Warnings())
+	h.Clipped = 0.9
+	assert.Contains(t, h.Warnings()[0], ", and H_yy was raised in 90 % of the late steps")
+}

@@ -19,7 +19,8 @@ type Identity struct {
 	Build   string   // the program: see [Build]
 }
 
-// Source is a data file: the name by which a user knows it, and the SHA-256 of its content.
+// Source is a data file: the name by which a user knows it, and the SHA-256 of its content. Under
+// another name it is the same data.
 type Source struct{ Name, SHA256 string }
 
 func (s Source) String() string { return fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256) }
@@ -31,7 +32,7 @@ func (id Identity) Check(file string, found Identity) error {
 	case found.Options != id.Options:
 		was, is := differing(found.Options, id.Options)
 		why = fmt.Sprintf("with other options (%s); this one is %s", was, is)
-	case !slices.Equal(found.Data, id.Data):
+	case !slices.EqualFunc(found.Data, id.Data, func(a, b Source) bool { return a.SHA256 == b.SHA256 }):
 		why = fmt.Sprintf("on other data, %s; this one is on %s", sources(found.Data), sources(id.Data))
 	case found.Build != id.Build:
 		why = "by another build of this program, whose results may differ"

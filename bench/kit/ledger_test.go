@@ -41,6 +41,9 @@ func TestLedgerRefuses(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, altered, after)
 
+	moved := one
+	moved.Data = []Source{{"/elsewhere/x", "123"}}
+	require.NoError(t, moved.Check(path, one), "the same data under another name")
 	for cut := range len(whole) { // torn anywhere
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
 		l, err := openLedger[[]float64](path, one)

@@ -38,12 +38,12 @@ const maxOuter = 500 // iterations from one start
 // falls and the projected gradient no longer halves; F is then accurate to about 1e-14 of its size.
 // The starts are projected onto the box first.
 //
-// Errors: those of Objective, and ErrNoMinimum, which PerRow always gives: its Hessian would be of
-// the order of the rows. It panics if a start is not of length dx. Memory:
-// O(d²). Cost an iteration: a few passes over the data and O(d³).
+// Errors: those of Objective, and ErrNoMinimum; with PerRow always one that wraps
+// errors.ErrUnsupported, since its Hessian would be of the order of the rows. It panics if a start
+// is not of length dx. Memory: O(d²). Cost an iteration: a few passes over the data and O(d³).
 func (p *Problem) Minimise(starts ...[]float64) (*Minimum, error) {
 	if p.of == nil {
-		return nil, fmt.Errorf("%w: it works on weights of features, not of rows", ErrNoMinimum)
+		return nil, fmt.Errorf("hyperopt: Minimise finds weights of features, not of rows: %w", errors.ErrUnsupported)
 	}
 	if len(starts) == 0 {
 		s, err := p.starts()
