@@ -8,31 +8,31 @@ import (
 	"stable/mat"
 )
 
-// curvature learns B ≈ ∇²F from pairs (s, q): a displacement of x with y on the tangent of y*, and
-// the change of the hypergradient at one sample. All norms of x are in the metric D, D_i =
-// [H_xy H_yy⁻¹ H_xyᵀ]_ii, in which every entry of x has the unit of √g, whatever its own is. In
-// these coordinates B̂ is the weighted ridge regression of q/‖s‖ on s/‖s‖, pair j with a weight of
-// order j³,
+// curvature learns B ≈ ∇²F from pairs (s, q): s is a displacement of x with y on the tangent of y*,
+// and q is the change of the hypergradient along it, at one sample. Norms of x are in the metric D,
+// D_i = [H_xy H_yy⁻¹ H_xyᵀ]_ii. In it every entry of x has the unit of √g, whatever its own is.
+// With ŝ = s/‖s‖ and q̂ = q/‖s‖, B̂ is the ridge regression of q̂ on ŝ in which pair j has a weight
+// of order j³, so that pairs from the way to the present point count little:
 //
 //	B̂ = (Q + ρbI)(A + ρI)⁻¹, symmetrised;   A = mean of ŝŝᵀ,  Q = mean of q̂ŝᵀ,  b² = mean of ‖q̂‖²,
-//	ρ = σ²/(b²n),   σ² = mean of ‖q̂ − B̂ŝ‖²/d one step ahead, over 20 pairs,   n = 1 + 7/16·pairs,
+//	ρ = σ²/(b²n),   σ² = mean of ‖q̂ − B̂ŝ‖²/d one step ahead, over 20 pairs,   n = 1 + 7/16·pairs.
 //
-// the posterior mean for a prior N(b, b²): directions that no step has taken stay at the curvature
-// b of the stiffest. The step uses |B̂| + σ/√n·(A+ρI)^(−½), the eigenvalues by absolute value and
-// the standard deviation added, so that what is not known shortens it. Without noise σ → 0, and the
-// step is Newton's.
+// This is the posterior mean for a prior N(b, b²). A direction that no step has taken stays at b,
+// the curvature of the stiffest. The step uses M = |B̂| + σ/√n·(A+ρI)^(−½), with eigenvalues by
+// absolute value. The second term is the standard deviation of B̂: it shortens a step where little
+// is known. Without noise σ → 0, and the step is Newton's.
 type curvature struct {
 	n      int
 	pairs  int
 	next   int        // the step of the next refresh
 	ready  bool       // there is an M
 	a      *mat.Sym   // Σ c_j ŝŝᵀ in the units of x, c_j = (j+1)(j+2)(j+3)
-	q      *mat.Dense // and Σ c_j q̂ŝᵀ
-	qq     float64    // mean of ‖q̂‖², j³
-	qw, rw float64    // means of ‖q̂‖² and ‖q̂ − B̂ŝ‖² over some 20 pairs
-	mr, ms float64    // means of ‖q̂ − B̂ŝ‖² in M⁻¹ and ‖ŝ‖² in M over some 50
+	q      *mat.Dense // Σ c_j q̂ŝᵀ
+	qq     float64    // b²
+	qw, rw float64    // means of ‖q̂‖² and of ‖q̂ − B̂ŝ‖² over some 20 pairs
+	mr, ms float64    // means of ‖q̂ − B̂ŝ‖² in M⁻¹ and of ‖ŝ‖² in M over some 50 pairs
 	d, r   []float64  // D and √D
-	unit   float64    // a power of two near b; B̂ and M stand over it, so that roots are of even powers
+	unit   float64    // a power of two near b; B̂ and M are divided by it, so that units change no bit
 	b, m   *mat.Sym   // B̂ and its positive form M
 
 	ca, cm   chol.Cholesky // of a part of M, and of M
@@ -45,9 +45,9 @@ type curvature struct {
 	from, to []float64 // bounds of the step
 }
 
-// maxCurved is the largest d_x for which B is learned: two eigen-decompositions a refresh are too
-// much beyond. Below, samples are dearer: at d_x = 200, condition 10, a gradient rule has arrived
-// after 500 steps, this one before 90.
+// maxCurved is the largest d_x for which B is learned. A refresh costs two eigendecompositions,
+// which is too much beyond. Up to there it pays in samples: at d_x = 200, condition 10, a gradient
+// rule arrives after 500 steps, and this one before 90.
 const maxCurved = 400
 
 func newCurvature(n, dy int) *curvature {
@@ -80,14 +80,15 @@ func (c *curvature) square(s []float64) (n float64) {
 	return n
 }
 
-// foresees says whether B̂ foresees three quarters of the change of the hypergradient: then a step
-// by B̂ is better than one by the gradient.
+// foresees reports whether B̂ foresees three quarters of the square of the change of the
+// hypergradient. Then a step by B̂ is better than one by the gradient.
 func (c *curvature) foresees() bool { return c.ready && c.rw < c.qw/4 }
 
-// kappa is the part of the change that is not foreseen, squared, over the square of the step, in M.
+// kappa is the square of the change that was not foreseen over the square of the step, both in M.
 func (c *curvature) kappa() float64 { return quotient(c.mr, c.ms) }
 
-// learn takes a pair. Entries of x with D_i = 0 are left out, see moverX.meter.
+// learn takes a pair. It leaves out the entries of x with D_i = 0 (see moverX.meter), and a pair of
+// which ‖s‖² is 0 or leaves the range.
 func (c *curvature) learn(s, q []float64) {
 	size := c.square(s)
 	if !(size > 0) || math.IsInf(1/size, 0) || math.IsInf(size, 0) {
@@ -125,7 +126,7 @@ func (c *curvature) learn(s, q []float64) {
 	c.pairs++
 }
 
-// whole is the sum of all c_j: what A and Q are means over.
+// whole is the sum of all c_j, by which the sums behind A and Q are divided.
 func (c *curvature) whole() float64 {
 	j := float64(c.pairs)
 	return j * (j + 1) * (j + 2) * (j + 3) / 4
@@ -139,7 +140,8 @@ func quotientOr0(a, b float64) float64 {
 	return a / b
 }
 
-// refresh makes B̂ and M anew.
+// refresh makes B̂ and M from the pairs so far. It leaves no M where there is no pair yet, where no
+// q differs from 0, or where M is not positive definite.
 func (c *curvature) refresh() error {
 	c.ready = false
 	if c.pairs == 0 || !(c.qq > 0) {
@@ -177,7 +179,7 @@ func (c *curvature) refresh() error {
 	return nil
 }
 
-// addSpectral is m ← m + V·diag(λ)·Vᵀ, with Vᵀ given; w is scratch.
+// addSpectral adds V·diag(λ)·Vᵀ to m. It is given Vᵀ, and overwrites w.
 func addSpectral(m *mat.Sym, w *mat.Dense, lambda []float64, vt *mat.Dense) {
 	for e, l := range lambda {
 		row, v := w.Row(e), vt.Row(e)
@@ -214,9 +216,9 @@ func (c *curvature) regress(ridge float64) {
 	}
 }
 
-// step writes the s that minimises η⟨h, s⟩ + ½sᵀMs over from ≤ s ≤ to, by an active set: entries at
-// a bound that h pushes against stay, the others solve, and those that leave the bounds are stopped
-// there, until none does; at most 10 rounds.
+// step writes the s that minimises η⟨h, s⟩ + ½sᵀMs over from ≤ s ≤ to, by an active set. Entries at
+// a bound that h pushes against stay. Each round solves for the others, and stops those that leave
+// their bounds there, until none does, or 10 rounds are over.
 func (c *curvature) step(s, h []float64, eta float64) error {
 	c.free = c.free[:0]
 	for i := range s {
@@ -234,7 +236,8 @@ func (c *curvature) step(s, h []float64, eta float64) error {
 	return nil
 }
 
-// solve is one round of step.
+// solve does one round of step, and reports whether it has stopped an entry. The last round also
+// writes the entries that it has not stopped.
 func (c *curvature) solve(s, h []float64, eta float64, last bool) (stopped bool, err error) {
 	m := len(c.free)
 	if m == 0 {
@@ -300,7 +303,7 @@ func (c *curvature) State(t *State) {
 	t.After(c.restore)
 }
 
-// restore makes again what follows from the state.
+// restore computes what is not saved: √D, and the factor of M.
 func (c *curvature) restore() error {
 	c.roots()
 	if c.ready && c.cm.Factor(c.m) != nil {
