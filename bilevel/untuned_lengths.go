@@ -7,7 +7,7 @@ import (
 	"stable/mat"
 )
 
-// lengths moves a_i and θ.
+// lengths updates a_i, and what the shares θ and 1/(3κ) of a_i are made of.
 func (r *moverX) lengths(it *Iteration, m *untuned) error {
 	if err := r.newest(it, m); err != nil {
 		return err
@@ -44,9 +44,10 @@ func (r *moverX) lengths(it *Iteration, m *untuned) error {
 	return nil
 }
 
-// guess estimates how far entry i has to go: as far as moves y* by the longest y, or where g does
-// not know the entry, as far as changes f by what such a y does; where neither has a scale, |x_i⁰|,
-// or 1. The last of the first 20 estimates counts.
+// guess estimates how far each entry has to go: as far as moves y* by the longest y so far. Where g
+// does not know the entry, it is as far as changes f by as much as such a y does. Where neither has
+// a scale, it is |x_i⁰|, or 1 if that is 0. An estimate replaces the one before, in the first 20
+// steps.
 func (r *moverX) guess(it *Iteration, m *untuned) error {
 	for i := range r.first {
 		if err := m.solve(m.w, m.xy.Row(i)); err != nil {
@@ -68,15 +69,16 @@ func (r *moverX) guess(it *Iteration, m *untuned) error {
 	return nil
 }
 
-// knows says whether g knows entry i, as far as can be told.
+// knows reports whether g knows entry i. Without curvature it cannot be told, and g is taken to.
 func (r *moverX) knows(i int) bool { return r.curved == nil || r.known[i] }
 
-// brake learns from the last move what θ is made of: of the entries that g knows from one by the
-// gradient, since steps by curvature lie in soft directions and do not show the stiff ones. A q_i
-// is weighed by the a_i to come where that is less: one that has not had a gradient so far, as of a
-// feature not seen yet, has an a_i without measure, and its first q_i would end all steps. On
-// streams θ forgets after some 50 steps, since rare samples that throw it come for ever; on sums
-// that are read again and again, all of a run counts.
+// brake learns θ and κ from the last move. Of the entries that g knows, only moves by the gradient
+// count: steps by curvature lie in soft directions, and do not show the stiff ones.
+//
+// The square of q_i is weighed by the a_i to come where that is less. An entry that has had no
+// gradient so far, as of a feature not seen yet, has an a_i without measure, and its first q_i
+// would end all steps. On streams θ forgets after some 50 steps, since rare samples that throw it
+// come for ever. On sums, which are read again and again, all of a run counts.
 func (r *moverX) brake(x []float64, m *untuned, k int) {
 	var size, change, bend, push float64
 	for i, a := range r.a {
@@ -105,7 +107,8 @@ func (r *moverX) brake(x []float64, m *untuned, k int) {
 	}
 }
 
-// alpha is α_i.
+// alpha is α_i: a_i, times θ or 1/(3κ) where that is below 1. An entry that g does not know has a κ
+// of its own. Where there is such an entry, or no q, the others have the κ of the change of h.
 func (r *moverX) alpha(i int) float64 {
 	kappa := r.kappaA
 	switch {
