@@ -8,22 +8,23 @@ import (
 	"stable/mat"
 )
 
-// influence learns the covariance of the hypergradient at the root of g_y. One sample moves h
-// through all five derivatives, by
+// influence learns the covariance of the hypergradient at the root of g_y, for Health. One sample
+// moves h through all five derivatives, by
 //
-//	ψ = Δf_x − Δg_xy v − H_xy H⁻¹(Δf_y − Δg_yy v) − ∂h/∂y·H⁻¹Δg_y,
+//	ψ = Δf_x − Δg_xy v − H_xy H⁻¹(Δf_y − Δg_yy v) − ∂h/∂y·H⁻¹Δg_y.
 //
-// with Δt = t(i) − t, less what a table foresees. The derivative along w = H⁻¹Δg_y is a difference
-// at one sample over τw, the length by which one more sample moves y. ψ is taken at the steps of
-// replay. With k+1 samples that count alike, h has the covariance of ψ over k+1. Each Δt counts
-// √((k+1)P/S) times, since P/S is what is left of its square in its estimate.
+// Δt = t(i) − t is what the sample says otherwise than the estimate, less what a table foresees.
+// The derivative of h along w = H⁻¹Δg_y is a difference at one sample over τw, the length by which
+// one more sample moves y. One ψ is taken in each step of replay. With k+1 samples that count
+// alike, h has the covariance of ψ over k+1. Where they do not, P/S of the square of Δt is left in
+// the estimate, and not 1/(k+1): so Δt counts √((k+1)P/S) times.
 type influence struct {
 	n     int
-	cov   *mat.Sym // mean of ψψᵀ, weights j³; nil beyond maxCurved
-	trace []float64
+	cov   *mat.Sym  // mean of ψψᵀ, weights j³; nil beyond maxCurved
+	trace []float64 // its diagonal
 	tau   float64   // 1/(k+1)
-	held  []bool    // entries at a bound that the last h pushed against
-	mu    bool      // H_yy was below μ_g
+	held  []bool    // whether the entry was at a bound that the last h pushed against
+	mu    bool      // H_yy had an eigenvalue clearly below μ_g at the last look
 	below float64   // share of the late steps in which H_yy had eigenvalues below 0
 	psi   []float64 // scratch
 	yTo   []float64
@@ -46,10 +47,10 @@ func newInfluence(dx, dy int) influence {
 // share is the error of the estimate over that of one batch, P/S ≤ 1, and 0 without noise.
 func (g *gain) share() float64 { return min(1, quotient(g.p, g.s)) }
 
-// counts is how often Δt counts in ψ.
+// counts is how often the Δt of a gain counts in ψ.
 func (v *influence) counts(g *gain) float64 { return math.Sqrt(g.share() / v.tau) }
 
-// sense takes one ψ at a step of replay, after m has been made.
+// sense takes one ψ in a step of replay, once the estimates, H, v and h of this step are there.
 func (v *influence) sense(it *Iteration, m *untuned, xi, phi []Sample) error {
 	v.tau = 1 / float64(it.K()+1)
 	if !replaysAt(it.K()) {
@@ -77,7 +78,7 @@ func (v *influence) sense(it *Iteration, m *untuned, xi, phi []Sample) error {
 	return it.Finite(v.psi)
 }
 
-// direct sets ψ to what the sample does through all but g_y.
+// direct sets ψ to what the sample does to h through all derivatives but g_y.
 func (v *influence) direct(k int, m *untuned) error {
 	mat.MulVecSym(v.w, m.now.yy, m.v)
 	mat.MulVecSym(m.w2, m.yy, m.v)
@@ -115,7 +116,8 @@ func (v *influence) direct(k int, m *untuned) error {
 	return nil
 }
 
-// through adds to ψ what the sample does through g_y: the change of h from y to y − τw, over τ.
+// through adds to ψ what the sample does to h through g_y: the change of h from y to y − τw, over
+// τ.
 func (v *influence) through(it *Iteration, m *untuned, xi, phi []Sample) error {
 	o, x, tau := it.Oracle(), it.X(), m.ggy.share()
 	_, c := m.at(&m.ggy, it.K(), 0)
@@ -156,14 +158,15 @@ func (v *influence) through(it *Iteration, m *untuned, xi, phi []Sample) error {
 	return nil
 }
 
-// hold marks the entries at a bound that h pushes against.
+// hold notes which entries are at a bound that h pushes against.
 func (v *influence) hold(it *Iteration, m *untuned) {
 	for i, x := range it.X() {
 		v.held[i] = x <= m.lo(i) && m.h[i] > 0 || x >= m.hi(i) && m.h[i] < 0
 	}
 }
 
-// Health tells of the last iterate but one, which differs from the last by one step.
+// Health is about the last iterate but one, at which the last step asked. One step lies between it
+// and the last iterate.
 func (m *untuned) Health() Health {
 	h := Health{Lower: mat.Norm(m.u), LowerBound: math.NaN(), Gap: math.NaN(), MuG: m.MuG, Clipped: m.clipped,
 		LargeMuG: m.inf.mu, NotConvex: m.inf.below > mostClipped, Least: math.NaN(), LeastErr: m.sigma()}
@@ -187,8 +190,9 @@ func (m *untuned) Health() Health {
 	return h
 }
 
-// gap is ½(hᵀB⁻¹h + τ·tr B⁻¹cov) over the entries that are free, and infinite if B is not positive
-// there, or does not foresee the changes of the hypergradient yet.
+// gap is ½(hᵀB⁻¹h + τ·tr B⁻¹cov) over the free entries, those that no bound holds: what is left of
+// F by h, and by the error of h. It is infinite where B is not positive there, or does not foresee
+// the changes of the hypergradient yet.
 func (v *influence) gap(c *curvature, h []float64) float64 {
 	if v.n == 0 || !c.foresees() {
 		return math.Inf(1)

@@ -8,16 +8,19 @@ import (
 	"stable/mat"
 )
 
-// raise makes H, H_yy with its eigenvalues raised to a floor. Truncating a copy, and not what the
-// recursion carries, keeps a floor that is too high from being fed back. Noise moves eigenvalues by
-// about σ. Noise that is relative, as that of sums of squares is, leaves small eigenvalues alone:
-// it is κ_g·P/S of H itself, and where that is below 1 the floor is lower as much.
+// raise sets H to H_yy with its eigenvalues raised to a floor. It truncates a copy: a floor that is
+// too high would be fed back if the recursion carried it.
+//
+// Noise moves the eigenvalues of H_yy by about σ, so smaller ones tell nothing, and the floor is of
+// that size. Noise that is relative, as that of sums of squares is, leaves small eigenvalues alone:
+// it is κ_g·P/S of H itself, and where that is below 1 it lowers the floor as much. μ_g raises the
+// floor, to 3σ at most, so that a μ_g that is too large counts less as noise falls.
 func (m *untuned) raise(it *Iteration) error {
 	sigma := m.sigma()
 	relative := min(1, quotient(m.kappaG*m.gyy.p, m.gyy.s))
 	least := 0x1p-50 * float64(m.dy) * m.normYY
 	floor := max(sigma*relative, min(m.MuG, 3*sigma), least)
-	// At step 0 nothing is known of the noise of a single sample, and an exact value has none.
+	// At step 0 the noise of a single sample is not known, and an exact value has none.
 	if m.Ablate&AblateFloor != 0 || it.K() == 0 && !(m.gyy.s > 0) {
 		floor = max(m.MuG, least)
 	}
@@ -42,9 +45,10 @@ func (m *untuned) raise(it *Iteration) error {
 	return nil
 }
 
-// truncate sets H = H_yy with its eigenvalues raised to floor > 0. A lower bound of the eigenvalues
-// that an earlier step has proved, less what H_yy has moved since, saves the proof by a Cholesky
-// factorisation that there is nothing to raise, and changes no bit, see modulus.
+// truncate sets H to H_yy with its eigenvalues raised to floor > 0. A Cholesky factorisation proves
+// that there is nothing to raise. It is not needed where a lower bound of the eigenvalues from an
+// earlier step, less what H_yy has moved since, is far enough above the floor. Leaving it out
+// changes no bit; see modulus.
 func (m *untuned) truncate(floor float64) (eig.Report, error) {
 	b, space := &m.bound, room(m.yy, floor)
 	b.loss = m.movedYY + 0x1p-50*m.normYY
