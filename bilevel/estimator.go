@@ -8,6 +8,7 @@ import (
 	"stable/bilevel/option"
 	"stable/eig"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // Estimator tracks the second derivatives of the lower level along a path of points (x^k, y^k):
@@ -186,9 +187,7 @@ func (e *Estimator) Hypergradient(dst, fx, fy []float64) error {
 	if err := e.solve(e.w, fy); err != nil {
 		return err
 	}
-	for i := range dst {
-		dst[i] = fx[i] - mat.Dot(e.hxy.Row(i), e.w)
-	}
+	kernel.SubDots(dst, fx, e.hxy.Data, e.hxy.Stride, e.w)
 	return nil
 }
 

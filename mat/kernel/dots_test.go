@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,56 @@ func TestTiles(t *testing.T) {
 		for i := range 3 {
 			for j := range i + 1 {
 				require.InDelta(t, want(i, j), s[i][j], 1e-15*float64(k+1), "Gram3 k=%d entry %d, %d", k, i, j)
+			}
+		}
+	}
+}
+
+// Differences from dot products have the bits that one product after the other gives, also in place.
+func TestSubDots(t *testing.T) {
+	defer SetLanes(Lanes())
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, lanes := range AllLanes() {
+		SetLanes(lanes)
+		for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 55, 56, 57, 70} {
+			for rows := range 6 {
+				lda := n + 2
+				a, b, x := make([]float64, rows*lda), make([]float64, rows), make([]float64, n)
+				for _, v := range [][]float64{a, b, x} {
+					for i := range v {
+						v[i] = rng.Float64() - 0.5
+					}
+				}
+				want := make([]float64, rows)
+				for i := range want {
+					want[i] = b[i] - Dot(x, a[i*lda:])
+				}
+				got := make([]float64, rows)
+				SubDots(got, b, a, lda, x)
+				require.Equal(t, want, got, "%d lanes, %d rows of %d", lanes, rows, n)
+				SubDots(b, b, a, lda, x)
+				require.Equal(t, want, b, "%d lanes, %d rows of %d, in place", lanes, rows, n)
+			}
+		}
+	}
+}
+
+// An infinite entry makes the sum of its row infinite, wherever it stands: the vectors of a row may
+// meet an entry twice, and count it once.
+func TestMulVecInfinite(t *testing.T) {
+	defer SetLanes(Lanes())
+	const rows = 5
+	for _, lanes := range AllLanes() {
+		SetLanes(lanes)
+		for n := 1; n < 36; n++ {
+			x, dst := slices.Repeat([]float64{1}, n), make([]float64, rows)
+			for p := range n {
+				a := slices.Repeat([]float64{1}, rows*n)
+				a[2*n+p] = math.Inf(1)
+				want := slices.Repeat([]float64{float64(n)}, rows)
+				want[2] = math.Inf(1)
+				MulVec(dst, a, n, x)
+				require.Equal(t, want, dst, "%d lanes, n = %d, entry %d", lanes, n, p)
 			}
 		}
 	}

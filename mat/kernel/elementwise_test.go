@@ -28,14 +28,18 @@ func TestSumSquares(t *testing.T) {
 				}
 				fill(a, lda)
 				fill(b, ldb)
-				one, two := 0.0, 0.0
+				one, two, byRows := 0.0, 0.0, 0.0
 				for i := range s.Rows {
+					byRows += sumSquaresRow(a[i*lda:][:s.width(i)])
 					for j := range s.width(i) {
 						x, y := a[i*lda+j], b[i*ldb+j]
 						one, two = one+x*x, two+(x-y)*(x-y)
 					}
 				}
 				require.InDelta(t, one, SumSquares(s, a, lda), 1e-13*(1+one), "%d lanes, %+v", lanes, s)
+				if lanes == 0 {
+					require.Equal(t, byRows, SumSquares(s, a, lda), "%+v: rows in twos have the bits of rows", s)
+				}
 				require.InDelta(t, two, SumSquaresSub(s, a, lda, b, ldb), 1e-13*(1+two), "%d lanes, %+v", lanes, s)
 			}
 		}

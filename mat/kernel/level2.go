@@ -1,6 +1,7 @@
 package kernel
 
-// Dot returns Σ x_i·y_i, over the length of x, as four interleaved sums.
+// Dot returns Σ x_i·y_i, over the length of x, as four interleaved sums. Products are rounded before
+// they are added, on every machine: a sum waits longer for a fused addition.
 func Dot(x, y []float64) float64 {
 	if Vector() && len(x) >= vectorDot {
 		return dotVector(x, y)
@@ -9,15 +10,58 @@ func Dot(x, y []float64) float64 {
 	var s0, s1, s2, s3 float64
 	i := 3
 	for ; i < len(x); i += 4 {
-		s0 += x[i-3] * y[i-3]
-		s1 += x[i-2] * y[i-2]
-		s2 += x[i-1] * y[i-1]
-		s3 += x[i] * y[i]
+		s0 += float64(x[i-3] * y[i-3])
+		s1 += float64(x[i-2] * y[i-2])
+		s2 += float64(x[i-1] * y[i-1])
+		s3 += float64(x[i] * y[i])
 	}
 	for i -= 3; i < len(x); i++ {
-		s0 += x[i] * y[i]
+		s0 += float64(x[i] * y[i])
 	}
 	return (s0 + s1) + (s2 + s3)
+}
+
+// SubDots sets dst_i = b_i − Dot(x, row i of a). dst may be b.
+func SubDots(dst, b, a []float64, lda int, x []float64) {
+	b = b[:len(dst)]
+	i := 0
+	if !Vector() || len(x) < vectorDot {
+		for ; i+1 < len(dst); i += 2 {
+			s, t := dotTwo(x, a[i*lda:], a[(i+1)*lda:])
+			dst[i], dst[i+1] = b[i]-s, b[i+1]-t
+		}
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = b[i] - Dot(x, a[i*lda:])
+	}
+}
+
+// dotTwo returns Dot(x, y) and Dot(x, z), with their bits: four sums alone wait for each other.
+//
+//go:noinline
+func dotTwo(x, y, z []float64) (s, t float64) {
+	y, z = y[:len(x)], z[:len(x)]
+	var s0, s1, s2, s3, t0, t1, t2, t3 float64
+	i := 3
+	for ; i < len(x); i += 4 {
+		v := x[i-3]
+		s0 += float64(v * y[i-3])
+		t0 += float64(v * z[i-3])
+		v = x[i-2]
+		s1 += float64(v * y[i-2])
+		t1 += float64(v * z[i-2])
+		v = x[i-1]
+		s2 += float64(v * y[i-1])
+		t2 += float64(v * z[i-1])
+		v = x[i]
+		s3 += float64(v * y[i])
+		t3 += float64(v * z[i])
+	}
+	for i -= 3; i < len(x); i++ {
+		s0 += float64(x[i] * y[i])
+		t0 += float64(x[i] * z[i])
+	}
+	return (s0 + s1) + (s2 + s3), (t0 + t1) + (t2 + t3)
 }
 
 // Axpy sets y_i += s·x_i, over the length of y.
