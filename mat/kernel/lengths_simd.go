@@ -21,3 +21,15 @@ func preferred() int { return 0 }
 
 // ClearUpper ends every vector function; here there is nothing to do.
 func ClearUpper() {}
+
+// sum4Vector sets d to the sums of four vectors, as far as it goes.
+func sum4Vector(d []float64, s0, s1, s2, s3 simd.Float64s) {
+	var t [4][8]float64
+	s0.Store(t[0][:])
+	s1.Store(t[1][:])
+	s2.Store(t[2][:])
+	s3.Store(t[3][:])
+	for i := range min(len(d), 4) {
+		d[i] = Sum(&t[i])
+	}
+}

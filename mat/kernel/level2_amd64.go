@@ -24,7 +24,7 @@ func axpyVector(y []float64, s float64, x []float64) {
 }
 
 func mulVecVector(dst, a []float64, lda int, x []float64) {
-	if Lanes() == 8 {
+	if Lanes() == 8 && len(x) >= vectorAxpy {
 		mulVecAVX512(dst, a, lda, x)
 		return
 	}
@@ -99,12 +99,16 @@ func axpyAVX2(y []float64, s float64, x []float64) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// mulVecAVX2 goes down the rows by four, and along them with one vector of sums a row.
+// mulVecAVX2 goes down the rows by four, and along them with one vector of sums a row. The last
+// vector of a row reaches back over the one before, whose entries are masked in it; x is at least
+// one vector long.
 func mulVecAVX2(dst, a []float64, lda int, x []float64) {
 	const v = 4
 	n := len(x)
 	whole := n / v * v
-	var t [4][8]float64
+	var zero archsimd.Float64x4
+	rest := archsimd.LoadFloat64x4(onesLast[8-v+n-whole:]).Greater(zero)
+	tail := archsimd.LoadFloat64x4(x[n-v:]).Masked(rest)
 	for i := 0; i < len(dst); i += 4 {
 		last := len(dst) - 1 - i
 		a0, a1, a2, a3 := a[i*lda:][:n], a[(i+min(1, last))*lda:][:n], a[(i+min(2, last))*lda:][:n], a[(i+min(3, last))*lda:][:n]
@@ -117,25 +121,12 @@ func mulVecAVX2(dst, a []float64, lda int, x []float64) {
 			s3 = archsimd.LoadFloat64x4(a3[j:j+v:j+v]).MulAdd(y, s3)
 		}
 		if whole < n {
-			y, _ := archsimd.LoadFloat64x4Part(x[whole:])
-			b, _ := archsimd.LoadFloat64x4Part(a0[whole:])
-			s0 = b.MulAdd(y, s0)
-			b, _ = archsimd.LoadFloat64x4Part(a1[whole:])
-			s1 = b.MulAdd(y, s1)
-			b, _ = archsimd.LoadFloat64x4Part(a2[whole:])
-			s2 = b.MulAdd(y, s2)
-			b, _ = archsimd.LoadFloat64x4Part(a3[whole:])
-			s3 = b.MulAdd(y, s3)
+			s0 = archsimd.LoadFloat64x4(a0[n-v:]).Masked(rest).MulAdd(tail, s0)
+			s1 = archsimd.LoadFloat64x4(a1[n-v:]).Masked(rest).MulAdd(tail, s1)
+			s2 = archsimd.LoadFloat64x4(a2[n-v:]).Masked(rest).MulAdd(tail, s2)
+			s3 = archsimd.LoadFloat64x4(a3[n-v:]).Masked(rest).MulAdd(tail, s3)
 		}
-		s0.Store(t[0][:])
-		s1.Store(t[1][:])
-		s2.Store(t[2][:])
-		s3.Store(t[3][:])
-		archsimd.ClearAVXUpperBits()
-		d := dst[i:min(i+4, len(dst))]
-		for r := range d {
-			d[r] = Sum(&t[r])
-		}
+		sum4AVX2(dst[i:], s0, s1, s2, s3)
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -186,7 +177,7 @@ func mulVecSymAVX2(dst, a []float64, lda int, x []float64) {
 	const v = 4
 	n := len(x)
 	dst = dst[:n]
-	var t [4][8]float64
+	var t [4]float64
 	i := 0
 	for ; i+3 < n; i += 4 {
 		a0, a1, a2, a3 := a[i*lda:][:i+1], a[(i+1)*lda:][:i+2], a[(i+2)*lda:][:i+3], a[(i+3)*lda:][:i+4]
@@ -206,12 +197,9 @@ func mulVecSymAVX2(dst, a []float64, lda int, x []float64) {
 			s3, d = r.MulAdd(y, s3), r.MulAdd(f3, d)
 			d.Store(dst[j : j+v : j+v])
 		}
-		s0.Store(t[0][:])
-		s1.Store(t[1][:])
-		s2.Store(t[2][:])
-		s3.Store(t[3][:])
+		sum4AVX2(t[:], s0, s1, s2, s3)
 		archsimd.ClearAVXUpperBits()
-		r0, r1, r2, r3 := Sum(&t[0]), Sum(&t[1]), Sum(&t[2]), Sum(&t[3])
+		r0, r1, r2, r3 := t[0], t[1], t[2], t[3]
 		x0, x1, x2, x3 := x[i], x[i+1], x[i+2], x[i+3]
 		for ; j < i; j++ {
 			y, b0, b1, b2, b3 := x[j], a0[j], a1[j], a2[j], a3[j]
@@ -314,12 +302,16 @@ func axpyAVX512(y []float64, s float64, x []float64) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// mulVecAVX512 goes down the rows by four, and along them with one vector of sums a row.
+// mulVecAVX512 goes down the rows by four, and along them with one vector of sums a row. The last
+// vector of a row reaches back over the one before, whose entries are masked in it; x is at least
+// one vector long.
 func mulVecAVX512(dst, a []float64, lda int, x []float64) {
 	const v = 8
 	n := len(x)
 	whole := n / v * v
-	var t [4][8]float64
+	var zero archsimd.Float64x8
+	rest := archsimd.LoadFloat64x8(onesLast[8-v+n-whole:]).Greater(zero)
+	tail := archsimd.LoadFloat64x8(x[n-v:]).Masked(rest)
 	for i := 0; i < len(dst); i += 4 {
 		last := len(dst) - 1 - i
 		a0, a1, a2, a3 := a[i*lda:][:n], a[(i+min(1, last))*lda:][:n], a[(i+min(2, last))*lda:][:n], a[(i+min(3, last))*lda:][:n]
@@ -332,25 +324,12 @@ func mulVecAVX512(dst, a []float64, lda int, x []float64) {
 			s3 = archsimd.LoadFloat64x8(a3[j:j+v:j+v]).MulAdd(y, s3)
 		}
 		if whole < n {
-			y, _ := archsimd.LoadFloat64x8Part(x[whole:])
-			b, _ := archsimd.LoadFloat64x8Part(a0[whole:])
-			s0 = b.MulAdd(y, s0)
-			b, _ = archsimd.LoadFloat64x8Part(a1[whole:])
-			s1 = b.MulAdd(y, s1)
-			b, _ = archsimd.LoadFloat64x8Part(a2[whole:])
-			s2 = b.MulAdd(y, s2)
-			b, _ = archsimd.LoadFloat64x8Part(a3[whole:])
-			s3 = b.MulAdd(y, s3)
+			s0 = archsimd.LoadFloat64x8(a0[n-v:]).Masked(rest).MulAdd(tail, s0)
+			s1 = archsimd.LoadFloat64x8(a1[n-v:]).Masked(rest).MulAdd(tail, s1)
+			s2 = archsimd.LoadFloat64x8(a2[n-v:]).Masked(rest).MulAdd(tail, s2)
+			s3 = archsimd.LoadFloat64x8(a3[n-v:]).Masked(rest).MulAdd(tail, s3)
 		}
-		s0.Store(t[0][:])
-		s1.Store(t[1][:])
-		s2.Store(t[2][:])
-		s3.Store(t[3][:])
-		archsimd.ClearAVXUpperBits()
-		d := dst[i:min(i+4, len(dst))]
-		for r := range d {
-			d[r] = Sum(&t[r])
-		}
+		sum4AVX512(dst[i:], s0, s1, s2, s3)
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -401,7 +380,7 @@ func mulVecSymAVX512(dst, a []float64, lda int, x []float64) {
 	const v = 8
 	n := len(x)
 	dst = dst[:n]
-	var t [4][8]float64
+	var t [4]float64
 	i := 0
 	for ; i+3 < n; i += 4 {
 		a0, a1, a2, a3 := a[i*lda:][:i+1], a[(i+1)*lda:][:i+2], a[(i+2)*lda:][:i+3], a[(i+3)*lda:][:i+4]
@@ -421,12 +400,9 @@ func mulVecSymAVX512(dst, a []float64, lda int, x []float64) {
 			s3, d = r.MulAdd(y, s3), r.MulAdd(f3, d)
 			d.Store(dst[j : j+v : j+v])
 		}
-		s0.Store(t[0][:])
-		s1.Store(t[1][:])
-		s2.Store(t[2][:])
-		s3.Store(t[3][:])
+		sum4AVX512(t[:], s0, s1, s2, s3)
 		archsimd.ClearAVXUpperBits()
-		r0, r1, r2, r3 := Sum(&t[0]), Sum(&t[1]), Sum(&t[2]), Sum(&t[3])
+		r0, r1, r2, r3 := t[0], t[1], t[2], t[3]
 		x0, x1, x2, x3 := x[i], x[i+1], x[i+2], x[i+3]
 		for ; j < i; j++ {
 			y, b0, b1, b2, b3 := x[j], a0[j], a1[j], a2[j], a3[j]

@@ -48,12 +48,18 @@ func axpyVector(y []float64, s float64, x []float64) {
 	ClearUpper()
 }
 
-// mulVecVector goes down the rows by four, and along them with one vector of sums a row.
+// mulVecVector goes down the rows by four, and along them with one vector of sums a row. The last
+// vector of a row reaches back over the one before, whose entries are masked in it; x is at least
+// one vector long.
+//
+//gen:wide len(x) >= vectorAxpy
 func mulVecVector(dst, a []float64, lda int, x []float64) {
 	const v = lanes
 	n := len(x)
 	whole := n / v * v
-	var t [4][8]float64
+	var zero simd.Float64s
+	rest := simd.LoadFloat64s(onesLast[8-v+n-whole:]).Greater(zero)
+	tail := simd.LoadFloat64s(x[n-v:]).Masked(rest)
 	for i := 0; i < len(dst); i += 4 {
 		last := len(dst) - 1 - i
 		a0, a1, a2, a3 := a[i*lda:][:n], a[(i+min(1, last))*lda:][:n], a[(i+min(2, last))*lda:][:n], a[(i+min(3, last))*lda:][:n]
@@ -66,25 +72,12 @@ func mulVecVector(dst, a []float64, lda int, x []float64) {
 			s3 = simd.LoadFloat64s(a3[j:j+v:j+v]).MulAdd(y, s3)
 		}
 		if whole < n {
-			y, _ := simd.LoadFloat64sPart(x[whole:])
-			b, _ := simd.LoadFloat64sPart(a0[whole:])
-			s0 = b.MulAdd(y, s0)
-			b, _ = simd.LoadFloat64sPart(a1[whole:])
-			s1 = b.MulAdd(y, s1)
-			b, _ = simd.LoadFloat64sPart(a2[whole:])
-			s2 = b.MulAdd(y, s2)
-			b, _ = simd.LoadFloat64sPart(a3[whole:])
-			s3 = b.MulAdd(y, s3)
+			s0 = simd.LoadFloat64s(a0[n-v:]).Masked(rest).MulAdd(tail, s0)
+			s1 = simd.LoadFloat64s(a1[n-v:]).Masked(rest).MulAdd(tail, s1)
+			s2 = simd.LoadFloat64s(a2[n-v:]).Masked(rest).MulAdd(tail, s2)
+			s3 = simd.LoadFloat64s(a3[n-v:]).Masked(rest).MulAdd(tail, s3)
 		}
-		s0.Store(t[0][:])
-		s1.Store(t[1][:])
-		s2.Store(t[2][:])
-		s3.Store(t[3][:])
-		ClearUpper()
-		d := dst[i:min(i+4, len(dst))]
-		for r := range d {
-			d[r] = Sum(&t[r])
-		}
+		sum4Vector(dst[i:], s0, s1, s2, s3)
 	}
 	ClearUpper()
 }
@@ -137,7 +130,7 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 	const v = lanes
 	n := len(x)
 	dst = dst[:n]
-	var t [4][8]float64
+	var t [4]float64
 	i := 0
 	for ; i+3 < n; i += 4 {
 		a0, a1, a2, a3 := a[i*lda:][:i+1], a[(i+1)*lda:][:i+2], a[(i+2)*lda:][:i+3], a[(i+3)*lda:][:i+4]
@@ -157,12 +150,9 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 			s3, d = r.MulAdd(y, s3), r.MulAdd(f3, d)
 			d.Store(dst[j : j+v : j+v])
 		}
-		s0.Store(t[0][:])
-		s1.Store(t[1][:])
-		s2.Store(t[2][:])
-		s3.Store(t[3][:])
+		sum4Vector(t[:], s0, s1, s2, s3)
 		ClearUpper()
-		r0, r1, r2, r3 := Sum(&t[0]), Sum(&t[1]), Sum(&t[2]), Sum(&t[3])
+		r0, r1, r2, r3 := t[0], t[1], t[2], t[3]
 		x0, x1, x2, x3 := x[i], x[i+1], x[i+2], x[i+3]
 		for ; j < i; j++ {
 			y, b0, b1, b2, b3 := x[j], a0[j], a1[j], a2[j], a3[j]

@@ -1,13 +1,14 @@
 package kernel
 
-// Below these lengths the call of a vector function costs more than it saves. From vectorWide on,
-// what ends in sums across a vector, or goes along ever shorter rows, is faster by 512 bits than by
-// 256.
+// Below these lengths the call of a vector function costs more than it saves, but where rows fill
+// vectors of 256 bits (see fills). From vectorWide on, what goes along ever shorter rows is faster by
+// 512 bits than by 256.
 const (
+	vectorSym    = 12
 	vectorAxpy   = 16
 	vectorMulVec = 16
+	vectorTrans  = 16
 	vectorSolve  = 20
-	vectorSym    = 16
 	vectorWide   = 48
 	vectorDot    = 56
 	vectorNorm   = 100
@@ -17,3 +18,6 @@ const (
 func Sum(t *[8]float64) float64 {
 	return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]))
 }
+
+// onesLast masks the entries of a last vector that no vector before it has.
+var onesLast = [16]float64{8: 1, 1, 1, 1, 1, 1, 1, 1}

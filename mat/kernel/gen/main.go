@@ -5,9 +5,10 @@
 //
 //	go generate
 //
-// The rules of a source: it may use Float64s, its MulAdd, Mul, Add and Sub, and the functions
-// LoadFloat64s, LoadFloat64sPart and BroadcastFloat64s of package simd. The constant lanes is the
-// length of a vector. Names of functions end in Vector. A loop whose first line ends in
+// The rules of a source: it may use Float64s, its MulAdd, Mul, Add, Sub, Greater and Masked, and the
+// functions LoadFloat64s, LoadFloat64sPart and BroadcastFloat64s of package simd. The constant lanes
+// is the length of a vector. Names of functions end in Vector; sum4Vector alone has its forms written
+// by hand, in lengths_amd64.go, because package simd cannot add across a vector. A loop whose first line ends in
 // "//gen:unroll" goes over a constant range, and is written out. Functions that NAME_nosimd.go
 // declares, too, are those that get a function in front; where the last line above one is
 // "//gen:wide" and a condition, it goes to the vectors of 512 bits only if that holds.
