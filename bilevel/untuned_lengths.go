@@ -79,14 +79,20 @@ func (r *moverX) knows(i int) bool { return r.curved == nil || r.known[i] }
 // gradient so far, as of a feature not seen yet, has an a_i without measure, and its first q_i
 // would end all steps. On streams θ forgets after some 50 steps, since rare samples that throw it
 // come for ever. On sums, which are read again and again, all of a run counts.
+//
+// A move in which entries took part that g does not know is not learned from: its q is theirs, too,
+// and over the size of the others, which may hardly have moved, it would end all steps, the more so
+// once g knows all entries.
 func (r *moverX) brake(x []float64, m *untuned, k int) {
 	var size, change, bend, push float64
+	stray := false
 	for i, a := range r.a {
 		if a == 0 {
 			continue
 		}
 		s := x[i] - m.x[i]
 		if !r.knows(i) {
+			stray = stray || s != 0
 			r.turn[i] += newest(k-1) * (math.Abs(s*r.q[i]) - r.turn[i])
 			r.span[i] += newest(k-1) * (s*s/a - r.span[i])
 			continue
@@ -98,6 +104,9 @@ func (r *moverX) brake(x []float64, m *untuned, k int) {
 	}
 	if size > 0 && !r.second {
 		r.kappaA += newest(k-1) * (change/size - r.kappaA)
+		if stray {
+			return
+		}
 		weight := newest(k - 1)
 		if m.upper == nil && m.lower == nil {
 			weight = windowed(k-1, 50)
