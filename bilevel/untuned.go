@@ -28,8 +28,10 @@ import (
 //
 // On finite sums, tables foresee the noise of a term from its last visit, as in SAGA, to the extent
 // that they are measured to do so. They are kept where they fit into TableBytes, and carried along
-// with the iterates. The terms are drawn in passes then, each one once a pass: drawn uniformly, one
-// in e waits for longer than a pass, and the square of the error falls no faster than by e a pass.
+// with the iterates: by what the newest terms change by, and by what is learned later of the errors
+// that these changes made, which a smoother tells from errors that were there before. The terms are
+// drawn in passes then, each one once a pass: drawn uniformly, one in e waits for longer than a
+// pass, and the square of the error falls no faster than by e a pass.
 //
 // No constant here has a unit: scaling x, entry by entry, y, f and g by powers of two (g by even
 // ones) scales every iterate alike, bit for bit.
@@ -103,6 +105,7 @@ const (
 	AblateClip                           // innovations count in full, however long
 	AblatePasses                         // terms are drawn uniformly, in place of in passes
 	AblateCarry                          // tables stay as they were at their terms' last visits
+	AblateHeld                           // they follow all that an estimate is corrected by
 	ablations       = 1<<iota - 1
 )
 

@@ -14,8 +14,13 @@ func (f *follower) carry(g *gain, k, block int, e, now, old, d []float64) {
 	tau, c := f.at(g, k, newestAlone[block])
 	m := measure(e, now, old, d, c)
 	keep := f.clip(g, k, block, tau, m.rr)
-	sweep(e, now, old, d, keep*tau, c)
-	g.learn(k, tau, m.times(keep*keep), f.omega(block))
+	q := f.omega(block) * m.move
+	if d == nil {
+		sweep(e, now, old, keep*tau)
+	} else {
+		sweepTable(e, now, old, d, keep*tau, c, f.holds(g, q))
+	}
+	g.learn(k, tau, m.times(keep*keep), q)
 }
 
 // carryYY is carry for g_yy, of which an entry below the diagonal stands for two.
@@ -26,14 +31,25 @@ func (f *follower) carryYY(k int) {
 	// e⁺ − e = now − old + τr, and the rounding of that and of the sums.
 	r := math.Sqrt(m.rr)
 	f.movedYY = (1+0x1p-20)*(math.Sqrt(m.move)+keep*tau*r) + 0x1p-50*(r+c*math.Sqrt(m.dd))
+	q := f.omega(4) * m.move
 	if f.bends == nil {
 		mat.RecurSym(f.yy, keep*tau, f.yy, f.old.yy, f.now.yy)
 	} else {
+		held := f.holds(&f.gyy, q)
 		for i := range f.dy {
-			sweep(f.yy.Row(i), f.now.yy.Row(i), f.old.yy.Row(i), f.bends.dyy.Row(i), keep*tau, c)
+			sweepTable(f.yy.Row(i), f.now.yy.Row(i), f.old.yy.Row(i), f.bends.dyy.Row(i), keep*tau, c, held)
 		}
 	}
-	f.gyy.learn(k, tau, m.times(keep*keep), f.omega(4))
+	f.gyy.learn(k, tau, m.times(keep*keep), q)
+}
+
+// holds is g.holds, less what is ablated.
+func (f *follower) holds(g *gain, q float64) float64 {
+	held := g.holds(q)
+	if f.ablate&AblateHeld != 0 {
+		return 0
+	}
+	return held
 }
 
 // measureYY is measure for g_yy.

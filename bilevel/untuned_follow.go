@@ -109,6 +109,11 @@ func (f *follower) begin(it *Iteration, xi, phi []Sample) error {
 	if err := f.beginLower(it, phi); err != nil {
 		return err
 	}
+	copy(f.old.fx, f.fx)
+	copy(f.old.fy, f.fy)
+	copy(f.old.gy, f.gy)
+	mat.Copy(f.old.xy, f.xy)
+	mat.CopySym(f.old.yy, f.yy)
 	f.settle()
 	return nil
 }
@@ -256,20 +261,21 @@ func (f *follower) askLower(it *Iteration, phi []Sample) error {
 	return nil
 }
 
-// settle lets the visits of a batch count, after the estimates have moved.
+// settle lets the visits of a batch count, after the estimates have moved; old is what the bases of
+// the rows move by then, see sweepTable.
 func (f *follower) settle() {
 	carry := f.ablate&AblateCarry == 0
 	if f.upper != nil {
 		if carry {
-			f.upper.carry(0, f.fx)
-			f.upper.carry(f.dx, f.fy)
+			f.upper.carry(0, f.old.fx)
+			f.upper.carry(f.dx, f.old.fy)
 		}
 		f.upper.end()
 	}
 	if f.lower != nil {
 		if carry {
-			f.lower.carry(0, f.gy)
-			f.bends.carry(f.xy, f.yy)
+			f.lower.carry(0, f.old.gy)
+			f.bends.carry(f.old.xy, f.old.yy)
 		}
 		f.lower.end()
 		f.bends.end()

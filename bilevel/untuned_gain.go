@@ -14,7 +14,7 @@ import (
 //	ε = old − e                             the innovation
 //	r = ε − c·d                             what the table does not foresee of it
 //	e ← now − (1−τ)ε − τc·d                 c = 0: STORM; τ = c = 1: SAGA; c = 1: ZeroSARAH
-//	P ← (1−τ)²P + τ²·max(0, S−P) + ω‖now − old‖²
+//	P ← (1−τ)²P + τ²·max(0, S−P) + q,          q = ω‖now − old‖²
 //	S, N, D ← means of ‖r‖², ⟨ε, d⟩, ‖d‖²   over the late steps, see newest
 //
 // where a long r counts in part, see clip,
@@ -34,6 +34,7 @@ type gain struct {
 	pass  float64 // steps in which a table is asked for as many terms as it has; 0: no table
 	first float64 // samples in the first estimate
 	batch float64 // samples in every one after
+	held  float64 // see holds; 0 at first
 }
 
 // begin sets the scalars after a first batch of n samples, from the sum of squares about its mean.
@@ -98,14 +99,29 @@ func (g *gain) clip(k int, squares float64) float64 {
 // samples is how many samples there are so far at step k.
 func (g *gain) samples(k int) float64 { return g.first + float64(k)*g.batch }
 
-// learn moves the scalars by what the sweep of step k ≥ 1 has seen.
-func (g *gain) learn(k int, tau float64, m moments, omega float64) {
+// holds returns which share of a correction τr holds for the estimates of the past, too, at which
+// the terms of a table were visited: in the mean over the terms. By q the move of this step raises
+// P. The error of today is that of an earlier step, less what corrections took of it, and the noise
+// of the moves since. Of what is learned about it, a share of Π P/(P+q) over these moves tells of
+// the earlier one: all where moves make no noise, next to nothing where one made more than there
+// was. (It is the gain of the smoother of Rauch, Tung, Striebel, AIAA J. 3, 1965.) The bases of
+// rows move by the rest of the correction, see rows.carry.
+func (g *gain) holds(q float64) float64 {
+	g.held *= 1 - quotient(q, g.p+q)
+	return g.held
+}
+
+// learn moves the scalars by what the sweep of step k ≥ 1 has seen, with the q of holds.
+func (g *gain) learn(k int, tau float64, m moments, q float64) {
+	if g.pass > 0 { // terms visited in this step
+		g.held += max(1/g.pass, g.batch/g.samples(k)) * (1 - g.held)
+	}
 	if g.s == 0 && g.p == 0 { // a first batch of one sample, or none of them differed
 		g.s, g.p = m.rr, m.rr*g.batch/(g.first+g.batch)
 	} else {
 		g.s += g.newest(k-1+int(g.first/g.batch)) * (m.rr - g.s)
 	}
-	g.p = sq(1-tau)*g.p + sq(tau)*max(0, g.s-g.p) + omega*m.move
+	g.p = sq(1-tau)*g.p + sq(tau)*max(0, g.s-g.p) + q
 	if g.d > 0 || m.dd > 0 {
 		g.n += g.newest(k-1) * (m.ed - g.n)
 		g.d += g.newest(k-1) * (m.dd - g.d)
@@ -113,14 +129,14 @@ func (g *gain) learn(k int, tau float64, m moments, omega float64) {
 }
 
 // newest is the weight of the newest of k+1 terms: that of weights j³, and with a table not less
-// than one over three passes. As x arrives, what the table does not foresee vanishes at a linear
-// rate; means over a share of all steps would follow at that of a power of k, and c and τ with
-// them. A memory of one pass loses more than it gains where bounds take hold and let go.
+// than one over a pass. As x arrives, what the table does not foresee vanishes at a linear rate.
+// Means over a longer time follow at a rate of their own, and hold τ and the error back: with three
+// passes, the error of quadratic sums is three times as large at the end of ten.
 func (g *gain) newest(k int) float64 {
 	if g.pass == 0 {
 		return newest(k)
 	}
-	return windowed(k, max(3*g.pass, 50))
+	return windowed(k, max(g.pass, 50))
 }
 
 // measure adds up the moments of a sample over some of the entries; a nil d is 0.
@@ -141,21 +157,26 @@ func measure(e, now, old, d []float64, c float64) (m moments) {
 	return m
 }
 
-// sweep is e ← now − (1−τ)ε − τc·d for some of the entries; a nil d is 0.
-func sweep(e, now, old, d []float64, tau, c float64) {
+// sweep is e ← now − (1−τ)ε for some of the entries.
+func sweep(e, now, old []float64, tau float64) {
 	now, old = now[:len(e)], old[:len(e)]
-	switch {
-	case d != nil:
-		d = d[:len(e)]
-		for i, v := range e {
-			e[i] = now[i] - (1-tau)*(old[i]-v) - tau*(c*d[i])
-		}
-	case len(e) < shortRow:
+	if len(e) < shortRow {
 		for i, v := range e {
 			e[i] = (1-tau)*(v-old[i]) + now[i]
 		}
-	default:
+	} else {
 		kernel.Recur(kernel.Shape{Rows: 1, Cols: len(e)}, e, 0, tau, e, 0, old, 0, now, 0)
+	}
+}
+
+// sweepTable is sweep where there is a table. It makes old what the rows move by: all of e⁺ − e but
+// for the share held of the correction τr.
+func sweepTable(e, now, old, d []float64, tau, c, held float64) {
+	now, old, d = now[:len(e)], old[:len(e)], d[:len(e)]
+	for i, v := range e {
+		eps := old[i] - v
+		e[i] = now[i] - (1-tau)*eps - tau*(c*d[i])
+		old[i] = now[i] - old[i] + (1-held)*tau*(eps-c*d[i])
 	}
 }
 
@@ -235,7 +256,7 @@ func quotient(a, b float64) float64 {
 }
 
 func (g *gain) State(t *State) {
-	for _, v := range []*float64{&g.p, &g.s, &g.n, &g.d, &g.first, &g.batch} {
+	for _, v := range []*float64{&g.p, &g.s, &g.n, &g.d, &g.first, &g.batch, &g.held} {
 		t.Float(v)
 	}
 }

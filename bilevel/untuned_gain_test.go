@@ -54,8 +54,8 @@ func TestGainIsUnbiasedAndHonest(t *testing.T) {
 			tau, c := g.at(k)
 			assert.Zero(t, c)
 			m := measure(e, now, old, nil, c)
-			sweep(e, now, old, nil, tau, c)
-			g.learn(k, tau, m, noise.omega)
+			sweep(e, now, old, tau)
+			g.learn(k, tau, m, noise.omega*m.move)
 			copy(zOld, z)
 		}
 		mat.Axpy(e, -1, z)
@@ -78,7 +78,7 @@ func TestGainWithTableBecomesExact(t *testing.T) {
 	const terms, d = 20, 3
 	rng := rand.New(rand.NewPCG(1, 2))
 	z := []float64{1, -2, 0.5}
-	exact, now := make([]float64, d), make([]float64, d)
+	exact, now, old := make([]float64, d), make([]float64, d), make([]float64, d)
 	for i := range Sample(terms) {
 		linearTerm(now, z, i, 1)
 		mat.Axpy(exact, 1./terms, now)
@@ -96,7 +96,8 @@ func TestGainWithTableBecomesExact(t *testing.T) {
 		r.end()
 		tau, c := g.at(k)
 		m := measure(e, now, now, r.d, c)
-		sweep(e, now, now, r.d, tau, c)
+		copy(old, now)
+		sweepTable(e, now, old, r.d, tau, c, 0)
 		g.learn(k, tau, m, 0)
 	}
 	_, c := g.at(100 * terms)
@@ -146,7 +147,7 @@ func TestGainClipsHeavyTails(t *testing.T) {
 				if keep < 1 && k > steps/10 {
 					late++
 				}
-				sweep(e, old, old, nil, keep*tau, c)
+				sweep(e, old, old, keep*tau)
 				g.learn(k, tau, m.times(keep*keep), 0)
 				if clips && g.s > 5*before {
 					t.Fatalf("run %d, step %d: S goes from %v to %v", run, k, before, g.s)

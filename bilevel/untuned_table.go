@@ -62,7 +62,7 @@ type rows struct {
 	table      []float64 // row i is T_i
 	mean, next []float64 // of the rows seen; next with the visits of this batch
 	d          []float64 // mean over the batch of T_i − mean
-	base       []float64 // the estimate, of which rows are differences, see carry
+	base       []float64 // what rows are differences from, see carry
 }
 
 // rowsBytes is the memory of a table of vectors.
@@ -102,7 +102,7 @@ func (r *rows) visit(i Sample, a, b []float64) {
 	r.put(i, len(a), b, first, weight)
 }
 
-// put makes t, less the estimate, the entries of row i from number off on.
+// put makes t, less the base, the entries of row i from number off on.
 func (r *rows) put(i Sample, off int, t []float64, first bool, weight float64) {
 	row, next, base := r.row(i)[off:], r.next[off:], r.base[off:]
 	for j, v := range t {
@@ -116,19 +116,23 @@ func (r *rows) put(i Sample, off int, t []float64, first bool, weight float64) {
 	}
 }
 
-// carry tells that the estimate of entries off and on is e now. A row holds by how much its term
-// differed from the estimate at its last visit, so that what changes alike for all terms is not in
-// it. Without that, a term that waits for its turn differs from the mean by its age, the more the
-// later in a pass, which is a bias.
-func (r *rows) carry(off int, e []float64) {
-	share := float64(len(r.fresh)) / float64(r.n)
-	for j, v := range e {
-		change := v - r.base[off+j]
-		r.base[off+j] = v
-		r.next[off+j] -= share * change
-		for _, i := range r.fresh {
-			r.row(i)[off+j] -= change
-		}
+// carry tells by how much the mean over all terms is thought to have changed in this step, in
+// entries off and on: that is added to the base. A row holds by how much its term differed from the
+// base at its last visit, so that what changes alike for all terms is not in it. Without that, a
+// term that waits for its turn differs from the mean by its age, the more the later in a pass,
+// which is a bias. Terms of this batch were visited after the change, when the base had not moved
+// yet.
+//
+// The base begins as the estimate, and moves as it does but for a part of its corrections: those of
+// an error that the estimate had at the visits of the terms already, see gain.holds. A base that
+// took all of them would hand the errors of one pass on to the next; one that took none would add
+// up the noise of all changes.
+func (r *rows) carry(off int, change []float64) {
+	to := off + len(change)
+	mat.Axpy(r.base[off:to], 1, change)
+	mat.Axpy(r.next[off:to], -float64(len(r.fresh))/float64(r.n), change)
+	for _, i := range r.fresh {
+		mat.Axpy(r.row(i)[off:to], -1, change)
 	}
 }
 
@@ -152,7 +156,7 @@ type bends struct {
 	whole       bool // a row holds g_xy, and the lower triangle of g_yy
 	width       int
 	table       []float64  // row i is (x, y), or both derivatives less baseXY, baseYY
-	baseXY      *mat.Dense // the estimates, see carry
+	baseXY      *mat.Dense // see carry
 	baseYY      *mat.Sym
 	xy, xyNext  *mat.Dense // means of g_xy
 	yy, yyNext  *mat.Sym   // means of g_yy
@@ -259,21 +263,18 @@ func (p *bends) visit(i Sample, x, y []float64, xy *mat.Dense, yy *mat.Sym) {
 	}
 }
 
-// carry tells what the estimates are now, for rows that hold both derivatives, see rows.carry. It
-// overwrites last and lastYY.
+// carry is rows.carry, for rows that hold both derivatives.
 func (p *bends) carry(xy *mat.Dense, yy *mat.Sym) {
 	if !p.whole {
 		return
 	}
-	mat.AddScaled(p.last, xy, -1, p.baseXY)
-	mat.AddScaledSym(p.lastYY, yy, -1, p.baseYY)
-	mat.Copy(p.baseXY, xy)
-	mat.CopySym(p.baseYY, yy)
+	mat.AddScaled(p.baseXY, p.baseXY, 1, xy)
+	mat.AddScaledSym(p.baseYY, p.baseYY, 1, yy)
 	share := float64(len(p.fresh)) / float64(p.n)
-	mat.AddScaled(p.xyNext, p.xyNext, -share, p.last)
-	mat.AddScaledSym(p.yyNext, p.yyNext, -share, p.lastYY)
+	mat.AddScaled(p.xyNext, p.xyNext, -share, xy)
+	mat.AddScaledSym(p.yyNext, p.yyNext, -share, yy)
 	for _, i := range p.fresh {
-		p.each(i, p.last, p.lastYY, func(row, part []float64) { mat.Axpy(row, -1, part[:len(row)]) })
+		p.each(i, xy, yy, func(row, part []float64) { mat.Axpy(row, -1, part[:len(row)]) })
 	}
 }
 

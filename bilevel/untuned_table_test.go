@@ -63,8 +63,11 @@ func TestRowsAreCarried(t *testing.T) {
 			}
 			e := append([]float64(nil), sum...)
 			mat.Axpy(e, 3, z)
+			m := matrices(append([]float64(nil), e...))
+			mat.Axpy(e, -1, r.base)
 			r.carry(0, e)
-			m := matrices(e)
+			mat.AddScaled(m.xy, m.xy, -1, b.baseXY)
+			mat.AddScaledSym(m.yy, m.yy, -1, b.baseYY)
 			b.carry(m.xy, m.yy)
 			r.end()
 			b.end()

@@ -244,6 +244,7 @@ var untunedAblations = []*entrant{
 	without("no clipping", bilevel.AblateClip),
 	without("terms drawn uniformly", bilevel.AblatePasses),
 	without("tables not carried along", bilevel.AblateCarry),
+	without("tables follow all corrections", bilevel.AblateHeld),
 	untunedEntrant("μ_g not told", func(m *bilevel.Untuned) { m.MuG = 0 }),
 	untunedEntrant("μ_g told 5 × too large", func(m *bilevel.Untuned) { m.MuG *= 5 }),
 	untunedEntrant("μ_g told 100 × too small", func(m *bilevel.Untuned) { m.MuG /= 100 }),
