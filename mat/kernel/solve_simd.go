@@ -56,7 +56,7 @@ func solveUpperTransVector(x, u []float64, ld int) {
 func solveUpperVector(x, u []float64, ld int) {
 	const v = lanes
 	n := len(x)
-	var t [4]float64
+	var t [4][8]float64
 	i := n - 4
 	for ; i >= 0; i -= 4 {
 		r0, r1, r2, r3 := u[i*ld:][:n], u[(i+1)*ld:][:n], u[(i+2)*ld:][:n], u[(i+3)*ld:][:n]
@@ -80,13 +80,16 @@ func solveUpperVector(x, u []float64, ld int) {
 			a, _ = simd.LoadFloat64sPart(r3[j:])
 			s3 = a.MulAdd(y, s3)
 		}
-		sum4Vector(t[:], s0, s1, s2, s3)
+		s0.Store(t[0][:])
+		s1.Store(t[1][:])
+		s2.Store(t[2][:])
+		s3.Store(t[3][:])
 		ClearUpper()
 		c := x[i : i+4]
-		v3 := (c[3] - t[3]) * (1 / r3[i+3])
-		v2 := (c[2] - t[2] - r2[i+3]*v3) * (1 / r2[i+2])
-		v1 := (c[1] - t[1] - r1[i+3]*v3 - r1[i+2]*v2) * (1 / r1[i+1])
-		v0 := (c[0] - t[0] - r0[i+3]*v3 - r0[i+2]*v2 - r0[i+1]*v1) * (1 / r0[i])
+		v3 := (c[3] - Sum(&t[3])) * (1 / r3[i+3])
+		v2 := (c[2] - Sum(&t[2]) - r2[i+3]*v3) * (1 / r2[i+2])
+		v1 := (c[1] - Sum(&t[1]) - r1[i+3]*v3 - r1[i+2]*v2) * (1 / r1[i+1])
+		v0 := (c[0] - Sum(&t[0]) - r0[i+3]*v3 - r0[i+2]*v2 - r0[i+1]*v1) * (1 / r0[i])
 		c[0], c[1], c[2], c[3] = v0, v1, v2, v3
 	}
 	ClearUpper()
