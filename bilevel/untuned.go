@@ -26,6 +26,11 @@ import (
 // by O(1/k) a step, so that no step size decays, and the last iterate is the answer. Single-level
 // precedent: ROOT-SGD (Li, Mou, Wainwright, Jordan, COLT 2022).
 //
+// On streams, and on finite sums without a table, past samples are asked again where the noise of
+// moving f_x, f_y or g_y is not small beside what the samples leave to know, as on rows of data: a
+// step then moves these by d_y past samples and the new one, and draws them to the mean of all
+// samples at the present point, see recall.
+//
 // On finite sums, tables foresee the noise of a term from its last visit, as in SAGA, to the extent
 // that they are measured to do so. They are kept where they fit into TableBytes, and carried along
 // with the iterates: by what the newest terms change by, and by what is learned later of the errors
@@ -43,15 +48,16 @@ import (
 //
 // What is proved, what is measured. (1) Where nothing is clipped, e is unbiased given the past, for
 // every block: τ and c depend on earlier samples alone, and E[now − (1−τ)old − τc·d] = t(z^k) −
-// (1−τ)t(z^(k−1)), since E[d] = 0 for an index drawn uniformly. Drawn in passes, it is not:
-// the terms left in a pass are those that have waited longest. (2) e⁺ − t⁺ = (1−τ)(e − t) +
-// (1−τ)(n⁺ − n) + τn⁺ with the noise n and n⁺ of the sample at both points, the first term
-// uncorrelated with the others given the past. So with known S, P is E‖e − t‖² where the noise is
-// the same at both points, and where n⁺ − n and n⁺ are uncorrelated it is at least that, since it
-// counts the change in full. (3) With independent samples, a solution in the interior where the
-// derivatives of the mean are differentiable and the samples have finite variances, and iterates
-// that follow the root of (g_y, h) to o(1/√k), τ = 1/k makes that root the M-estimator of all
-// samples up to o(1/√k), whose covariance is the least possible (Hájek, Le Cam; van der Vaart,
+// (1−τ)t(z^(k−1)), since E[d] = 0 for an index drawn uniformly. Drawn in passes, it is not: the
+// terms left in a pass are those that have waited longest. Nor is it with past samples, which are
+// part of the past: there e is drawn to the mean of all samples at the present point. (2) e⁺ − t⁺ =
+// (1−τ)(e − t) + (1−τ)(n⁺ − n) + τn⁺ with the noise n and n⁺ of the sample at both points, the
+// first term uncorrelated with the others given the past. So with known S, P is E‖e − t‖² where the
+// noise is the same at both points, and where n⁺ − n and n⁺ are uncorrelated it is at least that,
+// since it counts the change in full. (3) With independent samples, a solution in the interior
+// where the derivatives of the mean are differentiable and the samples have finite variances, and
+// iterates that follow the root of (g_y, h) to o(1/√k), τ = 1/k makes that root the M-estimator of
+// all samples up to o(1/√k), whose covariance is the least possible (Hájek, Le Cam; van der Vaart,
 // Asymptotic Statistics, 1998, chapters 5 and 8). Measured, and not proved: that the iterates do
 // follow, from any start; ω and S as they are estimated; the steps of x; finite sums.
 //
@@ -59,8 +65,9 @@ import (
 // a table of φ that holds points, CrossG and HessG at a third; up to d_x = 400 GradF, HessVecG,
 // CrossVecG at one more; and in each of the first 16 steps and in every eighth one after, the first
 // four at two points more, to measure how much of a change is noise, and the last three at one
-// more, for Health. Step 0 draws InitBatch of each, asked one by one. Full batches have no noise
-// and no table.
+// more, for Health. On streams, where it is worth it, GradF or GradG of up to d_y past samples,
+// too, by name, at two points: no sample, and nothing is kept for it. Step 0 draws InitBatch of
+// each, asked one by one. Full batches have no noise and no table.
 //
 // Memory: 13(dx·dy + dy²) numbers, 8dx² up to d_x = 400, and the tables. Cost a step beside the
 // oracles: one Cholesky factorisation, dy³/3 flops, where a bound proves that nothing is to be
@@ -106,6 +113,7 @@ const (
 	AblatePasses                         // terms are drawn uniformly, in place of in passes
 	AblateCarry                          // tables stay as they were at their terms' last visits
 	AblateHeld                           // they follow all that an estimate is corrected by
+	AblateRecall                         // no past sample is asked again
 	ablations       = 1<<iota - 1
 )
 

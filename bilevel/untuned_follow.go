@@ -23,6 +23,7 @@ type follower struct {
 	lower *rows  // table of g_y
 	bends *bends // table of g_xy and g_yy
 
+	pastXi, pastPhi   *recall // past samples of streams, and of sums without a table; nil: none
 	orderXi, orderPhi *Passes // of sums whose terms are drawn in passes; nil: uniformly
 
 	x, y    []float64 // the last point
@@ -97,6 +98,8 @@ func newFollower(it *Iteration, bytes float64, ablate Ablation) *follower {
 			f.gxy[i].pass = f.ggy.pass
 		}
 	}
+	f.pastXi = f.recallOf(it.xi, f.nXi, f.upper, AblateUpper)
+	f.pastPhi = f.recallOf(it.phi, f.nPhi, f.lower, AblateLower)
 	return f
 }
 
@@ -204,6 +207,9 @@ func (f *follower) ask(it *Iteration, xi, phi []Sample) error {
 	if err := f.askUpper(it, xi); err != nil {
 		return err
 	}
+	if err := f.recallUpper(it); err != nil {
+		return err
+	}
 	if f.nPhi == 0 {
 		copy(f.old.gy, f.gy)
 		mat.Copy(f.old.xy, f.xy)
@@ -211,7 +217,10 @@ func (f *follower) ask(it *Iteration, xi, phi []Sample) error {
 	} else if err := f.lowerAt(o, f.old, f.x, f.y, phi); err != nil {
 		return err
 	}
-	return f.askLower(it, phi)
+	if err := f.askLower(it, phi); err != nil {
+		return err
+	}
+	return f.recallLower(it)
 }
 
 func (f *follower) askUpper(it *Iteration, xi []Sample) error {
@@ -330,25 +339,6 @@ func (f *follower) replay(it *Iteration) error {
 	return nil
 }
 
-// move is the recursion, for all five.
-func (f *follower) move(k int) {
-	var dfx, dfy, dgy []float64
-	if f.upper != nil {
-		dfx, dfy = f.upper.d[:f.dx], f.upper.d[f.dx:]
-	}
-	if f.lower != nil {
-		dgy = f.lower.d
-	}
-	for i := range f.dx {
-		f.carry(&f.gfx[i], k, 0, f.fx[i:i+1], f.now.fx[i:i+1], f.old.fx[i:i+1], part(dfx, i, i+1))
-		f.carry(&f.gxy[i], k, 3, f.xy.Row(i), f.now.xy.Row(i), f.old.xy.Row(i), f.bendXY(i))
-	}
-	f.carry(&f.gfy, k, 1, f.fy, f.now.fy, f.old.fy, dfy)
-	f.carry(&f.ggy, k, 2, f.gy, f.now.gy, f.old.gy, dgy)
-	f.carryYY(k)
-	f.settle()
-}
-
 // at is g.at, less what is ablated; fresh is the piece that takes the newest batch alone.
 func (f *follower) at(g *gain, k int, fresh Ablation) (tau, c float64) {
 	tau, c = g.at(k)
@@ -420,6 +410,11 @@ func (f *follower) State(t *State) {
 	for _, batch := range [][]Sample{f.xi, f.phi} {
 		for i := range batch {
 			t.Uint((*uint64)(&batch[i]))
+		}
+	}
+	for _, p := range []*recall{f.pastXi, f.pastPhi} {
+		if p != nil {
+			p.State(t)
 		}
 	}
 	f.orderXi.State(t)

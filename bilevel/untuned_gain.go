@@ -88,9 +88,11 @@ func (a moments) times(weight float64) moments {
 // Bounds that grow as √N are 5 times better where heavy tails are symmetric, but bias what is
 // skewed: 6 times worse with lognormal samples, whose variance is finite. A sixteenth in place of
 // the quarter is 2 times worse there.
-func (g *gain) clip(k int, squares float64) float64 {
+//
+// Of a sum of several r, which has as many mean squares, squares is that of the sum.
+func (g *gain) clip(k int, squares, of float64) float64 {
 	n := g.samples(k) / g.batch
-	if bound := (n/4 + 8) * g.s; squares > bound && bound > 0 {
+	if bound := (n/4 + 8*of) * g.s; squares > bound && bound > 0 {
 		return math.Sqrt(bound / squares)
 	}
 	return 1

@@ -142,7 +142,7 @@ func TestGainClipsHeavyTails(t *testing.T) {
 				tau, c := g.at(k)
 				m, keep, before := measure(e, old, old, nil, c), 1.0, g.s
 				if clips {
-					keep = g.clip(k, m.rr)
+					keep = g.clip(k, m.rr, 1)
 				}
 				if keep < 1 && k > steps/10 {
 					late++
@@ -181,10 +181,12 @@ func TestGainClipsHeavyTails(t *testing.T) {
 // there is no bound yet.
 func TestGainClip(t *testing.T) {
 	g := gain{s: 2, first: 6, batch: 2}
-	assert.Equal(t, 1.0, g.clip(5, 20), "N = 8")
-	assert.Equal(t, 0.5, g.clip(5, 80))
+	assert.Equal(t, 1.0, g.clip(5, 20, 1), "N = 8")
+	assert.Equal(t, 0.5, g.clip(5, 80, 1))
+	assert.Equal(t, 1.0, g.clip(5, 80, 5), "of five")
+	assert.Less(t, g.clip(5, 400, 5), 0.5, "of five, one of them long")
 	g.s = 0
-	assert.Equal(t, 1.0, g.clip(5, 80))
+	assert.Equal(t, 1.0, g.clip(5, 80, 1))
 }
 
 // Each piece that a gain can be without is the one that its flag names.

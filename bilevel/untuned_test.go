@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/hyperopt"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/recast"
 	"stable/mat"
 )
 
@@ -208,10 +210,10 @@ func TestUntunedAblations(t *testing.T) {
 		return r.X
 	}
 	whole := run(0)
-	for a := bilevel.AblateUpper; a <= bilevel.AblateHeld; a <<= 1 {
+	for a := bilevel.AblateUpper; a < bilevel.AblateRecall; a <<= 1 {
 		assert.NotEqual(t, whole, run(a), "%#x", uint(a))
 	}
-	_, err = bilevel.New(p, bilevel.Untuned{Ablate: bilevel.AblateHeld << 1}, bilevel.Options{})
+	_, err = bilevel.New(p, bilevel.Untuned{Ablate: bilevel.AblateRecall << 1}, bilevel.Options{})
 	require.ErrorIs(t, err, bilevel.ErrOption)
 	assert.ErrorContains(t, err, "Untuned.Ablate")
 	for _, m := range []bilevel.Untuned{{MuG: -1}, {MuG: math.NaN()}, {InitBatch: -2}} {
@@ -352,4 +354,54 @@ func TestUntunedSumsArrive(t *testing.T) {
 		assert.Less(t, run(seed, 0), 1e-12, "seed %d", seed)
 		assert.Greater(t, run(seed, bilevel.AblateHeld), 3e-12, "seed %d", seed)
 	}
+}
+
+// Where the noise of moving decides, as on rows of data, past samples take it away. A stream whose
+// noise is the same everywhere asks for none.
+func TestUntunedPastSamples(t *testing.T) {
+	run := func(p bilevel.Problem, m bilevel.Untuned, opt bilevel.Options, steps int) *bilevel.Solver {
+		s, err := bilevel.New(p, m, opt)
+		require.NoError(t, err)
+		for range steps {
+			require.NoError(t, s.Step())
+		}
+		return s
+	}
+	calm, err := quadratic.New(quadratic.Options{Seed: 1, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1})
+	require.NoError(t, err)
+	whole := run(calm, bilevel.Untuned{}, bilevel.Options{}, 500)
+	without := run(calm.Clone(), bilevel.Untuned{Ablate: bilevel.AblateRecall}, bilevel.Options{}, 500)
+	assert.Less(t, float64(whole.Counts().GradF), 1.02*float64(without.Counts().GradF))
+	assert.Less(t, float64(whole.Counts().GradG), 1.02*float64(without.Counts().GradG))
+
+	d, err := hyperopt.Open("../testdata/breast_cancer.csv", hyperopt.ReadOptions{LabelColumn: "diagnosis"})
+	require.NoError(t, err)
+	d, err = hyperopt.Standardise(d).Apply(d)
+	require.NoError(t, err)
+	parts, err := d.SplitStratified(1, 1, 1)
+	require.NoError(t, err)
+	p, err := hyperopt.New(parts[0], parts[1], hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2e-4), Hi: math.Log(2)})
+	require.NoError(t, err)
+	best, err := p.Minimise()
+	require.NoError(t, err)
+	lo, hi := p.Box()
+	gap := func(pieces bilevel.Ablation) (sum float64) {
+		for seed := range uint64(2) {
+			rng := rand.New(rand.NewPCG(seed, 's'))
+			x0, y0 := make([]float64, len(lo)), make([]float64, len(lo))
+			for i := range x0 {
+				x0[i], y0[i] = lo[i]+rng.Float64()*(hi[i]-lo[i]), rng.NormFloat64()
+			}
+			s := run(recast.Stream(p.Clone()), bilevel.Untuned{MuG: p.StrongConvexity(), Ablate: pieces},
+				bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed}, 1000)
+			v, err := p.Objective(nil, s.X())
+			require.NoError(t, err)
+			sum += v - best.F
+		}
+		return sum
+	}
+	if testing.Short() {
+		t.Skip("long")
+	}
+	assert.Less(t, gap(0), gap(bilevel.AblateRecall)/2)
 }

@@ -245,6 +245,7 @@ var untunedAblations = []*entrant{
 	without("terms drawn uniformly", bilevel.AblatePasses),
 	without("tables not carried along", bilevel.AblateCarry),
 	without("tables follow all corrections", bilevel.AblateHeld),
+	without("no past samples", bilevel.AblateRecall),
 	untunedEntrant("μ_g not told", func(m *bilevel.Untuned) { m.MuG = 0 }),
 	untunedEntrant("μ_g told 5 × too large", func(m *bilevel.Untuned) { m.MuG *= 5 }),
 	untunedEntrant("μ_g told 100 × too small", func(m *bilevel.Untuned) { m.MuG /= 100 }),
