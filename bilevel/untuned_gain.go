@@ -14,7 +14,7 @@ import (
 //	ε = old − e                             the innovation
 //	r = ε − c·d                             what the table does not foresee of it
 //	e ← now − (1−τ)ε − τc·d                 c = 0: STORM; τ = c = 1: SAGA; c = 1: ZeroSARAH
-//	P ← (1−τ)²P + τ²·max(0, S−P) + q,          q = ω‖now − old‖²
+//	P ← (1−τ)²P + τ²·max(S−P, S/4) + q,       q = ω‖now − old‖²
 //	S, N, D ← means of ‖r‖², ⟨ε, d⟩, ‖d‖²   over the late steps, see newest
 //
 // where a long r counts in part, see clip,
@@ -23,6 +23,11 @@ import (
 // whichever is more, and the worth of the table c = N/D, clipped to [0, 1]. Both come from the
 // samples before this one, so that e is unbiased given the past, but for what clip takes. ω is the
 // share of the change that is noise, see scatter.
+//
+// S − P is the noise of a sample. Right after a long move, P is above S, which is of before it, τ
+// is 1, and S − P says that a sample has no noise. Unless that is at least a part of S, the P to
+// come is 0, the floor of H_yy with it, and where a single g_yy is near 0, as of a saturated loss,
+// y and x go to where no step size comes back from.
 //
 // In a stream whose points stand still, P is the exact variance of e, and τ = 1/N: e is the mean of
 // all samples. (ROOT-SGD: Li, Mou, Wainwright, Jordan, COLT 2022; STORM: Cutkosky, Orabona, NeurIPS
@@ -123,7 +128,7 @@ func (g *gain) learn(k int, tau float64, m moments, q float64) {
 	} else {
 		g.s += g.newest(k-1+int(g.first/g.batch)) * (m.rr - g.s)
 	}
-	g.p = sq(1-tau)*g.p + sq(tau)*max(0, g.s-g.p) + q
+	g.p = sq(1-tau)*g.p + sq(tau)*max(g.s-g.p, g.s/4) + q
 	if g.d > 0 || m.dd > 0 {
 		g.n += g.newest(k-1) * (m.ed - g.n)
 		g.d += g.newest(k-1) * (m.dd - g.d)

@@ -73,6 +73,39 @@ func TestGainIsUnbiasedAndHonest(t *testing.T) {
 	assert.Less(t, square, 3*variance/steps, "it averages")
 }
 
+// Where a jump leaves P above S, one sample takes the place of the estimate. Its noise is that of a
+// sample, and P must not say that there is none.
+func TestGainKnowsTheNoiseOfASampleAlone(t *testing.T) {
+	const runs, jump, after = 500, 30, 6
+	var square float64
+	said := math.Inf(1)
+	for run := range uint64(runs) {
+		name := run << 20
+		g, e, now, old := gain{}, make([]float64, 1), make([]float64, 1), make([]float64, 1)
+		g.begin(0, 1, 1)
+		z, zOld := []float64{0}, []float64{0}
+		linearTerm(e, z, Sample(name), 1)
+		for k := 1; k <= jump+after; k++ {
+			copy(zOld, z)
+			if k == jump {
+				z[0] = 20
+			}
+			linearTerm(now, z, Sample(name+uint64(k)), 1)
+			linearTerm(old, zOld, Sample(name+uint64(k)), 1)
+			tau, c := g.at(k)
+			m := measure(e, now, old, nil, c)
+			sweep(e, now, old, tau)
+			g.learn(k, tau, m, m.move)
+			if k > jump {
+				said = min(said, g.p)
+			}
+		}
+		square += sq(e[0]-z[0]) / runs
+	}
+	// S, of before the jump, says 1, and a sample has 401: the least of 500 runs is 5e-4, or 0.
+	assert.Greater(t, said, 1e-4*square, "the least P of all runs, and the mean square error")
+}
+
 // On a finite sum whose point stands still, the table becomes worth all of itself, and e exact.
 func TestGainWithTableBecomesExact(t *testing.T) {
 	const terms, d = 20, 3
