@@ -224,8 +224,9 @@ func welford(mean, t []float64, n int) (squares float64) {
 // scatter measures the share ω of the change of t between two points that is noise: of the changes
 // a and b of two samples between the same points, ‖a−b‖²/(‖a‖²+‖b‖²), which is 0 where they agree
 // and 1 in the mean where they have nothing in common. With ω = 1, all change counted as noise, τ
-// stays at some 10/k where the iterates move as fast as the noise moves the root. That costs a
-// factor 5 of the error on quadratic streams, and 1000 with condition 1e4 of F.
+// stays at some 10/k where the iterates move as fast as the noise moves the root. Without past
+// samples, see recall, that costs a factor 5 of the error on quadratic streams, and 1000 with
+// condition 1e4 of F.
 type scatter struct {
 	n     int
 	omega float64
