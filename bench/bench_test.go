@@ -17,7 +17,7 @@ import (
 
 // The names and inputs of these benchmarks are kept, so that runs compare over time; bench/peers
 // has the same ones for gonum.
-var sizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
+var sizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 
 // TestMain says above the benchmarks what they are measured with.
 func TestMain(m *testing.M) {

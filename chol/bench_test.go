@@ -11,7 +11,7 @@ import (
 )
 
 // Factor and SolveVec are measured in bench, beside their peers; here is what it leaves out.
-var benchSizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
+var benchSizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 
 func each(b *testing.B, flops func(n float64) float64, f func(b *testing.B, n int)) {
 	for _, n := range benchSizes {

@@ -10,7 +10,7 @@ import (
 	"stable/mat/mattest"
 )
 
-var benchSizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
+var benchSizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 
 func each(b *testing.B, f func(b *testing.B, n int)) {
 	for _, n := range benchSizes {

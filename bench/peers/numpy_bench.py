@@ -2,30 +2,24 @@
 
     OPENBLAS_NUM_THREADS=1 python3 numpy_bench.py > numpy.txt
 
+An argument keeps the benchmarks whose names contain it.
+
 BenchmarkStep is one step of STABLE with the oracles left out, as the paper describes it: an eigen-decomposition every step. BenchmarkStepCholesky puts a
 Cholesky certificate in its place where nothing is to be clipped. Times include NumPy's own overhead of about a microsecond a call, which a
 user of NumPy pays. Debian: python3-numpy python3-scipy libopenblas0-pthread.
 """
 
-import time
-
 import numpy as np
 import scipy.linalg as sl
 
-SIZES = (14, 22, 32, 54, 64, 100, 128, 200, 256, 512)
+from timing import show, wanted
+
+SIZES = (14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512)
 
 
 def run(name, n, f):
-    count, best = 1, 0.0
-    while True:
-        start = time.perf_counter()
-        for _ in range(count):
-            f()
-        best = time.perf_counter() - start
-        if best > 0.2:
-            break
-        count = max(count + 1, int(count * min(100, 0.25 / max(best, 1e-9))))
-    print(f"Benchmark{name}={n} \t{count}\t{best / count * 1e9:.1f} ns/op", flush=True)
+    if wanted(name):
+        show(f"{name}={n}", f)
 
 
 def symmetric(n):

@@ -9,11 +9,12 @@ Debian: python3-numpy libopenblas0-pthread.
 
 import ctypes
 import sys
-import time
 
 import numpy as np
 
-SIZES = (14, 22, 32, 54, 64, 100, 128, 200, 256, 512)
+from timing import show, wanted
+
+SIZES = (14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512)
 MU = 0.1
 ROWS, PLAIN, TRANS, COLUMNS = 101, 111, 112, 102  # cblas.h
 
@@ -70,23 +71,11 @@ class Order:
         lib.cblas_dgemm(*self.back)
 
 
-def loop(f, count):
-    start = time.perf_counter()
-    for _ in range(count):
-        f()
-    return time.perf_counter() - start
-
-
 def run(name, n, f, nothing, check):
-    if len(sys.argv) > 1 and sys.argv[1] not in name:
-        return
-    f()
-    check()
-    count = 1
-    while loop(f, count) < 0.025:
-        count *= 2
-    best = min(loop(f, count) for _ in range(4)) - min(loop(nothing, count) for _ in range(4))
-    print(f"Benchmark{name}/n={n} \t{count}\t{best / count * 1e9:.1f} ns/op", flush=True)
+    if wanted(name):
+        f()
+        check()
+        show(f"{name}/n={n}", f, nothing)
 
 
 def same(a, b):

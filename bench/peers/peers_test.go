@@ -23,7 +23,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-var sizes = []int{14, 22, 32, 54, 64, 100, 128, 200, 256, 512}
+var sizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 
 func each(b *testing.B, f func(b *testing.B, n int)) {
 	for _, n := range sizes {
