@@ -8,7 +8,6 @@ import (
 	"stable/bilevel/option"
 	"stable/eig"
 	"stable/mat"
-	"stable/mat/kernel"
 )
 
 // Estimator tracks the second derivatives of the lower level along a path of points (x^k, y^k):
@@ -35,7 +34,7 @@ type Estimator struct {
 	xyOld, xy  *mat.Dense // g_xy at the last and at this point
 	yyOld, yy  *mat.Sym
 	projection eig.Truncator
-	w          []float64
+	v, w       []float64 // of length dx and dy
 	updates    int
 	report     EstimatorReport
 
@@ -66,7 +65,7 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 		x: make([]float64, dx), y: make([]float64, dy),
 		hxy: mat.NewDense(dx, dy), xyOld: mat.NewDense(dx, dy), xy: mat.NewDense(dx, dy),
 		hyy: mat.NewSym(dy), yyOld: mat.NewSym(dy), yy: mat.NewSym(dy),
-		w: make([]float64, dy), clipped: newClippings(dy),
+		v: make([]float64, dx), w: make([]float64, dy), clipped: newClippings(dy),
 	}
 	if o, ok := p.(*Oracle); !ok || o.convex != nil {
 		e.convex, _ = p.(StronglyConvex)
@@ -187,7 +186,10 @@ func (e *Estimator) Hypergradient(dst, fx, fy []float64) error {
 	if err := e.solve(e.w, fy); err != nil {
 		return err
 	}
-	kernel.SubDots(dst, fx, e.hxy.Data, e.hxy.Stride, e.w)
+	mat.MulVec(e.v, e.hxy, e.w)
+	for i, v := range e.v {
+		dst[i] = fx[i] - v
+	}
 	return nil
 }
 

@@ -76,35 +76,6 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// Differences from dot products have the bits that one product after the other gives, also in place.
-func TestSubDots(t *testing.T) {
-	defer SetLanes(Lanes())
-	rng := rand.New(rand.NewPCG(5, 6))
-	for _, lanes := range AllLanes() {
-		SetLanes(lanes)
-		for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 55, 56, 57, 70} {
-			for rows := range 6 {
-				lda := n + 2
-				a, b, x := make([]float64, rows*lda), make([]float64, rows), make([]float64, n)
-				for _, v := range [][]float64{a, b, x} {
-					for i := range v {
-						v[i] = rng.Float64() - 0.5
-					}
-				}
-				want := make([]float64, rows)
-				for i := range want {
-					want[i] = b[i] - Dot(x, a[i*lda:])
-				}
-				got := make([]float64, rows)
-				SubDots(got, b, a, lda, x)
-				require.Equal(t, want, got, "%d lanes, %d rows of %d", lanes, rows, n)
-				SubDots(b, b, a, lda, x)
-				require.Equal(t, want, b, "%d lanes, %d rows of %d, in place", lanes, rows, n)
-			}
-		}
-	}
-}
-
 // An infinite entry makes the sum of its row infinite, wherever it stands: the vectors of a row may
 // meet an entry twice, and count it once.
 func TestMulVecInfinite(t *testing.T) {

@@ -21,49 +21,6 @@ func Dot(x, y []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// SubDots sets dst_i = b_i − Dot(x, row i of a). dst may be b.
-func SubDots(dst, b, a []float64, lda int, x []float64) {
-	b = b[:len(dst)]
-	i := 0
-	if !Vector() || len(x) < vectorDot {
-		for ; i+1 < len(dst); i += 2 {
-			s, t := dotTwo(x, a[i*lda:], a[(i+1)*lda:])
-			dst[i], dst[i+1] = b[i]-s, b[i+1]-t
-		}
-	}
-	for ; i < len(dst); i++ {
-		dst[i] = b[i] - Dot(x, a[i*lda:])
-	}
-}
-
-// dotTwo returns Dot(x, y) and Dot(x, z), with their bits: four sums alone wait for each other.
-//
-//go:noinline
-func dotTwo(x, y, z []float64) (s, t float64) {
-	y, z = y[:len(x)], z[:len(x)]
-	var s0, s1, s2, s3, t0, t1, t2, t3 float64
-	i := 3
-	for ; i < len(x); i += 4 {
-		v := x[i-3]
-		s0 += float64(v * y[i-3])
-		t0 += float64(v * z[i-3])
-		v = x[i-2]
-		s1 += float64(v * y[i-2])
-		t1 += float64(v * z[i-2])
-		v = x[i-1]
-		s2 += float64(v * y[i-1])
-		t2 += float64(v * z[i-1])
-		v = x[i]
-		s3 += float64(v * y[i])
-		t3 += float64(v * z[i])
-	}
-	for i -= 3; i < len(x); i++ {
-		s0 += float64(x[i] * y[i])
-		t0 += float64(x[i] * z[i])
-	}
-	return (s0 + s1) + (s2 + s3), (t0 + t1) + (t2 + t3)
-}
-
 // Axpy sets y_i += s·x_i, over the length of y.
 func Axpy(y []float64, s float64, x []float64) {
 	if Vector() && len(y) >= vectorAxpy {
@@ -110,7 +67,7 @@ func dots6(a, b []float64, ld int) (s0, s1, s2, s3, s4, s5 float64) {
 
 // MulVec sets dst_i = Σ_j a[i·lda+j]·x_j.
 func MulVec(dst, a []float64, lda int, x []float64) {
-	if Vector() && (len(x) >= vectorMulVec || fills(len(x)) && len(dst) >= 4) {
+	if Vector() && (len(x) >= vectorMulVec || serve(len(x)) && len(dst) >= 4) {
 		mulVecVector(dst, a, lda, x)
 		return
 	}
@@ -127,9 +84,19 @@ func MulVec(dst, a []float64, lda int, x []float64) {
 	}
 }
 
-// fills tells whether rows of n entries, too short otherwise, fill vectors of 256 bits; beyond two
-// vectors, code that fuses is as fast.
-func fills(n int) bool { return n == 4 || n == 8 || n == 12 && Rows == 2 }
+// serve tells whether vectors serve rows of n entries below vectorMulVec: where these fill vectors of
+// 256 bits, and from 16 on. Code that fuses is as fast as 256 bits for some n beyond two vectors.
+func serve(n int) bool {
+	switch n {
+	case 4, 8, 16, 19, 20:
+		return true
+	case 12:
+		return Rows == 2
+	case 17, 18, 21:
+		return Rows == 2 || Lanes() == 8
+	}
+	return false
+}
 
 // MulVecTrans sets dst_j = Σ_i a[i·lda+j]·x_i.
 func MulVecTrans(dst, a []float64, lda int, x []float64) {

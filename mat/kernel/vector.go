@@ -1,12 +1,12 @@
 package kernel
 
-// Below these lengths the call of a vector function costs more than it saves, but where rows fill
-// vectors of 256 bits (see fills). From vectorWide on, what goes along ever shorter rows is faster by
-// 512 bits than by 256.
+// Below these lengths the call of a vector function costs more than it saves; serve has exceptions
+// for MulVec. From vectorWide on, what goes along ever shorter rows is faster by 512 bits than by
+// 256.
 const (
 	vectorSym    = 12
 	vectorAxpy   = 16
-	vectorMulVec = 16
+	vectorMulVec = 22
 	vectorTrans  = 16
 	vectorSolve  = 20
 	vectorWide   = 48
