@@ -6,9 +6,9 @@ import (
 	"stable/bilevel/method"
 )
 
-// styled are the methods in the order of their looks. The first seven, which stand beside each other
-// most often, differ in colour; the rest follow in the order of the registry.
-var styled = func() []string {
+// styled returns the methods in the order of their looks. The first seven, which stand beside each
+// other most often, differ in colour; the rest follow in the order of the registry.
+func styled() []string {
 	list := []string{"STABLE", "STABLE-untuned", "STABLE-paper", "BSA", "TTSA", "SOBA", "SABA"}
 	for _, name := range append([]string{"STABLE-guarded"}, method.Names()...) {
 		if !slices.Contains(list, name) {
@@ -16,8 +16,8 @@ var styled = func() []string {
 		}
 	}
 	return list
-}()
+}
 
 // Style returns the look of a method in every figure, for plot.Series.Style. For any other name it
 // returns 0, and the figure chooses.
-func Style(name string) int { return 1 + slices.Index(styled, name) }
+func Style(name string) int { return 1 + slices.Index(styled(), name) }

@@ -92,7 +92,7 @@ func (e *entrant) describe(a *arena, s setting) (text, edge string) {
 // entrantNames. Variants of the registry enter by name only.
 func lineup(names string) ([]*entrant, error) {
 	if names == "all" {
-		return entrants, nil
+		return entrants(), nil
 	}
 	var list []*entrant
 	for name := range strings.SplitSeq(names, ",") {
@@ -107,7 +107,7 @@ func lineup(names string) ([]*entrant, error) {
 }
 
 func find(name string) *entrant {
-	for _, e := range entrants {
+	for _, e := range entrants() {
 		if strings.EqualFold(e.name, name) {
 			return e
 		}
@@ -127,7 +127,7 @@ func (e *entrant) takes(p bilevel.Problem) bool {
 
 func entrantNames() []string {
 	var names []string
-	for _, e := range entrants {
+	for _, e := range entrants() {
 		names = append(names, e.name)
 	}
 	return names
@@ -136,7 +136,7 @@ func entrantNames() []string {
 // untunedNames are those of the methods that take no setting, separated by commas.
 func untunedNames() string {
 	var names []string
-	for _, e := range entrants {
+	for _, e := range entrants() {
 		if e.untuned {
 			names = append(names, e.name)
 		}
@@ -144,11 +144,11 @@ func untunedNames() string {
 	return strings.Join(names, ",")
 }
 
-// entrants are all methods of the registry that are no variants of others and take any problem;
+// entrants returns all methods of the registry that are no variants of others and take any problem;
 // those whose step sizes have defaults enter untuned. Behind STABLE comes the paper's
 // method alone, with its bound C_gxy, which the problem tells, as "STABLE-paper"; "STABLE-guarded"
 // has this module's safeguards, too.
-var entrants = func() (list []*entrant) {
+func entrants() (list []*entrant) {
 	for _, e := range method.Registry() {
 		if e.Base != "" || e.Needs.Composition {
 			continue
@@ -159,7 +159,7 @@ var entrants = func() (list []*entrant) {
 		}
 	}
 	return list
-}()
+}
 
 // special are the methods of the registry for compositional problems alone.
 func special() (list []*entrant) {

@@ -14,6 +14,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bench/kit/kittest"
+	"stable/bilevel"
 	"stable/bilevel/method"
 )
 
@@ -203,6 +204,30 @@ func TestLineup(t *testing.T) {
 	}
 }
 
+// guest is a method of a package that this one does not know.
+type guest struct{ bilevel.Untuned }
+
+func (guest) Name() string { return "Guest" }
+
+// A registered guest races under its own name, and a second look at the registry finds it.
+func TestGuest(t *testing.T) {
+	require.Nil(t, find("Guest"))
+	require.NoError(t, method.Register(method.Entry{
+		Name: "Guest", Base: bilevel.Untuned{}.Name(), Untuned: true, // a variant starts by name only
+		New: func(t method.Tuning) bilevel.Method { return guest{bilevel.Untuned{MuG: t.MuG}} },
+	}))
+	rivals := filepath.Join("..", "rivals.csv")
+	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "Guest,STABLE-untuned", "-against", rivals,
+		"-only", "simplex", "-samples", "1000", "-trials", "1", "-out", t.TempDir())
+	require.Zero(t, status, stderr)
+	own, other, ok := strings.Cut(stdout, "STABLE-untuned: last iterate")
+	require.True(t, ok, stdout)
+	own, ok = strings.CutPrefix(own, "Guest: last iterate")
+	require.True(t, ok, stdout)
+	other, _, _ = strings.Cut(other, "wrote")
+	assert.Equal(t, strings.Fields(other), strings.Fields(own))
+}
+
 // A band of a mean is one that a logarithmic axis can show, and of many curves STABLE's and the best
 // are in colour.
 func TestBandsAndColours(t *testing.T) {
@@ -224,7 +249,7 @@ func TestBandsAndColours(t *testing.T) {
 	curves["STABLE"] = averages{error: []float64{100}}
 	assert.Equal(t, map[string]bool{"STABLE": true, "a": true, "b": true, "c": true, "d": true, "e": true},
 		x.vivid(curves))
-	for _, e := range entrants {
+	for _, e := range entrants() {
 		assert.Positive(t, kit.Style(e.name), "%s has no look of its own", e.name)
 	}
 }

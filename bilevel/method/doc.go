@@ -24,9 +24,9 @@
 //
 // Compositional problems alone: compose.SCGD, compose.SCSC.
 //
-// [Registry] lists all of them. An [Entry] says what a method needs, what it uses, and which
-// parameters tune it; tests and comparisons run over the entries. [Tune] returns a method by its
-// name.
+// [Registry] lists all of them, and [Register] adds one of your own. An [Entry] says what a method
+// needs, what it uses, and which parameters tune it; tests and comparisons run over the entries.
+// [Tune] returns a method by its name.
 //
 // In the comments of the methods z^k stands for (x^k, y^k), h for an estimate of the hypergradient
 // f_x − g_xy g_yy⁻¹ f_y, and P_X for the projection onto the feasible set. A batch has the size

@@ -3,6 +3,7 @@ package method
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"stable/bilevel"
 	"stable/bilevel/compose"
@@ -94,6 +95,8 @@ type Case struct {
 	Dy                       int    // the length of y
 	UpperStream, LowerStream uint64 // the terms of the finite sums
 }
+
+var mu sync.RWMutex // guards registry
 
 // registry is the only list of methods.
 var registry = []Entry{
@@ -326,21 +329,60 @@ func (t Tuning) stable(u bilevel.Upper) bilevel.Method {
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
 
 // Registry returns the entries of all methods.
-func Registry() []Entry { return slices.Clone(registry) }
+func Registry() []Entry {
+	mu.RLock()
+	defer mu.RUnlock()
+	return slices.Clone(registry)
+}
 
 // Names returns the names of all methods, as Method.Name gives them.
 func Names() []string {
-	names := make([]string, len(registry))
-	for i, e := range registry {
+	list := Registry()
+	names := make([]string, len(list))
+	for i, e := range list {
 		names[i] = e.Name
 	}
 	return names
 }
 
+// Register adds a method of your own to the registry of this program. From then on Spec reads and
+// writes it, and the commands of stable/bench/race let it start; check.Method tests the method
+// itself.
+//
+// e needs Name and New; a race in which Alpha and Beta are chosen also wants Needs. Uses may be
+// nil, and Variants without Set change nothing. Errors wrap bilevel.ErrOption: a field that is
+// missing, a method that is called otherwise than e, a name that is taken, in upper or lower case,
+// a Base that is not in the registry.
+func Register(e Entry) error {
+	if e.Name == "" || e.New == nil {
+		return option.Bad("an Entry needs a Name and New")
+	}
+	if m := e.New(Tuning{}); m == nil || m.Name() != e.Name {
+		return option.Bad("New of %s returns a method of another name, or none", e.Name)
+	}
+	for i := range e.Variants {
+		if e.Variants[i].Set == nil {
+			e.Variants[i].Set = func(*Tuning) {}
+		}
+	}
+	if _, err := Lookup(e.Base); e.Base != "" && err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, other := range registry {
+		if strings.EqualFold(other.Name, e.Name) {
+			return option.Bad("there is a method called %s already", other.Name)
+		}
+	}
+	registry = append(registry, e)
+	return nil
+}
+
 // Lookup returns the entry of that name, in upper or lower case. For an unknown name it returns an
 // error that wraps bilevel.ErrOption and lists the known ones.
 func Lookup(name string) (Entry, error) {
-	for _, e := range registry {
+	for _, e := range Registry() {
 		if strings.EqualFold(e.Name, name) {
 			return e, nil
 		}

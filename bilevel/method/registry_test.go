@@ -89,6 +89,44 @@ func TestLookup(t *testing.T) {
 	assert.Equal(t, "STABLE", Names()[0], "the registry is a copy")
 }
 
+// guest is a method that is registered from outside.
+type guest struct{ TTSA }
+
+func (guest) Name() string { return "Guest" }
+
+func TestRegister(t *testing.T) {
+	defer func(list []Entry) { registry = list }(registry)
+	e := Entry{Name: "Guest", New: func(t Tuning) bilevel.Method { return guest{TTSA{Alpha: t.Alpha, Beta: t.Beta}} }}
+	require.NoError(t, Register(e))
+	assert.Contains(t, Names(), "Guest")
+	got, err := Lookup("GUEST")
+	require.NoError(t, err)
+	got.Variants[1].Set(&Tuning{})
+	m, err := Tune("guest", tuning)
+	require.NoError(t, err)
+	text := Spec{Method: m}.String()
+	var back Spec
+	require.NoError(t, back.UnmarshalJSON([]byte(text)), text)
+	assert.Equal(t, m, back.Method)
+
+	untuned := func(Tuning) bilevel.Method { return bilevel.Untuned{} }
+	for want, bad := range map[string]Entry{
+		"Name and New":                  {Name: "Other"},
+		"needs a Name":                  {New: e.New},
+		"New of Other returns":          {Name: "Other", New: e.New},
+		"New of None returns":           {Name: "None", New: func(Tuning) bilevel.Method { return nil }},
+		"called Guest already":          e,
+		"called STABLE-untuned already": {Name: bilevel.Untuned{}.Name(), New: untuned},
+		`no method is called "Nobody"`:  {Name: "Guest", New: e.New, Base: "Nobody"},
+	} {
+		n := len(Names())
+		err := Register(bad)
+		require.ErrorIs(t, err, bilevel.ErrOption, want)
+		assert.ErrorContains(t, err, want)
+		assert.Len(t, Names(), n, want)
+	}
+}
+
 // What an entry says that its method needs is what New refuses to do without, and nothing else.
 func TestEntriesTellWhatTheyNeed(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
