@@ -2,17 +2,22 @@ package kit
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // A ledger keeps the results of finished tasks in a file, one record each, so that an interrupted
 // campaign can continue. The first record is the identity of the results. A torn last line, left by
 // a process that was killed, is dropped. Any other defect is an error that names the line.
+//
+// Records are appended, whole lines at a time. So two processes that do the same campaign at once
+// waste work, but spoil nothing: each finds its own results, and a third those of both.
 type ledger[R any] struct {
 	mu   sync.Mutex
 	file *os.File
@@ -30,30 +35,51 @@ func openLedger[R any](path string, id Identity) (*ledger[R], error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	l := &ledger[R]{done: map[string]R{}}
+	empty, err := l.load(path, id)
 	if err != nil {
 		return nil, err
 	}
-	l := &ledger[R]{file: f, done: map[string]R{}}
-	if err := l.load(id); err != nil {
-		return nil, errors.Join(err, f.Close())
+	if l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644); err != nil {
+		return nil, err
+	}
+	if empty {
+		if err := l.write(id); err != nil {
+			return nil, errors.Join(err, l.file.Close())
+		}
 	}
 	return l, nil
 }
 
-// load reads the records in the file, and leaves it ready for the next one.
-func (l *ledger[R]) load(id Identity) error {
-	good, err := readLedger(l.file, l.file.Name(), id, l.done)
+// tornPause is how long a line without an end must stay so to count as torn: another process may be
+// writing it.
+var tornPause = 50 * time.Millisecond
+
+// load reads the records in the file, cuts a torn line off, and says whether nothing is left.
+func (l *ledger[R]) load(path string, id Identity) (empty bool, err error) {
+	for torn := int64(-1); ; time.Sleep(tornPause) {
+		good, size, err := l.read(path, id)
+		if err != nil || good == size {
+			return good == 0, err
+		}
+		if good == torn {
+			return good == 0, os.Truncate(path, good)
+		}
+		torn = good
+	}
+}
+
+// read reads the records in the file, and returns the length of the intact part, and of all.
+func (l *ledger[R]) read(path string, id Identity) (good, size int64, err error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		return 0, 0, err
 	}
-	if err := l.file.Truncate(good); err != nil {
-		return err
-	}
-	if _, err := l.file.Seek(good, io.SeekStart); err != nil || good > 0 {
-		return err
-	}
-	return l.write(id)
+	good, err = readLedger(bytes.NewReader(text), path, id, l.done)
+	return good, int64(len(text)), err
 }
 
 // readLedger adds the results in r to done, and returns the length of the intact part: all but a
@@ -78,7 +104,7 @@ func readLedger[R any](r io.Reader, name string, id Identity, done map[string]R)
 		}
 		good += int64(n)
 		var e entry[R]
-		if n, err = ReadRecord(br, &e); err == nil {
+		if n, err = ReadRecord(br, &e); err == nil && e.Key != "" { // "": another process began it, too
 			done[e.Key] = e.Result
 		}
 	}
@@ -105,13 +131,12 @@ func (l *ledger[R]) put(key string, r R) error {
 
 // write appends a record. If the disk is full, it removes what was written of the record.
 func (l *ledger[R]) write(v any) error {
-	at, err := l.file.Seek(0, io.SeekCurrent)
+	before, err := l.file.Stat()
 	if err != nil {
 		return err
 	}
 	if err := WriteRecord(l.file, v); err != nil {
-		_, err2 := l.file.Seek(at, io.SeekStart)
-		return errors.Join(err, l.file.Truncate(at), err2)
+		return errors.Join(err, os.Truncate(l.file.Name(), before.Size()))
 	}
 	return nil
 }

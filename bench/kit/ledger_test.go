@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,8 @@ func TestLedgerRefuses(t *testing.T) {
 	moved := one
 	moved.Data = []Source{{"/elsewhere/x", "123"}}
 	require.NoError(t, moved.Check(path, one), "the same data under another name")
+	defer func(pause time.Duration) { tornPause = pause }(tornPause)
+	tornPause = 0
 	for cut := range len(whole) { // torn anywhere
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
 		l, err := openLedger[[]float64](path, one)
@@ -53,4 +56,30 @@ func TestLedgerRefuses(t *testing.T) {
 		require.NoError(t, l.put("b", []float64{0.1}))
 		require.NoError(t, l.close())
 	}
+}
+
+// Two processes that keep the results of one campaign lose none of each other's.
+func TestLedgerOfTwo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.ledger")
+	id := Identity{Options: "one", Build: "b"}
+	var both [2]*ledger[[]float64]
+	for i := range both {
+		l, err := openLedger[[]float64](path, id)
+		require.NoError(t, err)
+		both[i] = l
+	}
+	require.NoError(t, both[1].write(id)) // as if it had begun at the same moment
+	want := map[string][]float64{}
+	for i := range 20 {
+		key, v := string(rune('a'+i)), []float64{float64(i), 1 / float64(i+1)}
+		require.NoError(t, both[i%3%2].put(key, v))
+		want[key] = v
+	}
+	for _, l := range both {
+		require.NoError(t, l.close())
+	}
+	l, err := openLedger[[]float64](path, id)
+	require.NoError(t, err)
+	assert.Equal(t, want, l.done)
+	require.NoError(t, l.close())
 }
