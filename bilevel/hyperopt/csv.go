@@ -41,12 +41,9 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := bufio.NewReader(r)
-	switch bom, _ := b.Peek(3); {
-	case bytes.HasPrefix(bom, []byte("\xef\xbb\xbf")):
-		b.Discard(3)
-	case bytes.HasPrefix(bom, []byte("\xff\xfe")), bytes.HasPrefix(bom, []byte("\xfe\xff")):
-		return nil, &SyntaxError{File: name, Line: 1, Msg: "the text is UTF-16: save the file as UTF-8"}
+	b, err := unmarked(r)
+	if err != nil {
+		return nil, syntaxError(name, 1, err)
 	}
 	limited := recordReader{r: b}
 	rd := csv.NewReader(&limited)

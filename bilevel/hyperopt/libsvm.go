@@ -12,9 +12,9 @@ import (
 //	label index:value index:value …
 //
 // with one-based, ascending indices. A # at the start of a token begins a comment that runs to the
-// end of the line; blank lines, blanks at the end of a line, \r\n and a missing newline at the end
-// of the file are accepted. A row may be a label alone. Zeros are dropped; their index counts for
-// Dim.
+// end of the line; blank lines, blanks at the end of a line, \r\n, a missing newline at the end of
+// the file and a UTF-8 byte order mark are accepted. A row may be a label alone. Zeros are dropped;
+// their index counts for Dim.
 //
 // Labels are any two numbers, in any spelling (1, +1, 1.0); the smaller becomes −1, the larger +1.
 // In a file with one class only, a 1 or a 2 becomes +1, any other number −1. See ReadOptions for
@@ -22,11 +22,11 @@ import (
 //
 // name stands in messages. Anything wrong is a *SyntaxError with the line: an index 0, descending,
 // repeated, above MaxIndex or above ReadOptions.Dim; a value that is missing, NaN, infinite or no
-// number; a torn pair; a third label; qid: pairs (ranking data); a token above 4096 bytes; a file
-// without rows; an error of r.
+// number; a torn pair; a third label; qid: pairs (ranking data); a token above 4096 bytes; text in
+// UTF-16; a file without rows; an error of r.
 //
-// Memory: 12 bytes an entry and 16 a row, times at most about 2.5 while slices grow, and a buffer
-// of 64 KiB.
+// Memory: 12 bytes an entry and 16 a row, times at most about 2.5 while slices grow, and buffers of
+// 68 KiB.
 func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -35,8 +35,12 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	b, err := unmarked(r)
+	if err != nil {
+		return nil, syntaxError(name, 1, err)
+	}
 	d := &Data{Name: name, Dim: opt.Dim, RowPtr: []int{0}}
-	s := scanner{r: r, buf: make([]byte, 1<<16), line: 1}
+	s := scanner{r: b, buf: make([]byte, 1<<16), line: 1}
 	for err == nil {
 		err = s.row(d, &lab, &opt)
 		if err == nil {
@@ -66,6 +70,9 @@ func (s *scanner) row(d *Data, lab *labels, opt *ReadOptions) error {
 	}
 	label, limit := 0.0, opt.Dim
 	if !opt.Unlabelled {
+		if bytes.IndexByte(t, ':') >= 0 {
+			return marked{fmt.Errorf("label before %s: %w", quote(t), ErrMissing), ErrLabel}
+		}
 		if label, err = parseFloat(t); err != nil {
 			return marked{fmt.Errorf("label %s: %w", quote(t), err), ErrLabel}
 		}

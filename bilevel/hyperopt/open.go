@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,6 +126,19 @@ func foreign(b *bufio.Reader) string {
 		return "the first line holds a byte 0: a binary file, or UTF-16; save the table as UTF-8 text"
 	}
 	return ""
+}
+
+// unmarked returns r without the byte order mark that some programs put before UTF-8 text, and an
+// error for that of UTF-16.
+func unmarked(r io.Reader) (*bufio.Reader, error) {
+	b := bufio.NewReader(r)
+	switch mark, _ := b.Peek(3); { // an error comes again with the next read
+	case bytes.HasPrefix(mark, []byte("\xef\xbb\xbf")):
+		b.Discard(3)
+	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
+		return nil, errors.New("the text is UTF-16: save the file as UTF-8")
+	}
+	return b, nil
 }
 
 func isCSV(path string, b *bufio.Reader) bool {

@@ -68,6 +68,7 @@ func TestReadLIBSVM(t *testing.T) {
 		"no newline at end":   "1 1:.5 3:-2\n2 5:0\n1 2:3",
 		"blanks and tabs":     "  1\t1:.5  3:-2 \t\n2 5:0 \n1 2:3 ",
 		"carriage returns":    "1 1:.5 3:-2\r\n2 5:0\r\n1 2:3\r\n",
+		"byte order mark":     "\xef\xbb\xbf1 1:.5 3:-2\n2 5:0\n1 2:3\n",
 		"comments and blanks": "# a comment\n\n1 1:.5 3:-2 # 4:nan\n   \n2 5:0 #\n1 2:3 #end",
 		"spellings":           "+1.0 1:5e-1 3:-2.0\n2.00 3:-0 5:0e5\n1e0 02:3\n",
 	} {
@@ -128,7 +129,8 @@ func TestReadLIBSVMErrors(t *testing.T) {
 		{"1 1:1x\n", 1, "not a number"},
 		{"1 1:0x1p3\n", 1, "not a number"},
 		{"1 qid:3 1:1\n", 1, "qid"},
-		{"1:1 2:1\n", 1, "label"},
+		{"1:1 2:1\n", 1, `label before "1:1": missing value`},
+		{"\xff\xfe1\x00 \x001\x00:\x001\x00", 1, "UTF-16"},
 		{"x 1:1\n", 1, "label"},
 		{"nan 1:1\n", 1, "NaN"},
 		{"1,2 1:1\n", 1, "label"},
