@@ -9,6 +9,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"stable/bench/kit"
@@ -37,11 +38,18 @@ var commands = []kit.Command{
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := interruptible()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	info, err := os.Stderr.Stat()
 	live := err == nil && info.Mode()&os.ModeCharDevice != 0
 	os.Exit(kit.Run(ctx, commands, os.Args[1:],
 		kit.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, Live: live, Every: 5 * time.Second}))
+}
+
+// interruptible returns a context that ends with an interrupt, or when the system asks the program to
+// end. The second time, either of them ends the program at once.
+func interruptible() (ctx context.Context, stop context.CancelFunc) {
+	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }

@@ -5,7 +5,9 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,5 +52,23 @@ func TestCommands(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range commands {
 		assert.Contains(t, string(readme), "| `"+c.Name+"` |")
+	}
+}
+
+// The signal with which a system ends a program is an interrupt: what is done is kept.
+func TestTerminate(t *testing.T) {
+	ctx, stop := interruptible()
+	defer stop()
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(syscall.SIGTERM)
+	}
+	if err != nil {
+		t.Skip("this system has no such signal:", err)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("no interrupt")
 	}
 }
