@@ -137,6 +137,9 @@ func newTuning(j job) (*tuning, error) {
 	if t.all, t.origin, err = kit.OpenData(j.data, hyperopt.ReadOptions{LabelColumn: j.label}); err != nil {
 		return nil, err
 	}
+	if err := enough(t.all, 3, false); err != nil {
+		return nil, err
+	}
 	parts, err := t.all.SplitStratified(j.seed, 2, 1, 1)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.all.Name, err)

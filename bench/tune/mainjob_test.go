@@ -121,11 +121,14 @@ func TestMainUsage(t *testing.T) {
 	blocked := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(blocked, nil, 0o644))
 	missing, notFolder := kittest.SystemErrors(t, "nowhere.svm", blocked)
+	rare := filepath.Join(dir, "rare.csv")
+	require.NoError(t, os.WriteFile(rare, []byte("a,y\n"+strings.Repeat("1,0\n", 30)+"2,1\n"), 0o644))
 	for _, c := range []struct {
 		status int
 		want   string
 		args   []string
 	}{
+		{1, `rare.csv: 30 rows of class "0" and 1 of class "1" are too few`, []string{"-data", rare}},
 		{0, "go run ./bench -data", []string{"main", "-h"}},
 		{2, "flag provided but not defined: -dta", []string{"-dta", "x"}},
 		{2, `unexpected argument "x.csv"`, []string{"-seed", "1", "x.csv"}},

@@ -80,14 +80,15 @@ func New(train, val *Data, opt Options) (*Problem, error) {
 	if err := opt.setDefaults(); err != nil {
 		return nil, err
 	}
-	for _, d := range []*Data{train, val} {
+	for i, d := range [2]*Data{train, val} {
+		rows := [2]string{"training", "validation"}[i]
 		if d == nil || d.Rows() == 0 {
-			return nil, errors.New("hyperopt: New: no rows")
+			return nil, fmt.Errorf("hyperopt: New: no %s rows", rows)
 		}
 		if err := d.Check(); err != nil {
 			return nil, err
 		}
-		if err := d.fits(opt.Loss); err != nil {
+		if err := d.fits(opt.Loss, rows); err != nil {
 			return nil, err
 		}
 	}
@@ -152,13 +153,13 @@ func (o *Options) setDefaults() error {
 	return nil
 }
 
-// fits returns an error if the labels of d do not suit the loss.
-func (d *Data) fits(l Loss) error {
+// fits returns an error if the labels of d do not suit the loss. rows says which rows these are.
+func (d *Data) fits(l Loss, rows string) error {
 	if l == Poisson {
 		for i, b := range d.Label {
 			if b < 0 {
-				return fmt.Errorf("hyperopt: data %q, row %d: label %v, but the Poisson loss needs counts ≥ 0",
-					d.Name, i, b)
+				return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but the Poisson loss needs counts ≥ 0",
+					d.Name, rows, i, b)
 			}
 		}
 	}
@@ -168,12 +169,13 @@ func (d *Data) fits(l Loss) error {
 	var seen [2]bool
 	for i, b := range d.Label {
 		if b != 1 && b != -1 {
-			return fmt.Errorf("hyperopt: data %q, row %d: label %v, but the logistic loss needs -1 or 1", d.Name, i, b)
+			return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but the logistic loss needs -1 or 1",
+				d.Name, rows, i, b)
 		}
 		seen[int(b+1)/2] = true
 	}
 	if !seen[0] || !seen[1] {
-		return fmt.Errorf("hyperopt: data %q: all rows (%d) are of one class", d.Name, d.Rows())
+		return fmt.Errorf("hyperopt: data %q: all %s rows (%d) are of one class", d.Name, rows, d.Rows())
 	}
 	return nil
 }

@@ -283,17 +283,19 @@ func TestNewRefuses(t *testing.T) {
 		train, val *Data
 		opt        Options
 	}{
-		"Options.Loss":               {good, good, Options{Loss: 7}},
-		"Options.Form":               {good, good, Options{Form: -1}},
-		"Options.Lo: 0":              {good, good, Options{Lo: 0, Hi: 1}},
-		"Options.Lo: NaN":            {good, good, Options{Lo: math.NaN(), Hi: 1}},
-		"Options.Lo: -800":           {good, good, Options{Form: Exp, Lo: -800, Hi: 1}},
-		"Options.Hi: 0":              {good, good, Options{Lo: 0.5}},
-		"Options.Hi: 800":            {good, good, Options{Form: Exp, Lo: 1, Hi: 800}},
-		"Options.Workers":            {good, good, Options{Workers: -1}},
-		"no rows":                    {good, &Data{Dim: 3, RowPtr: []int{0}}, Options{}},
-		"features to train on":       {good, edit(func(d *Data) { d.Dim = 4 }), Options{}},
-		"of one class":               {edit(func(d *Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), good, Options{}},
+		"Options.Loss":              {good, good, Options{Loss: 7}},
+		"Options.Form":              {good, good, Options{Form: -1}},
+		"Options.Lo: 0":             {good, good, Options{Lo: 0, Hi: 1}},
+		"Options.Lo: NaN":           {good, good, Options{Lo: math.NaN(), Hi: 1}},
+		"Options.Lo: -800":          {good, good, Options{Form: Exp, Lo: -800, Hi: 1}},
+		"Options.Hi: 0":             {good, good, Options{Lo: 0.5}},
+		"Options.Hi: 800":           {good, good, Options{Form: Exp, Lo: 1, Hi: 800}},
+		"Options.Workers":           {good, good, Options{Workers: -1}},
+		"no validation rows":        {good, &Data{Dim: 3, RowPtr: []int{0}}, Options{}},
+		"features to train on":      {good, edit(func(d *Data) { d.Dim = 4 }), Options{}},
+		"all training rows (6) are": {edit(func(d *Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), good, Options{}},
+		"all validation rows (6) are of one class": {
+			good, edit(func(d *Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), Options{}},
 		"label 2":                    {good, edit(func(d *Data) { d.Label[3] = 2 }), Options{}},
 		"label is not finite":        {good, edit(func(d *Data) { d.Label[3] = math.NaN() }), Options{Loss: Squared}},
 		"classes":                    {edit(func(d *Data) { d.Classes = [2]string{"a", "b"} }), edit(func(d *Data) { d.Classes = [2]string{"b", "a"} }), Options{}},
@@ -308,7 +310,7 @@ func TestNewRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	_, err := New(nil, good, Options{})
-	assert.ErrorContains(t, err, "no rows")
+	assert.ErrorContains(t, err, "no training rows")
 	none := &Data{RowPtr: []int{0, 0, 0}, Label: []float64{-1, 1}}
 	_, err = New(none, none, Options{})
 	assert.ErrorContains(t, err, "0 features")
