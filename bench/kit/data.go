@@ -41,7 +41,8 @@ func find(file string) (string, error) {
 		}
 		path = filepath.Join("..", path)
 	}
-	return "", fmt.Errorf("%s does not exist here: run from the root of the module, or name a file with -data", file)
+	return "", fmt.Errorf("%s does not exist here: run from the root of the module (main, tune and compare "+
+		"take a file of yours, too)", file)
 }
 
 // DataName returns the name of a data file in tables and figures: the file's name without the

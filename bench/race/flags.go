@@ -25,17 +25,25 @@ func (r *racingFlags) add(fs *flag.FlagSet) {
 
 // check returns an error if a flag is out of range. It applies -quick.
 func (r *racingFlags) check() error {
-	if r.Quick {
-		r.samples, r.trials, r.tune = r.samples*3/10, min(r.trials, 4), min(r.tune, 1)
+	if !r.Quick {
+		return checkRuns(r.samples, r.trials, r.tune)
+	}
+	given := r.samples
+	r.samples, r.trials, r.tune = given*3/10, min(r.trials, 4), min(r.tune, 1)
+	if r.samples < leastSamples {
+		return fmt.Errorf("%w: -samples is %d, of which -quick takes 3 in 10: want ≥ 3334", kit.ErrUsage, given)
 	}
 	return checkRuns(r.samples, r.trials, r.tune)
 }
 
+// leastSamples is the shortest run of a race.
+const leastSamples = 1000
+
 // checkRuns returns an error if -samples, -trials or -tune is out of range.
 func checkRuns(samples uint64, trials, tune int) error {
 	switch {
-	case samples < 1000:
-		return fmt.Errorf("%w: -samples is %d, want ≥ 1000", kit.ErrUsage, samples)
+	case samples < leastSamples:
+		return fmt.Errorf("%w: -samples is %d, want ≥ %d", kit.ErrUsage, samples, leastSamples)
 	case trials < 1:
 		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, trials)
 	case tune < 1:

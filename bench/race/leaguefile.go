@@ -29,7 +29,8 @@ type leagueFlags struct {
 
 func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
 	f.Common.Add(fs, quick)
-	fs.StringVar(&f.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set")
+	fs.StringVar(&f.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set; "+
+		"not read with -quick")
 	fs.BoolVar(&f.ablate, "ablate", false, "the untuned method, and it with one part after the other taken away")
 	fs.BoolVar(&f.noMu, "no-mu", false, "the untuned method once more, without being told μ_g")
 	fs.BoolVar(&f.exhaustive, "exhaustive", false,

@@ -153,6 +153,7 @@ func TestRacingUsage(t *testing.T) {
 		`no method is called "TTTSA"; there are STABLE, STABLE-paper, STABLE-guarded, STABLE-untuned, BSA`: {
 			"compare", "-methods", "TTTSA"},
 		"-samples is 10":                  {"compare", "-samples", "10"},
+		"-samples is 2000, of which":      {"compare", "-quick", "-samples", "2000"},
 		"-trials is 0":                    {"compare", "-trials", "0"},
 		"-tune is 0":                      {"compare", "-tune", "0"},
 		"want 0 < lo < hi":                {"compare", "-lo", "0"},
