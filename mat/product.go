@@ -127,13 +127,18 @@ func (g *product) block(s *block) {
 	j, end := s.j, min(s.j+s.cols, g.n)
 	for ; j+kernel.Cols <= end; j += kernel.Cols {
 		b, ldb := buf, s.k
-		if g.b.kind == along {
+		i := g.firstRow(s.i, j)
+		switch {
+		case g.b.kind == along:
 			b, ldb = g.b.data[j*g.b.stride+s.p:], g.b.stride
-		} else if s.fresh {
+		case !s.fresh:
+		case kernel.Rows == 2 && g.b.kind == across && !g.lower && rows > 1:
+			kernel.DotsCopy(g.c[s.i*g.ldc+j:], g.ldc, s.a, s.lda, b, g.b.data[s.p*g.b.stride+j:], g.b.stride, s.k, g.alpha, !g.set)
+			i = 2
+		default:
 			g.b.pack(b, s.k, j, kernel.Cols, s.p, s.k)
 		}
 		buf = buf[s.step:]
-		i := g.firstRow(s.i, j)
 		if w := min(rows, j+2-s.i) - i; g.lower && w > 0 { // rows that end on the diagonal
 			var t [2 * kernel.Cols]float64
 			kernel.Dots(t[:], kernel.Cols, s.a[i*s.lda:], s.lda, b, ldb, s.k, w, g.alpha, false)
