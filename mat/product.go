@@ -157,12 +157,23 @@ func (g *product) block(s *block) {
 	}
 }
 
-// lastColumns is block for the one or two columns from j on that do not fill a tile; A and B change
-// places in it.
+// lastColumns is block for the one or two columns from j on that do not fill a tile. A times one of
+// them is a product with a vector; for two, A and B change places in the tile.
 func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 	var s [2 * kernel.Cols]float64
 	w := g.n - j
 	i := g.firstRow(i0, j)
+	for ; w == 1 && i < rows; i += len(s) {
+		t := s[:min(len(s), rows-i)]
+		kernel.MulVec(t, a[i*lda:], lda, b[:k])
+		for r, v := range t {
+			c := &g.c[(i0+i+r)*g.ldc+j]
+			if v *= g.alpha; !g.set {
+				v += *c
+			}
+			*c = v
+		}
+	}
 	for ; i+2 < rows; i += 3 {
 		kernel.Dots(s[:], 3, b, k, a[i*lda:], lda, k, w, g.alpha, false)
 		for r := range 3 {
