@@ -82,6 +82,8 @@ func (m *visitor) Step(it *bilevel.Iteration) error {
 		ask[0] = func() error { return it.Problem().GradG(m.gy, x, y, phi) }
 	case "draws for itself":
 		ask[0] = func() error { return o.GradG(m.gy, x, y, []bilevel.Sample{bilevel.Sample(it.K() % 12), 11, 10, 9}) }
+	case "asks for what it did not draw":
+		ask[1] = func() error { return o.GradF(m.fx, m.fy, x, y, []bilevel.Sample{3}) }
 	case "exact in secret":
 		ask[0] = func() error { return o.GradG(m.gy, x, y, nil) }
 	}
@@ -226,6 +228,7 @@ func TestMethodFindsFlaws(t *testing.T) {
 		{"leaves X", []string{RuleFeasible}, "on a stream in a box: after 1 steps, x is "},
 		{"goes behind", []string{RuleCounts, RuleOracle}, "call Iteration.Oracle"},
 		{"draws for itself", []string{RuleCounts}, "different samples φ"},
+		{"asks for what it did not draw", []string{RuleCounts}, "for the sample ξ = 3, which the run has not drawn"},
 		{"exact in secret", []string{RuleCounts}, "after 1 steps, the oracles were asked for 12 different samples φ, and 3 were drawn"},
 		{"seed", []string{RuleSeed}, "in a second run of one seed, after 2 steps, x["},
 		{"shared", []string{RuleShared}, "beside another Solver of the same Method value, after 24 steps, x["},

@@ -117,6 +117,7 @@ func (t *trial) clean() (*watched, error) {
 		t.feasible(s)
 		t.counted(w, s)
 	}
+	t.drawn(w, s)
 	if other := t.m.Name(); other != name {
 		t.breach(RuleName, "Name is %q before a run, and %q after it", name, other)
 		return nil, nil

@@ -1,0 +1,61 @@
+package check
+
+import (
+	"maps"
+	"slices"
+
+	"stable/bilevel"
+)
+
+// drawer is a method that draws so many samples of each stream in its first step, and nothing else.
+type drawer struct {
+	n     [2]uint64
+	names [2][]bilevel.Sample
+}
+
+func (*drawer) Name() string                                        { return "drawer" }
+func (d *drawer) Start(*bilevel.Iteration) (bilevel.Stepper, error) { return d, nil }
+func (*drawer) Vectors(func(name string, v []float64))              {}
+func (*drawer) State(*bilevel.State)                                {}
+func (d *drawer) Step(it *bilevel.Iteration) error {
+	for stream, draw := range [2]func(n int) []bilevel.Sample{upper: it.DrawXi, lower: it.DrawPhi} {
+		if n := d.n[stream]; n > 0 {
+			d.names[stream] = slices.Clone(draw(int(n)))
+		}
+	}
+	return nil
+}
+
+// mostDraws is the largest number of samples of a run that are drawn once more.
+const mostDraws = 1 << 20
+
+// drawn wants the samples of an unbounded stream that the oracles were asked for to be some of those
+// that the run drew: a seed gives the same names in the same order, whatever the sizes of the batches.
+// The names of a finite sum say nothing, since any of them may have been drawn.
+func (t *trial) drawn(w *watched, s *bilevel.Solver) {
+	c := s.Counts()
+	d := &drawer{n: [2]uint64{upper: c.Xi, lower: c.Phi}}
+	if max(c.Xi, c.Phi) > mostDraws {
+		return
+	}
+	again, err := bilevel.New(w.Problem, d, t.opt)
+	if err == nil {
+		err = again.Step()
+	}
+	if err != nil {
+		return // the method's own run has started on this problem, and shows what is wrong
+	}
+	for stream, name := range [2]string{upper: "ξ", lower: "φ"} {
+		if w.sizes[stream] > 0 {
+			continue
+		}
+		foreign := maps.Clone(w.seen[stream])
+		for _, sample := range d.names[stream] {
+			delete(foreign, sample)
+		}
+		if len(foreign) > 0 {
+			t.breach(RuleCounts, "an oracle was asked for the sample %s = %d, which the run has not drawn: "+
+				"samples must come from DrawXi and DrawPhi", name, slices.Min(slices.Collect(maps.Keys(foreign))))
+		}
+	}
+}
