@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"math"
 
 	"stable/bilevel"
@@ -112,6 +113,7 @@ func (c *checker) enumerable(o *oracle) bool {
 
 func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z float64) {
 	const few = 100 // effective draws
+	least := float64(few)
 	m := comparison{check: Unbiased, o: o, pt: pt, got: exact, want: a.mean, tol: make([]float64, len(exact)),
 		against: "the mean over all samples"}
 	limit := 1e-9 * c.o.Tol * max(maxAbs(exact), maxAbs(a.mean))
@@ -129,15 +131,31 @@ func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z 
 		case a.effective[e] < few:
 			m.tol[e] = math.Inf(1)
 			rare++
+			least = min(least, a.effective[e])
 		}
 	}
 	if !a.whole {
 		m.against = "the mean over draws"
 	}
 	if rare > 0 {
-		c.log.gap(Unbiased, o.name, "%d entries have too few draws that count: raise Samples or MaxTerms", rare)
+		c.log.gap(Unbiased, o.name, "%d of %d entries have too few draws that count, the least %.0f of %d: %s",
+			rare, len(m.tol), least, a.n, c.more(o, least/few))
 	}
 	c.judge(m)
+}
+
+// more says what to raise where a share of the draws that it takes were there: a half more than that,
+// since the share is an estimate, to two digits.
+func (c *checker) more(o *oracle, share float64) string {
+	text := "raise Samples"
+	if n := 1.5 * float64(c.o.Samples) / share; n < 1e9 {
+		unit := math.Pow(10, math.Floor(math.Log10(n))-1)
+		text += fmt.Sprintf(" to %.0f or more", unit*math.Ceil(n/unit))
+	}
+	if n := c.sizes[o.stream]; n > 0 {
+		text += fmt.Sprintf(", or MaxTerms to %d", n)
+	}
+	return text
 }
 
 // meanOf returns the exact value of o, or the mean over a finite sum that can be averaged in full.

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,7 +77,44 @@ func TestRareEntriesAreLeftOut(t *testing.T) {
 	require.ErrorIs(t, r.Err(), ErrIncomplete)
 	require.Len(t, r.Gaps(), 1)
 	assert.Contains(t, r.Skipped,
-		Skip{Unbiased, "GradF", "1 entries have too few draws that count: raise Samples or MaxTerms", true})
+		Skip{Unbiased, "GradF", "1 of 7 entries have too few draws that count, the least 0 of 1000: " +
+			"raise Samples, or MaxTerms to 1099511627776", true})
+}
+
+// square is a stream with the square of a normal number in f_x[0], of which few draws count.
+type square struct{ *quadratic.Problem }
+
+func (square) noise(xi []bilevel.Sample) (mean float64) {
+	for _, name := range xi {
+		z := rand.New(rand.NewPCG(uint64(name), 1)).NormFloat64()
+		mean += (z*z - 1) / float64(len(xi))
+	}
+	return mean
+}
+
+func (s square) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	err := s.Problem.GradF(fx, fy, x, y, xi)
+	fx[0] += s.noise(xi)
+	return err
+}
+
+func (s square) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
+	f, err := s.Problem.ValueF(x, y, xi)
+	return f + x[0]*s.noise(xi), err
+}
+
+// The report says how many draws to take, and with so many nothing is left out.
+func TestTooFewDraws(t *testing.T) {
+	p := square{newQuadratic(t, noisy)}
+	r := run(t, p, Options{NoTruth: true})
+	require.ErrorIs(t, r.Err(), ErrIncomplete)
+	reason := r.Gaps()[0].Reason
+	_, after, found := strings.Cut(reason, "raise Samples to ")
+	require.True(t, found, reason)
+	var n int
+	_, err := fmt.Sscanf(after, "%d or more", &n)
+	require.NoError(t, err)
+	require.NoError(t, run(t, p, Options{NoTruth: true, Samples: n}).Err(), n)
 }
 
 // noExact has samples only.
