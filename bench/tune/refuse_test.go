@@ -70,7 +70,7 @@ func TestTuneRefuses(t *testing.T) {
 		{1, "3.csv: 3 rows, want at least 4",
 			[]string{writeText(t, "3.csv", "a,y\n1,1.5\n2,2\n3,3\n"), "-loss", "squared"}},
 		{1, "all rows (9) are of one class", []string{writeText(t, "one.svm", rows(9, "1 1:1"))}},
-		{1, "all rows (1) are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
+		{1, "all validation rows (1) are of one class", []string{two, writeText(t, "v.csv", "a,b,y\n1,1,1\n"), two}},
 		{1, "deviation 0", []string{writeText(t, "flat.csv", "a,y\n"+rows(9, "1,5")), "-loss", "squared"}},
 		{1, "bad.svm:2:", []string{writeText(t, "bad.svm", "1 1:1\n0 0:3\n")}},
 		{1, `bad.csv:3: column "a", "x": not a number (-categorical`,
