@@ -50,8 +50,8 @@ func ExampleSymmetric() {
 	fmt.Printf("%.4g\n%.3f\n", s.Values(), v)
 	// Output:
 	// [1 3]
-	// [0.707   0.707
-	//  0.707  -0.707]
+	// [0.707  -0.707
+	//  0.707   0.707]
 }
 
 // Eigenvalues and eigenvectors by Jacobi's method: the small ones to full relative accuracy, where

@@ -12,6 +12,7 @@ import (
 // the fast solver. The zero value is ready for use.
 type Symmetric struct {
 	tri    spectral
+	small  small
 	values []float64
 	lambda []float64 // values in the order of the rows of z, before those are sorted
 	z      mat.Dense // Vᵀ
@@ -23,7 +24,8 @@ type Symmetric struct {
 //
 // Errors are small multiples of n·eps·‖A‖_F: the package comment gives the constants. An eigenvalue
 // much smaller than ‖A‖ may have no correct digit; Jacobi is for those. Eigenvectors of a group of
-// close eigenvalues are some orthonormal basis of their common space.
+// close eigenvalues are some orthonormal basis of their common space. Up to n = 3 Jacobi rotations
+// are faster than the tridiagonal form and take its place.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). It panics if the rows of a
 // overlap. Nothing is allocated at an order seen before. 4n³/3 flops for the tridiagonal form, some
@@ -56,8 +58,25 @@ func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
 	if err != nil {
 		return err
 	}
+	if a.N <= smallMost {
+		return e.rotate(a, m)
+	}
 	e.tri.factor(a, m)
 	return e.findValues(a.N)
+}
+
+// rotate finds eigenvalues and eigenvectors of a small matrix by rotations.
+func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
+	scale := power(m)
+	e.small.load(a.N, a.Data, a.Stride, scale)
+	if !e.small.run(eps / 2 * m * scale) {
+		return &NoConvergenceError{Sweeps: maxSweeps, OffNorm: mat.Norm(e.small.off[:]) / scale}
+	}
+	e.values = grow(e.values, a.N)
+	for i := range e.values {
+		e.values[i] = e.small.d[i] / scale
+	}
+	return nil
 }
 
 // findValues finds the eigenvalues of the tridiagonal form.
@@ -76,8 +95,15 @@ func (e *Symmetric) findValues(n int) error {
 // findVectors finds the eigenvectors of the tridiagonal form and brings them back.
 func (e *Symmetric) findVectors(n int) error {
 	ld := stride(n)
-	e.lambda = grow(e.lambda, n)
 	e.z = mat.Dense{Rows: n, Cols: n, Stride: ld, Data: grow(e.z.Data, n*ld)}
+	if n <= smallMost {
+		for i := range n {
+			copy(e.z.Row(i), e.small.v[i][:])
+		}
+		e.known = true
+		return nil
+	}
+	e.lambda = grow(e.lambda, n)
 	if !e.tri.vectors(&e.z, e.lambda, math.Inf(-1), false, nil) {
 		return e.fail()
 	}
