@@ -12,7 +12,6 @@ func (r *reduction) back(z *mat.Dense) {
 	if n < 2 {
 		return
 	}
-	r.spare = grow(r.spare, 3*n)
 	for ; k >= 4; k -= 4 {
 		r.back4(z.Row(k-1), z.Row(k-2), z.Row(k-3), z.Row(k-4))
 	}

@@ -22,23 +22,27 @@ type reduction struct {
 	spare []float64 // for back
 }
 
+// reserve makes room for matrices of order n.
+func (r *reduction) reserve(n int) {
+	r.n, r.ld = n, stride(n)
+	r.a = grow(r.a, n*r.ld)
+	r.d, r.e, r.tau = grow(r.d, n), grow(r.e, n), grow(r.tau, n)
+	r.w, r.y, r.zero = grow(r.w, n), grow(r.y, n), grow(r.zero, n)
+	r.spare = grow(r.spare, 3*n)
+}
+
 // tiny is the squared norm, relative to entries of size 1, below which a row counts as 0.
 const tiny = 0x1p-400
 
-// reduce computes T and the reflections for scale·a, whose entries must be of size 1 or less.
+// reduce computes T and the reflections for scale·a, of the order that was reserved, whose entries
+// must be of size 1 or less.
 //
 // It goes from the last row to the first, as EISPACK's tred2 and LAPACK's dsytd2 with uplo = 'U',
 // so that each row to be annihilated is contiguous. Each step makes one pass over the remaining
 // triangle: it applies the update of the previous step and multiplies the result by the next v.
 // 4n³/3 flops.
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
-	n := a.N
-	r.n = n
-	r.ld = stride(n)
-	ld := r.ld
-	r.a = grow(r.a, n*ld)
-	r.d, r.e, r.tau = grow(r.d, n), grow(r.e, n), grow(r.tau, n)
-	r.w, r.y, r.zero = grow(r.w, n), grow(r.y, n), grow(r.zero, n)
+	n, ld := r.n, r.ld
 	for i := range n {
 		row := r.a[i*ld : i*ld+i+1]
 		for j, v := range a.Row(i) {

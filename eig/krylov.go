@@ -148,7 +148,7 @@ func (s *krylov) invariant(x operator, v *mat.Dense, lambda []float64) bool {
 	resize(&s.av, 1, v.Cols)
 	r := s.av.Row(0)
 	x.apply(r, s.probe.image)
-	for i, u := range s.probe.u {
+	for i, u := range s.probe.u[:v.Rows] {
 		mat.Axpy(r, -u*lambda[i], v.Row(i))
 	}
 	return mat.Norm(r) <= 4*eps*float64(v.Cols)*s.norm

@@ -13,19 +13,24 @@ type probe struct {
 	image []float64 // Zᵀ·u
 }
 
-// reserve makes room for rows of length n.
-func (p *probe) reserve(n int) { p.u, p.image = grow(p.u, n), grow(p.image, n) }
+// reserve makes room for up to n rows of length n.
+func (p *probe) reserve(n int) {
+	p.image = grow(p.image, n)
+	if len(p.u) >= n {
+		return
+	}
+	p.u = make([]float64, n)
+	for i := range p.u {
+		p.u[i] = float64(1 - i*(i+1)/2%3%2*2)
+	}
+}
 
 // orthonormal probes Z·Zᵀ = I: ‖Z·Zᵀ·u − u‖_∞ must be of the order of rounding. It leaves Zᵀ·u in
 // image.
 func (p *probe) orthonormal(z *mat.Dense) bool {
 	p.reserve(z.Cols)
-	p.u = p.u[:z.Rows]
-	for i := range p.u {
-		p.u[i] = float64(1 - i*(i+1)/2%3%2*2)
-	}
-	mat.MulVecTrans(p.image, z, p.u)
-	for i, u := range p.u {
+	mat.MulVecTrans(p.image, z, p.u[:z.Rows])
+	for i, u := range p.u[:z.Rows] {
 		if !(math.Abs(mat.Dot(z.Row(i), p.image)-u) <= 64*eps*float64(z.Cols+8)) {
 			return false
 		}

@@ -25,9 +25,11 @@ type spectral struct {
 
 // reserve makes room for a T of order n.
 func (s *spectral) reserve(n int) {
-	s.n = n
-	s.d, s.e, s.off, s.e2 = grow(s.d, n), grow(s.e, n), grow(s.off, n), grow(s.e2, n)
-	s.values = grow(s.values, n)
+	if s.n == n {
+		return
+	}
+	s.reduction.reserve(n)
+	s.off, s.e2, s.values = grow(s.off, n), grow(s.e2, n), grow(s.values, n)
 	s.ends = slices.Grow(s.ends[:0], n)
 	s.ql.reserve(n)
 	s.twisted.size(n)

@@ -123,6 +123,9 @@ func (s *sorter) reserve(n int) {
 
 // ascend puts d, and the rows of v with it, n × n, in ascending order of d.
 func (s *sorter) ascend(d []float64, v *mat.Dense) {
+	if slices.IsSorted(d) {
+		return
+	}
 	s.reserve(len(d))
 	perm, row := s.perm, s.row
 	for i := range perm {
