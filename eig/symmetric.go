@@ -61,6 +61,7 @@ func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
 	if a.N <= smallMost {
 		return e.rotate(a, m)
 	}
+	e.tri.twice = a.N < twiceBelow
 	e.tri.factor(a, m)
 	return e.findValues(a.N)
 }
@@ -78,6 +79,8 @@ func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
 	}
 	return nil
 }
+
+const twiceBelow = 16
 
 // findValues finds the eigenvalues of the tridiagonal form.
 func (e *Symmetric) findValues(n int) error {

@@ -21,11 +21,11 @@ const qlCap = 60
 // tridiagonalValues replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix
 // with diagonal d and squared off-diagonal entries e2, e2[i] between i and i+1, which it
 // overwrites. norm bounds the matrix. It returns false if the iteration does not converge. About
-// 1.1·n² steps, each as long as a division and three other operations.
+// 1.1·n² steps, each as long as a division and three other operations; with twice 0.8·n².
 //
 // Source: the square-root-free QL of Pal, Walker and Kahan, LAPACK dsterf; Parlett, The Symmetric
 // Eigenvalue Problem, section 8.15.
-func tridiagonalValues(d, e2 []float64, norm float64) bool {
+func tridiagonalValues(d, e2 []float64, norm float64, twice bool) bool {
 	n := len(d)
 	if n > 1 && math.Abs(d[n-1]) < math.Abs(d[0]) {
 		slices.Reverse(d) // QL wants the small end first
@@ -44,7 +44,11 @@ func tridiagonalValues(d, e2 []float64, norm float64) bool {
 			if steps == qlCap {
 				return false
 			}
-			qlStep(d[l:m+1], e2[l:m+1])
+			if twice && m > l+1 {
+				qlTwice(d[l:m+1], e2[l:m+1])
+			} else {
+				qlStep(d[l:m+1], e2[l:m+1])
+			}
 		}
 	}
 	slices.Sort(d)
@@ -62,8 +66,7 @@ func tridiagonalValues(d, e2 []float64, norm float64) bool {
 func qlStep(d, e2 []float64) {
 	m := len(d) - 1
 	e2 = e2[:m+1]
-	half := (d[1] - d[0]) / 2
-	t := e2[0] / (half + math.Copysign(math.Sqrt(half*half+e2[0]), half))
+	t := shift(d[0], d[1], e2[0])
 	if m == 1 { // these are both eigenvalues
 		d[0], d[1], e2[0] = d[0]-t, d[1]+t, 0
 		return
@@ -90,6 +93,65 @@ func qlStep(d, e2 []float64) {
 	}
 	e2[0] = s * p
 	d[0] = sigma + gamma
+}
+
+// shift returns the t for which d0 − t is the eigenvalue of the 2 × 2 matrix with diagonal d0, d1
+// and squared off-diagonal entry e2 that is closer to d0; the other one is d1 + t.
+func shift(d0, d1, e2 float64) float64 {
+	half := (d1 - d0) / 2
+	return e2 / (half + math.Copysign(math.Sqrt(half*half+e2), half))
+}
+
+// qlTwice does two steps of QL with one shift. The second one is a row behind the first, so that
+// the divisions of both run side by side; and the convergence is of fifth order, that of one step
+// being cubic. The matrix is of order 3 or more.
+func qlTwice(d, e2 []float64) {
+	m := len(d) - 1
+	e2 = e2[:m+1]
+	sigma := d[0] - shift(d[0], d[1], e2[0])
+	g := apart(d[m] - sigma)
+	old := g
+	g, p, s := qlRow(d[m-1]-sigma, e2[m-1], g, g*g)
+	h := apart(old + (d[m-1] - g) - sigma) // of the second step, as q and t are
+	q, t := h*h, 0.0
+	for i := m - 2; i >= 0; i-- {
+		b := e2[i]
+		old, e := g, s*(p+b)
+		g, p, s = qlRow(d[i]-sigma, b, g, p)
+		v := old + (d[i] - g) // the first step leaves v and e in row i+1
+		old = h
+		e2[i+2] = t * (q + e)
+		h, q, t = qlRow(v-sigma, e, h, q)
+		d[i+2] = old + (v - h)
+	}
+	e, v := s*p, sigma+g
+	old = h
+	e2[1] = t * (q + e)
+	h, q, t = qlRow(g, e, h, q)
+	d[1] = old + (v - h)
+	e2[0] = t * q
+	d[0] = sigma + h
+}
+
+// qlRow returns γ', p' and s² of a rotation of qlStep, for d = d_i − σ and b = e²_i. It keeps γ' away
+// from 0, where p' would depend on earlier rows.
+func qlRow(d, b, gamma, p float64) (_, _, ss float64) {
+	r := p + b
+	u := p*d - b*gamma
+	f := 1 / (r * p)
+	inv := f * p
+	if gamma = u * inv; math.Abs(gamma) < 0x1p-100 {
+		gamma, u = 0x1p-100, 0x1p-100*r
+	}
+	return gamma, u * u * f, b * inv
+}
+
+// apart keeps γ away from 0.
+func apart(gamma float64) float64 {
+	if math.Abs(gamma) < 0x1p-100 {
+		return 0x1p-100
+	}
+	return gamma
 }
 
 // abreast is the number of twisted factorisations that run side by side, because the divisions of
