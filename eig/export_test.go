@@ -68,7 +68,7 @@ func Tridiagonal(a *mat.Sym, mu float64, by Vectors) (lambda []float64, z *mat.D
 	lambda = s.below(nil, mu)
 	z = mat.NewDense(len(lambda), a.N)
 	scratch := make([]float64, a.N*a.N)
-	w := wanted{mu, s.scale, true}
+	w := wanted{mu, 1 / s.scale, true}
 	switch by {
 	case ByEither:
 		ok = s.vectors(z, lambda, mu, true, scratch)

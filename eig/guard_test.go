@@ -199,7 +199,7 @@ func TestQLTakesOverWithoutAllocation(t *testing.T) {
 		tr.tri.factor(a, 1)
 		ok := tr.tri.eigenvalues(0)
 		lower := tr.sides(n, rep.Clipped)
-		w := wanted{0, tr.tri.scale, lower}
+		w := wanted{0, 1 / tr.tri.scale, lower}
 		if !ok || !tr.tri.byQL(&tr.z, tr.lambda, w, tr.p.Data) || !tr.tri.probe.orthonormal(&tr.z) {
 			panic("declined")
 		}

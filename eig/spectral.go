@@ -149,26 +149,24 @@ const near = 0x1p-4
 // for them. Where not all vectors are wanted, QL needs a scratch of n² numbers; without it, vectors
 // declines what twisted factorisations cannot do.
 func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below bool, scratch []float64) bool {
-	w := wanted{mu, s.scale, below}
+	w := wanted{mu, 1 / s.scale, below}
 	if !s.byTwisted(z, lambda, w) && !s.byQL(z, lambda, w, scratch) {
 		return false
 	}
 	if !s.probe.orthonormal(z) {
 		return false
 	}
-	for i := range lambda {
-		lambda[i] /= s.scale
-	}
+	scaleBy(lambda, w.unit)
 	return true
 }
 
 // wanted says which eigenvalues of scale·A are wanted: those of A that are below mu, or the others.
 type wanted struct {
-	mu, scale float64
-	below     bool
+	mu, unit float64 // unit is 1/scale
+	below    bool
 }
 
-func (w wanted) has(v float64) bool { return (v/w.scale < w.mu) == w.below }
+func (w wanted) has(v float64) bool { return (v*w.unit < w.mu) == w.below }
 
 // of returns the part of values, ascending, that is wanted.
 func (w wanted) of(values []float64) []float64 {
@@ -185,15 +183,19 @@ func (w wanted) of(values []float64) []float64 {
 // byTwisted is vectors by twisted factorisations. It declines where eigenvalues are so close that
 // it cannot separate their vectors.
 func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
-	for i := range z.Rows {
-		clear(z.Row(i))
+	if len(s.ends) > 1 {
+		for i := range z.Rows {
+			clear(z.Row(i))
+		}
 	}
 	row, first := 0, 0
 	for _, end := range s.ends {
 		values := w.of(s.values[first:end])
 		k := len(values)
-		b := block{d: s.d[first:end], off: s.off[first:end], lambda: lambda[row : row+k]}
-		b.z = z.View(row, first, k, end-first)
+		b := block{d: s.d[first:end], off: s.off[first:end], lambda: lambda[row : row+k], z: *z}
+		if len(s.ends) > 1 {
+			b.z = z.View(row, first, k, end-first)
+		}
 		copy(b.lambda, values)
 		if !s.pairs(&b) {
 			return false
@@ -313,12 +315,13 @@ func (s *spectral) guess(b *block) {
 			}
 			x := b.z.Row(k)
 			gamma, ssq := s.vector(x, b.off, i)
-			if try[i] < 2 && !(math.Abs(gamma) <= 8*eps*s.norm*math.Sqrt(ssq)) {
+			length := math.Sqrt(ssq)
+			if try[i] < 2 && !(math.Abs(gamma) <= 8*eps*s.norm*length) {
 				v[i] += gamma / ssq
 				try[i]++
 				continue
 			}
-			scaleBy(x, 1/math.Sqrt(ssq))
+			scaleBy(x, 1/length)
 			b.lambda[k] = v[i]
 			row[i] = -1
 		}
@@ -328,8 +331,10 @@ func (s *spectral) guess(b *block) {
 // part makes vector k of b orthogonal to the earlier ones, and reports whether it is an
 // eigenvector.
 func (s *spectral) part(b *block, k int) bool {
-	x, v := b.z.Row(k), b.lambda[k]
-	left := s.separate(b, k)
+	x, v, left := b.z.Row(k), b.lambda[k], 1.0
+	if k > 0 && v-b.lambda[k-1] <= near*s.norm {
+		left = s.separate(b, k)
+	}
 	if left > 0.7 && residual(x, b.d, b.off, v) <= s.rounding() {
 		return true
 	}

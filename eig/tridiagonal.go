@@ -7,7 +7,10 @@ import (
 
 // The functions of this file work on tridiagonal matrices T with entries of size 1. Numbers below
 // pivMin count as 0.
-const pivMin = 0x1p-120
+const (
+	pivMin     = 0x1p-120
+	pivMinSize = (1023 - 120) << 53 // size(pivMin)
+)
 
 // negligible says whether the square e2 of the off-diagonal entry between the diagonal entries d0
 // and d1 may be dropped.
@@ -160,15 +163,18 @@ const abreast = 4
 
 // twisted holds the workspace of tridiagonal eigenvectors.
 type twisted struct {
-	plus     []float64    // pivots of the factorisations from the top, lane by lane in each row
-	up, down []float64    // multipliers of those from the top and from the bottom
-	meet     [abreast]int // where the two of a lane meet
-	u2       []float64
+	plus       [][abreast]float64 // pivots of the factorisations from the top
+	up, down   [][abreast]float64 // multipliers of those from the top and from the bottom
+	meet       [abreast]int       // where the two of a lane meet
+	u0, u1, u2 []float64          // for solve
 }
 
 func (t *twisted) size(n int) {
-	t.plus, t.up, t.down = grow(t.plus, abreast*n), grow(t.up, abreast*n), grow(t.down, abreast*n)
-	t.u2 = grow(t.u2, n)
+	if cap(t.plus) < n {
+		t.plus, t.up = make([][abreast]float64, n), make([][abreast]float64, n)
+		t.down = make([][abreast]float64, n)
+	}
+	t.u0, t.u1, t.u2 = grow(t.u0, n), grow(t.u1, n), grow(t.u2, n)
 }
 
 // twist factors T − lambda·I, for the tridiagonal matrix T = (d, e), e[i] between i and i+1, and
@@ -183,48 +189,59 @@ func (t *twisted) size(n int) {
 func (t *twisted) twist(d, e []float64, lambda [abreast]float64) {
 	n := len(d)
 	e = e[:n]
-	plus, up, down := t.plus[:abreast*n], t.up[:abreast*n], t.down[:abreast*n]
+	plus, up, down := t.plus[:n], t.up[:n], t.down[:n]
 	l0, l1, l2, l3 := lambda[0], lambda[1], lambda[2], lambda[3]
 	p0, p1, p2, p3 := d[0]-l0, d[0]-l1, d[0]-l2, d[0]-l3
 	for i := range n - 1 {
 		p0, p1, p2, p3 = pivot(p0), pivot(p1), pivot(p2), pivot(p3)
 		next, off := d[i+1], e[i]
 		f0, f1, f2, f3 := off/p0, off/p1, off/p2, off/p3
-		*(*[abreast]float64)(plus[abreast*i:]) = [abreast]float64{p0, p1, p2, p3}
-		*(*[abreast]float64)(up[abreast*i:]) = [abreast]float64{f0, f1, f2, f3}
+		plus[i] = [abreast]float64{p0, p1, p2, p3}
+		up[i] = [abreast]float64{f0, f1, f2, f3}
 		p0, p1, p2, p3 = next-l0-off*f0, next-l1-off*f1, next-l2-off*f2, next-l3-off*f3
 	}
-	*(*[abreast]float64)(plus[abreast*n-abreast:]) = [abreast]float64{p0, p1, p2, p3}
+	plus[n-1] = [abreast]float64{p0, p1, p2, p3}
 	q0, q1, q2, q3 := d[n-1]-l0, d[n-1]-l1, d[n-1]-l2, d[n-1]-l3
 	r0, r1, r2, r3 := n-1, n-1, n-1, n-1 // |gamma| is |plus| at the last row, |minus| at the first
-	g0, g1, g2, g3 := math.Abs(p0), math.Abs(p1), math.Abs(p2), math.Abs(p3)
+	g0, g1, g2, g3 := size(p0), size(p1), size(p2), size(p3)
 	for i := n - 2; i >= 0; i-- {
 		q0, q1, q2, q3 = pivot(q0), pivot(q1), pivot(q2), pivot(q3)
 		diag, off := d[i], e[i]
 		f0, f1, f2, f3 := off/q0, off/q1, off/q2, off/q3
-		*(*[abreast]float64)(down[abreast*i+abreast:]) = [abreast]float64{f0, f1, f2, f3}
-		p := (*[abreast]float64)(plus[abreast*i:])
+		down[i+1] = [abreast]float64{f0, f1, f2, f3}
+		p := &plus[i]
 		q0, q1, q2, q3 = diag-l0-off*f0, diag-l1-off*f1, diag-l2-off*f2, diag-l3-off*f3
 		// gamma, with −e²/minus for the difference
-		if g := math.Abs(p[0] - off*f0); g <= g0 {
-			r0, g0 = i, g
+		g := size(p[0] - off*f0)
+		g0 = min(g0, g)
+		if g == g0 {
+			r0 = i
 		}
-		if g := math.Abs(p[1] - off*f1); g <= g1 {
-			r1, g1 = i, g
+		g = size(p[1] - off*f1)
+		g1 = min(g1, g)
+		if g == g1 {
+			r1 = i
 		}
-		if g := math.Abs(p[2] - off*f2); g <= g2 {
-			r2, g2 = i, g
+		g = size(p[2] - off*f2)
+		g2 = min(g2, g)
+		if g == g2 {
+			r2 = i
 		}
-		if g := math.Abs(p[3] - off*f3); g <= g3 {
-			r3, g3 = i, g
+		g = size(p[3] - off*f3)
+		g3 = min(g3, g)
+		if g == g3 {
+			r3 = i
 		}
 	}
 	t.meet = [abreast]int{r0, r1, r2, r3}
 }
 
+// size returns the bits of |p|, which have the order of |p|.
+func size(p float64) uint64 { return math.Float64bits(p) << 1 }
+
 // pivot keeps p away from 0.
 func pivot(p float64) float64 {
-	if math.Abs(p) < pivMin {
+	if size(p) < pivMinSize {
 		return -pivMin
 	}
 	return p
@@ -235,22 +252,22 @@ func pivot(p float64) float64 {
 // residual, and gamma_r/zᵀz is the Rayleigh quotient minus lambda. 3 flops an entry.
 func (t *twisted) vector(z, e []float64, lane int) (gamma, ssq float64) {
 	r := t.meet[lane]
-	up, down := t.up[lane:], t.down[lane:]
-	gamma = t.plus[abreast*r+lane]
+	up, down := t.up[:len(z)], t.down[:len(z)]
+	gamma = t.plus[r][lane]
 	if r+1 < len(z) {
-		gamma -= e[r] * down[abreast*r+abreast]
+		gamma -= e[r] * down[r+1][lane]
 	}
 	ssq = 1
 	v := 1.0
 	z[r] = 1
 	for i := r - 1; i >= 0; i-- {
-		v *= -up[abreast*i]
+		v *= -up[i][lane]
 		z[i] = v
 		ssq += v * v
 	}
 	v = 1
 	for i := r + 1; i < len(z); i++ {
-		v *= -down[abreast*i]
+		v *= -down[i][lane]
 		z[i] = v
 		ssq += v * v
 	}
@@ -277,7 +294,7 @@ func residual(z, d, e []float64, lambda float64) float64 {
 // pivots that vanish become eps. It is one step of inverse iteration (LAPACK dlagtf, dlagts).
 func (t *twisted) solve(z, d, e []float64, lambda float64) {
 	n := len(z)
-	u0, u1, u2 := t.plus[:n], t.up[:n], t.u2[:n]
+	u0, u1, u2 := t.u0[:n], t.u1[:n], t.u2[:n]
 	p, s := d[0]-lambda, e[0] // the row that is being eliminated: p, s, 0
 	for i := range n - 1 {
 		below, diag, super := e[i], d[i+1]-lambda, 0.0
