@@ -1,6 +1,9 @@
 package eig
 
-import "stable/mat"
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
 
 // back replaces the rows of z, k × n, which hold vectors in the basis of T, by the same vectors in
 // the basis of A: each row x becomes Q·x.
@@ -34,6 +37,10 @@ func (r *reduction) back(z *mat.Dense) {
 // back4 is back for four rows.
 func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 	n, ld := r.n, r.ld
+	reflect := reflect4
+	if n <= sumsFrom || !kernel.Vector() {
+		reflect = reflect4Go
+	}
 	var s0, s1, s2, s3 float64 // products with v_h
 	for h := 1; h < n; h++ {
 		v := r.a[h*ld : h*ld+h]
@@ -44,7 +51,7 @@ func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 			return
 		}
 		u := r.a[h*ld+ld : h*ld+ld+h+1]
-		s0, s1, s2, s3 = reflect4(x0, x1, x2, x3, v, u, s0, s1, s2, s3)
+		s0, s1, s2, s3 = reflect(x0, x1, x2, x3, v, u, s0, s1, s2, s3)
 		// the last entry of u, which is beyond the end of v
 		s0 += x0[h] * u[h]
 		s1 += x1[h] * u[h]

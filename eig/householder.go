@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // reduction holds A = Q·T·Qᵀ with T tridiagonal and Q = H_{n−1}⋯H_1 a product of reflections H_i =
@@ -111,6 +112,10 @@ func rank2(x []float64, f float64, w []float64, g float64, v []float64) {
 // two rows at a time.
 func (r *reduction) pass(m int, v, w, x, y []float64) {
 	ld := r.ld
+	two := pass2
+	if m <= sumsFrom || !kernel.Vector() {
+		two = pass2Go
+	}
 	i := 0
 	if m&1 == 1 {
 		a := r.a[:1]
@@ -120,7 +125,7 @@ func (r *reduction) pass(m int, v, w, x, y []float64) {
 	}
 	for ; i < m; i += 2 {
 		a0, a1 := r.a[i*ld:i*ld+i+1], r.a[i*ld+ld:i*ld+ld+i+2]
-		s0, s1 := pass2(a0[:i], a1[:i], v, w, x, y, v[i], w[i], x[i], v[i+1], w[i+1], x[i+1])
+		s0, s1 := two(a0[:i], a1[:i], v, w, x, y, v[i], w[i], x[i], v[i+1], w[i+1], x[i+1])
 		// the 2 × 2 triangle on the diagonal
 		p := a0[i] - 2*v[i]*w[i]
 		q := a1[i] - v[i+1]*w[i] - w[i+1]*v[i]

@@ -102,7 +102,11 @@ func qlStep(d, e2 []float64) {
 // and squared off-diagonal entry e2 that is closer to d0; the other one is d1 + t.
 func shift(d0, d1, e2 float64) float64 {
 	half := (d1 - d0) / 2
-	return e2 / (half + math.Copysign(math.Sqrt(half*half+e2), half))
+	root := math.Sqrt(half*half + e2)
+	if math.Signbit(half) { // known before the root is
+		root = -root
+	}
+	return e2 / (half + root)
 }
 
 // qlTwice does two steps of QL with one shift. The second one is a row behind the first, so that
