@@ -48,7 +48,11 @@ func tridiagonalValues(d, e2 []float64, norm float64, twice bool) bool {
 				return false
 			}
 			if twice && m > l+1 {
-				qlTwice(d[l:m+1], e2[l:m+1])
+				sigma := d[l]
+				if steps == 0 || steps > 3 {
+					sigma -= shift(d[l], d[l+1], e2[l])
+				}
+				qlTwice(d[l:m+1], e2[l:m+1], sigma)
 			} else {
 				qlStep(d[l:m+1], e2[l:m+1])
 			}
@@ -112,10 +116,9 @@ func shift(d0, d1, e2 float64) float64 {
 // qlTwice does two steps of QL with one shift. The second one is a row behind the first, so that
 // the divisions of both run side by side; and the convergence is of fifth order, that of one step
 // being cubic. The matrix is of order 3 or more.
-func qlTwice(d, e2 []float64) {
+func qlTwice(d, e2 []float64, sigma float64) {
 	m := len(d) - 1
 	e2 = e2[:m+1]
-	sigma := d[0] - shift(d[0], d[1], e2[0])
 	g := apart(d[m] - sigma)
 	old := g
 	g, p, s := qlRow(d[m-1]-sigma, e2[m-1], g, g*g)
