@@ -69,17 +69,19 @@ func (s *spectral) load(d, e []float64) {
 // split splits T where an off-diagonal entry is within the rounding of its computation.
 func (s *spectral) split() {
 	n := s.n
-	s.norm = 0
-	left := 0.0
+	norm, left := 0.0, 0.0
 	for i, d := range s.d {
 		right := 0.0
 		if i+1 < n {
 			right = s.e[i+1]
 		}
 		s.off[i] = right
-		s.norm = max(s.norm, math.Abs(d)+math.Abs(left)+math.Abs(right))
+		if sum := math.Abs(d) + math.Abs(left) + math.Abs(right); sum > norm {
+			norm = sum
+		}
 		left = right
 	}
+	s.norm = norm
 	s.ends = s.ends[:0]
 	s.drop = max(4*eps*math.Sqrt(float64(n))*s.norm, pivMin)
 	for i, e := range s.off {
@@ -278,7 +280,12 @@ type block struct {
 // pairs computes eigenpairs for the eigenvalues in b.
 func (s *spectral) pairs(b *block) bool {
 	s.guess(b)
-	for k := range b.lambda {
+	rounding := s.rounding()
+	for k, v := range b.lambda {
+		apart := k == 0 || v-b.lambda[k-1] > near*s.norm
+		if apart && residual(b.z.Row(k), b.d, b.off, v) <= rounding {
+			continue
+		}
 		if !s.part(b, k) {
 			return false
 		}
@@ -331,10 +338,8 @@ func (s *spectral) guess(b *block) {
 // part makes vector k of b orthogonal to the earlier ones, and reports whether it is an
 // eigenvector.
 func (s *spectral) part(b *block, k int) bool {
-	x, v, left := b.z.Row(k), b.lambda[k], 1.0
-	if k > 0 && v-b.lambda[k-1] <= near*s.norm {
-		left = s.separate(b, k)
-	}
+	x, v := b.z.Row(k), b.lambda[k]
+	left := s.separate(b, k)
 	if left > 0.7 && residual(x, b.d, b.off, v) <= s.rounding() {
 		return true
 	}
