@@ -16,6 +16,7 @@ type spectral struct {
 	e2     []float64
 	values []float64 // eigenvalues of scale·A; ascending within each block of T, not over all
 	ends   []int     // ends[b] is one past the last row of block b of T
+	todo   []int     // for guess
 	scale  float64
 	norm   float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
 	drop   float64 // off-diagonal entries up to this size are rounding
@@ -32,6 +33,7 @@ func (s *spectral) reserve(n int) {
 	s.reduction.reserve(n)
 	s.off, s.e2, s.values = grow(s.off, n), grow(s.e2, n), grow(s.values, n)
 	s.ends = slices.Grow(s.ends[:0], n)
+	s.todo = slices.Grow(s.todo[:0], n)[:n]
 	s.ql.reserve(n)
 	s.twisted.size(n)
 	s.probe.reserve(n)
@@ -296,42 +298,34 @@ func (s *spectral) pairs(b *block) bool {
 // guess computes vectors for the eigenvalues in b, each separately. Where an eigenvalue is not
 // accurate to the last bits, its Rayleigh quotient replaces it, up to twice.
 func (s *spectral) guess(b *block) {
-	var row, try [abreast]int // what is in each lane, −1 for nothing
-	var v [abreast]float64
-	for i := range row {
-		row[i] = -1
+	todo := s.todo[:len(b.lambda)]
+	for k := range todo {
+		todo[k] = k
 	}
-	for next := 0; ; {
-		active := 0
-		for i := range row {
-			if row[i] < 0 && next < len(b.lambda) {
-				row[i], try[i], v[i] = next, 0, b.lambda[next]
-				next++
+	tol := 8 * eps * s.norm
+	for try := 0; len(todo) > 0; try++ {
+		again := todo[:0]
+		for len(todo) > 0 {
+			group := todo[:min(abreast, len(todo))]
+			todo = todo[len(group):]
+			var v [abreast]float64
+			for i, k := range group {
+				v[i&(abreast-1)] = b.lambda[k]
 			}
-			if row[i] >= 0 {
-				active++
+			s.twist(b.d, b.off, v)
+			for i, k := range group {
+				x := b.z.Row(k)
+				gamma, ssq := s.vector(x, b.off, i)
+				length := math.Sqrt(ssq)
+				if try < 2 && !(math.Abs(gamma) <= tol*length) {
+					b.lambda[k] += gamma / ssq
+					again = append(again, k)
+					continue
+				}
+				scaleBy(x, 1/length)
 			}
 		}
-		if active == 0 {
-			return
-		}
-		s.twist(b.d, b.off, v)
-		for i, k := range row {
-			if k < 0 {
-				continue
-			}
-			x := b.z.Row(k)
-			gamma, ssq := s.vector(x, b.off, i)
-			length := math.Sqrt(ssq)
-			if try[i] < 2 && !(math.Abs(gamma) <= 8*eps*s.norm*length) {
-				v[i] += gamma / ssq
-				try[i]++
-				continue
-			}
-			scaleBy(x, 1/length)
-			b.lambda[k] = v[i]
-			row[i] = -1
-		}
+		todo = again
 	}
 }
 

@@ -28,7 +28,7 @@ const qlCap = 60
 //
 // Source: the square-root-free QL of Pal, Walker and Kahan, LAPACK dsterf; Parlett, The Symmetric
 // Eigenvalue Problem, section 8.15.
-func tridiagonalValues(d, e2 []float64, norm float64, twice bool) bool {
+func tridiagonalValues(d, e2 []float64, norm float64, fast bool) bool {
 	n := len(d)
 	if n > 1 && math.Abs(d[n-1]) < math.Abs(d[0]) {
 		slices.Reverse(d) // QL wants the small end first
@@ -47,14 +47,19 @@ func tridiagonalValues(d, e2 []float64, norm float64, twice bool) bool {
 			if steps == qlCap {
 				return false
 			}
-			if twice && m > l+1 {
-				sigma := d[l]
-				if steps == 0 || steps > 3 {
-					sigma -= shift(d[l], d[l+1], e2[l])
-				}
+			if m == l+1 {
+				t := shift(d[l], d[m], e2[l])
+				d[l], d[m], e2[l] = d[l]-t, d[m]+t, 0
+				break
+			}
+			sigma := d[l]
+			if !fast || steps == 0 || steps > 3 {
+				sigma -= shift(d[l], d[l+1], e2[l])
+			}
+			if fast && m > l+2 {
 				qlTwice(d[l:m+1], e2[l:m+1], sigma)
 			} else {
-				qlStep(d[l:m+1], e2[l:m+1])
+				qlStep(d[l:m+1], e2[l:m+1], sigma)
 			}
 		}
 	}
@@ -70,15 +75,9 @@ func tridiagonalValues(d, e2 []float64, norm float64, twice bool) bool {
 //
 // where γ' and p' are written over common denominators: only one division is on the path from p to
 // p'.
-func qlStep(d, e2 []float64) {
+func qlStep(d, e2 []float64, sigma float64) {
 	m := len(d) - 1
 	e2 = e2[:m+1]
-	t := shift(d[0], d[1], e2[0])
-	if m == 1 { // these are both eigenvalues
-		d[0], d[1], e2[0] = d[0]-t, d[1]+t, 0
-		return
-	}
-	sigma := d[0] - t
 	gamma := d[m] - sigma
 	p, s := gamma*gamma, 0.0
 	lastP, lastR := 1.0, 1.0
