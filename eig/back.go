@@ -21,8 +21,16 @@ func (r *reduction) back(z *mat.Dense) {
 	if k == 0 {
 		return
 	}
-	// Up to three rows are left; unused rows complete the group of four.
+	// Up to three rows are left; unused rows complete the group of two or four.
 	clear(r.spare)
+	if k <= 2 && r.plain() {
+		x1 := r.spare[:n]
+		if k == 2 {
+			x1 = z.Row(1)
+		}
+		r.back2(z.Row(0), x1)
+		return
+	}
 	var x [4][]float64
 	for i := range x {
 		if i < k {
@@ -38,7 +46,7 @@ func (r *reduction) back(z *mat.Dense) {
 func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 	n, ld := r.n, r.ld
 	reflect := reflect4
-	if n <= sumsFrom || !kernel.Vector() {
+	if r.plain() {
 		reflect = reflect4Go
 	}
 	var s0, s1, s2, s3 float64 // products with v_h
@@ -59,3 +67,26 @@ func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 		s3 += x3[h] * u[h]
 	}
 }
+
+// back2 is back for two rows.
+func (r *reduction) back2(x0, x1 []float64) {
+	n, ld := r.n, r.ld
+	var s0, s1 float64 // products with v_h
+	for h := 1; h < n; h++ {
+		v := r.a[h*ld : h*ld+h]
+		t := -r.tau[h]
+		s0, s1 = t*s0, t*s1
+		if h+1 == n {
+			mat.Axpy(x0[:h], s0, v)
+			mat.Axpy(x1[:h], s1, v)
+			return
+		}
+		u := r.a[h*ld+ld : h*ld+ld+h+1]
+		s0, s1 = reflect2(x0, x1, v, u, s0, s1)
+		s0 += x0[h] * u[h]
+		s1 += x1[h] * u[h]
+	}
+}
+
+// plain reports whether all rows are too short for vectors.
+func (r *reduction) plain() bool { return r.n <= sumsFrom || !kernel.Vector() }

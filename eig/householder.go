@@ -125,7 +125,10 @@ func (r *reduction) pass(m int, v, w, x, y []float64) {
 	}
 	for ; i < m; i += 2 {
 		a0, a1 := r.a[i*ld:i*ld+i+1], r.a[i*ld+ld:i*ld+ld+i+2]
-		s0, s1 := two(a0[:i], a1[:i], v, w, x, y, v[i], w[i], x[i], v[i+1], w[i+1], x[i+1])
+		var s0, s1 float64
+		if i > 0 {
+			s0, s1 = two(a0[:i], a1[:i], v, w, x, y, v[i], w[i], x[i], v[i+1], w[i+1], x[i+1])
+		}
 		// the 2 × 2 triangle on the diagonal
 		p := a0[i] - 2*v[i]*w[i]
 		q := a1[i] - v[i+1]*w[i] - w[i+1]*v[i]

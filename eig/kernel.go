@@ -93,6 +93,21 @@ func reflect4Go(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1,
 	return
 }
 
+// reflect2 is reflect4Go for two rows.
+func reflect2(x0, x1, v, u []float64, f0, f1 float64) (s0, s1 float64) {
+	n := len(v)
+	x0, x1, u = x0[:n], x1[:n], u[:n]
+	for j, vj := range v {
+		uj := u[j]
+		p0 := x0[j] + f0*vj
+		p1 := x1[j] + f1*vj
+		x0[j], x1[j] = p0, p1
+		s0 += p0 * uj
+		s1 += p1 * uj
+	}
+	return
+}
+
 // axpy4 sets x_i = x_i + f_i·v, over the length of v.
 func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
 	n := len(v)

@@ -91,7 +91,9 @@ func (e *Symmetric) findValues(n int) error {
 	for i, v := range e.tri.values {
 		e.values[i] = v / e.tri.scale
 	}
-	slices.Sort(e.values)
+	if len(e.tri.ends) > 1 {
+		slices.Sort(e.values)
+	}
 	return nil
 }
 
