@@ -1,8 +1,8 @@
 // Package eig decomposes symmetric matrices, A = V·Λ·Vᵀ, and projects them onto {X ⪰ mu·I}.
 //
 // [Symmetric] is the eigensolver for general use: by way of the tridiagonal form, 10n³/3 flops with
-// all vectors. [Jacobi] is the reference: slow, simple, and accurate to the last digits of every
-// eigenvalue of a graded positive definite matrix.
+// all vectors, and by Jacobi rotations up to n = 3. [Jacobi] is the reference: slow, simple, and
+// accurate to the last digits of every eigenvalue of a graded positive definite matrix.
 //
 // [Truncator] computes the projection in the Frobenius norm, which raises the eigenvalues below mu
 // to mu, by the cheapest of several routes that agree up to rounding:

@@ -22,7 +22,7 @@ type spectral struct {
 	drop   float64 // off-diagonal entries up to this size are rounding
 	ql     rotations
 	probe  probe
-	twice  bool // QL does two steps at a time
+	double bool // QL does two steps at a time
 }
 
 // reserve makes room for a T of order n.
@@ -124,7 +124,7 @@ func (s *spectral) eigenvalues(mu float64) bool {
 			lowest(values, d, e2, mu, s.norm)
 		} else {
 			copy(values, d)
-			if !tridiagonalValues(values, e2, s.norm, s.twice) {
+			if !tridiagonalValues(values, e2, s.norm, s.double) {
 				return false
 			}
 		}

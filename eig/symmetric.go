@@ -8,6 +8,10 @@ import (
 	"stable/mat/kernel"
 )
 
+// doubleBelow is the order below which QL does two steps at a time. That is faster at larger orders
+// too, but changes the last bits of their results.
+const doubleBelow = 16
+
 // Symmetric holds an eigen-decomposition A = V·Λ·Vᵀ, computed by way of the tridiagonal form; it is
 // the fast solver. The zero value is ready for use.
 type Symmetric struct {
@@ -61,7 +65,7 @@ func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
 	if a.N <= smallMost {
 		return e.rotate(a, m)
 	}
-	e.tri.twice = a.N < twiceBelow
+	e.tri.double = a.N < doubleBelow
 	e.tri.factor(a, m)
 	return e.findValues(a.N)
 }
@@ -79,8 +83,6 @@ func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
 	}
 	return nil
 }
-
-const twiceBelow = 16
 
 // findValues finds the eigenvalues of the tridiagonal form.
 func (e *Symmetric) findValues(n int) error {

@@ -113,6 +113,20 @@ func TestSymmetricSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestSymmetricSmallOrdersAllocateNothing: up to the largest order seen, in any sequence.
+func TestSymmetricSmallOrdersAllocateNothing(t *testing.T) {
+	var all []*mat.Sym
+	for n := 17; n >= 0; n-- {
+		all = append(all, mattest.Sym(n, uint64(n)))
+	}
+	var e eig.Symmetric
+	require.NoError(t, e.Factor(all[0]))
+	for _, a := range all {
+		assert.Zero(t, testing.AllocsPerRun(3, func() { must(e.Factor(a)) }), "n=%d", a.N)
+		assert.Zero(t, testing.AllocsPerRun(3, func() { must(e.FactorValues(a)) }), "n=%d", a.N)
+	}
+}
+
 // TestSymmetricOverflow: where an eigenvalue is beyond the range it is infinite, and nothing else
 // happens.
 func TestSymmetricOverflow(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 const (
 	pivMin     = 0x1p-120
 	pivMinSize = (1023 - 120) << 53 // size(pivMin)
+	gammaMin   = 0x1p-100           // for qlDouble
 )
 
 // negligible says whether the square e2 of the off-diagonal entry between the diagonal entries d0
@@ -24,11 +25,16 @@ const qlCap = 60
 // tridiagonalValues replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix
 // with diagonal d and squared off-diagonal entries e2, e2[i] between i and i+1, which it
 // overwrites. norm bounds the matrix. It returns false if the iteration does not converge. About
-// 1.1·n² steps, each as long as a division and three other operations; with twice 0.8·n².
+// 1.1·n² rotations, each as long as a division and three other operations, and 2n shifts, each as
+// long as three of them.
+//
+// With double, there are 0.8·n² pairs of rotations, a pair as long as one of the others, and the
+// shift is Wilkinson's for the first step of each eigenvalue, and then Rayleigh's, which is there
+// at once; it is Wilkinson's again, with which QL always converges, where that takes long.
 //
 // Source: the square-root-free QL of Pal, Walker and Kahan, LAPACK dsterf; Parlett, The Symmetric
 // Eigenvalue Problem, section 8.15.
-func tridiagonalValues(d, e2 []float64, norm float64, fast bool) bool {
+func tridiagonalValues(d, e2 []float64, norm float64, double bool) bool {
 	n := len(d)
 	if n > 1 && math.Abs(d[n-1]) < math.Abs(d[0]) {
 		slices.Reverse(d) // QL wants the small end first
@@ -53,11 +59,11 @@ func tridiagonalValues(d, e2 []float64, norm float64, fast bool) bool {
 				break
 			}
 			sigma := d[l]
-			if !fast || steps == 0 || steps > 3 {
+			if !double || steps == 0 || steps > 3 {
 				sigma -= shift(d[l], d[l+1], e2[l])
 			}
-			if fast && m > l+2 {
-				qlTwice(d[l:m+1], e2[l:m+1], sigma)
+			if double && m > l+3 {
+				qlDouble(d[l:m+1], e2[l:m+1], sigma)
 			} else {
 				qlStep(d[l:m+1], e2[l:m+1], sigma)
 			}
@@ -67,8 +73,8 @@ func tridiagonalValues(d, e2 []float64, norm float64, fast bool) bool {
 	return true
 }
 
-// qlStep does one implicit step of QL with the shift from the leading 2 × 2 block. With γ and p
-// from below, b = e²_i and r = p + b, a rotation is
+// qlStep does one implicit step of QL with the shift sigma. With γ and p from below, b = e²_i and r
+// = p + b, a rotation is
 //
 //	c² = p/r,  s² = b/r,  γ' = c²·(d_i − σ) − s²·γ,  p' = γ'²/c²,
 //	d_{i+1} = γ + d_i − γ',  e²_{i+1} = s²·r'
@@ -112,16 +118,16 @@ func shift(d0, d1, e2 float64) float64 {
 	return e2 / (half + root)
 }
 
-// qlTwice does two steps of QL with one shift. The second one is a row behind the first, so that
-// the divisions of both run side by side; and the convergence is of fifth order, that of one step
-// being cubic. The matrix is of order 3 or more.
-func qlTwice(d, e2 []float64, sigma float64) {
+// qlDouble does two steps of QL with one shift, for a matrix of order 3 or more. The second one is
+// a row behind the first, so that the divisions of both run side by side. The convergence is of
+// fifth order, that of one step being cubic.
+func qlDouble(d, e2 []float64, sigma float64) {
 	m := len(d) - 1
 	e2 = e2[:m+1]
 	g := apart(d[m] - sigma)
 	old := g
 	g, p, s := qlRow(d[m-1]-sigma, e2[m-1], g, g*g)
-	h := apart(old + (d[m-1] - g) - sigma) // of the second step, as q and t are
+	h := apart(old + (d[m-1] - g) - sigma) // h, q and t are g, p and s of the second step
 	q, t := h*h, 0.0
 	for i := m - 2; i >= 0; i-- {
 		b := e2[i]
@@ -142,23 +148,23 @@ func qlTwice(d, e2 []float64, sigma float64) {
 	d[0] = sigma + h
 }
 
-// qlRow returns γ', p' and s² of a rotation of qlStep, for d = d_i − σ and b = e²_i. It keeps γ' away
-// from 0, where p' would depend on earlier rows.
+// qlRow returns γ', p' and s² of a rotation of qlStep, for d = d_i − σ and b = e²_i. It keeps γ'
+// away from 0, where p' would depend on earlier rows, and makes do with one division.
 func qlRow(d, b, gamma, p float64) (_, _, ss float64) {
 	r := p + b
 	u := p*d - b*gamma
 	f := 1 / (r * p)
 	inv := f * p
-	if gamma = u * inv; math.Abs(gamma) < 0x1p-100 {
-		gamma, u = 0x1p-100, 0x1p-100*r
+	if gamma = u * inv; math.Abs(gamma) < gammaMin {
+		gamma, u = gammaMin, gammaMin*r
 	}
 	return gamma, u * u * f, b * inv
 }
 
 // apart keeps γ away from 0.
 func apart(gamma float64) float64 {
-	if math.Abs(gamma) < 0x1p-100 {
-		return 0x1p-100
+	if math.Abs(gamma) < gammaMin {
+		return gammaMin
 	}
 	return gamma
 }
