@@ -77,8 +77,8 @@ func (r *reduction) back2(x0, x1 []float64) {
 		t := -r.tau[h]
 		s0, s1 = t*s0, t*s1
 		if h+1 == n {
-			mat.Axpy(x0[:h], s0, v)
-			mat.Axpy(x1[:h], s1, v)
+			unused := r.spare[n:]
+			axpy4(x0, x1, unused, unused, v, s0, s1, 0, 0) // it rounds as back4 does
 			return
 		}
 		u := r.a[h*ld+ld : h*ld+ld+h+1]

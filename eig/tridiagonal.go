@@ -108,10 +108,11 @@ func qlStep(d, e2 []float64, sigma float64) {
 }
 
 // shift returns the t for which d0 − t is the eigenvalue of the 2 × 2 matrix with diagonal d0, d1
-// and squared off-diagonal entry e2 that is closer to d0; the other one is d1 + t.
+// and squared off-diagonal entry e2 that is closer to d0; the other one is d1 + t. The square is
+// rounded on every machine.
 func shift(d0, d1, e2 float64) float64 {
 	half := (d1 - d0) / 2
-	root := math.Sqrt(half*half + e2)
+	root := math.Sqrt(float64(half*half) + e2)
 	if math.Signbit(half) { // known before the root is
 		root = -root
 	}
