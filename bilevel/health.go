@@ -36,6 +36,13 @@ type Health struct {
 	// late steps raise some, and that g_yy has eigenvalues below 0 by as much, in the last step,
 	// too: y is no minimum of g, but a point where the method happens to stop.
 	LargeMuG, NotConvex bool
+
+	// Slow says that Gradient is above 30 standard errors, and above half of Before, what it was at
+	// a step before half of the run: x is not stationary, the samples say so, and it hardly gets
+	// there. Untuned alone tells it, from step 512 on, in Space, Box and NonNegative: elsewhere
+	// Gradient need not vanish at a solution. Before is 0 where it is not known.
+	Slow   bool
+	Before float64
 }
 
 // Warnings says in words what is wrong, a line each; nothing where nothing is.
@@ -51,6 +58,10 @@ func (h Health) Warnings() (list []string) {
 		list = append(list, "g(x, ·) may not be strongly convex: "+saw)
 	case h.LargeMuG:
 		list = append(list, fmt.Sprintf("μ_g = %.3g looks too large: %s", h.MuG, saw))
+	}
+	if h.Slow {
+		list = append(list, fmt.Sprintf("x is slow: the hypergradient is %.3g ± %.1g, and was %.3g before half of the run; "+
+			"more samples in step 0 (InitBatch) or a box around x may lead elsewhere", h.Gradient, h.StdErr, h.Before))
 	}
 	return list
 }

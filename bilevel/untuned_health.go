@@ -19,18 +19,20 @@ import (
 // alike, h has the covariance of ψ over k+1. Where they do not, P/S of the square of Δt is left in
 // the estimate, and not 1/(k+1): so Δt counts √((k+1)P/S) times.
 type influence struct {
-	n     int
-	cov   *mat.Sym  // mean of ψψᵀ, weights j³; nil beyond maxCurved
-	trace []float64 // its diagonal
-	tau   float64   // 1/(k+1)
-	held  []bool    // whether the entry was at a bound that the last h pushed against
-	mu    bool      // H_yy had an eigenvalue clearly below μ_g at the last look
-	below float64   // share of the late steps in which H_yy had eigenvalues below 0
-	psi   []float64 // scratch
-	yTo   []float64
-	w     []float64
-	solve chol.Cholesky
-	part  *mat.Sym
+	n       int
+	cov     *mat.Sym   // mean of ψψᵀ, weights j³; nil beyond maxCurved
+	trace   []float64  // its diagonal
+	tau     float64    // 1/(k+1)
+	held    []bool     // whether the entry was at a bound that the last h pushed against
+	mu      bool       // H_yy had an eigenvalue clearly below μ_g at the last look
+	below   float64    // share of the late steps in which H_yy had eigenvalues below 0
+	norms   [2]float64 // ‖h‖ over the entries that no bound holds, at the last two powers of 2
+	largest float64    // of these so far
+	psi     []float64  // scratch
+	yTo     []float64
+	w       []float64
+	solve   chol.Cholesky
+	part    *mat.Sym
 }
 
 func newInfluence(dx, dy int) influence {
@@ -158,11 +160,26 @@ func (v *influence) through(it *Iteration, m *untuned, xi, phi []Sample) error {
 	return nil
 }
 
-// hold notes which entries are at a bound that h pushes against.
+// hold notes which entries are at a bound that h pushes against, and at powers of 2 the norm of h.
 func (v *influence) hold(it *Iteration, m *untuned) {
 	for i, x := range it.X() {
 		v.held[i] = x <= m.lo(i) && m.h[i] > 0 || x >= m.hi(i) && m.h[i] < 0
 	}
+	if k := it.K(); k&(k-1) == 0 {
+		v.norms = [2]float64{v.norms[1], v.norm(m.h)}
+		v.largest = max(v.largest, v.norms[1])
+	}
+}
+
+// norm is ‖h‖ over the entries that no bound holds.
+func (v *influence) norm(h []float64) float64 {
+	sum := 0.0
+	for i, d := range h {
+		if !v.held[i] {
+			sum += d * d
+		}
+	}
+	return math.Sqrt(sum)
 }
 
 // Health is about the last iterate but one, at which the last step asked. One step lies between it
@@ -177,13 +194,17 @@ func (m *untuned) Health() Health {
 	if m.MuG > 0 {
 		h.LowerBound = mat.Norm(m.gy) / m.MuG
 	}
-	for i, v := range m.h {
-		if !m.inf.held[i] {
-			h.Gradient += v * v
+	h.Gradient = m.inf.norm(m.h)
+	for i, held := range m.inf.held {
+		if !held {
 			h.StdErr += m.inf.tau * m.inf.trace[i]
 		}
 	}
-	h.Gradient, h.StdErr = math.Sqrt(h.Gradient), math.Sqrt(h.StdErr)
+	h.StdErr = math.Sqrt(h.StdErr)
+	if m.bounds && m.inf.tau < 1./512 {
+		h.Before = m.inf.norms[0]
+		h.Slow = h.Gradient > max(30*h.StdErr, h.Before/2, 1e-6*m.inf.largest)
+	}
 	if m.curved != nil {
 		h.Gap = m.inf.gap(m.curved, m.h)
 	}
@@ -237,5 +258,7 @@ func (v *influence) State(t *State) {
 		t.flag(&v.held[i])
 	}
 	t.flag(&v.mu)
-	t.Float(&v.below)
+	for _, f := range []*float64{&v.below, &v.norms[0], &v.norms[1], &v.largest} {
+		t.Float(f)
+	}
 }

@@ -2,12 +2,14 @@ package bilevel_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/quadratic"
 	"stable/mat"
 )
@@ -83,4 +85,79 @@ func TestWarningsSayWhatWasSeen(t *testing.T) {
 	assert.Equal(t, []string{"μ_g = 1e+06 looks too large: the least eigenvalue of g_yy is 2 ± 0.1"}, h.Warnings())
 	h.Clipped = 0.9
 	assert.Contains(t, h.Warnings()[0], ", and H_yy was raised in 90 % of the late steps")
+}
+
+// factorisation is R ≈ XYᵀ of rank 2 for 9 items, x, and 5 users, y: a third of the ratings is for
+// f, which is not convex.
+func factorisation(t *testing.T) (p bilevel.Problem, x0 []float64) {
+	const users, items = 5, 9
+	rng := rand.New(rand.NewPCG(11, 4))
+	draw := func(n int, size float64) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = size * rng.NormFloat64()
+		}
+		return v
+	}
+	ofUsers, ofItems, noise := draw(2*users, 1), draw(2*items, 1), draw(users*items, 0.1)
+	type rating struct {
+		user, item int
+		r          float64
+	}
+	var lists [2][]rating // of g and f
+	for u := range users {
+		for i := range items {
+			r := ofUsers[2*u]*ofItems[2*i] + ofUsers[2*u+1]*ofItems[2*i+1] + noise[u*items+i]
+			which := 0
+			if (u+i)%3 == 0 {
+				which = 1
+			}
+			lists[which] = append(lists[which], rating{u, i, r})
+		}
+	}
+	loss := func(x, y auto.Vec, r rating) auto.Num {
+		told := x.Slice(2*r.item, 2*r.item+2).Dot(y.Slice(2*r.user, 2*r.user+2))
+		return told.Shift(-r.r).Square().Scale(0.5)
+	}
+	p, err := auto.New(auto.Losses{
+		Dx: 2 * items, Dy: 2 * users, Lower: uint64(len(lists[0])), Upper: uint64(len(lists[1])),
+		F: func(x, y auto.Vec, xi bilevel.Sample) auto.Num {
+			return loss(x, y, lists[1][xi]).Add(x.SquaredNorm().Scale(0.005))
+		},
+		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
+			return loss(x, y, lists[0][phi]).Add(y.SquaredNorm().Scale(0.05))
+		},
+	})
+	require.NoError(t, err)
+	return p, draw(2*items, 0.5)
+}
+
+// A run whose x hardly moves, while its samples tell that ∇F is not 0, says so; runs that arrive do
+// not, from step 512 on.
+func TestSlowIsTold(t *testing.T) {
+	p, x0 := factorisation(t)
+	told, arrived := 0, 0
+	for seed := range uint64(8) {
+		s, err := bilevel.New(p, bilevel.Untuned{}, bilevel.Options{Seed: seed, X0: x0})
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Steps: 500})
+		require.NoError(t, err)
+		assert.Empty(t, r.Warnings)
+		if r, err = s.Run(t.Context(), bilevel.Run{Steps: 5500}); err != nil {
+			continue // some diverge
+		}
+		h, _ := s.Health()
+		switch {
+		case h.Slow:
+			told++
+			require.Len(t, r.Warnings, 1)
+			assert.Contains(t, r.Warnings[0], "x is slow: the hypergradient is ")
+			assert.Greater(t, 2*h.Gradient, h.Before)
+			assert.Greater(t, h.Gradient, 30*h.StdErr)
+		case h.Gradient < 1e-3:
+			arrived++
+		}
+	}
+	assert.Positive(t, told)
+	assert.Positive(t, arrived)
 }

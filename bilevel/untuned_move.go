@@ -41,6 +41,7 @@ type moverX struct {
 	curved *curvature // nil beyond maxCurved
 	metric MetricSet  // nil: one step size for all entries
 	lo, hi func(i int) float64
+	bounds bool // X is given by lo and hi
 
 	known      []bool    // whether g knows the entry, as far as can be told
 	second     bool      // the last step was by curvature
@@ -75,9 +76,13 @@ func newMoverX(it *Iteration, ablate Ablation) moverX {
 	}
 	r.metric, _ = it.Set().(MetricSet)
 	switch set := it.Set().(type) {
+	case Space:
+		r.bounds = true
 	case Box:
+		r.bounds = true
 		r.lo, r.hi = func(i int) float64 { return set.Lo[i] }, func(i int) float64 { return set.Hi[i] }
 	case NonNegative:
+		r.bounds = true
 		r.lo = func(int) float64 { return 0 }
 	}
 	return r
@@ -219,8 +224,7 @@ func (r *moverX) newton(it *Iteration, m *untuned) (ok bool, err error) {
 		r.s[i] = next[i]
 	}
 	it.Project(next)
-	switch it.Set().(type) {
-	case Space, Box, NonNegative:
+	if r.bounds {
 		return true, nil
 	}
 	for i, v := range next {
