@@ -1,18 +1,21 @@
 """Measures every tier of the kernels beside gonum, OpenBLAS and NumPy in one run, and writes the
 table of this machine into mat/kernel/KERNELS.md, in place of what an earlier run wrote there.
 
-    python3 kernels_table.py [-rounds 12] [-on "taskset -c 1"] [-title "AMD EPYC (Zen 5)"]
+    python3 kernels_table.py [-rounds 6] [-on "taskset -c 1"] [-title "AMD EPYC (Zen 5)"]
+                             [-times FILE]
 
-The programs take turns, and measure for a millisecond at a time, five times a turn. A figure is the
-least of all. So a machine shared with others is measured in the moments when it is free, and more
-rounds find more of them. A burst of a faster clock that comes to one program alone may move a ratio
-by some per cent. -on is put before each program, to keep it on one core. OpenBLAS runs with its own
-choice of kernels, and with OPENBLAS_CORETYPE=Haswell, which is AVX2. Debian: python3-numpy
-python3-scipy libopenblas0-pthread. Go 1.27 is fetched by go.
+The programs take turns, and measure for a third of a millisecond at a time, ten times a turn. A
+figure is the least of all. So a machine shared with others is measured in the moments when it is
+free, and more rounds find more of them. A burst of a faster clock that comes to one program alone
+may move a ratio by some per cent. With -times, FILE keeps the times, and those that an earlier run
+of the same code left there count, too. -on is put before each program, to keep it on one core.
+OpenBLAS runs with its own choice of kernels, and with OPENBLAS_CORETYPE=Haswell, which is AVX2.
+Debian: python3-numpy python3-scipy libopenblas0-pthread. Go 1.27 is fetched by go.
 """
 
 import argparse
 import datetime
+import json
 import os
 import pathlib
 import re
@@ -87,7 +90,7 @@ def measure(rounds, on, folder):
         run((), ("go", "test", "-c", *flags, "-o", programs[name], "./bench"), env, ROOT)
     gonum = os.path.join(folder, "gonum")
     run((), ("go", "test", "-c", "-o", gonum, "."), {})
-    quick = "-test.run", "^$", "-test.benchtime", "1ms", "-test.count", "5", "-test.bench"
+    quick = "-test.run", "^$", "-test.benchtime", "300us", "-test.count", "10", "-test.bench"
     for turn in range(rounds):
         print("round", turn + 1, "of", rounds, file=sys.stderr, flush=True)
         for pattern in PATTERNS:
@@ -101,7 +104,24 @@ def measure(rounds, on, folder):
             record(times, "openblas", run(on, command, {}))
             record(times, "haswell", run(on, command, {"OPENBLAS_CORETYPE": "Haswell"}))
         record(times, "numpy", run(on, (sys.executable, "numpy_bench.py", "StepCholesky"), {}))
-    return {key: min(t) for key, t in times.items()}
+    return times
+
+
+def join(times, rounds, file):
+    """The least times of this run and of the earlier ones in the file, and the rounds of all."""
+    best = {key: min(t) for key, t in times.items()}
+    if not file:
+        return best, rounds
+    if os.path.exists(file):
+        with open(file) as f:
+            old = json.load(f)
+        rounds += old["rounds"]
+        for *key, t in old["times"]:
+            best[tuple(key)] = min(t, best.get(tuple(key), t))
+    with open(file + ".new", "w") as f:
+        json.dump({"rounds": rounds, "times": [[*key, t] for key, t in best.items()]}, f)
+    os.replace(file + ".new", file)
+    return best, rounds
 
 
 def cell(x):
@@ -144,17 +164,19 @@ def table(best, version):
 
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("-rounds", type=int, default=12)
+    flags.add_argument("-rounds", type=int, default=6)
     flags.add_argument("-on", default="", help="a command to run the programs by")
     flags.add_argument("-title", default="", help="the name of this machine; default: that of its processor")
+    flags.add_argument("-times", default="", help="a file that keeps the times from one run to the next")
     options = flags.parse_args()
     about = run((), ("go", "run", "./bench", "-version"), SIMD, ROOT).split("\n")[0]
     title = options.title or about.split("; ")[-1]
     with tempfile.TemporaryDirectory() as folder:
-        best = measure(options.rounds, shlex.split(options.on), folder)
+        times = measure(options.rounds, shlex.split(options.on), folder)
+    best, rounds = join(times, options.rounds, options.times)
     today = datetime.date.today().isoformat()
     go = run((), ("go", "version"), {}, ROOT).split()[2]
-    note = f"{today}, least of {options.rounds} rounds; portable and v3 by {go}, simd: {about}."
+    note = f"{today}, least of {rounds} rounds; portable and v3 by {go}, simd: {about}."
     begin, end = f"<!-- begin {title} -->", f"<!-- end {title} -->"
     note = textwrap.fill(note, 100)
     text = f"{begin}\n### {title}\n\n{table(best, note)}{end}"
