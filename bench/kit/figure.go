@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,16 +12,22 @@ import (
 )
 
 // WriteFigure writes a figure and its numbers into a folder, as NAME.svg and NAME.csv, and says so.
+// Where no number can be drawn, as where all are 0 on a logarithmic axis, it says that and leaves
+// the figure out.
 func WriteFigure(w io.Writer, folder, name string, fig *plot.Figure) error {
 	for _, f := range []struct {
 		name string
 		fill func(io.Writer) error
 	}{{name + ".svg", fig.WriteSVG}, {name + ".csv", fig.WriteCSV}} {
 		path := filepath.Join(folder, f.name)
-		if err := atomicfile.Write(path, f.fill); err != nil {
+		said := fmt.Sprintf("wrote %s\n", path)
+		switch err := atomicfile.Write(path, f.fill); {
+		case errors.Is(err, plot.ErrEmpty):
+			said = fmt.Sprintf("no %s: no number can be drawn\n", f.name)
+		case err != nil:
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "wrote %s\n", path); err != nil {
+		if _, err := io.WriteString(w, said); err != nil {
 			return err
 		}
 	}
