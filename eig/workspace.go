@@ -31,14 +31,10 @@ func maxAbs(a *mat.Sym) (float64, error) {
 	panic("eig: maxAbs: no such entry")
 }
 
-// power returns the power of two that brings m ≥ 0 near 1, as math.Ldexp does with the exponent that
-// math.Frexp gives.
+// power returns the power of two that brings m near 1.
 func power(m float64) float64 {
-	if m == 0 {
-		return 1
-	}
-	e := int(math.Float64bits(m)>>52) - 1022
-	return math.Float64frombits(uint64(1023-max(-1000, min(e, 1000))) << 52)
+	_, e := math.Frexp(m)
+	return math.Ldexp(1, -max(-1000, min(e, 1000)))
 }
 
 // room returns the power of two that brings m near 2⁹⁶⁰: sums do not overflow there, and entries
