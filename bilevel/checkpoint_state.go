@@ -54,8 +54,8 @@ func (t *State) Int(v *int) {
 	*v = int(u)
 }
 
-// count visits an int that is not negative.
-func (t *State) count(v *int) {
+// Count visits an int that is not negative. Load refuses any other.
+func (t *State) Count(v *int) {
 	u := t.word(uint64(*v))
 	if u >= math.MaxInt {
 		t.fail("a count is %d", u)
@@ -64,8 +64,8 @@ func (t *State) count(v *int) {
 	*v = int(u)
 }
 
-// flag visits *v as 0 or 1.
-func (t *State) flag(v *bool) {
+// Flag visits *v as 0 or 1. Load refuses any other number.
+func (t *State) Flag(v *bool) {
 	u := uint64(0)
 	if *v {
 		u = 1
@@ -141,12 +141,12 @@ func (t *State) fail(format string, args ...any) {
 // outlive a step.
 func (s *Solver) persist(t *State) {
 	it := s.it
-	t.count(&it.k)
+	t.Count(&it.k)
 	t.k = it.k
 	t.Floats(it.x, it.y, s.mean)
 	a, c := &it.activity, &it.oracle.counts
 	for _, v := range []*int{&a.Truncated, &a.Shrunk, &a.Cut, &a.Slowed} {
-		t.count(v)
+		t.Count(v)
 	}
 	for _, v := range []*uint64{
 		&c.Xi, &c.Phi, &c.GradF, &c.GradG, &c.CrossG, &c.HessG, &c.HessVecG, &c.CrossVecG, &c.GradXG,

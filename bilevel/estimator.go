@@ -214,14 +214,14 @@ func (e *Estimator) State(t *State) {
 	t.Floats(e.x, e.y)
 	t.Dense(e.hxy)
 	t.Sym(e.hyy)
-	t.count(&e.updates)
+	t.Count(&e.updates)
 	r := &e.report
 	route := int(r.Truncate.Route)
 	for _, v := range []*float64{&r.CrossNorm, &r.HessNorm, &r.Truncate.MinEigenvalue, &r.Truncate.Change} {
 		t.Float(v)
 	}
-	t.count(&r.Truncate.Clipped)
-	t.count(&route)
+	t.Count(&r.Truncate.Clipped)
+	t.Count(&route)
 	r.Truncate.Route = eig.Route(route)
 	t.Float(&e.promise)
 	e.bound.State(t)

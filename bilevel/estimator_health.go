@@ -79,7 +79,7 @@ func (c *clippings) State(t *State) {
 		t.Float(v)
 	}
 	for _, v := range []*int{&c.n, &c.next, &c.m} {
-		t.count(v)
+		t.Count(v)
 	}
 	t.Floats(c.v)
 	t.Sym(c.mean)

@@ -132,8 +132,8 @@ func (b *modulus) State(t *State) {
 	for _, v := range []*float64{&b.least, &b.loss, &b.reach} {
 		t.Float(v)
 	}
-	t.count(&b.skip)
-	t.count(&b.wait)
+	t.Count(&b.skip)
+	t.Count(&b.wait)
 }
 
 // convexityAt returns s at x, or an error where the batch's g_yy is certain to break that promise.

@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -25,8 +26,10 @@ type Iteration struct {
 	x, y         []float64
 	xNext, yNext []float64
 
-	alpha, beta float64 // sums of the step sizes reported in this step
-	longest     float64 // the largest norm that Watch was given in this step
+	alpha, beta float64         // sums of the step sizes reported in this step
+	longest     float64         // the largest norm that Watch was given in this step
+	ctx         context.Context // of the run
+	arrived     bool            // the method has nothing left to do
 	activity    Activity
 	scan        *scan
 }
@@ -39,7 +42,7 @@ func newIteration(p Problem, m Method, opt Options) (*Iteration, error) {
 	}
 	it := &Iteration{
 		method: m, oracle: newOracle(p), scan: newScan(),
-		x: make([]float64, dx), xNext: make([]float64, dx),
+		ctx: context.Background(), x: make([]float64, dx), xNext: make([]float64, dx),
 		y: make([]float64, dy), yNext: make([]float64, dy),
 	}
 	if err := it.setOptions(opt); err != nil {
@@ -165,6 +168,16 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 // that moves something besides x and y on which their directions depend, or of a direction that
 // others may cancel.
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
+
+// Context returns the context of the run, for a look inside a long step: a Step may return the
+// error of a context that has ended. The run then stops as canceled, at the iterate before, and
+// another Run does the step again. Such a Step must leave what its State visits as it was, and draw
+// its samples after the last look.
+func (it *Iteration) Context() context.Context { return it.ctx }
+
+// Arrive says that the iterate of this step is final: on exact derivatives, or all terms of finite
+// sums, no step could improve it beyond rounding. Run stops after this step.
+func (it *Iteration) Arrive() { it.arrived = true }
 
 // MetricStep returns the one step size to report where entry i of x moved to next with the step
 // size 1/a_i. It is ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, so that ‖Δ‖ divided by it is the norm of the

@@ -79,10 +79,11 @@ const (
 	ToleranceMet               // Run.Tol
 	GapReached                 // Run.Gap
 	TimeLimit                  // Run.Time
+	Arrived                    // the method says that nothing is left to do
 )
 
 var reasonNames = [...]string{"failed", "canceled", "stopped by the progress callback",
-	"step limit", "sample limit", "tolerance met", "gap reached", "time limit"}
+	"step limit", "sample limit", "tolerance met", "gap reached", "time limit", "arrived"}
 
 func (r Reason) String() string {
 	if r < 0 || int(r) >= len(reasonNames) {
@@ -128,6 +129,8 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 		return s.result(0, Failed, 0), err
 	}
 	k0, clock := s.it.k, stopwatch{start: time.Now()}
+	s.it.ctx = ctx
+	defer func() { s.it.ctx = context.Background() }()
 	rest := newStillness(s, r)
 	for {
 		reason, stop, err := Failed, true, error(nil)
@@ -135,6 +138,8 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 			reason, err = Canceled, context.Cause(ctx)
 		} else if err = s.Step(); err == nil {
 			reason, stop = s.reached(r, k0, &clock, rest, near)
+		} else if s.err == nil {
+			reason = Canceled
 		}
 		if stop {
 			return s.result(s.it.k-k0, reason, clock.elapsed()), err
@@ -164,6 +169,8 @@ func (s *Solver) reached(r Run, k0 int, clock *stopwatch, rest *stillness, near 
 	switch {
 	case r.Progress != nil && done%max(r.Every, 1) == 0 && !clock.progress(r, s):
 		return ByProgress, true
+	case s.it.arrived:
+		return Arrived, true
 	case r.Steps > 0 && done >= r.Steps:
 		return StepLimit, true
 	case r.Xi > 0 && c.Xi >= r.Xi, r.Phi > 0 && c.Phi >= r.Phi:

@@ -29,6 +29,23 @@ type WidthSet interface {
 	Width(i int) float64
 }
 
+// BoundedSet is a Set that consists of bounds for each entry, ±Inf where there is none.
+type BoundedSet interface {
+	Set
+
+	// Bounds returns the bounds of entry i.
+	Bounds(i int) (lo, hi float64)
+}
+
+// Bounds returns −Inf and +Inf.
+func (Space) Bounds(int) (lo, hi float64) { return math.Inf(-1), math.Inf(1) }
+
+// Bounds returns Lo_i and Hi_i.
+func (b Box) Bounds(i int) (lo, hi float64) { return b.Lo[i], b.Hi[i] }
+
+// Bounds returns 0 and +Inf.
+func (NonNegative) Bounds(int) (lo, hi float64) { return 0, math.Inf(1) }
+
 // Width returns the extent of set in direction i, and 1 where the set has none or is not a
 // WidthSet.
 func Width(set Set, i int) float64 {

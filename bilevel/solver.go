@@ -1,6 +1,8 @@
 package bilevel
 
 import (
+	"context"
+	"errors"
 	"slices"
 
 	"stable/bilevel/option"
@@ -51,7 +53,7 @@ func (s *Solver) Step() (err error) {
 	}
 	it, before, returned := s.it, s.it.activity, false
 	it.oracle.step, it.oracle.inside = it.k, ""
-	it.alpha, it.beta, it.longest = 0, 0, 0
+	it.alpha, it.beta, it.longest, it.arrived = 0, 0, 0, false
 	copy(it.xNext, it.x)
 	copy(it.yNext, it.y)
 	defer func() {
@@ -61,7 +63,9 @@ func (s *Solver) Step() (err error) {
 		if err != nil {
 			it.activity = before
 		}
-		s.err = err
+		if s.err = err; err != nil && it.ctx.Err() != nil && errors.Is(err, it.ctx.Err()) {
+			s.err, err = nil, context.Cause(it.ctx) // the step was given up, and can be done again
+		}
 	}()
 	if err = it.failed(it.stepper.Step(it)); err == nil {
 		err = it.checkNext()

@@ -300,7 +300,7 @@ func TestRunStops(t *testing.T) {
 	assert.Equal(t, "tolerance met", ToleranceMet.String())
 	assert.Equal(t, "failed", Failed.String())
 	assert.Equal(t, "time limit", TimeLimit.String())
-	assert.Equal(t, "Reason(8)", (TimeLimit + 1).String())
+	assert.Equal(t, "Reason(9)", (Arrived + 1).String())
 	assert.Equal(t, "Reason(-1)", Reason(-1).String())
 }
 

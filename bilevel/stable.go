@@ -269,7 +269,7 @@ func (m *stable) State(t *State) {
 	t.Float(&m.curvature)
 	if m.gradx != nil {
 		t.Floats(m.gradx.mean)
-		t.count(&m.gradx.k)
+		t.Count(&m.gradx.k)
 	}
 	if m.rule != nil {
 		m.rule.State(t)

@@ -102,7 +102,7 @@ func (p *Passes) State(t *State) {
 	if p == nil {
 		return
 	}
-	t.count(&p.next)
+	t.Count(&p.next)
 	for i := range p.terms {
 		t.Uint((*uint64)(&p.terms[i]))
 	}
@@ -123,3 +123,36 @@ func (p *Passes) check() error {
 	}
 	return nil
 }
+
+// Drawn returns the terms that this pass has given so far, in their order: to be read only, and
+// valid until the next draw. After the last one, before the next pass begins, it is every term.
+func (p *Passes) Drawn() []Sample { return p.terms[:p.next] }
+
+// Past gives the names that a run drew from a stream without Passes once more, from the first on,
+// in their order. It keeps none of them: the generator of the stream makes them again. A name asked
+// again is an evaluation, and no sample.
+type Past struct {
+	stream
+	first rand.PCG
+	given uint64
+}
+
+// PastXi returns a Past of the samples ξ. A method makes it in Start, and keeps it.
+func (it *Iteration) PastXi() *Past { return newPast(it.oracle.upper, it.opt.Seed, 'x') }
+
+// PastPhi returns a Past of the samples φ, as PastXi does.
+func (it *Iteration) PastPhi() *Past { return newPast(it.oracle.lower, it.opt.Seed, 'y') }
+
+func newPast(size, seed, id uint64) *Past {
+	p := &Past{stream: *newStream(size, seed, id, nil)}
+	p.count, p.first = &p.given, p.pcg
+	return p
+}
+
+// Rewind makes the first name the next one.
+func (p *Past) Rewind() { p.pcg, p.given = p.first, 0 }
+
+// Next returns the next n names, valid until the next call. It does not know how many the run has
+// drawn: beyond them are the names of samples to come. It allocates only where n is larger than ever
+// before.
+func (p *Past) Next(n int) []Sample { return p.draw(nil, n, n) }

@@ -370,7 +370,7 @@ func (m *untuned) State(t *State) {
 	m.bound.State(t)
 	t.Sym(m.hp)
 	t.Floats(m.v, m.yMid)
-	t.count(&m.seenG)
+	t.Count(&m.seenG)
 	for _, v := range []*float64{&m.clipped, &m.kappaG, &m.moved, &m.longestY, &m.visitedY} {
 		t.Float(v)
 	}

@@ -289,9 +289,9 @@ func (c *curvature) solve(s, h []float64, eta float64, last bool) (stopped bool,
 }
 
 func (c *curvature) State(t *State) {
-	t.count(&c.pairs)
-	t.count(&c.next)
-	t.flag(&c.ready)
+	t.Count(&c.pairs)
+	t.Count(&c.next)
+	t.Flag(&c.ready)
 	t.Sym(c.a)
 	t.Dense(c.q)
 	t.Floats(c.d)

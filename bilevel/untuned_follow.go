@@ -324,7 +324,7 @@ func (f *follower) State(t *State) {
 		g.State(t)
 	}
 	for i := range f.noise {
-		t.count(&f.noise[i].n)
+		t.Count(&f.noise[i].n)
 		t.Float(&f.noise[i].omega)
 	}
 	for _, batch := range [][]Sample{f.xi, f.phi} {

@@ -248,16 +248,16 @@ func (v *influence) gap(c *curvature, h []float64) float64 {
 }
 
 func (v *influence) State(t *State) {
-	t.count(&v.n)
+	t.Count(&v.n)
 	t.Float(&v.tau)
 	t.Floats(v.trace)
 	if v.cov != nil {
 		t.Sym(v.cov)
 	}
 	for i := range v.held {
-		t.flag(&v.held[i])
+		t.Flag(&v.held[i])
 	}
-	t.flag(&v.mu)
+	t.Flag(&v.mu)
 	for _, f := range []*float64{&v.below, &v.norms[0], &v.norms[1], &v.largest} {
 		t.Float(f)
 	}

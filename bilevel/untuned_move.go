@@ -357,9 +357,9 @@ func (r *moverX) State(t *State) {
 	for _, v := range []*float64{&r.kappaA, &r.bend, &r.push, &r.reach, &r.travelled} {
 		t.Float(v)
 	}
-	t.flag(&r.second)
+	t.Flag(&r.second)
 	for i := range r.known {
-		t.flag(&r.known[i])
+		t.Flag(&r.known[i])
 	}
 	if r.curved != nil {
 		r.curved.State(t)

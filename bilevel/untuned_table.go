@@ -38,9 +38,9 @@ func (v *visits) leave() {
 }
 
 func (v *visits) State(t *State) {
-	t.count(&v.n)
+	t.Count(&v.n)
 	for i := range v.seen {
-		t.flag(&v.seen[i])
+		t.Flag(&v.seen[i])
 	}
 }
 
