@@ -22,7 +22,8 @@ import (
 // the paper. The problem must be a bilevel.UpperGradient. The solver's iterate y is the one that
 // minimises g. The rule was checked against solvers/f2sa.py of benchmark_bilevel, step by step at
 // fixed λ (TestMethodsFollowPublicCode). There λ grows by increments of order (k+1)^(−1/7), and so
-// as k^(6/7), far faster than the paper's k^(1/7), and β is not divided by λ.
+// as k^(6/7), far faster than the paper's k^(1/7); the step of x falls as k^(−4/7), the paper's as
+// k^(−5/7), and that of y_λ is not divided by λ.
 //
 // Samples a step, T = Inner: ξ T + 1 batches, φ 2T + 2. Oracles: GradF T + 1, GradG 2T, GradXG 2.
 // Cost besides the oracles: O(dx + T·dy). To an ε-stationary point: ε^(−7/2) samples.
@@ -148,10 +149,13 @@ func (m *f2sa) Vectors(visit func(name string, v []float64)) {
 //	h = [(g_x + νf_x)(x^k, y_ν) − (g_x − νf_x)(x^k, y_{−ν})]/2ν,   x^{k+1} = P_X(x^k − α_k h).
 //
 // The bias is O(ν²) where F2SA's is O(ν), ν = 1/λ. Both sides of a difference use the same sample,
-// so that its noise does not grow as 1/ν. The solver's iterate y is the mean of y_ν and y_{−ν},
-// which differs from y*(x) by O(ν²). The rule is taken from the paper's abstract; tests check it
-// against the equations above, step by step (TestMethodsFollowPublicCode), and that the bias with
-// exact oracles falls as ν² (TestBiasOfFirstOrder). The problem must be a bilevel.UpperGradient.
+// so that its noise does not grow as 1/ν. The first author's code, F2SA_p in medium_sized/l2reg.py
+// of TrueNobility303/F2BA at commit c4ed161, differs: each side has its own samples, the step of x
+// is normalised (see Normalise), and p is 2, 3, 5, 8 or 10. The solver's iterate y is the mean of
+// y_ν and y_{−ν}, which differs from y*(x) by O(ν²). The rule is taken from the paper's abstract;
+// tests check it against the equations above, step by step (TestMethodsFollowPublicCode), and that
+// the bias with exact oracles falls as ν² (TestBiasOfFirstOrder). The problem must be a
+// bilevel.UpperGradient.
 //
 // Samples a step, T = Inner: ξ and φ T + 1 batches. Oracles: GradF 2T + 2, GradG 2T, GradXG 2. Cost
 // besides the oracles: O(dx + T·dy). To an ε-stationary point: ε^(−2−1/p) samples in ‖∇F‖².
@@ -162,6 +166,9 @@ type F2SAp struct {
 
 	// Nu is ν > 0, in units of g over f. Default 0.1.
 	Nu float64
+
+	// Normalise makes α_k the length of a step: x^{k+1} = P_X(x^k − α_k h/‖h‖). Default false.
+	Normalise bool
 
 	// Inner is the number T ≥ 1 of steps of both y. Default 1.
 	Inner int
@@ -201,7 +208,7 @@ func (m F2SAp) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 
 func (m *f2sap) Step(it *bilevel.Iteration) error {
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
-	if err := it.UseSteps(alpha, float64(m.Inner)*beta, 0); err != nil {
+	if err := it.UseSteps(0, float64(m.Inner)*beta, 0); err != nil {
 		return err
 	}
 	o, x := it.Oracle(), it.X()
@@ -238,6 +245,15 @@ func (m *f2sap) Step(it *bilevel.Iteration) error {
 	}
 	for i := range m.h {
 		m.h[i] = 0.5 * (m.fx[i] + m.fxLow[i] + (m.gx[i]-m.gxLow[i])/m.Nu)
+	}
+	if err := it.Finite(m.h); err != nil {
+		return err
+	}
+	if m.Normalise {
+		alpha /= max(mat.Norm(m.h), 1e-300)
+	}
+	if err := it.UseSteps(alpha, 0, 0); err != nil {
+		return err
 	}
 	it.MoveX(alpha, m.h)
 	mean := it.NextY()

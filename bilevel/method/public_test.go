@@ -35,6 +35,7 @@ func TestMethodsFollowPublicCode(t *testing.T) {
 		{AmIGO{Alpha: a, Beta: b, Inner: plainInner}, &plainAmIGO{}},
 		{F2SA{Alpha: a, Beta: b, Lambda: bilevel.Constant(7), Inner: plainInner}, &plainF2SA{}},
 		{F2SAp{Alpha: a, Beta: b, Nu: 0.2, Inner: plainInner}, &plainF2SAp{}},
+		{F2SAp{Alpha: a, Beta: b, Nu: 0.2, Inner: plainInner, Normalise: true}, &plainF2SAp{normalise: true}},
 		{BOME{Alpha: a, Beta: b, Inner: plainInner}, plainBOME{}},
 	} {
 		t.Run(c.m.Name(), func(t *testing.T) {
@@ -205,7 +206,10 @@ func (p *plainF2SA) step(r *reader, k int, x, y []float64) {
 	mat.Axpy(x, -plainAlpha, lin(1.0, fx, float64(lambda), r.gx(x, p.z), -float64(lambda), r.gx(x, y)))
 }
 
-type plainF2SAp struct{ up, low []float64 }
+type plainF2SAp struct {
+	up, low   []float64
+	normalise bool
+}
 
 func (p *plainF2SAp) step(r *reader, k int, x, y []float64) {
 	const nu = 0.2
@@ -228,7 +232,12 @@ func (p *plainF2SAp) step(r *reader, k int, x, y []float64) {
 	same(r.log[2].Batch, r.log[3].Batch)
 	fx, _ := r.f(x, p.up)
 	fLow, _ := r.f(x, p.low)
-	mat.Axpy(x, -plainAlpha/(2*nu), lin(1.0, r.gx(x, p.up), nu, fx, -1.0, r.gx(x, p.low), nu, fLow))
+	h := lin(0.5/nu, r.gx(x, p.up), 0.5, fx, -0.5/nu, r.gx(x, p.low), 0.5, fLow)
+	length := 1.0
+	if p.normalise {
+		length = mat.Norm(h)
+	}
+	mat.Axpy(x, -plainAlpha/length, h)
 	copy(y, lin(0.5, p.up, 0.5, p.low))
 }
 
