@@ -18,8 +18,8 @@ func ExampleDenseOf() {
 	// Output: [10 20 30 40 50 60]
 }
 
-// A literal serves where there is a gap between the rows; Stride is never left out. With gonum, a
-// matrix m and a Dense share their entries in this way:
+// A literal serves where there is a gap between the rows; Stride is never left out. With gonum
+// v0.17, a matrix m and a Dense share their entries in this way:
 //
 //	raw := m.RawMatrix() // m is a *gonum mat.Dense
 //	d := mat.Dense{Rows: raw.Rows, Cols: raw.Cols, Stride: raw.Stride, Data: raw.Data}

@@ -15,11 +15,11 @@ import (
 
 const ijcnn1Usage = `go run ./bench ijcnn1: STABLE beside SOBA and SABA in the setup of benchmark_bilevel
 
-Hyper-parameter tuning on ijcnn1 as in the benchmark_bilevel suite: exponential form, the 49,990
-training rows inside, the 91,701 test rows outside, no bias, no scaling, y⁰ ~ N(0, I), exp(u⁰) ~
-U(0, 1), batches of 64, medians. Unlike there, F* and F are exact to about 1e-12 and samples are
-counted; weights ½exp(u) are kept in [-lo, -hi], where there is no bound there. The grid for α is
-100 times the paper's: u has the scale of a logarithm.
+Hyper-parameter tuning on ijcnn1 as in benchmark_bilevel at commit 3ad65dc: exponential form, the
+49,990 training rows inside, the 91,701 test rows outside, no bias, no scaling, y⁰ ~ N(0, I),
+exp(u⁰) ~ U(0, 1), batches of 64, medians. Unlike there, F* and F are exact to about 1e-12 and
+samples are counted; weights ½exp(u) are kept in [-lo, -hi], where there is no bound there. The grid
+for α is 100 times the paper's: u has the scale of a logarithm.
 
   go run ./bench ijcnn1 -data ../data
 

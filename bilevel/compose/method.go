@@ -37,7 +37,7 @@ type SCGD struct {
 // with the same φ at both points; at k = 0, x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2).
 // Oracles: GradG at two points for k ≥ 1, the others as for SCGD. Memory dx + dy more.
 //
-// We know of no public code. Tests check the rule, and that of SCGD, against these equations, step
+// Tests check the rule, and that of SCGD, against these equations, step
 // by step (TestMethodsFollowTheirPapers), and two properties: β = 1 is SCGD with β = 1, and exact
 // oracles with y⁰ = h(x⁰) make y^{k+1} = h(x^k) for every β, which is gradient descent on F.
 type SCSC struct {

@@ -17,8 +17,8 @@ import (
 // Samples per step: ξ one batch; φ T + 1 + p batches. Oracles: GradF 1, GradG T, HessVecG p,
 // CrossVecG 1, with p in {0, …, N−1}. To an ε-stationary point: ε⁻² samples. Some texts draw p
 // uniformly from {1, …, N}, which leaves an error of order 1/L_g that does not go away; here p
-// starts at 0. We know of no public code. Tests check the rule against the paper's equations, step
-// by step (TestAlternatingFollowsThePapers), and against TTSA, which it is with T = 1
+// starts at 0. Tests check the rule against the paper's equations, step by step
+// (TestAlternatingFollowsThePapers), and against TTSA, which it is with T = 1
 // (TestMethodReductions).
 type ALSET struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0.

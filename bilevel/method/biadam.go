@@ -29,11 +29,10 @@ import (
 // 1, with p in {0, …, N−1}. The set must be a MetricSet. Cost besides the oracles: O(dx + dy), and
 // the projection.
 //
-// To an ε-stationary point: ε⁻² samples, up to logarithms. We know of no public code. Tests check
-// the rule against the paper's equations, step by step (TestBiAdamFollowsThePaper), and in the
-// limit of a large ρ (TestBiAdamReductions). The paper allows every diagonal A ⪰ ρI. Its example
-// takes the square of f_x, which is zero where f does not depend on x; this package takes the
-// square of h.
+// To an ε-stationary point: ε⁻² samples, up to logarithms. Tests check the rule against the paper's
+// equations, step by step (TestBiAdamFollowsThePaper), and in the limit of a large ρ
+// (TestBiAdamReductions). The paper allows every diagonal A ⪰ ρI. Its example takes the square of
+// f_x, which is zero where f does not depend on x; this package takes the square of h.
 type BiAdam struct {
 	// Alpha and Beta are the step sizes of x̃ and ỹ, lengths of a step as in Adam. The paper calls
 	// them γ and λ, and holds them constant. Required, ≥ 0.

@@ -11,7 +11,7 @@ import (
 //	y ← y − β_t g_y(x^k, y; φ),   t = 0, …, t_k − 1,   from y^k to y^{k+1},
 //	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
 //
-// The inner steps start where those of step k−1 ended: a warm start, as in the public code.
+// The inner steps start where those of step k−1 ended: a warm start.
 //
 // Samples per step: ξ one batch; φ t_k + 1 + p batches. Oracles: GradF 1, GradG t_k, HessVecG p,
 // CrossVecG 1, with p in {0, …, N−1}.

@@ -15,9 +15,11 @@ import (
 // points. The method is SUSTAIN with TauY = 1, without the second evaluation of g_y.
 //
 // Samples per step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 1, HessVecG
-// 2p, CrossVecG 2, with p in {0, …, N−1}; for k = 0 one point only. We know of no public code.
-// Tests check the rule against the equations, step by step (TestMomentumFollowsThePapers), and that
-// the method is SUSTAIN with weight 1 in y, bit for bit (TestMethodReductions).
+// 2p, CrossVecG 2, with p in {0, …, N−1}; for k = 0 one point only. Tests check the rule against
+// the equations, step by step (TestMomentumFollowsThePapers), and that the method is SUSTAIN with
+// weight 1 in y, bit for bit (TestMethodReductions). Function mstsa in stocBiO.py of
+// JunjieYang97/MRVRBO, at commit f182003, has the recursion with τ = ½, at (x^k, y^{k+1}) and
+// (x^{k−1}, y^k), on a truncated series in place of (A).
 type MSTSA struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule

@@ -65,8 +65,9 @@ func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 //
 // The rule is taken from the paper's abstract and the description of PAGE. Tests check that Share =
 // 1 is SOBA with large batches, and that exact oracles make every direction exact
-// (TestReductionsToSOBA). The code that pull request 47 of benchmark_bilevel proposes adds the
-// gradients at the old point, which PAGE subtracts.
+// (TestReductionsToSOBA). The code of pull request 47 of benchmark_bilevel, solvers/spaba.py at
+// commit b542514, has the same recursion. There Share is 0.1, v is clipped by entries, to [−1, 1],
+// and nothing moves before the first large batch, which here is in step 0.
 //
 // Samples per step: ξ and φ one batch, or with probability Share Large of each. Oracles as for
 // SRBA.

@@ -328,7 +328,8 @@ func (t Tuning) stable(u bilevel.Upper) bilevel.Method {
 
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
 
-// Registry returns the entries of all methods.
+// Registry returns the entries of all methods. STABLE-untuned is not the paper's method:
+// of its eight parts one is, the drift correction.
 func Registry() []Entry {
 	mu.RLock()
 	defer mu.RUnlock()

@@ -26,10 +26,10 @@ import (
 // Samples per step: ξ and φ one batch. Oracles, for k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; for
 // k = 0 half of that. Other cost: as for STABLE.
 //
-// To an ε-stationary point: ε^(−3/2) samples. We know of no public code. Tests check the rule
-// against the equations above (TestRSVRBFollowsThePaper), and that exact oracles keep every
-// estimate exact (TestRSVRBExact). The paper is for X = R^dx, and may draw a separate sample for
-// each estimator; this package adds the projection and shares one sample.
+// To an ε-stationary point: ε^(−3/2) samples. Tests check the rule against the equations above
+// (TestRSVRBFollowsThePaper), and that exact oracles keep every estimate exact (TestRSVRBExact).
+// The paper is for X = R^dx, and may draw a separate sample for each estimator; this package adds
+// the projection and shares one sample.
 type RSVRB struct {
 	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are of
 	// the order (k+1)^(−1/3).

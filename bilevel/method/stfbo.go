@@ -18,9 +18,11 @@ import (
 //
 // The only parameters are the initial values of the sums, in the units of the directions. The
 // analysis is deterministic: under noise the roots of the sums grow as √k, so the step sizes fall
-// as 1/√k, and that of x as 1/k. The projection is added here. We know of no public code. Tests
-// check the rule against the paper's equations, step by step (TestSTFBOFollows), and its
-// convergence with exact oracles (TestMethodsSolveExactly).
+// as 1/√k, and that of x as 1/k. The projection is added here. The authors' code, OptMN-Lab/tfbo at
+// commit 999815f (benchopt/solvers/stfbo.py; the sums in coreset/bcsr_training.py), has this rule,
+// with 1e-8 added to the divisors and −v in place of v. Tests check the rule against the paper's
+// equations, step by step (TestSTFBOFollows), and its convergence with exact oracles
+// (TestMethodsSolveExactly).
 //
 // Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
 // besides the oracles: O(dx + dy).

@@ -31,9 +31,10 @@ import (
 //
 // The rule was checked against solvers/vrbo.py of benchmark_bilevel (see the package comment),
 // which leaves out the change of x: its directions are those of the old x until the next large
-// batch. Here, with exact oracles, u and v stay exact at every point (TestVRBOExact). The paper
-// counts m+1 inner steps where this package counts m, and is for X = R^dx; the projection is added
-// here.
+// batch. Nor does a large batch reset inner_var_old there, so that the first difference after it
+// starts from an older y. Here, with exact oracles, u and v stay exact at every point
+// (TestVRBOExact). The paper counts m+1 inner steps where this package counts m, and is for X =
+// R^dx; the projection is added here.
 type VRBO struct {
 	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required, ≥ 0. The paper's
 	// are constant; the schedules are taken at k.
