@@ -3,8 +3,13 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"go/parser"
+	"go/token"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,9 +34,9 @@ var rooms = map[string][]string{
 }
 
 type listed struct {
-	ImportPath                         string
-	Standard                           bool
-	Imports, TestImports, XTestImports []string
+	ImportPath, Dir                             string
+	Standard                                    bool
+	GoFiles, Imports, TestImports, XTestImports []string
 }
 
 // The module imports the standard library alone (its tests: testify, too), nothing of it unsafe or
@@ -78,6 +83,30 @@ func TestRoomsOfBench(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(rooms), seen)
+}
+
+// README names the packages that its interface leaves out: those whose first line makes no promise.
+func TestNoPromise(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(readme), "first line makes no promise:")
+	require.True(t, ok)
+	list, _, _ = strings.Cut(list, ".")
+	var named, silent []string
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(list, -1) {
+		named = append(named, "stable/"+m[1])
+	}
+	for _, p := range goList(t, "stable/mat/...", "stable/chol/...", "stable/eig/...", "stable/bilevel/...") {
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil,
+				parser.PackageClauseOnly|parser.ParseComments)
+			require.NoError(t, err)
+			if f.Doc != nil && strings.Contains(f.Doc.List[0].Text, "makes no promise") {
+				silent = append(silent, p.ImportPath)
+			}
+		}
+	}
+	assert.ElementsMatch(t, named, silent)
 }
 
 // The rule itself: upward edges and strangers are refused.
@@ -127,8 +156,8 @@ func isStandard(path string) bool {
 }
 
 func goList(t *testing.T, args ...string) []listed {
-	out, err := exec.Command("go",
-		append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports"}, args...)...).Output()
+	const fields = "-json=ImportPath,Dir,Standard,GoFiles,Imports,TestImports,XTestImports"
+	out, err := exec.Command("go", append([]string{"list", fields}, args...)...).Output()
 	if errors.Is(err, exec.ErrNotFound) {
 		t.Skip("no go command here to list packages with")
 	}

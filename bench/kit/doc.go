@@ -1,5 +1,4 @@
-// Package kit holds what the experiments of bench share. It is for this module's own use, and makes
-// no promise to others.
+// Package kit, which makes no promise to others, holds what the experiments of bench share.
 //
 // A command is a [Command]; [Run] finds it, runs it and turns its error into an exit status.
 // [Parse] reads its flags, its output goes to a [Terminal], and long work shows a [Progress].

@@ -1,5 +1,5 @@
-// Package atomicfile replaces a file in one step: a reader sees the old content or the new, never a
-// part of it.
+// Package atomicfile, which makes no promise to others, replaces a file in one step: a reader sees
+// the old content or the new, never a part of it.
 package atomicfile
 
 import (

@@ -1,5 +1,5 @@
-// Package bileveltest holds problems for the tests of this module's solvers and methods. It makes
-// no promise to others.
+// Package bileveltest, which makes no promise to others, holds problems for the tests of this
+// module's solvers and methods.
 package bileveltest
 
 import (

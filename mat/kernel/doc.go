@@ -1,4 +1,5 @@
-// Package kernel holds the inner loops under mat, chol and eig: register tiles and vector loops.
+// Package kernel, which makes no promise to others, holds the inner loops under mat, chol and eig:
+// register tiles and vector loops.
 //
 // Each kernel stands here twice. The portable one, in NAME.go, is plain Go and always compiled. Its
 // vector twin, in NAME_simd.go, is compiled with GOEXPERIMENT=simd on Go 1.27. It runs where the

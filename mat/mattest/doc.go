@@ -1,6 +1,6 @@
-// Package mattest holds what the tests of mat, chol and eig share: one list of hard symmetric
-// matrices, seeded random matrices, matrices whose padding is NaN with a check that nobody wrote
-// there, and residuals in units of n·eps·norm.
+// Package mattest, which makes no promise to others, holds what the tests of mat, chol and eig
+// share: one list of hard symmetric matrices, seeded random matrices, matrices whose padding is NaN
+// with a check that nobody wrote there, and residuals in units of n·eps·norm.
 //
 // For bounds there are also Draw, an endless list of small matrices, random and structured; Exact,
 // arithmetic of 320 bits, on math/big, to compare results with; Ledger, which keeps the worst case

@@ -1,5 +1,4 @@
-// Package kittest runs the commands of bench for their tests. It is for this module's own use: no
-// promise is made to others.
+// Package kittest, which makes no promise to others, runs the commands of bench for their tests.
 package kittest
 
 import (
