@@ -1,5 +1,5 @@
 // Command bench runs the experiments of this module. Without a command it does the main job:
-// hyper-parameter tuning with STABLE on a real data set.
+// hyper-parameter tuning on a real data set.
 //
 //	go run ./bench            tune, on the data set that ships with the module
 //	go run ./bench -h         the commands
@@ -20,7 +20,7 @@ import (
 
 // commands are the experiments; the first is the main job, which needs no name.
 var commands = []kit.Command{
-	{Name: "main", Summary: "hyper-parameter tuning with STABLE on one data set (the default)", Run: tune.Main},
+	{Name: "main", Summary: "hyper-parameter tuning on one data set (the default)", Run: tune.Main},
 	{Name: "tune", Summary: "tune on files of your own: weights and model as JSON, against the best single weight",
 		Run: tune.Tune},
 	{Name: "compare", Summary: "all methods under equal sample budgets", Run: race.Compare},

@@ -6,10 +6,10 @@
 // and makes a [Solver] from both. [Solver.Step] does one iteration, [Solver.Run] continues until a
 // stop rule is met, and [Solver.SaveFile] writes a checkpoint. Any package can implement a
 // [Method], which reads an [Iteration] and computes the next iterate. This package has [STABLE] of
-// Chen, Sun, Xiao and Yin (AISTATS 2022) and [Untuned], which grew out of it and has no step sizes.
-// In the paper's terms (STABLE-H) is [Estimator], (STABLE) is [STABLE], and the step sizes of the
-// theorems are [Constants.Theorem2] and [Constants.Theorem3]. The other methods are in package
-// method.
+// Chen, Sun, Xiao and Yin (AISTATS 2022) and [Untuned], which is not the paper's and has no step
+// sizes. In the paper's terms (STABLE-H) is [Estimator], (STABLE) is [STABLE], and the step sizes
+// of the theorems are [Constants.Theorem2] and [Constants.Theorem3]. The other methods are in
+// package method.
 //
 // f_x, f_y, g_y are gradients; g_xy is the dx × dy matrix of ∂²g/∂x_i∂y_j, g_yy the dy × dy
 // Hessian. Where the paper prints H_yy⁻¹H_xy f_y, the shapes require H_xy H_yy⁻¹ f_y.

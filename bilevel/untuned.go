@@ -10,10 +10,9 @@ import (
 	"stable/mat"
 )
 
-// Untuned is STABLE without a step size to choose: what this module runs where nothing is known of
-// a problem but its oracles. Like STABLE it is one loop that carries H_xy and H_yy by a recursion
-// with one sample at two points, and corrects y by the drift of y*. It differs in that it averages
-// the equations, not the iterates:
+// Untuned is this module's own method without a step size to choose, for problems of which nothing
+// is known but the oracles. It is not the paper's: of its eight parts one is, the correction of y
+// by the drift of y*. It averages the equations, not the iterates:
 //
 //	all five derivatives f_x, f_y, g_y, g_xy, g_yy are carried, each with a gain that tends to 1/k
 //	u = H⁻¹g_y,  v = H⁻¹f_y,  h = f_x − H_xy v,     H a copy of H_yy, raised to the floor of its noise
@@ -21,10 +20,8 @@ import (
 //	y⁺ = y − βu − H⁻¹H_xyᵀ(x⁺ − x),                  β = 1/(1 + κ_g + √(κ_g/2τ))
 //
 // Each estimate then is, up to the noise of moving it, the mean of all samples so far at the
-// present point, and the root of (g_y, h) is the M-estimator of all samples, which is efficient: on
-// a stream no method does better in the long run. x and y only have to follow the root, which moves
-// by O(1/k) a step, so that no step size decays, and the last iterate is the answer. Single-level
-// precedent: ROOT-SGD (Li, Mou, Wainwright, Jordan, COLT 2022).
+// present point. x and y follow the root of (g_y, h); no step size decays, and the last iterate is
+// the answer. Single-level precedent: ROOT-SGD (Li, Mou, Wainwright, Jordan, COLT 2022).
 //
 // On streams, and on finite sums without a table, past samples are asked again where the noise of
 // moving f_x, f_y or g_y is not small beside what the samples leave to know, as on rows of data: a
@@ -38,28 +35,10 @@ import (
 // drawn in passes then, each one once a pass: drawn uniformly, one in e waits for longer than a
 // pass, and the square of the error falls no faster than by e a pass.
 //
-// No constant here has a unit: scaling x, entry by entry, y, f and g by powers of two (g by even
-// ones) scales every iterate alike, bit for bit.
-//
-// An innovation longer than about half the root of the sum of all squares so far is clipped there,
-// until as many samples are drawn as a sum has terms. Under heavy tails that keeps single samples
-// from throwing the estimates. Where variances are finite it binds at rare outliers, and its bias
-// is o(1/√k), less than the error.
-//
-// What is proved, what is measured. (1) Where nothing is clipped, e is unbiased given the past, for
-// every block: τ and c depend on earlier samples alone, and E[now − (1−τ)old − τc·d] = t(z^k) −
-// (1−τ)t(z^(k−1)), since E[d] = 0 for an index drawn uniformly. Drawn in passes, it is not: the
-// terms left in a pass are those that have waited longest. Nor is it with past samples, which are
-// part of the past: there e is drawn to the mean of all samples at the present point. (2) e⁺ − t⁺ =
-// (1−τ)(e − t) + (1−τ)(n⁺ − n) + τn⁺ with the noise n and n⁺ of the sample at both points, the
-// first term uncorrelated with the others given the past. So with known S, P is E‖e − t‖² where the
-// noise is the same at both points, and where n⁺ − n and n⁺ are uncorrelated it is at least that,
-// since it counts the change in full. (3) With independent samples, a solution in the interior
-// where the derivatives of the mean are differentiable and the samples have finite variances, and
-// iterates that follow the root of (g_y, h) to o(1/√k), τ = 1/k makes that root the M-estimator of
-// all samples up to o(1/√k), whose covariance is the least possible (Hájek, Le Cam; van der Vaart,
-// Asymptotic Statistics, 1998, chapters 5 and 8). Measured, and not proved: that the iterates do
-// follow, from any start; ω and S as they are estimated; the steps of x; finite sums.
+// An innovation far longer than those of the late steps is clipped, until as many samples are drawn
+// as a sum has terms. Under heavy tails that keeps single samples from throwing the estimates.
+// Where variances are finite it binds at rare outliers, and its bias is o(1/√k), less than the
+// error.
 //
 // Samples a step k ≥ 1: ξ and φ one batch. Oracles: GradF, GradG, CrossG, HessG at two points; with
 // a table of φ that holds points, CrossG and HessG at a third; up to d_x = 400 GradF, HessVecG,

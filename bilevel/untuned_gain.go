@@ -21,8 +21,7 @@ import (
 //
 // with the gain of a Kalman filter with these variances, τ = P/S or 1/N for N samples so far,
 // whichever is more, and the worth of the table c = N/D, clipped to [0, 1]. Both come from the
-// samples before this one, so that e is unbiased given the past, but for what clip takes. ω is the
-// share of the change that is noise, see scatter.
+// samples before this one. ω is the share of the change that is noise, see scatter.
 //
 // S − P is the noise of a sample. Right after a long move, P is above S, which is of before it, τ
 // is 1, and S − P says that a sample has no noise. Unless that is at least a part of S, the P to
@@ -81,14 +80,14 @@ func (a moments) times(weight float64) moments {
 }
 
 // clip returns the share of r that counts at step k, with ‖r‖² = squares: r is shortened to ‖r‖² ≤
-// (N/4 + 8)S for N batches so far, a quarter of the sum of all squares before it and, so that early
-// ones are hardly touched, eight mean squares. A mean of samples of infinite variance is thrown by
-// the largest of them. Truncated where the root of the sum of squares is, which grows with the
-// tail, it has the least error in the mean that can be had of N such samples, up to a constant
-// (Bubeck, Cesa-Bianchi, Lugosi, IEEE Trans. Inf. Theory 59, 2013), and the tail index need not be
-// known. S learns from what is left of r, so that one sample raises the bound by a factor of about
-// two, of four in the first ten. Where the variance is finite, what is cut off has a mean of at
-// most E[‖r‖²; ‖r‖² > NS/4]·2/√(NS) = o(1/√N), less than the error of any estimate.
+// (N/4 + 8)S for N batches so far; the 8 is there so that early ones are hardly touched. A mean of
+// samples of infinite variance is thrown by the largest of them. Truncated where the root of the
+// sum of squares is, which grows with the tail, it has the least error in the mean that can be had
+// of N such samples, up to a constant (Bubeck, Cesa-Bianchi, Lugosi, IEEE Trans. Inf. Theory 59,
+// 2013), and the tail index need not be known. S learns from what is left of r, so that one sample
+// raises the bound by a factor of about two, of four in the first ten. Where the variance is
+// finite, what is cut off has a mean of at most E[‖r‖²; ‖r‖² > NS/4]·2/√(NS) = o(1/√N), less than
+// the error of any estimate.
 //
 // Bounds that grow as √N are 5 times better where heavy tails are symmetric, but bias what is
 // skewed: 6 times worse with lognormal samples, whose variance is finite. A sixteenth in place of

@@ -93,8 +93,8 @@ func (u *inUnits) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 	return err
 }
 
-// Nothing in the method has a unit: scaling each entry of x by itself, y, f and g by powers of two,
-// g by even ones, scales every iterate, bit for bit.
+// On these problems scaling each entry of x by itself, y, f and g by powers of two, g by even ones,
+// scales every iterate, bit for bit.
 func TestUntunedUnits(t *testing.T) {
 	const d = 4
 	rng := rand.New(rand.NewPCG(1, 1))

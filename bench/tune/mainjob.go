@@ -18,12 +18,13 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-const mainUsage = `go run ./bench: hyper-parameter tuning with STABLE
+const mainUsage = `go run ./bench: hyper-parameter tuning with STABLE-untuned
 
 Finds a regularisation weight ½exp(x_i) for each feature of a logistic regression, such that the
 model trained on the training rows has the least loss on the validation rows. Prints F(x), the
 validation loss of the model trained with x, before and after, and for comparison the least F there
-is and the best single weight of a grid. Writes a figure and its numbers.
+is and the best single weight of a grid. Writes a figure and its numbers. STABLE-untuned is this
+module's default, and not the paper's method; that one, STABLE with adaptive steps, runs beside it.
 
   go run ./bench
   go run ./bench -data australian_scale.gz -steps 50000 -seed 7
@@ -46,7 +47,7 @@ type job struct {
 	fresh            bool
 }
 
-// Main is the main job: it reads a data set, splits and scales it, runs STABLE, compares, and
+// Main is the main job: it reads a data set, splits and scales it, runs the methods, compares, and
 // writes.
 func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	var j job
@@ -55,7 +56,7 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.StringVar(&j.label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
 	fs.StringVar(&j.out, "out", "out", "`FOLDER` for the figure and its numbers")
 	fs.Uint64Var(&j.seed, "seed", 1, "seed of the split and of the samples")
-	fs.IntVar(&j.steps, "steps", 20000, "steps of STABLE, two samples each")
+	fs.IntVar(&j.steps, "steps", 20000, "steps of each method, two samples each")
 	fs.BoolVar(&j.bias, "bias", true, "add a feature that is 1 in every row, with a weight of its own")
 	fs.Float64Var(&j.lo, "lo", 1e-3, "least regularisation weight")
 	fs.Float64Var(&j.hi, "hi", 10, "largest regularisation weight")

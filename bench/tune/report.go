@@ -35,7 +35,7 @@ func (t *search) describe(w io.Writer) {
 	}
 	fmt.Fprintf(w, "weights  in [%g, %g], form %s\n", t.Lo, t.Hi, t.Form)
 	if t.Solver == solverStable {
-		fmt.Fprintf(w, "solver   stable: STABLE, %d steps of two samples each\n\n", t.Steps)
+		fmt.Fprintf(w, "solver   stable: STABLE-untuned, %d steps of two samples each\n\n", t.Steps)
 	} else {
 		fmt.Fprintf(w, "solver   exact: Newton's method on all rows; -solver stable takes samples of them\n\n")
 	}

@@ -29,7 +29,7 @@ func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 		!stopped || e.result.Steps == 0 {
 		return runErr
 	}
-	t.each = result{Name: "a weight each, by STABLE",
+	t.each = result{Name: "a weight each, by STABLE-untuned",
 		Reads: e.reads(), seconds: e.result.Elapsed, weights: t.toWeights(e.result.X),
 		SearchRows: t.parts[0].Rows() +
 			t.parts[1].Rows(), Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps, f: kit.Last(e.f)}

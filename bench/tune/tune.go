@@ -31,9 +31,9 @@ test rows decide. An intercept is added. Two searches minimise the validation lo
 weight for all features, and, from the best one, over a weight for each.
 
   -solver exact     Newton's method on all rows, on the mean loss of a cross-validation (-folds)
-  -solver stable    the method STABLE on samples of the rows, on one split of them. The search for
-                    the single weight that it starts from may read as many rows as STABLE. A read
-                    is one row in one sum (loss with gradient, Hessian, product), at one point.
+  -solver stable    STABLE-untuned on samples of the rows, on one split of them. The search for the
+                    single weight that it starts from may read as many rows as it does. A read is
+                    one row in one sum (loss with gradient, Hessian, product), at one point.
 
 Rows that neither search saw decide between the two: each fold, for searches without it; with one
 split, half of the validation rows. The model gets a weight for each feature if its loss there is
@@ -93,7 +93,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.IntVar(&o.Folds, "folds",
 		0, "folds of the cross-validation; 1: one split (default: 5, or 1 where 5 would take long)")
 	fs.IntVar(&o.Steps, "steps",
-		0, "steps of STABLE, which they make the solver (default: 20000, or one a training row)")
+		0, "steps of STABLE-untuned, which they make the solver (default: 20000, or one a training row)")
 	fs.Float64Var(&o.Lo, "lo", 1e-5, "least regularisation weight")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest regularisation weight")
 	fs.StringVar(&o.Form, "form", "exp", "`NAME` of the weights' parametrisation: exp (½exp(x_i)) or raw (x_i)")
