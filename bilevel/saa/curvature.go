@@ -1,0 +1,258 @@
+package saa
+
+import (
+	"math"
+
+	"stable/bilevel"
+	"stable/chol"
+	"stable/eig"
+	"stable/mat"
+)
+
+// curvature is what is known of the reduced Hessian of F at a point: with q(z) = f_x − g_xy v +
+// Jᵀ(f_y − g_yy v), v and J fixed, dq along (s, Js + u) is Bs + Eu.
+type curvature struct {
+	b    *mat.Dense // B, ∇²F: the rows that are known
+	e    *mat.Dense // E, dx × dy
+	have []bool     // rows of both
+	j    *mat.Dense // Jᵀ when they were asked
+	n    int        // samples that they were asked of; 0: none
+
+	fx, fy, hv, xv     []float64
+	fx0, fy0, hv0, xv0 []float64 // the same at the point itself
+	x, y               []float64
+
+	free  []int
+	sub   mat.Sym // |B| of the free entries, in units ℓ
+	eig   eig.Symmetric
+	work  mat.Dense
+	below float64 // the least eigenvalue of B there, over the largest
+	chol  chol.Cholesky
+	col   []float64
+	rem   []float64
+}
+
+func newCurvature(dx, dy int) *curvature {
+	x := func() []float64 { return make([]float64, dx) }
+	y := func() []float64 { return make([]float64, dy) }
+	return &curvature{
+		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx),
+		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
+		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
+	}
+}
+
+// forget makes all rows unknown.
+func (c *curvature) forget() { clear(c.have); c.n = 0 }
+
+// drop forgets the rows of entries along which y* goes otherwise than when they were asked.
+func (c *curvature) drop(jt *mat.Dense) {
+	for i, have := range c.have {
+		if !have {
+			continue
+		}
+		var sum, diff float64
+		was := c.j.Row(i)
+		for j, v := range jt.Row(i) {
+			sum += v * v
+			diff += (v - was[j]) * (v - was[j])
+		}
+		c.have[i] = diff <= turned*turned*sum
+	}
+}
+
+// ask writes f_x, f_y, g_yy v and g_xy v, means over the samples, at (x, y).
+func (m *newton) ask(o *bilevel.Oracle, fx, fy, hv, xv, x, y []float64, most int) error {
+	v := m.now.v
+	clear(fx)
+	clear(fy)
+	clear(hv)
+	clear(xv)
+	n := 0.0
+	err := m.sides[0].each(most, func(group []bilevel.Sample, k float64) error {
+		n += k
+		if err := o.GradF(m.asker.fx, m.asker.fy, x, y, group); err != nil {
+			return err
+		}
+		mat.Axpy(fx, k, m.asker.fx)
+		mat.Axpy(fy, k, m.asker.fy)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	divide(n, fx, fy)
+	n = 0
+	err = m.sides[1].each(most, func(group []bilevel.Sample, k float64) error {
+		n += k
+		if err := o.HessVecG(m.asker.t, x, y, v, group); err != nil {
+			return err
+		}
+		if err := o.CrossVecG(m.asker.r, x, y, v, group); err != nil {
+			return err
+		}
+		mat.Axpy(hv, k, m.asker.t)
+		mat.Axpy(xv, k, m.asker.r)
+		return nil
+	})
+	divide(n, hv, xv)
+	return err
+}
+
+func divide(n float64, vectors ...[]float64) {
+	for _, v := range vectors {
+		for i := range v {
+			v[i] /= n
+		}
+	}
+}
+
+// learn asks for the rows of B and E that are missing among the free entries, by differences over
+// most samples.
+func (m *newton) learn(it *bilevel.Iteration, most int) error {
+	c, p, o := m.curve, m.now, it.Oracle()
+	missing := false
+	for _, i := range c.free {
+		missing = missing || !c.have[i]
+	}
+	if !missing {
+		return nil
+	}
+	if err := m.ask(o, c.fx0, c.fy0, c.hv0, c.xv0, p.x, p.y, most); err != nil {
+		return err
+	}
+	for _, i := range c.free {
+		if c.have[i] {
+			continue
+		}
+		if err := it.Context().Err(); err != nil {
+			return err
+		}
+		eps := 0x1p-20 * p.unit[i]
+		if _, hi := m.step.bounds(i); p.x[i]+eps > hi {
+			eps = -eps
+		}
+		copy(c.x, p.x)
+		copy(c.y, p.y)
+		c.x[i] += eps
+		eps = c.x[i] - p.x[i] // as rounded
+		mat.Axpy(c.y, eps, p.jt.Row(i))
+		if err := m.ask(o, c.fx, c.fy, c.hv, c.xv, c.x, c.y, most); err != nil {
+			return err
+		}
+		e, b := c.e.Row(i), c.b.Row(i)
+		for j := range e {
+			e[j] = (c.fy[j] - c.fy0[j] - (c.hv[j] - c.hv0[j])) / eps
+		}
+		for k := range b {
+			b[k] = (c.fx[k]-c.fx0[k]-(c.xv[k]-c.xv0[k]))/eps + mat.Dot(p.jt.Row(k), e)
+		}
+		if err := it.Finite(e, b); err != nil {
+			return err
+		}
+		c.have[i] = true
+		copy(c.j.Row(i), p.jt.Row(i))
+	}
+	for _, i := range c.free { // symmetric
+		for _, j := range c.free {
+			if j < i {
+				v := (c.b.At(i, j) + c.b.At(j, i)) / 2
+				c.b.Set(i, j, v)
+				c.b.Set(j, i, v)
+			}
+		}
+	}
+	return nil
+}
+
+// secant makes B foresee that h changes by r more along s than it did: the least symmetric change
+// in units ℓ (Powell 1970).
+func (c *curvature) secant(s, r, unit []float64) {
+	var ss, sr float64
+	for _, i := range c.free {
+		ss += s[i] / unit[i] * (s[i] / unit[i])
+		sr += s[i] * r[i]
+	}
+	if !(ss > 0) {
+		return
+	}
+	for _, i := range c.free {
+		for _, j := range c.free {
+			si, sj := s[i]/unit[i]/unit[i], s[j]/unit[j]/unit[j]
+			c.b.Row(i)[j] += (r[i]*sj+si*r[j])/ss - sr*si*sj/(ss*ss)
+		}
+	}
+}
+
+// metric sets sub to |B| of the free entries in units ℓ: the eigenvalues of B with their signs
+// taken away, and raised to 2⁻⁴⁰ of the largest.
+func (c *curvature) metric(unit []float64) error {
+	n := len(c.free)
+	sub := c.sub.View(0, n)
+	for a, i := range c.free {
+		for b, j := range c.free[:a+1] {
+			sub.Set(a, b, c.b.At(i, j)*unit[i]*unit[j])
+		}
+	}
+	c.below = 1
+	if n == 0 {
+		return nil
+	}
+	if err := c.eig.Factor(&sub); err != nil {
+		return err
+	}
+	values, vt := c.eig.Values(), c.eig.VectorsT()
+	top := max(math.Abs(values[0]), math.Abs(values[n-1]))
+	if !(top > 0) {
+		c.below = 0
+		return nil
+	}
+	if c.below = values[0] / top; c.below > 0x1p-40 {
+		return nil
+	}
+	sub.Zero()
+	work := c.work.View(0, 0, n, n)
+	for e, l := range values {
+		row, v := work.Row(e), vt.Row(e)
+		for j := range row {
+			row[j] = max(math.Abs(l), 0x1p-40*top) * v[j]
+		}
+	}
+	mat.AddMulTransASym(&sub, 1, &work, vt)
+	return nil
+}
+
+// factor factors |B| of the free entries.
+func (c *curvature) factor() bool {
+	sub := c.sub.View(0, len(c.free))
+	return c.chol.Factor(&sub) == nil
+}
+
+// normInv is the norm of v in M⁻¹ over the free entries.
+func (c *curvature) normInv(v, unit []float64) float64 {
+	n := len(c.free)
+	if n == 0 || !c.factor() {
+		return 0
+	}
+	col := c.col[:n]
+	for a, i := range c.free {
+		col[a] = v[i] * unit[i]
+	}
+	c.chol.SolveVec(col, col)
+	sum := 0.0
+	for a, i := range c.free {
+		sum += v[i] * unit[i] * col[a]
+	}
+	return math.Sqrt(max(0, sum))
+}
+
+// State visits what is known.
+func (c *curvature) State(t *bilevel.State) {
+	t.Dense(c.b)
+	t.Dense(c.e)
+	t.Dense(c.j)
+	t.Count(&c.n)
+	for i := range c.have {
+		t.Flag(&c.have[i])
+	}
+}

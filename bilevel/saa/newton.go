@@ -1,0 +1,469 @@
+package saa
+
+import (
+	"fmt"
+	"math"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+const (
+	growth  = 1.0 / 16 // of a block over what was seen
+	largest = 64       // samples asked at once
+	settled = 0.03     // of the way that y went, the last step of y
+	audit   = 0.1      // of the standard error, what a step may leave unread
+	tries   = 6        // steps read in a block
+	turned  = 0.5      // of Je_i, what it may change by until B e_i is asked anew
+	first   = 0.25     // Δ at the start
+	tiny    = 0x1p-44  // rounding
+)
+
+var trace bool
+
+// Newton is the method.
+type Newton struct{}
+
+// Name returns "SAA-Newton".
+func (Newton) Name() string { return "SAA-Newton" }
+
+// newton is Newton at work.
+type newton struct {
+	Newton
+	sides   [2]side
+	asker   asker
+	now, to *point // z, and where a step would lead
+	curve   *curvature
+	step    step
+	started bool
+	done    bool    // nothing is left to do
+	radius  float64 // Δ
+	gone    float64 // since the last reading of all samples, in M
+	miss    float64 // the remainder of the last step read, in M⁻¹
+	far     float64 // and its length, in M
+	fall    float64 // of F so far, by the trapezoid rule
+	reads   int
+	y0, u0  []float64 // scratch of settle
+	dxy     [2]float64
+}
+
+// Start returns the method at work.
+func (m Newton) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	dx, dy := it.Dims()
+	r := &newton{
+		Newton: m, asker: newAsker(dx, dy), now: newPoint(dx, dy), to: newPoint(dx, dy), curve: newCurvature(dx, dy),
+		step: newStep(it.Set(), dx), radius: first, y0: make([]float64, dy), u0: make([]float64, dy),
+	}
+	nu, nl := it.Batches()
+	terms, phi := it.Oracle().Streams()
+	r.sides = [2]side{{terms: terms, batch: nu, draw: it.DrawXiIn}, {terms: phi, batch: nl, draw: it.DrawPhiIn}}
+	for k := range r.sides {
+		s := &r.sides[k]
+		s.exact, s.all = s.batch == bilevel.Full, true
+		s.order = bilevel.NewPasses(s.terms)
+		s.wait = make([]bilevel.Sample, 0, largest+max(s.batch, 0))
+		s.aim(2 * (dx + dy))
+	}
+	if terms == 0 {
+		r.sides[0].past = it.PastXi()
+	}
+	if phi == 0 {
+		r.sides[1].past = it.PastPhi()
+	}
+	return r, nil
+}
+
+// whole says that all terms are known, so that a step takes a pass.
+func (m *newton) whole() bool { return m.sides[0].whole() && m.sides[1].whole() }
+
+// lockstep says that both kinds of samples come in alike, so that the sums can be carried.
+func (m *newton) lockstep() bool {
+	return !m.sides[0].whole() && !m.sides[1].whole() && m.sides[0].n == m.sides[1].n
+}
+
+// Step draws a batch of each kind. With the last one of a block, it takes the block into the sums
+// and follows their root.
+func (m *newton) Step(it *bilevel.Iteration) error {
+	copy(m.now.x, it.X())
+	copy(m.now.y, it.Y())
+	m.dxy = [2]float64{}
+	again := m.started && m.whole()
+	ready := true
+	for k := range m.sides {
+		s := &m.sides[k]
+		s.take(again)
+		ready = s.ready(again) && ready
+		if m.started && len(s.wait) >= s.size {
+			if err := m.add(it, k); err != nil {
+				return err
+			}
+		}
+		if !m.started && len(s.wait) >= largest {
+			if err := m.add(it, k); err != nil {
+				return err
+			}
+		}
+	}
+	if !ready {
+		return it.UseSteps(0, 0, 0)
+	}
+	if !m.done {
+		if err := m.block(it, again); err != nil {
+			return err
+		}
+	}
+	if m.done {
+		it.Arrive()
+	}
+	copy(it.NextX(), m.now.x)
+	copy(it.NextY(), m.now.y)
+	for k := range m.sides {
+		s := &m.sides[k]
+		s.used = 0
+		s.aim(s.n + int(math.Ceil(growth*float64(s.n))))
+	}
+	return it.UseSteps(m.dxy[0], m.dxy[1], 0)
+}
+
+// block takes what is left of a block into the sums, and follows their root.
+func (m *newton) block(it *bilevel.Iteration, again bool) error {
+	for k := range m.sides {
+		if err := m.add(it, k); err != nil {
+			return err
+		}
+	}
+	if !m.started {
+		if err := m.begin(it); err != nil {
+			return err
+		}
+	}
+	for range tries {
+		more, err := m.move(it)
+		if err != nil {
+			return err
+		}
+		if !more || again {
+			break
+		}
+	}
+	return nil
+}
+
+// begin lets y settle at the start.
+func (m *newton) begin(it *bilevel.Iteration) error {
+	m.started = true
+	if err := m.read(it, m.now, nil); err != nil {
+		return err
+	}
+	return m.settle(it, m.now, nil, 0)
+}
+
+// add asks the samples that wait at the present point.
+func (m *newton) add(it *bilevel.Iteration, k int) error {
+	p, s, o := m.now, &m.sides[k], it.Oracle()
+	if !m.started { // they are asked at the start
+		s.wait = s.wait[:0]
+		return nil
+	}
+	for at := 0; at < len(s.wait); at += s.size {
+		group := s.wait[at:min(at+s.size, len(s.wait))]
+		var err error
+		if k == 0 {
+			err = m.asker.askF(o, p.sums, p, p.x, p.y, group, float64(len(group)))
+		} else {
+			err = m.asker.askG(o, p.sums, p, m.curve.e, p.x, p.y, group, float64(len(group)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.wait = s.wait[:0]
+	return nil
+}
+
+// read asks all samples at p, and solves the lower level there.
+func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
+	p.begin(p.x, p.y)
+	o, ctx := it.Oracle(), it.Context()
+	err := m.sides[0].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return m.asker.askF(o, p.sums, by, p.x, p.y, g, n)
+	})
+	if err != nil {
+		return err
+	}
+	err = m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return m.asker.askG(o, p.sums, by, m.curve.e, p.x, p.y, g, n)
+	})
+	if err != nil {
+		return err
+	}
+	m.reads++
+	return p.lower(m.sides[1].left())
+}
+
+// settle moves y of p to y*(x) of all samples, until the last step is at most a share of the way
+// that y went.
+func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
+	for range 30 {
+		if step := p.normH(p.u); step <= settled*way || step <= tiny*p.normH(p.y) {
+			return nil
+		}
+		slope := mat.Dot(p.g, p.u)
+		copy(m.y0, p.y)
+		copy(m.u0, p.u)
+		for t := 1.0; ; {
+			for j := range p.y {
+				p.y[j] = m.y0[j] + t*m.u0[j]
+			}
+			if err := m.read(it, p, by); err != nil {
+				return err
+			}
+			after := mat.Dot(p.g, m.u0)
+			if !(after > -slope/2) || t < 1e-6 {
+				break
+			}
+			t *= max(0.1, slope/(slope-after))
+		}
+		mat.Axpy(m.y0, -1, p.y)
+		way = max(way, p.normH(m.y0))
+	}
+	return nil
+}
+
+// mayMove lists the entries that no bound holds.
+func (m *newton) mayMove() {
+	c, p := m.curve, m.now
+	c.free = c.free[:0]
+	for i, x := range p.x {
+		lo, hi := m.step.bounds(i)
+		if p.size[i] > 0 && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
+			c.free = append(c.free, i)
+		}
+	}
+}
+
+// move does one step of x and y. more says that another one is worth while before the next block.
+func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
+	p, c := m.now, m.curve
+	if err := p.lower(m.sides[1].left()); err != nil {
+		return false, err
+	}
+	if err := p.upper(c); err != nil {
+		return false, err
+	}
+	if err := it.Finite(p.h, p.u); err != nil {
+		return false, err
+	}
+	p.lengths(m.step.width)
+	m.mayMove()
+	if err := m.bend(it); err != nil {
+		return false, err
+	}
+	m.step.find(c, p, m.radius)
+	stat := m.stat()
+	if trace {
+		fmt.Printf("n %v x %.4v y %.4v h %.3g s %.3g B %.3v pred %.3g stat %.3g Δ %.3g ℓ %.3g |u| %.2g free %v\n", m.sides[1].n, p.x, p.y, p.h, m.step.s, c.b.Data, m.step.pred, stat, m.radius, p.unit, mat.Norm(p.u), c.free)
+	}
+	if m.whole() && m.arrived() {
+		m.done = true
+		return false, nil
+	}
+	if ahead := m.gone + m.step.length; m.lockstep() && m.far > 0 {
+		r := ahead / m.far
+		if m.miss*min(r, r*r) <= audit*math.Sqrt(stat) {
+			mat.Axpy(p.x, 1, m.step.s)
+			m.step.follow(p.y, p)
+			m.gone = ahead
+			m.moved(it)
+			return false, nil
+		}
+	}
+	good, err := m.try(it)
+	if err != nil {
+		return false, err
+	}
+	m.moved(it)
+	return !good || -m.step.pred > stat/8, nil
+}
+
+// moved notes for Run.Tol the size of the step, as one along h and along ĝ.
+func (m *newton) moved(it *bilevel.Iteration) {
+	hs, gs := mat.Norm(m.now.h), mat.Norm(m.now.g)
+	if hs > 0 {
+		m.dxy[0] = mat.Norm(m.step.s) / hs
+	}
+	if gs > 0 {
+		m.dxy[1] = mat.Norm(m.now.u) / gs
+	}
+}
+
+// arrived says that no free entry has a gradient above rounding, and y none.
+func (m *newton) arrived() bool {
+	p := m.now
+	if p.normH(p.u) > tiny*p.norm {
+		return false
+	}
+	tau := 0.0
+	for _, i := range m.curve.free {
+		tau = max(tau, math.Abs(m.step.s[i])/p.unit[i])
+	}
+	if tau <= tiny {
+		return true
+	}
+	if m.step.box == nil {
+		return false
+	}
+	for _, i := range m.curve.free {
+		if math.Abs(p.h[i]) > tiny*p.size[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// bend sees that B and E are known along the free entries.
+func (m *newton) bend(it *bilevel.Iteration) error {
+	c, p := m.curve, m.now
+	n := max(m.sides[0].n, m.sides[1].n)
+	if c.n > 0 && n >= 4*c.n {
+		c.forget()
+	}
+	c.drop(p.jt)
+	if c.n == 0 {
+		c.n = n
+	}
+	most := max(10*len(p.x), c.n/len(p.x))
+	if m.whole() {
+		most = math.MaxInt
+	}
+	if err := m.learn(it, most); err != nil {
+		return err
+	}
+	return c.metric(p.unit)
+}
+
+// stat is the trace of the covariance of h in M⁻¹: twice the statistical error of F.
+func (m *newton) stat() float64 {
+	c, p := m.curve, m.now
+	n := len(c.free)
+	if n == 0 || m.whole() || !c.factor() {
+		return 0
+	}
+	sum, col := 0.0, c.col[:n]
+	for a, i := range c.free {
+		for b, j := range c.free {
+			col[b] = p.covariance(&m.sides, max(i, j), min(i, j)) * p.unit[i] * p.unit[j]
+		}
+		c.chol.SolveVec(col, col)
+		sum += col[a]
+	}
+	return max(0, sum)
+}
+
+// try reads all samples at the end of the step, and takes it where F has fallen as foreseen.
+func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
+	p, t, c, s := m.now, m.to, m.curve, m.step.s
+	for i, x := range p.x {
+		t.x[i] = x + s[i]
+	}
+	copy(t.y, p.y)
+	t.norm = p.norm
+	m.step.follow(t.y, p)
+	copy(p.w, t.y)
+	mat.Axpy(p.w, -1, p.y)
+	way := p.normH(p.w)
+	err = m.read(it, t, p)
+	if err == nil {
+		err = m.settle(it, t, p, way)
+	}
+	if err == nil {
+		err = t.upper(c)
+	}
+	if err != nil {
+		return false, err
+	}
+	tau, fall, size := 0.0, 0.0, 0.0
+	rem := c.rem
+	for i, si := range s {
+		if si != 0 {
+			tau = max(tau, math.Abs(si)/p.unit[i])
+		}
+		fall += si * (p.h[i] + t.h[i]) / 2
+		size += math.Abs(si) * (p.size[i] + t.size[i])
+		rem[i] = t.h[i] - p.h[i]
+	}
+	for _, i := range c.free {
+		rem[i] -= mat.Dot(c.b.Row(i), s)
+	}
+	rho := fall / m.step.model
+	if tau == 0 || -m.step.model <= tiny*size { // below rounding
+		rho = 1
+	}
+	if trace {
+		fmt.Printf("   read: rho %.3g tau %.3g reads %d\n", rho, tau, m.reads)
+	}
+	m.trust(rho, tau)
+	if m.step.length > 0 {
+		m.miss, m.far = c.normInv(rem, p.unit), m.step.length
+	}
+	if !(rho > 0.05) {
+		return false, nil
+	}
+	m.fall += fall
+	if m.whole() || math.Abs(rho-1) > 0.25 {
+		c.forget()
+	} else {
+		c.secant(s, rem, p.unit)
+	}
+	m.now, m.to = t, p
+	m.gone = 0
+	return true, nil
+}
+
+// trust sets Δ after a step of length τ whose fall was ρ times the one foreseen.
+func (m *newton) trust(rho, tau float64) {
+	switch {
+	case !(rho > 0.05):
+		m.radius = tau / 4
+	case rho < 0.25 || rho > 4:
+		m.radius = tau / 2
+	case rho > 0.9 && rho < 1.1:
+		m.radius = max(m.radius, 4*tau)
+	case rho > 0.75 && rho < 1.5:
+		m.radius = max(m.radius, 2*tau)
+	}
+}
+
+// Vectors visits what the last step was made of.
+func (m *newton) Vectors(visit func(name string, v []float64)) {
+	p := m.now
+	visit("f_x", p.fx)
+	visit("f_y", p.fy)
+	visit("g_y", p.gy)
+	visit("H_xy", p.xy.Data)
+	visit("H_yy", p.yy.Data)
+	visit("H_yy⁻¹g_y", p.u)
+	visit("H_yy⁻¹f_y", p.v)
+	visit("the hypergradient", p.h)
+	visit("the reduced Hessian", m.curve.b.Data)
+}
+
+// State visits what outlives a step.
+func (m *newton) State(t *bilevel.State) {
+	for k := range m.sides {
+		m.sides[k].State(t)
+	}
+	m.now.State(t)
+	m.curve.State(t)
+	t.Flag(&m.started)
+	t.Flag(&m.done)
+	for _, v := range []*float64{&m.radius, &m.gone, &m.miss, &m.far, &m.fall} {
+		t.Float(v)
+	}
+}

@@ -1,0 +1,160 @@
+package saa
+
+import (
+	"math"
+
+	"stable/bilevel"
+	"stable/eig"
+	"stable/mat"
+)
+
+// point is an iterate with the sums over all samples, and what follows from them there.
+type point struct {
+	x, y []float64
+	*sums
+	inv  eig.Truncator // of H
+	h0   *mat.Sym      // H, the mean of g_yy with its eigenvalues raised to the floor of its noise
+	g, u []float64     // ĝ, and u = −H⁻¹ĝ
+	f, v []float64     // the mean of f_y, and v = H⁻¹f_y
+	jt   *mat.Dense    // Jᵀ = −g_xy H⁻¹, dx × dy
+	h    []float64     // the hypergradient at (x, y + u)
+	size []float64     // of the terms that h is the difference of
+	unit []float64     // ℓ: how far each x_i alone goes until y* moves by its own size
+	norm float64       // the largest ‖y‖_H so far
+	clip int           // eigenvalues of H below the floor
+
+	least, noise float64 // the least eigenvalue of g_yy seen, and the floor
+	dx, dy       []float64
+	w, hy        []float64
+}
+
+func newPoint(dx, dy int) *point {
+	x := func() []float64 { return make([]float64, dx) }
+	y := func() []float64 { return make([]float64, dy) }
+	return &point{
+		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), g: y(), u: y(), f: y(), v: y(),
+		jt: mat.NewDense(dx, dy), h: x(), size: x(), unit: x(), dx: x(), dy: y(), w: y(), hy: y(),
+	}
+}
+
+// lower solves the lower level's equations: H, ĝ and u.
+func (p *point) lower(left float64) error {
+	n := p.n[1]
+	mat.ScaleSym(p.h0, 1/n, p.yy)
+	norm := mat.NormFrobSym(p.h0)
+	scatter := max(0, p.hh/n-norm*norm) // of groups
+	d := float64(len(p.y))
+	p.noise = math.Sqrt(left*scatter/(max(p.groups[1]-1, 1)*d)) / 2
+	r, err := p.inv.Truncate(p.h0, p.h0, max(p.noise, 0x1p-40*norm/math.Sqrt(d)))
+	if err != nil {
+		return err
+	}
+	p.clip, p.least = r.Clipped, r.MinEigenvalue
+	// ĝ(z) = [Σ g_y + H(y − y_r) + Cᵀ(x − x_r) − w]/n
+	for i, v := range p.x {
+		p.dx[i] = v - p.xr[i]
+	}
+	for j, v := range p.y {
+		p.dy[j] = v - p.yr[j]
+	}
+	mat.MulVecSym(p.g, p.yy, p.dy)
+	mat.MulVecTrans(p.w, p.xy, p.dx)
+	for j := range p.g {
+		p.g[j] = (p.gy[j] + p.g[j] + p.w[j] - p.sums.w[j]) / n
+		p.u[j] = -p.g[j]
+	}
+	return p.inv.SolveVec(p.u, p.u)
+}
+
+// upper solves the upper level's: v, J, and h at (x, y + u), with the curvature c.
+func (p *point) upper(c *curvature) error {
+	copy(p.f, p.fy)
+	for j := range p.f {
+		p.f[j] /= p.n[0]
+	}
+	if err := p.inv.SolveVec(p.v, p.f); err != nil {
+		return err
+	}
+	for i := range p.x {
+		row := p.jt.Row(i)
+		for j, v := range p.xy.Row(i) {
+			row[j] = -v / p.n[1]
+		}
+		if err := p.inv.SolveVec(row, row); err != nil {
+			return err
+		}
+	}
+	// δ = (z − z_r) − Σ(z_b − z_r)/n, and then δ_y − Jδ_x + u
+	for i, z := range p.zx {
+		p.dx[i] -= z / p.n[1]
+	}
+	for j, z := range p.zy {
+		p.dy[j] += p.u[j] - z/p.n[1]
+	}
+	for i, d := range p.dx {
+		if d != 0 {
+			mat.Axpy(p.dy, -d, p.jt.Row(i))
+		}
+	}
+	for i := range p.h {
+		fx, gv := p.fx[i]/p.n[0], mat.Dot(p.xy.Row(i), p.v)/p.n[1]
+		p.h[i] = fx - gv + mat.Dot(c.b.Row(i), p.dx) + mat.Dot(c.e.Row(i), p.dy)
+		p.size[i] = math.Abs(fx)
+		for j, v := range p.xy.Row(i) {
+			p.size[i] += math.Abs(v * p.v[j] / p.n[1])
+		}
+	}
+	return nil
+}
+
+// lengths writes ℓ.
+func (p *point) lengths(width func(i int) float64) {
+	for j, v := range p.y {
+		p.w[j] = v + p.u[j]
+	}
+	p.norm = max(p.norm, p.normH(p.y), p.normH(p.w))
+	for i := range p.unit {
+		// ‖Je_i‖² in H
+		d := math.Sqrt(max(0, -mat.Dot(p.xy.Row(i), p.jt.Row(i))/p.n[1]))
+		p.unit[i] = width(i)
+		if d > 0 {
+			p.unit[i] = min(p.unit[i], p.norm/d)
+		}
+		if math.IsInf(p.unit[i], 1) || !(p.unit[i] > 0) { // neither g nor X knows it
+			p.unit[i] = 1
+		}
+	}
+}
+
+// normH is ‖y‖ in H.
+func (p *point) normH(y []float64) float64 {
+	mat.MulVecSym(p.hy, p.h0, y)
+	return math.Sqrt(max(0, mat.Dot(y, p.hy)))
+}
+
+// covariance is that of h_i and h_j ≤ i, of the samples.
+func (p *point) covariance(sides *[2]side, i, j int) float64 {
+	sum := 0.0
+	for k := range sides {
+		if l := sides[k].left(); l > 0 {
+			sum += l * p.variance(k, i, j) / p.n[k]
+		}
+	}
+	return sum
+}
+
+// State visits what outlives a step.
+func (p *point) State(t *bilevel.State) {
+	p.sums.State(t)
+	t.Sym(p.h0)
+	t.Floats(p.v, p.unit)
+	t.Dense(p.jt)
+	t.Float(&p.norm)
+	t.Floats(p.x, p.y)
+	if t.Steps() > 0 {
+		t.After(func() error { // H has been solved with, so that nothing of it is below 0
+			_, err := p.inv.Truncate(p.h0, p.h0, 0)
+			return err
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package saa
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// within solves the step's problem in a set that is given by its projection alone, and keeps its
+// length within the radius by a multiple of the identity on M. It returns the value of the model.
+func (s *step) within(free []int, p *point, radius float64) float64 {
+	q := &s.quad
+	top := 0.0
+	for i := range q.g {
+		top = max(top, q.a.At(i, i))
+	}
+	for ridge := 0.0; ; {
+		value := s.project(free, p)
+		longest := 0.0
+		for _, t := range q.s {
+			longest = max(longest, math.Abs(t))
+		}
+		if longest <= 2*radius || ridge > 1e18*top {
+			return value
+		}
+		more := max(ridge, top/64)
+		mat.AddIdentity(&q.a, more)
+		ridge += more
+	}
+}
+
+// onto writes into t the point of the set nearest to t, both in units ℓ from x.
+func (s *step) onto(t []float64, free []int, p *point) {
+	copy(s.z, p.x)
+	for i := range s.w {
+		s.w[i] = 1
+	}
+	for a, i := range free {
+		s.z[i] += t[a] * p.unit[i]
+		s.w[i] = 1 / (p.unit[i] * p.unit[i])
+	}
+	if s.metric != nil {
+		s.metric.ProjectMetric(s.z, s.z, s.w)
+	} else {
+		s.set.Project(s.z, s.z)
+	}
+	for a, i := range free {
+		t[a] = (s.z[i] - p.x[i]) / p.unit[i]
+	}
+}
+
+// project minimises the model over the set: projected gradients, accelerated (Beck, Teboulle, SIAM J.
+// Imaging Sci. 2, 2009), find the face, and Newton steps along it go to its minimum.
+func (s *step) project(free []int, p *point) float64 {
+	q := &s.quad
+	n := len(free)
+	lip := 0.0
+	for i := range n {
+		sum := 0.0
+		for j := range n {
+			sum += math.Abs(q.a.At(max(i, j), min(i, j)))
+		}
+		lip = max(lip, sum)
+	}
+	clear(q.s)
+	s.onto(q.s, free, p)
+	value := q.at(q.s)
+	for range 40 {
+		before := value
+		value = s.gradients(free, p, lip, value)
+		value = s.face(free, p, lip, value)
+		if !(value < before-1e-14*math.Abs(before)) {
+			break
+		}
+	}
+	return value
+}
+
+// gradients does ten accelerated projected gradient steps.
+func (s *step) gradients(free []int, p *point, lip, value float64) float64 {
+	q, n := &s.quad, len(free)
+	t, last := s.t[:n], s.a[:n]
+	copy(t, q.s)
+	for k := range 10 {
+		mat.MulVecSym(s.r[:n], &q.a, t)
+		copy(last, q.s)
+		for i := range n {
+			q.to[i] = t[i] - (s.r[i]+q.g[i])/lip
+		}
+		s.onto(q.to, free, p)
+		v := q.at(q.to)
+		if !(v < value) {
+			if k == 0 || !equal(t, q.s) {
+				copy(t, q.s) // once more without momentum
+				if k > 0 {
+					continue
+				}
+			}
+			break
+		}
+		value = v
+		copy(q.s, q.to)
+		w := float64(k) / float64(k+3)
+		for i := range n {
+			t[i] = q.s[i] + w*(q.s[i]-last[i])
+		}
+	}
+	return value
+}
+
+func equal(a, b []float64) bool {
+	for i, v := range a {
+		if v != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// face does a Newton step along the face of the set that a gradient step ends on. The derivative of
+// the projection there, found by differences, is Π = Q diag(π) Qᵀ: π = 1 along flat faces, and 1/(1
+// + κ/L) along curved ones, which adds κ to the curvature.
+func (s *step) face(free []int, p *point, lip, value float64) float64 {
+	q, n := &s.quad, len(free)
+	base, to := s.t[:n], s.a[:n]
+	mat.MulVecSym(q.r, &q.a, q.s)
+	mat.Axpy(q.r, 1, q.g)
+	size := 0.0
+	for i := range n {
+		base[i] = q.s[i] - q.r[i]/lip
+		size = max(size, math.Abs(base[i]), math.Abs(q.s[i]))
+	}
+	if size == 0 {
+		return value
+	}
+	eps := 0x1p-22 * size
+	sym := s.sym.View(0, n)
+	pi := s.pi.View(0, 0, n, n)
+	for j := range n {
+		for _, sign := range []float64{1, -1} {
+			copy(to, base)
+			to[j] += sign * eps
+			s.onto(to, free, p)
+			for i := range n {
+				if sign > 0 {
+					pi.Set(i, j, to[i])
+				} else {
+					pi.Set(i, j, (pi.At(i, j)-to[i])/(2*eps))
+				}
+			}
+		}
+	}
+	for i := range n {
+		for j := range i + 1 {
+			sym.Set(i, j, (pi.At(i, j)+pi.At(j, i))/2)
+		}
+	}
+	if s.eig.Factor(&sym) != nil {
+		return value
+	}
+	values, vt := s.eig.Values(), s.eig.VectorsT()
+	k := 0
+	for e := n - 1; e >= 0 && values[e] > 1e-3; e-- {
+		copy(pi.Row(k), vt.Row(e))
+		base[k] = max(0, 1/values[e]-1) * lip
+		k++
+	}
+	if k == 0 {
+		return value
+	}
+	red := s.red.View(0, k)
+	for a := range k {
+		mat.MulVecSym(to, &q.a, pi.Row(a))
+		for b := range a + 1 {
+			red.Set(a, b, mat.Dot(to, pi.Row(b)))
+		}
+		red.Set(a, a, red.At(a, a)+base[a])
+		s.r[a] = -mat.Dot(pi.Row(a), q.r)
+	}
+	if q.chol.Factor(&red) != nil {
+		return value
+	}
+	q.chol.SolveVec(s.r[:k], s.r[:k])
+	for t := 1.0; t > 1e-3; t /= 4 {
+		copy(q.to, q.s)
+		for a := range k {
+			mat.Axpy(q.to, t*s.r[a], pi.Row(a))
+		}
+		s.onto(q.to, free, p)
+		if v := q.at(q.to); v < value {
+			copy(q.s, q.to)
+			return v
+		}
+	}
+	return value
+}

@@ -1,0 +1,133 @@
+package saa
+
+import (
+	"errors"
+
+	"stable/bilevel"
+)
+
+// side is one of both kinds of samples: ξ with f, or φ with g.
+type side struct {
+	terms uint64          // of the finite sum; 0: a stream
+	order *bilevel.Passes // of a sum
+	past  *bilevel.Past   // of a stream
+	draw  func(p *bilevel.Passes, n int) []bilevel.Sample
+	batch int  // that a step draws
+	exact bool // batches are Full
+	all   bool // the empty batch gives the mean of the whole sum
+
+	n    int              // samples drawn, each of another draw
+	goal int              // n at the end of the block
+	used int              // of the pass that a step on a whole sum takes
+	size int              // samples that are asked at once
+	wait []bilevel.Sample // drawn, and not yet asked
+}
+
+// whole says that every term is known: no sample can tell more.
+func (s *side) whole() bool { return s.exact || s.terms > 0 && uint64(s.n) == s.terms }
+
+// left is the share of the variance of a sample that the mean of n still has: 1 on a stream, 1 − n/N
+// on a sum of N terms drawn in passes.
+func (s *side) left() float64 {
+	switch {
+	case s.whole():
+		return 0
+	case s.terms > 0:
+		return 1 - float64(s.n)/float64(s.terms)
+	}
+	return 1
+}
+
+// aim sets the goal of the next block.
+func (s *side) aim(n int) {
+	if s.goal = max(n, s.n+1); s.terms > 0 {
+		s.goal = int(min(uint64(s.goal), s.terms))
+	}
+	s.size = min(max((s.goal-s.n)/8, 1), largest)
+}
+
+// take draws what a step draws: new samples, or its share of a pass over a sum that is known.
+// again says that the step is for such a pass.
+func (s *side) take(again bool) {
+	n := s.batch
+	switch {
+	case s.exact:
+		s.draw(nil, bilevel.Full)
+		s.n, s.used = 1, 1
+	case s.whole():
+		if left := int(s.terms) - s.used; again && left > 0 {
+			n = min(n, left)
+			s.draw(s.order, n)
+			s.used += n
+		}
+	case s.n < s.goal:
+		n = min(n, s.goal-s.n)
+		s.wait = append(s.wait, s.draw(s.order, n)...)
+		s.n += n
+	}
+}
+
+// ready says that the block, or the pass, is complete.
+func (s *side) ready(again bool) bool {
+	switch {
+	case s.exact:
+		return s.used > 0
+	case s.whole():
+		return !again || s.used == int(s.terms)
+	}
+	return s.n >= s.goal
+}
+
+// each calls ask with all samples so far, in groups, and the weight of each group. A nil group is
+// the exact mean.
+func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) error) error {
+	if s.exact || s.all && s.whole() {
+		return ask(nil, float64(s.n))
+	}
+	n := min(s.n, most)
+	size := groupOf(n)
+	if s.past != nil {
+		s.past.Rewind()
+	}
+	for at := 0; at < n; at += size {
+		k := min(size, n-at)
+		group := s.group(at, k)
+		if err := ask(group, float64(k)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group returns the names at … at+k−1.
+func (s *side) group(at, k int) []bilevel.Sample {
+	if s.past != nil {
+		return s.past.Next(k)
+	}
+	return s.order.Drawn()[at : at+k]
+}
+
+// groupOf is the number of samples that are asked at once where n are.
+func groupOf(n int) int { return min(max(n/64, 1), largest) }
+
+// State visits where the side stands.
+func (s *side) State(t *bilevel.State) {
+	s.order.State(t)
+	t.Count(&s.n)
+	t.Count(&s.goal)
+	t.Count(&s.used)
+	t.Count(&s.size)
+	n := len(s.wait)
+	t.Count(&n)
+	s.wait = s.wait[:cap(s.wait)]
+	for i := range s.wait {
+		t.Uint((*uint64)(&s.wait[i]))
+	}
+	t.After(func() error {
+		if n > len(s.wait) || s.size < 1 {
+			return errors.New("saa: a damaged block")
+		}
+		return nil
+	})
+	s.wait = s.wait[:min(n, cap(s.wait))]
+}

@@ -1,0 +1,185 @@
+package saa
+
+import (
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// sums holds the sums of all derivatives over all samples so far, each at the point where it was
+// last asked, and the scatter between groups of samples.
+type sums struct {
+	n          [2]float64 // samples of f, of g
+	fx, fy, gy []float64
+	xy         *mat.Dense
+	yy         *mat.Sym
+
+	xr, yr []float64 // z_r, where all but the newest blocks were asked
+	w      []float64 // Σ g_yy(y_b − y_r) + g_xyᵀ(x_b − x_r)
+	zx, zy []float64 // Σ z_b − z_r
+
+	groups [2]float64
+	q      [2][]float64 // Σ of the influences of groups on h
+	qq     [2]*mat.Dense
+	t      []float64 // Σ H⁻¹g_y
+	tt, hh float64   // Σ ‖H⁻¹g_y‖² and Σ ‖g_yy‖²
+}
+
+func newSums(dx, dy int) *sums {
+	x := func() []float64 { return make([]float64, dx) }
+	y := func() []float64 { return make([]float64, dy) }
+	s := &sums{
+		fx: x(), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), xr: x(), yr: y(), w: y(),
+		zx: x(), zy: y(), t: y(),
+	}
+	for i := range s.q {
+		s.q[i], s.qq[i] = x(), mat.NewDense(dx, dx)
+	}
+	return s
+}
+
+// begin empties the sums for a reading at (x, y).
+func (s *sums) begin(x, y []float64) {
+	copy(s.xr, x)
+	copy(s.yr, y)
+	s.clearF()
+	s.clearG()
+}
+
+func (s *sums) clearF() {
+	s.n[0], s.groups[0] = 0, 0
+	clear(s.fx)
+	clear(s.fy)
+	clear(s.q[0])
+	s.qq[0].Zero()
+}
+
+func (s *sums) clearG() {
+	s.n[1], s.groups[1], s.tt, s.hh = 0, 0, 0, 0
+	for _, v := range [][]float64{s.gy, s.w, s.zx, s.zy, s.t, s.q[1]} {
+		clear(v)
+	}
+	s.xy.Zero()
+	s.yy.Zero()
+	s.qq[1].Zero()
+}
+
+// State visits the sums.
+func (s *sums) State(t *bilevel.State) {
+	t.Floats(s.n[:], s.fx, s.fy, s.gy, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.t)
+	t.Dense(s.xy)
+	t.Sym(s.yy)
+	t.Dense(s.qq[0])
+	t.Dense(s.qq[1])
+	t.Float(&s.tt)
+	t.Float(&s.hh)
+}
+
+// asker asks groups of samples, and adds what they say to sums.
+type asker struct {
+	fx, fy, gy []float64
+	xy         *mat.Dense
+	yy         *mat.Sym
+	r, t, hv   []float64
+}
+
+func newAsker(dx, dy int) asker {
+	x := func() []float64 { return make([]float64, dx) }
+	y := func() []float64 { return make([]float64, dy) }
+	return asker{fx: x(), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), r: x(), t: y(), hv: y()}
+}
+
+// askF adds a group of samples ξ at (x, y). Its influence is f_x + Jᵀf_y with the J of p.
+func (a *asker) askF(o *bilevel.Oracle, to *sums, p *point, x, y []float64, group []bilevel.Sample, n float64) error {
+	if err := o.GradF(a.fx, a.fy, x, y, group); err != nil {
+		return err
+	}
+	to.n[0] += n
+	mat.Axpy(to.fx, n, a.fx)
+	mat.Axpy(to.fy, n, a.fy)
+	if p == nil || group == nil {
+		return nil
+	}
+	mat.MulVec(a.r, p.jt, a.fy)
+	mat.Axpy(a.r, 1, a.fx)
+	to.scatter(0, a.r, n)
+	return nil
+}
+
+// askG adds a group of samples φ at (x, y). Its influence is −g_xy v − Jᵀg_yy v − E H⁻¹g_y with what
+// p knows.
+func (a *asker) askG(o *bilevel.Oracle, to *sums, p *point, e *mat.Dense, x, y []float64, group []bilevel.Sample,
+	n float64) error {
+	if err := o.GradG(a.gy, x, y, group); err != nil {
+		return err
+	}
+	if err := o.HessG(a.yy, x, y, group); err != nil {
+		return err
+	}
+	if err := o.CrossG(a.xy, x, y, group); err != nil {
+		return err
+	}
+	to.n[1] += n
+	mat.Axpy(to.gy, n, a.gy)
+	mat.AddScaledSym(to.yy, to.yy, n, a.yy)
+	mat.AddScaled(to.xy, to.xy, n, a.xy)
+	norm := mat.NormFrobSym(a.yy)
+	to.hh += n * norm * norm
+	to.displace(a, x, y, n)
+	if p == nil || group == nil {
+		to.groups[1]++
+		return nil
+	}
+	if err := p.inv.SolveVec(a.t, a.gy); err != nil {
+		return err
+	}
+	mat.Axpy(to.t, n, a.t)
+	to.tt += n * mat.Dot(a.t, a.t)
+	mat.MulVecSym(a.hv, a.yy, p.v)
+	for i := range a.r {
+		a.r[i] = -mat.Dot(a.xy.Row(i), p.v) - mat.Dot(p.jt.Row(i), a.hv) - mat.Dot(e.Row(i), a.t)
+	}
+	to.scatter(1, a.r, n)
+	return nil
+}
+
+// displace adds what the group's distance from z_r takes to be carried along.
+func (s *sums) displace(a *asker, x, y []float64, n float64) {
+	moved := false
+	for i, v := range x {
+		if a.r[i] = v - s.xr[i]; a.r[i] != 0 {
+			moved = true
+		}
+	}
+	for j, v := range y {
+		if a.t[j] = v - s.yr[j]; a.t[j] != 0 {
+			moved = true
+		}
+	}
+	if !moved {
+		return
+	}
+	mat.Axpy(s.zx, n, a.r)
+	mat.Axpy(s.zy, n, a.t)
+	mat.MulVecSym(a.hv, a.yy, a.t)
+	mat.Axpy(s.w, n, a.hv)
+	mat.MulVecTrans(a.hv, a.xy, a.r)
+	mat.Axpy(s.w, n, a.hv)
+}
+
+// scatter adds the influence r of a group of n samples.
+func (s *sums) scatter(k int, r []float64, n float64) {
+	s.groups[k]++
+	mat.Axpy(s.q[k], n, r)
+	for i, v := range r {
+		mat.Axpy(s.qq[k].Row(i)[:i+1], n*v, r[:i+1])
+	}
+}
+
+// variance returns the covariance (i, j ≤ i) of the influence of one sample of side k, estimated
+// between groups.
+func (s *sums) variance(k, i, j int) float64 {
+	if s.groups[k] < 2 {
+		return 0
+	}
+	return (s.qq[k].Row(i)[j] - s.q[k][i]*s.q[k][j]/s.n[k]) / (s.groups[k] - 1)
+}
