@@ -30,7 +30,9 @@ var rooms = map[string][]string{
 	"stable/bench/race":        {"stable/bench/kit", "stable/bench/plot"},
 	"stable/bench/theory":      {"stable/bench/kit", "stable/bench/plot"},
 	"stable/bench/tune":        {"stable/bench/kit", "stable/bench/plot"},
-	"stable/bench":             {"stable/bench/kit", "stable/bench/race", "stable/bench/theory", "stable/bench/tune"},
+	"stable/bench/zoo":         {"stable/bench/kit"},
+	"stable/bench": {"stable/bench/kit", "stable/bench/race", "stable/bench/theory", "stable/bench/tune",
+		"stable/bench/zoo"},
 }
 
 type listed struct {

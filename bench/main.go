@@ -16,6 +16,7 @@ import (
 	"stable/bench/race"
 	"stable/bench/theory"
 	"stable/bench/tune"
+	"stable/bench/zoo"
 )
 
 // commands are the experiments; the first is the main job, which needs no name.
@@ -35,6 +36,7 @@ var commands = []kit.Command{
 	{Name: "limit", Summary: "error over the least that the samples allow, untuned and tuned", Run: race.Limit},
 	{Name: "untuned", Summary: "untuned methods against every rival at its best, on problems of all kinds",
 		Run: race.Untuned},
+	{Name: "zoo", Summary: "a default on problems drawn from a seed, where nothing may lead it astray", Run: zoo.Zoo},
 }
 
 func main() {

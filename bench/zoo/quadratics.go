@@ -1,0 +1,193 @@
+package zoo
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// noisy is what the samples of a quadratic problem add to its mean: with p and q random, ξ of the
+// law, and κ = 1 + bend·N(0, 1) times the mean's second derivatives,
+//
+//	ξ(½·tilt·(pᵀy)² + cross·(pᵀy)(qᵀx) + size·pᵀy)  in g,    ξ·size·(pᵀy + qᵀx)  in f.
+//
+// Where column c ≥ 0 of g_xy, J_c, is known to a share of the samples alone, there is (B/share −
+// 1)·J_cᵀy·x_c + (B/share)·z·J_cᵀy in g, too, with B one in a share of the samples and else 0, and z ~
+// N(0, 0.3²). The numbers of a sample are a function of its name.
+type noisy struct {
+	law               law
+	size              *float64
+	bend, cross, tilt float64
+	shape, shapeX     []float64  // standard deviations of the entries of p and q
+	shapeF            []float64  // of p in f; nil: as in g
+	turn              reflection // then p is turned
+	column            int        // −1: none
+	share             float64
+}
+
+// loss is f or g, with its mean q.
+func (n *noisy) loss(terms, key uint64, q *quad, upper bool) loss {
+	dx, dy := len(n.shapeX), len(n.shape)
+	shape := n.shape
+	if upper && n.shapeF != nil {
+		shape = n.shapeF
+	}
+	return loss{terms: terms, quad: q, psi: n.psi, read: func(t *term, x []float64, i bilevel.Sample) {
+		t.pcg.Seed(key, uint64(i))
+		t.size(4) // pᵀy, qᵀx, J_cᵀy, x_c
+		p, qx, s := t.scratch(0, dy), t.scratch(1, dx), t.scratch(2, 6)
+		for j := range p {
+			p[j] = shape[j] * t.rng.NormFloat64()
+		}
+		if n.turn != nil {
+			n.turn.apply(p)
+		}
+		for j := range qx {
+			qx[j] = n.shapeX[j] * t.rng.NormFloat64()
+		}
+		xi := n.law.draw(t.rng)
+		t.bend = 1 + n.bend*t.rng.NormFloat64()
+		t.a[0].v, t.b[1].v = p, qx
+		s[0], s[1], s[2], s[3], s[4], s[5] = xi*n.tilt, xi*n.cross, xi**n.size, 0, 0, 0
+		switch {
+		case upper:
+			s[0], s[1], s[3] = 0, 0, xi**n.size
+		case n.column >= 0:
+			s[4], s[5] = n.event(t.rng)
+			t.a[2], t.b[3] = row{0, q.xy.Data[n.column*q.xy.Stride:][:dy]}, row{n.column, unit}
+		}
+	}}
+}
+
+// psi is ½s_0u_0² + s_1u_0u_1 + s_2u_0 + s_3u_1 + s_4u_2u_3 + s_5u_2.
+func (n *noisy) psi(t *term) {
+	s, u := t.buf[2], t.u
+	t.val = s[0]*u[0]*u[0]/2 + s[1]*u[0]*u[1] + s[2]*u[0] + s[3]*u[1] + s[4]*u[2]*u[3] + s[5]*u[2]
+	t.g[0], t.g[1] = s[0]*u[0]+s[1]*u[1]+s[2], s[1]*u[0]+s[3]
+	t.g[2], t.g[3] = s[4]*u[3]+s[5], s[4]*u[2]
+	t.h[0], t.h[1], t.h[4], t.h[11], t.h[14] = s[0], s[1], s[1], s[4], s[4]
+}
+
+var unit = []float64{1}
+
+// event draws B/share − 1 and (B/share)·z. In a twin, both are normal with the same variances.
+func (n *noisy) event(r *rand.Rand) (factor, shift float64) {
+	z := 0.3 * r.NormFloat64()
+	if n.law.twin {
+		return math.Sqrt(1/n.share-1) * r.NormFloat64(), z * math.Sqrt(1/n.share)
+	}
+	if r.Float64() < n.share {
+		return 1/n.share - 1, z / n.share
+	}
+	return -1, 0
+}
+
+// problem is the simulator or the sum of n, and the simulator's twin.
+func (n *noisy) problem(r *rand.Rand, nf, ng uint64, f, g *quad) (s, twin *sum) {
+	key := r.Uint64()
+	s = &sum{dx: len(n.shapeX), dy: len(n.shape), f: n.loss(nf, key, f, true), g: n.loss(ng, key+1, g, false)}
+	if nf == 0 {
+		m := *n
+		m.law = law{"normal", 0, normal, true}
+		twin = &sum{dx: s.dx, dy: s.dy, f: m.loss(0, key, f, true), g: m.loss(0, key+1, g, false)}
+	}
+	return s, twin
+}
+
+// drawQuadratic draws g = ½(y − Jx − y°)ᵀH(y − Jx − y°) less a constant and f = ½‖y − a‖² + ½ρ‖x − c‖².
+func drawQuadratic(r *rand.Rand, nf, ng uint64) species {
+	dx, dy := dims(r, 1), dims(r, 1)
+	cond := between(r, 1, 1e6)
+	turn := newReflection(r, dy)
+	f, g := newQuad(dx, dy), newQuad(dx, dy)
+	n := noisy{law: drawLaw(r), size: new(float64), shape: make([]float64, dy), turn: turn, column: -1,
+		tilt: pick(r, 0, 0.5, 1, 3), cross: pick(r, 0, 0.3, 1), bend: pick(r, 0, 0, 0.3, 0.85)}
+	for k := range dy {
+		l := between(r, 1/cond, 1)
+		n.shape[k] = math.Sqrt(l / float64(dy))
+		e := make([]float64, dy)
+		e[k] = 1
+		turn.apply(e)
+		mat.RankOne(g.yy, l, e)
+	}
+	n.shapeX = scales(r, dx, pick(r, 0.0, 1, 2))
+	j := make([]float64, dy)
+	for i := range dx {
+		copy(j, gaussians(r, dy, n.shapeX[i]/math.Sqrt(float64(max(dx, dy)))))
+		v := g.xy.Data[i*g.xy.Stride:][:dy]
+		mat.MulVecSym(v, g.yy, j)
+		for k := range v {
+			v[k] = -v[k]
+		}
+		n.shapeX[i] /= math.Sqrt(float64(dx))
+	}
+	mat.MulVecSym(g.y, g.yy, gaussians(r, dy, 1))
+	mat.AddIdentity(f.yy, 1)
+	copy(f.y, gaussians(r, dy, 1))
+	rho := between(r, 1e-3, 1)
+	mat.AddIdentity(f.xx, rho)
+	copy(f.x, gaussians(r, dx, rho))
+	*n.size = between(r, 1e-2, 3)
+	if r.IntN(4) == 0 {
+		n.column, n.share = r.IntN(dx), 1e-3
+	}
+	s, twin := n.problem(r, nf, ng, f, g)
+	about := fmt.Sprintf("condition %.1g, noise %.2g of gradients, %g of g_yy, %g of g_xy, %g by the point",
+		cond, *n.size, n.tilt, n.cross, n.bend)
+	rate := n.law.rate
+	if n.column >= 0 {
+		about += fmt.Sprintf(", x_%d known by one in 1000", n.column)
+		rate = 1e-3
+	}
+	return species{sum: s, twin: twin, law: n.law.name, rate: rate, about: about, noise: n.size}
+}
+
+// drawRare draws g = ½‖y‖² − (x_0 + b)y_0 − m(x_1 + c)y_1 with m = w in a share p of the samples, else
+// 0, and f = ½‖y − a − e‖², b, c, e ~ N(0, 0.3²).
+func drawRare(r *rand.Rand, nf, ng uint64) species {
+	p, w := between(r, 1e-3, 1e-1), between(r, 5, 300)
+	f, g := newQuad(2, 2), newQuad(2, 2)
+	mat.AddIdentity(g.yy, 1)
+	mat.AddIdentity(f.yy, 1)
+	g.xy.Data[0], g.xy.Data[g.xy.Stride+1] = -1, -p*w
+	f.y[0], f.y[1] = -1, -2*p*w
+	n := noisy{law: law{"normal", 0, normal, false}, size: new(float64), shape: []float64{0.3, 0},
+		shapeF: []float64{0.3, 0.3}, shapeX: []float64{0, 0}, column: 1, share: p}
+	*n.size = 1
+	s, twin := n.problem(r, nf, ng, f, g)
+	return species{sum: s, twin: twin, law: "rare", rate: p, about: fmt.Sprintf("weight %.3g, one in %.3g", w, 1/p)}
+}
+
+// drawToll draws flows y over parallel roads of one demand, with congestion, and tolls x; f is what
+// they do not earn.
+func drawToll(r *rand.Rand, nf, ng uint64) species {
+	d := dims(r, 1)
+	f, g := newQuad(d, d), newQuad(d, d)
+	n := noisy{law: drawLaw(r), size: new(float64), shape: make([]float64, d), shapeX: make([]float64, d), column: -1,
+		tilt: pick(r, 0, 0.5, 1), bend: pick(r, 0, 0.3, 0.85)}
+	pull, demand := between(r, 0.1, 3), between(r, 1, 10)
+	ones := make([]float64, d)
+	for a := range d {
+		ones[a] = 1
+		c := between(r, 0.3, 3)
+		n.shape[a], n.shapeX[a] = math.Sqrt(c/float64(d)), 1/math.Sqrt(float64(d))
+		mat.AddDiag(g.yy, unitAt(d, a, c))
+		g.xy.Data[a*(g.xy.Stride+1)], f.xy.Data[a*(f.xy.Stride+1)] = 1, -1
+		g.y[a] = between(r, 0.1, 1) - pull*demand
+	}
+	mat.RankOne(g.yy, pull, ones)
+	mat.AddIdentity(f.xx, between(r, 1e-2, 0.3))
+	*n.size = between(r, 1e-2, 2)
+	s, twin := n.problem(r, nf, ng, f, g)
+	return species{sum: s, twin: twin, law: n.law.name, rate: n.law.rate, noise: n.size,
+		about: fmt.Sprintf("demand %.2g, noise %.2g of gradients, %g of g_yy, %g by the point", demand, *n.size, n.tilt, n.bend)}
+}
+
+func unitAt(d, i int, v float64) []float64 {
+	e := make([]float64, d)
+	e[i] = v
+	return e
+}
