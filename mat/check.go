@@ -1,14 +1,33 @@
 package mat
 
-import "stable/mat/kernel"
+import (
+	"math/bits"
+
+	"stable/mat/kernel"
+)
 
 // What every function checks besides the sizes: that the rows of a matrix do not overlap each
-// other, and that dst does not begin where an operand begins, where that is not allowed.
+// other, and that dst does not begin where an operand begins, where that is not allowed. That Data
+// is long enough is left to Go where each row is sliced.
 const (
 	mismatch = ": dimension mismatch"
 	torn     = kernel.MsgTorn
 	shared   = kernel.MsgShared
+	short    = ": Data is too short"
 )
+
+// times returns i·j of numbers that are not negative, or, where that overflows, a number beyond
+// every slice.
+func times(i, j int) uint {
+	hi, lo := bits.Mul(uint(i), uint(j))
+	return lo | -hi
+}
+
+// ends reports whether Data holds the last entry.
+func (a *Dense) ends() bool {
+	last, size := times(a.Rows-1, a.Stride), uint(len(a.Data))
+	return last <= size && uint(a.Cols) <= size-last || a.Rows == 0 || a.Cols == 0
+}
 
 func (a *Dense) torn() bool { return kernel.Torn(a.Rows, a.Cols, a.Stride) }
 
@@ -21,16 +40,19 @@ func (a *Dense) at(x []float64) bool {
 
 func (s *Sym) at(x []float64) bool { return s.N > 0 && kernel.SameStart(s.Data, x) }
 
-// untorn panics if rows of one of the matrices overlap.
-func untorn(name string, a, b, c *Dense) {
+// fit panics if rows of one of the matrices overlap, or if its Data ends before its last entry.
+func fit(name string, a, b, c *Dense) {
 	if a.torn() || b.torn() || c.torn() {
 		panic(name + torn)
 	}
+	if !(a.ends() && b.ends() && c.ends()) {
+		panic(name + short)
+	}
 }
 
-// apart panics if rows of a matrix overlap, or if dst begins where a or b does.
+// apart panics if a matrix does not fit its Data, or if dst begins where a or b does.
 func apart(name string, dst, a, b *Dense) {
-	untorn(name, dst, a, b)
+	fit(name, dst, a, b)
 	if dst.Rows > 0 && dst.Cols > 0 && (a.at(dst.Data) || b.at(dst.Data)) {
 		panic(name + shared)
 	}
@@ -38,10 +60,8 @@ func apart(name string, dst, a, b *Dense) {
 
 // apartSym is apart for a symmetric dst.
 func apartSym(name string, dst *Sym, a, b *Dense) {
-	untorn(name, a, b, a)
-	if dst.torn() {
-		panic(name + torn)
-	}
+	full := dst.Lower()
+	fit(name, &full, a, b)
 	if dst.N > 0 && (a.at(dst.Data) || b.at(dst.Data)) {
 		panic(name + shared)
 	}

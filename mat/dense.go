@@ -19,7 +19,7 @@ func NewDense(rows, cols int) *Dense {
 	if rows < 0 || cols < 0 {
 		panic("mat: NewDense: negative size")
 	}
-	return &Dense{Rows: rows, Cols: cols, Stride: cols, Data: make([]float64, rows*cols)}
+	return &Dense{Rows: rows, Cols: cols, Stride: cols, Data: make([]float64, times(rows, cols))}
 }
 
 // DenseOf returns the matrix of rows × cols whose entries are those of data, row by row, in the
@@ -29,7 +29,7 @@ func DenseOf(rows, cols int, data []float64) *Dense {
 	if rows < 0 || cols < 0 {
 		panic("mat: DenseOf: negative size")
 	}
-	if len(data) != rows*cols {
+	if uint(len(data)) != times(rows, cols) {
 		panic("mat: DenseOf: len(data) is not rows·cols")
 	}
 	return &Dense{Rows: rows, Cols: cols, Stride: cols, Data: data}
@@ -43,7 +43,7 @@ func (a *Dense) At(i, j int) float64 {
 	if a.torn() {
 		panic("mat: Dense.At" + torn)
 	}
-	return a.Data[i*a.Stride+j]
+	return a.Data[times(i, a.Stride):][j]
 }
 
 // Set writes entry (i, j). It panics if an index is out of range.
@@ -54,7 +54,7 @@ func (a *Dense) Set(i, j int, v float64) {
 	if a.torn() {
 		panic("mat: Dense.Set" + torn)
 	}
-	a.Data[i*a.Stride+j] = v
+	a.Data[times(i, a.Stride):][j] = v
 }
 
 // Row returns row i as a slice of a's own memory, of length and capacity Cols.
@@ -68,8 +68,7 @@ func (a *Dense) Row(i int) []float64 {
 	if a.Cols == 0 {
 		return nil
 	}
-	p := i * a.Stride
-	return a.Data[p : p+a.Cols : p+a.Cols]
+	return a.Data[times(i, a.Stride):][:a.Cols:a.Cols]
 }
 
 // View returns the rows × cols block whose upper left entry is (i, j), in a's own memory.
@@ -77,9 +76,7 @@ func (a *Dense) View(i, j, rows, cols int) Dense {
 	if i < 0 || j < 0 || rows < 0 || cols < 0 || rows > a.Rows-i || cols > a.Cols-j {
 		panic("mat: Dense.View: block out of range")
 	}
-	if a.torn() {
-		panic("mat: Dense.View" + torn)
-	}
+	fit("mat: Dense.View", a, a, a)
 	v := Dense{Rows: rows, Cols: cols, Stride: a.Stride}
 	if rows > 0 && cols > 0 {
 		lo := i*a.Stride + j

@@ -65,13 +65,8 @@ func MulSym(dst *Dense, s *Sym, b *Dense) {
 	if dst.Rows != s.N || s.N != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulSym: dimension mismatch")
 	}
-	apart("mat: MulSym", dst, b, b)
-	if s.torn() {
-		panic("mat: MulSym" + torn)
-	}
-	if dst.at(s.Data) {
-		panic("mat: MulSym" + shared)
-	}
+	full := s.Lower()
+	apart("mat: MulSym", dst, &full, b)
 	g := product{m: s.N, n: b.Cols, k: s.N, alpha: 1, set: true, c: dst.Data, ldc: dst.Stride,
 		a: operand{s.Data, s.Stride, symmetric}, b: operand{b.Data, b.Stride, across}}
 	g.run()

@@ -7,7 +7,7 @@ func RankK(s *Sym, alpha float64, a *Dense) {
 		panic("mat: RankK: dimension mismatch")
 	}
 	apartSym("mat: RankK", s, a, a)
-	AddMulTransBSym(s, alpha, a, a)
+	addMulTransBSym(s, alpha, a, a)
 }
 
 // RankKTrans sets s = s + alpha·aᵀ·a, for a of k × n; otherwise as RankK.
@@ -16,7 +16,7 @@ func RankKTrans(s *Sym, alpha float64, a *Dense) {
 		panic("mat: RankKTrans: dimension mismatch")
 	}
 	apartSym("mat: RankKTrans", s, a, a)
-	AddMulTransASym(s, alpha, a, a)
+	addMulTransASym(s, alpha, a, a)
 }
 
 // AddMulTransBSym sets s = s + alpha·a·bᵀ, for a and b of n × k, where the caller knows that a·bᵀ
@@ -27,6 +27,10 @@ func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 		panic("mat: AddMulTransBSym: dimension mismatch")
 	}
 	apartSym("mat: AddMulTransBSym", s, a, b)
+	addMulTransBSym(s, alpha, a, b)
+}
+
+func addMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	g := product{m: s.N, n: s.N, k: a.Cols, alpha: alpha, lower: true, c: s.Data, ldc: s.Stride,
 		a: operand{a.Data, a.Stride, along}, b: operand{b.Data, b.Stride, along}}
 	g.run()
@@ -38,6 +42,10 @@ func AddMulTransASym(s *Sym, alpha float64, a, b *Dense) {
 		panic("mat: AddMulTransASym: dimension mismatch")
 	}
 	apartSym("mat: AddMulTransASym", s, a, b)
+	addMulTransASym(s, alpha, a, b)
+}
+
+func addMulTransASym(s *Sym, alpha float64, a, b *Dense) {
 	g := product{m: s.N, n: s.N, k: a.Rows, alpha: alpha, lower: true, c: s.Data, ldc: s.Stride,
 		a: operand{a.Data, a.Stride, across}, b: operand{b.Data, b.Stride, across}}
 	g.run()

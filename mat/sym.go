@@ -14,7 +14,7 @@ func NewSym(n int) *Sym {
 	if n < 0 {
 		panic("mat: NewSym: negative size")
 	}
-	return &Sym{N: n, Stride: n, Data: make([]float64, n*n)}
+	return &Sym{N: n, Stride: n, Data: make([]float64, times(n, n))}
 }
 
 // SymOf returns the symmetric matrix of order n whose lower triangle is that of data, in rows of n
@@ -24,17 +24,19 @@ func SymOf(n int, data []float64) *Sym {
 	if n < 0 {
 		panic("mat: SymOf: negative size")
 	}
-	if len(data) != n*n {
+	if uint(len(data)) != times(n, n) {
 		panic("mat: SymOf: len(data) is not n²")
 	}
 	return &Sym{N: n, Stride: n, Data: data}
 }
 
 // AsSym returns the symmetric matrix given by the lower triangle of a square a, in a's own memory.
+// It panics if a is not square, if its rows overlap, or if its Data is too short.
 func AsSym(a *Dense) Sym {
 	if a.Rows != a.Cols {
 		panic("mat: AsSym: matrix is not square")
 	}
+	fit("mat: AsSym", a, a, a)
 	return Sym{N: a.Rows, Stride: a.Stride, Data: a.Data}
 }
 
@@ -51,7 +53,7 @@ func (s *Sym) At(i, j int) float64 {
 	if s.torn() {
 		panic("mat: Sym.At" + torn)
 	}
-	return s.Data[max(i, j)*s.Stride+min(i, j)]
+	return s.Data[times(max(i, j), s.Stride):][min(i, j)]
 }
 
 // Set writes entries (i, j) and (j, i). It panics if an index is out of range.
@@ -62,7 +64,7 @@ func (s *Sym) Set(i, j int, v float64) {
 	if s.torn() {
 		panic("mat: Sym.Set" + torn)
 	}
-	s.Data[max(i, j)*s.Stride+min(i, j)] = v
+	s.Data[times(max(i, j), s.Stride):][min(i, j)] = v
 }
 
 // Row returns the stored part of row i, entries (i, 0) to (i, i), as a slice of s's own memory.
@@ -73,8 +75,7 @@ func (s *Sym) Row(i int) []float64 {
 	if s.torn() {
 		panic("mat: Sym.Row" + torn)
 	}
-	p := i * s.Stride
-	return s.Data[p : p+i+1 : p+i+1]
+	return s.Data[times(i, s.Stride):][: i+1 : i+1]
 }
 
 // View returns the principal submatrix of rows and columns i to i+n−1, in s's own memory.
@@ -82,9 +83,8 @@ func (s *Sym) View(i, n int) Sym {
 	if i < 0 || n < 0 || n > s.N-i {
 		panic("mat: Sym.View: block out of range")
 	}
-	if s.torn() {
-		panic("mat: Sym.View" + torn)
-	}
+	full := s.Lower()
+	fit("mat: Sym.View", &full, &full, &full)
 	v := Sym{N: n, Stride: s.Stride}
 	if n > 0 {
 		lo := i*s.Stride + i
