@@ -161,6 +161,28 @@ func testErrorNamesThePivot(t *testing.T) {
 	assert.EqualError(t, err, "chol: matrix is not positive definite: pivot 0 is -2")
 }
 
+// The bound on LLᵀ holds down to the smallest normal pivots; a subnormal one is refused.
+func TestFactorNextToUnderflow(t *testing.T) { chol.EachKernel(t, testFactorNextToUnderflow) }
+
+func testFactorNextToUnderflow(t *testing.T) {
+	var c chol.Cholesky
+	for _, n := range []int{1, 4, 17, 40, 100} {
+		a, small, l, r := mattest.SPD(n, 1), mat.NewSym(n), mat.NewDense(n, n), mattest.Full(mattest.SPD(n, 1))
+		mat.ScaleSym(small, 0x1p-1020, a)
+		require.NoError(t, c.Factor(small), "n=%d", n)
+		c.LTo(l)
+		mat.Scale(l, 0x1p510, l)
+		mat.AddMulTransB(r, -1, l, l)
+		require.LessOrEqual(t, mat.NormFrob(r), 4*float64(n)*mattest.Eps*mat.NormFrobSym(a), "n=%d", n)
+
+		mat.ScaleSym(small, 0x1p-1050, a)
+		var e *chol.NotPosDefError
+		require.ErrorAs(t, c.Factor(small), &e, "n=%d", n)
+		require.Zero(t, e.Pivot)
+		require.False(t, c.PosDef(small, 0), "n=%d", n)
+	}
+}
+
 func TestLogDet(t *testing.T) { chol.EachKernel(t, testLogDet) }
 
 func testLogDet(t *testing.T) {

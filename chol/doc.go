@@ -12,8 +12,8 @@
 //
 // Accuracy, with eps = 2⁻⁵², κ = ‖A‖_F·‖A⁻¹‖_F, and L, x, X the computed results:
 //
-//	Factor    ‖A − LLᵀ‖_F ≤ 4n·eps·‖A‖_F, and |A − LLᵀ|_ij ≤ 4n·eps·√(a_ii·a_jj); it succeeds where A − n·eps·diag(A) is positive definite,
-//	          and only where A + n·eps·diag(A) is, and so does PosDef
+//	Factor    ‖A − LLᵀ‖_F ≤ 4n·eps·‖A‖_F, and |A − LLᵀ|_ij ≤ 4n·eps·√(a_ii·a_jj); it succeeds where A − n·eps·diag(A) is positive definite
+//	          and no pivot is subnormal, and only where A + n·eps·diag(A) is positive definite, and so does PosDef
 //	Solve     ‖b − A·x‖ ≤ 4n·eps·‖A‖_F·‖x‖, and ‖x − A⁻¹b‖ ≤ 4n·eps·κ·‖A⁻¹b‖
 //	Inverse   ‖X − A⁻¹‖_F ≤ 4n·eps·κ·‖A⁻¹‖_F
 //	LogDet    an error of at most 4·eps·(nκ + 2·Σ|log L_ii|)

@@ -30,8 +30,9 @@
 //	SolveVec     ‖b − P·x‖ ≤ 4n·eps·‖P‖_F·‖x‖
 //
 // TestAccuracy checks these constants on structured and random matrices of order up to 40, in
-// arithmetic of 320 bits, and TestJacobiStaysOrthogonal on larger ones. Underflow adds to the
-// errors. Where ‖A‖_F is close to overflow, nothing is promised.
+// arithmetic of 320 bits, and TestJacobiStaysOrthogonal on larger ones. A number that is subnormal
+// has 2⁻¹⁰⁷⁴ more, its own rounding (TestSubnormal); SolveVec needs normal pivots, as chol.Factor
+// does. Where ‖A‖_F is close to overflow, nothing is promised.
 //
 // Storage: functions read and write only the lower triangle of a mat.Sym. Eigenvalues ascend.
 // Eigenvectors are the rows of a matrix Vᵀ, where each is contiguous.

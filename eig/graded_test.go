@@ -24,6 +24,7 @@ func TestJacobiHighRelativeAccuracy(t *testing.T) {
 		"steep":        {0, 5, 10, 15, 20, 25, 30, 35},
 		"out of order": {0, 12, 3, 21, 9, 18, 6, 15},
 		"whole range":  {0, 91, -290, 290, -100, 200, 10, -200},
+		"subnormal":    {0, -309, -200, -100, -300, 3, -308, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := mattest.SPD(n, 3) // D·C·D with C = SPD/n, well conditioned, and D = diag(10^(power/2))

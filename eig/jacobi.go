@@ -86,7 +86,7 @@ func (e *Jacobi) cold(a *mat.Sym, scale float64) (JacobiReport, error) {
 			e.vt.Data[i*e.ld+i] = 1
 		}
 	}
-	return e.run(scale, e.chol.PosDef(a, 0))
+	return e.run(scale, e.chol.PosDef(&mat.Sym{N: e.n, Stride: e.ld, Data: e.a}, 0))
 }
 
 // FactorFrom is Factor started from an orthogonal matrix v0, n × n, with a guess of the

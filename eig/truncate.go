@@ -55,6 +55,7 @@ type Truncator struct {
 	last   []float64 // unit eigenvector below mu of the last matrix, where there was one
 	image  []float64 // A·last
 	p      mat.Sym   // P
+	up     mat.Sym   // raise·A
 	have   source
 }
 
@@ -99,6 +100,40 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if math.IsNaN(mu) || math.IsInf(mu, 0) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
+	if math.Abs(mu) < low {
+		if m, err := maxAbs(a); err != nil {
+			return Report{}, err
+		} else if m = max(m, math.Abs(mu)); 0 < m && m < low {
+			return t.raised(dst, a, mu)
+		}
+	}
+	return t.truncate(dst, a, mu)
+}
+
+// Entries below low have squares that lose digits to underflow, and reciprocals that may overflow.
+// Multiplied by raise, no entry does.
+const (
+	low   = 0x1p-400
+	raise = 0x1p600
+)
+
+// raised is truncate for a small A and mu.
+func (t *Truncator) raised(dst, a *mat.Sym, mu float64) (Report, error) {
+	resizeSym(&t.up, a.N)
+	mat.ScaleSym(&t.up, raise, a)
+	rep, err := t.truncate(&t.up, &t.up, raise*mu)
+	if err != nil {
+		return Report{}, err
+	}
+	mat.ScaleSym(&t.p, 1/raise, &t.p)
+	mat.CopySym(dst, &t.p)
+	rep.MinEigenvalue /= raise
+	rep.Change /= raise
+	return rep, nil
+}
+
+// truncate is Truncate without the checks.
+func (t *Truncator) truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	hopeless := t.stillBelow(a, mu)
 	t.mu, t.route, t.last = mu, RouteClear, t.last[:0]
 	if !hopeless && t.chol.PosDef(a, mu) {
@@ -314,7 +349,7 @@ func (t *Truncator) report() Report {
 // first solve computes and later solves reuse.
 //
 // b is read, dst is written; dst may be b. Errors: chol.ErrNotPosDef if P is not positive definite
-// to working precision, which mu well above n·eps·‖P‖_F excludes. It panics if a length is not n,
+// to working precision, which a normal mu well above n·eps·‖P‖_F excludes. It panics if a length is not n,
 // or if the last Truncate failed. Nothing is allocated at an order seen before. 2n² flops, the
 // first time n³/3 more.
 func (t *Truncator) SolveVec(dst, b []float64) error {

@@ -31,10 +31,10 @@ func maxAbs(a *mat.Sym) (float64, error) {
 	panic("eig: maxAbs: no such entry")
 }
 
-// power returns the power of two that brings m near 1.
+// power returns the power of two that brings m near 1, or a subnormal m as near as it can.
 func power(m float64) float64 {
 	_, e := math.Frexp(m)
-	return math.Ldexp(1, -max(-1000, min(e, 1000)))
+	return math.Ldexp(1, -max(-1023, min(e, 1000)))
 }
 
 // room returns the power of two that brings m near 2⁹⁶⁰: sums do not overflow there, and entries
