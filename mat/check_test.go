@@ -167,12 +167,12 @@ func TestAliasing(t *testing.T) {
 func TestShapesBeyondData(t *testing.T) {
 	const n, wraps = 5, 1 << (bits.UintSize - 2) // n−1 times wraps is 0 again
 	for name, g := range guards {
-		in, data := arguments(g.f, n)
-		for i := range in {
-			if in[i].Kind() != reflect.Pointer {
+		regular, _ := arguments(g.f, n)
+		for i, argument := range regular {
+			if argument.Kind() != reflect.Pointer {
 				continue
 			}
-			in, data = arguments(g.f, n)
+			in, data := arguments(g.f, n)
 			*data[i] = (*data[i])[: n*n-1 : n*n-1]
 			if strings.Contains(name, "View") || name == "AsSym" {
 				assert.PanicsWithValue(t, "mat: "+name+": Data is too short", func() { reflect.ValueOf(g.f).Call(in) })
