@@ -8,6 +8,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/compose"
 	"stable/bilevel/option"
+	"stable/bilevel/saa"
 )
 
 // Entry is what the registry knows about a method. The tests of all methods, and the comparisons in
@@ -104,6 +105,11 @@ var registry = []Entry{
 		Name:  "STABLE",
 		New:   func(t Tuning) bilevel.Method { return t.stable(nil) },
 		Needs: Needs{MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStable(1),
+	},
+	{
+		Name:    "SAA-Newton",
+		New:     func(t Tuning) bilevel.Method { return saa.Newton{} },
+		Untuned: true, Variants: noVariants, Uses: usesAny,
 	},
 	{
 		Name:    "STABLE-untuned",

@@ -240,3 +240,10 @@ func usesStableCG(c Case) (least, most bilevel.Counts) {
 	}
 	return n, n
 }
+
+// usesAny bounds nothing: the steps of the method differ.
+func usesAny(Case) (least, most bilevel.Counts) {
+	const all = math.MaxUint64
+	return least, bilevel.Counts{Xi: all, Phi: all, GradF: all, GradG: all, CrossG: all, HessG: all, HessVecG: all,
+		CrossVecG: all, GradXG: all}
+}

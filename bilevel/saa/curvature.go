@@ -12,15 +12,20 @@ import (
 // curvature is what is known of the reduced Hessian of F at a point: with q(z) = f_x − g_xy v +
 // Jᵀ(f_y − g_yy v), v and J fixed, dq along (s, Js + u) is Bs + Eu.
 type curvature struct {
-	b    *mat.Dense // B, ∇²F: the rows that are known
-	e    *mat.Dense // E, dx × dy
-	have []bool     // rows of both
-	j    *mat.Dense // Jᵀ when they were asked
-	n    int        // samples that they were asked of; 0: none
+	b     *mat.Dense // B, ∇²F: the rows that are known
+	e     *mat.Dense // E, dx × dy
+	have  []bool     // rows of both
+	old   []bool     // rows that are to be asked again
+	reach []float64  // how far each x_i alone goes until y* bends by as much as it goes; 0: not known
+	share float64    // of the usual number of samples
+	fresh bool       // rows were asked since the last step
+	j     *mat.Dense // Jᵀ when they were asked
+	n     int        // samples that they were asked of; 0: none
 
 	fx, fy, hv, xv     []float64
 	fx0, fy0, hv0, xv0 []float64 // the same at the point itself
 	x, y               []float64
+	bow, sum           []float64 // of probe
 
 	free  []int
 	sub   mat.Sym // |B| of the free entries, in units ℓ
@@ -36,14 +41,21 @@ func newCurvature(dx, dy int) *curvature {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
-		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx),
-		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
+		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx), old: make([]bool, dx), reach: x(), share: 1,
+		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(), bow: y(), sum: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
 	}
 }
 
-// forget makes all rows unknown.
-func (c *curvature) forget() { clear(c.have); c.n = 0 }
+// age makes all rows to be asked again.
+func (c *curvature) age() {
+	for i := range c.old {
+		c.old[i] = true
+	}
+}
+
+// least is the number of samples that rows are asked of, in units of share.
+func (c *curvature) least(dx int) int { return max(10*dx, c.n/dx) }
 
 // drop forgets the rows of entries along which y* goes otherwise than when they were asked.
 func (c *curvature) drop(jt *mat.Dense) {
@@ -51,13 +63,16 @@ func (c *curvature) drop(jt *mat.Dense) {
 		if !have {
 			continue
 		}
-		var sum, diff float64
+		var now, then, diff float64
 		was := c.j.Row(i)
 		for j, v := range jt.Row(i) {
-			sum += v * v
+			now += v * v
+			then += was[j] * was[j]
 			diff += (v - was[j]) * (v - was[j])
 		}
-		c.have[i] = diff <= turned*turned*sum
+		if diff > labTurned*labTurned*min(now, then) {
+			c.old[i], c.reach[i] = true, 0
+		}
 	}
 }
 
@@ -111,18 +126,23 @@ func divide(n float64, vectors ...[]float64) {
 // most samples.
 func (m *newton) learn(it *bilevel.Iteration, most int) error {
 	c, p, o := m.curve, m.now, it.Oracle()
-	missing := false
+	missing, cost := false, 0
 	for _, i := range c.free {
-		missing = missing || !c.have[i]
+		if !c.have[i] || c.old[i] {
+			missing = true
+			cost++
+		}
 	}
 	if !missing {
 		return nil
 	}
+	c.fresh = true
+	m.credit -= float64(3*cost+3) * float64(min(most, m.sides[1].n))
 	if err := m.ask(o, c.fx0, c.fy0, c.hv0, c.xv0, p.x, p.y, most); err != nil {
 		return err
 	}
 	for _, i := range c.free {
-		if c.have[i] {
+		if c.have[i] && !c.old[i] {
 			continue
 		}
 		if err := it.Context().Err(); err != nil {
@@ -150,7 +170,12 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 		if err := it.Finite(e, b); err != nil {
 			return err
 		}
-		c.have[i] = true
+		if c.reach[i] == 0 && labReach > 0 {
+			if err := m.probe(it, i, min(most, 2*len(p.y))); err != nil {
+				return err
+			}
+		}
+		c.have[i], c.old[i] = true, false
 		copy(c.j.Row(i), p.jt.Row(i))
 	}
 	for _, i := range c.free { // symmetric
@@ -161,6 +186,51 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 				c.b.Set(j, i, v)
 			}
 		}
+	}
+	return nil
+}
+
+// probe learns how far x_i alone goes until y* bends by as much as it goes: from g_y at a point along
+// (e_i, Je_i), whose second difference is t²g_y″ = −t²H·y*″.
+func (m *newton) probe(it *bilevel.Iteration, i, most int) error {
+	c, p, o := m.curve, m.now, it.Oracle()
+	t := 0x1p-8 * p.unit[i]
+	if _, hi := m.step.bounds(i); p.x[i]+2*t > hi {
+		t = -t
+	}
+	clear(c.bow)
+	for k, weight := range [...]float64{1, -2, 1} { // g_y at 0, t, 2t: t²g_y″
+		at := float64(k) * t
+		copy(c.x, p.x)
+		copy(c.y, p.y)
+		c.x[i] += at
+		mat.Axpy(c.y, at, p.jt.Row(i))
+		n := 0.0
+		clear(c.sum)
+		err := m.sides[1].each(most, func(group []bilevel.Sample, size float64) error {
+			n += size
+			if err := o.GradG(m.asker.gy, c.x, c.y, group); err != nil {
+				return err
+			}
+			mat.Axpy(c.sum, size, m.asker.gy)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		mat.Axpy(c.bow, weight/n, c.sum)
+	}
+	copy(c.sum, c.bow)
+	if mat.NotFinite(c.bow) >= 0 {
+		return nil
+	}
+	if err := p.inv.SolveVec(c.bow, c.bow); err != nil {
+		return err
+	}
+	bend := math.Sqrt(max(0, mat.Dot(c.bow, c.sum))) // t²‖y″‖
+	along := p.normH(p.jt.Row(i)) * math.Abs(t)
+	if c.reach[i] = math.Inf(1); bend > 0x1p-30*along {
+		c.reach[i] = along / bend * math.Abs(t)
 	}
 	return nil
 }
@@ -252,7 +322,11 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.e)
 	t.Dense(c.j)
 	t.Count(&c.n)
+	t.Floats(c.reach)
+	t.Float(&c.share)
+	t.Flag(&c.fresh)
 	for i := range c.have {
 		t.Flag(&c.have[i])
+		t.Flag(&c.old[i])
 	}
 }

@@ -3,6 +3,7 @@ package saa
 import (
 	"fmt"
 	"math"
+	"os"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -10,16 +11,32 @@ import (
 
 const (
 	growth  = 1.0 / 16 // of a block over what was seen
+	slower  = 1.0 / 4  // the same after a block that read all samples
+	calls   = 24       // evaluations a sample that readings may take in the long run
 	largest = 64       // samples asked at once
-	settled = 0.03     // of the way that y went, the last step of y
+	settled = 0.1      // of the way that y went, the last step of y
 	audit   = 0.1      // of the standard error, what a step may leave unread
 	tries   = 6        // steps read in a block
-	turned  = 0.5      // of Je_i, what it may change by until B e_i is asked anew
+	turned  = 1.0      // of Je_i, what it may change by until B e_i is asked anew
 	first   = 0.25     // Δ at the start
 	tiny    = 0x1p-44  // rounding
 )
 
-var trace bool
+func env(name string, v float64) float64 {
+	if t := os.Getenv(name); t != "" {
+		fmt.Sscan(t, &v)
+	}
+	return v
+}
+
+var (
+	labCredit = env("CREDIT", 2000)
+	labCalls  = env("CALLS", calls)
+	labReach  = env("REACH", 1)
+	labTurned = env("TURNED", turned)
+)
+
+var trace = os.Getenv("SAATRACE") != ""
 
 // Newton is the method.
 type Newton struct{}
@@ -42,6 +59,7 @@ type newton struct {
 	miss    float64 // the remainder of the last step read, in M⁻¹
 	far     float64 // and its length, in M
 	fall    float64 // of F so far, by the trapezoid rule
+	credit  float64 // evaluations that readings may take
 	reads   int
 	y0, u0  []float64 // scratch of settle
 	dxy     [2]float64
@@ -91,7 +109,9 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 	ready := true
 	for k := range m.sides {
 		s := &m.sides[k]
+		before := s.n
 		s.take(again)
+		m.credit += labCalls / 2 * float64(s.n-before)
 		ready = s.ready(again) && ready
 		if m.started && len(s.wait) >= s.size {
 			if err := m.add(it, k); err != nil {
@@ -117,10 +137,14 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 	}
 	copy(it.NextX(), m.now.x)
 	copy(it.NextY(), m.now.y)
+	share := growth
+	if m.gone == 0 {
+		share = slower
+	}
 	for k := range m.sides {
 		s := &m.sides[k]
 		s.used = 0
-		s.aim(s.n + int(math.Ceil(growth*float64(s.n))))
+		s.aim(s.n + int(math.Ceil(share*float64(s.n))))
 	}
 	return it.UseSteps(m.dxy[0], m.dxy[1], 0)
 }
@@ -152,6 +176,7 @@ func (m *newton) block(it *bilevel.Iteration, again bool) error {
 // begin lets y settle at the start.
 func (m *newton) begin(it *bilevel.Iteration) error {
 	m.started = true
+	m.credit = labCredit * float64(len(m.now.x)+len(m.now.y))
 	if err := m.read(it, m.now, nil); err != nil {
 		return err
 	}
@@ -204,14 +229,76 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		return err
 	}
 	m.reads++
-	return p.lower(m.sides[1].left())
+	m.credit -= 2 * (p.n[0]/2 + 1.5*p.n[1])
+	return p.lower(m.sides[1].left(), m.promise(it, p))
+}
+
+// readLower asks all samples φ for g_y and g_yy at p, and solves the lower level there.
+func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
+	p.clearLower(p.x, p.y)
+	o, a := it.Oracle(), &m.asker
+	err := m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := o.GradG(a.gy, p.x, p.y, g); err != nil {
+			return err
+		}
+		if err := o.HessG(a.yy, p.x, p.y, g); err != nil {
+			return err
+		}
+		mat.Axpy(p.gy, n, a.gy)
+		mat.AddScaledSym(p.yy, p.yy, n, a.yy)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.credit -= 2 * p.n[1]
+	return p.lower(m.sides[1].left(), m.promise(it, p))
+}
+
+// readRest asks all samples for what readLower leaves out, at p. The scatter stays.
+func (m *newton) readRest(it *bilevel.Iteration, p *point) error {
+	o, a := it.Oracle(), &m.asker
+	clear(p.fx)
+	clear(p.fy)
+	p.xy.Zero()
+	err := m.sides[0].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := o.GradF(a.fx, a.fy, p.x, p.y, g); err != nil {
+			return err
+		}
+		mat.Axpy(p.fx, n, a.fx)
+		mat.Axpy(p.fy, n, a.fy)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.credit -= p.n[0] + p.n[1]
+	return m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := o.CrossG(a.xy, p.x, p.y, g); err != nil {
+			return err
+		}
+		mat.AddScaled(p.xy, p.xy, n, a.xy)
+		return nil
+	})
+}
+
+// promise is what the problem promises of the eigenvalues of g_yy, +Inf for nothing: there noise alone
+// says how small they may be.
+func (m *newton) promise(it *bilevel.Iteration, p *point) float64 {
+	if s := it.Oracle().ConvexityAt(p.x); s > 0 {
+		return s
+	}
+	return math.Inf(1)
 }
 
 // settle moves y of p to y*(x) of all samples, until the last step is at most a share of the way
 // that y went.
 func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
-	for range 30 {
-		if step := p.normH(p.u); step <= settled*way || step <= tiny*p.normH(p.y) {
+	for round := range 30 {
+		if step := p.normH(p.u); step <= settled*way || step <= tiny*p.normH(p.y) || round == 29 {
+			if round > 0 {
+				return m.readRest(it, p)
+			}
 			return nil
 		}
 		slope := mat.Dot(p.g, p.u)
@@ -221,7 +308,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 			for j := range p.y {
 				p.y[j] = m.y0[j] + t*m.u0[j]
 			}
-			if err := m.read(it, p, by); err != nil {
+			if err := m.readLower(it, p); err != nil {
 				return err
 			}
 			after := mat.Dot(p.g, m.u0)
@@ -251,7 +338,7 @@ func (m *newton) mayMove() {
 // move does one step of x and y. more says that another one is worth while before the next block.
 func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	p, c := m.now, m.curve
-	if err := p.lower(m.sides[1].left()); err != nil {
+	if err := p.lower(m.sides[1].left(), m.promise(it, p)); err != nil {
 		return false, err
 	}
 	if err := p.upper(c); err != nil {
@@ -260,29 +347,36 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if err := it.Finite(p.h, p.u); err != nil {
 		return false, err
 	}
-	p.lengths(m.step.width)
+	p.lengths(m.step.width, c)
 	m.mayMove()
-	if err := m.bend(it); err != nil {
+	poor := m.credit < 0 && !m.whole()
+	if err := m.bend(it, poor); err != nil {
 		return false, err
 	}
 	m.step.find(c, p, m.radius)
 	stat := m.stat()
 	if trace {
-		fmt.Printf("n %v x %.4v y %.4v h %.3g s %.3g B %.3v pred %.3g stat %.3g Δ %.3g ℓ %.3g |u| %.2g free %v\n", m.sides[1].n, p.x, p.y, p.h, m.step.s, c.b.Data, m.step.pred, stat, m.radius, p.unit, mat.Norm(p.u), c.free)
+		fmt.Printf("n %v pred %.3g stat %.3g Δ %.3g |u| %.2g below %.2g clip %v free %v credit %.0f  %v\n", m.sides[1].n, m.step.pred, stat, m.radius, p.normH(p.u)/p.norm, c.below, p.clip, len(c.free), m.credit, it.Oracle().Counted())
 	}
 	if m.whole() && m.arrived() {
 		m.done = true
 		return false, nil
 	}
-	if ahead := m.gone + m.step.length; m.lockstep() && m.far > 0 {
-		r := ahead / m.far
-		if m.miss*min(r, r*r) <= audit*math.Sqrt(stat) {
+	if m.lockstep() && m.far > 0 {
+		most, ahead := m.unread(stat), m.gone+m.step.length
+		if ahead <= most || poor {
+			if ahead > most {
+				m.step.cut(max(0, most-m.gone) / m.step.length)
+			}
 			mat.Axpy(p.x, 1, m.step.s)
 			m.step.follow(p.y, p)
-			m.gone = ahead
+			m.gone += m.step.length
 			m.moved(it)
 			return false, nil
 		}
+	}
+	if poor {
+		return false, nil
 	}
 	good, err := m.try(it)
 	if err != nil {
@@ -290,6 +384,17 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	}
 	m.moved(it)
 	return !good || -m.step.pred > stat/8, nil
+}
+
+// unread is how far x may go from the last reading of all samples until the remainder of the model
+// is a share of the standard error of h. It grows with the length or with its square, whichever is
+// less.
+func (m *newton) unread(stat float64) float64 {
+	if !(m.miss > 0) {
+		return math.Inf(1)
+	}
+	r := audit * math.Sqrt(stat) / m.miss
+	return m.far * max(r, math.Sqrt(r))
 }
 
 // moved notes for Run.Tol the size of the step, as one along h and along ĝ.
@@ -328,23 +433,32 @@ func (m *newton) arrived() bool {
 }
 
 // bend sees that B and E are known along the free entries.
-func (m *newton) bend(it *bilevel.Iteration) error {
+func (m *newton) bend(it *bilevel.Iteration, poor bool) error {
 	c, p := m.curve, m.now
 	n := max(m.sides[0].n, m.sides[1].n)
-	if c.n > 0 && n >= 4*c.n {
-		c.forget()
+	if poor {
+		kept := c.free[:0]
+		for _, i := range c.free {
+			if c.have[i] {
+				kept = append(kept, i)
+			}
+		}
+		c.free = kept
+		return c.metric(p.unit)
 	}
-	c.drop(p.jt)
-	if c.n == 0 {
+	if n >= 4*c.n {
+		c.age()
 		c.n = n
 	}
-	most := max(10*len(p.x), c.n/len(p.x))
+	c.drop(p.jt)
+	most := int(c.share * float64(c.least(len(p.x))))
 	if m.whole() {
 		most = math.MaxInt
 	}
 	if err := m.learn(it, most); err != nil {
 		return err
 	}
+	p.lengths(m.step.width, c)
 	return c.metric(p.unit)
 }
 
@@ -406,7 +520,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		rho = 1
 	}
 	if trace {
-		fmt.Printf("   read: rho %.3g tau %.3g reads %d\n", rho, tau, m.reads)
+		fmt.Printf("   read: rho %.3g tau %.3g reads %d  %v\n", rho, tau, m.reads, it.Oracle().Counted())
 	}
 	m.trust(rho, tau)
 	if m.step.length > 0 {
@@ -416,11 +530,16 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		return false, nil
 	}
 	m.fall += fall
-	if m.whole() || math.Abs(rho-1) > 0.25 {
-		c.forget()
-	} else {
+	if !m.whole() {
 		c.secant(s, rem, p.unit)
 	}
+	if off := math.Abs(rho-1) > 0.25; m.whole() || off && !c.fresh {
+		c.age()
+	} else if n := float64(m.sides[1].n); off && c.share*float64(c.least(len(p.x))) < n {
+		c.share *= 2
+		c.age()
+	}
+	c.fresh = false
 	m.now, m.to = t, p
 	m.gone = 0
 	return true, nil
@@ -463,7 +582,7 @@ func (m *newton) State(t *bilevel.State) {
 	m.curve.State(t)
 	t.Flag(&m.started)
 	t.Flag(&m.done)
-	for _, v := range []*float64{&m.radius, &m.gone, &m.miss, &m.far, &m.fall} {
+	for _, v := range []*float64{&m.radius, &m.gone, &m.miss, &m.far, &m.fall, &m.credit} {
 		t.Float(v)
 	}
 }

@@ -38,13 +38,17 @@ func newPoint(dx, dy int) *point {
 }
 
 // lower solves the lower level's equations: H, ĝ and u.
-func (p *point) lower(left float64) error {
+func (p *point) lower(left, promise float64) error {
 	n := p.n[1]
 	mat.ScaleSym(p.h0, 1/n, p.yy)
 	norm := mat.NormFrobSym(p.h0)
-	scatter := max(0, p.hh/n-norm*norm) // of groups
 	d := float64(len(p.y))
-	p.noise = math.Sqrt(left*scatter/(max(p.groups[1]-1, 1)*d)) / 2
+	scatter := max(0, p.hh/n-norm*norm) / d // between groups, of an eigenvalue
+	if p.bow[0] != 0 {
+		mean := p.bow[0] / n
+		scatter = max(0, p.bow[1]/n-mean*mean) * d / 2
+	}
+	p.noise = min(math.Sqrt(left*scatter/max(p.groups[1]-1, 1))/2, promise)
 	r, err := p.inv.Truncate(p.h0, p.h0, max(p.noise, 0x1p-40*norm/math.Sqrt(d)))
 	if err != nil {
 		return err
@@ -108,7 +112,7 @@ func (p *point) upper(c *curvature) error {
 }
 
 // lengths writes ℓ.
-func (p *point) lengths(width func(i int) float64) {
+func (p *point) lengths(width func(i int) float64, c *curvature) {
 	for j, v := range p.y {
 		p.w[j] = v + p.u[j]
 	}
@@ -119,6 +123,9 @@ func (p *point) lengths(width func(i int) float64) {
 		p.unit[i] = width(i)
 		if d > 0 {
 			p.unit[i] = min(p.unit[i], p.norm/d)
+		}
+		if c.reach[i] > 0 {
+			p.unit[i] = min(p.unit[i], c.reach[i])
 		}
 		if math.IsInf(p.unit[i], 1) || !(p.unit[i] > 0) { // neither g nor X knows it
 			p.unit[i] = 1

@@ -108,3 +108,13 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 		s.model += s.s[i] * mat.Dot(c.b.Row(i), s.s) / 2
 	}
 }
+
+// cut shortens s to a share of itself.
+func (s *step) cut(share float64) {
+	for i := range s.s {
+		s.s[i] *= share
+	}
+	s.length *= share
+	s.pred *= share // at least
+	s.model *= share
+}

@@ -20,8 +20,9 @@ type sums struct {
 	groups [2]float64
 	q      [2][]float64 // Σ of the influences of groups on h
 	qq     [2]*mat.Dense
-	t      []float64 // Σ H⁻¹g_y
-	tt, hh float64   // Σ ‖H⁻¹g_y‖² and Σ ‖g_yy‖²
+	t      []float64  // Σ H⁻¹g_y
+	tt, hh float64    // Σ ‖H⁻¹g_y‖² and Σ ‖g_yy‖²
+	bow    [2]float64 // Σ of vᵀg_yy v/vᵀv and of its square; 0: v is not known
 }
 
 func newSums(dx, dy int) *sums {
@@ -54,13 +55,23 @@ func (s *sums) clearF() {
 }
 
 func (s *sums) clearG() {
-	s.n[1], s.groups[1], s.tt, s.hh = 0, 0, 0, 0
+	s.n[1], s.groups[1], s.tt, s.hh, s.bow = 0, 0, 0, 0, [2]float64{}
 	for _, v := range [][]float64{s.gy, s.w, s.zx, s.zy, s.t, s.q[1]} {
 		clear(v)
 	}
 	s.xy.Zero()
 	s.yy.Zero()
 	s.qq[1].Zero()
+}
+
+// clearLower empties what readLower asks, for a reading at (x, y).
+func (s *sums) clearLower(x, y []float64) {
+	copy(s.xr, x)
+	copy(s.yr, y)
+	for _, v := range [][]float64{s.gy, s.w, s.zx, s.zy} {
+		clear(v)
+	}
+	s.yy.Zero()
 }
 
 // State visits the sums.
@@ -72,6 +83,7 @@ func (s *sums) State(t *bilevel.State) {
 	t.Dense(s.qq[1])
 	t.Float(&s.tt)
 	t.Float(&s.hh)
+	t.Floats(s.bow[:])
 }
 
 // asker asks groups of samples, and adds what they say to sums.
@@ -135,6 +147,11 @@ func (a *asker) askG(o *bilevel.Oracle, to *sums, p *point, e *mat.Dense, x, y [
 	mat.Axpy(to.t, n, a.t)
 	to.tt += n * mat.Dot(a.t, a.t)
 	mat.MulVecSym(a.hv, a.yy, p.v)
+	if vv := mat.Dot(p.v, p.v); vv > 0 {
+		bow := mat.Dot(p.v, a.hv) / vv
+		to.bow[0] += n * bow
+		to.bow[1] += n * bow * bow
+	}
 	for i := range a.r {
 		a.r[i] = -mat.Dot(a.xy.Row(i), p.v) - mat.Dot(p.jt.Row(i), a.hv) - mat.Dot(e.Row(i), a.t)
 	}
