@@ -2,12 +2,15 @@ package race
 
 import (
 	"context"
+	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,6 +18,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel"
+	"stable/bilevel/quadratic"
 	"stable/mat"
 )
 
@@ -208,6 +212,25 @@ func TestFinals(t *testing.T) {
 	done[l.choiceKey(p, e, 3, 0, 2)] = r
 	l.judge(0, field, done)
 	assert.Equal(t, [2][]int{{0, 1, 2, 4, 5}, {0, 1, 7, 2, 4}}, c.rank[0])
+
+	// However bad the finals, what has one run comes behind them, but before what failed.
+	field = l.begin()
+	l.final(0, field, done)
+	c = field[place{"p", "m"}]
+	failing := func(i int) {
+		r := done[l.choiceKey(p, e, i, 0, 1)]
+		r.End = "blew up"
+		done[l.choiceKey(p, e, i, 0, 1)] = r
+	}
+	for _, i := range c.finals {
+		put(i, 0, 1, 500, 500)
+		put(i, 0, 2, 500, 500)
+		if i != 8 {
+			failing(i)
+		}
+	}
+	l.judge(0, field, done)
+	assert.Equal(t, []int{8, 20, 21, 22, 23}, c.rank[0][0])
 
 	l.exhaustive, field = true, l.begin()
 	l.final(0, field, done)
@@ -429,5 +452,60 @@ func TestLeagueUsage(t *testing.T) {
 	} {
 		_, stdout, stderr := bench(context.Background(), args...)
 		assert.Contains(t, stdout+stderr, want)
+	}
+}
+
+// brittle is a method that fails in its first step.
+type brittle struct{ bilevel.Method }
+
+type broken struct{ bilevel.Stepper }
+
+func (m brittle) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	s, err := m.Method.Start(it)
+	return broken{s}, err
+}
+
+func (broken) Step(*bilevel.Iteration) error { return errors.New("broken") }
+
+// A setting that fails in a trial, and in no run of the choice, gives way in a whole race.
+func TestRacesFallBack(t *testing.T) {
+	a, err := quadraticArena("q", quadratic.Options{Seed: 1})
+	require.NoError(t, err)
+	ttsa, out := find("TTSA"), kit.Terminal{Stdout: io.Discard, Stderr: io.Discard}
+	var weak setting // fails from its fourth run on
+	var runs atomic.Int64
+	e := *ttsa
+	e.method = func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
+		m := ttsa.method(a, s, alpha, beta)
+		if s == weak && runs.Add(1) > 3 {
+			return brittle{m}
+		}
+		return m
+	}
+	p := &problem{arena: a, field: []*entrant{&e}}
+	share := kit.Share{Part: 1, Of: 1}
+	experiments := func() []int {
+		x := &experiment{name: "x", arenas: []*arena{a}, entrants: p.field, samples: 300, trials: 2, tuneTrials: 3,
+			points: 3, folder: t.TempDir(), share: share}
+		chosen, done, err := x.run(context.Background(), out)
+		require.NoError(t, err)
+		assert.Zero(t, x.summarise(a, &e, chosen, done).failed)
+		return chosen["q/TTSA"].rank
+	}
+	leagues := func() []int {
+		l := &league{name: "l", problems: []*problem{p}, entrants: p.field, budgets: []uint64{300}, trials: 2, tuneTrials: 3,
+			folder: t.TempDir(), share: share}
+		chosen, done, err := l.play(context.Background(), out)
+		require.NoError(t, err)
+		assert.Zero(t, l.result(p, &e, 0, 0, chosen, done).diverged)
+		return chosen[place{"q", "TTSA"}].rank[0][0]
+	}
+	for _, race := range []func() []int{experiments, leagues} {
+		weak = setting{}
+		rank := race()
+		require.Len(t, rank, tries)
+		weak = e.grid()[rank[0]]
+		runs.Store(0)
+		assert.Equal(t, rank[1:], race())
 	}
 }

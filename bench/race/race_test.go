@@ -303,6 +303,10 @@ func TestChooseAndFallBack(t *testing.T) {
 	assert.Equal(t, []int{4, 5, 6}, chosen["a/m"].rank)
 	assert.Equal(t, 3, race(1, 3, 4, 5, 6))
 	assert.Equal(t, 1, x.summarise(a, e, chosen, done).failed)
+	for _, i := range final["a/m"] { // however bad, what is in the final comes before what is not
+		put(i, 1, 1e9, "")
+	}
+	assert.Contains(t, final["a/m"], x.choose(done, final, tries)["a/m"].rank[0])
 	x.exhaustive = true
 	assert.Len(t, x.tuning(none), 300)
 }

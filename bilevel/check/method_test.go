@@ -332,3 +332,19 @@ func (p *simulated) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	*p.others++
 	return p.good.GradG(gy, x, y, phi)
 }
+
+// shaky is a set whose projection rounds what is inside.
+type shaky struct{ bilevel.Space }
+
+func (shaky) Project(dst, x []float64) {
+	for i, v := range x {
+		dst[i] = v * (1 + 0x1p-50)
+	}
+}
+
+// A step of size 0 moves x by the rounding of a projection, and is no breach.
+func TestRoundingIsNoStep(t *testing.T) {
+	g := newGuest("")
+	g.alpha = 0
+	require.NoError(t, Method(g, MethodOptions{Options: bilevel.Options{Set: shaky{}, X0: []float64{0.3, 0.2, 0.6}}}))
+}
