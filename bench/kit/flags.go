@@ -71,8 +71,8 @@ func (c *Common) Add(fs *flag.FlagSet, quick string) {
 	fs.Uint64Var(&c.Seed, "seed", 1, "seed of everything that is random")
 	fs.StringVar(&c.Out, "out", "out", "`FOLDER` for results, figure and numbers")
 	fs.BoolVar(&c.Quick, "quick", false, quick)
-	fs.StringVar(&c.part, "part", "", "`I/N`: do the Ith of N parts only, as far as that goes without the others; start it "+
-		"again when they are as far, or leave the rest to -merge")
+	fs.StringVar(&c.part, "part", "", "`I/N`: do the Ith of N parts only; start it again when the others are as far, "+
+		"or leave the rest to -merge")
 	fs.IntVar(&c.merge, "merge", 0, "do what `N` parts have left, and report on all")
 	fs.BoolVar(&c.fresh, "fresh", false, "begin again where finished runs could be kept")
 }
