@@ -3,6 +3,7 @@ package bilevel
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"stable/bilevel/option"
 )
@@ -82,6 +83,19 @@ func (e *StepError) Unwrap() error { return e.Err }
 type PanicError struct {
 	Value any    // what was passed to panic
 	Stack []byte // as runtime/debug.Stack formats it
+
+	// Endless is the sample, ξ or φ, that the oracle takes from a stream without end, as Streams
+	// says; empty for a finite sum, and where no oracle panicked.
+	Endless string
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+func (e *PanicError) Error() string {
+	text := fmt.Sprintf("panic: %v", e.Value)
+	// No slice is long enough for an index of eight digits. Package mat does not tell the index.
+	if e.Endless == "" || !regexp.MustCompile(`(index|bounds) out of range( \[:?-?\d{8}|$)`).MatchString(text) {
+		return text
+	}
+	return fmt.Sprintf("%s: a sample %s is a seed of 64 bits here, and no index, because Streams gives 0 for it; "+
+		"a finite sum must give its number of terms there (in package auto: Losses.%s)",
+		text, e.Endless, map[string]string{"ξ": "Upper", "φ": "Lower"}[e.Endless])
+}

@@ -166,8 +166,14 @@ func (it *Iteration) caught(v any) error {
 		return nil
 	}
 	err := &PanicError{Value: v, Stack: debug.Stack()}
-	if it.oracle.inside != "" {
-		return it.oracle.end(err)
+	if o := it.oracle; o.inside != "" {
+		switch {
+		case o.inside == "GradF" && o.upper == 0:
+			err.Endless = "ξ"
+		case o.inside != "GradF" && o.lower == 0:
+			err.Endless = "φ"
+		}
+		return o.end(err)
 	}
 	return &StepError{Step: it.k, Method: it.method.Name(), Err: err}
 }

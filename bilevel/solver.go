@@ -102,6 +102,10 @@ func (s *Solver) Mean() []float64 { return s.mean }
 // K returns the number of steps done.
 func (s *Solver) K() int { return s.it.k }
 
+// StepSizes returns the sums of the step sizes of x and of y that the method reported in the last
+// step by Iteration.UseSteps, which Run.Tol compares the movements with.
+func (s *Solver) StepSizes() (alpha, beta float64) { return s.it.alpha, s.it.beta }
+
 // Counts returns what the run has used so far.
 func (s *Solver) Counts() Counts { return s.it.oracle.counts }
 

@@ -322,3 +322,59 @@ func TestSTABLEExactConverges(t *testing.T) {
 	assert.Less(t, mat.Norm(gy), 1e-12)
 	assert.Less(t, mat.Norm(fx), 1e-12)
 }
+
+// indexing is a sum whose Streams gives 0 terms: it takes the seed of a sample for an index.
+type indexing struct {
+	Problem
+	oracle string
+	at     func(s Sample)
+}
+
+func (p indexing) Streams() (upper, lower uint64) { return 0, 0 }
+
+func (p indexing) GradF(fx, fy, x, y []float64, xi []Sample) error {
+	if p.oracle == "GradF" {
+		p.at(xi[0])
+	}
+	return p.Problem.GradF(fx, fy, x, y, xi)
+}
+
+func (p indexing) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
+	if p.oracle == "HessG" {
+		p.at(phi[0])
+	}
+	return p.Problem.HessG(gyy, x, y, phi)
+}
+
+// An index that is the seed of a stream is told to be one, and which stream has no size; another
+// mistake with an index is not.
+func TestForgottenSize(t *testing.T) {
+	data, rows := make([]float64, 12), mat.NewDense(4, 3)
+	xi, phi := "a sample ξ is a seed of 64 bits here, and no index, because Streams gives 0 for it; a finite sum must "+
+		"give its number of terms there (in package auto: Losses.Upper)", "a sample φ is a seed"
+	for _, c := range []struct {
+		oracle, want string
+		at           func(s Sample)
+	}{
+		{"GradF", xi, func(s Sample) { data[s]++ }},
+		{"GradF", xi, func(s Sample) { data[int(s)]++ }},
+		{"HessG", phi, func(s Sample) { clear(data[3*s : 3*s+3]) }},
+		{"HessG", phi, func(s Sample) { clear(data[:s]) }},
+		{"HessG", phi, func(s Sample) { rows.Row(int(s))[0]++ }},
+		{"GradF", "", func(Sample) { data[len(data)]++ }},
+		{"HessG", "", func(Sample) { panic("mine") }},
+		{"HessG", "", func(s Sample) { data = make([]float64, s|1<<60) }},
+	} {
+		s, err := New(indexing{newWavy(0), c.oracle, c.at}, plain, Options{})
+		require.NoError(t, err)
+		err = s.Step()
+		require.ErrorContains(t, err, "bilevel: oracle "+c.oracle+" failed at step 0: panic: ")
+		if c.want == "" {
+			assert.NotContains(t, err.Error(), "seed")
+		} else {
+			assert.ErrorContains(t, err, c.want)
+		}
+	}
+	p := &PanicError{Value: "index out of range [5925276558585711546] with length 12"} // in a sum that has its size
+	assert.Equal(t, "panic: index out of range [5925276558585711546] with length 12", p.Error())
+}

@@ -22,7 +22,7 @@ type Task[R any] struct {
 
 // Share is the part of a campaign's tasks that this process does.
 type Share struct {
-	Part, Of int  // the tasks i ≡ Part − 1 mod Of; Part 0: none, only a report on the results of all parts
+	Part, Of int  // the tasks i ≡ Part − 1 mod Of; Part 0: those that all parts have left
 	Fresh    bool // results on disk are thrown away
 }
 
@@ -35,15 +35,18 @@ type Campaign[R any] struct {
 	name, folder string
 	id           Identity
 	share        Share
-	ledger       *ledger[R] // nil where no task is to be done
+	ledger       *ledger[R]
 }
 
 // Open opens or begins the ledger of a campaign, NAME.ledger in a folder, or NAME-i-of-n.ledger for
-// a part.
+// a part; i is 0 for what the parts have left. Then it returns an error that wraps ErrUnfinished if a
+// part has no ledger.
 func Open[R any](folder, name string, id Identity, share Share) (*Campaign[R], error) {
 	c := &Campaign[R]{name: name, folder: folder, id: id, share: share}
-	if share.Part == 0 {
-		return c, nil
+	for part := 1; share.Part == 0 && part <= share.Of; part++ {
+		if _, err := os.Stat(c.path(part)); err != nil {
+			return nil, fmt.Errorf("%w: part %d of %d was never started: %w", ErrUnfinished, part, share.Of, err)
+		}
 	}
 	path := c.path(share.Part)
 	if share.Fresh {
@@ -65,12 +68,7 @@ func (c *Campaign[R]) path(part int) string {
 }
 
 // Close syncs and closes the ledger.
-func (c *Campaign[R]) Close() error {
-	if c.ledger == nil {
-		return nil
-	}
-	return c.ledger.close()
-}
+func (c *Campaign[R]) Close() error { return c.ledger.close() }
 
 // Complete does the tasks of this share that have no result yet, and returns the results of all
 // tasks by their keys. It returns an error that wraps ErrUnfinished if results of other parts are
@@ -101,7 +99,7 @@ func (c *Campaign[R]) results() (map[string]R, error) {
 		return c.ledger.done, nil
 	}
 	all := map[string]R{}
-	for part := 1; part <= c.share.Of; part++ {
+	for part := range c.share.Of + 1 {
 		name := c.path(part)
 		f, err := os.Open(name)
 		if errors.Is(err, os.ErrNotExist) {
@@ -120,14 +118,9 @@ func (c *Campaign[R]) results() (map[string]R, error) {
 
 // do does the tasks of this share that have no result yet on all cores, the costly ones first.
 func (c *Campaign[R]) do(ctx context.Context, tasks []Task[R], what string, out Terminal) error {
-	if c.ledger == nil {
-		return nil
-	}
-	var todo []Task[R]
-	for i, t := range tasks {
-		if i%c.share.Of == c.share.Part-1 && !c.ledger.has(t.Key) {
-			todo = append(todo, t)
-		}
+	todo, err := c.todo(tasks)
+	if err != nil {
+		return err
 	}
 	slices.SortStableFunc(todo, func(a, b Task[R]) int { return cmp.Compare(b.Cost, a.Cost) })
 	finished, err := c.pool(ctx, todo, what, out)
@@ -136,6 +129,27 @@ func (c *Campaign[R]) do(ctx context.Context, tasks []Task[R], what string, out 
 			what, finished, len(todo), c.ledger.file.Name())
 	}
 	return err
+}
+
+// todo returns the tasks of this share that have no result yet.
+func (c *Campaign[R]) todo(tasks []Task[R]) (todo []Task[R], err error) {
+	var all map[string]R
+	if c.share.Part == 0 {
+		if all, err = c.results(); err != nil {
+			return nil, err
+		}
+	}
+	for i, t := range tasks {
+		mine := i%c.share.Of == c.share.Part-1
+		if c.share.Part == 0 {
+			_, there := all[t.Key]
+			mine = !there
+		}
+		if mine && !c.ledger.has(t.Key) {
+			todo = append(todo, t)
+		}
+	}
+	return todo, nil
 }
 
 // pool does tasks on all cores, and returns how many have a result. The first error stops the other

@@ -71,8 +71,9 @@ func (c *Common) Add(fs *flag.FlagSet, quick string) {
 	fs.Uint64Var(&c.Seed, "seed", 1, "seed of everything that is random")
 	fs.StringVar(&c.Out, "out", "out", "`FOLDER` for results, figure and numbers")
 	fs.BoolVar(&c.Quick, "quick", false, quick)
-	fs.StringVar(&c.part, "part", "", "`I/N`: do the Ith of N parts only")
-	fs.IntVar(&c.merge, "merge", 0, "report on the results of `N` parts")
+	fs.StringVar(&c.part, "part", "", "`I/N`: do the Ith of N parts only; start it again when the others are as far, "+
+		"or leave the rest to -merge")
+	fs.IntVar(&c.merge, "merge", 0, "do what `N` parts have left, and report on all")
 	fs.BoolVar(&c.fresh, "fresh", false, "begin again where finished runs could be kept")
 }
 
@@ -81,9 +82,9 @@ func (c *Common) Share() (Share, error) {
 	s := Share{Part: 1, Of: 1, Fresh: c.fresh}
 	switch {
 	case c.part != "" && c.merge != 0:
-		return s, fmt.Errorf("%w: -part does some of the runs and -merge does none: give only one of them", ErrUsage)
+		return s, fmt.Errorf("%w: -part does some of the runs and -merge the rest: give only one of them", ErrUsage)
 	case c.fresh && c.merge != 0:
-		return s, fmt.Errorf("%w: -merge reports on finished runs, which -fresh throws away", ErrUsage)
+		return s, fmt.Errorf("%w: -merge goes on from finished runs, which -fresh throws away", ErrUsage)
 	case c.merge < 0:
 		return s, fmt.Errorf("%w: -merge is %d, want ≥ 1", ErrUsage, c.merge)
 	case c.merge > 1:
@@ -100,14 +101,14 @@ func (c *Common) Share() (Share, error) {
 	return s, nil
 }
 
-// Unfinished says what to do next if the runs of other parts are missing. It passes other errors
-// on.
+// Unfinished says what to do next if a part goes no further without the others. It passes other
+// errors on.
 func (s Share) Unfinished(err error, out Terminal) error {
 	if !errors.Is(err, ErrUnfinished) || s.Part == 0 {
 		return err
 	}
 	_, err = fmt.Fprintf(out.Stdout,
 		"part %d of %d: done so far as it can be without the others; when they are there too, "+
-			"the same command goes on, and -merge %[2]d reports\n", s.Part, s.Of)
+			"the same command goes on, or -merge %[2]d does the rest, and reports\n", s.Part, s.Of)
 	return err
 }

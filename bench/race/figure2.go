@@ -18,7 +18,7 @@ default, STABLE-untuned, and STABLE with steps that adapt take none.
   go run ./bench figure2                                  the data set that ships with the module
   go run ./bench figure2 -data ../data -trials 50         the paper's three, from a folder laid out as LIBSVM's files
   go run ./bench figure2 -data ../data -quick             a short form
-  go run ./bench figure2 -data ../data -part 3/8          the third of eight parts; with -merge 8, all of them together
+  go run ./bench figure2 -data ../data -part 3/8          the third of eight parts; -merge 8 does the rest, and reports
 
 Finished runs are kept in the -out folder: after an interrupt the same command goes on.
 

@@ -20,7 +20,7 @@ func (r *racingFlags) add(fs *flag.FlagSet) {
 	r.Common.Add(fs, "fewer samples, trials and rows")
 	fs.Uint64Var(&r.samples, "samples", r.samples, "samples of a run, ξ and φ together")
 	fs.IntVar(&r.trials, "trials", r.trials, "runs of each method, from random starts")
-	fs.IntVar(&r.tune, "tune", r.tune, "runs of each setting in the choice of step sizes")
+	fs.IntVar(&r.tune, "tune", r.tune, "runs of each of the best settings in the choice of step sizes")
 }
 
 // check returns an error if a flag is out of range. It applies -quick.
@@ -29,7 +29,7 @@ func (r *racingFlags) check() error {
 		return checkRuns(r.samples, r.trials, r.tune)
 	}
 	given := r.samples
-	r.samples, r.trials, r.tune = given*3/10, min(r.trials, 4), min(r.tune, 1)
+	r.samples, r.trials = given*3/10, min(r.trials, 4)
 	if r.samples < leastSamples {
 		return fmt.Errorf("%w: -samples is %d, of which -quick takes 3 in 10: want ≥ 3334", kit.ErrUsage, given)
 	}

@@ -28,7 +28,7 @@ Flags:
 
 // IJCNN1 is the command ijcnn1.
 func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
-	r, w := racingFlags{samples: 256000, trials: 10, tune: 1}, weights{form: "exp", lo: 1e-5, hi: 10}
+	r, w := racingFlags{samples: 256000, trials: 10, tune: 3}, weights{form: "exp", lo: 1e-5, hi: 10}
 	var data, methods string
 	fs := kit.NewFlags("bench ijcnn1", ijcnn1Usage, "")
 	fs.StringVar(&data, "data", os.Getenv("STABLE_DATA"),

@@ -12,8 +12,8 @@ import (
 )
 
 // league measures methods on many problems at several budgets. A tuned method takes, for each
-// budget and for each of its two outputs, the setting with the least mean error over separate
-// seeds.
+// budget and for each of its two outputs, the setting with the least error over separate seeds, of
+// those that fail on none of them, nor in a trial.
 type league struct {
 	command    string // limit or untuned
 	name       string // of its files
@@ -23,7 +23,7 @@ type league struct {
 	budgets    []uint64   // of samples, ascending
 	each       bool       // samples of each kind; otherwise ξ and φ together
 	trials     int
-	tuneTrials int  // runs of each setting in the choice of step sizes
+	tuneTrials int  // runs of each of the best settings in the choice of step sizes
 	exhaustive bool // the choice tries every setting at every budget; see keeps
 	seed       uint64
 	folder     string
@@ -106,7 +106,8 @@ func (l *league) racing(chosen map[place]*picks) []kit.Task[trial] {
 // result is the mean error of an output of an entrant on a problem at a budget.
 type result struct {
 	kit.Estimate
-	diverged int // trials that failed before; the mean is +Inf then
+	diverged int          // trials that failed before; the mean is +Inf then
+	held     kit.Estimate // with the last good iterates of these
 	setting  int
 	out      bool // of the race: no trials, and the mean is NaN
 }
@@ -118,19 +119,25 @@ func (l *league) result(p *problem, e *entrant, b, output int,
 	if b >= c.in {
 		return result{Estimate: kit.Estimate{Mean: math.NaN(), Half: math.NaN()}, out: true}
 	}
-	r := result{setting: c.best[b][output]}
+	r := result{setting: c.rank[b][output][0]}
 	upto := c.lengths()[r.setting]
 	var errs []float64
 	for t := range l.trials {
-		v := done[l.trialKey(p, e, r.setting, upto, t)].at(l.budgets[b], b, output, true)
-		if math.IsInf(v, 1) {
+		v := done[l.trialKey(p, e, r.setting, upto, t)]
+		if math.IsInf(v.at(l.budgets[b], b, output, true), 1) {
 			r.diverged++
 		}
-		errs = append(errs, max(v, p.floor()))
+		if v.End != "" && v.Error != nil {
+			v.End = "" // the marks behind the failure have the last good iterate
+		}
+		errs = append(errs, max(v.at(l.budgets[b], b, output, true), p.floor()))
 	}
 	r.Estimate = kit.Estimate{Mean: math.Inf(1), Half: math.Inf(1)}
+	if r.held = r.Estimate; !math.IsInf(slices.Max(errs), 1) {
+		r.held = kit.MeanOf(errs)
+	}
 	if r.diverged == 0 {
-		r.Estimate = kit.MeanOf(errs)
+		r.Estimate = r.held
 	}
 	return r
 }
@@ -163,6 +170,10 @@ func (l *league) play(ctx context.Context, out kit.Terminal) (
 	if chosen, err = l.choose(ctx, c, out); err != nil {
 		return nil, nil, err
 	}
-	done, err = c.Complete(ctx, l.racing(chosen), "trials", out)
-	return chosen, done, err
+	for {
+		done, err = c.Complete(ctx, l.racing(chosen), "trials", out)
+		if err != nil || !l.fallBack(chosen, done) {
+			return chosen, done, err
+		}
+	}
 }

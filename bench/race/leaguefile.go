@@ -40,7 +40,7 @@ func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
 	fs.StringVar(&f.only, "only", "", "`WORDS`, separated by commas: only problems whose name has one of them")
 	fs.Uint64Var(&f.samples, "samples", f.samples, samples)
 	fs.IntVar(&f.trials, "trials", f.trials, "runs of each method, from random starts")
-	fs.IntVar(&f.tune, "tune", f.tune, "runs of each setting in the choice of step sizes")
+	fs.IntVar(&f.tune, "tune", f.tune, "runs of each of the best settings in the choice of step sizes")
 }
 
 // check returns an error if a flag is out of range.

@@ -25,17 +25,19 @@ method takes the best of 100 settings for each budget, found on seeds of its own
 take none. Last iterates and running means, at 1000, 5000, 20000 and 100000 samples of each kind.
 
 Settings are chosen in rounds: all 100 run to the first budget, the best 30 of them, by last iterate
-or mean, to the second, the best 10 of those to the third, the best 5 to the last. A tuned method
-that is over 10 times behind the best one at the second budget or later is out of the race on that
-problem from there on. With -exhaustive, every setting runs to every budget, and every method stays.
+or mean, to the second, the best 10 of those to the third, the best 5 to the last. At each budget the
+best by one run, a fifth, make -tune runs, and the least geometric mean wins, of settings that fail
+in none. One that fails in a trial gives way to the next best, 4 times at most. A tuned method that
+is over 10 times behind the best one at the second budget or later is out of the race on that problem
+from there on. With -exhaustive, every setting runs to every budget, and every method stays.
 
   go run ./bench limit -quick
   go run ./bench limit -data ../data
   go run ./bench limit -methods STABLE,SOBA -only quadratic,saddle -samples 20000
   go run ./bench limit -ablate           what the parts of the untuned method are worth
-  go run ./bench limit -part 3/8         the third of eight parts; with -merge 8, all of them. Each
-                                         round wants the one before it of all parts: run them again
-                                         until none waits for another
+  go run ./bench limit -part 3/8         the third of eight parts. Each round wants the one before it of
+                                         all parts: run them again until none waits for another, or leave
+                                         the rest to -merge 8, which reports
 
 Finished runs are kept in the -out folder: after an interrupt the same command goes on.
 
@@ -47,14 +49,14 @@ var limitBudgets = []uint64{1000, 5000, 20000, 100000}
 
 // Limit is the command limit.
 func Limit(ctx context.Context, args []string, out kit.Terminal) error {
-	f := leagueFlags{methods: "all", samples: 100000, trials: 20, tune: 2}
+	f := leagueFlags{methods: "all", samples: 100000, trials: 20, tune: 3}
 	fs := kit.NewFlags("bench limit", limitUsage, "")
 	f.add(fs, "few problems, rivals and samples", "the largest budget, in samples of each kind")
 	if err := kit.Parse(fs, args, out); err != nil {
 		return err
 	}
 	if f.Quick {
-		f.samples, f.trials, f.tune = min(f.samples, 5000), min(f.trials, 8), min(f.tune, 1)
+		f.samples, f.trials = min(f.samples, 5000), min(f.trials, 8)
 		if !kit.IsSet(fs, "methods") {
 			f.methods = quickMethods
 		}

@@ -47,7 +47,7 @@ type problem struct {
 }
 
 // floor is the least error that counts: one below the rounding of F may even be negative.
-func (p *problem) floor() float64 { return 1e-14*math.Abs(p.best) + 1e-300 }
+func (a *arena) floor() float64 { return 1e-14*math.Abs(a.best) + 1e-300 }
 
 // of returns the arena for an entrant: a tuned one is told the units, even those of single entries.
 func (p *problem) of(e *entrant) *arena {

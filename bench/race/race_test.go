@@ -55,11 +55,9 @@ func TestCompareParts(t *testing.T) {
 	require.Zero(t, status, stderr)
 	assert.Contains(t, stdout, "TTSA")
 
-	for range 2 { // the second time, each part finds the step sizes of the others
-		for _, p := range []string{"1/3", "2/3", "3/3"} {
-			status, _, stderr := bench(context.Background(), small(parts, "-part", p)...)
-			require.Zero(t, status, stderr)
-		}
+	for _, p := range []string{"1/3", "2/3", "3/3"} { // the trials are left: each part waits for step sizes of the others
+		status, _, stderr := bench(context.Background(), small(parts, "-part", p)...)
+		require.Zero(t, status, stderr)
 	}
 	status, _, stderr = bench(context.Background(), small(parts, "-merge", "3")...)
 	require.Zero(t, status, stderr)
@@ -80,7 +78,7 @@ func TestCompareParts(t *testing.T) {
 
 	status, _, stderr = bench(context.Background(), small(t.TempDir(), "-merge", "2")...)
 	assert.Equal(t, 1, status)
-	assert.Contains(t, stderr, "not finished")
+	assert.Contains(t, stderr, "not finished: part 1 of 2 was never started")
 }
 
 // Results of one data file are never reported for another, of a like name, or of the same name with
@@ -259,4 +257,88 @@ func TestBandsAndColours(t *testing.T) {
 	for _, e := range entrants() {
 		assert.Positive(t, kit.Style(e.name), "%s has no look of its own", e.name)
 	}
+}
+
+// A race chooses a setting by the geometric mean of all its runs, of which none failed, and takes
+// the next one where a trial fails, until the last one stays.
+func TestChooseAndFallBack(t *testing.T) {
+	a, e, untuned := &arena{name: "a"}, &entrant{name: "m"}, &entrant{name: "u", untuned: true}
+	x := &experiment{arenas: []*arena{a}, entrants: []*entrant{e, untuned}, samples: 10, trials: 2, tuneTrials: 3, points: 1}
+	none, done := map[string][]int{}, map[string]trial{}
+	assert.Len(t, x.tuning(none), 100)
+	put := func(setting, run int, error float64, end string) {
+		done[tuneKey(a, e, setting, run)] = trial{Error: []float64{error, error, error}, End: end}
+	}
+	for i := range e.grid() {
+		for run := range 3 { // an exhaustive choice has left runs of all
+			put(i, run, 10+float64(i), "")
+		}
+	}
+	put(0, 0, 1, "blew up")
+	final := map[string][]int{"a/m": x.choose(done, none, finalists(100))["a/m"].rank}
+	assert.Len(t, final["a/m"], 20)
+	assert.NotContains(t, final["a/m"], 0)
+	assert.Len(t, x.tuning(final), 140)
+	put(1, 1, 1, "")
+	put(1, 2, 100, "") // a mean of 37, a geometric mean of 10.3
+	put(2, 2, 1, "blew up")
+	put(99, 1, 1e-9, "")
+	c := x.choose(done, final, tries)["a/m"]
+	assert.Equal(t, choice{Diverged: 2, Tried: 100, Samples: 1400, rank: []int{1, 3, 4, 5, 6}}, c)
+
+	chosen := map[string]choice{"a/m": c, "a/u": {rank: []int{0}}}
+	race := func(failing ...int) (rounds int) {
+		for again := true; again; rounds++ {
+			for _, task := range x.racing(chosen) {
+				done[task.Key] = trial{Error: []float64{1}, Seconds: []float64{1}}
+			}
+			for _, i := range failing {
+				done[raceKey(a, e, i, 1)] = trial{Error: []float64{1}, Seconds: []float64{1}, End: "blew up"}
+			}
+			again = x.fallBack(chosen, done)
+		}
+		return rounds
+	}
+	assert.Equal(t, 3, race(1, 3))
+	assert.Equal(t, []int{4, 5, 6}, chosen["a/m"].rank)
+	assert.Equal(t, 3, race(1, 3, 4, 5, 6))
+	assert.Equal(t, 1, x.summarise(a, e, chosen, done).failed)
+	for _, i := range final["a/m"] { // however bad, what is in the final comes before what is not
+		put(i, 1, 1e9, "")
+	}
+	assert.Contains(t, final["a/m"], x.choose(done, final, tries)["a/m"].rank[0])
+	x.exhaustive = true
+	assert.Len(t, x.tuning(none), 300)
+}
+
+// Where trials of both rivals diverge, survive compares with their last good iterates.
+func TestSurvivalIsNotEmpty(t *testing.T) {
+	a, done, chosen := &arena{name: "a"}, map[string]trial{}, map[string]choice{}
+	list, err := lineup("STABLE-untuned,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA")
+	require.NoError(t, err)
+	x := &experiment{arenas: []*arena{a}, entrants: list, trials: 1, points: 1}
+	for i, e := range list {
+		r := trial{Error: []float64{float64(1 + i)}, Seconds: []float64{1}}
+		if i > 3 {
+			r.End = "blew up"
+		}
+		done[raceKey(a, e, 0, 0)], chosen["a/"+e.name] = r, choice{rank: []int{0}}
+	}
+	text := new(strings.Builder)
+	require.NoError(t, x.survival(text, chosen, done))
+	assert.Regexp(t, `\+Inf +\+Inf +5\.00 +2\.50 +\n`, text.String())
+}
+
+// A short form chooses by as many runs as the long one.
+func TestQuickChoosesByThree(t *testing.T) {
+	r := racingFlags{Common: kit.Common{Quick: true}, samples: 20000, trials: 10, tune: 3}
+	require.NoError(t, r.check())
+	assert.Equal(t, 3, r.tune)
+	out := t.TempDir()
+	status, _, stderr := bench(context.Background(), "untuned", "-quick", "-only", "ball", "-methods", "TTSA",
+		"-samples", "1000", "-trials", "1", "-out", out)
+	require.Zero(t, status, stderr)
+	text, err := os.ReadFile(filepath.Join(out, "untuned-rivals.csv"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "choice: up to 3 runs of each of 100 settings, in rounds")
 }

@@ -22,11 +22,11 @@ type averages struct {
 }
 
 // summarise combines the trials of an entrant, in the order of their numbers.
-func (x *experiment) summarise(a *arena, e *entrant, done map[string]trial) averages {
+func (x *experiment) summarise(a *arena, e *entrant, chosen map[string]choice, done map[string]trial) averages {
 	s := averages{trials: x.trials}
 	var all []trial
 	for t := range x.trials {
-		r := done[raceKey(a, e, t)]
+		r := done[raceKey(a, e, chosen[a.name+"/"+e.name].rank[0], t)]
 		all = append(all, r)
 		if r.End != "" {
 			s.failed++
@@ -140,7 +140,7 @@ func (x *experiment) report(w io.Writer, chosen map[string]choice, done map[stri
 		q := plot.Panel{X: plot.Axis{Label: "seconds", Log: true}, Y: p.Y}
 		curves := map[string]averages{}
 		for _, e := range x.entrants {
-			s := x.summarise(a, e, done)
+			s := x.summarise(a, e, chosen, done)
 			curves[e.name] = s
 		}
 		vivid := x.vivid(curves)
@@ -209,7 +209,7 @@ func (x *experiment) table(w io.Writer, a *arena, at []float64, curves map[strin
 			fmt.Fprint(tw, "\t", reached(s, at, f*first))
 		}
 		c := chosen[a.name+"/"+e.name]
-		text, edge := e.describe(a, c.Setting)
+		text, edge := e.describe(a, e.grid()[c.rank[0]])
 		fmt.Fprintf(tw, "\t%s\t%s\t", text, edge)
 		if c.Tried > 0 {
 			fmt.Fprintf(tw, "%d of %d, %.2g samples spent", c.Diverged, c.Tried, float64(c.Samples))

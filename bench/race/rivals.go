@@ -34,7 +34,8 @@ type standing struct {
 // rivals are the best rivals of every standing, for each output.
 type rivals map[standing][2]rival
 
-// best is the better of the two outputs; ok says whether there is anybody to compare with.
+// best is the better of the two outputs; ok says whether there is anybody to compare with: not where
+// every rival refuses the problem.
 func (v rivals) best(at standing) (best rival, output string, ok bool) {
 	pair, ok := v[at]
 	o := 0
@@ -50,17 +51,42 @@ func (l *league) rivals(rows []row) rivals {
 	if !slices.ContainsFunc(l.entrants, in) {
 		in = func(e *entrant) bool { return e == l.entrants[0] }
 	}
-	best := rivals{}
+	best, held := rivals{}, rivals{}
 	for _, r := range rows {
-		at := standing{r.problem, r.budget}
-		pair := best[at]
-		if old := pair[r.output]; !in(r.entrant) || r.out || old.method != "" && !(r.Mean < old.error) {
-			continue
+		if in(r.entrant) && !r.out {
+			best.offer(r, rival{r.entrant.name, r.told(), r.Mean, r.Half, l.trials})
+			told := fmt.Sprintf("%s%s%d of %d trials", r.told(), failedIn, r.diverged, l.trials)
+			held.offer(r, rival{r.entrant.name, told, r.held.Mean, r.held.Half, l.trials})
 		}
-		pair[r.output] = rival{r.entrant.name, r.told(), r.Mean, r.Half, l.trials}
-		best[at] = pair
+	}
+	for at := range best {
+		if _, _, ok := best.best(at); !ok {
+			best[at] = held[at]
+		}
 	}
 	return best
+}
+
+// failedIn stands behind the setting of a rival of which trials failed. It is the best one where
+// trials of all failed, and counts with their last good iterates, which is kind to it.
+const failedIn = "; failed in "
+
+// offer takes a rival that is better than the one that stands where the row does.
+func (v rivals) offer(r row, new rival) {
+	at := standing{r.problem, r.budget}
+	pair := v[at]
+	if old := pair[r.output]; old.method == "" || new.error < old.error {
+		pair[r.output] = new
+		v[at] = pair
+	}
+}
+
+// mark says of a rival that it failed, if it did.
+func (r rival) mark() string {
+	if _, n, ok := strings.Cut(r.tuned, failedIn); ok {
+		return " (failed in " + n + ")"
+	}
+	return ""
 }
 
 // The columns of a file of rivals.
@@ -93,7 +119,7 @@ func (l *league) writeRivals(w io.Writer, best rivals) error {
 		choice = "at every budget"
 	}
 	head := append(l.settled(), "rivals: "+strings.Join(names, ", "),
-		fmt.Sprintf("choice: %d runs of each of 100 settings, %s", l.tuneTrials, choice),
+		fmt.Sprintf("choice: up to %d runs of each of 100 settings, %s", l.tuneTrials, choice),
 		"machine: "+kit.Machine(), "build: "+kit.Build())
 	path := filepath.Join(l.folder, l.name+"-rivals.csv")
 	err := atomicfile.Write(path, func(w io.Writer) error {

@@ -17,9 +17,12 @@ The figure of merit is the error over the best rival's.
 
 Settings are chosen in rounds: all 100 run to the first budget, the best 30 of them, by last iterate
 or mean, to the second, the best 10 of those to the third; methods for finite sums, which first read
-them once, try all 100 at every budget. A rival that is over 10 times behind the best one at the
-second budget or later is out of the race on that problem from there on. With -exhaustive, every
-setting runs to every budget, and every rival stays.
+them once, try all 100 at every budget. At each budget the best by one run, a fifth, make -tune runs,
+and the least geometric mean wins, of settings that fail in none. One that fails in a trial gives way
+to the next best, 4 times at most. Where trials of every rival fail, the best one stands, marked, and
+counts with its last good iterates. A rival that is over 10 times behind the best one at the second
+budget or later is out of the race on that problem from there on. With -exhaustive, every setting
+runs to every budget, and every rival stays.
 
   go run ./bench untuned -quick
   go run ./bench untuned -data ../data
@@ -27,9 +30,9 @@ setting runs to every budget, and every rival stays.
   go run ./bench untuned -methods MINE -against bench/rivals.csv,bench/rivals-large.csv
                                          a method of yours against all rivals, which do not run again
   go run ./bench untuned -ablate         what the parts of the untuned method are worth
-  go run ./bench untuned -part 3/8       the third of eight parts; with -merge 8, all of them. Each
-                                         round wants the one before it of all parts: run them again
-                                         until none waits for another
+  go run ./bench untuned -part 3/8       the third of eight parts. Each round wants the one before it of
+                                         all parts: run them again until none waits for another, or leave
+                                         the rest to -merge 8, which reports
 
 Finished runs are kept in the -out folder: after an interrupt the same command goes on. The best
 rivals are kept in untuned-rivals.csv there, for -against.
@@ -42,7 +45,7 @@ var untunedBudgets = []uint64{1000, 5000, 20000}
 
 // Untuned is the command untuned.
 func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
-	f := leagueFlags{methods: "all", samples: 20000, trials: 10, tune: 2}
+	f := leagueFlags{methods: "all", samples: 20000, trials: 10, tune: 3}
 	fs := kit.NewFlags("bench untuned", untunedUsage, "")
 	f.add(fs, "few problems, rivals and samples", "the largest budget, ξ and φ together")
 	var against string
@@ -52,7 +55,7 @@ func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
 		return err
 	}
 	if f.Quick {
-		f.samples, f.trials, f.tune = min(f.samples, 5000), min(f.trials, 4), min(f.tune, 1)
+		f.samples, f.trials = min(f.samples, 5000), min(f.trials, 4)
 		if !kit.IsSet(fs, "methods") {
 			f.methods = quickMethods
 		}

@@ -81,7 +81,7 @@ func (l *league) versusTable(w io.Writer, e *entrant, rows []row, best rivals) e
 				}
 			}
 			if ok {
-				cell += rival.method + " " + output
+				cell += rival.method + " " + output + rival.mark()
 			}
 			fmt.Fprintf(tw, "\t%s", cell)
 		}

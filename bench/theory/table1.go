@@ -21,7 +21,7 @@ method without additions; STABLE is this module's default, and is not tuned.
 
   go run ./bench table1 -quick
   go run ./bench table1
-  go run ./bench table1 -part 3/8          the third of eight parts; with -merge 8, all of them together
+  go run ./bench table1 -part 3/8          the third of eight parts; -merge 8 does the rest, and reports
 
 Finished runs are kept in the -out folder: after an interrupt the same command goes on.
 

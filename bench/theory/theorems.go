@@ -24,7 +24,7 @@ fitted on groups of independent trials, and have 95 % intervals.
 
   go run ./bench theorems -quick
   go run ./bench theorems
-  go run ./bench theorems -part 3/8        the third of eight parts; with -merge 8, all of them together
+  go run ./bench theorems -part 3/8        the third of eight parts; -merge 8 does the rest, and reports
 
 Finished runs are kept in the -out folder: after an interrupt the same command goes on.
 

@@ -11,6 +11,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
+	"stable/bilevel/check"
 	"stable/mat"
 )
 
@@ -335,5 +336,27 @@ func TestShapesPanic(t *testing.T) {
 		"ValueF":    func() { _, _ = p.ValueF(x, x, nil) },
 	} {
 		assert.PanicsWithValue(t, "auto: "+name+": dimension mismatch", call)
+	}
+}
+
+// A loss that takes the seed of a stream for an index is told which size was forgotten, in a run and
+// by a check.
+func TestForgottenSizes(t *testing.T) {
+	data := []float64{1, 2, 3}
+	loss := func(x, y vec, s bilevel.Sample) num {
+		return y.At(0).Sub(x.At(0)).Shift(-data[s]).Square()
+	}
+	for field, l := range map[string]auto.Losses{
+		"Losses.Upper": {Dx: 1, Dy: 1, Lower: 3, F: loss, G: loss},
+		"Losses.Lower": {Dx: 1, Dy: 1, Upper: 3, F: loss, G: loss},
+	} {
+		p, err := auto.New(l)
+		require.NoError(t, err)
+		s, err := bilevel.New(p, bilevel.STABLE{MuG: 1}, bilevel.Options{})
+		require.NoError(t, err)
+		require.ErrorContains(t, s.Step(), "a finite sum must give its number of terms there (in package auto: "+field+")")
+		r, err := check.Problem(p, check.Options{})
+		require.NoError(t, err)
+		require.ErrorContains(t, r.Err(), "in package auto: "+field)
 	}
 }

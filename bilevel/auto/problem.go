@@ -15,8 +15,7 @@ type Losses struct {
 	Dx, Dy int
 
 	// Upper and Lower are the numbers of samples ξ and φ, which are then 0 … n−1. Zero, the
-	// default, means an unbounded simulator, where a sample is a name of 64 bits: an index out of
-	// range that is as large says that one of these was forgotten.
+	// default, means an unbounded simulator, where a sample is a seed of 64 bits, and no index.
 	Upper, Lower uint64
 
 	// F and G return f(x, y; ξ) and g(x, y; φ). Required. They must be functions of their arguments

@@ -120,7 +120,7 @@ func TestModulus(t *testing.T) {
 	assert.Equal(t, hand.ConvexityAt(x), p.ConvexityAt(x))
 	assert.Equal(t, math.Inf(-1), lowerLoss(t, 1, 1, func(x, y vec) num { return y.SquaredNorm() }).ConvexityAt(x[:1]))
 
-	loss := func(x, y vec, _ bilevel.Sample) num { return y.SquaredNorm() }
+	loss := func(x, y vec, _ bilevel.Sample) num { return y.SquaredNorm().Add(x.SquaredNorm()) }
 	for modulus, want := range map[float64]error{2: nil, 2.001: check.ErrWrong} {
 		p, err := auto.New(auto.Losses{Dx: 1, Dy: 2, Upper: 1, Lower: 1, F: loss, G: loss,
 			Modulus: func([]float64) float64 { return modulus }})

@@ -16,6 +16,7 @@
 //	unbiased     the exact value is the mean over the samples
 //	product      HessVecG and CrossVecG against the matrices
 //	truth        g_y(x, y*(x)) = 0, and ∇F against differences of F and against f_x − g_xy g_yy⁻¹ f_y
+//	effect       at some point f_x or g_xy is other than 0 in each entry of x: otherwise F does not depend on it, and the report has a gap
 //
 // # Verdict
 //
@@ -117,6 +118,7 @@ func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	c.convexity()
 	c.promise()
 	c.truth()
+	c.effect()
 	return c.log.report(), nil
 }
 

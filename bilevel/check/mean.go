@@ -21,14 +21,24 @@ type average struct {
 	se, effective []float64
 }
 
-// singles averages o over every sample of a finite sum that is not too long, or else over
-// Options.Samples draws.
-func (c *checker) singles(o *oracle, pt point) (*average, bool) {
-	a := &average{n: c.o.Samples}
-	size := c.sizes[o.stream]
-	if a.whole = size > 0 && size <= c.o.MaxTerms; a.whole {
-		a.n = int(size)
+// many returns every sample of a finite sum that is not too long, or else Options.Samples draws.
+func (c *checker) many(o *oracle) (names []bilevel.Sample) {
+	if c.enumerable(o) {
+		for i := range c.sizes[o.stream] {
+			names = append(names, bilevel.Sample(i))
+		}
+		return names
 	}
+	for range c.o.Samples {
+		names = append(names, c.name(o.stream))
+	}
+	return names
+}
+
+// singles averages o over single samples, those of many.
+func (c *checker) singles(o *oracle, pt point) (*average, bool) {
+	names := c.many(o)
+	a := &average{n: len(names), whole: c.enumerable(o)}
 	m := o.size()
 	a.mean = make([]float64, m)
 	// The sums of powers of the deviations from the first draw, in units of it: no cancellation
@@ -39,11 +49,7 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	for k := range s {
 		s[k] = make([]float64, m)
 	}
-	for i := range a.n {
-		name := bilevel.Sample(i)
-		if !a.whole {
-			name = c.name(o.stream)
-		}
+	for _, name := range names {
 		out, ok := c.eval(o, pt, []bilevel.Sample{name})
 		if !ok {
 			return nil, false

@@ -16,6 +16,7 @@ const (
 	RuleRun       = "run"
 	RuleInputs    = "inputs"
 	RuleFeasible  = "feasible"
+	RuleSteps     = "steps"
 	RuleCounts    = "counts"
 	RuleSeed      = "seed"
 	RuleShared    = "shared"
@@ -64,6 +65,7 @@ type MethodOptions struct {
 //	run         no step fails
 //	inputs      a step leaves X and Y as they are, whether it fails or not
 //	feasible    x stays in the feasible set, up to rounding
+//	steps       a step that moves x or y reports by UseSteps how long its step was
 //	counts      every oracle call goes through Iteration.Oracle, and every sample of one was drawn
 //	seed        two runs with one seed give the same bits
 //	shared      so does a run beside another one of the same Method value

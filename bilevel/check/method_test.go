@@ -114,6 +114,14 @@ func (m *visitor) Step(it *bilevel.Iteration) error {
 	it.MoveX(m.alpha*(1+0.1*m.last/(1+m.last)), m.d)
 	it.MoveY(0.1, m.gy)
 	m.outside(it)
+	switch m.flaw {
+	case "reports no steps":
+		return nil
+	case "reports no step of y":
+		return it.UseSteps(m.alpha, 0, 0)
+	case "forgets the step of x at times":
+		return it.UseSteps(m.alpha*float64(it.K()%2), 0.1, 0)
+	}
 	return it.UseSteps(m.alpha, 0.1, 0)
 }
 
@@ -226,6 +234,9 @@ func TestMethodFindsFlaws(t *testing.T) {
 		{"writes x", []string{RuleInputs}, "step 0 changes what it is to read: x[1] is "},
 		{"writes y and fails", []string{RuleInputs, RuleRun}, "step 0 changes what it is to read: y[0] is 7, and not 0"},
 		{"leaves X", []string{RuleFeasible}, "on a stream in a box: after 1 steps, x is "},
+		{"reports no steps", []string{RuleSteps}, "on a stream: step 0 moves x by "},
+		{"reports no step of y", []string{RuleSteps}, " and reports β = 0, with which Run.Tol never stops: call Iteration.UseSteps"},
+		{"forgets the step of x at times", []string{RuleSteps}, " and reports α = 0, with which"},
 		{"goes behind", []string{RuleCounts, RuleOracle}, "call Iteration.Oracle"},
 		{"draws for itself", []string{RuleCounts}, "different samples φ"},
 		{"asks for what it did not draw", []string{RuleCounts}, "for the sample ξ = 3, which the run has not drawn"},
@@ -320,4 +331,20 @@ func (p *simulated) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	}
 	*p.others++
 	return p.good.GradG(gy, x, y, phi)
+}
+
+// shaky is a set whose projection rounds what is inside.
+type shaky struct{ bilevel.Space }
+
+func (shaky) Project(dst, x []float64) {
+	for i, v := range x {
+		dst[i] = v * (1 + 0x1p-50)
+	}
+}
+
+// A step of size 0 moves x by the rounding of a projection, and is no breach.
+func TestRoundingIsNoStep(t *testing.T) {
+	g := newGuest("")
+	g.alpha = 0
+	require.NoError(t, Method(g, MethodOptions{Options: bilevel.Options{Set: shaky{}, X0: []float64{0.3, 0.2, 0.6}}}))
 }

@@ -15,6 +15,9 @@ const (
 	lower        // the stream of φ
 )
 
+// samples names those of the streams.
+var samples = [2]string{upper: "ξ", lower: "φ"}
+
 // oracle is one method of the problem, seen as a function of (x, y, batch) that fills a flat
 // vector.
 type oracle struct {
@@ -251,6 +254,10 @@ func (c *checker) attempt(o *oracle, pt point, batch []bilevel.Sample, fill floa
 		b.prefill(fill)
 	}
 	if err := guard(func() error { return o.call(c.x, c.y, c.batch[:len(batch):len(batch)]) }); err != nil {
+		var p *bilevel.PanicError
+		if errors.As(err, &p) && len(batch) > 0 && c.sizes[o.stream] == 0 {
+			p.Endless = samples[o.stream]
+		}
 		return nil, err
 	}
 	var out []float64

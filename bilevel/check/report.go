@@ -25,6 +25,7 @@ const (
 	Unbiased   = "unbiased"
 	Product    = "product"
 	Truth      = "truth"
+	Effect     = "effect"
 )
 
 var (

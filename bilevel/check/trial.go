@@ -115,6 +115,7 @@ func (t *trial) clean() (*watched, error) {
 		}
 		t.want = append(t.want, now(s))
 		t.feasible(s)
+		t.reported(s)
 		t.counted(w, s)
 	}
 	t.drawn(w, s)
@@ -151,6 +152,24 @@ func (t *trial) feasible(s *bilevel.Solver) {
 	}
 }
 
+// reported wants a step size above 0 of what the last step has moved by more than rounding.
+func (t *trial) reported(s *bilevel.Solver) {
+	alpha, beta := s.StepSizes()
+	before, after := t.want[len(t.want)-2], t.want[len(t.want)-1]
+	for _, v := range []struct {
+		name, size string
+		step       float64
+		old, new   []float64
+	}{{"x", "α", alpha, before.x, after.x}, {"y", "β", beta, before.y, after.y}} {
+		d := slices.Clone(v.new)
+		mat.Axpy(d, -1, v.old)
+		if v.step == 0 && mat.Norm(d) > 1e-9*(1+mat.Norm(v.new)) {
+			t.breach(RuleSteps, "step %d moves %s by %.3g and reports %s = 0, with which Run.Tol never stops: "+
+				"call Iteration.UseSteps or InnerStep", s.K()-1, v.name, mat.Norm(d), v.size)
+		}
+	}
+}
+
 // counted compares what the problem was asked for with what the run says that it has used.
 func (t *trial) counted(w *watched, s *bilevel.Solver) {
 	c, asked := s.Counts(), w.counts
@@ -160,7 +179,7 @@ func (t *trial) counted(w *watched, s *bilevel.Solver) {
 		t.breach(RuleCounts, "after %d steps, the oracles were asked for %+v samples, and the run counts %+v: "+
 			"call Iteration.Oracle, and not the problem itself", s.K(), asked, c)
 	}
-	for stream, name := range [2]string{upper: "ξ", lower: "φ"} {
+	for stream, name := range samples {
 		if n := w.names(stream); n > drawn[stream] {
 			t.breach(RuleCounts, "after %d steps, the oracles were asked for %d different samples %s, and %d were drawn: "+
 				"they must come from DrawXi and DrawPhi", s.K(), n, name, drawn[stream])
