@@ -67,7 +67,7 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 		return err
 	}
 	if o.Quick {
-		o.problems, o.samples = min(o.problems, 24), min(o.samples, 5000)
+		o.problems, o.samples = min(o.problems, 16), min(o.samples, 2000)
 	}
 	switch {
 	case o.problems < 1:

@@ -12,22 +12,22 @@ import (
 
 // Problem is one drawn problem.
 type Problem struct {
-	Index                 int
-	Kind, Law, SetName    string
-	About                 string
-	Stream                bool
-	Rate                  float64 // of the rare events of the law; 0: none
-	Set                   bilevel.Set
-	X0, Y0                []float64
-	F0, Best              float64       // F(x⁰), and the least F found
-	Star                  Stationary    // where exact descent from x⁰ leads
-	Limit                 observe.Limit // there; of a stream
-	NoLimit               string        // why it has none
-	of                    species
-	set                   bilevel.Set // in the units in which it was drawn, as Star and of are
-	units                 recast.Units
-	scaled                bool
-	sizeX, sizeY, sizeSum float64
+	Index              int
+	Kind, Law, SetName string
+	About              string
+	Stream             bool
+	Rate               float64 // of the rare events of the law; 0: none
+	Set                bilevel.Set
+	X0, Y0             []float64
+	F0, Best           float64       // F(x⁰), and the least F found
+	Star               Stationary    // where exact descent from x⁰ leads
+	Limit              observe.Limit // there; of a stream
+	NoLimit            string        // why it has none
+
+	of     species
+	set    bilevel.Set // in the units in which it was drawn, as Star and of are
+	units  recast.Units
+	scaled bool
 }
 
 // Draw draws problem index of a seed: even ones are streams, odd ones sums. A draw that is not a
@@ -36,17 +36,18 @@ type Problem struct {
 func Draw(seed uint64, index int) (*Problem, error) {
 	var err error
 	for attempt := range uint64(100) {
-		r := rand.New(rand.NewPCG(seed, uint64(index)<<8|attempt))
-		var p *Problem
-		if p, err = draw(r, index); err == nil {
-			return p, nil
+		p, x0, y0, r := sketch(seed, index, attempt)
+		if err = p.refer(x0); err == nil {
+			return p, p.recast(r, x0, y0)
 		}
 	}
 	return nil, fmt.Errorf("zoo: seed %d, problem %d: 100 draws failed, the last: %w", seed, index, err)
 }
 
-func draw(r *rand.Rand, index int) (*Problem, error) {
-	p := &Problem{Index: index, Stream: index%2 == 0}
+// sketch draws a problem with its start, in the units of the kind and without a reference.
+func sketch(seed uint64, index int, attempt uint64) (p *Problem, x0, y0 []float64, r *rand.Rand) {
+	r = rand.New(rand.NewPCG(seed, uint64(index)<<8|attempt))
+	p = &Problem{Index: index, Stream: index%2 == 0}
 	nf, ng := uint64(0), uint64(0)
 	if !p.Stream {
 		nf, ng = uint64(between(r, 20, 5000)), uint64(between(r, 20, 5000))
@@ -54,17 +55,14 @@ func draw(r *rand.Rand, index int) (*Problem, error) {
 	k := kinds[r.IntN(len(kinds))]
 	p.of = k.draw(r, nf, ng)
 	p.Kind, p.Law, p.Rate = k.name, p.of.law, p.of.rate
-	dx, dy := p.of.Dims()
+	dx, _ := p.of.Dims()
 	reach := 0.0
 	if p.SetName, p.set = "box of weights", p.of.boxed; p.set == nil {
 		p.SetName, p.set, reach = drawSet(r, dx)
 	}
-	x0, y0 := p.start(r, reach)
+	x0, y0 = p.start(r, reach)
 	p.of.sum = p.of.fresh()
-	if err := p.refer(x0); err != nil {
-		return nil, err
-	}
-	return p, p.recast(r, x0, y0, nf, ng, dx, dy)
+	return p, x0, y0, r
 }
 
 // start draws x⁰ in the set and y⁰, which is 0 in every other problem.
@@ -145,7 +143,8 @@ func (p *Problem) limit(at Stationary) (observe.Limit, string) {
 }
 
 // recast chooses the units, in a third of the problems that have a box or none.
-func (p *Problem) recast(r *rand.Rand, x0, y0 []float64, nf, ng uint64, dx, dy int) error {
+func (p *Problem) recast(r *rand.Rand, x0, y0 []float64) error {
+	dx, dy := p.of.Dims()
 	p.Set, p.X0, p.Y0 = p.set, x0, y0
 	terms := "a stream"
 	if u, l := p.of.Streams(); !p.Stream {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -24,11 +25,11 @@ func (r *Result) counts(o *Outcome, mark int) bool {
 func (r *Result) ratio(mark int) float64 {
 	total, n := 0.0, 0.0
 	for i := range r.Runs {
-		if o := &r.Runs[i]; r.counts(o, mark) {
+		if o := &r.Runs[i]; o.Failed != "" {
+			return math.Inf(1)
+		} else if r.counts(o, mark) {
 			total += o.Ratio[mark]
 			n++
-		} else if o.Failed != "" {
-			return math.Inf(1)
 		}
 	}
 	return total / n
@@ -47,40 +48,42 @@ func (r *Result) left() float64 {
 	return worst
 }
 
-// badness orders the problems: failures, then rises without a warning, then distances from the floor.
+// badness orders runs and problems: failures, then rises without a warning, with one, then distances
+// from the floor, of which those above 1 miss it.
 func (r *Result) badness() float64 {
+	worst := r.left() / stationary
+	if r.Stream {
+		worst = r.ratio(len(r.Runs[0].Error)-1) / within
+	}
 	for i := range r.Runs {
-		switch o := &r.Runs[i]; {
-		case o.Failed != "":
-			return math.Inf(1)
-		case o.Worse():
-			return 1e200 * (1 + min(o.Rise/o.Gap, 1e50))
-		}
+		worst = max(worst, r.Runs[i].badness())
 	}
-	if !r.Stream {
-		return r.left() / stationary
-	}
-	if v := r.ratio(len(r.Runs[0].Error) - 1); !math.IsNaN(v) {
-		return v / within
-	}
-	return 0
+	return worst
 }
 
-// quantiles formats the 50 %, 90 % and largest of a list, without NaNs.
+// badness is above 1 where the run by itself misses a floor.
+func (o *Outcome) badness() float64 {
+	switch {
+	case o.Failed != "":
+		return math.Inf(1)
+	case o.Worse() && len(o.Warnings) == 0:
+		return 1e200 * (1 + min(o.Rise/o.Gap, 1e50))
+	case o.Worse():
+		return 1e100
+	}
+	return min(o.Error[len(o.Error)-1]/o.Gap, 1) // below 1: it tells runs of one problem apart
+}
+
+// quantiles formats some quantiles of a list.
 func quantiles(list []float64, shares ...float64) string {
-	list = slices.DeleteFunc(slices.Clone(list), math.IsNaN)
 	if len(list) == 0 {
 		return "–"
 	}
-	slices.Sort(list)
-	text := ""
-	for i, q := range shares {
-		if i > 0 {
-			text += "  "
-		}
-		text += fmt.Sprintf("%.3g", list[int(math.Round(q*float64(len(list)-1)))])
+	var text []string
+	for _, q := range shares {
+		text = append(text, fmt.Sprintf("%.3g", quantile(list, q)))
 	}
-	return text
+	return strings.Join(text, "  ")
 }
 
 func quantile(list []float64, q float64) float64 {
@@ -117,14 +120,12 @@ func (g *group) add(r *Result) {
 		used := o.Used[len(o.Used)-1]
 		g.evaluations = append(g.evaluations, o.Evaluations)
 		g.micros = append(g.micros, 1e6*o.Seconds/used)
-		if !r.Stream || o.NoLimit != "" {
+		if !r.Stream {
 			left := math.Inf(1)
 			if o.Failed == "" {
 				left = max(o.Error[len(o.Error)-1]/o.Gap, 0)
 			}
-			if !r.Stream {
-				g.left = append(g.left, left)
-			}
+			g.left = append(g.left, left)
 		}
 	}
 	if r.Stream {
@@ -188,6 +189,9 @@ func (o *options) report(w io.Writer, list []Result) {
 		fmt.Fprintf(tw, "  median over the limit\t%.3g\t1.1\t%s\n", quantile(ends, 0.5), verdict(quantile(ends, 0.5) <= 1.1))
 		fmt.Fprintf(tw, "  beyond it by chance, exactly at the limit\t%.1f %%\n", 100*chance/float64(len(ends)))
 	}
+	for m, n := range o.marks() {
+		fmt.Fprintf(tw, "  over the limit at %d: 50, 95, 100 %%\t%s\n", n, quantiles(all.ratios[m], 0.5, 0.95, 1))
+	}
 	if all.noLimit > 0 {
 		fmt.Fprintf(tw, "  runs without a limit\t%d\n", all.noLimit)
 	}
@@ -233,17 +237,12 @@ func (o *options) tables(w io.Writer, ran []Result) {
 		}
 		slices.Sort(names)
 		fmt.Fprintf(tw, "by %s\tproblems\truns\tdiverged\tworse\tno limit", by.name)
-		for _, m := range o.marks() {
-			fmt.Fprintf(tw, "\tover the limit at %d: 50, 95, 100 %%", m)
-		}
+		fmt.Fprint(tw, "\tover the limit 50, 95, 100 %")
 		fmt.Fprintln(tw, "\tleft of a sum: 50, 95, 100 %\tevaluations 50, 95 %\tµs 50 %")
 		for _, name := range names {
 			g := groups[name]
 			fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d", name, g.problems, g.runs, g.failed, g.worse, g.noLimit)
-			for m := range last + 1 {
-				fmt.Fprintf(tw, "\t%s", quantiles(g.ratios[m], 0.5, 0.95, 1))
-			}
-			fmt.Fprintf(tw, "\t%s\t%s\t%s\n", quantiles(g.left, 0.5, 0.95, 1), quantiles(g.evaluations, 0.5, 0.95),
+			fmt.Fprintf(tw, "\t%s\t%s\t%s\t%s\n", quantiles(g.ratios[last], 0.5, 0.95, 1), quantiles(g.left, 0.5, 0.95, 1), quantiles(g.evaluations, 0.5, 0.95),
 				quantiles(g.micros, 0.5))
 		}
 		fmt.Fprintln(tw)
@@ -256,19 +255,20 @@ func (o *options) worst(w io.Writer, ran []Result) {
 	order := slices.Clone(ran)
 	slices.SortStableFunc(order, func(a, b Result) int { return cmp.Compare(b.badness(), a.badness()) })
 	if !o.verbose {
-		order = slices.DeleteFunc(order, func(r Result) bool { return r.badness() <= 1 })
+		order = slices.DeleteFunc(order, func(r Result) bool { return !(r.badness() > 1) })
 		fmt.Fprintf(w, "%d problems miss a floor; the worst:\n", len(order))
 		order = order[:min(len(order), 10)]
 	}
 	for _, r := range order {
 		fmt.Fprintf(w, "go run ./bench zoo -method %s -seed %d -samples %d -only %d -v\n    %s\n", o.method, o.Seed, o.samples,
 			r.Index, r.About)
-		for i := range r.Runs {
-			run := &r.Runs[i]
-			if i > 0 && !o.verbose {
-				break
-			}
-			fmt.Fprintf(w, "    %s\n", run.text(r.Stream))
+		runs := slices.Clone(r.Runs)
+		if !o.verbose {
+			slices.SortStableFunc(runs, func(a, b Outcome) int { return cmp.Compare(b.badness(), a.badness()) })
+			runs = runs[:1]
+		}
+		for i := range runs {
+			fmt.Fprintf(w, "    %s\n", runs[i].text(r.Stream))
 		}
 	}
 }

@@ -1,52 +1,77 @@
 package zoo
 
 import (
+	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable/bench/kit"
+	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/check"
+	"stable/bilevel/method"
 )
 
-// drawn is how many problems the tests draw.
-const drawn = 60
-
-// Every oracle of every drawn problem is the derivative that it says it is, and the reference solves
-// the lower level.
+// Every oracle of 60 drawn problems is the derivative that it says it is, and y*(x) and ∇F are right.
 func TestDerivatives(t *testing.T) {
-	for i := range drawn {
-		p, err := Draw(1, i)
-		require.NoError(t, err)
-		of := p.of.fresh()
-		dx, dy := of.Dims()
-		if testing.Short() && max(dx, dy) > 12 {
+	kinds := map[string]bool{}
+	for i := range 60 {
+		p, x0, _, _ := sketch(1, i, 0)
+		dx, dy := p.of.Dims()
+		upper, lower := p.of.Streams()
+		if testing.Short() && uint64(dx+dy)*(upper+lower) > 10000 {
 			continue
 		}
-		report, err := check.Problem(of, check.Options{Set: p.set, Points: 1, Center: p.Star.X, ScaleX: 0.1, Seed: uint64(i)})
-		require.NoError(t, err, "%d: %s", i, p.About)
+		kinds[p.Kind] = true
+		report, err := check.Problem(p.of.fresh(), check.Options{Set: p.set, Points: 1, Center: x0, ScaleX: 0.1,
+			Samples: 500, Seed: uint64(i), NoTruth: dx+dy > 16})
+		require.NoError(t, err)
 		if err := report.Err(); !errors.Is(err, check.ErrIncomplete) {
-			assert.NoError(t, err, "%d: %s", i, p.About)
+			assert.NoError(t, err, "%d: %s, %s", i, p.Kind, p.of.about)
 		}
 	}
+	assert.GreaterOrEqual(t, len(kinds), 9)
 }
 
-// A seed and an index are a problem: the same bits at any time.
-func TestSameSeedSameProblem(t *testing.T) {
-	for i := range 12 {
-		p, err := Draw(5, i)
+// A seed and an index are a problem: the same bits at any time. Its start is feasible and above its
+// reference, and no feasible point nearby is below that by more than rounding.
+func TestReference(t *testing.T) {
+	for i := range 30 {
+		s, _, _, _ := sketch(2, i, 0)
+		dx, dy := s.of.Dims()
+		upper, lower := s.of.Streams()
+		if uint64(dx+dy)*(upper+lower) > 20000 {
+			continue // costs a second or more
+		}
+		p, err := Draw(2, i)
 		require.NoError(t, err)
-		q, err := Draw(5, i)
+		q, err := Draw(2, i)
 		require.NoError(t, err)
 		assert.Equal(t, p.About, q.About)
-		assert.Equal(t, p.X0, q.X0)
 		assert.Equal(t, p.Star, q.Star)
 		assert.Equal(t, gradient(t, p), gradient(t, q))
-		other, err := Draw(6, i)
-		require.NoError(t, err)
-		assert.NotEqual(t, p.About, other.About)
+
+		gap := p.F0 - p.Best
+		assert.Positive(t, gap, p.About)
+		assert.Less(t, p.Star.Left, 1e-11*gap, p.About)
+		x := make([]float64, len(p.X0))
+		p.Set.Project(x, p.X0)
+		assert.InDeltaSlice(t, p.X0, x, 1e-9, p.About)
+		r := rand.New(rand.NewPCG(uint64(i), 0))
+		for range 20 {
+			z := gaussians(r, len(p.X0), 1e-4)
+			for k := range z {
+				z[k] = p.Star.X[k] * (1 + z[k])
+			}
+			p.set.Project(z, z)
+			f, err := p.of.Objective(nil, z)
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, f, p.Star.F-1e-10*gap-1e-13, p.About)
+		}
 	}
 }
 
@@ -57,4 +82,90 @@ func gradient(t *testing.T, p *Problem) []float64 {
 	fx, fy := make([]float64, dx), make([]float64, dy)
 	require.NoError(t, q.GradF(fx, fy, p.X0, p.Y0, []bilevel.Sample{3, 1, 4}))
 	return append(fx, fy...)
+}
+
+// The stream of rare events has its minimum at (1, 2).
+func TestRare(t *testing.T) {
+	for seed := range uint64(5) {
+		s := drawRare(rand.New(rand.NewPCG(seed, 0)), 0, 0)
+		at, err := s.fresh().descend(bilevel.Space{}, []float64{-3, 5})
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, []float64{1, 2}, at.X, 1e-9)
+	}
+}
+
+// mover moves x by a share of itself in each step.
+type mover struct{ by float64 }
+
+func (mover) Name() string { return "mover" }
+
+func (m mover) Start(*bilevel.Iteration) (bilevel.Stepper, error) { return m, nil }
+
+func (m mover) Step(it *bilevel.Iteration) error {
+	it.DrawXi(0)
+	it.DrawPhi(0)
+	next := it.NextX()
+	for i := range next {
+		next[i] = it.X()[i] * (1 + m.by)
+	}
+	return nil
+}
+
+func (mover) Vectors(func(string, []float64)) {}
+
+func (mover) State(*bilevel.State) {}
+
+// What stays at the start has all left to do and is not worse; what goes away is worse, and then
+// diverges.
+func TestOutcome(t *testing.T) {
+	ctx := context.Background()
+	index := 0
+	var p *Problem
+	for ; ; index++ {
+		s, _, _, _ := sketch(3, index, 0)
+		if s.Kind == "rare" && s.SetName == "space" {
+			var err error
+			p, err = Draw(3, index)
+			require.NoError(t, err)
+			break
+		}
+	}
+	run := func(by float64, n uint64) Outcome {
+		o, err := p.Run(ctx, method.Entry{New: func(method.Tuning) bilevel.Method { return mover{by} }}, 1, []uint64{n / 2, n})
+		require.NoError(t, err)
+		return o
+	}
+	o := run(0, 10)
+	assert.False(t, o.Worse())
+	assert.InDelta(t, 1, o.Error[1]/o.Gap, 1e-12)
+	assert.Equal(t, []float64{5, 10}, o.Used)
+	o = run(1, 10)
+	assert.True(t, o.Worse())
+	assert.Empty(t, o.Failed)
+	o = run(1, 200)
+	assert.NotEmpty(t, o.Failed)
+}
+
+// The command runs, says the same again from its ledger, and refuses what it does not know.
+func TestCommand(t *testing.T) {
+	list := []kit.Command{{Name: "zoo", Run: Zoo}}
+	out := t.TempDir()
+	args := []string{"zoo", "-problems", "4", "-samples", "60", "-out", out}
+	status, first, _ := kittest.Bench(context.Background(), list, args...)
+	assert.Zero(t, status)
+	assert.Contains(t, first, "on 4 problems of seed 1")
+	status, again, _ := kittest.Bench(context.Background(), list, args...)
+	assert.Zero(t, status)
+	assert.Equal(t, first, again)
+	for _, bad := range [][]string{{"-method", "nobody"}, {"-problems", "0"}, {"-trials", "0"}, {"-samples", "0"}} {
+		status, _, stderr := kittest.Bench(context.Background(), list, append([]string{"zoo", "-out", out}, bad...)...)
+		assert.Equal(t, 2, status, bad)
+		assert.Contains(t, stderr, bad[0])
+	}
+}
+
+// Wilson and Hilferty against tables: P(χ²₁ > 2) = 0.157, P(χ²₁₆ > 32) = 0.0100.
+func TestBeyond(t *testing.T) {
+	assert.InDelta(t, 0.157, beyond(1, 2), 0.01)
+	assert.InDelta(t, 0.0100, beyond(16, 2), 5e-4)
 }
