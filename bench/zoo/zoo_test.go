@@ -3,6 +3,7 @@ package zoo
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/check"
 	"stable/bilevel/method"
+	"stable/mat"
 )
 
 // Every oracle of 60 drawn problems is the derivative that it says it is, and y*(x) and ∇F are right.
@@ -91,6 +93,40 @@ func TestRare(t *testing.T) {
 		at, err := s.fresh().descend(bilevel.Space{}, []float64{-3, 5})
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, []float64{1, 2}, at.X, 1e-9)
+	}
+}
+
+// No feasible point has a smaller model than the one that nearest finds, in any set.
+func TestNearest(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 0))
+	for i := range 40 {
+		d := 1 + r.IntN(8)
+		_, set, reach := drawSet(r, d)
+		b := mat.NewDense(d, d)
+		mat.AddIdentity(&mat.Sym{N: d, Stride: d, Data: b.Data}, 0.1)
+		for range d {
+			v := gaussians(r, d, 1)
+			mat.Outer(b, 1, v, v)
+		}
+		x, h, s, z := gaussians(r, d, reach), gaussians(r, d, 3), make([]float64, d), make([]float64, d)
+		set.Project(x, x)
+		nearest(s, set, x, h, b)
+		bs := make([]float64, d)
+		model := func(s []float64) float64 {
+			mat.MulVec(bs, b, s)
+			return mat.Dot(h, s) + mat.Dot(bs, s)/2
+		}
+		least := model(s)
+		mat.Axpy(s, 1, x)
+		set.Project(z, s)
+		assert.InDeltaSlice(t, z, s, 1e-9*(1+reach), "%d: feasible", i)
+		for k := range 100 {
+			copy(z, gaussians(r, d, reach/float64(1+k*k)))
+			mat.Axpy(z, 1, s)
+			set.Project(z, z)
+			mat.Axpy(z, -1, x)
+			assert.GreaterOrEqual(t, model(z), least-1e-9*(1+math.Abs(least)), "%d: %T", i, set)
+		}
 	}
 }
 
