@@ -23,7 +23,8 @@ func between(r *rand.Rand, lo, hi float64) float64 { return lo * math.Pow(hi/lo,
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
-// drawLaw draws a law. Rare events have the value ±1/√p, with probability p.
+// drawLaw draws a law. Rare events have the value √((1 − p)/p), with probability p. Lognormal numbers
+// and rare events are skewed: who clips them is biased.
 func drawLaw(r *rand.Rand) law {
 	switch r.IntN(4) {
 	case 0:
@@ -39,10 +40,10 @@ func drawLaw(r *rand.Rand) law {
 	case 2:
 		p := between(r, 1e-3, 1e-1)
 		return law{"rare", p, func(r *rand.Rand) float64 {
-			if r.Float64() >= p {
-				return 0
+			if r.Float64() < p {
+				return math.Sqrt((1 - p) / p)
 			}
-			return math.Copysign(1/math.Sqrt(p), r.Float64()-0.5)
+			return -math.Sqrt(p / (1 - p))
 		}, false}
 	}
 	return law{"normal", 0, normal, false}

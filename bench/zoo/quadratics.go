@@ -21,8 +21,8 @@ type noisy struct {
 	law               law
 	size              *float64
 	bend, cross, tilt float64
-	shape, shapeX     []float64  // standard deviations of the entries of p and q
-	shapeF            []float64  // of p in f; nil: as in g
+	shape, shapeX     []float64  // sizes of the entries of p, of which half is no noise, and of q
+	shapeF            []float64  // those of p in f; nil: as in g
 	turn              reflection // then p is turned
 	column            int        // −1: none
 	share             float64
@@ -40,7 +40,7 @@ func (n *noisy) loss(terms, key uint64, q *quad, upper bool) loss {
 		t.size(4) // pᵀy, qᵀx, J_cᵀy, x_c
 		p, qx, s := t.scratch(0, dy), t.scratch(1, dx), t.scratch(2, 6)
 		for j := range p {
-			p[j] = shape[j] * t.rng.NormFloat64()
+			p[j] = shape[j] * (1 + t.rng.NormFloat64()) / math.Sqrt2
 		}
 		if n.turn != nil {
 			n.turn.apply(p)
