@@ -1,3 +1,12 @@
+// Package zoo draws problems from a seed, on which a default must not be led astray: the command zoo
+// of bench. For tests of bench, Draw makes one of the problems, Problem.Fresh its oracle for a
+// goroutine, and Problem.Run runs a method on it and judges it. They promise no interface.
+//
+// A problem is f and g of one family, with all derivatives by hand: a mean over samples of ω(x)·ψ(u)
+// with u_k = a_kᵀy + b_kᵀx + c_k, a quadratic part, and weights of y_i² (oracle.go). Kinds draw the
+// rows and ψ (kinds.go); quadratic kinds also come as simulators, whose mean is in closed form
+// (quadratics.go). Other streams read a population of rows without end. Exact solutions and descent
+// are in solve.go.
 package zoo
 
 import (
@@ -11,10 +20,10 @@ import (
 
 const usage = `go run ./bench zoo: problems drawn from a seed, on which a default must not be led astray
 
-Streams and sums in equal parts, of all kinds and laws that can be combined (see the package). Each
-is run to -samples of each kind (of the stream that is used more), and measured at 1000, 5000 and
-there. What an error is measured from is independent of the method: exact descent from the run's own
-end (Newton's method on the exact reduced Hessian, feasible and monotone) leads to a stationary
+Streams (even indices) and sums (odd ones), of all kinds, laws, sets and sizes that can be combined.
+Each is run to -samples of each kind (of the stream that is used more), and measured at 1000, 5000
+and there. What an error is measured from is independent of the method: exact descent from the run's
+own end (Newton's method on the exact reduced Hessian, feasible and monotone) leads to a stationary
 point. Floors:
 
   diverged                                0   runs that end with an error
@@ -27,7 +36,9 @@ point. Floors:
 A run's error over the limit scatters like χ² with as many degrees of freedom as x is free, over
 that number. So a stream's ratio is the mean over several runs: enough for 16 degrees together, at
 most 16 and at least -trials, by a rule that does not look at the results. A method exactly at the
-limit would then still be beyond 2 × on the share of problems that the report names. Streams
+limit would then still be beyond 2 × on the share of problems that the report names, or a little
+more where it is less free in some directions than in others. Heavy tails scatter more: the law's
+variance is that of rare numbers. A warning is any line of Result.Warnings. Streams
 without a limit (every entry of x held by the set, ∇²F singular there) are counted apart. Where the
 law has rare events, a ratio counts from 10 expected events on.
 
