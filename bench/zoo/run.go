@@ -33,8 +33,8 @@ type Outcome struct {
 // Worse says whether the run ended above where it began, by more than rounding.
 func (o *Outcome) Worse() bool { return !(o.Rise <= 1e-12*o.Gap) }
 
-// tuning are parameters for the methods that need some: μ_g and L_g of the mean at x⁰, and steps that
-// begin at 1/L_g and fall as the method's theory says.
+// tuning are parameters for the methods that need some, and defaults else: μ_g and L_g of the mean at
+// x⁰, and steps that begin at 1/L_g and fall as the method's theory says.
 func (p *Problem) tuning(e method.Entry) (method.Tuning, error) {
 	q := p.Fresh()
 	_, dy := q.Dims()
@@ -45,13 +45,19 @@ func (p *Problem) tuning(e method.Entry) (method.Tuning, error) {
 	if err := q.HessG(h, p.X0, y, nil); err != nil {
 		return method.Tuning{}, err
 	}
-	var s eig.Symmetric
-	if err := s.FactorValues(h); err != nil {
+	var s eig.Jacobi // accurate where units spread the eigenvalues
+	if _, err := s.FactorValues(h); err != nil {
 		return method.Tuning{}, err
 	}
 	mu, l := max(s.Values()[0], 1e-300), s.Values()[dy-1]
-	return method.Tuning{MuG: mu, LG: l, Alpha: bilevel.Power{C: 1 / l, P: e.Orders[0]},
-		Beta: bilevel.Power{C: 1 / l, P: e.Orders[1]}}, nil
+	t := method.Tuning{MuG: mu, LG: l}
+	if e.Needs.Alpha {
+		t.Alpha = bilevel.Power{C: 1 / l, P: e.Orders[0]}
+	}
+	if e.Needs.Beta {
+		t.Beta = bilevel.Power{C: 1 / l, P: e.Orders[1]}
+	}
+	return t, nil
 }
 
 // Run runs a method on the problem, measures it at the marks, the last of which ends it, and judges
