@@ -120,7 +120,7 @@ type Result struct {
 	Kind, Law, SetName, About string
 	Stream                    bool
 	Rate                      float64
-	Refused                   string `json:",omitempty"` // by the method
+	Refused                   string `json:",omitempty"` // why it has none
 	Runs                      []Outcome
 }
 
@@ -170,7 +170,7 @@ func (o *options) run(ctx context.Context, e method.Entry, out kit.Terminal) ([]
 func (o *options) one(ctx context.Context, e method.Entry, index int) (Result, error) {
 	p, err := Draw(o.Seed, index)
 	if err != nil {
-		return Result{}, err
+		return Result{Index: index, Refused: err.Error()}, nil
 	}
 	r := Result{Index: index, Kind: p.Kind, Law: p.Law, SetName: p.SetName, About: p.About, Stream: p.Stream, Rate: p.Rate}
 	for t := range p.Trials(o.trials) {

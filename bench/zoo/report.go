@@ -150,11 +150,11 @@ func share(list []float64, atMost float64) float64 {
 // report prints the floors, the tables, and the worst problems.
 func (o *options) report(w io.Writer, list []Result) {
 	var all group
-	refused := 0
+	refused, why := 0, ""
 	var ran []Result
 	for _, r := range list {
 		if len(r.Runs) == 0 {
-			refused++
+			refused, why = refused+1, r.Refused
 			continue
 		}
 		ran = append(ran, r)
@@ -175,7 +175,7 @@ func (o *options) report(w io.Writer, list []Result) {
 	fmt.Fprintf(w, "%s on %d problems of seed %d, %d samples of each kind: %d streams and %d sums, %d runs",
 		o.method, len(ran), o.Seed, o.samples, streams, len(ran)-streams, all.runs)
 	if refused > 0 {
-		fmt.Fprintf(w, "; %d more are refused by the method", refused)
+		fmt.Fprintf(w, "; %d more are refused, the last: %s", refused, why)
 	}
 	fmt.Fprint(w, "\n\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -193,7 +193,7 @@ func (o *options) report(w io.Writer, list []Result) {
 		fmt.Fprintf(tw, "  over the limit at %d: 50, 95, 100 %%\t%s\n", n, quantiles(all.ratios[m], 0.5, 0.95, 1))
 	}
 	if all.noLimit > 0 {
-		fmt.Fprintf(tw, "  runs without a limit\t%d\n", all.noLimit)
+		fmt.Fprintf(tw, "  runs without a limit, or reference\t%d\n", all.noLimit)
 	}
 	if len(all.left) > 0 {
 		fmt.Fprintf(tw, "sums stationary to %g\t%.1f %% of %d\t95 %%\t%s\n", stationary, 100*share(all.left, stationary),

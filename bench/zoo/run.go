@@ -21,7 +21,7 @@ type Outcome struct {
 	Used        []float64 // samples of the stream that was used more, when a mark was reached
 	Error       []float64 // F less that of the stationary point that exact descent from the end reaches
 	Ratio       []float64 `json:",omitempty"` // that over the limit at that point; NaN is −1
-	NoLimit     string    `json:",omitempty"` // why there is no ratio
+	NoLimit     string    `json:",omitempty"` // why there is no ratio, or no reference but that from x⁰
 	Free        int       // directions in which x can move there
 	Gap         float64   // F(x⁰) − F*
 	Rise        float64   // F(end) − F(x⁰)
@@ -100,11 +100,12 @@ func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []
 	c := r.Counts
 	o.Warnings, o.Reason, o.Steps = r.Warnings, r.Reason.String(), r.Steps
 	o.Evaluations = float64(c.GradF+c.GradG+c.CrossG+c.HessG+c.HessVecG+c.CrossVecG+c.GradXG) / float64(max(c.Xi, c.Phi, 1))
-	return o, p.judge(&o, points)
+	p.judge(&o, points)
+	return o, nil
 }
 
 // judge measures the points of a run.
-func (p *Problem) judge(o *Outcome, points [][]float64) error {
+func (p *Problem) judge(o *Outcome, points [][]float64) {
 	of := p.of.sum
 	end := points[len(points)-1]
 	f, err := of.Objective(nil, end)
@@ -116,12 +117,12 @@ func (p *Problem) judge(o *Outcome, points [][]float64) error {
 	star := p.Star
 	if err == nil {
 		if star, err = of.descend(p.set, end); err != nil {
-			return fmt.Errorf("zoo: problem %d, exact descent from the end: %w", p.Index, err)
+			star, o.NoLimit = p.Star, fmt.Sprintf("exact descent from the end: %v", err)
 		}
 	}
 	p.Best = min(p.Best, star.F)
 	limit := observe.Limit{}
-	if p.Stream {
+	if p.Stream && o.NoLimit == "" {
 		limit, o.NoLimit = p.Limit, p.NoLimit
 		if math.Abs(star.F-p.Star.F) > 1e-9*(p.F0-p.Best) {
 			limit, o.NoLimit = p.limit(star)
@@ -140,5 +141,4 @@ func (p *Problem) judge(o *Outcome, points [][]float64) error {
 		}
 	}
 	o.Rise = min(o.Rise, math.MaxFloat64) // JSON has no infinity
-	return nil
 }
