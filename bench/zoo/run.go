@@ -130,6 +130,9 @@ func (p *Problem) judge(o *Outcome, points [][]float64) {
 		o.Free = limit.Free
 	}
 	o.Gap = p.F0 - p.Best
+	if star.Left > 1e-9*o.Gap {
+		o.NoLimit = fmt.Sprintf("exact descent from the end stalls with %.2g of F(x⁰) − F* left", star.Left/o.Gap)
+	}
 	for i, x := range points {
 		f, err := of.Objective(nil, x)
 		if err != nil {

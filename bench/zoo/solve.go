@@ -193,17 +193,26 @@ func (s *sum) descend(set bilevel.Set, x []float64) (Stationary, error) {
 		if !(slope < -1e-15*math.Abs(f)*1e-2) {
 			return out, nil
 		}
-		t, fell := 1.0, false
-		for ; t > 1e-12 && !fell; t /= 2 {
+		at := func(t float64) float64 { // F at the feasible point nearest to x + t·step
 			copy(next, out.X)
 			mat.Axpy(next, t, step)
 			set.Project(next, next)
-			v, err := s.Objective(nil, next)
-			fell = err == nil && v <= f+1e-4*t*slope && v < f
+			if v, err := s.Objective(nil, next); err == nil {
+				return v
+			}
+			return math.Inf(1)
 		}
-		if !fell { // what is left is rounding
+		t, v := 1.0, at(1)
+		for ; t > 1e-12 && !(v <= f+1e-4*t*slope && v < f); v = at(t) {
+			t /= 2
+		}
+		if t <= 1e-12 { // what is left is rounding
 			return out, nil
 		}
+		for more := at(2 * t); t >= 1 && more < v; more = at(2 * t) { // along a flat valley
+			t, v = 2*t, more
+		}
+		at(t)
 		copy(out.X, next)
 		if f, err = s.Objective(grad, out.X); err != nil {
 			return out, err
