@@ -53,6 +53,13 @@ func TestReference(t *testing.T) {
 		assert.Equal(t, p.Star, q.Star)
 		assert.Equal(t, gradient(t, p), gradient(t, q))
 
+		f, err := p.Fresh().(bilevel.Truth).Objective(nil, p.X0) // in the units of the run
+		require.NoError(t, err)
+		if p.scaled {
+			f /= p.units.F
+		}
+		assert.InEpsilon(t, p.F0, f, 1e-9, p.About)
+
 		gap := p.F0 - p.Best
 		assert.Positive(t, gap, p.About)
 		assert.Less(t, p.Star.Left, 1e-11*gap, p.About)
