@@ -55,10 +55,10 @@ func (c *curvature) age() {
 }
 
 // least is the number of samples that rows are asked of, in units of share.
-func (c *curvature) least(dx int) int { return max(10*dx, c.n/dx) }
+func (c *curvature) least(dx int) int { return max(4*(dx+len(c.y)), c.n/dx) }
 
 // drop forgets the rows of entries along which y* goes otherwise than when they were asked.
-func (c *curvature) drop(jt *mat.Dense) {
+func (c *curvature) drop(jt *mat.Dense, d []float64) {
 	for i, have := range c.have {
 		if !have {
 			continue
@@ -66,9 +66,10 @@ func (c *curvature) drop(jt *mat.Dense) {
 		var now, then, diff float64
 		was := c.j.Row(i)
 		for j, v := range jt.Row(i) {
+			v, w := v/d[j], was[j]/d[j]
 			now += v * v
-			then += was[j] * was[j]
-			diff += (v - was[j]) * (v - was[j])
+			then += w * w
+			diff += (v - w) * (v - w)
 		}
 		if diff > labTurned*labTurned*min(now, then) {
 			c.old[i], c.reach[i] = true, 0
@@ -224,7 +225,7 @@ func (m *newton) probe(it *bilevel.Iteration, i, most int) error {
 	if mat.NotFinite(c.bow) >= 0 {
 		return nil
 	}
-	if err := p.inv.SolveVec(c.bow, c.bow); err != nil {
+	if err := p.solve(c.bow, c.bow); err != nil {
 		return err
 	}
 	bend := math.Sqrt(max(0, mat.Dot(c.bow, c.sum))) // t²‖y″‖

@@ -12,13 +12,14 @@ import (
 const (
 	growth  = 1.0 / 16 // of a block over what was seen
 	slower  = 1.0 / 4  // the same after a block that read all samples
-	calls   = 24       // evaluations a sample that readings may take in the long run
+	calls   = 40       // evaluations a sample that readings may take in the long run
 	largest = 64       // samples asked at once
 	settled = 0.1      // of the way that y went, the last step of y
 	audit   = 0.1      // of the standard error, what a step may leave unread
 	tries   = 6        // steps read in a block
 	turned  = 1.0      // of Je_i, what it may change by until B e_i is asked anew
 	first   = 0.25     // Δ at the start
+	few     = 3        // groups of samples that let an entry of x move
 	tiny    = 0x1p-44  // rounding
 )
 
@@ -30,9 +31,9 @@ func env(name string, v float64) float64 {
 }
 
 var (
-	labCredit = env("CREDIT", 2000)
+	labCredit = env("CREDIT", 20000)
 	labCalls  = env("CALLS", calls)
-	labReach  = env("REACH", 1)
+	labReach  = env("REACH", 0)
 	labTurned = env("TURNED", turned)
 )
 
@@ -329,7 +330,7 @@ func (m *newton) mayMove() {
 	c.free = c.free[:0]
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
-		if p.size[i] > 0 && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
+		if p.size[i] > 0 && (m.sides[1].whole() || p.known(i)) && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
 			c.free = append(c.free, i)
 		}
 	}
@@ -356,7 +357,10 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	m.step.find(c, p, m.radius)
 	stat := m.stat()
 	if trace {
-		fmt.Printf("n %v pred %.3g stat %.3g Δ %.3g |u| %.2g below %.2g clip %v free %v credit %.0f  %v\n", m.sides[1].n, m.step.pred, stat, m.radius, p.normH(p.u)/p.norm, c.below, p.clip, len(c.free), m.credit, it.Oracle().Counted())
+		fmt.Printf("n %v,%v pred %.3g model %.3g stat %.3g Δ %.3g |u| %.2g below %.2g clip %v free %v credit %.0f far %.3g miss %.3g gone %.3g unread %.3g len %.3g\n", m.sides[0].n, m.sides[1].n, m.step.pred, m.step.model, stat, m.radius, p.normH(p.u)/p.norm, c.below, p.clip, len(c.free), m.credit, m.far, m.miss, m.gone, m.unread(stat), m.step.length)
+		if len(p.x) < 5 {
+			fmt.Printf("     x %.4g h %.3g s %.3g ℓ %.3g B %.3g\n", p.x, p.h, m.step.s, p.unit, c.b.Data)
+		}
 	}
 	if m.whole() && m.arrived() {
 		m.done = true
@@ -365,8 +369,11 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if m.lockstep() && m.far > 0 {
 		most, ahead := m.unread(stat), m.gone+m.step.length
 		if ahead <= most || poor {
-			if ahead > most {
+			if ahead > most && m.step.length > 0 {
 				m.step.cut(max(0, most-m.gone) / m.step.length)
+			}
+			if m.step.pressed {
+				m.radius *= 2
 			}
 			mat.Axpy(p.x, 1, m.step.s)
 			m.step.follow(p.y, p)
@@ -450,7 +457,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) error {
 		c.age()
 		c.n = n
 	}
-	c.drop(p.jt)
+	c.drop(p.jt, p.d)
 	most := int(c.share * float64(c.least(len(p.x))))
 	if m.whole() {
 		most = math.MaxInt
@@ -522,6 +529,10 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if trace {
 		fmt.Printf("   read: rho %.3g tau %.3g reads %d  %v\n", rho, tau, m.reads, it.Oracle().Counted())
 	}
+	if m.gone > 0 && !(rho > 0.25 && rho < 4) { // the model at z itself is carried too far
+		m.gone = 0
+		return false, m.read(it, p, p)
+	}
 	m.trust(rho, tau)
 	if m.step.length > 0 {
 		m.miss, m.far = c.normInv(rem, p.unit), m.step.length
@@ -533,10 +544,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if !m.whole() {
 		c.secant(s, rem, p.unit)
 	}
-	if off := math.Abs(rho-1) > 0.25; m.whole() || off && !c.fresh {
-		c.age()
-	} else if n := float64(m.sides[1].n); off && c.share*float64(c.least(len(p.x))) < n {
-		c.share *= 2
+	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh {
 		c.age()
 	}
 	c.fresh = false
@@ -586,3 +594,5 @@ func (m *newton) State(t *bilevel.State) {
 		t.Float(v)
 	}
 }
+
+func (m *newton) Hyper() []float64 { return m.now.h }

@@ -12,8 +12,9 @@ import (
 type point struct {
 	x, y []float64
 	*sums
-	inv  eig.Truncator // of H
-	h0   *mat.Sym      // H, the mean of g_yy with its eigenvalues raised to the floor of its noise
+	inv  eig.Truncator // of D·H·D
+	h0   *mat.Sym      // D·H·D, with H the mean of g_yy, and eigenvalues raised to the floor of its noise
+	d    []float64     // D: powers of two that bring the diagonal of D·H·D to 1 … 4
 	g, u []float64     // ĝ, and u = −H⁻¹ĝ
 	f, v []float64     // the mean of f_y, and v = H⁻¹f_y
 	jt   *mat.Dense    // Jᵀ = −g_xy H⁻¹, dx × dy
@@ -25,33 +26,40 @@ type point struct {
 
 	least, noise float64 // the least eigenvalue of g_yy seen, and the floor
 	dx, dy       []float64
-	w, hy        []float64
+	w, hy, dyy   []float64
 }
 
 func newPoint(dx, dy int) *point {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &point{
-		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), g: y(), u: y(), f: y(), v: y(),
-		jt: mat.NewDense(dx, dy), h: x(), size: x(), unit: x(), dx: x(), dy: y(), w: y(), hy: y(),
+		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), d: y(), g: y(), u: y(), f: y(), v: y(),
+		jt: mat.NewDense(dx, dy), h: x(), size: x(), unit: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(),
 	}
 }
 
 // lower solves the lower level's equations: H, ĝ and u.
 func (p *point) lower(left, promise float64) error {
 	n := p.n[1]
-	mat.ScaleSym(p.h0, 1/n, p.yy)
+	p.scale(n)
 	norm := mat.NormFrobSym(p.h0)
 	d := float64(len(p.y))
-	scatter := max(0, p.hh/n-norm*norm) / d // between groups, of an eigenvalue
+	noise := 0.0 // of vᵀHv/vᵀD⁻²v
 	if p.bow[0] != 0 {
 		mean := p.bow[0] / n
-		scatter = max(0, p.bow[1]/n-mean*mean) * d / 2
+		noise = math.Sqrt(max(0, p.bow[1]/n-mean*mean) * left / max(p.groups[1]-1, 1))
 	}
-	p.noise = min(math.Sqrt(left*scatter/max(p.groups[1]-1, 1))/2, promise)
-	r, err := p.inv.Truncate(p.h0, p.h0, max(p.noise, 0x1p-40*norm/math.Sqrt(d)))
+	p.noise = max(min(noise/2, promise*p.finest()), 0x1p-40*norm/math.Sqrt(d))
+	r, err := p.inv.Truncate(p.h0, p.h0, p.noise)
 	if err != nil {
 		return err
+	}
+	if r.Clipped > 0 && r.MinEigenvalue < 0 && left > 0 { // noise has made it indefinite
+		p.scale(n)
+		p.noise = max(p.noise, min(-r.MinEigenvalue, noise*math.Sqrt(d)))
+		if r, err = p.inv.Truncate(p.h0, p.h0, p.noise); err != nil {
+			return err
+		}
 	}
 	p.clip, p.least = r.Clipped, r.MinEigenvalue
 	// ĝ(z) = [Σ g_y + H(y − y_r) + Cᵀ(x − x_r) − w]/n
@@ -67,7 +75,45 @@ func (p *point) lower(left, promise float64) error {
 		p.g[j] = (p.gy[j] + p.g[j] + p.w[j] - p.sums.w[j]) / n
 		p.u[j] = -p.g[j]
 	}
-	return p.inv.SolveVec(p.u, p.u)
+	return p.solve(p.u, p.u)
+}
+
+// scale writes D and D·H·D.
+func (p *point) scale(n float64) {
+	for j := range p.d {
+		_, e := math.Frexp(p.yy.At(j, j) / n)
+		p.d[j] = 1
+		if p.yy.At(j, j) > 0 {
+			p.d[j] = math.Ldexp(1, -((e+1024)/2 - 512))
+		}
+	}
+	for i := range p.d {
+		to := p.h0.Row(i)
+		for j, v := range p.yy.Row(i) {
+			to[j] = v / n * p.d[i] * p.d[j]
+		}
+	}
+}
+
+// finest is the least d_j².
+func (p *point) finest() float64 {
+	least := math.Inf(1)
+	for _, d := range p.d {
+		least = min(least, d*d)
+	}
+	return least
+}
+
+// solve writes H⁻¹b; dst may be b.
+func (p *point) solve(dst, b []float64) error {
+	for j, v := range b {
+		dst[j] = p.d[j] * v
+	}
+	err := p.inv.SolveVec(dst, dst)
+	for j := range dst {
+		dst[j] *= p.d[j]
+	}
+	return err
 }
 
 // upper solves the upper level's: v, J, and h at (x, y + u), with the curvature c.
@@ -76,7 +122,7 @@ func (p *point) upper(c *curvature) error {
 	for j := range p.f {
 		p.f[j] /= p.n[0]
 	}
-	if err := p.inv.SolveVec(p.v, p.f); err != nil {
+	if err := p.solve(p.v, p.f); err != nil {
 		return err
 	}
 	for i := range p.x {
@@ -84,7 +130,7 @@ func (p *point) upper(c *curvature) error {
 		for j, v := range p.xy.Row(i) {
 			row[j] = -v / p.n[1]
 		}
-		if err := p.inv.SolveVec(row, row); err != nil {
+		if err := p.solve(row, row); err != nil {
 			return err
 		}
 	}
@@ -135,8 +181,11 @@ func (p *point) lengths(width func(i int) float64, c *curvature) {
 
 // normH is ‖y‖ in H.
 func (p *point) normH(y []float64) float64 {
-	mat.MulVecSym(p.hy, p.h0, y)
-	return math.Sqrt(max(0, mat.Dot(y, p.hy)))
+	for j, v := range y {
+		p.dyy[j] = v / p.d[j]
+	}
+	mat.MulVecSym(p.hy, p.h0, p.dyy)
+	return math.Sqrt(max(0, mat.Dot(p.dyy, p.hy)))
 }
 
 // covariance is that of h_i and h_j ≤ i, of the samples.
@@ -154,7 +203,7 @@ func (p *point) covariance(sides *[2]side, i, j int) float64 {
 func (p *point) State(t *bilevel.State) {
 	p.sums.State(t)
 	t.Sym(p.h0)
-	t.Floats(p.v, p.unit)
+	t.Floats(p.v, p.unit, p.d)
 	t.Dense(p.jt)
 	t.Float(&p.norm)
 	t.Floats(p.x, p.y)

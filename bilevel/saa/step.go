@@ -10,14 +10,15 @@ import (
 
 // step finds the step s of x: the least of hᵀs + ½sᵀMs over x + s in X, |s_i| ≤ Δℓ_i.
 type step struct {
-	set    bilevel.Set
-	box    bilevel.BoundedSet // nil where the set does not consist of bounds
-	metric bilevel.MetricSet  // nil where the set does not project in a metric
-	s      []float64
-	pred   float64 // hᵀs + ½sᵀMs
-	model  float64 // hᵀs + ½sᵀBs
-	length float64 // √(sᵀMs)
-	quad   boxQP
+	set     bilevel.Set
+	box     bilevel.BoundedSet // nil where the set does not consist of bounds
+	metric  bilevel.MetricSet  // nil where the set does not project in a metric
+	s       []float64
+	pred    float64 // hᵀs + ½sᵀMs
+	model   float64 // hᵀs + ½sᵀBs
+	length  float64 // √(sᵀMs)
+	pressed bool    // against Δ
+	quad    boxQP
 
 	z, w, t, r, a []float64 // scratch of another set
 	pi            mat.Dense
@@ -100,6 +101,10 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 		for i := range s.s {
 			s.s[i] = s.z[i] - p.x[i]
 		}
+	}
+	s.pressed = false
+	for _, i := range c.free {
+		s.pressed = s.pressed || math.Abs(s.s[i]) >= 0.99*radius*p.unit[i]
 	}
 	linear := mat.Dot(p.h, s.s)
 	s.length = math.Sqrt(max(0, 2*(s.pred-linear)))

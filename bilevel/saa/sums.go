@@ -1,6 +1,8 @@
 package saa
 
 import (
+	"math"
+
 	"stable/bilevel"
 	"stable/mat"
 )
@@ -21,8 +23,9 @@ type sums struct {
 	q      [2][]float64 // Σ of the influences of groups on h
 	qq     [2]*mat.Dense
 	t      []float64  // Σ H⁻¹g_y
-	tt, hh float64    // Σ ‖H⁻¹g_y‖² and Σ ‖g_yy‖²
-	bow    [2]float64 // Σ of vᵀg_yy v/vᵀv and of its square; 0: v is not known
+	tt     float64    // Σ ‖H⁻¹g_y‖²
+	c1, c2 []float64  // Σ of the norms of the rows of g_xy of groups, and of their squares
+	bow    [2]float64 // Σ of vᵀg_yy v/vᵀD⁻²v and of its square; 0: v is not known
 }
 
 func newSums(dx, dy int) *sums {
@@ -30,7 +33,7 @@ func newSums(dx, dy int) *sums {
 	y := func() []float64 { return make([]float64, dy) }
 	s := &sums{
 		fx: x(), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), xr: x(), yr: y(), w: y(),
-		zx: x(), zy: y(), t: y(),
+		zx: x(), zy: y(), t: y(), c1: x(), c2: x(),
 	}
 	for i := range s.q {
 		s.q[i], s.qq[i] = x(), mat.NewDense(dx, dx)
@@ -55,8 +58,8 @@ func (s *sums) clearF() {
 }
 
 func (s *sums) clearG() {
-	s.n[1], s.groups[1], s.tt, s.hh, s.bow = 0, 0, 0, 0, [2]float64{}
-	for _, v := range [][]float64{s.gy, s.w, s.zx, s.zy, s.t, s.q[1]} {
+	s.n[1], s.groups[1], s.tt, s.bow = 0, 0, 0, [2]float64{}
+	for _, v := range [][]float64{s.gy, s.w, s.zx, s.zy, s.t, s.q[1], s.c1, s.c2} {
 		clear(v)
 	}
 	s.xy.Zero()
@@ -76,13 +79,12 @@ func (s *sums) clearLower(x, y []float64) {
 
 // State visits the sums.
 func (s *sums) State(t *bilevel.State) {
-	t.Floats(s.n[:], s.fx, s.fy, s.gy, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.t)
+	t.Floats(s.n[:], s.fx, s.fy, s.gy, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.t, s.c1, s.c2)
 	t.Dense(s.xy)
 	t.Sym(s.yy)
 	t.Dense(s.qq[0])
 	t.Dense(s.qq[1])
 	t.Float(&s.tt)
-	t.Float(&s.hh)
 	t.Floats(s.bow[:])
 }
 
@@ -134,20 +136,31 @@ func (a *asker) askG(o *bilevel.Oracle, to *sums, p *point, e *mat.Dense, x, y [
 	mat.Axpy(to.gy, n, a.gy)
 	mat.AddScaledSym(to.yy, to.yy, n, a.yy)
 	mat.AddScaled(to.xy, to.xy, n, a.xy)
-	norm := mat.NormFrobSym(a.yy)
-	to.hh += n * norm * norm
+	for i := range to.c1 {
+		c := 0.0
+		for _, v := range a.xy.Row(i) {
+			c = max(c, math.Abs(v))
+		}
+		c *= n
+		to.c1[i] += c
+		to.c2[i] += c * c
+	}
 	to.displace(a, x, y, n)
 	if p == nil || group == nil {
 		to.groups[1]++
 		return nil
 	}
-	if err := p.inv.SolveVec(a.t, a.gy); err != nil {
+	if err := p.solve(a.t, a.gy); err != nil {
 		return err
 	}
 	mat.Axpy(to.t, n, a.t)
 	to.tt += n * mat.Dot(a.t, a.t)
 	mat.MulVecSym(a.hv, a.yy, p.v)
-	if vv := mat.Dot(p.v, p.v); vv > 0 {
+	vv := 0.0
+	for j, v := range p.v {
+		vv += v / p.d[j] * (v / p.d[j])
+	}
+	if vv > 0 {
 		bow := mat.Dot(p.v, a.hv) / vv
 		to.bow[0] += n * bow
 		to.bow[1] += n * bow * bow
@@ -200,3 +213,6 @@ func (s *sums) variance(k, i, j int) float64 {
 	}
 	return (s.qq[k].Row(i)[j] - s.q[k][i]*s.q[k][j]/s.n[k]) / (s.groups[k] - 1)
 }
+
+// known says whether g knows x_i from more than a few groups of samples, in effect, or not at all.
+func (s *sums) known(i int) bool { return s.c1[i]*s.c1[i] >= few*s.c2[i] }
