@@ -53,32 +53,32 @@ func New(p bilevel.Problem) *Function {
 // HasValue says whether Gradient returns F, because the problem has values.
 func (f *Function) HasValue() bool { return f.values != nil }
 
-// Solve moves y to y*(x) by Newton's method, with steps halved until ‖g_y‖ falls. It ends where the
-// next step would be at most tol‖y‖, or, for any tol, at rounding, without that step; tol = 0 asks
-// for the latter. With y next to y*, what is left is ‖g_yy⁻¹g_y‖ ≈ ‖y − y*(x)‖; see Residual. A g_y
-// that is not finite, at a point that is only tried, does not fall.
+// Solve moves y to y*(x) by Newton's method, with steps halved until ‖g_y‖ falls (Dennis, Schnabel,
+// Numerical Methods for Unconstrained Optimization and Nonlinear Equations, section 6.5). It ends
+// where the next step would be at most tol·‖y‖, without that step; tol = 0 goes to rounding. What is
+// left is ‖g_yy⁻¹g_y‖ ≈ ‖y − y*(x)‖; see Residual. At a point that is only
+// tried, a g_y that is not finite, and an error of GradG, count as no fall: the point may be outside
+// of the domain of g.
 //
-// Errors: those of the oracles; ErrNoSolution where g_yy is not positive definite or no step makes
-// ‖g_y‖ fall. x is read only. A step costs GradG and HessG, and dy³/3 flops.
+// Errors: those of the other calls; ErrNoSolution where g_yy is not positive definite or no step
+// makes ‖g_y‖ fall. x is read only. A step costs GradG and HessG, and dy³/3 flops.
 func (f *Function) Solve(y, x []float64, tol float64) error {
 	f.known = false
 	if err := f.p.GradG(f.gy, x, y, f.Phi); err != nil {
 		return err
 	}
+	size := 0.0 // the largest ‖y‖
 	for range newtonSteps {
 		if err := f.factor(x, y); err != nil {
 			return err
 		}
 		f.chol.SolveVec(f.newton, f.gy)
-		length, size := mat.Norm(f.newton), mat.Norm(y)
-		if length <= max(tol, 0x1p-50)*size {
+		length, now := mat.Norm(f.newton), mat.Norm(y)
+		if length <= max(tol, 0x1p-50)*now {
 			return nil
 		}
-		moved, err := f.move(y, x)
-		if err != nil {
-			return err
-		}
-		if !moved {
+		size = max(size, now)
+		if !f.move(y, x) {
 			if length <= 1e-6*size { // g_y is all rounding
 				return nil
 			}
@@ -89,21 +89,21 @@ func (f *Function) Solve(y, x []float64, tol float64) error {
 }
 
 // move takes the longest of the steps 1, ½, … that makes ‖g_y‖ fall; it says whether there is one.
-func (f *Function) move(y, x []float64) (bool, error) {
+func (f *Function) move(y, x []float64) bool {
 	before := mat.Norm(f.gy)
 	for t := 1.0; t > 1e-9; t /= 2 {
 		copy(f.at, y)
 		mat.Axpy(f.at, -t, f.newton)
 		if err := f.p.GradG(f.next, x, f.at, f.Phi); err != nil {
-			return false, err
+			continue
 		}
 		if mat.Norm(f.next) <= (1-1e-4*t)*before {
 			copy(y, f.at)
 			f.gy, f.next = f.next, f.gy
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // factor factors g_yy(x, y).

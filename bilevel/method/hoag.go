@@ -85,7 +85,12 @@ func (m *hoag) Step(it *bilevel.Iteration) error {
 	if m.first > 0 {
 		eps *= min(1, m.m.ProjGrad()/m.first)
 	}
-	if err := m.f.Solve(y, x, eps); err != nil {
+	m.sum.err = nil
+	err := m.f.Solve(y, x, eps)
+	if m.sum.err != nil {
+		err = m.sum.err
+	}
+	if err != nil {
 		return err
 	}
 	value, err := m.f.Gradient(m.h, x, y)
@@ -135,18 +140,24 @@ func (m *hoag) State(t *bilevel.State) {
 	m.m.State(t)
 }
 
-// watched is the problem of a run. It refuses what is not finite before a search hides it.
+// watched is the problem of a run. It refuses what is not finite, and remembers the first error of
+// g_y, before Newton's search for a step hides them.
 type watched struct {
 	*bilevel.Oracle
 	values bilevel.Values // nil where there are none
 	it     *bilevel.Iteration
+	err    error
 }
 
 func (p *watched) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	if err := p.Oracle.GradG(gy, x, y, phi); err != nil {
-		return err
+	err := p.Oracle.GradG(gy, x, y, phi)
+	if err == nil {
+		err = p.it.Finite(gy)
 	}
-	return p.it.Finite(gy)
+	if p.err == nil {
+		p.err = err
+	}
+	return err
 }
 
 func (p *watched) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
