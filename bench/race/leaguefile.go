@@ -108,7 +108,7 @@ func (f *leagueFlags) league(command string, budgets []uint64, problems []*probl
 		upper, lower := c.Streams()
 		p.sum = upper > 0 && lower > 0
 		for _, e := range entrants {
-			if e.takes(c) {
+			if e.takes(c, p.set) {
 				p.field = append(p.field, e)
 			}
 		}

@@ -81,7 +81,7 @@ func Limit(ctx context.Context, args []string, out kit.Terminal) error {
 }
 
 // quickMethods are the entrants of the short forms.
-const quickMethods = "STABLE-untuned,STABLE,S-TFBO,SOBA,SABA"
+const quickMethods = "STABLE-untuned,STABLE,S-TFBO,SOBA,SABA,HOAG"
 
 // limitProblems are the quadratic streams, and the paper's test problem read as a stream.
 func limitProblems(f *leagueFlags, out kit.Terminal) ([]*problem, error) {
