@@ -157,8 +157,8 @@ func (l *league) versusSummary(w io.Writer, e *entrant, rows []row, best rivals)
 				var s summary
 				ahead := 0
 				for _, p := range l.problems {
-					v := over[standing{p, b}]
-					if !g.has(p) || math.IsNaN(v[o]) {
+					v, raced := over[standing{p, b}]
+					if !raced || !g.has(p) || math.IsNaN(v[o]) {
 						continue
 					}
 					s.add(p.name, v[o])

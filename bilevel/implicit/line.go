@@ -10,7 +10,7 @@ const (
 	maxTrials = 20   // of one search
 	fall      = 1e-3 // the share of the slope by which F has to fall
 	flat      = 0.9  // the share of the slope that may be left
-	longest   = 4.   // by which a search without an end grows
+	longest   = 10.  // by which a search without an end grows
 	nearest   = 0.1  // of an interval, from its ends
 )
 
@@ -32,9 +32,9 @@ func (l *line) begin(slope, t, room float64) {
 	*l = line{slope: slope, t: min(t, room), room: room, low: end{slope: slope}}
 }
 
-// tell takes φ(t) and φ′(t), and says whether t is accepted. If not, it chooses another t, unless
-// there have been too many.
-func (l *line) tell(value, slope float64) bool {
+// tell takes φ(t), φ′(t) and what the gradient promises for φ(t), tφ′(0) on a straight path, and says
+// whether t is accepted. If not, it chooses another t, unless there have been too many.
+func (l *line) tell(value, slope, promise float64) bool {
 	if l.last {
 		return true
 	}
@@ -42,7 +42,7 @@ func (l *line) tell(value, slope float64) bool {
 	at := end{l.t, value, slope}
 	fine := value-value == 0 && slope-slope == 0
 	switch {
-	case !fine || value > fall*l.t*l.slope || value >= l.low.value && l.low.t > 0:
+	case !fine || value > fall*promise || value >= l.low.value && l.low.t > 0:
 		l.high, l.bracketed = at, true
 	case math.Abs(slope) <= -flat*l.slope, slope < 0 && l.t == l.room:
 		return true

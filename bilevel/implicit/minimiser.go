@@ -71,9 +71,11 @@ func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options
 // With B the matrix of L-BFGS of the last pairs (s, Δ∇F), an iteration goes from x along the
 // projected path P(x − t∇F) to the first local minimiser of the model ∇Fᵀs + ½sᵀBs, minimises the
 // model over the entries that are not at a bound there by conjugate gradients, and projects the
-// result x̂ onto the box. Along x̂ − x a search with cubic interpolation looks for the strong Wolfe
-// conditions, with 1e-3 and 0.9. Without values, and where their difference is rounding, the
-// trapezoid rule takes their place, F(x + td) − F(x) = ½t(dᵀ∇F(x) + dᵀ∇F(x + td)).
+// result x̂ onto the box. On the path P(x + t(x̂ − x)), straight up to t = 1, a search with cubic
+// interpolation looks for the strong Wolfe conditions, with 1e-3 and 0.9. Without values, and where
+// their difference is rounding, the trapezoid rule takes their place, F(x⁺) − F(x) = ½(∇F(x) +
+// ∇F(x⁺))ᵀ(x⁺ − x). Two things are not as in the papers' code: there the search ends at the first
+// bound, and after steps without positive curvature B = I; here B = (‖Δ∇F‖/‖s‖)I of the last one.
 //
 // Memory 4·Memory·d; time O(Memory²·d) an iteration. Byrd, Lu, Nocedal, Zhu, SIAM J. Sci. Comput. 16,
 // 1995; the projection of x̂: Morales, Nocedal, ACM Trans. Math. Softw. 38, 2011. B is held as θI +
@@ -89,8 +91,8 @@ type Minimiser struct {
 	begun   bool
 	done    bool
 
-	fell, least float64 // by how much F has fallen since the start; the least projected gradient
-	idle        int     // iterations since it last halved
+	moved, least float64 // the sum of all changes of F; the least projected gradient
+	idle         int     // iterations since it last halved
 }
 
 // NewMinimiser returns a Minimiser that starts at x, clipped to the box. x is only read. The error
@@ -139,7 +141,7 @@ func (m *Minimiser) Done() bool { return m.done }
 func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 	if !m.begun || m.done {
 		m.begun, m.done = true, false
-		m.f, m.fell = value, 0
+		m.f, m.moved = value, 0
 		if math.IsNaN(value) {
 			m.f = 0
 		}
@@ -149,17 +151,17 @@ func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 		m.next()
 		return true
 	}
-	slope, change := mat.Dot(grad, m.d), value-m.f
-	trapezoid := 0.5 * m.line.t * (m.line.slope + slope)
+	slope, promise, trapezoid := m.read(grad)
+	change := value - m.f
 	if math.IsNaN(value) || math.Abs(trapezoid) <= 1e-10*math.Abs(m.f) {
 		change = trapezoid
 	}
-	if !m.line.tell(change, slope) {
+	if !m.line.tell(change, slope, promise) {
 		if m.line.trials < maxTrials {
 			m.along()
 			return false
 		}
-		m.done = m.model.empty()
+		m.done = m.model.empty() || m.rounding()
 		m.model.clear()
 		m.next()
 		return false
@@ -167,7 +169,7 @@ func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 	m.model.learn(m.trial, m.x, grad, m.g)
 	copy(m.x, m.trial)
 	m.f += change
-	m.fell += change
+	m.moved += math.Abs(change)
 	m.arrive(grad)
 	m.settle()
 	m.next()
@@ -183,16 +185,18 @@ func (m *Minimiser) arrive(grad []float64) {
 	m.proj = mat.Norm(m.d)
 }
 
-// settle ends the search where the projected gradient has stopped to fall and what a step promises is
-// below the square of rounding: F is flat long before ∇F is 0 to rounding.
+// settle ends the search where the projected gradient has stopped to fall at rounding.
 func (m *Minimiser) settle() {
 	const patience = 40 // iterations in which it would have halved at condition 1e4
 	if m.idle++; m.proj <= m.least/2 {
 		m.least, m.idle = m.proj, 0
 	}
-	next := -m.line.t * m.line.slope
-	m.done = m.idle > patience && next <= 0x1p-80*max(-m.fell, math.Abs(m.f))
+	m.done = (m.idle > patience || m.line.last) && m.rounding()
 }
+
+// rounding says that the last direction promised less than the square of rounding: F is flat long
+// before ∇F is 0 to rounding.
+func (m *Minimiser) rounding() bool { return -m.line.slope <= 0x1p-80*max(m.moved, math.Abs(m.f)) }
 
 // next chooses a direction and the first trial point along it.
 func (m *Minimiser) next() {
@@ -219,21 +223,35 @@ func (m *Minimiser) next() {
 	}
 }
 
-// room returns the largest t with x + td in the box.
+// read returns the derivative of F along the path at the trial point, what ∇F at x promises for it,
+// and what the trapezoid rule makes of both.
+func (m *Minimiser) read(grad []float64) (slope, promise, trapezoid float64) {
+	for i, g := range grad {
+		step := m.trial[i] - m.x[i]
+		promise += m.g[i] * step
+		trapezoid += 0.5 * (m.g[i] + g) * step
+		if at := m.x[i] + m.line.t*m.d[i]; m.lo[i] <= at && at <= m.hi[i] {
+			slope += g * m.d[i]
+		}
+	}
+	return slope, promise, trapezoid
+}
+
+// room returns the least t ≥ 1 at which every entry that moves has met its bound.
 func (m *Minimiser) room() float64 {
-	t := math.Inf(1)
+	t := 1.0
 	for i, d := range m.d {
 		switch {
 		case d > 0:
-			t = min(t, (m.hi[i]-m.x[i])/d)
+			t = max(t, (m.hi[i]-m.x[i])/d)
 		case d < 0:
-			t = min(t, (m.lo[i]-m.x[i])/d)
+			t = max(t, (m.lo[i]-m.x[i])/d)
 		}
 	}
-	return max(t, 1)
+	return t
 }
 
-// along sets the trial point.
+// along sets the trial point, on the path from x.
 func (m *Minimiser) along() {
 	for i, x := range m.x {
 		m.trial[i] = m.clip(i, x+m.line.t*m.d[i])
@@ -245,7 +263,7 @@ func (m *Minimiser) clip(i int, v float64) float64 { return min(max(v, m.lo[i]),
 // State visits what a search consists of, for a bilevel.Stepper's State.
 func (m *Minimiser) State(t *bilevel.State) {
 	t.Floats(m.x, m.g, m.trial, m.d)
-	for _, v := range []*float64{&m.f, &m.proj, &m.fell, &m.least} {
+	for _, v := range []*float64{&m.f, &m.proj, &m.moved, &m.least} {
 		t.Float(v)
 	}
 	t.Flag(&m.begun)

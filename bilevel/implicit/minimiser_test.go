@@ -36,15 +36,15 @@ func unvalued(f func(grad, x []float64) (float64, error)) func(grad, x []float64
 // Rosenbrock's valley, and with a bound across it, with values and without. SciPy's L-BFGS-B needs
 // 37 evaluations for the first.
 func TestMinimiseRosenbrock(t *testing.T) {
-	for _, f := range []func(grad, x []float64) (float64, error){rosenbrock, unvalued(rosenbrock)} {
+	for most, f := range map[int]func(grad, x []float64) (float64, error){60: rosenbrock, 120: unvalued(rosenbrock)} {
 		m, err := implicit.Minimise(f, []float64{-1.2, 1}, implicit.Options{})
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, []float64{1, 1}, m.X, 1e-9)
-		assert.Less(t, m.Evaluations, 80)
+		assert.Less(t, m.Evaluations, most)
 		m, err = implicit.Minimise(f, []float64{-1.2, 1}, implicit.Options{Lo: []float64{-2, -2}, Hi: []float64{0.5, 2}})
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, []float64{0.5, 0.25}, m.X, 1e-9)
-		assert.Less(t, m.Evaluations, 80)
+		assert.Less(t, m.Evaluations, most)
 	}
 	m, err := implicit.Minimise(rosenbrock, make([]float64, 50), implicit.Options{Tol: 1e-5})
 	require.NoError(t, err)

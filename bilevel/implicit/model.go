@@ -40,7 +40,8 @@ func (m *model) empty() bool { return m.pairs == 0 }
 // sign is that of row j of u.
 func sign(j int) float64 { return float64(1 - j%2*2) }
 
-// learn adds the pair of a step from (x, g) to (xNew, gNew), unless its curvature is not positive.
+// learn adds the pair of a step from (x, g) to (xNew, gNew). Where its curvature is not positive, all
+// pairs go, and the size of the change of the gradient is the scale of the next step.
 func (m *model) learn(xNew, x, gNew, g []float64) {
 	s, y := m.s.Row(m.next), m.y.Row(m.next)
 	for i := range s {
@@ -48,9 +49,9 @@ func (m *model) learn(xNew, x, gNew, g []float64) {
 	}
 	sy, yy := mat.Dot(s, y), mat.Dot(y, y)
 	if !(sy > 0x1p-52*math.Sqrt(yy)*mat.Norm(s)) || math.IsInf(yy/sy, 1) {
-		if m.pairs == m.s.Rows { // the row was that of the oldest pair
-			m.pairs--
-			m.build()
+		m.clear()
+		if scale := math.Sqrt(yy) / mat.Norm(s); scale > 0 && !math.IsInf(scale, 1) {
+			m.theta = scale
 		}
 		return
 	}
