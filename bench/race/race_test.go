@@ -292,10 +292,10 @@ func TestChooseAndFallBack(t *testing.T) {
 	race := func(failing ...int) (rounds int) {
 		for again := true; again; rounds++ {
 			for _, task := range x.racing(chosen) {
-				done[task.Key] = trial{Error: []float64{1}, Seconds: []float64{1}}
+				done[task.Key] = trial{Error: []float64{1}, Seconds: []float64{1}, Evals: []float64{1}}
 			}
 			for _, i := range failing {
-				done[raceKey(a, e, i, 1)] = trial{Error: []float64{1}, Seconds: []float64{1}, End: "blew up"}
+				done[raceKey(a, e, i, 1)] = trial{Error: []float64{1}, Seconds: []float64{1}, Evals: []float64{1}, End: "blew up"}
 			}
 			again = x.fallBack(chosen, done)
 		}
@@ -320,7 +320,7 @@ func TestSurvivalIsNotEmpty(t *testing.T) {
 	require.NoError(t, err)
 	x := &experiment{arenas: []*arena{a}, entrants: list, trials: 1, points: 1}
 	for i, e := range list {
-		r := trial{Error: []float64{float64(1 + i)}, Seconds: []float64{1}}
+		r := trial{Error: []float64{float64(1 + i)}, Seconds: []float64{1}, Evals: []float64{1}}
 		if i > 3 {
 			r.End = "blew up"
 		}
