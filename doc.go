@@ -8,6 +8,7 @@
 //	eig                  symmetric eigensolvers, the projection onto {X ⪰ μI}
 //	bilevel              problems, methods, the solver, feasible sets, and the method STABLE
 //	bilevel/method       the other methods, and the registry of all of them
+//	bilevel/implicit     F and its derivatives as functions of x alone, and L-BFGS-B
 //	bilevel/auto         a problem made of two losses
 //	bilevel/hyperopt     a problem: hyper-parameter tuning on data, generalised linear models
 //	bilevel/quadratic    a problem: synthetic, with a closed-form truth

@@ -18,6 +18,11 @@ type Counts struct {
 	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG uint64
 }
 
+// Evaluations is the sum over all oracles: what a run costs where an evaluation of one sample is dear.
+func (c Counts) Evaluations() uint64 {
+	return c.GradF + c.GradG + c.CrossG + c.HessG + c.HessVecG + c.CrossVecG + c.GradXG
+}
+
 // Oracle is a Problem with Products that counts its calls, and reports failures with the step and
 // the oracle's name. It calls the Problem that was passed to New. For a Problem without Products it
 // forms the matrix, and counts that. A matrix that comes back in another shape is a failure too.

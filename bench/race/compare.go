@@ -13,8 +13,9 @@ const compareUsage = `go run ./bench compare: stochastic bilevel methods under e
 
 Each method takes the best of 100 settings of step sizes, found on seeds of its own: one run of each,
 and -tune runs of the best 20. One that fails in a trial gives way to the next best, 4 times at most.
-STABLE runs untuned as well. Prints where each ended and how many samples and seconds it took to get there;
-draws the error F(x^k) − F* against both.
+STABLE runs untuned as well. Prints where each ended, how many samples and seconds it took to get
+there, and how many evaluations of single samples a sample; draws the error F(x^k) − F* against all
+three.
 
   go run ./bench compare                                    all methods, hyper-parameter tuning on the shipped data set
   go run ./bench compare -methods STABLE,TTSA -trials 20

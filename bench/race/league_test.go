@@ -289,8 +289,8 @@ func TestNoStandingIsEmpty(t *testing.T) {
 	p := &problem{arena: &arena{name: "p"}, field: []*entrant{a, b}}
 	l := &league{problems: []*problem{p}, entrants: p.field, budgets: []uint64{10}, trials: 4, folder: t.TempDir()}
 	failed := func(e *entrant, o, n int, mean float64) row {
-		r := row{p, e, o, 0, result{Estimate: kit.Estimate{Mean: math.Inf(1), Half: math.Inf(1)}, diverged: n,
-			held: kit.Estimate{Mean: mean, Half: 0.1}}}
+		r := row{problem: p, entrant: e, output: o, result: result{diverged: n,
+			Estimate: kit.Estimate{Mean: math.Inf(1), Half: math.Inf(1)}, held: kit.Estimate{Mean: mean, Half: 0.1}}}
 		if n == 0 {
 			r.Estimate = r.held
 		}

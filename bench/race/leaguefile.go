@@ -108,7 +108,7 @@ func (f *leagueFlags) league(command string, budgets []uint64, problems []*probl
 		upper, lower := c.Streams()
 		p.sum = upper > 0 && lower > 0
 		for _, e := range entrants {
-			if e.takes(c) {
+			if e.takes(c, p.set) {
 				p.field = append(p.field, e)
 			}
 		}
@@ -145,6 +145,7 @@ type row struct {
 	output  int
 	budget  int
 	result
+	evals, micros float64 // evaluations and µs a sample, up to the budget; NaN out of the race
 }
 
 // told is the setting in words.
@@ -163,13 +164,31 @@ func (l *league) rows(chosen map[place]*picks, done map[string]trial) []row {
 		for _, e := range p.field {
 			for o := range outputs {
 				for b := range l.budgets {
-					list = append(list, row{p, e, o, b, l.result(p, e, b, o, chosen, done)})
+					r := row{problem: p, entrant: e, output: o, budget: b, result: l.result(p, e, b, o, chosen, done)}
+					l.costs(&r, chosen, done)
+					list = append(list, r)
 				}
 			}
 		}
 	}
 	return list
 }
+
+// costs fills in what a sample has cost, in the mean over the trials that got there.
+func (l *league) costs(r *row, chosen map[place]*picks, done map[string]trial) {
+	var evals, seconds, n float64
+	for t := 0; t < l.trials && !r.out; t++ {
+		upto := chosen[place{r.problem.name, r.entrant.name}].lengths()[r.setting]
+		run := done[l.trialKey(r.problem, r.entrant, r.setting, upto, t)]
+		if i := 3*r.budget + 2; i < len(run.Evals) && run.End == "" {
+			evals, seconds, n = evals+run.Evals[i], seconds+run.Seconds[i], n+float64(l.budgets[r.budget])
+		}
+	}
+	r.evals, r.micros = evals/n, 1e6*seconds/n
+}
+
+// perSample says what a sample costs at the largest budget.
+func (r row) perSample() string { return fmt.Sprintf("%.3g, %.2g", r.evals, r.micros) }
 
 // limitAt is the limit of a problem at a budget, NaN where there is none. Where ξ and φ are counted
 // together, each is taken for half of them.
@@ -190,7 +209,7 @@ func (l *league) write(w io.Writer, rows []row, column string, value func(r row)
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		out := csv.NewWriter(w)
 		head := []string{"problem", "method", "tuned", "output", "samples", "error", "limit", column,
-			"half", "interval", "diverged"}
+			"half", "interval", "diverged", "evaluations"}
 		if err := out.Write(head); err != nil {
 			return err
 		}
@@ -200,6 +219,7 @@ func (l *league) write(w io.Writer, rows []row, column string, value func(r row)
 				strconv.FormatUint(l.budgets[r.budget], 10),
 				number(r.Mean), number(l.limitAt(r.problem, r.budget)), number(value(r)),
 				string(r.problem.half), number(r.Half), strconv.Itoa(r.diverged),
+				number(r.evals * float64(l.budgets[r.budget])),
 			}); err != nil {
 				return err
 			}

@@ -81,7 +81,7 @@ func Limit(ctx context.Context, args []string, out kit.Terminal) error {
 }
 
 // quickMethods are the entrants of the short forms.
-const quickMethods = "STABLE-untuned,STABLE,S-TFBO,SOBA,SABA"
+const quickMethods = "STABLE-untuned,STABLE,S-TFBO,SOBA,SABA,HOAG"
 
 // limitProblems are the quadratic streams, and the paper's test problem read as a stream.
 func limitProblems(f *leagueFlags, out kit.Terminal) ([]*problem, error) {
@@ -215,7 +215,7 @@ func (l *league) limitTable(w io.Writer, p *problem, rows []row) error {
 	for _, b := range l.budgets {
 		fmt.Fprintf(tw, "\t%d", b)
 	}
-	fmt.Fprintln(tw, "\tat the largest")
+	fmt.Fprintln(tw, "\tevaluations, µs a sample\tat the largest")
 	for _, r := range rows {
 		if r.problem != p {
 			continue
@@ -234,7 +234,7 @@ func (l *league) limitTable(w io.Writer, p *problem, rows []row) error {
 			fmt.Fprintf(tw, "\t%.3g ± %.2g", r.Mean/limit, r.Half/limit)
 		}
 		if r.budget == len(l.budgets)-1 {
-			fmt.Fprintf(tw, "\t%s\n", r.told())
+			fmt.Fprintf(tw, "\t%s\t%s\n", r.perSample(), r.told())
 		}
 	}
 	fmt.Fprintln(tw)
@@ -275,9 +275,10 @@ func (l *league) limitSummary(w io.Writer, rows []row, ratio func(r row) float64
 	return tw.Flush()
 }
 
-// limitFigure shows, for each problem with a limit, the better output of each entrant over it.
+// limitFigure shows, for each problem with a limit, the better output of each entrant over it, against
+// samples and against evaluations.
 func (l *league) limitFigure(rows []row, ratio func(r row) float64) *plot.Figure {
-	fig := &plot.Figure{Columns: 3, Caption: fmt.Sprintf("Mean over %d trials (and, where methods are few, its 95 %% "+
+	fig := &plot.Figure{Columns: 4, Caption: fmt.Sprintf("Mean over %d trials (and, where methods are few, its 95 %% "+
 		"interval, as far down as up by ratio) of the better of last iterate and running mean, over the limit that the samples set; "+
 		"tuned methods at the best of 100 settings for each budget.", l.trials)}
 	for _, p := range l.problems {
@@ -286,24 +287,29 @@ func (l *league) limitFigure(rows []row, ratio func(r row) float64) *plot.Figure
 		}
 		panel := plot.Panel{Title: p.name, X: plot.Axis{Label: "samples of each kind", Log: true},
 			Y: plot.Axis{Label: "error over the limit", Log: true}, Lines: []plot.Line{{Label: "limit", C: 1}}}
+		evals := panel
+		evals.Title, evals.X.Label = "", "evaluations, all oracles"
 		for _, e := range p.field {
+			var at []float64
 			s := plot.Series{Name: e.name, Markers: true, Style: kit.Style(e.name)}
 			for b, n := range l.budgets {
-				best, half := math.Inf(1), 0.0
+				best, half, calls := math.Inf(1), 0.0, float64(n)
 				for _, r := range rows {
 					if v := ratio(r); r.problem == p && r.entrant == e && r.budget == b && v < best {
-						best, half = v, r.Half/r.Mean*v
+						best, half, calls = v, r.Half/r.Mean*v, r.evals*float64(n)
 					}
 				}
-				s.X, s.Y = append(s.X, float64(n)), append(s.Y, best)
+				s.X, s.Y, at = append(s.X, float64(n)), append(s.Y, best), append(at, calls)
 				s.Lo, s.Hi = append(s.Lo, best*best/(best+half)), append(s.Hi, best+half)
 			}
 			if len(l.entrants) > mostBands {
 				s.Lo, s.Hi = nil, nil
 			}
 			panel.Series = append(panel.Series, s)
+			s.X = at
+			evals.Series = append(evals.Series, s)
 		}
-		fig.Panels = append(fig.Panels, panel)
+		fig.Panels = append(fig.Panels, panel, evals)
 	}
 	return fig
 }

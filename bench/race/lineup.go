@@ -29,14 +29,15 @@ type entrant struct {
 	variants [2]string  // what Setting.Variant means
 	method   func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method
 	untuned  bool    // takes its defaults, no setting at all
+	fixed    bool    // a rival that has one setting only
 	lengths  [2]bool // α is, β is a length of a step, and not a factor of a gradient
 	needs    method.Needs
 }
 
 // grid is the list of settings: 25 pairs of the paper's steps, constant and falling, in both
-// variants. It is of the same size for all.
+// variants. It is of the same size for all that have step sizes.
 func (e *entrant) grid() []setting {
-	if e.untuned {
+	if e.untuned || e.fixed {
 		return []setting{{}}
 	}
 	var g []setting
@@ -66,7 +67,7 @@ func (e *entrant) make(a *arena, s setting) bilevel.Method {
 
 // describe says what a setting is, and whether it lies at an edge of the grid.
 func (e *entrant) describe(a *arena, s setting) (text, edge string) {
-	if e.untuned {
+	if e.untuned || e.fixed {
 		return "defaults", ""
 	}
 	order := func(c, p float64) string {
@@ -118,11 +119,13 @@ func find(name string) *entrant {
 	return nil
 }
 
-// takes says whether the method accepts a problem.
-func (e *entrant) takes(p bilevel.Problem) bool {
+// takes says whether the method accepts a problem with its set.
+func (e *entrant) takes(p bilevel.Problem, set bilevel.Set) bool {
 	upper, lower := p.Streams()
 	_, composition := p.(interface{ Composition() compose.Composition })
-	return (upper > 0 && lower > 0 || !e.needs.FiniteSums) && (composition || !e.needs.Composition)
+	_, bounded := set.(bilevel.BoundedSet)
+	return (upper > 0 && lower > 0 || !e.needs.FiniteSums) && (composition || !e.needs.Composition) &&
+		(bounded || set == nil || !e.needs.Bounds)
 }
 
 func entrantNames() []string {
@@ -171,10 +174,12 @@ func special() (list []*entrant) {
 	return list
 }
 
-// registered is an entry of the registry as an entrant.
+// registered is an entry of the registry as an entrant. HOAG has no step sizes either, but with all
+// rows in every step it is what the untuned methods for samples are measured against.
 func registered(e method.Entry) *entrant {
+	fixed := e.Name == method.HOAG{}.Name()
 	return &entrant{
-		name: e.Name, untuned: !e.Needs.Alpha, orders: e.Orders,
+		name: e.Name, untuned: !e.Needs.Alpha && !fixed, fixed: fixed, orders: e.Orders,
 		variants: [2]string{e.Variants[0].Name, e.Variants[1].Name},
 		lengths:  e.Lengths, needs: e.Needs,
 		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {

@@ -17,6 +17,7 @@ import (
 type averages struct {
 	error, lo, hi []float64 // mean, and mean ± standard deviation; or median and quartiles
 	seconds       []float64 // mean or median
+	evals         []float64 // the same
 	failed        int       // trials that ended early; they count with their last good iterate
 	trials        int
 }
@@ -33,14 +34,16 @@ func (x *experiment) summarise(a *arena, e *entrant, chosen map[string]choice, d
 		}
 	}
 	for i := range x.points {
-		var errors, seconds []float64
+		var errors, seconds, evals []float64
 		for _, r := range all {
-			errors, seconds = append(errors, r.Error[i]), append(seconds, r.Seconds[i])
+			errors, seconds, evals = append(errors, r.Error[i]), append(seconds, r.Seconds[i]), append(evals, r.Evals[i])
 		}
 		mid, lo, hi := center(errors, x.median)
 		s.error, s.lo, s.hi = append(s.error, mid), append(s.lo, lo), append(s.hi, hi)
 		mid, _, _ = center(seconds, x.median)
 		s.seconds = append(s.seconds, mid)
+		mid, _, _ = center(evals, x.median)
+		s.evals = append(s.evals, mid)
 	}
 	return s
 }
@@ -133,10 +136,11 @@ func (x *experiment) report(w io.Writer, chosen map[string]choice, done map[stri
 	for i, m := range marks {
 		at[i] = float64(m)
 	}
-	var bySamples, bySeconds []plot.Panel
+	var bySamples, byEvals, bySeconds []plot.Panel
 	for _, a := range x.arenas {
 		p := plot.Panel{Title: a.name, X: plot.Axis{Label: "samples, ξ and φ", Log: true},
 			Y: plot.Axis{Label: "F(x^{k}) − F*", Log: true}}
+		o := plot.Panel{X: plot.Axis{Label: "evaluations, all oracles", Log: true}, Y: p.Y}
 		q := plot.Panel{X: plot.Axis{Label: "seconds", Log: true}, Y: p.Y}
 		curves := map[string]averages{}
 		for _, e := range x.entrants {
@@ -152,15 +156,21 @@ func (x *experiment) report(w io.Writer, chosen map[string]choice, done map[stri
 			}
 			line.X = at
 			p.Series = append(p.Series, line)
+			line.X = s.evals
+			o.Series = append(o.Series, line)
 			line.X = s.seconds
 			q.Series = append(q.Series, line)
 		}
-		bySamples, bySeconds = append(bySamples, p), append(bySeconds, q)
+		bySamples, byEvals, bySeconds = append(bySamples, p), append(byEvals, o), append(bySeconds, q)
 		if err := x.table(w, a, at, curves, chosen); err != nil {
 			return err
 		}
 	}
-	fig := plot.Figure{Panels: append(bySamples, bySeconds...), Columns: max(len(x.arenas), 2),
+	columns := len(x.arenas)
+	if columns == 1 {
+		columns = 3
+	}
+	fig := plot.Figure{Panels: slices.Concat(bySamples, byEvals, bySeconds), Columns: columns,
 		Caption: fmt.Sprintf("%s over %d trials from random starts.%s", x.drawn(), x.trials, x.bandsAre())}
 	return kit.WriteFigure(w, x.folder, x.name, &fig)
 }
@@ -195,7 +205,7 @@ func (x *experiment) table(w io.Writer, a *arena, at []float64, curves map[strin
 	fmt.Fprintf(w, "%s: F* = %.9g; %s over %d trials; largest error at %g samples %.3g\n",
 		a.name, a.best, x.middle(), x.trials, at[0], first)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(tw, "method\terror at the end\tfailed")
+	fmt.Fprint(tw, "method\terror at the end\tfailed\tevaluations, µs a sample")
 	for _, f := range fractions {
 		fmt.Fprintf(tw, "\tto %.2g", f*first)
 	}
@@ -203,8 +213,9 @@ func (x *experiment) table(w io.Writer, a *arena, at []float64, curves map[strin
 	for _, e := range x.entrants {
 		s := curves[e.name]
 		end := len(s.error) - 1
-		fmt.Fprintf(tw, "%s\t%.2e (%.1e…%.1e)\t%d of %d",
-			e.name, s.error[end], s.lo[end], s.hi[end], s.failed, s.trials)
+		fmt.Fprintf(tw, "%s\t%.2e (%.1e…%.1e)\t%d of %d\t%.3g, %.2g",
+			e.name, s.error[end], s.lo[end], s.hi[end], s.failed, s.trials,
+			s.evals[end]/at[end], 1e6*s.seconds[end]/at[end])
 		for _, f := range fractions {
 			fmt.Fprint(tw, "\t", reached(s, at, f*first))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,16 +25,12 @@ func column(t *testing.T, file, name string) map[string]string {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	at, values := -1, map[string]string{}
-	for i, c := range strings.Split(lines[0], ",") {
-		if c == name {
-			at = i
-		}
-	}
-	require.GreaterOrEqual(t, at, 0)
+	head, values := strings.Split(lines[0], ","), map[string]string{}
+	at := slices.Index(head, name)
+	require.Greater(t, at, 2) // behind the settings, which have commas, too
 	for _, line := range lines[1:] {
 		f := strings.Split(line, ",")
-		values[strings.Join(append(f[:2:2], f[len(f)-8]), ",")] = f[at]
+		values[strings.Join(append(f[:2:2], f[len(f)-9]), ",")] = f[len(f)-len(head)+at]
 	}
 	return values
 }
@@ -72,6 +69,8 @@ func TestAgainst(t *testing.T) {
 	want := column(t, filepath.Join(first, "untuned.csv"), "over best rival")
 	got := column(t, filepath.Join(again, "untuned-against.csv"), "over best rival")
 	assert.Len(t, got, 2)
+	calls := column(t, filepath.Join(first, "untuned.csv"), "evaluations")
+	assert.Equal(t, "2000", calls["saddle,SOBA,last"], "four for each ξ with its φ")
 	for key, v := range got {
 		a, err := strconv.ParseFloat(v, 64)
 		require.NoError(t, err)

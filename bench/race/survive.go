@@ -17,7 +17,8 @@ On every data set, in both forms of the weights, for small and large μ_g, and o
 how many of the 100 settings of the paper's grid end non-finite, in one run of each and -tune of the
 best 20, for the paper's method with its bound C_gxy and for it with this module's safeguards, too;
 and how STABLE-untuned, this module's default, and STABLE with steps that adapt stand to TTSA and BSA
-at the best of their 100 settings; one that fails in a trial gives way to the next, 4 times at most.
+at the best of their 100 settings; one that fails in a trial gives way to the next, 4 times at most;
+and to HOAG, which takes all rows in every step and has no setting.
 
   go run ./bench survive -quick
   go run ./bench survive -data ../data
@@ -48,7 +49,7 @@ func Survive(ctx context.Context, args []string, out kit.Terminal) error {
 	if err != nil {
 		return err
 	}
-	entrants, err := lineup("STABLE-untuned,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA")
+	entrants, err := lineup("STABLE-untuned,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA,HOAG")
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (x *experiment) survival(w io.Writer, chosen map[string]choice, done map[st
 	tellFeatures(w, x.arenas...)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "problem\tμ_g\tdiverged of %d: paper\tguarded\tmean error at the end: "+
-		"STABLE-untuned\tSTABLE, adaptive\tpaper, best\tguarded, best\tTTSA, best\tBSA, best\t"+
+		"STABLE-untuned\tSTABLE, adaptive\tpaper, best\tguarded, best\tTTSA, best\tBSA, best\tHOAG\t"+
 		"better of TTSA, BSA / STABLE-untuned\t/ adaptive\t\n", len(x.entrants[2].grid()))
 	var ahead [2]int
 	for _, a := range x.arenas {

@@ -14,6 +14,7 @@ type trial struct {
 	Error    []float64 // F(x) − F* when the marks were reached; after a failure, that of the last good iterate
 	Mean     []float64 `json:",omitempty"` // the same for Solver.Mean
 	Seconds  []float64 // of the method and its oracles up to there
+	Evals    []float64 // evaluations of single samples, of all oracles, up to there
 	End      string    `json:",omitempty"` // why the run failed
 	Used     uint64    `json:",omitempty"` // samples that a run with means has used
 	Steps    int
@@ -90,6 +91,7 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, c course
 		for len(t.Error) < len(c.marks) && (used >= c.marks[len(t.Error)] || t.End != "") {
 			t.Error = append(t.Error, f-a.best)
 			t.Seconds = append(t.Seconds, clock.Seconds())
+			t.Evals = append(t.Evals, float64(s.Counts().Evaluations()))
 			if c.mean {
 				t.Mean = append(t.Mean, fm-a.best)
 			}

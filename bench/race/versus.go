@@ -57,10 +57,10 @@ func (l *league) versusTable(w io.Writer, e *entrant, rows []row, best rivals) e
 	for _, b := range l.budgets {
 		fmt.Fprintf(tw, "\t%d", b)
 	}
-	fmt.Fprintln(tw, "\tboth over the limit, at the largest")
+	fmt.Fprintln(tw, "\tevaluations, µs a sample; both over the limit, at the largest")
 	for _, p := range l.problems {
 		fmt.Fprintf(tw, "%s\t%s", p.name, p.half)
-		over := ""
+		over, cost := "", ""
 		for b := range l.budgets {
 			cell := ""
 			rival, output, ok := best.best(standing{p, b})
@@ -76,6 +76,7 @@ func (l *league) versusTable(w io.Writer, e *entrant, rows []row, best rivals) e
 					continue
 				}
 				cell += fmt.Sprintf("%.2g, ", r.Mean/rival.error)
+				cost = r.perSample()
 				if p.limit != nil && b == len(l.budgets)-1 {
 					over += fmt.Sprintf(" %.3g", r.Mean/l.limitAt(p, b))
 				}
@@ -85,7 +86,7 @@ func (l *league) versusTable(w io.Writer, e *entrant, rows []row, best rivals) e
 			}
 			fmt.Fprintf(tw, "\t%s", cell)
 		}
-		fmt.Fprintf(tw, "\t%s\n", over)
+		fmt.Fprintf(tw, "\t%s;%s\n", cost, over)
 	}
 	return tw.Flush()
 }
@@ -157,8 +158,8 @@ func (l *league) versusSummary(w io.Writer, e *entrant, rows []row, best rivals)
 				var s summary
 				ahead := 0
 				for _, p := range l.problems {
-					v := over[standing{p, b}]
-					if !g.has(p) || math.IsNaN(v[o]) {
+					v, raced := over[standing{p, b}]
+					if !raced || !g.has(p) || math.IsNaN(v[o]) {
 						continue
 					}
 					s.add(p.name, v[o])

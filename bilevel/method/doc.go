@@ -20,6 +20,8 @@
 // First derivatives alone: [F2SA] (Kwon et al. 2023), [F2SAp] (Chen et al. 2026), [BOME] (Ye et al.
 // 2022).
 //
+// All terms of finite sums in every step: [HOAG] (Pedregosa 2016).
+//
 // STABLE without a dy × dy matrix: [STABLECG].
 //
 // Compositional problems alone: compose.SCGD, compose.SCSC.

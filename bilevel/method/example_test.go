@@ -57,4 +57,5 @@ func ExampleRegistry() {
 	// Output:
 	// {"method":"STABLE-untuned","MuG":1}
 	// {"method":"S-TFBO"}
+	// {"method":"HOAG"}
 }

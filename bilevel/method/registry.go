@@ -54,7 +54,7 @@ type Entry struct {
 	Variants [2]Variant
 
 	// Uses returns bounds on what a step draws and evaluates. They differ where the method draws
-	// the number of its products.
+	// the number of its products; math.MaxUint64 is none, where a tolerance ends an inner loop.
 	Uses func(c Case) (least, most bilevel.Counts)
 }
 
@@ -65,6 +65,7 @@ type Needs struct {
 	LG          bool // Tuning.LG
 	FiniteSums  bool // both streams of the problem are finite
 	MetricSet   bool // the feasible set projects in a metric
+	Bounds      bool // the feasible set is a bilevel.BoundedSet
 	Composition bool // the problem is a *compose.Problem
 
 	UpperGradient bool // the problem gives g_x
@@ -258,6 +259,10 @@ var registry = []Entry{
 		Name: "S-TFBO",
 		New:  func(t Tuning) bilevel.Method { return STFBO{} }, Untuned: true,
 		Variants: noVariants, Uses: usesSOBA,
+	},
+	{
+		Name: "HOAG", New: func(t Tuning) bilevel.Method { return HOAG{} }, Untuned: true,
+		Needs: Needs{FiniteSums: true, Bounds: true}, Variants: noVariants, Uses: usesHOAG,
 	},
 	{
 		Name: "STABLE-CG",

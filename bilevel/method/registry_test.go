@@ -148,7 +148,8 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 		assert.Equal(t, n.MuG, refused(p, nil, func(t *Tuning) { t.MuG, t.Terms = 0, 0 }), "μ_g")
 		assert.Equal(t, n.LG, refused(p, nil, func(t *Tuning) { t.LG = 0 }), "L_g")
 		assert.Equal(t, n.FiniteSums, refused(simulator{p}, nil, keep), "finite sums")
-		assert.Equal(t, n.MetricSet, refused(p, euclid{bilevel.UniformBox(3, -1, 1)}, keep), "a metric")
+		assert.Equal(t, n.MetricSet || n.Bounds, refused(p, euclid{bilevel.UniformBox(3, -1, 1)}, keep), "a metric")
+		assert.Equal(t, n.Bounds, refused(p, bilevel.Ball{Radius: 9}, keep), "bounds")
 		assert.Equal(t, n.Composition || n.UpperGradient, refused(opaque{p}, nil, keep), "more than the oracles")
 		assert.Equal(t, n.UpperGradient, refused(secondOrder{p, p, p}, nil, keep), "g_x")
 

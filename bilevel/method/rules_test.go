@@ -32,6 +32,9 @@ func TestMethodsKeepTheRules(t *testing.T) {
 			if _, ok := c.opt.Set.(euclid); ok && e.Needs.MetricSet || testing.Short() && i > 0 {
 				continue
 			}
+			if _, ok := c.opt.Set.(bilevel.BoundedSet); !ok && c.opt.Set != nil && e.Needs.Bounds {
+				c.opt = bilevel.Options{Set: bilevel.UniformBox(3, 0, 1)}
+			}
 			tuned := tuning
 			c.change(&tuned)
 			require.NoError(t, check.Method(e.New(tuned), check.MethodOptions{

@@ -247,3 +247,12 @@ func usesAny(Case) (least, most bilevel.Counts) {
 	return least, bilevel.Counts{Xi: all, Phi: all, GradF: all, GradG: all, CrossG: all, HessG: all, HessVecG: all,
 		CrossVecG: all, GradXG: all}
 }
+
+// usesHOAG counts HOAG, which takes Newton steps on y until they are small.
+func usesHOAG(c Case) (least, most bilevel.Counts) {
+	u, l := c.UpperStream, c.LowerStream
+	least = bilevel.Counts{Xi: u, Phi: l, GradF: u, GradG: l, HessG: l, CrossVecG: l}
+	most = least
+	most.GradG, most.HessG = math.MaxUint64, math.MaxUint64
+	return least, most
+}

@@ -18,7 +18,7 @@ import (
 	"math"
 
 	"stable/bilevel"
-	"stable/chol"
+	"stable/bilevel/implicit"
 	"stable/mat"
 )
 
@@ -53,11 +53,6 @@ type Saddle interface {
 // Newton's method finds no point where s_y vanishes.
 var ErrNoMaximum = errors.New("minmax: no maximum over y")
 
-const (
-	maxNewton   = 100 // Newton iterations
-	maxHalvings = 60  // of one Newton step
-)
-
 // Problem is a Saddle as a bilevel problem. It has scratch memory: take one for each goroutine.
 type Problem struct {
 	s  Saddle
@@ -65,10 +60,8 @@ type Problem struct {
 	sx []float64              // scratch
 	y  []float64              // y*(x) of Objective
 
-	// Of Newton's method.
-	gy, step, trial, gTrial []float64
-	h                       *mat.Sym
-	factor                  chol.Cholesky
+	gy    []float64          // scratch
+	inner *implicit.Function // of the Problem itself
 }
 
 var _ interface {
@@ -83,8 +76,9 @@ func Adapt(s Saddle) *Problem {
 	dx, dy := s.Dims()
 	vec := func(n int) []float64 { return make([]float64, n) }
 	sc, _ := s.(bilevel.StronglyConvex)
-	return &Problem{s: s, sc: sc, sx: vec(dx), y: vec(dy), gy: vec(dy), step: vec(dy), trial: vec(dy), gTrial: vec(dy),
-		h: mat.NewSym(dy)}
+	p := &Problem{s: s, sc: sc, sx: vec(dx), y: vec(dy), gy: vec(dy)}
+	p.inner = implicit.New(p)
+	return p
 }
 
 // Dims returns those of the Saddle.
@@ -144,62 +138,15 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	return -v, err
 }
 
-// Solution writes y*(x), by Newton's method on s_y = 0 from y, each step halved until ‖s_y‖ falls
-// (Dennis, Schnabel, Numerical Methods for Unconstrained Optimization and Nonlinear Equations,
-// section 6.5). It ends where the step is 1e-14 of 1 + ‖y‖, or is below 1e-8 of it and rounding
-// hides any fall. Errors are those of the Saddle's exact oracles, and ErrNoMaximum. No allocation.
-// Cost: some 3 to 15 iterations, each of one exact gradient and Hessian and dy³/3 flops.
+// Solution writes y*(x), by Newton's method on s_y = 0 from y (implicit.Function.Solve). Errors are
+// those of the Saddle's exact oracles, and ErrNoMaximum. No allocation. Cost: some 3 to 15 iterations,
+// each of one exact gradient and Hessian and dy³/3 flops.
 func (p *Problem) Solution(y, x []float64) error {
-	if err := p.GradG(p.gy, x, y, nil); err != nil {
-		return err
+	err := p.inner.Solve(y, x, 0)
+	if errors.Is(err, implicit.ErrNoSolution) {
+		return fmt.Errorf("%w: %w", ErrNoMaximum, err)
 	}
-	near, fell := false, true
-	for k := 0; k < maxNewton && fell; k++ {
-		if err := p.HessG(p.h, x, y, nil); err != nil {
-			return err
-		}
-		if err := p.factor.Factor(p.h); err != nil {
-			return fmt.Errorf("%w: %w", ErrNoMaximum, err)
-		}
-		p.factor.SolveVec(p.step, p.gy)
-		size, scale := mat.Norm(p.step), 1+mat.Norm(y)
-		if size <= 1e-14*scale {
-			mat.Axpy(y, -1, p.step)
-			return nil
-		}
-		near = size <= 1e-8*scale
-		var err error
-		if fell, err = p.damp(y, x, near); err != nil {
-			return err
-		}
-	}
-	if near {
-		return nil
-	}
-	return fmt.Errorf("%w: Newton's method found no point where s_y vanishes", ErrNoMaximum)
-}
-
-// damp halves the Newton step until ‖g_y‖ falls, and moves y and gy there; near the solution it
-// tries the full step only.
-func (p *Problem) damp(y, x []float64, near bool) (fell bool, err error) {
-	size, t := mat.Norm(p.gy), 1.0
-	for range maxHalvings {
-		copy(p.trial, y)
-		mat.Axpy(p.trial, -t, p.step)
-		if err := p.GradG(p.gTrial, x, p.trial, nil); err != nil {
-			return false, err
-		}
-		if mat.Norm(p.gTrial) <= (1-1e-4*t)*size {
-			copy(y, p.trial)
-			p.gy, p.gTrial = p.gTrial, p.gy
-			return true, nil
-		}
-		if near {
-			break
-		}
-		t /= 2
-	}
-	return false, nil
+	return err
 }
 
 // Objective returns F(x) = s(x, y*(x)) and writes ∇F = s_x(x, y*(x)) into grad unless grad is nil.

@@ -221,7 +221,7 @@ func TestObservingChangesNothing(t *testing.T) {
 		assert.Equal(t, results[0].X, results[1].X, name)
 		assert.Equal(t, results[0].Y, results[1].Y, name)
 		assert.Equal(t, results[0].Counts, results[1].Counts, name)
-		assert.Equal(t, 40, seen, name)
+		assert.Equal(t, results[0].Steps, seen, name)
 	}
 }
 

@@ -1,0 +1,270 @@
+package implicit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"stable/bilevel"
+	"stable/chol"
+	"stable/mat"
+)
+
+// ErrNoSolution is wrapped by the errors of Solve where y*(x) is not found.
+var ErrNoSolution = errors.New("implicit: no minimiser of g in y is found")
+
+const newtonSteps = 200 // the cap of Solve
+
+// Function is F(x) = f(x, y*(x)) of a bilevel problem. New makes one.
+type Function struct {
+	// Xi and Phi are the batches that stand for the means. Default: none, the exact values.
+	Xi, Phi []bilevel.Sample
+
+	p        bilevel.Problem
+	products bilevel.Products // nil where p has none
+	values   bilevel.Values   // nil where p has none
+	chol     chol.Cholesky    // of gyy
+	gyy      *mat.Sym
+	gxy      *mat.Dense
+
+	gy, next, newton, at []float64 // g_y at y and where y goes, g_yy⁻¹g_y, and that point
+	fx, fy, v, gxyv      []float64
+	grad                 []float64 // of the last Gradient, which is q at its point
+	x, y                 []float64 // that point
+	js, q, dx            []float64
+	crossed              bool // gxy belongs to that point
+	known                bool // there is one
+}
+
+// New returns F of p. p must have exact oracles, unless Xi and Phi are set. It asks p nothing but its
+// dimensions. Memory
+// dy², and dx·dy where g_xy is formed.
+func New(p bilevel.Problem) *Function {
+	dx, dy := p.Dims()
+	vec := func(n int) []float64 { return make([]float64, n) }
+	f := &Function{p: p, gyy: mat.NewSym(dy),
+		gy: vec(dy), next: vec(dy), newton: vec(dy), at: vec(dy), fx: vec(dx), fy: vec(dy), v: vec(dy),
+		gxyv: vec(dx), grad: vec(dx), x: vec(dx), y: vec(dy), js: vec(dy), q: vec(dx), dx: vec(dx)}
+	f.products, _ = p.(bilevel.Products)
+	f.values, _ = p.(bilevel.Values)
+	return f
+}
+
+// HasValue says whether Gradient returns F, because the problem has values.
+func (f *Function) HasValue() bool { return f.values != nil }
+
+// Solve moves y to y*(x) by Newton's method, with steps halved until ‖g_y‖ falls (Dennis, Schnabel,
+// Numerical Methods for Unconstrained Optimization and Nonlinear Equations, section 6.5). It ends
+// where the next step would be at most tol·‖y‖, without that step; tol = 0 goes to rounding. What is
+// left is ‖g_yy⁻¹g_y‖ ≈ ‖y − y*(x)‖; see Residual. At a point that is only
+// tried, a g_y that is not finite, and an error of GradG, count as no fall: the point may be outside
+// of the domain of g.
+//
+// Errors: those of the other calls; ErrNoSolution where g_yy is not positive definite or no step
+// makes ‖g_y‖ fall. x is read only. A step costs GradG and HessG, and dy³/3 flops.
+func (f *Function) Solve(y, x []float64, tol float64) error {
+	f.known = false
+	if err := f.p.GradG(f.gy, x, y, f.Phi); err != nil {
+		return err
+	}
+	size := 0.0 // the largest ‖y‖
+	for range newtonSteps {
+		if err := f.factor(x, y); err != nil {
+			return err
+		}
+		f.chol.SolveVec(f.newton, f.gy)
+		length, now := mat.Norm(f.newton), mat.Norm(y)
+		if length <= max(tol, 0x1p-50)*now {
+			return nil
+		}
+		size = max(size, now)
+		if !f.move(y, x) {
+			if length <= 1e-6*size { // g_y is all rounding
+				return nil
+			}
+			break
+		}
+	}
+	return fmt.Errorf("%w: ‖g_y‖ is %g", ErrNoSolution, mat.Norm(f.gy))
+}
+
+// move takes the longest of the steps 1, ½, … that makes ‖g_y‖ fall; it says whether there is one.
+func (f *Function) move(y, x []float64) bool {
+	before := mat.Norm(f.gy)
+	for t := 1.0; t > 1e-9; t /= 2 {
+		copy(f.at, y)
+		mat.Axpy(f.at, -t, f.newton)
+		if err := f.p.GradG(f.next, x, f.at, f.Phi); err != nil {
+			continue
+		}
+		if mat.Norm(f.next) <= (1-1e-4*t)*before {
+			copy(y, f.at)
+			f.gy, f.next = f.next, f.gy
+			return true
+		}
+	}
+	return false
+}
+
+// factor factors g_yy(x, y).
+func (f *Function) factor(x, y []float64) error {
+	if err := f.p.HessG(f.gyy, x, y, f.Phi); err != nil {
+		return err
+	}
+	if err := f.chol.Factor(f.gyy); err != nil {
+		return fmt.Errorf("%w: g_yy: %w", ErrNoSolution, err)
+	}
+	return nil
+}
+
+// Residual returns ‖g_y‖ and ‖g_yy⁻¹g_y‖ where the last Solve has ended. If g(x, ·) has curvature
+// μ_g or more, ‖y − y*(x)‖ ≤ ‖g_y‖/μ_g: a certificate. Without μ_g the second one, the length of the
+// next Newton step, is ‖y − y*(x)‖ up to O(‖y − y*(x)‖²), which proves nothing far from y*.
+func (f *Function) Residual() (gradient, step float64) { return mat.Norm(f.gy), mat.Norm(f.newton) }
+
+// Gradient writes ∇F(x) = f_x − g_xy g_yy⁻¹ f_y and returns F(x), both at the x and y with which
+// Solve was called last. Where y is not y*(x) to rounding, the gradient is off by O(‖y − y*‖), and
+// the value f(x, y) − vᵀg_y by O(‖y − y*‖²). For a problem without bilevel.Values the value is NaN.
+//
+// Errors are those of the oracles. Oracles: GradF, CrossVecG (or CrossG), ValueF. 2dy² flops.
+func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
+	if err := f.p.GradF(f.fx, f.fy, x, y, f.Xi); err != nil {
+		return 0, err
+	}
+	f.chol.SolveVec(f.v, f.fy)
+	f.crossed = false
+	if err := f.crossVec(f.gxyv, x, y, f.v); err != nil {
+		return 0, err
+	}
+	for i, fx := range f.fx {
+		grad[i] = fx - f.gxyv[i]
+	}
+	copy(f.grad, grad)
+	copy(f.x, x)
+	copy(f.y, y)
+	f.known = true
+	if f.values == nil {
+		return math.NaN(), nil
+	}
+	value, err := f.values.ValueF(x, y, f.Xi)
+	return value - mat.Dot(f.v, f.gy), err
+}
+
+// crossVec writes g_xy·v.
+func (f *Function) crossVec(dst, x, y, v []float64) error {
+	if f.products != nil {
+		return f.products.CrossVecG(dst, x, y, v, f.Phi)
+	}
+	err := f.cross(x, y)
+	mat.MulVec(dst, f.gxy, v)
+	return err
+}
+
+// cross writes g_xy into gxy, which nothing needs where there are products and no HessVec.
+func (f *Function) cross(x, y []float64) error {
+	if f.gxy == nil {
+		f.gxy = mat.NewDense(len(x), len(y))
+	}
+	return f.p.CrossG(f.gxy, x, y, f.Phi)
+}
+
+// HessVec writes ∇²F(x)·s at the point of the last Gradient. With J = −g_yy⁻¹g_xyᵀ and v fixed,
+//
+//	q(x, y) = f_x − g_xy v + Jᵀ(f_y − g_yy v),   ∇²F s = dq/dt along (s, Js),
+//
+// since q does not depend on v to first order and y*(x + ts) = y* + tJs + O(t²). The derivative is a
+// difference, with a step at which y goes 1e-6 of its own norm, or x of its own where that is
+// shorter: relative error of order 1e-6. y should be y*(x) to rounding. dst may be s.
+//
+// Errors are those of the oracles. It panics if there has been no Gradient. Oracles: GradF, HessVecG
+// (or HessG), CrossVecG (or CrossG) at one more point; CrossG once for each Gradient (or HessVec).
+func (f *Function) HessVec(dst, s []float64) error {
+	if !f.known {
+		panic("implicit: HessVec: there is no point: call Solve and Gradient")
+	}
+	if !f.crossed || f.products == nil { // without products the other point has overwritten it
+		if err := f.cross(f.x, f.y); err != nil {
+			return err
+		}
+		f.crossed = true
+	}
+	mat.MulVecTrans(f.js, f.gxy, s)
+	f.chol.SolveVec(f.js, f.js)
+	eps := f.reach(s)
+	for i, x := range f.x {
+		f.dx[i] = x + eps*s[i]
+	}
+	for j, y := range f.y {
+		f.at[j] = y - eps*f.js[j]
+	}
+	if err := f.tangent(f.q, f.dx, f.at); err != nil {
+		return err
+	}
+	for i, q := range f.q {
+		dst[i] = (q - f.grad[i]) / eps
+	}
+	return nil
+}
+
+// reach returns the length of the difference along s: 1e-6 of the way on which y, or x, moves by its
+// own norm.
+func (f *Function) reach(s []float64) float64 {
+	const share = 1e-6
+	t := math.Inf(1)
+	if js := mat.Norm(f.js); js > 0 {
+		t = mat.Norm(f.y) / js
+	}
+	size, length := mat.Norm(f.x), mat.Norm(s)
+	if size == 0 {
+		size = 1
+	}
+	if length > 0 && !(t > 0 && t < size/length) {
+		t = size / length
+	}
+	if !(t > 0) || math.IsInf(t, 1) {
+		t = 1
+	}
+	return share * t
+}
+
+// tangent writes q at (x, y), with g_xy, g_yy⁻¹ and v of the last Gradient.
+func (f *Function) tangent(q, x, y []float64) error {
+	hv := f.next
+	if err := f.p.GradF(q, f.fy, x, y, f.Xi); err != nil {
+		return err
+	}
+	if err := f.hessVec(hv, x, y); err != nil {
+		return err
+	}
+	mat.Axpy(f.fy, -1, hv)
+	f.chol.SolveVec(f.fy, f.fy)
+	mat.MulVec(f.gxyv, f.gxy, f.fy)
+	mat.Axpy(q, -1, f.gxyv)
+	if err := f.crossVec(f.gxyv, x, y, f.v); err != nil {
+		return err
+	}
+	mat.Axpy(q, -1, f.gxyv)
+	return nil
+}
+
+// hessVec writes g_yy(x, y)·v.
+func (f *Function) hessVec(dst, x, y []float64) error {
+	if f.products != nil {
+		return f.products.HessVecG(dst, x, y, f.v, f.Phi)
+	}
+	err := f.p.HessG(f.gyy, x, y, f.Phi) // the factor stays
+	mat.MulVecSym(dst, f.gyy, f.v)
+	return err
+}
+
+// Vectors visits the vectors of the last calls under their names, as a bilevel.Stepper does.
+func (f *Function) Vectors(visit func(name string, v []float64)) {
+	visit("g_y", f.gy)
+	visit("g_y", f.next)
+	for i := range f.gyy.N {
+		visit("H_yy", f.gyy.Row(i))
+	}
+	visit("f_x", f.fx)
+	visit("f_y", f.fy)
+	visit("g_xy v", f.gxyv)
+}

@@ -1,0 +1,208 @@
+package implicit_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+	"stable/bilevel/implicit"
+	"stable/bilevel/quadratic"
+	"stable/mat"
+)
+
+// bare has the oracles alone.
+type bare struct{ bilevel.Problem }
+
+// rows is a small problem on data, whose g is far from quadratic.
+func rows(t *testing.T) *hyperopt.Problem {
+	half := func(seed uint64) *hyperopt.Data {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		d := &hyperopt.Data{Dim: 5, RowPtr: []int{0}}
+		for i := range 60 {
+			score := rng.NormFloat64()
+			for j := range d.Dim {
+				v := rng.NormFloat64()
+				score += 3 * v / float64(j+1)
+				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
+			}
+			d.RowPtr, d.Label = append(d.RowPtr, d.Dim*(i+1)), append(d.Label, math.Copysign(1, score))
+		}
+		return d
+	}
+	p, err := hyperopt.New(half(1), half(2), hyperopt.Options{Form: hyperopt.Exp, Lo: -10, Hi: 3})
+	require.NoError(t, err)
+	return p
+}
+
+// F, ∇F and y* are what the problem knows, from anywhere, and the residual bounds ‖y − y*‖.
+func TestFunctionIsTheTruth(t *testing.T) {
+	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 0.5})
+	require.NoError(t, err)
+	for name, p := range map[string]interface {
+		bilevel.Problem
+		bilevel.Truth
+	}{"quadratic": q, "rows": rows(t)} {
+		dx, dy := p.Dims()
+		x, y, star := make([]float64, dx), make([]float64, dy), make([]float64, dy)
+		want, got := make([]float64, dx), make([]float64, dx)
+		for i := range x {
+			x[i] = math.Sin(float64(3 * i))
+		}
+		for j := range y {
+			y[j] = math.Cos(float64(5*j)) * 3
+		}
+		require.NoError(t, p.Solution(star, x))
+		value, err := p.Objective(want, x)
+		require.NoError(t, err)
+		for _, form := range []bilevel.Problem{p, bare{p}} {
+			f := implicit.New(form)
+			at := append([]float64(nil), y...)
+			require.NoError(t, f.Solve(at, x, 0), name)
+			assert.InDeltaSlice(t, star, at, 1e-9, name)
+			v, err := f.Gradient(got, x, at)
+			require.NoError(t, err)
+			assert.InDeltaSlice(t, want, got, 1e-9, name)
+			_, has := form.(bilevel.Values)
+			assert.Equal(t, has, f.HasValue())
+			if has {
+				assert.InDelta(t, value, v, 1e-12, name)
+			} else {
+				assert.True(t, math.IsNaN(v))
+			}
+		}
+	}
+}
+
+// A tolerance ends Newton's method early: the residual says how far from y*, and the value is off by
+// its square only.
+func TestFunctionTolerance(t *testing.T) {
+	p := rows(t)
+	dx, dy := p.Dims()
+	x, y, star, h := make([]float64, dx), make([]float64, dy), make([]float64, dy), make([]float64, dx)
+	require.NoError(t, p.Solution(star, x))
+	best, err := p.Objective(nil, x)
+	require.NoError(t, err)
+	f, seen := implicit.New(p), 0
+	for _, tol := range []float64{0.3, 0.1, 1e-2, 1e-4} {
+		copy(y, star)
+		for j := range y {
+			y[j] += 1.5 * tol * (star[j] + 0.1)
+		}
+		require.NoError(t, f.Solve(y, x, tol))
+		value, err := f.Gradient(h, x, y)
+		require.NoError(t, err)
+		gradient, step := f.Residual()
+		mat.Axpy(y, -1, star)
+		off := mat.Norm(y)
+		assert.InEpsilon(t, off, step, 0.3+tol, "tolerance %g", tol)
+		assert.LessOrEqual(t, off, gradient/p.StrongConvexity())
+		assert.LessOrEqual(t, math.Abs(value-best), 3*off*off+1e-15, "tolerance %g", tol)
+		if off > 1e-5 {
+			seen++
+		}
+	}
+	assert.Positive(t, seen, "every tolerance ended at rounding")
+}
+
+// Products with ∇²F are differences of ∇F, whatever the unit of an entry, with products and without.
+func TestHessVec(t *testing.T) {
+	p := rows(t)
+	dx, dy := p.Dims()
+	x, y, s := make([]float64, dx), make([]float64, dy), make([]float64, dx)
+	up, down, got := make([]float64, dx), make([]float64, dx), make([]float64, dx)
+	for i := range x {
+		x[i] = -3 + math.Sin(float64(i))
+	}
+	for k, size := range []float64{1, 1e6, 1e-6} {
+		s[k] = size
+		s[k+1] = -size / 2
+		for _, form := range []bilevel.Problem{p, bare{p}} {
+			f := implicit.New(form)
+			assert.PanicsWithValue(t, "implicit: HessVec: there is no point: call Solve and Gradient",
+				func() { _ = f.HessVec(got, s) })
+			require.NoError(t, f.Solve(y, x, 0))
+			_, err := f.Gradient(up, x, y)
+			require.NoError(t, err)
+			for range 2 { // the second one finds g_xy formed
+				require.NoError(t, f.HessVec(got, s))
+			}
+			h := 1e-4 / size
+			mat.Axpy(x, h, s)
+			_, err = p.Objective(up, x)
+			require.NoError(t, err)
+			mat.Axpy(x, -2*h, s)
+			_, err = p.Objective(down, x)
+			require.NoError(t, err)
+			mat.Axpy(x, h, s)
+			for i := range up {
+				up[i] = (up[i] - down[i]) / (2 * h)
+			}
+			assert.InDeltaSlice(t, up, got, 1e-5*mat.Norm(up), "size %g", size)
+		}
+		clear(s)
+	}
+}
+
+// What goes wrong has a name: no curvature, a g_y that is not finite, an oracle's own error.
+func TestFunctionFails(t *testing.T) {
+	p := rows(t)
+	dx, dy := p.Dims()
+	x, y := make([]float64, dx), make([]float64, dy)
+	x[0] = math.NaN()
+	require.ErrorIs(t, implicit.New(p).Solve(y, x, 0), implicit.ErrNoSolution)
+	x[0] = 0
+	require.ErrorIs(t, implicit.New(spoilt{p, 1}).Solve(y, x, 0), implicit.ErrNoSolution)
+	require.ErrorIs(t, implicit.New(spoilt{p, 0}).Solve(y, x, 0), bilevel.ErrNoExact)
+}
+
+// spoilt has a g_y of NaN, or an oracle that fails.
+type spoilt struct {
+	bilevel.Problem
+	size int
+}
+
+func (s spoilt) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
+	for j := range gy {
+		gy[j] = math.NaN()
+	}
+	if s.size == 0 {
+		return bilevel.ErrNoExact
+	}
+	return nil
+}
+
+// A batch stands for the mean, and nothing allocates.
+func TestFunctionOfBatches(t *testing.T) {
+	p := rows(t)
+	dx, dy := p.Dims()
+	x, y, h, s := make([]float64, dx), make([]float64, dy), make([]float64, dx), make([]float64, dx)
+	f := implicit.New(p)
+	value := func() float64 {
+		require.NoError(t, f.Solve(y, x, 0))
+		v, err := f.Gradient(h, x, y)
+		require.NoError(t, err)
+		return v
+	}
+	all := value()
+	f.Xi, f.Phi = []bilevel.Sample{1, 2}, []bilevel.Sample{3, 4, 5}
+	few := value()
+	assert.NotEqual(t, all, few)
+	want, err := p.ValueF(x, y, f.Xi)
+	require.NoError(t, err)
+	assert.InDelta(t, want, few, 1e-12)
+	f.Xi, f.Phi = nil, nil
+	s[0] = 1
+	k := 0.0
+	assert.Zero(t, testing.AllocsPerRun(20, func() {
+		k++
+		x[0] = 1 / k
+		_ = f.Solve(y, x, 0)
+		_, _ = f.Gradient(h, x, y)
+		_ = f.HessVec(h, s)
+	}))
+}

@@ -1,0 +1,96 @@
+package implicit
+
+import (
+	"math"
+
+	"stable/bilevel"
+)
+
+const (
+	maxTrials = 20   // of one search
+	fall      = 1e-3 // the share of the slope by which F has to fall
+	flat      = 0.9  // the share of the slope that may be left
+	longest   = 10.  // by which a search without an end grows
+	nearest   = 0.1  // of an interval, from its ends
+)
+
+// line is a search along a direction for a t that satisfies the strong Wolfe conditions (Nocedal,
+// Wright, Numerical Optimization, 2006, algorithms 3.5 and 3.6). φ(t) is what F has changed.
+type line struct {
+	slope, room float64 // φ′(0) < 0; the largest t
+	t           float64 // the trial
+	low, high   end     // low is the best t so far; the search goes on between them, if high is known
+	bracketed   bool
+	last        bool // the next trial is low once more, and is taken
+	trials      int
+}
+
+// end is an end of the interval.
+type end struct{ t, value, slope float64 }
+
+func (l *line) begin(slope, t, room float64) {
+	*l = line{slope: slope, t: min(t, room), room: room, low: end{slope: slope}}
+}
+
+// tell takes φ(t), φ′(t) and what the gradient promises for φ(t), tφ′(0) on a straight path, and says
+// whether t is accepted. If not, it chooses another t, unless there have been too many.
+func (l *line) tell(value, slope, promise float64) bool {
+	if l.last {
+		return true
+	}
+	l.trials++
+	at := end{l.t, value, slope}
+	fine := value-value == 0 && slope-slope == 0
+	switch {
+	case !fine || value > fall*promise || value >= l.low.value && l.low.t > 0:
+		l.high, l.bracketed = at, true
+	case math.Abs(slope) <= -flat*l.slope, slope < 0 && l.t == l.room:
+		return true
+	default:
+		if slope >= 0 && !l.bracketed || l.bracketed && slope*(l.high.t-l.low.t) >= 0 {
+			l.high, l.bracketed = l.low, true
+		}
+		l.low = at
+	}
+	switch {
+	case l.trials == maxTrials-1 && l.low.t > 0:
+		l.t, l.last = l.low.t, true
+	case l.bracketed:
+		l.t = between(l.low, l.high)
+	default:
+		l.t = min(longest*l.t, l.room)
+	}
+	return false
+}
+
+// between returns the minimiser of the cubic through the ends, kept away from them.
+func between(a, b end) float64 {
+	width := b.t - a.t
+	d := a.slope + b.slope - 3*(b.value-a.value)/width
+	root := math.Sqrt(d*d - a.slope*b.slope)
+	if width < 0 {
+		root = -root
+	}
+	share := 1 - (b.slope+root-d)/(b.slope-a.slope+2*root)
+	if !(share >= nearest && share <= 1-nearest) { // or NaN
+		switch {
+		case share < nearest:
+			share = nearest
+		case share > 1-nearest:
+			share = 1 - nearest
+		default:
+			share = nearest
+		}
+	}
+	return a.t + share*width
+}
+
+func (l *line) state(t *bilevel.State) {
+	for _, v := range []*float64{&l.slope, &l.room, &l.t, &l.low.t, &l.low.value, &l.low.slope,
+		&l.high.t, &l.high.value, &l.high.slope} {
+		t.Float(v)
+	}
+	t.Flag(&l.bracketed)
+	t.Flag(&l.last)
+	t.Count(&l.trials)
+}

@@ -1,0 +1,274 @@
+package implicit
+
+import (
+	"cmp"
+	"errors"
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/mat"
+)
+
+// Options are those of Minimise and NewMinimiser.
+type Options struct {
+	// Lo and Hi are the bounds, ±Inf where there is none. Default: none at all.
+	Lo, Hi []float64
+
+	// Memory is the number of pairs of L-BFGS, ≥ 1. Default 10.
+	Memory int
+
+	// Tol ends Minimise where the norm of the projected gradient is at most Tol. Default 0: at
+	// rounding.
+	Tol float64
+
+	// Evaluations ends Minimise after so many calls of the function, ≥ 1. Default 10000.
+	Evaluations int
+}
+
+// ErrNoMinimum is what Minimise returns where it ends at its cap of evaluations.
+var ErrNoMinimum = errors.New("implicit: Minimise did not converge")
+
+// Minimum is what Minimise found.
+type Minimum struct {
+	X           []float64
+	F           float64 // by differences from the start, where the function gives no values
+	ProjGrad    float64 // ‖x − P(x − ∇F)‖, P the projection onto the box
+	Evaluations int
+}
+
+// Minimise minimises a smooth function over a box from x, which is clipped to it first; see
+// Minimiser. F writes ∇F(x) and returns F(x), or NaN if it has no values; its error ends the search.
+// The error wraps ErrNoMinimum at the cap, and bilevel.ErrOption for a bad option; a Minimum is
+// returned with the former.
+func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options) (*Minimum, error) {
+	cap := cmp.Or(o.Evaluations, 10000)
+	m, err := NewMinimiser(x, o)
+	if err := errors.Join(err, option.AtLeast("Options.Evaluations", cap, 1)); err != nil {
+		return nil, err
+	}
+	if !(o.Tol >= 0) {
+		return nil, option.Bad("Options.Tol is %v, want ≥ 0", o.Tol)
+	}
+	grad := make([]float64, len(x))
+	found := func(n int) *Minimum { return &Minimum{X: m.x, F: m.f, ProjGrad: m.proj, Evaluations: n} }
+	for n := range cap {
+		value, err := f(grad, m.Trial())
+		if err != nil {
+			return nil, err
+		}
+		if m.Tell(value, grad); m.done || m.begun && m.proj <= o.Tol {
+			return found(n + 1), nil
+		}
+	}
+	return found(cap), ErrNoMinimum
+}
+
+// Minimiser is L-BFGS-B by reverse communication, for callers that evaluate the function by
+// themselves, or stop in between: it says at which point it wants the function (Trial), and is told
+// what it is there (Tell).
+//
+// With B the matrix of L-BFGS of the last pairs (s, Δ∇F), an iteration goes from x along the
+// projected path P(x − t∇F) to the first local minimiser of the model ∇Fᵀs + ½sᵀBs, minimises the
+// model over the entries that are not at a bound there by conjugate gradients, and projects the
+// result x̂ onto the box. On the path P(x + t(x̂ − x)), straight up to t = 1, a search with cubic
+// interpolation looks for the strong Wolfe conditions, with 1e-3 and 0.9. Without values, and where
+// their difference is rounding, the trapezoid rule takes their place, F(x⁺) − F(x) = ½(∇F(x) +
+// ∇F(x⁺))ᵀ(x⁺ − x). Two things are not as in the papers' code: there the search ends at the first
+// bound, and after steps without positive curvature B = I; here B = (‖Δ∇F‖/‖s‖)I of the last one.
+//
+// Memory 4·Memory·d; time O(Memory²·d) an iteration. Byrd, Lu, Nocedal, Zhu, SIAM J. Sci. Comput. 16,
+// 1995; the projection of x̂: Morales, Nocedal, ACM Trans. Math. Softw. 38, 2011. B is held as θI +
+// Σ ±uuᵀ (Nocedal, Wright, Numerical Optimization, 2006, eq. 7.25) in place of the compact form.
+type Minimiser struct {
+	lo, hi  []float64
+	x, g    []float64 // where the search stands, ∇F there
+	f, proj float64   // F and the norm of the projected gradient there
+	trial   []float64
+	d       []float64 // direction of the search
+	line    line
+	model   model
+	begun   bool
+	done    bool
+
+	moved, least float64 // the sum of all changes of F; the least projected gradient
+	idle         int     // iterations since it last halved
+}
+
+// NewMinimiser returns a Minimiser that starts at x, clipped to the box. x is only read. The error
+// wraps bilevel.ErrOption.
+func NewMinimiser(x []float64, o Options) (*Minimiser, error) {
+	n := len(x)
+	bounds := func(v []float64, none float64) []float64 {
+		if v != nil {
+			return v
+		}
+		v = make([]float64, n)
+		for i := range v {
+			v[i] = none
+		}
+		return v
+	}
+	box := bilevel.Box{Lo: bounds(o.Lo, math.Inf(-1)), Hi: bounds(o.Hi, math.Inf(1))}
+	memory := cmp.Or(o.Memory, 10)
+	if err := errors.Join(box.Validate(n), option.AtLeast("Options.Memory", memory, 1),
+		option.Vector("x", x, n)); err != nil {
+		return nil, err
+	}
+	vec := func() []float64 { return make([]float64, n) }
+	m := &Minimiser{lo: box.Lo, hi: box.Hi, x: vec(), g: vec(), trial: vec(), d: vec(), model: newModel(n, memory)}
+	box.Project(m.x, x)
+	copy(m.trial, m.x)
+	return m, nil
+}
+
+// X returns where the search stands: the last trial point that was accepted. To be read only.
+func (m *Minimiser) X() []float64 { return m.x }
+
+// Trial returns the point at which F is wanted. To be read only.
+func (m *Minimiser) Trial() []float64 { return m.trial }
+
+// ProjGrad returns ‖x − P(x − ∇F)‖ at X.
+func (m *Minimiser) ProjGrad() float64 { return m.proj }
+
+// Done says that the search has ended: X is a stationary point, or no step along ∇F makes F fall.
+// Trial is X then; another Tell tries again from there.
+func (m *Minimiser) Done() bool { return m.done }
+
+// Tell takes the value, NaN if it is unknown, and the gradient at Trial, moves X if that is accepted,
+// and chooses the next Trial. It says whether X is that point now. A gradient that is not finite is a
+// trial that failed.
+func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
+	if !m.begun || m.done {
+		m.begun, m.done = true, false
+		m.f, m.moved = value, 0
+		if math.IsNaN(value) {
+			m.f = 0
+		}
+		m.arrive(grad)
+		m.model.clear()
+		m.least, m.idle = m.proj, 0
+		m.next()
+		return true
+	}
+	slope, promise, trapezoid := m.read(grad)
+	change := value - m.f
+	if math.IsNaN(value) || math.Abs(trapezoid) <= 1e-10*math.Abs(m.f) {
+		change = trapezoid
+	}
+	if !m.line.tell(change, slope, promise) {
+		if m.line.trials < maxTrials {
+			m.along()
+			return false
+		}
+		m.done = m.model.empty() || m.rounding()
+		m.model.clear()
+		m.next()
+		return false
+	}
+	m.model.learn(m.trial, m.x, grad, m.g)
+	copy(m.x, m.trial)
+	m.f += change
+	m.moved += math.Abs(change)
+	m.arrive(grad)
+	m.settle()
+	m.next()
+	return true
+}
+
+// arrive sets ∇F at x, and the projected gradient.
+func (m *Minimiser) arrive(grad []float64) {
+	copy(m.g, grad)
+	for i, x := range m.x {
+		m.d[i] = x - m.clip(i, x-grad[i])
+	}
+	m.proj = mat.Norm(m.d)
+}
+
+// settle ends the search where the projected gradient has stopped to fall at rounding.
+func (m *Minimiser) settle() {
+	const patience = 40 // iterations in which it would have halved at condition 1e4
+	if m.idle++; m.proj <= m.least/2 {
+		m.least, m.idle = m.proj, 0
+	}
+	m.done = (m.idle > patience || m.line.last) && m.rounding()
+}
+
+// rounding says that the last direction promised less than the square of rounding: F is flat long
+// before ∇F is 0 to rounding.
+func (m *Minimiser) rounding() bool { return -m.line.slope <= 0x1p-80*max(m.moved, math.Abs(m.f)) }
+
+// next chooses a direction and the first trial point along it.
+func (m *Minimiser) next() {
+	copy(m.trial, m.x)
+	if m.done = m.done || m.proj == 0; m.done {
+		return
+	}
+	for {
+		m.model.step(m.d, m.x, m.g, m.lo, m.hi)
+		if slope := mat.Dot(m.d, m.g); slope < 0 {
+			first := 1.0
+			if m.model.empty() {
+				first = min(1, 1/mat.Norm(m.d))
+			}
+			m.line.begin(slope, first, m.room())
+			m.along()
+			return
+		}
+		if m.model.empty() {
+			m.done = true
+			return
+		}
+		m.model.clear()
+	}
+}
+
+// read returns the derivative of F along the path at the trial point, what ∇F at x promises for it,
+// and what the trapezoid rule makes of both.
+func (m *Minimiser) read(grad []float64) (slope, promise, trapezoid float64) {
+	for i, g := range grad {
+		step := m.trial[i] - m.x[i]
+		promise += m.g[i] * step
+		trapezoid += 0.5 * (m.g[i] + g) * step
+		if at := m.x[i] + m.line.t*m.d[i]; m.lo[i] <= at && at <= m.hi[i] {
+			slope += g * m.d[i]
+		}
+	}
+	return slope, promise, trapezoid
+}
+
+// room returns the least t ≥ 1 at which every entry that moves has met its bound.
+func (m *Minimiser) room() float64 {
+	t := 1.0
+	for i, d := range m.d {
+		switch {
+		case d > 0:
+			t = max(t, (m.hi[i]-m.x[i])/d)
+		case d < 0:
+			t = max(t, (m.lo[i]-m.x[i])/d)
+		}
+	}
+	return t
+}
+
+// along sets the trial point, on the path from x.
+func (m *Minimiser) along() {
+	for i, x := range m.x {
+		m.trial[i] = m.clip(i, x+m.line.t*m.d[i])
+	}
+}
+
+func (m *Minimiser) clip(i int, v float64) float64 { return min(max(v, m.lo[i]), m.hi[i]) }
+
+// State visits what a search consists of, for a bilevel.Stepper's State.
+func (m *Minimiser) State(t *bilevel.State) {
+	t.Floats(m.x, m.g, m.trial, m.d)
+	for _, v := range []*float64{&m.f, &m.proj, &m.moved, &m.least} {
+		t.Float(v)
+	}
+	t.Flag(&m.begun)
+	t.Flag(&m.done)
+	t.Count(&m.idle)
+	m.line.state(t)
+	m.model.state(t)
+}

@@ -1,0 +1,186 @@
+package method
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/implicit"
+	"stable/bilevel/option"
+	"stable/mat"
+)
+
+// HOAG minimises F by L-BFGS-B on the hypergradient at an approximate y*(x),
+//
+//	y ← y − g_yy⁻¹g_y until ‖g_yy⁻¹g_y‖ ≤ ε‖y‖,   h = f_x − g_xy g_yy⁻¹ f_y,   x by L-BFGS-B on h,
+//
+// with an ε that falls with the projected hypergradient, ε = Share·min(1, ‖P_X(x − h) − x‖/‖P_X(x⁰ −
+// h⁰) − x⁰‖), h⁰ of the first step (Pedregosa, Hyperparameter Optimization with Approximate Gradient,
+// ICML 2016; implicit.Function and implicit.Minimiser say how). It has no step size to choose. Public
+// code: fabianp/hoag runs L-BFGS on y, conjugate gradients on the linear system and a step size of
+// its own on x; ours are what SciPy users write.
+//
+// Both streams must be finite sums, or the batches of Options Full: each step asks for both means in
+// full, whatever the batches are. The set must be a bilevel.BoundedSet. A step evaluates h once, at a
+// trial point: where the search for a step rejects it, x stays. The value of f judges trials where
+// the problem implements bilevel.Values, as an uncounted part of GradF; the trapezoid rule elsewhere.
+// At rounding the method arrives (bilevel.Arrived).
+//
+// Samples per step: both sums once. Oracles: GradF 1, CrossVecG 1, GradG and HessG one for each
+// Newton step, and one more. Cost besides: dy³/3 a Newton step, O(dx) for x.
+type HOAG struct {
+	// Share > 0 is the largest ε. Default 1e-3.
+	Share float64
+
+	// Memory is the number of pairs of L-BFGS, ≥ 1. Default 10.
+	Memory int
+}
+
+// Name returns "HOAG".
+func (HOAG) Name() string { return "HOAG" }
+
+// hoag is the running state of HOAG.
+type hoag struct {
+	HOAG
+	f     *implicit.Function
+	m     *implicit.Minimiser
+	sum   *watched
+	h, y  []float64
+	first float64 // norm of the projected hypergradient at the start
+}
+
+func (m HOAG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	option.Default(&m.Share, 1e-3)
+	option.Default(&m.Memory, 10)
+	upper, lower := it.Oracle().Streams()
+	bu, bl := it.Batches()
+	set, bounded := it.Set().(bilevel.BoundedSet)
+	switch {
+	case upper == 0 && bu != bilevel.Full || lower == 0 && bl != bilevel.Full:
+		return nil, option.Bad("HOAG needs finite sums, or a problem with exact oracles and the batches of Options Full")
+	case !bounded:
+		return nil, option.Bad("HOAG: Options.Set is %T, want a bilevel.BoundedSet: Space, Box or NonNegative", it.Set())
+	}
+	dx, dy := it.Dims()
+	lo, hi := make([]float64, dx), make([]float64, dx)
+	for i := range lo {
+		lo[i], hi[i] = set.Bounds(i)
+	}
+	search, err := implicit.NewMinimiser(it.X(), implicit.Options{Lo: lo, Hi: hi, Memory: m.Memory})
+	if err := errors.Join(err, option.Finite("HOAG.Share", m.Share)); err != nil {
+		return nil, fmt.Errorf("HOAG: %w", err)
+	}
+	sum := &watched{Oracle: it.Oracle(), it: it}
+	sum.values, _ = it.Problem().(bilevel.Values)
+	return &hoag{HOAG: m, f: implicit.New(sum), m: search, sum: sum, h: make([]float64, dx),
+		y: make([]float64, dy)}, nil
+}
+
+func (m *hoag) Step(it *bilevel.Iteration) error {
+	m.f.Xi, m.f.Phi = it.DrawXi(bilevel.Full), it.DrawPhi(bilevel.Full)
+	x, y := m.m.Trial(), m.y
+	copy(y, it.Y())
+	eps := m.Share
+	if m.first > 0 {
+		eps *= min(1, m.m.ProjGrad()/m.first)
+	}
+	m.sum.err = nil
+	err := m.f.Solve(y, x, eps)
+	if m.sum.err != nil {
+		err = m.sum.err
+	}
+	if err != nil {
+		return err
+	}
+	value, err := m.f.Gradient(m.h, x, y)
+	if err != nil {
+		return err
+	}
+	before := m.m.ProjGrad()
+	if m.m.Tell(value, m.h) {
+		copy(it.NextX(), m.m.X())
+		copy(it.NextY(), y)
+	}
+	if it.K() == 0 {
+		m.first = m.m.ProjGrad()
+	}
+	return m.report(it, before)
+}
+
+// report tells the run how far x has gone for the projected hypergradient, and whether it is there.
+// Newton's method on y has the step size 1.
+func (m *hoag) report(it *bilevel.Iteration, before float64) error {
+	alpha := 0.0
+	for i, x := range it.X() {
+		alpha = math.Hypot(alpha, it.NextX()[i]-x)
+	}
+	if alpha /= before; !mat.IsFinite(alpha) {
+		alpha = 0
+	}
+	if m.m.Done() {
+		alpha = max(alpha, 1)
+		it.Arrive()
+	}
+	gy, _ := m.f.Residual()
+	it.Watch(gy)
+	it.Watch(m.m.ProjGrad())
+	return it.UseSteps(alpha, 1, 0)
+}
+
+// Vectors visits the vectors of the last step.
+func (m *hoag) Vectors(visit func(name string, v []float64)) {
+	m.f.Vectors(visit)
+	visit("h", m.h)
+}
+
+// State visits what outlives a step.
+func (m *hoag) State(t *bilevel.State) {
+	t.Float(&m.first)
+	m.m.State(t)
+}
+
+// watched is the problem of a run. It refuses what is not finite, and remembers the first error of
+// g_y, before Newton's search for a step hides them.
+type watched struct {
+	*bilevel.Oracle
+	values bilevel.Values // nil where there are none
+	it     *bilevel.Iteration
+	err    error
+}
+
+func (p *watched) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	err := p.Oracle.GradG(gy, x, y, phi)
+	if err == nil {
+		err = p.it.Finite(gy)
+	}
+	if p.err == nil {
+		p.err = err
+	}
+	return err
+}
+
+func (p *watched) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+	if err := p.Oracle.HessG(gyy, x, y, phi); err != nil {
+		return err
+	}
+	for i := range gyy.N {
+		if err := p.it.Finite(gyy.Row(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ValueF returns NaN where the problem has no values.
+func (p *watched) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
+	if p.values == nil {
+		return math.NaN(), nil
+	}
+	return p.values.ValueF(x, y, xi)
+}
+
+// ValueG is not called.
+func (p *watched) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
+	return math.NaN(), nil
+}
