@@ -16,6 +16,7 @@ type curvature struct {
 	e     *mat.Dense // E, dx × dy
 	have  []bool     // rows of both
 	old   []bool     // rows that are to be asked again
+	known []bool     // entries of x that the samples know
 	reach []float64  // how far each x_i alone goes until y* bends by as much as it goes; 0: not known
 	share float64    // of the usual number of samples
 	fresh bool       // rows were asked since the last step
@@ -41,7 +42,7 @@ func newCurvature(dx, dy int) *curvature {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
-		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx), old: make([]bool, dx), reach: x(), share: 1,
+		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), reach: x(), share: 1,
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(), bow: y(), sum: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
 	}
@@ -329,5 +330,6 @@ func (c *curvature) State(t *bilevel.State) {
 	for i := range c.have {
 		t.Flag(&c.have[i])
 		t.Flag(&c.old[i])
+		t.Flag(&c.known[i])
 	}
 }

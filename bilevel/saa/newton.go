@@ -19,8 +19,9 @@ const (
 	tries   = 6        // steps read in a block
 	turned  = 1.0      // of Je_i, what it may change by until B e_i is asked anew
 	first   = 0.25     // Δ at the start
-	few     = 3        // groups of samples that let an entry of x move
+	few     = 3        // groups of samples, in effect, that let an entry of x move
 	tiny    = 0x1p-44  // rounding
+	reread  = 4        // times the samples of the last reading, when all are read again
 )
 
 func env(name string, v float64) float64 {
@@ -48,22 +49,24 @@ func (Newton) Name() string { return "SAA-Newton" }
 // newton is Newton at work.
 type newton struct {
 	Newton
-	sides   [2]side
-	asker   asker
-	now, to *point // z, and where a step would lead
-	curve   *curvature
-	step    step
-	started bool
-	done    bool    // nothing is left to do
-	radius  float64 // Δ
-	gone    float64 // since the last reading of all samples, in M
-	miss    float64 // the remainder of the last step read, in M⁻¹
-	far     float64 // and its length, in M
-	fall    float64 // of F so far, by the trapezoid rule
-	credit  float64 // evaluations that readings may take
-	reads   int
-	y0, u0  []float64 // scratch of settle
-	dxy     [2]float64
+	sides    [2]side
+	asker    asker
+	now, to  *point // z, and where a step would lead
+	curve    *curvature
+	step     step
+	started  bool
+	done     bool    // nothing is left to do
+	radius   float64 // Δ
+	gone     float64 // since the last reading of all samples, in M
+	far      float64 // length of the last step read, in M
+	slope    float64 // the remainder of steps read, in M⁻¹, over their lengths
+	bow      float64 // and over the squares of these
+	fall     float64 // of F so far, by the trapezoid rule
+	credit   float64 // evaluations that readings may take
+	lastRead int     // samples when all were read
+	reads    int
+	y0, u0   []float64 // scratch of settle
+	dxy      [2]float64
 }
 
 // Start returns the method at work.
@@ -230,6 +233,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		return err
 	}
 	m.reads++
+	m.lastRead = max(m.sides[0].n, m.sides[1].n)
 	m.credit -= 2 * (p.n[0]/2 + 1.5*p.n[1])
 	return p.lower(m.sides[1].left(), m.promise(it, p))
 }
@@ -330,7 +334,8 @@ func (m *newton) mayMove() {
 	c.free = c.free[:0]
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
-		if p.size[i] > 0 && (m.sides[1].whole() || p.known(i)) && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
+		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
+		if p.size[i] > 0 && c.known[i] && !(x != 0 && math.Abs(x) < tiny*p.unit[i]) && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
 			c.free = append(c.free, i)
 		}
 	}
@@ -357,7 +362,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	m.step.find(c, p, m.radius)
 	stat := m.stat()
 	if trace {
-		fmt.Printf("n %v,%v pred %.3g model %.3g stat %.3g Δ %.3g |u| %.2g below %.2g clip %v free %v credit %.0f far %.3g miss %.3g gone %.3g unread %.3g len %.3g\n", m.sides[0].n, m.sides[1].n, m.step.pred, m.step.model, stat, m.radius, p.normH(p.u)/p.norm, c.below, p.clip, len(c.free), m.credit, m.far, m.miss, m.gone, m.unread(stat), m.step.length)
+		fmt.Printf("n %v,%v pred %.3g model %.3g stat %.3g Δ %.3g |u| %.2g below %.2g clip %v free %v credit %.0f far %.3g miss %.3g gone %.3g unread %.3g len %.3g\n", m.sides[0].n, m.sides[1].n, m.step.pred, m.step.model, stat, m.radius, p.normH(p.u)/p.norm, c.below, p.clip, len(c.free), m.credit, m.far, m.slope, m.gone, m.unread(stat), m.step.length)
 		if len(p.x) < 5 {
 			fmt.Printf("     x %.4g h %.3g s %.3g ℓ %.3g B %.3g\n", p.x, p.h, m.step.s, p.unit, c.b.Data)
 		}
@@ -397,11 +402,11 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 // is a share of the standard error of h. It grows with the length or with its square, whichever is
 // less.
 func (m *newton) unread(stat float64) float64 {
-	if !(m.miss > 0) {
-		return math.Inf(1)
+	if m.far == 0 || max(m.sides[0].n, m.sides[1].n) >= reread*m.lastRead {
+		return 0
 	}
-	r := audit * math.Sqrt(stat) / m.miss
-	return m.far * max(r, math.Sqrt(r))
+	q := audit * math.Sqrt(stat)
+	return min(2*m.far, max(q/m.slope, math.Sqrt(q/m.bow)))
 }
 
 // moved notes for Run.Tol the size of the step, as one along h and along ĝ.
@@ -534,8 +539,10 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		return false, m.read(it, p, p)
 	}
 	m.trust(rho, tau)
-	if m.step.length > 0 {
-		m.miss, m.far = c.normInv(rem, p.unit), m.step.length
+	if far := m.step.length; far > 0 {
+		miss := c.normInv(rem, p.unit)
+		m.far = max(far, m.far/4)
+		m.slope, m.bow = max(miss/far, m.slope/4), max(miss/far/far, m.bow/4)
 	}
 	if !(rho > 0.05) {
 		return false, nil
@@ -590,7 +597,8 @@ func (m *newton) State(t *bilevel.State) {
 	m.curve.State(t)
 	t.Flag(&m.started)
 	t.Flag(&m.done)
-	for _, v := range []*float64{&m.radius, &m.gone, &m.miss, &m.far, &m.fall, &m.credit} {
+	t.Count(&m.lastRead)
+	for _, v := range []*float64{&m.radius, &m.gone, &m.far, &m.slope, &m.bow, &m.fall, &m.credit} {
 		t.Float(v)
 	}
 }

@@ -1,8 +1,6 @@
 package saa
 
 import (
-	"math"
-
 	"stable/bilevel"
 	"stable/mat"
 )
@@ -24,7 +22,7 @@ type sums struct {
 	qq     [2]*mat.Dense
 	t      []float64  // Σ H⁻¹g_y
 	tt     float64    // Σ ‖H⁻¹g_y‖²
-	c1, c2 []float64  // Σ of the norms of the rows of g_xy of groups, and of their squares
+	f2, c2 []float64  // Σ n²f_x² of groups, and of the squares of the rows of g_xy
 	bow    [2]float64 // Σ of vᵀg_yy v/vᵀD⁻²v and of its square; 0: v is not known
 }
 
@@ -33,7 +31,7 @@ func newSums(dx, dy int) *sums {
 	y := func() []float64 { return make([]float64, dy) }
 	s := &sums{
 		fx: x(), fy: y(), gy: y(), xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), xr: x(), yr: y(), w: y(),
-		zx: x(), zy: y(), t: y(), c1: x(), c2: x(),
+		zx: x(), zy: y(), t: y(), f2: x(), c2: x(),
 	}
 	for i := range s.q {
 		s.q[i], s.qq[i] = x(), mat.NewDense(dx, dx)
@@ -53,13 +51,14 @@ func (s *sums) clearF() {
 	s.n[0], s.groups[0] = 0, 0
 	clear(s.fx)
 	clear(s.fy)
+	clear(s.f2)
 	clear(s.q[0])
 	s.qq[0].Zero()
 }
 
 func (s *sums) clearG() {
 	s.n[1], s.groups[1], s.tt, s.bow = 0, 0, 0, [2]float64{}
-	for _, v := range [][]float64{s.gy, s.w, s.zx, s.zy, s.t, s.q[1], s.c1, s.c2} {
+	for _, v := range [][]float64{s.gy, s.w, s.zx, s.zy, s.t, s.q[1], s.c2} {
 		clear(v)
 	}
 	s.xy.Zero()
@@ -79,7 +78,7 @@ func (s *sums) clearLower(x, y []float64) {
 
 // State visits the sums.
 func (s *sums) State(t *bilevel.State) {
-	t.Floats(s.n[:], s.fx, s.fy, s.gy, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.t, s.c1, s.c2)
+	t.Floats(s.n[:], s.fx, s.fy, s.gy, s.xr, s.yr, s.w, s.zx, s.zy, s.groups[:], s.q[0], s.q[1], s.t, s.f2, s.c2)
 	t.Dense(s.xy)
 	t.Sym(s.yy)
 	t.Dense(s.qq[0])
@@ -110,6 +109,9 @@ func (a *asker) askF(o *bilevel.Oracle, to *sums, p *point, x, y []float64, grou
 	to.n[0] += n
 	mat.Axpy(to.fx, n, a.fx)
 	mat.Axpy(to.fy, n, a.fy)
+	for i, v := range a.fx {
+		to.f2[i] += n * v * n * v
+	}
 	if p == nil || group == nil {
 		return nil
 	}
@@ -136,14 +138,9 @@ func (a *asker) askG(o *bilevel.Oracle, to *sums, p *point, e *mat.Dense, x, y [
 	mat.Axpy(to.gy, n, a.gy)
 	mat.AddScaledSym(to.yy, to.yy, n, a.yy)
 	mat.AddScaled(to.xy, to.xy, n, a.xy)
-	for i := range to.c1 {
-		c := 0.0
-		for _, v := range a.xy.Row(i) {
-			c = max(c, math.Abs(v))
-		}
-		c *= n
-		to.c1[i] += c
-		to.c2[i] += c * c
+	for i := range to.c2 {
+		row := a.xy.Row(i)
+		to.c2[i] += n * n * mat.Dot(row, row)
 	}
 	to.displace(a, x, y, n)
 	if p == nil || group == nil {
@@ -214,5 +211,9 @@ func (s *sums) variance(k, i, j int) float64 {
 	return (s.qq[k].Row(i)[j] - s.q[k][i]*s.q[k][j]/s.n[k]) / (s.groups[k] - 1)
 }
 
-// known says whether g knows x_i from more than a few groups of samples, in effect, or not at all.
-func (s *sums) known(i int) bool { return s.c1[i]*s.c1[i] >= few*s.c2[i] }
+// known says whether the samples know that x_i has an effect: f_x or its row of g_xy differs from 0 by
+// more than chance. Groups that have seen nothing but one event, or rounding, do not.
+func (s *sums) known(i int) bool {
+	row := s.xy.Row(i)
+	return s.fx[i]*s.fx[i] > few*s.f2[i] || mat.Dot(row, row) > few*s.c2[i]
+}
