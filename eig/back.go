@@ -45,9 +45,9 @@ func (r *reduction) back(z *mat.Dense) {
 // back4 is back for four rows.
 func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 	n, ld := r.n, r.ld
-	reflect := reflect4
+	reflect := kernel.Reflect
 	if r.plain() {
-		reflect = reflect4Go
+		reflect = kernel.ReflectGo
 	}
 	var s0, s1, s2, s3 float64 // products with v_h
 	for h := 1; h < n; h++ {
@@ -89,4 +89,31 @@ func (r *reduction) back2(x0, x1 []float64) {
 }
 
 // plain reports whether all rows are too short for vectors.
-func (r *reduction) plain() bool { return r.n <= sumsFrom || !kernel.Vector() }
+func (r *reduction) plain() bool { return !kernel.Reflects(r.n - 1) }
+
+// reflect2 is kernel.ReflectGo for two rows.
+func reflect2(x0, x1, v, u []float64, f0, f1 float64) (s0, s1 float64) {
+	n := len(v)
+	x0, x1, u = x0[:n], x1[:n], u[:n]
+	for j, vj := range v {
+		uj := u[j]
+		p0 := x0[j] + f0*vj
+		p1 := x1[j] + f1*vj
+		x0[j], x1[j] = p0, p1
+		s0 += p0 * uj
+		s1 += p1 * uj
+	}
+	return
+}
+
+// axpy4 sets x_i = x_i + f_i·v, over the length of v.
+func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
+	n := len(v)
+	x0, x1, x2, x3 = x0[:n], x1[:n], x2[:n], x3[:n]
+	for j, vj := range v {
+		x0[j] += f0 * vj
+		x1[j] += f1 * vj
+		x2[j] += f2 * vj
+		x3[j] += f3 * vj
+	}
+}

@@ -2,16 +2,6 @@ package eig
 
 import "stable/mat"
 
-// The kernels, for tests and benchmarks: as dispatched, and in plain Go.
-var (
-	Pass2      = pass2
-	Pass2Go    = pass2Go
-	Reflect4   = reflect4
-	Reflect4Go = reflect4Go
-	Rotate     = rotate
-	RotateGo   = rotateGo
-)
-
 // The two Lanczos processes of RouteKrylov.
 const (
 	RouteProducts Route = 100 + iota

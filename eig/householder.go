@@ -112,9 +112,9 @@ func rank2(x []float64, f float64, w []float64, g float64, v []float64) {
 // two rows at a time.
 func (r *reduction) pass(m int, v, w, x, y []float64) {
 	ld := r.ld
-	two := pass2
-	if m <= sumsFrom || !kernel.Vector() {
-		two = pass2Go
+	two := kernel.Rank2Mul
+	if !kernel.Reflects(m - 1) {
+		two = kernel.Rank2MulGo
 	}
 	i := 0
 	if m&1 == 1 {

@@ -1,6 +1,9 @@
 package eig
 
-import "stable/mat"
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
 
 // krylov finds the few eigenvalues of A below mu, and their eigenvectors, by a Lanczos process. A
 // process with A itself first finds eigenvalues far below mu; one with (A − mu·I)⁻¹ first finds
@@ -153,3 +156,7 @@ func (s *krylov) invariant(x operator, v *mat.Dense, lambda []float64) bool {
 	}
 	return mat.Norm(r) <= 4*eps*float64(v.Cols)*s.norm
 }
+
+// fullPays reports whether the products of a Lanczos process are faster with both triangles of a
+// matrix of order n, by more than it takes to copy them: with vectors of 512 bits, up to 224.
+func fullPays(n int) bool { return kernel.Lanes() == 8 && n <= 224 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // orthonormalize makes the rows of e.vt orthonormal to rounding, by V ← V + ½(I − V·Vᵀ)·V, which
@@ -130,7 +131,7 @@ func (e *Jacobi) sweep(skip float64) {
 			e.root[p] = math.Sqrt(math.Abs(d[p]))
 			e.root[q] = math.Sqrt(math.Abs(d[q]))
 
-			rotate(w[:q], a[q*ld:q*ld+q], s, tau) // entry p of both is 0 or stale
+			kernel.Rotate(w[:q], a[q*ld:q*ld+q], s, tau) // entry p of both is 0 or stale
 			for j := q + 1; j < n; j++ {
 				g, h := w[j], a[j*ld+q]
 				w[j] = g - s*(h+tau*g)
@@ -138,7 +139,7 @@ func (e *Jacobi) sweep(skip float64) {
 			}
 			w[p], w[q] = 0, 0
 			if e.want {
-				rotate(e.vt.Row(p), e.vt.Row(q), s, tau)
+				kernel.Rotate(e.vt.Row(p), e.vt.Row(q), s, tau)
 			}
 		}
 		copy(a[p*ld:p*ld+p], w[:p])

@@ -12,6 +12,7 @@ import (
 	"stable/chol"
 	"stable/eig"
 	"stable/mat"
+	"stable/mat/kernel"
 	"stable/mat/mattest"
 )
 
@@ -368,5 +369,26 @@ func TestTruncatorAccept(t *testing.T) {
 		mat.AddIdentity(a, -float64(3*n))
 		require.ErrorIs(t, accepted.Accept(a, 0.1), chol.ErrNotPosDef)
 		require.Panics(t, func() { _ = accepted.SolveVec(x, b) })
+	}
+}
+
+// TestRoutesWithoutVectors runs the routes with the vector code that this build has switched off.
+func TestRoutesWithoutVectors(t *testing.T) {
+	if !kernel.Vector() {
+		t.Skip("no vector code in this build or on this machine")
+	}
+	for _, n := range []int{17, 65, 129} {
+		for name, a := range map[string]*mat.Sym{"half": mattest.Sym(n, 1), "few": few(n, 3, 0.1)} {
+			want, p := mat.NewSym(n), mat.NewSym(n)
+			var tr eig.Truncator
+			_, err := tr.Truncate(want, a, 0.1)
+			require.NoError(t, err)
+			was := kernel.SetLanes(0)
+			_, err = tr.Truncate(p, a, 0.1)
+			kernel.SetLanes(was)
+			require.NoError(t, err)
+			requireProjection(t, a, p, 0.1)
+			assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0.1), "%s of %d", name, n)
+		}
 	}
 }
