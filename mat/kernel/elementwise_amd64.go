@@ -13,8 +13,8 @@ func recurAVX2(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh in
 		d, a, b, c := dst[i*ldd:][:w], h[i*ldh:][:w], old[i*ldo:][:w], now[i*ldn:][:w]
 		j := 0
 		for ; j+4 <= w; j += 4 {
-			t := archsimd.LoadFloat64x4(a[j : j+4 : j+4]).Sub(archsimd.LoadFloat64x4(b[j : j+4 : j+4]))
-			f.MulAdd(t, archsimd.LoadFloat64x4(c[j:j+4:j+4])).Store(d[j : j+4 : j+4])
+			t := archsimd.LoadFloat64x4Array((*[4]float64)(a[j : j+4 : j+4])).Sub(archsimd.LoadFloat64x4Array((*[4]float64)(b[j : j+4 : j+4])))
+			f.MulAdd(t, archsimd.LoadFloat64x4Array((*[4]float64)(c[j:j+4:j+4]))).StoreArray((*[4]float64)(d[j : j+4 : j+4]))
 		}
 		if j < w {
 			t, _ := archsimd.LoadFloat64x4Part(a[j:])
@@ -33,7 +33,7 @@ func addScaledAVX2(s Shape, dst []float64, ldd int, a []float64, lda int, f floa
 		d, p, q := dst[i*ldd:][:w], a[i*lda:][:w], b[i*ldb:][:w]
 		j := 0
 		for ; j+4 <= w; j += 4 {
-			g.MulAdd(archsimd.LoadFloat64x4(q[j:j+4:j+4]), archsimd.LoadFloat64x4(p[j:j+4:j+4])).Store(d[j : j+4 : j+4])
+			g.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(q[j:j+4:j+4])), archsimd.LoadFloat64x4Array((*[4]float64)(p[j:j+4:j+4]))).StoreArray((*[4]float64)(d[j : j+4 : j+4]))
 		}
 		if j < w {
 			t, _ := archsimd.LoadFloat64x4Part(p[j:])
@@ -53,7 +53,7 @@ func outerAVX2(s Shape, a []float64, lda int, f float64, x, y []float64) {
 		j := 0
 		for ; j+4 <= w; j += 4 {
 			r := d[j : j+4 : j+4]
-			g.MulAdd(archsimd.LoadFloat64x4(q[j:j+4:j+4]), archsimd.LoadFloat64x4(r)).Store(r)
+			g.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(q[j:j+4:j+4])), archsimd.LoadFloat64x4Array((*[4]float64)(r))).StoreArray((*[4]float64)(r))
 		}
 		if j < w {
 			t, _ := archsimd.LoadFloat64x4Part(d[j:])
@@ -73,17 +73,17 @@ func sumSquaresAVX2(s Shape, a []float64, lda int) float64 {
 		j := 0
 		for ; j+4*4 <= w; j += 4 * 4 {
 			r := x[j : j+4*4 : j+4*4]
-			y := archsimd.LoadFloat64x4(r)
+			y := archsimd.LoadFloat64x4Array((*[4]float64)(r))
 			s0 = y.MulAdd(y, s0)
-			y = archsimd.LoadFloat64x4(r[4:])
+			y = archsimd.LoadFloat64x4Array((*[4]float64)(r[4:]))
 			s1 = y.MulAdd(y, s1)
-			y = archsimd.LoadFloat64x4(r[2*4:])
+			y = archsimd.LoadFloat64x4Array((*[4]float64)(r[2*4:]))
 			s2 = y.MulAdd(y, s2)
-			y = archsimd.LoadFloat64x4(r[3*4:])
+			y = archsimd.LoadFloat64x4Array((*[4]float64)(r[3*4:]))
 			s3 = y.MulAdd(y, s3)
 		}
 		for ; j+4 <= w; j += 4 {
-			y := archsimd.LoadFloat64x4(x[j : j+4 : j+4])
+			y := archsimd.LoadFloat64x4Array((*[4]float64)(x[j : j+4 : j+4]))
 			s0 = y.MulAdd(y, s0)
 		}
 		if j < w {
@@ -92,7 +92,7 @@ func sumSquaresAVX2(s Shape, a []float64, lda int) float64 {
 		}
 	}
 	var t [8]float64
-	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	s0.Add(s1).Add(s2.Add(s3)).StoreArray((*[4]float64)(t[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t)
 }
@@ -106,17 +106,17 @@ func sumSquaresSubAVX2(s Shape, a []float64, lda int, b []float64, ldb int) floa
 		j := 0
 		for ; j+4*4 <= w; j += 4 * 4 {
 			r, q := x[j:j+4*4:j+4*4], z[j:j+4*4:j+4*4]
-			y := archsimd.LoadFloat64x4(r).Sub(archsimd.LoadFloat64x4(q))
+			y := archsimd.LoadFloat64x4Array((*[4]float64)(r)).Sub(archsimd.LoadFloat64x4Array((*[4]float64)(q)))
 			s0 = y.MulAdd(y, s0)
-			y = archsimd.LoadFloat64x4(r[4:]).Sub(archsimd.LoadFloat64x4(q[4:]))
+			y = archsimd.LoadFloat64x4Array((*[4]float64)(r[4:])).Sub(archsimd.LoadFloat64x4Array((*[4]float64)(q[4:])))
 			s1 = y.MulAdd(y, s1)
-			y = archsimd.LoadFloat64x4(r[2*4:]).Sub(archsimd.LoadFloat64x4(q[2*4:]))
+			y = archsimd.LoadFloat64x4Array((*[4]float64)(r[2*4:])).Sub(archsimd.LoadFloat64x4Array((*[4]float64)(q[2*4:])))
 			s2 = y.MulAdd(y, s2)
-			y = archsimd.LoadFloat64x4(r[3*4:]).Sub(archsimd.LoadFloat64x4(q[3*4:]))
+			y = archsimd.LoadFloat64x4Array((*[4]float64)(r[3*4:])).Sub(archsimd.LoadFloat64x4Array((*[4]float64)(q[3*4:])))
 			s3 = y.MulAdd(y, s3)
 		}
 		for ; j+4 <= w; j += 4 {
-			y := archsimd.LoadFloat64x4(x[j : j+4 : j+4]).Sub(archsimd.LoadFloat64x4(z[j : j+4 : j+4]))
+			y := archsimd.LoadFloat64x4Array((*[4]float64)(x[j : j+4 : j+4])).Sub(archsimd.LoadFloat64x4Array((*[4]float64)(z[j : j+4 : j+4])))
 			s0 = y.MulAdd(y, s0)
 		}
 		if j < w {
@@ -127,7 +127,7 @@ func sumSquaresSubAVX2(s Shape, a []float64, lda int, b []float64, ldb int) floa
 		}
 	}
 	var t [8]float64
-	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	s0.Add(s1).Add(s2.Add(s3)).StoreArray((*[4]float64)(t[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t)
 }
@@ -139,8 +139,8 @@ func recurAVX512(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh 
 		d, a, b, c := dst[i*ldd:][:w], h[i*ldh:][:w], old[i*ldo:][:w], now[i*ldn:][:w]
 		j := 0
 		for ; j+8 <= w; j += 8 {
-			t := archsimd.LoadFloat64x8(a[j : j+8 : j+8]).Sub(archsimd.LoadFloat64x8(b[j : j+8 : j+8]))
-			f.MulAdd(t, archsimd.LoadFloat64x8(c[j:j+8:j+8])).Store(d[j : j+8 : j+8])
+			t := archsimd.LoadFloat64x8Array((*[8]float64)(a[j : j+8 : j+8])).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(b[j : j+8 : j+8])))
+			f.MulAdd(t, archsimd.LoadFloat64x8Array((*[8]float64)(c[j:j+8:j+8]))).StoreArray((*[8]float64)(d[j : j+8 : j+8]))
 		}
 		if j < w {
 			t, _ := archsimd.LoadFloat64x8Part(a[j:])
@@ -159,7 +159,7 @@ func addScaledAVX512(s Shape, dst []float64, ldd int, a []float64, lda int, f fl
 		d, p, q := dst[i*ldd:][:w], a[i*lda:][:w], b[i*ldb:][:w]
 		j := 0
 		for ; j+8 <= w; j += 8 {
-			g.MulAdd(archsimd.LoadFloat64x8(q[j:j+8:j+8]), archsimd.LoadFloat64x8(p[j:j+8:j+8])).Store(d[j : j+8 : j+8])
+			g.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(q[j:j+8:j+8])), archsimd.LoadFloat64x8Array((*[8]float64)(p[j:j+8:j+8]))).StoreArray((*[8]float64)(d[j : j+8 : j+8]))
 		}
 		if j < w {
 			t, _ := archsimd.LoadFloat64x8Part(p[j:])
@@ -179,7 +179,7 @@ func outerAVX512(s Shape, a []float64, lda int, f float64, x, y []float64) {
 		j := 0
 		for ; j+8 <= w; j += 8 {
 			r := d[j : j+8 : j+8]
-			g.MulAdd(archsimd.LoadFloat64x8(q[j:j+8:j+8]), archsimd.LoadFloat64x8(r)).Store(r)
+			g.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(q[j:j+8:j+8])), archsimd.LoadFloat64x8Array((*[8]float64)(r))).StoreArray((*[8]float64)(r))
 		}
 		if j < w {
 			t, _ := archsimd.LoadFloat64x8Part(d[j:])
@@ -199,17 +199,17 @@ func sumSquaresAVX512(s Shape, a []float64, lda int) float64 {
 		j := 0
 		for ; j+4*8 <= w; j += 4 * 8 {
 			r := x[j : j+4*8 : j+4*8]
-			y := archsimd.LoadFloat64x8(r)
+			y := archsimd.LoadFloat64x8Array((*[8]float64)(r))
 			s0 = y.MulAdd(y, s0)
-			y = archsimd.LoadFloat64x8(r[8:])
+			y = archsimd.LoadFloat64x8Array((*[8]float64)(r[8:]))
 			s1 = y.MulAdd(y, s1)
-			y = archsimd.LoadFloat64x8(r[2*8:])
+			y = archsimd.LoadFloat64x8Array((*[8]float64)(r[2*8:]))
 			s2 = y.MulAdd(y, s2)
-			y = archsimd.LoadFloat64x8(r[3*8:])
+			y = archsimd.LoadFloat64x8Array((*[8]float64)(r[3*8:]))
 			s3 = y.MulAdd(y, s3)
 		}
 		for ; j+8 <= w; j += 8 {
-			y := archsimd.LoadFloat64x8(x[j : j+8 : j+8])
+			y := archsimd.LoadFloat64x8Array((*[8]float64)(x[j : j+8 : j+8]))
 			s0 = y.MulAdd(y, s0)
 		}
 		if j < w {
@@ -218,7 +218,7 @@ func sumSquaresAVX512(s Shape, a []float64, lda int) float64 {
 		}
 	}
 	var t [8]float64
-	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	s0.Add(s1).Add(s2.Add(s3)).StoreArray((*[8]float64)(t[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t)
 }
@@ -232,17 +232,17 @@ func sumSquaresSubAVX512(s Shape, a []float64, lda int, b []float64, ldb int) fl
 		j := 0
 		for ; j+4*8 <= w; j += 4 * 8 {
 			r, q := x[j:j+4*8:j+4*8], z[j:j+4*8:j+4*8]
-			y := archsimd.LoadFloat64x8(r).Sub(archsimd.LoadFloat64x8(q))
+			y := archsimd.LoadFloat64x8Array((*[8]float64)(r)).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(q)))
 			s0 = y.MulAdd(y, s0)
-			y = archsimd.LoadFloat64x8(r[8:]).Sub(archsimd.LoadFloat64x8(q[8:]))
+			y = archsimd.LoadFloat64x8Array((*[8]float64)(r[8:])).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(q[8:])))
 			s1 = y.MulAdd(y, s1)
-			y = archsimd.LoadFloat64x8(r[2*8:]).Sub(archsimd.LoadFloat64x8(q[2*8:]))
+			y = archsimd.LoadFloat64x8Array((*[8]float64)(r[2*8:])).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(q[2*8:])))
 			s2 = y.MulAdd(y, s2)
-			y = archsimd.LoadFloat64x8(r[3*8:]).Sub(archsimd.LoadFloat64x8(q[3*8:]))
+			y = archsimd.LoadFloat64x8Array((*[8]float64)(r[3*8:])).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(q[3*8:])))
 			s3 = y.MulAdd(y, s3)
 		}
 		for ; j+8 <= w; j += 8 {
-			y := archsimd.LoadFloat64x8(x[j : j+8 : j+8]).Sub(archsimd.LoadFloat64x8(z[j : j+8 : j+8]))
+			y := archsimd.LoadFloat64x8Array((*[8]float64)(x[j : j+8 : j+8])).Sub(archsimd.LoadFloat64x8Array((*[8]float64)(z[j : j+8 : j+8])))
 			s0 = y.MulAdd(y, s0)
 		}
 		if j < w {
@@ -253,7 +253,7 @@ func sumSquaresSubAVX512(s Shape, a []float64, lda int, b []float64, ldb int) fl
 		}
 	}
 	var t [8]float64
-	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	s0.Add(s1).Add(s2.Add(s3)).StoreArray((*[8]float64)(t[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t)
 }

@@ -12,13 +12,13 @@ func dotAVX2(x, y []float64) float64 {
 	i := 0
 	for ; i+4*4 <= len(x); i += 4 * 4 {
 		a, b := x[i:i+4*4:i+4*4], y[i:i+4*4:i+4*4]
-		s0 = archsimd.LoadFloat64x4(a).MulAdd(archsimd.LoadFloat64x4(b), s0)
-		s1 = archsimd.LoadFloat64x4(a[4:]).MulAdd(archsimd.LoadFloat64x4(b[4:]), s1)
-		s2 = archsimd.LoadFloat64x4(a[2*4:]).MulAdd(archsimd.LoadFloat64x4(b[2*4:]), s2)
-		s3 = archsimd.LoadFloat64x4(a[3*4:]).MulAdd(archsimd.LoadFloat64x4(b[3*4:]), s3)
+		s0 = archsimd.LoadFloat64x4Array((*[4]float64)(a)).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b)), s0)
+		s1 = archsimd.LoadFloat64x4Array((*[4]float64)(a[4:])).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b[4:])), s1)
+		s2 = archsimd.LoadFloat64x4Array((*[4]float64)(a[2*4:])).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b[2*4:])), s2)
+		s3 = archsimd.LoadFloat64x4Array((*[4]float64)(a[3*4:])).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b[3*4:])), s3)
 	}
 	for ; i+4 <= len(x); i += 4 {
-		s0 = archsimd.LoadFloat64x4(x[i:]).MulAdd(archsimd.LoadFloat64x4(y[i:]), s0)
+		s0 = archsimd.LoadFloat64x4Array((*[4]float64)(x[i:])).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(y[i:])), s0)
 	}
 	if i < len(x) {
 		a, _ := archsimd.LoadFloat64x4Part(x[i:])
@@ -26,7 +26,7 @@ func dotAVX2(x, y []float64) float64 {
 		s1 = a.MulAdd(b, s1)
 	}
 	var t [8]float64
-	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	s0.Add(s1).Add(s2.Add(s3)).StoreArray((*[4]float64)(t[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t)
 }
@@ -37,8 +37,8 @@ func axpyAVX2(y []float64, s float64, x []float64) {
 	i := 0
 	for ; i+2*4 <= len(y); i += 2 * 4 {
 		p, q := y[i:i+2*4:i+2*4], x[i:i+2*4:i+2*4]
-		a.MulAdd(archsimd.LoadFloat64x4(q), archsimd.LoadFloat64x4(p)).Store(p)
-		a.MulAdd(archsimd.LoadFloat64x4(q[4:]), archsimd.LoadFloat64x4(p[4:])).Store(p[4:])
+		a.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(q)), archsimd.LoadFloat64x4Array((*[4]float64)(p))).StoreArray((*[4]float64)(p))
+		a.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(q[4:])), archsimd.LoadFloat64x4Array((*[4]float64)(p[4:]))).StoreArray((*[4]float64)(p[4:]))
 	}
 	for i < len(y) {
 		p, _ := archsimd.LoadFloat64x4Part(y[i:])
@@ -55,24 +55,24 @@ func mulVecAVX2(dst, a []float64, lda int, x []float64) {
 	n := len(x)
 	whole := n / 4 * 4
 	var zero archsimd.Float64x4
-	rest := archsimd.LoadFloat64x4(onesLast[8-4+n-whole:]).Greater(zero)
-	tail := archsimd.LoadFloat64x4(x[n-4:]).Masked(rest)
+	rest := archsimd.LoadFloat64x4Array((*[4]float64)(onesLast[8-4+n-whole:])).Greater(zero)
+	tail := archsimd.LoadFloat64x4Array((*[4]float64)(x[n-4:])).Masked(rest)
 	for i := 0; i < len(dst); i += 4 {
 		last := len(dst) - 1 - i
 		a0, a1, a2, a3 := a[i*lda:][:n], a[(i+min(1, last))*lda:][:n], a[(i+min(2, last))*lda:][:n], a[(i+min(3, last))*lda:][:n]
 		var s0, s1, s2, s3 archsimd.Float64x4
 		for j := 0; j < whole; j += 4 {
-			y := archsimd.LoadFloat64x4(x[j : j+4 : j+4])
-			s0 = archsimd.LoadFloat64x4(a0[j:j+4:j+4]).MulAdd(y, s0)
-			s1 = archsimd.LoadFloat64x4(a1[j:j+4:j+4]).MulAdd(y, s1)
-			s2 = archsimd.LoadFloat64x4(a2[j:j+4:j+4]).MulAdd(y, s2)
-			s3 = archsimd.LoadFloat64x4(a3[j:j+4:j+4]).MulAdd(y, s3)
+			y := archsimd.LoadFloat64x4Array((*[4]float64)(x[j : j+4 : j+4]))
+			s0 = archsimd.LoadFloat64x4Array((*[4]float64)(a0[j:j+4:j+4])).MulAdd(y, s0)
+			s1 = archsimd.LoadFloat64x4Array((*[4]float64)(a1[j:j+4:j+4])).MulAdd(y, s1)
+			s2 = archsimd.LoadFloat64x4Array((*[4]float64)(a2[j:j+4:j+4])).MulAdd(y, s2)
+			s3 = archsimd.LoadFloat64x4Array((*[4]float64)(a3[j:j+4:j+4])).MulAdd(y, s3)
 		}
 		if whole < n {
-			s0 = archsimd.LoadFloat64x4(a0[n-4:]).Masked(rest).MulAdd(tail, s0)
-			s1 = archsimd.LoadFloat64x4(a1[n-4:]).Masked(rest).MulAdd(tail, s1)
-			s2 = archsimd.LoadFloat64x4(a2[n-4:]).Masked(rest).MulAdd(tail, s2)
-			s3 = archsimd.LoadFloat64x4(a3[n-4:]).Masked(rest).MulAdd(tail, s3)
+			s0 = archsimd.LoadFloat64x4Array((*[4]float64)(a0[n-4:])).Masked(rest).MulAdd(tail, s0)
+			s1 = archsimd.LoadFloat64x4Array((*[4]float64)(a1[n-4:])).Masked(rest).MulAdd(tail, s1)
+			s2 = archsimd.LoadFloat64x4Array((*[4]float64)(a2[n-4:])).Masked(rest).MulAdd(tail, s2)
+			s3 = archsimd.LoadFloat64x4Array((*[4]float64)(a3[n-4:])).Masked(rest).MulAdd(tail, s3)
 		}
 		sum4AVX2(dst[i:], s0, s1, s2, s3)
 	}
@@ -92,17 +92,17 @@ func mulVecTransAVX2(dst, a []float64, lda int, x []float64) {
 		for _, xi := range x {
 			y := archsimd.BroadcastFloat64x4(xi)
 			r := a[at : at+4*4 : at+4*4]
-			s0 = y.MulAdd(archsimd.LoadFloat64x4(r), s0)
-			s1 = y.MulAdd(archsimd.LoadFloat64x4(r[4:]), s1)
-			s2 = y.MulAdd(archsimd.LoadFloat64x4(r[2*4:]), s2)
-			s3 = y.MulAdd(archsimd.LoadFloat64x4(r[3*4:]), s3)
+			s0 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r)), s0)
+			s1 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r[4:])), s1)
+			s2 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r[2*4:])), s2)
+			s3 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r[3*4:])), s3)
 			at += lda
 		}
 		d := dst[j : j+4*4]
-		s0.Store(d)
-		s1.Store(d[4:])
-		s2.Store(d[2*4:])
-		s3.Store(d[3*4:])
+		s0.StoreArray((*[4]float64)(d))
+		s1.StoreArray((*[4]float64)(d[4:]))
+		s2.StoreArray((*[4]float64)(d[2*4:]))
+		s3.StoreArray((*[4]float64)(d[3*4:]))
 		j += 4 * 4
 	}
 	for ; j < n; j += 4 {
@@ -110,10 +110,10 @@ func mulVecTransAVX2(dst, a []float64, lda int, x []float64) {
 		var s archsimd.Float64x4
 		at := j
 		for _, xi := range x {
-			s = archsimd.BroadcastFloat64x4(xi).MulAdd(archsimd.LoadFloat64x4(a[at:at+4:at+4]), s)
+			s = archsimd.BroadcastFloat64x4(xi).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(a[at:at+4:at+4])), s)
 			at += lda
 		}
-		s.Store(dst[j:])
+		s.StoreArray((*[4]float64)(dst[j:]))
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -131,17 +131,17 @@ func mulVecSymAVX2(dst, a []float64, lda int, x []float64) {
 		var s0, s1, s2, s3 archsimd.Float64x4
 		j := 0
 		for ; j+4 <= i; j += 4 {
-			y := archsimd.LoadFloat64x4(x[j : j+4 : j+4])
-			d := archsimd.LoadFloat64x4(dst[j : j+4 : j+4])
-			r := archsimd.LoadFloat64x4(a0[j : j+4 : j+4])
+			y := archsimd.LoadFloat64x4Array((*[4]float64)(x[j : j+4 : j+4]))
+			d := archsimd.LoadFloat64x4Array((*[4]float64)(dst[j : j+4 : j+4]))
+			r := archsimd.LoadFloat64x4Array((*[4]float64)(a0[j : j+4 : j+4]))
 			s0, d = r.MulAdd(y, s0), r.MulAdd(f0, d)
-			r = archsimd.LoadFloat64x4(a1[j : j+4 : j+4])
+			r = archsimd.LoadFloat64x4Array((*[4]float64)(a1[j : j+4 : j+4]))
 			s1, d = r.MulAdd(y, s1), r.MulAdd(f1, d)
-			r = archsimd.LoadFloat64x4(a2[j : j+4 : j+4])
+			r = archsimd.LoadFloat64x4Array((*[4]float64)(a2[j : j+4 : j+4]))
 			s2, d = r.MulAdd(y, s2), r.MulAdd(f2, d)
-			r = archsimd.LoadFloat64x4(a3[j : j+4 : j+4])
+			r = archsimd.LoadFloat64x4Array((*[4]float64)(a3[j : j+4 : j+4]))
 			s3, d = r.MulAdd(y, s3), r.MulAdd(f3, d)
-			d.Store(dst[j : j+4 : j+4])
+			d.StoreArray((*[4]float64)(dst[j : j+4 : j+4]))
 		}
 		sum4AVX2(t[:], s0, s1, s2, s3)
 		archsimd.ClearAVXUpperBits()
@@ -169,7 +169,7 @@ func mulVecSymAVX2(dst, a []float64, lda int, x []float64) {
 // the last one is subtracted from is read beforehand.
 func subRowsAVX2(y, s, x []float64, ld int) {
 	n := len(y)
-	tail := archsimd.LoadFloat64x4(y[n-4:])
+	tail := archsimd.LoadFloat64x4Array((*[4]float64)(y[n-4:]))
 	j := 0
 	for ; j+2*4 <= n; j += 2 * 4 {
 		var s0, s1 archsimd.Float64x4
@@ -177,28 +177,28 @@ func subRowsAVX2(y, s, x []float64, ld int) {
 		for _, si := range s {
 			t := archsimd.BroadcastFloat64x4(si)
 			r := x[at : at+2*4 : at+2*4]
-			s0 = t.MulAdd(archsimd.LoadFloat64x4(r), s0)
-			s1 = t.MulAdd(archsimd.LoadFloat64x4(r[4:]), s1)
+			s0 = t.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r)), s0)
+			s1 = t.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r[4:])), s1)
 			at += ld
 		}
 		d := y[j : j+2*4]
-		archsimd.LoadFloat64x4(d).Sub(s0).Store(d)
-		archsimd.LoadFloat64x4(d[4:]).Sub(s1).Store(d[4:])
+		archsimd.LoadFloat64x4Array((*[4]float64)(d)).Sub(s0).StoreArray((*[4]float64)(d))
+		archsimd.LoadFloat64x4Array((*[4]float64)(d[4:])).Sub(s1).StoreArray((*[4]float64)(d[4:]))
 	}
 	for ; j < n; j += 4 {
 		old := tail
 		if j+4 < n {
-			old = archsimd.LoadFloat64x4(y[j:])
+			old = archsimd.LoadFloat64x4Array((*[4]float64)(y[j:]))
 		} else {
 			j = n - 4
 		}
 		var t archsimd.Float64x4
 		at := j
 		for _, si := range s {
-			t = archsimd.BroadcastFloat64x4(si).MulAdd(archsimd.LoadFloat64x4(x[at:at+4:at+4]), t)
+			t = archsimd.BroadcastFloat64x4(si).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(x[at:at+4:at+4])), t)
 			at += ld
 		}
-		old.Sub(t).Store(y[j:])
+		old.Sub(t).StoreArray((*[4]float64)(y[j:]))
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -209,13 +209,13 @@ func dotAVX512(x, y []float64) float64 {
 	i := 0
 	for ; i+4*8 <= len(x); i += 4 * 8 {
 		a, b := x[i:i+4*8:i+4*8], y[i:i+4*8:i+4*8]
-		s0 = archsimd.LoadFloat64x8(a).MulAdd(archsimd.LoadFloat64x8(b), s0)
-		s1 = archsimd.LoadFloat64x8(a[8:]).MulAdd(archsimd.LoadFloat64x8(b[8:]), s1)
-		s2 = archsimd.LoadFloat64x8(a[2*8:]).MulAdd(archsimd.LoadFloat64x8(b[2*8:]), s2)
-		s3 = archsimd.LoadFloat64x8(a[3*8:]).MulAdd(archsimd.LoadFloat64x8(b[3*8:]), s3)
+		s0 = archsimd.LoadFloat64x8Array((*[8]float64)(a)).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b)), s0)
+		s1 = archsimd.LoadFloat64x8Array((*[8]float64)(a[8:])).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b[8:])), s1)
+		s2 = archsimd.LoadFloat64x8Array((*[8]float64)(a[2*8:])).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b[2*8:])), s2)
+		s3 = archsimd.LoadFloat64x8Array((*[8]float64)(a[3*8:])).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b[3*8:])), s3)
 	}
 	for ; i+8 <= len(x); i += 8 {
-		s0 = archsimd.LoadFloat64x8(x[i:]).MulAdd(archsimd.LoadFloat64x8(y[i:]), s0)
+		s0 = archsimd.LoadFloat64x8Array((*[8]float64)(x[i:])).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(y[i:])), s0)
 	}
 	if i < len(x) {
 		a, _ := archsimd.LoadFloat64x8Part(x[i:])
@@ -223,7 +223,7 @@ func dotAVX512(x, y []float64) float64 {
 		s1 = a.MulAdd(b, s1)
 	}
 	var t [8]float64
-	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
+	s0.Add(s1).Add(s2.Add(s3)).StoreArray((*[8]float64)(t[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t)
 }
@@ -234,8 +234,8 @@ func axpyAVX512(y []float64, s float64, x []float64) {
 	i := 0
 	for ; i+2*8 <= len(y); i += 2 * 8 {
 		p, q := y[i:i+2*8:i+2*8], x[i:i+2*8:i+2*8]
-		a.MulAdd(archsimd.LoadFloat64x8(q), archsimd.LoadFloat64x8(p)).Store(p)
-		a.MulAdd(archsimd.LoadFloat64x8(q[8:]), archsimd.LoadFloat64x8(p[8:])).Store(p[8:])
+		a.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(q)), archsimd.LoadFloat64x8Array((*[8]float64)(p))).StoreArray((*[8]float64)(p))
+		a.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(q[8:])), archsimd.LoadFloat64x8Array((*[8]float64)(p[8:]))).StoreArray((*[8]float64)(p[8:]))
 	}
 	for i < len(y) {
 		p, _ := archsimd.LoadFloat64x8Part(y[i:])
@@ -252,24 +252,24 @@ func mulVecAVX512(dst, a []float64, lda int, x []float64) {
 	n := len(x)
 	whole := n / 8 * 8
 	var zero archsimd.Float64x8
-	rest := archsimd.LoadFloat64x8(onesLast[8-8+n-whole:]).Greater(zero)
-	tail := archsimd.LoadFloat64x8(x[n-8:]).Masked(rest)
+	rest := archsimd.LoadFloat64x8Array((*[8]float64)(onesLast[8-8+n-whole:])).Greater(zero)
+	tail := archsimd.LoadFloat64x8Array((*[8]float64)(x[n-8:])).Masked(rest)
 	for i := 0; i < len(dst); i += 4 {
 		last := len(dst) - 1 - i
 		a0, a1, a2, a3 := a[i*lda:][:n], a[(i+min(1, last))*lda:][:n], a[(i+min(2, last))*lda:][:n], a[(i+min(3, last))*lda:][:n]
 		var s0, s1, s2, s3 archsimd.Float64x8
 		for j := 0; j < whole; j += 8 {
-			y := archsimd.LoadFloat64x8(x[j : j+8 : j+8])
-			s0 = archsimd.LoadFloat64x8(a0[j:j+8:j+8]).MulAdd(y, s0)
-			s1 = archsimd.LoadFloat64x8(a1[j:j+8:j+8]).MulAdd(y, s1)
-			s2 = archsimd.LoadFloat64x8(a2[j:j+8:j+8]).MulAdd(y, s2)
-			s3 = archsimd.LoadFloat64x8(a3[j:j+8:j+8]).MulAdd(y, s3)
+			y := archsimd.LoadFloat64x8Array((*[8]float64)(x[j : j+8 : j+8]))
+			s0 = archsimd.LoadFloat64x8Array((*[8]float64)(a0[j:j+8:j+8])).MulAdd(y, s0)
+			s1 = archsimd.LoadFloat64x8Array((*[8]float64)(a1[j:j+8:j+8])).MulAdd(y, s1)
+			s2 = archsimd.LoadFloat64x8Array((*[8]float64)(a2[j:j+8:j+8])).MulAdd(y, s2)
+			s3 = archsimd.LoadFloat64x8Array((*[8]float64)(a3[j:j+8:j+8])).MulAdd(y, s3)
 		}
 		if whole < n {
-			s0 = archsimd.LoadFloat64x8(a0[n-8:]).Masked(rest).MulAdd(tail, s0)
-			s1 = archsimd.LoadFloat64x8(a1[n-8:]).Masked(rest).MulAdd(tail, s1)
-			s2 = archsimd.LoadFloat64x8(a2[n-8:]).Masked(rest).MulAdd(tail, s2)
-			s3 = archsimd.LoadFloat64x8(a3[n-8:]).Masked(rest).MulAdd(tail, s3)
+			s0 = archsimd.LoadFloat64x8Array((*[8]float64)(a0[n-8:])).Masked(rest).MulAdd(tail, s0)
+			s1 = archsimd.LoadFloat64x8Array((*[8]float64)(a1[n-8:])).Masked(rest).MulAdd(tail, s1)
+			s2 = archsimd.LoadFloat64x8Array((*[8]float64)(a2[n-8:])).Masked(rest).MulAdd(tail, s2)
+			s3 = archsimd.LoadFloat64x8Array((*[8]float64)(a3[n-8:])).Masked(rest).MulAdd(tail, s3)
 		}
 		sum4AVX512(dst[i:], s0, s1, s2, s3)
 	}
@@ -289,17 +289,17 @@ func mulVecTransAVX512(dst, a []float64, lda int, x []float64) {
 		for _, xi := range x {
 			y := archsimd.BroadcastFloat64x8(xi)
 			r := a[at : at+4*8 : at+4*8]
-			s0 = y.MulAdd(archsimd.LoadFloat64x8(r), s0)
-			s1 = y.MulAdd(archsimd.LoadFloat64x8(r[8:]), s1)
-			s2 = y.MulAdd(archsimd.LoadFloat64x8(r[2*8:]), s2)
-			s3 = y.MulAdd(archsimd.LoadFloat64x8(r[3*8:]), s3)
+			s0 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r)), s0)
+			s1 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r[8:])), s1)
+			s2 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r[2*8:])), s2)
+			s3 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r[3*8:])), s3)
 			at += lda
 		}
 		d := dst[j : j+4*8]
-		s0.Store(d)
-		s1.Store(d[8:])
-		s2.Store(d[2*8:])
-		s3.Store(d[3*8:])
+		s0.StoreArray((*[8]float64)(d))
+		s1.StoreArray((*[8]float64)(d[8:]))
+		s2.StoreArray((*[8]float64)(d[2*8:]))
+		s3.StoreArray((*[8]float64)(d[3*8:]))
 		j += 4 * 8
 	}
 	for ; j < n; j += 8 {
@@ -307,10 +307,10 @@ func mulVecTransAVX512(dst, a []float64, lda int, x []float64) {
 		var s archsimd.Float64x8
 		at := j
 		for _, xi := range x {
-			s = archsimd.BroadcastFloat64x8(xi).MulAdd(archsimd.LoadFloat64x8(a[at:at+8:at+8]), s)
+			s = archsimd.BroadcastFloat64x8(xi).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(a[at:at+8:at+8])), s)
 			at += lda
 		}
-		s.Store(dst[j:])
+		s.StoreArray((*[8]float64)(dst[j:]))
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -328,17 +328,17 @@ func mulVecSymAVX512(dst, a []float64, lda int, x []float64) {
 		var s0, s1, s2, s3 archsimd.Float64x8
 		j := 0
 		for ; j+8 <= i; j += 8 {
-			y := archsimd.LoadFloat64x8(x[j : j+8 : j+8])
-			d := archsimd.LoadFloat64x8(dst[j : j+8 : j+8])
-			r := archsimd.LoadFloat64x8(a0[j : j+8 : j+8])
+			y := archsimd.LoadFloat64x8Array((*[8]float64)(x[j : j+8 : j+8]))
+			d := archsimd.LoadFloat64x8Array((*[8]float64)(dst[j : j+8 : j+8]))
+			r := archsimd.LoadFloat64x8Array((*[8]float64)(a0[j : j+8 : j+8]))
 			s0, d = r.MulAdd(y, s0), r.MulAdd(f0, d)
-			r = archsimd.LoadFloat64x8(a1[j : j+8 : j+8])
+			r = archsimd.LoadFloat64x8Array((*[8]float64)(a1[j : j+8 : j+8]))
 			s1, d = r.MulAdd(y, s1), r.MulAdd(f1, d)
-			r = archsimd.LoadFloat64x8(a2[j : j+8 : j+8])
+			r = archsimd.LoadFloat64x8Array((*[8]float64)(a2[j : j+8 : j+8]))
 			s2, d = r.MulAdd(y, s2), r.MulAdd(f2, d)
-			r = archsimd.LoadFloat64x8(a3[j : j+8 : j+8])
+			r = archsimd.LoadFloat64x8Array((*[8]float64)(a3[j : j+8 : j+8]))
 			s3, d = r.MulAdd(y, s3), r.MulAdd(f3, d)
-			d.Store(dst[j : j+8 : j+8])
+			d.StoreArray((*[8]float64)(dst[j : j+8 : j+8]))
 		}
 		sum4AVX512(t[:], s0, s1, s2, s3)
 		archsimd.ClearAVXUpperBits()
@@ -366,7 +366,7 @@ func mulVecSymAVX512(dst, a []float64, lda int, x []float64) {
 // the last one is subtracted from is read beforehand.
 func subRowsAVX512(y, s, x []float64, ld int) {
 	n := len(y)
-	tail := archsimd.LoadFloat64x8(y[n-8:])
+	tail := archsimd.LoadFloat64x8Array((*[8]float64)(y[n-8:]))
 	j := 0
 	for ; j+2*8 <= n; j += 2 * 8 {
 		var s0, s1 archsimd.Float64x8
@@ -374,28 +374,28 @@ func subRowsAVX512(y, s, x []float64, ld int) {
 		for _, si := range s {
 			t := archsimd.BroadcastFloat64x8(si)
 			r := x[at : at+2*8 : at+2*8]
-			s0 = t.MulAdd(archsimd.LoadFloat64x8(r), s0)
-			s1 = t.MulAdd(archsimd.LoadFloat64x8(r[8:]), s1)
+			s0 = t.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r)), s0)
+			s1 = t.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r[8:])), s1)
 			at += ld
 		}
 		d := y[j : j+2*8]
-		archsimd.LoadFloat64x8(d).Sub(s0).Store(d)
-		archsimd.LoadFloat64x8(d[8:]).Sub(s1).Store(d[8:])
+		archsimd.LoadFloat64x8Array((*[8]float64)(d)).Sub(s0).StoreArray((*[8]float64)(d))
+		archsimd.LoadFloat64x8Array((*[8]float64)(d[8:])).Sub(s1).StoreArray((*[8]float64)(d[8:]))
 	}
 	for ; j < n; j += 8 {
 		old := tail
 		if j+8 < n {
-			old = archsimd.LoadFloat64x8(y[j:])
+			old = archsimd.LoadFloat64x8Array((*[8]float64)(y[j:]))
 		} else {
 			j = n - 8
 		}
 		var t archsimd.Float64x8
 		at := j
 		for _, si := range s {
-			t = archsimd.BroadcastFloat64x8(si).MulAdd(archsimd.LoadFloat64x8(x[at:at+8:at+8]), t)
+			t = archsimd.BroadcastFloat64x8(si).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(x[at:at+8:at+8])), t)
 			at += ld
 		}
-		old.Sub(t).Store(y[j:])
+		old.Sub(t).StoreArray((*[8]float64)(y[j:]))
 	}
 	archsimd.ClearAVXUpperBits()
 }

@@ -14,19 +14,19 @@ func rank2MulAVX2(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) 
 	bv1, bw1, bx1 := archsimd.BroadcastFloat64x4(-v1), archsimd.BroadcastFloat64x4(-w1), archsimd.BroadcastFloat64x4(x1)
 	for j := 0; j+4 <= n; j += 4 {
 		k := j + 4
-		vj, wj := archsimd.LoadFloat64x4(v[j:k:k]), archsimd.LoadFloat64x4(w[j:k:k])
-		p := bw0.MulAdd(vj, bv0.MulAdd(wj, archsimd.LoadFloat64x4(a0[j:k:k])))
-		q := bw1.MulAdd(vj, bv1.MulAdd(wj, archsimd.LoadFloat64x4(a1[j:k:k])))
-		p.Store(a0[j:k:k])
-		q.Store(a1[j:k:k])
-		xj := archsimd.LoadFloat64x4(x[j:k:k])
+		vj, wj := archsimd.LoadFloat64x4Array((*[4]float64)(v[j:k:k])), archsimd.LoadFloat64x4Array((*[4]float64)(w[j:k:k]))
+		p := bw0.MulAdd(vj, bv0.MulAdd(wj, archsimd.LoadFloat64x4Array((*[4]float64)(a0[j:k:k]))))
+		q := bw1.MulAdd(vj, bv1.MulAdd(wj, archsimd.LoadFloat64x4Array((*[4]float64)(a1[j:k:k]))))
+		p.StoreArray((*[4]float64)(a0[j:k:k]))
+		q.StoreArray((*[4]float64)(a1[j:k:k]))
+		xj := archsimd.LoadFloat64x4Array((*[4]float64)(x[j:k:k]))
 		acc0 = p.MulAdd(xj, acc0)
 		acc1 = q.MulAdd(xj, acc1)
-		bx0.MulAdd(p, bx1.MulAdd(q, archsimd.LoadFloat64x4(y[j:k:k]))).Store(y[j:k:k])
+		bx0.MulAdd(p, bx1.MulAdd(q, archsimd.LoadFloat64x4Array((*[4]float64)(y[j:k:k])))).StoreArray((*[4]float64)(y[j:k:k]))
 	}
 	var t0, t1 [8]float64
-	acc0.Store(t0[:])
-	acc1.Store(t1[:])
+	acc0.StoreArray((*[4]float64)(t0[:]))
+	acc1.StoreArray((*[4]float64)(t1[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t0), Sum(&t1)
 }
@@ -38,25 +38,25 @@ func reflectAVX2(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1
 	b0, b1, b2, b3 := archsimd.BroadcastFloat64x4(f0), archsimd.BroadcastFloat64x4(f1), archsimd.BroadcastFloat64x4(f2), archsimd.BroadcastFloat64x4(f3)
 	for j := 0; j+4 <= n; j += 4 {
 		k := j + 4
-		vj, uj := archsimd.LoadFloat64x4(v[j:k:k]), archsimd.LoadFloat64x4(u[j:k:k])
-		p := b0.MulAdd(vj, archsimd.LoadFloat64x4(x0[j:k:k]))
-		p.Store(x0[j:k:k])
+		vj, uj := archsimd.LoadFloat64x4Array((*[4]float64)(v[j:k:k])), archsimd.LoadFloat64x4Array((*[4]float64)(u[j:k:k]))
+		p := b0.MulAdd(vj, archsimd.LoadFloat64x4Array((*[4]float64)(x0[j:k:k])))
+		p.StoreArray((*[4]float64)(x0[j:k:k]))
 		acc0 = p.MulAdd(uj, acc0)
-		p = b1.MulAdd(vj, archsimd.LoadFloat64x4(x1[j:k:k]))
-		p.Store(x1[j:k:k])
+		p = b1.MulAdd(vj, archsimd.LoadFloat64x4Array((*[4]float64)(x1[j:k:k])))
+		p.StoreArray((*[4]float64)(x1[j:k:k]))
 		acc1 = p.MulAdd(uj, acc1)
-		p = b2.MulAdd(vj, archsimd.LoadFloat64x4(x2[j:k:k]))
-		p.Store(x2[j:k:k])
+		p = b2.MulAdd(vj, archsimd.LoadFloat64x4Array((*[4]float64)(x2[j:k:k])))
+		p.StoreArray((*[4]float64)(x2[j:k:k]))
 		acc2 = p.MulAdd(uj, acc2)
-		p = b3.MulAdd(vj, archsimd.LoadFloat64x4(x3[j:k:k]))
-		p.Store(x3[j:k:k])
+		p = b3.MulAdd(vj, archsimd.LoadFloat64x4Array((*[4]float64)(x3[j:k:k])))
+		p.StoreArray((*[4]float64)(x3[j:k:k]))
 		acc3 = p.MulAdd(uj, acc3)
 	}
 	var t0, t1, t2, t3 [8]float64
-	acc0.Store(t0[:])
-	acc1.Store(t1[:])
-	acc2.Store(t2[:])
-	acc3.Store(t3[:])
+	acc0.StoreArray((*[4]float64)(t0[:]))
+	acc1.StoreArray((*[4]float64)(t1[:]))
+	acc2.StoreArray((*[4]float64)(t2[:]))
+	acc3.StoreArray((*[4]float64)(t3[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t0), Sum(&t1), Sum(&t2), Sum(&t3)
 }
@@ -68,9 +68,9 @@ func rotateAVX2(x, y []float64, s, tau float64) {
 	bt, mt := archsimd.BroadcastFloat64x4(tau), archsimd.BroadcastFloat64x4(-tau)
 	for j := 0; j+4 <= n; j += 4 {
 		k := j + 4
-		g, h := archsimd.LoadFloat64x4(x[j:k:k]), archsimd.LoadFloat64x4(y[j:k:k])
-		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:k:k])
-		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:k:k])
+		g, h := archsimd.LoadFloat64x4Array((*[4]float64)(x[j:k:k])), archsimd.LoadFloat64x4Array((*[4]float64)(y[j:k:k]))
+		ms.MulAdd(bt.MulAdd(g, h), g).StoreArray((*[4]float64)(x[j:k:k]))
+		bs.MulAdd(mt.MulAdd(h, g), h).StoreArray((*[4]float64)(y[j:k:k]))
 	}
 	archsimd.ClearAVXUpperBits()
 }
@@ -83,19 +83,19 @@ func rank2MulAVX512(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64
 	bv1, bw1, bx1 := archsimd.BroadcastFloat64x8(-v1), archsimd.BroadcastFloat64x8(-w1), archsimd.BroadcastFloat64x8(x1)
 	for j := 0; j+8 <= n; j += 8 {
 		k := j + 8
-		vj, wj := archsimd.LoadFloat64x8(v[j:k:k]), archsimd.LoadFloat64x8(w[j:k:k])
-		p := bw0.MulAdd(vj, bv0.MulAdd(wj, archsimd.LoadFloat64x8(a0[j:k:k])))
-		q := bw1.MulAdd(vj, bv1.MulAdd(wj, archsimd.LoadFloat64x8(a1[j:k:k])))
-		p.Store(a0[j:k:k])
-		q.Store(a1[j:k:k])
-		xj := archsimd.LoadFloat64x8(x[j:k:k])
+		vj, wj := archsimd.LoadFloat64x8Array((*[8]float64)(v[j:k:k])), archsimd.LoadFloat64x8Array((*[8]float64)(w[j:k:k]))
+		p := bw0.MulAdd(vj, bv0.MulAdd(wj, archsimd.LoadFloat64x8Array((*[8]float64)(a0[j:k:k]))))
+		q := bw1.MulAdd(vj, bv1.MulAdd(wj, archsimd.LoadFloat64x8Array((*[8]float64)(a1[j:k:k]))))
+		p.StoreArray((*[8]float64)(a0[j:k:k]))
+		q.StoreArray((*[8]float64)(a1[j:k:k]))
+		xj := archsimd.LoadFloat64x8Array((*[8]float64)(x[j:k:k]))
 		acc0 = p.MulAdd(xj, acc0)
 		acc1 = q.MulAdd(xj, acc1)
-		bx0.MulAdd(p, bx1.MulAdd(q, archsimd.LoadFloat64x8(y[j:k:k]))).Store(y[j:k:k])
+		bx0.MulAdd(p, bx1.MulAdd(q, archsimd.LoadFloat64x8Array((*[8]float64)(y[j:k:k])))).StoreArray((*[8]float64)(y[j:k:k]))
 	}
 	var t0, t1 [8]float64
-	acc0.Store(t0[:])
-	acc1.Store(t1[:])
+	acc0.StoreArray((*[8]float64)(t0[:]))
+	acc1.StoreArray((*[8]float64)(t1[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t0), Sum(&t1)
 }
@@ -107,25 +107,25 @@ func reflectAVX512(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, 
 	b0, b1, b2, b3 := archsimd.BroadcastFloat64x8(f0), archsimd.BroadcastFloat64x8(f1), archsimd.BroadcastFloat64x8(f2), archsimd.BroadcastFloat64x8(f3)
 	for j := 0; j+8 <= n; j += 8 {
 		k := j + 8
-		vj, uj := archsimd.LoadFloat64x8(v[j:k:k]), archsimd.LoadFloat64x8(u[j:k:k])
-		p := b0.MulAdd(vj, archsimd.LoadFloat64x8(x0[j:k:k]))
-		p.Store(x0[j:k:k])
+		vj, uj := archsimd.LoadFloat64x8Array((*[8]float64)(v[j:k:k])), archsimd.LoadFloat64x8Array((*[8]float64)(u[j:k:k]))
+		p := b0.MulAdd(vj, archsimd.LoadFloat64x8Array((*[8]float64)(x0[j:k:k])))
+		p.StoreArray((*[8]float64)(x0[j:k:k]))
 		acc0 = p.MulAdd(uj, acc0)
-		p = b1.MulAdd(vj, archsimd.LoadFloat64x8(x1[j:k:k]))
-		p.Store(x1[j:k:k])
+		p = b1.MulAdd(vj, archsimd.LoadFloat64x8Array((*[8]float64)(x1[j:k:k])))
+		p.StoreArray((*[8]float64)(x1[j:k:k]))
 		acc1 = p.MulAdd(uj, acc1)
-		p = b2.MulAdd(vj, archsimd.LoadFloat64x8(x2[j:k:k]))
-		p.Store(x2[j:k:k])
+		p = b2.MulAdd(vj, archsimd.LoadFloat64x8Array((*[8]float64)(x2[j:k:k])))
+		p.StoreArray((*[8]float64)(x2[j:k:k]))
 		acc2 = p.MulAdd(uj, acc2)
-		p = b3.MulAdd(vj, archsimd.LoadFloat64x8(x3[j:k:k]))
-		p.Store(x3[j:k:k])
+		p = b3.MulAdd(vj, archsimd.LoadFloat64x8Array((*[8]float64)(x3[j:k:k])))
+		p.StoreArray((*[8]float64)(x3[j:k:k]))
 		acc3 = p.MulAdd(uj, acc3)
 	}
 	var t0, t1, t2, t3 [8]float64
-	acc0.Store(t0[:])
-	acc1.Store(t1[:])
-	acc2.Store(t2[:])
-	acc3.Store(t3[:])
+	acc0.StoreArray((*[8]float64)(t0[:]))
+	acc1.StoreArray((*[8]float64)(t1[:]))
+	acc2.StoreArray((*[8]float64)(t2[:]))
+	acc3.StoreArray((*[8]float64)(t3[:]))
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t0), Sum(&t1), Sum(&t2), Sum(&t3)
 }
@@ -137,9 +137,9 @@ func rotateAVX512(x, y []float64, s, tau float64) {
 	bt, mt := archsimd.BroadcastFloat64x8(tau), archsimd.BroadcastFloat64x8(-tau)
 	for j := 0; j+8 <= n; j += 8 {
 		k := j + 8
-		g, h := archsimd.LoadFloat64x8(x[j:k:k]), archsimd.LoadFloat64x8(y[j:k:k])
-		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:k:k])
-		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:k:k])
+		g, h := archsimd.LoadFloat64x8Array((*[8]float64)(x[j:k:k])), archsimd.LoadFloat64x8Array((*[8]float64)(y[j:k:k]))
+		ms.MulAdd(bt.MulAdd(g, h), g).StoreArray((*[8]float64)(x[j:k:k]))
+		bs.MulAdd(mt.MulAdd(h, g), h).StoreArray((*[8]float64)(y[j:k:k]))
 	}
 	archsimd.ClearAVXUpperBits()
 }

@@ -22,11 +22,11 @@ func solveUpperTransAVX2(x, u []float64, ld int) {
 		j := i + 4
 		for ; j+4 <= n; j += 4 {
 			d := x[j : j+4 : j+4]
-			s := f0.MulAdd(archsimd.LoadFloat64x4(r0[j:j+4:j+4]), archsimd.LoadFloat64x4(d))
-			t := f1.Mul(archsimd.LoadFloat64x4(r1[j : j+4 : j+4]))
-			s = f2.MulAdd(archsimd.LoadFloat64x4(r2[j:j+4:j+4]), s)
-			t = f3.MulAdd(archsimd.LoadFloat64x4(r3[j:j+4:j+4]), t)
-			s.Add(t).Store(d)
+			s := f0.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r0[j:j+4:j+4])), archsimd.LoadFloat64x4Array((*[4]float64)(d)))
+			t := f1.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(r1[j : j+4 : j+4])))
+			s = f2.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r2[j:j+4:j+4])), s)
+			t = f3.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r3[j:j+4:j+4])), t)
+			s.Add(t).StoreArray((*[4]float64)(d))
 		}
 		if j < n {
 			s, _ := archsimd.LoadFloat64x4Part(x[j:])
@@ -59,11 +59,11 @@ func solveUpperAVX2(x, u []float64, ld int) {
 		var s0, s1, s2, s3 archsimd.Float64x4
 		j := i + 4
 		for ; j+4 <= n; j += 4 {
-			y := archsimd.LoadFloat64x4(x[j : j+4 : j+4])
-			s0 = archsimd.LoadFloat64x4(r0[j:j+4:j+4]).MulAdd(y, s0)
-			s1 = archsimd.LoadFloat64x4(r1[j:j+4:j+4]).MulAdd(y, s1)
-			s2 = archsimd.LoadFloat64x4(r2[j:j+4:j+4]).MulAdd(y, s2)
-			s3 = archsimd.LoadFloat64x4(r3[j:j+4:j+4]).MulAdd(y, s3)
+			y := archsimd.LoadFloat64x4Array((*[4]float64)(x[j : j+4 : j+4]))
+			s0 = archsimd.LoadFloat64x4Array((*[4]float64)(r0[j:j+4:j+4])).MulAdd(y, s0)
+			s1 = archsimd.LoadFloat64x4Array((*[4]float64)(r1[j:j+4:j+4])).MulAdd(y, s1)
+			s2 = archsimd.LoadFloat64x4Array((*[4]float64)(r2[j:j+4:j+4])).MulAdd(y, s2)
+			s3 = archsimd.LoadFloat64x4Array((*[4]float64)(r3[j:j+4:j+4])).MulAdd(y, s3)
 		}
 		if j < n {
 			y, _ := archsimd.LoadFloat64x4Part(x[j:])
@@ -76,10 +76,10 @@ func solveUpperAVX2(x, u []float64, ld int) {
 			a, _ = archsimd.LoadFloat64x4Part(r3[j:])
 			s3 = a.MulAdd(y, s3)
 		}
-		s0.Store(t[0][:])
-		s1.Store(t[1][:])
-		s2.Store(t[2][:])
-		s3.Store(t[3][:])
+		s0.StoreArray((*[4]float64)(t[0][:]))
+		s1.StoreArray((*[4]float64)(t[1][:]))
+		s2.StoreArray((*[4]float64)(t[2][:]))
+		s3.StoreArray((*[4]float64)(t[3][:]))
 		archsimd.ClearAVXUpperBits()
 		c := x[i : i+4]
 		v3 := (c[3] - Sum(&t[3])) * (1 / r3[i+3])
@@ -110,11 +110,11 @@ func solveUpperTransAVX512(x, u []float64, ld int) {
 		j := i + 4
 		for ; j+8 <= n; j += 8 {
 			d := x[j : j+8 : j+8]
-			s := f0.MulAdd(archsimd.LoadFloat64x8(r0[j:j+8:j+8]), archsimd.LoadFloat64x8(d))
-			t := f1.Mul(archsimd.LoadFloat64x8(r1[j : j+8 : j+8]))
-			s = f2.MulAdd(archsimd.LoadFloat64x8(r2[j:j+8:j+8]), s)
-			t = f3.MulAdd(archsimd.LoadFloat64x8(r3[j:j+8:j+8]), t)
-			s.Add(t).Store(d)
+			s := f0.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r0[j:j+8:j+8])), archsimd.LoadFloat64x8Array((*[8]float64)(d)))
+			t := f1.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(r1[j : j+8 : j+8])))
+			s = f2.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r2[j:j+8:j+8])), s)
+			t = f3.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r3[j:j+8:j+8])), t)
+			s.Add(t).StoreArray((*[8]float64)(d))
 		}
 		if j < n {
 			s, _ := archsimd.LoadFloat64x8Part(x[j:])
@@ -147,11 +147,11 @@ func solveUpperAVX512(x, u []float64, ld int) {
 		var s0, s1, s2, s3 archsimd.Float64x8
 		j := i + 4
 		for ; j+8 <= n; j += 8 {
-			y := archsimd.LoadFloat64x8(x[j : j+8 : j+8])
-			s0 = archsimd.LoadFloat64x8(r0[j:j+8:j+8]).MulAdd(y, s0)
-			s1 = archsimd.LoadFloat64x8(r1[j:j+8:j+8]).MulAdd(y, s1)
-			s2 = archsimd.LoadFloat64x8(r2[j:j+8:j+8]).MulAdd(y, s2)
-			s3 = archsimd.LoadFloat64x8(r3[j:j+8:j+8]).MulAdd(y, s3)
+			y := archsimd.LoadFloat64x8Array((*[8]float64)(x[j : j+8 : j+8]))
+			s0 = archsimd.LoadFloat64x8Array((*[8]float64)(r0[j:j+8:j+8])).MulAdd(y, s0)
+			s1 = archsimd.LoadFloat64x8Array((*[8]float64)(r1[j:j+8:j+8])).MulAdd(y, s1)
+			s2 = archsimd.LoadFloat64x8Array((*[8]float64)(r2[j:j+8:j+8])).MulAdd(y, s2)
+			s3 = archsimd.LoadFloat64x8Array((*[8]float64)(r3[j:j+8:j+8])).MulAdd(y, s3)
 		}
 		if j < n {
 			y, _ := archsimd.LoadFloat64x8Part(x[j:])
@@ -164,10 +164,10 @@ func solveUpperAVX512(x, u []float64, ld int) {
 			a, _ = archsimd.LoadFloat64x8Part(r3[j:])
 			s3 = a.MulAdd(y, s3)
 		}
-		s0.Store(t[0][:])
-		s1.Store(t[1][:])
-		s2.Store(t[2][:])
-		s3.Store(t[3][:])
+		s0.StoreArray((*[8]float64)(t[0][:]))
+		s1.StoreArray((*[8]float64)(t[1][:]))
+		s2.StoreArray((*[8]float64)(t[2][:]))
+		s3.StoreArray((*[8]float64)(t[3][:]))
 		archsimd.ClearAVXUpperBits()
 		c := x[i : i+4]
 		v3 := (c[3] - Sum(&t[3])) * (1 / r3[i+3])

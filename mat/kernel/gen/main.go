@@ -179,7 +179,32 @@ func (f form) write(b *bytes.Buffer, text []byte, fset *token.FileSet, d ast.Dec
 // rewrite returns text of a template for one length of vectors.
 func (f form) rewrite(text string) string {
 	text = directives.ReplaceAllString(text, "")
+	text = arrays(arrays(text, "simd.LoadFloat64s", "(*[lanes]float64)("), ".Store", "(*[lanes]float64)(")
 	text = vectors.ReplaceAllString(text, fmt.Sprintf("archsimd.${1}Float64x%d", f.lanes))
 	text = lanes.ReplaceAllString(text, fmt.Sprint(f.lanes))
 	return ours.ReplaceAllString(text, "${1}"+f.suffix)
+}
+
+// arrays has the calls of a function take a pointer to an array in place of a slice: the functions
+// on slices convert by themselves, and each call of them leaves an empty instruction behind.
+func arrays(text, name, conversion string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, name+"(")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		end, depth := 0, 1
+		for ; depth > 0; end++ {
+			switch after[end] {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+		}
+		fmt.Fprintf(&b, "%sArray(%s%s))", name, conversion, arrays(after[:end-1], name, conversion))
+		text = after[end:]
+	}
 }
