@@ -2,12 +2,6 @@ package eig
 
 import "stable/mat"
 
-// The two Lanczos processes of RouteKrylov.
-const (
-	RouteProducts Route = 100 + iota
-	RouteInverse
-)
-
 // TruncateBy is Truncate by one route, without certificate or fallback; ok is false where the route
 // declines.
 func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report, ok bool) {
@@ -15,21 +9,18 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 	if err != nil {
 		panic(err)
 	}
-	t.mu, t.route = mu, r
-	most := min(16, a.N/2)
+	t.mu = mu
 	switch r {
 	case RouteTridiagonal:
 		ok = t.byTridiagonal(a, m)
-	case RouteProducts:
-		ok = t.byProducts(a, most, a.N)
-	case RouteInverse:
-		ok = t.byInverse(a, m, most, a.N)
+	case RouteKrylov:
+		ok = t.byLanczos(a, min(16, a.N/2), a.N)
 	case RouteJacobi:
 		ok = t.byJacobi(a) == nil
 	}
 	if ok {
 		mat.CopySym(dst, &t.p)
-		rep = t.report()
+		rep = t.report(r)
 	}
 	return rep, ok
 }

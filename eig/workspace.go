@@ -37,9 +37,9 @@ func power(m float64) float64 {
 	return math.Ldexp(1, -max(-1023, min(e, 1000)))
 }
 
-// room returns the power of two that brings m near 2⁹⁶⁰: sums do not overflow there, and entries
-// much smaller than m have the whole range below it.
-func room(m float64) float64 {
+// scaleFor returns the power of two that brings m near 2⁹⁶⁰: sums do not overflow there, and
+// entries much smaller than m have the whole range below it.
+func scaleFor(m float64) float64 {
 	if m == 0 {
 		return 1
 	}
