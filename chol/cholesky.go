@@ -81,9 +81,9 @@ func (c *Cholesky) needUpper() {
 	c.upper = true
 }
 
-// reset makes room for order n. The memory has whole strips of 4 rows, and an odd number of whole
-// vectors of 8 columns in each row: vectors need no special case at the edges, and with n a power
-// of two the rows do not compete for the same lines of the cache.
+// reset grows the memory for order n: whole strips of 4 rows, of an odd number of whole vectors of
+// 8 columns, so that vectors have no special case at the edges, and rows of a power of two do not
+// compete for the same lines of the cache.
 func (c *Cholesky) reset(n int) {
 	c.valid = false
 	if c.f.Data == nil || c.f.Rows != n {

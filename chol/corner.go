@@ -14,9 +14,8 @@ type corner struct {
 }
 
 // factor computes the corner of order w from the upper triangle of its block. It returns w, or the
-// index and value of the pivot that fails. The chain of dependent operations from pivot to pivot is
-// a division and two multiplications, as in LDLᵀ; the roots, 1/√d = √d·(1/d), are not part of that
-// chain.
+// index and value of the pivot that fails. The roots, 1/√d = √d·(1/d), are not on the chain from
+// pivot to pivot.
 func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 float64) (k int, pivot float64) {
 	if w < 3 {
 		*c = corner{}
@@ -69,9 +68,9 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	return 4, 0
 }
 
-// put writes the factor of the corner, except its first row off the diagonal, into four rows of U.
-// It writes exactly the numbers that the steps were computed from: where cancellation left a pivot,
-// a second elimination with different rounding could produce anything, even a negative number.
+// put writes the factor of the corner, except its first row off the diagonal, into four rows of U:
+// the numbers that the elimination was computed from, since another one, rounded otherwise, could
+// give a negative pivot where cancellation left little of one.
 func (c *corner) put(u0, u1, u2, u3 []float64) {
 	u0[0] = c.r0
 	u1[1], u1[2], u1[3] = c.r1, -c.M12*c.r1, -c.M13*c.r1

@@ -7,8 +7,7 @@ import (
 
 // factorLower sets L = chol(a − shift·I) in the lower triangle of l, and returns n, or the index
 // and value of the first pivot that is not positive and finite. It goes by panels of three columns,
-// each made from all columns on its left (left-looking): the rows that the dot products run over
-// lie in memory as they are needed. It is
+// each made from all columns on its left (left-looking):
 //
 //	for j ≤ i: L_ij = (A_ij − Σ_{p<j} L_ip·L_jp) / L_jj, with L_jj = √ for i = j
 func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {

@@ -23,7 +23,7 @@ type reduction struct {
 	spare []float64 // for back
 }
 
-// reserve makes room for matrices of order n.
+// reserve grows the workspace for matrices of order n.
 func (r *reduction) reserve(n int) {
 	r.n, r.ld = n, stride(n)
 	r.a = grow(r.a, n*r.ld)
@@ -38,10 +38,9 @@ const tiny = 0x1p-400
 // reduce computes T and the reflections for scale·a, of the order that was reserved, whose entries
 // must be of size 1 or less.
 //
-// It goes from the last row to the first, as EISPACK's tred2 and LAPACK's dsytd2 with uplo = 'U',
-// so that each row to be annihilated is contiguous. Each step makes one pass over the remaining
-// triangle: it applies the update of the previous step and multiplies the result by the next v.
-// 4n³/3 flops.
+// It goes from the last row to the first, so that each row to be annihilated is contiguous (EISPACK
+// tred2; LAPACK dsytd2 with uplo = 'U'). Each step makes one pass over the remaining triangle,
+// which applies the last update and multiplies by the next v. 4n³/3 flops.
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	n, ld := r.n, r.ld
 	for i := range n {
@@ -139,11 +138,9 @@ func (r *reduction) pass(m int, v, w, x, y []float64) {
 	}
 }
 
-// back replaces the rows of z, k × n, which hold vectors in the basis of T, by the same vectors in
-// the basis of A: each row x becomes Q·x.
-//
-// Four rows at a time stay in the first-level cache while the reflections stream past. The loop
-// that applies one reflection also computes the products with the next. 2kn² flops.
+// back replaces the rows x of z, k × n, by Q·x, from the basis of T to that of A: four at a time,
+// which stay in the first-level cache. The loop that applies one reflection also computes the
+// products with the next. 2kn² flops.
 func (r *reduction) back(z *mat.Dense) {
 	n, k := r.n, z.Rows
 	if n < 2 {

@@ -40,10 +40,9 @@ type JacobiReport struct {
 
 // Factor computes all eigenvalues and eigenvectors of a, n × n, by cyclic Jacobi rotations.
 //
-// The residual ‖AV − VΛ‖_F and the loss of orthogonality ‖VᵀV − I‖_F are small multiples of
-// n·eps·‖A‖_F and n·eps. Where a is positive definite (a Cholesky factorisation decides), pairs are
-// rotated until |a_pq| ≤ eps·√(a_pp·a_qq): each eigenvalue, however small, then has a relative
-// error of about n·eps·κ(D⁻¹AD⁻¹) with D = diag(√a_ii). No tridiagonal method achieves this.
+// Where a is positive definite (a Cholesky factorisation decides), pairs are rotated until |a_pq| ≤
+// eps·√(a_pp·a_qq): each eigenvalue, however small, then has a relative error of about
+// n·eps·κ(D⁻¹AD⁻¹) with D = diag(√a_ii), which no tridiagonal method achieves.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). Nothing is allocated at an
 // order seen before. 7 sweeps at n = 14, 10 at n = 128, of 6n³ flops each if every pair is rotated;
@@ -88,7 +87,7 @@ func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) (JacobiReport, er
 	return e.run(scale, e.chol.PosDef(&mat.Sym{N: e.n, Stride: e.ld, Data: e.a}, 0))
 }
 
-// reserve makes room for a matrix of order n.
+// reserve grows the workspace for a matrix of order n.
 func (e *Jacobi) reserve(n int) {
 	e.n, e.ld = n, stride(n)
 	e.a = grow(e.a, n*e.ld)
@@ -115,8 +114,8 @@ func (e *Jacobi) VectorsT() *mat.Dense {
 // run sweeps until no pair is left to rotate, then sorts.
 //
 // A pair is negligible if |a_pq| ≤ eps·√|a_pp·a_qq|, or, where relative accuracy is impossible, if
-// |a_pq| ≤ eps·‖A‖_F/n. While the off-diagonal part is large, the first three sweeps skip entries
-// that are small compared with the mean: later rotations would undo those (Rutishauser).
+// |a_pq| ≤ eps·‖A‖_F/n. The first three sweeps skip entries that are small beside a large
+// off-diagonal part: later rotations would undo those (Rutishauser).
 func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 	off, norm := e.norms()
 	floor := eps * norm / float64(max(e.n, 1))
@@ -161,8 +160,7 @@ func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 }
 
 // sweep rotates once at each pair p < q whose entry is above both thresholds. w holds row and
-// column p while q runs. Of the four pieces of rows and columns that a rotation touches, only
-// column q below the diagonal is then not contiguous.
+// column p while q runs.
 func (e *Jacobi) sweep(skip float64) {
 	n, ld, a, d, w := e.n, e.ld, e.a, e.d, e.w
 	for p := range n - 1 {

@@ -25,8 +25,8 @@ const (
 func krylovMost(n int) int { return min(n/16, 16) }
 
 // promises reports whether the process is worth a try: for large orders, where A may have few
-// eigenvalues below mu by its diagonal. It makes all the room that the process may need, because how
-// far it comes before it declines differs between matrices.
+// eigenvalues below mu by its diagonal. It makes all the room that the process may need, because
+// how far it comes before it declines differs between matrices.
 func (s *krylov) promises(a *mat.Sym, mu float64) bool {
 	n := a.N
 	if n < krylovFrom {

@@ -26,7 +26,7 @@ func (f *full) apply(dst, x []float64) { mat.MulVecTrans(dst, &f.Dense, x) }
 //	X·q_m = beta_{m−1}·q_{m−1} + alpha_m·q_m + beta_m·q_{m+1},  T = Q·X·Qᵀ tridiagonal
 //
 // For an eigenpair (theta, s) of T, of order m, (theta, Qᵀ·s) is an eigenpair of X up to the
-// residual beta_m·|s_m|. The process finds only one eigenvector of a repeated eigenvalue.
+// residual beta_m·|s_m|. Of a repeated eigenvalue it finds one eigenvector.
 //
 // Source: Parlett, The Symmetric Eigenvalue Problem, chapter 13, with full orthogonalisation.
 type lanczos struct {
@@ -38,7 +38,7 @@ type lanczos struct {
 	s           mat.Dense // eigenvectors of T in rows
 }
 
-// reserve makes room for processes of any length that run allows for these arguments.
+// reserve grows the workspace for processes of any length that run allows for these arguments.
 func (l *lanczos) reserve(n, most, limit int) {
 	limit = steps(most, limit)
 	l.q.Data = grow(l.q.Data, (limit+1)*n)
@@ -123,8 +123,7 @@ func (l *lanczos) step(x operator, m int) {
 		last = l.beta[m-2]
 		kernel.SubRows(w, []float64{last, alpha}, l.q.Data[(m-2)*l.q.Stride:], l.q.Stride)
 	}
-	// A second pass removes what rounding left along the earlier vectors, which matters where
-	// little remains of w.
+	// A second pass removes what rounding left along the earlier vectors.
 	all := l.q.View(0, 0, m, l.q.Cols)
 	c := l.c[:m]
 	mat.MulVec(c, &all, w)
@@ -141,8 +140,8 @@ const never = math.MaxInt / 2
 
 // left estimates how many steps after m it takes for the k Ritz vectors of T for the eigenvalues
 // below bound to converge, to residuals of the rounding of X: 0 if they have. It assumes that the
-// residuals shrink by the same factor in each step, from the first step at which the process can have
-// found every eigenvalue.
+// residuals shrink by the same factor in each step, from the first step at which the process can
+// have found every eigenvalue.
 func (l *lanczos) left(m, k int, bound float64) int {
 	if !l.ritz(m, k, bound) {
 		return never

@@ -14,7 +14,7 @@ type rotations struct {
 	sort sorter
 }
 
-// reserve makes room for matrices of order n.
+// reserve grows the workspace for matrices of order n.
 func (q *rotations) reserve(n int) {
 	q.d, q.e = grow(q.d, n), grow(q.e, n)
 	q.sort.reserve(n)

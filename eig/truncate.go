@@ -165,8 +165,8 @@ func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
 
 // stillBelow reports whether the Rayleigh quotient of A at an eigenvector of the last matrix is so
 // far below mu that Cholesky, which fails late where little is clipped, must fail in rounded
-// arithmetic too. Where it succeeds, A − mu·I is positive semidefinite up to rounding, and its trace
-// bounds its norm. That does not hold close to overflow and underflow.
+// arithmetic too. Where it succeeds, A − mu·I is positive semidefinite up to rounding, and its
+// trace bounds its norm. That does not hold close to overflow and underflow.
 func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	n := a.N
 	if n == 0 || n != len(t.last) {
@@ -196,8 +196,8 @@ func (t *Truncator) byCholesky(a *mat.Sym) bool {
 
 // byLanczos computes P from the eigenvalues below mu, at most most, that a Lanczos process finds in
 // limit steps. A Cholesky factorisation of P proves that it missed none: P would still have it. The
-// margin allows for the eigenvalues of P that are mu up to rounding. It declines if an entry of a is
-// not finite.
+// margin allows for the eigenvalues of P that are mu up to rounding. It declines if an entry of a
+// is not finite.
 func (t *Truncator) byLanczos(a *mat.Sym, most, limit int) bool {
 	x := t.kry.operator(a)
 	k, ok := t.kry.lanczos.run(x, a.N, t.mu, most, limit)
@@ -303,12 +303,10 @@ func (t *Truncator) report(route Route) Report {
 }
 
 // SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by a Cholesky factor of P, which the
-// first solve computes and later solves reuse.
-//
-// b is read, dst is written; dst may be b. Errors: chol.ErrNotPosDef if P is not positive definite
-// to working precision, which a normal mu well above n·eps·‖P‖_F excludes. It panics if a length is not n,
-// or if the last Truncate failed. Nothing is allocated at an order seen before. 2n² flops, the
-// first time n³/3 more.
+// first solve computes. b is read; dst may be b. Errors: chol.ErrNotPosDef if P is not positive
+// definite to working precision, which a normal mu well above n·eps·‖P‖_F excludes. It panics if a length is
+// not n, or if the last Truncate failed. Nothing is allocated at an order seen before. 2n² flops,
+// the first time n³/3 more.
 func (t *Truncator) SolveVec(dst, b []float64) error {
 	if err := t.factor("eig: Truncator.SolveVec: no projection"); err != nil {
 		return err

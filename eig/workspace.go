@@ -57,8 +57,7 @@ func grow(x []float64, n int) []float64 {
 }
 
 // stride returns the distance of rows of length n in a workspace: an odd number of cache lines, so
-// that the entries of a column, and the rows that a loop reads together, do not share a few sets of
-// the cache.
+// that the entries of a column do not share a few sets of the cache.
 func stride(n int) int {
 	if n < 32 {
 		return n
@@ -115,7 +114,7 @@ type sorter struct {
 	row  []float64
 }
 
-// reserve makes room for n pairs.
+// reserve grows the workspace for n pairs.
 func (s *sorter) reserve(n int) {
 	s.perm = slices.Grow(s.perm[:0], n)[:n]
 	s.row = grow(s.row, n)

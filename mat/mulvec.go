@@ -3,17 +3,9 @@ package mat
 import "stable/mat/kernel"
 
 // MulVec sets dst = a·x. a and x are read; dst must not overlap them. It panics if a length does
-// not match. It does not allocate. 2mn flops for a of m × n. (BLAS dgemv.)
+// not match. 2mn flops for a of m × n. (BLAS dgemv.)
 func MulVec(dst []float64, a *Dense, x []float64) {
-	if len(dst) != a.Rows || len(x) != a.Cols {
-		panic("mat: MulVec: dimension mismatch")
-	}
-	if a.torn() {
-		panic("mat: MulVec" + torn)
-	}
-	if a.at(dst) || kernel.SameStart(dst, x) {
-		panic("mat: MulVec" + shared)
-	}
+	checkMulVec("mat: MulVec", dst, a.Rows, a, x, a.Cols)
 	if a.Cols == 0 {
 		clear(dst)
 		return
@@ -23,17 +15,22 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 
 // MulVecTrans sets dst = aᵀ·x; otherwise as MulVec.
 func MulVecTrans(dst []float64, a *Dense, x []float64) {
-	if len(dst) != a.Cols || len(x) != a.Rows {
-		panic("mat: MulVecTrans: dimension mismatch")
-	}
-	if a.torn() {
-		panic("mat: MulVecTrans" + torn)
-	}
-	if a.at(dst) || kernel.SameStart(dst, x) {
-		panic("mat: MulVecTrans" + shared)
-	}
+	checkMulVec("mat: MulVecTrans", dst, a.Cols, a, x, a.Rows)
 	if a.Cols > 0 {
 		kernel.MulVecTrans(dst, a.Data, a.Stride, x)
+	}
+}
+
+// checkMulVec panics unless dst has m and x has n entries, and dst begins at no operand.
+func checkMulVec(name string, dst []float64, m int, a *Dense, x []float64, n int) {
+	if len(dst) != m || len(x) != n {
+		panic(name + mismatch)
+	}
+	if a.torn() {
+		panic(name + torn)
+	}
+	if a.at(dst) || kernel.SameStart(dst, x) {
+		panic(name + shared)
 	}
 }
 
@@ -52,7 +49,7 @@ func MulVecSym(dst []float64, s *Sym, x []float64) {
 }
 
 // Outer sets a = a + alpha·x·yᵀ. x and y are read; a must not overlap them. It panics if a length
-// does not match. It does not allocate. 2mn flops for a of m × n. (BLAS dger.)
+// does not match. 2mn flops for a of m × n. (BLAS dger.)
 func Outer(a *Dense, alpha float64, x, y []float64) {
 	if len(x) != a.Rows || len(y) != a.Cols {
 		panic("mat: Outer: dimension mismatch")
@@ -67,7 +64,7 @@ func Outer(a *Dense, alpha float64, x, y []float64) {
 }
 
 // RankOne sets s = s + alpha·x·xᵀ. x is read; s must not overlap it. It panics if the length does
-// not match. It does not allocate. n² flops. (BLAS dsyr.)
+// not match. n² flops. (BLAS dsyr.)
 func RankOne(s *Sym, alpha float64, x []float64) {
 	if len(x) != s.N {
 		panic("mat: RankOne: dimension mismatch")

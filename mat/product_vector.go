@@ -12,7 +12,7 @@ const (
 // matrix, which run along a row of the memory and then down a column, are copied.
 func (g *product) vector() {
 	work := borrow()
-	s := kernel.Strip{Ldc: g.ldc, B: work.b[:], Room: work.room[:], Alpha: g.alpha, Set: g.set}
+	s := kernel.Strip{Ldc: g.ldc, B: work.b[:], Scratch: work.scratch[:], Alpha: g.alpha, Set: g.set}
 	kSize, nSize := blockOf(g.k, kVector), blockOf(g.n, nVector)
 	for p := 0; p < g.k; p += kSize {
 		s.K = min(kSize, g.k-p)

@@ -7,31 +7,13 @@ import "stable/mat/kernel"
 // otherwise, nor u. A zero on the diagonal gives infinities or NaN. It panics if a size does not
 // match. n² flops. (BLAS dtrsv.)
 func SolveUpperVec(dst []float64, u *Dense, b []float64) {
-	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
-		panic("mat: SolveUpperVec: dimension mismatch")
-	}
-	if u.torn() {
-		panic("mat: SolveUpperVec" + torn)
-	}
-	if u.at(dst) {
-		panic("mat: SolveUpperVec" + shared)
-	}
-	copy(dst, b)
+	copyVec("mat: SolveUpperVec", dst, u, b)
 	kernel.SolveUpper(dst, u.Data, u.Stride)
 }
 
 // SolveUpperTransVec sets dst = U⁻ᵀ·b, the solution of Uᵀ·x = b; otherwise as SolveUpperVec.
 func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
-	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
-		panic("mat: SolveUpperTransVec: dimension mismatch")
-	}
-	if u.torn() {
-		panic("mat: SolveUpperTransVec" + torn)
-	}
-	if u.at(dst) {
-		panic("mat: SolveUpperTransVec" + shared)
-	}
-	copy(dst, b)
+	copyVec("mat: SolveUpperTransVec", dst, u, b)
 	kernel.SolveUpperTrans(dst, u.Data, u.Stride)
 }
 
@@ -40,26 +22,14 @@ func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 // nor u. A zero on the diagonal gives infinities or NaN. It panics if a size does not match. n²·m
 // flops. (BLAS dtrsm.)
 func SolveUpper(dst, u, b *Dense) {
-	if u.Rows != u.Cols || b.Rows != u.Rows {
-		panic("mat: SolveUpper: dimension mismatch")
-	}
-	alike("mat: SolveUpper", dst, b)
-	apart("mat: SolveUpper", dst, u, u)
-	Copy(dst, b)
-	if dst.Cols > 0 {
+	if copyColumns("mat: SolveUpper", dst, u, b); dst.Cols > 0 {
 		solveUpper(u, dst)
 	}
 }
 
 // SolveUpperTrans sets dst = U⁻ᵀ·B; otherwise as SolveUpper.
 func SolveUpperTrans(dst, u, b *Dense) {
-	if u.Rows != u.Cols || b.Rows != u.Rows {
-		panic("mat: SolveUpperTrans: dimension mismatch")
-	}
-	alike("mat: SolveUpperTrans", dst, b)
-	apart("mat: SolveUpperTrans", dst, u, u)
-	Copy(dst, b)
-	if dst.Cols > 0 {
+	if copyColumns("mat: SolveUpperTrans", dst, u, b); dst.Cols > 0 {
 		solveUpperTrans(u, dst)
 	}
 }
@@ -67,57 +37,51 @@ func SolveUpperTrans(dst, u, b *Dense) {
 // SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of the square matrix l, whose entries
 // above the diagonal are not read; otherwise as SolveUpperVec.
 func SolveLowerVec(dst []float64, l *Dense, b []float64) {
-	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
-		panic("mat: SolveLowerVec: dimension mismatch")
-	}
-	if l.torn() {
-		panic("mat: SolveLowerVec" + torn)
-	}
-	if l.at(dst) {
-		panic("mat: SolveLowerVec" + shared)
-	}
-	copy(dst, b)
+	copyVec("mat: SolveLowerVec", dst, l, b)
 	kernel.SolveLower(dst, l.Data, l.Stride)
 }
 
 // SolveLowerTransVec sets dst = L⁻ᵀ·b; otherwise as SolveLowerVec.
 func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
-	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
-		panic("mat: SolveLowerTransVec: dimension mismatch")
-	}
-	if l.torn() {
-		panic("mat: SolveLowerTransVec" + torn)
-	}
-	if l.at(dst) {
-		panic("mat: SolveLowerTransVec" + shared)
-	}
-	copy(dst, b)
+	copyVec("mat: SolveLowerTransVec", dst, l, b)
 	kernel.SolveLowerTrans(dst, l.Data, l.Stride)
 }
 
 // SolveLower sets dst = L⁻¹·B for the lower triangle L of the square matrix l, whose entries above
 // the diagonal are not read; otherwise as SolveUpper.
 func SolveLower(dst, l, b *Dense) {
-	if l.Rows != l.Cols || b.Rows != l.Rows {
-		panic("mat: SolveLower: dimension mismatch")
-	}
-	alike("mat: SolveLower", dst, b)
-	apart("mat: SolveLower", dst, l, l)
-	Copy(dst, b)
-	if dst.Cols > 0 {
+	if copyColumns("mat: SolveLower", dst, l, b); dst.Cols > 0 {
 		solveLower(l, dst)
 	}
 }
 
 // SolveLowerTrans sets dst = L⁻ᵀ·B; otherwise as SolveLower.
 func SolveLowerTrans(dst, l, b *Dense) {
-	if l.Rows != l.Cols || b.Rows != l.Rows {
-		panic("mat: SolveLowerTrans: dimension mismatch")
-	}
-	alike("mat: SolveLowerTrans", dst, b)
-	apart("mat: SolveLowerTrans", dst, l, l)
-	Copy(dst, b)
-	if dst.Cols > 0 {
+	if copyColumns("mat: SolveLowerTrans", dst, l, b); dst.Cols > 0 {
 		solveLowerTrans(l, dst)
 	}
+}
+
+// copyVec sets dst = b for a solve with the triangle t, which must be of their length.
+func copyVec(name string, dst []float64, t *Dense, b []float64) {
+	if t.Rows != t.Cols || len(dst) != t.Rows || len(b) != t.Rows {
+		panic(name + mismatch)
+	}
+	if t.torn() {
+		panic(name + torn)
+	}
+	if t.at(dst) {
+		panic(name + shared)
+	}
+	copy(dst, b)
+}
+
+// copyColumns is copyVec for matrices.
+func copyColumns(name string, dst, t, b *Dense) {
+	if t.Rows != t.Cols || b.Rows != t.Rows {
+		panic(name + mismatch)
+	}
+	alike(name, dst, b)
+	apart(name, dst, t, t)
+	Copy(dst, b)
 }

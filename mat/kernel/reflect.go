@@ -1,8 +1,8 @@
 package kernel
 
 // The loops of eig: as many whole vectors as there are, and plain Go for the rest. (Plain Go must
-// not be called from a vector function, which would keep the numbers that it needs, and fetch them by
-// SSE instructions: see TestUpperHalvesAreClean.)
+// not be called from a vector function, which would keep the numbers that it needs, and fetch them
+// by SSE instructions: see TestUpperHalvesAreClean.)
 
 // Reflects reports whether Rank2Mul and Reflect run on vectors for rows of n entries.
 func Reflects(n int) bool { return Vector() && n >= vectorReflect }

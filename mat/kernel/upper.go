@@ -10,10 +10,10 @@ package kernel
 //
 // # How it works
 //
-// What is subtracted at a time, Rows() rows above a strip, is spread first, each entry over a vector.
-// With vectors of 256 bits finished rows also go to panels: blocks of columns as wide as the tile, in
-// which the rows follow each other, so that the tile knows all addresses. Rows() rows of all panels
-// lie together, because a panel by itself would begin on another page of the memory.
+// What is subtracted at a time, Rows() rows above a strip, is spread first, each entry over a
+// vector. With vectors of 256 bits finished rows also go to panels: blocks of columns as wide as
+// the tile, in which the rows follow each other, so that the tile knows all addresses. Rows() rows
+// of all panels lie together, because a panel by itself would begin on another page of the memory.
 type Upper struct {
 	U      []float64
 	Ld, N  int

@@ -2,8 +2,8 @@ package kernel
 
 import "fmt"
 
-// The lengths from which vectors are faster than plain code. From vectorWide on, what goes along ever
-// shorter rows is faster by 512 bits than by 256. MulVec has exceptions: useVectors.
+// The lengths from which vectors are faster than plain code. From vectorWide on, what goes along
+// ever shorter rows is faster by 512 bits than by 256. MulVec has exceptions: useVectors.
 const (
 	vectorSym     = 12
 	vectorAxpy    = 16

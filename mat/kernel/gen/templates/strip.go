@@ -6,11 +6,11 @@ import "simd"
 
 func stripVector(s *Strip) {
 	spreadVector(s)
-	room := (*[EdgeRoom]float64)(s.Room)
-	alpha, edge := room[:lanes], room[8:]
+	scratch := (*[EdgeScratch]float64)(s.Scratch)
+	alpha, edge := scratch[:lanes], scratch[8:]
 	simd.BroadcastFloat64s(s.Alpha).Store(alpha)
 	var t tileVector
-	t.a, t.alpha = s.Room[EdgeRoom:][:4*lanes*Padded(s.K)], alpha
+	t.a, t.alpha = s.Scratch[EdgeScratch:][:4*lanes*Padded(s.K)], alpha
 	b := s.B
 	for j := 0; j < min(s.N, s.Diag+s.Rows); {
 		w, nr := PanelAt(s.N, j)
@@ -36,10 +36,10 @@ func stripVector(s *Strip) {
 	archsimd.ClearAVXUpperBits()
 }
 
-// spreadVector sets the room after edge, [(4·p+i)·lanes+l] = A[i·Lda+p·Step] for l < lanes. A row
-// that is not there is stood in for by the last; inner indices beyond K are zeros.
+// spreadVector sets the scratch after edge, [(4·p+i)·lanes+l] = A[i·Lda+p·Step] for l < lanes. A
+// row that is not there is stood in for by the last; inner indices beyond K are zeros.
 func spreadVector(s *Strip) {
-	k, d := s.K, s.Room[EdgeRoom:]
+	k, d := s.K, s.Scratch[EdgeScratch:]
 	last := s.Rows - 1
 	r1, r2, r3 := min(1, last)*s.Lda, min(2, last)*s.Lda, last*s.Lda
 	p := 0
@@ -147,14 +147,14 @@ func packRowsVector(dst []float64, nr int, b []float64, stride, k, w int) {
 		whole--
 	}
 	switch nr {
-	case 3 * lanes: //gen:512
-		for p := 0; p < whole; p++ { //gen:512
-			r, d := (*[3 * lanes]float64)(b[p*stride:]), (*[3 * lanes]float64)(dst[p*nr:])                               //gen:512
-			x, y, z := simd.LoadFloat64s(r[:lanes]), simd.LoadFloat64s(r[lanes:2*lanes]), simd.LoadFloat64s(r[2*lanes:]) //gen:512
-			x.Store(d[:lanes])                                                                                           //gen:512
-			y.Store(d[lanes : 2*lanes])                                                                                  //gen:512
-			z.Store(d[2*lanes:])                                                                                         //gen:512
-		} //gen:512
+	case 3 * lanes:
+		for p := 0; p < whole; p++ {
+			r, d := (*[3 * lanes]float64)(b[p*stride:]), (*[3 * lanes]float64)(dst[p*nr:])
+			x, y, z := simd.LoadFloat64s(r[:lanes]), simd.LoadFloat64s(r[lanes:2*lanes]), simd.LoadFloat64s(r[2*lanes:])
+			x.Store(d[:lanes])
+			y.Store(d[lanes : 2*lanes])
+			z.Store(d[2*lanes:])
+		}
 	case 2 * lanes:
 		for p := 0; p < whole; p++ {
 			r, d := (*[2 * lanes]float64)(b[p*stride:]), (*[2 * lanes]float64)(dst[p*nr:])
