@@ -94,6 +94,21 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// TestRitzIsChecked doctors an eigenvalue that a Lanczos process has found.
+func TestRitzIsChecked(t *testing.T) {
+	const n = 64
+	a := mattest.Spectrum(append([]float64{-3, -2, -1}, slices.Repeat([]float64{1, 1.5}, (n-3)/2+1)...)[:n], 1)
+	for off, want := range map[float64]bool{0: true, 1e-9: false} {
+		var s krylov
+		z, lambda := mat.NewDense(3, n), make([]float64, 3)
+		k, ok := s.lanczos.run(product{a}, n, 0.1, 3, n/2)
+		require.True(t, ok)
+		require.Equal(t, 3, k)
+		s.lanczos.theta[1] += off
+		assert.Equal(t, want, s.ritz(product{a}, z, lambda), "off by %g", off)
+	}
+}
+
 // TestCompleteHasAMargin: that P is below mu by no more than rounding is no sign of an eigenvalue
 // that was missed.
 func TestCompleteHasAMargin(t *testing.T) {
