@@ -99,5 +99,7 @@ func (c *Cholesky) reset(n int) {
 		clear(c.buf)
 		c.f = mat.Dense{Rows: n, Cols: n, Stride: ld, Data: c.buf}
 	}
-	c.vec.Reset(c.f.Data, c.f.Stride, n)
+	if kernel.UpperOn(n) {
+		c.vec.Reset(c.f.Data, c.f.Stride, n)
+	}
 }

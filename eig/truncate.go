@@ -110,7 +110,11 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 		rep.MinEigenvalue /= unit
 		rep.Change /= unit
 	}
-	mat.CopySym(dst, &t.p)
+	from := &t.p
+	if route == RouteClear {
+		from = a // the same, and in the cache
+	}
+	mat.CopySym(dst, from)
 	t.have = haveProduct
 	return rep, nil
 }

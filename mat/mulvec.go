@@ -5,7 +5,15 @@ import "stable/mat/kernel"
 // MulVec sets dst = a·x. a and x are read; dst must not overlap them. It panics if a length does
 // not match. 2mn flops for a of m × n. (BLAS dgemv.)
 func MulVec(dst []float64, a *Dense, x []float64) {
-	checkMulVec("mat: MulVec", dst, a.Rows, a, x, a.Cols)
+	if len(dst) != a.Rows || len(x) != a.Cols {
+		panic("mat: MulVec: dimension mismatch")
+	}
+	if a.torn() {
+		panic("mat: MulVec" + torn)
+	}
+	if a.at(dst) || kernel.SameStart(dst, x) {
+		panic("mat: MulVec" + shared)
+	}
 	if a.Cols == 0 {
 		clear(dst)
 		return
@@ -15,22 +23,17 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 
 // MulVecTrans sets dst = aᵀ·x; otherwise as MulVec.
 func MulVecTrans(dst []float64, a *Dense, x []float64) {
-	checkMulVec("mat: MulVecTrans", dst, a.Cols, a, x, a.Rows)
-	if a.Cols > 0 {
-		kernel.MulVecTrans(dst, a.Data, a.Stride, x)
-	}
-}
-
-// checkMulVec panics unless dst has m and x has n entries, and dst begins at no operand.
-func checkMulVec(name string, dst []float64, m int, a *Dense, x []float64, n int) {
-	if len(dst) != m || len(x) != n {
-		panic(name + mismatch)
+	if len(dst) != a.Cols || len(x) != a.Rows {
+		panic("mat: MulVecTrans: dimension mismatch")
 	}
 	if a.torn() {
-		panic(name + torn)
+		panic("mat: MulVecTrans" + torn)
 	}
 	if a.at(dst) || kernel.SameStart(dst, x) {
-		panic(name + shared)
+		panic("mat: MulVecTrans" + shared)
+	}
+	if a.Cols > 0 {
+		kernel.MulVecTrans(dst, a.Data, a.Stride, x)
 	}
 }
 

@@ -7,13 +7,31 @@ import "stable/mat/kernel"
 // otherwise, nor u. A zero on the diagonal gives infinities or NaN. It panics if a size does not
 // match. n² flops. (BLAS dtrsv.)
 func SolveUpperVec(dst []float64, u *Dense, b []float64) {
-	copyVec("mat: SolveUpperVec", dst, u, b)
+	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
+		panic("mat: SolveUpperVec: dimension mismatch")
+	}
+	if u.torn() {
+		panic("mat: SolveUpperVec" + torn)
+	}
+	if u.at(dst) {
+		panic("mat: SolveUpperVec" + shared)
+	}
+	copy(dst, b)
 	kernel.SolveUpper(dst, u.Data, u.Stride)
 }
 
 // SolveUpperTransVec sets dst = U⁻ᵀ·b, the solution of Uᵀ·x = b; otherwise as SolveUpperVec.
 func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
-	copyVec("mat: SolveUpperTransVec", dst, u, b)
+	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
+		panic("mat: SolveUpperTransVec: dimension mismatch")
+	}
+	if u.torn() {
+		panic("mat: SolveUpperTransVec" + torn)
+	}
+	if u.at(dst) {
+		panic("mat: SolveUpperTransVec" + shared)
+	}
+	copy(dst, b)
 	kernel.SolveUpperTrans(dst, u.Data, u.Stride)
 }
 
@@ -37,13 +55,31 @@ func SolveUpperTrans(dst, u, b *Dense) {
 // SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of the square matrix l, whose entries
 // above the diagonal are not read; otherwise as SolveUpperVec.
 func SolveLowerVec(dst []float64, l *Dense, b []float64) {
-	copyVec("mat: SolveLowerVec", dst, l, b)
+	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
+		panic("mat: SolveLowerVec: dimension mismatch")
+	}
+	if l.torn() {
+		panic("mat: SolveLowerVec" + torn)
+	}
+	if l.at(dst) {
+		panic("mat: SolveLowerVec" + shared)
+	}
+	copy(dst, b)
 	kernel.SolveLower(dst, l.Data, l.Stride)
 }
 
 // SolveLowerTransVec sets dst = L⁻ᵀ·b; otherwise as SolveLowerVec.
 func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
-	copyVec("mat: SolveLowerTransVec", dst, l, b)
+	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
+		panic("mat: SolveLowerTransVec: dimension mismatch")
+	}
+	if l.torn() {
+		panic("mat: SolveLowerTransVec" + torn)
+	}
+	if l.at(dst) {
+		panic("mat: SolveLowerTransVec" + shared)
+	}
+	copy(dst, b)
 	kernel.SolveLowerTrans(dst, l.Data, l.Stride)
 }
 
@@ -62,21 +98,7 @@ func SolveLowerTrans(dst, l, b *Dense) {
 	}
 }
 
-// copyVec sets dst = b for a solve with the triangle t, which must be of their length.
-func copyVec(name string, dst []float64, t *Dense, b []float64) {
-	if t.Rows != t.Cols || len(dst) != t.Rows || len(b) != t.Rows {
-		panic(name + mismatch)
-	}
-	if t.torn() {
-		panic(name + torn)
-	}
-	if t.at(dst) {
-		panic(name + shared)
-	}
-	copy(dst, b)
-}
-
-// copyColumns is copyVec for matrices.
+// copyColumns sets dst = b for a solve with the triangle t.
 func copyColumns(name string, dst, t, b *Dense) {
 	if t.Rows != t.Cols || b.Rows != t.Rows {
 		panic(name + mismatch)

@@ -10,10 +10,10 @@ package kernel
 //
 // # How it works
 //
-// What is subtracted at a time, Rows() rows above a strip, is spread first, each entry over a
-// vector. With vectors of 256 bits finished rows also go to panels: blocks of columns as wide as
-// the tile, in which the rows follow each other, so that the tile knows all addresses. Rows() rows
-// of all panels lie together, because a panel by itself would begin on another page of the memory.
+// What is subtracted at a time, a block of some rows above a strip, is spread first, each entry over
+// a vector. With vectors of 256 bits finished rows also go to panels: blocks of columns as wide as
+// the tile, in which the rows follow each other, so that the tile knows all addresses. Such a block
+// of all panels lies together, because a panel by itself would begin on another page.
 type Upper struct {
 	U      []float64
 	Ld, N  int
@@ -37,12 +37,10 @@ const (
 // UpperOn reports whether vectors factor matrices of order n.
 func UpperOn(n int) bool { return Vector() && n >= vectorUpper }
 
-// Reset prepares for a matrix of order n in u. It allocates where n is larger than ever before.
+// Reset prepares for a matrix of order n, for which UpperOn holds, in u. It allocates where n is
+// larger than ever before.
 func (f *Upper) Reset(u []float64, ld, n int) {
 	f.U, f.Ld, f.N, f.panels = u, ld, n, f.panels[:0]
-	if !UpperOn(n) {
-		return
-	}
 	if f.spread == nil {
 		f.spread = make([]float64, spreadSize)
 	}
