@@ -106,6 +106,13 @@ func subtract1AVX2(c, a, b []float64, ld int) {
 	for len(a) > 0 {
 		x4 := (*[64]float64)(a)
 		row0 := (*[4]float64)(b)
+		b = b[ld:]
+		row1 := (*[4]float64)(b)
+		b = b[ld:]
+		row2 := (*[4]float64)(b)
+		b = b[ld:]
+		row3 := (*[4]float64)(b)
+		b = b[ld:]
 		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row0[0:4]))
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[0:4]))
 		c00 = x.MulAdd(y0, c00)
@@ -115,8 +122,6 @@ func subtract1AVX2(c, a, b []float64, ld int) {
 		c20 = x.MulAdd(y0, c20)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[12:16]))
 		c30 = x.MulAdd(y0, c30)
-		b = b[ld:]
-		row1 := (*[4]float64)(b)
 		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row1[0:4]))
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[16:20]))
 		c00 = x.MulAdd(y0, c00)
@@ -126,8 +131,6 @@ func subtract1AVX2(c, a, b []float64, ld int) {
 		c20 = x.MulAdd(y0, c20)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[28:32]))
 		c30 = x.MulAdd(y0, c30)
-		b = b[ld:]
-		row2 := (*[4]float64)(b)
 		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row2[0:4]))
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[32:36]))
 		c00 = x.MulAdd(y0, c00)
@@ -137,8 +140,6 @@ func subtract1AVX2(c, a, b []float64, ld int) {
 		c20 = x.MulAdd(y0, c20)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[44:48]))
 		c30 = x.MulAdd(y0, c30)
-		b = b[ld:]
-		row3 := (*[4]float64)(b)
 		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row3[0:4]))
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[48:52]))
 		c00 = x.MulAdd(y0, c00)
@@ -148,7 +149,6 @@ func subtract1AVX2(c, a, b []float64, ld int) {
 		c20 = x.MulAdd(y0, c20)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[60:64]))
 		c30 = x.MulAdd(y0, c30)
-		b = b[ld:]
 		a = a[64:]
 	}
 	subAVX2(c[0:], c00)
@@ -166,6 +166,13 @@ func subtract2AVX2(c, a, b []float64, ld int) {
 	for len(a) > 0 {
 		x4 := (*[64]float64)(a)
 		row0 := (*[8]float64)(b)
+		b = b[ld:]
+		row1 := (*[8]float64)(b)
+		b = b[ld:]
+		row2 := (*[8]float64)(b)
+		b = b[ld:]
+		row3 := (*[8]float64)(b)
+		b = b[ld:]
 		y0, y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row0[0:4])), archsimd.LoadFloat64x4Array((*[4]float64)(row0[4:8]))
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[0:4]))
 		c00, c01 = y0.MulAdd(x, c00), x.MulAdd(y1, c01)
@@ -175,8 +182,6 @@ func subtract2AVX2(c, a, b []float64, ld int) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[12:16]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		b = b[ld:]
-		row1 := (*[8]float64)(b)
 		y0, y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row1[0:4])), archsimd.LoadFloat64x4Array((*[4]float64)(row1[4:8]))
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[16:20]))
 		c00, c01 = y0.MulAdd(x, c00), x.MulAdd(y1, c01)
@@ -186,8 +191,6 @@ func subtract2AVX2(c, a, b []float64, ld int) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[28:32]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		b = b[ld:]
-		row2 := (*[8]float64)(b)
 		y0, y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row2[0:4])), archsimd.LoadFloat64x4Array((*[4]float64)(row2[4:8]))
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[32:36]))
 		c00, c01 = y0.MulAdd(x, c00), x.MulAdd(y1, c01)
@@ -197,8 +200,6 @@ func subtract2AVX2(c, a, b []float64, ld int) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[44:48]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		b = b[ld:]
-		row3 := (*[8]float64)(b)
 		y0, y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row3[0:4])), archsimd.LoadFloat64x4Array((*[4]float64)(row3[4:8]))
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[48:52]))
 		c00, c01 = y0.MulAdd(x, c00), x.MulAdd(y1, c01)
@@ -208,7 +209,6 @@ func subtract2AVX2(c, a, b []float64, ld int) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[60:64]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		b = b[ld:]
 		a = a[64:]
 	}
 	subAVX2(c[0:], c00)
@@ -433,6 +433,13 @@ func subtract1AVX512(c, a, b []float64, ld int) {
 	for len(a) > 0 {
 		x4 := (*[128]float64)(a)
 		row0 := (*[8]float64)(b)
+		b = b[ld:]
+		row1 := (*[8]float64)(b)
+		b = b[ld:]
+		row2 := (*[8]float64)(b)
+		b = b[ld:]
+		row3 := (*[8]float64)(b)
+		b = b[ld:]
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row0[0:8]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[0:8]))
 		c00 = x.MulAdd(y0, c00)
@@ -442,8 +449,6 @@ func subtract1AVX512(c, a, b []float64, ld int) {
 		c20 = x.MulAdd(y0, c20)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[24:32]))
 		c30 = x.MulAdd(y0, c30)
-		b = b[ld:]
-		row1 := (*[8]float64)(b)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row1[0:8]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[32:40]))
 		c00 = x.MulAdd(y0, c00)
@@ -453,8 +458,6 @@ func subtract1AVX512(c, a, b []float64, ld int) {
 		c20 = x.MulAdd(y0, c20)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[56:64]))
 		c30 = x.MulAdd(y0, c30)
-		b = b[ld:]
-		row2 := (*[8]float64)(b)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row2[0:8]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[64:72]))
 		c00 = x.MulAdd(y0, c00)
@@ -464,8 +467,6 @@ func subtract1AVX512(c, a, b []float64, ld int) {
 		c20 = x.MulAdd(y0, c20)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[88:96]))
 		c30 = x.MulAdd(y0, c30)
-		b = b[ld:]
-		row3 := (*[8]float64)(b)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row3[0:8]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[96:104]))
 		c00 = x.MulAdd(y0, c00)
@@ -475,7 +476,6 @@ func subtract1AVX512(c, a, b []float64, ld int) {
 		c20 = x.MulAdd(y0, c20)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[120:128]))
 		c30 = x.MulAdd(y0, c30)
-		b = b[ld:]
 		a = a[128:]
 	}
 	subAVX512(c[0:], c00)
@@ -493,6 +493,13 @@ func subtract2AVX512(c, a, b []float64, ld int) {
 	for len(a) > 0 {
 		x4 := (*[128]float64)(a)
 		row0 := (*[16]float64)(b)
+		b = b[ld:]
+		row1 := (*[16]float64)(b)
+		b = b[ld:]
+		row2 := (*[16]float64)(b)
+		b = b[ld:]
+		row3 := (*[16]float64)(b)
+		b = b[ld:]
 		y0, y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row0[0:8])), archsimd.LoadFloat64x8Array((*[8]float64)(row0[8:16]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[0:8]))
 		c00, c01 = y0.MulAdd(x, c00), x.MulAdd(y1, c01)
@@ -502,8 +509,6 @@ func subtract2AVX512(c, a, b []float64, ld int) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[24:32]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		b = b[ld:]
-		row1 := (*[16]float64)(b)
 		y0, y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row1[0:8])), archsimd.LoadFloat64x8Array((*[8]float64)(row1[8:16]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[32:40]))
 		c00, c01 = y0.MulAdd(x, c00), x.MulAdd(y1, c01)
@@ -513,8 +518,6 @@ func subtract2AVX512(c, a, b []float64, ld int) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[56:64]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		b = b[ld:]
-		row2 := (*[16]float64)(b)
 		y0, y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row2[0:8])), archsimd.LoadFloat64x8Array((*[8]float64)(row2[8:16]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[64:72]))
 		c00, c01 = y0.MulAdd(x, c00), x.MulAdd(y1, c01)
@@ -524,8 +527,6 @@ func subtract2AVX512(c, a, b []float64, ld int) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[88:96]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		b = b[ld:]
-		row3 := (*[16]float64)(b)
 		y0, y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row3[0:8])), archsimd.LoadFloat64x8Array((*[8]float64)(row3[8:16]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[96:104]))
 		c00, c01 = y0.MulAdd(x, c00), x.MulAdd(y1, c01)
@@ -535,7 +536,6 @@ func subtract2AVX512(c, a, b []float64, ld int) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[120:128]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		b = b[ld:]
 		a = a[128:]
 	}
 	subAVX512(c[0:], c00)
@@ -557,6 +557,13 @@ func subtract3AVX512(c, a, b []float64, ld int) {
 	for len(a) > 0 {
 		x4 := (*[128]float64)(a)
 		row0 := (*[24]float64)(b)
+		b = b[ld:]
+		row1 := (*[24]float64)(b)
+		b = b[ld:]
+		row2 := (*[24]float64)(b)
+		b = b[ld:]
+		row3 := (*[24]float64)(b)
+		b = b[ld:]
 		y0, y1, y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row0[0:8])), archsimd.LoadFloat64x8Array((*[8]float64)(row0[8:16])), archsimd.LoadFloat64x8Array((*[8]float64)(row0[16:24]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[0:8]))
 		c00, c01, c02 = y0.MulAdd(x, c00), y1.MulAdd(x, c01), x.MulAdd(y2, c02)
@@ -566,8 +573,6 @@ func subtract3AVX512(c, a, b []float64, ld int) {
 		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[24:32]))
 		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
-		b = b[ld:]
-		row1 := (*[24]float64)(b)
 		y0, y1, y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row1[0:8])), archsimd.LoadFloat64x8Array((*[8]float64)(row1[8:16])), archsimd.LoadFloat64x8Array((*[8]float64)(row1[16:24]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[32:40]))
 		c00, c01, c02 = y0.MulAdd(x, c00), y1.MulAdd(x, c01), x.MulAdd(y2, c02)
@@ -577,8 +582,6 @@ func subtract3AVX512(c, a, b []float64, ld int) {
 		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[56:64]))
 		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
-		b = b[ld:]
-		row2 := (*[24]float64)(b)
 		y0, y1, y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row2[0:8])), archsimd.LoadFloat64x8Array((*[8]float64)(row2[8:16])), archsimd.LoadFloat64x8Array((*[8]float64)(row2[16:24]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[64:72]))
 		c00, c01, c02 = y0.MulAdd(x, c00), y1.MulAdd(x, c01), x.MulAdd(y2, c02)
@@ -588,8 +591,6 @@ func subtract3AVX512(c, a, b []float64, ld int) {
 		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[88:96]))
 		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
-		b = b[ld:]
-		row3 := (*[24]float64)(b)
 		y0, y1, y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row3[0:8])), archsimd.LoadFloat64x8Array((*[8]float64)(row3[8:16])), archsimd.LoadFloat64x8Array((*[8]float64)(row3[16:24]))
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[96:104]))
 		c00, c01, c02 = y0.MulAdd(x, c00), y1.MulAdd(x, c01), x.MulAdd(y2, c02)
@@ -599,7 +600,6 @@ func subtract3AVX512(c, a, b []float64, ld int) {
 		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[120:128]))
 		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
-		b = b[ld:]
 		a = a[128:]
 	}
 	subAVX512(c[0:], c00)

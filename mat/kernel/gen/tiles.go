@@ -103,9 +103,11 @@ func (t tile) steps(n int) {
 		t.put("row := (*[%d]float64)(b)", t.vectors*n*t.lanes)
 	}
 	for k := range n {
-		if !t.packed {
-			t.put("row%d := (*[%d]float64)(b)", k, t.vectors*t.lanes)
+		if !t.packed { // all checks of bounds first: between two loads they would cost registers
+			t.put("row%d := (*[%d]float64)(b)\nb = b[ld:]", k, t.vectors*t.lanes)
 		}
+	}
+	for k := range n {
 		loads := make([]string, t.vectors)
 		for j := range loads {
 			if t.packed {
@@ -124,9 +126,6 @@ func (t tile) steps(n int) {
 			products[last] = fmt.Sprintf("x.MulAdd(y%d, c%d%d)", last, i, last)
 			t.put("x = %s", t.load("x4", 4*k+i))
 			t.put("%s = %s", t.row(i), strings.Join(products, ", "))
-		}
-		if !t.packed {
-			t.put("b = b[ld:]")
 		}
 	}
 	t.put("a = a[%d:]", 4*n*t.lanes)
