@@ -95,8 +95,8 @@ func (t tile) sums() {
 // operands returns the names of the vectors of b.
 func (t tile) operands() string { return "y0, y1, y2"[:4*t.vectors-2] }
 
-// steps writes out n inner indices, and goes on. MulAdd overwrites what it is called on: y would
-// have to be copied for the next row, so that x, which is not used again, takes the last product.
+// steps writes out n inner indices, and goes on. MulAdd overwrites what it is called on: y is copied
+// for the next row, x, which is not used again, takes the last product.
 func (t tile) steps(n int) {
 	t.put("x4 := (*[%d]float64)(a)", 4*n*t.lanes)
 	if t.packed {
@@ -116,16 +116,21 @@ func (t tile) steps(n int) {
 				loads[j] = t.load(fmt.Sprint("row", k), j)
 			}
 		}
-		t.put("%s = %s", t.operands(), strings.Join(loads, ", "))
 		for i := range 4 {
+			t.put("x = %s", t.load("x4", 4*k+i))
 			products := make([]string, t.vectors)
 			for j := range products {
 				products[j] = fmt.Sprintf("y%d.MulAdd(x, c%d%d)", j, i, j)
+				if j == t.vectors-1 {
+					products[j] = fmt.Sprintf("x.MulAdd(y%d, c%d%d)", j, i, j)
+				}
+				if i == 0 {
+					t.put("y%d = %s\nc%d%d = %s", j, loads[j], i, j, products[j])
+				}
 			}
-			last := t.vectors - 1
-			products[last] = fmt.Sprintf("x.MulAdd(y%d, c%d%d)", last, i, last)
-			t.put("x = %s", t.load("x4", 4*k+i))
-			t.put("%s = %s", t.row(i), strings.Join(products, ", "))
+			if i > 0 {
+				t.put("%s = %s", t.row(i), strings.Join(products, ", "))
+			}
 		}
 	}
 	t.put("a = a[%d:]", 4*n*t.lanes)
