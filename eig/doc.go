@@ -8,14 +8,14 @@
 // to mu. Truncator.project tries these routes in this order; they agree up to rounding. k is the
 // number of eigenvalues below mu.
 //
-//	route        taken where                                         flops             file
-//	clear        Cholesky of A − mu·I succeeds: P is A               n³/3              chol/posdef.go
-//	krylov       n ≥ 48, k ≤ n/16, far enough below mu for a         n³/3 + 25·2n²     krylov.go, lanczos.go
-//	             Lanczos process with A; Cholesky of P proves them
-//	             to be all
-//	tridiagonal  elsewhere: all eigenvalues of the tridiagonal form  4n³/3 +           householder.go, spectral.go,
-//	             and the eigenvectors of the smaller side of mu      3n²·min(k, n−k)   tridiagonal.go, bisect.go, ql.go
-//	jacobi       the others decline: no matrix is known              60n³              jacobi.go
+//	route        flops                    where, and in which file
+//	clear        n³/3                     Cholesky of A − mu·I succeeds: chol/posdef.go
+//	krylov       n³/3 + 50n²              n ≥ 48, k ≤ n/16, far below mu: krylov.go, lanczos.go
+//	tridiagonal  4n³/3 + 3n²·min(k, n−k)  elsewhere: householder.go, spectral.go, tridiagonal.go
+//	jacobi       60n³                     the others decline, as for no known matrix: jacobi.go
+//
+// clear returns A itself. krylov is a Lanczos process with A; a Cholesky factorisation of P proves
+// that it missed no eigenvalue. tridiagonal finds the eigenvectors of the smaller side of mu.
 //
 // # Why no basis is kept
 //

@@ -308,9 +308,9 @@ func (t *Truncator) report(route Route) Report {
 
 // SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by a Cholesky factor of P, which the
 // first solve computes. b is read; dst may be b. Errors: chol.ErrNotPosDef if P is not positive
-// definite to working precision, which a normal mu well above n·eps·‖P‖_F excludes. It panics if a length is
-// not n, or if the last Truncate failed. Nothing is allocated at an order seen before. 2n² flops,
-// the first time n³/3 more.
+// definite to working precision, which a normal mu well above n·eps·‖P‖_F excludes. It panics if a
+// length is not n, or if the last Truncate failed. Nothing is allocated at an order seen before. 2n²
+// flops, the first time n³/3 more.
 func (t *Truncator) SolveVec(dst, b []float64) error {
 	if err := t.factor("eig: Truncator.SolveVec: no projection"); err != nil {
 		return err
