@@ -60,7 +60,7 @@ func TestResumeTruncated(t *testing.T) {
 		s, err := New(problem(), m, Options{Seed: 1})
 		require.NoError(t, err)
 		steps(t, s, 3)
-		assert.Equal(t, eig.RouteKrylov, s.Estimator().Report().Truncate.Route)
+		assert.Equal(t, eig.RouteTridiagonal, s.Estimator().Report().Truncate.Route)
 		assert.Equal(t, 3, s.Activity().Truncated)
 	}
 }

@@ -11,14 +11,13 @@ import (
 // no factor and is ready for use. After a failed Factor, and after PosDef, it holds no factor
 // either: Valid is false, and methods that need a factor panic.
 type Cholesky struct {
-	f      mat.Dense
-	lower  bool // the lower triangle of f is L, as the portable kernels factor
-	upper  bool // the upper triangle of f is U = Lᵀ, as the vector kernels factor; all methods but the solves use it
-	valid  bool
-	buf    []float64 // memory of f
-	work   []float64 // workspace of 3n
-	spread []float64 // workspace of factorUpper
-	panels []float64 // and room for it, with vectors of 256 bits
+	f     mat.Dense
+	lower bool // the lower triangle of f is L, as the portable kernels factor
+	upper bool // the upper triangle of f is U = Lᵀ, as the vector kernels factor; all methods but the solves use it
+	valid bool
+	buf   []float64 // memory of f
+	work  []float64 // workspace of 3n
+	vec   kernel.Upper
 }
 
 // Valid reports whether c holds a factor.
@@ -82,33 +81,25 @@ func (c *Cholesky) needUpper() {
 	c.upper = true
 }
 
-// reset makes room for order n. The memory has whole strips of 4 rows, and an odd number of whole
-// vectors of 8 columns in each row: vectors need no special case at the edges, and with n a power
-// of two the rows do not compete for the same lines of the cache.
+// reset grows the memory for order n: whole strips of 4 rows, of an odd number of whole vectors of
+// 8 columns, so that vectors have no special case at the edges, and rows of a power of two do not
+// compete for the same lines of the cache.
 func (c *Cholesky) reset(n int) {
 	c.valid = false
-	if c.spread == nil && byVectors(n) { // here and not in factor, which PosDef may not reach
-		c.spread = make([]float64, spreadSize)
-	}
-	c.panels = c.panels[:0]
-	if kernel.Lanes() == panelLanes && n >= panelsFrom {
-		if cap(c.panels) < panelSize(n) {
-			c.panels = make([]float64, panelSize(n))
+	if c.f.Data == nil || c.f.Rows != n {
+		ld := (n+7)/8*8 | 8
+		size := (n + 3) / 4 * 4 * ld
+		if cap(c.buf) < size {
+			c.buf = make([]float64, size)
 		}
-		c.panels = c.panels[:panelSize(n)]
+		if len(c.work) < 3*n {
+			c.work = make([]float64, 3*n)
+		}
+		c.buf = c.buf[:size]
+		clear(c.buf)
+		c.f = mat.Dense{Rows: n, Cols: n, Stride: ld, Data: c.buf}
 	}
-	if c.f.Data != nil && c.f.Rows == n {
-		return
+	if kernel.UpperOn(n) {
+		c.vec.Reset(c.f.Data, c.f.Stride, n)
 	}
-	ld := (n+7)/8*8 | 8
-	size := (n + 3) / 4 * 4 * ld
-	if cap(c.buf) < size {
-		c.buf = make([]float64, size)
-	}
-	if len(c.work) < 3*n {
-		c.work = make([]float64, 3*n)
-	}
-	c.buf = c.buf[:size]
-	clear(c.buf)
-	c.f = mat.Dense{Rows: n, Cols: n, Stride: ld, Data: c.buf}
 }

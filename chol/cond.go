@@ -12,13 +12,12 @@ const (
 	maxCondSteps = 5  // cap on the steps of a climb, as ITMAX in LAPACK's dlacn2
 )
 
-// Cond returns the condition number κ₁ = ‖A‖₁·‖A⁻¹‖₁, at least 1, and 1 for order 0. It also works
-// after Update and Downdate. Up to order 32 the result is κ₁ itself, except for rounding. For
-// larger orders both norms are estimates from below, each the best of three climbs by the method of
-// Hager and Higham. No theorem says how far below they are; the package comment says what was
-// observed. The same factor gives the same number. Cond panics if c holds no factor. It does not
-// allocate. About n³ flops up to order 32, and 50n² above. (Higham, Accuracy and Stability,
-// algorithm 15.1; LAPACK dpocon, dlacn2.)
+// Cond returns the condition number κ₁ = ‖A‖₁·‖A⁻¹‖₁, at least 1, and 1 for order 0: κ₁ itself,
+// except for rounding, up to order 32, and the product of two estimates from below for larger
+// orders, each the best of three climbs by the method of Hager and Higham; the package comment says
+// how far below was observed. It panics if c holds no factor. It does not allocate. About n³ flops
+// up to order 32, and 50n² above. (Higham, Accuracy and Stability, algorithm 15.1; LAPACK dpocon,
+// dlacn2.)
 func (c *Cholesky) Cond() float64 {
 	if !c.valid {
 		panic("chol: Cond: no factor")
@@ -84,9 +83,8 @@ func (c *Cholesky) mulVec(x []float64) {
 }
 
 // climbs estimates the 1-norm of the symmetric operator B that apply applies in place, by the best
-// of three climbs. One starts at the mean of all columns, as Higham's does, and one at the given
-// column. Where the entries are small integers, both may be orthogonal to everything that makes B
-// large. So the third starts at a vector without a pattern, the same in every call.
+// of three climbs: from the mean of all columns, as Higham's, from the given column, and from a
+// vector without a pattern, since both may be orthogonal to what makes a matrix of integers large.
 func (c *Cholesky) climbs(apply func(x []float64), column int) float64 {
 	x := c.work[:c.f.Rows]
 	for i := range x {

@@ -1,19 +1,21 @@
 package chol
 
-import "math"
+import (
+	"math"
 
-// A corner is a block of up to 4 × 4 on the diagonal, stored as the steps that divide by it: add
-// multiples of the rows above, then scale the rows. (For L in place of U, read columns for rows.)
+	"stable/mat/kernel"
+)
+
+// A corner is the factor of a block of up to 4 × 4 on the diagonal, stored as the elimination that
+// divides by it. (For L in place of U, read columns for rows.)
 type corner struct {
-	m01, m02, m03, m12, m13, m23 float64 // row j += m_ij·row i
-	s0, s1, s2, s3               float64 // row i *= s_i, the reciprocals of the diagonal of the factor
-	r0, r1, r2, r3               float64 // that diagonal
+	kernel.Elimination
+	r0, r1, r2, r3 float64 // the diagonal of the factor; S_i are their reciprocals
 }
 
 // factor computes the corner of order w from the upper triangle of its block. It returns w, or the
-// index and value of the pivot that fails. The chain of dependent operations from pivot to pivot is
-// a division and two multiplications, as in LDLᵀ; the roots, 1/√d = √d·(1/d), are not part of that
-// chain.
+// index and value of the pivot that fails. The roots, 1/√d = √d·(1/d), are not on the chain from
+// pivot to pivot.
 func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 float64) (k int, pivot float64) {
 	if w < 3 {
 		*c = corner{}
@@ -23,56 +25,56 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	}
 	q0 := 1 / a00
 	c.r0 = math.Sqrt(a00)
-	c.s0 = c.r0 * q0
+	c.S0 = c.r0 * q0
 	if w == 1 {
 		return 1, 0
 	}
-	c.m01 = -a01 * q0
-	a11 += c.m01 * a01
+	c.M01 = -a01 * q0
+	a11 += c.M01 * a01
 	if !usable(a11) {
 		return 1, a11
 	}
 	q1 := 1 / a11
 	c.r1 = math.Sqrt(a11)
-	c.s1 = c.r1 * q1
+	c.S1 = c.r1 * q1
 	if w == 2 {
 		return 2, 0
 	}
-	c.m02 = -a02 * q0
-	a12 += c.m01 * a02
-	c.m12 = -a12 * q1
-	a22 += c.m02*a02 + c.m12*a12
+	c.M02 = -a02 * q0
+	a12 += c.M01 * a02
+	c.M12 = -a12 * q1
+	a22 += c.M02*a02 + c.M12*a12
 	if !usable(a22) {
 		return 2, a22
 	}
 	q2 := 1 / a22
 	c.r2 = math.Sqrt(a22)
-	c.s2 = c.r2 * q2
+	c.S2 = c.r2 * q2
 	if w == 3 {
-		c.m03, c.m13, c.m23, c.s3, c.r3 = 0, 0, 0, 0, 0
+		c.M03, c.M13, c.M23, c.S3, c.r3 = 0, 0, 0, 0, 0
 		return 3, 0
 	}
-	c.m03 = -a03 * q0
-	a13 += c.m01 * a03
-	c.m13 = -a13 * q1
-	a23 += c.m02*a03 + c.m12*a13
-	c.m23 = -a23 * q2
-	a33 += c.m03*a03 + c.m13*a13 + c.m23*a23
+	c.M03 = -a03 * q0
+	a13 += c.M01 * a03
+	c.M13 = -a13 * q1
+	a23 += c.M02*a03 + c.M12*a13
+	c.M23 = -a23 * q2
+	a33 += c.M03*a03 + c.M13*a13 + c.M23*a23
 	if !usable(a33) {
 		return 3, a33
 	}
 	c.r3 = math.Sqrt(a33)
-	c.s3 = c.r3 * (1 / a33)
+	c.S3 = c.r3 * (1 / a33)
 	return 4, 0
 }
 
-// put writes the factor of the corner, except its first row off the diagonal, into four rows of U.
-// It writes exactly the numbers that the steps were computed from: where cancellation left a pivot,
-// a second elimination with different rounding could produce anything, even a negative number.
+// put writes the factor of the corner, except its first row off the diagonal, into four rows of U:
+// the numbers that the elimination was computed from, since another one, rounded otherwise, could
+// give a negative pivot where cancellation left little of one.
 func (c *corner) put(u0, u1, u2, u3 []float64) {
 	u0[0] = c.r0
-	u1[1], u1[2], u1[3] = c.r1, -c.m12*c.r1, -c.m13*c.r1
-	u2[2], u2[3] = c.r2, -c.m23*c.r2
+	u1[1], u1[2], u1[3] = c.r1, -c.M12*c.r1, -c.M13*c.r1
+	u2[2], u2[3] = c.r2, -c.M23*c.r2
 	u3[3] = c.r3
 }
 

@@ -28,19 +28,13 @@ func (c *Cholesky) factorShifted(name string, a *mat.Sym, shift float64) error {
 	return nil
 }
 
-// vectorFrom is the order from which vector code is faster.
-const vectorFrom = 16
-
-// byVectors reports whether vector code factors matrices of order n.
-func byVectors(n int) bool { return kernel.Vector() && n >= vectorFrom }
-
 // factor sets the factor of a − shift·I, and returns n, or the index and value of the first pivot
 // that is not positive and finite.
 func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) {
-	c.upper = byVectors(a.N)
+	c.upper = kernel.UpperOn(a.N)
 	c.lower = !c.upper
 	if c.upper {
-		return factorUpper(c.f.Data, c.f.Stride, c.panels, a, shift, c.spread)
+		return factorUpper(&c.vec, a, shift)
 	}
 	return factorLower(c.f.Data, c.f.Stride, a, shift)
 }

@@ -7,8 +7,7 @@ import (
 
 // factorLower sets L = chol(a − shift·I) in the lower triangle of l, and returns n, or the index
 // and value of the first pivot that is not positive and finite. It goes by panels of three columns,
-// each made from all columns on its left (left-looking): the rows that the dot products run over
-// lie in memory as they are needed. It is
+// each made from all columns on its left (left-looking):
 //
 //	for j ≤ i: L_ij = (A_ij − Σ_{p<j} L_ip·L_jp) / L_jj, with L_jj = √ for i = j
 func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
@@ -45,10 +44,10 @@ func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k 
 	}
 	r0[j] = c.r0
 	if w > 1 {
-		r1[j], r1[j+1] = a01*c.s0, c.r1
+		r1[j], r1[j+1] = a01*c.S0, c.r1
 	}
 	if w > 2 { // as corner.put
-		r2[j], r2[j+1], r2[j+2] = a02*c.s0, -c.m12*c.r1, c.r2
+		r2[j], r2[j+1], r2[j+2] = a02*c.S0, -c.M12*c.r1, c.r2
 	}
 	return w, 0
 }
@@ -69,7 +68,7 @@ func (c *corner) below(l []float64, ld, j int, a *mat.Sym) {
 			clear(x[i*ld:][:3])
 		}
 	}
-	m01, m02, m12, t0, t1, t2 := c.m01, c.m02, c.m12, c.s0, c.s1, c.s2
+	m01, m02, m12, t0, t1, t2 := c.M01, c.M02, c.M12, c.S0, c.S1, c.S2
 	for {
 		x3, y3 := (*[3]float64)(x), (*[3]float64)(y)
 		s0 := y3[0] + x3[0]

@@ -60,8 +60,9 @@ func testPosDefAgreesWithFactor(t *testing.T) {
 	}
 }
 
-// Dominance has room for rounding: where each diagonal entry is the sum of its row, or a few units
-// in the last place more, Factor may fail; and a sum may drop many terms that are small beside one.
+// Dominance has a margin for rounding: where each diagonal entry is the sum of its row, or a few
+// units in the last place more, Factor may fail; and a sum may drop many terms that are small
+// beside one.
 func TestPosDefOnTheEdgeOfDominance(t *testing.T) {
 	chol.EachKernel(t, testPosDefOnTheEdgeOfDominance)
 }

@@ -21,16 +21,12 @@ var constants = map[string]float64{
 	"eigenvalues, relative":    4,
 	"eigenvectors":             4,
 	"orthogonality":            4,
-	"from, eigenvalues":        8,
-	"from, eigenvectors":       8,
-	"from, orthogonality":      4,
 	"symmetric, eigenvalues":   4,
 	"symmetric, eigenvectors":  4,
 	"symmetric, orthogonality": 16,
 	"projection":               16,
 	"projection, tridiagonal":  16,
-	"projection, products":     16,
-	"projection, inverse":      16,
+	"projection, krylov":       16,
 	"projection, jacobi":       16,
 	"floor":                    16,
 	"idempotence":              16,
@@ -62,7 +58,7 @@ func testAccuracy(t *testing.T) {
 	for k := range count {
 		name, a := mattest.Draw(k)
 		c.where = fmt.Sprintf("%s, n=%d, matrix %d", name, a.N, k)
-		c.jacobi(t, a, uint64(k))
+		c.jacobi(t, a)
 		mu := c.someMu(a, uint64(k))
 		c.where += fmt.Sprintf(", mu=%g", mu)
 		routes[c.truncate(t, a, mu)]++
@@ -83,7 +79,7 @@ type accuracy struct {
 	v      *mattest.Exact
 }
 
-func (c *accuracy) jacobi(t *testing.T, a *mat.Sym, seed uint64) {
+func (c *accuracy) jacobi(t *testing.T, a *mat.Sym) {
 	_, err := c.e.Factor(a)
 	require.NoError(t, err, c.where)
 	c.lambda, c.v = mattest.ExactEig(a, c.e.VectorsT())
@@ -93,11 +89,6 @@ func (c *accuracy) jacobi(t *testing.T, a *mat.Sym, seed uint64) {
 	require.NoError(t, c.s.Factor(a), c.where)
 	names := [...]string{"symmetric, eigenvalues", "symmetric, eigenvectors", "symmetric, orthogonality"}
 	c.decomposition(a, &c.s, names)
-
-	v0 := mattest.Orthogonal(a.N, seed)
-	_, err = c.e.FactorFrom(a, v0)
-	require.NoError(t, err, c.where)
-	c.decomposition(a, &c.e, [...]string{"from, eigenvalues", "from, eigenvectors", "from, orthogonality"})
 }
 
 // decomposition is what Jacobi and Symmetric hold.
@@ -203,13 +194,12 @@ func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) eig.Route {
 	c.l.See("idempotence", mattest.ExactSym(again).Sub(mattest.ExactSym(p)).Norm(), unit, c.where)
 
 	for name, r := range map[string]eig.Route{
-		"tridiagonal": eig.RouteTridiagonal, "jacobi": eig.RouteJacobi, "products": eig.RouteProducts,
-		"inverse": eig.RouteInverse,
+		"tridiagonal": eig.RouteTridiagonal, "jacobi": eig.RouteJacobi, "krylov": eig.RouteKrylov,
 	} {
 		if _, ok := c.by.TruncateBy(r, again, a, mu); ok {
 			c.l.See("projection, "+name, mattest.ExactSym(again).Sub(exact).Norm(), unit, c.where)
 		} else {
-			require.GreaterOrEqual(t, r, eig.RouteProducts, c.where)
+			require.Equal(t, eig.RouteKrylov, r, c.where)
 		}
 	}
 	return rep.Route

@@ -53,30 +53,6 @@ func BenchmarkClear(b *testing.B) {
 	})
 }
 
-// BenchmarkEigFrom is a Jacobi decomposition of a matrix that has moved by 1 %, from the
-// eigenvectors that it had before.
-func BenchmarkEigFrom(b *testing.B) {
-	each(b, func(b *testing.B, n int) {
-		a := mattest.Sym(n, uint64(n))
-		var e eig.Jacobi
-		_, err := e.Factor(a)
-		must(err)
-		v0 := mattest.Trans(e.VectorsT())
-		a = moved(a)
-		for b.Loop() {
-			_, err := e.FactorFrom(a, v0)
-			must(err)
-		}
-	})
-}
-
-// moved is a, moved by 1 % of its norm.
-func moved(a *mat.Sym) *mat.Sym {
-	m, e := mat.NewSym(a.N), mattest.Sym(a.N, 77)
-	mat.AddScaledSym(m, a, 0.01*norm(a)/norm(e), e)
-	return m
-}
-
 // few is mattest.Sym shifted so that k eigenvalues are below mu, which is half-way to the next one.
 func few(n, k int, mu float64) *mat.Sym {
 	a := mattest.Sym(n, uint64(n))
@@ -90,8 +66,7 @@ func few(n, k int, mu float64) *mat.Sym {
 func apart(n int) *mat.Sym { return spiked(n, -3, -2, -1) }
 
 // BenchmarkRoutes runs each route of Truncate by itself: the crossovers in the package are read
-// from it. On the edge the three eigenvalues that are clipped are the first of a dense spectrum,
-// half-way from the third to the fourth.
+// from it.
 func BenchmarkRoutes(b *testing.B) {
 	const mu = 0.1
 	tri, jac := eig.RouteTridiagonal, eig.RouteJacobi
@@ -106,11 +81,7 @@ func BenchmarkRoutes(b *testing.B) {
 			{"clipped", mattest.Sym(n, uint64(n)), "tridiagonal", tri, 2, 512},
 			{"clipped", mattest.Sym(n, uint64(n)), "jacobi", jac, 2, 54},
 			{"apart", apart(max(n, 4)), "tridiagonal", tri, 14, 512},
-			{"apart", apart(max(n, 4)), "products", eig.RouteProducts, 14, 512},
-			{"apart", apart(max(n, 4)), "inverse", eig.RouteInverse, 14, 512},
-			{"edge", few(n, min(3, n-1), mu), "tridiagonal", tri, 14, 512},
-			{"edge", few(n, min(3, n-1), mu), "products", eig.RouteProducts, 14, 512},
-			{"edge", few(n, min(3, n-1), mu), "inverse", eig.RouteInverse, 14, 512},
+			{"apart", apart(max(n, 4)), "krylov", eig.RouteKrylov, 14, 512},
 		} {
 			if n < c.from || n > c.to {
 				continue

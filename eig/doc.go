@@ -5,17 +5,25 @@
 // accurate to the last digits of every eigenvalue of a graded positive definite matrix.
 //
 // [Truncator] computes the projection in the Frobenius norm, which raises the eigenvalues below mu
-// to mu, by the cheapest of several routes that agree up to rounding:
+// to mu. Truncator.project tries these routes in this order; they agree up to rounding. k is the
+// number of eigenvalues below mu.
 //
-//   - a Cholesky factorisation, where nothing is to be clipped;
-//   - a count of the eigenvalues below mu and a Lanczos process, where few are;
-//   - the tridiagonal form and the eigenvectors of the smaller side of mu, in general;
-//   - Jacobi if all else fails, which no matrix is known to bring about.
+//	route        flops                    where, and in which file
+//	clear        n³/3                     Cholesky of A − mu·I succeeds: chol/posdef.go
+//	krylov       n³/3 + 50n²              n ≥ 48, k ≤ n/16, far below mu: krylov.go, lanczos.go
+//	tridiagonal  4n³/3 + 3n²·min(k, n−k)  elsewhere: householder.go, spectral.go, tridiagonal.go
+//	jacobi       60n³                     the others decline, as for no known matrix: jacobi.go
+//
+// clear returns A itself. krylov is a Lanczos process with A; a Cholesky factorisation of P proves
+// that it missed no eigenvalue. tridiagonal finds the eigenvectors of the smaller side of mu.
+//
+// # Why no basis is kept
 //
 // A Truncator keeps no basis from one call to the next. With one, the bits of a result would depend
-// on earlier calls. And where half the spectrum is clipped there is little to gain: a basis of half
-// the space must be multiplied by A several times, n³ flops each, before it is accurate to
-// rounding, while the whole tridiagonal form takes 4n³/3.
+// on earlier calls, and where half the spectrum is clipped there is little to gain: a basis of half
+// the space must be multiplied by A several times, n³ flops each.
+//
+// # Accuracy and conventions
 //
 // Accuracy, with eps = 2⁻⁵² and V, Λ, P the computed results:
 //
@@ -23,7 +31,6 @@
 //	Jacobi       |λ − λ_exact| ≤ 4n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 4n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 4n·eps
 //	 if A ≻ 0    |λ − λ_exact| ≤ 4n·eps·κ·λ_exact while n·eps·κ < 0.1,
 //	             κ that of A scaled to a unit diagonal
-//	FactorFrom   |λ − λ_exact| ≤ 8n·eps·‖A‖_F, ‖AV − VΛ‖_F ≤ 8n·eps·‖A‖_F, ‖VᵀV − I‖_F ≤ 4n·eps
 //	Truncate     ‖P − P_exact‖_F ≤ 16u, P ⪰ (mu − 16u)·I, the projection of P is within 16u of P,
 //	             and so are MinEigenvalue and Change of what they stand for;
 //	             u = n·eps·(‖A‖_F + √n·|mu|)

@@ -2,22 +2,6 @@ package eig
 
 import "stable/mat"
 
-// The kernels, for tests and benchmarks: as dispatched, and in plain Go.
-var (
-	Pass2      = pass2
-	Pass2Go    = pass2Go
-	Reflect4   = reflect4
-	Reflect4Go = reflect4Go
-	Rotate     = rotate
-	RotateGo   = rotateGo
-)
-
-// The two Lanczos processes of RouteKrylov.
-const (
-	RouteProducts Route = 100 + iota
-	RouteInverse
-)
-
 // TruncateBy is Truncate by one route, without certificate or fallback; ok is false where the route
 // declines.
 func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report, ok bool) {
@@ -25,21 +9,18 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 	if err != nil {
 		panic(err)
 	}
-	t.mu, t.route = mu, r
-	most := min(16, a.N/2)
+	t.mu = mu
 	switch r {
 	case RouteTridiagonal:
 		ok = t.byTridiagonal(a, m)
-	case RouteProducts:
-		ok = t.byProducts(a, most, a.N)
-	case RouteInverse:
-		ok = t.byInverse(a, m, most, a.N)
+	case RouteKrylov:
+		ok = t.byLanczos(a, min(16, a.N/2), a.N)
 	case RouteJacobi:
 		ok = t.byJacobi(a) == nil
 	}
 	if ok {
 		mat.CopySym(dst, &t.p)
-		rep = t.report()
+		rep = t.report(r)
 	}
 	return rep, ok
 }

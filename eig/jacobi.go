@@ -2,6 +2,7 @@ package eig
 
 import (
 	"math"
+	"slices"
 
 	"stable/chol"
 	"stable/mat"
@@ -23,7 +24,6 @@ type Jacobi struct {
 	root   []float64 // √|d|
 	w      []float64 // row and column p during the loop over q
 	vt     mat.Dense // Vᵀ: eigenvectors in rows
-	buf    []float64 // for V0ᵀ·A
 	chol   chol.Cholesky
 	sort   sorter
 	want   bool // vectors are wanted
@@ -40,10 +40,9 @@ type JacobiReport struct {
 
 // Factor computes all eigenvalues and eigenvectors of a, n × n, by cyclic Jacobi rotations.
 //
-// The residual ‖AV − VΛ‖_F and the loss of orthogonality ‖VᵀV − I‖_F are small multiples of
-// n·eps·‖A‖_F and n·eps. Where a is positive definite (a Cholesky factorisation decides), pairs are
-// rotated until |a_pq| ≤ eps·√(a_pp·a_qq): each eigenvalue, however small, then has a relative
-// error of about n·eps·κ(D⁻¹AD⁻¹) with D = diag(√a_ii). No tridiagonal method achieves this.
+// Where a is positive definite (a Cholesky factorisation decides), pairs are rotated until |a_pq| ≤
+// eps·√(a_pp·a_qq): each eigenvalue, however small, then has a relative error of about
+// n·eps·κ(D⁻¹AD⁻¹) with D = diag(√a_ii), which no tridiagonal method achieves.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). Nothing is allocated at an
 // order seen before. 7 sweeps at n = 14, 10 at n = 128, of 6n³ flops each if every pair is rotated;
@@ -64,15 +63,14 @@ func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) (JacobiReport, er
 	if kernel.Torn(a.N, a.N, a.Stride) {
 		panic(name + kernel.MsgTorn)
 	}
-	scale, err := e.start(a, vectors)
+	e.d, e.known, e.want = e.d[:0], false, vectors
+	m, err := maxAbs(a)
 	if err != nil {
 		return JacobiReport{}, err
 	}
-	return e.cold(a, scale)
-}
-
-// cold runs from the basis of the given a.
-func (e *Jacobi) cold(a *mat.Sym, scale float64) (JacobiReport, error) {
+	e.reserve(a.N)
+	scale := scaleFor(m)
+	e.size = m * scale
 	for i := range e.n {
 		r := e.a[i*e.ld : i*e.ld+i+1]
 		for j, v := range a.Row(i) {
@@ -89,65 +87,7 @@ func (e *Jacobi) cold(a *mat.Sym, scale float64) (JacobiReport, error) {
 	return e.run(scale, e.chol.PosDef(&mat.Sym{N: e.n, Stride: e.ld, Data: e.a}, 0))
 }
 
-// FactorFrom is Factor started from an orthogonal matrix v0, n × n, with a guess of the
-// eigenvectors in its columns: the rotations work on V0ᵀ·A·V0. Where A has changed by 1 % since v0
-// was exact, about half of the rotations remain. The product rounds at n·eps·‖A‖_F, so the small
-// eigenvalues of a graded matrix lose their relative accuracy.
-//
-// V0 is v0, first made orthonormal to rounding, so that the vectors of each call can start the next
-// without limit. If ‖v0ᵀ·v0 − I‖_F ≥ 1/2, v0 is ignored and the call is Factor.
-//
-// a and v0 are read only; v0 must not be memory of e, as VectorsT is. Errors as Factor, and
-// ErrNotFinite for an entry of v0 that is NaN or beyond 2. It panics if the orders differ. Nothing
-// is allocated at an order seen before. 8n³ flops more than Factor before the first sweep, all of
-// them in matrix products.
-//
-// Source: Björck and Bowie, SIAM J. Numer. Anal. 8 (1971), for the orthonormal V0.
-func (e *Jacobi) FactorFrom(a *mat.Sym, v0 *mat.Dense) (JacobiReport, error) {
-	if v0.Rows != a.N || v0.Cols != a.N {
-		panic("eig: Jacobi.FactorFrom: dimension mismatch")
-	}
-	if kernel.Torn(a.N, a.N, min(a.Stride, v0.Stride)) {
-		panic("eig: Jacobi.FactorFrom" + kernel.MsgTorn)
-	}
-	if kernel.SameStart(v0.Data, e.vt.Data) {
-		panic("eig: Jacobi.FactorFrom: v0 is memory of the Jacobi")
-	}
-	scale, err := e.start(a, true)
-	if err != nil {
-		return JacobiReport{}, err
-	}
-	n := e.n
-	for i := range n {
-		for j, v := range v0.Row(i) {
-			if !(math.Abs(v) <= 2) {
-				return JacobiReport{}, &NotFiniteError{I: i, J: j, Value: v}
-			}
-			e.vt.Data[j*e.ld+i] = v
-		}
-	}
-	if !e.orthonormalize() {
-		return e.cold(a, scale)
-	}
-	e.congruence(a, scale)
-	return e.run(scale, false)
-}
-
-// start checks a, sizes the workspace and returns the scaling.
-func (e *Jacobi) start(a *mat.Sym, vectors bool) (float64, error) {
-	e.n, e.d, e.known = 0, e.d[:0], false
-	m, err := maxAbs(a)
-	if err != nil {
-		return 0, err
-	}
-	e.want = vectors
-	e.reserve(a.N)
-	scale := room(m)
-	e.size = m * scale
-	return scale, nil
-}
-
-// reserve makes room for a matrix of order n.
+// reserve grows the workspace for a matrix of order n.
 func (e *Jacobi) reserve(n int) {
 	e.n, e.ld = n, stride(n)
 	e.a = grow(e.a, n*e.ld)
@@ -169,4 +109,117 @@ func (e *Jacobi) VectorsT() *mat.Dense {
 		panic("eig: Jacobi.VectorsT: no vectors")
 	}
 	return &e.vt
+}
+
+// run sweeps until no pair is left to rotate, then sorts.
+//
+// A pair is negligible if |a_pq| ≤ eps·√|a_pp·a_qq|, or, where relative accuracy is impossible, if
+// |a_pq| ≤ eps·‖A‖_F/n. The first three sweeps skip entries that are small beside a large
+// off-diagonal part: later rotations would undo those (Rutishauser).
+func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
+	off, norm := e.norms()
+	floor := eps * norm / float64(max(e.n, 1))
+	tol := floor
+	if posDef {
+		tol = 0
+	}
+	var rep JacobiReport
+	e.rotate = 0
+	for i, v := range e.d {
+		e.root[i] = math.Sqrt(math.Abs(v))
+	}
+	for done := e.n < 2; !done; {
+		if rep.Sweeps == maxSweeps {
+			e.d = e.d[:0]
+			return rep, &NoConvergenceError{Sweeps: rep.Sweeps, OffNorm: off / scale}
+		}
+		if rep.Sweeps == maxSweeps/2 {
+			tol = floor // positive definite by a hair: rounding never lets the relative rule hold
+		}
+		skip := tol
+		if rep.Sweeps < 3 && off > 0.1*norm {
+			skip = max(tol, 0.2*off/float64(e.n))
+		}
+		before := e.rotate
+		e.sweep(skip)
+		rep.Sweeps++
+		off, _ = e.norms()
+		done = e.rotate == before && skip == tol
+	}
+	rep.Rotations, rep.OffNorm = e.rotate, off/scale
+	if e.want {
+		e.sort.ascend(e.d, &e.vt)
+	} else {
+		slices.Sort(e.d)
+	}
+	for i := range e.d {
+		e.d[i] /= scale
+	}
+	e.known = e.want
+	return rep, nil
+}
+
+// sweep rotates once at each pair p < q whose entry is above both thresholds. w holds row and
+// column p while q runs.
+func (e *Jacobi) sweep(skip float64) {
+	n, ld, a, d, w := e.n, e.ld, e.a, e.d, e.w
+	for p := range n - 1 {
+		copy(w[:p], a[p*ld:p*ld+p])
+		w[p] = 0
+		for j := p + 1; j < n; j++ {
+			w[j] = a[j*ld+p]
+		}
+		for q := p + 1; q < n; q++ {
+			apq := w[q]
+			if abs := math.Abs(apq); abs <= skip || abs <= eps*e.root[p]*e.root[q] {
+				continue
+			}
+			e.rotate++
+			// t = tan φ is the smaller root of t² + 2θt = 1, θ = (a_qq − a_pp)/(2a_pq).
+			theta := (d[q] - d[p]) / (2 * apq)
+			t := math.Copysign(1/(math.Abs(theta)+math.Sqrt(1+theta*theta)), theta)
+			if math.Abs(theta) > 0x1p500 {
+				t = 0.5 / theta
+			}
+			c := 1 / math.Sqrt(1+t*t)
+			s := t * c
+			tau := s / (1 + c) // tan φ/2
+			d[p] -= t * apq
+			d[q] += t * apq
+			e.root[p] = math.Sqrt(math.Abs(d[p]))
+			e.root[q] = math.Sqrt(math.Abs(d[q]))
+
+			kernel.Rotate(w[:q], a[q*ld:q*ld+q], s, tau) // entry p of both is 0 or stale
+			for j := q + 1; j < n; j++ {
+				g, h := w[j], a[j*ld+q]
+				w[j] = g - s*(h+tau*g)
+				a[j*ld+q] = h + s*(g-tau*h)
+			}
+			w[p], w[q] = 0, 0
+			if e.want {
+				kernel.Rotate(e.vt.Row(p), e.vt.Row(q), s, tau)
+			}
+		}
+		copy(a[p*ld:p*ld+p], w[:p])
+		for j := p + 1; j < n; j++ {
+			a[j*ld+p] = w[j]
+		}
+	}
+}
+
+// norms returns the Frobenius norms of the off-diagonal part and of the whole of e.a.
+func (e *Jacobi) norms() (off, norm float64) {
+	unit := power(e.size) // so that squares stay in the range
+	for i := range e.n {
+		for _, v := range e.a[i*e.ld : i*e.ld+i] {
+			v *= unit
+			off += 2 * v * v
+		}
+	}
+	norm = off
+	for _, v := range e.d {
+		v *= unit
+		norm += v * v
+	}
+	return math.Sqrt(off) / unit, math.Sqrt(norm) / unit
 }

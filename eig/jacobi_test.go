@@ -2,7 +2,6 @@ package eig_test
 
 import (
 	"math"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -75,35 +74,6 @@ func TestJacobiAtAllOrdersAndStrides(t *testing.T) {
 	}
 }
 
-func TestJacobiFromABasis(t *testing.T) {
-	for _, n := range []int{1, 2, 9, 33, 64} {
-		a := mattest.Sym(n, uint64(n))
-		var cold, warm eig.Jacobi
-		_, err := cold.Factor(a)
-		require.NoError(t, err)
-		v0 := mattest.Pad(mattest.Trans(cold.VectorsT()), 2)
-
-		// the matrix moves by 0.1 %
-		b := mat.NewSym(n)
-		mat.AddScaledSym(b, a, 1e-3, mattest.Sym(n, 77))
-		fromCold, err := cold.Factor(b)
-		require.NoError(t, err)
-		fromWarm, err := warm.FactorFrom(b, v0)
-		require.NoError(t, err)
-		requireDecomposition(t, b, warm.Values(), warm.VectorsT())
-		assert.InDeltaSlice(t, cold.Values(), warm.Values(), bound*float64(n)*mattest.Eps*norm(b))
-		assert.LessOrEqual(t, fromWarm.Sweeps, fromCold.Sweeps)
-		if n > 8 {
-			assert.Less(t, 3*fromWarm.Rotations, 2*fromCold.Rotations)
-		}
-		mattest.CheckPad(t, v0)
-
-		_, err = warm.FactorFrom(b, mattest.Orthogonal(n, 3))
-		require.NoError(t, err)
-		requireDecomposition(t, b, warm.Values(), warm.VectorsT())
-	}
-}
-
 func TestJacobiIsExactOnADiagonal(t *testing.T) {
 	a := mat.NewSym(5)
 	for i, v := range []float64{3, -1, 4, 1e-300, -5} {
@@ -127,9 +97,6 @@ func TestJacobiLosesNothingToScaling(t *testing.T) {
 		a.Set(1, 1, d[0])
 		var e eig.Jacobi
 		_, err := e.Factor(a)
-		require.NoError(t, err)
-		assert.Equal(t, d[:], e.Values())
-		_, err = e.FactorFrom(a, mattest.Trans(e.VectorsT()))
 		require.NoError(t, err)
 		assert.Equal(t, d[:], e.Values())
 	}
@@ -156,58 +123,13 @@ func TestJacobiStaysOrthogonal(t *testing.T) {
 	}
 }
 
-// TestFactorFromDoesNotDrift feeds a decomposition with its own vectors, again and again, while the
-// matrix moves to and fro.
-func TestFactorFromDoesNotDrift(t *testing.T) {
-	n, moves := 54, uint64(100)
-	if testing.Short() {
-		n, moves = 33, 50
-	}
-	a, b := mattest.Sym(n, 1), mat.NewSym(n)
-	var e eig.Jacobi
-	_, err := e.Factor(a)
-	require.NoError(t, err)
-	v := mat.NewDense(n, n)
-	for k := range moves {
-		mat.CopyTrans(v, e.VectorsT())
-		mat.AddScaledSym(b, a, 0.01, mattest.Sym(n, 2+k))
-		_, err = e.FactorFrom(b, v)
-		require.NoError(t, err)
-	}
-	requireDecomposition(t, b, e.Values(), e.VectorsT())
-	assert.Less(t, mattest.Orthogonality(mattest.Trans(e.VectorsT())), 4.)
-}
-
-// TestFactorFromAnyBasis: v0 need not be orthonormal for the result to be right.
-func TestFactorFromAnyBasis(t *testing.T) {
-	const n = 33
-	a := mattest.Sym(n, 1)
-	for name, v0 := range map[string]*mat.Dense{
-		"zero":   mat.NewDense(n, n),
-		"random": mattest.Dense(n, n, 1),
-		"1e-9":   mattest.Orthogonal(n, 1),
-		"1e-3":   mattest.Orthogonal(n, 1),
-		"0.3":    mattest.Orthogonal(n, 1),
-	} {
-		if off, err := strconv.ParseFloat(name, 64); err == nil {
-			mat.AddScaled(v0, v0, off, mattest.Dense(n, n, 2))
-		}
-		var e eig.Jacobi
-		_, err := e.FactorFrom(a, v0)
-		require.NoError(t, err)
-		requireDecomposition(t, a, e.Values(), e.VectorsT())
-		assert.Less(t, mattest.Orthogonality(mattest.Trans(e.VectorsT())), 4., name)
-	}
-}
-
 func TestJacobiSteadyStateAllocatesNothing(t *testing.T) {
 	const n = 24
-	a, v0 := mattest.Sym(n, 1), mattest.Orthogonal(n, 2)
+	a := mattest.Sym(n, 1)
 	var e eig.Jacobi
 	for name, f := range map[string]func() (eig.JacobiReport, error){
 		"Factor":       func() (eig.JacobiReport, error) { return e.Factor(a) },
 		"FactorValues": func() (eig.JacobiReport, error) { return e.FactorValues(a) },
-		"FactorFrom":   func() (eig.JacobiReport, error) { return e.FactorFrom(a, v0) },
 	} {
 		assert.Zero(t, testing.AllocsPerRun(5, func() {
 			if _, err := f(); err != nil {
@@ -225,23 +147,19 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 	_, err := e.FactorValues(a)
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "eig: Jacobi.VectorsT: no vectors", func() { e.VectorsT() })
-	assert.PanicsWithValue(t, "eig: Jacobi.FactorFrom: dimension mismatch", func() { _, _ = e.FactorFrom(a, mat.NewDense(3, 2)) })
 	assert.PanicsWithValue(t, "eig: Truncator.Truncate: dimension mismatch", func() { _, _ = tr.Truncate(mat.NewSym(2), a, 0) })
 }
 
-// Rows that overlap, one memory seen with two strides, and the memory of e itself, give no numbers.
+// Rows that overlap, one memory seen with two strides, give no numbers.
 func TestAliasing(t *testing.T) {
-	a, torn, v := mattest.Sym(3, 1), mattest.Sym(3, 1), mattest.Dense(3, 3, 1)
-	torn.Stride, v.Stride = 0, 2
+	a, torn := mattest.Sym(3, 1), mattest.Sym(3, 1)
+	torn.Stride = 0
 	var e eig.Jacobi
 	var tr eig.Truncator
 	var s eig.Symmetric
-	_, err := e.Factor(a)
-	require.NoError(t, err)
 	for name, calls := range map[string][]func(){
 		"Jacobi.Factor":          {func() { _, _ = e.Factor(torn) }},
 		"Jacobi.FactorValues":    {func() { _, _ = e.FactorValues(torn) }},
-		"Jacobi.FactorFrom":      {func() { _, _ = e.FactorFrom(torn, mat.NewDense(3, 3)) }, func() { _, _ = e.FactorFrom(a, v) }},
 		"Symmetric.Factor":       {func() { _ = s.Factor(torn) }},
 		"Symmetric.FactorValues": {func() { _ = s.FactorValues(torn) }},
 		"Truncator.Truncate":     {func() { _, _ = tr.Truncate(a, torn, 0) }, func() { _, _ = tr.Truncate(torn, a, 0) }},
@@ -250,19 +168,8 @@ func TestAliasing(t *testing.T) {
 			assert.PanicsWithValue(t, "eig: "+name+": rows overlap, Stride is too small", f, "%s, call %d", name, i)
 		}
 	}
-	assert.PanicsWithValue(t, "eig: Jacobi.FactorFrom: v0 is memory of the Jacobi", func() { _, _ = e.FactorFrom(a, e.VectorsT()) })
 	data := make([]float64, 16)
 	assert.PanicsWithValue(t, "eig: Truncator.Truncate: dst overlaps an operand", func() {
 		_, _ = tr.Truncate(&mat.Sym{N: 3, Stride: 4, Data: data}, &mat.Sym{N: 3, Stride: 3, Data: data}, 0)
 	})
-}
-
-func TestFactorFromRefusesABadBasis(t *testing.T) {
-	var e eig.Jacobi
-	for _, v := range []float64{math.NaN(), math.Inf(1), 3} {
-		v0 := mattest.Orthogonal(4, 1)
-		v0.Set(2, 1, v)
-		_, err := e.FactorFrom(mattest.Sym(4, 1), v0)
-		require.ErrorIs(t, err, eig.ErrNotFinite)
-	}
 }

@@ -20,16 +20,13 @@ type full struct{ mat.Dense }
 
 func (f *full) apply(dst, x []float64) { mat.MulVecTrans(dst, &f.Dense, x) }
 
-// apply makes a factorisation the operator (A − mu·I)⁻¹.
-func (s *inertia) apply(dst, x []float64) { s.solve(dst, x) }
-
 // lanczos finds the eigenvalues of an operator X below a bound, few of them, from the Krylov space
 // of one start vector:
 //
 //	X·q_m = beta_{m−1}·q_{m−1} + alpha_m·q_m + beta_m·q_{m+1},  T = Q·X·Qᵀ tridiagonal
 //
 // For an eigenpair (theta, s) of T, of order m, (theta, Qᵀ·s) is an eigenpair of X up to the
-// residual beta_m·|s_m|. The process finds only one eigenvector of a repeated eigenvalue.
+// residual beta_m·|s_m|. Of a repeated eigenvalue it finds one eigenvector.
 //
 // Source: Parlett, The Symmetric Eigenvalue Problem, chapter 13, with full orthogonalisation.
 type lanczos struct {
@@ -41,7 +38,7 @@ type lanczos struct {
 	s           mat.Dense // eigenvectors of T in rows
 }
 
-// reserve makes room for processes of any length that run allows for these arguments.
+// reserve grows the workspace for processes of any length that run allows for these arguments.
 func (l *lanczos) reserve(n, most, limit int) {
 	limit = steps(most, limit)
 	l.q.Data = grow(l.q.Data, (limit+1)*n)
@@ -55,12 +52,11 @@ func (l *lanczos) reserve(n, most, limit int) {
 func steps(most, limit int) int { return min(limit, 4*most+28) }
 
 // run takes steps until the residuals of the Ritz vectors of all k eigenvalues of T below bound are
-// at the level of rounding. want is the number k, or 0 where it is unknown; k is then at most most.
-// run takes at most limit steps, and at most 4k + 28.
+// at the level of rounding: at most limit steps, and at most 4k + 28.
 //
-// It gives up early if it finds more than most eigenvalues, or too few for want. If want is 0, it
-// also gives up if it has found none after four steps, or if the residuals shrink too slowly.
-func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (k int, ok bool) {
+// It gives up early if it finds more than most eigenvalues, or none in four steps, or if the
+// residuals shrink too slowly.
+func (l *lanczos) run(x operator, n int, bound float64, most, limit int) (k int, ok bool) {
 	l.reserve(n, most, limit)
 	limit = steps(most, limit)
 	resize(&l.q, limit+1, n)
@@ -79,29 +75,25 @@ func (l *lanczos) run(x operator, n int, bound float64, want, most, limit int) (
 		if pivot < 0 {
 			k++
 		}
-		if k > most || k == 0 && want == 0 && m == 4 { // eigenvalues far below mu show by then
+		if k > most || k == 0 && m == 4 {
 			return k, false
 		}
 		if m < min(due, limit) && beta > 0 {
 			continue
 		}
 		left := never
-		if k > 0 && k >= want {
-			left = l.left(m, k, bound, want > 0)
+		if k > 0 {
+			left = l.left(m, k, bound)
 		}
-		promised := m+left <= min(limit, 4*k+28)
 		switch {
 		case left == 0:
 			return k, true
-		case beta == 0, !promised && want == 0, k < want && m >= 4*want+8:
+		case beta == 0 || m+left > min(limit, 4*k+28):
 			return k, false
-		case promised:
-			due = m + left - left*min(n, 256)/1024 // a long step is worth an early look
-			if want == 0 && left > 3 {
-				due++ // as a rule it takes one more
-			}
-		default:
-			due = m + 4
+		}
+		due = m + left - left*min(n, 256)/1024 // a long step is worth an early look
+		if left > 3 {
+			due++ // as a rule it takes one more
 		}
 	}
 	return k, false
@@ -131,8 +123,7 @@ func (l *lanczos) step(x operator, m int) {
 		last = l.beta[m-2]
 		kernel.SubRows(w, []float64{last, alpha}, l.q.Data[(m-2)*l.q.Stride:], l.q.Stride)
 	}
-	// A second pass removes what rounding left along the earlier vectors, which matters where
-	// little remains of w.
+	// A second pass removes what rounding left along the earlier vectors.
 	all := l.q.View(0, 0, m, l.q.Cols)
 	c := l.c[:m]
 	mat.MulVec(c, &all, w)
@@ -148,20 +139,14 @@ func (l *lanczos) step(x operator, m int) {
 const never = math.MaxInt / 2
 
 // left estimates how many steps after m it takes for the k Ritz vectors of T for the eigenvalues
-// below bound to converge: 0 if they have converged.
-//
-// It assumes that the residuals shrink by the same factor in each step, from the first step at
-// which the process can have found every eigenvalue. A residual must fall to the rounding of X, or,
-// where X is an inverse, to that of theta, because the residual with A is larger by ‖A‖/|theta|.
-func (l *lanczos) left(m, k int, bound float64, inverse bool) int {
+// below bound to converge, to residuals of the rounding of X: 0 if they have. It assumes that the
+// residuals shrink by the same factor in each step, from the first step at which the process can
+// have found every eigenvalue.
+func (l *lanczos) left(m, k int, bound float64) int {
 	if !l.ritz(m, k, bound) {
 		return never
 	}
-	n := float64(l.q.Cols)
-	floor := l.norm()
-	if inverse {
-		floor /= n
-	}
+	n, floor := float64(l.q.Cols), l.norm()
 	worst := 0.0 // residual over tolerance
 	for i, theta := range l.theta {
 		r := l.beta[m-1] * math.Abs(l.s.Row(i)[m-1])
@@ -194,12 +179,3 @@ func (l *lanczos) ritz(m, k int, bound float64) bool {
 
 // norm returns a norm of the last T, ≥ ‖T‖₂.
 func (l *lanczos) norm() float64 { return l.tri.norm / l.tri.scale }
-
-// values sets lambda = the Ritz values that run has found.
-func (l *lanczos) values(lambda []float64) { copy(lambda, l.theta) }
-
-// vectors sets v = the Ritz vectors that run has found, in rows.
-func (l *lanczos) vectors(v *mat.Dense) {
-	all := l.q.View(0, 0, l.s.Cols, l.q.Cols)
-	mat.Mul(v, &l.s, &all)
-}

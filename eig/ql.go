@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // rotations is the workspace of QL with vectors.
@@ -13,7 +14,7 @@ type rotations struct {
 	sort sorter
 }
 
-// reserve makes room for matrices of order n.
+// reserve grows the workspace for matrices of order n.
 func (q *rotations) reserve(n int) {
 	q.d, q.e = grow(q.d, n), grow(q.e, n)
 	q.sort.reserve(n)
@@ -91,7 +92,7 @@ func qlRotate(d, e []float64, z *mat.Dense) {
 		p = s * t
 		d[i+1] = g + p
 		g = c*t - b
-		rotate(z.Row(i), z.Row(i+1), s, s/(1+c))
+		kernel.Rotate(z.Row(i), z.Row(i+1), s, s/(1+c))
 	}
 	d[0] -= p
 	e[0] = g

@@ -25,7 +25,7 @@ type spectral struct {
 	double bool // QL does two steps at a time
 }
 
-// reserve makes room for a T of order n.
+// reserve grows the workspace for a T of order n.
 func (s *spectral) reserve(n int) {
 	if s.n == n {
 		return
@@ -144,14 +144,13 @@ func (s *spectral) below(dst []float64, mu float64) []float64 {
 }
 
 // near is how close two eigenvalues must be, relative to the spectrum, for their vectors to be made
-// orthogonal explicitly. Vectors of eigenvalues further apart are orthogonal to about eps/near
-// anyway.
+// orthogonal explicitly; those of others are orthogonal to about eps/near.
 const near = 0x1p-4
 
 // vectors writes orthonormal eigenvectors of T, for the eigenvalues below mu or for the others, to
-// the rows of z, k × n, and the eigenvalues of A to lambda. It returns false where it cannot vouch
-// for them. Where not all vectors are wanted, QL needs a scratch of n² numbers; without it, vectors
-// declines what twisted factorisations cannot do.
+// the rows of z, k × n, and the eigenvalues of A to lambda: by twisted factorisations, or by QL
+// where these decline, for which it needs a scratch of n² numbers unless all vectors are wanted. It
+// returns false where neither can vouch for them.
 func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below bool, scratch []float64) bool {
 	w := wanted{mu, 1 / s.scale, below}
 	if !s.byTwisted(z, lambda, w) && !s.byQL(z, lambda, w, scratch) {
@@ -252,9 +251,8 @@ func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []floa
 	return true
 }
 
-// improve is vectors for roughly known eigenvalues: it corrects lambda, ascending, by Rayleigh
-// quotients. It returns false if one of them is then not below mu, or if it cannot vouch for the
-// vectors.
+// improve is vectors for roughly known eigenvalues below mu: it corrects lambda, ascending, by
+// Rayleigh quotients.
 func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	for i := range lambda {
 		lambda[i] *= s.scale
@@ -337,10 +335,9 @@ func (s *spectral) part(b *block, k int) bool {
 	if left > 0.7 && residual(x, b.d, b.off, v) <= s.rounding() {
 		return true
 	}
-	// The earlier vectors contain a part of this one. So iterate inversely in their complement,
-	// from the rest of the vector or from other starts. The shift is off by a little more than
-	// rounding, so that a whole cluster grows at the same rate. The result belongs to the rest of
-	// the cluster, and has its own eigenvalue.
+	// Inverse iteration in the complement of the earlier vectors, from what is left of this one or
+	// from other starts. The shift is off by a little more than rounding, so that a whole cluster
+	// grows at the same rate.
 	for try := range 4 {
 		shift := v + float64(8*try+8)*eps*s.norm
 		if try > 0 || left < 0.01 {

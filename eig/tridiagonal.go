@@ -25,12 +25,9 @@ const qlCap = 60
 // tridiagonalValues replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix
 // with diagonal d and squared off-diagonal entries e2, e2[i] between i and i+1, which it
 // overwrites. norm bounds the matrix. It returns false if the iteration does not converge. About
-// 1.1·n² rotations, each as long as a division and three other operations, and 2n shifts, each as
-// long as three of them.
-//
-// With double, there are 0.8·n² pairs of rotations, a pair as long as one of the others, and the
-// shift is Wilkinson's for the first step of each eigenvalue, and then Rayleigh's, which is there
-// at once; it is Wilkinson's again, with which QL always converges, where that takes long.
+// 1.1·n² rotations and 2n shifts; with double 0.8·n² pairs of rotations, a pair as long as one. The
+// shift is Wilkinson's, with which QL always converges; with double Rayleigh's, which waits for no
+// root, in steps 1 to 3.
 //
 // Source: the square-root-free QL of Pal, Walker and Kahan, LAPACK dsterf; Parlett, The Symmetric
 // Eigenvalue Problem, section 8.15.
@@ -79,8 +76,7 @@ func tridiagonalValues(d, e2 []float64, norm float64, double bool) bool {
 //	c² = p/r,  s² = b/r,  γ' = c²·(d_i − σ) − s²·γ,  p' = γ'²/c²,
 //	d_{i+1} = γ + d_i − γ',  e²_{i+1} = s²·r'
 //
-// where γ' and p' are written over common denominators: only one division is on the path from p to
-// p'.
+// where γ' and p' are written so that only one division is on the path from p to p'.
 func qlStep(d, e2 []float64, sigma float64) {
 	m := len(d) - 1
 	e2 = e2[:m+1]
@@ -108,8 +104,7 @@ func qlStep(d, e2 []float64, sigma float64) {
 }
 
 // shift returns the t for which d0 − t is the eigenvalue of the 2 × 2 matrix with diagonal d0, d1
-// and squared off-diagonal entry e2 that is closer to d0; the other one is d1 + t. The square is
-// rounded on every machine.
+// and squared off-diagonal entry e2 that is closer to d0; the other one is d1 + t.
 func shift(d0, d1, e2 float64) float64 {
 	half := (d1 - d0) / 2
 	root := math.Sqrt(float64(half*half) + e2)
@@ -119,16 +114,15 @@ func shift(d0, d1, e2 float64) float64 {
 	return e2 / (half + root)
 }
 
-// qlDouble does two steps of QL with one shift, for a matrix of order 3 or more. The second one is
-// a row behind the first, so that the divisions of both run side by side. The convergence is of
-// fifth order, that of one step being cubic.
+// qlDouble does two steps of QL with one shift, for a matrix of order 3 or more, the second a row
+// behind the first, so that their divisions run side by side.
 func qlDouble(d, e2 []float64, sigma float64) {
 	m := len(d) - 1
 	e2 = e2[:m+1]
-	g := apart(d[m] - sigma)
+	g := awayFromZero(d[m] - sigma)
 	old := g
 	g, p, s := qlRow(d[m-1]-sigma, e2[m-1], g, g*g)
-	h := apart(old + (d[m-1] - g) - sigma) // h, q and t are g, p and s of the second step
+	h := awayFromZero(old + (d[m-1] - g) - sigma) // h, q and t are g, p and s of the second step
 	q, t := h*h, 0.0
 	for i := m - 2; i >= 0; i-- {
 		b := e2[i]
@@ -149,8 +143,8 @@ func qlDouble(d, e2 []float64, sigma float64) {
 	d[0] = sigma + h
 }
 
-// qlRow returns γ', p' and s² of a rotation of qlStep, for d = d_i − σ and b = e²_i. It keeps γ'
-// away from 0, where p' would depend on earlier rows, and makes do with one division.
+// qlRow returns γ', p' and s² of a rotation of qlStep, for d = d_i − σ and b = e²_i, by one
+// division. It keeps γ' away from 0, where p' would depend on earlier rows.
 func qlRow(d, b, gamma, p float64) (_, _, ss float64) {
 	r := p + b
 	u := p*d - b*gamma
@@ -162,8 +156,8 @@ func qlRow(d, b, gamma, p float64) (_, _, ss float64) {
 	return gamma, u * u * f, b * inv
 }
 
-// apart keeps γ away from 0.
-func apart(gamma float64) float64 {
+// awayFromZero returns γ, or gammaMin where it is smaller.
+func awayFromZero(gamma float64) float64 {
 	if math.Abs(gamma) < gammaMin {
 		return gammaMin
 	}

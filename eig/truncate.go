@@ -8,20 +8,14 @@ import (
 	"stable/mat/kernel"
 )
 
-// Route names the way that a Truncate took. All routes agree up to rounding.
+// Route names the way that a Truncate took; the package comment has a table of them.
 type Route int
 
-// The routes, from cheap to costly.
 const (
-	// A Cholesky factorisation of A − mu·I proved that nothing is to be clipped.
-	RouteClear Route = iota
-	// A Lanczos process found the few eigenvalues below mu, and a factorisation proved that these
-	// are all.
-	RouteKrylov
-	// The tridiagonal form gave all eigenvalues, and the eigenvectors of the smaller side of mu.
-	RouteTridiagonal
-	// Jacobi rotations gave all eigenvectors.
-	RouteJacobi
+	RouteClear       Route = iota // a Cholesky factorisation: nothing is to be clipped
+	RouteKrylov                   // a Lanczos process for few eigenvalues, and a proof that these are all
+	RouteTridiagonal              // the tridiagonal form
+	RouteJacobi                   // Jacobi rotations
 )
 
 func (r Route) String() string {
@@ -48,7 +42,6 @@ type Truncator struct {
 	tri    spectral
 	jac    Jacobi
 	mu     float64
-	route  Route     // of the last Truncate
 	below  []float64 // eigenvalues below mu; in the end mu − λ
 	lambda []float64 // eigenvalues of the smaller side of mu
 	z      mat.Dense // its eigenvectors in rows; in the end times √|λ − mu|
@@ -72,17 +65,12 @@ const (
 // V·Λ·Vᵀ, P = V·max(Λ, mu)·Vᵀ.
 //
 // If a Cholesky factorisation proves that A − mu·I is positive definite, P is a, bit for bit.
-// Otherwise P differs from the exact projection, and from a second projection of itself, and its
-// smallest eigenvalue from mu, by a small multiple of n·eps·(‖A‖_F + √n·|mu|); so do the routes
-// from one another (tests: 16, at eps = 2⁻⁵²; seen: below 5). The bits of P depend on a and mu
-// alone.
+// Otherwise the package comment bounds its error. The bits of P depend on a and mu alone.
 //
 // a is read, dst is written; dst may be a. Errors: ErrNotFinite (a, or mu, is NaN or infinite),
 // ErrNoConvergence; dst is then as before. It panics if the orders differ. A route taken at that
-// order before allocates nothing, whatever is tried and declines on the way. The cost is n³/3 flops
-// where no eigenvalue is clipped. Where k are clipped it is 4n³/3 for the tridiagonal form,
-// 2n²·min(k, n−k) for eigenvectors and half of that to multiply back. Where k ≤ n/16, and either n
-// ≥ 100, or n ≥ 48 and they are far enough below mu, it is n³/3 and some 25 products of 2n².
+// order before allocates nothing, whatever is tried and declines on the way. The table of routes in
+// the package comment has the cost.
 //
 // Source: Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu; the paper's
 // projection onto {X : X ⪰ μ_g·I}.
@@ -100,14 +88,35 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if math.IsNaN(mu) || math.IsInf(mu, 0) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
+	x, unit := a, 1.0
 	if math.Abs(mu) < low {
-		if m, err := maxAbs(a); err != nil {
+		largest, err := maxAbs(a)
+		if err != nil {
 			return Report{}, err
-		} else if m = max(m, math.Abs(mu)); 0 < m && m < low {
-			return t.raised(dst, a, mu)
+		}
+		if m := max(largest, math.Abs(mu)); 0 < m && m < low {
+			x, unit = &t.up, raise
+			resizeSym(x, a.N)
+			mat.ScaleSym(x, unit, a)
 		}
 	}
-	return t.truncate(dst, a, mu)
+	route, err := t.project(x, unit*mu)
+	if err != nil {
+		return Report{}, err
+	}
+	rep := t.report(route)
+	if unit != 1 {
+		mat.ScaleSym(&t.p, 1/unit, &t.p)
+		rep.MinEigenvalue /= unit
+		rep.Change /= unit
+	}
+	from := &t.p
+	if route == RouteClear {
+		from = a // the same, and in the cache
+	}
+	mat.CopySym(dst, from)
+	t.have = haveProduct
+	return rep, nil
 }
 
 // Entries below low have squares that lose digits to underflow, and reciprocals that may overflow.
@@ -117,71 +126,33 @@ const (
 	raise = 0x1p600
 )
 
-// raised is truncate for a small A and mu.
-func (t *Truncator) raised(dst, a *mat.Sym, mu float64) (Report, error) {
-	resizeSym(&t.up, a.N)
-	mat.ScaleSym(&t.up, raise, a)
-	rep, err := t.truncate(&t.up, &t.up, raise*mu)
+// project computes P by the first route that does not decline.
+func (t *Truncator) project(a *mat.Sym, mu float64) (Route, error) {
+	below := t.stillBelow(a, mu)
+	t.mu, t.last = mu, t.last[:0]
+	if !below && t.byCholesky(a) {
+		return RouteClear, nil
+	}
+	if t.kry.promises(a, mu) && t.byLanczos(a, krylovMost(a.N), a.N/2) {
+		return RouteKrylov, nil
+	}
+	largest, err := maxAbs(a)
 	if err != nil {
-		return Report{}, err
+		return 0, err
 	}
-	mat.ScaleSym(&t.p, 1/raise, &t.p)
-	mat.CopySym(dst, &t.p)
-	rep.MinEigenvalue /= raise
-	rep.Change /= raise
-	return rep, nil
+	if t.byTridiagonal(a, largest) {
+		return RouteTridiagonal, nil
+	}
+	return RouteJacobi, t.byJacobi(a)
 }
 
-// truncate is Truncate without the checks.
-func (t *Truncator) truncate(dst, a *mat.Sym, mu float64) (Report, error) {
-	hopeless := t.stillBelow(a, mu)
-	t.mu, t.route, t.last = mu, RouteClear, t.last[:0]
-	if !hopeless && t.chol.PosDef(a, mu) {
-		resizeSym(&t.p, a.N)
-		mat.CopySym(&t.p, a)
-		mat.CopySym(dst, a)
-		t.have = haveProduct
-		return Report{MinEigenvalue: t.mu, Route: RouteClear}, nil
-	}
-	n, most, m := a.N, krylovMost(a.N), 0.0
-	if n >= productFrom {
-		t.kry.reserve(n)
-	}
-	few := n >= productFrom && promising(a, mu) && t.byProducts(a, most, n/2)
-	if !few {
-		var err error
-		if m, err = maxAbs(a); err != nil {
-			return Report{}, err
-		}
-		few = n >= inverseFrom && t.byInverse(a, m, most, n/2)
-	}
-	switch {
-	case few:
-		t.route = RouteKrylov
-	case t.byTridiagonal(a, m):
-		t.route = RouteTridiagonal
-	default:
-		if err := t.byJacobi(a); err != nil {
-			return Report{}, err
-		}
-		t.route = RouteJacobi
-	}
-	mat.CopySym(dst, &t.p)
-	t.have = haveProduct
-	return t.report(), nil
-}
-
-// Accept does what Truncate(a, a, mu) does where no eigenvalue is clipped, for a caller that
-// already has a proof that a − mu·I is positive definite. It computes the Cholesky factor for
-// SolveVec at once, and none for a proof. The factor has the bits of the one that SolveVec computes
-// after Truncate.
-//
-// a is read. mu is only kept for later calls of Truncate. Errors: those of chol.Factor where a is
-// not positive definite to working precision. There is then no projection, as after a failed
-// Truncate. Nothing is allocated at an order seen before. n³/3 flops.
+// Accept does what Truncate(a, a, mu) does where no eigenvalue is clipped, for a caller who has a
+// proof that a − mu·I is positive definite: it computes the Cholesky factor for SolveVec, with the
+// same bits, and none for a proof. a is read. Errors: those of chol.Factor; there is then no
+// projection, as after a failed Truncate. Nothing is allocated at an order seen before. n³/3 flops.
 func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
 	t.have = haveNothing
-	t.mu, t.route, t.last = mu, RouteClear, t.last[:0]
+	t.mu, t.last = mu, t.last[:0]
 	if err := t.chol.Factor(a); err != nil {
 		return err
 	}
@@ -197,12 +168,9 @@ func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
 }
 
 // stillBelow reports whether the Rayleigh quotient of A at an eigenvector of the last matrix is so
-// far below mu that Cholesky must fail, in rounded arithmetic too. This saves time, since Cholesky
-// fails late where little is clipped.
-//
-// Where Cholesky succeeds, A − mu·I is positive semidefinite up to rounding, and its trace bounds
-// its norm. Close to overflow and underflow the bound on rounding does not hold, and Cholesky must
-// decide.
+// far below mu that Cholesky, which fails late where little is clipped, must fail in rounded
+// arithmetic too. Where it succeeds, A − mu·I is positive semidefinite up to rounding, and its
+// trace bounds its norm. That does not hold close to overflow and underflow.
 func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	n := a.N
 	if n == 0 || n != len(t.last) {
@@ -219,21 +187,24 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	return mat.Dot(t.last, t.image) < mu-64*eps*float64(n)*size
 }
 
-// sides makes room for the smaller side of a spectrum of n eigenvalues, k of them below mu, and
-// reports whether that is the lower one. The memory suffices for every k.
-func (t *Truncator) sides(n, k int) (lower bool) {
-	rows := min(k, n-k)
-	t.lambda = grow(t.lambda, n/2)[:rows]
-	t.last, t.image = grow(t.last, n)[:0], grow(t.image, n)
-	t.z = mat.Dense{Rows: rows, Cols: n, Stride: stride(n), Data: grow(t.z.Data, n/2*stride(n))[:rows*stride(n)]}
-	return k <= n-k
+// byCholesky sets P = A, if A − mu·I is positive definite.
+func (t *Truncator) byCholesky(a *mat.Sym) bool {
+	if !t.chol.PosDef(a, t.mu) {
+		return false
+	}
+	t.below = t.below[:0]
+	resizeSym(&t.p, a.N)
+	mat.CopySym(&t.p, a)
+	return true
 }
 
-// byProducts computes P by a Lanczos process with A, if few eigenvalues are below mu: at most most,
-// found in limit steps. It declines if an entry of a is not finite.
-func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
+// byLanczos computes P from the eigenvalues below mu, at most most, that a Lanczos process finds in
+// limit steps. A Cholesky factorisation of P proves that it missed none: P would still have it. The
+// margin allows for the eigenvalues of P that are mu up to rounding. It declines if an entry of a
+// is not finite.
+func (t *Truncator) byLanczos(a *mat.Sym, most, limit int) bool {
 	x := t.kry.operator(a)
-	k, ok := t.kry.products(x, a.N, t.mu, most, limit)
+	k, ok := t.kry.lanczos.run(x, a.N, t.mu, most, limit)
 	if !ok {
 		return false
 	}
@@ -241,43 +212,20 @@ func (t *Truncator) byProducts(a *mat.Sym, most, limit int) bool {
 	if !t.kry.ritz(x, &t.z, t.lambda) {
 		return false
 	}
-	t.assemble(a)
+	t.below = append(grow(t.below, a.N)[:0], t.lambda...)
+	t.multiplyBack(a)
 	return t.complete()
 }
 
-// byInverse is byProducts for (A − mu·I)⁻¹, whose factorisation gives the number of eigenvalues
-// below mu; m is the largest entry of a.
-func (t *Truncator) byInverse(a *mat.Sym, m float64, most, limit int) bool {
-	k, ok := t.kry.inverse(a, t.mu, m, most, limit)
-	if !ok {
-		return false
-	}
-	t.sides(a.N, k)
-	if !t.kry.refine(&t.z, t.lambda, a, t.mu) {
-		return false
-	}
-	t.assemble(a)
-	return t.counted()
-}
-
-// counted reports whether lambda holds all eigenvalues below mu: by the count, or by a separate
-// proof.
-func (t *Truncator) counted() bool { return t.kry.sure() || t.complete() }
-
-// assemble computes P from the few eigenpairs in lambda and z.
-func (t *Truncator) assemble(a *mat.Sym) {
-	t.below = append(grow(t.below, a.N)[:0], t.lambda...)
-	t.multiplyBack(a)
-}
-
-// complete proves that no eigenvalue of A below mu was missed, since P would still have it. The
-// margin allows for the eigenvalues of P that are mu up to rounding.
+// complete reports whether P has no eigenvalue below mu, by more than rounding.
 func (t *Truncator) complete() bool {
 	return t.chol.PosDef(&t.p, t.mu-2*eps*float64(t.p.N)*t.kry.norm)
 }
 
-func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
-	t.tri.factor(a, m)
+// byTridiagonal computes P from the eigenvalues of the tridiagonal form and the eigenvectors of the
+// smaller side; largest is the largest entry of a.
+func (t *Truncator) byTridiagonal(a *mat.Sym, largest float64) bool {
+	t.tri.factor(a, largest)
 	if !t.tri.eigenvalues(t.mu) {
 		return false
 	}
@@ -291,6 +239,7 @@ func (t *Truncator) byTridiagonal(a *mat.Sym, m float64) bool {
 	return true
 }
 
+// byJacobi computes P from the eigenvectors that Jacobi rotations give.
 func (t *Truncator) byJacobi(a *mat.Sym) error {
 	if _, err := t.jac.Factor(a); err != nil {
 		return err
@@ -311,6 +260,16 @@ func (t *Truncator) byJacobi(a *mat.Sym) error {
 	}
 	t.multiplyBack(a)
 	return nil
+}
+
+// sides sizes lambda and z for the smaller side of a spectrum of n eigenvalues, k of them below mu,
+// and reports whether that is the lower one. The memory suffices for every k.
+func (t *Truncator) sides(n, k int) (lower bool) {
+	rows := min(k, n-k)
+	t.lambda = grow(t.lambda, n/2)[:rows]
+	t.last, t.image = grow(t.last, n)[:0], grow(t.image, n)
+	t.z = mat.Dense{Rows: rows, Cols: n, Stride: stride(n), Data: grow(t.z.Data, n/2*stride(n))[:rows*stride(n)]}
+	return k <= n-k
 }
 
 // multiplyBack computes P from the eigenvalues and eigenvectors of the smaller side in lambda and
@@ -335,23 +294,23 @@ func (t *Truncator) multiplyBack(a *mat.Sym) {
 }
 
 // report describes the last projection; below becomes mu − λ.
-func (t *Truncator) report() Report {
-	rep := Report{Clipped: len(t.below), MinEigenvalue: t.mu, Route: t.route}
+func (t *Truncator) report(route Route) Report {
+	rep := Report{Clipped: len(t.below), MinEigenvalue: t.mu, Route: route}
 	for i, v := range t.below {
 		rep.MinEigenvalue = min(rep.MinEigenvalue, v)
 		t.below[i] = t.mu - v
 	}
-	rep.Change = mat.Norm(t.below)
+	if rep.Clipped > 0 {
+		rep.Change = mat.Norm(t.below)
+	}
 	return rep
 }
 
 // SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by a Cholesky factor of P, which the
-// first solve computes and later solves reuse.
-//
-// b is read, dst is written; dst may be b. Errors: chol.ErrNotPosDef if P is not positive definite
-// to working precision, which a normal mu well above n·eps·‖P‖_F excludes. It panics if a length is not n,
-// or if the last Truncate failed. Nothing is allocated at an order seen before. 2n² flops, the
-// first time n³/3 more.
+// first solve computes. b is read; dst may be b. Errors: chol.ErrNotPosDef if P is not positive
+// definite to working precision, which a normal mu well above n·eps·‖P‖_F excludes. It panics if a
+// length is not n, or if the last Truncate failed. Nothing is allocated at an order seen before. 2n²
+// flops, the first time n³/3 more.
 func (t *Truncator) SolveVec(dst, b []float64) error {
 	if err := t.factor("eig: Truncator.SolveVec: no projection"); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"stable/chol"
 	"stable/eig"
 	"stable/mat"
+	"stable/mat/kernel"
 	"stable/mat/mattest"
 )
 
@@ -245,7 +246,7 @@ func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 			list{few(64, 31, 0.1), few(64, 33, 0.1)}},
 		{"three far", eig.RouteKrylov, list{spiked(100, -3, -2, -1)},
 			list{spiked(100, -30, -20, -10), spiked(100, -2)}},
-		{"few", eig.RouteKrylov, list{few(200, 3, 0.1)}, list{few(200, 2, 0.1)}},
+		{"few", eig.RouteTridiagonal, list{few(200, 3, 0.1), few(200, 100, 0.1)}, list{few(200, 2, 0.1)}},
 		{"many of many", eig.RouteTridiagonal, list{mattest.Sym(200, 1), few(200, 40, 0.1)},
 			list{few(200, 170, 0.1), few(200, 100, 0.1)}},
 	} {
@@ -368,5 +369,26 @@ func TestTruncatorAccept(t *testing.T) {
 		mat.AddIdentity(a, -float64(3*n))
 		require.ErrorIs(t, accepted.Accept(a, 0.1), chol.ErrNotPosDef)
 		require.Panics(t, func() { _ = accepted.SolveVec(x, b) })
+	}
+}
+
+// TestRoutesWithoutVectors runs the routes with the vector code that this build has switched off.
+func TestRoutesWithoutVectors(t *testing.T) {
+	if !kernel.Vector() {
+		t.Skip("no vector code in this build or on this machine")
+	}
+	for _, n := range []int{17, 65, 129} {
+		for name, a := range map[string]*mat.Sym{"half": mattest.Sym(n, 1), "few": few(n, 3, 0.1)} {
+			want, p := mat.NewSym(n), mat.NewSym(n)
+			var tr eig.Truncator
+			_, err := tr.Truncate(want, a, 0.1)
+			require.NoError(t, err)
+			was := kernel.SetLanes(0)
+			_, err = tr.Truncate(p, a, 0.1)
+			kernel.SetLanes(was)
+			require.NoError(t, err)
+			requireProjection(t, a, p, 0.1)
+			assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0.1), "%s of %d", name, n)
+		}
 	}
 }

@@ -37,9 +37,9 @@ func power(m float64) float64 {
 	return math.Ldexp(1, -max(-1023, min(e, 1000)))
 }
 
-// room returns the power of two that brings m near 2⁹⁶⁰: sums do not overflow there, and entries
-// much smaller than m have the whole range below it.
-func room(m float64) float64 {
+// scaleFor returns the power of two that brings m near 2⁹⁶⁰: sums do not overflow there, and
+// entries much smaller than m have the whole range below it.
+func scaleFor(m float64) float64 {
 	if m == 0 {
 		return 1
 	}
@@ -57,8 +57,7 @@ func grow(x []float64, n int) []float64 {
 }
 
 // stride returns the distance of rows of length n in a workspace: an odd number of cache lines, so
-// that the entries of a column, and the rows that a loop reads together, do not share a few sets of
-// the cache.
+// that the entries of a column do not share a few sets of the cache.
 func stride(n int) int {
 	if n < 32 {
 		return n
@@ -115,7 +114,7 @@ type sorter struct {
 	row  []float64
 }
 
-// reserve makes room for n pairs.
+// reserve grows the workspace for n pairs.
 func (s *sorter) reserve(n int) {
 	s.perm = slices.Grow(s.perm[:0], n)[:n]
 	s.row = grow(s.row, n)

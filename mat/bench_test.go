@@ -8,97 +8,50 @@ import (
 	"stable/mat/mattest"
 )
 
-// Mul is measured in bench, beside its peers; here is what it leaves out.
-var benchSizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
-
-func each(b *testing.B, flops func(n float64) float64, f func(b *testing.B, n int)) {
-	for _, n := range benchSizes {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			b.ReportAllocs()
-			f(b, n)
-			b.ReportMetric(flops(float64(n))*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-	}
-}
-
-func square(n float64) float64  { return n * n }
-func square2(n float64) float64 { return 2 * n * n }
-func square3(n float64) float64 { return 3 * n * n }
-func cube(n float64) float64    { return n * n * n }
-func cube2(n float64) float64   { return 2 * n * n * n }
-
-func benchProduct(b *testing.B, f func(dst, x, y *mat.Dense)) {
-	each(b, cube2, func(b *testing.B, n int) {
-		x, y, c := mattest.Dense(n, n, uint64(n)), mattest.Dense(n, n, uint64(n)), mat.NewDense(n, n)
-		for b.Loop() {
-			f(c, x, y)
-		}
-	})
-}
-
-func BenchmarkMulTransA(b *testing.B) { benchProduct(b, mat.MulTransA) }
-func BenchmarkMulTransB(b *testing.B) { benchProduct(b, mat.MulTransB) }
-func BenchmarkMulSym(b *testing.B) {
-	benchProduct(b, func(c, x, y *mat.Dense) { s := mat.AsSym(x); mat.MulSym(c, &s, y) })
-}
-
-func benchRank(b *testing.B, f func(s *mat.Sym, alpha float64, a *mat.Dense)) {
-	each(b, cube, func(b *testing.B, n int) {
-		a, s := mattest.Dense(n, n, uint64(n)), mattest.Sym(n, uint64(n))
-		for b.Loop() {
-			f(s, 1e-9, a)
-		}
-	})
-}
-
-func BenchmarkRankK(b *testing.B)      { benchRank(b, mat.RankK) }
-func BenchmarkRankKTrans(b *testing.B) { benchRank(b, mat.RankKTrans) }
-
-func benchVec(b *testing.B, flops func(n float64) float64, f func(a, c *mat.Dense, s, t *mat.Sym, x, y []float64)) {
-	each(b, flops, func(b *testing.B, n int) {
-		a, c, s, t := mattest.Dense(n, n, 1), mattest.Dense(n, n, 2), mattest.Sym(n, 3), mattest.Sym(n, 4)
-		for i := range n {
-			a.Set(i, i, 1+float64(n))
-		}
-		x, y := mattest.Vec(n, 1), mattest.Vec(n, 2)
-		for b.Loop() {
-			f(a, c, s, t, x, y)
-		}
-	})
-}
-
 var sink float64
 
-func BenchmarkMulVec(b *testing.B) {
-	benchVec(b, square2, func(a, _ *mat.Dense, _, _ *mat.Sym, x, y []float64) { mat.MulVec(y, a, x) })
-}
-func BenchmarkMulVecTrans(b *testing.B) {
-	benchVec(b, square2, func(a, _ *mat.Dense, _, _ *mat.Sym, x, y []float64) { mat.MulVecTrans(y, a, x) })
-}
-func BenchmarkMulVecSym(b *testing.B) {
-	benchVec(b, square2, func(_, _ *mat.Dense, s, _ *mat.Sym, x, y []float64) { mat.MulVecSym(y, s, x) })
-}
-func BenchmarkSolveUpperVec(b *testing.B) {
-	benchVec(b, square, func(a, _ *mat.Dense, _, _ *mat.Sym, x, y []float64) { mat.SolveUpperVec(y, a, x) })
-}
-func BenchmarkSolveUpperTransVec(b *testing.B) {
-	benchVec(b, square, func(a, _ *mat.Dense, _, _ *mat.Sym, x, y []float64) { mat.SolveUpperTransVec(y, a, x) })
-}
-func BenchmarkSolveLowerVec(b *testing.B) {
-	benchVec(b, square, func(a, _ *mat.Dense, _, _ *mat.Sym, x, y []float64) { mat.SolveLowerVec(y, a, x) })
-}
-func BenchmarkSolveLowerTransVec(b *testing.B) {
-	benchVec(b, square, func(a, _ *mat.Dense, _, _ *mat.Sym, x, y []float64) { mat.SolveLowerTransVec(y, a, x) })
-}
-func BenchmarkRankOne(b *testing.B) {
-	benchVec(b, square, func(_, _ *mat.Dense, s, _ *mat.Sym, x, _ []float64) { mat.RankOne(s, 1e-9, x) })
-}
-func BenchmarkRecur(b *testing.B) {
-	benchVec(b, square3, func(a, c *mat.Dense, _, _ *mat.Sym, _, _ []float64) { mat.Recur(c, 0.5, c, a, a) })
-}
-func BenchmarkRecurSym(b *testing.B) {
-	benchVec(b, square3, func(_, _ *mat.Dense, s, t *mat.Sym, _, _ []float64) { mat.RecurSym(s, 0.5, s, t, t) })
-}
-func BenchmarkNormFrob(b *testing.B) {
-	benchVec(b, square2, func(a, _ *mat.Dense, _, _ *mat.Sym, _, _ []float64) { sink = mat.NormFrob(a) })
+// BenchmarkForms measures what bench, which has Mul beside its peers, leaves out.
+func BenchmarkForms(b *testing.B) {
+	type in struct {
+		a, b, c *mat.Dense // the diagonal of a dominates
+		s, t    *mat.Sym
+		x, y    []float64
+	}
+	for _, f := range []struct {
+		name  string
+		flops func(n float64) float64
+		run   func(in *in)
+	}{
+		{"MulTransA", func(n float64) float64 { return 2 * n * n * n }, func(in *in) { mat.MulTransA(in.c, in.a, in.b) }},
+		{"MulTransB", func(n float64) float64 { return 2 * n * n * n }, func(in *in) { mat.MulTransB(in.c, in.a, in.b) }},
+		{"MulSym", func(n float64) float64 { return 2 * n * n * n }, func(in *in) { mat.MulSym(in.c, in.s, in.b) }},
+		{"RankK", func(n float64) float64 { return n * n * n }, func(in *in) { mat.RankK(in.s, 1e-9, in.a) }},
+		{"RankKTrans", func(n float64) float64 { return n * n * n }, func(in *in) { mat.RankKTrans(in.s, 1e-9, in.a) }},
+		{"MulVec", func(n float64) float64 { return 2 * n * n }, func(in *in) { mat.MulVec(in.y, in.a, in.x) }},
+		{"MulVecTrans", func(n float64) float64 { return 2 * n * n }, func(in *in) { mat.MulVecTrans(in.y, in.a, in.x) }},
+		{"MulVecSym", func(n float64) float64 { return 2 * n * n }, func(in *in) { mat.MulVecSym(in.y, in.s, in.x) }},
+		{"SolveUpperVec", func(n float64) float64 { return n * n }, func(in *in) { mat.SolveUpperVec(in.y, in.a, in.x) }},
+		{"SolveUpperTransVec", func(n float64) float64 { return n * n }, func(in *in) { mat.SolveUpperTransVec(in.y, in.a, in.x) }},
+		{"SolveLowerVec", func(n float64) float64 { return n * n }, func(in *in) { mat.SolveLowerVec(in.y, in.a, in.x) }},
+		{"SolveLowerTransVec", func(n float64) float64 { return n * n }, func(in *in) { mat.SolveLowerTransVec(in.y, in.a, in.x) }},
+		{"RankOne", func(n float64) float64 { return n * n }, func(in *in) { mat.RankOne(in.s, 1e-9, in.x) }},
+		{"Recur", func(n float64) float64 { return 3 * n * n }, func(in *in) { mat.Recur(in.c, 0.5, in.c, in.a, in.a) }},
+		{"RecurSym", func(n float64) float64 { return 1.5 * n * n }, func(in *in) { mat.RecurSym(in.s, 0.5, in.s, in.t, in.t) }},
+		{"NormFrob", func(n float64) float64 { return 2 * n * n }, func(in *in) { sink = mat.NormFrob(in.a) }},
+	} {
+		for _, n := range []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512} {
+			b.Run(fmt.Sprintf("%s/n=%d", f.name, n), func(b *testing.B) {
+				in := in{mattest.Dense(n, n, 1), mattest.Dense(n, n, 2), mat.NewDense(n, n), mattest.Sym(n, 3), mattest.Sym(n, 4),
+					mattest.Vec(n, 1), mattest.Vec(n, 2)}
+				for i := range n {
+					in.a.Set(i, i, 1+float64(n))
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					f.run(&in)
+				}
+				b.ReportMetric(f.flops(float64(n))*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
 }

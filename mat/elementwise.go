@@ -2,7 +2,7 @@ package mat
 
 import "stable/mat/kernel"
 
-// Copy sets dst = a. a is read; dst may be a. It panics if the sizes differ. It does not allocate.
+// Copy sets dst = a. a is read; dst may be a. It panics if the sizes differ.
 func Copy(dst, a *Dense) {
 	alike("mat: Copy", dst, a)
 	for i := range dst.Rows {
@@ -19,7 +19,6 @@ func CopySym(dst, a *Sym) {
 }
 
 // CopyTrans sets dst = aᵀ. a is read; dst must not overlap it. It panics if the sizes do not match.
-// It does not allocate.
 func CopyTrans(dst, a *Dense) {
 	if dst.Rows != a.Cols || dst.Cols != a.Rows {
 		panic("mat: CopyTrans: dimension mismatch")
@@ -34,7 +33,7 @@ func CopyTrans(dst, a *Dense) {
 }
 
 // CopyFull sets dst = s, both triangles. s is read; dst may be its memory (Sym.Lower), and must not
-// overlap it otherwise. It panics if the sizes do not match. It does not allocate.
+// overlap it otherwise. It panics if the sizes do not match.
 func CopyFull(dst *Dense, s *Sym) {
 	if dst.Rows != s.N || dst.Cols != s.N {
 		panic("mat: CopyFull: dimension mismatch")
@@ -44,8 +43,7 @@ func CopyFull(dst *Dense, s *Sym) {
 	for i := range s.N {
 		copy(dst.Row(i), s.Row(i))
 	}
-	// Four columns go side by side, so that each row of dst is visited once for all four; the last
-	// columns follow singly.
+	// Four columns go side by side, so that each row of dst is visited once for all four.
 	i := 0
 	for ; i+3 < s.N; i += 4 {
 		r0, r1, r2, r3 := s.Row(i)[:i], s.Row(i + 1)[:i], s.Row(i + 2)[:i], s.Row(i + 3)[:i]
@@ -65,8 +63,7 @@ func CopyFull(dst *Dense, s *Sym) {
 	}
 }
 
-// Scale sets dst = s·a. a is read; dst may be a. It panics if the sizes differ. It does not
-// allocate. One flop an entry.
+// Scale sets dst = s·a. a is read; dst may be a. It panics if the sizes differ. One flop an entry.
 func Scale(dst *Dense, s float64, a *Dense) {
 	alike("mat: Scale", dst, a)
 	for i := range dst.Rows {
@@ -83,7 +80,7 @@ func ScaleSym(dst *Sym, s float64, a *Sym) {
 }
 
 // AddScaled sets dst = a + s·b. a and b are read; dst may be either. It panics if the sizes differ.
-// It does not allocate. Two flops an entry.
+// Two flops an entry.
 func AddScaled(dst, a *Dense, s float64, b *Dense) {
 	alike("mat: AddScaled", dst, a)
 	alike("mat: AddScaled", dst, b)
@@ -105,7 +102,7 @@ func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 // Recur sets dst = (1−tau)·(h − old) + now in one pass, the recursion of a momentum-based
 // variance-reduced estimate (Chen et al. 2022, eq. STABLE-H). h, old and now are read; dst may be
 // any of them. With tau = 1, dst = now exactly if h − old is finite. It panics if the sizes differ.
-// It does not allocate. Three flops an entry.
+// Three flops an entry.
 func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 	alike("mat: Recur", dst, h)
 	alike("mat: Recur", dst, old)
@@ -126,8 +123,7 @@ func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
 	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
 }
 
-// AddDiag sets s = s + diag(d). d is read. It panics if the sizes do not match. It does not
-// allocate.
+// AddDiag sets s = s + diag(d). d is read. It panics if the sizes do not match.
 func AddDiag(s *Sym, d []float64) {
 	if len(d) != s.N {
 		panic("mat: AddDiag: dimension mismatch")
@@ -143,7 +139,7 @@ func AddDiag(s *Sym, d []float64) {
 	}
 }
 
-// AddIdentity sets s = s + c·I. It does not allocate.
+// AddIdentity sets s = s + c·I.
 func AddIdentity(s *Sym, c float64) {
 	if s.torn() {
 		panic("mat: AddIdentity" + torn)

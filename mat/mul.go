@@ -1,8 +1,8 @@
 package mat
 
 // Mul sets dst = a·b, for a of m × k, b of k × n and dst of m × n. a and b are read; dst must not
-// overlap them. It panics if the sizes do not match. It does not allocate. 2mkn flops. It equals,
-// up to the order of summation,
+// overlap them. It panics if the sizes do not match. 2mkn flops. It equals, up to the order of
+// summation,
 //
 //	for i, j: dst[i][j] = Σ_p a[i][p]·b[p][j]
 func Mul(dst, a, b *Dense) {
@@ -59,8 +59,7 @@ func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
 }
 
 // MulSym sets dst = s·b, for s of order n, b and dst of n × m. s and b are read; dst must not
-// overlap them. It panics if the sizes do not match. It does not allocate. 2n²m flops. (BLAS
-// dsymm.)
+// overlap them. It panics if the sizes do not match. 2n²m flops. (BLAS dsymm.)
 func MulSym(dst *Dense, s *Sym, b *Dense) {
 	if dst.Rows != s.N || s.N != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulSym: dimension mismatch")

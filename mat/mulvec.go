@@ -3,7 +3,7 @@ package mat
 import "stable/mat/kernel"
 
 // MulVec sets dst = a·x. a and x are read; dst must not overlap them. It panics if a length does
-// not match. It does not allocate. 2mn flops for a of m × n. (BLAS dgemv.)
+// not match. 2mn flops for a of m × n. (BLAS dgemv.)
 func MulVec(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Rows || len(x) != a.Cols {
 		panic("mat: MulVec: dimension mismatch")
@@ -52,7 +52,7 @@ func MulVecSym(dst []float64, s *Sym, x []float64) {
 }
 
 // Outer sets a = a + alpha·x·yᵀ. x and y are read; a must not overlap them. It panics if a length
-// does not match. It does not allocate. 2mn flops for a of m × n. (BLAS dger.)
+// does not match. 2mn flops for a of m × n. (BLAS dger.)
 func Outer(a *Dense, alpha float64, x, y []float64) {
 	if len(x) != a.Rows || len(y) != a.Cols {
 		panic("mat: Outer: dimension mismatch")
@@ -67,7 +67,7 @@ func Outer(a *Dense, alpha float64, x, y []float64) {
 }
 
 // RankOne sets s = s + alpha·x·xᵀ. x is read; s must not overlap it. It panics if the length does
-// not match. It does not allocate. n² flops. (BLAS dsyr.)
+// not match. n² flops. (BLAS dsyr.)
 func RankOne(s *Sym, alpha float64, x []float64) {
 	if len(x) != s.N {
 		panic("mat: RankOne: dimension mismatch")

@@ -14,8 +14,7 @@ const (
 )
 
 // Norm returns the Euclidean norm ‖x‖₂, without overflow or harmful underflow; NaN if an entry is
-// NaN, otherwise +Inf if one is infinite or the norm itself overflows. It does not allocate. 2n
-// flops. (BLAS dnrm2.)
+// NaN, otherwise +Inf if one is infinite or the norm itself overflows. 2n flops. (BLAS dnrm2.)
 func Norm(x []float64) float64 {
 	s := kernel.SumSquares(kernel.Shape{Rows: 1, Cols: len(x)}, x, 0)
 	if s >= safeLow && s <= safeHigh {

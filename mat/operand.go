@@ -61,8 +61,7 @@ func (x *operand) packAcross(dst []float64, ld, i, rows, p, k int) {
 	}
 }
 
-// packThree copies three columns of src to three rows of dst, k entries each. By itself it keeps
-// all that it counts with in registers.
+// packThree copies three columns of src to three rows of dst, k entries each.
 //
 //go:noinline
 func packThree(dst []float64, ld int, src []float64, stride, k int) {

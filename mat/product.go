@@ -7,9 +7,9 @@ import "stable/mat/kernel"
 //
 //	for i, j: c[i][j] (+)= alpha · Σ_p A[i][p]·B[j][p], only for j ≤ i if lower
 //
-// k goes by blocks that keep a panel of B in the first-level cache. A panel is as wide as the
-// register tile, and is copied only if its layout in memory is not the tile's. The tile then goes
-// down rows of A (BLIS: Van Zee and van de Geijn 2015).
+// k goes by blocks that keep a panel of B, as wide as the register tile, in the first-level cache.
+// A panel is copied only if it does not lie as the tile wants it (BLIS: Van Zee and van de Geijn
+// 2015).
 type product struct {
 	m, n, k int
 	a, b    operand
@@ -82,9 +82,8 @@ func (g *product) thin() {
 }
 
 // panels adds the part of inner indices p to p+k−1 to c. Where A is small, all of its rows meet one
-// panel of B after the other. Elsewhere some panels are kept, and meet as many rows of A as stay in
-// the first-level cache; then they meet the next rows. A large A would come from memory for each
-// panel, and so would the lines of c that a panel shares with the next.
+// panel of B after the other. Elsewhere some panels are kept, and meet as many rows of A at a time
+// as stay in the first-level cache.
 func (g *product) panels(w *workspace, p, k int) {
 	s := block{buf: w.b[:nBlock], p: p, k: k, rows: g.m, cols: g.n}
 	if g.a.kind != along || g.m*k > mWhole {

@@ -8,7 +8,7 @@ import "math"
 // entry has no projection: then dst = a, and the returned norm is NaN or +Inf. dst and the norm
 // have a relative error of at most 4·mn·eps, for a of m × n and eps = 2⁻⁵²
 // (TestProjectFrobAccuracy), apart from underflow. It panics if the sizes differ, or if radius is
-// negative or NaN. It does not allocate. 3 flops an entry.
+// negative or NaN. 3 flops an entry.
 func ProjectFrob(dst, a *Dense, radius float64) float64 {
 	alike("mat: ProjectFrob", dst, a)
 	if !(radius >= 0) {

@@ -1,7 +1,7 @@
 package mat
 
 // RankK sets s = s + alpha·a·aᵀ, for s of order n and a of n × k. a is read; s must not overlap it.
-// It panics if the sizes do not match. It does not allocate. n²k flops. (BLAS dsyrk.)
+// It panics if the sizes do not match. n²k flops. (BLAS dsyrk.)
 func RankK(s *Sym, alpha float64, a *Dense) {
 	if s.N != a.Rows {
 		panic("mat: RankK: dimension mismatch")
@@ -21,7 +21,7 @@ func RankKTrans(s *Sym, alpha float64, a *Dense) {
 
 // AddMulTransBSym sets s = s + alpha·a·bᵀ, for a and b of n × k, where the caller knows that a·bᵀ
 // is symmetric: only the lower triangle is computed. a and b are read; s must not overlap them. It
-// panics if the sizes do not match. It does not allocate. n²k flops. (BLAS dgemmt.)
+// panics if the sizes do not match. n²k flops. (BLAS dgemmt.)
 func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	if s.N != a.Rows || s.N != b.Rows || a.Cols != b.Cols {
 		panic("mat: AddMulTransBSym: dimension mismatch")

@@ -40,26 +40,14 @@ func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 // nor u. A zero on the diagonal gives infinities or NaN. It panics if a size does not match. n²·m
 // flops. (BLAS dtrsm.)
 func SolveUpper(dst, u, b *Dense) {
-	if u.Rows != u.Cols || b.Rows != u.Rows {
-		panic("mat: SolveUpper: dimension mismatch")
-	}
-	alike("mat: SolveUpper", dst, b)
-	apart("mat: SolveUpper", dst, u, u)
-	Copy(dst, b)
-	if dst.Cols > 0 {
+	if copyColumns("mat: SolveUpper", dst, u, b); dst.Cols > 0 {
 		solveUpper(u, dst)
 	}
 }
 
 // SolveUpperTrans sets dst = U⁻ᵀ·B; otherwise as SolveUpper.
 func SolveUpperTrans(dst, u, b *Dense) {
-	if u.Rows != u.Cols || b.Rows != u.Rows {
-		panic("mat: SolveUpperTrans: dimension mismatch")
-	}
-	alike("mat: SolveUpperTrans", dst, b)
-	apart("mat: SolveUpperTrans", dst, u, u)
-	Copy(dst, b)
-	if dst.Cols > 0 {
+	if copyColumns("mat: SolveUpperTrans", dst, u, b); dst.Cols > 0 {
 		solveUpperTrans(u, dst)
 	}
 }
@@ -98,26 +86,24 @@ func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 // SolveLower sets dst = L⁻¹·B for the lower triangle L of the square matrix l, whose entries above
 // the diagonal are not read; otherwise as SolveUpper.
 func SolveLower(dst, l, b *Dense) {
-	if l.Rows != l.Cols || b.Rows != l.Rows {
-		panic("mat: SolveLower: dimension mismatch")
-	}
-	alike("mat: SolveLower", dst, b)
-	apart("mat: SolveLower", dst, l, l)
-	Copy(dst, b)
-	if dst.Cols > 0 {
+	if copyColumns("mat: SolveLower", dst, l, b); dst.Cols > 0 {
 		solveLower(l, dst)
 	}
 }
 
 // SolveLowerTrans sets dst = L⁻ᵀ·B; otherwise as SolveLower.
 func SolveLowerTrans(dst, l, b *Dense) {
-	if l.Rows != l.Cols || b.Rows != l.Rows {
-		panic("mat: SolveLowerTrans: dimension mismatch")
-	}
-	alike("mat: SolveLowerTrans", dst, b)
-	apart("mat: SolveLowerTrans", dst, l, l)
-	Copy(dst, b)
-	if dst.Cols > 0 {
+	if copyColumns("mat: SolveLowerTrans", dst, l, b); dst.Cols > 0 {
 		solveLowerTrans(l, dst)
 	}
+}
+
+// copyColumns sets dst = b for a solve with the triangle t.
+func copyColumns(name string, dst, t, b *Dense) {
+	if t.Rows != t.Cols || b.Rows != t.Rows {
+		panic(name + mismatch)
+	}
+	alike(name, dst, b)
+	apart(name, dst, t, t)
+	Copy(dst, b)
 }

@@ -6,11 +6,11 @@ import (
 	"stable/mat/kernel"
 )
 
-// A workspace is what a product packs its operands into. It is kept for the next product. On the
-// stack it would have to be cleared each time, and would lie across cache lines.
+// A workspace is what a product packs its operands into. It is kept for the next product: on the
+// stack it would be cleared each time, and lie across cache lines.
 type workspace struct {
-	b    [kVector * nVector]float64
-	room [4*kVector*8 + kernel.EdgeRoom]float64
+	b       [kVector * nVector]float64
+	scratch [4*kVector*8 + kernel.EdgeScratch]float64
 }
 
 // workspaces holds the ones not in use, at most as many as products ever ran at the same time;

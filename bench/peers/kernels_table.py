@@ -1,5 +1,6 @@
 """Measures every tier of the kernels beside gonum, OpenBLAS and NumPy in one run, and writes the
-table of this machine into mat/kernel/KERNELS.md, in place of what an earlier run wrote there.
+table of this machine into mat/kernel/KERNELS.md, in place of what an earlier run wrote there. It
+prints how much faster than its peers each tier is, and the small orders.
 
     python3 kernels_table.py [-rounds 6] [-on "taskset -c 1"] [-title "AMD EPYC (Zen 5)"]
                              [-times FILE]
@@ -154,12 +155,13 @@ def ratios(best):
             yield f"| {title}, {tier} / {peer} | " + " | ".join(cells) + " |"
 
 
-def table(best, version):
+def tables(best):
+    """The table for the page, and those that are printed."""
     tiers = [name for name, _, _ in TIERS]
-    speeds = "\n".join(ratios(best))
     large = "\n".join(rows(best, GROUPS, SIZES, tiers[:-1]))
     small = "\n".join(rows(best, SMALL_GROUPS, SMALL, tiers))
-    return f"{speeds}\n\n{large}\n\nSmall orders, with a build of the simd tier for GOAMD64=v3 besides:\n\n{small}\n\n{version}\n"
+    speeds = "\n".join(ratios(best))
+    return large, f"{speeds}\n\nSmall orders, with a build of the simd tier for GOAMD64=v3 besides:\n\n{small}"
 
 
 def main():
@@ -179,7 +181,8 @@ def main():
     note = f"{today}, least of {rounds} rounds; portable and v3 by {go}, simd: {about}."
     begin, end = f"<!-- begin {title} -->", f"<!-- end {title} -->"
     note = textwrap.fill(note, 100)
-    text = f"{begin}\n### {title}\n\n{table(best, note)}{end}"
+    large, others = tables(best)
+    text = f"{begin}\n### {title}\n\n{large}\n\n{note}\n{end}"
     page = PAGE.read_text()
     if begin in page:
         head, rest = page.split(begin)
@@ -187,6 +190,7 @@ def main():
     else:
         page = page.rstrip() + "\n\n" + text + "\n"
     PAGE.write_text(page)
+    print(others)
 
 
 main()

@@ -41,6 +41,10 @@ func TestUpperHalvesAreClean(t *testing.T) {
 			continue // the compiler has put it into its callers
 		}
 		found++
+		if strings.Contains(f.name, ".tile") || strings.Contains(f.name, ".subtract") {
+			// A vector on the stack may cross two cache lines, which doubles the time of a tile.
+			require.LessOrEqual(t, f.onStack(), 2, "vectors on the stack of %s", f.name)
+		}
 		if bad := f.dirty(inner); bad != "" {
 			t.Errorf("%s: with the upper halves in use: %s", f.name, bad)
 		}
@@ -87,6 +91,16 @@ func listing(out string) []*function {
 		}
 	}
 	return all
+}
+
+// onStack counts the instructions that move a vector to the stack or back.
+func (f *function) onStack() (n int) {
+	for _, c := range f.code {
+		if wide.MatchString(c.args) && strings.Contains(c.args, "(SP)") {
+			n++
+		}
+	}
+	return n
 }
 
 // dirty returns the first instruction that must not stand where the upper halves may be in use.

@@ -34,11 +34,9 @@ func put(c *[3]float64, s0, s1, s2 float64, add bool) {
 
 // dots2 is Dots for an even number of rows; it leaves out one that is odd.
 //
-// The inner loop runs at the three flops a cycle that three ports for additions and multiplications
-// allow, because six sums and six operands stay in the 15 registers that Go uses on amd64. The same
-// ports take what lies between two tiles, so that is kept small: each slice has a known capacity and
-// needs no test for an empty one, the first products need no addition, and alpha = 1 no
-// multiplication. A call for each tile, which takes its arguments apart, costs a tenth.
+// Six sums and their operands stay in the 15 registers that Go uses on amd64. Between two tiles,
+// slices of known capacity need no test for an empty one, the first products no addition, and alpha
+// = 1 no multiplication.
 //
 //go:noinline
 func dots2(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
@@ -87,16 +85,15 @@ func dots2(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows
 	}
 }
 
-// DotsCopy is Dots for two rows and a B that lies across: entry p of its row j is src[p·stride+j]. It
-// copies B to b, row by row with stride k, for the rows of A that follow. The ports that load and
-// store are idle in a tile, so the copy takes two fifths of the time that it takes by itself.
+// DotsCopy is Dots for two rows and a B that lies across: entry p of its row j is src[p·stride+j].
+// It copies B to b, row by row with stride k, for the rows of A that follow.
 func DotsCopy(c []float64, ldc int, a []float64, lda int, b, src []float64, stride, k int, alpha float64, add bool) {
 	s00, s01, s02, s10, s11, s12 := dotsCopy(a[:k], a[lda:], b, src, stride)
 	put((*[3]float64)(c), alpha*s00, alpha*s01, alpha*s02, add)
 	put((*[3]float64)(c[ldc:]), alpha*s10, alpha*s11, alpha*s12, add)
 }
 
-// dotsCopy returns the sums. By itself it keeps all that it counts with in registers.
+// dotsCopy returns the sums; a function of its own keeps them in registers.
 //
 //go:noinline
 func dotsCopy(a0, a1, b, src []float64, stride int) (s00, s01, s02, s10, s11, s12 float64) {

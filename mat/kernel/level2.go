@@ -38,8 +38,7 @@ func axpy3(y, x []float64, ld int, s0, s1, s2 float64) {
 	}
 }
 
-// axpy6 is axpy3 for six rows: seven loads and a store for twelve flops, in place of four and one
-// for six.
+// axpy6 is axpy3 for six rows, with fewer loads and stores a flop.
 //
 //go:noinline
 func axpy6(y, x []float64, ld int, s0, s1, s2, s3, s4, s5 float64) {
@@ -67,7 +66,7 @@ func dots6(a, b []float64, ld int) (s0, s1, s2, s3, s4, s5 float64) {
 
 // MulVec sets dst_i = Σ_j a[i·lda+j]·x_j.
 func MulVec(dst, a []float64, lda int, x []float64) {
-	if Vector() && (len(x) >= vectorMulVec || serve(len(x)) && len(dst) >= 4) {
+	if Vector() && (len(x) >= vectorMulVec || useVectors(len(x)) && len(dst) >= 4) {
 		mulVecVector(dst, a, lda, x)
 		return
 	}
@@ -84,9 +83,9 @@ func MulVec(dst, a []float64, lda int, x []float64) {
 	}
 }
 
-// serve tells whether vectors serve rows of n entries below vectorMulVec: where these fill vectors of
-// 256 bits, and from 16 on. Code that fuses is as fast as 256 bits for some n beyond two vectors.
-func serve(n int) bool {
+// useVectors tells whether MulVec takes vectors for rows of n entries below vectorMulVec: where
+// these fill vectors of 256 bits, or the build does not fuse.
+func useVectors(n int) bool {
 	switch n {
 	case 4, 8, 16, 19, 20:
 		return true
@@ -157,7 +156,7 @@ func symRows(y, x, a []float64, lda int, x0, x1, x2 float64) (s0, s1, s2 float64
 	a0, a1, a2, x := a[:len(y)], a[lda:][:len(y)], a[2*lda:][:len(y)], x[:len(y)]
 	for j, r := range y {
 		t, u, v, w := x[j], a0[j], a1[j], a2[j]
-		s0 += float64(u * t) // not fused: a sum waits longer for the last one where the product is part of the addition
+		s0 += float64(u * t) // not fused: the sum is the chain
 		s1 += float64(v * t)
 		s2 += float64(w * t)
 		y[j] = r + x0*u + x1*v + x2*w

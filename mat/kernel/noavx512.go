@@ -1,6 +1,11 @@
-//go:build goexperiment.simd && go1.27 && !go1.28 && !purego && amd64 && noavx512
+//go:build amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego && noavx512
 
 package kernel
 
-// noAVX512 keeps the kernels from vectors of 512 bits.
-const noAVX512 = true
+import "slices"
+
+// With -tags noavx512 the kernels run on 256 bits where the machine has 512.
+func init() {
+	allLanes = slices.DeleteFunc(allLanes, func(n int) bool { return n == 8 })
+	inUse = allLanes[0]
+}

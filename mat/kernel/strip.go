@@ -4,23 +4,22 @@ package kernel
 //
 //	for i < Rows, j < min(N, Diag+i+1): C[i·Ldc+j] (+)= Alpha · Σ_{p<K} A[i·Lda+p·Step]·B_pj
 //
-// written where Set, added to where not. Diag bounds a triangle; for a rectangle it is at least N−1.
-// B is packed: panel after panel, each as wide as PanelAt says, its Padded(K) rows one after the
-// other, with zeros beyond N and K. Each entry of A is spread over a whole vector first, once for
-// all panels: a broadcast from a register takes a port of the second multiplier on Intel. The tile
-// that does the work then has nothing to do but load, multiply and add, on addresses that the
-// compiler knows. Room is for that, and for a tile that does not lie inside C: EdgeRoom and 4·Padded(K)·Lanes() entries.
+// written where Set, added to where not. Diag bounds a triangle; for a rectangle it is at least
+// N−1. B is packed: panel after panel, each as wide as PanelAt says, its Padded(K) rows one after
+// the other, with zeros beyond N and K. Scratch has EdgeScratch and 4·Padded(K)·Lanes() entries:
+// for a tile that does not lie inside C, and for A, each entry spread over a vector, once for all
+// panels.
 type Strip struct {
-	C         []float64
-	Ldc       int
-	A         []float64
-	Lda, Step int
-	B, Room   []float64
-	Rows      int
-	N, K      int
-	Diag      int
-	Alpha     float64
-	Set       bool
+	C          []float64
+	Ldc        int
+	A          []float64
+	Lda, Step  int
+	B, Scratch []float64
+	Rows       int
+	N, K       int
+	Diag       int
+	Alpha      float64
+	Set        bool
 }
 
 const (
@@ -33,17 +32,16 @@ const (
 // Run computes the strip.
 func (s *Strip) Run() { stripVector(s) }
 
-// EdgeRoom is what a Strip needs besides 4·Padded(K)·Lanes() entries of Room.
-const EdgeRoom = 8 + 4*MaxPanel
+// EdgeScratch is what a Strip needs besides 4·Padded(K)·Lanes() entries of Scratch.
+const EdgeScratch = 8 + 4*MaxPanel
 
 // Padded returns the number of rows of a packed panel for k inner indices: the next multiple of
 // what the tile takes at a time.
 func Padded(k int) int { return (k + unrolled - 1) / unrolled * unrolled }
 
 // PanelAt returns the width of the panel that begins at column j of n: w columns, packed as nr,
-// which is a whole number of vectors. The tile is four rows by three vectors of 512 bits (twelve
-// sums), or two of 256 (eight: with twelve the 15 registers run out). Four vectors are left as two
-// and two, since one would keep the multipliers waiting.
+// three vectors of 512 bits, or two of 256 (with three the 15 registers run out), or what is left.
+// Four vectors are left as two and two, since one would keep the multipliers waiting.
 func PanelAt(n, j int) (w, nr int) {
 	lanes, most := Lanes(), 3
 	if lanes == 4 {

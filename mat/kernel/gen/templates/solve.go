@@ -1,4 +1,4 @@
-//go:build !amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego
+//go:build ignore
 
 package kernel
 
@@ -8,7 +8,6 @@ import "simd"
 //
 //gen:wide len(x) >= vectorWide
 func solveUpperTransVector(x, u []float64, ld int) {
-	const v = lanes
 	n := len(x)
 	i := 0
 	for ; i+3 < n; i += 4 {
@@ -21,12 +20,12 @@ func solveUpperTransVector(x, u []float64, ld int) {
 		c[0], c[1], c[2], c[3] = v0, v1, v2, v3
 		f0, f1, f2, f3 := simd.BroadcastFloat64s(-v0), simd.BroadcastFloat64s(-v1), simd.BroadcastFloat64s(-v2), simd.BroadcastFloat64s(-v3)
 		j := i + 4
-		for ; j+v <= n; j += v {
-			d := x[j : j+v : j+v]
-			s := f0.MulAdd(simd.LoadFloat64s(r0[j:j+v:j+v]), simd.LoadFloat64s(d))
-			t := f1.Mul(simd.LoadFloat64s(r1[j : j+v : j+v]))
-			s = f2.MulAdd(simd.LoadFloat64s(r2[j:j+v:j+v]), s)
-			t = f3.MulAdd(simd.LoadFloat64s(r3[j:j+v:j+v]), t)
+		for ; j+lanes <= n; j += lanes {
+			d := x[j : j+lanes : j+lanes]
+			s := f0.MulAdd(simd.LoadFloat64s(r0[j:j+lanes:j+lanes]), simd.LoadFloat64s(d))
+			t := f1.Mul(simd.LoadFloat64s(r1[j : j+lanes : j+lanes]))
+			s = f2.MulAdd(simd.LoadFloat64s(r2[j:j+lanes:j+lanes]), s)
+			t = f3.MulAdd(simd.LoadFloat64s(r3[j:j+lanes:j+lanes]), t)
 			s.Add(t).Store(d)
 		}
 		if j < n {
@@ -41,7 +40,7 @@ func solveUpperTransVector(x, u []float64, ld int) {
 			s = f3.MulAdd(a, s)
 			s.StorePart(x[j:])
 		}
-		ClearUpper()
+		archsimd.ClearAVXUpperBits()
 	}
 	for ; i < n; i++ {
 		x[i] *= 1 / u[i*ld+i]
@@ -54,7 +53,6 @@ func solveUpperTransVector(x, u []float64, ld int) {
 //
 //gen:wide len(x) >= vectorWide
 func solveUpperVector(x, u []float64, ld int) {
-	const v = lanes
 	n := len(x)
 	var t [4][8]float64
 	i := n - 4
@@ -62,12 +60,12 @@ func solveUpperVector(x, u []float64, ld int) {
 		r0, r1, r2, r3 := u[i*ld:][:n], u[(i+1)*ld:][:n], u[(i+2)*ld:][:n], u[(i+3)*ld:][:n]
 		var s0, s1, s2, s3 simd.Float64s
 		j := i + 4
-		for ; j+v <= n; j += v {
-			y := simd.LoadFloat64s(x[j : j+v : j+v])
-			s0 = simd.LoadFloat64s(r0[j:j+v:j+v]).MulAdd(y, s0)
-			s1 = simd.LoadFloat64s(r1[j:j+v:j+v]).MulAdd(y, s1)
-			s2 = simd.LoadFloat64s(r2[j:j+v:j+v]).MulAdd(y, s2)
-			s3 = simd.LoadFloat64s(r3[j:j+v:j+v]).MulAdd(y, s3)
+		for ; j+lanes <= n; j += lanes {
+			y := simd.LoadFloat64s(x[j : j+lanes : j+lanes])
+			s0 = simd.LoadFloat64s(r0[j:j+lanes:j+lanes]).MulAdd(y, s0)
+			s1 = simd.LoadFloat64s(r1[j:j+lanes:j+lanes]).MulAdd(y, s1)
+			s2 = simd.LoadFloat64s(r2[j:j+lanes:j+lanes]).MulAdd(y, s2)
+			s3 = simd.LoadFloat64s(r3[j:j+lanes:j+lanes]).MulAdd(y, s3)
 		}
 		if j < n {
 			y, _ := simd.LoadFloat64sPart(x[j:])
@@ -84,7 +82,7 @@ func solveUpperVector(x, u []float64, ld int) {
 		s1.Store(t[1][:])
 		s2.Store(t[2][:])
 		s3.Store(t[3][:])
-		ClearUpper()
+		archsimd.ClearAVXUpperBits()
 		c := x[i : i+4]
 		v3 := (c[3] - Sum(&t[3])) * (1 / r3[i+3])
 		v2 := (c[2] - Sum(&t[2]) - r2[i+3]*v3) * (1 / r2[i+2])
@@ -92,7 +90,7 @@ func solveUpperVector(x, u []float64, ld int) {
 		v0 := (c[0] - Sum(&t[0]) - r0[i+3]*v3 - r0[i+2]*v2 - r0[i+1]*v1) * (1 / r0[i])
 		c[0], c[1], c[2], c[3] = v0, v1, v2, v3
 	}
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 	for i += 3; i >= 0; i-- {
 		x[i] = (x[i] - Dot(x[i+1:], u[i*ld+i+1:])) * (1 / u[i*ld+i])
 	}

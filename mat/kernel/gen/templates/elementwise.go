@@ -1,19 +1,18 @@
-//go:build !amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego
+//go:build ignore
 
 package kernel
 
 import "simd"
 
 func recurVector(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh int, old []float64, ldo int, now []float64, ldn int) {
-	const v = lanes
 	f := simd.BroadcastFloat64s(1 - tau)
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
 		d, a, b, c := dst[i*ldd:][:w], h[i*ldh:][:w], old[i*ldo:][:w], now[i*ldn:][:w]
 		j := 0
-		for ; j+v <= w; j += v {
-			t := simd.LoadFloat64s(a[j : j+v : j+v]).Sub(simd.LoadFloat64s(b[j : j+v : j+v]))
-			f.MulAdd(t, simd.LoadFloat64s(c[j:j+v:j+v])).Store(d[j : j+v : j+v])
+		for ; j+lanes <= w; j += lanes {
+			t := simd.LoadFloat64s(a[j : j+lanes : j+lanes]).Sub(simd.LoadFloat64s(b[j : j+lanes : j+lanes]))
+			f.MulAdd(t, simd.LoadFloat64s(c[j:j+lanes:j+lanes])).Store(d[j : j+lanes : j+lanes])
 		}
 		if j < w {
 			t, _ := simd.LoadFloat64sPart(a[j:])
@@ -22,18 +21,17 @@ func recurVector(s Shape, dst []float64, ldd int, tau float64, h []float64, ldh 
 			f.MulAdd(t.Sub(o), n).StorePart(d[j:])
 		}
 	}
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 }
 
 func addScaledVector(s Shape, dst []float64, ldd int, a []float64, lda int, f float64, b []float64, ldb int) {
-	const v = lanes
 	g := simd.BroadcastFloat64s(f)
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
 		d, p, q := dst[i*ldd:][:w], a[i*lda:][:w], b[i*ldb:][:w]
 		j := 0
-		for ; j+v <= w; j += v {
-			g.MulAdd(simd.LoadFloat64s(q[j:j+v:j+v]), simd.LoadFloat64s(p[j:j+v:j+v])).Store(d[j : j+v : j+v])
+		for ; j+lanes <= w; j += lanes {
+			g.MulAdd(simd.LoadFloat64s(q[j:j+lanes:j+lanes]), simd.LoadFloat64s(p[j:j+lanes:j+lanes])).Store(d[j : j+lanes : j+lanes])
 		}
 		if j < w {
 			t, _ := simd.LoadFloat64sPart(p[j:])
@@ -41,20 +39,19 @@ func addScaledVector(s Shape, dst []float64, ldd int, a []float64, lda int, f fl
 			g.MulAdd(u, t).StorePart(d[j:])
 		}
 	}
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 }
 
 func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
-	const v = lanes
 	b := simd.BroadcastFloat64s(f)
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
 		d, q := a[i*lda:][:w], y[:w]
 		g := simd.BroadcastFloat64s(x[i]).Mul(b)
 		j := 0
-		for ; j+v <= w; j += v {
-			r := d[j : j+v : j+v]
-			g.MulAdd(simd.LoadFloat64s(q[j:j+v:j+v]), simd.LoadFloat64s(r)).Store(r)
+		for ; j+lanes <= w; j += lanes {
+			r := d[j : j+lanes : j+lanes]
+			g.MulAdd(simd.LoadFloat64s(q[j:j+lanes:j+lanes]), simd.LoadFloat64s(r)).Store(r)
 		}
 		if j < w {
 			t, _ := simd.LoadFloat64sPart(d[j:])
@@ -62,30 +59,29 @@ func outerVector(s Shape, a []float64, lda int, f float64, x, y []float64) {
 			g.MulAdd(u, t).StorePart(d[j:])
 		}
 	}
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 }
 
 // sumSquaresVector keeps four vectors of sums over all rows.
 func sumSquaresVector(s Shape, a []float64, lda int) float64 {
-	const v = lanes
 	var s0, s1, s2, s3 simd.Float64s
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
 		x := a[i*lda:][:w]
 		j := 0
-		for ; j+4*v <= w; j += 4 * v {
-			r := x[j : j+4*v : j+4*v]
+		for ; j+4*lanes <= w; j += 4 * lanes {
+			r := x[j : j+4*lanes : j+4*lanes]
 			y := simd.LoadFloat64s(r)
 			s0 = y.MulAdd(y, s0)
-			y = simd.LoadFloat64s(r[v:])
+			y = simd.LoadFloat64s(r[lanes:])
 			s1 = y.MulAdd(y, s1)
-			y = simd.LoadFloat64s(r[2*v:])
+			y = simd.LoadFloat64s(r[2*lanes:])
 			s2 = y.MulAdd(y, s2)
-			y = simd.LoadFloat64s(r[3*v:])
+			y = simd.LoadFloat64s(r[3*lanes:])
 			s3 = y.MulAdd(y, s3)
 		}
-		for ; j+v <= w; j += v {
-			y := simd.LoadFloat64s(x[j : j+v : j+v])
+		for ; j+lanes <= w; j += lanes {
+			y := simd.LoadFloat64s(x[j : j+lanes : j+lanes])
 			s0 = y.MulAdd(y, s0)
 		}
 		if j < w {
@@ -95,31 +91,30 @@ func sumSquaresVector(s Shape, a []float64, lda int) float64 {
 	}
 	var t [8]float64
 	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 	return Sum(&t)
 }
 
 // sumSquaresSubVector is sumSquaresVector for the differences of two matrices.
 func sumSquaresSubVector(s Shape, a []float64, lda int, b []float64, ldb int) float64 {
-	const v = lanes
 	var s0, s1, s2, s3 simd.Float64s
 	for i := 0; i < s.Rows; i++ {
 		w := s.width(i)
 		x, z := a[i*lda:][:w], b[i*ldb:][:w]
 		j := 0
-		for ; j+4*v <= w; j += 4 * v {
-			r, q := x[j:j+4*v:j+4*v], z[j:j+4*v:j+4*v]
+		for ; j+4*lanes <= w; j += 4 * lanes {
+			r, q := x[j:j+4*lanes:j+4*lanes], z[j:j+4*lanes:j+4*lanes]
 			y := simd.LoadFloat64s(r).Sub(simd.LoadFloat64s(q))
 			s0 = y.MulAdd(y, s0)
-			y = simd.LoadFloat64s(r[v:]).Sub(simd.LoadFloat64s(q[v:]))
+			y = simd.LoadFloat64s(r[lanes:]).Sub(simd.LoadFloat64s(q[lanes:]))
 			s1 = y.MulAdd(y, s1)
-			y = simd.LoadFloat64s(r[2*v:]).Sub(simd.LoadFloat64s(q[2*v:]))
+			y = simd.LoadFloat64s(r[2*lanes:]).Sub(simd.LoadFloat64s(q[2*lanes:]))
 			s2 = y.MulAdd(y, s2)
-			y = simd.LoadFloat64s(r[3*v:]).Sub(simd.LoadFloat64s(q[3*v:]))
+			y = simd.LoadFloat64s(r[3*lanes:]).Sub(simd.LoadFloat64s(q[3*lanes:]))
 			s3 = y.MulAdd(y, s3)
 		}
-		for ; j+v <= w; j += v {
-			y := simd.LoadFloat64s(x[j : j+v : j+v]).Sub(simd.LoadFloat64s(z[j : j+v : j+v]))
+		for ; j+lanes <= w; j += lanes {
+			y := simd.LoadFloat64s(x[j : j+lanes : j+lanes]).Sub(simd.LoadFloat64s(z[j : j+lanes : j+lanes]))
 			s0 = y.MulAdd(y, s0)
 		}
 		if j < w {
@@ -131,6 +126,6 @@ func sumSquaresSubVector(s Shape, a []float64, lda int, b []float64, ldb int) fl
 	}
 	var t [8]float64
 	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 	return Sum(&t)
 }

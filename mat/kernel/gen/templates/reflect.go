@@ -1,24 +1,17 @@
-//go:build !amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego
+//go:build ignore
 
-package eig
+package kernel
 
-import (
-	"simd"
+import "simd"
 
-	"stable/mat/kernel"
-)
-
-const lanes = 2 // of simd on arm64 and wasm
-
-func pass2Vector(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
+func rank2MulVector(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
 	n := len(a0)
 	a1, v, w, x, y = a1[:n], v[:n], w[:n], x[:n], y[:n]
 	var acc0, acc1 simd.Float64s
-	const width = lanes
 	bv0, bw0, bx0 := simd.BroadcastFloat64s(-v0), simd.BroadcastFloat64s(-w0), simd.BroadcastFloat64s(x0)
 	bv1, bw1, bx1 := simd.BroadcastFloat64s(-v1), simd.BroadcastFloat64s(-w1), simd.BroadcastFloat64s(x1)
-	for j := 0; j+width <= n; j += width {
-		k := j + width
+	for j := 0; j+lanes <= n; j += lanes {
+		k := j + lanes
 		vj, wj := simd.LoadFloat64s(v[j:k:k]), simd.LoadFloat64s(w[j:k:k])
 		p := bw0.MulAdd(vj, bv0.MulAdd(wj, simd.LoadFloat64s(a0[j:k:k])))
 		q := bw1.MulAdd(vj, bv1.MulAdd(wj, simd.LoadFloat64s(a1[j:k:k])))
@@ -32,18 +25,17 @@ func pass2Vector(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (
 	var t0, t1 [8]float64
 	acc0.Store(t0[:])
 	acc1.Store(t1[:])
-	kernel.ClearUpper()
-	return kernel.Sum(&t0), kernel.Sum(&t1)
+	archsimd.ClearAVXUpperBits()
+	return Sum(&t0), Sum(&t1)
 }
 
-func reflect4Vector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
+func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
 	n := len(v)
 	x0, x1, x2, x3, u = x0[:n], x1[:n], x2[:n], x3[:n], u[:n]
 	var acc0, acc1, acc2, acc3 simd.Float64s
-	const width = lanes
 	b0, b1, b2, b3 := simd.BroadcastFloat64s(f0), simd.BroadcastFloat64s(f1), simd.BroadcastFloat64s(f2), simd.BroadcastFloat64s(f3)
-	for j := 0; j+width <= n; j += width {
-		k := j + width
+	for j := 0; j+lanes <= n; j += lanes {
+		k := j + lanes
 		vj, uj := simd.LoadFloat64s(v[j:k:k]), simd.LoadFloat64s(u[j:k:k])
 		p := b0.MulAdd(vj, simd.LoadFloat64s(x0[j:k:k]))
 		p.Store(x0[j:k:k])
@@ -63,8 +55,8 @@ func reflect4Vector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0,
 	acc1.Store(t1[:])
 	acc2.Store(t2[:])
 	acc3.Store(t3[:])
-	kernel.ClearUpper()
-	return kernel.Sum(&t0), kernel.Sum(&t1), kernel.Sum(&t2), kernel.Sum(&t3)
+	archsimd.ClearAVXUpperBits()
+	return Sum(&t0), Sum(&t1), Sum(&t2), Sum(&t3)
 }
 
 func rotateVector(x, y []float64, s, tau float64) {
@@ -72,12 +64,11 @@ func rotateVector(x, y []float64, s, tau float64) {
 	y = y[:n]
 	bs, ms := simd.BroadcastFloat64s(s), simd.BroadcastFloat64s(-s)
 	bt, mt := simd.BroadcastFloat64s(tau), simd.BroadcastFloat64s(-tau)
-	const width = lanes
-	for j := 0; j+width <= n; j += width {
-		k := j + width
+	for j := 0; j+lanes <= n; j += lanes {
+		k := j + lanes
 		g, h := simd.LoadFloat64s(x[j:k:k]), simd.LoadFloat64s(y[j:k:k])
 		ms.MulAdd(bt.MulAdd(g, h), g).Store(x[j:k:k])
 		bs.MulAdd(mt.MulAdd(h, g), h).Store(y[j:k:k])
 	}
-	kernel.ClearUpper()
+	archsimd.ClearAVXUpperBits()
 }

@@ -7,48 +7,12 @@ const (
 	nVector = 8 * kernel.MaxPanel // columns of B that are packed at a time
 )
 
-// vector is run with vector registers. It packs as many rows and columns of B as the caches hold;
-// then strips of four rows of A go along them. The rows of a symmetric matrix, which run along a
-// row of the memory and then down a column, are copied.
+// vector is run with vector registers. It packs as many rows and columns of B as the caches hold,
+// blocks of about one size; then strips of four rows of A go along them. The rows of a symmetric
+// matrix, which run along a row of the memory and then down a column, are copied.
 func (g *product) vector() {
-	w := borrow()
-	if !g.lower && g.a.kind == along && g.n <= kernel.PairsUpTo() {
-		g.pairs(w)
-	} else {
-		g.vectorBy(w)
-	}
-	w.giveBack()
-}
-
-// pairs is run for an A whose rows lie along k: it goes over blocks of columns, and keeps two rows
-// of sums in registers.
-func (g *product) pairs(work *workspace) {
-	s := kernel.Pairs{Ldc: g.ldc, Lda: g.a.stride, B: work.b[:], Room: work.room[:], Rows: g.m, Alpha: g.alpha,
-		Set: g.set}
-	kSize, nSize := blockOf(g.k, kVector), blockOf(g.n, kernel.PairWidth())
-	for p := 0; p < g.k; p += kSize {
-		s.K = min(kSize, g.k-p)
-		s.A = g.a.data[p:]
-		for j := 0; j < g.n; j += nSize {
-			s.N = min(nSize, g.n-j)
-			nr := (s.N + kernel.Lanes() - 1) / kernel.Lanes() * kernel.Lanes()
-			s.B = work.b[:nr*kernel.Padded(s.K)]
-			if g.b.kind == across {
-				kernel.PackRows(s.B, nr, g.b.data[p*g.b.stride+j:], g.b.stride, s.K, s.N)
-			} else {
-				g.b.packPanel(s.B, nr, j, s.N, p, s.K)
-			}
-			s.C = g.c[j:]
-			s.Run()
-		}
-		s.Set = false
-	}
-}
-
-// vectorBy goes over blocks of at most kVector inner indices and nVector columns, each of about one
-// size.
-func (g *product) vectorBy(work *workspace) {
-	s := kernel.Strip{Ldc: g.ldc, B: work.b[:], Room: work.room[:], Alpha: g.alpha, Set: g.set}
+	work := borrow()
+	s := kernel.Strip{Ldc: g.ldc, B: work.b[:], Scratch: work.scratch[:], Alpha: g.alpha, Set: g.set}
 	kSize, nSize := blockOf(g.k, kVector), blockOf(g.n, nVector)
 	for p := 0; p < g.k; p += kSize {
 		s.K = min(kSize, g.k-p)
@@ -63,6 +27,7 @@ func (g *product) vectorBy(work *workspace) {
 		}
 		s.Set = false
 	}
+	work.giveBack()
 }
 
 // blockOf returns the size of equal parts of n, multiples of 8 of at most most.

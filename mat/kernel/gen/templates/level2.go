@@ -1,22 +1,21 @@
-//go:build !amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego
+//go:build ignore
 
 package kernel
 
 import "simd"
 
 func dotVector(x, y []float64) float64 {
-	const v = lanes
 	y = y[:len(x)]
 	var s0, s1, s2, s3 simd.Float64s
 	i := 0
-	for ; i+4*v <= len(x); i += 4 * v {
-		a, b := x[i:i+4*v:i+4*v], y[i:i+4*v:i+4*v]
+	for ; i+4*lanes <= len(x); i += 4 * lanes {
+		a, b := x[i:i+4*lanes:i+4*lanes], y[i:i+4*lanes:i+4*lanes]
 		s0 = simd.LoadFloat64s(a).MulAdd(simd.LoadFloat64s(b), s0)
-		s1 = simd.LoadFloat64s(a[v:]).MulAdd(simd.LoadFloat64s(b[v:]), s1)
-		s2 = simd.LoadFloat64s(a[2*v:]).MulAdd(simd.LoadFloat64s(b[2*v:]), s2)
-		s3 = simd.LoadFloat64s(a[3*v:]).MulAdd(simd.LoadFloat64s(b[3*v:]), s3)
+		s1 = simd.LoadFloat64s(a[lanes:]).MulAdd(simd.LoadFloat64s(b[lanes:]), s1)
+		s2 = simd.LoadFloat64s(a[2*lanes:]).MulAdd(simd.LoadFloat64s(b[2*lanes:]), s2)
+		s3 = simd.LoadFloat64s(a[3*lanes:]).MulAdd(simd.LoadFloat64s(b[3*lanes:]), s3)
 	}
-	for ; i+v <= len(x); i += v {
+	for ; i+lanes <= len(x); i += lanes {
 		s0 = simd.LoadFloat64s(x[i:]).MulAdd(simd.LoadFloat64s(y[i:]), s0)
 	}
 	if i < len(x) {
@@ -26,26 +25,25 @@ func dotVector(x, y []float64) float64 {
 	}
 	var t [8]float64
 	s0.Add(s1).Add(s2.Add(s3)).Store(t[:])
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 	return Sum(&t)
 }
 
 func axpyVector(y []float64, s float64, x []float64) {
-	const v = lanes
 	x = x[:len(y)]
 	a := simd.BroadcastFloat64s(s)
 	i := 0
-	for ; i+2*v <= len(y); i += 2 * v {
-		p, q := y[i:i+2*v:i+2*v], x[i:i+2*v:i+2*v]
+	for ; i+2*lanes <= len(y); i += 2 * lanes {
+		p, q := y[i:i+2*lanes:i+2*lanes], x[i:i+2*lanes:i+2*lanes]
 		a.MulAdd(simd.LoadFloat64s(q), simd.LoadFloat64s(p)).Store(p)
-		a.MulAdd(simd.LoadFloat64s(q[v:]), simd.LoadFloat64s(p[v:])).Store(p[v:])
+		a.MulAdd(simd.LoadFloat64s(q[lanes:]), simd.LoadFloat64s(p[lanes:])).Store(p[lanes:])
 	}
 	for i < len(y) {
 		p, _ := simd.LoadFloat64sPart(y[i:])
 		q, _ := simd.LoadFloat64sPart(x[i:])
 		i += a.MulAdd(q, p).StorePart(y[i:])
 	}
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 }
 
 // mulVecVector goes down the rows by four, and along them with one vector of sums a row. The last
@@ -54,72 +52,70 @@ func axpyVector(y []float64, s float64, x []float64) {
 //
 //gen:wide len(x) >= vectorAxpy
 func mulVecVector(dst, a []float64, lda int, x []float64) {
-	const v = lanes
 	n := len(x)
-	whole := n / v * v
+	whole := n / lanes * lanes
 	var zero simd.Float64s
-	rest := simd.LoadFloat64s(onesLast[8-v+n-whole:]).Greater(zero)
-	tail := simd.LoadFloat64s(x[n-v:]).Masked(rest)
+	rest := simd.LoadFloat64s(onesLast[8-lanes+n-whole:]).Greater(zero)
+	tail := simd.LoadFloat64s(x[n-lanes:]).Masked(rest)
 	for i := 0; i < len(dst); i += 4 {
 		last := len(dst) - 1 - i
 		a0, a1, a2, a3 := a[i*lda:][:n], a[(i+min(1, last))*lda:][:n], a[(i+min(2, last))*lda:][:n], a[(i+min(3, last))*lda:][:n]
 		var s0, s1, s2, s3 simd.Float64s
-		for j := 0; j < whole; j += v {
-			y := simd.LoadFloat64s(x[j : j+v : j+v])
-			s0 = simd.LoadFloat64s(a0[j:j+v:j+v]).MulAdd(y, s0)
-			s1 = simd.LoadFloat64s(a1[j:j+v:j+v]).MulAdd(y, s1)
-			s2 = simd.LoadFloat64s(a2[j:j+v:j+v]).MulAdd(y, s2)
-			s3 = simd.LoadFloat64s(a3[j:j+v:j+v]).MulAdd(y, s3)
+		for j := 0; j < whole; j += lanes {
+			y := simd.LoadFloat64s(x[j : j+lanes : j+lanes])
+			s0 = simd.LoadFloat64s(a0[j:j+lanes:j+lanes]).MulAdd(y, s0)
+			s1 = simd.LoadFloat64s(a1[j:j+lanes:j+lanes]).MulAdd(y, s1)
+			s2 = simd.LoadFloat64s(a2[j:j+lanes:j+lanes]).MulAdd(y, s2)
+			s3 = simd.LoadFloat64s(a3[j:j+lanes:j+lanes]).MulAdd(y, s3)
 		}
 		if whole < n {
-			s0 = simd.LoadFloat64s(a0[n-v:]).Masked(rest).MulAdd(tail, s0)
-			s1 = simd.LoadFloat64s(a1[n-v:]).Masked(rest).MulAdd(tail, s1)
-			s2 = simd.LoadFloat64s(a2[n-v:]).Masked(rest).MulAdd(tail, s2)
-			s3 = simd.LoadFloat64s(a3[n-v:]).Masked(rest).MulAdd(tail, s3)
+			s0 = simd.LoadFloat64s(a0[n-lanes:]).Masked(rest).MulAdd(tail, s0)
+			s1 = simd.LoadFloat64s(a1[n-lanes:]).Masked(rest).MulAdd(tail, s1)
+			s2 = simd.LoadFloat64s(a2[n-lanes:]).Masked(rest).MulAdd(tail, s2)
+			s3 = simd.LoadFloat64s(a3[n-lanes:]).Masked(rest).MulAdd(tail, s3)
 		}
 		sum4Vector(dst[i:], s0, s1, s2, s3)
 	}
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 }
 
 // mulVecTransVector holds four vectors of dst in registers while it goes down all rows, or one
 // where little is left. The last ones reach back over the ones before, so that none is short: dst
 // is at least one vector long.
 func mulVecTransVector(dst, a []float64, lda int, x []float64) {
-	const v = lanes
 	n := len(dst)
 	j := 0
-	for n-j > 2*v && n >= 4*v {
-		j = min(j, n-4*v)
+	for n-j > 2*lanes && n >= 4*lanes {
+		j = min(j, n-4*lanes)
 		var s0, s1, s2, s3 simd.Float64s
 		at := j
 		for _, xi := range x {
 			y := simd.BroadcastFloat64s(xi)
-			r := a[at : at+4*v : at+4*v]
+			r := a[at : at+4*lanes : at+4*lanes]
 			s0 = y.MulAdd(simd.LoadFloat64s(r), s0)
-			s1 = y.MulAdd(simd.LoadFloat64s(r[v:]), s1)
-			s2 = y.MulAdd(simd.LoadFloat64s(r[2*v:]), s2)
-			s3 = y.MulAdd(simd.LoadFloat64s(r[3*v:]), s3)
+			s1 = y.MulAdd(simd.LoadFloat64s(r[lanes:]), s1)
+			s2 = y.MulAdd(simd.LoadFloat64s(r[2*lanes:]), s2)
+			s3 = y.MulAdd(simd.LoadFloat64s(r[3*lanes:]), s3)
 			at += lda
 		}
-		d := dst[j : j+4*v]
+		d := dst[j : j+4*lanes]
 		s0.Store(d)
-		s1.Store(d[v:])
-		s2.Store(d[2*v:])
-		s3.Store(d[3*v:])
-		j += 4 * v
+		s1.Store(d[lanes:])
+		s2.Store(d[2*lanes:])
+		s3.Store(d[3*lanes:])
+		j += 4 * lanes
 	}
-	for ; j < n; j += v {
-		j = min(j, n-v)
+	for ; j < n; j += lanes {
+		j = min(j, n-lanes)
 		var s simd.Float64s
 		at := j
 		for _, xi := range x {
-			s = simd.BroadcastFloat64s(xi).MulAdd(simd.LoadFloat64s(a[at:at+v:at+v]), s)
+			s = simd.BroadcastFloat64s(xi).MulAdd(simd.LoadFloat64s(a[at:at+lanes:at+lanes]), s)
 			at += lda
 		}
 		s.Store(dst[j:])
 	}
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 }
 
 // mulVecSymVector takes four rows at a time: the sums of the rows stay in registers, those of the
@@ -127,7 +123,6 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 //
 //gen:wide len(x) >= vectorWide
 func mulVecSymVector(dst, a []float64, lda int, x []float64) {
-	const v = lanes
 	n := len(x)
 	dst = dst[:n]
 	var t [4]float64
@@ -137,21 +132,21 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 		f0, f1, f2, f3 := simd.BroadcastFloat64s(x[i]), simd.BroadcastFloat64s(x[i+1]), simd.BroadcastFloat64s(x[i+2]), simd.BroadcastFloat64s(x[i+3])
 		var s0, s1, s2, s3 simd.Float64s
 		j := 0
-		for ; j+v <= i; j += v {
-			y := simd.LoadFloat64s(x[j : j+v : j+v])
-			d := simd.LoadFloat64s(dst[j : j+v : j+v])
-			r := simd.LoadFloat64s(a0[j : j+v : j+v])
+		for ; j+lanes <= i; j += lanes {
+			y := simd.LoadFloat64s(x[j : j+lanes : j+lanes])
+			d := simd.LoadFloat64s(dst[j : j+lanes : j+lanes])
+			r := simd.LoadFloat64s(a0[j : j+lanes : j+lanes])
 			s0, d = r.MulAdd(y, s0), r.MulAdd(f0, d)
-			r = simd.LoadFloat64s(a1[j : j+v : j+v])
+			r = simd.LoadFloat64s(a1[j : j+lanes : j+lanes])
 			s1, d = r.MulAdd(y, s1), r.MulAdd(f1, d)
-			r = simd.LoadFloat64s(a2[j : j+v : j+v])
+			r = simd.LoadFloat64s(a2[j : j+lanes : j+lanes])
 			s2, d = r.MulAdd(y, s2), r.MulAdd(f2, d)
-			r = simd.LoadFloat64s(a3[j : j+v : j+v])
+			r = simd.LoadFloat64s(a3[j : j+lanes : j+lanes])
 			s3, d = r.MulAdd(y, s3), r.MulAdd(f3, d)
-			d.Store(dst[j : j+v : j+v])
+			d.Store(dst[j : j+lanes : j+lanes])
 		}
 		sum4Vector(t[:], s0, s1, s2, s3)
-		ClearUpper()
+		archsimd.ClearAVXUpperBits()
 		r0, r1, r2, r3 := t[0], t[1], t[2], t[3]
 		x0, x1, x2, x3 := x[i], x[i+1], x[i+2], x[i+3]
 		for ; j < i; j++ {
@@ -168,45 +163,44 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 		dst[i+2] = r2 + a2[i]*x0 + a2[i+1]*x1 + a2[i+2]*x2 + a3[i+2]*x3
 		dst[i+3] = r3 + a3[i]*x0 + a3[i+1]*x1 + a3[i+2]*x2 + a3[i+3]*x3
 	}
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 	symRest(dst, a, lda, x, i)
 }
 
 // subRowsVector is mulVecTransVector, subtracted from what is there, two vectors at a time. What
 // the last one is subtracted from is read beforehand.
 func subRowsVector(y, s, x []float64, ld int) {
-	const v = lanes
 	n := len(y)
-	tail := simd.LoadFloat64s(y[n-v:])
+	tail := simd.LoadFloat64s(y[n-lanes:])
 	j := 0
-	for ; j+2*v <= n; j += 2 * v {
+	for ; j+2*lanes <= n; j += 2 * lanes {
 		var s0, s1 simd.Float64s
 		at := j
 		for _, si := range s {
 			t := simd.BroadcastFloat64s(si)
-			r := x[at : at+2*v : at+2*v]
+			r := x[at : at+2*lanes : at+2*lanes]
 			s0 = t.MulAdd(simd.LoadFloat64s(r), s0)
-			s1 = t.MulAdd(simd.LoadFloat64s(r[v:]), s1)
+			s1 = t.MulAdd(simd.LoadFloat64s(r[lanes:]), s1)
 			at += ld
 		}
-		d := y[j : j+2*v]
+		d := y[j : j+2*lanes]
 		simd.LoadFloat64s(d).Sub(s0).Store(d)
-		simd.LoadFloat64s(d[v:]).Sub(s1).Store(d[v:])
+		simd.LoadFloat64s(d[lanes:]).Sub(s1).Store(d[lanes:])
 	}
-	for ; j < n; j += v {
+	for ; j < n; j += lanes {
 		old := tail
-		if j+v < n {
+		if j+lanes < n {
 			old = simd.LoadFloat64s(y[j:])
 		} else {
-			j = n - v
+			j = n - lanes
 		}
 		var t simd.Float64s
 		at := j
 		for _, si := range s {
-			t = simd.BroadcastFloat64s(si).MulAdd(simd.LoadFloat64s(x[at:at+v:at+v]), t)
+			t = simd.BroadcastFloat64s(si).MulAdd(simd.LoadFloat64s(x[at:at+lanes:at+lanes]), t)
 			at += ld
 		}
 		old.Sub(t).Store(y[j:])
 	}
-	ClearUpper()
+	archsimd.ClearAVXUpperBits()
 }

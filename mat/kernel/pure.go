@@ -1,0 +1,50 @@
+//go:build !(amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego)
+
+package kernel
+
+// Vector tells whether the kernels run on vectors. Here they are not compiled in, and what stands
+// for them below is empty and never called. (The generator takes the list of them from here.)
+func Vector() bool { return false }
+
+// Lanes returns the number of float64s in the vectors that the kernels run on: none.
+func Lanes() int { return 0 }
+
+// AllLanes returns what Lanes can be on this machine.
+func AllLanes() []int { return []int{0} }
+
+// SetLanes has the kernels run on vectors of that many float64s, one of AllLanes, and returns what
+// was before.
+func SetLanes(int) (was int) { return 0 }
+
+func stripVector(*Strip)                                      {}
+func packRowsVector([]float64, int, []float64, int, int, int) {}
+
+func subtractVector(*Upper, int, int, int)   {}
+func divideVector(*Upper, int, *Elimination) {}
+
+func solveUpperVector([]float64, []float64, int)      {}
+func solveUpperTransVector([]float64, []float64, int) {}
+
+func dotVector([]float64, []float64) float64                 { return 0 }
+func axpyVector([]float64, float64, []float64)               {}
+func mulVecVector([]float64, []float64, int, []float64)      {}
+func mulVecTransVector([]float64, []float64, int, []float64) {}
+func mulVecSymVector([]float64, []float64, int, []float64)   {}
+func subRowsVector([]float64, []float64, []float64, int)     {}
+
+func addScaledVector(Shape, []float64, int, []float64, int, float64, []float64, int) {}
+func outerVector(Shape, []float64, int, float64, []float64, []float64)               {}
+func sumSquaresVector(Shape, []float64, int) float64                                 { return 0 }
+func sumSquaresSubVector(Shape, []float64, int, []float64, int) float64              { return 0 }
+func recurVector(Shape, []float64, int, float64, []float64, int, []float64, int, []float64, int) {
+}
+
+func rank2MulVector(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
+	return
+}
+
+func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
+	return
+}
+
+func rotateVector(x, y []float64, s, tau float64) {}

@@ -1,0 +1,84 @@
+package kernel_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"stable/mat"
+	"stable/mat/kernel"
+	"stable/mat/mattest"
+)
+
+// rows returns count vectors of length n, in slices with NaN around them that no kernel may read or
+// write.
+func rows(count, n int) (all *mat.Dense, x [][]float64) {
+	all = mattest.Pad(mattest.Dense(count, n, 5), 3)
+	for i := range count {
+		x = append(x, all.Row(i))
+	}
+	return all, x
+}
+
+// each runs f on count rows of every length, as they are (in) and for the kernel to work on (out),
+// with every length of vectors, and then compares the rows.
+func each(t *testing.T, count int, f func(in, out [][]float64, near func(want, got float64))) {
+	defer kernel.SetLanes(kernel.Lanes())
+	for _, lanes := range kernel.AllLanes() {
+		kernel.SetLanes(lanes)
+		for _, n := range []int{0, 1, 2, 3, 7, 8, 15, 16, 17, 23, 24, 25, 31, 32, 33, 63, 65, 100, 511} {
+			_, in := rows(count, n)
+			all, out := rows(count, n)
+			f(in, out, func(want, got float64) {
+				assert.InDelta(t, want, got, 4*float64(n)*mattest.Eps, "%d lanes, n = %d", lanes, n)
+			})
+			for i := range in {
+				assert.LessOrEqual(t, mattest.MaxDiffVec(in[i], out[i]), 16*mattest.Eps, "%d lanes, n = %d, row %d", lanes, n, i)
+			}
+			mattest.CheckPad(t, all)
+		}
+	}
+}
+
+func TestRank2Mul(t *testing.T) {
+	const v0, w0, x0, v1, w1, x1 = 0.5, -0.25, 2, 1.5, -3, 0.75
+	each(t, 6, func(in, out [][]float64, near func(want, got float64)) {
+		s0, s1 := kernel.Rank2Mul(out[0], out[1], out[2], out[3], out[4], out[5], v0, w0, x0, v1, w1, x1)
+		var r0, r1 float64
+		for j := range in[0] {
+			a0 := in[0][j] - v0*in[3][j] - w0*in[2][j]
+			a1 := in[1][j] - v1*in[3][j] - w1*in[2][j]
+			r0 += a0 * in[4][j]
+			r1 += a1 * in[4][j]
+			in[0][j], in[1][j] = a0, a1
+			in[5][j] += x0*a0 + x1*a1
+		}
+		near(r0, s0)
+		near(r1, s1)
+	})
+}
+
+func TestReflect(t *testing.T) {
+	f := [4]float64{0.5, -0.25, 2, -3}
+	each(t, 6, func(in, out [][]float64, near func(want, got float64)) {
+		s0, s1, s2, s3 := kernel.Reflect(out[0], out[1], out[2], out[3], out[4], out[5], f[0], f[1], f[2], f[3])
+		for i, s := range []float64{s0, s1, s2, s3} {
+			r := 0.0
+			for j := range in[i] {
+				in[i][j] += f[i] * in[4][j]
+				r += in[i][j] * in[5][j]
+			}
+			near(r, s)
+		}
+	})
+}
+
+func TestRotate(t *testing.T) {
+	const c, s, tau = 0.8, 0.6, 1. / 3
+	each(t, 2, func(in, out [][]float64, _ func(want, got float64)) {
+		kernel.Rotate(out[0], out[1], s, tau)
+		for j, g := range in[0] {
+			in[0][j], in[1][j] = c*g-s*in[1][j], s*g+c*in[1][j]
+		}
+	})
+}

@@ -1,0 +1,56 @@
+//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
+
+package kernel
+
+import "simd/archsimd"
+
+// allLanes are the lengths of the vectors that the machine has instructions for, the widest first,
+// and 0. The tests are archsimd's, because package simd halves the vectors of a machine without
+// carry-less multiplication of their length (go.dev/issue/81884).
+var allLanes = func() (all []int) {
+	if archsimd.X86.AVX512() {
+		all = append(all, 8)
+	}
+	if archsimd.X86.AVX2() && archsimd.X86.FMA() {
+		all = append(all, 4)
+	}
+	return append(all, 0)
+}()
+
+// inUse is the number of float64s in the vectors that the kernels run on, 0 for the portable ones.
+var inUse = allLanes[0]
+
+// Vector tells whether the kernels run on vectors: whether they are compiled in, the machine has
+// the registers for them, and they are not switched off.
+func Vector() bool { return inUse > 0 }
+
+// Lanes returns the number of float64s in the vectors that the kernels run on: 8, 4, or 0 for the
+// portable kernels.
+func Lanes() int { return inUse }
+
+// AllLanes returns what Lanes can be on this machine, the widest first, 0 last.
+func AllLanes() []int { return allLanes }
+
+// SetLanes has the kernels run on vectors of that many float64s, one of AllLanes, and returns what
+// was before. It is for tests and benchmarks, not for concurrent use.
+func SetLanes(n int) (was int) {
+	was, inUse = inUse, n
+	return was
+}
+
+// sum4AVX2 sets d to the sums of four vectors, as far as it goes.
+func sum4AVX2(d []float64, s0, s1, s2, s3 archsimd.Float64x4) {
+	sums4(s0, s1, s2, s3).StorePart(d)
+}
+
+// sum4AVX512 is sum4AVX2 for longer vectors.
+func sum4AVX512(d []float64, s0, s1, s2, s3 archsimd.Float64x8) {
+	low := sums4(s0.GetLo(), s1.GetLo(), s2.GetLo(), s3.GetLo())
+	low.Add(sums4(s0.GetHi(), s1.GetHi(), s2.GetHi(), s3.GetHi())).StorePart(d)
+}
+
+// sums4 returns the sums of four vectors, added in the order of Sum.
+func sums4(s0, s1, s2, s3 archsimd.Float64x4) archsimd.Float64x4 {
+	t0, t1 := s0.ConcatAddPairsGrouped(s1), s2.ConcatAddPairsGrouped(s3)
+	return t0.ConcatPermute128Scalars(0, 2, t1).Add(t0.ConcatPermute128Scalars(1, 3, t1))
+}
