@@ -4,7 +4,7 @@
 //	min over x in [Lo, Hi]^dx  F(x) = mean over validation rows of ℓ(y*(x); ξ)
 //	subject to                 y*(x) = argmin_y mean over training rows of ℓ(y; φ) + Σ_i reg_i(x)·y_i².
 //
-// The loss is [Logistic], [Squared], [Poisson] or [Huber] of a linear predictor. The [Penalty] says
+// The loss is [Logistic] or [Squared] of a linear predictor. The [Penalty] says
 // what x weighs: each feature, as in section 4 of the STABLE paper (eq. hyer-opt), groups of
 // features, all features alike, or each training row (hyper-cleaning). The [Form] says how an entry
 // of x becomes a weight. New makes the [Problem] with hand-written derivatives: bilevel.Problem,

@@ -13,15 +13,14 @@ import (
 type Form int
 
 const (
-	Raw     Form = iota // reg = x_i, as in eq. (hyer-opt) of the paper; x must stay positive
-	Exp                 // reg = exp(x_i)/2, any x
-	Sigmoid             // w = 1/(1 + exp(−x_i)), any x; for PerRow alone
+	Raw Form = iota // reg = x_i, as in eq. (hyer-opt) of the paper; x must stay positive
+	Exp             // reg = exp(x_i)/2, any x
 )
 
 // Options says which problem New makes of the data. The zero value is the paper's problem, on a
 // box.
 type Options struct {
-	// Loss is Logistic (the default), Squared, Poisson or Huber.
+	// Loss is Logistic (the default) or Squared.
 	Loss Loss
 
 	// Penalty says what x weighs: PerFeature (the default), PerGroup, OneWeight or PerRow.
@@ -31,14 +30,14 @@ type Options struct {
 	// groups has a feature. Copied.
 	Groups []int
 
-	// Form is Raw (the default) or Exp; with PerRow it is Raw or Sigmoid.
+	// Form is Raw (the default) or Exp; with PerRow it is Raw.
 	Form Form
 
 	// Ridge is for PerRow: the weight > 0 of ‖y‖², which is not tuned. Default 0.01.
 	Ridge float64
 
 	// Lo and Hi bound every x_i. Both zero, the default: Raw 0.01 and 1, Exp the same weights,
-	// log(0.02) and log(2), Sigmoid −10 and 10. Finite, Lo ≤ Hi, and Lo > 0 for Raw (with PerRow
+	// log(0.02) and log(2). Finite, Lo ≤ Hi, and Lo > 0 for Raw (with PerRow
 	// Lo ≥ 0). The paper has no box; without one, a negative x_i makes the lower level nonconvex,
 	// and 0 leaves it without a modulus.
 	Lo, Hi float64
@@ -75,7 +74,7 @@ var (
 //
 // Errors: an option out of range; data that Data.Check refuses, without rows or features, of
 // different dimensions (Dim of the smaller may be raised) or of different classes; for the logistic
-// loss, labels other than −1 and +1, or one class only; for the Poisson loss, negative labels.
+// loss, labels other than −1 and +1, or one class only.
 func New(train, val *Data, opt Options) (*Problem, error) {
 	if err := opt.setDefaults(); err != nil {
 		return nil, err
@@ -115,30 +114,24 @@ func (o *Options) setDefaults() error {
 		o.Ridge = 0.01
 	}
 	if o.Lo == 0 && o.Hi == 0 {
-		switch o.Form {
-		case Exp:
+		o.Lo, o.Hi = 0.01, 1
+		if o.Form == Exp {
 			o.Lo, o.Hi = math.Log(2*0.01), math.Log(2*1)
-		case Sigmoid:
-			o.Lo, o.Hi = -10, 10
-		default:
-			o.Lo, o.Hi = 0.01, 1
 		}
 	}
 	rows := o.Penalty == PerRow
 	switch {
-	case o.Loss < Logistic || o.Loss > Huber:
+	case o.Loss < Logistic || o.Loss > Squared:
 		return fmt.Errorf("hyperopt: Options.Loss: unknown loss %d", o.Loss)
 	case o.Penalty < PerFeature || o.Penalty > PerRow:
 		return fmt.Errorf("hyperopt: Options.Penalty: unknown penalty %d", o.Penalty)
-	case o.Form < Raw || o.Form > Sigmoid:
+	case o.Form < Raw || o.Form > Exp:
 		return fmt.Errorf("hyperopt: Options.Form: unknown form %d", o.Form)
 	case rows && o.Form == Exp:
-		return errors.New("hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw or Sigmoid")
-	case !rows && o.Form == Sigmoid:
-		return errors.New("hyperopt: Options.Form: Sigmoid is for weights of rows (Options.Penalty: PerRow)")
+		return errors.New("hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw")
 	case !(o.Ridge > 0) || !mat.IsFinite(o.Ridge):
 		return fmt.Errorf("hyperopt: Options.Ridge: %v, want a finite number > 0", o.Ridge)
-	case rows && !(mat.IsFinite(o.Lo) && (o.Form != Raw || o.Lo >= 0)):
+	case rows && !(mat.IsFinite(o.Lo) && o.Lo >= 0):
 		return fmt.Errorf("hyperopt: Options.Lo: %v does not give a weight ≥ 0", o.Lo)
 	case rows: // weights of rows may be 0
 	case !mat.IsFinite(o.Lo) || o.Form == Raw && !(o.Lo > 0) || o.Form == Exp && !(math.Exp(o.Lo) > 0):
@@ -155,14 +148,6 @@ func (o *Options) setDefaults() error {
 
 // fits returns an error if the labels of d do not suit the loss. rows says which rows these are.
 func (d *Data) fits(l Loss, rows string) error {
-	if l == Poisson {
-		for i, b := range d.Label {
-			if b < 0 {
-				return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but the Poisson loss needs counts ≥ 0",
-					d.Name, rows, i, b)
-			}
-		}
-	}
 	if l != Logistic {
 		return nil
 	}

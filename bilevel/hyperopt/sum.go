@@ -23,8 +23,7 @@ type sum struct {
 	loss Loss
 	data *Data
 	y, v []float64
-	x    []float64 // where rows have weights form.weight(x_i); nil: they weigh 1
-	form Form
+	x    []float64 // weights of the rows; nil: they weigh 1
 }
 
 // weight returns the weight of row i.
@@ -32,7 +31,7 @@ func (s *sum) weight(i int) float64 {
 	if s.x == nil {
 		return 1
 	}
-	return s.form.weight(s.x[i])
+	return s.x[i]
 }
 
 // row adds the term of row i to acc; stride is the distance of the rows of a matrix, 0 for a
@@ -52,17 +51,17 @@ func (s *sum) row(acc []float64, stride, i int) {
 		axpy(acc, w*first, col, val)
 		acc[len(s.y)] += w * value
 	case hessVec:
-		axpy(acc, w*s.loss.second(t, b)*dot(col, val, s.v), col, val)
+		axpy(acc, w*s.loss.second(t)*dot(col, val, s.v), col, val)
 	}
 }
 
 // factor returns what a·aᵀ of row i is multiplied by in a sum of matrices.
 func (s *sum) factor(i int, col []int32, val []float64) float64 {
-	t, b, w := dot(col, val, s.y), s.data.Label[i], s.weight(i)
+	t, w := dot(col, val, s.y), s.weight(i)
 	if s.kind == hessian {
-		return w * s.loss.second(t, b)
+		return w * s.loss.second(t)
 	}
-	return w * s.loss.third(t, b) * dot(col, val, s.v)
+	return w * s.loss.third(t) * dot(col, val, s.v)
 }
 
 // rows adds the terms of rows lo to hi−1; with a block, to a matrix.
