@@ -18,8 +18,6 @@ type search struct {
 	parts  []*hyperopt.Data // of the design rows: folds, or training and validation rows
 	unseen *hyperopt.Data   // rows of a split that are held back for the final choice; nil: see plan
 	engine *engine          // of -solver stable
-	mark   bookmark
-	notes  notes
 
 	each, single result
 	baseline     *result // the single weight that STABLE starts from
@@ -67,7 +65,6 @@ func newSearch(o options, set *dataSet) (*search, error) {
 		return nil, err
 	}
 	if t.Solver != solverStable {
-		t.mark = t.bookmark()
 		return t, nil
 	}
 	p, err := t.newProblem(t.parts[0], t.parts[1])
@@ -77,12 +74,23 @@ func newSearch(o options, set *dataSet) (*search, error) {
 	if t.Steps == 0 {
 		t.Steps = max(leastSteps, t.parts[0].Rows())
 	}
-	t.mark = t.bookmark()
 	t.engine, err = newEngine(p, untuned(p), t.Steps, t.Seed)
 	if err == nil && t.every > 0 {
-		t.engine.every, t.engine.save = t.every, func() error { return t.mark.save(t.writeNotes) }
+		t.engine.saving = saving{checkpoint(t.out, t.identity()), t.every, t.fresh}
 	}
 	return t, err
+}
+
+// identity is what the checkpoint of a run depends on.
+func (t *search) identity() kit.Identity {
+	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
+		"tune -seed %d -steps %d -lo %v -hi %v -form %s -loss %s -label %q -class %q -drop %q -categorical=%t -impute %q "+
+			"-headerless=%t", t.Seed, t.Steps, t.Lo, t.Hi, t.Form, t.Loss, t.Label, t.Class, t.Drop, t.Categorical, t.Impute,
+		t.Headerless)}
+	for _, f := range t.files {
+		id.Data = append(id.Data, kit.Source{Name: f.Path, SHA256: f.SHA256})
+	}
+	return id
 }
 
 // newProblem is the problem of one training and one validation set.
@@ -106,7 +114,7 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 		return err
 	}
 	if t.Solver == solverStable {
-		err = t.runStable(ctx, p)
+		err = t.runStable(ctx, p, out)
 	} else {
 		err = t.runExact(ctx, p, out)
 	}
@@ -120,6 +128,11 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	}
 	return err
 }
+
+// ready says whether there are two results to report.
+func (t *search) ready() bool { return t.single.y != nil }
+
+func (t *search) method() *engine { return t.engine }
 
 // results returns the results found so far.
 func (t *search) results() []*result {

@@ -14,16 +14,13 @@ import (
 
 // runStable runs STABLE from the best single weight of a search at its own cost, searches for a
 // single weight without a budget, and chooses.
-func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
-	if t.notes.Equal == nil {
-		if err := t.startStable(ctx, p); err != nil {
-			return err
-		}
+func (t *search) runStable(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
+	equal, err := t.startStable(ctx, p)
+	if err != nil {
+		return err
 	}
-	equal := t.notes.Equal.Result
-	equal.f, equal.seconds, equal.weights = t.notes.Equal.F, t.notes.Equal.Seconds, t.uniform(equal.Lambda)
 	t.baseline = &equal
-	runErr := t.engine.run(ctx, p)
+	runErr := t.engine.run(ctx, p, out)
 	e := t.engine
 	if stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged); runErr != nil &&
 		!stopped || e.result.Steps == 0 {
@@ -34,7 +31,6 @@ func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 		SearchRows: t.parts[0].Rows() +
 			t.parts[1].Rows(), Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps, f: kit.Last(e.f)}
 	p.Update(0.9, "best single weight, exact")
-	var err error
 	t.single, err = t.searchSingle(ctx, t.parts[0], t.parts[1], hyperopt.Geometric(t.Lo, t.Hi, gridSize(e.problem)),
 		math.MaxUint64)
 	if errors.Is(err, context.Canceled) { // the one from before STABLE stands
@@ -57,26 +53,22 @@ func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 
 // startStable searches for a single weight at the cost that STABLE will have, and lets STABLE start
 // from there.
-func (t *search) startStable(ctx context.Context, p *kit.Progress) error {
+func (t *search) startStable(ctx context.Context, p *kit.Progress) (equal result, err error) {
 	budget, err := t.budget()
 	if err != nil {
-		return err
+		return equal, err
 	}
 	train, val, err := t.sample(t.share(budget))
 	if err != nil {
-		return err
+		return equal, err
 	}
 	p.Update(0.01, "best single weight at equal cost")
-	equal, err := t.searchSingle(ctx, train, val, nested(t.Lo, t.Hi), budget)
+	equal, err = t.searchSingle(ctx, train, val, nested(t.Lo, t.Hi), budget)
 	if err != nil {
-		return err
+		return equal, err
 	}
 	equal.Name = "one weight for all, equal cost"
-	if err := t.engine.start(equal.Lambda, t.Seed); err != nil {
-		return err
-	}
-	t.notes.Equal = &equalCost{equal, equal.f, equal.seconds}
-	return nil
+	return equal, t.engine.start(equal.Lambda, t.Seed)
 }
 
 // budget estimates the number of rows that STABLE will read from the number in its first steps.

@@ -1,7 +1,6 @@
 package hyperopt
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,9 +38,9 @@ func TestFoldsMinimise(t *testing.T) {
 		x := make([]float64, d.Dim)
 		f.Problems[0].Uniform(x, 1e-3)
 		calls := 0
-		f.Progress = func(at *SearchState) bool {
-			if at.Iterations == 0 {
-				assert.InEpsilon(t, grid[0], at.F, 1e-9)
+		f.Progress = func(k int, value float64) bool {
+			if k == 0 {
+				assert.InEpsilon(t, grid[0], value, 1e-9)
 			}
 			calls++
 			return true
@@ -74,54 +73,12 @@ func TestFoldsMinimise(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 
-		f.Progress = func(at *SearchState) bool { return at.Iterations < 2 }
+		f.Progress = func(k int, _ float64) bool { return k < 2 }
 		early, err := f.Minimise(x)
 		require.NoError(t, err)
 		assert.Equal(t, 2, early.Iterations)
 		assert.True(t, m.F < early.F && early.F < grid[0])
 	}
-}
-
-// A search that goes on from any of its states, by way of JSON and on folds of its own, ends with
-// the bits and the reads of the whole.
-func TestFoldsContinue(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	d := cancerData(t)
-	fresh := func() *Folds { return foldsOf(t, d, 3, Options{Form: Raw, Lo: 1e-4, Hi: 10}) }
-	f := fresh()
-	x := make([]float64, d.Dim)
-	f.Problems[0].Uniform(x, 0.3)
-	var states []*SearchState
-	refused := 0
-	f.Progress = func(at *SearchState) bool {
-		states = append(states, at.Clone())
-		if !at.Moved {
-			refused++
-		}
-		return true
-	}
-	want, err := f.Minimise(x)
-	require.NoError(t, err)
-	require.Greater(t, len(states), 5)
-	require.Positive(t, refused, "no step was refused: start elsewhere")
-	for _, at := range states {
-		text, err := json.Marshal(at)
-		require.NoError(t, err)
-		read := new(SearchState)
-		require.NoError(t, json.Unmarshal(text, read))
-		require.Equal(t, at, read)
-		g := fresh()
-		got, err := g.Continue(read)
-		require.NoError(t, err)
-		require.Equal(t, want, got, "from iteration %d", at.Iterations)
-		require.Equal(t, f.Reads(), g.Reads(), "from iteration %d", at.Iterations)
-	}
-	other := states[0].Clone()
-	other.Y = other.Y[:2]
-	_, err = fresh().Continue(other)
-	assert.ErrorContains(t, err, "other folds")
 }
 
 func TestFoldsRefuse(t *testing.T) {
