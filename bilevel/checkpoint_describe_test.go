@@ -33,7 +33,7 @@ func TestForeignIsRefused(t *testing.T) {
 		"":                                      func(*Problem, *Method, *STABLE, *Options) {},
 		"dy is 4 in the checkpoint, and 5 here": func(p *Problem, _ *Method, _ *STABLE, _ *Options) { *p = larger },
 		"samples ξ is 16 in the checkpoint, and 8 here":                                   func(p *Problem, _ *Method, _ *STABLE, _ *Options) { w := newWavy(0.3); w.N = 8; *p = w },
-		"method is STABLE in the checkpoint, and tiny here":                          func(_ *Problem, m *Method, _ *STABLE, _ *Options) { *m = smallMethods[0] },
+		"method is STABLE in the checkpoint, and tiny here":                               func(_ *Problem, m *Method, _ *STABLE, _ *Options) { *m = smallMethods[0] },
 		"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint":                         func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Alpha = Constant(0.1) },
 		"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint, and bilevel.Power here": func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Alpha = Power{C: 1} },
 		"STABLE.Beta.P is 0.5 in the checkpoint, and 0.25 here":                           func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Beta = Power{C: 0.1, P: 0.25} },

@@ -11,6 +11,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/chol"
 	"stable/mat"
 )
@@ -26,7 +27,7 @@ func (t *search) problems() ([]*hyperopt.Problem, error) {
 
 // foldProblems returns a problem for each part, with that part to validate on and all others to
 // train on.
-func (t *search) foldProblems(parts []*hyperopt.Data) ([]*hyperopt.Problem, error) {
+func (t *search) foldProblems(parts []*data.Data) ([]*hyperopt.Problem, error) {
 	var list []*hyperopt.Problem
 	for k, part := range parts {
 		p, err := t.newProblem(without(parts, k), part)
@@ -39,8 +40,8 @@ func (t *search) foldProblems(parts []*hyperopt.Data) ([]*hyperopt.Problem, erro
 }
 
 // without joins all parts but one.
-func without(parts []*hyperopt.Data, k int) *hyperopt.Data {
-	return hyperopt.Join(slices.Delete(slices.Clone(parts), k, k+1)...)
+func without(parts []*data.Data, k int) *data.Data {
+	return data.Join(slices.Delete(slices.Clone(parts), k, k+1)...)
 }
 
 // runExact searches with Newton's method on all rows, and chooses.
@@ -215,7 +216,7 @@ func (t *search) leaveOut(ctx context.Context, k int) ([]float64, error) {
 		return nil, err
 	}
 	share := 1 - 1/float64(len(rest))
-	return t.compareOn(t.parts[k], hyperopt.Join(rest...), share, &each, &single)
+	return t.compareOn(t.parts[k], data.Join(rest...), share, &each, &single)
 }
 
 // gridSize is the number of single weights that are tried.

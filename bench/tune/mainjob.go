@@ -14,6 +14,7 @@ import (
 	"stable/bench/plot"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 const mainUsage = `go run ./bench: hyper-parameter tuning with STABLE-untuned
@@ -85,8 +86,8 @@ func (j *job) check() error {
 type tuning struct {
 	job
 	origin                kit.Source
-	all, train, val, test *hyperopt.Data
-	scaling               *hyperopt.Scaler
+	all, train, val, test *data.Data
+	scaling               *data.Scaler
 	engine                *engine
 	beside                *engine // another method, for the same samples; nil after an interrupt
 
@@ -97,7 +98,7 @@ type tuning struct {
 func newTuning(j job) (*tuning, error) {
 	t := &tuning{job: j}
 	var err error
-	if t.all, t.origin, err = kit.OpenData(j.data, hyperopt.ReadOptions{LabelColumn: j.label}); err != nil {
+	if t.all, t.origin, err = kit.OpenData(j.data, data.ReadOptions{LabelColumn: j.label}); err != nil {
 		return nil, err
 	}
 	if err := enough(t.all, 3, false); err != nil {
@@ -112,7 +113,7 @@ func newTuning(j job) (*tuning, error) {
 	}
 	for i := range parts {
 		if j.bias {
-			parts[i] = hyperopt.WithBias(parts[i])
+			parts[i] = data.WithBias(parts[i])
 		}
 	}
 	t.train, t.val, t.test = parts[0], parts[1], parts[2]

@@ -8,6 +8,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // search is one run of tune. It finds a weight for each feature and a single weight for all,
@@ -15,9 +16,9 @@ import (
 type search struct {
 	options
 	*dataSet
-	parts  []*hyperopt.Data // of the design rows: folds, or training and validation rows
-	unseen *hyperopt.Data   // rows of a split that are held back for the final choice; nil: see plan
-	engine *engine          // of -solver stable
+	parts  []*data.Data // of the design rows: folds, or training and validation rows
+	unseen *data.Data   // rows of a split that are held back for the final choice; nil: see plan
+	engine *engine      // of -solver stable
 
 	each, single result
 	baseline     *result // the single weight that STABLE starts from
@@ -94,7 +95,7 @@ func (t *search) identity() kit.Identity {
 }
 
 // newProblem is the problem of one training and one validation set.
-func (t *search) newProblem(train, val *hyperopt.Data) (*hyperopt.Problem, error) {
+func (t *search) newProblem(train, val *data.Data) (*hyperopt.Problem, error) {
 	opt := hyperopt.Options{Loss: losses[t.Loss], Form: forms[t.Form], Lo: t.Lo, Hi: t.Hi, Workers: 2}
 	if opt.Form == hyperopt.Exp {
 		opt.Lo, opt.Hi = math.Log(2*t.Lo), math.Log(2*t.Hi)
@@ -187,7 +188,7 @@ func (t *search) finish(r *result) (err error) {
 // share of these rows. train multiplies them by that share, which keeps the prior that they stand
 // for: with a mean loss over n rows, λ is a Gaussian prior of precision 2nλ for each coefficient
 // (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
-func (t *search) train(d *hyperopt.Data, weights []float64, share float64) ([]float64, error) {
+func (t *search) train(d *data.Data, weights []float64, share float64) ([]float64, error) {
 	p, err := hyperopt.New(d, d, hyperopt.Options{Loss: losses[t.Loss], Workers: 2})
 	if err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func (t *search) train(d *hyperopt.Data, weights []float64, share float64) ([]fl
 	return y, p.Solution(y, x)
 }
 
-func (t *search) measure(d *hyperopt.Data, y []float64) metrics {
+func (t *search) measure(d *data.Data, y []float64) metrics {
 	loss := losses[t.Loss]
 	m := metrics{"loss": loss.Mean(d, y)}
 	if loss == hyperopt.Squared {
@@ -212,7 +213,7 @@ func (t *search) measure(d *hyperopt.Data, y []float64) metrics {
 }
 
 // compare returns, for each row of d, the loss of a minus that of b, in units of the target.
-func (t *search) compare(d *hyperopt.Data, a, b []float64) []float64 {
+func (t *search) compare(d *data.Data, a, b []float64) []float64 {
 	loss, unit := losses[t.Loss], t.target.Deviation*t.target.Deviation
 	diff := make([]float64, d.Rows())
 	for i := range diff {
@@ -224,7 +225,7 @@ func (t *search) compare(d *hyperopt.Data, a, b []float64) []float64 {
 
 // compareOn trains on the rows of d, with weights that were found for a share of these rows, and
 // returns the differences of loss on other rows: a weight each minus a single one.
-func (t *search) compareOn(rows, d *hyperopt.Data, share float64, each, single *result) ([]float64, error) {
+func (t *search) compareOn(rows, d *data.Data, share float64, each, single *result) ([]float64, error) {
 	a, err := t.train(d, each.weights, share)
 	if err != nil {
 		return nil, err

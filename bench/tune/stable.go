@@ -10,6 +10,7 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // runStable runs STABLE from the best single weight of a search at its own cost, searches for a
@@ -100,18 +101,18 @@ func (t *search) share(budget uint64) float64 {
 	const weights, passes = 17, 14
 	train, val := t.parts[0], t.parts[1]
 	share := float64(budget) / float64(weights*(passes*train.Rows()+val.Rows()))
-	for _, d := range []*hyperopt.Data{train, val} {
+	for _, d := range []*data.Data{train, val} {
 		share = max(share, 10/float64(fewest(d, t.regression())))
 	}
 	return share
 }
 
 // sample returns a random share of the training and of the validation rows.
-func (t *search) sample(share float64) (train, val *hyperopt.Data, err error) {
+func (t *search) sample(share float64) (train, val *data.Data, err error) {
 	if share >= 1 {
 		return t.parts[0], t.parts[1], nil
 	}
-	var parts [2]*hyperopt.Data
+	var parts [2]*data.Data
 	for i, d := range t.parts {
 		p, err := t.deal(d, share, 1-share)
 		if err != nil {
@@ -139,7 +140,7 @@ func nested(lo, hi float64) []float64 {
 // searchSingle trains with one weight after the other, each from the previous model, until the
 // budget is spent. It tries at least one weight. On a share of the training rows a weight is larger
 // by 1/share: see train.
-func (t *search) searchSingle(ctx context.Context, train, val *hyperopt.Data, lambdas []float64,
+func (t *search) searchSingle(ctx context.Context, train, val *data.Data, lambdas []float64,
 	budget uint64) (r result, err error) {
 	start := time.Now()
 	p, err := t.newProblem(train, val)

@@ -37,8 +37,8 @@ less by more than one standard error (with one split: two), and otherwise the si
 trained on all but the test rows, with weights scaled to that number of rows, which keeps the prior.
 A search that was stopped begins anew. STABLE-untuned, which may run for hours, goes on from its
 checkpoint in the folder -out (-save) when the same command is given again, to the same model; the
-curve of the figure then begins there. Writes model.json (weights, coefficients for rows with the values of the file, losses,
-options, files), tune.svg and tune.csv.
+curve of the figure then begins there. Writes model.json (weights, coefficients for rows with the
+values of the file, losses, options, files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted
   go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver stable -steps 200000

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -118,7 +119,7 @@ func (p *Problem) GradFBound() float64 {
 }
 
 // maxRow returns the largest Euclidean norm of a row.
-func maxRow(d *Data) float64 {
+func maxRow(d *data.Data) float64 {
 	most := 0.0
 	for i := range d.Rows() {
 		_, val := d.Row(i)

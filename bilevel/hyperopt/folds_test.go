@@ -1,14 +1,17 @@
 package hyperopt
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"stable/bilevel/hyperopt/data"
 )
 
 // foldsOf returns the problems of a k-fold cross-validation on the rows of d.
-func foldsOf(t *testing.T, d *Data, k int, opt Options) *Folds {
+func foldsOf(t *testing.T, d *data.Data, k int, opt Options) *Folds {
 	fractions := make([]float64, k)
 	for i := range fractions {
 		fractions[i] = 1
@@ -17,7 +20,7 @@ func foldsOf(t *testing.T, d *Data, k int, opt Options) *Folds {
 	require.NoError(t, err)
 	f := new(Folds)
 	for i := range parts {
-		p, err := New(Join(append(append([]*Data{}, parts[:i]...), parts[i+1:]...)...), parts[i], opt)
+		p, err := New(data.Join(append(append([]*data.Data{}, parts[:i]...), parts[i+1:]...)...), parts[i], opt)
 		require.NoError(t, err)
 		f.Problems = append(f.Problems, p)
 	}
@@ -95,25 +98,26 @@ func TestFoldsRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, "problem 1")
 }
 
-// Join is the inverse of a split, up to the order of the rows.
-func TestJoin(t *testing.T) {
-	d := cancerData(t)
-	assert.Equal(t, d, Join(d))
-	rows := func(lo, hi int) (list []int) {
-		for i := lo; i < hi; i++ {
-			list = append(list, i)
-		}
-		return list
-	}
-	assert.Equal(t, d, Join(d.Subset(rows(0, 7)), d.Subset(rows(7, 8)), d.Subset(rows(8, d.Rows()))))
-	wide := &Data{Dim: d.Dim + 1, RowPtr: []int{0}}
-	assert.Panics(t, func() { Join(d, wide) })
-}
-
 // cancerData is the shipped data set, scaled.
-func cancerData(t *testing.T) *Data {
+func cancerData(t *testing.T) *data.Data {
 	d := breastCancer(t)
-	d, err := Standardise(d).Apply(d)
+	d, err := data.Standardise(d).Apply(d)
 	require.NoError(t, err)
 	return d
+}
+
+func breastCancer(t testing.TB) *data.Data {
+	t.Helper()
+	d, err := data.Open(filepath.Join("..", "..", "testdata", "breast_cancer.csv"), data.ReadOptions{LabelColumn: "diagnosis"})
+	require.NoError(t, err)
+	return d
+}
+
+func dataDir(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("STABLE_DATA")
+	if dir == "" {
+		t.Skip("STABLE_DATA, the folder of the LIBSVM data sets, is not set")
+	}
+	return dir
 }

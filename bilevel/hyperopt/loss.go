@@ -1,6 +1,10 @@
 package hyperopt
 
-import "math"
+import (
+	"math"
+
+	"stable/bilevel/hyperopt/data"
+)
 
 // Loss is the loss of a prediction t = aᵀy for a row a with label b.
 type Loss int
@@ -70,7 +74,7 @@ func (l Loss) steepness() float64 {
 
 // Mean returns the mean loss of the model y over the rows of d, without regularisation. It panics
 // if len(y) is not d.Dim.
-func (l Loss) Mean(d *Data, y []float64) float64 {
+func (l Loss) Mean(d *data.Data, y []float64) float64 {
 	if len(y) != d.Dim {
 		panic("hyperopt: Loss.Mean: dimension mismatch")
 	}
@@ -85,7 +89,7 @@ func (l Loss) Mean(d *Data, y []float64) float64 {
 
 // Accuracy returns the share of the rows of d, with labels −1 and +1, that the model y classifies
 // rightly: +1 if aᵀy > 0, else −1. It panics if len(y) is not d.Dim.
-func Accuracy(d *Data, y []float64) float64 {
+func Accuracy(d *data.Data, y []float64) float64 {
 	if len(y) != d.Dim {
 		panic("hyperopt: Accuracy: dimension mismatch")
 	}

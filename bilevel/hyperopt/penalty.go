@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"stable/bilevel"
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -181,7 +182,7 @@ func (p *Problem) meanValue(s sum, batch []bilevel.Sample) (float64, error) {
 }
 
 // count counts the rows of the batch, or all rows, as read, and returns their number.
-func (p *Problem) count(d *Data, batch []bilevel.Sample) float64 {
+func (p *Problem) count(d *data.Data, batch []bilevel.Sample) float64 {
 	n := len(batch)
 	if n == 0 {
 		n = d.Rows()

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -50,7 +51,7 @@ type Options struct {
 // Problem is eq. (hyer-opt) on two data sets. A sample φ names a training row, a sample ξ a
 // validation row. See the package comment.
 type Problem struct {
-	train, val *Data
+	train, val *data.Data
 	opt        Options
 	dx         int
 	of         []int // the entry of x that weighs each feature; nil with PerRow
@@ -75,11 +76,11 @@ var (
 // Errors: an option out of range; data that Data.Check refuses, without rows or features, of
 // different dimensions (Dim of the smaller may be raised) or of different classes; for the logistic
 // loss, labels other than −1 and +1, or one class only.
-func New(train, val *Data, opt Options) (*Problem, error) {
+func New(train, val *data.Data, opt Options) (*Problem, error) {
 	if err := opt.setDefaults(); err != nil {
 		return nil, err
 	}
-	for i, d := range [2]*Data{train, val} {
+	for i, d := range [2]*data.Data{train, val} {
 		rows := [2]string{"training", "validation"}[i]
 		if d == nil || d.Rows() == 0 {
 			return nil, fmt.Errorf("hyperopt: New: no %s rows", rows)
@@ -87,7 +88,7 @@ func New(train, val *Data, opt Options) (*Problem, error) {
 		if err := d.Check(); err != nil {
 			return nil, err
 		}
-		if err := d.fits(opt.Loss, rows); err != nil {
+		if err := opt.Loss.fits(d, rows); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +148,7 @@ func (o *Options) setDefaults() error {
 }
 
 // fits returns an error if the labels of d do not suit the loss. rows says which rows these are.
-func (d *Data) fits(l Loss, rows string) error {
+func (l Loss) fits(d *data.Data, rows string) error {
 	if l != Logistic {
 		return nil
 	}
@@ -173,10 +174,10 @@ func (p *Problem) Clone() *Problem {
 }
 
 // Train returns the training rows.
-func (p *Problem) Train() *Data { return p.train }
+func (p *Problem) Train() *data.Data { return p.train }
 
 // Validation returns the validation rows.
-func (p *Problem) Validation() *Data { return p.val }
+func (p *Problem) Validation() *data.Data { return p.val }
 
 // Reads returns the number of rows that the sums of p have read since New or Clone, a measure of
 // cost common to stochastic and exact methods. A batch counts with its size. CrossG, which is the
@@ -345,7 +346,7 @@ func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
 }
 
 // known returns an error if a sample is not the index of a row.
-func (p *Problem) known(d *Data, batch []bilevel.Sample) error {
+func (p *Problem) known(d *data.Data, batch []bilevel.Sample) error {
 	for _, i := range batch {
 		if i >= bilevel.Sample(d.Rows()) {
 			return fmt.Errorf("hyperopt: sample %d, but %q has %d rows", i, d.Name, d.Rows())

@@ -3,6 +3,7 @@ package hyperopt
 import (
 	"sync"
 
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -21,7 +22,7 @@ const (
 type sum struct {
 	kind kind
 	loss Loss
-	data *Data
+	data *data.Data
 	y, v []float64
 	x    []float64 // weights of the rows; nil: they weigh 1
 }
@@ -142,7 +143,7 @@ func (s *sum) chunk(part []float64, stride, lo int, b *block) {
 
 // block returns the block of worker w where s is a sum of matrices over dense rows, and else nil.
 func (a *adder) block(w, stride int, s *sum) *block {
-	if stride == 0 || !s.data.blocky() {
+	if stride == 0 || !blocky(s.data) {
 		return nil
 	}
 	if len(a.blocks) == 0 {

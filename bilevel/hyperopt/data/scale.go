@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"fmt"
@@ -136,7 +136,7 @@ func MaxAbs(d *Data) *Scaler {
 // value that overflows.
 func (s *Scaler) Apply(d *Data) (*Data, error) {
 	if len(s.Factor) != d.Dim {
-		return nil, fmt.Errorf("hyperopt: Scaler.Apply: %d features, want %d", d.Dim, len(s.Factor))
+		return nil, fmt.Errorf("data: Scaler.Apply: %d features, want %d", d.Dim, len(s.Factor))
 	}
 	z := *d
 	if s.Shift == nil {
@@ -153,7 +153,7 @@ func (s *Scaler) Apply(d *Data) (*Data, error) {
 			if d.Features != nil {
 				name = fmt.Sprintf(" (%q)", d.Features[c])
 			}
-			return nil, fmt.Errorf("hyperopt: Scaler.Apply: feature %d%s: a value overflows", c+1, name)
+			return nil, fmt.Errorf("data: Scaler.Apply: feature %d%s: a value overflows", c+1, name)
 		}
 	}
 	return &z, nil
@@ -163,7 +163,7 @@ func (s *Scaler) Apply(d *Data) (*Data, error) {
 func (s *Scaler) fill(z, d *Data) error {
 	const most = 16
 	if d.Dim > 0 && float64(d.Rows())*float64(d.Dim) > most*float64(len(d.Val)+d.Rows()) {
-		return fmt.Errorf("hyperopt: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not "+
+		return fmt.Errorf("data: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not "+
 			"zero: use MaxAbs", d.Rows(), d.Dim, len(d.Val))
 	}
 	z.RowPtr = make([]int, d.Rows()+1)

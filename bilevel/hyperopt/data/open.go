@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"bufio"
@@ -71,10 +71,10 @@ type ReadOptions struct {
 
 func (o *ReadOptions) check() error {
 	if o.Dim < 0 || o.Dim > MaxIndex {
-		return fmt.Errorf("hyperopt: ReadOptions.Dim: %d is not in 0 … %d", o.Dim, MaxIndex)
+		return fmt.Errorf("data: ReadOptions.Dim: %d is not in 0 … %d", o.Dim, MaxIndex)
 	}
 	if o.Impute != "" && o.Impute != "median" && o.Impute != "mean" {
-		return fmt.Errorf("hyperopt: ReadOptions.Impute: %q, want median or mean", o.Impute)
+		return fmt.Errorf("data: ReadOptions.Impute: %q, want median or mean", o.Impute)
 	}
 	return nil
 }

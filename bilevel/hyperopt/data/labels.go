@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func newLabels(opt *ReadOptions) (labels, error) {
 	l := labels{regression: opt.Regression, class: toUTF8(opt.Class)}
 	if l.class != "" {
 		if l.regression {
-			return l, fmt.Errorf("hyperopt: ReadOptions.Class: want Regression false")
+			return l, fmt.Errorf("data: ReadOptions.Class: want Regression false")
 		}
 		l.value[1], _ = parseFloat(l.class)
 		return l, nil
@@ -32,7 +32,7 @@ func newLabels(opt *ReadOptions) (labels, error) {
 		return l, nil
 	}
 	if opt.Regression || opt.Classes[0] == opt.Classes[1] {
-		return l, fmt.Errorf("hyperopt: ReadOptions.Classes: want two different names, and Regression false")
+		return l, fmt.Errorf("data: ReadOptions.Classes: want two different names, and Regression false")
 	}
 	l.forced, l.n, l.name = true, 2, [2]string{toUTF8(opt.Classes[0]), toUTF8(opt.Classes[1])}
 	for k, s := range l.name {
@@ -43,7 +43,7 @@ func newLabels(opt *ReadOptions) (labels, error) {
 		l.value[k] = v
 	}
 	if !l.named && l.value[0] == l.value[1] {
-		return l, fmt.Errorf("hyperopt: ReadOptions.Classes: %q and %q are the same number", l.name[0], l.name[1])
+		return l, fmt.Errorf("data: ReadOptions.Classes: %q and %q are the same number", l.name[0], l.name[1])
 	}
 	return l, nil
 }
