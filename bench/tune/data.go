@@ -90,7 +90,6 @@ func readData(o options, paths []string) (*dataSet, error) {
 	return s, s.prepare(sets, regression)
 }
 
-// hint adds to an error about a cell the flag that may help.
 func hint(err error, regression bool) error {
 	is := func(what error) bool { return errors.Is(err, what) }
 	switch {
@@ -161,7 +160,6 @@ func reconcile(sets []*data.Data) (dim int, err error) {
 	return dim, nil
 }
 
-// findUsed returns the features with an entry in d.
 func findUsed(d *data.Data) (used []int) {
 	has := make([]bool, d.Dim)
 	for _, c := range d.Col {

@@ -44,7 +44,6 @@ func adaptive(p *hyperopt.Problem) bilevel.Method {
 	return bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}
 }
 
-// newEngine returns the method at the problem's start.
 func newEngine(p *hyperopt.Problem, m bilevel.Method, steps int, seed uint64) (*engine, error) {
 	lo, hi := p.Box()
 	x0, y0 := make([]float64, len(lo)), make([]float64, len(lo))
@@ -161,7 +160,6 @@ func (e *engine) mark(i int) int {
 // small says whether exact values cost next to nothing.
 func (e *engine) small() bool { return e.problem.Train().Rows() <= kit.ManyRows }
 
-// checkSave returns an error if the flag -save is out of range.
 func checkSave(every time.Duration) error {
 	if every < 0 {
 		return fmt.Errorf("%w: -save is %v, want ≥ 0", kit.ErrUsage, every)
@@ -169,7 +167,6 @@ func checkSave(every time.Duration) error {
 	return nil
 }
 
-// checkSteps returns an error if the flags -steps, -lo or -hi are out of range.
 func checkSteps(steps int, lo, hi float64) error {
 	switch {
 	case steps < 1:

@@ -39,12 +39,10 @@ func (t *search) foldProblems(parts []*data.Data) ([]*hyperopt.Problem, error) {
 	return list, nil
 }
 
-// without joins all parts but one.
 func without(parts []*data.Data, k int) *data.Data {
 	return data.Join(slices.Delete(slices.Clone(parts), k, k+1)...)
 }
 
-// runExact searches with Newton's method on all rows, and chooses.
 func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal) (err error) {
 	problems, err := t.problems()
 	if err != nil {

@@ -69,7 +69,6 @@ const (
 	modelVersion = 1
 )
 
-// newModel returns the model for the chosen weights.
 func (t *search) newModel() (*model, error) {
 	r := t.chosen()
 	dim, share := len(r.y)-1, t.trainingShare()
@@ -113,7 +112,6 @@ func (m *model) empty(names []string, column int) {
 	}
 }
 
-// rows counts the rows of each kind.
 func (t *search) rows() rowCounts {
 	n := rowCounts{Design: t.design.Rows(), Test: t.test.Rows(), Folds: t.Folds}
 	if !t.folded() {
@@ -192,7 +190,6 @@ func (m *model) check() error {
 	return nil
 }
 
-// dim is the number of features of a file.
 func (m *model) dim() int {
 	if m.Dim == 0 {
 		return len(m.Features)
@@ -202,7 +199,6 @@ func (m *model) dim() int {
 
 func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
 
-// names returns the names of the features, nil where the model has none.
 func (m *model) names() []string {
 	s, some := make([]string, len(m.Features)), false
 	for j, f := range m.Features {

@@ -86,7 +86,6 @@ func (t *search) stableWork() float64 {
 	return float64(max(leastSteps, t.design.Rows())) * d * d * d
 }
 
-// mostFolds is the number of folds that the rows allow.
 func (t *search) mostFolds() int { return fewest(t.design, t.regression()) }
 
 func (t *search) regression() bool { return losses[t.Loss] == hyperopt.Squared }
@@ -96,7 +95,6 @@ func (t *search) deal(d *data.Data, fractions ...float64) ([]*data.Data, error) 
 	return splitter(d, t.regression())(t.Seed, fractions...)
 }
 
-// fewest is the number of rows of the smaller class, or of all rows of a regression.
 func fewest(d *data.Data, regression bool) int {
 	if regression {
 		return d.Rows()

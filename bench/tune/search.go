@@ -94,7 +94,6 @@ func (t *search) identity() kit.Identity {
 	return id
 }
 
-// newProblem is the problem of one training and one validation set.
 func (t *search) newProblem(train, val *data.Data) (*hyperopt.Problem, error) {
 	opt := hyperopt.Options{Loss: losses[t.Loss], Form: forms[t.Form], Lo: t.Lo, Hi: t.Hi, Workers: 2}
 	if opt.Form == hyperopt.Exp {
@@ -103,7 +102,6 @@ func (t *search) newProblem(train, val *data.Data) (*hyperopt.Problem, error) {
 	return hyperopt.New(train, val, opt)
 }
 
-// folded says whether the validation loss is that of a cross-validation.
 func (t *search) folded() bool { return t.Folds > 1 }
 
 // run searches, chooses and trains. When the context ends, the best result so far stands.
@@ -130,12 +128,10 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	return err
 }
 
-// ready says whether there are two results to report.
 func (t *search) ready() bool { return t.single.y != nil }
 
 func (t *search) method() *engine { return t.engine }
 
-// results returns the results found so far.
 func (t *search) results() []*result {
 	list := []*result{&t.each, &t.single}
 	if t.baseline != nil {
@@ -144,7 +140,6 @@ func (t *search) results() []*result {
 	return list
 }
 
-// chosen returns the result that becomes the model.
 func (t *search) chosen() *result {
 	if t.choice.each {
 		return &t.each
@@ -184,10 +179,10 @@ func (t *search) finish(r *result) (err error) {
 	return nil
 }
 
-// train returns the model of the rows of d, by Newton's method from 0. The weights were found for a
-// share of these rows. train multiplies them by that share, which keeps the prior that they stand
-// for: with a mean loss over n rows, λ is a Gaussian prior of precision 2nλ for each coefficient
-// (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
+// train returns the model of the rows of d. The weights were found for a share of these rows, and
+// are multiplied by that share, which keeps the prior that they stand for: with a mean loss over n
+// rows, λ is a Gaussian prior of precision 2nλ (Bishop, Pattern Recognition and Machine Learning,
+// section 3.3.1).
 func (t *search) train(d *data.Data, weights []float64, share float64) ([]float64, error) {
 	p, err := hyperopt.New(d, d, hyperopt.Options{Loss: losses[t.Loss], Workers: 2})
 	if err != nil {
@@ -250,10 +245,9 @@ func meanOf(values []float64) (mean, deviation float64) {
 }
 
 // choose decides by the differences of loss, a weight each minus a single one, on rows that neither
-// search saw. A weight each must be better by more than one standard error. With one split it must
-// be better by more than two, because that error then leaves out the chance in the training rows,
-// which all models share. Without such rows choose takes the single weight: the validation loss
-// favours a search with more freedom.
+// search saw. A weight each must be better by more than one standard error; with one split by two,
+// since that error leaves out the chance in the training rows. Without such rows the single weight
+// stands: the validation loss favours a search with more freedom.
 func (t *search) choose(differences []float64) {
 	c := &t.choice
 	c.Margin = 2
@@ -267,7 +261,6 @@ func (t *search) choose(differences []float64) {
 	c.Name = t.chosen().Name
 }
 
-// toWeights turns x into regularisation weights.
 func (t *search) toWeights(x []float64) []float64 {
 	w := make([]float64, len(x))
 	for i, xi := range x {
@@ -276,7 +269,6 @@ func (t *search) toWeights(x []float64) []float64 {
 	return w
 }
 
-// weight returns the regularisation weight that x_i stands for.
 func (t *search) weight(xi float64) float64 {
 	if forms[t.Form] == hyperopt.Exp {
 		return math.Exp(xi) / 2
@@ -284,7 +276,6 @@ func (t *search) weight(xi float64) float64 {
 	return xi
 }
 
-// uniform returns the same weight for all features and the bias.
 func (t *search) uniform(lambda float64) []float64 {
 	w := make([]float64, t.design.Dim)
 	for i := range w {
@@ -293,7 +284,6 @@ func (t *search) uniform(lambda float64) []float64 {
 	return w
 }
 
-// atEdges counts the weights at the ends of their range.
 func (t *search) atEdges(w []float64) (lo, hi int) {
 	for _, v := range w {
 		switch {

@@ -107,7 +107,6 @@ func (t *search) share(budget uint64) float64 {
 	return share
 }
 
-// sample returns a random share of the training and of the validation rows.
 func (t *search) sample(share float64) (train, val *data.Data, err error) {
 	if share >= 1 {
 		return t.parts[0], t.parts[1], nil

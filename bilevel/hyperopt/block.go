@@ -17,7 +17,6 @@ const (
 	filled    = 0.5 // share of stored entries, the same
 )
 
-// blocky says whether a sum of matrices over the rows of d goes by blocks.
 func blocky(d *data.Data) bool {
 	return d.Rows() >= leastRows && d.Dim >= leastDim && float64(len(d.Val)) >= filled*float64(d.Rows())*float64(d.Dim)
 }

@@ -82,9 +82,8 @@ func (p *Problem) ConvexityAt(x []float64) float64 {
 }
 
 // Smoothness returns a bound of ‖g_yy(x, y; φ)‖₂ for every x of the box, every y and every training
-// row: ℓ″_max·max‖a‖² + 2·reg(Hi), with ℓ″_max = ¼ (Logistic) or 1 (Squared);
-// with PerRow the largest weight of a row times the first term, plus 2·Ridge. Cost: one
-// pass over the training data.
+// row: ℓ″_max·max‖a‖² + 2·reg(Hi), with ℓ″_max = ¼ (Logistic) or 1 (Squared); with PerRow the
+// largest weight of a row times the first term, plus 2·Ridge. Cost: one pass over the training data.
 func (p *Problem) Smoothness() float64 {
 	r := maxRow(p.train)
 	if p.of == nil {
@@ -93,14 +92,15 @@ func (p *Problem) Smoothness() float64 {
 	return p.opt.Loss.curvature()*r*r + p.ridge(p.opt.Hi)
 }
 
-// CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box.
+// CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box. It holds at y*(x), not at
+// every y that a method passes through. With PerRow it is a bound of one sample's matrix, max|ℓ′|·
+// max‖a‖, +Inf where ℓ′ is unbounded. Cost: one pass over the training data.
+//
+// # How it works
 //
 // With G₀ = g(x, 0) and the gradient h = g_y(x, 0), which do not depend on x: strong convexity
 // gives ‖y*‖ ≤ ‖h‖/μ_g and, with μ_g‖y*‖²/2 ≤ G₀ − g(x, y*) and μ_g‖y*‖²/2 ≤ Σ reg_i·y_i² ≤ g(x,
 // y*), ‖y*‖² ≤ G₀/μ_g; and ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖ with slope 2 (Raw) or exp(x_i) (Exp).
-// With PerRow, a bound of one sample's matrix: max|ℓ′|·max‖a‖, which is +Inf where ℓ′ is
-// unbounded. It holds at y*(x), not at every y that a method passes through. Cost: one pass over
-// the training data.
 func (p *Problem) CrossBound() float64 {
 	if p.of == nil {
 		return p.opt.Loss.steepness() * maxRow(p.train)
@@ -113,7 +113,8 @@ func (p *Problem) CrossBound() float64 {
 }
 
 // GradFBound returns a bound of ‖f_y(y; ξ)‖ for every y and every validation row, C_fy of the
-// paper: max‖a‖ for the logistic loss, +Inf for the squared one. Cost: one pass over the validation data.
+// paper: max‖a‖ for the logistic loss, +Inf for the squared one. Cost: one pass over the validation
+// data.
 func (p *Problem) GradFBound() float64 {
 	return p.opt.Loss.steepness() * maxRow(p.val)
 }

@@ -89,7 +89,6 @@ func (f *Folds) search() (*descent, error) {
 	return newDescent(logs...), nil
 }
 
-// logForm returns the same problem in the form Exp.
 func (p *Problem) logForm() *Problem {
 	q := p.Clone()
 	q.opt.Form = Exp

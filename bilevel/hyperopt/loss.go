@@ -56,7 +56,6 @@ func (l Loss) third(t float64) float64 {
 	return math.Copysign(e*(1-e)/((1+e)*(1+e)*(1+e)), -t)
 }
 
-// curvature returns the largest second derivative.
 func (l Loss) curvature() float64 {
 	if l == Squared {
 		return 1
@@ -64,7 +63,6 @@ func (l Loss) curvature() float64 {
 	return 0.25
 }
 
-// steepness returns the largest first derivative.
 func (l Loss) steepness() float64 {
 	if l == Squared {
 		return math.Inf(1)

@@ -23,8 +23,9 @@ const (
 	// OneWeight has a single weight: g = mean ℓ + reg(x_0)·‖y‖². dx is 1.
 	OneWeight
 
-	// PerRow has one weight for each training row: g = mean x_φ·ℓ(y; φ) + Ridge·‖y‖². dx is the number of training rows. This is data hyper-cleaning: rows
-	// that hurt on the validation data lose their weight (Franceschi et al., ICML 2017).
+	// PerRow has one weight for each training row: g = mean x_φ·ℓ(y; φ) + Ridge·‖y‖². dx is the
+	// number of training rows. This is data hyper-cleaning: rows that hurt on the validation data
+	// lose their weight (Franceschi et al., ICML 2017).
 	PerRow
 )
 
@@ -106,7 +107,6 @@ func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample,
 	}
 }
 
-// crossVec writes g_xy·v over the batch, or over all rows.
 func (p *Problem) crossVec(dst, x, y, v []float64, phi []bilevel.Sample) {
 	clear(dst)
 	if p.of == nil {
@@ -165,7 +165,6 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	return value, err
 }
 
-// meanValue returns the mean of ℓ over the batch, or over all rows.
 func (p *Problem) meanValue(s sum, batch []bilevel.Sample) (float64, error) {
 	if err := p.known(s.data, batch); err != nil {
 		return 0, err

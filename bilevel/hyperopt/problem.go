@@ -38,9 +38,8 @@ type Options struct {
 	Ridge float64
 
 	// Lo and Hi bound every x_i. Both zero, the default: Raw 0.01 and 1, Exp the same weights,
-	// log(0.02) and log(2). Finite, Lo ≤ Hi, and Lo > 0 for Raw (with PerRow
-	// Lo ≥ 0). The paper has no box; without one, a negative x_i makes the lower level nonconvex,
-	// and 0 leaves it without a modulus.
+	// log(0.02) and log(2). Finite, Lo ≤ Hi, and Lo > 0 for Raw (with PerRow Lo ≥ 0). The paper has
+	// no box; without one, a negative x_i makes the lower level nonconvex.
 	Lo, Hi float64
 
 	// Workers is the number of goroutines that share a sum over all rows. It does not change the
@@ -179,9 +178,8 @@ func (p *Problem) Train() *data.Data { return p.train }
 // Validation returns the validation rows.
 func (p *Problem) Validation() *data.Data { return p.val }
 
-// Reads returns the number of rows that the sums of p have read since New or Clone, a measure of
-// cost common to stochastic and exact methods. A batch counts with its size. CrossG, which is the
-// same for every sample, counts nothing.
+// Reads returns the number of rows that the sums of p have read since New or Clone. A batch counts
+// with its size. CrossG, which is the same for every sample, counts nothing.
 func (p *Problem) Reads() uint64 { return p.reads }
 
 // Loss returns the loss of both levels.
@@ -218,7 +216,7 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 
 // CrossG writes g_xy. With weights of features it is the same for every sample: slope(x_k)·y_i in
 // the row k of the weight of feature i, with slope 2 (Raw) or exp(x_k) (Exp). With PerRow, row φ is
-// w′(x_φ)·ℓ′(aᵀy)·a over the size of the batch. Cost: O(dx·dy), to clear it.
+// ℓ′(aᵀy)·a over the size of the batch. Cost: O(dx·dy), to clear it.
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: CrossG: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: CrossG: dimension mismatch", p.train.Dim, y)
@@ -287,7 +285,6 @@ func (p *Problem) ridge(xi float64) float64 {
 	return 2 * xi
 }
 
-// slope returns the derivative of ridge.
 func (p *Problem) slope(xi float64) float64 {
 	if p.opt.Form == Exp {
 		return math.Exp(xi)
@@ -295,7 +292,6 @@ func (p *Problem) slope(xi float64) float64 {
 	return 2
 }
 
-// bend returns the second derivative of ridge.
 func (p *Problem) bend(xi float64) float64 {
 	if p.opt.Form == Exp {
 		return math.Exp(xi)

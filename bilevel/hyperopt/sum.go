@@ -135,7 +135,6 @@ func (a *adder) round(workers, size, stride, lo int, s sum) {
 	wg.Wait()
 }
 
-// chunk sets part to the sum over the chunk that begins at row lo.
 func (s *sum) chunk(part []float64, stride, lo int, b *block) {
 	clear(part)
 	s.rows(part, stride, lo, min(lo+chunkRows, s.data.Rows()), b)
@@ -170,7 +169,6 @@ func addTo(dst, src []float64) {
 	}
 }
 
-// dot returns aᵀy for a sparse row a.
 func dot(col []int32, val, y []float64) float64 {
 	val = val[:len(col)]
 	t := 0.0
@@ -180,7 +178,6 @@ func dot(col []int32, val, y []float64) float64 {
 	return t
 }
 
-// axpy sets y = y + alpha·a for a sparse row a.
 func axpy(y []float64, alpha float64, col []int32, val []float64) {
 	val = val[:len(col)]
 	for k, c := range col {

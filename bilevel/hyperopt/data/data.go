@@ -32,9 +32,8 @@ func (d *Data) Row(i int) (col []int32, val []float64) {
 	return d.Col[lo:hi:hi], d.Val[lo:hi:hi]
 }
 
-// Check returns an error unless d satisfies the description of Data. The readers return only data
-// that passes. New calls Check, so that a Data made by hand cannot reach the oracles with a column
-// out of range. Cost: one pass over the stored entries.
+// Check returns an error unless d satisfies the description of Data, as data of the readers does.
+// Cost: one pass over the stored entries.
 func (d *Data) Check() error {
 	n := len(d.Label)
 	switch {

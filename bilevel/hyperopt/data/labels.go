@@ -5,9 +5,8 @@ import (
 	"strconv"
 )
 
-// labels maps the labels of one file. A row's label is first kept as a code (0 or 1, in order of
-// appearance), because only both labels together decide which is −1; finish turns codes into −1 and
-// +1.
+// labels maps the labels of one file: codes 0 and 1 in order of appearance, until finish knows both
+// and which of them is −1.
 type labels struct {
 	regression bool
 	column     string // the name of its column, for messages
@@ -48,7 +47,6 @@ func newLabels(opt *ReadOptions) (labels, error) {
 	return l, nil
 }
 
-// cell returns the code of a label as it stands in a file.
 func (l *labels) cell(s string) (label float64, err error) {
 	v, err := parseFloat(s)
 	if err == nil {
@@ -63,7 +61,6 @@ func (l *labels) cell(s string) (label float64, err error) {
 	return label, err
 }
 
-// number returns the code of a numeric label.
 func (l *labels) number(v float64) (float64, error) {
 	if l.regression {
 		return v, nil
@@ -89,7 +86,6 @@ func (l *labels) number(v float64) (float64, error) {
 	return float64(l.n - 1), nil
 }
 
-// word returns the code of a label that is not a number.
 func (l *labels) word(s string) (float64, error) {
 	if l.class != "" {
 		return code(s == l.class), nil
