@@ -217,6 +217,19 @@ func TestPenaltyRefuses(t *testing.T) {
 	assert.Panics(t, func() { p.Uniform(make([]float64, 20), 1) })
 }
 
+// With weights of rows the bounds are attained, at the largest weight of the longest row.
+func TestRowBounds(t *testing.T) {
+	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{3, 4, 1},
+		Label: []float64{1, -1}}
+	p, err := New(d, d, Options{Loss: Squared, Penalty: PerRow, Lo: 0, Hi: 0.8, Ridge: 0.1})
+	require.NoError(t, err)
+	assert.InDelta(t, 0.8*25+0.2, p.Smoothness(), 1e-14)
+	p, err = New(d, d, Options{Penalty: PerRow, Lo: 0, Hi: 0.8})
+	require.NoError(t, err)
+	assert.InDelta(t, 0.8*25/4+0.02, p.Smoothness(), 1e-14)
+	assert.InDelta(t, 5, p.CrossBound(), 1e-14)
+}
+
 // TestHyperCleaning: of rows whose labels were turned over, the weights end below those of the
 // others.
 func TestHyperCleaning(t *testing.T) {
