@@ -12,6 +12,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/check"
+	"stable/bilevel/hyperopt/data"
 )
 
 // models calls f for every loss with every penalty and form, on a small random problem.
