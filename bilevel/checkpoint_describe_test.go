@@ -20,7 +20,7 @@ func (h *halving) At(k int) float64 { return h.first * math.Pow(0.5, float64(k))
 // A checkpoint of another run is refused, with the name of what differs.
 func TestForeignIsRefused(t *testing.T) {
 	own := &halving{first: 0.1, f: func() float64 { return 1 }}
-	base := STABLE{Alpha: Constant(0.05), Beta: Power{C: 0.1, P: 0.5}, Tau: own, MuG: 0.5, Upper: Adam{Beta1: 0.8}}
+	base := STABLE{Alpha: Constant(0.05), Beta: Power{C: 0.1, P: 0.5}, Tau: own, MuG: 0.5}
 	opt := Options{Seed: 9, Set: UniformBox(3, -1, 1)}
 	s, err := New(newWavy(0.3), base, opt)
 	require.NoError(t, err)
@@ -33,9 +33,7 @@ func TestForeignIsRefused(t *testing.T) {
 		"":                                      func(*Problem, *Method, *STABLE, *Options) {},
 		"dy is 4 in the checkpoint, and 5 here": func(p *Problem, _ *Method, _ *STABLE, _ *Options) { *p = larger },
 		"samples ξ is 16 in the checkpoint, and 8 here":                                   func(p *Problem, _ *Method, _ *STABLE, _ *Options) { w := newWavy(0.3); w.N = 8; *p = w },
-		"method is STABLE-Adam in the checkpoint, and tiny here":                          func(_ *Problem, m *Method, _ *STABLE, _ *Options) { *m = smallMethods[0] },
-		"method is STABLE-Adam in the checkpoint, and STABLE-STORM":                       func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Upper = STORM{} },
-		"STABLE.Upper.Beta1 is 0.8 in the checkpoint, and 0 here":                         func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Upper = Adam{} },
+		"method is STABLE in the checkpoint, and tiny here":                               func(_ *Problem, m *Method, _ *STABLE, _ *Options) { *m = smallMethods[0] },
 		"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint":                         func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Alpha = Constant(0.1) },
 		"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint, and bilevel.Power here": func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Alpha = Power{C: 1} },
 		"STABLE.Beta.P is 0.5 in the checkpoint, and 0.25 here":                           func(_ *Problem, _ *Method, v *STABLE, _ *Options) { v.Beta = Power{C: 0.1, P: 0.25} },

@@ -33,12 +33,6 @@ type STABLE struct {
 	// AdaGrad. The order 1/√k is that of Theorem 2, without its constants.
 	Alpha Schedule
 
-	// Upper is the rule that moves x along the hypergradient estimate h: Momentum, STORM or Adam,
-	// with the step size Alpha, which is then required. Default: nil, the paper's SGD with Alpha,
-	// or with the adaptive steps of Alpha's default. Everything else is the same under every rule;
-	// y is corrected for the displacement of x.
-	Upper Upper
-
 	// Beta is the step size β_k ≥ 0 of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the
 	// same mean.
 	Beta Schedule
@@ -66,7 +60,7 @@ type STABLE struct {
 	// region, and the bound β_k ≤ 2/(μ_g + L). The paper's lemma on the lower level requires the
 	// latter with L = L_g. Here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds
 	// the curvature along that batch's g_y. With Plain, the constants Alpha, Beta, Tau, MuG and
-	// CGxy of the paper, InitBatch 1 and no Upper, the method is the paper's, equation by equation.
+	// CGxy of the paper and InitBatch 1, the method is the paper's, equation by equation.
 	Plain bool
 
 	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The
@@ -76,22 +70,16 @@ type STABLE struct {
 	Trust float64
 }
 
-// Name returns "STABLE", or with an upper rule "STABLE-Momentum", "STABLE-STORM" or "STABLE-Adam".
-func (m STABLE) Name() string {
-	if m.Upper != nil {
-		return "STABLE-" + m.Upper.name()
-	}
-	return "STABLE"
-}
+// Name returns "STABLE".
+func (m STABLE) Name() string { return "STABLE" }
 
 // stable is the running state of STABLE.
 type stable struct {
 	STABLE
 	est        *Estimator
-	gradx      *adagrad  // nil with a schedule Alpha
-	rule       upperRule // nil for SGD and for gradx
-	meanSq     float64   // mean of ‖g_y‖², for the default of Beta
-	curvature  float64   // the largest ‖g_yy(x, y; φ)‖_F so far
+	gradx      *adagrad // nil with a schedule Alpha
+	meanSq     float64  // mean of ‖g_y‖², for the default of Beta
+	curvature  float64  // the largest ‖g_yy(x, y; φ)‖_F so far
 	fx, fy, gy []float64
 	h          []float64 // f_x − H_xy H_yy⁻¹ f_y
 	dx         []float64 // x^{k+1} − x^k
@@ -120,7 +108,7 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 	if m.InitBatch != 0 {
 		err = errors.Join(err, option.Batch("STABLE.InitBatch", m.InitBatch))
 	}
-	if m.Alpha != nil || m.Upper != nil {
+	if m.Alpha != nil {
 		err = errors.Join(err, option.Schedule("STABLE.Alpha", m.Alpha, math.Inf(1)))
 	}
 	if m.Beta != nil {
@@ -141,24 +129,12 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 	if m.Alpha == nil {
 		r.gradx = newAdagrad(it.Set(), dx, m.ScaleX)
 	}
-	if m.Upper != nil {
-		if r.rule, err = m.Upper.start(it); err != nil {
-			return nil, err
-		}
-	}
 	return r, nil
 }
 
 func (m *stable) Step(it *Iteration) error {
-	// ξ^k. A recursive upper rule looks back with it, while H is that of step k−1.
+	// ξ^k, φ^k, and (STABLE-H) at (x^k, y^k).
 	xi := it.DrawXi(0)
-	if m.rule != nil {
-		if err := m.rule.look(it, m, xi); err != nil {
-			return err
-		}
-	}
-
-	// φ^k, and (STABLE-H) at (x^k, y^k).
 	tau := m.Tau.At(it.K())
 	if err := it.UseSteps(0, 0, tau); err != nil {
 		return err
@@ -183,11 +159,7 @@ func (m *stable) Step(it *Iteration) error {
 	}
 
 	// (STABLE), first line: x^{k+1} = P_X(x^k − α h).
-	alpha, err := m.moveX(it)
-	if err != nil {
-		return err
-	}
-	beta := m.beta(it)
+	alpha, beta := m.moveX(it), m.beta(it)
 	if err := it.checkSteps(alpha, beta, 0); err != nil {
 		return err
 	}
@@ -206,18 +178,14 @@ func (m *stable) Step(it *Iteration) error {
 	return it.UseSteps(theta*alpha, beta, 0)
 }
 
-// moveX writes P_X(x^k − α h), or the result of the upper rule, into it.NextX(). It returns α, or
-// the MetricStep of the α_i.
-func (m *stable) moveX(it *Iteration) (float64, error) {
-	switch {
-	case m.rule != nil:
-		return m.rule.move(it, m)
-	case m.gradx != nil:
-		return m.gradx.move(it.NextX(), it.X(), m.h), nil
+// moveX writes P_X(x^k − α h) into it.NextX(). It returns α, or the MetricStep of the α_i.
+func (m *stable) moveX(it *Iteration) float64 {
+	if m.gradx != nil {
+		return m.gradx.move(it.NextX(), it.X(), m.h)
 	}
 	alpha := m.Alpha.At(it.K())
 	it.MoveX(alpha, m.h)
-	return alpha, nil
+	return alpha
 }
 
 // beta returns β_k.
@@ -271,9 +239,6 @@ func (m *stable) State(t *State) {
 		t.Floats(m.gradx.mean)
 		t.Count(&m.gradx.k)
 	}
-	if m.rule != nil {
-		m.rule.State(t)
-	}
 }
 
 // Vectors names the vectors that the next iterate was computed from, in the order of computation,
@@ -283,8 +248,5 @@ func (m *stable) Vectors(visit func(name string, v []float64)) {
 	visit("f_x", m.fx)
 	visit("f_y", m.fy)
 	visit("the hypergradient", m.h)
-	if m.rule != nil {
-		m.rule.Vectors(visit)
-	}
 	visit("the drift correction", m.drift)
 }

@@ -10,13 +10,14 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/auto"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/observe"
 	"stable/bilevel/recast"
 )
 
 // rareFeatures are rows with four dense features and sixteen that are 0 in all but a few.
-func rareFeatures(rng *rand.Rand, n int) *hyperopt.Data {
-	d := &hyperopt.Data{Dim: 20, RowPtr: []int{0}}
+func rareFeatures(rng *rand.Rand, n int) *data.Data {
+	d := &data.Data{Dim: 20, RowPtr: []int{0}}
 	for range n {
 		score := rng.NormFloat64() / 2
 		for j := range 20 {

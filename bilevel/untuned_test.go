@@ -10,6 +10,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/recast"
@@ -323,9 +324,9 @@ func TestUntunedPastSamples(t *testing.T) {
 	assert.Less(t, float64(whole.Counts().GradF), 1.02*float64(without.Counts().GradF))
 	assert.Less(t, float64(whole.Counts().GradG), 1.02*float64(without.Counts().GradG))
 
-	d, err := hyperopt.Open("../testdata/breast_cancer.csv", hyperopt.ReadOptions{LabelColumn: "diagnosis"})
+	d, err := data.Open("../testdata/breast_cancer.csv", data.ReadOptions{LabelColumn: "diagnosis"})
 	require.NoError(t, err)
-	d, err = hyperopt.Standardise(d).Apply(d)
+	d, err = data.Standardise(d).Apply(d)
 	require.NoError(t, err)
 	parts, err := d.SplitStratified(1, 1, 1)
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // ShippedData is the path of the module's own data set, from the module's root.
@@ -16,12 +16,12 @@ const ShippedData = "testdata/breast_cancer.csv"
 
 // OpenData reads a data file. It finds the shipped one from the root of the module and from the
 // folders in it.
-func OpenData(file string, opt hyperopt.ReadOptions) (*hyperopt.Data, Source, error) {
+func OpenData(file string, opt data.ReadOptions) (*data.Data, Source, error) {
 	path, err := find(file)
 	if err != nil {
 		return nil, Source{}, err
 	}
-	d, err := hyperopt.Open(path, opt)
+	d, err := data.Open(path, opt)
 	if err != nil {
 		return nil, Source{}, err
 	}
@@ -66,9 +66,9 @@ func PlainOrGzip(path string) (string, error) {
 }
 
 // Scale brings the features to one scale, which is measured on the rows of the first part, by the
-// rule of hyperopt.FitScaler. All commands do so.
-func Scale(parts []*hyperopt.Data) (*hyperopt.Scaler, error) {
-	scaler := hyperopt.FitScaler(parts[0])
+// rule of data.FitScaler. All commands do so.
+func Scale(parts []*data.Data) (*data.Scaler, error) {
+	scaler := data.FitScaler(parts[0])
 	for i, d := range parts {
 		var err error
 		if parts[i], err = scaler.Apply(d); err != nil {
@@ -79,7 +79,7 @@ func Scale(parts []*hyperopt.Data) (*hyperopt.Scaler, error) {
 }
 
 // Features says, after a word for them, how many features there are and what Scale has done to them.
-func Features(s *hyperopt.Scaler, rows string) string {
+func Features(s *data.Scaler, rows string) string {
 	why := "as measured on"
 	if s.IsIdentity() {
 		why = "since the largest absolute value of each is ½ to 1 on"

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"encoding/csv"
 	"io"
 	"strconv"
@@ -10,43 +11,26 @@ import (
 // is read only.
 //
 // Panels and series are named by Title and Name, or by their number, counted from 1, where these
-// are empty. Values are in the shortest form that reads back to the same float64; lo and hi of a
-// series without a band are empty.
+// are empty. Values read back to the same float64; lo and hi of a series without a band are empty.
 //
 // Errors: one that names the series where slices differ in length; that of w.
 func (f *Figure) WriteCSV(w io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	out := csv.NewWriter(w)
-	row := []string{"panel", "series", "x", "y", "lo", "hi"}
-	if err := out.Write(row); err != nil {
-		return err
-	}
+	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	rows := [][]string{{"panel", "series", "x", "y", "lo", "hi"}}
 	for i, p := range f.Panels {
-		row[0] = named(p.Title, i)
 		for j, s := range p.Series {
-			row[1] = named(s.Name, j)
+			panel, name := cmp.Or(p.Title, strconv.Itoa(i+1)), cmp.Or(s.Name, strconv.Itoa(j+1))
 			for k := range s.X {
-				row[2], row[3], row[4], row[5] = exact(s.X[k]), exact(s.Y[k]), "", ""
+				row := []string{panel, name, exact(s.X[k]), exact(s.Y[k]), "", ""}
 				if len(s.Lo) > 0 {
 					row[4], row[5] = exact(s.Lo[k]), exact(s.Hi[k])
 				}
-				if err := out.Write(row); err != nil {
-					return err
-				}
+				rows = append(rows, row)
 			}
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }
-
-func named(name string, i int) string {
-	if name == "" {
-		return strconv.Itoa(i + 1)
-	}
-	return name
-}
-
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -3,39 +3,51 @@ package plot
 import (
 	"fmt"
 	"math"
+	"strings"
+	"unicode/utf8"
 )
 
-// Sizes of text, in points, and the distance of lines relative to them.
+// Sizes of text, in points, and the distance of lines and the width of a character relative to them.
 const (
-	titleSize  = 9.0
-	panelSize  = 8.0
-	labelSize  = 8.0
-	tickSize   = 7.0
-	legendSize = 7.0
-	noteSize   = 7.0
-	lead       = 1.22
-	bold       = 1.1 // width of bold text relative to upright text
+	panelSize = 8.0 // of the titles of panels and the labels of axes
+	smallSize = 7.0
+	lead      = 1.22
+	em        = 0.58
 )
 
 const (
-	mm       = 72 / 25.4 // points in a millimetre
-	margin   = 3.0       // around the figure
-	tickLen  = 3.0
-	minorLen = 1.8
-	gap      = 10.0 // between panels
+	mm        = 72 / 25.4 // points in a millimetre
+	margin    = 3.0       // around the figure
+	tickLen   = 3.0
+	gap       = 12.0 // between panels
+	sampleLen = 20.0 // of the line in front of a name in the legend
 )
 
 // page is a figure with all places fixed.
 type page struct {
 	w, h    float64
-	title   []string
 	caption []string
 	frames  []frame
-	legend  legend
+	legend  struct {
+		entries []entry
+		cols    int
+		x, y    float64 // upper left corner
+		column  float64 // distance of columns
+	}
 }
 
-// layout fixes all places: first what stands left of the plot areas, then their width, then the
-// rows from the top.
+// frame is a panel with its scales, ticks and looks, and the place of its plot area in the figure.
+type frame struct {
+	*Panel
+	sx, sy        scale
+	xt, yt        []tick
+	title, xlabel []string // wrapped
+	x, y, w, h    float64  // plot area
+	looks         []look
+	empty         bool // nothing to draw
+}
+
+// layout fixes all places.
 func (f *Figure) layout() (*page, error) {
 	n := len(f.Panels)
 	cols := f.Columns
@@ -43,184 +55,148 @@ func (f *Figure) layout() (*page, error) {
 		cols = 3
 	}
 	cols = min(cols, n)
-	pg := &page{w: f.Width * mm, frames: make([]frame, n)}
-	if pg.w == 0 {
-		pg.w = 178 * mm
-		if cols == 1 {
-			pg.w = 85 * mm
-		}
+	pg := &page{w: 178 * mm, frames: make([]frame, n)}
+	if cols == 1 {
+		pg.w = 85 * mm
 	}
 	height := f.Height * mm
 	if height == 0 {
 		height = 0.62 * (pg.w - float64(cols-1)*gap) / float64(cols)
 	}
-	if drawable := pg.scales(f.Panels, height); !drawable {
-		return nil, ErrEmpty
-	}
-	if err := pg.columns(cols); err != nil {
-		return nil, err
-	}
-
-	pg.title = wrap(f.Title, pg.w-2*margin, bold*titleSize)
-	y := margin + float64(len(pg.title))*titleSize*lead
-	if len(pg.title) > 0 {
-		y += 3
-	}
-	for first := 0; first < n; first += cols {
-		y = layoutRow(pg.frames[first:min(first+cols, n)], y)
-	}
-
 	looks, entries := f.looks()
+	drawable, left := false, 0.0
 	for i := range pg.frames {
 		fr := &pg.frames[i]
-		fr.thin = newThinner(f.Panels, fr.w)
-		fr.prepare(looks[i])
+		fr.Panel, fr.h, fr.looks = &f.Panels[i], height, looks[i]
+		x, y := fr.values()
+		fr.empty = len(x) == 0
+		drawable = drawable || !fr.empty
+		fr.sx, fr.sy = fr.X.fit(x, 0.02), fr.Y.fit(y, 0.05)
+		fr.yt = fr.sy.ticks(int(min(max(height/16, 3), 9)))
+		left = max(left, fr.left())
 	}
+	if !drawable {
+		return nil, ErrEmpty
+	}
+	column := (pg.w - 2*margin) / float64(cols)
+	if column-left-gap < 40 {
+		return nil, fmt.Errorf("plot: no room for %d columns with these labels", cols)
+	}
+	y := pg.arrange(cols, column, left, height)
 	y = pg.placeLegend(entries, y)
-	pg.labelLines()
-	pg.caption = wrap(f.Caption, pg.w-2*margin, noteSize)
-	if len(pg.caption) > 0 {
-		y += 3 + float64(len(pg.caption))*noteSize*lead
+	if pg.caption = wrap(f.Caption, pg.w-2*margin, smallSize); len(pg.caption) > 0 {
+		y += 3 + float64(len(pg.caption))*smallSize*lead
 	}
 	pg.h = y + margin
 	return pg, nil
 }
 
-// scales sets the scales of all panels and whether any of them has something to draw.
-func (pg *page) scales(panels []Panel, height float64) (drawable bool) {
+// arrange places the plot areas, all of one size, and returns the lower end of the panels.
+func (pg *page) arrange(cols int, column, left, height float64) float64 {
+	titles, labels := 0, 0
 	for i := range pg.frames {
 		f := &pg.frames[i]
-		f.Panel, f.h = &panels[i], height
-		x, y := f.ranges()
-		f.empty = x.empty()
-		drawable = drawable || !f.empty
-		f.sx, f.sy = f.X.fit(x, 0.02), f.Y.fit(y, 0.05)
-		limit := height / 20
-		if f.sy.log {
-			limit = height / 16
-		}
-		f.yt = f.sy.ticks(int(min(max(limit, 3), 9)))
-		f.ylabel = wrap(f.Y.Label, height, labelSize)
+		f.x, f.w = margin+float64(i%cols)*column+left, column-left-gap
+		f.xt = f.sx.fitting(f.w)
+		f.title, f.xlabel = wrap(f.Title, f.w+gap, panelSize), wrap(f.X.Label, f.w, panelSize)
+		titles, labels = max(titles, len(f.title)), max(labels, len(f.xlabel))
 	}
-	return drawable
+	above := 6 + float64(titles)*panelSize*lead
+	row := above + height + tickLen + 6 + smallSize*lead + float64(labels)*panelSize*lead
+	for i := range pg.frames {
+		pg.frames[i].y = margin + float64(i/cols)*row + above
+	}
+	return margin + float64((len(pg.frames)+cols-1)/cols)*row
 }
 
 // left is the space for the labels on the left of the plot area.
 func (f *frame) left() float64 {
-	w := tickLen + 2 + widest(f.yt.labels, tickSize)
-	if len(f.ylabel) > 0 {
-		w += 3 + float64(len(f.ylabel))*labelSize*lead
+	w := gap
+	for _, t := range f.yt {
+		w = max(w, tickLen+2+textWidth(t.label, smallSize))
+	}
+	if f.Y.Label != "" {
+		w += 3 + panelSize*lead
 	}
 	return w
 }
 
-// columns sets the widths and the ticks of the x axes. Plot areas are equally wide, and aligned in
-// each column.
-func (pg *page) columns(cols int) error {
-	left := make([]float64, cols)
-	for i := range pg.frames {
-		left[i%cols] = max(left[i%cols], pg.frames[i].left())
-	}
-	right := 4.0
-	var w float64
-	for range 2 { // the second time with the space that the labels of the x axes need beyond their ends
-		sum := 0.0
-		for _, l := range left {
-			sum += l
-		}
-		w = (pg.w - 2*margin - sum - right - float64(cols-1)*max(gap, right)) / float64(cols)
-		if w < 40 {
-			return fmt.Errorf("plot: Figure.Width = %.0f mm is too small for %d columns with these labels",
-				pg.w/mm, cols)
-		}
-		for i := range pg.frames {
-			f := &pg.frames[i]
-			f.w = w
-			f.xt = f.xticks()
-			before, after := f.overhang()
-			left[i%cols], right = max(left[i%cols], before), max(right, after)
-		}
-	}
-	x := margin
-	for c := range left {
-		x += left[c]
-		for i := c; i < len(pg.frames); i += cols {
-			pg.frames[i].x = x
-		}
-		x += w + max(gap, right)
-	}
-	for i := range pg.frames {
-		f := &pg.frames[i]
-		f.title = wrap(f.Title, f.w, bold*panelSize)
-		room := f.w
-		if f.xt.note != "" { // the note stands at the right end of the same line, the label in the middle
-			room = max(room-2*textWidth(f.xt.note, tickSize)-8, room/3)
-		}
-		f.xlabel = wrap(f.X.Label, room, labelSize)
-	}
-	return nil
-}
-
-// xticks returns as many ticks as fit side by side.
-func (f *frame) xticks() ticks {
-	limit := int(min(max(f.w/22, 3), 9))
-	for ; ; limit-- {
-		t := f.sx.ticks(limit)
-		end, fits := math.Inf(-1), true
-		for i, v := range t.major {
-			at, half := f.w*(v-f.sx.lo)/(f.sx.hi-f.sx.lo), textWidth(t.labels[i], tickSize)/2
-			fits = fits && at-half >= end+4
-			end = at + half
-		}
-		if fits || limit <= 3 {
-			return t
-		}
-	}
-}
-
-// overhang is how far the labels of the x axis reach beyond the plot area on its left and right.
-func (f *frame) overhang() (before, after float64) {
-	for i, v := range f.xt.major {
-		at, half := f.w*(v-f.sx.lo)/(f.sx.hi-f.sx.lo), textWidth(f.xt.labels[i], tickSize)/2
-		before, after = max(before, half-at), max(after, at+half-f.w)
-	}
-	return before, after
-}
-
-// layoutRow places one row of panels below y and returns its lower end.
-func layoutRow(row []frame, y float64) float64 {
-	above, below := 4.0, 0.0
-	for i := range row {
-		f := &row[i]
-		top := 4.0
-		if len(f.title) > 0 {
-			top = 5 + float64(len(f.title))*panelSize*lead
-		}
-		if f.yt.note != "" {
-			top += tickSize * lead
-		}
-		above = max(above, top)
-		bottom := tickLen + 1 + tickSize*lead
-		if len(f.xlabel) > 0 || f.xt.note != "" {
-			bottom += 2 + float64(max(len(f.xlabel), 1))*labelSize*lead
-		}
-		below = max(below, bottom)
-	}
-	for i := range row {
-		row[i].y = y + above
-	}
-	return y + above + row[0].h + below + 4
-}
-
-// labelLines places the labels of the reference lines; a label without a place is dropped with an
-// empty string.
-func (pg *page) labelLines() {
-	for i := range pg.frames {
-		f := &pg.frames[i]
-		for j := range f.refs {
-			if r := &f.refs[j]; r.Label != "" && !f.label(r, tickSize) {
-				r.Label = ""
+// fitting returns as many ticks as fit side by side in width.
+func (s scale) fitting(width float64) (list []tick) {
+	used := math.Inf(1)
+	for limit := 9; limit >= 3 && used > width; limit-- {
+		list, used = s.ticks(limit), 0
+		for _, t := range list {
+			if t.label != "" {
+				used += textWidth(t.label, smallSize) + smallSize
 			}
 		}
 	}
+	return list
+}
+
+// placeLegend puts the legend below the panels, whose lower end is y, and returns its own.
+func (pg *page) placeLegend(entries []entry, y float64) float64 {
+	if len(entries) == 0 {
+		return y
+	}
+	l := &pg.legend
+	l.entries, l.y = entries, y+2
+	for _, e := range entries {
+		l.column = max(l.column, sampleLen+4+textWidth(e.name, smallSize)+12)
+	}
+	fits := min(max(int((pg.w-2*margin)/l.column), 1), len(entries))
+	rows := (len(entries) + fits - 1) / fits
+	l.cols = (len(entries) + rows - 1) / rows
+	l.x = max((pg.w-float64(l.cols)*l.column+12)/2, margin)
+	return l.y + float64(rows)*smallSize*lead
+}
+
+// span is a piece of text on the base line (level 0), raised (1) or lowered (-1).
+type span struct {
+	text  string
+	level int
+}
+
+// spans splits marked-up text: ^{…} is raised, _{…} lowered; anything else stands for itself.
+func spans(s string) (out []span) {
+	plain := 0
+	for i := 0; i+1 < len(s); i++ {
+		level := map[string]int{"^{": 1, "_{": -1}[s[i:i+2]]
+		n := strings.IndexByte(s[i:], '}')
+		if level == 0 || n < 0 {
+			continue
+		}
+		if i > plain {
+			out = append(out, span{s[plain:i], 0})
+		}
+		out = append(out, span{s[i+2 : i+n], level})
+		plain = i + n + 1
+		i = plain - 1
+	}
+	if plain < len(s) {
+		out = append(out, span{s[plain:], 0})
+	}
+	return out
+}
+
+// textWidth estimates the width of marked-up text.
+func textWidth(s string, size float64) float64 {
+	n := 0
+	for _, sp := range spans(s) {
+		n += utf8.RuneCountInString(sp.text)
+	}
+	return em * size * float64(n)
+}
+
+// wrap breaks text at spaces into lines of about width. Empty text has no lines.
+func wrap(s string, width, size float64) (lines []string) {
+	for _, word := range strings.Fields(s) {
+		if k := len(lines) - 1; k >= 0 && textWidth(lines[k]+" "+word, size) <= width {
+			lines[k] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }

@@ -4,136 +4,335 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// svg collects the elements of a picture. Lengths are points, written with two decimals.
-type svg struct{ b bytes.Buffer }
+const inkColour, dotSize = "#262626", 3.2
 
-// num writes v with at most two decimals.
-func num(v float64) string { return hundredths(int64(math.Round(v * 100))) }
-
-// hundredths writes n/100 in the shortest form.
-func hundredths(n int64) string {
-	s := strconv.FormatFloat(float64(n)/100, 'f', -1, 64)
-	if strings.HasPrefix(s, "0.") {
-		return s[1:]
+// WriteSVG writes f as a stand-alone SVG picture. f is read only.
+//
+// Errors: [ErrEmpty] where no panel has a drawable point; an error that names the field or the
+// series where an option is out of range, slices differ in length, or columns have no room; that of
+// w. w gets the complete picture in one call.
+func (f *Figure) WriteSVG(w io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
 	}
-	if strings.HasPrefix(s, "-0.") {
-		return "-" + s[2:]
+	pg, err := f.layout()
+	if err != nil {
+		return err
 	}
-	return s
+	var s svg
+	s.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%smm" height="%smm" viewBox="0 0 %s %s" role="img" xml:space="preserve"`,
+		num(pg.w/mm), num(pg.h/mm), num(pg.w), num(pg.h))
+	s.printf(` font-family="Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif" fill="%s">`+"\n", inkColour)
+	s.printf(`<rect width="%s" height="%s" fill="#fff"/>`+"\n", num(pg.w), num(pg.h))
+	for i := range pg.frames {
+		pg.frames[i].draw(&s)
+	}
+	pg.drawLegend(&s)
+	y := pg.h - margin - float64(len(pg.caption)-1)*smallSize*lead - 2
+	s.lines(margin, y, font{smallSize, "start", ` fill="#555"`}, pg.caption)
+	s.printf("</svg>\n")
+	_, err = w.Write(s.b.Bytes())
+	return err
 }
 
-// escape returns s as XML text; characters that XML forbids become U+FFFD.
-func escape(s string) string {
+// draw draws one panel. Bands and curves are cut off at the plot area by an inner svg element,
+// which needs no id, so several figures can stand in one HTML page.
+func (f *frame) draw(s *svg) {
+	f.drawTicks(s, "#e6e6e6", -f.h, f.w, 0)
+	s.printf(`<svg x="%s" y="%s" width="%s" height="%s" overflow="hidden">`+"\n", num(f.x), num(f.y), num(f.w), num(f.h))
+	for i := len(f.Series) - 1; i >= 0; i-- {
+		f.drawBand(s, &f.Series[i], f.looks[i])
+	}
+	for _, l := range f.Lines {
+		f.drawLine(s, l)
+	}
+	s.printf(`<g fill="none" stroke-linejoin="round">` + "\n")
+	for i := len(f.Series) - 1; i >= 0; i-- {
+		f.drawCurve(s, &f.Series[i], f.looks[i])
+	}
+	s.printf("</g>\n</svg>\n"+`<path d="M%s %sv%sh%s" stroke="%s" stroke-width=".7" stroke-linecap="square" fill="none"/>`+"\n",
+		num(f.x), num(f.y), num(f.h), num(f.w), inkColour)
+	f.drawTicks(s, inkColour, tickLen, -tickLen, 0.6)
+
+	bottom := f.y + f.h + tickLen + 1 + smallSize
+	for _, t := range f.xt {
+		s.text(f.across(t), bottom, 0, font{smallSize, "middle", ""}, t.label)
+	}
+	for _, t := range f.yt {
+		s.text(f.x-tickLen-2, f.up(t)+0.36*smallSize, 0, font{smallSize, "end", ""}, t.label)
+	}
+	label := font{panelSize, "middle", ""}
+	s.lines(f.x+f.w/2, bottom+3+panelSize, label, f.xlabel)
+	s.text(f.x-f.left()+panelSize, f.y+f.h/2, -90, label, f.Y.Label)
+	y := f.y - 4 - float64(len(f.title)-1)*panelSize*lead
+	s.lines(f.x+f.w/2, y, font{panelSize, "middle", ` font-weight="bold"`}, f.title)
+	if f.empty {
+		s.text(f.x+f.w/2, f.y+f.h/2, 0, font{panelSize, "middle", ` fill="#555"`}, "no data")
+	}
+}
+
+// across and up are the places of ticks in the figure.
+func (f *frame) across(t tick) float64 { return f.x + f.w*(t.at-f.sx.lo)/(f.sx.hi-f.sx.lo) }
+func (f *frame) up(t tick) float64     { return f.y + f.h*(1-(t.at-f.sy.lo)/(f.sy.hi-f.sy.lo)) }
+
+// drawTicks draws lines that begin at the ticks of the axes and go down and right, those of minor
+// ticks shorter by the factor minor.
+func (f *frame) drawTicks(s *svg, colour string, down, right, minor float64) {
+	length := map[bool]float64{false: 1, true: minor}
+	s.printf(`<path stroke="%s" stroke-width=".5" d="`, colour)
+	for _, t := range f.xt {
+		s.printf("M%s %sv%s", num(f.across(t)), num(f.y+f.h), num(down*length[t.label == ""]))
+	}
+	for _, t := range f.yt {
+		s.printf("M%s %sh%s", num(f.x), num(f.up(t)), num(right*length[t.label == ""]))
+	}
+	s.printf(`"/>` + "\n")
+}
+
+func (f *frame) drawBand(s *svg, series *Series, l look) {
+	if len(series.Lo) == 0 || l == faint {
+		return
+	}
+	var top, bottom []point
+	for i, x := range series.X {
+		lo, hi := f.place(x, series.Lo[i]), f.place(x, series.Hi[i])
+		if f.sy.log && series.Lo[i] <= 0 && series.Lo[i] >= -huge {
+			lo = point{hi.x, f.h + 10} // below the axis
+		}
+		if !f.place(x, series.Y[i]).ok() || !lo.ok() || !hi.ok() {
+			lo, hi = nowhere, nowhere
+		}
+		top, bottom = append(top, hi), append(bottom, lo)
+	}
+	var d strings.Builder
+	lower := runs(bottom, f.w)
+	for j, run := range runs(top, f.w) {
+		slices.Reverse(lower[j])
+		d.WriteString(trace(slices.Concat(run, lower[j])) + "z")
+	}
+	if d.Len() > 0 {
+		s.printf(`<path d="%s" fill="%s" fill-opacity=".18"/>`+"\n", d.String(), l.colour)
+	}
+}
+
+// drawCurve draws the lines of a series, and a dot for each point if it wants markers, or for one
+// between two breaks.
+func (f *frame) drawCurve(s *svg, series *Series, l look) {
+	var pts []point
+	for i, x := range series.X {
+		pts = append(pts, f.place(x, series.Y[i]))
+	}
+	var lines, dots strings.Builder
+	for _, run := range runs(pts, f.w) {
+		d := trace(run)
+		line := strings.Contains(d, "L")
+		if line {
+			lines.WriteString(d)
+		}
+		if !line || series.Markers && l != faint {
+			for _, p := range run {
+				dots.WriteString(trace([]point{p}) + "h0")
+			}
+		}
+	}
+	if lines.Len() > 0 {
+		s.printf(`<path d="%s"%s/>`+"\n", lines.String(), l.stroke)
+	}
+	if dots.Len() > 0 {
+		s.printf(`<path d="%s" stroke="%s" stroke-width="%s" stroke-linecap="round"/>`+"\n",
+			dots.String(), l.colour, num(dotSize))
+	}
+}
+
+// sample is y = C·x^P at 65 places.
+func (f *frame) sample(l Line) (pts []point) {
+	from, to := 0.0, 1.0
+	if l.From != 0 || l.To != 0 {
+		from, to = f.sx.unit(l.From), f.sx.unit(l.To)
+		if math.IsNaN(from) { // not positive on a logarithmic axis
+			from = 0
+		}
+	}
+	for i := range 65 {
+		x := f.sx.value(from + float64(i)/64*(to-from))
+		y := l.C * math.Pow(x, l.P)
+		if l.P < 0 && x <= 0 {
+			y = math.NaN()
+		}
+		pts = append(pts, f.place(x, y))
+	}
+	return pts
+}
+
+// drawLine draws a line and sets its label along the last visible stretch.
+func (f *frame) drawLine(s *svg, l Line) {
+	pts := f.sample(l)
+	for _, run := range runs(pts, f.w) {
+		s.printf(`<path d="%s" fill="none" stroke="#707070" stroke-width=".7"/>`+"\n", trace(run))
+	}
+	visible := slices.DeleteFunc(pts, func(p point) bool {
+		return !(p.x >= -1 && p.x <= f.w+1 && p.y >= 0 && p.y <= f.h)
+	})
+	if len(visible) < 2 {
+		return
+	}
+	q, p := visible[len(visible)-2], visible[len(visible)-1]
+	angle := math.Atan2(p.y-q.y, p.x-q.x)
+	sin, cos := math.Sincos(angle)
+	along, above := 3.0, 2.5
+	switch {
+	case angle < -0.1: // the text leans out of the upper edge
+		along += smallSize
+	case p.y < smallSize+above: // no room above
+		above = -smallSize
+	}
+	s.text(p.x-along*cos+above*sin, p.y-along*sin-above*cos, angle*180/math.Pi,
+		font{smallSize, "end", ` fill="#555"`}, l.Label)
+}
+
+func (pg *page) drawLegend(s *svg) {
+	l := &pg.legend
+	for i, e := range l.entries {
+		x, y := l.x+float64(i%l.cols)*l.column, l.y+(float64(i/l.cols)+0.5)*smallSize*lead
+		if e.band {
+			s.printf(`<rect x="%s" y="%s" width="%s" height="5" fill="%s" fill-opacity=".18"/>`,
+				num(x), num(y-2.5), num(sampleLen), e.look.colour)
+		}
+		s.printf(`<path d="M%s %sh%s" fill="none"%s/>`, num(x), num(y), num(sampleLen), e.look.stroke)
+		if e.dots {
+			s.printf(`<circle cx="%s" cy="%s" r="%s" fill="%s"/>`, num(x+sampleLen/2), num(y), num(dotSize/2), e.look.colour)
+		}
+		s.text(x+sampleLen+4, y+0.36*smallSize, 0, font{smallSize, "start", ""}, e.name)
+	}
+}
+
+// point is a place in the plot area, in points (1/72 inch) from its upper left corner; NaN: nothing
+// to draw.
+type point struct{ x, y float64 }
+
+var nowhere = point{math.NaN(), math.NaN()}
+
+func (p point) ok() bool { return !math.IsNaN(p.x) && !math.IsNaN(p.y) }
+
+// place is the place of the values (x, y). It is bounded outside of the plot area, so that numbers
+// stay short; the slope of a line that leaves it is not visibly changed.
+func (f *frame) place(x, y float64) point {
+	const far = 1e4
+	p := point{f.sx.unit(x) * f.w, (1 - f.sy.unit(y)) * f.h}
+	return point{min(max(p.x, -far), far), min(max(p.y, -far), far)} // min and max keep NaN
+}
+
+// runs splits pts at the points that cannot be drawn into unbroken lines, and thins those of more
+// than 600 points: of consecutive points in one column, a point wide, the first, the highest, the
+// lowest and the last stay.
+func runs(pts []point, width float64) (out [][]point) {
+	for len(pts) > 0 {
+		n := slices.IndexFunc(pts, func(p point) bool { return !p.ok() })
+		if n < 0 {
+			n = len(pts)
+		}
+		if n > 0 {
+			out = append(out, thin(pts[:n], width))
+		}
+		pts = pts[min(n+1, len(pts)):]
+	}
+	return out
+}
+
+func thin(run []point, width float64) []point {
+	if len(run) <= 600 {
+		return run
+	}
+	column := func(p point) float64 { return math.Floor(min(max(p.x, -1), width)) }
+	var out []point
+	for len(run) > 0 {
+		n, top, bottom := 1, 0, 0
+		for ; n < len(run) && column(run[n]) == column(run[0]); n++ {
+			if run[n].y < run[top].y {
+				top = n
+			}
+			if run[n].y > run[bottom].y {
+				bottom = n
+			}
+		}
+		keep := []int{0, min(top, bottom), max(top, bottom), n - 1}
+		for _, i := range slices.Compact(keep) {
+			out = append(out, run[i])
+		}
+		run = run[n:]
+	}
+	return out
+}
+
+// trace is path data through pts. A point that follows itself in print is left out.
+func trace(pts []point) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder does not fail
+	command, last := "M", ""
+	for _, p := range pts {
+		if at := num(p.x) + " " + num(p.y); at != last {
+			b.WriteString(command + at)
+			command, last = "L", at
+		}
+	}
 	return b.String()
 }
+
+// svg collects the elements of a picture. Lengths are points, written with two decimals.
+type svg struct{ b bytes.Buffer }
 
 // printf writes markup; arguments are numbers written by num, colours and escaped text.
 func (s *svg) printf(format string, args ...any) { fmt.Fprintf(&s.b, format, args...) }
 
-func (s *svg) segment(x1, y1, x2, y2 float64) {
-	s.printf(`<path d="M%s %sL%s %s"/>`, num(x1), num(y1), num(x2), num(y2))
+// num writes v with at most two decimals.
+func num(v float64) string {
+	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', -1, 64) // + 0: no −0
 }
 
-// trace is path data through pts: one absolute place, then steps. Steps are differences of rounded
-// places, so rounding errors do not add up; points that coincide in print are left out.
-func trace(pts []point) string {
-	var b strings.Builder
-	var x, y int64
-	for i, p := range pts {
-		px, py := int64(math.Round(p.x*100)), int64(math.Round(p.y*100))
-		switch {
-		case i == 0:
-			b.WriteString("M" + hundredths(px) + " " + hundredths(py))
-		case px == x && py == y:
-			continue
-		default:
-			b.WriteString("l" + hundredths(px-x))
-			if py >= y {
-				b.WriteByte(' ')
-			}
-			b.WriteString(hundredths(py - y))
-		}
-		x, y = px, py
-	}
-	return b.String()
-}
-
-// font is the setting of a text. Anchor is "start", "middle" or "end"; style holds further
-// attributes.
+// font is the setting of a text: style holds further attributes.
 type font struct {
-	size   float64
-	anchor string
-	style  string
+	size          float64
+	anchor, style string
+}
+
+// lines writes lines of text, the first with its base line at (x, y).
+func (s *svg) lines(x, y float64, f font, lines []string) {
+	for i, line := range lines {
+		s.text(x, y+float64(i)*f.size*lead, 0, f, line)
+	}
 }
 
 // text writes one line of marked-up text with its base line at (x, y), turned by angle degrees.
 func (s *svg) text(x, y, angle float64, f font, line string) {
+	if line == "" {
+		return
+	}
 	turn := ""
 	if angle != 0 {
 		turn = fmt.Sprintf(` transform="rotate(%s %s %s)"`, num(angle), num(x), num(y))
 	}
-	style := f.style
-	if f.anchor != "" && f.anchor != "start" {
-		style += ` text-anchor="` + f.anchor + `"`
-	}
-	s.printf(`<text x="%s" y="%s" font-size="%s"%s%s>`, num(x), num(y), num(f.size), style, turn)
-	level := 0
+	s.printf(`<text x="%s" y="%s" font-size="%s" text-anchor="%s"%s%s>`, num(x), num(y), num(f.size), f.anchor, f.style, turn)
+	level := 0.0 // a shift moves all the text after it
 	for _, sp := range spans(line) {
-		// A shift moves all the text after it, so each span shifts from the level of the span
-		// before.
-		shift := rise(level, f.size) - rise(sp.level, f.size)
-		switch {
-		case sp.level != 0:
-			s.printf(`<tspan dy="%s" font-size="%s">%s</tspan>`, num(shift), num(f.size*small), escape(sp.text))
-		case shift != 0:
-			s.printf(`<tspan dy="%s">%s</tspan>`, num(shift), escape(sp.text))
-		default:
-			s.printf("%s", escape(sp.text))
+		rise, size := 0.0, 0.72*f.size
+		switch sp.level {
+		case 1:
+			rise = 0.36 * f.size
+		case 0:
+			size = f.size
+		case -1:
+			rise = -0.18 * f.size
 		}
-		level = sp.level
+		s.printf(`<tspan dy="%s" font-size="%s">`, num(level-rise), num(size))
+		_ = xml.EscapeText(&s.b, []byte(sp.text)) // a Buffer does not fail
+		s.printf("</tspan>")
+		level = rise
 	}
 	s.printf("</text>\n")
-}
-
-// rise is the height of a level above the base line.
-func rise(level int, size float64) float64 {
-	switch level {
-	case 1:
-		return 0.36 * size
-	case -1:
-		return -0.18 * size
-	}
-	return 0
-}
-
-// mark draws the mark of a look around (x, y).
-func (s *svg) mark(l look, x, y float64) {
-	const r = 1.9
-	at := func(dx, dy float64) string { return num(x+dx*r) + " " + num(y+dy*r) }
-	d := ""
-	switch int(l) % markShapes {
-	case 0:
-		s.printf(`<circle cx="%s" cy="%s" r="%s"/>`, num(x), num(y), num(r))
-		return
-	case 1:
-		d = at(-.9, -.9) + "H" + num(x+.9*r) + "V" + num(y+.9*r) + "H" + num(x-.9*r)
-	case 2:
-		d = at(0, -1.2) + "L" + at(1.1, .8) + "L" + at(-1.1, .8)
-	case 3:
-		d = at(0, -1.3) + "L" + at(1.1, 0) + "L" + at(0, 1.3) + "L" + at(-1.1, 0)
-	case 4:
-		d = at(0, 1.2) + "L" + at(1.1, -.8) + "L" + at(-1.1, -.8)
-	case 5: // a cross with arms of width 2a
-		const a, b = 0.35, 1.1
-		d = at(-a, -b) + "L" + at(a, -b) + "L" + at(a, -a) + "L" + at(b, -a) + "L" + at(b, a) + "L" + at(a, a) +
-			"L" + at(a, b) + "L" + at(-a, b) + "L" + at(-a, a) + "L" + at(-b, a) + "L" + at(-b, -a) + "L" + at(-a, -a)
-	}
-	s.printf(`<path d="M%sZ"/>`, d)
 }

@@ -11,46 +11,37 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNiceStep(t *testing.T) {
-	for _, c := range []struct {
-		raw  float64
-		m    float64
-		k    int
-		name string
-	}{
-		{1, 1, 0, "exact"}, {1.01, 2, 0, ""}, {2, 2, 0, ""}, {2.5, 5, 0, ""}, {5.1, 1, 1, "next decade"},
-		{0.03, 5, -2, ""}, {0.1, 1, -1, "inexact power"}, {7e-300, 1, -299, "tiny"}, {3e299, 5, 299, "large"},
-	} {
-		m, k := niceStep(c.raw)
-		assert.Equal(t, c.m, m, "%g %s", c.raw, c.name)
-		assert.Equal(t, c.k, k, "%g %s", c.raw, c.name)
-	}
-}
-
 func TestLinearTicks(t *testing.T) {
 	for _, c := range []struct {
 		lo, hi float64
 		limit  int
 		labels string
-		note   string
 	}{
-		{0, 1, 6, "0.0 0.2 0.4 0.6 0.8 1.0", ""},
-		{0, 1, 5, "0.0 0.5 1.0", ""},
-		{-10.2, 10.2, 6, "−10 −5 0 5 10", ""},
-		{-0.3, 0.3, 5, "−0.2 0.0 0.2", ""},
-		{0, 400, 5, "0 100 200 300 400", ""},
-		{0, 1e5, 6, "0.0 0.2 0.4 0.6 0.8 1.0", "×10^{5}"},
-		{-3e-5, 3e-5, 4, "−2 0 2", "×10^{−5}"},
-		{1 - 1e-9, 1 + 1e-9, 5, "−1.0 −0.5 0.0 0.5 1.0", "×10^{−9} + 1"},
-		{1000000, 1000004, 5, "0 1 2 3 4", "+ 1×10^{6}"},
-		{-1000004, -1000000, 5, "−4 −3 −2 −1 0", "− 1×10^{6}"},
-		{0.4, 1.9, 2, "0.5 1.0 1.5", ""}, // a limit of two would leave the tick at 1 alone
+		{0, 1, 6, "0.0 0.2 0.4 0.6 0.8 1.0"},
+		{0, 1, 5, "0.0 0.5 1.0"},
+		{-10.2, 10.2, 6, "−10 −5 0 5 10"},
+		{-0.3, 0.3, 5, "−0.2 0.0 0.2"},
+		{0, 400, 5, "0 100 200 300 400"},
+		{0, 1e6, 6, "0 2×10^{5} 4×10^{5} 6×10^{5} 8×10^{5} 10^{6}"},
+		{-3e-5, 3e-5, 4, "−2×10^{−5} 0 2×10^{−5}"},
+		{1000000, 1000004, 5, "10^{6} 1.000001×10^{6} 1.000002×10^{6} 1.000003×10^{6} 1.000004×10^{6}"},
+		{0.4, 1.9, 2, "0.5 1.0 1.5"}, // a limit of two would leave the tick at 1 alone
 	} {
-		got := linearTicks(c.lo, c.hi, c.limit)
-		assert.Equal(t, c.labels, strings.Join(got.labels, " "), "[%g, %g]", c.lo, c.hi)
-		assert.Equal(t, c.note, got.note, "[%g, %g]", c.lo, c.hi)
-		assert.Empty(t, got.minor)
+		labels, minor := texts(linearTicks(c.lo, c.hi, c.limit))
+		assert.Equal(t, c.labels, labels, "[%g, %g]", c.lo, c.hi)
+		assert.Zero(t, minor)
 	}
+}
+
+// texts are the labels of ticks, and the number of those without.
+func texts(list []tick) (string, int) {
+	var labels []string
+	for _, t := range list {
+		if t.label != "" {
+			labels = append(labels, t.label)
+		}
+	}
+	return strings.Join(labels, " "), len(list) - len(labels)
 }
 
 func TestLogTicks(t *testing.T) {
@@ -72,9 +63,9 @@ func TestLogTicks(t *testing.T) {
 		{math.Log10(2.1), math.Log10(4.9), 4, "3 4", 0},
 		{math.Log10(21), math.Log10(24.1), 4, "21 22 23 24", 0},
 	} {
-		got := logTicks(c.lo, c.hi, c.limit)
-		assert.Equal(t, c.labels, strings.Join(got.labels, " "), "[%g, %g]", c.lo, c.hi)
-		assert.Len(t, got.minor, c.minor, "[%g, %g]", c.lo, c.hi)
+		labels, minor := texts(logTicks(c.lo, c.hi, c.limit))
+		assert.Equal(t, c.labels, labels, "[%g, %g]", c.lo, c.hi)
+		assert.Equal(t, c.minor, minor, "[%g, %g]", c.lo, c.hi)
 	}
 }
 
@@ -95,62 +86,42 @@ func TestTicksOfRandomRanges(t *testing.T) {
 			mid, width = 40*rng.Float64()-20, math.Pow(10, 4*rng.Float64()-2.5)
 		}
 		s.lo, s.hi = mid-width, mid+width
-		got := s.ticks(limit)
-		require.GreaterOrEqual(t, len(got.major), 2, "%+v limit %d", s, limit)
-		require.LessOrEqual(t, len(got.major), max(limit, 5), "%+v limit %d", s, limit)
-		require.Len(t, got.labels, len(got.major))
 		slack := 1e-6 * width
-		for i, at := range got.major {
-			require.GreaterOrEqual(t, at, s.lo-slack, "%+v", s)
-			require.LessOrEqual(t, at, s.hi+slack, "%+v", s)
-			if i > 0 {
-				require.Greater(t, at, got.major[i-1], "%+v", s)
-				require.NotEqual(t, got.labels[i], got.labels[i-1], "%+v", s)
-			}
-			if value, ok := read(got.labels[i], got.note); ok {
-				require.InDelta(t, at, transform(value, s.log), slack+1e-9*math.Abs(at), "%+v: %s %s",
-					s, got.labels[i], got.note)
+		var major []tick
+		for _, tick := range s.ticks(limit) {
+			require.True(t, tick.at >= s.lo-slack && tick.at <= s.hi+slack, "%+v", s)
+			if tick.label != "" {
+				major = append(major, tick)
 			}
 		}
-		for _, at := range got.minor {
-			require.True(t, at >= s.lo-slack && at <= s.hi+slack, "%+v", s)
+		require.GreaterOrEqual(t, len(major), 2, "%+v limit %d", s, limit)
+		require.LessOrEqual(t, len(major), max(limit, 5), "%+v limit %d", s, limit)
+		for i, tick := range major {
+			require.True(t, i == 0 || tick.at > major[i-1].at, "%+v", s)
+			value, err := strconv.ParseFloat(strings.NewReplacer("−", "-", "×10^{", "e", "10^{", "1e", "}", "").Replace(tick.label), 64)
+			require.NoError(t, err)
+			require.InDelta(t, tick.at, transform(value, s.log), slack+1e-9*math.Abs(tick.at), "%+v: %s", s, tick.label)
 		}
 	}
-}
-
-// read is the number that a label and a note stand for; not ok with an offset in the note.
-func read(label, note string) (float64, bool) {
-	if strings.ContainsAny(note, " (") || strings.HasPrefix(note, "+") || strings.HasPrefix(note, "− ") {
-		return 0, false
-	}
-	s := strings.NewReplacer("−", "-", "×10^{", "e", "10^{", "1e", "}", "").Replace(label)
-	if note != "" {
-		s += strings.NewReplacer("−", "-", "×10^{", "e", "}", "").Replace(note)
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil
 }
 
 func TestFitWidensAndObeys(t *testing.T) {
-	none := noExtent()
 	for _, c := range []struct {
 		name   string
 		axis   Axis
-		data   extent
+		data   []float64
 		lo, hi float64
 	}{
-		{"padded", Axis{}, extent{0, 10}, -1, 11},
-		{"one value", Axis{}, extent{5, 5}, 4.5, 5.5},
-		{"one negative value", Axis{}, extent{-5, -5}, -5.5, -4.5},
-		{"zero", Axis{}, extent{0, 0}, -1, 1},
-		{"one ulp", Axis{}, extent{1, math.Nextafter(1, 2)}, 0.9, 1.1},
-		{"one value, log", Axis{Log: true}, extent{-3, -3}, -3.5, -2.5},
-		{"no data", Axis{}, none, -0.1, 1.1},
-		{"given", Axis{Min: -2, Max: 3}, extent{0, 10}, -2, 3},
-		{"given from zero", Axis{Max: 1}, extent{0.2, 0.3}, 0, 1},
-		{"given below, log", Axis{Log: true, Min: 1e-8}, extent{-12, 0}, -8, 0.8},
-		{"data below Min, log", Axis{Log: true, Min: 1e-8}, extent{-12, -11}, -8, -7},
-		{"data above Max, log", Axis{Log: true, Max: 1e-8}, extent{0, 1}, -9, -8},
+		{"padded", Axis{}, []float64{10, 0}, -1, 11},
+		{"one value", Axis{}, []float64{5}, 4.5, 5.5},
+		{"one negative value", Axis{}, []float64{-5}, -5.5, -4.5},
+		{"zero", Axis{}, []float64{0}, -0.5, 0.5},
+		{"one ulp", Axis{}, []float64{1, math.Nextafter(1, 2)}, 0.9, 1.1},
+		{"one value, log", Axis{Log: true}, []float64{-3}, -3.5, -2.5},
+		{"no data", Axis{}, nil, -0.1, 1.1},
+		{"given", Axis{Min: -2}, []float64{0, 8}, -2, 9},
+		{"given, log", Axis{Log: true, Min: 1e-8}, []float64{-12, 0}, -8, 0.8},
+		{"data below Min", Axis{Log: true, Min: 1e-8}, []float64{-12, -11}, -8, -7.5},
 	} {
 		s := c.axis.fit(c.data, 0.1)
 		assert.InDelta(t, c.lo, s.lo, 1e-9, c.name)

@@ -7,6 +7,7 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/quadratic"
 )
 
@@ -63,14 +64,14 @@ const quickRows = 20000
 
 // table is a data file in two random halves, scaled.
 type table struct {
-	train, val *hyperopt.Data
+	train, val *data.Data
 	origin     kit.Source
 	features   string
 }
 
 // halves splits at most rows rows of a data file at random.
 func halves(file string, rows int, seed uint64) (t table, err error) {
-	d, origin, err := kit.OpenData(file, hyperopt.ReadOptions{})
+	d, origin, err := kit.OpenData(file, data.ReadOptions{})
 	if err != nil {
 		return t, err
 	}
@@ -113,7 +114,7 @@ func dataArena(file string, rows int, seed uint64, w weights, out kit.Terminal) 
 }
 
 // tuningArena is the test problem on given rows.
-func tuningArena(name string, train, val *hyperopt.Data, w weights, out kit.Terminal) (*arena, error) {
+func tuningArena(name string, train, val *data.Data, w weights, out kit.Terminal) (*arena, error) {
 	opt := hyperopt.Options{Form: hyperopt.Raw, Lo: w.lo, Hi: w.hi}
 	if w.form == "exp" {
 		opt = hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2 * w.lo), Hi: math.Log(2 * w.hi)}

@@ -10,7 +10,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel"
-	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 const ijcnn1Usage = `go run ./bench ijcnn1: STABLE beside SOBA and SABA in the setup of benchmark_bilevel
@@ -61,14 +61,14 @@ func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
 
 // ijcnn1Arena is the data set with the starts and batches of benchmark_bilevel.
 func ijcnn1Arena(folder string, w weights, out kit.Terminal) (*arena, error) {
-	var sets [2]*hyperopt.Data
-	var data [2]kit.Source
+	var sets [2]*data.Data
+	var sources [2]kit.Source
 	for i, name := range []string{"ijcnn1.trn", "ijcnn1.tst"} {
 		path, err := kit.PlainOrGzip(filepath.Join(folder, "ijcnn1", name))
 		if err != nil {
 			return nil, err
 		}
-		if sets[i], data[i], err = kit.OpenData(path, hyperopt.ReadOptions{}); err != nil {
+		if sets[i], sources[i], err = kit.OpenData(path, data.ReadOptions{}); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +81,7 @@ func ijcnn1Arena(folder string, w weights, out kit.Terminal) (*arena, error) {
 		return nil, err
 	}
 	a.features = "features of ijcnn1: " + kit.Features(scaler, "the training rows")
-	a.data, a.batch, a.units.alpha = data[:], 64, 100
+	a.data, a.batch, a.units.alpha = sources[:], 64, 100
 	lo, hi := math.Log(2*w.lo), math.Log(2*w.hi)
 	a.start = func(rng *rand.Rand) (x0, y0 []float64) {
 		d := sets[0].Dim

@@ -12,7 +12,7 @@ import (
 	"stable/bench/kit"
 	"stable/bench/plot"
 	"stable/bilevel/atomicfile"
-	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/observe"
 	"stable/bilevel/recast"
 )
@@ -164,9 +164,9 @@ func streamProblem(a *arena, h half) (*problem, error) {
 
 // noisyRule are n rows of Gaussian features whose label is the sign of a linear rule with noise, in
 // which the jth feature counts 1/j.
-func noisyRule(n, dim int, seed uint64) *hyperopt.Data {
+func noisyRule(n, dim int, seed uint64) *data.Data {
 	rng := rand.New(rand.NewPCG(seed, 'r'))
-	d := &hyperopt.Data{Dim: dim, RowPtr: []int{0}}
+	d := &data.Data{Dim: dim, RowPtr: []int{0}}
 	for range n {
 		score := rng.NormFloat64()
 		for j := range dim {

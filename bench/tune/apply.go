@@ -9,6 +9,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // applyModel predicts the rows of a file: predictions to Stdout, loss and accuracy, if the file has
@@ -41,7 +42,7 @@ func applyModel(o options, path string, out kit.Terminal) error {
 
 // measure returns the mean loss of the scores, and accuracy or rmse.
 func (m *model) measure(label, scores []float64) (loss float64, quality string, value float64) {
-	d := &hyperopt.Data{Dim: 1, RowPtr: make([]int, len(scores)+1), Col: make([]int32, len(scores)), Val: scores,
+	d := &data.Data{Dim: 1, RowPtr: make([]int, len(scores)+1), Col: make([]int32, len(scores)), Val: scores,
 		Label: label}
 	for i := range d.RowPtr {
 		d.RowPtr[i] = i
@@ -56,15 +57,15 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 
 // open reads a file with the features of the model. A CSV file without the column of labels is
 // found by its header.
-func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled bool, err error) {
-	opt := hyperopt.ReadOptions{Dim: m.dim(), LabelColumn: m.Options.Label, Regression: !m.classification(),
+func (m *model) open(path string, unlabelled bool) (d *data.Data, labelled bool, err error) {
+	opt := data.ReadOptions{Dim: m.dim(), LabelColumn: m.Options.Label, Regression: !m.classification(),
 		Class: m.Options.Class, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop,
 		Headerless: m.Options.Headerless, Unlabelled: unlabelled}
 	copy(opt.Classes[:], m.Classes)
-	d, err = hyperopt.Open(path, opt)
-	if errors.Is(err, hyperopt.ErrNoLabel) {
+	d, err = data.Open(path, opt)
+	if errors.Is(err, data.ErrNoLabel) {
 		opt.Unlabelled = true
-		d, err = hyperopt.Open(path, opt)
+		d, err = data.Open(path, opt)
 	}
 	if err != nil {
 		return nil, false, hint(err, true)
@@ -73,7 +74,7 @@ func (m *model) open(path string, unlabelled bool) (d *hyperopt.Data, labelled b
 }
 
 // fits gives d the model's dimension, and returns an error unless its features are the model's.
-func (m *model) fits(d *hyperopt.Data) error {
+func (m *model) fits(d *data.Data) error {
 	if d.Features == nil && d.Dim < m.dim() {
 		d.Dim = m.dim()
 	}

@@ -15,6 +15,7 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // worth writes rows of 20 features, of which so many matter, and returns the path.
@@ -73,10 +74,10 @@ func TestTuneWarns(t *testing.T) {
 	assert.Contains(t, stdout, "warning  one weight for all is at the edge of the range, 0.1: see -lo and -hi")
 	_, _, stdout = tuneWith(t, cancer, "-steps", "3")
 	assert.Contains(t, stdout, "warning  the search at equal cost saw")
-	run := &search{each: result{f: 2}, single: result{f: 1}, dataSet: &dataSet{}, parts: make([]*hyperopt.Data, 2)}
+	run := &search{each: result{f: 2}, single: result{f: 1}, dataSet: &dataSet{}, parts: make([]*data.Data, 2)}
 	run.engine = &engine{y: []float64{3, 4}, result: bilevel.Result{Y: []float64{3, 6}}}
 	for i := range run.parts {
-		run.parts[i] = &hyperopt.Data{}
+		run.parts[i] = &data.Data{}
 	}
 	assert.Equal(t, []string{
 		"the search of a weight each ended at a validation loss above that of the single weight, 2 against 1: " +
@@ -168,7 +169,7 @@ func TestTuneDifference(t *testing.T) {
 	require.NoError(t, err)
 	run := &search{options: o, dataSet: set}
 	a, b := []float64{1, 0, 0, 0}, []float64{0, 1, 0, 0.5}
-	loss := func(d *hyperopt.Data) float64 { return run.measure(d, a)["loss"] - run.measure(d, b)["loss"] }
+	loss := func(d *data.Data) float64 { return run.measure(d, a)["loss"] - run.measure(d, b)["loss"] }
 	mean, _ := meanOf(run.compare(set.test, a, b))
 	assert.InEpsilon(t, loss(set.test), mean, 1e-12)
 	d1, d2 := loss(set.test.Subset([]int{0})), loss(set.test.Subset([]int{1}))
@@ -177,7 +178,7 @@ func TestTuneDifference(t *testing.T) {
 }
 
 // twice names every row two times.
-func twice(d *hyperopt.Data) []int {
+func twice(d *data.Data) []int {
 	rows := make([]int, 2*d.Rows())
 	for i := range rows {
 		rows[i] = i / 2

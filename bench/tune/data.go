@@ -7,6 +7,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // dataFile names a data file in a model.
@@ -23,11 +24,11 @@ type dataSet struct {
 	features     []string // nil where no file names them
 	dim          int      // number of features of the files
 	used         []int    // which of them have an entry in the design rows; the others have no part in it
-	columns      []hyperopt.Column
+	columns      []data.Column
 	classes      [2]string
-	design, test *hyperopt.Data   // training and validation rows together; test rows
-	split        []*hyperopt.Data // training and validation rows, where the user has split them
-	scaler       *hyperopt.Scaler
+	design, test *data.Data   // training and validation rows together; test rows
+	split        []*data.Data // training and validation rows, where the user has split them
+	scaler       *data.Scaler
 	target       targetScale
 }
 
@@ -45,10 +46,10 @@ const mostFeatures = 4095
 func readData(o options, paths []string) (*dataSet, error) {
 	s := &dataSet{target: targetScale{0, 1}}
 	regression := losses[o.Loss] == hyperopt.Squared
-	var sets []*hyperopt.Data
+	var sets []*data.Data
 	for _, path := range paths {
-		d, err := hyperopt.Open(path,
-			hyperopt.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class,
+		d, err := data.Open(path,
+			data.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class,
 				Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, Columns: s.columns,
 				Features: s.features, Headerless: o.Headerless})
 		if err != nil {
@@ -89,26 +90,25 @@ func readData(o options, paths []string) (*dataSet, error) {
 	return s, s.prepare(sets, regression)
 }
 
-// hint adds to an error about a cell the flag that may help.
 func hint(err error, regression bool) error {
 	is := func(what error) bool { return errors.Is(err, what) }
 	switch {
-	case is(hyperopt.ErrNoLabel):
+	case is(data.ErrNoLabel):
 		return fmt.Errorf("%w (-label names it)", err)
-	case is(hyperopt.ErrNoHeader):
+	case is(data.ErrNoHeader):
 		return fmt.Errorf("%w (-headerless calls them 1, 2, …)", err)
-	case is(hyperopt.ErrLabel) && is(hyperopt.ErrMissing):
+	case is(data.ErrLabel) && is(data.ErrMissing):
 		return fmt.Errorf("%w (leave the rows without a label out, or predict them with -apply -unlabelled)", err)
-	case is(hyperopt.ErrNoPair):
+	case is(data.ErrNoPair):
 		return fmt.Errorf("%w (read as LIBSVM; in a table, commas, semicolons, tabs or bars separate the columns)", err)
-	case is(hyperopt.ErrCell) && is(hyperopt.ErrNumber):
+	case is(data.ErrCell) && is(data.ErrNumber):
 		return fmt.Errorf("%w (-categorical turns text into indicators, -drop leaves a column out)", err)
-	case is(hyperopt.ErrCell) && (is(hyperopt.ErrMissing) || is(hyperopt.ErrNaN)):
+	case is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)):
 		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
-	case !regression && is(hyperopt.ErrThirdLabel):
+	case !regression && is(data.ErrThirdLabel):
 		return fmt.Errorf("%w (tune needs two classes: -class sets one against the rest; for a regression, use "+
 			"-loss squared)", err)
-	case !regression && is(hyperopt.ErrLabel):
+	case !regression && is(data.ErrLabel):
 		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared)", err)
 	}
 	return err
@@ -116,7 +116,7 @@ func hint(err error, regression bool) error {
 
 // enough returns an error unless the rows of d, or of each class if there are classes, suffice for
 // so many parts.
-func enough(d *hyperopt.Data, parts int, regression bool) error {
+func enough(d *data.Data, parts int, regression bool) error {
 	want := []int{1: 1, 2: 2, 3: 4}[parts]
 	if regression {
 		if d.Rows() < want {
@@ -136,7 +136,7 @@ func enough(d *hyperopt.Data, parts int, regression bool) error {
 	return nil
 }
 
-func countClasses(d *hyperopt.Data) (minus, plus int) {
+func countClasses(d *data.Data) (minus, plus int) {
 	for _, b := range d.Label {
 		if b > 0 {
 			plus++
@@ -147,7 +147,7 @@ func countClasses(d *hyperopt.Data) (minus, plus int) {
 
 // reconcile gives all sets the number of features of the largest, and returns it. Files that name
 // their columns have the same ones.
-func reconcile(sets []*hyperopt.Data) (dim int, err error) {
+func reconcile(sets []*data.Data) (dim int, err error) {
 	for _, d := range sets {
 		dim = max(dim, d.Dim)
 	}
@@ -160,8 +160,7 @@ func reconcile(sets []*hyperopt.Data) (dim int, err error) {
 	return dim, nil
 }
 
-// findUsed returns the features with an entry in d.
-func findUsed(d *hyperopt.Data) (used []int) {
+func findUsed(d *data.Data) (used []int) {
 	has := make([]bool, d.Dim)
 	for _, c := range d.Col {
 		has[c] = true
@@ -175,7 +174,7 @@ func findUsed(d *hyperopt.Data) (used []int) {
 }
 
 // narrow returns d with the given features alone. Labels are shared with d.
-func narrow(d *hyperopt.Data, used []int) *hyperopt.Data {
+func narrow(d *data.Data, used []int) *data.Data {
 	if len(used) == d.Dim {
 		return d
 	}
@@ -204,7 +203,7 @@ func narrow(d *hyperopt.Data, used []int) *hyperopt.Data {
 }
 
 // splitter returns the function that deals out the rows of d: class by class if there are classes.
-func splitter(d *hyperopt.Data, regression bool) func(seed uint64, fractions ...float64) ([]*hyperopt.Data, error) {
+func splitter(d *data.Data, regression bool) func(seed uint64, fractions ...float64) ([]*data.Data, error) {
 	if regression {
 		return d.Split
 	}
@@ -214,9 +213,9 @@ func splitter(d *hyperopt.Data, regression bool) func(seed uint64, fractions ...
 // prepare leaves out what has no entry in the design rows, scales all rows by what it measures on
 // these, adds the bias feature, and assigns the parts: design and test rows, or training, validation
 // and test rows.
-func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
+func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	rows := len(parts) - 1 // all but the last are design rows
-	design := hyperopt.Join(parts[:rows]...)
+	design := data.Join(parts[:rows]...)
 	if regression {
 		if s.target = measureTarget(design.Label); !(s.target.Deviation > 0) || math.IsInf(s.target.Deviation, 1) {
 			return fmt.Errorf("%s: the target has deviation %v on the training rows, want a finite number > 0",
@@ -228,7 +227,7 @@ func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
 		return fmt.Errorf("%s: %d features with a value other than 0 in the rows that are not for the test, want 1 to %d",
 			s.files[0].Path, n, mostFeatures)
 	}
-	all := append([]*hyperopt.Data{design}, parts...)
+	all := append([]*data.Data{design}, parts...)
 	for i, d := range all {
 		all[i] = narrow(d, s.used)
 	}
@@ -237,7 +236,7 @@ func (s *dataSet) prepare(parts []*hyperopt.Data, regression bool) error {
 		return fmt.Errorf("%s: %w", s.files[0].Path, err)
 	}
 	for i, d := range all {
-		all[i] = hyperopt.WithBias(d)
+		all[i] = data.WithBias(d)
 		all[i].Label = s.target.apply(d.Label)
 	}
 	s.design, s.test = all[0], all[len(all)-1]

@@ -19,14 +19,20 @@ type engine struct {
 	method  bilevel.Method
 	solver  *bilevel.Solver
 	steps   int
-	every   time.Duration // solving between two calls of save; 0: none
-	save    func() error  // keeps the state; nil: none
+	saving
 
 	result  bilevel.Result
+	from    int       // the step at which this process began
 	samples []float64 // ξ and φ together, at the recorded steps
 	f       []float64 // F there
 	y       []float64 // where exact F was last minimised in y, and starts the next time
-	before  uint64    // rows read before an interrupt, less what this process has read for the start
+}
+
+// saving says where and how often the state of a Solver is kept.
+type saving struct {
+	path  string        // empty: nowhere
+	every time.Duration // solving between two checkpoints
+	fresh bool          // forget what is there
 }
 
 // untuned is the method of both commands.
@@ -38,7 +44,6 @@ func adaptive(p *hyperopt.Problem) bilevel.Method {
 	return bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}
 }
 
-// newEngine returns the method at the problem's start.
 func newEngine(p *hyperopt.Problem, m bilevel.Method, steps int, seed uint64) (*engine, error) {
 	lo, hi := p.Box()
 	x0, y0 := make([]float64, len(lo)), make([]float64, len(lo))
@@ -66,20 +71,26 @@ func (e *engine) start(lambda float64, seed uint64) (err error) {
 	return err
 }
 
-// run continues to the last step. It computes F exactly at some steps, outside the measured time.
-func (e *engine) run(ctx context.Context, p *kit.Progress) error {
+// run goes to the last step, from a checkpoint if there is one. It computes F exactly at some steps,
+// outside the measured time.
+func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
 	defer p.Clear()
-	truth := e.problem.Clone()
-	if e.y == nil {
-		e.y = make([]float64, e.problem.Train().Dim)
+	if err := e.resume(out); err != nil {
+		return err
 	}
+	truth := e.problem.Clone()
+	e.from, e.y = e.solver.K(), make([]float64, e.problem.Train().Dim)
+	next := 0 // the point of the curve that comes next
 	var failed error
 	record := func(s *bilevel.Solver) bool {
-		if k := s.K(); k > 0 && k < e.steps && k != e.mark(len(e.f)) {
-			if p.Due() && len(e.f) > 0 {
+		if k := s.K(); len(e.f) > 0 && k < e.steps && k < e.mark(next) {
+			if p.Due() {
 				p.Update(float64(k)/float64(e.steps), "step %d of %d, F = %.6f", k, e.steps, e.f[len(e.f)-1])
 			}
 			return true
+		}
+		for e.mark(next) <= s.K() {
+			next++
 		}
 		f, err := truth.ObjectiveFrom(nil, e.y, s.X())
 		if err != nil {
@@ -92,27 +103,33 @@ func (e *engine) run(ctx context.Context, p *kit.Progress) error {
 		p.Update(float64(s.K())/float64(e.steps), "step %d of %d, F = %.6f", s.K(), e.steps, f)
 		return true
 	}
-	if len(e.f) == 0 {
-		record(e.solver)
-	}
-	if e.solver.K() >= e.steps { // it was interrupted in what comes next
-		s := e.solver
+	record(e.solver)
+	if s := e.solver; s.K() >= e.steps { // it was interrupted in what comes next
 		e.result = bilevel.Result{X: slices.Clone(s.X()), Y: slices.Clone(s.Y()), Steps: s.K(), Counts: s.Counts(),
-			Activity: s.Activity(), Reason: bilevel.StepLimit, Elapsed: e.result.Elapsed}
-		return nil
+			Activity: s.Activity(), Reason: bilevel.StepLimit}
+		return failed
 	}
 	for {
 		r, err := e.solver.Run(ctx, bilevel.Run{Steps: e.steps - e.solver.K(), Time: e.every, Progress: record})
 		r.Steps, r.Elapsed = e.solver.K(), r.Elapsed+e.result.Elapsed
 		e.result = r
 		goOn := err == nil && r.Reason == bilevel.TimeLimit
-		if e.save != nil && (goOn || errors.Is(err, context.Canceled)) {
-			err = errors.Join(e.save(), err)
+		if e.path != "" && (goOn || errors.Is(err, context.Canceled)) {
+			err = errors.Join(e.solver.SaveFile(e.path), err)
+		}
+		if errors.Is(err, context.Canceled) {
+			fmt.Fprintln(out.Stderr, "bench: interrupted; what there is will be reported, unless a second interrupt comes")
 		}
 		if !goOn || err != nil {
 			return errors.Join(failed, err)
 		}
 	}
+}
+
+// reads is the number of rows that the method has read: CrossG reads none.
+func (e *engine) reads() uint64 {
+	c := e.solver.Counts()
+	return c.GradF + c.GradG + c.HessG + c.HessVecG
 }
 
 // away returns ‖y − y*(x)‖/‖y*(x)‖ at the end of the run; e.y holds y*(x) from the last computation
@@ -143,7 +160,6 @@ func (e *engine) mark(i int) int {
 // small says whether exact values cost next to nothing.
 func (e *engine) small() bool { return e.problem.Train().Rows() <= kit.ManyRows }
 
-// checkSave returns an error if the flag -save is out of range.
 func checkSave(every time.Duration) error {
 	if every < 0 {
 		return fmt.Errorf("%w: -save is %v, want ≥ 0", kit.ErrUsage, every)
@@ -151,7 +167,6 @@ func checkSave(every time.Duration) error {
 	return nil
 }
 
-// checkSteps returns an error if the flags -steps, -lo or -hi are out of range.
 func checkSteps(steps int, lo, hi float64) error {
 	switch {
 	case steps < 1:

@@ -11,6 +11,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/chol"
 	"stable/mat"
 )
@@ -26,7 +27,7 @@ func (t *search) problems() ([]*hyperopt.Problem, error) {
 
 // foldProblems returns a problem for each part, with that part to validate on and all others to
 // train on.
-func (t *search) foldProblems(parts []*hyperopt.Data) ([]*hyperopt.Problem, error) {
+func (t *search) foldProblems(parts []*data.Data) ([]*hyperopt.Problem, error) {
 	var list []*hyperopt.Problem
 	for k, part := range parts {
 		p, err := t.newProblem(without(parts, k), part)
@@ -38,18 +39,10 @@ func (t *search) foldProblems(parts []*hyperopt.Data) ([]*hyperopt.Problem, erro
 	return list, nil
 }
 
-// without joins all parts but one.
-func without(parts []*hyperopt.Data, k int) *hyperopt.Data {
-	var rest []*hyperopt.Data
-	for i, d := range parts {
-		if i != k {
-			rest = append(rest, d)
-		}
-	}
-	return hyperopt.Join(rest...)
+func without(parts []*data.Data, k int) *data.Data {
+	return data.Join(slices.Delete(slices.Clone(parts), k, k+1)...)
 }
 
-// runExact searches with Newton's method on all rows, and chooses.
 func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal) (err error) {
 	problems, err := t.problems()
 	if err != nil {
@@ -60,7 +53,7 @@ func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal
 	if t.folded() {
 		share = 0.25
 	}
-	t.single, t.each, err = t.exact(ctx, "all rows", problems, func(k int, f float64) {
+	t.single, t.each, err = t.exact(ctx, problems, func(k int, f float64) {
 		p.Update(share*min(0.9, float64(k)/40), "iteration %d, validation loss %.6f", k, f)
 	})
 	if err != nil {
@@ -101,42 +94,40 @@ func (t *search) tell(problems []*hyperopt.Problem, out kit.Terminal) {
 }
 
 // exact returns the best single weight of a grid, and the weights of the nearest local minimum of
-// the validation loss. It goes on from the notes of that name, if there are any.
-func (t *search) exact(ctx context.Context, name string, problems []*hyperopt.Problem,
+// the validation loss.
+func (t *search) exact(ctx context.Context, problems []*hyperopt.Problem,
 	progress func(k int, f float64)) (single, each result, err error) {
-	n := t.notes.pursuit(name)
-	if n.End == nil {
-		end := &ending{Stopped: "converged"}
-		m, reads, err := t.pursue(ctx, n, problems, progress)
-		switch {
-		case errors.Is(err, hyperopt.ErrNoMinimum):
-			end.Weights, end.F, end.Stopped = t.uniform(n.best()), slices.Min(n.Losses), err.Error()
-		case err != nil:
-			return single, each, err
-		default:
-			end.Weights, end.F, end.Steps = t.toWeights(m.X), m.F, m.Iterations
-		}
-		end.Reads = reads
-		if ctx.Err() == nil {
-			err = t.note(func() { n.End, n.At, n.Before = end, nil, nil })
-		} else {
-			end.Stopped = fmt.Sprint(context.Cause(ctx))
-		}
-		return t.found(n, end, problems, err)
+	began := time.Now()
+	folds := &hyperopt.Folds{Problems: problems}
+	lambdas, losses, err := singles(folds, t.Lo, t.Hi)
+	if err != nil {
+		return single, each, err
 	}
-	return t.found(n, n.End, problems, nil)
-}
-
-// found makes the results of a search.
-func (t *search) found(n *pursuit, end *ending, problems []*hyperopt.Problem,
-	err error) (single, each result, _ error) {
+	best := slices.Index(losses, slices.Min(losses))
 	rows := problems[0].Train().Rows() + problems[0].Validation().Rows()
-	single = result{Lambda: n.best(), Tried: len(n.Lambdas), SearchRows: rows, Reads: n.SingleReads,
-		f:    slices.Min(n.Losses),
-		grid: n.Lambdas, losses: n.Losses, weights: t.uniform(n.best()), seconds: n.SingleTime}
-	each = result{SearchRows: rows, weights: end.Weights, f: end.F, Stopped: end.Stopped, Steps: end.Steps,
-		Reads: end.Reads, seconds: n.Time}
-	return single, each, err
+	single = result{Lambda: lambdas[best], Tried: len(lambdas), SearchRows: rows, Reads: folds.Reads(),
+		f: losses[best], grid: lambdas, losses: losses, weights: t.uniform(lambdas[best]), seconds: time.Since(began)}
+	each = result{SearchRows: rows, weights: single.weights, f: single.f, Stopped: "converged"}
+	var enough settled
+	folds.Progress = func(k int, f float64) bool {
+		progress(k, f)
+		return ctx.Err() == nil && !enough.at(f)
+	}
+	x := make([]float64, t.design.Dim)
+	problems[0].Uniform(x, single.Lambda)
+	switch m, err := folds.Minimise(x); {
+	case errors.Is(err, hyperopt.ErrNoMinimum):
+		each.Stopped = err.Error()
+	case err != nil:
+		return single, each, err
+	default:
+		each.weights, each.f, each.Steps = t.toWeights(m.X), m.F, m.Iterations
+	}
+	if ctx.Err() != nil {
+		each.Stopped = fmt.Sprint(context.Cause(ctx))
+	}
+	each.Reads, each.seconds = folds.Reads(), time.Since(began)
+	return single, each, nil
 }
 
 // settled says when a search for weights may end: when three iterations together lowered the loss
@@ -213,22 +204,17 @@ func (t *search) outer(ctx context.Context, p *kit.Progress) (all []float64, err
 
 // leaveOut searches on all folds but one, and returns the differences of loss on that one.
 func (t *search) leaveOut(ctx context.Context, k int) ([]float64, error) {
-	var rest []*hyperopt.Data
-	for i, d := range t.parts {
-		if i != k {
-			rest = append(rest, d)
-		}
-	}
+	rest := slices.Delete(slices.Clone(t.parts), k, k+1)
 	problems, err := t.foldProblems(rest)
 	if err != nil {
 		return nil, err
 	}
-	single, each, err := t.exact(ctx, fmt.Sprintf("without fold %d", k+1), problems, func(int, float64) {})
+	single, each, err := t.exact(ctx, problems, func(int, float64) {})
 	if err != nil {
 		return nil, err
 	}
 	share := 1 - 1/float64(len(rest))
-	return t.compareOn(t.parts[k], hyperopt.Join(rest...), share, &each, &single)
+	return t.compareOn(t.parts[k], data.Join(rest...), share, &each, &single)
 }
 
 // gridSize is the number of single weights that are tried.

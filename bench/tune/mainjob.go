@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -14,8 +13,8 @@ import (
 	"stable/bench/kit"
 	"stable/bench/plot"
 	"stable/bilevel"
-	"stable/bilevel/atomicfile"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 const mainUsage = `go run ./bench: hyper-parameter tuning with STABLE-untuned
@@ -30,8 +29,8 @@ module's default, and not the paper's method; that one, STABLE with adaptive ste
   go run ./bench -data australian_scale.gz -steps 50000 -seed 7
   go run ./bench -data credit.csv -label defaulted -out results
 
-A run that was stopped or killed continues when the same command is given again, and ends with the
-same figures. The other commands: go run ./bench -h
+A run that was stopped or killed goes on from its checkpoint (-save) when the same command is given
+again, and ends with the same table; its curve then begins there. The other commands: go run ./bench -h
 
 Flags:
 `
@@ -43,7 +42,7 @@ type job struct {
 	steps            int
 	lo, hi           float64
 	bias             bool
-	every            time.Duration // solving between two bookmarks; 0: none
+	every            time.Duration // solving between two checkpoints; 0: none
 	fresh            bool
 }
 
@@ -72,42 +71,7 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(j.out, 0o755); err != nil { // before the work, which would be lost
-		return err
-	}
-	t.describe(out.Stdout)
-	for _, name := range []string{"tuning.svg", "tuning.csv"} { // what a killed process has left
-		if err := atomicfile.Sweep(filepath.Join(j.out, name)); err != nil {
-			return err
-		}
-	}
-	found, err := t.mark.resume(out, j.fresh, t.engine.read)
-	if err != nil {
-		return err
-	}
-	if found {
-		fmt.Fprintf(out.Stdout, "goes on at step %d of %d, where it was interrupted\n\n", t.engine.solver.K(), t.steps)
-	}
-	runErr := t.engine.run(ctx, kit.NewProgress(out))
-	if runErr != nil && !errors.Is(runErr, context.Canceled) && !errors.Is(runErr, bilevel.ErrDiverged) {
-		return runErr
-	}
-	if errors.Is(runErr, context.Canceled) {
-		fmt.Fprintln(out.Stderr, "bench: interrupted; what there is will be reported, unless a second interrupt comes")
-	}
-	if runErr == nil {
-		if err := t.compare(ctx, kit.NewProgress(out)); err != nil {
-			return err
-		}
-	}
-	if err := t.reference(kit.NewProgress(out)); err != nil {
-		return errors.Join(err, runErr)
-	}
-	if err := errors.Join(t.report(out.Stdout), t.write(out.Stdout)); err != nil ||
-		errors.Is(runErr, context.Canceled) {
-		return errors.Join(err, runErr)
-	}
-	return errors.Join(t.mark.forget(), runErr)
+	return drive(ctx, t, j.out, out)
 }
 
 // check returns an error if a flag is out of range.
@@ -122,10 +86,9 @@ func (j *job) check() error {
 type tuning struct {
 	job
 	origin                kit.Source
-	all, train, val, test *hyperopt.Data
-	scaling               *hyperopt.Scaler
+	all, train, val, test *data.Data
+	scaling               *data.Scaler
 	engine                *engine
-	mark                  bookmark
 	beside                *engine // another method, for the same samples; nil after an interrupt
 
 	best *hyperopt.Minimum  // exact
@@ -135,7 +98,7 @@ type tuning struct {
 func newTuning(j job) (*tuning, error) {
 	t := &tuning{job: j}
 	var err error
-	if t.all, t.origin, err = kit.OpenData(j.data, hyperopt.ReadOptions{LabelColumn: j.label}); err != nil {
+	if t.all, t.origin, err = kit.OpenData(j.data, data.ReadOptions{LabelColumn: j.label}); err != nil {
 		return nil, err
 	}
 	if err := enough(t.all, 3, false); err != nil {
@@ -150,7 +113,7 @@ func newTuning(j job) (*tuning, error) {
 	}
 	for i := range parts {
 		if j.bias {
-			parts[i] = hyperopt.WithBias(parts[i])
+			parts[i] = data.WithBias(parts[i])
 		}
 	}
 	t.train, t.val, t.test = parts[0], parts[1], parts[2]
@@ -164,14 +127,13 @@ func newTuning(j job) (*tuning, error) {
 		return nil, err
 	}
 	if j.every > 0 {
-		t.engine.every, t.engine.save = j.every, func() error { return t.mark.save(t.engine.write) }
+		t.engine.saving = saving{checkpoint(j.out, kit.Identity{
+			Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -bias=%t",
+				j.label, j.seed, j.steps, j.lo, j.hi, j.bias),
+			Data:  []kit.Source{t.origin},
+			Build: kit.Build(),
+		}), j.every, j.fresh}
 	}
-	t.mark = bookmark{filepath.Join(j.out, "tuning.checkpoint"), kit.Identity{
-		Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -bias=%t",
-			j.label, j.seed, j.steps, j.lo, j.hi, j.bias),
-		Data:  []kit.Source{t.origin},
-		Build: kit.Build(),
-	}}
 	return t, nil
 }
 
@@ -187,18 +149,31 @@ func (t *tuning) describe(w io.Writer) {
 		t.engine.method.Name(), t.engine.problem.StrongConvexity())
 }
 
-// compare runs the adaptive STABLE for the same number of steps. A run that fails or is interrupted
-// is left out.
-func (t *tuning) compare(ctx context.Context, p *kit.Progress) error {
-	e, err := newEngine(t.engine.problem.Clone(), adaptive(t.engine.problem), t.steps, t.seed)
-	if err != nil {
-		return err
+// run runs the method, beside it the adaptive STABLE for the same number of steps, and computes what
+// they are compared with. A second method that fails or is interrupted is left out.
+func (t *tuning) run(ctx context.Context, out kit.Terminal) error {
+	runErr := t.engine.run(ctx, kit.NewProgress(out), out)
+	if runErr != nil && !errors.Is(runErr, context.Canceled) && !errors.Is(runErr, bilevel.ErrDiverged) {
+		return runErr
 	}
-	if err := e.run(ctx, p); err == nil {
-		t.beside = e
+	if runErr == nil {
+		e, err := newEngine(t.engine.problem.Clone(), adaptive(t.engine.problem), t.steps, t.seed)
+		if err != nil {
+			return err
+		}
+		if err := e.run(ctx, kit.NewProgress(out), out); err == nil {
+			t.beside = e
+		}
 	}
-	return nil
+	if err := t.reference(kit.NewProgress(out)); err != nil {
+		return errors.Join(err, runErr)
+	}
+	return runErr
 }
+
+func (t *tuning) ready() bool { return t.best != nil }
+
+func (t *tuning) method() *engine { return t.engine }
 
 // reference computes what STABLE is compared with: the best single weight of a grid, and the least
 // F that exact minimisation finds, from that weight, from STABLE's result, and from other points.
@@ -258,7 +233,7 @@ func (t *tuning) report(w io.Writer) error {
 	fmt.Fprintf(w, "\nstopped      %v\n", e.result.Reason)
 	fmt.Fprintf(w, "samples      %d of ξ, %d of φ\n", c.Xi, c.Phi)
 	fmt.Fprintf(w, "time         %v a step, oracles included\n",
-		(e.result.Elapsed / time.Duration(n)).Round(10*time.Nanosecond))
+		(e.result.Elapsed / time.Duration(max(e.result.Steps-e.from, 1))).Round(10*time.Nanosecond))
 	fmt.Fprintf(w, "H_yy clipped at μ_g in %s; trust region cut %s\n", share(a.Truncated), share(a.Cut))
 	fmt.Fprintf(w, "F*           %.12f, projected gradient %.1e\n", t.best.F, t.best.ProjGrad)
 	return nil
@@ -286,12 +261,10 @@ func (t *tuning) write(w io.Writer) error {
 		Series: series,
 		Lines:  []plot.Line{{Label: "best single weight", C: t.grid.Loss - t.best.F}},
 	}}}
-	for name, fill := range map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV} {
-		path := filepath.Join(t.out, name)
-		if err := atomicfile.Write(path, fill); err != nil {
-			return err
-		}
+	err := put(t.out, map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV})
+	if err != nil {
+		return err
 	}
-	_, err := fmt.Fprintf(w, "wrote        %s and tuning.csv\n", filepath.Join(t.out, "tuning.svg"))
+	_, err = fmt.Fprintf(w, "wrote        %s and tuning.csv\n", filepath.Join(t.out, "tuning.svg"))
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // model is what tune writes and -apply reads. The score of a row v, with the values of the file, is
@@ -20,24 +21,24 @@ import (
 // the log-odds of the second class, or the prediction of a regression. RawIntercept − with no
 // centres − gives the same up to rounding, which is large where centres are.
 type model struct {
-	Format       string            `json:"format"`
-	Version      int               `json:"version"`
-	Options      options           `json:"options"`
-	Stopped      string            `json:"stopped"` // why the search ended: "converged", "step limit", …
-	StepsDone    int               `json:"steps_done"`
-	Classes      []string          `json:"classes,omitempty"` // spelled as in the file; none in a regression
-	Target       *targetScale      `json:"target,omitempty"`  // of a regression: the losses are of (b − mean)/deviation
-	Files        []dataFile        `json:"files"`
-	Columns      []hyperopt.Column `json:"columns,omitempty"` // of the file, where not each is a feature as it stands
-	Rows         rowCounts         `json:"rows"`
-	Choice       choice            `json:"choice"` // which of the results the model is
-	Results      []result          `json:"results"`
-	BiasWeight   float64           `json:"bias_weight"`
-	Intercept    float64           `json:"intercept"`
-	RawIntercept float64           `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
-	Scaling      string            `json:"scaling"`
-	Dim          int               `json:"dim,omitempty"` // number of features of the files; 0: as many as here
-	Features     []feature         `json:"features"`      // without names, those with an entry in the design rows
+	Format       string        `json:"format"`
+	Version      int           `json:"version"`
+	Options      options       `json:"options"`
+	Stopped      string        `json:"stopped"` // why the search ended: "converged", "step limit", …
+	StepsDone    int           `json:"steps_done"`
+	Classes      []string      `json:"classes,omitempty"` // spelled as in the file; none in a regression
+	Target       *targetScale  `json:"target,omitempty"`  // of a regression: the losses are of (b − mean)/deviation
+	Files        []dataFile    `json:"files"`
+	Columns      []data.Column `json:"columns,omitempty"` // of the file, where not each is a feature as it stands
+	Rows         rowCounts     `json:"rows"`
+	Choice       choice        `json:"choice"` // which of the results the model is
+	Results      []result      `json:"results"`
+	BiasWeight   float64       `json:"bias_weight"`
+	Intercept    float64       `json:"intercept"`
+	RawIntercept float64       `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
+	Scaling      string        `json:"scaling"`
+	Dim          int           `json:"dim,omitempty"` // number of features of the files; 0: as many as here
+	Features     []feature     `json:"features"`      // without names, those with an entry in the design rows
 }
 
 // rowCounts counts the rows of each kind. The model is trained on the design rows: all but the test
@@ -68,7 +69,6 @@ const (
 	modelVersion = 1
 )
 
-// newModel returns the model for the chosen weights.
 func (t *search) newModel() (*model, error) {
 	r := t.chosen()
 	dim, share := len(r.y)-1, t.trainingShare()
@@ -112,7 +112,6 @@ func (m *model) empty(names []string, column int) {
 	}
 }
 
-// rows counts the rows of each kind.
 func (t *search) rows() rowCounts {
 	n := rowCounts{Design: t.design.Rows(), Test: t.test.Rows(), Folds: t.Folds}
 	if !t.folded() {
@@ -174,8 +173,8 @@ func (m *model) check() error {
 		return fmt.Errorf("unknown loss %q", m.Options.Loss)
 	case m.classification() && (len(m.Classes) != 2 || m.Classes[0] == m.Classes[1]):
 		return fmt.Errorf("classes %q, want two", m.Classes)
-	case len(m.Features) < 1 || m.dim() > hyperopt.MaxIndex:
-		return fmt.Errorf("%d features of %d, want 1 to %d", len(m.Features), m.dim(), hyperopt.MaxIndex)
+	case len(m.Features) < 1 || m.dim() > data.MaxIndex:
+		return fmt.Errorf("%d features of %d, want 1 to %d", len(m.Features), m.dim(), data.MaxIndex)
 	}
 	finite := !math.IsNaN(m.RawIntercept) && !math.IsInf(m.RawIntercept, 0) && !math.IsInf(m.Intercept, 0)
 	last := 0
@@ -191,7 +190,6 @@ func (m *model) check() error {
 	return nil
 }
 
-// dim is the number of features of a file.
 func (m *model) dim() int {
 	if m.Dim == 0 {
 		return len(m.Features)
@@ -201,7 +199,6 @@ func (m *model) dim() int {
 
 func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
 
-// names returns the names of the features, nil where the model has none.
 func (m *model) names() []string {
 	s, some := make([]string, len(m.Features)), false
 	for j, f := range m.Features {
@@ -215,7 +212,7 @@ func (m *model) names() []string {
 }
 
 // scores returns the score of every row of d, which has the features of m.
-func (m *model) scores(d *hyperopt.Data) []float64 {
+func (m *model) scores(d *data.Data) []float64 {
 	s, row := make([]float64, d.Rows()), make([]float64, d.Dim)
 	for i := range s {
 		col, val := d.Row(i)

@@ -5,6 +5,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // Solvers of -solver.
@@ -64,7 +65,7 @@ func (t *search) planSplit() (err error) {
 			return err
 		}
 	}
-	t.parts = append([]*hyperopt.Data(nil), t.parts...)
+	t.parts = append([]*data.Data(nil), t.parts...)
 	const few = 4 // of a class
 	val := t.parts[1]
 	if fewest(val, t.regression()) < 2*few {
@@ -85,18 +86,16 @@ func (t *search) stableWork() float64 {
 	return float64(max(leastSteps, t.design.Rows())) * d * d * d
 }
 
-// mostFolds is the number of folds that the rows allow.
 func (t *search) mostFolds() int { return fewest(t.design, t.regression()) }
 
 func (t *search) regression() bool { return losses[t.Loss] == hyperopt.Squared }
 
 // deal deals rows out, class by class where there are classes.
-func (t *search) deal(d *hyperopt.Data, fractions ...float64) ([]*hyperopt.Data, error) {
+func (t *search) deal(d *data.Data, fractions ...float64) ([]*data.Data, error) {
 	return splitter(d, t.regression())(t.Seed, fractions...)
 }
 
-// fewest is the number of rows of the smaller class, or of all rows of a regression.
-func fewest(d *hyperopt.Data, regression bool) int {
+func fewest(d *data.Data, regression bool) int {
 	if regression {
 		return d.Rows()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // search is one run of tune. It finds a weight for each feature and a single weight for all,
@@ -15,11 +16,9 @@ import (
 type search struct {
 	options
 	*dataSet
-	parts  []*hyperopt.Data // of the design rows: folds, or training and validation rows
-	unseen *hyperopt.Data   // rows of a split that are held back for the final choice; nil: see plan
-	engine *engine          // of -solver stable
-	mark   bookmark
-	notes  notes
+	parts  []*data.Data // of the design rows: folds, or training and validation rows
+	unseen *data.Data   // rows of a split that are held back for the final choice; nil: see plan
+	engine *engine      // of -solver stable
 
 	each, single result
 	baseline     *result // the single weight that STABLE starts from
@@ -67,7 +66,6 @@ func newSearch(o options, set *dataSet) (*search, error) {
 		return nil, err
 	}
 	if t.Solver != solverStable {
-		t.mark = t.bookmark()
 		return t, nil
 	}
 	p, err := t.newProblem(t.parts[0], t.parts[1])
@@ -77,16 +75,26 @@ func newSearch(o options, set *dataSet) (*search, error) {
 	if t.Steps == 0 {
 		t.Steps = max(leastSteps, t.parts[0].Rows())
 	}
-	t.mark = t.bookmark()
 	t.engine, err = newEngine(p, untuned(p), t.Steps, t.Seed)
 	if err == nil && t.every > 0 {
-		t.engine.every, t.engine.save = t.every, func() error { return t.mark.save(t.writeNotes) }
+		t.engine.saving = saving{checkpoint(t.out, t.identity()), t.every, t.fresh}
 	}
 	return t, err
 }
 
-// newProblem is the problem of one training and one validation set.
-func (t *search) newProblem(train, val *hyperopt.Data) (*hyperopt.Problem, error) {
+// identity is what the checkpoint of a run depends on.
+func (t *search) identity() kit.Identity {
+	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
+		"tune -seed %d -steps %d -lo %v -hi %v -form %s -loss %s -label %q -class %q -drop %q -categorical=%t -impute %q "+
+			"-headerless=%t", t.Seed, t.Steps, t.Lo, t.Hi, t.Form, t.Loss, t.Label, t.Class, t.Drop, t.Categorical, t.Impute,
+		t.Headerless)}
+	for _, f := range t.files {
+		id.Data = append(id.Data, kit.Source{Name: f.Path, SHA256: f.SHA256})
+	}
+	return id
+}
+
+func (t *search) newProblem(train, val *data.Data) (*hyperopt.Problem, error) {
 	opt := hyperopt.Options{Loss: losses[t.Loss], Form: forms[t.Form], Lo: t.Lo, Hi: t.Hi, Workers: 2}
 	if opt.Form == hyperopt.Exp {
 		opt.Lo, opt.Hi = math.Log(2*t.Lo), math.Log(2*t.Hi)
@@ -94,7 +102,6 @@ func (t *search) newProblem(train, val *hyperopt.Data) (*hyperopt.Problem, error
 	return hyperopt.New(train, val, opt)
 }
 
-// folded says whether the validation loss is that of a cross-validation.
 func (t *search) folded() bool { return t.Folds > 1 }
 
 // run searches, chooses and trains. When the context ends, the best result so far stands.
@@ -106,7 +113,7 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 		return err
 	}
 	if t.Solver == solverStable {
-		err = t.runStable(ctx, p)
+		err = t.runStable(ctx, p, out)
 	} else {
 		err = t.runExact(ctx, p, out)
 	}
@@ -121,7 +128,10 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	return err
 }
 
-// results returns the results found so far.
+func (t *search) ready() bool { return t.single.y != nil }
+
+func (t *search) method() *engine { return t.engine }
+
 func (t *search) results() []*result {
 	list := []*result{&t.each, &t.single}
 	if t.baseline != nil {
@@ -130,7 +140,6 @@ func (t *search) results() []*result {
 	return list
 }
 
-// chosen returns the result that becomes the model.
 func (t *search) chosen() *result {
 	if t.choice.each {
 		return &t.each
@@ -170,11 +179,11 @@ func (t *search) finish(r *result) (err error) {
 	return nil
 }
 
-// train returns the model of the rows of d, by Newton's method from 0. The weights were found for a
-// share of these rows. train multiplies them by that share, which keeps the prior that they stand
-// for: with a mean loss over n rows, λ is a Gaussian prior of precision 2nλ for each coefficient
-// (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
-func (t *search) train(d *hyperopt.Data, weights []float64, share float64) ([]float64, error) {
+// train returns the model of the rows of d. The weights were found for a share of these rows, and
+// are multiplied by that share, which keeps the prior that they stand for: with a mean loss over n
+// rows, λ is a Gaussian prior of precision 2nλ (Bishop, Pattern Recognition and Machine Learning,
+// section 3.3.1).
+func (t *search) train(d *data.Data, weights []float64, share float64) ([]float64, error) {
 	p, err := hyperopt.New(d, d, hyperopt.Options{Loss: losses[t.Loss], Workers: 2})
 	if err != nil {
 		return nil, err
@@ -186,7 +195,7 @@ func (t *search) train(d *hyperopt.Data, weights []float64, share float64) ([]fl
 	return y, p.Solution(y, x)
 }
 
-func (t *search) measure(d *hyperopt.Data, y []float64) metrics {
+func (t *search) measure(d *data.Data, y []float64) metrics {
 	loss := losses[t.Loss]
 	m := metrics{"loss": loss.Mean(d, y)}
 	if loss == hyperopt.Squared {
@@ -199,7 +208,7 @@ func (t *search) measure(d *hyperopt.Data, y []float64) metrics {
 }
 
 // compare returns, for each row of d, the loss of a minus that of b, in units of the target.
-func (t *search) compare(d *hyperopt.Data, a, b []float64) []float64 {
+func (t *search) compare(d *data.Data, a, b []float64) []float64 {
 	loss, unit := losses[t.Loss], t.target.Deviation*t.target.Deviation
 	diff := make([]float64, d.Rows())
 	for i := range diff {
@@ -211,7 +220,7 @@ func (t *search) compare(d *hyperopt.Data, a, b []float64) []float64 {
 
 // compareOn trains on the rows of d, with weights that were found for a share of these rows, and
 // returns the differences of loss on other rows: a weight each minus a single one.
-func (t *search) compareOn(rows, d *hyperopt.Data, share float64, each, single *result) ([]float64, error) {
+func (t *search) compareOn(rows, d *data.Data, share float64, each, single *result) ([]float64, error) {
 	a, err := t.train(d, each.weights, share)
 	if err != nil {
 		return nil, err
@@ -236,10 +245,9 @@ func meanOf(values []float64) (mean, deviation float64) {
 }
 
 // choose decides by the differences of loss, a weight each minus a single one, on rows that neither
-// search saw. A weight each must be better by more than one standard error. With one split it must
-// be better by more than two, because that error then leaves out the chance in the training rows,
-// which all models share. Without such rows choose takes the single weight: the validation loss
-// favours a search with more freedom.
+// search saw. A weight each must be better by more than one standard error; with one split by two,
+// since that error leaves out the chance in the training rows. Without such rows the single weight
+// stands: the validation loss favours a search with more freedom.
 func (t *search) choose(differences []float64) {
 	c := &t.choice
 	c.Margin = 2
@@ -253,7 +261,6 @@ func (t *search) choose(differences []float64) {
 	c.Name = t.chosen().Name
 }
 
-// toWeights turns x into regularisation weights.
 func (t *search) toWeights(x []float64) []float64 {
 	w := make([]float64, len(x))
 	for i, xi := range x {
@@ -262,7 +269,6 @@ func (t *search) toWeights(x []float64) []float64 {
 	return w
 }
 
-// weight returns the regularisation weight that x_i stands for.
 func (t *search) weight(xi float64) float64 {
 	if forms[t.Form] == hyperopt.Exp {
 		return math.Exp(xi) / 2
@@ -270,7 +276,6 @@ func (t *search) weight(xi float64) float64 {
 	return xi
 }
 
-// uniform returns the same weight for all features and the bias.
 func (t *search) uniform(lambda float64) []float64 {
 	w := make([]float64, t.design.Dim)
 	for i := range w {
@@ -279,7 +284,6 @@ func (t *search) uniform(lambda float64) []float64 {
 	return w
 }
 
-// atEdges counts the weights at the ends of their range.
 func (t *search) atEdges(w []float64) (lo, hi int) {
 	for _, v := range w {
 		switch {

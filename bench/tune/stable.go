@@ -10,20 +10,18 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // runStable runs STABLE from the best single weight of a search at its own cost, searches for a
 // single weight without a budget, and chooses.
-func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
-	if t.notes.Equal == nil {
-		if err := t.startStable(ctx, p); err != nil {
-			return err
-		}
+func (t *search) runStable(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
+	equal, err := t.startStable(ctx, p)
+	if err != nil {
+		return err
 	}
-	equal := t.notes.Equal.Result
-	equal.f, equal.seconds, equal.weights = t.notes.Equal.F, t.notes.Equal.Seconds, t.uniform(equal.Lambda)
 	t.baseline = &equal
-	runErr := t.engine.run(ctx, p)
+	runErr := t.engine.run(ctx, p, out)
 	e := t.engine
 	if stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged); runErr != nil &&
 		!stopped || e.result.Steps == 0 {
@@ -34,7 +32,6 @@ func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 		SearchRows: t.parts[0].Rows() +
 			t.parts[1].Rows(), Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps, f: kit.Last(e.f)}
 	p.Update(0.9, "best single weight, exact")
-	var err error
 	t.single, err = t.searchSingle(ctx, t.parts[0], t.parts[1], hyperopt.Geometric(t.Lo, t.Hi, gridSize(e.problem)),
 		math.MaxUint64)
 	if errors.Is(err, context.Canceled) { // the one from before STABLE stands
@@ -57,26 +54,22 @@ func (t *search) runStable(ctx context.Context, p *kit.Progress) error {
 
 // startStable searches for a single weight at the cost that STABLE will have, and lets STABLE start
 // from there.
-func (t *search) startStable(ctx context.Context, p *kit.Progress) error {
+func (t *search) startStable(ctx context.Context, p *kit.Progress) (equal result, err error) {
 	budget, err := t.budget()
 	if err != nil {
-		return err
+		return equal, err
 	}
 	train, val, err := t.sample(t.share(budget))
 	if err != nil {
-		return err
+		return equal, err
 	}
 	p.Update(0.01, "best single weight at equal cost")
-	equal, err := t.searchSingle(ctx, train, val, nested(t.Lo, t.Hi), budget)
+	equal, err = t.searchSingle(ctx, train, val, nested(t.Lo, t.Hi), budget)
 	if err != nil {
-		return err
+		return equal, err
 	}
 	equal.Name = "one weight for all, equal cost"
-	if err := t.engine.start(equal.Lambda, t.Seed); err != nil {
-		return err
-	}
-	t.notes.Equal = &equalCost{equal, equal.f, equal.seconds}
-	return nil
+	return equal, t.engine.start(equal.Lambda, t.Seed)
 }
 
 // budget estimates the number of rows that STABLE will read from the number in its first steps.
@@ -108,18 +101,17 @@ func (t *search) share(budget uint64) float64 {
 	const weights, passes = 17, 14
 	train, val := t.parts[0], t.parts[1]
 	share := float64(budget) / float64(weights*(passes*train.Rows()+val.Rows()))
-	for _, d := range []*hyperopt.Data{train, val} {
+	for _, d := range []*data.Data{train, val} {
 		share = max(share, 10/float64(fewest(d, t.regression())))
 	}
 	return share
 }
 
-// sample returns a random share of the training and of the validation rows.
-func (t *search) sample(share float64) (train, val *hyperopt.Data, err error) {
+func (t *search) sample(share float64) (train, val *data.Data, err error) {
 	if share >= 1 {
 		return t.parts[0], t.parts[1], nil
 	}
-	var parts [2]*hyperopt.Data
+	var parts [2]*data.Data
 	for i, d := range t.parts {
 		p, err := t.deal(d, share, 1-share)
 		if err != nil {
@@ -147,7 +139,7 @@ func nested(lo, hi float64) []float64 {
 // searchSingle trains with one weight after the other, each from the previous model, until the
 // budget is spent. It tries at least one weight. On a share of the training rows a weight is larger
 // by 1/share: see train.
-func (t *search) searchSingle(ctx context.Context, train, val *hyperopt.Data, lambdas []float64,
+func (t *search) searchSingle(ctx context.Context, train, val *data.Data, lambdas []float64,
 	budget uint64) (r result, err error) {
 	start := time.Now()
 	p, err := t.newProblem(train, val)

@@ -2,17 +2,13 @@ package tune
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
 	"stable/bench/kit"
 	"stable/bench/plot"
-	"stable/bilevel"
-	"stable/bilevel/atomicfile"
 	"stable/bilevel/hyperopt"
 )
 
@@ -39,9 +35,10 @@ Rows that neither search saw decide between the two: each fold, for searches wit
 split, half of the validation rows. The model gets a weight for each feature if its loss there is
 less by more than one standard error (with one split: two), and otherwise the single weight. It is
 trained on all but the test rows, with weights scaled to that number of rows, which keeps the prior.
-After an interrupt, or a kill, the same command continues where it was, and ends with the same
-model. Writes model.json (weights, coefficients for rows with the values of the file, losses,
-options, files), tune.svg and tune.csv.
+A search that was stopped begins anew. STABLE-untuned, which may run for hours, goes on from its
+checkpoint in the folder -out (-save) when the same command is given again, to the same model; the
+curve of the figure then begins there. Writes model.json (weights, coefficients for rows with the
+values of the file, losses, options, files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted
   go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver stable -steps 200000
@@ -71,7 +68,7 @@ type options struct {
 
 	out, apply string
 	unlabelled bool
-	every      time.Duration // between two bookmarks; 0: none
+	every      time.Duration // between two checkpoints; 0: none
 	fresh      bool
 }
 
@@ -110,8 +107,8 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	})
 	fs.BoolVar(&o.Headerless, "headerless", false, "a CSV file has no header: its columns are called 1, 2, …")
 	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the model and the figure")
-	fs.DurationVar(&o.every, "save", time.Second, "time between two checkpoints in the folder -out; 0: none")
-	fs.BoolVar(&o.fresh, "fresh", false, "begin again where an interrupted run could go on")
+	fs.DurationVar(&o.every, "save", time.Second, "time between two checkpoints of -solver stable in the folder -out; 0: none")
+	fs.BoolVar(&o.fresh, "fresh", false, "begin again where an interrupted -solver stable could go on")
 	fs.StringVar(&o.apply, "apply", "", "`FILE` of a model, to predict with")
 	fs.BoolVar(&o.unlabelled, "unlabelled", false, "with -apply: there are no labels, or they mean nothing")
 	files, err := kit.ParseFiles(fs, args, out)
@@ -129,7 +126,15 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	if o.apply != "" {
 		return applyModel(o, files[0], out)
 	}
-	return tuneOn(ctx, o, files, out)
+	set, err := readData(o, files)
+	if err != nil {
+		return err
+	}
+	t, err := newSearch(o, set)
+	if err != nil {
+		return err
+	}
+	return drive(ctx, t, o.out, out)
 }
 
 // check returns an error about the first flag that is out of range, or about the number of files.
@@ -169,45 +174,6 @@ func (o *options) check(files int) error {
 	return checkSteps(steps, o.Lo, o.Hi)
 }
 
-// tuneOn tunes, reports and writes. It reports and writes an interrupted or diverged run too, as
-// far as it came.
-func tuneOn(ctx context.Context, o options, files []string, out kit.Terminal) error {
-	set, err := readData(o, files)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(o.out, 0o755); err != nil { // before the work, which would be lost
-		return err
-	}
-	t, err := newSearch(o, set)
-	if err != nil {
-		return err
-	}
-	t.describe(out.Stdout)
-	found, err := t.mark.resume(out, o.fresh, t.readNotes)
-	if err != nil {
-		return err
-	}
-	if found {
-		fmt.Fprintf(out.Stdout, "goes on  where it was interrupted, %s\n\n", t.told())
-	}
-	runErr := t.run(ctx, out)
-	if errors.Is(runErr, context.Canceled) {
-		if err := t.keep(out); err != nil {
-			return errors.Join(err, runErr)
-		}
-	}
-	stopped := errors.Is(runErr, context.Canceled) || errors.Is(runErr, bilevel.ErrDiverged)
-	if runErr != nil && (!stopped || t.single.y == nil) {
-		return runErr
-	}
-	err = errors.Join(t.report(out.Stdout), t.write(out.Stdout), runErr)
-	if err != nil && !errors.Is(runErr, bilevel.ErrDiverged) {
-		return err
-	}
-	return errors.Join(t.mark.forget(), err)
-}
-
 // write writes the model, the figure and its numbers.
 func (t *search) write(w io.Writer) error {
 	model, err := t.newModel()
@@ -219,10 +185,8 @@ func (t *search) write(w io.Writer) error {
 		fig := t.figure()
 		files["tune.svg"], files["tune.csv"] = fig.WriteSVG, fig.WriteCSV
 	}
-	for name, fill := range files {
-		if err := atomicfile.Write(filepath.Join(t.out, name), fill); err != nil {
-			return err
-		}
+	if err := put(t.out, files); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(w, "wrote    %s with tune.svg and tune.csv\n", filepath.Join(t.out, "model.json"))
 	return err

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 const cancer = "../../testdata/breast_cancer.csv"
@@ -158,7 +158,7 @@ func TestTuneRoundTrip(t *testing.T) {
 		assert.True(t, labelled)
 		prepared, err := run.scaler.Apply(narrow(raw, run.used))
 		require.NoError(t, err)
-		prepared = hyperopt.WithBias(prepared)
+		prepared = data.WithBias(prepared)
 		y := run.chosen().y
 		coefficient := make([]float64, raw.Dim)
 		for _, f := range m.Features {

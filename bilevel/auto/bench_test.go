@@ -9,13 +9,14 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/auto"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
 // rows is data of 1000 rows, of which a share of the entries is stored.
-func rows(d int, share float64) *hyperopt.Data {
+func rows(d int, share float64) *data.Data {
 	rng := rand.New(rand.NewPCG(1, 2))
-	data := &hyperopt.Data{Name: "bench", Dim: d, RowPtr: []int{0}}
+	data := &data.Data{Name: "bench", Dim: d, RowPtr: []int{0}}
 	for i := range 1000 {
 		for j := range d {
 			if rng.Float64() < share {
@@ -30,7 +31,7 @@ func rows(d int, share float64) *hyperopt.Data {
 }
 
 // tuning is the problem of hyperopt with x for weights, Σ x_i·y_i², as two losses.
-func tuning(tb testing.TB, data *hyperopt.Data) *auto.Problem {
+func tuning(tb testing.TB, data *data.Data) *auto.Problem {
 	loss := func(y auto.Vec, s bilevel.Sample) auto.Num {
 		col, val := data.Row(int(s))
 		if len(col) == data.Dim {

@@ -1,6 +1,10 @@
 package hyperopt
 
-import "stable/mat"
+import (
+	"stable/mat"
+
+	"stable/bilevel/hyperopt/data"
+)
 
 // block is where dense rows become a product of matrices: Σ c_i·a_i·a_iᵀ = AᵀB, with the rows a_i
 // in A and c_i·a_i in B.
@@ -13,8 +17,7 @@ const (
 	filled    = 0.5 // share of stored entries, the same
 )
 
-// blocky says whether a sum of matrices over the rows of d goes by blocks.
-func (d *Data) blocky() bool {
+func blocky(d *data.Data) bool {
 	return d.Rows() >= leastRows && d.Dim >= leastDim && float64(len(d.Val)) >= filled*float64(d.Rows())*float64(d.Dim)
 }
 

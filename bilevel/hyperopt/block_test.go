@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
 // filledRows draws rows of which such a share of the entries is stored.
-func filledRows(rng *rand.Rand, rows, dim int, share float64) *Data {
-	d := &Data{Dim: dim, RowPtr: []int{0}}
+func filledRows(rng *rand.Rand, rows, dim int, share float64) *data.Data {
+	d := &data.Data{Dim: dim, RowPtr: []int{0}}
 	for i := range rows {
 		for j := range dim {
 			if rng.Float64() < share {
@@ -38,7 +39,7 @@ func TestDenseSums(t *testing.T) {
 		{8, 8, 1, true}, {63, 9, 1, true}, {64, 33, 1, true}, {130, 20, 0.8, true}, {chunkRows + 700, 9, 0.9, true},
 	} {
 		d := filledRows(rng, c.rows, c.dim, c.share)
-		require.Equal(t, c.blocky, d.blocky(), "%+v", c)
+		require.Equal(t, c.blocky, blocky(d), "%+v", c)
 		p, err := New(d, d, Options{})
 		require.NoError(t, err)
 		x, y, v := make([]float64, c.dim), make([]float64, c.dim), make([]float64, c.dim)

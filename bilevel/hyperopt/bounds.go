@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -81,32 +82,28 @@ func (p *Problem) ConvexityAt(x []float64) float64 {
 }
 
 // Smoothness returns a bound of ‖g_yy(x, y; φ)‖₂ for every x of the box, every y and every training
-// row: ℓ″_max·max‖a‖² + 2·reg(Hi), with ℓ″_max = ¼ (Logistic), 1 (Squared, Huber) or +Inf
-// (Poisson); with PerRow the largest weight of a row times the first term, plus 2·Ridge. Cost: one
-// pass over the training data.
+// row: ℓ″_max·max‖a‖² + 2·reg(Hi), with ℓ″_max = ¼ (Logistic) or 1 (Squared); with PerRow the
+// largest weight of a row times the first term, plus 2·Ridge. Cost: one pass over the training data.
 func (p *Problem) Smoothness() float64 {
 	r := maxRow(p.train)
 	if p.of == nil {
-		return p.opt.Form.weight(p.opt.Hi)*p.opt.Loss.curvature()*r*r + 2*p.opt.Ridge
+		return p.opt.Hi*p.opt.Loss.curvature()*r*r + 2*p.opt.Ridge
 	}
 	return p.opt.Loss.curvature()*r*r + p.ridge(p.opt.Hi)
 }
 
-// CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box.
+// CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box. It holds at y*(x), not at
+// every y that a method passes through. With PerRow it is a bound of one sample's matrix, max|ℓ′|·
+// max‖a‖, +Inf where ℓ′ is unbounded. Cost: one pass over the training data.
+//
+// # How it works
 //
 // With G₀ = g(x, 0) and the gradient h = g_y(x, 0), which do not depend on x: strong convexity
 // gives ‖y*‖ ≤ ‖h‖/μ_g and, with μ_g‖y*‖²/2 ≤ G₀ − g(x, y*) and μ_g‖y*‖²/2 ≤ Σ reg_i·y_i² ≤ g(x,
 // y*), ‖y*‖² ≤ G₀/μ_g; and ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖ with slope 2 (Raw) or exp(x_i) (Exp).
-// With PerRow, a bound of one sample's matrix: max w′·max|ℓ′|·max‖a‖, which is +Inf where ℓ′ is
-// unbounded. It holds at y*(x), not at every y that a method passes through. Cost: one pass over
-// the training data.
 func (p *Problem) CrossBound() float64 {
 	if p.of == nil {
-		steepest := 1.0
-		if p.opt.Form == Sigmoid {
-			steepest = p.opt.Form.weightSlope(max(p.opt.Lo, min(0, p.opt.Hi)))
-		}
-		return steepest * p.opt.Loss.steepness() * maxRow(p.train)
+		return p.opt.Loss.steepness() * maxRow(p.train)
 	}
 	acc := make([]float64, p.train.Dim+1)
 	zero := make([]float64, p.train.Dim)
@@ -116,14 +113,14 @@ func (p *Problem) CrossBound() float64 {
 }
 
 // GradFBound returns a bound of ‖f_y(y; ξ)‖ for every y and every validation row, C_fy of the
-// paper: max‖a‖ for the logistic loss and Huber's; +Inf for the squared loss and Poisson's, whose
-// gradients are unbounded. Cost: one pass over the validation data.
+// paper: max‖a‖ for the logistic loss, +Inf for the squared one. Cost: one pass over the validation
+// data.
 func (p *Problem) GradFBound() float64 {
 	return p.opt.Loss.steepness() * maxRow(p.val)
 }
 
 // maxRow returns the largest Euclidean norm of a row.
-func maxRow(d *Data) float64 {
+func maxRow(d *data.Data) float64 {
 	most := 0.0
 	for i := range d.Rows() {
 		_, val := d.Row(i)

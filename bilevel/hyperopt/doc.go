@@ -4,25 +4,18 @@
 //	min over x in [Lo, Hi]^dx  F(x) = mean over validation rows of ℓ(y*(x); ξ)
 //	subject to                 y*(x) = argmin_y mean over training rows of ℓ(y; φ) + Σ_i reg_i(x)·y_i².
 //
-// The loss is [Logistic], [Squared], [Poisson] or [Huber] of a linear predictor. The [Penalty] says
-// what x weighs: each feature, as in section 4 of the STABLE paper (eq. hyer-opt), groups of
-// features, all features alike, or each training row (hyper-cleaning). The [Form] says how an entry
-// of x becomes a weight. New makes the [Problem] with hand-written derivatives: bilevel.Problem,
+// The loss is [Logistic] or [Squared] of a linear predictor. The [Penalty] says what x weighs: each
+// feature, as in section 4 of the STABLE paper (eq. hyer-opt), groups of features, all features
+// alike, or each training row (hyper-cleaning). The [Form] says how an entry of x becomes a weight.
+// New makes the [Problem] with hand-written derivatives: bilevel.Problem,
 // bilevel.Products, bilevel.Values, and bilevel.Truth by Newton's method; [Problem.Minimise] and
 // [Problem.GridSearch] give exact values to compare a method with.
 //
-// # Data
-//
-// Data holds sparse rows. ReadLIBSVM, ReadCSV and Open read them; a malformed file gives a
-// *SyntaxError with file and line. Reading takes memory in proportion to what is stored: no number
-// in a file sizes an allocation, and endless records and tokens are refused. Split,
-// SplitStratified, Standardise and MaxAbs prepare the rows.
-//
-// Zeros are not stored, even if the file writes them; they only count for the dimension.
+// Rows come from [stable/bilevel/hyperopt/data], which reads and prepares files.
 //
 // # Concurrency and reproducibility
 //
-// Nothing in this package changes a Data after it is made. A Problem keeps scratch memory and is
+// A Problem keeps scratch memory and is
 // for one goroutine; Clone returns another that shares the data. The mean over all rows is summed
 // in chunks of a fixed size, in order, so that its bits do not depend on Options.Workers or on
 // GOMAXPROCS. Objective starts its inner iteration from a fixed point, so its bits do not depend on

@@ -7,21 +7,22 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // A weight for each of four features of a regression, of which only the first two matter.
 func Example() {
 	rng := rand.New(rand.NewPCG(1, 2))
-	data := &hyperopt.Data{Name: "example", Dim: 4, RowPtr: []int{0}}
+	d := &data.Data{Name: "example", Dim: 4, RowPtr: []int{0}}
 	for range 200 {
 		a := [4]float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
 		for j, v := range a {
-			data.Col, data.Val = append(data.Col, int32(j)), append(data.Val, v)
+			d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
 		}
-		data.RowPtr = append(data.RowPtr, len(data.Col))
-		data.Label = append(data.Label, 2*a[0]-a[1]+rng.NormFloat64())
+		d.RowPtr = append(d.RowPtr, len(d.Col))
+		d.Label = append(d.Label, 2*a[0]-a[1]+rng.NormFloat64())
 	}
-	parts, err := data.Split(1, 1, 1)
+	parts, err := d.Split(1, 1, 1)
 	if err != nil {
 		fmt.Println(err)
 		return

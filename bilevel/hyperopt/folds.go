@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Folds is the mean of F over several problems, (1/K)·Σ_k F_k(x): the loss of a cross-validation,
@@ -13,34 +12,9 @@ type Folds struct {
 	// Problems are the folds: one at least, of the same options, features and weights.
 	Problems []*Problem
 
-	// Progress, if it is not nil, is called before each iteration of Minimise. If it returns false,
-	// the search from that start ends at the best point so far. The content of at is valid only
-	// during the call; Clone keeps it.
-	Progress func(at *SearchState) bool
-}
-
-// SearchState is the state of a search for a minimum before an iteration. [Folds.Continue] resumes
-// from it, to the same bits. It survives JSON.
-type SearchState struct {
-	U          []float64   // log(2·reg) of each weight
-	Gradient   []float64   // of F by U
-	Y          [][]float64 // y*(x) of each fold
-	F          float64
-	ProjGrad   float64 // norm of the projected gradient, by U
-	Radius     float64 // of the trust region
-	Iterations int
-	Moved      bool   // the last step was taken
-	Reads      uint64 // Folds.Reads up to here
-}
-
-// Clone returns a copy that shares no memory.
-func (s *SearchState) Clone() *SearchState {
-	c := *s
-	c.U, c.Gradient, c.Y = slices.Clone(s.U), slices.Clone(s.Gradient), make([][]float64, len(s.Y))
-	for k, y := range s.Y {
-		c.Y[k] = slices.Clone(y)
-	}
-	return &c
+	// Progress, if it is not nil, is called before each iteration of Minimise, with its number and F
+	// there. If it returns false, the search from that start ends at the best point so far.
+	Progress func(iteration int, f float64) bool
 }
 
 // Reads returns the sum of the problems' Reads.
@@ -99,37 +73,6 @@ func (f *Folds) Minimise(starts ...[]float64) (*Minimum, error) {
 	return best, nil
 }
 
-// Continue resumes a search that Minimise began on the same folds, as if it had never stopped: the
-// minimum has the same bits. Reads continues from the count in the state. Errors: those of
-// Minimise, and a state that does not belong to these folds.
-func (f *Folds) Continue(at *SearchState) (*Minimum, error) {
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	s, err := f.search()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.load(at); err != nil {
-		return nil, err
-	}
-	for k, fold := range s.folds { // the gradient has left a factor, a step that was refused a model
-		if err := fold.p.factor(s.at.x, s.at.y[k]); err != nil {
-			return nil, err
-		}
-	}
-	if !s.moved {
-		if err := s.model(); err != nil {
-			return nil, err
-		}
-	}
-	for k, fold := range s.folds {
-		fold.p.reads, f.Problems[k].reads = 0, 0
-	}
-	f.Problems[0].reads = at.Reads
-	return f.descend(s)
-}
-
 // search returns a descent in the log form of the folds.
 func (f *Folds) search() (*descent, error) {
 	var logs []*Problem
@@ -146,7 +89,6 @@ func (f *Folds) search() (*descent, error) {
 	return newDescent(logs...), nil
 }
 
-// logForm returns the same problem in the form Exp.
 func (p *Problem) logForm() *Problem {
 	q := p.Clone()
 	q.opt.Form = Exp
@@ -157,7 +99,7 @@ func (p *Problem) logForm() *Problem {
 // descend minimises from the current point of s, and returns the minimum in the form of the folds.
 func (f *Folds) descend(s *descent) (*Minimum, error) {
 	p, q := f.Problems[0], s.p
-	err := s.run(func() bool { return f.Progress == nil || f.Progress(f.state(s)) })
+	err := s.run(func() bool { return f.Progress == nil || f.Progress(s.iterations, s.at.f) })
 	if err != nil {
 		return nil, err
 	}
@@ -188,16 +130,6 @@ func (f *Folds) descend(s *descent) (*Minimum, error) {
 		m.Y = s.at.y[0]
 	}
 	return m, nil
-}
-
-// state returns the state of s. It shares the memory of s.
-func (f *Folds) state(s *descent) *SearchState {
-	reads := f.Reads()
-	for _, fold := range s.folds {
-		reads += fold.p.reads
-	}
-	return &SearchState{U: s.at.x, Gradient: s.at.grad, Y: s.at.y, F: s.at.f, ProjGrad: s.at.proj,
-		Radius: s.radius, Iterations: s.iterations, Moved: s.moved, Reads: reads}
 }
 
 // GridSearch returns the mean of F over the folds for each weight for all features, which must be

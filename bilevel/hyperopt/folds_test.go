@@ -1,15 +1,17 @@
 package hyperopt
 
 import (
-	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"stable/bilevel/hyperopt/data"
 )
 
 // foldsOf returns the problems of a k-fold cross-validation on the rows of d.
-func foldsOf(t *testing.T, d *Data, k int, opt Options) *Folds {
+func foldsOf(t *testing.T, d *data.Data, k int, opt Options) *Folds {
 	fractions := make([]float64, k)
 	for i := range fractions {
 		fractions[i] = 1
@@ -18,7 +20,7 @@ func foldsOf(t *testing.T, d *Data, k int, opt Options) *Folds {
 	require.NoError(t, err)
 	f := new(Folds)
 	for i := range parts {
-		p, err := New(Join(append(append([]*Data{}, parts[:i]...), parts[i+1:]...)...), parts[i], opt)
+		p, err := New(data.Join(append(append([]*data.Data{}, parts[:i]...), parts[i+1:]...)...), parts[i], opt)
 		require.NoError(t, err)
 		f.Problems = append(f.Problems, p)
 	}
@@ -39,9 +41,9 @@ func TestFoldsMinimise(t *testing.T) {
 		x := make([]float64, d.Dim)
 		f.Problems[0].Uniform(x, 1e-3)
 		calls := 0
-		f.Progress = func(at *SearchState) bool {
-			if at.Iterations == 0 {
-				assert.InEpsilon(t, grid[0], at.F, 1e-9)
+		f.Progress = func(k int, value float64) bool {
+			if k == 0 {
+				assert.InEpsilon(t, grid[0], value, 1e-9)
 			}
 			calls++
 			return true
@@ -74,54 +76,12 @@ func TestFoldsMinimise(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 
-		f.Progress = func(at *SearchState) bool { return at.Iterations < 2 }
+		f.Progress = func(k int, _ float64) bool { return k < 2 }
 		early, err := f.Minimise(x)
 		require.NoError(t, err)
 		assert.Equal(t, 2, early.Iterations)
 		assert.True(t, m.F < early.F && early.F < grid[0])
 	}
-}
-
-// A search that goes on from any of its states, by way of JSON and on folds of its own, ends with
-// the bits and the reads of the whole.
-func TestFoldsContinue(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	d := cancerData(t)
-	fresh := func() *Folds { return foldsOf(t, d, 3, Options{Form: Raw, Lo: 1e-4, Hi: 10}) }
-	f := fresh()
-	x := make([]float64, d.Dim)
-	f.Problems[0].Uniform(x, 0.3)
-	var states []*SearchState
-	refused := 0
-	f.Progress = func(at *SearchState) bool {
-		states = append(states, at.Clone())
-		if !at.Moved {
-			refused++
-		}
-		return true
-	}
-	want, err := f.Minimise(x)
-	require.NoError(t, err)
-	require.Greater(t, len(states), 5)
-	require.Positive(t, refused, "no step was refused: start elsewhere")
-	for _, at := range states {
-		text, err := json.Marshal(at)
-		require.NoError(t, err)
-		read := new(SearchState)
-		require.NoError(t, json.Unmarshal(text, read))
-		require.Equal(t, at, read)
-		g := fresh()
-		got, err := g.Continue(read)
-		require.NoError(t, err)
-		require.Equal(t, want, got, "from iteration %d", at.Iterations)
-		require.Equal(t, f.Reads(), g.Reads(), "from iteration %d", at.Iterations)
-	}
-	other := states[0].Clone()
-	other.Y = other.Y[:2]
-	_, err = fresh().Continue(other)
-	assert.ErrorContains(t, err, "other folds")
 }
 
 func TestFoldsRefuse(t *testing.T) {
@@ -138,25 +98,26 @@ func TestFoldsRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, "problem 1")
 }
 
-// Join is the inverse of a split, up to the order of the rows.
-func TestJoin(t *testing.T) {
-	d := cancerData(t)
-	assert.Equal(t, d, Join(d))
-	rows := func(lo, hi int) (list []int) {
-		for i := lo; i < hi; i++ {
-			list = append(list, i)
-		}
-		return list
-	}
-	assert.Equal(t, d, Join(d.Subset(rows(0, 7)), d.Subset(rows(7, 8)), d.Subset(rows(8, d.Rows()))))
-	wide := &Data{Dim: d.Dim + 1, RowPtr: []int{0}}
-	assert.Panics(t, func() { Join(d, wide) })
-}
-
 // cancerData is the shipped data set, scaled.
-func cancerData(t *testing.T) *Data {
+func cancerData(t *testing.T) *data.Data {
 	d := breastCancer(t)
-	d, err := Standardise(d).Apply(d)
+	d, err := data.Standardise(d).Apply(d)
 	require.NoError(t, err)
 	return d
+}
+
+func breastCancer(t testing.TB) *data.Data {
+	t.Helper()
+	d, err := data.Open(filepath.Join("..", "..", "testdata", "breast_cancer.csv"), data.ReadOptions{LabelColumn: "diagnosis"})
+	require.NoError(t, err)
+	return d
+}
+
+func dataDir(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("STABLE_DATA")
+	if dir == "" {
+		t.Skip("STABLE_DATA, the folder of the LIBSVM data sets, is not set")
+	}
+	return dir
 }

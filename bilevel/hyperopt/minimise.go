@@ -98,24 +98,6 @@ func (s *descent) begin() error {
 	return nil
 }
 
-// load goes to a state.
-func (s *descent) load(at *SearchState) error {
-	ok := len(at.U) == len(s.at.x) && len(at.Gradient) == len(s.at.grad) && len(at.Y) == len(s.folds)
-	for k := range at.Y {
-		ok = ok && len(at.Y[k]) == len(s.at.y[k])
-	}
-	if !ok {
-		return errors.New("hyperopt: Folds.Continue: the state is of other folds")
-	}
-	copy(s.at.x, at.U)
-	copy(s.at.grad, at.Gradient)
-	for k, y := range at.Y {
-		copy(s.at.y[k], y)
-	}
-	s.at.f, s.at.proj, s.radius, s.iterations, s.moved = at.F, at.ProjGrad, at.Radius, at.Iterations, at.Moved
-	return nil
-}
-
 // run iterates from the current point of s to a minimum, which it leaves in at, or until goOn is
 // false.
 func (s *descent) run(goOn func() bool) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -248,20 +249,20 @@ func TestMinimiseOnRealData(t *testing.T) {
 	}
 	t.Run("breast cancer", func(t *testing.T) {
 		d := breastCancer(t)
-		d, err := Standardise(d).Apply(d)
+		d, err := data.Standardise(d).Apply(d)
 		require.NoError(t, err)
 		minimiseHalves(t, d)
 	})
 	for _, name := range []string{"australian/australian_scale.gz", "ijcnn1/ijcnn1.trn.gz"} {
 		t.Run(name, func(t *testing.T) {
-			d, err := Open(filepath.Join(dataDir(t), filepath.FromSlash(name)), ReadOptions{})
+			d, err := data.Open(filepath.Join(dataDir(t), filepath.FromSlash(name)), data.ReadOptions{})
 			require.NoError(t, err)
 			minimiseHalves(t, d)
 		})
 	}
 }
 
-func minimiseHalves(t *testing.T, d *Data) {
+func minimiseHalves(t *testing.T, d *data.Data) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	parts, err := d.Split(1, 1, 1)
 	require.NoError(t, err)

@@ -2,9 +2,9 @@ package hyperopt
 
 import (
 	"fmt"
-	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -23,9 +23,9 @@ const (
 	// OneWeight has a single weight: g = mean ℓ + reg(x_0)·‖y‖². dx is 1.
 	OneWeight
 
-	// PerRow has one weight for each training row: g = mean w(x_φ)·ℓ(y; φ) + Ridge·‖y‖², with the
-	// forms Sigmoid and Raw. dx is the number of training rows. This is data hyper-cleaning: rows
-	// that hurt on the validation data lose their weight (Franceschi et al., ICML 2017).
+	// PerRow has one weight for each training row: g = mean x_φ·ℓ(y; φ) + Ridge·‖y‖². dx is the
+	// number of training rows. This is data hyper-cleaning: rows that hurt on the validation data
+	// lose their weight (Franceschi et al., ICML 2017).
 	PerRow
 )
 
@@ -95,24 +95,7 @@ func (p *Problem) addRidge(dst, x, v []float64) {
 	}
 }
 
-// weight returns w(x_i), the weight of a training row.
-func (f Form) weight(xi float64) float64 {
-	if f == Sigmoid {
-		return 1 / (1 + math.Exp(-xi))
-	}
-	return xi
-}
-
-// weightSlope returns the derivative of weight.
-func (f Form) weightSlope(xi float64) float64 {
-	if f == Sigmoid {
-		e := math.Exp(-math.Abs(xi))
-		return e / ((1 + e) * (1 + e))
-	}
-	return 1
-}
-
-// crossRows calls add for each row φ of the batch, or of all, with the factor w′(x_φ)·ℓ′(aᵀy)/n.
+// crossRows calls add for each row φ of the batch, or of all, with the factor ℓ′(aᵀy)/n.
 // Row φ of PerRow's g_xy is this factor times the entries a of the data.
 func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample,
 	add func(row int, scale float64, col []int32, val []float64)) {
@@ -120,11 +103,10 @@ func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample,
 	for i := range bilevel.Each(phi, p.train.Rows()) {
 		col, val := p.train.Row(int(i))
 		first := p.opt.Loss.first(dot(col, val, y), p.train.Label[i])
-		add(int(i), p.opt.Form.weightSlope(x[i])*first/n, col, val)
+		add(int(i), first/n, col, val)
 	}
 }
 
-// crossVec writes g_xy·v over the batch, or over all rows.
 func (p *Problem) crossVec(dst, x, y, v []float64, phi []bilevel.Sample) {
 	clear(dst)
 	if p.of == nil {
@@ -139,7 +121,7 @@ func (p *Problem) crossVec(dst, x, y, v []float64, phi []bilevel.Sample) {
 }
 
 // GradXG writes g_x(x, y; φ), of length dx: reg′(x_k)·Σ y_i² over the features of weight k, or with
-// PerRow w′(x_φ)·ℓ(y; φ) at the rows of the batch, over their number. Cost: O(dx + dy), with PerRow
+// PerRow ℓ(y; φ) at the rows of the batch, over their number. Cost: O(dx + dy), with PerRow
 // O(dx + entries of the rows).
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradXG: dimension mismatch", p.dx, gx, x)
@@ -158,7 +140,7 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	for i := range bilevel.Each(phi, p.train.Rows()) {
 		col, val := p.train.Row(int(i))
 		value, _ := p.opt.Loss.valueFirst(dot(col, val, y), p.train.Label[i])
-		gx[i] += p.opt.Form.weightSlope(x[i]) * value / n
+		gx[i] += value / n
 	}
 	return nil
 }
@@ -183,7 +165,6 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	return value, err
 }
 
-// meanValue returns the mean of ℓ over the batch, or over all rows.
 func (p *Problem) meanValue(s sum, batch []bilevel.Sample) (float64, error) {
 	if err := p.known(s.data, batch); err != nil {
 		return 0, err
@@ -200,7 +181,7 @@ func (p *Problem) meanValue(s sum, batch []bilevel.Sample) (float64, error) {
 }
 
 // count counts the rows of the batch, or all rows, as read, and returns their number.
-func (p *Problem) count(d *Data, batch []bilevel.Sample) float64 {
+func (p *Problem) count(d *data.Data, batch []bilevel.Sample) float64 {
 	n := len(batch)
 	if n == 0 {
 		n = d.Rows()
@@ -213,7 +194,7 @@ func (p *Problem) count(d *Data, batch []bilevel.Sample) float64 {
 func (p *Problem) trainSum(s sum, x []float64) sum {
 	s.data = p.train
 	if p.of == nil {
-		s.x, s.form = x, p.opt.Form
+		s.x = x
 	}
 	return s
 }

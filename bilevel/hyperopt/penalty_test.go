@@ -12,39 +12,24 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/check"
+	"stable/bilevel/hyperopt/data"
 )
-
-// labelled is random with labels that suit the loss: counts for Poisson's, and an outlier for
-// Huber's.
-func labelled(rng *rand.Rand, n, dim int, l Loss) *Data {
-	d := random(rng, n, dim, l != Logistic)
-	for i := range d.Label {
-		if l == Poisson {
-			d.Label[i] = math.Round(math.Exp(0.3 * d.Label[i]))
-		}
-	}
-	if l == Huber {
-		d.Label[0] = 40
-	}
-	return d
-}
 
 // models calls f for every loss with every penalty and form, on a small random problem.
 func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
-	for _, loss := range []Loss{Logistic, Squared, Poisson, Huber} {
+	for _, loss := range []Loss{Logistic, Squared} {
 		for _, o := range []Options{
 			{Penalty: PerFeature},
 			{Penalty: PerGroup, Groups: []int{1, 0, 1, 2, 0, 1}},
 			{Penalty: PerGroup, Groups: []int{1, 0, 1, 2, 0, 1}, Form: Exp},
 			{Penalty: OneWeight},
 			{Penalty: OneWeight, Form: Exp},
-			{Penalty: PerRow, Form: Sigmoid, Ridge: 0.1},
-			{Penalty: PerRow, Form: Raw, Ridge: 0.1},
+			{Penalty: PerRow, Ridge: 0.1},
 		} {
 			o.Loss = loss
 			t.Run(fmt.Sprintf("loss=%d/penalty=%d/form=%d", loss, o.Penalty, o.Form), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(loss)+4, uint64(o.Penalty))) // no row without an entry
-				p, err := New(labelled(rng, 23, 6, loss), labelled(rng, 17, 6, loss), o)
+				p, err := New(random(rng, 23, 6, loss == Squared), random(rng, 17, 6, loss == Squared), o)
 				require.NoError(t, err)
 				f(t, p, rng)
 			})
@@ -208,7 +193,7 @@ func TestPenaltyRefuses(t *testing.T) {
 	d := random(rng, 20, 3, false)
 	for want, o := range map[string]Options{
 		"hyperopt: Options.Penalty: unknown penalty 9":                       {Penalty: 9},
-		"hyperopt: Options.Loss: unknown loss 4":                             {Loss: 4},
+		"hyperopt: Options.Loss: unknown loss 2":                             {Loss: 2},
 		"hyperopt: Options.Groups: set, but Options.Penalty is not PerGroup": {Groups: []int{0, 0, 0}},
 		"hyperopt: Options.Groups: 2 entries for 3 features": {Penalty: PerGroup,
 			Groups: []int{0, 1}},
@@ -216,9 +201,8 @@ func TestPenaltyRefuses(t *testing.T) {
 			Groups: []int{0, -1, 1}},
 		"hyperopt: Options.Groups: no feature is in group 1 of 3": {Penalty: PerGroup,
 			Groups: []int{0, 2, 0}},
-		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw or Sigmoid": {Penalty: PerRow,
+		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw": {Penalty: PerRow,
 			Form: Exp},
-		"hyperopt: Options.Form: Sigmoid is for weights of rows (Options.Penalty: PerRow)": {Form: Sigmoid},
 		"hyperopt: Options.Ridge: -1, want a finite number > 0": {Penalty: PerRow,
 			Ridge: -1},
 		"hyperopt: Options.Lo: -1 does not give a weight ≥ 0": {Penalty: PerRow, Lo: -1,
@@ -227,14 +211,24 @@ func TestPenaltyRefuses(t *testing.T) {
 		_, err := New(d, d, o)
 		assert.EqualError(t, err, want)
 	}
-	_, err := New(d, d, Options{Loss: Poisson})
-	assert.ErrorContains(t, err, "but the Poisson loss needs counts ≥ 0")
-
-	p, err := New(d, d, Options{Penalty: PerRow, Form: Sigmoid})
+	p, err := New(d, d, Options{Penalty: PerRow})
 	require.NoError(t, err)
 	_, err = p.GridSearch([]float64{1})
 	assert.Error(t, err)
 	assert.Panics(t, func() { p.Uniform(make([]float64, 20), 1) })
+}
+
+// With weights of rows the bounds are attained, at the largest weight of the longest row.
+func TestRowBounds(t *testing.T) {
+	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{3, 4, 1},
+		Label: []float64{1, -1}}
+	p, err := New(d, d, Options{Loss: Squared, Penalty: PerRow, Lo: 0, Hi: 0.8, Ridge: 0.1})
+	require.NoError(t, err)
+	assert.InDelta(t, 0.8*25+0.2, p.Smoothness(), 1e-14)
+	p, err = New(d, d, Options{Penalty: PerRow, Lo: 0, Hi: 0.8})
+	require.NoError(t, err)
+	assert.InDelta(t, 0.8*25/4+0.02, p.Smoothness(), 1e-14)
+	assert.InDelta(t, 5, p.CrossBound(), 1e-14)
 }
 
 // TestHyperCleaning: of rows whose labels were turned over, the weights end below those of the
@@ -245,16 +239,19 @@ func TestHyperCleaning(t *testing.T) {
 	for i := range 15 {
 		train.Label[i] = -train.Label[i]
 	}
-	p, err := New(train, val, Options{Penalty: PerRow, Form: Sigmoid, Ridge: 0.02})
+	p, err := New(train, val, Options{Penalty: PerRow, Lo: 0, Hi: 1, Ridge: 0.02})
 	require.NoError(t, err)
 	x, grad := make([]float64, 60), make([]float64, 60)
+	for i := range x {
+		x[i] = 0.5
+	}
 	first, err := p.Objective(grad, x)
 	require.NoError(t, err)
 	for range 200 {
 		_, err := p.Objective(grad, x)
 		require.NoError(t, err)
 		for i, g := range grad {
-			x[i] -= 100 * g
+			x[i] = min(max(x[i]-25*g, 0), 1)
 		}
 	}
 	last, err := p.Objective(nil, x)
@@ -262,10 +259,10 @@ func TestHyperCleaning(t *testing.T) {
 	assert.Less(t, last, 0.8*first)
 	var turned, kept float64
 	for i, v := range x {
-		if w := Sigmoid.weight(v); i < 15 {
-			turned += w / 15
+		if i < 15 {
+			turned += v / 15
 		} else {
-			kept += w / 45
+			kept += v / 45
 		}
 	}
 	assert.Less(t, turned, 0.5*kept)

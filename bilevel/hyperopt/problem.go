@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -13,15 +14,14 @@ import (
 type Form int
 
 const (
-	Raw     Form = iota // reg = x_i, as in eq. (hyer-opt) of the paper; x must stay positive
-	Exp                 // reg = exp(x_i)/2, any x
-	Sigmoid             // w = 1/(1 + exp(−x_i)), any x; for PerRow alone
+	Raw Form = iota // reg = x_i, as in eq. (hyer-opt) of the paper; x must stay positive
+	Exp             // reg = exp(x_i)/2, any x
 )
 
 // Options says which problem New makes of the data. The zero value is the paper's problem, on a
 // box.
 type Options struct {
-	// Loss is Logistic (the default), Squared, Poisson or Huber.
+	// Loss is Logistic (the default) or Squared.
 	Loss Loss
 
 	// Penalty says what x weighs: PerFeature (the default), PerGroup, OneWeight or PerRow.
@@ -31,16 +31,15 @@ type Options struct {
 	// groups has a feature. Copied.
 	Groups []int
 
-	// Form is Raw (the default) or Exp; with PerRow it is Raw or Sigmoid.
+	// Form is Raw (the default) or Exp; with PerRow it is Raw.
 	Form Form
 
 	// Ridge is for PerRow: the weight > 0 of ‖y‖², which is not tuned. Default 0.01.
 	Ridge float64
 
 	// Lo and Hi bound every x_i. Both zero, the default: Raw 0.01 and 1, Exp the same weights,
-	// log(0.02) and log(2), Sigmoid −10 and 10. Finite, Lo ≤ Hi, and Lo > 0 for Raw (with PerRow
-	// Lo ≥ 0). The paper has no box; without one, a negative x_i makes the lower level nonconvex,
-	// and 0 leaves it without a modulus.
+	// log(0.02) and log(2). Finite, Lo ≤ Hi, and Lo > 0 for Raw (with PerRow Lo ≥ 0). The paper has
+	// no box; without one, a negative x_i makes the lower level nonconvex.
 	Lo, Hi float64
 
 	// Workers is the number of goroutines that share a sum over all rows. It does not change the
@@ -51,7 +50,7 @@ type Options struct {
 // Problem is eq. (hyer-opt) on two data sets. A sample φ names a training row, a sample ξ a
 // validation row. See the package comment.
 type Problem struct {
-	train, val *Data
+	train, val *data.Data
 	opt        Options
 	dx         int
 	of         []int // the entry of x that weighs each feature; nil with PerRow
@@ -75,12 +74,12 @@ var (
 //
 // Errors: an option out of range; data that Data.Check refuses, without rows or features, of
 // different dimensions (Dim of the smaller may be raised) or of different classes; for the logistic
-// loss, labels other than −1 and +1, or one class only; for the Poisson loss, negative labels.
-func New(train, val *Data, opt Options) (*Problem, error) {
+// loss, labels other than −1 and +1, or one class only.
+func New(train, val *data.Data, opt Options) (*Problem, error) {
 	if err := opt.setDefaults(); err != nil {
 		return nil, err
 	}
-	for i, d := range [2]*Data{train, val} {
+	for i, d := range [2]*data.Data{train, val} {
 		rows := [2]string{"training", "validation"}[i]
 		if d == nil || d.Rows() == 0 {
 			return nil, fmt.Errorf("hyperopt: New: no %s rows", rows)
@@ -88,7 +87,7 @@ func New(train, val *Data, opt Options) (*Problem, error) {
 		if err := d.Check(); err != nil {
 			return nil, err
 		}
-		if err := d.fits(opt.Loss, rows); err != nil {
+		if err := opt.Loss.fits(d, rows); err != nil {
 			return nil, err
 		}
 	}
@@ -115,30 +114,24 @@ func (o *Options) setDefaults() error {
 		o.Ridge = 0.01
 	}
 	if o.Lo == 0 && o.Hi == 0 {
-		switch o.Form {
-		case Exp:
+		o.Lo, o.Hi = 0.01, 1
+		if o.Form == Exp {
 			o.Lo, o.Hi = math.Log(2*0.01), math.Log(2*1)
-		case Sigmoid:
-			o.Lo, o.Hi = -10, 10
-		default:
-			o.Lo, o.Hi = 0.01, 1
 		}
 	}
 	rows := o.Penalty == PerRow
 	switch {
-	case o.Loss < Logistic || o.Loss > Huber:
+	case o.Loss < Logistic || o.Loss > Squared:
 		return fmt.Errorf("hyperopt: Options.Loss: unknown loss %d", o.Loss)
 	case o.Penalty < PerFeature || o.Penalty > PerRow:
 		return fmt.Errorf("hyperopt: Options.Penalty: unknown penalty %d", o.Penalty)
-	case o.Form < Raw || o.Form > Sigmoid:
+	case o.Form < Raw || o.Form > Exp:
 		return fmt.Errorf("hyperopt: Options.Form: unknown form %d", o.Form)
 	case rows && o.Form == Exp:
-		return errors.New("hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw or Sigmoid")
-	case !rows && o.Form == Sigmoid:
-		return errors.New("hyperopt: Options.Form: Sigmoid is for weights of rows (Options.Penalty: PerRow)")
+		return errors.New("hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw")
 	case !(o.Ridge > 0) || !mat.IsFinite(o.Ridge):
 		return fmt.Errorf("hyperopt: Options.Ridge: %v, want a finite number > 0", o.Ridge)
-	case rows && !(mat.IsFinite(o.Lo) && (o.Form != Raw || o.Lo >= 0)):
+	case rows && !(mat.IsFinite(o.Lo) && o.Lo >= 0):
 		return fmt.Errorf("hyperopt: Options.Lo: %v does not give a weight ≥ 0", o.Lo)
 	case rows: // weights of rows may be 0
 	case !mat.IsFinite(o.Lo) || o.Form == Raw && !(o.Lo > 0) || o.Form == Exp && !(math.Exp(o.Lo) > 0):
@@ -154,15 +147,7 @@ func (o *Options) setDefaults() error {
 }
 
 // fits returns an error if the labels of d do not suit the loss. rows says which rows these are.
-func (d *Data) fits(l Loss, rows string) error {
-	if l == Poisson {
-		for i, b := range d.Label {
-			if b < 0 {
-				return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but the Poisson loss needs counts ≥ 0",
-					d.Name, rows, i, b)
-			}
-		}
-	}
+func (l Loss) fits(d *data.Data, rows string) error {
 	if l != Logistic {
 		return nil
 	}
@@ -188,14 +173,13 @@ func (p *Problem) Clone() *Problem {
 }
 
 // Train returns the training rows.
-func (p *Problem) Train() *Data { return p.train }
+func (p *Problem) Train() *data.Data { return p.train }
 
 // Validation returns the validation rows.
-func (p *Problem) Validation() *Data { return p.val }
+func (p *Problem) Validation() *data.Data { return p.val }
 
-// Reads returns the number of rows that the sums of p have read since New or Clone, a measure of
-// cost common to stochastic and exact methods. A batch counts with its size. CrossG, which is the
-// same for every sample, counts nothing.
+// Reads returns the number of rows that the sums of p have read since New or Clone. A batch counts
+// with its size. CrossG, which is the same for every sample, counts nothing.
 func (p *Problem) Reads() uint64 { return p.reads }
 
 // Loss returns the loss of both levels.
@@ -232,7 +216,7 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 
 // CrossG writes g_xy. With weights of features it is the same for every sample: slope(x_k)·y_i in
 // the row k of the weight of feature i, with slope 2 (Raw) or exp(x_k) (Exp). With PerRow, row φ is
-// w′(x_φ)·ℓ′(aᵀy)·a over the size of the batch. Cost: O(dx·dy), to clear it.
+// ℓ′(aᵀy)·a over the size of the batch. Cost: O(dx·dy), to clear it.
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: CrossG: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: CrossG: dimension mismatch", p.train.Dim, y)
@@ -301,7 +285,6 @@ func (p *Problem) ridge(xi float64) float64 {
 	return 2 * xi
 }
 
-// slope returns the derivative of ridge.
 func (p *Problem) slope(xi float64) float64 {
 	if p.opt.Form == Exp {
 		return math.Exp(xi)
@@ -309,7 +292,6 @@ func (p *Problem) slope(xi float64) float64 {
 	return 2
 }
 
-// bend returns the second derivative of ridge.
 func (p *Problem) bend(xi float64) float64 {
 	if p.opt.Form == Exp {
 		return math.Exp(xi)
@@ -360,7 +342,7 @@ func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
 }
 
 // known returns an error if a sample is not the index of a row.
-func (p *Problem) known(d *Data, batch []bilevel.Sample) error {
+func (p *Problem) known(d *data.Data, batch []bilevel.Sample) error {
 	for _, i := range batch {
 		if i >= bilevel.Sample(d.Rows()) {
 			return fmt.Errorf("hyperopt: sample %d, but %q has %d rows", i, d.Name, d.Rows())

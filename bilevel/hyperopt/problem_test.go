@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
 // random returns n rows of dim sparse features with labels −1 and +1, or real ones for a
 // regression.
-func random(rng *rand.Rand, n, dim int, regression bool) *Data {
-	d := &Data{Name: "random", Dim: dim, RowPtr: []int{0}}
+func random(rng *rand.Rand, n, dim int, regression bool) *data.Data {
+	d := &data.Data{Name: "random", Dim: dim, RowPtr: []int{0}}
 	for i := range n {
 		t := 0.3 * rng.NormFloat64()
 		for j := range dim {
@@ -78,7 +79,7 @@ func lower(p *Problem, x, y []float64, phi []bilevel.Sample) float64 {
 	return v
 }
 
-func meanLoss(l Loss, d *Data, y []float64, batch []bilevel.Sample) float64 {
+func meanLoss(l Loss, d *data.Data, y []float64, batch []bilevel.Sample) float64 {
 	if len(batch) == 0 {
 		for i := range d.Rows() {
 			batch = append(batch, bilevel.Sample(i))
@@ -274,13 +275,13 @@ func TestOraclesAllocateNothing(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	good := random(rng, 10, 3, false)
-	edit := func(f func(d *Data)) *Data {
+	edit := func(f func(d *data.Data)) *data.Data {
 		d := good.Subset([]int{0, 1, 2, 3, 4, 5})
 		f(d)
 		return d
 	}
 	for want, c := range map[string]struct {
-		train, val *Data
+		train, val *data.Data
 		opt        Options
 	}{
 		"Options.Loss":              {good, good, Options{Loss: 7}},
@@ -291,27 +292,27 @@ func TestNewRefuses(t *testing.T) {
 		"Options.Hi: 0":             {good, good, Options{Lo: 0.5}},
 		"Options.Hi: 800":           {good, good, Options{Form: Exp, Lo: 1, Hi: 800}},
 		"Options.Workers":           {good, good, Options{Workers: -1}},
-		"no validation rows":        {good, &Data{Dim: 3, RowPtr: []int{0}}, Options{}},
-		"features to train on":      {good, edit(func(d *Data) { d.Dim = 4 }), Options{}},
-		"all training rows (6) are": {edit(func(d *Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), good, Options{}},
+		"no validation rows":        {good, &data.Data{Dim: 3, RowPtr: []int{0}}, Options{}},
+		"features to train on":      {good, edit(func(d *data.Data) { d.Dim = 4 }), Options{}},
+		"all training rows (6) are": {edit(func(d *data.Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), good, Options{}},
 		"all validation rows (6) are of one class": {
-			good, edit(func(d *Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), Options{}},
-		"label 2":                    {good, edit(func(d *Data) { d.Label[3] = 2 }), Options{}},
-		"label is not finite":        {good, edit(func(d *Data) { d.Label[3] = math.NaN() }), Options{Loss: Squared}},
-		"classes":                    {edit(func(d *Data) { d.Classes = [2]string{"a", "b"} }), edit(func(d *Data) { d.Classes = [2]string{"b", "a"} }), Options{}},
-		"columns must ascend":        {good, edit(func(d *Data) { d.Col[len(d.Col)-1] = 3 }), Options{}},
-		"value is not finite":        {good, edit(func(d *Data) { d.Val[0] = math.Inf(1) }), Options{}},
-		"RowPtr does not ascend":     {good, edit(func(d *Data) { d.RowPtr[2] = len(d.Col) + 5 }), Options{}},
-		"Col and Val":                {good, edit(func(d *Data) { d.Val = d.Val[1:] }), Options{}},
-		"feature names":              {good, edit(func(d *Data) { d.Features = []string{"a"} }), Options{}},
-		"RowPtr must have one entry": {good, edit(func(d *Data) { d.RowPtr = d.RowPtr[1:] }), Options{}},
+			good, edit(func(d *data.Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), Options{}},
+		"label 2":                    {good, edit(func(d *data.Data) { d.Label[3] = 2 }), Options{}},
+		"label is not finite":        {good, edit(func(d *data.Data) { d.Label[3] = math.NaN() }), Options{Loss: Squared}},
+		"classes":                    {edit(func(d *data.Data) { d.Classes = [2]string{"a", "b"} }), edit(func(d *data.Data) { d.Classes = [2]string{"b", "a"} }), Options{}},
+		"columns must ascend":        {good, edit(func(d *data.Data) { d.Col[len(d.Col)-1] = 3 }), Options{}},
+		"value is not finite":        {good, edit(func(d *data.Data) { d.Val[0] = math.Inf(1) }), Options{}},
+		"RowPtr does not ascend":     {good, edit(func(d *data.Data) { d.RowPtr[2] = len(d.Col) + 5 }), Options{}},
+		"Col and Val":                {good, edit(func(d *data.Data) { d.Val = d.Val[1:] }), Options{}},
+		"feature names":              {good, edit(func(d *data.Data) { d.Features = []string{"a"} }), Options{}},
+		"RowPtr must have one entry": {good, edit(func(d *data.Data) { d.RowPtr = d.RowPtr[1:] }), Options{}},
 	} {
 		_, err := New(c.train, c.val, c.opt)
 		assert.ErrorContains(t, err, want)
 	}
 	_, err := New(nil, good, Options{})
 	assert.ErrorContains(t, err, "no training rows")
-	none := &Data{RowPtr: []int{0, 0, 0}, Label: []float64{-1, 1}}
+	none := &data.Data{RowPtr: []int{0, 0, 0}, Label: []float64{-1, 1}}
 	_, err = New(none, none, Options{})
 	assert.ErrorContains(t, err, "0 features")
 	p, err := New(good, good, Options{Workers: 3})
@@ -381,7 +382,7 @@ func TestDefaultsAgree(t *testing.T) {
 func TestLossFunctionsAtTheirLimits(t *testing.T) {
 	for _, m := range []float64{-1e300, -800, -40, -1e-9, 0, 1e-9, 40, 800, 1e300} {
 		v, w := Logistic.valueFirst(m, 1)
-		g, h, k := Logistic.first(m, 1), Logistic.second(m, 1), Logistic.third(m, 1)
+		g, h, k := Logistic.first(m, 1), Logistic.second(m), Logistic.third(m)
 		assert.InEpsilon(t, 2+g, 2+w, 1e-15)
 		assert.True(t, mat.IsFinite(v) && mat.IsFinite(g) && mat.IsFinite(h) && mat.IsFinite(k), "%v", m)
 		mirror, w := Logistic.valueFirst(-m, -1)
@@ -392,9 +393,41 @@ func TestLossFunctionsAtTheirLimits(t *testing.T) {
 		assert.InEpsilon(t, 1+max(0, -m), 1+v, 0.7)
 		for _, l := range []Loss{Logistic, Squared} {
 			if math.Abs(m) < 100 {
-				third := slopeOf(func(z []float64) float64 { return l.second(z[0], 1) }, []float64{m + 0.1}, 0, 1e-2)
-				assert.InDelta(t, third, l.third(m+0.1, 1), 1e-8)
+				third := slopeOf(func(z []float64) float64 { return l.second(z[0]) }, []float64{m + 0.1}, 0, 1e-2)
+				assert.InDelta(t, third, l.third(m+0.1), 1e-8)
 			}
 		}
 	}
+}
+
+func TestMetrics(t *testing.T) {
+	d := &data.Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{1, 1, -3},
+		Label: []float64{1, 1, 1}}
+	y := []float64{2, 0}
+	assert.InDelta(t, 1.0/3, Accuracy(d, y), 1e-15) // predictions 2, 0 and −6: a zero counts as −1
+	assert.InDelta(t, (0.5+0.5+24.5)/3, Squared.Mean(d, y), 1e-15)
+	assert.InDelta(t, (math.Log1p(math.Exp(-2))+math.Ln2+math.Log1p(math.Exp(6)))/3, Logistic.Mean(d, y), 1e-15)
+	assert.Panics(t, func() { Accuracy(d, y[:1]) })
+	assert.Panics(t, func() { Squared.Mean(d, y[:1]) })
+}
+
+// Reads counts a batch with its size, an exact sum with all rows, and a Newton step with two
+// passes.
+func TestReads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	p, err := New(random(rng, 30, 3, false), random(rng, 20, 3, false), Options{})
+	require.NoError(t, err)
+	x, y, g := []float64{0.1, 0.1, 0.1}, make([]float64, 3), make([]float64, 3)
+	require.NoError(t, p.GradG(g, x, y, []bilevel.Sample{1, 1}))
+	assert.EqualValues(t, 2, p.Reads())
+	require.NoError(t, p.HessG(mat.NewSym(3), x, y, nil))
+	assert.EqualValues(t, 32, p.Reads())
+	require.NoError(t, p.GradF(make([]float64, 3), g, x, y, nil))
+	assert.EqualValues(t, 52, p.Reads())
+	_, err = p.Objective(nil, x)
+	require.NoError(t, err)
+	newton := p.Reads() - 52 - 20 - 30 // without the validation loss and g(x, 0)
+	assert.Zero(t, newton%30)
+	assert.GreaterOrEqual(t, newton, uint64(4*30))
+	assert.Zero(t, p.Clone().Reads())
 }

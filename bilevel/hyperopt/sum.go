@@ -3,6 +3,7 @@ package hyperopt
 import (
 	"sync"
 
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -21,10 +22,9 @@ const (
 type sum struct {
 	kind kind
 	loss Loss
-	data *Data
+	data *data.Data
 	y, v []float64
-	x    []float64 // where rows have weights form.weight(x_i); nil: they weigh 1
-	form Form
+	x    []float64 // weights of the rows; nil: they weigh 1
 }
 
 // weight returns the weight of row i.
@@ -32,7 +32,7 @@ func (s *sum) weight(i int) float64 {
 	if s.x == nil {
 		return 1
 	}
-	return s.form.weight(s.x[i])
+	return s.x[i]
 }
 
 // row adds the term of row i to acc; stride is the distance of the rows of a matrix, 0 for a
@@ -52,17 +52,17 @@ func (s *sum) row(acc []float64, stride, i int) {
 		axpy(acc, w*first, col, val)
 		acc[len(s.y)] += w * value
 	case hessVec:
-		axpy(acc, w*s.loss.second(t, b)*dot(col, val, s.v), col, val)
+		axpy(acc, w*s.loss.second(t)*dot(col, val, s.v), col, val)
 	}
 }
 
 // factor returns what a·aᵀ of row i is multiplied by in a sum of matrices.
 func (s *sum) factor(i int, col []int32, val []float64) float64 {
-	t, b, w := dot(col, val, s.y), s.data.Label[i], s.weight(i)
+	t, w := dot(col, val, s.y), s.weight(i)
 	if s.kind == hessian {
-		return w * s.loss.second(t, b)
+		return w * s.loss.second(t)
 	}
-	return w * s.loss.third(t, b) * dot(col, val, s.v)
+	return w * s.loss.third(t) * dot(col, val, s.v)
 }
 
 // rows adds the terms of rows lo to hi−1; with a block, to a matrix.
@@ -135,7 +135,6 @@ func (a *adder) round(workers, size, stride, lo int, s sum) {
 	wg.Wait()
 }
 
-// chunk sets part to the sum over the chunk that begins at row lo.
 func (s *sum) chunk(part []float64, stride, lo int, b *block) {
 	clear(part)
 	s.rows(part, stride, lo, min(lo+chunkRows, s.data.Rows()), b)
@@ -143,7 +142,7 @@ func (s *sum) chunk(part []float64, stride, lo int, b *block) {
 
 // block returns the block of worker w where s is a sum of matrices over dense rows, and else nil.
 func (a *adder) block(w, stride int, s *sum) *block {
-	if stride == 0 || !s.data.blocky() {
+	if stride == 0 || !blocky(s.data) {
 		return nil
 	}
 	if len(a.blocks) == 0 {
@@ -170,7 +169,6 @@ func addTo(dst, src []float64) {
 	}
 }
 
-// dot returns aᵀy for a sparse row a.
 func dot(col []int32, val, y []float64) float64 {
 	val = val[:len(col)]
 	t := 0.0
@@ -180,7 +178,6 @@ func dot(col []int32, val, y []float64) float64 {
 	return t
 }
 
-// axpy sets y = y + alpha·a for a sparse row a.
 func axpy(y []float64, alpha float64, col []int32, val []float64) {
 	val = val[:len(col)]
 	for k, c := range col {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stable/bilevel/hyperopt/data"
 	"stable/mat"
 )
 
@@ -42,9 +43,9 @@ func TestSolutionIsStationary(t *testing.T) {
 // y*(x) seems to raise g, by rounding alone.
 func TestSolutionWhereRoundingHidesTheFall(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 'm'))
-	rule := func(n int, seed uint64) *Data {
+	rule := func(n int, seed uint64) *data.Data {
 		rng := rand.New(rand.NewPCG(seed, 9))
-		d := &Data{Dim: 3, RowPtr: []int{0}}
+		d := &data.Data{Dim: 3, RowPtr: []int{0}}
 		for range n {
 			score := rng.NormFloat64()
 			for j := range 3 {
@@ -56,8 +57,8 @@ func TestSolutionWhereRoundingHidesTheFall(t *testing.T) {
 		}
 		return d
 	}
-	resampled := func(d *Data) *Data {
-		r := &Data{Dim: 3, RowPtr: []int{0}}
+	resampled := func(d *data.Data) *data.Data {
+		r := &data.Data{Dim: 3, RowPtr: []int{0}}
 		for range 4000 {
 			i := rng.IntN(d.Rows())
 			col, val := d.Row(i)
@@ -83,7 +84,7 @@ func TestSolutionWhereRoundingHidesTheFall(t *testing.T) {
 // TestSeparableData trains on data that a plane separates, at weights where the model is steep and
 // Newton's full step too long.
 func TestSeparableData(t *testing.T) {
-	d := &Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1},
+	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1},
 		Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
 	p, err := New(d, d, Options{Lo: 1e-12, Hi: 1})
 	require.NoError(t, err)
@@ -99,8 +100,8 @@ func TestSeparableData(t *testing.T) {
 // TestRidgeAgreesWithItsFormula checks the squared loss in one dimension, y* = Σab/(Σa² + 2nλ), and
 // F with it.
 func TestRidgeAgreesWithItsFormula(t *testing.T) {
-	train := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{1, 2}, Label: []float64{3, 1}}
-	val := &Data{Dim: 1, RowPtr: []int{0, 1}, Col: []int32{0}, Val: []float64{2}, Label: []float64{1}}
+	train := &data.Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{1, 2}, Label: []float64{3, 1}}
+	val := &data.Data{Dim: 1, RowPtr: []int{0, 1}, Col: []int32{0}, Val: []float64{2}, Label: []float64{1}}
 	p, err := New(train, val, Options{Loss: Squared, Lo: 0.25, Hi: 3})
 	require.NoError(t, err)
 	y, grad := make([]float64, 1), make([]float64, 1)
@@ -139,7 +140,7 @@ func TestGradientOnRealData(t *testing.T) {
 		t.Skip("long")
 	}
 	d := breastCancer(t)
-	d, err := Standardise(d).Apply(d)
+	d, err := data.Standardise(d).Apply(d)
 	require.NoError(t, err)
 	parts, err := d.Split(1, 2, 1)
 	require.NoError(t, err)

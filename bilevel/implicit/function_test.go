@@ -10,6 +10,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
 	"stable/bilevel/quadratic"
 	"stable/mat"
@@ -20,9 +21,9 @@ type bare struct{ bilevel.Problem }
 
 // rows is a small problem on data, whose g is far from quadratic.
 func rows(t *testing.T) *hyperopt.Problem {
-	half := func(seed uint64) *hyperopt.Data {
+	half := func(seed uint64) *data.Data {
 		rng := rand.New(rand.NewPCG(seed, 9))
-		d := &hyperopt.Data{Dim: 5, RowPtr: []int{0}}
+		d := &data.Data{Dim: 5, RowPtr: []int{0}}
 		for i := range 60 {
 			score := rng.NormFloat64()
 			for j := range d.Dim {

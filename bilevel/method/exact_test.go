@@ -112,13 +112,9 @@ func TestDefaults(t *testing.T) {
 	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	root, storm, inf := bilevel.Power{C: 1, P: 0.5}, bilevel.Power{C: 1, P: 2.0 / 3}, math.Inf(1)
 	opt := bilevel.Options{Seed: 5, UpperBatch: 2, LowerBatch: 2}
-	rule := func(u bilevel.Upper) bilevel.Method { return bilevel.STABLE{Alpha: a, Beta: b, MuG: 0.3, Upper: u} }
 	for _, c := range []struct{ short, long bilevel.Method }{
 		{bilevel.STABLE{MuG: 0.3},
 			bilevel.STABLE{ScaleX: 0.1, ScaleY: 0.5, Tau: root, MuG: 0.3, CGxy: inf, InitBatch: 4, Trust: 0.1}},
-		{rule(bilevel.Momentum{}), rule(bilevel.Momentum{Weight: bilevel.Constant(0.9)})},
-		{rule(bilevel.STORM{}), rule(bilevel.STORM{Tau: storm})},
-		{rule(bilevel.Adam{}), rule(bilevel.Adam{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})},
 		{BSA{Alpha: a, Beta: b, Neumann: n}, BSA{Alpha: a, Beta: b, Inner: bilevel.Power{C: 1, P: -0.5}, Neumann: n}},
 		{StocBiO{Alpha: a, Beta: b, Inner: 0, Neumann: n}, StocBiO{Alpha: a, Beta: b, Inner: 10, Neumann: n}},
 		{ALSET{Alpha: a, Beta: b, Inner: 0, Neumann: n}, ALSET{Alpha: a, Beta: b, Inner: 1, Neumann: n}},

@@ -40,9 +40,6 @@ func TestFieldsSayTheirDefaults(t *testing.T) {
 		}
 	}
 	types := map[reflect.Type]string{reflect.TypeFor[bilevel.Options](): "", reflect.TypeFor[Neumann](): ""}
-	for _, u := range []bilevel.Upper{bilevel.Momentum{}, bilevel.STORM{}, bilevel.Adam{}} {
-		types[reflect.TypeOf(u)] = ""
-	}
 	for _, e := range Registry() {
 		types[reflect.TypeOf(e.New(Tuning{}))] = ""
 	}

@@ -104,7 +104,7 @@ var mu sync.RWMutex // guards registry
 var registry = []Entry{
 	{
 		Name:  "STABLE",
-		New:   func(t Tuning) bilevel.Method { return t.stable(nil) },
+		New:   func(t Tuning) bilevel.Method { return t.stable() },
 		Needs: Needs{MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStable(1),
 	},
 	{
@@ -116,25 +116,6 @@ var registry = []Entry{
 		Name:    "STABLE-untuned",
 		New:     func(t Tuning) bilevel.Method { return bilevel.Untuned{MuG: t.MuG} },
 		Untuned: true, Variants: noVariants, Uses: usesUntuned,
-	},
-	{
-		Name: "STABLE-Momentum", Base: "STABLE",
-		New:   func(t Tuning) bilevel.Method { return t.stable(bilevel.Momentum{}) },
-		Needs: Needs{Alpha: true, MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau,
-		Uses: usesStable(1),
-	},
-	{
-		Name: "STABLE-STORM", Base: "STABLE",
-		New:   func(t Tuning) bilevel.Method { return t.stable(bilevel.STORM{}) },
-		Needs: Needs{Alpha: true, MuG: true}, Orders: [2]float64{1. / 3, 1. / 3}, Variants: stableTau,
-		Uses: usesStable(2),
-	},
-	{
-		Name: "STABLE-Adam", Base: "STABLE",
-		New:   func(t Tuning) bilevel.Method { return t.stable(bilevel.Adam{}) },
-		Needs: Needs{Alpha: true, MuG: true, MetricSet: true}, Orders: [2]float64{0.5, 0.5},
-		Lengths:  [2]bool{true, false},
-		Variants: stableTau, Uses: usesStable(1),
 	},
 	{
 		Name:  "BSA",
@@ -333,8 +314,8 @@ type scaled struct{ bilevel.Schedule }
 // At returns a fifth of the schedule's value.
 func (s scaled) At(k int) float64 { return s.Schedule.At(k) / 5 }
 
-func (t Tuning) stable(u bilevel.Upper) bilevel.Method {
-	return bilevel.STABLE{Alpha: t.Alpha, Upper: u, Beta: t.Beta, Tau: t.Tau, MuG: t.MuG, CGxy: t.CGxy}
+func (t Tuning) stable() bilevel.Method {
+	return bilevel.STABLE{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, MuG: t.MuG, CGxy: t.CGxy}
 }
 
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
@@ -357,8 +338,8 @@ func Names() []string {
 	return names
 }
 
-// Register adds a method of your own to the registry of this program. From then on Spec reads and
-// writes it, and the commands of stable/bench/race let it start; check.Method tests the method
+// Register adds a method of your own to the registry of this program. From then on the
+// commands of stable/bench/race let it start; check.Method tests the method
 // itself.
 //
 // e needs Name and New; a race in which Alpha and Beta are chosen also wants Needs. Uses may be
@@ -402,13 +383,4 @@ func Lookup(name string) (Entry, error) {
 	names := Names()
 	slices.Sort(names)
 	return Entry{}, option.Bad("no method is called %q; there are %s", name, strings.Join(names, ", "))
-}
-
-// Tune returns the method of that name with the parameters in t. The error is that of Lookup.
-func Tune(name string, t Tuning) (bilevel.Method, error) {
-	e, err := Lookup(name)
-	if err != nil {
-		return nil, err
-	}
-	return e.New(t), nil
 }

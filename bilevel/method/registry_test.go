@@ -70,15 +70,10 @@ func TestLookup(t *testing.T) {
 		got, err := Lookup(strings.ToUpper(e.Name))
 		require.NoError(t, err)
 		assert.Equal(t, e.Name, got.Name)
-		m, err := Tune(e.Name, tuning)
-		require.NoError(t, err)
-		assert.Equal(t, e.Name, m.Name())
+		assert.Equal(t, e.Name, got.New(tuning).Name())
 		assert.Equal(t, 1, len(slices.DeleteFunc(Names(), func(n string) bool { return !strings.EqualFold(n, e.Name) })))
 	}
-	m, err := Tune("stocbio", Tuning{})
-	require.NoError(t, err)
-	assert.Equal(t, StocBiO{}, m)
-	_, err = Tune("ADAM", Tuning{})
+	_, err := Lookup("ADAM")
 	require.ErrorIs(t, err, bilevel.ErrOption)
 	assert.ErrorContains(t, err, `"ADAM"`)
 	for _, name := range Names() {
@@ -102,12 +97,6 @@ func TestRegister(t *testing.T) {
 	got, err := Lookup("GUEST")
 	require.NoError(t, err)
 	got.Variants[1].Set(&Tuning{})
-	m, err := Tune("guest", tuning)
-	require.NoError(t, err)
-	text := Spec{Method: m}.String()
-	var back Spec
-	require.NoError(t, back.UnmarshalJSON([]byte(text)), text)
-	assert.Equal(t, m, back.Method)
 
 	untuned := func(Tuning) bilevel.Method { return bilevel.Untuned{} }
 	for want, bad := range map[string]Entry{

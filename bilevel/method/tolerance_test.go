@@ -164,9 +164,6 @@ func TestToleranceStandsStill(t *testing.T) {
 				Trust: 1e-12}, bilevel.Options{}},
 		"another entry's step": {levels{2, steep, linear}, bilevel.STABLE{MuG: 0.5},
 			bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
-		"Adam's metric": {levels{2, steep, linear},
-			bilevel.STABLE{MuG: 0.5, Alpha: bilevel.Constant(1e-4),
-				Upper: bilevel.Adam{}}, bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
 	} {
 		c.opt.UpperBatch, c.opt.LowerBatch = bilevel.Full, bilevel.Full
 		s, err := bilevel.New(c.p, c.m, c.opt)

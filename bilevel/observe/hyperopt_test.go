@@ -10,12 +10,13 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
 // rows are n dense rows whose label is that of a noisy linear rule.
-func rows(n, dim int, seed uint64) *hyperopt.Data {
+func rows(n, dim int, seed uint64) *data.Data {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	d := &hyperopt.Data{Dim: dim, RowPtr: []int{0}}
+	d := &data.Data{Dim: dim, RowPtr: []int{0}}
 	for range n {
 		score := rng.NormFloat64()
 		for j := range dim {

@@ -10,6 +10,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/quadratic"
 	"stable/chol"
 	"stable/mat"
@@ -133,7 +134,7 @@ func TestLimitHessian(t *testing.T) {
 // A feature that is 0 in every row leaves F flat in its weight: the limit is that of the problem
 // without it. F that is flat in all that may move has no limit.
 func TestLimitOfFlatEntries(t *testing.T) {
-	with := func(d *hyperopt.Data) *hyperopt.Data {
+	with := func(d *data.Data) *data.Data {
 		wide := *d
 		wide.Dim++
 		return &wide
@@ -172,8 +173,8 @@ func TestLimitOfFlatEntries(t *testing.T) {
 }
 
 // resampled returns n rows of d, drawn with replacement.
-func resampled(d *hyperopt.Data, n int, rng *rand.Rand) *hyperopt.Data {
-	out := &hyperopt.Data{Dim: d.Dim, RowPtr: []int{0}}
+func resampled(d *data.Data, n int, rng *rand.Rand) *data.Data {
+	out := &data.Data{Dim: d.Dim, RowPtr: []int{0}}
 	for range n {
 		i := rng.IntN(d.Rows())
 		col, val := d.Row(i)

@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"bufio"
@@ -11,28 +11,27 @@ import (
 	"unicode/utf8"
 )
 
-// ReadCSV reads rows of numbers under a header line that names the columns (RFC 4180 quoting; a byte
-// order mark and blanks around fields are accepted; blank lines are skipped). Fields are separated
-// by commas, semicolons, tabs or bars, whichever the header holds most of. Where they are semicolons, a
-// number may have a decimal comma. Text and missing cells are errors unless ReadOptions says what to
-// make of them.
-// The column ReadOptions.LabelColumn, by default the last, is the label, all others are features,
-// in the order of the header, unless ReadOptions.Features names them; Data.Features has their names.
-// Zeros are dropped.
+// ReadCSV reads rows of numbers under a header line that names the columns (RFC 4180 quoting).
+// Fields are separated by commas, semicolons, tabs or bars, whichever the header holds most of. The
+// column ReadOptions.LabelColumn is the label, all others are features, in the order of the header
+// unless ReadOptions.Features names them. name stands in messages.
 //
-// Labels are as in ReadLIBSVM, or any two names (malignant, benign), of which the one that sorts
-// first becomes −1. In a file with one named class only, that is −1. Data.Classes reports the map.
+// Labels are as in ReadLIBSVM, or any two names, of which the one that sorts first becomes −1; so
+// does a single one. Data.Classes reports the map.
 //
-// The text is UTF-8. A name of a column or of a class that is not valid UTF-8 is read as ISO 8859-1,
-// byte by byte, so that every name of Data is valid UTF-8 and survives JSON.
-//
-// name stands in messages. Anything wrong is a *SyntaxError with the line: a header that is all
-// numbers; two columns of one name, unless it is empty; a label column that is absent (ErrNoLabel
-// where the features alone are there); a row with another number of fields than the header; a field that is missing (empty, NA, N/A, null or ?),
-// NaN, infinite or no number; a third label; a bare quote; text in UTF-16; a record above 16 MiB; a
-// file without rows; an error of r.
+// Errors: a *SyntaxError with the line for a header that is all numbers; two columns of one name,
+// unless it is empty; a label column that is absent (ErrNoLabel where the features alone are there);
+// a row with another number of fields than the header; a field that is missing (empty, NA, N/A,
+// null or ?), NaN, infinite or no number, unless ReadOptions says what to make of it; a third label;
+// a bare quote; text in UTF-16; a record above 16 MiB; a file without rows; an error of r.
 //
 // Memory: as ReadLIBSVM, and the text of one record.
+//
+// # How it works
+//
+// A byte order mark, blanks around fields and blank lines are skipped. Between semicolons a number
+// may have a decimal comma. A name that is not valid UTF-8 is read as ISO 8859-1, so that every name
+// survives JSON. Zeros are dropped.
 func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -119,7 +118,6 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	return d, nil
 }
 
-// separator finds what separates the fields of the first line.
 func separator(b *bufio.Reader) rune {
 	head, _ := b.Peek(1 << 12)
 	line, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
@@ -132,7 +130,6 @@ func separator(b *bufio.Reader) rune {
 	return best
 }
 
-// decimalPoints replaces the decimal commas of numbers by points.
 func decimalPoints(fields []string) {
 	for j, s := range fields {
 		if strings.Count(s, ",") != 1 || strings.Contains(s, ".") {
@@ -149,7 +146,6 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// finish turns the table into the rows of d.
 func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 	d.Columns = opt.Columns
 	if d.Columns == nil {
@@ -160,7 +156,6 @@ func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 	return t.encode(d, d.Columns)
 }
 
-// label appends the label of a row, 0 where there is none.
 func (d *Data) label(fields []string, l *layout, lab *labels) error {
 	if l.target < 0 {
 		d.Label = append(d.Label, 0)
@@ -174,7 +169,6 @@ func (d *Data) label(fields []string, l *layout, lab *labels) error {
 	return nil
 }
 
-// record appends the features of a row.
 func (d *Data) record(fields []string, l *layout) error {
 	for k, j := range l.keep {
 		s := strings.TrimSpace(fields[j])

@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"fmt"
@@ -35,7 +35,6 @@ func (o *ReadOptions) wide() bool {
 	return o.Categorical || o.Impute != "" || len(o.Drop) > 0 || o.Columns != nil
 }
 
-// add keeps the cells of a record; the reader uses their memory again.
 func (t *table) add(fields []string, keep []int, line int) {
 	row := make([]string, len(keep))
 	for k, j := range keep {
@@ -44,7 +43,6 @@ func (t *table) add(fields []string, keep []int, line int) {
 	t.cells, t.lines = append(t.cells, row), append(t.lines, line)
 }
 
-// measure finds the columns of a table.
 func (t *table) measure(opt *ReadOptions) ([]Column, error) {
 	columns := make([]Column, len(t.names))
 	for k, name := range t.names {
@@ -89,7 +87,6 @@ func (t *table) measure(opt *ReadOptions) ([]Column, error) {
 // is taken to hold names.
 const mostLevels = 100
 
-// middle is the median or the mean of numbers.
 func middle(numbers []float64, how string) float64 {
 	if how == "mean" {
 		mean := 0.0
@@ -112,12 +109,10 @@ type lineError struct {
 func (e *lineError) Error() string { return e.err.Error() }
 func (e *lineError) Unwrap() error { return e.err }
 
-// cellError says what is wrong with a cell.
 func cellError(column, cell string, err error) error {
 	return marked{fmt.Errorf("column %s, %s: %w", quote(column), quote(cell), err), ErrCell}
 }
 
-// encode appends the rows of t to d as the columns say.
 func (t *table) encode(d *Data, columns []Column) error {
 	d.Features = []string{}
 	first := make([]int, len(columns)) // feature of each column
@@ -143,7 +138,6 @@ func (t *table) encode(d *Data, columns []Column) error {
 	return nil
 }
 
-// features are the names of the features that a column becomes.
 func (c *Column) features() (names []string) {
 	switch len(c.Levels) {
 	case 0:

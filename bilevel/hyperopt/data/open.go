@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"bufio"
@@ -12,28 +12,25 @@ import (
 	"strings"
 )
 
-// MaxIndex is the largest feature index, and the largest number of features, that the readers
-// accept. A model is a dense vector of that length, so with the cap, 2²⁴, a single entry of a file
-// can cost at most 128 MiB per vector.
+// MaxIndex is the largest feature index and number of features that the readers accept: a dense
+// vector of that length takes 128 MiB.
 const MaxIndex = 1 << 24
 
 // ReadOptions says how to read a file. The zero value reads a classification data set.
 type ReadOptions struct {
-	// Dim is the number of features, for files whose last columns may be empty (a test file beside
-	// its training file). A larger index is an error. 0, the default: the largest index of a LIBSVM
-	// file; the number of columns of a CSV file without the label. At most MaxIndex.
+	// Dim is the number of features, at most MaxIndex; a larger index is an error. 0, the default:
+	// the largest index of a LIBSVM file; the columns of a CSV file without the label.
 	Dim int
 
 	// Regression keeps labels as numbers. By default they must be two classes.
 	Regression bool
 
-	// Classes fixes the spelling of −1 and +1, so that a second file is read as the first was (pass
-	// the first one's Data.Classes). By default they are found: see ReadLIBSVM and ReadCSV.
+	// Classes fixes the spelling of −1 and +1: pass the first file's Data.Classes to read a second
+	// one alike. By default they are found: see ReadLIBSVM and ReadCSV.
 	Classes [2]string
 
-	// Class sets one class against the rest: rows with this label are +1, all others −1, however
-	// many labels there are. Data.Classes is then "not Class" and Class. It takes precedence over
-	// Classes.
+	// Class sets one class against the rest: rows with this label are +1, all others −1.
+	// Data.Classes is then "not Class" and Class. It takes precedence over Classes.
 	Class string
 
 	// Categorical turns the columns of a CSV file that hold text into indicators: see Column.
@@ -46,14 +43,12 @@ type ReadOptions struct {
 	// Drop leaves columns of a CSV file out, by their names.
 	Drop []string
 
-	// Columns fixes what Categorical and Impute would measure, so that a second file is read as the
-	// first was (pass the first one's Data.Columns).
+	// Columns fixes what Categorical and Impute would measure: pass the first file's Data.Columns.
 	Columns []Column
 
-	// Features fixes by their names which columns of a CSV file are features, and in which order,
-	// so that a second file is read as the first was, wherever its columns stand (pass the first
-	// one's Data.Features). One more column may be there, the label, and those of Drop. Columns
-	// does the same.
+	// Features fixes by their names which columns of a CSV file are features, and in which order:
+	// pass the first file's Data.Features. One more column may be there, the label, and those of
+	// Drop. Columns does the same.
 	Features []string
 
 	// Headerless says that a CSV file has no header. Its columns are then called 1, 2, ….
@@ -71,10 +66,10 @@ type ReadOptions struct {
 
 func (o *ReadOptions) check() error {
 	if o.Dim < 0 || o.Dim > MaxIndex {
-		return fmt.Errorf("hyperopt: ReadOptions.Dim: %d is not in 0 … %d", o.Dim, MaxIndex)
+		return fmt.Errorf("data: ReadOptions.Dim: %d is not in 0 … %d", o.Dim, MaxIndex)
 	}
 	if o.Impute != "" && o.Impute != "median" && o.Impute != "mean" {
-		return fmt.Errorf("hyperopt: ReadOptions.Impute: %q, want median or mean", o.Impute)
+		return fmt.Errorf("data: ReadOptions.Impute: %q, want median or mean", o.Impute)
 	}
 	return nil
 }
@@ -84,8 +79,8 @@ func (o *ReadOptions) check() error {
 //
 // A name that ends in .csv or .tsv (before .gz) is CSV, one that ends in .svm, .libsvm or .svmlight
 // is LIBSVM. Any other file is CSV if its first line holds a comma or a semicolon, or a tab and no
-// colon. Errors are those of os.Open,
-// ReadLIBSVM and ReadCSV; a damaged or truncated gzip file gives a *SyntaxError.
+// colon. Errors are those of os.Open, ReadLIBSVM and ReadCSV; a damaged gzip file gives a
+// *SyntaxError.
 func Open(path string, opt ReadOptions) (*Data, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"bytes"

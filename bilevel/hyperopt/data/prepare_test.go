@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"math"
@@ -8,10 +8,25 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stable/bilevel"
-	"stable/mat"
 )
+
+// random is n rows of dim sparse features, with labels −1 and +1 or real ones.
+func random(rng *rand.Rand, n, dim int, regression bool) *Data {
+	d := &Data{Name: "random", Dim: dim, RowPtr: []int{0}}
+	for i := range n {
+		for j := range dim {
+			if rng.Float64() < 0.6 {
+				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, rng.NormFloat64())
+			}
+		}
+		label := float64(2*(i%3%2) - 1)
+		if regression {
+			label = rng.NormFloat64()
+		}
+		d.Label, d.RowPtr = append(d.Label, label), append(d.RowPtr, len(d.Col))
+	}
+	return d
+}
 
 func TestSplitUsesEveryRowOnce(t *testing.T) {
 	d := random(rand.New(rand.NewPCG(1, 1)), 101, 12, false)
@@ -133,17 +148,6 @@ func TestMaxAbs(t *testing.T) {
 	assert.Equal(t, []float64{1, 5, -4}, d.Val)
 }
 
-func TestMetrics(t *testing.T) {
-	d := &Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{1, 1, -3},
-		Label: []float64{1, 1, 1}}
-	y := []float64{2, 0}
-	assert.InDelta(t, 1.0/3, Accuracy(d, y), 1e-15) // predictions 2, 0 and −6: a zero counts as −1
-	assert.InDelta(t, (0.5+0.5+24.5)/3, Squared.Mean(d, y), 1e-15)
-	assert.InDelta(t, (math.Log1p(math.Exp(-2))+math.Ln2+math.Log1p(math.Exp(6)))/3, Logistic.Mean(d, y), 1e-15)
-	assert.Panics(t, func() { Accuracy(d, y[:1]) })
-	assert.Panics(t, func() { Squared.Mean(d, y[:1]) })
-}
-
 func TestWithBias(t *testing.T) {
 	d := &Data{Dim: 2, RowPtr: []int{0, 1, 1}, Col: []int32{0}, Val: []float64{5}, Label: []float64{1, -1},
 		Features: []string{"a", "b"}}
@@ -154,27 +158,6 @@ func TestWithBias(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, d.Features)
 	d.Features = nil
 	assert.Nil(t, WithBias(d).Features)
-}
-
-// Reads counts a batch with its size, an exact sum with all rows, and a Newton step with two
-// passes.
-func TestReads(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 3))
-	p, err := New(random(rng, 30, 3, false), random(rng, 20, 3, false), Options{})
-	require.NoError(t, err)
-	x, y, g := []float64{0.1, 0.1, 0.1}, make([]float64, 3), make([]float64, 3)
-	require.NoError(t, p.GradG(g, x, y, []bilevel.Sample{1, 1}))
-	assert.EqualValues(t, 2, p.Reads())
-	require.NoError(t, p.HessG(mat.NewSym(3), x, y, nil))
-	assert.EqualValues(t, 32, p.Reads())
-	require.NoError(t, p.GradF(make([]float64, 3), g, x, y, nil))
-	assert.EqualValues(t, 52, p.Reads())
-	_, err = p.Objective(nil, x)
-	require.NoError(t, err)
-	newton := p.Reads() - 52 - 20 - 30 // without the validation loss and g(x, 0)
-	assert.Zero(t, newton%30)
-	assert.GreaterOrEqual(t, newton, uint64(4*30))
-	assert.Zero(t, p.Clone().Reads())
 }
 
 // Features of one scale are left as they are, others scaled as suits the share of stored entries.
@@ -239,4 +222,19 @@ func TestStandardiseFarScales(t *testing.T) {
 	named.Features = []string{"size"}
 	_, err = (&Scaler{Factor: []float64{math.MaxFloat64}}).Apply(&named)
 	assert.ErrorContains(t, err, `feature 1 ("size"): a value overflows`)
+}
+
+// Join is the inverse of a split, up to the order of the rows.
+func TestJoin(t *testing.T) {
+	d := breastCancer(t)
+	assert.Equal(t, d, Join(d))
+	rows := func(lo, hi int) (list []int) {
+		for i := lo; i < hi; i++ {
+			list = append(list, i)
+		}
+		return list
+	}
+	assert.Equal(t, d, Join(d.Subset(rows(0, 7)), d.Subset(rows(7, 8)), d.Subset(rows(8, d.Rows()))))
+	wide := &Data{Dim: d.Dim + 1, RowPtr: []int{0}}
+	assert.Panics(t, func() { Join(d, wide) })
 }

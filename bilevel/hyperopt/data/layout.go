@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"fmt"
@@ -16,7 +16,6 @@ type layout struct {
 	keep   []int    // the columns that are features, in their order
 }
 
-// newLayout makes the layout of a file whose first line is first.
 func newLayout(first []string, opt *ReadOptions) (*layout, error) {
 	l := &layout{names: cleaned(first)}
 	if opt.Headerless {
@@ -163,7 +162,6 @@ func dropped(opt *ReadOptions) map[string]bool {
 	return drop
 }
 
-// pick returns the names of some columns.
 func (l *layout) pick(columns []int) []string {
 	names := make([]string, len(columns))
 	for k, j := range columns {
@@ -181,7 +179,6 @@ func cleaned(names []string) []string {
 	return clean
 }
 
-// listed shows the first of some names.
 func listed(names []string) string {
 	const most = 10
 	var words []string

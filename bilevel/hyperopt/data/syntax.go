@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"cmp"
@@ -75,7 +75,6 @@ type readError struct{ err error }
 
 func (e *readError) Error() string { return e.err.Error() }
 
-// quote shows the start of a token in a message.
 func quote[T text](t T) string {
 	const most = 40
 	if len(t) > most {

@@ -1,13 +1,12 @@
-package hyperopt
+package data
 
 import (
 	"fmt"
 	"strconv"
 )
 
-// labels maps the labels of one file. A row's label is first kept as a code (0 or 1, in order of
-// appearance), because only both labels together decide which is −1; finish turns codes into −1 and
-// +1.
+// labels maps the labels of one file: codes 0 and 1 in order of appearance, until finish knows both
+// and which of them is −1.
 type labels struct {
 	regression bool
 	column     string // the name of its column, for messages
@@ -23,7 +22,7 @@ func newLabels(opt *ReadOptions) (labels, error) {
 	l := labels{regression: opt.Regression, class: toUTF8(opt.Class)}
 	if l.class != "" {
 		if l.regression {
-			return l, fmt.Errorf("hyperopt: ReadOptions.Class: want Regression false")
+			return l, fmt.Errorf("data: ReadOptions.Class: want Regression false")
 		}
 		l.value[1], _ = parseFloat(l.class)
 		return l, nil
@@ -32,7 +31,7 @@ func newLabels(opt *ReadOptions) (labels, error) {
 		return l, nil
 	}
 	if opt.Regression || opt.Classes[0] == opt.Classes[1] {
-		return l, fmt.Errorf("hyperopt: ReadOptions.Classes: want two different names, and Regression false")
+		return l, fmt.Errorf("data: ReadOptions.Classes: want two different names, and Regression false")
 	}
 	l.forced, l.n, l.name = true, 2, [2]string{toUTF8(opt.Classes[0]), toUTF8(opt.Classes[1])}
 	for k, s := range l.name {
@@ -43,12 +42,11 @@ func newLabels(opt *ReadOptions) (labels, error) {
 		l.value[k] = v
 	}
 	if !l.named && l.value[0] == l.value[1] {
-		return l, fmt.Errorf("hyperopt: ReadOptions.Classes: %q and %q are the same number", l.name[0], l.name[1])
+		return l, fmt.Errorf("data: ReadOptions.Classes: %q and %q are the same number", l.name[0], l.name[1])
 	}
 	return l, nil
 }
 
-// cell returns the code of a label as it stands in a file.
 func (l *labels) cell(s string) (label float64, err error) {
 	v, err := parseFloat(s)
 	if err == nil {
@@ -63,7 +61,6 @@ func (l *labels) cell(s string) (label float64, err error) {
 	return label, err
 }
 
-// number returns the code of a numeric label.
 func (l *labels) number(v float64) (float64, error) {
 	if l.regression {
 		return v, nil
@@ -89,7 +86,6 @@ func (l *labels) number(v float64) (float64, error) {
 	return float64(l.n - 1), nil
 }
 
-// word returns the code of a label that is not a number.
 func (l *labels) word(s string) (float64, error) {
 	if l.class != "" {
 		return code(s == l.class), nil

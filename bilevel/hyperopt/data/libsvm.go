@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"bytes"
@@ -11,22 +11,19 @@ import (
 //
 //	label index:value index:value …
 //
-// with one-based, ascending indices. A # at the start of a token begins a comment that runs to the
-// end of the line; blank lines, blanks at the end of a line, \r\n, a missing newline at the end of
-// the file and a UTF-8 byte order mark are accepted. A row may be a label alone. Zeros are dropped;
-// their index counts for Dim.
+// with one-based, ascending indices. A # begins a comment. A row may be a label alone. name stands
+// in messages.
 //
-// Labels are any two numbers, in any spelling (1, +1, 1.0); the smaller becomes −1, the larger +1.
-// In a file with one class only, a 1 or a 2 becomes +1, any other number −1. See ReadOptions for
-// regression and for fixing the classes.
+// Labels are any two numbers; the smaller becomes −1, the larger +1. In a file with one class only,
+// a 1 or a 2 becomes +1, any other number −1.
 //
-// name stands in messages. Anything wrong is a *SyntaxError with the line: an index 0, descending,
-// repeated, above MaxIndex or above ReadOptions.Dim; a value that is missing, NaN, infinite or no
-// number; a torn pair; a third label; qid: pairs (ranking data); a token above 4096 bytes; text in
-// UTF-16; a file without rows; an error of r.
+// Errors: a *SyntaxError with the line for an index 0, descending, repeated, above MaxIndex or above
+// ReadOptions.Dim; a value that is missing, NaN, infinite or no number; a torn pair; a third label;
+// qid: pairs (ranking data); a token above 4096 bytes; text in UTF-16; a file without rows; an error
+// of r.
 //
 // Memory: 12 bytes an entry and 16 a row, times at most about 2.5 while slices grow, and buffers of
-// 68 KiB.
+// 68 KiB. Zeros are dropped; their index counts for Dim.
 func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -111,7 +108,6 @@ func (s *scanner) row(d *Data, lab *labels, opt *ReadOptions) error {
 	return nil
 }
 
-// pair parses index:value.
 func pair(t []byte) (index int, value float64, err error) {
 	i := 0
 	for ; i < len(t) && t[i]-'0' <= 9; i++ {
@@ -191,7 +187,6 @@ func (s *scanner) token() ([]byte, error) {
 	return t, nil
 }
 
-// nextLine moves past the next newline; io.EOF says that no more text follows.
 func (s *scanner) nextLine() error {
 	for {
 		for s.pos < s.end {

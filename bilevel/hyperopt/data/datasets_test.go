@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"os"
@@ -77,7 +77,7 @@ func TestShippedData(t *testing.T) {
 
 func breastCancer(t testing.TB) *Data {
 	t.Helper()
-	d, err := Open(filepath.Join("..", "..", "testdata", "breast_cancer.csv"), ReadOptions{LabelColumn: "diagnosis"})
+	d, err := Open(filepath.Join("..", "..", "..", "testdata", "breast_cancer.csv"), ReadOptions{LabelColumn: "diagnosis"})
 	require.NoError(t, err)
 	return d
 }

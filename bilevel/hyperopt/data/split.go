@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, erro
 		case 1:
 			classes[1] = append(classes[1], i)
 		default:
-			return nil, fmt.Errorf("hyperopt: SplitStratified: row %d has label %v: not a classification problem",
+			return nil, fmt.Errorf("data: SplitStratified: row %d has label %v: not a classification problem",
 				i, d.Label[i])
 		}
 	}
@@ -46,12 +46,12 @@ func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
 	total := 0.0
 	for k, f := range fractions {
 		if !(f > 0) || !mat.IsFinite(f) {
-			return nil, fmt.Errorf("hyperopt: Split: fraction %d is %v, want a positive number", k, f)
+			return nil, fmt.Errorf("data: Split: fraction %d is %v, want a positive number", k, f)
 		}
 		total += f
 	}
 	if len(fractions) == 0 || !mat.IsFinite(total) {
-		return nil, errors.New("hyperopt: Split: no fractions, or their sum overflows")
+		return nil, errors.New("data: Split: no fractions, or their sum overflows")
 	}
 	rows := make([][]int, len(fractions))
 	for _, list := range lists {
@@ -69,7 +69,7 @@ func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
 	parts := make([]*Data, len(fractions))
 	for k, r := range rows {
 		if len(r) == 0 {
-			return nil, fmt.Errorf("hyperopt: Split: %d rows are too few for %d parts: part %d would be empty",
+			return nil, fmt.Errorf("data: Split: %d rows are too few for %d parts: part %d would be empty",
 				d.Rows(), len(fractions), k)
 		}
 		parts[k] = d.Subset(r)

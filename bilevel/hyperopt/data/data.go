@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"fmt"
@@ -32,37 +32,36 @@ func (d *Data) Row(i int) (col []int32, val []float64) {
 	return d.Col[lo:hi:hi], d.Val[lo:hi:hi]
 }
 
-// Check returns an error unless d satisfies the description of Data. The readers return only data
-// that passes. New calls Check, so that a Data made by hand cannot reach the oracles with a column
-// out of range. Cost: one pass over the stored entries.
+// Check returns an error unless d satisfies the description of Data, as data of the readers does.
+// Cost: one pass over the stored entries.
 func (d *Data) Check() error {
 	n := len(d.Label)
 	switch {
 	case d.Dim < 0 || d.Dim > MaxIndex:
-		return fmt.Errorf("hyperopt: data %q: Dim %d is not in 0 … %d", d.Name, d.Dim, MaxIndex)
+		return fmt.Errorf("data: %q: Dim %d is not in 0 … %d", d.Name, d.Dim, MaxIndex)
 	case len(d.RowPtr) != n+1 || d.RowPtr[0] != 0 || d.RowPtr[n] != len(d.Col):
-		return fmt.Errorf("hyperopt: data %q: RowPtr must have one entry more than Label and run from 0 to len(Col)",
+		return fmt.Errorf("data: %q: RowPtr must have one entry more than Label and run from 0 to len(Col)",
 			d.Name)
 	case len(d.Val) != len(d.Col):
-		return fmt.Errorf("hyperopt: data %q: Col and Val differ in length", d.Name)
+		return fmt.Errorf("data: %q: Col and Val differ in length", d.Name)
 	case d.Features != nil && len(d.Features) != d.Dim:
-		return fmt.Errorf("hyperopt: data %q: %d feature names for %d features", d.Name, len(d.Features), d.Dim)
+		return fmt.Errorf("data: %q: %d feature names for %d features", d.Name, len(d.Features), d.Dim)
 	}
 	for i, b := range d.Label {
 		if !mat.IsFinite(b) {
-			return fmt.Errorf("hyperopt: data %q, row %d: label is not finite", d.Name, i)
+			return fmt.Errorf("data: %q, row %d: label is not finite", d.Name, i)
 		}
 		if d.RowPtr[i] > d.RowPtr[i+1] || d.RowPtr[i+1] > len(d.Col) {
-			return fmt.Errorf("hyperopt: data %q, row %d: RowPtr does not ascend", d.Name, i)
+			return fmt.Errorf("data: %q, row %d: RowPtr does not ascend", d.Name, i)
 		}
 		last := int32(-1)
 		col, val := d.Row(i)
 		for k, c := range col {
 			if c <= last || int(c) >= d.Dim {
-				return fmt.Errorf("hyperopt: data %q, row %d: columns must ascend and lie in 0 … Dim−1", d.Name, i)
+				return fmt.Errorf("data: %q, row %d: columns must ascend and lie in 0 … Dim−1", d.Name, i)
 			}
 			if !mat.IsFinite(val[k]) {
-				return fmt.Errorf("hyperopt: data %q, row %d, column %d: value is not finite", d.Name, i, c)
+				return fmt.Errorf("data: %q, row %d, column %d: value is not finite", d.Name, i, c)
 			}
 			last = c
 		}
@@ -101,7 +100,7 @@ func Join(sets ...*Data) *Data {
 		Columns: first.Columns, RowPtr: []int{0}}
 	for _, d := range sets {
 		if d.Dim != first.Dim {
-			panic("hyperopt: Join: dimension mismatch")
+			panic("data: Join: dimension mismatch")
 		}
 		for _, end := range d.RowPtr[1:] {
 			j.RowPtr = append(j.RowPtr, len(j.Col)+end)

@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"fmt"
@@ -15,14 +15,12 @@ type Scaler struct {
 	Factor []float64
 }
 
-// dense is the share of stored entries from which features are shifted to mean 0, which turns the
-// zeros into stored entries.
+// dense is the share of stored entries from which features are shifted to mean 0.
 const dense = 0.9
 
-// FitScaler returns the map that suits the rows of d. It is the identity where the features have
-// one scale already: where the largest absolute value of each one that has entries is from ½ to 1,
-// as in most files of the LIBSVM page. Otherwise it is Standardise where nine tenths of the entries
-// or more are stored, and MaxAbs, which keeps zeros, where fewer are.
+// FitScaler returns the map that suits the rows of d: the identity where the largest absolute value
+// of each feature with entries is from ½ to 1; else Standardise where nine tenths of the entries or
+// more are stored, and MaxAbs, which keeps zeros, where fewer are.
 func FitScaler(d *Data) *Scaler {
 	m := MaxAbs(d)
 	if even(m) {
@@ -44,7 +42,6 @@ func even(m *Scaler) bool {
 	return true
 }
 
-// none returns the map that leaves dim features as they are.
 func none(dim int) *Scaler {
 	s := &Scaler{Factor: make([]float64, dim)}
 	for j := range s.Factor {
@@ -58,8 +55,8 @@ func (s *Scaler) IsIdentity() bool {
 	return s.Shift == nil && !slices.ContainsFunc(s.Factor, func(f float64) bool { return f != 1 })
 }
 
-// String says what the map does to the rows that it was measured on, after "features": "scaled to
-// mean 0 and deviation 1", "scaled to largest absolute value 1", or "left as they are".
+// String says what the map does to features: "scaled to mean 0 and deviation 1", "scaled to largest
+// absolute value 1", or "left as they are".
 func (s *Scaler) String() string {
 	switch {
 	case s.IsIdentity():
@@ -136,7 +133,7 @@ func MaxAbs(d *Data) *Scaler {
 // value that overflows.
 func (s *Scaler) Apply(d *Data) (*Data, error) {
 	if len(s.Factor) != d.Dim {
-		return nil, fmt.Errorf("hyperopt: Scaler.Apply: %d features, want %d", d.Dim, len(s.Factor))
+		return nil, fmt.Errorf("data: Scaler.Apply: %d features, want %d", d.Dim, len(s.Factor))
 	}
 	z := *d
 	if s.Shift == nil {
@@ -153,17 +150,16 @@ func (s *Scaler) Apply(d *Data) (*Data, error) {
 			if d.Features != nil {
 				name = fmt.Sprintf(" (%q)", d.Features[c])
 			}
-			return nil, fmt.Errorf("hyperopt: Scaler.Apply: feature %d%s: a value overflows", c+1, name)
+			return nil, fmt.Errorf("data: Scaler.Apply: feature %d%s: a value overflows", c+1, name)
 		}
 	}
 	return &z, nil
 }
 
-// fill writes all entries of z, those that d does not store included.
 func (s *Scaler) fill(z, d *Data) error {
 	const most = 16
 	if d.Dim > 0 && float64(d.Rows())*float64(d.Dim) > most*float64(len(d.Val)+d.Rows()) {
-		return fmt.Errorf("hyperopt: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not "+
+		return fmt.Errorf("data: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not "+
 			"zero: use MaxAbs", d.Rows(), d.Dim, len(d.Val))
 	}
 	z.RowPtr = make([]int, d.Rows()+1)

@@ -1,4 +1,4 @@
-package hyperopt
+package data
 
 import (
 	"errors"
@@ -21,8 +21,7 @@ var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10,
 // parseFloat reads a decimal number, [+-]digits[.digits][e[+-]digits], correctly rounded.
 //
 // Where the digits make an integer below 2⁵³ and the power of ten is exact, one multiplication or
-// division rounds correctly (Clinger 1990, "How to read floating point numbers accurately");
-// strconv reads everything else. It allocates nothing for tokens of up to 32 bytes.
+// division rounds correctly (Clinger 1990); strconv reads everything else.
 func parseFloat[T text](t T) (float64, error) {
 	var mant uint64
 	digits, exp, i := 0, 0, 0

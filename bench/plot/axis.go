@@ -1,0 +1,213 @@
+package plot
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// scale maps values to the unit interval: t(v) = v or log10 v, then (t − lo)/(hi − lo).
+type scale struct {
+	log    bool
+	lo, hi float64 // of t; lo < hi
+}
+
+// transform is t(v), NaN for a value that cannot be drawn.
+func transform(v float64, log bool) float64 {
+	switch {
+	case !finite(v) || log && v < 1/huge:
+		return math.NaN()
+	case log:
+		return math.Log10(v)
+	}
+	return v
+}
+
+func (s scale) unit(v float64) float64 { return (transform(v, s.log) - s.lo) / (s.hi - s.lo) }
+
+// value is the inverse of unit.
+func (s scale) value(u float64) float64 {
+	t := s.lo + u*(s.hi-s.lo)
+	if s.log {
+		return math.Pow(10, t)
+	}
+	return t
+}
+
+// values returns the transformed values that the axes of p have to show. On a logarithmic axis a
+// band extends y by at most a decade below the curves: a lower end near zero would flatten them.
+func (p *Panel) values() (x, y []float64) {
+	var also []float64
+	for _, s := range p.Series {
+		for i := range s.X {
+			tx, ty := transform(s.X[i], p.X.Log), transform(s.Y[i], p.Y.Log)
+			if math.IsNaN(tx) || math.IsNaN(ty) {
+				continue
+			}
+			x, y = append(x, tx), append(y, ty)
+			if len(s.Lo) > 0 {
+				also = append(also, transform(s.Lo[i], p.Y.Log), transform(s.Hi[i], p.Y.Log))
+			}
+		}
+	}
+	if len(y) == 0 {
+		return x, y
+	}
+	if p.Y.Log {
+		least := slices.Min(y) - 1
+		for i := range also {
+			also[i] = max(also[i], least) // keeps NaN
+		}
+	}
+	for _, l := range p.Lines {
+		if l.P == 0 {
+			also = append(also, transform(l.C, p.Y.Log))
+		}
+	}
+	return x, append(y, slices.DeleteFunc(also, math.IsNaN)...)
+}
+
+// fit returns the scale of an axis for transformed values: their range, padded by the share pad, or
+// from Min where that is given. A range too narrow for float64 is widened.
+func (a Axis) fit(values []float64, pad float64) scale {
+	lo, hi := 0.0, 1.0
+	if len(values) > 0 {
+		lo, hi = slices.Min(values), slices.Max(values)
+	}
+	if a.Min != 0 {
+		lo = transform(a.Min, a.Log)
+	}
+	size := max(math.Abs(lo), math.Abs(hi))
+	width := hi - lo
+	below, above := pad*width, pad*width
+	if !(width > 1e-12*size && width > 1/huge) {
+		half := 0.5
+		if !a.Log && size > 1/huge {
+			half = 0.1 * size
+		}
+		hi, below, above = max(lo, hi), half, half // data may end below Min
+	}
+	if a.Min != 0 {
+		below = 0
+	}
+	return scale{a.Log, lo - below, hi + above}
+}
+
+// tick is a place on an axis, transformed (see scale); minor ticks have no label.
+type tick struct {
+	at    float64
+	label string
+}
+
+const slack = 1e-9 // of a tick beyond the end of its axis
+
+// ticks returns at least two labelled ticks, and at most limit or, where these would be fewer than
+// two, 5.
+func (s scale) ticks(limit int) []tick {
+	if s.log {
+		return logTicks(s.lo, s.hi, limit)
+	}
+	return linearTicks(s.lo, s.hi, limit)
+}
+
+// linearTicks are the multiples of the least step 1, 2 or 5·10^k of which at most limit lie in
+// [lo, hi].
+func linearTicks(lo, hi float64, limit int) []tick {
+	for k := int(math.Floor(math.Log10(hi/float64(limit) - lo/float64(limit)))); ; k++ {
+		for _, m := range []float64{1, 2, 5} {
+			step := scaled(m, k)
+			first, last := math.Ceil(lo/step-slack), math.Floor(hi/step+slack)
+			if last-first >= float64(limit) {
+				continue
+			}
+			if last <= first {
+				return linearTicks(lo, hi, max(limit+1, 5))
+			}
+			largest := scaled(m*max(math.Abs(first), math.Abs(last)), k)
+			var list []tick
+			for i := first; i <= last; i++ {
+				list = append(list, tick{scaled(i*m, k), number(i*m, k, largest >= 1e-4 && largest < 1e6)})
+			}
+			return list
+		}
+	}
+}
+
+// logTicks labels the powers of ten between 10^lo and 10^hi, or every second, third, fifth … of them
+// where there are many; below two decades 1, 2, 5 or 1, 3 of each, or, within about a decade, the
+// ticks of a linear axis.
+func logTicks(lo, hi float64, limit int) []tick {
+	if hi-lo < 2 {
+		for _, digits := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
+			list, labels := digitTicks(lo, hi, digits, 1)
+			if labels >= 3 && labels <= limit || len(digits) == 1 && hi-lo > 1 && labels >= 2 {
+				return list
+			}
+		}
+		list := linearTicks(math.Pow(10, lo), math.Pow(10, hi), limit)
+		for i := range list {
+			list[i].at = transform(list[i].at, true)
+		}
+		return slices.DeleteFunc(list, func(t tick) bool { return math.IsNaN(t.at) })
+	}
+	for _, stride := range []int{1, 2, 3, 5, 10, 20, 30, 50, 100} {
+		if list, labels := digitTicks(lo, hi, []float64{1}, stride); labels <= limit {
+			return list
+		}
+	}
+	list, _ := digitTicks(lo, hi, []float64{1}, 200)
+	return list
+}
+
+// digitTicks labels d·10^k for d in digits and multiples k of stride; the others are minor ticks, as
+// long as these are not many.
+func digitTicks(lo, hi float64, digits []float64, stride int) (list []tick, labels int) {
+	plain := hi-lo < 2 && lo+slack >= -3 && hi-slack < 4
+	for k := int(math.Floor(lo)); k <= int(math.Ceil(hi)); k++ {
+		for d := 1.0; d <= 9; d++ {
+			at := float64(k) + math.Log10(d)
+			switch {
+			case at < lo-slack || at > hi+slack:
+			case slices.Contains(digits, d) && k%stride == 0:
+				list = append(list, tick{at, number(d, k, plain)})
+				labels++
+			case d == 1 && hi-lo <= 60, stride == 1 && hi-lo <= 10:
+				list = append(list, tick{at, ""})
+			}
+		}
+	}
+	return list, labels
+}
+
+// scaled is v·10^k, correctly rounded where the power is exact; a negative power is divided, since
+// 10^-k is not exact.
+func scaled(v float64, k int) float64 {
+	if k < 0 {
+		return v / math.Pow10(-k)
+	}
+	return v * math.Pow10(k)
+}
+
+// number is c·10^k of a whole number c, as a decimal or, if not plain, as a·10^b.
+func number(c float64, k int, plain bool) string {
+	switch {
+	case c == 0 && !plain:
+		return "0"
+	case plain:
+		c += 0 // no −0
+		return minus(strconv.FormatFloat(scaled(c, k), 'f', max(0, -k), 64))
+	}
+	head, exp, _ := strings.Cut(strconv.FormatFloat(c, 'e', -1, 64), "e")
+	e, _ := strconv.Atoi(exp)
+	if head == "1" {
+		return power(k + e)
+	}
+	return minus(head) + "×" + power(k+e)
+}
+
+// power is 10^k as marked-up text.
+func power(k int) string { return "10^{" + minus(strconv.Itoa(k)) + "}" }
+
+// minus replaces the hyphen by the minus sign.
+func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }
