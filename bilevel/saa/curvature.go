@@ -333,3 +333,21 @@ func (c *curvature) State(t *bilevel.State) {
 		t.Flag(&c.known[i])
 	}
 }
+
+// norm is ‖a + b‖ in M over the free entries; b may be nil.
+func (c *curvature) norm(a, b, unit []float64) float64 {
+	n := len(c.free)
+	v := c.col[:n]
+	for k, i := range c.free {
+		v[k] = a[i] / unit[i]
+		if b != nil {
+			v[k] += b[i] / unit[i]
+		}
+	}
+	sum := 0.0
+	for k := range v {
+		row := c.sub.Row(k)
+		sum += v[k] * (2*mat.Dot(row[:k], v[:k]) + row[k]*v[k])
+	}
+	return math.Sqrt(max(0, sum))
+}

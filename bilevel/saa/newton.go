@@ -36,6 +36,8 @@ var (
 	labCalls  = env("CALLS", calls)
 	labReach  = env("REACH", 0)
 	labTurned = env("TURNED", turned)
+	labSure   = env("SURE", 0)
+	labFar    = env("FAR", 4)
 )
 
 var trace = os.Getenv("SAATRACE") != ""
@@ -57,7 +59,8 @@ type newton struct {
 	started  bool
 	done     bool    // nothing is left to do
 	radius   float64 // Δ
-	gone     float64 // since the last reading of all samples, in M
+	gone     float64 // from where the samples were asked, on average, in M
+	asked    bool    // all samples, in this block
 	far      float64 // length of the last step read, in M
 	slope    float64 // the remainder of steps read, in M⁻¹, over their lengths
 	bow      float64 // and over the squares of these
@@ -142,7 +145,7 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 	copy(it.NextX(), m.now.x)
 	copy(it.NextY(), m.now.y)
 	share := growth
-	if m.gone == 0 {
+	if m.asked {
 		share = slower
 	}
 	for k := range m.sides {
@@ -165,6 +168,7 @@ func (m *newton) block(it *bilevel.Iteration, again bool) error {
 			return err
 		}
 	}
+	m.asked = false
 	for range tries {
 		more, err := m.move(it)
 		if err != nil {
@@ -359,6 +363,12 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if err := m.bend(it, poor); err != nil {
 		return false, err
 	}
+	for _, i := range c.free {
+		p.sure[i] = 1
+		if sigma := math.Sqrt(p.covariance(&m.sides, i, i)); sigma > 0 && labSure > 0 {
+			p.sure[i] = min(1, math.Abs(p.h[i])/(labSure*sigma))
+		}
+	}
 	m.step.find(c, p, m.radius)
 	stat := m.stat()
 	if trace {
@@ -371,18 +381,21 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		m.done = true
 		return false, nil
 	}
-	if m.lockstep() && m.far > 0 {
-		most, ahead := m.unread(stat), m.gone+m.step.length
+	for i, x := range p.x {
+		c.x[i] = x - p.xr[i]
+	}
+	m.gone = c.norm(c.x, nil, p.unit)
+	if most := m.unread(stat); m.lockstep() && most > 0 {
+		ahead := c.norm(c.x, m.step.s, p.unit)
 		if ahead <= most || poor {
 			if ahead > most && m.step.length > 0 {
-				m.step.cut(max(0, most-m.gone) / m.step.length)
+				m.step.cut(min(1, max(0, most-m.gone)/m.step.length))
 			}
 			if m.step.pressed {
 				m.radius *= 2
 			}
 			mat.Axpy(p.x, 1, m.step.s)
 			m.step.follow(p.y, p)
-			m.gone += m.step.length
 			m.moved(it)
 			return false, nil
 		}
@@ -390,6 +403,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if poor {
 		return false, nil
 	}
+	m.asked = true
 	good, err := m.try(it)
 	if err != nil {
 		return false, err
@@ -535,13 +549,12 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		fmt.Printf("   read: rho %.3g tau %.3g reads %d  %v\n", rho, tau, m.reads, it.Oracle().Counted())
 	}
 	if m.gone > 0 && !(rho > 0.25 && rho < 4) { // the model at z itself is carried too far
-		m.gone = 0
 		return false, m.read(it, p, p)
 	}
 	m.trust(rho, tau)
 	if far := m.step.length; far > 0 {
 		miss := c.normInv(rem, p.unit)
-		m.far = max(far, m.far/4)
+		m.far = max(far, m.far/labFar)
 		m.slope, m.bow = max(miss/far, m.slope/4), max(miss/far/far, m.bow/4)
 	}
 	if !(rho > 0.05) {
@@ -556,7 +569,6 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	}
 	c.fresh = false
 	m.now, m.to = t, p
-	m.gone = 0
 	return true, nil
 }
 

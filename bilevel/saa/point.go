@@ -20,6 +20,7 @@ type point struct {
 	jt   *mat.Dense    // Jᵀ = −g_xy H⁻¹, dx × dy
 	h    []float64     // the hypergradient at (x, y + u)
 	size []float64     // of the terms that h is the difference of
+	sure []float64     // how sure the sign of h_i is, from 0 to 1
 	unit []float64     // ℓ: how far each x_i alone goes until y* moves by its own size
 	norm float64       // the largest ‖y‖_H so far
 	clip int           // eigenvalues of H below the floor
@@ -34,7 +35,7 @@ func newPoint(dx, dy int) *point {
 	y := func() []float64 { return make([]float64, dy) }
 	return &point{
 		x: x(), y: y(), sums: newSums(dx, dy), h0: mat.NewSym(dy), d: y(), g: y(), u: y(), f: y(), v: y(),
-		jt: mat.NewDense(dx, dy), h: x(), size: x(), unit: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(),
+		jt: mat.NewDense(dx, dy), h: x(), size: x(), unit: x(), sure: x(), dx: x(), dy: y(), w: y(), hy: y(), dyy: y(),
 	}
 }
 

@@ -80,8 +80,9 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 	for a, i := range c.free {
 		lo, hi := s.bounds(i)
 		q.g[a] = p.h[i] * p.unit[i]
-		q.lo[a] = max(-radius, (lo-p.x[i])/p.unit[i])
-		q.hi[a] = min(radius, (hi-p.x[i])/p.unit[i])
+		most := radius * p.sure[i]
+		q.lo[a] = max(-most, (lo-p.x[i])/p.unit[i])
+		q.hi[a] = min(most, (hi-p.x[i])/p.unit[i])
 	}
 	if s.box != nil {
 		s.pred = q.solve()
