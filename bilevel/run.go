@@ -33,7 +33,7 @@ type Run struct {
 	// averaged, so that movements back and forth do not cancel: a run that cycles does not stop,
 	// whatever the period. The terms with eps stand for rounding: where it could hide a movement of
 	// Tol·α_k, the run does not stop. Nor does it stop in steps with α_k = 0 or β_k = 0, which say
-	// nothing about the gradients.
+	// nothing about the gradients; those that move nothing either do not count at all.
 	//
 	// α_k is the step size in effect: where a safeguard shortened a movement, it counts as
 	// shortened in the same proportion. Where entries have different step sizes, each entry counts
@@ -244,6 +244,9 @@ func newStillness(s *Solver, r Run) *stillness {
 
 // reached checks the last step, and says whether it completes a window.
 func (q *stillness) reached(s *Solver) bool {
+	if s.it.alpha == 0 && s.it.beta == 0 && slices.Equal(q.x, s.it.x) && slices.Equal(q.y, s.it.y) {
+		return false // a step that draws samples, and does no more
+	}
 	x := still(q.dx, q.x, s.it.x, q.tol*s.it.alpha)
 	y := still(q.dy, q.y, s.it.y, q.tol*s.it.beta) && s.it.longest < q.tol
 	if q.steps++; !x || !y {

@@ -13,6 +13,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/bileveltest"
+	"stable/bilevel/saa"
 	"stable/mat"
 )
 
@@ -251,6 +252,9 @@ func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 			require.NoError(t, err)
 			steps(t, s, c.steps)
 			require.Less(t, max(mat.NotFinite(s.X()), mat.NotFinite(s.Y())), 0)
+			if e.Name == (saa.Newton{}).Name() && c.steps < 10 {
+				continue // still in its first block, of 2(dx + dy) samples
+			}
 			require.NotZero(t, s.X()[0])
 			require.NotZero(t, s.Y()[0])
 		}

@@ -19,7 +19,7 @@ import (
 // default is.
 func TestFieldsSayTheirDefaults(t *testing.T) {
 	documented := map[string]string{} // by "type.field"
-	for _, dir := range []string{".", "..", "../compose"} {
+	for _, dir := range []string{".", "..", "../compose", "../saa"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		require.NoError(t, err)
 		for _, name := range files {

@@ -17,8 +17,6 @@ type curvature struct {
 	have  []bool     // rows of both
 	old   []bool     // rows that are to be asked again
 	known []bool     // entries of x that the samples know
-	reach []float64  // how far each x_i alone goes until y* bends by as much as it goes; 0: not known
-	share float64    // of the usual number of samples
 	fresh bool       // rows were asked since the last step
 	j     *mat.Dense // Jᵀ when they were asked
 	n     int        // samples that they were asked of; 0: none
@@ -26,7 +24,6 @@ type curvature struct {
 	fx, fy, hv, xv     []float64
 	fx0, fy0, hv0, xv0 []float64 // the same at the point itself
 	x, y               []float64
-	bow, sum           []float64 // of probe
 
 	free  []int
 	sub   mat.Sym // |B| of the free entries, in units ℓ
@@ -42,8 +39,8 @@ func newCurvature(dx, dy int) *curvature {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
-		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), reach: x(), share: 1,
-		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(), bow: y(), sum: y(),
+		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx),
+		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
 	}
 }
@@ -72,15 +69,15 @@ func (c *curvature) drop(jt *mat.Dense, d []float64) {
 			then += w * w
 			diff += (v - w) * (v - w)
 		}
-		if diff > labTurned*labTurned*min(now, then) {
-			c.old[i], c.reach[i] = true, 0
+		if diff > turned*turned*min(now, then) {
+			c.old[i] = true
 		}
 	}
 }
 
 // ask writes f_x, f_y, g_yy v and g_xy v, means over the samples, at (x, y).
-func (m *newton) ask(o *bilevel.Oracle, fx, fy, hv, xv, x, y []float64, most int) error {
-	v := m.now.v
+func (m *newton) ask(it *bilevel.Iteration, fx, fy, hv, xv, x, y []float64, most int) error {
+	o, v := it.Oracle(), m.now.v
 	clear(fx)
 	clear(fy)
 	clear(hv)
@@ -89,6 +86,9 @@ func (m *newton) ask(o *bilevel.Oracle, fx, fy, hv, xv, x, y []float64, most int
 	err := m.sides[0].each(most, func(group []bilevel.Sample, k float64) error {
 		n += k
 		if err := o.GradF(m.asker.fx, m.asker.fy, x, y, group); err != nil {
+			return err
+		}
+		if err := it.Finite(m.asker.fx, m.asker.fy); err != nil {
 			return err
 		}
 		mat.Axpy(fx, k, m.asker.fx)
@@ -113,7 +113,10 @@ func (m *newton) ask(o *bilevel.Oracle, fx, fy, hv, xv, x, y []float64, most int
 		return nil
 	})
 	divide(n, hv, xv)
-	return err
+	if err != nil {
+		return err
+	}
+	return it.Finite(fx, fy, hv, xv)
 }
 
 func divide(n float64, vectors ...[]float64) {
@@ -127,7 +130,7 @@ func divide(n float64, vectors ...[]float64) {
 // learn asks for the rows of B and E that are missing among the free entries, by differences over
 // most samples.
 func (m *newton) learn(it *bilevel.Iteration, most int) error {
-	c, p, o := m.curve, m.now, it.Oracle()
+	c, p := m.curve, m.now
 	missing, cost := false, 0
 	for _, i := range c.free {
 		if !c.have[i] || c.old[i] {
@@ -140,7 +143,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 	}
 	c.fresh = true
 	m.credit -= float64(3*cost+3) * float64(min(most, m.sides[1].n))
-	if err := m.ask(o, c.fx0, c.fy0, c.hv0, c.xv0, p.x, p.y, most); err != nil {
+	if err := m.ask(it, c.fx0, c.fy0, c.hv0, c.xv0, p.x, p.y, most); err != nil {
 		return err
 	}
 	for _, i := range c.free {
@@ -159,7 +162,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 		c.x[i] += eps
 		eps = c.x[i] - p.x[i] // as rounded
 		mat.Axpy(c.y, eps, p.jt.Row(i))
-		if err := m.ask(o, c.fx, c.fy, c.hv, c.xv, c.x, c.y, most); err != nil {
+		if err := m.ask(it, c.fx, c.fy, c.hv, c.xv, c.x, c.y, most); err != nil {
 			return err
 		}
 		e, b := c.e.Row(i), c.b.Row(i)
@@ -172,11 +175,6 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 		if err := it.Finite(e, b); err != nil {
 			return err
 		}
-		if c.reach[i] == 0 && labReach > 0 {
-			if err := m.probe(it, i, min(most, 2*len(p.y))); err != nil {
-				return err
-			}
-		}
 		c.have[i], c.old[i] = true, false
 		copy(c.j.Row(i), p.jt.Row(i))
 	}
@@ -188,51 +186,6 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 				c.b.Set(j, i, v)
 			}
 		}
-	}
-	return nil
-}
-
-// probe learns how far x_i alone goes until y* bends by as much as it goes: from g_y at a point along
-// (e_i, Je_i), whose second difference is t²g_y″ = −t²H·y*″.
-func (m *newton) probe(it *bilevel.Iteration, i, most int) error {
-	c, p, o := m.curve, m.now, it.Oracle()
-	t := 0x1p-8 * p.unit[i]
-	if _, hi := m.step.bounds(i); p.x[i]+2*t > hi {
-		t = -t
-	}
-	clear(c.bow)
-	for k, weight := range [...]float64{1, -2, 1} { // g_y at 0, t, 2t: t²g_y″
-		at := float64(k) * t
-		copy(c.x, p.x)
-		copy(c.y, p.y)
-		c.x[i] += at
-		mat.Axpy(c.y, at, p.jt.Row(i))
-		n := 0.0
-		clear(c.sum)
-		err := m.sides[1].each(most, func(group []bilevel.Sample, size float64) error {
-			n += size
-			if err := o.GradG(m.asker.gy, c.x, c.y, group); err != nil {
-				return err
-			}
-			mat.Axpy(c.sum, size, m.asker.gy)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		mat.Axpy(c.bow, weight/n, c.sum)
-	}
-	copy(c.sum, c.bow)
-	if mat.NotFinite(c.bow) >= 0 {
-		return nil
-	}
-	if err := p.solve(c.bow, c.bow); err != nil {
-		return err
-	}
-	bend := math.Sqrt(max(0, mat.Dot(c.bow, c.sum))) // t²‖y″‖
-	along := p.normH(p.jt.Row(i)) * math.Abs(t)
-	if c.reach[i] = math.Inf(1); bend > 0x1p-30*along {
-		c.reach[i] = along / bend * math.Abs(t)
 	}
 	return nil
 }
@@ -324,8 +277,6 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.e)
 	t.Dense(c.j)
 	t.Count(&c.n)
-	t.Floats(c.reach)
-	t.Float(&c.share)
 	t.Flag(&c.fresh)
 	for i := range c.have {
 		t.Flag(&c.have[i])

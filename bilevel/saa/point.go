@@ -49,6 +49,9 @@ func (p *point) lower(left, promise float64) error {
 	if p.bow[0] != 0 {
 		mean := p.bow[0] / n
 		noise = math.Sqrt(max(0, p.bow[1]/n-mean*mean) * left / max(p.groups[1]-1, 1))
+		if !mat.IsFinite(noise) {
+			noise = 0
+		}
 	}
 	p.noise = max(min(noise/2, promise*p.finest()), 0x1p-40*norm/math.Sqrt(d))
 	r, err := p.inv.Truncate(p.h0, p.h0, p.noise)
@@ -159,7 +162,7 @@ func (p *point) upper(c *curvature) error {
 }
 
 // lengths writes ℓ.
-func (p *point) lengths(width func(i int) float64, c *curvature) {
+func (p *point) lengths(width func(i int) float64) {
 	for j, v := range p.y {
 		p.w[j] = v + p.u[j]
 	}
@@ -170,9 +173,6 @@ func (p *point) lengths(width func(i int) float64, c *curvature) {
 		p.unit[i] = width(i)
 		if d > 0 {
 			p.unit[i] = min(p.unit[i], p.norm/d)
-		}
-		if c.reach[i] > 0 {
-			p.unit[i] = min(p.unit[i], c.reach[i])
 		}
 		if math.IsInf(p.unit[i], 1) || !(p.unit[i] > 0) { // neither g nor X knows it
 			p.unit[i] = 1

@@ -16,11 +16,12 @@ type side struct {
 	exact bool // batches are Full
 	all   bool // the empty batch gives the mean of the whole sum
 
-	n    int              // samples drawn, each of another draw
-	goal int              // n at the end of the block
-	used int              // of the pass that a step on a whole sum takes
-	size int              // samples that are asked at once
-	wait []bilevel.Sample // drawn, and not yet asked
+	n     int                     // samples drawn, each of another draw
+	goal  int                     // n at the end of the block
+	used  int                     // of the pass that a step on a whole sum takes
+	size  int                     // samples that are asked at once
+	wait  []bilevel.Sample        // drawn, and not yet asked
+	names [largest]bilevel.Sample // scratch
 }
 
 // whole says that every term is known: no sample can tell more.
@@ -82,7 +83,11 @@ func (s *side) ready(again bool) bool {
 // the exact mean.
 func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) error) error {
 	if s.exact || s.all && s.whole() {
-		return ask(nil, float64(s.n))
+		err := ask(nil, float64(s.n))
+		if s.exact || !errors.Is(err, bilevel.ErrNoExact) {
+			return err
+		}
+		s.all = false
 	}
 	n := min(s.n, most)
 	size := groupOf(n)
@@ -101,8 +106,14 @@ func (s *side) each(most int, ask func(group []bilevel.Sample, weight float64) e
 
 // group returns the names at … at+k−1.
 func (s *side) group(at, k int) []bilevel.Sample {
-	if s.past != nil {
+	switch {
+	case s.past != nil:
 		return s.past.Next(k)
+	case s.whole():
+		for i := range k {
+			s.names[i] = bilevel.Sample(at + i)
+		}
+		return s.names[:k]
 	}
 	return s.order.Drawn()[at : at+k]
 }

@@ -102,8 +102,11 @@ func newAsker(dx, dy int) asker {
 }
 
 // askF adds a group of samples ξ at (x, y). Its influence is f_x + Jᵀf_y with the J of p.
-func (a *asker) askF(o *bilevel.Oracle, to *sums, p *point, x, y []float64, group []bilevel.Sample, n float64) error {
-	if err := o.GradF(a.fx, a.fy, x, y, group); err != nil {
+func (a *asker) askF(it *bilevel.Iteration, to *sums, p *point, x, y []float64, group []bilevel.Sample, n float64) error {
+	if err := it.Oracle().GradF(a.fx, a.fy, x, y, group); err != nil {
+		return err
+	}
+	if err := it.Finite(a.fx, a.fy); err != nil {
 		return err
 	}
 	to.n[0] += n
@@ -123,8 +126,9 @@ func (a *asker) askF(o *bilevel.Oracle, to *sums, p *point, x, y []float64, grou
 
 // askG adds a group of samples φ at (x, y). Its influence is −g_xy v − Jᵀg_yy v − E H⁻¹g_y with what
 // p knows.
-func (a *asker) askG(o *bilevel.Oracle, to *sums, p *point, e *mat.Dense, x, y []float64, group []bilevel.Sample,
-	n float64) error {
+func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x, y []float64,
+	group []bilevel.Sample, n float64) error {
+	o := it.Oracle()
 	if err := o.GradG(a.gy, x, y, group); err != nil {
 		return err
 	}
@@ -132,6 +136,9 @@ func (a *asker) askG(o *bilevel.Oracle, to *sums, p *point, e *mat.Dense, x, y [
 		return err
 	}
 	if err := o.CrossG(a.xy, x, y, group); err != nil {
+		return err
+	}
+	if err := it.Finite(a.gy, a.yy.Data, a.xy.Data); err != nil {
 		return err
 	}
 	to.n[1] += n
@@ -144,7 +151,6 @@ func (a *asker) askG(o *bilevel.Oracle, to *sums, p *point, e *mat.Dense, x, y [
 	}
 	to.displace(a, x, y, n)
 	if p == nil || group == nil {
-		to.groups[1]++
 		return nil
 	}
 	if err := p.solve(a.t, a.gy); err != nil {

@@ -1,0 +1,294 @@
+package saa
+
+import (
+	"math"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// block takes what is left of a block into the sums, and follows their root.
+func (m *newton) block(it *bilevel.Iteration, again bool) error {
+	for k := range m.sides {
+		if err := m.add(it, k); err != nil {
+			return err
+		}
+	}
+	if !m.started {
+		if err := m.begin(it); err != nil {
+			return err
+		}
+	}
+	m.asked = false
+	for range tries {
+		more, err := m.move(it)
+		if err != nil {
+			return err
+		}
+		if !more || again {
+			break
+		}
+	}
+	return nil
+}
+
+// begin lets y settle at the start.
+func (m *newton) begin(it *bilevel.Iteration) error {
+	m.started = true
+	m.credit = early * m.Calls * float64(len(m.now.x)+len(m.now.y))
+	if m.now.n[0] == 0 || m.now.n[1] == 0 { // exact, and not asked yet
+		if err := m.read(it, m.now, nil); err != nil {
+			return err
+		}
+	} else if err := m.lower(it, m.now); err != nil {
+		return err
+	}
+	return m.settle(it, m.now, nil, 0)
+}
+
+// mayMove lists the entries that no bound holds.
+func (m *newton) mayMove() {
+	c, p := m.curve, m.now
+	c.free = c.free[:0]
+	for i, x := range p.x {
+		lo, hi := m.step.bounds(i)
+		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
+		if p.size[i] > 0 && c.known[i] && !(x != 0 && math.Abs(x) < tiny*p.unit[i]) && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
+			c.free = append(c.free, i)
+		}
+	}
+}
+
+// move does one step of x and y. more says that another one is worth while before the next block.
+func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
+	p, c := m.now, m.curve
+	if err := m.lower(it, p); err != nil {
+		return false, err
+	}
+	if err := p.upper(c); err != nil {
+		return false, err
+	}
+	if err := it.Finite(p.h, p.u); err != nil {
+		return false, err
+	}
+	p.lengths(m.step.width)
+	m.mayMove()
+	poor := m.credit < 0 && !m.whole()
+	if err := m.bend(it, poor); err != nil {
+		return false, err
+	}
+	for _, i := range c.free {
+		p.sure[i] = 1
+		if sigma := math.Sqrt(p.covariance(&m.sides, i, i)); sigma > 0 {
+			p.sure[i] = min(1, math.Abs(p.h[i])/(sure*sigma))
+		}
+	}
+	m.step.find(c, p, m.radius)
+	stat := m.stat()
+	if m.whole() && m.arrived() {
+		m.done = true
+		return false, nil
+	}
+	for i, x := range p.x {
+		c.x[i] = x - p.xr[i]
+	}
+	m.gone = c.norm(c.x, nil, p.unit)
+	if most := m.unread(stat); m.lockstep() && most > 0 {
+		ahead := c.norm(c.x, m.step.s, p.unit)
+		if ahead <= most || poor {
+			if ahead > most && m.step.length > 0 {
+				m.step.cut(min(1, max(0, most-m.gone)/m.step.length))
+			}
+			if m.step.pressed {
+				m.radius *= 2
+			}
+			mat.Axpy(p.x, 1, m.step.s)
+			m.step.follow(p.y, p)
+			m.moved(it)
+			return false, nil
+		}
+	}
+	if poor {
+		return false, nil
+	}
+	m.asked = true
+	good, err := m.try(it)
+	if err != nil {
+		return false, err
+	}
+	m.moved(it)
+	return !good || -m.step.pred > stat/8, nil
+}
+
+// unread is how far x may go from the last reading of all samples until the remainder of the model
+// is a share of the standard error of h. It grows with the length or with its square, whichever is
+// less.
+func (m *newton) unread(stat float64) float64 {
+	if m.far == 0 || max(m.sides[0].n, m.sides[1].n) >= reread*m.lastRead {
+		return 0
+	}
+	q := audit * math.Sqrt(stat)
+	return min(2*m.far, max(q/m.slope, math.Sqrt(q/m.bow)))
+}
+
+// moved notes for Run.Tol the size of the step, as one along h and along ĝ.
+func (m *newton) moved(it *bilevel.Iteration) {
+	hs, gs := mat.Norm(m.now.h), mat.Norm(m.now.g)
+	if hs > 0 {
+		m.sizes[0] = mat.Norm(m.step.s) / hs
+	}
+	if gs > 0 {
+		m.sizes[1] = mat.Norm(m.now.u) / gs
+	}
+}
+
+// arrived says that no free entry has a gradient above rounding, and y none.
+func (m *newton) arrived() bool {
+	p := m.now
+	if p.normH(p.u) > tiny*p.norm {
+		return false
+	}
+	tau := 0.0
+	for _, i := range m.curve.free {
+		tau = max(tau, math.Abs(m.step.s[i])/p.unit[i])
+	}
+	if tau <= tiny {
+		return true
+	}
+	if m.step.box == nil {
+		return false
+	}
+	for _, i := range m.curve.free {
+		if math.Abs(p.h[i]) > tiny*p.size[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// bend sees that B and E are known along the free entries.
+func (m *newton) bend(it *bilevel.Iteration, poor bool) error {
+	c, p := m.curve, m.now
+	n := max(m.sides[0].n, m.sides[1].n)
+	if poor {
+		kept := c.free[:0]
+		for _, i := range c.free {
+			if c.have[i] {
+				kept = append(kept, i)
+			}
+		}
+		c.free = kept
+		return c.metric(p.unit)
+	}
+	if n >= 4*c.n {
+		c.age()
+		c.n = n
+	}
+	c.drop(p.jt, p.d)
+	most := c.least(len(p.x))
+	if m.whole() {
+		most = math.MaxInt
+	}
+	if err := m.learn(it, most); err != nil {
+		return err
+	}
+	return c.metric(p.unit)
+}
+
+// stat is the trace of the covariance of h in M⁻¹: twice the statistical error of F.
+func (m *newton) stat() float64 {
+	c, p := m.curve, m.now
+	n := len(c.free)
+	if n == 0 || m.whole() || !c.factor() {
+		return 0
+	}
+	sum, col := 0.0, c.col[:n]
+	for a, i := range c.free {
+		for b, j := range c.free {
+			col[b] = p.covariance(&m.sides, max(i, j), min(i, j)) * p.unit[i] * p.unit[j]
+		}
+		c.chol.SolveVec(col, col)
+		sum += col[a]
+	}
+	return max(0, sum)
+}
+
+// try reads all samples at the end of the step, and takes it where F has fallen as foreseen.
+func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
+	p, t, c, s := m.now, m.to, m.curve, m.step.s
+	for i, x := range p.x {
+		t.x[i] = x + s[i]
+	}
+	copy(t.y, p.y)
+	t.norm = p.norm
+	m.step.follow(t.y, p)
+	copy(p.w, t.y)
+	mat.Axpy(p.w, -1, p.y)
+	way := p.normH(p.w)
+	err = m.read(it, t, p)
+	if err == nil {
+		err = m.settle(it, t, p, way)
+	}
+	if err == nil {
+		err = t.upper(c)
+	}
+	if err == nil {
+		err = it.Finite(t.h)
+	}
+	if err != nil {
+		return false, err
+	}
+	tau, fall, size := 0.0, 0.0, 0.0
+	rem := c.rem
+	for i, si := range s {
+		if si != 0 {
+			tau = max(tau, math.Abs(si)/p.unit[i])
+		}
+		fall += si * (p.h[i] + t.h[i]) / 2
+		size += math.Abs(si) * (p.size[i] + t.size[i])
+		rem[i] = t.h[i] - p.h[i]
+	}
+	for _, i := range c.free {
+		rem[i] -= mat.Dot(c.b.Row(i), s)
+	}
+	rho := fall / m.step.model
+	if tau == 0 || -m.step.model <= tiny*size { // below rounding
+		rho = 1
+	}
+	if m.gone > 0 && !(rho > 0.25 && rho < 4) { // the model at z itself is carried too far
+		return false, m.read(it, p, p)
+	}
+	m.trust(rho, tau)
+	if far := m.step.length; far > 0 {
+		miss := c.normInv(rem, p.unit)
+		m.far = far
+		m.slope, m.bow = max(miss/far, m.slope/4), max(miss/far/far, m.bow/4)
+	}
+	if !(rho > 0.05) {
+		return false, nil
+	}
+	m.fall += fall
+	if !m.whole() {
+		c.secant(s, rem, p.unit)
+	}
+	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh {
+		c.age()
+	}
+	c.fresh = false
+	m.now, m.to = t, p
+	return true, nil
+}
+
+// trust sets Δ after a step of length τ whose fall was ρ times the one foreseen.
+func (m *newton) trust(rho, tau float64) {
+	switch {
+	case !(rho > 0.05):
+		m.radius = tau / 4
+	case rho < 0.25 || rho > 4:
+		m.radius = tau / 2
+	case rho > 0.9 && rho < 1.1:
+		m.radius = max(m.radius, 4*tau)
+	case rho > 0.75 && rho < 1.5:
+		m.radius = max(m.radius, 2*tau)
+	}
+}

@@ -1,0 +1,168 @@
+package saa
+
+import (
+	"math"
+
+	"stable/bilevel"
+	"stable/mat"
+)
+
+// add asks the samples that wait at the present point.
+func (m *newton) add(it *bilevel.Iteration, k int) error {
+	p, s := m.now, &m.sides[k]
+	by := p
+	if !m.started {
+		by = nil
+	}
+	for at := 0; at < len(s.wait); at += s.size {
+		group := s.wait[at:min(at+s.size, len(s.wait))]
+		var err error
+		if k == 0 {
+			err = m.asker.askF(it, p.sums, by, p.x, p.y, group, float64(len(group)))
+		} else {
+			err = m.asker.askG(it, p.sums, by, m.curve.e, p.x, p.y, group, float64(len(group)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.wait = s.wait[:0]
+	return nil
+}
+
+// read asks all samples at p, and solves the lower level there.
+func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
+	p.begin(p.x, p.y)
+	ctx := it.Context()
+	err := m.sides[0].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return m.asker.askF(it, p.sums, by, p.x, p.y, g, n)
+	})
+	if err != nil {
+		return err
+	}
+	err = m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return m.asker.askG(it, p.sums, by, m.curve.e, p.x, p.y, g, n)
+	})
+	if err != nil {
+		return err
+	}
+	m.lastRead = max(m.sides[0].n, m.sides[1].n)
+	m.credit -= 2 * (p.n[0]/2 + 1.5*p.n[1])
+	return m.lower(it, p)
+}
+
+// readLower asks all samples φ for g_y and g_yy at p, and solves the lower level there.
+func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
+	p.clearLower(p.x, p.y)
+	o, a := it.Oracle(), &m.asker
+	err := m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := o.GradG(a.gy, p.x, p.y, g); err != nil {
+			return err
+		}
+		if err := o.HessG(a.yy, p.x, p.y, g); err != nil {
+			return err
+		}
+		if err := it.Finite(a.gy, a.yy.Data); err != nil {
+			return err
+		}
+		mat.Axpy(p.gy, n, a.gy)
+		mat.AddScaledSym(p.yy, p.yy, n, a.yy)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.credit -= 2 * p.n[1]
+	return m.lower(it, p)
+}
+
+// readRest asks all samples for what readLower leaves out, at p. The scatter stays.
+func (m *newton) readRest(it *bilevel.Iteration, p *point) error {
+	o, a := it.Oracle(), &m.asker
+	clear(p.fx)
+	clear(p.fy)
+	p.xy.Zero()
+	err := m.sides[0].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := o.GradF(a.fx, a.fy, p.x, p.y, g); err != nil {
+			return err
+		}
+		if err := it.Finite(a.fx, a.fy); err != nil {
+			return err
+		}
+		mat.Axpy(p.fx, n, a.fx)
+		mat.Axpy(p.fy, n, a.fy)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.credit -= p.n[0] + p.n[1]
+	return m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
+		if err := o.CrossG(a.xy, p.x, p.y, g); err != nil {
+			return err
+		}
+		if err := it.Finite(a.xy.Data); err != nil {
+			return err
+		}
+		mat.AddScaled(p.xy, p.xy, n, a.xy)
+		return nil
+	})
+}
+
+// lower solves the lower level at p, where the sums are finite.
+func (m *newton) lower(it *bilevel.Iteration, p *point) error {
+	if err := it.Finite(p.fx, p.fy, p.gy, p.yy.Data, p.xy.Data); err != nil {
+		return err
+	}
+	if err := p.lower(m.sides[1].left(), m.promise(it, p)); err != nil {
+		return err
+	}
+	return it.Finite(p.u)
+}
+
+// promise is what the problem promises of the eigenvalues of g_yy, +Inf for nothing: there noise alone
+// says how small they may be.
+func (m *newton) promise(it *bilevel.Iteration, p *point) float64 {
+	if s := it.Oracle().ConvexityAt(p.x); s > 0 {
+		return s
+	}
+	return math.Inf(1)
+}
+
+// settle moves y of p to y*(x) of all samples, until the last step is at most a share of the way
+// that y went.
+func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
+	for round := range 30 {
+		if step := p.normH(p.u); step <= settled*way || step <= tiny*p.normH(p.y) || round == 29 {
+			if round > 0 {
+				return m.readRest(it, p)
+			}
+			return nil
+		}
+		slope := mat.Dot(p.g, p.u)
+		copy(m.y0, p.y)
+		copy(m.u0, p.u)
+		for t := 1.0; ; {
+			for j := range p.y {
+				p.y[j] = m.y0[j] + t*m.u0[j]
+			}
+			if err := m.readLower(it, p); err != nil {
+				return err
+			}
+			after := mat.Dot(p.g, m.u0)
+			if !(after > -slope/2) || t < 1e-6 {
+				break
+			}
+			t *= max(0.1, slope/(slope-after))
+		}
+		mat.Axpy(m.y0, -1, p.y)
+		way = max(way, p.normH(m.y0))
+	}
+	return nil
+}
