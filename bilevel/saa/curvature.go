@@ -17,6 +17,7 @@ type curvature struct {
 	have  []bool     // rows of both
 	old   []bool     // rows that are to be asked again
 	known []bool     // entries of x that the samples know
+	span  []float64  // the largest |x_i| so far; an effect of y that is rounding there is none
 	fresh bool       // rows were asked since the last step
 	j     *mat.Dense // Jᵀ when they were asked
 	n     int        // samples that they were asked of; 0: none
@@ -27,6 +28,7 @@ type curvature struct {
 
 	free  []int
 	sub   mat.Sym // |B| of the free entries, in units ℓ
+	scale float64 // of sub, a power of two
 	eig   eig.Symmetric
 	work  mat.Dense
 	below float64 // the least eigenvalue of B there, over the largest
@@ -39,7 +41,7 @@ func newCurvature(dx, dy int) *curvature {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
-		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx),
+		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
 	}
@@ -129,7 +131,7 @@ func divide(n float64, vectors ...[]float64) {
 
 // learn asks for the rows of B and E that are missing among the free entries, by differences over
 // most samples.
-func (m *newton) learn(it *bilevel.Iteration, most int) error {
+func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) {
 	c, p := m.curve, m.now
 	missing, cost := false, 0
 	for _, i := range c.free {
@@ -139,19 +141,16 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 		}
 	}
 	if !missing {
-		return nil
+		return false, nil
 	}
 	c.fresh = true
 	m.credit -= float64(3*cost+3) * float64(min(most, m.sides[1].n))
 	if err := m.ask(it, c.fx0, c.fy0, c.hv0, c.xv0, p.x, p.y, most); err != nil {
-		return err
+		return true, err
 	}
 	for _, i := range c.free {
 		if c.have[i] && !c.old[i] {
 			continue
-		}
-		if err := it.Context().Err(); err != nil {
-			return err
 		}
 		eps := 0x1p-20 * p.unit[i]
 		if _, hi := m.step.bounds(i); p.x[i]+eps > hi {
@@ -163,7 +162,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 		eps = c.x[i] - p.x[i] // as rounded
 		mat.Axpy(c.y, eps, p.jt.Row(i))
 		if err := m.ask(it, c.fx, c.fy, c.hv, c.xv, c.x, c.y, most); err != nil {
-			return err
+			return true, err
 		}
 		e, b := c.e.Row(i), c.b.Row(i)
 		for j := range e {
@@ -173,7 +172,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 			b[k] = (c.fx[k]-c.fx0[k]-(c.xv[k]-c.xv0[k]))/eps + mat.Dot(p.jt.Row(k), e)
 		}
 		if err := it.Finite(e, b); err != nil {
-			return err
+			return true, err
 		}
 		c.have[i], c.old[i] = true, false
 		copy(c.j.Row(i), p.jt.Row(i))
@@ -187,7 +186,7 @@ func (m *newton) learn(it *bilevel.Iteration, most int) error {
 			}
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // secant makes B foresee that h changes by r more along s than it did: the least symmetric change
@@ -209,20 +208,25 @@ func (c *curvature) secant(s, r, unit []float64) {
 	}
 }
 
-// metric sets sub to |B| of the free entries in units ℓ: the eigenvalues of B with their signs
+// metric sets sub to |B| of the free entries, in units ℓ and of scale: the eigenvalues of B with their signs
 // taken away, and raised to 2⁻⁴⁰ of the largest.
 func (c *curvature) metric(unit []float64) error {
 	n := len(c.free)
-	sub := c.sub.View(0, n)
-	for a, i := range c.free {
-		for b, j := range c.free[:a+1] {
-			sub.Set(a, b, c.b.At(i, j)*unit[i]*unit[j])
-		}
-	}
-	c.below = 1
+	c.below, c.scale = 1, 0
 	if n == 0 {
 		return nil
 	}
+	sub, largest := c.sub.View(0, n), 0.0
+	for a, i := range c.free {
+		for b, j := range c.free[:a+1] {
+			v := c.b.At(i, j) * unit[i] * unit[j]
+			sub.Set(a, b, v)
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	_, e := math.Frexp(largest)
+	c.scale = math.Ldexp(1, e)
+	mat.ScaleSym(&sub, 1/c.scale, &sub)
 	if err := c.eig.Factor(&sub); err != nil {
 		return err
 	}
@@ -268,7 +272,7 @@ func (c *curvature) normInv(v, unit []float64) float64 {
 	for a, i := range c.free {
 		sum += v[i] * unit[i] * col[a]
 	}
-	return math.Sqrt(max(0, sum))
+	return math.Sqrt(max(0, sum) / c.scale)
 }
 
 // State visits what is known.
@@ -277,6 +281,7 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.e)
 	t.Dense(c.j)
 	t.Count(&c.n)
+	t.Floats(c.span)
 	t.Flag(&c.fresh)
 	for i := range c.have {
 		t.Flag(&c.have[i])
@@ -300,5 +305,5 @@ func (c *curvature) norm(a, b, unit []float64) float64 {
 		row := c.sub.Row(k)
 		sum += v[k] * (2*mat.Dot(row[:k], v[:k]) + row[k]*v[k])
 	}
-	return math.Sqrt(max(0, sum))
+	return math.Sqrt(max(0, sum) * c.scale)
 }

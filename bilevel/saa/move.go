@@ -7,34 +7,26 @@ import (
 	"stable/mat"
 )
 
-// block takes what is left of a block into the sums, and follows their root.
-func (m *newton) block(it *bilevel.Iteration, again bool) error {
-	for k := range m.sides {
-		if err := m.add(it, k); err != nil {
-			return err
-		}
-	}
+// block follows the root of the sums. A context that ends leaves it where it can go on.
+func (m *newton) block(it *bilevel.Iteration) error {
 	if !m.started {
 		if err := m.begin(it); err != nil {
 			return err
 		}
 	}
-	m.asked = false
-	for range tries {
-		more, err := m.move(it)
-		if err != nil {
+	for more := true; more && m.tried < tries; {
+		var err error
+		if more, err = m.move(it); err != nil {
 			return err
 		}
-		if !more || again {
-			break
-		}
+		m.tried++
+		more = more && !m.pass
 	}
 	return nil
 }
 
 // begin lets y settle at the start.
 func (m *newton) begin(it *bilevel.Iteration) error {
-	m.started = true
 	m.credit = early * m.Calls * float64(len(m.now.x)+len(m.now.y))
 	if m.now.n[0] == 0 || m.now.n[1] == 0 { // exact, and not asked yet
 		if err := m.read(it, m.now, nil); err != nil {
@@ -43,6 +35,7 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 	} else if err := m.lower(it, m.now); err != nil {
 		return err
 	}
+	m.started = true
 	return m.settle(it, m.now, nil, 0)
 }
 
@@ -52,8 +45,9 @@ func (m *newton) mayMove() {
 	c.free = c.free[:0]
 	for i, x := range p.x {
 		lo, hi := m.step.bounds(i)
+		c.span[i] = max(c.span[i], math.Abs(x))
 		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
-		if p.size[i] > 0 && c.known[i] && !(x != 0 && math.Abs(x) < tiny*p.unit[i]) && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
+		if p.size[i] > 0 && c.known[i] && !(c.span[i] > 0 && c.span[i] < tiny*p.unit[i] && !m.whole()) && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
 			c.free = append(c.free, i)
 		}
 	}
@@ -62,19 +56,24 @@ func (m *newton) mayMove() {
 // move does one step of x and y. more says that another one is worth while before the next block.
 func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	p, c := m.now, m.curve
+	poor := m.credit < 0 && !m.whole()
 	if err := m.lower(it, p); err != nil {
 		return false, err
 	}
-	if err := p.upper(c); err != nil {
-		return false, err
+	for asked := true; asked; { // what is learned changes h, and so the entries that may move
+		if err := p.upper(c); err != nil {
+			return false, err
+		}
+		if err := it.Finite(p.h, p.u); err != nil {
+			return false, err
+		}
+		p.lengths(m.step.width)
+		m.mayMove()
+		if asked, err = m.bend(it, poor); err != nil {
+			return false, err
+		}
 	}
-	if err := it.Finite(p.h, p.u); err != nil {
-		return false, err
-	}
-	p.lengths(m.step.width)
-	m.mayMove()
-	poor := m.credit < 0 && !m.whole()
-	if err := m.bend(it, poor); err != nil {
+	if err := c.metric(p.unit); err != nil {
 		return false, err
 	}
 	for _, i := range c.free {
@@ -152,7 +151,7 @@ func (m *newton) arrived() bool {
 	for _, i := range m.curve.free {
 		tau = max(tau, math.Abs(m.step.s[i])/p.unit[i])
 	}
-	if tau <= tiny {
+	if tau <= tiny && !m.step.pressed {
 		return true
 	}
 	if m.step.box == nil {
@@ -166,8 +165,9 @@ func (m *newton) arrived() bool {
 	return true
 }
 
-// bend sees that B and E are known along the free entries.
-func (m *newton) bend(it *bilevel.Iteration, poor bool) error {
+// bend sees that B and E are known along the free entries, and says whether it asked for them. Where
+// there is no credit, entries without them stay.
+func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) {
 	c, p := m.curve, m.now
 	n := max(m.sides[0].n, m.sides[1].n)
 	if poor {
@@ -178,7 +178,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) error {
 			}
 		}
 		c.free = kept
-		return c.metric(p.unit)
+		return false, nil
 	}
 	if n >= 4*c.n {
 		c.age()
@@ -189,10 +189,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) error {
 	if m.whole() {
 		most = math.MaxInt
 	}
-	if err := m.learn(it, most); err != nil {
-		return err
-	}
-	return c.metric(p.unit)
+	return m.learn(it, most)
 }
 
 // stat is the trace of the covariance of h in M⁻¹: twice the statistical error of F.
@@ -210,7 +207,7 @@ func (m *newton) stat() float64 {
 		c.chol.SolveVec(col, col)
 		sum += col[a]
 	}
-	return max(0, sum)
+	return max(0, sum) / c.scale
 }
 
 // try reads all samples at the end of the step, and takes it where F has fallen as foreseen.
@@ -225,6 +222,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	copy(p.w, t.y)
 	mat.Axpy(p.w, -1, p.y)
 	way := p.normH(p.w)
+	credit := m.credit
 	err = m.read(it, t, p)
 	if err == nil {
 		err = m.settle(it, t, p, way)
@@ -236,6 +234,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		err = it.Finite(t.h)
 	}
 	if err != nil {
+		m.credit = credit
 		return false, err
 	}
 	tau, fall, size := 0.0, 0.0, 0.0

@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"errors"
 	"math"
 
 	"stable/bilevel"
@@ -53,6 +54,9 @@ type newton struct {
 	step     step
 	started  bool
 	done     bool       // nothing is left to do
+	pending  bool       // a block is complete, and its steps are being done
+	pass     bool       // it was a pass over a sum that is known
+	tried    int        // steps of the block
 	radius   float64    // Δ
 	gone     float64    // from where all samples were last read, in M
 	asked    bool       // all samples, in this block
@@ -111,34 +115,24 @@ func (m *newton) lockstep() bool {
 // Step draws a batch of each kind. With the last one of a block, it takes the block into the sums
 // and follows their root.
 func (m *newton) Step(it *bilevel.Iteration) error {
-	copy(m.now.x, it.X())
-	copy(m.now.y, it.Y())
-	if it.K() == 0 {
-		m.now.begin(m.now.x, m.now.y)
-	}
-	m.sizes = [2]float64{}
-	again := m.started && m.whole()
-	ready := true
-	for k := range m.sides {
-		s := &m.sides[k]
-		before := s.n
-		s.take(again)
-		m.credit += (m.Calls - 4) / 2 * float64(s.n-before)
-		ready = s.ready(again) && ready
-		if len(s.wait) >= s.size {
-			if err := m.add(it, k); err != nil {
-				return err
-			}
+	if again := m.started && m.whole(); !m.pending {
+		copy(m.now.x, it.X())
+		copy(m.now.y, it.Y())
+		if it.K() == 0 {
+			m.now.begin(m.now.x, m.now.y)
 		}
-	}
-	if !ready {
-		return it.UseSteps(0, 0, 0)
+		m.sizes = [2]float64{}
+		if ready, err := m.take(it, again); err != nil || !ready {
+			return errors.Join(err, it.UseSteps(0, 0, 0))
+		}
+		m.pending, m.pass, m.tried, m.asked = true, again, 0, false
 	}
 	if !m.done {
-		if err := m.block(it, again); err != nil {
+		if err := m.block(it); err != nil {
 			return err
 		}
 	}
+	m.pending = false
 	if m.done {
 		it.Arrive()
 	}
@@ -154,6 +148,25 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 		s.aim(s.n + int(math.Ceil(share*float64(s.n))))
 	}
 	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
+}
+
+// take draws the samples of a step, and asks them in groups. ready says that they complete a block,
+// or a pass.
+func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error) {
+	ready = true
+	for k := range m.sides {
+		s := &m.sides[k]
+		before := s.n
+		s.take(again)
+		m.credit += (m.Calls - 4) / 2 * float64(s.n-before)
+		if now := s.ready(again); len(s.wait) >= s.size || now {
+			if err := m.add(it, k); err != nil {
+				return false, err
+			}
+		}
+		ready = s.ready(again) && ready
+	}
+	return ready, nil
 }
 
 // Vectors visits what the last step was made of.
@@ -195,6 +208,10 @@ func (m *newton) State(t *bilevel.State) {
 	m.curve.State(t)
 	t.Flag(&m.started)
 	t.Flag(&m.done)
+	t.Flag(&m.pending)
+	t.Flag(&m.pass)
+	t.Flag(&m.asked)
+	t.Count(&m.tried)
 	t.Count(&m.lastRead)
 	for _, v := range []*float64{&m.radius, &m.gone, &m.far, &m.slope, &m.bow, &m.fall, &m.credit} {
 		t.Float(v)

@@ -139,11 +139,11 @@ func (p *point) upper(c *curvature) error {
 		}
 	}
 	// δ = (z − z_r) − Σ(z_b − z_r)/n, and then δ_y − Jδ_x + u
-	for i, z := range p.zx {
-		p.dx[i] -= z / p.n[1]
+	for i, x := range p.x {
+		p.dx[i] = x - p.xr[i] - p.zx[i]/p.n[1]
 	}
-	for j, z := range p.zy {
-		p.dy[j] += p.u[j] - z/p.n[1]
+	for j, y := range p.y {
+		p.dy[j] = y - p.yr[j] - p.zy[j]/p.n[1] + p.u[j]
 	}
 	for i, d := range p.dx {
 		if d != 0 {

@@ -79,7 +79,7 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 	mat.CopySym(&q.a, &sub)
 	for a, i := range c.free {
 		lo, hi := s.bounds(i)
-		q.g[a] = p.h[i] * p.unit[i]
+		q.g[a] = p.h[i] * p.unit[i] / c.scale
 		most := radius * p.sure[i]
 		q.lo[a] = max(-most, (lo-p.x[i])/p.unit[i])
 		q.hi[a] = min(most, (hi-p.x[i])/p.unit[i])
@@ -107,6 +107,7 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 	for _, i := range c.free {
 		s.pressed = s.pressed || math.Abs(s.s[i]) >= 0.99*radius*p.unit[i]
 	}
+	s.pred *= c.scale
 	linear := mat.Dot(p.h, s.s)
 	s.length = math.Sqrt(max(0, 2*(s.pred-linear)))
 	s.model = linear

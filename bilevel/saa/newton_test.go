@@ -1,0 +1,298 @@
+package saa_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/observe"
+	"stable/bilevel/quadratic"
+	"stable/bilevel/recast"
+	"stable/bilevel/saa"
+)
+
+// noisy has noise of one size on every derivative.
+func noisy(size float64, o quadratic.Options) quadratic.Options {
+	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = size, size, size, size, size
+	if o.CrossNorm == 0 {
+		o.CrossNorm = 3
+	}
+	return o
+}
+
+// start is a point around x.
+func start(x []float64, seed uint64) []float64 {
+	rng, x0 := rand.New(rand.NewPCG(seed, 's')), slices.Clone(x)
+	for i := range x0 {
+		x0[i] += rng.NormFloat64()
+	}
+	return x0
+}
+
+// On streams the mean error is the least that the samples allow, within what 24 runs can tell.
+func TestStreamsAtTheLimit(t *testing.T) {
+	const runs = 24
+	marks := []uint64{300, 1000, 5000}
+	if testing.Short() {
+		marks = marks[:2]
+	}
+	for name, o := range map[string]quadratic.Options{
+		"base":      noisy(0.5, quadratic.Options{Seed: 61}),
+		"loud":      noisy(5, quadratic.Options{Seed: 62}),
+		"quiet":     noisy(1e-3, quadratic.Options{Seed: 63}),
+		"saddle":    noisy(0.5, quadratic.Options{Seed: 64, Saddle: true, CrossNorm: 0.5}),
+		"g of 1e3":  noisy(0.5, quadratic.Options{Seed: 65, LG: 1e3}),
+		"rank one":  {Seed: 66, CrossNorm: 3, RankOneG: true, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5},
+		"few knobs": noisy(0.5, quadratic.Options{Seed: 67, Dx: 2, Dy: 12}),
+	} {
+		p, err := quadratic.New(o)
+		require.NoError(t, err)
+		x, best := p.Optimum()
+		limit, err := observe.LocalLimit(p, x, observe.LimitOptions{Seed: 1, Draws: 4000})
+		require.NoError(t, err)
+		ratio := make([]float64, len(marks))
+		for seed := range uint64(runs) {
+			s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{X0: start(x, seed), Seed: seed})
+			require.NoError(t, err)
+			for i, n := range marks {
+				r, err := s.Run(t.Context(), bilevel.Run{Xi: n})
+				require.NoError(t, err)
+				require.Equal(t, n, r.Counts.Xi)
+				f, err := p.Objective(nil, r.X)
+				require.NoError(t, err)
+				ratio[i] += (f - best) / limit.At(float64(n), float64(n)) / runs
+			}
+			c := s.Counts()
+			assert.Less(t, c.Evaluations(), 60*c.Phi, name)
+		}
+		for i, r := range ratio {
+			assert.InDelta(t, 0, math.Log(r), 0.7, "%s after %d samples: %.2f times the limit", name, marks[i], r)
+		}
+	}
+}
+
+// A finite sum ends by itself, where the hypergradient is rounding.
+func TestSumsArrive(t *testing.T) {
+	for name, set := range map[string]bilevel.Set{
+		"space": bilevel.Space{}, "box": bilevel.UniformBox(10, -0.3, 0.3), "ball": bilevel.Ball{Radius: 0.5},
+		"simplex": bilevel.Simplex{}, "half-space": bilevel.HalfSpace{A: slices.Repeat([]float64{1}, 10), B: -1},
+		"nonnegative": bilevel.NonNegative{},
+	} {
+		for _, o := range []quadratic.Options{
+			noisy(1, quadratic.Options{Seed: 71, Terms: 200}), noisy(1, quadratic.Options{Seed: 72, Terms: 200, Nonconvex: 1}),
+		} {
+			p, err := quadratic.New(o)
+			require.NoError(t, err)
+			s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: 1, Set: set})
+			require.NoError(t, err)
+			r, err := s.Run(t.Context(), bilevel.Run{Phi: 200 * 60})
+			require.NoError(t, err)
+			if _, bounds := set.(bilevel.BoundedSet); bounds {
+				assert.Equal(t, bilevel.Arrived, r.Reason, name)
+			}
+			grad, to := make([]float64, 10), make([]float64, 10)
+			_, err = p.Objective(grad, r.X)
+			require.NoError(t, err)
+			for i, x := range r.X {
+				to[i] = x - grad[i]
+			}
+			set.Project(to, to)
+			assert.InDeltaSlice(t, r.X, to, 1e-8, name)
+		}
+	}
+}
+
+// unexact is a finite sum that does not tell its mean.
+type unexact struct{ *quadratic.Problem }
+
+func (p unexact) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	if len(xi) == 0 {
+		return bilevel.ErrNoExact
+	}
+	return p.Problem.GradF(fx, fy, x, y, xi)
+}
+
+func TestSumWithoutExactOracles(t *testing.T) {
+	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 73, Terms: 100}))
+	require.NoError(t, err)
+	s, err := bilevel.New(unexact{p}, saa.Newton{}, bilevel.Options{Seed: 1})
+	require.NoError(t, err)
+	r, err := s.Run(t.Context(), bilevel.Run{Phi: 100 * 20})
+	require.NoError(t, err)
+	x, _ := p.Optimum()
+	assert.InDeltaSlice(t, x, r.X, 1e-9)
+}
+
+// Scaling every entry of x, y, f and g by powers of two scales every iterate alike, bit for bit.
+func TestUnits(t *testing.T) {
+	for _, terms := range []uint64{0, 60} {
+		p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 74, Dx: 4, Dy: 5, Terms: terms, Blind: 1}))
+		require.NoError(t, err)
+		u := recast.Units{X: []float64{0x1p-20, 4, 1, 0x1p30}, Y: []float64{0x1p20, 2, 1, 0x1p-9, 8}, F: 8, G: 0x1p-6}
+		q, err := recast.In(p, u)
+		require.NoError(t, err)
+		lo, hi := []float64{-1, -9, -1, -1}, []float64{1, 9, 0.2, 9}
+		x, y := make([]float64, 4), make([]float64, 5)
+		scaled := bilevel.Box{Lo: make([]float64, 4), Hi: make([]float64, 4)}
+		q.X(scaled.Lo, lo)
+		q.X(scaled.Hi, hi)
+		one, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.Box{Lo: lo, Hi: hi}})
+		require.NoError(t, err)
+		two, err := bilevel.New(q, saa.Newton{}, bilevel.Options{Set: scaled})
+		require.NoError(t, err)
+		for range 600 {
+			require.NoError(t, one.Step())
+			require.NoError(t, two.Step())
+			q.X(x, one.X())
+			require.Equal(t, x, two.X(), "%d terms, step %d", terms, one.K())
+			for j, v := range one.Y() {
+				y[j] = v * u.Y[j]
+			}
+			require.Equal(t, y, two.Y(), "%d terms, step %d", terms, one.K())
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	for _, terms := range []uint64{0, 40} {
+		p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 75, Terms: terms}))
+		require.NoError(t, err)
+		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(10, -1, 1)})
+		require.NoError(t, err)
+		for range 4000 {
+			require.NoError(t, s.Step())
+		}
+		assert.Zero(t, testing.AllocsPerRun(3000, func() { _ = s.Step() }), "%d terms", terms)
+	}
+}
+
+// interrupting ends a context at one of its calls.
+type interrupting struct {
+	*quadratic.Problem
+	calls, at int
+	cancel    func()
+}
+
+func (p *interrupting) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	if p.calls++; p.calls == p.at {
+		p.cancel()
+	}
+	return p.Problem.GradG(gy, x, y, phi)
+}
+
+// A run that is interrupted inside a long step, saved there and loaded, ends with the same bits.
+func TestInterruptedInAStep(t *testing.T) {
+	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 76, Nonconvex: 1}))
+	require.NoError(t, err)
+	whole, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: 3})
+	require.NoError(t, err)
+	run := bilevel.Run{Xi: 900}
+	want, err := whole.Run(t.Context(), run)
+	require.NoError(t, err)
+	inside := 0
+	for _, at := range []int{50, 130, 300, 700, 1500, 3000} {
+		ctx, cancel := context.WithCancel(t.Context())
+		q := &interrupting{Problem: p.Clone(), at: at, cancel: cancel}
+		s, err := bilevel.New(q, saa.Newton{}, bilevel.Options{Seed: 3})
+		require.NoError(t, err)
+		r, err := s.Run(ctx, run)
+		if err == nil {
+			continue
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, bilevel.Canceled, r.Reason)
+		file := filepath.Join(t.TempDir(), "run")
+		require.NoError(t, s.SaveFile(file))
+		again, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: 3})
+		require.NoError(t, err)
+		require.NoError(t, again.LoadFile(file))
+		got, err := again.Run(t.Context(), run)
+		require.NoError(t, err)
+		assert.Equal(t, want.X, got.X, "at call %d", at)
+		assert.Equal(t, want.Y, got.Y, "at call %d", at)
+		inside++
+	}
+	assert.GreaterOrEqual(t, inside, 4)
+}
+
+// Run.Gap stops a stream where it says: of 30 runs, 28 have at most three times the gap left.
+func TestGapStops(t *testing.T) {
+	for name, o := range map[string]quadratic.Options{
+		"quadratic": noisy(0.5, quadratic.Options{Seed: 77}), "nonconvex": noisy(0.5, quadratic.Options{Seed: 78, Nonconvex: 1}),
+	} {
+		p, err := quadratic.New(o)
+		require.NoError(t, err)
+		x, best := p.Optimum()
+		good := 0
+		for seed := range uint64(30) {
+			s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed, X0: start(x, seed)})
+			require.NoError(t, err)
+			r, err := s.Run(t.Context(), bilevel.Run{Gap: 1e-3, Steps: 20000})
+			require.NoError(t, err)
+			require.Equal(t, bilevel.GapReached, r.Reason, name)
+			f, err := p.Objective(nil, r.X)
+			require.NoError(t, err)
+			if f-best <= 3e-3 {
+				good++
+			}
+		}
+		assert.GreaterOrEqual(t, good, 28, name)
+	}
+}
+
+// The health of a start that is a saddle, of a singular g_yy, and how far y is from y*(x).
+func TestHealth(t *testing.T) {
+	p, err := quadratic.New(noisy(0.5, quadratic.Options{Seed: 79}))
+	require.NoError(t, err)
+	x, _ := p.Optimum()
+	within := 0
+	for seed := range uint64(40) {
+		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed, X0: start(x, seed)})
+		require.NoError(t, err)
+		_, err = s.Run(t.Context(), bilevel.Run{Xi: 1000})
+		require.NoError(t, err)
+		h, ok := s.Health()
+		require.True(t, ok)
+		y := make([]float64, 10)
+		require.NoError(t, p.Solution(y, s.X()))
+		off := 0.0
+		for j, v := range s.Y() {
+			off += (v - y[j]) * (v - y[j])
+		}
+		if off = math.Sqrt(off); h.Lower > off/3 && h.Lower < 3*off {
+			within++
+		}
+	}
+	assert.GreaterOrEqual(t, within, 38)
+}
+
+func TestCalls(t *testing.T) {
+	p, err := quadratic.New(noisy(0.5, quadratic.Options{Seed: 80, Nonconvex: 1}))
+	require.NoError(t, err)
+	for _, bad := range []float64{-1, 4, math.NaN(), math.Inf(1)} {
+		_, err := bilevel.New(p, saa.Newton{Calls: bad}, bilevel.Options{})
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		require.ErrorContains(t, err, "Newton.Calls")
+	}
+	s, err := bilevel.New(p, saa.Newton{Calls: 8}, bilevel.Options{})
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), bilevel.Run{Xi: 20000})
+	require.NoError(t, err)
+	assert.Less(t, s.Counts().Evaluations(), uint64(16*20000))
+	_, err = bilevel.New(many{p}, saa.Newton{}, bilevel.Options{})
+	require.ErrorIs(t, err, bilevel.ErrOption)
+	assert.False(t, errors.Is(err, bilevel.ErrDiverged))
+}
+
+// many has more entries of x than the method keeps a matrix for.
+type many struct{ *quadratic.Problem }
+
+func (many) Dims() (dx, dy int) { return 5000, 10 }

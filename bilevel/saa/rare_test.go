@@ -1,0 +1,119 @@
+package saa_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/saa"
+	"stable/mat"
+)
+
+// rare is g = ½‖y‖² − (x_0 + b)y_0 − m(x_1 + c)y_1 with m = w in one sample of w, else 0, and f =
+// ½(y_0 − 1 − e_0)² + ½(y_1 − 2 − e_1)²; b, c, e ~ N(0, 0.3²). F = ½‖x − (1, 2)‖² for a stream.
+type rare struct {
+	w           float64
+	terms, seed uint64
+}
+
+func (p *rare) draw(s bilevel.Sample, kind uint64) (m float64, n [2]float64) {
+	rng := rand.New(rand.NewPCG(uint64(s)+p.seed<<32, kind))
+	if rng.Float64() < 1/p.w {
+		m = p.w
+	}
+	return m, [2]float64{0.3 * rng.NormFloat64(), 0.3 * rng.NormFloat64()}
+}
+
+func (p *rare) Dims() (dx, dy int)             { return 2, 2 }
+func (p *rare) Streams() (upper, lower uint64) { return p.terms, p.terms }
+
+func (p *rare) each(batch []bilevel.Sample, visit func(s bilevel.Sample, w float64)) error {
+	if len(batch) == 0 && p.terms == 0 {
+		return bilevel.ErrNoExact
+	}
+	for s, w := range bilevel.Each(batch, int(p.terms)) {
+		visit(s, w)
+	}
+	return nil
+}
+
+func (p *rare) GradF(fx, fy, _, y []float64, xi []bilevel.Sample) error {
+	clear(fx)
+	clear(fy)
+	return p.each(xi, func(s bilevel.Sample, w float64) {
+		_, e := p.draw(s, 'x')
+		fy[0] += w * (y[0] - 1 - e[0])
+		fy[1] += w * (y[1] - 2 - e[1])
+	})
+}
+
+func (p *rare) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	clear(gy)
+	return p.each(phi, func(s bilevel.Sample, w float64) {
+		m, b := p.draw(s, 'y')
+		gy[0] += w * (y[0] - x[0] - b[0])
+		gy[1] += w * (y[1] - m*(x[1]+b[1]))
+	})
+}
+
+func (p *rare) HessG(h *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
+	h.Zero()
+	h.Set(0, 0, 1)
+	h.Set(1, 1, 1)
+	return nil
+}
+
+func (p *rare) CrossG(c *mat.Dense, _, _ []float64, phi []bilevel.Sample) error {
+	c.Zero()
+	return p.each(phi, func(s bilevel.Sample, w float64) {
+		m, _ := p.draw(s, 'y')
+		c.Row(0)[0] -= w
+		c.Row(1)[1] -= w * m
+	})
+}
+
+// hypergradient is that of a sum at x, where g_yy = I.
+func (p *rare) hypergradient(x []float64) []float64 {
+	y, gy, fx, fy, h := make([]float64, 2), make([]float64, 2), make([]float64, 2), make([]float64, 2), make([]float64, 2)
+	_ = p.GradG(gy, x, y, nil)
+	mat.Axpy(y, -1, gy)
+	_ = p.GradF(fx, fy, x, y, nil)
+	c := mat.NewDense(2, 2)
+	_ = p.CrossG(c, x, y, nil)
+	mat.MulVec(h, c, fy)
+	return h
+}
+
+// Rare events of any weight diverge no run, as a stream and as a sum, with and without a box. From ten
+// expected events on none ends above where it began, and a sum is solved in four passes.
+func TestRareEvents(t *testing.T) {
+	runs := uint64(20)
+	if testing.Short() {
+		runs = 5
+	}
+	for _, terms := range []uint64{0, 1000} {
+		for _, set := range []bilevel.Set{bilevel.Space{}, bilevel.UniformBox(2, -10, 10)} {
+			for _, w := range []float64{5, 30, 100, 300} {
+				for seed := range runs {
+					p := &rare{w: w, seed: seed, terms: terms}
+					s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed, Set: set})
+					require.NoError(t, err)
+					_, err = s.Run(t.Context(), bilevel.Run{Xi: 4000, Phi: 4000})
+					require.NoError(t, err)
+					x := s.X()
+					if terms > 0 {
+						assert.Less(t, mat.Norm(p.hypergradient(x)), 1e-8, "weight %v, seed %d", w, seed)
+						continue
+					}
+					if f := (math.Pow(x[0]-1, 2) + math.Pow(x[1]-2, 2)) / 2; w <= 100 {
+						assert.Less(t, f, 2.5, "weight %v, seed %d", w, seed)
+					}
+				}
+			}
+		}
+	}
+}
