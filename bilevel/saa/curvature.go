@@ -225,7 +225,7 @@ func (c *curvature) metric(unit []float64) error {
 		}
 	}
 	_, e := math.Frexp(largest)
-	c.scale = math.Ldexp(1, e)
+	c.scale = math.Ldexp(1, min(max(e, -1000), 1000))
 	mat.ScaleSym(&sub, 1/c.scale, &sub)
 	if err := c.eig.Factor(&sub); err != nil {
 		return err
