@@ -103,7 +103,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 			}
 			mat.Axpy(p.x, 1, m.step.s)
 			m.step.follow(p.y, p)
-			m.moved(it)
+			m.moved(p)
 			return false, nil
 		}
 	}
@@ -115,7 +115,9 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	m.moved(it)
+	if good {
+		m.moved(p)
+	}
 	return !good || -m.step.pred > stat/8, nil
 }
 
@@ -130,14 +132,15 @@ func (m *newton) unread(stat float64) float64 {
 	return min(2*m.far, max(q/m.slope, math.Sqrt(q/m.bow)))
 }
 
-// moved notes for Run.Tol the size of the step, as one along h and along ĝ.
-func (m *newton) moved(it *bilevel.Iteration) {
-	hs, gs := mat.Norm(m.now.h), mat.Norm(m.now.g)
-	if hs > 0 {
-		m.sizes[0] = mat.Norm(m.step.s) / hs
+// moved notes for Run.Tol the sizes of a step from p, as one along h and along ĝ.
+func (m *newton) moved(p *point) {
+	if h := mat.Norm(p.h); h > 0 {
+		m.sizes[0] += mat.Norm(m.step.s) / h
 	}
-	if gs > 0 {
-		m.sizes[1] = mat.Norm(m.now.u) / gs
+	if g := mat.Norm(p.g); g > 0 {
+		m.sizes[1] += mat.Norm(p.u) / g
+	} else { // y moves with x alone
+		m.sizes[1] += p.n[1] / mat.NormFrobSym(p.yy)
 	}
 }
 
