@@ -35,9 +35,6 @@ type saving struct {
 	fresh bool          // forget what is there
 }
 
-// untuned is the method of both commands.
-func untuned(p *hyperopt.Problem) bilevel.Method { return bilevel.Untuned{MuG: p.StrongConvexity()} }
-
 // adaptive is the paper's method with this module's safeguards and adaptive step sizes. The main
 // job draws its curve for comparison.
 func adaptive(p *hyperopt.Problem) bilevel.Method {
