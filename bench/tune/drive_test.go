@@ -126,9 +126,11 @@ func TestTuneGoesOn(t *testing.T) {
 func TestEngineCurve(t *testing.T) {
 	r, err := newTuning(job{data: kittest.SmallData(t), seed: 1, steps: 400, lo: 0.1, hi: 1})
 	require.NoError(t, err)
-	e := r.engine
+	require.NoError(t, r.engine.run(context.Background(), kit.NewProgress(kit.Terminal{}), kit.Terminal{}))
+	assert.Equal(t, r.engine.problem.Reads(), r.engine.reads())
+	e, err := newEngine(r.engine.problem, adaptive(r.engine.problem), 400, 1) // which does not arrive
+	require.NoError(t, err)
 	require.NoError(t, e.run(context.Background(), kit.NewProgress(kit.Terminal{}), kit.Terminal{}))
-	assert.Equal(t, e.problem.Reads(), e.reads())
 	require.Len(t, e.samples, len(e.f))
 	want := []int{0}
 	for i := 1; e.mark(i) < 400; i++ {
