@@ -7,6 +7,7 @@
 //	chol                 Cholesky: factor, solve, inverse, condition, rank-one update and downdate
 //	eig                  symmetric eigensolvers, the projection onto {X ⪰ μI}
 //	bilevel              problems, methods, the solver, feasible sets, and the method STABLE
+//	bilevel/saa          the default, Newton's method on growing samples
 //	bilevel/method       the other methods, and the registry of all of them
 //	bilevel/implicit     F and its derivatives as functions of x alone, and L-BFGS-B
 //	bilevel/auto         a problem made of two losses

@@ -9,6 +9,8 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel"
+	"stable/bilevel/quadratic"
+	"stable/bilevel/saa"
 	"stable/chol"
 	"stable/eig"
 	"stable/mat"
@@ -220,22 +222,24 @@ func BenchmarkStep(b *testing.B) {
 	b.Run("promise", func(b *testing.B) {
 		each(b, "d", step(fixed, func(d int) bilevel.Problem { return promising{&still{d: d}} }))
 	})
-	b.Run("untuned", func(b *testing.B) { each(b, "d", stepUntuned) })
+	b.Run("saa", func(b *testing.B) { each(b, "d", wholeRuns) })
 }
 
-// stepUntuned is BenchmarkStep of the method without step sizes, after its first steps, which
-// measure more.
-func stepUntuned(b *testing.B, d int) {
-	s, err := bilevel.New(&still{d: d, more: 40}, bilevel.Untuned{MuG: 0.1, InitBatch: 2},
-		bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
+// wholeRuns is the default over whole runs of 8d steps, oracles included, since its steps differ.
+func wholeRuns(b *testing.B, d int) {
+	if d > 100 {
+		b.Skip("long")
+	}
+	p, err := quadratic.New(quadratic.Options{Dx: d, Dy: d, SigmaFx: 0.5, SigmaGy: 0.5})
 	must(err)
-	for range 50 {
-		must(s.Step())
-	}
 	for b.Loop() {
-		must(s.Step())
+		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
+		must(err)
+		for range 8 * d {
+			must(s.Step())
+		}
 	}
-	gflops(b, 2*cube(d)/3)
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(8*d*b.N), "ns/step")
 }
 
 // still is a problem whose derivatives are the same everywhere: g_yy = BBᵀ/d + I/2 with entries of
@@ -243,7 +247,6 @@ func stepUntuned(b *testing.B, d int) {
 type still struct {
 	d           int
 	cross, hess int // calls
-	more        int // calls beyond 3 that fill a matrix
 	sign        float64
 }
 
@@ -272,14 +275,14 @@ func (p *still) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
 }
 
 func (p *still) CrossG(gxy *mat.Dense, x, y []float64, _ []bilevel.Sample) error {
-	if p.cross++; p.cross <= 3+p.more {
+	if p.cross++; p.cross <= 3 {
 		mat.Copy(gxy, mattest.Dense(p.d, p.d, uint64(p.d)))
 	}
 	return nil
 }
 
 func (p *still) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
-	if p.hess++; p.hess <= 3+p.more {
+	if p.hess++; p.hess <= 3 {
 		gyy.Zero()
 		mat.RankK(gyy, 12/float64(p.d), mattest.Dense(p.d, p.d, uint64(p.d)))
 		mat.AddIdentity(gyy, 0.5)

@@ -7,6 +7,7 @@ import (
 	"hash/crc64"
 	"io"
 	"os"
+	"strings"
 
 	"stable/bilevel/atomicfile"
 	"stable/mat"
@@ -184,6 +185,9 @@ func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
 		return check.err
 	case got != want:
 		return damaged("the checksum of the header is wrong")
+	}
+	if strings.Contains(string(text), "\nmethod = STABLE-untuned\n") {
+		return fmt.Errorf("%w: its method, STABLE-untuned, is gone; begin again with saa.Newton", ErrForeign)
 	}
 	if d := difference(string(text), s.describe()); d != "" {
 		return fmt.Errorf("%w: %s", ErrForeign, d)

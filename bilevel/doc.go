@@ -6,8 +6,8 @@
 // and makes a [Solver] from both. [Solver.Step] does one iteration, [Solver.Run] continues until a
 // stop rule is met, and [Solver.SaveFile] writes a checkpoint. Any package can implement a
 // [Method], which reads an [Iteration] and computes the next iterate. This package has [STABLE] of
-// Chen, Sun, Xiao and Yin (AISTATS 2022) and [Untuned], which is not the paper's and has no step
-// sizes. In the paper's terms (STABLE-H) is [Estimator], (STABLE) is [STABLE], and the step sizes
+// Chen, Sun, Xiao and Yin (AISTATS 2022); the module's default, which is not the paper's and has no
+// step sizes, is Newton in package saa. In the paper's terms (STABLE-H) is [Estimator], (STABLE) is [STABLE], and the step sizes
 // of the theorems are [Constants.Theorem2] and [Constants.Theorem3]. The other methods are in
 // package method.
 //

@@ -128,26 +128,13 @@ func TestLargeMuGIsTold(t *testing.T) {
 // every sample's g_y is 0 there.
 func TestNotConvexIsTold(t *testing.T) {
 	p := network(t)
-	for _, m := range []bilevel.Method{bilevel.Untuned{}, bilevel.Untuned{MuG: 0.1}, bilevel.STABLE{MuG: 0.1}} {
-		s, err := bilevel.New(p, m, bilevel.Options{Set: bilevel.UniformBox(1, -3, 3)})
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Steps: 1000})
-		require.NoError(t, err)
-		h, _ := s.Health()
-		assert.True(t, h.NotConvex, m.Name())
-		assert.InDelta(t, lowest(t, p, s), h.Least, 4*h.LeastErr)
-		require.Len(t, r.Warnings, 1)
-		assert.Contains(t, r.Warnings[0], "g(x, ·) is not convex where the run is")
-	}
-
-	// From elsewhere y arrives, where some directions are as good as flat.
-	s, err := bilevel.New(p, bilevel.Untuned{}, bilevel.Options{
-		Y0: []float64{-1, -1, -0.5, -0.5, -0.6, -0.2}, Set: bilevel.UniformBox(1, -3, 3)})
+	s, err := bilevel.New(p, bilevel.STABLE{MuG: 0.1}, bilevel.Options{Set: bilevel.UniformBox(1, -3, 3)})
 	require.NoError(t, err)
-	r, err := s.Run(t.Context(), bilevel.Run{Steps: 2000})
+	r, err := s.Run(t.Context(), bilevel.Run{Steps: 1000})
 	require.NoError(t, err)
 	h, _ := s.Health()
-	assert.False(t, h.NotConvex)
+	assert.True(t, h.NotConvex)
+	assert.InDelta(t, lowest(t, p, s), h.Least, 4*h.LeastErr)
 	require.Len(t, r.Warnings, 1)
-	assert.Contains(t, r.Warnings[0], "g(x, ·) may not be strongly convex: the least eigenvalue of g_yy is ")
+	assert.Contains(t, r.Warnings[0], "g(x, ·) is not convex where the run is")
 }

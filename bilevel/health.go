@@ -39,8 +39,7 @@ type Health struct {
 
 	// Slow says that Gradient is above 30 standard errors, and above half of Before, what it was at
 	// a step before half of the run: x is not stationary, the samples say so, and it hardly gets
-	// there. Untuned alone tells it, from step 512 on, in Space, Box and NonNegative: elsewhere
-	// Gradient need not vanish at a solution. Before is 0 where it is not known.
+	// there. False where the method does not tell. Before is 0 where it is not known.
 	Slow   bool
 	Before float64
 }
@@ -61,7 +60,7 @@ func (h Health) Warnings() (list []string) {
 	}
 	if h.Slow {
 		list = append(list, fmt.Sprintf("x is slow: the hypergradient is %.3g ± %.1g, and was %.3g before half of the run; "+
-			"more samples in step 0 (InitBatch) or a box around x may lead elsewhere", h.Gradient, h.StdErr, h.Before))
+			"another start or a box around x may lead elsewhere", h.Gradient, h.StdErr, h.Before))
 	}
 	return list
 }

@@ -52,10 +52,8 @@ type Run struct {
 	// has been at most Gap at every look in Window steps. It is looked at 64 times while the steps
 	// double. Gap has the unit of f. The estimate is that of a mean: the gap at the stop scatters
 	// about it as the samples do, and by a factor of 2 or 3 more where x has few entries. A method
-	// that makes no such estimate refuses: of this package, Untuned makes one, up to 400 entries of
-	// x. It is +Inf as long as the method cannot tell: on most finite sums and nonquadratic
-	// streams, and often where entries of x lie at a bound, for the whole run. Set a second stop
-	// rule as well. 0: no such rule.
+	// that makes no such estimate refuses. It is +Inf as long as the method cannot tell, which may
+	// be the whole run: set a second stop rule as well. 0: no such rule.
 	Gap float64
 
 	// Window is the number of steps for Tol and Gap. Default 100.

@@ -66,7 +66,7 @@ func (s *stream) draw(p *Passes, n, usual int) []Sample {
 // average out. That helps an estimate that sums over past samples, as a table or a running mean
 // does. But a term is no longer independent of those before it: given these, its mean is that of
 // the terms left in the pass, and not that of the sum. So it biases a recursion that relies on
-// E[sample | past] = mean, as STORM does; see the comment of Untuned.
+// E[sample | past] = mean, as STORM does.
 //
 // It holds 8 bytes for each term, and so does a checkpoint.
 type Passes struct {

@@ -9,7 +9,7 @@ import (
 // styled returns the methods in the order of their looks. The first seven, which stand beside each
 // other most often, differ in colour; the rest follow in the order of the registry.
 func styled() []string {
-	list := []string{"STABLE", "STABLE-untuned", "STABLE-paper", "BSA", "TTSA", "SOBA", "SABA"}
+	list := []string{"STABLE", "SAA-Newton", "STABLE-paper", "BSA", "TTSA", "SOBA", "SABA"}
 	for _, name := range append([]string{"STABLE-guarded"}, method.Names()...) {
 		if !slices.Contains(list, name) {
 			list = append(list, name)

@@ -420,24 +420,6 @@ func TestNoLimitNoFigure(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(out, "limit.svg"))
 }
 
-// An ablation races the untuned method without one part after the other, and needs no rival.
-func TestUntunedAblation(t *testing.T) {
-	names := []string{"limit", "untuned"}
-	if testing.Short() {
-		names = names[:1]
-	}
-	for _, name := range names {
-		out := t.TempDir()
-		status, stdout, stderr := bench(context.Background(), name, "-ablate", "-only", "saddle",
-			"-samples", "1000", "-trials", "1", "-out", out)
-		require.Zero(t, status, stderr)
-		for _, e := range untunedAblations {
-			assert.Contains(t, stdout, e.name)
-		}
-		assert.FileExists(t, filepath.Join(out, name+"-ablate.csv"))
-	}
-}
-
 func TestLeagueUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-samples is 10":         {"limit", "-samples", "10"},

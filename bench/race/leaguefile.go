@@ -23,16 +23,13 @@ type leagueFlags struct {
 	without             string
 	samples             uint64
 	trials, tune        int
-	ablate, exhaustive  bool
-	noMu                bool
+	exhaustive          bool
 }
 
 func (f *leagueFlags) add(fs *flag.FlagSet, quick, samples string) {
 	f.Common.Add(fs, quick)
 	fs.StringVar(&f.data, "data", "", "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set; "+
 		"not read with -quick")
-	fs.BoolVar(&f.ablate, "ablate", false, "the untuned method, and it with one part after the other taken away")
-	fs.BoolVar(&f.noMu, "no-mu", false, "the untuned method once more, without being told μ_g")
 	fs.BoolVar(&f.exhaustive, "exhaustive", false,
 		"try every setting at every budget, and keep every rival in the race")
 	fs.StringVar(&f.methods, "methods", f.methods, "`NAMES` of methods, separated by commas")
@@ -74,19 +71,12 @@ func (f *leagueFlags) made(makers []maker[*problem]) ([]*problem, error) {
 
 // league returns the league that the flags describe, with the budgets up to -samples.
 func (f *leagueFlags) league(command string, budgets []uint64, problems []*problem) (*league, error) {
-	name := command
 	entrants, err := lineup(f.methods)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case f.ablate:
-		name, entrants = name+"-ablate", untunedAblations
-	case f.methods == "all":
+	if f.methods == "all" {
 		entrants = append(slices.Clip(entrants), special()...)
-	}
-	if f.noMu {
-		entrants = append(slices.Clip(entrants), untoldMu)
 	}
 	if entrants, err = leaveOut(entrants, f.without); err != nil {
 		return nil, err
@@ -95,7 +85,7 @@ func (f *leagueFlags) league(command string, budgets []uint64, problems []*probl
 		return nil, fmt.Errorf("%w: -only %q: no problem has such a name", kit.ErrUsage, f.only)
 	}
 	share, err := f.Share()
-	l := &league{command: command, name: name, problems: problems, entrants: entrants,
+	l := &league{command: command, name: command, problems: problems, entrants: entrants,
 		trials: f.trials, tuneTrials: f.tune,
 		exhaustive: f.exhaustive, seed: f.Seed, folder: f.Out, share: share, describe: "in full"}
 	if f.Quick {

@@ -34,7 +34,6 @@ from there on. With -exhaustive, every setting runs to every budget, and every m
   go run ./bench limit -quick
   go run ./bench limit -data ../data
   go run ./bench limit -methods STABLE,SOBA -only quadratic,saddle -samples 20000
-  go run ./bench limit -ablate           what the parts of the untuned method are worth
   go run ./bench limit -part 3/8         the third of eight parts. Each round wants the one before it of
                                          all parts: run them again until none waits for another, or leave
                                          the rest to -merge 8, which reports
@@ -81,7 +80,7 @@ func Limit(ctx context.Context, args []string, out kit.Terminal) error {
 }
 
 // quickMethods are the entrants of the short forms.
-const quickMethods = "STABLE-untuned,STABLE,S-TFBO,SOBA,SABA,HOAG"
+const quickMethods = "SAA-Newton,STABLE,S-TFBO,SOBA,SABA,HOAG"
 
 // limitProblems are the quadratic streams, and the paper's test problem read as a stream.
 func limitProblems(f *leagueFlags, out kit.Terminal) ([]*problem, error) {

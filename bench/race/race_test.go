@@ -17,6 +17,7 @@ import (
 	"stable/bench/kit/kittest"
 	"stable/bilevel"
 	"stable/bilevel/method"
+	"stable/bilevel/saa"
 )
 
 // bench runs a command line.
@@ -149,7 +150,7 @@ func TestCompareInterrupted(t *testing.T) {
 
 func TestRacingUsage(t *testing.T) {
 	for want, args := range map[string][]string{
-		`no method is called "TTTSA"; there are STABLE, STABLE-paper, STABLE-guarded, STABLE-untuned, BSA`: {
+		`no method is called "TTTSA"; there are STABLE, STABLE-paper, STABLE-guarded, SAA-Newton, BSA`: {
 			"compare", "-methods", "TTTSA"},
 		"-samples is 10":                  {"compare", "-samples", "10"},
 		"-samples is 2000, of which":      {"compare", "-quick", "-samples", "2000"},
@@ -205,7 +206,7 @@ func TestLineup(t *testing.T) {
 }
 
 // guest is a method of a package that this one does not know.
-type guest struct{ bilevel.Untuned }
+type guest struct{ saa.Newton }
 
 func (guest) Name() string { return "Guest" }
 
@@ -213,8 +214,8 @@ func (guest) Name() string { return "Guest" }
 // later than another.
 func init() {
 	if err := method.Register(method.Entry{
-		Name: "Guest", Base: bilevel.Untuned{}.Name(), Untuned: true, // a variant starts by name only
-		New: func(t method.Tuning) bilevel.Method { return guest{bilevel.Untuned{MuG: t.MuG}} },
+		Name: "Guest", Base: saa.Newton{}.Name(), Untuned: true, // a variant starts by name only
+		New: func(method.Tuning) bilevel.Method { return guest{} },
 	}); err != nil {
 		panic(err)
 	}
@@ -223,10 +224,10 @@ func init() {
 // A registered guest races under its own name.
 func TestGuest(t *testing.T) {
 	rivals := filepath.Join("..", "rivals.csv")
-	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "Guest,STABLE-untuned", "-against", rivals,
+	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "Guest,SAA-Newton", "-against", rivals,
 		"-only", "simplex", "-samples", "1000", "-trials", "1", "-out", t.TempDir())
 	require.Zero(t, status, stderr)
-	own, other, ok := strings.Cut(stdout, "STABLE-untuned: last iterate")
+	own, other, ok := strings.Cut(stdout, "SAA-Newton: last iterate")
 	require.True(t, ok, stdout)
 	own, ok = strings.CutPrefix(own, "Guest: last iterate")
 	require.True(t, ok, stdout)
@@ -316,7 +317,7 @@ func TestChooseAndFallBack(t *testing.T) {
 // Where trials of both rivals diverge, survive compares with their last good iterates.
 func TestSurvivalIsNotEmpty(t *testing.T) {
 	a, done, chosen := &arena{name: "a"}, map[string]trial{}, map[string]choice{}
-	list, err := lineup("STABLE-untuned,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA")
+	list, err := lineup("SAA-Newton,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA")
 	require.NoError(t, err)
 	x := &experiment{arenas: []*arena{a}, entrants: list, trials: 1, points: 1}
 	for i, e := range list {

@@ -57,13 +57,13 @@ func TestAgainst(t *testing.T) {
 		t.Skip("long")
 	}
 	first, again := t.TempDir(), t.TempDir()
-	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "STABLE-untuned,SOBA,TTSA",
+	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "SAA-Newton,SOBA,TTSA",
 		"-only", "saddle,rank-one f_yy", "-samples", "1000", "-trials", "2", "-tune", "1", "-out", first)
 	require.Zero(t, status, stderr)
 	file := filepath.Join(first, "untuned-rivals.csv")
 	assert.Contains(t, stdout, "wrote "+file)
 
-	status, stdout, stderr = bench(context.Background(), against(file, again, "-methods", "STABLE-untuned")...)
+	status, stdout, stderr = bench(context.Background(), against(file, again, "-methods", "SAA-Newton")...)
 	require.Zero(t, status, stderr)
 	assert.NotContains(t, stdout, "rivals.csv")
 	want := column(t, filepath.Join(first, "untuned.csv"), "over best rival")
@@ -84,12 +84,12 @@ func TestAgainst(t *testing.T) {
 		"-only", "nonconvex", "-samples", "1000", "-trials", "2", "-tune", "1", "-out", again)
 	require.Zero(t, status, stderr)
 	both, out := file+","+filepath.Join(again, "untuned-rivals.csv"), t.TempDir()
-	status, _, stderr = bench(context.Background(), against(both, out, "-methods", "STABLE-untuned",
+	status, _, stderr = bench(context.Background(), against(both, out, "-methods", "SAA-Newton",
 		"-only", "saddle,nonconvex")...)
 	require.Zero(t, status, stderr)
 	got = column(t, filepath.Join(out, "untuned-against.csv"), "over best rival")
 	for _, name := range []string{"saddle", "nonconvex", "quadratic nonconvex"} {
-		assert.NotEmpty(t, got[name+",STABLE-untuned,mean"], name)
+		assert.NotEmpty(t, got[name+",SAA-Newton,mean"], name)
 	}
 
 	again = t.TempDir()
@@ -107,14 +107,6 @@ func TestAgainst(t *testing.T) {
 	for _, name := range strings.Split(untunedNames(), ",") {
 		assert.Contains(t, stdout, name+": last iterate")
 	}
-}
-
-// The untuned method without μ_g races beside itself.
-func TestUntoldMu(t *testing.T) {
-	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "STABLE-untuned", "-no-mu",
-		"-only", "saddle", "-samples", "1000", "-trials", "1", "-out", t.TempDir())
-	require.Zero(t, status, stderr)
-	assert.Regexp(t, `without μ_g over with it: geometric mean, worst +1000\nlast +[0-9.]+, [0-9.]+ \(saddle\)`, stdout)
 }
 
 // A file of rivals of another race, or one that is damaged, is refused with its line.

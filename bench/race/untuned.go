@@ -29,7 +29,6 @@ runs to every budget, and every rival stays.
   go run ./bench untuned -only simplex,ball -methods STABLE,SOBA
   go run ./bench untuned -methods MINE -against bench/rivals.csv,bench/rivals-large.csv
                                          a method of yours against all rivals, which do not run again
-  go run ./bench untuned -ablate         what the parts of the untuned method are worth
   go run ./bench untuned -part 3/8       the third of eight parts. Each round wants the one before it of
                                          all parts: run them again until none waits for another, or leave
                                          the rest to -merge 8, which reports

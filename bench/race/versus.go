@@ -6,9 +6,6 @@ import (
 	"math"
 	"slices"
 	"text/tabwriter"
-
-	"stable/bench/kit"
-	"stable/bilevel"
 )
 
 // versus prints the error over the best rival's of each untuned method, or of each method of the
@@ -30,7 +27,7 @@ func (l *league) versus(w io.Writer, rows []row, given rivals) error {
 			return err
 		}
 	}
-	if err := kit.FirstOf(l.outs(w, rows), l.untold(w, rows)); err != nil {
+	if err := l.outs(w, rows); err != nil {
 		return err
 	}
 	if given == nil && slices.ContainsFunc(l.entrants, func(e *entrant) bool { return !e.untuned }) {
@@ -88,43 +85,6 @@ func (l *league) versusTable(w io.Writer, e *entrant, rows []row, best rivals) e
 		}
 		fmt.Fprintf(tw, "\t%s;%s\n", cost, over)
 	}
-	return tw.Flush()
-}
-
-// untold prints the error of the untuned method that is not told μ_g over that of the one that is,
-// where both race.
-func (l *league) untold(w io.Writer, rows []row) error {
-	told := slices.IndexFunc(l.entrants, func(e *entrant) bool { return e.name == bilevel.Untuned{}.Name() })
-	if told < 0 || !slices.Contains(l.entrants, untoldMu) {
-		return nil
-	}
-	with := map[string]float64{}
-	key := func(r row) string { return fmt.Sprint(r.problem.name, r.budget, r.output) }
-	for _, r := range rows {
-		if r.entrant == l.entrants[told] {
-			with[key(r)] = r.Mean
-		}
-	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(tw, "without μ_g over with it: geometric mean, worst")
-	for _, b := range l.budgets {
-		fmt.Fprintf(tw, "\t%d", b)
-	}
-	fmt.Fprintln(tw)
-	for o, output := range outputs {
-		fmt.Fprint(tw, output)
-		for b := range l.budgets {
-			var s summary
-			for _, r := range rows {
-				if r.entrant == untoldMu && r.output == o && r.budget == b {
-					s.add(r.problem.name, r.Mean/with[key(r)])
-				}
-			}
-			fmt.Fprintf(tw, "\t%.3g, %.3g (%s)", s.mean(), s.worst, s.name)
-		}
-		fmt.Fprintln(tw)
-	}
-	fmt.Fprintln(tw)
 	return tw.Flush()
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel"
-	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 )
 
@@ -72,8 +70,6 @@ func TestSettled(t *testing.T) {
 func TestTuneWarns(t *testing.T) {
 	_, _, stdout := tuneWith(t, cancer, "-lo", "0.1", "-folds", "1")
 	assert.Contains(t, stdout, "warning  one weight for all is at the edge of the range, 0.1: see -lo and -hi")
-	_, _, stdout = tuneWith(t, cancer, "-steps", "3")
-	assert.Contains(t, stdout, "warning  the search at equal cost saw")
 	run := &search{each: result{f: 2}, single: result{f: 1}, dataSet: &dataSet{}, parts: make([]*data.Data, 2)}
 	run.engine = &engine{y: []float64{3, 4}, result: bilevel.Result{Y: []float64{3, 6}}}
 	for i := range run.parts {
@@ -82,26 +78,8 @@ func TestTuneWarns(t *testing.T) {
 	assert.Equal(t, []string{
 		"the search of a weight each ended at a validation loss above that of the single weight, 2 against 1: " +
 			"it has not converged; see -steps",
-		"STABLE's own y is 40 % away from y*(x), so its hypergradients are off; see -steps",
+		"the solver's own y is 40 % away from y*(x), so its hypergradients are off; see -steps",
 	}, run.warnings())
-}
-
-// The search at equal cost ends with the model at which it has read as many rows as STABLE reads
-// after it, about.
-func TestTuneEqualCost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	for _, steps := range []int{1, 2000, 20000} {
-		m, _, _ := tuneWith(t, cancer, "-steps", strconv.Itoa(steps))
-		stable, equal := m.Results[0], m.Results[2]
-		assert.Equal(t, "step limit", stable.Stopped)
-		assert.GreaterOrEqual(t, float64(equal.Reads), 0.9*float64(stable.Reads))
-		perModel := 30 * uint64(equal.SearchRows) // Newton ends in less than 15 steps of two passes
-		assert.Less(t, equal.Reads, stable.Reads+stable.Reads/4+perModel)
-		assert.LessOrEqual(t, equal.SearchRows, 357)
-		assert.Equal(t, steps == 20000, equal.SearchRows == 357)
-	}
 }
 
 // searchOn reads a file and divides its rows.
@@ -114,49 +92,31 @@ func searchOn(t *testing.T, o options, path string) *search {
 	return run
 }
 
-// STABLE starts from the single weight, with its model.
+// The engine starts from the single weight, with its model.
 func TestTuneStartsFromSingle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverStable}
+	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverSAA}
 	run := searchOn(t, o, cancer)
 	require.NoError(t, run.run(context.Background(), kit.Terminal{}))
 	p, err := run.newProblem(run.parts[0], run.parts[1])
 	require.NoError(t, err)
 	x := make([]float64, run.design.Dim)
-	p.Uniform(x, run.baseline.Lambda)
+	p.Uniform(x, run.single.Lambda)
 	f, err := p.Objective(nil, x)
 	require.NoError(t, err)
 	assert.InEpsilon(t, f, run.engine.f[0], 1e-9)
 }
 
-// On half of the training rows a weight stands for twice itself.
-func TestTuneSearchScalesWeights(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	o := options{Seed: 1, Steps: 1, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverStable}
+// With every training row twice, half the weight stands for the same prior.
+func TestTuneTrainScalesWeights(t *testing.T) {
+	o := options{Seed: 1, Steps: 1, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverSAA}
 	run := searchOn(t, o, cancer)
-	small := run.parts[0]
-	grid := hyperopt.Geometric(o.Lo, o.Hi, 41)
-	find := func(lambdas []float64) result {
-		r, err := run.searchSingle(context.Background(), small, run.parts[1], lambdas, math.MaxUint64)
-		require.NoError(t, err)
-		return r
-	}
-	whole := find(grid).Lambda
-	require.True(t, grid[0] < whole && whole < grid[40])
-	run.parts[0] = small.Subset(twice(small))
-	half := make([]float64, len(grid))
-	for i, lambda := range grid {
-		half[i] = lambda / 2
-	}
-	assert.Equal(t, whole/2, find(half).Lambda)
-
+	small, whole := run.parts[0], 0.01
 	y, err := run.train(small, run.uniform(whole), 1)
 	require.NoError(t, err)
-	same, err := run.train(run.parts[0], run.uniform(2*whole), 0.5)
+	same, err := run.train(small.Subset(twice(small)), run.uniform(2*whole), 0.5)
 	require.NoError(t, err)
 	assert.InDeltaSlice(t, y, same, 1e-9) // the mean loss is the same, and so is the weight
 }
@@ -184,11 +144,4 @@ func twice(d *data.Data) []int {
 		rows[i] = i / 2
 	}
 	return rows
-}
-
-func TestNested(t *testing.T) {
-	order := nested(1, 16)
-	assert.Len(t, order, 65)
-	assert.InDeltaSlice(t, []float64{1, 16, 4, 2, 8}, order[:5], 1e-12)
-	assert.ElementsMatch(t, hyperopt.Geometric(1, 16, 65), order)
 }

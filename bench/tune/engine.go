@@ -35,9 +35,6 @@ type saving struct {
 	fresh bool          // forget what is there
 }
 
-// untuned is the method of both commands.
-func untuned(p *hyperopt.Problem) bilevel.Method { return bilevel.Untuned{MuG: p.StrongConvexity()} }
-
 // adaptive is the paper's method with this module's safeguards and adaptive step sizes. The main
 // job draws its curve for comparison.
 func adaptive(p *hyperopt.Problem) bilevel.Method {
@@ -80,10 +77,10 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 	}
 	truth := e.problem.Clone()
 	e.from, e.y = e.solver.K(), make([]float64, e.problem.Train().Dim)
-	next := 0 // the point of the curve that comes next
+	next, arrived := 0, false // the point of the curve that comes next
 	var failed error
 	record := func(s *bilevel.Solver) bool {
-		if k := s.K(); len(e.f) > 0 && k < e.steps && k < e.mark(next) {
+		if k := s.K(); len(e.f) > 0 && k < e.steps && k < e.mark(next) && !arrived {
 			if p.Due() {
 				p.Update(float64(k)/float64(e.steps), "step %d of %d, F = %.6f", k, e.steps, e.f[len(e.f)-1])
 			}
@@ -113,6 +110,9 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 		r, err := e.solver.Run(ctx, bilevel.Run{Steps: e.steps - e.solver.K(), Time: e.every, Progress: record})
 		r.Steps, r.Elapsed = e.solver.K(), r.Elapsed+e.result.Elapsed
 		e.result = r
+		if arrived = r.Reason == bilevel.Arrived; arrived && e.mark(next-1) < e.solver.K() {
+			record(e.solver)
+		}
 		goOn := err == nil && r.Reason == bilevel.TimeLimit
 		if e.path != "" && (goOn || errors.Is(err, context.Canceled)) {
 			err = errors.Join(e.solver.SaveFile(e.path), err)

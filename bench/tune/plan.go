@@ -10,9 +10,9 @@ import (
 
 // Solvers of -solver.
 const (
-	solverAuto   = "auto"
-	solverExact  = "exact"
-	solverStable = "stable"
+	solverAuto  = "auto"
+	solverExact = "exact"
+	solverSAA   = "saa"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 func (t *search) plan() error {
 	if t.Solver == solverAuto || t.Solver == "" {
 		t.Solver = solverExact
-		if work := t.work(max(1, t.Folds)); work > patience && work > t.stableWork() {
-			t.Solver = solverStable
+		if work := t.work(max(1, t.Folds)); work > patience && work > t.sampledWork() {
+			t.Solver = solverSAA
 		}
 	}
 	most := t.mostFolds()
@@ -37,8 +37,8 @@ func (t *search) plan() error {
 			kit.ErrUsage, t.Folds, most)
 	case t.Folds > 1 && t.split != nil:
 		return fmt.Errorf("%w: -folds is %d, but there is a file of validation rows", kit.ErrUsage, t.Folds)
-	case t.Folds > 1 && t.Solver == solverStable:
-		return fmt.Errorf("%w: -folds goes with -solver exact: STABLE works on one split", kit.ErrUsage)
+	case t.Folds > 1 && t.Solver == solverSAA:
+		return fmt.Errorf("%w: -folds goes with -solver exact: -solver saa works on one split", kit.ErrUsage)
 	case t.Folds == 0:
 		t.Folds = 1
 		if k := min(defaultFolds, most); t.split == nil && t.Solver == solverExact && k > 2 && t.work(k) <= patience {
@@ -79,9 +79,9 @@ func (t *search) planSplit() (err error) {
 	return nil
 }
 
-// stableWork estimates the multiplications of STABLE: each step solves with a Hessian, and projects
-// it.
-func (t *search) stableWork() float64 {
+// sampledWork estimates the multiplications of -solver saa from above, as if each step solved with a
+// Hessian.
+func (t *search) sampledWork() float64 {
 	d := float64(t.design.Dim)
 	return float64(max(leastSteps, t.design.Rows())) * d * d * d
 }

@@ -34,10 +34,10 @@ func (t *search) describe(w io.Writer) {
 			t.target.Mean, t.target.Deviation)
 	}
 	fmt.Fprintf(w, "weights  in [%g, %g], form %s\n", t.Lo, t.Hi, t.Form)
-	if t.Solver == solverStable {
-		fmt.Fprintf(w, "solver   stable: STABLE-untuned, %d steps of two samples each\n\n", t.Steps)
+	if t.Solver == solverSAA {
+		fmt.Fprintf(w, "solver   saa: %s, %d steps of two samples each\n\n", t.engine.method.Name(), t.Steps)
 	} else {
-		fmt.Fprintf(w, "solver   exact: Newton's method on all rows; -solver stable takes samples of them\n\n")
+		fmt.Fprintf(w, "solver   exact: Newton's method on all rows; -solver saa takes samples of them\n\n")
 	}
 }
 
@@ -96,10 +96,6 @@ func (t *search) warnings() (list []string) {
 			list = append(list, fmt.Sprintf("%s is at the edge of the range, %g: see -lo and -hi", r.Name, edge))
 		}
 	}
-	if all := t.parts[0].Rows(); t.baseline != nil && t.baseline.SearchRows < all+t.parts[1].Rows() {
-		list = append(list, fmt.Sprintf("the search at equal cost saw %d of %d training and validation rows",
-			t.baseline.SearchRows, all+t.parts[1].Rows()))
-	}
 	if t.each.f > t.single.f {
 		list = append(list, fmt.Sprintf("the search of a weight each ended at a validation loss above that of "+
 			"the single weight, %.6g against %.6g: it has not converged; see -steps",
@@ -107,7 +103,7 @@ func (t *search) warnings() (list []string) {
 	}
 	if t.engine != nil {
 		if away := t.engine.away(); away > 0.1 {
-			list = append(list, fmt.Sprintf("STABLE's own y is %.0f %% away from y*(x), so its hypergradients "+
+			list = append(list, fmt.Sprintf("the solver's own y is %.0f %% away from y*(x), so its hypergradients "+
 				"are off; see -steps", 100*away))
 		}
 	}

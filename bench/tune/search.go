@@ -9,6 +9,7 @@ import (
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/saa"
 )
 
 // search is one run of tune. It finds a weight for each feature and a single weight for all,
@@ -18,10 +19,9 @@ type search struct {
 	*dataSet
 	parts  []*data.Data // of the design rows: folds, or training and validation rows
 	unseen *data.Data   // rows of a split that are held back for the final choice; nil: see plan
-	engine *engine      // of -solver stable
+	engine *engine      // of -solver saa
 
 	each, single result
-	baseline     *result // the single weight that STABLE starts from
 	choice       choice
 }
 
@@ -59,13 +59,13 @@ type choice struct {
 // metrics are loss and accuracy, or loss and rmse of a regression, both in units of the target.
 type metrics map[string]float64
 
-// newSearch makes the plan, and STABLE where it is the solver.
+// newSearch makes the plan, and the engine of -solver saa.
 func newSearch(o options, set *dataSet) (*search, error) {
 	t := &search{options: o, dataSet: set}
 	if err := t.plan(); err != nil {
 		return nil, err
 	}
-	if t.Solver != solverStable {
+	if t.Solver != solverSAA {
 		return t, nil
 	}
 	p, err := t.newProblem(t.parts[0], t.parts[1])
@@ -75,7 +75,7 @@ func newSearch(o options, set *dataSet) (*search, error) {
 	if t.Steps == 0 {
 		t.Steps = max(leastSteps, t.parts[0].Rows())
 	}
-	t.engine, err = newEngine(p, untuned(p), t.Steps, t.Seed)
+	t.engine, err = newEngine(p, saa.Newton{}, t.Steps, t.Seed)
 	if err == nil && t.every > 0 {
 		t.engine.saving = saving{checkpoint(t.out, t.identity()), t.every, t.fresh}
 	}
@@ -112,8 +112,8 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	if err != nil {
 		return err
 	}
-	if t.Solver == solverStable {
-		err = t.runStable(ctx, p, out)
+	if t.Solver == solverSAA {
+		err = t.runSampled(ctx, p, out)
 	} else {
 		err = t.runExact(ctx, p, out)
 	}
@@ -132,13 +132,7 @@ func (t *search) ready() bool { return t.single.y != nil }
 
 func (t *search) method() *engine { return t.engine }
 
-func (t *search) results() []*result {
-	list := []*result{&t.each, &t.single}
-	if t.baseline != nil {
-		list = append(list, t.baseline)
-	}
-	return list
-}
+func (t *search) results() []*result { return []*result{&t.each, &t.single} }
 
 func (t *search) chosen() *result {
 	if t.choice.each {

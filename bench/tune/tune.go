@@ -27,21 +27,21 @@ test rows decide. An intercept is added. Two searches minimise the validation lo
 weight for all features, and, from the best one, over a weight for each.
 
   -solver exact     Newton's method on all rows, on the mean loss of a cross-validation (-folds)
-  -solver stable    STABLE-untuned on samples of the rows, on one split of them. The search for the
-                    single weight that it starts from may read as many rows as it does. A read is
-                    one row in one sum (loss with gradient, Hessian, product), at one point.
+  -solver saa       SAA-Newton on samples of the rows, on one split of them, from the best single
+                    weight: Newton's method on samples that grow, this module's default. It is not
+                    STABLE, of which it keeps the drift correction and the contract.
 
 Rows that neither search saw decide between the two: each fold, for searches without it; with one
 split, half of the validation rows. The model gets a weight for each feature if its loss there is
 less by more than one standard error (with one split: two), and otherwise the single weight. It is
 trained on all but the test rows, with weights scaled to that number of rows, which keeps the prior.
-A search that was stopped begins anew. STABLE-untuned, which may run for hours, goes on from its
+A search that was stopped begins anew. SAA-Newton, which may run for hours, goes on from its
 checkpoint in the folder -out (-save) when the same command is given again, to the same model; the
 curve of the figure then begins there. Writes model.json (weights, coefficients for rows with the
 values of the file, losses, options, files), tune.svg and tune.csv.
 
   go run ./bench tune credit.csv -label defaulted
-  go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver stable -steps 200000
+  go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver saa -steps 200000
   go run ./bench tune iris.csv -class setosa
   go run ./bench tune houses.csv -loss squared -drop id -categorical -impute median
 
@@ -86,11 +86,11 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs := kit.NewFlags("bench tune", tuneUsage, "")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of the samples")
 	fs.StringVar(&o.Solver, "solver",
-		solverAuto, "`NAME`: exact, stable, or auto: exact where it takes some twenty seconds at most")
+		solverAuto, "`NAME`: exact, saa, or auto: exact where it takes some twenty seconds at most")
 	fs.IntVar(&o.Folds, "folds",
 		0, "folds of the cross-validation; 1: one split (default: 5, or 1 where 5 would take long)")
 	fs.IntVar(&o.Steps, "steps",
-		0, "steps of STABLE-untuned, which they make the solver (default: 20000, or one a training row)")
+		0, "steps of SAA-Newton, which they make the solver (default: 20000, or one a training row)")
 	fs.Float64Var(&o.Lo, "lo", 1e-5, "least regularisation weight")
 	fs.Float64Var(&o.Hi, "hi", 10, "largest regularisation weight")
 	fs.StringVar(&o.Form, "form", "exp", "`NAME` of the weights' parametrisation: exp (½exp(x_i)) or raw (x_i)")
@@ -107,8 +107,8 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	})
 	fs.BoolVar(&o.Headerless, "headerless", false, "a CSV file has no header: its columns are called 1, 2, …")
 	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the model and the figure")
-	fs.DurationVar(&o.every, "save", time.Second, "time between two checkpoints of -solver stable in the folder -out; 0: none")
-	fs.BoolVar(&o.fresh, "fresh", false, "begin again where an interrupted -solver stable could go on")
+	fs.DurationVar(&o.every, "save", time.Second, "time between two checkpoints of -solver saa in the folder -out; 0: none")
+	fs.BoolVar(&o.fresh, "fresh", false, "begin again where an interrupted -solver saa could go on")
 	fs.StringVar(&o.apply, "apply", "", "`FILE` of a model, to predict with")
 	fs.BoolVar(&o.unlabelled, "unlabelled", false, "with -apply: there are no labels, or they mean nothing")
 	files, err := kit.ParseFiles(fs, args, out)
@@ -152,8 +152,8 @@ func (o *options) check(files int) error {
 		return fmt.Errorf("%w: -form is %q, want exp or raw", kit.ErrUsage, o.Form)
 	case !loss:
 		return fmt.Errorf("%w: -loss is %q, want logistic or squared", kit.ErrUsage, o.Loss)
-	case o.Solver != solverAuto && o.Solver != solverExact && o.Solver != solverStable:
-		return fmt.Errorf("%w: -solver is %q, want auto, exact or stable", kit.ErrUsage, o.Solver)
+	case o.Solver != solverAuto && o.Solver != solverExact && o.Solver != solverSAA:
+		return fmt.Errorf("%w: -solver is %q, want auto, exact or saa", kit.ErrUsage, o.Solver)
 	case o.Class != "" && losses[o.Loss] == hyperopt.Squared:
 		return fmt.Errorf("%w: -class goes with -loss logistic", kit.ErrUsage)
 	case o.Impute != "" && o.Impute != "median" && o.Impute != "mean":
@@ -163,9 +163,9 @@ func (o *options) check(files int) error {
 	case o.Folds < 0:
 		return fmt.Errorf("%w: -folds is %d, want ≥ 1", kit.ErrUsage, o.Folds)
 	case o.Solver == solverExact && o.Steps != 0:
-		return fmt.Errorf("%w: -steps goes with -solver stable", kit.ErrUsage)
+		return fmt.Errorf("%w: -steps goes with -solver saa", kit.ErrUsage)
 	case o.Solver == solverAuto && o.Steps != 0:
-		o.Solver = solverStable
+		o.Solver = solverSAA
 	}
 	steps := o.Steps
 	if steps == 0 {
@@ -193,7 +193,7 @@ func (t *search) write(w io.Writer) error {
 }
 
 // figure draws the loss of the folds or of the validation rows, in the scaled units of the target:
-// over the single weight, or along STABLE's samples.
+// over the single weight, or along the samples.
 func (t *search) figure() *plot.Figure {
 	p := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),
 		Y: plot.Axis{Label: "validation loss F"}}

@@ -16,7 +16,6 @@ func ExampleRegistry() {
 	}
 	// Output:
 	// SAA-Newton
-	// STABLE-untuned
 	// S-TFBO
 	// HOAG
 }

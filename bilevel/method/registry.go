@@ -113,11 +113,6 @@ var registry = []Entry{
 		Untuned: true, Variants: noVariants, Uses: usesAny,
 	},
 	{
-		Name:    "STABLE-untuned",
-		New:     func(t Tuning) bilevel.Method { return bilevel.Untuned{MuG: t.MuG} },
-		Untuned: true, Variants: noVariants, Uses: usesUntuned,
-	},
-	{
 		Name:  "BSA",
 		New:   func(t Tuning) bilevel.Method { return BSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
 		Needs: needsSeries, Orders: [2]float64{0.5, 1}, InnerBeta: true, Variants: lengthOfSeries,
@@ -320,8 +315,8 @@ func (t Tuning) stable() bilevel.Method {
 
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
 
-// Registry returns the entries of all methods. STABLE-untuned is not the paper's method:
-// of its eight parts one is, the drift correction.
+// Registry returns the entries of all methods. SAA-Newton is not the paper's method, but Newton's
+// on growing samples; of STABLE it keeps the drift correction and the contract.
 func Registry() []Entry {
 	mu.RLock()
 	defer mu.RUnlock()

@@ -10,6 +10,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/compose"
+	"stable/bilevel/saa"
 )
 
 // tuning suits every method on the problems of problem.
@@ -98,15 +99,15 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, err)
 	got.Variants[1].Set(&Tuning{})
 
-	untuned := func(Tuning) bilevel.Method { return bilevel.Untuned{} }
+	newton := func(Tuning) bilevel.Method { return saa.Newton{} }
 	for want, bad := range map[string]Entry{
-		"Name and New":                  {Name: "Other"},
-		"needs a Name":                  {New: e.New},
-		"New of Other returns":          {Name: "Other", New: e.New},
-		"New of None returns":           {Name: "None", New: func(Tuning) bilevel.Method { return nil }},
-		"called Guest already":          e,
-		"called STABLE-untuned already": {Name: bilevel.Untuned{}.Name(), New: untuned},
-		`no method is called "Nobody"`:  {Name: "Guest", New: e.New, Base: "Nobody"},
+		"Name and New":                 {Name: "Other"},
+		"needs a Name":                 {New: e.New},
+		"New of Other returns":         {Name: "Other", New: e.New},
+		"New of None returns":          {Name: "None", New: func(Tuning) bilevel.Method { return nil }},
+		"called Guest already":         e,
+		"called SAA-Newton already":    {Name: saa.Newton{}.Name(), New: newton},
+		`no method is called "Nobody"`: {Name: "Guest", New: e.New, Base: "Nobody"},
 	} {
 		n := len(Names())
 		err := Register(bad)

@@ -19,33 +19,6 @@ func usesStable(points uint64) func(c Case) (least, most bilevel.Counts) {
 	}
 }
 
-// usesUntuned counts Untuned with tables and curvature. A term of g that has not been visited has
-// no row to evaluate. Every eighth step, and each of the first sixteen, evaluates the last batch
-// again at two points.
-func usesUntuned(c Case) (least, most bilevel.Counts) {
-	u, l := uint64(c.Upper), uint64(c.Lower)
-	n := bilevel.Counts{Xi: u, Phi: l, GradF: 3 * u, GradG: 2 * l, CrossG: 2 * l, HessG: 2 * l, HessVecG: l,
-		CrossVecG: l}
-	switch {
-	case c.K == 0:
-		u := uint64(max(c.Upper, c.Lower, c.Dy))
-		n = bilevel.Counts{Xi: u, Phi: u, GradF: u, GradG: u, CrossG: u, HessG: u}
-		return n, n
-	case c.K > 1 && (c.K < 16 || c.K%8 == 0):
-		n.GradF += 2 * u
-		n.GradG += 2 * l
-		n.CrossG += 2 * l
-		n.HessG += 2 * l
-		n.GradF += u
-		n.HessVecG += l
-		n.CrossVecG += l
-	}
-	most = n
-	most.CrossG += l
-	most.HessG += l
-	return n, most
-}
-
 // usesRSVRB counts RSVRB.
 func usesRSVRB(c Case) (least, most bilevel.Counts) {
 	least, _ = usesStable(2)(c)

@@ -7,6 +7,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/minmax"
+	"stable/bilevel/saa"
 	"stable/mat"
 )
 
@@ -50,7 +51,7 @@ func (hedge) Hess(syy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 
 func ExampleAdapt() {
 	p := minmax.Adapt(hedge{})
-	s, err := bilevel.New(p, bilevel.Untuned{MuG: 1}, bilevel.Options{})
+	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -6,6 +6,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/saa"
 )
 
 // A problem with a known solution: a method of one's own is measured against the truth.
@@ -23,7 +24,7 @@ func Example() {
 		}
 		return f - best
 	}
-	s, err := bilevel.New(p, bilevel.Untuned{MuG: 1}, bilevel.Options{})
+	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -36,6 +37,6 @@ func Example() {
 	fmt.Println(s)
 	fmt.Println("F − F* below a thousandth of the start's:", gap(s.X()) < start/1000)
 	// Output:
-	// STABLE-untuned at step 5000, after 5005 samples of ξ and 5005 of φ
+	// SAA-Newton at step 5000, after 5000 samples of ξ and 5000 of φ
 	// F − F* below a thousandth of the start's: true
 }
