@@ -36,6 +36,9 @@ func (m *newton) begin(it *bilevel.Iteration) error {
 		return err
 	}
 	m.started = true
+	if !m.now.convex {
+		return nil
+	}
 	return m.settle(it, m.now, nil, 0)
 }
 
@@ -47,7 +50,7 @@ func (m *newton) mayMove() {
 		lo, hi := m.step.bounds(i)
 		c.span[i] = max(c.span[i], math.Abs(x))
 		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
-		if p.size[i] > 0 && c.known[i] && !(c.span[i] > 0 && c.span[i] < tiny*p.unit[i] && !m.whole()) && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
+		if p.size[i] > 0 && c.known[i] && !(c.span[i] > 0 && c.span[i] < tiny*p.unit[i]) && !(x <= lo && p.h[i] >= 0) && !(x >= hi && p.h[i] <= 0) {
 			c.free = append(c.free, i)
 		}
 	}
@@ -59,6 +62,9 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	poor := m.credit < 0 && !m.whole()
 	if err := m.lower(it, p); err != nil {
 		return false, err
+	}
+	if !p.convex { // wait for samples: there is no y*(x)
+		return false, nil
 	}
 	for asked := true; asked; { // what is learned changes h, and so the entries that may move
 		if err := p.upper(c); err != nil {
@@ -254,6 +260,9 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		rem[i] -= mat.Dot(c.b.Row(i), s)
 	}
 	rho := fall / m.step.model
+	if !t.convex {
+		rho = -1
+	}
 	if tau == 0 || -m.step.model <= tiny*size { // below rounding
 		rho = 1
 	}

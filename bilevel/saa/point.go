@@ -12,18 +12,19 @@ import (
 type point struct {
 	x, y []float64
 	*sums
-	inv  eig.Truncator // of D·H·D
-	h0   *mat.Sym      // D·H·D, with H the mean of g_yy, and eigenvalues raised to the floor of its noise
-	d    []float64     // D: powers of two that bring the diagonal of D·H·D to 1 … 4
-	g, u []float64     // ĝ, and u = −H⁻¹ĝ
-	f, v []float64     // the mean of f_y, and v = H⁻¹f_y
-	jt   *mat.Dense    // Jᵀ = −g_xy H⁻¹, dx × dy
-	h    []float64     // the hypergradient at (x, y + u)
-	size []float64     // of the terms that h is the difference of
-	sure []float64     // how sure the sign of h_i is, from 0 to 1
-	unit []float64     // ℓ: how far each x_i alone goes until y* moves by its own size
-	norm float64       // the largest ‖y‖_H so far
-	clip int           // eigenvalues of H below the floor
+	inv    eig.Truncator // of D·H·D
+	h0     *mat.Sym      // D·H·D, with H the mean of g_yy, and eigenvalues raised to the floor of its noise
+	d      []float64     // D: powers of two that bring the diagonal of D·H·D to 1 … 4
+	g, u   []float64     // ĝ, and u = −H⁻¹ĝ
+	f, v   []float64     // the mean of f_y, and v = H⁻¹f_y
+	jt     *mat.Dense    // Jᵀ = −g_xy H⁻¹, dx × dy
+	h      []float64     // the hypergradient at (x, y + u)
+	size   []float64     // of the terms that h is the difference of
+	sure   []float64     // how sure the sign of h_i is, from 0 to 1
+	unit   []float64     // ℓ: how far each x_i alone goes until y* moves by its own size
+	norm   float64       // the largest ‖y‖_H so far
+	clip   int           // eigenvalues of H below the floor
+	convex bool          // H is not indefinite, or no sample is left that could mend it
 
 	least, noise float64 // the least eigenvalue of g_yy seen, and the floor
 	dx, dy       []float64
@@ -58,13 +59,7 @@ func (p *point) lower(left, promise float64) error {
 	if err != nil {
 		return err
 	}
-	if r.Clipped > 0 && r.MinEigenvalue < 0 && left > 0 { // noise has made it indefinite
-		p.scale(n)
-		p.noise = max(p.noise, min(-r.MinEigenvalue, noise*math.Sqrt(d)))
-		if r, err = p.inv.Truncate(p.h0, p.h0, p.noise); err != nil {
-			return err
-		}
-	}
+	p.convex = r.Clipped == 0 || r.MinEigenvalue >= 0 || left == 0 // else noise has made H indefinite
 	p.clip, p.least = r.Clipped, r.MinEigenvalue
 	// ĝ(z) = [Σ g_y + H(y − y_r) + Cᵀ(x − x_r) − w]/n
 	for i, v := range p.x {

@@ -139,6 +139,9 @@ func (m *newton) promise(it *bilevel.Iteration, p *point) float64 {
 // that y went.
 func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error {
 	for round := range 30 {
+		if !p.convex {
+			return nil
+		}
 		if step := p.normH(p.u); step <= settled*way || step <= tiny*p.normH(p.y) || round == 29 {
 			if round > 0 {
 				return m.readRest(it, p)
