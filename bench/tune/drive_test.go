@@ -26,6 +26,7 @@ import (
 
 // tableOf is what a run of the main job prints, but for times and paths.
 func tableOf(stdout string) string {
+	stdout = regexp.MustCompile(`[\d.]+ evaluations`).ReplaceAllString(stdout, "") // a step that was given up is asked again
 	return regexp.MustCompile(`(?m)^(time|wrote|goes on).*\n+`).ReplaceAllString(stdout, "")
 }
 
