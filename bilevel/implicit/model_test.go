@@ -1,0 +1,80 @@
+package implicit
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+)
+
+// The Cauchy point is where the model first stops to fall on a fine walk along P(x − t∇F), past no
+// bound and past several; free are the entries that are not at a bound there.
+func TestCauchyPoint(t *testing.T) {
+	inside := make([]int, 4) // runs that end before every entry is at a bound, by those that are
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		const n = 4
+		vec := func() []float64 {
+			v := make([]float64, n)
+			for i := range v {
+				v[i] = rng.NormFloat64()
+			}
+			return v
+		}
+		m := newModel(n, 3)
+		for range 4 { // one pair more than it keeps, each of another diagonal Hessian
+			s, y, zero := vec(), make([]float64, n), make([]float64, n)
+			for i := range s {
+				y[i] = math.Exp(rng.NormFloat64()) * s[i]
+			}
+			m.learn(s, zero, y, zero)
+			require.False(t, m.empty())
+			m.times(m.bs, s)
+			assert.InDeltaSlice(t, y, m.bs, 1e-12, "the secant equation")
+		}
+		x, g, lo, hi := vec(), vec(), make([]float64, n), make([]float64, n)
+		for i := range x {
+			lo[i], hi[i] = x[i]-rng.ExpFloat64(), x[i]+rng.ExpFloat64()
+		}
+		if seed%3 == 0 {
+			lo[0], g[0] = x[0], math.Abs(g[0]) // at its bound from the start
+		}
+
+		const h = 1e-4
+		z, product := make([]float64, n), make([]float64, n)
+		value := func(t float64) float64 {
+			for i := range z {
+				z[i] = min(max(x[i]-t*g[i], lo[i]), hi[i]) - x[i]
+			}
+			m.times(product, z)
+			return mat.Dot(g, z) + mat.Dot(z, product)/2
+		}
+		end := 0.0
+		for value(end+h) < value(end) {
+			end += h
+		}
+		value(end)
+
+		m.cauchy(x, g, lo, hi)
+		assert.InDeltaSlice(t, z, m.z, 2*h*mat.Norm(g), "seed %d", seed)
+		bound := 0
+		for i := range m.z {
+			at := m.z[i] <= lo[i]-x[i] || m.z[i] >= hi[i]-x[i]
+			assert.NotEqual(t, at, slices.Contains(m.free, i), "seed %d, entry %d", seed, i)
+			if at {
+				bound++
+			}
+		}
+		if bound < n {
+			inside[bound]++
+		}
+	}
+	for bound, runs := range inside {
+		assert.GreaterOrEqual(t, runs, 5, "%d entries at a bound", bound)
+	}
+}
