@@ -37,6 +37,10 @@ type Health struct {
 	// too: y is no minimum of g, but a point where the method happens to stop.
 	LargeMuG, NotConvex bool
 
+	// Saddle says that the hypergradient vanishes, as far as the samples tell, where ∇²F has a clearly
+	// negative eigenvalue along entries that may move: x is no minimum, even if it stays.
+	Saddle bool
+
 	// Slow says that Gradient is above 30 standard errors, and above half of Before, what it was at
 	// a step before half of the run: x is not stationary, the samples say so, and it hardly gets
 	// there. False where the method does not tell. Before is 0 where it is not known.
@@ -57,6 +61,10 @@ func (h Health) Warnings() (list []string) {
 		list = append(list, "g(x, ·) may not be strongly convex: "+saw)
 	case h.LargeMuG:
 		list = append(list, fmt.Sprintf("μ_g = %.3g looks too large: %s", h.MuG, saw))
+	}
+	if h.Saddle {
+		list = append(list, "x is at a saddle or a maximum of F: the hypergradient vanishes there, and F curves down; "+
+			"start elsewhere")
 	}
 	if h.Slow {
 		list = append(list, fmt.Sprintf("x is slow: the hypergradient is %.3g ± %.1g, and was %.3g before half of the run; "+

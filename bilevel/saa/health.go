@@ -31,7 +31,7 @@ func (m *newton) Health() bilevel.Health {
 	slope := c.normInv(p.h, p.unit)
 	h.Gap = (slope*slope + m.stat()) / 2
 	if c.below < -0x1p-20 {
-		h.Gap = math.Inf(1)
+		h.Gap, h.Saddle = math.Inf(1), m.done || h.Gradient <= 2*h.StdErr
 	}
 	var e eig.Symmetric
 	mean := mat.NewSym(len(p.y))
@@ -42,7 +42,7 @@ func (m *newton) Health() bilevel.Health {
 		h.Clipped = 1
 		h.NotConvex = m.whole() && h.Least < 0
 	}
-	h.LeastErr = m.leastErr()
+	h.LeastErr = max(m.leastErr(), tiny*mat.NormFrobSym(mean))
 	h.Slow = !m.done && h.Gradient > 30*h.StdErr && m.radius < 0x1p-20
 	return h
 }

@@ -52,7 +52,7 @@ func (m *newton) mayMove() {
 		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
 		// an effect on y that is rounding at all x_i so far tells nothing of an x_i without bounds
 		lost := math.IsInf(m.step.width(i), 1) && math.IsInf(lo, -1) && c.span[i] > 0 && c.span[i] < tiny*p.unit[i]
-		if held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0; p.size[i] > 0 && c.known[i] && !lost && !held {
+		if held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0; (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
 			c.free = append(c.free, i)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +18,7 @@ import (
 	"stable/bilevel/quadratic"
 	"stable/bilevel/recast"
 	"stable/bilevel/saa"
+	"stable/mat"
 )
 
 // noisy has noise of one size on every derivative.
@@ -272,6 +274,48 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, within, 38)
+}
+
+// saddle is f = ½(x_0² − x_1²) and g = ½c·y_0² + ½y_1², a sum of 20 equal terms.
+type saddle struct{ c float64 }
+
+func (saddle) Dims() (dx, dy int)             { return 2, 2 }
+func (saddle) Streams() (upper, lower uint64) { return 20, 20 }
+
+func (saddle) GradF(fx, fy, x, _ []float64, _ []bilevel.Sample) error {
+	fx[0], fx[1] = x[0], -x[1]
+	clear(fy)
+	return nil
+}
+
+func (p saddle) GradG(gy, _, y []float64, _ []bilevel.Sample) error {
+	gy[0], gy[1] = p.c*y[0], y[1]
+	return nil
+}
+
+func (saddle) CrossG(c *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
+	c.Zero()
+	return nil
+}
+
+func (p saddle) HessG(h *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
+	h.Zero()
+	h.Set(0, 0, p.c)
+	h.Set(1, 1, 1)
+	return nil
+}
+
+// A start where the hypergradient is exactly 0, and a singular g_yy, do not pass in silence, and
+// Run.Gap does not stop there.
+func TestSilentStarts(t *testing.T) {
+	for want, p := range map[string]saddle{"saddle": {1}, "strongly convex": {0}} {
+		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(2, -1, 1)})
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Gap: 1e-3, Steps: 200})
+		require.NoError(t, err)
+		assert.NotEqual(t, bilevel.GapReached, r.Reason)
+		assert.Contains(t, strings.Join(r.Warnings, "; "), want)
+	}
 }
 
 func TestCalls(t *testing.T) {
