@@ -14,8 +14,7 @@ import (
 	"stable/bilevel/compose"
 )
 
-// A derivative that is not finite ends the run at that step, and names the quantity. A single one
-// may be at the older of two points. With -short it stays or is a single one, by turns.
+// A derivative that is not finite, once or for good, ends the step and names the quantity.
 func TestMethodsNotFinite(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	names := map[string][]string{
@@ -56,8 +55,7 @@ func TestMethodsNotFinite(t *testing.T) {
 	})
 }
 
-// What overflows has a name, too, where a direction is a sum or a difference of finite numbers. A
-// derivative jumps between the ends of the range, in a box that holds x.
+// What overflows has a name, too, where a direction is a sum of finite numbers.
 func TestOverflowHasAName(t *testing.T) {
 	named := map[string]bool{}
 	forEach(t, func(t *testing.T, e Entry) {
@@ -201,8 +199,7 @@ func TestMethodsRefuse(t *testing.T) {
 	}
 }
 
-// The bounds on the number of inner steps are themselves allowed. The largest number ends at the
-// first oracle call.
+// The bounds on the number of inner steps are allowed; the largest ends at the first oracle call.
 func TestInnerBounds(t *testing.T) {
 	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
 	s, err := bilevel.New(newWavy(0), BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1e-300), Neumann: n},

@@ -47,8 +47,7 @@ func TestCheckpointsOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-// Solvers in goroutines of their own, on instances of one problem, give the bits that they give one
-// after the other. Under -race, nothing is shared.
+// Solvers in goroutines of their own give the bits that they give one after the other.
 func TestSolversConcurrently(t *testing.T) {
 	type job struct {
 		e    Entry
