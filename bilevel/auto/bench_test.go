@@ -55,8 +55,8 @@ type oracles interface {
 	bilevel.Products
 }
 
-// BenchmarkAuto evaluates one sample of each oracle, recorded and by the hand-written derivatives
-// of package hyperopt. A tenth of the entries is stored in sparse rows.
+// BenchmarkAuto evaluates each oracle at one sample, recorded and by hand, dense and a tenth
+// stored.
 func BenchmarkAuto(b *testing.B) {
 	for _, d := range []int{14, 54, 123} {
 		for _, rowsOf := range []struct {

@@ -12,7 +12,7 @@ func (t *tape) catchUp() {
 	}
 }
 
-// forward evaluates the nodes up to last whose value is read, and that are not evaluated yet.
+// forward evaluates the nodes up to last that are read and not evaluated yet.
 func (t *tape) forward(last int32) {
 	for i := max(t.low, int32(t.done)); i <= last; i++ {
 		if o := &t.nodes[i]; o.flags&valued != 0 {
@@ -21,8 +21,7 @@ func (t *tape) forward(last int32) {
 	}
 }
 
-// evaluate computes the value of o from those of its operands, and, for functions, the derivatives
-// that the mode needs. Every node is evaluated once at most.
+// evaluate computes o from its operands, and the derivatives that the mode needs, once at most.
 func (t *tape) evaluate(o *node) {
 	switch o.code {
 	case opConst:

@@ -29,8 +29,7 @@ func lowerLoss(t testing.TB, dx, dy int, g func(x, y vec) num) *auto.Problem {
 
 var sample0 = []bilevel.Sample{0}
 
-// TestFunctions holds every function of one number, for a number and for the entries of a vector,
-// against its closed form and the closed forms of its derivatives.
+// Every function of one number, and of entries, against closed forms of it and its derivatives.
 func TestFunctions(t *testing.T) {
 	sigmoid := func(a float64) float64 {
 		if a < 0 {
@@ -135,8 +134,7 @@ func check3(t *testing.T, p *auto.Problem, y []float64, val, first, second float
 	close(t, second, h.At(n-1, n-1))
 }
 
-// TestOperations holds every other operation, alone and inside of a curved function, against
-// differences of values.
+// Every other operation, alone and inside of a curved function, against differences of values.
 func TestOperations(t *testing.T) {
 	a, b := []float64{0.5, -1, 2, 0.3}, []float64{1.5, 0.2, -0.7, 1}
 	dense := &mat.Dense{Rows: 3, Cols: 4, Stride: 5, Data: []float64{1, 2, 3, 4, 9, -1, 0.5, 2, 0, 9, 3, 1, -1, 0.2}}
@@ -231,8 +229,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestRandomPoints holds every function of one number, and of entries, against differences at
-// random points of its domain.
+// Every function of one number, and of entries, against differences at random points.
 func TestRandomPoints(t *testing.T) {
 	for name, f := range map[string]struct {
 		num    func(num) num
@@ -260,7 +257,7 @@ func TestRandomPoints(t *testing.T) {
 	}
 }
 
-// Structure is found where it is: so many variables for so many operations that are not a sum.
+// Structure is found where it is: so many variables for so many nonlinear operations.
 func TestStructure(t *testing.T) {
 	a := []float64{1, -2, 3, 0.5, 1, 1, 1, 1}
 	for _, c := range []struct {

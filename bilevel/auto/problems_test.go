@@ -16,8 +16,8 @@ import (
 	"stable/mat"
 )
 
-// softmax is the multi-class form of tuning: y is a matrix of classes × features, x has the
-// logarithm of a weight for each class.
+// softmax is the multi-class form of tuning: y is classes × features, x a log weight for each
+// class.
 func softmax(a [][]float64, label []int, classes int) (*auto.Problem, error) {
 	d := len(a[0])
 	loss := func(y auto.Vec, i bilevel.Sample) auto.Num {
@@ -110,7 +110,7 @@ func TestExamplesPassTheChecks(t *testing.T) {
 	}
 }
 
-// A promise goes through as it is, and is held against samples; without one there is none.
+// A promise goes through as it is, and is held against samples.
 func TestModulus(t *testing.T) {
 	data := rows(6, 0.5)
 	p := tuning(t, data)
@@ -131,7 +131,7 @@ func TestModulus(t *testing.T) {
 	}
 }
 
-// The gradient g_x is the transposed of what g_xy says: its differences in y, and those of g in x.
+// g_x against differences: of g in x, and of itself in y against g_xy.
 func TestGradXG(t *testing.T) {
 	for name, e := range examples(t) {
 		t.Run(name, func(t *testing.T) {

@@ -70,9 +70,8 @@ func (t *tape) reduced(code opcode, name name, a, b int32) *node {
 	return o
 }
 
-// DotSparse returns Σ val_k·u_i with i = col_k: the product with a constant sparse vector, whose
-// columns ascend. Both slices must stay as they are until the loss is called again. It fails if
-// they differ in length, or do not ascend within u.
+// DotSparse returns Σ val_k·u_i with i = col_k, columns ascending. Both slices must stay until the
+// loss is called again. It fails if they differ in length, or do not ascend within u.
 func (u Vec) DotSparse(col []int32, val []float64) Num {
 	t := u.t
 	sameLength(nameDotSparse, t, len(col), len(val))
@@ -126,8 +125,7 @@ func (u Vec) WeightedSquares(w Vec) Num {
 	return t.num(t.reduced(opWeight, nameWeightedSquares, a, b))
 }
 
-// LogSumExp returns log Σ exp(u_i), for any u without overflow; its gradient is the softmax of u.
-// It fails for an empty vector.
+// LogSumExp returns log Σ exp(u_i), for any u without overflow. It fails for an empty vector.
 func (u Vec) LogSumExp() Num {
 	if len(u.v) == 0 {
 		u.t.fail(nameLogSumExp, "of an empty vector")

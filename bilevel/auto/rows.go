@@ -2,8 +2,8 @@ package auto
 
 import "stable/mat/kernel"
 
-// row is the gradient of a cut variable in one leaf: coef·val from entry off on, or at the columns
-// col; zero if val is nil.
+// row is the gradient of a cut variable in one leaf: coef·val from entry off on, or at columns col;
+// val nil is 0.
 type row struct {
 	off  int
 	col  []int32
@@ -66,8 +66,8 @@ func (t *tape) leafRow(rx, ry *row, u *vec, at int, val []float64, coef float64)
 // moving tells whether the leaf that u is a part of has tangents at all.
 func (t *tape) movingLeaf(u *vec) bool { return u.leaf && u.dep&t.seed != 0 }
 
-// numberRow finds the row of a number where that costs nothing: entries of leaves and their
-// products with constant vectors, times constants.
+// numberRow finds the row of a number where that costs nothing: entries of leaves, their products
+// with constant vectors, and multiples.
 func (t *tape) numberRow(rx, ry *row, id int32) bool {
 	coef := 1.0
 	for {

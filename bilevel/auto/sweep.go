@@ -2,8 +2,7 @@ package auto
 
 import "stable/mat/kernel"
 
-// reverse computes the adjoints of all operations, from number last to the first: numbers hold
-// theirs in adj, where the caller has set that of the result, and add to those of their operands.
+// reverse computes adjoints from number last to the first; the caller has set that of the result.
 // With cutting, the adjoint of a cut stays with it.
 func (t *tape) reverse(last int32) {
 	for i := last; i >= max(t.low, 1); i-- {
@@ -97,8 +96,8 @@ func (t *tape) reverseVec(o *node) {
 	}
 }
 
-// tangents computes the derivative of every operation in the direction that the tan of x and y
-// holds; nil means 0. With cutting, that of a cut is given by t.direction, not by its operand.
+// tangents computes derivatives in the direction that the tan of x and y holds; nil means 0. With
+// cutting, that of a cut is given by t.direction.
 func (t *tape) tangents() {
 	for i := max(t.low, 1); i < int32(len(t.nodes)); i++ {
 		o := &t.nodes[i]
@@ -236,9 +235,8 @@ func (t *tape) tangentTwo(o *node, out, u, v *vec) {
 	}
 }
 
-// second computes the derivatives of all adjoints in the direction of tangents, from the last
-// operation to the first, like reverse: that of the result is 0. With cutting, those of a cut stay
-// with it.
+// second computes the derivatives of all adjoints in the direction of tangents; that of the result
+// is 0. With cutting, those of a cut stay with it.
 func (t *tape) second(last int32) {
 	for i := last; i >= max(t.low, 1); i-- {
 		o := &t.nodes[i]

@@ -1,8 +1,8 @@
 package auto
 
-// Vec is a vector that a loss computes: recorded, if it depends on x or y, or else a constant. A
-// recorded Vec is good until the loss returns, and no longer. An operation on constants alone
-// allocates its result; one that has a recorded operand does not.
+// Vec is a vector that a loss computes: recorded if it depends on x or y, else a constant. A
+// recorded Vec is good until the loss returns. An operation on constants alone allocates its
+// result; no other does.
 type Vec struct {
 	t   *tape // nil for a constant
 	v   []float64
@@ -10,15 +10,15 @@ type Vec struct {
 	gen uint32
 }
 
-// Data returns the constant vector a, in a's own memory, which must stay as it is until the loss is
-// called again.
+// Data returns the constant vector a, in a's memory, which must stay until the loss is called
+// again.
 func Data(a []float64) Vec { return Vec{v: a} }
 
 // Len returns the number of entries.
 func (u Vec) Len() int { return len(u.v) }
 
-// Value returns the entries themselves, for comparisons and loops, to be read only and not to be
-// kept. What is computed of them outside of this package has no derivative.
+// Value returns the entries, for comparisons and loops, to be read and not kept; what is computed
+// of them has no derivative.
 func (u Vec) Value() []float64 {
 	if u.t != nil {
 		u.t.own(nameValue, u.gen)
@@ -262,8 +262,8 @@ func (u Vec) mapped() (int32, *vec) {
 	return out, w
 }
 
-// Apply returns the vector of φ(u_i) for a function φ of the caller's, which returns its value and
-// its first two derivatives at u_i, as Num.Apply takes them.
+// Apply returns the vector of φ(u_i) for a function of the caller's, which returns its value and
+// first two derivatives at u_i, as Num.Apply takes them.
 func (u Vec) Apply(f func(a float64) (value, first, second float64)) Vec {
 	val := u.Value()
 	if u.t == nil {
