@@ -73,8 +73,7 @@ type promises struct {
 
 func (p promises) ConvexityAt(x []float64) float64 { return p.s(x) }
 
-// A promise of convexity is held against single samples: one that is too high by a thousandth is
-// found, and so is one that is no number, fails, or writes into x.
+// A promise of convexity is held against single samples: a thousandth too high is found.
 func TestPromise(t *testing.T) {
 	constant := func(s float64) func([]float64) float64 { return func([]float64) float64 { return s } }
 	for want, s := range map[string]func(x []float64) float64{

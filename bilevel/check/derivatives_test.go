@@ -35,8 +35,7 @@ func requireOnly(t testing.TB, r *Report, check, oracle string) []Finding {
 	return r.Findings
 }
 
-// root is a problem that is defined for x > 0 only: g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log
-// x_i.
+// root is defined for x > 0 only: g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i.
 type root struct {
 	fussy bool // errors outside, instead of NaN
 }
@@ -193,8 +192,7 @@ func TestGradXG(t *testing.T) {
 	requireOnly(t, run(t, bareGX{bad, bad}, Options{}), Symmetry, "GradXG")
 }
 
-// Rounding noise in values must not be taken for a wrong gradient, and must not hide that nothing
-// was judged.
+// Rounding in values is no wrong gradient, and does not hide that nothing was judged.
 func TestRoughValuesAreReported(t *testing.T) {
 	for _, c := range []struct {
 		noise  float64

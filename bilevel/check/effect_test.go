@@ -11,7 +11,7 @@ import (
 	"stable/mat"
 )
 
-// losses is a problem of two losses: f adds up and g pulls y to what its function of x is.
+// losses are two: f adds up and g pulls y to what its function of x is.
 func losses(t *testing.T, l auto.Losses, f, pull func(x, y auto.Vec, s bilevel.Sample) auto.Num) *auto.Problem {
 	t.Helper()
 	l.Dy, l.F = 1, f

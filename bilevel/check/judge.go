@@ -7,8 +7,8 @@ import (
 	"stable/bilevel"
 )
 
-// comparison has the values of an oracle and the values that they should be. An infinite tolerance
-// leaves an entry out.
+// comparison holds an oracle's values and what they should be; an infinite tolerance leaves one
+// out.
 type comparison struct {
 	check          string
 	o              *oracle
@@ -71,7 +71,7 @@ func (m comparison) hint() string {
 	return ""
 }
 
-// ratio returns r ≠ 1 with got = r·want, if there is one and there are entries enough to tell.
+// ratio returns r ≠ 1 with got = r·want, if there is one and entries enough to tell.
 func (m comparison) ratio() (float64, bool) {
 	gw, ww := 0.0, 0.0
 	for k := range m.got {

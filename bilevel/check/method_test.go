@@ -15,8 +15,7 @@ import (
 	"stable/mat"
 )
 
-// guest is a method of a stranger's: SOBA with a mean of its directions, and a coin. With a flaw,
-// it breaks one rule.
+// guest is a stranger's method: SOBA with a mean, and a coin. With a flaw, it breaks one rule.
 type guest struct {
 	flaw  string
 	alpha float64
@@ -214,7 +213,7 @@ func breaches(t *testing.T, err error) (rules []string) {
 	return rules
 }
 
-// A guest that keeps all rules passes; each flaw is seen, and called by its name.
+// A guest that keeps all rules passes; each flaw is called by its name.
 func TestMethodFindsFlaws(t *testing.T) {
 	for _, c := range []struct {
 		flaw    string
@@ -266,8 +265,7 @@ func TestMethodFindsFlaws(t *testing.T) {
 	}
 }
 
-// Method runs on a problem of the caller's, in the form that the method asks for, whatever the
-// problem has besides its four oracles. Full batches are left out where it has no exact values.
+// Method runs on a problem of the caller's, whatever that has besides its four oracles.
 func TestMethodOptions(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 1, LG: 2, LP: 2, SigmaGy: 0.3, Terms: 12})
 	require.NoError(t, err)

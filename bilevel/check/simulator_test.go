@@ -56,8 +56,7 @@ func TestSimulatorsAreRarelyAccused(t *testing.T) {
 	}
 }
 
-// rare is a long sum of which one term in 10⁸ has noise in f_x[0], which no z-test can see; the
-// exact value knows it.
+// rare is a long sum of which one term in 10⁸ has noise in f_x[0]; the exact value knows it.
 type rare struct{ *quadratic.Problem }
 
 func (r rare) Streams() (upper, lower uint64) { return 1 << 40, 0 }
@@ -81,7 +80,7 @@ func TestRareEntriesAreLeftOut(t *testing.T) {
 			"raise Samples, or MaxTerms to 1099511627776", true})
 }
 
-// square is a stream with the square of a normal number in f_x[0], of which few draws count.
+// square is a stream with a squared normal number in f_x[0], of which few draws count.
 type square struct{ *quadratic.Problem }
 
 func (square) noise(xi []bilevel.Sample) (mean float64) {

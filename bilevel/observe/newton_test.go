@@ -51,8 +51,7 @@ func TestNewtonIsTheTruth(t *testing.T) {
 	assert.ErrorContains(t, err, "bilevel.Truth or bilevel.Values")
 }
 
-// rates is a lower level whose full Newton step from 0 is far too long, g = Σ e^(y_j) − n_j y_j +
-// ½e^(x_j)y_j², and an f that is least where all y_j are 1.
+// rates has Newton steps from 0 that are far too long, g = Σ e^(y_j) − n_j y_j + ½e^(x_j)y_j².
 func rates(mean bool) (*auto.Problem, error) {
 	n := []float64{300, 0.5, 3}
 	g := func(x, y auto.Vec, n auto.Vec) auto.Num {

@@ -42,7 +42,7 @@ func distance(a, b []float64) float64 {
 	return mat.Norm(d)
 }
 
-// hessian returns ∇²F of a quadratic F, exactly but for rounding: the differences of its gradient.
+// hessian returns ∇²F of a quadratic F by differences of its gradient.
 func hessian(t testing.TB, p bilevel.Truth, x []float64) *mat.Sym {
 	h, g0, g := mat.NewSym(len(x)), make([]float64, len(x)), make([]float64, len(x))
 	_, err := p.Objective(g0, x)
@@ -59,8 +59,7 @@ func hessian(t testing.TB, p bilevel.Truth, x []float64) *mat.Sym {
 	return h
 }
 
-// A state against closed forms: F − F* = ½ uᵀSu and ∇F = Su for u = x − x* and S = ∇²F; x̂ = x* +
-// ρ(S + ρI)⁻¹u.
+// Closed forms: F − F* = ½ uᵀSu and ∇F = Su for u = x − x* and S = ∇²F; x̂ = x* + ρ(S + ρI)⁻¹u.
 func TestStateOnQuadratic(t *testing.T) {
 	p := problem(t, noisy)
 	best, least := p.Optimum()
@@ -112,8 +111,7 @@ func TestStateHasNoMemory(t *testing.T) {
 	}
 }
 
-// What is measured of a STABLE run, against the definitions: iterates at k, estimates at the point
-// they were made for, k − 1.
+// What is measured of a STABLE run: iterates at k, estimates at their point, k − 1.
 func TestMeasurement(t *testing.T) {
 	p := problem(t, noisy)
 	_, least := p.Optimum()
@@ -184,8 +182,7 @@ func TestLyapunovFallsWithoutNoise(t *testing.T) {
 	assert.Less(t, last, 1e-6)
 }
 
-// Observing changes neither the iterates nor the counts, not by a bit, of any method, on the
-// problem of the run itself.
+// Observing changes neither the iterates nor the counts, not by a bit, of any method.
 func TestObservingChangesNothing(t *testing.T) {
 	finite := noisy
 	finite.Terms = 20 // some methods keep a table of all samples
