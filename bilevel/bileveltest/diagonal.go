@@ -2,8 +2,7 @@ package bileveltest
 
 import "stable/mat"
 
-// Diagonal is f = ½‖x − 1‖² + ½‖y − 1‖², g = ½ Σ (1 + i/D)·y_i² + ½(Σ y_i)²/D − xᵀy, in D variables
-// each, without noise.
+// Diagonal is f = ½‖x − 1‖² + ½‖y − 1‖², g = ½ Σ (1 + i/D)·y_i² + ½(Σ y_i)²/D − xᵀy, without noise.
 type Diagonal[S ~uint64] struct{ D int }
 
 // Dims returns D twice.

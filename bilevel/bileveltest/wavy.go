@@ -15,9 +15,8 @@ import (
 //
 //	g = ½ yᵀ(A + S_φ)y + κ Σ cos(y_j + p_j) − sin(x)ᵀ B_φ y,   f = ½‖x − a_ξ‖² + ½‖y − b_ξ‖²,
 //
-// a finite sum of N terms, each made from its index. Its zero-noise and large-noise forms have
-// certain or indefinite Hessians. S is bilevel.Sample; it is a parameter so that the tests inside
-// of package bilevel can import this one.
+// a finite sum of N terms, each made from its index; with large noise its Hessians are indefinite.
+// S is bilevel.Sample, a parameter so that tests inside of package bilevel can import this package.
 type Wavy[S ~uint64] struct {
 	Dx, Dy int
 	N      uint64 // terms of both sums

@@ -75,8 +75,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Theorem 1, (C2): the velocity vanishes at (x*, y*(x*)), and nowhere else: not at another (x,
-// y*(x)), where x' = −α∇F, and not at another y, where y' + g_yy⁻¹ g_xyᵀ x' = −β g_y ≠ 0.
+// Theorem 1, (C2): the velocity vanishes at (x*, y*(x*)), and nowhere else.
 func TestAtRestOnlyAtTheSolution(t *testing.T) {
 	const alpha, beta = 0.7, 1.3
 	for name, s := range subjects(t) {
@@ -134,8 +133,7 @@ func TestSettlesAtStationaryPoints(t *testing.T) {
 	}
 }
 
-// In a quadratic problem y − y*(x) decays by −β g_yy alone, whatever the rate of x: with the same β
-// and two α, the same errors at the same times.
+// In a quadratic problem y − y*(x) decays by −β g_yy alone, whatever the rate of x.
 func TestCorrectionCarriesTheError(t *testing.T) {
 	s := subjects(t)["quadratic"]
 	x, y := start(s, 3)

@@ -12,8 +12,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// Every constant holds at random points of the ball; those of the means with the noise-free
-// problem, the moments with averages.
+// Every constant holds at random points of the ball, moments on average.
 func TestConstantsHold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -14,8 +14,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// variants are strongly convex and nonconvex problems, simulators and finite sums, of wide, square,
-// tall and smallest shapes.
+// variants are strongly convex and not, simulators and finite sums, of many shapes.
 func variants() map[string]Options {
 	v := map[string]Options{}
 	for _, d := range [][2]int{{1, 1}, {1, 4}, {5, 2}, {4, 4}, {7, 17}} {
@@ -263,8 +262,7 @@ func TestOraclesDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Each size moves the derivatives that it is named after, and g_y with the second derivatives;
-// nothing else.
+// Each size moves the derivatives that it is named after, and g_y; nothing else.
 func TestEachNoiseHasItsOwnOracles(t *testing.T) {
 	for _, c := range []struct {
 		o                       Options

@@ -11,7 +11,7 @@ import (
 	"stable/mat"
 )
 
-// A sample's g_yy is a aᵀ, of which every minor of order two vanishes, and the mean over many is A.
+// A sample's g_yy is a aᵀ, all of whose minors of order two vanish, and the mean over many is A.
 func TestRankOneSamples(t *testing.T) {
 	p := make1(t, Options{Dx: 2, Dy: 3, Seed: 4, RankOneG: true})
 	x, y := point(p, 5)

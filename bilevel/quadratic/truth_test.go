@@ -33,7 +33,7 @@ func TestSpectraAreTheChosenOnes(t *testing.T) {
 	}
 }
 
-// F's gradient by the formula of the paper's proposition 1, from the oracles and a dense solve.
+// F's gradient by the paper's proposition 1, from the oracles and a dense solve.
 func TestPromise(t *testing.T) {
 	for _, c := range []struct {
 		o    Options

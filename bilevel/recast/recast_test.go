@@ -32,8 +32,7 @@ func foreign() Units {
 // plain hides everything but the oracles.
 type plain struct{ bilevel.Problem }
 
-// The derivatives belong to the values and the truth to the oracles, in any units, for a problem
-// with products and for one without; and as a stream.
+// The derivatives belong to the values and the truth to the oracles, in any units and as a stream.
 func TestDerivatives(t *testing.T) {
 	scaled, err := In(sum(t), foreign())
 	require.NoError(t, err)
@@ -96,8 +95,7 @@ func TestPowersOfTwo(t *testing.T) {
 	}
 }
 
-// The limit that the samples set is one of the problem, not of its units, and a stream of a sum has
-// the limit of the sum.
+// The limit that the samples set has no units, and a stream of a sum has the limit of the sum.
 func TestLimitHasNoUnits(t *testing.T) {
 	p := sum(t)
 	best, _ := p.Optimum()
@@ -194,8 +192,7 @@ type bent struct {
 
 func (p bent) ConvexityAt([]float64) float64 { return p.s }
 
-// A promise is passed on in the new units, and stays one: the least eigenvalue can be no larger than
-// the one that each unit of y allows.
+// A promise is passed on in the new units, and stays one.
 func TestPromise(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12})
 	require.NoError(t, err)

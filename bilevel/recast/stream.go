@@ -14,10 +14,10 @@ type Streamed struct {
 	xi, phi      []bilevel.Sample // scratch: indices
 }
 
-// Stream returns p with each finite sum read as an unbounded stream: any name is a sample, a term
-// of the sum drawn uniformly and with replacement by a hash of the name. Expectations, and so empty
-// batches, are those of the sum. A method cannot keep a table of such samples, and in the long run
-// no method can be better than observe.LocalLimit says. Stream keeps p.
+// Stream returns p, which it keeps, with each finite sum read as an unbounded stream: any name is a
+// sample, a term of the sum drawn uniformly with replacement by a hash of the name. Expectations,
+// and so empty batches, are those of the sum. A method cannot keep a table of such samples, and in
+// the long run none is better than observe.LocalLimit.
 func Stream(p bilevel.Problem) *Streamed {
 	s := &Streamed{in: complete(p)}
 	s.upper, s.lower = p.Streams()
@@ -60,7 +60,7 @@ func (s *Streamed) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	return s.in.GradG(gy, x, y, s.under(phi))
 }
 
-// ConvexityAt is that of the problem, whose samples these are.
+// ConvexityAt is that of the problem.
 func (s *Streamed) ConvexityAt(x []float64) float64 { return s.in.ConvexityAt(x) }
 
 // GradXG writes g_x.
