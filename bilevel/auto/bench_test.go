@@ -93,7 +93,6 @@ type call struct {
 	call func(s bilevel.Sample) error
 }
 
-// calls are all oracles of p at one point, for one sample.
 func calls(p oracles, d int) []call {
 	rng := rand.New(rand.NewPCG(3, 4))
 	x, y, v, u, w := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)

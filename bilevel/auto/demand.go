@@ -48,7 +48,6 @@ func (t *tape) bent(f flags, dep uint8) flags {
 	return f | t.always[dep]
 }
 
-// straight is bent for a function that is linear.
 func (t *tape) straight(f flags, dep uint8) flags {
 	return f&live | f&live<<1 | linear | t.always[dep]
 }
@@ -144,7 +143,6 @@ func (t *tape) ask(a int32, g flags) {
 	t.low = min(t.low, a)
 }
 
-// askVec is ask for a vector.
 func (t *tape) askVec(a int32, g flags) {
 	u := &t.vecs[a]
 	g &= t.readable(u.dep)

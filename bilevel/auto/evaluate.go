@@ -112,7 +112,6 @@ func (t *tape) reduction(o *node) float64 {
 	return s
 }
 
-// evaluateVec is evaluate for an operation whose result is a vector.
 func (t *tape) evaluateVec(o *node) {
 	out := &t.vecs[o.out]
 	r := out.val
@@ -163,7 +162,6 @@ func (t *tape) evaluateMap(o *node, out *vec) {
 	}
 }
 
-// setEntry sets entry i of φ(u), and of what the mode needs of φ′ and φ″.
 func (t *tape) setEntry(out *vec, i int, v, p, q float64) {
 	out.val[i] = v
 	if t.order > 0 {

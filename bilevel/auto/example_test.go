@@ -43,7 +43,6 @@ func cleaning(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Pro
 	})
 }
 
-// ridge is least squares with a weight exp(x_j) on the square of each coefficient.
 func ridge(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Problem, error) {
 	return auto.New(auto.Losses{
 		Dx: len(a[0]), Dy: len(a[0]), Upper: uint64(len(c)), Lower: uint64(len(a)),

@@ -63,7 +63,6 @@ func (w Mat) times(name name, code opcode, u Vec, n, inner int) Vec {
 	return r
 }
 
-// product adds W·u to r, or Wᵀ·u.
 func (m matrix) product(code opcode, r, w, u []float64) {
 	if code == opMatVec {
 		for i := range r {
@@ -86,5 +85,4 @@ func (m matrix) outer(code opcode, w, r, u []float64) {
 	}
 }
 
-// transposed is the code of the product with Wᵀ in place of W.
 func transposed(code opcode) opcode { return opMatVec + opMatTrans - code }

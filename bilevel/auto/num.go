@@ -140,7 +140,6 @@ func (a Num) Apply(value, first, second float64) Num {
 	return t.num(o)
 }
 
-// unary returns φ(a), a^r for Pow.
 func (a Num) unary(name name, r float64) Num {
 	if a.t == nil {
 		return Num{v: name.constant(nowhere, 0, a.v, r)}

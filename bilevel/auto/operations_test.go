@@ -19,7 +19,6 @@ type (
 	vec = auto.Vec
 )
 
-// lowerLoss is the problem whose g is this loss; f is it, too.
 func lowerLoss(t testing.TB, dx, dy int, g func(x, y vec) num) *auto.Problem {
 	loss := func(x, y vec, _ bilevel.Sample) num { return g(x, y) }
 	p, err := auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1, F: loss, G: loss})
@@ -90,7 +89,6 @@ type function struct {
 	at               []float64
 }
 
-// power is c·a^e, 0 for c = 0.
 func power(c, e float64) func(float64) float64 {
 	return func(a float64) float64 {
 		if c == 0 {
@@ -109,7 +107,6 @@ func pow(r float64, at ...float64) function {
 		power(1, r), power(r, r-1), power(r*(r-1), r-2), at}
 }
 
-// close wants two numbers to agree to a few units of rounding.
 func close(t *testing.T, want, got float64) {
 	t.Helper()
 	assert.InDelta(t, want, got, 1e-14*math.Abs(want)+1e-320)

@@ -228,14 +228,14 @@ func (p *Problem) product(dst []float64, leaf int, m *mode, x, y, v []float64, b
 		}
 	}
 	if !finite(dst) {
-		return p.blame()
+		return p.firstNonFinite()
 	}
 	return nil
 }
 
-// blame looks for the operation that made a product not finite, evaluating all; nil if none did, as
-// where v is not finite.
-func (p *Problem) blame() error {
+// firstNonFinite names the operation that made a product not finite, evaluating all; nil if none
+// did, as where v is not finite.
+func (p *Problem) firstNonFinite() error {
 	for k := range p.sum.n {
 		if err := p.tape.recordEager(&p.g, p.sum.at(k), p.sum.mean); err != nil {
 			return err

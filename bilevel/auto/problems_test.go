@@ -37,7 +37,6 @@ func softmax(a [][]float64, label []int, classes int) (*auto.Problem, error) {
 	})
 }
 
-// examples are problems of many kinds, with what check needs to know of them.
 func examples(t testing.TB) map[string]struct {
 	p *auto.Problem
 	o check.Options

@@ -173,7 +173,6 @@ func (r *random) newVec() auto.Vec {
 	}
 }
 
-// columns forms g_xy and g_yy by products with unit vectors.
 func columns(t testing.TB, p *auto.Problem, x, y []float64, phi []bilevel.Sample) (gxy, gyy *mat.Dense) {
 	dx, dy := p.Dims()
 	gxy, gyy = mat.NewDense(dx, dy), mat.NewDense(dy, dy)

@@ -50,7 +50,6 @@ func (u Vec) Dot(v Vec) Num {
 	return t.num(t.reduced(opDot, nameDot, a, b))
 }
 
-// reduced records a product of two vectors.
 func (t *tape) reduced(code opcode, name name, a, b int32) *node {
 	var c class
 	if t.mode.structure {

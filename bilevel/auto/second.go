@@ -97,7 +97,6 @@ func (t *tape) clearAdjoints() {
 	}
 }
 
-// byColumns makes one sweep for each entry of y.
 func (t *tape) byColumns(gyy *mat.Sym, gxy *mat.Dense) {
 	lx, ly := &t.vecs[leafX], &t.vecs[leafY]
 	ly.tan = ly.buf
@@ -221,7 +220,6 @@ func (p *plan) addHess(t *tape, gyy *mat.Sym) {
 	}
 }
 
-// alone tells whether only entry k is not zero.
 func alone(h []float64, k int) bool {
 	for l, v := range h {
 		if v != 0 && l != k {

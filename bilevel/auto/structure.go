@@ -27,7 +27,6 @@ type class struct {
 	x, y int32
 }
 
-// moved is the class of a vector whose entry 0 is entry i.
 func (c class) moved(i int) class {
 	if c.x >= 0 {
 		c.x += int32(i)
@@ -38,7 +37,6 @@ func (c class) moved(i int) class {
 	return c
 }
 
-// summed is the class of a sum of entries of a vector.
 func (c class) summed() class {
 	if c.kind == isEntry {
 		c.kind = isSum
@@ -105,7 +103,6 @@ func (t *tape) mergeNumbers(a, b class) (c class, ok bool) {
 	return t.merge(a, b)
 }
 
-// sum is the class of the sum of two numbers.
 func (t *tape) sum(a, b class) class {
 	if a.kind == isCore {
 		return b
@@ -177,7 +174,6 @@ func (t *tape) matrixProduct(w, u int32, n int) (int32, int32, class, bool) {
 	return w, u, class{kind: isSum}, true
 }
 
-// core returns a, or its cut copy unless it is core.
 func (t *tape) core(a int32) int32 {
 	n := t.nodes[a]
 	if n.kind == isCore {

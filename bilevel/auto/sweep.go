@@ -55,7 +55,6 @@ func (t *tape) reverse(last int32) {
 	}
 }
 
-// reverseVec is reverse for an operation whose result is a vector.
 func (t *tape) reverseVec(o *node) {
 	r := t.vecs[o.out].adj
 	if r == nil {
@@ -161,7 +160,6 @@ func (t *tape) tangents() {
 	}
 }
 
-// tangentVec is tangents for an operation whose result is a vector.
 func (t *tape) tangentVec(o *node) {
 	out := &t.vecs[o.out]
 	switch o.code {
@@ -187,7 +185,6 @@ func (t *tape) tangentVec(o *node) {
 	}
 }
 
-// tangentOne is tangentVec for an operation on one vector.
 func (t *tape) tangentOne(o *node, out, u *vec) {
 	if o.code == opVecCut && t.cutting {
 		t.cutVecTangent(int(o.b), out, u)
@@ -209,7 +206,6 @@ func (t *tape) tangentOne(o *node, out, u *vec) {
 	}
 }
 
-// tangentTwo is tangentVec for an operation on two vectors.
 func (t *tape) tangentTwo(o *node, out, u, v *vec) {
 	if out.tan = nil; u.tan == nil && v.tan == nil {
 		return
@@ -289,7 +285,6 @@ func (t *tape) second(last int32) {
 	}
 }
 
-// secondWeight is second for Σ w_i u_i².
 func (t *tape) secondWeight(o *node, r, s float64) {
 	w, u := &t.vecs[o.a], &t.vecs[o.b]
 	if s != 0 {
@@ -305,7 +300,6 @@ func (t *tape) secondWeight(o *node, r, s float64) {
 	}
 }
 
-// secondVec is second for an operation whose result is a vector.
 func (t *tape) secondVec(o *node) {
 	out := &t.vecs[o.out]
 	r, s := out.adj, out.adjt
@@ -353,7 +347,6 @@ func (t *tape) secondVec(o *node) {
 	}
 }
 
-// secondMatrix is second for W·u and Wᵀ·u.
 func (t *tape) secondMatrix(o *node, r, s []float64) {
 	w, u, m := &t.vecs[o.a], &t.vecs[o.b], t.matrices[o.c]
 	if w.adjt != nil {

@@ -95,7 +95,6 @@ type sparse struct {
 
 type matrix struct{ rows, cols, stride int }
 
-// mode says what is to be computed of a record.
 type mode struct {
 	order      uint8 // 0 the value, 1 the gradient, 2 second derivatives
 	seed, want uint8 // the leaves that have tangents, and those whose adjoints are wanted
@@ -141,7 +140,6 @@ type tape struct {
 	structure
 }
 
-// loss is f or g, as the caller wrote it.
 type loss struct {
 	name   string
 	sample func(x, y Vec, s bilevel.Sample) Num
@@ -195,7 +193,6 @@ func (t *tape) aim(m *mode) {
 
 var nothing = make([]float64, 1)
 
-// move sets the values of the leaves.
 func (t *tape) move(x, y []float64) {
 	t.vecs[leafX].val, t.vecs[leafY].val = x, y
 	t.x.v, t.y.v = x, y
@@ -294,7 +291,6 @@ func (t *tape) emit(code opcode, name name, a, b int32, dep uint8, f flags) *nod
 	return n
 }
 
-// num is the handle of node n, the last one.
 func (t *tape) num(n *node) Num {
 	if t.eager {
 		t.evaluate(n)
@@ -302,7 +298,6 @@ func (t *tape) num(n *node) Num {
 	return Num{t: t, id: int32(len(t.nodes) - 1), gen: t.gen}
 }
 
-// constant records a number that depends on nothing.
 func (t *tape) constant(v float64) int32 {
 	n := t.emit(opConst, nameResult, 0, 0, 0, linear)
 	n.val, n.class = v, class{}

@@ -233,7 +233,6 @@ func (u Vec) Cos() Vec { return u.unary(nameCos, 0) }
 // Pow returns the vector of u_i^r. It fails as Num.Pow does.
 func (u Vec) Pow(r float64) Vec { return u.unary(namePow, r) }
 
-// unary returns φ(u), u^r for Pow.
 func (u Vec) unary(name name, r float64) Vec {
 	if u.t == nil {
 		w := make([]float64, len(u.v))
@@ -247,7 +246,6 @@ func (u Vec) unary(name name, r float64) Vec {
 	return u.t.emitVec(opMap, name, out, u.id, 0, 0, r, 0)
 }
 
-// mapped adds the vector that is a function of u.
 func (u Vec) mapped() (int32, *vec) {
 	t, n := u.t, len(u.v)
 	in := &t.vecs[u.id]

@@ -32,7 +32,6 @@ type Wavy[S ~uint64] struct {
 	made  recipe      // what they were made by
 }
 
-// recipe is what all terms depend on.
 type recipe struct {
 	dx, dy   int
 	noise    float64
@@ -51,7 +50,6 @@ func NewWavy[S ~uint64](noise float64) *Wavy[S] {
 	return &Wavy[S]{Dx: 3, Dy: 4, N: 16, Kappa: 0.3, Noise: noise}
 }
 
-// term is what the samples of one name are made of.
 type term struct {
 	S    *mat.Sym
 	B    *mat.Dense

@@ -225,7 +225,6 @@ func (c *checker) point(index int) point {
 	return pt
 }
 
-// name draws a sample of a stream.
 func (c *checker) name(stream int) bilevel.Sample {
 	if n := c.sizes[stream]; n > 0 {
 		return bilevel.Sample(c.rng.Uint64N(n))

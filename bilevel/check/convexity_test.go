@@ -12,7 +12,6 @@ import (
 	"stable/mat"
 )
 
-// reshaped adds c/2·‖y‖² to g of a good problem.
 func reshaped(c float64) *mutant {
 	q := newGood()
 	return &mutant{full: q,
@@ -65,7 +64,6 @@ func TestSingularIsNotStronglyConvex(t *testing.T) {
 	requireOnly(t, run(t, bare{m}, Options{}), Convexity, "HessG") // of a g without curvature
 }
 
-// promises says how convex g is.
 type promises struct {
 	*quadratic.Problem
 	s func(x []float64) float64

@@ -56,7 +56,6 @@ func (c *checker) symmetryF(grad *oracle, pt point, batch []bilevel.Sample) {
 	c.symmetric(grad, pt, batch, all, "∂(f_x,f_y)/∂(x,y)")
 }
 
-// symmetric compares a square Jacobian with its transpose.
 func (c *checker) symmetric(o *oracle, pt point, batch []bilevel.Sample, j *jacobian, quantity string) bool {
 	shown := &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, j.m, j.m)}}
 	m := comparison{check: Symmetry, o: shown, pt: pt, batch: batch, against: "the transposed entry",
@@ -185,7 +184,6 @@ func (c *checker) derivativeXG() {
 	}
 }
 
-// mixed compares the Jacobian of g_x in y with g_xy.
 func (c *checker) mixed(grad, cross *oracle, pt point, batch []bilevel.Sample) {
 	if why := c.doubt(cross.name); why != "" {
 		c.log.gap(Symmetry, grad.name, "%s", why)
@@ -232,7 +230,6 @@ func (c *checker) slopes(o *oracle, pt point, batch []bilevel.Sample, z []float6
 	return c.differentiate(eval, z, steps)
 }
 
-// jacobians differentiates o in x and in y.
 func (c *checker) jacobians(o *oracle, pt point, batch []bilevel.Sample) (jx, jy *jacobian, ok bool) {
 	jx, ok1 := c.slopes(o, pt, batch, pt.x)
 	jy, ok2 := c.slopes(o, pt, batch, pt.y)

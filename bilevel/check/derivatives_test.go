@@ -108,7 +108,6 @@ func TestPointsStayInTheRegion(t *testing.T) {
 	assert.ErrorIs(t, run(t, root{}, Options{}).Err(), ErrWrong)
 }
 
-// scaled is a good problem with s·f instead of f.
 func scaled(s float64, terms uint64) *mutant {
 	q := newGood()
 	q.n = terms
@@ -145,7 +144,6 @@ func TestTolerancesFollowTheScale(t *testing.T) {
 	}
 }
 
-// withGX is good with a g_x that is off by factor and shift.
 type withGX struct {
 	*good
 	factor, shift float64

@@ -94,7 +94,6 @@ func (c *checker) shifted(pt point, d float64) point {
 	return q
 }
 
-// firstDifference returns the first index at which the bits differ, or −1.
 func firstDifference(a, b []float64) int {
 	for k := range a {
 		if math.Float64bits(a[k]) != math.Float64bits(b[k]) {

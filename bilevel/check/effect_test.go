@@ -75,7 +75,6 @@ func TestEffectAnywhere(t *testing.T) {
 	assert.ErrorContains(t, run(t, p, Options{ScaleX: 1e-3}).Err(), "do Options.Center and ScaleX keep away from where")
 }
 
-// inexact is a finite sum whose mean g_xy nobody can compute.
 type inexact struct{ *auto.Problem }
 
 func (p inexact) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {

@@ -18,7 +18,6 @@ type comparison struct {
 	against        string // what want is
 }
 
-// wrong returns the positions that differ by more than their tolerance.
 func (m comparison) wrong() []int {
 	var bad []int
 	for k := range m.got {
@@ -60,7 +59,6 @@ func (c *checker) judge(m comparison) bool {
 	return false
 }
 
-// hint says what kind of mistake the whole looks like.
 func (m comparison) hint() string {
 	if r, ok := m.ratio(); ok {
 		return fmt.Sprintf("all entries are %.3g times that", r)
@@ -93,7 +91,6 @@ func (m comparison) ratio() (float64, bool) {
 	return r, true
 }
 
-// transposed reports whether got is wantᵀ, for a square matrix.
 func (m comparison) transposed() bool {
 	b := m.o.blocks[0]
 	if b.shape != dense || b.rows != b.cols || b.rows < 2 {

@@ -81,7 +81,6 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	return a, true
 }
 
-// unbiased compares exact values with means of single samples, at the first point.
 func (c *checker) unbiased() {
 	pt, entries := c.points[0], 0
 	for _, o := range c.oracles {
@@ -220,7 +219,6 @@ func (c *checker) convexity() {
 	}
 }
 
-// promise compares g_yy of single samples with the promise of a bilevel.StronglyConvex.
 func (c *checker) promise() {
 	const name = "ConvexityAt"
 	p, ok := c.p.(bilevel.StronglyConvex)
@@ -253,7 +251,6 @@ func (c *checker) promise() {
 	}
 }
 
-// keeps checks that the smallest eigenvalue of one sample's g_yy is at least s, as promised.
 func (c *checker) keeps(o *oracle, pt point, batch []bilevel.Sample, s float64) {
 	out, ok := c.eval(o, pt, batch)
 	if !ok {

@@ -106,7 +106,6 @@ func Method(m bilevel.Method, o MethodOptions) error {
 	return errors.Join(in.breaches...)
 }
 
-// trials returns the runs to make.
 func (o *MethodOptions) trials() ([]*trial, error) {
 	with := func(upper, lower int) bilevel.Options {
 		opt := o.Options

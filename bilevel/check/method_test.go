@@ -124,7 +124,6 @@ func (m *visitor) Step(it *bilevel.Iteration) error {
 	return it.UseSteps(m.alpha, 0.1, 0)
 }
 
-// spoil breaks rules between the oracles and the movement.
 func (m *visitor) spoil(it *bilevel.Iteration) error {
 	switch m.flaw {
 	case "asks there":
@@ -152,7 +151,6 @@ func (m *visitor) spoil(it *bilevel.Iteration) error {
 	return nil
 }
 
-// outside breaks rules at the end of a step.
 func (m *visitor) outside(it *bilevel.Iteration) {
 	switch m.flaw {
 	case "leaves X":
@@ -198,7 +196,6 @@ func (m *visitor) State(st *bilevel.State) {
 	}
 }
 
-// breaches are the rules that an error of Method names.
 func breaches(t *testing.T, err error) (rules []string) {
 	if err == nil {
 		return nil
@@ -316,7 +313,6 @@ func TestMethodOptions(t *testing.T) {
 	require.ErrorIs(t, Method(nil, MethodOptions{}), bilevel.ErrOption)
 }
 
-// simulated is a problem without exact values.
 type simulated struct {
 	*good
 	full, others *int

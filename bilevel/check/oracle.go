@@ -15,7 +15,6 @@ const (
 	lower        // the stream of φ
 )
 
-// samples names those of the streams.
 var samples = [2]string{upper: "ξ", lower: "φ"}
 
 // oracle is one method of the problem, seen as a function of (x, y, batch) that fills a flat
@@ -72,7 +71,6 @@ func (b *block) dense(f func(*mat.Dense) error) error {
 	return err
 }
 
-// sym is dense for a symmetric matrix.
 func (b *block) sym(f func(*mat.Sym) error) error {
 	return b.dense(func(d *mat.Dense) error {
 		s := mat.Sym{N: d.Rows, Stride: d.Stride, Data: d.Data}
@@ -320,7 +318,6 @@ func (c *checker) notFinite(o *oracle, pt point, batch []bilevel.Sample, out []f
 	return nil, false
 }
 
-// guard calls f and turns a panic into an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

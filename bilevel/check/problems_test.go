@@ -167,14 +167,12 @@ func sum(x []float64) float64 {
 	return s
 }
 
-// full is all that good can do.
 type full interface {
 	bilevel.Problem
 	bilevel.Products
 	bilevel.Values
 }
 
-// mutant is a problem of which some oracles are replaced.
 type mutant struct {
 	full
 	gradF     func(fx, fy, x, y []float64, xi []bilevel.Sample) error

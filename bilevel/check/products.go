@@ -6,7 +6,6 @@ import (
 	"stable/bilevel"
 )
 
-// products compares HessVecG and CrossVecG with HessG and CrossG, for singles and the exact value.
 func (c *checker) products() {
 	for _, p := range []struct{ vec, matrix string }{{"HessVecG", "HessG"}, {"CrossVecG", "CrossG"}} {
 		vec, matrix := c.oracle(p.vec), c.oracle(p.matrix)

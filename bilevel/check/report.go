@@ -52,7 +52,6 @@ type Finding struct {
 	severity float64
 }
 
-// entry names the entry, such as g_xy[0,3].
 func (f Finding) entry() string {
 	switch {
 	case f.I < 0:
@@ -247,7 +246,6 @@ func (l *log) gap(check, oracle, format string, args ...any) {
 	l.skip(Skip{check, oracle, fmt.Sprintf(format, args...), true})
 }
 
-// skip notes a check that is not made.
 func (l *log) skip(s Skip) {
 	if !slices.Contains(l.skipped, s) {
 		l.skipped = append(l.skipped, s)

@@ -14,7 +14,6 @@ import (
 	"stable/mat"
 )
 
-// biased adds a bias to the exact g_y.
 type biased struct {
 	*quadratic.Problem
 	bias float64

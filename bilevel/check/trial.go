@@ -12,7 +12,6 @@ import (
 	"stable/mat"
 )
 
-// trial is a run that is made again and again.
 type trial struct {
 	name  string
 	p     bilevel.Problem
@@ -26,7 +25,6 @@ type trial struct {
 
 func (t *trial) breach(rule, format string, args ...any) { t.in.breach(rule, t.name, format, args...) }
 
-// moment is what a run is between two steps.
 type moment struct {
 	x, y   []float64
 	counts bilevel.Counts

@@ -32,7 +32,6 @@ const (
 
 var errFault = errors.New("an oracle was made to fail")
 
-// fault says which call of which oracle goes wrong.
 type fault struct {
 	oracle     string
 	call, kind int
@@ -146,7 +145,6 @@ func (w *watched) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	return w.note("HessG", lower, &w.counts.HessG, x, y, phi, &gyy.Row(0)[0], &last[len(y)-1], err)
 }
 
-// ConvexityAt is that of the problem, and −Inf where it has none.
 func (w *watched) ConvexityAt(x []float64) float64 {
 	if p, ok := w.Problem.(bilevel.StronglyConvex); ok {
 		return p.ConvexityAt(x)

@@ -41,10 +41,8 @@ type SCSC struct {
 	Alpha, Beta bilevel.Schedule
 }
 
-// Name returns "SCGD".
 func (SCGD) Name() string { return "SCGD" }
 
-// Name returns "SCSC".
 func (SCSC) Name() string { return "SCSC" }
 
 // Start refuses a problem that is not compositional.
@@ -53,7 +51,6 @@ func (m SCGD) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.w
 // Start refuses a problem that is not compositional.
 func (m SCSC) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return SCGD(m).with(it, true) }
 
-// descent is the running state of SCGD and SCSC.
 type descent struct {
 	SCGD
 	corrected bool      // SCSC
@@ -127,7 +124,6 @@ func (m *descent) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// Vectors names the vectors of the last step.
 func (m *descent) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.g)
 	visit("g_y at the last iterate", m.gOld)
@@ -137,7 +133,6 @@ func (m *descent) Vectors(visit func(name string, v []float64)) {
 	visit("the hypergradient", m.d)
 }
 
-// State visits what outlives a step.
 func (m *descent) State(st *bilevel.State) {
 	if m.corrected {
 		st.Floats(m.xOld)

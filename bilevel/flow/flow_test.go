@@ -16,7 +16,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// subject is a problem with its truth and its constants.
 type subject struct {
 	p interface {
 		bilevel.Problem
@@ -39,7 +38,6 @@ func subjects(t testing.TB) map[string]subject {
 	return m
 }
 
-// start returns a point at a distance.
 func start(s subject, seed uint64) (x, y []float64) {
 	dx, dy := s.p.Dims()
 	x, y = mattest.Vec(dx, seed), mattest.Vec(dy, seed+1000)

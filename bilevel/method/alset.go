@@ -17,7 +17,7 @@ import (
 // in {0, …, N−1}; where some texts draw p from {1, …, N}, an error of order 1/L_g stays. To an
 // ε-stationary point: ε⁻² samples.
 type ALSET struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
+	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Inner is T ≥ 1. Default 1.
@@ -27,7 +27,6 @@ type ALSET struct {
 	Neumann Neumann
 }
 
-// Name returns "ALSET".
 func (ALSET) Name() string { return "ALSET" }
 
 func (m ALSET) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

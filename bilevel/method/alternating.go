@@ -55,7 +55,6 @@ func (m *alternating) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// lower does the t_k inner steps, y^{k+1} = y^{k,t_k}.
 func (m *alternating) lower(it *bilevel.Iteration) error {
 	n := math.Ceil(m.inner.At(it.K()))
 	if !(n >= 1 && n <= maxInner) {

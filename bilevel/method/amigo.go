@@ -20,20 +20,18 @@ import (
 // Samples per step: ξ one batch, φ 2T + 1. Oracles: GradF 1, GradG T, HessVecG T, CrossVecG 1.
 // Other cost: O(dx + T·dy). To an ε-stationary point: ε⁻² samples with batches of order ε⁻¹.
 type AmIGO struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
+	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Inner is T ≥ 1. Default 10.
 	Inner int
 }
 
-// Name returns "AmIGO".
 func (AmIGO) Name() string { return "AmIGO" }
 
-// amigo is the running state of AmIGO.
 type amigo struct {
 	AmIGO
 	v          []float64

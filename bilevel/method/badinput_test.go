@@ -304,7 +304,6 @@ func TestEveryMethodNearOverflowAndUnderflow(t *testing.T) {
 	}
 }
 
-// scaledProblem is a problem with f and g times a constant.
 type scaledProblem struct {
 	withProducts
 	s float64

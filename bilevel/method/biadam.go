@@ -37,7 +37,7 @@ type BiAdam struct {
 	// VR-BiAdam (k+1)^(−1/3).
 	Eta bilevel.Schedule
 
-	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y. Default
+	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default
 	// (k+1)^(−1/2), the order of the paper's η; with VR-BiAdam (k+1)^(−2/3), that of η².
 	TauX, TauY bilevel.Schedule
 
@@ -61,13 +61,10 @@ type BiAdam struct {
 // 0: half of that. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 type VRBiAdam BiAdam
 
-// Name returns "BiAdam".
 func (BiAdam) Name() string { return "BiAdam" }
 
-// Name returns "VR-BiAdam".
 func (VRBiAdam) Name() string { return "VR-BiAdam" }
 
-// biadam is the running state of BiAdam and VRBiAdam.
 type biadam struct {
 	BiAdam
 	storm    bool
@@ -197,14 +194,12 @@ func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	}
 }
 
-// move writes x − step·A⁻¹d into next.
 func (l *adaptive) move(next, x []float64, step float64) {
 	for i, d := range l.dir {
 		next[i] = x[i] - step*d/l.metric[i]
 	}
 }
 
-// relax sets next ← x + η(next − x).
 func relax(next, x []float64, eta float64) {
 	if eta == 1 {
 		return

@@ -33,7 +33,6 @@ type BSA struct {
 // defaultInner is t_k = √(k+1).
 var defaultInner = bilevel.Power{C: 1, P: -0.5}
 
-// Name returns "BSA".
 func (BSA) Name() string { return "BSA" }
 
 func (m BSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

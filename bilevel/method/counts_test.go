@@ -95,7 +95,6 @@ func gradPoints(m bilevel.Method) uint64 {
 	return 1
 }
 
-// sized is wavy with streams of other sizes.
 type sized struct {
 	withProducts
 	upper, lower uint64

@@ -15,7 +15,6 @@ import (
 	"stable/mat"
 )
 
-// afterSteps returns x and y after some steps on wavy.
 func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, steps int) []float64 {
 	s, err := bilevel.New(newWavy(0.3), m, opt)
 	require.NoError(t, err)
@@ -158,7 +157,6 @@ func TestVRBOExact(t *testing.T) {
 	}
 }
 
-// identity is wavy as a compositional problem.
 type identity struct{ withProducts }
 
 func (identity) Composition() compose.Composition { return nil }

@@ -23,7 +23,7 @@ import (
 // Samples per step, T = Inner: ξ T + 1 batches, φ 2T + 2. Oracles: GradF T + 1, GradG 2T, GradXG 2.
 // Other cost: O(dx + T·dy). To an ε-stationary point: ε^(−7/2) samples.
 type F2SA struct {
-	// Alpha and Beta are the step sizes of x and of both y. Required, ≥ 0. The paper's orders are
+	// Step sizes of x and of both y, ≥ 0. Required. The paper's orders are
 	// (k+1)^(−5/7) and (k+1)^(−4/7).
 	Alpha, Beta bilevel.Schedule
 
@@ -34,10 +34,8 @@ type F2SA struct {
 	Inner int
 }
 
-// Name returns "F2SA".
 func (F2SA) Name() string { return "F2SA" }
 
-// f2sa is the running state of F2SA.
 type f2sa struct {
 	F2SA
 	z              []float64 // y_λ
@@ -148,7 +146,7 @@ func (m *f2sa) Vectors(visit func(name string, v []float64)) {
 // Samples per step, T = Inner: ξ and φ T + 1 batches. Oracles: GradF 2T + 2, GradG 2T, GradXG 2.
 // Other cost: O(dx + T·dy). To an ε-stationary point: ε^(−2−1/p) samples in ‖∇F‖².
 type F2SAp struct {
-	// Alpha and Beta are the step sizes of x and of both y. Required, ≥ 0. The paper's are
+	// Step sizes of x and of both y, ≥ 0. Required. The paper's are
 	// constant.
 	Alpha, Beta bilevel.Schedule
 
@@ -162,7 +160,6 @@ type F2SAp struct {
 	Inner int
 }
 
-// Name returns "F2SA-p".
 func (F2SAp) Name() string { return "F2SA-p" }
 
 // f2sap is the running state of F2SAp: y_ν in z, y_{−ν} in low.
@@ -282,7 +279,7 @@ func (m *f2sap) Vectors(visit func(name string, v []float64)) {
 // Samples per step, T = Inner: ξ one batch, φ T + 1. Oracles: GradF 1, GradG T + 1, GradXG 2. Other
 // cost: O(dx + T·dy).
 type BOME struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
+	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Gamma is the step size of ŷ. Range ≥ 0. Default: Beta.
@@ -295,10 +292,8 @@ type BOME struct {
 	Inner int
 }
 
-// Name returns "BOME".
 func (BOME) Name() string { return "BOME" }
 
-// bome is the running state of BOME. Nothing but x and y outlives a step.
 type bome struct {
 	BOME
 	hat        []float64 // ŷ

@@ -23,21 +23,19 @@ import (
 // Samples per step: ξ two batches, φ three. Oracles: GradF 3, GradG 1, HessVecG 1, CrossVecG 2
 // (step 0: GradF 2, CrossVecG 1). Other cost: O(dx + dy).
 type FSLA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's order is
+	// Step sizes of x and y, ≥ 0. Required. The paper's order is
 	// (k+1)^(−1/2).
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Eta is the weight η_k in [0, 1] of STORM. Default 1/√(k+1), the paper's order.
 	Eta bilevel.Schedule
 }
 
-// Name returns "FSLA".
 func (FSLA) Name() string { return "FSLA" }
 
-// fsla is the running state of FSLA.
 type fsla struct {
 	FSLA
 	v, vNext   []float64 // v^k, v^{k+1}

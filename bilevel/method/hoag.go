@@ -35,10 +35,8 @@ type HOAG struct {
 	Memory int
 }
 
-// Name returns "HOAG".
 func (HOAG) Name() string { return "HOAG" }
 
-// hoag is the running state of HOAG.
 type hoag struct {
 	HOAG
 	f     *implicit.Function
@@ -106,7 +104,7 @@ func (m *hoag) Step(it *bilevel.Iteration) error {
 	return m.report(it, before)
 }
 
-// report tells the run ‖projected hypergradient‖, and whether x is there.
+// report tells the run the step size, ‖Δx‖ over the projected hypergradient, and whether x is there.
 func (m *hoag) report(it *bilevel.Iteration, before float64) error {
 	alpha := 0.0
 	for i, x := range it.X() {
@@ -125,7 +123,6 @@ func (m *hoag) report(it *bilevel.Iteration, before float64) error {
 	return it.UseSteps(alpha, 1, 0)
 }
 
-// Vectors visits the vectors of the last step.
 func (m *hoag) Vectors(visit func(name string, v []float64)) {
 	m.f.Vectors(visit)
 	visit("h", m.h)

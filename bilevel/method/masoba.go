@@ -18,21 +18,19 @@ import (
 // Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Other
 // cost: O(dx + dy). To an ε-stationary point: ε⁻² samples.
 type MASOBA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant, of the
+	// Step sizes of x and y, ≥ 0. Required. The paper's are constant, of the
 	// order 1/√K for K steps.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta, as in SOBA.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Theta is the weight θ_k in [0, 1] of the new direction. Default 1/√(k+1), the paper's order.
 	Theta bilevel.Schedule
 }
 
-// Name returns "MA-SOBA".
 func (MASOBA) Name() string { return "MA-SOBA" }
 
-// masoba is the running state of MASOBA.
 type masoba struct {
 	*soba
 	theta bilevel.Schedule

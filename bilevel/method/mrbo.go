@@ -16,11 +16,11 @@ import (
 // Samples per step: ξ one batch; φ 2 + Q, Q = N−1. Oracles, k ≥ 1: GradF 2, GradG 2, HessVecG 2Q,
 // CrossVecG 2; k = 0: half of that. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 type MRBO struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's: γη_k and λη_k with
+	// Step sizes of x and y, ≥ 0. Required. The paper's: γη_k and λη_k with
 	// η_k = d/(m+k)^(1/3), as Power{C: γd, K0: m, P: 1.0/3}.
 	Alpha, Beta bilevel.Schedule
 
-	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y. Default
+	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default
 	// (k+1)^(−2/3), the order of the paper's c·η².
 	TauX, TauY bilevel.Schedule
 
@@ -28,7 +28,6 @@ type MRBO struct {
 	Neumann Neumann
 }
 
-// Name returns "MRBO".
 func (MRBO) Name() string { return "MRBO" }
 
 func (m MRBO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

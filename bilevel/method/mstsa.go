@@ -17,7 +17,7 @@ import (
 // Samples per step: ξ one batch; φ 2 + p. Oracles, k ≥ 1: GradF 2, GradG 1, HessVecG 2p, CrossVecG
 // 2, p in {0, …, N−1}; k = 0: one point only.
 type MSTSA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
+	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ in [0, 1] of the new sample in d_x. Default (k+1)^(−2/3).
@@ -27,7 +27,6 @@ type MSTSA struct {
 	Neumann Neumann
 }
 
-// Name returns "MSTSA".
 func (MSTSA) Name() string { return "MSTSA" }
 
 func (m MSTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

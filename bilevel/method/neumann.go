@@ -39,7 +39,6 @@ type Neumann struct {
 	Terms int
 }
 
-// validate returns an error that names the first invalid field of the method's Neumann.
 func (n Neumann) validate(method string) error {
 	switch {
 	case !(n.LG > 0) || math.IsInf(n.LG, 1):
@@ -56,7 +55,6 @@ func (n Neumann) validate(method string) error {
 	return nil
 }
 
-// terms is N at step k.
 func (n Neumann) terms(k int) int {
 	if n.Terms > 0 {
 		return n.Terms
@@ -164,7 +162,6 @@ func (h *hypergradient) solve(o *bilevel.Oracle, x, y []float64) error {
 	return nil
 }
 
-// Vectors visits the vectors of the last evaluation.
 func (h *hypergradient) Vectors(visit func(name string, v []float64)) {
 	visit("f_x", h.fx)
 	visit("f_y", h.fy)

@@ -268,7 +268,6 @@ func TestStocBiOBatches(t *testing.T) {
 	assert.Equal(t, []int{12, 9, 7, 6}, sizes) // 3·4·(3/4)^j = 12, 9, 6.75, 5.06
 }
 
-// stat is a running mean and variance.
 type stat struct{ n, sum, sum2, first float64 }
 
 func (s *stat) add(v float64) {

@@ -21,10 +21,10 @@ import (
 // of the two points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Other cost: O(dx + dy). To an
 // ε-stationary point of a finite sum: √(n_ξ+n_φ)·ε⁻¹ samples.
 type SRBA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
+	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta, as in the paper.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Period is the number of steps from one full direction to the next, ≥ 1. Default: all terms
@@ -36,7 +36,6 @@ type SRBA struct {
 	Large int
 }
 
-// Name returns "SRBA".
 func (SRBA) Name() string { return "SRBA" }
 
 func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
@@ -62,10 +61,10 @@ func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 // Samples per step: ξ and φ one batch, or with probability Share Large of each. Oracles as for
 // SRBA.
 type SPABA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
+	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta, as in the paper.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Large is the number of samples of a large batch, or Full. Default: as for SRBA.
@@ -79,7 +78,6 @@ type SPABA struct {
 	Radius float64
 }
 
-// Name returns "SPABA".
 func (SPABA) Name() string { return "SPABA" }
 
 func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
@@ -122,7 +120,6 @@ func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
 	}
 }
 
-// share is PAGE's probability of a large batch.
 func share(it *bilevel.Iteration, large int) float64 {
 	xi, phi := it.Batches()
 	b := float64(max(xi, phi))

@@ -98,7 +98,6 @@ func turns(p bilevel.Problem, quantity string, bad float64, after int, once bool
 	return faultyIdentity{f}
 }
 
-// faultyIdentity is a faulty problem that says that it is a composition.
 type faultyIdentity struct{ *faulty }
 
 func (faultyIdentity) Composition() compose.Composition { return nil }

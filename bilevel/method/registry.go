@@ -289,7 +289,6 @@ var (
 	noVariants = [2]Variant{{Name: "", Set: func(*Tuning) {}}, {Name: "", Set: func(*Tuning) {}}}
 )
 
-// fifth is a schedule divided by 5.
 func fifth(s bilevel.Schedule) bilevel.Schedule {
 	switch s := s.(type) {
 	case bilevel.Constant:
@@ -304,7 +303,6 @@ func fifth(s bilevel.Schedule) bilevel.Schedule {
 // scaled is a schedule divided by 5, of a type that only its owner knows.
 type scaled struct{ bilevel.Schedule }
 
-// At returns a fifth of the schedule's value.
 func (s scaled) At(k int) float64 { return s.Schedule.At(k) / 5 }
 
 func (t Tuning) stable() bilevel.Method {

@@ -25,7 +25,7 @@ import (
 // Samples per step: ξ and φ one batch. Oracles, k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; k = 0:
 // half of that. Other cost: as for STABLE. To an ε-stationary point: ε^(−3/2) samples.
 type RSVRB struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's order is
+	// Step sizes of x and y, ≥ 0. Required. The paper's order is
 	// (k+1)^(−1/3).
 	Alpha, Beta bilevel.Schedule
 
@@ -44,10 +44,8 @@ type RSVRB struct {
 	InitBatch int
 }
 
-// Name returns "RSVRB".
 func (RSVRB) Name() string { return "RSVRB" }
 
-// rsvrb is the running state of RSVRB.
 type rsvrb struct {
 	RSVRB
 	est        *bilevel.Estimator // H_xy, H_yy

@@ -24,17 +24,15 @@ import (
 // Full has no table: its parts are exact. Other cost: O(dx + dy) per sample. To an ε-stationary
 // point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples.
 type SABA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
+	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 }
 
-// Name returns "SABA".
 func (SABA) Name() string { return "SABA" }
 
-// saba is the running state of SABA.
 type saba struct {
 	*soba
 	upperSum, lowerSum *saga

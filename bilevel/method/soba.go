@@ -20,7 +20,7 @@ import (
 // is factored, and there is no series. Other cost: O(dx + dy). To an ε-stationary point: ε⁻²
 // samples.
 type SOBA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are of one order,
+	// Step sizes of x and y, ≥ 0. Required. The paper's are of one order,
 	// constant 1/√K for K steps.
 	Alpha, Beta bilevel.Schedule
 
@@ -29,7 +29,6 @@ type SOBA struct {
 	Gamma bilevel.Schedule
 }
 
-// Name returns "SOBA".
 func (SOBA) Name() string { return "SOBA" }
 
 // soba is the running state of SOBA, and of SABA, which computes f and g in another way.
@@ -88,7 +87,6 @@ func (m *soba) upper(it *bilevel.Iteration, f []float64, xi []bilevel.Sample) er
 	return it.Oracle().GradF(f[:dx], f[dx:], it.X(), it.Y(), xi)
 }
 
-// lower writes g_y, g_yy v, g_xy v at (x^k, y^k, v^k) into g.
 func (m *soba) lower(it *bilevel.Iteration, g []float64, phi []bilevel.Sample) error {
 	gy, hv, cv := m.split(g)
 	if err := it.Oracle().GradG(gy, it.X(), it.Y(), phi); err != nil {

@@ -26,10 +26,8 @@ func partsAt(t *testing.T, w *wavy, x, y, v []float64, xi, phi []bilevel.Sample)
 		bileveltest.Apply(bileveltest.Full(gxy, w.Dx, w.Dy), v)}
 }
 
-// joint is the point (x, y, v) of SOBA and SABA.
 type joint struct{ x, y, v []float64 }
 
-// move takes a step of SOBA along the parts.
 func (z *joint) move(p [5][]float64, alpha, beta, gamma float64) (boxed int) {
 	mat.Axpy(z.x, -alpha, p[0])
 	mat.Axpy(z.x, -alpha, p[4])

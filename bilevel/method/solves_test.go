@@ -16,7 +16,6 @@ import (
 	"stable/mat"
 )
 
-// goal is a problem whose solution is known.
 type goal struct {
 	problem bilevel.Problem
 	set     bilevel.Set
@@ -44,7 +43,6 @@ func goals(t *testing.T, e method.Entry, noise float64) map[string]goal {
 	return all
 }
 
-// portfolio is the choice of two assets from four scenarios of their returns.
 func portfolio(t *testing.T) goal {
 	m, err := compose.NewMeanVariance(&mat.Dense{Rows: 4, Cols: 2, Stride: 2,
 		Data: []float64{1, 0.2, -0.7, 0.6, 0.5, -0.9, -0.4, 0.7}}, 1)

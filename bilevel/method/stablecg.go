@@ -26,7 +26,7 @@ import (
 // 2, HessVecG Window, on the same samples again, for each of at most 2(T+1) products. Other cost:
 // O(dx·dy + T·dy). Memory: 3·dx·dy numbers and Window names.
 type STABLECG struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
+	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy. Default 1/√(k+1).
@@ -43,10 +43,8 @@ type STABLECG struct {
 	Iterations int
 }
 
-// Name returns "STABLE-CG".
 func (STABLECG) Name() string { return "STABLE-CG" }
 
-// stableCG is the running state of STABLECG.
 type stableCG struct {
 	STABLECG
 	window     []bilevel.Sample // a ring; empty with exact oracles

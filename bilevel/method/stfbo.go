@@ -27,10 +27,8 @@ type STFBO struct {
 	A, B, C float64
 }
 
-// Name returns "S-TFBO".
 func (STFBO) Name() string { return "S-TFBO" }
 
-// stfbo is the running state of STFBO.
 type stfbo struct {
 	*soba
 	a, b, c float64 // the sums of squares

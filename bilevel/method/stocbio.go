@@ -29,7 +29,6 @@ type StocBiO struct {
 	Neumann Neumann
 }
 
-// Name returns "stocBiO".
 func (StocBiO) Name() string { return "stocBiO" }
 
 func (m StocBiO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

@@ -17,11 +17,11 @@ import (
 // 2, p in {0, …, N−1}; k = 0: half of that. To an ε-stationary point: ε^(−3/2) samples, up to
 // logarithms.
 type SUSTAIN struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's: α_k = (w+k)^(−1/3),
+	// Step sizes of x and y, ≥ 0. Required. The paper's: α_k = (w+k)^(−1/3),
 	// which is Power{C: 1, K0: w, P: 1.0/3}, and β_k = c·α_k.
 	Alpha, Beta bilevel.Schedule
 
-	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y. Default
+	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default
 	// (k+1)^(−2/3), the order of the paper's c·α².
 	TauX, TauY bilevel.Schedule
 
@@ -29,7 +29,6 @@ type SUSTAIN struct {
 	Neumann Neumann
 }
 
-// Name returns "SUSTAIN".
 func (SUSTAIN) Name() string { return "SUSTAIN" }
 
 func (m SUSTAIN) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

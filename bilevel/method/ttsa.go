@@ -16,7 +16,7 @@ import (
 // {0, …, N−1}. To an ε-stationary point: ε^(−5/2) samples; to an ε-optimal one of a strongly convex
 // F: ε^(−3/2) (Table 1 of the STABLE paper).
 type TTSA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. Strongly convex F: α_k ~ 1/k,
+	// Step sizes of x and y, ≥ 0. Required. Strongly convex F: α_k ~ 1/k,
 	// β_k ~ k^(−2/3); nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).
 	Alpha, Beta bilevel.Schedule
 
@@ -24,7 +24,6 @@ type TTSA struct {
 	Neumann Neumann
 }
 
-// Name returns "TTSA".
 func (TTSA) Name() string { return "TTSA" }
 
 func (m TTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

@@ -55,7 +55,6 @@ func usesComposition(points uint64) func(c Case) (least, most bilevel.Counts) {
 	}
 }
 
-// terms is N of the Neumann series.
 func (c Case) terms() int { return c.neumann().terms(c.K) }
 
 // series adds a hypergradient by (A) if random, else (B), with one draw at so many points.
@@ -76,7 +75,6 @@ func (c Case) series(n bilevel.Counts, random bool, points uint64) (least, most 
 	return with(0), most
 }
 
-// usesAlternating counts the methods with inner steps on y and (A).
 func usesAlternating(inner func(k int) float64) func(c Case) (least, most bilevel.Counts) {
 	return func(c Case) (least, most bilevel.Counts) {
 		t := uint64(math.Ceil(inner(c.K))) * uint64(c.Lower)
@@ -101,7 +99,6 @@ type momentumUse struct {
 	upper, lower bool // by a recursion with two points
 }
 
-// usesMomentum counts SUSTAIN and its kin.
 func usesMomentum(m momentumUse) func(c Case) (least, most bilevel.Counts) {
 	return func(c Case) (least, most bilevel.Counts) {
 		l, points := uint64(c.Lower), uint64(1)
@@ -177,7 +174,6 @@ func usesFSLA(c Case) (least, most bilevel.Counts) {
 	return n, n
 }
 
-// usesAmIGO counts AmIGO with ten inner steps.
 func usesAmIGO(c Case) (least, most bilevel.Counts) {
 	u, l := uint64(c.Upper), uint64(c.Lower)
 	n := bilevel.Counts{Xi: u, Phi: 21 * l, GradF: u, GradG: 10 * l, HessVecG: 10 * l, CrossVecG: l}
@@ -193,7 +189,6 @@ func usesF2SA(order uint64) func(c Case) (least, most bilevel.Counts) {
 	}
 }
 
-// usesBOME counts BOME with ten inner steps.
 func usesBOME(c Case) (least, most bilevel.Counts) {
 	u, l := uint64(c.Upper), uint64(c.Lower)
 	n := bilevel.Counts{Xi: u, Phi: 11 * l, GradF: u, GradG: 11 * l, GradXG: 2 * l}

@@ -16,7 +16,6 @@ func checkSteps(name string, alpha, beta bilevel.Schedule) error {
 	return errors.Join(option.Schedule(name+".Alpha", alpha, anyStep), option.Schedule(name+".Beta", beta, anyStep))
 }
 
-// vectors makes vectors of length n.
 func vectors(n int, list ...*[]float64) {
 	for _, v := range list {
 		*v = make([]float64, n)

@@ -46,10 +46,8 @@ type VRBO struct {
 	Neumann Neumann
 }
 
-// Name returns "VRBO".
 func (VRBO) Name() string { return "VRBO" }
 
-// vrbo is the running state of VRBO.
 type vrbo struct {
 	VRBO
 	estimate *hypergradient
@@ -117,7 +115,7 @@ func (m *vrbo) Step(it *bilevel.Iteration) error {
 	// x^{k+1} = P_X(x^k − αu).
 	it.MoveX(alpha, m.u)
 
-	if err := m.follow(it, it.X(), it.Y()); err != nil {
+	if err := m.addChange(it, it.X(), it.Y()); err != nil {
 		return err
 	}
 	for t := 1; t <= m.Inner; t++ {
@@ -128,7 +126,7 @@ func (m *vrbo) Step(it *bilevel.Iteration) error {
 		if t == m.Inner && (it.K()+1)%m.Period == 0 {
 			break
 		}
-		if err := m.follow(it, it.NextX(), m.yOld); err != nil {
+		if err := m.addChange(it, it.NextX(), m.yOld); err != nil {
 			return err
 		}
 	}
@@ -147,8 +145,8 @@ func (m *vrbo) anew(it *bilevel.Iteration) error {
 	return m.finite(it)
 }
 
-// follow adds to u and v their change from (xOld, yOld) to the point in xNext, yNext.
-func (m *vrbo) follow(it *bilevel.Iteration, xOld, yOld []float64) error {
+// addChange adds to u and v their change from (xOld, yOld) to the point in xNext, yNext.
+func (m *vrbo) addChange(it *bilevel.Iteration, xOld, yOld []float64) error {
 	phi := it.DrawPhi(0)
 	if err := it.Oracle().GradG(m.gOld, xOld, yOld, phi); err != nil {
 		return err

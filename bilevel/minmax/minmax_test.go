@@ -45,7 +45,6 @@ func newSquare(noise, bend float64) *square {
 func (s *square) Dims() (int, int) { return len(s.p), len(s.q) }
 func (s *square) Stream() uint64   { return s.size }
 
-// draws are the means of e, e′ and N over a batch.
 func (s *square) draws(zeta []bilevel.Sample) (e, f []float64, n *mat.Dense) {
 	dx, dy := s.Dims()
 	e, f, n = make([]float64, dx), make([]float64, dy), mat.NewDense(dx, dy)
@@ -63,7 +62,6 @@ func (s *square) draws(zeta []bilevel.Sample) (e, f []float64, n *mat.Dense) {
 	return e, f, n
 }
 
-// pair returns the draw of a pair of names.
 func (s *square) pair(i uint64) *draw {
 	if s.drawn[i] == nil {
 		dx, dy := s.Dims()
@@ -133,7 +131,6 @@ func (s *square) Hess(syy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// promising is a square that says how concave it is.
 type promising struct{ *square }
 
 func (s promising) ConvexityAt([]float64) float64 { return slices.Min(s.q) }

@@ -129,7 +129,6 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	return lim, nil
 }
 
-// complete fills in defaults and refuses invalid options.
 func (o *LimitOptions) complete(x, y []float64) error {
 	if o.Draws == 0 {
 		o.Draws = 10000

@@ -31,7 +31,6 @@ type linear struct {
 	wx, wy []float64 // scratch
 }
 
-// parts are what Ψ is made of.
 type parts struct {
 	fx, cross    []float64 // f_x and g_xy v, of length dx
 	fy, gy, bent []float64 // f_y, g_y and g_yy v, of length dy
@@ -55,12 +54,10 @@ func newLinear(p bilevel.Problem, x []float64) *linear {
 	return l
 }
 
-// upperAt evaluates the parts that come from f.
 func (l *linear) upperAt(q *parts, x, y []float64, xi []bilevel.Sample) error {
 	return l.p.GradF(q.fx, q.fy, x, y, xi)
 }
 
-// bendAt evaluates g_xy v and g_yy v.
 func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
 	if l.products != nil {
 		if err := l.products.CrossVecG(q.cross, x, y, l.v, phi); err != nil {

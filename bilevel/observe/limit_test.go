@@ -93,7 +93,6 @@ func TestLimitByHand(t *testing.T) {
 	assert.Equal(t, Limit{Skew: l.Skew}, l, "a held coordinate has no error")
 }
 
-// tuning is a small problem of the paper's kind, with its minimum.
 func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *hyperopt.Minimum) {
 	lo := 1e-3
 	if form == hyperopt.Exp {
@@ -171,7 +170,6 @@ func TestLimitOfFlatEntries(t *testing.T) {
 	}
 }
 
-// resampled returns n rows of d, drawn with replacement.
 func resampled(d *data.Data, n int, rng *rand.Rand) *data.Data {
 	out := &data.Data{Dim: d.Dim, RowPtr: []int{0}}
 	for range n {
@@ -249,7 +247,6 @@ func TestLimitFromDraws(t *testing.T) {
 	assert.Zero(t, l.Phi)
 }
 
-// strange is a set of nobody's.
 type strange struct{ bilevel.Space }
 
 // With ∇²F = pI and noise σ²/d in each entry of f_x, Xi is m·½(σ²/d)/p in m free directions; on a

@@ -49,7 +49,6 @@ func inverse(t testing.TB, b *mat.Dense, a *mat.Sym, v []float64) (norm2 float64
 	return n * n, solved
 }
 
-// exact returns f_x, f_y, g_xy, g_yy and ∇F.
 func exact(t testing.TB, p *quadratic.Problem, x,
 	y []float64) (fx, fy []float64, gxy *mat.Dense, gyy *mat.Sym, grad []float64) {
 	dx, dy := p.Dims()

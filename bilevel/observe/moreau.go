@@ -45,7 +45,6 @@ type Envelope struct {
 	Iterations int
 }
 
-// validate fills in the defaults and refuses invalid fields.
 func (m *Moreau) validate(dx int) error {
 	if m.Set == nil {
 		m.Set = bilevel.Space{}
@@ -116,7 +115,6 @@ func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	return e, nil
 }
 
-// prox is the state of the iteration.
 type prox struct {
 	*Moreau
 	x         []float64

@@ -13,7 +13,6 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// untold is a problem without its truth.
 type untold struct {
 	bilevel.Problem
 	bilevel.Values
@@ -105,7 +104,6 @@ func TestNewtonOfTwoLosses(t *testing.T) {
 	require.ErrorIs(t, err, bilevel.ErrNoExact)
 }
 
-// lost is a problem whose g_y is NaN.
 type lost struct{ bilevel.Problem }
 
 func (lost) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {

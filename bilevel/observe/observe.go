@@ -180,7 +180,6 @@ func (o *Observer) Observe(s *bilevel.Solver) (Measurement, error) {
 	return m, nil
 }
 
-// estimates returns ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F.
 func (o *Observer) estimates(e *bilevel.Estimator, x, y []float64) (hxy, hyy float64, err error) {
 	if err := o.p.CrossG(o.gxy, x, y, nil); err != nil {
 		return 0, 0, err

@@ -32,7 +32,6 @@ func observer(t testing.TB, p bilevel.Problem, o Options) *Observer {
 	return ob
 }
 
-// noisy has noise on every derivative.
 var noisy = quadratic.Options{Dx: 3, Dy: 4, Seed: 5, LG: 3, LP: 2, CrossNorm: 2, SigmaFx: 0.5, SigmaFy: 0.5,
 	SigmaGy: 0.5, SigmaGxy: 0.3, SigmaGyy: 0.3}
 

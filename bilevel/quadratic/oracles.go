@@ -198,7 +198,6 @@ func (p *Problem) bowl() float64 {
 	return 1
 }
 
-// meanGradF writes f_x and f_y without noise.
 func (p *Problem) meanGradF(fx, fy, x, y []float64) {
 	for i := range x {
 		p.u[i] = x[i] - p.xc[i]

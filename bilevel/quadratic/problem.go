@@ -173,7 +173,6 @@ func (p *Problem) scratch() {
 	p.normal, p.dir = make([]float64, dy), make([]float64, dy)
 }
 
-// complete fills in the defaults and refuses invalid options.
 func (o *Options) complete() error {
 	for _, d := range []struct {
 		name string

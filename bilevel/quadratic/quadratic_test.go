@@ -49,13 +49,11 @@ func make1(t testing.TB, o Options) *Problem {
 	return p
 }
 
-// point returns an x and a y that are not special.
 func point(p *Problem, seed uint64) (x, y []float64) {
 	dx, dy := p.Dims()
 	return mattest.Vec(dx, seed), mattest.Vec(dy, seed+1)
 }
 
-// answers holds what all oracles say.
 type answers struct {
 	fx, fy, gy []float64
 	gx         []float64

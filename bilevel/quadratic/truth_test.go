@@ -84,7 +84,6 @@ func TestTruthAgreesWithOracles(t *testing.T) {
 	}
 }
 
-// scale is a size of g_y, for tolerances.
 func (o Options) scale() float64 { return 100 * math.Sqrt(float64(max(o.Dx, 10)*max(o.Dy, 10))) }
 
 func TestOptimum(t *testing.T) {

@@ -21,7 +21,6 @@ import (
 // Errors wrap ErrNone where the wrapped problem lacks the method called.
 var ErrNone = errors.New("recast: method missing in the wrapped problem")
 
-// full has all methods that a problem may have.
 type full interface {
 	bilevel.Problem
 	bilevel.Products

@@ -29,7 +29,6 @@ func foreign() Units {
 	}
 }
 
-// plain hides everything but the oracles.
 type plain struct{ bilevel.Problem }
 
 // The derivatives belong to the values and the truth to the oracles, in any units and as a stream.
@@ -184,7 +183,6 @@ func TestBadUnitsAreNamed(t *testing.T) {
 	}
 }
 
-// bent promises how convex its g is.
 type bent struct {
 	*quadratic.Problem
 	s float64

@@ -111,7 +111,6 @@ func back(dst, z, factor, shift []float64) {
 	}
 }
 
-// enter writes the point in the problem's units.
 func (s *Scaled) enter(x, y []float64) {
 	back(s.x, x, s.u.X, s.u.ShiftX)
 	back(s.y, y, s.u.Y, s.u.ShiftY)
