@@ -177,7 +177,6 @@ func TestProductsEvaluateWhatTheyUse(t *testing.T) {
 	require.NoError(t, p.CrossVecG(u, []float64{1, 2}, ones, v, sample0), "v is the caller's")
 }
 
-// A loss may fill its buffers anew for each sample.
 func TestBuffersOfTheCaller(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	a, _ := rowsOf(rng, 6, 4, 6)
@@ -258,7 +257,6 @@ func TestNoExactValue(t *testing.T) {
 	require.ErrorIs(t, p.HessG(mat.NewSym(1), x, y, nil), bilevel.ErrNoExact)
 }
 
-// Outside of a loss, constants fail with the same error as a panic.
 func TestConstantsOutsideOfALoss(t *testing.T) {
 	assert.PanicsWithError(t, "auto: Log of -1 is NaN", func() {
 		defer func() {

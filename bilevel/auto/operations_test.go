@@ -28,7 +28,6 @@ func lowerLoss(t testing.TB, dx, dy int, g func(x, y vec) num) *auto.Problem {
 
 var sample0 = []bilevel.Sample{0}
 
-// Every function of one number, and of entries, against closed forms of it and its derivatives.
 func TestFunctions(t *testing.T) {
 	sigmoid := func(a float64) float64 {
 		if a < 0 {
@@ -226,7 +225,6 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Every function of one number, and of entries, against differences at random points.
 func TestRandomPoints(t *testing.T) {
 	for name, f := range map[string]struct {
 		num    func(num) num
@@ -254,7 +252,6 @@ func TestRandomPoints(t *testing.T) {
 	}
 }
 
-// Structure is found where it is: so many variables for so many nonlinear operations.
 func TestStructure(t *testing.T) {
 	a := []float64{1, -2, 3, 0.5, 1, 1, 1, 1}
 	for _, c := range []struct {

@@ -170,7 +170,6 @@ func TestGradXG(t *testing.T) {
 	}
 }
 
-// The oracles are those of hyperopt to rounding.
 func TestAgreesWithDerivativesByHand(t *testing.T) {
 	for _, share := range []float64{1, 0.3} {
 		for _, d := range []int{1, 5, 14, 54} {
@@ -237,7 +236,6 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// Vectors longer than a block of memory, and more of them from one evaluation to the next.
 func TestMemoryGrows(t *testing.T) {
 	const d = 5000
 	p, err := auto.New(auto.Losses{Dx: d, Dy: d,

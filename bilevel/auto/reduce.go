@@ -39,7 +39,7 @@ func (u Vec) Sum() Num {
 	return t.num(o)
 }
 
-// Dot returns Σ u_i·v_i. It fails if the lengths differ.
+// Dot returns Σ u_i·v_i.
 func (u Vec) Dot(v Vec) Num {
 	t := shared(nameDot, u.t, u.gen, v.t, v.gen)
 	sameLength(nameDot, t, len(u.v), len(v.v))
@@ -113,7 +113,7 @@ func (u Vec) SquaredNorm() Num {
 	return t.num(o)
 }
 
-// WeightedSquares returns Σ w_i·u_i². It fails if the lengths differ.
+// WeightedSquares returns Σ w_i·u_i².
 func (u Vec) WeightedSquares(w Vec) Num {
 	t := shared(nameWeightedSquares, u.t, u.gen, w.t, w.gen)
 	sameLength(nameWeightedSquares, t, len(u.v), len(w.v))

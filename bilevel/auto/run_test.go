@@ -48,7 +48,6 @@ func TestRunsAgree(t *testing.T) {
 	}
 }
 
-// Clones in goroutines give what one problem gives.
 func TestClonesSideBySide(t *testing.T) {
 	const d = 9
 	data := rows(d, 1)

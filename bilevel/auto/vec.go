@@ -1,8 +1,8 @@
 package auto
 
 // Vec is a vector that a loss computes: recorded if it depends on x or y, else a constant. A
-// recorded Vec is good until the loss returns. An operation on constants alone allocates its
-// result; no other does.
+// recorded Vec is good until the loss returns. Operations on vectors of different lengths fail. An
+// operation on constants alone allocates its result; no other does.
 type Vec struct {
 	t   *tape // nil for a constant
 	v   []float64
@@ -55,10 +55,10 @@ func part(s []float64, i, j int) []float64 {
 	return s[i:j:j]
 }
 
-// Add returns u + v. It fails if the lengths differ.
+// Add returns u + v.
 func (u Vec) Add(v Vec) Vec { return u.plus(nameAdd, v, 1) }
 
-// Sub returns u − v. It fails if the lengths differ.
+// Sub returns u − v.
 func (u Vec) Sub(v Vec) Vec { return u.plus(nameSub, v, -1) }
 
 // plus returns u + s·v.
@@ -68,15 +68,14 @@ func (u Vec) plus(name name, v Vec, s float64) Vec {
 	return t.entrywise(opVecAdd, name, u, v, s)
 }
 
-// Mul returns the vector of u_i·v_i. It fails if the lengths differ.
+// Mul returns the vector of u_i·v_i.
 func (u Vec) Mul(v Vec) Vec {
 	t := shared(nameMul, u.t, u.gen, v.t, v.gen)
 	sameLength(nameMul, t, len(u.v), len(v.v))
 	return t.entrywise(opVecMul, nameMul, u, v, 0)
 }
 
-// Div returns the vector of u_i/v_i, to two roundings. It fails if the lengths differ, or where an
-// entry of v is 0.
+// Div returns the vector of u_i/v_i, to two roundings. It fails where an entry of v is 0.
 func (u Vec) Div(v Vec) Vec {
 	t := shared(nameDiv, u.t, u.gen, v.t, v.gen)
 	sameLength(nameDiv, t, len(u.v), len(v.v))

@@ -21,7 +21,6 @@ func losses(t *testing.T, l auto.Losses, f, pull func(x, y auto.Vec, s bilevel.S
 	return p
 }
 
-// Entries of x that act nowhere are named, as a gap: no oracle is wrong.
 func TestNoEffect(t *testing.T) {
 	first := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0).Sin() }
 	second := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.At(1).Sin() }

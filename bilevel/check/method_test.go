@@ -336,7 +336,6 @@ func (shaky) Project(dst, x []float64) {
 	}
 }
 
-// A step of size 0 moves x by the rounding of a projection, and is no breach.
 func TestRoundingIsNoStep(t *testing.T) {
 	g := newGuest("")
 	g.alpha = 0

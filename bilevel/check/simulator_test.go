@@ -101,7 +101,6 @@ func (s square) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	return f + x[0]*s.noise(xi), err
 }
 
-// The report says how many draws to take, and with so many nothing is left out.
 func TestTooFewDraws(t *testing.T) {
 	p := square{newQuadratic(t, noisy)}
 	r := run(t, p, Options{NoTruth: true})

@@ -65,7 +65,6 @@ func TestMeanVarianceOptimum(t *testing.T) {
 	assert.Error(t, m.Inner(make([]float64, 2), x, []bilevel.Sample{40}), "a scenario that does not exist")
 }
 
-// STABLE, SCGD and SCSC find the portfolio, with exact oracles and with one scenario a step.
 func TestPortfolioConverges(t *testing.T) {
 	m := portfolio(t, 4, 30)
 	best, least, err := m.Optimum()

@@ -40,8 +40,6 @@ func makeMethod(t testing.TB, name string, c Composition, o options) *bilevel.So
 	return s
 }
 
-// SCGD and SCSC against their equations: what they ask, with which sample, and what they make of
-// it.
 func TestMethodsFollowTheirPapers(t *testing.T) {
 	const lo, hi = -0.5, 0.6
 	alpha, beta := bilevel.Power{C: 0.3, P: 0.75}, bilevel.Power{C: 0.9, P: 0.5}
@@ -142,7 +140,6 @@ func TestOptionsAreRefused(t *testing.T) {
 
 type plainProblem struct{ bilevel.Problem }
 
-// A step that explodes is refused, and nothing moves.
 func TestDivergence(t *testing.T) {
 	for _, name := range []string{"SCGD", "SCSC"} {
 		m := makeMethod(t, name, portfolio(t, 3, 10),
@@ -186,7 +183,6 @@ func (w infinite) Outer(df, y []float64, xi []bilevel.Sample) (float64, error) {
 	return f, err
 }
 
-// A feasible set does not hide a step that is infinite.
 func TestInfiniteStepInABox(t *testing.T) {
 	for _, name := range []string{"SCGD", "SCSC"} {
 		m := makeMethod(t, name, infinite{newWaves(), new(int)},

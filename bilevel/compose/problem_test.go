@@ -79,7 +79,6 @@ func (w *waves) Outer(df, y []float64, xi []bilevel.Sample) (f float64, err erro
 	return f, nil
 }
 
-// The adapted problems keep the contract: derivatives, exact values, batches, products, truth.
 func TestAdaptedProblemsAreRight(t *testing.T) {
 	for name, c := range map[string]Composition{
 		"sum":           newWaves(),

@@ -12,7 +12,6 @@ import (
 	"stable/mat"
 )
 
-// STABLE on the adapted problem is the linearised SCSC, H_yy = I, and J follows ∇h by (STABLE-H).
 func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	const alpha, beta, tau, lo, hi = 0.1, 0.3, 0.4, -0.5, 0.6
 	c := newWaves()
@@ -60,7 +59,6 @@ func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	}
 }
 
-// β = 1 leaves SCSC nothing to correct: it is SCGD, bit for bit.
 func TestSCSCWithBetaOneIsSCGD(t *testing.T) {
 	o := options{Alpha: bilevel.Constant(0.2), Beta: bilevel.Constant(1), Seed: 3, X0: []float64{1, 2, 3}}
 	a, b := makeMethod(t, "SCGD", newWaves(), o), makeMethod(t, "SCSC", newWaves(), o)

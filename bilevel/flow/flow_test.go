@@ -73,7 +73,6 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Theorem 1, (C2): the velocity vanishes at (x*, y*(x*)), and nowhere else.
 func TestAtRestOnlyAtTheSolution(t *testing.T) {
 	const alpha, beta = 0.7, 1.3
 	for name, s := range subjects(t) {
@@ -105,7 +104,6 @@ func TestAtRestOnlyAtTheSolution(t *testing.T) {
 	}
 }
 
-// From every start the flow settles, and where it settles ∇F = 0 and y = y*(x).
 func TestSettlesAtStationaryPoints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -151,7 +149,6 @@ func TestCorrectionCarriesTheError(t *testing.T) {
 	assert.InDeltaSlice(t, errs[0], errs[1], 1e-11)
 }
 
-// One Euler step is the step of STABLE with exact oracles.
 func TestEulerIsSTABLE(t *testing.T) {
 	const h, alpha, beta = 0.1, 0.7, 1.5
 	for name, s := range subjects(t) {
@@ -228,7 +225,6 @@ func (p failing) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error
 	return p.fail("HessG")
 }
 
-// On an error nothing moves.
 func TestErrors(t *testing.T) {
 	for _, at := range []string{"GradF", "GradG", "CrossG", "HessG", "indefinite", "NaN"} {
 		f, err := New(failing{newBent(), at}, Options{Alpha: 1, Beta: 1, H: 0.1, X0: []float64{1, 2}})

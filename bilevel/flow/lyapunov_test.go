@@ -14,7 +14,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// Theorem 1, (C1): within the condition V falls at every step, until it is at rest.
 func TestLyapunovFalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -159,7 +159,6 @@ func requireFault(t *testing.T, h *hostile, m bilevel.Method, set bilevel.Set, l
 	assert.Equal(t, err, s.Step(), what)
 }
 
-// A parameter outside of its range is refused by New, or at the step where a schedule leaves it.
 func TestEveryMethodRefuses(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	forEach(t, func(t *testing.T, e Entry) {
@@ -227,7 +226,6 @@ func requireRefusedAtStep4(t *testing.T, e Entry, tuning Tuning, field string, b
 	assert.Equal(t, x, s.X())
 }
 
-// One variable on each level is enough; a few hundred are not too many.
 func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 	d := 300
 	if testing.Short() {

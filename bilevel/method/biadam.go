@@ -29,8 +29,7 @@ import (
 // HessVecG p, CrossVecG 1, p in {0, …, N−1}. Other cost: O(dx + dy), and the projection. To an
 // ε-stationary point: ε⁻² samples, up to logarithms.
 type BiAdam struct {
-	// Alpha and Beta are the step sizes of x̃ and ỹ, lengths as in Adam; the paper's γ and λ,
-	// constant. Required, ≥ 0.
+	// Step sizes of x̃ and ỹ, ≥ 0, lengths as in Adam; the paper's constants γ and λ. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Eta is the relaxation η_k in [0, 1]. Default 1; the paper's order is (k+1)^(−1/2), with
@@ -57,8 +56,7 @@ type BiAdam struct {
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)).
 //
-// Samples per step: as for BiAdam. Oracles, k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG 2; k =
-// 0: half of that. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
+// Samples and oracles as for SUSTAIN.
 type VRBiAdam BiAdam
 
 func (BiAdam) Name() string { return "BiAdam" }

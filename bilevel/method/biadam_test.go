@@ -136,7 +136,6 @@ func TestBiAdamReductions(t *testing.T) {
 	assert.InDeltaSlice(t, want, afterSteps(t, VRBiAdam(m), opt, 40), 1e-10)
 }
 
-// With exact oracles STORM keeps the directions exact, and the averages lag behind.
 func TestBiAdamExact(t *testing.T) {
 	m := BiAdam{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), TauX: bilevel.Constant(0.2),
 		TauY: bilevel.Constant(0.2), Neumann: Neumann{LG: 7, Terms: 600}}

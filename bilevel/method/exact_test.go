@@ -103,7 +103,6 @@ func TestMethodReductions(t *testing.T) {
 	}
 }
 
-// What is left zero stands at the documented default, bit for bit.
 func TestDefaults(t *testing.T) {
 	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	root, storm, inf := bilevel.Power{C: 1, P: 0.5}, bilevel.Power{C: 1, P: 2.0 / 3}, math.Inf(1)
@@ -139,7 +138,6 @@ func TestDefaults(t *testing.T) {
 				LowerBatch: 1, Explode: 1e12}, 30))
 }
 
-// Exact oracles keep VRBO's directions exact, without large batches after the first.
 func TestVRBOExact(t *testing.T) {
 	w := newWavy(0.1)
 	s, err := bilevel.New(w,
@@ -167,7 +165,6 @@ func newIdentity(noise float64) identity {
 	return identity{w}
 }
 
-// On a compositional problem ALSET with L = 1 and one term is single-timescale SCGD, two φ a step.
 func TestALSETCompositional(t *testing.T) {
 	const alpha, beta = 0.1, 0.3
 	alset := ALSET{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Neumann: Neumann{LG: 1, Terms: 1}}

@@ -15,7 +15,6 @@ import (
 	"stable/bilevel"
 )
 
-// Each field of a method or of Options says that it is required, or its default.
 func TestFieldsSayTheirDefaults(t *testing.T) {
 	documented := map[string]string{} // by "type.field"
 	for _, dir := range []string{".", "..", "../compose", "../saa"} {

@@ -103,7 +103,6 @@ func followOptions(batch int) bilevel.Options {
 		Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch}
 }
 
-// BSA, TTSA, stocBiO and ALSET against their equations, on a run in which the box acts.
 func TestAlternatingFollowsThePapers(t *testing.T) {
 	const terms = 4
 	alpha, beta := bilevel.Power{C: 0.2, P: 0.5}, bilevel.Power{C: 0.2, K0: 2, P: 0.7}

@@ -15,8 +15,7 @@ import (
 // The theory needs no third derivatives of g, as SOBA's does. θ = 1 is SOBA. Here h⁰ is D_x; the
 // paper starts from any h⁰, and moves x along h^{k−1}, one step behind.
 //
-// Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Other
-// cost: O(dx + dy). To an ε-stationary point: ε⁻² samples.
+// Samples and cost as for SOBA.
 type MASOBA struct {
 	// Step sizes of x and y, ≥ 0. Required. The paper's are constant, of the
 	// order 1/√K for K steps.

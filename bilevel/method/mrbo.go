@@ -13,8 +13,7 @@ import (
 //
 // At step 0, the directions are the plain estimates.
 //
-// Samples per step: ξ one batch; φ 2 + Q, Q = N−1. Oracles, k ≥ 1: GradF 2, GradG 2, HessVecG 2Q,
-// CrossVecG 2; k = 0: half of that. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
+// Samples and oracles as for SUSTAIN, with Q = N−1 in place of p.
 type MRBO struct {
 	// Step sizes of x and y, ≥ 0. Required. The paper's: γη_k and λη_k with
 	// η_k = d/(m+k)^(1/3), as Power{C: γd, K0: m, P: 1.0/3}.

@@ -20,7 +20,6 @@ const (
 	plainInner            = 3
 )
 
-// The methods without a test of their own, step by step, on a run in which the box acts.
 func TestMethodsFollowPublicCode(t *testing.T) {
 	a, b := bilevel.Constant(plainAlpha), bilevel.Constant(plainBeta)
 	for _, c := range []struct {

@@ -55,7 +55,6 @@ func TestMethodsNotFinite(t *testing.T) {
 	})
 }
 
-// What overflows has a name, too, where a direction is a sum of finite numbers.
 func TestOverflowHasAName(t *testing.T) {
 	named := map[string]bool{}
 	forEach(t, func(t *testing.T, e Entry) {

@@ -51,8 +51,8 @@ type Entry struct {
 	// Variants are two settings of a parameter besides the step sizes, to choose from.
 	Variants [2]Variant
 
-	// Uses bounds what a step draws and evaluates, where the number of products is drawn;
-	// math.MaxUint64 is no bound.
+	// Uses returns bounds on what a step draws and evaluates. They differ where the number of
+	// products is drawn; math.MaxUint64 is none.
 	Uses func(c Case) (least, most bilevel.Counts)
 }
 

@@ -149,7 +149,6 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 	})
 }
 
-// A step allocates nothing, whatever was drawn before.
 func TestMethodsAllocate(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
 		p := quietIdentity{quiet{Wavy: newWavy(0.5)}}

@@ -102,7 +102,6 @@ func TestRSVRBFollowsThePaper(t *testing.T) {
 	}
 }
 
-// Exact oracles keep every estimate exact, for every τ.
 func TestRSVRBExact(t *testing.T) {
 	for _, tau := range []float64{0, 0.3, 1} {
 		w := newWavy(0.1)

@@ -10,7 +10,6 @@ import (
 	"stable/bilevel/compose"
 )
 
-// Every method keeps the rules of bilevel.Method, in several sets on a problem that is not convex.
 func TestMethodsKeepTheRules(t *testing.T) {
 	same, growing := func(*Tuning) {}, func(t *Tuning) { t.Terms = 0 }
 	forEach(t, func(t *testing.T, e Entry) {

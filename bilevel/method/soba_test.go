@@ -37,7 +37,6 @@ func (z *joint) move(p [5][]float64, alpha, beta, gamma float64) (boxed int) {
 	return clamp(z.x)
 }
 
-// SOBA against its equations, on a run in which the box acts.
 func TestSOBAFollowsThePaper(t *testing.T) {
 	alpha, beta := bilevel.Power{C: 0.2, P: 0.5}, bilevel.Power{C: 0.2, K0: 2, P: 0.5}
 	for _, gamma := range []bilevel.Schedule{nil, bilevel.Constant(0.07)} {
@@ -217,7 +216,6 @@ type huge struct{ *wavy }
 
 func (huge) Streams() (uint64, uint64) { return 1 << 63, 1 << 63 }
 
-// v that is not finite while x and y are ends the run at that step.
 func TestSOBAOverflow(t *testing.T) {
 	s, err := bilevel.New(newWavy(0.3),
 		SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0),

@@ -130,7 +130,6 @@ func TestMethodsSolveExactly(t *testing.T) {
 	}
 }
 
-// With noise and falling step sizes the mean square error falls with the steps.
 func TestMethodsSolve(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -19,8 +19,7 @@ import (
 // fall as 1/√k, and that of x as 1/k. The authors' code is OptMN-Lab/tfbo at commit 999815f
 // (benchopt/solvers/stfbo.py; the sums in coreset/bcsr_training.py).
 //
-// Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Other
-// cost: O(dx + dy).
+// Samples and cost of a step as for SOBA.
 type STFBO struct {
 	// A, B and C > 0 are the roots a, b, c before the first step, in the units of the directions.
 	// Default 1 each.

@@ -19,7 +19,7 @@ import (
 // GradG D, CrossVecG 1 batch, HessVecG that sum. To an ε-stationary point: ε⁻² samples, with
 // constant step sizes and batches of order ε⁻¹ (Table 1 of the STABLE paper).
 type StocBiO struct {
-	// Alpha and Beta are the step sizes of x and y (the paper's β and α). Required, ≥ 0.
+	// Step sizes of x and y (the paper's β and α), ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Inner is D ≥ 1. Default 10. The theory asks for a multiple of κ = L_g/μ_g, up to logarithms.

@@ -29,8 +29,8 @@ import (
 // Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M. A reset calls each once more, on ξ S_1
 // and φ S_1(2 + Q) samples. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
 type VRBO struct {
-	// Alpha and Beta are the step sizes of x and of an inner step of y, taken at k. Required, ≥ 0.
-	// The paper's are constant.
+	// Step sizes of x and of an inner step of y, taken at k, ≥ 0. Required. The paper's are
+	// constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Period is q ≥ 1, the number of steps between large batches. Default 10.

@@ -135,7 +135,6 @@ type promising struct{ *square }
 
 func (s promising) ConvexityAt([]float64) float64 { return slices.Min(s.q) }
 
-// The adapted problems keep the contract.
 func TestAdaptedProblemsAreRight(t *testing.T) {
 	for name, s := range map[string]Saddle{
 		"promise":      promising{newSquare(0.5, 2)},
@@ -207,7 +206,6 @@ func TestCorrection(t *testing.T) {
 	}
 }
 
-// STABLE goes to the saddle point (a, b), exactly, or with noise nearer than constant steps would.
 func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 	for _, bend := range []float64{0, 2} {
 		s := newSquare(0.5, bend)
@@ -231,7 +229,6 @@ func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 	}
 }
 
-// In a quadratic problem T(x, y) = ∇F(x) for every y: exact STABLE is gradient descent on F.
 func TestExactSTABLEIsGradientDescent(t *testing.T) {
 	const alpha = 0.1
 	p := Adapt(newSquare(0, 0))
@@ -299,7 +296,6 @@ func TestSolutionFromAfar(t *testing.T) {
 	assert.InDeltaSlice(t, s.b, y, 1e-13)
 }
 
-// F depends on x alone, to the last bit.
 func TestObjectiveHasNoMemory(t *testing.T) {
 	p := Adapt(newSquare(0.5, 2))
 	for seed := range uint64(50) {

@@ -105,7 +105,6 @@ func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *
 	return p, best
 }
 
-// ∇²F by blocks is that by differences of ∇F.
 func TestLimitHessian(t *testing.T) {
 	for _, form := range []hyperopt.Form{hyperopt.Raw, hyperopt.Exp} {
 		p, best := tuning(t, 3, form)
@@ -292,7 +291,6 @@ func TestLimitOnBoundaries(t *testing.T) {
 	}
 }
 
-// What LocalLimit cannot use it names.
 func TestLimitRefuses(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 2})
 	require.NoError(t, err)

@@ -109,7 +109,6 @@ func TestMoreauGradient(t *testing.T) {
 	}
 }
 
-// Near is 0 at a stationary point over X, inside or at the edge, and nowhere else.
 func TestNearVanishesAtStationaryPoints(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 1, Dy: 2, Seed: 4})
 	best, _ := p.Optimum()
@@ -126,7 +125,6 @@ func TestNearVanishesAtStationaryPoints(t *testing.T) {
 	}
 }
 
-// The cap is kept, and said, with the last point and its value.
 func TestMoreauCap(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 1000})
 	m := Moreau{F: p, Rho: 0.01, MaxIter: 2}

@@ -18,7 +18,6 @@ type untold struct {
 	bilevel.Values
 }
 
-// Newton's method finds what the problem knows: the limit, F − F*, ∇F and y − y*.
 func TestNewtonIsTheTruth(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGyy: 1})
 	require.NoError(t, err)
@@ -113,7 +112,6 @@ func (lost) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// A g_y that is not finite is no solution.
 func TestNewtonRefusesNaN(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 5})
 	require.NoError(t, err)

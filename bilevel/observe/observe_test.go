@@ -95,7 +95,6 @@ func TestStateOnQuadratic(t *testing.T) {
 	}
 }
 
-// A state depends on all of its point, whatever was measured before.
 func TestStateHasNoMemory(t *testing.T) {
 	p := problem(t, noisy)
 	o := observer(t, p, Options{Rho: 1})
@@ -161,7 +160,6 @@ func TestMeasurement(t *testing.T) {
 	}
 }
 
-// With exact oracles H is exact, and the Lyapunov value falls at every step to 0.
 func TestLyapunovFallsWithoutNoise(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 1})
 	_, least := p.Optimum()
@@ -181,7 +179,6 @@ func TestLyapunovFallsWithoutNoise(t *testing.T) {
 	assert.Less(t, last, 1e-6)
 }
 
-// Observing changes neither the iterates nor the counts, not by a bit, of any method.
 func TestObservingChangesNothing(t *testing.T) {
 	finite := noisy
 	finite.Terms = 20 // some methods keep a table of all samples
@@ -248,7 +245,6 @@ func (b *brittle) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	return b.Problem.HessG(gyy, x, y, phi)
 }
 
-// visit ends a run, and so does a measurement that fails.
 func TestProgressStops(t *testing.T) {
 	broken := errors.New("broken")
 	for name, spoil := range map[string]func(b *brittle){

@@ -12,7 +12,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// Every constant holds at random points of the ball, moments on average.
 func TestConstantsHold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -260,7 +260,6 @@ func TestOraclesDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Each size moves the derivatives that it is named after, and g_y; nothing else.
 func TestEachNoiseHasItsOwnOracles(t *testing.T) {
 	for _, c := range []struct {
 		o                       Options

@@ -45,7 +45,6 @@ func TestRankOneSamples(t *testing.T) {
 	}
 }
 
-// The factor of the noise exceeds t with probability t^(−ν).
 func TestTailIsHeavy(t *testing.T) {
 	const n = 20000
 	for _, nu := range []float64{1.1, 1.5, 4} {

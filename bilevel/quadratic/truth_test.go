@@ -119,7 +119,6 @@ func TestOptimum(t *testing.T) {
 	}
 }
 
-// The curvature of F along coordinates goes down to about −w/2 and never below it.
 func TestNonconvexitySeen(t *testing.T) {
 	o := Options{Dx: 3, Dy: 2, Nonconvex: 4, CrossNorm: 0.1, Seed: 5}
 	p := make1(t, o)
