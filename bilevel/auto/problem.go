@@ -69,7 +69,6 @@ func New(l Losses) (*Problem, error) {
 // concurrent use.
 func (p *Problem) Clone() *Problem { return &Problem{losses: p.losses, f: p.f, g: p.g} }
 
-// Dims returns the lengths of x and y.
 func (p *Problem) Dims() (dx, dy int) { return p.losses.Dx, p.losses.Dy }
 
 // Streams returns Losses.Upper and Losses.Lower.
@@ -83,17 +82,14 @@ func (p *Problem) ConvexityAt(x []float64) float64 {
 	return p.losses.Modulus(x)
 }
 
-// ValueF returns f(x, y; ξ), the mean over the batch.
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	return p.value("ValueF", &p.f, x, y, p.losses.Upper, xi)
 }
 
-// ValueG returns g(x, y; φ), the mean over the batch.
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	return p.value("ValueG", &p.g, x, y, p.losses.Lower, phi)
 }
 
-// GradF writes f_x and f_y.
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.sizes("GradF", x, y)
 	p.length("GradF", fx, p.losses.Dx)
@@ -101,21 +97,18 @@ func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	return p.gradient(&p.f, &gradXY, fx, fy, x, y, p.losses.Upper, xi)
 }
 
-// GradG writes g_y.
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("GradG", x, y)
 	p.length("GradG", gy, p.losses.Dy)
 	return p.gradient(&p.g, &gradY, nil, gy, x, y, p.losses.Lower, phi)
 }
 
-// GradXG writes g_x.
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("GradXG", x, y)
 	p.length("GradXG", gx, p.losses.Dx)
 	return p.gradient(&p.g, &gradX, gx, nil, x, y, p.losses.Lower, phi)
 }
 
-// HessVecG writes g_yy·v.
 func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.sizes("HessVecG", x, y)
 	p.length("HessVecG", dst, p.losses.Dy)
@@ -131,7 +124,6 @@ func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 	return p.product(dst, leafX, &crossVec, x, y, v, phi)
 }
 
-// HessG writes g_yy.
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("HessG", x, y)
 	if gyy.N != p.losses.Dy {
@@ -141,7 +133,6 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	return p.matrix(gyy, nil, &hess, x, y, phi)
 }
 
-// CrossG writes g_xy.
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("CrossG", x, y)
 	if gxy.Rows != p.losses.Dx || gxy.Cols != p.losses.Dy {

@@ -111,13 +111,10 @@ func (w *Wavy[S]) mean(oracle string, x, y []float64, batch []S, f func(t *term,
 	}
 }
 
-// Dims returns Dx and Dy.
 func (w *Wavy[S]) Dims() (int, int) { return w.Dx, w.Dy }
 
-// Streams returns N twice.
 func (w *Wavy[S]) Streams() (uint64, uint64) { return w.N, w.N }
 
-// GradF is that of bilevel.Problem.
 func (w *Wavy[S]) GradF(fx, fy, x, y []float64, xi []S) error {
 	clear(fx)
 	clear(fy)
@@ -132,7 +129,6 @@ func (w *Wavy[S]) GradF(fx, fy, x, y []float64, xi []S) error {
 	return nil
 }
 
-// GradG is that of bilevel.Problem.
 func (w *Wavy[S]) GradG(gy, x, y []float64, phi []S) error {
 	clear(gy)
 	sin := make([]float64, len(x))
@@ -154,7 +150,6 @@ func (w *Wavy[S]) GradG(gy, x, y []float64, phi []S) error {
 	return nil
 }
 
-// CrossG is that of bilevel.Problem.
 func (w *Wavy[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
 	gxy.Zero()
 	w.mean("CrossG", x, y, phi, func(t *term, q float64) {
@@ -165,7 +160,6 @@ func (w *Wavy[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
 	return nil
 }
 
-// HessG is that of bilevel.Problem.
 func (w *Wavy[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
 	gyy.Zero()
 	w.mean("HessG", x, y, phi, func(t *term, q float64) {
@@ -177,7 +171,6 @@ func (w *Wavy[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
 	return nil
 }
 
-// GradXG is that of bilevel.UpperGradient.
 func (w *Wavy[S]) GradXG(gx, x, y []float64, phi []S) error {
 	clear(gx)
 	w.mean("GradXG", x, y, phi, func(t *term, q float64) {
@@ -191,7 +184,6 @@ func (w *Wavy[S]) GradXG(gx, x, y []float64, phi []S) error {
 // Products is Wavy with bilevel.Products made of its matrices.
 type Products[S ~uint64] struct{ *Wavy[S] }
 
-// HessVecG is that of bilevel.Products.
 func (w Products[S]) HessVecG(dst, x, y, v []float64, phi []S) error {
 	a := mat.NewSym(w.Dy)
 	err := w.HessG(a, x, y, phi)
@@ -199,7 +191,6 @@ func (w Products[S]) HessVecG(dst, x, y, v []float64, phi []S) error {
 	return err
 }
 
-// CrossVecG is that of bilevel.Products.
 func (w Products[S]) CrossVecG(dst, x, y, v []float64, phi []S) error {
 	a := mat.NewDense(w.Dx, w.Dy)
 	err := w.CrossG(a, x, y, phi)

@@ -70,10 +70,8 @@ func Adapt(c Composition) *Problem {
 // Composition returns the Composition.
 func (p *Problem) Composition() Composition { return p.c }
 
-// Dims returns those of the Composition.
 func (p *Problem) Dims() (dx, dy int) { return p.c.Dims() }
 
-// Streams returns those of the Composition.
 func (p *Problem) Streams() (upper, lower uint64) { return p.c.Streams() }
 
 // GradF writes f_x = 0 and f_y = f'(y; ξ).

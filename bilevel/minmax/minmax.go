@@ -79,7 +79,6 @@ func Adapt(s Saddle) *Problem {
 	return p
 }
 
-// Dims returns those of the Saddle.
 func (p *Problem) Dims() (dx, dy int) { return p.s.Dims() }
 
 // Streams returns the size of ζ twice.

@@ -7,7 +7,6 @@ import (
 	"stable/mat"
 )
 
-// Dims returns Dx and Dy.
 func (p *Problem) Dims() (dx, dy int) { return p.o.Dx, p.o.Dy }
 
 // Streams returns Terms twice.

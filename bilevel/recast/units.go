@@ -123,10 +123,8 @@ func gradient(v []float64, size float64, factor []float64) {
 	}
 }
 
-// Dims returns those of the problem.
 func (s *Scaled) Dims() (dx, dy int) { return s.in.Dims() }
 
-// Streams returns those of the problem.
 func (s *Scaled) Streams() (upper, lower uint64) { return s.in.Streams() }
 
 // GradF writes F·f_x/X and F·f_y/Y.
