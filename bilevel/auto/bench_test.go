@@ -55,8 +55,7 @@ type oracles interface {
 	bilevel.Products
 }
 
-// BenchmarkAuto evaluates each oracle at one sample, recorded and by hand, dense and a tenth
-// stored.
+// BenchmarkAuto evaluates each oracle at one sample, recorded and by hand.
 func BenchmarkAuto(b *testing.B) {
 	for _, d := range []int{14, 54, 123} {
 		for _, rowsOf := range []struct {

@@ -56,8 +56,7 @@ func ridge(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Proble
 	})
 }
 
-// meta is implicit MAML on sine waves of n phases: a network with 4 tanh units starts from x; its
-// weights y_i for wave i stay near x and fit one half of the wave, x serves the other half.
+// meta is implicit MAML on n sine waves: y_i, near x, fits one half of wave i, x serves the other.
 func meta(n int) (*auto.Problem, error) {
 	const units, weights = 4, 12
 	fit := func(w auto.Vec, i bilevel.Sample, from float64) (loss auto.Num) {

@@ -16,8 +16,7 @@ import (
 	"stable/mat"
 )
 
-// softmax is the multi-class form of tuning: y is classes × features, x a log weight for each
-// class.
+// softmax is tuning for classes: y is classes × features, x a log weight for each class.
 func softmax(a [][]float64, label []int, classes int) (*auto.Problem, error) {
 	d := len(a[0])
 	loss := func(y auto.Vec, i bilevel.Sample) auto.Num {

@@ -254,8 +254,7 @@ func againstColumns(t *testing.T, p *auto.Problem, x, y []float64, phi []bilevel
 	require.Equal(t, fy, gy)
 }
 
-// againstDifferences holds gradients against differences of g, second derivatives against those of
-// g_y.
+// againstDifferences holds gradients against differences of g, second ones against those of g_y.
 func againstDifferences(t *testing.T, p *auto.Problem, x, y []float64, phi []bilevel.Sample) {
 	againstColumns(t, p, x, y, phi)
 	dx, dy := p.Dims()

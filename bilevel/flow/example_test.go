@@ -8,8 +8,7 @@ import (
 	"stable/mat"
 )
 
-// The dynamics without noise, at half of Theorem 1's bound on α/β: the distance to the solution
-// falls.
+// At half of Theorem 1's bound on α/β, the distance to the solution falls.
 func Example() {
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 3, Seed: 1})
 	if err != nil {

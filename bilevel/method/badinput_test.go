@@ -91,8 +91,7 @@ var faults = map[string]func(v []float64, m *mat.Dense, s *mat.Sym) error{
 	},
 }
 
-// A fault of any oracle at any call ends the step, named; the last good iterate stands. Nor do sets
-// or loaded checkpoints hide it.
+// A fault of any oracle at any call ends the step, named; the last good iterate stands.
 func TestHostileOracles(t *testing.T) {
 	sets := []bilevel.Set{nil, bilevel.UniformBox(3, -0.5, 0.5), bilevel.Ball{Radius: 1}, bilevel.Simplex{},
 		bilevel.NonNegative{}, bilevel.HalfSpace{A: []float64{1, 1, 1}, B: 1}}

@@ -13,8 +13,7 @@ import (
 	"stable/mat"
 )
 
-// moments are E[a aᵀ], E[s aᵀ], E[s sᵀ] of a random vector a and of the sum s of its ancestors and
-// itself.
+// moments are E[a aᵀ], E[s aᵀ], E[s sᵀ] of a random a and of the sum s of it and its ancestors.
 type moments struct{ aa, sa, ss [][]float64 }
 
 // neumannTruth is what the first two moments follow from: the finite sum's Hessians and f_y.
@@ -49,8 +48,7 @@ func newNeumannTruth(t *testing.T, w *wavy, x, y []float64, eta float64) neumann
 	return n
 }
 
-// step is E[M R Mᵀ] for M the mean over an independent batch: M̄ R M̄ᵀ + (E₁[M R Mᵀ] − M̄ R
-// M̄ᵀ)/batch.
+// step is E[M R Mᵀ], M the mean over a batch: M̄ R M̄ᵀ + (E₁[M R Mᵀ] − M̄ R M̄ᵀ)/batch.
 func (n neumannTruth) step(r [][]float64, batch int) [][]float64 {
 	out := square(len(r))
 	for _, m := range n.m {
@@ -181,8 +179,7 @@ func TestNeumannEnumerated(t *testing.T) {
 	}
 }
 
-// p is uniform on {0, …, N−1}: Pearson's statistic, 4 degrees of freedom, below its 99.9 %
-// quantile.
+// p is uniform on {0, …, N−1}: Pearson's statistic is below its 99.9 % quantile.
 func TestNeumannTruncationIsUniform(t *testing.T) {
 	const n, draws = 5, 10000
 	it := iteration(t, newWavy(0), bilevel.Options{Seed: 4})

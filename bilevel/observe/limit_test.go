@@ -180,8 +180,7 @@ func resampled(d *data.Data, n int, rng *rand.Rand) *data.Data {
 	return out
 }
 
-// Minima of resampled sums have the mean error of the limit, up to chance and O(1/n), in both
-// forms.
+// Minima of resampled sums have the mean error of the limit, up to chance and O(1/n).
 func TestLimitOfMEstimator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -55,8 +55,7 @@ func TestConstantsHold(t *testing.T) {
 					d := distance(a.gy, m.gy)
 					sum["gy"] += d * d / n
 				}
-				// 1.3 leaves room for the deviation of an average over 300 draws in small
-				// dimensions.
+				// 1.3 leaves room for the deviation of an average over 300 draws.
 				assert.Less(t, sum["fx"], 1.3*math.Pow(c.Cfx, 4))
 				assert.Less(t, sum["fy"], 1.3*math.Pow(c.Cfy, 4))
 				assert.Less(t, sum["gxy"], 1.3*c.Cgxy*c.Cgxy)
