@@ -55,8 +55,7 @@ type oracles interface {
 	bilevel.Products
 }
 
-// BenchmarkAuto evaluates one sample of each oracle, recorded and by the hand-written derivatives
-// of package hyperopt. A tenth of the entries is stored in sparse rows.
+// BenchmarkAuto evaluates each oracle at one sample, recorded and by hand.
 func BenchmarkAuto(b *testing.B) {
 	for _, d := range []int{14, 54, 123} {
 		for _, rowsOf := range []struct {
@@ -93,7 +92,6 @@ type call struct {
 	call func(s bilevel.Sample) error
 }
 
-// calls are all oracles of p at one point, for one sample.
 func calls(p oracles, d int) []call {
 	rng := rand.New(rand.NewPCG(3, 4))
 	x, y, v, u, w := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)

@@ -3,12 +3,11 @@ package auto
 // What a product with a second derivative reads of a record.
 //
 // The derivative of g_x along v in y comes from operations that are not linear, and that depend on
-// x and on y: they bend. Adjoints are wanted of values that have such a one at or below them (they
-// are live), tangents of its operands, and of values only what the derivatives of operations on
-// the way depend on. The fit of a row that does not depend on x has no part in g_xy·v, so it is
-// not evaluated there.
+// x and on y: they bend. Adjoints are wanted of values with such a one at or below them (live),
+// tangents of its operands, values only where the derivatives of operations on the way depend on
+// them.
 
-// never is a set of leaves that nothing depends on: it is both where all is read.
+// never is a set of leaves that nothing depends on: both, where all is read.
 const never = 0xff
 
 // read sets what is read in a mode.
@@ -37,8 +36,7 @@ func (t *tape) readable(dep uint8) flags {
 	return f
 }
 
-// bent returns the flags of a function, not linear, that depends on dep through operands whose
-// flags are joined in f.
+// bent is the flags of a nonlinear function that depends on dep; f joins those of its operands.
 func (t *tape) bent(f flags, dep uint8) flags {
 	f = f&live | f&live<<1
 	if dep&t.both == t.both {
@@ -50,7 +48,6 @@ func (t *tape) bent(f flags, dep uint8) flags {
 	return f | t.always[dep]
 }
 
-// straight is bent for a function that is linear.
 func (t *tape) straight(f flags, dep uint8) flags {
 	return f&live | f&live<<1 | linear | t.always[dep]
 }
@@ -121,8 +118,8 @@ func (t *tape) demand(id int32) {
 	}
 }
 
-// sweep1 makes the sweep back through o where it reads no value of an operand, as through sums of
-// terms; from the first operation that does, reverse makes it.
+// sweep1 sweeps back through o where it reads no value of an operand; from the first operation that
+// does, reverse does.
 func (t *tape) sweep1(o *node) {
 	switch o.code {
 	case opLinear:
@@ -146,7 +143,6 @@ func (t *tape) ask(a int32, g flags) {
 	t.low = min(t.low, a)
 }
 
-// askVec is ask for a vector.
 func (t *tape) askVec(a int32, g flags) {
 	u := &t.vecs[a]
 	g &= t.readable(u.dep)

@@ -10,8 +10,7 @@ import (
 	"stable/mat"
 )
 
-// An Error says which operation of a loss failed: where a function is not defined or overflows,
-// where lengths do not match, where numbers of two evaluations or of two problems meet.
+// An Error says which operation of a loss failed, and where.
 type Error struct {
 	Loss   string         // f or g; empty for constants that no loss has computed
 	Sample bilevel.Sample // the sample at which it was evaluated
@@ -36,8 +35,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("auto: %s%s %s%s", at, e.Op, e.Reason, line)
 }
 
-// fail ends the evaluation: it panics with the Error that run returns. t is nil for an operation on
-// constants; in no evaluation, that panic is the caller's.
+// fail ends the evaluation by a panic with the Error that run returns. t is nil for an operation on
+// constants; outside of an evaluation, the panic is the caller's.
 func (t *tape) fail(op name, format string, args ...any) {
 	e := &Error{Op: op.String(), Reason: fmt.Sprintf(format, args...), Line: callerLine()}
 	if t != nil {
@@ -46,8 +45,7 @@ func (t *tape) fail(op name, format string, args ...any) {
 	panic(e)
 }
 
-// caught returns the Error that v, the value of a panic, is. Another panic goes on, and so does a
-// goroutine that exits.
+// caught returns the Error that a panic's value v is; other panics, and Goexit, go on.
 func caught(v any) *Error {
 	e, ok := v.(*Error)
 	if !ok && v != nil {
@@ -56,8 +54,7 @@ func caught(v any) *Error {
 	return e
 }
 
-// callerLine is the place in the caller's code that called this package: the first frame of
-// another package.
+// callerLine is the place in the caller's code that called this package.
 func callerLine() string {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
@@ -87,9 +84,8 @@ func (t *tape) stale(op name) {
 
 const mixed = "of values of two problems"
 
-// shared returns the tape of two handles, given by their tapes and generations; nil for two
-// constants. (It does not take the handles: a Vec is too long for registers, and to copy it takes
-// longer than all that is done here.)
+// shared returns the tape of two handles; nil for two constants. It takes tapes and generations,
+// since a Vec is too long for registers.
 func shared(op name, s *tape, sgen uint32, t *tape, tgen uint32) *tape {
 	switch {
 	case t == nil:
@@ -129,8 +125,8 @@ func sameLength(op name, t *tape, m, n int) {
 	}
 }
 
-// badUnary fails with what is wrong with v = φ(a), p = φ′(a), q = φ″(a), if anything is; at says
-// where a stands.
+// badUnary fails with what is wrong, if anything, with v = φ(a), p = φ′(a), q = φ″(a); at is a's
+// place.
 func (t *tape) badUnary(op name, at string, a, v, p, q float64) {
 	switch {
 	case !mat.IsFinite(a):

@@ -15,8 +15,7 @@ import (
 	"stable/mat"
 )
 
-// Every failure names the operation and the reason, in every oracle that meets it. A product may
-// pass by a value that it has no use for; then it is finite.
+// Every oracle that meets a failure names it; a product may pass by a value it has no use for.
 func TestErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	var keptNum num
@@ -158,8 +157,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Products report what they use, and nothing else: at y = 0 the logarithm below has no value, and
-// g_xy·v does not depend on it.
+// At y = 0 the logarithm below has no value, and g_xy·v does not depend on it.
 func TestProductsEvaluateWhatTheyUse(t *testing.T) {
 	p := lowerLoss(t, 2, 2, func(x, y vec) num {
 		return y.At(0).Log().Add(y.WeightedSquares(x.Log())) // both in this line
@@ -172,14 +170,13 @@ func TestProductsEvaluateWhatTheyUse(t *testing.T) {
 	x[1] = -2
 	ones := []float64{1, 1}
 	require.ErrorContains(t, p.CrossVecG(u, x, ones, v, sample0), "Log of -2 is NaN at entry 1 (errors_test.go:")
-	// What is not finite in the end is looked for, though no operation on the way was evaluated.
+	// What is not finite in the end is looked for among all operations.
 	require.ErrorContains(t, p.CrossVecG(u, []float64{1, 2}, []float64{math.NaN(), 1}, v, sample0),
 		"At has NaN at entry 0 of operand 0 (errors_test.go:")
 	v[0] = math.Inf(1)
 	require.NoError(t, p.CrossVecG(u, []float64{1, 2}, ones, v, sample0), "v is the caller's")
 }
 
-// A loss may fill its buffers anew for each sample.
 func TestBuffersOfTheCaller(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	a, _ := rowsOf(rng, 6, 4, 6)
@@ -260,7 +257,6 @@ func TestNoExactValue(t *testing.T) {
 	require.ErrorIs(t, p.HessG(mat.NewSym(1), x, y, nil), bilevel.ErrNoExact)
 }
 
-// Outside of a loss, constants fail with the same error as a panic.
 func TestConstantsOutsideOfALoss(t *testing.T) {
 	assert.PanicsWithError(t, "auto: Log of -1 is NaN", func() {
 		defer func() {
@@ -273,8 +269,7 @@ func TestConstantsOutsideOfALoss(t *testing.T) {
 	})
 }
 
-// A panic of the caller's passes, and the next evaluation works; so does an oracle that is called
-// by a loss of its own problem.
+// A panic of the caller's passes, and the next evaluation works.
 func TestPanicsOfTheCaller(t *testing.T) {
 	mine := errors.New("mine")
 	var p *auto.Problem
@@ -339,8 +334,7 @@ func TestShapesPanic(t *testing.T) {
 	}
 }
 
-// A loss that takes the seed of a stream for an index is told which size was forgotten, in a run and
-// by a check.
+// A loss that takes the seed of a stream for an index is told which size was forgotten.
 func TestForgottenSizes(t *testing.T) {
 	data := []float64{1, 2, 3}
 	loss := func(x, y vec, s bilevel.Sample) num {

@@ -12,7 +12,7 @@ func (t *tape) catchUp() {
 	}
 }
 
-// forward evaluates the nodes up to last whose value is read, and that are not evaluated yet.
+// forward evaluates the nodes up to last that are read and not evaluated yet.
 func (t *tape) forward(last int32) {
 	for i := max(t.low, int32(t.done)); i <= last; i++ {
 		if o := &t.nodes[i]; o.flags&valued != 0 {
@@ -21,8 +21,7 @@ func (t *tape) forward(last int32) {
 	}
 }
 
-// evaluate computes the value of o from those of its operands, and, for functions, the derivatives
-// that the mode needs. Every node is evaluated once at most.
+// evaluate computes o from its operands, and the derivatives that the mode needs, once at most.
 func (t *tape) evaluate(o *node) {
 	switch o.code {
 	case opConst:
@@ -113,7 +112,6 @@ func (t *tape) reduction(o *node) float64 {
 	return s
 }
 
-// evaluateVec is evaluate for an operation whose result is a vector.
 func (t *tape) evaluateVec(o *node) {
 	out := &t.vecs[o.out]
 	r := out.val
@@ -164,7 +162,6 @@ func (t *tape) evaluateMap(o *node, out *vec) {
 	}
 }
 
-// setEntry sets entry i of φ(u), and of what the mode needs of φ′ and φ″.
 func (t *tape) setEntry(out *vec, i int, v, p, q float64) {
 	out.val[i] = v
 	if t.order > 0 {

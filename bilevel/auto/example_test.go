@@ -13,8 +13,7 @@ import (
 	"stable/mat"
 )
 
-// rowsOf draws n rows of d features, with labels ±1 by the sign of the first two; from row clean
-// on, labels are drawn by a coin.
+// rowsOf draws n rows with labels ±1 by the sign of two features; from row clean on, by a coin.
 func rowsOf(rng *rand.Rand, n, d, clean int) (a [][]float64, b []float64) {
 	for i := range n {
 		row := make([]float64, d)
@@ -30,8 +29,7 @@ func rowsOf(rng *rand.Rand, n, d, clean int) (a [][]float64, b []float64) {
 	return a, b
 }
 
-// cleaning is hyper-cleaning: each training row i has the weight σ(x_i), to be such that the model
-// y that is trained with these weights serves clean rows c best.
+// cleaning is hyper-cleaning: training row i has the weight σ(x_i), so that y serves clean rows c.
 func cleaning(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Problem, error) {
 	return auto.New(auto.Losses{
 		Dx: len(a), Dy: len(a[0]), Upper: uint64(len(c)), Lower: uint64(len(a)),
@@ -45,7 +43,6 @@ func cleaning(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Pro
 	})
 }
 
-// ridge is least squares with a weight exp(x_j) on the square of each coefficient.
 func ridge(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Problem, error) {
 	return auto.New(auto.Losses{
 		Dx: len(a[0]), Dy: len(a[0]), Upper: uint64(len(c)), Lower: uint64(len(a)),
@@ -59,9 +56,7 @@ func ridge(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Proble
 	})
 }
 
-// meta is implicit MAML on sine waves of n phases: a network with 4 tanh units starts from x, and
-// y_i, its weights for wave i, stay near x while they fit one half of the wave. x is to be such
-// that they fit the other half.
+// meta is implicit MAML on n sine waves: y_i, near x, fits one half of wave i, x serves the other.
 func meta(n int) (*auto.Problem, error) {
 	const units, weights = 4, 12
 	fit := func(w auto.Vec, i bilevel.Sample, from float64) (loss auto.Num) {
@@ -83,8 +78,8 @@ func meta(n int) (*auto.Problem, error) {
 	})
 }
 
-// Two losses, a run: y*(x) = 2/(1+x) shrinks the mean of noisy measurements of 2, and x ≥ 0 is to
-// be such that y*(x) = 1.
+// Two losses, a run: y*(x) = 2/(1+x) shrinks the mean of noisy measurements of 2; x ≥ 0 is to make
+// y*(x) = 1.
 func Example() {
 	problem, err := auto.New(auto.Losses{
 		Dx: 1, Dy: 1, Upper: 1, // f has one term, φ comes from a simulator
@@ -157,8 +152,7 @@ func (p byHand) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error 
 	return nil
 }
 
-// An oracle by hand stands in front of the one that is recorded. check.Problem holds it against the
-// others.
+// An oracle by hand stands in front of the one that is recorded; check.Problem compares them.
 func ExampleProblem() {
 	losses, err := auto.New(auto.Losses{
 		Dx: 1, Dy: 1, Upper: 1, Lower: 10,

@@ -64,8 +64,8 @@ func softplusAll(a float64) (v, p, q float64) {
 }
 
 // log1p is log(1 + e) for 0 ≤ e ≤ 1 to a few units of rounding, in a third of the time of
-// math.Log1p: the error of u = 1 + e cancels in log(u)/(u − 1). (Goldberg, What every computer
-// scientist should know about floating-point arithmetic, 1991, theorem 4; by Kahan.)
+// math.Log1p: the error of u = 1 + e cancels in log(u)/(u − 1) (Goldberg, ACM Computing Surveys 23,
+// 1991, theorem 4).
 func log1p(e float64) float64 {
 	u := 1 + e
 	if u == 1 {

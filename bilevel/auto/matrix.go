@@ -5,14 +5,14 @@ import (
 	"stable/mat/kernel"
 )
 
-// Mat is a vector, recorded or constant, that is seen as a matrix, row by row.
+// Mat is a vector, recorded or constant, seen as a matrix, row by row.
 type Mat struct {
 	v Vec
 	matrix
 }
 
-// Mat returns u as a matrix of rows × cols: entry (i, j) is u_(i·cols + j). It fails unless u has
-// that many entries.
+// Mat returns u as a rows × cols matrix with entries u_(i·cols + j). It fails unless u has that
+// many.
 func (u Vec) Mat(rows, cols int) Mat {
 	if rows < 0 || cols < 0 || rows*cols != len(u.v) {
 		u.t.fail(nameMat, "of %d × %d of %d entries", rows, cols, len(u.v))
@@ -20,8 +20,8 @@ func (u Vec) Mat(rows, cols int) Mat {
 	return Mat{u, matrix{rows, cols, cols}}
 }
 
-// Matrix returns the constant matrix a, in a's own memory, which must stay as it is until the loss
-// is called again.
+// Matrix returns the constant matrix a, in a's memory, which must stay until the loss is called
+// again.
 func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
 
 // MulVec returns W·u, of length rows. It fails unless u is of length cols.
@@ -63,7 +63,6 @@ func (w Mat) times(name name, code opcode, u Vec, n, inner int) Vec {
 	return r
 }
 
-// product adds W·u to r, or Wᵀ·u.
 func (m matrix) product(code opcode, r, w, u []float64) {
 	if code == opMatVec {
 		for i := range r {
@@ -76,7 +75,7 @@ func (m matrix) product(code opcode, r, w, u []float64) {
 	}
 }
 
-// outer adds r·uᵀ to W, where r is the longer way of W: by rows for W·u, or u·rᵀ for Wᵀ·u.
+// outer adds r·uᵀ to W for W·u, or u·rᵀ for Wᵀ·u.
 func (m matrix) outer(code opcode, w, r, u []float64) {
 	if code == opMatTrans {
 		r, u = u, r
@@ -86,5 +85,4 @@ func (m matrix) outer(code opcode, w, r, u []float64) {
 	}
 }
 
-// transposed is the code of the product with Wᵀ in place of W.
 func transposed(code opcode) opcode { return opMatVec + opMatTrans - code }

@@ -8,8 +8,7 @@ import (
 	"stable/bilevel/auto"
 )
 
-// recurrent is a network of three tanh units that reads sequences of several lengths, and starts
-// from x: a loop whose length the data decides, and matrices times recorded states.
+// recurrent is a network of tanh units on sequences: a loop whose length the data decides.
 func recurrent(rng *rand.Rand) (*auto.Problem, error) {
 	var sequences [][]float64
 	for i := range 10 {
@@ -36,8 +35,7 @@ func recurrent(rng *rand.Rand) (*auto.Problem, error) {
 	})
 }
 
-// robust is regression by Huber's loss, whose width exp(x_0) is learned: a branch that the point
-// decides, in values and in one function of entries.
+// robust is Huber's loss with the width exp(x_0): a branch that the point decides.
 func robust(rng *rand.Rand) (*auto.Problem, error) {
 	a, b := rowsOf(rng, 20, 3, 12)
 	huber := func(v float64) (value, first, second float64) {
@@ -62,7 +60,7 @@ func robust(rng *rand.Rand) (*auto.Problem, error) {
 	})
 }
 
-// factors writes a 4 × 3 matrix as a product of factors x and y: every term joins two slices.
+// factors writes a 4 × 3 matrix as a product of x and y: every term joins two slices.
 func factors(rng *rand.Rand) (*auto.Problem, error) {
 	var want [12]float64
 	for i := range want {
@@ -82,7 +80,6 @@ func factors(rng *rand.Rand) (*auto.Problem, error) {
 	})
 }
 
-// cosine has norms, quotients and logarithms: a weighted mean of directions.
 func cosine(rng *rand.Rand) (*auto.Problem, error) {
 	a, _ := rowsOf(rng, 15, 4, 15)
 	return auto.New(auto.Losses{Dx: 4, Dy: 4, Upper: 15, Lower: 15,

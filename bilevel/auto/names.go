@@ -62,7 +62,8 @@ var functions = [...]func(a float64) (v, p, q float64){
 	nameSin: sinAll, nameCos: cosAll,
 }
 
-// constant is function for a constant, which has to have a value: a number, or entry i of a vector.
+// constant is function for a number, or entry i of a vector, that is constant and must have a
+// value.
 func (n name) constant(at func(i int) string, i int, a, r float64) float64 {
 	v, _, _ := n.function(a, r)
 	if v-v != 0 {

@@ -1,7 +1,7 @@
 package auto
 
-// Num is a number that a loss computes: recorded, if it depends on x or y, or else a constant. The
-// zero Num is the constant 0. A recorded Num is good until the loss returns, and no longer.
+// Num is a number that a loss computes: recorded if it depends on x or y, else a constant. The zero
+// Num is 0. A recorded Num is good until the loss returns.
 type Num struct {
 	t   *tape   // nil for a constant
 	v   float64 // of a constant
@@ -12,8 +12,8 @@ type Num struct {
 // Const returns the constant c.
 func Const(c float64) Num { return Num{v: c} }
 
-// Value returns the number itself, for comparisons and loops. What is computed of it outside of
-// this package has no derivative.
+// Value returns the number itself, for comparisons and loops; what is computed of it has no
+// derivative.
 func (a Num) Value() float64 {
 	if a.t == nil {
 		return a.v
@@ -98,8 +98,8 @@ func (a Num) Exp() Num { return a.unary(nameExp, 0) }
 // Log returns the natural logarithm of a. It fails unless a > 0.
 func (a Num) Log() Num { return a.unary(nameLog, 0) }
 
-// Sqrt returns the square root of a. It fails where a is negative, and, as the derivative is
-// infinite, where a is 0; the value alone is given there.
+// Sqrt returns the square root of a. It fails for a < 0, and for a = 0 where a derivative is asked
+// for.
 func (a Num) Sqrt() Num { return a.unary(nameSqrt, 0) }
 
 // Square returns a².
@@ -123,12 +123,12 @@ func (a Num) Sin() Num { return a.unary(nameSin, 0) }
 // Cos returns the cosine of a.
 func (a Num) Cos() Num { return a.unary(nameCos, 0) }
 
-// Pow returns a^r. It fails where that, or a derivative that is asked for, is not finite: for a < 0
-// unless r is an integer, for a = 0 where r is too small.
+// Pow returns a^r. It fails where that, or a derivative asked for, is not finite: for a < 0 unless
+// r is an integer, for a = 0 where r is too small.
 func (a Num) Pow(r float64) Num { return a.unary(namePow, r) }
 
-// Apply returns φ(a) for a function φ of the caller's, given by its value and its first two
-// derivatives at a.Value(). It fails where one of them is not finite.
+// Apply returns φ(a) for a function of the caller's, given by its value and first two derivatives
+// at a.Value(). It fails where one of them is not finite.
 func (a Num) Apply(value, first, second float64) Num {
 	if a.t == nil {
 		return Num{v: value}
@@ -140,7 +140,6 @@ func (a Num) Apply(value, first, second float64) Num {
 	return t.num(o)
 }
 
-// unary returns φ(a), a^r for Pow.
 func (a Num) unary(name name, r float64) Num {
 	if a.t == nil {
 		return Num{v: name.constant(nowhere, 0, a.v, r)}
@@ -152,8 +151,7 @@ func (a Num) unary(name name, r float64) Num {
 	return t.num(o)
 }
 
-// function records a function of a, whose parameters are still to be set; one that is not curved
-// has no second derivative.
+// function records a function of a, parameters still to be set; curved: it has a second derivative.
 func (t *tape) function(name name, a int32, curved bool) *node {
 	if t.mode.structure && curved {
 		a = t.curved(a)

@@ -19,7 +19,6 @@ type (
 	vec = auto.Vec
 )
 
-// lowerLoss is the problem whose g is this loss; f is it, too.
 func lowerLoss(t testing.TB, dx, dy int, g func(x, y vec) num) *auto.Problem {
 	loss := func(x, y vec, _ bilevel.Sample) num { return g(x, y) }
 	p, err := auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1, F: loss, G: loss})
@@ -29,8 +28,6 @@ func lowerLoss(t testing.TB, dx, dy int, g func(x, y vec) num) *auto.Problem {
 
 var sample0 = []bilevel.Sample{0}
 
-// TestFunctions holds every function of one number, for a number and for the entries of a vector,
-// against its closed form and the closed forms of its derivatives.
 func TestFunctions(t *testing.T) {
 	sigmoid := func(a float64) float64 {
 		if a < 0 {
@@ -91,7 +88,6 @@ type function struct {
 	at               []float64
 }
 
-// power is c·a^e, 0 for c = 0.
 func power(c, e float64) func(float64) float64 {
 	return func(a float64) float64 {
 		if c == 0 {
@@ -110,7 +106,6 @@ func pow(r float64, at ...float64) function {
 		power(1, r), power(r, r-1), power(r*(r-1), r-2), at}
 }
 
-// close wants two numbers to agree to a few units of rounding.
 func close(t *testing.T, want, got float64) {
 	t.Helper()
 	assert.InDelta(t, want, got, 1e-14*math.Abs(want)+1e-320)
@@ -135,8 +130,7 @@ func check3(t *testing.T, p *auto.Problem, y []float64, val, first, second float
 	close(t, second, h.At(n-1, n-1))
 }
 
-// TestOperations holds every other operation, alone and inside of a curved function, against
-// differences of values.
+// Every other operation, alone and inside of a curved function, against differences of values.
 func TestOperations(t *testing.T) {
 	a, b := []float64{0.5, -1, 2, 0.3}, []float64{1.5, 0.2, -0.7, 1}
 	dense := &mat.Dense{Rows: 3, Cols: 4, Stride: 5, Data: []float64{1, 2, 3, 4, 9, -1, 0.5, 2, 0, 9, 3, 1, -1, 0.2}}
@@ -231,8 +225,6 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestRandomPoints holds every function of one number, and of entries, against differences at
-// random points of its domain.
 func TestRandomPoints(t *testing.T) {
 	for name, f := range map[string]struct {
 		num    func(num) num
@@ -260,7 +252,6 @@ func TestRandomPoints(t *testing.T) {
 	}
 }
 
-// Structure is found where it is: so many variables for so many operations that are not a sum.
 func TestStructure(t *testing.T) {
 	a := []float64{1, -2, 3, 0.5, 1, 1, 1, 1}
 	for _, c := range []struct {

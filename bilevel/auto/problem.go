@@ -15,21 +15,21 @@ type Losses struct {
 	Dx, Dy int
 
 	// Upper and Lower are the numbers of samples ξ and φ, which are then 0 … n−1. Zero, the
-	// default, means an unbounded simulator, where a sample is a seed of 64 bits, and no index.
+	// default: an unbounded simulator, whose samples are seeds of 64 bits, not indices.
 	Upper, Lower uint64
 
 	// F and G return f(x, y; ξ) and g(x, y; φ). Required. They must be functions of their arguments
-	// alone, must not keep x, y or what is computed of them, and must not start goroutines.
+	// alone, keep nothing recorded, and start no goroutines.
 	F, G func(x, y Vec, s bilevel.Sample) Num
 
-	// MeanF and MeanG return the expectations of f and g, for a simulator that knows them, or for
-	// a finite sum that has a shorter way. Without them the exact value of a finite sum is that of
-	// all its terms, and a simulator has none.
+	// MeanF and MeanG return the expectations of f and g, where a simulator knows them or a finite
+	// sum has a shorter way. Without them a finite sum evaluates all its terms, and a simulator has
+	// no exact value.
 	MeanF, MeanG func(x, y Vec) Num
 
 	// Modulus promises an s with g_yy(x, y; φ) ⪰ s·I for every y and every sample, as a penalty
-	// ½s‖y‖² does: see bilevel.StronglyConvex for what that saves, and what a promise that does not
-	// hold does. Nil, the default, promises nothing. check.Problem tests it.
+	// ½s‖y‖² does (bilevel.StronglyConvex says what for). Nil, the default, promises nothing.
+	// check.Problem tests it.
 	Modulus func(x []float64) float64
 }
 
@@ -49,8 +49,8 @@ var (
 	_ bilevel.StronglyConvex = (*Problem)(nil)
 )
 
-// New returns the problem of l. Errors, which wrap bilevel.ErrOption and name the field: a length
-// below 1, a loss that is missing.
+// New returns the problem of l. Errors wrap bilevel.ErrOption and name the field: a length below 1,
+// a missing loss.
 func New(l Losses) (*Problem, error) {
 	switch {
 	case l.Dx < 1:
@@ -65,11 +65,10 @@ func New(l Losses) (*Problem, error) {
 	return &Problem{losses: l, f: loss{"f", l.F, l.MeanF}, g: loss{"g", l.G, l.MeanG}}, nil
 }
 
-// Clone returns a problem for another goroutine: it shares the losses, which then have to be safe
-// for concurrent use, and nothing else.
+// Clone returns a problem for another goroutine. Only the losses are shared: they must be safe for
+// concurrent use.
 func (p *Problem) Clone() *Problem { return &Problem{losses: p.losses, f: p.f, g: p.g} }
 
-// Dims returns the lengths of x and y.
 func (p *Problem) Dims() (dx, dy int) { return p.losses.Dx, p.losses.Dy }
 
 // Streams returns Losses.Upper and Losses.Lower.
@@ -83,17 +82,14 @@ func (p *Problem) ConvexityAt(x []float64) float64 {
 	return p.losses.Modulus(x)
 }
 
-// ValueF returns f(x, y; ξ), the mean over the batch.
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	return p.value("ValueF", &p.f, x, y, p.losses.Upper, xi)
 }
 
-// ValueG returns g(x, y; φ), the mean over the batch.
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	return p.value("ValueG", &p.g, x, y, p.losses.Lower, phi)
 }
 
-// GradF writes f_x and f_y, by one sweep back over the record of each sample.
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.sizes("GradF", x, y)
 	p.length("GradF", fx, p.losses.Dx)
@@ -101,22 +97,18 @@ func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	return p.gradient(&p.f, &gradXY, fx, fy, x, y, p.losses.Upper, xi)
 }
 
-// GradG writes g_y, by one sweep back over the record of each sample.
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("GradG", x, y)
 	p.length("GradG", gy, p.losses.Dy)
 	return p.gradient(&p.g, &gradY, nil, gy, x, y, p.losses.Lower, phi)
 }
 
-// GradXG writes g_x, by one sweep back over the record of each sample.
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("GradXG", x, y)
 	p.length("GradXG", gx, p.losses.Dx)
 	return p.gradient(&p.g, &gradX, gx, nil, x, y, p.losses.Lower, phi)
 }
 
-// HessVecG writes g_yy·v, by a sweep forward and two back over the record of each sample: a
-// constant times the cost of the loss.
 func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.sizes("HessVecG", x, y)
 	p.length("HessVecG", dst, p.losses.Dy)
@@ -132,7 +124,6 @@ func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 	return p.product(dst, leafX, &crossVec, x, y, v, phi)
 }
 
-// HessG writes g_yy. See the package comment for its cost.
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("HessG", x, y)
 	if gyy.N != p.losses.Dy {
@@ -142,7 +133,6 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	return p.matrix(gyy, nil, &hess, x, y, phi)
 }
 
-// CrossG writes g_xy. See the package comment for its cost.
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("CrossG", x, y)
 	if gxy.Rows != p.losses.Dx || gxy.Cols != p.losses.Dy {
@@ -229,14 +219,14 @@ func (p *Problem) product(dst []float64, leaf int, m *mode, x, y, v []float64, b
 		}
 	}
 	if !finite(dst) {
-		return p.blame()
+		return p.firstNonFinite()
 	}
 	return nil
 }
 
-// blame looks for the operation that made a product not finite, in evaluations of all operations.
-// It returns nil if there is none, as where the vector of the product is not finite.
-func (p *Problem) blame() error {
+// firstNonFinite names the operation that made a product not finite, evaluating all; nil if none
+// did, as where v is not finite.
+func (p *Problem) firstNonFinite() error {
 	for k := range p.sum.n {
 		if err := p.tape.recordEager(&p.g, p.sum.at(k), p.sum.mean); err != nil {
 			return err
@@ -245,7 +235,7 @@ func (p *Problem) blame() error {
 	return nil
 }
 
-// terms are the samples, or the mean of a loss, that an oracle is the weighted sum of.
+// terms are the samples, or the mean of a loss, that an oracle sums with weights.
 type terms struct {
 	n      int
 	mean   bool
@@ -260,8 +250,8 @@ func (t *terms) at(k int) bilevel.Sample {
 	return t.batch[k]
 }
 
-// terms sets p.sum to the samples of a batch, or, for the exact value, to the mean of the loss, or
-// all terms of a finite sum; to nothing where it fails.
+// terms sets p.sum to the samples of a batch, or for the exact value to the loss's mean or all
+// terms of a finite sum; to nothing where it fails.
 func (p *Problem) terms(l *loss, size uint64, batch []bilevel.Sample) error {
 	if p.tape.running {
 		return errNested

@@ -16,8 +16,7 @@ import (
 	"stable/mat"
 )
 
-// softmax is the multi-class form of tuning: y is a matrix of classes × features, x has the
-// logarithm of a weight for each class.
+// softmax is tuning for classes: y is classes × features, x a log weight for each class.
 func softmax(a [][]float64, label []int, classes int) (*auto.Problem, error) {
 	d := len(a[0])
 	loss := func(y auto.Vec, i bilevel.Sample) auto.Num {
@@ -37,7 +36,6 @@ func softmax(a [][]float64, label []int, classes int) (*auto.Problem, error) {
 	})
 }
 
-// examples are problems of many kinds, with what check needs to know of them.
 func examples(t testing.TB) map[string]struct {
 	p *auto.Problem
 	o check.Options
@@ -110,7 +108,7 @@ func TestExamplesPassTheChecks(t *testing.T) {
 	}
 }
 
-// A promise goes through as it is, and is held against samples; without one there is none.
+// A promise goes through as it is, and is held against samples.
 func TestModulus(t *testing.T) {
 	data := rows(6, 0.5)
 	p := tuning(t, data)
@@ -131,7 +129,7 @@ func TestModulus(t *testing.T) {
 	}
 }
 
-// The gradient g_x is the transposed of what g_xy says: its differences in y, and those of g in x.
+// g_x against differences: of g in x, and of itself in y against g_xy.
 func TestGradXG(t *testing.T) {
 	for name, e := range examples(t) {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +169,6 @@ func TestGradXG(t *testing.T) {
 	}
 }
 
-// The oracles are those of hyperopt to rounding.
 func TestAgreesWithDerivativesByHand(t *testing.T) {
 	for _, share := range []float64{1, 0.3} {
 		for _, d := range []int{1, 5, 14, 54} {
@@ -238,7 +235,6 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// Vectors longer than a block of memory, and more of them from one evaluation to the next.
 func TestMemoryGrows(t *testing.T) {
 	const d = 5000
 	p, err := auto.New(auto.Losses{Dx: d, Dy: d,

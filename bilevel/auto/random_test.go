@@ -13,8 +13,7 @@ import (
 	"stable/mat"
 )
 
-// A random expression: the sample is the seed of what is computed. Every operation may meet every
-// other, values stay of order one, and no function is near the edge of its domain.
+// A random expression: the sample seeds it, values stay of order one and inside of domains.
 type random struct {
 	rng  *rand.Rand
 	nums []auto.Num
@@ -174,7 +173,6 @@ func (r *random) newVec() auto.Vec {
 	}
 }
 
-// columns forms g_xy and g_yy by products with unit vectors.
 func columns(t testing.TB, p *auto.Problem, x, y []float64, phi []bilevel.Sample) (gxy, gyy *mat.Dense) {
 	dx, dy := p.Dims()
 	gxy, gyy = mat.NewDense(dx, dy), mat.NewDense(dy, dy)
@@ -231,8 +229,7 @@ func one(t *testing.T, p *auto.Problem, seed bilevel.Sample, differences bool) {
 	}
 }
 
-// againstColumns holds g_yy and g_xy, which use structure, against products with unit vectors,
-// which do not, and the gradients of f, which is g, against those of g.
+// againstColumns holds matrices, which use structure, against products with unit vectors.
 func againstColumns(t *testing.T, p *auto.Problem, x, y []float64, phi []bilevel.Sample) {
 	dx, dy := p.Dims()
 	gxy, gyy := columns(t, p, x, y, phi)
@@ -257,8 +254,7 @@ func againstColumns(t *testing.T, p *auto.Problem, x, y []float64, phi []bilevel
 	require.Equal(t, fy, gy)
 }
 
-// againstDifferences holds g_x and g_y against differences of g, and all of its second derivatives
-// against differences of g_y.
+// againstDifferences holds gradients against differences of g, second ones against those of g_y.
 func againstDifferences(t *testing.T, p *auto.Problem, x, y []float64, phi []bilevel.Sample) {
 	againstColumns(t, p, x, y, phi)
 	dx, dy := p.Dims()
@@ -296,8 +292,7 @@ func againstDifferences(t *testing.T, p *auto.Problem, x, y []float64, phi []bil
 	}
 }
 
-// slope is the derivative of f at *z by extrapolated differences, with a bound of its error: the
-// steps that agree best among a ladder.
+// slope is the derivative of f at *z by the best extrapolated differences, with an error bound.
 func slope(z *float64, f func() float64) (d, tol float64) {
 	z0, size := *z, math.Abs(f())
 	defer func() { *z = z0 }()

@@ -39,7 +39,7 @@ func (u Vec) Sum() Num {
 	return t.num(o)
 }
 
-// Dot returns Σ u_i·v_i. It fails if the lengths differ.
+// Dot returns Σ u_i·v_i.
 func (u Vec) Dot(v Vec) Num {
 	t := shared(nameDot, u.t, u.gen, v.t, v.gen)
 	sameLength(nameDot, t, len(u.v), len(v.v))
@@ -50,7 +50,6 @@ func (u Vec) Dot(v Vec) Num {
 	return t.num(t.reduced(opDot, nameDot, a, b))
 }
 
-// reduced records a product of two vectors.
 func (t *tape) reduced(code opcode, name name, a, b int32) *node {
 	var c class
 	if t.mode.structure {
@@ -70,9 +69,8 @@ func (t *tape) reduced(code opcode, name name, a, b int32) *node {
 	return o
 }
 
-// DotSparse returns Σ val_k·u_i with i = col_k: the product with a constant sparse vector, whose
-// columns ascend. Both slices must stay as they are until the loss is called again. It fails if
-// they differ in length, or do not ascend within u.
+// DotSparse returns Σ val_k·u_i with i = col_k, columns ascending. Both slices must stay until the
+// loss is called again. It fails if they differ in length, or do not ascend within u.
 func (u Vec) DotSparse(col []int32, val []float64) Num {
 	t := u.t
 	sameLength(nameDotSparse, t, len(col), len(val))
@@ -115,7 +113,7 @@ func (u Vec) SquaredNorm() Num {
 	return t.num(o)
 }
 
-// WeightedSquares returns Σ w_i·u_i². It fails if the lengths differ.
+// WeightedSquares returns Σ w_i·u_i².
 func (u Vec) WeightedSquares(w Vec) Num {
 	t := shared(nameWeightedSquares, u.t, u.gen, w.t, w.gen)
 	sameLength(nameWeightedSquares, t, len(u.v), len(w.v))
@@ -126,8 +124,7 @@ func (u Vec) WeightedSquares(w Vec) Num {
 	return t.num(t.reduced(opWeight, nameWeightedSquares, a, b))
 }
 
-// LogSumExp returns log Σ exp(u_i), for any u without overflow; its gradient is the softmax of u.
-// It fails for an empty vector.
+// LogSumExp returns log Σ exp(u_i), for any u without overflow. It fails for an empty vector.
 func (u Vec) LogSumExp() Num {
 	if len(u.v) == 0 {
 		u.t.fail(nameLogSumExp, "of an empty vector")

@@ -2,8 +2,8 @@ package auto
 
 import "stable/mat/kernel"
 
-// row is the gradient of a cut variable in one leaf: coef·val from entry off on, or at the columns
-// col; zero if val is nil.
+// row is the gradient of a cut variable in one leaf: coef·val from entry off on, or at columns col;
+// val nil is 0.
 type row struct {
 	off  int
 	col  []int32
@@ -11,7 +11,6 @@ type row struct {
 	coef float64
 }
 
-// addTo adds s times the row to a vector as long as the leaf.
 func (r *row) addTo(dst []float64, s float64) {
 	switch {
 	case r.val == nil:
@@ -22,7 +21,6 @@ func (r *row) addTo(dst []float64, s float64) {
 	}
 }
 
-// entry returns the index and the value of stored entry k.
 func (r *row) entry(k int) (i int, v float64) {
 	if r.col != nil {
 		return int(r.col[k]), r.coef * r.val[k]
@@ -63,11 +61,10 @@ func (t *tape) leafRow(rx, ry *row, u *vec, at int, val []float64, coef float64)
 	}
 }
 
-// moving tells whether the leaf that u is a part of has tangents at all.
 func (t *tape) movingLeaf(u *vec) bool { return u.leaf && u.dep&t.seed != 0 }
 
-// numberRow finds the row of a number where that costs nothing: entries of leaves and their
-// products with constant vectors, times constants.
+// numberRow finds the row of a number where that costs nothing: entries of leaves, their products
+// with constant vectors, and multiples.
 func (t *tape) numberRow(rx, ry *row, id int32) bool {
 	coef := 1.0
 	for {
@@ -107,7 +104,6 @@ func (t *tape) numberRow(rx, ry *row, id int32) bool {
 	}
 }
 
-// vectorRow is numberRow for entry k of a vector.
 func (t *tape) vectorRow(rx, ry *row, id int32, k int) bool {
 	w := &t.vecs[id]
 	if t.movingLeaf(w) {

@@ -13,8 +13,7 @@ import (
 	"stable/bilevel/method"
 )
 
-// A run on two losses is the run on the derivatives by hand, to what rounding makes of it in 300
-// steps, and a step allocates nothing.
+// A run on two losses is the run on derivatives by hand, up to rounding; a step allocates nothing.
 func TestRunsAgree(t *testing.T) {
 	const d = 14
 	data := rows(d, 0.7)
@@ -49,7 +48,6 @@ func TestRunsAgree(t *testing.T) {
 	}
 }
 
-// Clones in goroutines give what one problem gives.
 func TestClonesSideBySide(t *testing.T) {
 	const d = 9
 	data := rows(d, 1)

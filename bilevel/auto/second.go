@@ -10,9 +10,9 @@ import (
 //
 //	g_yy = D_yy + Σ_k (J_k B_kᵀ + B_k J_kᵀ) + Σ_kl H_kl J_k J_lᵀ
 //
-// where D, B and H are the second derivatives of L, by two entries (diagonal), an entry and a
-// variable, and two variables; and likewise g_xy. One sweep in the direction of all entries of y
-// at once gives D, and one for each variable its B and its column of H.
+// and likewise g_xy; D, B and H are the second derivatives of L by two entries (diagonal), an entry
+// and a variable, and two variables. One sweep along all entries of y at once gives D, one for each
+// variable its B and its column of H.
 type plan struct {
 	x, y    []row       // J, in either leaf
 	bx, by  [][]float64 // B, nil for zero
@@ -75,7 +75,7 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 	}
 }
 
-// sweep computes derivatives of adjoints in a direction: that of variable k, or, for −1, of ly.tan.
+// sweep computes derivatives of adjoints in the direction of variable k, or, for −1, of ly.tan.
 func (t *tape) sweep(k int) {
 	t.direction = k
 	t.tangents()
@@ -97,7 +97,6 @@ func (t *tape) clearAdjoints() {
 	}
 }
 
-// byColumns makes one sweep for each entry of y: what serves where structure does not.
 func (t *tape) byColumns(gyy *mat.Sym, gxy *mat.Dense) {
 	lx, ly := &t.vecs[leafX], &t.vecs[leafY]
 	ly.tan = ly.buf
@@ -221,7 +220,6 @@ func (p *plan) addHess(t *tape, gyy *mat.Sym) {
 	}
 }
 
-// alone tells whether only entry k is not zero.
 func alone(h []float64, k int) bool {
 	for l, v := range h {
 		if v != 0 && l != k {

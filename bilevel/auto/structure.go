@@ -2,18 +2,17 @@ package auto
 
 // The structure of second derivatives.
 //
-// While it records, the tape sorts what it records by how it depends on the entries of the leaves:
+// While it records, the tape sorts values by how they depend on the entries of the leaves:
 //
 //	core      on cut values only, not on an entry
 //	entry     on entries x_i and y_j of one pair (i, j), and on cut values: a number, or every entry
 //	          of a vector, whose entry k has the pair (i + k, j + k)
 //	sum       a sum of such terms
 //
-// An operation that would leave these kinds, as a function that is curved in a sum, or a product of
-// different entries, takes a cut copy of its operand instead: a new variable, which is core. So the
-// loss becomes L(x, y, c) with c = c(x, y, c), and L and all c are such that ∂²/∂y² and ∂²/∂x∂y of
-// L + λᵀc by entries alone are diagonal. Logistic regression with any weights on the squares of y
-// has one cut, the linear predictor.
+// An operation that would leave these kinds, as a function curved in a sum, or a product of
+// different entries, takes a cut copy of its operand: a new variable, which is core. So the loss
+// becomes L(x, y, c) with c = c(x, y, c), and ∂²/∂y² and ∂²/∂x∂y of L + λᵀc by entries alone are
+// diagonal. Logistic regression with weights on the squares of y has one cut, the linear predictor.
 type kind int8
 
 const (
@@ -28,7 +27,6 @@ type class struct {
 	x, y int32
 }
 
-// moved is the class of a vector whose entry 0 is entry i.
 func (c class) moved(i int) class {
 	if c.x >= 0 {
 		c.x += int32(i)
@@ -39,7 +37,6 @@ func (c class) moved(i int) class {
 	return c
 }
 
-// summed is the class of a sum of entries of a vector.
 func (c class) summed() class {
 	if c.kind == isEntry {
 		c.kind = isSum
@@ -97,8 +94,8 @@ func (t *tape) merge(a, b class) (c class, ok bool) {
 	return c, true
 }
 
-// mergeNumbers is merge for numbers. One product of x_0 and y_3 does not say that x and y are in
-// pairs of that distance; vectors may say that, numbers x_i and y_i with equal indices may.
+// mergeNumbers is merge for numbers: only those of equal indices are a pair, where vectors may be
+// at any distance.
 func (t *tape) mergeNumbers(a, b class) (c class, ok bool) {
 	if x, y := max(a.x, b.x), max(a.y, b.y); !t.pairs && x >= 0 && y >= 0 && x != y {
 		return class{}, false
@@ -106,7 +103,6 @@ func (t *tape) mergeNumbers(a, b class) (c class, ok bool) {
 	return t.merge(a, b)
 }
 
-// sum is the class of the sum of two numbers.
 func (t *tape) sum(a, b class) class {
 	if a.kind == isCore {
 		return b
@@ -122,7 +118,7 @@ func (t *tape) sum(a, b class) class {
 	return class{kind: isSum}
 }
 
-// curved is the number that a function with a second derivative may take in place of a.
+// curved is a, or its cut copy, as the operand of a function with a second derivative.
 func (t *tape) curved(a int32) int32 {
 	if t.nodes[a].kind == isSum {
 		return t.core(a)
@@ -164,8 +160,8 @@ func (t *tape) paired(a, b int32) (int32, int32, class) {
 	return t.coreVec(a), b, cb
 }
 
-// matrixProduct makes operands of W·u, and the class of the result, of length n; cut tells that it
-// is to be cut, because each entry is a sum of entries.
+// matrixProduct makes operands of W·u, and the class of the result, of length n; cut: its entries,
+// sums, are to be cut.
 func (t *tape) matrixProduct(w, u int32, n int) (int32, int32, class, bool) {
 	cw, cu := t.vecs[w].class, t.vecs[u].class
 	if cu.kind == isEntry && (cw.kind == isEntry || len(t.vecs[u].val) < n) {
@@ -178,7 +174,6 @@ func (t *tape) matrixProduct(w, u int32, n int) (int32, int32, class, bool) {
 	return w, u, class{kind: isSum}, true
 }
 
-// core returns a, or its cut copy unless it is core.
 func (t *tape) core(a int32) int32 {
 	n := t.nodes[a]
 	if n.kind == isCore {
@@ -218,8 +213,8 @@ func (t *tape) addCut(c cut) {
 	t.cuts = append(t.cuts, c)
 }
 
-// crosses tells whether cut variables have a part in g_xy: whether one of them depends on x, or an
-// operation that is not linear has an operand of x, and one of a cut.
+// crosses tells whether cut variables have a part in g_xy: one depends on x, or an operation that
+// is not linear joins x with a cut.
 func (t *tape) crosses() bool {
 	for i := range t.nodes[1:] {
 		o := &t.nodes[1+i]
@@ -239,7 +234,7 @@ func (t *tape) crosses() bool {
 	return false
 }
 
-// cutTangent is the tangent of cut variable k in the direction of the sweep. That of its operand,
+// cutTangent is the tangent of cut variable k in the direction of the sweep; its operand's,
 // ∂c_k/∂c_direction, is noted.
 func (t *tape) cutTangent(k int, operand float64) float64 {
 	t.plan.chain(t.direction, k, operand)

@@ -2,8 +2,7 @@ package auto
 
 import "stable/mat/kernel"
 
-// reverse computes the adjoints of all operations, from number last to the first: numbers hold
-// theirs in adj, where the caller has set that of the result, and add to those of their operands.
+// reverse computes adjoints from number last to the first; the caller has set that of the result.
 // With cutting, the adjoint of a cut stays with it.
 func (t *tape) reverse(last int32) {
 	for i := last; i >= max(t.low, 1); i-- {
@@ -56,7 +55,6 @@ func (t *tape) reverse(last int32) {
 	}
 }
 
-// reverseVec is reverse for an operation whose result is a vector.
 func (t *tape) reverseVec(o *node) {
 	r := t.vecs[o.out].adj
 	if r == nil {
@@ -97,8 +95,8 @@ func (t *tape) reverseVec(o *node) {
 	}
 }
 
-// tangents computes the derivative of every operation in the direction that the tan of x and y
-// holds; nil means 0. With cutting, that of a cut is given by t.direction, not by its operand.
+// tangents computes derivatives in the direction that the tan of x and y holds; nil means 0. With
+// cutting, that of a cut is given by t.direction.
 func (t *tape) tangents() {
 	for i := max(t.low, 1); i < int32(len(t.nodes)); i++ {
 		o := &t.nodes[i]
@@ -162,7 +160,6 @@ func (t *tape) tangents() {
 	}
 }
 
-// tangentVec is tangents for an operation whose result is a vector.
 func (t *tape) tangentVec(o *node) {
 	out := &t.vecs[o.out]
 	switch o.code {
@@ -188,7 +185,6 @@ func (t *tape) tangentVec(o *node) {
 	}
 }
 
-// tangentOne is tangentVec for an operation on one vector.
 func (t *tape) tangentOne(o *node, out, u *vec) {
 	if o.code == opVecCut && t.cutting {
 		t.cutVecTangent(int(o.b), out, u)
@@ -210,7 +206,6 @@ func (t *tape) tangentOne(o *node, out, u *vec) {
 	}
 }
 
-// tangentTwo is tangentVec for an operation on two vectors.
 func (t *tape) tangentTwo(o *node, out, u, v *vec) {
 	if out.tan = nil; u.tan == nil && v.tan == nil {
 		return
@@ -236,9 +231,8 @@ func (t *tape) tangentTwo(o *node, out, u, v *vec) {
 	}
 }
 
-// second computes the derivatives of all adjoints in the direction of tangents, from the last
-// operation to the first, like reverse: that of the result is 0. With cutting, those of a cut stay
-// with it.
+// second computes the derivatives of all adjoints in the direction of tangents; that of the result
+// is 0. With cutting, those of a cut stay with it.
 func (t *tape) second(last int32) {
 	for i := last; i >= max(t.low, 1); i-- {
 		o := &t.nodes[i]
@@ -291,7 +285,6 @@ func (t *tape) second(last int32) {
 	}
 }
 
-// secondWeight is second for Σ w_i u_i².
 func (t *tape) secondWeight(o *node, r, s float64) {
 	w, u := &t.vecs[o.a], &t.vecs[o.b]
 	if s != 0 {
@@ -307,7 +300,6 @@ func (t *tape) secondWeight(o *node, r, s float64) {
 	}
 }
 
-// secondVec is second for an operation whose result is a vector.
 func (t *tape) secondVec(o *node) {
 	out := &t.vecs[o.out]
 	r, s := out.adj, out.adjt
@@ -355,7 +347,6 @@ func (t *tape) secondVec(o *node) {
 	}
 }
 
-// secondMatrix is second for W·u and Wᵀ·u.
 func (t *tape) secondMatrix(o *node, r, s []float64) {
 	w, u, m := &t.vecs[o.a], &t.vecs[o.b], t.matrices[o.c]
 	if w.adjt != nil {

@@ -74,7 +74,7 @@ type node struct {
 	cut int32 // its cut copy, 0 for none
 }
 
-// vec is a vector of the record. A slice is nil where nothing reads it: tan also where it is zero.
+// vec is a vector of the record. A slice is nil where nothing reads it; tan also where it is zero.
 type vec struct {
 	val, adj, tan, adjt []float64
 	buf                 []float64 // memory of tan
@@ -95,7 +95,6 @@ type sparse struct {
 
 type matrix struct{ rows, cols, stride int }
 
-// mode says what is to be computed of a record.
 type mode struct {
 	order      uint8 // 0 the value, 1 the gradient, 2 second derivatives
 	seed, want uint8 // the leaves that have tangents, and those whose adjoints are wanted
@@ -141,7 +140,6 @@ type tape struct {
 	structure
 }
 
-// loss is f or g, as the caller wrote it.
 type loss struct {
 	name   string
 	sample func(x, y Vec, s bilevel.Sample) Num
@@ -154,8 +152,8 @@ const (
 	leafY = 1
 )
 
-// begin starts a record at (x, y). What stays as it is from one record to the next is not written
-// again: a processor that reads a Vec waits for what has just been written to it.
+// begin starts a record at (x, y). It writes only what changes: a read of a Vec waits for a write
+// just before it.
 func (t *tape) begin(x, y []float64, m *mode) {
 	if m != t.set || m.structure {
 		t.aim(m)
@@ -195,20 +193,19 @@ func (t *tape) aim(m *mode) {
 
 var nothing = make([]float64, 1)
 
-// move sets the values of the leaves.
 func (t *tape) move(x, y []float64) {
 	t.vecs[leafX].val, t.vecs[leafY].val = x, y
 	t.x.v, t.y.v = x, y
 }
 
-// next makes the handles of this evaluation bad, and those of the leaves good for the next one.
+// next makes the handles of this evaluation bad, and those of the leaves good for the next.
 func (t *tape) next() {
 	t.gen++
 	t.x.gen, t.y.gen = t.gen, t.gen
 }
 
-// record evaluates the loss at one sample, or its mean, and returns the node that holds the value.
-// That is node 0 for a constant. explain completes the error.
+// record evaluates the loss at one sample, or its mean, and returns the node of the value, 0 for a
+// constant. explain completes the error.
 func (t *tape) record(l *loss, s bilevel.Sample, mean bool) (id int32, err error) {
 	t.running = true
 	defer t.end(&err)
@@ -241,8 +238,7 @@ func (t *tape) record(l *loss, s bilevel.Sample, mean bool) (id int32, err error
 	return r.id, nil
 }
 
-// end ends an evaluation: where it still runs, by a panic, which fail has made to unwind the
-// caller's function, or which is the caller's.
+// end ends an evaluation; where it still runs, by a panic: that of fail, or the caller's.
 func (t *tape) end(err *error) {
 	t.next()
 	if t.running {
@@ -254,8 +250,8 @@ func (t *tape) end(err *error) {
 	}
 }
 
-// explain completes the error of record. In a mode that is not eager, it records once more in one
-// that is, so that the error has the line of the operation.
+// explain completes the error of record: a mode that is not eager records once more in one that is,
+// for the line of the operation.
 func (t *tape) explain(err error, l *loss, s bilevel.Sample, mean bool) error {
 	if !t.eager {
 		if again := t.recordEager(l, s, mean); again != nil {
@@ -268,7 +264,6 @@ func (t *tape) explain(err error, l *loss, s bilevel.Sample, mean bool) error {
 	return err
 }
 
-// recordEager is record for its error, in a mode that is eager and else the one that is set.
 func (t *tape) recordEager(l *loss, s bilevel.Sample, mean bool) error {
 	m := t.mode
 	m.eager = true
@@ -281,8 +276,7 @@ func (t *tape) recordEager(l *loss, s bilevel.Sample, mean bool) error {
 	return err
 }
 
-// emit adds a node. It sets fields in place: a composite literal would be built aside and copied,
-// which costs more than the rest of the operation.
+// emit adds a node. It sets fields in place, cheaper than a composite literal, which is copied.
 func (t *tape) emit(code opcode, name name, a, b int32, dep uint8, f flags) *node {
 	k := len(t.nodes)
 	if k == cap(t.nodes) {
@@ -297,7 +291,6 @@ func (t *tape) emit(code opcode, name name, a, b int32, dep uint8, f flags) *nod
 	return n
 }
 
-// num is the handle of node n, the last one.
 func (t *tape) num(n *node) Num {
 	if t.eager {
 		t.evaluate(n)
@@ -305,15 +298,14 @@ func (t *tape) num(n *node) Num {
 	return Num{t: t, id: int32(len(t.nodes) - 1), gen: t.gen}
 }
 
-// constant records a number that depends on nothing.
 func (t *tape) constant(v float64) int32 {
 	n := t.emit(opConst, nameResult, 0, 0, 0, linear)
 	n.val, n.class = v, class{}
 	return int32(len(t.nodes) - 1)
 }
 
-// newVec adds a vector without memory for derivatives: buf, p and q are those of an earlier record,
-// which is as good as any for who does not read them.
+// newVec adds a vector without memory for derivatives: buf, p and q are left from an earlier
+// record.
 func (t *tape) newVec(val []float64, dep uint8, f flags) *vec {
 	if len(t.vecs) == cap(t.vecs) {
 		t.vecs = slices.Grow(t.vecs, 1)
@@ -327,7 +319,7 @@ func (t *tape) newVec(val []float64, dep uint8, f flags) *vec {
 
 func (t *tape) lastVec() int32 { return int32(len(t.vecs) - 1) }
 
-// vector adds a vector that the node added next makes, with the memory that the mode needs.
+// vector adds the vector that the next node makes, with the memory that the mode needs.
 func (t *tape) vector(n int, dep uint8, f flags, c class) int32 {
 	v := t.newVec(t.mem.take(n), dep, f)
 	v.class, v.by = c, int32(len(t.nodes))
@@ -356,7 +348,7 @@ func (t *tape) emitVec(code opcode, name name, out, a, b, c int32, p, q float64)
 	return Vec{t: t, v: u.val, id: out, gen: t.gen}
 }
 
-// operand returns the index id of a vector; it adds it to the record if it is a constant: s is nil.
+// operand returns the index of a vector, which it adds to the record if it is a constant, s nil.
 func (t *tape) operand(s *tape, id int32, val []float64) int32 {
 	if s != nil {
 		return id

@@ -1,8 +1,8 @@
 package auto
 
-// Vec is a vector that a loss computes: recorded, if it depends on x or y, or else a constant. A
-// recorded Vec is good until the loss returns, and no longer. An operation on constants alone
-// allocates its result; one that has a recorded operand does not.
+// Vec is a vector that a loss computes: recorded if it depends on x or y, else a constant. A
+// recorded Vec is good until the loss returns. Operations on vectors of different lengths fail. An
+// operation on constants alone allocates its result; no other does.
 type Vec struct {
 	t   *tape // nil for a constant
 	v   []float64
@@ -10,15 +10,15 @@ type Vec struct {
 	gen uint32
 }
 
-// Data returns the constant vector a, in a's own memory, which must stay as it is until the loss is
-// called again.
+// Data returns the constant vector a, in a's memory, which must stay until the loss is called
+// again.
 func Data(a []float64) Vec { return Vec{v: a} }
 
 // Len returns the number of entries.
 func (u Vec) Len() int { return len(u.v) }
 
-// Value returns the entries themselves, for comparisons and loops, to be read only and not to be
-// kept. What is computed of them outside of this package has no derivative.
+// Value returns the entries, for comparisons and loops, to be read and not kept; what is computed
+// of them has no derivative.
 func (u Vec) Value() []float64 {
 	if u.t != nil {
 		u.t.own(nameValue, u.gen)
@@ -55,10 +55,10 @@ func part(s []float64, i, j int) []float64 {
 	return s[i:j:j]
 }
 
-// Add returns u + v. It fails if the lengths differ.
+// Add returns u + v.
 func (u Vec) Add(v Vec) Vec { return u.plus(nameAdd, v, 1) }
 
-// Sub returns u − v. It fails if the lengths differ.
+// Sub returns u − v.
 func (u Vec) Sub(v Vec) Vec { return u.plus(nameSub, v, -1) }
 
 // plus returns u + s·v.
@@ -68,15 +68,14 @@ func (u Vec) plus(name name, v Vec, s float64) Vec {
 	return t.entrywise(opVecAdd, name, u, v, s)
 }
 
-// Mul returns the vector of u_i·v_i. It fails if the lengths differ.
+// Mul returns the vector of u_i·v_i.
 func (u Vec) Mul(v Vec) Vec {
 	t := shared(nameMul, u.t, u.gen, v.t, v.gen)
 	sameLength(nameMul, t, len(u.v), len(v.v))
 	return t.entrywise(opVecMul, nameMul, u, v, 0)
 }
 
-// Div returns the vector of u_i/v_i, to two roundings. It fails if the lengths differ, or where an
-// entry of v is 0.
+// Div returns the vector of u_i/v_i, to two roundings. It fails where an entry of v is 0.
 func (u Vec) Div(v Vec) Vec {
 	t := shared(nameDiv, u.t, u.gen, v.t, v.gen)
 	sameLength(nameDiv, t, len(u.v), len(v.v))
@@ -233,7 +232,6 @@ func (u Vec) Cos() Vec { return u.unary(nameCos, 0) }
 // Pow returns the vector of u_i^r. It fails as Num.Pow does.
 func (u Vec) Pow(r float64) Vec { return u.unary(namePow, r) }
 
-// unary returns φ(u), u^r for Pow.
 func (u Vec) unary(name name, r float64) Vec {
 	if u.t == nil {
 		w := make([]float64, len(u.v))
@@ -247,7 +245,6 @@ func (u Vec) unary(name name, r float64) Vec {
 	return u.t.emitVec(opMap, name, out, u.id, 0, 0, r, 0)
 }
 
-// mapped adds the vector that is a function of u.
 func (u Vec) mapped() (int32, *vec) {
 	t, n := u.t, len(u.v)
 	in := &t.vecs[u.id]
@@ -262,8 +259,8 @@ func (u Vec) mapped() (int32, *vec) {
 	return out, w
 }
 
-// Apply returns the vector of φ(u_i) for a function φ of the caller's, which returns its value and
-// its first two derivatives at u_i, as Num.Apply takes them.
+// Apply returns the vector of φ(u_i) for a function of the caller's, which returns its value and
+// first two derivatives at u_i, as Num.Apply takes them.
 func (u Vec) Apply(f func(a float64) (value, first, second float64)) Vec {
 	val := u.Value()
 	if u.t == nil {

@@ -2,17 +2,14 @@ package bileveltest
 
 import "stable/mat"
 
-// Diagonal is f = ½‖x − 1‖² + ½‖y − 1‖², g = ½ Σ (1 + i/D)·y_i² + ½(Σ y_i)²/D − xᵀy, in D variables
-// each, without noise.
+// Diagonal is f = ½‖x − 1‖² + ½‖y − 1‖², g = ½ Σ (1 + i/D)·y_i² + ½(Σ y_i)²/D − xᵀy, without noise.
 type Diagonal[S ~uint64] struct{ D int }
 
-// Dims returns D twice.
 func (p Diagonal[S]) Dims() (int, int) { return p.D, p.D }
 
 // Streams returns two finite sums of equal terms.
 func (p Diagonal[S]) Streams() (uint64, uint64) { return 8, 8 }
 
-// GradF is that of bilevel.Problem.
 func (p Diagonal[S]) GradF(fx, fy, x, y []float64, _ []S) error {
 	for i := range x {
 		fx[i], fy[i] = x[i]-1, y[i]-1
@@ -20,14 +17,12 @@ func (p Diagonal[S]) GradF(fx, fy, x, y []float64, _ []S) error {
 	return nil
 }
 
-// GradG is that of bilevel.Problem.
 func (p Diagonal[S]) GradG(gy, x, y []float64, _ []S) error {
 	p.hess(gy, y)
 	mat.Axpy(gy, -1, x)
 	return nil
 }
 
-// CrossG is that of bilevel.Problem.
 func (p Diagonal[S]) CrossG(gxy *mat.Dense, _, _ []float64, _ []S) error {
 	gxy.Zero()
 	for i := range p.D {
@@ -36,7 +31,6 @@ func (p Diagonal[S]) CrossG(gxy *mat.Dense, _, _ []float64, _ []S) error {
 	return nil
 }
 
-// HessG is that of bilevel.Problem.
 func (p Diagonal[S]) HessG(gyy *mat.Sym, _, _ []float64, _ []S) error {
 	for i := range p.D {
 		r := gyy.Row(i)
@@ -48,10 +42,8 @@ func (p Diagonal[S]) HessG(gyy *mat.Sym, _, _ []float64, _ []S) error {
 	return nil
 }
 
-// HessVecG is that of bilevel.Products.
 func (p Diagonal[S]) HessVecG(dst, _, _, v []float64, _ []S) error { p.hess(dst, v); return nil }
 
-// CrossVecG is that of bilevel.Products.
 func (p Diagonal[S]) CrossVecG(dst, _, _, v []float64, _ []S) error {
 	for i := range dst {
 		dst[i] = -v[i]
@@ -59,7 +51,6 @@ func (p Diagonal[S]) CrossVecG(dst, _, _, v []float64, _ []S) error {
 	return nil
 }
 
-// GradXG is that of bilevel.UpperGradient.
 func (p Diagonal[S]) GradXG(gx, _, y []float64, _ []S) error {
 	for i := range gx {
 		gx[i] = -y[i]

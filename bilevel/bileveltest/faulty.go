@@ -29,23 +29,19 @@ func (f *Faulty[S]) spoil(quantity string, v []float64, err error) error {
 	return err
 }
 
-// GradF is that of bilevel.Problem.
 func (f *Faulty[S]) GradF(fx, fy, x, y []float64, xi []S) error {
 	err := f.spoil("f_x", fx, f.Problem.GradF(fx, fy, x, y, xi))
 	return f.spoil("f_y", fy, err)
 }
 
-// GradG is that of bilevel.Problem.
 func (f *Faulty[S]) GradG(gy, x, y []float64, phi []S) error {
 	return f.spoil("g_y", gy, f.Problem.GradG(gy, x, y, phi))
 }
 
-// CrossG is that of bilevel.Problem.
 func (f *Faulty[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
 	return f.spoil("H_xy", gxy.Row(1), f.Problem.CrossG(gxy, x, y, phi))
 }
 
-// HessG is that of bilevel.Problem.
 func (f *Faulty[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
 	return f.spoil("H_yy", gyy.Row(1), f.Problem.HessG(gyy, x, y, phi))
 }

@@ -9,17 +9,14 @@ import (
 // Quiet is Wavy with one fixed matrix a sample, and oracles that allocate nothing.
 type Quiet[S ~uint64] struct{ *Wavy[S] }
 
-// GradF is that of bilevel.Problem.
 func (q Quiet[S]) GradF(fx, fy, x, y []float64, _ []S) error {
 	copy(fx, x)
 	copy(fy, y)
 	return nil
 }
 
-// GradG is that of bilevel.Problem.
 func (q Quiet[S]) GradG(gy, _, y []float64, _ []S) error { copy(gy, y); return nil }
 
-// CrossG is that of bilevel.Problem.
 func (q Quiet[S]) CrossG(gxy *mat.Dense, x, _ []float64, phi []S) error {
 	gxy.Zero()
 	for i := range x {
@@ -37,7 +34,6 @@ func (q Quiet[S]) HessG(gyy *mat.Sym, _, y []float64, phi []S) error {
 	return nil
 }
 
-// GradXG is that of bilevel.UpperGradient.
 func (q Quiet[S]) GradXG(gx, x, y []float64, phi []S) error {
 	for i := range gx {
 		gx[i] = math.Cos(x[i]+first(phi)) * y[i]

@@ -71,7 +71,6 @@ type Turn struct {
 	V float64
 }
 
-// At returns 0.1 or V.
 func (s Turn) At(k int) float64 {
 	if k >= s.K {
 		return s.V

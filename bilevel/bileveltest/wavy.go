@@ -15,9 +15,8 @@ import (
 //
 //	g = ½ yᵀ(A + S_φ)y + κ Σ cos(y_j + p_j) − sin(x)ᵀ B_φ y,   f = ½‖x − a_ξ‖² + ½‖y − b_ξ‖²,
 //
-// a finite sum of N terms, each made from its index. Its zero-noise and large-noise forms have
-// certain or indefinite Hessians. S is bilevel.Sample; it is a parameter so that the tests inside
-// of package bilevel can import this one.
+// a finite sum of N terms, each made from its index; with large noise its Hessians are indefinite.
+// S is bilevel.Sample, a parameter so that tests inside of package bilevel can import this package.
 type Wavy[S ~uint64] struct {
 	Dx, Dy int
 	N      uint64 // terms of both sums
@@ -33,7 +32,6 @@ type Wavy[S ~uint64] struct {
 	made  recipe      // what they were made by
 }
 
-// recipe is what all terms depend on.
 type recipe struct {
 	dx, dy   int
 	noise    float64
@@ -52,7 +50,6 @@ func NewWavy[S ~uint64](noise float64) *Wavy[S] {
 	return &Wavy[S]{Dx: 3, Dy: 4, N: 16, Kappa: 0.3, Noise: noise}
 }
 
-// term is what the samples of one name are made of.
 type term struct {
 	S    *mat.Sym
 	B    *mat.Dense
@@ -114,13 +111,10 @@ func (w *Wavy[S]) mean(oracle string, x, y []float64, batch []S, f func(t *term,
 	}
 }
 
-// Dims returns Dx and Dy.
 func (w *Wavy[S]) Dims() (int, int) { return w.Dx, w.Dy }
 
-// Streams returns N twice.
 func (w *Wavy[S]) Streams() (uint64, uint64) { return w.N, w.N }
 
-// GradF is that of bilevel.Problem.
 func (w *Wavy[S]) GradF(fx, fy, x, y []float64, xi []S) error {
 	clear(fx)
 	clear(fy)
@@ -135,7 +129,6 @@ func (w *Wavy[S]) GradF(fx, fy, x, y []float64, xi []S) error {
 	return nil
 }
 
-// GradG is that of bilevel.Problem.
 func (w *Wavy[S]) GradG(gy, x, y []float64, phi []S) error {
 	clear(gy)
 	sin := make([]float64, len(x))
@@ -157,7 +150,6 @@ func (w *Wavy[S]) GradG(gy, x, y []float64, phi []S) error {
 	return nil
 }
 
-// CrossG is that of bilevel.Problem.
 func (w *Wavy[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
 	gxy.Zero()
 	w.mean("CrossG", x, y, phi, func(t *term, q float64) {
@@ -168,7 +160,6 @@ func (w *Wavy[S]) CrossG(gxy *mat.Dense, x, y []float64, phi []S) error {
 	return nil
 }
 
-// HessG is that of bilevel.Problem.
 func (w *Wavy[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
 	gyy.Zero()
 	w.mean("HessG", x, y, phi, func(t *term, q float64) {
@@ -180,7 +171,6 @@ func (w *Wavy[S]) HessG(gyy *mat.Sym, x, y []float64, phi []S) error {
 	return nil
 }
 
-// GradXG is that of bilevel.UpperGradient.
 func (w *Wavy[S]) GradXG(gx, x, y []float64, phi []S) error {
 	clear(gx)
 	w.mean("GradXG", x, y, phi, func(t *term, q float64) {
@@ -194,7 +184,6 @@ func (w *Wavy[S]) GradXG(gx, x, y []float64, phi []S) error {
 // Products is Wavy with bilevel.Products made of its matrices.
 type Products[S ~uint64] struct{ *Wavy[S] }
 
-// HessVecG is that of bilevel.Products.
 func (w Products[S]) HessVecG(dst, x, y, v []float64, phi []S) error {
 	a := mat.NewSym(w.Dy)
 	err := w.HessG(a, x, y, phi)
@@ -202,7 +191,6 @@ func (w Products[S]) HessVecG(dst, x, y, v []float64, phi []S) error {
 	return err
 }
 
-// CrossVecG is that of bilevel.Products.
 func (w Products[S]) CrossVecG(dst, x, y, v []float64, phi []S) error {
 	a := mat.NewDense(w.Dx, w.Dy)
 	err := w.CrossG(a, x, y, phi)

@@ -1,57 +1,48 @@
-// Package check finds mistakes before a run shows them less clearly, or not at all: in the oracles
-// of a bilevel.Problem ([Problem]), and in a bilevel.Method ([Method], whose comment says how).
+// Package check finds mistakes in the oracles of a bilevel.Problem ([Problem]) and in a
+// bilevel.Method ([Method]) before a run shows them less clearly, or not at all.
 //
 // Problem evaluates every oracle at a few random points and samples, and names the oracle and the
-// entry that is wrong. These checks are made:
+// entry that is wrong:
 //
 //	call         no oracle panics or fails
 //	finite       every entry is finite
 //	overwrite    destinations, handed over full of NaN, are overwritten, and nothing beside them
 //	inputs       x, y, v, the samples and the headers of destinations stay as they are
-//	same draw    one name is one draw: the same bits at a second call and on the way back from another point; no jump to a point close by
+//	same draw    one name is one draw: the same bits at a second call and after another point; no jump to a point close by
 //	batch mean   a batch is the mean of its singles
-//	derivative   f_x, f_y, g_y and g_x against differences of Values, g_xy and g_yy against differences of g_y, at fixed samples
+//	derivative   f_x, f_y, g_y and g_x against differences of Values, g_xy and g_yy against those of g_y, at fixed samples
 //	symmetry     the Jacobian of g_y in y is symmetric; without Values, that of (f_x, f_y) in (x, y) too, and that of g_x in y is g_xy
 //	convexity    the smallest eigenvalue of the mean of g_yy is positive, and at least Options.MuG; that of single samples is what ConvexityAt promises
 //	unbiased     the exact value is the mean over the samples
 //	product      HessVecG and CrossVecG against the matrices
 //	truth        g_y(x, y*(x)) = 0, and ∇F against differences of F and against f_x − g_xy g_yy⁻¹ f_y
-//	effect       at some point f_x or g_xy is other than 0 in each entry of x: otherwise F does not depend on it, and the report has a gap
+//	effect       at some point f_x or g_xy is not 0 in each entry of x: otherwise F does not depend on it, and the report has a gap
 //
-// # Verdict
-//
-// Report.Err and the first line of the report distinguish three cases: something is wrong
-// (ErrWrong); nothing is wrong, but some oracle could not be verified (ErrIncomplete); everything
-// is verified and right. Without bilevel.Values the report cannot be complete: a negated f_y, where
-// f does not mix x and y, and a wrong constant in g_y contradict no other oracle.
-//
-// # Tolerances
-//
-// A derivative is the best of a ladder of extrapolated central differences. Its tolerance is ten
-// times the difference between steps of the ladder, plus the rounding that the shortest steps show,
-// so it follows the scale and the smoothness of the function. Where the tolerance exceeds a
-// thousandth of the largest entry, nothing is judged, and the report says so. Sums are compared to
-// 1e-9 of their largest entry.
-//
-// A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams get a z-test,
-// entry by entry, on Options.Samples draws. By Bonferroni's inequality, a call of Problem accuses a
-// correct problem with a probability of about FalseAlarm, as far as means are normally distributed.
-// Entries to which too few draws contribute are left out, and the report says how many.
+// Report.Err and the first line of the report say whether something is wrong (ErrWrong), or some
+// oracle could not be verified (ErrIncomplete), or all is verified and right. Without
+// bilevel.Values the report is never complete: a negated f_y, where f does not mix x and y, and a
+// wrong constant in g_y contradict no other oracle.
 //
 // Points and samples are drawn from Options.Seed: the same problem and options give the same
-// report.
+// report. For each point and two samples, a check costs 12 evaluations of g_y and of each value for
+// every coordinate of x and y; for each oracle, one evaluation of every term of a finite sum, or of
+// Options.Samples draws. Everything allocates.
 //
-// # Points
+// # How it works
 //
-// Points x lie in Options.Set. Steps of differences stay in it where X has room for them along a
-// coordinate; where it has none, as in a simplex, they leave it, by at most a hundredth of ScaleX,
-// and an oracle that fails out there is skipped, not accused.
+// A derivative is the best of a ladder of extrapolated central differences. Its tolerance is ten
+// times the difference between steps of the ladder, plus the rounding that the shortest show. Where
+// it exceeds a thousandth of the largest entry, nothing is judged, and the report says so. Sums are
+// compared to 1e-9 of their largest entry.
 //
-// # Cost
+// A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams get a z-test,
+// entry by entry, on Options.Samples draws, with Bonferroni's inequality: a call accuses a correct
+// problem with a probability of about FalseAlarm, as far as means are normally distributed. Entries
+// to which too few draws contribute are left out, and counted.
 //
-// For each point and two samples, 12 evaluations of g_y and of each value for every coordinate of x
-// and y; for each oracle, one evaluation of every term of a finite sum, or of Options.Samples
-// draws. Everything allocates, and is not meant for inner loops.
+// Points x lie in Options.Set. Steps of differences stay in it where X has room; where it has none,
+// as in a simplex, they leave it by at most a hundredth of ScaleX, and an oracle that fails out
+// there is skipped, not accused.
 package check
 
 import (
@@ -74,8 +65,8 @@ type Options struct {
 	Seed   uint64 // of points and samples
 
 	// Set is the region of x; nil means bilevel.Space. A point is the average of the projections of
-	// Center and of three normal draws around it with deviation 4·ScaleX, so that it lies inside
-	// where X has an inside and Center is in X or near it.
+	// Center and of three normal draws around it with deviation 4·ScaleX: inside where X has an
+	// inside.
 	Set    bilevel.Set
 	Center []float64 // nil means 0
 	ScaleX float64   // > 0; 0 means 1
@@ -92,10 +83,9 @@ type Options struct {
 }
 
 // Problem checks the oracles of p, and Products, UpperGradient, Values, Truth and StronglyConvex
-// where p implements them. The error is only about the options or the dimensions; the report says
-// what is wrong with the oracles. Panics of oracles are caught. An oracle that failed, or that does
-// not keep to its samples, gets no further check. Comparisons with an oracle that was found wrong
-// are skipped, so that a mistake has one name.
+// where p implements them. The error is about the options or the dimensions alone; the report says
+// what is wrong with oracles. Panics of oracles are caught. An oracle that failed, or does not keep
+// to its samples, is not checked further, nor another by it: a mistake has one name.
 func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	dx, dy := p.Dims()
 	if dx < 1 || dy < 1 {
@@ -170,14 +160,12 @@ func (o *Options) complete(dx, dy int) error {
 	return o.Set.Validate(dx)
 }
 
-// point is a place at which oracles are checked, with two samples of each stream.
 type point struct {
 	index int
 	x, y  []float64
 	names [2][2]bilevel.Sample // by stream
 }
 
-// checker is the state of one call of Problem.
 type checker struct {
 	o       Options
 	p       bilevel.Problem
@@ -208,7 +196,7 @@ func newChecker(p bilevel.Problem, o Options, dx, dy int) *checker {
 	return c
 }
 
-// point draws y, and x = (P(c) + P(c+z) + P(c−z) + P(c+z′))/4, which is in X because X is convex.
+// point draws y, and x = (P(c) + P(c+z) + P(c−z) + P(c+z′))/4, in X by convexity.
 func (c *checker) point(index int) point {
 	pt := point{index: index, x: make([]float64, c.dx), y: make([]float64, c.dy)}
 	z, w := make([]float64, c.dx), make([]float64, c.dx)
@@ -237,7 +225,6 @@ func (c *checker) point(index int) point {
 	return pt
 }
 
-// name draws a sample of a stream.
 func (c *checker) name(stream int) bilevel.Sample {
 	if n := c.sizes[stream]; n > 0 {
 		return bilevel.Sample(c.rng.Uint64N(n))

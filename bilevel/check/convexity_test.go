@@ -12,7 +12,6 @@ import (
 	"stable/mat"
 )
 
-// reshaped adds c/2·‖y‖² to g of a good problem.
 func reshaped(c float64) *mutant {
 	q := newGood()
 	return &mutant{full: q,
@@ -65,7 +64,6 @@ func TestSingularIsNotStronglyConvex(t *testing.T) {
 	requireOnly(t, run(t, bare{m}, Options{}), Convexity, "HessG") // of a g without curvature
 }
 
-// promises says how convex g is.
 type promises struct {
 	*quadratic.Problem
 	s func(x []float64) float64
@@ -73,8 +71,7 @@ type promises struct {
 
 func (p promises) ConvexityAt(x []float64) float64 { return p.s(x) }
 
-// A promise of convexity is held against single samples: one that is too high by a thousandth is
-// found, and so is one that is no number, fails, or writes into x.
+// A promise of convexity is held against single samples: a thousandth too high is found.
 func TestPromise(t *testing.T) {
 	constant := func(s float64) func([]float64) float64 { return func([]float64) float64 { return s } }
 	for want, s := range map[string]func(x []float64) float64{

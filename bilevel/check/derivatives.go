@@ -7,8 +7,7 @@ import (
 	"stable/bilevel"
 )
 
-// valued reports whether a gradient can be compared with the values of its function. Where it cannot,
-// it notes what is left.
+// valued reports whether a gradient can be compared with values; otherwise it notes what is left.
 func (c *checker) valued(grad, value *oracle, left string) bool {
 	switch {
 	case value == nil:
@@ -21,8 +20,7 @@ func (c *checker) valued(grad, value *oracle, left string) bool {
 	return false
 }
 
-// derivativesF compares f_x and f_y with differences of f; without Values, the Jacobian of (f_x,
-// f_y) with its transpose.
+// derivativesF compares f_x and f_y with differences of f, or by symmetryF.
 func (c *checker) derivativesF() {
 	grad, value := c.oracle("GradF"), c.oracle("ValueF")
 	if !c.usable(grad, Derivative) {
@@ -58,7 +56,6 @@ func (c *checker) symmetryF(grad *oracle, pt point, batch []bilevel.Sample) {
 	c.symmetric(grad, pt, batch, all, "∂(f_x,f_y)/∂(x,y)")
 }
 
-// symmetric compares a square Jacobian with its transpose.
 func (c *checker) symmetric(o *oracle, pt point, batch []bilevel.Sample, j *jacobian, quantity string) bool {
 	shown := &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, j.m, j.m)}}
 	m := comparison{check: Symmetry, o: shown, pt: pt, batch: batch, against: "the transposed entry",
@@ -76,7 +73,7 @@ func (c *checker) symmetric(o *oracle, pt point, batch []bilevel.Sample, j *jaco
 	return c.judge(m)
 }
 
-// derivativesG compares g_y with differences of g, and g_xy and g_yy with differences of g_y.
+// derivativesG compares g_y with differences of g, and g_xy and g_yy with those of g_y.
 func (c *checker) derivativesG() {
 	grad, value := c.oracle("GradG"), c.oracle("ValueG")
 	cross, hess := c.oracle("CrossG"), c.oracle("HessG")
@@ -136,8 +133,8 @@ func (c *checker) secondDerivatives(grad, cross, hess *oracle, pt point, batch [
 	c.judgeSecond(grad, all)
 }
 
-// judgeSecond judges g_xy and g_yy, unless it is g_y that is wrong: because g says so, because it
-// is not symmetric, or because both miss it by the same factor.
+// judgeSecond judges g_xy and g_yy, unless g_y is wrong: g says so, it is not symmetric, or both
+// miss it by one factor.
 func (c *checker) judgeSecond(grad *oracle, all []comparison) {
 	if c.log.wrong(Derivative, grad.name) || c.log.wrong(Symmetry, grad.name) {
 		for _, m := range all {
@@ -166,8 +163,7 @@ func (c *checker) judgeSecond(grad *oracle, all []comparison) {
 	}
 }
 
-// derivativeXG compares g_x, where the problem has it, with differences of g; without Values, its
-// Jacobian in y with g_xy.
+// derivativeXG compares g_x with differences of g; without Values, by mixed.
 func (c *checker) derivativeXG() {
 	grad, value, cross := c.oracle("GradXG"), c.oracle("ValueG"), c.oracle("CrossG")
 	if grad == nil || !c.usable(grad, Derivative) {
@@ -188,7 +184,6 @@ func (c *checker) derivativeXG() {
 	}
 }
 
-// mixed compares the Jacobian of g_x in y with g_xy.
 func (c *checker) mixed(grad, cross *oracle, pt point, batch []bilevel.Sample) {
 	if why := c.doubt(cross.name); why != "" {
 		c.log.gap(Symmetry, grad.name, "%s", why)
@@ -213,8 +208,7 @@ func (c *checker) mixed(grad, cross *oracle, pt point, batch []bilevel.Sample) {
 	c.judge(m)
 }
 
-// batches returns the batches for differences: the two single samples, and the exact value of a
-// simulator that has one.
+// batches are those for differences: two single samples, and a simulator's exact value.
 func (c *checker) batches(o *oracle, pt point) [][]bilevel.Sample {
 	s := pt.names[o.stream]
 	b := [][]bilevel.Sample{{s[0]}, {s[1]}}
@@ -236,7 +230,6 @@ func (c *checker) slopes(o *oracle, pt point, batch []bilevel.Sample, z []float6
 	return c.differentiate(eval, z, steps)
 }
 
-// jacobians differentiates o in x and in y.
 func (c *checker) jacobians(o *oracle, pt point, batch []bilevel.Sample) (jx, jy *jacobian, ok bool) {
 	jx, ok1 := c.slopes(o, pt, batch, pt.x)
 	jy, ok2 := c.slopes(o, pt, batch, pt.y)
@@ -246,8 +239,7 @@ func (c *checker) jacobians(o *oracle, pt point, batch []bilevel.Sample) (jx, jy
 	return jx, jy, ok1 && ok2
 }
 
-// compare judges the values of an oracle by the derivatives that they should be, listed in the same
-// order.
+// compare judges the values of an oracle by the derivatives that they should be, in the same order.
 func (c *checker) compare(check string, o *oracle, pt point, batch []bilevel.Sample, got []float64, against string,
 	js ...*jacobian) bool {
 	return c.judge(c.comparison(check, o, pt, batch, got, against, js...))
@@ -273,8 +265,7 @@ func (c *checker) reportRough(check string, o *oracle, n int) {
 	}
 }
 
-// doubt says which of the oracles was found wrong, so that others cannot be judged by it. It is
-// empty if none was.
+// doubt says which of the oracles was found wrong, or nothing: others cannot be judged by it.
 func (c *checker) doubt(names ...string) string {
 	for _, name := range names {
 		o := c.oracle(name)

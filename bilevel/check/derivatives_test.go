@@ -35,8 +35,7 @@ func requireOnly(t testing.TB, r *Report, check, oracle string) []Finding {
 	return r.Findings
 }
 
-// root is a problem that is defined for x > 0 only: g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log
-// x_i.
+// root is defined for x > 0 only: g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i.
 type root struct {
 	fussy bool // errors outside, instead of NaN
 }
@@ -109,7 +108,6 @@ func TestPointsStayInTheRegion(t *testing.T) {
 	assert.ErrorIs(t, run(t, root{}, Options{}).Err(), ErrWrong)
 }
 
-// scaled is a good problem with s·f instead of f.
 func scaled(s float64, terms uint64) *mutant {
 	q := newGood()
 	q.n = terms
@@ -146,7 +144,6 @@ func TestTolerancesFollowTheScale(t *testing.T) {
 	}
 }
 
-// withGX is good with a g_x that is off by factor and shift.
 type withGX struct {
 	*good
 	factor, shift float64
@@ -193,8 +190,7 @@ func TestGradXG(t *testing.T) {
 	requireOnly(t, run(t, bareGX{bad, bad}, Options{}), Symmetry, "GradXG")
 }
 
-// Rounding noise in values must not be taken for a wrong gradient, and must not hide that nothing
-// was judged.
+// Rounding in values is no wrong gradient, and does not hide that nothing was judged.
 func TestRoughValuesAreReported(t *testing.T) {
 	for _, c := range []struct {
 		noise  float64

@@ -11,16 +11,15 @@ const (
 	eps     = 0x1p-52 // spacing of float64 at 1
 )
 
-// jacobian holds derivatives of a vector function of n variables with m entries: d[k*m+e] =
-// ∂out_e/∂z_k, with tolerances.
+// jacobian holds derivatives of m entries in n variables: d[k*m+e] = ∂out_e/∂z_k, with tolerances.
 type jacobian struct {
 	m      int
 	d, tol []float64
 	scale  float64 // of the function, by which zero derivatives are judged
 }
 
-// differentiate returns the Jacobian of eval in all coordinates of z, which it changes and
-// restores. steps gives the longest step of each coordinate. It is false if an evaluation fails.
+// differentiate returns the Jacobian of eval in z, which it changes and restores, with longest
+// steps for each coordinate. It is false if an evaluation fails.
 func (c *checker) differentiate(eval func() ([]float64, bool), z, steps []float64) (*jacobian, bool) {
 	j := new(jacobian)
 	for k := range z {
@@ -38,10 +37,9 @@ func (c *checker) differentiate(eval func() ([]float64, bool), z, steps []float6
 // ladder returns derivatives in coordinate k of z, from the steps h, h/4, h/16, …
 //
 // D(h) = (f(z+h) − f(z−h))/2h has the error c·h² + …, which R(h) = (16 D(h/4) − D(h))/15 removes
-// (Richardson's extrapolation, as in Ridders, Adv. Eng. Softw. 4, 1982). ladder takes the R with
-// the least estimated error: the difference from its neighbour, plus rounding. The differences
-// between the shortest steps estimate the rounding of f, which is at least some eps of the largest
-// entry.
+// (Richardson; Ridders, Adv. Eng. Softw. 4, 1982). ladder takes the R with the least estimated
+// error: the difference from its neighbour, plus rounding, some eps of the largest entry or what
+// the shortest steps show.
 func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int,
 	h float64) (d, tol []float64, scale float64, ok bool) {
 	var central [levels][]float64
@@ -84,8 +82,8 @@ func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int,
 	return d, tol, scale / step[0], true
 }
 
-// rough leaves out the entries that say nothing about a matrix with entries as large as top (their
-// tolerance becomes +Inf), and returns their number.
+// rough sets the tolerance of entries that say nothing beside entries as large as top to +Inf, and
+// returns their number.
 func (j *jacobian) rough(top float64) int {
 	n, most := 0, 1e-3*max(top, maxAbs(j.d), 1e-6*j.scale)
 	for k, t := range j.tol {
@@ -97,8 +95,7 @@ func (j *jacobian) rough(top float64) int {
 	return n
 }
 
-// stepsX returns the longest step for each coordinate of x, short enough to stay in X, and whether
-// all of them do.
+// stepsX returns the longest step for each coordinate of x, and whether all stay in X.
 func (c *checker) stepsX(x []float64) (steps []float64, inside bool) {
 	steps, inside = make([]float64, len(x)), true
 	z, p := append([]float64(nil), x...), make([]float64, len(x))

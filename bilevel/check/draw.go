@@ -6,8 +6,7 @@ import (
 	"stable/bilevel"
 )
 
-// basics calls o with every kind of batch at every point, so that eval makes the checks of a single
-// call.
+// basics calls o with every kind of batch at every point, for the checks of eval.
 func (c *checker) basics(o *oracle) {
 	for _, pt := range c.points {
 		s := pt.names[o.stream]
@@ -24,8 +23,7 @@ func (c *checker) basics(o *oracle) {
 	}
 }
 
-// sameDraw evaluates each sample twice, once more after a visit to another point, and at a point
-// close by.
+// sameDraw evaluates each sample twice, again after a visit elsewhere, and at a point close by.
 func (c *checker) sameDraw(o *oracle) {
 	for _, pt := range c.points {
 		for _, s := range pt.names[o.stream] {
@@ -62,8 +60,7 @@ func (c *checker) sameDrawAt(o *oracle, pt point, batch []bilevel.Sample) {
 		}
 	}
 	// A smooth function changes a thousand times less at the near point than at the far one; with a
-	// fresh draw it changes as much. Rounding, and the error of an iterative solver, are too small
-	// to look like a fresh draw.
+	// fresh draw it changes as much. Rounding is too small to look like a fresh draw.
 	top := maxAbs(first)
 	for k := range first {
 		n, f := math.Abs(atNear[k]-first[k]), math.Abs(atFar[k]-first[k])
@@ -97,7 +94,6 @@ func (c *checker) shifted(pt point, d float64) point {
 	return q
 }
 
-// firstDifference returns the first index at which the bits differ, or −1.
 func firstDifference(a, b []float64) int {
 	for k := range a {
 		if math.Float64bits(a[k]) != math.Float64bits(b[k]) {
@@ -107,7 +103,7 @@ func firstDifference(a, b []float64) int {
 	return -1
 }
 
-// batchMean compares a batch with a repeated name with the mean of its single samples.
+// batchMean compares a batch with a repeated name with the mean of its singles.
 func (c *checker) batchMean(o *oracle) {
 	if o.bad != "" {
 		c.log.gap(BatchMean, o.name, "%s", o.bad)

@@ -29,9 +29,9 @@ func (d *drawer) Step(it *bilevel.Iteration) error {
 // mostDraws is the largest number of samples of a run that are drawn once more.
 const mostDraws = 1 << 20
 
-// drawn wants the samples of an unbounded stream that the oracles were asked for to be some of those
-// that the run drew: a seed gives the same names in the same order, whatever the sizes of the batches.
-// The names of a finite sum say nothing, since any of them may have been drawn.
+// drawn wants the samples of an unbounded stream that oracles were asked for to be some that the
+// run drew: a seed gives the same names in the same order, whatever the batches. Any name of a
+// finite sum may have been drawn.
 func (t *trial) drawn(w *watched, s *bilevel.Solver) {
 	c := s.Counts()
 	d := &drawer{n: [2]uint64{upper: c.Xi, lower: c.Phi}}

@@ -7,9 +7,9 @@ import (
 	"stable/bilevel"
 )
 
-// effect notes the entries of x on which F depends nowhere that it looks: f_x is 0, and g_xy is, or
-// all of f_y. It looks at the points of the other checks, and, since a loss such as a hinge is flat
-// at some, at 20 more where that leaves an entry without effect.
+// effect notes the entries of x on which F depends nowhere: f_x is 0, and g_xy is, or all of f_y.
+// Since a loss such as a hinge is flat at some points, it looks at 20 more where an entry is
+// without effect.
 func (c *checker) effect() {
 	f, g := c.oracle("GradF"), c.oracle("CrossG")
 	if c.doubt(f.name, g.name) != "" {
@@ -53,8 +53,8 @@ func (c *checker) effect() {
 	}
 }
 
-// nonzero calls seen with the positions of the entries of an oracle that are not 0 at a point, for
-// one of the two samples or for all of them.
+// nonzero calls seen with the positions of entries that are not 0 at a point, for one of two
+// samples or for all.
 func (c *checker) nonzero(o *oracle, pt point, seen func(k int)) {
 	s := pt.names[o.stream]
 	batches := [][]bilevel.Sample{s[:1], s[1:], nil}

@@ -11,7 +11,7 @@ import (
 	"stable/mat"
 )
 
-// losses is a problem of two losses: f adds up and g pulls y to what its function of x is.
+// losses are two: f adds up and g pulls y to what its function of x is.
 func losses(t *testing.T, l auto.Losses, f, pull func(x, y auto.Vec, s bilevel.Sample) auto.Num) *auto.Problem {
 	t.Helper()
 	l.Dy, l.F = 1, f
@@ -21,7 +21,6 @@ func losses(t *testing.T, l auto.Losses, f, pull func(x, y auto.Vec, s bilevel.S
 	return p
 }
 
-// Entries of x that act nowhere are named, as a gap: no oracle is wrong.
 func TestNoEffect(t *testing.T) {
 	first := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.At(0).Sin() }
 	second := func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.At(1).Sin() }
@@ -75,7 +74,6 @@ func TestEffectAnywhere(t *testing.T) {
 	assert.ErrorContains(t, run(t, p, Options{ScaleX: 1e-3}).Err(), "do Options.Center and ScaleX keep away from where")
 }
 
-// inexact is a finite sum whose mean g_xy nobody can compute.
 type inexact struct{ *auto.Problem }
 
 func (p inexact) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {

@@ -7,8 +7,8 @@ import (
 	"stable/bilevel"
 )
 
-// comparison has the values of an oracle and the values that they should be. An infinite tolerance
-// leaves an entry out.
+// comparison holds an oracle's values and what they should be; an infinite tolerance leaves one
+// out.
 type comparison struct {
 	check          string
 	o              *oracle
@@ -18,7 +18,6 @@ type comparison struct {
 	against        string // what want is
 }
 
-// wrong returns the positions that differ by more than their tolerance.
 func (m comparison) wrong() []int {
 	var bad []int
 	for k := range m.got {
@@ -60,7 +59,6 @@ func (c *checker) judge(m comparison) bool {
 	return false
 }
 
-// hint says what kind of mistake the whole looks like.
 func (m comparison) hint() string {
 	if r, ok := m.ratio(); ok {
 		return fmt.Sprintf("all entries are %.3g times that", r)
@@ -71,7 +69,7 @@ func (m comparison) hint() string {
 	return ""
 }
 
-// ratio returns r ≠ 1 with got = r·want, if there is one and there are entries enough to tell.
+// ratio returns r ≠ 1 with got = r·want, if there is one and entries enough to tell.
 func (m comparison) ratio() (float64, bool) {
 	gw, ww := 0.0, 0.0
 	for k := range m.got {
@@ -93,7 +91,6 @@ func (m comparison) ratio() (float64, bool) {
 	return r, true
 }
 
-// transposed reports whether got is wantᵀ, for a square matrix.
 func (m comparison) transposed() bool {
 	b := m.o.blocks[0]
 	if b.shape != dense || b.rows != b.cols || b.rows < 2 {

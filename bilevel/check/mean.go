@@ -9,19 +9,18 @@ import (
 	"stable/mat"
 )
 
-// average is the mean of an oracle's single samples at a point, over the whole of a finite sum or
-// over draws.
+// average is the mean of an oracle's single samples at a point.
 type average struct {
 	mean  []float64
 	whole bool // over the whole sum
 	n     int
 
-	// Of draws only: the standard error of the mean, and how many draws contribute to it,
-	// (Σd²)²/Σd⁴ for deviations d from the mean.
+	// Of draws only: the standard error, and how many draws count, (Σd²)²/Σd⁴ for deviations d from
+	// the mean.
 	se, effective []float64
 }
 
-// many returns every sample of a finite sum that is not too long, or else Options.Samples draws.
+// many returns every sample of a finite sum that is not too long, or Options.Samples draws.
 func (c *checker) many(o *oracle) (names []bilevel.Sample) {
 	if c.enumerable(o) {
 		for i := range c.sizes[o.stream] {
@@ -35,14 +34,12 @@ func (c *checker) many(o *oracle) (names []bilevel.Sample) {
 	return names
 }
 
-// singles averages o over single samples, those of many.
 func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	names := c.many(o)
 	a := &average{n: len(names), whole: c.enumerable(o)}
 	m := o.size()
 	a.mean = make([]float64, m)
-	// The sums of powers of the deviations from the first draw, in units of it: no cancellation
-	// where an entry is constant, and no overflow.
+	// Powers of deviations from the first draw, in units of it: no cancellation, no overflow.
 	var origin []float64
 	unit := 1.0
 	var s [4][]float64
@@ -84,8 +81,6 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	return a, true
 }
 
-// unbiased compares the exact value of every oracle with the mean of its single samples, at the
-// first point.
 func (c *checker) unbiased() {
 	pt, entries := c.points[0], 0
 	for _, o := range c.oracles {
@@ -150,8 +145,8 @@ func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z 
 	c.judge(m)
 }
 
-// more says what to raise where a share of the draws that it takes were there: a half more than that,
-// since the share is an estimate, to two digits.
+// more says what to raise where a share of the draws that it takes were there: a half more, to two
+// digits.
 func (c *checker) more(o *oracle, share float64) string {
 	text := "raise Samples"
 	if n := 1.5 * float64(c.o.Samples) / share; n < 1e9 {
@@ -164,7 +159,7 @@ func (c *checker) more(o *oracle, share float64) string {
 	return text
 }
 
-// meanOf returns the exact value of o, or the mean over a finite sum that can be averaged in full.
+// meanOf returns the exact value of o, or the mean over a finite sum.
 func (c *checker) meanOf(o *oracle, pt point) ([]float64, bool) {
 	if out, ok := c.eval(o, pt, nil); ok {
 		return out, true
@@ -179,9 +174,8 @@ func (c *checker) meanOf(o *oracle, pt point) ([]float64, bool) {
 	return a.mean, true
 }
 
-// convexity checks the smallest eigenvalue of the mean of g_yy. For a mean over draws, four
-// standard errors are allowed: an eigenvalue moves by at most the Frobenius norm of the error
-// (Weyl's inequality).
+// convexity checks the smallest eigenvalue of the mean of g_yy, up to four standard errors of
+// draws: it moves by at most the Frobenius norm of the error (Weyl).
 func (c *checker) convexity() {
 	o := c.oracle("HessG")
 	if !c.usable(o, Convexity) {
@@ -205,8 +199,8 @@ func (c *checker) convexity() {
 		}
 		least := j.Values()[0]
 		slack += float64(c.dy) * eps * maxAbs(j.Values()) * c.o.Tol
-		// Without a modulus to ask for, an eigenvalue within rounding of 0 is not positive; that
-		// within noise of 0 may be.
+		// Without MuG, an eigenvalue within rounding of 0 is not positive; one within noise of 0
+		// may be.
 		bad := !(least >= c.o.MuG-slack)
 		if c.o.MuG == 0 && slack <= 1e-9*maxAbs(j.Values()) {
 			bad = !(least > slack)
@@ -225,7 +219,6 @@ func (c *checker) convexity() {
 	}
 }
 
-// promise compares g_yy of single samples with the promise of a bilevel.StronglyConvex.
 func (c *checker) promise() {
 	const name = "ConvexityAt"
 	p, ok := c.p.(bilevel.StronglyConvex)
@@ -258,7 +251,6 @@ func (c *checker) promise() {
 	}
 }
 
-// keeps checks that the smallest eigenvalue of one sample's g_yy is at least s, as promised.
 func (c *checker) keeps(o *oracle, pt point, batch []bilevel.Sample, s float64) {
 	out, ok := c.eval(o, pt, batch)
 	if !ok {

@@ -38,19 +38,17 @@ func (b *Breach) Error() string {
 
 // MethodOptions says on what Method runs a method. The zero value is usable.
 type MethodOptions struct {
-	// Problem is the problem of all runs. nil means two of package quadratic, a stream and a sum of
-	// 12 terms: 3 variables in x and 4 in y, noise on every derivative, and eigenvalues between 1
-	// and 3 in the mean g_yy and in f_xx. The step sizes of the method must suit it.
+	// Problem is the problem of all runs, which must suit the method's step sizes. nil means two of
+	// package quadratic, a stream and a sum of 12 terms: 3 variables in x and 4 in y, noise on
+	// every derivative, eigenvalues between 1 and 3 in the mean g_yy and in f_xx.
 	Problem bilevel.Problem
 
-	// Options are those of the runs: the starting point, the seed, the set. Method chooses the
-	// batch sizes. With neither Problem nor Set, one of the runs is in the box [0, 1]^3, at a
-	// corner of which it starts.
+	// Options are those of the runs; Method chooses the batch sizes. With neither Problem nor Set,
+	// one of the runs starts at a corner of the box [0, 1]^3.
 	Options bilevel.Options
 
-	// As returns p as the method wants its problem, for a method that looks in Iteration.Problem
-	// for an interface that is not of package bilevel. nil returns p itself. The oracles of what it
-	// returns must be those of p.
+	// As returns p, with the same oracles, in the form that the method looks for in
+	// Iteration.Problem. nil returns p itself.
 	As func(p bilevel.Problem) bilevel.Problem
 
 	Steps int // of each run, ≥ 1; 0 means 24. A rule that acts later is not seen
@@ -58,7 +56,7 @@ type MethodOptions struct {
 
 // Method checks that a method keeps the rules of bilevel.Method and bilevel.Stepper on small
 // problems: in runs on a stream and on a finite sum, with one sample a step, with batches of 2 and
-// 3, with full batches, and in a feasible set. These are the rules:
+// 3, with full batches, and in a feasible set.
 //
 //	name        Name is not empty, and always the same
 //	start       Start calls no oracle, draws no sample, and refuses by an error that wraps ErrOption
@@ -73,10 +71,10 @@ type MethodOptions struct {
 //	oracle      an error of an oracle ends the step, and is the error of the run
 //	not finite  so does NaN or infinity from an oracle, and no oracle is asked at such a point
 //
-// The error is nil if all rules are kept. Otherwise it joins one *Breach for each broken rule, from
-// the first run that shows it. A run that Start refuses is left out, and so are full batches where
-// the problem has no exact values; if all are left out, the rule start is broken. Method does not
-// check that the method converges, nor that its steps allocate nothing.
+// The error is nil if all rules are kept, else it joins one *Breach for each broken rule, from the
+// first run that shows it. A run that Start refuses is left out, and so are full batches without
+// exact values; if all are left out, the rule start is broken. Method checks neither that the
+// method converges, nor that its steps allocate nothing.
 //
 // Cost: for each run about Steps²/2 steps, and 5·Steps for each oracle that the method calls.
 func Method(m bilevel.Method, o MethodOptions) error {
@@ -108,7 +106,6 @@ func Method(m bilevel.Method, o MethodOptions) error {
 	return errors.Join(in.breaches...)
 }
 
-// trials returns the runs to make.
 func (o *MethodOptions) trials() ([]*trial, error) {
 	with := func(upper, lower int) bilevel.Options {
 		opt := o.Options
@@ -146,7 +143,6 @@ func (o *MethodOptions) trials() ([]*trial, error) {
 	return all, nil
 }
 
-// inspection is what a call of Method has found so far.
 type inspection struct {
 	breaches []error
 	refused  error

@@ -15,8 +15,7 @@ import (
 	"stable/mat"
 )
 
-// guest is a method of a stranger's: SOBA with a mean of its directions, and a coin. With a flaw,
-// it breaks one rule.
+// guest is a stranger's method: SOBA with a mean, and a coin. With a flaw, it breaks one rule.
 type guest struct {
 	flaw  string
 	alpha float64
@@ -125,7 +124,6 @@ func (m *visitor) Step(it *bilevel.Iteration) error {
 	return it.UseSteps(m.alpha, 0.1, 0)
 }
 
-// spoil breaks rules between the oracles and the movement.
 func (m *visitor) spoil(it *bilevel.Iteration) error {
 	switch m.flaw {
 	case "asks there":
@@ -153,7 +151,6 @@ func (m *visitor) spoil(it *bilevel.Iteration) error {
 	return nil
 }
 
-// outside breaks rules at the end of a step.
 func (m *visitor) outside(it *bilevel.Iteration) {
 	switch m.flaw {
 	case "leaves X":
@@ -199,7 +196,6 @@ func (m *visitor) State(st *bilevel.State) {
 	}
 }
 
-// breaches are the rules that an error of Method names.
 func breaches(t *testing.T, err error) (rules []string) {
 	if err == nil {
 		return nil
@@ -214,7 +210,7 @@ func breaches(t *testing.T, err error) (rules []string) {
 	return rules
 }
 
-// A guest that keeps all rules passes; each flaw is seen, and called by its name.
+// A guest that keeps all rules passes; each flaw is called by its name.
 func TestMethodFindsFlaws(t *testing.T) {
 	for _, c := range []struct {
 		flaw    string
@@ -266,8 +262,7 @@ func TestMethodFindsFlaws(t *testing.T) {
 	}
 }
 
-// Method runs on a problem of the caller's, in the form that the method asks for, whatever the
-// problem has besides its four oracles. Full batches are left out where it has no exact values.
+// Method runs on a problem of the caller's, whatever that has besides its four oracles.
 func TestMethodOptions(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 1, LG: 2, LP: 2, SigmaGy: 0.3, Terms: 12})
 	require.NoError(t, err)
@@ -318,7 +313,6 @@ func TestMethodOptions(t *testing.T) {
 	require.ErrorIs(t, Method(nil, MethodOptions{}), bilevel.ErrOption)
 }
 
-// simulated is a problem without exact values.
 type simulated struct {
 	*good
 	full, others *int
@@ -342,7 +336,6 @@ func (shaky) Project(dst, x []float64) {
 	}
 }
 
-// A step of size 0 moves x by the rounding of a projection, and is no breach.
 func TestRoundingIsNoStep(t *testing.T) {
 	g := newGuest("")
 	g.alpha = 0

@@ -15,7 +15,6 @@ const (
 	lower        // the stream of φ
 )
 
-// samples names those of the streams.
 var samples = [2]string{upper: "ξ", lower: "φ"}
 
 // oracle is one method of the problem, seen as a function of (x, y, batch) that fills a flat
@@ -39,8 +38,7 @@ const (
 	symmetric
 )
 
-// block is one destination of an oracle: memory for it, and more, full of sentinels, at the end of
-// each row.
+// block is one destination of an oracle, with sentinels at the end of each row.
 type block struct {
 	quantity   string
 	shape      shape
@@ -62,10 +60,9 @@ func (b *block) size() int { return b.rows * b.cols }
 
 func (b *block) row(i int) []float64 { return b.mem[i*(b.cols+pad):][:b.cols:b.cols] }
 
-// vec is the destination of a vector, stored as one row.
 func (b *block) vec() []float64 { return b.row(0) }
 
-// dense calls f with the matrix and notes whether its header is still the same afterwards.
+// dense calls f with the matrix and notes whether its header stays the same.
 func (b *block) dense(f func(*mat.Dense) error) error {
 	d := mat.Dense{Rows: b.rows, Cols: b.cols, Stride: b.cols + pad, Data: b.mem}
 	err := f(&d)
@@ -74,7 +71,6 @@ func (b *block) dense(f func(*mat.Dense) error) error {
 	return err
 }
 
-// sym is dense for a symmetric matrix.
 func (b *block) sym(f func(*mat.Sym) error) error {
 	return b.dense(func(d *mat.Dense) error {
 		s := mat.Sym{N: d.Rows, Stride: d.Stride, Data: d.Data}
@@ -100,7 +96,7 @@ func (b *block) prefill(v float64) {
 	}
 }
 
-// strayed reports whether something stands between the rows that was not there before.
+// strayed reports whether a sentinel is gone.
 func (b *block) strayed() bool {
 	for i := range b.rows {
 		for _, v := range b.mem[i*(b.cols+pad)+b.cols : (i+1)*(b.cols+pad)] {
@@ -134,7 +130,7 @@ func (o *oracle) size() int {
 	return n
 }
 
-// entry returns the quantity and the indices that stand at position k of the flat vector.
+// entry returns the quantity and the indices at position k of the flat vector.
 func (o *oracle) entry(k int) (quantity string, i, j int) {
 	for _, b := range o.blocks {
 		if k >= b.size() {
@@ -208,7 +204,6 @@ func (c *checker) list() []*oracle {
 	return all
 }
 
-// oracle returns the oracle of a name, nil if the problem has none.
 func (c *checker) oracle(name string) *oracle {
 	for _, o := range c.oracles {
 		if o.name == name {
@@ -218,8 +213,8 @@ func (c *checker) oracle(name string) *oracle {
 	return nil
 }
 
-// eval returns the values of o at (pt.x, pt.y). It returns false if there are none: because o has
-// no exact value, or with a finding. It makes all checks that concern a single call.
+// eval returns the values of o at (pt.x, pt.y), after all checks of a single call; false with a
+// finding, or if o has no exact value.
 func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, bool) {
 	if o.bad != "" || len(batch) == 0 && o.noExact {
 		return nil, false
@@ -293,9 +288,8 @@ func (c *checker) unmodified(o *oracle, pt point, batch []bilevel.Sample, quanti
 	}
 }
 
-// notFinite finds out why entries of out are not finite: because the oracle reads its destination
-// or leaves entries of it alone (then destinations hold 0 from here on), or because it computes
-// that.
+// notFinite finds out why entries are not finite: the oracle reads its destination or leaves
+// entries alone (destinations then hold 0 from here on), or computes that.
 func (c *checker) notFinite(o *oracle, pt point, batch []bilevel.Sample, out []float64) ([]float64, bool) {
 	zero, err0 := c.attempt(o, pt, batch, 0)
 	one, err1 := c.attempt(o, pt, batch, 1)
@@ -324,7 +318,6 @@ func (c *checker) notFinite(o *oracle, pt point, batch []bilevel.Sample, out []f
 	return nil, false
 }
 
-// guard calls f and turns a panic into an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -8,8 +8,7 @@ import (
 	"stable/mat"
 )
 
-// good is a correct problem that is neither quadratic nor separable; each term of the sum has
-// parameters of its own:
+// good is correct, neither quadratic nor separable; each term of the sum has its own parameters:
 //
 //	f = Σ cos(x_i + a_i) + ½‖y − b‖² + (Σ x_i)·uᵀy
 //	g = ½ yᵀA y + Σ e^{x_j/2} y_j²/2 + κ Σ cos(y_j + p_j) − sin(x)ᵀB y,    A = diag(2, 3, …) + ¼·11ᵀ, j of x_j modulo dx.
@@ -21,8 +20,7 @@ type good struct {
 
 func newGood() *good { return &good{dx: 3, dy: 3, n: 12, sigma: 0.3} }
 
-// wholeSum is the number of terms that a simulator's parameters are made of: names are taken modulo
-// it, so that there is an exact value.
+// wholeSum is the number of terms of a simulator: names are taken modulo it, for an exact value.
 const wholeSum = 12
 
 type term struct {
@@ -169,14 +167,12 @@ func sum(x []float64) float64 {
 	return s
 }
 
-// full is all that good can do.
 type full interface {
 	bilevel.Problem
 	bilevel.Products
 	bilevel.Values
 }
 
-// mutant is a problem of which some oracles are replaced.
 type mutant struct {
 	full
 	gradF     func(fx, fy, x, y []float64, xi []bilevel.Sample) error

@@ -6,8 +6,6 @@ import (
 	"stable/bilevel"
 )
 
-// products compares HessVecG and CrossVecG with the matrices of HessG and CrossG, for single
-// samples and the exact value.
 func (c *checker) products() {
 	for _, p := range []struct{ vec, matrix string }{{"HessVecG", "HessG"}, {"CrossVecG", "CrossG"}} {
 		vec, matrix := c.oracle(p.vec), c.oracle(p.matrix)
@@ -50,7 +48,7 @@ func (c *checker) product(vec, matrix *oracle, pt point, batch []bilevel.Sample)
 	c.columns(vec, matrix, pt, batch, a)
 }
 
-// columns finds the entries of the matrix that a product gets wrong, by multiplying unit vectors.
+// columns finds the wrong entries of a product by multiplying unit vectors.
 func (c *checker) columns(vec, matrix *oracle, pt point, batch []bilevel.Sample, a []float64) {
 	old := append([]float64(nil), c.vec...)
 	defer copy(c.vec, old)

@@ -29,16 +29,14 @@ const (
 )
 
 var (
-	// The error of Report.Err wraps ErrWrong if there are findings.
+	// Report.Err wraps ErrWrong if there are findings.
 	ErrWrong = errors.New("check: problem is wrong")
 
-	// The error of Report.Err wraps ErrIncomplete if nothing was found wrong, but some oracle could
-	// not be verified.
+	// Report.Err wraps ErrIncomplete if there are none, but some oracle could not be verified.
 	ErrIncomplete = errors.New("check: problem is not fully verified")
 )
 
-// A Finding is one thing that is wrong. A report has at most the worst five of the entries that are
-// wrong in the same way.
+// A Finding is one thing that is wrong; a report has the worst five of those wrong in the same way.
 type Finding struct {
 	Check    string           // Call, Finite, …
 	Oracle   string           // the method of the problem, as GradF or Solution
@@ -54,7 +52,6 @@ type Finding struct {
 	severity float64
 }
 
-// entry names the entry, such as g_xy[0,3].
 func (f Finding) entry() string {
 	switch {
 	case f.I < 0:
@@ -86,9 +83,9 @@ type Pass struct {
 type Skip struct {
 	Check, Oracle, Reason string
 
-	// Gap says that the oracle may be wrong in a way that only this check would have seen. It is
-	// false where there is nothing to check, an exact value that the problem does not have, or
-	// where Options have left it out.
+	// Gap says that only this check would have seen a mistake of the oracle. It is false where
+	// there is nothing to check, an exact value that the problem does not have, or where Options
+	// have left it out.
 	Gap bool
 }
 
@@ -101,9 +98,8 @@ type Report struct {
 	Skipped  []Skip
 }
 
-// Err returns nil if every oracle was verified and found right. It returns an error that wraps
-// ErrWrong, with a line for each finding, if there are findings; if there are none, but gaps, an
-// error that wraps ErrIncomplete, with a line for each gap.
+// Err returns nil if every oracle was verified and found right. Otherwise it wraps ErrWrong, with a
+// line for each finding, or if there are none ErrIncomplete, with a line for each gap.
 func (r *Report) Err() error {
 	var lines []string
 	for _, f := range r.Findings {
@@ -121,8 +117,7 @@ func (r *Report) Err() error {
 	return nil
 }
 
-// Gaps returns the skipped checks that leave an oracle unverified. The report is complete if there
-// are none.
+// Gaps returns the skipped checks that leave an oracle unverified.
 func (r *Report) Gaps() []Skip {
 	var gaps []Skip
 	for _, s := range r.Skipped {
@@ -251,7 +246,6 @@ func (l *log) gap(check, oracle, format string, args ...any) {
 	l.skip(Skip{check, oracle, fmt.Sprintf(format, args...), true})
 }
 
-// skip notes a check that is not made.
 func (l *log) skip(s Skip) {
 	if !slices.Contains(l.skipped, s) {
 		l.skipped = append(l.skipped, s)

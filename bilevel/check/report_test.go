@@ -32,8 +32,7 @@ func apart(sign float64) *mutant {
 	}
 }
 
-// Without Values the report is not complete, whether f_y is right or not, and says so in its first
-// line and as an error.
+// Without Values the report is not complete, whether f_y is right or not, and says so.
 func TestUnverifiedIsNoPass(t *testing.T) {
 	require.NoError(t, run(t, apart(1), Options{}).Err())
 	requireOnly(t, run(t, apart(-1), Options{}), Derivative, "GradF")

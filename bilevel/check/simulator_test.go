@@ -14,7 +14,6 @@ import (
 	"stable/mat"
 )
 
-// biased adds a bias to the exact g_y.
 type biased struct {
 	*quadratic.Problem
 	bias float64
@@ -56,8 +55,7 @@ func TestSimulatorsAreRarelyAccused(t *testing.T) {
 	}
 }
 
-// rare is a long sum of which one term in 10⁸ has noise in f_x[0], which no z-test can see; the
-// exact value knows it.
+// rare is a long sum of which one term in 10⁸ has noise in f_x[0]; the exact value knows it.
 type rare struct{ *quadratic.Problem }
 
 func (r rare) Streams() (upper, lower uint64) { return 1 << 40, 0 }
@@ -81,7 +79,7 @@ func TestRareEntriesAreLeftOut(t *testing.T) {
 			"raise Samples, or MaxTerms to 1099511627776", true})
 }
 
-// square is a stream with the square of a normal number in f_x[0], of which few draws count.
+// square is a stream with a squared normal number in f_x[0], of which few draws count.
 type square struct{ *quadratic.Problem }
 
 func (square) noise(xi []bilevel.Sample) (mean float64) {
@@ -103,7 +101,6 @@ func (s square) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	return f + x[0]*s.noise(xi), err
 }
 
-// The report says how many draws to take, and with so many nothing is left out.
 func TestTooFewDraws(t *testing.T) {
 	p := square{newQuadratic(t, noisy)}
 	r := run(t, p, Options{NoTruth: true})

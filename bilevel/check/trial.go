@@ -12,7 +12,6 @@ import (
 	"stable/mat"
 )
 
-// trial is a run that is made again and again.
 type trial struct {
 	name  string
 	p     bilevel.Problem
@@ -26,7 +25,6 @@ type trial struct {
 
 func (t *trial) breach(rule, format string, args ...any) { t.in.breach(rule, t.name, format, args...) }
 
-// moment is what a run is between two steps.
 type moment struct {
 	x, y   []float64
 	counts bilevel.Counts
@@ -36,7 +34,6 @@ func now(s *bilevel.Solver) moment {
 	return moment{slices.Clone(s.X()), slices.Clone(s.Y()), s.Counts()}
 }
 
-// differs says where a run is not what it should be, or nothing.
 func (m moment) differs(want moment) string {
 	for _, v := range []struct {
 		name string
@@ -54,7 +51,7 @@ func (m moment) differs(want moment) string {
 	return ""
 }
 
-// inspect makes all runs of a trial. It returns an error if there are none to make.
+// inspect makes all runs of a trial. An error says that there are none to make.
 func (t *trial) inspect() error {
 	w, err := t.clean()
 	if w == nil {
@@ -76,7 +73,6 @@ func (t *trial) inspect() error {
 	return nil
 }
 
-// start returns a Solver on w, with a panic of Start as an error.
 func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err error) {
 	p := w.problem()
 	if t.as != nil {
@@ -86,8 +82,8 @@ func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err e
 	return s, err
 }
 
-// clean makes the undisturbed run, judges it by itself, and returns what it asked for. It returns
-// nil where no other run can be compared with it, and an error if it is refused.
+// clean makes the undisturbed run, judges it, and returns what it asked for: nil where no other run
+// can be compared with it, an error if it is refused.
 func (t *trial) clean() (*watched, error) {
 	w, name := watch(t.p), t.m.Name()
 	if name == "" {
@@ -126,8 +122,8 @@ func (t *trial) clean() (*watched, error) {
 	return w, nil
 }
 
-// step does one step, and compares the iterate that it was given with what is left of it. The
-// Solver keeps that in the memory of the next iterate until the next step.
+// step does one step, and checks the iterate that was given to it, which the Solver keeps in the
+// memory of the next one.
 func (t *trial) step(s *bilevel.Solver) error {
 	k, before, x, y := s.K(), now(s), s.X(), s.Y()
 	err := s.Step()
@@ -138,7 +134,7 @@ func (t *trial) step(s *bilevel.Solver) error {
 	return err
 }
 
-// feasible wants x to be where its projection is, up to rounding.
+// feasible wants x to be its own projection, up to rounding.
 func (t *trial) feasible(s *bilevel.Solver) {
 	if t.opt.Set == nil {
 		return
@@ -152,7 +148,7 @@ func (t *trial) feasible(s *bilevel.Solver) {
 	}
 }
 
-// reported wants a step size above 0 of what the last step has moved by more than rounding.
+// reported wants a step size above 0 of what has moved by more than rounding.
 func (t *trial) reported(s *bilevel.Solver) {
 	alpha, beta := s.StepSizes()
 	before, after := t.want[len(t.want)-2], t.want[len(t.want)-1]
@@ -170,7 +166,7 @@ func (t *trial) reported(s *bilevel.Solver) {
 	}
 }
 
-// counted compares what the problem was asked for with what the run says that it has used.
+// counted compares what the problem was asked for with the run's counts.
 func (t *trial) counted(w *watched, s *bilevel.Solver) {
 	c, asked := s.Counts(), w.counts
 	drawn := [2]uint64{upper: c.Xi, lower: c.Phi}
@@ -187,8 +183,7 @@ func (t *trial) counted(w *watched, s *bilevel.Solver) {
 	}
 }
 
-// follows does the steps that are left. It returns an error unless they are those of the
-// undisturbed run.
+// follows does the steps that are left, and wants them to be those of the undisturbed run.
 func (t *trial) follows(s *bilevel.Solver) error {
 	for {
 		if d := now(s).differs(t.want[s.K()]); d != "" {
@@ -203,7 +198,7 @@ func (t *trial) follows(s *bilevel.Solver) error {
 	}
 }
 
-// shared makes the run beside one with another seed, and reports whether it has the same bits.
+// shared makes the run beside one with another seed, and reports whether the bits are the same.
 func (t *trial) shared() bool {
 	other := t.opt
 	other.Seed++
@@ -224,7 +219,7 @@ func (t *trial) shared() bool {
 	return d == ""
 }
 
-// resume saves the run after every step, and goes on from each of these checkpoints.
+// resume saves the run after every step, and goes on from each checkpoint.
 func (t *trial) resume() {
 	s, err := t.start(watch(t.p), t.opt)
 	files := make([]bytes.Buffer, t.steps+1)
@@ -246,8 +241,7 @@ func (t *trial) resume() {
 	}
 }
 
-// resumeFrom loads the checkpoint of step k, and does the steps that are left, to the last
-// checkpoint.
+// resumeFrom loads the checkpoint of step k, and goes on to the last one.
 func (t *trial) resumeFrom(k int, file, last []byte) error {
 	s, err := t.start(watch(t.p), t.opt)
 	if err != nil {
@@ -270,7 +264,6 @@ func (t *trial) resumeFrom(k int, file, last []byte) error {
 	return nil
 }
 
-// saves returns an error unless the checkpoint of s is the given one.
 func saves(s *bilevel.Solver, want []byte) error {
 	var file bytes.Buffer
 	if err := s.Save(&file); err != nil {

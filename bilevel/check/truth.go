@@ -8,7 +8,6 @@ import (
 	"stable/mat"
 )
 
-// truth checks Solution and Objective, where the problem has them.
 func (c *checker) truth() {
 	p, ok := c.p.(bilevel.Truth)
 	if !ok {
@@ -83,7 +82,7 @@ func (c *checker) factor(pt point) (*chol.Cholesky, bool) {
 	return f, f.Factor(mat.SymOf(c.dy, h)) == nil
 }
 
-// stationary compares y* with one Newton step from it, y* − g_yy⁻¹ g_y.
+// stationary compares y* with y* − g_yy⁻¹ g_y.
 func (c *checker) stationary(solution *oracle, star point) bool {
 	if why := c.doubt("GradG", "HessG"); why != "" {
 		c.log.gap(Truth, solution.name, "%s", why)
@@ -103,8 +102,7 @@ func (c *checker) stationary(solution *oracle, star point) bool {
 	return c.close(solution, star, star.y, want, max(maxAbs(star.y), c.o.ScaleY), "a Newton step on g_y = 0")
 }
 
-// objective compares F with a gradient with F without one and with f(x, y*(x)), and ∇F with
-// differences of F.
+// objective compares F with gradient, F without, f(x, y*(x)), and ∇F with differences of F.
 func (c *checker) objective(value, gradient *oracle, star point) {
 	both, ok := c.eval(gradient, star, nil)
 	alone, ok1 := c.eval(value, star, nil)

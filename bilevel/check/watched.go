@@ -12,7 +12,6 @@ import (
 )
 
 // watched is a problem that counts what it is asked for, and of which one call can go wrong.
-// problem returns it with the methods that the problem has.
 type watched struct {
 	bilevel.Problem
 	sizes  [2]uint64                      // of the streams
@@ -31,10 +30,8 @@ const (
 	isInf        // its first number is +Inf
 )
 
-// errFault is what an oracle returns that is made to fail.
 var errFault = errors.New("an oracle was made to fail")
 
-// fault says which call of which oracle goes wrong.
 type fault struct {
 	oracle     string
 	call, kind int
@@ -55,7 +52,7 @@ func watch(p bilevel.Problem) *watched {
 	return w
 }
 
-// problem returns w as a problem with products and g_x where the one that it watches has them.
+// problem returns w with products and g_x where the watched problem has them.
 func (w *watched) problem() bilevel.Problem {
 	products, ok := w.Problem.(bilevel.Products)
 	upper, ok2 := w.Problem.(bilevel.UpperGradient)
@@ -81,11 +78,10 @@ func (w *watched) problem() bilevel.Problem {
 	return w
 }
 
-// oracles returns the names of the oracles asked, in order.
 func (w *watched) oracles() []string { return slices.Sorted(maps.Keys(w.calls)) }
 
-// names returns how many samples of a stream must have been drawn: those of different names, or the
-// whole sum for an exact value.
+// names returns how many samples of a stream must have been drawn: of different names, or the whole
+// sum.
 func (w *watched) names(stream int) uint64 {
 	n := uint64(len(w.seen[stream]))
 	if w.exact[stream] {
@@ -94,8 +90,7 @@ func (w *watched) names(stream int) uint64 {
 	return n
 }
 
-// note notes a call that has returned err, and spoils it if it is its turn. first and last are the
-// numbers to spoil.
+// note notes a call that has returned err, and spoils first or last if it is its turn.
 func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64, batch []bilevel.Sample,
 	first, last *float64, err error) error {
 	call := w.calls[oracle]
@@ -150,7 +145,6 @@ func (w *watched) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	return w.note("HessG", lower, &w.counts.HessG, x, y, phi, &gyy.Row(0)[0], &last[len(y)-1], err)
 }
 
-// ConvexityAt is that of the problem, and −Inf where it has none.
 func (w *watched) ConvexityAt(x []float64) float64 {
 	if p, ok := w.Problem.(bilevel.StronglyConvex); ok {
 		return p.ConvexityAt(x)

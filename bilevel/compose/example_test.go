@@ -9,8 +9,7 @@ import (
 	"stable/mat"
 )
 
-// A portfolio of two assets from four scenarios of their returns: STABLE on the composition as a
-// bilevel problem.
+// A portfolio of two assets from four scenarios of their returns, by STABLE.
 func ExampleAdapt() {
 	returns := &mat.Dense{Rows: 4, Cols: 2, Stride: 2, Data: []float64{
 		0.9, 0.2,

@@ -14,19 +14,17 @@ import (
 //
 //	F(x) = −E[rᵀx] + λ Var[rᵀx],
 //
-// with weights x and returns r drawn uniformly from the rows of a table: a composition with h(x; r)
-// = (rᵀx, (rᵀx)²) and f(m, s) = −m + λ(s − m²). Because of the expectation inside the square, a
-// single sample gives no unbiased gradient; this makes the problem compositional (Wang, Fang, Liu,
-// 2017, section 5, in another form). There is no noise in f. A MeanVariance only reads the table,
-// and is safe for concurrent use.
+// with weights x and returns r drawn uniformly from the rows of a table: h(x; r) = (rᵀx, (rᵀx)²)
+// and f(m, s) = −m + λ(s − m²), without noise (Wang, Fang, Liu, 2017, section 5, in another form).
+// It only reads the table, and is safe for concurrent use.
 type MeanVariance struct {
 	returns *mat.Dense
 	risk    float64
 }
 
-// NewMeanVariance returns the problem for a table with a scenario in each row and an asset in each
-// column, which it keeps, and the weight risk = λ > 0 of the variance. An empty table, or values
-// that are not finite, give an error that wraps bilevel.ErrOption.
+// NewMeanVariance returns the problem for a table, which it keeps, with a scenario in each row and
+// an asset in each column, and λ = risk > 0. An empty table, or values that are not finite, give an
+// error that wraps bilevel.ErrOption.
 func NewMeanVariance(returns *mat.Dense, risk float64) (*MeanVariance, error) {
 	if returns == nil || returns.Rows < 1 || returns.Cols < 1 {
 		return nil, option.Bad("compose: NewMeanVariance: returns is empty")
@@ -48,7 +46,7 @@ func (m *MeanVariance) Dims() (dx, dy int) { return m.returns.Cols, 2 }
 // Streams returns 0 (f has no noise) and the number of scenarios.
 func (m *MeanVariance) Streams() (outer, inner uint64) { return 0, uint64(m.returns.Rows) }
 
-// each calls f with the returns of every scenario of the batch, and with their weight in the mean.
+// each calls f with the returns of every scenario of the batch, and their weight in the mean.
 func (m *MeanVariance) each(phi []bilevel.Sample, f func(r []float64, w float64)) error {
 	for s, w := range bilevel.Each(phi, m.returns.Rows) {
 		if uint64(s) >= uint64(m.returns.Rows) {
@@ -90,9 +88,9 @@ func (m *MeanVariance) Outer(df, y []float64, _ []bilevel.Sample) (float64, erro
 	return -y[0] + m.risk*(y[1]-y[0]*y[0]), nil
 }
 
-// Optimum returns x* = Σ⁻¹μ/(2λ), the minimiser of F over all of R^dx, for the mean μ and the
-// covariance Σ of the scenarios, and F(x*) = −μᵀx*/2. The error wraps chol.ErrNotPosDef where Σ is
-// singular to working precision. Cost: dx² flops a scenario and dx³/3.
+// Optimum returns x* = Σ⁻¹μ/(2λ), the minimiser of F over all of R^dx, for mean μ and covariance Σ
+// of the scenarios, and F(x*) = −μᵀx*/2. The error wraps chol.ErrNotPosDef where Σ is numerically
+// singular. Cost: dx² flops a scenario and dx³/3.
 func (m *MeanVariance) Optimum() (x []float64, f float64, err error) {
 	n := m.returns.Cols
 	mean, d, cov := make([]float64, n), make([]float64, n), mat.NewSym(n)

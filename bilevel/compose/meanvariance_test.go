@@ -26,7 +26,6 @@ func portfolio(t testing.TB, assets, scenarios int) *MeanVariance {
 	return m
 }
 
-// The closed form is the zero of ∇F, and F there is the minimum.
 func TestMeanVarianceOptimum(t *testing.T) {
 	m := portfolio(t, 5, 40)
 	x, want, err := m.Optimum()
@@ -66,8 +65,6 @@ func TestMeanVarianceOptimum(t *testing.T) {
 	assert.Error(t, m.Inner(make([]float64, 2), x, []bilevel.Sample{40}), "a scenario that does not exist")
 }
 
-// STABLE, SCGD and SCSC find the portfolio: with exact oracles up to rounding, and with one
-// scenario a step and falling step sizes to a hundredth of where they started.
 func TestPortfolioConverges(t *testing.T) {
 	m := portfolio(t, 4, 30)
 	best, least, err := m.Optimum()
@@ -104,8 +101,7 @@ func TestPortfolioConverges(t *testing.T) {
 	}
 }
 
-// Over the simplex, where there is no closed form, STABLE and SCSC end where the optimality
-// condition holds: ⟨∇F, e_i − x⟩ ≥ 0 for every corner.
+// Over the simplex STABLE and SCSC end where ⟨∇F, e_i − x⟩ ≥ 0 for every corner.
 func TestPortfolioOverSimplex(t *testing.T) {
 	m := portfolio(t, 4, 30)
 	set := bilevel.Simplex{}

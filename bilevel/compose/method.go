@@ -10,8 +10,7 @@ import (
 )
 
 // SCGD is stochastic compositional gradient descent (Wang, Fang, Liu, Mathematical Programming 161,
-// 2017, Algorithm 1), a bilevel.Method for the problems that Adapt makes. With one batch φ and one
-// batch ξ a step,
+// 2017, Algorithm 1), for the problems that Adapt makes. With one batch φ and one batch ξ a step,
 //
 //	y^{k+1} = (1 − β_k) y^k + β_k h(x^k; φ^k),
 //	x^{k+1} = P_X(x^k − α_k ∇h(x^k; φ^k) f'(y^{k+1}; ξ^k)).
@@ -19,8 +18,8 @@ import (
 // Two timescales: α_k ~ k^(−3/4), β_k ~ k^(−1/2) for a nonconvex F. With exact oracles it is ALSET
 // with one inner step.
 //
-// Samples per step: ξ and φ one batch. Oracles: GradG 1 (which asks for h), GradF 1 (f'), CrossVecG
-// 1 (∇h). Cost besides the oracles: O(dx + dy).
+// Samples per step: ξ and φ one batch. Oracles: GradG 1 (h), GradF 1 (f'), CrossVecG 1 (∇h). Other
+// cost: O(dx + dy).
 type SCGD struct {
 	// Alpha is the step size α_k ≥ 0 of x. Required.
 	Alpha bilevel.Schedule
@@ -34,21 +33,16 @@ type SCGD struct {
 //
 //	y^{k+1} = (1 − β_k) (y^k + h(x^k; φ^k) − h(x^{k−1}; φ^k)) + β_k h(x^k; φ^k),
 //
-// with the same φ at both points; at k = 0, x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2).
-// Oracles: GradG at two points for k ≥ 1, the others as for SCGD. Memory dx + dy more.
-//
-// Tests check the rule, and that of SCGD, against these equations, step
-// by step (TestMethodsFollowTheirPapers), and two properties: β = 1 is SCGD with β = 1, and exact
-// oracles with y⁰ = h(x⁰) make y^{k+1} = h(x^k) for every β, which is gradient descent on F.
+// with the same φ at both points; x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2). With β = 1 it
+// is SCGD; with exact oracles and y⁰ = h(x⁰) it is gradient descent on F. Oracles: GradG at two
+// points for k ≥ 1, the others as for SCGD. Memory dx + dy more.
 type SCSC struct {
 	// Alpha and Beta are as in SCGD. Required, ≥ 0.
 	Alpha, Beta bilevel.Schedule
 }
 
-// Name returns "SCGD".
 func (SCGD) Name() string { return "SCGD" }
 
-// Name returns "SCSC".
 func (SCSC) Name() string { return "SCSC" }
 
 // Start refuses a problem that is not compositional.
@@ -57,7 +51,6 @@ func (m SCGD) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.w
 // Start refuses a problem that is not compositional.
 func (m SCSC) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return SCGD(m).with(it, true) }
 
-// descent is the running state of SCGD and SCSC.
 type descent struct {
 	SCGD
 	corrected bool      // SCSC
@@ -90,8 +83,8 @@ func (m SCGD) with(it *bilevel.Iteration, corrected bool) (bilevel.Stepper, erro
 	}, nil
 }
 
-// Step writes both rules with g_y = y − h and g_xy = −∇h. The estimate of h is
-// y^{k+1} = y^k − β g, or y^k − g + (1 − β) gOld in SCSC.
+// Step writes both rules with g_y = y − h and g_xy = −∇h: y^{k+1} = y^k − β g, or y^k − g + (1 − β)
+// gOld in SCSC.
 func (m *descent) Step(it *bilevel.Iteration) error {
 	beta, err := it.At("Beta", m.Beta, 1)
 	if err != nil {
@@ -119,7 +112,6 @@ func (m *descent) Step(it *bilevel.Iteration) error {
 		return err
 	}
 
-	// x^{k+1} = P_X(x^k − α (f_x − g_xy f_y)), at y^{k+1}.
 	if err := o.GradF(m.fx, m.fy, x, yNext, it.DrawXi(0)); err != nil {
 		return err
 	}
@@ -132,7 +124,6 @@ func (m *descent) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// Vectors names the vectors of the last step.
 func (m *descent) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.g)
 	visit("g_y at the last iterate", m.gOld)
@@ -142,7 +133,6 @@ func (m *descent) Vectors(visit func(name string, v []float64)) {
 	visit("the hypergradient", m.d)
 }
 
-// State visits what outlives a step.
 func (m *descent) State(st *bilevel.State) {
 	if m.corrected {
 		st.Floats(m.xOld)

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/mat"
 )
 
-// options are those of a run of SCGD or SCSC.
 type options struct {
 	Alpha, Beta            bilevel.Schedule
 	Set                    bilevel.Set
@@ -40,8 +40,6 @@ func makeMethod(t testing.TB, name string, c Composition, o options) *bilevel.So
 	return s
 }
 
-// SCGD and SCSC against their equations: what they ask, with which sample, and what they make of
-// it.
 func TestMethodsFollowTheirPapers(t *testing.T) {
 	const lo, hi = -0.5, 0.6
 	alpha, beta := bilevel.Power{C: 0.3, P: 0.75}, bilevel.Power{C: 0.9, P: 0.5}
@@ -126,8 +124,8 @@ func TestOptionsAreRefused(t *testing.T) {
 		assert.ErrorContains(t, err, name+" takes a compositional problem")
 	}
 	for want, spoil := range map[string]func(o *options){
-		"at step 2 are α = +Inf": func(o *options) { o.Alpha = turn{2, math.Inf(1)} },
-		"Beta at step 2 is 1.5":  func(o *options) { o.Beta = turn{2, 1.5} },
+		"at step 2 are α = +Inf": func(o *options) { o.Alpha = bileveltest.Turn{K: 2, V: math.Inf(1)} },
+		"Beta at step 2 is 1.5":  func(o *options) { o.Beta = bileveltest.Turn{K: 2, V: 1.5} },
 	} {
 		o := good
 		spoil(&o)
@@ -140,23 +138,8 @@ func TestOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// plainProblem is a problem that is not compositional, or hides that it is.
 type plainProblem struct{ bilevel.Problem }
 
-// turn is 0.1, and v from step k on.
-type turn struct {
-	k int
-	v float64
-}
-
-func (s turn) At(k int) float64 {
-	if k >= s.k {
-		return s.v
-	}
-	return 0.1
-}
-
-// A step that explodes is refused, and nothing moves.
 func TestDivergence(t *testing.T) {
 	for _, name := range []string{"SCGD", "SCSC"} {
 		m := makeMethod(t, name, portfolio(t, 3, 10),
@@ -187,7 +170,6 @@ func TestStepsDoNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(50, func() { _ = s.Step() }), "STABLE")
 }
 
-// infinite is waves with an infinite derivative of f at call number 3.
 type infinite struct {
 	*waves
 	calls *int
@@ -201,7 +183,6 @@ func (w infinite) Outer(df, y []float64, xi []bilevel.Sample) (float64, error) {
 	return f, err
 }
 
-// A feasible set does not hide a step that is infinite.
 func TestInfiniteStepInABox(t *testing.T) {
 	for _, name := range []string{"SCGD", "SCSC"} {
 		m := makeMethod(t, name, infinite{newWaves(), new(int)},

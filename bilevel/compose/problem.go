@@ -2,20 +2,19 @@
 //
 //	min over x in X   F(x) = E_ξ[f(E_φ[h(x; φ)]; ξ)],    h: R^dx → R^dy,  f: R^dy → R,
 //
-// which are bilevel problems with an identity for a lower Hessian (Chen, Sun, Xiao, Yin, AISTATS
-// 2022, section 1):
+// as bilevel problems with an identity for a lower Hessian (Chen, Sun, Xiao, Yin, AISTATS 2022,
+// section 1):
 //
 //	g(x, y; φ) = ½‖y‖² − h(x; φ)ᵀy,    y*(x) = E h(x; φ),    g_y = y − h,  g_xy = −∇h,  g_yy = I.
-//
-// This g is ½‖y − h(x; φ)‖² minus ½‖h(x; φ)‖². The difference changes no derivative in the
-// contract, and makes the value of a batch the mean of its samples too.
 //
 // A caller writes a [Composition]; [Adapt] turns it into a bilevel.Problem, for every
 // bilevel.Method. [SCGD] and [SCSC] are methods made for such problems. [MeanVariance] is an
 // example with a closed-form solution.
 //
-// On such a problem STABLE has H_yy = I, so factorisations cost little. With H_xy = −J it is the
-// linearised SCSC
+// # How it works
+//
+// This g is ½‖y − h(x; φ)‖² minus ½‖h(x; φ)‖², so that the value of a batch, too, is the mean of
+// its samples. STABLE, with H_yy = I and H_xy = −J, becomes the linearised SCSC
 //
 //	x^{k+1} = P_X(x^k − α J f'(y^k)),    y^{k+1} = y^k − β(y^k − h(x^k; φ)) + Jᵀ(x^{k+1} − x^k).
 package compose
@@ -25,9 +24,8 @@ import (
 	"stable/mat"
 )
 
-// Composition is a compositional problem. Samples and batches are as in bilevel.Problem: a name is
-// one draw wherever it is evaluated, a batch asks for the mean, an empty batch for the expectation
-// (bilevel.ErrNoExact where there is none), and a destination is overwritten.
+// Composition is a compositional problem. Samples, batches and destinations are as in
+// bilevel.Problem; where an empty batch has no expectation, the error is bilevel.ErrNoExact.
 type Composition interface {
 	// Dims returns the lengths of x and of y = h(x).
 	Dims() (dx, dy int)
@@ -47,8 +45,7 @@ type Composition interface {
 	Outer(df, y []float64, xi []bilevel.Sample) (float64, error)
 }
 
-// Problem is a Composition as a bilevel problem. It is not safe for concurrent use: take one for
-// each goroutine.
+// Problem is a Composition as a bilevel problem, for one goroutine at a time.
 type Problem struct {
 	c  Composition
 	dh *mat.Dense // for products
@@ -73,10 +70,8 @@ func Adapt(c Composition) *Problem {
 // Composition returns the Composition.
 func (p *Problem) Composition() Composition { return p.c }
 
-// Dims returns those of the Composition.
 func (p *Problem) Dims() (dx, dy int) { return p.c.Dims() }
 
-// Streams returns those of the Composition.
 func (p *Problem) Streams() (upper, lower uint64) { return p.c.Streams() }
 
 // GradF writes f_x = 0 and f_y = f'(y; ξ).

@@ -14,9 +14,7 @@ import (
 	"stable/mat"
 )
 
-// waves is a composition with noise in h, ∇h and f', made from the names of the samples: h_j = Σ_i
-// b_ij(φ) sin(x_i) + ¼x_j, f = Σ log cosh(y_j − a_j(ξ)). Names are taken modulo 8, so that there is
-// an exact value.
+// waves is h_j = Σ_i b_ij(φ) sin(x_i) + ¼x_j, f = Σ log cosh(y_j − a_j(ξ)), names modulo 8.
 type waves struct {
 	dx, dy       int
 	outer, inner uint64
@@ -81,7 +79,6 @@ func (w *waves) Outer(df, y []float64, xi []bilevel.Sample) (f float64, err erro
 	return f, nil
 }
 
-// The adapted problems keep the contract: derivatives, exact values, batches, products, truth.
 func TestAdaptedProblemsAreRight(t *testing.T) {
 	for name, c := range map[string]Composition{
 		"sum":           newWaves(),

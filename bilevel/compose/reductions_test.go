@@ -12,8 +12,6 @@ import (
 	"stable/mat"
 )
 
-// STABLE on the adapted problem is the linearised SCSC, written here from its equations: H_yy = I,
-// and J follows ∇h by (STABLE-H).
 func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	const alpha, beta, tau, lo, hi = 0.1, 0.3, 0.4, -0.5, 0.6
 	c := newWaves()
@@ -61,7 +59,6 @@ func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	}
 }
 
-// β = 1 leaves SCSC nothing to correct: it is SCGD, bit for bit, and draws the same samples.
 func TestSCSCWithBetaOneIsSCGD(t *testing.T) {
 	o := options{Alpha: bilevel.Constant(0.2), Beta: bilevel.Constant(1), Seed: 3, X0: []float64{1, 2, 3}}
 	a, b := makeMethod(t, "SCGD", newWaves(), o), makeMethod(t, "SCSC", newWaves(), o)
@@ -73,8 +70,7 @@ func TestSCSCWithBetaOneIsSCGD(t *testing.T) {
 	}
 }
 
-// With exact oracles and y⁰ = h(x⁰), SCSC keeps y^{k+1} = h(x^k) for every β: gradient descent on
-// F.
+// With exact oracles and y⁰ = h(x⁰), SCSC keeps y^{k+1} = h(x^k): gradient descent on F.
 func TestExactSCSCIsGradientDescent(t *testing.T) {
 	const alpha = 0.2
 	p := Adapt(newWaves())
@@ -94,9 +90,7 @@ func TestExactSCSCIsGradientDescent(t *testing.T) {
 	}
 }
 
-// How far y lags behind h(x) while x travels, with exact oracles and y⁰ = h(x⁰): SCGD by the order
-// of α, STABLE, whose correction is the tangent of h, by the order of α², SCSC not at all. This is
-// what lets the two keep one timescale.
+// With exact oracles y lags behind h(x) by O(α) in SCGD, by O(α²) in STABLE, not at all in SCSC.
 func TestLag(t *testing.T) {
 	const beta = 0.5
 	p := Adapt(newWaves())

@@ -14,7 +14,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// bent is a problem without noise whose constants are known over the whole space,
+// bent has no noise, and constants that are known over the whole space,
 //
 //	g = ½ yᵀA y − sin(x)ᵀB y + c Σ sin(x_i) sin(y_i) + c Σ cos(y_j),    A = diag(2, 3, …),
 //	f = Σ log cosh(x_i − 1) + Σ log cosh(y_j + 1).
@@ -114,8 +114,7 @@ func (p *bent) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// Solution is Newton's method; the modulus of g is so near its diagonal that it needs no damping
-// from 0.
+// Solution is Newton's method, which needs no damping from 0.
 func (p *bent) Solution(y, x []float64) error {
 	clear(y)
 	for range 50 {

@@ -8,8 +8,7 @@ import (
 	"stable/mat"
 )
 
-// The dynamics of Theorem 1, without noise, at half of the bound on α/β that its proof has: the
-// distance to the solution falls all along.
+// At half of Theorem 1's bound on α/β, the distance to the solution falls.
 func Example() {
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 3, Seed: 1})
 	if err != nil {

@@ -1,22 +1,18 @@
 // Package flow integrates the continuous-time dynamics behind STABLE (Chen, Sun, Xiao, Yin, AISTATS
-// 2022, section 2.3, Theorem 1), on the exact oracles of a bilevel problem without constraints.
-// STABLE is their discrete, stochastic form:
+// 2022, section 2.3, Theorem 1), on the exact oracles of a bilevel problem without constraints:
 //
 //	x' = −α T(x, y),    T(x, y) = f_x − g_xy g_yy⁻¹ f_y,
 //	y' = −β g_y − g_yy⁻¹ g_xyᵀ x'.
 //
-// The paper prints (eq.ode_stable) with a plus sign inside T; (eq.ode_x), the proof and the method
-// have the minus used here. With the plus, the equilibria are not the stationary points of F.
-//
-// The second term of y' carries y along with y*(x): in a quadratic problem y − y*(x) decays by −β
-// g_yy alone, whatever x does. So
+// The second term of y' carries y along with y*(x), so that
 //
 //	V(x, y) = F(x) + ½‖y − y*(x)‖²
 //
-// falls along every solution if α/β is small enough (MaxAlpha), and is at rest only where ∇F(x) = 0
-// and y = y*(x).
-//
-// One Euler step of length h is the step of STABLE with exact oracles and step sizes hα and hβ.
+// falls along every solution if α/β is small enough ([MaxAlpha]), and is at rest only where ∇F(x) =
+// 0 and y = y*(x). One Euler step of length h is the step of STABLE with exact oracles and step
+// sizes hα and hβ. The paper prints (eq.ode_stable) with a plus sign inside T; (eq.ode_x), the
+// proof and the method have the minus, without which the equilibria are not the stationary points
+// of F.
 package flow
 
 import (
@@ -53,9 +49,9 @@ type Options struct {
 	// ratio shapes the path.
 	Alpha, Beta float64
 
-	// H is the length h of a step in time, finite and > 0. Required. y' has the rates
-	// β·(eigenvalues of g_yy), so RK4 is stable up to about h = 2.78/(βL_g), Euler up to 2/(βL_g)
-	// (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
+	// H is the length h of a step in time, finite and > 0. Required. RK4 is stable up to about h =
+	// 2.78/(βL_g), Euler up to 2/(βL_g) (Hairer, Wanner, Solving Ordinary Differential Equations
+	// II, section IV.2).
 	H float64
 
 	// Scheme is RK4 (the default) or Euler.
@@ -65,7 +61,7 @@ type Options struct {
 	X0, Y0 []float64
 }
 
-// Flow is a path of the dynamics. New makes one. It is for one goroutine at a time.
+// Flow is a path of the dynamics, for one goroutine at a time. New makes one.
 type Flow struct {
 	p     bilevel.Problem
 	truth bilevel.Truth // nil where the problem has none
@@ -83,8 +79,8 @@ type Flow struct {
 	star   []float64 // y*(x) of the last Lyapunov
 }
 
-// New returns the flow of p at its starting point. It calls no oracle. The error wraps
-// bilevel.ErrOption and names the field.
+// New returns the flow of p at its start, and calls no oracle. The error wraps bilevel.ErrOption
+// and names the field.
 func New(p bilevel.Problem, o Options) (*Flow, error) {
 	if p == nil {
 		return nil, option.Bad("flow: New needs a problem")
@@ -130,8 +126,8 @@ func (o *Options) validate(dx, dy int) error {
 	return nil
 }
 
-// Velocity writes x' and y' at (x, y), of lengths dx and dy; no argument may overlap another. It
-// does not move the flow.
+// Velocity writes x' and y' at (x, y), of lengths dx and dy, and does not move the flow; no
+// argument may overlap another.
 //
 // Errors are those of the oracles, bilevel.ErrNoExact among them, and one that wraps
 // chol.ErrNotPosDef where g_yy is not positive definite. Cost: one call of every oracle on an empty
@@ -166,12 +162,12 @@ func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
 	return nil
 }
 
-// stage is one evaluation of a Runge-Kutta rule: at the state plus at·h times the velocity of the
-// stage before, with a weight in the sum.
+// stage is one evaluation of a Runge-Kutta rule: at the state plus at·h times the last velocity,
+// with a weight.
 type stage struct{ at, weight float64 }
 
-// The explicit rules in which each stage uses the one before only (Hairer, Nørsett, Wanner, Solving
-// Ordinary Differential Equations I, table II.1.2).
+// Explicit rules (Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, table
+// II.1.2).
 var rules = [...][]stage{
 	RK4:   {{0, 1. / 6}, {1. / 2, 1. / 3}, {1. / 2, 1. / 3}, {1, 1. / 6}},
 	Euler: {{0, 1}},

@@ -16,7 +16,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// subject is a problem with its truth and its constants.
 type subject struct {
 	p interface {
 		bilevel.Problem
@@ -39,7 +38,6 @@ func subjects(t testing.TB) map[string]subject {
 	return m
 }
 
-// start returns a point at a distance.
 func start(s subject, seed uint64) (x, y []float64) {
 	dx, dy := s.p.Dims()
 	x, y = mattest.Vec(dx, seed), mattest.Vec(dy, seed+1000)
@@ -75,8 +73,6 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Theorem 1, (C2): the velocity vanishes at (x*, y*(x*)), and nowhere else: not at another (x,
-// y*(x)), where x' = −α∇F, and not at another y, where y' + g_yy⁻¹ g_xyᵀ x' = −β g_y ≠ 0.
 func TestAtRestOnlyAtTheSolution(t *testing.T) {
 	const alpha, beta = 0.7, 1.3
 	for name, s := range subjects(t) {
@@ -108,7 +104,6 @@ func TestAtRestOnlyAtTheSolution(t *testing.T) {
 	}
 }
 
-// From every start the flow settles, and where it settles ∇F = 0 and y = y*(x).
 func TestSettlesAtStationaryPoints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -134,8 +129,7 @@ func TestSettlesAtStationaryPoints(t *testing.T) {
 	}
 }
 
-// In a quadratic problem y − y*(x) decays by −β g_yy alone, whatever the rate of x: with the same β
-// and two α, the same errors at the same times.
+// In a quadratic problem y − y*(x) decays by −β g_yy alone, whatever the rate of x.
 func TestCorrectionCarriesTheError(t *testing.T) {
 	s := subjects(t)["quadratic"]
 	x, y := start(s, 3)
@@ -155,7 +149,6 @@ func TestCorrectionCarriesTheError(t *testing.T) {
 	assert.InDeltaSlice(t, errs[0], errs[1], 1e-11)
 }
 
-// One Euler step is the step of STABLE with exact oracles.
 func TestEulerIsSTABLE(t *testing.T) {
 	const h, alpha, beta = 0.1, 0.7, 1.5
 	for name, s := range subjects(t) {
@@ -232,7 +225,6 @@ func (p failing) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error
 	return p.fail("HessG")
 }
 
-// On an error nothing moves.
 func TestErrors(t *testing.T) {
 	for _, at := range []string{"GradF", "GradG", "CrossG", "HessG", "indefinite", "NaN"} {
 		f, err := New(failing{newBent(), at}, Options{Alpha: 1, Beta: 1, H: 0.1, X0: []float64{1, 2}})

@@ -8,7 +8,7 @@ import (
 	"stable/bilevel/option"
 )
 
-// ErrNoTruth is what Lyapunov returns for a problem that does not implement bilevel.Truth.
+// ErrNoTruth is what Lyapunov returns for a problem without bilevel.Truth.
 var ErrNoTruth = errors.New("flow: problem does not know its solution")
 
 // Lyapunov returns V = F(x) + ½‖y − y*(x)‖² (eq.cont-lyap) at the present state. Errors are
@@ -36,19 +36,14 @@ func (f *Flow) Lyapunov() (float64, error) {
 //
 //	α ≤ 2μ_g β / (L_f² + 2 B_x L),
 //
-// and +Inf if nothing bounds it. L_f is that of c.Lipschitz. B_x bounds ‖x'‖/α = ‖T‖, which is C_fx
-// + (C_gxy/μ_g) C_fy. L is the Lipschitz constant of g_yy⁻¹ g_xyᵀ in y, for which the paper writes
-// L_y, although the L_y of its auxiliary lemma is another, that of y*(x):
+// and +Inf if nothing bounds it. L_f is that of c.Lipschitz, B_x = C_fx + (C_gxy/μ_g) C_fy bounds
+// ‖T‖, and L = L_gxy/μ_g + C_gxy L_gyy/μ_g² is the Lipschitz constant of g_yy⁻¹ g_xyᵀ in y, for
+// which the paper writes L_y, elsewhere that of y*(x). Read from c are MuG > 0, Lfx, Lfy, Lgxy,
+// Lgyy, Cfx, Cfy and Cgxy. An error wraps bilevel.ErrOption.
 //
-//	‖A⁻¹B − Ã⁻¹B̃‖ ≤ ‖A⁻¹‖ ‖B − B̃‖ + ‖A⁻¹‖ ‖A − Ã‖ ‖Ã⁻¹‖ ‖B̃‖,  so  L = L_gxy/μ_g + C_gxy L_gyy/μ_g².
-//
-// The bound is sufficient, and V may rise beyond it; in a quadratic problem, where L = 0, V falls
-// up to twice the bound (its proof gives a factor 2 away by Young's inequality). At the bound
-// itself the proof shows V' ≤ −½α‖∇F‖² only, so for a V at rest nowhere but at the solution take α
-// below it.
-//
-// Read from c are MuG > 0, Lfx, Lfy, Lgxy, Lgyy, Cfx, Cfy and Cgxy. An error wraps
-// bilevel.ErrOption.
+// The bound is sufficient; in a quadratic problem, where L = 0, V falls up to twice the bound. At
+// the bound itself the proof shows V' ≤ −½α‖∇F‖² only: for a V at rest nowhere but at the solution
+// take α below it.
 func MaxAlpha(c bilevel.Constants, beta float64) (float64, error) {
 	if !(beta > 0) || math.IsInf(beta, 1) {
 		return 0, option.Bad("flow: MaxAlpha: beta is %v, want a finite number > 0", beta)

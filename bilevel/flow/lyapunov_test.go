@@ -14,8 +14,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// Theorem 1, (C1): within the condition V falls at every step, from wherever the flow starts, until
-// it is at rest.
 func TestLyapunovFalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -49,9 +47,8 @@ func TestLyapunovFalls(t *testing.T) {
 	}
 }
 
-// The condition is no accident of the proof: where g is quadratic and dx = dy = 1, V' = −αF'² −
-// αJF'e − βAe² with J = B/A and e = y − y*(x), and is negative for all F' and e exactly if α <
-// 4βA/J², twice the bound. Below that V falls from the worst start F' = −Je/2, and above it rises.
+// With g quadratic, dx = dy = 1, J = B/A and e = y − y*(x), V' = −αF'² − αJF'e − βAe² is negative
+// for all F' and e exactly if α < 4βA/J², twice the bound.
 func TestLyapunovRisesBeyondTwiceTheBound(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 1, Dy: 1, Seed: 4, MuG: 0.8, CrossNorm: 3})
 	require.NoError(t, err)
@@ -87,9 +84,7 @@ func TestLyapunovRisesBeyondTwiceTheBound(t *testing.T) {
 	}
 }
 
-// On the nonquadratic problem V rises outside of the condition, too: near a stationary point of F,
-// with y away from y*(x), where the bound is left far enough behind. From the same starts it falls
-// within the condition.
+// On the nonquadratic problem V rises far outside of the condition, near a stationary point of F.
 func TestLyapunovRisesOnBent(t *testing.T) {
 	s := subjects(t)["bent"]
 	most, err := MaxAlpha(s.c, 1)
@@ -121,8 +116,8 @@ func TestLyapunovRisesOnBent(t *testing.T) {
 	}
 }
 
-// MaxAlpha by hand: C_gxy/μ_g = 2, L_f = 1 + 2·3 + 3/2·(6 + 2·8) = 40, B_x = 2 + 2·3 = 8, L = (6 +
-// 2·8)/2 = 11.
+// By hand: C_gxy/μ_g = 2, L_f = 1 + 2·3 + 3/2·(6 + 2·8) = 40, B_x = 2 + 2·3 = 8, L = (6 + 2·8)/2 =
+// 11.
 func TestMaxAlpha(t *testing.T) {
 	c := bilevel.Constants{Lfx: 1, Lfy: 3, Lgxy: 6, Lgyy: 8, Cfx: 2, Cfy: 3, Cgxy: 4, MuG: 2}
 	got, err := MaxAlpha(c, 5)

@@ -8,13 +8,8 @@ import (
 	"stable/bilevel/option"
 )
 
-// alternating is the running state of BSA, TTSA, stocBiO and ALSET. They differ in the number t_k
-// of inner steps, in the step sizes, and in the estimator of the hypergradient h. Step k does
-//
-//	y^{k,0} = y^k,   y^{k,t+1} = y^{k,t} − β g_y(x^k, y^{k,t}; φ^{k,t}) for t < t_k,   y^{k+1} = y^{k,t_k},
-//	x^{k+1} = P_X(x^k − α_k h),   h at (x^k, y^{k+1}),
-//
-// with a batch of φ for each inner step, and independent ones for h.
+// alternating is the running state of BSA, TTSA, stocBiO and ALSET, which differ in the number t_k
+// of inner steps, in the step sizes, and in the estimator of h.
 type alternating struct {
 	name        string // the Go name
 	alpha, beta bilevel.Schedule
@@ -24,11 +19,9 @@ type alternating struct {
 	gy, h       []float64
 }
 
-// maxInner bounds t_k, so that it fits an int on every machine.
 const maxInner = 1 << 30
 
-// startAlternating checks the parameters that the methods of this kind share, and makes the memory.
-// name is the method's Go name.
+// startAlternating checks the shared parameters, and makes the memory. name is the Go name.
 func startAlternating(it *bilevel.Iteration, name string, m alternating) (bilevel.Stepper, error) {
 	if err := errors.Join(
 		option.Schedule(name+".Alpha", m.alpha, math.Inf(1)),
@@ -50,7 +43,6 @@ func (m *alternating) Step(it *bilevel.Iteration) error {
 		return err
 	}
 
-	// x^{k+1} = P_X(x^k − α_k h), with h at y^{k+1}.
 	alpha := m.alpha.At(it.K())
 	if err := it.UseSteps(alpha, 0, 0); err != nil {
 		return err
@@ -63,7 +55,6 @@ func (m *alternating) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// lower does the t_k inner steps, y^{k+1} = y^{k,t_k}.
 func (m *alternating) lower(it *bilevel.Iteration) error {
 	n := math.Ceil(m.inner.At(it.K()))
 	if !(n >= 1 && n <= maxInner) {
@@ -88,11 +79,8 @@ func (m *alternating) lower(it *bilevel.Iteration) error {
 	return nil
 }
 
-// State visits what outlives a step: nothing but x and y, which the Solver keeps.
 func (m *alternating) State(*bilevel.State) {}
 
-// Vectors names the vectors of the last step for the search for a non-finite value, and those of
-// the last inner step.
 func (m *alternating) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	m.estimate.Vectors(visit)

@@ -11,31 +11,27 @@ import (
 
 // AmIGO is the method of Arbel and Mairal (Amortized Implicit Differentiation for Stochastic
 // Bilevel Optimization, ICLR 2022): T steps of SGD on y and T on v ≈ −g_yy⁻¹f_y, both warm started,
-// then one step of x,
+// then one of x,
 //
 //	y^{k,t+1} = y^{k,t} − β_k g_y(x^k, y^{k,t}; φ_t),                          y^{k+1} = y^{k,T},
 //	v^{k,t+1} = v^{k,t} − γ_k (g_yy(x^k, y^{k+1}; φ′_t) v^{k,t} + f_y(x^k, y^{k+1}; ξ)),
 //	x^{k+1} = P_X(x^k − α_k (f_x + g_xy(·; φ″) v^{k+1})),                     at (x^k, y^{k+1}; ξ).
 //
-// Samples per step: ξ one batch, φ 2T + 1. Oracles: GradF 1, GradG T, HessVecG T, CrossVecG 1. Cost
-// besides the oracles: O(dx + T·dy). To an ε-stationary point: ε⁻² samples with batches of order
-// ε⁻¹, without the logarithm of a Neumann series. The rule was checked against solvers/amigo.py of
-// benchmark_bilevel, with which it agrees (TestMethodsFollowPublicCode).
+// Samples per step: ξ one batch, φ 2T + 1. Oracles: GradF 1, GradG T, HessVecG T, CrossVecG 1.
+// Other cost: O(dx + T·dy). To an ε-stationary point: ε⁻² samples with batches of order ε⁻¹.
 type AmIGO struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
+	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Inner is T ≥ 1. Default 10.
 	Inner int
 }
 
-// Name returns "AmIGO".
 func (AmIGO) Name() string { return "AmIGO" }
 
-// amigo is the running state of AmIGO.
 type amigo struct {
 	AmIGO
 	v          []float64
@@ -103,10 +99,8 @@ func (m *amigo) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *amigo) State(t *bilevel.State) { t.Floats(m.v) }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *amigo) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("f_x", m.fx)

@@ -17,7 +17,7 @@ import (
 	"stable/mat"
 )
 
-// hostile is a problem for an entry of which one oracle misbehaves at one call.
+// hostile is a problem of which one oracle misbehaves at one call.
 type hostile struct {
 	identity
 	oracle string
@@ -63,7 +63,7 @@ func (h *hostile) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	return errors.Join(h.Wavy.GradXG(gx, x, y, phi), h.turn("GradXG", gx, nil, nil))
 }
 
-// faults are what a hostile oracle does besides the errors and numbers of check.Method.
+// faults are what a hostile oracle does besides what check.Method tries.
 var faults = map[string]func(v []float64, m *mat.Dense, s *mat.Sym) error{
 	"panic": func([]float64, *mat.Dense, *mat.Sym) error { panic("boom") },
 	"index": func(v []float64, _ *mat.Dense, _ *mat.Sym) error { v[len(v)] = 0; return nil },
@@ -91,10 +91,7 @@ var faults = map[string]func(v []float64, m *mat.Dense, s *mat.Sym) error{
 	},
 }
 
-// Whatever an oracle does wrong, and at whichever call, ends the run of every method in that step,
-// with an error that names the step and the culprit; the last good iterate stands. Feasible sets
-// must not hide it, nor must a checkpoint that has been loaded. With -short each fault comes at one
-// of three calls.
+// A fault of any oracle at any call ends the step, named; the last good iterate stands.
 func TestHostileOracles(t *testing.T) {
 	sets := []bilevel.Set{nil, bilevel.UniformBox(3, -0.5, 0.5), bilevel.Ball{Radius: 1}, bilevel.Simplex{},
 		bilevel.NonNegative{}, bilevel.HalfSpace{A: []float64{1, 1, 1}, B: 1}}
@@ -161,8 +158,6 @@ func requireFault(t *testing.T, h *hostile, m bilevel.Method, set bilevel.Set, l
 	assert.Equal(t, err, s.Step(), what)
 }
 
-// A parameter outside of its range is refused by New, or at the step at which a schedule leaves it,
-// by every method that needs it.
 func TestEveryMethodRefuses(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	forEach(t, func(t *testing.T, e Entry) {
@@ -209,8 +204,7 @@ func TestEveryMethodRefuses(t *testing.T) {
 	})
 }
 
-// requireRefusedAtStep4 wants the run to end there, unless the schedule counts inner steps, of
-// which there may be fewer.
+// requireRefusedAtStep4 wants the run to end there, unless the schedule counts inner steps.
 func requireRefusedAtStep4(t *testing.T, e Entry, tuning Tuning, field string, bad float64) {
 	s, err := bilevel.New(e.problem(0.1), e.New(tuning), bilevel.Options{})
 	require.NoError(t, err)
@@ -231,7 +225,6 @@ func requireRefusedAtStep4(t *testing.T, e Entry, tuning Tuning, field string, b
 	assert.Equal(t, x, s.X())
 }
 
-// One variable on each level is enough for every method; a few hundred are not too many.
 func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 	d := 300
 	if testing.Short() {
@@ -263,8 +256,7 @@ func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 	})
 }
 
-// Derivatives near the ends of the range: every method works, or says which step and which quantity
-// left it.
+// Near the ends of the range a method works, or says which quantity left it at which step.
 func TestEveryMethodNearOverflowAndUnderflow(t *testing.T) {
 	exponents := []int{-1020, -700, -100, 500, 1020, -1000, -500, 100, 700, 1000}
 	if testing.Short() {
@@ -309,7 +301,6 @@ func TestEveryMethodNearOverflowAndUnderflow(t *testing.T) {
 	}
 }
 
-// scaledProblem is a problem with f and g times a constant.
 type scaledProblem struct {
 	withProducts
 	s float64

@@ -9,42 +9,35 @@ import (
 	"stable/mat"
 )
 
-// BiAdam is the adaptive method of Huang and Huang (BiAdam: Fast Adaptive Bilevel Optimization
-// Methods, arXiv 2106.11396, Algorithm 1): Adam's averages on both levels, a projection in the
-// metric that they define, and a relaxation. With z^k = (x^k, y^k), step k does
+// BiAdam is the adaptive method of Huang and Huang (arXiv 2106.11396, Algorithm 1): Adam's averages
+// on both levels, a projection in the metric that they define, and a relaxation. With z^k = (x^k,
+// y^k), step k does
 //
 //	d_y^k = τ_y g_y(z^k; φ) + (1−τ_y) d_y^{k−1},          B = diag(√b + ρ),   b = (1−c)·b^{k−1} + c·g_y(z^k; φ)²,
 //	d_x^k = τ_x h(z^k; ξ, φ′) + (1−τ_x) d_x^{k−1},       A = diag(√a + ρ),   a = (1−c)·a^{k−1} + c·h(z^k; ξ, φ′)²,
 //	x̃ = argmin over x in X of ⟨d_x^k, x⟩ + ‖x − x^k‖²_A/(2α_k),   x^{k+1} = x^k + η_k (x̃ − x^k),
 //	ỹ = y^k − β_k B⁻¹d_y^k,                                        y^{k+1} = y^k + η_k (ỹ − y^k),
 //
-// with squares and roots entry by entry, and h by random truncation (A), see [Neumann]. At step 0,
-// d, a and b are those of the plain estimates. After that a and b are plain means, c = 1/(k+1),
-// until the weight of the past reaches Decay; from there on c = 1 − Decay.
+// with squares and roots entry by entry, and h by (A) of [Neumann]. At step 0, d, a and b are the
+// plain estimates; then a and b are plain means, c = 1/(k+1), until the weight of the past reaches
+// Decay: c = 1 − Decay. Metric and direction share their samples, a bias of the order of the
+// smaller of τ and 1 − Decay: unless the weights fall, x stops short of the solution. The paper
+// allows every diagonal A ⪰ ρI; its example squares f_x, which is zero where f does not depend on
+// x, and this package h.
 //
-// The metric uses the same samples as the direction. This leaves a bias of the order of the smaller
-// of τ and 1 − Decay: unless the weights fall, x stops short of the solution.
-//
-// Samples per step: ξ one batch; φ 2 + p batches. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG
-// 1, with p in {0, …, N−1}. The set must be a MetricSet. Cost besides the oracles: O(dx + dy), and
-// the projection.
-//
-// To an ε-stationary point: ε⁻² samples, up to logarithms. Tests check the rule against the paper's
-// equations, step by step (TestBiAdamFollowsThePaper), and in the limit of a large ρ
-// (TestBiAdamReductions). The paper allows every diagonal A ⪰ ρI. Its example takes the square of
-// f_x, which is zero where f does not depend on x; this package takes the square of h.
+// The set must be a MetricSet. Samples per step: ξ one batch; φ 2 + p. Oracles: GradF 1, GradG 1,
+// HessVecG p, CrossVecG 1, p in {0, …, N−1}. Other cost: O(dx + dy), and the projection. To an
+// ε-stationary point: ε⁻² samples, up to logarithms.
 type BiAdam struct {
-	// Alpha and Beta are the step sizes of x̃ and ỹ, lengths of a step as in Adam. The paper calls
-	// them γ and λ, and holds them constant. Required, ≥ 0.
+	// Step sizes of x̃ and ỹ, ≥ 0, lengths as in Adam; the paper's constants γ and λ. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Eta is the relaxation η_k in [0, 1]. Default 1. The paper's is of the order (k+1)^(−1/2),
-	// with VR-BiAdam (k+1)^(−1/3).
+	// Eta is the relaxation η_k in [0, 1]. Default 1; the paper's order is (k+1)^(−1/2), with
+	// VR-BiAdam (k+1)^(−1/3).
 	Eta bilevel.Schedule
 
-	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y; 1 forgets the
-	// past. Default (k+1)^(−1/2), of the order η of the paper; with VR-BiAdam (k+1)^(−2/3), of the
-	// order η².
+	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default
+	// (k+1)^(−1/2), the order of the paper's η; with VR-BiAdam (k+1)^(−2/3), that of η².
 	TauX, TauY bilevel.Schedule
 
 	// Decay in (0, 1) is the weight of the past in the metric. Default 0.99.
@@ -53,7 +46,7 @@ type BiAdam struct {
 	// Rho is ρ > 0, a lower bound of the metric. Default 1e-3.
 	Rho float64
 
-	// Neumann holds the parameters of (A); its LG is required.
+	// Neumann is (A); LG is required.
 	Neumann Neumann
 }
 
@@ -63,17 +56,13 @@ type BiAdam struct {
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)).
 //
-// Samples per step: as for BiAdam. Oracles, for k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG 2;
-// for k = 0 half of that. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
+// Samples and oracles as for SUSTAIN.
 type VRBiAdam BiAdam
 
-// Name returns "BiAdam".
 func (BiAdam) Name() string { return "BiAdam" }
 
-// Name returns "VR-BiAdam".
 func (VRBiAdam) Name() string { return "VR-BiAdam" }
 
-// biadam is the running state of BiAdam and VRBiAdam.
 type biadam struct {
 	BiAdam
 	storm    bool
@@ -83,7 +72,7 @@ type biadam struct {
 	zOld     struct{ x, y []float64 } // z^{k−1}
 }
 
-// adaptive is what one level keeps: its direction and its metric.
+// adaptive is one level: its direction and its metric.
 type adaptive struct {
 	old, now []float64 // the estimates at z^{k−1} and z^k, with the same samples
 	dir      []float64 // d
@@ -103,7 +92,7 @@ func (m VRBiAdam) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return BiAdam(m).with(it, "VRBiAdam", true, stormWeight)
 }
 
-// with fills in the defaults and refuses invalid parameters. name is the method's Go name.
+// with fills in the defaults and refuses invalid parameters. name is the Go name.
 func (m BiAdam) with(it *bilevel.Iteration, name string, storm bool, tau bilevel.Schedule) (bilevel.Stepper, error) {
 	for _, v := range []*bilevel.Schedule{&m.TauX, &m.TauY} {
 		if *v == nil {
@@ -165,7 +154,7 @@ func (m *biadam) Step(it *bilevel.Iteration) error {
 	return it.UseSteps(alpha, beta, 0)
 }
 
-// evaluate draws the samples of step k, and writes g_y and h at z^k, and with STORM at z^{k−1}.
+// evaluate draws the samples of step k, and writes g_y and h at z^k; with STORM also at z^{k−1}.
 func (m *biadam) evaluate(it *bilevel.Iteration) error {
 	back := m.storm && it.K() > 0
 	phi := it.DrawPhi(0)
@@ -186,7 +175,7 @@ func (m *biadam) evaluate(it *bilevel.Iteration) error {
 	return m.estimate.at(m.x.now, it.Oracle(), it.X(), it.Y())
 }
 
-// update computes the direction and the metric from the estimates of step k.
+// update computes direction and metric from the estimates of step k.
 func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	if k == 0 {
 		tau = 1
@@ -203,14 +192,12 @@ func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	}
 }
 
-// move writes x − step·A⁻¹d into next.
 func (l *adaptive) move(next, x []float64, step float64) {
 	for i, d := range l.dir {
 		next[i] = x[i] - step*d/l.metric[i]
 	}
 }
 
-// relax sets next ← x + η(next − x).
 func relax(next, x []float64, eta float64) {
 	if eta == 1 {
 		return
@@ -220,12 +207,10 @@ func relax(next, x []float64, eta float64) {
 	}
 }
 
-// State visits what outlives a step.
 func (m *biadam) State(t *bilevel.State) {
 	t.Floats(m.x.dir, m.x.square, m.y.dir, m.y.square, m.zOld.x, m.zOld.y)
 }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *biadam) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last iterate", m.y.old)
 	visit("g_y", m.y.now)

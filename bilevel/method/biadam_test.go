@@ -13,9 +13,7 @@ import (
 	"stable/mat"
 )
 
-// BiAdam and VR-BiAdam against their equations, over a box, where the projection in the metric is
-// entry by entry, and over a half-space, where it is not. The draws of VR-BiAdam are the same at
-// both points, the truncation p too.
+// Both against their equations, over a box and over a half-space, where the metric couples entries.
 func TestBiAdamFollowsThePaper(t *testing.T) {
 	const terms, decay, rho = 4, 0.7, 0.05
 	alpha, beta, eta := bilevel.Power{C: 0.2, P: 0.1}, bilevel.Power{C: 0.3, K0: 2, P: 0.1}, bilevel.Power{C: 0.9,
@@ -44,7 +42,6 @@ func TestBiAdamFollowsThePaper(t *testing.T) {
 						require.NoError(t, s.Step())
 						r := &reader{t, newWavy(0.5), w.Log}
 
-						// The samples and the estimates, at one point or at two.
 						back := storm && k > 0
 						var gOld, hOld []float64
 						if back {
@@ -123,8 +120,7 @@ func TestBiAdamFollowsThePaper(t *testing.T) {
 	}
 }
 
-// Weight 1 is the method without a memory, where both are one; a metric that is constant makes
-// VR-BiAdam SUSTAIN.
+// Weight 1 is the method without a memory; a constant metric makes VR-BiAdam SUSTAIN.
 func TestBiAdamReductions(t *testing.T) {
 	const rho = 1e13
 	n, one, tau := Neumann{LG: 7, MuG: 0.7, Terms: 4}, bilevel.Constant(1), bilevel.Constant(0.3)
@@ -140,7 +136,6 @@ func TestBiAdamReductions(t *testing.T) {
 	assert.InDeltaSlice(t, want, afterSteps(t, VRBiAdam(m), opt, 40), 1e-10)
 }
 
-// With exact oracles STORM keeps the exact directions, and the averages lag behind them.
 func TestBiAdamExact(t *testing.T) {
 	m := BiAdam{Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), TauX: bilevel.Constant(0.2),
 		TauY: bilevel.Constant(0.2), Neumann: Neumann{LG: 7, Terms: 600}}

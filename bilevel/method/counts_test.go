@@ -11,7 +11,6 @@ import (
 	"stable/bilevel"
 )
 
-// fields are the counts, in the order of the struct.
 func fields(c bilevel.Counts) []uint64 {
 	v := reflect.ValueOf(c)
 	f := make([]uint64, v.NumField())
@@ -21,8 +20,7 @@ func fields(c bilevel.Counts) []uint64 {
 	return f
 }
 
-// Every step draws and evaluates what the method's entry says: within its bounds, and with both of
-// them met where they differ.
+// A step draws and evaluates what the entry says: within its bounds, and both are met.
 func TestMethodsUseWhatTheySay(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
 		for _, batch := range []int{1, 3, 7} {
@@ -55,7 +53,7 @@ func TestMethodsUseWhatTheySay(t *testing.T) {
 	})
 }
 
-// Products are asked with one draw at every point: their number divides by that of the points.
+// Products have one draw at every point: their number divides by that of the points.
 func TestProductsAtEveryPoint(t *testing.T) {
 	const terms = 4
 	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: terms}
@@ -88,7 +86,7 @@ func TestProductsAtEveryPoint(t *testing.T) {
 	}
 }
 
-// gradPoints is the number of points at which a method asks for g_y with one batch.
+// gradPoints is the number of points at which g_y is asked with one batch.
 func gradPoints(m bilevel.Method) uint64 {
 	switch m.(type) {
 	case SUSTAIN, VRBiAdam:
@@ -97,7 +95,6 @@ func gradPoints(m bilevel.Method) uint64 {
 	return 1
 }
 
-// sized is wavy with streams of other sizes.
 type sized struct {
 	withProducts
 	upper, lower uint64
@@ -105,8 +102,7 @@ type sized struct {
 
 func (s sized) Streams() (uint64, uint64) { return s.upper, s.lower }
 
-// An exact value counts as the whole finite sum of its stream, and as one sample where that is
-// unbounded.
+// An exact value counts as the whole finite sum, or as one sample of an unbounded stream.
 func TestCountsFull(t *testing.T) {
 	for _, c := range []struct{ upper, lower, u, l uint64 }{{16, 5, 16, 5}, {0, 7, 1, 7}, {3, 0, 3, 1}, {1, 1, 1, 1}} {
 		for m, want := range map[bilevel.Method]bilevel.Counts{

@@ -9,16 +9,9 @@ import (
 	"stable/mat"
 )
 
-// doubleMomentum is the running state of SUSTAIN, MSTSA and MRBO. They differ in the estimator h of
-// the hypergradient, and in whether y has a recursion too. With z^k = (x^k, y^k) and the same draws
-// at both points, step k ≥ 1 does
-//
-//	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
-//	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),
-//	y^{k+1} = y^k − β_k d_y^k,   x^{k+1} = P_X(x^k − α_k d_x^k),
-//
-// which is STORM (Cutkosky and Orabona, NeurIPS 2019) on both levels. Step 0 has no older point, so
-// its directions are the plain estimates.
+// doubleMomentum is the running state of SUSTAIN, MSTSA and MRBO: STORM (Cutkosky and Orabona,
+// NeurIPS 2019) on one level or both. They differ in the estimator h, and in whether y has a
+// recursion.
 type doubleMomentum struct {
 	alpha, beta bilevel.Schedule
 	tauX, tauY  bilevel.Schedule // tauY nil: no recursion in y, d_y = g_y
@@ -32,7 +25,7 @@ type doubleMomentum struct {
 // stormWeight is the weight c·α² of the papers for α ~ (k+1)^(−1/3), scaled to be 1 at k = 0.
 var stormWeight = bilevel.Power{C: 1, P: 2.0 / 3}
 
-// checkTaus fills in the default weights, and refuses weights outside of [0, 1].
+// checkTaus fills in the default weights, and refuses those outside of [0, 1].
 func checkTaus(name string, tauX, tauY *bilevel.Schedule) error {
 	if *tauX == nil {
 		*tauX = stormWeight
@@ -43,8 +36,7 @@ func checkTaus(name string, tauX, tauY *bilevel.Schedule) error {
 	return errors.Join(option.Schedule(name+".TauX", *tauX, 1), option.Schedule(name+".TauY", *tauY, 1))
 }
 
-// startMomentum checks the parameters that the methods of this kind share, and makes the memory.
-// name is the method's Go name.
+// startMomentum checks the shared parameters, and makes the memory. name is the Go name.
 func startMomentum(it *bilevel.Iteration, name string, m doubleMomentum) (bilevel.Stepper, error) {
 	if err := errors.Join(
 		option.Schedule(name+".Alpha", m.alpha, math.Inf(1)),
@@ -119,10 +111,8 @@ func (m *doubleMomentum) upper(it *bilevel.Iteration) error {
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *doubleMomentum) State(t *bilevel.State) { t.Floats(m.xOld, m.yOld, m.dx, m.dy) }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *doubleMomentum) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last iterate", m.gOld)
 	visit("g_y", m.g)

@@ -15,7 +15,6 @@ import (
 	"stable/mat"
 )
 
-// afterSteps returns x and y after some steps on wavy.
 func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, steps int) []float64 {
 	s, err := bilevel.New(newWavy(0.3), m, opt)
 	require.NoError(t, err)
@@ -25,8 +24,7 @@ func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, steps int) 
 	return slices.Concat(s.X(), s.Y())
 }
 
-// With exact oracles and a long series each method's step is that of its deterministic counterpart,
-// with the exact inverse.
+// With exact oracles and a long series a step is the deterministic one with the exact inverse.
 func TestMethodsExactStep(t *testing.T) {
 	const alpha, beta = 0.05, 0.1
 	series := Neumann{LG: 7, MuG: 0.5, Terms: 500}
@@ -82,8 +80,7 @@ func exactHypergradient(t *testing.T, w *wavy, x, y []float64) []float64 {
 	return fx
 }
 
-// Weight 1 is the method without a memory, and equal parameters make equal methods, bit for bit:
-// they draw in the same order.
+// Weight 1 is the method without a memory; equal parameters make equal methods, bit for bit.
 func TestMethodReductions(t *testing.T) {
 	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	one, tau := bilevel.Constant(1), bilevel.Constant(0.3)
@@ -97,7 +94,6 @@ func TestMethodReductions(t *testing.T) {
 	assert.NotEqual(t, afterSteps(t, MSTSA{Alpha: a, Beta: b, Tau: tau, Neumann: n}, opt, 30),
 		afterSteps(t, SUSTAIN{Alpha: a, Beta: b, TauX: tau, TauY: tau, Neumann: n}, opt, 30))
 
-	// Without noise the weights do not matter, nor does the estimator.
 	exact := bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
 	want := afterSteps(t, SUSTAIN{Alpha: a, Beta: b, TauX: one, TauY: one, Neumann: n}, exact, 30)
 	for _, m := range []bilevel.Method{SUSTAIN{Alpha: a, Beta: b, TauX: tau, TauY: tau, Neumann: n},
@@ -107,7 +103,6 @@ func TestMethodReductions(t *testing.T) {
 	}
 }
 
-// What is left zero stands at the default that the documentation gives, bit for bit.
 func TestDefaults(t *testing.T) {
 	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	root, storm, inf := bilevel.Power{C: 1, P: 0.5}, bilevel.Power{C: 1, P: 2.0 / 3}, math.Inf(1)
@@ -143,8 +138,6 @@ func TestDefaults(t *testing.T) {
 				LowerBatch: 1, Explode: 1e12}, 30))
 }
 
-// Exact oracles keep the directions of VRBO exact wherever it goes, without large batches after the
-// first.
 func TestVRBOExact(t *testing.T) {
 	w := newWavy(0.1)
 	s, err := bilevel.New(w,
@@ -162,7 +155,6 @@ func TestVRBOExact(t *testing.T) {
 	}
 }
 
-// identity is wavy as a compositional problem.
 type identity struct{ withProducts }
 
 func (identity) Composition() compose.Composition { return nil }
@@ -173,8 +165,6 @@ func newIdentity(noise float64) identity {
 	return identity{w}
 }
 
-// On a compositional problem ALSET with L = 1 and one term is single-timescale SCGD with two
-// independent φ a step; with exact oracles it is SCGD.
 func TestALSETCompositional(t *testing.T) {
 	const alpha, beta = 0.1, 0.3
 	alset := ALSET{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Neumann: Neumann{LG: 1, Terms: 1}}

@@ -6,8 +6,7 @@ import (
 	"stable/bilevel/method"
 )
 
-// The registry is a list of all methods, for a comparison of one's own: here, of those that have no
-// step sizes to choose.
+// The registry is a list of all methods: here, of those without step sizes to choose.
 func ExampleRegistry() {
 	for _, e := range method.Registry() {
 		if e.Untuned {

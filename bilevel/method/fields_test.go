@@ -15,8 +15,6 @@ import (
 	"stable/bilevel"
 )
 
-// Each parameter of every method, and each option of a run, says whether it is required or what its
-// default is.
 func TestFieldsSayTheirDefaults(t *testing.T) {
 	documented := map[string]string{} // by "type.field"
 	for _, dir := range []string{".", "..", "../compose", "../saa"} {

@@ -9,27 +9,22 @@ import (
 	"stable/mat"
 )
 
-// F2SA is the fully first-order method of Kwon, Kwon, Wright and Nowak (A Fully First-Order Method
-// for Stochastic Bilevel Optimization, ICML 2023): it calls no second derivative. Besides y ≈ y*(x)
-// it moves y_λ ≈ argmin_y f/λ + g. The difference of g_x at these two points estimates the part of
-// the hypergradient that goes through y*:
+// F2SA is the fully first-order method of Kwon, Kwon, Wright and Nowak (ICML 2023, A Fully
+// First-Order Method for Stochastic Bilevel Optimization). Besides y ≈ y*(x) it moves y_λ ≈
+// argmin_y f/λ + g; the difference of g_x at the two estimates the part of the hypergradient that
+// goes through y*:
 //
 //	y_λ ← y_λ − β_k (f_y(x^k, y_λ; ξ)/λ_k + g_y(x^k, y_λ; φ)),   y ← y − β_k g_y(x^k, y; φ′),   Inner times,
 //	x^{k+1} = P_X(x^k − α_k [f_x(x^k, y_λ; ξ′) + λ_k (g_x(x^k, y_λ; φ″) − g_x(x^k, y; φ‴))]).
 //
-// The paper's step size of y_λ is γ_k λ_k. Here it is written in units of the step size of y, which
-// has the same order. The bias is O(1/λ), so λ grows. Every expectation has its own samples, as in
-// the paper. The problem must be a bilevel.UpperGradient. The solver's iterate y is the one that
-// minimises g. The rule was checked against solvers/f2sa.py of benchmark_bilevel, step by step at
-// fixed λ (TestMethodsFollowPublicCode). There λ grows by increments of order (k+1)^(−1/7), and so
-// as k^(6/7), far faster than the paper's k^(1/7); the step of x falls as k^(−4/7), the paper's as
-// k^(−5/7), and that of y_λ is not divided by λ.
+// The paper's step size of y_λ is γ_k λ_k, here written in units of that of y. The bias is O(1/λ),
+// so λ grows. The iterate y of the solver minimises g. The problem must be a bilevel.UpperGradient.
 //
-// Samples a step, T = Inner: ξ T + 1 batches, φ 2T + 2. Oracles: GradF T + 1, GradG 2T, GradXG 2.
-// Cost besides the oracles: O(dx + T·dy). To an ε-stationary point: ε^(−7/2) samples.
+// Samples per step, T = Inner: ξ T + 1 batches, φ 2T + 2. Oracles: GradF T + 1, GradG 2T, GradXG 2.
+// Other cost: O(dx + T·dy). To an ε-stationary point: ε^(−7/2) samples.
 type F2SA struct {
-	// Alpha and Beta are the step sizes of x and of both y. Required, ≥ 0. The paper's are of the
-	// orders (k+1)^(−5/7) and (k+1)^(−4/7).
+	// Step sizes of x and of both y, ≥ 0. Required. The paper's orders are
+	// (k+1)^(−5/7) and (k+1)^(−4/7).
 	Alpha, Beta bilevel.Schedule
 
 	// Lambda is λ_k > 0, in units of g over f. Default 10·(k+1)^(1/7), the paper's order.
@@ -39,10 +34,8 @@ type F2SA struct {
 	Inner int
 }
 
-// Name returns "F2SA".
 func (F2SA) Name() string { return "F2SA" }
 
-// f2sa is the running state of F2SA.
 type f2sa struct {
 	F2SA
 	z              []float64 // y_λ
@@ -127,10 +120,8 @@ func (m *f2sa) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *f2sa) State(t *bilevel.State) { t.Floats(m.z) }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *f2sa) Vectors(visit func(name string, v []float64)) {
 	visit("f_x at y_λ", m.fx)
 	visit("f_y at y_λ", m.fy)
@@ -148,19 +139,14 @@ func (m *f2sa) Vectors(visit func(name string, v []float64)) {
 //	y_{±ν} ← y_{±ν} − β_k (g_y ± ν f_y)(x^k, y_{±ν}; φ, ξ),   Inner times,
 //	h = [(g_x + νf_x)(x^k, y_ν) − (g_x − νf_x)(x^k, y_{−ν})]/2ν,   x^{k+1} = P_X(x^k − α_k h).
 //
-// The bias is O(ν²) where F2SA's is O(ν), ν = 1/λ. Both sides of a difference use the same sample,
-// so that its noise does not grow as 1/ν. The first author's code, F2SA_p in medium_sized/l2reg.py
-// of TrueNobility303/F2BA at commit c4ed161, differs: each side has its own samples, the step of x
-// is normalised (see Normalise), and p is 2, 3, 5, 8 or 10. The solver's iterate y is the mean of
-// y_ν and y_{−ν}, which differs from y*(x) by O(ν²). The rule is taken from the paper's abstract;
-// tests check it against the equations above, step by step (TestMethodsFollowPublicCode), and that
-// the bias with exact oracles falls as ν² (TestBiasOfFirstOrder). The problem must be a
-// bilevel.UpperGradient.
+// The bias is O(ν²) where F2SA's is O(ν), ν = 1/λ. Both sides share their samples, so that noise
+// does not grow as 1/ν. The iterate y of the solver is the mean of y_ν and y_{−ν}, O(ν²) from
+// y*(x). The problem must be a bilevel.UpperGradient.
 //
-// Samples a step, T = Inner: ξ and φ T + 1 batches. Oracles: GradF 2T + 2, GradG 2T, GradXG 2. Cost
-// besides the oracles: O(dx + T·dy). To an ε-stationary point: ε^(−2−1/p) samples in ‖∇F‖².
+// Samples per step, T = Inner: ξ and φ T + 1 batches. Oracles: GradF 2T + 2, GradG 2T, GradXG 2.
+// Other cost: O(dx + T·dy). To an ε-stationary point: ε^(−2−1/p) samples in ‖∇F‖².
 type F2SAp struct {
-	// Alpha and Beta are the step sizes of x and of both y. Required, ≥ 0. The paper's are
+	// Step sizes of x and of both y, ≥ 0. Required. The paper's are
 	// constant.
 	Alpha, Beta bilevel.Schedule
 
@@ -174,7 +160,6 @@ type F2SAp struct {
 	Inner int
 }
 
-// Name returns "F2SA-p".
 func (F2SAp) Name() string { return "F2SA-p" }
 
 // f2sap is the running state of F2SAp: y_ν in z, y_{−ν} in low.
@@ -263,10 +248,8 @@ func (m *f2sap) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *f2sap) State(t *bilevel.State) { t.Floats(m.z, m.low) }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *f2sap) Vectors(visit func(name string, v []float64)) {
 	visit("f_x at y_ν", m.fx)
 	visit("f_y at y_ν", m.fy)
@@ -282,23 +265,21 @@ func (m *f2sap) Vectors(visit func(name string, v []float64)) {
 }
 
 // BOME is the method of Ye, Liu, Wright, Stone and Liu (BOME! Bilevel Optimization Made Easy,
-// NeurIPS 2022): ŷ is y after Inner gradient steps on g(x, ·), and q(x, y) = g(x, y) − g(x, ŷ),
-// with ŷ held fixed, measures how far y is from y*(x). Together, x and y move along
+// NeurIPS 2022): with ŷ, y after Inner gradient steps on g(x, ·), held fixed, q(x, y) = g(x, y) −
+// g(x, ŷ) measures how far y is from y*(x), and x and y move along
 //
 //	d = ∇f + λ∇q,   λ = max(0, η‖∇q‖² − ⟨∇f, ∇q⟩)/‖∇q‖²,   ∇ in (x, y),
 //
-// which lowers f as much as it can while q falls at the rate η‖∇q‖². The direction does not vanish
-// as y comes to y*(x): it flips with the sign of ∇q. Constant step sizes therefore end in a cycle
-// of their own length, so step sizes must fall. The paper is deterministic; noise in ∇q is a bias
-// that nothing removes. The rule agrees with solvers/bome.py of benchmark_bilevel for full batches
-// (TestMethodsFollowPublicCode). With smaller batches, each inner step draws its own φ, and the
-// directions share one ξ and one φ. The projection onto X is added here. The problem must be a
+// which lowers f as much as it can while q falls at the rate η‖∇q‖². At y*(x) the direction does
+// not vanish but flips with the sign of ∇q: constant step sizes end in a cycle of their own length,
+// so let them fall. The paper is deterministic; noise in ∇q is a bias that nothing removes. Each
+// inner step draws its own φ; the directions share one ξ and one φ. The problem must be a
 // bilevel.UpperGradient.
 //
-// Samples a step, T = Inner: ξ one batch, φ T + 1. Oracles: GradF 1, GradG T + 1, GradXG 2. Cost
-// besides the oracles: O(dx + T·dy).
+// Samples per step, T = Inner: ξ one batch, φ T + 1. Oracles: GradF 1, GradG T + 1, GradXG 2. Other
+// cost: O(dx + T·dy).
 type BOME struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
+	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Gamma is the step size of ŷ. Range ≥ 0. Default: Beta.
@@ -311,10 +292,8 @@ type BOME struct {
 	Inner int
 }
 
-// Name returns "BOME".
 func (BOME) Name() string { return "BOME" }
 
-// bome is the running state of BOME. Nothing but x and y outlives a step.
 type bome struct {
 	BOME
 	hat        []float64 // ŷ
@@ -390,10 +369,8 @@ func (m *bome) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// State visits what outlives a step: nothing.
 func (m *bome) State(*bilevel.State) {}
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *bome) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("ŷ", m.hat)

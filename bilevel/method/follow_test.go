@@ -38,8 +38,7 @@ type draws struct {
 	factors   [][]bilevel.Sample
 }
 
-// estimate reads an evaluation of the hypergradient at (x, y): f_x and f_y, the products with g_yy,
-// the one with g_xy.
+// estimate reads one evaluation of the hypergradient at (x, y) off the log.
 func (r *reader) estimate(x, y []float64) draws {
 	d := draws{xi: r.next("GradF", x, y)}
 	for len(r.log) > 0 && r.log[0].Oracle == "HessG" {
@@ -55,8 +54,7 @@ func (r *reader) gradG(x, y []float64, phi []bilevel.Sample) []float64 {
 	return g
 }
 
-// hypergradient is (A) or (B) written from the formulas, with matrices: every term of (B) is
-// multiplied out by itself.
+// hypergradient is (A) or (B) from the formulas, with matrices, every term of (B) by itself.
 func (r *reader) hypergradient(x, y []float64, d draws, lg float64, terms int, random bool) []float64 {
 	w := r.w
 	fx, fy, gxy := make([]float64, w.Dx), make([]float64, w.Dy), mat.NewDense(w.Dx, w.Dy)
@@ -105,8 +103,6 @@ func followOptions(batch int) bilevel.Options {
 		Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch}
 }
 
-// BSA, TTSA, stocBiO and ALSET against their equations, on a run in which the box acts, with
-// batches of 1 and more.
 func TestAlternatingFollowsThePapers(t *testing.T) {
 	const terms = 4
 	alpha, beta := bilevel.Power{C: 0.2, P: 0.5}, bilevel.Power{C: 0.2, K0: 2, P: 0.7}
@@ -155,8 +151,7 @@ func TestAlternatingFollowsThePapers(t *testing.T) {
 	}
 }
 
-// SUSTAIN, MSTSA and MRBO against their equations. Every batch is drawn once and evaluated at both
-// points, the truncation p too.
+// SUSTAIN, MSTSA and MRBO against their equations: both points share every batch, and p.
 func TestMomentumFollowsThePapers(t *testing.T) {
 	const terms = 4
 	alpha, beta := bilevel.Power{C: 0.2, P: 1.0 / 3}, bilevel.Power{C: 0.2, K0: 2, P: 1.0 / 3}
@@ -230,8 +225,7 @@ func TestMomentumFollowsThePapers(t *testing.T) {
 	}
 }
 
-// VRBO against its equations: large batches once a period, small ones at two points of the inner
-// loop, the first change that of x.
+// VRBO against its equations: large batches once a period, small ones at two points.
 func TestVRBOFollowsThePaper(t *testing.T) {
 	const terms, alpha, beta = 3, 0.1, 0.05
 	series := Neumann{LG: 7, Terms: terms}

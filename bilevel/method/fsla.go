@@ -9,37 +9,33 @@ import (
 )
 
 // FSLA is the fully single-loop method of Li, Gu and Huang (A Fully Single Loop Algorithm for
-// Bilevel Optimization without Hessian Inverse, AAAI 2022): SGD on y and on v ≈ g_yy⁻¹f_y, one
-// after the other, and STORM on the direction of x,
+// Bilevel Optimization without Hessian Inverse, AAAI 2022): SGD on y, then on v ≈ g_yy⁻¹f_y, and
+// STORM on the direction of x,
 //
 //	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k (g_yy(x^k, y^{k+1}; φ′) v^k − f_y(x^k, y^{k+1}; ξ)),       v⁰ = 0,
 //	m^k = d^k + (1−η_k)(m^{k−1} − d°),       d^k = (f_x(·; ξ′) − g_xy(·; φ″) v^{k+1})(x^k, y^{k+1}),
 //	x^{k+1} = P_X(x^k − α_k m^k),
 //
-// with d° the same direction, on the same samples, at the point of step k−1, (x^{k−1}, y^k, v^k).
-// Step 0 has no point before it: m⁰ = d⁰. The projection is added here. The rule was checked
-// against solvers/fsla.py of benchmark_bilevel, which takes 0 for the point and for m before step 0
-// (TestMethodsFollowPublicCode).
+// with d° the same direction, on the same samples, at the point of step k−1, (x^{k−1}, y^k, v^k),
+// and m⁰ = d⁰.
 //
 // Samples per step: ξ two batches, φ three. Oracles: GradF 3, GradG 1, HessVecG 1, CrossVecG 2
-// (step 0: GradF 2, CrossVecG 1). Cost besides the oracles: O(dx + dy).
+// (step 0: GradF 2, CrossVecG 1). Other cost: O(dx + dy).
 type FSLA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are of the order
+	// Step sizes of x and y, ≥ 0. Required. The paper's order is
 	// (k+1)^(−1/2).
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Eta is the weight η_k in [0, 1] of STORM. Default 1/√(k+1), the paper's order.
 	Eta bilevel.Schedule
 }
 
-// Name returns "FSLA".
 func (FSLA) Name() string { return "FSLA" }
 
-// fsla is the running state of FSLA.
 type fsla struct {
 	FSLA
 	v, vNext   []float64 // v^k, v^{k+1}
@@ -95,7 +91,7 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 		return err
 	}
 
-	// v^{k+1} goes beside v^k, which the direction of step k−1 used.
+	// v^{k+1} goes beside v^k, which d° needs.
 	if err := errors.Join(
 		o.HessVecG(m.hv, x, y, m.v, it.DrawPhi(0)),
 		o.GradF(m.fx, m.fy, x, y, it.DrawXi(0)),
@@ -149,10 +145,8 @@ func (m *fsla) look(it *bilevel.Iteration, x, y, v []float64, xi, phi []bilevel.
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *fsla) State(t *bilevel.State) { t.Floats(m.v, m.xLast, m.m) }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *fsla) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("g_yy v", m.hv)

@@ -15,20 +15,18 @@ import (
 //
 //	y ← y − g_yy⁻¹g_y until ‖g_yy⁻¹g_y‖ ≤ ε‖y‖,   h = f_x − g_xy g_yy⁻¹ f_y,   x by L-BFGS-B on h,
 //
-// with an ε that falls with the projected hypergradient, ε = Share·min(1, ‖P_X(x − h) − x‖/‖P_X(x⁰ −
-// h⁰) − x⁰‖), h⁰ of the first step (Pedregosa, Hyperparameter Optimization with Approximate Gradient,
-// ICML 2016; implicit.Function and implicit.Minimiser say how). It has no step size to choose. Public
-// code: fabianp/hoag runs L-BFGS on y, conjugate gradients on the linear system and a step size of
-// its own on x; ours are what SciPy users write.
+// with ε = Share·min(1, ‖P_X(x − h) − x‖/‖P_X(x⁰ − h⁰) − x⁰‖), h⁰ of the first step, which falls
+// with the projected hypergradient (Pedregosa, Hyperparameter Optimization with Approximate
+// Gradient, ICML 2016; see implicit.Function and implicit.Minimiser). It has no step size to
+// choose. At rounding it arrives (bilevel.Arrived).
 //
-// Both streams must be finite sums, or the batches of Options Full: each step asks for both means in
-// full, whatever the batches are. The set must be a bilevel.BoundedSet. A step evaluates h once, at a
-// trial point: where the search for a step rejects it, x stays. The value of f judges trials where
-// the problem implements bilevel.Values, as an uncounted part of GradF; the trapezoid rule elsewhere.
-// At rounding the method arrives (bilevel.Arrived).
+// Both streams must be finite sums, or the batches of Options Full: each step asks for both means
+// in full, whatever the batches are. The set must be a bilevel.BoundedSet. A step evaluates h once,
+// at a trial point; where the search rejects it, x stays. The value of f, an uncounted part of
+// GradF, judges trials where the problem implements bilevel.Values; the trapezoid rule elsewhere.
 //
 // Samples per step: both sums once. Oracles: GradF 1, CrossVecG 1, GradG and HessG one for each
-// Newton step, and one more. Cost besides: dy³/3 a Newton step, O(dx) for x.
+// Newton step, and one more. Other cost: dy³/3 a Newton step, O(dx) for x.
 type HOAG struct {
 	// Share > 0 is the largest ε. Default 1e-3.
 	Share float64
@@ -37,10 +35,8 @@ type HOAG struct {
 	Memory int
 }
 
-// Name returns "HOAG".
 func (HOAG) Name() string { return "HOAG" }
 
-// hoag is the running state of HOAG.
 type hoag struct {
 	HOAG
 	f     *implicit.Function
@@ -108,8 +104,7 @@ func (m *hoag) Step(it *bilevel.Iteration) error {
 	return m.report(it, before)
 }
 
-// report tells the run how far x has gone for the projected hypergradient, and whether it is there.
-// Newton's method on y has the step size 1.
+// report tells the run the step size, ‖Δx‖ over the projected hypergradient, and whether x is there.
 func (m *hoag) report(it *bilevel.Iteration, before float64) error {
 	alpha := 0.0
 	for i, x := range it.X() {
@@ -128,20 +123,18 @@ func (m *hoag) report(it *bilevel.Iteration, before float64) error {
 	return it.UseSteps(alpha, 1, 0)
 }
 
-// Vectors visits the vectors of the last step.
 func (m *hoag) Vectors(visit func(name string, v []float64)) {
 	m.f.Vectors(visit)
 	visit("h", m.h)
 }
 
-// State visits what outlives a step.
 func (m *hoag) State(t *bilevel.State) {
 	t.Float(&m.first)
 	m.m.State(t)
 }
 
-// watched is the problem of a run. It refuses what is not finite, and remembers the first error of
-// g_y, before Newton's search for a step hides them.
+// watched is the problem of a run: it refuses what is not finite, and remembers the first error of
+// g_y, which Newton's search for a step would hide.
 type watched struct {
 	*bilevel.Oracle
 	values bilevel.Values // nil where there are none

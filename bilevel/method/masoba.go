@@ -7,34 +7,29 @@ import (
 	"stable/bilevel/option"
 )
 
-// MASOBA is SOBA with a moving average of the direction of x (MA-SOBA: Chen, Xiao,
-// Balasubramanian, Optimal Algorithms for Stochastic Bilevel Optimization under Relaxed Smoothness
-// Conditions, arXiv 2306.12067, algorithm 1). y and v move as in SOBA, and
+// MASOBA is SOBA with a moving average of the direction of x (MA-SOBA: Chen, Xiao, Balasubramanian,
+// arXiv 2306.12067, Algorithm 1). y and v move as in SOBA, and
 //
 //	h^k = (1−θ_k) h^{k−1} + θ_k D_x,   x^{k+1} = P_X(x^k − α_k h^k),   D_x = g_xy v^k + f_x at z^k.
 //
-// The average lets the theory do without third derivatives of g, which SOBA's needs. θ = 1 is SOBA.
-// Here h⁰ is D_x; the paper starts from any h⁰, and moves x along h^{k−1}, one step behind.
+// The theory needs no third derivatives of g, as SOBA's does. θ = 1 is SOBA. Here h⁰ is D_x; the
+// paper starts from any h⁰, and moves x along h^{k−1}, one step behind.
 //
-// Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
-// besides the oracles: O(dx + dy). To an ε-stationary point: ε⁻² samples. Tests check the rule
-// against the paper's algorithm, step by step (TestMethodsFollowPublicCode).
+// Samples and cost as for SOBA.
 type MASOBA struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are
-	// constant, of the order 1/√K for K steps.
+	// Step sizes of x and y, ≥ 0. Required. The paper's are constant, of the
+	// order 1/√K for K steps.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta, as in SOBA.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Theta is the weight θ_k in [0, 1] of the new direction. Default 1/√(k+1), the paper's order.
 	Theta bilevel.Schedule
 }
 
-// Name returns "MA-SOBA".
 func (MASOBA) Name() string { return "MA-SOBA" }
 
-// masoba is the running state of MASOBA.
 type masoba struct {
 	*soba
 	theta bilevel.Schedule
@@ -70,13 +65,11 @@ func (m *masoba) Step(it *bilevel.Iteration) error {
 	return m.moveAlong(it, m.h)
 }
 
-// State visits what outlives a step.
 func (m *masoba) State(t *bilevel.State) {
 	m.soba.State(t)
 	t.Floats(m.h)
 }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *masoba) Vectors(visit func(name string, v []float64)) {
 	m.soba.Vectors(visit)
 	visit("h", m.h)

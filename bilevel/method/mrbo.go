@@ -5,36 +5,28 @@ import (
 )
 
 // MRBO, the momentum-based recursive bilevel optimizer, is Algorithm 1 of Yang, Ji and Liang
-// (Provably Faster Algorithms for Bilevel Optimization, NeurIPS 2021, arXiv 2106.04692). Step k ≥ 1
-// does
+// (NeurIPS 2021, arXiv 2106.04692): SUSTAIN with the truncated sum (B) for h, see [Neumann], on the
+// same batches at both points. Step k ≥ 1 does
 //
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),      y^{k+1} = y^k − β_k d_y^k,
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// with z^k = (x^k, y^k), and h by the truncated sum (B), see [Neumann], on the same batches at both
-// points. At step 0, the directions are the plain estimates. The method is SUSTAIN with the other
-// estimator.
+// At step 0, the directions are the plain estimates.
 //
-// Samples per step: ξ one batch; φ 2 + Q batches, Q = N−1. Oracles, for k ≥ 1: GradF 2, GradG 2,
-// HessVecG 2Q, CrossVecG 2; for k = 0 half of that. To an ε-stationary point: ε^(−3/2) samples, up
-// to logarithms. The rule was checked against solvers/mrbo.py of benchmark_bilevel (see the package
-// comment), which differs from it as sustain.py does from [SUSTAIN]. The paper is for X = R^dx; the
-// projection is added here.
+// Samples and oracles as for SUSTAIN, with Q = N−1 in place of p.
 type MRBO struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's: γη_k and λη_k with
-	// η_k = d/(m+k)^(1/3), which are Power{C: γd, K0: m, P: 1.0/3} and Power{C: λd, K0: m, P:
-	// 1.0/3}.
+	// Step sizes of x and y, ≥ 0. Required. The paper's: γη_k and λη_k with
+	// η_k = d/(m+k)^(1/3), as Power{C: γd, K0: m, P: 1.0/3}.
 	Alpha, Beta bilevel.Schedule
 
-	// TauX and TauY are the weights τ in [0, 1] of the new sample in d_x and d_y; 1 forgets the
-	// past. Default (k+1)^(−2/3), of the order c·η² of the paper.
+	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default
+	// (k+1)^(−2/3), the order of the paper's c·η².
 	TauX, TauY bilevel.Schedule
 
-	// Neumann holds the parameters of (B); its LG is required: η = 1/LG, Q = N−1.
+	// Neumann is (B); LG is required: η = 1/LG, Q = N−1.
 	Neumann Neumann
 }
 
-// Name returns "MRBO".
 func (MRBO) Name() string { return "MRBO" }
 
 func (m MRBO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

@@ -6,33 +6,27 @@ import (
 )
 
 // MSTSA is the momentum-assisted single-timescale method that SUSTAIN grew out of (Khanduri et al.,
-// first version of arXiv 2102.07367): the recursion on the hypergradient only. Step k ≥ 1 does
+// first version of arXiv 2102.07367): the recursion on the hypergradient only, SUSTAIN with TauY =
+// 1. Step k ≥ 1 does
 //
 //	y^{k+1} = y^k − β_k g_y(z^k; φ),
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// with z^k = (x^k, y^k), and h by random truncation (A), see [Neumann], on the same draws at both
-// points. The method is SUSTAIN with TauY = 1, without the second evaluation of g_y.
+// with h by random truncation (A), see [Neumann], on the same draws at both points.
 //
-// Samples per step: ξ one batch; φ 2 + p batches. Oracles, for k ≥ 1: GradF 2, GradG 1, HessVecG
-// 2p, CrossVecG 2, with p in {0, …, N−1}; for k = 0 one point only. Tests check the rule against
-// the equations, step by step (TestMomentumFollowsThePapers), and that the method is SUSTAIN with
-// weight 1 in y, bit for bit (TestMethodReductions). Function mstsa in stocBiO.py of
-// JunjieYang97/MRVRBO, at commit f182003, has the recursion with τ = ½, at (x^k, y^{k+1}) and
-// (x^{k−1}, y^k), on a truncated series in place of (A).
+// Samples per step: ξ one batch; φ 2 + p. Oracles, k ≥ 1: GradF 2, GradG 1, HessVecG 2p, CrossVecG
+// 2, p in {0, …, N−1}; k = 0: one point only.
 type MSTSA struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0.
+	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Tau is the weight τ in [0, 1] of the new sample in d_x; 1 forgets the past. Default
-	// (k+1)^(−2/3).
+	// Tau is the weight τ in [0, 1] of the new sample in d_x. Default (k+1)^(−2/3).
 	Tau bilevel.Schedule
 
-	// Neumann holds the parameters of (A); its LG is required.
+	// Neumann is (A); LG is required.
 	Neumann Neumann
 }
 
-// Name returns "MSTSA".
 func (MSTSA) Name() string { return "MSTSA" }
 
 func (m MSTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

@@ -13,24 +13,21 @@ import (
 //
 //	g_yy⁻¹ f_y ≈ (1/L) Σ_{q<N} (I − g_yy/L)^q f_y.
 //
-// Two estimators have this mean; each method uses the one of its paper. The batches φ_1, φ_2, … are
-// independent.
+// Two estimators have this mean, with independent batches φ_1, φ_2, …; each method uses the one of
+// its paper.
 //
 //	(A) random truncation: v = (N/L) ∏_{i=1..p} (I − g_yy(·; φ_i)/L) f_y, p uniform on {0, …, N−1}: (N−1)/2 products on average.
 //	(B) truncated sum: v = η Σ_{q=0..Q} ∏_{i=1..q} (I − η g_yy(·; φ_i)) f_y with η = 1/L, Q = N−1: N−1 products, smaller variance.
 //
 // The terms left out change a hypergradient by at most C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With
-// Options.LowerBatch = Full, (A) does not draw p. It computes its mean instead, which is (B) with
-// exact products.
+// Options.LowerBatch = Full, (A) computes its mean, (B) with exact products, and draws no p.
 //
 // Source: (A) Ghadimi and Wang, arXiv 1802.02246, and Hong et al., arXiv 2007.05170; (B) Ji, Yang
-// and Liang, arXiv 2010.07962, Algorithm 2. Both agree with hia_jax and shia_jax of
-// benchmark_bilevel (see the package comment). Tests compare their mean and second moment with the
-// closed form (TestNeumannMoments, TestNeumannEnumerated) and with the bound (TestNeumannBias).
+// and Liang, arXiv 2010.07962, Algorithm 2.
 type Neumann struct {
 	// LG is L = L_g > 0, the Lipschitz constant of g_y(x, ·; φ). Required. The series diverges
-	// where g_yy exceeds 2L·I. Where single samples g_yy(·; φ) have variance σ², the second moment
-	// of long products grows unless L > (μ²+σ²)/(2μ).
+	// where g_yy exceeds 2L·I; where single samples of g_yy have variance σ², the second moment of
+	// long products grows unless L > (μ²+σ²)/(2μ).
 	LG float64
 
 	// MuG is μ = μ_g in (0, LG], the strong convexity of g(x, ·). Required where Terms is 0, and by
@@ -42,7 +39,6 @@ type Neumann struct {
 	Terms int
 }
 
-// validate returns an error that names the first invalid field of the method's Neumann.
 func (n Neumann) validate(method string) error {
 	switch {
 	case !(n.LG > 0) || math.IsInf(n.LG, 1):
@@ -59,7 +55,6 @@ func (n Neumann) validate(method string) error {
 	return nil
 }
 
-// terms is N at step k.
 func (n Neumann) terms(k int) int {
 	if n.Terms > 0 {
 		return n.Terms
@@ -67,9 +62,8 @@ func (n Neumann) terms(k int) int {
 	return 1 + int(math.Ceil(n.LG/n.MuG*math.Log1p(float64(k))))
 }
 
-// hypergradient estimates f_x − g_xy g_yy⁻¹ f_y. Method draw takes the samples; method at evaluates
-// the estimate at a point with the samples of the last draw. A recursive method calls at for
-// several points, with the same p, ξ and φ_i at each.
+// hypergradient estimates f_x − g_xy g_yy⁻¹ f_y. draw takes the samples, at evaluates the estimate
+// at a point with those of the last draw: a recursive method calls at for several points.
 type hypergradient struct {
 	series Neumann
 	random bool // (A); otherwise (B)
@@ -87,8 +81,7 @@ type hypergradient struct {
 	r, w             []float64
 }
 
-// newHypergradient returns an estimator for the problem of it, of kind (A) if random and of kind
-// (B) otherwise.
+// newHypergradient returns an estimator of kind (A) if random, (B) otherwise.
 func newHypergradient(it *bilevel.Iteration, series Neumann, random bool) *hypergradient {
 	dx, dy := len(it.X()), len(it.Y())
 	return &hypergradient{
@@ -98,9 +91,8 @@ func newHypergradient(it *bilevel.Iteration, series Neumann, random bool) *hyper
 	}
 }
 
-// draw takes new samples: one batch ξ of size upper, and batches φ of size lower, one for g_xy and
-// one for each product. 0 stands for the sizes in Options. The batch ξ is valid until the next draw
-// from its stream.
+// draw takes new samples: a batch ξ of size upper, and batches φ of size lower for g_xy and for
+// each product; 0 stands for Options. ξ is valid until the next draw from its stream.
 func (h *hypergradient) draw(it *bilevel.Iteration, upper, lower int) {
 	if lower == 0 {
 		_, lower = it.Batches()
@@ -128,8 +120,7 @@ func (h *hypergradient) size(j, lower int) int {
 	return max(1, int(math.Ceil(float64(lower)*q*math.Pow(1-h.series.MuG/h.series.LG, float64(j)))))
 }
 
-// at writes the estimate at (x, y) into dst, of length dx. It allocates nothing, and takes at most
-// N−1 products.
+// at writes the estimate at (x, y) into dst, of length dx: at most N−1 products.
 func (h *hypergradient) at(dst []float64, o *bilevel.Oracle, x, y []float64) error {
 	if err := o.GradF(h.fx, h.fy, x, y, h.xi); err != nil {
 		return err
@@ -171,7 +162,6 @@ func (h *hypergradient) solve(o *bilevel.Oracle, x, y []float64) error {
 	return nil
 }
 
-// Vectors visits the vectors of the last evaluation.
 func (h *hypergradient) Vectors(visit func(name string, v []float64)) {
 	visit("f_x", h.fx)
 	visit("f_y", h.fy)
@@ -179,8 +169,7 @@ func (h *hypergradient) Vectors(visit func(name string, v []float64)) {
 	visit("g_xy g_yy⁻¹ f_y", h.cross)
 }
 
-// batches keeps several batches in one piece of memory. A batch may be empty, which stands for the
-// exact value.
+// batches keeps several batches in one piece of memory; an empty one stands for the exact value.
 type batches struct {
 	buf  []bilevel.Sample
 	ends []int

@@ -13,12 +13,10 @@ import (
 	"stable/mat"
 )
 
-// moments are E[a aᵀ], E[s aᵀ] and E[s sᵀ] of a random vector a and of the sum s of its ancestors
-// and itself.
+// moments are E[a aᵀ], E[s aᵀ], E[s sᵀ] of a random a and of the sum s of it and its ancestors.
 type moments struct{ aa, sa, ss [][]float64 }
 
-// neumannTruth is what the estimators' first two moments follow from: the finite sum's Hessians and
-// f_y.
+// neumannTruth is what the first two moments follow from: the finite sum's Hessians and f_y.
 type neumannTruth struct {
 	m    [][][]float64 // I − η g_yy(·; φ), one a φ
 	mean [][]float64   // their mean
@@ -50,8 +48,7 @@ func newNeumannTruth(t *testing.T, w *wavy, x, y []float64, eta float64) neumann
 	return n
 }
 
-// step is E[M R Mᵀ] for M the mean over an independent batch: M̄ R M̄ᵀ + (E₁[M R Mᵀ] − M̄ R
-// M̄ᵀ)/batch.
+// step is E[M R Mᵀ], M the mean over a batch: M̄ R M̄ᵀ + (E₁[M R Mᵀ] − M̄ R M̄ᵀ)/batch.
 func (n neumannTruth) step(r [][]float64, batch int) [][]float64 {
 	out := square(len(r))
 	for _, m := range n.m {
@@ -92,9 +89,7 @@ func (n neumannTruth) sum(eta float64, terms int, batch func(j int) int) (mean [
 	return mean, eta * eta * trace(m.ss)
 }
 
-// Mean and second moment of both estimators of g_yy⁻¹ f_y, and the mean of the hypergradients made
-// of them, are those of the closed form, within five standard errors of many draws; every part of a
-// draw is independent of the others.
+// Mean and second moment are those of the closed form, within five standard errors.
 func TestNeumannMoments(t *testing.T) {
 	const lg, mu = 6.0, 0.7
 	draws := 20000
@@ -147,8 +142,7 @@ func TestNeumannMoments(t *testing.T) {
 	}
 }
 
-// The mean over every possible draw is the closed form to rounding: no statistics, for a short
-// series.
+// The mean over every possible draw is the closed form to rounding, for a short series.
 func TestNeumannEnumerated(t *testing.T) {
 	const lg, terms = 6.0, 3
 	x, y := []float64{0.3, -0.8, 0.5}, []float64{0.4, -1, 0.2, 0.7}
@@ -185,8 +179,7 @@ func TestNeumannEnumerated(t *testing.T) {
 	}
 }
 
-// p is uniform on {0, …, N−1}: 0 is among the values, and N is not. Pearson's statistic with N−1 =
-// 4 degrees of freedom is below its 99.9 % quantile.
+// p is uniform on {0, …, N−1}: Pearson's statistic is below its 99.9 % quantile.
 func TestNeumannTruncationIsUniform(t *testing.T) {
 	const n, draws = 5, 10000
 	it := iteration(t, newWavy(0), bilevel.Options{Seed: 4})
@@ -204,8 +197,7 @@ func TestNeumannTruncationIsUniform(t *testing.T) {
 	assert.Less(t, chi, 18.467)
 }
 
-// With exact products both estimators are the N-term Neumann sum, and what is missing from g_yy⁻¹
-// f_y obeys the bound, which is attained where f_y is an eigenvector of the smallest eigenvalue.
+// With exact products both are the N-term sum, and its error attains the bound at an eigenvector.
 func TestNeumannBias(t *testing.T) {
 	w := newWavy(0)
 	w.Kappa = 0 // g_yy = diag(1, 2, 3, 4)
@@ -242,7 +234,7 @@ func TestNeumannBias(t *testing.T) {
 	}
 }
 
-// The default number of terms keeps (1 − μ/L)^N below 1/(k+1), with at most a term or two too many.
+// The default N keeps (1 − μ/L)^N below 1/(k+1), with at most a term or two too many.
 func TestNeumannTerms(t *testing.T) {
 	for _, n := range []Neumann{{LG: 1, MuG: 1}, {LG: 3, MuG: 1}, {LG: 50, MuG: 0.5}} {
 		q := 1 - n.MuG/n.LG
@@ -273,7 +265,6 @@ func TestStocBiOBatches(t *testing.T) {
 	assert.Equal(t, []int{12, 9, 7, 6}, sizes) // 3·4·(3/4)^j = 12, 9, 6.75, 5.06
 }
 
-// stat is a running mean and variance.
 type stat struct{ n, sum, sum2, first float64 }
 
 func (s *stat) add(v float64) {

@@ -10,8 +10,7 @@ import (
 	"stable/mat"
 )
 
-// plain is a method written out from its equations, as the papers and the public code have them: it
-// reads the samples off the log of the real one's step, and moves x and y.
+// plain is a method written out from its equations; it reads the samples off the real one's log.
 type plain interface {
 	step(r *reader, k int, x, y []float64)
 }
@@ -21,8 +20,6 @@ const (
 	plainInner            = 3
 )
 
-// The methods without a test of their own, step by step on a fixed stream of samples, on a run in
-// which the box acts. What each was held against stands in its comment and in the guide.
 func TestMethodsFollowPublicCode(t *testing.T) {
 	a, b := bilevel.Constant(plainAlpha), bilevel.Constant(plainBeta)
 	for _, c := range []struct {

@@ -9,40 +9,35 @@ import (
 	"stable/mat"
 )
 
-// SRBA is the recursive method of Dagréou, Moreau, Vaiter and Ablin (A Lower Bound and a
-// Near-Optimal Algorithm for Bilevel Empirical Risk Minimization, AISTATS 2024, arXiv 2302.08766):
-// SOBA's three directions with the variance reduction of SARAH. Every Period steps the directions
-// are full; in between,
+// SRBA is the recursive method of Dagréou, Moreau, Vaiter and Ablin (AISTATS 2024, arXiv
+// 2302.08766): SOBA's three directions with the variance reduction of SARAH. Every Period steps
+// they are full; in between,
 //
 //	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i),   z = (x, y, v),   for each part t of D_y, D_v, D_x,
 //
-// with the same sample i at both points. In the paper, step sizes are constant and X is R^dx; the
-// projection is added here. The rule agrees with solvers/srba.py of benchmark_bilevel
-// (TestMethodsFollowPublicCode).
+// with the same sample i at both points. The paper's step sizes are constant.
 //
 // Samples per step: ξ and φ one batch; every Period steps, Large samples of each. Oracles, at each
-// of the two points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost besides the oracles: O(dx +
-// dy). To an ε-stationary point of a finite sum: √(n_ξ+n_φ)·ε⁻¹ samples.
+// of the two points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Other cost: O(dx + dy). To an
+// ε-stationary point of a finite sum: √(n_ξ+n_φ)·ε⁻¹ samples.
 type SRBA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
+	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta, as in the paper.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
-	// Period is the number of steps from one full direction to the next, ≥ 1. Default: half of all
-	// terms over the batch size, (n_ξ+n_φ)/2b; 64 where a stream is unbounded.
+	// Period is the number of steps from one full direction to the next, ≥ 1. Default: all terms
+	// over two batches, (n_ξ+n_φ)/2b; 64 where a stream is unbounded.
 	Period int
 
-	// Large is the number of samples of a full direction, or Full. Default: Full; where a stream is
-	// unbounded, Period batches.
+	// Large is the number of samples of a full direction. Default: Full; Period batches where a
+	// stream is unbounded.
 	Large int
 }
 
-// Name returns "SRBA".
 func (SRBA) Name() string { return "SRBA" }
 
-// Start checks the parameters and makes the memory.
 func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.check(it, "SRBA")
 	if err != nil {
@@ -57,42 +52,34 @@ func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return newRecursive(b, m.Large, func(it *bilevel.Iteration) bool { return it.K()%m.Period == 0 }), nil
 }
 
-// SPABA is the method of Chu, Xu, Yao and Zhang (SPABA: A Single-Loop and Probabilistic Stochastic
-// Bilevel Algorithm Achieving Optimal Sample Complexity, ICML 2024, arXiv 2405.18777): SRBA with
-// PAGE (Li et al., ICML 2021) in place of SARAH. In each step, one toss of a coin decides whether a
-// large batch estimates the three directions afresh, or one sample at two points updates them; and
-// v stays in a ball, ‖v‖ ≤ Radius.
-//
-// The rule is taken from the paper's abstract and the description of PAGE. Tests check that Share =
-// 1 is SOBA with large batches, and that exact oracles make every direction exact
-// (TestReductionsToSOBA). The code of pull request 47 of benchmark_bilevel, solvers/spaba.py at
-// commit b542514, has the same recursion. There Share is 0.1, v is clipped by entries, to [−1, 1],
-// and nothing moves before the first large batch, which here is in step 0.
+// SPABA is the method of Chu, Xu, Yao and Zhang (ICML 2024, arXiv 2405.18777): SRBA with PAGE (Li
+// et al., ICML 2021) in place of SARAH. In each step, the toss of a coin decides whether a large
+// batch estimates the three directions afresh, or one sample at two points updates them; step 0 has
+// a large one. v stays in a ball, ‖v‖ ≤ Radius. The rule is taken from the paper's abstract and
+// from PAGE; Share = 1 is SOBA with large batches.
 //
 // Samples per step: ξ and φ one batch, or with probability Share Large of each. Oracles as for
 // SRBA.
 type SPABA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
+	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta, as in the paper.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Large is the number of samples of a large batch, or Full. Default: as for SRBA.
 	Large int
 
-	// Share is the probability p in (0, 1] of a large batch. Default: b/(b + Large), as in PAGE,
-	// which spends half of the samples on large batches.
+	// Share is the probability p in (0, 1] of a large batch. Default: PAGE's b/(b + Large), half of
+	// the samples in large batches.
 	Share float64
 
 	// Radius bounds ‖v‖, > 0. Default +Inf: no bound.
 	Radius float64
 }
 
-// Name returns "SPABA".
 func (SPABA) Name() string { return "SPABA" }
 
-// Start checks the parameters and makes the memory.
 func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.check(it, "SPABA")
 	if err != nil {
@@ -118,8 +105,8 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return r, nil
 }
 
-// refreshes returns the default period of full directions, and a function that gives the default
-// size of their batches from the period in force.
+// refreshes returns the default period of full directions, and the default size of their batches as
+// a function of the period in force.
 func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
 	upper, lower := it.Oracle().Streams()
 	xi, phi := it.Batches()
@@ -133,7 +120,6 @@ func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
 	}
 }
 
-// share is PAGE's probability of a large batch.
 func share(it *bilevel.Iteration, large int) float64 {
 	xi, phi := it.Batches()
 	b := float64(max(xi, phi))
@@ -148,7 +134,7 @@ func share(it *bilevel.Iteration, large int) float64 {
 	return b / (b + n)
 }
 
-// recursive is the running state of SRBA and SPABA: SOBA's parts, moved from point to point.
+// recursive is SRBA and SPABA: SOBA's parts, moved from point to point.
 type recursive struct {
 	*soba
 	large    int
@@ -185,7 +171,7 @@ func (m *recursive) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// estimate computes the parts f and g at z^k, afresh or from those at z^{k−1}.
+// estimate computes the parts at z^k, afresh or from those at z^{k−1}.
 func (m *recursive) estimate(it *bilevel.Iteration) error {
 	if m.refresh(it) {
 		if err := m.upper(it, m.f, it.DrawXi(m.large)); err != nil {
@@ -216,7 +202,6 @@ func (m *recursive) estimate(it *bilevel.Iteration) error {
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *recursive) State(t *bilevel.State) {
 	m.soba.State(t)
 	t.Floats(m.f, m.g, m.x, m.y, m.w)

@@ -14,8 +14,7 @@ import (
 	"stable/bilevel/compose"
 )
 
-// A derivative that is not finite ends the run at that step, and names the quantity. A single one
-// may be at the older of two points. With -short it stays or is a single one, by turns.
+// A derivative that is not finite, once or for good, ends the step and names the quantity.
 func TestMethodsNotFinite(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	names := map[string][]string{
@@ -56,8 +55,6 @@ func TestMethodsNotFinite(t *testing.T) {
 	})
 }
 
-// What overflows has a name, too, where a direction is a sum or a difference of finite numbers. A
-// derivative jumps between the ends of the range, in a box that holds x.
 func TestOverflowHasAName(t *testing.T) {
 	named := map[string]bool{}
 	forEach(t, func(t *testing.T, e Entry) {
@@ -100,7 +97,6 @@ func turns(p bilevel.Problem, quantity string, bad float64, after int, once bool
 	return faultyIdentity{f}
 }
 
-// faultyIdentity is a faulty problem that says that it is a composition.
 type faultyIdentity struct{ *faulty }
 
 func (faultyIdentity) Composition() compose.Composition { return nil }
@@ -201,8 +197,7 @@ func TestMethodsRefuse(t *testing.T) {
 	}
 }
 
-// The bounds on the number of inner steps are themselves allowed. The largest number ends at the
-// first oracle call.
+// The bounds on the number of inner steps are allowed; the largest ends at the first oracle call.
 func TestInnerBounds(t *testing.T) {
 	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
 	s, err := bilevel.New(newWavy(0), BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1e-300), Neumann: n},

@@ -11,50 +11,48 @@ import (
 	"stable/bilevel/saa"
 )
 
-// Entry is what the registry knows about a method. The tests of all methods, and the comparisons in
-// bench, run over the entries and ask them what they need to know.
+// Entry is what the registry knows about a method; tests and the comparisons in bench run over the
+// entries.
 type Entry struct {
 	// Name is that of bilevel.Method.
 	Name string
 
-	// Base is empty, or the Name of another entry. Then this one is a variant of that, which
-	// comparisons include only on request.
+	// Base is empty, or the Name of the entry of which this is a variant: comparisons include it
+	// only on request.
 	Base string
 
-	// New returns the method with the parameters in t. What t does not set has its default.
+	// New returns the method with the parameters in t, defaults where t has none.
 	New func(t Tuning) bilevel.Method
 
 	// Needs says which parameters have no default, and which problems and sets the method takes.
 	Needs Needs
 
-	// Orders are the exponents a and b of the step sizes α_k ~ (k+1)^(−a), β_k ~ (k+1)^(−b) of the
-	// method's theory, for a nonconvex F. 0 is a constant one.
+	// Orders are the exponents a and b of α_k ~ (k+1)^(−a), β_k ~ (k+1)^(−b) in the method's theory
+	// for a nonconvex F; 0 is constant.
 	Orders [2]float64
 
-	// Lengths says of Alpha and of Beta whether it is the length of a step in units of x or y, as
-	// in Adam, rather than the factor of a gradient.
+	// Lengths says of Alpha and of Beta whether it is a length in units of x or y, as in Adam,
+	// rather than the factor of a gradient.
 	Lengths [2]bool
 
-	// Bias is how far from the solution the method may settle on a problem of unit size, with exact
-	// oracles and its own constants; 0 for methods that reach the solution.
+	// Bias is how far from the solution the method may settle on a problem of unit size with exact
+	// oracles and its own constants.
 	Bias float64
 
-	// ExactOnly says that the method is for exact oracles, and stays away from the solution under
-	// noise, whatever its step sizes.
+	// ExactOnly says that the method is for exact oracles: noise keeps it away from the solution.
 	ExactOnly bool
 
-	// Untuned says that the method has no step sizes to choose: it ignores Alpha and Beta.
+	// Untuned says that the method ignores Alpha and Beta.
 	Untuned bool
 
 	// InnerBeta says that Beta counts inner steps, from 0 in each step.
 	InnerBeta bool
 
-	// Variants are two settings of a parameter besides the step sizes, for a comparison to choose
-	// from.
+	// Variants are two settings of a parameter besides the step sizes, to choose from.
 	Variants [2]Variant
 
-	// Uses returns bounds on what a step draws and evaluates. They differ where the method draws
-	// the number of its products; math.MaxUint64 is none, where a tolerance ends an inner loop.
+	// Uses returns bounds on what a step draws and evaluates. They differ where the number of
+	// products is drawn; math.MaxUint64 is none.
 	Uses func(c Case) (least, most bilevel.Counts)
 }
 
@@ -71,7 +69,7 @@ type Needs struct {
 	UpperGradient bool // the problem gives g_x
 }
 
-// Tuning holds the parameters that methods have in common. A method ignores those it does not have.
+// Tuning holds the parameters that methods share. A method ignores those it does not have.
 type Tuning struct {
 	Alpha, Beta bilevel.Schedule // step sizes of x and y
 	MuG, LG     float64          // g(x, ·; φ) has curvature between μ_g and L_g
@@ -291,7 +289,6 @@ var (
 	noVariants = [2]Variant{{Name: "", Set: func(*Tuning) {}}, {Name: "", Set: func(*Tuning) {}}}
 )
 
-// fifth is a schedule divided by 5.
 func fifth(s bilevel.Schedule) bilevel.Schedule {
 	switch s := s.(type) {
 	case bilevel.Constant:
@@ -306,7 +303,6 @@ func fifth(s bilevel.Schedule) bilevel.Schedule {
 // scaled is a schedule divided by 5, of a type that only its owner knows.
 type scaled struct{ bilevel.Schedule }
 
-// At returns a fifth of the schedule's value.
 func (s scaled) At(k int) float64 { return s.Schedule.At(k) / 5 }
 
 func (t Tuning) stable() bilevel.Method {
@@ -333,14 +329,12 @@ func Names() []string {
 	return names
 }
 
-// Register adds a method of your own to the registry of this program. From then on the
-// commands of stable/bench/race let it start; check.Method tests the method
-// itself.
+// Register adds a method of your own to this program's registry. From then on the commands of
+// stable/bench/race let it start; check.Method tests the method itself.
 //
-// e needs Name and New; a race in which Alpha and Beta are chosen also wants Needs. Uses may be
-// nil, and Variants without Set change nothing. Errors wrap bilevel.ErrOption: a field that is
-// missing, a method that is called otherwise than e, a name that is taken, in upper or lower case,
-// a Base that is not in the registry.
+// e needs Name and New; a race that chooses Alpha and Beta also wants Needs. Uses may be nil, and
+// Variants without Set change nothing. Errors wrap bilevel.ErrOption: a missing field, a method
+// that is called otherwise than e, a name that is taken (in upper or lower case), an unknown Base.
 func Register(e Entry) error {
 	if e.Name == "" || e.New == nil {
 		return option.Bad("an Entry needs a Name and New")
@@ -367,8 +361,8 @@ func Register(e Entry) error {
 	return nil
 }
 
-// Lookup returns the entry of that name, in upper or lower case. For an unknown name it returns an
-// error that wraps bilevel.ErrOption and lists the known ones.
+// Lookup returns the entry of that name, in upper or lower case. An error for an unknown name wraps
+// bilevel.ErrOption and lists the known ones.
 func Lookup(name string) (Entry, error) {
 	for _, e := range Registry() {
 		if strings.EqualFold(e.Name, name) {

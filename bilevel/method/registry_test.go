@@ -16,14 +16,12 @@ import (
 // tuning suits every method on the problems of problem.
 var tuning = Tuning{Alpha: bilevel.Constant(0.02), Beta: bilevel.Constant(0.05), MuG: 0.7, LG: 7, Terms: 4}
 
-// forEach runs f for every entry of the registry.
 func forEach(t *testing.T, f func(t *testing.T, e Entry)) {
 	for _, e := range Registry() {
 		t.Run(e.Name, func(t *testing.T) { f(t, e) })
 	}
 }
 
-// problem is one that the method takes.
 func (e Entry) problem(noise float64) identity {
 	p := identity{newProducts(noise)}
 	if e.Needs.Composition {
@@ -32,7 +30,6 @@ func (e Entry) problem(noise float64) identity {
 	return p
 }
 
-// withoutProducts hides the products of a problem.
 func withoutProducts(p identity) bilevel.Problem { return bare{p.Wavy} }
 
 type bare struct{ *wavy }
@@ -44,18 +41,14 @@ type quietIdentity struct{ quiet }
 
 func (quietIdentity) Composition() compose.Composition { return nil }
 
-// euclid is a set that projects in the Euclidean norm only.
 type euclid struct{ bilevel.Set }
 
-// simulator is a problem without finite sums.
 type simulator struct{ identity }
 
 func (simulator) Streams() (upper, lower uint64) { return 0, 0 }
 
-// opaque is a problem that tells nothing but its oracles.
 type opaque struct{ bilevel.Problem }
 
-// secondOrder is a problem without g_x.
 type secondOrder struct {
 	bilevel.Problem
 	bilevel.Products
@@ -85,7 +78,6 @@ func TestLookup(t *testing.T) {
 	assert.Equal(t, "STABLE", Names()[0], "the registry is a copy")
 }
 
-// guest is a method that is registered from outside.
 type guest struct{ TTSA }
 
 func (guest) Name() string { return "Guest" }
@@ -157,7 +149,6 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 	})
 }
 
-// A step allocates nothing, whatever was drawn before.
 func TestMethodsAllocate(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
 		p := quietIdentity{quiet{Wavy: newWavy(0.5)}}

@@ -27,7 +27,6 @@ func steps(t *testing.T, s *bilevel.Solver, n int) {
 	}
 }
 
-// A checkpoint of one method is none of another.
 func TestCheckpointsOfOthersAreRefused(t *testing.T) {
 	solvers := map[string]*bilevel.Solver{}
 	for _, e := range Registry() {
@@ -47,8 +46,6 @@ func TestCheckpointsOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-// Solvers in goroutines of their own, on instances of one problem, give the bits that they give one
-// after the other. Under -race, nothing is shared.
 func TestSolversConcurrently(t *testing.T) {
 	type job struct {
 		e    Entry

@@ -9,10 +9,9 @@ import (
 	"stable/mat"
 )
 
-// RSVRB is the stochastic variance-reduced method of Guo, Hu, Zhang and Yang (Randomized Stochastic
-// Variance-Reduced Methods for Multi-Task Stochastic Bilevel Optimization, arXiv 2105.02266). It
-// tracks all five derivatives by STORM, the second ones as matrices. With z^k = (x^k, y^k), step k
-// ≥ 1 does
+// RSVRB is the variance-reduced method of Guo, Hu, Zhang and Yang (arXiv 2105.02266), which tracks
+// all five derivatives by STORM, the second ones as matrices. With z^k = (x^k, y^k), step k ≥ 1
+// does
 //
 //	u = f_x(z^k; ξ) + (1−τ)(u − f_x(z^{k−1}; ξ)),     w = f_y(z^k; ξ) + (1−τ)(w − f_y(z^{k−1}; ξ)),
 //	d = g_y(z^k; φ) + (1−τ)(d − g_y(z^{k−1}; φ)),     H_xy, H_yy ⪰ λI by the same recursion, see bilevel.Estimator,
@@ -20,41 +19,33 @@ import (
 //
 // Step 0 takes the plain estimates, from an initial batch of φ as in STABLE. Unlike STABLE, it uses
 // STORM on the gradients too, and does not correct y for the displacement of x. The paper's name
-// stands for many lower-level tasks, of which a step draws some. With one task, as here, the method
-// is what the paper calls SVRB.
+// stands for many lower-level tasks; with one, as here, it is the paper's SVRB. The paper may draw
+// a sample for each estimator; here they share one.
 //
-// Samples per step: ξ and φ one batch. Oracles, for k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; for
-// k = 0 half of that. Other cost: as for STABLE.
-//
-// To an ε-stationary point: ε^(−3/2) samples. Tests check the rule against the equations above
-// (TestRSVRBFollowsThePaper), and that exact oracles keep every estimate exact (TestRSVRBExact).
-// The paper is for X = R^dx, and may draw a separate sample for each estimator; this package adds
-// the projection and shares one sample.
+// Samples per step: ξ and φ one batch. Oracles, k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; k = 0:
+// half of that. Other cost: as for STABLE. To an ε-stationary point: ε^(−3/2) samples.
 type RSVRB struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are of
-	// the order (k+1)^(−1/3).
+	// Step sizes of x and y, ≥ 0. Required. The paper's order is
+	// (k+1)^(−1/3).
 	Alpha, Beta bilevel.Schedule
 
-	// Tau is the weight τ_k in [0, 1] of the new sample in all five estimates; 1 forgets the past.
-	// Default (k+1)^(−2/3).
+	// Tau is the weight τ_k in [0, 1] of the new sample in all five estimates. Default
+	// (k+1)^(−2/3).
 	Tau bilevel.Schedule
 
-	// MuG is λ > 0, the strong convexity of g(x, ·), below which no eigenvalue of H_yy may fall.
-	// Required.
+	// MuG is λ > 0, the strong convexity of g(x, ·): H_yy has no eigenvalue below. Required.
 	MuG float64
 
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// InitBatch is the number of samples φ of step 0, ≥ 1, or Full. Default: dy or a batch,
-	// whichever is more.
+	// InitBatch is the number of samples φ of step 0, ≥ 1, or Full. Default: the larger of dy and a
+	// batch.
 	InitBatch int
 }
 
-// Name returns "RSVRB".
 func (RSVRB) Name() string { return "RSVRB" }
 
-// rsvrb is the running state of RSVRB.
 type rsvrb struct {
 	RSVRB
 	est        *bilevel.Estimator // H_xy, H_yy
@@ -157,13 +148,11 @@ func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *rsvrb) State(t *bilevel.State) {
 	m.est.State(t)
 	t.Floats(m.u.est, m.w.est, m.d.est, m.xOld, m.yOld)
 }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *rsvrb) Vectors(visit func(name string, v []float64)) {
 	visit("f_x at the last iterate", m.u.old)
 	visit("f_y at the last iterate", m.w.old)

@@ -13,9 +13,7 @@ import (
 	"stable/mat"
 )
 
-// RSVRB against its equations, on a run in which the box, the eigenvalue truncation and the
-// Frobenius projection act. H_xy and H_yy are those of an Estimator, which has tests of its own;
-// one φ and one ξ serve both points.
+// RSVRB against its equations, on a run in which box, truncation and Frobenius projection act.
 func TestRSVRBFollowsThePaper(t *testing.T) {
 	const mu, c = 0.9, 2.2
 	alpha, beta, tau := bilevel.Power{C: 0.2, P: 1.0 / 3}, bilevel.Power{C: 0.2, K0: 2,
@@ -104,7 +102,6 @@ func TestRSVRBFollowsThePaper(t *testing.T) {
 	}
 }
 
-// Exact oracles keep every estimate exact, for every τ.
 func TestRSVRBExact(t *testing.T) {
 	for _, tau := range []float64{0, 0.3, 1} {
 		w := newWavy(0.1)

@@ -10,9 +10,6 @@ import (
 	"stable/bilevel/compose"
 )
 
-// Every method keeps the rules of bilevel.Method, as check.Method has them: on the problems of that
-// package, and, with a series that grows and with the variants of its entry, in several sets on a
-// problem that is not convex everywhere. With -short it does so with one of these.
 func TestMethodsKeepTheRules(t *testing.T) {
 	same, growing := func(*Tuning) {}, func(t *Tuning) { t.Terms = 0 }
 	forEach(t, func(t *testing.T, e Entry) {
@@ -44,7 +41,6 @@ func TestMethodsKeepTheRules(t *testing.T) {
 	})
 }
 
-// as says that p is a composition, for a method that takes no others.
 func (e Entry) as(p bilevel.Problem) bilevel.Problem {
 	if e.Needs.Composition {
 		return composed{p}

@@ -8,38 +8,31 @@ import (
 )
 
 // SABA is SOBA with the variance reduction of SAGA, for finite sums (Dagréou, Ablin, Vaiter and
-// Moreau, NeurIPS 2022, arXiv 2201.13409; SAGA: Defazio, Bach and Lacoste-Julien, NeurIPS 2014). x,
-// y and v move as in SOBA. Each of the five parts of the directions, f_x, f_y, g_y, g_yy v and g_xy
-// v, is a mean of terms t_i(z), z = (x, y, v). A table holds the value T_i of every term at its
-// last evaluation, and a batch B gives
+// Moreau, NeurIPS 2022, arXiv 2201.13409; SAGA: Defazio, Bach and Lacoste-Julien, NeurIPS 2014).
+// Each of the five parts of the directions, f_x, f_y, g_y, g_yy v and g_xy v, is a mean of terms
+// t_i(z), z = (x, y, v). A table holds the last value T_i of every term, and a batch B gives
 //
 //	the part = mean of T + mean over i in B of (t_i(z^k) − T_i);   then T_i ← t_i(z^k) for i in B.
 //
-// This estimate is unbiased, and its variance goes to zero as the iterates settle, so constant step
+// The estimate is unbiased, and its variance goes to zero as the iterates settle: constant step
 // sizes reach the solution. Step 0 fills the tables in one pass over both sums, and moves along
-// their means, which are the full parts.
+// their means.
 //
-// Samples a step, k ≥ 1: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1,
-// asked sample by sample. Step 0: each once for every term. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy)
-// numbers for sums of n_ξ and n_φ terms, and one row more for each sample of a batch. A stream with
-// batch Full has no table: its parts are exact. Cost besides the oracles: O(dx + dy) per sample.
-//
-// To an ε-stationary point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples. The rule was checked against
-// solvers/saba.py of benchmark_bilevel (see the package comment), and follows the paper's equations
-// step by step (TestSABAFollowsThePaper). There, tables start at zero and keep one row for each
-// block of a batch.
+// Samples per step, k ≥ 1: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1,
+// asked sample by sample; step 0: each once for every term. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy)
+// numbers for sums of n_ξ and n_φ terms, and a row for each sample of a batch. A stream with batch
+// Full has no table: its parts are exact. Other cost: O(dx + dy) per sample. To an ε-stationary
+// point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples.
 type SABA struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0. The paper's are constant.
+	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of v. Range ≥ 0. Default: Beta.
+	// Step size of v, ≥ 0. Default: Beta.
 	Gamma bilevel.Schedule
 }
 
-// Name returns "SABA".
 func (SABA) Name() string { return "SABA" }
 
-// saba is the running state of SABA.
 type saba struct {
 	*soba
 	upperSum, lowerSum *saga
@@ -72,7 +65,6 @@ func (m *saba) Step(it *bilevel.Iteration) error {
 	return m.move(it)
 }
 
-// State visits what outlives a step.
 func (m *saba) State(t *bilevel.State) {
 	m.soba.State(t)
 	t.Floats(m.upperSum.table, m.upperSum.mean, m.lowerSum.table, m.lowerSum.mean)
@@ -87,8 +79,7 @@ type saga struct {
 	eval  func(it *bilevel.Iteration, row []float64, batch []bilevel.Sample) error
 }
 
-// maxTable bounds the numbers in a table. A larger one fits no machine, and is refused before it is
-// allocated.
+// maxTable bounds the numbers in a table: a larger one fits no machine.
 const maxTable = min(math.MaxInt/16, 1<<44)
 
 func newSaga(stream string, terms uint64, batch, width int,
@@ -111,7 +102,6 @@ func newSaga(stream string, terms uint64, batch, width int,
 	return t, nil
 }
 
-// row is row i of a matrix with rows as long as the mean.
 func (t *saga) row(m []float64, i int) []float64 {
 	w := len(t.mean)
 	return m[i*w : (i+1)*w]

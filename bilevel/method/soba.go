@@ -8,33 +8,27 @@ import (
 	"stable/bilevel/option"
 )
 
-// SOBA is the stochastic method of Dagréou, Ablin, Vaiter and Moreau (A Framework for Bilevel
-// Optimization that Enables Stochastic and Global Variance Reduction Algorithms, NeurIPS 2022,
-// arXiv 2201.13409). Besides x and y it moves v, which tracks −g_yy⁻¹ f_y, the solution of a
-// quadratic problem. All three move at once, along directions at one point. Every direction is
-// linear in the derivatives, and therefore unbiased:
+// SOBA is the stochastic method of Dagréou, Ablin, Vaiter and Moreau (NeurIPS 2022, arXiv
+// 2201.13409). Besides x and y it moves v, which tracks −g_yy⁻¹ f_y. All three move at once, along
+// directions at one point that are linear in the derivatives, and therefore unbiased:
 //
 //	y^{k+1} = y^k − β_k D_y,         D_y = g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k D_v,         D_v = g_yy(x^k, y^k; φ) v^k + f_y(x^k, y^k; ξ),     v⁰ = 0,
 //	x^{k+1} = P_X(x^k − α_k D_x),    D_x = g_xy(x^k, y^k; φ) v^k + f_x(x^k, y^k; ξ).
 //
 // Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1; nothing
-// is factored, and there is no series. Cost besides the oracles: O(dx + dy).
-//
-// To an ε-stationary point: ε⁻² samples. The rule agrees with solvers/soba.py of benchmark_bilevel
-// (see the package comment; TestSOBAFollowsThePaper). The paper is for X = R^dx; the projection is
-// added here.
+// is factored, and there is no series. Other cost: O(dx + dy). To an ε-stationary point: ε⁻²
+// samples.
 type SOBA struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. The paper's are of
-	// one order, constant 1/√K for K steps.
+	// Step sizes of x and y, ≥ 0. Required. The paper's are of one order,
+	// constant 1/√K for K steps.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size γ_k of v, in units of that of y: both problems have the curvature of
-	// g_yy. Range ≥ 0. Default: Beta, as in the paper.
+	// Gamma is the step size γ_k of v, ≥ 0; both problems have the curvature of g_yy. Default:
+	// Beta, as in the paper.
 	Gamma bilevel.Schedule
 }
 
-// Name returns "SOBA".
 func (SOBA) Name() string { return "SOBA" }
 
 // soba is the running state of SOBA, and of SABA, which computes f and g in another way.
@@ -49,7 +43,7 @@ type soba struct {
 
 func (m SOBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.check(it, "SOBA") }
 
-// check refuses invalid step sizes, and makes the memory. name is the method's Go name.
+// check refuses invalid step sizes, and makes the memory. name is the Go name.
 func (m SOBA) check(it *bilevel.Iteration, name string) (*soba, error) {
 	if m.Gamma == nil {
 		m.Gamma = m.Beta
@@ -66,7 +60,6 @@ func (m SOBA) check(it *bilevel.Iteration, name string) (*soba, error) {
 	return r, nil
 }
 
-// newSOBA makes the memory of SOBA and its kin.
 func newSOBA(it *bilevel.Iteration) *soba {
 	dx, dy := it.Dims()
 	return &soba{v: make([]float64, dy), f: make([]float64, dx+dy), g: make([]float64, 2*dy+dx),
@@ -80,7 +73,7 @@ func (m *soba) Step(it *bilevel.Iteration) error {
 	return m.move(it)
 }
 
-// parts writes all five parts of the directions at z^k, from one batch of each stream.
+// parts writes the five parts of the directions at z^k, from one batch of each stream.
 func (m *soba) parts(it *bilevel.Iteration) error {
 	if err := m.upper(it, m.f, it.DrawXi(0)); err != nil {
 		return err
@@ -94,7 +87,6 @@ func (m *soba) upper(it *bilevel.Iteration, f []float64, xi []bilevel.Sample) er
 	return it.Oracle().GradF(f[:dx], f[dx:], it.X(), it.Y(), xi)
 }
 
-// lower writes g_y, g_yy v, g_xy v at (x^k, y^k, v^k) into g.
 func (m *soba) lower(it *bilevel.Iteration, g []float64, phi []bilevel.Sample) error {
 	gy, hv, cv := m.split(g)
 	if err := it.Oracle().GradG(gy, it.X(), it.Y(), phi); err != nil {
@@ -145,10 +137,8 @@ func (m *soba) moveAlong(it *bilevel.Iteration, dx []float64) error {
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *soba) State(t *bilevel.State) { t.Floats(m.v) }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *soba) Vectors(visit func(name string, v []float64)) {
 	gy, hv, cv := m.split(m.g)
 	visit("f_x", m.f[:len(cv)])

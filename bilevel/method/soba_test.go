@@ -14,7 +14,7 @@ import (
 	"stable/mat"
 )
 
-// partsAt are f_x, f_y, g_y, g_yy v, g_xy v at one point, one after another.
+// partsAt are f_x, f_y, g_y, g_yy v, g_xy v at one point.
 func partsAt(t *testing.T, w *wavy, x, y, v []float64, xi, phi []bilevel.Sample) [5][]float64 {
 	fx, fy, gy, gxy, gyy := make([]float64, w.Dx), make([]float64, w.Dy), make([]float64, w.Dy), mat.NewDense(w.Dx,
 		w.Dy), mat.NewSym(w.Dy)
@@ -26,10 +26,8 @@ func partsAt(t *testing.T, w *wavy, x, y, v []float64, xi, phi []bilevel.Sample)
 		bileveltest.Apply(bileveltest.Full(gxy, w.Dx, w.Dy), v)}
 }
 
-// joint is the point (x, y, v) of SOBA and SABA.
 type joint struct{ x, y, v []float64 }
 
-// move takes a step of SOBA along the parts.
 func (z *joint) move(p [5][]float64, alpha, beta, gamma float64) (boxed int) {
 	mat.Axpy(z.x, -alpha, p[0])
 	mat.Axpy(z.x, -alpha, p[4])
@@ -39,8 +37,6 @@ func (z *joint) move(p [5][]float64, alpha, beta, gamma float64) (boxed int) {
 	return clamp(z.x)
 }
 
-// SOBA against its equations, on a run in which the box acts: all five parts at one point, with one
-// ξ and one φ.
 func TestSOBAFollowsThePaper(t *testing.T) {
 	alpha, beta := bilevel.Power{C: 0.2, P: 0.5}, bilevel.Power{C: 0.2, K0: 2, P: 0.5}
 	for _, gamma := range []bilevel.Schedule{nil, bilevel.Constant(0.07)} {
@@ -74,8 +70,7 @@ func TestSOBAFollowsThePaper(t *testing.T) {
 	}
 }
 
-// SABA against its equations: tables of 16 terms, filled at step 0, with means that are added up
-// anew at every step. Batches of 3 of 16 hold some samples twice.
+// SABA against its equations; batches of 3 of 16 hold some samples twice.
 func TestSABAFollowsThePaper(t *testing.T) {
 	const n = 16
 	alpha, beta, gamma := bilevel.Constant(0.1), bilevel.Constant(0.1), bilevel.Constant(0.07)
@@ -148,8 +143,7 @@ func TestSABAFollowsThePaper(t *testing.T) {
 	}
 }
 
-// While the point stands still, fresh tables give the full parts, whatever is drawn; SOBA gets
-// those of the sample.
+// At one point fresh tables give the full parts, whatever is drawn; SOBA gets those of the sample.
 func TestSABAFullTables(t *testing.T) {
 	for _, c := range []struct {
 		m     bilevel.Method
@@ -185,8 +179,7 @@ func dist(a, b []float64) float64 {
 	return s
 }
 
-// Without noise the tables do not matter, and both methods are one deterministic method; with Full
-// batches SABA has no tables, and unbounded streams will do.
+// Without noise SABA is SOBA; with Full batches it has no tables, and unbounded streams will do.
 func TestSABAExact(t *testing.T) {
 	run := func(m bilevel.Method, opt bilevel.Options) []float64 {
 		s, err := bilevel.New(newWavy(0.3), m, opt)
@@ -223,7 +216,6 @@ type huge struct{ *wavy }
 
 func (huge) Streams() (uint64, uint64) { return 1 << 63, 1 << 63 }
 
-// v that leaves the finite numbers while x and y do not ends the run at that step.
 func TestSOBAOverflow(t *testing.T) {
 	s, err := bilevel.New(newWavy(0.3),
 		SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0),

@@ -16,15 +16,13 @@ import (
 	"stable/mat"
 )
 
-// goal is a problem whose solution is known.
 type goal struct {
 	problem bilevel.Problem
 	set     bilevel.Set
 	x, y    []float64
 }
 
-// goals are problems that the method takes: with noise in every derivative, or without. Their
-// solutions are all of R^d, or cut off in some coordinates by a box.
+// goals are problems that the method takes, noisy or exact, with and without a box that cuts.
 func goals(t *testing.T, e method.Entry, noise float64) map[string]goal {
 	if e.Needs.Composition {
 		return map[string]goal{"portfolio": portfolio(t)}
@@ -45,7 +43,6 @@ func goals(t *testing.T, e method.Entry, noise float64) map[string]goal {
 	return all
 }
 
-// portfolio is the choice of two assets from four scenarios of their returns.
 func portfolio(t *testing.T) goal {
 	m, err := compose.NewMeanVariance(&mat.Dense{Rows: 4, Cols: 2, Stride: 2,
 		Data: []float64{1, 0.2, -0.7, 0.6, 0.5, -0.9, -0.4, 0.7}}, 1)
@@ -75,8 +72,7 @@ func falling(e method.Entry) (alpha, beta bilevel.Schedule) {
 	return alpha, beta
 }
 
-// solution is the point of the set where F is least, by projected gradient steps on the exact ∇F,
-// to rounding.
+// solution is where F is least in the set, to rounding, by projected steps on the exact ∇F.
 func solution(t *testing.T, p *quadratic.Problem, set bilevel.Set, l float64) []float64 {
 	dx, _ := p.Dims()
 	x, grad, old := make([]float64, dx), make([]float64, dx), make([]float64, dx)
@@ -94,8 +90,7 @@ func solution(t *testing.T, p *quadratic.Problem, set bilevel.Set, l float64) []
 	return x
 }
 
-// sets are all of R^3, where the solution is the known one, and a box that cuts it off in some
-// coordinates.
+// sets are R^3, and a box that cuts off the solution in some coordinates.
 func sets(t *testing.T, p *quadratic.Problem) map[string]bilevel.Set {
 	x, _ := p.Optimum()
 	lo, hi := make([]float64, len(x)), make([]float64, len(x))
@@ -107,9 +102,7 @@ func sets(t *testing.T, p *quadratic.Problem) map[string]bilevel.Set {
 	return map[string]bilevel.Set{"unconstrained": bilevel.Space{}, "box": bilevel.Box{Lo: lo, Hi: hi}}
 }
 
-// Without noise, and with a series long enough, every method goes to the solution: to rounding with
-// constant step sizes, or as near as the lengths of its steps or its bias let it. With -short it
-// does so in the box only.
+// Without noise every method goes to the solution: to rounding, or as near as its bias lets it.
 func TestMethodsSolveExactly(t *testing.T) {
 	for _, e := range method.Registry() {
 		alpha, beta, steps, near := bilevel.Schedule(bilevel.Constant(0.1)), bilevel.Schedule(bilevel.Constant(0.2)), 1200, 1e-12
@@ -137,8 +130,6 @@ func TestMethodsSolveExactly(t *testing.T) {
 	}
 }
 
-// With noise on every derivative, and step sizes that fall, the mean square error of every method
-// falls with the steps.
 func TestMethodsSolve(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -181,8 +172,7 @@ func dist2(a, b []float64) float64 {
 	return s
 }
 
-// On a finite sum, with constant step sizes and the same noise in every term, SABA arrives at the
-// solution, and SOBA stays in the noise.
+// On a finite sum, with constant step sizes, SABA arrives, and SOBA stays in the noise.
 func TestSABAArrives(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1, Terms: 20,
 		SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2})

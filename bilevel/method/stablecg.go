@@ -16,19 +16,17 @@ import (
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy v)),                 v ≈ H⁻¹f_y,
 //	y^{k+1} = y^k − β_k g_y − w,                            w ≈ H⁻¹H_xyᵀ(x^{k+1} − x^k).
 //
-// It replaces the recursion of H_yy and its truncation at μ_g by the mean over the last Window
-// samples φ at the present point, H = mean of g_yy(x^k, y^k; φ_j). Where g_yy does not depend on
-// the point, this is the recursion with weights 1/Window. No extrapolation takes H below the
-// curvature of the samples, so it needs no truncation. Conjugate gradients on products apply H⁻¹
-// (Hestenes, Stiefel 1952), with T = min(Iterations, dy) iterations for each system; the one for v
-// starts from the last v.
+// For H_yy it takes the mean over the last Window samples φ at the present point, H = mean of
+// g_yy(x^k, y^k; φ_j): where g_yy does not depend on the point, the recursion with weights
+// 1/Window. H is never below the curvature of the samples, so nothing is truncated. Conjugate
+// gradients on products apply H⁻¹ (Hestenes, Stiefel 1952), T = min(Iterations, dy) iterations for
+// each system; the one for v starts from the last v.
 //
 // Samples per step: ξ and φ one batch; step 0: Window samples φ. Oracles: GradF 1, GradG 1, CrossG
-// 2, HessVecG Window for each of at most 2(T+1) products. These use the same samples again: the
-// method spends oracle calls, not samples. Cost besides the oracles: O(dx·dy + T·dy). Memory:
-// 3·dx·dy numbers and Window names.
+// 2, HessVecG Window, on the same samples again, for each of at most 2(T+1) products. Other cost:
+// O(dx·dy + T·dy). Memory: 3·dx·dy numbers and Window names.
 type STABLECG struct {
-	// Alpha and Beta are the step sizes of x and y. Required, ≥ 0.
+	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy. Default 1/√(k+1).
@@ -37,18 +35,16 @@ type STABLECG struct {
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// Window is the number of samples φ in H, ≥ 1. Default 32. It is not used with
-	// Options.LowerBatch Full, where H is exact.
+	// Window is the number of samples φ in H, ≥ 1. Default 32. Not used with Options.LowerBatch
+	// Full.
 	Window int
 
 	// Iterations bounds the conjugate-gradient iterations for one system, ≥ 1. Default 10.
 	Iterations int
 }
 
-// Name returns "STABLE-CG".
 func (STABLECG) Name() string { return "STABLE-CG" }
 
-// stableCG is the running state of STABLECG.
 type stableCG struct {
 	STABLECG
 	window     []bilevel.Sample // a ring; empty with exact oracles
@@ -114,7 +110,6 @@ func (m *stableCG) Step(it *bilevel.Iteration) error {
 		return err
 	}
 
-	// x^{k+1} = P_X(x^k − α (f_x − H_xy H⁻¹f_y)).
 	if err := m.solve(it, m.v, m.fy); err != nil {
 		return err
 	}
@@ -124,7 +119,6 @@ func (m *stableCG) Step(it *bilevel.Iteration) error {
 	}
 	it.MoveX(alpha, m.h)
 
-	// y^{k+1} = y^k − β g_y − H⁻¹H_xyᵀ(x^{k+1} − x^k).
 	for i, next := range it.NextX() {
 		m.dx[i] = next - x[i]
 	}
@@ -212,7 +206,6 @@ func (m *stableCG) solve(it *bilevel.Iteration, z, b []float64) error {
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *stableCG) State(t *bilevel.State) {
 	t.Floats(m.xLast, m.yLast, m.v)
 	t.Dense(m.hxy)
@@ -222,7 +215,6 @@ func (m *stableCG) State(t *bilevel.State) {
 	}
 }
 
-// Vectors names the vectors of the last step for the search for a non-finite value.
 func (m *stableCG) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("f_x", m.fx)

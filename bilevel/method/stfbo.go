@@ -10,31 +10,24 @@ import (
 )
 
 // STFBO is the tuning-free single-loop method of Yang, Ban, Huang, Ma and Ji (Tuning-Free Bilevel
-// Optimization: New Algorithms and Convergence Analysis, ICLR 2025): SOBA's directions with step
-// sizes of AdaGrad-norm,
+// Optimization, ICLR 2025): SOBA's directions with step sizes of AdaGrad-norm,
 //
 //	b² ← b² + ‖D_y‖²,   c² ← c² + ‖D_v‖²,   a² ← a² + ‖D_x‖²,   s = max(b, c),
 //	y ← y − D_y/b,   v ← v − D_v/s,   x ← P_X(x − D_x/(a·s)).
 //
-// The only parameters are the initial values of the sums, in the units of the directions. The
-// analysis is deterministic: under noise the roots of the sums grow as √k, so the step sizes fall
-// as 1/√k, and that of x as 1/k. The projection is added here. The authors' code, OptMN-Lab/tfbo at
-// commit 999815f (benchopt/solvers/stfbo.py; the sums in coreset/bcsr_training.py), has this rule,
-// with 1e-8 added to the divisors and −v in place of v. Tests check the rule against the paper's
-// equations, step by step (TestSTFBOFollows), and its convergence with exact oracles
-// (TestMethodsSolveExactly).
+// The analysis is deterministic: under noise the roots of the sums grow as √k, so the step sizes
+// fall as 1/√k, and that of x as 1/k. The authors' code is OptMN-Lab/tfbo at commit 999815f
+// (benchopt/solvers/stfbo.py; the sums in coreset/bcsr_training.py).
 //
-// Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Cost
-// besides the oracles: O(dx + dy).
+// Samples and cost of a step as for SOBA.
 type STFBO struct {
-	// A, B and C > 0 are the roots a, b, c before the first step. Default 1 each.
+	// A, B and C > 0 are the roots a, b, c before the first step, in the units of the directions.
+	// Default 1 each.
 	A, B, C float64
 }
 
-// Name returns "S-TFBO".
 func (STFBO) Name() string { return "S-TFBO" }
 
-// stfbo is the running state of STFBO.
 type stfbo struct {
 	*soba
 	a, b, c float64 // the sums of squares
@@ -79,7 +72,6 @@ func (m *stfbo) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// State visits what outlives a step.
 func (m *stfbo) State(t *bilevel.State) {
 	m.soba.State(t)
 	t.Float(&m.a)

@@ -12,8 +12,6 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// The methods of today reduce to SOBA, bit for bit or up to rounding, where their memory is
-// switched off.
 func TestReductionsToSOBA(t *testing.T) {
 	a, b := bilevel.Constant(0.05), bilevel.Constant(0.1)
 	opt := bilevel.Options{Seed: 5, UpperBatch: 2, LowerBatch: 3}
@@ -37,8 +35,6 @@ func TestReductionsToSOBA(t *testing.T) {
 	assert.InDeltaSlice(t, soba, afterSteps(t, SPABA{Alpha: a, Beta: b, Share: 1e-9}, exact, 40), 1e-12)
 }
 
-// STABLE-CG with exact oracles is STABLE with exact oracles: the window is not used, and four
-// conjugate gradients solve a system of four.
 func TestSTABLECGIsSTABLE(t *testing.T) {
 	a, b := bilevel.Constant(0.05), bilevel.Constant(0.1)
 	exact := bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
@@ -71,7 +67,6 @@ func TestBiasOfFirstOrder(t *testing.T) {
 			Lambda: bilevel.Constant(200)}), 0.2)
 }
 
-// S-TFBO follows its equations, from sums of squares that it is given.
 func TestSTFBOFollows(t *testing.T) {
 	s, err := bilevel.New(newWavy(0.3), STFBO{A: 2, B: 3, C: 0.5}, bilevel.Options{Seed: 3})
 	require.NoError(t, err)
@@ -100,7 +95,6 @@ func TestSTFBOFollows(t *testing.T) {
 	}
 }
 
-// A first-order method says by its name what the problem lacks.
 func TestFirstOrderSaysWhatIsMissing(t *testing.T) {
 	p := newProducts(0.1)
 	for name, m := range map[string]bilevel.Method{

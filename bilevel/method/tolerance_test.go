@@ -13,8 +13,7 @@ import (
 	"stable/mat"
 )
 
-// levels is a problem with f_x = upper(x), f_y = 0 and g_y = lower(y), without noise: two levels
-// that do not feel each other.
+// levels has f_x = upper(x), f_y = 0 and g_y = lower(y): two levels that do not feel each other.
 type levels struct {
 	dx           int
 	upper, lower func(i int, v float64) float64
@@ -53,13 +52,12 @@ func (l levels) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 
 func linear(_ int, v float64) float64 { return v }
 
-// logistic is the derivative with which a step of length 1 is the logistic map v → r·v(1−v).
+// logistic is a derivative with which a step of length 1 is the logistic map v → r·v(1−v).
 func logistic(r float64) func(int, float64) float64 {
 	return func(_ int, v float64) float64 { return v - r*v*(1-v) }
 }
 
-// A run that cycles never meets a tolerance below the length of its steps, for any period and any
-// window, and the same problem with a shorter step does.
+// A cycle never meets a tolerance below its steps, whatever its period and the window.
 func TestToleranceCycle(t *testing.T) {
 	every := 1
 	if testing.Short() {
@@ -174,8 +172,7 @@ func TestToleranceStandsStill(t *testing.T) {
 	}
 }
 
-// With noisy oracles the noise of a step has to be below the tolerance. Larger batches and a method
-// whose noise vanishes get there; a longer window does not.
+// The noise of a step has to be below the tolerance: a longer window does not help.
 func TestToleranceNoise(t *testing.T) {
 	w := newWavy(0.1)
 	gradient := func(r bilevel.Result) float64 { return mat.Norm(exactHypergradient(t, w, r.X, r.Y)) }

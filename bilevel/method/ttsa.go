@@ -4,32 +4,26 @@ import (
 	"stable/bilevel"
 )
 
-// TTSA is the two-timescale stochastic approximation of Hong, Wai, Wang and Yang (A Two-Timescale
-// Framework for Bilevel Optimization, arXiv 2007.05170, Algorithm 1). Step k ≥ 0 does
+// TTSA is the two-timescale stochastic approximation of Hong, Wai, Wang and Yang (arXiv 2007.05170,
+// Algorithm 1): one step of SGD on y, and one on x on the slower timescale, α_k/β_k → 0,
 //
 //	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
 //	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
 //
-// Here h is taken at the new y^{k+1}, as in the method's own paper. The STABLE paper prints y^k in
-// (eq.TTSA-2).
+// with h at y^{k+1}, as in the method's own paper; the STABLE paper prints y^k in (eq.TTSA-2).
 //
-// x must move on the slower timescale, α_k/β_k → 0. Samples per step: ξ one batch; φ 2 + p batches.
-// Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1, with p in {0, …, N−1}.
-//
-// To an ε-stationary point: ε^(−5/2) samples; to an ε-optimal one of a strongly convex F: ε^(−3/2)
-// (Table 1 of the STABLE paper). The rule was checked against solvers/ttsa.py of benchmark_bilevel
-// (see the package comment), which evaluates g_xy on the sample of g_y; here every factor has its
-// own sample.
+// Samples per step: ξ one batch; φ 2 + p. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1, p in
+// {0, …, N−1}. To an ε-stationary point: ε^(−5/2) samples; to an ε-optimal one of a strongly convex
+// F: ε^(−3/2) (Table 1 of the STABLE paper).
 type TTSA struct {
-	// Alpha and Beta are the step sizes α_k of x and β_k of y. Required, ≥ 0. Strongly convex F:
-	// α_k ~ 1/k, β_k ~ k^(−2/3); nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).
+	// Step sizes of x and y, ≥ 0. Required. Strongly convex F: α_k ~ 1/k,
+	// β_k ~ k^(−2/3); nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).
 	Alpha, Beta bilevel.Schedule
 
-	// Neumann holds the parameters of (A); its LG is required.
+	// Neumann is (A); LG is required.
 	Neumann Neumann
 }
 
-// Name returns "TTSA".
 func (TTSA) Name() string { return "TTSA" }
 
 func (m TTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {

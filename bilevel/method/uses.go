@@ -43,7 +43,7 @@ func usesSABA(c Case) (least, most bilevel.Counts) {
 	return usesSOBA(c)
 }
 
-// usesComposition counts SCGD and SCSC, with GradG at the given number of points from step 1 on.
+// usesComposition counts SCGD and SCSC, with GradG at so many points from step 1 on.
 func usesComposition(points uint64) func(c Case) (least, most bilevel.Counts) {
 	return func(c Case) (least, most bilevel.Counts) {
 		u, l := uint64(c.Upper), uint64(c.Lower)
@@ -55,11 +55,9 @@ func usesComposition(points uint64) func(c Case) (least, most bilevel.Counts) {
 	}
 }
 
-// terms is N of the Neumann series.
 func (c Case) terms() int { return c.neumann().terms(c.K) }
 
-// series adds a hypergradient by (A), or by (B) if not random, with one draw at the given number of
-// points.
+// series adds a hypergradient by (A) if random, else (B), with one draw at so many points.
 func (c Case) series(n bilevel.Counts, random bool, points uint64) (least, most bilevel.Counts) {
 	with := func(products int) bilevel.Counts {
 		n, u, l, p := n, uint64(c.Upper), uint64(c.Lower), uint64(products)
@@ -77,7 +75,6 @@ func (c Case) series(n bilevel.Counts, random bool, points uint64) (least, most 
 	return with(0), most
 }
 
-// usesAlternating counts the methods with inner steps on y and (A).
 func usesAlternating(inner func(k int) float64) func(c Case) (least, most bilevel.Counts) {
 	return func(c Case) (least, most bilevel.Counts) {
 		t := uint64(math.Ceil(inner(c.K))) * uint64(c.Lower)
@@ -85,7 +82,7 @@ func usesAlternating(inner func(k int) float64) func(c Case) (least, most bileve
 	}
 }
 
-// usesStocBiO counts stocBiO with ten inner steps, and products whose batches differ in size.
+// usesStocBiO counts stocBiO, ten inner steps; the batches of its products differ in size.
 func usesStocBiO(c Case) (least, most bilevel.Counts) {
 	h := hypergradient{series: c.neumann(), shrink: true, n: c.terms()}
 	u, l, products := uint64(c.Upper), uint64(c.Lower), uint64(0)
@@ -102,7 +99,6 @@ type momentumUse struct {
 	upper, lower bool // by a recursion with two points
 }
 
-// usesMomentum counts SUSTAIN and its kin.
 func usesMomentum(m momentumUse) func(c Case) (least, most bilevel.Counts) {
 	return func(c Case) (least, most bilevel.Counts) {
 		l, points := uint64(c.Lower), uint64(1)
@@ -138,8 +134,8 @@ func usesVRBO(c Case) (least, most bilevel.Counts) {
 	return n, n
 }
 
-// usesRecursive counts SRBA, and SPABA with a coin, on a finite sum: every so many steps, or by
-// chance, both sums in full, and otherwise one batch at two points.
+// usesRecursive counts SRBA, or with a coin SPABA, on a finite sum: both sums in full, or one batch
+// at two points.
 func usesRecursive(coin bool) func(c Case) (least, most bilevel.Counts) {
 	return func(c Case) (least, most bilevel.Counts) {
 		u, l := uint64(c.Upper), uint64(c.Lower)
@@ -178,15 +174,13 @@ func usesFSLA(c Case) (least, most bilevel.Counts) {
 	return n, n
 }
 
-// usesAmIGO counts AmIGO with ten inner steps.
 func usesAmIGO(c Case) (least, most bilevel.Counts) {
 	u, l := uint64(c.Upper), uint64(c.Lower)
 	n := bilevel.Counts{Xi: u, Phi: 21 * l, GradF: u, GradG: 10 * l, HessVecG: 10 * l, CrossVecG: l}
 	return n, n
 }
 
-// usesF2SA counts F2SA and F2SA-p with one inner step. A difference of order 2 has both sides at
-// the same samples.
+// usesF2SA counts F2SA, or with order 2 F2SA-p, whose two sides share their samples.
 func usesF2SA(order uint64) func(c Case) (least, most bilevel.Counts) {
 	return func(c Case) (least, most bilevel.Counts) {
 		u, l := uint64(c.Upper), uint64(c.Lower)
@@ -195,15 +189,13 @@ func usesF2SA(order uint64) func(c Case) (least, most bilevel.Counts) {
 	}
 }
 
-// usesBOME counts BOME with ten inner steps.
 func usesBOME(c Case) (least, most bilevel.Counts) {
 	u, l := uint64(c.Upper), uint64(c.Lower)
 	n := bilevel.Counts{Xi: u, Phi: 11 * l, GradF: u, GradG: 11 * l, GradXG: 2 * l}
 	return n, n
 }
 
-// usesStableCG counts STABLE-CG with a window of 32 samples, and at most ten conjugate gradients
-// with one product before them for each of two systems.
+// usesStableCG counts STABLE-CG: for each of two systems a product, and at most ten iterations.
 func usesStableCG(c Case) (least, most bilevel.Counts) {
 	window, products := uint64(max(32, c.Lower)), 2*uint64(1+min(10, c.Dy))
 	u, l := uint64(c.Upper), uint64(c.Lower)
@@ -214,7 +206,7 @@ func usesStableCG(c Case) (least, most bilevel.Counts) {
 	return n, n
 }
 
-// usesAny bounds nothing: the steps of the method differ.
+// usesAny bounds nothing.
 func usesAny(Case) (least, most bilevel.Counts) {
 	const all = math.MaxUint64
 	return least, bilevel.Counts{Xi: all, Phi: all, GradF: all, GradG: all, CrossG: all, HessG: all, HessVecG: all,

@@ -9,9 +9,9 @@ import (
 	"stable/mat"
 )
 
-// VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (Provably
-// Faster Algorithms for Bilevel Optimization, NeurIPS 2021, arXiv 2106.04692): SPIDER on both
-// levels. It keeps two directions, u of x and v of y. Every Period steps, large batches reset them,
+// VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (NeurIPS 2021,
+// arXiv 2106.04692): SPIDER on both levels, with directions u of x and v of y. Every Period steps,
+// large batches reset them,
 //
 //	u = h(x^k, y^k; ξ, φ′),   v = g_y(x^k, y^k; φ),   S_1 samples in each batch.
 //
@@ -21,23 +21,16 @@ import (
 //
 //	v ← v + g_y(z; φ) − g_y(z⁻; φ),   u ← u + h(z; ξ, φ′) − h(z⁻; ξ, φ′);   then y ← y − βv.
 //
-// The first change is that of x, from z⁻ = (x^k, y^k) to z = (x^{k+1}, y^k). The last one ends at
-// (x^{k+1}, y^{k+1}), and is left out where the next step resets the directions. h is the truncated
-// sum (B), see [Neumann].
+// The first change is that of x, from (x^k, y^k) to (x^{k+1}, y^k). The last ends at (x^{k+1},
+// y^{k+1}), and is left out where the next step resets the directions. h is the truncated sum (B),
+// see [Neumann]. The paper counts m+1 inner steps.
 //
-// Samples a step, Q = N−1: with M changes, M = m+1, or m before a reset: ξ M batches; φ M(2 + Q).
+// Samples per step, with Q = N−1 and M = m+1 changes, or m before a reset: ξ M batches; φ M(2 + Q).
 // Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M. A reset calls each once more, on ξ S_1
 // and φ S_1(2 + Q) samples. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
-//
-// The rule was checked against solvers/vrbo.py of benchmark_bilevel (see the package comment),
-// which leaves out the change of x: its directions are those of the old x until the next large
-// batch. Nor does a large batch reset inner_var_old there, so that the first difference after it
-// starts from an older y. Here, with exact oracles, u and v stay exact at every point
-// (TestVRBOExact). The paper counts m+1 inner steps where this package counts m, and is for X =
-// R^dx; the projection is added here.
 type VRBO struct {
-	// Alpha and Beta are the step sizes of x, and of an inner step of y. Required, ≥ 0. The paper's
-	// are constant; the schedules are taken at k.
+	// Step sizes of x and of an inner step of y, taken at k, ≥ 0. Required. The paper's are
+	// constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Period is q ≥ 1, the number of steps between large batches. Default 10.
@@ -46,18 +39,15 @@ type VRBO struct {
 	// Inner is m ≥ 1, the number of inner steps. Default 10.
 	Inner int
 
-	// LargeBatch is S_1 ≥ 1, or Full. Default Period times Options.UpperBatch for ξ, and Period
-	// times Options.LowerBatch for φ, Full where these are. The small batches are those of Options.
+	// LargeBatch is S_1 ≥ 1, or Full. Default: Period batches of each stream; Full where these are.
 	LargeBatch int
 
-	// Neumann holds the parameters of (B); its LG is required: η = 1/LG, Q = N−1.
+	// Neumann is (B); LG is required: η = 1/LG, Q = N−1.
 	Neumann Neumann
 }
 
-// Name returns "VRBO".
 func (VRBO) Name() string { return "VRBO" }
 
-// vrbo is the running state of VRBO.
 type vrbo struct {
 	VRBO
 	estimate *hypergradient
@@ -125,8 +115,7 @@ func (m *vrbo) Step(it *bilevel.Iteration) error {
 	// x^{k+1} = P_X(x^k − αu).
 	it.MoveX(alpha, m.u)
 
-	// The first change is that of x, the others are those of y.
-	if err := m.follow(it, it.X(), it.Y()); err != nil {
+	if err := m.addChange(it, it.X(), it.Y()); err != nil {
 		return err
 	}
 	for t := 1; t <= m.Inner; t++ {
@@ -137,7 +126,7 @@ func (m *vrbo) Step(it *bilevel.Iteration) error {
 		if t == m.Inner && (it.K()+1)%m.Period == 0 {
 			break
 		}
-		if err := m.follow(it, it.NextX(), m.yOld); err != nil {
+		if err := m.addChange(it, it.NextX(), m.yOld); err != nil {
 			return err
 		}
 	}
@@ -156,8 +145,8 @@ func (m *vrbo) anew(it *bilevel.Iteration) error {
 	return m.finite(it)
 }
 
-// follow adds to u and v their change from (xOld, yOld) to the point in xNext, yNext.
-func (m *vrbo) follow(it *bilevel.Iteration, xOld, yOld []float64) error {
+// addChange adds to u and v their change from (xOld, yOld) to the point in xNext, yNext.
+func (m *vrbo) addChange(it *bilevel.Iteration, xOld, yOld []float64) error {
 	phi := it.DrawPhi(0)
 	if err := it.Oracle().GradG(m.gOld, xOld, yOld, phi); err != nil {
 		return err
@@ -178,16 +167,12 @@ func (m *vrbo) follow(it *bilevel.Iteration, xOld, yOld []float64) error {
 	return m.finite(it)
 }
 
-// finite refuses directions that are not finite, before they move the point of the next evaluation.
 func (m *vrbo) finite(it *bilevel.Iteration) error {
 	return it.Finite(m.u, m.v)
 }
 
-// State visits what outlives a step.
 func (m *vrbo) State(t *bilevel.State) { t.Floats(m.u, m.v) }
 
-// Vectors names the vectors of the last step for the search for a non-finite value, and those of
-// the last round of the inner loop.
 func (m *vrbo) Vectors(visit func(name string, v []float64)) {
 	visit("g_y at the last point", m.gOld)
 	visit("g_y", m.g)

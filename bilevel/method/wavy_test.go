@@ -22,7 +22,7 @@ type (
 // late is NaN from step 4 on.
 var late = turn{K: 4, V: math.NaN()}
 
-// watcher is a method that does nothing but hand out its Iteration.
+// watcher does nothing but hand out its Iteration.
 type watcher struct{ it **bilevel.Iteration }
 
 func (watcher) Name() string { return "watcher" }

@@ -11,8 +11,8 @@ import (
 	"stable/mat"
 )
 
-// hedge is s(x, y; ζ) = ½x² + y(x − ζ) − ½y², with ζ ~ N(3, 1): against an opponent y, who is paid
-// for what x misses ζ by, F(x) = ½x² + ½(x − 3)² has its least value at x = 3/2.
+// hedge is s(x, y; ζ) = ½x² + y(x − ζ) − ½y², with ζ ~ N(3, 1): F(x) = ½x² + ½(x − 3)² is least at
+// x = 3/2.
 type hedge struct{}
 
 func (hedge) Dims() (dx, dy int) { return 1, 1 }

@@ -5,11 +5,12 @@
 // as bilevel ones with f = s and g = −s: y*(x) is the maximiser, and both streams draw from ζ,
 // independently.
 //
-// At y*(x), f_y = −g_y = 0, so the correction g_xy g_yy⁻¹ f_y of the hypergradient vanishes and
-// ∇F(x) = s_x(x, y*(x)) (Danskin's theorem). Away from y*(x) the correction pays: s_x(x, y) misses
-// ∇F by the order of ‖y − y*(x)‖, the corrected s_x − s_xy s_yy⁻¹ s_y only by the order of its
-// square (in a quadratic problem, by nothing). The correction is Newton's step towards y*(x),
-// carried over to s_x.
+// # How it works
+//
+// At y*(x), f_y = −g_y = 0, and ∇F(x) = s_x(x, y*(x)) (Danskin's theorem). Elsewhere s_x misses ∇F
+// by the order of ‖y − y*(x)‖, the corrected s_x − s_xy s_yy⁻¹ s_y only by the order of its square,
+// in a quadratic problem by nothing: the correction is Newton's step towards y*(x), carried over to
+// s_x.
 package minmax
 
 import (
@@ -22,13 +23,10 @@ import (
 	"stable/mat"
 )
 
-// Saddle is a function s(x, y; ζ), strongly concave in y. Samples and batches are as in
-// bilevel.Problem: a name is one draw wherever it is evaluated, a batch asks for the mean, an empty
-// batch for the expectation (bilevel.ErrNoExact where there is none), and a destination is
-// overwritten.
-//
-// A Saddle may promise how strongly concave its samples are: if it is a bilevel.StronglyConvex,
-// with −s_yy(x, y; ζ) ⪰ ConvexityAt(x)·I for every y and ζ, so is the Problem.
+// Saddle is a function s(x, y; ζ), strongly concave in y. Samples, batches and destinations are as
+// in bilevel.Problem; where an empty batch has no expectation, the error is bilevel.ErrNoExact. A
+// Saddle that is a bilevel.StronglyConvex promises −s_yy(x, y; ζ) ⪰ ConvexityAt(x)·I for every y
+// and ζ, and so does its Problem.
 type Saddle interface {
 	// Dims returns the lengths of x and y.
 	Dims() (dx, dy int)
@@ -50,10 +48,10 @@ type Saddle interface {
 }
 
 // Errors wrap ErrNoMaximum where y*(x) cannot be computed: s_yy is not negative definite there, or
-// Newton's method finds no point where s_y vanishes.
+// Newton's method finds no zero of s_y.
 var ErrNoMaximum = errors.New("minmax: no maximum over y")
 
-// Problem is a Saddle as a bilevel problem. It has scratch memory: take one for each goroutine.
+// Problem is a Saddle as a bilevel problem, for one goroutine at a time.
 type Problem struct {
 	s  Saddle
 	sc bilevel.StronglyConvex // s, if it is one
@@ -81,7 +79,6 @@ func Adapt(s Saddle) *Problem {
 	return p
 }
 
-// Dims returns those of the Saddle.
 func (p *Problem) Dims() (dx, dy int) { return p.s.Dims() }
 
 // Streams returns the size of ζ twice.
@@ -139,8 +136,8 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 }
 
 // Solution writes y*(x), by Newton's method on s_y = 0 from y (implicit.Function.Solve). Errors are
-// those of the Saddle's exact oracles, and ErrNoMaximum. No allocation. Cost: some 3 to 15 iterations,
-// each of one exact gradient and Hessian and dy³/3 flops.
+// those of the Saddle's exact oracles, and ErrNoMaximum. No allocation. Cost: some 3 to 15
+// iterations, each one exact gradient and Hessian and dy³/3 flops.
 func (p *Problem) Solution(y, x []float64) error {
 	err := p.inner.Solve(y, x, 0)
 	if errors.Is(err, implicit.ErrNoSolution) {
@@ -150,8 +147,8 @@ func (p *Problem) Solution(y, x []float64) error {
 }
 
 // Objective returns F(x) = s(x, y*(x)) and writes ∇F = s_x(x, y*(x)) into grad unless grad is nil.
-// Newton's method starts from 0, so that the result depends on x alone. Errors, allocation and cost
-// are those of Solution.
+// Newton's method starts from 0: the result depends on x alone. Errors, allocation and cost are
+// those of Solution.
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	clear(p.y)
 	if err := p.Solution(p.y, x); err != nil {

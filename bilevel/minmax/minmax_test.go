@@ -18,11 +18,10 @@ import (
 	"stable/mat/mattest"
 )
 
-// square has its saddle point at (a, b): with u = x − a and v = y − b,
+// square has its saddle point at (a, b): with u = x − a and v = y − b, names 2i, 2i+1 of opposite
+// noise,
 //
 //	s = ½ Σ p_i u_i² + uᵀK v − ½ Σ q_j v_j² − bend·Σ log cosh(v_j) + noise·(eᵀu + e′ᵀv + uᵀN v).
-//
-// Names 2i and 2i+1 have opposite noise, so that the mean over 8 of them has none.
 type square struct {
 	p, q, a, b  []float64
 	k           *mat.Dense
@@ -31,7 +30,6 @@ type square struct {
 	drawn       [4]*draw // those made so far
 }
 
-// draw is e, e′ and N of a pair of names, for noise 1.
 type draw struct {
 	e, f []float64
 	n    *mat.Dense
@@ -47,7 +45,6 @@ func newSquare(noise, bend float64) *square {
 func (s *square) Dims() (int, int) { return len(s.p), len(s.q) }
 func (s *square) Stream() uint64   { return s.size }
 
-// draws are the means of e, e′ and N over a batch.
 func (s *square) draws(zeta []bilevel.Sample) (e, f []float64, n *mat.Dense) {
 	dx, dy := s.Dims()
 	e, f, n = make([]float64, dx), make([]float64, dy), mat.NewDense(dx, dy)
@@ -65,7 +62,6 @@ func (s *square) draws(zeta []bilevel.Sample) (e, f []float64, n *mat.Dense) {
 	return e, f, n
 }
 
-// pair returns the draw of a pair of names.
 func (s *square) pair(i uint64) *draw {
 	if s.drawn[i] == nil {
 		dx, dy := s.Dims()
@@ -135,12 +131,10 @@ func (s *square) Hess(syy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// promising is a square that says how concave it is.
 type promising struct{ *square }
 
 func (s promising) ConvexityAt([]float64) float64 { return slices.Min(s.q) }
 
-// The adapted problems keep the contract.
 func TestAdaptedProblemsAreRight(t *testing.T) {
 	for name, s := range map[string]Saddle{
 		"promise":      promising{newSquare(0.5, 2)},
@@ -164,8 +158,7 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 	}
 }
 
-// hypergradient returns s_x and f_x − g_xy g_yy⁻¹ f_y of the adapted problem at (x, y), and ‖g_xy
-// g_yy⁻¹ f_y‖.
+// hypergradient returns s_x and f_x − g_xy g_yy⁻¹ f_y at (x, y), and ‖g_xy g_yy⁻¹ f_y‖.
 func hypergradient(t testing.TB, p *Problem, x, y []float64) (plain, corrected []float64, correction float64) {
 	dx, dy := p.Dims()
 	plain, corrected = make([]float64, dx), make([]float64, dx)
@@ -184,8 +177,7 @@ func hypergradient(t testing.TB, p *Problem, x, y []float64) (plain, corrected [
 	return plain, corrected, correction
 }
 
-// At y*(x) the correction vanishes. Off it, s_x is wrong by the order of ‖y − y*‖, and the
-// corrected one by the order of its square: by nothing where s is quadratic.
+// At y*(x) the correction vanishes. Off it, s_x is wrong by O(‖y − y*‖), corrected by its square.
 func TestCorrection(t *testing.T) {
 	for _, bend := range []float64{0, 2} {
 		p := Adapt(newSquare(0.5, bend))
@@ -214,8 +206,6 @@ func TestCorrection(t *testing.T) {
 	}
 }
 
-// STABLE goes to the saddle point (a, b): with exact oracles up to rounding, and with noise and
-// falling step sizes nearer than constant noise would leave it.
 func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 	for _, bend := range []float64{0, 2} {
 		s := newSquare(0.5, bend)
@@ -239,8 +229,6 @@ func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 	}
 }
 
-// In a quadratic problem T(x, y) = ∇F(x) for every y, so that x of STABLE with exact oracles is
-// gradient descent on F, wherever y is.
 func TestExactSTABLEIsGradientDescent(t *testing.T) {
 	const alpha = 0.1
 	p := Adapt(newSquare(0, 0))
@@ -269,8 +257,7 @@ func (c *counting) Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) err
 	return c.square.Hess(syy, x, y, zeta)
 }
 
-// The closed form of a quadratic problem: y*(x) = b + Q⁻¹Kᵀu, from far and from there, in a few
-// steps of Newton's method, and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu.
+// A quadratic problem: y*(x) = b + Q⁻¹Kᵀu and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu, in a few steps.
 func TestTruth(t *testing.T) {
 	s := newSquare(0.5, 0)
 	c := &counting{square: s}
@@ -300,8 +287,7 @@ func TestTruth(t *testing.T) {
 	assert.InDeltaSlice(t, s.b, y, 1e-15)
 }
 
-// Where the full Newton step overshoots, from the flat part of log cosh, it is halved; the maximum
-// is at b for x = a.
+// From the flat part of log cosh the Newton step overshoots and is halved; y*(a) = b.
 func TestSolutionFromAfar(t *testing.T) {
 	s := newSquare(0, 2)
 	s.q = []float64{0.1, 0.1, 0.1, 0.1}
@@ -310,7 +296,6 @@ func TestSolutionFromAfar(t *testing.T) {
 	assert.InDeltaSlice(t, s.b, y, 1e-13)
 }
 
-// F depends on x alone, to the last bit.
 func TestObjectiveHasNoMemory(t *testing.T) {
 	p := Adapt(newSquare(0.5, 2))
 	for seed := range uint64(50) {
@@ -375,9 +360,7 @@ func (s line) Hess(syy *mat.Sym, _, y []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// Where a run ends because its tolerance is met, the gradient is small. The default step sizes grow
-// until x jumps to and fro over the minimum, of which a mean over an even number of steps sees
-// nothing.
+// Where a run ends because its tolerance is met, the gradient is small, though x jumps to and fro.
 func TestToleranceIsMet(t *testing.T) {
 	const tol = 1e-6
 	rng := rand.New(rand.NewPCG(1, 2))

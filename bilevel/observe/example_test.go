@@ -41,8 +41,7 @@ func ExampleObserver_Progress() {
 	// 300: F − F* = 6e-05, ‖H_yy − g_yy‖ = 0.02, near-stationarity 3e-05
 }
 
-// How much better could a run have been? Not at all, where the error is at the limit that the
-// samples set; the running mean of this one comes near it.
+// How much better could a run have been? Not at all, where the error is at the samples' limit.
 func ExampleLocalLimit() {
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1,
 		SigmaGyy: 1})

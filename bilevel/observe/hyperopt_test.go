@@ -33,8 +33,7 @@ func rows(n, dim int, seed uint64) *data.Data {
 	return d
 }
 
-// The test problem of the paper, over its box: at the minimum that Newton's method finds x is
-// near-stationary, though ∇F ≠ 0 there, and along a run near-stationarity and the errors fall.
+// At a minimum in the box x is near-stationary, though ∇F ≠ 0; along a run, errors fall.
 func TestHyperparameters(t *testing.T) {
 	p, err := hyperopt.New(rows(40, 4, 1), rows(30, 4, 2), hyperopt.Options{})
 	require.NoError(t, err)

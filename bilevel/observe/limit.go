@@ -9,8 +9,8 @@ import (
 	"stable/bilevel/option"
 )
 
-// Limit is the least mean error that independent samples allow at a solution, per sample: in the
-// long run, no method that has seen n_ξ and n_φ of them can do better than
+// Limit is the least mean error that independent samples allow at a solution: in the long run, no
+// method that has seen n_ξ and n_φ of them does better than
 //
 //	E[F(x) − F*] = Xi/n_ξ + Phi/n_φ.
 //
@@ -18,16 +18,15 @@ import (
 type Limit struct {
 	Xi, Phi float64
 
-	// StdErr is the standard error of Xi + Phi where a stream is unbounded and was drawn from. It
-	// is 0 where both streams are finite sums, whose terms are all visited.
+	// StdErr is the standard error of Xi + Phi, 0 where both streams are finite sums, visited in
+	// full.
 	StdErr float64
 
-	// Skew measures the error of the derivatives by differences: it is the norm of the skew part of
-	// ∇²F, which is 0 in exact arithmetic, over that of ∇²F.
+	// Skew measures the error of the differences: the norm of the skew part of ∇²F, 0 in exact
+	// arithmetic, over that of ∇²F.
 	Skew float64
 
-	// Free is the dimension of the directions in which x can move and F varies: those that X does
-	// not hold, less the flat entries of x.
+	// Free is the dimension of the directions in which x can move and F varies.
 	Free int
 }
 
@@ -41,8 +40,8 @@ type LimitOptions struct {
 
 	// ScaleX and ScaleY are lengths > 0 over which the second derivatives of f and g change, for
 	// each entry of x and y: a difference is taken over 2⁻⁹ of one. Default: the entry's size, or a
-	// thousandth of the largest entry's where that is more; 1 where all are 0. A quadratic problem
-	// does not depend on them.
+	// thousandth of the largest entry's where that is more; 1 where all are 0. Of no matter for a
+	// quadratic problem.
 	ScaleX, ScaleY []float64
 
 	// Draws ≥ 2 is the number of samples that LocalLimit draws from an unbounded
@@ -53,43 +52,43 @@ type LimitOptions struct {
 	Seed uint64
 }
 
-// LocalLimit computes the local asymptotic limit of p at its solution x*.
+// LocalLimit computes the local asymptotic limit of p at its solution x*: the least mean error that
+// samples allow, whatever the method.
 //
-// The solution with y* = y*(x*) and v* = g_yy⁻¹f_y is the root of
-//
-//	Ψ(x, y, v) = (E g_y; E[g_yy]v − E f_y; E f_x − E[g_xy]v).
-//
-// With J the derivative of Ψ there and S the covariance of a single sample of it, the efficient
-// estimate of the root from n samples has the covariance C/n, C = J⁻¹SJ⁻ᵀ, and the limit is ½
-// tr(∇²F·C_xx)/n. Where X holds x*, the directions along its boundary alone count, with the
-// curvature of the boundary. It is a limit for streams: a method that reads a finite sum repeatedly
-// is not bound by it.
-//
-// J is eliminated in blocks. With P = g_yy⁻¹, G = g_xy P, A = f_xy − g_xyy[v], B = g_yyy[v] − f_yy,
-// K = f_xx − g_xxy[v] and R = A + GB,
-//
-//	∇²F = K − AGᵀ − GRᵀ,
-//	r_ξ = f_x(ξ) − G f_y(ξ),    r_φ = −g_xy(φ)v + G g_yy(φ)v − RP g_y(φ),
-//
-// where r is the influence of a sample: it moves the estimate by −(∇²F)⁻¹(r − E r)/n. So Xi = ½
-// tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. Where the rows of T span the directions along
-// the boundary, T(∇²F + λI)Tᵀ and Tr stand for ∇²F and r; λ is ‖∇F‖/Radius on the sphere of a Ball,
-// otherwise 0. Entries of x in which F is flat, such as the weight of a feature that is 0 in every
-// row, count for nothing: those whose row of ∇²F, times ScaleX on both sides, is below 1e-20 of the
-// largest diagonal element on the diagonal and 1e-8 beside it. A, B and K are differences of exact
-// oracles over two points on each side of every entry, with an error of fourth order.
-//
-// p must have exact oracles. y* is that of bilevel.Truth where p implements it, and otherwise found
-// by Newton's method from 0. x is read only, and must be x* to as many digits as the limit is to
-// have; an entry of x on its bound counts as held, and an x within 1e-9 of the sphere or the plane
-// of a set counts as on it. LocalLimit visits every sample of a finite sum, and draws samples from
-// an unbounded stream.
+// p must have exact oracles. y* is that of bilevel.Truth where p implements it, otherwise found by
+// Newton's method from 0. x is read only, and must be x* to as many digits as the limit is to have;
+// an entry on its bound counts as held, and an x within 1e-9 of the sphere or the plane of a set
+// counts as on it. LocalLimit visits every sample of a finite sum, and draws from an unbounded
+// stream. It is a limit for streams: a method that reads a finite sum repeatedly is not bound by
+// it.
 //
 // Errors: ErrOption, wrapped, for a field out of range; those of the oracles, bilevel.ErrNoExact
 // among them, and of Solution; chol.ErrNotPosDef, wrapped, where g_yy, or T(∇²F + λI)Tᵀ is not
 // positive definite. It panics if x is not of length dx. It allocates O((dx + dy)²). Cost: 4(dx +
 // dy) exact evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops, and O((dx +
 // dy)³).
+//
+// # How it works
+//
+// The solution with y* = y*(x*) and v* = g_yy⁻¹f_y is the root of
+//
+//	Ψ(x, y, v) = (E g_y; E[g_yy]v − E f_y; E f_x − E[g_xy]v).
+//
+// With J the derivative of Ψ and S the covariance of a sample of it, the efficient estimate of the
+// root from n samples has the covariance C/n, C = J⁻¹SJ⁻ᵀ, and the limit is ½ tr(∇²F·C_xx)/n.
+// Eliminating blocks, with P = g_yy⁻¹, G = g_xy P, A = f_xy − g_xyy[v], B = g_yyy[v] − f_yy, K =
+// f_xx − g_xxy[v] and R = A + GB,
+//
+//	∇²F = K − AGᵀ − GRᵀ,
+//	r_ξ = f_x(ξ) − G f_y(ξ),    r_φ = −g_xy(φ)v + G g_yy(φ)v − RP g_y(φ),
+//
+// where r is the influence of a sample: it moves the estimate by −(∇²F)⁻¹(r − E r)/n. So Xi = ½
+// tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. Where X holds x*, and the rows of T span the
+// directions along its boundary, T(∇²F + λI)Tᵀ and Tr stand for ∇²F and r; λ is ‖∇F‖/Radius on the
+// sphere of a Ball, otherwise 0. Entries of x in which F is flat, such as the weight of a feature
+// that is 0 in every row, are left out: those whose row of ∇²F, times ScaleX on both sides, is
+// below 1e-20 of the largest diagonal element on the diagonal and 1e-8 beside it. A, B and K are
+// differences of exact oracles over two points on each side of every entry, of fourth order.
 //
 // Source: Hájek, Proc. Sixth Berkeley Symp. 1, 1972, and Le Cam, same volume (local asymptotic
 // minimax bound); Duchi, Ruan, Ann. Statist. 49, 2021 (convex constraints); Polyak, Juditsky, SIAM
@@ -130,7 +129,6 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	return lim, nil
 }
 
-// complete fills in defaults and refuses invalid options.
 func (o *LimitOptions) complete(x, y []float64) error {
 	if o.Draws == 0 {
 		o.Draws = 10000
@@ -190,8 +188,8 @@ type sampler struct {
 	rng   *rand.Rand
 }
 
-// mean returns the mean of a value over the samples: all of a finite sum, else the given number of
-// draws; and the variance of that mean as an estimate, 0 for all of a sum.
+// mean returns a value's mean over the samples, all of a finite sum or so many draws, and the
+// estimated variance of that mean, 0 for a sum.
 func (s sampler) mean(value func(one []bilevel.Sample) (float64, error)) (m, variance float64, err error) {
 	n := s.size
 	if n == 0 {

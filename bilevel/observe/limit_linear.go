@@ -31,7 +31,6 @@ type linear struct {
 	wx, wy []float64 // scratch
 }
 
-// parts are what Ψ is made of.
 type parts struct {
 	fx, cross    []float64 // f_x and g_xy v, of length dx
 	fy, gy, bent []float64 // f_y, g_y and g_yy v, of length dy
@@ -55,12 +54,10 @@ func newLinear(p bilevel.Problem, x []float64) *linear {
 	return l
 }
 
-// upperAt evaluates the parts that come from f.
 func (l *linear) upperAt(q *parts, x, y []float64, xi []bilevel.Sample) error {
 	return l.p.GradF(q.fx, q.fy, x, y, xi)
 }
 
-// bendAt evaluates g_xy v and g_yy v.
 func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
 	if l.products != nil {
 		if err := l.products.CrossVecG(q.cross, x, y, l.v, phi); err != nil {
@@ -79,8 +76,7 @@ func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// linearise finds v, G, RP and ∇²F at (x, y), and returns how far from symmetric the differences
-// are.
+// linearise finds v, G, RP and ∇²F at (x, y), and returns how skew the differences are.
 func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
 	if err := l.p.HessG(l.gyy, l.x, l.y, nil); err != nil {
 		return 0, err
@@ -115,8 +111,7 @@ func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
 		return 0, err
 	}
 
-	// Rᵀ = Aᵀ + BGᵀ, (RP)ᵀ = PRᵀ, and ∇²F = K − AGᵀ − GRᵀ, with −A from ∂_xΘ and Aᵀ from ∂_yΘ: a
-	// total derivative, which is symmetric as far as the differences are right.
+	// Rᵀ = Aᵀ + BGᵀ, (RP)ᵀ = PRᵀ, and ∇²F = K − AGᵀ − GRᵀ, with −A from ∂_xΘ and Aᵀ from ∂_yΘ.
 	rt := mat.NewDense(dy, dx)
 	mat.Copy(rt, at)
 	mat.AddMul(rt, 1, b, l.gt)
@@ -128,12 +123,12 @@ func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
 	return skew, nil
 }
 
-// reach is the length of a difference, as a share of the scale: 2⁻⁹ leaves a truncation error of
-// about 1e-13 and a rounding error of as much.
+// reach is the length of a difference, as a share of the scale: truncation and rounding errors of
+// about 1e-13 each.
 const reach = 0x1p-9
 
-// differences writes ∂Θ/∂z_i into the rows i of upper and lower, for z one of l.x and l.y, by the
-// five-point rule (8(Θ₁ − Θ₋₁) − (Θ₂ − Θ₋₂))/(12h). z is put back.
+// differences writes ∂Θ/∂z_i into rows i of upper and lower, z being l.x or l.y, by the five-point
+// rule (8(Θ₁ − Θ₋₁) − (Θ₂ − Θ₋₂))/(12h). z is put back.
 func (l *linear) differences(upper, lower *mat.Dense, z, scale []float64) error {
 	for i, at := range z {
 		u, w := upper.Row(i), lower.Row(i)
@@ -160,8 +155,7 @@ func (l *linear) differences(upper, lower *mat.Dense, z, scale []float64) error 
 	return nil
 }
 
-// symmetrise replaces a by its symmetric part, and returns the norm of the other part over that of
-// a.
+// symmetrise takes the symmetric part of a, and returns the norm of the other part over that of a.
 func symmetrise(a *mat.Dense) float64 {
 	size, off := mat.NormFrob(a), 0.0
 	for i := range a.Rows {
@@ -178,8 +172,8 @@ func symmetrise(a *mat.Dense) float64 {
 	return off / size
 }
 
-// restrict factors ∇²F on the directions in which set lets x move and F varies, and returns their
-// number. scale are lengths over which x changes.
+// restrict factors ∇²F on the directions in which x can move and F varies, and returns their
+// number; scale are lengths of x.
 func (l *linear) restrict(set bilevel.Set, scale []float64) (int, error) {
 	for i, v := range l.mean.fx {
 		l.wx[i] = v - l.mean.cross[i] // ∇F

@@ -8,12 +8,11 @@ import (
 	"stable/mat"
 )
 
-// near is how close to the boundary of a Ball or a HalfSpace, in units of its size, x counts as on
-// it.
+// near is how close to a Ball or a HalfSpace's boundary, in units of its size, x counts as on it.
 const near = 1e-9
 
-// tangent returns a basis of the directions along the boundary of set that holds x, in the rows of
-// t, and λ, by which the boundary's curvature raises ∇²F along them; grad is ∇F at x.
+// tangent returns in the rows of t a basis of the directions along the boundary of set that holds
+// x, and λ, what the boundary's curvature adds to ∇²F; grad is ∇F at x.
 func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, err error) {
 	held := func(int) bool { return false }
 	switch s := set.(type) {
@@ -52,9 +51,8 @@ func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, 
 	return t, 0, nil
 }
 
-// flat are the largest elements of ∇²F, on the diagonal and beside it, with which F counts as flat
-// in an entry of x. The lengths of x have size 1, and the unit is the largest diagonal element.
-// Rounding leaves such elements of 0, and larger ones beside the diagonal.
+// flat are the largest elements of a scaled ∇²F, over its largest diagonal element, with which F
+// counts as flat: rounding leaves as much of 0.
 var flat = struct{ on, beside float64 }{1e-20, 1e-8}
 
 // varied returns the rows of t that change an entry with which F varies.
@@ -94,8 +92,7 @@ func varied(t *mat.Dense, hess *mat.Sym, scale []float64) *mat.Dense {
 	return out
 }
 
-// onSimplex spans the directions in which entries that are not 0 change, with the sum kept:
-// e_i − e_j for one such j.
+// onSimplex spans e_i − e_j over entries that are not 0, for one j: the sum is kept.
 func onSimplex(x []float64) *mat.Dense {
 	var free []int
 	for i, v := range x {
@@ -111,8 +108,8 @@ func onSimplex(x []float64) *mat.Dense {
 	return t
 }
 
-// orthogonal spans what is orthogonal to n ≠ 0: the rows but the pivot's of the reflection
-// I − 2uuᵀ/‖u‖² that takes n to an axis (Householder, J. ACM 5, 1958).
+// orthogonal spans what is orthogonal to n ≠ 0: rows of the reflection I − 2uuᵀ/‖u‖² that takes n
+// to an axis (Householder, J. ACM 5, 1958).
 func orthogonal(n []float64) *mat.Dense {
 	pivot := 0
 	for i, v := range n {

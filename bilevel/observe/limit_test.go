@@ -56,12 +56,12 @@ func (h *byHand) HessG(gyy *mat.Sym, _, y []float64, phi []bilevel.Sample) error
 	return nil
 }
 
-// Solution takes y = 1, the lower solution at x = 1 with the numbers of the test.
+// Solution takes y = 1, the lower solution at x = 1.
 func (h *byHand) Solution(y, _ []float64) error { y[0] = 1; return nil }
 
 func (h *byHand) Objective([]float64, []float64) (float64, error) { panic("not asked for") }
 
-// The limit of a problem worked out on paper. At x = y = 1:
+// The limit of a problem worked out on paper, at x = y = 1 (y* = 1, a stationary x):
 //
 //	g_y  = a y + ½y² − b x − c = 2 + ½ − 1 − 3/2 = 0,       a_φ = 2 ± 1, b_φ = 1 ± ½, c_φ = 3/2 ± 1/4, bend = 1
 //	g_yy = a + y = 3,  g_xy = −1,  P = 1/3,  G = −1/3
@@ -93,7 +93,6 @@ func TestLimitByHand(t *testing.T) {
 	assert.Equal(t, Limit{Skew: l.Skew}, l, "a held coordinate has no error")
 }
 
-// tuning is a small problem of the paper's kind, with its minimum.
 func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *hyperopt.Minimum) {
 	lo := 1e-3
 	if form == hyperopt.Exp {
@@ -106,7 +105,6 @@ func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *
 	return p, best
 }
 
-// ∇²F by blocks is that by differences of ∇F.
 func TestLimitHessian(t *testing.T) {
 	for _, form := range []hyperopt.Form{hyperopt.Raw, hyperopt.Exp} {
 		p, best := tuning(t, 3, form)
@@ -131,8 +129,7 @@ func TestLimitHessian(t *testing.T) {
 	}
 }
 
-// A feature that is 0 in every row leaves F flat in its weight: the limit is that of the problem
-// without it. F that is flat in all that may move has no limit.
+// A feature that is 0 in every row does not change the limit; F that is flat everywhere has none.
 func TestLimitOfFlatEntries(t *testing.T) {
 	with := func(d *data.Data) *data.Data {
 		wide := *d
@@ -172,7 +169,6 @@ func TestLimitOfFlatEntries(t *testing.T) {
 	}
 }
 
-// resampled returns n rows of d, drawn with replacement.
 func resampled(d *data.Data, n int, rng *rand.Rand) *data.Data {
 	out := &data.Data{Dim: d.Dim, RowPtr: []int{0}}
 	for range n {
@@ -184,9 +180,7 @@ func resampled(d *data.Data, n int, rng *rand.Rand) *data.Data {
 	return out
 }
 
-// The M-estimator itself, the minimum of the problem of n rows drawn with replacement from each
-// sum, has the mean error that the limit says, up to chance and O(1/n): on a problem with third
-// derivatives, in both forms, one of them with a bound that holds.
+// Minima of resampled sums have the mean error of the limit, up to chance and O(1/n).
 func TestLimitOfMEstimator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -251,12 +245,10 @@ func TestLimitFromDraws(t *testing.T) {
 	assert.Zero(t, l.Phi)
 }
 
-// strange is a set of nobody's.
 type strange struct{ bilevel.Space }
 
-// On a curved and on flat boundaries, with ∇²F = pI, a to the centre distance of the free minimum
-// and noise of variance σ²/d in each entry of f_x: Xi is m·½(σ²/d)/p in m free directions, and on a
-// sphere of radius R, where ∇²F + λI = p·a/R, R/a times that.
+// With ∇²F = pI and noise σ²/d in each entry of f_x, Xi is m·½(σ²/d)/p in m free directions; on a
+// sphere of radius R whose centre is a from the free minimum, R/a times that.
 func TestLimitOnBoundaries(t *testing.T) {
 	const d, p, sigma = 5, 2.0, 3.0
 	q, err := quadratic.New(quadratic.Options{Dx: d, Dy: 1, Seed: 6, MuP: p, LP: p, CrossNorm: 1e-9, SigmaFx: sigma})
@@ -298,7 +290,6 @@ func TestLimitOnBoundaries(t *testing.T) {
 	}
 }
 
-// What LocalLimit cannot use it names.
 func TestLimitRefuses(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 2})
 	require.NoError(t, err)

@@ -18,8 +18,8 @@ type Moments struct {
 	StdErr   float64   // √(Variance/N), the root mean square of ‖mean − E h‖
 }
 
-// Repeat calls draw n ≥ 2 times, for i = 0, …, n−1, to write one independent estimate of v each,
-// and returns their moments. An error of draw ends it.
+// Repeat calls draw n ≥ 2 times, for i = 0, …, n−1, to write independent estimates of v, and
+// returns their moments. An error of draw ends it.
 func Repeat(n int, v []float64, draw func(h []float64, i int) error) (Moments, error) {
 	if n < 2 {
 		return Moments{}, option.Bad("observe: Repeat: n is %d, want ≥ 2", n)
@@ -46,10 +46,9 @@ func Repeat(n int, v []float64, draw func(h []float64, i int) error) (Moments, e
 	return m, nil
 }
 
-// Hypergradient returns the moments of the hypergradient estimate f_x − H_xy H_yy⁻¹ f_y of a
-// running STABLE with respect to ∇F, over n draws of a batch ξ, given everything else: the
-// estimates and their point (x^{k−1}, y^{k−1}). The run continues undisturbed. The samples are
-// drawn from seed.
+// Hypergradient returns the moments of the estimate f_x − H_xy H_yy⁻¹ f_y of a running STABLE with
+// respect to ∇F, over n draws of a batch ξ from seed, given the estimates and their point (x^{k−1},
+// y^{k−1}). The run continues undisturbed.
 func (o *Observer) Hypergradient(s *bilevel.Solver, n, batch int, seed uint64) (Moments, error) {
 	e := s.Estimator()
 	if e == nil || s.K() == 0 {
@@ -80,13 +79,13 @@ func (o *Observer) Hypergradient(s *bilevel.Solver, n, batch int, seed uint64) (
 	})
 }
 
-// FirstStep returns the moments of the hypergradient estimate that a method makes at the point
-// (opt.X0, opt.Y0), with respect to ∇F there: those of (x⁰ − x¹)/α over n runs of one step with the
-// seeds opt.Seed, opt.Seed + 1, …
+// FirstStep returns the moments of a method's hypergradient estimate at (opt.X0, opt.Y0), with
+// respect to ∇F there: those of (x⁰ − x¹)/α over n runs of one step with the seeds opt.Seed,
+// opt.Seed + 1, …
 //
-// m must step by x¹ = x⁰ − α h, and alpha is its α at step 0. So opt.Set must leave x free.
+// m must step by x¹ = x⁰ − α h, alpha being its α at step 0, so opt.Set must leave x free.
 // FirstStep refuses a trust region where it acts (STABLE.Plain leaves it out). A method that moves
-// y first estimates at the y that it moves to: a β of 0 keeps y⁰.
+// y first estimates at the new y: a β of 0 keeps y⁰.
 func (o *Observer) FirstStep(m bilevel.Method, opt bilevel.Options, alpha float64, n int) (Moments, error) {
 	if !(alpha > 0) || math.IsInf(alpha, 1) {
 		return Moments{}, option.Bad("observe: FirstStep: alpha is %v, want a finite step size > 0", alpha)

@@ -15,8 +15,8 @@ import (
 	"stable/mat"
 )
 
-// By hand: the draws (1, 0), (3, 0), (5, 6) have the mean (3, 2) and Σ‖h − mean‖² = 4 + 0 + 4 + 4 +
-// 4 + 16 = 32.
+// By hand: (1, 0), (3, 0), (5, 6) have the mean (3, 2) and Σ‖h − mean‖² = 4 + 0 + 4 + 4 + 4 + 16 =
+// 32.
 func TestRepeat(t *testing.T) {
 	draws := [][]float64{{1, 0}, {3, 0}, {5, 6}}
 	m, err := Repeat(3, []float64{0, -2}, func(h []float64, i int) error {
@@ -49,7 +49,6 @@ func inverse(t testing.TB, b *mat.Dense, a *mat.Sym, v []float64) (norm2 float64
 	return n * n, solved
 }
 
-// exact returns f_x, f_y, g_xy, g_yy and ∇F.
 func exact(t testing.TB, p *quadratic.Problem, x,
 	y []float64) (fx, fy []float64, gxy *mat.Dense, gyy *mat.Sym, grad []float64) {
 	dx, dy := p.Dims()
@@ -63,8 +62,7 @@ func exact(t testing.TB, p *quadratic.Problem, x,
 	return fx, fy, gxy, gyy, grad
 }
 
-// agree holds moments against a bias vector and a variance in closed form. Five standard errors;
-// for the variance of Gaussian draws, whose relative deviation is at most √(2/n), six of them.
+// agree allows five standard errors of the mean, and six of a Gaussian's variance, √(2/n).
 func agree(t testing.TB, m Moments, mean []float64, grad []float64, variance float64) {
 	t.Helper()
 	assert.Less(t, distance(mean, m.Mean), 5*m.StdErr)
@@ -73,8 +71,7 @@ func agree(t testing.TB, m Moments, mean []float64, grad []float64, variance flo
 	assert.InEpsilon(t, variance, m.Variance, 6*math.Sqrt(2/float64(m.N)))
 }
 
-// The estimate of a running STABLE, given H: mean f_x − H_xy H_yy⁻¹ f_y, variance (σ_fx² +
-// σ_fy²‖H_xy H_yy⁻¹‖_F²/dy)/batch.
+// Given H: mean f_x − H_xy H_yy⁻¹ f_y, variance (σ_fx² + σ_fy²‖H_xy H_yy⁻¹‖_F²/dy)/batch.
 func TestHypergradientMoments(t *testing.T) {
 	p := problem(t, noisy)
 	for _, batch := range []int{1, 4} {
@@ -103,8 +100,7 @@ func TestHypergradientMoments(t *testing.T) {
 	}
 }
 
-// TTSA's first step: the mean is that of a Neumann series cut off after N terms, f_x − g_xy (1/L)
-// Σ_{q<N} (I − A/L)^q f_y, at y⁰ where β = 0.
+// The mean of TTSA is that of N terms, f_x − g_xy (1/L) Σ_{q<N} (I − A/L)^q f_y, at y⁰ where β = 0.
 func TestFirstStepOfTTSA(t *testing.T) {
 	const lg, terms = 4, 2
 	p := problem(t, noisy)
@@ -129,9 +125,8 @@ func TestFirstStepOfTTSA(t *testing.T) {
 	agree(t, m, mean, grad, m.Variance)
 }
 
-// STABLE's first step, with H⁰ from b samples and no noise on g_yy: the mean is f_x − g_xy A⁻¹ f_y,
-// so that the bias is J(y − y*(x)); with w = A⁻¹(f_y + noise) the variance is σ_fx² +
-// σ_fy²‖J‖_F²/dy + (σ_gxy²/b)(‖A⁻¹f_y‖² + σ_fy²‖A⁻¹‖_F²/dy)/dy.
+// H⁰ from b samples, no noise on g_yy: with w = A⁻¹(f_y + noise), J = g_xy A⁻¹, the variance is
+// σ_fx² + σ_fy²‖J‖_F²/dy + (σ_gxy²/b)(‖A⁻¹f_y‖² + σ_fy²‖A⁻¹‖_F²/dy)/dy.
 func TestFirstStepOfSTABLE(t *testing.T) {
 	const b = 3
 	opt := noisy

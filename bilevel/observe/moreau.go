@@ -11,29 +11,26 @@ import (
 	"stable/mat"
 )
 
-// Errors wrap ErrNoEnvelope if the minimiser of the Moreau envelope is not found within MaxIter.
+// Errors wrap ErrNoEnvelope if the minimiser is not found within MaxIter.
 var ErrNoEnvelope = errors.New("observe: no minimiser of the Moreau envelope")
 
 // Moreau evaluates the Moreau envelope of F over X and its proximal map (section 3 of the paper),
 //
 //	Φ_{1/ρ}(x) = min over z in X  F(z) + (ρ/2)‖z − x‖²,    x̂(x) its minimiser,
 //
-// which is unique where ρ > |μ_F|. ∇Φ_{1/ρ}(x) = ρ(x − x̂), so ρ²‖x̂ − x‖² ≤ ε is
-// ε-near-stationarity (Davis, Drusvyatskiy, 2019). The paper prints ‖x̂ − x‖² ≤ ρ²ε, where ε/ρ² is
-// meant.
-//
-// The minimiser is found by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM
-// J. Optim. 10, 2000) with exact values and gradients.
+// unique where ρ > |μ_F|. ∇Φ_{1/ρ}(x) = ρ(x − x̂), so ρ²‖x̂ − x‖² ≤ ε is ε-near-stationarity
+// (Davis, Drusvyatskiy, 2019); the paper prints ‖x̂ − x‖² ≤ ρ²ε, where ε/ρ² is meant. The minimiser
+// is found by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM J. Optim. 10,
+// 2000) with exact values and gradients.
 type Moreau struct {
 	F   bilevel.Truth
 	Set bilevel.Set // X. Default bilevel.Space
 	Rho float64     // ρ, finite and > |μ_F|. Required
 
-	// Tol > 0 is the tolerance on the gradient mapping G(z) = ρ(z − P_X(z − ∇φ(z)/ρ)) of φ(z) =
-	// F(z) + (ρ/2)‖z − x‖²: the iteration, which starts at P_X(x), ends where ‖G(z)‖ is at most Tol
-	// times its first value or Tol, whichever is more. Then ‖z − x̂‖ ≤ (1 + L/ρ)‖G(z)‖/m, where φ
-	// is m-strongly convex with an L-Lipschitz gradient (Pang, Mathematics of Operations Research
-	// 12, 1987). Default 1e-9.
+	// Tol > 0 bounds the gradient mapping G(z) = ρ(z − P_X(z − ∇φ(z)/ρ)) of φ(z) = F(z) + (ρ/2)‖z −
+	// x‖², from z = P_X(x) on: the end is where ‖G(z)‖ is at most Tol times the larger of 1 and its
+	// first value. Then ‖z − x̂‖ ≤ (1 + L/ρ)‖G(z)‖/m, where φ is m-strongly convex with an
+	// L-Lipschitz gradient (Pang, Mathematics of Operations Research 12, 1987). Default 1e-9.
 	Tol float64
 
 	// MaxIter ≥ 1 caps the iterations. Default 10000.
@@ -48,7 +45,6 @@ type Envelope struct {
 	Iterations int
 }
 
-// validate fills in the defaults and refuses invalid fields.
 func (m *Moreau) validate(dx int) error {
 	if m.Set == nil {
 		m.Set = bilevel.Space{}
@@ -77,7 +73,7 @@ func (m *Moreau) validate(dx int) error {
 //
 // Errors: invalid fields, which wrap bilevel.ErrOption; those of F; ErrNoEnvelope, wrapped, and
 // then xhat and the value are the last ones. It allocates four vectors. Cost: one Objective with
-// gradient an iteration, rarely more, and one projection.
+// gradient, rarely more, and one projection an iteration.
 func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	if err := m.validate(len(x)); err != nil {
 		return Envelope{}, err
@@ -119,7 +115,6 @@ func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	return e, nil
 }
 
-// prox is the state of the iteration.
 type prox struct {
 	*Moreau
 	x         []float64
@@ -159,10 +154,9 @@ func (p *prox) toward(d []float64, s float64) {
 	mat.Axpy(d, -1, p.z)
 }
 
-// search moves z along d, the full way if φ there is below its largest value of the last ten points
-// by a little (the rule of Grippo, Lampariello, Lucidi, SIAM J. Numer. Anal. 23, 1986), and
-// otherwise half as far, and so on. It accepts a rise that rounding of φ can make: the gradient
-// mapping decides where to end.
+// search moves z along d, halving the way until φ is below its largest value of the last ten points
+// by a little (Grippo, Lampariello, Lucidi, SIAM J. Numer. Anal. 23, 1986). A rise that rounding
+// can make is accepted: the gradient mapping decides where to end.
 func (p *prox) search() error {
 	const maxHalvings = 30
 	slope, top := mat.Dot(p.g, p.d), slices.Max(p.last[:])
@@ -191,8 +185,8 @@ func (p *prox) search() error {
 	return nil
 }
 
-// spectral is the next step length, that of Barzilai and Borwein, ‖Δz‖²/⟨Δz, Δ∇φ⟩, within nine
-// orders of magnitude of 1/ρ. It keeps the last length where that is not a positive number.
+// spectral is Barzilai and Borwein's step ‖Δz‖²/⟨Δz, Δ∇φ⟩, within nine orders of magnitude of 1/ρ,
+// or last where that is not a positive number.
 func (p *prox) spectral(last float64) float64 {
 	if s := p.dz2 / p.dzdg; s > 0 {
 		return min(max(s, 1e-9/p.Rho), 1e9/p.Rho)

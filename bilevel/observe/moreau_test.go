@@ -14,7 +14,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// In one dimension the minimiser over an interval is found by looking everywhere, on a nonconvex F.
+// In one dimension the minimiser over an interval is found by looking everywhere.
 func TestMoreauByBruteForce(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 1, Dy: 2, Seed: 3, Nonconvex: 4, CrossNorm: 0.3})
 	lo, hi := -1.5, 2.0
@@ -48,8 +48,7 @@ func TestMoreauByBruteForce(t *testing.T) {
 	assert.Greater(t, edges, 5, "the interval hardly bound")
 }
 
-// The minimiser over any set satisfies the variational inequality ⟨∇F(x̂) + ρ(x̂ − x), z − x̂⟩ ≥ 0
-// for z in X.
+// The minimiser over a set satisfies ⟨∇F(x̂) + ρ(x̂ − x), z − x̂⟩ ≥ 0 for z in X.
 func TestMoreauIsOptimalOverSets(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 50, CrossNorm: 6})
 	for name, set := range map[string]bilevel.Set{
@@ -80,8 +79,7 @@ func TestMoreauIsOptimalOverSets(t *testing.T) {
 	}
 }
 
-// ∇Φ = ρ(x − x̂), by differences of Φ; Φ ≤ F; and ρ(x − x̂) goes to ∇F as ρ grows. On a nonconvex
-// F.
+// ∇Φ = ρ(x − x̂), by differences; Φ ≤ F; and ρ(x − x̂) goes to ∇F as ρ grows.
 func TestMoreauGradient(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Nonconvex: 2})
 	x, xhat, grad := []float64{0.4, -0.7, 1.1}, make([]float64, 3), make([]float64, 3)
@@ -111,7 +109,6 @@ func TestMoreauGradient(t *testing.T) {
 	}
 }
 
-// Near is 0 at a stationary point over X, inside or at the edge, and nowhere else.
 func TestNearVanishesAtStationaryPoints(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 1, Dy: 2, Seed: 4})
 	best, _ := p.Optimum()
@@ -128,7 +125,6 @@ func TestNearVanishesAtStationaryPoints(t *testing.T) {
 	}
 }
 
-// The cap is kept, and said, with the last point and its value.
 func TestMoreauCap(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 1000})
 	m := Moreau{F: p, Rho: 0.01, MaxIter: 2}

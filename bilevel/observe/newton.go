@@ -25,10 +25,8 @@ func truthOf(p bilevel.Problem, what string, objective bool) (bilevel.Truth, err
 	return &newton{f, make([]float64, dy), make([]float64, dx)}, nil
 }
 
-// Solution writes y*(x), from y on.
 func (n *newton) Solution(y, x []float64) error { return n.f.Solve(y, x, 0) }
 
-// Objective returns F(x) and writes ∇F(x).
 func (n *newton) Objective(grad, x []float64) (float64, error) {
 	if err := n.f.Solve(n.y, x, 0); err != nil {
 		return 0, err

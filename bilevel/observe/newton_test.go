@@ -13,13 +13,11 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// untold is a problem without its truth.
 type untold struct {
 	bilevel.Problem
 	bilevel.Values
 }
 
-// Newton's method finds what the problem knows: the limit, F − F*, ∇F and y − y*.
 func TestNewtonIsTheTruth(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGyy: 1})
 	require.NoError(t, err)
@@ -51,8 +49,7 @@ func TestNewtonIsTheTruth(t *testing.T) {
 	assert.ErrorContains(t, err, "bilevel.Truth or bilevel.Values")
 }
 
-// rates is a lower level whose full Newton step from 0 is far too long, g = Σ e^(y_j) − n_j y_j +
-// ½e^(x_j)y_j², and an f that is least where all y_j are 1.
+// rates has Newton steps from 0 that are far too long, g = Σ e^(y_j) − n_j y_j + ½e^(x_j)y_j².
 func rates(mean bool) (*auto.Problem, error) {
 	n := []float64{300, 0.5, 3}
 	g := func(x, y auto.Vec, n auto.Vec) auto.Num {
@@ -106,7 +103,6 @@ func TestNewtonOfTwoLosses(t *testing.T) {
 	require.ErrorIs(t, err, bilevel.ErrNoExact)
 }
 
-// lost is a problem whose g_y is NaN.
 type lost struct{ bilevel.Problem }
 
 func (lost) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
@@ -116,7 +112,6 @@ func (lost) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// A g_y that is not finite is no solution.
 func TestNewtonRefusesNaN(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 5})
 	require.NoError(t, err)

@@ -1,16 +1,13 @@
 // Package observe measures a bilevel run against the truth (bilevel.Truth, or Newton's method on
-// exact oracles): errors of x and y, of the estimates H_xy and H_yy of STABLE, the Lyapunov
-// function of its analysis, near-stationarity by the Moreau envelope, and bias and variance of a
-// hypergradient estimate.
+// exact oracles): errors of x, y and the estimates H_xy and H_yy of STABLE, the Lyapunov function
+// of its analysis, near-stationarity by the Moreau envelope, bias and variance of a hypergradient
+// estimate; and [LocalLimit], how small the error could be by the samples seen.
 //
-// An Observer calls the problem directly: it draws no sample and counts nothing, and the run is the
-// same, bit for bit, with an observer and without. It keeps the time that it takes (Spent), to be
-// subtracted from a run's. Any method can be observed, through Run.Progress:
+// An Observer calls the problem directly, and the run, of any method, is the same, bit for bit,
+// with an observer and without. Spent is the time that it takes, to be subtracted from a run's.
 //
 //	o, err := observe.New(problem, observe.Options{Best: fStar})
 //	run.Progress = o.Progress(func(m observe.Measurement) bool { …; return true })
-//
-// [LocalLimit] says how small the error of a run could be, by the samples that it has seen.
 //
 // The problem of the observer may be that of the run. A measurement costs several solutions of the
 // lower level, and may allocate. An Observer is for one goroutine at a time.
@@ -33,7 +30,7 @@ type Options struct {
 	Best float64
 
 	// Rho is ρ of the Moreau envelope, finite and > |μ_F| where ∇²F ⪰ μ_F I. 0, the default, leaves
-	// the envelope out: F stands in its place, and Near is NaN.
+	// it out: F stands in its place, and Near is NaN.
 	Rho float64
 
 	// Set is the feasible set X of the envelope. Default bilevel.Space.
@@ -59,16 +56,16 @@ type Measurement struct {
 	Counts bilevel.Counts
 	State  // at the iterate (x^k, y^k), k = K
 
-	// Hxy and Hyy are ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F, at the point for which the estimates
-	// were made, (x^{k−1}, y^{k−1}); NaN for a method without them, and before the first step.
+	// Hxy and Hyy are ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F, at the estimates' point, (x^{k−1},
+	// y^{k−1}); NaN for a method without them, and before the first step.
 	Hxy, Hyy float64
 
 	// Lyapunov is (eq.Lya) of the paper less F*,
 	//
 	//	Φ_{1/ρ}(x) − F* + ‖y − y*(x)‖² + ‖H_yy − g_yy(x, y)‖² + ‖H_xy − g_xy(x, y)‖²,
 	//
-	// all of it at the point of the estimates, so that it is V^{k−1}; for a method without them,
-	// the first two terms at the iterate.
+	// at the estimates' point, so it is V^{k−1}; for a method without them, the first two terms at
+	// the iterate.
 	Lyapunov float64
 }
 
@@ -94,8 +91,8 @@ type Observer struct {
 }
 
 // New returns an observer. p must implement bilevel.Truth, or bilevel.Values and have exact
-// oracles: then y*(x) is found by Newton's method on these. Where estimates are measured, p must
-// have exact oracles. The error wraps bilevel.ErrOption and names the field.
+// oracles, for Newton's method on these; to measure estimates it needs exact oracles. The error
+// wraps bilevel.ErrOption and names the field.
 func New(p bilevel.Problem, o Options) (*Observer, error) {
 	truth, err := truthOf(p, "New", true)
 	if err != nil {
@@ -183,7 +180,6 @@ func (o *Observer) Observe(s *bilevel.Solver) (Measurement, error) {
 	return m, nil
 }
 
-// estimates returns ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F.
 func (o *Observer) estimates(e *bilevel.Estimator, x, y []float64) (hxy, hyy float64, err error) {
 	if err := o.p.CrossG(o.gxy, x, y, nil); err != nil {
 		return 0, 0, err
@@ -197,7 +193,7 @@ func (o *Observer) estimates(e *bilevel.Estimator, x, y []float64) (hxy, hyy flo
 }
 
 // Progress returns a function for Run.Progress that measures the run and calls visit, which stops
-// the run by returning false. A measurement that fails stops it, too; the error is that of Err.
+// the run by returning false. So does a measurement that fails, see Err.
 func (o *Observer) Progress(visit func(Measurement) bool) func(*bilevel.Solver) bool {
 	return func(s *bilevel.Solver) bool {
 		m, err := o.Observe(s)

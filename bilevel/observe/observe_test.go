@@ -32,7 +32,6 @@ func observer(t testing.TB, p bilevel.Problem, o Options) *Observer {
 	return ob
 }
 
-// noisy has noise on every derivative.
 var noisy = quadratic.Options{Dx: 3, Dy: 4, Seed: 5, LG: 3, LP: 2, CrossNorm: 2, SigmaFx: 0.5, SigmaFy: 0.5,
 	SigmaGy: 0.5, SigmaGxy: 0.3, SigmaGyy: 0.3}
 
@@ -42,7 +41,7 @@ func distance(a, b []float64) float64 {
 	return mat.Norm(d)
 }
 
-// hessian returns ∇²F of a quadratic F, exactly but for rounding: the differences of its gradient.
+// hessian returns ∇²F of a quadratic F by differences of its gradient.
 func hessian(t testing.TB, p bilevel.Truth, x []float64) *mat.Sym {
 	h, g0, g := mat.NewSym(len(x)), make([]float64, len(x)), make([]float64, len(x))
 	_, err := p.Objective(g0, x)
@@ -59,8 +58,7 @@ func hessian(t testing.TB, p bilevel.Truth, x []float64) *mat.Sym {
 	return h
 }
 
-// A state against closed forms: F − F* = ½ uᵀSu and ∇F = Su for u = x − x* and S = ∇²F; x̂ = x* +
-// ρ(S + ρI)⁻¹u.
+// Closed forms: F − F* = ½ uᵀSu and ∇F = Su for u = x − x* and S = ∇²F; x̂ = x* + ρ(S + ρI)⁻¹u.
 func TestStateOnQuadratic(t *testing.T) {
 	p := problem(t, noisy)
 	best, least := p.Optimum()
@@ -97,7 +95,6 @@ func TestStateOnQuadratic(t *testing.T) {
 	}
 }
 
-// A state depends on all of its point, whatever was measured before.
 func TestStateHasNoMemory(t *testing.T) {
 	p := problem(t, noisy)
 	o := observer(t, p, Options{Rho: 1})
@@ -112,8 +109,7 @@ func TestStateHasNoMemory(t *testing.T) {
 	}
 }
 
-// What is measured of a STABLE run, against the definitions: iterates at k, estimates at the point
-// they were made for, k − 1.
+// What is measured of a STABLE run: iterates at k, estimates at their point, k − 1.
 func TestMeasurement(t *testing.T) {
 	p := problem(t, noisy)
 	_, least := p.Optimum()
@@ -164,7 +160,6 @@ func TestMeasurement(t *testing.T) {
 	}
 }
 
-// With exact oracles H is exact, and the Lyapunov value falls at every step to 0.
 func TestLyapunovFallsWithoutNoise(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 1})
 	_, least := p.Optimum()
@@ -184,8 +179,6 @@ func TestLyapunovFallsWithoutNoise(t *testing.T) {
 	assert.Less(t, last, 1e-6)
 }
 
-// Observing changes neither the iterates nor the counts, not by a bit, of any method, on the
-// problem of the run itself.
 func TestObservingChangesNothing(t *testing.T) {
 	finite := noisy
 	finite.Terms = 20 // some methods keep a table of all samples
@@ -252,7 +245,6 @@ func (b *brittle) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	return b.Problem.HessG(gyy, x, y, phi)
 }
 
-// visit ends a run, and so does a measurement that fails.
 func TestProgressStops(t *testing.T) {
 	broken := errors.New("broken")
 	for name, spoil := range map[string]func(b *brittle){

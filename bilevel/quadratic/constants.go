@@ -9,17 +9,18 @@ import (
 
 // Constants returns the constants of the paper's Assumptions 1 to 5 that hold for all x with ‖x −
 // x*‖ ≤ r and all y with ‖y − y*(x*)‖ ≤ r·max(1, CrossNorm/MuG), which include y*(x) for all these
-// x. Matrix norms are Frobenius norms in Cgxy, SigmaGxy and SigmaGyy. MuF and Mu hold everywhere;
-// they leave out J Jᵀ ⪰ 0. In a finite sum, moments are those that a draw of the terms has on
-// average. Where a Tail leaves a moment infinite, so is the constant. It panics if r is negative or
-// not finite. 2Dx² flops.
+// x. Matrix norms are Frobenius norms in Cgxy, SigmaGxy and SigmaGyy. MuF and Mu hold everywhere,
+// and leave out J Jᵀ ⪰ 0. In a finite sum, moments are averages over draws of the terms; where a
+// Tail leaves one infinite, so is the constant. It panics if r is negative or not finite. 2Dx²
+// flops.
 //
-// The moments of Assumption 3 are those of Gaussian noise: for a mean of norm M and noise σe in
-// dimension d, E‖m + σe‖² = M² + σ² and E‖m + σe‖⁴ = M⁴ + 2(1 + 2/d)·M²σ² + (1 + 2/d)·σ⁴, whose
-// fourth root bounds both. The noise of g_y has the mean square σ_gy² + σ_gxy²‖η‖²/Dx +
-// σ_gyy²‖δ‖²/Dy. A sample of rank one has E‖a aᵀ − A‖_F² = (tr A)² + tr A² and E‖(a aᵀ − A)δ‖² =
-// δᵀ(tr A·A + A²)δ, and E‖n nᵀδ‖⁴ = (105 + 30(Dy−1) + 3(Dy²−1))‖δ‖⁴; a Tail ν has the moments
-// E U^(−k/ν) = ν/(ν−k).
+// # How it works
+//
+// Moments of Gaussian noise: for a mean of norm M and noise σe in dimension d, E‖m + σe‖² = M² + σ²
+// and E‖m + σe‖⁴ = M⁴ + 2(1 + 2/d)·M²σ² + (1 + 2/d)·σ⁴, whose fourth root bounds both. The noise of
+// g_y has the mean square σ_gy² + σ_gxy²‖η‖²/Dx + σ_gyy²‖δ‖²/Dy. A sample of rank one has E‖a aᵀ −
+// A‖_F² = (tr A)² + tr A², E‖(a aᵀ − A)δ‖² = δᵀ(tr A·A + A²)δ, and E‖n nᵀδ‖⁴ = (105 + 30(Dy−1) +
+// 3(Dy²−1))‖δ‖⁴; a Tail ν has E U^(−k/ν) = ν/(ν−k).
 func (p *Problem) Constants(r float64) bilevel.Constants {
 	if !valid(r) {
 		panic("quadratic: Constants: radius is not a finite number ≥ 0")

@@ -12,8 +12,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// Every constant holds at random points of the ball; those of the means with the noise-free
-// problem, the moments with averages.
 func TestConstantsHold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -57,8 +55,7 @@ func TestConstantsHold(t *testing.T) {
 					d := distance(a.gy, m.gy)
 					sum["gy"] += d * d / n
 				}
-				// 1.3 leaves room for the deviation of an average over 300 draws in small
-				// dimensions.
+				// 1.3 leaves room for the deviation of an average over 300 draws.
 				assert.Less(t, sum["fx"], 1.3*math.Pow(c.Cfx, 4))
 				assert.Less(t, sum["fy"], 1.3*math.Pow(c.Cfy, 4))
 				assert.Less(t, sum["gxy"], 1.3*c.Cgxy*c.Cgxy)

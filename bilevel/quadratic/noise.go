@@ -21,8 +21,8 @@ const (
 	kindFyy
 )
 
-// seed starts the generator of one kind at one sample and returns the factor of the noise: its
-// sign, since in a finite sum terms 2i and 2i+1 are antithetic, and what makes its tail heavy.
+// seed starts the generator of a kind at a sample and returns the factor of the noise: its sign,
+// antithetic in terms 2i and 2i+1, and what makes its tail heavy.
 func (p *Problem) seed(k kind, s bilevel.Sample) float64 {
 	name, sign := uint64(s), 1.0
 	if p.o.Terms > 0 {
@@ -38,8 +38,7 @@ func (p *Problem) seed(k kind, s bilevel.Sample) float64 {
 	return sign
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), a bijection:
-// neighbouring names get distant states.
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), a bijection.
 func mix(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -132,9 +131,9 @@ func (p *Problem) addCrossTransVec(dst, v []float64, batch []bilevel.Sample) {
 	}
 }
 
-// hessSize is the deviation of an entry of sigma·S below the diagonal, over the batch size. On the
-// diagonal it is √2 as large (the Gaussian orthogonal ensemble), so that E‖S‖_F² = n(n−1)·d² +
-// n·2d² = 1 for d² = 1/(n(n+1)).
+// hessSize is the deviation of an entry of sigma·S below the diagonal, over the batch size; on it
+// √2 as large (the Gaussian orthogonal ensemble): E‖S‖_F² = n(n−1)·d² + n·2d² = 1 for d² =
+// 1/(n(n+1)).
 func (p *Problem) hessSize(sigma float64, batch []bilevel.Sample) float64 {
 	n := float64(p.o.Dy)
 	return sigma / math.Sqrt(n*(n+1)) / float64(len(batch))

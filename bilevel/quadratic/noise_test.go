@@ -12,8 +12,7 @@ import (
 	"stable/mat"
 )
 
-// The mean square of the noise over n draws has the relative deviation √(2/(n·d)) at most: 5 of
-// them are allowed.
+// The mean square over n draws deviates by √(2/(n·d)) at most: 5 of them are allowed.
 func TestNoiseHasTheChosenSize(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -63,7 +62,7 @@ func TestNoiseHasTheChosenSize(t *testing.T) {
 	}
 }
 
-// away returns the point at distance r from x in a direction with all entries of one size.
+// away is at distance r from x in a direction with all entries of one size.
 func away(x []float64, r float64) []float64 {
 	z := make([]float64, len(x))
 	for i := range x {

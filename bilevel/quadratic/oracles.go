@@ -7,7 +7,6 @@ import (
 	"stable/mat"
 )
 
-// Dims returns Dx and Dy.
 func (p *Problem) Dims() (dx, dy int) { return p.o.Dx, p.o.Dy }
 
 // Streams returns Terms twice.
@@ -90,8 +89,8 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 }
 
 // ConvexityAt returns MuG, where g_yy is A for every sample, and −Inf, no promise, with SigmaGyy or
-// RankOneG: S has eigenvalues of any size, and a aᵀ is written as A + (a aᵀ − A), which rounding
-// can make indefinite. x is not read.
+// RankOneG: S has eigenvalues of any size, and rounding can make A + (a aᵀ − A) indefinite. x is
+// not read.
 func (p *Problem) ConvexityAt([]float64) float64 {
 	if p.o.SigmaGyy > 0 || p.o.RankOneG {
 		return math.Inf(-1)
@@ -198,7 +197,6 @@ func (p *Problem) bowl() float64 {
 	return 1
 }
 
-// meanGradF writes f_x and f_y without noise.
 func (p *Problem) meanGradF(fx, fy, x, y []float64) {
 	for i := range x {
 		p.u[i] = x[i] - p.xc[i]

@@ -1,25 +1,24 @@
 // Package quadratic holds synthetic bilevel problems whose solution is known in closed form, with
-// noise of chosen size on every derivative.
-//
-// Lower level, with A symmetric positive definite of known spectrum:
+// noise of chosen size on every derivative. Lower level, A symmetric positive definite of known
+// spectrum:
 //
 //	g(x, y; φ) = ½ yᵀA y − (Bᵀx + c)ᵀy + σ_gy eᵀδ + σ_gxy ηᵀN δ + ½ σ_gyy δᵀS δ,    δ = y − y*(x*),  η = x − x*,
 //
-// so g_y, g_xy and g_yy are derivatives of one and the same g(·; φ), y*(x) = A⁻¹(Bᵀx + c), and
-// ∇y*(x)ᵀ = J = B A⁻¹ for all x. Upper level, strongly convex (P of known spectrum) or nonconvex:
+// so g_y, g_xy and g_yy are derivatives of one g(·; φ), y*(x) = A⁻¹(Bᵀx + c), and ∇y*(x)ᵀ = J = B
+// A⁻¹ for all x. Upper level, strongly convex (P of known spectrum) or nonconvex:
 //
 //	f(x, y; ξ) = ½ (x−a)ᵀP(x−a) ± ½‖y−b‖² + noise,    ∇²F = P ± J Jᵀ,
 //	f(x, y; ξ) = w Σ u_i²/(1+u_i²) + ½‖y−b‖² + noise,  u = x − a,  b = y*(a),  so that x* = a and F(x*) = 0,
 //
-// with noise σ_fx eᵀη + σ_fy e′ᵀδ. The vectors e, e′, the matrix N and the symmetric S are
-// Gaussian, of zero mean and of unit mean square Frobenius norm, drawn from the problem's seed and
-// the sample's name alone: a name is the same draw at every point and in every oracle. S is drawn
-// from the Gaussian orthogonal ensemble; A + σ_gyy S need not be positive definite, its mean is.
-// Options has other kinds of noise: samples of rank one, and heavy tails.
+// with noise σ_fx eᵀη + σ_fy e′ᵀδ. e, e′, N and the symmetric S are Gaussian, of zero mean and of
+// unit mean square Frobenius norm, drawn from the problem's seed and the sample's name alone: a
+// name is the same draw at every point and in every oracle. S is of the Gaussian orthogonal
+// ensemble, so A + σ_gyy S need not be positive definite; its mean is. Options has other noise:
+// samples of rank one, and heavy tails.
 //
-// Concurrency: a Problem has scratch memory, so each goroutine takes its own (see Clone). Oracles
-// do not allocate, and cost O(Dx·Dy + Dy² + Dx²) a sample. A length that does not match panics; a
-// name outside of a finite sum is an error.
+// A Problem is for one goroutine at a time (see Clone). Oracles do not allocate, and cost O(Dx·Dy +
+// Dy² + Dx²) a sample. A length that does not match panics; a name outside of a finite sum is an
+// error.
 package quadratic
 
 import (
@@ -33,8 +32,8 @@ import (
 	"stable/mat"
 )
 
-// Options describes a Problem. The zero value is a strongly convex problem of dimension 10 × 10
-// without noise.
+// Options describes a Problem. The zero value is strongly convex, of dimension 10 × 10, without
+// noise.
 type Options struct {
 	Dx, Dy int    // lengths of x and y, ≥ 1; 0 means 10
 	Seed   uint64 // of the matrices, the vectors and the noise
@@ -51,38 +50,35 @@ type Options struct {
 	// CrossNorm/MuG.
 	CrossNorm float64
 
-	// The weight w ≥ 0 of the nonconvex upper level; 0 means the strongly convex one. Then ∇²F ⪰
-	// −w/2·I, and −w/2 is attained by the term itself at |u_i| = 1.
+	// The weight w ≥ 0 of the nonconvex upper level; 0 means the strongly convex one. ∇²F ⪰ −w/2·I;
+	// the term itself attains −w/2 at |u_i| = 1.
 	Nonconvex float64
 
 	// Saddle makes f concave in y: its second term is −½‖y−b‖², and ∇²F = P − J Jᵀ, which must be
-	// positive definite. f_x alone is then too steep. Refused together with Nonconvex.
+	// positive definite. Refused together with Nonconvex.
 	Saddle bool
 
-	// Blind is the number of entries of x, the last ones, that g does not know: their rows of B and
-	// N are 0. 0 ≤ Blind < Dx.
+	// Blind is the number of last entries of x that g does not know: their rows of B and N are 0. 0
+	// ≤ Blind < Dx.
 	Blind int
 
 	// Root mean squares of the Frobenius norm of the noise in f_x, f_y, g_y, g_xy, g_yy at (x*,
-	// y*(x*)); ≥ 0. In g_y it grows with the distance from there (see Constants), in the others it
-	// is the same everywhere.
+	// y*(x*)); ≥ 0. That of g_y grows with the distance from there (see Constants).
 	SigmaFx, SigmaFy, SigmaGy, SigmaGxy, SigmaGyy float64
 
-	// RankOneF makes f_yy(ξ) = n nᵀ with Gaussian n, of mean I, as a regression does: ½ δᵀ(n nᵀ −
-	// I)δ is added to f. RankOneG makes g_yy(φ) = a aᵀ with Gaussian a of covariance A: ½ δᵀ(a aᵀ −
-	// A)δ is added to g, in place of SigmaGyy, which must be 0. Both are refused with Terms and
-	// with Tail, and RankOneF with Saddle.
+	// RankOneF makes f_yy(ξ) = n nᵀ with Gaussian n, of mean I, as in a regression: ½ δᵀ(n nᵀ − I)δ
+	// is added to f. RankOneG makes g_yy(φ) = a aᵀ with Gaussian a of covariance A, by ½ δᵀ(a aᵀ −
+	// A)δ; SigmaGyy must be 0. Both are refused with Terms and with Tail, RankOneF with Saddle.
 	RankOneF, RankOneG bool
 
-	// Tail is the index ν > 1 of heavy tails: each draw of noise is multiplied by U^(−1/ν), U
-	// uniform on (0, 1), so that it exceeds t with a probability of order t^(−ν). The variance is
-	// infinite for ν ≤ 2, and the sizes above count without that factor. 0 means none.
+	// Tail is the index ν > 1 of heavy tails: noise is multiplied by U^(−1/ν), U uniform on (0, 1),
+	// which exceeds t with a probability of order t^(−ν). The variance is infinite for ν ≤ 2; the
+	// sizes above leave the factor out. 0 means none.
 	Tail float64
 
-	// The number of terms of both finite sums, even; 0 means an unbounded simulator. The noise of
-	// terms 2i and 2i+1 is equal with opposite signs, so that the mean over all terms is the
-	// noiseless value up to rounding. The sizes of the noise are then averages over draws of the
-	// terms.
+	// The number of terms of both finite sums, even; 0 means an unbounded simulator. Terms 2i and
+	// 2i+1 have opposite noise, so the mean over all is the noiseless value up to rounding. The
+	// sizes of the noise are averages over draws of the terms.
 	Terms uint64
 }
 
@@ -118,8 +114,8 @@ var _ interface {
 	bilevel.Values
 } = (*Problem)(nil)
 
-// New returns the problem that o describes. An invalid field gives an error that wraps
-// bilevel.ErrOption and names it. It costs about 2(Dx³ + Dy³) + 2Dx·Dy² + Dx²·Dy flops.
+// New returns the problem that o describes. An error wraps bilevel.ErrOption and names the invalid
+// field. Cost: about 2(Dx³ + Dy³) + 2Dx·Dy² + Dx²·Dy flops.
 func New(o Options) (*Problem, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -152,8 +148,8 @@ func New(o Options) (*Problem, error) {
 	return p, nil
 }
 
-// Clone returns a Problem that gives the same bits in every answer and shares what is only read. It
-// costs Dy³/3 flops.
+// Clone returns a Problem with the same bits in every answer, for another goroutine. It costs Dy³/3
+// flops.
 func (p *Problem) Clone() *Problem {
 	q := *p
 	q.scratch()
@@ -177,7 +173,6 @@ func (p *Problem) scratch() {
 	p.normal, p.dir = make([]float64, dy), make([]float64, dy)
 }
 
-// complete fills in the defaults and refuses invalid options.
 func (o *Options) complete() error {
 	for _, d := range []struct {
 		name string

@@ -14,8 +14,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// variants are strongly convex and nonconvex problems, simulators and finite sums, of wide, square,
-// tall and smallest shapes.
+// variants are strongly convex and not, simulators and finite sums, of many shapes.
 func variants() map[string]Options {
 	v := map[string]Options{}
 	for _, d := range [][2]int{{1, 1}, {1, 4}, {5, 2}, {4, 4}, {7, 17}} {
@@ -50,13 +49,11 @@ func make1(t testing.TB, o Options) *Problem {
 	return p
 }
 
-// point returns an x and a y that are not special.
 func point(p *Problem, seed uint64) (x, y []float64) {
 	dx, dy := p.Dims()
 	return mattest.Vec(dx, seed), mattest.Vec(dy, seed+1)
 }
 
-// answers holds what all oracles say.
 type answers struct {
 	fx, fy, gy []float64
 	gx         []float64
@@ -263,8 +260,6 @@ func TestOraclesDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Each size moves the derivatives that it is named after, and g_y with the second derivatives;
-// nothing else.
 func TestEachNoiseHasItsOwnOracles(t *testing.T) {
 	for _, c := range []struct {
 		o                       Options

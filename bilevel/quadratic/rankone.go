@@ -18,8 +18,8 @@ func (p *Problem) direction(k kind, s bilevel.Sample) {
 	}
 }
 
-// addRankOneVec adds weight·(a aᵀ − M)v, the mean over the batch, where M = E a aᵀ is A for g_yy
-// and I for f_yy.
+// addRankOneVec adds weight·(a aᵀ − M)v, the mean over the batch; M = E a aᵀ is A for g_yy, I for
+// f_yy.
 func (p *Problem) addRankOneVec(dst []float64, k kind, v []float64, weight float64, batch []bilevel.Sample) {
 	for _, s := range batch {
 		p.direction(k, s)

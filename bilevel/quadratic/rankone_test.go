@@ -11,7 +11,7 @@ import (
 	"stable/mat"
 )
 
-// A sample's g_yy is a aᵀ, of which every minor of order two vanishes, and the mean over many is A.
+// A sample's g_yy is a aᵀ, all of whose minors of order two vanish, and the mean over many is A.
 func TestRankOneSamples(t *testing.T) {
 	p := make1(t, Options{Dx: 2, Dy: 3, Seed: 4, RankOneG: true})
 	x, y := point(p, 5)
@@ -45,7 +45,6 @@ func TestRankOneSamples(t *testing.T) {
 	}
 }
 
-// The factor of the noise exceeds t with probability t^(−ν).
 func TestTailIsHeavy(t *testing.T) {
 	const n = 20000
 	for _, nu := range []float64{1.1, 1.5, 4} {

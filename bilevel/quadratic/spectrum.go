@@ -7,9 +7,9 @@ import (
 	"stable/mat"
 )
 
-// spectrum returns Q·diag(λ)·Qᵀ, with λ from mu to l in equal ratios and Q a product of random
-// Householder reflections of growing order, which is a random orthogonal matrix (Stewart, SIAM J.
-// Numer. Anal. 17, 1980; LAPACK dlagsy). 4n³/3 flops.
+// spectrum returns Q·diag(λ)·Qᵀ, λ from mu to l in equal ratios, Q a random orthogonal product of
+// Householder reflections of growing order (Stewart, SIAM J. Numer. Anal. 17, 1980; LAPACK dlagsy).
+// 4n³/3 flops.
 func spectrum(rng *rand.Rand, n int, mu, l float64) *mat.Sym {
 	s := mat.NewSym(n)
 	for i := range n {
@@ -26,7 +26,7 @@ func spectrum(rng *rand.Rand, n int, mu, l float64) *mat.Sym {
 	return s
 }
 
-// reflect sets s = H·s·H for a random reflection H = I − τ·u·uᵀ, τ = 2/uᵀu. With w = τ·s·u −
+// reflect sets s = H·s·H for a random reflection H = I − τ·u·uᵀ, τ = 2/uᵀu: with w = τ·s·u −
 // ½τ²·(uᵀs u)·u that is s − u·wᵀ − w·uᵀ.
 func reflect(rng *rand.Rand, s *mat.Sym, u, w []float64) {
 	gaussian(rng, u)

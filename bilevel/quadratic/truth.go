@@ -8,8 +8,7 @@ import (
 	"stable/mat"
 )
 
-// Solution writes y*(x) = A⁻¹(Bᵀx + c). The entry value of y is not read. It does not allocate.
-// 2Dx·Dy + 2Dy² flops.
+// Solution writes y*(x) = A⁻¹(Bᵀx + c); y is not read. It does not allocate. 2Dx·Dy + 2Dy² flops.
 func (p *Problem) Solution(y, x []float64) error {
 	p.fits("quadratic: Solution: dimension mismatch", x, y, true)
 	p.slope(y, x)
@@ -35,7 +34,7 @@ func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	return f, nil
 }
 
-// Optimum returns a copy of x*, the one global minimiser of F over all of R^Dx, and F(x*).
+// Optimum returns a copy of x*, the global minimiser of F over all of R^Dx, and F(x*).
 func (p *Problem) Optimum() (x []float64, f float64) { return slices.Clone(p.xs), p.fs }
 
 // solve finds x*, y*(x*) and F(x*); in the nonconvex case it sets b = y*(a), which makes x* = a.
@@ -56,8 +55,8 @@ func (p *Problem) solve() error {
 	return err
 }
 
-// newton moves xs from a to x*, the zero of ∇F, by Newton's method with the constant Hessian P + J
-// Jᵀ. One step is exact but for rounding; the second takes back the rounding of the first.
+// newton moves xs from a to x*, the zero of ∇F, by Newton's method with the Hessian P + J Jᵀ; the
+// second step takes back the rounding of the first.
 func (p *Problem) newton() error {
 	jt := mat.NewDense(p.o.Dy, p.o.Dx) // Jᵀ = A⁻¹ Bᵀ
 	for j := range jt.Rows {

@@ -33,7 +33,7 @@ func TestSpectraAreTheChosenOnes(t *testing.T) {
 	}
 }
 
-// F's gradient by the formula of the paper's proposition 1, from the oracles and a dense solve.
+// F's gradient by the paper's proposition 1, from the oracles and a dense solve.
 func TestPromise(t *testing.T) {
 	for _, c := range []struct {
 		o    Options
@@ -84,7 +84,6 @@ func TestTruthAgreesWithOracles(t *testing.T) {
 	}
 }
 
-// scale is a size of g_y, for tolerances.
 func (o Options) scale() float64 { return 100 * math.Sqrt(float64(max(o.Dx, 10)*max(o.Dy, 10))) }
 
 func TestOptimum(t *testing.T) {
@@ -120,7 +119,6 @@ func TestOptimum(t *testing.T) {
 	}
 }
 
-// The curvature of F along coordinates goes down to about −w/2 and never below it.
 func TestNonconvexitySeen(t *testing.T) {
 	o := Options{Dx: 3, Dy: 2, Nonconvex: 4, CrossNorm: 0.1, Seed: 5}
 	p := make1(t, o)

@@ -1,12 +1,12 @@
-// Package recast turns a bilevel problem into other ones: the same problem in other units ([In]),
-// and the same problem with its finite sums read as unbounded streams ([Stream]). Both help to try
-// out a method; units also help a caller whose variables have very different sizes.
+// Package recast turns a bilevel problem into another: the same problem in other units ([In]), or
+// with its finite sums read as unbounded streams ([Stream]), to try out a method, or for variables
+// of very different sizes.
 //
-// Storage and aliasing are as in [bilevel.Problem]. The results have scratch memory of their own
-// and share the problem that they are made of. So one goroutine at a time may use them: recast a
-// copy of the problem for each. Apart from the first call of each size, their oracles allocate only
-// what the problem's do. They make products from the matrices where the problem has none. GradXG,
-// Truth and Values are those of the problem; where it has none they return [ErrNone].
+// Storage and aliasing are as in [bilevel.Problem]. The results share the problem that they are
+// made of, and have scratch memory: recast a copy of the problem for each goroutine. After the
+// first call of each size, their oracles allocate only what the problem's do. Products are made
+// from the matrices where the problem has none. GradXG, Truth and Values are those of the problem;
+// where it has none they return [ErrNone].
 package recast
 
 import (
@@ -18,11 +18,9 @@ import (
 	"stable/mat"
 )
 
-// Errors wrap ErrNone where the wrapped problem does not have the method called: g_x, an objective,
-// a solution or values.
+// Errors wrap ErrNone where the wrapped problem lacks the method called.
 var ErrNone = errors.New("recast: method missing in the wrapped problem")
 
-// full has all methods that a problem may have.
 type full interface {
 	bilevel.Problem
 	bilevel.Products
@@ -37,8 +35,8 @@ var (
 	_ full = (*Streamed)(nil)
 )
 
-// completed is a problem with all methods that it may have: products from the matrices where it has
-// none, and ErrNone for the rest.
+// completed has all methods: products from the matrices where the problem has none, ErrNone for the
+// rest.
 type completed struct {
 	bilevel.Problem
 	products bilevel.Products // nil where the problem has none

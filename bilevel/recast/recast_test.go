@@ -29,11 +29,8 @@ func foreign() Units {
 	}
 }
 
-// plain hides everything but the oracles.
 type plain struct{ bilevel.Problem }
 
-// The derivatives belong to the values and the truth to the oracles, in any units, for a problem
-// with products and for one without; and as a stream.
 func TestDerivatives(t *testing.T) {
 	scaled, err := In(sum(t), foreign())
 	require.NoError(t, err)
@@ -96,8 +93,6 @@ func TestPowersOfTwo(t *testing.T) {
 	}
 }
 
-// The limit that the samples set is one of the problem, not of its units, and a stream of a sum has
-// the limit of the sum.
 func TestLimitHasNoUnits(t *testing.T) {
 	p := sum(t)
 	best, _ := p.Optimum()
@@ -116,7 +111,6 @@ func TestLimitHasNoUnits(t *testing.T) {
 	assert.InDelta(t, want.Xi+want.Phi, drawn.Xi+drawn.Phi, 4*drawn.StdErr)
 }
 
-// Every term of the sum is drawn equally often, up to chance, and a name is one term.
 func TestStreamIsUniform(t *testing.T) {
 	const n = 12000
 	names := make([]bilevel.Sample, n)
@@ -186,7 +180,6 @@ func TestBadUnitsAreNamed(t *testing.T) {
 	}
 }
 
-// bent promises how convex its g is.
 type bent struct {
 	*quadratic.Problem
 	s float64
@@ -194,8 +187,6 @@ type bent struct {
 
 func (p bent) ConvexityAt([]float64) float64 { return p.s }
 
-// A promise is passed on in the new units, and stays one: the least eigenvalue can be no larger than
-// the one that each unit of y allows.
 func TestPromise(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12})
 	require.NoError(t, err)

@@ -14,10 +14,10 @@ type Streamed struct {
 	xi, phi      []bilevel.Sample // scratch: indices
 }
 
-// Stream returns p with each finite sum read as an unbounded stream: any name is a sample, a term
-// of the sum drawn uniformly and with replacement by a hash of the name. Expectations, and so empty
-// batches, are those of the sum. A method cannot keep a table of such samples, and in the long run
-// no method can be better than observe.LocalLimit says. Stream keeps p.
+// Stream returns p, which it keeps, with each finite sum read as an unbounded stream: any name is a
+// sample, a term of the sum drawn uniformly with replacement by a hash of the name. Expectations,
+// and so empty batches, are those of the sum. A method cannot keep a table of such samples, and in
+// the long run none is better than observe.LocalLimit.
 func Stream(p bilevel.Problem) *Streamed {
 	s := &Streamed{in: complete(p)}
 	s.upper, s.lower = p.Streams()
@@ -44,62 +44,49 @@ func indices(buf *[]bilevel.Sample, names []bilevel.Sample, size uint64) []bilev
 func (s *Streamed) of(xi []bilevel.Sample) []bilevel.Sample     { return indices(&s.xi, xi, s.upper) }
 func (s *Streamed) under(phi []bilevel.Sample) []bilevel.Sample { return indices(&s.phi, phi, s.lower) }
 
-// Dims returns those of the problem.
 func (s *Streamed) Dims() (dx, dy int) { return s.in.Dims() }
 
 // Streams returns 0 twice.
 func (s *Streamed) Streams() (upper, lower uint64) { return 0, 0 }
 
-// GradF is that of the problem, as the other oracles are.
 func (s *Streamed) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	return s.in.GradF(fx, fy, x, y, s.of(xi))
 }
 
-// GradG writes g_y.
 func (s *Streamed) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	return s.in.GradG(gy, x, y, s.under(phi))
 }
 
-// ConvexityAt is that of the problem, whose samples these are.
 func (s *Streamed) ConvexityAt(x []float64) float64 { return s.in.ConvexityAt(x) }
 
-// GradXG writes g_x.
 func (s *Streamed) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	return s.in.GradXG(gx, x, y, s.under(phi))
 }
 
-// CrossG writes g_xy.
 func (s *Streamed) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	return s.in.CrossG(gxy, x, y, s.under(phi))
 }
 
-// HessG writes g_yy.
 func (s *Streamed) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	return s.in.HessG(gyy, x, y, s.under(phi))
 }
 
-// HessVecG writes g_yy v.
 func (s *Streamed) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	return s.in.HessVecG(dst, x, y, v, s.under(phi))
 }
 
-// CrossVecG writes g_xy v.
 func (s *Streamed) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	return s.in.CrossVecG(dst, x, y, v, s.under(phi))
 }
 
-// Solution writes y*(x).
 func (s *Streamed) Solution(y, x []float64) error { return s.in.Solution(y, x) }
 
-// Objective returns F(x) and writes ∇F(x).
 func (s *Streamed) Objective(grad, x []float64) (float64, error) { return s.in.Objective(grad, x) }
 
-// ValueF returns f(x, y; ξ).
 func (s *Streamed) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	return s.in.ValueF(x, y, s.of(xi))
 }
 
-// ValueG returns g(x, y; φ).
 func (s *Streamed) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	return s.in.ValueG(x, y, s.under(phi))
 }

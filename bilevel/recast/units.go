@@ -11,9 +11,9 @@ import (
 	"stable/mat"
 )
 
-// Units says how the numbers of a problem are written in another one: with x̃ = X∘x + ShiftX and ỹ
-// = Y∘y + ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). The zero value
-// changes nothing. With powers of two and no shift every number is scaled exactly.
+// Units says how the numbers of a problem are written in another: x̃ = X∘x + ShiftX and ỹ = Y∘y +
+// ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). The zero value changes
+// nothing; powers of two without a shift scale exactly.
 type Units struct {
 	X, Y           []float64 // factors > 0, one for each entry. Default: nil, 1
 	F, G           float64   // factors > 0. Default: 0, 1
@@ -28,8 +28,8 @@ type Scaled struct {
 	v, w []float64 // of length dy
 }
 
-// In returns p in other units. A field of u out of range gives an error that wraps
-// bilevel.ErrOption and names it. It keeps p, and copies what is in u.
+// In returns p, which it keeps, in other units. An error wraps bilevel.ErrOption and names the
+// field of u out of range.
 func In(p bilevel.Problem, u Units) (*Scaled, error) {
 	dx, dy := p.Dims()
 	option.Default(&u.F, 1)
@@ -60,7 +60,7 @@ func filled(v []float64, n int, value float64) []float64 {
 	return slices.Repeat([]float64{value}, n)
 }
 
-// factors refuses a vector that is not of length n, and a factor that is not finite and > 0.
+// factors refuses a vector that is not of length n, or not finite and > 0.
 func factors(name string, v []float64, n int) error {
 	if err := option.Vector("recast: Units."+name, v, n); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (s *Scaled) X(dst, x []float64) { forth(dst, x, s.u.X, s.u.ShiftX) }
 // Y writes Y∘y + ShiftY, as X does.
 func (s *Scaled) Y(dst, y []float64) { forth(dst, y, s.u.Y, s.u.ShiftY) }
 
-// Set returns a box, a NonNegative without a shift, or the whole space in the new units. Another
-// set gives an error that wraps bilevel.ErrOption.
+// Set returns a box, a NonNegative without a shift, or the whole space in the new units; for other
+// sets an error that wraps bilevel.ErrOption.
 func (s *Scaled) Set(set bilevel.Set) (bilevel.Set, error) {
 	switch b := set.(type) {
 	case nil, bilevel.Space:
@@ -111,7 +111,6 @@ func back(dst, z, factor, shift []float64) {
 	}
 }
 
-// enter writes the point in the problem's units.
 func (s *Scaled) enter(x, y []float64) {
 	back(s.x, x, s.u.X, s.u.ShiftX)
 	back(s.y, y, s.u.Y, s.u.ShiftY)
@@ -124,10 +123,8 @@ func gradient(v []float64, size float64, factor []float64) {
 	}
 }
 
-// Dims returns those of the problem.
 func (s *Scaled) Dims() (dx, dy int) { return s.in.Dims() }
 
-// Streams returns those of the problem.
 func (s *Scaled) Streams() (upper, lower uint64) { return s.in.Streams() }
 
 // GradF writes F·f_x/X and F·f_y/Y.
@@ -175,8 +172,8 @@ func (s *Scaled) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error
 	return err
 }
 
-// ConvexityAt returns the least G·s/Y² over the entries of y. Where G·s ≥ 0 the entry with the
-// largest factor has it. It returns −Inf where the problem promises nothing.
+// ConvexityAt returns the least G·s/Y² over the entries of y, −Inf where the problem promises
+// nothing.
 func (s *Scaled) ConvexityAt(x []float64) float64 {
 	back(s.x, x, s.u.X, s.u.ShiftX)
 	c := s.in.ConvexityAt(s.x)
