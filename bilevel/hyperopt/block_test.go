@@ -26,8 +26,8 @@ func filledRows(rng *rand.Rand, rows, dim int, share float64) *data.Data {
 	return d
 }
 
-// Sums over dense rows, which go by products of matrices, are those of single rows up to rounding,
-// are the same bits for any number of workers, and allocate nothing once they have been made.
+// Sums by products of matrices equal those of single rows, for any number of workers, without
+// allocation.
 func TestDenseSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for _, c := range []struct {

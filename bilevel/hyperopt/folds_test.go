@@ -27,8 +27,8 @@ func foldsOf(t *testing.T, d *data.Data, k int, opt Options) *Folds {
 	return f
 }
 
-// The minimum over folds is stationary for the mean of F, and no worse than its starts; with one
-// fold it is that of Problem.Minimise.
+// The minimum is stationary and no worse than its starts; with one fold it is that of
+// Problem.Minimise.
 func TestFoldsMinimise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -15,7 +15,7 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// models calls f for every loss with every penalty and form, on a small random problem.
+// models calls f for every loss, penalty and form on a small random problem.
 func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
 	for _, loss := range []Loss{Logistic, Squared} {
 		for _, o := range []Options{
@@ -37,8 +37,6 @@ func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
 	}
 }
 
-// TestModelsPassTheChecker: every oracle against the differences of the values, products, and ∇F
-// against the differences of F.
 func TestModelsPassTheChecker(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
 		lo, hi := p.Box()
@@ -53,7 +51,7 @@ func TestModelsPassTheChecker(t *testing.T) {
 	})
 }
 
-// TestGradXG holds g_x to the differences of ValueG, and to its mean over the samples.
+// g_x agrees with differences of ValueG and with its mean over the samples.
 func TestGradXG(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, rng *rand.Rand) {
 		dx, dy := p.Dims()
@@ -132,8 +130,7 @@ func TestModelsAllocateNothing(t *testing.T) {
 	})
 }
 
-// TestMinimiseSharedWeights: the exact Hessian of shared weights leads to a stationary point; a
-// single weight to that of a fine grid.
+// The exact Hessian leads to a stationary point; with a single weight, to that of a fine grid.
 func TestMinimiseSharedWeights(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
 		m, err := p.Minimise()
@@ -218,7 +215,7 @@ func TestPenaltyRefuses(t *testing.T) {
 	assert.Panics(t, func() { p.Uniform(make([]float64, 20), 1) })
 }
 
-// With weights of rows the bounds are attained, at the largest weight of the longest row.
+// The bounds are attained at the largest weight of the longest row.
 func TestRowBounds(t *testing.T) {
 	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{3, 4, 1},
 		Label: []float64{1, -1}}
@@ -231,8 +228,7 @@ func TestRowBounds(t *testing.T) {
 	assert.InDelta(t, 5, p.CrossBound(), 1e-14)
 }
 
-// TestHyperCleaning: of rows whose labels were turned over, the weights end below those of the
-// others.
+// Rows with flipped labels end with lower weights than the others.
 func TestHyperCleaning(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	train, val := random(rng, 60, 4, false), random(rng, 200, 4, false)

@@ -40,7 +40,7 @@ func rows(t *testing.T) *hyperopt.Problem {
 	return p
 }
 
-// F, ∇F and y* are what the problem knows, from anywhere, and the residual bounds ‖y − y*‖.
+// F, ∇F and y* are those of the problem, from anywhere; the residual bounds ‖y − y*‖.
 func TestFunctionIsTheTruth(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 0.5})
 	require.NoError(t, err)
@@ -79,8 +79,7 @@ func TestFunctionIsTheTruth(t *testing.T) {
 	}
 }
 
-// A tolerance ends Newton's method early: the residual says how far from y*, and the value is off by
-// its square only.
+// The residual tells the distance from y*; the value is off by its square.
 func TestFunctionTolerance(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
@@ -110,7 +109,7 @@ func TestFunctionTolerance(t *testing.T) {
 	assert.Positive(t, seen, "every tolerance ended at rounding")
 }
 
-// Products with ∇²F are differences of ∇F, whatever the unit of an entry, with products and without.
+// Products with ∇²F are differences of ∇F in any unit, with products and without.
 func TestHessVec(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
@@ -149,7 +148,7 @@ func TestHessVec(t *testing.T) {
 	}
 }
 
-// What goes wrong has a name: no curvature, a g_y that is not finite, an oracle's own error.
+// No curvature, a g_y that is not finite, and an oracle's error are told apart.
 func TestFunctionFails(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
