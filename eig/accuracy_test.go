@@ -15,7 +15,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// The constants that the documentation of this package gives, in the units given there.
+// The constants of the package comment, in its units.
 var constants = map[string]float64{
 	"eigenvalues":              4,
 	"eigenvalues, relative":    4,
@@ -34,8 +34,7 @@ var constants = map[string]float64{
 	"solve":                    4,
 }
 
-// TestAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of
-// small matrices.
+// Every bound holds against arithmetic of 320 bits, on a long list of small matrices.
 func TestAccuracy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -97,7 +96,6 @@ type decomposition interface {
 	VectorsT() *mat.Dense
 }
 
-// decomposition holds the values and vectors in e against the bounds of these names.
 func (c *accuracy) decomposition(a *mat.Sym, e decomposition, names [3]string) {
 	unit := float64(a.N) * mattest.Eps
 	norm := norm(a)
@@ -111,8 +109,7 @@ func (c *accuracy) decomposition(a *mat.Sym, e decomposition, names [3]string) {
 	c.l.See(names[2], v.MulTrans(v).Sub(mattest.Identity(a.N)).Norm(), unit, c.where)
 }
 
-// relative holds the eigenvalues of a positive definite matrix against relative bounds, in units of
-// n·eps·κ(D⁻¹AD⁻¹).
+// relative holds the eigenvalues of a positive definite matrix to units of n·eps·κ(D⁻¹AD⁻¹).
 func (c *accuracy) relative(a *mat.Sym) {
 	if c.lambda[0].Sign() <= 0 {
 		return
@@ -161,7 +158,7 @@ func (c *accuracy) someMu(a *mat.Sym, seed uint64) float64 {
 	return low + (high-low)*rng.Float64()
 }
 
-// truncate holds the projection against the exact one, P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ.
+// truncate compares with the exact P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ.
 func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) eig.Route {
 	n := float64(a.N)
 	unit := n * mattest.Eps * (norm(a) + math.Sqrt(n)*math.Abs(mu))
@@ -205,8 +202,7 @@ func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) eig.Route {
 	return rep.Route
 }
 
-// floor finds how far below mu the spectrum of p goes, up to a factor of 2: p − mu·I + r·unit·I
-// must be positive definite.
+// floor finds, up to a factor of 2, the r from which p − mu·I + r·unit·I is positive definite.
 func (c *accuracy) floor(p *mat.Sym, mu, unit float64) {
 	r := 0x1p-4
 	for ; r < 1e6; r *= 2 {

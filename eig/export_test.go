@@ -2,8 +2,7 @@ package eig
 
 import "stable/mat"
 
-// TruncateBy is Truncate by one route, without certificate or fallback; ok is false where the route
-// declines.
+// TruncateBy is Truncate by one route, uncertified; ok is false where that declines.
 func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report, ok bool) {
 	m, err := maxAbs(a)
 	if err != nil {
@@ -34,8 +33,8 @@ const (
 	ByQL                     // QL rotations
 )
 
-// Tridiagonal returns the eigenvalues below mu and their eigenvectors, in rows, by the tridiagonal
-// form; ok is false where that declines.
+// Tridiagonal returns the eigenvalues below mu with their eigenvectors in rows; ok is false where
+// the tridiagonal form declines.
 func Tridiagonal(a *mat.Sym, mu float64, by Vectors) (lambda []float64, z *mat.Dense, ok bool) {
 	m, err := maxAbs(a)
 	if err != nil {

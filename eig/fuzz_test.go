@@ -21,8 +21,7 @@ var seeds = [][]byte{
 	{5, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1},
 }
 
-// below is what underflow adds to a bound, and above is where the norm of a matrix is so near
-// overflow that nothing is promised.
+// below is underflow's share of a bound; from above on, nothing is promised.
 const (
 	below = 0x1p-1060
 	above = 0x1p1020
@@ -151,8 +150,7 @@ func FuzzTruncate(f *testing.F) {
 	})
 }
 
-// refused reports whether there was an error, which must be there for a matrix that is not finite,
-// and for no other.
+// refused reports an error, which must be there exactly for matrices that are not finite.
 func refused(t *testing.T, a *mat.Sym, err error) bool {
 	if mattest.FiniteSym(a) {
 		require.NoError(t, err)

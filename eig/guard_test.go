@@ -12,7 +12,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// The guards that no matrix is known to need: here what they look at is doctored.
+// The guards that no matrix is known to need look at doctored values here.
 
 // TestOrthonormal doctors one or two rows of an orthonormal basis.
 func TestOrthonormal(t *testing.T) {
@@ -32,8 +32,8 @@ func TestOrthonormal(t *testing.T) {
 	}
 }
 
-// TestImprove improves eigenvalues of 2, −1 (second differences), 2 − 2·cos(jπ/(n+1)): from rough
-// ones, from one twice and from one that is not below mu.
+// Second differences have eigenvalues 2 − 2·cos(jπ/(n+1)): improved from rough, doubled and wrong
+// ones.
 func TestImprove(t *testing.T) {
 	const n = 20
 	exact := func(j int) float64 { return 2 - 2*math.Cos(float64(j)*math.Pi/(n+1)) }
@@ -60,8 +60,7 @@ func TestImprove(t *testing.T) {
 	assert.False(t, s.improve(z, []float64{exact(1), exact(1), exact(3)}, 0.3), "one twice")
 }
 
-// TestProbe doctors one vector, or one eigenvalue, of an invariant space; what it looks at is a
-// sum, so that no two errors may cancel each other.
+// The probe looks at a sum, where two errors may not cancel.
 func TestProbe(t *testing.T) {
 	const n, k = 30, 5
 	lambda := mattest.Vec(n, 1)
@@ -109,8 +108,7 @@ func TestRitzIsChecked(t *testing.T) {
 	}
 }
 
-// TestCompleteHasAMargin: that P is below mu by no more than rounding is no sign of an eigenvalue
-// that was missed.
+// P below mu by no more than rounding is no sign of a missed eigenvalue.
 func TestCompleteHasAMargin(t *testing.T) {
 	const n, mu = 40, 0.1
 	for below, want := range map[float64]bool{0: true, 1: true, 3: false, 1e3: false, 1e10: false} {
@@ -125,8 +123,7 @@ func TestCompleteHasAMargin(t *testing.T) {
 	}
 }
 
-// TestStillBelowHasAMargin: along the eigenvector of the last matrix, A must be below mu by more
-// than Cholesky can be wrong, also where A − mu·I is small beside A.
+// A must be below mu by more than Cholesky can be wrong, also where A − mu·I is small beside A.
 func TestStillBelowHasAMargin(t *testing.T) {
 	const n = 20
 	for _, shift := range []float64{0, 1e6} {
@@ -155,8 +152,6 @@ func TestStillBelowHasAMargin(t *testing.T) {
 	}
 }
 
-// TestQLTakesOverWithoutAllocation: a Truncator that has taken the tridiagonal route has the room
-// for what twisted factorisations decline, with the matrix of P for a scratch.
 func TestQLTakesOverWithoutAllocation(t *testing.T) {
 	const n = 64
 	a, p := mattest.Sym(n, 1), mat.NewSym(n)

@@ -86,8 +86,7 @@ func TestJacobiIsExactOnADiagonal(t *testing.T) {
 	assert.Equal(t, []float64{-5, -1, 1e-300, 3, 4}, e.Values())
 }
 
-// TestJacobiLosesNothingToScaling: an eigenvalue may be as much smaller than ‖A‖ as the range of a
-// float64 allows.
+// An eigenvalue may be as small beside ‖A‖ as a float64 allows.
 func TestJacobiLosesNothingToScaling(t *testing.T) {
 	for _, d := range [][2]float64{
 		{1e-290, 1e91}, {1e-308, 1e16}, {0x1p-1074, 1}, {0x1p-1074, 1e-300}, {1e-290, 1e299},
@@ -102,8 +101,7 @@ func TestJacobiLosesNothingToScaling(t *testing.T) {
 	}
 }
 
-// TestJacobiStaysOrthogonal at larger orders: where eigenvalues are repeated there are twice as
-// many rotations as else, most of them by large angles.
+// Repeated eigenvalues take twice as many rotations, most by large angles.
 func TestJacobiStaysOrthogonal(t *testing.T) {
 	orders := []int{48, 64, 130}
 	if testing.Short() {

@@ -21,8 +21,7 @@ func (c *tally) apply(dst, x []float64) {
 	c.operator.apply(dst, x)
 }
 
-// TestLanczosEndsInAnInvariantSpace: of 2·I the process sees one eigenvector, with one product, and
-// can see no more.
+// Of 2·I the process sees one eigenvector, by one product.
 func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 	const n = 20
 	a := mat.NewSym(n)
@@ -45,8 +44,7 @@ func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 	}
 }
 
-// TestLanczosIsATridiagonalForm: the rows of Q are orthonormal, and Q·X·Qᵀ = T, however much X
-// spreads.
+// Rows of Q are orthonormal and Q·X·Qᵀ = T, however much X spreads.
 func TestLanczosIsATridiagonalForm(t *testing.T) {
 	const n, steps = 54, 40
 	lambda := mattest.Vec(n, 1)
@@ -93,8 +91,7 @@ func TestFullIsProduct(t *testing.T) {
 	}
 }
 
-// TestLanczosSteps counts the products that three eigenvalues take which lie apart: at most two
-// more than the fewest after which it calls them converged.
+// At most two products more than the fewest after which three eigenvalues have converged.
 func TestLanczosSteps(t *testing.T) {
 	for _, n := range []int{54, 64, 100, 256} {
 		lambda := make([]float64, n)

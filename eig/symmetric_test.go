@@ -46,8 +46,7 @@ func TestSymmetricHardList(t *testing.T) {
 	}
 }
 
-// TestSymmetricHardTridiagonal has matrices on which methods for tridiagonal eigenvectors have
-// failed, and reflections, of which half the eigenvalues are 1 and half −1.
+// Matrices on which methods for tridiagonal eigenvectors have failed, and reflections.
 func TestSymmetricHardTridiagonal(t *testing.T) {
 	cases := hardTridiagonal()
 	for _, n := range []int{16, 65, 128} {
@@ -84,8 +83,6 @@ func TestSymmetricAtAllOrdersAndStrides(t *testing.T) {
 	}
 }
 
-// TestSymmetricDoesNotDependOnHistory: a value that has seen other matrices gives the bits of a
-// fresh one.
 func TestSymmetricDoesNotDependOnHistory(t *testing.T) {
 	var used eig.Symmetric
 	a65 := mattest.Sym(65, 1)
@@ -127,8 +124,7 @@ func TestSymmetricSmallOrdersAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestSymmetricOverflow: where an eigenvalue is beyond the range it is infinite, and nothing else
-// happens.
+// An eigenvalue beyond the range is infinite, and nothing else happens.
 func TestSymmetricOverflow(t *testing.T) {
 	a := mat.NewSym(3)
 	for i := range 3 {

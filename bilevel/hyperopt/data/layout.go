@@ -31,7 +31,7 @@ func newLayout(first []string, opt *ReadOptions) (*layout, error) {
 	return l, l.find(opt)
 }
 
-// fixed returns the names of the columns that have to be features; nil where the file decides.
+// fixed returns the columns that must be features; nil where the file decides.
 func (o *ReadOptions) fixed() []string {
 	if o.Columns == nil {
 		return o.Features
@@ -100,8 +100,8 @@ func (l *layout) find(opt *ReadOptions) error {
 	return nil
 }
 
-// match makes the columns of the given names features, wherever they stand. What is left is the
-// label; more may be left of a file that is read without labels.
+// match makes the columns of these names features. What is left is the label; more may be left in a
+// file read without labels.
 func (l *layout) match(fixed []string, opt *ReadOptions) error {
 	if opt.Headerless && len(l.names) == len(fixed) { // rows of features alone, whatever their numbers were
 		for j := range l.names {
