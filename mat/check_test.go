@@ -18,8 +18,8 @@ import (
 	"stable/mat/mattest"
 )
 
-// A guarded function takes matrices of one order and writes to its first argument, unless it only
-// reads. may lists the arguments that the first one may be.
+// guarded writes to its first of equal matrices, unless it only reads; that may be the arguments in
+// may.
 type guarded struct {
 	f     any
 	reads bool
@@ -79,7 +79,7 @@ var guards = map[string]guarded{
 	"Sym.View":           {f: func(s *mat.Sym) { s.View(1, 1) }, reads: true},
 }
 
-// arguments returns regular arguments for f, of order n, and their slices, nil for a number.
+// arguments returns arguments for f, of order n, and their slices, nil for a number.
 func arguments(f any, n int) (in []reflect.Value, data []*[]float64) {
 	for i := range reflect.TypeOf(f).NumIn() {
 		switch reflect.TypeOf(f).In(i) {
@@ -124,8 +124,6 @@ func setData(in []reflect.Value, i int, data []float64) {
 	}
 }
 
-// Operands that begin where dst does, and rows that overlap, are found by every function, where
-// they would give wrong numbers.
 func TestAliasing(t *testing.T) {
 	const n = 3
 	for name, g := range guards {
@@ -162,8 +160,7 @@ func TestAliasing(t *testing.T) {
 	}
 }
 
-// Data that ends before the last entry, and strides at which the offset of a row overflows, are no
-// matrix, though some of their rows may seem to lie in Data.
+// Short Data, and strides at which a row's offset overflows, are no matrix.
 func TestShapesBeyondData(t *testing.T) {
 	const n, wraps = 5, 1 << (bits.UintSize - 2) // n−1 times wraps is 0 again
 	for name, g := range guards {

@@ -10,8 +10,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// Each element-wise function against its definition, into a fresh dst and into each of its
-// operands.
 func TestElementwise(t *testing.T) {
 	const tau, s = 0.3, -1.7
 	for name, f := range map[string]struct {
@@ -68,8 +66,7 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-// requireEach requires got[j] = want(a[j], b[j], c[j]) for every j, up to the rounding of the two
-// operations of want.
+// requireEach requires got[j] = want(a[j], b[j], c[j]) up to the rounding of two operations.
 func requireEach(t *testing.T, want func(a, b, c float64) float64, got, a, b, c []float64) {
 	for j, v := range got {
 		if d := math.Abs(v - want(a[j], b[j], c[j])); !(d <= 2*mattest.Eps) {
@@ -78,8 +75,7 @@ func requireEach(t *testing.T, want func(a, b, c float64) float64, got, a, b, c 
 	}
 }
 
-// With tau = 1 the recursion hands the newest estimate on, exactly; with h = old it does for every
-// tau.
+// With tau = 1 or h = old, the recursion hands the newest estimate on.
 func TestRecurIdentities(t *testing.T) {
 	h, old, now, dst := mattest.Dense(9, 7, 1), mattest.Dense(9, 7, 2), mattest.Dense(9, 7, 3), mat.NewDense(9, 7)
 	mat.Recur(dst, 1, h, old, now)

@@ -18,7 +18,7 @@ type shape struct{ m, k, n int }
 
 func (s shape) String() string { return fmt.Sprintf("%dx%dx%d", s.m, s.k, s.n) }
 
-// shapes are the squares of all edges, and the flat and long ones of some.
+// shapes are the squares of all edges, and some flat and long ones.
 func shapes() []shape {
 	var all []shape
 	for _, n := range edges {
@@ -47,8 +47,7 @@ func scaledSum(c *mat.Dense, alpha float64, p *mat.Dense) *mat.Dense {
 	return d
 }
 
-// near requires that no entry is off by more than the rounding of a product of inner size k with
-// entries below 1.
+// near allows the rounding of a product of inner size k with entries below 1.
 func near(t *testing.T, want, got *mat.Dense, k int) {
 	t.Helper()
 	require.LessOrEqual(t, mattest.MaxDiff(want, got), float64(k+2)*mattest.Eps)
@@ -140,8 +139,6 @@ func TestRankK(t *testing.T) {
 	})
 }
 
-// NaN and Inf in an operand reach every entry that they take part in, even where the other factor
-// is 0.
 func TestMulHandsNaNOn(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{3, 17, 65} {

@@ -2,19 +2,17 @@ package mat
 
 import "stable/mat/kernel"
 
-// The solves for many right-hand sides, in place, by recursion: the triangle is split in the
-// middle, and what is off the diagonal is a product. With
+// Solves for many right-hand sides split the triangle in the middle; most flops are AddMul's:
 //
 //	[T11     ] [X1]   [B1]
 //	[T21  T22] [X2] = [B2]:   X1 = T11⁻¹·B1,  X2 = T22⁻¹·(B2 − T21·X1)
 //
-// and its mirror images, nearly all flops are those of AddMul. (Elmroth, Gustavson, Jonsson,
-// Kågström 2004.)
+// and its mirror images (Elmroth, Gustavson, Jonsson, Kågström 2004).
 
 // triBase is the largest order that is solved row by row.
 const triBase = 32
 
-// split returns the views of the parts of t and x that a solve by halves works on.
+// split returns the halves' views of t and x.
 func split(t, x *Dense) (t11, t12, t21, t22, x1, x2 Dense) {
 	n := t.Rows
 	h := (n + 1) / 2
