@@ -19,8 +19,7 @@ func noisy(n int, width float64) []point {
 	return pts
 }
 
-// TestRunsKeepExtremes compares, column by column, the first, last, lowest and highest points
-// before and after.
+// Every column keeps its first, last, lowest and highest points.
 func TestRunsKeepExtremes(t *testing.T) {
 	const width = 150.0
 	type summary struct {

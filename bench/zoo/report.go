@@ -16,7 +16,7 @@ const (
 	stationary = 1e-8 // of F(x⁰) − F*
 )
 
-// counts says whether the ratio at a mark counts: from 10 expected rare events on.
+// counts: a ratio at a mark counts from 10 expected rare events on.
 func (r *Result) counts(o *Outcome, mark int) bool {
 	return o.NoLimit == "" && mark < len(o.Ratio) && (r.Rate == 0 || r.Rate*o.Used[mark] >= 10)
 }
@@ -35,7 +35,7 @@ func (r *Result) ratio(mark int) float64 {
 	return total / n
 }
 
-// left is what descent from the end still gains, over F(x⁰) − F*: the worst of the runs.
+// left is what descent from the worst end still gains, over F(x⁰) − F*.
 func (r *Result) left() float64 {
 	worst := 0.0
 	for i := range r.Runs {
@@ -48,8 +48,8 @@ func (r *Result) left() float64 {
 	return worst
 }
 
-// badness orders runs and problems: failures, then rises without a warning, with one, then distances
-// from the floor, of which those above 1 miss it.
+// badness orders runs and problems: failures, rises without a warning, with one, distances from the
+// floor; above 1 misses it.
 func (r *Result) badness() float64 {
 	worst := r.left() / stationary
 	if r.Stream {
@@ -61,7 +61,6 @@ func (r *Result) badness() float64 {
 	return worst
 }
 
-// badness is above 1 where the run by itself misses a floor.
 func (o *Outcome) badness() float64 {
 	switch {
 	case o.Failed != "":
@@ -94,7 +93,6 @@ func quantile(list []float64, q float64) float64 {
 	return s[int(math.Round(q*float64(len(s)-1)))]
 }
 
-// group is what the tables say of some problems.
 type group struct {
 	problems, runs, failed, worse, silent, noLimit int
 	ratios                                         [3][]float64
@@ -147,7 +145,6 @@ func share(list []float64, atMost float64) float64 {
 	return float64(n) / float64(max(len(list), 1))
 }
 
-// report prints the floors, the tables, and the worst problems.
 func (o *options) report(w io.Writer, list []Result) {
 	var all group
 	refused, why := 0, ""
@@ -300,8 +297,8 @@ func scaled(v []float64, by float64) []float64 {
 	return v
 }
 
-// beyond is the probability that χ² with k degrees of freedom over k exceeds c, by Wilson and
-// Hilferty's cube root (Proc. Nat. Acad. Sci. 17, 1931).
+// beyond is the probability that χ²_k/k exceeds c (Wilson, Hilferty, Proc. Nat. Acad. Sci. 17,
+// 1931).
 func beyond(k, c float64) float64 {
 	z := (math.Cbrt(c) - 1 + 2/(9*k)) / math.Sqrt(2/(9*k))
 	return math.Erfc(z/math.Sqrt2) / 2

@@ -29,8 +29,7 @@ func newSolver(dx, dy int) solver {
 
 var errLower = errors.New("zoo: no minimiser of g in y is found")
 
-// Solution writes y*(x), by Newton's method from y on, and if that fails from 0: steps are halved
-// until ‖g_y‖ falls.
+// Solution writes y*(x), by Newton's method with halved steps from y, or if that fails from 0.
 func (s *sum) Solution(y, x []float64) error {
 	if s.newton(y, x) == nil {
 		return nil
@@ -105,9 +104,8 @@ func (s *sum) Objective(grad, x []float64) (float64, error) {
 	return value, nil
 }
 
-// hessian writes ∇²F(x) at the point of the last Objective with a gradient: its columns are the
-// derivatives along (e_i, Je_i) of q = f_x − g_xy v + Jᵀ(f_y − g_yy v), with v and J as they are
-// there, by central differences.
+// hessian writes ∇²F(x) at the last Objective with a gradient: columns are central differences
+// along (e_i, Je_i) of q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed.
 func (s *sum) hessian(b *mat.Dense, x []float64) error {
 	if err := s.CrossG(s.gxy, x, s.warm, nil); err != nil {
 		return err
@@ -166,9 +164,8 @@ type Stationary struct {
 	Least float64 // eigenvalue of ∇²F there
 }
 
-// descend goes from x to a stationary point of F over a set: Newton steps, with |∇²F| where that is
-// indefinite, each the least of its model over the set, and halved until F falls enough. F never
-// rises.
+// descend goes from x to a stationary point of F over a set: steps to the least of a model with
+// |∇²F|, halved until F falls enough. F never rises.
 func (s *sum) descend(set bilevel.Set, x []float64) (Stationary, error) {
 	d := s.dx
 	out := Stationary{X: append([]float64(nil), x...)}
@@ -222,8 +219,7 @@ func (s *sum) descend(set bilevel.Set, x []float64) (Stationary, error) {
 	return out, nil
 }
 
-// positive turns the signs of the negative eigenvalues of b, raises those near 0, and returns the
-// least as it was.
+// positive makes b's eigenvalues positive, those near 0 larger, and returns the least as it was.
 func positive(b *mat.Dense) (float64, error) {
 	d := b.Rows
 	sym := mat.NewSym(d)
@@ -244,7 +240,7 @@ func positive(b *mat.Dense) (float64, error) {
 	return values[0], nil
 }
 
-// nearest writes the s with x + s in a set that is least in hᵀs + ½sᵀBs, B positive definite.
+// nearest writes the s of least hᵀs + ½sᵀBs with x + s in a set, B positive definite.
 func nearest(s []float64, set bilevel.Set, x, h []float64, b *mat.Dense) {
 	d := len(x)
 	lo, hi := make([]float64, d), make([]float64, d)
@@ -331,8 +327,8 @@ func balled(s []float64, c bilevel.Ball, x, h []float64, b *mat.Dense) {
 	mat.Axpy(s, -1, x)
 }
 
-// boxed writes the least of hᵀs + ½sᵀBs over lo ≤ s ≤ hi: sweeps of exact coordinate steps, each
-// followed by a Newton step on the free face, cut at the bounds, where it lowers the model.
+// boxed writes the least of hᵀs + ½sᵀBs over lo ≤ s ≤ hi: coordinate sweeps, each followed by a
+// Newton step on the free face, cut at the bounds, where it lowers the model.
 func boxed(s, lo, hi, h []float64, b *mat.Dense) {
 	d := len(s)
 	grad, move, try := make([]float64, d), make([]float64, d), make([]float64, d)
