@@ -12,7 +12,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// The constants of the package comment, in its units.
 var constants = map[string]float64{
 	"factor":         4,
 	"factor, scaled": 4,
@@ -128,7 +127,6 @@ func checkAnswers(l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, e *mattest.Ex
 	}
 }
 
-// checkUpdate holds L̃L̃ᵀ against LLᵀ ± xxᵀ.
 func checkUpdate(t *testing.T, l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, seed uint64, where string) {
 	n := float64(a.N)
 	x := mattest.Vec(a.N, seed)

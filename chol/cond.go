@@ -41,7 +41,6 @@ func (c *Cholesky) exact() float64 {
 	return norm * c.norm1(&s)
 }
 
-// norm1 returns ‖s‖₁, the largest sum of a row.
 func (c *Cholesky) norm1(s *mat.Sym) float64 {
 	sums := c.work[:s.N]
 	clear(sums)
@@ -67,7 +66,6 @@ func (c *Cholesky) estimate() float64 {
 
 func (c *Cholesky) solveVec(x []float64) { c.SolveVec(x, x) }
 
-// mulVec sets x = A·x = Uᵀ·(U·x) in place.
 func (c *Cholesky) mulVec(x []float64) {
 	for i := range x {
 		x[i] = mat.Dot(c.f.Row(i)[i:], x[i:])
@@ -156,7 +154,6 @@ func (c *Cholesky) smallest() int {
 	return m
 }
 
-// signs sets s = sign(x), and reports whether that changed s.
 func signs(s, x []float64) (changed bool) {
 	for i, v := range x {
 		v = math.Copysign(1, v)

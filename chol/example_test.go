@@ -45,7 +45,6 @@ func Example_gaussianProcess() {
 	// log likelihood -4.47
 }
 
-// A Kalman filter for a point of constant velocity whose position is measured.
 func Example_kalmanFilter() {
 	f := mat.Dense{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 1, 0, 1}} // position += velocity
 	h := mat.Dense{Rows: 1, Cols: 2, Stride: 2, Data: []float64{1, 0}}       // the position is seen

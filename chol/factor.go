@@ -27,7 +27,6 @@ func (c *Cholesky) factorShifted(name string, a *mat.Sym, shift float64) error {
 	return nil
 }
 
-// factor factors a − shift·I, and returns n, or the index and value of the first pivot not usable.
 func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) {
 	c.upper = kernel.UpperOn(a.N)
 	c.lower = !c.upper

@@ -38,7 +38,6 @@ func testPosDefFindsTheSmallestEigenvalue(t *testing.T) {
 	}
 }
 
-// Dominance fails in the first row looked at, in the last, or in none.
 func TestPosDefAgreesWithFactor(t *testing.T) { chol.EachKernel(t, testPosDefAgreesWithFactor) }
 
 func testPosDefAgreesWithFactor(t *testing.T) {

@@ -46,7 +46,6 @@ func (c *Cholesky) Solve(dst, b *mat.Dense) {
 	}
 }
 
-// forward sets dst = L⁻¹·b.
 func (c *Cholesky) forward(dst, b []float64) {
 	if c.lower {
 		mat.SolveLowerVec(dst, &c.f, b)

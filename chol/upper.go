@@ -36,7 +36,6 @@ func loadUpper(u []float64, ld int, a *mat.Sym, shift float64) {
 			d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
 			at += ld
 		}
-		// What is left is the corner.
 		d := u[i*ld+i:]
 		d[0] -= shift
 		d = d[ld:]

@@ -15,7 +15,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// The constants of the package comment, in its units.
 var constants = map[string]float64{
 	"eigenvalues":              4,
 	"eigenvalues, relative":    4,
@@ -67,7 +66,6 @@ func testAccuracy(t *testing.T) {
 	l.Check(t)
 }
 
-// accuracy holds one matrix at a time.
 type accuracy struct {
 	l      *mattest.Ledger
 	where  string
@@ -90,7 +88,6 @@ func (c *accuracy) jacobi(t *testing.T, a *mat.Sym) {
 	c.decomposition(a, &c.s, names)
 }
 
-// decomposition is what Jacobi and Symmetric hold.
 type decomposition interface {
 	Values() []float64
 	VectorsT() *mat.Dense
@@ -134,7 +131,6 @@ func (c *accuracy) relative(a *mat.Sym) {
 	}
 }
 
-// someMu is a mu below, among, near or above the eigenvalues.
 func (c *accuracy) someMu(a *mat.Sym, seed uint64) float64 {
 	rng := mattest.Rand(seed)
 	low, high := mattest.Float(c.lambda[0]), mattest.Float(c.lambda[a.N-1])
@@ -214,7 +210,6 @@ func (c *accuracy) floor(p *mat.Sym, mu, unit float64) {
 	c.l.See("floor", r, 1, c.where)
 }
 
-// solve holds P⁻¹·b against the bound of its residual.
 func (c *accuracy) solve(t *testing.T, p *mat.Sym) {
 	b, x := mattest.Vec(p.N, 3), make([]float64, p.N)
 	if c.tr.SolveVec(x, b) != nil {
@@ -225,7 +220,6 @@ func (c *accuracy) solve(t *testing.T, p *mat.Sym) {
 	c.l.See("solve", residual.Norm(), float64(p.N)*mattest.Eps*norm(p)*xe.Norm(), c.where)
 }
 
-// distance is |v − exact|.
 func distance(v float64, exact *big.Float) float64 {
 	d := new(big.Float).SetPrec(320).SetFloat64(v)
 	return math.Abs(mattest.Float(d.Sub(d, exact)))

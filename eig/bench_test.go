@@ -27,7 +27,6 @@ func must(err error) {
 	}
 }
 
-// BenchmarkClear finds nothing to clip, by a Cholesky factorisation, which stands beside it.
 func BenchmarkClear(b *testing.B) {
 	each(b, func(b *testing.B, n int) {
 		lambda := make([]float64, n)
@@ -51,7 +50,6 @@ func BenchmarkClear(b *testing.B) {
 	})
 }
 
-// few is mattest.Sym with k eigenvalues below mu, half-way to the next one.
 func few(n, k int, mu float64) *mat.Sym {
 	a := mattest.Sym(n, uint64(n))
 	var e eig.Symmetric
@@ -62,7 +60,6 @@ func few(n, k int, mu float64) *mat.Sym {
 
 func apart(n int) *mat.Sym { return spiked(n, -3, -2, -1) }
 
-// BenchmarkRoutes measures the crossovers of Truncate's routes.
 func BenchmarkRoutes(b *testing.B) {
 	const mu = 0.1
 	tri, jac := eig.RouteTridiagonal, eig.RouteJacobi

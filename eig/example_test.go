@@ -7,7 +7,6 @@ import (
 	"stable/mat"
 )
 
-// The nearest matrix with eigenvalues of at least 0.05 to correlations put together from pieces.
 func ExampleTruncator() {
 	a := mat.Sym{N: 3, Stride: 3, Data: []float64{
 		1, 0, 0,
@@ -52,7 +51,6 @@ func ExampleSymmetric() {
 	//  0.707   0.707]
 }
 
-// Jacobi finds the small eigenvalues to full relative accuracy, where the matrix determines them.
 func ExampleJacobi() {
 	a := mat.Sym{N: 2, Stride: 2, Data: []float64{
 		1e-20, 0,

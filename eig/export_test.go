@@ -24,7 +24,6 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 	return rep, ok
 }
 
-// Vectors is a way to eigenvectors of a tridiagonal matrix.
 type Vectors int
 
 const (

@@ -12,7 +12,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// seeds are small matrices, as mattest.Bytes reads them.
 var seeds = [][]byte{
 	{}, {1, 0, 4}, {2, 0, 4, 0, 2, 0, 3, 1}, {3, 0, 4, 0, 2, 0, 5, 0, 1, 0, 1, 0, 9}, {2, 6, 0, 0, 1, 0, 1}, {2, 0, 1,
 		6, 1, 0, 1}, {1, 6, 5}, {2, 6, 6, 6, 6, 6, 6},
@@ -150,7 +149,6 @@ func FuzzTruncate(f *testing.F) {
 	})
 }
 
-// refused reports an error, which must be there exactly for matrices that are not finite.
 func refused(t *testing.T, a *mat.Sym, err error) bool {
 	if mattest.FiniteSym(a) {
 		require.NoError(t, err)

@@ -58,7 +58,6 @@ func relativeError(got, exact []float64) float64 {
 	return worst
 }
 
-// bigEigenvalues is cyclic Jacobi in 600-bit arithmetic, ascending, rounded at the end.
 func bigEigenvalues(a *mat.Sym) []float64 {
 	const prec = 600
 	n := a.N

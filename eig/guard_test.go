@@ -14,7 +14,6 @@ import (
 
 // The guards that no matrix is known to need look at doctored values here.
 
-// TestOrthonormal doctors one or two rows of an orthonormal basis.
 func TestOrthonormal(t *testing.T) {
 	const n, k = 30, 7
 	var p probe
@@ -93,7 +92,6 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestRitzIsChecked doctors an eigenvalue that a Lanczos process has found.
 func TestRitzIsChecked(t *testing.T) {
 	const n = 64
 	a := mattest.Spectrum(append([]float64{-3, -2, -1}, slices.Repeat([]float64{1, 1.5}, (n-3)/2+1)...)[:n], 1)
@@ -175,7 +173,6 @@ func TestQLTakesOverWithoutAllocation(t *testing.T) {
 	assert.LessOrEqual(t, mat.NormFrobSym(p), 16*eps*n*mat.NormFrobSym(a))
 }
 
-// TestSymmetricReportsNoConvergence doctors the tridiagonal form: of NaN, QL makes nothing.
 func TestSymmetricReportsNoConvergence(t *testing.T) {
 	const n = 9
 	var e Symmetric

@@ -22,7 +22,6 @@ type reduction struct {
 	spare []float64 // for back
 }
 
-// reserve grows the workspace for matrices of order n.
 func (r *reduction) reserve(n int) {
 	r.n, r.ld = n, stride(n)
 	r.a = grow(r.a, n*r.ld)
@@ -166,7 +165,6 @@ func (r *reduction) back(z *mat.Dense) {
 	r.back4(x[0], x[1], x[2], x[3])
 }
 
-// back4 is back for four rows.
 func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 	n, ld := r.n, r.ld
 	reflect := kernel.Reflect
@@ -192,7 +190,6 @@ func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 	}
 }
 
-// back2 is back for two rows.
 func (r *reduction) back2(x0, x1 []float64) {
 	n, ld := r.n, r.ld
 	var s0, s1 float64 // products with v_h
@@ -212,10 +209,8 @@ func (r *reduction) back2(x0, x1 []float64) {
 	}
 }
 
-// plain reports whether all rows are too short for vectors.
 func (r *reduction) plain() bool { return !kernel.Reflects(r.n - 1) }
 
-// reflect2 is kernel.ReflectGo for two rows.
 func reflect2(x0, x1, v, u []float64, f0, f1 float64) (s0, s1 float64) {
 	n := len(v)
 	x0, x1, u = x0[:n], x1[:n], u[:n]
@@ -230,7 +225,6 @@ func reflect2(x0, x1, v, u []float64, f0, f1 float64) (s0, s1 float64) {
 	return
 }
 
-// axpy4 sets x_i = x_i + f_i·v, over the length of v.
 func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
 	n := len(v)
 	x0, x1, x2, x3 = x0[:n], x1[:n], x2[:n], x3[:n]

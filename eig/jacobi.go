@@ -85,7 +85,6 @@ func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) (JacobiReport, er
 	return e.run(scale, e.chol.PosDef(&mat.Sym{N: e.n, Stride: e.ld, Data: e.a}, 0))
 }
 
-// reserve grows the workspace for a matrix of order n.
 func (e *Jacobi) reserve(n int) {
 	e.n, e.ld = n, stride(n)
 	e.a = grow(e.a, n*e.ld)
@@ -202,7 +201,6 @@ func (e *Jacobi) sweep(skip float64) {
 	}
 }
 
-// norms returns the Frobenius norms of the off-diagonal part and of e.a.
 func (e *Jacobi) norms() (off, norm float64) {
 	unit := power(e.size) // so that squares stay in the range
 	for i := range e.n {

@@ -12,7 +12,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// sizes go around the edges of the kernels' tiles.
 var sizes = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129}
 
 // bound is what residuals in units of n·eps·norm must stay below; see mattest.
@@ -27,7 +26,6 @@ func requireDecomposition(t *testing.T, a *mat.Sym, values []float64, vt *mat.De
 	assert.IsNonDecreasing(t, append([]float64{math.Inf(-1)}, values...))
 }
 
-// norm is ‖a‖_F.
 func norm(a *mat.Sym) float64 { return mat.NormFrobSym(a) }
 
 func TestJacobiHardList(t *testing.T) {
@@ -148,7 +146,6 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 	assert.PanicsWithValue(t, "eig: Truncator.Truncate: dimension mismatch", func() { _, _ = tr.Truncate(mat.NewSym(2), a, 0) })
 }
 
-// Rows that overlap, one memory seen with two strides, give no numbers.
 func TestAliasing(t *testing.T) {
 	a, torn := mattest.Sym(3, 1), mattest.Sym(3, 1)
 	torn.Stride = 0

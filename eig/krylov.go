@@ -20,7 +20,6 @@ const (
 	fullMost   = 224 // up to here, vectors of 512 bits multiply by both triangles faster
 )
 
-// krylovMost is the largest number of eigenvalues below mu worth a try.
 func krylovMost(n int) int { return min(n/16, 16) }
 
 // promises says whether a try pays: a large order with a diagonal that allows few eigenvalues below

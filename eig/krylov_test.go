@@ -13,7 +13,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// spiked has n−len(negative) eigenvalues spread over [1, 2] and those of negative.
 func spiked(n int, negative ...float64) *mat.Sym {
 	lambda := append([]float64(nil), negative...)
 	for i := range n - len(negative) {
@@ -22,14 +21,12 @@ func spiked(n int, negative ...float64) *mat.Sym {
 	return mattest.Spectrum(lambda, uint64(n))
 }
 
-// bulk is spiked less 0.899: the others start right above 0.1.
 func bulk(n int, negative ...float64) *mat.Sym {
 	a := spiked(n, negative...)
 	mat.AddIdentity(a, -0.899)
 	return a
 }
 
-// fewBelow are matrices with a few eigenvalues below 0.1.
 func fewBelow() map[string]*mat.Sym {
 	cases := map[string]*mat.Sym{
 		"one":             spiked(100, -1),
@@ -106,7 +103,6 @@ func TestKrylovIsRightOrDeclines(t *testing.T) {
 	}
 }
 
-// Each result has the bits of a fresh Truncator's, also with eigenvalues within rounding of mu.
 func TestTruncateDoesNotDependOnHistory(t *testing.T) {
 	const n, mu = 200, 0.1
 	var tr eig.Truncator
@@ -205,7 +201,6 @@ func TestTruncateDoesNotDependOnHistoryAtAnyScale(t *testing.T) {
 	}
 }
 
-// Eigenvalues within rounding of mu, and their projections again, with one Truncator.
 func TestTruncateOnTheEdge(t *testing.T) {
 	const mu = 0.1
 	for _, n := range []int{2, 5, 13, 30, 54} {

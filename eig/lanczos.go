@@ -10,12 +10,10 @@ import (
 // operator is a symmetric X by its products: apply sets dst = X·x.
 type operator interface{ apply(dst, x []float64) }
 
-// product is the operator A.
 type product struct{ a *mat.Sym }
 
 func (p product) apply(dst, x []float64) { mat.MulVecSym(dst, p.a, x) }
 
-// full is the operator A with both triangles stored.
 type full struct{ mat.Dense }
 
 func (f *full) apply(dst, x []float64) { mat.MulVecTrans(dst, &f.Dense, x) }
@@ -46,7 +44,6 @@ func (l *lanczos) reserve(n, most, limit int) {
 	l.tri.reserve(limit)
 }
 
-// steps returns the most steps that a process may take.
 func steps(most, limit int) int { return min(limit, 4*most+28) }
 
 // run takes at most limit and 4k + 28 steps, until the k Ritz vectors of T below bound have
@@ -95,7 +92,6 @@ func (l *lanczos) run(x operator, n int, bound float64, most, limit int) (k int,
 	return k, false
 }
 
-// start sets q_1.
 func (l *lanczos) start() {
 	q := l.q.Row(0)
 	v := 0.0

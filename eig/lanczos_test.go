@@ -10,7 +10,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// tally counts the products with an operator.
 type tally struct {
 	operator
 	products int
@@ -21,7 +20,6 @@ func (c *tally) apply(dst, x []float64) {
 	c.operator.apply(dst, x)
 }
 
-// Of 2·I the process sees one eigenvector, by one product.
 func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 	const n = 20
 	a := mat.NewSym(n)
@@ -44,7 +42,6 @@ func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 	}
 }
 
-// Rows of Q are orthonormal and Q·X·Qᵀ = T, however much X spreads.
 func TestLanczosIsATridiagonalForm(t *testing.T) {
 	const n, steps = 54, 40
 	lambda := mattest.Vec(n, 1)
@@ -77,7 +74,6 @@ func TestLanczosIsATridiagonalForm(t *testing.T) {
 	}
 }
 
-// TestFullIsProduct: the two forms of the operator A agree up to rounding.
 func TestFullIsProduct(t *testing.T) {
 	for _, n := range []int{1, 7, 16, 17, 54, 64, 65, 100} {
 		a, x := mattest.PadSym(mattest.Sym(n, 1), 3), mattest.Vec(n, 2)

@@ -12,7 +12,6 @@ type probe struct {
 	image []float64 // Zᵀ·u
 }
 
-// reserve grows the workspace for up to n rows of length n.
 func (p *probe) reserve(n int) {
 	p.image = grow(p.image, n)
 	if len(p.u) >= n {

@@ -8,13 +8,11 @@ import (
 	"stable/mat/kernel"
 )
 
-// rotations is the workspace of QL with vectors.
 type rotations struct {
 	d, e []float64
 	sort sorter
 }
 
-// reserve grows the workspace for matrices of order n.
 func (q *rotations) reserve(n int) {
 	q.d, q.e = grow(q.d, n), grow(q.e, n)
 	q.sort.reserve(n)

@@ -2,7 +2,6 @@ package eig
 
 import "math"
 
-// smallMost is the largest order of a small.
 const smallMost = 3
 
 // small decomposes a matrix of order n ≤ 3 by cyclic Jacobi: one rotation at n = 2, about nine at n
@@ -62,7 +61,6 @@ func (f *small) rotate(p, q, r int, tol float64) {
 	}
 }
 
-// ascend puts the eigenvalues, and the eigenvectors with them, in ascending order.
 func (f *small) ascend() {
 	for i := 1; i < f.n; i++ {
 		for j := i; j > 0 && f.d[j] < f.d[j-1]; j-- {

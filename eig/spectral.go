@@ -25,7 +25,6 @@ type spectral struct {
 	double bool // QL does two steps at a time
 }
 
-// reserve grows the workspace for a T of order n.
 func (s *spectral) reserve(n int) {
 	if s.n == n {
 		return
@@ -39,7 +38,6 @@ func (s *spectral) reserve(n int) {
 	s.probe.reserve(n)
 }
 
-// factor reduces a, of largest entry m.
 func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.scale = power(m)
 	s.reserve(a.N)
@@ -132,7 +130,6 @@ func (s *spectral) eigenvalues(mu float64) bool {
 	return true
 }
 
-// below appends the eigenvalues of A below mu to dst.
 func (s *spectral) below(dst []float64, mu float64) []float64 {
 	for _, v := range s.values {
 		if v /= s.scale; v < mu {
@@ -161,7 +158,6 @@ func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below boo
 	return true
 }
 
-// wanted says which eigenvalues of scale·A are wanted.
 type wanted struct {
 	mu, unit float64 // unit is 1/scale
 	below    bool
@@ -169,7 +165,6 @@ type wanted struct {
 
 func (w wanted) has(v float64) bool { return (v*w.unit < w.mu) == w.below }
 
-// of returns the part of values, ascending, that is wanted.
 func (w wanted) of(values []float64) []float64 {
 	i, j := 0, len(values)
 	for i < j && !w.has(values[i]) {
@@ -212,7 +207,6 @@ func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 	return true
 }
 
-// byQL is vectors by QL rotations: costly and safe.
 func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []float64) bool {
 	row, first := 0, 0
 	for _, end := range s.ends {
@@ -272,7 +266,6 @@ type block struct {
 	z      mat.Dense
 }
 
-// pairs computes eigenpairs for the eigenvalues in b.
 func (s *spectral) pairs(b *block) bool {
 	s.guess(b)
 	rounding := s.rounding()
@@ -356,7 +349,6 @@ func (s *spectral) part(b *block, k int) bool {
 	return false
 }
 
-// rounding is the residual that an eigenvector of T may have.
 func (s *spectral) rounding() float64 { return 4 * eps * float64(s.n) * s.norm }
 
 // separate makes row k of b.z orthogonal to earlier rows with a near eigenvalue, by Gram-Schmidt,
@@ -374,7 +366,6 @@ func (s *spectral) separate(b *block, k int) float64 {
 	return normalize(x)
 }
 
-// rayleigh returns zᵀ·T·z.
 func rayleigh(z, d, e []float64) float64 {
 	sum, last := 0.0, 0.0
 	for i, v := range z {

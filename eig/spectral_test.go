@@ -27,7 +27,6 @@ func tridiagonal(n int, d, e func(i int) float64) *mat.Sym {
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
 
-// hardTridiagonal are matrices on which methods for tridiagonal eigenvectors have failed.
 func hardTridiagonal() map[string]*mat.Sym {
 	wilkinson := func(i int) float64 { return math.Abs(float64(i%21) - 10) }
 	cases := map[string]*mat.Sym{
@@ -55,7 +54,6 @@ func hardTridiagonal() map[string]*mat.Sym {
 	return cases
 }
 
-// requireVectors checks the eigenvalues of a below mu, and their vectors, both ways.
 func requireVectors(t *testing.T, a *mat.Sym, mu float64, want []float64) {
 	t.Helper()
 	for _, by := range []eig.Vectors{eig.ByEither, eig.ByQL} {
@@ -117,7 +115,6 @@ func TestTridiagonalAtAllOrders(t *testing.T) {
 	}
 }
 
-// around is Q·diag(±1 + width·N(0, 1))·Qᵀ, and its projection onto {X ⪰ 0}.
 func around(q *mat.Dense, width float64, seed uint64) (a, p *mat.Sym) {
 	lambda, rng := make([]float64, q.Rows), mattest.Rand(seed)
 	for i := range lambda {

@@ -65,7 +65,6 @@ func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
 	return e.findValues(a.N)
 }
 
-// rotate finds eigenvalues and eigenvectors of a small matrix by rotations.
 func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
 	scale := power(m)
 	e.small.load(a.N, a.Data, a.Stride, scale)
@@ -79,7 +78,6 @@ func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
 	return nil
 }
 
-// findValues finds the eigenvalues of the tridiagonal form.
 func (e *Symmetric) findValues(n int) error {
 	if !e.tri.eigenvalues(math.Inf(1)) {
 		return e.fail()
@@ -94,7 +92,6 @@ func (e *Symmetric) findValues(n int) error {
 	return nil
 }
 
-// findVectors finds the eigenvectors of the tridiagonal form and brings them back.
 func (e *Symmetric) findVectors(n int) error {
 	ld := stride(n)
 	e.z = mat.Dense{Rows: n, Cols: n, Stride: ld, Data: grow(e.z.Data, n*ld)}
@@ -115,7 +112,6 @@ func (e *Symmetric) findVectors(n int) error {
 	return nil
 }
 
-// fail discards the unfinished decomposition.
 func (e *Symmetric) fail() error {
 	e.values, e.known = e.values[:0], false
 	return &NoConvergenceError{Sweeps: qlCap, OffNorm: mat.Norm(e.tri.off) / e.tri.scale}

@@ -13,7 +13,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// requireSymmetric decomposes a and checks what comes of it.
 func requireSymmetric(t *testing.T, e *eig.Symmetric, a *mat.Sym) {
 	t.Helper()
 	require.NoError(t, e.Factor(a))
@@ -46,7 +45,6 @@ func TestSymmetricHardList(t *testing.T) {
 	}
 }
 
-// Matrices on which methods for tridiagonal eigenvectors have failed, and reflections.
 func TestSymmetricHardTridiagonal(t *testing.T) {
 	cases := hardTridiagonal()
 	for _, n := range []int{16, 65, 128} {
@@ -110,7 +108,6 @@ func TestSymmetricSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestSymmetricSmallOrdersAllocateNothing: up to the largest order seen, in any sequence.
 func TestSymmetricSmallOrdersAllocateNothing(t *testing.T) {
 	var all []*mat.Sym
 	for n := 17; n >= 0; n-- {

@@ -159,7 +159,6 @@ func awayFromZero(gamma float64) float64 {
 // abreast is the number of twisted factorisations side by side, to overlap divisions.
 const abreast = 4
 
-// twisted holds the workspace of tridiagonal eigenvectors.
 type twisted struct {
 	plus       [][abreast]float64 // pivots of the factorisations from the top
 	up, down   [][abreast]float64 // multipliers of those from the top and from the bottom
@@ -233,10 +232,8 @@ func (t *twisted) twist(d, e []float64, lambda [abreast]float64) {
 	t.meet = [abreast]int{r0, r1, r2, r3}
 }
 
-// size returns the bits of |p|, which have the order of |p|.
 func size(p float64) uint64 { return math.Float64bits(p) << 1 }
 
-// pivot keeps p away from 0.
 func pivot(p float64) float64 {
 	if size(p) < pivMinSize {
 		return -pivMin
@@ -271,7 +268,6 @@ func (t *twisted) vector(z, e []float64, lane int) (gamma, ssq float64) {
 	return gamma, ssq
 }
 
-// residual returns ‖T·z − lambda·z‖₂, NaN if z is not finite.
 func residual(z, d, e []float64, lambda float64) float64 {
 	n := len(z)
 	d, e = d[:n], e[:n]

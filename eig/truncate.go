@@ -120,7 +120,6 @@ const (
 	raise = 0x1p600
 )
 
-// project computes P by the first route that does not decline.
 func (t *Truncator) project(a *mat.Sym, mu float64) (Route, error) {
 	below := t.stillBelow(a, mu)
 	t.mu, t.last = mu, t.last[:0]
@@ -179,7 +178,6 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	return mat.Dot(t.last, t.image) < mu-64*eps*float64(n)*size
 }
 
-// byCholesky sets P = A, if A − mu·I is positive definite.
 func (t *Truncator) byCholesky(a *mat.Sym) bool {
 	if !t.chol.PosDef(a, t.mu) {
 		return false
@@ -283,7 +281,6 @@ func (t *Truncator) multiplyBack(a *mat.Sym) {
 	addGram(&t.p, &t.z)
 }
 
-// report describes the last projection; below becomes mu − λ.
 func (t *Truncator) report(route Route) Report {
 	rep := Report{Clipped: len(t.below), MinEigenvalue: t.mu, Route: route}
 	for i, v := range t.below {
@@ -318,7 +315,6 @@ func (t *Truncator) Solve(dst, b *mat.Dense) error {
 	return nil
 }
 
-// factor makes the Cholesky factor of P, unless it is there.
 func (t *Truncator) factor(none string) error {
 	switch t.have {
 	case haveNothing:

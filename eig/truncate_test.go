@@ -28,7 +28,6 @@ func difference(a, b *mat.Sym) *mat.Sym {
 	return d
 }
 
-// inner is ⟨a, b⟩ / (sa·sb), safe from overflow and underflow.
 func inner(a *mat.Sym, sa float64, b *mat.Sym, sb float64) float64 {
 	s := 0.0
 	for i := range a.N {
@@ -72,7 +71,6 @@ func requireProjection(t *testing.T, a, p *mat.Sym, mu float64) {
 	assert.LessOrEqual(t, norm(difference(again, p)), bound*unit, "not idempotent")
 }
 
-// atLeast reports whether a ⪰ least·I, by a Cholesky factorisation of the difference.
 func atLeast(a *mat.Sym, least float64) bool {
 	shifted := mat.NewSym(a.N)
 	mat.CopySym(shifted, a)
@@ -81,7 +79,6 @@ func atLeast(a *mat.Sym, least float64) bool {
 	return c.Factor(shifted) == nil
 }
 
-// valuesOf returns the eigenvalues of a, for requireReport.
 func valuesOf(t *testing.T, a *mat.Sym) []float64 {
 	t.Helper()
 	var e eig.Jacobi
@@ -106,7 +103,6 @@ func requireSolves(t *testing.T, tr *eig.Truncator, p *mat.Sym, mu float64) {
 	}
 }
 
-// requireReport checks rep against lambda, the eigenvalues of a.
 func requireReport(t *testing.T, rep eig.Report, lambda []float64, a, p *mat.Sym, mu float64) {
 	t.Helper()
 	unit := bound * scaleOf(a, mu)
@@ -130,7 +126,6 @@ func requireReport(t *testing.T, rep eig.Report, lambda []float64, a, p *mat.Sym
 	}
 }
 
-// thresholds are the mu of the tests, around 0 and inside the spectrum; fewer with -short.
 func thresholds(a *mat.Sym) []float64 {
 	s := norm(a) / math.Sqrt(float64(max(a.N, 1)))
 	if testing.Short() && a.N > 32 {

@@ -67,7 +67,6 @@ func resize(d *mat.Dense, rows, cols int) {
 	*d = mat.Dense{Rows: rows, Cols: cols, Stride: cols, Data: grow(d.Data, rows*cols)}
 }
 
-// resizeSym is resize for a symmetric matrix.
 func resizeSym(s *mat.Sym, n int) {
 	*s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)}
 }
@@ -88,7 +87,6 @@ func normalize(x []float64) float64 {
 	return length
 }
 
-// addGram sets s = s + zᵀ·z.
 func addGram(s *mat.Sym, z *mat.Dense) {
 	const few = 8 // up to which packing does not pay
 	if z.Rows > few {
@@ -105,13 +103,11 @@ func addGram(s *mat.Sym, z *mat.Dense) {
 	}
 }
 
-// sorter is the workspace of ascend.
 type sorter struct {
 	perm []int
 	row  []float64
 }
 
-// reserve grows the workspace for n pairs.
 func (s *sorter) reserve(n int) {
 	s.perm = slices.Grow(s.perm[:0], n)[:n]
 	s.row = grow(s.row, n)

@@ -21,7 +21,6 @@ func times(i, j int) uint {
 	return lo | -hi
 }
 
-// ends reports whether Data holds the last entry.
 func (a *Dense) ends() bool {
 	last, size := times(a.Rows-1, a.Stride), uint(len(a.Data))
 	return last <= size && uint(a.Cols) <= size-last || a.Rows == 0 || a.Cols == 0
@@ -56,7 +55,6 @@ func apart(name string, dst, a, b *Dense) {
 	}
 }
 
-// apartSym is apart for a symmetric dst.
 func apartSym(name string, dst *Sym, a, b *Dense) {
 	full := dst.Lower()
 	fit(name, &full, a, b)
@@ -78,7 +76,6 @@ func alike(name string, dst, a *Dense) {
 	}
 }
 
-// alikeSym is alike for symmetric matrices.
 func alikeSym(name string, dst, a *Sym) {
 	if dst.N != a.N {
 		panic(name + mismatch)

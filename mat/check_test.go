@@ -99,7 +99,6 @@ func arguments(f any, n int) (in []reflect.Value, data []*[]float64) {
 	return in, data
 }
 
-// setStride changes the stride of a matrix, over enough memory.
 func setStride(v reflect.Value, stride int) bool {
 	switch a := v.Interface().(type) {
 	case *mat.Dense:
@@ -112,7 +111,6 @@ func setStride(v reflect.Value, stride int) bool {
 	return true
 }
 
-// setData lets a matrix or a vector begin where data does.
 func setData(in []reflect.Value, i int, data []float64) {
 	switch a := in[i].Interface().(type) {
 	case *mat.Dense:
@@ -160,7 +158,6 @@ func TestAliasing(t *testing.T) {
 	}
 }
 
-// Short Data, and strides at which a row's offset overflows, are no matrix.
 func TestShapesBeyondData(t *testing.T) {
 	const n, wraps = 5, 1 << (bits.UintSize - 2) // n−1 times wraps is 0 again
 	for name, g := range guards {
@@ -198,7 +195,6 @@ func TestShapesBeyondData(t *testing.T) {
 	}
 }
 
-// Every function that takes a matrix is in the table.
 func TestAliasingIsCheckedEverywhere(t *testing.T) {
 	sources, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
 	require.NoError(t, err)
@@ -221,7 +217,6 @@ func TestAliasingIsCheckedEverywhere(t *testing.T) {
 	assert.Greater(t, found, 30)
 }
 
-// Matrices without entries, and single rows, overlap nothing.
 func TestAliasingOfNothing(t *testing.T) {
 	data := []float64{1, 2, 3}
 	empty := mat.Dense{Rows: 0, Cols: 3, Data: data}

@@ -218,7 +218,6 @@ func TestViewsWithoutColumns(t *testing.T) {
 	})
 }
 
-// The bits of a result do not depend on strides.
 func TestResultsDoNotDependOnStrides(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range edges {

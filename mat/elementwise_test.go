@@ -66,7 +66,6 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-// requireEach requires got[j] = want(a[j], b[j], c[j]) up to the rounding of two operations.
 func requireEach(t *testing.T, want func(a, b, c float64) float64, got, a, b, c []float64) {
 	for j, v := range got {
 		if d := math.Abs(v - want(a[j], b[j], c[j])); !(d <= 2*mattest.Eps) {
@@ -75,7 +74,6 @@ func requireEach(t *testing.T, want func(a, b, c float64) float64, got, a, b, c 
 	}
 }
 
-// With tau = 1 or h = old, the recursion hands the newest estimate on.
 func TestRecurIdentities(t *testing.T) {
 	h, old, now, dst := mattest.Dense(9, 7, 1), mattest.Dense(9, 7, 2), mattest.Dense(9, 7, 3), mat.NewDense(9, 7)
 	mat.Recur(dst, 1, h, old, now)
@@ -113,7 +111,6 @@ func TestCopyTransAndFull(t *testing.T) {
 		mattest.CheckPad(t, full)
 		require.Zero(t, mattest.MaxDiff(mattest.Full(s), full))
 		if n > 0 {
-			// In its own memory.
 			own := mattest.PadSym(s, 0)
 			low := own.Lower()
 			mat.CopyFull(&low, own)

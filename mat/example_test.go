@@ -6,7 +6,6 @@ import (
 	"stable/mat"
 )
 
-// DenseOf gives any memory the shape of a matrix, without a copy.
 func ExampleDenseOf() {
 	data := []float64{
 		1, 2, 3,
@@ -35,7 +34,6 @@ func ExampleDense() {
 	// Output: [10 20 30 -1 40 50 60 -1]
 }
 
-// A Sym uses the lower triangle alone.
 func ExampleSym() {
 	s := mat.Sym{N: 2, Stride: 2, Data: []float64{
 		2, 99,

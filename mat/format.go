@@ -70,7 +70,6 @@ func format(f fmt.State, verb rune, rows, cols int, at func(i, j int) float64) {
 	}
 }
 
-// shown returns the indices below n that are printed, −1 for what is left out.
 func shown(n int, all bool) []int {
 	var list []int
 	for i := range n {

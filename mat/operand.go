@@ -45,7 +45,6 @@ func (x *operand) pack(dst []float64, ld, i, rows, p, k int) {
 	}
 }
 
-// packAcross is pack for columns of the memory, three at a time.
 func (x *operand) packAcross(dst []float64, ld, i, rows, p, k int) {
 	r := 0
 	for ; r+2 < rows; r += 3 {
@@ -61,8 +60,6 @@ func (x *operand) packAcross(dst []float64, ld, i, rows, p, k int) {
 	}
 }
 
-// packThree copies k entries of three columns of src to three rows of dst.
-//
 //go:noinline
 func packThree(dst []float64, ld int, src []float64, stride, k int) {
 	d0, d1, d2 := dst[:k], dst[ld:][:k], dst[2*ld:][:k]

@@ -28,7 +28,6 @@ const (
 	kThin  = 12                       // up to here, no portable tile pays
 )
 
-// run computes the product.
 func (g *product) run() {
 	if g.m == 0 || g.n == 0 {
 		return
@@ -117,7 +116,6 @@ type block struct {
 	rows, cols int
 }
 
-// block computes a block, panel by panel.
 func (g *product) block(s *block) {
 	rows, buf := min(s.rows, g.m-s.i), s.buf
 	j, end := s.j, min(s.j+s.cols, g.n)
@@ -190,7 +188,6 @@ func (g *product) firstRow(i0, j int) int {
 	return 0
 }
 
-// width returns how many entries row i has from column j on.
 func (g *product) width(i, j int) int {
 	if g.lower {
 		return min(g.n, i+1) - j
@@ -198,7 +195,6 @@ func (g *product) width(i, j int) int {
 	return g.n - j
 }
 
-// put adds s to row i of c from column j on.
 func (g *product) put(i, j int, s []float64) {
 	c := g.c[i*g.ldc+j:][:len(s)]
 	if g.set {

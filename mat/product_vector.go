@@ -63,7 +63,6 @@ func (g *product) strips(s kernel.Strip, j, p int) {
 	}
 }
 
-// symmetricStrips is strips for a symmetric A, whose rows are copied.
 func (g *product) symmetricStrips(s kernel.Strip, j, p int) {
 	var copied [4 * kVector]float64
 	s.A, s.Lda, s.Step = copied[:], s.K, 1
@@ -73,7 +72,6 @@ func (g *product) symmetricStrips(s kernel.Strip, j, p int) {
 	}
 }
 
-// strip computes the strip whose first row is i.
 func (g *product) strip(s *kernel.Strip, i, j int) {
 	s.Rows = min(4, g.m-i)
 	s.C = g.c[i*g.ldc+j:]

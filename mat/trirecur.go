@@ -21,7 +21,6 @@ func split(t, x *Dense) (t11, t12, t21, t22, x1, x2 Dense) {
 		x.View(0, 0, h, x.Cols), x.View(h, 0, n-h, x.Cols)
 }
 
-// solveLower sets x = L⁻¹·x.
 func solveLower(l, x *Dense) {
 	if l.Rows > triBase {
 		l11, _, l21, l22, x1, x2 := split(l, x)
@@ -37,7 +36,6 @@ func solveLower(l, x *Dense) {
 	}
 }
 
-// solveLowerTrans sets x = L⁻ᵀ·x.
 func solveLowerTrans(l, x *Dense) {
 	if l.Rows > triBase {
 		l11, _, l21, l22, x1, x2 := split(l, x)
@@ -59,7 +57,6 @@ func solveLowerTrans(l, x *Dense) {
 	}
 }
 
-// solveUpper sets x = U⁻¹·x.
 func solveUpper(u, x *Dense) {
 	if u.Rows > triBase {
 		u11, u12, _, u22, x1, x2 := split(u, x)
@@ -77,7 +74,6 @@ func solveUpper(u, x *Dense) {
 	}
 }
 
-// solveUpperTrans sets x = U⁻ᵀ·x.
 func solveUpperTrans(u, x *Dense) {
 	if u.Rows > triBase {
 		u11, u12, _, u22, x1, x2 := split(u, x)

@@ -94,7 +94,6 @@ func SolveLowerTrans(dst, l, b *Dense) {
 	}
 }
 
-// copyColumns sets dst = b for a solve with the triangle t.
 func copyColumns(name string, dst, t, b *Dense) {
 	if t.Rows != t.Cols || b.Rows != t.Rows {
 		panic(name + mismatch)

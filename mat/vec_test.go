@@ -114,7 +114,6 @@ func TestInfStaysInf(t *testing.T) {
 	})
 }
 
-// The norm of s·x is s times that of x, also where squares leave the range.
 func TestNormsAtAllScales(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range edges {
@@ -192,7 +191,6 @@ func same(t *testing.T, want, got float64) {
 	assert.Truef(t, want == got || want != want && got != got, "want %g, got %g", want, got)
 }
 
-// P is feasible, idempotent, and ⟨A − P, Z − P⟩ ≤ 0 for every Z in the ball.
 func TestProjectFrobIsTheProjection(t *testing.T) {
 	f := func(seed uint64, r uint16) bool {
 		rng := mattest.Rand(seed)

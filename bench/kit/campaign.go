@@ -57,7 +57,6 @@ func Open[R any](folder, name string, id Identity, share Share) (*Campaign[R], e
 	return c, err
 }
 
-// path is the file of a part's results.
 func (c *Campaign[R]) path(part int) string {
 	if c.share.Of == 1 {
 		return filepath.Join(c.folder, c.name+".ledger")

@@ -28,7 +28,6 @@ func OpenData(file string, opt data.ReadOptions) (*data.Data, Source, error) {
 	return d, origin, err
 }
 
-// find returns the path of a data file.
 func find(file string) (string, error) {
 	path := filepath.FromSlash(file)
 	if file != ShippedData {

@@ -58,5 +58,4 @@ func TestMeanOfOne(t *testing.T) {
 	assert.Equal(t, Estimate{2, 0}, MeanOf([]float64{2, 2, 2}))
 }
 
-// covers says whether v lies within the interval.
 func (e Estimate) covers(v float64) bool { return math.Abs(v-e.Mean) <= e.Half }

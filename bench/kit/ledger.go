@@ -112,7 +112,6 @@ func (l *ledger[R]) has(key string) bool {
 	return ok
 }
 
-// put keeps a result.
 func (l *ledger[R]) put(key string, r R) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

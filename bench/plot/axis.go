@@ -203,8 +203,6 @@ func number(c float64, k int, plain bool) string {
 	return minus(head) + "×" + power(k+e)
 }
 
-// power is 10^k as marked-up text.
 func power(k int) string { return "10^{" + minus(strconv.Itoa(k)) + "}" }
 
-// minus replaces the hyphen by the minus sign.
 func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }

@@ -125,7 +125,6 @@ func numbered(k int) look {
 	return look{colour, fmt.Sprintf(` stroke="%s" stroke-width="1.05" stroke-dasharray="%s"`, colour, dashes[k%len(dashes)])}
 }
 
-// entry is one line of the legend.
 type entry struct {
 	name       string
 	look       look

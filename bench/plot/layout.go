@@ -23,7 +23,6 @@ const (
 	sampleLen = 20.0 // of the line in front of a name in the legend
 )
 
-// page is a figure with all places fixed.
 type page struct {
 	w, h    float64
 	caption []string
@@ -47,7 +46,6 @@ type frame struct {
 	empty         bool // nothing to draw
 }
 
-// layout fixes all places.
 func (f *Figure) layout() (*page, error) {
 	n := len(f.Panels)
 	cols := f.Columns
@@ -179,7 +177,6 @@ func spans(s string) (out []span) {
 	return out
 }
 
-// textWidth estimates the width of marked-up text.
 func textWidth(s string, size float64) float64 {
 	n := 0
 	for _, sp := range spans(s) {

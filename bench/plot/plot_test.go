@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// decay is a noisy exp(−rate·x) on [0, 1] with a band.
 func decay(name string, n int, rate float64) Series {
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
 	s := Series{Name: name}
@@ -34,7 +33,6 @@ func logPanel(series ...Series) Panel {
 	return Panel{X: Axis{Label: "k"}, Y: Axis{Label: "F − F*", Log: true}, Series: series}
 }
 
-// gallery holds figures of many shapes, for tests of all.
 func gallery() map[string]Figure {
 	nan, inf := math.NaN(), math.Inf(1)
 	curves := []Series{decay("STABLE", 300, 9), decay("ALSET", 300, 6), decay("TTSA", 300, 3)}
@@ -114,7 +112,6 @@ func TestEveryFigure(t *testing.T) {
 	}
 }
 
-// Panels, legend and caption have their own space on the page.
 func TestNothingOverlaps(t *testing.T) {
 	for name, f := range gallery() {
 		t.Run(name, func(t *testing.T) {
@@ -323,7 +320,6 @@ func TestLooks(t *testing.T) {
 	assert.Len(t, seen, 35, "all looks differ")
 }
 
-// An end at or below zero reaches the bottom, and does not stretch the axis.
 func TestBandOnLogAxis(t *testing.T) {
 	s := Series{X: []float64{0, 1, 2}, Y: []float64{1, 2, 3}, Lo: []float64{-1, 0, 1e-200}, Hi: []float64{2, 3, 4}}
 	f := Figure{Panels: []Panel{logPanel(s)}}

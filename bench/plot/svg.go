@@ -285,7 +285,6 @@ type svg struct{ b bytes.Buffer }
 // printf writes markup; arguments are numbers of num, colours and escaped text.
 func (s *svg) printf(format string, args ...any) { fmt.Fprintf(&s.b, format, args...) }
 
-// num writes v with at most two decimals.
 func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', -1, 64) // + 0: no −0
 }

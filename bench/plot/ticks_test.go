@@ -33,7 +33,6 @@ func TestLinearTicks(t *testing.T) {
 	}
 }
 
-// texts are the ticks' labels, and the number of those without.
 func texts(list []tick) (string, int) {
 	var labels []string
 	for _, t := range list {
@@ -69,7 +68,6 @@ func TestLogTicks(t *testing.T) {
 	}
 }
 
-// Two ticks or more, not too many, in order, inside, labelled with where they stand.
 func TestTicksOfRandomRanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	ranges := 3000

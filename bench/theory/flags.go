@@ -6,7 +6,6 @@ import (
 	"stable/bench/kit"
 )
 
-// theoryFlags holds the flags that both commands share.
 type theoryFlags struct {
 	kit.Common
 	groups int

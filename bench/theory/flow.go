@@ -154,7 +154,6 @@ func hessian(p *quadratic.Problem) (*mat.Sym, error) {
 	return h, nil
 }
 
-// leastCurvature is the least eigenvalue of ∇²F.
 func leastCurvature(p *quadratic.Problem) (float64, error) {
 	h, err := hessian(p)
 	if err != nil {

@@ -20,7 +20,6 @@ type regime struct {
 	rows       []*row
 }
 
-// row is a method in a regime.
 type row struct {
 	name    string
 	horizon bool      // its step sizes are set for a run of K steps, so that each K needs a separate run
@@ -34,7 +33,6 @@ type row struct {
 	samples func(k int) float64 // ξ and φ of a run of k steps, about
 }
 
-// choices lists the pairs of constants.
 func (r *row) choices() [][2]float64 {
 	if r.alpha == nil {
 		return [][2]float64{{}}

@@ -14,7 +14,6 @@ import (
 	"stable/mat"
 )
 
-// flowOptions is the strongly convex problem of Theorem 1, without noise.
 func flowOptions(seed uint64) quadratic.Options {
 	return quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}
 }

@@ -43,7 +43,6 @@ func Table1(ctx context.Context, args []string, out kit.Terminal) error {
 	return c.report(out.Stdout, chosen, done)
 }
 
-// complexity is the experiment of Table 1.
 type complexity struct {
 	theoryFlags
 	regimes    []*regime
@@ -126,7 +125,6 @@ func (r *row) tuneKey(g *regime, choice, t int) string {
 	return fmt.Sprintf("tune/%s/%s/%d/%d", g.key, r.name, choice, t)
 }
 
-// walk is a run of k steps.
 func (r *row) walk(g *regime, p *quadratic.Problem, c [2]float64, k int, seed uint64) walk {
 	return walk{problem: p, method: r.method(p, c[0], c[1], k), batch: r.batchAt(k), radius: g.radius, rho: g.rho,
 		start: seed, seed: seed}

@@ -13,7 +13,6 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// A run of r.within(n) steps draws about n samples, and every row has as many choices.
 func TestRowsBudget(t *testing.T) {
 	for _, g := range regimes(1) {
 		p, err := quadratic.New(g.options)

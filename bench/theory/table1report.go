@@ -177,7 +177,6 @@ func slopes(rows []*row, s stream, series []plot.Series) (lines []plot.Line) {
 	return lines
 }
 
-// choicesTable prints the constants of the step sizes.
 func (c *complexity) choicesTable(w io.Writer, chosen map[*row]picked) error {
 	fmt.Fprintf(w, "constants, best of %d runs of %d samples each\n", c.tuneTrials, c.samples)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

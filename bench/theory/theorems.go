@@ -141,7 +141,6 @@ func (c *rateCase) runKey(v variant, k, t int) string {
 	return fmt.Sprintf("%s/%s/%d/%d", c.key, v.key, k, t)
 }
 
-// curves averages the trials of each group.
 func (r *rates) curves(c *rateCase, v variant, done map[string]outcome) (groups []reading) {
 	marks, per := r.marks(v), r.perGroup(v)
 	for g := range r.groups {

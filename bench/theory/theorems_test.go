@@ -19,7 +19,6 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// bench runs a command line.
 func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
 	return kittest.Bench(ctx, []kit.Command{{Name: "table1", Run: Table1}, {Name: "theorems", Run: Theorems}}, args...)
 }
@@ -35,7 +34,6 @@ func theory(t *testing.T, dir string, more ...string) string {
 	return all.String()
 }
 
-// Results depend neither on the number of cores nor on interruptions.
 func TestTheory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -64,7 +62,6 @@ func TestTheory(t *testing.T) {
 	}
 }
 
-// Parts make the whole.
 func TestTheoremsParts(t *testing.T) {
 	dir := t.TempDir()
 	args := func(more ...string) []string {

@@ -30,7 +30,6 @@ type reading struct {
 	Xi, Phi []float64 // samples drawn
 }
 
-// outcome is the result of a walk.
 type outcome struct {
 	Reading reading
 	End     string `json:",omitempty"` // why the method failed
@@ -65,7 +64,6 @@ func (w walk) run(ctx context.Context) (outcome, error) {
 	return outcome{r, end}, nil
 }
 
-// walker is a walk in progress.
 type walker struct {
 	walk
 	p      *quadratic.Problem
@@ -133,7 +131,6 @@ func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 	return "", nil
 }
 
-// read returns the measure so far.
 func (m *walker) read() (upper, lower float64, err error) {
 	s := m.solver
 	upper = m.sum / math.Max(1, float64(s.K()))
@@ -144,7 +141,6 @@ func (m *walker) read() (upper, lower float64, err error) {
 	return upper, distance2(s.Y(), m.ystar), err
 }
 
-// distance2 is ‖a − b‖².
 func distance2(a, b []float64) float64 {
 	var sum float64
 	for i, v := range a {

@@ -133,7 +133,6 @@ func (o *options) marks() []uint64 {
 	return append(list, o.samples)
 }
 
-// run runs the method on all problems.
 func (o *options) run(ctx context.Context, e method.Entry, out kit.Terminal) ([]Result, error) {
 	first, end := 0, o.problems
 	if o.only >= 0 {

@@ -18,7 +18,6 @@ type law struct {
 
 func normal(r *rand.Rand) float64 { return r.NormFloat64() }
 
-// between is log-uniform.
 func between(r *rand.Rand, lo, hi float64) float64 { return lo * math.Pow(hi/lo, r.Float64()) }
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }

@@ -77,7 +77,6 @@ func rowSizes(r *rand.Rand) (name string, rate float64, size func() float64) {
 	return "normal", 0, func() float64 { return 1 }
 }
 
-// scales are those of d features, over decades.
 func scales(r *rand.Rand, d int, decades float64) []float64 {
 	s := make([]float64, d)
 	for i := range s {

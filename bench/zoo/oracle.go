@@ -21,14 +21,12 @@ func (r row) dot(x []float64) float64 {
 	return s
 }
 
-// add sets x = x + c·r.
 func (r row) add(x []float64, c float64) {
 	for i, a := range r.v {
 		x[r.off+i] += c * a
 	}
 }
 
-// cell is an entry of a matrix.
 type cell struct {
 	i, j int
 	v    float64
@@ -93,7 +91,6 @@ func newQuad(dx, dy int) *quad {
 		x: make([]float64, dx), y: make([]float64, dy)}
 }
 
-// loss is f or g.
 type loss struct {
 	terms uint64 // of the sum; 0: a simulator, whose mean is its quadratic part
 	read  func(t *term, x []float64, i bilevel.Sample)
@@ -112,7 +109,6 @@ type sum struct {
 	solver
 }
 
-// fresh returns the problem for another goroutine.
 func (s *sum) fresh() *sum {
 	n := &sum{dx: s.dx, dy: s.dy, f: s.f, g: s.g}
 	n.t.rng = rand.New(&n.t.pcg)

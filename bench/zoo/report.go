@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 )
 
-// floors of the report.
 const (
 	within     = 2    // × the limit
 	stationary = 1e-8 // of F(x⁰) − F*
@@ -73,7 +72,6 @@ func (o *Outcome) badness() float64 {
 	return min(o.Error[len(o.Error)-1]/o.Gap, 1) // below 1: it tells runs of one problem apart
 }
 
-// quantiles formats some quantiles of a list.
 func quantiles(list []float64, shares ...float64) string {
 	if len(list) == 0 {
 		return "–"
@@ -210,7 +208,6 @@ func verdict(ok bool) string {
 	return "MISSED"
 }
 
-// tables prints the problems by kind, by law and by set.
 func (o *options) tables(w io.Writer, ran []Result) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	last := len(o.marks()) - 1

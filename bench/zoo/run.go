@@ -104,7 +104,6 @@ func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []
 	return o, nil
 }
 
-// judge measures the points of a run.
 func (p *Problem) judge(o *Outcome, points [][]float64) {
 	of := p.of.sum
 	end := points[len(points)-1]

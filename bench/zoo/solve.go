@@ -11,7 +11,6 @@ import (
 	"stable/mat"
 )
 
-// solver is the memory of exact solutions.
 type solver struct {
 	chol         chol.Cholesky
 	gyy          *mat.Sym
@@ -71,7 +70,6 @@ func (s *sum) newton(y, x []float64) error {
 	return errLower
 }
 
-// factor factors g_yy(x, y).
 func (s *sum) factor(x, y []float64) error {
 	if err := s.HessG(s.gyy, x, y, nil); err != nil {
 		return err
@@ -293,7 +291,6 @@ func nearest(s []float64, set bilevel.Set, x, h []float64, b *mat.Dense) {
 	boxed(s, lo, hi, h, b)
 }
 
-// balled is nearest in a ball around 0.
 func balled(s []float64, c bilevel.Ball, x, h []float64, b *mat.Dense) {
 	d := len(x)
 	rhs := make([]float64, d)

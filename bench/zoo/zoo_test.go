@@ -34,7 +34,6 @@ func TestDerivatives(t *testing.T) {
 	assert.Len(t, drawn, len(kinds))
 }
 
-// A seed and an index give the same bits; no feasible point near the reference is below it.
 func TestReference(t *testing.T) {
 	for i := range 30 {
 		s, _, _, _ := sketch(2, i, 0)
@@ -86,7 +85,6 @@ func gradient(t *testing.T, p *Problem) []float64 {
 	return append(fx, fy...)
 }
 
-// The stream of rare events has its minimum at (1, 2).
 func TestRare(t *testing.T) {
 	for seed := range uint64(5) {
 		s := drawRare(rand.New(rand.NewPCG(seed, 0)), 0, 0)
@@ -149,7 +147,6 @@ func (mover) Vectors(func(string, []float64)) {}
 
 func (mover) State(*bilevel.State) {}
 
-// A run that stays has all left to do; one that goes away is worse, then diverges.
 func TestOutcome(t *testing.T) {
 	ctx := context.Background()
 	index := 0
@@ -179,7 +176,6 @@ func TestOutcome(t *testing.T) {
 	assert.NotEmpty(t, o.Failed)
 }
 
-// The command says the same again from its ledger, and refuses what it does not know.
 func TestCommand(t *testing.T) {
 	list := []kit.Command{{Name: "zoo", Run: Zoo}}
 	out := t.TempDir()

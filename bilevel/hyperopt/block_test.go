@@ -12,7 +12,6 @@ import (
 	"stable/mat"
 )
 
-// filledRows draws rows of which such a share of the entries is stored.
 func filledRows(rng *rand.Rand, rows, dim int, share float64) *data.Data {
 	d := &data.Data{Dim: dim, RowPtr: []int{0}}
 	for i := range rows {
@@ -26,8 +25,6 @@ func filledRows(rng *rand.Rand, rows, dim int, share float64) *data.Data {
 	return d
 }
 
-// Sums by products of matrices equal those of single rows, for any number of workers, without
-// allocation.
 func TestDenseSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for _, c := range []struct {

@@ -115,7 +115,6 @@ func (p *Problem) GradFBound() float64 {
 	return p.opt.Loss.steepness() * maxRow(p.val)
 }
 
-// maxRow returns the largest Euclidean norm of a row.
 func maxRow(d *data.Data) float64 {
 	most := 0.0
 	for i := range d.Rows() {

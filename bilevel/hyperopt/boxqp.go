@@ -47,7 +47,6 @@ func (q *boxQP) solve() (value float64) {
 	return value
 }
 
-// gradient writes r = g + A·s.
 func (q *boxQP) gradient() {
 	mat.MulVecSym(q.r, &q.a, q.s)
 	mat.Axpy(q.r, 1, q.g)
@@ -89,7 +88,6 @@ func (q *boxQP) search(value float64) float64 {
 	return value
 }
 
-// newton writes the direction at s, and reports whether there is one.
 func (q *boxQP) newton() bool {
 	q.free = q.free[:0]
 	clear(q.dir)
@@ -116,7 +114,6 @@ func (q *boxQP) newton() bool {
 	return true
 }
 
-// at returns q(z).
 func (q *boxQP) at(z []float64) (value float64) {
 	for i, zi := range z {
 		row := q.a.Row(i)

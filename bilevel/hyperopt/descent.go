@@ -27,7 +27,6 @@ type descent struct {
 	moved           bool // the current point is new: there is no model of F there yet
 }
 
-// fold is one of the problems whose F a descent averages.
 type fold struct {
 	p    *Problem
 	each mat.Sym   // ∇²F at the current point, as if every feature had a weight of its own
@@ -63,7 +62,6 @@ func newDescent(problems ...*Problem) *descent {
 	return s
 }
 
-// evaluate fills the trial point at its x; the lower levels start from its y.
 func (s *descent) evaluate() error {
 	t := &s.trial
 	t.f = 0

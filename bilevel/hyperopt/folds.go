@@ -73,7 +73,6 @@ func (f *Folds) Minimise(starts ...[]float64) (*Minimum, error) {
 	return best, nil
 }
 
-// search returns a descent in the log form of the folds.
 func (f *Folds) search() (*descent, error) {
 	var logs []*Problem
 	for _, p := range f.Problems {
@@ -96,7 +95,6 @@ func (p *Problem) logForm() *Problem {
 	return q
 }
 
-// descend minimises from the current point of s.
 func (f *Folds) descend(s *descent) (*Minimum, error) {
 	p, q := f.Problems[0], s.p
 	err := s.run(func() bool { return f.Progress == nil || f.Progress(s.iterations, s.at.f) })

@@ -52,7 +52,6 @@ func (p *Problem) Minimise(starts ...[]float64) (*Minimum, error) {
 	return (&Folds{Problems: []*Problem{p}}).Minimise(starts...)
 }
 
-// starts returns the default starting points.
 func (p *Problem) starts() ([][]float64, error) {
 	lo, hi := p.ridge(p.opt.Lo)/2, p.ridge(p.opt.Hi)/2
 	grid, err := p.GridSearch(Geometric(lo, hi, 20))
@@ -81,10 +80,8 @@ func (p *Problem) projGrad(work, x, grad []float64) float64 {
 	return mat.Norm(work)
 }
 
-// clip projects one coordinate onto the box.
 func (p *Problem) clip(v float64) float64 { return min(max(v, p.opt.Lo), p.opt.Hi) }
 
-// begin goes to the trial point.
 func (s *descent) begin() error {
 	if err := s.evaluate(); err != nil {
 		return err

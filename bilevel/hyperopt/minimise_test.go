@@ -106,7 +106,6 @@ func checkBoxQP(t *testing.T, q *boxQP) {
 	}
 }
 
-// A sweep does what fresh gradients for each variable do.
 func TestBoxQPSweep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	const n = 7
@@ -150,7 +149,6 @@ func TestTurn(t *testing.T) {
 	assert.LessOrEqual(t, mat.NormFrobSym(got), 1e-14)
 }
 
-// The step stays within box and trust region; the guess of y* is right to first order.
 func TestPropose(t *testing.T) {
 	forms(t, Options{}, func(t *testing.T, p *Problem, _ *rand.Rand, x, _ []float64) {
 		q := p.logForm()
@@ -299,7 +297,6 @@ func TestGridSearch(t *testing.T) {
 	assert.InDelta(t, 0.1, s[1], 1e-16)
 }
 
-// TestDegenerateBox: a box of one point, and one feature.
 func TestDegenerateBox(t *testing.T) {
 	data := random(rand.New(rand.NewPCG(7, 9)), 20, 1, false)
 	for _, form := range []Form{Raw, Exp} {

@@ -197,7 +197,6 @@ func (p *Problem) trainSum(s sum, x []float64) sum {
 	return s
 }
 
-// clearCross checks the shape of a g_xy and clears it.
 func (p *Problem) clearCross(gxy *mat.Dense) {
 	if gxy.Rows != p.dx || gxy.Cols != p.train.Dim {
 		panic("hyperopt: CrossG: dimension mismatch")

@@ -15,7 +15,6 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// models calls f for every loss, penalty and form on a small random problem.
 func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
 	for _, loss := range []Loss{Logistic, Squared} {
 		for _, o := range []Options{
@@ -51,7 +50,6 @@ func TestModelsPassTheChecker(t *testing.T) {
 	})
 }
 
-// g_x agrees with differences of ValueG and with its mean over the samples.
 func TestGradXG(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, rng *rand.Rand) {
 		dx, dy := p.Dims()
@@ -76,7 +74,6 @@ func TestGradXG(t *testing.T) {
 	})
 }
 
-// TestBoundsHold: the constants of the theorems hold at random points of the box.
 func TestModelBoundsHold(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, rng *rand.Rand) {
 		dx, dy := p.Dims()
@@ -150,7 +147,6 @@ func TestMinimiseSharedWeights(t *testing.T) {
 	})
 }
 
-// TestSharedHessian holds the second derivative that Minimise uses to differences of ∇F.
 func TestSharedHessian(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
 		if p.opt.Penalty == PerRow {
@@ -180,7 +176,6 @@ func TestSharedHessian(t *testing.T) {
 	})
 }
 
-// middleOf is a point inside of the box, another for each entry.
 func (p *Problem) middleOf(k int) float64 {
 	return p.opt.Lo + (p.opt.Hi-p.opt.Lo)*(0.3+0.1*float64(k%5))
 }

@@ -296,7 +296,6 @@ func (p *Problem) bend(xi float64) float64 {
 	return 0
 }
 
-// meanVector sets dst to the mean of s over the batch, or over all rows if it is empty.
 func (p *Problem) meanVector(dst []float64, s sum, batch []bilevel.Sample) error {
 	if err := p.known(s.data, batch); err != nil {
 		return err
@@ -318,7 +317,6 @@ func (p *Problem) meanVector(dst []float64, s sum, batch []bilevel.Sample) error
 	return nil
 }
 
-// meanLower is meanVector for a symmetric matrix.
 func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
 	if err := p.known(s.data, batch); err != nil {
 		return err
@@ -347,7 +345,6 @@ func (p *Problem) known(d *data.Data, batch []bilevel.Sample) error {
 	return nil
 }
 
-// sizes panics unless every vector is of length n.
 func (p *Problem) sizes(msg string, n int, vs ...[]float64) {
 	for _, v := range vs {
 		if len(v) != n {

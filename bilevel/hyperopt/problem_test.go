@@ -14,7 +14,6 @@ import (
 	"stable/mat"
 )
 
-// random returns n sparse rows with labels ±1, or real ones for a regression.
 func random(rng *rand.Rand, n, dim int, regression bool) *data.Data {
 	d := &data.Data{Name: "random", Dim: dim, RowPtr: []int{0}}
 	for i := range n {
@@ -37,7 +36,6 @@ func random(rng *rand.Rand, n, dim int, regression bool) *data.Data {
 	return d
 }
 
-// forms calls f for each loss and form with a small random problem and a point inside its box.
 func forms(t *testing.T, opt Options, f func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64)) {
 	for _, loss := range []Loss{Logistic, Squared} {
 		for _, form := range []Form{Raw, Exp} {
@@ -158,7 +156,6 @@ func TestProductsAreThoseOfTheMatrices(t *testing.T) {
 	})
 }
 
-// oracles writes every derivative at (x, y) behind each other.
 func oracles(t *testing.T, p *Problem, x, y []float64, b []bilevel.Sample) []float64 {
 	d := len(x)
 	all := make([]float64, 3*d+2*d*d)
@@ -184,7 +181,6 @@ func TestMeanOverAllSamplesIsExact(t *testing.T) {
 	})
 }
 
-// The sum over many rows is right, and the same bits for any number of workers.
 func TestChunks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	data := random(rng, 3*chunkRows+77, 5, false)
@@ -318,7 +314,6 @@ func TestNewRefuses(t *testing.T) {
 	assert.PanicsWithValue(t, "hyperopt: GradG: dimension mismatch", func() { _ = p.GradG(gy[:2], x, x, nil) })
 }
 
-// TestBounds holds random samples and points to the constants.
 func TestBounds(t *testing.T) {
 	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
 		lo, hi := p.Box()
@@ -354,7 +349,6 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestDefaultsAgree proves that both forms have the same weights by default.
 func TestDefaultsAgree(t *testing.T) {
 	data := random(rand.New(rand.NewPCG(7, 8)), 10, 2, false)
 	raw, err := New(data, data, Options{})

@@ -18,7 +18,6 @@ const (
 	thirdVec                  // Σ ℓ‴(t)·(aᵀv)·a·aᵀ, lower triangle: the third derivative times v
 )
 
-// sum is one such sum over the rows of data.
 type sum struct {
 	kind kind
 	loss Loss
@@ -27,7 +26,6 @@ type sum struct {
 	x    []float64 // weights of the rows; nil: they weigh 1
 }
 
-// weight returns the weight of row i.
 func (s *sum) weight(i int) float64 {
 	if s.x == nil {
 		return 1
@@ -79,7 +77,6 @@ func (s *sum) rows(acc []float64, stride, lo, hi int, b *block) {
 // workers, and the error of a long sum stays near that of a short one.
 const chunkRows = 4096
 
-// adder adds sums over all rows, in chunks, with workers goroutines.
 type adder struct {
 	workers int
 	parts   [][]float64 // one partial sum a worker

@@ -29,7 +29,6 @@ type truth struct {
 	h                            chol.Cholesky
 }
 
-// reserve returns the scratch memory, made at the first call.
 func (p *Problem) reserve() (*truth, error) {
 	d := p.train.Dim
 	if d > maxDense {

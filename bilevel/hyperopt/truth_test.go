@@ -79,7 +79,6 @@ func TestSolutionWhereRoundingHidesTheFall(t *testing.T) {
 	}
 }
 
-// Separable data, at weights where Newton's full step is too long.
 func TestSeparableData(t *testing.T) {
 	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1},
 		Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
@@ -94,7 +93,6 @@ func TestSeparableData(t *testing.T) {
 	}
 }
 
-// One dimension, where y* = Σab/(Σa² + 2nλ).
 func TestRidgeAgreesWithItsFormula(t *testing.T) {
 	train := &data.Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{1, 2}, Label: []float64{3, 1}}
 	val := &data.Data{Dim: 1, RowPtr: []int{0, 1}, Col: []int32{0}, Val: []float64{2}, Label: []float64{1}}
@@ -160,7 +158,6 @@ func TestGradientOnRealData(t *testing.T) {
 	}
 }
 
-// TestObjectiveDependsOnXAlone: no call leaves a trace in the next.
 func TestObjectiveDependsOnXAlone(t *testing.T) {
 	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
 		first, err := p.Objective(nil, x)

@@ -104,7 +104,6 @@ func (f *Function) move(y, x []float64) bool {
 	return false
 }
 
-// factor factors g_yy(x, y).
 func (f *Function) factor(x, y []float64) error {
 	if err := f.p.HessG(f.gyy, x, y, f.Phi); err != nil {
 		return err
@@ -147,7 +146,6 @@ func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
 	return value - mat.Dot(f.v, f.gy), err
 }
 
-// crossVec writes g_xy·v.
 func (f *Function) crossVec(dst, x, y, v []float64) error {
 	if f.products != nil {
 		return f.products.CrossVecG(dst, x, y, v, f.Phi)
@@ -248,7 +246,6 @@ func (f *Function) tangent(q, x, y []float64) error {
 	return nil
 }
 
-// hessVec writes g_yy(x, y)·v.
 func (f *Function) hessVec(dst, x, y []float64) error {
 	if f.products != nil {
 		return f.products.HessVecG(dst, x, y, f.v, f.Phi)

@@ -16,10 +16,8 @@ import (
 	"stable/mat"
 )
 
-// bare has the oracles alone.
 type bare struct{ bilevel.Problem }
 
-// rows is a small problem on data, whose g is far from quadratic.
 func rows(t *testing.T) *hyperopt.Problem {
 	half := func(seed uint64) *data.Data {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -109,7 +107,6 @@ func TestFunctionTolerance(t *testing.T) {
 	assert.Positive(t, seen, "every tolerance ended at rounding")
 }
 
-// Products with ∇²F are differences of ∇F in any unit, with products and without.
 func TestHessVec(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
@@ -148,7 +145,6 @@ func TestHessVec(t *testing.T) {
 	}
 }
 
-// No curvature, a g_y that is not finite, and an oracle's error are told apart.
 func TestFunctionFails(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
@@ -160,7 +156,6 @@ func TestFunctionFails(t *testing.T) {
 	require.ErrorIs(t, implicit.New(spoilt{p, 0}).Solve(y, x, 0), bilevel.ErrNoExact)
 }
 
-// spoilt has a g_y of NaN, or an oracle that fails.
 type spoilt struct {
 	bilevel.Problem
 	size int
@@ -176,7 +171,6 @@ func (s spoilt) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// A batch stands for the mean, and nothing allocates.
 func TestFunctionOfBatches(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()

@@ -25,7 +25,6 @@ type line struct {
 	trials      int
 }
 
-// end is an end of the interval.
 type end struct{ t, value, slope float64 }
 
 func (l *line) begin(slope, t, room float64) {

@@ -192,7 +192,6 @@ func (m *Minimiser) settle() {
 // rounding says that the last direction promised less than the square of rounding.
 func (m *Minimiser) rounding() bool { return -m.line.slope <= 0x1p-80*max(m.moved, math.Abs(m.f)) }
 
-// next chooses a direction and the first trial point along it.
 func (m *Minimiser) next() {
 	copy(m.trial, m.x)
 	if m.done = m.done || m.proj == 0; m.done {
@@ -245,7 +244,6 @@ func (m *Minimiser) room() float64 {
 	return t
 }
 
-// along sets the trial point, on the path from x.
 func (m *Minimiser) along() {
 	for i, x := range m.x {
 		m.trial[i] = m.clip(i, x+m.line.t*m.d[i])

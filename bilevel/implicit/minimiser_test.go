@@ -13,7 +13,6 @@ import (
 	"stable/bilevel/implicit"
 )
 
-// rosenbrock is Σ 100(x_{i+1} − x_i²)² + (1 − x_i)².
 func rosenbrock(grad, x []float64) (f float64, err error) {
 	clear(grad)
 	for i := range x[1:] {
@@ -25,7 +24,6 @@ func rosenbrock(grad, x []float64) (f float64, err error) {
 	return f, nil
 }
 
-// unvalued hides the values of a function.
 func unvalued(f func(grad, x []float64) (float64, error)) func(grad, x []float64) (float64, error) {
 	return func(grad, x []float64) (float64, error) {
 		_, err := f(grad, x)
@@ -139,7 +137,6 @@ func TestMinimiseFails(t *testing.T) {
 	}
 }
 
-// A search by hand takes the steps of Minimise, and allocates nothing.
 func TestMinimiserByHand(t *testing.T) {
 	start, grad := make([]float64, 20), make([]float64, 20)
 	m, err := implicit.NewMinimiser(start, implicit.Options{})

@@ -37,7 +37,6 @@ func newModel(n, memory int) model {
 func (m *model) clear()      { m.pairs, m.next, m.used, m.theta = 0, 0, 0, 1 }
 func (m *model) empty() bool { return m.pairs == 0 }
 
-// sign is that of row j of u.
 func sign(j int) float64 { return float64(1 - j%2*2) }
 
 // learn adds the pair of a step. If its curvature is not positive, all pairs go and the change of
@@ -81,7 +80,6 @@ func (m *model) build() {
 	}
 }
 
-// times writes B·v.
 func (m *model) times(dst, v []float64) {
 	for i, vi := range v {
 		dst[i] = m.theta * vi

@@ -58,7 +58,6 @@ type function struct {
 
 type instruction struct{ op, args, text string }
 
-// callee returns the function that a CALL calls.
 func (c *instruction) callee() string { return strings.TrimSuffix(c.args, "(SB)") }
 
 var (
@@ -99,8 +98,6 @@ func (f *function) onStack() (n int) {
 	return n
 }
 
-// dirty returns the first such instruction. In inner functions, called by vector functions alone,
-// upper halves may be in use from the start to the end.
 func (f *function) dirty(inner map[string]bool) string {
 	type state struct {
 		i     int

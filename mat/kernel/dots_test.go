@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every register tile, with NaN around the rows and marks around what is written.
 func TestTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const most = 7
@@ -114,7 +113,6 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// The portable tile by itself, the upper limit of what is made of it.
 func BenchmarkTile(b *testing.B) {
 	const rows = 12
 	for _, k := range []int{32, 64, 128, 192} {

@@ -7,7 +7,6 @@ type Shape struct {
 	First      int
 }
 
-// width returns the number of entries of row i.
 func (s Shape) width(i int) int {
 	if s.Lower {
 		return s.First + i

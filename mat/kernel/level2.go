@@ -105,7 +105,6 @@ func MulVecTrans(dst, a []float64, lda int, x []float64) {
 	addRows(dst, 1, x, a, lda)
 }
 
-// addRows sets y_j += c·Σ_i s_i·x[i·ld+j], over the length of y.
 func addRows(y []float64, c float64, s, x []float64, ld int) {
 	i := 0
 	for ; i+5 < len(s); i += 6 {
@@ -128,7 +127,6 @@ func MulVecSym(dst, a []float64, lda int, x []float64) {
 	symRest(dst, a, lda, x, 0)
 }
 
-// symRest is MulVecSym for the rows from i on.
 func symRest(dst, a []float64, lda int, x []float64, i int) {
 	for ; i+2 < len(x); i += 3 {
 		x0, x1, x2 := x[i], x[i+1], x[i+2]

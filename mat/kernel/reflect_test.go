@@ -10,7 +10,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// rows returns count vectors of length n with NaN around them.
 func rows(count, n int) (all *mat.Dense, x [][]float64) {
 	all = mattest.Pad(mattest.Dense(count, n, 5), 3)
 	for i := range count {

@@ -136,7 +136,6 @@ func (e *Exact) Trans() *Exact {
 
 func (e *Exact) row(i int) []big.Float { return e.a[i*e.Cols : (i+1)*e.Cols] }
 
-// dot adds xᵀy to sum; t is scratch.
 func dot(sum, t *big.Float, x, y []big.Float) {
 	for k := range x {
 		if x[k].Sign() != 0 && y[k].Sign() != 0 {
@@ -274,7 +273,6 @@ func rotate(b, v *Exact, p, q int) {
 	}
 }
 
-// orthonormalise replaces the rows by orthonormal ones and reports whether they were near.
 func (e *Exact) orthonormalise() bool {
 	t, s := new(big.Float), new(big.Float)
 	for i := range e.Rows {

@@ -36,7 +36,6 @@ func TestHardFlagsAreTrue(t *testing.T) {
 	}
 }
 
-// A residual is at most about 1 for what is right, huge for one wrong entry.
 func TestResidualsTellRightFromWrong(t *testing.T) {
 	for _, e := range []float64{1, 1e150, 1e-150} {
 		a := scaled(diag(4, 9, 16), e)
@@ -65,7 +64,6 @@ func TestResidualsTellRightFromWrong(t *testing.T) {
 	}
 }
 
-// A write to the padding is seen whatever it does, and what is read there spoils a sum.
 func TestCheckPadSeesStrayWrites(t *testing.T) {
 	other := PadSym(Sym(4, 1), 0)
 	for name, write := range map[string]func(x *float64){
@@ -90,7 +88,6 @@ func TestCheckPadSeesStrayWrites(t *testing.T) {
 	}
 }
 
-// recorder counts errors instead of failing.
 type recorder struct {
 	testing.TB
 	errors int

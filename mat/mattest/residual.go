@@ -153,7 +153,6 @@ func copyOf(a *mat.Dense) *mat.Dense {
 	return c
 }
 
-// exponent returns the e with max |a| in [2^(e−1), 2^e), 0 for the zero matrix.
 func exponent(a *mat.Dense) int {
 	m := 0.0
 	for i := range a.Rows {

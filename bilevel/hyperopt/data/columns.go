@@ -28,7 +28,6 @@ type table struct {
 	lines []int // of the rows, in the file
 }
 
-// wide says whether the options allow more than numbers.
 func (o *ReadOptions) wide() bool {
 	return o.Categorical || o.Impute != "" || len(o.Drop) > 0 || o.Columns != nil
 }
@@ -97,7 +96,6 @@ func middle(numbers []float64, how string) float64 {
 	return numbers[(n-1)/2]/2 + numbers[n/2]/2
 }
 
-// lineError is an error with the line that it belongs to.
 type lineError struct {
 	line int
 	err  error

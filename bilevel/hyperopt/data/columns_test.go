@@ -96,7 +96,6 @@ func TestReadCSVColumnsRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, `ReadOptions.Impute: "zero"`)
 }
 
-// What is wrong is an error for errors.Is, besides its text.
 func TestSyntaxErrorsAre(t *testing.T) {
 	all := []error{ErrNoLabel, ErrNoHeader, ErrNoPair, ErrCell, ErrLabel, ErrThirdLabel, ErrMissing, ErrNaN, ErrNumber}
 	for text, want := range map[string][]error{

@@ -101,7 +101,6 @@ func TestReadCSVLatin1(t *testing.T) {
 	assert.Equal(t, []string{"a", "", ""}, unnamed.Features)
 }
 
-// zeros is an endless text of one digit.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// layout says which columns of a CSV file are read.
 type layout struct {
 	names  []string // of all columns, trimmed and in UTF-8
 	target int      // the column of labels, −1 for none
@@ -170,7 +169,6 @@ func (l *layout) pick(columns []int) []string {
 	return names
 }
 
-// cleaned returns copies of names, trimmed and in UTF-8.
 func cleaned(names []string) []string {
 	clean := make([]string, len(names)) // copies: the reader uses the memory of names again
 	for j, s := range names {

@@ -197,7 +197,6 @@ func (s *scanner) nextLine() error {
 	}
 }
 
-// fill moves unconsumed bytes to the front and reads more behind them.
 func (s *scanner) fill() error {
 	s.end = copy(s.buf, s.buf[s.pos:s.end])
 	s.pos = 0

@@ -14,7 +14,6 @@ var (
 	errRange = errors.New("value is too large for a float64")
 )
 
-// pow10 holds the powers of ten that are exact float64s.
 var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
 	1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
@@ -80,7 +79,6 @@ func parseSlow[T text](t T) (float64, error) {
 	return v, nil
 }
 
-// isMissing knows the usual spellings of a missing value; NaN has its own message.
 func isMissing(s string) bool {
 	switch s {
 	case "", "?", "NA", "na", "N/A", "n/a", "NULL", "null":

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// random is n sparse rows, with labels ±1 or real ones.
 func random(rng *rand.Rand, n, dim int, regression bool) *Data {
 	d := &Data{Name: "random", Dim: dim, RowPtr: []int{0}}
 	for i := range n {
@@ -197,7 +196,6 @@ func TestFitScaler(t *testing.T) {
 	}
 }
 
-// No square overflows or is lost, whatever the size of a feature.
 func TestStandardiseFarScales(t *testing.T) {
 	values := []float64{1, -2, 0, 4.5, 3}
 	plain := &Data{Dim: 1, RowPtr: []int{0}}

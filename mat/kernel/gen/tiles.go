@@ -71,12 +71,10 @@ func (t tile) upperPacked() {
 	t.subtract()
 }
 
-// put writes a line.
 func (t tile) put(text string, args ...any) {
 	fmt.Fprintln(t.out, t.rewrite(fmt.Sprintf(text, args...)))
 }
 
-// row returns the names of the sums of a row.
 func (t tile) row(i int) string {
 	var names []string
 	for j := range t.vectors {
@@ -85,13 +83,11 @@ func (t tile) row(i int) string {
 	return strings.Join(names, ", ")
 }
 
-// sums declares the sums and the operands.
 func (t tile) sums() {
 	t.put("var %s, %s, %s, %s simd.Float64s", t.row(0), t.row(1), t.row(2), t.row(3))
 	t.put("var x, %s simd.Float64s", t.operands())
 }
 
-// operands returns the names of the vectors of b.
 func (t tile) operands() string { return "y0, y1, y2"[:4*t.vectors-2] }
 
 // steps writes out n inner indices, and goes on. MulAdd overwrites its receiver: y is copied for
@@ -138,7 +134,6 @@ func (t tile) steps(n int) {
 	}
 }
 
-// load reads the vector with index i of an array.
 func (t tile) load(array string, i int) string {
 	return fmt.Sprintf("simd.LoadFloat64s(%s[%d:%d])", array, i*t.lanes, (i+1)*t.lanes)
 }
