@@ -156,12 +156,11 @@ func (o *options) report(w io.Writer, list []Result) {
 		all.add(&r)
 	}
 	last := len(o.marks()) - 1
-	streams := 0
-	chance := 0.0
+	streams, chance := 0, 0.0
 	for _, r := range ran {
-		if v := math.NaN(); r.Stream {
+		if r.Stream {
 			streams++
-			if v = r.ratio(last); !math.IsNaN(v) && !math.IsInf(v, 1) {
+			if v := r.ratio(last); !math.IsNaN(v) && !math.IsInf(v, 1) {
 				chance += beyond(float64(len(r.Runs)*max(r.Runs[0].Free, 1)), within)
 			}
 		}
@@ -230,9 +229,8 @@ func (o *options) tables(w io.Writer, ran []Result) {
 			groups[name].add(&ran[i])
 		}
 		slices.Sort(names)
-		fmt.Fprintf(tw, "by %s\tproblems\truns\tdiverged\tworse\tno limit", by.name)
-		fmt.Fprint(tw, "\tover the limit 50, 95, 100 %")
-		fmt.Fprintln(tw, "\tleft of a sum: 50, 95, 100 %\tevaluations 50, 95 %\tµs 50 %")
+		fmt.Fprintf(tw, "by %s\tproblems\truns\tdiverged\tworse\tno limit\tover the limit 50, 95, 100 %%"+
+			"\tleft of a sum: 50, 95, 100 %%\tevaluations 50, 95 %%\tµs 50 %%\n", by.name)
 		for _, name := range names {
 			g := groups[name]
 			fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d", name, g.problems, g.runs, g.failed, g.worse, g.noLimit)

@@ -219,13 +219,9 @@ func (s *sum) descend(set bilevel.Set, x []float64) (Stationary, error) {
 
 // positive makes b's eigenvalues positive, those near 0 larger, and returns the least as it was.
 func positive(b *mat.Dense) (float64, error) {
-	d := b.Rows
-	sym := mat.NewSym(d)
-	for i := range d {
-		copy(sym.Data[i*sym.Stride:], b.Data[i*b.Stride:i*b.Stride+i+1])
-	}
+	d, sym := b.Rows, mat.AsSym(b)
 	var e eig.Symmetric
-	if err := e.Factor(sym); err != nil {
+	if err := e.Factor(&sym); err != nil {
 		return 0, err
 	}
 	values, vt := e.Values(), e.VectorsT()
@@ -274,15 +270,7 @@ func nearest(s []float64, set bilevel.Set, x, h []float64, b *mat.Dense) {
 		from, to := -size, size
 		for ; at(from) < 0; from *= 2 {
 		}
-		for ; at(to) > 0; to *= 2 {
-		}
-		for range 100 {
-			if mid := (from + to) / 2; at(mid) > 0 {
-				from = mid
-			} else {
-				to = mid
-			}
-		}
+		bisect(at, from, to)
 		return
 	case bilevel.Ball: // (B + λI)(x + s) = Bx − h, centre 0, by bisection
 		balled(s, c, x, h, b)
@@ -292,36 +280,35 @@ func nearest(s []float64, set bilevel.Set, x, h []float64, b *mat.Dense) {
 }
 
 func balled(s []float64, c bilevel.Ball, x, h []float64, b *mat.Dense) {
-	d := len(x)
-	rhs := make([]float64, d)
+	rhs := make([]float64, len(x))
 	mat.MulVec(rhs, b, x)
 	mat.Axpy(rhs, -1, h)
-	sym := mat.NewSym(d)
+	sym := mat.AsSym(b)
 	var f chol.Cholesky
-	at := func(lambda float64) float64 {
-		for i := range d {
-			copy(sym.Data[i*sym.Stride:], b.Data[i*b.Stride:i*b.Stride+i+1])
-		}
-		mat.AddIdentity(sym, lambda)
-		if f.Factor(sym) != nil {
+	beyond := func(lambda float64) float64 {
+		if f.FactorShifted(&sym, -lambda) != nil {
 			return math.Inf(1)
 		}
 		f.SolveVec(s, rhs)
-		return mat.Norm(s)
+		return mat.Norm(s) - c.Radius
 	}
-	if at(0) > c.Radius {
-		from, to := 0.0, 1.0
-		for ; at(to) > c.Radius; to *= 2 {
-		}
-		for range 100 {
-			if mid := (from + to) / 2; at(mid) > c.Radius {
-				from = mid
-			} else {
-				to = mid
-			}
-		}
+	if beyond(0) > 0 {
+		bisect(beyond, 0, 1)
 	}
 	mat.Axpy(s, -1, x)
+}
+
+// bisect calls f, which falls, ever closer to its zero in [from, to], or beyond a to > 0.
+func bisect(f func(t float64) float64, from, to float64) {
+	for ; f(to) > 0; to *= 2 {
+	}
+	for range 100 {
+		if mid := (from + to) / 2; f(mid) > 0 {
+			from = mid
+		} else {
+			to = mid
+		}
+	}
 }
 
 // boxed writes the least of hᵀs + ½sᵀBs over lo ≤ s ≤ hi: coordinate sweeps, each followed by a
