@@ -63,8 +63,7 @@ func testAccuracy(t *testing.T) {
 	l.Check(t)
 }
 
-// checkPivots finds the least r, a power of two, for which A ± r·n·eps·D² is, or is not, positive
-// definite.
+// checkPivots finds the least power of two r at which A ± r·n·eps·D² changes definiteness.
 func checkPivots(l *mattest.Ledger, a *mat.Sym, positive bool, where string) {
 	sign, name := -1.0, "pivots, no"
 	if positive {

@@ -58,8 +58,7 @@ func testFailedDowndateLeavesTheFactor(t *testing.T) {
 		require.NoError(t, c.Factor(s))
 		before := factorOf(t, &c)
 		for p := range n {
-			// With x = L·q, the leading block of order k of A − xxᵀ is positive definite while
-			// ‖q_0…q_k−1‖ < 1.
+			// With x = L·q, blocks of A − xxᵀ are positive definite while ‖q_0…q_k−1‖ < 1.
 			q, x := make([]float64, n), make([]float64, n)
 			for i := range p {
 				q[i] = 0.7 / math.Sqrt(float64(p))

@@ -32,8 +32,7 @@ const (
 	ByQL                     // QL rotations
 )
 
-// Tridiagonal returns the eigenvalues below mu with their eigenvectors in rows; ok is false where
-// the tridiagonal form declines.
+// Tridiagonal returns the eigenpairs below mu; ok is false where the form declines.
 func Tridiagonal(a *mat.Sym, mu float64, by Vectors) (lambda []float64, z *mat.Dense, ok bool) {
 	m, err := maxAbs(a)
 	if err != nil {

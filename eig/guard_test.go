@@ -31,8 +31,7 @@ func TestOrthonormal(t *testing.T) {
 	}
 }
 
-// Second differences have eigenvalues 2 − 2·cos(jπ/(n+1)): improved from rough, doubled and wrong
-// ones.
+// Second differences have eigenvalues 2 − 2·cos(jπ/(n+1)); guesses are rough, doubled or wrong.
 func TestImprove(t *testing.T) {
 	const n = 20
 	exact := func(j int) float64 { return 2 - 2*math.Cos(float64(j)*math.Pi/(n+1)) }

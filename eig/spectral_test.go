@@ -31,8 +31,7 @@ func hardTridiagonal() map[string]*mat.Sym {
 	wilkinson := func(i int) float64 { return math.Abs(float64(i%21) - 10) }
 	cases := map[string]*mat.Sym{
 		"second difference": tridiagonal(100, constant(2), constant(-1)),
-		// pairs of eigenvalues that agree to 14 digits (Wilkinson, The Algebraic Eigenvalue
-		// Problem, 5.45)
+		// eigenvalues that agree to 14 digits (Wilkinson, The Algebraic Eigenvalue Problem, 5.45)
 		"Wilkinson": tridiagonal(21, wilkinson, constant(1)),
 		// hollow, eigenvalues −(n−1), −(n−3), …, n−1 (Kac, Sylvester, Clement)
 		"Clement":       tridiagonal(50, constant(0), func(i int) float64 { return math.Sqrt(float64((i + 1) * (49 - i))) }),
@@ -41,8 +40,7 @@ func hardTridiagonal() map[string]*mat.Sym {
 		"nearly split":  tridiagonal(64, func(i int) float64 { return float64(i % 4) }, func(i int) float64 { return math.Pow(10, -float64(i%20)) }),
 		"one big entry": tridiagonal(30, func(i int) float64 { return 1 }, func(i int) float64 { return map[bool]float64{true: 1e10, false: 1e-3}[i == 13] }),
 	}
-	// Wilkinson's matrices glued by small entries: clusters (Dhillon, Parlett, Vömel, BIT 45
-	// (2005))
+	// Wilkinson's, glued: clusters (Dhillon, Parlett, Vömel, BIT 45 (2005))
 	for _, glue := range []float64{1e-4, 1e-8, 1e-12, 1e-15} {
 		cases[fmt.Sprintf("glued %g", glue)] = tridiagonal(105, wilkinson, func(i int) float64 {
 			if i%21 == 20 {
@@ -127,8 +125,7 @@ func around(q *mat.Dense, width float64, seed uint64) (a, p *mat.Sym) {
 	return a, mattest.Compose(q, lambda)
 }
 
-// dst1 and dct4 are sine and cosine transforms, symmetric and their own inverses: (A + I)/2 is the
-// projection onto {X ⪰ 0}.
+// dst1 and dct4 are symmetric and their own inverses: (A + I)/2 projects onto {X ⪰ 0}.
 func dst1(n int) *mat.Sym {
 	return transform(n, func(i, j float64) float64 { return math.Sin((i + 1) * (j + 1) * math.Pi / float64(n+1)) }, n+1)
 }

@@ -22,8 +22,7 @@ func times2(s *mat.Sym, k int) *mat.Sym {
 	return s
 }
 
-// Results of subnormal matrices are those of a multiple by a power of two, up to their own
-// rounding.
+// Results are those of a multiple by a power of two, up to their own rounding.
 func TestSubnormal(t *testing.T) {
 	routes := map[eig.Route]int{}
 	for _, k := range []int{-420, -980, -1022, -1030, -1044, -1070} { // even, for square roots

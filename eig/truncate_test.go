@@ -38,8 +38,7 @@ func inner(a *mat.Sym, sa float64, b *mat.Sym, sb float64) float64 {
 	return s
 }
 
-// requireProjection: feasible, ⟨A − P, P − Z⟩ ≥ 0 for feasible Z, and a second projection changes
-// nothing.
+// requireProjection: feasible, ⟨A − P, P − Z⟩ ≥ 0 for feasible Z, and idempotent.
 func requireProjection(t *testing.T, a, p *mat.Sym, mu float64) {
 	t.Helper()
 	n, unit := a.N, scaleOf(a, mu)

@@ -18,8 +18,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// guarded writes to its first of equal matrices, unless it only reads; that may be the arguments in
-// may.
+// guarded takes equal matrices; it writes to the first, which those in may are allowed to be.
 type guarded struct {
 	f     any
 	reads bool

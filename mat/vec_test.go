@@ -78,8 +78,7 @@ func TestMulVecForms(t *testing.T) {
 	})
 }
 
-// An infinite entry gives infinities, not NaN, where it takes part: no tile multiplies it by a zero
-// of its own.
+// An infinite entry gives infinities, not NaN: no tile multiplies it by a zero of its own.
 func TestInfStaysInf(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{1, 2, 3, 4, 5, 8, 17, 33, 65, 81} {

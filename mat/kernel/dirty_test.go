@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where upper halves of vector registers may be in use, the compiled kernels have no SSE write,
-// call or return, which costs as much as a product of order 10 on Intel.
+// No SSE write, call or return stands where upper halves of vector registers may be in use.
 func TestUpperHalvesAreClean(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command")

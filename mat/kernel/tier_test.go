@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A build that asks for vector kernels must get them; for portable ones, leave GOEXPERIMENT=simd
-// out or add -tags purego.
+// A build that asks for vector kernels must get them (else: no GOEXPERIMENT, or -tags purego).
 func TestToolchain(t *testing.T) {
 	require.False(t, Dropped, "GOEXPERIMENT=simd is set, but the vector kernels were not tried with %s: "+
 		"the portable ones run. See KERNELS.md on letting a release in", runtime.Version())
