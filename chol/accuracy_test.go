@@ -12,7 +12,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// The constants that the documentation of this package gives, in the units given there.
 var constants = map[string]float64{
 	"factor":         4,
 	"factor, scaled": 4,
@@ -31,8 +30,7 @@ var constants = map[string]float64{
 
 func TestAccuracy(t *testing.T) { chol.EachKernel(t, testAccuracy) }
 
-// testAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of
-// small matrices.
+// Every bound holds against arithmetic of 320 bits, on a long list of small matrices.
 func testAccuracy(t *testing.T) {
 	count := 3000
 	switch {
@@ -65,8 +63,7 @@ func testAccuracy(t *testing.T) {
 	l.Check(t)
 }
 
-// checkPivots finds how far A is from what Factor says of it: the least r, a power of two, for
-// which A ± r·n·eps·D² is, or is not, positive definite.
+// checkPivots finds the least power of two r at which A ± r·n·eps·D² changes definiteness.
 func checkPivots(l *mattest.Ledger, a *mat.Sym, positive bool, where string) {
 	sign, name := -1.0, "pivots, no"
 	if positive {
@@ -95,7 +92,6 @@ func checkFactor(t *testing.T, l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, 
 	}
 }
 
-// checkAnswers holds what is computed from the factor against e, the exact factor.
 func checkAnswers(l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, e *mattest.Exact, where string) {
 	n := float64(a.N)
 	exact, inverse := mattest.ExactSym(a), e.CholeskySolve(mattest.Identity(a.N))
@@ -130,7 +126,6 @@ func checkAnswers(l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, e *mattest.Ex
 	}
 }
 
-// checkUpdate holds L̃L̃ᵀ against LLᵀ ± xxᵀ.
 func checkUpdate(t *testing.T, l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, seed uint64, where string) {
 	n := float64(a.N)
 	x := mattest.Vec(a.N, seed)
@@ -160,8 +155,7 @@ func checkUpdate(t *testing.T, l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, 
 	}
 }
 
-// A pivot that is left over from cancellation has no digits; the factor must nevertheless be made
-// of that one number everywhere.
+// A pivot left by cancellation has no digits; the factor must use that one number everywhere.
 func TestPivotsWithoutDigits(t *testing.T) { chol.EachKernel(t, testPivotsWithoutDigits) }
 
 func testPivotsWithoutDigits(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// Factor and SolveVec are measured in bench, beside their peers; here is what it leaves out.
 var benchSizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 
 func each(b *testing.B, flops func(n float64) float64, f func(b *testing.B, n int)) {
@@ -25,8 +24,6 @@ func each(b *testing.B, flops func(n float64) float64, f func(b *testing.B, n in
 
 func cubed3(n float64) float64 { return n * n * n / 3 }
 
-// BenchmarkPosDef is the certificate on a matrix of condition number 100, which no shortcut
-// decides.
 func BenchmarkPosDef(b *testing.B) {
 	each(b, cubed3, func(b *testing.B, n int) {
 		lambda := make([]float64, n)
@@ -43,7 +40,6 @@ func BenchmarkPosDef(b *testing.B) {
 	})
 }
 
-// BenchmarkSolve is n right-hand sides.
 func BenchmarkSolve(b *testing.B) {
 	each(b, func(n float64) float64 { return 2 * n * n * n }, func(b *testing.B, n int) {
 		var c chol.Cholesky

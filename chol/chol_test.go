@@ -140,7 +140,6 @@ func testFactorShiftedIsFactorOfTheDifference(t *testing.T) {
 	}
 }
 
-// The pivot that an error names is the first leading block that is not positive definite.
 func TestErrorNamesThePivot(t *testing.T) { chol.EachKernel(t, testErrorNamesThePivot) }
 
 func testErrorNamesThePivot(t *testing.T) {
@@ -252,7 +251,6 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 	}
 }
 
-// Rows that overlap, and one memory seen with two strides, give no numbers.
 func TestAliasing(t *testing.T) {
 	var c chol.Cholesky
 	require.NoError(t, c.Factor(mattest.SPD(3, 1)))
@@ -277,7 +275,6 @@ func TestAliasing(t *testing.T) {
 	assert.True(t, c.Valid())
 }
 
-// What is asked in between does not change the bits of an answer.
 func TestQuestionsLeaveTheFactor(t *testing.T) {
 	chol.EachKernel(t, func(t *testing.T) {
 		for _, n := range orders {
@@ -297,7 +294,7 @@ func TestQuestionsLeaveTheFactor(t *testing.T) {
 	})
 }
 
-// A pivot whose reciprocal overflows is none; both questions give the same answer.
+// A pivot whose reciprocal overflows is none, for Factor and PosDef.
 func TestSubnormalPivot(t *testing.T) {
 	chol.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{1, 4, 7} {

@@ -7,9 +7,9 @@ import (
 	"stable/mat/kernel"
 )
 
-// Cholesky holds the factor of a symmetric positive definite matrix A = L·Lᵀ. Its zero value holds
-// no factor and is ready for use. After a failed Factor, and after PosDef, it holds no factor
-// either: Valid is false, and methods that need a factor panic.
+// Cholesky holds the factor of a symmetric positive definite A = L·Lᵀ. Its zero value, and one
+// after a failed Factor or after PosDef, holds none: Valid is false, and methods that need a factor
+// panic.
 type Cholesky struct {
 	f     mat.Dense
 	lower bool // the lower triangle of f is L, as the portable kernels factor
@@ -23,7 +23,7 @@ type Cholesky struct {
 // Valid reports whether c holds a factor.
 func (c *Cholesky) Valid() bool { return c.valid }
 
-// Order returns the order n of the factor that c holds, and 0 if it holds none.
+// Order returns the order of the factor, 0 if there is none.
 func (c *Cholesky) Order() int {
 	if !c.valid {
 		return 0
@@ -31,8 +31,8 @@ func (c *Cholesky) Order() int {
 	return c.f.Rows
 }
 
-// LTo sets dst = L, lower triangular with positive diagonal; the entries above the diagonal become
-// 0. It panics if dst is not n × n, or if c holds no factor. It does not allocate.
+// LTo sets dst = L, lower triangular with positive diagonal, 0 above it. It panics if dst is not n
+// × n, or without a factor. It does not allocate.
 func (c *Cholesky) LTo(dst *mat.Dense) {
 	if !c.valid {
 		panic("chol: LTo: no factor")
@@ -54,7 +54,7 @@ func (c *Cholesky) LTo(dst *mat.Dense) {
 	}
 }
 
-// LogDet returns log det A = 2·Σ log L_ii, 0 for order 0. It panics if c holds no factor.
+// LogDet returns log det A = 2·Σ log L_ii, 0 for order 0. It panics without a factor.
 func (c *Cholesky) LogDet() float64 {
 	if !c.valid {
 		panic("chol: LogDet: no factor")
@@ -66,8 +66,7 @@ func (c *Cholesky) LogDet() float64 {
 	return 2 * s
 }
 
-// needUpper copies U from L, if it is missing. L stays, so that solves give the same bits before
-// and after. n²/2 moves.
+// needUpper copies U from L, if missing; L stays, so that solves keep their bits. n²/2 moves.
 func (c *Cholesky) needUpper() {
 	if c.upper {
 		return
@@ -81,9 +80,8 @@ func (c *Cholesky) needUpper() {
 	c.upper = true
 }
 
-// reset grows the memory for order n: whole strips of 4 rows, of an odd number of whole vectors of
-// 8 columns, so that vectors have no special case at the edges, and rows of a power of two do not
-// compete for the same lines of the cache.
+// reset grows the memory for order n: whole strips of 4 rows, of an odd number of vectors of 8
+// columns, so that vectors have no edge cases and rows do not compete for cache lines.
 func (c *Cholesky) reset(n int) {
 	c.valid = false
 	if c.f.Data == nil || c.f.Rows != n {

@@ -12,12 +12,10 @@ const (
 	maxCondSteps = 5  // cap on the steps of a climb, as ITMAX in LAPACK's dlacn2
 )
 
-// Cond returns the condition number κ₁ = ‖A‖₁·‖A⁻¹‖₁, at least 1, and 1 for order 0: κ₁ itself,
-// except for rounding, up to order 32, and the product of two estimates from below for larger
-// orders, each the best of three climbs by the method of Hager and Higham; the package comment says
-// how far below was observed. It panics if c holds no factor. It does not allocate. About n³ flops
-// up to order 32, and 50n² above. (Higham, Accuracy and Stability, algorithm 15.1; LAPACK dpocon,
-// dlacn2.)
+// Cond returns κ₁ = ‖A‖₁·‖A⁻¹‖₁ ≥ 1, 1 for order 0: itself, but for rounding, up to order 32;
+// beyond, the product of two estimates from below, the best of three climbs each (see the package
+// comment). It panics without a factor. It does not allocate. About n³ flops up to order 32, 50n²
+// above. (Higham, Accuracy and Stability, algorithm 15.1; LAPACK dpocon, dlacn2.)
 func (c *Cholesky) Cond() float64 {
 	if !c.valid {
 		panic("chol: Cond: no factor")
@@ -29,7 +27,6 @@ func (c *Cholesky) Cond() float64 {
 	return max(1, c.estimate())
 }
 
-// exact returns the product of the norms of A and A⁻¹, both of which it forms.
 func (c *Cholesky) exact() float64 {
 	var memory [condExact * condExact]float64
 	s := mat.Sym{N: c.f.Rows, Stride: condExact, Data: memory[:]}
@@ -44,7 +41,6 @@ func (c *Cholesky) exact() float64 {
 	return norm * c.norm1(&s)
 }
 
-// norm1 returns ‖s‖₁, the largest sum of a row.
 func (c *Cholesky) norm1(s *mat.Sym) float64 {
 	sums := c.work[:s.N]
 	clear(sums)
@@ -70,7 +66,6 @@ func (c *Cholesky) estimate() float64 {
 
 func (c *Cholesky) solveVec(x []float64) { c.SolveVec(x, x) }
 
-// mulVec sets x = A·x = Uᵀ·(U·x) in place.
 func (c *Cholesky) mulVec(x []float64) {
 	for i := range x {
 		x[i] = mat.Dot(c.f.Row(i)[i:], x[i:])
@@ -82,9 +77,9 @@ func (c *Cholesky) mulVec(x []float64) {
 	}
 }
 
-// climbs estimates the 1-norm of the symmetric operator B that apply applies in place, by the best
-// of three climbs: from the mean of all columns, as Higham's, from the given column, and from a
-// vector without a pattern, since both may be orthogonal to what makes a matrix of integers large.
+// climbs estimates the 1-norm of the symmetric B that apply applies in place, from three starts:
+// the mean of all columns (Higham), the given column, and a vector without a pattern, since both
+// may be orthogonal to what makes B large.
 func (c *Cholesky) climbs(apply func(x []float64), column int) float64 {
 	x := c.work[:c.f.Rows]
 	for i := range x {
@@ -102,8 +97,8 @@ func (c *Cholesky) climbs(apply func(x []float64), column int) float64 {
 	return max(est, c.climb(apply))
 }
 
-// climb ascends the convex function ‖Bx‖₁ over the unit ball: from c.work[:n], scaled, to a vertex,
-// and then from vertex to vertex.
+// climb ascends the convex ‖Bx‖₁ over the unit ball: from c.work[:n], scaled, from vertex to
+// vertex.
 func (c *Cholesky) climb(apply func(x []float64)) float64 {
 	n := c.f.Rows
 	x, sign := c.work[:n], c.work[n:2*n]
@@ -116,7 +111,7 @@ func (c *Cholesky) climb(apply func(x []float64)) float64 {
 	signs(sign, x)
 	last := -1
 	for range maxCondSteps {
-		// The gradient of ‖Bx‖₁ is B·sign(Bx): its largest entry names the next vertex.
+		// The largest entry of the gradient B·sign(Bx) names the next vertex.
 		copy(x, sign)
 		apply(x)
 		j := argmax(x)
@@ -136,8 +131,7 @@ func (c *Cholesky) climb(apply func(x []float64)) float64 {
 	return est
 }
 
-// largest returns the index of the largest diagonal entry of A = UᵀU: ‖A‖₁ is at most n times that
-// entry.
+// largest returns the index of A's largest diagonal entry, which is at least ‖A‖₁/n.
 func (c *Cholesky) largest() int {
 	d := c.work[:c.f.Rows]
 	clear(d)
@@ -149,8 +143,7 @@ func (c *Cholesky) largest() int {
 	return argmax(d)
 }
 
-// smallest returns the index of the smallest diagonal entry of U: that of A⁻¹ is at least the
-// square of its reciprocal.
+// smallest returns the index of U's smallest diagonal entry u: that of A⁻¹ is at least 1/u².
 func (c *Cholesky) smallest() int {
 	m := 0
 	for i := range c.f.Rows {
@@ -161,7 +154,6 @@ func (c *Cholesky) smallest() int {
 	return m
 }
 
-// signs sets s = sign(x), and reports whether that changed s.
 func signs(s, x []float64) (changed bool) {
 	for i, v := range x {
 		v = math.Copysign(1, v)

@@ -12,8 +12,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// Cond is ‖A‖₁‖A⁻¹‖₁, taken from the explicit inverse, up to order 32. The estimate never exceeds
-// it, and is not below a third of it for these; two times of three it is that number.
+// Exact up to order 32; the estimate lies between a third and all of it, mostly the latter.
 func TestCondIsCloseToTheTrueOne(t *testing.T) { chol.EachKernel(t, testCondIsCloseToTheTrueOne) }
 
 func testCondIsCloseToTheTrueOne(t *testing.T) {
@@ -45,8 +44,7 @@ func testCondIsCloseToTheTrueOne(t *testing.T) {
 	require.GreaterOrEqual(t, exact, 200)
 }
 
-// Small integers make a start orthogonal, exactly, to all that makes A or A⁻¹ large: the estimate
-// must not rest on one. Cond is right for these anyway up to order 32.
+// Small integers make a start orthogonal to all that makes A or A⁻¹ large.
 func TestCondOfIntegers(t *testing.T) {
 	var c chol.Cholesky
 	rng := mattest.Rand(1)

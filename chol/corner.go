@@ -6,16 +6,15 @@ import (
 	"stable/mat/kernel"
 )
 
-// A corner is the factor of a block of up to 4 × 4 on the diagonal, stored as the elimination that
-// divides by it. (For L in place of U, read columns for rows.)
+// A corner is the factor of a diagonal block up to 4 × 4, as the elimination that divides by it.
+// (For L in place of U, read columns for rows.)
 type corner struct {
 	kernel.Elimination
 	r0, r1, r2, r3 float64 // the diagonal of the factor; S_i are their reciprocals
 }
 
-// factor computes the corner of order w from the upper triangle of its block. It returns w, or the
-// index and value of the pivot that fails. The roots, 1/√d = √d·(1/d), are not on the chain from
-// pivot to pivot.
+// factor computes the corner of order w from its upper triangle, and returns w, or the index and
+// value of the failing pivot. Roots, 1/√d = √d·(1/d), are off the chain between pivots.
 func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 float64) (k int, pivot float64) {
 	if w < 3 {
 		*c = corner{}
@@ -68,9 +67,8 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	return 4, 0
 }
 
-// put writes the factor of the corner, except its first row off the diagonal, into four rows of U:
-// the numbers that the elimination was computed from, since another one, rounded otherwise, could
-// give a negative pivot where cancellation left little of one.
+// put writes the corner's factor, except its first row off the diagonal, into four rows of U: the
+// very numbers of the elimination, since others could give a negative pivot after cancellation.
 func (c *corner) put(u0, u1, u2, u3 []float64) {
 	u0[0] = c.r0
 	u1[1], u1[2], u1[3] = c.r1, -c.M12*c.r1, -c.M13*c.r1
@@ -78,6 +76,5 @@ func (c *corner) put(u0, u1, u2, u3 []float64) {
 	u3[3] = c.r3
 }
 
-// usable reports whether d is a pivot: positive, finite, and not so small that its reciprocal is
-// not.
+// usable reports whether d is positive, finite, and has a finite reciprocal.
 func usable(d float64) bool { return d >= 0x1p-1022 && d <= math.MaxFloat64 }

@@ -8,8 +8,7 @@ import (
 	"stable/mat"
 )
 
-// Gaussian-process regression (Rasmussen, Williams, 2006, algorithm 2.1): K + σ²I = LLᵀ gives the
-// weights, the predictions with their variances, and the log marginal likelihood.
+// Gaussian-process regression (Rasmussen, Williams, 2006, algorithm 2.1) with K + σ²I = LLᵀ.
 func Example_gaussianProcess() {
 	kernel := func(s, t float64) float64 { return math.Exp(-0.5 * (s - t) * (s - t)) }
 	t := []float64{-2, -1, 0, 1, 2}
@@ -46,8 +45,6 @@ func Example_gaussianProcess() {
 	// log likelihood -4.47
 }
 
-// A Kalman filter for a point that moves with a constant velocity and whose position is measured:
-// every step is matrix products and a Cholesky factorisation of the innovation's covariance.
 func Example_kalmanFilter() {
 	f := mat.Dense{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 1, 0, 1}} // position += velocity
 	h := mat.Dense{Rows: 1, Cols: 2, Stride: 2, Data: []float64{1, 0}}       // the position is seen

@@ -8,7 +8,6 @@ import (
 	"stable/mat/kernel"
 )
 
-// EachKernel runs f once for every implementation of the kernels in this build.
 func EachKernel(t *testing.T, f func(t *testing.T)) {
 	defer kernel.SetLanes(kernel.Lanes())
 	for _, n := range kernel.AllLanes() {
@@ -17,10 +16,8 @@ func EachKernel(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// Dominant is the first question of PosDef.
 func Dominant(a *mat.Sym, shift float64) bool { return dominant(a, shift, make([]float64, a.N)) }
 
-// CondEstimate is what Cond returns beyond order 32.
 func CondEstimate(c *Cholesky) float64 {
 	c.needUpper()
 	return max(1, c.estimate())

@@ -5,13 +5,12 @@ import (
 	"stable/mat/kernel"
 )
 
-// Factor computes the factor of a = L·Lᵀ. The lower triangle of a is read; a is not modified and
-// may be reused at once. A matrix that is not positive definite or not finite gives a
-// *NotPosDefError, and c then holds no factor. It allocates only if a is larger than every matrix
-// before, and for the error. n³/3 flops. (Golub and Van Loan 4.2; LAPACK dpotrf.)
+// Factor computes the factor of a = L·Lᵀ from a's lower triangle, only read. A matrix not positive
+// definite or not finite gives a *NotPosDefError, and c then holds no factor. It allocates at a
+// larger order than ever, and for the error. n³/3 flops. (Golub, Van Loan 4.2; LAPACK dpotrf.)
 func (c *Cholesky) Factor(a *mat.Sym) error { return c.factorShifted("chol: Factor", a, 0) }
 
-// FactorShifted computes the factor of a − shift·I, which is not formed; otherwise as Factor.
+// FactorShifted factors a − shift·I, which is not formed; else as Factor.
 func (c *Cholesky) FactorShifted(a *mat.Sym, shift float64) error {
 	return c.factorShifted("chol: FactorShifted", a, shift)
 }
@@ -28,8 +27,6 @@ func (c *Cholesky) factorShifted(name string, a *mat.Sym, shift float64) error {
 	return nil
 }
 
-// factor sets the factor of a − shift·I, and returns n, or the index and value of the first pivot
-// that is not positive and finite.
 func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) {
 	c.upper = kernel.UpperOn(a.N)
 	c.lower = !c.upper

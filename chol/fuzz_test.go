@@ -13,7 +13,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// seeds are small matrices, as mattest.Bytes reads them.
 var seeds = [][]byte{
 	{}, {1, 0, 4}, {2, 0, 4, 0, 2, 0, 3, 1}, {3, 0, 4, 0, 2, 0, 5, 0, 1, 0, 1, 0, 9}, {2, 6, 0, 0, 1, 0, 1}, {2, 0, 1,
 		6, 1, 0, 1}, {1, 6, 5}, {2, 6, 6, 6, 6, 6, 6},
@@ -21,7 +20,6 @@ var seeds = [][]byte{
 		0, 0, 0, 0, 0, 0, 4},
 }
 
-// below is what underflow adds to a bound.
 const below = 0x1p-1060
 
 func FuzzFactor(f *testing.F) {
@@ -90,7 +88,6 @@ func FuzzFactor(f *testing.F) {
 	})
 }
 
-// requireBits compares bit by bit, NaN too.
 func requireBits(t *testing.T, want, got []float64) {
 	t.Helper()
 	require.Len(t, got, len(want))

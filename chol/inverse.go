@@ -5,9 +5,9 @@ import (
 	"stable/mat/kernel"
 )
 
-// Inverse sets dst = A⁻¹; only its lower triangle is written. It panics if dst is not of order n,
-// or if c holds no factor. It does not allocate. 2n³/3 flops. (LAPACK dpotri.) To apply A⁻¹,
-// SolveVec is cheaper and more accurate.
+// Inverse writes A⁻¹ to dst's lower triangle. It panics if dst is not of order n, or without a
+// factor. It does not allocate. 2n³/3 flops. (LAPACK dpotri.) To apply A⁻¹, SolveVec is cheaper and
+// more accurate.
 func (c *Cholesky) Inverse(dst *mat.Sym) {
 	if !c.valid {
 		panic("chol: Inverse: no factor")
@@ -23,7 +23,7 @@ func (c *Cholesky) Inverse(dst *mat.Sym) {
 	c.square(dst)
 }
 
-// invertTrans sets dst = W = U⁻ᵀ, lower triangular, row by row:
+// invertTrans sets dst = W = U⁻ᵀ, lower triangular, by rows:
 //
 //	W_i = (e_i − Σ_{k<i} U_ki·W_k) / U_ii
 func (c *Cholesky) invertTrans(dst *mat.Sym) {
@@ -50,7 +50,7 @@ func (c *Cholesky) invertTrans(dst *mat.Sym) {
 	}
 }
 
-// square sets dst = WᵀW for the lower triangular W that it holds:
+// square replaces the lower triangular W in dst by WᵀW:
 //
 //	row i = Σ_{k≥i} W_ki·W_k, and the rows from i on are still those of W
 func (c *Cholesky) square(dst *mat.Sym) {

@@ -6,8 +6,7 @@ import (
 )
 
 // factorLower sets L = chol(a − shift·I) in the lower triangle of l, and returns n, or the index
-// and value of the first pivot that is not positive and finite. It goes by panels of three columns,
-// each made from all columns on its left (left-looking):
+// and value of the first unusable pivot. It is left-looking, by panels of three columns:
 //
 //	for j ≤ i: L_ij = (A_ij − Σ_{p<j} L_ip·L_jp) / L_jj, with L_jj = √ for i = j
 func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
@@ -23,8 +22,8 @@ func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, val
 	return n, 0
 }
 
-// lower computes the w ≤ 3 columns from j on in the rows where they cross the diagonal, and c for
-// the rows below. It returns w, or the index of the failing pivot among them and its value.
+// lower computes c and the w ≤ 3 columns from j on where they cross the diagonal. It returns w, or
+// the index and value of the failing pivot.
 func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k int, pivot float64) {
 	// The last row that exists stands in for one that does not.
 	j1, j2 := j+min(1, w-1), j+min(2, w-1)
@@ -52,8 +51,7 @@ func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k 
 	return w, 0
 }
 
-// below computes columns j to j+2 of L in the rows below their corner: −Σ_{p<j} L_ip·L_jp first,
-// then (A_ij − …)·C⁻ᵀ for the corner C.
+// below computes columns j to j+2 of L below their corner C: (A_ij − Σ_{p<j} L_ip·L_jp)·C⁻ᵀ.
 func (c *corner) below(l []float64, ld, j int, a *mat.Sym) {
 	rows := a.N - j - 3
 	if rows <= 0 {

@@ -7,11 +7,10 @@ import (
 	"stable/mat/kernel"
 )
 
-// PosDef reports whether a − shift·I is positive definite to working precision: whether
-// FactorShifted(a, shift) succeeds. It factors only if neither the diagonal (an entry ≤ shift says
-// no) nor Gershgorin's discs (right of 0, they say yes; Golub and Van Loan 7.2.1) decide. a is
-// read. A matrix or shift that is not finite gives false. c holds no factor afterwards. It
-// allocates only if a is larger than every matrix before. At most n³/3 flops.
+// PosDef reports whether FactorShifted(a, shift) succeeds, factoring only where neither the
+// diagonal (an entry ≤ shift: no) nor Gershgorin's discs (right of 0: yes; Golub, Van Loan 7.2.1)
+// decide. a is only read. A matrix or shift not finite gives false. c holds no factor afterwards.
+// It allocates at a larger order than ever. At most n³/3 flops.
 func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
 	if kernel.Torn(a.N, a.N, a.Stride) {
 		panic("chol: PosDef" + kernel.MsgTorn)
@@ -29,8 +28,8 @@ func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
 	return p == a.N
 }
 
-// dominant reports whether a_ii − shift > Σ_{j≠i} |a_ij| holds for every i, with a margin for
-// rounding. It begins with the longest row, the last, and stops at the first that is not dominant.
+// dominant reports a_ii − shift > Σ_{j≠i} |a_ij| for every i, with a margin for rounding, from the
+// last row on.
 func dominant(a *mat.Sym, shift float64, below []float64) bool {
 	clear(below)
 	margin := 1 + 2*float64(a.N+2)*0x1p-53

@@ -12,8 +12,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// For a matrix of known spectrum, a − shift·I is positive definite just below the smallest
-// eigenvalue and not just above it.
 func TestPosDefFindsTheSmallestEigenvalue(t *testing.T) {
 	chol.EachKernel(t, testPosDefFindsTheSmallestEigenvalue)
 }
@@ -40,8 +38,6 @@ func testPosDefFindsTheSmallestEigenvalue(t *testing.T) {
 	}
 }
 
-// A diagonal that all passes, and rows whose dominance fails in the first row looked at, in the
-// last, or in none.
 func TestPosDefAgreesWithFactor(t *testing.T) { chol.EachKernel(t, testPosDefAgreesWithFactor) }
 
 func testPosDefAgreesWithFactor(t *testing.T) {
@@ -60,9 +56,7 @@ func testPosDefAgreesWithFactor(t *testing.T) {
 	}
 }
 
-// Dominance has a margin for rounding: where each diagonal entry is the sum of its row, or a few
-// units in the last place more, Factor may fail; and a sum may drop many terms that are small
-// beside one.
+// At the edge of dominance Factor may fail, and a sum may drop many small terms.
 func TestPosDefOnTheEdgeOfDominance(t *testing.T) {
 	chol.EachKernel(t, testPosDefOnTheEdgeOfDominance)
 }

@@ -5,8 +5,8 @@ import (
 	"stable/mat/kernel"
 )
 
-// SolveVec sets dst = A⁻¹·b. b is read; dst may be b, and must not overlap it otherwise. It panics
-// if a length is not n, or if c holds no factor. It does not allocate. 2n² flops. (LAPACK dpotrs.)
+// SolveVec sets dst = A⁻¹·b; dst may be b. It panics if a length is not n, or without a factor. It
+// does not allocate. 2n² flops. (LAPACK dpotrs.)
 func (c *Cholesky) SolveVec(dst, b []float64) {
 	if !c.valid {
 		panic("chol: SolveVec: no factor")
@@ -22,9 +22,8 @@ func (c *Cholesky) SolveVec(dst, b []float64) {
 	}
 }
 
-// Solve sets dst = A⁻¹·B for an n × m matrix b. b is read; dst may be b, and must not overlap it
-// otherwise. It panics if b does not have n rows or dst is not of b's size, or if c holds no
-// factor. It does not allocate. 2n²·m flops.
+// Solve sets dst = A⁻¹·B for b of n × m; dst may be b. It panics if the sizes do not match, or
+// without a factor. It does not allocate. 2n²·m flops.
 func (c *Cholesky) Solve(dst, b *mat.Dense) {
 	if !c.valid {
 		panic("chol: Solve: no factor")
@@ -47,7 +46,6 @@ func (c *Cholesky) Solve(dst, b *mat.Dense) {
 	}
 }
 
-// forward sets dst = L⁻¹·b.
 func (c *Cholesky) forward(dst, b []float64) {
 	if c.lower {
 		mat.SolveLowerVec(dst, &c.f, b)

@@ -2,10 +2,10 @@ package chol
 
 import "math"
 
-// Update turns the factor of A into that of A + x·xᵀ. x is not modified. An x with a square that is
-// not finite gives a *NotPosDefError. On error c still holds the factor of A, unchanged. It panics
-// if len(x) is not n, or if c holds no factor. It does not allocate, except for the error. 3n²
-// flops. (LINPACK dchud; Golub and Van Loan 6.5.4.)
+// Update turns the factor of A into that of A + x·xᵀ; x is only read. An x with a square that is
+// not finite gives a *NotPosDefError, and the factor stays. It panics if len(x) is not n, or
+// without a factor. It allocates for the error alone. 3n² flops. (LINPACK dchud; Golub, Van Loan
+// 6.5.4.)
 func (c *Cholesky) Update(x []float64) error {
 	if !c.valid {
 		panic("chol: Update: no factor")
@@ -39,10 +39,10 @@ func (c *Cholesky) Update(x []float64) error {
 	return nil
 }
 
-// Downdate turns the factor of A into that of A − x·xᵀ. x is not modified. If that is not positive
-// definite to working precision, or x not finite, it gives a *NotPosDefError, and c still holds the
-// factor of A, unchanged. It panics if len(x) is not n, or if c holds no factor. It does not
-// allocate, except for the error. 4n² flops. (LINPACK dchdd; Golub and Van Loan 6.5.4.)
+// Downdate turns the factor of A into that of A − x·xᵀ; x is only read. If that is not positive
+// definite to working precision, or x not finite, it gives a *NotPosDefError, and the factor stays.
+// It panics if len(x) is not n, or without a factor. It allocates for the error alone. 4n² flops.
+// (LINPACK dchdd; Golub, Van Loan 6.5.4.)
 func (c *Cholesky) Downdate(x []float64) error {
 	if !c.valid {
 		panic("chol: Downdate: no factor")
@@ -51,8 +51,8 @@ func (c *Cholesky) Downdate(x []float64) error {
 	if len(x) != n {
 		panic("chol: Downdate: dimension mismatch")
 	}
-	// A − xxᵀ = Uᵀ(I − ppᵀ)U with Uᵀp = x: its leading block of order k is positive definite as
-	// long as rest = 1 − ‖p[:k]‖² > 0.
+	// A − xxᵀ = Uᵀ(I − ppᵀ)U, Uᵀp = x: its leading block of order k is positive definite while rest
+	// = 1 − ‖p[:k]‖² > 0.
 	p, cs := c.work[:n], c.work[n:2*n]
 	c.forward(p, x)
 	rest := 1.0
@@ -73,7 +73,7 @@ func (c *Cholesky) Downdate(x []float64) error {
 		cs[i], p[i] = rho/h, p[i]/h
 		rho = h
 	}
-	// The same rotations on the rows of U, with a row below them that starts as 0 and ends as xᵀ.
+	// The same rotations on the rows of U, and a row below that goes from 0 to xᵀ.
 	w := c.work[2*n : 3*n]
 	clear(w)
 	for i := n - 1; i >= 0; i-- {

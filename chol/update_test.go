@@ -58,8 +58,7 @@ func testFailedDowndateLeavesTheFactor(t *testing.T) {
 		require.NoError(t, c.Factor(s))
 		before := factorOf(t, &c)
 		for p := range n {
-			// With x = L·q, the leading block of order k of A − xxᵀ is positive definite where
-			// ‖q_0…q_k−1‖ < 1: up to row p.
+			// With x = L·q, blocks of A − xxᵀ are positive definite while ‖q_0…q_k−1‖ < 1.
 			q, x := make([]float64, n), make([]float64, n)
 			for i := range p {
 				q[i] = 0.7 / math.Sqrt(float64(p))
@@ -88,7 +87,6 @@ func testFailedDowndateLeavesTheFactor(t *testing.T) {
 	}
 }
 
-// The factor of A + x·xᵀ is in range, even where that matrix is not.
 func TestUpdateBeyondTheRange(t *testing.T) {
 	const n = 3
 	var c, big chol.Cholesky

@@ -6,8 +6,8 @@ import (
 )
 
 // factorUpper sets U = Lᵀ of a − shift·I in the upper triangle of f.U, and returns n, or the index
-// and value of the first pivot that is not positive and finite. It is the same left-looking
-// elimination as factorLower, transposed for vectors along the rows of U (kernel.Upper).
+// and value of the first unusable pivot: factorLower transposed, with vectors along the rows
+// (kernel.Upper).
 func factorUpper(f *kernel.Upper, a *mat.Sym, shift float64) (pivot int, value float64) {
 	loadUpper(f.U, f.Ld, a, shift)
 	u, ld, n := f.U, f.Ld, f.N
@@ -25,7 +25,6 @@ func factorUpper(f *kernel.Upper, a *mat.Sym, shift float64) (pivot int, value f
 	return n, 0
 }
 
-// loadUpper sets the upper triangle of u to that of a − shift·I.
 func loadUpper(u []float64, ld int, a *mat.Sym, shift float64) {
 	n := a.N
 	i := 0
@@ -37,7 +36,6 @@ func loadUpper(u []float64, ld int, a *mat.Sym, shift float64) {
 			d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
 			at += ld
 		}
-		// What is left is the corner.
 		d := u[i*ld+i:]
 		d[0] -= shift
 		d = d[ld:]

@@ -15,7 +15,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// The constants that the documentation of this package gives, in the units given there.
 var constants = map[string]float64{
 	"eigenvalues":              4,
 	"eigenvalues, relative":    4,
@@ -34,8 +33,7 @@ var constants = map[string]float64{
 	"solve":                    4,
 }
 
-// TestAccuracy holds every bound of the package against arithmetic of 320 bits, on a long list of
-// small matrices.
+// Every bound holds against arithmetic of 320 bits, on a long list of small matrices.
 func TestAccuracy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -68,7 +66,6 @@ func testAccuracy(t *testing.T) {
 	l.Check(t)
 }
 
-// accuracy holds one matrix at a time.
 type accuracy struct {
 	l      *mattest.Ledger
 	where  string
@@ -91,13 +88,11 @@ func (c *accuracy) jacobi(t *testing.T, a *mat.Sym) {
 	c.decomposition(a, &c.s, names)
 }
 
-// decomposition is what Jacobi and Symmetric hold.
 type decomposition interface {
 	Values() []float64
 	VectorsT() *mat.Dense
 }
 
-// decomposition holds the values and vectors in e against the bounds of these names.
 func (c *accuracy) decomposition(a *mat.Sym, e decomposition, names [3]string) {
 	unit := float64(a.N) * mattest.Eps
 	norm := norm(a)
@@ -111,8 +106,7 @@ func (c *accuracy) decomposition(a *mat.Sym, e decomposition, names [3]string) {
 	c.l.See(names[2], v.MulTrans(v).Sub(mattest.Identity(a.N)).Norm(), unit, c.where)
 }
 
-// relative holds the eigenvalues of a positive definite matrix against relative bounds, in units of
-// n·eps·κ(D⁻¹AD⁻¹).
+// relative holds the eigenvalues of a positive definite matrix to units of n·eps·κ(D⁻¹AD⁻¹).
 func (c *accuracy) relative(a *mat.Sym) {
 	if c.lambda[0].Sign() <= 0 {
 		return
@@ -137,7 +131,6 @@ func (c *accuracy) relative(a *mat.Sym) {
 	}
 }
 
-// someMu is a mu below, among, near or above the eigenvalues.
 func (c *accuracy) someMu(a *mat.Sym, seed uint64) float64 {
 	rng := mattest.Rand(seed)
 	low, high := mattest.Float(c.lambda[0]), mattest.Float(c.lambda[a.N-1])
@@ -161,7 +154,7 @@ func (c *accuracy) someMu(a *mat.Sym, seed uint64) float64 {
 	return low + (high-low)*rng.Float64()
 }
 
-// truncate holds the projection against the exact one, P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ.
+// truncate compares with the exact P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ.
 func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) eig.Route {
 	n := float64(a.N)
 	unit := n * mattest.Eps * (norm(a) + math.Sqrt(n)*math.Abs(mu))
@@ -205,8 +198,7 @@ func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) eig.Route {
 	return rep.Route
 }
 
-// floor finds how far below mu the spectrum of p goes, up to a factor of 2: p − mu·I + r·unit·I
-// must be positive definite.
+// floor finds, up to a factor of 2, the r from which p − mu·I + r·unit·I is positive definite.
 func (c *accuracy) floor(p *mat.Sym, mu, unit float64) {
 	r := 0x1p-4
 	for ; r < 1e6; r *= 2 {
@@ -218,7 +210,6 @@ func (c *accuracy) floor(p *mat.Sym, mu, unit float64) {
 	c.l.See("floor", r, 1, c.where)
 }
 
-// solve holds P⁻¹·b against the bound of its residual.
 func (c *accuracy) solve(t *testing.T, p *mat.Sym) {
 	b, x := mattest.Vec(p.N, 3), make([]float64, p.N)
 	if c.tr.SolveVec(x, b) != nil {
@@ -229,7 +220,6 @@ func (c *accuracy) solve(t *testing.T, p *mat.Sym) {
 	c.l.See("solve", residual.Norm(), float64(p.N)*mattest.Eps*norm(p)*xe.Norm(), c.where)
 }
 
-// distance is |v − exact|.
 func distance(v float64, exact *big.Float) float64 {
 	d := new(big.Float).SetPrec(320).SetFloat64(v)
 	return math.Abs(mattest.Float(d.Sub(d, exact)))

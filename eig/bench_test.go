@@ -27,9 +27,6 @@ func must(err error) {
 	}
 }
 
-// BenchmarkClear is a truncation that finds nothing to clip, of a matrix that is no more than
-// positive definite: a Cholesky factorisation must tell, since the diagonal does not. Beside it,
-// that factorisation by itself.
 func BenchmarkClear(b *testing.B) {
 	each(b, func(b *testing.B, n int) {
 		lambda := make([]float64, n)
@@ -53,7 +50,6 @@ func BenchmarkClear(b *testing.B) {
 	})
 }
 
-// few is mattest.Sym shifted so that k eigenvalues are below mu, which is half-way to the next one.
 func few(n, k int, mu float64) *mat.Sym {
 	a := mattest.Sym(n, uint64(n))
 	var e eig.Symmetric
@@ -62,11 +58,8 @@ func few(n, k int, mu float64) *mat.Sym {
 	return a
 }
 
-// apart has three eigenvalues that lie well below 0.1, -1, −2 and −3, and the others from 1 to 2.
 func apart(n int) *mat.Sym { return spiked(n, -3, -2, -1) }
 
-// BenchmarkRoutes runs each route of Truncate by itself: the crossovers in the package are read
-// from it.
 func BenchmarkRoutes(b *testing.B) {
 	const mu = 0.1
 	tri, jac := eig.RouteTridiagonal, eig.RouteJacobi

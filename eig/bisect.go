@@ -2,17 +2,16 @@ package eig
 
 import "math"
 
-// sturm returns how many eigenvalues of the unreduced tridiagonal matrix with diagonal d and
-// squared off-diagonal e2 are below x: the number of negative pivots of T − x·I. A pivot 0 makes
-// the next one infinite, which leaves the count correct (Demmel, Dhillon and Ren, Electron. Trans.
-// Numer. Anal. 3 (1995)).
+// sturm counts the eigenvalues below x of an unreduced tridiagonal matrix with diagonal d and
+// squared off-diagonal e2: the negative pivots of T − x·I. A pivot 0 makes the next infinite, and
+// the count stays correct (Demmel, Dhillon, Ren, Electron. Trans. Numer. Anal. 3 (1995)).
 func sturm(d, e2 []float64, x float64) int {
 	k, _, _, _ := sturm4(d, e2, x, x, x, x)
 	return k
 }
 
-// sturm4 is sturm at four points, by q_i = d_i − x − e²_{i−1}/q_{i−1}. The divisions at one point
-// depend on each other; those at four points run side by side.
+// sturm4 is sturm at four points side by side, q_i = d_i − x − e²_{i−1}/q_{i−1}, to overlap
+// divisions.
 func sturm4(d, e2 []float64, x0, x1, x2, x3 float64) (k0, k1, k2, k3 int) {
 	b := 0.0
 	q0, q1, q2, q3 := 1.0, 1.0, 1.0, 1.0
@@ -31,9 +30,8 @@ func sturm4(d, e2 []float64, x0, x1, x2, x3 float64) (k0, k1, k2, k3 int) {
 	return
 }
 
-// lowest writes the eigenvalues of (d, e2) below mu to the front of values, ascending, with an
-// absolute accuracy of about eps·norm, and +Inf to the rest. Each pass over T cuts an interval into
-// five. norm bounds ‖T‖₂.
+// lowest writes the eigenvalues below mu to the front of values, ascending, to about eps·norm, and
+// +Inf to the rest; norm bounds ‖T‖₂. Each pass cuts an interval into five.
 func lowest(values, d, e2 []float64, mu, norm float64) {
 	k := sturm(d, e2, mu)
 	bound := norm * (1 + 8*eps)

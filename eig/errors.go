@@ -5,14 +5,13 @@ import (
 	"fmt"
 )
 
-// ErrNotFinite matches the error for a matrix with a NaN or an infinite entry, or for such a mu.
+// ErrNotFinite matches the error for a matrix entry, or a mu, that is NaN or infinite.
 var ErrNotFinite = errors.New("eig: not finite")
 
 // ErrNoConvergence matches the error for an iteration that reached its cap.
 var ErrNoConvergence = errors.New("eig: no convergence")
 
-// NotFiniteError names the first entry, by rows of the lower triangle, that is NaN or infinite; mu
-// itself is entry (−1, −1).
+// NotFiniteError names the first such entry by rows of the lower triangle; mu is (−1, −1).
 type NotFiniteError struct {
 	I, J  int
 	Value float64

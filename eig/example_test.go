@@ -7,9 +7,6 @@ import (
 	"stable/mat"
 )
 
-// A matrix of correlations that was put together from pieces need not be positive semidefinite. The
-// nearest matrix with eigenvalues of at least 0.05 is found without a full decomposition where few
-// eigenvalues are below.
 func ExampleTruncator() {
 	a := mat.Sym{N: 3, Stride: 3, Data: []float64{
 		1, 0, 0,
@@ -31,7 +28,7 @@ func ExampleTruncator() {
 	//  -0.617  0.617   1.283]
 }
 
-// Two masses between three springs: the squares of the frequencies, and who moves how in each mode.
+// Two masses between three springs: squared frequencies and modes.
 func ExampleSymmetric() {
 	a := mat.Sym{N: 2, Stride: 2, Data: []float64{
 		2, 0,
@@ -54,8 +51,6 @@ func ExampleSymmetric() {
 	//  0.707   0.707]
 }
 
-// Eigenvalues and eigenvectors by Jacobi's method: the small ones to full relative accuracy, where
-// the matrix determines them.
 func ExampleJacobi() {
 	a := mat.Sym{N: 2, Stride: 2, Data: []float64{
 		1e-20, 0,

@@ -2,8 +2,7 @@ package eig
 
 import "stable/mat"
 
-// TruncateBy is Truncate by one route, without certificate or fallback; ok is false where the route
-// declines.
+// TruncateBy is Truncate by one route, uncertified; ok is false where that declines.
 func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report, ok bool) {
 	m, err := maxAbs(a)
 	if err != nil {
@@ -25,7 +24,6 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 	return rep, ok
 }
 
-// Vectors is a way to eigenvectors of a tridiagonal matrix.
 type Vectors int
 
 const (
@@ -34,8 +32,7 @@ const (
 	ByQL                     // QL rotations
 )
 
-// Tridiagonal returns the eigenvalues below mu and their eigenvectors, in rows, by the tridiagonal
-// form; ok is false where that declines.
+// Tridiagonal returns the eigenpairs below mu; ok is false where the form declines.
 func Tridiagonal(a *mat.Sym, mu float64, by Vectors) (lambda []float64, z *mat.Dense, ok bool) {
 	m, err := maxAbs(a)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// seeds are small matrices, as mattest.Bytes reads them.
 var seeds = [][]byte{
 	{}, {1, 0, 4}, {2, 0, 4, 0, 2, 0, 3, 1}, {3, 0, 4, 0, 2, 0, 5, 0, 1, 0, 1, 0, 9}, {2, 6, 0, 0, 1, 0, 1}, {2, 0, 1,
 		6, 1, 0, 1}, {1, 6, 5}, {2, 6, 6, 6, 6, 6, 6},
@@ -21,8 +20,7 @@ var seeds = [][]byte{
 	{5, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1},
 }
 
-// below is what underflow adds to a bound, and above is where the norm of a matrix is so near
-// overflow that nothing is promised.
+// below is underflow's share of a bound; from above on, nothing is promised.
 const (
 	below = 0x1p-1060
 	above = 0x1p1020
@@ -151,8 +149,6 @@ func FuzzTruncate(f *testing.F) {
 	})
 }
 
-// refused reports whether there was an error, which must be there for a matrix that is not finite,
-// and for no other.
 func refused(t *testing.T, a *mat.Sym, err error) bool {
 	if mattest.FiniteSym(a) {
 		require.NoError(t, err)

@@ -12,9 +12,8 @@ import (
 	"stable/mat/mattest"
 )
 
-// The guards that no matrix is known to need: here what they look at is doctored.
+// The guards that no matrix is known to need look at doctored values here.
 
-// TestOrthonormal doctors one or two rows of an orthonormal basis.
 func TestOrthonormal(t *testing.T) {
 	const n, k = 30, 7
 	var p probe
@@ -32,8 +31,7 @@ func TestOrthonormal(t *testing.T) {
 	}
 }
 
-// TestImprove improves eigenvalues of 2, −1 (second differences), 2 − 2·cos(jπ/(n+1)): from rough
-// ones, from one twice and from one that is not below mu.
+// Second differences have eigenvalues 2 − 2·cos(jπ/(n+1)); guesses are rough, doubled or wrong.
 func TestImprove(t *testing.T) {
 	const n = 20
 	exact := func(j int) float64 { return 2 - 2*math.Cos(float64(j)*math.Pi/(n+1)) }
@@ -60,8 +58,7 @@ func TestImprove(t *testing.T) {
 	assert.False(t, s.improve(z, []float64{exact(1), exact(1), exact(3)}, 0.3), "one twice")
 }
 
-// TestProbe doctors one vector, or one eigenvalue, of an invariant space; what it looks at is a
-// sum, so that no two errors may cancel each other.
+// The probe looks at a sum, where two errors may not cancel.
 func TestProbe(t *testing.T) {
 	const n, k = 30, 5
 	lambda := mattest.Vec(n, 1)
@@ -94,7 +91,6 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestRitzIsChecked doctors an eigenvalue that a Lanczos process has found.
 func TestRitzIsChecked(t *testing.T) {
 	const n = 64
 	a := mattest.Spectrum(append([]float64{-3, -2, -1}, slices.Repeat([]float64{1, 1.5}, (n-3)/2+1)...)[:n], 1)
@@ -109,8 +105,7 @@ func TestRitzIsChecked(t *testing.T) {
 	}
 }
 
-// TestCompleteHasAMargin: that P is below mu by no more than rounding is no sign of an eigenvalue
-// that was missed.
+// P below mu by no more than rounding is no sign of a missed eigenvalue.
 func TestCompleteHasAMargin(t *testing.T) {
 	const n, mu = 40, 0.1
 	for below, want := range map[float64]bool{0: true, 1: true, 3: false, 1e3: false, 1e10: false} {
@@ -125,8 +120,7 @@ func TestCompleteHasAMargin(t *testing.T) {
 	}
 }
 
-// TestStillBelowHasAMargin: along the eigenvector of the last matrix, A must be below mu by more
-// than Cholesky can be wrong, also where A − mu·I is small beside A.
+// A must be below mu by more than Cholesky can be wrong, also where A − mu·I is small beside A.
 func TestStillBelowHasAMargin(t *testing.T) {
 	const n = 20
 	for _, shift := range []float64{0, 1e6} {
@@ -155,8 +149,6 @@ func TestStillBelowHasAMargin(t *testing.T) {
 	}
 }
 
-// TestQLTakesOverWithoutAllocation: a Truncator that has taken the tridiagonal route has the room
-// for what twisted factorisations decline, with the matrix of P for a scratch.
 func TestQLTakesOverWithoutAllocation(t *testing.T) {
 	const n = 64
 	a, p := mattest.Sym(n, 1), mat.NewSym(n)
@@ -180,7 +172,6 @@ func TestQLTakesOverWithoutAllocation(t *testing.T) {
 	assert.LessOrEqual(t, mat.NormFrobSym(p), 16*eps*n*mat.NormFrobSym(a))
 }
 
-// TestSymmetricReportsNoConvergence doctors the tridiagonal form: of NaN, QL makes nothing.
 func TestSymmetricReportsNoConvergence(t *testing.T) {
 	const n = 9
 	var e Symmetric

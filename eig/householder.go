@@ -7,8 +7,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// reduction holds A = Q·T·Qᵀ with T tridiagonal and Q = H_{n−1}⋯H_1 a product of reflections H_i =
-// I − tau_i·v_i·v_iᵀ.
+// reduction holds A = Q·T·Qᵀ, T tridiagonal, Q = H_{n−1}⋯H_1, H_i = I − tau_i·v_i·v_iᵀ.
 type reduction struct {
 	n    int
 	ld   int       // distance of rows in a
@@ -23,7 +22,6 @@ type reduction struct {
 	spare []float64 // for back
 }
 
-// reserve grows the workspace for matrices of order n.
 func (r *reduction) reserve(n int) {
 	r.n, r.ld = n, stride(n)
 	r.a = grow(r.a, n*r.ld)
@@ -32,15 +30,13 @@ func (r *reduction) reserve(n int) {
 	r.spare = grow(r.spare, 3*n)
 }
 
-// tiny is the squared norm, relative to entries of size 1, below which a row counts as 0.
+// tiny is the squared norm below which a row counts as 0, beside entries of size 1.
 const tiny = 0x1p-400
 
-// reduce computes T and the reflections for scale·a, of the order that was reserved, whose entries
-// must be of size 1 or less.
-//
-// It goes from the last row to the first, so that each row to be annihilated is contiguous (EISPACK
-// tred2; LAPACK dsytd2 with uplo = 'U'). Each step makes one pass over the remaining triangle,
-// which applies the last update and multiplies by the next v. 4n³/3 flops.
+// reduce computes T and the reflections of scale·a, entries of size at most 1, in 4n³/3 flops. It
+// goes from the last row to the first, so that rows to annihilate are contiguous (EISPACK tred2;
+// LAPACK dsytd2, uplo = 'U'), with one pass over the triangle a step: the last update, then the
+// product with the next v.
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	n, ld := r.n, r.ld
 	for i := range n {
@@ -80,8 +76,7 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	}
 }
 
-// reflector overwrites x with the v, last entry 1, of the reflection that takes x to (0, …, 0,
-// beta), and returns beta and tau (dlarfg).
+// reflector overwrites x with the v, last entry 1, of the reflection to (0, …, 0, beta) (dlarfg).
 func reflector(x []float64) (beta, tau float64) {
 	last := len(x) - 1
 	alpha := x[last]
@@ -99,7 +94,6 @@ func reflector(x []float64) (beta, tau float64) {
 	return beta, (beta - alpha) / beta
 }
 
-// rank2 sets x = x − f·w − g·v, over the length of x.
 func rank2(x []float64, f float64, w []float64, g float64, v []float64) {
 	w, v = w[:len(x)], v[:len(x)]
 	for j, a := range x {
@@ -107,8 +101,7 @@ func rank2(x []float64, f float64, w []float64, g float64, v []float64) {
 	}
 }
 
-// pass sets A = A − v·wᵀ − w·vᵀ on the leading triangle of order m, and y = A·x with the result,
-// two rows at a time.
+// pass sets A = A − v·wᵀ − w·vᵀ on the leading triangle of order m, then y = A·x, by two rows.
 func (r *reduction) pass(m int, v, w, x, y []float64) {
 	ld := r.ld
 	two := kernel.Rank2Mul
@@ -138,9 +131,8 @@ func (r *reduction) pass(m int, v, w, x, y []float64) {
 	}
 }
 
-// back replaces the rows x of z, k × n, by Q·x, from the basis of T to that of A: four at a time,
-// which stay in the first-level cache. The loop that applies one reflection also computes the
-// products with the next. 2kn² flops.
+// back replaces the rows x of z, k × n, by Q·x: four at a time, to stay in the first-level cache; a
+// loop applies one reflection and multiplies with the next. 2kn² flops.
 func (r *reduction) back(z *mat.Dense) {
 	n, k := r.n, z.Rows
 	if n < 2 {
@@ -152,7 +144,7 @@ func (r *reduction) back(z *mat.Dense) {
 	if k == 0 {
 		return
 	}
-	// Up to three rows are left; unused rows complete the group of two or four.
+	// Up to three rows are left; spare ones complete the group.
 	clear(r.spare)
 	if k <= 2 && r.plain() {
 		x1 := r.spare[:n]
@@ -173,7 +165,6 @@ func (r *reduction) back(z *mat.Dense) {
 	r.back4(x[0], x[1], x[2], x[3])
 }
 
-// back4 is back for four rows.
 func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 	n, ld := r.n, r.ld
 	reflect := kernel.Reflect
@@ -199,7 +190,6 @@ func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 	}
 }
 
-// back2 is back for two rows.
 func (r *reduction) back2(x0, x1 []float64) {
 	n, ld := r.n, r.ld
 	var s0, s1 float64 // products with v_h
@@ -219,10 +209,8 @@ func (r *reduction) back2(x0, x1 []float64) {
 	}
 }
 
-// plain reports whether all rows are too short for vectors.
 func (r *reduction) plain() bool { return !kernel.Reflects(r.n - 1) }
 
-// reflect2 is kernel.ReflectGo for two rows.
 func reflect2(x0, x1, v, u []float64, f0, f1 float64) (s0, s1 float64) {
 	n := len(v)
 	x0, x1, u = x0[:n], x1[:n], u[:n]
@@ -237,7 +225,6 @@ func reflect2(x0, x1, v, u []float64, f0, f1 float64) (s0, s1 float64) {
 	return
 }
 
-// axpy4 sets x_i = x_i + f_i·v, over the length of v.
 func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {
 	n := len(v)
 	x0, x1, x2, x3 = x0[:n], x1[:n], x2[:n], x3[:n]

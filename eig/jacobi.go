@@ -14,8 +14,7 @@ const (
 	maxSweeps = 60      // about ten are needed
 )
 
-// Jacobi holds an eigen-decomposition A = V·Λ·Vᵀ made by plane rotations. The zero value is ready
-// for use.
+// Jacobi is a decomposition A = V·Λ·Vᵀ by plane rotations. The zero value is ready for use.
 type Jacobi struct {
 	n, ld  int       // order and distance of rows
 	size   float64   // largest entry of A (scaled)
@@ -40,16 +39,15 @@ type JacobiReport struct {
 
 // Factor computes all eigenvalues and eigenvectors of a, n × n, by cyclic Jacobi rotations.
 //
-// Where a is positive definite (a Cholesky factorisation decides), pairs are rotated until |a_pq| ≤
-// eps·√(a_pp·a_qq): each eigenvalue, however small, then has a relative error of about
-// n·eps·κ(D⁻¹AD⁻¹) with D = diag(√a_ii), which no tridiagonal method achieves.
+// Where a Cholesky factorisation proves a positive definite, each eigenvalue, however small, has a
+// relative error of about n·eps·κ(D⁻¹AD⁻¹), D = diag(√a_ii), which no tridiagonal method achieves:
+// pairs are rotated until |a_pq| ≤ eps·√(a_pp·a_qq).
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). Nothing is allocated at an
-// order seen before. 7 sweeps at n = 14, 10 at n = 128, of 6n³ flops each if every pair is rotated;
-// half of that without vectors.
+// order seen before. 7 sweeps at n = 14, 10 at n = 128, of up to 6n³ flops; half without vectors.
 //
-// Source: Golub and Van Loan, Matrix Computations, section 8.5; Rutishauser, Numer. Math. 9 (1966);
-// the stopping rule is that of Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13 (1992).
+// Source: Golub, Van Loan, Matrix Computations, section 8.5; Rutishauser, Numer. Math. 9 (1966);
+// Demmel, Veselić, SIAM J. Matrix Anal. Appl. 13 (1992), the stopping rule.
 func (e *Jacobi) Factor(a *mat.Sym) (JacobiReport, error) {
 	return e.factor("eig: Jacobi.Factor", a, true)
 }
@@ -87,7 +85,6 @@ func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) (JacobiReport, er
 	return e.run(scale, e.chol.PosDef(&mat.Sym{N: e.n, Stride: e.ld, Data: e.a}, 0))
 }
 
-// reserve grows the workspace for a matrix of order n.
 func (e *Jacobi) reserve(n int) {
 	e.n, e.ld = n, stride(n)
 	e.a = grow(e.a, n*e.ld)
@@ -98,12 +95,12 @@ func (e *Jacobi) reserve(n int) {
 	}
 }
 
-// Values returns the eigenvalues, ascending, in e's own memory: they are overwritten by the next
-// factorisation. After a failure there are none.
+// Values returns the eigenvalues, ascending, in e's memory until the next factorisation; none after
+// a failure.
 func (e *Jacobi) Values() []float64 { return e.d }
 
-// VectorsT returns Vᵀ, n × n, in e's own memory: row i is the unit eigenvector of Values()[i]. It
-// panics after FactorValues or a failure.
+// VectorsT returns Vᵀ, n × n, in e's memory: row i belongs to Values()[i]. It panics after
+// FactorValues or a failure.
 func (e *Jacobi) VectorsT() *mat.Dense {
 	if !e.known {
 		panic("eig: Jacobi.VectorsT: no vectors")
@@ -111,11 +108,9 @@ func (e *Jacobi) VectorsT() *mat.Dense {
 	return &e.vt
 }
 
-// run sweeps until no pair is left to rotate, then sorts.
-//
-// A pair is negligible if |a_pq| ≤ eps·√|a_pp·a_qq|, or, where relative accuracy is impossible, if
-// |a_pq| ≤ eps·‖A‖_F/n. The first three sweeps skip entries that are small beside a large
-// off-diagonal part: later rotations would undo those (Rutishauser).
+// run sweeps until every |a_pq| ≤ eps·√|a_pp·a_qq|, or eps·‖A‖_F/n where relative accuracy is
+// impossible, then sorts. The first three sweeps skip entries small beside a large off-diagonal
+// part, which later rotations would undo (Rutishauser).
 func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 	off, norm := e.norms()
 	floor := eps * norm / float64(max(e.n, 1))
@@ -159,8 +154,7 @@ func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 	return rep, nil
 }
 
-// sweep rotates once at each pair p < q whose entry is above both thresholds. w holds row and
-// column p while q runs.
+// sweep rotates each pair p < q above both thresholds; w holds row and column p meanwhile.
 func (e *Jacobi) sweep(skip float64) {
 	n, ld, a, d, w := e.n, e.ld, e.a, e.d, e.w
 	for p := range n - 1 {
@@ -207,7 +201,6 @@ func (e *Jacobi) sweep(skip float64) {
 	}
 }
 
-// norms returns the Frobenius norms of the off-diagonal part and of the whole of e.a.
 func (e *Jacobi) norms() (off, norm float64) {
 	unit := power(e.size) // so that squares stay in the range
 	for i := range e.n {

@@ -12,7 +12,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// sizes go around the edges of the kernels' tiles.
 var sizes = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129}
 
 // bound is what residuals in units of n·eps·norm must stay below; see mattest.
@@ -27,7 +26,6 @@ func requireDecomposition(t *testing.T, a *mat.Sym, values []float64, vt *mat.De
 	assert.IsNonDecreasing(t, append([]float64{math.Inf(-1)}, values...))
 }
 
-// norm is ‖a‖_F.
 func norm(a *mat.Sym) float64 { return mat.NormFrobSym(a) }
 
 func TestJacobiHardList(t *testing.T) {
@@ -86,8 +84,7 @@ func TestJacobiIsExactOnADiagonal(t *testing.T) {
 	assert.Equal(t, []float64{-5, -1, 1e-300, 3, 4}, e.Values())
 }
 
-// TestJacobiLosesNothingToScaling: an eigenvalue may be as much smaller than ‖A‖ as the range of a
-// float64 allows.
+// An eigenvalue may be as small beside ‖A‖ as a float64 allows.
 func TestJacobiLosesNothingToScaling(t *testing.T) {
 	for _, d := range [][2]float64{
 		{1e-290, 1e91}, {1e-308, 1e16}, {0x1p-1074, 1}, {0x1p-1074, 1e-300}, {1e-290, 1e299},
@@ -102,8 +99,7 @@ func TestJacobiLosesNothingToScaling(t *testing.T) {
 	}
 }
 
-// TestJacobiStaysOrthogonal at larger orders: where eigenvalues are repeated there are twice as
-// many rotations as else, most of them by large angles.
+// Repeated eigenvalues take twice as many rotations, most by large angles.
 func TestJacobiStaysOrthogonal(t *testing.T) {
 	orders := []int{48, 64, 130}
 	if testing.Short() {
@@ -150,7 +146,6 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 	assert.PanicsWithValue(t, "eig: Truncator.Truncate: dimension mismatch", func() { _, _ = tr.Truncate(mat.NewSym(2), a, 0) })
 }
 
-// Rows that overlap, one memory seen with two strides, give no numbers.
 func TestAliasing(t *testing.T) {
 	a, torn := mattest.Sym(3, 1), mattest.Sym(3, 1)
 	torn.Stride = 0

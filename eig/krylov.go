@@ -5,8 +5,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// krylov finds a few eigenvalues of A far below mu, and their eigenvectors, by a Lanczos process
-// with A.
+// krylov finds a few eigenpairs far below mu by a Lanczos process with A.
 type krylov struct {
 	lanczos lanczos
 	full    full
@@ -21,12 +20,11 @@ const (
 	fullMost   = 224 // up to here, vectors of 512 bits multiply by both triangles faster
 )
 
-// krylovMost is the number of eigenvalues below mu up to which the process is tried.
 func krylovMost(n int) int { return min(n/16, 16) }
 
-// promises reports whether the process is worth a try: for large orders, where A may have few
-// eigenvalues below mu by its diagonal. It makes all the room that the process may need, because
-// how far it comes before it declines differs between matrices.
+// promises says whether a try pays: a large order with a diagonal that allows few eigenvalues below
+// mu. It makes the room for any length of the process, so that memory does not depend on the
+// matrix.
 func (s *krylov) promises(a *mat.Sym, mu float64) bool {
 	n := a.N
 	if n < krylovFrom {
@@ -52,7 +50,6 @@ func (s *krylov) promises(a *mat.Sym, mu float64) bool {
 
 func fullPays(n int) bool { return kernel.Lanes() == 8 && n <= fullMost }
 
-// operator returns A as an operator, with both triangles where that pays for the copy.
 func (s *krylov) operator(a *mat.Sym) operator {
 	if !fullPays(a.N) {
 		return product{a}
@@ -62,8 +59,7 @@ func (s *krylov) operator(a *mat.Sym) operator {
 	return &s.full
 }
 
-// ritz writes the eigenpairs that the process found to the rows of z and to lambda, and reports
-// whether they are accurate.
+// ritz writes the eigenpairs found to z and lambda, and reports whether they are accurate.
 func (s *krylov) ritz(x operator, z *mat.Dense, lambda []float64) bool {
 	all := s.lanczos.q.View(0, 0, s.lanczos.s.Cols, z.Cols)
 	mat.Mul(z, &s.lanczos.s, &all)
@@ -72,8 +68,8 @@ func (s *krylov) ritz(x operator, z *mat.Dense, lambda []float64) bool {
 	return s.invariant(x, z, lambda)
 }
 
-// invariant reports whether the rows of v are orthonormal and A·vᵀ = vᵀ·Λ: by one product, with a
-// combination of the rows.
+// invariant reports, by a product with one combination of the rows, whether v is orthonormal and
+// A·vᵀ = vᵀ·Λ.
 func (s *krylov) invariant(x operator, v *mat.Dense, lambda []float64) bool {
 	if !s.probe.orthonormal(v) {
 		return false

@@ -13,7 +13,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// spiked has n−len(negative) eigenvalues spread over [1, 2] and those of negative.
 func spiked(n int, negative ...float64) *mat.Sym {
 	lambda := append([]float64(nil), negative...)
 	for i := range n - len(negative) {
@@ -22,14 +21,12 @@ func spiked(n int, negative ...float64) *mat.Sym {
 	return mattest.Spectrum(lambda, uint64(n))
 }
 
-// bulk is spiked with all eigenvalues lower by 0.899, so that the others start right above 0.1.
 func bulk(n int, negative ...float64) *mat.Sym {
 	a := spiked(n, negative...)
 	mat.AddIdentity(a, -0.899)
 	return a
 }
 
-// fewBelow are matrices with a few eigenvalues below 0.1.
 func fewBelow() map[string]*mat.Sym {
 	cases := map[string]*mat.Sym{
 		"one":             spiked(100, -1),
@@ -76,8 +73,7 @@ func TestKrylov(t *testing.T) {
 	}
 }
 
-// TestKrylovIsRightOrDeclines: repeated eigenvalues, of which a Lanczos process sees one copy, and
-// all else on the hard list.
+// Of a repeated eigenvalue a Lanczos process sees one copy.
 func TestKrylovIsRightOrDeclines(t *testing.T) {
 	cases := map[string]*mat.Sym{
 		"repeated":     spiked(100, -1, -1, -1),
@@ -107,9 +103,6 @@ func TestKrylovIsRightOrDeclines(t *testing.T) {
 	}
 }
 
-// TestTruncateDoesNotDependOnHistory follows one Truncator through a sequence: whatever it tries
-// first, each result has the bits of a fresh one, on the edge too, where the smallest eigenvalues
-// are mu up to rounding.
 func TestTruncateDoesNotDependOnHistory(t *testing.T) {
 	const n, mu = 200, 0.1
 	var tr eig.Truncator
@@ -155,8 +148,7 @@ func TestTruncateDoesNotDependOnHistory(t *testing.T) {
 	}
 }
 
-// TestTruncateDoesNotDependOnHistoryAtAnyScale goes through pairs of matrices whose size, or whose
-// distance from mu, or the product of both, is next to over- or underflow.
+// Pairs whose size, distance from mu, or product of both is next to over- or underflow.
 func TestTruncateDoesNotDependOnHistoryAtAnyScale(t *testing.T) {
 	same := func(first, second *mat.Sym, mu float64, where string) {
 		t.Helper()
@@ -209,8 +201,6 @@ func TestTruncateDoesNotDependOnHistoryAtAnyScale(t *testing.T) {
 	}
 }
 
-// TestTruncateOnTheEdge truncates matrices with eigenvalues within rounding of mu, and their
-// projections again, with one Truncator for all.
 func TestTruncateOnTheEdge(t *testing.T) {
 	const mu = 0.1
 	for _, n := range []int{2, 5, 13, 30, 54} {

@@ -7,28 +7,24 @@ import (
 	"stable/mat/kernel"
 )
 
-// operator is a symmetric matrix X, given by its products: apply sets dst = X·x.
+// operator is a symmetric X by its products: apply sets dst = X·x.
 type operator interface{ apply(dst, x []float64) }
 
-// product is the operator A.
 type product struct{ a *mat.Sym }
 
 func (p product) apply(dst, x []float64) { mat.MulVecSym(dst, p.a, x) }
 
-// full is the operator A with both triangles stored.
 type full struct{ mat.Dense }
 
 func (f *full) apply(dst, x []float64) { mat.MulVecTrans(dst, &f.Dense, x) }
 
-// lanczos finds the eigenvalues of an operator X below a bound, few of them, from the Krylov space
-// of one start vector:
+// lanczos finds the few eigenvalues of X below a bound from the Krylov space of one vector:
 //
 //	X·q_m = beta_{m−1}·q_{m−1} + alpha_m·q_m + beta_m·q_{m+1},  T = Q·X·Qᵀ tridiagonal
 //
-// For an eigenpair (theta, s) of T, of order m, (theta, Qᵀ·s) is an eigenpair of X up to the
-// residual beta_m·|s_m|. Of a repeated eigenvalue it finds one eigenvector.
-//
-// Source: Parlett, The Symmetric Eigenvalue Problem, chapter 13, with full orthogonalisation.
+// An eigenpair (theta, s) of T, of order m, gives (theta, Qᵀ·s) with residual beta_m·|s_m|. Of a
+// repeated eigenvalue it finds one vector. Parlett, The Symmetric Eigenvalue Problem, chapter 13,
+// with full orthogonalisation.
 type lanczos struct {
 	q           mat.Dense // q_1, q_2, … in rows
 	alpha, beta []float64
@@ -38,7 +34,7 @@ type lanczos struct {
 	s           mat.Dense // eigenvectors of T in rows
 }
 
-// reserve grows the workspace for processes of any length that run allows for these arguments.
+// reserve grows the workspace for any length that run allows.
 func (l *lanczos) reserve(n, most, limit int) {
 	limit = steps(most, limit)
 	l.q.Data = grow(l.q.Data, (limit+1)*n)
@@ -48,14 +44,11 @@ func (l *lanczos) reserve(n, most, limit int) {
 	l.tri.reserve(limit)
 }
 
-// steps returns the most steps that a process may take.
 func steps(most, limit int) int { return min(limit, 4*most+28) }
 
-// run takes steps until the residuals of the Ritz vectors of all k eigenvalues of T below bound are
-// at the level of rounding: at most limit steps, and at most 4k + 28.
-//
-// It gives up early if it finds more than most eigenvalues, or none in four steps, or if the
-// residuals shrink too slowly.
+// run takes at most limit and 4k + 28 steps, until the k Ritz vectors of T below bound have
+// residuals at rounding. It gives up on more than most eigenvalues, on none in four steps, and
+// where residuals shrink too slowly.
 func (l *lanczos) run(x operator, n int, bound float64, most, limit int) (k int, ok bool) {
 	l.reserve(n, most, limit)
 	limit = steps(most, limit)
@@ -65,7 +58,7 @@ func (l *lanczos) run(x operator, n int, bound float64, most, limit int) (k int,
 	pivot, due := 0.0, 10
 	for m := 1; m <= limit; m++ {
 		l.step(x, m)
-		// The pivots of T − bound·I: as many are negative as T has eigenvalues below bound.
+		// T has as many eigenvalues below bound as T − bound·I has negative pivots.
 		alpha, beta := l.alpha[m-1], l.beta[m-1]
 		if m == 1 {
 			pivot = alpha - bound
@@ -99,7 +92,6 @@ func (l *lanczos) run(x operator, n int, bound float64, most, limit int) (k int,
 	return k, false
 }
 
-// start sets q_1.
 func (l *lanczos) start() {
 	q := l.q.Row(0)
 	v := 0.0
@@ -112,7 +104,7 @@ func (l *lanczos) start() {
 	normalize(q)
 }
 
-// step computes alpha_m, beta_m and q_{m+1}; beta_m = 0 if the space is invariant.
+// step computes alpha_m, beta_m and q_{m+1}; beta_m = 0 in an invariant space.
 func (l *lanczos) step(x operator, m int) {
 	q, w := l.q.Row(m-1), l.q.Row(m)
 	x.apply(w, q)
@@ -138,10 +130,8 @@ func (l *lanczos) step(x operator, m int) {
 
 const never = math.MaxInt / 2
 
-// left estimates how many steps after m it takes for the k Ritz vectors of T for the eigenvalues
-// below bound to converge, to residuals of the rounding of X: 0 if they have. It assumes that the
-// residuals shrink by the same factor in each step, from the first step at which the process can
-// have found every eigenvalue.
+// left estimates the steps still needed for the k Ritz vectors to converge, 0 if they have. It
+// takes residuals to shrink by one factor a step, from the first step that can have found all k.
 func (l *lanczos) left(m, k int, bound float64) int {
 	if !l.ritz(m, k, bound) {
 		return never
@@ -162,8 +152,7 @@ func (l *lanczos) left(m, k int, bound float64) int {
 	return never
 }
 
-// ritz computes the k eigenvalues of T, of order m, below bound, and their eigenvectors, by
-// improving those of the last call or, if that fails, from scratch.
+// ritz computes the k eigenpairs of T below bound, by improving the last ones or else from scratch.
 func (l *lanczos) ritz(m, k int, bound float64) bool {
 	l.tri.load(l.alpha[:m], l.beta[:m-1])
 	resize(&l.s, k, m)

@@ -10,7 +10,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// tally counts the products with an operator.
 type tally struct {
 	operator
 	products int
@@ -21,8 +20,6 @@ func (c *tally) apply(dst, x []float64) {
 	c.operator.apply(dst, x)
 }
 
-// TestLanczosEndsInAnInvariantSpace: of 2·I the process sees one eigenvector, with one product, and
-// can see no more.
 func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 	const n = 20
 	a := mat.NewSym(n)
@@ -45,8 +42,6 @@ func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 	}
 }
 
-// TestLanczosIsATridiagonalForm: the rows of Q are orthonormal, and Q·X·Qᵀ = T, however much X
-// spreads.
 func TestLanczosIsATridiagonalForm(t *testing.T) {
 	const n, steps = 54, 40
 	lambda := mattest.Vec(n, 1)
@@ -79,7 +74,6 @@ func TestLanczosIsATridiagonalForm(t *testing.T) {
 	}
 }
 
-// TestFullIsProduct: the two forms of the operator A agree up to rounding.
 func TestFullIsProduct(t *testing.T) {
 	for _, n := range []int{1, 7, 16, 17, 54, 64, 65, 100} {
 		a, x := mattest.PadSym(mattest.Sym(n, 1), 3), mattest.Vec(n, 2)
@@ -93,8 +87,7 @@ func TestFullIsProduct(t *testing.T) {
 	}
 }
 
-// TestLanczosSteps counts the products that three eigenvalues take which lie apart: at most two
-// more than the fewest after which it calls them converged.
+// At most two products more than the fewest after which three eigenvalues have converged.
 func TestLanczosSteps(t *testing.T) {
 	for _, n := range []int{54, 64, 100, 256} {
 		lambda := make([]float64, n)

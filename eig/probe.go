@@ -6,14 +6,12 @@ import (
 	"stable/mat"
 )
 
-// probe is a vector u of entries ±1. A few products with it check the rows of Z as a whole matrix
-// product would.
+// probe is a vector u of entries ±1, whose few products check the rows of Z together.
 type probe struct {
 	u     []float64
 	image []float64 // Zᵀ·u
 }
 
-// reserve grows the workspace for up to n rows of length n.
 func (p *probe) reserve(n int) {
 	p.image = grow(p.image, n)
 	if len(p.u) >= n {
@@ -25,8 +23,7 @@ func (p *probe) reserve(n int) {
 	}
 }
 
-// orthonormal probes Z·Zᵀ = I: ‖Z·Zᵀ·u − u‖_∞ must be of the order of rounding. It leaves Zᵀ·u in
-// image.
+// orthonormal tests ‖Z·Zᵀ·u − u‖_∞ at the level of rounding, and leaves Zᵀ·u in image.
 func (p *probe) orthonormal(z *mat.Dense) bool {
 	p.reserve(z.Cols)
 	u, tol := p.u[:z.Rows], 64*eps*float64(z.Cols+8)

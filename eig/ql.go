@@ -8,26 +8,20 @@ import (
 	"stable/mat/kernel"
 )
 
-// rotations is the workspace of QL with vectors.
 type rotations struct {
 	d, e []float64
 	sort sorter
 }
 
-// reserve grows the workspace for matrices of order n.
 func (q *rotations) reserve(n int) {
 	q.d, q.e = grow(q.d, n), grow(q.e, n)
 	q.sort.reserve(n)
 }
 
-// vectors sets the rows of z, n × n, to the eigenvectors of the symmetric tridiagonal matrix with
-// diagonal d and off-diagonal e, e[i] between i and i+1, in ascending order of the eigenvalues. An
-// off-diagonal entry up to tol counts as 0. It returns false if the iteration does not converge.
-// About 5n³ flops where nothing splits.
-//
-// The vectors are a product of rotations, orthonormal however close the eigenvalues are.
-//
-// Source: Bowdler, Martin, Reinsch and Wilkinson, Numer. Math. 11 (1968), tql2; LAPACK dsteqr.
+// vectors sets the rows of z, n × n, to the eigenvectors of the tridiagonal matrix (d, e), e[i]
+// between i and i+1, in ascending order. Off-diagonal entries up to tol count as 0; false: no
+// convergence. About 5n³ flops; orthonormal however close the eigenvalues. Bowdler, Martin,
+// Reinsch, Wilkinson, Numer. Math. 11 (1968), tql2; LAPACK dsteqr.
 func (q *rotations) vectors(z *mat.Dense, d, e []float64, tol float64) bool {
 	q.d, q.e = append(q.d[:0], d...), append(q.e[:0], e...)
 	d, e = q.d, q.e
@@ -65,8 +59,8 @@ func (q *rotations) vectors(z *mat.Dense, d, e []float64, tol float64) bool {
 	return true
 }
 
-// qlRotate does one implicit step of QL on an unreduced matrix, with Wilkinson's shift, and applies
-// its rotations to the rows of z.
+// qlRotate is one implicit QL step on an unreduced matrix, with Wilkinson's shift, applied to the
+// rows of z.
 func qlRotate(d, e []float64, z *mat.Dense) {
 	m := len(d) - 1
 	g := (d[1] - d[0]) / (2 * e[0])

@@ -2,11 +2,10 @@ package eig
 
 import "math"
 
-// smallMost is the largest order of a small.
 const smallMost = 3
 
-// small finds all eigenvalues and eigenvectors of a symmetric matrix of order n ≤ 3 by cyclic
-// Jacobi rotations. One rotation is enough at n = 2, about nine are at n = 3.
+// small decomposes a matrix of order n ≤ 3 by cyclic Jacobi: one rotation at n = 2, about nine at n
+// = 3.
 type small struct {
 	n   int
 	d   [smallMost]float64            // the diagonal; in the end the eigenvalues
@@ -14,7 +13,7 @@ type small struct {
 	v   [smallMost][smallMost]float64 // eigenvectors in rows
 }
 
-// load sets the matrix to scale·a, of order n, a row every ld entries.
+// load sets the matrix to scale·a, of order n, with stride ld.
 func (f *small) load(n int, a []float64, ld int, scale float64) {
 	*f = small{n: n, v: [smallMost][smallMost]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}
 	for i := range n {
@@ -28,8 +27,7 @@ func (f *small) load(n int, a []float64, ld int, scale float64) {
 	}
 }
 
-// run rotates until no entry outside the diagonal is larger than tol, then sorts. It returns false
-// if that takes too long.
+// run rotates until no off-diagonal entry exceeds tol, then sorts; false if that takes too long.
 func (f *small) run(tol float64) bool {
 	for range maxSweeps {
 		if !(math.Abs(f.off[0]) > tol || math.Abs(f.off[1]) > tol || math.Abs(f.off[2]) > tol) {
@@ -43,8 +41,7 @@ func (f *small) run(tol float64) bool {
 	return false
 }
 
-// rotate makes entry (p, q) zero, if it is larger than tol; r is the third index. As in
-// Jacobi.sweep, t = tan φ is the smaller root of t² + 2θt = 1, θ = (d_q − d_p)/(2a_pq).
+// rotate zeroes entry (p, q) if it exceeds tol, as Jacobi.sweep does; r is the third index.
 func (f *small) rotate(p, q, r int, tol float64) {
 	apq := f.off[r]
 	if !(math.Abs(apq) > tol) {
@@ -64,7 +61,6 @@ func (f *small) rotate(p, q, r int, tol float64) {
 	}
 }
 
-// ascend puts the eigenvalues, and the eigenvectors with them, in ascending order.
 func (f *small) ascend() {
 	for i := 1; i < f.n; i++ {
 		for j := i; j > 0 && f.d[j] < f.d[j-1]; j-- {

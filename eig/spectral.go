@@ -7,8 +7,8 @@ import (
 	"stable/mat"
 )
 
-// spectral finds a part of the spectrum of a symmetric matrix A = Q·T·Qᵀ: all eigenvalues of the
-// tridiagonal T, and the requested eigenvectors, by one twisted factorisation each.
+// spectral finds eigenvalues of A = Q·T·Qᵀ from the tridiagonal T, and the requested eigenvectors
+// by a twisted factorisation each.
 type spectral struct {
 	reduction
 	twisted
@@ -25,7 +25,6 @@ type spectral struct {
 	double bool // QL does two steps at a time
 }
 
-// reserve grows the workspace for a T of order n.
 func (s *spectral) reserve(n int) {
 	if s.n == n {
 		return
@@ -39,7 +38,6 @@ func (s *spectral) reserve(n int) {
 	s.probe.reserve(n)
 }
 
-// factor reduces a, of largest entry m.
 func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.scale = power(m)
 	s.reserve(a.N)
@@ -47,8 +45,7 @@ func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.split()
 }
 
-// load is factor for the tridiagonal matrix with diagonal d and off-diagonal e, e[i] between i and
-// i+1.
+// load is factor for the tridiagonal matrix (d, e), e[i] between i and i+1.
 func (s *spectral) load(d, e []float64) {
 	m := 0.0
 	for _, v := range d {
@@ -68,7 +65,7 @@ func (s *spectral) load(d, e []float64) {
 	s.split()
 }
 
-// split splits T where an off-diagonal entry is within the rounding of its computation.
+// split cuts T where an off-diagonal entry is within its rounding.
 func (s *spectral) split() {
 	n := s.n
 	norm, left := 0.0, 0.0
@@ -95,8 +92,8 @@ func (s *spectral) split() {
 	}
 }
 
-// fewDivisor: up to n/fewDivisor eigenvalues below mu are found by bisection, more by QL, which
-// finds all. BenchmarkRoutes measures it.
+// fewDivisor: up to n/fewDivisor eigenvalues go by bisection, more by QL; BenchmarkRoutes measures
+// it.
 const fewDivisor = 12
 
 // few reports whether bisection should find the eigenvalues of scale·A below mu.
@@ -112,8 +109,8 @@ func (s *spectral) few(mu float64) bool {
 	return k*fewDivisor <= s.n
 }
 
-// eigenvalues computes all eigenvalues, or only those below mu and sets the others to +Inf. It
-// returns false if the QL iteration does not converge.
+// eigenvalues computes all eigenvalues, or those below mu with +Inf for the others; false if QL
+// does not converge.
 func (s *spectral) eigenvalues(mu float64) bool {
 	mu *= s.scale
 	few := s.few(mu)
@@ -133,7 +130,6 @@ func (s *spectral) eigenvalues(mu float64) bool {
 	return true
 }
 
-// below appends the eigenvalues of A below mu to dst.
 func (s *spectral) below(dst []float64, mu float64) []float64 {
 	for _, v := range s.values {
 		if v /= s.scale; v < mu {
@@ -143,14 +139,13 @@ func (s *spectral) below(dst []float64, mu float64) []float64 {
 	return dst
 }
 
-// near is how close two eigenvalues must be, relative to the spectrum, for their vectors to be made
-// orthogonal explicitly; those of others are orthogonal to about eps/near.
+// near is the distance, relative to the spectrum, below which vectors are made orthogonal
+// explicitly; others are to about eps/near.
 const near = 0x1p-4
 
-// vectors writes orthonormal eigenvectors of T, for the eigenvalues below mu or for the others, to
-// the rows of z, k × n, and the eigenvalues of A to lambda: by twisted factorisations, or by QL
-// where these decline, for which it needs a scratch of n² numbers unless all vectors are wanted. It
-// returns false where neither can vouch for them.
+// vectors writes eigenvectors of T for the eigenvalues below mu, or for the others, to the rows of
+// z, k × n, and those of A to lambda: by twisted factorisations, or by QL, which needs n² scratch
+// unless all are wanted. False where neither can vouch for them.
 func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below bool, scratch []float64) bool {
 	w := wanted{mu, 1 / s.scale, below}
 	if !s.byTwisted(z, lambda, w) && !s.byQL(z, lambda, w, scratch) {
@@ -163,7 +158,6 @@ func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below boo
 	return true
 }
 
-// wanted says which eigenvalues of scale·A are wanted: those of A that are below mu, or the others.
 type wanted struct {
 	mu, unit float64 // unit is 1/scale
 	below    bool
@@ -171,7 +165,6 @@ type wanted struct {
 
 func (w wanted) has(v float64) bool { return (v*w.unit < w.mu) == w.below }
 
-// of returns the part of values, ascending, that is wanted.
 func (w wanted) of(values []float64) []float64 {
 	i, j := 0, len(values)
 	for i < j && !w.has(values[i]) {
@@ -183,8 +176,7 @@ func (w wanted) of(values []float64) []float64 {
 	return values[i:j]
 }
 
-// byTwisted is vectors by twisted factorisations. It declines where eigenvalues are so close that
-// it cannot separate their vectors.
+// byTwisted is vectors by twisted factorisations; it declines where eigenvalues are too close.
 func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 	if len(s.ends) > 1 {
 		for i := range z.Rows {
@@ -204,7 +196,7 @@ func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 			return false
 		}
 		for i, v := range b.lambda {
-			// A vector may belong to another eigenvalue of its cluster, but not to one beyond mu.
+			// A vector may belong to another eigenvalue of its cluster, not to one beyond mu.
 			if !w.has(v) && math.Abs(v-values[i]) > s.rounding() {
 				return false
 			}
@@ -215,7 +207,6 @@ func (s *spectral) byTwisted(z *mat.Dense, lambda []float64, w wanted) bool {
 	return true
 }
 
-// byQL is vectors by QL rotations: costly and safe.
 func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []float64) bool {
 	row, first := 0, 0
 	for _, end := range s.ends {
@@ -251,8 +242,7 @@ func (s *spectral) byQL(z *mat.Dense, lambda []float64, w wanted, scratch []floa
 	return true
 }
 
-// improve is vectors for roughly known eigenvalues below mu: it corrects lambda, ascending, by
-// Rayleigh quotients.
+// improve is vectors for roughly known eigenvalues below mu, which Rayleigh quotients correct.
 func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	for i := range lambda {
 		lambda[i] *= s.scale
@@ -269,15 +259,13 @@ func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	return s.probe.orthonormal(z)
 }
 
-// block is one unreduced block of T, with eigenvalues, ascending, and a row of z for the vector of
-// each.
+// block is an unreduced block of T, its ascending eigenvalues, and a row of z for each.
 type block struct {
 	d, off []float64
 	lambda []float64
 	z      mat.Dense
 }
 
-// pairs computes eigenpairs for the eigenvalues in b.
 func (s *spectral) pairs(b *block) bool {
 	s.guess(b)
 	rounding := s.rounding()
@@ -293,8 +281,8 @@ func (s *spectral) pairs(b *block) bool {
 	return true
 }
 
-// guess computes vectors for the eigenvalues in b, each separately. Where an eigenvalue is not
-// accurate to the last bits, its Rayleigh quotient replaces it, up to twice.
+// guess computes each vector separately; Rayleigh quotients replace inaccurate eigenvalues, up to
+// twice.
 func (s *spectral) guess(b *block) {
 	todo := s.todo[:len(b.lambda)]
 	for k := range todo {
@@ -327,17 +315,15 @@ func (s *spectral) guess(b *block) {
 	}
 }
 
-// part makes vector k of b orthogonal to the earlier ones, and reports whether it is an
-// eigenvector.
+// part makes vector k orthogonal to the earlier ones and reports whether it is an eigenvector.
 func (s *spectral) part(b *block, k int) bool {
 	x, v := b.z.Row(k), b.lambda[k]
 	left := s.separate(b, k)
 	if left > 0.7 && residual(x, b.d, b.off, v) <= s.rounding() {
 		return true
 	}
-	// Inverse iteration in the complement of the earlier vectors, from what is left of this one or
-	// from other starts. The shift is off by a little more than rounding, so that a whole cluster
-	// grows at the same rate.
+	// Inverse iteration in the complement of the earlier vectors; the shift is off by a little more
+	// than rounding, so that a cluster grows at one rate.
 	for try := range 4 {
 		shift := v + float64(8*try+8)*eps*s.norm
 		if try > 0 || left < 0.01 {
@@ -363,11 +349,10 @@ func (s *spectral) part(b *block, k int) bool {
 	return false
 }
 
-// rounding is the residual that an eigenvector of T may have.
 func (s *spectral) rounding() float64 { return 4 * eps * float64(s.n) * s.norm }
 
-// separate makes row k of b.z, of length 1, orthogonal to the earlier rows with a near eigenvalue,
-// by Gram and Schmidt, and then of length 1 again. It returns the length that remained in between.
+// separate makes row k of b.z orthogonal to earlier rows with a near eigenvalue, by Gram-Schmidt,
+// normalises it, and returns the length that was left.
 func (s *spectral) separate(b *block, k int) float64 {
 	x := b.z.Row(k)
 	i := k - 1
@@ -381,7 +366,6 @@ func (s *spectral) separate(b *block, k int) float64 {
 	return normalize(x)
 }
 
-// rayleigh returns zᵀ·T·z.
 func rayleigh(z, d, e []float64) float64 {
 	sum, last := 0.0, 0.0
 	for i, v := range z {

@@ -14,7 +14,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// tridiagonal is the symmetric matrix with diagonal d(i) and off-diagonal e(i) between i and i+1.
 func tridiagonal(n int, d, e func(i int) float64) *mat.Sym {
 	a := mat.NewSym(n)
 	for i := range n {
@@ -28,24 +27,20 @@ func tridiagonal(n int, d, e func(i int) float64) *mat.Sym {
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
 
-// hardTridiagonal are matrices on which methods for tridiagonal eigenvectors have failed.
 func hardTridiagonal() map[string]*mat.Sym {
 	wilkinson := func(i int) float64 { return math.Abs(float64(i%21) - 10) }
 	cases := map[string]*mat.Sym{
 		"second difference": tridiagonal(100, constant(2), constant(-1)),
-		// pairs of eigenvalues that agree to 14 digits, in an unreduced matrix (Wilkinson, The
-		// Algebraic Eigenvalue Problem, 5.45)
+		// eigenvalues that agree to 14 digits (Wilkinson, The Algebraic Eigenvalue Problem, 5.45)
 		"Wilkinson": tridiagonal(21, wilkinson, constant(1)),
-		// hollow, the spectrum symmetric around 0, with the binomial eigenvalues −(n−1), −(n−3), …,
-		// n−1 (Kac, Sylvester, Clement)
+		// hollow, eigenvalues −(n−1), −(n−3), …, n−1 (Kac, Sylvester, Clement)
 		"Clement":       tridiagonal(50, constant(0), func(i int) float64 { return math.Sqrt(float64((i + 1) * (49 - i))) }),
 		"graded up":     tridiagonal(40, func(i int) float64 { return math.Pow(2, float64(i)) }, func(i int) float64 { return math.Pow(2, float64(i)-1) }),
 		"graded down":   tridiagonal(40, func(i int) float64 { return math.Pow(2, -float64(i)) }, func(i int) float64 { return math.Pow(2, -float64(i)-2) }),
 		"nearly split":  tridiagonal(64, func(i int) float64 { return float64(i % 4) }, func(i int) float64 { return math.Pow(10, -float64(i%20)) }),
 		"one big entry": tridiagonal(30, func(i int) float64 { return 1 }, func(i int) float64 { return map[bool]float64{true: 1e10, false: 1e-3}[i == 13] }),
 	}
-	// copies of Wilkinson's matrix glued by small entries: clusters of many (Dhillon, Parlett and
-	// Vömel, BIT 45 (2005))
+	// Wilkinson's, glued: clusters (Dhillon, Parlett, Vömel, BIT 45 (2005))
 	for _, glue := range []float64{1e-4, 1e-8, 1e-12, 1e-15} {
 		cases[fmt.Sprintf("glued %g", glue)] = tridiagonal(105, wilkinson, func(i int) float64 {
 			if i%21 == 20 {
@@ -57,7 +52,6 @@ func hardTridiagonal() map[string]*mat.Sym {
 	return cases
 }
 
-// requireVectors checks the eigenvalues of a below mu, and their vectors, both ways.
 func requireVectors(t *testing.T, a *mat.Sym, mu float64, want []float64) {
 	t.Helper()
 	for _, by := range []eig.Vectors{eig.ByEither, eig.ByQL} {
@@ -84,8 +78,7 @@ func TestTridiagonalVectors(t *testing.T) {
 	}
 }
 
-// TestTridiagonalOfRepeatedEigenvalues has three eigenvalues, each many times: T has whole clusters
-// in one unreduced block.
+// Three eigenvalues, each many times: whole clusters in one unreduced block.
 func TestTridiagonalOfRepeatedEigenvalues(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := mattest.Rand(seed)
@@ -120,7 +113,6 @@ func TestTridiagonalAtAllOrders(t *testing.T) {
 	}
 }
 
-// around is Q·diag(±1 + width·N(0, 1))·Qᵀ, and its projection onto {X ⪰ 0}.
 func around(q *mat.Dense, width float64, seed uint64) (a, p *mat.Sym) {
 	lambda, rng := make([]float64, q.Rows), mattest.Rand(seed)
 	for i := range lambda {
@@ -133,8 +125,7 @@ func around(q *mat.Dense, width float64, seed uint64) (a, p *mat.Sym) {
 	return a, mattest.Compose(q, lambda)
 }
 
-// dst1 is the discrete sine transform of type I, and dct4 the cosine transform of type IV. Both are
-// symmetric and their own inverses, so that (A + I)/2 is the projection onto {X ⪰ 0}.
+// dst1 and dct4 are symmetric and their own inverses: (A + I)/2 projects onto {X ⪰ 0}.
 func dst1(n int) *mat.Sym {
 	return transform(n, func(i, j float64) float64 { return math.Sin((i + 1) * (j + 1) * math.Pi / float64(n+1)) }, n+1)
 }
@@ -153,8 +144,7 @@ func transform(n int, f func(i, j float64) float64, half int) *mat.Sym {
 	return a
 }
 
-// TestTruncateOfTightClusters: clusters of half the spectrum, whose width is of the order of
-// rounding, take the tridiagonal route as everything does.
+// Clusters of half the spectrum, as wide as rounding, take the tridiagonal route.
 func TestTruncateOfTightClusters(t *testing.T) {
 	check := func(a, want *mat.Sym, where string) {
 		t.Helper()
@@ -190,8 +180,7 @@ func TestTruncateOfTightClusters(t *testing.T) {
 	}
 }
 
-// TestRoutesAgree runs each route by itself over the hard lists: each one gives the projection, so
-// they differ by rounding only.
+// Each route gives the projection, so they differ by rounding only.
 func TestRoutesAgree(t *testing.T) {
 	cases := hardTridiagonal()
 	for _, c := range mattest.Hard() {

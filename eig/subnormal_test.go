@@ -13,7 +13,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// times2 sets s = 2^k·s, which is exact unless entries become subnormal.
 func times2(s *mat.Sym, k int) *mat.Sym {
 	for i := range s.N {
 		for j, v := range s.Row(i) {
@@ -23,8 +22,7 @@ func times2(s *mat.Sym, k int) *mat.Sym {
 	return s
 }
 
-// TestSubnormal: of a matrix with entries that are subnormal or nearly so, all results are those of
-// a multiple of it by a power of two, up to their own rounding.
+// Results are those of a multiple by a power of two, up to their own rounding.
 func TestSubnormal(t *testing.T) {
 	routes := map[eig.Route]int{}
 	for _, k := range []int{-420, -980, -1022, -1030, -1044, -1070} { // even, for square roots
@@ -53,7 +51,6 @@ func TestSubnormal(t *testing.T) {
 	}
 }
 
-// decompositions holds eigenvalues and eigenvectors of a = 2^k·big.
 func decompositions(t *testing.T, where string, a, big *mat.Sym, k int) {
 	n := a.N
 	var s eig.Symmetric
@@ -78,7 +75,6 @@ func decompositions(t *testing.T, where string, a, big *mat.Sym, k int) {
 	}
 }
 
-// projections holds Truncate of a = 2^k·big, and returns its route.
 func projections(t *testing.T, where string, a, big *mat.Sym, mu float64, k int) eig.Route {
 	var tr eig.Truncator
 	want := mat.NewSym(a.N)

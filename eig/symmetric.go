@@ -8,12 +8,11 @@ import (
 	"stable/mat/kernel"
 )
 
-// doubleBelow is the order below which QL does two steps at a time. That is faster at larger orders
-// too, but changes the last bits of their results.
+// doubleBelow is the order below which QL does two steps at a time; beyond, last bits would change.
 const doubleBelow = 16
 
-// Symmetric holds an eigen-decomposition A = V·Λ·Vᵀ, computed by way of the tridiagonal form; it is
-// the fast solver. The zero value is ready for use.
+// Symmetric is a decomposition A = V·Λ·Vᵀ by the tridiagonal form, the fast solver. The zero value
+// is ready for use.
 type Symmetric struct {
 	tri    spectral
 	small  small
@@ -24,22 +23,19 @@ type Symmetric struct {
 	known  bool // z belongs to values
 }
 
-// Factor computes all eigenvalues and eigenvectors of a, n × n.
-//
-// Errors are small multiples of n·eps·‖A‖_F: the package comment gives the constants. An eigenvalue
-// much smaller than ‖A‖ may have no correct digit; Jacobi is for those. Eigenvectors of a group of
-// close eigenvalues are some orthonormal basis of their common space. Up to n = 3 Jacobi rotations
-// are faster than the tridiagonal form and take its place.
+// Factor computes all eigenvalues and eigenvectors of a, n × n, with errors of small multiples of
+// n·eps·‖A‖_F (see the package comment). An eigenvalue much smaller than ‖A‖ may have no correct
+// digit: use Jacobi. Close eigenvalues get some orthonormal basis of their common space.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). It panics if the rows of a
-// overlap. Nothing is allocated at an order seen before. 4n³/3 flops for the tridiagonal form, some
-// 10n² divisions for its eigenvalues and eigenvectors, 2n³ flops to bring those back; up to 5n³
-// more where half of all eigenvalues are the same up to rounding.
+// overlap. Nothing is allocated at an order seen before. 10n³/3 flops and some 10n² divisions; up
+// to 5n³ more where half the eigenvalues agree to rounding.
 //
-// Source: Householder's reduction as in EISPACK's tred2; Pal, Walker and Kahan's QL for the
-// eigenvalues (LAPACK dsterf); twisted factorisations for the vectors (Parlett and Dhillon, Linear
-// Algebra Appl. 267 (1997)), or QL rotations where eigenvalues are too close for those (LAPACK
-// dsteqr).
+// # How it works
+//
+// Householder's reduction (EISPACK tred2); Pal, Walker and Kahan's QL (LAPACK dsterf); twisted
+// factorisations (Parlett, Dhillon, Linear Algebra Appl. 267 (1997)) or, for close eigenvalues, QL
+// rotations (LAPACK dsteqr). Up to n = 3, Jacobi rotations.
 func (e *Symmetric) Factor(a *mat.Sym) error {
 	if err := e.factorValues("eig: Symmetric.Factor", a); err != nil {
 		return err
@@ -47,8 +43,7 @@ func (e *Symmetric) Factor(a *mat.Sym) error {
 	return e.findVectors(a.N)
 }
 
-// FactorValues computes the eigenvalues alone, with the same bits: 4n³/3 flops and some 3n²
-// divisions.
+// FactorValues computes the eigenvalues alone, bit for bit: 4n³/3 flops, some 3n² divisions.
 func (e *Symmetric) FactorValues(a *mat.Sym) error {
 	return e.factorValues("eig: Symmetric.FactorValues", a)
 }
@@ -70,7 +65,6 @@ func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
 	return e.findValues(a.N)
 }
 
-// rotate finds eigenvalues and eigenvectors of a small matrix by rotations.
 func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
 	scale := power(m)
 	e.small.load(a.N, a.Data, a.Stride, scale)
@@ -84,7 +78,6 @@ func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
 	return nil
 }
 
-// findValues finds the eigenvalues of the tridiagonal form.
 func (e *Symmetric) findValues(n int) error {
 	if !e.tri.eigenvalues(math.Inf(1)) {
 		return e.fail()
@@ -99,7 +92,6 @@ func (e *Symmetric) findValues(n int) error {
 	return nil
 }
 
-// findVectors finds the eigenvectors of the tridiagonal form and brings them back.
 func (e *Symmetric) findVectors(n int) error {
 	ld := stride(n)
 	e.z = mat.Dense{Rows: n, Cols: n, Stride: ld, Data: grow(e.z.Data, n*ld)}
@@ -120,18 +112,17 @@ func (e *Symmetric) findVectors(n int) error {
 	return nil
 }
 
-// fail discards the unfinished decomposition.
 func (e *Symmetric) fail() error {
 	e.values, e.known = e.values[:0], false
 	return &NoConvergenceError{Sweeps: qlCap, OffNorm: mat.Norm(e.tri.off) / e.tri.scale}
 }
 
-// Values returns the eigenvalues, ascending, in e's own memory: they are overwritten by the next
-// factorisation. After a failure there are none.
+// Values returns the eigenvalues, ascending, in e's memory until the next factorisation; none after
+// a failure.
 func (e *Symmetric) Values() []float64 { return e.values }
 
-// VectorsT returns Vᵀ, n × n, in e's own memory: row i is the unit eigenvector of Values()[i]. It
-// panics after FactorValues or a failure.
+// VectorsT returns Vᵀ, n × n, in e's memory: row i belongs to Values()[i]. It panics after
+// FactorValues or a failure.
 func (e *Symmetric) VectorsT() *mat.Dense {
 	if !e.known {
 		panic("eig: Symmetric.VectorsT: no vectors")

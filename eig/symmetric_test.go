@@ -13,7 +13,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// requireSymmetric decomposes a and checks what comes of it.
 func requireSymmetric(t *testing.T, e *eig.Symmetric, a *mat.Sym) {
 	t.Helper()
 	require.NoError(t, e.Factor(a))
@@ -46,8 +45,6 @@ func TestSymmetricHardList(t *testing.T) {
 	}
 }
 
-// TestSymmetricHardTridiagonal has matrices on which methods for tridiagonal eigenvectors have
-// failed, and reflections, of which half the eigenvalues are 1 and half −1.
 func TestSymmetricHardTridiagonal(t *testing.T) {
 	cases := hardTridiagonal()
 	for _, n := range []int{16, 65, 128} {
@@ -84,8 +81,6 @@ func TestSymmetricAtAllOrdersAndStrides(t *testing.T) {
 	}
 }
 
-// TestSymmetricDoesNotDependOnHistory: a value that has seen other matrices gives the bits of a
-// fresh one.
 func TestSymmetricDoesNotDependOnHistory(t *testing.T) {
 	var used eig.Symmetric
 	a65 := mattest.Sym(65, 1)
@@ -113,7 +108,6 @@ func TestSymmetricSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestSymmetricSmallOrdersAllocateNothing: up to the largest order seen, in any sequence.
 func TestSymmetricSmallOrdersAllocateNothing(t *testing.T) {
 	var all []*mat.Sym
 	for n := 17; n >= 0; n-- {
@@ -127,8 +121,7 @@ func TestSymmetricSmallOrdersAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestSymmetricOverflow: where an eigenvalue is beyond the range it is infinite, and nothing else
-// happens.
+// An eigenvalue beyond the range is infinite, and nothing else happens.
 func TestSymmetricOverflow(t *testing.T) {
 	a := mat.NewSym(3)
 	for i := range 3 {

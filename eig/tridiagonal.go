@@ -5,16 +5,14 @@ import (
 	"slices"
 )
 
-// The functions of this file work on tridiagonal matrices T with entries of size 1. Numbers below
-// pivMin count as 0.
+// This file's matrices T have entries of size 1; numbers below pivMin count as 0.
 const (
 	pivMin     = 0x1p-120
 	pivMinSize = (1023 - 120) << 53 // size(pivMin)
 	gammaMin   = 0x1p-100           // for qlDouble
 )
 
-// negligible says whether the square e2 of the off-diagonal entry between the diagonal entries d0
-// and d1 may be dropped.
+// negligible says whether the squared off-diagonal e2 between d0 and d1 may be dropped.
 func negligible(e2, d0, d1 float64) bool {
 	return e2 <= eps*eps*math.Abs(d0*d1) || e2 <= pivMin
 }
@@ -22,15 +20,11 @@ func negligible(e2, d0, d1 float64) bool {
 // qlCap bounds the QL steps for one eigenvalue; two are usual.
 const qlCap = 60
 
-// tridiagonalValues replaces d by the eigenvalues, ascending, of the symmetric tridiagonal matrix
-// with diagonal d and squared off-diagonal entries e2, e2[i] between i and i+1, which it
-// overwrites. norm bounds the matrix. It returns false if the iteration does not converge. About
-// 1.1·n² rotations and 2n shifts; with double 0.8·n² pairs of rotations, a pair as long as one. The
-// shift is Wilkinson's, with which QL always converges; with double Rayleigh's, which waits for no
-// root, in steps 1 to 3.
-//
-// Source: the square-root-free QL of Pal, Walker and Kahan, LAPACK dsterf; Parlett, The Symmetric
-// Eigenvalue Problem, section 8.15.
+// tridiagonalValues replaces d by the eigenvalues, ascending, of the tridiagonal matrix with
+// squared off-diagonal e2, e2[i] between i and i+1, overwritten; norm bounds the matrix; false: no
+// convergence. 1.1·n² rotations and 2n shifts by Wilkinson; with double, 0.8·n² pairs as long as
+// one, and Rayleigh's shift, which waits for no root, in steps 1 to 3. Source: Pal, Walker and
+// Kahan, LAPACK dsterf; Parlett, The Symmetric Eigenvalue Problem, section 8.15.
 func tridiagonalValues(d, e2 []float64, norm float64, double bool) bool {
 	n := len(d)
 	if n > 1 && math.Abs(d[n-1]) < math.Abs(d[0]) {
@@ -70,13 +64,12 @@ func tridiagonalValues(d, e2 []float64, norm float64, double bool) bool {
 	return true
 }
 
-// qlStep does one implicit step of QL with the shift sigma. With γ and p from below, b = e²_i and r
-// = p + b, a rotation is
+// qlStep is one implicit QL step with shift sigma. With γ and p from below, b = e²_i and r = p + b,
 //
 //	c² = p/r,  s² = b/r,  γ' = c²·(d_i − σ) − s²·γ,  p' = γ'²/c²,
 //	d_{i+1} = γ + d_i − γ',  e²_{i+1} = s²·r'
 //
-// where γ' and p' are written so that only one division is on the path from p to p'.
+// written so that a single division is on the path from p to p'.
 func qlStep(d, e2 []float64, sigma float64) {
 	m := len(d) - 1
 	e2 = e2[:m+1]
@@ -103,8 +96,8 @@ func qlStep(d, e2 []float64, sigma float64) {
 	d[0] = sigma + gamma
 }
 
-// shift returns the t for which d0 − t is the eigenvalue of the 2 × 2 matrix with diagonal d0, d1
-// and squared off-diagonal entry e2 that is closer to d0; the other one is d1 + t.
+// shift returns t such that d0 − t is the eigenvalue closer to d0 of the 2 × 2 matrix (d0, d1; e2
+// squared); the other is d1 + t.
 func shift(d0, d1, e2 float64) float64 {
 	half := (d1 - d0) / 2
 	root := math.Sqrt(float64(half*half) + e2)
@@ -114,8 +107,7 @@ func shift(d0, d1, e2 float64) float64 {
 	return e2 / (half + root)
 }
 
-// qlDouble does two steps of QL with one shift, for a matrix of order 3 or more, the second a row
-// behind the first, so that their divisions run side by side.
+// qlDouble does two steps with one shift, order 3 or more, a row apart, to overlap divisions.
 func qlDouble(d, e2 []float64, sigma float64) {
 	m := len(d) - 1
 	e2 = e2[:m+1]
@@ -143,8 +135,8 @@ func qlDouble(d, e2 []float64, sigma float64) {
 	d[0] = sigma + h
 }
 
-// qlRow returns γ', p' and s² of a rotation of qlStep, for d = d_i − σ and b = e²_i, by one
-// division. It keeps γ' away from 0, where p' would depend on earlier rows.
+// qlRow returns γ', p' and s² of qlStep for d = d_i − σ and b = e²_i, by one division. It keeps γ'
+// off 0, where p' would depend on earlier rows.
 func qlRow(d, b, gamma, p float64) (_, _, ss float64) {
 	r := p + b
 	u := p*d - b*gamma
@@ -164,11 +156,9 @@ func awayFromZero(gamma float64) float64 {
 	return gamma
 }
 
-// abreast is the number of twisted factorisations that run side by side, because the divisions of
-// one depend on each other.
+// abreast is the number of twisted factorisations side by side, to overlap divisions.
 const abreast = 4
 
-// twisted holds the workspace of tridiagonal eigenvectors.
 type twisted struct {
 	plus       [][abreast]float64 // pivots of the factorisations from the top
 	up, down   [][abreast]float64 // multipliers of those from the top and from the bottom
@@ -184,15 +174,14 @@ func (t *twisted) size(n int) {
 	t.u0, t.u1, t.u2 = grow(t.u0, n), grow(t.u1, n), grow(t.u2, n)
 }
 
-// twist factors T − lambda·I, for the tridiagonal matrix T = (d, e), e[i] between i and i+1, and
-// each lambda, from both ends: two factorisations meet at the r with the smallest |gamma_r|, where
+// twist factors T − lambda·I, T = (d, e), for each lambda from both ends, which meet at the r of
+// least |gamma_r|:
 //
 //	plus_{i+1} = d_{i+1} − lambda − e_i²/plus_i,  minus_{i−1} = d_{i−1} − lambda − e_{i−1}²/minus_i,
 //	gamma_i = plus_i + minus_i − (d_i − lambda)
 //
-// About 4 divisions and 12 other flops for each entry of each vector.
-//
-// Source: Parlett and Dhillon, Linear Algebra Appl. 267 (1997), LAPACK dlar1v.
+// 4 divisions and 12 flops an entry. Parlett, Dhillon, Linear Algebra Appl. 267 (1997), LAPACK
+// dlar1v.
 func (t *twisted) twist(d, e []float64, lambda [abreast]float64) {
 	n := len(d)
 	e = e[:n]
@@ -243,10 +232,8 @@ func (t *twisted) twist(d, e []float64, lambda [abreast]float64) {
 	t.meet = [abreast]int{r0, r1, r2, r3}
 }
 
-// size returns the bits of |p|, which have the order of |p|.
 func size(p float64) uint64 { return math.Float64bits(p) << 1 }
 
-// pivot keeps p away from 0.
 func pivot(p float64) float64 {
 	if size(p) < pivMinSize {
 		return -pivMin
@@ -254,9 +241,9 @@ func pivot(p float64) float64 {
 	return p
 }
 
-// vector sets z to an eigenvector, from the factorisations in a lane: the solution of (T −
-// lambda·I)·z = gamma_r·e_r with z_r = 1. It returns gamma_r and zᵀz: |gamma_r|/‖z‖ is the
-// residual, and gamma_r/zᵀz is the Rayleigh quotient minus lambda. 3 flops an entry.
+// vector solves (T − lambda·I)·z = gamma_r·e_r with z_r = 1 from a lane's factors, and returns
+// gamma_r and zᵀz: |gamma_r|/‖z‖ is the residual, gamma_r/zᵀz corrects lambda to the Rayleigh
+// quotient.
 func (t *twisted) vector(z, e []float64, lane int) (gamma, ssq float64) {
 	r := t.meet[lane]
 	up, down := t.up[:len(z)], t.down[:len(z)]
@@ -281,7 +268,6 @@ func (t *twisted) vector(z, e []float64, lane int) (gamma, ssq float64) {
 	return gamma, ssq
 }
 
-// residual returns ‖T·z − lambda·z‖₂, NaN if z is not finite.
 func residual(z, d, e []float64, lambda float64) float64 {
 	n := len(z)
 	d, e = d[:n], e[:n]
@@ -297,8 +283,8 @@ func residual(z, d, e []float64, lambda float64) float64 {
 	return math.Sqrt(ssq + r*r)
 }
 
-// solve overwrites z with a solution of (T − lambda·I)·x = z, by elimination with row exchanges;
-// pivots that vanish become eps. It is one step of inverse iteration (LAPACK dlagtf, dlagts).
+// solve overwrites z with a solution of (T − lambda·I)·x = z, one step of inverse iteration: row
+// exchanges, pivots that vanish become eps (LAPACK dlagtf, dlagts).
 func (t *twisted) solve(z, d, e []float64, lambda float64) {
 	n := len(z)
 	u0, u1, u2 := t.u0[:n], t.u1[:n], t.u2[:n]

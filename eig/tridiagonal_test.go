@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDoubleSteps compares the two ways of QL with the eigenvalues of a sine transform, 2·cos(πk/(n
-// + 1)), whose zero diagonal makes pivots vanish, and with each other where no formula is known.
+// Both ways of QL on 2·cos(πk/(n + 1)), where pivots vanish, and against each other elsewhere.
 func TestDoubleSteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	kinds := map[string]func(i, n int) (d, e float64){

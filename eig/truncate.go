@@ -8,7 +8,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// Route names the way that a Truncate took; the package comment has a table of them.
+// Route names the way a Truncate took; the package comment has their table.
 type Route int
 
 const (
@@ -34,8 +34,8 @@ type Report struct {
 	Route         Route
 }
 
-// Truncator computes projections onto {X ⪰ mu·I}, and solves with the last one. The zero value is
-// ready for use.
+// Truncator projects onto {X ⪰ mu·I} and solves with the last projection. The zero value is ready
+// for use.
 type Truncator struct {
 	chol   chol.Cholesky // for certificates; then of P, after the first solve
 	kry    krylov
@@ -61,19 +61,14 @@ const (
 	haveFactor         // its Cholesky factor in t.chol
 )
 
-// Truncate sets dst = P, the projection of a onto {X ⪰ mu·I} in the Frobenius norm: with A =
-// V·Λ·Vᵀ, P = V·max(Λ, mu)·Vᵀ.
+// Truncate sets dst = P = V·max(Λ, mu)·Vᵀ, the projection of a = V·Λ·Vᵀ onto {X ⪰ mu·I} in the
+// Frobenius norm. Where a Cholesky factorisation proves A − mu·I positive definite, P is a, bit for
+// bit; else the package comment bounds its error. The bits depend on a and mu alone.
 //
-// If a Cholesky factorisation proves that A − mu·I is positive definite, P is a, bit for bit.
-// Otherwise the package comment bounds its error. The bits of P depend on a and mu alone.
-//
-// a is read, dst is written; dst may be a. Errors: ErrNotFinite (a, or mu, is NaN or infinite),
-// ErrNoConvergence; dst is then as before. It panics if the orders differ. A route taken at that
-// order before allocates nothing, whatever is tried and declines on the way. The table of routes in
-// the package comment has the cost.
-//
-// Source: Higham, Linear Algebra Appl. 103 (1988), theorem 2.1, shifted by mu; the paper's
-// projection onto {X : X ⪰ μ_g·I}.
+// dst may be a, which is else only read. Errors: ErrNotFinite (a or mu), ErrNoConvergence; dst is
+// then as before. It panics if the orders differ. A route taken at that order before allocates
+// nothing. Cost: the package comment. Source: Higham, Linear Algebra Appl. 103 (1988), theorem 2.1,
+// shifted by mu.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.N != a.N {
 		panic("eig: Truncator.Truncate: dimension mismatch")
@@ -119,14 +114,12 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	return rep, nil
 }
 
-// Entries below low have squares that lose digits to underflow, and reciprocals that may overflow.
-// Multiplied by raise, no entry does.
+// Entries below low lose digits when squared or overflow when inverted; times raise, none does.
 const (
 	low   = 0x1p-400
 	raise = 0x1p600
 )
 
-// project computes P by the first route that does not decline.
 func (t *Truncator) project(a *mat.Sym, mu float64) (Route, error) {
 	below := t.stillBelow(a, mu)
 	t.mu, t.last = mu, t.last[:0]
@@ -146,10 +139,10 @@ func (t *Truncator) project(a *mat.Sym, mu float64) (Route, error) {
 	return RouteJacobi, t.byJacobi(a)
 }
 
-// Accept does what Truncate(a, a, mu) does where no eigenvalue is clipped, for a caller who has a
-// proof that a − mu·I is positive definite: it computes the Cholesky factor for SolveVec, with the
-// same bits, and none for a proof. a is read. Errors: those of chol.Factor; there is then no
-// projection, as after a failed Truncate. Nothing is allocated at an order seen before. n³/3 flops.
+// Accept is Truncate(a, a, mu) for a caller who has a proof that a − mu·I is positive definite: it
+// computes the factor for SolveVec, with the same bits, and nothing else. a is only read. Errors:
+// those of chol.Factor; there is then no projection. Nothing is allocated at an order seen before.
+// n³/3 flops.
 func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
 	t.have = haveNothing
 	t.mu, t.last = mu, t.last[:0]
@@ -160,17 +153,15 @@ func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
 	return nil
 }
 
-// PosDef reports whether a − shift·I is positive definite to working precision, as chol.PosDef
-// does, in the memory of t. The last projection is lost; call Truncate or Accept next.
+// PosDef is chol.PosDef(a − shift·I) in the memory of t. It discards the last projection.
 func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
 	t.have = haveNothing
 	return t.chol.PosDef(a, shift)
 }
 
-// stillBelow reports whether the Rayleigh quotient of A at an eigenvector of the last matrix is so
-// far below mu that Cholesky, which fails late where little is clipped, must fail in rounded
-// arithmetic too. Where it succeeds, A − mu·I is positive semidefinite up to rounding, and its
-// trace bounds its norm. That does not hold close to overflow and underflow.
+// stillBelow reports whether the Rayleigh quotient at an eigenvector of the last matrix is so far
+// below mu that Cholesky must fail in rounded arithmetic too: if it succeeds, A − mu·I is positive
+// semidefinite to rounding, and its trace bounds its norm. Not close to overflow or underflow.
 func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	n := a.N
 	if n == 0 || n != len(t.last) {
@@ -187,7 +178,6 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	return mat.Dot(t.last, t.image) < mu-64*eps*float64(n)*size
 }
 
-// byCholesky sets P = A, if A − mu·I is positive definite.
 func (t *Truncator) byCholesky(a *mat.Sym) bool {
 	if !t.chol.PosDef(a, t.mu) {
 		return false
@@ -198,10 +188,9 @@ func (t *Truncator) byCholesky(a *mat.Sym) bool {
 	return true
 }
 
-// byLanczos computes P from the eigenvalues below mu, at most most, that a Lanczos process finds in
-// limit steps. A Cholesky factorisation of P proves that it missed none: P would still have it. The
-// margin allows for the eigenvalues of P that are mu up to rounding. It declines if an entry of a
-// is not finite.
+// byLanczos computes P from at most most eigenvalues below mu, found in limit steps. A Cholesky
+// factorisation of P proves that none is missed, with a margin for those that are mu up to
+// rounding. It declines if a is not finite.
 func (t *Truncator) byLanczos(a *mat.Sym, most, limit int) bool {
 	x := t.kry.operator(a)
 	k, ok := t.kry.lanczos.run(x, a.N, t.mu, most, limit)
@@ -222,8 +211,8 @@ func (t *Truncator) complete() bool {
 	return t.chol.PosDef(&t.p, t.mu-2*eps*float64(t.p.N)*t.kry.norm)
 }
 
-// byTridiagonal computes P from the eigenvalues of the tridiagonal form and the eigenvectors of the
-// smaller side; largest is the largest entry of a.
+// byTridiagonal computes P by the tridiagonal form and the eigenvectors of the smaller side;
+// largest is a's largest entry.
 func (t *Truncator) byTridiagonal(a *mat.Sym, largest float64) bool {
 	t.tri.factor(a, largest)
 	if !t.tri.eigenvalues(t.mu) {
@@ -262,8 +251,8 @@ func (t *Truncator) byJacobi(a *mat.Sym) error {
 	return nil
 }
 
-// sides sizes lambda and z for the smaller side of a spectrum of n eigenvalues, k of them below mu,
-// and reports whether that is the lower one. The memory suffices for every k.
+// sides sizes lambda and z for the smaller side, k or n−k, with memory for every k, and says
+// whether it is the lower.
 func (t *Truncator) sides(n, k int) (lower bool) {
 	rows := min(k, n-k)
 	t.lambda = grow(t.lambda, n/2)[:rows]
@@ -272,8 +261,7 @@ func (t *Truncator) sides(n, k int) (lower bool) {
 	return k <= n-k
 }
 
-// multiplyBack computes P from the eigenvalues and eigenvectors of the smaller side in lambda and
-// z, which it scales,
+// multiplyBack computes P from the pairs of the smaller side, which it scales,
 //
 //	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ≥mu} (λ − mu)·v·vᵀ.
 func (t *Truncator) multiplyBack(a *mat.Sym) {
@@ -293,7 +281,6 @@ func (t *Truncator) multiplyBack(a *mat.Sym) {
 	addGram(&t.p, &t.z)
 }
 
-// report describes the last projection; below becomes mu − λ.
 func (t *Truncator) report(route Route) Report {
 	rep := Report{Clipped: len(t.below), MinEigenvalue: t.mu, Route: route}
 	for i, v := range t.below {
@@ -306,11 +293,10 @@ func (t *Truncator) report(route Route) Report {
 	return rep
 }
 
-// SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by a Cholesky factor of P, which the
-// first solve computes. b is read; dst may be b. Errors: chol.ErrNotPosDef if P is not positive
-// definite to working precision, which a normal mu well above n·eps·‖P‖_F excludes. It panics if a
-// length is not n, or if the last Truncate failed. Nothing is allocated at an order seen before. 2n²
-// flops, the first time n³/3 more.
+// SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by its Cholesky factor, made at the
+// first solve. dst may be b, which is else only read. Errors: chol.ErrNotPosDef, excluded by a
+// normal mu well above n·eps·‖P‖_F. It panics if a length is not n or the last Truncate failed.
+// Nothing is allocated at an order seen before. 2n² flops, n³/3 more the first time.
 func (t *Truncator) SolveVec(dst, b []float64) error {
 	if err := t.factor("eig: Truncator.SolveVec: no projection"); err != nil {
 		return err
@@ -319,8 +305,8 @@ func (t *Truncator) SolveVec(dst, b []float64) error {
 	return nil
 }
 
-// Solve is SolveVec for the columns of an n × m matrix b: it sets dst = P⁻¹·B. It panics if the
-// sizes of b and dst do not match. 2n²·m flops, the first time n³/3 more.
+// Solve is SolveVec for the columns of b, n × m: dst = P⁻¹·B. It panics if sizes do not match.
+// 2n²·m flops, n³/3 more the first time.
 func (t *Truncator) Solve(dst, b *mat.Dense) error {
 	if err := t.factor("eig: Truncator.Solve: no projection"); err != nil {
 		return err
@@ -329,7 +315,6 @@ func (t *Truncator) Solve(dst, b *mat.Dense) error {
 	return nil
 }
 
-// factor makes the Cholesky factor of P, unless it is there.
 func (t *Truncator) factor(none string) error {
 	switch t.have {
 	case haveNothing:

@@ -16,8 +16,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// scaleOf is the unit of the errors of a projection: n·eps·(‖A‖_F + |mu|·√n), the last term for the
-// part that becomes mu·I.
+// scaleOf is n·eps·(‖A‖_F + |mu|·√n), the unit of a projection's errors.
 func scaleOf(a *mat.Sym, mu float64) float64 {
 	n := float64(a.N)
 	return n * mattest.Eps * (norm(a) + math.Abs(mu)*math.Sqrt(n))
@@ -29,7 +28,6 @@ func difference(a, b *mat.Sym) *mat.Sym {
 	return d
 }
 
-// inner is ⟨a, b⟩ / (sa·sb), divided entry by entry so that it neither overflows nor underflows.
 func inner(a *mat.Sym, sa float64, b *mat.Sym, sb float64) float64 {
 	s := 0.0
 	for i := range a.N {
@@ -40,9 +38,7 @@ func inner(a *mat.Sym, sa float64, b *mat.Sym, sb float64) float64 {
 	return s
 }
 
-// requireProjection checks that p is the projection of a onto {X ⪰ mu·I} by what defines it:
-// feasible, and ⟨A − P, P − Z⟩ ≥ 0 for each feasible Z; and that a second projection changes
-// nothing.
+// requireProjection: feasible, ⟨A − P, P − Z⟩ ≥ 0 for feasible Z, and idempotent.
 func requireProjection(t *testing.T, a, p *mat.Sym, mu float64) {
 	t.Helper()
 	n, unit := a.N, scaleOf(a, mu)
@@ -51,8 +47,7 @@ func requireProjection(t *testing.T, a, p *mat.Sym, mu float64) {
 	}
 	assert.True(t, atLeast(p, mu-bound*unit), "not feasible")
 
-	// Complementarity, ⟨A − P, P − mu·I⟩ = 0, is the inequality at Z = mu·I and at Z = 2P − mu·I;
-	// the others are at Z = mu·I + wwᵀ.
+	// Z = mu·I and 2P − mu·I give complementarity; the others are mu·I + wwᵀ.
 	ap, pm := difference(a, p), difference(p, mat.NewSym(n))
 	mat.AddIdentity(pm, -mu)
 	s := unit / (float64(n) * mattest.Eps)
@@ -75,7 +70,6 @@ func requireProjection(t *testing.T, a, p *mat.Sym, mu float64) {
 	assert.LessOrEqual(t, norm(difference(again, p)), bound*unit, "not idempotent")
 }
 
-// atLeast reports whether a ⪰ least·I, by a Cholesky factorisation of the difference.
 func atLeast(a *mat.Sym, least float64) bool {
 	shifted := mat.NewSym(a.N)
 	mat.CopySym(shifted, a)
@@ -84,7 +78,6 @@ func atLeast(a *mat.Sym, least float64) bool {
 	return c.Factor(shifted) == nil
 }
 
-// valuesOf returns the eigenvalues of a, for requireReport.
 func valuesOf(t *testing.T, a *mat.Sym) []float64 {
 	t.Helper()
 	var e eig.Jacobi
@@ -93,7 +86,6 @@ func valuesOf(t *testing.T, a *mat.Sym) []float64 {
 	return e.Values()
 }
 
-// requireSolves checks t's solve with p against the residual, where p is well enough conditioned.
 func requireSolves(t *testing.T, tr *eig.Truncator, p *mat.Sym, mu float64) {
 	t.Helper()
 	n := p.N
@@ -110,7 +102,6 @@ func requireSolves(t *testing.T, tr *eig.Truncator, p *mat.Sym, mu float64) {
 	}
 }
 
-// requireReport checks rep against lambda, the eigenvalues of a.
 func requireReport(t *testing.T, rep eig.Report, lambda []float64, a, p *mat.Sym, mu float64) {
 	t.Helper()
 	unit := bound * scaleOf(a, mu)
@@ -134,8 +125,6 @@ func requireReport(t *testing.T, rep eig.Report, lambda []float64, a, p *mat.Sym
 	}
 }
 
-// thresholds are the mu at which a is truncated: around 0 and inside its spectrum, at its own
-// scale. A larger matrix gets three of them with -short.
 func thresholds(a *mat.Sym) []float64 {
 	s := norm(a) / math.Sqrt(float64(max(a.N, 1)))
 	if testing.Short() && a.N > 32 {
@@ -225,8 +214,6 @@ func TestSolveAfterTruncationToASingularMatrix(t *testing.T) {
 	}
 }
 
-// TestTruncateSteadyStateAllocatesNothing truncates one or two matrices, so that each way that is
-// tried has been tried, then these and others of the order, many times.
 func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 	type list []*mat.Sym
 	rounds := 8
@@ -283,8 +270,7 @@ func TestTruncateSteadyStateAllocatesNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(10, func() { tr.TruncateBy(eig.RouteJacobi, p, a, 0.1) }))
 }
 
-// TestTruncateAllocatesNothingByARouteTakenBefore: whatever a matrix makes a Truncator try first,
-// and however far the try comes, one matrix that took the same route has made all the room.
+// Whatever a Truncator tries first, and however far, a matrix of the same route has made the room.
 func TestTruncateAllocatesNothingByARouteTakenBefore(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	mat.Mul(mat.NewDense(64, 64), mat.NewDense(64, 64), mat.NewDense(64, 64)) // the first of a process makes a workspace
@@ -337,8 +323,7 @@ func TestErrorsAndRoutesHaveNames(t *testing.T) {
 	}
 }
 
-// Accept leaves what Truncate leaves where nothing is to be clipped: the same solutions, and the same
-// next projection. It says so where a is not positive definite.
+// Accept leaves what Truncate leaves where nothing is clipped, and refuses an indefinite a.
 func TestTruncatorAccept(t *testing.T) {
 	for _, n := range []int{1, 5, 33} {
 		a, b := mattest.SPD(n, uint64(n)), mattest.Vec(n, 1)
@@ -372,7 +357,6 @@ func TestTruncatorAccept(t *testing.T) {
 	}
 }
 
-// TestRoutesWithoutVectors runs the routes with the vector code that this build has switched off.
 func TestRoutesWithoutVectors(t *testing.T) {
 	if !kernel.Vector() {
 		t.Skip("no vector code in this build or on this machine")

@@ -8,8 +8,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// maxAbs returns max |a| over the entries, or an error that names the first entry that is not
-// finite.
+// maxAbs returns max |a|, or an error that names the first entry that is not finite.
 func maxAbs(a *mat.Sym) (float64, error) {
 	const sign = 1 << 63
 	m := uint64(0) // without their signs, float64s are ordered as their bits, NaN last
@@ -31,14 +30,14 @@ func maxAbs(a *mat.Sym) (float64, error) {
 	panic("eig: maxAbs: no such entry")
 }
 
-// power returns the power of two that brings m near 1, or a subnormal m as near as it can.
+// power returns the power of two that brings m, or a subnormal m as far as possible, near 1.
 func power(m float64) float64 {
 	_, e := math.Frexp(m)
 	return math.Ldexp(1, -max(-1023, min(e, 1000)))
 }
 
-// scaleFor returns the power of two that brings m near 2⁹⁶⁰: sums do not overflow there, and
-// entries much smaller than m have the whole range below it.
+// scaleFor returns the power of two that brings m near 2⁹⁶⁰: no sum overflows, and small entries
+// have the range below.
 func scaleFor(m float64) float64 {
 	if m == 0 {
 		return 1
@@ -47,8 +46,7 @@ func scaleFor(m float64) float64 {
 	return math.Ldexp(1, min(960-e, 1000))
 }
 
-// grow returns x with length n, in the same memory if it is large enough; the entries are not
-// cleared.
+// grow returns x with length n, in its memory if it suffices, not cleared.
 func grow(x []float64, n int) []float64 {
 	if cap(x) < n {
 		return make([]float64, n)
@@ -56,8 +54,8 @@ func grow(x []float64, n int) []float64 {
 	return x[:n]
 }
 
-// stride returns the distance of rows of length n in a workspace: an odd number of cache lines, so
-// that the entries of a column do not share a few sets of the cache.
+// stride returns the distance of rows of length n: an odd number of cache lines, so that a column
+// spreads over the sets of the cache.
 func stride(n int) int {
 	if n < 32 {
 		return n
@@ -65,12 +63,10 @@ func stride(n int) int {
 	return (n+7)/16*16 + 8
 }
 
-// resize makes d a rows × cols matrix in the memory that it has, if that suffices.
 func resize(d *mat.Dense, rows, cols int) {
 	*d = mat.Dense{Rows: rows, Cols: cols, Stride: cols, Data: grow(d.Data, rows*cols)}
 }
 
-// resizeSym is resize for a symmetric matrix.
 func resizeSym(s *mat.Sym, n int) {
 	*s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)}
 }
@@ -81,7 +77,7 @@ func scaleBy(x []float64, s float64) {
 	}
 }
 
-// normalize scales x to length 1 and returns its length; an x of length 0 stays as it is.
+// normalize scales x to length 1, unless it is 0, and returns its length.
 func normalize(x []float64) float64 {
 	length := mat.Norm(x)
 	if !(length > 0 && length <= math.MaxFloat64) {
@@ -91,7 +87,6 @@ func normalize(x []float64) float64 {
 	return length
 }
 
-// addGram sets s = s + zᵀ·z.
 func addGram(s *mat.Sym, z *mat.Dense) {
 	const few = 8 // up to which packing does not pay
 	if z.Rows > few {
@@ -108,19 +103,16 @@ func addGram(s *mat.Sym, z *mat.Dense) {
 	}
 }
 
-// sorter is the workspace of ascend.
 type sorter struct {
 	perm []int
 	row  []float64
 }
 
-// reserve grows the workspace for n pairs.
 func (s *sorter) reserve(n int) {
 	s.perm = slices.Grow(s.perm[:0], n)[:n]
 	s.row = grow(s.row, n)
 }
 
-// ascend puts d, and the rows of v with it, n × n, in ascending order of d.
 func (s *sorter) ascend(d []float64, v *mat.Dense) {
 	if slices.IsSorted(d) {
 		return
@@ -138,7 +130,6 @@ func (s *sorter) ascend(d []float64, v *mat.Dense) {
 	for i, p := range perm {
 		d[i] = row[p]
 	}
-	// Row perm[i] moves to row i: follow each cycle, with its first row in row.
 	for i := range perm {
 		if perm[i] < 0 || perm[i] == i {
 			continue

@@ -10,7 +10,6 @@ import (
 
 var sink float64
 
-// BenchmarkForms measures what bench, which has Mul beside its peers, leaves out.
 func BenchmarkForms(b *testing.B) {
 	type in struct {
 		a, b, c *mat.Dense // the diagonal of a dominates

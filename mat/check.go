@@ -6,9 +6,8 @@ import (
 	"stable/mat/kernel"
 )
 
-// What every function checks besides the sizes: that the rows of a matrix do not overlap each
-// other, and that dst does not begin where an operand begins, where that is not allowed. That Data
-// is long enough is left to Go where each row is sliced.
+// Besides sizes, every function checks that a matrix's rows do not overlap and that dst does not
+// begin where an operand does, unless allowed.
 const (
 	mismatch = ": dimension mismatch"
 	torn     = kernel.MsgTorn
@@ -16,14 +15,12 @@ const (
 	short    = ": Data is too short"
 )
 
-// times returns i·j of numbers that are not negative, or, where that overflows, a number beyond
-// every slice.
+// times returns i·j, both ≥ 0, or beyond every slice where that overflows.
 func times(i, j int) uint {
 	hi, lo := bits.Mul(uint(i), uint(j))
 	return lo | -hi
 }
 
-// ends reports whether Data holds the last entry.
 func (a *Dense) ends() bool {
 	last, size := times(a.Rows-1, a.Stride), uint(len(a.Data))
 	return last <= size && uint(a.Cols) <= size-last || a.Rows == 0 || a.Cols == 0
@@ -33,14 +30,14 @@ func (a *Dense) torn() bool { return kernel.Torn(a.Rows, a.Cols, a.Stride) }
 
 func (s *Sym) torn() bool { return kernel.Torn(s.N, s.N, s.Stride) }
 
-// at reports whether a begins at the same entry as x. An empty matrix begins nowhere.
+// at reports whether a begins at the same entry as x; an empty matrix begins nowhere.
 func (a *Dense) at(x []float64) bool {
 	return a.Rows > 0 && a.Cols > 0 && kernel.SameStart(a.Data, x)
 }
 
 func (s *Sym) at(x []float64) bool { return s.N > 0 && kernel.SameStart(s.Data, x) }
 
-// fit panics if rows of one of the matrices overlap, or if its Data ends before its last entry.
+// fit panics if a matrix's rows overlap or its Data is too short.
 func fit(name string, a, b, c *Dense) {
 	if a.torn() || b.torn() || c.torn() {
 		panic(name + torn)
@@ -50,7 +47,7 @@ func fit(name string, a, b, c *Dense) {
 	}
 }
 
-// apart panics if a matrix does not fit its Data, or if dst begins where a or b does.
+// apart panics if a matrix does not fit its Data, or dst begins where a or b does.
 func apart(name string, dst, a, b *Dense) {
 	fit(name, dst, a, b)
 	if dst.Rows > 0 && dst.Cols > 0 && (a.at(dst.Data) || b.at(dst.Data)) {
@@ -58,7 +55,6 @@ func apart(name string, dst, a, b *Dense) {
 	}
 }
 
-// apartSym is apart for a symmetric dst.
 func apartSym(name string, dst *Sym, a, b *Dense) {
 	full := dst.Lower()
 	fit(name, &full, a, b)
@@ -67,8 +63,7 @@ func apartSym(name string, dst *Sym, a, b *Dense) {
 	}
 }
 
-// alike panics unless dst and a are of one size, and apart or the same matrix: the same memory with
-// another stride is neither.
+// alike panics unless dst and a have one size, and are apart or the same matrix.
 func alike(name string, dst, a *Dense) {
 	if dst.Rows != a.Rows || dst.Cols != a.Cols {
 		panic(name + mismatch)
@@ -81,7 +76,6 @@ func alike(name string, dst, a *Dense) {
 	}
 }
 
-// alikeSym is alike for symmetric matrices.
 func alikeSym(name string, dst, a *Sym) {
 	if dst.N != a.N {
 		panic(name + mismatch)

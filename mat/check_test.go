@@ -18,8 +18,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// A guarded function takes matrices of one order and writes to its first argument, unless it only
-// reads. may lists the arguments that the first one may be.
+// guarded takes equal matrices; it writes to the first, which those in may are allowed to be.
 type guarded struct {
 	f     any
 	reads bool
@@ -79,7 +78,7 @@ var guards = map[string]guarded{
 	"Sym.View":           {f: func(s *mat.Sym) { s.View(1, 1) }, reads: true},
 }
 
-// arguments returns regular arguments for f, of order n, and their slices, nil for a number.
+// arguments returns arguments for f, of order n, and their slices, nil for a number.
 func arguments(f any, n int) (in []reflect.Value, data []*[]float64) {
 	for i := range reflect.TypeOf(f).NumIn() {
 		switch reflect.TypeOf(f).In(i) {
@@ -99,7 +98,6 @@ func arguments(f any, n int) (in []reflect.Value, data []*[]float64) {
 	return in, data
 }
 
-// setStride changes the stride of a matrix, over enough memory.
 func setStride(v reflect.Value, stride int) bool {
 	switch a := v.Interface().(type) {
 	case *mat.Dense:
@@ -112,7 +110,6 @@ func setStride(v reflect.Value, stride int) bool {
 	return true
 }
 
-// setData lets a matrix or a vector begin where data does.
 func setData(in []reflect.Value, i int, data []float64) {
 	switch a := in[i].Interface().(type) {
 	case *mat.Dense:
@@ -124,8 +121,6 @@ func setData(in []reflect.Value, i int, data []float64) {
 	}
 }
 
-// Operands that begin where dst does, and rows that overlap, are found by every function, where
-// they would give wrong numbers.
 func TestAliasing(t *testing.T) {
 	const n = 3
 	for name, g := range guards {
@@ -162,8 +157,6 @@ func TestAliasing(t *testing.T) {
 	}
 }
 
-// Data that ends before the last entry, and strides at which the offset of a row overflows, are no
-// matrix, though some of their rows may seem to lie in Data.
 func TestShapesBeyondData(t *testing.T) {
 	const n, wraps = 5, 1 << (bits.UintSize - 2) // n−1 times wraps is 0 again
 	for name, g := range guards {
@@ -201,7 +194,6 @@ func TestShapesBeyondData(t *testing.T) {
 	}
 }
 
-// Every function that takes a matrix is in the table.
 func TestAliasingIsCheckedEverywhere(t *testing.T) {
 	sources, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
 	require.NoError(t, err)
@@ -224,7 +216,6 @@ func TestAliasingIsCheckedEverywhere(t *testing.T) {
 	assert.Greater(t, found, 30)
 }
 
-// Matrices without entries, and single rows, overlap nothing.
 func TestAliasingOfNothing(t *testing.T) {
 	data := []float64{1, 2, 3}
 	empty := mat.Dense{Rows: 0, Cols: 3, Data: data}

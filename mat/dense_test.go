@@ -51,7 +51,7 @@ func TestViewsShareMemory(t *testing.T) {
 	}
 }
 
-// A row's capacity ends with it, so that an append cannot run into the next one.
+// A row's capacity ends with it, so that an append cannot run on.
 func TestOfSharesMemory(t *testing.T) {
 	data := []float64{1, 2, 3, 4}
 	a, s := mat.DenseOf(2, 2, data), mat.SymOf(2, data)
@@ -187,7 +187,6 @@ func TestKernelsAllocateNothing(t *testing.T) {
 	})
 }
 
-// A view of no columns has rows, a stride, and no memory.
 func TestViewsWithoutColumns(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{1, 5, 40} {
@@ -219,7 +218,6 @@ func TestViewsWithoutColumns(t *testing.T) {
 	})
 }
 
-// The bits of a result do not depend on strides.
 func TestResultsDoNotDependOnStrides(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range edges {

@@ -10,8 +10,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// Each element-wise function against its definition, into a fresh dst and into each of its
-// operands.
 func TestElementwise(t *testing.T) {
 	const tau, s = 0.3, -1.7
 	for name, f := range map[string]struct {
@@ -68,8 +66,6 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-// requireEach requires got[j] = want(a[j], b[j], c[j]) for every j, up to the rounding of the two
-// operations of want.
 func requireEach(t *testing.T, want func(a, b, c float64) float64, got, a, b, c []float64) {
 	for j, v := range got {
 		if d := math.Abs(v - want(a[j], b[j], c[j])); !(d <= 2*mattest.Eps) {
@@ -78,8 +74,6 @@ func requireEach(t *testing.T, want func(a, b, c float64) float64, got, a, b, c 
 	}
 }
 
-// With tau = 1 the recursion hands the newest estimate on, exactly; with h = old it does for every
-// tau.
 func TestRecurIdentities(t *testing.T) {
 	h, old, now, dst := mattest.Dense(9, 7, 1), mattest.Dense(9, 7, 2), mattest.Dense(9, 7, 3), mat.NewDense(9, 7)
 	mat.Recur(dst, 1, h, old, now)
@@ -117,7 +111,6 @@ func TestCopyTransAndFull(t *testing.T) {
 		mattest.CheckPad(t, full)
 		require.Zero(t, mattest.MaxDiff(mattest.Full(s), full))
 		if n > 0 {
-			// In its own memory.
 			own := mattest.PadSym(s, 0)
 			low := own.Lower()
 			mat.CopyFull(&low, own)

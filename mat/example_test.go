@@ -6,7 +6,6 @@ import (
 	"stable/mat"
 )
 
-// DenseOf gives memory of anybody's the shape of a matrix, without a copy.
 func ExampleDenseOf() {
 	data := []float64{
 		1, 2, 3,
@@ -18,14 +17,12 @@ func ExampleDenseOf() {
 	// Output: [10 20 30 40 50 60]
 }
 
-// A literal serves where there is a gap between the rows; Stride is never left out. With gonum
-// v0.17, a matrix m and a Dense share their entries in this way:
+// A literal serves rows with a gap. A gonum v0.17 matrix m and a Dense share entries thus:
 //
 //	raw := m.RawMatrix() // m is a *gonum mat.Dense
 //	d := mat.Dense{Rows: raw.Rows, Cols: raw.Cols, Stride: raw.Stride, Data: raw.Data}
 //
-// and back, where d.Stride == d.Cols, gonum's mat.NewDense(d.Rows, d.Cols, d.Data). For symmetric
-// matrices, see SymOf.
+// and back, where d.Stride == d.Cols, by gonum's mat.NewDense(d.Rows, d.Cols, d.Data).
 func ExampleDense() {
 	data := []float64{ // 2 × 3, one entry of padding a row
 		1, 2, 3, -1,
@@ -37,7 +34,6 @@ func ExampleDense() {
 	// Output: [10 20 30 -1 40 50 60 -1]
 }
 
-// A Sym uses the lower triangle; what stands above the diagonal is nobody's business.
 func ExampleSym() {
 	s := mat.Sym{N: 2, Stride: 2, Data: []float64{
 		2, 99,
@@ -49,8 +45,7 @@ func ExampleSym() {
 	// Output: [3 4]
 }
 
-// A Sym keeps the lower triangle, gonum's SymDense the upper one. So a SymDense comes in by a
-// transposition, and a Sym goes out in full.
+// gonum's SymDense keeps the upper triangle: it comes in transposed, and a Sym goes out in full.
 func ExampleSymOf() {
 	raw := []float64{ // Data of RawSymmetric(), with Stride 3: what is below the diagonal means nothing
 		4, 1, 2,

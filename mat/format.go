@@ -6,14 +6,12 @@ import (
 	"strings"
 )
 
-// edge is the number of rows and columns that are printed at each end of a large matrix.
+// edge is the number of rows and columns printed at each end of a large matrix.
 const edge = 5
 
-// Format writes a as text, for package fmt: one line per row, columns aligned at the right, the
-// matrix in brackets. The verbs are those of float64: %v is %g with six significant digits, and
-// width and precision apply to every entry. Of more than 2·5 rows or columns it writes the first
-// five and the last five, with an ellipsis between them; the flag +, as in %+v, writes all. %#v is
-// Go syntax. It allocates.
+// Format writes a for package fmt: a line per row in brackets, columns aligned at the right. Verbs,
+// width and precision apply to each entry; %v is %g with six digits. Of more than 2·5 rows or
+// columns it writes the first and last five; %+v writes all. %#v is Go syntax. It allocates.
 func (a Dense) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('#') {
 		type plain Dense
@@ -33,7 +31,6 @@ func (s Sym) Format(f fmt.State, verb rune) {
 	format(f, verb, s.N, s.N, s.At)
 }
 
-// format writes the entries at(i, j) of a rows × cols matrix.
 func format(f fmt.State, verb rune, rows, cols int, at func(i, j int) float64) {
 	if rows == 0 || cols == 0 {
 		fmt.Fprintf(f, "[] (%d × %d)", rows, cols)
@@ -73,7 +70,6 @@ func format(f fmt.State, verb rune, rows, cols int, at func(i, j int) float64) {
 	}
 }
 
-// shown returns the indices below n that are printed, with −1 for what is left out.
 func shown(n int, all bool) []int {
 	var list []int
 	for i := range n {
@@ -87,7 +83,6 @@ func shown(n int, all bool) []int {
 	return list
 }
 
-// entryFormat returns the format string of one entry, with the width and precision of f.
 func entryFormat(f fmt.State, verb rune) string {
 	width, precision := "", ""
 	if w, ok := f.Width(); ok {

@@ -46,13 +46,10 @@ func FuzzProjectFrob(f *testing.F) {
 	})
 }
 
-// below is what underflow adds to a bound.
 const below = 0x1p-1070
 
-// frobUnit is (m·n)·eps for a of m × n.
 func frobUnit(a *mat.Dense) float64 { return float64(a.Rows*a.Cols) * mattest.Eps }
 
-// requireProjection holds p, and the norm, against the exact a·min(1, radius/‖a‖).
 func requireProjection(t *testing.T, a, p *mat.Dense, norm, radius float64) (err, rel float64) {
 	t.Helper()
 	exact, size := mattest.ExactDense(a), mattest.ExactDense(a).NormExact()
@@ -95,7 +92,6 @@ func requireSameBits(t *testing.T, want, got *mat.Dense) {
 
 func TestProjectFrobAccuracy(t *testing.T) { mat.EachKernel(t, testProjectFrobAccuracy) }
 
-// testProjectFrobAccuracy holds ‖a‖_F and the projection against arithmetic of 320 bits.
 func testProjectFrobAccuracy(t *testing.T) {
 	count := 2000
 	switch {

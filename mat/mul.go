@@ -1,8 +1,7 @@
 package mat
 
-// Mul sets dst = a·b, for a of m × k, b of k × n and dst of m × n. a and b are read; dst must not
-// overlap them. It panics if the sizes do not match. 2mkn flops. It equals, up to the order of
-// summation,
+// Mul sets dst = a·b, for a of m × k, b of k × n and dst of m × n, apart from both. It panics if
+// the sizes do not match. 2mkn flops. Up to the order of summation,
 //
 //	for i, j: dst[i][j] = Σ_p a[i][p]·b[p][j]
 func Mul(dst, a, b *Dense) {
@@ -13,7 +12,7 @@ func Mul(dst, a, b *Dense) {
 	mul(dst, true, 1, a, b)
 }
 
-// AddMul sets dst = dst + alpha·a·b; otherwise as Mul. (BLAS dgemm.)
+// AddMul sets dst = dst + alpha·a·b; else as Mul. (BLAS dgemm.)
 func AddMul(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Rows || dst.Cols != b.Cols {
 		panic("mat: AddMul: dimension mismatch")
@@ -22,7 +21,7 @@ func AddMul(dst *Dense, alpha float64, a, b *Dense) {
 	mul(dst, false, alpha, a, b)
 }
 
-// MulTransA sets dst = aᵀ·b, for a of k × m; otherwise as Mul.
+// MulTransA sets dst = aᵀ·b, for a of k × m; else as Mul.
 func MulTransA(dst, a, b *Dense) {
 	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulTransA: dimension mismatch")
@@ -31,7 +30,7 @@ func MulTransA(dst, a, b *Dense) {
 	mulTransA(dst, true, 1, a, b)
 }
 
-// AddMulTransA sets dst = dst + alpha·aᵀ·b, for a of k × m; otherwise as Mul.
+// AddMulTransA sets dst = dst + alpha·aᵀ·b, for a of k × m; else as Mul.
 func AddMulTransA(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("mat: AddMulTransA: dimension mismatch")
@@ -40,7 +39,7 @@ func AddMulTransA(dst *Dense, alpha float64, a, b *Dense) {
 	mulTransA(dst, false, alpha, a, b)
 }
 
-// MulTransB sets dst = a·bᵀ, for b of n × k; otherwise as Mul.
+// MulTransB sets dst = a·bᵀ, for b of n × k; else as Mul.
 func MulTransB(dst, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
 		panic("mat: MulTransB: dimension mismatch")
@@ -49,7 +48,7 @@ func MulTransB(dst, a, b *Dense) {
 	mulTransB(dst, true, 1, a, b)
 }
 
-// AddMulTransB sets dst = dst + alpha·a·bᵀ, for b of n × k; otherwise as Mul.
+// AddMulTransB sets dst = dst + alpha·a·bᵀ, for b of n × k; else as Mul.
 func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
 	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
 		panic("mat: AddMulTransB: dimension mismatch")
@@ -58,8 +57,8 @@ func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
 	mulTransB(dst, false, alpha, a, b)
 }
 
-// MulSym sets dst = s·b, for s of order n, b and dst of n × m. s and b are read; dst must not
-// overlap them. It panics if the sizes do not match. 2n²m flops. (BLAS dsymm.)
+// MulSym sets dst = s·b, for s of order n, b and dst of n × m, dst apart from both. It panics if
+// the sizes do not match. 2n²m flops. (BLAS dsymm.)
 func MulSym(dst *Dense, s *Sym, b *Dense) {
 	if dst.Rows != s.N || s.N != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulSym: dimension mismatch")

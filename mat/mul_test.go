@@ -13,12 +13,10 @@ import (
 // edges are the sizes around the tiles of the kernels.
 var edges = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129}
 
-// shape is an m × k times k × n product.
 type shape struct{ m, k, n int }
 
 func (s shape) String() string { return fmt.Sprintf("%dx%dx%d", s.m, s.k, s.n) }
 
-// shapes are the squares of all edges, and the flat and long ones of some.
 func shapes() []shape {
 	var all []shape
 	for _, n := range edges {
@@ -36,7 +34,6 @@ func shapes() []shape {
 		shape{70, 257, 19}, shape{91, 91, 91}, shape{40, 257, 64}, shape{300, 20, 200})
 }
 
-// scaledSum returns c + alpha·p.
 func scaledSum(c *mat.Dense, alpha float64, p *mat.Dense) *mat.Dense {
 	d := mat.NewDense(c.Rows, c.Cols)
 	for i := range d.Rows {
@@ -47,8 +44,7 @@ func scaledSum(c *mat.Dense, alpha float64, p *mat.Dense) *mat.Dense {
 	return d
 }
 
-// near requires that no entry is off by more than the rounding of a product of inner size k with
-// entries below 1.
+// near allows the rounding of a product of inner size k with entries below 1.
 func near(t *testing.T, want, got *mat.Dense, k int) {
 	t.Helper()
 	require.LessOrEqual(t, mattest.MaxDiff(want, got), float64(k+2)*mattest.Eps)
@@ -140,8 +136,6 @@ func TestRankK(t *testing.T) {
 	})
 }
 
-// NaN and Inf in an operand reach every entry that they take part in, even where the other factor
-// is 0.
 func TestMulHandsNaNOn(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{3, 17, 65} {

@@ -6,15 +6,14 @@ import (
 	"stable/mat/kernel"
 )
 
-// A sum of squares between these bounds needs no scaling: nothing in it overflows, and what
-// underflows does not matter.
+// A sum of squares between these bounds needs no scaling.
 const (
 	safeLow  = 0x1p-960
 	safeHigh = math.MaxFloat64
 )
 
-// Norm returns the Euclidean norm ‖x‖₂, without overflow or harmful underflow; NaN if an entry is
-// NaN, otherwise +Inf if one is infinite or the norm itself overflows. 2n flops. (BLAS dnrm2.)
+// Norm returns ‖x‖₂ without overflow or harmful underflow; NaN if an entry is NaN, else +Inf if one
+// is infinite or the norm overflows. 2n flops. (BLAS dnrm2.)
 func Norm(x []float64) float64 {
 	s := kernel.SumSquares(kernel.Shape{Rows: 1, Cols: len(x)}, x, 0)
 	if s >= safeLow && s <= safeHigh {
@@ -24,7 +23,7 @@ func Norm(x []float64) float64 {
 	return math.Ldexp(math.Sqrt(sumSquaresScaled(x, e)), e)
 }
 
-// NormFrob returns the Frobenius norm ‖a‖_F = √Σ a_ij²; otherwise as Norm.
+// NormFrob returns ‖a‖_F = √Σ a_ij²; else as Norm.
 func NormFrob(a *Dense) float64 {
 	if a.torn() {
 		panic("mat: NormFrob" + torn)
@@ -41,8 +40,7 @@ func NormFrob(a *Dense) float64 {
 	return math.Ldexp(math.Sqrt(s), e)
 }
 
-// NormFrobSym returns the Frobenius norm of the whole symmetric matrix, both triangles; otherwise
-// as Norm.
+// NormFrobSym returns ‖s‖_F of both triangles; else as Norm.
 func NormFrobSym(s *Sym) float64 {
 	if s.torn() {
 		panic("mat: NormFrobSym" + torn)
@@ -65,7 +63,7 @@ func NormFrobSym(s *Sym) float64 {
 	return math.Ldexp(math.Sqrt(2*off+diag), e)
 }
 
-// MaxAbs returns max |a_ij|, 0 for a matrix without entries, and NaN if an entry is NaN.
+// MaxAbs returns max |a_ij|, 0 without entries, NaN if an entry is NaN.
 func MaxAbs(a *Dense) float64 {
 	if a.torn() {
 		panic("mat: MaxAbs" + torn)
@@ -97,7 +95,7 @@ func maxAbs(m float64, x []float64) float64 {
 	return m
 }
 
-// exponent returns the e with m in [2^(e−1), 2^e), and 0 if m is 0 or not finite.
+// exponent returns the e with m in [2^(e−1), 2^e), or 0 if m is 0 or not finite.
 func exponent(m float64) int {
 	_, e := math.Frexp(m)
 	return e

@@ -1,6 +1,6 @@
 package mat
 
-// An operand is a matrix seen as rows that run along the inner index of a product.
+// An operand is a matrix as rows that run along a product's inner index.
 type operand struct {
 	data   []float64
 	stride int
@@ -15,8 +15,8 @@ const (
 	symmetric             // the memory is the lower triangle of a symmetric matrix
 )
 
-// from returns the memory of x from the inner index p on, the distance between its rows, and that
-// between the entries of a row. x is not symmetric.
+// from returns x's memory from inner index p on and the distances of rows and of a row's entries; x
+// is not symmetric.
 func (x *operand) from(p int) (data []float64, ld, step int) {
 	if x.kind == across {
 		return x.data[p*x.stride:], 1, x.stride
@@ -24,7 +24,7 @@ func (x *operand) from(p int) (data []float64, ld, step int) {
 	return x.data[p:], x.stride, 1
 }
 
-// pack copies entries p to p+k−1 of the rows i to i+rows−1 to dst, row by row with stride ld.
+// pack copies entries p to p+k−1 of rows i to i+rows−1 to dst, with stride ld.
 func (x *operand) pack(dst []float64, ld, i, rows, p, k int) {
 	switch x.kind {
 	case along:
@@ -45,7 +45,6 @@ func (x *operand) pack(dst []float64, ld, i, rows, p, k int) {
 	}
 }
 
-// packAcross is pack for columns of the memory, three at a time.
 func (x *operand) packAcross(dst []float64, ld, i, rows, p, k int) {
 	r := 0
 	for ; r+2 < rows; r += 3 {
@@ -61,8 +60,6 @@ func (x *operand) packAcross(dst []float64, ld, i, rows, p, k int) {
 	}
 }
 
-// packThree copies three columns of src to three rows of dst, k entries each.
-//
 //go:noinline
 func packThree(dst []float64, ld int, src []float64, stride, k int) {
 	d0, d1, d2 := dst[:k], dst[ld:][:k], dst[2*ld:][:k]

@@ -2,14 +2,13 @@ package mat
 
 import "stable/mat/kernel"
 
-// A product is c = c + alpha·A·Bᵀ or c = alpha·A·Bᵀ, with A of m × k, B of n × k and c of m × n:
-// all forms of the matrix product, since the operands take care of transposition. It equals
+// A product is c = c + alpha·A·Bᵀ or alpha·A·Bᵀ, for A of m × k, B of n × k and c of m × n;
+// operands take care of transposition:
 //
 //	for i, j: c[i][j] (+)= alpha · Σ_p A[i][p]·B[j][p], only for j ≤ i if lower
 //
-// k goes by blocks that keep a panel of B, as wide as the register tile, in the first-level cache.
-// A panel is copied only if it does not lie as the tile wants it (BLIS: Van Zee and van de Geijn
-// 2015).
+// k goes by blocks that keep a panel of B, as wide as the register tile, in the first-level cache,
+// copied only if it does not lie as the tile wants it (BLIS: Van Zee, van de Geijn 2015).
 type product struct {
 	m, n, k int
 	a, b    operand
@@ -29,7 +28,6 @@ const (
 	kThin  = 12                       // up to here, no portable tile pays
 )
 
-// run computes the product.
 func (g *product) run() {
 	if g.m == 0 || g.n == 0 {
 		return
@@ -60,7 +58,7 @@ func (g *product) run() {
 	w.giveBack()
 }
 
-// thin is run for few inner indices: rows of B are added to rows of c, and nothing is copied.
+// thin adds rows of B to rows of c, without copies, for few inner indices.
 func (g *product) thin() {
 	var buf [kThin]float64
 	f := buf[:g.k]
@@ -81,9 +79,8 @@ func (g *product) thin() {
 	}
 }
 
-// panels adds the part of inner indices p to p+k−1 to c. Where A is small, all of its rows meet one
-// panel of B after the other. Elsewhere some panels are kept, and meet as many rows of A at a time
-// as stay in the first-level cache.
+// panels adds the part of inner indices p to p+k−1. A small A meets one panel of B after the other;
+// else some panels are kept, and meet as many rows of A as the first-level cache holds.
 func (g *product) panels(w *workspace, p, k int) {
 	s := block{buf: w.b[:nBlock], p: p, k: k, rows: g.m, cols: g.n}
 	if g.a.kind != along || g.m*k > mWhole {
@@ -108,8 +105,7 @@ func (g *product) panels(w *workspace, p, k int) {
 	}
 }
 
-// A block is the part of a product that lies in rows i to i+rows−1 and columns j to j+cols−1 of c,
-// as far as c goes, from the inner indices p to p+k−1.
+// A block is rows i to i+rows−1 and columns j to j+cols−1 of c, from inner indices p to p+k−1.
 type block struct {
 	a          []float64 // rows of A
 	lda        int
@@ -120,7 +116,6 @@ type block struct {
 	rows, cols int
 }
 
-// block computes a block, panel by panel.
 func (g *product) block(s *block) {
 	rows, buf := min(s.rows, g.m-s.i), s.buf
 	j, end := s.j, min(s.j+s.cols, g.n)
@@ -156,8 +151,8 @@ func (g *product) block(s *block) {
 	}
 }
 
-// lastColumns is block for the one or two columns from j on that do not fill a tile. A times one of
-// them is a product with a vector; for two, A and B change places in the tile.
+// lastColumns is block for one or two columns short of a tile: a product with a vector for one; for
+// two, A and B change places.
 func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 	var s [2 * kernel.Cols]float64
 	w := g.n - j
@@ -185,8 +180,7 @@ func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 	}
 }
 
-// firstRow returns the first row of a block from i0 on that has an entry in column j or right of
-// it.
+// firstRow returns the first row from i0 on with an entry in column j or right of it.
 func (g *product) firstRow(i0, j int) int {
 	if g.lower {
 		return max(0, j-i0)
@@ -194,7 +188,6 @@ func (g *product) firstRow(i0, j int) int {
 	return 0
 }
 
-// width returns how many entries row i has from column j on.
 func (g *product) width(i, j int) int {
 	if g.lower {
 		return min(g.n, i+1) - j
@@ -202,7 +195,6 @@ func (g *product) width(i, j int) int {
 	return g.n - j
 }
 
-// put adds s to row i of c from column j on.
 func (g *product) put(i, j int, s []float64) {
 	c := g.c[i*g.ldc+j:][:len(s)]
 	if g.set {

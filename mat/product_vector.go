@@ -7,9 +7,8 @@ const (
 	nVector = 8 * kernel.MaxPanel // columns of B that are packed at a time
 )
 
-// vector is run with vector registers. It packs as many rows and columns of B as the caches hold,
-// blocks of about one size; then strips of four rows of A go along them. The rows of a symmetric
-// matrix, which run along a row of the memory and then down a column, are copied.
+// vector packs as many rows and columns of B as the caches hold, in blocks of about one size, and
+// runs strips of four rows of A along them. Rows of a symmetric matrix are copied.
 func (g *product) vector() {
 	work := borrow()
 	s := kernel.Strip{Ldc: g.ldc, B: work.b[:], Scratch: work.scratch[:], Alpha: g.alpha, Set: g.set}
@@ -30,7 +29,7 @@ func (g *product) vector() {
 	work.giveBack()
 }
 
-// blockOf returns the size of equal parts of n, multiples of 8 of at most most.
+// blockOf returns the size of equal parts of n, multiples of 8 up to most.
 func blockOf(n, most int) int {
 	parts := (n + most - 1) / most
 	return ((n+parts-1)/parts + 7) &^ 7
@@ -50,7 +49,7 @@ func (g *product) packPanels(dst []float64, j, n, p, k int) {
 	}
 }
 
-// strips multiplies all rows of A, from the inner index p on, by the packed columns from j on.
+// strips multiplies all rows of A, from inner index p on, by the packed columns from j on.
 func (g *product) strips(s kernel.Strip, j, p int) {
 	a, lda, step := g.a.from(p)
 	s.Lda, s.Step = lda, step
@@ -64,7 +63,6 @@ func (g *product) strips(s kernel.Strip, j, p int) {
 	}
 }
 
-// symmetricStrips is strips for a symmetric A, whose rows are copied.
 func (g *product) symmetricStrips(s kernel.Strip, j, p int) {
 	var copied [4 * kVector]float64
 	s.A, s.Lda, s.Step = copied[:], s.K, 1
@@ -74,7 +72,6 @@ func (g *product) symmetricStrips(s kernel.Strip, j, p int) {
 	}
 }
 
-// strip computes the strip whose first row is i.
 func (g *product) strip(s *kernel.Strip, i, j int) {
 	s.Rows = min(4, g.m-i)
 	s.C = g.c[i*g.ldc+j:]
@@ -85,8 +82,8 @@ func (g *product) strip(s *kernel.Strip, i, j int) {
 	s.Run()
 }
 
-// packPanel copies entries p to p+k−1 of rows j to j+w−1 of x to the columns of a panel of width
-// nr, filled up with zeros.
+// packPanel copies entries p to p+k−1 of rows j to j+w−1 to the columns of a panel of width nr,
+// zero-filled.
 func (x *operand) packPanel(dst []float64, nr, j, w, p, k int) {
 	r := 0
 	for ; r+1 < w; r += 2 {

@@ -1,7 +1,7 @@
 package mat
 
-// RankK sets s = s + alpha·a·aᵀ, for s of order n and a of n × k. a is read; s must not overlap it.
-// It panics if the sizes do not match. n²k flops. (BLAS dsyrk.)
+// RankK sets s = s + alpha·a·aᵀ, for s of order n, apart from a of n × k. It panics if the sizes do
+// not match. n²k flops. (BLAS dsyrk.)
 func RankK(s *Sym, alpha float64, a *Dense) {
 	if s.N != a.Rows {
 		panic("mat: RankK: dimension mismatch")
@@ -10,7 +10,7 @@ func RankK(s *Sym, alpha float64, a *Dense) {
 	addMulTransBSym(s, alpha, a, a)
 }
 
-// RankKTrans sets s = s + alpha·aᵀ·a, for a of k × n; otherwise as RankK.
+// RankKTrans sets s = s + alpha·aᵀ·a, for a of k × n; else as RankK.
 func RankKTrans(s *Sym, alpha float64, a *Dense) {
 	if s.N != a.Cols {
 		panic("mat: RankKTrans: dimension mismatch")
@@ -19,9 +19,9 @@ func RankKTrans(s *Sym, alpha float64, a *Dense) {
 	addMulTransASym(s, alpha, a, a)
 }
 
-// AddMulTransBSym sets s = s + alpha·a·bᵀ, for a and b of n × k, where the caller knows that a·bᵀ
-// is symmetric: only the lower triangle is computed. a and b are read; s must not overlap them. It
-// panics if the sizes do not match. n²k flops. (BLAS dgemmt.)
+// AddMulTransBSym sets s = s + alpha·a·bᵀ for a and b of n × k, apart from s, whose a·bᵀ the caller
+// knows to be symmetric: only the lower triangle is computed. It panics if the sizes do not match.
+// n²k flops. (BLAS dgemmt.)
 func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	if s.N != a.Rows || s.N != b.Rows || a.Cols != b.Cols {
 		panic("mat: AddMulTransBSym: dimension mismatch")
@@ -36,7 +36,7 @@ func addMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	g.run()
 }
 
-// AddMulTransASym sets s = s + alpha·aᵀ·b, for a and b of k × n; otherwise as AddMulTransBSym.
+// AddMulTransASym sets s = s + alpha·aᵀ·b, for a and b of k × n; else as AddMulTransBSym.
 func AddMulTransASym(s *Sym, alpha float64, a, b *Dense) {
 	if s.N != a.Cols || s.N != b.Cols || a.Rows != b.Rows {
 		panic("mat: AddMulTransASym: dimension mismatch")

@@ -1,15 +1,15 @@
 package mat
 
-// Sym is a symmetric N × N matrix. Entry (i, j) with i ≥ j is Data[i*Stride+j]; the entries above
-// the diagonal are neither read nor written by any function of this package, so a Sym can use the
-// memory of a square Dense (see AsSym and Sym.Lower).
+// Sym is a symmetric N × N matrix: entry (i, j), i ≥ j, is Data[i*Stride+j]. Entries above the
+// diagonal are neither read nor written, so it can share a square Dense's memory (AsSym,
+// Sym.Lower).
 type Sym struct {
 	N      int
 	Stride int
 	Data   []float64
 }
 
-// NewSym returns the zero matrix of order n with Stride = n. It panics if n is negative.
+// NewSym returns the zero matrix of order n, Stride = n. It panics if n is negative.
 func NewSym(n int) *Sym {
 	if n < 0 {
 		panic("mat: NewSym: negative size")
@@ -17,9 +17,8 @@ func NewSym(n int) *Sym {
 	return &Sym{N: n, Stride: n, Data: make([]float64, times(n, n))}
 }
 
-// SymOf returns the symmetric matrix of order n whose lower triangle is that of data, in rows of n
-// entries, in the same memory: nothing is copied, and entries above the diagonal are not used. It
-// panics if n is negative, or if len(data) is not n².
+// SymOf returns the symmetric matrix of order n whose lower triangle is that of data, in rows of n,
+// in that memory. It panics if n is negative or len(data) is not n².
 func SymOf(n int, data []float64) *Sym {
 	if n < 0 {
 		panic("mat: SymOf: negative size")
@@ -30,8 +29,8 @@ func SymOf(n int, data []float64) *Sym {
 	return &Sym{N: n, Stride: n, Data: data}
 }
 
-// AsSym returns the symmetric matrix given by the lower triangle of a square a, in a's own memory.
-// It panics if a is not square, if its rows overlap, or if its Data is too short.
+// AsSym returns the symmetric matrix of a square a's lower triangle, in a's memory. It panics if a
+// is not square, its rows overlap, or Data is too short.
 func AsSym(a *Dense) Sym {
 	if a.Rows != a.Cols {
 		panic("mat: AsSym: matrix is not square")
@@ -40,12 +39,12 @@ func AsSym(a *Dense) Sym {
 	return Sym{N: a.Rows, Stride: a.Stride, Data: a.Data}
 }
 
-// Lower returns s as a Dense in the same memory; only its lower triangle has a meaning.
+// Lower returns s as a Dense in the same memory, of which only the lower triangle has a meaning.
 func (s *Sym) Lower() Dense {
 	return Dense{Rows: s.N, Cols: s.N, Stride: s.Stride, Data: s.Data}
 }
 
-// At returns entry (i, j), which is entry (j, i). It panics if an index is out of range.
+// At returns entry (i, j) = (j, i). It panics if an index is out of range.
 func (s *Sym) At(i, j int) float64 {
 	if uint(i) >= uint(s.N) || uint(j) >= uint(s.N) {
 		panic("mat: Sym.At: index out of range")
@@ -67,7 +66,7 @@ func (s *Sym) Set(i, j int, v float64) {
 	s.Data[times(max(i, j), s.Stride):][min(i, j)] = v
 }
 
-// Row returns the stored part of row i, entries (i, 0) to (i, i), as a slice of s's own memory.
+// Row returns entries (i, 0) to (i, i) in s's memory.
 func (s *Sym) Row(i int) []float64 {
 	if uint(i) >= uint(s.N) {
 		panic("mat: Sym.Row: index out of range")
@@ -78,7 +77,7 @@ func (s *Sym) Row(i int) []float64 {
 	return s.Data[times(i, s.Stride):][: i+1 : i+1]
 }
 
-// View returns the principal submatrix of rows and columns i to i+n−1, in s's own memory.
+// View returns the principal submatrix of rows and columns i to i+n−1, in s's memory.
 func (s *Sym) View(i, n int) Sym {
 	if i < 0 || n < 0 || n > s.N-i {
 		panic("mat: Sym.View: block out of range")

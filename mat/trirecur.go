@@ -2,19 +2,17 @@ package mat
 
 import "stable/mat/kernel"
 
-// The solves for many right-hand sides, in place, by recursion: the triangle is split in the
-// middle, and what is off the diagonal is a product. With
+// Solves for many right-hand sides split the triangle in the middle; most flops are AddMul's:
 //
 //	[T11     ] [X1]   [B1]
 //	[T21  T22] [X2] = [B2]:   X1 = T11⁻¹·B1,  X2 = T22⁻¹·(B2 − T21·X1)
 //
-// and its mirror images, nearly all flops are those of AddMul. (Elmroth, Gustavson, Jonsson,
-// Kågström 2004.)
+// and its mirror images (Elmroth, Gustavson, Jonsson, Kågström 2004).
 
 // triBase is the largest order that is solved row by row.
 const triBase = 32
 
-// split returns the views of the parts of t and x that a solve by halves works on.
+// split returns the halves' views of t and x.
 func split(t, x *Dense) (t11, t12, t21, t22, x1, x2 Dense) {
 	n := t.Rows
 	h := (n + 1) / 2
@@ -23,7 +21,6 @@ func split(t, x *Dense) (t11, t12, t21, t22, x1, x2 Dense) {
 		x.View(0, 0, h, x.Cols), x.View(h, 0, n-h, x.Cols)
 }
 
-// solveLower sets x = L⁻¹·x.
 func solveLower(l, x *Dense) {
 	if l.Rows > triBase {
 		l11, _, l21, l22, x1, x2 := split(l, x)
@@ -39,7 +36,6 @@ func solveLower(l, x *Dense) {
 	}
 }
 
-// solveLowerTrans sets x = L⁻ᵀ·x.
 func solveLowerTrans(l, x *Dense) {
 	if l.Rows > triBase {
 		l11, _, l21, l22, x1, x2 := split(l, x)
@@ -61,7 +57,6 @@ func solveLowerTrans(l, x *Dense) {
 	}
 }
 
-// solveUpper sets x = U⁻¹·x.
 func solveUpper(u, x *Dense) {
 	if u.Rows > triBase {
 		u11, u12, _, u22, x1, x2 := split(u, x)
@@ -79,7 +74,6 @@ func solveUpper(u, x *Dense) {
 	}
 }
 
-// solveUpperTrans sets x = U⁻ᵀ·x.
 func solveUpperTrans(u, x *Dense) {
 	if u.Rows > triBase {
 		u11, u12, _, u22, x1, x2 := split(u, x)

@@ -2,10 +2,9 @@ package mat
 
 import "stable/mat/kernel"
 
-// SolveUpperVec sets dst = U⁻¹·b, the solution of U·x = b, for the upper triangle U of the square
-// matrix u. Entries of u below the diagonal are not read. dst may be b, and must not overlap it
-// otherwise, nor u. A zero on the diagonal gives infinities or NaN. It panics if a size does not
-// match. n² flops. (BLAS dtrsv.)
+// SolveUpperVec sets dst = U⁻¹·b for the upper triangle U of a square u; entries below it are not
+// read. dst may be b, and must not overlap u. A zero on the diagonal gives Inf or NaN. It panics if
+// a size does not match. n² flops. (BLAS dtrsv.)
 func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
 		panic("mat: SolveUpperVec: dimension mismatch")
@@ -20,7 +19,7 @@ func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 	kernel.SolveUpper(dst, u.Data, u.Stride)
 }
 
-// SolveUpperTransVec sets dst = U⁻ᵀ·b, the solution of Uᵀ·x = b; otherwise as SolveUpperVec.
+// SolveUpperTransVec sets dst = U⁻ᵀ·b; else as SolveUpperVec.
 func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
 		panic("mat: SolveUpperTransVec: dimension mismatch")
@@ -35,10 +34,9 @@ func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 	kernel.SolveUpperTrans(dst, u.Data, u.Stride)
 }
 
-// SolveUpper sets dst = U⁻¹·B for the upper triangle U of the square matrix u and the n × m matrix
-// b. Entries of u below the diagonal are not read. dst may be b, and must not overlap it otherwise,
-// nor u. A zero on the diagonal gives infinities or NaN. It panics if a size does not match. n²·m
-// flops. (BLAS dtrsm.)
+// SolveUpper sets dst = U⁻¹·B for the upper triangle U of a square u and b of n × m; entries below
+// it are not read. dst may be b, and must not overlap u. A zero on the diagonal gives Inf or NaN.
+// It panics if a size does not match. n²·m flops. (BLAS dtrsm.)
 func SolveUpper(dst, u, b *Dense) {
 	if copyColumns("mat: SolveUpper", dst, u, b); dst.Cols > 0 {
 		solveUpper(u, dst)
@@ -52,8 +50,7 @@ func SolveUpperTrans(dst, u, b *Dense) {
 	}
 }
 
-// SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of the square matrix l, whose entries
-// above the diagonal are not read; otherwise as SolveUpperVec.
+// SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of l; else as SolveUpperVec.
 func SolveLowerVec(dst []float64, l *Dense, b []float64) {
 	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
 		panic("mat: SolveLowerVec: dimension mismatch")
@@ -83,8 +80,7 @@ func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 	kernel.SolveLowerTrans(dst, l.Data, l.Stride)
 }
 
-// SolveLower sets dst = L⁻¹·B for the lower triangle L of the square matrix l, whose entries above
-// the diagonal are not read; otherwise as SolveUpper.
+// SolveLower sets dst = L⁻¹·B for the lower triangle L of l; else as SolveUpper.
 func SolveLower(dst, l, b *Dense) {
 	if copyColumns("mat: SolveLower", dst, l, b); dst.Cols > 0 {
 		solveLower(l, dst)
@@ -98,7 +94,6 @@ func SolveLowerTrans(dst, l, b *Dense) {
 	}
 }
 
-// copyColumns sets dst = b for a solve with the triangle t.
 func copyColumns(name string, dst, t, b *Dense) {
 	if t.Rows != t.Cols || b.Rows != t.Rows {
 		panic(name + mismatch)

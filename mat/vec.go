@@ -10,8 +10,7 @@ func Dot(x, y []float64) float64 {
 	return kernel.Dot(x, y)
 }
 
-// Axpy sets y = y + alpha·x. x may be y, and must not overlap it otherwise. It panics if the
-// lengths differ. 2n flops.
+// Axpy sets y = y + alpha·x; x may be y. It panics if the lengths differ. 2n flops.
 func Axpy(y []float64, alpha float64, x []float64) {
 	if len(x) != len(y) {
 		panic("mat: Axpy: dimension mismatch")
@@ -19,8 +18,8 @@ func Axpy(y []float64, alpha float64, x []float64) {
 	kernel.Axpy(y, alpha, x)
 }
 
-// RecurVec sets d = now + (1−tau)·(d − old), as Recur does for matrices. old and now may be one, and
-// d may be either. It panics if the lengths differ. 4n flops.
+// RecurVec sets d = now + (1−tau)·(d − old), as Recur does. old and now may be one, and d either.
+// It panics if the lengths differ. 4n flops.
 func RecurVec(d []float64, tau float64, old, now []float64) {
 	if len(old) != len(d) || len(now) != len(d) {
 		panic("mat: RecurVec: dimension mismatch")

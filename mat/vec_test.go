@@ -78,8 +78,7 @@ func TestMulVecForms(t *testing.T) {
 	})
 }
 
-// An infinite entry gives infinities where it takes part, not NaN, and leaves the rest alone; so no
-// tile multiplies it by a zero of its own.
+// An infinite entry gives infinities, not NaN: no tile multiplies it by a zero of its own.
 func TestInfStaysInf(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{1, 2, 3, 4, 5, 8, 17, 33, 65, 81} {
@@ -114,8 +113,6 @@ func TestInfStaysInf(t *testing.T) {
 	})
 }
 
-// The norm of s·x is s times the norm of x, at scales where the squares leave the range; and it is
-// that of the definition at scale 1.
 func TestNormsAtAllScales(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range edges {
@@ -193,8 +190,6 @@ func same(t *testing.T, want, got float64) {
 	assert.Truef(t, want == got || want != want && got != got, "want %g, got %g", want, got)
 }
 
-// P is feasible, idempotent, and nearest: ⟨A − P, Z − P⟩ ≤ 0 for every Z in the ball (the
-// variational inequality of a projection).
 func TestProjectFrobIsTheProjection(t *testing.T) {
 	f := func(seed uint64, r uint16) bool {
 		rng := mattest.Rand(seed)

@@ -6,15 +6,13 @@ import (
 	"stable/mat/kernel"
 )
 
-// A workspace is what a product packs its operands into. It is kept for the next product: on the
-// stack it would be cleared each time, and lie across cache lines.
+// A workspace holds a product's packed operands. On the stack it would be cleared each time.
 type workspace struct {
 	b       [kVector * nVector]float64
 	scratch [4*kVector*8 + kernel.EdgeScratch]float64
 }
 
-// workspaces holds the ones not in use, at most as many as products ever ran at the same time;
-// spare is another, which is cheaper to borrow.
+// workspaces holds those not in use; spare is another, cheaper to borrow.
 var (
 	spare      atomic.Pointer[workspace]
 	workspaces = make(chan *workspace, 64)

@@ -12,15 +12,14 @@ import (
 	"sync"
 )
 
-// Task is one piece of work. Its result is a function of its key and of the campaign's identity, so
-// it does not matter how many cores, parts and interruptions there are.
+// Task is one piece of work, whose result is a function of its key and the campaign's identity.
 type Task[R any] struct {
 	Key  string
 	Cost float64 // in any unit, for the order of work and the estimate of the time left
 	Run  func(ctx context.Context) (R, error)
 }
 
-// Share is the part of a campaign's tasks that this process does.
+// Share is the part of a campaign's tasks for this process.
 type Share struct {
 	Part, Of int  // the tasks i ≡ Part − 1 mod Of; Part 0: those that all parts have left
 	Fresh    bool // results on disk are thrown away
@@ -29,8 +28,8 @@ type Share struct {
 // ErrUnfinished says that results of other parts are missing.
 var ErrUnfinished = errors.New("not finished")
 
-// Campaign does tasks on all cores and keeps their results in a ledger. Open it, Complete one batch
-// of tasks after the other, and Close it.
+// Campaign does tasks on all cores and keeps their results in a ledger: Open, Complete each batch,
+// Close.
 type Campaign[R any] struct {
 	name, folder string
 	id           Identity
@@ -38,9 +37,8 @@ type Campaign[R any] struct {
 	ledger       *ledger[R]
 }
 
-// Open opens or begins the ledger of a campaign, NAME.ledger in a folder, or NAME-i-of-n.ledger for
-// a part; i is 0 for what the parts have left. Then it returns an error that wraps ErrUnfinished if a
-// part has no ledger.
+// Open opens or begins a campaign's ledger, NAME.ledger, or NAME-i-of-n.ledger for a part; i = 0 is
+// for what the parts have left, and needs a ledger of each, else ErrUnfinished.
 func Open[R any](folder, name string, id Identity, share Share) (*Campaign[R], error) {
 	c := &Campaign[R]{name: name, folder: folder, id: id, share: share}
 	for part := 1; share.Part == 0 && part <= share.Of; part++ {
@@ -59,7 +57,6 @@ func Open[R any](folder, name string, id Identity, share Share) (*Campaign[R], e
 	return c, err
 }
 
-// path is the file of a part's results.
 func (c *Campaign[R]) path(part int) string {
 	if c.share.Of == 1 {
 		return filepath.Join(c.folder, c.name+".ledger")
@@ -70,9 +67,8 @@ func (c *Campaign[R]) path(part int) string {
 // Close syncs and closes the ledger.
 func (c *Campaign[R]) Close() error { return c.ledger.close() }
 
-// Complete does the tasks of this share that have no result yet, and returns the results of all
-// tasks by their keys. It returns an error that wraps ErrUnfinished if results of other parts are
-// missing. what names the tasks in the line of progress.
+// Complete does this share's missing tasks, named what in the progress, and returns all results by
+// key. The error wraps ErrUnfinished if results of other parts are missing.
 func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
 	if err := c.do(ctx, tasks, what, out); err != nil {
 		return nil, err
@@ -93,7 +89,6 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 	return done, nil
 }
 
-// results returns the results in this ledger and in those of the other parts.
 func (c *Campaign[R]) results() (map[string]R, error) {
 	if c.share.Of == 1 {
 		return c.ledger.done, nil
@@ -116,7 +111,7 @@ func (c *Campaign[R]) results() (map[string]R, error) {
 	return all, nil
 }
 
-// do does the tasks of this share that have no result yet on all cores, the costly ones first.
+// do does this share's missing tasks, the costly ones first.
 func (c *Campaign[R]) do(ctx context.Context, tasks []Task[R], what string, out Terminal) error {
 	todo, err := c.todo(tasks)
 	if err != nil {
@@ -131,7 +126,6 @@ func (c *Campaign[R]) do(ctx context.Context, tasks []Task[R], what string, out 
 	return err
 }
 
-// todo returns the tasks of this share that have no result yet.
 func (c *Campaign[R]) todo(tasks []Task[R]) (todo []Task[R], err error) {
 	var all map[string]R
 	if c.share.Part == 0 {
@@ -152,8 +146,7 @@ func (c *Campaign[R]) todo(tasks []Task[R]) (todo []Task[R], err error) {
 	return todo, nil
 }
 
-// pool does tasks on all cores, and returns how many have a result. The first error stops the other
-// tasks.
+// pool does tasks on all cores and returns how many have a result; the first error stops the rest.
 func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out Terminal) (finished int, err error) {
 	var total, spent float64
 	for _, t := range todo {

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Parts that end before others have what they need leave the rest to a merge, which does it once,
-// and keeps it. A part that was never started is missed.
+// Parts leave what waits for others to a merge, which does it once; a part never started is missed.
 func TestMergeDoesTheRest(t *testing.T) {
 	dir, out, ran := t.TempDir(), Terminal{Stdout: io.Discard, Stderr: io.Discard}, new(atomic.Int64)
 	first := func() (list []Task[int]) {

@@ -19,7 +19,7 @@ type Command struct {
 	Run           func(ctx context.Context, args []string, out Terminal) error
 }
 
-// Terminal is where a command writes: results to Stdout, progress and errors to Stderr.
+// Terminal: results go to Stdout, progress and errors to Stderr.
 type Terminal struct {
 	Stdout, Stderr io.Writer
 	Live           bool          // Stderr is a terminal that can show a line that changes
@@ -36,8 +36,8 @@ go run ./bench NAME -h shows the flags of one. Without a name, the first one run
 -version says which release this is, and what its kernels run on.
 `
 
-// Run finds the command that args name, or takes the first of the list if they name none, and runs
-// it. It returns the exit status: 0, 1 for a failure, 2 for wrong usage, 130 after an interrupt.
+// Run runs the command that args name, or the first. It returns the exit status: 0, 1 for a
+// failure, 2 for wrong usage, 130 after an interrupt.
 func Run(ctx context.Context, list []Command, args []string, out Terminal) int {
 	c := list[0]
 	if len(args) > 0 && slices.Contains([]string{"version", "-version", "--version"}, args[0]) {

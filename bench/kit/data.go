@@ -11,11 +11,10 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// ShippedData is the path of the module's own data set, from the module's root.
+// ShippedData is the module's own data set, from its root.
 const ShippedData = "testdata/breast_cancer.csv"
 
-// OpenData reads a data file. It finds the shipped one from the root of the module and from the
-// folders in it.
+// OpenData reads a data file, the shipped one from any folder of the module.
 func OpenData(file string, opt data.ReadOptions) (*data.Data, Source, error) {
 	path, err := find(file)
 	if err != nil {
@@ -29,7 +28,6 @@ func OpenData(file string, opt data.ReadOptions) (*data.Data, Source, error) {
 	return d, origin, err
 }
 
-// find returns the path of a data file.
 func find(file string) (string, error) {
 	path := filepath.FromSlash(file)
 	if file != ShippedData {
@@ -45,8 +43,7 @@ func find(file string) (string, error) {
 		"take a file of yours, too)", file)
 }
 
-// DataName returns the name of a data file in tables and figures: the file's name without the
-// endings that say only how it is encoded.
+// DataName returns a file's name without the endings of its encoding.
 func DataName(file string) string {
 	name := strings.TrimSuffix(filepath.Base(file), ".gz")
 	for _, ending := range []string{".csv", ".svm", ".libsvm", ".svmlight"} {
@@ -65,8 +62,7 @@ func PlainOrGzip(path string) (string, error) {
 	return "", fmt.Errorf("neither %s nor %[1]s.gz exists; the file is on the LIBSVM data page", path)
 }
 
-// Scale brings the features to one scale, which is measured on the rows of the first part, by the
-// rule of data.FitScaler. All commands do so.
+// Scale applies data.FitScaler, measured on the first part, as all commands do.
 func Scale(parts []*data.Data) (*data.Scaler, error) {
 	scaler := data.FitScaler(parts[0])
 	for i, d := range parts {
@@ -78,7 +74,7 @@ func Scale(parts []*data.Data) (*data.Scaler, error) {
 	return scaler, nil
 }
 
-// Features says, after a word for them, how many features there are and what Scale has done to them.
+// Features says how many features there are, after a word for them, and what Scale did.
 func Features(s *data.Scaler, rows string) string {
 	why := "as measured on"
 	if s.IsIdentity() {

@@ -11,9 +11,8 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// WriteFigure writes a figure and its numbers into a folder, as NAME.svg and NAME.csv, and says so.
-// Where no number can be drawn, as where all are 0 on a logarithmic axis, it says that and leaves
-// the figure out.
+// WriteFigure writes NAME.svg and NAME.csv into a folder, and says so; without a number that can be
+// drawn it says that and leaves the figure out.
 func WriteFigure(w io.Writer, folder, name string, fig *plot.Figure) error {
 	for _, f := range []struct {
 		name string
@@ -34,7 +33,7 @@ func WriteFigure(w io.Writer, folder, name string, fig *plot.Figure) error {
 	return nil
 }
 
-// Plain takes the marks of superscripts and subscripts out of a label of a figure.
+// Plain takes the marks of superscripts and subscripts out.
 func Plain(s string) string { return strings.NewReplacer("^{", "^", "_{", "_", "}", "").Replace(s) }
 
 // Last is the last value of v, or 0 if there is none.

@@ -12,7 +12,6 @@ import (
 	"stable/bench/plot"
 )
 
-// The numbers of a figure are kept where none of them can be drawn.
 func TestFigureOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	fig := plot.Figure{Panels: []plot.Panel{{

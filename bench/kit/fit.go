@@ -5,13 +5,12 @@ import (
 	"math"
 )
 
-// Estimate is a mean with the half width of its 95 % confidence interval.
+// Estimate is a mean with half its 95 % confidence interval.
 type Estimate struct{ Mean, Half float64 }
 
 func (e Estimate) String() string { return fmt.Sprintf("%.2f ± %.2f", e.Mean, e.Half) }
 
-// MeanOf returns the mean of independent values with Student's interval, which is infinitely wide
-// for fewer than two values.
+// MeanOf returns the mean of independent values with Student's interval, infinite below two values.
 func MeanOf(v []float64) Estimate {
 	n := float64(len(v))
 	var mean, square float64
@@ -27,8 +26,7 @@ func MeanOf(v []float64) Estimate {
 	return Estimate{mean, student(len(v)-1, 0.95) * math.Sqrt(square/(n-1)/n)}
 }
 
-// student returns the t ≥ 0 with P(|T| ≤ t) = p, for T of Student's distribution with n ≥ 1 degrees
-// of freedom and 0 < p < 1, by bisection.
+// student returns the t ≥ 0 with P(|T| ≤ t) = p for n degrees of freedom, by bisection.
 func student(n int, p float64) float64 {
 	lo, hi := 0.0, 1.0
 	for studentWithin(n, hi) < p {
@@ -44,8 +42,8 @@ func student(n int, p float64) float64 {
 	return hi
 }
 
-// studentWithin is P(|T| ≤ t) for n degrees of freedom, with θ = arctan(t/√n)
-// (Abramowitz, Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4):
+// studentWithin is P(|T| ≤ t), θ = arctan(t/√n) (Abramowitz, Stegun, Handbook of Mathematical
+// Functions, 26.7.3 and 26.7.4):
 //
 //	n even: sin θ (1 + 1/2 cos²θ + (1·3)/(2·4) cos⁴θ + … + … cos^{n−2}θ),
 //	n odd:  (2/π)(θ + sin θ (cos θ + 2/3 cos³θ + (2·4)/(3·5) cos⁵θ + … + … cos^{n−2}θ)).
@@ -67,8 +65,7 @@ func studentWithin(n int, t float64) float64 {
 	return 2 / math.Pi * (theta + sin*sum)
 }
 
-// Exponent returns the slope p of the least-squares line through (log x, log y), the exponent of y
-// ~ x^p; NaN for fewer than two points.
+// Exponent returns the least-squares p of y ~ x^p, NaN for fewer than two points.
 func Exponent(x, y []float64) float64 {
 	n := float64(len(x))
 	var mx, my, sxx, sxy float64
@@ -84,9 +81,8 @@ func Exponent(x, y []float64) float64 {
 	return sxy / sxx
 }
 
-// Reach returns the cost at which an error falls to eps for good, by log-log interpolation. It
-// returns false if the error does not get there, or is there at the first point already. cost
-// ascends.
+// Reach returns the cost at which err falls to eps for good, by log-log interpolation; false if it
+// never does, or does at the first point. cost ascends.
 func Reach(cost, err []float64, eps float64) (float64, bool) {
 	i := len(err)
 	for i > 0 && err[i-1] <= eps {

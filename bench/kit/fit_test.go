@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Quantiles of Student's distribution at 97.5 % on one side, from Abramowitz and Stegun, table
-// 26.10.
+// Abramowitz and Stegun, table 26.10, 97.5 % on one side.
 func TestStudent(t *testing.T) {
 	for n, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 7: 2.365, 10: 2.228, 30: 2.042,
 		120: 1.980} {
@@ -19,8 +18,7 @@ func TestStudent(t *testing.T) {
 	assert.InDelta(t, 4.437, student(11, 0.999), 6e-4)
 }
 
-// Curves of a known power law with noise, in groups: the interval covers the exponent as often as
-// it says. Of 1000 draws a fit with 95 % covers 950 ± 7; the bounds are four deviations wide.
+// A fit with 95 % covers 950 ± 7 of 1000 draws; the bounds are four deviations wide.
 func TestFitCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	k := Ratios(100, 1e4, 15)
@@ -60,5 +58,4 @@ func TestMeanOfOne(t *testing.T) {
 	assert.Equal(t, Estimate{2, 0}, MeanOf([]float64{2, 2, 2}))
 }
 
-// covers says whether v lies within the interval.
 func (e Estimate) covers(v float64) bool { return math.Abs(v-e.Mean) <= e.Half }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// NewFlags returns the empty flag set of a command. -h prints usage, the flags, and after.
+// NewFlags returns a command's flag set. -h prints usage, the flags, and after.
 func NewFlags(name, usage, after string) *flag.FlagSet {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.Usage = func() {
@@ -20,7 +20,7 @@ func NewFlags(name, usage, after string) *flag.FlagSet {
 	return fs
 }
 
-// Parse reads the flags of a command, and refuses further arguments.
+// Parse reads a command's flags, and refuses further arguments.
 func Parse(fs *flag.FlagSet, args []string, out Terminal) error {
 	files, err := ParseFiles(fs, args, out)
 	if err == nil && len(files) > 0 {
@@ -55,7 +55,7 @@ func IsSet(fs *flag.FlagSet, name string) (set bool) {
 	return set
 }
 
-// Common holds the flags of every command that does its runs as a [Campaign].
+// Common holds the flags of every command with a [Campaign].
 type Common struct {
 	Out   string
 	Seed  uint64
@@ -77,7 +77,7 @@ func (c *Common) Add(fs *flag.FlagSet, quick string) {
 	fs.BoolVar(&c.fresh, "fresh", false, "begin again where finished runs could be kept")
 }
 
-// Share returns the share of the runs that -part, -merge and -fresh ask for.
+// Share returns the share of -part, -merge and -fresh.
 func (c *Common) Share() (Share, error) {
 	s := Share{Part: 1, Of: 1, Fresh: c.fresh}
 	switch {
@@ -101,8 +101,7 @@ func (c *Common) Share() (Share, error) {
 	return s, nil
 }
 
-// Unfinished says what to do next if a part goes no further without the others. It passes other
-// errors on.
+// Unfinished says what to do next if a part waits for others, and passes other errors on.
 func (s Share) Unfinished(err error, out Terminal) error {
 	if !errors.Is(err, ErrUnfinished) || s.Part == 0 {
 		return err

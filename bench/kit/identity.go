@@ -11,16 +11,15 @@ import (
 	"sync"
 )
 
-// Identity says what results on disk were made from. Results are reused only if all of it is the
-// same.
+// Identity says what results on disk were made from; only equal ones are reused.
 type Identity struct {
 	Options string   // the command and each of its options that a result depends on
 	Data    []Source // the data files
 	Build   string   // the program: see [Build]
 }
 
-// Source is a data file: the name by which a user knows it, and the SHA-256 of its content. Under
-// another name it is the same data.
+// Source is a data file: the user's name for it, and the SHA-256 of its content, which alone
+// counts.
 type Source struct{ Name, SHA256 string }
 
 func (s Source) String() string { return fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256) }
@@ -42,7 +41,7 @@ func (id Identity) Check(file string, found Identity) error {
 	return fmt.Errorf("%s belongs to another run, %s", file, why)
 }
 
-// differing leaves the flags out that two command lines share.
+// differing leaves out the flags that two command lines share.
 func differing(a, b string) (string, string) {
 	const flag = " -"
 	was, is := strings.Split(a, flag), strings.Split(b, flag)
@@ -89,9 +88,8 @@ func Digest(path string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// Build is the SHA-256 of the running program's file, which stands for the source code, the
-// compiler and its flags. Where the system does not name that file, Build is random, so that no
-// other process takes the results for its own.
+// Build is the SHA-256 of the running program's file, which stands for source, compiler and flags;
+// random where the system does not name that file.
 var Build = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err == nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Of two command lines of one kind only the flags that differ are shown.
 func TestDiffering(t *testing.T) {
 	for _, c := range [][4]string{
 		{"tune -seed 1 -lo 2", "tune -seed 1 -lo 3", "-lo 2", "-lo 3"},

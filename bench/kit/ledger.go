@@ -12,25 +12,21 @@ import (
 	"time"
 )
 
-// A ledger keeps the results of finished tasks in a file, one record each, so that an interrupted
-// campaign can continue. The first record is the identity of the results. A torn last line, left by
-// a process that was killed, is dropped. Any other defect is an error that names the line.
-//
-// Records are appended, whole lines at a time. So two processes that do the same campaign at once
-// waste work, but spoil nothing: each finds its own results, and a third those of both.
+// A ledger keeps results in a file, a record each after that of their identity, so that an
+// interrupted campaign can continue. A torn last line is dropped; any other defect is an error with
+// its line. Whole lines are appended, so two processes on one campaign waste work and spoil
+// nothing.
 type ledger[R any] struct {
 	mu   sync.Mutex
 	file *os.File
 	done map[string]R
 }
 
-// entry is a record of a ledger after the first.
 type entry[R any] struct {
 	Key    string
 	Result R
 }
 
-// openLedger opens or begins the ledger at path for results of the given identity.
 func openLedger[R any](path string, id Identity) (*ledger[R], error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -55,7 +51,7 @@ func openLedger[R any](path string, id Identity) (*ledger[R], error) {
 // writing it.
 var tornPause = 50 * time.Millisecond
 
-// load reads the records in the file, cuts a torn line off, and says whether nothing is left.
+// load reads the file's records, cuts a torn line off, and says whether nothing is left.
 func (l *ledger[R]) load(path string, id Identity) (empty bool, err error) {
 	for torn := int64(-1); ; time.Sleep(tornPause) {
 		good, size, err := l.read(path, id)
@@ -69,7 +65,7 @@ func (l *ledger[R]) load(path string, id Identity) (empty bool, err error) {
 	}
 }
 
-// read reads the records in the file, and returns the length of the intact part, and of all.
+// read returns the length of the file's intact part, and of all.
 func (l *ledger[R]) read(path string, id Identity) (good, size int64, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -82,8 +78,7 @@ func (l *ledger[R]) read(path string, id Identity) (good, size int64, err error)
 	return good, int64(len(text)), err
 }
 
-// readLedger adds the results in r to done, and returns the length of the intact part: all but a
-// torn last line.
+// readLedger adds the results in r to done, and returns the length of all but a torn last line.
 func readLedger[R any](r io.Reader, name string, id Identity, done map[string]R) (good int64, err error) {
 	br := bufio.NewReader(r)
 	var found Identity
@@ -110,7 +105,6 @@ func readLedger[R any](r io.Reader, name string, id Identity, done map[string]R)
 	}
 }
 
-// has says whether there is a result under key.
 func (l *ledger[R]) has(key string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +112,6 @@ func (l *ledger[R]) has(key string) bool {
 	return ok
 }
 
-// put keeps a result.
 func (l *ledger[R]) put(key string, r R) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +122,7 @@ func (l *ledger[R]) put(key string, r R) error {
 	return nil
 }
 
-// write appends a record. If the disk is full, it removes what was written of the record.
+// write appends a record, or removes what was written of it if the disk is full.
 func (l *ledger[R]) write(v any) error {
 	before, err := l.file.Stat()
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A ledger that is damaged, or of another experiment, is refused and left alone.
 func TestLedgerRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.ledger")
@@ -58,7 +57,6 @@ func TestLedgerRefuses(t *testing.T) {
 	}
 }
 
-// Two processes that keep the results of one campaign lose none of each other's.
 func TestLedgerOfTwo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.ledger")
 	id := Identity{Options: "one", Build: "b"}

@@ -9,14 +9,12 @@ import (
 	"stable/mat/kernel"
 )
 
-// Machine describes what a figure was measured with: the tier of the kernels, Go, the system, and
-// on Linux the processor.
+// Machine names the tier of the kernels, Go, the system, and on Linux the processor.
 func Machine() string {
 	return fmt.Sprintf("%s; %s %s/%s; %s", kernel.Tier(), runtime.Version(), runtime.GOOS, runtime.GOARCH, processor())
 }
 
-// Warning returns a line about a build that asks for vector kernels and does not have them; empty
-// for any other build.
+// Warning returns a line if the build asks for vector kernels in vain, else nothing.
 func Warning() string {
 	if !kernel.Dropped {
 		return ""

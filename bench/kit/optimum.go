@@ -6,17 +6,14 @@ import (
 	"stable/bilevel/hyperopt"
 )
 
-// ManyRows is the number of training rows from which exact values are costly, so that commands
-// compute fewer of them.
+// ManyRows is the number of training rows from which commands compute fewer exact values.
 const ManyRows = 5000
 
-// manyFeatures is the number of features from which one exact minimisation takes seconds.
 const manyFeatures = 150
 
-// LeastF returns the least local minimum of F that exact minimisation finds: from the given points,
-// from the four of Minimise, and, where rows are few, from eight random points. F need not be
-// convex, so the least of many minima is the best claim to F*. Where features are many, it starts
-// from the given points alone, if there are any.
+// LeastF returns the least minimum of F from the given points, the four of Minimise and, where rows
+// are few, eight random points: the best claim to F*, since F need not be convex. With many
+// features it starts from the given points alone, if any.
 func LeastF(p *hyperopt.Problem, from ...[]float64) (*hyperopt.Minimum, error) {
 	if p.Train().Dim > manyFeatures && len(from) > 0 {
 		return p.Minimise(from...)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Progress shows how far long work has come: on a terminal in one line, which changes at most five
-// times a second; elsewhere in a new line from time to time (see [Terminal]).
+// Progress shows how far work has come: on a terminal in one line, at most five times a second;
+// elsewhere in a new line from time to time (see [Terminal]).
 type Progress struct {
 	out   Terminal
 	start time.Time
@@ -23,8 +23,7 @@ func NewProgress(out Terminal) *Progress {
 	return p
 }
 
-// Due says whether Update would show anything now. Loops use it where even formatting the line
-// would take time.
+// Due says whether Update would show anything now, for loops where formatting costs.
 func (p *Progress) Due() bool {
 	every := p.out.Every
 	if p.out.Live {
@@ -33,7 +32,7 @@ func (p *Progress) Due() bool {
 	return every > 0 && time.Since(p.last) >= every
 }
 
-// Update shows which share is done, with an estimate of the remaining time.
+// Update shows the share done and an estimate of the time left.
 func (p *Progress) Update(done float64, format string, args ...any) {
 	if !p.Due() {
 		return

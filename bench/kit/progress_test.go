@@ -7,8 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Progress is one line that changes on a terminal, lines of their own elsewhere, and nothing where
-// nobody asked for lines.
 func TestProgress(t *testing.T) {
 	show := func(out Terminal) string {
 		var b bytes.Buffer

@@ -13,8 +13,8 @@ import (
 // The errors of [ReadRecord] wrap ErrDamaged.
 var ErrDamaged = errors.New("damaged record")
 
-// WriteRecord writes v as one line: the CRC-32 of its JSON in eight hexadecimal digits, a blank,
-// the JSON. The line goes to w in one write.
+// WriteRecord writes v in one write as a line: the CRC-32 of its JSON in eight hexadecimal digits,
+// a blank, the JSON.
 func WriteRecord(w io.Writer, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -24,11 +24,9 @@ func WriteRecord(w io.Writer, v any) error {
 	return err
 }
 
-// ReadRecord reads one line into v, and returns its length.
-//
-// It returns io.EOF where r has no further whole line: a line without a newline was torn when a
-// process was killed. Any other line that WriteRecord did not write is an error that wraps
-// ErrDamaged. Other errors are those of r.
+// ReadRecord reads one line into v and returns its length; io.EOF where no whole line is left (one
+// without a newline is torn). A line that WriteRecord did not write gives an error that wraps
+// ErrDamaged; other errors are r's.
 func ReadRecord(r *bufio.Reader, v any) (n int, err error) {
 	line, err := r.ReadBytes('\n')
 	if err != nil {

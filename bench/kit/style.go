@@ -6,8 +6,8 @@ import (
 	"stable/bilevel/method"
 )
 
-// styled returns the methods in the order of their looks. The first seven, which stand beside each
-// other most often, differ in colour; the rest follow in the order of the registry.
+// styled orders the methods by look: the first seven, often together, differ in colour; the rest
+// follow as registered.
 func styled() []string {
 	list := []string{"STABLE", "SAA-Newton", "STABLE-paper", "BSA", "TTSA", "SOBA", "SABA"}
 	for _, name := range append([]string{"STABLE-guarded"}, method.Names()...) {
@@ -18,6 +18,5 @@ func styled() []string {
 	return list
 }
 
-// Style returns the look of a method in every figure, for plot.Series.Style. For any other name it
-// returns 0, and the figure chooses.
+// Style returns a method's look in every figure, for plot.Series.Style, 0 for any other name.
 func Style(name string) int { return 1 + slices.Index(styled(), name) }

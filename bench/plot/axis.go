@@ -35,8 +35,8 @@ func (s scale) value(u float64) float64 {
 	return t
 }
 
-// values returns the transformed values that the axes of p have to show. On a logarithmic axis a
-// band extends y by at most a decade below the curves: a lower end near zero would flatten them.
+// values returns the transformed values that the axes show. On a logarithmic axis a band extends y
+// by at most a decade below the curves.
 func (p *Panel) values() (x, y []float64) {
 	var also []float64
 	for _, s := range p.Series {
@@ -68,8 +68,8 @@ func (p *Panel) values() (x, y []float64) {
 	return x, append(y, slices.DeleteFunc(also, math.IsNaN)...)
 }
 
-// fit returns the scale of an axis for transformed values: their range, padded by the share pad, or
-// from Min where that is given. A range too narrow for float64 is widened.
+// fit returns the scale for transformed values: from Min if given, else their range, padded by the
+// share pad and widened if too narrow for float64.
 func (a Axis) fit(values []float64, pad float64) scale {
 	lo, hi := 0.0, 1.0
 	if len(values) > 0 {
@@ -94,7 +94,7 @@ func (a Axis) fit(values []float64, pad float64) scale {
 	return scale{a.Log, lo - below, hi + above}
 }
 
-// tick is a place on an axis, transformed (see scale); minor ticks have no label.
+// tick is a transformed place on an axis; minor ticks have no label.
 type tick struct {
 	at    float64
 	label string
@@ -102,8 +102,7 @@ type tick struct {
 
 const slack = 1e-9 // of a tick beyond the end of its axis
 
-// ticks returns at least two labelled ticks, and at most limit or, where these would be fewer than
-// two, 5.
+// ticks returns at least two labelled ticks, and at most limit, or 5 if these would be fewer.
 func (s scale) ticks(limit int) []tick {
 	if s.log {
 		return logTicks(s.lo, s.hi, limit)
@@ -111,8 +110,8 @@ func (s scale) ticks(limit int) []tick {
 	return linearTicks(s.lo, s.hi, limit)
 }
 
-// linearTicks are the multiples of the least step 1, 2 or 5·10^k of which at most limit lie in
-// [lo, hi].
+// linearTicks are the multiples of the least step 1, 2 or 5·10^k of which at most limit lie in [lo,
+// hi].
 func linearTicks(lo, hi float64, limit int) []tick {
 	for k := int(math.Floor(math.Log10(hi/float64(limit) - lo/float64(limit)))); ; k++ {
 		for _, m := range []float64{1, 2, 5} {
@@ -134,9 +133,8 @@ func linearTicks(lo, hi float64, limit int) []tick {
 	}
 }
 
-// logTicks labels the powers of ten between 10^lo and 10^hi, or every second, third, fifth … of them
-// where there are many; below two decades 1, 2, 5 or 1, 3 of each, or, within about a decade, the
-// ticks of a linear axis.
+// logTicks labels every, second, third, fifth … power of ten; below two decades 1, 2, 5 or 1, 3 of
+// each; within about a decade, the ticks of a linear axis.
 func logTicks(lo, hi float64, limit int) []tick {
 	if hi-lo < 2 {
 		for _, digits := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
@@ -160,8 +158,8 @@ func logTicks(lo, hi float64, limit int) []tick {
 	return list
 }
 
-// digitTicks labels d·10^k for d in digits and multiples k of stride; the others are minor ticks, as
-// long as these are not many.
+// digitTicks labels d·10^k, d in digits, k a multiple of stride; others are minor ticks, unless
+// many.
 func digitTicks(lo, hi float64, digits []float64, stride int) (list []tick, labels int) {
 	plain := hi-lo < 2 && lo+slack >= -3 && hi-slack < 4
 	for k := int(math.Floor(lo)); k <= int(math.Ceil(hi)); k++ {
@@ -180,8 +178,7 @@ func digitTicks(lo, hi float64, digits []float64, stride int) (list []tick, labe
 	return list, labels
 }
 
-// scaled is v·10^k, correctly rounded where the power is exact; a negative power is divided, since
-// 10^-k is not exact.
+// scaled is v·10^k, correctly rounded where the power is exact.
 func scaled(v float64, k int) float64 {
 	if k < 0 {
 		return v / math.Pow10(-k)
@@ -189,7 +186,7 @@ func scaled(v float64, k int) float64 {
 	return v * math.Pow10(k)
 }
 
-// number is c·10^k of a whole number c, as a decimal or, if not plain, as a·10^b.
+// number is c·10^k, c whole, as a decimal or, if not plain, as a·10^b.
 func number(c float64, k int, plain bool) string {
 	switch {
 	case c == 0 && !plain:
@@ -206,8 +203,6 @@ func number(c float64, k int, plain bool) string {
 	return minus(head) + "×" + power(k+e)
 }
 
-// power is 10^k as marked-up text.
 func power(k int) string { return "10^{" + minus(strconv.Itoa(k)) + "}" }
 
-// minus replaces the hyphen by the minus sign.
 func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }

@@ -7,13 +7,10 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes the points of all series of f, unthinned, one per row: panel,series,x,y,lo,hi. f
-// is read only.
+// WriteCSV writes all points, unthinned, one per row: panel,series,x,y,lo,hi. Names are Title and
+// Name, or numbers from 1; values read back exactly; lo and hi are empty without a band.
 //
-// Panels and series are named by Title and Name, or by their number, counted from 1, where these
-// are empty. Values read back to the same float64; lo and hi of a series without a band are empty.
-//
-// Errors: one that names the series where slices differ in length; that of w.
+// Errors: slices that differ in length, with the series' name; that of w.
 func (f *Figure) WriteCSV(w io.Writer) error {
 	if err := f.check(); err != nil {
 		return err

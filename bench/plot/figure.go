@@ -11,8 +11,8 @@ import (
 // ErrEmpty says that no panel has a point that can be drawn.
 var ErrEmpty = errors.New("plot: nothing to draw")
 
-// Figure is a grid of panels with one legend and one caption below: 85 mm wide with one column, else
-// 178 mm. Every text may hold superscripts and subscripts, as in "k^{−1/2}" and "y_{k}".
+// Figure is a grid of panels over one legend and one caption: 85 mm wide with one column, else 178
+// mm. Text may hold superscripts and subscripts, "k^{−1/2}" and "y_{k}".
 type Figure struct {
 	Caption string  // empty: none
 	Panels  []Panel // row by row
@@ -20,8 +20,7 @@ type Figure struct {
 	Height  float64 // mm, of the plot area of one panel; 0: 0.62 of a column's width. Valid: 15 to 1000
 }
 
-// Panel is one pair of axes with what is drawn on them. The first series is drawn last, on top of
-// the others.
+// Panel is one pair of axes. The first series is drawn last, on top.
 type Panel struct {
 	Title  string
 	X, Y   Axis
@@ -29,21 +28,18 @@ type Panel struct {
 	Lines  []Line
 }
 
-// Axis is one axis of a panel. It shows the range of the data.
+// Axis shows the range of the data.
 type Axis struct {
 	Label string
 	Log   bool
 	Min   float64 // where the axis begins; 0: with the data. Positive on a logarithmic axis
 }
 
-// Series is a curve through the points (X[i], Y[i]) with an optional band from Lo[i] to Hi[i].
+// Series is a curve through (X[i], Y[i]) with an optional band from Lo[i] to Hi[i].
 //
-// A point with a NaN, a value beyond ±1e300, or one below 1e-300 on a logarithmic axis is skipped,
-// and the line is broken there. On a logarithmic y axis a band with Lo ≤ 0 < Hi reaches to the
-// bottom. A series of more than 600 points is thinned for the picture.
-//
-// Series of one name look the same in all panels and share one entry of the legend; a series
-// without a name has no entry. A series without points is still in the legend.
+// NaN, values beyond ±1e300, and those below 1e-300 on a logarithmic axis break the line; there, a
+// band with Lo ≤ 0 < Hi reaches the bottom. More than 600 points are thinned in the picture. Series
+// of one name share a look and a legend entry, also without points; one without a name has none.
 type Series struct {
 	Name    string
 	X, Y    []float64
@@ -53,9 +49,8 @@ type Series struct {
 	Faint   bool      // stands behind the others, in grey, under one entry of the legend for all such series
 }
 
-// Line is the reference line y = C·x^P: horizontal for P = 0, of slope P where both axes are
-// logarithmic. A horizontal line extends the range of the y axis; others do not. For P < 0 it is
-// drawn where x > 0. The label stands along its right end.
+// Line is y = C·x^P with its label along the right end: horizontal for P = 0, then extending the y
+// axis; of slope P on logarithmic axes; for P < 0 at x > 0.
 type Line struct {
 	Label    string
 	C, P     float64
@@ -109,15 +104,14 @@ func (a Axis) check(name string) error {
 	return nil
 }
 
-// huge is the largest magnitude that is drawn; differences of such values do not overflow.
+// huge is the largest magnitude drawn; differences do not overflow.
 const huge = 1e300
 
 func finite(v float64) bool { return math.Abs(v) <= huge }
 
-// look is the colour of a series and the attributes of its line.
 type look struct{ colour, stroke string }
 
-// faint is the look of series that stand behind the others, without band and dots.
+// faint is the look of series behind the others, without band and dots.
 var faint = look{"#BDBDBD", ` stroke="#BDBDBD" stroke-width=".6"`}
 
 // Seven colours and five dashes: the numbers are coprime, so 35 looks differ.
@@ -131,15 +125,14 @@ func numbered(k int) look {
 	return look{colour, fmt.Sprintf(` stroke="%s" stroke-width="1.05" stroke-dasharray="%s"`, colour, dashes[k%len(dashes)])}
 }
 
-// entry is one line of the legend.
 type entry struct {
 	name       string
 	look       look
 	band, dots bool
 }
 
-// looks returns the look of every series, panel by panel, and the entries of the legend in order of
-// first appearance. A series without a name counts with its place in the panel.
+// looks returns each series' look, panel by panel, and the legend's entries in order of appearance.
+// A series without a name counts with its place.
 func (f *Figure) looks() ([][]look, []entry) {
 	var entries []entry
 	all := make([][]look, len(f.Panels))

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes of text, in points, and the distance of lines and the width of a character relative to them.
+// Sizes of text in points; distance of lines and width of a character relative to them.
 const (
 	panelSize = 8.0 // of the titles of panels and the labels of axes
 	smallSize = 7.0
@@ -23,7 +23,6 @@ const (
 	sampleLen = 20.0 // of the line in front of a name in the legend
 )
 
-// page is a figure with all places fixed.
 type page struct {
 	w, h    float64
 	caption []string
@@ -36,7 +35,7 @@ type page struct {
 	}
 }
 
-// frame is a panel with its scales, ticks and looks, and the place of its plot area in the figure.
+// frame is a panel with scales, ticks and looks, and the place of its plot area.
 type frame struct {
 	*Panel
 	sx, sy        scale
@@ -47,7 +46,6 @@ type frame struct {
 	empty         bool // nothing to draw
 }
 
-// layout fixes all places.
 func (f *Figure) layout() (*page, error) {
 	n := len(f.Panels)
 	cols := f.Columns
@@ -91,7 +89,7 @@ func (f *Figure) layout() (*page, error) {
 	return pg, nil
 }
 
-// arrange places the plot areas, all of one size, and returns the lower end of the panels.
+// arrange places the plot areas, all of one size, and returns their lower end.
 func (pg *page) arrange(cols int, column, left, height float64) float64 {
 	titles, labels := 0, 0
 	for i := range pg.frames {
@@ -109,7 +107,7 @@ func (pg *page) arrange(cols int, column, left, height float64) float64 {
 	return margin + float64((len(pg.frames)+cols-1)/cols)*row
 }
 
-// left is the space for the labels on the left of the plot area.
+// left is the space for the labels left of the plot area.
 func (f *frame) left() float64 {
 	w := gap
 	for _, t := range f.yt {
@@ -121,7 +119,6 @@ func (f *frame) left() float64 {
 	return w
 }
 
-// fitting returns as many ticks as fit side by side in width.
 func (s scale) fitting(width float64) (list []tick) {
 	used := math.Inf(1)
 	for limit := 9; limit >= 3 && used > width; limit-- {
@@ -135,7 +132,7 @@ func (s scale) fitting(width float64) (list []tick) {
 	return list
 }
 
-// placeLegend puts the legend below the panels, whose lower end is y, and returns its own.
+// placeLegend puts the legend below y and returns its lower end.
 func (pg *page) placeLegend(entries []entry, y float64) float64 {
 	if len(entries) == 0 {
 		return y
@@ -152,13 +149,13 @@ func (pg *page) placeLegend(entries []entry, y float64) float64 {
 	return l.y + float64(rows)*smallSize*lead
 }
 
-// span is a piece of text on the base line (level 0), raised (1) or lowered (-1).
+// span is text on the base line (level 0), raised (1) or lowered (-1).
 type span struct {
 	text  string
 	level int
 }
 
-// spans splits marked-up text: ^{…} is raised, _{…} lowered; anything else stands for itself.
+// spans splits marked-up text: ^{…} is raised, _{…} lowered.
 func spans(s string) (out []span) {
 	plain := 0
 	for i := 0; i+1 < len(s); i++ {
@@ -180,7 +177,6 @@ func spans(s string) (out []span) {
 	return out
 }
 
-// textWidth estimates the width of marked-up text.
 func textWidth(s string, size float64) float64 {
 	n := 0
 	for _, sp := range spans(s) {
@@ -189,7 +185,7 @@ func textWidth(s string, size float64) float64 {
 	return em * size * float64(n)
 }
 
-// wrap breaks text at spaces into lines of about width. Empty text has no lines.
+// wrap breaks text at spaces into lines of about width; empty text has none.
 func wrap(s string, width, size float64) (lines []string) {
 	for _, word := range strings.Fields(s) {
 		if k := len(lines) - 1; k >= 0 && textWidth(lines[k]+" "+word, size) <= width {

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// decay is a noisy curve exp(−rate·x) on [0, 1] with a band.
 func decay(name string, n int, rate float64) Series {
 	rng := rand.New(rand.NewPCG(7, uint64(n)))
 	s := Series{Name: name}
@@ -34,7 +33,6 @@ func logPanel(series ...Series) Panel {
 	return Panel{X: Axis{Label: "k"}, Y: Axis{Label: "F − F*", Log: true}, Series: series}
 }
 
-// gallery holds figures of many shapes; tests that hold for every figure run over it.
 func gallery() map[string]Figure {
 	nan, inf := math.NaN(), math.Inf(1)
 	curves := []Series{decay("STABLE", 300, 9), decay("ALSET", 300, 6), decay("TTSA", 300, 3)}
@@ -84,7 +82,6 @@ func render(t *testing.T, f Figure) string {
 	return b.String()
 }
 
-// parse reads a picture as XML and returns its text without markup.
 func parse(t *testing.T, svg string) string {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))
@@ -115,7 +112,6 @@ func TestEveryFigure(t *testing.T) {
 	}
 }
 
-// TestNothingOverlaps checks that panels, legend and caption have their own space on the page.
 func TestNothingOverlaps(t *testing.T) {
 	for name, f := range gallery() {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +193,6 @@ func TestReferenceLine(t *testing.T) {
 	assert.Len(t, runs(pg.frames[0].sample(f.Panels[0].Lines[1]), 100), 1, "1/x is not joined across the pole")
 }
 
-// The label of a line stands on its right end, beside it and inside of the panel.
 func TestLabelStandsOnItsLine(t *testing.T) {
 	for _, c := range []float64{0.101, 1, 1.999} {
 		f := Figure{Panels: []Panel{{Y: Axis{Min: 0.1}, Lines: []Line{{Label: "quality", C: c}},
@@ -325,7 +320,6 @@ func TestLooks(t *testing.T) {
 	assert.Len(t, seen, 35, "all looks differ")
 }
 
-// TestBandOnLogAxis: an end at or below zero reaches the bottom, and does not stretch the axis.
 func TestBandOnLogAxis(t *testing.T) {
 	s := Series{X: []float64{0, 1, 2}, Y: []float64{1, 2, 3}, Lo: []float64{-1, 0, 1e-200}, Hi: []float64{2, 3, 4}}
 	f := Figure{Panels: []Panel{logPanel(s)}}
@@ -373,8 +367,6 @@ func TestWriteCSV(t *testing.T) {
 	assert.ErrorContains(t, (&Figure{Panels: []Panel{{Series: []Series{{X: []float64{1}}}}}}).WriteCSV(&b), "series 1")
 }
 
-// Faint series are grey and thin, without band and marks, behind the others, and share one entry of
-// the legend.
 func TestFaint(t *testing.T) {
 	x, y := []float64{1, 2, 3}, []float64{3, 2, 1}
 	fig := Figure{Panels: []Panel{{Series: []Series{

@@ -13,11 +13,10 @@ import (
 
 const inkColour, dotSize = "#262626", 3.2
 
-// WriteSVG writes f as a stand-alone SVG picture. f is read only.
+// WriteSVG writes f as a stand-alone SVG picture, in one call of w.
 //
-// Errors: [ErrEmpty] where no panel has a drawable point; an error that names the field or the
-// series where an option is out of range, slices differ in length, or columns have no room; that of
-// w. w gets the complete picture in one call.
+// Errors: [ErrEmpty]; one that names the field or series where an option is out of range, slices
+// differ in length, or columns have no room; that of w.
 func (f *Figure) WriteSVG(w io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
@@ -42,8 +41,8 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// draw draws one panel. Bands and curves are cut off at the plot area by an inner svg element,
-// which needs no id, so several figures can stand in one HTML page.
+// draw draws one panel, cut off by an inner svg element, which needs no id: several figures can
+// share an HTML page.
 func (f *frame) draw(s *svg) {
 	f.drawTicks(s, "#e6e6e6", -f.h, f.w, 0)
 	s.printf(`<svg x="%s" y="%s" width="%s" height="%s" overflow="hidden">`+"\n", num(f.x), num(f.y), num(f.w), num(f.h))
@@ -78,12 +77,10 @@ func (f *frame) draw(s *svg) {
 	}
 }
 
-// across and up are the places of ticks in the figure.
 func (f *frame) across(t tick) float64 { return f.x + f.w*(t.at-f.sx.lo)/(f.sx.hi-f.sx.lo) }
 func (f *frame) up(t tick) float64     { return f.y + f.h*(1-(t.at-f.sy.lo)/(f.sy.hi-f.sy.lo)) }
 
-// drawTicks draws lines that begin at the ticks of the axes and go down and right, those of minor
-// ticks shorter by the factor minor.
+// drawTicks draws lines from the ticks down and right, shorter by minor for minor ones.
 func (f *frame) drawTicks(s *svg, colour string, down, right, minor float64) {
 	length := map[bool]float64{false: 1, true: minor}
 	s.printf(`<path stroke="%s" stroke-width=".5" d="`, colour)
@@ -122,8 +119,8 @@ func (f *frame) drawBand(s *svg, series *Series, l look) {
 	}
 }
 
-// drawCurve draws the lines of a series, and a dot for each point if it wants markers, or for one
-// between two breaks.
+// drawCurve draws a series' lines, and a dot for each point with markers, or for one between two
+// breaks.
 func (f *frame) drawCurve(s *svg, series *Series, l look) {
 	var pts []point
 	for i, x := range series.X {
@@ -171,7 +168,7 @@ func (f *frame) sample(l Line) (pts []point) {
 	return pts
 }
 
-// drawLine draws a line and sets its label along the last visible stretch.
+// drawLine draws a line and its label along the last visible stretch.
 func (f *frame) drawLine(s *svg, l Line) {
 	pts := f.sample(l)
 	for _, run := range runs(pts, f.w) {
@@ -213,25 +210,23 @@ func (pg *page) drawLegend(s *svg) {
 	}
 }
 
-// point is a place in the plot area, in points (1/72 inch) from its upper left corner; NaN: nothing
-// to draw.
+// point is a place in the plot area, in points (1/72 inch) from its upper left; NaN: nothing to
+// draw.
 type point struct{ x, y float64 }
 
 var nowhere = point{math.NaN(), math.NaN()}
 
 func (p point) ok() bool { return !math.IsNaN(p.x) && !math.IsNaN(p.y) }
 
-// place is the place of the values (x, y). It is bounded outside of the plot area, so that numbers
-// stay short; the slope of a line that leaves it is not visibly changed.
+// place is the place of (x, y), bounded outside of the plot area to keep numbers short.
 func (f *frame) place(x, y float64) point {
 	const far = 1e4
 	p := point{f.sx.unit(x) * f.w, (1 - f.sy.unit(y)) * f.h}
 	return point{min(max(p.x, -far), far), min(max(p.y, -far), far)} // min and max keep NaN
 }
 
-// runs splits pts at the points that cannot be drawn into unbroken lines, and thins those of more
-// than 600 points: of consecutive points in one column, a point wide, the first, the highest, the
-// lowest and the last stay.
+// runs splits pts into unbroken lines, and thins those of more than 600: of a column a point wide,
+// the first, highest, lowest and last stay.
 func runs(pts []point, width float64) (out [][]point) {
 	for len(pts) > 0 {
 		n := slices.IndexFunc(pts, func(p point) bool { return !p.ok() })
@@ -271,7 +266,7 @@ func thin(run []point, width float64) []point {
 	return out
 }
 
-// trace is path data through pts. A point that follows itself in print is left out.
+// trace is path data through pts, without repetitions in print.
 func trace(pts []point) string {
 	var b strings.Builder
 	command, last := "M", ""
@@ -284,31 +279,28 @@ func trace(pts []point) string {
 	return b.String()
 }
 
-// svg collects the elements of a picture. Lengths are points, written with two decimals.
+// svg collects elements. Lengths are points with two decimals.
 type svg struct{ b bytes.Buffer }
 
-// printf writes markup; arguments are numbers written by num, colours and escaped text.
+// printf writes markup; arguments are numbers of num, colours and escaped text.
 func (s *svg) printf(format string, args ...any) { fmt.Fprintf(&s.b, format, args...) }
 
-// num writes v with at most two decimals.
 func num(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', -1, 64) // + 0: no −0
 }
 
-// font is the setting of a text: style holds further attributes.
 type font struct {
 	size          float64
 	anchor, style string
 }
 
-// lines writes lines of text, the first with its base line at (x, y).
 func (s *svg) lines(x, y float64, f font, lines []string) {
 	for i, line := range lines {
 		s.text(x, y+float64(i)*f.size*lead, 0, f, line)
 	}
 }
 
-// text writes one line of marked-up text with its base line at (x, y), turned by angle degrees.
+// text writes a line of marked-up text at (x, y), turned by angle degrees.
 func (s *svg) text(x, y, angle float64, f font, line string) {
 	if line == "" {
 		return

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noisy is n points over [0, width] with ascending x.
 func noisy(n int, width float64) []point {
 	rng := rand.New(rand.NewPCG(1, 9))
 	pts := make([]point, n)
@@ -19,8 +18,6 @@ func noisy(n int, width float64) []point {
 	return pts
 }
 
-// TestRunsKeepExtremes compares, column by column, the first, last, lowest and highest points
-// before and after.
 func TestRunsKeepExtremes(t *testing.T) {
 	const width = 150.0
 	type summary struct {

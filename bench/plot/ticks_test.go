@@ -33,7 +33,6 @@ func TestLinearTicks(t *testing.T) {
 	}
 }
 
-// texts are the labels of ticks, and the number of those without.
 func texts(list []tick) (string, int) {
 	var labels []string
 	for _, t := range list {
@@ -69,8 +68,6 @@ func TestLogTicks(t *testing.T) {
 	}
 }
 
-// TestTicksOfRandomRanges checks what every axis needs: two ticks or more, not too many, in order,
-// inside, and with labels that say where they stand.
 func TestTicksOfRandomRanges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	ranges := 3000

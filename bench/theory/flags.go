@@ -6,14 +6,12 @@ import (
 	"stable/bench/kit"
 )
 
-// theoryFlags holds the flags that both commands share.
 type theoryFlags struct {
 	kit.Common
 	groups int
 	length float64
 }
 
-// parse reads the arguments of a command, and returns its share of the runs.
 func (f *theoryFlags) parse(command, usage string, args []string, out kit.Terminal) (kit.Share, error) {
 	fs := kit.NewFlags("bench "+command, usage, "")
 	f.Common.Add(fs, "fewer steps and trials, fewer decades")
@@ -36,7 +34,6 @@ func (f *theoryFlags) check() error {
 	return nil
 }
 
-// identity is what the results of a command depend on besides their keys.
 func (f *theoryFlags) identity(name string) kit.Identity {
 	return kit.Identity{
 		Options: fmt.Sprintf("%s, %d groups, length %g, quick %t, seed %d", name, f.groups, f.length, f.Quick, f.Seed),

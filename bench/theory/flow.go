@@ -23,11 +23,11 @@ type descent struct {
 	rises int       // steps in which V rose
 }
 
-// flowRatios lists the values of α, in units of Theorem 1's bound.
+// flowRatios lists α in units of Theorem 1's bound.
 var flowRatios = []float64{0.5, 1, 2, 10, 100}
 
-// flows runs the flow from the point where V is most likely to rise. threshold is the least α, in
-// units of the bound, for which V can rise.
+// flows runs the flow from where V is most likely to rise; threshold is the least α, in units of
+// the bound, at which it can.
 func flows(p *quadratic.Problem, c bilevel.Constants) (list []descent, bound, threshold float64, err error) {
 	const beta = 1
 	if bound, err = flow.MaxAlpha(c, beta); err != nil {
@@ -84,12 +84,11 @@ func descend(p *quadratic.Problem, c bilevel.Constants, o flow.Options) (d desce
 }
 
 // steepStart returns the start from which V is most likely to rise, and the least α/β for which it
-// does. Along the flow
+// does. In a quadratic problem
 //
 //	V' = −α⟨∇F, ∇F + Je⟩ − β eᵀAe,   e = y − y*(x),   J = −g_xy g_yy⁻¹,   A = g_yy,
 //
-// in a quadratic problem. V' is largest at ∇F = −½Je, where it is ¼α‖Je‖² − β eᵀAe. So e must
-// maximise ‖Je‖²/eᵀAe; power iteration finds it.
+// is largest at ∇F = −½Je, ¼α‖Je‖² − β eᵀAe; power iteration finds the e of largest ‖Je‖²/eᵀAe.
 func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err error) {
 	dx, dy := p.Dims()
 	xs, _ := p.Optimum()
@@ -138,8 +137,7 @@ func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err erro
 	return x0, y0, least, err
 }
 
-// hessian returns ∇²F of a strongly convex quadratic problem, from differences of ∇F, which are
-// exact.
+// hessian returns ∇²F of a quadratic problem from differences of ∇F, which are exact.
 func hessian(p *quadratic.Problem) (*mat.Sym, error) {
 	x, _ := p.Optimum()
 	h, g := mat.NewSym(len(x)), make([]float64, len(x))
@@ -156,7 +154,6 @@ func hessian(p *quadratic.Problem) (*mat.Sym, error) {
 	return h, nil
 }
 
-// leastCurvature is the least eigenvalue of ∇²F.
 func leastCurvature(p *quadratic.Problem) (float64, error) {
 	h, err := hessian(p)
 	if err != nil {
@@ -169,7 +166,6 @@ func leastCurvature(p *quadratic.Problem) (float64, error) {
 	return j.Values()[0], nil
 }
 
-// flowPanel prints a table of the flows, and returns their panel.
 func flowPanel(w io.Writer, list []descent, bound, threshold float64) plot.Panel {
 	fmt.Fprintf(w, "Theorem 1: V = F + ½‖y − y*(x)‖² along the flow; bound α/β ≤ %.4g; from the worst start V "+
 		"can rise from %.3g times the bound on\n", bound, threshold)

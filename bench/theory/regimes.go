@@ -9,8 +9,8 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// regime is one half of the paper's Table 1: a problem, a measure of error, and methods with the
-// step-size orders of their own theory.
+// regime is a half of Table 1: a problem, a measure of error, and methods with step-size orders of
+// their own theory.
 type regime struct {
 	key, title string
 	measure    string // what ε bounds
@@ -20,7 +20,6 @@ type regime struct {
 	rows       []*row
 }
 
-// row is a method in a regime.
 type row struct {
 	name    string
 	horizon bool      // its step sizes are set for a run of K steps, so that each K needs a separate run
@@ -34,7 +33,6 @@ type row struct {
 	samples func(k int) float64 // ξ and φ of a run of k steps, about
 }
 
-// choices lists the pairs of constants.
 func (r *row) choices() [][2]float64 {
 	if r.alpha == nil {
 		return [][2]float64{{}}
@@ -48,7 +46,7 @@ func (r *row) choices() [][2]float64 {
 	return list
 }
 
-// edge says which constants of a choice are the first or the last of their list.
+// edge says which constants of a choice end their list.
 func (r *row) edge(c [2]float64) (s string) {
 	for i, list := range [][]float64{r.alpha, r.beta} {
 		if j := slices.Index(list, c[i]); j == 0 || j == len(list)-1 {
@@ -58,7 +56,6 @@ func (r *row) edge(c [2]float64) (s string) {
 	return s
 }
 
-// batchAt returns the size of the batches in a run of k steps.
 func (r *row) batchAt(k int) int {
 	if r.batch == nil {
 		return 1
@@ -66,7 +63,7 @@ func (r *row) batchAt(k int) int {
 	return r.batch(k)
 }
 
-// within returns the number of steps for which about n samples suffice.
+// within returns the steps for which about n samples suffice.
 func (r *row) within(n float64) int {
 	k := 2
 	for r.samples(2*k) <= n {
@@ -80,23 +77,22 @@ func (r *row) within(n float64) int {
 	return k
 }
 
-// The lower level of both regimes has curvature from 1 to 2. Products with single samples stay
-// below neumannL, as the Neumann series requires.
+// Both regimes' lower curvature is from 1 to 2; single samples stay below neumannL, as the Neumann
+// series requires.
 const (
 	lowerMu  = 1.0
 	lowerL   = 2.0
 	neumannL = 2.5
 )
 
-// terms is N of the Neumann series for k steps, as method.Neumann chooses it.
+// terms is N of the Neumann series for k steps, as in method.Neumann.
 func terms(k int) float64 { return 1 + math.Ceil(neumannL/lowerMu*math.Log1p(float64(k))) }
 
 func neumannOf(n int) method.Neumann {
 	return method.Neumann{MuG: lowerMu, LG: neumannL, Terms: n}
 }
 
-// regimes returns the two halves of Table 1. Small dimensions keep the samples cheap; no exponent
-// depends on them.
+// regimes returns both halves of Table 1, in small dimensions, on which no exponent depends.
 func regimes(seed uint64) []*regime {
 	noise := quadratic.Options{Dx: 2, Dy: 2, Seed: seed, MuG: lowerMu, LG: lowerL, CrossNorm: 1.5,
 		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.3, SigmaGyy: 0.3}
@@ -114,7 +110,7 @@ func regimes(seed uint64) []*regime {
 // shift is k₀ in the falling step sizes c/(k+k₀)^p.
 const shift = 10
 
-// convexRows returns rows whose step sizes fall with k, so that one long run shows all ε.
+// convexRows have step sizes that fall with k, so that one long run shows all ε.
 func convexRows() []*row {
 	fall := func(c, p float64) bilevel.Schedule { return bilevel.Power{C: c, K0: shift, P: p} }
 	a, b := []float64{0.5, 1, 2, 4}, []float64{1, 2, 4, 8}
@@ -152,7 +148,7 @@ func convexRows() []*row {
 	}
 }
 
-// nonconvexRows returns rows whose step sizes are set for a run of K steps.
+// nonconvexRows have step sizes for a run of K steps.
 func nonconvexRows() []*row {
 	power := func(c float64, k int, p float64) bilevel.Schedule {
 		return bilevel.Constant(c / math.Pow(float64(k), p))
@@ -205,11 +201,10 @@ func nonconvexRows() []*row {
 	}
 }
 
-// stocInner is D of stocBiO. The distance of y shrinks by (1 − βμ)^D per step, and the theory needs
-// this factor below a constant.
+// stocInner is D of stocBiO, whose theory needs (1 − βμ)^D below a constant.
 const stocInner = 5
 
-// plainSTABLE is the paper's method without any of this module's additions.
+// plainSTABLE is the paper's method, without additions.
 func plainSTABLE(p *quadratic.Problem, alpha, beta, tau bilevel.Schedule) bilevel.Method {
 	c := p.Constants(1)
 	return bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: c.MuG, CGxy: c.Cgxy, InitBatch: 1, Plain: true}

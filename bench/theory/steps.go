@@ -14,12 +14,10 @@ import (
 	"stable/mat"
 )
 
-// flowOptions is the problem of Theorem 1: strongly convex and without noise.
 func flowOptions(seed uint64) quadratic.Options {
 	return quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}
 }
 
-// rateCases returns Theorems 2 and 3 on the problems of Table 1.
 func rateCases(seed uint64) ([]*rateCase, error) {
 	var cases []*rateCase
 	for _, g := range regimes(seed) {
@@ -42,8 +40,7 @@ func rateCases(seed uint64) ([]*rateCase, error) {
 	return cases, nil
 }
 
-// constants returns constants that hold in a region around the solution which contains the start,
-// x⁰ at the given distance and y⁰ = 0.
+// constants hold around the solution, up to the start, x⁰ at the given distance and y⁰ = 0.
 func (c *rateCase) constants() bilevel.Constants {
 	o := c.problem.Options()
 	x, _ := c.problem.Optimum()
@@ -54,7 +51,6 @@ func (c *rateCase) constants() bilevel.Constants {
 	return c.problem.Constants(max(c.radius, mat.Norm(y)/max(1, o.CrossNorm/o.MuG)))
 }
 
-// theorem2Variants returns practical step sizes, and those of the theorem.
 func theorem2Variants(c bilevel.Constants, rho float64) ([]variant, error) {
 	if _, err := c.Theorem2(1, rho); err != nil {
 		return nil, err
@@ -77,9 +73,8 @@ func theorem2Variants(c bilevel.Constants, rho float64) ([]variant, error) {
 // ratio3 is α/β of the practical steps for Theorem 3.
 const ratio3 = 0.15
 
-// theorem3Variants returns three variants: practical steps with β = 2/(c̃₅(k+20)), as in the proof;
-// the same with β = 1/(k+20), as in the statement; and the steps of the theorem. All have α = a·β,
-// and c̃₅ is the proof's constant for that a.
+// theorem3Variants returns β = 2/(c̃₅(k+20)) as in the proof, c̃₅ its constant for α = a·β; β =
+// 1/(k+20) as in the statement; and the theorem's steps.
 func theorem3Variants(c bilevel.Constants) ([]variant, error) {
 	own, err := c.Theorem3()
 	if err != nil {
@@ -101,8 +96,7 @@ func theorem3Variants(c bilevel.Constants) ([]variant, error) {
 	}, nil
 }
 
-// explain prints how small the theorem's own step sizes are, when they begin to have an effect, and
-// which constants make them so small.
+// explain prints how small the theorem's steps are, when they show, and which constants do that.
 func (c *rateCase) explain(w io.Writer) {
 	if c.rho > 0 {
 		const k = 1 << 17
@@ -134,7 +128,7 @@ func (c *rateCase) explain(w io.Writer) {
 	}
 }
 
-// theorem2Alpha is α of Theorem 2 for a run of k steps, or NaN.
+// theorem2Alpha is α of Theorem 2 for k steps, or NaN.
 func theorem2Alpha(c bilevel.Constants, k int, rho float64) float64 {
 	s, err := c.Theorem2(k, rho)
 	if err != nil {
@@ -143,8 +137,8 @@ func theorem2Alpha(c bilevel.Constants, k int, rho float64) float64 {
 	return s.Alpha.At(0)
 }
 
-// drivers writes f as a local power law of the constants, the strongest first: f ~ Π C_i^{p_i}, p_i
-// = d ln f/d ln C_i.
+// drivers writes f as a local power law, the strongest first: f ~ Π C_i^{p_i}, p_i = d ln f/d ln
+// C_i.
 func drivers(f func(bilevel.Constants) float64, c bilevel.Constants) string {
 	type power struct {
 		name string

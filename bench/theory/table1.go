@@ -43,7 +43,6 @@ func Table1(ctx context.Context, args []string, out kit.Terminal) error {
 	return c.report(out.Stdout, chosen, done)
 }
 
-// complexity is the experiment of Table 1.
 type complexity struct {
 	theoryFlags
 	regimes    []*regime
@@ -65,7 +64,6 @@ const (
 // tuneSeeds keeps the seeds of the choice apart from those of the trials.
 const tuneSeeds = 1 << 32
 
-// run does the missing runs of a share, and returns all of its results.
 func (c *complexity) run(ctx context.Context, share kit.Share,
 	out kit.Terminal) (done map[string]outcome, chosen map[*row]picked, err error) {
 	problems := map[*regime]*quadratic.Problem{}
@@ -101,7 +99,6 @@ func (c *complexity) run(ctx context.Context, share kit.Share,
 	return done, chosen, err
 }
 
-// picked is the outcome of the choice of constants.
 type picked struct {
 	constants [2]float64
 	score     float64
@@ -109,7 +106,6 @@ type picked struct {
 	failed    int // choices of which a run failed
 }
 
-// tuning lists the runs for the choice of constants.
 func (c *complexity) tuning(g *regime, r *row, p *quadratic.Problem) (tasks []kit.Task[outcome]) {
 	if r.alpha == nil {
 		return nil
@@ -129,13 +125,11 @@ func (r *row) tuneKey(g *regime, choice, t int) string {
 	return fmt.Sprintf("tune/%s/%s/%d/%d", g.key, r.name, choice, t)
 }
 
-// walk is a run of k steps.
 func (r *row) walk(g *regime, p *quadratic.Problem, c [2]float64, k int, seed uint64) walk {
 	return walk{problem: p, method: r.method(p, c[0], c[1], k), batch: r.batchAt(k), radius: g.radius, rho: g.rho,
 		start: seed, seed: seed}
 }
 
-// choose returns the constants with the least mean error at the end.
 func (c *complexity) choose(g *regime, r *row, done map[string]outcome) picked {
 	best := picked{score: math.Inf(1), steps: r.within(float64(c.samples)), constants: r.choices()[0]}
 	if r.alpha == nil {
@@ -158,8 +152,8 @@ func (c *complexity) choose(g *regime, r *row, done map[string]outcome) picked {
 	return best
 }
 
-// horizons returns the numbers of steps at which a row is measured, in ratios of √2 within one run,
-// and of 2 where each horizon needs a separate run.
+// horizons returns the steps at which a row is measured, in ratios of √2 within a run, of 2 between
+// runs.
 func (c *complexity) horizons(r *row) (list []int) {
 	ratio, last := math.Sqrt2, r.steps[1]
 	if c.Quick {
@@ -175,8 +169,7 @@ func (c *complexity) horizons(r *row) (list []int) {
 	return list
 }
 
-// perGroup is the number of trials of a group. A mean over a run needs fewer than an error at its
-// end, and one over a long run just one.
+// perGroup is the number of trials of a group: fewer for a mean over a run, one for a long one.
 func (c *complexity) perGroup(g *regime, r *row, k int) int {
 	const long = 20000
 	n := 12
@@ -192,9 +185,8 @@ func (c *complexity) perGroup(g *regime, r *row, k int) int {
 	return n
 }
 
-// trials lists the runs of a row with its constants. Where each horizon needs a separate run, all
-// runs of a group have the same start: the number of trials changes with the horizon, and a mean
-// over other starts would not be comparable.
+// trials lists a row's runs. Runs of a group share a start, since the number of trials changes with
+// the horizon.
 func (c *complexity) trials(g *regime, r *row, p *quadratic.Problem, constants [2]float64) (tasks []kit.Task[outcome]) {
 	marks := c.horizons(r)
 	if !r.horizon {
@@ -221,8 +213,7 @@ func (r *row) runKey(g *regime, k, t int) string {
 	return fmt.Sprintf("run/%s/%s/%d/%d", g.key, r.name, k, t)
 }
 
-// curves averages the trials of each group of a row, at its horizons, in the order of their
-// numbers.
+// curves averages each group's trials at the row's horizons.
 func (c *complexity) curves(g *regime, r *row, done map[string]outcome) (groups []reading, failed int) {
 	marks := c.horizons(r)
 	for group := range c.groups {

@@ -13,8 +13,6 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// The budgets of the choice are equal: a run of r.within(n) steps draws about n samples, as the
-// counts of the run say. Every row has the same number of choices.
 func TestRowsBudget(t *testing.T) {
 	for _, g := range regimes(1) {
 		p, err := quadratic.New(g.options)
@@ -41,7 +39,6 @@ func TestRowsBudget(t *testing.T) {
 	}
 }
 
-// The horizons end at the longest run and ascend in equal ratios.
 func TestHorizons(t *testing.T) {
 	c := complexity{theoryFlags: theoryFlags{length: 1}}
 	for _, g := range regimes(1) {
@@ -55,7 +52,6 @@ func TestHorizons(t *testing.T) {
 	}
 }
 
-// The whole fit of Table 1 on curves of n ~ ε^(−p): exponents, and their interval.
 func TestComplexityFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	v := view{of: func(r reading) []float64 { return r.Upper }}

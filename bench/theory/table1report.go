@@ -11,7 +11,6 @@ import (
 	"stable/bench/plot"
 )
 
-// view is one measure of a regime: the error of x, or that of y.
 type view struct {
 	*regime
 	measure string
@@ -31,7 +30,7 @@ func (c *complexity) views() (list []view) {
 	return list
 }
 
-// fitted holds the fits of a row's curves for one stream of samples.
+// fitted holds the fits of a row for one stream of samples.
 type fitted struct {
 	exponent    kit.Estimate
 	early, late float64   // over the two halves of the range of ε
@@ -39,13 +38,13 @@ type fitted struct {
 	from, to    float64   // range of ε of the fit
 }
 
-// Fits cover two decades of ε, down to the smallest ε that all groups reach.
+// Fits cover two decades of ε, down to the smallest that all groups reach.
 const (
 	fitDecades = 2
 	fitPoints  = 9
 )
 
-// fit returns the exponents p of n ~ ε^(−p), one fit for each group.
+// fit returns the exponents p of n ~ ε^(−p), one for each group.
 func (v view) fit(groups []reading, cost func(r reading) []float64) (f fitted) {
 	lo, hi := 0.0, math.Inf(1)
 	for _, r := range groups {
@@ -80,8 +79,7 @@ func (v view) fit(groups []reading, cost func(r reading) []float64) (f fitted) {
 	return f
 }
 
-// samplesTo returns the geometric mean over the groups of the samples needed to reach ε; NaN if a
-// group does not reach it.
+// samplesTo returns the groups' geometric mean of the samples to reach ε, NaN if one does not.
 func (v view) samplesTo(groups []reading, cost func(r reading) []float64, eps float64) float64 {
 	var sum float64
 	for _, r := range groups {
@@ -91,7 +89,6 @@ func (v view) samplesTo(groups []reading, cost func(r reading) []float64, eps fl
 	return math.Exp(sum / float64(len(groups)))
 }
 
-// stream is one of the two kinds of samples.
 type stream struct {
 	letter string
 	cost   func(r reading) []float64
@@ -103,7 +100,6 @@ var streams = [2]stream{
 	{"φ", func(r reading) []float64 { return r.Phi }, func(r *row) float64 { return r.phi }},
 }
 
-// report prints the tables, and writes the figure and its numbers.
 func (c *complexity) report(w io.Writer, chosen map[*row]picked, done map[string]outcome) error {
 	fig := plot.Figure{Columns: 2, Caption: fmt.Sprintf(
 		"Samples to reach ε, geometric mean over %d groups of trials; grey: the exponents of Table 1.", c.groups)}
@@ -120,7 +116,6 @@ func (c *complexity) report(w io.Writer, chosen map[*row]picked, done map[string
 	return kit.WriteFigure(w, c.Out, "table1", &fig)
 }
 
-// viewPanels prints the table of one measure, and returns its panels, one for each stream.
 func (c *complexity) viewPanels(w io.Writer, v view, done map[string]outcome) (panels [2]plot.Panel, err error) {
 	fmt.Fprintf(w, "%s, ε = %s\n", v.title, kit.Plain(v.measure))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -164,8 +159,8 @@ func inverses(v []float64) []float64 {
 	return u
 }
 
-// slopes are reference lines with the exponents of the table, each beside the end of the first
-// curve that it is claimed for.
+// slopes are lines with the table's exponents, each beside the end of the first curve it is claimed
+// for.
 func slopes(rows []*row, s stream, series []plot.Series) (lines []plot.Line) {
 	seen := map[float64]bool{0: true}
 	for i, r := range rows {
@@ -182,7 +177,6 @@ func slopes(rows []*row, s stream, series []plot.Series) (lines []plot.Line) {
 	return lines
 }
 
-// choicesTable prints the constants of the step sizes.
 func (c *complexity) choicesTable(w io.Writer, chosen map[*row]picked) error {
 	fmt.Fprintf(w, "constants, best of %d runs of %d samples each\n", c.tuneTrials, c.samples)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

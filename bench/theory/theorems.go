@@ -49,7 +49,6 @@ func Theorems(ctx context.Context, args []string, out kit.Terminal) error {
 	return r.report(out.Stdout, done)
 }
 
-// rates is the experiment of Theorems 2 and 3.
 type rates struct {
 	theoryFlags
 	trials      int // of a group
@@ -68,7 +67,6 @@ func newRates(f *theoryFlags) (*rates, error) {
 	return r, err
 }
 
-// rateCase is a theorem with the step sizes to try.
 type rateCase struct {
 	key      string
 	problem  *quadratic.Problem
@@ -77,7 +75,6 @@ type rateCase struct {
 	variants []variant
 }
 
-// variant is one way to set the step sizes.
 type variant struct {
 	key, name string
 	steps     func(k int) bilevel.Steps // for a run of k steps
@@ -86,7 +83,6 @@ type variant struct {
 	settled   int                       // steps from which on the start has been forgotten; 0: as for the others
 }
 
-// marks returns the numbers of steps at which a variant is measured.
 func (r *rates) marks(v variant) (list []int) {
 	last := r.last
 	if v.far > 0 && !r.Quick {
@@ -98,7 +94,6 @@ func (r *rates) marks(v variant) (list []int) {
 	return list
 }
 
-// perGroup is the number of trials of a group.
 func (r *rates) perGroup(v variant) int {
 	if v.far > 0 && !r.Quick {
 		return r.trials / 3
@@ -106,7 +101,6 @@ func (r *rates) perGroup(v variant) int {
 	return r.trials
 }
 
-// run does the missing runs of a share, and returns all of its results.
 func (r *rates) run(ctx context.Context, share kit.Share, out kit.Terminal) (done map[string]outcome, err error) {
 	c, err := kit.Open[outcome](r.Out, "theorems", r.identity("theorems"), share)
 	if err != nil {
@@ -124,7 +118,7 @@ func (r *rates) run(ctx context.Context, share kit.Share, out kit.Terminal) (don
 	return c.Complete(ctx, tasks, "trials", out)
 }
 
-// tasks lists the runs of one trial: one for all marks, or one for each.
+// tasks lists the runs of a trial: one for all marks, or one each.
 func (r *rates) tasks(c *rateCase, v variant, t int) (list []kit.Task[outcome]) {
 	w := walk{problem: c.problem, radius: c.radius, rho: c.rho, start: r.Seed + uint64(t), seed: r.Seed + uint64(t)}
 	add := func(k int, marks []int) {
@@ -147,7 +141,6 @@ func (c *rateCase) runKey(v variant, k, t int) string {
 	return fmt.Sprintf("%s/%s/%d/%d", c.key, v.key, k, t)
 }
 
-// curves averages the trials of each group.
 func (r *rates) curves(c *rateCase, v variant, done map[string]outcome) (groups []reading) {
 	marks, per := r.marks(v), r.perGroup(v)
 	for g := range r.groups {
@@ -166,11 +159,9 @@ func (r *rates) curves(c *rateCase, v variant, done map[string]outcome) (groups 
 	return groups
 }
 
-// fitFrom is the share of the marks that a fit leaves out at the start, where the starting point
-// still shows.
+// fitFrom is the share of early marks, where the start still shows, that a fit leaves out.
 const fitFrom = 0.3
 
-// firstFitted returns the first mark of a fit; at least three marks remain.
 func firstFitted(v variant, marks []int) int {
 	i := int(fitFrom * float64(len(marks)))
 	for v.settled > 0 && i < len(marks) && marks[i] < v.settled {
@@ -179,7 +170,7 @@ func firstFitted(v variant, marks []int) int {
 	return min(i, len(marks)-3)
 }
 
-// decay is a curve: its mean over the groups with the 95 % interval, and its fitted exponent.
+// decay is a mean over groups with its 95 % interval and fitted exponent.
 type decay struct {
 	k, mean, lo, hi []float64
 	exponent        kit.Estimate
@@ -208,7 +199,6 @@ func newDecay(marks []int, skip int, groups []reading, of func(reading) []float6
 	return d
 }
 
-// report prints the tables, and writes the figure and its numbers.
 func (r *rates) report(w io.Writer, done map[string]outcome) error {
 	flowing, err := quadratic.New(flowOptions(r.Seed))
 	if err != nil {
@@ -228,7 +218,6 @@ func (r *rates) report(w io.Writer, done map[string]outcome) error {
 	return kit.WriteFigure(w, r.Out, "theorems", &fig)
 }
 
-// panel prints the table of one theorem, and returns its panel.
 func (r *rates) panel(w io.Writer, c *rateCase, done map[string]outcome) plot.Panel {
 	order, label, place, upper := -1.0, "1/k", 0.2, "E‖x^{k} − x*‖²"
 	panel := plot.Panel{Title: "Theorem 3, strongly convex",

@@ -19,12 +19,10 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// bench runs a command line.
 func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
 	return kittest.Bench(ctx, []kit.Command{{Name: "table1", Run: Table1}, {Name: "theorems", Run: Theorems}}, args...)
 }
 
-// theory runs table1 and theorems with settings that take a moment, and returns what they print.
 func theory(t *testing.T, dir string, more ...string) string {
 	var all strings.Builder
 	for _, name := range []string{"table1", "theorems"} {
@@ -36,8 +34,6 @@ func theory(t *testing.T, dir string, more ...string) string {
 	return all.String()
 }
 
-// Both experiments print and write the same whatever the number of cores, and when they are cut off
-// and taken up.
 func TestTheory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -66,7 +62,6 @@ func TestTheory(t *testing.T) {
 	}
 }
 
-// Parts make the whole.
 func TestTheoremsParts(t *testing.T) {
 	dir := t.TempDir()
 	args := func(more ...string) []string {
@@ -83,7 +78,6 @@ func TestTheoremsParts(t *testing.T) {
 	assert.Contains(t, stdout, "Theorem 3")
 }
 
-// An interrupt keeps what is done and says so.
 func TestTheoryInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(context.Canceled)
@@ -108,8 +102,7 @@ func TestTheoryUsage(t *testing.T) {
 	}
 }
 
-// The mean over a stratified sample of the iterates is that over all of them, but for its noise;
-// and a walk in two pieces is the walk.
+// A stratified mean is that over all iterates, but for noise; a walk in two pieces is the walk.
 func TestWalk(t *testing.T) {
 	g := regimes(1)[1]
 	p, err := quadratic.New(g.options)
@@ -136,7 +129,6 @@ func TestWalk(t *testing.T) {
 	assert.Greater(t, full.Upper[0], 10*sampled.Upper[0])
 }
 
-// A method that diverges leaves its last good reading and the reason.
 func TestWalkDiverges(t *testing.T) {
 	g := regimes(1)[0]
 	p, err := quadratic.New(g.options)
@@ -152,8 +144,7 @@ func TestWalkDiverges(t *testing.T) {
 	assert.False(t, math.IsInf(u[3], 0))
 }
 
-// Theorem 1 on the problem of the figure: V never rises up to twice the bound, and does rise from
-// the worst start beyond the threshold.
+// V never rises up to twice the bound, and does from the worst start beyond the threshold.
 func TestFlows(t *testing.T) {
 	p, err := quadratic.New(flowOptions(1))
 	require.NoError(t, err)
@@ -177,7 +168,7 @@ func TestFlows(t *testing.T) {
 	}
 }
 
-// slopeOfV is the derivative of V at the start of the flow with β = 1, by a difference.
+// slopeOfV is V' at the start of the flow with β = 1, by a difference.
 func slopeOfV(p *quadratic.Problem, x0, y0 []float64, alpha float64) (float64, error) {
 	f, err := flow.New(p, flow.Options{Alpha: alpha, Beta: 1, H: 1e-6, X0: x0, Y0: y0})
 	if err != nil {
@@ -194,7 +185,6 @@ func slopeOfV(p *quadratic.Problem, x0, y0 []float64, alpha float64) (float64, e
 	return after - before, err
 }
 
-// drivers finds the exponents of a power law of the constants.
 func TestDrivers(t *testing.T) {
 	c := bilevel.Constants{MuG: 2, Cgxy: 3, Lg: 5}
 	f := func(c bilevel.Constants) float64 { return math.Pow(c.Cgxy, 4) / c.MuG / c.MuG }

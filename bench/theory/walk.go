@@ -11,8 +11,7 @@ import (
 	"stable/mat"
 )
 
-// walk is one run of a method on a problem with a known solution, measured against it. Its result
-// depends on its fields alone.
+// walk is one run against a known solution; its result depends on its fields alone.
 type walk struct {
 	problem *quadratic.Problem // cloned
 	method  bilevel.Method
@@ -25,26 +24,22 @@ type walk struct {
 	rho     float64 // of the Moreau envelope; 0: errors at the marks
 }
 
-// reading holds the errors of a walk at its marks.
 type reading struct {
 	Upper   []float64 // ‖x^k − x*‖²; with ρ, the mean of ρ²‖x̂(x^j) − x^j‖² over j = 1, …, k
 	Lower   []float64 // ‖y^k − y*(x^k)‖²
 	Xi, Phi []float64 // samples drawn
 }
 
-// outcome is the result of a walk.
 type outcome struct {
 	Reading reading
 	End     string `json:",omitempty"` // why the method failed
 }
 
-// perSpan is roughly the least number of iterates measured while the number of steps doubles. Up to
-// step perSpan, every iterate is measured.
+// perSpan is about the least number of iterates measured while the steps double; all are up to it.
 const perSpan = 512
 
-// run walks to the last mark. If the method fails, the last reading is repeated at all later marks,
-// and End gives the reason. Errors: a cancelled context, invalid options, or an exact value that
-// could not be computed.
+// run walks to the last mark. If the method fails, its last reading stands at later marks and End
+// says why. Errors: a cancelled context, bad options, an exact value that could not be computed.
 func (w walk) run(ctx context.Context) (outcome, error) {
 	m, err := newWalker(w)
 	if err != nil {
@@ -69,7 +64,6 @@ func (w walk) run(ctx context.Context) (outcome, error) {
 	return outcome{r, end}, nil
 }
 
-// walker is a walk in progress.
 type walker struct {
 	walk
 	p      *quadratic.Problem
@@ -110,9 +104,8 @@ func from(centre []float64, radius float64, seed uint64) []float64 {
 	return x
 }
 
-// walkTo walks to step mark. A measure that is averaged over the steps is taken at one random step
-// of each stratum, and a stratum is 1/512 of the steps done: the weighted sum has the mean of the
-// full one.
+// walkTo measures at one random step of each stratum, 1/512 of the steps done, so that the weighted
+// sum has the mean of the full one.
 func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 	for s := m.solver; s.K() < mark; {
 		if err := ctx.Err(); err != nil {
@@ -138,7 +131,6 @@ func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 	return "", nil
 }
 
-// read returns the measure so far.
 func (m *walker) read() (upper, lower float64, err error) {
 	s := m.solver
 	upper = m.sum / math.Max(1, float64(s.K()))
@@ -149,7 +141,6 @@ func (m *walker) read() (upper, lower float64, err error) {
 	return upper, distance2(s.Y(), m.ystar), err
 }
 
-// distance2 is ‖a − b‖².
 func distance2(a, b []float64) float64 {
 	var sum float64
 	for i, v := range a {

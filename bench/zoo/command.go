@@ -1,12 +1,11 @@
-// Package zoo draws problems from a seed, on which a default must not be led astray: the command zoo
-// of bench. For tests of bench, Draw makes one of the problems, Problem.Fresh its oracle for a
-// goroutine, and Problem.Run runs a method on it and judges it. They promise no interface.
+// Package zoo draws problems from a seed, on which a default must not be led astray: the command
+// zoo of bench. For bench's tests, Draw makes a problem, Problem.Fresh its oracle for a goroutine,
+// Problem.Run runs and judges a method. They promise no interface.
 //
-// A problem is f and g of one family, with all derivatives by hand: a mean over samples of ω(x)·ψ(u)
-// with u_k = a_kᵀy + b_kᵀx + c_k, a quadratic part, and weights of y_i² (oracle.go). Kinds draw the
-// rows and ψ (kinds.go); quadratic kinds also come as simulators, whose mean is in closed form
-// (quadratics.go). Other streams read a population of rows without end. Exact solutions and descent
-// are in solve.go.
+// f and g are means over samples of ω(x)·ψ(u), u_k = a_kᵀy + b_kᵀx + c_k, with a quadratic part and
+// weights of y_i² (oracle.go). Kinds draw rows and ψ (kinds.go); quadratic ones also come as
+// simulators of known mean (quadratics.go), other streams read a population without end. solve.go
+// has exact solutions and descent.
 package zoo
 
 import (
@@ -104,7 +103,7 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 	return nil
 }
 
-// untuned is the first method of the registry without a step size.
+// untuned is the registry's first method without a step size.
 func untuned() string {
 	for _, e := range method.Registry() {
 		if e.Untuned {
@@ -134,7 +133,6 @@ func (o *options) marks() []uint64 {
 	return append(list, o.samples)
 }
 
-// run runs the method on all problems.
 func (o *options) run(ctx context.Context, e method.Entry, out kit.Terminal) ([]Result, error) {
 	first, end := 0, o.problems
 	if o.only >= 0 {
@@ -166,7 +164,6 @@ func (o *options) run(ctx context.Context, e method.Entry, out kit.Terminal) ([]
 	return list, nil
 }
 
-// one runs the method on one problem, as often as its scatter wants.
 func (o *options) one(ctx context.Context, e method.Entry, index int) (Result, error) {
 	p, err := Draw(o.Seed, index)
 	if err != nil {
@@ -187,7 +184,7 @@ func (o *options) one(ctx context.Context, e method.Entry, index int) (Result, e
 	return r, nil
 }
 
-// Trials is the number of runs that the problem wants: 16 degrees of freedom together on a stream.
+// Trials is the number of runs: 16 degrees of freedom together on a stream.
 func (p *Problem) Trials(least int) int {
 	if !p.Stream || p.NoLimit != "" {
 		return least

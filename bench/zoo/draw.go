@@ -18,13 +18,12 @@ type law struct {
 
 func normal(r *rand.Rand) float64 { return r.NormFloat64() }
 
-// between is log-uniform.
 func between(r *rand.Rand, lo, hi float64) float64 { return lo * math.Pow(hi/lo, r.Float64()) }
 
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
-// drawLaw draws a law. Rare events have the value √((1 − p)/p), with probability p. Lognormal numbers
-// and rare events are skewed: who clips them is biased.
+// drawLaw draws a law. Rare events have the value √((1 − p)/p), with probability p. The skewed laws
+// bias whoever clips them.
 func drawLaw(r *rand.Rand) law {
 	switch r.IntN(4) {
 	case 0:
@@ -49,7 +48,7 @@ func drawLaw(r *rand.Rand) law {
 	return law{"normal", 0, normal, false}
 }
 
-// student draws from Student's law, by Bailey's polar method (Mathematics of Computation 62, 1994).
+// student draws from Student's law (Bailey, Mathematics of Computation 62, 1994).
 func student(r *rand.Rand, nu float64) float64 {
 	for {
 		u, v := 2*r.Float64()-1, 2*r.Float64()-1
@@ -94,7 +93,7 @@ func (w reflection) apply(v []float64) {
 // dims is a length from 1 to 60, short ones as often as long ones.
 func dims(r *rand.Rand, least int) int { return int(math.Round(between(r, float64(least), 60))) }
 
-// sets, by name, around the origin. reach is how far points of an unbounded set are apart.
+// drawSet draws a set around the origin; reach is how far points of an unbounded one are apart.
 func drawSet(r *rand.Rand, d int) (name string, set bilevel.Set, reach float64) {
 	box := func(width, centre float64) bilevel.Box {
 		b := bilevel.UniformBox(d, 0, 0)

@@ -9,7 +9,7 @@ import (
 	"stable/mat"
 )
 
-// species is what a kind draws: the problem, and what the generator has to know of it.
+// species is a problem and what the generator has to know of it.
 type species struct {
 	*sum
 	twin  *sum // of a simulator: the same second moments, from normal numbers; nil: the sum itself
@@ -21,7 +21,7 @@ type species struct {
 	noise *float64    // size of the noise of a simulator; nil: none to choose
 }
 
-// kind draws a species; n are the terms of f and g, 0 of a simulator, of which rows makes some.
+// kind draws a species of n terms in f and g; 0 for a simulator, of which rows makes some.
 type kind struct {
 	name string
 	draw func(r *rand.Rand, nf, ng uint64) species
@@ -42,7 +42,7 @@ func rows(r *rand.Rand, n uint64) uint64 {
 	return n
 }
 
-// table is rows of features whose sizes follow a law; the jth feature counts scale[j].
+// table is rows of features whose sizes follow a law; feature j counts scale[j].
 func table(r *rand.Rand, n uint64, d int, size func() float64, scale []float64) [][]float64 {
 	list := make([][]float64, n)
 	for i := range list {
@@ -55,8 +55,8 @@ func table(r *rand.Rand, n uint64, d int, size func() float64, scale []float64) 
 	return list
 }
 
-// rowSizes draws the law of the sizes of rows, of mean square about 1 but for heavy tails: one row of
-// up to 1,000 weighs most, for L_max/mean L to 1e3.
+// rowSizes draws the law of the rows' sizes, of mean square about 1 but for heavy tails; one row of
+// up to 1,000 may weigh most, for L_max/mean L to 1e3.
 func rowSizes(r *rand.Rand) (name string, rate float64, size func() float64) {
 	switch r.IntN(4) {
 	case 0:
@@ -77,7 +77,6 @@ func rowSizes(r *rand.Rand) (name string, rate float64, size func() float64) {
 	return "normal", 0, func() float64 { return 1 }
 }
 
-// scales are those of d features, over decades.
 func scales(r *rand.Rand, d int, decades float64) []float64 {
 	s := make([]float64, d)
 	for i := range s {
@@ -86,7 +85,7 @@ func scales(r *rand.Rand, d int, decades float64) []float64 {
 	return s
 }
 
-// drawDecay draws the form of the weights in ½Σ w(x_i)y_i², with a box of four decades.
+// drawDecay draws the weights in ½Σ w(x_i)y_i², with a box of four decades.
 func drawDecay(r *rand.Rand, d int) (name string, w func(x float64) (w, dw float64), box bilevel.Set) {
 	lo := between(r, 1e-4, 1e-2)
 	if r.IntN(2) == 0 {
@@ -105,7 +104,7 @@ func halfSquare(u float64) (v, d1, d2 float64) { return u * u / 2, u, 1 }
 
 func exponential(u float64) (v, d1, d2 float64) { e := math.Exp(u); return e, e, e }
 
-// first makes ψ(u) = φ(u_0) + u_1 + …: the other outputs count as they are.
+// first makes ψ(u) = φ(u_0) + u_1 + ….
 func first(phi func(u float64) (v, d1, d2 float64)) func(t *term) {
 	return func(t *term) {
 		t.val, t.g[0], t.h[0] = phi(t.u[0])
@@ -116,8 +115,8 @@ func first(phi func(u float64) (v, d1, d2 float64)) func(t *term) {
 	}
 }
 
-// weighted draws rows with a loss of one output, and a penalty that x weighs: the paper's test
-// problem with losses of several kinds.
+// weighted draws the paper's test problem with losses of several kinds: one output, a penalty
+// weighed by x.
 func weighted(name string) func(r *rand.Rand, nf, ng uint64) species {
 	return func(r *rand.Rand, nf, ng uint64) species {
 		d := dims(r, 1)
@@ -193,7 +192,7 @@ func poisson(r *rand.Rand, mean float64) (k int) {
 	return k
 }
 
-// drawSoftmax draws classes with a linear score each, and weights of all scores' factors.
+// drawSoftmax draws classes with a linear score each, and weights of all factors.
 func drawSoftmax(r *rand.Rand, nf, ng uint64) species {
 	classes := 2 + r.IntN(4)
 	p := 1 + r.IntN(12)
@@ -245,8 +244,8 @@ func drawSoftmax(r *rand.Rand, nf, ng uint64) species {
 	return species{sum: s, law: law, rate: rate, boxed: box, about: fmt.Sprintf("%d classes, %s weights", classes, form)}
 }
 
-// drawCleaning draws rows in groups, some with flipped labels, whose weights σ(x_group) the upper
-// level finds; the rarest group has one row in up to 1,000.
+// drawCleaning draws groups of rows, some labels flipped, weighed by σ(x_group); the rarest group
+// has one row in up to 1,000.
 func drawCleaning(r *rand.Rand, nf, ng uint64) species {
 	groups, d := dims(r, 2), dims(r, 1)
 	law, rate, size := rowSizes(r)
@@ -328,8 +327,8 @@ func drawPortfolio(r *rand.Rand, nf, ng uint64) species {
 	return species{sum: s, law: law, rate: rate, about: fmt.Sprintf("tied to x by %.2g", near)}
 }
 
-// drawNewsvendor draws demands; y are orders at the least expected cost, x prices, which demand falls
-// with, and f is what is lost on them: with u the excess of supply, sales are y − h softplus(u/h).
+// drawNewsvendor draws demands; y are orders of least expected cost, x prices, which lower demand,
+// f the loss: sales are y − h softplus(u/h), u the excess of supply.
 func drawNewsvendor(r *rand.Rand, nf, ng uint64) species {
 	d := dims(r, 1)
 	noise := drawLaw(r)
@@ -384,8 +383,8 @@ func drawNewsvendor(r *rand.Rand, nf, ng uint64) species {
 	return species{sum: s, law: noise.name, rate: noise.rate, reach: 10, about: fmt.Sprintf("smoothed by %.2g", h)}
 }
 
-// drawFactorisation draws entries of a matrix W·Zᵀ with noise; x is W and y is Z. The ridges of the
-// columns differ, which fixes the rotation.
+// drawFactorisation draws noisy entries of W·Zᵀ, x = W, y = Z; ridges that differ by column fix the
+// rotation.
 func drawFactorisation(r *rand.Rand, nf, ng uint64) species {
 	rank := 1 + r.IntN(4)
 	m, n := 2+r.IntN(60/rank-1), 2+r.IntN(60/rank-1)
@@ -426,8 +425,7 @@ func drawFactorisation(r *rand.Rand, nf, ng uint64) species {
 		about: fmt.Sprintf("%d × %d of rank %d, ridge %.2g", m, n, rank, ridge)}
 }
 
-// drawFeatures draws a regression on random features y_k cos(ω_kᵀ(eˣ∘z) + β_k), whose inputs have
-// the scales eˣ.
+// drawFeatures draws a regression on y_k cos(ω_kᵀ(eˣ∘z) + β_k), eˣ the inputs' scales.
 func drawFeatures(r *rand.Rand, nf, ng uint64) species {
 	p, d := 1+r.IntN(4), dims(r, 4)
 	omega, beta := gaussians(r, d*p, 1), make([]float64, d)

@@ -21,20 +21,18 @@ func (r row) dot(x []float64) float64 {
 	return s
 }
 
-// add sets x = x + c·r.
 func (r row) add(x []float64, c float64) {
 	for i, a := range r.v {
 		x[r.off+i] += c * a
 	}
 }
 
-// cell is an entry of a matrix.
 type cell struct {
 	i, j int
 	v    float64
 }
 
-// term is one sample of a loss at a point: ω(x)·ψ(u) with u_k = a_kᵀy + b_kᵀx + c_k.
+// term is one sample at a point: ω(x)·ψ(u) with u_k = a_kᵀy + b_kᵀx + c_k.
 type term struct {
 	a, b  []row       // a_0 may depend on x
 	c, u  []float64   // c_k, u_k
@@ -53,7 +51,6 @@ type term struct {
 	rng   *rand.Rand
 }
 
-// size makes room for k outputs, all of them 0.
 func (t *term) size(k int) {
 	for len(t.a) < k {
 		t.a, t.b = append(t.a, row{}), append(t.b, row{})
@@ -82,7 +79,7 @@ func (t *term) scratch(i, n int) []float64 {
 	return t.buf[i][:n]
 }
 
-// quad is the part ½zᵀMz + mᵀz, z = (x, y). A sample has κ times M.
+// quad is ½zᵀMz + mᵀz, z = (x, y); a sample has κ times M.
 type quad struct {
 	xx, yy *mat.Sym
 	xy     *mat.Dense
@@ -94,7 +91,6 @@ func newQuad(dx, dy int) *quad {
 		x: make([]float64, dx), y: make([]float64, dy)}
 }
 
-// loss is f or g.
 type loss struct {
 	terms uint64 // of the sum; 0: a simulator, whose mean is its quadratic part
 	read  func(t *term, x []float64, i bilevel.Sample)
@@ -103,8 +99,7 @@ type loss struct {
 	decay func(x float64) (w, dw float64) // the part ½Σ w(x_i)y_i², i < dx = dy; nil: none
 }
 
-// sum is a problem of two such losses. It is a bilevel.Problem with Products, Values, GradXG and
-// Truth.
+// sum is a bilevel.Problem of two such losses, with Products, Values, GradXG and Truth.
 type sum struct {
 	dx, dy int
 	f, g   loss
@@ -114,7 +109,6 @@ type sum struct {
 	solver
 }
 
-// fresh returns the problem for another goroutine.
 func (s *sum) fresh() *sum {
 	n := &sum{dx: s.dx, dy: s.dy, f: s.f, g: s.g}
 	n.t.rng = rand.New(&n.t.pcg)
@@ -127,7 +121,7 @@ func (s *sum) fresh() *sum {
 func (s *sum) Dims() (dx, dy int)             { return s.dx, s.dy }
 func (s *sum) Streams() (upper, lower uint64) { return s.f.terms, s.g.terms }
 
-// each visits the terms of a batch with their weights, and returns the mean of κ.
+// each visits a batch's terms with their weights, and returns the mean of κ.
 func (s *sum) each(l *loss, x, y []float64, batch []bilevel.Sample, visit func(t *term, w float64)) float64 {
 	if l.terms == 0 && len(batch) == 0 {
 		return 1
@@ -154,7 +148,7 @@ func (s *sum) each(l *loss, x, y []float64, batch []bilevel.Sample, visit func(t
 	return bend
 }
 
-// value returns the mean of a loss, and writes its gradients where they are not nil.
+// value returns the mean of a loss, and writes gradients that are not nil.
 func (s *sum) value(l *loss, gx, gy, x, y []float64, batch []bilevel.Sample) float64 {
 	clear(gx)
 	clear(gy)
@@ -203,7 +197,6 @@ func (s *sum) value(l *loss, gx, gy, x, y []float64, batch []bilevel.Sample) flo
 	return val
 }
 
-// plus adds c·v to dst, unless that is nil.
 func plus(dst []float64, c float64, v []float64) {
 	if dst != nil {
 		mat.Axpy(dst, c, v)
@@ -300,7 +293,7 @@ func (s *sum) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error
 	return nil
 }
 
-// product writes g_yy·v into hv, or g_xy·v into cv: into the one that is not nil.
+// product writes g_yy·v into hv or g_xy·v into cv, whichever is not nil.
 func (s *sum) product(hv, cv, x, y, v []float64, phi []bilevel.Sample) error {
 	clear(hv)
 	clear(cv)

@@ -30,9 +30,9 @@ type Problem struct {
 	scaled bool
 }
 
-// Draw draws problem index of a seed: even ones are streams, odd ones sums. A draw that is not a
-// problem is drawn again: where the lower level's mean is not strongly convex at x⁰, where x⁰ is
-// stationary, or where the limit of 20,000 samples is above a thirtieth of F(x⁰) − F*.
+// Draw draws problem index of a seed: even ones are streams, odd ones sums. It draws again where
+// g's mean is not strongly convex at x⁰, x⁰ is stationary, or the limit of 20,000 samples exceeds a
+// thirtieth of F(x⁰) − F*.
 func Draw(seed uint64, index int) (*Problem, error) {
 	var err error
 	for attempt := range uint64(100) {
@@ -44,7 +44,7 @@ func Draw(seed uint64, index int) (*Problem, error) {
 	return nil, fmt.Errorf("zoo: seed %d, problem %d: 100 draws failed, the last: %w", seed, index, err)
 }
 
-// sketch draws a problem with its start, in the units of the kind and without a reference.
+// sketch draws a problem with its start, in the kind's units, without a reference.
 func sketch(seed uint64, index int, attempt uint64) (p *Problem, x0, y0 []float64, r *rand.Rand) {
 	r = rand.New(rand.NewPCG(seed, uint64(index)<<8|attempt))
 	p = &Problem{Index: index, Stream: index%2 == 0}
@@ -94,7 +94,7 @@ func (p *Problem) start(r *rand.Rand, reach float64) (x0, y0 []float64) {
 	return x0, y0
 }
 
-// refer finds F(x⁰), a stationary point from there, and the limit of a stream.
+// refer finds F(x⁰), a stationary point from there, and a stream's limit.
 func (p *Problem) refer(x0 []float64) error {
 	var err error
 	if p.F0, err = p.of.Objective(nil, x0); err != nil {
@@ -142,7 +142,7 @@ func (p *Problem) limit(at Stationary) (observe.Limit, string) {
 	return l, ""
 }
 
-// recast chooses the units, in a third of the problems that have a box or none.
+// recast chooses units, in a third of the problems with a box or none.
 func (p *Problem) recast(r *rand.Rand, x0, y0 []float64) error {
 	dx, dy := p.of.Dims()
 	p.Set, p.X0, p.Y0 = p.set, x0, y0

@@ -9,14 +9,14 @@ import (
 	"stable/mat"
 )
 
-// noisy is what the samples of a quadratic problem add to its mean: with p and q random, ξ of the
-// law, and κ = 1 + bend·N(0, 1) times the mean's second derivatives,
+// noisy is what samples of a quadratic problem add to its mean, with p and q random, ξ of the law,
+// and κ = 1 + bend·N(0, 1) times the mean's second derivatives:
 //
-//	ξ(½·tilt·(pᵀy)² + cross·(pᵀy)(qᵀx) + size·pᵀy)  in g,    ξ·size·(pᵀy + qᵀx)  in f.
+//	ξ(½·tilt·(pᵀy)² + cross·(pᵀy)(qᵀx) + size·pᵀy)  in g,    ξ·size·(pᵀy + qᵀx)  in f
 //
-// Where column c ≥ 0 of g_xy, J_c, is known to a share of the samples alone, there is (B/share −
-// 1)·J_cᵀy·x_c + (B/share)·z·J_cᵀy in g, too, with B one in a share of the samples and else 0, and z ~
-// N(0, 0.3²). The numbers of a sample are a function of its name.
+// and, for a column c ≥ 0 of g_xy, J_c, that only a share of the samples knows, (B/share −
+// 1)·J_cᵀy·x_c + (B/share)·z·J_cᵀy in g, with B one in a share of the samples, else 0, and z ~ N(0,
+// 0.3²). A sample's numbers are a function of its name.
 type noisy struct {
 	law               law
 	size              *float64
@@ -28,7 +28,6 @@ type noisy struct {
 	share             float64
 }
 
-// loss is f or g, with its mean q.
 func (n *noisy) loss(terms, key uint64, q *quad, upper bool) loss {
 	dx, dy := len(n.shapeX), len(n.shape)
 	shape := n.shape
@@ -73,7 +72,7 @@ func (n *noisy) psi(t *term) {
 
 var unit = []float64{1}
 
-// event draws B/share − 1 and (B/share)·z. In a twin, both are normal with the same variances.
+// event draws B/share − 1 and (B/share)·z; in a twin, normal numbers of the same variances.
 func (n *noisy) event(r *rand.Rand) (factor, shift float64) {
 	z := 0.3 * r.NormFloat64()
 	if n.law.twin {
@@ -85,7 +84,7 @@ func (n *noisy) event(r *rand.Rand) (factor, shift float64) {
 	return -1, 0
 }
 
-// problem is the simulator or the sum of n, and the simulator's twin.
+// problem is n's simulator or sum, and the simulator's twin.
 func (n *noisy) problem(r *rand.Rand, nf, ng uint64, f, g *quad) (s, twin *sum) {
 	key := r.Uint64()
 	s = &sum{dx: len(n.shapeX), dy: len(n.shape), f: n.loss(nf, key, f, true), g: n.loss(ng, key+1, g, false)}
@@ -97,7 +96,8 @@ func (n *noisy) problem(r *rand.Rand, nf, ng uint64, f, g *quad) (s, twin *sum) 
 	return s, twin
 }
 
-// drawQuadratic draws g = ½(y − Jx − y°)ᵀH(y − Jx − y°) less a constant and f = ½‖y − a‖² + ½ρ‖x − c‖².
+// drawQuadratic draws g = ½(y − Jx − y°)ᵀH(y − Jx − y°) less a constant and f = ½‖y − a‖² + ½ρ‖x −
+// c‖².
 func drawQuadratic(r *rand.Rand, nf, ng uint64) species {
 	dx, dy := dims(r, 1), dims(r, 1)
 	cond := between(r, 1, 1e6)
@@ -145,7 +145,7 @@ func drawQuadratic(r *rand.Rand, nf, ng uint64) species {
 	return species{sum: s, twin: twin, law: n.law.name, rate: rate, about: about, noise: n.size}
 }
 
-// drawRare draws g = ½‖y‖² − (x_0 + b)y_0 − m(x_1 + c)y_1 with m = w in a share p of the samples, else
+// drawRare draws g = ½‖y‖² − (x_0 + b)y_0 − m(x_1 + c)y_1, m = w in a share p of the samples, else
 // 0, and f = ½‖y − a − e‖², b, c, e ~ N(0, 0.3²).
 func drawRare(r *rand.Rand, nf, ng uint64) species {
 	p, w := between(r, 1e-3, 1e-1), between(r, 5, 300)
@@ -161,8 +161,8 @@ func drawRare(r *rand.Rand, nf, ng uint64) species {
 	return species{sum: s, twin: twin, law: "rare", rate: p, about: fmt.Sprintf("weight %.3g, one in %.3g", w, 1/p)}
 }
 
-// drawToll draws flows y over parallel roads of one demand, with congestion, and tolls x; f is what
-// they do not earn.
+// drawToll draws flows y over congested parallel roads of one demand, and tolls x; f is what they
+// do not earn.
 func drawToll(r *rand.Rand, nf, ng uint64) species {
 	d := dims(r, 1)
 	f, g := newQuad(d, d), newQuad(d, d)

@@ -10,13 +10,12 @@ import (
 	"text/tabwriter"
 )
 
-// floors of the report.
 const (
 	within     = 2    // × the limit
 	stationary = 1e-8 // of F(x⁰) − F*
 )
 
-// counts says whether the ratio at a mark counts: from 10 expected rare events on.
+// counts: a ratio at a mark counts from 10 expected rare events on.
 func (r *Result) counts(o *Outcome, mark int) bool {
 	return o.NoLimit == "" && mark < len(o.Ratio) && (r.Rate == 0 || r.Rate*o.Used[mark] >= 10)
 }
@@ -35,7 +34,7 @@ func (r *Result) ratio(mark int) float64 {
 	return total / n
 }
 
-// left is what descent from the end still gains, over F(x⁰) − F*: the worst of the runs.
+// left is what descent from the worst end still gains, over F(x⁰) − F*.
 func (r *Result) left() float64 {
 	worst := 0.0
 	for i := range r.Runs {
@@ -48,8 +47,8 @@ func (r *Result) left() float64 {
 	return worst
 }
 
-// badness orders runs and problems: failures, then rises without a warning, with one, then distances
-// from the floor, of which those above 1 miss it.
+// badness orders runs and problems: failures, rises without a warning, with one, distances from the
+// floor; above 1 misses it.
 func (r *Result) badness() float64 {
 	worst := r.left() / stationary
 	if r.Stream {
@@ -61,7 +60,6 @@ func (r *Result) badness() float64 {
 	return worst
 }
 
-// badness is above 1 where the run by itself misses a floor.
 func (o *Outcome) badness() float64 {
 	switch {
 	case o.Failed != "":
@@ -74,7 +72,6 @@ func (o *Outcome) badness() float64 {
 	return min(o.Error[len(o.Error)-1]/o.Gap, 1) // below 1: it tells runs of one problem apart
 }
 
-// quantiles formats some quantiles of a list.
 func quantiles(list []float64, shares ...float64) string {
 	if len(list) == 0 {
 		return "–"
@@ -94,7 +91,6 @@ func quantile(list []float64, q float64) float64 {
 	return s[int(math.Round(q*float64(len(s)-1)))]
 }
 
-// group is what the tables say of some problems.
 type group struct {
 	problems, runs, failed, worse, silent, noLimit int
 	ratios                                         [3][]float64
@@ -147,7 +143,6 @@ func share(list []float64, atMost float64) float64 {
 	return float64(n) / float64(max(len(list), 1))
 }
 
-// report prints the floors, the tables, and the worst problems.
 func (o *options) report(w io.Writer, list []Result) {
 	var all group
 	refused, why := 0, ""
@@ -161,12 +156,11 @@ func (o *options) report(w io.Writer, list []Result) {
 		all.add(&r)
 	}
 	last := len(o.marks()) - 1
-	streams := 0
-	chance := 0.0
+	streams, chance := 0, 0.0
 	for _, r := range ran {
-		if v := math.NaN(); r.Stream {
+		if r.Stream {
 			streams++
-			if v = r.ratio(last); !math.IsNaN(v) && !math.IsInf(v, 1) {
+			if v := r.ratio(last); !math.IsNaN(v) && !math.IsInf(v, 1) {
 				chance += beyond(float64(len(r.Runs)*max(r.Runs[0].Free, 1)), within)
 			}
 		}
@@ -213,7 +207,6 @@ func verdict(ok bool) string {
 	return "MISSED"
 }
 
-// tables prints the problems by kind, by law and by set.
 func (o *options) tables(w io.Writer, ran []Result) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	last := len(o.marks()) - 1
@@ -236,9 +229,8 @@ func (o *options) tables(w io.Writer, ran []Result) {
 			groups[name].add(&ran[i])
 		}
 		slices.Sort(names)
-		fmt.Fprintf(tw, "by %s\tproblems\truns\tdiverged\tworse\tno limit", by.name)
-		fmt.Fprint(tw, "\tover the limit 50, 95, 100 %")
-		fmt.Fprintln(tw, "\tleft of a sum: 50, 95, 100 %\tevaluations 50, 95 %\tµs 50 %")
+		fmt.Fprintf(tw, "by %s\tproblems\truns\tdiverged\tworse\tno limit\tover the limit 50, 95, 100 %%"+
+			"\tleft of a sum: 50, 95, 100 %%\tevaluations 50, 95 %%\tµs 50 %%\n", by.name)
 		for _, name := range names {
 			g := groups[name]
 			fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d", name, g.problems, g.runs, g.failed, g.worse, g.noLimit)
@@ -300,8 +292,8 @@ func scaled(v []float64, by float64) []float64 {
 	return v
 }
 
-// beyond is the probability that χ² with k degrees of freedom over k exceeds c, by Wilson and
-// Hilferty's cube root (Proc. Nat. Acad. Sci. 17, 1931).
+// beyond is the probability that χ²_k/k exceeds c (Wilson, Hilferty, Proc. Nat. Acad. Sci. 17,
+// 1931).
 func beyond(k, c float64) float64 {
 	z := (math.Cbrt(c) - 1 + 2/(9*k)) / math.Sqrt(2/(9*k))
 	return math.Erfc(z/math.Sqrt2) / 2

@@ -30,11 +30,11 @@ type Outcome struct {
 	Seconds     float64 // with the oracles, on the clock
 }
 
-// Worse says whether the run ended above where it began, by more than rounding.
+// Worse says whether the run ended above its start, by more than rounding.
 func (o *Outcome) Worse() bool { return !(o.Rise <= 1e-12*o.Gap) }
 
-// tuning are parameters for the methods that need some, and defaults else: μ_g and L_g of the mean at
-// x⁰, and steps that begin at 1/L_g and fall as the method's theory says.
+// tuning has parameters for methods that need some: μ_g and L_g of the mean at x⁰, steps from
+// 1/L_g, falling as the method's theory says.
 func (p *Problem) tuning(e method.Entry) (method.Tuning, error) {
 	q := p.Fresh()
 	_, dy := q.Dims()
@@ -60,8 +60,8 @@ func (p *Problem) tuning(e method.Entry) (method.Tuning, error) {
 	return t, nil
 }
 
-// Run runs a method on the problem, measures it at the marks, the last of which ends it, and judges
-// it by exact descent from its end.
+// Run runs a method, measures it at the marks, the last of which ends it, and judges it by exact
+// descent from its end.
 func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []uint64) (Outcome, error) {
 	var o Outcome
 	var t method.Tuning
@@ -104,7 +104,6 @@ func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []
 	return o, nil
 }
 
-// judge measures the points of a run.
 func (p *Problem) judge(o *Outcome, points [][]float64) {
 	of := p.of.sum
 	end := points[len(points)-1]

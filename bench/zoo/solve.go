@@ -11,7 +11,6 @@ import (
 	"stable/mat"
 )
 
-// solver is the memory of exact solutions.
 type solver struct {
 	chol         chol.Cholesky
 	gyy          *mat.Sym
@@ -29,8 +28,7 @@ func newSolver(dx, dy int) solver {
 
 var errLower = errors.New("zoo: no minimiser of g in y is found")
 
-// Solution writes y*(x), by Newton's method from y on, and if that fails from 0: steps are halved
-// until ‖g_y‖ falls.
+// Solution writes y*(x), by Newton's method with halved steps from y, or if that fails from 0.
 func (s *sum) Solution(y, x []float64) error {
 	if s.newton(y, x) == nil {
 		return nil
@@ -72,7 +70,6 @@ func (s *sum) newton(y, x []float64) error {
 	return errLower
 }
 
-// factor factors g_yy(x, y).
 func (s *sum) factor(x, y []float64) error {
 	if err := s.HessG(s.gyy, x, y, nil); err != nil {
 		return err
@@ -105,9 +102,8 @@ func (s *sum) Objective(grad, x []float64) (float64, error) {
 	return value, nil
 }
 
-// hessian writes ∇²F(x) at the point of the last Objective with a gradient: its columns are the
-// derivatives along (e_i, Je_i) of q = f_x − g_xy v + Jᵀ(f_y − g_yy v), with v and J as they are
-// there, by central differences.
+// hessian writes ∇²F(x) at the last Objective with a gradient: columns are central differences
+// along (e_i, Je_i) of q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed.
 func (s *sum) hessian(b *mat.Dense, x []float64) error {
 	if err := s.CrossG(s.gxy, x, s.warm, nil); err != nil {
 		return err
@@ -166,9 +162,8 @@ type Stationary struct {
 	Least float64 // eigenvalue of ∇²F there
 }
 
-// descend goes from x to a stationary point of F over a set: Newton steps, with |∇²F| where that is
-// indefinite, each the least of its model over the set, and halved until F falls enough. F never
-// rises.
+// descend goes from x to a stationary point of F over a set: steps to the least of a model with
+// |∇²F|, halved until F falls enough. F never rises.
 func (s *sum) descend(set bilevel.Set, x []float64) (Stationary, error) {
 	d := s.dx
 	out := Stationary{X: append([]float64(nil), x...)}
@@ -222,16 +217,11 @@ func (s *sum) descend(set bilevel.Set, x []float64) (Stationary, error) {
 	return out, nil
 }
 
-// positive turns the signs of the negative eigenvalues of b, raises those near 0, and returns the
-// least as it was.
+// positive makes b's eigenvalues positive, those near 0 larger, and returns the least as it was.
 func positive(b *mat.Dense) (float64, error) {
-	d := b.Rows
-	sym := mat.NewSym(d)
-	for i := range d {
-		copy(sym.Data[i*sym.Stride:], b.Data[i*b.Stride:i*b.Stride+i+1])
-	}
+	d, sym := b.Rows, mat.AsSym(b)
 	var e eig.Symmetric
-	if err := e.Factor(sym); err != nil {
+	if err := e.Factor(&sym); err != nil {
 		return 0, err
 	}
 	values, vt := e.Values(), e.VectorsT()
@@ -244,7 +234,7 @@ func positive(b *mat.Dense) (float64, error) {
 	return values[0], nil
 }
 
-// nearest writes the s with x + s in a set that is least in hᵀs + ½sᵀBs, B positive definite.
+// nearest writes the s of least hᵀs + ½sᵀBs with x + s in a set, B positive definite.
 func nearest(s []float64, set bilevel.Set, x, h []float64, b *mat.Dense) {
 	d := len(x)
 	lo, hi := make([]float64, d), make([]float64, d)
@@ -280,15 +270,7 @@ func nearest(s []float64, set bilevel.Set, x, h []float64, b *mat.Dense) {
 		from, to := -size, size
 		for ; at(from) < 0; from *= 2 {
 		}
-		for ; at(to) > 0; to *= 2 {
-		}
-		for range 100 {
-			if mid := (from + to) / 2; at(mid) > 0 {
-				from = mid
-			} else {
-				to = mid
-			}
-		}
+		bisect(at, from, to)
 		return
 	case bilevel.Ball: // (B + λI)(x + s) = Bx − h, centre 0, by bisection
 		balled(s, c, x, h, b)
@@ -297,42 +279,40 @@ func nearest(s []float64, set bilevel.Set, x, h []float64, b *mat.Dense) {
 	boxed(s, lo, hi, h, b)
 }
 
-// balled is nearest in a ball around 0.
 func balled(s []float64, c bilevel.Ball, x, h []float64, b *mat.Dense) {
-	d := len(x)
-	rhs := make([]float64, d)
+	rhs := make([]float64, len(x))
 	mat.MulVec(rhs, b, x)
 	mat.Axpy(rhs, -1, h)
-	sym := mat.NewSym(d)
+	sym := mat.AsSym(b)
 	var f chol.Cholesky
-	at := func(lambda float64) float64 {
-		for i := range d {
-			copy(sym.Data[i*sym.Stride:], b.Data[i*b.Stride:i*b.Stride+i+1])
-		}
-		mat.AddIdentity(sym, lambda)
-		if f.Factor(sym) != nil {
+	beyond := func(lambda float64) float64 {
+		if f.FactorShifted(&sym, -lambda) != nil {
 			return math.Inf(1)
 		}
 		f.SolveVec(s, rhs)
-		return mat.Norm(s)
+		return mat.Norm(s) - c.Radius
 	}
-	if at(0) > c.Radius {
-		from, to := 0.0, 1.0
-		for ; at(to) > c.Radius; to *= 2 {
-		}
-		for range 100 {
-			if mid := (from + to) / 2; at(mid) > c.Radius {
-				from = mid
-			} else {
-				to = mid
-			}
-		}
+	if beyond(0) > 0 {
+		bisect(beyond, 0, 1)
 	}
 	mat.Axpy(s, -1, x)
 }
 
-// boxed writes the least of hᵀs + ½sᵀBs over lo ≤ s ≤ hi: sweeps of exact coordinate steps, each
-// followed by a Newton step on the free face, cut at the bounds, where it lowers the model.
+// bisect calls f, which falls, ever closer to its zero in [from, to], or beyond a to > 0.
+func bisect(f func(t float64) float64, from, to float64) {
+	for ; f(to) > 0; to *= 2 {
+	}
+	for range 100 {
+		if mid := (from + to) / 2; f(mid) > 0 {
+			from = mid
+		} else {
+			to = mid
+		}
+	}
+}
+
+// boxed writes the least of hᵀs + ½sᵀBs over lo ≤ s ≤ hi: coordinate sweeps, each followed by a
+// Newton step on the free face, cut at the bounds, where it lowers the model.
 func boxed(s, lo, hi, h []float64, b *mat.Dense) {
 	d := len(s)
 	grad, move, try := make([]float64, d), make([]float64, d), make([]float64, d)

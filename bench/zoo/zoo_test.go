@@ -18,7 +18,6 @@ import (
 	"stable/mat"
 )
 
-// Every oracle of 60 drawn problems is the derivative that it says it is, and y*(x) and ∇F are right.
 func TestDerivatives(t *testing.T) {
 	drawn := map[string]bool{}
 	for i := range 60 {
@@ -35,8 +34,6 @@ func TestDerivatives(t *testing.T) {
 	assert.Len(t, drawn, len(kinds))
 }
 
-// A seed and an index are a problem: the same bits at any time. Its start is feasible and above its
-// reference, and no feasible point nearby is below that by more than rounding.
 func TestReference(t *testing.T) {
 	for i := range 30 {
 		s, _, _, _ := sketch(2, i, 0)
@@ -80,7 +77,6 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// gradient is that of a few samples of f, at the start.
 func gradient(t *testing.T, p *Problem) []float64 {
 	q := p.Fresh()
 	dx, dy := q.Dims()
@@ -89,7 +85,6 @@ func gradient(t *testing.T, p *Problem) []float64 {
 	return append(fx, fy...)
 }
 
-// The stream of rare events has its minimum at (1, 2).
 func TestRare(t *testing.T) {
 	for seed := range uint64(5) {
 		s := drawRare(rand.New(rand.NewPCG(seed, 0)), 0, 0)
@@ -99,7 +94,6 @@ func TestRare(t *testing.T) {
 	}
 }
 
-// No feasible point has a smaller model than the one that nearest finds, in any set.
 func TestNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 0))
 	for i := range 40 {
@@ -133,7 +127,6 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// mover moves x by a share of itself in each step.
 type mover struct{ by float64 }
 
 func (mover) Name() string { return "mover" }
@@ -154,8 +147,6 @@ func (mover) Vectors(func(string, []float64)) {}
 
 func (mover) State(*bilevel.State) {}
 
-// What stays at the start has all left to do and is not worse; what goes away is worse, and then
-// diverges.
 func TestOutcome(t *testing.T) {
 	ctx := context.Background()
 	index := 0
@@ -185,7 +176,6 @@ func TestOutcome(t *testing.T) {
 	assert.NotEmpty(t, o.Failed)
 }
 
-// The command runs, says the same again from its ledger, and refuses what it does not know.
 func TestCommand(t *testing.T) {
 	list := []kit.Command{{Name: "zoo", Run: Zoo}}
 	out := t.TempDir()
@@ -203,7 +193,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// Wilson and Hilferty against tables: P(χ²₁ > 2) = 0.157, P(χ²₁₆ > 32) = 0.0100.
+// Tables: P(χ²₁ > 2) = 0.157, P(χ²₁₆ > 32) = 0.0100.
 func TestBeyond(t *testing.T) {
 	assert.InDelta(t, 0.157, beyond(1, 2), 0.01)
 	assert.InDelta(t, 0.0100, beyond(16, 2), 5e-4)

@@ -8,7 +8,6 @@ import (
 	"stable/mat"
 )
 
-// BenchmarkOracle evaluates one sample of each oracle at d = 54.
 func BenchmarkOracle(b *testing.B) {
 	const d = 54
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -6,8 +6,7 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// block is where dense rows become a product of matrices: Σ c_i·a_i·a_iᵀ = AᵀB, with the rows a_i
-// in A and c_i·a_i in B.
+// block sums Σ c_i·a_i·a_iᵀ over dense rows as AᵀB: a_i in the rows of A, c_i·a_i in those of B.
 type block struct{ a, b mat.Dense }
 
 const (
@@ -27,7 +26,6 @@ func (b *block) resize(cols int) {
 	}
 }
 
-// add adds the terms of rows lo to hi−1 of a sum of matrices to acc.
 func (b *block) add(acc *mat.Sym, s *sum, lo, hi int) {
 	for ; lo < hi; lo += blockRows {
 		n := min(blockRows, hi-lo)
@@ -39,7 +37,6 @@ func (b *block) add(acc *mat.Sym, s *sum, lo, hi int) {
 	}
 }
 
-// set writes row i of the data to row k of A, and that row times its factor to B.
 func (b *block) set(k int, s *sum, i int) {
 	col, val := s.data.Row(i)
 	factor := s.factor(i, col, val)

@@ -12,7 +12,6 @@ import (
 	"stable/mat"
 )
 
-// filledRows draws rows of which such a share of the entries is stored.
 func filledRows(rng *rand.Rand, rows, dim int, share float64) *data.Data {
 	d := &data.Data{Dim: dim, RowPtr: []int{0}}
 	for i := range rows {
@@ -26,8 +25,6 @@ func filledRows(rng *rand.Rand, rows, dim int, share float64) *data.Data {
 	return d
 }
 
-// Sums over dense rows, which go by products of matrices, are those of single rows up to rounding,
-// are the same bits for any number of workers, and allocate nothing once they have been made.
 func TestDenseSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for _, c := range []struct {

@@ -17,8 +17,7 @@ func (p *Problem) Box() (lo, hi []float64) {
 	return lo, hi
 }
 
-// Start writes the default starting points: x of weights in the geometric middle of the box (with
-// PerRow, x in the middle of the box), and y = 0.
+// Start writes y = 0 and x in the middle of the box: geometric for weights of features.
 func (p *Problem) Start(x, y []float64) {
 	p.sizes("hyperopt: Start: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: Start: dimension mismatch", p.train.Dim, y)
@@ -36,9 +35,8 @@ func (p *Problem) middle() float64 {
 	return 0.5 * math.Sqrt(p.ridge(p.opt.Lo)) * math.Sqrt(p.ridge(p.opt.Hi))
 }
 
-// Uniform writes the x that gives every feature the weight lambda: x_i = lambda (Raw) or
-// log(2·lambda) (Exp). It may lie outside the box; within rounding of an edge, it is the edge.
-// Uniform panics with PerRow, where features have no weights.
+// Uniform writes the x that weights every feature by lambda: lambda (Raw) or log(2·lambda) (Exp). x
+// may lie outside the box, and snaps to an edge within rounding. Panics with PerRow.
 func (p *Problem) Uniform(x []float64, lambda float64) {
 	if p.of == nil {
 		panic("hyperopt: Uniform: x weighs rows")
@@ -58,8 +56,8 @@ func (p *Problem) Uniform(x []float64, lambda float64) {
 	}
 }
 
-// StrongConvexity returns μ_g: for every x of the box, every y and every sample, g_yy(x, y; φ) ⪰
-// μ_g·I. It is 2·Lo (Raw), exp(Lo) (Exp), or with PerRow 2·Ridge.
+// StrongConvexity returns μ_g with g_yy ⪰ μ_g·I for all x of the box, y and samples: 2·Lo (Raw),
+// exp(Lo) (Exp), 2·Ridge (PerRow).
 func (p *Problem) StrongConvexity() float64 {
 	if p.of == nil {
 		return 2 * p.opt.Ridge
@@ -67,9 +65,8 @@ func (p *Problem) StrongConvexity() float64 {
 	return p.ridge(p.opt.Lo)
 }
 
-// ConvexityAt returns s with g_yy(x, y; φ) ⪰ s·I for every y and every sample: the smallest ridge
-// 2·reg(x_i), or with PerRow 2·Ridge, and −Inf where a row has a negative weight. It holds for every
-// x, also outside of the box. Cost: O(dx).
+// ConvexityAt returns s with g_yy(x, y; φ) ⪰ s·I for all y and samples, also for x outside the box:
+// the smallest 2·reg(x_i), or with PerRow 2·Ridge, and −Inf where a weight is negative. Cost O(dx).
 func (p *Problem) ConvexityAt(x []float64) float64 {
 	p.sizes("hyperopt: ConvexityAt: dimension mismatch", p.dx, x)
 	if p.of == nil {
@@ -81,9 +78,9 @@ func (p *Problem) ConvexityAt(x []float64) float64 {
 	return p.ridge(slices.Min(x)) // ridge grows with x_i
 }
 
-// Smoothness returns a bound of ‖g_yy(x, y; φ)‖₂ for every x of the box, every y and every training
-// row: ℓ″_max·max‖a‖² + 2·reg(Hi), with ℓ″_max = ¼ (Logistic) or 1 (Squared); with PerRow the
-// largest weight of a row times the first term, plus 2·Ridge. Cost: one pass over the training data.
+// Smoothness bounds ‖g_yy‖₂ over the box, all y and rows: ℓ″_max·max‖a‖² + 2·reg(Hi), ℓ″_max = ¼
+// (Logistic) or 1 (Squared); with PerRow, the largest weight times the first term, plus 2·Ridge.
+// Cost: a pass over the training data.
 func (p *Problem) Smoothness() float64 {
 	r := maxRow(p.train)
 	if p.of == nil {
@@ -92,15 +89,15 @@ func (p *Problem) Smoothness() float64 {
 	return p.opt.Loss.curvature()*r*r + p.ridge(p.opt.Hi)
 }
 
-// CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box. It holds at y*(x), not at
-// every y that a method passes through. With PerRow it is a bound of one sample's matrix, max|ℓ′|·
-// max‖a‖, +Inf where ℓ′ is unbounded. Cost: one pass over the training data.
+// CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box, at y*(x) alone. With PerRow
+// it bounds one sample's matrix: max|ℓ′|·max‖a‖, +Inf where ℓ′ is unbounded. Cost: a pass over the
+// training data.
 //
 // # How it works
 //
-// With G₀ = g(x, 0) and the gradient h = g_y(x, 0), which do not depend on x: strong convexity
-// gives ‖y*‖ ≤ ‖h‖/μ_g and, with μ_g‖y*‖²/2 ≤ G₀ − g(x, y*) and μ_g‖y*‖²/2 ≤ Σ reg_i·y_i² ≤ g(x,
-// y*), ‖y*‖² ≤ G₀/μ_g; and ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖ with slope 2 (Raw) or exp(x_i) (Exp).
+// With G₀ = g(x, 0) and h = g_y(x, 0), free of x: ‖y*‖ ≤ ‖h‖/μ_g by strong convexity, ‖y*‖² ≤
+// G₀/μ_g from μ_g‖y*‖²/2 ≤ min(G₀ − g(x, y*), g(x, y*)), and ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖,
+// slope 2 (Raw) or exp(x_i) (Exp).
 func (p *Problem) CrossBound() float64 {
 	if p.of == nil {
 		return p.opt.Loss.steepness() * maxRow(p.train)
@@ -112,14 +109,12 @@ func (p *Problem) CrossBound() float64 {
 	return p.slope(p.opt.Hi) * min(mat.Norm(acc[:p.train.Dim])/mu, math.Sqrt(value/mu))
 }
 
-// GradFBound returns a bound of ‖f_y(y; ξ)‖ for every y and every validation row, C_fy of the
-// paper: max‖a‖ for the logistic loss, +Inf for the squared one. Cost: one pass over the validation
-// data.
+// GradFBound returns C_fy, a bound of ‖f_y(y; ξ)‖ for all y and rows: max‖a‖ (Logistic), +Inf
+// (Squared). Cost: a pass over the validation data.
 func (p *Problem) GradFBound() float64 {
 	return p.opt.Loss.steepness() * maxRow(p.val)
 }
 
-// maxRow returns the largest Euclidean norm of a row.
 func maxRow(d *data.Data) float64 {
 	most := 0.0
 	for i := range d.Rows() {

@@ -5,8 +5,7 @@ import (
 	"stable/mat"
 )
 
-// boxQP minimises q(s) = gᵀs + ½sᵀAs over lo ≤ s ≤ hi, for a positive definite A and bounds around
-// 0.
+// boxQP minimises q(s) = gᵀs + ½sᵀAs over lo ≤ s ≤ hi, for A positive definite and lo ≤ 0 ≤ hi.
 type boxQP struct {
 	a            mat.Sym
 	g, lo, hi, s []float64
@@ -28,11 +27,9 @@ func (q *boxQP) resize(n int) {
 	}
 }
 
-// solve writes the minimiser s and returns q(s). Each iteration is one sweep of coordinate descent,
-// which finds the active bounds and never jams, and one step of Bertsekas's projected Newton method
-// (SIAM J. Control Optim. 20, 1982): variables at an active bound stay, the others move along the
-// Newton direction, bent at the bounds, by Armijo's rule. It ends when q no longer falls; at its
-// cap of 100 iterations, s is still better than 0.
+// solve writes the minimiser s and returns q(s). Each iteration is a sweep of coordinate descent,
+// then a projected Newton step (Bertsekas, SIAM J. Control Optim. 20, 1982) with Armijo's rule. It
+// ends when q no longer falls, or after 100 iterations.
 func (q *boxQP) solve() (value float64) {
 	clear(q.s)
 	for range 100 {
@@ -50,13 +47,12 @@ func (q *boxQP) solve() (value float64) {
 	return value
 }
 
-// gradient writes r = g + A·s.
 func (q *boxQP) gradient() {
 	mat.MulVecSym(q.r, &q.a, q.s)
 	mat.Axpy(q.r, 1, q.g)
 }
 
-// sweep minimises over one variable after the other, and keeps r up to date.
+// sweep minimises over each variable in turn and keeps r up to date.
 func (q *boxQP) sweep() {
 	q.gradient()
 	for i, si := range q.s {
@@ -76,8 +72,7 @@ func (q *boxQP) sweep() {
 	}
 }
 
-// search halves the step along dir until q falls sufficiently below value, and returns q there. If
-// it never does, s stays.
+// search halves the step along dir until q falls sufficiently; if it never does, s stays.
 func (q *boxQP) search(value float64) float64 {
 	for t := 1.0; t > 1e-12; t /= 2 {
 		slope := 0.0
@@ -93,7 +88,6 @@ func (q *boxQP) search(value float64) float64 {
 	return value
 }
 
-// newton writes the direction at s, and reports whether there is one.
 func (q *boxQP) newton() bool {
 	q.free = q.free[:0]
 	clear(q.dir)
@@ -120,7 +114,6 @@ func (q *boxQP) newton() bool {
 	return true
 }
 
-// at returns q(z).
 func (q *boxQP) at(z []float64) (value float64) {
 	for i, zi := range z {
 		row := q.a.Row(i)

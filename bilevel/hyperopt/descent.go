@@ -8,8 +8,8 @@ import (
 	"stable/mat"
 )
 
-// descent is the state of one run of Minimise: the current and the trial point, and the quadratic
-// model of F at the current one. F is the mean over the folds; most often there is one.
+// descent is a run of Minimise: the current and trial points, and a quadratic model of F, the mean
+// over the folds.
 type descent struct {
 	p         *Problem // the first fold: all have the same weights in the same box
 	folds     []*fold
@@ -27,7 +27,6 @@ type descent struct {
 	moved           bool // the current point is new: there is no model of F there yet
 }
 
-// fold is one of the problems whose F a descent averages.
 type fold struct {
 	p    *Problem
 	each mat.Sym   // ∇²F at the current point, as if every feature had a weight of its own
@@ -35,7 +34,7 @@ type fold struct {
 	grad []float64 // scratch
 }
 
-// iterate is a point with y*(x) of each fold, F, ∇F and the norm of the projected gradient.
+// iterate is a point with each fold's y*(x), F, ∇F and the norm of the projected gradient.
 type iterate struct {
 	x, grad []float64
 	y       [][]float64
@@ -63,7 +62,6 @@ func newDescent(problems ...*Problem) *descent {
 	return s
 }
 
-// evaluate fills the trial point at its x, with the lower levels started from its y.
 func (s *descent) evaluate() error {
 	t := &s.trial
 	t.f = 0
@@ -129,8 +127,8 @@ func (s *descent) turn(a *mat.Sym) error {
 	return nil
 }
 
-// propose minimises the model over the box and the trust region, writes the trial x, and
-// first-order estimates of y* there, and returns the fall that the model predicts.
+// propose minimises the model over box and trust region, writes the trial x and first-order
+// estimates of y*, and returns the predicted fall.
 func (s *descent) propose() (predicted float64) {
 	for k, i := range s.free {
 		s.quad.lo[k] = max(s.p.opt.Lo-s.at.x[i], -s.radius)
@@ -164,11 +162,10 @@ func (s *descent) follow(f *fold, trial, y []float64) {
 	}
 }
 
-// curvature adds ∇²F(x) of a fold, over the number of folds, to hess, at the current iterate.
+// curvature adds ∇²F(x) of a fold, over the number of folds, to hess.
 //
-// The formula is for one weight a feature; the features of a shared weight are added up. With c =
-// ridge(x), so that g_y = ∇loss + c∘y, P = g_yy⁻¹ and v = P·f_y, differentiating g_y(x, y*(x)) = 0
-// twice gives
+// With c = ridge(x), g_y = ∇loss + c∘y, P = g_yy⁻¹ and v = P·f_y, differentiating g_y(x, y*(x)) = 0
+// twice gives, for one weight a feature (features of a shared weight are summed),
 //
 //	∂²F/∂x_p∂x_q = c′_p·c′_q·(y_p·y_q·(P·B·P)_pq + P_pq·(v_p·y_q + v_q·y_p)) − δ_pq·c″_p·y_p·v_p,  B = f_yy − g_yyy[v].
 func (s *descent) curvature(f *fold, y []float64) error {

@@ -10,7 +10,6 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// A weight for each of four features of a regression, of which only the first two matter.
 func Example() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	d := &data.Data{Name: "example", Dim: 4, RowPtr: []int{0}}

@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// Folds is the mean of F over several problems, (1/K)·Σ_k F_k(x): the loss of a cross-validation,
-// where problem k trains on all rows but those of fold k, on which it validates.
+// Folds is (1/K)·Σ_k F_k(x), the loss of a cross-validation: problem k validates on fold k and
+// trains on the other rows.
 type Folds struct {
-	// Problems are the folds: one at least, of the same options, features and weights.
+	// Problems are the folds, at least one, of equal options, features and weights.
 	Problems []*Problem
 
-	// Progress, if it is not nil, is called before each iteration of Minimise, with its number and F
-	// there. If it returns false, the search from that start ends at the best point so far.
+	// Progress, if set, is called before each iteration of Minimise with its number and F; false
+	// ends the search from that start at the best point so far.
 	Progress func(iteration int, f float64) bool
 }
 
@@ -39,8 +39,8 @@ func (f *Folds) check() error {
 	return nil
 }
 
-// Minimise is Problem.Minimise for the mean of F over the folds, from the given starts, one at
-// least. Minimum.Y is nil where there are several folds, since each has its own.
+// Minimise is Problem.Minimise for the mean of F over the folds, from at least one start. Minimum.Y
+// is nil for several folds.
 func (f *Folds) Minimise(starts ...[]float64) (*Minimum, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -73,7 +73,6 @@ func (f *Folds) Minimise(starts ...[]float64) (*Minimum, error) {
 	return best, nil
 }
 
-// search returns a descent in the log form of the folds.
 func (f *Folds) search() (*descent, error) {
 	var logs []*Problem
 	for _, p := range f.Problems {
@@ -96,7 +95,6 @@ func (p *Problem) logForm() *Problem {
 	return q
 }
 
-// descend minimises from the current point of s, and returns the minimum in the form of the folds.
 func (f *Folds) descend(s *descent) (*Minimum, error) {
 	p, q := f.Problems[0], s.p
 	err := s.run(func() bool { return f.Progress == nil || f.Progress(s.iterations, s.at.f) })
@@ -132,8 +130,8 @@ func (f *Folds) descend(s *descent) (*Minimum, error) {
 	return m, nil
 }
 
-// GridSearch returns the mean of F over the folds for each weight for all features, which must be
-// positive and may lie outside of the box. Errors are those of Problem.GridSearch.
+// GridSearch returns the mean of F over the folds for each weight > 0 of all features. Errors as in
+// Problem.GridSearch.
 func (f *Folds) GridSearch(lambdas []float64) ([]float64, error) {
 	if err := f.check(); err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// foldsOf returns the problems of a k-fold cross-validation on the rows of d.
 func foldsOf(t *testing.T, d *data.Data, k int, opt Options) *Folds {
 	fractions := make([]float64, k)
 	for i := range fractions {
@@ -27,8 +26,6 @@ func foldsOf(t *testing.T, d *data.Data, k int, opt Options) *Folds {
 	return f
 }
 
-// The minimum over folds is stationary for the mean of F, and no worse than its starts; with one
-// fold it is that of Problem.Minimise.
 func TestFoldsMinimise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -98,7 +95,6 @@ func TestFoldsRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, "problem 1")
 }
 
-// cancerData is the shipped data set, scaled.
 func cancerData(t *testing.T) *data.Data {
 	d := breastCancer(t)
 	d, err := data.Standardise(d).Apply(d)

@@ -13,9 +13,8 @@ type GridPoint struct {
 	Y      []float64 // the model
 }
 
-// GridSearch trains one model for each weight, which must be positive and may lie outside of the
-// box, and returns them in the same order. This is the usual tuning of a single hyper-parameter,
-// for comparison with tuning all of them. Errors are those of Objective, and a weight out of range.
+// GridSearch trains one model for each weight > 0 of all features, in or outside the box, and
+// returns them in order. Errors: those of Objective; a weight out of range.
 func (p *Problem) GridSearch(lambdas []float64) ([]GridPoint, error) {
 	points := make([]GridPoint, len(lambdas))
 	if p.of == nil {
@@ -36,8 +35,7 @@ func (p *Problem) GridSearch(lambdas []float64) ([]GridPoint, error) {
 	return points, nil
 }
 
-// Best returns the index of the point with the least loss, the first of equals; −1 if there is
-// none.
+// Best returns the index of the least loss, the first of equals; −1 if there is none.
 func Best(points []GridPoint) int {
 	best := -1
 	for k, g := range points {
@@ -48,8 +46,7 @@ func Best(points []GridPoint) int {
 	return best
 }
 
-// Geometric returns n numbers from lo to hi with equal ratios, both ends exact. It returns nil if n
-// < 1.
+// Geometric returns n numbers from lo to hi with equal ratios, both ends exact; nil if n < 1.
 func Geometric(lo, hi float64, n int) []float64 {
 	if n < 1 {
 		return nil

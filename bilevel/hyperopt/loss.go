@@ -14,7 +14,7 @@ const (
 	Squared              // ½(t − b)², for real labels: ridge regression
 )
 
-// first returns the derivative of the loss by t; the logistic one is −b/(1 + exp(b·t)).
+// first is ℓ′(t); logistic: −b/(1 + exp(b·t)).
 func (l Loss) first(t, b float64) float64 {
 	if l == Squared {
 		return t - b
@@ -22,8 +22,7 @@ func (l Loss) first(t, b float64) float64 {
 	return -b / (1 + math.Exp(b*t))
 }
 
-// valueFirst returns the loss and its derivative by t. The logistic one is log(1 + e) + max(−bt, 0)
-// with e = exp(−|bt|).
+// valueFirst is ℓ(t) and ℓ′(t); logistic: log(1 + e) + max(−bt, 0) with e = exp(−|bt|).
 func (l Loss) valueFirst(t, b float64) (value, first float64) {
 	if l == Squared {
 		return 0.5 * (t - b) * (t - b), t - b
@@ -36,8 +35,7 @@ func (l Loss) valueFirst(t, b float64) (value, first float64) {
 	return math.Log1p(e) - m, -b / (1 + e)
 }
 
-// second returns the second derivative by t. With e = exp(−|t|) the logistic one, σ(t)·σ(−t), is
-// e/(1+e)².
+// second is ℓ″(t); logistic: σ(t)·σ(−t) = e/(1+e)² with e = exp(−|t|).
 func (l Loss) second(t float64) float64 {
 	if l == Squared {
 		return 1
@@ -46,8 +44,7 @@ func (l Loss) second(t float64) float64 {
 	return e / ((1 + e) * (1 + e))
 }
 
-// third returns the third derivative by t. The logistic one is σ(t)σ(−t)(1 − 2σ(t)) =
-// −sign(t)·e(1−e)/(1+e)³.
+// third is ℓ‴(t); logistic: σ(t)σ(−t)(1 − 2σ(t)) = −sign(t)·e(1−e)/(1+e)³.
 func (l Loss) third(t float64) float64 {
 	if l == Squared {
 		return 0
@@ -70,8 +67,7 @@ func (l Loss) steepness() float64 {
 	return 1
 }
 
-// Mean returns the mean loss of the model y over the rows of d, without regularisation. It panics
-// if len(y) is not d.Dim.
+// Mean returns the mean loss of the model y over the rows of d. It panics if len(y) is not d.Dim.
 func (l Loss) Mean(d *data.Data, y []float64) float64 {
 	if len(y) != d.Dim {
 		panic("hyperopt: Loss.Mean: dimension mismatch")
@@ -85,8 +81,8 @@ func (l Loss) Mean(d *data.Data, y []float64) float64 {
 	return sum / float64(d.Rows())
 }
 
-// Accuracy returns the share of the rows of d, with labels −1 and +1, that the model y classifies
-// rightly: +1 if aᵀy > 0, else −1. It panics if len(y) is not d.Dim.
+// Accuracy returns the share of rows of d, labelled ±1, that y classifies rightly: +1 if aᵀy > 0,
+// else −1. It panics if len(y) is not d.Dim.
 func Accuracy(d *data.Data, y []float64) float64 {
 	if len(y) != d.Dim {
 		panic("hyperopt: Accuracy: dimension mismatch")

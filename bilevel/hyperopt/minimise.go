@@ -13,34 +13,31 @@ type Minimum struct {
 	X, Y []float64 // x* and y*(x*)
 	F    float64   // F(x*)
 
-	// ProjGrad is ‖x* − P(x* − ∇F(x*))‖₂ with P the projection onto the box. It is 0 at a
-	// stationary point, and certifies that x* is near one.
+	// ProjGrad is ‖x* − P(x* − ∇F(x*))‖₂, P the projection onto the box: 0 at a stationary point.
 	ProjGrad float64
 
 	Iterations int // of the start that led to it
 }
 
-// The error of Minimise wraps ErrNoMinimum if it ends at its cap of iterations.
+// ErrNoMinimum is wrapped by Minimise's error at its cap of iterations.
 var ErrNoMinimum = errors.New("hyperopt: Minimise did not converge")
 
 const maxOuter = 500 // iterations from one start
 
-// Minimise returns the best local minimum of F over the box that it reaches from the given points,
-// or, without any, from four: uniform weights at the low end of the box, in its middle and at its
-// high end, and the best of twenty uniform weights. F is not convex in general, and on real data
-// the starts do lead to different minima. Several starts make it likely, not certain, that the
-// least value is found.
+// Minimise returns the best local minimum of F over the box reached from the given points,
+// projected onto it, or by default from four: uniform weights at the low end, the middle and the
+// high end, and the best of twenty. F is not convex; several starts make the least value likely,
+// not certain. F is accurate to about 1e-14 of its size.
 //
-// The method is Newton's with a trust region, in u = log(2·reg), whatever the form: the exact
-// second derivative of F on the variables that are not held at a bound, with the signs of negative
-// eigenvalues turned, gives a convex quadratic, which is minimised over the box and |Δu_i| ≤ Δ
-// (Conn, Gould, Toint, Trust-Region Methods, 2000, chapters 6 and 12). It ends when F no longer
-// falls and the projected gradient no longer halves; F is then accurate to about 1e-14 of its size.
-// The starts are projected onto the box first.
+// Errors: those of Objective; ErrNoMinimum; errors.ErrUnsupported with PerRow. It panics if a start
+// is not of length dx. Memory O(d²); an iteration costs a few passes over the data and O(d³).
 //
-// Errors: those of Objective, and ErrNoMinimum; with PerRow always one that wraps
-// errors.ErrUnsupported, since its Hessian would be of the order of the rows. It panics if a start
-// is not of length dx. Memory: O(d²). Cost an iteration: a few passes over the data and O(d³).
+// # How it works
+//
+// Newton's method with a trust region, in u = log(2·reg): the exact Hessian on the variables off
+// their bounds, negative eigenvalues turned positive, gives a convex quadratic that is minimised
+// over the box and |Δu_i| ≤ Δ (Conn, Gould, Toint, Trust-Region Methods, 2000, chapters 6 and 12).
+// It ends when F no longer falls and the projected gradient no longer halves.
 func (p *Problem) Minimise(starts ...[]float64) (*Minimum, error) {
 	if p.of == nil {
 		return nil, fmt.Errorf("hyperopt: Minimise finds weights of features, not of rows: %w", errors.ErrUnsupported)
@@ -55,7 +52,6 @@ func (p *Problem) Minimise(starts ...[]float64) (*Minimum, error) {
 	return (&Folds{Problems: []*Problem{p}}).Minimise(starts...)
 }
 
-// starts returns the default starting points.
 func (p *Problem) starts() ([][]float64, error) {
 	lo, hi := p.ridge(p.opt.Lo)/2, p.ridge(p.opt.Hi)/2
 	grid, err := p.GridSearch(Geometric(lo, hi, 20))
@@ -84,10 +80,8 @@ func (p *Problem) projGrad(work, x, grad []float64) float64 {
 	return mat.Norm(work)
 }
 
-// clip projects one coordinate onto the box.
 func (p *Problem) clip(v float64) float64 { return min(max(v, p.opt.Lo), p.opt.Hi) }
 
-// begin goes to the trial point.
 func (s *descent) begin() error {
 	if err := s.evaluate(); err != nil {
 		return err
@@ -98,8 +92,7 @@ func (s *descent) begin() error {
 	return nil
 }
 
-// run iterates from the current point of s to a minimum, which it leaves in at, or until goOn is
-// false.
+// run iterates from the current point to a minimum, left in at, or until goOn is false.
 func (s *descent) run(goOn func() bool) error {
 	for ; s.iterations < maxOuter && s.at.proj > 0; s.iterations++ {
 		if !goOn() {

@@ -38,8 +38,7 @@ func TestCurvatureAgreesWithDifferences(t *testing.T) {
 	})
 }
 
-// TestBoxQP checks the conditions of Karush, Kuhn and Tucker, which a minimiser of a convex
-// quadratic over a box alone satisfies.
+// The conditions of Karush, Kuhn and Tucker hold, which only the minimiser satisfies.
 func TestBoxQP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	for _, n := range []int{0, 1, 2, 5, 20, 40} {
@@ -107,7 +106,6 @@ func checkBoxQP(t *testing.T, q *boxQP) {
 	}
 }
 
-// TestBoxQPSweep holds a sweep against the same with the gradient afresh for each variable.
 func TestBoxQPSweep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	const n = 7
@@ -151,8 +149,6 @@ func TestTurn(t *testing.T) {
 	assert.LessOrEqual(t, mat.NormFrobSym(got), 1e-14)
 }
 
-// TestPropose: the step stays within box and trust region and says how long it is; the guess of y*
-// is right to first order.
 func TestPropose(t *testing.T) {
 	forms(t, Options{}, func(t *testing.T, p *Problem, _ *rand.Rand, x, _ []float64) {
 		q := p.logForm()
@@ -213,8 +209,7 @@ func TestMinimise(t *testing.T) {
 	})
 }
 
-// checkMinimum holds a minimum to its own claims and to random points of the box, half of them
-// close by.
+// checkMinimum holds a minimum to its claims and to random points, half of them close by.
 func checkMinimum(t *testing.T, p *Problem, m *Minimum, rng *rand.Rand, points int) {
 	t.Helper()
 	grad, x := make([]float64, len(m.X)), make([]float64, len(m.X))
@@ -241,8 +236,6 @@ func checkMinimum(t *testing.T, p *Problem, m *Minimum, rng *rand.Rand, points i
 	}
 }
 
-// TestMinimiseOnRealData minimises on the shipped data, and on the paper's small sets where they
-// are found.
 func TestMinimiseOnRealData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -304,7 +297,6 @@ func TestGridSearch(t *testing.T) {
 	assert.InDelta(t, 0.1, s[1], 1e-16)
 }
 
-// TestDegenerateBox: a box of one point, and one feature.
 func TestDegenerateBox(t *testing.T) {
 	data := random(rand.New(rand.NewPCG(7, 9)), 20, 1, false)
 	for _, form := range []Form{Raw, Exp} {

@@ -8,28 +8,27 @@ import (
 	"stable/mat"
 )
 
-// Penalty says what x weighs in the lower level, and how many weights there are.
+// Penalty says what the entries of x weigh in the lower level.
 type Penalty int
 
 const (
-	// PerFeature has one weight for each feature: g = mean ℓ + Σ_i reg(x_i)·y_i². dx is the number
-	// of features. The default, and the paper's.
+	// PerFeature: g = mean ℓ + Σ_i reg(x_i)·y_i², dx the number of features. The default, and the
+	// paper's.
 	PerFeature Penalty = iota
 
-	// PerGroup has one weight for each group of features: g = mean ℓ + Σ_i reg(x_{G(i)})·y_i², with
-	// the groups G in Options.Groups. dx is the number of groups.
+	// PerGroup: g = mean ℓ + Σ_i reg(x_{G(i)})·y_i², with G in Options.Groups, dx the number of
+	// groups.
 	PerGroup
 
-	// OneWeight has a single weight: g = mean ℓ + reg(x_0)·‖y‖². dx is 1.
+	// OneWeight: g = mean ℓ + reg(x_0)·‖y‖², dx = 1.
 	OneWeight
 
-	// PerRow has one weight for each training row: g = mean x_φ·ℓ(y; φ) + Ridge·‖y‖². dx is the
-	// number of training rows. This is data hyper-cleaning: rows that hurt on the validation data
-	// lose their weight (Franceschi et al., ICML 2017).
+	// PerRow: g = mean x_φ·ℓ(y; φ) + Ridge·‖y‖², dx the number of training rows: data
+	// hyper-cleaning (Franceschi et al., ICML 2017).
 	PerRow
 )
 
-// setPenalty refuses penalties that do not fit the data, and records which weight each feature has.
+// setPenalty refuses penalties that do not fit the data and notes each feature's weight.
 func (p *Problem) setPenalty() error {
 	o, d := &p.opt, p.train.Dim
 	if o.Groups != nil && o.Penalty != PerGroup {
@@ -51,7 +50,6 @@ func (p *Problem) setPenalty() error {
 	return nil
 }
 
-// setGroups takes Options.Groups as it is, if every group from 0 to the largest has a feature.
 func (p *Problem) setGroups() error {
 	groups, d := p.opt.Groups, p.train.Dim
 	if len(groups) != d {
@@ -95,8 +93,8 @@ func (p *Problem) addRidge(dst, x, v []float64) {
 	}
 }
 
-// crossRows calls add for each row φ of the batch, or of all, with the factor ℓ′(aᵀy)/n.
-// Row φ of PerRow's g_xy is this factor times the entries a of the data.
+// crossRows calls add for each row φ of the batch, or of all, with ℓ′(aᵀy)/n: PerRow's g_xy is this
+// times a.
 func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample,
 	add func(row int, scale float64, col []int32, val []float64)) {
 	n := p.count(p.train, phi)
@@ -120,9 +118,9 @@ func (p *Problem) crossVec(dst, x, y, v []float64, phi []bilevel.Sample) {
 	}
 }
 
-// GradXG writes g_x(x, y; φ), of length dx: reg′(x_k)·Σ y_i² over the features of weight k, or with
-// PerRow ℓ(y; φ) at the rows of the batch, over their number. Cost: O(dx + dy), with PerRow
-// O(dx + entries of the rows).
+// GradXG writes g_x(x, y; φ), of length dx: reg′(x_k)·Σ y_i² over the features of weight k; with
+// PerRow, ℓ(y; φ) over the batch's size at its rows. Cost O(dx + dy), PerRow O(dx + entries of the
+// rows).
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradXG: dimension mismatch", p.dx, gx, x)
 	p.sizes("hyperopt: GradXG: dimension mismatch", p.train.Dim, y)
@@ -145,16 +143,16 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// ValueF returns f(x, y; ξ), the mean of ℓ(y; ξ) over the validation rows xi. Cost: O(entries of
-// the rows).
+// ValueF returns f(x, y; ξ), the mean loss over the validation rows xi. Cost: O(entries of the
+// rows).
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	p.sizes("hyperopt: ValueF: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: ValueF: dimension mismatch", p.train.Dim, y)
 	return p.meanValue(sum{data: p.val, y: y}, xi)
 }
 
-// ValueG returns g(x, y; φ), the mean over the training rows phi with its regularisation. Cost:
-// O(entries of the rows + d).
+// ValueG returns g(x, y; φ), regularisation included, over the training rows phi. Cost: O(entries
+// of the rows + d).
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	p.sizes("hyperopt: ValueG: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: ValueG: dimension mismatch", p.train.Dim, y)
@@ -180,7 +178,7 @@ func (p *Problem) meanValue(s sum, batch []bilevel.Sample) (float64, error) {
 	return total / n, nil
 }
 
-// count counts the rows of the batch, or all rows, as read, and returns their number.
+// count adds the rows of the batch, or all, to those read, and returns their number.
 func (p *Problem) count(d *data.Data, batch []bilevel.Sample) float64 {
 	n := len(batch)
 	if n == 0 {
@@ -190,7 +188,7 @@ func (p *Problem) count(d *data.Data, batch []bilevel.Sample) float64 {
 	return float64(n)
 }
 
-// trainSum makes s a sum over the training rows, with their weights under PerRow.
+// trainSum makes s a sum over training rows, weighted with PerRow.
 func (p *Problem) trainSum(s sum, x []float64) sum {
 	s.data = p.train
 	if p.of == nil {
@@ -199,7 +197,6 @@ func (p *Problem) trainSum(s sum, x []float64) sum {
 	return s
 }
 
-// clearCross checks the shape of a g_xy and clears it.
 func (p *Problem) clearCross(gxy *mat.Dense) {
 	if gxy.Rows != p.dx || gxy.Cols != p.train.Dim {
 		panic("hyperopt: CrossG: dimension mismatch")

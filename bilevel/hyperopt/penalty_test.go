@@ -15,7 +15,6 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// models calls f for every loss with every penalty and form, on a small random problem.
 func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
 	for _, loss := range []Loss{Logistic, Squared} {
 		for _, o := range []Options{
@@ -37,8 +36,6 @@ func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
 	}
 }
 
-// TestModelsPassTheChecker: every oracle against the differences of the values, products, and ∇F
-// against the differences of F.
 func TestModelsPassTheChecker(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
 		lo, hi := p.Box()
@@ -53,7 +50,6 @@ func TestModelsPassTheChecker(t *testing.T) {
 	})
 }
 
-// TestGradXG holds g_x to the differences of ValueG, and to its mean over the samples.
 func TestGradXG(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, rng *rand.Rand) {
 		dx, dy := p.Dims()
@@ -78,7 +74,6 @@ func TestGradXG(t *testing.T) {
 	})
 }
 
-// TestBoundsHold: the constants of the theorems hold at random points of the box.
 func TestModelBoundsHold(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, rng *rand.Rand) {
 		dx, dy := p.Dims()
@@ -132,8 +127,7 @@ func TestModelsAllocateNothing(t *testing.T) {
 	})
 }
 
-// TestMinimiseSharedWeights: the exact Hessian of shared weights leads to a stationary point; a
-// single weight to that of a fine grid.
+// The exact Hessian leads to a stationary point; with a single weight, to that of a fine grid.
 func TestMinimiseSharedWeights(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
 		m, err := p.Minimise()
@@ -153,7 +147,6 @@ func TestMinimiseSharedWeights(t *testing.T) {
 	})
 }
 
-// TestSharedHessian holds the second derivative that Minimise uses to differences of ∇F.
 func TestSharedHessian(t *testing.T) {
 	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
 		if p.opt.Penalty == PerRow {
@@ -183,7 +176,6 @@ func TestSharedHessian(t *testing.T) {
 	})
 }
 
-// middleOf is a point inside of the box, another for each entry.
 func (p *Problem) middleOf(k int) float64 {
 	return p.opt.Lo + (p.opt.Hi-p.opt.Lo)*(0.3+0.1*float64(k%5))
 }
@@ -218,7 +210,7 @@ func TestPenaltyRefuses(t *testing.T) {
 	assert.Panics(t, func() { p.Uniform(make([]float64, 20), 1) })
 }
 
-// With weights of rows the bounds are attained, at the largest weight of the longest row.
+// The bounds are attained at the largest weight of the longest row.
 func TestRowBounds(t *testing.T) {
 	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{3, 4, 1},
 		Label: []float64{1, -1}}
@@ -231,8 +223,7 @@ func TestRowBounds(t *testing.T) {
 	assert.InDelta(t, 5, p.CrossBound(), 1e-14)
 }
 
-// TestHyperCleaning: of rows whose labels were turned over, the weights end below those of the
-// others.
+// Rows with flipped labels end with lower weights than the others.
 func TestHyperCleaning(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	train, val := random(rng, 60, 4, false), random(rng, 200, 4, false)

@@ -18,8 +18,7 @@ const (
 	Exp             // reg = exp(x_i)/2, any x
 )
 
-// Options says which problem New makes of the data. The zero value is the paper's problem, on a
-// box.
+// Options says which problem New makes. The zero value is the paper's problem on a box.
 type Options struct {
 	// Loss is Logistic (the default) or Squared.
 	Loss Loss
@@ -27,28 +26,26 @@ type Options struct {
 	// Penalty says what x weighs: PerFeature (the default), PerGroup, OneWeight or PerRow.
 	Penalty Penalty
 
-	// Groups is for PerGroup: Groups[i] in 0 … G−1 is the group of feature i, and each of the G
-	// groups has a feature. Copied.
+	// Groups, for PerGroup: Groups[i] in 0 … G−1 is the group of feature i; none is empty. Copied.
 	Groups []int
 
 	// Form is Raw (the default) or Exp; with PerRow it is Raw.
 	Form Form
 
-	// Ridge is for PerRow: the weight > 0 of ‖y‖², which is not tuned. Default 0.01.
+	// Ridge, for PerRow: the fixed weight > 0 of ‖y‖². Default 0.01.
 	Ridge float64
 
-	// Lo and Hi bound every x_i. Both zero, the default: Raw 0.01 and 1, Exp the same weights,
-	// log(0.02) and log(2). Finite, Lo ≤ Hi, and Lo > 0 for Raw (with PerRow Lo ≥ 0). The paper has
-	// no box; without one, a negative x_i makes the lower level nonconvex.
+	// Lo and Hi bound every x_i: finite, Lo ≤ Hi, Lo > 0 for Raw (PerRow Lo ≥ 0). Default, both
+	// zero: 0.01 and 1 (Raw), log(0.02) and log(2) (Exp). The paper has no box; without one, x_i <
+	// 0 makes the lower level nonconvex.
 	Lo, Hi float64
 
-	// Workers is the number of goroutines that share a sum over all rows. It does not change the
-	// bits. Default 1: no goroutine, and no allocation.
+	// Workers is the number of goroutines that share a sum over all rows, without a change of bits.
+	// Default 1: no goroutine, no allocation.
 	Workers int
 }
 
-// Problem is eq. (hyer-opt) on two data sets. A sample φ names a training row, a sample ξ a
-// validation row. See the package comment.
+// Problem is eq. (hyer-opt): a sample φ is the index of a training row, ξ of a validation row.
 type Problem struct {
 	train, val *data.Data
 	opt        Options
@@ -69,12 +66,12 @@ var (
 	_ bilevel.StronglyConvex = (*Problem)(nil)
 )
 
-// New returns the problem of tuning, on val, a model trained on train. It keeps both, and does not
-// change them.
+// New returns the problem of tuning, on val, a model trained on train. It keeps both and changes
+// neither.
 //
-// Errors: an option out of range; data that Data.Check refuses, without rows or features, of
-// different dimensions (Dim of the smaller may be raised) or of different classes; for the logistic
-// loss, labels other than −1 and +1, or one class only.
+// Errors: an option out of range; data that Data.Check refuses, that are empty or differ in
+// dimension (raise Dim of the smaller) or classes; for the logistic loss, labels other than ±1 or a
+// single class.
 func New(train, val *data.Data, opt Options) (*Problem, error) {
 	if err := opt.setDefaults(); err != nil {
 		return nil, err
@@ -146,7 +143,7 @@ func (o *Options) setDefaults() error {
 	return nil
 }
 
-// fits returns an error if the labels of d do not suit the loss. rows says which rows these are.
+// fits refuses labels that do not suit the loss; rows names them in the error.
 func (l Loss) fits(d *data.Data, rows string) error {
 	if l != Logistic {
 		return nil
@@ -165,7 +162,7 @@ func (l Loss) fits(d *data.Data, rows string) error {
 	return nil
 }
 
-// Clone returns a problem for another goroutine: it shares the data and nothing else.
+// Clone returns a problem for another goroutine; it shares the data alone.
 func (p *Problem) Clone() *Problem {
 	q := &Problem{train: p.train, val: p.val, opt: p.opt, dx: p.dx, of: p.of}
 	q.adder.workers = p.opt.Workers
@@ -178,8 +175,8 @@ func (p *Problem) Train() *data.Data { return p.train }
 // Validation returns the validation rows.
 func (p *Problem) Validation() *data.Data { return p.val }
 
-// Reads returns the number of rows that the sums of p have read since New or Clone. A batch counts
-// with its size. CrossG, which is the same for every sample, counts nothing.
+// Reads returns the number of rows that sums of p have read since New or Clone: for a batch its
+// size, for CrossG nothing.
 func (p *Problem) Reads() uint64 { return p.reads }
 
 // Loss returns the loss of both levels.
@@ -214,9 +211,9 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// CrossG writes g_xy. With weights of features it is the same for every sample: slope(x_k)·y_i in
-// the row k of the weight of feature i, with slope 2 (Raw) or exp(x_k) (Exp). With PerRow, row φ is
-// ℓ′(aᵀy)·a over the size of the batch. Cost: O(dx·dy), to clear it.
+// CrossG writes g_xy: slope(x_k)·y_i in the row k of feature i's weight, with slope 2 (Raw) or
+// exp(x_k) (Exp), for every sample; with PerRow, ℓ′(aᵀy)·a over the batch's size in row φ. Cost
+// O(dx·dy).
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: CrossG: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: CrossG: dimension mismatch", p.train.Dim, y)
@@ -265,7 +262,7 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// CrossVecG writes g_xy·v without forming g_xy. Cost: O(dx + dy), with PerRow O(dx + entries of the
+// CrossVecG writes g_xy·v without forming g_xy. Cost O(dx + dy), PerRow O(dx + entries of the
 // rows).
 func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: CrossVecG: dimension mismatch", p.dx, dst, x)
@@ -299,7 +296,6 @@ func (p *Problem) bend(xi float64) float64 {
 	return 0
 }
 
-// meanVector sets dst to the mean of s over the batch, or over all rows if it is empty.
 func (p *Problem) meanVector(dst []float64, s sum, batch []bilevel.Sample) error {
 	if err := p.known(s.data, batch); err != nil {
 		return err
@@ -321,7 +317,6 @@ func (p *Problem) meanVector(dst []float64, s sum, batch []bilevel.Sample) error
 	return nil
 }
 
-// meanLower is meanVector for a symmetric matrix.
 func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
 	if err := p.known(s.data, batch); err != nil {
 		return err
@@ -341,7 +336,6 @@ func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
 	return nil
 }
 
-// known returns an error if a sample is not the index of a row.
 func (p *Problem) known(d *data.Data, batch []bilevel.Sample) error {
 	for _, i := range batch {
 		if i >= bilevel.Sample(d.Rows()) {
@@ -351,7 +345,6 @@ func (p *Problem) known(d *data.Data, batch []bilevel.Sample) error {
 	return nil
 }
 
-// sizes panics unless every vector is of length n.
 func (p *Problem) sizes(msg string, n int, vs ...[]float64) {
 	for _, v := range vs {
 		if len(v) != n {

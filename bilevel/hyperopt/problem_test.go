@@ -14,8 +14,6 @@ import (
 	"stable/mat"
 )
 
-// random returns n rows of dim sparse features with labels −1 and +1, or real ones for a
-// regression.
 func random(rng *rand.Rand, n, dim int, regression bool) *data.Data {
 	d := &data.Data{Name: "random", Dim: dim, RowPtr: []int{0}}
 	for i := range n {
@@ -38,7 +36,6 @@ func random(rng *rand.Rand, n, dim int, regression bool) *data.Data {
 	return d
 }
 
-// forms calls f for each loss and form, with a small random problem and a point inside of its box.
 func forms(t *testing.T, opt Options, f func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64)) {
 	for _, loss := range []Loss{Logistic, Squared} {
 		for _, form := range []Form{Raw, Exp} {
@@ -59,10 +56,9 @@ func forms(t *testing.T, opt Options, f func(t *testing.T, p *Problem, rng *rand
 	}
 }
 
-// batches are the whole stream, one sample, and a batch with a repeated sample.
 var batches = [][]bilevel.Sample{nil, {5}, {3, 16, 3, 0}}
 
-// upper and lower are f and g themselves, written once more from the formula.
+// upper and lower are f and g, written once more from the formula.
 func upper(p *Problem, y []float64, xi []bilevel.Sample) float64 {
 	return meanLoss(p.opt.Loss, p.val, y, xi)
 }
@@ -102,8 +98,7 @@ func meanLoss(l Loss, d *data.Data, y []float64, batch []bilevel.Sample) float64
 	return sum / float64(len(batch))
 }
 
-// slopeOf returns the derivative of f along coordinate i at z, by central differences of fourth
-// order.
+// slopeOf is the derivative along coordinate i, by central differences of fourth order.
 func slopeOf(f func(z []float64) float64, z []float64, i int, h float64) float64 {
 	w := append([]float64(nil), z...)
 	at := func(s float64) float64 {
@@ -161,7 +156,6 @@ func TestProductsAreThoseOfTheMatrices(t *testing.T) {
 	})
 }
 
-// oracles writes every derivative at (x, y) behind each other.
 func oracles(t *testing.T, p *Problem, x, y []float64, b []bilevel.Sample) []float64 {
 	d := len(x)
 	all := make([]float64, 3*d+2*d*d)
@@ -187,8 +181,6 @@ func TestMeanOverAllSamplesIsExact(t *testing.T) {
 	})
 }
 
-// TestChunks proves that the sum over many rows is the same bits for any number of workers, and the
-// right one.
 func TestChunks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	data := random(rng, 3*chunkRows+77, 5, false)
@@ -322,7 +314,6 @@ func TestNewRefuses(t *testing.T) {
 	assert.PanicsWithValue(t, "hyperopt: GradG: dimension mismatch", func() { _ = p.GradG(gy[:2], x, x, nil) })
 }
 
-// TestBounds holds random samples and points to the constants.
 func TestBounds(t *testing.T) {
 	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
 		lo, hi := p.Box()
@@ -358,7 +349,6 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestDefaultsAgree proves that both forms have the same weights by default.
 func TestDefaultsAgree(t *testing.T) {
 	data := random(rand.New(rand.NewPCG(7, 8)), 10, 2, false)
 	raw, err := New(data, data, Options{})
@@ -411,8 +401,7 @@ func TestMetrics(t *testing.T) {
 	assert.Panics(t, func() { Squared.Mean(d, y[:1]) })
 }
 
-// Reads counts a batch with its size, an exact sum with all rows, and a Newton step with two
-// passes.
+// A batch counts with its size, an exact sum with all rows, a Newton step with two passes.
 func TestReads(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	p, err := New(random(rng, 30, 3, false), random(rng, 20, 3, false), Options{})

@@ -7,7 +7,7 @@ import (
 	"stable/mat"
 )
 
-// kind names the sums over rows a with labels b that make up the oracles; t = aᵀy.
+// kind names the sums over rows a with label b that make up the oracles; t = aᵀy.
 type kind int
 
 const (
@@ -18,7 +18,6 @@ const (
 	thirdVec                  // Σ ℓ‴(t)·(aᵀv)·a·aᵀ, lower triangle: the third derivative times v
 )
 
-// sum is one such sum over the rows of data.
 type sum struct {
 	kind kind
 	loss Loss
@@ -27,7 +26,6 @@ type sum struct {
 	x    []float64 // weights of the rows; nil: they weigh 1
 }
 
-// weight returns the weight of row i.
 func (s *sum) weight(i int) float64 {
 	if s.x == nil {
 		return 1
@@ -35,8 +33,7 @@ func (s *sum) weight(i int) float64 {
 	return s.x[i]
 }
 
-// row adds the term of row i to acc; stride is the distance of the rows of a matrix, 0 for a
-// vector.
+// row adds the term of row i to acc; stride is that of a matrix, 0 for a vector.
 func (s *sum) row(acc []float64, stride, i int) {
 	col, val := s.data.Row(i)
 	if s.kind >= hessian {
@@ -56,7 +53,7 @@ func (s *sum) row(acc []float64, stride, i int) {
 	}
 }
 
-// factor returns what a·aᵀ of row i is multiplied by in a sum of matrices.
+// factor returns the coefficient of a·aᵀ of row i.
 func (s *sum) factor(i int, col []int32, val []float64) float64 {
 	t, w := dot(col, val, s.y), s.weight(i)
 	if s.kind == hessian {
@@ -76,19 +73,18 @@ func (s *sum) rows(acc []float64, stride, lo, hi int, b *block) {
 	}
 }
 
-// chunkRows is the number of rows in each partial sum. It is fixed, so that rounding does not
-// depend on the number of workers; it also keeps the error of a long sum near that of a short one.
+// chunkRows is the number of rows of a partial sum: fixed, so that rounding does not depend on the
+// workers, and the error of a long sum stays near that of a short one.
 const chunkRows = 4096
 
-// adder adds sums over all rows, in chunks, with workers goroutines.
 type adder struct {
 	workers int
 	parts   [][]float64 // one partial sum a worker
 	blocks  []block     // one a worker, for dense rows
 }
 
-// add adds s over all rows to acc, chunk by chunk: to a vector of length n if stride is 0, else to
-// the lower triangle of an n × n matrix.
+// add adds s over all rows to acc: a vector of length n if stride is 0, else the lower triangle of
+// an n × n matrix.
 func (a *adder) add(acc []float64, stride, n int, s sum) {
 	total := s.data.Rows()
 	if total <= chunkRows {
@@ -120,7 +116,7 @@ func (a *adder) add(acc []float64, stride, n int, s sum) {
 	}
 }
 
-// round sums one chunk in each worker, from row lo. It is a separate method so that the serial sum
+// round sums one chunk in each worker, from row lo. A method of its own, so that the serial sum
 // allocates nothing.
 func (a *adder) round(workers, size, stride, lo int, s sum) {
 	var wg sync.WaitGroup
@@ -140,7 +136,7 @@ func (s *sum) chunk(part []float64, stride, lo int, b *block) {
 	s.rows(part, stride, lo, min(lo+chunkRows, s.data.Rows()), b)
 }
 
-// block returns the block of worker w where s is a sum of matrices over dense rows, and else nil.
+// block returns worker w's block for a sum of matrices over dense rows, else nil.
 func (a *adder) block(w, stride int, s *sum) *block {
 	if stride == 0 || !blocky(s.data) {
 		return nil
@@ -185,7 +181,7 @@ func axpy(y []float64, alpha float64, col []int32, val []float64) {
 	}
 }
 
-// rankOne adds alpha·a·aᵀ to a lower triangle for a sparse row a, whose columns ascend.
+// rankOne adds alpha·a·aᵀ to a lower triangle for a sparse row a with ascending columns.
 func rankOne(acc []float64, stride int, alpha float64, col []int32, val []float64) {
 	val = val[:len(col)]
 	for k, c := range col {

@@ -10,7 +10,7 @@ import (
 	"stable/mat"
 )
 
-// Errors wrap ErrNoSolution where y*(x) cannot be computed: x is not finite or makes g_yy
+// ErrNoSolution is wrapped where y*(x) cannot be computed: x is not finite or makes g_yy
 // indefinite, or Newton's method ends at its cap.
 var ErrNoSolution = errors.New("hyperopt: no solution of the lower level")
 
@@ -20,7 +20,7 @@ const (
 	maxDense    = 4096 // features for which Solution and Objective form g_yy
 )
 
-// truth is the scratch memory of Newton's method; h is the factor of g_yy at (hx, hy).
+// truth is the scratch of Newton's method; h is the factor of g_yy at (hx, hy).
 type truth struct {
 	acc, grad, step, trial, v, y []float64
 	hx, hy                       []float64
@@ -29,7 +29,6 @@ type truth struct {
 	h                            chol.Cholesky
 }
 
-// reserve returns the scratch memory, made at the first call.
 func (p *Problem) reserve() (*truth, error) {
 	d := p.train.Dim
 	if d > maxDense {
@@ -46,19 +45,20 @@ func (p *Problem) reserve() (*truth, error) {
 	return p.truth, nil
 }
 
-// Solution writes y*(x). It starts from y if that is finite and better than 0, and from 0
-// otherwise.
-//
-// Damped Newton (Boyd, Vandenberghe, Convex Optimization, section 9.5) runs until the square of the
-// Newton decrement is 1e-26 of g(x, 0), or below 1e-13 of it and no longer falling, where rounding
-// hides the fall of g from the line search. It takes one step more, which leaves rounding errors:
-// ‖g_y‖ is at most about 1e-12 of the mean length of its terms. Once the decrement is small, a step
-// reuses the factor of the previous step, as long as the square falls a thousandfold each time. x
-// may lie outside the box as long as g_yy stays positive definite.
+// Solution writes y*(x), to rounding: ‖g_y‖ is at most about 1e-12 of the mean length of its terms.
+// It starts from y if that is finite and better than 0, else from 0. x may lie outside the box as
+// long as g_yy stays positive definite.
 //
 // Errors wrap ErrNoSolution, also for more than 4096 features, since g_yy is formed. It panics if a
 // length is not d. No allocation after the first call. Cost: some 5 to 30 passes over the training
-// data, and 1 to 10 Hessians with their Cholesky factorisations.
+// data, 1 to 10 Hessians with their Cholesky factors.
+//
+// # How it works
+//
+// Damped Newton (Boyd, Vandenberghe, Convex Optimization, section 9.5) until the squared decrement
+// is 1e-26 of g(x, 0), or below 1e-13 of it and no longer falling; then one step more. Once the
+// decrement is small, steps reuse the last factor as long as its square falls a thousandfold each
+// time.
 func (p *Problem) Solution(y, x []float64) error {
 	p.sizes("hyperopt: Solution: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: Solution: dimension mismatch", p.train.Dim, y)
@@ -122,8 +122,8 @@ func (p *Problem) factor(x, y []float64) error {
 	return nil
 }
 
-// damp halves the Newton step until g falls sufficiently (Armijo's rule, with room for rounding),
-// moves y, and returns g there; t.grad becomes the gradient there.
+// damp halves the Newton step by Armijo's rule, with a margin for rounding, moves y, and returns g
+// there, with its gradient in t.grad.
 func (p *Problem) damp(t *truth, x, y []float64, value, decrement float64) (float64, error) {
 	s := 1.0
 	for range maxHalvings {
@@ -140,9 +140,9 @@ func (p *Problem) damp(t *truth, x, y []float64, value, decrement float64) (floa
 	return 0, fmt.Errorf("%w: no step decreases g", ErrNoSolution)
 }
 
-// Objective returns F(x), the validation loss of y*(x), and writes ∇F(x) = −g_xy·g_yy⁻¹·f_y at
-// y*(x) into grad unless grad is nil. Newton's method starts from 0, so that the result depends on
-// x alone. Errors, panics, allocation and cost are those of Solution.
+// Objective returns F(x), the validation loss of y*(x), and writes ∇F(x) = −g_xy·g_yy⁻¹·f_y into
+// grad unless that is nil. Newton's method starts from 0. Errors, panics, allocation and cost as in
+// Solution.
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	t, err := p.reserve()
 	if err != nil {
@@ -152,8 +152,8 @@ func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	return p.ObjectiveFrom(grad, t.y, x)
 }
 
-// ObjectiveFrom is Objective with Newton's method started from y, where it leaves y*(x): cheaper if
-// y is near, and equal up to rounding.
+// ObjectiveFrom is Objective started from y, where it leaves y*(x): cheaper if y is near, equal up
+// to rounding.
 func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
 	if grad != nil {
 		p.sizes("hyperopt: Objective: dimension mismatch", p.dx, grad)
@@ -176,8 +176,8 @@ func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
 	return value, nil
 }
 
-// valueGradient returns the mean loss over the rows of s and leaves its gradient in the first
-// entries of acc, which is one longer than y.
+// valueGradient returns the mean loss over the rows of s, with its gradient in acc, one longer than
+// y.
 func (p *Problem) valueGradient(acc []float64, s sum) float64 {
 	s.kind, s.loss = valueGradient, p.opt.Loss
 	clear(acc)

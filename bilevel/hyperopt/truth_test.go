@@ -12,8 +12,7 @@ import (
 	"stable/mat"
 )
 
-// scaleOf is the mean length of the terms of g_y at y = 0, the unit that its rounding errors are
-// measured in.
+// scaleOf is the mean length of the terms of g_y at y = 0, the unit of its rounding errors.
 func scaleOf(p *Problem) float64 {
 	sum := 0.0
 	for i, b := range p.train.Label {
@@ -39,8 +38,7 @@ func TestSolutionIsStationary(t *testing.T) {
 	})
 }
 
-// TestSolutionWhereRoundingHidesTheFall takes sums of many rows in which the full Newton step near
-// y*(x) seems to raise g, by rounding alone.
+// Near y*(x), a sum of many rows seems to rise at the full step, by rounding alone.
 func TestSolutionWhereRoundingHidesTheFall(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 'm'))
 	rule := func(n int, seed uint64) *data.Data {
@@ -81,8 +79,6 @@ func TestSolutionWhereRoundingHidesTheFall(t *testing.T) {
 	}
 }
 
-// TestSeparableData trains on data that a plane separates, at weights where the model is steep and
-// Newton's full step too long.
 func TestSeparableData(t *testing.T) {
 	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 4, 5, 6}, Col: []int32{0, 1, 0, 1, 0, 1},
 		Val: []float64{1e3, 1, -1e3, 2, 1e-3, -1e5}, Label: []float64{1, -1, 1, -1}}
@@ -97,8 +93,6 @@ func TestSeparableData(t *testing.T) {
 	}
 }
 
-// TestRidgeAgreesWithItsFormula checks the squared loss in one dimension, y* = Σab/(Σa² + 2nλ), and
-// F with it.
 func TestRidgeAgreesWithItsFormula(t *testing.T) {
 	train := &data.Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{1, 2}, Label: []float64{3, 1}}
 	val := &data.Data{Dim: 1, RowPtr: []int{0, 1}, Col: []int32{0}, Val: []float64{2}, Label: []float64{1}}
@@ -164,7 +158,6 @@ func TestGradientOnRealData(t *testing.T) {
 	}
 }
 
-// TestObjectiveDependsOnXAlone: no call leaves a trace in the next.
 func TestObjectiveDependsOnXAlone(t *testing.T) {
 	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
 		first, err := p.Objective(nil, x)

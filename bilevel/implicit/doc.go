@@ -1,10 +1,11 @@
-// Package implicit holds the upper level's objective of a bilevel problem as a function of x alone,
+// Package implicit holds a bilevel problem's upper objective as a function of x alone, on exact
+// oracles,
 //
 //	F(x) = f(x, y*(x)),   ∇F = f_x − g_xy v,   v = g_yy⁻¹ f_y,   at y*(x) = argmin_y g(x, y),
 //
-// by the implicit function theorem, on exact oracles: [Function] computes y*(x), F, ∇F and products
-// with ∇²F. [Minimiser] is L-BFGS-B, a minimiser of any smooth function over a box, and [Minimise] a
-// loop around it. Neither needs the other; method.HOAG is both. To minimise F over a box:
+// by the implicit function theorem. [Function] computes y*(x), F, ∇F and products with ∇²F;
+// [Minimiser] is L-BFGS-B for any smooth function over a box, [Minimise] a loop around it;
+// method.HOAG is both. To minimise F over a box:
 //
 //	f, y := implicit.New(problem), make([]float64, dy)
 //	m, err := implicit.Minimise(func(grad, x []float64) (float64, error) {

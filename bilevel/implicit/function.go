@@ -17,7 +17,7 @@ const newtonSteps = 200 // the cap of Solve
 
 // Function is F(x) = f(x, y*(x)) of a bilevel problem. New makes one.
 type Function struct {
-	// Xi and Phi are the batches that stand for the means. Default: none, the exact values.
+	// Xi and Phi are the batches of all oracle calls. Default: none, the exact means.
 	Xi, Phi []bilevel.Sample
 
 	p        bilevel.Problem
@@ -36,9 +36,8 @@ type Function struct {
 	known                bool // there is one
 }
 
-// New returns F of p. p must have exact oracles, unless Xi and Phi are set. It asks p nothing but its
-// dimensions. Memory
-// dy², and dx·dy where g_xy is formed.
+// New returns F of p, which must have exact oracles unless Xi and Phi are set. It only asks p for
+// its dimensions. Memory dy², and dx·dy where g_xy is formed.
 func New(p bilevel.Problem) *Function {
 	dx, dy := p.Dims()
 	vec := func(n int) []float64 { return make([]float64, n) }
@@ -53,15 +52,14 @@ func New(p bilevel.Problem) *Function {
 // HasValue says whether Gradient returns F, because the problem has values.
 func (f *Function) HasValue() bool { return f.values != nil }
 
-// Solve moves y to y*(x) by Newton's method, with steps halved until ‖g_y‖ falls (Dennis, Schnabel,
-// Numerical Methods for Unconstrained Optimization and Nonlinear Equations, section 6.5). It ends
-// where the next step would be at most tol·‖y‖, without that step; tol = 0 goes to rounding. What is
-// left is ‖g_yy⁻¹g_y‖ ≈ ‖y − y*(x)‖; see Residual. At a point that is only
-// tried, a g_y that is not finite, and an error of GradG, count as no fall: the point may be outside
-// of the domain of g.
+// Solve moves y to y*(x) by Newton's method with step halving. It ends before a step of at most
+// tol·‖y‖; tol = 0 goes to rounding. The error left is ‖y − y*(x)‖ ≈ ‖g_yy⁻¹g_y‖; see Residual. x
+// is only read.
 //
-// Errors: those of the other calls; ErrNoSolution where g_yy is not positive definite or no step
-// makes ‖g_y‖ fall. x is read only. A step costs GradG and HessG, and dy³/3 flops.
+// Errors: those of the oracles; ErrNoSolution where g_yy is not positive definite or no step makes
+// ‖g_y‖ fall. At a trial point, an error of GradG or a g_y that is not finite counts as no fall. A
+// step costs GradG, HessG and dy³/3 flops. Dennis, Schnabel, Numerical Methods for Unconstrained
+// Optimization and Nonlinear Equations, section 6.5.
 func (f *Function) Solve(y, x []float64, tol float64) error {
 	f.known = false
 	if err := f.p.GradG(f.gy, x, y, f.Phi); err != nil {
@@ -88,7 +86,7 @@ func (f *Function) Solve(y, x []float64, tol float64) error {
 	return fmt.Errorf("%w: ‖g_y‖ is %g", ErrNoSolution, mat.Norm(f.gy))
 }
 
-// move takes the longest of the steps 1, ½, … that makes ‖g_y‖ fall; it says whether there is one.
+// move takes the longest of the steps 1, ½, … at which ‖g_y‖ falls; false if there is none.
 func (f *Function) move(y, x []float64) bool {
 	before := mat.Norm(f.gy)
 	for t := 1.0; t > 1e-9; t /= 2 {
@@ -106,7 +104,6 @@ func (f *Function) move(y, x []float64) bool {
 	return false
 }
 
-// factor factors g_yy(x, y).
 func (f *Function) factor(x, y []float64) error {
 	if err := f.p.HessG(f.gyy, x, y, f.Phi); err != nil {
 		return err
@@ -117,16 +114,15 @@ func (f *Function) factor(x, y []float64) error {
 	return nil
 }
 
-// Residual returns ‖g_y‖ and ‖g_yy⁻¹g_y‖ where the last Solve has ended. If g(x, ·) has curvature
-// μ_g or more, ‖y − y*(x)‖ ≤ ‖g_y‖/μ_g: a certificate. Without μ_g the second one, the length of the
-// next Newton step, is ‖y − y*(x)‖ up to O(‖y − y*(x)‖²), which proves nothing far from y*.
+// Residual returns ‖g_y‖ and ‖g_yy⁻¹g_y‖ at the end of the last Solve. With g_yy ⪰ μ_g·I, ‖y −
+// y*(x)‖ ≤ ‖g_y‖/μ_g is a certificate; the second is ‖y − y*(x)‖ up to its square, near y* alone.
 func (f *Function) Residual() (gradient, step float64) { return mat.Norm(f.gy), mat.Norm(f.newton) }
 
-// Gradient writes ∇F(x) = f_x − g_xy g_yy⁻¹ f_y and returns F(x), both at the x and y with which
-// Solve was called last. Where y is not y*(x) to rounding, the gradient is off by O(‖y − y*‖), and
-// the value f(x, y) − vᵀg_y by O(‖y − y*‖²). For a problem without bilevel.Values the value is NaN.
+// Gradient writes ∇F(x) = f_x − g_xy g_yy⁻¹ f_y and returns F(x), at the x and y of the last Solve.
+// Where y ≠ y*(x), ∇F is off by O(‖y − y*‖), the value f(x, y) − vᵀg_y by O(‖y − y*‖²). Without
+// bilevel.Values the value is NaN.
 //
-// Errors are those of the oracles. Oracles: GradF, CrossVecG (or CrossG), ValueF. 2dy² flops.
+// Errors are those of the oracles GradF, CrossVecG (or CrossG) and ValueF. 2dy² flops.
 func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
 	if err := f.p.GradF(f.fx, f.fy, x, y, f.Xi); err != nil {
 		return 0, err
@@ -150,7 +146,6 @@ func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
 	return value - mat.Dot(f.v, f.gy), err
 }
 
-// crossVec writes g_xy·v.
 func (f *Function) crossVec(dst, x, y, v []float64) error {
 	if f.products != nil {
 		return f.products.CrossVecG(dst, x, y, v, f.Phi)
@@ -160,7 +155,7 @@ func (f *Function) crossVec(dst, x, y, v []float64) error {
 	return err
 }
 
-// cross writes g_xy into gxy, which nothing needs where there are products and no HessVec.
+// cross writes g_xy into gxy if it is needed: without products, or for HessVec.
 func (f *Function) cross(x, y []float64) error {
 	if f.gxy == nil {
 		f.gxy = mat.NewDense(len(x), len(y))
@@ -168,16 +163,20 @@ func (f *Function) cross(x, y []float64) error {
 	return f.p.CrossG(f.gxy, x, y, f.Phi)
 }
 
-// HessVec writes ∇²F(x)·s at the point of the last Gradient. With J = −g_yy⁻¹g_xyᵀ and v fixed,
+// HessVec writes ∇²F(x)·s at the point of the last Gradient, with relative error of order 1e-6,
+// given y = y*(x) to rounding. dst may be s.
+//
+// Errors are those of the oracles GradF, HessVecG (or HessG) and CrossVecG (or CrossG), at one more
+// point, and of CrossG once for each Gradient. It panics if there has been no Gradient.
+//
+// # How it works
+//
+// With J = −g_yy⁻¹g_xyᵀ and v fixed,
 //
 //	q(x, y) = f_x − g_xy v + Jᵀ(f_y − g_yy v),   ∇²F s = dq/dt along (s, Js),
 //
-// since q does not depend on v to first order and y*(x + ts) = y* + tJs + O(t²). The derivative is a
-// difference, with a step at which y goes 1e-6 of its own norm, or x of its own where that is
-// shorter: relative error of order 1e-6. y should be y*(x) to rounding. dst may be s.
-//
-// Errors are those of the oracles. It panics if there has been no Gradient. Oracles: GradF, HessVecG
-// (or HessG), CrossVecG (or CrossG) at one more point; CrossG once for each Gradient (or HessVec).
+// since q does not depend on v to first order and y*(x + ts) = y* + tJs + O(t²). dq/dt is a
+// difference over a step that moves y, or x if that is shorter, by 1e-6 of its norm.
 func (f *Function) HessVec(dst, s []float64) error {
 	if !f.known {
 		panic("implicit: HessVec: there is no point: call Solve and Gradient")
@@ -206,8 +205,8 @@ func (f *Function) HessVec(dst, s []float64) error {
 	return nil
 }
 
-// reach returns the length of the difference along s: 1e-6 of the way on which y, or x, moves by its
-// own norm.
+// reach returns the length of the difference along s: 1e-6 of the way to a move of y, or x, by its
+// norm.
 func (f *Function) reach(s []float64) float64 {
 	const share = 1e-6
 	t := math.Inf(1)
@@ -247,7 +246,6 @@ func (f *Function) tangent(q, x, y []float64) error {
 	return nil
 }
 
-// hessVec writes g_yy(x, y)·v.
 func (f *Function) hessVec(dst, x, y []float64) error {
 	if f.products != nil {
 		return f.products.HessVecG(dst, x, y, f.v, f.Phi)
@@ -257,7 +255,7 @@ func (f *Function) hessVec(dst, x, y []float64) error {
 	return err
 }
 
-// Vectors visits the vectors of the last calls under their names, as a bilevel.Stepper does.
+// Vectors visits the vectors of the last calls by name, as a bilevel.Stepper does.
 func (f *Function) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", f.gy)
 	visit("g_y", f.next)

@@ -16,10 +16,8 @@ import (
 	"stable/mat"
 )
 
-// bare has the oracles alone.
 type bare struct{ bilevel.Problem }
 
-// rows is a small problem on data, whose g is far from quadratic.
 func rows(t *testing.T) *hyperopt.Problem {
 	half := func(seed uint64) *data.Data {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -40,7 +38,7 @@ func rows(t *testing.T) *hyperopt.Problem {
 	return p
 }
 
-// F, ∇F and y* are what the problem knows, from anywhere, and the residual bounds ‖y − y*‖.
+// F, ∇F and y* are those of the problem, from anywhere; the residual bounds ‖y − y*‖.
 func TestFunctionIsTheTruth(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 0.5})
 	require.NoError(t, err)
@@ -79,8 +77,7 @@ func TestFunctionIsTheTruth(t *testing.T) {
 	}
 }
 
-// A tolerance ends Newton's method early: the residual says how far from y*, and the value is off by
-// its square only.
+// The residual tells the distance from y*; the value is off by its square.
 func TestFunctionTolerance(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
@@ -110,7 +107,6 @@ func TestFunctionTolerance(t *testing.T) {
 	assert.Positive(t, seen, "every tolerance ended at rounding")
 }
 
-// Products with ∇²F are differences of ∇F, whatever the unit of an entry, with products and without.
 func TestHessVec(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
@@ -149,7 +145,6 @@ func TestHessVec(t *testing.T) {
 	}
 }
 
-// What goes wrong has a name: no curvature, a g_y that is not finite, an oracle's own error.
 func TestFunctionFails(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()
@@ -161,7 +156,6 @@ func TestFunctionFails(t *testing.T) {
 	require.ErrorIs(t, implicit.New(spoilt{p, 0}).Solve(y, x, 0), bilevel.ErrNoExact)
 }
 
-// spoilt has a g_y of NaN, or an oracle that fails.
 type spoilt struct {
 	bilevel.Problem
 	size int
@@ -177,7 +171,6 @@ func (s spoilt) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// A batch stands for the mean, and nothing allocates.
 func TestFunctionOfBatches(t *testing.T) {
 	p := rows(t)
 	dx, dy := p.Dims()

@@ -14,8 +14,8 @@ const (
 	nearest   = 0.1  // of an interval, from its ends
 )
 
-// line is a search along a direction for a t that satisfies the strong Wolfe conditions (Nocedal,
-// Wright, Numerical Optimization, 2006, algorithms 3.5 and 3.6). φ(t) is what F has changed.
+// line searches t with the strong Wolfe conditions (Nocedal, Wright, Numerical Optimization, 2006,
+// algorithms 3.5 and 3.6); φ(t) is the change of F.
 type line struct {
 	slope, room float64 // φ′(0) < 0; the largest t
 	t           float64 // the trial
@@ -25,15 +25,14 @@ type line struct {
 	trials      int
 }
 
-// end is an end of the interval.
 type end struct{ t, value, slope float64 }
 
 func (l *line) begin(slope, t, room float64) {
 	*l = line{slope: slope, t: min(t, room), room: room, low: end{slope: slope}}
 }
 
-// tell takes φ(t), φ′(t) and what the gradient promises for φ(t), tφ′(0) on a straight path, and says
-// whether t is accepted. If not, it chooses another t, unless there have been too many.
+// tell takes φ(t), φ′(t) and the promise for φ(t), tφ′(0) on a straight path. It accepts t, or
+// chooses another unless there have been too many.
 func (l *line) tell(value, slope, promise float64) bool {
 	if l.last {
 		return true

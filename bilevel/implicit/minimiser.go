@@ -18,11 +18,10 @@ type Options struct {
 	// Memory is the number of pairs of L-BFGS, ≥ 1. Default 10.
 	Memory int
 
-	// Tol ends Minimise where the norm of the projected gradient is at most Tol. Default 0: at
-	// rounding.
+	// Tol ends Minimise at a projected gradient of at most Tol. Default 0: at rounding.
 	Tol float64
 
-	// Evaluations ends Minimise after so many calls of the function, ≥ 1. Default 10000.
+	// Evaluations ≥ 1 caps Minimise's calls of the function. Default 10000.
 	Evaluations int
 }
 
@@ -37,10 +36,9 @@ type Minimum struct {
 	Evaluations int
 }
 
-// Minimise minimises a smooth function over a box from x, which is clipped to it first; see
-// Minimiser. F writes ∇F(x) and returns F(x), or NaN if it has no values; its error ends the search.
-// The error wraps ErrNoMinimum at the cap, and bilevel.ErrOption for a bad option; a Minimum is
-// returned with the former.
+// Minimise minimises a smooth function over a box from x, clipped to it; see Minimiser. f writes
+// ∇F(x) and returns F(x), NaN if it has no values; its error ends the search. Errors wrap
+// ErrNoMinimum at the cap, with the Minimum so far, and bilevel.ErrOption.
 func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options) (*Minimum, error) {
 	cap := cmp.Or(o.Evaluations, 10000)
 	m, err := NewMinimiser(x, o)
@@ -64,22 +62,21 @@ func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options
 	return found(cap), ErrNoMinimum
 }
 
-// Minimiser is L-BFGS-B by reverse communication, for callers that evaluate the function by
-// themselves, or stop in between: it says at which point it wants the function (Trial), and is told
-// what it is there (Tell).
+// Minimiser is L-BFGS-B by reverse communication: Trial says where the function is wanted, Tell
+// takes it. Memory 4·Memory·d, time O(Memory²·d) an iteration. Byrd, Lu, Nocedal, Zhu, SIAM J. Sci.
+// Comput. 16, 1995; Morales, Nocedal, ACM Trans. Math. Softw. 38, 2011.
 //
-// With B the matrix of L-BFGS of the last pairs (s, Δ∇F), an iteration goes from x along the
-// projected path P(x − t∇F) to the first local minimiser of the model ∇Fᵀs + ½sᵀBs, minimises the
-// model over the entries that are not at a bound there by conjugate gradients, and projects the
-// result x̂ onto the box. On the path P(x + t(x̂ − x)), straight up to t = 1, a search with cubic
-// interpolation looks for the strong Wolfe conditions, with 1e-3 and 0.9. Without values, and where
-// their difference is rounding, the trapezoid rule takes their place, F(x⁺) − F(x) = ½(∇F(x) +
-// ∇F(x⁺))ᵀ(x⁺ − x). Two things are not as in the papers' code: there the search ends at the first
-// bound, and after steps without positive curvature B = I; here B = (‖Δ∇F‖/‖s‖)I of the last one.
+// # How it works
 //
-// Memory 4·Memory·d; time O(Memory²·d) an iteration. Byrd, Lu, Nocedal, Zhu, SIAM J. Sci. Comput. 16,
-// 1995; the projection of x̂: Morales, Nocedal, ACM Trans. Math. Softw. 38, 2011. B is held as θI +
-// Σ ±uuᵀ (Nocedal, Wright, Numerical Optimization, 2006, eq. 7.25) in place of the compact form.
+// An iteration goes along the projected path P(x − t∇F) to the first local minimiser of the model
+// ∇Fᵀs + ½sᵀBs, minimises that over the entries off their bounds by conjugate gradients, and
+// projects the result x̂. On P(x + t(x̂ − x)) a cubic search looks for the strong Wolfe conditions,
+// with 1e-3 and 0.9. Without values, or where rounding hides their difference, F(x⁺) − F(x) =
+// ½(∇F(x) + ∇F(x⁺))ᵀ(x⁺ − x).
+//
+// Unlike the papers' code, the search goes on past the first bound, and after a step without
+// positive curvature B = (‖Δ∇F‖/‖s‖)I. B is held as θI + Σ ±uuᵀ (Nocedal, Wright, Numerical
+// Optimization, 2006, eq. 7.25), not in compact form.
 type Minimiser struct {
 	lo, hi  []float64
 	x, g    []float64 // where the search stands, ∇F there
@@ -95,8 +92,7 @@ type Minimiser struct {
 	idle         int     // iterations since it last halved
 }
 
-// NewMinimiser returns a Minimiser that starts at x, clipped to the box. x is only read. The error
-// wraps bilevel.ErrOption.
+// NewMinimiser starts at x, clipped to the box and only read. The error wraps bilevel.ErrOption.
 func NewMinimiser(x []float64, o Options) (*Minimiser, error) {
 	n := len(x)
 	bounds := func(v []float64, none float64) []float64 {
@@ -122,7 +118,7 @@ func NewMinimiser(x []float64, o Options) (*Minimiser, error) {
 	return m, nil
 }
 
-// X returns where the search stands: the last trial point that was accepted. To be read only.
+// X returns the last accepted point, to be read only.
 func (m *Minimiser) X() []float64 { return m.x }
 
 // Trial returns the point at which F is wanted. To be read only.
@@ -131,13 +127,12 @@ func (m *Minimiser) Trial() []float64 { return m.trial }
 // ProjGrad returns ‖x − P(x − ∇F)‖ at X.
 func (m *Minimiser) ProjGrad() float64 { return m.proj }
 
-// Done says that the search has ended: X is a stationary point, or no step along ∇F makes F fall.
-// Trial is X then; another Tell tries again from there.
+// Done says that the search has ended: X is stationary, or no step along ∇F makes F fall. Trial is
+// X then; another Tell resumes from there.
 func (m *Minimiser) Done() bool { return m.done }
 
-// Tell takes the value, NaN if it is unknown, and the gradient at Trial, moves X if that is accepted,
-// and chooses the next Trial. It says whether X is that point now. A gradient that is not finite is a
-// trial that failed.
+// Tell takes the value (NaN if unknown) and gradient at Trial, moves X if Trial is accepted, which
+// it returns, and chooses the next Trial. A gradient that is not finite is a failed trial.
 func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 	if !m.begun || m.done {
 		m.begun, m.done = true, false
@@ -185,7 +180,7 @@ func (m *Minimiser) arrive(grad []float64) {
 	m.proj = mat.Norm(m.d)
 }
 
-// settle ends the search where the projected gradient has stopped to fall at rounding.
+// settle ends the search where the projected gradient has stopped falling at rounding.
 func (m *Minimiser) settle() {
 	const patience = 40 // iterations in which it would have halved at condition 1e4
 	if m.idle++; m.proj <= m.least/2 {
@@ -194,11 +189,9 @@ func (m *Minimiser) settle() {
 	m.done = (m.idle > patience || m.line.last) && m.rounding()
 }
 
-// rounding says that the last direction promised less than the square of rounding: F is flat long
-// before ∇F is 0 to rounding.
+// rounding says that the last direction promised less than the square of rounding.
 func (m *Minimiser) rounding() bool { return -m.line.slope <= 0x1p-80*max(m.moved, math.Abs(m.f)) }
 
-// next chooses a direction and the first trial point along it.
 func (m *Minimiser) next() {
 	copy(m.trial, m.x)
 	if m.done = m.done || m.proj == 0; m.done {
@@ -223,8 +216,8 @@ func (m *Minimiser) next() {
 	}
 }
 
-// read returns the derivative of F along the path at the trial point, what ∇F at x promises for it,
-// and what the trapezoid rule makes of both.
+// read returns the derivative of F along the path at Trial, what ∇F at x promises, and the
+// trapezoid rule of both.
 func (m *Minimiser) read(grad []float64) (slope, promise, trapezoid float64) {
 	for i, g := range grad {
 		step := m.trial[i] - m.x[i]
@@ -237,7 +230,7 @@ func (m *Minimiser) read(grad []float64) (slope, promise, trapezoid float64) {
 	return slope, promise, trapezoid
 }
 
-// room returns the least t ≥ 1 at which every entry that moves has met its bound.
+// room returns the least t ≥ 1 at which every moving entry has met its bound.
 func (m *Minimiser) room() float64 {
 	t := 1.0
 	for i, d := range m.d {
@@ -251,7 +244,6 @@ func (m *Minimiser) room() float64 {
 	return t
 }
 
-// along sets the trial point, on the path from x.
 func (m *Minimiser) along() {
 	for i, x := range m.x {
 		m.trial[i] = m.clip(i, x+m.line.t*m.d[i])

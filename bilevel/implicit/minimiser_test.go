@@ -13,7 +13,6 @@ import (
 	"stable/bilevel/implicit"
 )
 
-// rosenbrock is Σ 100(x_{i+1} − x_i²)² + (1 − x_i)².
 func rosenbrock(grad, x []float64) (f float64, err error) {
 	clear(grad)
 	for i := range x[1:] {
@@ -25,7 +24,6 @@ func rosenbrock(grad, x []float64) (f float64, err error) {
 	return f, nil
 }
 
-// unvalued hides the values of a function.
 func unvalued(f func(grad, x []float64) (float64, error)) func(grad, x []float64) (float64, error) {
 	return func(grad, x []float64) (float64, error) {
 		_, err := f(grad, x)
@@ -33,8 +31,7 @@ func unvalued(f func(grad, x []float64) (float64, error)) func(grad, x []float64
 	}
 }
 
-// Rosenbrock's valley, and with a bound across it, with values and without. SciPy's L-BFGS-B needs
-// 37 evaluations for the first.
+// SciPy's L-BFGS-B needs 37 evaluations for Rosenbrock's valley without bounds.
 func TestMinimiseRosenbrock(t *testing.T) {
 	for most, f := range map[int]func(grad, x []float64) (float64, error){60: rosenbrock, 120: unvalued(rosenbrock)} {
 		m, err := implicit.Minimise(f, []float64{-1.2, 1}, implicit.Options{})
@@ -55,9 +52,7 @@ func TestMinimiseRosenbrock(t *testing.T) {
 	assert.Equal(t, 30, m.Evaluations)
 }
 
-// Convex quadratics in random boxes, of condition 1e4, with bounds equal, infinite and active: the
-// minimiser is the one point whose projected gradient is 0. Without values F counts from the start,
-// by the trapezoid rule, which is exact here.
+// Condition 1e4, all kinds of bounds; without values, the trapezoid rule is exact here.
 func TestMinimiseQuadratics(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -113,7 +108,6 @@ func TestMinimiseQuadratics(t *testing.T) {
 	}
 }
 
-// Where F is not finite the search turns back; an error of F ends it; bad options are refused.
 func TestMinimiseFails(t *testing.T) {
 	barrier := func(grad, x []float64) (float64, error) { // −log(1 − x) − log(1 + x) + 0.9x
 		grad[0] = 1/(1-x[0]) - 1/(1+x[0]) + 0.9
@@ -143,7 +137,6 @@ func TestMinimiseFails(t *testing.T) {
 	}
 }
 
-// A search by hand takes the steps of Minimise, and allocates nothing.
 func TestMinimiserByHand(t *testing.T) {
 	start, grad := make([]float64, 20), make([]float64, 20)
 	m, err := implicit.NewMinimiser(start, implicit.Options{})

@@ -10,8 +10,8 @@ import (
 	"stable/mat"
 )
 
-// model is gᵀs + ½sᵀBs with the matrix of L-BFGS, B = θI + Σ ±uuᵀ: for each pair (s, y), oldest
-// first, + with u = y/√(sᵀy), and − with u = Bs/√(sᵀBs) for the B so far.
+// model is gᵀs + ½sᵀBs with B = θI + Σ ±uuᵀ of L-BFGS: for each pair (s, y), oldest first, + with u
+// = y/√(sᵀy), − with u = Bs/√(sᵀBs) for the B so far.
 type model struct {
 	s, y  *mat.Dense // a ring of pairs
 	pairs int        // that are known
@@ -37,11 +37,10 @@ func newModel(n, memory int) model {
 func (m *model) clear()      { m.pairs, m.next, m.used, m.theta = 0, 0, 0, 1 }
 func (m *model) empty() bool { return m.pairs == 0 }
 
-// sign is that of row j of u.
 func sign(j int) float64 { return float64(1 - j%2*2) }
 
-// learn adds the pair of a step from (x, g) to (xNew, gNew). Where its curvature is not positive, all
-// pairs go, and the size of the change of the gradient is the scale of the next step.
+// learn adds the pair of a step. If its curvature is not positive, all pairs go and the change of
+// the gradient sets the scale.
 func (m *model) learn(xNew, x, gNew, g []float64) {
 	s, y := m.s.Row(m.next), m.y.Row(m.next)
 	for i := range s {
@@ -61,7 +60,7 @@ func (m *model) learn(xNew, x, gNew, g []float64) {
 	m.build()
 }
 
-// build computes u from the pairs. Where rounding spoils it, the pairs are dropped.
+// build computes u from the pairs, and drops them where rounding spoils it.
 func (m *model) build() {
 	m.used = 0
 	for k := range m.pairs {
@@ -81,7 +80,6 @@ func (m *model) build() {
 	}
 }
 
-// times writes B·v.
 func (m *model) times(dst, v []float64) {
 	for i, vi := range v {
 		dst[i] = m.theta * vi
@@ -92,8 +90,8 @@ func (m *model) times(dst, v []float64) {
 	}
 }
 
-// step writes the direction from x: the minimiser of the model on the free entries, from the Cauchy
-// point on, projected onto the box, or shortened to it where the projection spoils the descent.
+// step writes the direction from x to the model's minimiser on the free entries, projected onto the
+// box, or shortened to it where the projection spoils the descent.
 func (m *model) step(d, x, g, lo, hi []float64) {
 	m.cauchy(x, g, lo, hi)
 	m.subspace(g)
@@ -117,8 +115,8 @@ func (m *model) step(d, x, g, lo, hi []float64) {
 	}
 }
 
-// cauchy writes into z the step to the first local minimiser of the model on the projected path, and
-// lists in free the entries that meet no bound on the way (Byrd et al., section 4).
+// cauchy writes into z the step to the first local minimiser on the projected path, and lists in
+// free the entries off their bounds (Byrd et al., section 4).
 func (m *model) cauchy(x, g, lo, hi []float64) {
 	m.order, m.free = m.order[:0], m.free[:0]
 	for i, gi := range g {
@@ -152,8 +150,8 @@ func (m *model) cauchy(x, g, lo, hi []float64) {
 	}
 }
 
-// segments goes from one bound on the path to the next, as long as the model falls, and returns where
-// it ends. Entries that have met their bound get their z and path 0.
+// segments goes from bound to bound while the model falls, and returns the end. Entries at their
+// bound get their z, and path 0.
 func (m *model) segments(x, g, lo, hi []float64) (end float64) {
 	clear(m.z)
 	square := mat.Dot(m.path, m.path)
@@ -192,7 +190,7 @@ func (m *model) segments(x, g, lo, hi []float64) (end float64) {
 	return at + max(-slope/max(curve, 0x1p-52*m.theta*square), 0)
 }
 
-// subspace writes into dir the way from the Cauchy point to the minimiser of the model on the free
+// subspace writes into dir the way from the Cauchy point to the model's minimiser on the free
 // entries, by conjugate gradients: B has at most 2·Memory + 1 different eigenvalues.
 func (m *model) subspace(g []float64) {
 	clear(m.dir)

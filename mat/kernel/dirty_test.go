@@ -11,11 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUpperHalvesAreClean reads what the compiler makes of the kernels, and follows every path
-// through them: where the upper halves of the vector registers may be in use, there must be no
-// older instruction (SSE) that writes such a register, no call, and no return. On Intel one of them
-// costs as much as a product of order 10; the compiler puts them where a float64 by itself, or a
-// part of a vector that does not fit in the registers, is kept in memory.
+// No SSE write, call or return stands where upper halves of vector registers may be in use.
 func TestUpperHalvesAreClean(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command")
@@ -42,7 +38,7 @@ func TestUpperHalvesAreClean(t *testing.T) {
 		}
 		found++
 		if strings.Contains(f.name, ".tile") || strings.Contains(f.name, ".subtract") {
-			// A vector on the stack may cross two cache lines, which doubles the time of a tile.
+			// A vector on the stack may cross two cache lines.
 			require.LessOrEqual(t, f.onStack(), 2, "vectors on the stack of %s", f.name)
 		}
 		if bad := f.dirty(inner); bad != "" {
@@ -61,7 +57,6 @@ type function struct {
 
 type instruction struct{ op, args, text string }
 
-// callee returns the function that a CALL calls.
 func (c *instruction) callee() string { return strings.TrimSuffix(c.args, "(SB)") }
 
 var (
@@ -93,7 +88,6 @@ func listing(out string) []*function {
 	return all
 }
 
-// onStack counts the instructions that move a vector to the stack or back.
 func (f *function) onStack() (n int) {
 	for _, c := range f.code {
 		if wide.MatchString(c.args) && strings.Contains(c.args, "(SP)") {
@@ -103,9 +97,6 @@ func (f *function) onStack() (n int) {
 	return n
 }
 
-// dirty returns the first instruction that must not stand where the upper halves may be in use.
-// They may be from the start, and at the end, in functions that are called by vector functions only:
-// the inner ones.
 func (f *function) dirty(inner map[string]bool) string {
 	type state struct {
 		i     int

@@ -1,14 +1,12 @@
 package kernel
 
-// Cols is the width of the portable register tile, Rows (which depends on the machine) its height.
+// Cols is the width of the portable register tile; Rows, which depends on the machine, its height.
 const Cols = 3
 
-// Dots sets C = alpha·A·Bᵀ, or with add C = C + alpha·A·Bᵀ, for A of rows × k and B of 3 × k: a
-// strip of C, of three columns. It goes down the rows by register tiles and by Dots1, and equals
+// Dots sets C = alpha·A·Bᵀ, or with add C = C + alpha·A·Bᵀ, for A of rows × k, k ≥ 1, B of 3 × k
+// and C of three columns, apart from both. A stride may be 0.
 //
 //	for i, j: c[i·ldc+j] (+)= alpha · Σ_p a[i·lda+p]·b[j·ldb+p]
-//
-// k is at least 1. A stride may be 0. C must not overlap A and B.
 func Dots(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
 	i := 0
 	if Rows == 3 {
@@ -32,11 +30,9 @@ func put(c *[3]float64, s0, s1, s2 float64, add bool) {
 	c[0], c[1], c[2] = s0, s1, s2
 }
 
-// dots2 is Dots for an even number of rows; it leaves out one that is odd.
-//
-// Six sums and their operands stay in the 15 registers that Go uses on amd64. Between two tiles,
-// slices of known capacity need no test for an empty one, the first products no addition, and alpha
-// = 1 no multiplication.
+// dots2 is Dots for the even number of rows: six sums and their operands fit the 15 registers that
+// Go uses on amd64. Slices of known capacity need no test, the first products no addition, and
+// alpha = 1 no multiplication.
 //
 //go:noinline
 func dots2(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
@@ -85,8 +81,8 @@ func dots2(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows
 	}
 }
 
-// DotsCopy is Dots for two rows and a B that lies across: entry p of its row j is src[p·stride+j].
-// It copies B to b, row by row with stride k, for the rows of A that follow.
+// DotsCopy is Dots for two rows and a B that lies across, B_jp = src[p·stride+j], copied to b, with
+// stride k, for later rows of A.
 func DotsCopy(c []float64, ldc int, a []float64, lda int, b, src []float64, stride, k int, alpha float64, add bool) {
 	s00, s01, s02, s10, s11, s12 := dotsCopy(a[:k], a[lda:], b, src, stride)
 	put((*[3]float64)(c), alpha*s00, alpha*s01, alpha*s02, add)
@@ -110,8 +106,7 @@ func dotsCopy(a0, a1, b, src []float64, stride int) (s00, s01, s02, s10, s11, s1
 	return
 }
 
-// dots3 is dots2 for three rows at a time. With fused multiply-add its nine sums hide the
-// latency, and fit; without, they spill.
+// dots3 is dots2 for three rows: with fused multiply-add its nine sums fit; without, they spill.
 //
 //go:noinline
 func dots3(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
@@ -143,8 +138,7 @@ func dots3(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows
 	}
 }
 
-// Dots1 returns the products of one row with three, Σ_p a[p]·b[j·ldb+p], each sum in two halves,
-// which hide the latency of a fused multiply-add.
+// Dots1 returns Σ_p a[p]·b[j·ldb+p] for three rows, each in two halves to hide the latency.
 //
 //go:noinline
 func Dots1(a, b []float64, ldb int) (s0, s1, s2 float64) {

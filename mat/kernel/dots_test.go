@@ -11,8 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every register tile against its definition, also the one that this build does not choose, with
-// NaN around the rows and marks around what is written.
 func TestTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const most = 7
@@ -79,8 +77,7 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// An infinite entry makes the sum of its row infinite, wherever it stands: the vectors of a row may
-// meet an entry twice, and count it once.
+// Vectors of a row may meet an entry twice, and must count it once.
 func TestMulVecInfinite(t *testing.T) {
 	defer SetLanes(Lanes())
 	const rows = 5
@@ -116,8 +113,6 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// BenchmarkTile is the portable tile by itself, with operands in the first-level cache: what no
-// product or factorisation made of it can be faster than.
 func BenchmarkTile(b *testing.B) {
 	const rows = 12
 	for _, k := range []int{32, 64, 128, 192} {

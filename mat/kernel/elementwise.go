@@ -1,14 +1,12 @@
 package kernel
 
-// A Shape is what the element-wise loops go over: Rows rows of Cols entries; or, if Lower, of one
-// more each, from First on.
+// A Shape is Rows rows of Cols entries, or, if Lower, of one more each, from First on.
 type Shape struct {
 	Rows, Cols int
 	Lower      bool
 	First      int
 }
 
-// width returns the number of entries of row i.
 func (s Shape) width(i int) int {
 	if s.Lower {
 		return s.First + i
@@ -80,7 +78,7 @@ func Scale(dst []float64, f float64, a []float64) {
 	}
 }
 
-// SumSquares returns Σ a_ij². The order of summation does not depend on the stride.
+// SumSquares returns Σ a_ij², in an order that does not depend on the stride.
 func SumSquares(s Shape, a []float64, lda int) float64 {
 	if Vector() && (s.Rows > 1 || s.Cols >= vectorNorm) {
 		return sumSquaresVector(s, a, lda)
@@ -112,8 +110,7 @@ func sumSquaresRow(x []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// sumSquaresTwo is sumSquaresRow for two rows, with its bits: four sums alone wait for each other. y
-// is at least as long as x.
+// sumSquaresTwo is sumSquaresRow for two rows at once, bit for bit; y is at least as long as x.
 //
 //go:noinline
 func sumSquaresTwo(x, y []float64) (s, t float64) {

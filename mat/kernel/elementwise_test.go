@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sums of squares against their definition, with every length of vectors and NaN around the rows.
 func TestSumSquares(t *testing.T) {
 	defer SetLanes(Lanes())
 	rng := rand.New(rand.NewPCG(3, 4))

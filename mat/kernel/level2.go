@@ -1,7 +1,7 @@
 package kernel
 
-// Dot returns Σ x_i·y_i, over the length of x, as four interleaved sums. Products are rounded before
-// they are added, on every machine: a sum waits longer for a fused addition.
+// Dot returns Σ x_i·y_i over the length of x, as four interleaved sums of rounded products: a fused
+// addition would wait longer.
 func Dot(x, y []float64) float64 {
 	if Vector() && len(x) >= vectorDot {
 		return dotVector(x, y)
@@ -48,8 +48,6 @@ func axpy6(y, x []float64, ld int, s0, s1, s2, s3, s4, s5 float64) {
 	}
 }
 
-// dots6 returns the products of a with six rows of b.
-//
 //go:noinline
 func dots6(a, b []float64, ld int) (s0, s1, s2, s3, s4, s5 float64) {
 	x0, x1, x2, x3, x4, x5 := b[:len(a)], b[ld:][:len(a)], b[2*ld:][:len(a)], b[3*ld:][:len(a)], b[4*ld:][:len(a)], b[5*ld:][:len(a)]
@@ -83,8 +81,8 @@ func MulVec(dst, a []float64, lda int, x []float64) {
 	}
 }
 
-// useVectors tells whether MulVec takes vectors for rows of n entries below vectorMulVec: where
-// these fill vectors of 256 bits, or the build does not fuse.
+// useVectors tells whether MulVec takes vectors below vectorMulVec: rows fill 256 bits, or the
+// build does not fuse.
 func useVectors(n int) bool {
 	switch n {
 	case 4, 8, 16, 19, 20:
@@ -107,7 +105,6 @@ func MulVecTrans(dst, a []float64, lda int, x []float64) {
 	addRows(dst, 1, x, a, lda)
 }
 
-// addRows sets y_j += c·Σ_i s_i·x[i·ld+j], over the length of y.
 func addRows(y []float64, c float64, s, x []float64, ld int) {
 	i := 0
 	for ; i+5 < len(s); i += 6 {
@@ -121,8 +118,7 @@ func addRows(y []float64, c float64, s, x []float64, ld int) {
 	}
 }
 
-// MulVecSym sets dst = S·x for the symmetric S whose lower triangle is a: each entry is read once,
-// for the row and for the column that it stands in.
+// MulVecSym sets dst = S·x for the symmetric S of lower triangle a, reading each entry once.
 func MulVecSym(dst, a []float64, lda int, x []float64) {
 	if n := len(x); Vector() && (n >= vectorSym || n == 8) {
 		mulVecSymVector(dst, a, lda, x)
@@ -131,7 +127,6 @@ func MulVecSym(dst, a []float64, lda int, x []float64) {
 	symRest(dst, a, lda, x, 0)
 }
 
-// symRest is MulVecSym for the rows from i on.
 func symRest(dst, a []float64, lda int, x []float64, i int) {
 	for ; i+2 < len(x); i += 3 {
 		x0, x1, x2 := x[i], x[i+1], x[i+2]
@@ -148,8 +143,7 @@ func symRest(dst, a []float64, lda int, x []float64, i int) {
 	}
 }
 
-// symRows sets y_j += x0·a_0j + x1·a_1j + x2·a_2j, and returns Σ a_0j·x_j, Σ a_1j·x_j and Σ
-// a_2j·x_j, over the length of y.
+// symRows sets y_j += x0·a_0j + x1·a_1j + x2·a_2j over the length of y, and returns Σ a_ij·x_j.
 //
 //go:noinline
 func symRows(y, x, a []float64, lda int, x0, x1, x2 float64) (s0, s1, s2 float64) {
@@ -173,8 +167,7 @@ func SubRows(y, s, x []float64, ld int) {
 	addRows(y, -1, s, x, ld)
 }
 
-// SolveLower sets x = L⁻¹·x, for the lower triangle of l: three rows of dot products, then their
-// corner.
+// SolveLower sets x = L⁻¹·x, for the lower triangle of l, by three rows of dot products.
 func SolveLower(x, l []float64, ld int) {
 	i := 0
 	for ; i+2 < len(x); i += 3 {
@@ -190,7 +183,7 @@ func SolveLower(x, l []float64, ld int) {
 	}
 }
 
-// SolveLowerTrans sets x = L⁻ᵀ·x, for the lower triangle of l, from the last rows to the first.
+// SolveLowerTrans sets x = L⁻ᵀ·x, for the lower triangle of l.
 func SolveLowerTrans(x, l []float64, ld int) {
 	i := len(x) - 3
 	for ; i >= 0; i -= 3 {
@@ -207,7 +200,7 @@ func SolveLowerTrans(x, l []float64, ld int) {
 	}
 }
 
-// SolveUpper sets x = U⁻¹·x, for the upper triangle of u, from the last rows to the first.
+// SolveUpper sets x = U⁻¹·x, for the upper triangle of u.
 func SolveUpper(x, u []float64, ld int) {
 	if Vector() && len(x) >= vectorSolve {
 		solveUpperVector(x, u, ld)

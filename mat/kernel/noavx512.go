@@ -4,7 +4,6 @@ package kernel
 
 import "slices"
 
-// With -tags noavx512 the kernels run on 256 bits where the machine has 512.
 func init() {
 	allLanes = slices.DeleteFunc(allLanes, func(n int) bool { return n == 8 })
 	inUse = allLanes[0]

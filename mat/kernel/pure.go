@@ -2,18 +2,17 @@
 
 package kernel
 
-// Vector tells whether the kernels run on vectors. Here they are not compiled in, and what stands
-// for them below is empty and never called. (The generator takes the list of them from here.)
+// Vector tells whether the kernels run on vectors. Here they are not compiled in; their stand-ins
+// below are never called. (The generator reads this list.)
 func Vector() bool { return false }
 
-// Lanes returns the number of float64s in the vectors that the kernels run on: none.
+// Lanes returns the number of float64s in the kernels' vectors: none.
 func Lanes() int { return 0 }
 
 // AllLanes returns what Lanes can be on this machine.
 func AllLanes() []int { return []int{0} }
 
-// SetLanes has the kernels run on vectors of that many float64s, one of AllLanes, and returns what
-// was before.
+// SetLanes sets the vectors' length, one of AllLanes, and returns the one before.
 func SetLanes(int) (was int) { return 0 }
 
 func stripVector(*Strip)                                      {}

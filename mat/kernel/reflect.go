@@ -1,8 +1,7 @@
 package kernel
 
-// The loops of eig: as many whole vectors as there are, and plain Go for the rest. (Plain Go must
-// not be called from a vector function, which would keep the numbers that it needs, and fetch them
-// by SSE instructions: see TestUpperHalvesAreClean.)
+// The loops of eig: whole vectors, then plain Go for the rest, which a vector function must not
+// call (see TestUpperHalvesAreClean).
 
 // Reflects reports whether Rank2Mul and Reflect run on vectors for rows of n entries.
 func Reflects(n int) bool { return Vector() && n >= vectorReflect }
@@ -18,8 +17,7 @@ func Rank2Mul(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0,
 	return s0 + r0, s1 + r1
 }
 
-// Rank2MulGo sets two rows to those of A − v·wᵀ − w·vᵀ, adds their part to the product y, and
-// returns their own:
+// Rank2MulGo updates two rows, adds their part to the product y, and returns their own:
 //
 //	a0 = a0 − v0·w − w0·v,  a1 = a1 − v1·w − w1·v,  y = y + x0·a0 + x1·a1,  s0 = a0·x,  s1 = a1·x
 func Rank2MulGo(a0, a1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
@@ -48,7 +46,7 @@ func Reflect(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2
 	return s0 + r0, s1 + r1, s2 + r2, s3 + r3
 }
 
-// ReflectGo sets x_i = x_i + f_i·v and returns the products x_i·u, over the length of v.
+// ReflectGo sets x_i = x_i + f_i·v and returns x_i·u, over the length of v.
 func ReflectGo(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64) {
 	n := len(v)
 	x0, x1, x2, x3, u = x0[:n], x1[:n], x2[:n], x3[:n], u[:n]
@@ -67,9 +65,8 @@ func ReflectGo(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, 
 	return
 }
 
-// Rotate sets (x, y) = (c·x − s·y, s·x + c·y) for c = 1 − s·tau, the rotation by φ with s = sin φ
-// and tau = tan φ/2, in a form in which the rounding of s and tau nearly cancels in the lengths
-// (Rutishauser, Numer. Math. 9 (1966)).
+// Rotate sets (x, y) = (c·x − s·y, s·x + c·y), c = 1 − s·tau, s = sin φ, tau = tan φ/2: a form in
+// which rounding nearly cancels in the lengths (Rutishauser, Numer. Math. 9 (1966)).
 func Rotate(x, y []float64, s, tau float64) {
 	if y = y[:len(x)]; Vector() && len(x) >= vectorRotate {
 		m := whole(len(x))
@@ -84,5 +81,4 @@ func Rotate(x, y []float64, s, tau float64) {
 	}
 }
 
-// whole returns the largest multiple of the vector length up to n.
 func whole(n int) int { return n &^ (Lanes() - 1) }

@@ -10,8 +10,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// rows returns count vectors of length n, in slices with NaN around them that no kernel may read or
-// write.
 func rows(count, n int) (all *mat.Dense, x [][]float64) {
 	all = mattest.Pad(mattest.Dense(count, n, 5), 3)
 	for i := range count {
@@ -20,8 +18,7 @@ func rows(count, n int) (all *mat.Dense, x [][]float64) {
 	return all, x
 }
 
-// each runs f on count rows of every length, as they are (in) and for the kernel to work on (out),
-// with every length of vectors, and then compares the rows.
+// each runs f on count rows of every length (in) and copies for the kernel (out), then compares.
 func each(t *testing.T, count int, f func(in, out [][]float64, near func(want, got float64))) {
 	defer kernel.SetLanes(kernel.Lanes())
 	for _, lanes := range kernel.AllLanes() {

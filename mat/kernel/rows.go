@@ -2,5 +2,5 @@
 
 package kernel
 
-// Rows is the height of the register tile. Six sums and their operands are what 15 registers hold.
+// Rows is the height of the register tile: six sums and their operands fit 15 registers.
 const Rows = 2

@@ -4,11 +4,10 @@ package kernel
 //
 //	for i < Rows, j < min(N, Diag+i+1): C[i·Ldc+j] (+)= Alpha · Σ_{p<K} A[i·Lda+p·Step]·B_pj
 //
-// written where Set, added to where not. Diag bounds a triangle; for a rectangle it is at least
-// N−1. B is packed: panel after panel, each as wide as PanelAt says, its Padded(K) rows one after
-// the other, with zeros beyond N and K. Scratch has EdgeScratch and 4·Padded(K)·Lanes() entries:
-// for a tile that does not lie inside C, and for A, each entry spread over a vector, once for all
-// panels.
+// written where Set, else added. Diag bounds a triangle; for a rectangle it is at least N−1. B is
+// packed in panels of PanelAt's widths, each of Padded(K) rows, zero beyond N and K. Scratch has
+// EdgeScratch entries, for a tile across C's edge, and 4·Padded(K)·Lanes(), for A with each entry
+// spread over a vector.
 type Strip struct {
 	C          []float64
 	Ldc        int
@@ -23,9 +22,8 @@ type Strip struct {
 }
 
 const (
-	// MaxPanel is the largest width of a panel: three vectors of 512 bits.
 	MaxPanel = 3 * 8
-	// unrolled is the number of inner indices that a tile takes at a time.
+	// unrolled inner indices make one step of a tile.
 	unrolled = 8
 )
 
@@ -35,13 +33,12 @@ func (s *Strip) Run() { stripVector(s) }
 // EdgeScratch is what a Strip needs besides 4·Padded(K)·Lanes() entries of Scratch.
 const EdgeScratch = 8 + 4*MaxPanel
 
-// Padded returns the number of rows of a packed panel for k inner indices: the next multiple of
-// what the tile takes at a time.
+// Padded returns the rows of a packed panel for k inner indices: the next multiple of unrolled.
 func Padded(k int) int { return (k + unrolled - 1) / unrolled * unrolled }
 
-// PanelAt returns the width of the panel that begins at column j of n: w columns, packed as nr,
-// three vectors of 512 bits, or two of 256 (with three the 15 registers run out), or what is left.
-// Four vectors are left as two and two, since one would keep the multipliers waiting.
+// PanelAt returns the width w of the panel at column j of n, packed as nr: three vectors of 512
+// bits, two of 256 (15 registers), or the rest. Four vectors are left as two and two, since one
+// would keep the multipliers waiting.
 func PanelAt(n, j int) (w, nr int) {
 	lanes, most := Lanes(), 3
 	if lanes == 4 {
@@ -56,8 +53,8 @@ func PanelAt(n, j int) (w, nr int) {
 	return min(n-j, nr), nr
 }
 
-// PackRows packs a panel of w columns, nr wide: k rows of b, the first of them at b[0], the next
-// stride further. It writes Padded(k)·nr entries of dst.
+// PackRows packs w columns of k rows of b, stride apart, as a panel nr wide. It writes Padded(k)·nr
+// entries of dst.
 func PackRows(dst []float64, nr int, b []float64, stride, k, w int) {
 	packRowsVector(dst, nr, b, stride, k, w)
 }

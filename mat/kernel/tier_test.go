@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestToolchain fails in a build that asks for vector kernels and does not get them. Whoever wants
-// the portable ones builds without GOEXPERIMENT=simd, or with -tags purego.
+// A build that asks for vector kernels must get them (else: no GOEXPERIMENT, or -tags purego).
 func TestToolchain(t *testing.T) {
 	require.False(t, Dropped, "GOEXPERIMENT=simd is set, but the vector kernels were not tried with %s: "+
 		"the portable ones run. See KERNELS.md on letting a release in", runtime.Version())

@@ -1,19 +1,18 @@
 package kernel
 
-// An Upper is a Cholesky factor U of order N, A = Uᵀ·U, in the making: row by row, on vectors, in
-// strips of four rows, each minus what the rows above give, and then divided by its corner:
+// An Upper is a Cholesky factor in the making, A = Uᵀ·U of order N, in strips of four rows, each
+// minus what the rows above give, then divided by its corner:
 //
 //	for i ≤ j: U_ij = (A_ij − Σ_{p<i} U_pi·U_pj) / U_ii
 //
-// U holds A, a row every Ld entries, in whole strips of four rows and whole vectors of columns.
-// Columns do not mix and rows only go down, so what stands beyond N reaches nothing inside.
+// U holds A with stride Ld, in whole strips and whole vectors of columns; what stands beyond N
+// reaches nothing inside.
 //
 // # How it works
 //
-// What is subtracted at a time, a block of some rows above a strip, is spread first, each entry over
-// a vector. With vectors of 256 bits finished rows also go to panels: blocks of columns as wide as
-// the tile, in which the rows follow each other, so that the tile knows all addresses. Such a block
-// of all panels lies together, because a panel by itself would begin on another page.
+// A block of rows above a strip is spread first, each entry over a vector. With 256 bits, finished
+// rows also go to panels: blocks of columns as wide as the tile whose rows follow each other. A
+// block of all panels lies together, since each by itself would begin on another page.
 type Upper struct {
 	U      []float64
 	Ld, N  int
@@ -37,8 +36,7 @@ const (
 // UpperOn reports whether vectors factor matrices of order n.
 func UpperOn(n int) bool { return Vector() && n >= vectorUpper }
 
-// Reset prepares for a matrix of order n, for which UpperOn holds, in u. It allocates where n is
-// larger than ever before.
+// Reset prepares for order n, for which UpperOn holds, in u. It allocates at a larger n than ever.
 func (f *Upper) Reset(u []float64, ld, n int) {
 	f.U, f.Ld, f.N, f.panels = u, ld, n, f.panels[:0]
 	if f.spread == nil {
@@ -53,7 +51,7 @@ func (f *Upper) Reset(u []float64, ld, n int) {
 	}
 }
 
-// Subtract subtracts from the rows i to i+3 what the rows above give.
+// Subtract subtracts from rows i to i+3 what the rows above give.
 func (f *Upper) Subtract(i int) {
 	rows := spreadSize / (4 * Lanes())
 	for p := 0; p < i; p += rows {
@@ -64,13 +62,13 @@ func (f *Upper) Subtract(i int) {
 // Divide divides the rows i to i+3, from column i on.
 func (f *Upper) Divide(i int, d *Elimination) { divideVector(f, i, d) }
 
-// panelAt returns where row p of the panel of column j stands.
+// panelAt returns where row p of column j's panel stands.
 func (f *Upper) panelAt(j, p int) int {
 	top, columns := p/panelRows*panelRows, (f.N+panelWidth-1)/panelWidth*panelWidth
 	return top*columns + j/panelWidth*f.panelStep(p) + (p-top)*panelWidth
 }
 
-// panelStep returns how far it is from there to the next panel.
+// panelStep returns the distance from there to the next panel.
 func (f *Upper) panelStep(p int) int {
 	return panelWidth * min(panelRows, (f.N+3)/4*4-p/panelRows*panelRows)
 }

@@ -2,8 +2,8 @@ package kernel
 
 import "fmt"
 
-// The lengths from which vectors are faster than plain code. From vectorWide on, what goes along
-// ever shorter rows is faster by 512 bits than by 256. MulVec has exceptions: useVectors.
+// Lengths from which vectors beat plain code, and from vectorWide on 512 bits beat 256 along ever
+// shorter rows. useVectors has MulVec's exceptions.
 const (
 	vectorSym     = 12
 	vectorAxpy    = 16
@@ -23,17 +23,15 @@ func Sum(t *[8]float64) float64 {
 	return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]))
 }
 
-// onesLast masks the entries of a last vector that no vector before it has.
+// onesLast masks the entries of a last vector that overlaps the one before.
 var onesLast = [16]float64{8: 1, 1, 1, 1, 1, 1, 1, 1}
 
-// Dropped says that this build asks for vector kernels (GOEXPERIMENT=simd), and that the toolchain
-// is one that they were not tried with: the portable kernels run. KERNELS.md lists what to check
-// before a release of Go is let in.
+// Dropped says that this build asks for vector kernels (GOEXPERIMENT=simd) with an untried
+// toolchain: the portable ones run. KERNELS.md lists what to check for a new Go.
 var Dropped = false
 
-// Tier names what the kernels in this build run on: "portable", "v3" (the same source, with
-// multiply and add fused by the compiler, on amd64 or elsewhere), or "simd" with the length of the
-// vectors.
+// Tier names the kernels of this build: "portable", "v3" (the same, multiply and add fused by the
+// compiler), or "simd" with the vectors' length.
 func Tier() string {
 	switch {
 	case Lanes() > 0:

@@ -4,9 +4,8 @@ package kernel
 
 import "simd/archsimd"
 
-// allLanes are the lengths of the vectors that the machine has instructions for, the widest first,
-// and 0. The tests are archsimd's, because package simd halves the vectors of a machine without
-// carry-less multiplication of their length (go.dev/issue/81884).
+// allLanes are the machine's vector lengths, the widest first, then 0. archsimd tells them, since
+// package simd halves vectors without carry-less multiplication (go.dev/issue/81884).
 var allLanes = func() (all []int) {
 	if archsimd.X86.AVX512() {
 		all = append(all, 8)
@@ -17,22 +16,20 @@ var allLanes = func() (all []int) {
 	return append(all, 0)
 }()
 
-// inUse is the number of float64s in the vectors that the kernels run on, 0 for the portable ones.
+// inUse is the number of float64s in the kernels' vectors, 0 for the portable kernels.
 var inUse = allLanes[0]
 
-// Vector tells whether the kernels run on vectors: whether they are compiled in, the machine has
-// the registers for them, and they are not switched off.
+// Vector tells whether the kernels run on vectors: compiled in, supported, and switched on.
 func Vector() bool { return inUse > 0 }
 
-// Lanes returns the number of float64s in the vectors that the kernels run on: 8, 4, or 0 for the
-// portable kernels.
+// Lanes returns the number of float64s in the kernels' vectors: 8, 4, or 0 for portable kernels.
 func Lanes() int { return inUse }
 
 // AllLanes returns what Lanes can be on this machine, the widest first, 0 last.
 func AllLanes() []int { return allLanes }
 
-// SetLanes has the kernels run on vectors of that many float64s, one of AllLanes, and returns what
-// was before. It is for tests and benchmarks, not for concurrent use.
+// SetLanes sets the vectors' length, one of AllLanes, and returns the one before. For tests and
+// benchmarks, not for concurrent use.
 func SetLanes(n int) (was int) {
 	was, inUse = inUse, n
 	return was

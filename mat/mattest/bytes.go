@@ -7,8 +7,8 @@ import (
 	"stable/mat"
 )
 
-// Bytes turns the input of a fuzz test into numbers and small matrices of all kinds, including NaN,
-// Inf, subnormal and huge numbers. Zeros follow at its end.
+// Bytes turns fuzz input into numbers and small matrices, NaN, Inf, subnormal and huge ones
+// included. Zeros follow at its end.
 type Bytes []byte
 
 func (b *Bytes) next() byte {
@@ -29,8 +29,7 @@ var special = []float64{
 	Eps, 1 + Eps, 1 - Eps/2, math.Copysign(0, -1), 1e150, -1e150, 1e-150, 0x1p511,
 }
 
-// Float returns a number: small and whole, a multiple of a power of two, one of the special ones,
-// or any bits.
+// Float returns a small integer, a multiple of a power of two, a special number, or any bits.
 func (b *Bytes) Float() float64 {
 	switch tag := b.next(); tag % 8 {
 	case 0, 1, 2:

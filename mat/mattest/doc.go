@@ -1,13 +1,11 @@
 // Package mattest, which makes no promise to others, holds what the tests of mat, chol and eig
-// share: one list of hard symmetric matrices, seeded random matrices, matrices whose padding is NaN
-// with a check that nobody wrote there, and residuals in units of n·eps·norm.
+// share: hard symmetric and seeded random matrices, matrices with a checked padding of NaN, and
+// residuals in units of n·eps·norm.
 //
-// For bounds there are also Draw, an endless list of small matrices, random and structured; Exact,
-// arithmetic of 320 bits, on math/big, to compare results with; Ledger, which keeps the worst case
-// of each bound; and Bytes, which turns a fuzzer's input into matrices. STABLE_LONG=1 in the
-// environment asks for the long form of these tests, some 60 000 matrices per package.
+// For bounds, Draw lists small matrices without end, Exact has arithmetic of 320 bits, Ledger keeps
+// each bound's worst case, and Bytes makes matrices of a fuzzer's input. STABLE_LONG=1 asks for
+// long tests, some 60 000 matrices per package.
 //
-// Every function returns new memory, so that a test may overwrite what it gets. The residuals are
-// plain loops over copies scaled by a power of two: they do not depend on the kernels under test,
-// and neither overflow nor underflow at 1e±150.
+// Functions return new memory. Residuals are plain loops over copies scaled by a power of two:
+// independent of the kernels under test, and safe at 1e±150.
 package mattest

@@ -8,11 +8,10 @@ import (
 	"stable/mat"
 )
 
-// bits is the precision of Exact: an eigenvalue that is 1e-30 of the largest keeps 200 correct
-// bits.
+// bits is the precision of Exact: an eigenvalue 1e-30 of the largest keeps 200 correct bits.
 const bits = 320
 
-// Exact is a matrix in arithmetic of 320 bits, to compare results in float64 with.
+// Exact is a matrix in arithmetic of 320 bits.
 type Exact struct {
 	Rows, Cols int
 	a          []big.Float
@@ -137,7 +136,6 @@ func (e *Exact) Trans() *Exact {
 
 func (e *Exact) row(i int) []big.Float { return e.a[i*e.Cols : (i+1)*e.Cols] }
 
-// dot adds xᵀy to sum; t is scratch.
 func dot(sum, t *big.Float, x, y []big.Float) {
 	for k := range x {
 		if x[k].Sign() != 0 && y[k].Sign() != 0 {
@@ -146,8 +144,7 @@ func dot(sum, t *big.Float, x, y []big.Float) {
 	}
 }
 
-// Cholesky returns the factor L, and whether e, of which the lower triangle is read, is positive
-// definite.
+// Cholesky returns the factor L, and whether e, read in its lower triangle, is positive definite.
 func (e *Exact) Cholesky() (l *Exact, ok bool) {
 	l = NewExact(e.Rows, e.Rows)
 	t, sum := new(big.Float), new(big.Float)
@@ -170,8 +167,7 @@ func (e *Exact) Cholesky() (l *Exact, ok bool) {
 	return l, true
 }
 
-// LogDet returns log det(e·eᵀ) for the lower triangular factor e, and the size of its terms, 2·Σ
-// |log e_ii|.
+// LogDet returns log det(e·eᵀ) for a lower triangular e, and the size of its terms, 2·Σ |log e_ii|.
 func (e *Exact) LogDet() (det, size float64) {
 	m := new(big.Float)
 	for i := range e.Rows {
@@ -207,9 +203,8 @@ func (e *Exact) CholeskySolve(b *Exact) *Exact {
 // Identity returns the identity of order n.
 func Identity(n int) *Exact { return NewExact(n, n).AddDiag(func(int) float64 { return 1 }) }
 
-// ExactEig returns the eigenvalues of a, ascending, and its eigenvectors in the rows of v, by
-// Jacobi rotations. They start from the rows of guess, orthonormalised, which must be of order n: a
-// good guess saves time, a bad one costs some.
+// ExactEig returns a's eigenvalues, ascending, and its eigenvectors in the rows of v, by Jacobi
+// rotations from the orthonormalised rows of guess, of order n.
 func ExactEig(a *mat.Sym, guess *mat.Dense) (lambda []*big.Float, v *Exact) {
 	n := a.N
 	v = ExactDense(guess)
@@ -247,7 +242,7 @@ func ExactEig(a *mat.Sym, guess *mat.Dense) (lambda []*big.Float, v *Exact) {
 	return lambda, sorted
 }
 
-// rotate makes b_pq vanish, about: the angle is rounded to float64, the rotation is not.
+// rotate about annihilates b_pq: the angle is rounded to float64, the rotation is not.
 func rotate(b, v *Exact, p, q int) {
 	num := func() *big.Float { return new(big.Float).SetPrec(bits) }
 	theta := num().Sub(b.At(q, q), b.At(p, p))
@@ -278,7 +273,6 @@ func rotate(b, v *Exact, p, q int) {
 	}
 }
 
-// orthonormalise replaces the rows by orthonormal ones, and reports whether they were near that.
 func (e *Exact) orthonormalise() bool {
 	t, s := new(big.Float), new(big.Float)
 	for i := range e.Rows {
@@ -305,7 +299,6 @@ func (e *Exact) orthonormalise() bool {
 	return true
 }
 
-// AddOuter sets e = e + f·xᵀx for row i of v.
 func (e *Exact) AddOuter(f *big.Float, v *Exact, i int) {
 	x, t, u := v.row(i), new(big.Float), new(big.Float)
 	for r := range x {

@@ -8,12 +8,10 @@ import (
 	"stable/mat"
 )
 
-// Long reports whether the tests of accuracy are asked for in their long form, by STABLE_LONG=1 in
-// the environment.
+// Long reports whether STABLE_LONG=1 asks for long tests of accuracy.
 func Long() bool { return os.Getenv("STABLE_LONG") != "" }
 
-// families make matrices of order n. Higham, Accuracy and Stability, chapter 28, describes most of
-// them.
+// families make matrices of order n, most from Higham, Accuracy and Stability, chapter 28.
 var families = []struct {
 	name string
 	make func(n int, rng *rand.Rand) *mat.Sym
@@ -125,8 +123,7 @@ var families = []struct {
 	}},
 }
 
-// kahan is KᵀK for Kahan's triangular matrix K, whose smallest singular value its diagonal does not
-// show.
+// kahan is KᵀK for Kahan's triangular K, whose diagonal hides its smallest singular value.
 func kahan(n int, rng *rand.Rand) *mat.Sym {
 	c := 0.05 + 0.9*rng.Float64()
 	s := math.Sqrt(1 - c*c)
@@ -162,9 +159,8 @@ func between(n int, rng *rand.Rand, low, high float64) []float64 {
 	return l
 }
 
-// Draw returns matrix number k of an endless list, random and structured, with the name of its
-// kind. Most are of order 1 to 8, one in 16 of up to 17, one in 512 of up to 40; one in four is
-// scaled by about 1e±150.
+// Draw returns matrix number k of an endless list and its kind. Most are of order 1 to 8, one in 16
+// up to 17, one in 512 up to 40; one in four is scaled by about 1e±150.
 func Draw(k int) (name string, a *mat.Sym) {
 	rng := Rand(uint64(k) + 1<<40)
 	f := families[k%len(families)]

@@ -16,9 +16,9 @@ type Case struct {
 	Eig    []float64 // the eigenvalues, ascending, where they are known to n·eps·‖A‖; nil otherwise
 }
 
-// Hard returns the matrices that every factorisation must survive: order 0, 1, 2; zero; identity;
+// Hard returns what every factorisation must survive, in new memory: order 0, 1, 2; zero; identity;
 // one nonzero; repeated and clustered eigenvalues; rank one; graded over 1e±16; scaled by 1e±150;
-// NaN; Inf. Each call returns new memory.
+// NaN; Inf.
 func Hard() []Case {
 	cases := []Case{
 		{Name: "n=0", A: mat.NewSym(0), PosDef: true, Eig: []float64{}},
@@ -95,8 +95,7 @@ func clustered(n int) []float64 {
 	return l
 }
 
-// graded is D·C·D with C = SPD(n)/n, well conditioned, and D = diag(10^(e·i/2)): its eigenvalues
-// span 10^(e·(n−1)).
+// graded is D·C·D, C = SPD(n)/n, D = diag(10^(e·i/2)): its eigenvalues span 10^(e·(n−1)).
 func graded(n int, e float64) *mat.Sym {
 	s := SPD(n, 3)
 	for i := range n {

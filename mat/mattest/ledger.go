@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Ledger holds the largest value seen of each of several ratios, error over unit, against the
-// constant that the documentation gives.
+// Ledger holds the largest error over unit seen for each name, against its documented constant.
 type Ledger struct {
 	bounds map[string]float64
 	seen   map[string]float64
@@ -21,7 +20,7 @@ func NewLedger(bounds map[string]float64) *Ledger {
 	return &Ledger{bounds: bounds, seen: map[string]float64{}, where: map[string]string{}, counts: map[string]int{}}
 }
 
-// See notes err/unit, 0 where both are 0; NaN counts as infinite. where names the input.
+// See notes err/unit, 0 where both are 0, infinite for NaN; where names the input.
 func (l *Ledger) See(name string, err, unit float64, where string) {
 	r := err / unit
 	switch {
@@ -36,8 +35,7 @@ func (l *Ledger) See(name string, err, unit float64, where string) {
 	}
 }
 
-// Check reports every ratio beyond its constant, one that has no constant, and one that was never
-// seen. It logs all of them.
+// Check logs all ratios, and reports those beyond their constant, without one, or never seen.
 func (l *Ledger) Check(t testing.TB) {
 	t.Helper()
 	for name := range l.seen {

@@ -36,7 +36,6 @@ func TestHardFlagsAreTrue(t *testing.T) {
 	}
 }
 
-// A residual is about 1 or less for what is right, and huge for what is wrong in one entry.
 func TestResidualsTellRightFromWrong(t *testing.T) {
 	for _, e := range []float64{1, 1e150, 1e-150} {
 		a := scaled(diag(4, 9, 16), e)
@@ -65,8 +64,6 @@ func TestResidualsTellRightFromWrong(t *testing.T) {
 	}
 }
 
-// A write to the padding is seen whether it sets, adds, scales, or copies padding from elsewhere;
-// and what is read from there spoils a sum.
 func TestCheckPadSeesStrayWrites(t *testing.T) {
 	other := PadSym(Sym(4, 1), 0)
 	for name, write := range map[string]func(x *float64){
@@ -91,7 +88,6 @@ func TestCheckPadSeesStrayWrites(t *testing.T) {
 	}
 }
 
-// recorder counts errors instead of failing.
 type recorder struct {
 	testing.TB
 	errors int

@@ -8,19 +8,17 @@ import (
 	"stable/mat"
 )
 
-// padding returns the bits of the padding at entry 0 of data; those at entry p are larger by p. They
-// are a signaling NaN that holds the address of the entry. All arithmetic makes it a quiet NaN, so
-// that an addition to the padding leaves a trace, and no other entry holds the same bits.
+// padding returns the bits for entry 0; those of entry p are larger by p: a signaling NaN that
+// holds its address. Arithmetic makes it quiet, so that every write leaves a trace.
 func padding(data []float64) uint64 {
 	const signaling = 0x7ff0 << 48
 	return signaling | uint64(reflect.ValueOf(data).Pointer()/8)
 }
 
-// Strides lists the paddings that tests of a kernel go through: none, and a few entries per row.
+// Strides lists the paddings a kernel is tested with.
 var Strides = []int{0, 3}
 
-// Pad returns a copy of a with Stride = Cols+pad. Everything outside of the matrix is NaN, also pad
-// entries behind the last row.
+// Pad returns a copy of a with Stride = Cols+pad and NaN outside, also behind the last row.
 func Pad(a *mat.Dense, pad int) *mat.Dense {
 	p := &mat.Dense{Rows: a.Rows, Cols: a.Cols, Stride: a.Cols + pad, Data: make([]float64, a.Rows*(a.Cols+pad))}
 	fill(p.Data)
@@ -30,8 +28,7 @@ func Pad(a *mat.Dense, pad int) *mat.Dense {
 	return p
 }
 
-// PadSym is Pad for a symmetric matrix; the entries above the diagonal are NaN too, even with pad =
-// 0.
+// PadSym is Pad for a symmetric matrix, with NaN above the diagonal too.
 func PadSym(a *mat.Sym, pad int) *mat.Sym {
 	p := &mat.Sym{N: a.N, Stride: a.N + pad, Data: make([]float64, a.N*(a.N+pad))}
 	fill(p.Data)
@@ -41,7 +38,7 @@ func PadSym(a *mat.Sym, pad int) *mat.Sym {
 	return p
 }
 
-// CheckPad reports an error if an entry outside of the matrix, which Pad returned, was written to.
+// CheckPad reports an error if anything outside a matrix of Pad was written to.
 func CheckPad(t testing.TB, a *mat.Dense) {
 	t.Helper()
 	check(t, a.Data, a.Stride, func(int) int { return a.Cols })

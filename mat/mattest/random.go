@@ -19,13 +19,12 @@ func Vec(n int, seed uint64) []float64 {
 	return x
 }
 
-// Dense returns a matrix with entries uniform on (−0.5, 0.5). Dense(n, n, uint64(n)) is the input
-// of the benchmarks.
+// Dense returns entries uniform on (−0.5, 0.5). Dense(n, n, uint64(n)) is the benchmarks' input.
 func Dense(rows, cols int, seed uint64) *mat.Dense {
 	return mat.DenseOf(rows, cols, Vec(rows*cols, seed))
 }
 
-// Sym returns (A + Aᵀ)/2 for A = Dense(n, n, seed): about half of its eigenvalues are negative.
+// Sym returns (A + Aᵀ)/2, A = Dense(n, n, seed): about half its eigenvalues are negative.
 func Sym(n int, seed uint64) *mat.Sym {
 	a, s := Dense(n, n, seed), mat.NewSym(n)
 	for i := range n {
@@ -36,7 +35,7 @@ func Sym(n int, seed uint64) *mat.Sym {
 	return s
 }
 
-// SPD returns Sym(n, seed) + n·I, positive definite with a condition number near 1.
+// SPD returns Sym(n, seed) + n·I, with a condition number near 1.
 func SPD(n int, seed uint64) *mat.Sym {
 	s := Sym(n, seed)
 	for i := range n {
@@ -45,7 +44,7 @@ func SPD(n int, seed uint64) *mat.Sym {
 	return s
 }
 
-// Orthogonal returns a random orthogonal matrix, a product of n Householder reflections.
+// Orthogonal returns a product of n random Householder reflections.
 func Orthogonal(n int, seed uint64) *mat.Dense {
 	q := mat.NewDense(n, n)
 	for i := range n {

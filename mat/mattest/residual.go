@@ -9,8 +9,7 @@ import (
 // Eps is the unit of the residuals, the distance from 1 to the next float64.
 const Eps = 0x1p-52
 
-// MaxDiff returns max |a − b| over the entries, +Inf where a difference is NaN. It panics if the
-// sizes differ.
+// MaxDiff returns max |a − b|, +Inf where a difference is NaN. It panics if the sizes differ.
 func MaxDiff(a, b *mat.Dense) float64 {
 	if a.Rows != b.Rows || a.Cols != b.Cols {
 		panic("mattest: MaxDiff: dimension mismatch")
@@ -74,9 +73,9 @@ func Trans(a *mat.Dense) *mat.Dense {
 	return t
 }
 
-// CholResidual returns ‖A − L·Lᵀ‖_F / (n·eps·‖A‖_F), of the lower triangle of l only.
+// CholResidual returns ‖A − L·Lᵀ‖_F / (n·eps·‖A‖_F) for the lower triangle of l.
 func CholResidual(a *mat.Sym, l *mat.Dense) float64 {
-	// L is scaled by 2^h and A by 2^2h, so that neither leaves the range.
+	// Scale L by 2^h and A by 2^2h, so that neither leaves the range.
 	f := Full(a)
 	h := -exponent(f) / 2
 	scaleBy(f, 2*h)
@@ -88,8 +87,7 @@ func CholResidual(a *mat.Sym, l *mat.Dense) float64 {
 	return relative(Mul(low, Trans(low)), f, frob(f))
 }
 
-// EigResidual returns ‖A·V − V·diag(lambda)‖_F / (n·eps·‖A‖_F), for a V of as many columns as there
-// are values.
+// EigResidual returns ‖A·V − V·diag(lambda)‖_F / (n·eps·‖A‖_F).
 func EigResidual(a *mat.Sym, lambda []float64, v *mat.Dense) float64 {
 	f := Full(a)
 	e := -exponent(f)
@@ -122,7 +120,7 @@ func SolveResidual(a *mat.Sym, x, b *mat.Dense) float64 {
 	return relative(Mul(f, y), r, frob(f)*frob(y))
 }
 
-// relative returns ‖a − b‖_F / (n·eps·norm), and 0 where a = b even if norm is 0.
+// relative returns ‖a − b‖_F / (n·eps·norm), and 0 where a = b.
 func relative(a, b *mat.Dense, norm float64) float64 {
 	d := copyOf(a)
 	for i := range d.Rows {
@@ -155,7 +153,6 @@ func copyOf(a *mat.Dense) *mat.Dense {
 	return c
 }
 
-// exponent returns the e with max |a| in [2^(e−1), 2^e), 0 for the zero matrix.
 func exponent(a *mat.Dense) int {
 	m := 0.0
 	for i := range a.Rows {

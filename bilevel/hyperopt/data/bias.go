@@ -2,9 +2,8 @@ package data
 
 import "slices"
 
-// WithBias returns a copy of d with one more feature, the last, which is 1 in every row: its
-// coefficient is the intercept of a model. Where features have names it is called "bias". Labels
-// are shared with d.
+// WithBias returns a copy of d with a last feature "bias" that is 1 in every row: its coefficient
+// is the model's intercept. Labels are shared with d.
 func WithBias(d *Data) *Data {
 	b := *d
 	b.Dim++

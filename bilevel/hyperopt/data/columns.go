@@ -11,26 +11,23 @@ import (
 type Column struct {
 	Name string `json:"name"`
 
-	// Levels are the texts of a column of text, sorted. Each becomes a feature called NAME=LEVEL
-	// that is 1 where the cell is that text and 0 elsewhere; of two, the second alone does. nil: a
-	// column of numbers.
+	// Levels are the sorted texts of a column of text; each becomes a feature NAME=LEVEL, 1 where
+	// the cell is that text, else 0; of two, only the second. nil: a column of numbers.
 	Levels []string `json:"levels,omitempty"`
 
-	// Fill stands for missing numbers, FillLevel for missing texts. nil, or an empty text: there
-	// were none where the column was measured, and a missing cell is an error.
+	// Fill and FillLevel stand for missing numbers and texts. nil, or empty: a missing cell is an
+	// error.
 	Fill      *float64 `json:"fill,omitempty"`
 	FillLevel string   `json:"fill_level,omitempty"`
 }
 
-// table is a CSV file as text: a row of cells for each record, without the label and the dropped
-// columns.
+// table is a CSV file as text, without the label and the dropped columns.
 type table struct {
 	names []string
 	cells [][]string
 	lines []int // of the rows, in the file
 }
 
-// wide says whether the options allow more than numbers.
 func (o *ReadOptions) wide() bool {
 	return o.Categorical || o.Impute != "" || len(o.Drop) > 0 || o.Columns != nil
 }
@@ -83,8 +80,7 @@ func (t *table) measure(opt *ReadOptions) ([]Column, error) {
 	return columns, nil
 }
 
-// mostLevels is the largest number of different texts in a column of categories; a column with more
-// is taken to hold names.
+// mostLevels caps the different texts of a column; one with more is taken to hold names.
 const mostLevels = 100
 
 func middle(numbers []float64, how string) float64 {
@@ -100,7 +96,6 @@ func middle(numbers []float64, how string) float64 {
 	return numbers[(n-1)/2]/2 + numbers[n/2]/2
 }
 
-// lineError is an error with the line that it belongs to.
 type lineError struct {
 	line int
 	err  error

@@ -15,8 +15,6 @@ const shop = "id;city;sex;age;spent;bought\n" +
 	"a3;Lima;m;51;;yes\n" +
 	"a4;Oslo;;40;4,25;no\n"
 
-// Text becomes indicators, missing cells are filled, columns are left out, semicolons and decimal
-// commas are read; and a second file is read as the first was.
 func TestReadCSVColumns(t *testing.T) {
 	opt := ReadOptions{Categorical: true, Impute: "median", Drop: []string{"id"}}
 	d, err := ReadCSV(strings.NewReader(shop), "t", opt)
@@ -62,7 +60,6 @@ func denseRows(d *Data) [][]float64 {
 	return rows
 }
 
-// What a file of text asks for is said with the column's name and the cell.
 func TestReadCSVColumnsRefuse(t *testing.T) {
 	d, err := ReadCSV(strings.NewReader(shop), "t", ReadOptions{Categorical: true, Impute: "mean"})
 	require.NoError(t, err)
@@ -99,7 +96,6 @@ func TestReadCSVColumnsRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, `ReadOptions.Impute: "zero"`)
 }
 
-// What is wrong is an error for errors.Is, besides its text.
 func TestSyntaxErrorsAre(t *testing.T) {
 	all := []error{ErrNoLabel, ErrNoHeader, ErrNoPair, ErrCell, ErrLabel, ErrThirdLabel, ErrMissing, ErrNaN, ErrNumber}
 	for text, want := range map[string][]error{

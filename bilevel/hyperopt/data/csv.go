@@ -11,26 +11,24 @@ import (
 	"unicode/utf8"
 )
 
-// ReadCSV reads rows of numbers under a header line that names the columns (RFC 4180 quoting).
-// Fields are separated by commas, semicolons, tabs or bars, whichever the header holds most of. The
-// column ReadOptions.LabelColumn is the label, all others are features, in the order of the header
-// unless ReadOptions.Features names them. name stands in messages.
+// ReadCSV reads rows of numbers under a header of names (RFC 4180 quoting), separated by commas,
+// semicolons, tabs or bars, whichever the header holds most of. Column ReadOptions.LabelColumn is
+// the label, the others are features, in the header's order unless ReadOptions.Features says
+// another. name stands in messages.
 //
-// Labels are as in ReadLIBSVM, or any two names, of which the one that sorts first becomes −1; so
-// does a single one. Data.Classes reports the map.
+// Labels are as in ReadLIBSVM, or up to two names, of which the first in order becomes −1;
+// Data.Classes reports them.
 //
-// Errors: a *SyntaxError with the line for a header that is all numbers; two columns of one name,
-// unless it is empty; a label column that is absent (ErrNoLabel where the features alone are there);
-// a row with another number of fields than the header; a field that is missing (empty, NA, N/A,
-// null or ?), NaN, infinite or no number, unless ReadOptions says what to make of it; a third label;
-// a bare quote; text in UTF-16; a record above 16 MiB; a file without rows; an error of r.
-//
-// Memory: as ReadLIBSVM, and the text of one record.
+// Errors: a *SyntaxError with the line for a header all of numbers; a repeated name; an absent
+// label column (ErrNoLabel where the features alone are there); a row of another length than the
+// header; a field that is missing (empty, NA, N/A, null or ?), NaN, infinite or no number, unless
+// ReadOptions provides for it; a third label; a bare quote; UTF-16; a record above 16 MiB; no rows;
+// an error of r. Memory: as ReadLIBSVM, and one record.
 //
 // # How it works
 //
 // A byte order mark, blanks around fields and blank lines are skipped. Between semicolons a number
-// may have a decimal comma. A name that is not valid UTF-8 is read as ISO 8859-1, so that every name
+// may have a decimal comma. A name that is not valid UTF-8 is read as ISO 8859-1, so that it
 // survives JSON. Zeros are dropped.
 func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
@@ -185,7 +183,6 @@ func (d *Data) record(fields []string, l *layout) error {
 	return nil
 }
 
-// toUTF8 returns s if it is valid UTF-8, and else reads each byte as the character of ISO 8859-1.
 func toUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -199,9 +196,8 @@ func toUTF8(s string) string {
 
 const maxRecord = 16 << 20
 
-// recordReader fails when more than maxRecord bytes are read for one record, so that a quote that
-// never closes, or a file without a newline, cannot fill the memory. It marks its errors as those
-// of the reader.
+// recordReader fails after maxRecord bytes of one record, so that a quote that never closes cannot
+// fill the memory. It marks its errors as the reader's.
 type recordReader struct {
 	r io.Reader
 	n int // bytes since the last record

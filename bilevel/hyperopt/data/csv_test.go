@@ -78,8 +78,6 @@ func TestReadCSVErrors(t *testing.T) {
 	requireSyntax(t, err, "endless", 2, "record is longer than")
 }
 
-// Names that are not UTF-8 are read as ISO 8859-1, so that all names are valid UTF-8; the label
-// column and fixed classes are found by either spelling.
 func TestReadCSVLatin1(t *testing.T) {
 	latin := "gr\xf6\xdfe,h\xf6he,klasse\n1,2,sch\xf6n\n3,4,gut\n"
 	want, err := ReadCSV(strings.NewReader("größe,höhe,klasse\n1,2,schön\n3,4,gut\n"), "t", ReadOptions{})
@@ -103,7 +101,6 @@ func TestReadCSVLatin1(t *testing.T) {
 	assert.Equal(t, []string{"a", "", ""}, unnamed.Features)
 }
 
-// zeros is an endless text of one digit.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -113,8 +110,6 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A second file is read by the names of the first one's columns, wherever they stand; what is left
-// over is the label.
 func TestReadCSVFeatures(t *testing.T) {
 	opt := ReadOptions{Features: []string{"a", "b"}, Regression: true}
 	for text, want := range map[string]float64{
@@ -156,7 +151,6 @@ func TestReadCSVFeatures(t *testing.T) {
 	assert.Equal(t, [][]float64{{2, 1, 3}, {2, 1, 3}}, denseRows(unnamed))
 }
 
-// Without a header, columns are called by their numbers, and rows of features alone fit too.
 func TestReadCSVHeaderless(t *testing.T) {
 	opt := ReadOptions{Headerless: true, LabelColumn: "1"}
 	d, err := ReadCSV(strings.NewReader("yes;1,5;2\nno;3;4\n"), "t", opt)

@@ -6,11 +6,9 @@ import (
 	"stable/mat"
 )
 
-// Data is a set of labelled rows in compressed sparse row storage: the entries of row i are
-// Val[RowPtr[i]:RowPtr[i+1]], in the columns Col[RowPtr[i]:RowPtr[i+1]], which ascend and lie in 0
-// … Dim−1. len(RowPtr) is the number of rows plus one.
-//
-// Data.Dim may be raised by the caller, to match a set whose rows reach further.
+// Data is labelled rows in compressed sparse row storage: row i has the entries
+// Val[RowPtr[i]:RowPtr[i+1]] in the ascending columns Col[RowPtr[i]:RowPtr[i+1]] of 0 … Dim−1.
+// len(RowPtr) is the number of rows plus one. A caller may raise Dim to match another set.
 type Data struct {
 	Name     string    // where it came from, for messages
 	Dim      int       // number of features
@@ -26,14 +24,13 @@ type Data struct {
 // Rows returns the number of rows.
 func (d *Data) Rows() int { return len(d.Label) }
 
-// Row returns the columns and values of row i, in d's own memory. It panics if i is out of range.
+// Row returns the columns and values of row i in d's own memory. It panics if i is out of range.
 func (d *Data) Row(i int) (col []int32, val []float64) {
 	lo, hi := d.RowPtr[i], d.RowPtr[i+1]
 	return d.Col[lo:hi:hi], d.Val[lo:hi:hi]
 }
 
-// Check returns an error unless d satisfies the description of Data, as data of the readers does.
-// Cost: one pass over the stored entries.
+// Check returns an error unless d is as Data describes. Cost: one pass over the entries.
 func (d *Data) Check() error {
 	n := len(d.Label)
 	switch {
@@ -69,7 +66,7 @@ func (d *Data) Check() error {
 	return nil
 }
 
-// Subset returns a copy of the given rows, in the given order. It panics if one is out of range.
+// Subset returns a copy of the given rows, in that order. It panics if one is out of range.
 func (d *Data) Subset(rows []int) *Data {
 	nnz := 0
 	for _, i := range rows {
@@ -92,8 +89,8 @@ func (d *Data) Subset(rows []int) *Data {
 	return s
 }
 
-// Join returns a copy of the rows of all sets, one after the other, under the names of the first.
-// It panics if there is none, or if their dimensions differ.
+// Join returns a copy of the rows of all sets, one after the other, named as the first. It panics
+// if there is none or dimensions differ.
 func Join(sets ...*Data) *Data {
 	first := sets[0]
 	j := &Data{Name: first.Name, Dim: first.Dim, Classes: first.Classes, Features: first.Features,

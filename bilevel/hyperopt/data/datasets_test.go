@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRealData reads the data sets of the paper; the figures are those of the LIBSVM data page and
-// of the files' own checksums.
+// The figures are those of the LIBSVM data page and of the files' checksums.
 func TestRealData(t *testing.T) {
 	dir := dataDir(t)
 	for _, c := range []struct {
@@ -54,8 +53,7 @@ func TestRealData(t *testing.T) {
 	}
 }
 
-// TestShippedData checks the file in testdata against the class counts of its description (UCI, doi
-// 10.24432/C5DW2B).
+// The class counts are those of the file's description (UCI, doi 10.24432/C5DW2B).
 func TestShippedData(t *testing.T) {
 	d := breastCancer(t)
 	require.NoError(t, d.Check())

@@ -38,8 +38,7 @@ func FuzzReadCSV(f *testing.F) {
 	})
 }
 
-// checkRead holds what was read to the promises of the readers: well formed and no larger than its
-// text, or a *SyntaxError that names a line of it.
+// checkRead: well formed and no larger than its text, or a *SyntaxError that names a line of it.
 func checkRead(t *testing.T, d *Data, err error, text []byte, opt ReadOptions) {
 	if err != nil {
 		var se *SyntaxError

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// labels maps the labels of one file: codes 0 and 1 in order of appearance, until finish knows both
-// and which of them is −1.
+// labels maps the labels of one file: codes 0 and 1 in order of appearance, until finish says which
+// is −1.
 type labels struct {
 	regression bool
 	column     string // the name of its column, for messages
@@ -108,7 +108,6 @@ func (l *labels) word(s string) (float64, error) {
 	return 0, fmt.Errorf("label %s, but %s before: numbers and names mixed", quote(s), quote(l.name[0]))
 }
 
-// code is 1 for the class that stands against the rest, and 0 for the rest.
 func code(class bool) float64 {
 	if class {
 		return 1
@@ -132,8 +131,8 @@ func (l *labels) unknown(s string) error {
 	return fmt.Errorf("label %s is neither %s nor %s", quote(s), quote(l.name[0]), quote(l.name[1]))
 }
 
-// finish turns the codes in label into −1 and +1 and returns how these were spelled: the smaller
-// number, or the name that sorts first, is −1. A single 1 or 2 is +1, any other single class −1.
+// finish turns codes into ±1 and returns their spellings: the smaller number, or the first name in
+// order, is −1; a single 1 or 2 is +1, any other single class −1.
 func (l *labels) finish(label []float64) (classes [2]string) {
 	if l.class != "" {
 		for i, c := range label {

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// layout says which columns of a CSV file are read.
 type layout struct {
 	names  []string // of all columns, trimmed and in UTF-8
 	target int      // the column of labels, −1 for none
@@ -31,7 +30,7 @@ func newLayout(first []string, opt *ReadOptions) (*layout, error) {
 	return l, l.find(opt)
 }
 
-// fixed returns the names of the columns that have to be features; nil where the file decides.
+// fixed returns the columns that must be features; nil where the file decides.
 func (o *ReadOptions) fixed() []string {
 	if o.Columns == nil {
 		return o.Features
@@ -100,8 +99,8 @@ func (l *layout) find(opt *ReadOptions) error {
 	return nil
 }
 
-// match makes the columns of the given names features, wherever they stand. What is left is the
-// label; more may be left of a file that is read without labels.
+// match makes the columns of these names features. What is left is the label; more may be left in a
+// file read without labels.
 func (l *layout) match(fixed []string, opt *ReadOptions) error {
 	if opt.Headerless && len(l.names) == len(fixed) { // rows of features alone, whatever their numbers were
 		for j := range l.names {
@@ -170,7 +169,6 @@ func (l *layout) pick(columns []int) []string {
 	return names
 }
 
-// cleaned returns copies of names, trimmed and in UTF-8.
 func cleaned(names []string) []string {
 	clean := make([]string, len(names)) // copies: the reader uses the memory of names again
 	for j, s := range names {

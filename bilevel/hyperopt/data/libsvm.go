@@ -11,19 +11,15 @@ import (
 //
 //	label index:value index:value …
 //
-// with one-based, ascending indices. A # begins a comment. A row may be a label alone. name stands
-// in messages.
+// with one-based, ascending indices and comments after #; a row may be a label alone. name stands
+// in messages. Of two numeric labels the smaller becomes −1, the larger +1; of a single one, 1 or 2
+// becomes +1, any other −1. Zeros are dropped, their index counts for Dim.
 //
-// Labels are any two numbers; the smaller becomes −1, the larger +1. In a file with one class only,
-// a 1 or a 2 becomes +1, any other number −1.
-//
-// Errors: a *SyntaxError with the line for an index 0, descending, repeated, above MaxIndex or above
+// Errors: a *SyntaxError with the line for an index 0, not ascending, above MaxIndex or
 // ReadOptions.Dim; a value that is missing, NaN, infinite or no number; a torn pair; a third label;
-// qid: pairs (ranking data); a token above 4096 bytes; text in UTF-16; a file without rows; an error
-// of r.
+// qid: pairs (ranking data); a token above 4096 bytes; UTF-16; no rows; an error of r.
 //
-// Memory: 12 bytes an entry and 16 a row, times at most about 2.5 while slices grow, and buffers of
-// 68 KiB. Zeros are dropped; their index counts for Dim.
+// Memory: 12 bytes an entry and 16 a row, at most 2.5 times that while slices grow, and 68 KiB.
 func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -134,7 +130,6 @@ func pair(t []byte) (index int, value float64, err error) {
 	return index, value, err
 }
 
-// scanner cuts text into lines and lines into tokens, in one buffer of fixed size.
 type scanner struct {
 	r        io.Reader
 	buf      []byte
@@ -145,7 +140,7 @@ type scanner struct {
 
 const maxToken = 4096
 
-// token returns the next token of the line, valid until the next call, or nil at the line's end.
+// token returns the line's next token, valid until the next call; nil at its end.
 func (s *scanner) token() ([]byte, error) {
 	for {
 		for s.pos < s.end && isBlank(s.buf[s.pos]) {
@@ -202,7 +197,6 @@ func (s *scanner) nextLine() error {
 	}
 }
 
-// fill moves unconsumed bytes to the front and reads more behind them.
 func (s *scanner) fill() error {
 	s.end = copy(s.buf, s.buf[s.pos:s.end])
 	s.pos = 0

@@ -14,14 +14,12 @@ var (
 	errRange = errors.New("value is too large for a float64")
 )
 
-// pow10 holds the powers of ten that are exact float64s.
 var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
 	1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// parseFloat reads a decimal number, [+-]digits[.digits][e[+-]digits], correctly rounded.
-//
-// Where the digits make an integer below 2⁵³ and the power of ten is exact, one multiplication or
-// division rounds correctly (Clinger 1990); strconv reads everything else.
+// parseFloat reads [+-]digits[.digits][e[+-]digits], correctly rounded. With digits below 2⁵³ and
+// an exact power of ten, one multiplication or division does (Clinger 1990); strconv reads the
+// rest.
 func parseFloat[T text](t T) (float64, error) {
 	var mant uint64
 	digits, exp, i := 0, 0, 0
@@ -51,8 +49,8 @@ func parseFloat[T text](t T) (float64, error) {
 	return v, nil
 }
 
-// parseSlow reads what parseFloat does not, and says what is wrong with a token that is not a
-// number. strconv also reads names, hexadecimals and underscores; parseSlow refuses them.
+// parseSlow reads the rest, and says what is wrong with a token. It refuses the names, hexadecimals
+// and underscores of strconv.
 func parseSlow[T text](t T) (float64, error) {
 	if len(t) == 0 || (len(t) <= 4 && isMissing(string(t))) {
 		return 0, ErrMissing
@@ -81,8 +79,6 @@ func parseSlow[T text](t T) (float64, error) {
 	return v, nil
 }
 
-// isMissing reports whether s is one of the usual spellings of a missing value. (NaN has its own
-// message.)
 func isMissing(s string) bool {
 	switch s {
 	case "", "?", "NA", "na", "N/A", "n/a", "NULL", "null":

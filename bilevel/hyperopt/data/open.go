@@ -12,32 +12,31 @@ import (
 	"strings"
 )
 
-// MaxIndex is the largest feature index and number of features that the readers accept: a dense
-// vector of that length takes 128 MiB.
+// MaxIndex is the largest feature index and number of features: a dense vector takes 128 MiB.
 const MaxIndex = 1 << 24
 
-// ReadOptions says how to read a file. The zero value reads a classification data set.
+// ReadOptions says how to read a file; the zero value reads a classification set.
 type ReadOptions struct {
-	// Dim is the number of features, at most MaxIndex; a larger index is an error. 0, the default:
-	// the largest index of a LIBSVM file; the columns of a CSV file without the label.
+	// Dim ≤ MaxIndex is the number of features; a larger index is an error. Default 0: the largest
+	// index (LIBSVM), the columns without the label (CSV).
 	Dim int
 
 	// Regression keeps labels as numbers. By default they must be two classes.
 	Regression bool
 
-	// Classes fixes the spelling of −1 and +1: pass the first file's Data.Classes to read a second
-	// one alike. By default they are found: see ReadLIBSVM and ReadCSV.
+	// Classes fixes the spelling of −1 and +1, as a first file's Data.Classes. Default: found in
+	// the file.
 	Classes [2]string
 
-	// Class sets one class against the rest: rows with this label are +1, all others −1.
-	// Data.Classes is then "not Class" and Class. It takes precedence over Classes.
+	// Class sets one label, +1, against the rest, −1; Data.Classes is then "not Class" and Class.
+	// It takes precedence over Classes.
 	Class string
 
-	// Categorical turns the columns of a CSV file that hold text into indicators: see Column.
+	// Categorical turns CSV columns of text into indicators: see Column.
 	Categorical bool
 
-	// Impute fills missing cells of a CSV file: "median" or "mean" of the column's numbers, the most
-	// frequent text of a column of text. By default a missing cell is an error.
+	// Impute fills missing CSV cells with the "median" or "mean" of the column's numbers, or the
+	// most frequent text. Default: a missing cell is an error.
 	Impute string
 
 	// Drop leaves columns of a CSV file out, by their names.
@@ -46,21 +45,19 @@ type ReadOptions struct {
 	// Columns fixes what Categorical and Impute would measure: pass the first file's Data.Columns.
 	Columns []Column
 
-	// Features fixes by their names which columns of a CSV file are features, and in which order:
-	// pass the first file's Data.Features. One more column may be there, the label, and those of
-	// Drop. Columns does the same.
+	// Features names the CSV columns that are features, in order, as a first file's Data.Features;
+	// one more may be there, the label, and those of Drop. Columns does the same.
 	Features []string
 
-	// Headerless says that a CSV file has no header. Its columns are then called 1, 2, ….
+	// Headerless: the CSV file has no header; its columns are called 1, 2, ….
 	Headerless bool
 
-	// Unlabelled says that there are no labels, or that they mean nothing: all are 0. Beside
-	// Features or Columns, all other columns of a CSV file are ignored. In a LIBSVM file the label
-	// may be anything, or absent.
+	// Unlabelled: labels are absent or ignored, and all 0. With Features or Columns, other CSV
+	// columns are ignored.
 	Unlabelled bool
 
-	// LabelColumn is the header of a CSV file's column of labels. Default: the last column, or the
-	// one that is left over where Features or Columns are given. LIBSVM files do not use it.
+	// LabelColumn names a CSV file's label. Default: the last column, or what Features or Columns
+	// leave over.
 	LabelColumn string
 }
 
@@ -74,13 +71,11 @@ func (o *ReadOptions) check() error {
 	return nil
 }
 
-// Open reads a file of LIBSVM or CSV text, plain or compressed by gzip (found by its first two
-// bytes), and closes it.
+// Open reads a LIBSVM or CSV file, plain or gzip (found by its first two bytes).
 //
-// A name that ends in .csv or .tsv (before .gz) is CSV, one that ends in .svm, .libsvm or .svmlight
-// is LIBSVM. Any other file is CSV if its first line holds a comma or a semicolon, or a tab and no
-// colon. Errors are those of os.Open, ReadLIBSVM and ReadCSV; a damaged gzip file gives a
-// *SyntaxError.
+// A name in .csv or .tsv (before .gz) is CSV; in .svm, .libsvm or .svmlight, LIBSVM; any other is
+// CSV if its first line holds a comma or semicolon, or a tab and no colon. Errors are those of
+// os.Open, ReadLIBSVM and ReadCSV; a damaged gzip file gives a *SyntaxError.
 func Open(path string, opt ReadOptions) (*Data, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -105,7 +100,7 @@ func Open(path string, opt ReadOptions) (*Data, error) {
 	return ReadLIBSVM(b, path, opt)
 }
 
-// foreign says what a file is that begins as no text of numbers does; empty: nothing of the kind.
+// foreign names the kind of a file whose first bytes are no text of numbers; else empty.
 func foreign(b *bufio.Reader) string {
 	head, _ := b.Peek(1 << 12)
 	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte("\n"))
@@ -123,8 +118,7 @@ func foreign(b *bufio.Reader) string {
 	return ""
 }
 
-// unmarked returns r without the byte order mark that some programs put before UTF-8 text, and an
-// error for that of UTF-16.
+// unmarked skips a UTF-8 byte order mark, and refuses that of UTF-16.
 func unmarked(r io.Reader) (*bufio.Reader, error) {
 	b := bufio.NewReader(r)
 	switch mark, _ := b.Peek(3); { // an error comes again with the next read

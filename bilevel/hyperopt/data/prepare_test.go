@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// random is n rows of dim sparse features, with labels −1 and +1 or real ones.
 func random(rng *rand.Rand, n, dim int, regression bool) *Data {
 	d := &Data{Name: "random", Dim: dim, RowPtr: []int{0}}
 	for i := range n {
@@ -160,7 +159,6 @@ func TestWithBias(t *testing.T) {
 	assert.Nil(t, WithBias(d).Features)
 }
 
-// Features of one scale are left as they are, others scaled as suits the share of stored entries.
 func TestFitScaler(t *testing.T) {
 	rows := func(values ...[]float64) *Data {
 		d := &Data{Dim: len(values[0]), RowPtr: []int{0}}
@@ -198,7 +196,6 @@ func TestFitScaler(t *testing.T) {
 	}
 }
 
-// Features of any size are brought to deviation 1: no square overflows or is lost.
 func TestStandardiseFarScales(t *testing.T) {
 	values := []float64{1, -2, 0, 4.5, 3}
 	plain := &Data{Dim: 1, RowPtr: []int{0}}
@@ -224,7 +221,6 @@ func TestStandardiseFarScales(t *testing.T) {
 	assert.ErrorContains(t, err, `feature 1 ("size"): a value overflows`)
 }
 
-// Join is the inverse of a split, up to the order of the rows.
 func TestJoin(t *testing.T) {
 	d := breastCancer(t)
 	assert.Equal(t, d, Join(d))

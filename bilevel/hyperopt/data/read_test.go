@@ -194,7 +194,6 @@ func TestOpen(t *testing.T) {
 	requireSyntax(t, err, path, 1, "no rows")
 }
 
-// TestReadMemory holds the readers to memory in proportion to what they store.
 func TestReadMemory(t *testing.T) {
 	const rows = 50_000
 	var svm, csv bytes.Buffer

@@ -8,19 +8,19 @@ import (
 	"stable/mat"
 )
 
-// Scaler is an affine map of each feature, (v_j − Shift[j])·Factor[j]. It is measured on the
-// training rows and applied to all others.
+// Scaler maps each feature to (v_j − Shift[j])·Factor[j], measured on training rows, applied to
+// all.
 type Scaler struct {
 	Shift  []float64 // nil: none, so that zeros stay zeros
 	Factor []float64
 }
 
-// dense is the share of stored entries from which features are shifted to mean 0.
+// dense is the share of stored entries from which FitScaler shifts.
 const dense = 0.9
 
-// FitScaler returns the map that suits the rows of d: the identity where the largest absolute value
-// of each feature with entries is from ½ to 1; else Standardise where nine tenths of the entries or
-// more are stored, and MaxAbs, which keeps zeros, where fewer are.
+// FitScaler returns the map that suits d: the identity where each feature's largest absolute value
+// is from ½ to 1; else Standardise where at least nine tenths of the entries are stored, and
+// MaxAbs, which keeps zeros, elsewhere.
 func FitScaler(d *Data) *Scaler {
 	m := MaxAbs(d)
 	if even(m) {
@@ -32,7 +32,6 @@ func FitScaler(d *Data) *Scaler {
 	return m
 }
 
-// even says whether the largest absolute values, of which m has the inverses, are from ½ to 1.
 func even(m *Scaler) bool {
 	for _, f := range m.Factor {
 		if f < 1 || f > 2 {
@@ -55,8 +54,8 @@ func (s *Scaler) IsIdentity() bool {
 	return s.Shift == nil && !slices.ContainsFunc(s.Factor, func(f float64) bool { return f != 1 })
 }
 
-// String says what the map does to features: "scaled to mean 0 and deviation 1", "scaled to largest
-// absolute value 1", or "left as they are".
+// String says "scaled to mean 0 and deviation 1", "scaled to largest absolute value 1" or "left as
+// they are".
 func (s *Scaler) String() string {
 	switch {
 	case s.IsIdentity():
@@ -67,8 +66,8 @@ func (s *Scaler) String() string {
 	return "scaled to mean 0 and deviation 1"
 }
 
-// Standardise returns the map to mean 0 and standard deviation 1 (divisor: number of rows) over the
-// rows of d. A constant column is shifted only. The map fills the zeros of sparse rows: see Apply.
+// Standardise returns the map to mean 0 and standard deviation 1 (divisor: number of rows). A
+// constant column is only shifted. Zeros are filled: see Apply.
 func Standardise(d *Data) *Scaler {
 	n := float64(d.Rows())
 	mean, sd := make([]float64, d.Dim), make([]float64, d.Dim)
@@ -109,8 +108,7 @@ func Standardise(d *Data) *Scaler {
 	return &Scaler{Shift: mean, Factor: sd}
 }
 
-// MaxAbs returns the map to largest absolute value 1 over the rows of d. It keeps zeros, and leaves
-// a column without entries as it is.
+// MaxAbs returns the map to largest absolute value 1. It keeps zeros and empty columns.
 func MaxAbs(d *Data) *Scaler {
 	f := make([]float64, d.Dim)
 	for k, c := range d.Col {
@@ -125,12 +123,9 @@ func MaxAbs(d *Data) *Scaler {
 	return &Scaler{Factor: f}
 }
 
-// Apply returns the mapped copy of d, which shares labels and names with d. Entries that become
-// zero stay stored.
-//
-// A map with a Shift stores every entry of every row; it is refused where that would take more than
-// sixteen times the memory of d. Errors: that, another number of features than the map's, and a
-// value that overflows.
+// Apply returns the mapped copy of d, sharing labels and names. Entries that become zero stay
+// stored; a map with a Shift stores every entry. Errors: more than sixteen times the memory of d,
+// another number of features, overflow.
 func (s *Scaler) Apply(d *Data) (*Data, error) {
 	if len(s.Factor) != d.Dim {
 		return nil, fmt.Errorf("data: Scaler.Apply: %d features, want %d", d.Dim, len(s.Factor))

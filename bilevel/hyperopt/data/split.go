@@ -8,19 +8,15 @@ import (
 	"stable/mat"
 )
 
-// Split deals the rows of d out at random into one part for each fraction, in proportion to it (the
-// fractions are divided by their sum); every row goes into exactly one part. The same seed gives
-// the same parts.
-//
-// It returns an error if a fraction is not a positive number or a part would be empty. Memory: a
-// copy of d.
+// Split deals the rows of d at random into one part for each fraction, in proportion to it; the
+// seed fixes the parts. Errors: a fraction that is not positive; an empty part. Memory: a copy of
+// d.
 func (d *Data) Split(seed uint64, fractions ...float64) ([]*Data, error) {
 	return d.deal([][]int{shuffled(d.Rows(), seed)}, fractions)
 }
 
-// SplitStratified is Split with the classes dealt out one after the other, so that each part holds
-// the rows of label −1 and of label +1 in the proportion of d, up to one row. The rows of a part
-// stand ordered by class.
+// SplitStratified is Split class by class: each part has the classes in d's proportion, up to one
+// row, ordered by class.
 func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, error) {
 	var classes [2][]int
 	for _, i := range shuffled(d.Rows(), seed) {
@@ -41,7 +37,7 @@ func shuffled(n int, seed uint64) []int {
 	return rand.New(rand.NewPCG(seed, 0x73706c6974)).Perm(n)
 }
 
-// deal cuts each list of rows at the running sums of the fractions, rounded.
+// deal cuts each list at the rounded running sums of the fractions.
 func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
 	total := 0.0
 	for k, f := range fractions {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// What is wrong with a data file, for errors.Is on a *SyntaxError. Its text says more.
+// What is wrong with a file, for errors.Is on a *SyntaxError.
 var (
 	ErrNoLabel    = errors.New("no column of labels")                               // of a CSV file: features alone
 	ErrNoHeader   = errors.New("a header with the names of the columns is missing") // of a CSV file
@@ -54,8 +54,7 @@ type marked struct{ error, is error }
 func (m marked) Error() string   { return m.error.Error() }
 func (m marked) Unwrap() []error { return []error{m.error, m.is} }
 
-// syntaxError adds file and line to err. What a reader or package gzip reported stays the cause;
-// the line is then the last one begun.
+// syntaxError adds file and line to err, which stays the cause.
 func syntaxError(name string, line int, err error) error {
 	var p *csv.ParseError
 	var r *readError

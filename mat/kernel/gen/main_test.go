@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCurrent fails where a template has changed since go generate was run.
 func TestCurrent(t *testing.T) {
 	t.Chdir("..")
 	files, err := generate()

@@ -10,8 +10,7 @@ import (
 //
 //	for i < 4, j: c_ij = Σ_p a_pi·b_pj
 //
-// a is spread: each entry stands in a vector of its own, four of them for each p. b is packed, one
-// row after the other, or has a row every ld entries.
+// a is spread, four vectors for each p; b is packed, or has a row every ld entries.
 type tile struct {
 	form
 	vectors int
@@ -34,7 +33,7 @@ func (f form) tiles(b *bytes.Buffer, template string) {
 	}
 }
 
-// strip writes a tile of a product, by eight inner indices at a time.
+// strip writes a product's tile, by eight inner indices at a time.
 func (t tile) strip() {
 	t.put("\nfunc tile%dVector(t *tileVector) {", t.vectors)
 	t.sums()
@@ -50,7 +49,7 @@ func (t tile) strip() {
 	t.put("}")
 }
 
-// upper writes a tile of a factorisation, by four rows at a time, as many as a strip has.
+// upper writes a factorisation's tile, by the four rows of a strip.
 func (t tile) upper() {
 	t.put("\nfunc subtract%dVector(c, a, b []float64, ld int) {", t.vectors)
 	t.sums()
@@ -60,7 +59,7 @@ func (t tile) upper() {
 	t.subtract()
 }
 
-// upperPacked writes the tile of a factorisation whose rows lie in a panel.
+// upperPacked writes a factorisation's tile whose rows lie in a panel.
 func (t tile) upperPacked() {
 	t.put("\nfunc subtractPackedVector(c []float64, ld int, a, b []float64) {")
 	t.sums()
@@ -72,12 +71,10 @@ func (t tile) upperPacked() {
 	t.subtract()
 }
 
-// put writes a line.
 func (t tile) put(text string, args ...any) {
 	fmt.Fprintln(t.out, t.rewrite(fmt.Sprintf(text, args...)))
 }
 
-// row returns the names of the sums of a row.
 func (t tile) row(i int) string {
 	var names []string
 	for j := range t.vectors {
@@ -86,17 +83,15 @@ func (t tile) row(i int) string {
 	return strings.Join(names, ", ")
 }
 
-// sums declares the sums and the operands.
 func (t tile) sums() {
 	t.put("var %s, %s, %s, %s simd.Float64s", t.row(0), t.row(1), t.row(2), t.row(3))
 	t.put("var x, %s simd.Float64s", t.operands())
 }
 
-// operands returns the names of the vectors of b.
 func (t tile) operands() string { return "y0, y1, y2"[:4*t.vectors-2] }
 
-// steps writes out n inner indices, and goes on. MulAdd overwrites what it is called on: y is copied
-// for the next row, x, which is not used again, takes the last product.
+// steps writes out n inner indices, and goes on. MulAdd overwrites its receiver: y is copied for
+// the next row; x, not used again, takes the last product.
 func (t tile) steps(n int) {
 	t.put("x4 := (*[%d]float64)(a)", 4*n*t.lanes)
 	if t.packed {
@@ -139,12 +134,11 @@ func (t tile) steps(n int) {
 	}
 }
 
-// load reads the vector with index i of an array.
 func (t tile) load(array string, i int) string {
 	return fmt.Sprintf("simd.LoadFloat64s(%s[%d:%d])", array, i*t.lanes, (i+1)*t.lanes)
 }
 
-// subtract ends a tile: it subtracts the sums from c, a row every ld entries.
+// subtract ends a tile by subtracting the sums from c, a row every ld entries.
 func (t tile) subtract() {
 	for i := range 4 {
 		for j := range t.vectors {
