@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"stable/bilevel/boxqp"
 	"stable/eig"
 	"stable/mat"
 )
@@ -14,9 +15,9 @@ type descent struct {
 	p         *Problem // the first fold: all have the same weights in the same box
 	folds     []*fold
 	at, trial iterate
-	hess      mat.Sym // ∇²F at the current point
-	free      []int   // the variables that the model moves: those not held at a bound by the gradient
-	quad      boxQP   // the model of these
+	hess      mat.Sym  // ∇²F at the current point
+	free      []int    // the variables that the model moves: those not held at a bound by the gradient
+	quad      boxqp.QP // the model of these
 	spectrum  eig.Symmetric
 
 	radius, longest float64 // the trust region, and the largest |Δu_i| of the last proposal
@@ -92,15 +93,15 @@ func (s *descent) model() error {
 			s.free = append(s.free, i)
 		}
 	}
-	s.quad.resize(len(s.free))
-	a := &s.quad.a
+	s.quad.Resize(len(s.free))
+	a := &s.quad.A
 	for k, i := range s.free {
-		s.quad.g[k] = s.at.grad[i]
+		s.quad.G[k] = s.at.grad[i]
 		for l, j := range s.free[:k+1] {
 			a.Row(k)[l] = s.hess.Row(i)[j]
 		}
 	}
-	if s.quad.chol.PosDef(a, 0) {
+	if s.quad.Chol.PosDef(a, 0) {
 		return nil
 	}
 	return s.turn(a)
@@ -131,14 +132,14 @@ func (s *descent) turn(a *mat.Sym) error {
 // estimates of y*, and returns the predicted fall.
 func (s *descent) propose() (predicted float64) {
 	for k, i := range s.free {
-		s.quad.lo[k] = max(s.p.opt.Lo-s.at.x[i], -s.radius)
-		s.quad.hi[k] = min(s.p.opt.Hi-s.at.x[i], s.radius)
+		s.quad.Lo[k] = max(s.p.opt.Lo-s.at.x[i], -s.radius)
+		s.quad.Hi[k] = min(s.p.opt.Hi-s.at.x[i], s.radius)
 	}
-	predicted = -s.quad.solve()
+	predicted = -s.quad.Solve()
 	clear(s.step)
 	s.longest = 0
 	for k, i := range s.free {
-		s.step[i] = s.quad.s[k]
+		s.step[i] = s.quad.S[k]
 		s.longest = max(s.longest, math.Abs(s.step[i]))
 	}
 	for k, xk := range s.at.x {

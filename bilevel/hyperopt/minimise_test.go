@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,101 +37,6 @@ func TestCurvatureAgreesWithDifferences(t *testing.T) {
 	})
 }
 
-// The conditions of Karush, Kuhn and Tucker hold, which only the minimiser satisfies.
-func TestBoxQP(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 9))
-	for _, n := range []int{0, 1, 2, 5, 20, 40} {
-		for _, spread := range []float64{0, 4, 8} {
-			var q boxQP
-			q.resize(n)
-			mat.AddIdentity(&q.a, 1e-3)
-			v := make([]float64, n)
-			for i := range n {
-				for j := range v {
-					v[j] = rng.NormFloat64() * math.Pow(10, -spread*float64(j)/float64(n))
-				}
-				mat.RankOne(&q.a, 1, v)
-				q.g[i] = rng.NormFloat64()
-				q.lo[i], q.hi[i] = -rng.Float64(), rng.Float64()
-				switch rng.IntN(4) {
-				case 0:
-					q.lo[i] = 0
-				case 1:
-					q.hi[i] = 1e-13
-				}
-			}
-			value := q.solve()
-			assert.InDelta(t, q.at(q.s), value, 1e-15)
-			assert.LessOrEqual(t, value, 0.0)
-			checkBoxQP(t, &q)
-			for i := range q.dir {
-				q.dir[i] = 1
-			}
-			q.newton()
-			for i, d := range q.dir {
-				assert.True(t, d == 0 || slices.Contains(q.free, i), "a bound holds variable %d", i)
-			}
-		}
-	}
-	// The Newton direction from 0, bent at the first bound, goes uphill however short it is.
-	var q boxQP
-	q.resize(2)
-	q.a.Set(0, 0, 1)
-	q.a.Set(1, 1, 1)
-	q.a.Set(1, 0, 0.9)
-	copy(q.g, []float64{-1, -0.5})
-	copy(q.lo, []float64{-1, -1})
-	copy(q.hi, []float64{1e-14, 1})
-	q.solve()
-	checkBoxQP(t, &q)
-	assert.InDeltaSlice(t, []float64{1e-14, 0.5}, q.s, 1e-13)
-	// A model without curvature proposes nothing.
-	q.a.Zero()
-	assert.Zero(t, q.solve())
-	assert.Equal(t, []float64{0, 0}, q.s)
-}
-
-func checkBoxQP(t *testing.T, q *boxQP) {
-	t.Helper()
-	q.gradient()
-	for i, si := range q.s {
-		assert.True(t, q.lo[i] <= si && si <= q.hi[i])
-		if si > q.lo[i] {
-			assert.LessOrEqual(t, q.r[i], 1e-7)
-		}
-		if si < q.hi[i] {
-			assert.GreaterOrEqual(t, q.r[i], -1e-7)
-		}
-	}
-}
-
-func TestBoxQPSweep(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
-	const n = 7
-	var q boxQP
-	q.resize(n)
-	v := make([]float64, n)
-	for i := range n {
-		for j := range v {
-			v[j] = rng.NormFloat64()
-		}
-		mat.RankOne(&q.a, 1, v)
-		q.g[i], q.lo[i], q.hi[i] = rng.NormFloat64(), -0.1*rng.Float64(), 0.1*rng.Float64()
-	}
-	want := make([]float64, n)
-	for range 2 {
-		for i := range want {
-			copy(q.s, want)
-			q.gradient()
-			want[i] = min(max(want[i]-q.r[i]/q.a.At(i, i), q.lo[i]), q.hi[i])
-		}
-	}
-	clear(q.s)
-	q.sweep()
-	q.sweep()
-	assert.InDeltaSlice(t, want, q.s, 1e-14)
-}
-
 func TestTurn(t *testing.T) {
 	v := mat.NewDense(3, 3) // I − 2·wwᵀ with w = (1, 2, 2)/3
 	copy(v.Data, []float64{7. / 9, -4. / 9, -4. / 9, -4. / 9, 1. / 9, -8. / 9, -4. / 9, -8. / 9, 1. / 9})
@@ -162,7 +66,7 @@ func TestPropose(t *testing.T) {
 		require.NoError(t, s.model())
 		for _, s.radius = range []float64{1e-3, 0.1, 100} {
 			predicted := s.propose()
-			assert.Equal(t, -s.quad.at(s.quad.s), predicted)
+			assert.Equal(t, -s.quad.At(s.quad.S), predicted)
 			assert.Positive(t, predicted)
 			longest := 0.0
 			for i, u := range s.trial.x {

@@ -11,20 +11,20 @@ import (
 func (s *step) within(free []int, p *point, radius float64) float64 {
 	q := &s.quad
 	top := 0.0
-	for i := range q.g {
-		top = max(top, q.a.At(i, i))
+	for i := range q.G {
+		top = max(top, q.A.At(i, i))
 	}
 	for ridge := 0.0; ; {
 		value := s.project(free, p)
 		longest := 0.0
-		for _, t := range q.s {
+		for _, t := range q.S {
 			longest = max(longest, math.Abs(t))
 		}
 		if longest <= 2*radius || ridge > 1e18*top {
 			return value
 		}
 		more := max(ridge, top/64)
-		mat.AddIdentity(&q.a, more)
+		mat.AddIdentity(&q.A, more)
 		ridge += more
 	}
 }
@@ -58,13 +58,13 @@ func (s *step) project(free []int, p *point) float64 {
 	for i := range n {
 		sum := 0.0
 		for j := range n {
-			sum += math.Abs(q.a.At(max(i, j), min(i, j)))
+			sum += math.Abs(q.A.At(max(i, j), min(i, j)))
 		}
 		lip = max(lip, sum)
 	}
-	clear(q.s)
-	s.onto(q.s, free, p)
-	value := q.at(q.s)
+	clear(q.S)
+	s.onto(q.S, free, p)
+	value := q.At(q.S)
 	for range 40 {
 		before := value
 		value = s.gradients(free, p, lip, value)
@@ -80,18 +80,18 @@ func (s *step) project(free []int, p *point) float64 {
 func (s *step) gradients(free []int, p *point, lip, value float64) float64 {
 	q, n := &s.quad, len(free)
 	t, last := s.t[:n], s.a[:n]
-	copy(t, q.s)
+	copy(t, q.S)
 	for k := range 10 {
-		mat.MulVecSym(s.r[:n], &q.a, t)
-		copy(last, q.s)
+		mat.MulVecSym(s.r[:n], &q.A, t)
+		copy(last, q.S)
 		for i := range n {
-			q.to[i] = t[i] - (s.r[i]+q.g[i])/lip
+			q.To[i] = t[i] - (s.r[i]+q.G[i])/lip
 		}
-		s.onto(q.to, free, p)
-		v := q.at(q.to)
+		s.onto(q.To, free, p)
+		v := q.At(q.To)
 		if !(v < value) {
-			if k == 0 || !equal(t, q.s) {
-				copy(t, q.s) // once more without momentum
+			if k == 0 || !equal(t, q.S) {
+				copy(t, q.S) // once more without momentum
 				if k > 0 {
 					continue
 				}
@@ -99,10 +99,10 @@ func (s *step) gradients(free []int, p *point, lip, value float64) float64 {
 			break
 		}
 		value = v
-		copy(q.s, q.to)
+		copy(q.S, q.To)
 		w := float64(k) / float64(k+3)
 		for i := range n {
-			t[i] = q.s[i] + w*(q.s[i]-last[i])
+			t[i] = q.S[i] + w*(q.S[i]-last[i])
 		}
 	}
 	return value
@@ -123,12 +123,12 @@ func equal(a, b []float64) bool {
 func (s *step) face(free []int, p *point, lip, value float64) float64 {
 	q, n := &s.quad, len(free)
 	base, to := s.t[:n], s.a[:n]
-	mat.MulVecSym(q.r, &q.a, q.s)
-	mat.Axpy(q.r, 1, q.g)
+	mat.MulVecSym(q.R, &q.A, q.S)
+	mat.Axpy(q.R, 1, q.G)
 	size := 0.0
 	for i := range n {
-		base[i] = q.s[i] - q.r[i]/lip
-		size = max(size, math.Abs(base[i]), math.Abs(q.s[i]))
+		base[i] = q.S[i] - q.R[i]/lip
+		size = max(size, math.Abs(base[i]), math.Abs(q.S[i]))
 	}
 	if size == 0 {
 		return value
@@ -170,25 +170,25 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 	}
 	red := s.red.View(0, k)
 	for a := range k {
-		mat.MulVecSym(to, &q.a, pi.Row(a))
+		mat.MulVecSym(to, &q.A, pi.Row(a))
 		for b := range a + 1 {
 			red.Set(a, b, mat.Dot(to, pi.Row(b)))
 		}
 		red.Set(a, a, red.At(a, a)+base[a])
-		s.r[a] = -mat.Dot(pi.Row(a), q.r)
+		s.r[a] = -mat.Dot(pi.Row(a), q.R)
 	}
-	if q.chol.Factor(&red) != nil {
+	if q.Chol.Factor(&red) != nil {
 		return value
 	}
-	q.chol.SolveVec(s.r[:k], s.r[:k])
+	q.Chol.SolveVec(s.r[:k], s.r[:k])
 	for t := 1.0; t > 1e-3; t /= 4 {
-		copy(q.to, q.s)
+		copy(q.To, q.S)
 		for a := range k {
-			mat.Axpy(q.to, t*s.r[a], pi.Row(a))
+			mat.Axpy(q.To, t*s.r[a], pi.Row(a))
 		}
-		s.onto(q.to, free, p)
-		if v := q.at(q.to); v < value {
-			copy(q.s, q.to)
+		s.onto(q.To, free, p)
+		if v := q.At(q.To); v < value {
+			copy(q.S, q.To)
 			return v
 		}
 	}

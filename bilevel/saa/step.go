@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/boxqp"
 	"stable/eig"
 	"stable/mat"
 )
@@ -18,7 +19,7 @@ type step struct {
 	model   float64 // hᵀs + ½sᵀBs
 	length  float64 // √(sᵀMs)
 	pressed bool    // against Δ
-	quad    boxQP
+	quad    boxqp.QP
 
 	z, w, t, r, a []float64 // scratch of another set
 	pi            mat.Dense
@@ -74,26 +75,26 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 		return
 	}
 	q := &s.quad
-	q.resize(n)
+	q.Resize(n)
 	sub := c.sub.View(0, n)
-	mat.CopySym(&q.a, &sub)
+	mat.CopySym(&q.A, &sub)
 	for a, i := range c.free {
 		lo, hi := s.bounds(i)
-		q.g[a] = p.h[i] * p.unit[i] / c.scale
+		q.G[a] = p.h[i] * p.unit[i] / c.scale
 		most := radius * p.sure[i]
-		q.lo[a] = max(-most, (lo-p.x[i])/p.unit[i])
-		q.hi[a] = min(most, (hi-p.x[i])/p.unit[i])
+		q.Lo[a] = max(-most, (lo-p.x[i])/p.unit[i])
+		q.Hi[a] = min(most, (hi-p.x[i])/p.unit[i])
 	}
 	if s.box != nil {
-		s.pred = q.solve()
+		s.pred = q.Solve()
 		for a, i := range c.free {
 			lo, hi := s.box.Bounds(i)
-			s.s[i] = min(max(p.x[i]+q.s[a]*p.unit[i], lo), hi) - p.x[i]
+			s.s[i] = min(max(p.x[i]+q.S[a]*p.unit[i], lo), hi) - p.x[i]
 		}
 	} else {
 		s.pred = s.within(c.free, p, radius)
 		for a, i := range c.free {
-			s.s[i] = q.s[a] * p.unit[i]
+			s.s[i] = q.S[a] * p.unit[i]
 		}
 		for i, v := range s.s { // feasible to the last bit
 			s.z[i] = p.x[i] + v
