@@ -5,7 +5,8 @@ import "fmt"
 // Health is what a running method can tell of its iterate without knowing the solution. Every field
 // is an estimate, made of samples; a NaN stands for what the method does not know.
 type Health struct {
-	// Lower is ‖H_yy⁻¹g_y‖, the length of the Newton step of y: how far y is from y*(x). LowerBound
+	// Lower is ‖H_yy⁻¹g_y‖, the length of the Newton step of y, with the standard error of y*(x) where
+	// the method knows it: how far y is from y*(x). LowerBound
 	// is ‖g_y‖/μ_g, a bound of that, and NaN where the method was told no μ_g.
 	Lower, LowerBound float64
 
@@ -14,12 +15,11 @@ type Health struct {
 	// have a meaning where all entries of x have one unit.
 	Gradient, StdErr float64
 
-	// Gap is what is left of F(x) − F*: ½(hᵀB⁻¹h + tr B⁻¹C) over the entries that no bound holds,
-	// with B the learned Hessian of F and C the covariance of h. The second part is the local
-	// asymptotic limit of the samples so far, see observe.LocalLimit. It is +Inf as long as B does
-	// not foresee how the hypergradient changes, or is not positive: on most finite sums that is the
-	// whole run. Bounds of a set that is curved, such as Ball, are not seen, and Gap is too large
-	// there. Run.Gap can stop on it.
+	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds,
+	// with M a learned Hessian of F and C the covariance of h. The second part is the local
+	// asymptotic limit of the samples so far, see observe.LocalLimit. It is +Inf where the Hessian
+	// has a negative eigenvalue. Bounds of a set that is curved, such as Ball, are not seen, and Gap is
+	// too large there. Run.Gap can stop on it.
 	Gap float64
 
 	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy
@@ -41,11 +41,9 @@ type Health struct {
 	// negative eigenvalue along entries that may move: x is no minimum, even if it stays.
 	Saddle bool
 
-	// Slow says that Gradient is above 30 standard errors, and above half of Before, what it was at
-	// a step before half of the run: x is not stationary, the samples say so, and it hardly gets
-	// there. False where the method does not tell. Before is 0 where it is not known.
-	Slow   bool
-	Before float64
+	// Slow says that Gradient is above 30 standard errors and that x hardly moves, since no step of
+	// any length did what the method foresaw. False where the method does not tell.
+	Slow bool
 }
 
 // Warnings says in words what is wrong, a line each; nothing where nothing is.
@@ -67,8 +65,8 @@ func (h Health) Warnings() (list []string) {
 			"start elsewhere")
 	}
 	if h.Slow {
-		list = append(list, fmt.Sprintf("x is slow: the hypergradient is %.3g ± %.1g, and was %.3g before half of the run; "+
-			"another start or a box around x may lead elsewhere", h.Gradient, h.StdErr, h.Before))
+		list = append(list, fmt.Sprintf("x hardly moves, where the hypergradient is %.3g ± %.1g; another start or a box "+
+			"around x may lead elsewhere", h.Gradient, h.StdErr))
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package saa
 
 import (
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -99,12 +100,12 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	for i, x := range p.x {
 		c.x[i] = x - p.xr[i]
 	}
-	m.gone = c.norm(c.x, nil, p.unit)
+	gone := c.norm(c.x, nil, p.unit)
 	if most := m.unread(stat); m.lockstep() && most > 0 {
 		ahead := c.norm(c.x, m.step.s, p.unit)
 		if ahead <= most || poor {
 			if ahead > most && m.step.length > 0 {
-				m.step.cut(min(1, max(0, most-m.gone)/m.step.length))
+				m.step.cut(min(1, max(0, most-gone)/m.step.length))
 			}
 			if m.step.pressed {
 				m.radius *= 2
@@ -268,7 +269,8 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if tau == 0 || -m.step.model <= tiny*size { // below rounding
 		rho = 1
 	}
-	if m.gone > 0 && !(rho > 0.25 && rho < 4) { // the model at z itself is carried too far
+	carried := !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr)
+	if carried && !(rho > 0.25 && rho < 4) { // the model at z itself may be wrong
 		return false, m.read(it, p, p)
 	}
 	m.trust(rho, tau)
@@ -280,7 +282,6 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if !(rho > 0.05) {
 		return false, nil
 	}
-	m.fall += fall
 	if !m.whole() {
 		c.secant(s, rem, p.unit)
 	}

@@ -58,12 +58,10 @@ type newton struct {
 	pass     bool       // it was a pass over a sum that is known
 	tried    int        // steps of the block
 	radius   float64    // Δ
-	gone     float64    // from where all samples were last read, in M
 	asked    bool       // all samples, in this block
 	far      float64    // length of the last step read, in M
 	slope    float64    // the remainder of steps read, in M⁻¹, over their lengths
 	bow      float64    // and over the squares of these
-	fall     float64    // of F so far, by the trapezoid rule
 	credit   float64    // evaluations that readings may take
 	lastRead int        // samples when all were read
 	y0, u0   []float64  // scratch of settle
@@ -213,7 +211,7 @@ func (m *newton) State(t *bilevel.State) {
 	t.Flag(&m.asked)
 	t.Count(&m.tried)
 	t.Count(&m.lastRead)
-	for _, v := range []*float64{&m.radius, &m.gone, &m.far, &m.slope, &m.bow, &m.fall, &m.credit} {
+	for _, v := range []*float64{&m.radius, &m.far, &m.slope, &m.bow, &m.credit} {
 		t.Float(v)
 	}
 }

@@ -35,7 +35,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	p.begin(p.x, p.y)
 	ctx := it.Context()
 	err := m.sides[0].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := ctx.Err(); err != nil && by != nil {
+		if err := ctx.Err(); err != nil && p != m.now { // what is in force is read whole
 			return err
 		}
 		return m.asker.askF(it, p.sums, by, p.x, p.y, g, n)
@@ -44,7 +44,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 		return err
 	}
 	err = m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := ctx.Err(); err != nil && by != nil {
+		if err := ctx.Err(); err != nil && p != m.now { // what is in force is read whole
 			return err
 		}
 		return m.asker.askG(it, p.sums, by, m.curve.e, p.x, p.y, g, n)
