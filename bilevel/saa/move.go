@@ -148,8 +148,8 @@ func (m *newton) moved(p *point) {
 	}
 	if g := mat.Norm(p.g); g > 0 {
 		m.sizes[1] += mat.Norm(p.u) / g
-	} else { // y moves with x alone
-		m.sizes[1] += p.n[1] / mat.NormFrobSym(p.yy)
+	} else if h := mat.NormFrobSym(p.yy); h > 0 { // y moves with x alone
+		m.sizes[1] += p.n[1] / h
 	}
 }
 
