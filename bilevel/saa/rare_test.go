@@ -88,7 +88,7 @@ func (p *rare) hypergradient(x []float64) []float64 {
 	return h
 }
 
-// Rare events of any weight diverge no run, as a stream and as a sum, with and without a box. From ten
+// Rare events of any weight diverge no run, as a stream and as a sum, with and without a box. From 40
 // expected events on none ends above where it began, and a sum is solved in four passes.
 func TestRareEvents(t *testing.T) {
 	runs := uint64(20)
