@@ -204,6 +204,3 @@ func batchSize(batch int, stream uint64) uint64 {
 	}
 	return max(stream, 1)
 }
-
-// Counted returns what the run has used so far.
-func (o *Oracle) Counted() Counts { return o.counts }

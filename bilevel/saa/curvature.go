@@ -26,22 +26,24 @@ type curvature struct {
 	fx0, fy0, hv0, xv0 []float64 // the same at the point itself
 	x, y               []float64
 
-	free  []int
-	sub   mat.Sym // |B| of the free entries, in units ℓ
-	scale float64 // of sub, a power of two
-	eig   eig.Symmetric
-	work  mat.Dense
-	below float64 // the least eigenvalue of B there, over the largest
-	chol  chol.Cholesky
-	col   []float64
-	rem   []float64
+	free    []int
+	partial bool    // entries that may move are left out of free
+	sub     mat.Sym // |B| of the free entries, in units ℓ
+	scale   float64 // of sub, a power of two
+	eig     eig.Symmetric
+	work    mat.Dense
+	below   float64 // the least eigenvalue of B there, over the largest
+	chol    chol.Cholesky
+	col     []float64
+	rem     []float64
 }
 
 func newCurvature(dx, dy int) *curvature {
 	x := func() []float64 { return make([]float64, dx) }
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
-		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(),
+		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
+		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
 	}
@@ -54,7 +56,7 @@ func (c *curvature) age() {
 	}
 }
 
-// least is the number of samples that rows are asked of, in units of share.
+// least is the number of samples that rows are asked of.
 func (c *curvature) least(dx int) int { return max(4*(dx+len(c.y)), c.n/dx) }
 
 // drop forgets the rows of entries along which y* goes otherwise than when they were asked.

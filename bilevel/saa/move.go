@@ -67,6 +67,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		return false, err
 	}
 	if !p.convex { // wait for samples: there is no y*(x)
+		c.free, c.partial, c.below = c.free[:0], true, 1
 		return false, nil
 	}
 	for asked := true; asked; { // what is learned changes h, and so the entries that may move
@@ -182,6 +183,7 @@ func (m *newton) arrived() bool {
 func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) {
 	c, p := m.curve, m.now
 	n := max(m.sides[0].n, m.sides[1].n)
+	c.partial = false
 	if poor {
 		kept := c.free[:0]
 		for _, i := range c.free {
@@ -189,7 +191,7 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 				kept = append(kept, i)
 			}
 		}
-		c.free = kept
+		c.free, c.partial = kept, len(kept) < len(c.free)
 		return false, nil
 	}
 	if n >= 4*c.n {

@@ -53,10 +53,11 @@ type newton struct {
 	curve    *curvature
 	step     step
 	started  bool
-	done     bool       // nothing is left to do
-	pending  bool       // a block is complete, and its steps are being done
-	pass     bool       // it was a pass over a sum that is known
-	tried    int        // steps of the block
+	done     bool // nothing is left to do
+	pending  bool // a block is complete, and its steps are being done
+	pass     bool // it was a pass over a sum that is known
+	tried    int  // steps of the block
+	told     told
 	radius   float64    // Δ
 	asked    bool       // all samples, in this block
 	far      float64    // length of the last step read, in M
@@ -129,6 +130,7 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 		if err := m.block(it); err != nil {
 			return err
 		}
+		m.tell()
 	}
 	m.pending = false
 	if m.done {
@@ -211,7 +213,8 @@ func (m *newton) State(t *bilevel.State) {
 	t.Flag(&m.asked)
 	t.Count(&m.tried)
 	t.Count(&m.lastRead)
-	for _, v := range []*float64{&m.radius, &m.far, &m.slope, &m.bow, &m.credit} {
+	for _, v := range []*float64{&m.radius, &m.far, &m.slope, &m.bow, &m.credit,
+		&m.told.lower, &m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below, &m.told.clipped} {
 		t.Float(v)
 	}
 }

@@ -216,10 +216,16 @@ func TestInterruptedInAStep(t *testing.T) {
 		again, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: 3})
 		require.NoError(t, err)
 		require.NoError(t, again.LoadFile(file))
+		before, _ := s.Health()
+		loaded, _ := again.Health()
+		assert.Equal(t, before.Gap, loaded.Gap, "Run.Gap must not stop on what a checkpoint left out")
 		got, err := again.Run(t.Context(), run)
 		require.NoError(t, err)
 		assert.Equal(t, want.X, got.X, "at call %d", at)
 		assert.Equal(t, want.Y, got.Y, "at call %d", at)
+		one, _ := whole.Health()
+		two, _ := again.Health()
+		assert.Equal(t, one.Gap, two.Gap)
 		inside++
 	}
 	assert.GreaterOrEqual(t, inside, 4)
