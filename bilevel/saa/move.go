@@ -21,7 +21,7 @@ func (m *newton) block(it *bilevel.Iteration) error {
 			return err
 		}
 		m.tried++
-		more = more && !m.pass
+		more = more && (!m.pass || m.credit > 0 && !m.sides[0].exact && !m.sides[1].exact)
 	}
 	return nil
 }

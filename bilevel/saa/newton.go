@@ -156,9 +156,7 @@ func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error)
 	ready = true
 	for k := range m.sides {
 		s := &m.sides[k]
-		before := s.n
-		s.take(again)
-		m.credit += (m.Calls - 4) / 2 * float64(s.n-before)
+		m.credit += (m.Calls - 4) / 2 * float64(s.take(again))
 		if now := s.ready(again); len(s.wait) >= s.size || now {
 			if err := m.add(it, k); err != nil {
 				return false, err

@@ -48,24 +48,28 @@ func (s *side) aim(n int) {
 }
 
 // take draws what a step draws: new samples, or its share of a pass over a sum that is known.
-// again says that the step is for such a pass.
-func (s *side) take(again bool) {
+// again says that the step is for such a pass. It returns how many were drawn.
+func (s *side) take(again bool) int {
 	n := s.batch
 	switch {
 	case s.exact:
 		s.draw(nil, bilevel.Full)
 		s.n, s.used = 1, 1
+		return 1
 	case s.whole():
 		if left := int(s.terms) - s.used; again && left > 0 {
 			n = min(n, left)
 			s.draw(s.order, n)
 			s.used += n
+			return n
 		}
 	case s.n < s.goal:
 		n = min(n, s.goal-s.n)
 		s.wait = append(s.wait, s.draw(s.order, n)...)
 		s.n += n
+		return n
 	}
+	return 0
 }
 
 // ready says that the block, or the pass, is complete.
