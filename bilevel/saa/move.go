@@ -236,6 +236,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	copy(p.w, t.y)
 	mat.Axpy(p.w, -1, p.y)
 	way := p.normH(p.w)
+	unsettled := p.normH(p.u) > settled*way
 	credit := m.credit
 	err = m.read(it, t, p)
 	if err == nil {
@@ -271,9 +272,17 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if tau == 0 || -m.step.model <= tiny*size { // below rounding
 		rho = 1
 	}
-	carried := !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr)
-	if carried && !(rho > 0.25 && rho < 4) { // the model at z itself may be wrong
-		return false, m.read(it, p, p)
+	if !(rho > 0.25 && rho < 4) { // the model at z itself may be wrong
+		carried := !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr)
+		if carried {
+			err = m.read(it, p, p)
+		}
+		if unsettled && err == nil {
+			err = m.settle(it, p, p, 0)
+		}
+		if carried || unsettled {
+			return false, err
+		}
 	}
 	m.trust(rho, tau)
 	if far := m.step.length; far > 0 {
