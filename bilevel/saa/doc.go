@@ -24,7 +24,7 @@
 //	lengths  ℓ_i = min(width of X, max‖y‖_H/‖Je_i‖_H): how far x_i alone goes until y* moves by its own size
 //	learn    with q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed:  B e_i = [q(z + ε(e_i, Je_i)) − q(z)]/ε
 //	metric   M = |B| on the entries that may move, in units ℓ
-//	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/4σ_i),  σ_i the standard error of h_i
+//	find     s = argmin hᵀs + ½sᵀMs  over x + s in X,  |s_i| ≤ Δℓ_i·min(1, |h_i|/σ_i),  σ_i the standard error of h_i
 //	follow   x⁺ = x + s,  y⁺ = y + u + Js
 //	unread   x⁺ stands as it is while the remainder of the model is below a tenth of the standard error
 //	         of h; it is taken from the last steps read, and grows with the length or its square
@@ -32,7 +32,8 @@
 //	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i
 //	secant   B ← B + the least symmetric change (in units ℓ) that makes it foresee h⁺ − h along s
-//	stat     tr M⁻¹ cov(h), twice the statistical error of F; steps are read again while they promise more than an eighth of it
+//	stat     tr M⁻¹ cov(h), twice the statistical error of F, where x is unknown by less than ℓ; steps are
+//	         read again while they promise more than 1/64 of it
 //
 // dq along (s, Js) is ∇²F s, since q does not change with v to first order: so B is the reduced
 // Hessian of F, from first and second derivatives alone, and E its slope in y. Blocks that all
@@ -40,9 +41,9 @@
 //
 // # On a finite sum
 //
-// Terms are drawn in passes. In the first pass the sum grows like a stream. After it, each step draws
-// a pass, asks all terms by the empty batch at z⁺, and B anew by differences over all terms along the
-// entries that no bound holds. When h and g_y are rounding, the run has arrived (bilevel.Arrived).
+// Terms are drawn in passes. In the first pass the sum grows like a stream. After it, a block is a
+// pass: its steps ask all terms by the empty batch at z⁺, and B anew by differences over all terms along
+// the entries that no bound holds. When h and g_y are rounding, the run has arrived (bilevel.Arrived).
 //
 // # Cost
 //

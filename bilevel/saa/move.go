@@ -128,7 +128,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	if good {
 		m.moved(p)
 	}
-	return !good || -m.step.pred > stat/8, nil
+	return !good || -m.step.pred > solved*stat, nil
 }
 
 // unread is how far x may go from the last reading of all samples until the remainder of the model
@@ -160,15 +160,19 @@ func (m *newton) arrived() bool {
 	if p.normH(p.u) > tiny*p.norm {
 		return false
 	}
-	tau := 0.0
-	for _, i := range m.curve.free {
-		tau = max(tau, math.Abs(m.step.s[i])/p.unit[i])
+	tau, size := 0.0, 0.0
+	for i, unit := range p.unit {
+		tau = max(tau, math.Abs(m.step.s[i])/unit)
+		size = max(size, p.size[i]*unit)
 	}
 	if tau <= tiny && !m.step.pressed {
 		return true
 	}
 	if m.step.box == nil {
 		return false
+	}
+	if -m.step.pred <= 0x1p-60*size && !m.step.pressed { // of F, far below rounding
+		return true
 	}
 	for _, i := range m.curve.free {
 		if math.Abs(p.h[i]) > tiny*p.size[i] {
@@ -206,22 +210,30 @@ func (m *newton) bend(it *bilevel.Iteration, poor bool) (asked bool, err error) 
 	return m.learn(it, most)
 }
 
-// stat is the trace of the covariance of h in M⁻¹: twice the statistical error of F.
+// stat is the trace of the covariance of h in M⁻¹, twice the statistical error of F. An eigenvector of
+// M along which the samples leave x unknown by more than ℓ counts by the slope alone, over ℓ.
 func (m *newton) stat() float64 {
 	c, p := m.curve, m.now
 	n := len(c.free)
-	if n == 0 || m.whole() || !c.factor() {
+	if n == 0 || m.whole() {
 		return 0
 	}
-	sum, col := 0.0, c.col[:n]
+	cov, col, sum := c.work.View(0, 0, n, n), c.col[:n], 0.0
 	for a, i := range c.free {
-		for b, j := range c.free {
-			col[b] = p.covariance(&m.sides, max(i, j), min(i, j)) * p.unit[i] * p.unit[j]
+		for b, j := range c.free[:a+1] {
+			v := p.covariance(&m.sides, i, j) * p.unit[i] * p.unit[j]
+			cov.Set(a, b, v)
+			cov.Set(b, a, v)
 		}
-		c.chol.SolveVec(col, col)
-		sum += col[a]
 	}
-	return max(0, sum) / c.scale
+	vt := c.eig.VectorsT()
+	for e, l := range c.eig.Values() {
+		mat.MulVec(col, &cov, vt.Row(e))
+		if v := mat.Dot(col, vt.Row(e)); v > 0 {
+			sum += v / (c.scale*math.Abs(l) + math.Sqrt(v))
+		}
+	}
+	return sum
 }
 
 // try reads all samples at the end of the step, and takes it where F has fallen as foreseen.
@@ -298,6 +310,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	}
 	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh {
 		c.age()
+		c.n = 4 * max(m.sides[0].n, m.sides[1].n)
 	}
 	c.fresh = false
 	m.now, m.to = t, p

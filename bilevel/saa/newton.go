@@ -15,8 +15,9 @@ const (
 	reread  = 4        // times the samples of the last reading, when all are read again in any case
 	tries   = 6        // steps read in a block, at most
 	settled = 0.1      // of the way that y went, its last step: what is left is of second order
+	solved  = 1. / 64  // of twice the statistical error of F, what a step must promise to be read in the same block
 	audit   = 0.1      // of the standard error of h, the error that a step may leave unread
-	sure    = 4        // standard errors of h_i from which on x_i may go as far as Δℓ_i
+	sure    = 1        // standard errors of h_i from which on x_i may go as far as Δℓ_i
 	turned  = 1        // of Je_i, what it may change by until B e_i is asked anew
 	first   = 0.25     // Δ at the start
 	few     = 3        // groups of samples, in effect, that must know x_i before it moves
@@ -36,7 +37,7 @@ type Newton struct {
 	// Calls bounds the evaluations that the method makes in the long run, over all oracles, for a
 	// pair of samples ξ and φ: 4 ask each sample once, the others ask all samples again where the
 	// model is not good enough. At first it takes 500·Calls for each entry of x and y besides. At
-	// least 8. Default 40. With fewer, x moves less where g is far from quadratic. On finite sums
+	// least 8. Default 80. With fewer, x moves less where g is far from quadratic. On finite sums
 	// that have been read once, each pass asks all terms, whatever Calls is.
 	Calls float64
 }
@@ -72,9 +73,9 @@ type newton struct {
 // Start returns the method at work.
 func (m Newton) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	dx, dy := it.Dims()
-	option.Default(&m.Calls, 40)
+	option.Default(&m.Calls, 80)
 	if !(m.Calls >= 8) || math.IsInf(m.Calls, 1) {
-		return nil, option.Bad("saa.Newton.Calls is %v, want a finite number ≥ 8 (or 0, which means 40)", m.Calls)
+		return nil, option.Bad("saa.Newton.Calls is %v, want a finite number ≥ 8 (or 0, which means 80)", m.Calls)
 	}
 	if dx > mostX {
 		return nil, option.Bad("saa.Newton keeps dx² numbers, and dx is %d, above %d: take a method of package method, "+

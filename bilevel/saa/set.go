@@ -181,13 +181,17 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 		return value
 	}
 	q.Chol.SolveVec(s.r[:k], s.r[:k])
+	rounding := 0.0 // of the value, where the set rounds x
+	for a, i := range free {
+		rounding += 0x1p-51 * math.Abs(q.G[a]*p.x[i]/p.unit[i])
+	}
 	for t := 1.0; t > 1e-3; t /= 4 {
 		copy(q.To, q.S)
 		for a := range k {
 			mat.Axpy(q.To, t*s.r[a], pi.Row(a))
 		}
 		s.onto(q.To, free, p)
-		if v := q.At(q.To); v < value {
+		if v := q.At(q.To); v < value || t == 1 && v < value+rounding {
 			copy(q.S, q.To)
 			return v
 		}
