@@ -41,11 +41,9 @@
 //
 // An evaluation ends at a function outside of its domain, an overflow, lengths that do not match,
 // or a value of an earlier evaluation or of another problem. The oracle then returns an Error that
-// names the loss, the sample, the operation and the line of the call (which takes a second
-// evaluation of the loss in products and matrices). To end it, the package panics through the
-// caller's function and recovers; other panics go through. Values, gradients and matrices report
-// every such failure, HessVecG and CrossVecG those of what they evaluate. An empty batch asks for
-// the exact value: MeanF or MeanG if given, else the mean of all terms of a finite sum, else
+// names the loss, the sample, the operation and the line of the call. To end it, the package panics
+// through the caller's function and recovers; other panics go through. An empty batch asks for the
+// exact value: MeanF or MeanG if given, else the mean of all terms of a finite sum, else
 // bilevel.ErrNoExact. Destinations of wrong shapes panic.
 //
 // # Cost
@@ -64,7 +62,7 @@
 //
 // The gradient is one sweep back over the record (reverse mode: Griewank, Walther, Evaluating
 // Derivatives, 2008, chapter 3), a product a sweep forward and two back (reverse over forward,
-// section 5.1), of those operations alone that it needs.
+// section 5.1), of those operations alone that depend on both sides of it.
 //
 // For matrices, a function of a sum of entries of y, such as a linear predictor aᵀy, is cut there:
 // the sum becomes a variable with a known gradient. What is left has a diagonal Hessian in the

@@ -35,10 +35,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("auto: %s%s %s%s", at, e.Op, e.Reason, line)
 }
 
-// fail ends the evaluation by a panic with the Error that run returns. t is nil for an operation on
-// constants; outside of an evaluation, the panic is the caller's.
-func (t *tape) fail(op name, format string, args ...any) {
-	e := &Error{Op: op.String(), Reason: fmt.Sprintf(format, args...), Line: callerLine()}
+// fail ends the evaluation by a panic with the Error that record returns. t is nil for an operation
+// on constants; outside of an evaluation, the panic is the caller's.
+func (t *tape) fail(op, format string, args ...any) {
+	e := &Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine()}
 	if t != nil {
 		t.err = e
 	}
@@ -68,70 +68,67 @@ func callerLine() string {
 	return ""
 }
 
-// own fails unless a handle of generation gen belongs to the evaluation that runs.
-func (t *tape) own(op name, gen uint32) {
-	if gen != t.gen {
-		t.stale(op)
-	}
+// handle is a value of a record; t is nil for a constant.
+type handle struct {
+	t   *tape
+	id  int32
+	gen uint32
 }
 
-func (t *tape) stale(op name) {
-	if t.running {
-		t.fail(op, "of a value kept from an earlier evaluation")
-	}
-	t.fail(op, "of a value that is not of this evaluation")
-}
-
-const mixed = "of values of two problems"
-
-// shared returns the tape of two handles; nil for two constants. It takes tapes and generations,
-// since a Vec is too long for registers.
-func shared(op name, s *tape, sgen uint32, t *tape, tgen uint32) *tape {
-	switch {
-	case t == nil:
-		if s != nil {
-			s.own(op, sgen)
+// own fails unless a handle belongs to the evaluation that runs.
+func (h handle) own(op string) {
+	if h.gen != h.t.gen {
+		if h.t.running {
+			h.t.fail(op, "of a value kept from an earlier evaluation")
 		}
-		return s
-	case s == nil:
-		s, sgen = t, tgen
-	case s != t:
-		return meet(op, s, t)
+		h.t.fail(op, "of a value that is not of this evaluation")
 	}
-	if sgen != s.gen || tgen != s.gen {
-		s.stale(op)
-	}
-	return s
 }
 
-// meet returns the tape of two operands; nil stands for a constant.
-func meet(op name, s, t *tape) *tape {
+// shared returns the tape of two values, nil for two constants.
+func shared(op string, a, b handle) *tape {
 	switch {
-	case s == nil:
-		return t
-	case t == nil || s == t:
-		return s
-	case t.running && !s.running:
-		t.fail(op, mixed)
+	case a.t == nil:
+		a = b
+	case b.t != nil && b.t != a.t:
+		t := a.t
+		if !t.running {
+			t = b.t
+		}
+		t.fail(op, "of values of two problems")
+	case b.t != nil:
+		b.own(op)
 	}
-	s.fail(op, mixed)
-	return nil
+	if a.t != nil {
+		a.own(op)
+	}
+	return a.t
 }
 
-// sameLength fails if lengths differ.
-func sameLength(op name, t *tape, m, n int) {
+// sharedVecs is shared for vectors, which must be of one length.
+func sharedVecs(op string, u, v Vec) *tape {
+	t := shared(op, u.handle, v.handle)
+	t.sameLength(op, len(u.v), len(v.v))
+	return t
+}
+
+func (t *tape) sameLength(op string, m, n int) {
 	if m != n {
 		t.fail(op, "of lengths %d and %d", m, n)
 	}
 }
 
-// badUnary fails with what is wrong, if anything, with v = φ(a), p = φ′(a), q = φ″(a); at is a's
-// place.
-func (t *tape) badUnary(op name, at string, a, v, p, q float64) {
+// badMap fails with what is wrong, if anything, with v = φ(a), p = φ′(a), q = φ″(a) at entry i, −1
+// for a number.
+func (t *tape) badMap(op string, i int, a, v, p, q float64) {
+	at := ""
+	if i >= 0 {
+		at = fmt.Sprintf(" at entry %d", i)
+	}
 	switch {
 	case !mat.IsFinite(a):
 		t.fail(op, "of %v%s", a, at)
-	case (op == nameInv || op == nameDiv) && a == 0:
+	case (op == "Inv" || op == "Div") && a == 0:
 		t.fail(op, "by 0%s", at)
 	case !mat.IsFinite(v):
 		t.fail(op, "of %v is %v%s", a, v, at)
@@ -142,50 +139,20 @@ func (t *tape) badUnary(op name, at string, a, v, p, q float64) {
 	}
 }
 
-// badLinear fails for p·a + q, with the operands as the caller wrote them.
-func (t *tape) badLinear(o *node, a float64) {
-	b := o.p
-	switch o.name {
-	case nameAdd, nameShift:
-		b = o.q
-	case nameSub:
-		if b = -o.q; o.p < 0 {
-			a, b = o.q, a
-		}
-	case nameDiv:
-		b = o.q
-	case nameNeg:
-		t.fail(o.name, "of %v", a)
-	}
-	t.fail(o.name, "of %v and %v is %v", a, b, o.val)
-}
-
-// Where a number stands, for an error.
-func entry(i int) string { return fmt.Sprintf(" at entry %d", i) }
-func nowhere(int) string { return "" }
-
-// badResult fails where a sum is not finite: it looks for the operand to blame.
-func (t *tape) badResult(op name, r float64, operands ...[]float64) {
+// badSum fails where a sum is not finite, with the operand to blame.
+func (t *tape) badSum(op string, sum float64, operands ...[]float64) {
 	for k, o := range operands {
-		for i, v := range o {
-			if !mat.IsFinite(v) {
-				t.fail(op, "has %v at entry %d of operand %d", v, i, k)
-			}
+		if i := mat.NotFinite(o); i >= 0 {
+			t.fail(op, "has %v at entry %d of operand %d", o[i], i, k)
 		}
 	}
-	t.fail(op, "is %v", r)
+	t.fail(op, "is %v", sum)
 }
 
-// badReduction is badResult for o.
-func (t *tape) badReduction(o *node) {
-	u := t.vecs[o.a].val
-	switch o.code {
-	case opDot:
-		t.badResult(o.name, o.val, u, t.vecs[o.b].val)
-	case opWeight:
-		t.badResult(o.name, o.val, t.vecs[o.b].val, u)
-	case opSparse:
-		t.badResult(o.name, o.val, u, t.sparses[o.b].val)
+// checked is a recorded number, result of op on a and b, if it is finite.
+func (n Num) checked(op string, a, b float64) Num {
+	if n.t != nil && n.v-n.v != 0 {
+		n.t.fail(op, "of %v and %v is %v", a, b, n.v)
 	}
-	t.badResult(o.name, o.val, u)
+	return n
 }

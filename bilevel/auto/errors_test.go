@@ -15,7 +15,7 @@ import (
 	"stable/mat"
 )
 
-// Every oracle that meets a failure names it; a product may pass by a value it has no use for.
+// Every oracle names what fails, and where.
 func TestErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	var keptNum num
@@ -63,7 +63,7 @@ func TestErrors(t *testing.T) {
 		{"WeightedSquares", "has NaN at entry 1 of operand 1",
 			func(x, y vec) num { return y.WeightedSquares(auto.Data([]float64{1, nan})) }},
 		{"Scale", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Scale(nan) }},
-		{"Mul", "of 3 and +Inf is +Inf", func(x, y vec) num { return auto.Const(inf).Mul(y.At(0)) }},
+		{"Mul", "of +Inf and 3 is +Inf", func(x, y vec) num { return auto.Const(inf).Mul(y.At(0)) }},
 		{"Sub", "of 3 and -Inf is +Inf", func(x, y vec) num { return y.At(0).Sub(auto.Const(-inf)) }},
 		{"Sub", "of +Inf and 3 is +Inf", func(x, y vec) num { return auto.Const(inf).Sub(y.At(0)) }},
 		{"Div", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Div(auto.Const(nan)) }},
@@ -133,20 +133,15 @@ func TestErrors(t *testing.T) {
 			x, y := []float64{1, 2}, []float64{3, -4}
 			_, _ = p.ValueG(x, y, nil) // for what is kept
 			_, valueErr := p.ValueF(x, y, nil)
-			u, hv, cv := make([]float64, 2), make([]float64, 2), make([]float64, 2)
+			u := make([]float64, 2)
 			for oracle, err := range map[string]error{
 				"ValueF":    valueErr,
 				"GradG":     p.GradG(u, x, y, sample0),
-				"HessVecG":  p.HessVecG(hv, x, y, y, sample0),
-				"CrossVecG": p.CrossVecG(cv, x, y, y, sample0),
+				"HessVecG":  p.HessVecG(u, x, y, y, sample0),
+				"CrossVecG": p.CrossVecG(u, x, y, y, sample0),
 				"HessG":     p.HessG(mat.NewSym(2), x, y, sample0),
 				"CrossG":    p.CrossG(mat.NewDense(2, 2), x, y, sample0),
 			} {
-				if product, ok := map[string][]float64{"HessVecG": hv, "CrossVecG": cv}[oracle]; ok && err == nil {
-					assert.Regexp(t, "NaN|Inf|by 0", c.reason, "an error of a value, not of shapes or handles")
-					assert.Less(t, mat.NotFinite(product), 0)
-					continue
-				}
 				var e *auto.Error
 				require.ErrorAs(t, err, &e, oracle)
 				assert.Equal(t, c.op, e.Op)
@@ -155,26 +150,6 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-// At y = 0 the logarithm below has no value, and g_xy·v does not depend on it.
-func TestProductsEvaluateWhatTheyUse(t *testing.T) {
-	p := lowerLoss(t, 2, 2, func(x, y vec) num {
-		return y.At(0).Log().Add(y.WeightedSquares(x.Log())) // both in this line
-	})
-	x, y, v, u := []float64{1, 2}, []float64{0, 3}, []float64{5, 7}, make([]float64, 2)
-	require.NoError(t, p.CrossVecG(u, x, y, v, sample0))
-	assert.Equal(t, []float64{0, 2. / 2 * 3 * 7}, u)
-	require.ErrorContains(t, p.GradG(u, x, y, sample0), "Log of 0 is -Inf (errors_test.go:")
-	require.ErrorContains(t, p.HessVecG(u, x, y, v, sample0), "Log of 0 is -Inf (errors_test.go:")
-	x[1] = -2
-	ones := []float64{1, 1}
-	require.ErrorContains(t, p.CrossVecG(u, x, ones, v, sample0), "Log of -2 is NaN at entry 1 (errors_test.go:")
-	// What is not finite in the end is looked for among all operations.
-	require.ErrorContains(t, p.CrossVecG(u, []float64{1, 2}, []float64{math.NaN(), 1}, v, sample0),
-		"At has NaN at entry 0 of operand 0 (errors_test.go:")
-	v[0] = math.Inf(1)
-	require.NoError(t, p.CrossVecG(u, []float64{1, 2}, ones, v, sample0), "v is the caller's")
 }
 
 func TestBuffersOfTheCaller(t *testing.T) {

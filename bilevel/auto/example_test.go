@@ -10,6 +10,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/auto"
 	"stable/bilevel/check"
+	"stable/bilevel/saa"
 	"stable/mat"
 )
 
@@ -95,7 +96,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	s, err := bilevel.New(problem, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
+	s, err := bilevel.New(problem, saa.Newton{}, bilevel.Options{Set: bilevel.NonNegative{}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -115,7 +116,7 @@ func Example_cleaning() {
 		fmt.Println(err)
 		return
 	}
-	s, err := bilevel.New(problem, bilevel.STABLE{MuG: 0.1}, bilevel.Options{Set: bilevel.UniformBox(60, -5, 5)})
+	s, err := bilevel.New(problem, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(60, -5, 5)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -2,34 +2,44 @@ package auto
 
 import "math"
 
-// Functions of one number: each returns φ(a), φ′(a) and φ″(a).
+// function returns φ(a), φ′(a) and φ″(a); r is the exponent of pow.
+type function func(a, r float64) (v, p, q float64)
 
-func expAll(a float64) (v, p, q float64) {
+// constant is φ(a) for a number, or entry i of a vector, that is constant and must have a value.
+func constant(name string, i int, f function, a, r float64) float64 {
+	v, _, _ := f(a, r)
+	if v-v != 0 {
+		(*tape)(nil).badMap(name, i, a, v, 0, 0)
+	}
+	return v
+}
+
+func exp(a, _ float64) (v, p, q float64) {
 	v = math.Exp(a)
 	return v, v, v
 }
 
-func logAll(a float64) (v, p, q float64) {
+func log(a, _ float64) (v, p, q float64) {
 	p = 1 / a
 	return math.Log(a), p, -p * p
 }
 
-func sqrtAll(a float64) (v, p, q float64) {
+func sqrt(a, _ float64) (v, p, q float64) {
 	v = math.Sqrt(a)
 	p = 0.5 / v
 	return v, p, -0.5 * p / a
 }
 
-func invAll(a float64) (v, p, q float64) {
+func inv(a, _ float64) (v, p, q float64) {
 	v = 1 / a
 	p = -v * v
 	return v, p, -2 * p * v
 }
 
-func squareAll(a float64) (v, p, q float64) { return a * a, 2 * a, 2 }
+func square(a, _ float64) (v, p, q float64) { return a * a, 2 * a, 2 }
 
-// tanhAll has φ′ = 1 − v² from e = exp(−2|a|), without the cancellation, where v is close to ±1.
-func tanhAll(a float64) (v, p, q float64) {
+// tanh has φ′ = 1 − v² from e = exp(−2|a|), without the cancellation, where v is close to ±1.
+func tanh(a, _ float64) (v, p, q float64) {
 	if math.Abs(a) < 0.625 {
 		v = math.Tanh(a)
 		p = 1 - v*v
@@ -41,8 +51,8 @@ func tanhAll(a float64) (v, p, q float64) {
 	return v, p, -2 * v * p
 }
 
-// sigmoidAll is 1/(1 + exp(−a)), with φ′ = e/(1+e)² and φ″ = φ′·(1 − 2φ), by e = exp(−|a|).
-func sigmoidAll(a float64) (v, p, q float64) {
+// sigmoid is 1/(1 + exp(−a)), with φ′ = e/(1+e)² and φ″ = φ′·(1 − 2φ), by e = exp(−|a|).
+func sigmoid(a, _ float64) (v, p, q float64) {
 	e := math.Exp(-math.Abs(a))
 	d := 1 / (1 + e)
 	v, p = d, e*d*d
@@ -52,8 +62,8 @@ func sigmoidAll(a float64) (v, p, q float64) {
 	return v, p, -math.Copysign(p*(1-e)*d, a)
 }
 
-// softplusAll is log(1 + exp(a)), with the sigmoid for φ′.
-func softplusAll(a float64) (v, p, q float64) {
+// softplus is log(1 + exp(a)), with the sigmoid for φ′.
+func softplus(a, _ float64) (v, p, q float64) {
 	e := math.Exp(-math.Abs(a))
 	d := 1 / (1 + e)
 	v, p = log1p(e), e*d
@@ -74,18 +84,18 @@ func log1p(e float64) float64 {
 	return math.Log(u) * (e / (u - 1))
 }
 
-func sinAll(a float64) (v, p, q float64) {
+func sin(a, _ float64) (v, p, q float64) {
 	s, c := math.Sincos(a)
 	return s, c, -s
 }
 
-func cosAll(a float64) (v, p, q float64) {
+func cos(a, _ float64) (v, p, q float64) {
 	s, c := math.Sincos(a)
 	return c, -s, -c
 }
 
-// powAll is a^r. A factor 0 of a derivative stays 0 where the power beside it is infinite.
-func powAll(a, r float64) (v, p, q float64) {
+// pow is a^r. A factor 0 of a derivative stays 0 where the power beside it is infinite.
+func pow(a, r float64) (v, p, q float64) {
 	v = math.Pow(a, r)
 	if r != 0 {
 		p = r * math.Pow(a, r-1)

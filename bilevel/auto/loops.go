@@ -1,37 +1,31 @@
 package auto
 
-import (
-	"stable/mat"
-	"stable/mat/kernel"
-)
+import "stable/mat/kernel"
 
-// A nil destination is one that nobody wants, a nil vector a zero.
+// A nil destination is one that nobody wants, a nil operand a zero.
 
 func axpy(y []float64, s float64, x []float64) {
-	if y == nil || s == 0 {
-		return
-	}
-	kernel.Axpy(y, s, x)
-}
-
-func axpyTangent(y []float64, s float64, x []float64) {
-	if x != nil {
-		axpy(y, s, x)
+	if s != 0 && y != nil && x != nil {
+		kernel.Axpy(y, s, x)
 	}
 }
 
 // axpyProduct sets y_i += s·u_i·v_i.
 func axpyProduct(y []float64, s float64, u, v []float64) {
+	if y == nil || s == 0 || u == nil || v == nil {
+		return
+	}
 	u, v = u[:len(y)], v[:len(y)]
 	for i := range y {
 		y[i] += s * u[i] * v[i]
 	}
 }
 
-func axpyTangents(y []float64, u, v []float64) {
-	if v != nil && y != nil {
-		axpyProduct(y, 1, u, v)
+func dot(x, y []float64) float64 {
+	if x == nil || y == nil {
+		return 0
 	}
+	return kernel.Dot(x, y)
 }
 
 func axpySparse(y []float64, s float64, a sparse) {
@@ -44,23 +38,24 @@ func axpySparse(y []float64, s float64, a sparse) {
 	}
 }
 
-func addConst(y []float64, s float64) {
-	for i := range y {
-		y[i] += s
-	}
-}
-
-func scaled(y []float64, s float64, x []float64) {
-	x = x[:len(y)]
-	for i := range y {
-		y[i] = s * x[i]
-	}
-}
-
 func affine(y []float64, s float64, x []float64, c float64) {
 	x = x[:len(y)]
 	for i := range y {
 		y[i] = s*x[i] + c
+	}
+}
+
+func added(r, u []float64, s float64, v []float64) {
+	u, v = u[:len(r)], v[:len(r)]
+	for i := range r {
+		r[i] = u[i] + s*v[i]
+	}
+}
+
+func multiplied(r, u, v []float64) {
+	u, v = u[:len(r)], v[:len(r)]
+	for i := range r {
+		r[i] = u[i] * v[i]
 	}
 }
 
@@ -72,30 +67,4 @@ func weighted(w, u []float64) float64 {
 		s += w[i] * v * v
 	}
 	return s
-}
-
-func combine(code opcode, r, u, v []float64, p float64) {
-	u, v = u[:len(r)], v[:len(r)]
-	if code == opVecMul {
-		for i := range r {
-			r[i] = u[i] * v[i]
-		}
-		return
-	}
-	for i := range r {
-		r[i] = u[i] + p*v[i]
-	}
-}
-
-// finite tells whether all entries are. A sum that is finite says so, in less time.
-func finite(v []float64) bool {
-	var s, t float64
-	for i := 1; i < len(v); i += 2 {
-		s += v[i-1]
-		t += v[i]
-	}
-	if s += t; len(v)%2 == 1 {
-		s += v[len(v)-1]
-	}
-	return s-s == 0 || mat.NotFinite(v) < 0
 }

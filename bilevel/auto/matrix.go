@@ -15,7 +15,7 @@ type Mat struct {
 // many.
 func (u Vec) Mat(rows, cols int) Mat {
 	if rows < 0 || cols < 0 || rows*cols != len(u.v) {
-		u.t.fail(nameMat, "of %d × %d of %d entries", rows, cols, len(u.v))
+		u.t.fail("Mat", "of %d × %d of %d entries", rows, cols, len(u.v))
 	}
 	return Mat{u, matrix{rows, cols, cols}}
 }
@@ -25,40 +25,34 @@ func (u Vec) Mat(rows, cols int) Mat {
 func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
 
 // MulVec returns W·u, of length rows. It fails unless u is of length cols.
-func (w Mat) MulVec(u Vec) Vec { return w.times(nameMulVec, opMatVec, u, w.rows, w.cols) }
+func (w Mat) MulVec(u Vec) Vec { return w.times("MulVec", opMatVec, u, w.rows, w.cols) }
 
 // MulVecTrans returns Wᵀ·u, of length cols. It fails unless u is of length rows.
-func (w Mat) MulVecTrans(u Vec) Vec {
-	return w.times(nameMulVecTrans, opMatTrans, u, w.cols, w.rows)
-}
+func (w Mat) MulVecTrans(u Vec) Vec { return w.times("MulVecTrans", opMatTrans, u, w.cols, w.rows) }
 
-func (w Mat) times(name name, code opcode, u Vec, n, inner int) Vec {
-	t := shared(name, w.v.t, w.v.gen, u.t, u.gen)
-	sameLength(name, t, inner, len(u.v))
+func (w Mat) times(name string, code opcode, u Vec, n, inner int) Vec {
+	t := shared(name, w.v.handle, u.handle)
+	t.sameLength(name, inner, len(u.v))
 	if t == nil {
 		r := make([]float64, n)
 		w.matrix.product(code, r, w.v.v, u.v)
 		return Data(r)
 	}
-	a, b := t.operand(w.v.t, w.v.id, w.v.v), t.operand(u.t, u.id, u.v)
+	a, b := t.operand(w.v), t.operand(u)
 	var c class
-	cut := false
-	if t.mode.structure {
-		a, b, c, cut = t.matrixProduct(a, b, n)
+	if t.structured {
+		b, c = t.matrixFactor(a, b, n)
 	}
-	va, vb := &t.vecs[a], &t.vecs[b]
-	dep, f := va.dep|vb.dep, va.flags|vb.flags
-	if va.dep != 0 && vb.dep != 0 {
-		f = t.bent(f, dep)
-	} else {
-		f = t.straight(f, dep)
-	}
-	out := t.vector(n, dep, f, c)
+	o := t.emit(code, t.mem.zeros(n), a, b, c)
+	o.c = int32(len(t.matrices))
 	t.matrices = append(t.matrices, w.matrix)
-	r := t.emitVec(code, name, out, a, b, int32(len(t.matrices)-1), 0, 0)
-	if cut {
-		r.id = t.coreVec(out)
-		r.v = t.vecs[r.id].val
+	w.matrix.product(code, o.val, w.v.v, u.v)
+	if i := mat.NotFinite(o.val); i >= 0 {
+		t.badSum(name, o.val[i], w.v.v, u.v)
+	}
+	r := t.vec(o)
+	if c.kind == isSum { // its entries are sums: no vector is
+		r.id = t.core(r.id)
 	}
 	return r
 }

@@ -3,7 +3,6 @@ package auto_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -222,33 +221,6 @@ func TestOperations(t *testing.T) {
 				againstDifferences(t, lowerLoss(t, 4, 4, g), x, y, sample0)
 			})
 		}
-	}
-}
-
-func TestRandomPoints(t *testing.T) {
-	for name, f := range map[string]struct {
-		num    func(num) num
-		vec    func(vec) vec
-		lo, hi float64
-	}{
-		"Exp": {num.Exp, vec.Exp, -4, 3}, "Log": {num.Log, vec.Log, 0.1, 9}, "Sqrt": {num.Sqrt, vec.Sqrt, 0.1, 9},
-		"Inv": {num.Inv, vec.Inv, -5, -0.3}, "Square": {num.Square, vec.Square, -3, 3}, "Tanh": {num.Tanh, vec.Tanh, -4, 4},
-		"Sigmoid": {num.Sigmoid, vec.Sigmoid, -9, 9}, "Softplus": {num.Softplus, vec.Softplus, -9, 9},
-		"Sin": {num.Sin, vec.Sin, -9, 9}, "Cos": {num.Cos, vec.Cos, -9, 9},
-		"Pow2.7":  {func(a num) num { return a.Pow(2.7) }, func(u vec) vec { return u.Pow(2.7) }, 0.3, 2},
-		"Pow-1.5": {func(a num) num { return a.Pow(-1.5) }, func(u vec) vec { return u.Pow(-1.5) }, 0.3, 4},
-		"Pow-2":   {func(a num) num { return a.Pow(-2) }, func(u vec) vec { return u.Pow(-2) }, -4, -0.5},
-	} {
-		t.Run(name, func(t *testing.T) {
-			number := lowerLoss(t, 1, 2, func(x, y vec) num { return f.num(y.At(0)).Mul(x.At(0)).Add(f.num(y.At(1)).Square()) })
-			entries := lowerLoss(t, 2, 2, func(x, y vec) num { return f.vec(y).Square().Dot(x) })
-			rng := rand.New(rand.NewPCG(12, 12))
-			for range 10 {
-				at := func() float64 { return f.lo + (f.hi-f.lo)*rng.Float64() }
-				againstDifferences(t, number, []float64{at()}, []float64{at(), at()}, sample0)
-				againstDifferences(t, entries, []float64{at(), at()}, []float64{at(), at()}, sample0)
-			}
-		})
 	}
 }
 

@@ -38,7 +38,6 @@ type Problem struct {
 	losses Losses
 	f, g   loss
 	tape   tape
-	sum    terms
 }
 
 var (
@@ -90,198 +89,150 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	return p.value("ValueG", &p.g, x, y, p.losses.Lower, phi)
 }
 
-func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	p.sizes("GradF", x, y)
-	p.length("GradF", fx, p.losses.Dx)
-	p.length("GradF", fy, p.losses.Dy)
-	return p.gradient(&p.f, &gradXY, fx, fy, x, y, p.losses.Upper, xi)
-}
-
-func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("GradG", x, y)
-	p.length("GradG", gy, p.losses.Dy)
-	return p.gradient(&p.g, &gradY, nil, gy, x, y, p.losses.Lower, phi)
-}
-
-func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("GradXG", x, y)
-	p.length("GradXG", gx, p.losses.Dx)
-	return p.gradient(&p.g, &gradX, gx, nil, x, y, p.losses.Lower, phi)
-}
-
-func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	p.sizes("HessVecG", x, y)
-	p.length("HessVecG", dst, p.losses.Dy)
-	p.length("HessVecG", v, p.losses.Dy)
-	return p.product(dst, leafY, &hessVec, x, y, v, phi)
-}
-
-// CrossVecG writes g_xy·v, at the cost of HessVecG.
-func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	p.sizes("CrossVecG", x, y)
-	p.length("CrossVecG", dst, p.losses.Dx)
-	p.length("CrossVecG", v, p.losses.Dy)
-	return p.product(dst, leafX, &crossVec, x, y, v, phi)
-}
-
-func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("HessG", x, y)
-	if gyy.N != p.losses.Dy {
-		panic("auto: HessG: dimension mismatch")
-	}
-	gyy.Zero()
-	return p.matrix(gyy, nil, &hess, x, y, phi)
-}
-
-func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("CrossG", x, y)
-	if gxy.Rows != p.losses.Dx || gxy.Cols != p.losses.Dy {
-		panic("auto: CrossG: dimension mismatch")
-	}
-	gxy.Zero()
-	return p.matrix(nil, gxy, &cross, x, y, phi)
-}
-
-// matrix adds second derivatives to gyy or to gxy; the other is nil.
-func (p *Problem) matrix(gyy *mat.Sym, gxy *mat.Dense, m *mode, x, y []float64, batch []bilevel.Sample) error {
-	t := &p.tape
-	if err := p.terms(&p.g, p.losses.Lower, batch); err != nil {
-		return err
-	}
-	for k := range p.sum.n {
-		t.begin(x, y, m)
-		id, err := t.record(&p.g, p.sum.at(k), p.sum.mean)
-		if err != nil {
-			return t.explain(err, &p.g, p.sum.at(k), p.sum.mean)
-		}
-		t.addSecond(gyy, gxy, id, p.sum.weight)
-	}
-	return nil
-}
-
-func (p *Problem) value(name string, l *loss, x, y []float64, size uint64, batch []bilevel.Sample) (float64, error) {
-	p.sizes(name, x, y)
-	t, sum := &p.tape, 0.0
-	if err := p.terms(l, size, batch); err != nil {
+func (p *Problem) value(name string, l *loss, x, y []float64, size uint64, batch []bilevel.Sample) (sum float64, err error) {
+	err = p.each(name, l, values, x, y, size, batch, func(_ int32, w float64) { sum += w * p.tape.value })
+	if err != nil {
 		return 0, err
-	}
-	for k := range p.sum.n {
-		t.begin(x, y, &values)
-		id, err := t.record(l, p.sum.at(k), p.sum.mean)
-		if err != nil {
-			return 0, t.explain(err, l, p.sum.at(k), p.sum.mean)
-		}
-		sum += p.sum.weight * t.nodes[id].val
 	}
 	return sum, nil
 }
 
+func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
+	p.length("GradF", fx, p.losses.Dx)
+	p.length("GradF", fy, p.losses.Dy)
+	return p.gradient("GradF", &p.f, gradXY, fx, fy, x, y, p.losses.Upper, xi)
+}
+
+func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
+	p.length("GradG", gy, p.losses.Dy)
+	return p.gradient("GradG", &p.g, gradY, nil, gy, x, y, p.losses.Lower, phi)
+}
+
+func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	p.length("GradXG", gx, p.losses.Dx)
+	return p.gradient("GradXG", &p.g, gradX, gx, nil, x, y, p.losses.Lower, phi)
+}
+
 // gradient writes the gradient in x and in y, of which nil is left out.
-func (p *Problem) gradient(l *loss, m *mode, gx, gy, x, y []float64, size uint64, batch []bilevel.Sample) error {
-	clear(gx)
-	clear(gy)
+func (p *Problem) gradient(name string, l *loss, m *mode, gx, gy, x, y []float64, size uint64,
+	batch []bilevel.Sample) error {
 	t := &p.tape
-	if err := p.terms(l, size, batch); err != nil {
-		return err
-	}
-	for k := range p.sum.n {
-		t.begin(x, y, m)
-		t.vecs[leafX].adj, t.vecs[leafY].adj = gx, gy
-		id, err := t.record(l, p.sum.at(k), p.sum.mean)
-		if err != nil {
-			return t.explain(err, l, p.sum.at(k), p.sum.mean)
-		}
-		if id != 0 {
-			t.nodes[id].adj = p.sum.weight
+	err := p.each(name, l, m, x, y, size, batch, func(id int32, w float64) {
+		if t.start(t.leaves, id, w) {
 			t.reverse(id)
 		}
-	}
-	return nil
+	})
+	p.copyLeaves(&t.adj, gx, gy, err)
+	return err
 }
 
-// product writes the derivative, along v in y, of the gradient in one leaf.
-func (p *Problem) product(dst []float64, leaf int, m *mode, x, y, v []float64, batch []bilevel.Sample) error {
-	clear(dst)
+// copyLeaves copies what a side has of the leaves, 0 where err is not nil.
+func (p *Problem) copyLeaves(s *side, x, y []float64, err error) {
+	clear(x)
+	clear(y)
+	if err == nil {
+		copy(x, s.v[:p.losses.Dx])
+		copy(y, s.v[p.losses.Dx:])
+	}
+}
+
+func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	p.length("HessVecG", dst, p.losses.Dy)
+	return p.product("HessVecG", nil, dst, hessVec, x, y, v, phi)
+}
+
+// CrossVecG writes g_xy·v, at the cost of HessVecG.
+func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	p.length("CrossVecG", dst, p.losses.Dx)
+	return p.product("CrossVecG", dst, nil, crossVec, x, y, v, phi)
+}
+
+// product writes the derivative, along v in y, of the gradient in x or in y; the other is nil.
+func (p *Problem) product(name string, gx, gy []float64, m *mode, x, y, v []float64, batch []bilevel.Sample) error {
+	p.length(name, v, p.losses.Dy)
 	t := &p.tape
-	if err := p.terms(&p.g, p.losses.Lower, batch); err != nil {
-		return err
-	}
-	t.weight = p.sum.weight
-	for k := range p.sum.n {
-		t.begin(x, y, m)
-		t.vecs[leafY].tan, t.vecs[leaf].adjt = v, dst
-		id, err := t.record(&p.g, p.sum.at(k), p.sum.mean)
-		if err != nil {
-			return t.explain(err, &p.g, p.sum.at(k), p.sum.mean)
+	err := p.each(name, &p.g, m, x, y, p.losses.Lower, batch, func(id int32, w float64) {
+		if !t.start(t.leaves, id, w) {
+			return
 		}
-		if t.nodes[id].flags&live != 0 {
-			t.follow(id)
-		}
-	}
-	if !finite(dst) {
-		return p.firstNonFinite()
-	}
-	return nil
+		t.reverse(id)
+		copy(t.tan.v[p.losses.Dx:], v)
+		t.tangents()
+		t.adjt.fit(t.leaves, t.size)
+		t.second(id)
+	})
+	p.copyLeaves(&t.adjt, gx, gy, err)
+	return err
 }
 
-// firstNonFinite names the operation that made a product not finite, evaluating all; nil if none
-// did, as where v is not finite.
-func (p *Problem) firstNonFinite() error {
-	for k := range p.sum.n {
-		if err := p.tape.recordEager(&p.g, p.sum.at(k), p.sum.mean); err != nil {
-			return err
-		}
+func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
+	if gyy.N != p.losses.Dy {
+		panic("auto: HessG: dimension mismatch")
 	}
-	return nil
+	gyy.Zero()
+	return p.each("HessG", &p.g, hess, x, y, p.losses.Lower, phi, func(id int32, w float64) {
+		p.tape.addSecond(gyy, nil, id, w)
+	})
 }
 
-// terms are the samples, or the mean of a loss, that an oracle sums with weights.
-type terms struct {
-	n      int
-	mean   bool
-	batch  []bilevel.Sample // nil for all
-	weight float64
+func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
+	if gxy.Rows != p.losses.Dx || gxy.Cols != p.losses.Dy {
+		panic("auto: CrossG: dimension mismatch")
+	}
+	gxy.Zero()
+	return p.each("CrossG", &p.g, cross, x, y, p.losses.Lower, phi, func(id int32, w float64) {
+		p.tape.addSecond(nil, gxy, id, w)
+	})
 }
 
-func (t *terms) at(k int) bilevel.Sample {
-	if t.batch == nil {
-		return bilevel.Sample(k)
-	}
-	return t.batch[k]
-}
-
-// terms sets p.sum to the samples of a batch, or for the exact value to the loss's mean or all
-// terms of a finite sum; to nothing where it fails.
-func (p *Problem) terms(l *loss, size uint64, batch []bilevel.Sample) error {
-	if p.tape.running {
-		return errNested
-	}
-	sum := &p.sum
-	sum.n, sum.mean, sum.batch, sum.weight = len(batch), false, batch, 1
-	switch {
-	case len(batch) > 0:
-		for _, s := range batch {
-			if size > 0 && uint64(s) >= size {
-				sum.n = 0
-				return fmt.Errorf("auto: %s: sample %d, but there are %d", l.name, s, size)
-			}
-		}
-	case l.mean != nil:
-		sum.n, sum.mean, sum.batch = 1, true, nil
-	case size == 0:
-		return bilevel.ErrNoExact
-	default:
-		sum.n, sum.batch = int(size), nil
-	}
-	if sum.n > 1 {
-		sum.weight = 1 / float64(sum.n)
-	}
-	return nil
-}
-
-func (p *Problem) sizes(name string, x, y []float64) {
+// each records a loss at all samples of a batch, and calls use with the node of each value and its
+// weight in the mean; with derivatives to be had, not for a constant.
+func (p *Problem) each(name string, l *loss, m *mode, x, y []float64, size uint64, batch []bilevel.Sample,
+	use func(id int32, w float64)) error {
 	p.length(name, x, p.losses.Dx)
 	p.length(name, y, p.losses.Dy)
+	t := &p.tape
+	if t.running {
+		return errNested
+	}
+	n, mean, err := p.terms(l, size, batch)
+	if err != nil {
+		return err
+	}
+	t.aim(m, len(x), len(y))
+	for k := range n {
+		s := bilevel.Sample(k)
+		if len(batch) > 0 {
+			s = batch[k]
+		}
+		id, err := t.record(l, x, y, s, mean)
+		if err != nil {
+			return err
+		}
+		if id != 0 || m.order == 0 {
+			use(id, 1/float64(n))
+		}
+	}
+	return nil
+}
+
+// terms returns how many samples an oracle sums up: those of a batch, or for the exact value the
+// loss's mean alone or all terms of a finite sum.
+func (p *Problem) terms(l *loss, size uint64, batch []bilevel.Sample) (n int, mean bool, err error) {
+	for _, s := range batch {
+		if size > 0 && uint64(s) >= size {
+			return 0, false, fmt.Errorf("auto: %s: sample %d, but there are %d", l.name, s, size)
+		}
+	}
+	switch {
+	case len(batch) > 0:
+		return len(batch), false, nil
+	case l.mean != nil:
+		return 1, true, nil
+	case size == 0:
+		return 0, false, bilevel.ErrNoExact
+	}
+	return int(size), false, nil
 }
 
 func (p *Problem) length(name string, v []float64, n int) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -126,46 +127,6 @@ func TestModulus(t *testing.T) {
 		report, err := check.Problem(p, check.Options{})
 		require.NoError(t, err)
 		require.ErrorIs(t, report.Err(), want)
-	}
-}
-
-// g_x against differences: of g in x, and of itself in y against g_xy.
-func TestGradXG(t *testing.T) {
-	for name, e := range examples(t) {
-		t.Run(name, func(t *testing.T) {
-			dx, dy := e.p.Dims()
-			rng := rand.New(rand.NewPCG(2, 2))
-			x, y, gx := make([]float64, dx), make([]float64, dy), make([]float64, dx)
-			for i := range x {
-				x[i] = 0.1 + rng.Float64()
-			}
-			for i := range y {
-				y[i] = 0.3 * rng.NormFloat64()
-			}
-			batch := []bilevel.Sample{0, 2, 2, 1}
-			gxy := mat.NewDense(dx, dy)
-			require.NoError(t, e.p.CrossG(gxy, x, y, batch))
-			by := 1
-			if testing.Short() {
-				by = 3
-			}
-			for i := 0; i < dx; i += by {
-				gradX := func() float64 {
-					require.NoError(t, e.p.GradXG(gx, x, y, batch))
-					return gx[i]
-				}
-				want, tol := slope(&x[i], func() float64 {
-					v, err := e.p.ValueG(x, y, batch)
-					require.NoError(t, err)
-					return v
-				})
-				assert.InDelta(t, want, gradX(), tol)
-				for j := range dy {
-					d, tol := slope(&y[j], gradX)
-					assert.InDelta(t, gxy.At(i, j), d, tol)
-				}
-			}
-		})
 	}
 }
 
@@ -298,5 +259,33 @@ func TestNothingIsAllocated(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestClonesSideBySide(t *testing.T) {
+	const d = 9
+	data := rows(d, 1)
+	p := tuning(t, data)
+	x, y, v := make([]float64, d), make([]float64, d), make([]float64, d)
+	for i := range x {
+		x[i], y[i], v[i] = 0.5, float64(i)/d, 1
+	}
+	batch := []bilevel.Sample{5, 900, 31}
+	want := all(t, p, x, y, v, batch)
+	var got [4][]float64
+	var wg sync.WaitGroup
+	for k := range got {
+		clone := p.Clone()
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 20 {
+				got[k] = all(t, clone, x, y, v, batch)
+			}
+		}()
+	}
+	wg.Wait()
+	for _, g := range got {
+		assert.Equal(t, want, g)
 	}
 }

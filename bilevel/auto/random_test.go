@@ -1,7 +1,6 @@
 package auto_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -192,23 +191,22 @@ func columns(t testing.TB, p *auto.Problem, x, y []float64, phi []bilevel.Sample
 	return gxy, gyy
 }
 
-func TestRandomExpressions(t *testing.T) {
+// FuzzExpressions holds second derivatives by structure against products, for any expression, and
+// some derivatives against differences.
+func FuzzExpressions(f *testing.F) {
+	seeds := uint64(300)
 	if testing.Short() {
-		t.Skip("long")
+		seeds = 20
 	}
-	for _, d := range [][2]int{{1, 1}, {2, 3}, {4, 4}, {3, 12}, {7, 5}} {
-		dx, dy := d[0], d[1]
-		for _, steps := range []int{2, 5, 14} {
-			g := randomLoss(steps)
-			p, err := auto.New(auto.Losses{Dx: dx, Dy: dy, F: g, G: g})
-			require.NoError(t, err)
-			for seed := range bilevel.Sample(100) {
-				t.Run(fmt.Sprintf("%v/steps=%d/seed=%d", d, steps, seed), func(t *testing.T) {
-					one(t, p, seed, seed < 12)
-				})
-			}
-		}
+	for seed := range seeds {
+		f.Add(seed, uint8(seed), uint8(2*seed), uint8(seed))
 	}
+	f.Fuzz(func(t *testing.T, seed uint64, dx, dy, steps uint8) {
+		g := randomLoss(1 + int(steps)%24)
+		p, err := auto.New(auto.Losses{Dx: 1 + int(dx)%16, Dy: 1 + int(dy)%16, F: g, G: g})
+		require.NoError(t, err)
+		one(t, p, bilevel.Sample(seed), seed%8 == 0)
+	})
 }
 
 // one holds the oracles at a sample against each other, and against differences where wanted.

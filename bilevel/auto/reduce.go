@@ -4,130 +4,100 @@ import "stable/mat/kernel"
 
 // At returns entry i. It fails if there is none.
 func (u Vec) At(i int) Num {
-	t := u.t
 	if uint(i) >= uint(len(u.v)) {
-		t.fail(nameAt, "of entry %d of %d", i, len(u.v))
+		u.t.fail("At", "of entry %d of %d", i, len(u.v))
 	}
-	if t == nil {
+	if u.t == nil {
 		return Num{v: u.v[i]}
 	}
-	t.own(nameAt, u.gen)
-	v := &t.vecs[u.id]
-	o := t.emit(opAt, nameAt, u.id, int32(i), v.dep, t.straight(v.flags, v.dep))
-	if t.mode.structure {
-		o.class = v.class.moved(i)
+	u.own("At")
+	if v := u.v[i]; v-v != 0 {
+		u.t.badSum("At", v, u.v)
 	}
-	return t.num(o)
+	return u.t.num(u.t.slice(u.id, i, i+1))
 }
 
 // Sum returns Σ u_i.
 func (u Vec) Sum() Num {
-	t := u.t
-	if t == nil {
-		s := 0.0
-		for _, v := range u.v {
-			s += v
-		}
+	s := 0.0
+	for _, v := range u.v {
+		s += v
+	}
+	return u.reduced("Sum", opSum, s)
+}
+
+// reduced returns the sum s of u's entries.
+func (u Vec) reduced(name string, code opcode, s float64) Num {
+	if u.t == nil {
 		return Num{v: s}
 	}
-	t.own(nameSum, u.gen)
-	v := &t.vecs[u.id]
-	o := t.emit(opSum, nameSum, u.id, 0, v.dep, t.straight(v.flags, v.dep))
-	if t.mode.structure {
-		o.class = v.class.summed()
+	u.own(name)
+	if s-s != 0 {
+		u.t.badSum(name, s, u.v)
 	}
-	return t.num(o)
+	return u.t.reduced(code, u.id, 0, s)
 }
 
 // Dot returns Σ u_i·v_i.
-func (u Vec) Dot(v Vec) Num {
-	t := shared(nameDot, u.t, u.gen, v.t, v.gen)
-	sameLength(nameDot, t, len(u.v), len(v.v))
-	if t == nil {
-		return Num{v: kernel.Dot(u.v, v.v)}
-	}
-	a, b := t.operand(u.t, u.id, u.v), t.operand(v.t, v.id, v.v)
-	return t.num(t.reduced(opDot, nameDot, a, b))
-}
+func (u Vec) Dot(v Vec) Num { return u.paired("Dot", opDot, u, v) }
 
-func (t *tape) reduced(code opcode, name name, a, b int32) *node {
-	var c class
-	if t.mode.structure {
-		a, b, c = t.paired(a, b)
+// SquaredNorm returns Σ u_i².
+func (u Vec) SquaredNorm() Num { return u.paired("SquaredNorm", opDot, u, u) }
+
+// WeightedSquares returns Σ w_i·u_i².
+func (u Vec) WeightedSquares(w Vec) Num { return u.paired("WeightedSquares", opWeight, w, u) }
+
+// paired returns a sum over the entries of a and b, of which u is one.
+func (u Vec) paired(name string, code opcode, a, b Vec) Num {
+	other := a
+	if code == opDot {
+		other = b
 	}
-	m, n := &t.vecs[a], &t.vecs[b]
-	dep, f := m.dep|n.dep, m.flags|n.flags
-	if m.dep != 0 && n.dep != 0 || code == opWeight && n.dep != 0 {
-		f = t.bent(f, dep)
+	t := sharedVecs(name, u, other)
+	s := 0.0
+	if code == opDot {
+		s = kernel.Dot(a.v, b.v)
 	} else {
-		f = t.straight(f, dep)
+		s = weighted(a.v, b.v)
 	}
-	o := t.emit(code, name, a, b, dep, f)
-	if t.mode.structure {
-		o.class = c.summed()
+	if t == nil {
+		return Num{v: s}
 	}
-	return o
+	if s-s != 0 {
+		t.badSum(name, s, u.v, other.v)
+	}
+	return t.reduced(code, t.operand(a), t.operand(b), s)
 }
 
 // DotSparse returns Σ val_k·u_i with i = col_k, columns ascending. Both slices must stay until the
 // loss is called again. It fails if they differ in length, or do not ascend within u.
 func (u Vec) DotSparse(col []int32, val []float64) Num {
-	t := u.t
-	sameLength(nameDotSparse, t, len(col), len(val))
-	last := int32(-1)
-	for _, c := range col {
+	u.t.sameLength("DotSparse", len(col), len(val))
+	last, s := int32(-1), 0.0
+	for k, c := range col {
 		if c <= last || int(c) >= len(u.v) {
-			t.fail(nameDotSparse, "has column %d behind %d, for %d entries", c, last, len(u.v))
+			u.t.fail("DotSparse", "has column %d behind %d, for %d entries", c, last, len(u.v))
 		}
+		s += val[k] * u.v[c]
 		last = c
 	}
-	if t == nil {
-		s := 0.0
-		for k, c := range col {
-			s += val[k] * u.v[c]
-		}
+	if u.t == nil {
 		return Num{v: s}
 	}
-	t.own(nameDotSparse, u.gen)
-	v := &t.vecs[u.id]
-	t.sparses = append(t.sparses, sparse{col, val})
-	o := t.emit(opSparse, nameDotSparse, u.id, int32(len(t.sparses)-1), v.dep, t.straight(v.flags, v.dep))
-	if t.mode.structure {
-		o.class = v.class.summed()
+	u.own("DotSparse")
+	if s-s != 0 {
+		u.t.badSum("DotSparse", s, u.v, val)
 	}
-	return t.num(o)
-}
-
-// SquaredNorm returns Σ u_i².
-func (u Vec) SquaredNorm() Num {
-	t := u.t
-	if t == nil {
-		return Num{v: kernel.Dot(u.v, u.v)}
-	}
-	t.own(nameSquaredNorm, u.gen)
-	v := &t.vecs[u.id]
-	o := t.emit(opSquare, nameSquaredNorm, u.id, 0, v.dep, t.bent(v.flags, v.dep))
-	if t.mode.structure {
-		o.class = v.class.summed()
-	}
-	return t.num(o)
-}
-
-// WeightedSquares returns Σ w_i·u_i².
-func (u Vec) WeightedSquares(w Vec) Num {
-	t := shared(nameWeightedSquares, u.t, u.gen, w.t, w.gen)
-	sameLength(nameWeightedSquares, t, len(u.v), len(w.v))
-	if t == nil {
-		return Num{v: weighted(w.v, u.v)}
-	}
-	a, b := t.operand(w.t, w.id, w.v), t.operand(u.t, u.id, u.v)
-	return t.num(t.reduced(opWeight, nameWeightedSquares, a, b))
+	n := u.t.reduced(opSparse, u.id, 0, s)
+	u.t.nodes[n.id].c = int32(len(u.t.sparses))
+	u.t.sparses = append(u.t.sparses, sparse{col, val})
+	return n
 }
 
 // LogSumExp returns log Σ exp(u_i), for any u without overflow. It fails for an empty vector.
 func (u Vec) LogSumExp() Num {
 	if len(u.v) == 0 {
-		u.t.fail(nameLogSumExp, "of an empty vector")
+		u.t.fail("LogSumExp", "of an empty vector")
 	}
 	val := u.Value()
 	top := val[0]

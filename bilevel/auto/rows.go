@@ -2,8 +2,8 @@ package auto
 
 import "stable/mat/kernel"
 
-// row is the gradient of a cut variable in one leaf: coef·val from entry off on, or at columns col;
-// val nil is 0.
+// row is the gradient of a cut variable in one leaf: coef·val from entry off on, or off columns
+// col; val nil is 0.
 type row struct {
 	off  int
 	col  []int32
@@ -15,17 +15,18 @@ func (r *row) addTo(dst []float64, s float64) {
 	switch {
 	case r.val == nil:
 	case r.col != nil:
-		axpySparse(dst, s*r.coef, sparse{r.col, r.val})
+		axpySparse(dst[r.off:], s*r.coef, sparse{r.col, r.val})
 	default:
 		kernel.Axpy(dst[r.off:][:len(r.val)], s*r.coef, r.val)
 	}
 }
 
 func (r *row) entry(k int) (i int, v float64) {
+	v = r.coef * r.val[k]
 	if r.col != nil {
-		return int(r.col[k]), r.coef * r.val[k]
+		k = int(r.col[k])
 	}
-	return r.off + k, r.coef * r.val[k]
+	return r.off + k, v
 }
 
 var one = []float64{1}
@@ -38,105 +39,60 @@ func (t *tape) rows() {
 		for k := range c.n {
 			rx, ry := &p.x[c.first+k], &p.y[c.first+k]
 			*rx, *ry = row{}, row{}
-			ok := false
-			if c.vector {
-				ok = t.vectorRow(rx, ry, c.in, k)
-			} else {
-				ok = t.numberRow(rx, ry, c.in)
+			if r, ok := t.leafRow(c.in, k); ok {
+				if dx := len(t.nodes[leafX].val); r.off < dx {
+					*rx = r
+				} else {
+					r.off -= dx
+					*ry = r
+				}
+				continue
 			}
-			if !ok {
-				t.reverseRow(rx, ry, c, k)
-			}
+			t.adj.fit(0, t.size)
+			t.part(&t.adj, c.in)[k] = 1
+			t.reverse(c.in)
+			x, y := t.leafParts(&t.adj)
+			*rx, *ry = row{val: t.kept(x), coef: 1}, row{val: t.kept(y), coef: 1}
 		}
 	}
 	t.cutting = false
 }
 
-// leafRow is the row of the leaf that u is a part of; at is the entry of u where the row begins.
-func (t *tape) leafRow(rx, ry *row, u *vec, at int, val []float64, coef float64) {
-	if u.dep == onX {
-		*rx = row{off: int(u.x) + at, val: val, coef: coef}
-	} else {
-		*ry = row{off: int(u.y) + at, val: val, coef: coef}
+// leafRow finds the row of entry k of value id, from the first entry of x on, where that costs
+// nothing: for entries of leaves, their products with what is constant here, and multiples.
+func (t *tape) leafRow(id int32, k int) (row, bool) {
+	coef, o := 1.0, &t.nodes[id]
+	for ; o.code == opLinear; o = &t.nodes[o.a] {
+		coef *= o.p
 	}
-}
-
-func (t *tape) movingLeaf(u *vec) bool { return u.leaf && u.dep&t.seed != 0 }
-
-// numberRow finds the row of a number where that costs nothing: entries of leaves, their products
-// with constant vectors, and multiples.
-func (t *tape) numberRow(rx, ry *row, id int32) bool {
-	coef := 1.0
-	for {
-		o := &t.nodes[id]
-		switch o.code {
-		case opLinear:
-			coef *= o.p
-			id = o.a
-			continue
-		case opAt:
-			u := &t.vecs[o.a]
-			if !t.movingLeaf(u) {
-				return false
-			}
-			t.leafRow(rx, ry, u, int(o.b), one, coef)
-			return true
-		case opDot:
-			u, v := &t.vecs[o.a], &t.vecs[o.b]
-			if !t.movingLeaf(u) {
-				u, v = v, u
-			}
-			if !t.movingLeaf(u) || v.kind != isCore {
-				return false
-			}
-			t.leafRow(rx, ry, u, 0, v.val, coef)
-			return true
-		case opSparse:
-			u := &t.vecs[o.a]
-			if !t.movingLeaf(u) || u.x > 0 || u.y > 0 {
-				return false // columns count from the start of a slice
-			}
-			t.leafRow(rx, ry, u, 0, t.sparses[o.b].val, coef)
-			rx.col, ry.col = t.sparses[o.b].col, t.sparses[o.b].col
-			return true
+	if t.moves(o) {
+		return row{off: int(o.at) + k, val: one, coef: coef}, true
+	}
+	u, v := &t.nodes[o.a], &t.nodes[o.b]
+	switch o.code {
+	case opDot:
+		if !t.moves(u) {
+			u, v = v, u
 		}
-		return false
+		return row{off: int(u.at), val: v.val, coef: coef}, t.moves(u) && v.kind == isCore
+	case opSparse:
+		s := t.sparses[o.c]
+		return row{off: int(u.at), col: s.col, val: s.val, coef: coef}, t.moves(u)
+	case opMatVec:
+		m := t.matrices[o.c]
+		if t.moves(v) {
+			return row{off: int(v.at), val: u.val[k*m.stride:][:m.cols], coef: coef}, u.kind == isCore
+		}
+		return row{off: int(u.at) + k*m.stride, val: v.val, coef: coef}, t.moves(u) && v.kind == isCore
 	}
+	return row{}, false
 }
 
-func (t *tape) vectorRow(rx, ry *row, id int32, k int) bool {
-	w := &t.vecs[id]
-	if t.movingLeaf(w) {
-		t.leafRow(rx, ry, w, k, one, 1)
-		return true
-	}
-	o := &t.nodes[w.by]
-	if w.by == 0 || o.code != opMatVec {
-		return false
-	}
-	m := t.matrices[o.c]
-	a, u := &t.vecs[o.a], &t.vecs[o.b]
-	switch {
-	case t.movingLeaf(u) && a.kind == isCore:
-		t.leafRow(rx, ry, u, 0, a.val[k*m.stride:][:m.cols], 1)
-	case t.movingLeaf(a) && u.kind == isCore:
-		t.leafRow(rx, ry, a, k*m.stride, u.val, 1)
-	default:
-		return false
-	}
-	return true
-}
+// moves tells whether o is a leaf, or a part of one, that sweeps move.
+func (t *tape) moves(o *node) bool { return o.leaf && o.dep&t.seed != 0 }
 
-// reverseRow finds the row of variable k of a cut by a sweep back from its operand.
-func (t *tape) reverseRow(rx, ry *row, c cut, k int) {
-	t.clearAdjoints()
-	if c.vector {
-		t.vecs[c.in].adj[k] = 1
-		t.reverse(t.vecs[c.in].by)
-	} else {
-		t.nodes[c.in].adj = 1
-		t.reverse(c.in)
-	}
-	*rx = row{val: t.kept(t.vecs[leafX].adj), coef: 1}
-	*ry = row{val: t.kept(t.vecs[leafY].adj), coef: 1}
+// leafParts returns what a side has of x and of y.
+func (t *tape) leafParts(s *side) (x, y []float64) {
+	dx := len(t.nodes[leafX].val)
+	return s.v[:dx], s.v[dx:t.leaves]
 }

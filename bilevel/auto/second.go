@@ -42,18 +42,17 @@ func (p *plan) chain(l, k int, v float64) {
 
 // addSecond adds w times the second derivatives of number id to gyy or to gxy; the other is nil.
 func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
-	if id == 0 || w == 0 {
-		return
-	}
-	structured := 2*t.variables < len(t.vecs[leafY].val)+2
+	structured := 2*t.variables < len(t.nodes[leafY].val)+2
 	variables := gyy != nil || t.crosses()
 	if structured && variables {
 		t.plan.begin(t)
 		t.rows()
-		t.clearAdjoints()
 	}
-	t.nodes[id].adj = w
+	if !t.start(0, id, w) {
+		return
+	}
 	t.reverse(id)
+	t.tan.fit(0, t.size)
 	if !structured {
 		t.byColumns(gyy, gxy)
 		return
@@ -75,44 +74,30 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 	}
 }
 
-// sweep computes derivatives of adjoints in the direction of variable k, or, for −1, of ly.tan.
-func (t *tape) sweep(k int) {
+// sweep computes derivatives of adjoints in the direction of variable k, or, for −1, of the leaves'
+// tangents; it returns those of the leaves.
+func (t *tape) sweep(k int) (x, y []float64) {
 	t.direction = k
 	t.tangents()
-	for i := range t.nodes {
-		t.nodes[i].adjt = 0
-	}
-	for i := range t.vecs {
-		clear(t.vecs[i].adjt)
-	}
+	t.adjt.fit(0, t.size)
 	t.second(int32(len(t.nodes) - 1))
-}
-
-func (t *tape) clearAdjoints() {
-	for i := range t.nodes {
-		t.nodes[i].adj = 0
-	}
-	for i := range t.vecs {
-		clear(t.vecs[i].adj)
-	}
+	return t.leafParts(&t.adjt)
 }
 
 func (t *tape) byColumns(gyy *mat.Sym, gxy *mat.Dense) {
-	lx, ly := &t.vecs[leafX], &t.vecs[leafY]
-	ly.tan = ly.buf
-	clear(ly.tan)
-	for j := range ly.tan {
-		ly.tan[j] = 1
-		t.sweep(-1)
-		ly.tan[j] = 0
+	_, ly := t.leafParts(&t.tan)
+	for j := range ly {
+		ly[j] = 1
+		x, y := t.sweep(-1)
+		ly[j] = 0
 		if gyy != nil {
 			row := gyy.Row(j)
 			for i := range row {
-				row[i] += ly.adjt[i]
+				row[i] += y[i]
 			}
 			continue
 		}
-		for i, v := range lx.adjt {
+		for i, v := range x {
 			gxy.Data[i*gxy.Stride+j] += v
 		}
 	}
@@ -120,24 +105,20 @@ func (t *tape) byColumns(gyy *mat.Sym, gxy *mat.Dense) {
 
 // diagonal makes the sweep along all entries of y at once, and adds D.
 func (t *tape) diagonal(gyy *mat.Sym, gxy *mat.Dense) {
-	lx, ly := &t.vecs[leafX], &t.vecs[leafY]
-	ly.tan = ly.buf
-	for i := range ly.tan {
-		ly.tan[i] = 1
+	_, ly := t.leafParts(&t.tan)
+	for i := range ly {
+		ly[i] = 1
 	}
-	t.sweep(-1)
-	ly.tan = nil
+	x, y := t.sweep(-1)
+	clear(ly)
 	if gyy != nil {
-		for i, v := range ly.adjt {
+		for i, v := range y {
 			gyy.Data[i*gyy.Stride+i] += v
 		}
 		return
 	}
-	if !t.pairs {
-		return
-	}
-	for i, v := range lx.adjt {
-		if j := i + int(t.shift); j >= 0 && j < len(ly.val) {
+	for i, v := range x {
+		if j := i + int(t.shift); t.pairs && j >= 0 && j < len(y) {
 			gxy.Data[i*gxy.Stride+j] += v
 		}
 	}
@@ -145,18 +126,14 @@ func (t *tape) diagonal(gyy *mat.Sym, gxy *mat.Dense) {
 
 // variable makes the sweep along cut variable k, and notes column k of H, and B_k.
 func (t *tape) variable(k int) {
-	t.sweep(k)
+	x, y := t.sweep(k)
 	p := &t.plan
 	for _, c := range t.cuts {
-		if !c.vector {
-			p.h[c.first*p.m+k] = t.nodes[c.out].adjt
-			continue
-		}
-		for i, v := range t.vecs[c.out].adjt {
+		for i, v := range t.part(&t.adjt, c.out) {
 			p.h[(c.first+i)*p.m+k] = v
 		}
 	}
-	p.bx[k], p.by[k] = t.kept(t.vecs[leafX].adjt), t.kept(t.vecs[leafY].adjt)
+	p.bx[k], p.by[k] = t.kept(x), t.kept(y)
 }
 
 // kept returns a copy of b, nil if it is zero.
@@ -179,8 +156,8 @@ func (t *tape) chainRows() {
 	}
 	for k := range p.m {
 		chain := p.chains[k*p.m:][:k]
-		p.x[k] = t.chained(p.x, k, chain, len(t.vecs[leafX].val))
-		p.y[k] = t.chained(p.y, k, chain, len(t.vecs[leafY].val))
+		p.x[k] = t.chained(p.x, k, chain, len(t.nodes[leafX].val))
+		p.y[k] = t.chained(p.y, k, chain, len(t.nodes[leafY].val))
 	}
 }
 
@@ -252,7 +229,7 @@ func addSquare(gyy *mat.Sym, h float64, r *row) {
 		return
 	}
 	for k, c := range r.col {
-		axpySparse(gyy.Row(int(c)), s*r.val[k], sparse{r.col[:k+1], r.val[:k+1]})
+		axpySparse(gyy.Row(r.off + int(c))[r.off:], s*r.val[k], sparse{r.col[:k+1], r.val[:k+1]})
 	}
 }
 
@@ -265,16 +242,18 @@ func addPair(gyy *mat.Sym, r *row, z []float64) {
 	if r.col != nil {
 		end := 0 // columns up to i
 		for i, s := range z {
-			for end < len(r.col) && int(r.col[end]) <= i {
+			for end < len(r.col) && r.off+int(r.col[end]) <= i {
 				end++
 			}
-			axpySparse(gyy.Row(i), s*r.coef, sparse{r.col[:end], r.val[:end]})
+			if end > 0 {
+				axpySparse(gyy.Row(i)[r.off:], s*r.coef, sparse{r.col[:end], r.val[:end]})
+			}
 		}
 		return
 	}
 	for i := r.off; i < len(z); i++ {
 		n := min(len(r.val), i+1-r.off)
-		axpy(gyy.Row(i)[r.off:][:n], z[i]*r.coef, r.val[:n])
+		kernel.Axpy(gyy.Row(i)[r.off:][:n], z[i]*r.coef, r.val[:n])
 	}
 }
 
@@ -286,7 +265,7 @@ func (p *plan) addCross(t *tape, gxy *mat.Dense) {
 			p.mixed(z, k, p.h[k*p.m:][:p.m], 1)
 			for e := range rx.val {
 				i, v := rx.entry(e)
-				axpy(gxy.Row(i), v, z)
+				kernel.Axpy(gxy.Row(i), v, z)
 			}
 		}
 		for i, v := range p.bx[k] {

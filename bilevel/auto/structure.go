@@ -7,7 +7,7 @@ package auto
 //	core      on cut values only, not on an entry
 //	entry     on entries x_i and y_j of one pair (i, j), and on cut values: a number, or every entry
 //	          of a vector, whose entry k has the pair (i + k, j + k)
-//	sum       a sum of such terms
+//	sum       a sum of such terms, a number
 //
 // An operation that would leave these kinds, as a function curved in a sum, or a product of
 // different entries, takes a cut copy of its operand: a new variable, which is core. So the loss
@@ -44,14 +44,13 @@ func (c class) summed() class {
 	return c
 }
 
-// cut is one cut: of a number, or of a vector, with n variables from variable first on.
+// cut is a cut of a value into n variables, from variable first on.
 type cut struct {
-	vector   bool
 	in, out  int32
 	first, n int
 }
 
-// structure is what the tape knows of a record that was made with mode.structure.
+// structure is what the tape knows of a structured record.
 type structure struct {
 	cuts      []cut
 	variables int
@@ -65,57 +64,59 @@ type structure struct {
 
 func (s *structure) begin(t *tape) {
 	s.cuts, s.variables, s.pairs, s.cutting = s.cuts[:0], 0, false, false
-	for leaf, c := range []class{{isEntry, 0, -1}, {isEntry, -1, 0}} {
-		if u := &t.vecs[leaf]; t.seed&u.dep != 0 {
-			u.class = c
-			u.adj, u.adjt, u.buf = t.mem.zeros(len(u.val)), t.mem.zeros(len(u.val)), t.mem.take(len(u.val))
-		}
+	if t.structured && t.seed&onX != 0 {
+		t.nodes[leafX].class = class{isEntry, 0, -1}
+	}
+	if t.structured {
+		t.nodes[leafY].class = class{isEntry, -1, 0}
 	}
 }
 
-// merge returns the class of a function of two entries; ok is false if their pairs do not agree.
-func (t *tape) merge(a, b class) (c class, ok bool) {
-	c = a
-	if a.x < 0 {
-		c.x = b.x
-	}
-	if a.y < 0 {
-		c.y = b.y
-	}
-	if b.x >= 0 && b.x != c.x || b.y >= 0 && b.y != c.y {
+// merge returns the class of a function of the entries of a and of b, n of each; ok is false if
+// their pairs do not agree. Only numbers of equal indices make a first pair, where vectors may be at
+// any distance.
+func (t *tape) merge(a, b class, n int) (c class, ok bool) {
+	x, y := max(a.x, b.x), max(a.y, b.y)
+	if a.kind != isEntry || b.kind != isEntry || min(a.x, b.x) >= 0 && a.x != b.x || min(a.y, b.y) >= 0 && a.y != b.y {
 		return class{}, false
 	}
-	if c.x >= 0 && c.y >= 0 {
-		if t.pairs && c.y-c.x != t.shift {
+	if x >= 0 && y >= 0 {
+		if t.pairs && y-x != t.shift || !t.pairs && n == 1 && x != y {
 			return class{}, false
 		}
-		t.pairs, t.shift = true, c.y-c.x
+		t.pairs, t.shift = true, y-x
 	}
-	return c, true
+	return class{isEntry, x, y}, true
 }
 
-// mergeNumbers is merge for numbers: only those of equal indices are a pair, where vectors may be
-// at any distance.
-func (t *tape) mergeNumbers(a, b class) (c class, ok bool) {
-	if x, y := max(a.x, b.x), max(a.y, b.y); !t.pairs && x >= 0 && y >= 0 && x != y {
-		return class{}, false
+// factors makes operands of a product, entry by entry, and its class.
+func (t *tape) factors(a, b int32) (int32, int32, class) {
+	ca, cb := t.nodes[a].class, t.nodes[b].class
+	switch {
+	case ca.kind == isCore:
+		return a, b, cb
+	case cb.kind == isCore:
+		return a, b, ca
 	}
-	return t.merge(a, b)
+	if c, ok := t.merge(ca, cb, len(t.nodes[a].val)); ok {
+		return a, b, c
+	}
+	if ca.kind == isSum && cb.kind == isEntry {
+		return a, t.core(b), ca
+	}
+	return t.core(a), b, cb
 }
 
-func (t *tape) sum(a, b class) class {
-	if a.kind == isCore {
-		return b
+// summands is factors for a sum: one of numbers may be a sum of entries.
+func (t *tape) summands(a, b int32) (int32, int32, class) {
+	ca, cb := t.nodes[a].class, t.nodes[b].class
+	if len(t.nodes[a].val) != 1 || ca.kind == isCore || cb.kind == isCore {
+		return t.factors(a, b)
 	}
-	if b.kind == isCore {
-		return a
+	if c, ok := t.merge(ca, cb, 1); ok {
+		return a, b, c
 	}
-	if a.kind == isEntry && b.kind == isEntry {
-		if c, ok := t.mergeNumbers(a, b); ok {
-			return c
-		}
-	}
-	return class{kind: isSum}
+	return a, b, class{kind: isSum}
 }
 
 // curved is a, or its cut copy, as the operand of a function with a second derivative.
@@ -126,133 +127,58 @@ func (t *tape) curved(a int32) int32 {
 	return a
 }
 
-// product makes operands of a product of two numbers, and its class.
-func (t *tape) product(a, b int32) (int32, int32, class) {
-	ca, cb := t.nodes[a].class, t.nodes[b].class
-	switch {
-	case ca.kind == isCore:
-		return a, b, cb
-	case cb.kind == isCore:
-		return a, b, ca
-	case ca.kind == isEntry && cb.kind == isEntry:
-		if c, ok := t.mergeNumbers(ca, cb); ok {
-			return a, b, c
-		}
+// matrixFactor makes the operand u of W·u, and the class of the result, of length n.
+func (t *tape) matrixFactor(w, u int32, n int) (int32, class) {
+	cw, cu := t.nodes[w].kind, t.nodes[u].kind
+	if cu != isCore && (cw != isCore || len(t.nodes[u].val) < n) {
+		u, cu = t.core(u), isCore
 	}
-	if ca.kind == isSum && cb.kind == isEntry {
-		return a, t.core(b), ca
+	if cw == isCore && cu == isCore {
+		return u, class{}
 	}
-	return t.core(a), b, cb
+	return u, class{kind: isSum}
 }
 
-// paired makes operands of an entrywise operation on two vectors, and its class.
-func (t *tape) paired(a, b int32) (int32, int32, class) {
-	ca, cb := t.vecs[a].class, t.vecs[b].class
-	switch {
-	case ca.kind == isCore:
-		return a, b, cb
-	case cb.kind == isCore:
-		return a, b, ca
-	}
-	if c, ok := t.merge(ca, cb); ok {
-		return a, b, c
-	}
-	return t.coreVec(a), b, cb
-}
-
-// matrixProduct makes operands of W·u, and the class of the result, of length n; cut: its entries,
-// sums, are to be cut.
-func (t *tape) matrixProduct(w, u int32, n int) (int32, int32, class, bool) {
-	cw, cu := t.vecs[w].class, t.vecs[u].class
-	if cu.kind == isEntry && (cw.kind == isEntry || len(t.vecs[u].val) < n) {
-		u = t.coreVec(u)
-		cu = class{}
-	}
-	if cw.kind == isCore && cu.kind == isCore {
-		return w, u, class{}, false
-	}
-	return w, u, class{kind: isSum}, true
-}
-
+// core is a, or its cut copy.
 func (t *tape) core(a int32) int32 {
-	n := t.nodes[a]
-	if n.kind == isCore {
-		return a
-	}
-	if n.cut != 0 {
-		return n.cut
-	}
-	o := t.emit(opCut, nameCut, a, int32(t.variables), n.dep|onCut, t.straight(n.flags, n.dep|onCut))
-	o.class = class{}
-	out := t.num(o).id
-	t.nodes[a].cut = out
-	t.addCut(cut{in: a, out: out, n: 1})
-	return out
-}
-
-// coreVec is core for vectors.
-func (t *tape) coreVec(a int32) int32 {
-	u := t.vecs[a]
+	u := t.nodes[a]
 	if u.kind == isCore {
 		return a
 	}
 	if u.cut != 0 {
 		return u.cut
 	}
-	dep := u.dep | onCut
-	out := t.vector(len(u.val), dep, t.straight(u.flags, dep), class{})
-	t.emitVec(opVecCut, nameCut, out, a, int32(t.variables), 0, 0, 0)
-	t.vecs[a].cut = out
-	t.addCut(cut{vector: true, in: a, out: out, n: len(u.val)})
+	o := t.emit(opCut, u.val, a, 0, class{})
+	o.dep |= onCut
+	o.c = int32(t.variables)
+	out := t.last().id
+	t.nodes[a].cut = out
+	t.cuts = append(t.cuts, cut{a, out, t.variables, len(u.val)})
+	t.variables += len(u.val)
 	return out
-}
-
-func (t *tape) addCut(c cut) {
-	c.first = t.variables
-	t.variables += c.n
-	t.cuts = append(t.cuts, c)
 }
 
 // crosses tells whether cut variables have a part in g_xy: one depends on x, or an operation that
 // is not linear joins x with a cut.
 func (t *tape) crosses() bool {
-	for i := range t.nodes[1:] {
-		o := &t.nodes[1+i]
-		switch o.code {
-		case opConst, opLinear, opAdd, opAt, opSum, opSparse, opSlice, opVecAdd, opVecScale, opStack:
-			continue
-		case opUnary:
-			if o.q == 0 {
-				continue
+	for i := range t.nodes {
+		switch o := &t.nodes[i]; o.code {
+		case opCut, opMap, opMul, opScaleBy, opMatVec, opMatTrans, opDot, opWeight:
+			if o.dep&onX != 0 && o.dep&onCut != 0 {
+				return true
 			}
-		}
-		dep := o.dep
-		if dep&onX != 0 && dep&onCut != 0 {
-			return true
 		}
 	}
 	return false
 }
 
-// cutTangent is the tangent of cut variable k in the direction of the sweep; its operand's,
-// ∂c_k/∂c_direction, is noted.
-func (t *tape) cutTangent(k int, operand float64) float64 {
-	t.plan.chain(t.direction, k, operand)
-	if k == t.direction {
-		return 1
-	}
-	return 0
-}
-
-// cutVecTangent is cutTangent for the variables of a vector, from first on.
-func (t *tape) cutVecTangent(first int, out, u *vec) {
-	for k, v := range u.tan {
+// cutTangent writes the tangent of the cut variables from first on in the direction of the sweep;
+// that of their operands, ∂c_k/∂c_direction, is noted.
+func (t *tape) cutTangent(first int, tan, operand []float64) {
+	for k, v := range operand {
 		t.plan.chain(t.direction, first+k, v)
 	}
-	out.tan = nil
-	if k := t.direction - first; k >= 0 && k < len(out.buf) {
-		out.tan = out.buf
-		clear(out.tan)
-		out.tan[k] = 1
+	if k := t.direction - first; k >= 0 && k < len(tan) {
+		tan[k] = 1
 	}
 }

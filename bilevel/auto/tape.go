@@ -13,78 +13,40 @@ const (
 	onCut
 )
 
-// opcode is what an operation is to the sweeps: every function of one number is opUnary.
+// opcode is what an operation is to the sweeps. A number is a vector of length 1.
 type opcode uint8
 
 const (
-	opConst    opcode = iota // number
-	opLinear                 // number = p·number + q; for Div, number/q, with p = 1/q
-	opUnary                  // number = φ(number), with p = φ′ and q = φ″ once it is evaluated
-	opAdd                    // number = number + p·number
-	opMul                    // number = number · number
-	opQuotient               // number = number · number, with number a/c for value
-	opCut                    // number = number, where structure is cut; see structure.go
-
-	opAt     // number = entry b of a vector
-	opSum    // number = Σ u_i
-	opDot    // number = Σ u_i v_i
-	opSparse // number = Σ val_k u_col(k)
-	opSquare // number = Σ u_i²
-	opWeight // number = Σ w_i u_i²
-
-	opSlice    // vector = u[b:b+n]
-	opMap      // vector = φ(u), entry by entry
-	opVecAdd   // vector = u + p·v
-	opVecMul   // vector = u ∘ v
-	opVecScale // vector = p·u + q
-	opNumScale // vector = number · u
-	opStack    // vector = (numbers)
-	opMatVec   // vector = W·u
-	opMatTrans // vector = Wᵀ·u
-	opVecCut   // vector = u, where structure is cut
+	opLeaf     opcode = iota // x, y or a constant
+	opSlice                  // u[b:b+n], in u's memory: the sweeps have nothing to do
+	opLinear                 // p·u + q
+	opMap                    // φ(u), entry by entry
+	opAdd                    // u + p·v
+	opMul                    // u ∘ v
+	opCut                    // u, where structure is cut
+	opScaleBy                // u·v for a number u
+	opStack                  // (numbers)
+	opMatVec                 // W·v for W = u
+	opMatTrans               // Wᵀ·v
+	opSum                    // Σ u_i
+	opDot                    // Σ u_i v_i
+	opSparse                 // Σ val_k u_col(k)
+	opWeight                 // Σ u_i v_i²
 )
 
-// flags say what sweeps do with a value; see demand.go.
-type flags uint8
-
-const (
-	valued  flags = 1 << iota // its value is read
-	moving                    // its tangent is read
-	turning                   // its adjt may be other than zero, and is wanted
-	live                      // its adjoint is wanted
-	carries                   // that of an operand is wanted; live, one bit on
-	bends                     // its own second derivative is wanted
-	linear                    // its derivative does not depend on operands
-)
-
-// node is one operation of the record. One whose result is a number is that number.
+// node is one operation of the record.
 type node struct {
-	code         opcode
-	name         name
-	flags        flags
-	dep          uint8 // the leaves that it depends on
-	a, b, c, out int32 // indices of operands, and of the result if that is a vector
-	p, q         float64
-
-	val  float64
-	adj  float64 // ∂loss/∂val, times the weight of the sample
-	tan  float64 // derivative of val in the direction of the sweep
-	adjt float64 // derivative of adj in that direction
+	code  opcode
+	dep   uint8 // what it depends on
+	leaf  bool  // entries of one leaf, as they stand
+	a, b  int32 // the operands u and v
+	c     int32 // the index of a constant, or of the first cut variable
+	at    int32 // where its derivatives are in a side
+	cut   int32 // its cut copy, 0 for none
+	p     float64
+	val   []float64
+	slope []float64 // of opMap: φ′, then φ″
 	class
-	cut int32 // its cut copy, 0 for none
-}
-
-// vec is a vector of the record. A slice is nil where nothing reads it; tan also where it is zero.
-type vec struct {
-	val, adj, tan, adjt []float64
-	buf                 []float64 // memory of tan
-	p, q                []float64 // of opMap: φ′ and φ″
-	class
-	by    int32 // the node that made it, 0 for none
-	cut   int32
-	flags flags
-	dep   uint8
-	leaf  bool // entries of one leaf, as they stand
 }
 
 // sparse is a constant sparse vector, matrix the shape of the W of a product with it.
@@ -95,47 +57,74 @@ type sparse struct {
 
 type matrix struct{ rows, cols, stride int }
 
-type mode struct {
-	order      uint8 // 0 the value, 1 the gradient, 2 second derivatives
-	seed, want uint8 // the leaves that have tangents, and those whose adjoints are wanted
-	structure  bool  // look for structure while recording
-	eager      bool  // evaluate every operation when it is recorded
+// side has one derivative of each value that has it.
+type side struct {
+	v  []float64
+	on uint8 // a bit for each set of what a value may depend on
 }
 
-// The modes there are.
+// fit makes room for size derivatives, and sets those from first on to 0.
+func (s *side) fit(first, size int) {
+	if n := size - len(s.v); n > 0 {
+		s.v = append(s.v, make([]float64, n)...)
+	}
+	clear(s.v[first:size])
+}
+
+// mode is what is computed of a record.
+type mode struct {
+	order          int   // 0 the value, 1 the gradient, 2 second derivatives
+	seed, want     uint8 // the leaves that have tangents, and those whose adjoints are wanted
+	structured     bool  // look for structure while recording
+	adj, tan, adjt uint8 // where the sides are on
+}
+
 var (
-	values   = mode{eager: true}
-	gradX    = mode{order: 1, want: onX, eager: true}
-	gradY    = mode{order: 1, want: onY, eager: true}
-	gradXY   = mode{order: 1, want: onX | onY, eager: true}
-	hessVec  = mode{order: 2, seed: onY, want: onY}
-	crossVec = mode{order: 2, seed: onY, want: onX}
-	hess     = mode{order: 2, seed: onY, want: onY, structure: true}
-	cross    = mode{order: 2, seed: onX | onY, want: onX | onY, structure: true}
+	values   = newMode(0, 0, 0, false)
+	gradX    = newMode(1, 0, onX, false)
+	gradY    = newMode(1, 0, onY, false)
+	gradXY   = newMode(1, 0, onX|onY, false)
+	hessVec  = newMode(2, onY, onY, false)
+	crossVec = newMode(2, onY, onX, false)
+	hess     = newMode(2, onY, onY, true)
+	cross    = newMode(2, onX|onY, onX|onY, true)
 )
+
+func newMode(order int, seed, want uint8, structured bool) *mode {
+	m := &mode{order: order, seed: seed, want: want, structured: structured}
+	for dep := range uint8(8) {
+		bends := dep&seed != 0 && dep&want != 0
+		if dep&want != 0 && (order == 1 || structured || bends) {
+			m.adj |= 1 << dep // in products, of what can have second derivatives below it
+		}
+		if dep&seed != 0 {
+			m.tan |= 1 << dep
+		}
+		if order == 2 && dep&want != 0 {
+			m.adjt |= 1 << dep
+		}
+	}
+	return m
+}
 
 // tape holds the record of one evaluation. All of it is used again by the next one.
 type tape struct {
-	mode
-	set     *mode    // what mode is a copy of
-	both    uint8    // an operation that is not linear bends if it depends on these
-	always  [8]flags // what is read of a value for sure, by what it depends on
-	gen     uint32   // of the record; a handle carries it
+	*mode
+	gen     uint32 // of the record; a handle carries it
 	running bool
-	done    int   // nodes before this one are evaluated
-	low     int32 // the first node that is live; of those that a product reads, the first
-	needs   flags
-	weight  float64 // of the sample, in a product
-	swept   bool    // demand has made the sweep back
 	err     *Error
-	x, y    Vec // what the loss is called with
+	value   float64 // of the loss
 
 	nodes    []node
-	vecs     []vec
 	sparses  []sparse
 	matrices []matrix
 	ids      []int32 // the numbers of opStack
 	mem      arena
+
+	leaves, size int  // entries of the leaves, and of all, in a side
+	adj          side // ∂loss/∂value, times the weight of the sample
+	tan          side // the derivative of the value in the direction of the sweep
+	adjt         side // that of adj
 
 	structure
 }
@@ -146,213 +135,111 @@ type loss struct {
 	mean   func(x, y Vec) Num
 }
 
-// Node 0 is not used, so that 0 can say "none"; vectors 0 and 1 are x and y.
+// Node 0 is not used, so that 0 can say "none". The leaves have the first derivatives of a side,
+// which are summed up over a batch.
 const (
-	leafX = 0
-	leafY = 1
+	leafX int32 = 1
+	leafY int32 = 2
 )
 
-// begin starts a record at (x, y). It writes only what changes: a read of a Vec waits for a write
-// just before it.
-func (t *tape) begin(x, y []float64, m *mode) {
-	if m != t.set || m.structure {
-		t.aim(m)
+// aim sets the mode for the samples of one call, at points of these lengths.
+func (t *tape) aim(m *mode, dx, dy int) {
+	t.mode, t.leaves = m, dx+dy
+	t.adj.on, t.tan.on, t.adjt.on = m.adj, m.tan, m.adjt
+	if m.order > 0 {
+		t.adj.fit(0, t.leaves)
 	}
+	if m.order > 1 {
+		t.tan.fit(0, t.leaves)
+		t.adjt.fit(0, t.leaves)
+	}
+}
+
+// begin starts a record at (x, y).
+func (t *tape) begin(x, y []float64) {
 	t.err = nil
-	t.nodes, t.vecs = t.nodes[:1], t.vecs[:2]
-	t.done, t.low = 1, 0
+	t.nodes, t.size = append(t.nodes[:0], node{}), 0
 	t.sparses, t.matrices, t.ids = t.sparses[:0], t.matrices[:0], t.ids[:0]
 	t.mem.reset()
-	if &x[0] != &t.x.v[0] || &y[0] != &t.y.v[0] {
-		t.move(x, y)
+	for id, v := range [2][]float64{x, y} {
+		o := t.emit(opLeaf, v, 0, 0, class{})
+		o.leaf, o.dep = true, onX<<id
 	}
-	if t.mode.structure {
-		t.structure.begin(t)
-	}
-}
-
-// aim sets the mode.
-func (t *tape) aim(m *mode) {
-	t.set, t.mode = m, *m
-	t.read(m)
-	if t.nodes == nil {
-		t.nodes = make([]node, 1, 16)
-		t.x, t.y = Vec{t: t, id: leafX}, Vec{t: t, id: leafY}
-		t.next()
-	}
-	t.vecs = t.vecs[:0]
-	for id := range int32(2) {
-		dep, f := onX<<id, flags(0)
-		if t.both == never && dep&t.want != 0 {
-			f = live
-		}
-		t.newVec(nil, dep, f).leaf = true
-	}
-	t.move(nothing, nothing)
-}
-
-var nothing = make([]float64, 1)
-
-func (t *tape) move(x, y []float64) {
-	t.vecs[leafX].val, t.vecs[leafY].val = x, y
-	t.x.v, t.y.v = x, y
-}
-
-// next makes the handles of this evaluation bad, and those of the leaves good for the next.
-func (t *tape) next() {
-	t.gen++
-	t.x.gen, t.y.gen = t.gen, t.gen
+	t.structure.begin(t)
 }
 
 // record evaluates the loss at one sample, or its mean, and returns the node of the value, 0 for a
-// constant. explain completes the error.
-func (t *tape) record(l *loss, s bilevel.Sample, mean bool) (id int32, err error) {
+// constant.
+func (t *tape) record(l *loss, x, y []float64, s bilevel.Sample, mean bool) (id int32, err error) {
+	t.begin(x, y)
 	t.running = true
-	defer t.end(&err)
+	defer t.end(&err, l, s, mean)
+	vx, vy := Vec{handle{t, leafX, t.gen}, x}, Vec{handle{t, leafY, t.gen}, y}
 	var r Num
 	if mean {
-		r = l.mean(t.x, t.y)
+		r = l.mean(vx, vy)
 	} else {
-		r = l.sample(t.x, t.y, s)
+		r = l.sample(vx, vy, s)
 	}
 	switch {
-	case r.t == nil:
-		if r.v-r.v != 0 {
-			t.fail(nameResult, "is %v", r.v)
-		}
-		t.nodes[0].val = r.v
-		r.id = 0
-	case r.t != t:
-		t.fail(nameResult, "is a value of another problem")
-	case r.gen != t.gen:
-		t.fail(nameResult, "is a value kept from an earlier evaluation")
-	}
-	switch {
-	case t.eager || r.id == 0:
-	case t.both != never:
-		t.demand(r.id)
-	default:
-		t.catchUp()
+	case r.t == nil && r.v-r.v != 0:
+		t.fail("the result", "is %v", r.v)
+	case r.t != nil && r.t != t:
+		t.fail("the result", "is a value of another problem")
+	case r.t != nil && r.gen != t.gen:
+		t.fail("the result", "is a value kept from an earlier evaluation")
 	}
 	t.running = false
+	t.value = r.v
 	return r.id, nil
 }
 
-// end ends an evaluation; where it still runs, by a panic: that of fail, or the caller's.
-func (t *tape) end(err *error) {
-	t.next()
+// end ends an evaluation, and makes its handles bad; where it still runs, by a panic: that of fail,
+// or the caller's.
+func (t *tape) end(err *error, l *loss, s bilevel.Sample, mean bool) {
+	t.gen++
 	if t.running {
 		t.running = false
 		t.err = caught(recover())
 	}
-	if t.err != nil {
-		*err = t.err
-	}
-}
-
-// explain completes the error of record: a mode that is not eager records once more in one that is,
-// for the line of the operation.
-func (t *tape) explain(err error, l *loss, s bilevel.Sample, mean bool) error {
-	if !t.eager {
-		if again := t.recordEager(l, s, mean); again != nil {
-			return again
-		}
-	}
-	if e, ok := err.(*Error); ok {
+	if e := t.err; e != nil {
 		e.Loss, e.Sample, e.Mean = l.name, s, mean
+		*err = e
 	}
-	return err
 }
 
-func (t *tape) recordEager(l *loss, s bilevel.Sample, mean bool) error {
-	m := t.mode
-	m.eager = true
-	t.begin(t.x.v, t.y.v, &m)
-	_, err := t.record(l, s, mean)
-	if err != nil {
-		err = t.explain(err, l, s, mean)
-	}
-	t.set = nil
-	return err
-}
-
-// emit adds a node. It sets fields in place, cheaper than a composite literal, which is copied.
-func (t *tape) emit(code opcode, name name, a, b int32, dep uint8, f flags) *node {
+// node adds a node. It sets fields in place, cheaper than a composite literal, which is copied.
+func (t *tape) node(code opcode, val []float64, dep uint8, a, b int32) *node {
 	k := len(t.nodes)
 	if k == cap(t.nodes) {
 		t.nodes = slices.Grow(t.nodes, 1)
 	}
 	t.nodes = t.nodes[:k+1]
-	n := &t.nodes[k]
-	n.code, n.name, n.flags, n.dep = code, name, f, dep
-	n.a, n.b = a, b
-	n.adj, n.tan, n.adjt = 0, 0, 0
-	n.cut = 0
-	return n
+	o := &t.nodes[k]
+	o.code, o.dep, o.leaf, o.a, o.b, o.c, o.cut, o.p = code, dep, false, a, b, 0, 0, 0
+	o.val, o.slope, o.class = val, nil, class{}
+	return o
 }
 
-func (t *tape) num(n *node) Num {
-	if t.eager {
-		t.evaluate(n)
-	}
-	return Num{t: t, id: int32(len(t.nodes) - 1), gen: t.gen}
+// emit adds a node with memory in the sides, and operands a and b, 0 for none.
+func (t *tape) emit(code opcode, val []float64, a, b int32, c class) *node {
+	o := t.node(code, val, t.nodes[a].dep|t.nodes[b].dep, a, b)
+	o.at, o.class = int32(t.size), c
+	t.size += len(val)
+	return o
 }
 
-func (t *tape) constant(v float64) int32 {
-	n := t.emit(opConst, nameResult, 0, 0, 0, linear)
-	n.val, n.class = v, class{}
-	return int32(len(t.nodes) - 1)
-}
+func (t *tape) last() handle { return handle{t, int32(len(t.nodes) - 1), t.gen} }
 
-// newVec adds a vector without memory for derivatives: buf, p and q are left from an earlier
-// record.
-func (t *tape) newVec(val []float64, dep uint8, f flags) *vec {
-	if len(t.vecs) == cap(t.vecs) {
-		t.vecs = slices.Grow(t.vecs, 1)
-	}
-	t.vecs = t.vecs[:len(t.vecs)+1]
-	v := &t.vecs[len(t.vecs)-1]
-	v.val, v.adj, v.tan, v.adjt = val, nil, nil, nil
-	v.class, v.by, v.cut, v.dep, v.flags, v.leaf = class{}, 0, 0, dep, f, false
-	return v
-}
+func (t *tape) num(o *node) Num { return Num{t.last(), o.val[0]} }
 
-func (t *tape) lastVec() int32 { return int32(len(t.vecs) - 1) }
+func (t *tape) vec(o *node) Vec { return Vec{t.last(), o.val} }
 
-// vector adds the vector that the next node makes, with the memory that the mode needs.
-func (t *tape) vector(n int, dep uint8, f flags, c class) int32 {
-	v := t.newVec(t.mem.take(n), dep, f)
-	v.class, v.by = c, int32(len(t.nodes))
-	if f&live != 0 {
-		v.adj = t.mem.zeros(n)
+// operand returns the node of a vector, which it adds to the record if it is a constant.
+func (t *tape) operand(u Vec) int32 {
+	if u.t != nil {
+		return u.id
 	}
-	if t.order == 2 {
-		if dep&t.seed != 0 {
-			v.buf = t.mem.take(n)
-		}
-		if dep&t.want != 0 {
-			v.adjt = t.mem.zeros(n)
-		}
-	}
-	return t.lastVec()
-}
-
-// emitVec adds a node whose result is vector out, and returns its handle; p and q are parameters.
-func (t *tape) emitVec(code opcode, name name, out, a, b, c int32, p, q float64) Vec {
-	u := &t.vecs[out]
-	n := t.emit(code, name, a, b, u.dep, u.flags)
-	n.c, n.out, n.p, n.q = c, out, p, q
-	if t.eager {
-		t.evaluateVec(n)
-	}
-	return Vec{t: t, v: u.val, id: out, gen: t.gen}
-}
-
-// operand returns the index of a vector, which it adds to the record if it is a constant, s nil.
-func (t *tape) operand(s *tape, id int32, val []float64) int32 {
-	if s != nil {
-		return id
-	}
-	t.newVec(val, 0, 0)
-	return t.lastVec()
+	t.node(opLeaf, u.v, 0, 0, 0)
+	return t.last().id
 }
