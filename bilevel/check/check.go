@@ -46,13 +46,13 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
-	"stable/mat"
 )
 
 // FalseAlarm is the probability with which the z-tests of one call of Problem accuse a correct
@@ -100,9 +100,7 @@ func Problem(p bilevel.Problem, o Options) (*Report, error) {
 		c.sameDraw(or)
 		c.batchMean(or)
 	}
-	c.derivativesF()
-	c.derivativesG()
-	c.derivativeXG()
+	c.derivatives()
 	c.products()
 	c.unbiased()
 	c.convexity()
@@ -113,15 +111,12 @@ func Problem(p bilevel.Problem, o Options) (*Report, error) {
 }
 
 func (o *Options) complete(dx, dy int) error {
-	if o.Points == 0 {
-		o.Points = 3
-	}
-	if o.Samples == 0 {
-		o.Samples = 1000
-	}
-	if o.MaxTerms == 0 {
-		o.MaxTerms = 1 << 16
-	}
+	option.Default(&o.Points, 3)
+	option.Default(&o.Samples, 1000)
+	option.Default(&o.MaxTerms, 1<<16)
+	option.Default(&o.ScaleX, 1)
+	option.Default(&o.ScaleY, 1)
+	option.Default(&o.Tol, 1)
 	if o.Set == nil {
 		o.Set = bilevel.Space{}
 	}
@@ -131,39 +126,32 @@ func (o *Options) complete(dx, dy int) error {
 	if o.CenterY == nil {
 		o.CenterY = make([]float64, dy)
 	}
-	if o.Points < 1 {
-		return option.Bad("check: Points is %d, want ≥ 1", o.Points)
-	}
-	if o.Samples < 500 {
-		return option.Bad("check: Samples is %d, want ≥ 500", o.Samples)
-	}
-	if len(o.Center) != dx || mat.NotFinite(o.Center) >= 0 {
-		return option.Bad("check: Center wants %d finite entries", dx)
-	}
-	if len(o.CenterY) != dy || mat.NotFinite(o.CenterY) >= 0 {
-		return option.Bad("check: CenterY wants %d finite entries", dy)
-	}
-	for _, f := range []struct {
-		name string
-		v    *float64
-	}{{"ScaleX", &o.ScaleX}, {"ScaleY", &o.ScaleY}, {"Tol", &o.Tol}} {
-		if *f.v == 0 {
-			*f.v = 1
-		}
-		if !(*f.v > 0) || math.IsInf(*f.v, 1) {
-			return option.Bad("check: %s is %v, want a finite number > 0", f.name, *f.v)
-		}
-	}
 	if !(o.MuG >= 0) || math.IsInf(o.MuG, 1) {
 		return option.Bad("check: MuG is %v, want a finite number ≥ 0", o.MuG)
 	}
-	return o.Set.Validate(dx)
+	return cmp.Or(
+		option.AtLeast("check: Points", o.Points, 1),
+		option.AtLeast("check: Samples", o.Samples, 500),
+		option.Vector("check: Center", o.Center, dx),
+		option.Vector("check: CenterY", o.CenterY, dy),
+		option.Finite("check: ScaleX", o.ScaleX),
+		option.Finite("check: ScaleY", o.ScaleY),
+		option.Finite("check: Tol", o.Tol),
+		o.Set.Validate(dx),
+	)
 }
 
 type point struct {
 	index int
 	x, y  []float64
 	names [2][2]bilevel.Sample // by stream
+	batch []bilevel.Sample     // empty: the exact value
+}
+
+// of is the point with a batch.
+func (pt point) of(batch ...bilevel.Sample) point {
+	pt.batch = batch
+	return pt
 }
 
 type checker struct {

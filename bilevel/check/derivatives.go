@@ -3,265 +3,204 @@ package check
 import (
 	"fmt"
 	"math"
-
-	"stable/bilevel"
 )
 
-// valued reports whether a gradient can be compared with values; otherwise it notes what is left.
-func (c *checker) valued(grad, value *oracle, left string) bool {
-	switch {
-	case value == nil:
-		c.log.gap(Derivative, grad.name, "no Values: %s", left)
-	case value.bad != "":
-		c.log.gap(Derivative, grad.name, "%s: %s", value.name, value.bad)
-	default:
-		return true
-	}
-	return false
+// derivatives compares gradients with differences of values, and second derivatives with those of
+// g_y. Without values there is only what the Jacobian of a gradient says of itself.
+func (c *checker) derivatives() {
+	c.gradient("GradF", "ValueF", true, true, "only the symmetry of its Jacobian is checked, which does not see a "+
+		"wrong factor or constant", c.symmetryF)
+	c.gradient("GradG", "ValueG", false, true, "it is only checked together with g_xy and g_yy, which do not see a "+
+		"wrong constant", nil)
+	c.second()
+	c.gradient("GradXG", "ValueG", true, false, "only its Jacobian in y is checked, which does not see what depends "+
+		"on x alone", c.mixed)
 }
 
-// derivativesF compares f_x and f_y with differences of f, or by symmetryF.
-func (c *checker) derivativesF() {
-	grad, value := c.oracle("GradF"), c.oracle("ValueF")
-	if !c.usable(grad, Derivative) {
-		return
-	}
-	valued := c.valued(grad, value,
-		"only the symmetry of its Jacobian is checked, which does not see a wrong factor or constant")
-	for _, pt := range c.points {
-		for _, batch := range c.batches(grad, pt) {
-			if !valued {
-				c.symmetryF(grad, pt, batch)
-				continue
-			}
-			jx, jy, ok := c.jacobians(value, pt, batch)
-			got, ok1 := c.eval(grad, pt, batch)
-			if ok && ok1 {
-				c.compare(Derivative, grad, pt, batch, got, "the differences of ValueF", jx, jy)
-			}
-		}
-	}
-}
-
-// symmetryF compares ∂f_y/∂x with ∂f_x/∂y, and the Jacobians of f_x in x and of f_y in y with their
-// transposes.
-func (c *checker) symmetryF(grad *oracle, pt point, batch []bilevel.Sample) {
-	jx, jy, ok := c.jacobians(grad, pt, batch)
-	if !ok {
-		return
-	}
-	n := c.dx + c.dy
-	all := &jacobian{m: n, d: append(jx.d, jy.d...), tol: append(jx.tol, jy.tol...), scale: max(jx.scale, jy.scale)}
-	c.reportRough(Symmetry, grad, all.rough(0))
-	c.symmetric(grad, pt, batch, all, "∂(f_x,f_y)/∂(x,y)")
-}
-
-func (c *checker) symmetric(o *oracle, pt point, batch []bilevel.Sample, j *jacobian, quantity string) bool {
-	shown := &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, j.m, j.m)}}
-	m := comparison{check: Symmetry, o: shown, pt: pt, batch: batch, against: "the transposed entry",
-		got: make([]float64, j.m*j.m), want: make([]float64, j.m*j.m), tol: make([]float64, j.m*j.m)}
-	for a := range j.m {
-		for b := range j.m {
-			// Entry (a, b) is ∂out_a/∂z_b.
-			k, t := a*j.m+b, b*j.m+a
-			m.got[k], m.want[k], m.tol[k] = j.d[t], j.d[k], j.tol[t]+j.tol[k]
-			if a <= b {
-				m.tol[k] = math.Inf(1)
-			}
-		}
-	}
-	return c.judge(m)
-}
-
-// derivativesG compares g_y with differences of g, and g_xy and g_yy with those of g_y.
-func (c *checker) derivativesG() {
-	grad, value := c.oracle("GradG"), c.oracle("ValueG")
-	cross, hess := c.oracle("CrossG"), c.oracle("HessG")
-	if !c.usable(grad, Derivative) {
-		c.log.gap(Derivative, cross.name, "GradG: %s", grad.bad)
-		c.log.gap(Derivative, hess.name, "GradG: %s", grad.bad)
-		return
-	}
-	c.usable(cross, Derivative)
-	c.usable(hess, Derivative)
-	if c.valued(grad, value,
-		"it is only checked together with g_xy and g_yy, which do not see a wrong constant") {
-		for _, pt := range c.points {
-			for _, batch := range c.batches(grad, pt) {
-				jy, ok := c.slopes(value, pt, batch, pt.y)
-				got, ok1 := c.eval(grad, pt, batch)
-				if ok && ok1 {
-					c.compare(Derivative, grad, pt, batch, got, "the differences of ValueG", jy)
-				}
-			}
-		}
-	}
-	for _, pt := range c.points {
-		for _, batch := range c.batches(grad, pt) {
-			c.secondDerivatives(grad, cross, hess, pt, batch)
-		}
-	}
-}
-
-func (c *checker) secondDerivatives(grad, cross, hess *oracle, pt point, batch []bilevel.Sample) {
-	const against = "the differences of GradG"
-	var all []comparison
-	if jx, ok := c.slopes(grad, pt, batch, pt.x); !ok {
-		c.log.gap(Derivative, cross.name, "the differences of GradG fail at point %d", pt.index)
-	} else if got, ok := c.eval(cross, pt, batch); ok {
-		all = append(all, c.comparison(Derivative, cross, pt, batch, got, against, jx))
-	}
-	if jy, ok := c.slopes(grad, pt, batch, pt.y); !ok {
-		c.log.gap(Derivative, hess.name, "the differences of GradG fail at point %d", pt.index)
-	} else {
-		got, ok := c.eval(hess, pt, batch)
-		c.reportRough(Symmetry, grad, jy.rough(maxAbs(got)))
-		c.symmetric(grad, pt, batch, jy, "∂g_y/∂y")
-		if ok {
-			// One triangle is enough, and says nothing where g_y itself is not symmetric.
-			for i := range c.dy {
-				for j := range c.dy {
-					k, t := i*c.dy+j, j*c.dy+i
-					if j > i || !(math.Abs(jy.d[k]-jy.d[t]) <= jy.tol[k]+jy.tol[t]) {
-						jy.tol[k] = math.Inf(1)
-					}
-				}
-			}
-			all = append(all, c.comparison(Derivative, hess, pt, batch, got, against, jy))
-		}
-	}
-	c.judgeSecond(grad, all)
-}
-
-// judgeSecond judges g_xy and g_yy, unless g_y is wrong: g says so, it is not symmetric, or both
-// miss it by one factor.
-func (c *checker) judgeSecond(grad *oracle, all []comparison) {
-	if c.log.wrong(Derivative, grad.name) || c.log.wrong(Symmetry, grad.name) {
-		for _, m := range all {
-			if len(m.wrong()) > 0 {
-				c.log.gap(Derivative, m.o.name, "it differs from the differences of GradG, which is wrong itself")
-			} else {
-				c.judge(m)
-			}
-		}
-		return
-	}
-	if len(all) == 2 && len(all[0].wrong()) > 0 && len(all[1].wrong()) > 0 && !c.log.clean(Derivative, grad.name) {
-		r0, ok0 := all[0].ratio()
-		r1, ok1 := all[1].ratio()
-		if ok0 && ok1 && math.Abs(r0-r1) < 1e-4*math.Abs(r0) {
-			f := grad.finding(Derivative, all[0].pt, all[0].batch, 0)
-			f.I, f.Got, f.Want, f.Tol = -1, 1, r0, 1e-4
-			f.Message = fmt.Sprintf("both g_xy and g_yy are %.3g times its differences: the factor is missing "+
-				"here, or wrong in both", r0)
-			c.log.find(f)
-			return
-		}
-	}
-	for _, m := range all {
-		c.judge(m)
-	}
-}
-
-// derivativeXG compares g_x with differences of g; without Values, by mixed.
-func (c *checker) derivativeXG() {
-	grad, value, cross := c.oracle("GradXG"), c.oracle("ValueG"), c.oracle("CrossG")
+// gradient compares a gradient in x, in y or in both with differences of its value; without makes do
+// without values, and left says what then is left.
+func (c *checker) gradient(name, value string, inX, inY bool, left string, without func(grad *oracle, pt point)) {
+	grad, v := c.oracle(name), c.oracle(value)
 	if grad == nil || !c.usable(grad, Derivative) {
 		return
 	}
-	valued := c.valued(grad, value, "only its Jacobian in y is checked, which does not see what depends on x alone")
-	for _, pt := range c.points {
-		for _, batch := range c.batches(grad, pt) {
-			if !valued {
-				c.mixed(grad, cross, pt, batch)
-				continue
+	switch {
+	case v == nil:
+		c.log.gap(Derivative, name, "no Values: %s", left)
+	case v.bad != "":
+		c.log.gap(Derivative, name, "%s: %s", value, v.bad)
+	default:
+		without = func(grad *oracle, pt point) {
+			j, ok := c.jacobian(v, pt, inX, inY)
+			if got, ok1 := c.eval(grad, pt); ok && ok1 {
+				c.judge(c.against(Derivative, grad, pt, got, "the differences of "+value, j))
 			}
-			jx, ok := c.slopes(value, pt, batch, pt.x)
-			if got, ok1 := c.eval(grad, pt, batch); ok && ok1 {
-				c.compare(Derivative, grad, pt, batch, got, "the differences of ValueG", jx)
-			}
+		}
+	}
+	for _, pt := range c.places(grad) {
+		if without != nil {
+			without(grad, pt)
 		}
 	}
 }
 
-func (c *checker) mixed(grad, cross *oracle, pt point, batch []bilevel.Sample) {
-	if why := c.doubt(cross.name); why != "" {
-		c.log.gap(Symmetry, grad.name, "%s", why)
-		return
+// places are the points with the batches for differences: two single samples, and a simulator's
+// exact value.
+func (c *checker) places(o *oracle) (all []point) {
+	for _, pt := range c.points {
+		s := pt.names[o.stream]
+		all = append(all, pt.of(s[0]), pt.of(s[1]))
+		if c.sizes[o.stream] == 0 && !o.noExact {
+			all = append(all, pt.of())
+		}
 	}
-	want, ok := c.eval(cross, pt, batch)
-	jy, ok1 := c.slopes(grad, pt, batch, pt.y)
-	if !ok || !ok1 {
-		c.log.gap(Symmetry, grad.name, "its differences fail at point %d", pt.index)
-		return
+	return all
+}
+
+// jacobian differentiates o in x, in y or in both; false, with a gap, where that fails.
+func (c *checker) jacobian(o *oracle, pt point, inX, inY bool) (*jacobian, bool) {
+	j, ok := new(jacobian), true
+	eval := func() ([]float64, bool) { return c.eval(o, pt) }
+	if inX {
+		steps, inside := c.stepsX(pt.x)
+		c.outside = !inside
+		ok = c.differentiate(j, eval, pt.x, steps)
+		c.outside = false
 	}
-	c.reportRough(Symmetry, grad, jy.rough(maxAbs(want)))
-	shown := &oracle{name: grad.name, blocks: []*block{newBlock("∂g_x/∂y", dense, c.dx, c.dy)}}
-	m := comparison{check: Symmetry, o: shown, pt: pt, batch: batch, against: "CrossG",
-		got: make([]float64, len(want)), want: want, tol: make([]float64, len(want))}
-	for i := range c.dx {
-		for j := range c.dy {
-			k, t := i*c.dy+j, j*c.dx+i
-			m.got[k], m.tol[k] = jy.d[t], jy.tol[t]
+	if inY {
+		ok = ok && c.differentiate(j, eval, pt.y, c.stepsY(pt.y))
+	}
+	if !ok {
+		c.log.gap(Derivative, o.name, "its differences fail at point %d", pt.index)
+	}
+	return j, ok
+}
+
+// against compares an oracle's values with the derivatives that they should be, in the same order.
+func (c *checker) against(check string, o *oracle, pt point, got []float64, what string, j *jacobian) comparison {
+	c.rough(check, o, j, maxAbs(got))
+	return comparison{check: check, o: o, pt: pt, got: got, want: j.d, tol: j.tol, against: what}
+}
+
+// rough leaves out the derivatives that say nothing beside entries as large as top, and says so.
+func (c *checker) rough(check string, o *oracle, j *jacobian, top float64) {
+	if n := j.rough(top); n > 0 {
+		c.log.gap(check, o.name, "differences are too rough to judge by, for %d entries or more: is it smooth on the "+
+			"scales ScaleX and ScaleY?", n)
+	}
+}
+
+// symmetryF compares the Jacobian of (f_x, f_y) with its transpose.
+func (c *checker) symmetryF(grad *oracle, pt point) {
+	if j, ok := c.jacobian(grad, pt, true, true); ok {
+		c.rough(Symmetry, grad, j, 0)
+		c.symmetric(grad, pt, j, "∂(f_x,f_y)/∂(x,y)")
+	}
+}
+
+func (c *checker) symmetric(o *oracle, pt point, j *jacobian, quantity string) {
+	m := c.transposed(o, pt, j, quantity, j.m)
+	m.want, m.against = j.d, "the transposed entry"
+	for k := range m.tol {
+		if m.tol[k] += j.tol[k]; k/j.m <= k%j.m {
+			m.tol[k] = math.Inf(1)
 		}
 	}
 	c.judge(m)
 }
 
-// batches are those for differences: two single samples, and a simulator's exact value.
-func (c *checker) batches(o *oracle, pt point) [][]bilevel.Sample {
-	s := pt.names[o.stream]
-	b := [][]bilevel.Sample{{s[0]}, {s[1]}}
-	if c.sizes[o.stream] == 0 && !o.noExact {
-		b = append(b, nil)
+// transposed is a comparison of a Jacobian with rows for its m entries, ∂out_i/∂z_j for n variables.
+func (c *checker) transposed(o *oracle, pt point, j *jacobian, quantity string, n int) comparison {
+	shown := &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, j.m, n)}}
+	m := comparison{check: Symmetry, o: shown, pt: pt}
+	for k := range j.d {
+		t := k%n*j.m + k/n
+		m.got, m.tol = append(m.got, j.d[t]), append(m.tol, j.tol[t])
 	}
-	return b
-}
-
-// slopes differentiates o in z, which is pt.x or pt.y.
-func (c *checker) slopes(o *oracle, pt point, batch []bilevel.Sample, z []float64) (*jacobian, bool) {
-	eval := func() ([]float64, bool) { return c.eval(o, pt, batch) }
-	if &z[0] == &pt.y[0] {
-		return c.differentiate(eval, z, c.stepsY(z))
-	}
-	steps, inside := c.stepsX(z)
-	c.outside = !inside
-	defer func() { c.outside = false }()
-	return c.differentiate(eval, z, steps)
-}
-
-func (c *checker) jacobians(o *oracle, pt point, batch []bilevel.Sample) (jx, jy *jacobian, ok bool) {
-	jx, ok1 := c.slopes(o, pt, batch, pt.x)
-	jy, ok2 := c.slopes(o, pt, batch, pt.y)
-	if !ok1 || !ok2 {
-		c.log.gap(Derivative, o.name, "its differences fail at point %d", pt.index)
-	}
-	return jx, jy, ok1 && ok2
-}
-
-// compare judges the values of an oracle by the derivatives that they should be, in the same order.
-func (c *checker) compare(check string, o *oracle, pt point, batch []bilevel.Sample, got []float64, against string,
-	js ...*jacobian) bool {
-	return c.judge(c.comparison(check, o, pt, batch, got, against, js...))
-}
-
-func (c *checker) comparison(check string, o *oracle, pt point, batch []bilevel.Sample, got []float64, against string,
-	js ...*jacobian) comparison {
-	m := comparison{check: check, o: o, pt: pt, batch: batch, got: got, against: against}
-	rough := 0
-	for _, j := range js {
-		rough += j.rough(maxAbs(got))
-		m.want, m.tol = append(m.want, j.d...), append(m.tol, j.tol...)
-	}
-	c.reportRough(check, o, rough)
 	return m
 }
 
-func (c *checker) reportRough(check string, o *oracle, n int) {
-	if n > 0 {
-		c.log.gap(check, o.name,
-			"differences are too rough to judge by, for %d entries or more: is it smooth on the scales ScaleX "+
-				"and ScaleY?", n)
+// mixed compares the Jacobian of g_x in y with g_xy.
+func (c *checker) mixed(grad *oracle, pt point) {
+	cross := c.oracle("CrossG")
+	if why := c.doubt(cross.name); why != "" {
+		c.log.gap(Symmetry, grad.name, "%s", why)
+		return
+	}
+	want, ok := c.eval(cross, pt)
+	j, ok1 := c.jacobian(grad, pt, false, true)
+	if ok && ok1 {
+		c.rough(Symmetry, grad, j, maxAbs(want))
+		m := c.transposed(grad, pt, j, "∂g_x/∂y", c.dy)
+		m.want, m.against = want, cross.name
+		c.judge(m)
+	}
+}
+
+// second compares g_xy and g_yy with differences of g_y, whose Jacobian in y must be symmetric.
+func (c *checker) second() {
+	grad, cross, hess := c.oracle("GradG"), c.oracle("CrossG"), c.oracle("HessG")
+	c.usable(cross, Derivative)
+	c.usable(hess, Derivative)
+	if grad.bad != "" {
+		c.log.gap(Derivative, cross.name, "GradG: %s", grad.bad)
+		c.log.gap(Derivative, hess.name, "GradG: %s", grad.bad)
+		return
+	}
+	const what = "the differences of GradG"
+	for _, pt := range c.places(grad) {
+		var all []comparison
+		if j, ok := c.jacobian(grad, pt, true, false); !ok {
+			c.log.gap(Derivative, cross.name, "%s fail at point %d", what, pt.index)
+		} else if got, ok := c.eval(cross, pt); ok {
+			all = append(all, c.against(Derivative, cross, pt, got, what, j))
+		}
+		if j, ok := c.jacobian(grad, pt, false, true); !ok {
+			c.log.gap(Derivative, hess.name, "%s fail at point %d", what, pt.index)
+		} else {
+			got, ok := c.eval(hess, pt)
+			c.rough(Symmetry, grad, j, maxAbs(got))
+			c.symmetric(grad, pt, j, "∂g_y/∂y")
+			if ok {
+				oneTriangle(j)
+				all = append(all, c.against(Derivative, hess, pt, got, what, j))
+			}
+		}
+		c.judgeSecond(grad, all)
+	}
+}
+
+// oneTriangle leaves out the upper triangle, and what says nothing since g_y itself is not symmetric.
+func oneTriangle(j *jacobian) {
+	for k, d := range j.d {
+		row, col := k/j.m, k%j.m
+		if t := col*j.m + row; col > row || !(math.Abs(d-j.d[t]) <= j.tol[k]+j.tol[t]) {
+			j.tol[k] = math.Inf(1)
+		}
+	}
+}
+
+// judgeSecond judges g_xy and g_yy, unless g_y is wrong: g says so, it is not symmetric, or both
+// miss it by one factor.
+func (c *checker) judgeSecond(grad *oracle, all []comparison) {
+	if len(all) == 2 && !c.log.clean(Derivative, grad.name) {
+		r0, ok0 := all[0].ratio()
+		r1, ok1 := all[1].ratio()
+		if ok0 && ok1 && math.Abs(r0-r1) < 1e-4*math.Abs(r0) {
+			f := grad.whole(Derivative, "g_y", all[0].pt, fmt.Sprintf("both g_xy and g_yy are %.3g times its "+
+				"differences: the factor is missing here, or wrong in both", r0))
+			f.Got, f.Want, f.Tol = 1, r0, 1e-4
+			c.log.find(f)
+			return
+		}
+	}
+	wrong := c.log.wrong(Derivative, grad.name) || c.log.wrong(Symmetry, grad.name)
+	for _, m := range all {
+		if wrong && len(m.wrong()) > 0 {
+			c.log.gap(Derivative, m.o.name, "it differs from the differences of GradG, which is wrong itself")
+		} else {
+			c.judge(m)
+		}
 	}
 }
 

@@ -18,20 +18,19 @@ type jacobian struct {
 	scale  float64 // of the function, by which zero derivatives are judged
 }
 
-// differentiate returns the Jacobian of eval in z, which it changes and restores, with longest
+// differentiate adds to j the derivatives of eval in z, which it changes and restores, with longest
 // steps for each coordinate. It is false if an evaluation fails.
-func (c *checker) differentiate(eval func() ([]float64, bool), z, steps []float64) (*jacobian, bool) {
-	j := new(jacobian)
+func (c *checker) differentiate(j *jacobian, eval func() ([]float64, bool), z, steps []float64) bool {
 	for k := range z {
 		d, tol, scale, ok := c.ladder(eval, z, k, steps[k])
 		if !ok {
-			return nil, false
+			return false
 		}
 		j.m = len(d)
 		j.d, j.tol = append(j.d, d...), append(j.tol, tol...)
 		j.scale = max(j.scale, scale)
 	}
-	return j, true
+	return true
 }
 
 // ladder returns derivatives in coordinate k of z, from the steps h, h/4, h/16, …

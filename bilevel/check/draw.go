@@ -1,17 +1,13 @@
 package check
 
-import (
-	"math"
-
-	"stable/bilevel"
-)
+import "math"
 
 // basics calls o with every kind of batch at every point, for the checks of eval.
 func (c *checker) basics(o *oracle) {
 	for _, pt := range c.points {
 		s := pt.names[o.stream]
-		for _, batch := range [][]bilevel.Sample{{s[0]}, {s[1]}, {s[0], s[1], s[1]}, nil} {
-			if _, ok := c.eval(o, pt, batch); ok {
+		for _, pt := range []point{pt.of(s[0]), pt.of(s[1]), pt.of(s[0], s[1], s[1]), pt.of()} {
+			if _, ok := c.eval(o, pt); ok {
 				for _, check := range []string{Call, Finite, Overwrite, Inputs} {
 					c.log.pass(check, o.name, o.size())
 				}
@@ -28,7 +24,7 @@ func (c *checker) sameDraw(o *oracle) {
 	for _, pt := range c.points {
 		for _, s := range pt.names[o.stream] {
 			if o.bad == "" {
-				c.sameDrawAt(o, pt, []bilevel.Sample{s})
+				c.sameDrawAt(o, pt.of(s))
 			}
 		}
 	}
@@ -37,27 +33,24 @@ func (c *checker) sameDraw(o *oracle) {
 	}
 }
 
-func (c *checker) sameDrawAt(o *oracle, pt point, batch []bilevel.Sample) {
-	first, ok1 := c.eval(o, pt, batch)
-	second, ok2 := c.eval(o, pt, batch)
-	near, far := c.shifted(pt, 1e-7), c.shifted(pt, 1e-4)
-	atFar, ok3 := c.eval(o, far, batch)
-	third, ok4 := c.eval(o, pt, batch)
-	atNear, ok5 := c.eval(o, near, batch)
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
-		return
-	}
-	for _, again := range []struct {
-		out     []float64
-		message string
-	}{
-		{second, "another value at the second call with the same arguments: a sample must name its draw"},
-		{third, "another value after a visit to another point: a sample must name its draw, not the calls before"},
-	} {
-		if k := firstDifference(first, again.out); k >= 0 {
-			c.notSameDraw(o, pt, batch, k, again.out[k], first[k], again.message)
+func (c *checker) sameDrawAt(o *oracle, pt point) {
+	var out [5][]float64
+	for i, at := range [5]point{pt, pt, c.shifted(pt, 1e-4), pt, c.shifted(pt, 1e-7)} {
+		var ok bool
+		if out[i], ok = c.eval(o, at); !ok {
 			return
 		}
+	}
+	first, second, atFar, third, atNear := out[0], out[1], out[2], out[3], out[4]
+	if k := firstDifference(first, second); k >= 0 {
+		c.notSameDraw(o, pt, k, second[k], first[k],
+			"another value at the second call with the same arguments: a sample must name its draw")
+		return
+	}
+	if k := firstDifference(first, third); k >= 0 {
+		c.notSameDraw(o, pt, k, third[k], first[k],
+			"another value after a visit to another point: a sample must name its draw, not the calls before")
+		return
 	}
 	// A smooth function changes a thousand times less at the near point than at the far one; with a
 	// fresh draw it changes as much. Rounding is too small to look like a fresh draw.
@@ -65,7 +58,7 @@ func (c *checker) sameDrawAt(o *oracle, pt point, batch []bilevel.Sample) {
 	for k := range first {
 		n, f := math.Abs(atNear[k]-first[k]), math.Abs(atFar[k]-first[k])
 		if n > 0.05*f && n > 1e-6*top*c.o.Tol {
-			c.notSameDraw(o, pt, batch, k, atNear[k], first[k],
+			c.notSameDraw(o, pt, k, atNear[k], first[k],
 				"jumps between points that are 1e-7 apart: a sample must be the same draw at all points")
 			return
 		}
@@ -73,8 +66,8 @@ func (c *checker) sameDrawAt(o *oracle, pt point, batch []bilevel.Sample) {
 	c.log.pass(SameDraw, o.name, len(first))
 }
 
-func (c *checker) notSameDraw(o *oracle, pt point, batch []bilevel.Sample, k int, got, want float64, message string) {
-	f := o.finding(SameDraw, pt, batch, k)
+func (c *checker) notSameDraw(o *oracle, pt point, k int, got, want float64, message string) {
+	f := o.finding(SameDraw, pt, k)
 	f.Got, f.Want, f.Message = got, want, message
 	c.log.find(f)
 	o.bad = "a sample does not name its draw"
@@ -111,19 +104,18 @@ func (c *checker) batchMean(o *oracle) {
 	}
 	for _, pt := range c.points {
 		s := pt.names[o.stream]
-		batch := []bilevel.Sample{s[0], s[1], s[1]}
-		got, ok := c.eval(o, pt, batch)
-		a, ok1 := c.eval(o, pt, batch[:1])
-		b, ok2 := c.eval(o, pt, batch[1:2])
+		batch := pt.of(s[0], s[1], s[1])
+		got, ok := c.eval(o, batch)
+		a, ok1 := c.eval(o, pt.of(s[0]))
+		b, ok2 := c.eval(o, pt.of(s[1]))
 		if !ok || !ok1 || !ok2 {
 			continue
 		}
-		want, tol := make([]float64, len(got)), make([]float64, len(got))
-		limit := 1e-9 * c.o.Tol * max(maxAbs(a), maxAbs(b))
+		want := make([]float64, len(got))
 		for k := range want {
-			want[k], tol[k] = (a[k]+2*b[k])/3, limit
+			want[k] = (a[k] + 2*b[k]) / 3
 		}
-		c.judge(comparison{check: BatchMean, o: o, pt: pt, batch: batch, got: got, want: want, tol: tol,
-			against: "the mean of its singles"})
+		c.judge(comparison{check: BatchMean, o: o, pt: batch, got: got, want: want,
+			tol: c.level(len(got), 1e-9*max(maxAbs(a), maxAbs(b))), against: "the mean of its singles"})
 	}
 }

@@ -3,8 +3,6 @@ package check
 import (
 	"fmt"
 	"strings"
-
-	"stable/bilevel"
 )
 
 // effect notes the entries of x on which F depends nowhere: f_x is 0, and g_xy is, or all of f_y.
@@ -57,12 +55,12 @@ func (c *checker) effect() {
 // samples or for all.
 func (c *checker) nonzero(o *oracle, pt point, seen func(k int)) {
 	s := pt.names[o.stream]
-	batches := [][]bilevel.Sample{s[:1], s[1:], nil}
+	all := pt.of()
 	if o.noExact {
-		batches[2] = c.many(o)
+		all = pt.of(c.many(o)...)
 	}
-	for _, batch := range batches {
-		out, _ := c.eval(o, pt, batch)
+	for _, pt := range []point{pt.of(s[0]), pt.of(s[1]), all} {
+		out, _ := c.eval(o, pt)
 		for k, v := range out {
 			if v != 0 {
 				seen(k)

@@ -3,8 +3,6 @@ package check
 import (
 	"fmt"
 	"math"
-
-	"stable/bilevel"
 )
 
 // comparison holds an oracle's values and what they should be; an infinite tolerance leaves one
@@ -13,18 +11,14 @@ type comparison struct {
 	check          string
 	o              *oracle
 	pt             point
-	batch          []bilevel.Sample
 	got, want, tol []float64
 	against        string // what want is
 }
 
 func (m comparison) wrong() []int {
 	var bad []int
-	for k := range m.got {
-		if math.IsInf(m.tol[k], 1) {
-			continue
-		}
-		if !(math.Abs(m.got[k]-m.want[k]) <= m.tol[k]) {
+	for k, tol := range m.tol {
+		if !math.IsInf(tol, 1) && !(math.Abs(m.got[k]-m.want[k]) <= tol) {
 			bad = append(bad, k)
 		}
 	}
@@ -47,26 +41,18 @@ func (c *checker) judge(m comparison) bool {
 		return true
 	}
 	message := "differs from " + m.against
-	if hint := m.hint(); hint != "" && m.check != Symmetry {
-		message += ": " + hint
+	if r, ok := m.ratio(); ok && m.check != Symmetry {
+		message += fmt.Sprintf(": all entries are %.3g times that", r)
+	} else if m.check != Symmetry && m.transposed() {
+		message += ": it is the transpose of that"
 	}
 	for _, k := range bad {
-		f := m.o.finding(m.check, m.pt, m.batch, k)
+		f := m.o.finding(m.check, m.pt, k)
 		f.Got, f.Want, f.Tol, f.Message = m.got[k], m.want[k], m.tol[k], message
 		f.severity = math.Abs(m.got[k] - m.want[k])
 		c.log.find(f)
 	}
 	return false
-}
-
-func (m comparison) hint() string {
-	if r, ok := m.ratio(); ok {
-		return fmt.Sprintf("all entries are %.3g times that", r)
-	}
-	if m.transposed() {
-		return "it is the transpose of that"
-	}
-	return ""
 }
 
 // ratio returns r ≠ 1 with got = r·want, if there is one and entries enough to tell.
@@ -105,4 +91,13 @@ func (m comparison) transposed() bool {
 		}
 	}
 	return true
+}
+
+// level is one tolerance for n entries.
+func (c *checker) level(n int, tol float64) []float64 {
+	t := make([]float64, n)
+	for k := range t {
+		t[k] = c.o.Tol * tol
+	}
+	return t
 }

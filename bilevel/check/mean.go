@@ -22,36 +22,34 @@ type average struct {
 
 // many returns every sample of a finite sum that is not too long, or Options.Samples draws.
 func (c *checker) many(o *oracle) (names []bilevel.Sample) {
-	if c.enumerable(o) {
-		for i := range c.sizes[o.stream] {
-			names = append(names, bilevel.Sample(i))
-		}
-		return names
+	n := c.sizes[o.stream]
+	if !c.enumerable(o) {
+		n = uint64(c.o.Samples)
 	}
-	for range c.o.Samples {
-		names = append(names, c.name(o.stream))
+	for i := range n {
+		if names = append(names, bilevel.Sample(i)); !c.enumerable(o) {
+			names[i] = c.name(o.stream)
+		}
 	}
 	return names
 }
 
+// singles averages single samples at a point, by powers of deviations from the first, in units of
+// its largest entry: no cancellation, no overflow.
 func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	names := c.many(o)
-	a := &average{n: len(names), whole: c.enumerable(o)}
-	m := o.size()
-	a.mean = make([]float64, m)
-	// Powers of deviations from the first draw, in units of it: no cancellation, no overflow.
-	var origin []float64
-	unit := 1.0
+	a, m := &average{n: len(names), whole: c.enumerable(o)}, o.size()
+	origin, unit := make([]float64, m), 1.0
 	var s [4][]float64
 	for k := range s {
 		s[k] = make([]float64, m)
 	}
-	for _, name := range names {
-		out, ok := c.eval(o, pt, []bilevel.Sample{name})
+	for i, name := range names {
+		out, ok := c.eval(o, pt.of(name))
 		if !ok {
 			return nil, false
 		}
-		if origin == nil {
+		if i == 0 {
 			origin = out
 			if top := maxAbs(out); top > 0 {
 				unit = top
@@ -66,7 +64,7 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 		}
 	}
 	n := float64(a.n)
-	a.se, a.effective = make([]float64, m), make([]float64, m)
+	a.mean, a.se, a.effective = make([]float64, m), make([]float64, m), make([]float64, m)
 	for e := range m {
 		d := s[0][e] / n
 		a.mean[e] = origin[e] + unit*d
@@ -81,6 +79,8 @@ func (c *checker) singles(o *oracle, pt point) (*average, bool) {
 	return a, true
 }
 
+// unbiased compares exact values with means over samples. Bonferroni: FalseAlarm is shared out among
+// all entries of the two-sided tests.
 func (c *checker) unbiased() {
 	pt, entries := c.points[0], 0
 	for _, o := range c.oracles {
@@ -88,21 +88,16 @@ func (c *checker) unbiased() {
 			entries += o.size()
 		}
 	}
-	// Bonferroni: FalseAlarm is shared out among all entries; two-sided normal quantile.
 	z := math.Sqrt2 * math.Erfcinv(FalseAlarm/float64(max(entries, 1)))
 	for _, o := range c.oracles {
 		if o.noExact || !c.usable(o, Unbiased) {
 			continue
 		}
-		exact, ok := c.eval(o, pt, nil)
-		if !ok {
-			continue
+		if exact, ok := c.eval(o, pt); ok {
+			if a, ok := c.singles(o, pt); ok {
+				c.judgeMean(o, pt, exact, a, z)
+			}
 		}
-		a, ok := c.singles(o, pt)
-		if !ok {
-			continue
-		}
-		c.judgeMean(o, pt, exact, a, z)
 	}
 }
 
@@ -145,13 +140,11 @@ func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z 
 	c.judge(m)
 }
 
-// more says what to raise where a share of the draws that it takes were there: a half more, to two
-// digits.
+// more says what to raise where a share of the draws that it takes were there: a half more.
 func (c *checker) more(o *oracle, share float64) string {
 	text := "raise Samples"
 	if n := 1.5 * float64(c.o.Samples) / share; n < 1e9 {
-		unit := math.Pow(10, math.Floor(math.Log10(n))-1)
-		text += fmt.Sprintf(" to %.0f or more", unit*math.Ceil(n/unit))
+		text += fmt.Sprintf(" to %.0f or more", math.Ceil(n/100)*100)
 	}
 	if n := c.sizes[o.stream]; n > 0 {
 		text += fmt.Sprintf(", or MaxTerms to %d", n)
@@ -161,17 +154,16 @@ func (c *checker) more(o *oracle, share float64) string {
 
 // meanOf returns the exact value of o, or the mean over a finite sum.
 func (c *checker) meanOf(o *oracle, pt point) ([]float64, bool) {
-	if out, ok := c.eval(o, pt, nil); ok {
+	if out, ok := c.eval(o, pt.of()); ok {
 		return out, true
 	}
 	if o.bad != "" || !c.enumerable(o) {
 		return nil, false
 	}
-	a, ok := c.singles(o, pt)
-	if !ok {
-		return nil, false
+	if a, ok := c.singles(o, pt); ok {
+		return a.mean, true
 	}
-	return a.mean, true
+	return nil, false
 }
 
 // convexity checks the smallest eigenvalue of the mean of g_yy, up to four standard errors of
@@ -183,90 +175,71 @@ func (c *checker) convexity() {
 	}
 	for _, pt := range c.points {
 		mean, ok := c.meanOf(o, pt)
-		slack := 0.0
+		noise := 0.0
 		if !ok {
 			a, ok := c.singles(o, pt)
 			if !ok {
 				continue
 			}
-			mean, slack = a.mean, 4*mat.Norm(a.se)
+			mean, noise = a.mean, 4*mat.Norm(a.se)
 		}
-		s := mat.SymOf(c.dy, mean)
-		var j eig.Jacobi
-		if _, err := j.Factor(s); err != nil {
-			c.log.gap(Convexity, o.name, "%v", err)
-			continue
-		}
-		least := j.Values()[0]
-		slack += float64(c.dy) * eps * maxAbs(j.Values()) * c.o.Tol
-		// Without MuG, an eigenvalue within rounding of 0 is not positive; one within noise of 0
-		// may be.
-		bad := !(least >= c.o.MuG-slack)
-		if c.o.MuG == 0 && slack <= 1e-9*maxAbs(j.Values()) {
-			bad = !(least > slack)
-		}
-		if !bad {
-			c.log.pass(Convexity, o.name, 1)
-			continue
-		}
+		// Without MuG, an eigenvalue within rounding of 0 is not positive; one within noise of 0 may be.
 		message := "g is not as strongly convex in y as it should be"
 		if c.o.MuG == 0 {
 			message = "g is not strongly convex in y: the smallest eigenvalue must be above 0"
 		}
-		c.log.find(Finding{Check: Convexity, Oracle: o.name, Quantity: "λ_min(g_yy)",
-			I: -1, J: -1, Got: least, Want: c.o.MuG, Tol: slack, Point: pt.index,
-			Message: message, severity: c.o.MuG - least})
+		c.least(&oracle{name: o.name}, pt, mean, noise, c.o.MuG, c.o.MuG == 0, message)
 	}
 }
 
-func (c *checker) promise() {
-	const name = "ConvexityAt"
-	p, ok := c.p.(bilevel.StronglyConvex)
-	o := c.oracle("HessG")
-	if !ok || !c.usable(o, Convexity) {
+// least wants the smallest eigenvalue of h to be at least want up to noise and rounding, or, if
+// strict, above it where there is no noise.
+func (c *checker) least(o *oracle, pt point, h []float64, noise, want float64, strict bool, message string) {
+	var j eig.Jacobi
+	if _, err := j.Factor(mat.SymOf(c.dy, h)); err != nil {
+		c.log.gap(Convexity, o.name, "%v", err)
 		return
 	}
+	least, top := j.Values()[0], maxAbs(j.Values())
+	slack := noise + 16*float64(c.dy)*eps*top*c.o.Tol
+	if least >= want-slack && (!strict || slack > 1e-9*top || least > slack) {
+		c.log.pass(Convexity, o.name, 1)
+		return
+	}
+	f := o.whole(Convexity, "λ_min(g_yy)", pt, message)
+	f.Got, f.Want, f.Tol, f.severity = least, want, slack, want-least
+	c.log.find(f)
+}
+
+// promise checks ConvexityAt against the g_yy of single samples.
+func (c *checker) promise() {
+	p, ok := c.p.(bilevel.StronglyConvex)
+	hess := c.oracle("HessG")
+	if !ok || !c.usable(hess, Convexity) {
+		return
+	}
+	o := &oracle{name: "ConvexityAt"}
 	for _, pt := range c.points {
 		var s float64
 		copy(c.x, pt.x)
-		err := guard(func() error { s = p.ConvexityAt(c.x); return nil })
-		f := Finding{Check: Call, Oracle: name, Quantity: "s", I: -1, J: -1, Point: pt.index}
-		switch {
-		case err != nil:
-			f.Message = err.Error()
-			c.log.find(f)
-			return
-		case math.IsNaN(s) || math.IsInf(s, 1):
-			f.Check, f.Got, f.Message = Finite, s, "want a number, or −Inf for no promise"
-			c.log.find(f)
+		if err := guard(func() error { s = p.ConvexityAt(c.x); return nil }); err != nil {
+			c.log.find(o.whole(Call, "s", pt, err.Error()))
 			return
 		}
-		c.unmodified(&oracle{name: name}, pt, nil, "x", c.x, pt.x)
-		if math.IsInf(s, -1) {
+		c.unmodified(o, pt, "x", c.x, pt.x)
+		switch {
+		case math.IsNaN(s) || math.IsInf(s, 1):
+			f := o.whole(Finite, "s", pt, "want a number, or −Inf for no promise")
+			f.Got = s
+			c.log.find(f)
+			return
+		case math.IsInf(s, -1):
 			continue // there is nothing to hold
 		}
-		for i := range pt.names[lower] {
-			c.keeps(o, pt, pt.names[lower][i:i+1], s)
+		for _, name := range pt.names[lower] {
+			if h, ok := c.eval(hess, pt.of(name)); ok {
+				c.least(o, pt.of(name), h, 0, s, false, "g of one sample is less convex in y than promised")
+			}
 		}
 	}
-}
-
-func (c *checker) keeps(o *oracle, pt point, batch []bilevel.Sample, s float64) {
-	out, ok := c.eval(o, pt, batch)
-	if !ok {
-		return
-	}
-	var j eig.Jacobi
-	if _, err := j.Factor(mat.SymOf(c.dy, out)); err != nil {
-		c.log.gap(Convexity, "ConvexityAt", "%v", err)
-		return
-	}
-	least, slack := j.Values()[0], 16*float64(c.dy)*eps*maxAbs(j.Values())*c.o.Tol
-	if least >= s-slack {
-		c.log.pass(Convexity, "ConvexityAt", 1)
-		return
-	}
-	c.log.find(Finding{Check: Convexity, Oracle: "ConvexityAt", Quantity: "λ_min(g_yy)",
-		I: -1, J: -1, Got: least, Want: s, Tol: slack, Point: pt.index,
-		Batch: batch, Message: "g of one sample is less convex in y than promised", severity: s - least})
 }

@@ -238,7 +238,7 @@ func TestMethodFindsFlaws(t *testing.T) {
 		{"asks for what it did not draw", []string{RuleCounts}, "for the sample ξ = 3, which the run has not drawn"},
 		{"exact in secret", []string{RuleCounts}, "after 1 steps, the oracles were asked for 12 different samples φ, and 3 were drawn"},
 		{"seed", []string{RuleSeed}, "in a second run of one seed, after 2 steps, x["},
-		{"shared", []string{RuleShared}, "beside another Solver of the same Method value, after 24 steps, x["},
+		{"shared", []string{RuleShared}, "beside another Solver of the same Method value, after 2 steps, x["},
 		{"forgets d", []string{RuleResume}, "cut after 1 steps, saved and loaded, after 2 steps, x["},
 		{"forgets v", []string{RuleResume}, "State must visit all that later steps depend on"},
 		{"forgets what moves nothing", []string{RuleResume}, "cut after 1 steps, saved and loaded, after 24 steps, the check"},

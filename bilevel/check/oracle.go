@@ -151,55 +151,65 @@ func (o *oracle) entry(k int) (quantity string, i, j int) {
 	return "", -1, -1
 }
 
-func (o *oracle) finding(check string, pt point, batch []bilevel.Sample, k int) Finding {
-	f := Finding{Check: check, Oracle: o.name, I: -1, J: -1, Point: pt.index, Batch: batch}
+func (o *oracle) finding(check string, pt point, k int) Finding {
+	f := Finding{Check: check, Oracle: o.name, Point: pt.index, Batch: pt.batch}
 	f.Quantity, f.I, f.J = o.entry(k)
 	return f
 }
 
+// whole is a finding about no entry of a quantity.
+func (o *oracle) whole(check, quantity string, pt point, message string) Finding {
+	return Finding{Check: check, Oracle: o.name, Quantity: quantity, I: -1, J: -1, Point: pt.index, Batch: pt.batch,
+		Message: message}
+}
+
 // list returns the oracles that the problem has, first those that others are compared with.
 func (c *checker) list() []*oracle {
+	type samples = []bilevel.Sample
 	var all []*oracle
-	add := func(name string, stream int, call func(b []*block, x, y []float64, batch []bilevel.Sample) error,
-		blocks ...*block) {
+	add := func(name string, stream int, blocks []*block, call func(b []*block, x, y []float64, s samples) error) {
 		o := &oracle{name: name, stream: stream, blocks: blocks, fill: math.NaN()}
-		o.call = func(x, y []float64, batch []bilevel.Sample) error { return call(blocks, x, y, batch) }
+		o.call = func(x, y []float64, s samples) error { return call(blocks, x, y, s) }
 		all = append(all, o)
 	}
+	one := func(quantity string, s shape, rows, cols int) []*block {
+		return []*block{newBlock(quantity, s, rows, cols)}
+	}
 	if p, ok := c.p.(bilevel.Values); ok {
-		add("ValueF", upper, func(b []*block, x, y []float64, xi []bilevel.Sample) (err error) {
+		add("ValueF", upper, one("f", scalar, 1, 1), func(b []*block, x, y []float64, xi samples) (err error) {
 			b[0].vec()[0], err = p.ValueF(x, y, xi)
 			return err
-		}, newBlock("f", scalar, 1, 1))
-		add("ValueG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) (err error) {
+		})
+		add("ValueG", lower, one("g", scalar, 1, 1), func(b []*block, x, y []float64, phi samples) (err error) {
 			b[0].vec()[0], err = p.ValueG(x, y, phi)
 			return err
-		}, newBlock("g", scalar, 1, 1))
+		})
 	}
-	add("GradF", upper, func(b []*block, x, y []float64, xi []bilevel.Sample) error {
+	both := append(one("f_x", vector, 1, c.dx), one("f_y", vector, 1, c.dy)...)
+	add("GradF", upper, both, func(b []*block, x, y []float64, xi samples) error {
 		return c.p.GradF(b[0].vec(), b[1].vec(), x, y, xi)
-	}, newBlock("f_x", vector, 1, c.dx), newBlock("f_y", vector, 1, c.dy))
-	add("GradG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+	})
+	add("GradG", lower, one("g_y", vector, 1, c.dy), func(b []*block, x, y []float64, phi samples) error {
 		return c.p.GradG(b[0].vec(), x, y, phi)
-	}, newBlock("g_y", vector, 1, c.dy))
-	add("CrossG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+	})
+	add("CrossG", lower, one("g_xy", dense, c.dx, c.dy), func(b []*block, x, y []float64, phi samples) error {
 		return b[0].dense(func(d *mat.Dense) error { return c.p.CrossG(d, x, y, phi) })
-	}, newBlock("g_xy", dense, c.dx, c.dy))
-	add("HessG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+	})
+	add("HessG", lower, one("g_yy", symmetric, c.dy, c.dy), func(b []*block, x, y []float64, phi samples) error {
 		return b[0].sym(func(s *mat.Sym) error { return c.p.HessG(s, x, y, phi) })
-	}, newBlock("g_yy", symmetric, c.dy, c.dy))
+	})
 	if p, ok := c.p.(bilevel.UpperGradient); ok {
-		add("GradXG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+		add("GradXG", lower, one("g_x", vector, 1, c.dx), func(b []*block, x, y []float64, phi samples) error {
 			return p.GradXG(b[0].vec(), x, y, phi)
-		}, newBlock("g_x", vector, 1, c.dx))
+		})
 	}
 	if p, ok := c.p.(bilevel.Products); ok {
-		add("HessVecG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+		add("HessVecG", lower, one("g_yy·v", vector, 1, c.dy), func(b []*block, x, y []float64, phi samples) error {
 			return p.HessVecG(b[0].vec(), x, y, c.v, phi)
-		}, newBlock("g_yy·v", vector, 1, c.dy))
-		add("CrossVecG", lower, func(b []*block, x, y []float64, phi []bilevel.Sample) error {
+		})
+		add("CrossVecG", lower, one("g_xy·v", vector, 1, c.dx), func(b []*block, x, y []float64, phi samples) error {
 			return p.CrossVecG(b[0].vec(), x, y, c.v, phi)
-		}, newBlock("g_xy·v", vector, 1, c.dx))
+		})
 	}
 	return all
 }
@@ -213,92 +223,84 @@ func (c *checker) oracle(name string) *oracle {
 	return nil
 }
 
-// eval returns the values of o at (pt.x, pt.y), after all checks of a single call; false with a
-// finding, or if o has no exact value.
-func (c *checker) eval(o *oracle, pt point, batch []bilevel.Sample) ([]float64, bool) {
-	if o.bad != "" || len(batch) == 0 && o.noExact {
+// eval returns the values of o at a point, after all checks of a single call; false with a finding,
+// or if o has no exact value.
+func (c *checker) eval(o *oracle, pt point) ([]float64, bool) {
+	exact := len(pt.batch) == 0
+	if o.bad != "" || exact && o.noExact {
 		return nil, false
 	}
-	out, err := c.attempt(o, pt, batch, o.fill)
-	if len(batch) == 0 && errors.Is(err, bilevel.ErrNoExact) {
+	out, err := c.attempt(o, pt, o.fill)
+	finite := mat.NotFinite(out) < 0
+	switch {
+	case exact && errors.Is(err, bilevel.ErrNoExact):
 		o.noExact = true
-		return nil, false
-	}
-	if c.outside && (err != nil || mat.NotFinite(out) >= 0) {
-		return nil, false
-	}
-	if err != nil {
-		c.log.find(Finding{Check: Call, Oracle: o.name, Quantity: o.blocks[0].quantity, I: -1, J: -1, Point: pt.index,
-			Batch: batch, Message: err.Error()})
+	case c.outside && (err != nil || !finite):
+	case err != nil:
+		c.log.find(o.whole(Call, o.blocks[0].quantity, pt, err.Error()))
 		o.bad = "it fails"
-		return nil, false
+	case !finite:
+		return c.notFinite(o, pt, out)
+	default:
+		return out, true
 	}
-	if mat.NotFinite(out) >= 0 {
-		return c.notFinite(o, pt, batch, out)
-	}
-	return out, true
+	return nil, false
 }
 
 // attempt makes one call with destinations full of fill, and checks that it writes nothing else.
-func (c *checker) attempt(o *oracle, pt point, batch []bilevel.Sample, fill float64) ([]float64, error) {
+func (c *checker) attempt(o *oracle, pt point, fill float64) (out []float64, err error) {
 	copy(c.x, pt.x)
 	copy(c.y, pt.y)
 	copy(c.v, c.vec)
-	c.batch = append(c.batch[:0], batch...)
+	c.batch = append(c.batch[:0], pt.batch...)
 	for _, b := range o.blocks {
 		b.prefill(fill)
 	}
-	if err := guard(func() error { return o.call(c.x, c.y, c.batch[:len(batch):len(batch)]) }); err != nil {
+	n := len(pt.batch)
+	if err := guard(func() error { return o.call(c.x, c.y, c.batch[:n:n]) }); err != nil {
 		var p *bilevel.PanicError
-		if errors.As(err, &p) && len(batch) > 0 && c.sizes[o.stream] == 0 {
+		if errors.As(err, &p) && n > 0 && c.sizes[o.stream] == 0 {
 			p.Endless = samples[o.stream]
 		}
 		return nil, err
 	}
-	var out []float64
 	for _, b := range o.blocks {
-		f := Finding{Oracle: o.name, Quantity: b.quantity, I: -1, J: -1, Point: pt.index, Batch: batch}
 		if b.replaced {
-			f.Check, f.Message = Inputs, "the header of the destination is changed: write into its Data"
-			c.log.find(f)
+			c.log.find(o.whole(Inputs, b.quantity, pt, "the header of the destination is changed: write into its Data"))
 		}
 		if b.strayed() {
-			f.Check, f.Message = Overwrite, "writes beside the matrix: mind Stride"
-			c.log.find(f)
+			c.log.find(o.whole(Overwrite, b.quantity, pt, "writes beside the matrix: mind Stride"))
 		}
 		out = b.flatten(out)
 	}
-	c.unmodified(o, pt, batch, "x", c.x, pt.x)
-	c.unmodified(o, pt, batch, "y", c.y, pt.y)
-	c.unmodified(o, pt, batch, "v", c.v, c.vec)
-	if !slices.Equal(c.batch, batch) {
-		c.log.find(Finding{Check: Inputs, Oracle: o.name, Quantity: "samples",
-			I: -1, J: -1, Point: pt.index, Batch: batch, Message: "the samples are modified"})
+	c.unmodified(o, pt, "x", c.x, pt.x)
+	c.unmodified(o, pt, "y", c.y, pt.y)
+	c.unmodified(o, pt, "v", c.v, c.vec)
+	if !slices.Equal(c.batch, pt.batch) {
+		c.log.find(o.whole(Inputs, "samples", pt, "the samples are modified"))
 	}
 	return out, nil
 }
 
-func (c *checker) unmodified(o *oracle, pt point, batch []bilevel.Sample, quantity string, got, want []float64) {
-	for i := range got {
-		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
-			c.log.find(Finding{Check: Inputs, Oracle: o.name, Quantity: quantity, I: i, J: -1, Got: got[i],
-				Want: want[i], Point: pt.index, Batch: batch,
-				Message: "the input is modified"})
-		}
+func (c *checker) unmodified(o *oracle, pt point, quantity string, got, want []float64) {
+	if i := firstDifference(got, want); i >= 0 {
+		f := o.whole(Inputs, quantity, pt, "the input is modified")
+		f.I, f.Got, f.Want = i, got[i], want[i]
+		c.log.find(f)
 	}
 }
 
 // notFinite finds out why entries are not finite: the oracle reads its destination or leaves
 // entries alone (destinations then hold 0 from here on), or computes that.
-func (c *checker) notFinite(o *oracle, pt point, batch []bilevel.Sample, out []float64) ([]float64, bool) {
-	zero, err0 := c.attempt(o, pt, batch, 0)
-	one, err1 := c.attempt(o, pt, batch, 1)
+func (c *checker) notFinite(o *oracle, pt point, out []float64) ([]float64, bool) {
+	zero, err0 := c.attempt(o, pt, 0)
+	one, err1 := c.attempt(o, pt, 1)
 	destination := math.IsNaN(o.fill) && err0 == nil && err1 == nil && mat.NotFinite(zero) < 0
 	for k, v := range out {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if mat.IsFinite(v) {
 			continue
 		}
-		f := o.finding(Finite, pt, batch, k)
+		f := o.finding(Finite, pt, k)
 		f.Got, f.Message = v, "not finite"
 		if destination {
 			f.Check, f.Want, f.Message = Overwrite, zero[k], "the destination is read: overwrite it"

@@ -101,20 +101,21 @@ type Report struct {
 // Err returns nil if every oracle was verified and found right. Otherwise it wraps ErrWrong, with a
 // line for each finding, or if there are none ErrIncomplete, with a line for each gap.
 func (r *Report) Err() error {
-	var lines []string
-	for _, f := range r.Findings {
-		lines = append(lines, f.String())
+	if len(r.Findings) > 0 {
+		return joined(ErrWrong, r.Findings)
 	}
-	if len(lines) > 0 {
-		return fmt.Errorf("%w: %s", ErrWrong, strings.Join(lines, "\n\t"))
-	}
-	for _, s := range r.Gaps() {
-		lines = append(lines, s.String())
-	}
-	if len(lines) > 0 {
-		return fmt.Errorf("%w: %s", ErrIncomplete, strings.Join(lines, "\n\t"))
+	if gaps := r.Gaps(); len(gaps) > 0 {
+		return joined(ErrIncomplete, gaps)
 	}
 	return nil
+}
+
+func joined[T fmt.Stringer](err error, list []T) error {
+	var lines []string
+	for _, l := range list {
+		lines = append(lines, l.String())
+	}
+	return fmt.Errorf("%w: %s", err, strings.Join(lines, "\n\t"))
 }
 
 // Gaps returns the skipped checks that leave an oracle unverified.
@@ -128,71 +129,63 @@ func (r *Report) Gaps() []Skip {
 	return gaps
 }
 
-// verdict is the first line of the report.
-func (r *Report) verdict() string {
-	gaps := len(r.Gaps())
-	v := "RIGHT"
-	switch {
-	case len(r.Findings) > 0 && gaps > 0:
-		v = "WRONG, AND NOT COMPLETE"
-	case len(r.Findings) > 0:
-		v = "WRONG"
-	case gaps > 0:
-		v = "NOT COMPLETE"
-	}
-	return fmt.Sprintf("%s: %d wrong, %d could not be checked, %d passed", v, len(r.Findings), gaps, len(r.Passed))
-}
-
 // String returns the report as a table, under a line with the verdict.
 func (r *Report) String() string {
+	gaps := len(r.Gaps())
+	verdict := "RIGHT"
+	switch {
+	case len(r.Findings) > 0 && gaps > 0:
+		verdict = "WRONG, AND NOT COMPLETE"
+	case len(r.Findings) > 0:
+		verdict = "WRONG"
+	case gaps > 0:
+		verdict = "NOT COMPLETE"
+	}
 	var b strings.Builder
-	fmt.Fprintln(&b, r.verdict())
+	fmt.Fprintf(&b, "%s: %d wrong, %d could not be checked, %d passed\n", verdict, len(r.Findings), gaps, len(r.Passed))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	if len(r.Findings) > 0 {
-		fmt.Fprint(w, "\nWRONG\tORACLE\tENTRY\tPOINT\tSAMPLES\tGOT\tWANT\tTOLERANCE\t\n")
-		for _, f := range r.Findings {
-			got, want, tol := "", "", ""
-			if f.measured() {
-				got, want, tol = fmt.Sprintf("%.6g", f.Got), fmt.Sprintf("%.6g", f.Want), fmt.Sprintf("%.1g", f.Tol)
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				f.Check, f.Oracle, f.entry(), at(f.Point), names(f.Batch), got, want, tol, f.Message)
+	section := func(head string, rows []string) {
+		if len(rows) > 0 {
+			fmt.Fprintf(w, "\n%s\n%s\n", head, strings.Join(rows, "\n"))
 		}
 	}
-	for _, part := range []struct {
-		title string
-		gap   bool
-	}{{"NOT CHECKED", true}, {"SKIPPED", false}} {
-		title := part.title
-		for _, s := range r.Skipped {
-			if s.Gap != part.gap {
-				continue
-			}
-			if title != "" {
-				fmt.Fprintf(w, "\n%s\tORACLE\tREASON\n", title)
-				title = ""
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Check, s.Oracle, s.Reason)
+	var wrong []string
+	var skipped [2][]string // gaps first
+	for _, f := range r.Findings {
+		got, want, tol := "", "", ""
+		if f.measured() {
+			got, want, tol = fmt.Sprintf("%.6g", f.Got), fmt.Sprintf("%.6g", f.Want), fmt.Sprintf("%.1g", f.Tol)
 		}
+		wrong = append(wrong, strings.Join([]string{f.Check, f.Oracle, f.entry(), at(f.Point), names(f.Batch),
+			got, want, tol, f.Message}, "\t"))
 	}
-	if len(r.Passed) > 0 {
-		fmt.Fprint(w, "\nPASSED\tCHECKS\n")
-		for i, p := range r.Passed {
-			same := func(q Pass) bool { return q.Oracle == p.Oracle }
-			if slices.ContainsFunc(r.Passed[:i], same) {
-				continue
-			}
-			var checks []string
-			for _, q := range r.Passed[i:] {
-				if same(q) {
-					checks = append(checks, q.Check)
-				}
-			}
-			fmt.Fprintf(w, "%s\t%s\n", p.Oracle, strings.Join(checks, ", "))
+	section("WRONG\tORACLE\tENTRY\tPOINT\tSAMPLES\tGOT\tWANT\tTOLERANCE\t", wrong)
+	for _, s := range r.Skipped {
+		kind := 1
+		if s.Gap {
+			kind = 0
 		}
+		skipped[kind] = append(skipped[kind], s.Check+"\t"+s.Oracle+"\t"+s.Reason)
 	}
+	section("NOT CHECKED\tORACLE\tREASON", skipped[0])
+	section("SKIPPED\tORACLE\tREASON", skipped[1])
+	section("PASSED\tCHECKS", r.passed())
 	_ = w.Flush() // a strings.Builder does not fail
 	return b.String()
+}
+
+// passed has a row for each oracle, with the checks that it passed.
+func (r *Report) passed() (rows []string) {
+	row := map[string]int{}
+	for _, p := range r.Passed {
+		if k, ok := row[p.Oracle]; ok {
+			rows[k] += ", " + p.Check
+			continue
+		}
+		row[p.Oracle] = len(rows)
+		rows = append(rows, p.Oracle+"\t"+p.Check)
+	}
+	return rows
 }
 
 func at(point int) string {
@@ -259,8 +252,8 @@ func (l *log) wrong(check, oracle string) bool {
 
 // clean reports whether a check has been passed by an oracle, and by all of it.
 func (l *log) clean(check, oracle string) bool {
-	passed := slices.ContainsFunc(l.passed, func(p Pass) bool { return p.Check == check && p.Oracle == oracle })
-	return passed && !l.wrong(check, oracle)
+	return !l.wrong(check, oracle) &&
+		slices.ContainsFunc(l.passed, func(p Pass) bool { return p.Check == check && p.Oracle == oracle })
 }
 
 // report keeps the worst five findings of each check, oracle and quantity, and drops the passes
@@ -268,17 +261,16 @@ func (l *log) clean(check, oracle string) bool {
 func (l *log) report() *Report {
 	const most = 5
 	r := &Report{Skipped: l.skipped}
-	for i, f := range l.findings {
-		same := func(g Finding) bool { return g.Check == f.Check && g.Oracle == f.Oracle && g.Quantity == f.Quantity }
-		if slices.ContainsFunc(l.findings[:i], same) {
-			continue
+	groups, order := map[[3]string][]Finding{}, [][3]string{}
+	for _, f := range l.findings {
+		key := [3]string{f.Check, f.Oracle, f.Quantity}
+		if groups[key] == nil {
+			order = append(order, key)
 		}
-		var group []Finding
-		for _, g := range l.findings[i:] {
-			if same(g) {
-				group = append(group, g)
-			}
-		}
+		groups[key] = append(groups[key], f)
+	}
+	for _, key := range order {
+		group := groups[key]
 		slices.SortStableFunc(group, func(a, b Finding) int { return cmp.Compare(b.severity, a.severity) })
 		if n := len(group); n > most {
 			group = group[:most]

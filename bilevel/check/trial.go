@@ -59,7 +59,7 @@ func (t *trial) inspect() error {
 	}
 	s, err := t.start(watch(t.p), t.opt)
 	if err == nil {
-		err = t.follows(s)
+		err = t.follows(s, nil)
 	}
 	if err != nil {
 		t.breach(RuleSeed, "in a second run of one seed, %v: the method's random numbers must come from Iteration.Rand, "+
@@ -183,8 +183,9 @@ func (t *trial) counted(w *watched, s *bilevel.Solver) {
 	}
 }
 
-// follows does the steps that are left, and wants them to be those of the undisturbed run.
-func (t *trial) follows(s *bilevel.Solver) error {
+// follows does the steps that are left, those of another Solver beside them if there is one, and
+// wants them to be those of the undisturbed run.
+func (t *trial) follows(s, beside *bilevel.Solver) error {
 	for {
 		if d := now(s).differs(t.want[s.K()]); d != "" {
 			return fmt.Errorf("after %d steps, %s", s.K(), d)
@@ -192,7 +193,11 @@ func (t *trial) follows(s *bilevel.Solver) error {
 		if s.K() == t.steps {
 			return nil
 		}
-		if err := s.Step(); err != nil {
+		err := s.Step()
+		if beside != nil {
+			err = errors.Join(err, beside.Step())
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -204,19 +209,14 @@ func (t *trial) shared() bool {
 	other.Seed++
 	s, err := t.start(watch(t.p), t.opt)
 	beside, err2 := t.start(watch(t.p), other)
-	for err = errors.Join(err, err2); err == nil && s.K() < t.steps; err = errors.Join(s.Step(), beside.Step()) {
+	if err = errors.Join(err, err2); err == nil {
+		err = t.follows(s, beside)
 	}
-	const where = "beside another Solver of the same Method value"
 	if err != nil {
-		t.breach(RuleShared, "%s, %v", where, err)
-		return false
+		t.breach(RuleShared, "beside another Solver of the same Method value, %v: Start must return a Stepper with "+
+			"memory of its own", err)
 	}
-	d := now(s).differs(t.want[t.steps])
-	if d != "" {
-		t.breach(RuleShared, "%s, after %d steps, %s: Start must return a Stepper with memory of its own",
-			where, s.K(), d)
-	}
-	return d == ""
+	return err == nil
 }
 
 // resume saves the run after every step, and goes on from each checkpoint.
@@ -254,7 +254,7 @@ func (t *trial) resumeFrom(k int, file, last []byte) error {
 	if err := saves(s, file); err != nil {
 		return fmt.Errorf("Load after %d steps, and Save: %w: %s", k, err, visits)
 	}
-	err = t.follows(s)
+	err = t.follows(s, nil)
 	if err == nil {
 		err = saves(s, last)
 	}

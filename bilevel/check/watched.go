@@ -54,26 +54,27 @@ func watch(p bilevel.Problem) *watched {
 
 // problem returns w with products and g_x where the watched problem has them.
 func (w *watched) problem() bilevel.Problem {
-	products, ok := w.Problem.(bilevel.Products)
-	upper, ok2 := w.Problem.(bilevel.UpperGradient)
-	a, b := watchedProducts{w, products}, watchedUpper{w, upper}
+	type withProducts struct {
+		*watched
+		watchedProducts
+	}
+	p, ok := w.Problem.(bilevel.Products)
+	products := withProducts{w, watchedProducts{w, p}}
+	u, ok2 := w.Problem.(bilevel.UpperGradient)
+	upper := watchedUpper{w, u}
 	switch {
 	case ok && ok2:
 		return struct {
-			*watched
-			watchedProducts
+			withProducts
 			watchedUpper
-		}{w, a, b}
+		}{products, upper}
 	case ok:
-		return struct {
-			*watched
-			watchedProducts
-		}{w, a}
+		return products
 	case ok2:
 		return struct {
 			*watched
 			watchedUpper
-		}{w, b}
+		}{w, upper}
 	}
 	return w
 }
@@ -90,9 +91,9 @@ func (w *watched) names(stream int) uint64 {
 	return n
 }
 
-// note notes a call that has returned err, and spoils first or last if it is its turn.
-func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64, batch []bilevel.Sample,
-	first, last *float64, err error) error {
+// note notes a call that has returned err, and spoils what it wrote to dst if it is its turn.
+func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64, batch []bilevel.Sample, err error,
+	dst ...[]float64) error {
 	call := w.calls[oracle]
 	w.calls[oracle]++
 	if len(batch) == 0 {
@@ -115,9 +116,10 @@ func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64,
 		case fails:
 			return errFault
 		case isNaN:
-			*last = math.NaN()
+			last := dst[len(dst)-1]
+			last[len(last)-1] = math.NaN()
 		case isInf:
-			*first = math.Inf(1)
+			dst[0][0] = math.Inf(1)
 		}
 	}
 	return err
@@ -125,24 +127,22 @@ func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64,
 
 func (w *watched) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	err := w.Problem.GradF(fx, fy, x, y, xi)
-	return w.note("GradF", upper, &w.counts.GradF, x, y, xi, &fx[0], &fy[len(fy)-1], err)
+	return w.note("GradF", upper, &w.counts.GradF, x, y, xi, err, fx, fy)
 }
 
 func (w *watched) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	err := w.Problem.GradG(gy, x, y, phi)
-	return w.note("GradG", lower, &w.counts.GradG, x, y, phi, &gy[0], &gy[len(gy)-1], err)
+	return w.note("GradG", lower, &w.counts.GradG, x, y, phi, err, gy)
 }
 
 func (w *watched) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	err := w.Problem.CrossG(gxy, x, y, phi)
-	last := gxy.Row(len(x) - 1)
-	return w.note("CrossG", lower, &w.counts.CrossG, x, y, phi, &gxy.Row(0)[0], &last[len(y)-1], err)
+	return w.note("CrossG", lower, &w.counts.CrossG, x, y, phi, err, gxy.Row(0), gxy.Row(len(x)-1))
 }
 
 func (w *watched) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	err := w.Problem.HessG(gyy, x, y, phi)
-	last := gyy.Row(len(y) - 1)
-	return w.note("HessG", lower, &w.counts.HessG, x, y, phi, &gyy.Row(0)[0], &last[len(y)-1], err)
+	return w.note("HessG", lower, &w.counts.HessG, x, y, phi, err, gyy.Row(0), gyy.Row(len(y)-1))
 }
 
 func (w *watched) ConvexityAt(x []float64) float64 {
@@ -159,12 +159,12 @@ type watchedProducts struct {
 
 func (a watchedProducts) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	err := a.p.HessVecG(dst, x, y, v, phi)
-	return a.w.note("HessVecG", lower, &a.w.counts.HessVecG, x, y, phi, &dst[0], &dst[len(dst)-1], err)
+	return a.w.note("HessVecG", lower, &a.w.counts.HessVecG, x, y, phi, err, dst)
 }
 
 func (a watchedProducts) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	err := a.p.CrossVecG(dst, x, y, v, phi)
-	return a.w.note("CrossVecG", lower, &a.w.counts.CrossVecG, x, y, phi, &dst[0], &dst[len(dst)-1], err)
+	return a.w.note("CrossVecG", lower, &a.w.counts.CrossVecG, x, y, phi, err, dst)
 }
 
 type watchedUpper struct {
@@ -174,5 +174,5 @@ type watchedUpper struct {
 
 func (a watchedUpper) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	err := a.p.GradXG(gx, x, y, phi)
-	return a.w.note("GradXG", lower, &a.w.counts.GradXG, x, y, phi, &gx[0], &gx[len(gx)-1], err)
+	return a.w.note("GradXG", lower, &a.w.counts.GradXG, x, y, phi, err, gx)
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -130,9 +131,7 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 }
 
 func (o *LimitOptions) complete(x, y []float64) error {
-	if o.Draws == 0 {
-		o.Draws = 10000
-	}
+	option.Default(&o.Draws, 10000)
 	if o.Set == nil {
 		o.Set = bilevel.Space{}
 	}
@@ -142,16 +141,11 @@ func (o *LimitOptions) complete(x, y []float64) error {
 	if o.ScaleY == nil {
 		o.ScaleY = sizes(y)
 	}
-	if o.Draws < 2 {
-		return option.Bad("observe: LimitOptions.Draws is %d, want ≥ 2", o.Draws)
-	}
-	if err := checkScale("ScaleX", o.ScaleX, len(x)); err != nil {
-		return err
-	}
-	if err := checkScale("ScaleY", o.ScaleY, len(y)); err != nil {
-		return err
-	}
-	return o.Set.Validate(len(x))
+	return cmp.Or(
+		option.AtLeast("observe: LimitOptions.Draws", o.Draws, 2),
+		checkScale("ScaleX", o.ScaleX, len(x)),
+		checkScale("ScaleY", o.ScaleY, len(y)),
+		o.Set.Validate(len(x)))
 }
 
 // sizes are the default lengths for differences.

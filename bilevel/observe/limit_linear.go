@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -60,15 +61,9 @@ func (l *linear) upperAt(q *parts, x, y []float64, xi []bilevel.Sample) error {
 
 func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
 	if l.products != nil {
-		if err := l.products.CrossVecG(q.cross, x, y, l.v, phi); err != nil {
-			return err
-		}
-		return l.products.HessVecG(q.bent, x, y, l.v, phi)
+		return cmp.Or(l.products.CrossVecG(q.cross, x, y, l.v, phi), l.products.HessVecG(q.bent, x, y, l.v, phi))
 	}
-	if err := l.p.CrossG(l.gxy, x, y, phi); err != nil {
-		return err
-	}
-	if err := l.p.HessG(l.gyy, x, y, phi); err != nil {
+	if err := cmp.Or(l.p.CrossG(l.gxy, x, y, phi), l.p.HessG(l.gyy, x, y, phi)); err != nil {
 		return err
 	}
 	mat.MulVec(q.cross, l.gxy, l.v)
@@ -78,10 +73,7 @@ func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
 
 // linearise finds v, G, RP and ∇²F at (x, y), and returns how skew the differences are.
 func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
-	if err := l.p.HessG(l.gyy, l.x, l.y, nil); err != nil {
-		return 0, err
-	}
-	if err := l.p.CrossG(l.gxy, l.x, l.y, nil); err != nil {
+	if err := cmp.Or(l.p.HessG(l.gyy, l.x, l.y, nil), l.p.CrossG(l.gxy, l.x, l.y, nil)); err != nil {
 		return 0, err
 	}
 	if err := l.lower.Factor(l.gyy); err != nil {
@@ -93,10 +85,7 @@ func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
 		return 0, err
 	}
 	l.lower.SolveVec(l.v, l.mean.fy)
-	if err := l.bendAt(&l.mean, l.x, l.y, nil); err != nil {
-		return 0, err
-	}
-	if err := l.p.GradG(l.mean.gy, l.x, l.y, nil); err != nil {
+	if err := cmp.Or(l.bendAt(&l.mean, l.x, l.y, nil), l.p.GradG(l.mean.gy, l.x, l.y, nil)); err != nil {
 		return 0, err
 	}
 
@@ -104,10 +93,7 @@ func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
 	dx, dy := l.p.Dims()
 	k, minusA := mat.NewDense(dx, dx), mat.NewDense(dx, dy) // row i: ∂Θ/∂x_i
 	at, b := mat.NewDense(dy, dx), mat.NewDense(dy, dy)     // row j: ∂Θ/∂y_j
-	if err := l.differences(k, minusA, l.x, scaleX); err != nil {
-		return 0, err
-	}
-	if err := l.differences(at, b, l.y, scaleY); err != nil {
+	if err := cmp.Or(l.differences(k, minusA, l.x, scaleX), l.differences(at, b, l.y, scaleY)); err != nil {
 		return 0, err
 	}
 
@@ -135,10 +121,7 @@ func (l *linear) differences(upper, lower *mat.Dense, z, scale []float64) error 
 		h := scale[i] * reach
 		for _, c := range [4]struct{ steps, weight float64 }{{-2, 1}, {-1, -8}, {1, 8}, {2, -1}} {
 			z[i] = at + c.steps*h
-			err := l.upperAt(&l.one, l.x, l.y, nil)
-			if err == nil {
-				err = l.bendAt(&l.one, l.x, l.y, nil)
-			}
+			err := cmp.Or(l.upperAt(&l.one, l.x, l.y, nil), l.bendAt(&l.one, l.x, l.y, nil))
 			z[i] = at
 			if err != nil {
 				return err
@@ -217,10 +200,7 @@ func (l *linear) fromXi(one []bilevel.Sample) (float64, error) {
 
 // fromPhi is fromXi for r_φ = −g_xy v + G g_yy v − RP g_y.
 func (l *linear) fromPhi(one []bilevel.Sample) (float64, error) {
-	if err := l.bendAt(&l.one, l.x, l.y, one); err != nil {
-		return 0, err
-	}
-	if err := l.p.GradG(l.one.gy, l.x, l.y, one); err != nil {
+	if err := cmp.Or(l.bendAt(&l.one, l.x, l.y, one), l.p.GradG(l.one.gy, l.x, l.y, one)); err != nil {
 		return 0, err
 	}
 	for j := range l.wy {

@@ -38,17 +38,19 @@ func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, 
 	default:
 		return nil, 0, option.Bad("observe: LimitOptions.Set is a %T, want a set of package bilevel", set)
 	}
-	var free []int
+	return axes(x, func(i int) bool { return !held(i) }), 0, nil
+}
+
+// axes has the unit vectors of some entries of x for rows.
+func axes(x []float64, free func(i int) bool) *mat.Dense {
+	var rows []float64
 	for i := range x {
-		if !held(i) {
-			free = append(free, i)
+		if free(i) {
+			rows = append(rows, make([]float64, len(x))...)
+			rows[len(rows)-len(x)+i] = 1
 		}
 	}
-	t = mat.NewDense(len(free), len(x))
-	for k, i := range free {
-		t.Set(k, i, 1)
-	}
-	return t, 0, nil
+	return mat.DenseOf(len(rows)/len(x), len(x), rows)
 }
 
 // flat are the largest elements of a scaled ∇²F, over its largest diagonal element, with which F
@@ -73,39 +75,26 @@ func varied(t *mat.Dense, hess *mat.Sym, scale []float64) *mat.Dense {
 		}
 		return false
 	}
-	var kept []int
+	var kept []float64
 	for k := range t.Rows {
 		for i, v := range t.Row(k) {
 			if v != 0 && varies(i) {
-				kept = append(kept, k)
+				kept = append(kept, t.Row(k)...)
 				break
 			}
 		}
 	}
-	if len(kept) == 0 {
-		return mat.NewDense(0, t.Cols)
-	}
-	out := mat.NewDense(len(kept), t.Cols)
-	for to, from := range kept {
-		copy(out.Row(to), t.Row(from))
-	}
-	return out
+	return mat.DenseOf(len(kept)/t.Cols, t.Cols, kept)
 }
 
 // onSimplex spans e_i − e_j over entries that are not 0, for one j: the sum is kept.
 func onSimplex(x []float64) *mat.Dense {
-	var free []int
-	for i, v := range x {
-		if v > 0 {
-			free = append(free, i)
-		}
-	}
-	t := mat.NewDense(max(len(free)-1, 0), len(x))
+	all := axes(x, func(i int) bool { return x[i] > 0 })
+	t := all.View(min(1, all.Rows), 0, max(all.Rows-1, 0), all.Cols)
 	for k := range t.Rows {
-		t.Set(k, free[k+1], 1)
-		t.Set(k, free[0], -1)
+		mat.Axpy(t.Row(k), -1, all.Row(0))
 	}
-	return t
+	return &t
 }
 
 // orthogonal spans what is orthogonal to n ≠ 0: rows of the reflection I − 2uuᵀ/‖u‖² that takes n

@@ -193,23 +193,23 @@ func TestLimitOfMEstimator(t *testing.T) {
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, l.Free, 2)
 		rng := rand.New(rand.NewPCG(seed, 'm'))
-		m, err := Repeat(trials, []float64{0}, func(h []float64, _ int) error {
+		draws := sampler{draws: trials, rng: rand.New(rand.NewPCG(seed, 'd'))}
+		mean, variance, err := draws.mean(func([]bilevel.Sample) (float64, error) {
 			q, err := hyperopt.New(resampled(p.Train(), n, rng), resampled(p.Validation(), n, rng),
 				hyperopt.Options{Form: form, Lo: lo[0], Hi: hi[0]})
 			if err != nil {
-				return err
+				return 0, err
 			}
 			at, err := q.Minimise(best.X)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			f, err := p.Objective(nil, at.X)
-			h[0] = f - best.F
-			return err
+			return f - best.F, err
 		})
 		require.NoError(t, err)
-		assert.InDelta(t, l.At(n, n), m.Mean[0], 4*m.StdErr, "form %d", form)
-		assert.Less(t, m.StdErr, 0.15*m.Mean[0])
+		assert.InDelta(t, l.At(n, n), mean, 4*math.Sqrt(variance), "form %d", form)
+		assert.Less(t, math.Sqrt(variance), 0.15*mean)
 	}
 }
 

@@ -1,10 +1,10 @@
 // Package observe measures a bilevel run against the truth (bilevel.Truth, or Newton's method on
 // exact oracles): errors of x, y and the estimates H_xy and H_yy of STABLE, the Lyapunov function
-// of its analysis, near-stationarity by the Moreau envelope, bias and variance of a hypergradient
-// estimate; and [LocalLimit], how small the error could be by the samples seen.
+// of its analysis, near-stationarity by the Moreau envelope; and [LocalLimit], how small the error
+// could be by the samples seen.
 //
 // An Observer calls the problem directly, and the run, of any method, is the same, bit for bit,
-// with an observer and without. Spent is the time that it takes, to be subtracted from a run's.
+// with an observer and without.
 //
 //	o, err := observe.New(problem, observe.Options{Best: fStar})
 //	run.Progress = o.Progress(func(m observe.Measurement) bool { …; return true })
@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -85,8 +84,6 @@ type Observer struct {
 	x, y  []float64
 	state State
 	known bool
-
-	spent time.Duration
 	err   error
 }
 
@@ -118,11 +115,6 @@ func New(p bilevel.Problem, o Options) (*Observer, error) {
 
 // At measures a point. Errors are those of bilevel.Truth and of Moreau.
 func (o *Observer) At(x, y []float64) (State, error) {
-	defer o.clock(time.Now())
-	return o.at(x, y)
-}
-
-func (o *Observer) at(x, y []float64) (State, error) {
 	if o.known && slices.Equal(x, o.x) && slices.Equal(y, o.y) {
 		return o.state, nil
 	}
@@ -155,13 +147,12 @@ func (o *Observer) at(x, y []float64) (State, error) {
 // Observe measures a run as it stands. Errors are those of At and of the exact oracles,
 // bilevel.ErrNoExact among them.
 func (o *Observer) Observe(s *bilevel.Solver) (Measurement, error) {
-	defer o.clock(time.Now())
 	m := Measurement{K: s.K(), Counts: s.Counts(), Hxy: math.NaN(), Hyy: math.NaN()}
 	e := s.Estimator()
 	has := e != nil && s.K() > 0
 	if has {
 		x, y := e.Point()
-		old, err := o.at(x, y) // known, where the last step was observed
+		old, err := o.At(x, y) // known, where the last step was observed
 		if err != nil {
 			return m, err
 		}
@@ -171,7 +162,7 @@ func (o *Observer) Observe(s *bilevel.Solver) (Measurement, error) {
 		m.Lyapunov = old.Envelope + old.Lower*old.Lower + m.Hyy*m.Hyy + m.Hxy*m.Hxy
 	}
 	var err error
-	if m.State, err = o.at(s.X(), s.Y()); err != nil {
+	if m.State, err = o.At(s.X(), s.Y()); err != nil {
 		return m, err
 	}
 	if !has {
@@ -207,8 +198,3 @@ func (o *Observer) Progress(visit func(Measurement) bool) func(*bilevel.Solver) 
 
 // Err returns the error that has stopped a run, or nil.
 func (o *Observer) Err() error { return o.err }
-
-// Spent returns the time that all measurements have taken.
-func (o *Observer) Spent() time.Duration { return o.spent }
-
-func (o *Observer) clock(start time.Time) { o.spent += time.Since(start) }

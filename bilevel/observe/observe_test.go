@@ -200,10 +200,6 @@ func TestObservingChangesNothing(t *testing.T) {
 				run.Progress = o.Progress(func(m Measurement) bool {
 					seen++
 					assert.False(t, math.IsNaN(m.Lyapunov))
-					if s.Estimator() != nil {
-						_, err := o.Hypergradient(s, 3, 2, 1)
-						assert.NoError(t, err)
-					}
 					return true
 				})
 			}

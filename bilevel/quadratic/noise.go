@@ -1,7 +1,6 @@
 package quadratic
 
 import (
-	"fmt"
 	"math"
 
 	"stable/bilevel"
@@ -44,19 +43,6 @@ func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
-}
-
-// named returns an error if a name is outside of the finite sum.
-func (p *Problem) named(batch []bilevel.Sample) error {
-	if p.o.Terms == 0 {
-		return nil
-	}
-	for _, s := range batch {
-		if uint64(s) >= p.o.Terms {
-			return fmt.Errorf("quadratic: sample %d is outside of the finite sum of %d terms", s, p.o.Terms)
-		}
-	}
-	return nil
 }
 
 // addVec adds sigma·e, the mean over the batch: E‖e‖² = 1.

@@ -1,6 +1,7 @@
 package quadratic
 
 import (
+	"fmt"
 	"math"
 
 	"stable/bilevel"
@@ -14,8 +15,7 @@ func (p *Problem) Streams() (upper, lower uint64) { return p.o.Terms, p.o.Terms 
 
 // GradF writes f_x = P(x−a) + σ_fx e, or w·2u_i/(1+u_i²)² + σ_fx e, and f_y = ±(y − b) + σ_fy e′.
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	p.fits("quadratic: GradF: dimension mismatch", x, y, len(fx) == p.o.Dx && len(fy) == p.o.Dy)
-	if err := p.named(xi); err != nil {
+	if err := p.asked("quadratic: GradF: dimension mismatch", x, y, len(fx) == p.o.Dx && len(fy) == p.o.Dy, xi); err != nil {
 		return err
 	}
 	p.meanGradF(fx, fy, x, y)
@@ -30,8 +30,7 @@ func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 
 // GradG writes g_y = A y − Bᵀx − c + σ_gy e + σ_gxy Nᵀη + σ_gyy S δ.
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	p.fits("quadratic: GradG: dimension mismatch", x, y, len(gy) == p.o.Dy)
-	if err := p.named(phi); err != nil {
+	if err := p.asked("quadratic: GradG: dimension mismatch", x, y, len(gy) == p.o.Dy, phi); err != nil {
 		return err
 	}
 	p.slope(gy, x)
@@ -51,8 +50,7 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 
 // CrossG writes g_xy = −B + σ_gxy N.
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	p.fits("quadratic: CrossG: dimension mismatch", x, y, gxy.Rows == p.o.Dx && gxy.Cols == p.o.Dy)
-	if err := p.named(phi); err != nil {
+	if err := p.asked("quadratic: CrossG: dimension mismatch", x, y, gxy.Rows == p.o.Dx && gxy.Cols == p.o.Dy, phi); err != nil {
 		return err
 	}
 	mat.Scale(gxy, -1, p.b)
@@ -62,8 +60,7 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 
 // HessG writes g_yy = A + σ_gyy S.
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	p.fits("quadratic: HessG: dimension mismatch", x, y, gyy.N == p.o.Dy)
-	if err := p.named(phi); err != nil {
+	if err := p.asked("quadratic: HessG: dimension mismatch", x, y, gyy.N == p.o.Dy, phi); err != nil {
 		return err
 	}
 	mat.CopySym(gyy, p.a)
@@ -76,8 +73,7 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 
 // HessVecG writes A v + σ_gyy S v.
 func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	p.fits("quadratic: HessVecG: dimension mismatch", x, y, len(dst) == p.o.Dy && len(v) == p.o.Dy)
-	if err := p.named(phi); err != nil {
+	if err := p.asked("quadratic: HessVecG: dimension mismatch", x, y, len(dst) == p.o.Dy && len(v) == p.o.Dy, phi); err != nil {
 		return err
 	}
 	mat.MulVecSym(dst, p.a, v)
@@ -100,28 +96,20 @@ func (p *Problem) ConvexityAt([]float64) float64 {
 
 // CrossVecG writes −B v + σ_gxy N v.
 func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	p.fits("quadratic: CrossVecG: dimension mismatch", x, y, len(dst) == p.o.Dx && len(v) == p.o.Dy)
-	if err := p.named(phi); err != nil {
+	if err := p.asked("quadratic: CrossVecG: dimension mismatch", x, y, len(dst) == p.o.Dx && len(v) == p.o.Dy, phi); err != nil {
 		return err
 	}
-	mat.MulVec(dst, p.b, v)
-	for i := range dst {
-		dst[i] = -dst[i]
-	}
+	p.minusB(dst, v)
 	p.addCrossVec(dst, v, phi)
 	return nil
 }
 
 // GradXG writes g_x = −B y + σ_gxy N δ.
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
-	p.fits("quadratic: GradXG: dimension mismatch", x, y, len(gx) == p.o.Dx)
-	if err := p.named(phi); err != nil {
+	if err := p.asked("quadratic: GradXG: dimension mismatch", x, y, len(gx) == p.o.Dx, phi); err != nil {
 		return err
 	}
-	mat.MulVec(gx, p.b, y)
-	for i := range gx {
-		gx[i] = -gx[i]
-	}
+	p.minusB(gx, y)
 	p.offsets(x, y)
 	p.addCrossVec(gx, p.delta, phi)
 	return nil
@@ -129,8 +117,7 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 
 // ValueF returns f(x, y; ξ).
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
-	p.fits("quadratic: ValueF: dimension mismatch", x, y, true)
-	if err := p.named(xi); err != nil {
+	if err := p.asked("quadratic: ValueF: dimension mismatch", x, y, true, xi); err != nil {
 		return 0, err
 	}
 	f := p.meanF(x, y)
@@ -148,8 +135,7 @@ func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 
 // ValueG returns g(x, y; φ).
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
-	p.fits("quadratic: ValueG: dimension mismatch", x, y, true)
-	if err := p.named(phi); err != nil {
+	if err := p.asked("quadratic: ValueG: dimension mismatch", x, y, true, phi); err != nil {
 		return 0, err
 	}
 	mat.MulVecSym(p.v, p.a, y)
@@ -237,8 +223,27 @@ func (p *Problem) noise(n int) []float64 {
 	return w
 }
 
+// minusB writes −B v.
+func (p *Problem) minusB(dst, v []float64) {
+	mat.MulVec(dst, p.b, v)
+	for i := range dst {
+		dst[i] = -dst[i]
+	}
+}
+
 func (p *Problem) fits(msg string, x, y []float64, rest bool) {
 	if len(x) != p.o.Dx || len(y) != p.o.Dy || !rest {
 		panic(msg)
 	}
+}
+
+// asked is fits, and an error where a name is outside of the finite sum.
+func (p *Problem) asked(msg string, x, y []float64, rest bool, batch []bilevel.Sample) error {
+	p.fits(msg, x, y, rest)
+	for _, s := range batch {
+		if p.o.Terms > 0 && uint64(s) >= p.o.Terms {
+			return fmt.Errorf("quadratic: sample %d is outside of the finite sum of %d terms", s, p.o.Terms)
+		}
+	}
+	return nil
 }

@@ -22,6 +22,7 @@
 package quadratic
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -95,13 +96,12 @@ type Problem struct {
 	fs      float64        // F(x*)
 	pcg     *rand.PCG
 	rng     *rand.Rand // draws from pcg
-	eta     []float64  // scratch, of length Dx
-	u       []float64  // scratch, of length Dx
-	delta   []float64  // scratch, of length Dy
-	v       []float64  // scratch, of length Dy
+	eta, u  []float64  // scratch, of length Dx
+	delta   []float64  // scratch, of length Dy, as the next ones
+	v       []float64
+	normal  []float64
+	dir     []float64
 	perturb []float64  // scratch, of length max(Dx, Dy)
-	normal  []float64  // scratch, of length Dy
-	dir     []float64  // scratch, of length Dy
 	root    *mat.Dense // L of A = LLᵀ; nil without RankOneG
 }
 
@@ -174,23 +174,9 @@ func (p *Problem) scratch() {
 }
 
 func (o *Options) complete() error {
-	for _, d := range []struct {
-		name string
-		v    *int
-	}{{"Dx", &o.Dx}, {"Dy", &o.Dy}} {
-		if *d.v == 0 {
-			*d.v = 10
-		}
-		if *d.v < 1 {
-			return option.Bad("quadratic: %s is %d, want ≥ 1", d.name, *d.v)
-		}
-	}
-	if !valid(o.Nonconvex) {
-		return option.Bad("quadratic: Nonconvex is %v, want a finite weight ≥ 0", o.Nonconvex)
-	}
-	if err := completeSpectrum("MuG", &o.MuG, "LG", &o.LG); err != nil {
-		return err
-	}
+	option.Default(&o.Dx, 10)
+	option.Default(&o.Dy, 10)
+	option.Default(&o.CrossNorm, 1)
 	switch {
 	case o.Nonconvex == 0:
 		if err := completeSpectrum("MuP", &o.MuP, "LP", &o.LP); err != nil {
@@ -199,22 +185,20 @@ func (o *Options) complete() error {
 	case o.MuP != 0 || o.LP != 0:
 		return option.Bad("quadratic: MuP and LP have no meaning where Nonconvex is %v", o.Nonconvex)
 	}
-	if o.CrossNorm == 0 {
-		o.CrossNorm = 1
-	}
-	if !valid(o.CrossNorm) {
-		return option.Bad("quadratic: CrossNorm is %v, want a finite norm > 0", o.CrossNorm)
-	}
 	for _, s := range []struct {
 		name string
 		v    float64
-	}{{"SigmaFx", o.SigmaFx}, {"SigmaFy", o.SigmaFy}, {"SigmaGy", o.SigmaGy}, {"SigmaGxy", o.SigmaGxy}, {"SigmaGyy",
-		o.SigmaGyy}} {
+	}{{"Nonconvex", o.Nonconvex}, {"CrossNorm", o.CrossNorm}, {"SigmaFx", o.SigmaFx}, {"SigmaFy", o.SigmaFy},
+		{"SigmaGy", o.SigmaGy}, {"SigmaGxy", o.SigmaGxy}, {"SigmaGyy", o.SigmaGyy}} {
 		if !valid(s.v) {
 			return option.Bad("quadratic: %s is %v, want a finite size ≥ 0", s.name, s.v)
 		}
 	}
-	return o.checkKinds()
+	return cmp.Or(
+		option.AtLeast("quadratic: Dx", o.Dx, 1),
+		option.AtLeast("quadratic: Dy", o.Dy, 1),
+		completeSpectrum("MuG", &o.MuG, "LG", &o.LG),
+		o.checkKinds())
 }
 
 // checkKinds refuses kinds of problems and of noise that cannot be combined.
@@ -234,24 +218,19 @@ func (o *Options) checkKinds() error {
 		return option.Bad("quadratic: Tail is %v, want 0 with RankOneF or RankOneG", o.Tail)
 	case o.Terms > 0 && (o.RankOneF || o.RankOneG):
 		return option.Bad("quadratic: Terms is %d, want 0 with RankOneF or RankOneG", o.Terms)
-	}
-	if o.Terms%2 != 0 {
+	case o.Terms%2 != 0:
 		return option.Bad("quadratic: Terms is %d, want an even number (or 0, unbounded)", o.Terms)
 	}
 	return nil
 }
 
 func completeSpectrum(muName string, mu *float64, lName string, l *float64) error {
-	if *mu == 0 {
-		*mu = 1
-	}
-	if !valid(*mu) {
+	option.Default(mu, 1)
+	option.Default(l, 10**mu)
+	switch {
+	case !valid(*mu):
 		return option.Bad("quadratic: %s is %v, want a finite eigenvalue > 0", muName, *mu)
-	}
-	if *l == 0 {
-		*l = 10 * *mu
-	}
-	if !valid(*l) || *l < *mu {
+	case !valid(*l) || *l < *mu:
 		return option.Bad("quadratic: %s is %v, want a finite eigenvalue ≥ %s = %v", lName, *l, muName, *mu)
 	}
 	return nil
