@@ -50,21 +50,12 @@ func (b *Bytes) Float() float64 {
 
 // Vec returns n numbers.
 func (b *Bytes) Vec(n int) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = b.Float()
-	}
-	return x
+	return list(n, func(int) float64 { return b.Float() })
 }
 
 // Sym returns a matrix of order 0 to 8, padded by Pad.
 func (b *Bytes) Sym() *mat.Sym {
-	s := mat.NewSym(b.Int(9))
-	for i := range s.N {
-		for j := range i + 1 {
-			s.Set(i, j, b.Float())
-		}
-	}
+	s := entries(b.Int(9), func(int, int) float64 { return b.Float() })
 	return PadSym(s, b.Int(3))
 }
 
@@ -75,21 +66,7 @@ func (b *Bytes) Dense() *mat.Dense {
 }
 
 // Finite reports whether all numbers are.
-func Finite(x ...float64) bool {
-	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
-}
+func Finite(x ...float64) bool { return mat.NotFinite(x) < 0 }
 
 // FiniteSym reports whether all entries are finite.
-func FiniteSym(a *mat.Sym) bool {
-	for i := range a.N {
-		if !Finite(a.Row(i)...) {
-			return false
-		}
-	}
-	return true
-}
+func FiniteSym(a *mat.Sym) bool { return mat.IsFinite(mat.MaxAbsSym(a)) }

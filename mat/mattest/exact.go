@@ -27,31 +27,23 @@ func NewExact(rows, cols int) *Exact {
 }
 
 // ExactDense returns a, without rounding.
-func ExactDense(a *mat.Dense) *Exact {
-	e := NewExact(a.Rows, a.Cols)
-	for i := range a.Rows {
-		for j := range a.Cols {
-			e.At(i, j).SetFloat64(a.At(i, j))
-		}
-	}
-	return e
-}
+func ExactDense(a *mat.Dense) *Exact { return exactOf(a.Rows, a.Cols, a.At) }
 
 // ExactSym returns both triangles of a, without rounding.
-func ExactSym(a *mat.Sym) *Exact {
-	e := NewExact(a.N, a.N)
-	for i := range a.N {
-		for j := range a.N {
-			e.At(i, j).SetFloat64(a.At(i, j))
+func ExactSym(a *mat.Sym) *Exact { return exactOf(a.N, a.N, a.At) }
+
+func exactOf(rows, cols int, at func(i, j int) float64) *Exact {
+	e := NewExact(rows, cols)
+	for i := range rows {
+		for j := range cols {
+			e.At(i, j).SetFloat64(at(i, j))
 		}
 	}
 	return e
 }
 
 // ExactVec returns x as a column, without rounding.
-func ExactVec(x []float64) *Exact {
-	return ExactDense(mat.DenseOf(len(x), 1, x))
-}
+func ExactVec(x []float64) *Exact { return ExactDense(mat.DenseOf(len(x), 1, x)) }
 
 // At returns entry (i, j), to be read or set.
 func (e *Exact) At(i, j int) *big.Float { return &e.a[i*e.Cols+j] }
@@ -181,20 +173,20 @@ func (e *Exact) LogDet() (det, size float64) {
 
 // CholeskySolve returns (e·eᵀ)⁻¹·b for the lower triangular factor e.
 func (e *Exact) CholeskySolve(b *Exact) *Exact {
-	x, t := b.Trans(), new(big.Float)
-	lt := e.Trans()
-	sum := new(big.Float)
+	x, lt := b.Trans(), e.Trans()
+	t, sum := new(big.Float), new(big.Float)
+	less := func(v *big.Float, row, known []big.Float, d *big.Float) { // v = (v − row·known)/d
+		sum.SetPrec(0).SetPrec(bits)
+		dot(sum, t, row, known)
+		v.Quo(v.Sub(v, sum), d)
+	}
 	for r := range x.Rows {
 		v := x.row(r)
 		for i := range v { // L·y = b
-			sum.SetPrec(0).SetPrec(bits)
-			dot(sum, t, e.row(i)[:i], v[:i])
-			v[i].Quo(v[i].Sub(&v[i], sum), e.At(i, i))
+			less(&v[i], e.row(i)[:i], v[:i], e.At(i, i))
 		}
 		for i := len(v) - 1; i >= 0; i-- { // Lᵀ·x = y
-			sum.SetPrec(0).SetPrec(bits)
-			dot(sum, t, lt.row(i)[i+1:], v[i+1:])
-			v[i].Quo(v[i].Sub(&v[i], sum), e.At(i, i))
+			less(&v[i], lt.row(i)[i+1:], v[i+1:], e.At(i, i))
 		}
 	}
 	return x.Trans()

@@ -32,10 +32,7 @@ var families = []struct {
 	{"kahan", kahan},
 	{"graded", func(n int, rng *rand.Rand) *mat.Sym {
 		s, span := Spectrum(between(n, rng, 1, 10), rng.Uint64()), 24*rng.Float64()
-		d := make([]float64, n)
-		for i := range d {
-			d[i] = math.Pow(10, -span*rng.Float64())
-		}
+		d := list(n, func(int) float64 { return math.Pow(10, -span*rng.Float64()) })
 		return entries(n, func(i, j int) float64 { return s.At(i, j) * d[i] * d[j] })
 	}},
 	{"graded/indefinite", func(n int, rng *rand.Rand) *mat.Sym {
@@ -43,24 +40,16 @@ var families = []struct {
 		return entries(n, func(i, j int) float64 { return s.At(i, j) * math.Pow(d, float64(i+j)/2) })
 	}},
 	{"clustered", func(n int, rng *rand.Rand) *mat.Sym {
-		l, width := make([]float64, n), math.Pow(10, -16*rng.Float64())
-		for i := range l {
-			l[i] = float64(1+rng.IntN(2)) + width*rng.NormFloat64()
-		}
+		width := math.Pow(10, -16*rng.Float64())
+		l := list(n, func(int) float64 { return float64(1+rng.IntN(2)) + width*rng.NormFloat64() })
 		return Spectrum(l, rng.Uint64())
 	}},
 	{"near multiple", func(n int, rng *rand.Rand) *mat.Sym { // the eigenvectors turn with the last bits
-		l := make([]float64, n)
-		for i := range l {
-			l[i] = float64(rng.IntN(3)-1) * (1 + Eps*float64(rng.IntN(8)))
-		}
+		l := list(n, func(int) float64 { return float64(rng.IntN(3)-1) * (1 + Eps*float64(rng.IntN(8))) })
 		return Spectrum(l, rng.Uint64())
 	}},
 	{"toeplitz", func(n int, rng *rand.Rand) *mat.Sym {
-		t := make([]float64, n)
-		for i := range t {
-			t[i] = rng.NormFloat64()
-		}
+		t := list(n, func(int) float64 { return rng.NormFloat64() })
 		t[0] = math.Abs(t[0]) * math.Sqrt(float64(n))
 		return entries(n, func(i, j int) float64 { return t[i-j] })
 	}},
@@ -84,17 +73,12 @@ var families = []struct {
 		})
 	}},
 	{"geometric", func(n int, rng *rand.Rand) *mat.Sym {
-		l, span := make([]float64, n), 16*rng.Float64()
-		for i := range l {
-			l[i] = math.Pow(10, -span*float64(i)/float64(n))
-		}
+		span := 16 * rng.Float64()
+		l := list(n, func(i int) float64 { return math.Pow(10, -span*float64(i)/float64(n)) })
 		return Spectrum(l, rng.Uint64())
 	}},
 	{"normal spectrum", func(n int, rng *rand.Rand) *mat.Sym {
-		l := make([]float64, n)
-		for i := range l {
-			l[i] = rng.NormFloat64()
-		}
+		l := list(n, func(int) float64 { return rng.NormFloat64() })
 		return Spectrum(l, rng.Uint64())
 	}},
 	{"uniform", func(n int, rng *rand.Rand) *mat.Sym { return Sym(n, rng.Uint64()) }},
@@ -141,22 +125,8 @@ func kahan(n int, rng *rand.Rand) *mat.Sym {
 	})
 }
 
-func entries(n int, f func(i, j int) float64) *mat.Sym {
-	s := mat.NewSym(n)
-	for i := range n {
-		for j := range i + 1 {
-			s.Set(i, j, f(i, j))
-		}
-	}
-	return s
-}
-
 func between(n int, rng *rand.Rand, low, high float64) []float64 {
-	l := make([]float64, n)
-	for i := range l {
-		l[i] = low + (high-low)*rng.Float64()
-	}
-	return l
+	return list(n, func(int) float64 { return low + (high-low)*rng.Float64() })
 }
 
 // Draw returns matrix number k of an endless list and its kind. Most are of order 1 to 8, one in 16

@@ -65,15 +65,11 @@ func Hard() []Case {
 
 func diag(d ...float64) *mat.Sym {
 	s := mat.NewSym(len(d))
-	for i, v := range d {
-		s.Set(i, i, v)
-	}
+	mat.AddDiag(s, d)
 	return s
 }
 
-func two(a, b, c float64) *mat.Sym {
-	return with(diag(a, c), 1, 0, b)
-}
+func two(a, b, c float64) *mat.Sym { return with(diag(a, c), 1, 0, b) }
 
 func with(s *mat.Sym, i, j int, v float64) *mat.Sym {
 	s.Set(i, j, v)
@@ -85,32 +81,15 @@ func spectrum(name string, lambda ...float64) Case {
 }
 
 func clustered(n int) []float64 {
-	l := make([]float64, n)
-	for i := range l {
-		l[i] = 1 + 1e-12*float64(i)
-		if i >= n/2 {
-			l[i] += 1
-		}
-	}
-	return l
+	return list(n, func(i int) float64 { return 1 + 1e-12*float64(i) + float64(2*i/n) })
 }
 
 // graded is D·C·D, C = SPD(n)/n, D = diag(10^(e·i/2)): its eigenvalues span 10^(e·(n−1)).
 func graded(n int, e float64) *mat.Sym {
 	s := SPD(n, 3)
-	for i := range n {
-		for j := range i + 1 {
-			s.Set(i, j, s.At(i, j)/float64(n)*math.Pow(10, e/2*float64(i+j)))
-		}
-	}
-	return s
+	return entries(n, func(i, j int) float64 { return s.At(i, j) / float64(n) * math.Pow(10, e/2*float64(i+j)) })
 }
 
 func scaled(s *mat.Sym, e float64) *mat.Sym {
-	for i := range s.N {
-		for j := range i + 1 {
-			s.Set(i, j, s.At(i, j)*e)
-		}
-	}
-	return s
+	return entries(s.N, func(i, j int) float64 { return s.At(i, j) * e })
 }

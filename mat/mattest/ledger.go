@@ -2,6 +2,7 @@ package mattest
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -43,12 +44,7 @@ func (l *Ledger) Check(t testing.TB) {
 			t.Errorf("%s: no constant", name)
 		}
 	}
-	var names []string
-	for name := range l.bounds {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(l.bounds)) {
 		line := fmt.Sprintf("%-28s at most %7.4g, constant %5.4g, %6d times; %s",
 			name, l.seen[name], l.bounds[name], l.counts[name], l.where[name])
 		if !(l.seen[name] <= l.bounds[name]) || l.counts[name] == 0 {

@@ -12,11 +12,7 @@ func Rand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(1, seed)) }
 // Vec returns a vector with entries uniform on (−0.5, 0.5).
 func Vec(n int, seed uint64) []float64 {
 	rng := Rand(seed)
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = rng.Float64() - 0.5
-	}
-	return x
+	return list(n, func(int) float64 { return rng.Float64() - 0.5 })
 }
 
 // Dense returns entries uniform on (−0.5, 0.5). Dense(n, n, uint64(n)) is the benchmarks' input.
@@ -26,30 +22,20 @@ func Dense(rows, cols int, seed uint64) *mat.Dense {
 
 // Sym returns (A + Aᵀ)/2, A = Dense(n, n, seed): about half its eigenvalues are negative.
 func Sym(n int, seed uint64) *mat.Sym {
-	a, s := Dense(n, n, seed), mat.NewSym(n)
-	for i := range n {
-		for j := range i + 1 {
-			s.Set(i, j, (a.At(i, j)+a.At(j, i))/2)
-		}
-	}
-	return s
+	a := Dense(n, n, seed)
+	return entries(n, func(i, j int) float64 { return (a.At(i, j) + a.At(j, i)) / 2 })
 }
 
 // SPD returns Sym(n, seed) + n·I, with a condition number near 1.
 func SPD(n int, seed uint64) *mat.Sym {
 	s := Sym(n, seed)
-	for i := range n {
-		s.Set(i, i, s.At(i, i)+float64(n))
-	}
+	mat.AddIdentity(s, float64(n))
 	return s
 }
 
 // Orthogonal returns a product of n random Householder reflections.
 func Orthogonal(n int, seed uint64) *mat.Dense {
-	q := mat.NewDense(n, n)
-	for i := range n {
-		q.Set(i, i, 1)
-	}
+	q := Full(diag(list(n, func(int) float64 { return 1 })...))
 	rng := Rand(seed)
 	v, s := make([]float64, n), make([]float64, n)
 	for range n {
@@ -85,16 +71,30 @@ func Spectrum(lambda []float64, seed uint64) *mat.Sym {
 
 // Compose returns Q·diag(lambda)·Qᵀ, rounded.
 func Compose(q *mat.Dense, lambda []float64) *mat.Sym {
-	n := len(lambda)
+	return entries(len(lambda), func(i, j int) (v float64) {
+		qi, qj := q.Row(i), q.Row(j)
+		for k, l := range lambda {
+			v += qi[k] * l * qj[k]
+		}
+		return v
+	})
+}
+
+// entries has f for its lower triangle, row by row.
+func entries(n int, f func(i, j int) float64) *mat.Sym {
 	s := mat.NewSym(n)
 	for i := range n {
 		for j := range i + 1 {
-			v, qi, qj := 0.0, q.Row(i)[:n], q.Row(j)[:n]
-			for k, l := range lambda {
-				v += qi[k] * l * qj[k]
-			}
-			s.Set(i, j, v)
+			s.Set(i, j, f(i, j))
 		}
 	}
 	return s
+}
+
+func list(n int, f func(i int) float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = f(i)
+	}
+	return x
 }

@@ -38,14 +38,10 @@ func MaxDiffVec(x, y []float64) float64 {
 }
 
 // Full returns a square Dense with both triangles of s.
-func Full(s *mat.Sym) *mat.Dense {
-	a := mat.NewDense(s.N, s.N)
-	for i := range s.N {
-		for j := range s.N {
-			a.Set(i, j, s.At(i, j))
-		}
-	}
-	return a
+func Full(s *mat.Sym) *mat.Dense { return denseOf(s.N, s.N, s.At) }
+
+func denseOf(rows, cols int, at func(i, j int) float64) *mat.Dense {
+	return mat.DenseOf(rows, cols, list(rows*cols, func(k int) float64 { return at(k/cols, k%cols) }))
 }
 
 // Mul returns a·b by the definition.
@@ -64,71 +60,47 @@ func Mul(a, b *mat.Dense) *mat.Dense {
 
 // Trans returns aᵀ.
 func Trans(a *mat.Dense) *mat.Dense {
-	t := mat.NewDense(a.Cols, a.Rows)
-	for i := range a.Rows {
-		for j := range a.Cols {
-			t.Data[j*t.Stride+i] = a.Data[i*a.Stride+j]
-		}
-	}
-	return t
+	return denseOf(a.Cols, a.Rows, func(i, j int) float64 { return a.At(j, i) })
 }
 
 // CholResidual returns ‖A − L·Lᵀ‖_F / (n·eps·‖A‖_F) for the lower triangle of l.
 func CholResidual(a *mat.Sym, l *mat.Dense) float64 {
-	// Scale L by 2^h and A by 2^2h, so that neither leaves the range.
-	f := Full(a)
-	h := -exponent(f) / 2
-	scaleBy(f, 2*h)
-	low := mat.NewDense(a.N, a.N)
-	for i := range a.N {
-		copy(low.Row(i)[:i+1], l.Row(i)[:i+1])
+	f, e := unit(Full(a))
+	if e%2 != 0 { // A and L are scaled by 2^−e and 2^(−e/2)
+		f, e = shifted(f, -1), e+1
 	}
-	scaleBy(low, h)
+	low := denseOf(a.N, a.N, func(i, j int) float64 {
+		if j > i {
+			return 0
+		}
+		return math.Ldexp(l.At(i, j), -e/2)
+	})
 	return relative(Mul(low, Trans(low)), f, frob(f))
 }
 
 // EigResidual returns ‖A·V − V·diag(lambda)‖_F / (n·eps·‖A‖_F).
 func EigResidual(a *mat.Sym, lambda []float64, v *mat.Dense) float64 {
-	f := Full(a)
-	e := -exponent(f)
-	scaleBy(f, e)
-	vl := mat.NewDense(v.Rows, v.Cols)
-	for i := range v.Rows {
-		for j, l := range lambda {
-			vl.Set(i, j, v.At(i, j)*math.Ldexp(l, e))
-		}
-	}
+	f, e := unit(Full(a))
+	vl := denseOf(v.Rows, v.Cols, func(i, j int) float64 { return v.At(i, j) * math.Ldexp(lambda[j], -e) })
 	return relative(Mul(f, v), vl, frob(f))
 }
 
 // Orthogonality returns ‖VᵀV − I‖_F / (n·eps).
 func Orthogonality(v *mat.Dense) float64 {
-	one := mat.NewDense(v.Cols, v.Cols)
-	for i := range v.Cols {
-		one.Set(i, i, 1)
-	}
+	one := Full(diag(list(v.Cols, func(int) float64 { return 1 })...))
 	return relative(Mul(Trans(v), v), one, 1)
 }
 
 // SolveResidual returns ‖B − A·X‖_F / (n·eps·‖A‖_F·‖X‖_F).
 func SolveResidual(a *mat.Sym, x, b *mat.Dense) float64 {
-	f, y, r := Full(a), copyOf(x), copyOf(b)
-	e, g := -exponent(f), -exponent(y)
-	scaleBy(f, e)
-	scaleBy(y, g)
-	scaleBy(r, e+g)
-	return relative(Mul(f, y), r, frob(f)*frob(y))
+	f, e := unit(Full(a))
+	y, g := unit(x)
+	return relative(Mul(f, y), shifted(b, -e-g), frob(f)*frob(y))
 }
 
 // relative returns ‖a − b‖_F / (n·eps·norm), and 0 where a = b.
 func relative(a, b *mat.Dense, norm float64) float64 {
-	d := copyOf(a)
-	for i := range d.Rows {
-		for j, v := range b.Row(i) {
-			d.Data[i*d.Stride+j] -= v
-		}
-	}
-	r := frob(d)
+	r := frob(denseOf(a.Rows, a.Cols, func(i, j int) float64 { return a.At(i, j) - b.At(i, j) }))
 	if r == 0 {
 		return 0
 	}
@@ -145,33 +117,14 @@ func frob(a *mat.Dense) float64 {
 	return math.Sqrt(s)
 }
 
-func copyOf(a *mat.Dense) *mat.Dense {
-	c := mat.NewDense(a.Rows, a.Cols)
-	for i := range a.Rows {
-		copy(c.Row(i), a.Row(i))
+// unit returns a·2^−e whose largest entry is in [½, 1), or a and 0 where it is 0 or not finite.
+func unit(a *mat.Dense) (scaled *mat.Dense, e int) {
+	if m := mat.MaxAbs(a); mat.IsFinite(m) {
+		_, e = math.Frexp(m)
 	}
-	return c
+	return shifted(a, -e), e
 }
 
-func exponent(a *mat.Dense) int {
-	m := 0.0
-	for i := range a.Rows {
-		for _, v := range a.Row(i) {
-			m = max(m, math.Abs(v))
-		}
-	}
-	if m == 0 || math.IsInf(m, 0) || math.IsNaN(m) {
-		return 0
-	}
-	_, e := math.Frexp(m)
-	return e
-}
-
-func scaleBy(a *mat.Dense, e int) {
-	for i := range a.Rows {
-		r := a.Row(i)
-		for j, v := range r {
-			r[j] = math.Ldexp(v, e)
-		}
-	}
+func shifted(a *mat.Dense, e int) *mat.Dense {
+	return denseOf(a.Rows, a.Cols, func(i, j int) float64 { return math.Ldexp(a.At(i, j), e) })
 }
