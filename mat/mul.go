@@ -4,57 +4,27 @@ package mat
 // the sizes do not match. 2mkn flops. Up to the order of summation,
 //
 //	for i, j: dst[i][j] = Σ_p a[i][p]·b[p][j]
-func Mul(dst, a, b *Dense) {
-	if dst.Rows != a.Rows || a.Cols != b.Rows || dst.Cols != b.Cols {
-		panic("mat: Mul: dimension mismatch")
-	}
-	apart("mat: Mul", dst, a, b)
-	mul(dst, true, 1, a, b)
-}
+func Mul(dst, a, b *Dense) { multiply("mat: Mul", dst, true, 1, a, along, b, across) }
 
 // AddMul sets dst = dst + alpha·a·b; else as Mul. (BLAS dgemm.)
 func AddMul(dst *Dense, alpha float64, a, b *Dense) {
-	if dst.Rows != a.Rows || a.Cols != b.Rows || dst.Cols != b.Cols {
-		panic("mat: AddMul: dimension mismatch")
-	}
-	apart("mat: AddMul", dst, a, b)
-	mul(dst, false, alpha, a, b)
+	multiply("mat: AddMul", dst, false, alpha, a, along, b, across)
 }
 
 // MulTransA sets dst = aᵀ·b, for a of k × m; else as Mul.
-func MulTransA(dst, a, b *Dense) {
-	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
-		panic("mat: MulTransA: dimension mismatch")
-	}
-	apart("mat: MulTransA", dst, a, b)
-	mulTransA(dst, true, 1, a, b)
-}
+func MulTransA(dst, a, b *Dense) { multiply("mat: MulTransA", dst, true, 1, a, across, b, across) }
 
 // AddMulTransA sets dst = dst + alpha·aᵀ·b, for a of k × m; else as Mul.
 func AddMulTransA(dst *Dense, alpha float64, a, b *Dense) {
-	if dst.Rows != a.Cols || a.Rows != b.Rows || dst.Cols != b.Cols {
-		panic("mat: AddMulTransA: dimension mismatch")
-	}
-	apart("mat: AddMulTransA", dst, a, b)
-	mulTransA(dst, false, alpha, a, b)
+	multiply("mat: AddMulTransA", dst, false, alpha, a, across, b, across)
 }
 
 // MulTransB sets dst = a·bᵀ, for b of n × k; else as Mul.
-func MulTransB(dst, a, b *Dense) {
-	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
-		panic("mat: MulTransB: dimension mismatch")
-	}
-	apart("mat: MulTransB", dst, a, b)
-	mulTransB(dst, true, 1, a, b)
-}
+func MulTransB(dst, a, b *Dense) { multiply("mat: MulTransB", dst, true, 1, a, along, b, along) }
 
 // AddMulTransB sets dst = dst + alpha·a·bᵀ, for b of n × k; else as Mul.
 func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
-	if dst.Rows != a.Rows || a.Cols != b.Cols || dst.Cols != b.Rows {
-		panic("mat: AddMulTransB: dimension mismatch")
-	}
-	apart("mat: AddMulTransB", dst, a, b)
-	mulTransB(dst, false, alpha, a, b)
+	multiply("mat: AddMulTransB", dst, false, alpha, a, along, b, along)
 }
 
 // MulSym sets dst = s·b, for s of order n, b and dst of n × m, dst apart from both. It panics if
@@ -70,20 +40,29 @@ func MulSym(dst *Dense, s *Sym, b *Dense) {
 	g.run()
 }
 
-func mul(dst *Dense, set bool, alpha float64, a, b *Dense) {
-	g := product{m: a.Rows, n: b.Cols, k: a.Cols, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
-		a: operand{a.Data, a.Stride, along}, b: operand{b.Data, b.Stride, across}}
+func multiply(name string, dst *Dense, set bool, alpha float64, a *Dense, ka kind, b *Dense, kb kind) {
+	m, k := a.as(ka)
+	n, inner := b.as(kb)
+	if dst.Rows != m || k != inner || dst.Cols != n {
+		panic(name + mismatch)
+	}
+	apart(name, dst, a, b)
+	addMul(dst, set, alpha, a, ka, b, kb)
+}
+
+// addMul is multiply, without checks.
+func addMul(dst *Dense, set bool, alpha float64, a *Dense, ka kind, b *Dense, kb kind) {
+	m, k := a.as(ka)
+	n, _ := b.as(kb)
+	g := product{m: m, n: n, k: k, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
+		a: operand{a.Data, a.Stride, ka}, b: operand{b.Data, b.Stride, kb}}
 	g.run()
 }
 
-func mulTransA(dst *Dense, set bool, alpha float64, a, b *Dense) {
-	g := product{m: a.Cols, n: b.Cols, k: a.Rows, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
-		a: operand{a.Data, a.Stride, across}, b: operand{b.Data, b.Stride, across}}
-	g.run()
-}
-
-func mulTransB(dst *Dense, set bool, alpha float64, a, b *Dense) {
-	g := product{m: a.Rows, n: b.Rows, k: a.Cols, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
-		a: operand{a.Data, a.Stride, along}, b: operand{b.Data, b.Stride, along}}
-	g.run()
+// as returns how many rows an operand has, and how long they are.
+func (a *Dense) as(k kind) (rows, inner int) {
+	if k == across {
+		return a.Cols, a.Rows
+	}
+	return a.Rows, a.Cols
 }

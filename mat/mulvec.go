@@ -8,12 +8,7 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Rows || len(x) != a.Cols {
 		panic("mat: MulVec: dimension mismatch")
 	}
-	if a.torn() {
-		panic("mat: MulVec" + torn)
-	}
-	if a.at(dst) || kernel.SameStart(dst, x) {
-		panic("mat: MulVec" + shared)
-	}
+	apartVec("mat: MulVec", dst, a, x)
 	if a.Cols == 0 {
 		clear(dst)
 		return
@@ -26,12 +21,7 @@ func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Cols || len(x) != a.Rows {
 		panic("mat: MulVecTrans: dimension mismatch")
 	}
-	if a.torn() {
-		panic("mat: MulVecTrans" + torn)
-	}
-	if a.at(dst) || kernel.SameStart(dst, x) {
-		panic("mat: MulVecTrans" + shared)
-	}
+	apartVec("mat: MulVecTrans", dst, a, x)
 	if a.Cols > 0 {
 		kernel.MulVecTrans(dst, a.Data, a.Stride, x)
 	}
@@ -42,12 +32,8 @@ func MulVecSym(dst []float64, s *Sym, x []float64) {
 	if len(dst) != s.N || len(x) != s.N {
 		panic("mat: MulVecSym: dimension mismatch")
 	}
-	if s.torn() {
-		panic("mat: MulVecSym" + torn)
-	}
-	if s.at(dst) || kernel.SameStart(dst, x) {
-		panic("mat: MulVecSym" + shared)
-	}
+	full := s.Lower()
+	apartVec("mat: MulVecSym", dst, &full, x)
 	kernel.MulVecSym(dst, s.Data, s.Stride, x)
 }
 
@@ -79,4 +65,14 @@ func RankOne(s *Sym, alpha float64, x []float64) {
 		panic("mat: RankOne" + shared)
 	}
 	kernel.Outer(s.shape(), s.Data, s.Stride, alpha, x, x)
+}
+
+// apartVec panics if a's rows overlap or dst begins where a or x does.
+func apartVec(name string, dst []float64, a *Dense, x []float64) {
+	if a.torn() {
+		panic(name + torn)
+	}
+	if a.at(dst) || kernel.SameStart(dst, x) {
+		panic(name + shared)
+	}
 }

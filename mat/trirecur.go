@@ -21,74 +21,55 @@ func split(t, x *Dense) (t11, t12, t21, t22, x1, x2 Dense) {
 		x.View(0, 0, h, x.Cols), x.View(h, 0, n-h, x.Cols)
 }
 
-func solveLower(l, x *Dense) {
-	if l.Rows > triBase {
-		l11, _, l21, l22, x1, x2 := split(l, x)
-		solveLower(&l11, &x1)
-		mul(&x2, false, -1, &l21, &x1)
-		solveLower(&l22, &x2)
-		return
-	}
-	for i := range l.Rows {
-		r, xi := l.Row(i), x.Row(i)
-		kernel.SubRows(xi, r[:i], x.Data, x.Stride)
-		kernel.Scale(xi, 1/r[i], xi)
-	}
-}
-
-func solveLowerTrans(l, x *Dense) {
-	if l.Rows > triBase {
-		l11, _, l21, l22, x1, x2 := split(l, x)
-		solveLowerTrans(&l22, &x2)
-		mulTransA(&x1, false, -1, &l21, &x2)
-		solveLowerTrans(&l11, &x1)
-		return
-	}
-	var column [triBase]float64
-	for i := l.Rows - 1; i >= 0; i-- {
-		xi, below := x.Row(i), l.Rows-1-i
-		for k := range below {
-			column[k] = l.Data[(i+1+k)*l.Stride+i]
+// forward solves T·X = B in place for a lower triangle T, t's, or that of tᵀ if k is across.
+func forward(t *Dense, k kind, x *Dense) {
+	if t.Rows > triBase {
+		t11, t12, t21, t22, x1, x2 := split(t, x)
+		if k == across {
+			t21 = t12
 		}
-		if below > 0 {
-			kernel.SubRows(xi, column[:below], x.Data[(i+1)*x.Stride:], x.Stride)
-		}
-		kernel.Scale(xi, 1/l.Data[i*l.Stride+i], xi)
-	}
-}
-
-func solveUpper(u, x *Dense) {
-	if u.Rows > triBase {
-		u11, u12, _, u22, x1, x2 := split(u, x)
-		solveUpper(&u22, &x2)
-		mul(&x1, false, -1, &u12, &x2)
-		solveUpper(&u11, &x1)
+		forward(&t11, k, &x1)
+		addMul(&x2, false, -1, &t21, k, &x1, across)
+		forward(&t22, k, &x2)
 		return
 	}
-	for i := u.Rows - 1; i >= 0; i-- {
-		r, xi := u.Row(i), x.Row(i)
-		if i+1 < u.Rows {
-			kernel.SubRows(xi, r[i+1:], x.Data[(i+1)*x.Stride:], x.Stride)
-		}
-		kernel.Scale(xi, 1/r[i], xi)
-	}
-}
-
-func solveUpperTrans(u, x *Dense) {
-	if u.Rows > triBase {
-		u11, u12, _, u22, x1, x2 := split(u, x)
-		solveUpperTrans(&u11, &x1)
-		mulTransA(&x2, false, -1, &u12, &x1)
-		solveUpperTrans(&u22, &x2)
-		return
-	}
-	var column [triBase]float64
-	for i := range u.Rows {
+	var buf [triBase]float64
+	for i := range t.Rows {
 		xi := x.Row(i)
-		for k := range i {
-			column[k] = u.Data[k*u.Stride+i]
-		}
-		kernel.SubRows(xi, column[:i], x.Data, x.Stride)
-		kernel.Scale(xi, 1/u.Data[i*u.Stride+i], xi)
+		kernel.SubRows(xi, t.line(&buf, k, i, 0, i), x.Data, x.Stride)
+		kernel.Scale(xi, 1/t.Data[i*t.Stride+i], xi)
 	}
+}
+
+// backward is forward for an upper triangle.
+func backward(t *Dense, k kind, x *Dense) {
+	if t.Rows > triBase {
+		t11, t12, t21, t22, x1, x2 := split(t, x)
+		if k == across {
+			t12 = t21
+		}
+		backward(&t22, k, &x2)
+		addMul(&x1, false, -1, &t12, k, &x2, across)
+		backward(&t11, k, &x1)
+		return
+	}
+	var buf [triBase]float64
+	for i := t.Rows - 1; i >= 0; i-- {
+		xi := x.Row(i)
+		if i+1 < t.Rows {
+			kernel.SubRows(xi, t.line(&buf, k, i, i+1, t.Rows), x.Data[(i+1)*x.Stride:], x.Stride)
+		}
+		kernel.Scale(xi, 1/t.Data[i*t.Stride+i], xi)
+	}
+}
+
+// line returns entries from to end−1 of row i of t, or of column i if k is across.
+func (t *Dense) line(buf *[triBase]float64, k kind, i, from, end int) []float64 {
+	if k == along {
+		return t.Row(i)[from:end]
+	}
+	for p := from; p < end; p++ {
+		buf[p-from] = t.Data[p*t.Stride+i]
+	}
+	return buf[:end-from]
 }

@@ -6,31 +6,13 @@ import "stable/mat/kernel"
 // read. dst may be b, and must not overlap u. A zero on the diagonal gives Inf or NaN. It panics if
 // a size does not match. n² flops. (BLAS dtrsv.)
 func SolveUpperVec(dst []float64, u *Dense, b []float64) {
-	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
-		panic("mat: SolveUpperVec: dimension mismatch")
-	}
-	if u.torn() {
-		panic("mat: SolveUpperVec" + torn)
-	}
-	if u.at(dst) {
-		panic("mat: SolveUpperVec" + shared)
-	}
-	copy(dst, b)
+	copyVec("mat: SolveUpperVec", dst, u, b)
 	kernel.SolveUpper(dst, u.Data, u.Stride)
 }
 
 // SolveUpperTransVec sets dst = U⁻ᵀ·b; else as SolveUpperVec.
 func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
-	if u.Rows != u.Cols || len(dst) != u.Rows || len(b) != u.Rows {
-		panic("mat: SolveUpperTransVec: dimension mismatch")
-	}
-	if u.torn() {
-		panic("mat: SolveUpperTransVec" + torn)
-	}
-	if u.at(dst) {
-		panic("mat: SolveUpperTransVec" + shared)
-	}
-	copy(dst, b)
+	copyVec("mat: SolveUpperTransVec", dst, u, b)
 	kernel.SolveUpperTrans(dst, u.Data, u.Stride)
 }
 
@@ -39,58 +21,40 @@ func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 // It panics if a size does not match. n²·m flops. (BLAS dtrsm.)
 func SolveUpper(dst, u, b *Dense) {
 	if copyColumns("mat: SolveUpper", dst, u, b); dst.Cols > 0 {
-		solveUpper(u, dst)
+		backward(u, along, dst)
 	}
 }
 
 // SolveUpperTrans sets dst = U⁻ᵀ·B; otherwise as SolveUpper.
 func SolveUpperTrans(dst, u, b *Dense) {
 	if copyColumns("mat: SolveUpperTrans", dst, u, b); dst.Cols > 0 {
-		solveUpperTrans(u, dst)
+		forward(u, across, dst)
 	}
 }
 
 // SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of l; else as SolveUpperVec.
 func SolveLowerVec(dst []float64, l *Dense, b []float64) {
-	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
-		panic("mat: SolveLowerVec: dimension mismatch")
-	}
-	if l.torn() {
-		panic("mat: SolveLowerVec" + torn)
-	}
-	if l.at(dst) {
-		panic("mat: SolveLowerVec" + shared)
-	}
-	copy(dst, b)
+	copyVec("mat: SolveLowerVec", dst, l, b)
 	kernel.SolveLower(dst, l.Data, l.Stride)
 }
 
 // SolveLowerTransVec sets dst = L⁻ᵀ·b; otherwise as SolveLowerVec.
 func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
-	if l.Rows != l.Cols || len(dst) != l.Rows || len(b) != l.Rows {
-		panic("mat: SolveLowerTransVec: dimension mismatch")
-	}
-	if l.torn() {
-		panic("mat: SolveLowerTransVec" + torn)
-	}
-	if l.at(dst) {
-		panic("mat: SolveLowerTransVec" + shared)
-	}
-	copy(dst, b)
+	copyVec("mat: SolveLowerTransVec", dst, l, b)
 	kernel.SolveLowerTrans(dst, l.Data, l.Stride)
 }
 
 // SolveLower sets dst = L⁻¹·B for the lower triangle L of l; else as SolveUpper.
 func SolveLower(dst, l, b *Dense) {
 	if copyColumns("mat: SolveLower", dst, l, b); dst.Cols > 0 {
-		solveLower(l, dst)
+		forward(l, along, dst)
 	}
 }
 
 // SolveLowerTrans sets dst = L⁻ᵀ·B; otherwise as SolveLower.
 func SolveLowerTrans(dst, l, b *Dense) {
 	if copyColumns("mat: SolveLowerTrans", dst, l, b); dst.Cols > 0 {
-		solveLowerTrans(l, dst)
+		backward(l, across, dst)
 	}
 }
 
@@ -101,4 +65,17 @@ func copyColumns(name string, dst, t, b *Dense) {
 	alike(name, dst, b)
 	apart(name, dst, t, t)
 	Copy(dst, b)
+}
+
+func copyVec(name string, dst []float64, t *Dense, b []float64) {
+	if t.Rows != t.Cols || len(dst) != t.Rows || len(b) != t.Rows {
+		panic(name + mismatch)
+	}
+	if t.torn() {
+		panic(name + torn)
+	}
+	if t.at(dst) {
+		panic(name + shared)
+	}
+	copy(dst, b)
 }
