@@ -121,6 +121,33 @@ func setData(in []reflect.Value, i int, data []float64) {
 	}
 }
 
+// Each argument in turn is larger than the others by a row, a column, or an entry.
+func TestSizesThatDoNotMatch(t *testing.T) {
+	const n = 3
+	for name, g := range guards {
+		in, _ := arguments(g.f, n)
+		for i := 0; i < len(in) && !g.reads && name != "AddIdentity"; i++ {
+			var larger []any
+			switch in[i].Interface().(type) {
+			case *mat.Dense:
+				if !strings.HasPrefix(name, "RankK") { // of which one size is free
+					larger = []any{mattest.Dense(n+1, n, 1), mattest.Dense(n, n+1, 1)}
+				}
+			case *mat.Sym:
+				larger = []any{mattest.Sym(n+1, 1)}
+			case []float64:
+				larger = []any{mattest.Vec(n+1, 1)}
+			}
+			for _, l := range larger {
+				in, _ := arguments(g.f, n)
+				in[i] = reflect.ValueOf(l)
+				assert.PanicsWithValue(t, "mat: "+name+": dimension mismatch", func() { reflect.ValueOf(g.f).Call(in) },
+					"%s, argument %d", name, i)
+			}
+		}
+	}
+}
+
 func TestAliasing(t *testing.T) {
 	const n = 3
 	for name, g := range guards {

@@ -307,3 +307,23 @@ func TestLimitRefuses(t *testing.T) {
 	}
 	assert.Panics(t, func() { _, _ = LocalLimit(p, x[:1], LimitOptions{}) })
 }
+
+// rows are n dense rows whose label is that of a noisy linear rule.
+func rows(n, dim int, seed uint64) *data.Data {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	d := &data.Data{Dim: dim, RowPtr: []int{0}}
+	for range n {
+		score := rng.NormFloat64()
+		for j := range dim {
+			v := rng.NormFloat64()
+			score += v / float64(j+1)
+			d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
+		}
+		label := -1.0
+		if score > 0 {
+			label = 1
+		}
+		d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, label)
+	}
+	return d
+}

@@ -14,40 +14,6 @@ import (
 	"stable/mat/mattest"
 )
 
-// In one dimension the minimiser over an interval is found by looking everywhere.
-func TestMoreauByBruteForce(t *testing.T) {
-	p := problem(t, quadratic.Options{Dx: 1, Dy: 2, Seed: 3, Nonconvex: 4, CrossNorm: 0.3})
-	lo, hi := -1.5, 2.0
-	m := Moreau{F: p, Set: bilevel.UniformBox(1, lo, hi), Rho: 5}
-	const cells = 20000
-	f := make([]float64, cells+1)
-	z := func(i int) float64 { return lo + (hi-lo)*float64(i)/cells }
-	for i := range f {
-		var err error
-		f[i], err = p.Objective(nil, []float64{z(i)})
-		require.NoError(t, err)
-	}
-	xhat, edges := make([]float64, 1), 0
-	for x := -3.0; x <= 3; x += 0.11 { // also from outside
-		best, at := math.Inf(1), 0
-		for i, v := range f {
-			if v += 2.5 * (z(i) - x) * (z(i) - x); v < best {
-				best, at = v, i
-			}
-		}
-		e, err := m.At(xhat, []float64{x})
-		require.NoError(t, err)
-		assert.InDelta(t, z(at), xhat[0], 1e-4, "x = %v", x)
-		assert.InDelta(t, best, e.Value, 1e-6)
-		assert.LessOrEqual(t, e.Value, best+1e-12)
-		assert.InDelta(t, 25*(xhat[0]-x)*(xhat[0]-x), e.Near, 1e-12)
-		if xhat[0] == lo || xhat[0] == hi {
-			edges++
-		}
-	}
-	assert.Greater(t, edges, 5, "the interval hardly bound")
-}
-
 // The minimiser over a set satisfies ⟨∇F(x̂) + ρ(x̂ − x), z − x̂⟩ ≥ 0 for z in X.
 func TestMoreauIsOptimalOverSets(t *testing.T) {
 	p := problem(t, quadratic.Options{Dx: 5, Dy: 4, Seed: 8, LP: 50, CrossNorm: 6})
@@ -106,22 +72,6 @@ func TestMoreauGradient(t *testing.T) {
 	require.NoError(t, err)
 	for i := range x {
 		assert.InDelta(t, grad[i], 1e7*(x[i]-xhat[i]), 1e-5)
-	}
-}
-
-func TestNearVanishesAtStationaryPoints(t *testing.T) {
-	p := problem(t, quadratic.Options{Dx: 1, Dy: 2, Seed: 4})
-	best, _ := p.Optimum()
-	for _, set := range []bilevel.Set{bilevel.Space{}, bilevel.UniformBox(1, best[0]+1, best[0]+2)} {
-		stationary := make([]float64, 1)
-		set.Project(stationary, best)
-		m := Moreau{F: p, Set: set, Rho: 1}
-		e, err := m.At(make([]float64, 1), stationary)
-		require.NoError(t, err)
-		assert.Less(t, e.Near, 1e-17)
-		e, err = m.At(make([]float64, 1), []float64{stationary[0] + 0.5})
-		require.NoError(t, err)
-		assert.Greater(t, e.Near, 0.01)
 	}
 }
 

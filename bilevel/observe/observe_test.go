@@ -160,25 +160,6 @@ func TestMeasurement(t *testing.T) {
 	}
 }
 
-func TestLyapunovFallsWithoutNoise(t *testing.T) {
-	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 1})
-	_, least := p.Optimum()
-	o := observer(t, p, Options{Best: least, Rho: 1})
-	s, err := bilevel.New(p, bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.05), MuG: 1},
-		bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-	require.NoError(t, err)
-	last := math.Inf(1)
-	_, err = s.Run(context.Background(), bilevel.Run{Steps: 200, Progress: o.Progress(func(m Measurement) bool {
-		assert.Less(t, m.Lyapunov, last, "step %d", m.K)
-		assert.Less(t, m.Hxy+m.Hyy, 1e-12)
-		last = m.Lyapunov
-		return true
-	})})
-	require.NoError(t, err)
-	require.NoError(t, o.Err())
-	assert.Less(t, last, 1e-6)
-}
-
 func TestObservingChangesNothing(t *testing.T) {
 	finite := noisy
 	finite.Terms = 20 // some methods keep a table of all samples

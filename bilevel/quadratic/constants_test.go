@@ -17,7 +17,7 @@ func TestConstantsHold(t *testing.T) {
 		t.Skip("long")
 	}
 	const r, n = 1.5, 300
-	for name, o := range variants() {
+	for name, o := range Variants() {
 		if o.Terms > 0 {
 			continue
 		}

@@ -18,7 +18,7 @@ func TestNoiseHasTheChosenSize(t *testing.T) {
 		t.Skip("long")
 	}
 	const n = 4000
-	for name, o := range variants() {
+	for name, o := range Variants() {
 		if o.Terms > 0 {
 			continue
 		}
@@ -88,7 +88,7 @@ func TestMomentsAreThoseOfGaussians(t *testing.T) {
 }
 
 func TestSameNameIsSameDraw(t *testing.T) {
-	for name, o := range variants() {
+	for name, o := range Variants() {
 		t.Run(name, func(t *testing.T) {
 			p := make1(t, o)
 			x, y := point(p, 51)

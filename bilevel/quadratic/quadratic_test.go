@@ -14,8 +14,8 @@ import (
 	"stable/mat/mattest"
 )
 
-// variants are strongly convex and not, simulators and finite sums, of many shapes.
-func variants() map[string]Options {
+// Variants are strongly convex and not, simulators and finite sums, of many shapes.
+func Variants() map[string]Options {
 	v := map[string]Options{}
 	for _, d := range [][2]int{{1, 1}, {1, 4}, {5, 2}, {4, 4}, {7, 17}} {
 		for _, w := range []float64{0, 1.5} {
@@ -91,109 +91,6 @@ func (a answers) flat() []float64 {
 	return all
 }
 
-func requireClose(t testing.TB, want, got []float64, tol float64) {
-	t.Helper()
-	require.Equal(t, len(want), len(got))
-	for i := range want {
-		require.InDelta(t, want[i], got[i], tol*(1+math.Abs(want[i])), "entry %d", i)
-	}
-}
-
-func TestDerivativesAgreeWithValues(t *testing.T) {
-	const h = 1e-4
-	for name, o := range variants() {
-		t.Run(name, func(t *testing.T) {
-			p := make1(t, o)
-			x, y := point(p, 11)
-			for _, batch := range [][]bilevel.Sample{nil, {5}, {2, 9, 9}} {
-				at := ask(t, p, x, y, batch...)
-				// central returns the differences of all answers in direction v[i].
-				central := func(v []float64, i int) (plus, minus answers) {
-					old := v[i]
-					v[i] = old + h
-					plus = ask(t, p, x, y, batch...)
-					v[i] = old - h
-					minus = ask(t, p, x, y, batch...)
-					v[i] = old
-					return plus, minus
-				}
-				for i := range x {
-					u, l := central(x, i)
-					assert.InDelta(t, (u.f-l.f)/(2*h), at.fx[i], 1e-6)
-					assert.InDelta(t, (u.g-l.g)/(2*h), at.gx[i], 1e-6)
-					for j := range y {
-						assert.InDelta(t, (u.gy[j]-l.gy[j])/(2*h), at.gxy.At(i, j), 1e-8)
-					}
-				}
-				for i := range y {
-					u, l := central(y, i)
-					assert.InDelta(t, (u.f-l.f)/(2*h), at.fy[i], 1e-6)
-					assert.InDelta(t, (u.g-l.g)/(2*h), at.gy[i], 1e-6)
-					for j := range y {
-						assert.InDelta(t, (u.gy[j]-l.gy[j])/(2*h), at.gyy.At(i, j), 1e-8)
-					}
-				}
-			}
-		})
-	}
-}
-
-func TestBatchIsMeanOfSingles(t *testing.T) {
-	for name, o := range variants() {
-		t.Run(name, func(t *testing.T) {
-			p := make1(t, o)
-			x, y := point(p, 21)
-			batch := []bilevel.Sample{0, 7, 12, 7}
-			got := ask(t, p, x, y, batch...).flat()
-			mean := make([]float64, len(got))
-			for _, s := range batch {
-				mat.Axpy(mean, 0.25, ask(t, p, x, y, s).flat())
-			}
-			requireClose(t, mean, got, 1e-13)
-		})
-	}
-}
-
-func TestFiniteSumAveragesToExact(t *testing.T) {
-	for name, o := range variants() {
-		if o.Terms == 0 {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			p := make1(t, o)
-			x, y := point(p, 31)
-			all := make([]bilevel.Sample, o.Terms)
-			for i := range all {
-				all[i] = bilevel.Sample(i)
-			}
-			exact := ask(t, p, x, y).flat()
-			requireClose(t, exact, ask(t, p, x, y, all...).flat(), 1e-13)
-			assert.NotEqual(t, exact, ask(t, p, x, y, 0).flat())
-		})
-	}
-}
-
-func TestProductsAreThoseOfTheMatrices(t *testing.T) {
-	for name, o := range variants() {
-		t.Run(name, func(t *testing.T) {
-			p := make1(t, o)
-			x, y := point(p, 41)
-			v := mattest.Vec(len(y), 43)
-			for _, batch := range [][]bilevel.Sample{nil, {3}, {1, 8}} {
-				a := ask(t, p, x, y, batch...)
-				want, got := make([]float64, len(y)), make([]float64, len(y))
-				mat.MulVecSym(want, a.gyy, v)
-				require.NoError(t, p.HessVecG(got, x, y, v, batch))
-				requireClose(t, want, got, 1e-13)
-				want, got = make([]float64, len(x)), make([]float64, len(x))
-				mat.MulVec(want, a.gxy, v)
-				require.NoError(t, p.CrossVecG(got, x, y, v, batch))
-				requireClose(t, want, got, 1e-13)
-			}
-		})
-	}
-}
-
 func TestInvalidOptionsAreNamed(t *testing.T) {
 	for name, o := range map[string]Options{
 		"Dx": {Dx: -1}, "Dy": {Dy: -3}, "MuG": {MuG: -1}, "LG": {MuG: 2, LG: 1}, "MuP": {MuP: math.NaN()},
@@ -236,7 +133,7 @@ func TestWrongLengthsPanic(t *testing.T) {
 }
 
 func TestOraclesDoNotAllocate(t *testing.T) {
-	for name, o := range variants() {
+	for name, o := range Variants() {
 		t.Run(name, func(t *testing.T) {
 			p := make1(t, o)
 			x, y := point(p, 81)

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stable/chol"
 	"stable/eig"
 	"stable/mat"
 	"stable/mat/mattest"
@@ -58,36 +57,8 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-func TestTruthAgreesWithOracles(t *testing.T) {
-	for name, o := range variants() {
-		t.Run(name, func(t *testing.T) {
-			p := make1(t, o)
-			x, y := point(p, 71)
-			y0 := append([]float64(nil), y...)
-			require.NoError(t, p.Solution(y, x))
-			assert.NotEqual(t, y0, y)
-			a := ask(t, p, x, y)
-			assert.Less(t, mat.Norm(a.gy), 1e-13*o.scale())
-			var c chol.Cholesky
-			require.NoError(t, c.Factor(a.gyy))
-			c.SolveVec(a.fy, a.fy)
-			want, grad := make([]float64, len(x)), make([]float64, len(x))
-			mat.MulVec(want, a.gxy, a.fy)
-			for i := range want {
-				want[i] = a.fx[i] - want[i]
-			}
-			f, err := p.Objective(grad, x)
-			require.NoError(t, err)
-			requireClose(t, want, grad, 1e-13)
-			assert.InDelta(t, a.f, f, 1e-13*math.Abs(a.f))
-		})
-	}
-}
-
-func (o Options) scale() float64 { return 100 * math.Sqrt(float64(max(o.Dx, 10)*max(o.Dy, 10))) }
-
 func TestOptimum(t *testing.T) {
-	for name, o := range variants() {
+	for name, o := range Variants() {
 		t.Run(name, func(t *testing.T) {
 			p := make1(t, o)
 			x, f := p.Optimum()
