@@ -28,9 +28,9 @@ func TestCorrectProblemsPass(t *testing.T) {
 	}
 	problems := map[string]bilevel.Problem{
 		"good":           newGood(),
-		"good/simulator": &good{dx: 3, dy: 3, n: 0, sigma: 0.3},
-		"good/wide":      &good{dx: 2, dy: 5, n: 12, sigma: 0.3},
-		"good/tall":      &good{dx: 5, dy: 1, n: 12, sigma: 0.3},
+		"good/simulator": goodOf(3, 3, 0),
+		"good/wide":      goodOf(2, 5, wholeSum),
+		"good/tall":      goodOf(5, 1, wholeSum),
 		"good/bare":      bare{newGood()},
 	}
 	for _, w := range []float64{0, 2} {
@@ -84,6 +84,7 @@ func passedBy(r *Report) []string {
 type mistake struct {
 	name          string
 	mutate        func(m *mutant, q *good)
+	after         func(c call) // changes what the oracle has written
 	check, oracle string
 	quantity      string
 	i, j          int
@@ -96,63 +97,24 @@ type mistake struct {
 const anywhere = -2
 
 var mistakes = []mistake{
-	{name: "sign of f_x", mutate: func(m *mutant, q *good) {
-		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-			_ = q.GradF(fx, fy, x, y, xi)
-			fx[1] = -fx[1]
-			return nil
-		}
-	}, check: Derivative, oracle: "GradF", quantity: "f_x", i: 1, j: -1},
-	{name: "factor 2 in f_y", mutate: func(m *mutant, q *good) {
-		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-			_ = q.GradF(fx, fy, x, y, xi)
-			fy[2] *= 2
-			return nil
-		}
-	}, check: Derivative, oracle: "GradF", quantity: "f_y", i: 2, j: -1},
-	{name: "factor 2 in all of f", mutate: func(m *mutant, q *good) {
-		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-			_ = q.GradF(fx, fy, x, y, xi)
-			times(2, fx)
-			times(2, fy)
-			return nil
-		}
+	{name: "sign of f_x", after: func(c call) { c.fx[1] = -c.fx[1] },
+		check: Derivative, oracle: "GradF", quantity: "f_x", i: 1, j: -1},
+	{name: "factor 2 in f_y", after: func(c call) { c.fy[2] *= 2 },
+		check: Derivative, oracle: "GradF", quantity: "f_y", i: 2, j: -1},
+	{name: "factor 2 in all of f", after: func(c call) {
+		times(2, c.fx)
+		times(2, c.fy)
 	}, check: Derivative, oracle: "GradF", quantity: "f_y", i: 0, j: -1, message: "2 times"},
-	{name: "sign of f_y, without values", mutate: func(m *mutant, q *good) {
-		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-			_ = q.GradF(fx, fy, x, y, xi)
-			fy[1] = -fy[1]
-			return nil
-		}
-	}, check: Symmetry, oracle: "GradF", quantity: "∂(f_x,f_y)/∂(x,y)", i: 4, j: 0, hideValues: true},
-	{name: "sign of g_y", mutate: func(m *mutant, q *good) {
-		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.GradG(gy, x, y, phi)
-			times(-1, gy)
-			return nil
-		}
-	}, check: Derivative, oracle: "GradG", quantity: "g_y", i: 0, j: -1, message: "-1 times"},
-	{name: "factor 2 in g_y, without values", mutate: func(m *mutant, q *good) {
-		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.GradG(gy, x, y, phi)
-			times(2, gy)
-			return nil
-		}
-	}, check: Derivative, oracle: "GradG", quantity: "g_y", i: -1, j: -1, message: "both g_xy and g_yy are 0.5 times", hideValues: true},
-	{name: "sign of one entry of g_y, without values", mutate: func(m *mutant, q *good) {
-		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.GradG(gy, x, y, phi)
-			gy[1] = -gy[1]
-			return nil
-		}
-	}, check: Symmetry, oracle: "GradG", quantity: "∂g_y/∂y", i: 1, j: 0, hideValues: true},
-	{name: "one entry of g_y misses a constant", mutate: func(m *mutant, q *good) {
-		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.GradG(gy, x, y, phi)
-			gy[2] += 1e-3
-			return nil
-		}
-	}, check: Derivative, oracle: "GradG", quantity: "g_y", i: 2, j: -1},
+	{name: "sign of f_y, without values", after: func(c call) { c.fy[1] = -c.fy[1] },
+		check: Symmetry, oracle: "GradF", quantity: "∂(f_x,f_y)/∂(x,y)", i: 4, j: 0, hideValues: true},
+	{name: "sign of g_y", after: func(c call) { times(-1, c.gy) },
+		check: Derivative, oracle: "GradG", quantity: "g_y", i: 0, j: -1, message: "-1 times"},
+	{name: "factor 2 in g_y, without values", after: func(c call) { times(2, c.gy) },
+		check: Derivative, oracle: "GradG", quantity: "g_y", i: -1, j: -1, message: "both g_xy and g_yy are 0.5 times", hideValues: true},
+	{name: "sign of one entry of g_y, without values", after: func(c call) { c.gy[1] = -c.gy[1] },
+		check: Symmetry, oracle: "GradG", quantity: "∂g_y/∂y", i: 1, j: 0, hideValues: true},
+	{name: "one entry of g_y misses a constant", after: func(c call) { c.gy[2] += 1e-3 },
+		check: Derivative, oracle: "GradG", quantity: "g_y", i: 2, j: -1},
 	{name: "transposed g_xy", mutate: func(m *mutant, q *good) {
 		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 			d := mat.NewDense(q.dx, q.dy)
@@ -165,34 +127,14 @@ var mistakes = []mistake{
 			return nil
 		}
 	}, check: Derivative, oracle: "CrossG", quantity: "g_xy", i: anywhere, message: "transpose"},
-	{name: "sign of g_xy", mutate: func(m *mutant, q *good) {
-		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.CrossG(gxy, x, y, phi)
-			mat.Scale(gxy, -1, gxy)
-			return nil
-		}
-	}, check: Derivative, oracle: "CrossG", quantity: "g_xy", i: 0, j: 0, message: "-1 times"},
-	{name: "factor 2 in g_yy, without values", mutate: func(m *mutant, q *good) {
-		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.HessG(gyy, x, y, phi)
-			mat.ScaleSym(gyy, 2, gyy)
-			return nil
-		}
-	}, check: Derivative, oracle: "HessG", quantity: "g_yy", i: anywhere, message: "2 times", hideValues: true},
-	{name: "one wrong entry of g_yy", mutate: func(m *mutant, q *good) {
-		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.HessG(gyy, x, y, phi)
-			gyy.Set(2, 1, gyy.At(2, 1)+1e-5)
-			return nil
-		}
-	}, check: Derivative, oracle: "HessG", quantity: "g_yy", i: 2, j: 1},
-	{name: "g_y with a non-symmetric Jacobian", mutate: func(m *mutant, q *good) {
-		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.GradG(gy, x, y, phi)
-			gy[2] += 0.01 * y[0]
-			return nil
-		}
-	}, check: Symmetry, oracle: "GradG", quantity: "∂g_y/∂y", i: 2, j: 0, hideValues: true},
+	{name: "sign of g_xy", after: func(c call) { mat.Scale(c.gxy, -1, c.gxy) },
+		check: Derivative, oracle: "CrossG", quantity: "g_xy", i: 0, j: 0, message: "-1 times"},
+	{name: "factor 2 in g_yy, without values", after: func(c call) { mat.ScaleSym(c.gyy, 2, c.gyy) },
+		check: Derivative, oracle: "HessG", quantity: "g_yy", i: anywhere, message: "2 times", hideValues: true},
+	{name: "one wrong entry of g_yy", after: func(c call) { c.gyy.Set(2, 1, c.gyy.At(2, 1)+1e-5) },
+		check: Derivative, oracle: "HessG", quantity: "g_yy", i: 2, j: 1},
+	{name: "g_y with a non-symmetric Jacobian", after: func(c call) { c.gy[2] += 0.01 * c.y[0] },
+		check: Symmetry, oracle: "GradG", quantity: "∂g_y/∂y", i: 2, j: 0, hideValues: true},
 	{name: "fresh draw at each call", mutate: func(m *mutant, q *good) {
 		rng := rand.New(rand.NewPCG(5, 5))
 		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
@@ -221,7 +163,7 @@ var mistakes = []mistake{
 		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 			other := make([]bilevel.Sample, len(phi))
 			for i, s := range phi {
-				other[i] = s + 1
+				other[i] = (s + 1) % wholeSum
 			}
 			return q.CrossG(gxy, x, y, other)
 		}
@@ -259,62 +201,30 @@ var mistakes = []mistake{
 			return nil
 		}
 	}, check: Overwrite, oracle: "CrossG", quantity: "g_xy", i: -1, j: -1, message: "Stride", also: true},
-	{name: "header replaced", mutate: func(m *mutant, q *good) {
-		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.HessG(gyy, x, y, phi)
-			*gyy = mat.Sym{N: gyy.N, Stride: gyy.Stride, Data: append([]float64(nil), gyy.Data...)}
-			return nil
-		}
+	{name: "header replaced", after: func(c call) {
+		*c.gyy = mat.Sym{N: c.gyy.N, Stride: c.gyy.Stride, Data: append([]float64(nil), c.gyy.Data...)}
 	}, check: Inputs, oracle: "HessG", quantity: "g_yy", i: -1, j: -1, message: "header"},
-	{name: "x modified", mutate: func(m *mutant, q *good) {
-		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-			_ = q.GradF(fx, fy, x, y, xi)
-			x[2] = 0
-			return nil
-		}
-	}, check: Inputs, oracle: "GradF", quantity: "x", i: 2, j: -1},
-	{name: "y modified", mutate: func(m *mutant, q *good) {
-		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.GradG(gy, x, y, phi)
-			times(2, y[1:2])
-			return nil
-		}
-	}, check: Inputs, oracle: "GradG", quantity: "y", i: 1, j: -1},
-	{name: "v modified", mutate: func(m *mutant, q *good) {
-		m.hessVecG = func(dst, x, y, v []float64, phi []bilevel.Sample) error {
-			_ = q.HessVecG(dst, x, y, v, phi)
-			v[0] = 7
-			return nil
-		}
-	}, check: Inputs, oracle: "HessVecG", quantity: "v", i: 0, j: -1},
-	{name: "samples modified", mutate: func(m *mutant, q *good) {
-		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.HessG(gyy, x, y, phi)
-			for i := range phi {
-				phi[i] = 99
-			}
-			return nil
+	{name: "x modified", after: func(c call) { c.x[2] = 0 },
+		check: Inputs, oracle: "GradF", quantity: "x", i: 2, j: -1},
+	{name: "y modified", after: func(c call) { times(2, c.y[1:2]) },
+		check: Inputs, oracle: "GradG", quantity: "y", i: 1, j: -1},
+	{name: "v modified", after: func(c call) { c.v[0] = 7 },
+		check: Inputs, oracle: "HessVecG", quantity: "v", i: 0, j: -1},
+	{name: "samples modified", after: func(c call) {
+		for i := range c.batch {
+			c.batch[i] = 99
 		}
 	}, check: Inputs, oracle: "HessG", quantity: "samples", i: -1, j: -1},
-	{name: "batch summed", mutate: func(m *mutant, q *good) {
-		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.HessG(gyy, x, y, phi)
-			mat.ScaleSym(gyy, float64(max(len(phi), 1)), gyy)
-			return nil
-		}
-	}, check: BatchMean, oracle: "HessG", quantity: "g_yy", i: 0, j: 0, message: "3 times"},
+	{name: "batch summed", after: func(c call) { mat.ScaleSym(c.gyy, float64(max(len(c.batch), 1)), c.gyy) },
+		check: BatchMean, oracle: "HessG", quantity: "g_yy", i: 0, j: 0, message: "3 times"},
 	{name: "first of the batch only", mutate: func(m *mutant, q *good) {
 		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 			return q.GradF(fx, fy, x, y, xi[:min(len(xi), 1)])
 		}
 	}, check: BatchMean, oracle: "GradF", quantity: "f_x", i: 0, j: -1},
-	{name: "biased exact value", mutate: func(m *mutant, q *good) {
-		m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.GradG(gy, x, y, phi)
-			if len(phi) == 0 {
-				gy[1] += 1e-6
-			}
-			return nil
+	{name: "biased exact value", after: func(c call) {
+		if len(c.batch) == 0 {
+			c.gy[1] += 1e-6
 		}
 	}, check: Unbiased, oracle: "GradG", quantity: "g_y", i: 1, j: -1},
 	{name: "exact value of half the sum", mutate: func(m *mutant, q *good) {
@@ -325,41 +235,16 @@ var mistakes = []mistake{
 			return q.GradF(fx, fy, x, y, xi)
 		}
 	}, check: Unbiased, oracle: "GradF", quantity: "f_x", i: 0, j: -1},
-	{name: "NaN", mutate: func(m *mutant, q *good) {
-		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-			_ = q.GradF(fx, fy, x, y, xi)
-			fy[1] = math.Log(-1)
-			return nil
-		}
-	}, check: Finite, oracle: "GradF", quantity: "f_y", i: 1, j: -1},
-	{name: "Inf", mutate: func(m *mutant, q *good) {
-		m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.HessG(gyy, x, y, phi)
-			gyy.Set(1, 0, math.Inf(1))
-			return nil
-		}
-	}, check: Finite, oracle: "HessG", quantity: "g_yy", i: 1, j: 0},
-	{name: "wrong Hessian product", mutate: func(m *mutant, q *good) {
-		m.hessVecG = func(dst, x, y, v []float64, phi []bilevel.Sample) error {
-			_ = q.HessVecG(dst, x, y, v, phi)
-			dst[2] += 0.001 * v[1]
-			return nil
-		}
-	}, check: Product, oracle: "HessVecG", quantity: "g_yy", i: 2, j: 1},
-	{name: "wrong cross product", mutate: func(m *mutant, q *good) {
-		m.crossVecG = func(dst, x, y, v []float64, phi []bilevel.Sample) error {
-			_ = q.CrossVecG(dst, x, y, v, phi)
-			dst[0] = -dst[0]
-			return nil
-		}
-	}, check: Product, oracle: "CrossVecG", quantity: "g_xy", i: 0, j: 0},
-	{name: "product that is not linear", mutate: func(m *mutant, q *good) {
-		m.crossVecG = func(dst, x, y, v []float64, phi []bilevel.Sample) error {
-			_ = q.CrossVecG(dst, x, y, v, phi)
-			dst[0] += v[0] * v[1]
-			return nil
-		}
-	}, check: Product, oracle: "CrossVecG", quantity: "g_xy·v", i: -1, j: -1, message: "linear"},
+	{name: "NaN", after: func(c call) { c.fy[1] = math.Log(-1) },
+		check: Finite, oracle: "GradF", quantity: "f_y", i: 1, j: -1},
+	{name: "Inf", after: func(c call) { c.gyy.Set(1, 0, math.Inf(1)) },
+		check: Finite, oracle: "HessG", quantity: "g_yy", i: 1, j: 0},
+	{name: "wrong Hessian product", after: func(c call) { c.dst[2] += 0.001 * c.v[1] },
+		check: Product, oracle: "HessVecG", quantity: "g_yy", i: 2, j: 1},
+	{name: "wrong cross product", after: func(c call) { c.dst[0] = -c.dst[0] },
+		check: Product, oracle: "CrossVecG", quantity: "g_xy", i: 0, j: 0},
+	{name: "product that is not linear", after: func(c call) { c.dst[0] += c.v[0] * c.v[1] },
+		check: Product, oracle: "CrossVecG", quantity: "g_xy·v", i: -1, j: -1, message: "linear"},
 	{name: "panic", mutate: func(m *mutant, q *good) {
 		m.crossG = func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 			gxy.Set(q.dx, 0, 1)
@@ -398,8 +283,10 @@ func TestMistakesAreNamed(t *testing.T) {
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
 			q := newGood()
-			broken := &mutant{full: q}
-			m.mutate(broken, q)
+			broken := &mutant{full: q, oracle: m.oracle, after: m.after}
+			if m.mutate != nil {
+				m.mutate(broken, q)
+			}
 			var p bilevel.Problem = broken
 			if m.hideValues {
 				p = bare{broken}

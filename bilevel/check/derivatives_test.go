@@ -109,8 +109,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 }
 
 func scaled(s float64, terms uint64) *mutant {
-	q := newGood()
-	q.n = terms
+	q := goodOf(3, 3, terms)
 	return &mutant{full: q,
 		gradF: func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 			_ = q.GradF(fx, fy, x, y, xi)
@@ -150,21 +149,11 @@ type withGX struct {
 }
 
 func (p withGX) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
-	clear(gx)
-	p.each(phi, func(t term, w float64) {
-		for i, u := range x {
-			for j, v := range y {
-				gx[i] -= w * math.Cos(u) * t.m.At(i, j) * v
-				if j%p.dx == i {
-					gx[i] += w * p.weight(x, j) * v * v / 4
-				}
-			}
-		}
-	})
+	err := p.gradXG(gx, x, y, phi)
 	for i := range gx {
 		gx[i] = p.factor*gx[i] + p.shift
 	}
-	return nil
+	return err
 }
 
 // bareGX hides Products and Values.

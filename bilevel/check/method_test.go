@@ -298,7 +298,7 @@ func TestMethodOptions(t *testing.T) {
 	}
 
 	var full, others int
-	p := &simulated{good: &good{dx: 3, dy: 3, n: 0, sigma: 0.3}, full: &full, others: &others}
+	p := &simulated{good: goodOf(3, 3, 0), full: &full, others: &others}
 	require.NoError(t, Method(newGuest(""), MethodOptions{Problem: p, Steps: 3}))
 	assert.Equal(t, 1, full)
 	assert.Positive(t, others)

@@ -79,7 +79,7 @@ func TestReport(t *testing.T) {
 	assert.Contains(t, r.String(), "no Values")
 	assert.NotContains(t, r.String(), "WRONG")
 
-	q := &good{dx: 4, dy: 4, n: 12, sigma: 0.3}
+	q := goodOf(4, 4, wholeSum)
 	r = run(t, &mutant{full: q, crossG: func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 		_ = q.CrossG(gxy, x, y, phi)
 		mat.Scale(gxy, 2, gxy)
@@ -109,6 +109,10 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrOption, name)
 		assert.ErrorContains(t, err, name+" ")
 	}
-	_, err := Problem(&good{dx: 0, dy: 3}, Options{})
+	_, err := Problem(noDims{newGood()}, Options{})
 	assert.ErrorContains(t, err, "Dims")
 }
+
+type noDims struct{ *good }
+
+func (noDims) Dims() (dx, dy int) { return 0, 3 }

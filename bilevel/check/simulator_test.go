@@ -133,8 +133,7 @@ func (n noExact) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error
 
 func TestNoExactOracle(t *testing.T) {
 	for _, terms := range []uint64{0, 12} {
-		p := noExact{newGood()}
-		p.n = terms
+		p := noExact{goodOf(3, 3, terms)}
 		r := run(t, bare{p}, Options{Samples: 500})
 		require.Empty(t, r.Findings)
 		assert.Contains(t, r.Skipped, Skip{Unbiased, "GradF", "it returns ErrNoExact", false})
