@@ -6,7 +6,7 @@ import "math"
 // There is one for each entry, or one for all entries if the set projects in the Euclidean norm
 // only. If all squares had equal weights in the mean, the step sizes would be those of AdaGrad,
 // c_i/√(Σ g_i²) (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011, diagonal form). Here the
-// weight of step j grows as j³, see newest: the first gradients are long, before H_yy and y have
+// weight of step j grows as j³, see cubicWeight: the first gradients are long, before H_yy and y have
 // settled, and must not shorten the steps for good.
 type adagrad struct {
 	set    Set
@@ -32,7 +32,7 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 func (a *adagrad) move(next, x, g []float64) float64 {
 	steps := float64(a.k + 1)
 	for i, v := range g {
-		a.mean[i] += newest(a.k) * (v*v - a.mean[i])
+		a.mean[i] += cubicWeight(a.k) * (v*v - a.mean[i])
 	}
 	a.k++
 	if a.metric == nil {

@@ -25,7 +25,7 @@ func TestSTABLEDefaultSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, err := New(newWavy(0.3), STABLE{MuG: 0.3, Plain: true}, Options{Set: c.set, Seed: 1})
 			require.NoError(t, err)
-			r := s.it.stepper.(*stable)
+			r := s.stepper.(*stable)
 			var h2 [3][]float64 // of every step so far
 			var y2 []float64
 			for k := range 50 {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"hash/crc64"
 	"io"
+	"math/rand/v2"
 	"os"
-	"strings"
 
 	"stable/bilevel/atomicfile"
 	"stable/mat"
@@ -25,7 +25,7 @@ import (
 //	 8 bytes   CRC-64 (ECMA) of all bytes before
 //
 // The version changes with the layout, with what a method keeps, and with any default or rule that
-// moves an iterate. Load reads only this version.
+// moves an iterate.
 const (
 	magic          = "bilevel\x00"
 	version        = 3
@@ -33,22 +33,16 @@ const (
 	maxDescription = 1 << 20
 )
 
-var crcTable = crc64.MakeTable(crc64.ECMA)
-
-func damaged(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
-}
-
-// Save writes a checkpoint to w: a version, everything that later steps depend on except the
-// problem and the options, and checksums. After Load, the same binary takes the steps that it would
-// have taken here, bit for bit. Call Save between steps, for example from Run.Progress. The next
-// Run counts its steps, its time and its window from zero.
+// Save writes a checkpoint to w: everything that later steps depend on except the problem and the
+// options. After Load, the same binary takes the steps that it would have taken here, bit for bit.
+// Call Save between steps, for example from Run.Progress. The next Run counts its steps, its time
+// and its window from zero.
 //
 // Errors: those of w, and the error of a failed step, since such a run cannot continue.
 //
-// Cost: 8 bytes for each number that the method keeps. Methods with matrices keep dx·dy + dy²/2
-// numbers, methods with tables keep the tables, and the others a few vectors. Memory: a copy of the
-// starting point and of the bounds.
+// Cost: 8 bytes for each number that the method keeps: dx·dy + dy²/2 of a method with matrices, the
+// tables of one with tables, a few vectors of others. Memory: a copy of the starting point and of
+// the bounds.
 func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
@@ -64,7 +58,7 @@ func (s *Solver) Save(w io.Writer) error {
 	s.persist(t)
 	if t.err == nil && t.words != words {
 		t.err = fmt.Errorf("the State of %s visited %d numbers the first time and %d the second",
-			s.it.method.Name(), words, t.words)
+			s.it.name, words, t.words)
 	}
 	if t.err == nil {
 		t.err = b.Flush()
@@ -97,17 +91,16 @@ func (s *Solver) header() (head []byte, words uint64, err error) {
 }
 
 // Load reads a checkpoint from r, to its end, and s continues the run that was saved. s must come
-// from New with the same problem, method and options. It may have done steps, and a step of it may
-// have failed. What X, Y, Estimator and Stepper returned before is no longer valid.
+// from New with the same problem, method and options; it may have done steps, and one may have
+// failed. What X, Y, Estimator and Stepper returned before is no longer valid.
 //
-// Load compares problem sizes, method, parameters and options with those that were saved. In the
-// caller's own types it cannot compare functions, maps, and what pointers refer to. It does not
-// compare the problem's data: the caller must supply the same problem.
+// Load compares problem sizes, method, parameters and options with those that were saved, but not
+// the problem's data, nor functions, maps and what pointers refer to in the caller's own types.
 //
 // Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is unchanged. Memory:
 // that of a second Solver like s, whatever r holds. Load calls no oracle.
 func (s *Solver) Load(r io.Reader) error {
-	fresh, err := New(s.it.oracle.p, s.it.method, s.it.opt)
+	fresh, err := New(s.it.Problem(), s.method, s.it.opt)
 	if err != nil {
 		return err
 	}
@@ -124,7 +117,7 @@ func (s *Solver) read(r io.Reader) error {
 	sum := crc64.New(crcTable)
 	in := io.TeeReader(r, sum)
 	if err := s.readHeader(in, sum.Sum64); err != nil {
-		return torn(err)
+		return tooShort(err)
 	}
 	t := &State{r: in}
 	s.persist(t)
@@ -132,9 +125,9 @@ func (s *Solver) read(r io.Reader) error {
 	last := State{r: r}
 	switch got := last.word(0); {
 	case t.err != nil:
-		return torn(t.err)
+		return tooShort(t.err)
 	case last.err != nil:
-		return torn(last.err)
+		return tooShort(last.err)
 	case got != want:
 		return damaged("the checksum of the state is wrong")
 	}
@@ -186,9 +179,6 @@ func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
 	case got != want:
 		return damaged("the checksum of the header is wrong")
 	}
-	if strings.Contains(string(text), "\nmethod = STABLE-untuned\n") {
-		return fmt.Errorf("%w: its method, STABLE-untuned, is gone; begin again with saa.Newton", ErrForeign)
-	}
 	if d := difference(string(text), s.describe()); d != "" {
 		return fmt.Errorf("%w: %s", ErrForeign, d)
 	}
@@ -200,20 +190,19 @@ func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
 	return nil
 }
 
-// torn turns an unexpected end of file into an error that says that the checkpoint ends too early.
-func torn(err error) error {
+// tooShort turns an unexpected end of file into an error that wraps ErrDamaged.
+func tooShort(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return damaged("it ends too early")
 	}
 	return err
 }
 
-// SaveFile saves to the file at path. It replaces the file in one step: whenever the process or the
-// machine stops, the file holds the previous checkpoint or this one. The previous one stays beside
-// it, under path with ".old" appended.
+// SaveFile saves to the file at path, in one step: whenever the process or the machine stops, the
+// file holds the previous checkpoint or this one. The previous one stays beside it, under path with
+// ".old" appended.
 //
-// Errors: those of Save, and those of the file system, such as a full disk. The file at path is
-// then unchanged.
+// Errors: those of Save and of the file system, such as a full disk. The file is then unchanged.
 func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
 
 // LoadFile is Load from the file at path.
@@ -227,4 +216,26 @@ func (s *Solver) LoadFile(path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// persist visits the run. Apart from it, only the problem, the method and the options of a Solver
+// outlive a step.
+func (s *Solver) persist(t *State) {
+	it := s.it
+	t.Count(&it.k)
+	t.k = it.k
+	t.Floats(it.x, it.y, s.mean)
+	a, c := &it.activity, &it.oracle.counts
+	for _, v := range []*int{&a.Truncated, &a.Shrunk, &a.Cut, &a.Slowed} {
+		t.Count(v)
+	}
+	for _, v := range []*uint64{
+		&c.Xi, &c.Phi, &c.GradF, &c.GradG, &c.CrossG, &c.HessG, &c.HessVecG, &c.CrossVecG, &c.GradXG,
+	} {
+		t.Uint(v)
+	}
+	for _, p := range []*rand.PCG{&it.xi.pcg, &it.phi.pcg, &it.pcg} {
+		t.Rand(p)
+	}
+	s.stepper.State(t)
 }

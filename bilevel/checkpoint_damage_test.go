@@ -28,20 +28,6 @@ func sign(file []byte) []byte {
 	return file
 }
 
-// A checkpoint of a method that is gone says so, and what to take in its place.
-func TestGoneMethodIsTold(t *testing.T) {
-	s, _ := small(t, smallMethods[0])
-	text := "dx = 3\ndy = 4\nsamples ξ = 0\nsamples φ = 0\nmethod = STABLE-untuned\ntype = stable/bilevel.Untuned\n"
-	file := binary.LittleEndian.AppendUint32([]byte(magic), version)
-	file = binary.LittleEndian.AppendUint32(file, uint32(len(text)))
-	file = binary.LittleEndian.AppendUint64(file, 100)
-	file = sign(append(append(file, text...), make([]byte, 16)...))
-	err := s.Load(bytes.NewReader(file))
-	require.ErrorIs(t, err, ErrForeign)
-	assert.ErrorContains(t, err, "STABLE-untuned, is gone; begin again with saa.Newton")
-	assert.Equal(t, 5, s.K())
-}
-
 // Every bit that is flipped, every end that is cut off and every byte too much is refused, and the
 // Solver is as it was.
 func TestDamageIsRefused(t *testing.T) {

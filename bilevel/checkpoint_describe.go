@@ -10,6 +10,8 @@ import (
 	"strings"
 )
 
+var crcTable = crc64.MakeTable(crc64.ECMA)
+
 // describe writes a line "name = value" for each problem size, for the method, for each of its
 // parameters and for each option. Solvers with equal lines take equal steps on the same problem.
 // The text is the same on every machine.
@@ -20,8 +22,8 @@ func (s *Solver) describe() string {
 	d.line("dy", len(s.it.y))
 	d.line("samples ξ", upper)
 	d.line("samples φ", lower)
-	d.line("method", s.it.method.Name())
-	m := reflect.Indirect(reflect.ValueOf(s.it.method))
+	d.line("method", s.it.name)
+	m := reflect.Indirect(reflect.ValueOf(s.method))
 	d.line("type", m.Type().PkgPath()+"."+m.Type().Name())
 	d.value(m.Type().Name(), "", m)
 	d.value("Options", "", reflect.ValueOf(s.it.opt))

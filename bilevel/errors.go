@@ -9,15 +9,14 @@ import (
 )
 
 var (
-	// Every error about an option wraps ErrOption and names the field. Package option makes such
-	// errors.
+	// Every error about an option wraps ErrOption and names the field.
 	ErrOption = option.Err
 
 	// ErrNoExact is what an oracle returns for an empty batch if it cannot compute the expectation.
 	ErrNoExact = errors.New("bilevel: problem has no exact oracle")
 
-	// ErrNoUpperGradient is the error of Oracle.GradXG for a problem that is not an UpperGradient.
-	ErrNoUpperGradient = errors.New("bilevel: problem has no g_x")
+	// ErrMissing is the error of an optional method that the problem lacks.
+	ErrMissing = errors.New("bilevel: method missing in the problem")
 
 	// ErrBrokenPromise says that g_yy is less convex than the problem's ConvexityAt promises.
 	ErrBrokenPromise = errors.New("bilevel: problem breaks its promise of strong convexity")
@@ -34,6 +33,10 @@ var (
 	ErrForeign = errors.New("bilevel: checkpoint of another run")
 )
 
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+}
+
 // A DivergedError says where a run left the finite numbers, or the bound of Options.Explode. The
 // Solver keeps the iterate before that step.
 type DivergedError struct {
@@ -49,23 +52,22 @@ func (e *DivergedError) Error() string {
 // Unwrap makes errors.Is(err, ErrDiverged) true.
 func (e *DivergedError) Unwrap() error { return ErrDiverged }
 
-// An OracleError says which oracle of the problem failed, and at which step. A panic in an oracle
-// becomes an OracleError too.
+// An OracleError says which oracle of the problem failed, or panicked, and at which step.
 type OracleError struct {
 	Step   int
-	Oracle string // GradF, GradG, CrossG, HessG, HessVecG, CrossVecG or GradXG
-	Err    error
+	Oracle string // GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG or ConvexityAt
+	Err    error  // the oracle's own, or a *PanicError
 }
 
 func (e *OracleError) Error() string {
 	return fmt.Sprintf("bilevel: oracle %s failed at step %d: %v", e.Oracle, e.Step, e.Err)
 }
 
-// Unwrap returns the oracle's own error.
+// Unwrap returns Err.
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// A StepError is an error of the method itself, or a panic in a step that did not come from an
-// oracle, but from the method, or from a part that the caller supplied, such as a Set or a Schedule.
+// A StepError is an error or a panic in a step that did not come from an oracle, but from the
+// method, or from a part that the caller supplied, such as a Set or a Schedule.
 type StepError struct {
 	Step   int
 	Method string // its name

@@ -40,7 +40,7 @@ type Estimator struct {
 
 	convex  StronglyConvex // nil where the problem promises nothing
 	promise float64        // its s at the last x; −Inf for none
-	bound   modulus        // of the eigenvalues of H_yy
+	bound   eigenBound     // of the eigenvalues of H_yy
 	known   bool           // whether this step has a bound
 
 	clipped clippings // for Health
@@ -67,9 +67,7 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 		hyy: mat.NewSym(dy), yyOld: mat.NewSym(dy), yy: mat.NewSym(dy),
 		v: make([]float64, dx), w: make([]float64, dy), clipped: newClippings(dy),
 	}
-	if o, ok := p.(*Oracle); !ok || o.convex != nil {
-		e.convex, _ = p.(StronglyConvex)
-	}
+	e.convex, _ = p.(StronglyConvex)
 	return e, nil
 }
 
@@ -120,7 +118,7 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 		return err
 	}
 	if e.known = !math.IsInf(e.promise, -1) && !e.bound.pause(); e.known {
-		e.bound.follow(tau, e.promise, e.mu, size, e.report.HessNorm, e.yy, e.yyOld)
+		e.bound.update(tau, e.promise, e.mu, size, e.report.HessNorm, e.yy, e.yyOld)
 	}
 	return e.finish(x, y)
 }
@@ -137,9 +135,9 @@ func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 	return it.DrawPhi(initBatch)
 }
 
-// Follow moves the estimates to the iterate: by Init at step 0, and by Update at later steps. It
+// Track moves the estimates to the iterate: by Init at step 0, and by Update at later steps. It
 // counts in Activity whether the projections changed something.
-func (e *Estimator) Follow(it *Iteration, tau float64, phi []Sample) error {
+func (e *Estimator) Track(it *Iteration, tau float64, phi []Sample) error {
 	var err error
 	if it.K() == 0 {
 		err = e.Init(it.X(), it.Y(), phi)
@@ -242,6 +240,44 @@ func (e *Estimator) restore() error {
 	return nil
 }
 
+// convexityAt returns s at x, or an error where the batch's g_yy is certain to break that promise.
+func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
+	if e.convex == nil {
+		return math.Inf(-1), nil
+	}
+	s := e.convex.ConvexityAt(x)
+	if math.IsInf(s, -1) {
+		return s, nil
+	}
+	slack := float64(gyy.N+16) * 0x1p-52 * e.report.HessNorm
+	for i := range gyy.N {
+		if d := gyy.Data[i*gyy.Stride+i]; d < s-slack {
+			return 0, fmt.Errorf("%w: step %d: ConvexityAt is %v, and entry (%d, %d) of g_yy %v",
+				ErrBrokenPromise, e.updates, s, i, i, d)
+		}
+	}
+	return s, nil
+}
+
+// project applies P̲ to H_yy.
+func (e *Estimator) project() (eig.Report, error) {
+	if e.known {
+		margin := cholMargin(e.hyy, e.mu)
+		if e.bound.least >= e.mu+margin || e.bound.raise(&e.projection, e.hyy, e.mu, margin) {
+			if err := e.projection.Accept(e.hyy, e.mu); err != nil {
+				return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its "+
+					"definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)
+			}
+			return eig.Report{MinEigenvalue: e.mu, Route: eig.RouteClear}, nil
+		}
+	}
+	r, err := e.projection.Truncate(e.hyy, e.hyy, e.mu)
+	if r.Clipped > 0 {
+		e.bound.least = math.Inf(-1)
+	}
+	return r, err
+}
+
 // Hxy returns the estimate H_xy, in the estimator's own memory, to be read only.
 func (e *Estimator) Hxy() *mat.Dense { return e.hxy }
 
@@ -256,11 +292,24 @@ func (e *Estimator) Report() EstimatorReport { return e.report }
 // y^{k−1}) where the Solver's iterate is (x^k, y^k). Before Init it is 0.
 func (e *Estimator) Point() (x, y []float64) { return e.x, e.y }
 
+// Health tells of H_yy alone, for a method to hand out; the rest is NaN.
+func (e *Estimator) Health() Health {
+	const almost = 1 - 0x1p-20 // for rounding
+	none := math.NaN()
+	h := Health{Lower: none, LowerBound: none, Gradient: none, StdErr: none, Gap: none,
+		MuG: e.mu, Clipped: e.clipped.share, Least: e.clipped.least, LeastErr: e.clipped.err}
+	if h.Clipped > mostClipped {
+		h.LargeMuG = h.Least < almost*h.MuG-3*h.LeastErr
+		h.NotConvex = h.Least < -3*h.LeastErr
+	}
+	return h
+}
+
 // Estimator returns the estimates H_xy and H_yy of the running method, to be read only, and nil for
 // a method that keeps none. A method keeps them if its Stepper has a method Estimator() *Estimator,
 // as those of STABLE and RSVRB have.
 func (s *Solver) Estimator() *Estimator {
-	if m, ok := s.it.stepper.(interface{ Estimator() *Estimator }); ok {
+	if m, ok := s.stepper.(interface{ Estimator() *Estimator }); ok {
 		return m.Estimator()
 	}
 	return nil

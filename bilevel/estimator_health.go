@@ -40,7 +40,7 @@ func (c *clippings) add(k int, clipped bool, yy *mat.Sym) error {
 		clear(c.v)
 		c.mean.Zero()
 	}
-	weight := newest(k)
+	weight := cubicWeight(k)
 	c.share -= weight * c.share
 	if !clipped {
 		return nil
@@ -52,7 +52,7 @@ func (c *clippings) add(k int, clipped bool, yy *mat.Sym) error {
 	c.value += off / float64(c.m)
 	c.squares += off * off * float64(c.m-1) / float64(c.m)
 	mat.AddScaledSym(c.off, yy, -1, c.mean)
-	mat.AddScaledSym(c.mean, c.mean, newest(c.n), c.off)
+	mat.AddScaledSym(c.mean, c.mean, cubicWeight(c.n), c.off)
 	if c.n++; c.n < c.next {
 		return nil
 	}
@@ -83,16 +83,4 @@ func (c *clippings) State(t *State) {
 	}
 	t.Floats(c.v)
 	t.Sym(c.mean)
-}
-
-// Health tells of H_yy alone, for a method to hand out; the rest is NaN.
-func (e *Estimator) Health() Health {
-	none := math.NaN()
-	h := Health{Lower: none, LowerBound: none, Gradient: none, StdErr: none, Gap: none,
-		MuG: e.mu, Clipped: e.clipped.share, Least: e.clipped.least, LeastErr: e.clipped.err}
-	if h.Clipped > mostClipped {
-		h.LargeMuG = h.Least < almost*h.MuG-3*h.LeastErr
-		h.NotConvex = h.Least < -3*h.LeastErr
-	}
-	return h
 }

@@ -5,9 +5,9 @@ import "fmt"
 // Health is what a running method can tell of its iterate without knowing the solution. Every field
 // is an estimate, made of samples; a NaN stands for what the method does not know.
 type Health struct {
-	// Lower is ‖H_yy⁻¹g_y‖, the length of the Newton step of y, with the standard error of y*(x) where
-	// the method knows it: how far y is from y*(x). LowerBound
-	// is ‖g_y‖/μ_g, a bound of that, and NaN where the method was told no μ_g.
+	// Lower is ‖H_yy⁻¹g_y‖, the length of the Newton step of y, with the standard error of y*(x)
+	// where the method knows it: how far y is from y*(x). LowerBound is ‖g_y‖/μ_g, a bound of that,
+	// and NaN where the method was told no μ_g.
 	Lower, LowerBound float64
 
 	// Gradient is the norm of the hypergradient over the entries of x that no bound holds, and
@@ -18,8 +18,7 @@ type Health struct {
 	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds,
 	// with M a learned Hessian of F and C the covariance of h. The second part is the local
 	// asymptotic limit of the samples so far, see observe.LocalLimit. It is +Inf where the Hessian
-	// has a negative eigenvalue. Bounds of a set that is curved, such as Ball, are not seen, and Gap is
-	// too large there. Run.Gap can stop on it.
+	// has a negative eigenvalue, and too large where a curved set, such as Ball, holds x.
 	Gap float64
 
 	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy
@@ -32,19 +31,30 @@ type Health struct {
 	Clipped float64
 
 	// LargeMuG says that μ_g is too large: g_yy has eigenvalues below it by more than three times
-	// their noise, and in STABLE and RSVRB most late steps raise some. NotConvex says that most
-	// late steps raise some, and that g_yy has eigenvalues below 0 by as much, in the last step,
-	// too: y is no minimum of g, but a point where the method happens to stop.
+	// their noise, and in STABLE and RSVRB most late steps raise some. NotConvex says that it has
+	// eigenvalues below 0 by as much, in the last step, too: y is no minimum of g, but a point where
+	// the method happens to stop.
 	LargeMuG, NotConvex bool
 
-	// Saddle says that the hypergradient vanishes, as far as the samples tell, where ∇²F has a clearly
-	// negative eigenvalue along entries that may move: x is no minimum, even if it stays.
+	// Saddle says that the hypergradient vanishes, as far as the samples tell, where ∇²F has a
+	// clearly negative eigenvalue along entries that may move.
 	Saddle bool
 
 	// Slow says that Gradient is above 30 standard errors and that x hardly moves, since no step of
 	// any length did what the method foresaw. False where the method does not tell.
 	Slow bool
 }
+
+// HealthReporter is a Stepper that knows its health. Before the first step, too, it tells by a NaN
+// what it will never know.
+type HealthReporter interface {
+	Health() Health
+}
+
+// mostClipped is the share of late steps up to which a projection of H_yy is no sign of anything.
+// With the right μ_g the share is below it, but for a g of condition 1, of which noise moves some
+// eigenvalue below μ_g at any time.
+const mostClipped = 0.5
 
 // Warnings says in words what is wrong, a line each; nothing where nothing is.
 func (h Health) Warnings() (list []string) {
@@ -70,28 +80,3 @@ func (h Health) Warnings() (list []string) {
 	}
 	return list
 }
-
-// HealthReporter is a Stepper that knows its health. Before the first step, too, it tells by a NaN
-// what it will never know.
-type HealthReporter interface {
-	Health() Health
-}
-
-// Health returns what the method tells of the present iterate, and whether it tells anything: it
-// does if its Stepper is a HealthReporter. It may cost as much as a step, asks no oracle, and
-// changes nothing.
-func (s *Solver) Health() (h Health, ok bool) {
-	r, ok := s.it.stepper.(HealthReporter)
-	if !ok || s.it.k == 0 {
-		return Health{}, false
-	}
-	return r.Health(), true
-}
-
-// mostClipped is the share of late steps up to which a projection of H_yy is no sign of anything.
-// With the right μ_g the share is below it, but for a g of condition 1, of which noise moves some
-// eigenvalue below μ_g at any time. almost leaves room for rounding.
-const (
-	mostClipped = 0.5
-	almost      = 1 - 0x1p-20
-)

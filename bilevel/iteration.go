@@ -5,18 +5,25 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"stable/bilevel/option"
 	"stable/mat"
 )
 
+// Activity counts the steps in which a projection or a safeguard of the method changed something.
+type Activity struct {
+	Truncated int // eigenvalues of H_yy were raised to μ_g
+	Shrunk    int // H_xy was scaled back to ‖H_xy‖_F = C_gxy
+	Cut       int // x and y moved less than the step sizes said, by the trust region
+	Slowed    int // β was lowered to its bound
+}
+
 // Iteration is what a Method sees of a run: the iterate and the next one, the feasible set, the
 // problem with its counters, both sample streams, and a random source. The Solver owns it. A
-// Stepper may keep the pointer, but must not keep what the Iteration's methods return beyond a
-// step.
+// Stepper may keep the pointer, but not what the Iteration's methods return beyond a step.
 type Iteration struct {
-	method       Method
-	stepper      Stepper // nil during Start
+	name         string // of the method
 	oracle       *Oracle
 	xi, phi      *stream
 	pcg          rand.PCG // of rng
@@ -31,23 +38,26 @@ type Iteration struct {
 	ctx         context.Context // of the run
 	arrived     bool            // the method has nothing left to do
 	activity    Activity
-	scan        *scan
+
+	vectors func(visit func(name string, v []float64)) // of the Stepper; nil during Start
+	visit   func(name string, v []float64)             // it.see, bound once: a step allocates nothing
+	seen    *DivergedError                             // what visit has found
 }
 
-// newIteration returns an Iteration at the starting point of opt.
-func newIteration(p Problem, m Method, opt Options) (*Iteration, error) {
+// newIteration returns an Iteration at the starting point of opt, for the method of that name.
+func newIteration(p Problem, name string, opt Options) (*Iteration, error) {
 	dx, dy := p.Dims()
 	if err := option.Dims(dx, dy); err != nil {
 		return nil, err
 	}
-	it := &Iteration{
-		method: m, oracle: newOracle(p), scan: newScan(),
-		ctx: context.Background(), x: make([]float64, dx), xNext: make([]float64, dx),
-		y: make([]float64, dy), yNext: make([]float64, dy),
-	}
-	if err := it.setOptions(opt); err != nil {
+	if err := opt.complete(dx, dy); err != nil {
 		return nil, err
 	}
+	it := &Iteration{
+		name: name, oracle: newOracle(p), opt: opt, ctx: context.Background(),
+		x: slices.Clone(opt.X0), xNext: make([]float64, dx), y: slices.Clone(opt.Y0), yNext: make([]float64, dy),
+	}
+	it.visit = it.see
 	it.xi = newStream(it.oracle.upper, opt.Seed, 'x', &it.oracle.counts.Xi)
 	it.phi = newStream(it.oracle.lower, opt.Seed, 'y', &it.oracle.counts.Phi)
 	it.pcg.Seed(opt.Seed, 'm')
@@ -81,8 +91,7 @@ func (it *Iteration) Set() Set { return it.opt.Set }
 func (it *Iteration) MetricSet() (MetricSet, error) {
 	set, ok := it.opt.Set.(MetricSet)
 	if !ok {
-		return nil, option.Bad("%s projects in a metric, and Options.Set, a %T, has no ProjectMetric",
-			it.method.Name(), it.opt.Set)
+		return nil, option.Bad("%s projects in a metric, and Options.Set, a %T, has no ProjectMetric", it.name, it.opt.Set)
 	}
 	return set, nil
 }
@@ -107,7 +116,7 @@ func (it *Iteration) MoveY(beta float64, d []float64) {
 
 // Problem returns the problem itself, so that a method can check for an interface that it needs.
 // Calls to it are not counted.
-func (it *Iteration) Problem() Problem { return it.oracle.p }
+func (it *Iteration) Problem() Problem { return it.oracle.p.Problem }
 
 // Oracle returns the problem with its counters. Step must return the Oracle's errors unchanged.
 func (it *Iteration) Oracle() *Oracle { return it.oracle }
@@ -133,6 +142,12 @@ func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
 	return it.phi.draw(p, n, it.opt.LowerBatch)
 }
 
+// PastXi returns a Past of the samples ξ. A method makes it in Start, and keeps it.
+func (it *Iteration) PastXi() *Past { return newPast(it.oracle.upper, it.opt.Seed, 'x') }
+
+// PastPhi returns a Past of the samples φ, as PastXi does.
+func (it *Iteration) PastPhi() *Past { return newPast(it.oracle.lower, it.opt.Seed, 'y') }
+
 // Rand returns the method's own random source. It is seeded by Options.Seed, independent of both
 // sample streams, and part of a checkpoint.
 func (it *Iteration) Rand() *rand.Rand { return it.rng }
@@ -140,9 +155,8 @@ func (it *Iteration) Rand() *rand.Rand { return it.rng }
 // UseSteps reports step sizes α of x and β of y and a weight τ; a method passes 0 for one that it
 // does not have. It returns an error that wraps ErrOption unless α and β are finite and not
 // negative and τ is in [0, 1]. Run.Tol uses the sums of α and of β over all calls in a step: the
-// distances that x and y moved in the step, divided by these sums, should be the norms of the
-// directions. See MetricStep where each entry has its own step size, and InnerStep for several
-// movements of y.
+// distances that x and y moved, divided by these sums, should be the norms of the directions. See
+// MetricStep for a step size for each entry, and InnerStep for several movements of y.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 	if err := it.checkSteps(alpha, beta, tau); err != nil {
 		return err
@@ -165,8 +179,7 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 }
 
 // Watch makes Run.Tol compare one more number of this step with its bound: the norm of a direction
-// that moves something besides x and y on which their directions depend, or of a direction that
-// others may cancel.
+// that moves something besides x and y, or that others may cancel.
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
 // Context returns the context of the run, for a look inside a long step: a Step may return the
@@ -204,7 +217,7 @@ func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 		return nil
 	}
 	return option.Bad("%s: step sizes at step %d are α = %v, β = %v, τ = %v, want finite α, β ≥ 0 and τ in [0, 1]",
-		it.method.Name(), it.k, alpha, beta, tau)
+		it.name, it.k, alpha, beta, tau)
 }
 
 // At returns the value of s at step k. It returns an error that wraps ErrOption and mentions name
@@ -215,9 +228,9 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	case v >= 0 && v <= max && !math.IsInf(v, 1):
 		return v, nil
 	case math.IsInf(max, 1):
-		return 0, option.Bad("%s: %s at step %d is %v, want a finite value ≥ 0", it.method.Name(), name, it.k, v)
+		return 0, option.Bad("%s: %s at step %d is %v, want a finite value ≥ 0", it.name, name, it.k, v)
 	}
-	return 0, option.Bad("%s: %s at step %d is %v, want a value in [0, %v]", it.method.Name(), name, it.k, v, max)
+	return 0, option.Bad("%s: %s at step %d is %v, want a value in [0, %v]", it.name, name, it.k, v, max)
 }
 
 // Activity returns the counts of what safeguards did, for the method to add to. What a failing step
@@ -235,7 +248,7 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 		if i < 0 {
 			continue
 		}
-		if err := it.blame(); err != nil {
+		if err := it.firstNonFinite(); err != nil {
 			return err
 		}
 		return &DivergedError{Step: it.k, Quantity: fmt.Sprintf("entry %d of a vector without a name", i), Value: v[i]}
@@ -243,31 +256,37 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 	return nil
 }
 
-// blame returns an error for the first entry of the method's vectors that is not finite, and nil if
-// all are finite.
-func (it *Iteration) blame() error {
-	it.scan.step, it.scan.found = it.k, nil
-	it.stepper.Vectors(it.scan.visit)
-	if it.scan.found == nil {
+// firstNonFinite returns an error for the first entry of the method's vectors that is not finite,
+// and nil if all are finite.
+func (it *Iteration) firstNonFinite() error {
+	it.seen = nil
+	it.vectors(it.visit)
+	if it.seen == nil {
 		return nil
 	}
-	return it.scan.found
+	return it.seen
+}
+
+func (it *Iteration) see(name string, v []float64) {
+	if i := mat.NotFinite(v); i >= 0 && it.seen == nil {
+		it.seen = &DivergedError{Step: it.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
+	}
 }
 
 // checkNext refuses a next iterate that is too far away, not finite, or computed from something
 // that is not finite: a projection onto X may turn an infinite step into a finite one.
 func (it *Iteration) checkNext() error {
-	if err := it.blame(); err != nil {
+	if err := it.firstNonFinite(); err != nil {
 		return err
 	}
-	if err := it.near("‖x − x⁰‖", it.xNext, it.opt.X0); err != nil {
+	if err := it.checkDistance("‖x − x⁰‖", it.xNext, it.opt.X0); err != nil {
 		return err
 	}
-	return it.near("‖y − y⁰‖", it.yNext, it.opt.Y0)
+	return it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0)
 }
 
-// near returns an error unless next is within Options.Explode of start.
-func (it *Iteration) near(name string, next, start []float64) error {
+// checkDistance returns an error unless next is within Options.Explode of start.
+func (it *Iteration) checkDistance(name string, next, start []float64) error {
 	var sum float64
 	for i, v := range next {
 		d := v - start[i]
@@ -277,24 +296,4 @@ func (it *Iteration) near(name string, next, start []float64) error {
 		return &DivergedError{Step: it.k, Quantity: name, Value: r}
 	}
 	return nil
-}
-
-// scan keeps the first vector of a step that is not finite. visit is its method look, bound only
-// once so that a step allocates nothing.
-type scan struct {
-	visit func(name string, v []float64)
-	step  int
-	found *DivergedError
-}
-
-func newScan() *scan {
-	c := new(scan)
-	c.visit = c.look
-	return c
-}
-
-func (c *scan) look(name string, v []float64) {
-	if i := mat.NotFinite(v); i >= 0 && c.found == nil {
-		c.found = &DivergedError{Step: c.step, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
-	}
 }

@@ -1,15 +1,12 @@
 package bilevel
 
-// Method is a rule that computes the next iterate from the present one: a struct that holds the
-// method's parameters. Any package can implement it. The Solver does for it what it does for the
-// methods of this module: it counts samples and oracle calls, catches panics, looks for the first
-// value that is not finite, detects a run that explodes, saves and loads checkpoints, and keeps the
-// last good iterate.
+// Method is a rule that computes the next iterate from the present one. Any package can implement
+// it; the Solver counts, catches panics, looks for values that are not finite, saves and loads
+// checkpoints, and keeps the last good iterate.
 //
 // A method consists of two types: the Method holds the parameters, and the Stepper that Start
-// returns is the running method. check.Method, in package check, runs a method and says which of
-// the rules below it breaks, such as a State that leaves something out. This is a complete method,
-// to copy:
+// returns is the running method. check.Method, in package check, says which of the rules below a
+// method breaks, such as a State that leaves something out. This is a complete method, to copy:
 //
 //	// Loopless moves y, v ≈ g_yy⁻¹f_y, and x along a mean d of hypergradients:
 //	//
@@ -84,8 +81,8 @@ type Method interface {
 
 	// Start returns the running method, with all the memory that its steps need. It fills in
 	// defaults, and refuses invalid parameters with an error that wraps ErrOption and names the
-	// field. It may read Dims, Set, Batches, the start X and Y, and Oracle().Streams of it. It
-	// draws no sample and calls no oracle. Load calls Start once more, with the same parameters.
+	// field. It may read Dims, Set, Batches, the start X and Y, and Oracle().Streams of it, draws
+	// no sample and calls no oracle. Load calls Start once more.
 	Start(it *Iteration) (Stepper, error)
 }
 
@@ -102,8 +99,7 @@ type Stepper interface {
 	// first entry that is not finite, and names it.
 	Vectors(visit func(name string, v []float64))
 
-	// State visits, in a fixed order, all numbers that later steps depend on, except x, y and k. A
-	// checkpoint consists of them. State must visit the same number of words each time, from Start
-	// on.
+	// State visits, in a fixed order, all numbers that later steps depend on, except x, y and k, for
+	// a checkpoint: the same number of words each time, from Start on.
 	State(st *State)
 }

@@ -16,8 +16,8 @@ type Options struct {
 	// Set is the feasible set X, a closed convex one. Default: Space{}, all of R^dx.
 	Set Set
 
-	// Seed seeds both sample streams and the method's own random source. Any number. Default 0. The
-	// same seed gives the same run, bit for bit.
+	// Seed seeds both sample streams and the method's own random source: the same seed gives the
+	// same run, bit for bit. Any number. Default 0.
 	Seed uint64
 
 	// UpperBatch and LowerBatch are the numbers of samples in a batch of ξ and of φ, ≥ 1, or Full.
@@ -30,39 +30,40 @@ type Options struct {
 	Explode float64
 }
 
-// setOptions fills in defaults and refuses invalid options.
-func (it *Iteration) setOptions(opt Options) error {
-	dx, dy := len(it.x), len(it.y)
-	if opt.Set == nil {
-		opt.Set = Space{}
+// complete fills in defaults and refuses invalid options. X0 and Y0 become copies, of lengths dx
+// and dy.
+func (o *Options) complete(dx, dy int) error {
+	if o.Set == nil {
+		o.Set = Space{}
 	}
-	option.Default(&opt.UpperBatch, 1)
-	option.Default(&opt.LowerBatch, 1)
-	option.Default(&opt.Explode, 1e12)
+	option.Default(&o.UpperBatch, 1)
+	option.Default(&o.LowerBatch, 1)
+	option.Default(&o.Explode, 1e12)
 	if err := errors.Join(
-		option.Positive("Options.Explode", opt.Explode),
-		option.Batch("Options.UpperBatch", opt.UpperBatch),
-		option.Batch("Options.LowerBatch", opt.LowerBatch),
-		opt.Set.Validate(dx),
-		option.Vector("Options.X0", opt.X0, dx),
-		option.Vector("Options.Y0", opt.Y0, dy),
+		option.Positive("Options.Explode", o.Explode),
+		option.Batch("Options.UpperBatch", o.UpperBatch),
+		option.Batch("Options.LowerBatch", o.LowerBatch),
+		o.Set.Validate(dx),
+		option.Vector("Options.X0", o.X0, dx),
+		option.Vector("Options.Y0", o.Y0, dy),
 	); err != nil {
 		return err
 	}
-	copy(it.y, opt.Y0)
-	copy(it.x, opt.X0)
-	opt.Set.Project(it.x, it.x)
-	if opt.X0 != nil {
-		for i, v := range opt.X0 {
-			if !(math.Abs(it.x[i]-v) <= 1e-9*(1+math.Abs(v))) {
-				return option.Bad("Options.X0 is not in the feasible set: entry %d is %v, that of the nearest "+
-					"feasible point %v",
-					i, v, it.x[i])
-			}
+	given := o.X0
+	o.X0, o.Y0 = padded(given, dx), padded(o.Y0, dy)
+	o.Set.Project(o.X0, o.X0)
+	for i, v := range given {
+		if !(math.Abs(o.X0[i]-v) <= 1e-9*(1+math.Abs(v))) {
+			return option.Bad("Options.X0 is not in the feasible set: entry %d is %v, that of the nearest "+
+				"feasible point %v", i, v, o.X0[i])
 		}
 	}
-	opt.X0 = append([]float64(nil), it.x...)
-	opt.Y0 = append([]float64(nil), it.y...)
-	it.opt = opt
 	return nil
+}
+
+// padded returns a copy of v with zeros up to length n.
+func padded(v []float64, n int) []float64 {
+	w := make([]float64, n)
+	copy(w, v)
+	return w
 }

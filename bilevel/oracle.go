@@ -2,15 +2,13 @@ package bilevel
 
 import (
 	"errors"
-	"math"
-	"runtime/debug"
 
 	"stable/mat"
 )
 
 // Counts holds what a run has used. A sample drawn once and evaluated at two points counts as one
-// sample and two evaluations. A batch of n samples counts as n of each. An empty batch, which asks
-// for the exact value, counts as the whole finite sum, or as one if the stream is unbounded.
+// sample and two evaluations. A batch of n samples counts as n of each; an empty batch, which asks
+// for the exact value, as the whole finite sum, or as one if the stream is unbounded.
 type Counts struct {
 	Xi, Phi uint64 // samples drawn from the upper and the lower stream
 
@@ -23,16 +21,11 @@ func (c Counts) Evaluations() uint64 {
 	return c.GradF + c.GradG + c.CrossG + c.HessG + c.HessVecG + c.CrossVecG + c.GradXG
 }
 
-// Oracle is a Problem with Products that counts its calls, and reports failures with the step and
-// the oracle's name. It calls the Problem that was passed to New. For a Problem without Products it
-// forms the matrix, and counts that. A matrix that comes back in another shape is a failure too.
+// Oracle is the Problem that was passed to New, with Products. It counts the calls, and reports
+// failures with the step and the oracle's name. For a Problem without Products it forms the matrix,
+// and counts that. A matrix that comes back in another shape is a failure too.
 type Oracle struct {
-	p            Problem
-	products     Products       // nil where p has none; then the matrix is formed and multiplied
-	upperGrad    UpperGradient  // nil where p has none
-	convex       StronglyConvex // nil where p has none
-	gyy          *mat.Sym
-	gxy          *mat.Dense
+	p            *Completed
 	upper, lower uint64 // stream sizes
 	step         int
 	inside       string // the oracle that is running; empty outside
@@ -40,10 +33,7 @@ type Oracle struct {
 }
 
 func newOracle(p Problem) *Oracle {
-	o := &Oracle{p: p}
-	o.products, _ = p.(Products)
-	o.upperGrad, _ = p.(UpperGradient)
-	o.convex, _ = p.(StronglyConvex)
+	o := &Oracle{p: Complete(p)}
 	o.upper, o.lower = p.Streams()
 	return o
 }
@@ -91,62 +81,44 @@ func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 	return o.end(err)
 }
 
-// errReshaped says that an oracle changed more of a matrix than its entries.
 var errReshaped = errors.New("the shape or the memory of the destination was changed")
 
-// sameMemory reports whether two slices share length and memory.
 func sameMemory(a, b []float64) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // HessVecG is Products.HessVecG.
 func (o *Oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {
-	if o.products == nil {
-		if o.gyy == nil {
-			o.gyy = mat.NewSym(len(y))
-		}
-		err := o.HessG(o.gyy, x, y, phi)
-		mat.MulVecSym(dst, o.gyy, v)
-		return err
+	if o.p.products == nil {
+		return o.p.formed.hessVec(o, dst, x, y, v, phi)
 	}
 	o.begin("HessVecG", &o.counts.HessVecG, len(phi), o.lower)
-	return o.end(o.products.HessVecG(dst, x, y, v, phi))
+	return o.end(o.p.products.HessVecG(dst, x, y, v, phi))
 }
 
 // CrossVecG is Products.CrossVecG.
 func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
-	if o.products == nil {
-		if o.gxy == nil {
-			o.gxy = mat.NewDense(len(x), len(y))
-		}
-		err := o.CrossG(o.gxy, x, y, phi)
-		mat.MulVec(dst, o.gxy, v)
-		return err
+	if o.p.products == nil {
+		return o.p.formed.crossVec(o, dst, x, y, v, phi)
 	}
 	o.begin("CrossVecG", &o.counts.CrossVecG, len(phi), o.lower)
-	return o.end(o.products.CrossVecG(dst, x, y, v, phi))
+	return o.end(o.p.products.CrossVecG(dst, x, y, v, phi))
 }
 
 // HasGradXG reports whether the problem is an UpperGradient.
-func (o *Oracle) HasGradXG() bool { return o.upperGrad != nil }
+func (o *Oracle) HasGradXG() bool { return o.p.upper != nil }
 
-// GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrNoUpperGradient. A
-// method that needs g_x checks HasGradXG in its Start.
+// GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrMissing: a method that
+// needs g_x checks HasGradXG in its Start.
 func (o *Oracle) GradXG(gx, x, y []float64, phi []Sample) error {
 	o.begin("GradXG", &o.counts.GradXG, len(phi), o.lower)
-	if o.upperGrad == nil {
-		return o.end(ErrNoUpperGradient)
-	}
-	return o.end(o.upperGrad.GradXG(gx, x, y, phi))
+	return o.end(o.p.GradXG(gx, x, y, phi))
 }
 
 // ConvexityAt is StronglyConvex.ConvexityAt, and −Inf for a problem without it.
 func (o *Oracle) ConvexityAt(x []float64) float64 {
-	if o.convex == nil {
-		return math.Inf(-1)
-	}
 	o.inside = "ConvexityAt"
-	s := o.convex.ConvexityAt(x)
+	s := o.p.ConvexityAt(x)
 	o.inside = ""
 	return s
 }
@@ -164,37 +136,15 @@ func (o *Oracle) end(err error) error {
 	return err
 }
 
-// caught turns v, which recover returned for a panic in a step, into an error. It returns nil if
-// the goroutine ends without a panic.
-func (it *Iteration) caught(v any) error {
-	if v == nil {
-		return nil
+// endless is the kind of sample of the oracle that is running, where its stream has no end.
+func (o *Oracle) endless() string {
+	switch {
+	case o.inside == "GradF" && o.upper == 0:
+		return "ξ"
+	case o.inside != "GradF" && o.lower == 0:
+		return "φ"
 	}
-	err := &PanicError{Value: v, Stack: debug.Stack()}
-	if o := it.oracle; o.inside != "" {
-		switch {
-		case o.inside == "GradF" && o.upper == 0:
-			err.Endless = "ξ"
-		case o.inside != "GradF" && o.lower == 0:
-			err.Endless = "φ"
-		}
-		return o.end(err)
-	}
-	return &StepError{Step: it.k, Method: it.method.Name(), Err: err}
-}
-
-// failed gives an error that a step returned the step and the method's name, unless it says where it
-// comes from.
-func (it *Iteration) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	var oracle *OracleError
-	var diverged *DivergedError
-	if errors.As(err, &oracle) || errors.As(err, &diverged) || errors.Is(err, ErrOption) {
-		return err
-	}
-	return &StepError{Step: it.k, Method: it.method.Name(), Err: err}
+	return ""
 }
 
 // batchSize returns the number of samples that a batch counts for.

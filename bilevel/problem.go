@@ -1,14 +1,14 @@
 package bilevel
 
 import (
+	"iter"
+
 	"stable/mat"
 )
 
 // Sample names one draw of a random variable: an index below the size of a finite sum, or any seed
-// of a simulator.
-//
-// The same name is the same draw wherever it is evaluated. Every variance-reduced method depends on
-// this: STABLE evaluates one φ at the old and at the new point, and the values may differ only
+// of a simulator. The same name is the same draw wherever it is evaluated. Every variance-reduced
+// method depends on this: it evaluates one sample at two points, and the values may differ only
 // because the points do.
 type Sample uint64
 
@@ -18,13 +18,13 @@ type Sample uint64
 //
 // with x in R^dx, y in R^dy and g(x, ·) strongly convex.
 //
-// Every oracle writes the mean over the given batch of samples, at the point (x, y), into its
-// destinations, overwriting their content. It must not keep or change any other argument. An empty
-// batch asks for the exact value, the expectation over the whole stream; a problem that cannot
-// compute it returns ErrNoExact. Any other error ends the run.
+// Every oracle writes the mean over the batch of samples, at the point (x, y), into its
+// destinations, overwriting them. It must not keep or change any other argument. An empty batch
+// asks for the expectation over the whole stream; a problem that cannot compute it returns
+// ErrNoExact. Any other error ends the run.
 //
-// A Problem may keep scratch memory and need not be safe for concurrent use: two runs in two
-// goroutines need two Problems, which may share what they only read.
+// A Problem may keep scratch memory: two runs in two goroutines need two Problems, which may share
+// what they only read. See Complete for the optional interfaces.
 type Problem interface {
 	// Dims returns the lengths of x and y.
 	Dims() (dx, dy int)
@@ -46,7 +46,7 @@ type Problem interface {
 	HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error
 }
 
-// Problems implement Products if they multiply by their second derivatives without forming them, in
+// Products are for problems that multiply by their second derivatives without forming them, in
 // O(dx+dy) to O(dy²) flops. Arguments and batches are as in Problem; dst must not overlap v.
 type Products interface {
 	// HessVecG writes g_yy(x, y; φ)·v, of length dy.
@@ -56,16 +56,16 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
-// Problems implement UpperGradient if they also give g_x, the gradient of the lower level's loss in
-// the upper level's variable. Methods that use no second derivative need it: the value function
-// g(x, y) − min_z g(x, z) has the gradient g_x(x, y) − g_x(x, z) in x, at z = y*(x).
+// UpperGradient is for problems with g_x, the gradient of the lower level's loss in x. Methods
+// without second derivatives need it: the value function g(x, y) − min_z g(x, z) has the gradient
+// g_x(x, y) − g_x(x, z) in x, at z = y*(x).
 type UpperGradient interface {
 	// GradXG writes g_x(x, y; φ), of length dx. Arguments and batches are as in Problem.
 	GradXG(gx, x, y []float64, phi []Sample) error
 }
 
-// Problems implement Truth if they know, or compute to about 1e-12, what a method only estimates.
-// Measurements and tests use it. No method calls it, and no count includes it.
+// Truth is for problems that know, or compute to about 1e-12, what a method only estimates.
+// Measurements and tests use it; no method calls it, and no count includes it.
 type Truth interface {
 	// Solution writes y*(x). It may use the content of y as a starting point.
 	Solution(y, x []float64) error
@@ -74,9 +74,8 @@ type Truth interface {
 	Objective(grad, x []float64) (float64, error)
 }
 
-// Problems implement Values if they also give the values of f and g, whose derivatives the oracles
-// are. No method needs them. Package check compares f_x, f_y and g_y with their finite differences,
-// and cannot verify these three without them.
+// Values are those of f and g, whose derivatives the oracles are. Package check compares f_x, f_y
+// and g_y with their finite differences.
 type Values interface {
 	// ValueF returns f(x, y; ξ), the mean over the batch.
 	ValueF(x, y []float64, xi []Sample) (float64, error)
@@ -85,17 +84,38 @@ type Values interface {
 	ValueG(x, y []float64, phi []Sample) (float64, error)
 }
 
-// Problems implement StronglyConvex if they promise how strongly convex the lower level's loss is
-// for each single sample, as models with a regularisation term can. The promise saves methods that
-// track H_yy (see Estimator) one of the two Cholesky factorisations in a step, and changes no bit
-// of what they compute. Package check tests it at random samples and points.
+// StronglyConvex is for problems that promise how strongly convex g is for each single sample, as
+// models with a regularisation term can. The promise saves methods that track H_yy (see Estimator)
+// one of two Cholesky factorisations in a step, and changes no bit of what they compute.
 type StronglyConvex interface {
 	// ConvexityAt returns an s with g_yy(x, y; φ) ⪰ s·I at this x for every y and every sample φ,
 	// as HessG writes g_yy, up to its rounding, dy·eps·‖g_yy‖_F with eps = 2⁻⁵². −Inf promises
-	// nothing. x is read only. ConvexityAt is called once per step, and should cost O(dx) at most.
+	// nothing. x is read only. It is called once per step, and should cost O(dx) at most.
 	//
 	// If the promise does not hold, H_yy may have eigenvalues below μ_g that nothing clips. Where
 	// this shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not
 	// factor, the step fails with ErrBrokenPromise. Otherwise the run continues with that H_yy.
 	ConvexityAt(x []float64) float64
+}
+
+// Each returns the terms that a batch of a finite sum stands for, each with its weight in the mean:
+// the samples of the batch with 1/len(batch), or, where the batch is empty and so asks for the
+// exact mean, all of 0 … terms−1 with 1/terms. It does not look whether samples are in range, and
+// does not allocate.
+func Each(batch []Sample, terms int) iter.Seq2[Sample, float64] {
+	return func(yield func(Sample, float64) bool) {
+		if len(batch) == 0 {
+			for i := range terms {
+				if !yield(Sample(i), 1/float64(terms)) {
+					return
+				}
+			}
+			return
+		}
+		for _, s := range batch {
+			if !yield(s, 1/float64(len(batch))) {
+				return
+			}
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"stable/bilevel/option"
-	"stable/mat"
 )
 
 // Run says when a run stops, and who watches it. Give at least one stop rule, or a context that
@@ -29,23 +28,16 @@ type Run struct {
 	//	‖x^{k+1} − x^k‖ + eps·‖x^{k+1}‖ < Tol·α_k   and   ‖y^{k+1} − y^k‖ + eps·‖y^{k+1}‖ < Tol·β_k,
 	//
 	// eps = 2⁻⁵². Without rounding, the left sides divided by α_k and β_k are the norms of the
-	// gradient mappings that the method moved along. Every step counts by itself and nothing is
-	// averaged, so that movements back and forth do not cancel: a run that cycles does not stop,
-	// whatever the period. The terms with eps stand for rounding: where it could hide a movement of
-	// Tol·α_k, the run does not stop. Nor does it stop in steps with α_k = 0 or β_k = 0, which say
-	// nothing about the gradients; those that move nothing either do not count at all.
+	// gradient mappings that the method moved along. Nothing is averaged, so that a run that cycles
+	// does not stop. Nor does it stop where rounding, the terms with eps, could hide a movement of
+	// Tol·α_k, or in steps with α_k = 0 or β_k = 0; those that move nothing do not count at all.
 	//
-	// α_k is the step size in effect: where a safeguard shortened a movement, it counts as
-	// shortened in the same proportion. Where entries have different step sizes, each entry counts
-	// with its own. In a method with inner steps on y, or one that moves something besides x and y,
-	// such as the solution of a linear system, the norm of each of these directions must be below
-	// Tol too.
+	// α_k is the step size in effect, after safeguards, and each entry counts with its own. Inner
+	// steps on y, and directions of something besides x and y, such as the solution of a linear
+	// system, must have norms below Tol too.
 	//
-	// With noisy oracles, each step carries the noise of its batches, in full for a method that
-	// does not average directions. The run stops only if Tol is above that noise. Larger batches
-	// lower the noise; a longer window does not. Set a second stop rule as well.
-	//
-	// 0: no such rule.
+	// With noisy oracles the run stops only if Tol is above the noise of a step's batches, which a
+	// longer window does not lower. Set a second stop rule as well. 0: no such rule.
 	Tol float64
 
 	// Gap stops the run where the method's own estimate of what is left of F(x) − F*, Health.Gap,
@@ -117,82 +109,44 @@ type Result struct {
 	Elapsed  time.Duration // without the time of Progress
 }
 
+// running is a run on its way.
+type running struct {
+	Run
+	s      *Solver
+	k0     int // steps done before
+	tol    *tolRule
+	gap    *gapRule
+	start  time.Time
+	paused time.Duration // in Progress
+}
+
 // Run does steps until a stop rule is met. If a step fails, Run returns its error; if the context
 // ends, it returns context.Cause. After any stop except a failure, another Run can continue.
 func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
-	if err := r.validate(ctx); err != nil {
-		return s.result(0, Failed, 0), err
-	}
-	near, err := newClosing(s, r)
+	run := running{Run: r, s: s, k0: s.it.k, start: time.Now()}
+	err := run.prepare(ctx)
 	if err != nil {
-		return s.result(0, Failed, 0), err
+		return run.result(Failed), err
 	}
-	k0, clock := s.it.k, stopwatch{start: time.Now()}
 	s.it.ctx = ctx
 	defer func() { s.it.ctx = context.Background() }()
-	rest := newStillness(s, r)
 	for {
-		reason, stop, err := Failed, true, error(nil)
+		reason, stop := Failed, true
 		if ctx.Err() != nil {
 			reason, err = Canceled, context.Cause(ctx)
 		} else if err = s.Step(); err == nil {
-			reason, stop = s.reached(r, k0, &clock, rest, near)
+			reason, stop = run.stop()
 		} else if s.err == nil {
 			reason = Canceled
 		}
 		if stop {
-			return s.result(s.it.k-k0, reason, clock.elapsed()), err
+			return run.result(reason), err
 		}
 	}
 }
 
-// stopwatch is a clock that stands still while Progress runs.
-type stopwatch struct {
-	start time.Time
-	off   time.Duration
-}
-
-func (w *stopwatch) elapsed() time.Duration { return time.Since(w.start) - w.off }
-
-// progress calls Run.Progress with the clock stopped.
-func (w *stopwatch) progress(r Run, s *Solver) (goOn bool) {
-	start := time.Now()
-	goOn = r.Progress(s)
-	w.off += time.Since(start)
-	return goOn
-}
-
-// reached looks at the stop rules after a step.
-func (s *Solver) reached(r Run, k0 int, clock *stopwatch, rest *stillness, near *closing) (Reason, bool) {
-	done, c := s.it.k-k0, &s.it.oracle.counts
-	switch {
-	case r.Progress != nil && done%max(r.Every, 1) == 0 && !clock.progress(r, s):
-		return ByProgress, true
-	case s.it.arrived:
-		return Arrived, true
-	case r.Steps > 0 && done >= r.Steps:
-		return StepLimit, true
-	case r.Xi > 0 && c.Xi >= r.Xi, r.Phi > 0 && c.Phi >= r.Phi:
-		return SampleLimit, true
-	case rest != nil && rest.reached(s):
-		return ToleranceMet, true
-	case near != nil && near.reached(s, done):
-		return GapReached, true
-	case r.Time > 0 && clock.elapsed() >= r.Time:
-		return TimeLimit, true
-	}
-	return 0, false
-}
-
-func (s *Solver) result(steps int, reason Reason, elapsed time.Duration) Result {
-	h, _ := s.Health()
-	return Result{
-		X: slices.Clone(s.it.x), Y: slices.Clone(s.it.y), Mean: slices.Clone(s.mean), Steps: steps,
-		Counts: s.it.oracle.counts, Activity: s.it.activity, Warnings: h.Warnings(), Reason: reason, Elapsed: elapsed,
-	}
-}
-
-func (r *Run) validate(ctx context.Context) error {
+// prepare refuses a run that is invalid, and makes its rules.
+func (r *running) prepare(ctx context.Context) (err error) {
 	switch {
 	case r.Steps < 0:
 		return option.Bad("Run.Steps is %d, want ≥ 0", r.Steps)
@@ -210,54 +164,49 @@ func (r *Run) validate(ctx context.Context) error {
 		ctx.Done() == nil:
 		return option.Bad("Run has no stop rule: set Steps, Xi, Phi, Time, Tol or Gap, or give a context that ends")
 	}
-	return nil
+	option.Default(&r.Window, 100)
+	r.tol = newTolRule(r.s, r.Tol, r.Window)
+	r.gap, err = newGapRule(r.s, r.Gap, r.Window)
+	return err
 }
 
-// window is Window, or its default.
-func (r *Run) window() int {
-	if r.Window == 0 {
-		return 100
+// stop looks at the stop rules after a step.
+func (r *running) stop() (Reason, bool) {
+	done, c := r.s.it.k-r.k0, &r.s.it.oracle.counts
+	switch {
+	case r.Progress != nil && done%max(r.Every, 1) == 0 && !r.progress():
+		return ByProgress, true
+	case r.s.it.arrived:
+		return Arrived, true
+	case r.Steps > 0 && done >= r.Steps:
+		return StepLimit, true
+	case r.Xi > 0 && c.Xi >= r.Xi, r.Phi > 0 && c.Phi >= r.Phi:
+		return SampleLimit, true
+	case r.tol != nil && r.tol.met(r.s):
+		return ToleranceMet, true
+	case r.gap != nil && r.gap.met(r.s, done):
+		return GapReached, true
+	case r.Time > 0 && r.elapsed() >= r.Time:
+		return TimeLimit, true
 	}
-	return r.Window
+	return 0, false
 }
 
-// stillness counts the steps in a row that satisfy the condition of Run.Tol.
-type stillness struct {
-	tol    float64
-	window int
-	steps  int
-	dx, dy []float64 // x^{k+1} − x^k, y^{k+1} − y^k
-	x, y   []float64 // x^k, y^k
+// progress calls Run.Progress with the clock stopped.
+func (r *running) progress() (goOn bool) {
+	start := time.Now()
+	goOn = r.Progress(r.s)
+	r.paused += time.Since(start)
+	return goOn
 }
 
-func newStillness(s *Solver, r Run) *stillness {
-	if r.Tol == 0 {
-		return nil
-	}
-	return &stillness{
-		tol: r.Tol, window: r.window(), x: slices.Clone(s.it.x), y: slices.Clone(s.it.y),
-		dx: make([]float64, len(s.it.x)), dy: make([]float64, len(s.it.y)),
-	}
-}
+func (r *running) elapsed() time.Duration { return time.Since(r.start) - r.paused }
 
-// reached checks the last step, and says whether it completes a window.
-func (q *stillness) reached(s *Solver) bool {
-	if s.it.alpha == 0 && s.it.beta == 0 && slices.Equal(q.x, s.it.x) && slices.Equal(q.y, s.it.y) {
-		return false // a step that draws samples, and does no more
+func (r *running) result(reason Reason) Result {
+	s := r.s
+	h, _ := s.Health()
+	return Result{
+		X: slices.Clone(s.it.x), Y: slices.Clone(s.it.y), Mean: slices.Clone(s.mean), Steps: s.it.k - r.k0,
+		Counts: s.it.oracle.counts, Activity: s.it.activity, Warnings: h.Warnings(), Reason: reason, Elapsed: r.elapsed(),
 	}
-	x := still(q.dx, q.x, s.it.x, q.tol*s.it.alpha)
-	y := still(q.dy, q.y, s.it.y, q.tol*s.it.beta) && s.it.longest < q.tol
-	if q.steps++; !x || !y {
-		q.steps = 0
-	}
-	return q.steps >= q.window
-}
-
-// still says whether old and now are closer to each other than bound, and sets old to now. d is
-// scratch.
-func still(d, old, now []float64, bound float64) bool {
-	copy(d, now)
-	mat.Axpy(d, -1, old)
-	copy(old, now)
-	return mat.Norm(d)+0x1p-52*mat.Norm(now) < bound
 }

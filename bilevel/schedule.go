@@ -46,3 +46,7 @@ func (p Power) k0() float64 {
 	}
 	return p.K0
 }
+
+// cubicWeight is the weight of the newest of k+1 terms in a running mean in which term j has a
+// weight of order j³: 1 at k = 0, then 4/(k+4).
+func cubicWeight(k int) float64 { return 4 / (float64(k) + 4) }

@@ -3,25 +3,21 @@ package bilevel
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"stable/bilevel/option"
 )
 
-// Activity counts the steps in which a projection or a safeguard of the method changed something.
-type Activity struct {
-	Truncated int // eigenvalues of H_yy were raised to μ_g
-	Shrunk    int // H_xy was scaled back to ‖H_xy‖_F = C_gxy
-	Cut       int // x and y moved less than the step sizes said, by the trust region
-	Slowed    int // β was lowered to its bound
-}
-
 // Solver runs a method on a problem. Step does one iteration, Run does many. A Solver is for one
 // goroutine at a time; two Solvers with separate Problems do not affect each other.
 type Solver struct {
-	it   *Iteration // what the method sees
-	mean []float64  // of the iterates x
-	err  error      // of a step that has failed
+	method  Method
+	stepper Stepper
+	it      *Iteration // what the method sees
+	mean    []float64  // of the iterates x
+	err     error      // of a step that has failed
 }
 
 // New returns a Solver at its starting point. It calls no oracle. For an invalid option, problem or
@@ -30,17 +26,19 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 	if p == nil || m == nil {
 		return nil, option.Bad("New needs a problem and a method, and one of them is nil")
 	}
-	it, err := newIteration(p, m, opt)
+	it, err := newIteration(p, m.Name(), opt)
 	if err != nil {
 		return nil, err
 	}
-	if it.stepper, err = m.Start(it); err != nil {
+	stepper, err := m.Start(it)
+	if err != nil {
 		return nil, err
 	}
-	if it.stepper == nil {
-		return nil, option.Bad("%s: Start returns neither a Stepper nor an error", m.Name())
+	if stepper == nil {
+		return nil, option.Bad("%s: Start returns neither a Stepper nor an error", it.name)
 	}
-	return &Solver{it: it, mean: slices.Clone(it.x)}, nil
+	it.vectors = stepper.Vectors
+	return &Solver{method: m, stepper: stepper, it: it, mean: slices.Clone(it.x)}, nil
 }
 
 // Step does one iteration. On an error, X and Y stay at the last good iterate, and every later Step
@@ -58,7 +56,7 @@ func (s *Solver) Step() (err error) {
 	copy(it.yNext, it.y)
 	defer func() {
 		if !returned {
-			err = it.caught(recover())
+			err = s.wrapPanic(recover())
 		}
 		if err != nil {
 			it.activity = before
@@ -67,14 +65,14 @@ func (s *Solver) Step() (err error) {
 			s.err, err = nil, context.Cause(it.ctx) // the step was given up, and can be done again
 		}
 	}()
-	if err = it.failed(it.stepper.Step(it)); err == nil {
+	if err = s.wrapError(s.stepper.Step(it)); err == nil {
 		err = it.checkNext()
 	}
 	if returned = true; err != nil {
 		return err
 	}
 	for i, x := range it.xNext {
-		s.mean[i] += newest(it.k) * (x - s.mean[i])
+		s.mean[i] += cubicWeight(it.k) * (x - s.mean[i])
 	}
 	it.x, it.xNext = it.xNext, it.x
 	it.y, it.yNext = it.yNext, it.y
@@ -82,9 +80,33 @@ func (s *Solver) Step() (err error) {
 	return nil
 }
 
-// newest is the weight of the newest of k+1 terms in a running mean in which term j has a weight of
-// order j³: 1 at k = 0, then 4/(k+4).
-func newest(k int) float64 { return 4 / (float64(k) + 4) }
+// wrapPanic turns v, which recover returned for a panic in a step, into an error: that of the oracle
+// that was running, if one was. It returns nil if the goroutine ends without a panic.
+func (s *Solver) wrapPanic(v any) error {
+	if v == nil {
+		return nil
+	}
+	err := &PanicError{Value: v, Stack: debug.Stack()}
+	if o := s.it.oracle; o.inside != "" {
+		err.Endless = o.endless()
+		return o.end(err)
+	}
+	return &StepError{Step: s.it.k, Method: s.it.name, Err: err}
+}
+
+// wrapError gives an error that a step returned the step and the method's name, unless it says
+// where it comes from.
+func (s *Solver) wrapError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var oracle *OracleError // allocates
+	var diverged *DivergedError
+	if errors.As(err, &oracle) || errors.As(err, &diverged) || errors.Is(err, ErrOption) {
+		return err
+	}
+	return &StepError{Step: s.it.k, Method: s.it.name, Err: err}
+}
 
 // X returns the iterate x^k, in the Solver's own memory: to be read only, and valid until the next
 // Step.
@@ -112,9 +134,26 @@ func (s *Solver) Counts() Counts { return s.it.oracle.counts }
 // Activity returns how often projections and safeguards acted.
 func (s *Solver) Activity() Activity { return s.it.activity }
 
+// Health returns what the method tells of the present iterate, and whether it tells anything: it
+// does if its Stepper is a HealthReporter. It may cost as much as a step, asks no oracle, and
+// changes nothing.
+func (s *Solver) Health() (h Health, ok bool) {
+	r, ok := s.stepper.(HealthReporter)
+	if !ok || s.it.k == 0 {
+		return Health{}, false
+	}
+	return r.Health(), true
+}
+
 // Method returns the method.
-func (s *Solver) Method() Method { return s.it.method }
+func (s *Solver) Method() Method { return s.method }
 
 // Stepper returns the running method, which may have methods of its own that report more than the
 // iterate. It is to be read only, and valid until Load.
-func (s *Solver) Stepper() Stepper { return s.it.stepper }
+func (s *Solver) Stepper() Stepper { return s.stepper }
+
+// String says which method runs and how far it has come, for logs.
+func (s *Solver) String() string {
+	c := s.Counts()
+	return fmt.Sprintf("%s at step %d, after %d samples of ξ and %d of φ", s.it.name, s.it.k, c.Xi, c.Phi)
+}

@@ -140,7 +140,7 @@ func (m *stable) Step(it *Iteration) error {
 		return err
 	}
 	phi := m.est.Draw(it, m.InitBatch)
-	if err := m.est.Follow(it, tau, phi); err != nil {
+	if err := m.est.Track(it, tau, phi); err != nil {
 		return err
 	}
 	if err := it.Oracle().GradG(m.gy, it.X(), it.Y(), phi); err != nil {
@@ -195,7 +195,7 @@ func (m *stable) beta(it *Iteration) float64 {
 		if beta = m.Beta.At(it.K()); math.IsInf(beta, 1) {
 			return beta // to be refused, not lowered
 		}
-	} else if m.meanSq += newest(it.K()) * (mat.Dot(m.gy, m.gy) - m.meanSq); m.meanSq > 0 {
+	} else if m.meanSq += cubicWeight(it.K()) * (mat.Dot(m.gy, m.gy) - m.meanSq); m.meanSq > 0 {
 		beta = m.ScaleY / math.Sqrt(float64(it.K()+1)*m.meanSq)
 	}
 	m.curvature = max(m.curvature, m.est.Report().HessNorm)

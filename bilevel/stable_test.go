@@ -326,7 +326,7 @@ func TestSTABLETrust(t *testing.T) {
 		for i := range y {
 			drift[i] = y[i] - beta*gy[i] - s.Y()[i]
 		}
-		require.NoError(t, s.it.stepper.(*stable).est.Drift(want, dx))
+		require.NoError(t, s.stepper.(*stable).est.Drift(want, dx))
 		assert.InDeltaSlice(t, want, drift, 1e-12)
 		radius := r * max(1, mat.Norm(y))
 		assert.LessOrEqual(t, mat.Norm(drift), radius*(1+1e-12))

@@ -47,7 +47,7 @@ func (s *stream) draw(p *Passes, n, usual int) []Sample {
 	for i := range s.buf {
 		switch {
 		case p != nil:
-			s.buf[i] = p.draw(rng)
+			s.buf[i] = p.next(rng)
 		case s.size == 0:
 			s.buf[i] = Sample(rng.Uint64())
 		default:
@@ -60,18 +60,16 @@ func (s *stream) draw(p *Passes, n, usual int) []Sample {
 
 // Passes draws the terms of a finite sum in passes: in each one every term once, in an order that
 // is drawn as the pass goes on. A method makes one for a stream in Start, passes it to
-// Iteration.DrawXiIn or DrawPhiIn, and visits it in its State.
+// Iteration.DrawXiIn or DrawPhiIn, and visits it in its State. It holds 8 bytes for each term, and
+// so does a checkpoint.
 //
 // At one point the errors of all terms cancel over a pass, where those of independent draws only
 // average out. That helps an estimate that sums over past samples, as a table or a running mean
-// does. But a term is no longer independent of those before it: given these, its mean is that of
-// the terms left in the pass, and not that of the sum. So it biases a recursion that relies on
-// E[sample | past] = mean, as STORM does.
-//
-// It holds 8 bytes for each term, and so does a checkpoint.
+// does. But given the terms before it, the mean of a term is that of the terms left in the pass, and
+// not that of the sum: a recursion that relies on E[sample | past] = mean, as STORM does, is biased.
 type Passes struct {
 	terms []Sample
-	next  int // terms[:next] are drawn in this pass
+	done  int // terms[:done] are drawn in this pass
 }
 
 // NewPasses returns passes over a sum of so many terms, as Oracle.Streams gives them. For 0, a
@@ -87,13 +85,13 @@ func NewPasses(terms uint64) *Passes {
 	return p
 }
 
-func (p *Passes) draw(rng *rand.Rand) Sample {
-	if p.next == len(p.terms) {
-		p.next = 0
+func (p *Passes) next(rng *rand.Rand) Sample {
+	if p.done == len(p.terms) {
+		p.done = 0
 	}
-	i, j := p.next, p.next+int(rng.Uint64N(uint64(len(p.terms)-p.next)))
+	i, j := p.done, p.done+int(rng.Uint64N(uint64(len(p.terms)-p.done)))
 	p.terms[i], p.terms[j] = p.terms[j], p.terms[i]
-	p.next++
+	p.done++
 	return p.terms[i]
 }
 
@@ -102,23 +100,22 @@ func (p *Passes) State(t *State) {
 	if p == nil {
 		return
 	}
-	t.Count(&p.next)
+	t.Count(&p.done)
 	for i := range p.terms {
 		t.Uint((*uint64)(&p.terms[i]))
 	}
 	t.After(p.check)
 }
 
-// check refuses what is not an order of all terms.
 func (p *Passes) check() error {
-	there := make([]bool, len(p.terms))
+	seen := make([]bool, len(p.terms))
 	for _, i := range p.terms {
-		if i >= Sample(len(there)) || there[i] {
+		if i >= Sample(len(seen)) || seen[i] {
 			return damaged("the order of a pass is none")
 		}
-		there[i] = true
+		seen[i] = true
 	}
-	if p.next > len(p.terms) {
+	if p.done > len(p.terms) {
 		return damaged("a pass is longer than the sum")
 	}
 	return nil
@@ -126,22 +123,16 @@ func (p *Passes) check() error {
 
 // Drawn returns the terms that this pass has given so far, in their order: to be read only, and
 // valid until the next draw. After the last one, before the next pass begins, it is every term.
-func (p *Passes) Drawn() []Sample { return p.terms[:p.next] }
+func (p *Passes) Drawn() []Sample { return p.terms[:p.done] }
 
 // Past gives the names that a run drew from a stream without Passes once more, from the first on,
 // in their order. It keeps none of them: the generator of the stream makes them again. A name asked
-// again is an evaluation, and no sample.
+// again is an evaluation, and no sample. Iteration.PastXi and PastPhi make it.
 type Past struct {
 	stream
 	first rand.PCG
 	given uint64
 }
-
-// PastXi returns a Past of the samples ξ. A method makes it in Start, and keeps it.
-func (it *Iteration) PastXi() *Past { return newPast(it.oracle.upper, it.opt.Seed, 'x') }
-
-// PastPhi returns a Past of the samples φ, as PastXi does.
-func (it *Iteration) PastPhi() *Past { return newPast(it.oracle.lower, it.opt.Seed, 'y') }
 
 func newPast(size, seed, id uint64) *Past {
 	p := &Past{stream: *newStream(size, seed, id, nil)}

@@ -89,7 +89,7 @@ func TestPasses(t *testing.T) {
 	p.terms[3] = terms
 	require.Error(t, p.check())
 	p = NewPasses(terms)
-	p.next = terms + 1
+	p.done = terms + 1
 	require.Error(t, p.check())
 
 	assert.Nil(t, NewPasses(0))

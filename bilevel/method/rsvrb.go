@@ -133,7 +133,7 @@ func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
 			return err
 		}
 	}
-	if err := m.est.Follow(it, tau, phi); err != nil {
+	if err := m.est.Track(it, tau, phi); err != nil {
 		return err
 	}
 	if err := it.Oracle().GradF(m.u.now, m.w.now, it.X(), it.Y(), xi); err != nil {

@@ -1,7 +1,6 @@
 package bilevel
 
 import (
-	"fmt"
 	"math"
 
 	"stable/eig"
@@ -9,7 +8,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// modulus carries a lower bound of λ_min(H_yy) along (STABLE-H), for a problem that is
+// eigenBound carries a lower bound of λ_min(H_yy) along (STABLE-H), for a problem that is
 // StronglyConvex. With t = 1−τ, Δ = g_yy(x^k, y^k; φ) − g_yy(x^{k−1}, y^{k−1}; φ) and s =
 // ConvexityAt(x^k), (STABLE-H) before its projection is
 //
@@ -21,17 +20,17 @@ import (
 // s·I. The second bound of λ_min(Δ) is the better one where x moves, because regularisation stands
 // on the diagonal.
 //
-// Where the bound exceeds μ_g by room, the Cholesky factorisation by which Truncate proves that
+// Where the bound exceeds μ_g by cholMargin, the Cholesky factorisation by which Truncate proves that
 // nothing is to be clipped would succeed, and is left out. Elsewhere raise makes that factorisation
 // at a shift above μ_g, at the same cost. If it succeeds, the shift is a new bound, which holds for
 // several steps.
 //
 // Rounding, with u = 2⁻⁵³ and n = dy. Cholesky of A in floating point succeeds if λ_min(A) ≥ c·tr
 // A, and has proved λ_min(A) ≥ −c·tr A if it does, with c = (n+2)u up to O(n²u²) in any order of
-// summation (Rump, BIT 46 (2006), 433-452); room is more than twice that of every A here. The three
+// summation (Rump, BIT 46 (2006), 433-452); cholMargin is more than twice that of every A here. The three
 // roundings of each entry of (STABLE-H) move H^k by at most 3u(‖H^{k−1}‖_F + 2‖g_yy‖_F + ‖Δ‖_F),
 // and ‖H^{k−1}‖_F ≤ tr H^{k−1}, where all of its eigenvalues are positive.
-type modulus struct {
+type eigenBound struct {
 	least float64 // λ_min(H_yy) ≥ least; −Inf where nothing is known
 	loss  float64 // what a step takes from a bound near μ_g, estimated by the last step
 	reach float64 // raise tries a shift this many losses above μ_g
@@ -47,11 +46,11 @@ const (
 )
 
 // forget makes the bound that of an unknown matrix.
-func (b *modulus) forget() { *b = modulus{least: math.Inf(-1), reach: firstReach} }
+func (b *eigenBound) forget() { *b = eigenBound{least: math.Inf(-1), reach: firstReach} }
 
-// room bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a). It is
+// cholMargin bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a). It is
 // +Inf at scales where underflow or overflow matters.
-func room(a *mat.Sym, mu float64) float64 {
+func cholMargin(a *mat.Sym, mu float64) float64 {
 	tr := trace(a)
 	if !(mu > 0x1p-400 && tr < 0x1p900) {
 		return math.Inf(1)
@@ -69,14 +68,14 @@ func trace(a *mat.Sym) float64 {
 }
 
 // begin sets the bound for H⁰, a mean of samples ⪰ s·I.
-func (b *modulus) begin(h *mat.Sym, s, mu float64) {
+func (b *eigenBound) begin(h *mat.Sym, s, mu float64) {
 	b.forget()
-	b.least = s - room(h, mu)
+	b.least = s - cholMargin(h, mu)
 }
 
-// follow moves the bound along (STABLE-H). size is tr H^{k−1}, norm ‖g_yy‖_F at the new point;
+// update moves the bound along (STABLE-H). size is tr H^{k−1}, norm ‖g_yy‖_F at the new point;
 // now and old are g_yy at the two points, whose difference is Δ.
-func (b *modulus) follow(tau, s, mu, size, norm float64, now, old *mat.Sym) {
+func (b *eigenBound) update(tau, s, mu, size, norm float64, now, old *mat.Sym) {
 	t := 1 - tau
 	if !(t >= 0 && t <= 1) {
 		b.least = math.Inf(-1)
@@ -100,9 +99,9 @@ func (b *modulus) follow(tau, s, mu, size, norm float64, now, old *mat.Sym) {
 	b.least = t*b.least + t*low + (1-t)*s - rounding
 }
 
-// raise looks for a bound ≥ μ_g + room by a factorisation of h, and reports whether it found one.
-func (b *modulus) raise(p *eig.Truncator, h *mat.Sym, mu, room float64) bool {
-	shift := mu + 2*room + b.reach*b.loss
+// raise looks for a bound ≥ μ_g + margin by a factorisation of h, and reports whether it found one.
+func (b *eigenBound) raise(p *eig.Truncator, h *mat.Sym, mu, margin float64) bool {
+	shift := mu + 2*margin + b.reach*b.loss
 	if !p.PosDef(h, shift) {
 		if b.reach > leastReach {
 			b.reach = max(b.reach/4, leastReach)
@@ -113,12 +112,12 @@ func (b *modulus) raise(p *eig.Truncator, h *mat.Sym, mu, room float64) bool {
 		return false
 	}
 	b.reach, b.wait = min(2*b.reach, mostReach), 0
-	b.least = shift - room
+	b.least = shift - margin
 	return true
 }
 
 // pause reports whether this step goes without a bound because raise has failed.
-func (b *modulus) pause() bool {
+func (b *eigenBound) pause() bool {
 	if b.skip == 0 {
 		return false
 	}
@@ -128,48 +127,10 @@ func (b *modulus) pause() bool {
 }
 
 // State visits the bound.
-func (b *modulus) State(t *State) {
+func (b *eigenBound) State(t *State) {
 	for _, v := range []*float64{&b.least, &b.loss, &b.reach} {
 		t.Float(v)
 	}
 	t.Count(&b.skip)
 	t.Count(&b.wait)
-}
-
-// convexityAt returns s at x, or an error where the batch's g_yy is certain to break that promise.
-func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
-	if e.convex == nil {
-		return math.Inf(-1), nil
-	}
-	s := e.convex.ConvexityAt(x)
-	if math.IsInf(s, -1) {
-		return s, nil
-	}
-	slack := float64(gyy.N+16) * 0x1p-52 * e.report.HessNorm
-	for i := range gyy.N {
-		if d := gyy.Data[i*gyy.Stride+i]; d < s-slack {
-			return 0, fmt.Errorf("%w: step %d: ConvexityAt is %v, and entry (%d, %d) of g_yy %v",
-				ErrBrokenPromise, e.updates, s, i, i, d)
-		}
-	}
-	return s, nil
-}
-
-// project applies P̲ to H_yy.
-func (e *Estimator) project() (eig.Report, error) {
-	if e.known {
-		room := room(e.hyy, e.mu)
-		if e.bound.least >= e.mu+room || e.bound.raise(&e.projection, e.hyy, e.mu, room) {
-			if err := e.projection.Accept(e.hyy, e.mu); err != nil {
-				return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its "+
-					"definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)
-			}
-			return eig.Report{MinEigenvalue: e.mu, Route: eig.RouteClear}, nil
-		}
-	}
-	r, err := e.projection.Truncate(e.hyy, e.hyy, e.mu)
-	if r.Clipped > 0 {
-		e.bound.least = math.Inf(-1)
-	}
-	return r, err
 }

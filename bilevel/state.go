@@ -10,9 +10,9 @@ import (
 )
 
 // State visits what a run holds between two steps, number by number and always in the same order:
-// to count it, to write it, or to read it. Each of its methods takes a pointer to what it visits
-// and serves all three, so that what is written is what is read. Every number is one word of 8
-// bytes, little-endian. The first error ends the visit; the Solver reports it.
+// to count it, to write it, or to read it. Its methods serve all three, so that what is written is
+// what is read. Every number is one word of 8 bytes, little-endian. The first error ends the visit;
+// the Solver reports it.
 type State struct {
 	w     io.Writer // writing, if not nil
 	r     io.Reader // reading, if not nil; with neither, the words are only counted
@@ -80,8 +80,8 @@ func (t *State) Flag(v *bool) {
 // Float visits *v, with all its bits.
 func (t *State) Float(v *float64) { *v = math.Float64frombits(t.word(math.Float64bits(*v))) }
 
-// Floats visits each of the vectors in turn. Their lengths are not part of the state: they must be
-// those that Start made.
+// Floats visits each of the vectors in turn. Their lengths, those that Start made, are not part of
+// the state.
 func (t *State) Floats(vectors ...[]float64) {
 	for _, v := range vectors {
 		for i := range v {
@@ -123,8 +123,8 @@ func (t *State) Rand(p *rand.PCG) {
 // Steps returns the number of steps done: of the run that is saved, or is being loaded.
 func (t *State) Steps() int { return t.k }
 
-// After makes Load call f once it has read the whole checkpoint and found it undamaged. f
-// recomputes what is not saved because it follows from what is. If f fails, Load returns its error.
+// After makes Load call f once it has found the whole checkpoint undamaged: f recomputes what
+// follows from what is saved. Load returns the error of f.
 func (t *State) After(f func() error) {
 	if t.r != nil {
 		t.verified = append(t.verified, f)
@@ -135,26 +135,4 @@ func (t *State) fail(format string, args ...any) {
 	if t.err == nil {
 		t.err = damaged(format, args...)
 	}
-}
-
-// persist visits the run. Apart from it, only the problem, the method and the options of a Solver
-// outlive a step.
-func (s *Solver) persist(t *State) {
-	it := s.it
-	t.Count(&it.k)
-	t.k = it.k
-	t.Floats(it.x, it.y, s.mean)
-	a, c := &it.activity, &it.oracle.counts
-	for _, v := range []*int{&a.Truncated, &a.Shrunk, &a.Cut, &a.Slowed} {
-		t.Count(v)
-	}
-	for _, v := range []*uint64{
-		&c.Xi, &c.Phi, &c.GradF, &c.GradG, &c.CrossG, &c.HessG, &c.HessVecG, &c.CrossVecG, &c.GradXG,
-	} {
-		t.Uint(v)
-	}
-	for _, p := range []*rand.PCG{&it.xi.pcg, &it.phi.pcg, &it.pcg} {
-		t.Rand(p)
-	}
-	it.stepper.State(t)
 }

@@ -148,14 +148,14 @@ func TestPromiseTight(t *testing.T) {
 // What a negative eigenvalue takes is taken in full: Δ = −δvvᵀ with v where H is least.
 func TestPromiseWorstMove(t *testing.T) {
 	for _, tau := range []float64{0, 0.25} {
-		var m modulus
+		var m eigenBound
 		h, old, now := mat.NewSym(2), mat.NewSym(2), mat.NewSym(2)
 		for _, a := range []*mat.Sym{h, old, now} {
 			mat.AddIdentity(a, 1)
 		}
 		mat.RankOne(now, -0.25, []float64{math.Sqrt(0.5), math.Sqrt(0.5)})
 		m.begin(h, 1, 0.1)
-		m.follow(tau, 0.75, 0.1, trace(h), mat.NormFrobSym(now), now, old)
+		m.update(tau, 0.75, 0.1, trace(h), mat.NormFrobSym(now), now, old)
 		mat.RecurSym(h, tau, h, old, now)
 		assert.LessOrEqual(t, m.least, least(t, h))
 		assert.InDelta(t, least(t, h), m.least, 1e-13)
