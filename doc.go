@@ -13,7 +13,8 @@
 //	bilevel/auto         a problem made of two losses
 //	bilevel/hyperopt     a problem: hyper-parameter tuning on data, generalised linear models
 //	bilevel/quadratic    a problem: synthetic, with a closed-form truth
-//	bilevel/recast       a problem in other units, a finite sum as a stream
+//	bilevel/units        a problem in other units
+//	bilevel/stream       a finite sum as an unbounded stream
 //	bilevel/option       checks of parameters
 //	bilevel/compose      compositional problems as bilevel ones
 //	bilevel/minmax       min-max problems as bilevel ones

@@ -9,7 +9,6 @@ import (
 	"stable/bilevel/compose"
 	"stable/bilevel/minmax"
 	"stable/bilevel/observe"
-	"stable/bilevel/recast"
 	"stable/mat"
 )
 
@@ -121,11 +120,7 @@ func (g *game) Hess(syy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 func gameProblem(name string, h half, d int, sigma float64, seed uint64) (*problem, error) {
 	g := newGame(d, sigma, seed)
 	instance := func() contest {
-		c, err := recast.In(minmax.Adapt(g.clone()), recast.Units{}) // with products
-		if err != nil {
-			panic(err) // no unit is out of range
-		}
-		return solved{c}
+		return solved{bilevel.Complete(minmax.Adapt(g.clone()))}
 	}
 	star := make([]float64, d)
 	hess, err := hessianF(minmax.Adapt(g.clone()), star)

@@ -14,7 +14,7 @@ import (
 	"stable/bilevel/atomicfile"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/observe"
-	"stable/bilevel/recast"
+	"stable/bilevel/stream"
 )
 
 const limitUsage = `go run ./bench limit: how far from the best that the samples allow
@@ -153,7 +153,7 @@ func streamProblem(a *arena, h half) (*problem, error) {
 		return nil, err
 	}
 	sum := a.fresh
-	a.fresh = func() contest { return solved{recast.Stream(sum())} }
+	a.fresh = func() contest { return solved{stream.Of(sum())} }
 	p := &problem{arena: a, half: h}
 	if l.Free > 0 {
 		p.limit = &l

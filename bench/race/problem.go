@@ -8,7 +8,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
-	"stable/bilevel/recast"
+	unit "stable/bilevel/units"
 	"stable/chol"
 	"stable/eig"
 	"stable/mat"
@@ -97,14 +97,14 @@ func (r recipe) problem(seed uint64) (*problem, error) {
 			u.ShiftY[j] = r.shiftY / math.Sqrt(float64(r.o.Dy))
 		}
 	}
-	q, err := recast.In(p, u)
+	q, err := unit.In(p, u)
 	if err != nil {
 		return nil, err
 	}
 	a := &arena{
 		name: r.name, set: set, start: r.start(q, x, set),
 		fresh: func() contest {
-			c, err := recast.In(p.Clone(), u)
+			c, err := unit.In(p.Clone(), u)
 			if err != nil {
 				panic(err) // it has just been made
 			}
@@ -144,8 +144,8 @@ func (r recipe) problem(seed uint64) (*problem, error) {
 }
 
 // units are those of the recipe, without shifts.
-func (r recipe) units() recast.Units {
-	u := recast.Units{X: make([]float64, r.o.Dx), Y: make([]float64, r.o.Dy)}
+func (r recipe) units() unit.Units {
+	u := unit.Units{X: make([]float64, r.o.Dx), Y: make([]float64, r.o.Dy)}
 	for i := range u.X {
 		u.X[i] = orOne(r.x)
 		if r.mixed {
@@ -181,7 +181,7 @@ func (r recipe) put(x []float64, hess *mat.Sym) (at, shift []float64, set bileve
 }
 
 // start draws x⁰ around x*, or far from it, and lets y⁰ be 0.
-func (r recipe) start(q *recast.Scaled, x []float64, set bilevel.Set) func(rng *rand.Rand) (x0, y0 []float64) {
+func (r recipe) start(q *unit.Problem, x []float64, set bilevel.Set) func(rng *rand.Rand) (x0, y0 []float64) {
 	return func(rng *rand.Rand) (x0, y0 []float64) {
 		x0, y0 = make([]float64, len(x)), make([]float64, r.o.Dy)
 		for i := range x0 {
@@ -202,7 +202,7 @@ func (r recipe) start(q *recast.Scaled, x []float64, set bilevel.Set) func(rng *
 
 // tell fills in what methods are told of the problem: the constants of the lower level, and where
 // the grid of step sizes lies, from 5 down to 1/20 over the largest curvature of F and of g.
-func (r recipe) tell(a *arena, q *recast.Scaled, x []float64, hess *mat.Sym) error {
+func (r recipe) tell(a *arena, q *unit.Problem, x []float64, hess *mat.Sym) error {
 	var e eig.Jacobi
 	if _, err := e.FactorValues(hess); err != nil {
 		return err

@@ -7,7 +7,8 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/observe"
-	"stable/bilevel/recast"
+	"stable/bilevel/stream"
+	"stable/bilevel/units"
 )
 
 // Problem is one drawn problem.
@@ -26,7 +27,7 @@ type Problem struct {
 
 	of     species
 	set    bilevel.Set // in the units in which it was drawn, as Star and of are
-	units  recast.Units
+	units  units.Units
 	scaled bool
 }
 
@@ -38,7 +39,7 @@ func Draw(seed uint64, index int) (*Problem, error) {
 	for attempt := range uint64(100) {
 		p, x0, y0, r := sketch(seed, index, attempt)
 		if err = p.refer(x0); err == nil {
-			return p, p.recast(r, x0, y0)
+			return p, p.rescale(r, x0, y0)
 		}
 	}
 	return nil, fmt.Errorf("zoo: seed %d, problem %d: 100 draws failed, the last: %w", seed, index, err)
@@ -142,8 +143,8 @@ func (p *Problem) limit(at Stationary) (observe.Limit, string) {
 	return l, ""
 }
 
-// recast chooses units, in a third of the problems with a box or none.
-func (p *Problem) recast(r *rand.Rand, x0, y0 []float64) error {
+// rescale chooses units, in a third of the problems with a box or none.
+func (p *Problem) rescale(r *rand.Rand, x0, y0 []float64) error {
 	dx, dy := p.of.Dims()
 	p.Set, p.X0, p.Y0 = p.set, x0, y0
 	terms := "a stream"
@@ -152,12 +153,12 @@ func (p *Problem) recast(r *rand.Rand, x0, y0 []float64) error {
 	} else if u > 0 {
 		terms = fmt.Sprintf("streams of %d and %d rows", u, l)
 	}
-	units := ""
+	foreign := ""
 	_, box := p.set.(bilevel.Box)
 	if _, space := p.set.(bilevel.Space); (box || space) && r.IntN(3) == 0 {
-		p.scaled, units = true, ", units to 1e±6"
-		p.units = recast.Units{X: scales(r, dx, 12), Y: scales(r, dy, 12), F: between(r, 1e-3, 1e3), G: between(r, 1e-3, 1e3)}
-		c, err := recast.In(p.of.sum, p.units)
+		p.scaled, foreign = true, ", units to 1e±6"
+		p.units = units.Units{X: scales(r, dx, 12), Y: scales(r, dy, 12), F: between(r, 1e-3, 1e3), G: between(r, 1e-3, 1e3)}
+		c, err := units.In(p.of.sum, p.units)
 		if err != nil {
 			return err
 		}
@@ -168,7 +169,7 @@ func (p *Problem) recast(r *rand.Rand, x0, y0 []float64) error {
 		c.X(p.X0, x0)
 		c.Y(p.Y0, y0)
 	}
-	p.About = fmt.Sprintf("%s, law %s, %s, %d × %d, %s%s; %s", p.Kind, p.Law, terms, dx, dy, p.SetName, units, p.of.about)
+	p.About = fmt.Sprintf("%s, law %s, %s, %d × %d, %s%s; %s", p.Kind, p.Law, terms, dx, dy, p.SetName, foreign, p.of.about)
 	return nil
 }
 
@@ -176,10 +177,10 @@ func (p *Problem) recast(r *rand.Rand, x0, y0 []float64) error {
 func (p *Problem) Fresh() bilevel.Problem {
 	var q bilevel.Problem = p.of.fresh()
 	if p.Stream {
-		q = recast.Stream(q)
+		q = stream.Of(q)
 	}
 	if p.scaled {
-		s, err := recast.In(q, p.units)
+		s, err := units.In(q, p.units)
 		if err != nil {
 			panic(err) // draw has tried
 		}

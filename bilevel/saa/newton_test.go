@@ -16,8 +16,8 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
-	"stable/bilevel/recast"
 	"stable/bilevel/saa"
+	"stable/bilevel/units"
 	"stable/mat"
 )
 
@@ -138,8 +138,8 @@ func TestUnits(t *testing.T) {
 	for _, terms := range []uint64{0, 60} {
 		p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 74, Dx: 4, Dy: 5, Terms: terms, Blind: 1}))
 		require.NoError(t, err)
-		u := recast.Units{X: []float64{0x1p-20, 4, 1, 0x1p30}, Y: []float64{0x1p20, 2, 1, 0x1p-9, 8}, F: 8, G: 0x1p-6}
-		q, err := recast.In(p, u)
+		u := units.Units{X: []float64{0x1p-20, 4, 1, 0x1p30}, Y: []float64{0x1p20, 2, 1, 0x1p-9, 8}, F: 8, G: 0x1p-6}
+		q, err := units.In(p, u)
 		require.NoError(t, err)
 		lo, hi := []float64{-1, -9, -1, -1}, []float64{1, 9, 0.2, 9}
 		x, y := make([]float64, 4), make([]float64, 5)

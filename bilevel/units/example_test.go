@@ -1,10 +1,10 @@
-package recast_test
+package units_test
 
 import (
 	"fmt"
 
 	"stable/bilevel/quadratic"
-	"stable/bilevel/recast"
+	"stable/bilevel/units"
 )
 
 // Someone has written x in micrometres and y in kilometres.
@@ -14,7 +14,7 @@ func ExampleIn() {
 		fmt.Println(err)
 		return
 	}
-	s, err := recast.In(p, recast.Units{X: []float64{1e6, 1e6}, Y: []float64{1e-3, 1e-3, 1e-3}})
+	s, err := units.In(p, units.Units{X: []float64{1e6, 1e6}, Y: []float64{1e-3, 1e-3, 1e-3}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package recast
+package units
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 	"stable/bilevel/check"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/stream"
 	"stable/mat"
 	"stable/mat/mattest"
 )
@@ -29,37 +30,14 @@ func foreign() Units {
 	}
 }
 
-type plain struct{ bilevel.Problem }
-
+// All derivatives, products, values and the truth are those of the problem in its new units.
 func TestDerivatives(t *testing.T) {
 	scaled, err := In(sum(t), foreign())
 	require.NoError(t, err)
-	for name, p := range map[string]bilevel.Problem{"units": scaled, "stream": Stream(sum(t)), "both": Stream(scaled)} {
+	for name, p := range map[string]bilevel.Problem{"units": scaled, "stream": stream.Of(scaled)} {
 		r, err := check.Problem(p, check.Options{})
 		require.NoError(t, err, name)
 		assert.NoError(t, r.Err(), "%s: %v", name, r)
-	}
-	bare, err := In(plain{sum(t)}, foreign())
-	require.NoError(t, err)
-	for _, pair := range [][2]full{{scaled, bare}, {Stream(sum(t)), Stream(plain{sum(t)})}} {
-		x, y, v := mattest.Vec(3, 1), mattest.Vec(4, 2), mattest.Vec(4, 3)
-		a, b, c, d := make([]float64, 4), make([]float64, 4), make([]float64, 3), make([]float64, 3)
-		batch := []bilevel.Sample{3, 4}
-		require.NoError(t, pair[0].HessVecG(a, x, y, v, batch))
-		require.NoError(t, pair[1].HessVecG(b, x, y, v, batch))
-		assert.InDeltaSlice(t, a, b, 1e-13)
-		require.NoError(t, pair[0].CrossVecG(c, x, y, v, batch))
-		require.NoError(t, pair[1].CrossVecG(d, x, y, v, batch))
-		assert.InDeltaSlice(t, c, d, 1e-13)
-		require.NoError(t, pair[0].GradXG(c, x, y, batch))
-		require.ErrorIs(t, pair[1].GradXG(c, x, y, batch), ErrNone)
-		_, err := pair[1].Objective(nil, x)
-		require.ErrorIs(t, err, ErrNone)
-		require.ErrorIs(t, pair[1].Solution(y, x), ErrNone)
-		_, err = pair[1].ValueF(x, y, nil)
-		require.ErrorIs(t, err, ErrNone)
-		_, err = pair[1].ValueG(x, y, nil)
-		require.ErrorIs(t, err, ErrNone)
 	}
 }
 
@@ -106,36 +84,12 @@ func TestLimitHasNoUnits(t *testing.T) {
 	require.NoError(t, err)
 	assert.InEpsilon(t, 5*want.Xi, got.Xi, 1e-9)
 	assert.InEpsilon(t, 5*want.Phi, got.Phi, 1e-9)
-	drawn, err := observe.LocalLimit(Stream(p), best, observe.LimitOptions{Draws: 4000})
-	require.NoError(t, err)
-	assert.InDelta(t, want.Xi+want.Phi, drawn.Xi+drawn.Phi, 4*drawn.StdErr)
-}
-
-func TestStreamIsUniform(t *testing.T) {
-	const n = 12000
-	names := make([]bilevel.Sample, n)
-	for i := range names {
-		names[i] = bilevel.Sample(i)
-	}
-	var buf []bilevel.Sample
-	count := map[bilevel.Sample]int{}
-	for _, i := range indices(&buf, names, 12) {
-		count[i]++
-	}
-	assert.Len(t, count, 12)
-	for i, c := range count {
-		assert.Less(t, i, bilevel.Sample(12))
-		assert.InDelta(t, n/12, c, 5*math.Sqrt(n/12.))
-	}
-	assert.Equal(t, names, indices(&buf, names, 0))
-	upper, lower := Stream(sum(t)).Streams()
-	assert.Zero(t, upper+lower)
 }
 
 func TestNoAllocation(t *testing.T) {
 	s, err := In(sum(t), foreign())
 	require.NoError(t, err)
-	p := Stream(s)
+	p := stream.Of(s)
 	x, y := mattest.Vec(3, 1), mattest.Vec(4, 2)
 	fx, fy := make([]float64, 3), make([]float64, 4)
 	gxy, gyy := mat.NewDense(3, 4), mat.NewSym(4)
@@ -199,16 +153,14 @@ func TestPromise(t *testing.T) {
 			want = 0.3 * s / 0.01
 		}
 		assert.InDelta(t, want, p.ConvexityAt(x), 1e-12)
-		for _, p := range []full{p, Stream(p)} {
+		for _, p := range []bilevel.Problem{p, stream.Of(p)} {
 			r, err := check.Problem(p, check.Options{})
 			require.NoError(t, err)
 			assert.NoError(t, r.Err())
 			assert.Contains(t, r.Passed, check.Pass{Check: check.Convexity, Oracle: "ConvexityAt", Count: 6})
 		}
 	}
-	silent := struct{ bilevel.Problem }{q}
-	p, err := In(silent, foreign())
+	p, err := In(struct{ bilevel.Problem }{q}, foreign())
 	require.NoError(t, err)
 	assert.Equal(t, math.Inf(-1), p.ConvexityAt(x))
-	assert.Equal(t, math.Inf(-1), Stream(silent).ConvexityAt(x))
 }

@@ -1,0 +1,54 @@
+package stream
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/check"
+	"stable/bilevel/observe"
+	"stable/bilevel/quadratic"
+)
+
+// The samples are the terms of the sum, each as often as the others: all derivatives agree, and the
+// limit is that of the sum.
+func TestOf(t *testing.T) {
+	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12,
+		SigmaFx: 0.5, SigmaFy: 0.6, SigmaGy: 0.7, SigmaGxy: 0.8, SigmaGyy: 0.9})
+	require.NoError(t, err)
+	s := Of(p)
+	upper, lower := s.Streams()
+	assert.Zero(t, upper+lower)
+	r, err := check.Problem(s, check.Options{})
+	require.NoError(t, err)
+	assert.NoError(t, r.Err(), "%v", r)
+
+	best, _ := p.Optimum()
+	want, err := observe.LocalLimit(p, best, observe.LimitOptions{})
+	require.NoError(t, err)
+	got, err := observe.LocalLimit(s, best, observe.LimitOptions{Draws: 4000})
+	require.NoError(t, err)
+	assert.InDelta(t, want.Xi+want.Phi, got.Xi+got.Phi, 4*got.StdErr)
+}
+
+func TestTermsAreUniform(t *testing.T) {
+	const n = 12000
+	names := make([]bilevel.Sample, n)
+	for i := range names {
+		names[i] = bilevel.Sample(i)
+	}
+	var buf []bilevel.Sample
+	count := map[bilevel.Sample]int{}
+	for _, i := range terms(&buf, names, 12) {
+		count[i]++
+	}
+	assert.Len(t, count, 12)
+	for i, c := range count {
+		assert.Less(t, i, bilevel.Sample(12))
+		assert.InDelta(t, n/12, c, 5*math.Sqrt(n/12.))
+	}
+	assert.Equal(t, names, terms(&buf, names, 0))
+}
