@@ -16,6 +16,7 @@
 //	bilevel/units        a problem in other units
 //	bilevel/stream       a finite sum as an unbounded stream
 //	bilevel/option       checks of parameters
+//	bilevel/theorem      the paper's constants, and the step sizes of Theorems 2 and 3
 //	bilevel/compose      compositional problems as bilevel ones
 //	bilevel/minmax       min-max problems as bilevel ones
 //	bilevel/flow         the continuous-time dynamics of Theorem 1

@@ -2,12 +2,11 @@ package bilevel
 
 import "math"
 
-// adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, where v_i is a running mean of g_i².
-// There is one for each entry, or one for all entries if the set projects in the Euclidean norm
-// only. If all squares had equal weights in the mean, the step sizes would be those of AdaGrad,
-// c_i/√(Σ g_i²) (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011, diagonal form). Here the
-// weight of step j grows as j³, see cubicWeight: the first gradients are long, before H_yy and y have
-// settled, and must not shorten the steps for good.
+// adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, one for each entry, or one for all
+// if the set projects in the Euclidean norm only. v_i is a running mean of g_i²; with equal weights
+// this would be AdaGrad (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011, diagonal form). Here
+// the weight of step j grows as j³: the first gradients are long, before H_yy and y have settled,
+// and must not shorten the steps for good.
 type adagrad struct {
 	set    Set
 	metric MetricSet // nil: one step size for all entries
@@ -27,8 +26,7 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 	return a
 }
 
-// move writes the projection of x − step·g into next. It returns the step size, or the MetricStep
-// of the step sizes of the entries.
+// move writes the projection of x − step·g into next. It returns the step size, or the MetricStep.
 func (a *adagrad) move(next, x, g []float64) float64 {
 	steps := float64(a.k + 1)
 	for i, v := range g {

@@ -6,9 +6,9 @@
 // and makes a [Solver] from both. [Solver.Step] does one iteration, [Solver.Run] continues until a
 // stop rule is met, and [Solver.SaveFile] writes a checkpoint. Any package can implement a
 // [Method]. This one has [STABLE] of Chen, Sun, Xiao and Yin (AISTATS 2022): (STABLE-H) is
-// [Estimator], (STABLE) is [STABLE], and the step sizes of the theorems are [Constants.Theorem2] and
-// [Constants.Theorem3]. The default, without step sizes to choose, is Newton in package saa, the
-// other methods are in package method.
+// [Estimator], (STABLE) is [STABLE], package theorem has the step sizes of its theorems. The
+// default, without step sizes to choose, is Newton in package saa, the other methods are in package
+// method.
 //
 // f_x, f_y, g_y are gradients; g_xy is the dx × dy matrix of ∂²g/∂x_i∂y_j, g_yy the dy × dy
 // Hessian. Where the paper prints H_yy⁻¹H_xy f_y, the shapes require H_xy H_yy⁻¹ f_y.

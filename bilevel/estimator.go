@@ -16,13 +16,12 @@ import (
 //	H_xy^k = P̄[(1−τ)(H_xy^{k−1} − g_xy(x^{k−1}, y^{k−1}; φ)) + g_xy(x^k, y^k; φ)],   P̄ onto {X : ‖X‖_F ≤ C_gxy},
 //	H_yy^k = P̲[(1−τ)(H_yy^{k−1} − g_yy(x^{k−1}, y^{k−1}; φ)) + g_yy(x^k, y^k; φ)],   P̲ onto {X : X ⪰ μ_g I},
 //
-// with the same φ at both points. It gives an upper-level method what it needs: the hypergradient
-// estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this estimator with
-// projected SGD on x; any other rule can replace SGD. Where the problem is StronglyConvex, a bound
-// on the eigenvalues of H_yy replaces the factorisation that would otherwise prove that P̲ changes
-// nothing. The estimates and the report have the same bits either way.
+// with the same φ at both points. It gives an upper-level method the hypergradient estimate f_x −
+// H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this estimator with projected SGD on x;
+// any other rule can replace SGD. Where the problem is StronglyConvex, a bound on the eigenvalues of
+// H_yy replaces the factorisation that proves that P̲ changes nothing, with the same bits.
 //
-// Call Init first, and then Update once per step. The other methods refer to the last point.
+// Call Init first, and then Update once per step; the other methods refer to the last point.
 // Nothing allocates after NewEstimator. An Estimator is for one goroutine at a time.
 type Estimator struct {
 	p        Problem
@@ -92,8 +91,8 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	return e.finish(x, y)
 }
 
-// Update moves the estimates from the last point to (x, y) by (STABLE-H). It calls the problem four
-// times, for g_xy and g_yy at both points with the same batch.
+// Update moves the estimates from the last point to (x, y) by (STABLE-H): g_xy and g_yy are asked
+// at both points with the same batch.
 func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	e.updates++
 	if err := e.p.CrossG(e.xyOld, e.x, e.y, phi); err != nil {
@@ -123,8 +122,8 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	return e.finish(x, y)
 }
 
-// Draw draws the samples φ of step k: initBatch samples at step 0, and Options.LowerBatch at later
-// steps. initBatch may be Full; 0 stands for Options.LowerBatch or dy, whichever is more.
+// Draw draws the samples φ of step k: Options.LowerBatch, and at step 0 initBatch, which may be
+// Full; 0 stands for Options.LowerBatch or dy, whichever is more.
 func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 	if it.K() > 0 {
 		return it.DrawPhi(0)
@@ -177,9 +176,8 @@ func (e *Estimator) finish(x, y []float64) error {
 }
 
 // Hypergradient writes f_x − H_xy H_yy⁻¹ f_y, of length dx, into dst, which may be fx. Cost O(dx·dy
-// + dy²), after dy³/3 for the first solve with a new H_yy. It fails, with an error that wraps
-// chol.ErrNotPosDef, only where μ_g is so small compared with ‖H_yy‖ that rounding makes H_yy
-// singular.
+// + dy²), after dy³/3 for the first solve with a new H_yy. The error wraps chol.ErrNotPosDef where
+// μ_g is so small compared with ‖H_yy‖ that rounding makes H_yy singular.
 func (e *Estimator) Hypergradient(dst, fx, fy []float64) error {
 	if err := e.solve(e.w, fy); err != nil {
 		return err
@@ -230,8 +228,7 @@ func (e *Estimator) State(t *State) {
 }
 
 // restore passes H_yy to the projection again, for later solves. Systems with this H_yy have been
-// solved before. So a Cholesky factorisation proves that no eigenvalue is below 0, and H_yy keeps
-// its bits.
+// solved: a Cholesky factorisation proves that no eigenvalue is below 0, and H_yy keeps its bits.
 func (e *Estimator) restore() error {
 	r, err := e.projection.Truncate(e.hyy, e.hyy, 0)
 	if err != nil || r.Clipped > 0 {
@@ -287,9 +284,9 @@ func (e *Estimator) Hyy() *mat.Sym { return e.hyy }
 // Report returns what the projections of the last Init or Update did.
 func (e *Estimator) Report() EstimatorReport { return e.report }
 
-// Point returns the point (x, y) of the last Init or Update, at which H_xy and H_yy estimate g_xy
-// and g_yy, in the estimator's own memory, to be read only. In a running STABLE it is (x^{k−1},
-// y^{k−1}) where the Solver's iterate is (x^k, y^k). Before Init it is 0.
+// Point returns the point (x, y) of the last Init or Update, in the estimator's own memory, to be
+// read only. In a running STABLE it is (x^{k−1}, y^{k−1}) where the Solver's iterate is (x^k, y^k).
+// Before Init it is 0.
 func (e *Estimator) Point() (x, y []float64) { return e.x, e.y }
 
 // Health tells of H_yy alone, for a method to hand out; the rest is NaN.
@@ -305,9 +302,8 @@ func (e *Estimator) Health() Health {
 	return h
 }
 
-// Estimator returns the estimates H_xy and H_yy of the running method, to be read only, and nil for
-// a method that keeps none. A method keeps them if its Stepper has a method Estimator() *Estimator,
-// as those of STABLE and RSVRB have.
+// Estimator returns the estimates H_xy and H_yy of the running method, to be read only, and nil
+// where its Stepper has no method Estimator() *Estimator, as those of STABLE and RSVRB have.
 func (s *Solver) Estimator() *Estimator {
 	if m, ok := s.stepper.(interface{ Estimator() *Estimator }); ok {
 		return m.Estimator()
@@ -315,11 +311,7 @@ func (s *Solver) Estimator() *Estimator {
 	return nil
 }
 
-// checkBounds refuses constants outside their range. owner is the name of the method that has the
-// fields MuG and CGxy.
+// checkBounds refuses constants outside their range. owner stands before the names of the fields.
 func checkBounds(owner string, muG, cGxy float64) error {
-	if owner != "" {
-		owner += "."
-	}
 	return errors.Join(option.Finite(owner+"MuG", muG), option.Positive(owner+"CGxy", cGxy))
 }

@@ -16,14 +16,12 @@ import (
 //	λ_min(H^k) ≥ t·λ_min(H^{k−1}) + t·λ_min(Δ) + τ·s,                               Weyl's inequality
 //	λ_min(Δ) ≥ max(−‖Δ‖_F, min_i Δ_ii − ‖Δ − diag Δ‖_F),
 //
-// because the mean over a batch is ⪰ s·I if all its samples are; H⁰ is a plain mean, and so H⁰ ⪰
-// s·I. The second bound of λ_min(Δ) is the better one where x moves, because regularisation stands
-// on the diagonal.
+// because the mean over a batch, as H⁰ is one, is ⪰ s·I if all its samples are. The second bound of
+// λ_min(Δ) is the better one where x moves, because regularisation stands on the diagonal.
 //
 // Where the bound exceeds μ_g by cholMargin, the Cholesky factorisation by which Truncate proves that
 // nothing is to be clipped would succeed, and is left out. Elsewhere raise makes that factorisation
-// at a shift above μ_g, at the same cost. If it succeeds, the shift is a new bound, which holds for
-// several steps.
+// at a shift above μ_g; if it succeeds, the shift is a new bound, which holds for several steps.
 //
 // Rounding, with u = 2⁻⁵³ and n = dy. Cholesky of A in floating point succeeds if λ_min(A) ≥ c·tr
 // A, and has proved λ_min(A) ≥ −c·tr A if it does, with c = (n+2)u up to O(n²u²) in any order of

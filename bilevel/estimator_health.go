@@ -9,9 +9,9 @@ import (
 
 // clippings is what an Estimator sees of g_yy in the steps in which P̲ raises eigenvalues:
 // vᵀg_yy(φ)v, whose mean is not below the least eigenvalue of E[g_yy]. v is the least eigenvector
-// of the mean of all g_yy(φ) before, term j with a weight of order j³; it is chosen again after
-// every fifth of these steps. H_yy itself cannot tell how much too large μ_g is: what one step
-// raises, the step before has raised, so that it is just below μ_g.
+// of the mean of all g_yy(φ) before, term j with a weight of order j³, chosen again after every
+// fifth of these steps. H_yy cannot tell: what one step raises, the step before has raised, so that
+// it is just below μ_g.
 type clippings struct {
 	share float64 // of the late steps
 	n     int     // steps

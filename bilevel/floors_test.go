@@ -18,7 +18,7 @@ import (
 // stand below the one method here.
 var floors = strings.Fields(`doc.go problem.go errors.go schedule.go health.go state.go complete.go oracle.go stream.go
 	sets.go sets_metric.go options.go iteration.go method.go solver.go run_rules.go run.go checkpoint_describe.go
-	checkpoint.go estimator_bound.go estimator_health.go estimator.go adagrad.go stable.go theorems.go`)
+	checkpoint.go estimator_bound.go estimator_health.go estimator.go adagrad.go stable.go`)
 
 // Every file uses only what it declares itself, or one below it: methods count with their bodies.
 func TestUsesPointDown(t *testing.T) {

@@ -1,8 +1,6 @@
 package bilevel
 
-import (
-	"math"
-)
+import "math"
 
 // MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in
 // X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x. It must not allocate.
@@ -38,7 +36,8 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 		top = max(top, math.Abs(a)/math.Sqrt(w[i]))
 	}
 	for i, a := range h.A {
-		size += sq(a / math.Sqrt(w[i]) / top)
+		u := a / math.Sqrt(w[i]) / top
+		size += u * u
 	}
 	for i, a := range h.A {
 		r := math.Sqrt(w[i])
@@ -143,5 +142,3 @@ func (b Ball) secular(x, w []float64, size, high, lambda float64) (ratio, newton
 	}
 	return big * math.Sqrt(sum), sum / slope
 }
-
-func sq(x float64) float64 { return x * x }

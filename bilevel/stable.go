@@ -15,12 +15,12 @@ import (
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy H_yy⁻¹ f_y)),             f_x, f_y at (x^k, y^k; ξ^k),
 //	y^{k+1} = y^k − β_k g_y − H_yy⁻¹ H_xyᵀ (x^{k+1} − x^k),         g_y at (x^k, y^k; φ^k).
 //
-// x moves first, and y is corrected for the displacement that remains after the projection onto X.
-// Step 0 has no older point: H⁰ is the plain estimate over an initial batch, which g_y uses too.
+// x moves first, and y is corrected for the displacement after the projection onto X. Step 0 has no
+// older point: H⁰ is the plain estimate over an initial batch, which g_y uses too.
 //
 // Cost per step, without the oracles: 2·dy³/3 flops where no eigenvalue is truncated, half of that
-// where the promise of a StronglyConvex problem proves it, an eigen-decomposition where one is
-// truncated, and O(dy² + dx·dy).
+// where the promise of a StronglyConvex problem proves it, an eigen-decomposition where one is, and
+// O(dy² + dx·dy).
 type STABLE struct {
 	// Alpha is the step size α_k ≥ 0 of x. Default: nil, which means the step size
 	//
@@ -28,9 +28,8 @@ type STABLE struct {
 	//
 	// for each entry x_i, with h the hypergradient estimate and w_i the width of Set in that
 	// direction (1 where it has none). The projection onto Set is then in the metric of these step
-	// sizes, if Set can do that (MetricSet); with other sets, all entries share one step size. The
-	// mean gives the square of step j a weight of order j³; with equal weights this would be
-	// AdaGrad. The order 1/√k is that of Theorem 2, without its constants.
+	// sizes, if Set is a MetricSet; with other sets, all entries share one step size. The mean gives
+	// step j a weight of order j³. The order 1/√k is that of Theorem 2, without its constants.
 	Alpha Schedule
 
 	// Beta is the step size β_k ≥ 0 of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the
@@ -52,21 +51,20 @@ type STABLE struct {
 	CGxy float64
 
 	// InitBatch is the number of samples φ in H⁰, ≥ 1, or Full. Default: dy or Options.LowerBatch,
-	// whichever is more: with fewer samples than dy, H_yy may lack curvature in some direction, and
-	// the first steps are too long.
+	// whichever is more: with fewer than dy, H_yy may lack curvature in some direction.
 	InitBatch int
 
 	// Plain, by default false, leaves out the two safeguards that are not in the paper: the trust
-	// region, and the bound β_k ≤ 2/(μ_g + L). The paper's lemma on the lower level requires the
-	// latter with L = L_g. Here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far, which bounds
-	// the curvature along that batch's g_y. With Plain, the constants Alpha, Beta, Tau, MuG and
-	// CGxy of the paper and InitBatch 1, the method is the paper's, equation by equation.
+	// region, and the bound β_k ≤ 2/(μ_g + L), which the paper's lemma on the lower level requires
+	// with L = L_g. Here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far. With Plain, the
+	// paper's Alpha, Beta, Tau, MuG and CGxy, and InitBatch 1, the method is the paper's, equation
+	// by equation.
 	Plain bool
 
 	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The
-	// correction H_yy⁻¹H_xyᵀΔx extrapolates y*(x) along its tangent, and far where μ_g is small or
-	// H_yy noisy. Where it is longer than r·max(1, ‖y‖), x^{k+1} is moved back towards x^k (it
-	// stays in X, which is convex) until the correction has that length.
+	// correction H_yy⁻¹H_xyᵀΔx extrapolates y*(x) along its tangent, far where μ_g is small or H_yy
+	// noisy. Where it is longer than r·max(1, ‖y‖), x^{k+1} is moved back towards x^k until the
+	// correction has that length.
 	Trust float64
 }
 
@@ -103,7 +101,7 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 		option.Positive("STABLE.ScaleX", m.ScaleX),
 		option.Positive("STABLE.ScaleY", m.ScaleY),
 		option.Positive("STABLE.Trust", m.Trust),
-		checkBounds("STABLE", m.MuG, m.CGxy),
+		checkBounds("STABLE.", m.MuG, m.CGxy),
 	)
 	if m.InitBatch != 0 {
 		err = errors.Join(err, option.Batch("STABLE.InitBatch", m.InitBatch))
@@ -206,8 +204,8 @@ func (m *stable) beta(it *Iteration) float64 {
 	return beta
 }
 
-// trust moves x^{k+1} and the drift back into the trust region. The drift is linear in x^{k+1} −
-// x^k, so one factor θ ≤ 1 applies to both; trust returns it.
+// trust moves x^{k+1} and the drift, which is linear in x^{k+1} − x^k, back into the trust region
+// by one factor θ ≤ 1, and returns it.
 func (m *stable) trust(it *Iteration) (theta float64) {
 	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(it.Y()))
 	if !(length > radius) {
@@ -224,13 +222,10 @@ func (m *stable) trust(it *Iteration) (theta float64) {
 	return theta
 }
 
-// Estimator returns H_xy and H_yy.
 func (m *stable) Estimator() *Estimator { return m.est }
 
-// Health tells of H_yy.
 func (m *stable) Health() Health { return m.est.Health() }
 
-// State visits what outlives a step.
 func (m *stable) State(t *State) {
 	m.est.State(t)
 	t.Float(&m.meanSq)
@@ -241,8 +236,6 @@ func (m *stable) State(t *State) {
 	}
 }
 
-// Vectors names the vectors that the next iterate was computed from, in the order of computation,
-// for the search for a non-finite value.
 func (m *stable) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", m.gy)
 	visit("f_x", m.fx)

@@ -8,9 +8,9 @@ import (
 
 	"stable/bench/kit"
 	"stable/bench/plot"
-	"stable/bilevel"
 	"stable/bilevel/flow"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/theorem"
 	"stable/chol"
 	"stable/eig"
 	"stable/mat"
@@ -28,7 +28,7 @@ var flowRatios = []float64{0.5, 1, 2, 10, 100}
 
 // flows runs the flow from where V is most likely to rise; threshold is the least α, in units of
 // the bound, at which it can.
-func flows(p *quadratic.Problem, c bilevel.Constants) (list []descent, bound, threshold float64, err error) {
+func flows(p *quadratic.Problem, c theorem.Constants) (list []descent, bound, threshold float64, err error) {
 	const beta = 1
 	if bound, err = flow.MaxAlpha(c, beta); err != nil {
 		return nil, 0, 0, err
@@ -49,7 +49,7 @@ func flows(p *quadratic.Problem, c bilevel.Constants) (list []descent, bound, th
 }
 
 // descend follows one path to βt = 8.
-func descend(p *quadratic.Problem, c bilevel.Constants, o flow.Options) (d descent, err error) {
+func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d descent, err error) {
 	_, _, lF := c.Lipschitz()
 	const until = 8
 	steps := math.Ceil(until / o.Beta * 10 * math.Max(o.Beta*c.Lg, o.Alpha*lF))

@@ -11,6 +11,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/theorem"
 	"stable/mat"
 )
 
@@ -41,7 +42,7 @@ func rateCases(seed uint64) ([]*rateCase, error) {
 }
 
 // constants hold around the solution, up to the start, x⁰ at the given distance and y⁰ = 0.
-func (c *rateCase) constants() bilevel.Constants {
+func (c *rateCase) constants() theorem.Constants {
 	o := c.problem.Options()
 	x, _ := c.problem.Optimum()
 	y := make([]float64, o.Dy)
@@ -51,16 +52,16 @@ func (c *rateCase) constants() bilevel.Constants {
 	return c.problem.Constants(max(c.radius, mat.Norm(y)/max(1, o.CrossNorm/o.MuG)))
 }
 
-func theorem2Variants(c bilevel.Constants, rho float64) ([]variant, error) {
+func theorem2Variants(c theorem.Constants, rho float64) ([]variant, error) {
 	if _, err := c.Theorem2(1, rho); err != nil {
 		return nil, err
 	}
 	return []variant{
-		{key: "practical", name: "practical", horizon: true, steps: func(k int) bilevel.Steps {
+		{key: "practical", name: "practical", horizon: true, steps: func(k int) theorem.Steps {
 			r := bilevel.Constant(1 / math.Sqrt(float64(k)))
-			return bilevel.Steps{Alpha: 2 * r, Beta: 2 * r, Tau: r}
+			return theorem.Steps{Alpha: 2 * r, Beta: 2 * r, Tau: r}
 		}},
-		{key: "theorem", name: "the theorem’s steps", horizon: true, steps: func(k int) bilevel.Steps {
+		{key: "theorem", name: "the theorem’s steps", horizon: true, steps: func(k int) theorem.Steps {
 			s, err := c.Theorem2(k, rho)
 			if err != nil {
 				panic(err) // it was valid for k = 1, and k does not matter
@@ -75,18 +76,18 @@ const ratio3 = 0.15
 
 // theorem3Variants returns β = 2/(c̃₅(k+20)) as in the proof, c̃₅ its constant for α = a·β; β =
 // 1/(k+20) as in the statement; and the theorem's steps.
-func theorem3Variants(c bilevel.Constants) ([]variant, error) {
+func theorem3Variants(c theorem.Constants) ([]variant, error) {
 	own, err := c.Theorem3()
 	if err != nil {
 		return nil, err
 	}
 	kappa := c.MuG * c.Lg / (c.MuG + c.Lg)
 	c5 := min(c.Mu*ratio3, kappa/4, 0.25)
-	fixed := func(s bilevel.Steps) func(int) bilevel.Steps { return func(int) bilevel.Steps { return s } }
-	falling := func(b float64) bilevel.Steps {
+	fixed := func(s theorem.Steps) func(int) theorem.Steps { return func(int) theorem.Steps { return s } }
+	falling := func(b float64) theorem.Steps {
 		const k0 = 20
 		beta := bilevel.Power{C: b, K0: k0, P: 1}
-		return bilevel.Steps{Alpha: bilevel.Power{C: ratio3 * b, K0: k0, P: 1}, Beta: beta, Tau: beta}
+		return theorem.Steps{Alpha: bilevel.Power{C: ratio3 * b, K0: k0, P: 1}, Beta: beta, Tau: beta}
 	}
 	return []variant{
 		{key: "proof", name: "practical", steps: fixed(falling(2 / c5))},
@@ -100,7 +101,7 @@ func theorem3Variants(c bilevel.Constants) ([]variant, error) {
 func (c *rateCase) explain(w io.Writer) {
 	if c.rho > 0 {
 		const k = 1 << 17
-		alpha := func(constants bilevel.Constants) float64 { return theorem2Alpha(constants, k, c.rho) }
+		alpha := func(constants theorem.Constants) float64 { return theorem2Alpha(constants, k, c.rho) }
 		constants := c.constants()
 		far := 1
 		for float64(far)*theorem2Alpha(constants, far, c.rho) < 1 && far <= math.MaxInt/8 {
@@ -111,7 +112,7 @@ func (c *rateCase) explain(w io.Writer) {
 		return
 	}
 	k := c.constants()
-	start := func(k bilevel.Constants) float64 {
+	start := func(k theorem.Constants) float64 {
 		s, err := k.Theorem3()
 		if err != nil {
 			return math.NaN()
@@ -129,7 +130,7 @@ func (c *rateCase) explain(w io.Writer) {
 }
 
 // theorem2Alpha is α of Theorem 2 for k steps, or NaN.
-func theorem2Alpha(c bilevel.Constants, k int, rho float64) float64 {
+func theorem2Alpha(c theorem.Constants, k int, rho float64) float64 {
 	s, err := c.Theorem2(k, rho)
 	if err != nil {
 		return math.NaN()
@@ -139,7 +140,7 @@ func theorem2Alpha(c bilevel.Constants, k int, rho float64) float64 {
 
 // drivers writes f as a local power law, the strongest first: f ~ Π C_i^{p_i}, p_i = d ln f/d ln
 // C_i.
-func drivers(f func(bilevel.Constants) float64, c bilevel.Constants) string {
+func drivers(f func(theorem.Constants) float64, c theorem.Constants) string {
 	type power struct {
 		name string
 		p    float64

@@ -10,8 +10,8 @@ import (
 
 	"stable/bench/kit"
 	"stable/bench/plot"
-	"stable/bilevel"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/theorem"
 )
 
 const theoremsUsage = `go run ./bench theorems: Theorems 1 to 3 of the STABLE paper
@@ -77,7 +77,7 @@ type rateCase struct {
 
 type variant struct {
 	key, name string
-	steps     func(k int) bilevel.Steps // for a run of k steps
+	steps     func(k int) theorem.Steps // for a run of k steps
 	horizon   bool                      // they depend on k
 	far       int                       // runs are that many times as long, but a third as many; 0: 1
 	settled   int                       // steps from which on the start has been forgotten; 0: as for the others

@@ -17,6 +17,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/flow"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/theorem"
 )
 
 func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
@@ -186,7 +187,7 @@ func slopeOfV(p *quadratic.Problem, x0, y0 []float64, alpha float64) (float64, e
 }
 
 func TestDrivers(t *testing.T) {
-	c := bilevel.Constants{MuG: 2, Cgxy: 3, Lg: 5}
-	f := func(c bilevel.Constants) float64 { return math.Pow(c.Cgxy, 4) / c.MuG / c.MuG }
+	c := theorem.Constants{MuG: 2, Cgxy: 3, Lg: 5}
+	f := func(c theorem.Constants) float64 { return math.Pow(c.Cgxy, 4) / c.MuG / c.MuG }
 	assert.Equal(t, "Cgxy^4.0 MuG^-2.0", drivers(f, c))
 }

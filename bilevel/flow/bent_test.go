@@ -9,6 +9,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/check"
+	"stable/bilevel/theorem"
 	"stable/chol"
 	"stable/mat"
 	"stable/mat/mattest"
@@ -34,8 +35,8 @@ func newBent() *bent {
 }
 
 // constants are global: |∂²g_yy| ≤ 2c, |∂g_xy/∂y| ≤ c, and tanh is bounded by 1 with slope 1.
-func (p *bent) constants() bilevel.Constants {
-	return bilevel.Constants{
+func (p *bent) constants() theorem.Constants {
+	return theorem.Constants{
 		Lfy: 1, Lgxy: p.c, Lgyy: 2 * p.c, Cgxy: mat.NormFrob(p.b) + p.c*math.Sqrt(2),
 		Cfx: math.Sqrt(float64(p.dx)), Cfy: math.Sqrt(float64(p.dy)), MuG: 2 - 2*p.c,
 	}

@@ -11,6 +11,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/theorem"
 	"stable/chol"
 	"stable/mat"
 	"stable/mat/mattest"
@@ -21,7 +22,7 @@ type subject struct {
 		bilevel.Problem
 		bilevel.Truth
 	}
-	c bilevel.Constants
+	c theorem.Constants
 }
 
 func subjects(t testing.TB) map[string]subject {

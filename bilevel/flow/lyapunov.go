@@ -4,8 +4,8 @@ import (
 	"errors"
 	"math"
 
-	"stable/bilevel"
 	"stable/bilevel/option"
+	"stable/bilevel/theorem"
 )
 
 // ErrNoTruth is what Lyapunov returns for a problem without bilevel.Truth.
@@ -44,7 +44,7 @@ func (f *Flow) Lyapunov() (float64, error) {
 // The bound is sufficient; in a quadratic problem, where L = 0, V falls up to twice the bound. At
 // the bound itself the proof shows V' ≤ −½α‖∇F‖² only: for a V at rest nowhere but at the solution
 // take α below it.
-func MaxAlpha(c bilevel.Constants, beta float64) (float64, error) {
+func MaxAlpha(c theorem.Constants, beta float64) (float64, error) {
 	if !(beta > 0) || math.IsInf(beta, 1) {
 		return 0, option.Bad("flow: MaxAlpha: beta is %v, want a finite number > 0", beta)
 	}

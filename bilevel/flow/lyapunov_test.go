@@ -10,6 +10,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/theorem"
 	"stable/mat"
 	"stable/mat/mattest"
 )
@@ -119,17 +120,17 @@ func TestLyapunovRisesOnBent(t *testing.T) {
 // By hand: C_gxy/μ_g = 2, L_f = 1 + 2·3 + 3/2·(6 + 2·8) = 40, B_x = 2 + 2·3 = 8, L = (6 + 2·8)/2 =
 // 11.
 func TestMaxAlpha(t *testing.T) {
-	c := bilevel.Constants{Lfx: 1, Lfy: 3, Lgxy: 6, Lgyy: 8, Cfx: 2, Cfy: 3, Cgxy: 4, MuG: 2}
+	c := theorem.Constants{Lfx: 1, Lfy: 3, Lgxy: 6, Lgyy: 8, Cfx: 2, Cfy: 3, Cgxy: 4, MuG: 2}
 	got, err := MaxAlpha(c, 5)
 	require.NoError(t, err)
 	assert.InEpsilon(t, 2*2*5.0/(40*40+2*8*11), got, 1e-15)
-	got, err = MaxAlpha(bilevel.Constants{MuG: 1}, 1)
+	got, err = MaxAlpha(theorem.Constants{MuG: 1}, 1)
 	require.NoError(t, err)
 	assert.Equal(t, math.Inf(1), got)
-	for want, f := range map[string]func(c *bilevel.Constants) float64{
-		"beta is 0":          func(*bilevel.Constants) float64 { return 0 },
-		"Constants.MuG is 0": func(c *bilevel.Constants) float64 { c.MuG = 0; return 1 },
-		"Constants.Lgyy is NaN": func(c *bilevel.Constants) float64 {
+	for want, f := range map[string]func(c *theorem.Constants) float64{
+		"beta is 0":          func(*theorem.Constants) float64 { return 0 },
+		"Constants.MuG is 0": func(c *theorem.Constants) float64 { c.MuG = 0; return 1 },
+		"Constants.Lgyy is NaN": func(c *theorem.Constants) float64 {
 			c.Lgyy = math.NaN()
 			return 1
 		},

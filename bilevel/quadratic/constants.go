@@ -3,7 +3,7 @@ package quadratic
 import (
 	"math"
 
-	"stable/bilevel"
+	"stable/bilevel/theorem"
 	"stable/mat"
 )
 
@@ -21,7 +21,7 @@ import (
 // g_y has the mean square σ_gy² + σ_gxy²‖η‖²/Dx + σ_gyy²‖δ‖²/Dy. A sample of rank one has E‖a aᵀ −
 // A‖_F² = (tr A)² + tr A², E‖(a aᵀ − A)δ‖² = δᵀ(tr A·A + A²)δ, and E‖n nᵀδ‖⁴ = (105 + 30(Dy−1) +
 // 3(Dy²−1))‖δ‖⁴; a Tail ν has E U^(−k/ν) = ν/(ν−k).
-func (p *Problem) Constants(r float64) bilevel.Constants {
+func (p *Problem) Constants(r float64) theorem.Constants {
 	if !valid(r) {
 		panic("quadratic: Constants: radius is not a finite number ≥ 0")
 	}
@@ -30,7 +30,7 @@ func (p *Problem) Constants(r float64) bilevel.Constants {
 	p.meanGradF(p.eta, p.delta, p.xs, p.ys)
 	fx, fy := mat.Norm(p.eta), mat.Norm(p.delta)+ry
 	second, fourth := math.Sqrt(o.tail(2)), math.Sqrt(math.Sqrt(o.tail(4)))
-	c := bilevel.Constants{
+	c := theorem.Constants{
 		Lfy:  1,
 		Lg:   o.LG,
 		MuG:  o.MuG,

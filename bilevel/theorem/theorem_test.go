@@ -1,4 +1,4 @@
-package bilevel
+package theorem
 
 import (
 	"math"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
 )
 
 // randomConstants draws constants over several orders of magnitude; those of one kind are all small
@@ -116,7 +118,7 @@ func TestTheorem3(t *testing.T) {
 			y := kappa*beta - c12*alpha*alpha/beta - 2*lf*lf*alpha/c.Mu - 8*c.c3()*beta*beta*c.Lg*c.Lg
 			assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), "case %d: %+v", i, c)
 			contraction := min(c.Mu*alpha, kappa*beta/4, beta/4)
-			assert.InEpsilon(t, 2/(s.Beta.(Power).K0+float64(k)), contraction, 1e-9, "case %d: %+v", i, c)
+			assert.InEpsilon(t, 2/(s.Beta.(bilevel.Power).K0+float64(k)), contraction, 1e-9, "case %d: %+v", i, c)
 		}
 
 		a := tightest(forA, map[string]float64{
@@ -126,8 +128,8 @@ func TestTheorem3(t *testing.T) {
 			"H_yy": c.Mu * math.Pow(c.MuG, 4) / (8 * math.Pow(c.Cgxy*c.Cfy, 2)),
 			"H_xy": c.Mu * math.Pow(c.MuG, 2) / (8 * math.Pow(c.Cfy, 2)),
 		})
-		beta := s.Beta.(Power)
-		assert.InEpsilon(t, a, s.Alpha.(Power).C/beta.C, 1e-12, "case %d: %+v", i, c)
+		beta := s.Beta.(bilevel.Power)
+		assert.InEpsilon(t, a, s.Alpha.(bilevel.Power).C/beta.C, 1e-12, "case %d: %+v", i, c)
 		most := tightest(forBeta, map[string]float64{
 			"τ ≤ 1": 1, "printed": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg)),
 			"c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
@@ -164,7 +166,7 @@ func TestTheorem3WithoutUpperLevel(t *testing.T) {
 	s, err := Constants{Lg: 6, MuG: 2, Mu: 3}.Theorem3()
 	require.NoError(t, err)
 	k0 := 8 * 32 * 8 * 3.0 // c̃₅ = 1/4, and β ≤ 1/(3·32·8)
-	assert.Equal(t, Steps{Power{8, k0, 1}, Power{8, k0, 1}, Power{8, k0, 1}}, s)
+	assert.Equal(t, Steps{bilevel.Power{C: 8, K0: k0, P: 1}, bilevel.Power{C: 8, K0: k0, P: 1}, bilevel.Power{C: 8, K0: k0, P: 1}}, s)
 }
 
 // The lemma's constants on a case small enough to do by hand: C_gxy/μ_g = 2, C_fy/μ_g = 3/2.
@@ -190,17 +192,7 @@ func TestTheoremsRefuse(t *testing.T) {
 	} {
 		c := good
 		err := f(&c)
-		require.ErrorIs(t, err, ErrOption, want)
+		require.ErrorIs(t, err, bilevel.ErrOption, want)
 		assert.ErrorContains(t, err, want)
 	}
-}
-
-func TestPower(t *testing.T) {
-	for _, p := range []float64{0, 0.5, 1, 1.0 / 3} {
-		for _, k := range []int{0, 1, 10, 1e6} {
-			assert.InEpsilon(t, 3/math.Pow(float64(k)+1, p), Power{C: 3, P: p}.At(k), 1e-14)
-			assert.InEpsilon(t, 3/math.Pow(float64(k)+20, p), Power{C: 3, K0: 20, P: p}.At(k), 1e-14)
-		}
-	}
-	assert.Equal(t, "0.1/(k+1)^0.5", Power{C: 0.1, P: 0.5}.String())
 }

@@ -1,9 +1,12 @@
-package bilevel
+// Package theorem holds the constants of the paper's assumptions, and the step sizes of STABLE in its
+// Theorems 2 and 3 (Chen, Sun, Xiao, Yin, AISTATS 2022). Package flow has Theorem 1.
+package theorem
 
 import (
 	"math"
 	"reflect"
 
+	"stable/bilevel"
 	"stable/bilevel/option"
 )
 
@@ -26,7 +29,7 @@ type Constants struct {
 
 // Steps holds the three step sizes of STABLE.
 type Steps struct {
-	Alpha, Beta, Tau Schedule
+	Alpha, Beta, Tau bilevel.Schedule
 }
 
 // Lipschitz returns L_f, L_y and L_F of the paper's auxiliary lemma (label lemma_lip): the
@@ -100,7 +103,7 @@ func (c Constants) Theorem2(k int, rho float64) (Steps, error) {
 		1/(c12+moreau)/root,
 		c.kappa()*beta/(2*(c12+2*rho*sq(lf)/(c.MuF+rho))),
 	)
-	return Steps{Constant(alpha), Constant(beta), Constant(1 / root)}, nil
+	return Steps{bilevel.Constant(alpha), bilevel.Constant(beta), bilevel.Constant(1 / root)}, nil
 }
 
 // Theorem3 returns the step sizes (eq.stepsize2) of the paper's Theorem 3, for a μ-strongly convex
@@ -132,7 +135,8 @@ func (c Constants) Theorem3() (Steps, error) {
 	}
 	c5 := min(c.Mu*a, c.kappa()/4, 0.25)
 	k0 := math.Ceil(2 / c5 / min(1, c.betaMax(1)))
-	return Steps{Power{2 / c5 * a, k0, 1}, Power{2 / c5, k0, 1}, Power{2 / c5, k0, 1}}, nil
+	power := func(c float64) bilevel.Power { return bilevel.Power{C: c, K0: k0, P: 1} }
+	return Steps{power(2 / c5 * a), power(2 / c5), power(2 / c5)}, nil
 }
 
 // validate returns an error that names the first constant that is missing or impossible.
@@ -152,3 +156,5 @@ func (c Constants) validate() error {
 	}
 	return nil
 }
+
+func sq(x float64) float64 { return x * x }
