@@ -102,7 +102,7 @@ func (m *scripted) State(st *bilevel.State) {
 	st.Floats(m.v)
 	st.Dense(m.a)
 	st.Sym(m.b)
-	st.Int(&m.i)
+	st.Count(&m.i)
 	st.Uint(&m.u)
 	st.Float(&m.f)
 	st.Rand(&m.pcg)
@@ -135,7 +135,7 @@ func wander(m *scripted, it *bilevel.Iteration) error {
 	if err := errors.Join(o.CrossG(m.a, x, y, phi), o.HessG(m.b, x, y, it.DrawPhi(0))); err != nil {
 		return err
 	}
-	m.i -= 3
+	m.i += 3
 	m.u = m.pcg.Uint64()
 	m.f = 0.9*m.f + it.Rand().Float64()
 	m.derived = m.f * m.f
@@ -174,7 +174,7 @@ func TestRules(t *testing.T) {
 		}
 	}))
 	assert.Equal(t, bilevel.Activity{Cut: s.K()}, s.Activity())
-	assert.Equal(t, -3*s.K(), s.Stepper().(*scripted).i)
+	assert.Equal(t, 3*s.K(), s.Stepper().(*scripted).i)
 }
 
 // Guests that break the contract get an error that says how, at New, in the step, or from Save.

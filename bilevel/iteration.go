@@ -20,8 +20,8 @@ type Activity struct {
 }
 
 // Iteration is what a Method sees of a run: the iterate and the next one, the feasible set, the
-// problem with its counters, both sample streams, and a random source. The Solver owns it. A
-// Stepper may keep the pointer, but not what the Iteration's methods return beyond a step.
+// problem with its counters, both sample streams, and a random source. A Stepper may keep the
+// pointer, but not what the Iteration's methods return beyond a step.
 type Iteration struct {
 	name         string // of the method
 	oracle       *Oracle
@@ -44,7 +44,6 @@ type Iteration struct {
 	seen    *DivergedError                             // what visit has found
 }
 
-// newIteration returns an Iteration at the starting point of opt, for the method of that name.
 func newIteration(p Problem, name string, opt Options) (*Iteration, error) {
 	dx, dy := p.Dims()
 	if err := option.Dims(dx, dy); err != nil {
@@ -71,16 +70,13 @@ func (it *Iteration) K() int { return it.k }
 // Dims returns the lengths of x and y.
 func (it *Iteration) Dims() (dx, dy int) { return len(it.x), len(it.y) }
 
-// X returns x^k, to be read only.
+// X and Y return x^k and y^k, to be read only.
 func (it *Iteration) X() []float64 { return it.x }
-
-// Y returns y^k, to be read only.
 func (it *Iteration) Y() []float64 { return it.y }
 
-// NextX returns the memory of x^{k+1}. At the start of a step it holds x^k.
+// NextX and NextY return the memory of x^{k+1} and y^{k+1}. At the start of a step they hold x^k and
+// y^k.
 func (it *Iteration) NextX() []float64 { return it.xNext }
-
-// NextY returns the memory of y^{k+1}. At the start of a step it holds y^k.
 func (it *Iteration) NextY() []float64 { return it.yNext }
 
 // Set returns the feasible set X.
@@ -124,39 +120,33 @@ func (it *Iteration) Oracle() *Oracle { return it.oracle }
 // Batches returns the batch sizes of Options for ξ and φ, which may be Full.
 func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it.opt.LowerBatch }
 
-// DrawXi draws n samples ξ and counts them. 0 draws a batch of the size Options.UpperBatch, and
-// Full returns the empty batch, which asks an oracle for the exact value. The batch is valid until
-// the next DrawXi. DrawXi panics if n is negative and not Full. It allocates only where n is larger
-// than ever before.
-func (it *Iteration) DrawXi(n int) []Sample { return it.DrawXiIn(nil, n) }
-
-// DrawPhi draws samples φ as DrawXi draws ξ; its default size is Options.LowerBatch.
+// DrawXi and DrawPhi draw n samples ξ or φ and count them. 0 draws a batch of the size in Options,
+// and Full returns the empty batch, which asks an oracle for the exact value. The batch is valid
+// until the next draw from the stream. They panic if n is negative and not Full, and allocate only
+// where n is larger than ever before.
+func (it *Iteration) DrawXi(n int) []Sample  { return it.DrawXiIn(nil, n) }
 func (it *Iteration) DrawPhi(n int) []Sample { return it.DrawPhiIn(nil, n) }
 
-// DrawXiIn is DrawXi in the passes of p, or DrawXi itself where p is nil. A batch that goes beyond
-// the end of a pass begins the next one. It panics if p is over a sum of another size.
+// DrawXiIn and DrawPhiIn are DrawXi and DrawPhi in the passes of p, where p is not nil. A batch that
+// goes beyond the end of a pass begins the next one. They panic if p is over a sum of another size.
 func (it *Iteration) DrawXiIn(p *Passes, n int) []Sample { return it.xi.draw(p, n, it.opt.UpperBatch) }
-
-// DrawPhiIn draws samples φ as DrawXiIn draws ξ.
 func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
 	return it.phi.draw(p, n, it.opt.LowerBatch)
 }
 
-// PastXi returns a Past of the samples ξ. A method makes it in Start, and keeps it.
-func (it *Iteration) PastXi() *Past { return newPast(it.oracle.upper, it.opt.Seed, 'x') }
-
-// PastPhi returns a Past of the samples φ, as PastXi does.
+// PastXi and PastPhi return a Past of the samples ξ and φ. A method makes them in Start.
+func (it *Iteration) PastXi() *Past  { return newPast(it.oracle.upper, it.opt.Seed, 'x') }
 func (it *Iteration) PastPhi() *Past { return newPast(it.oracle.lower, it.opt.Seed, 'y') }
 
 // Rand returns the method's own random source. It is seeded by Options.Seed, independent of both
 // sample streams, and part of a checkpoint.
 func (it *Iteration) Rand() *rand.Rand { return it.rng }
 
-// UseSteps reports step sizes α of x and β of y and a weight τ; a method passes 0 for one that it
-// does not have. It returns an error that wraps ErrOption unless α and β are finite and not
-// negative and τ is in [0, 1]. Run.Tol uses the sums of α and of β over all calls in a step: the
-// distances that x and y moved, divided by these sums, should be the norms of the directions. See
-// MetricStep for a step size for each entry, and InnerStep for several movements of y.
+// UseSteps reports step sizes α of x and β of y and a weight τ, 0 for one that the method does not
+// have. The error wraps ErrOption unless α and β are finite and not negative and τ is in [0, 1].
+// Run.Tol uses the sums of α and of β over a step: the distances that x and y moved, divided by
+// these sums, should be the norms of the directions. See MetricStep for a step size for each entry,
+// and InnerStep for several movements of y.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 	if err := it.checkSteps(alpha, beta, tau); err != nil {
 		return err
@@ -183,9 +173,8 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
 // Context returns the context of the run, for a look inside a long step: a Step may return the
-// error of a context that has ended. The run then stops as canceled, at the iterate before, and
-// another Run does the step again. Such a Step must leave what its State visits as it was, and draw
-// its samples after the last look.
+// error of a context that has ended. The run stops as canceled, and another Run does the step again:
+// such a Step must leave what its State visits as it was, and draw its samples after the last look.
 func (it *Iteration) Context() context.Context { return it.ctx }
 
 // Arrive says that the iterate of this step is final: on exact derivatives, or all terms of finite
@@ -220,8 +209,8 @@ func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 		it.name, it.k, alpha, beta, tau)
 }
 
-// At returns the value of s at step k. It returns an error that wraps ErrOption and mentions name
-// unless the value is finite and in [0, max].
+// At returns the value of s at step k, or an error that wraps ErrOption and mentions name unless the
+// value is finite and in [0, max].
 func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	v := s.At(it.k)
 	switch {
@@ -237,11 +226,10 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 // adds does not count.
 func (it *Iteration) Activity() *Activity { return &it.activity }
 
-// Finite returns nil if all entries of the vectors are finite. If not, it returns a *DivergedError
-// that names the first vector of Stepper.Vectors with an entry that is not finite. A method calls
-// it before it uses a vector in a way that would hide or spread such a value: as weights, to
-// compute a point at which it calls the problem, or to keep for later steps. The Solver checks all
-// vectors after each step anyway.
+// Finite returns a *DivergedError where an entry of the vectors is not finite; it names the first
+// such vector of Stepper.Vectors. A method calls it before it uses a vector in a way that would hide
+// or spread such a value: as weights, to compute a point at which it calls the problem, or to keep
+// for later steps. The Solver checks all vectors after each step anyway.
 func (it *Iteration) Finite(vectors ...[]float64) error {
 	for _, v := range vectors {
 		i := mat.NotFinite(v)
@@ -256,8 +244,7 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 	return nil
 }
 
-// firstNonFinite returns an error for the first entry of the method's vectors that is not finite,
-// and nil if all are finite.
+// firstNonFinite returns an error for the first entry of the method's vectors that is not finite.
 func (it *Iteration) firstNonFinite() error {
 	it.seen = nil
 	it.vectors(it.visit)

@@ -2,6 +2,7 @@ package bilevel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -83,19 +84,6 @@ func (r Reason) String() string {
 	return reasonNames[r]
 }
 
-// MarshalText is String, so that a Reason in JSON is its text.
-func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote. Any other text is an error.
-func (r *Reason) UnmarshalText(text []byte) error {
-	i := slices.Index(reasonNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("bilevel: %q is not the name of a Reason", text)
-	}
-	*r = Reason(i)
-	return nil
-}
-
 // Result says where a run stopped. It is filled in with or without an error. X and Y are copies of
 // the last good iterate.
 type Result struct {
@@ -147,23 +135,25 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 
 // prepare refuses a run that is invalid, and makes its rules.
 func (r *running) prepare(ctx context.Context) (err error) {
+	if err := errors.Join(
+		option.AtLeast("Run.Steps", r.Steps, 0),
+		option.AtLeast("Run.Window", r.Window, 0),
+		option.AtLeast("Run.Every", r.Every, 0),
+	); err != nil {
+		return err
+	}
 	switch {
-	case r.Steps < 0:
-		return option.Bad("Run.Steps is %d, want ≥ 0", r.Steps)
 	case r.Time < 0:
 		return option.Bad("Run.Time is %v, want ≥ 0", r.Time)
 	case !(r.Tol >= 0) || math.IsInf(r.Tol, 1):
 		return option.Bad("Run.Tol is %v, want a finite tolerance ≥ 0", r.Tol)
 	case !(r.Gap >= 0) || math.IsInf(r.Gap, 1):
 		return option.Bad("Run.Gap is %v, want a finite gap ≥ 0", r.Gap)
-	case r.Window < 0:
-		return option.Bad("Run.Window is %d, want ≥ 0", r.Window)
-	case r.Every < 0:
-		return option.Bad("Run.Every is %d, want ≥ 0", r.Every)
 	case r.Steps == 0 && r.Xi == 0 && r.Phi == 0 && r.Time == 0 && r.Tol == 0 && r.Gap == 0 && r.Progress == nil &&
 		ctx.Done() == nil:
 		return option.Bad("Run has no stop rule: set Steps, Xi, Phi, Time, Tol or Gap, or give a context that ends")
 	}
+	option.Default(&r.Every, 1)
 	option.Default(&r.Window, 100)
 	r.tol = newTolRule(r.s, r.Tol, r.Window)
 	r.gap, err = newGapRule(r.s, r.Gap, r.Window)
@@ -174,7 +164,7 @@ func (r *running) prepare(ctx context.Context) (err error) {
 func (r *running) stop() (Reason, bool) {
 	done, c := r.s.it.k-r.k0, &r.s.it.oracle.counts
 	switch {
-	case r.Progress != nil && done%max(r.Every, 1) == 0 && !r.progress():
+	case r.Progress != nil && done%r.Every == 0 && !r.progress():
 		return ByProgress, true
 	case r.s.it.arrived:
 		return Arrived, true

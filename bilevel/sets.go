@@ -7,14 +7,12 @@ import (
 	"stable/mat"
 )
 
-// Set is a closed convex set X of feasible upper-level variables.
-//
-// Project writes into dst the point of X that is nearest to x in the Euclidean norm; dst may be x.
-// It must not allocate, and must be safe for concurrent use, as the sets of this package are. The
-// projections onto a Space, a Box and NonNegative are exact. The others of this package are
-// accurate to 8·d·eps·(‖x‖ + s), where eps = 2⁻⁵², and s is the norm of the numbers that define the
-// set, or |B|/‖A‖ for a HalfSpace (TestSetsAccuracy).
+// Set is a closed convex set X of feasible upper-level variables. Those of this package are accurate
+// to 8·d·eps·(‖x‖ + s), where eps = 2⁻⁵² and s is the norm of the numbers that define the set, or
+// |B|/‖A‖ for a HalfSpace; Space, Box and NonNegative are exact (TestSetsAccuracy).
 type Set interface {
+	// Project writes into dst the point of X that is nearest to x in the Euclidean norm; dst may be
+	// x. It must not allocate, and must be safe for concurrent use.
 	Project(dst, x []float64)
 
 	// Validate returns an error unless the set is a non-empty subset of R^d.
@@ -37,43 +35,25 @@ type BoundedSet interface {
 	Bounds(i int) (lo, hi float64)
 }
 
-// Bounds returns −Inf and +Inf.
-func (Space) Bounds(int) (lo, hi float64) { return math.Inf(-1), math.Inf(1) }
-
-// Bounds returns Lo_i and Hi_i.
-func (b Box) Bounds(i int) (lo, hi float64) { return b.Lo[i], b.Hi[i] }
-
-// Bounds returns 0 and +Inf.
-func (NonNegative) Bounds(int) (lo, hi float64) { return 0, math.Inf(1) }
-
 // Width returns the extent of set in direction i, and 1 where the set has none or is not a
 // WidthSet.
 func Width(set Set, i int) float64 {
-	if w := extent(set, i); w > 0 {
-		return w
-	}
-	return 1
-}
-
-// extent returns the extent of set in direction i, and 0 where the set has none or is not a
-// WidthSet.
-func extent(set Set, i int) float64 {
 	if s, ok := set.(WidthSet); ok {
 		if w := s.Width(i); w > 0 && !math.IsInf(w, 1) {
 			return w
 		}
 	}
-	return 0
+	return 1
 }
 
 // Space is all of R^d.
 type Space struct{}
 
-// Project copies x.
 func (Space) Project(dst, x []float64) { copy(dst, x) }
 
-// Validate accepts every d.
 func (Space) Validate(int) error { return nil }
+
+func (Space) Bounds(int) (lo, hi float64) { return math.Inf(-1), math.Inf(1) }
 
 // Box is {x : Lo_i ≤ x_i ≤ Hi_i}. Infinite bounds are allowed.
 type Box struct {
@@ -89,7 +69,6 @@ func UniformBox(d int, lo, hi float64) Box {
 	return b
 }
 
-// Project clamps every entry.
 func (b Box) Project(dst, x []float64) {
 	for i, v := range x {
 		dst[i] = min(max(v, b.Lo[i]), b.Hi[i])
@@ -109,21 +88,22 @@ func (b Box) Validate(d int) error {
 	return nil
 }
 
-// Width returns Hi_i − Lo_i.
 func (b Box) Width(i int) float64 { return b.Hi[i] - b.Lo[i] }
+
+func (b Box) Bounds(i int) (lo, hi float64) { return b.Lo[i], b.Hi[i] }
 
 // NonNegative is {x : x ≥ 0}.
 type NonNegative struct{}
 
-// Project sets negative entries to 0.
 func (NonNegative) Project(dst, x []float64) {
 	for i, v := range x {
 		dst[i] = max(v, 0)
 	}
 }
 
-// Validate accepts every d.
 func (NonNegative) Validate(int) error { return nil }
+
+func (NonNegative) Bounds(int) (lo, hi float64) { return 0, math.Inf(1) }
 
 // Ball is {x : ‖x − Center‖₂ ≤ Radius}. A nil Center is the origin.
 type Ball struct {
@@ -131,7 +111,7 @@ type Ball struct {
 	Radius float64
 }
 
-// Project writes x if x is inside, and c + (x − c)·Radius/‖x − c‖ if it is outside.
+// Project writes c + (x − c)·Radius/‖x − c‖ if x is outside.
 func (b Ball) Project(dst, x []float64) {
 	n := b.distance(x)
 	if n <= b.Radius {
@@ -182,7 +162,6 @@ func (b Ball) Validate(d int) error {
 	return nil
 }
 
-// Width returns twice the radius.
 func (b Ball) Width(int) float64 { return 2 * b.Radius }
 
 // Simplex is {x : x ≥ 0, Σ x_i = Sum}.
@@ -190,10 +169,10 @@ type Simplex struct {
 	Sum float64 // default 1
 }
 
-// Project writes max(x − θ, 0) with the θ that makes the entries add up to Sum. Michelot's
-// iteration (J. Optim. Theory Appl. 50, 1986) finds θ: it takes the mean excess of the entries
-// above θ until no entry drops out, in at most d rounds of O(d). It measures entries from the
-// largest one, so that a common offset does no harm.
+// Project writes max(x − θ, 0) with the θ that makes the entries add up to Sum, by Michelot's
+// iteration (J. Optim. Theory Appl. 50, 1986): the mean excess of the entries above θ, until no
+// entry drops out, in at most d rounds of O(d). Entries are measured from the largest one, so that a
+// common offset does no harm.
 func (s Simplex) Project(dst, x []float64) {
 	top := math.Inf(-1)
 	for _, v := range x {
@@ -225,7 +204,6 @@ func (s Simplex) sum() float64 {
 	return s.Sum
 }
 
-// Width returns Sum.
 func (s Simplex) Width(int) float64 { return s.sum() }
 
 // Validate requires d ≥ 1 and a finite Sum > 0.
@@ -245,8 +223,8 @@ type HalfSpace struct {
 	B float64
 }
 
-// Project writes x − A·max(Aᵀx − B, 0)/‖A‖². It leaves x as it is if Aᵀx − B is so small that the
-// step underflows, which is within 2⁻¹⁰⁷⁰/‖A‖ of the set.
+// Project writes x − A·max(Aᵀx − B, 0)/‖A‖², and leaves x where the step underflows, which is within
+// 2⁻¹⁰⁷⁰/‖A‖ of the set.
 func (h HalfSpace) Project(dst, x []float64) {
 	excess, unit := h.excess(x)
 	if !(excess > 0) {
@@ -259,8 +237,7 @@ func (h HalfSpace) Project(dst, x []float64) {
 	}
 }
 
-// excess returns Aᵀx − B in the given unit, which is 1 unless a product overflows. What underflows
-// in the other unit is below the rounding of the sum.
+// excess returns Aᵀx − B in the given unit, which is 1 unless a product overflows.
 func (h HalfSpace) excess(x []float64) (e, unit float64) {
 	if e = mat.Dot(h.A, x) - h.B; e-e == 0 {
 		return e, 1

@@ -6,21 +6,19 @@ import "math"
 // X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x. It must not allocate.
 //
 // All sets of this package are MetricSets. If sums or quotients of weights leave the range of a
-// float64, they may write NaN. Their error bound is that of Project, with two exceptions: for a
-// Ball and a Simplex it has 64 in place of 8 if the weights span up to 12 decades; for a HalfSpace
-// it is multiplied by ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition number of the projection.
+// float64, they may write NaN. Their error bound is that of Project, with 64 in place of 8 for a Ball
+// and a Simplex with weights over up to 12 decades, and times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition
+// number of the projection, for a HalfSpace.
 type MetricSet interface {
 	Set
 	ProjectMetric(dst, x, w []float64)
 }
 
-// ProjectMetric is Project: the entries are independent.
+// ProjectMetric is Project: the entries are independent. So it is for a Box and NonNegative.
 func (s Space) ProjectMetric(dst, x, _ []float64) { s.Project(dst, x) }
 
-// ProjectMetric is Project: the entries are independent.
 func (b Box) ProjectMetric(dst, x, _ []float64) { b.Project(dst, x) }
 
-// ProjectMetric is Project: the entries are independent.
 func (n NonNegative) ProjectMetric(dst, x, _ []float64) { n.Project(dst, x) }
 
 // ProjectMetric is x − W⁻¹A·max(Aᵀx − B, 0)/(AᵀW⁻¹A), W = diag(w).
@@ -45,9 +43,9 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// ProjectMetric writes max(x_i − θ/w_i, 0) with the θ that makes the entries add up to Sum.
-// Michelot's iteration, see Project, finds θ in two runs. The second one measures the entries from
-// where the first left them, so that a common offset does no harm.
+// ProjectMetric writes max(x_i − θ/w_i, 0) with the θ that makes the entries add up to Sum, by two
+// runs of Michelot's iteration. The second one measures the entries from where the first left them,
+// so that a common offset does no harm.
 func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	low, high := math.Inf(1), 0.0
 	for _, v := range w {
@@ -88,11 +86,10 @@ func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
 	}
 }
 
-// ProjectMetric writes x if x is inside. If not, it writes c_i + u_i·w_i/(w_i + λ), u = x − c, with
-// the λ > 0 that makes the distance from c the Radius. λ is the root of the secular equation
-// 1/‖s(λ)‖ = 1/Radius, s_i = u_i·w_i/(w_i + λ). Its left side is concave, so that Newton's
-// iteration from the left never passes the root (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4,
-// 1983). It takes about 5 steps of O(d), at most 200.
+// ProjectMetric writes c + s(λ) if x is outside, s_i = u_i·w_i/(w_i + λ), u = x − c, with the λ > 0
+// of ‖s(λ)‖ = Radius: the root of the secular equation 1/‖s(λ)‖ = 1/Radius, whose left side is
+// concave, so that Newton's iteration from the left never passes it (Moré and Sorensen, SIAM J. Sci.
+// Stat. Comput. 4, 1983). It takes about 5 steps of O(d), at most 200.
 func (b Ball) ProjectMetric(dst, x, w []float64) {
 	size := b.distance(x)
 	if !(size > b.Radius) {

@@ -108,24 +108,21 @@ func (s *Solver) wrapError(err error) error {
 	return &StepError{Step: s.it.k, Method: s.it.name, Err: err}
 }
 
-// X returns the iterate x^k, in the Solver's own memory: to be read only, and valid until the next
-// Step.
+// X and Y return the iterate x^k, y^k, in the Solver's own memory: to be read only, and valid until
+// the next Step.
 func (s *Solver) X() []float64 { return s.it.x }
-
-// Y returns the iterate y^k, as X does.
 func (s *Solver) Y() []float64 { return s.it.y }
 
 // Mean returns the weighted mean x̄ of the iterates x^1 … x^k, as X does: x̄ ← x̄ +
-// 4/(j+4)·(x^{j+1} − x̄) after step j ≥ 0, which gives x^{j+1} a weight of order j³. The mean lies
-// in the feasible set, which is convex. With noisy oracles it is often closer to the solution than
-// x^k. Before the first step it is x⁰.
+// 4/(j+4)·(x^{j+1} − x̄) after step j ≥ 0, which gives x^{j+1} a weight of order j³. With noisy
+// oracles it is often closer to the solution than x^k. Before the first step it is x⁰.
 func (s *Solver) Mean() []float64 { return s.mean }
 
 // K returns the number of steps done.
 func (s *Solver) K() int { return s.it.k }
 
 // StepSizes returns the sums of the step sizes of x and of y that the method reported in the last
-// step by Iteration.UseSteps, which Run.Tol compares the movements with.
+// step by Iteration.UseSteps.
 func (s *Solver) StepSizes() (alpha, beta float64) { return s.it.alpha, s.it.beta }
 
 // Counts returns what the run has used so far.
@@ -148,8 +145,7 @@ func (s *Solver) Health() (h Health, ok bool) {
 // Method returns the method.
 func (s *Solver) Method() Method { return s.method }
 
-// Stepper returns the running method, which may have methods of its own that report more than the
-// iterate. It is to be read only, and valid until Load.
+// Stepper returns the running method, to be read only, and valid until Load.
 func (s *Solver) Stepper() Stepper { return s.stepper }
 
 // String says which method runs and how far it has come, for logs.

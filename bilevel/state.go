@@ -14,15 +14,13 @@ import (
 // what is read. Every number is one word of 8 bytes, little-endian. The first error ends the visit;
 // the Solver reports it.
 type State struct {
-	w     io.Writer // writing, if not nil
-	r     io.Reader // reading, if not nil; with neither, the words are only counted
-	words uint64
-	buf   [8]byte
-	err   error // the first one; then nothing more is written or read
-	k     int   // steps done
-
-	// verified holds the functions to call after a read, once all of it is known to be intact.
-	verified []func() error
+	w        io.Writer // writing, if not nil
+	r        io.Reader // reading, if not nil; with neither, the words are only counted
+	words    uint64
+	buf      [8]byte
+	err      error          // the first one; then nothing more is written or read
+	k        int            // steps done
+	verified []func() error // to call after a read, once all of it is known to be intact
 }
 
 // word writes v and returns it, or returns what it reads.
@@ -44,16 +42,6 @@ func (t *State) word(v uint64) uint64 {
 // Uint visits *v.
 func (t *State) Uint(v *uint64) { *v = t.word(*v) }
 
-// Int visits *v.
-func (t *State) Int(v *int) {
-	u := int64(t.word(uint64(*v)))
-	if int64(int(u)) != u {
-		t.fail("a number is %d, too large for an int here", u)
-		return
-	}
-	*v = int(u)
-}
-
 // Count visits an int that is not negative. Load refuses any other.
 func (t *State) Count(v *int) {
 	u := t.word(uint64(*v))
@@ -66,15 +54,14 @@ func (t *State) Count(v *int) {
 
 // Flag visits *v as 0 or 1. Load refuses any other number.
 func (t *State) Flag(v *bool) {
-	u := uint64(0)
+	u := 0
 	if *v {
 		u = 1
 	}
-	if u = t.word(u); u > 1 {
+	if t.Count(&u); u > 1 {
 		t.fail("a flag is %d", u)
-		return
 	}
-	*v = u > 0
+	*v = u == 1
 }
 
 // Float visits *v, with all its bits.

@@ -209,7 +209,7 @@ func (m *stableCG) solve(it *bilevel.Iteration, z, b []float64) error {
 func (m *stableCG) State(t *bilevel.State) {
 	t.Floats(m.xLast, m.yLast, m.v)
 	t.Dense(m.hxy)
-	t.Int(&m.next)
+	t.Count(&m.next)
 	for j := range m.window {
 		t.Uint((*uint64)(&m.window[j]))
 	}
