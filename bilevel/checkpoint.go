@@ -2,6 +2,7 @@ package bilevel
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc64"
@@ -60,15 +61,10 @@ func (s *Solver) Save(w io.Writer) error {
 		t.err = fmt.Errorf("the State of %s visited %d numbers the first time and %d the second",
 			s.it.name, words, t.words)
 	}
-	if t.err == nil {
-		t.err = b.Flush()
-	}
+	t.err = cmp.Or(t.err, b.Flush())
 	t.word(sum.Sum64()) // nothing after an error
-	if t.err == nil {
-		t.err = b.Flush()
-	}
-	if t.err != nil {
-		return fmt.Errorf("bilevel: Save: %w", t.err)
+	if err := cmp.Or(t.err, b.Flush()); err != nil {
+		return fmt.Errorf("bilevel: Save: %w", err)
 	}
 	return nil
 }
@@ -152,19 +148,18 @@ func (s *Solver) read(r io.Reader) error {
 
 // readHeader reads what stands before the state, and compares it with what s would write.
 func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
+	const at = len(magic)
 	var h [fixedHeader]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {
 		return err
 	}
-	const at = len(magic)
-	if string(h[:at]) != magic {
+	v, n := binary.LittleEndian.Uint32(h[at:]), binary.LittleEndian.Uint32(h[at+4:])
+	switch {
+	case string(h[:at]) != magic:
 		return damaged("this is no checkpoint: it begins with %q", h[:at])
-	}
-	if v := binary.LittleEndian.Uint32(h[at:]); v != version {
+	case v != version:
 		return fmt.Errorf("%w: its version is %d, and this package reads version %d", ErrForeign, v, version)
-	}
-	n := binary.LittleEndian.Uint32(h[at+4:])
-	if n > maxDescription {
+	case n > maxDescription:
 		return damaged("its header wants to be %d bytes long", n)
 	}
 	text, err := io.ReadAll(io.LimitReader(r, int64(n)))
@@ -205,7 +200,7 @@ func tooShort(err error) error {
 // Errors: those of Save and of the file system, such as a full disk. The file is then unchanged.
 func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
 
-// LoadFile is Load from the file at path.
+// LoadFile is Load from the file at path; its error names the file.
 func (s *Solver) LoadFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,112 +8,65 @@ import (
 )
 
 // Completed is a Problem with all optional interfaces, for types that wrap a problem to embed.
-// Complete makes it.
 type Completed struct {
 	Problem
-	products Products // nil where the problem has none, as the others
-	upper    UpperGradient
-	truth    Truth
-	values   Values
-	convex   StronglyConvex
-	formed   formed
+	Products
+	UpperGradient
+	Truth
+	Values
+	StronglyConvex
 }
 
-// Complete returns p, which it keeps, with a default for each optional interface that p lacks:
-// Products multiply by the matrices, after their first call without an allocation; ConvexityAt
-// returns −Inf; the others return an error that wraps ErrMissing.
+// Complete returns p with a default for each optional interface that it lacks: Products multiply by
+// the matrices, after their first call without an allocation; ConvexityAt returns −Inf; the others
+// return an error that wraps ErrMissing.
 func Complete(p Problem) *Completed {
-	c := &Completed{Problem: p}
-	c.products, _ = p.(Products)
-	c.upper, _ = p.(UpperGradient)
-	c.truth, _ = p.(Truth)
-	c.values, _ = p.(Values)
-	c.convex, _ = p.(StronglyConvex)
-	return c
+	d := &defaults{p: p}
+	return &Completed{p, or[Products](p, d), or[UpperGradient](p, d), or[Truth](p, d), or[Values](p, d),
+		or[StronglyConvex](p, d)}
 }
 
-// formed are the matrices of a problem without Products, made when first needed.
-type formed struct {
-	gyy *mat.Sym
+func or[T any](p Problem, otherwise T) T {
+	if v, ok := p.(T); ok {
+		return v
+	}
+	return otherwise
+}
+
+// defaults are what p lacks.
+type defaults struct {
+	p   Problem
+	gyy *mat.Sym // made when first needed
 	gxy *mat.Dense
 }
 
-func (m *formed) hessVec(p Problem, dst, x, y, v []float64, phi []Sample) error {
-	if m.gyy == nil {
-		m.gyy = mat.NewSym(len(y))
+func (d *defaults) HessVecG(dst, x, y, v []float64, phi []Sample) error {
+	if d.gyy == nil {
+		d.gyy = mat.NewSym(len(y))
 	}
-	if err := p.HessG(m.gyy, x, y, phi); err != nil {
+	if err := d.p.HessG(d.gyy, x, y, phi); err != nil {
 		return err
 	}
-	mat.MulVecSym(dst, m.gyy, v)
+	mat.MulVecSym(dst, d.gyy, v)
 	return nil
 }
 
-func (m *formed) crossVec(p Problem, dst, x, y, v []float64, phi []Sample) error {
-	if m.gxy == nil {
-		m.gxy = mat.NewDense(len(x), len(y))
+func (d *defaults) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
+	if d.gxy == nil {
+		d.gxy = mat.NewDense(len(x), len(y))
 	}
-	if err := p.CrossG(m.gxy, x, y, phi); err != nil {
+	if err := d.p.CrossG(d.gxy, x, y, phi); err != nil {
 		return err
 	}
-	mat.MulVec(dst, m.gxy, v)
+	mat.MulVec(dst, d.gxy, v)
 	return nil
 }
 
 func missing(name string) error { return fmt.Errorf("%w: %s", ErrMissing, name) }
 
-func (c *Completed) HessVecG(dst, x, y, v []float64, phi []Sample) error {
-	if c.products == nil {
-		return c.formed.hessVec(c.Problem, dst, x, y, v, phi)
-	}
-	return c.products.HessVecG(dst, x, y, v, phi)
-}
-
-func (c *Completed) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
-	if c.products == nil {
-		return c.formed.crossVec(c.Problem, dst, x, y, v, phi)
-	}
-	return c.products.CrossVecG(dst, x, y, v, phi)
-}
-
-func (c *Completed) GradXG(gx, x, y []float64, phi []Sample) error {
-	if c.upper == nil {
-		return missing("GradXG")
-	}
-	return c.upper.GradXG(gx, x, y, phi)
-}
-
-func (c *Completed) ConvexityAt(x []float64) float64 {
-	if c.convex == nil {
-		return math.Inf(-1)
-	}
-	return c.convex.ConvexityAt(x)
-}
-
-func (c *Completed) Solution(y, x []float64) error {
-	if c.truth == nil {
-		return missing("Solution")
-	}
-	return c.truth.Solution(y, x)
-}
-
-func (c *Completed) Objective(grad, x []float64) (float64, error) {
-	if c.truth == nil {
-		return 0, missing("Objective")
-	}
-	return c.truth.Objective(grad, x)
-}
-
-func (c *Completed) ValueF(x, y []float64, xi []Sample) (float64, error) {
-	if c.values == nil {
-		return 0, missing("ValueF")
-	}
-	return c.values.ValueF(x, y, xi)
-}
-
-func (c *Completed) ValueG(x, y []float64, phi []Sample) (float64, error) {
-	if c.values == nil {
-		return 0, missing("ValueG")
-	}
-	return c.values.ValueG(x, y, phi)
-}
+func (*defaults) GradXG(_, _, _ []float64, _ []Sample) error         { return missing("GradXG") }
+func (*defaults) ConvexityAt([]float64) float64                      { return math.Inf(-1) }
+func (*defaults) Solution(_, _ []float64) error                      { return missing("Solution") }
+func (*defaults) Objective(_, _ []float64) (float64, error)          { return 0, missing("Objective") }
+func (*defaults) ValueF(_, _ []float64, _ []Sample) (float64, error) { return 0, missing("ValueF") }
+func (*defaults) ValueG(_, _ []float64, _ []Sample) (float64, error) { return 0, missing("ValueG") }

@@ -49,7 +49,6 @@ func (e *DivergedError) Error() string {
 	return fmt.Sprintf("bilevel: run diverged at step %d: %s is %g", e.Step, e.Quantity, e.Value)
 }
 
-// Unwrap makes errors.Is(err, ErrDiverged) true.
 func (e *DivergedError) Unwrap() error { return ErrDiverged }
 
 // An OracleError says which oracle of the problem failed, or panicked, and at which step.
@@ -63,7 +62,6 @@ func (e *OracleError) Error() string {
 	return fmt.Sprintf("bilevel: oracle %s failed at step %d: %v", e.Oracle, e.Step, e.Err)
 }
 
-// Unwrap returns Err.
 func (e *OracleError) Unwrap() error { return e.Err }
 
 // A StepError is an error or a panic in a step that did not come from an oracle, but from the
@@ -78,7 +76,6 @@ func (e *StepError) Error() string {
 	return fmt.Sprintf("bilevel: step %d of %s failed: %v", e.Step, e.Method, e.Err)
 }
 
-// Unwrap returns Err.
 func (e *StepError) Unwrap() error { return e.Err }
 
 // A PanicError is a panic that was caught in a step.

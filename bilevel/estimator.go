@@ -24,7 +24,7 @@ import (
 // Call Init first, and then Update once per step; the other methods refer to the last point.
 // Nothing allocates after NewEstimator. An Estimator is for one goroutine at a time.
 type Estimator struct {
-	p        Problem
+	p        *Completed
 	mu, cgxy float64
 
 	x, y       []float64 // the last point
@@ -37,12 +37,10 @@ type Estimator struct {
 	updates    int
 	report     EstimatorReport
 
-	convex  StronglyConvex // nil where the problem promises nothing
-	promise float64        // its s at the last x; −Inf for none
-	bound   eigenBound     // of the eigenvalues of H_yy
-	known   bool           // whether this step has a bound
-
-	clipped clippings // for Health
+	promise float64    // ConvexityAt the last x
+	bound   eigenBound // of the eigenvalues of H_yy
+	known   bool       // whether this step has a bound
+	clipped clippings  // for Health
 }
 
 // EstimatorReport describes what the projections of the last Init or Update did.
@@ -59,15 +57,13 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	if err := errors.Join(checkBounds("", muG, cGxy), option.Dims(dx, dy)); err != nil {
 		return nil, err
 	}
-	e := &Estimator{
-		p: p, mu: muG, cgxy: cGxy,
+	return &Estimator{
+		p: Complete(p), mu: muG, cgxy: cGxy,
 		x: make([]float64, dx), y: make([]float64, dy),
 		hxy: mat.NewDense(dx, dy), xyOld: mat.NewDense(dx, dy), xy: mat.NewDense(dx, dy),
 		hyy: mat.NewSym(dy), yyOld: mat.NewSym(dy), yy: mat.NewSym(dy),
 		v: make([]float64, dx), w: make([]float64, dy), clipped: newClippings(dy),
-	}
-	e.convex, _ = p.(StronglyConvex)
-	return e, nil
+	}, nil
 }
 
 // Init sets H_xy and H_yy to the plain estimates P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a
@@ -239,10 +235,7 @@ func (e *Estimator) restore() error {
 
 // convexityAt returns s at x, or an error where the batch's g_yy is certain to break that promise.
 func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
-	if e.convex == nil {
-		return math.Inf(-1), nil
-	}
-	s := e.convex.ConvexityAt(x)
+	s := e.p.ConvexityAt(x)
 	if math.IsInf(s, -1) {
 		return s, nil
 	}
@@ -258,15 +251,13 @@ func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
 
 // project applies P̲ to H_yy.
 func (e *Estimator) project() (eig.Report, error) {
-	if e.known {
-		margin := cholMargin(e.hyy, e.mu)
-		if e.bound.least >= e.mu+margin || e.bound.raise(&e.projection, e.hyy, e.mu, margin) {
-			if err := e.projection.Accept(e.hyy, e.mu); err != nil {
-				return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its "+
-					"definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)
-			}
-			return eig.Report{MinEigenvalue: e.mu, Route: eig.RouteClear}, nil
+	margin := cholMargin(e.hyy, e.mu)
+	if e.known && (e.bound.least >= e.mu+margin || e.bound.raise(&e.projection, e.hyy, e.mu, margin)) {
+		if err := e.projection.Accept(e.hyy, e.mu); err != nil {
+			return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its "+
+				"definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)
 		}
+		return eig.Report{MinEigenvalue: e.mu, Route: eig.RouteClear}, nil
 	}
 	r, err := e.projection.Truncate(e.hyy, e.hyy, e.mu)
 	if r.Clipped > 0 {
@@ -275,11 +266,10 @@ func (e *Estimator) project() (eig.Report, error) {
 	return r, err
 }
 
-// Hxy returns the estimate H_xy, in the estimator's own memory, to be read only.
+// Hxy and Hyy return the estimates H_xy and H_yy ⪰ μ_g I, in the estimator's own memory, to be read
+// only.
 func (e *Estimator) Hxy() *mat.Dense { return e.hxy }
-
-// Hyy returns the estimate H_yy ⪰ μ_g I, in the estimator's own memory, to be read only.
-func (e *Estimator) Hyy() *mat.Sym { return e.hyy }
+func (e *Estimator) Hyy() *mat.Sym   { return e.hyy }
 
 // Report returns what the projections of the last Init or Update did.
 func (e *Estimator) Report() EstimatorReport { return e.report }

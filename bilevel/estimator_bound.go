@@ -43,9 +43,6 @@ const (
 	mostWait                          = 256
 )
 
-// forget makes the bound that of an unknown matrix.
-func (b *eigenBound) forget() { *b = eigenBound{least: math.Inf(-1), reach: firstReach} }
-
 // cholMargin bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a). It is
 // +Inf at scales where underflow or overflow matters.
 func cholMargin(a *mat.Sym, mu float64) float64 {
@@ -67,8 +64,7 @@ func trace(a *mat.Sym) float64 {
 
 // begin sets the bound for H⁰, a mean of samples ⪰ s·I.
 func (b *eigenBound) begin(h *mat.Sym, s, mu float64) {
-	b.forget()
-	b.least = s - cholMargin(h, mu)
+	*b = eigenBound{least: s - cholMargin(h, mu), reach: firstReach}
 }
 
 // update moves the bound along (STABLE-H). size is tr H^{k−1}, norm ‖g_yy‖_F at the new point;

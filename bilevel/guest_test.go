@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -18,40 +17,6 @@ import (
 	"stable/bilevel/quadratic"
 	"stable/mat"
 )
-
-// The skeleton in Method's documentation is the method of the example, line by line.
-func TestSkeletonIsTheExample(t *testing.T) {
-	read := func(name string) string {
-		b, err := os.ReadFile(name)
-		require.NoError(t, err)
-		return string(b)
-	}
-	_, doc, _ := strings.Cut(read("method.go"), "to copy:\n//\n")
-	doc, _, _ = strings.Cut(doc, "type Method interface")
-	var code []string
-	for line := range strings.Lines(doc) {
-		code = append(code, strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "//"), "\t"))
-	}
-	_, example, ok := strings.Cut(read("method_example_test.go"), "// Loopless moves")
-	require.True(t, ok)
-	example, _, ok = strings.Cut("// Loopless moves"+example, "\n\n// A method of one")
-	require.True(t, ok)
-	var want []string
-	for line := range strings.Lines(example) {
-		want = append(want, strings.TrimRight(line, "\n"))
-	}
-	for i := range code {
-		code[i] = strings.TrimRight(code[i], " ")
-	}
-	assert.Equal(t, strings.Join(want, "\n"), strings.TrimSpace(strings.Join(code, "\n")))
-	lines := 0
-	for _, l := range want {
-		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "//") {
-			lines++
-		}
-	}
-	assert.LessOrEqual(t, lines, 60)
-}
 
 // script is a guest whose step is a function of the test's, and which keeps one of everything that
 // a checkpoint can hold.

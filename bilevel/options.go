@@ -49,21 +49,16 @@ func (o *Options) complete(dx, dy int) error {
 	); err != nil {
 		return err
 	}
-	given := o.X0
-	o.X0, o.Y0 = padded(given, dx), padded(o.Y0, dy)
-	o.Set.Project(o.X0, o.X0)
-	for i, v := range given {
-		if !(math.Abs(o.X0[i]-v) <= 1e-9*(1+math.Abs(v))) {
+	x, y := make([]float64, dx), make([]float64, dy)
+	copy(x, o.X0)
+	copy(y, o.Y0)
+	o.Set.Project(x, x)
+	for i, v := range o.X0 {
+		if !(math.Abs(x[i]-v) <= 1e-9*(1+math.Abs(v))) {
 			return option.Bad("Options.X0 is not in the feasible set: entry %d is %v, that of the nearest "+
-				"feasible point %v", i, v, o.X0[i])
+				"feasible point %v", i, v, x[i])
 		}
 	}
+	o.X0, o.Y0 = x, y
 	return nil
-}
-
-// padded returns a copy of v with zeros up to length n.
-func padded(v []float64, n int) []float64 {
-	w := make([]float64, n)
-	copy(w, v)
-	return w
 }

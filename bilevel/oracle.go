@@ -22,11 +22,12 @@ func (c Counts) Evaluations() uint64 {
 }
 
 // Oracle is the Problem that was passed to New, with Products. It counts the calls, and reports
-// failures with the step and the oracle's name. For a Problem without Products it forms the matrix,
-// and counts that. A matrix that comes back in another shape is a failure too.
+// failures with the step and the oracle's name. A matrix that comes back in another shape is a
+// failure too. For a Problem without Products it forms the matrix, and counts that.
 type Oracle struct {
 	p            *Completed
-	upper, lower uint64 // stream sizes
+	formed       *defaults // products of p's matrices, where it has none
+	upper, lower uint64    // stream sizes
 	step         int
 	inside       string // the oracle that is running; empty outside
 	counts       Counts
@@ -34,6 +35,9 @@ type Oracle struct {
 
 func newOracle(p Problem) *Oracle {
 	o := &Oracle{p: Complete(p)}
+	if _, ok := p.(Products); !ok {
+		o.formed = &defaults{p: o} // counts
+	}
 	o.upper, o.lower = p.Streams()
 	return o
 }
@@ -44,19 +48,16 @@ func (o *Oracle) Dims() (dx, dy int) { return o.p.Dims() }
 // Streams returns the numbers of samples ξ and φ, 0 for an unbounded stream.
 func (o *Oracle) Streams() (upper, lower uint64) { return o.upper, o.lower }
 
-// GradF is Problem.GradF.
 func (o *Oracle) GradF(fx, fy, x, y []float64, xi []Sample) error {
 	o.begin("GradF", &o.counts.GradF, len(xi), o.upper)
 	return o.end(o.p.GradF(fx, fy, x, y, xi))
 }
 
-// GradG is Problem.GradG.
 func (o *Oracle) GradG(gy, x, y []float64, phi []Sample) error {
 	o.begin("GradG", &o.counts.GradG, len(phi), o.lower)
 	return o.end(o.p.GradG(gy, x, y, phi))
 }
 
-// CrossG is Problem.CrossG.
 func (o *Oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
 	o.begin("CrossG", &o.counts.CrossG, len(phi), o.lower)
 	handed := *gxy
@@ -69,7 +70,6 @@ func (o *Oracle) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
 	return o.end(err)
 }
 
-// HessG is Problem.HessG.
 func (o *Oracle) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 	o.begin("HessG", &o.counts.HessG, len(phi), o.lower)
 	handed := *gyy
@@ -87,26 +87,24 @@ func sameMemory(a, b []float64) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// HessVecG is Products.HessVecG.
 func (o *Oracle) HessVecG(dst, x, y, v []float64, phi []Sample) error {
-	if o.p.products == nil {
-		return o.p.formed.hessVec(o, dst, x, y, v, phi)
+	if o.formed != nil {
+		return o.formed.HessVecG(dst, x, y, v, phi)
 	}
 	o.begin("HessVecG", &o.counts.HessVecG, len(phi), o.lower)
-	return o.end(o.p.products.HessVecG(dst, x, y, v, phi))
+	return o.end(o.p.HessVecG(dst, x, y, v, phi))
 }
 
-// CrossVecG is Products.CrossVecG.
 func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
-	if o.p.products == nil {
-		return o.p.formed.crossVec(o, dst, x, y, v, phi)
+	if o.formed != nil {
+		return o.formed.CrossVecG(dst, x, y, v, phi)
 	}
 	o.begin("CrossVecG", &o.counts.CrossVecG, len(phi), o.lower)
-	return o.end(o.p.products.CrossVecG(dst, x, y, v, phi))
+	return o.end(o.p.CrossVecG(dst, x, y, v, phi))
 }
 
 // HasGradXG reports whether the problem is an UpperGradient.
-func (o *Oracle) HasGradXG() bool { return o.p.upper != nil }
+func (o *Oracle) HasGradXG() bool { _, ok := o.p.Problem.(UpperGradient); return ok }
 
 // GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrMissing: a method that
 // needs g_x checks HasGradXG in its Start.

@@ -49,10 +49,8 @@ func Width(set Set, i int) float64 {
 // Space is all of R^d.
 type Space struct{}
 
-func (Space) Project(dst, x []float64) { copy(dst, x) }
-
-func (Space) Validate(int) error { return nil }
-
+func (Space) Project(dst, x []float64)    { copy(dst, x) }
+func (Space) Validate(int) error          { return nil }
 func (Space) Bounds(int) (lo, hi float64) { return math.Inf(-1), math.Inf(1) }
 
 // Box is {x : Lo_i ≤ x_i ≤ Hi_i}. Infinite bounds are allowed.
@@ -75,7 +73,6 @@ func (b Box) Project(dst, x []float64) {
 	}
 }
 
-// Validate requires d bounds on each side, Lo_i ≤ Hi_i.
 func (b Box) Validate(d int) error {
 	if len(b.Lo) != d || len(b.Hi) != d {
 		return option.Bad("Box has %d lower and %d upper bounds for dimension %d", len(b.Lo), len(b.Hi), d)
@@ -88,8 +85,7 @@ func (b Box) Validate(d int) error {
 	return nil
 }
 
-func (b Box) Width(i int) float64 { return b.Hi[i] - b.Lo[i] }
-
+func (b Box) Width(i int) float64           { return b.Hi[i] - b.Lo[i] }
 func (b Box) Bounds(i int) (lo, hi float64) { return b.Lo[i], b.Hi[i] }
 
 // NonNegative is {x : x ≥ 0}.
@@ -101,11 +97,10 @@ func (NonNegative) Project(dst, x []float64) {
 	}
 }
 
-func (NonNegative) Validate(int) error { return nil }
-
+func (NonNegative) Validate(int) error          { return nil }
 func (NonNegative) Bounds(int) (lo, hi float64) { return 0, math.Inf(1) }
 
-// Ball is {x : ‖x − Center‖₂ ≤ Radius}. A nil Center is the origin.
+// Ball is {x : ‖x − Center‖₂ ≤ Radius}, Radius ≥ 0. A nil Center is the origin.
 type Ball struct {
 	Center []float64
 	Radius float64
@@ -148,7 +143,6 @@ func (b Ball) center(i int) float64 {
 	return b.Center[i]
 }
 
-// Validate requires a finite centre of length d (or none) and a finite Radius ≥ 0.
 func (b Ball) Validate(d int) error {
 	if b.Center != nil && len(b.Center) != d {
 		return option.Bad("Ball.Center has length %d for dimension %d", len(b.Center), d)
@@ -164,7 +158,7 @@ func (b Ball) Validate(d int) error {
 
 func (b Ball) Width(int) float64 { return 2 * b.Radius }
 
-// Simplex is {x : x ≥ 0, Σ x_i = Sum}.
+// Simplex is {x : x ≥ 0, Σ x_i = Sum}, Sum > 0.
 type Simplex struct {
 	Sum float64 // default 1
 }
@@ -206,7 +200,6 @@ func (s Simplex) sum() float64 {
 
 func (s Simplex) Width(int) float64 { return s.sum() }
 
-// Validate requires d ≥ 1 and a finite Sum > 0.
 func (s Simplex) Validate(d int) error {
 	if v := s.sum(); !(v > 0) || math.IsInf(v, 1) {
 		return option.Bad("Simplex.Sum is %v, want a finite sum > 0", v)
@@ -217,7 +210,7 @@ func (s Simplex) Validate(d int) error {
 	return nil
 }
 
-// HalfSpace is {x : Aᵀx ≤ B}.
+// HalfSpace is {x : Aᵀx ≤ B}, with an ‖A‖² that neither underflows nor overflows.
 type HalfSpace struct {
 	A []float64
 	B float64
@@ -250,8 +243,6 @@ func (h HalfSpace) excess(x []float64) (e, unit float64) {
 	return e, shift
 }
 
-// Validate requires a finite A ≠ 0 of length d, with an ‖A‖² that does not underflow, and a finite
-// B.
 func (h HalfSpace) Validate(d int) error {
 	if len(h.A) != d {
 		return option.Bad("HalfSpace.A has length %d for dimension %d", len(h.A), d)
