@@ -1,7 +1,6 @@
 package method
 
 import (
-	"math"
 	"reflect"
 	"testing"
 
@@ -11,88 +10,48 @@ import (
 	"stable/bilevel"
 )
 
-func fields(c bilevel.Counts) []uint64 {
-	v := reflect.ValueOf(c)
-	f := make([]uint64, v.NumField())
-	for i := range f {
-		f[i] = v.Field(i).Uint()
+// A step of the methods whose calls no other test reads draws and evaluates what its paper says.
+func TestCountsOfAStep(t *testing.T) {
+	const u, l, all, window = 2, 3, 16, 32
+	soba := func(u, l, points uint64) bilevel.Counts {
+		return bilevel.Counts{Xi: u, Phi: l, GradF: points * u, GradG: points * l, HessVecG: points * l,
+			CrossVecG: points * l}
 	}
-	return f
-}
-
-// A step draws and evaluates what the entry says: within its bounds, and both are met.
-func TestMethodsUseWhatTheySay(t *testing.T) {
-	forEach(t, func(t *testing.T, e Entry) {
-		for _, batch := range []int{1, 3, 7} {
-			for _, terms := range []int{4, 0} {
-				tuned := tuning
-				tuned.Terms, tuned.MuG = terms, 3
-				s, err := bilevel.New(e.problem(0.1), e.New(tuned),
-					bilevel.Options{UpperBatch: batch, LowerBatch: batch + 1, Seed: 6})
-				require.NoError(t, err)
-				met := [2]bool{}
-				for k := range 60 {
-					old := fields(s.Counts())
-					require.NoError(t, s.Step())
-					least, most := e.Uses(Case{Tuning: tuned, K: k, Upper: batch, Lower: batch + 1, Dy: 4,
-						UpperStream: 16, LowerStream: 16})
-					low, high, equal := fields(least), fields(most), [2]bool{true, true}
-					for i, now := range fields(s.Counts()) {
-						used := now - old[i]
-						require.True(t, low[i] <= used && used <= high[i],
-							"%s: %d, want %d to %d at step %d with batch %d",
-							reflect.TypeOf(least).Field(i).Name, used, low[i], high[i], k, batch)
-						equal[0] = equal[0] && (used == low[i] || high[i] == math.MaxUint64)
-						equal[1] = equal[1] && (used == high[i] || high[i] == math.MaxUint64)
-					}
-					met[0], met[1] = met[0] || equal[0], met[1] || equal[1]
-				}
-				assert.Equal(t, [2]bool{true, true}, met, "the bounds are too wide, batch %d, %d terms", batch, terms)
+	full, twice := soba(all, all, 1), soba(u, l, 2)
+	for name, want := range map[string]func(k int) []bilevel.Counts{ // one of these
+		"S-TFBO": func(int) []bilevel.Counts { return []bilevel.Counts{soba(u, l, 1)} },
+		"SPABA":  func(k int) []bilevel.Counts { return []bilevel.Counts{full, twice}[:1+min(k, 1)] },
+		"SRBA":   func(k int) []bilevel.Counts { return [][]bilevel.Counts{{full}, {twice}}[min(k%8, 1)] },
+		"HOAG": func(int) []bilevel.Counts {
+			return []bilevel.Counts{{Xi: all, Phi: all, GradF: all, CrossVecG: all}} // and Newton steps on y
+		},
+		"STABLE-CG": func(k int) []bilevel.Counts {
+			n := bilevel.Counts{Xi: u, Phi: l, GradF: u, GradG: l, CrossG: 2 * l, HessVecG: 2 * (1 + 4) * window}
+			if k == 0 {
+				n.Phi, n.GradG, n.CrossG = window, window, window
 			}
-		}
-	})
-}
-
-// Products have one draw at every point: their number divides by that of the points.
-func TestProductsAtEveryPoint(t *testing.T) {
-	const terms = 4
-	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: terms}
-	for points, methods := range map[uint64][]bilevel.Method{
-		1: {BSA{Alpha: a, Beta: b, Neumann: n}, TTSA{Alpha: a, Beta: b, Neumann: n},
-			ALSET{Alpha: a, Beta: b, Inner: 2, Neumann: n}, BiAdam{Alpha: a, Beta: b, Neumann: n}},
-		2: {SUSTAIN{Alpha: a, Beta: b, Neumann: n}, MSTSA{Alpha: a, Beta: b, Neumann: n},
-			VRBiAdam{Alpha: a, Beta: b, Neumann: n}},
+			return []bilevel.Counts{n}
+		},
 	} {
-		for _, m := range methods {
-			t.Run(m.Name(), func(t *testing.T) {
-				const batch = 3
-				s, err := bilevel.New(newProducts(0.1), m,
-					bilevel.Options{UpperBatch: batch, LowerBatch: batch, Seed: 6})
-				require.NoError(t, err)
-				require.NoError(t, s.Step())
-				seen := map[uint64]bool{}
-				for range 40 {
-					old := s.Counts()
-					require.NoError(t, s.Step())
-					products := (s.Counts().HessVecG - old.HessVecG) / (points * batch)
-					assert.Equal(t, products*points*batch, s.Counts().HessVecG-old.HessVecG)
-					assert.Equal(t, batch*(1+products),
-						s.Counts().Phi-old.Phi-(s.Counts().GradG-old.GradG)/gradPoints(m))
-					seen[products] = true
-				}
-				assert.Equal(t, map[uint64]bool{0: true, 1: true, 2: true, 3: true}, seen)
-			})
+		e, err := Lookup(name)
+		require.NoError(t, err)
+		s, err := bilevel.New(e.problem(0.1), e.New(tuning), bilevel.Options{UpperBatch: u, LowerBatch: l, Seed: 6})
+		require.NoError(t, err)
+		for k := range 40 {
+			old := s.Counts()
+			require.NoError(t, s.Step())
+			used := s.Counts()
+			a, b := reflect.ValueOf(old), reflect.ValueOf(&used).Elem()
+			for i := range a.NumField() {
+				b.Field(i).SetUint(b.Field(i).Uint() - a.Field(i).Uint())
+			}
+			if name == "HOAG" {
+				require.True(t, used.GradG >= all && used.HessG >= all)
+				used.GradG, used.HessG = 0, 0
+			}
+			require.Contains(t, want(k), used, "%s at step %d", name, k)
 		}
 	}
-}
-
-// gradPoints is the number of points at which g_y is asked with one batch.
-func gradPoints(m bilevel.Method) uint64 {
-	switch m.(type) {
-	case SUSTAIN, VRBiAdam:
-		return 2
-	}
-	return 1
 }
 
 type sized struct {

@@ -2,7 +2,6 @@ package method
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"stable/bilevel/compose"
 	"testing"
@@ -22,49 +21,6 @@ func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, steps int) 
 		require.NoError(t, s.Step())
 	}
 	return slices.Concat(s.X(), s.Y())
-}
-
-// With exact oracles and a long series a step is the deterministic one with the exact inverse.
-func TestMethodsExactStep(t *testing.T) {
-	const alpha, beta = 0.05, 0.1
-	series := Neumann{LG: 7, MuG: 0.5, Terms: 500}
-	a, b := bilevel.Constant(alpha), bilevel.Constant(beta)
-	full1 := bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full, LowerBatch: bilevel.Full}
-	for _, c := range []struct {
-		m      bilevel.Method
-		inner  int
-		atNewY bool // x moves at the new y
-	}{
-		{BSA{Alpha: a, Beta: b, Inner: bilevel.Constant(3), Neumann: series}, 3,
-			true}, {TTSA{Alpha: a, Beta: b, Neumann: series}, 1, true}, {StocBiO{Alpha: a, Beta: b, Inner: 2,
-			Neumann: series}, 2, true},
-		{ALSET{Alpha: a, Beta: b, Inner: 4, Neumann: series}, 4,
-			true}, {SUSTAIN{Alpha: a, Beta: b, TauX: bilevel.Constant(0.2), TauY: bilevel.Constant(0.3),
-			Neumann: series}, 1, false}, {MSTSA{Alpha: a, Beta: b, Tau: bilevel.Constant(0.2),
-			Neumann: series}, 1, false},
-		{MRBO{Alpha: a, Beta: b, TauX: bilevel.Constant(0.2), TauY: bilevel.Constant(0.3), Neumann: series}, 1, false},
-	} {
-		w, mirror := newWavy(0.1), newWavy(0.1)
-		s, err := bilevel.New(w, c.m, full1)
-		require.NoError(t, err)
-		x, y := make([]float64, 3), make([]float64, 4)
-		gy := make([]float64, 4)
-		for k := range 10 {
-			require.NoError(t, s.Step())
-			xNow, at := slices.Clone(x), slices.Clone(y)
-			for range c.inner {
-				require.NoError(t, mirror.GradG(gy, xNow, y, nil))
-				mat.Axpy(y, -beta, gy)
-			}
-			if c.atNewY {
-				at = y
-			}
-			mat.Axpy(x, -alpha, exactHypergradient(t, mirror, xNow, at))
-			full1.Set.Project(x, x)
-			require.InDeltaSlice(t, x, s.X(), 1e-11, "%s: x at step %d", c.m.Name(), k)
-			require.InDeltaSlice(t, y, s.Y(), 1e-11, "%s: y at step %d", c.m.Name(), k)
-		}
-	}
 }
 
 // exactHypergradient is f_x − g_xy g_yy⁻¹ f_y at (x, y), by elimination.
@@ -138,23 +94,6 @@ func TestDefaults(t *testing.T) {
 				LowerBatch: 1, Explode: 1e12}, 30))
 }
 
-func TestVRBOExact(t *testing.T) {
-	w := newWavy(0.1)
-	s, err := bilevel.New(w,
-		VRBO{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), Period: 1000, Inner: 3, LargeBatch: 0,
-			Neumann: Neumann{LG: 7, Terms: 400}},
-		bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-	require.NoError(t, err)
-	gy := make([]float64, 4)
-	for range 20 {
-		require.NoError(t, s.Step())
-		m := s.Stepper().(*vrbo)
-		require.NoError(t, w.GradG(gy, s.X(), s.Y(), nil))
-		require.InDeltaSlice(t, gy, m.v, 1e-12)
-		require.InDeltaSlice(t, exactHypergradient(t, w, s.X(), s.Y()), m.u, 1e-11)
-	}
-}
-
 type identity struct{ withProducts }
 
 func (identity) Composition() compose.Composition { return nil }
@@ -163,37 +102,4 @@ func newIdentity(noise float64) identity {
 	w := newProducts(noise)
 	w.Identity, w.Kappa = true, 0
 	return identity{w}
-}
-
-func TestALSETCompositional(t *testing.T) {
-	const alpha, beta = 0.1, 0.3
-	alset := ALSET{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Neumann: Neumann{LG: 1, Terms: 1}}
-	x, y, mirror := []float64{1, -1, 0.5}, make([]float64, 4), newIdentity(0.3)
-	s, err := bilevel.New(newIdentity(0.3), alset, bilevel.Options{X0: x, Seed: 2})
-	require.NoError(t, err)
-	x = slices.Clone(x)
-	upper, lower := rand.New(rand.NewPCG(2, 'x')), rand.New(rand.NewPCG(2, 'y'))
-	draw := func(rng *rand.Rand) []bilevel.Sample { return []bilevel.Sample{bilevel.Sample(rng.Uint64N(16))} }
-	fx, fy, gy, cross := make([]float64, 3), make([]float64, 4), make([]float64, 4), make([]float64, 3)
-	for k := range 40 {
-		require.NoError(t, s.Step())
-		require.NoError(t, mirror.GradG(gy, x, y, draw(lower)))
-		mat.Axpy(y, -beta, gy) // y + β(h(x; φ) − y)
-		require.NoError(t, mirror.GradF(fx, fy, x, y, draw(upper)))
-		require.NoError(t, mirror.CrossVecG(cross, x, y, fy, draw(lower)))
-		mat.Axpy(fx, -1, cross)
-		mat.Axpy(x, -alpha, fx)
-		require.InDeltaSlice(t, x, s.X(), 1e-12, "x at step %d", k)
-		require.InDeltaSlice(t, y, s.Y(), 1e-12, "y at step %d", k)
-	}
-
-	end := func(m bilevel.Method) []float64 {
-		s, err := bilevel.New(newIdentity(0.3), m, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-		require.NoError(t, err)
-		for range 40 {
-			require.NoError(t, s.Step())
-		}
-		return slices.Concat(s.X(), s.Y())
-	}
-	assert.InDeltaSlice(t, end(compose.SCGD{Alpha: alset.Alpha, Beta: alset.Beta}), end(alset), 1e-12)
 }

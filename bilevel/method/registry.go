@@ -35,25 +35,11 @@ type Entry struct {
 	// rather than the factor of a gradient.
 	Lengths [2]bool
 
-	// Bias is how far from the solution the method may settle on a problem of unit size with exact
-	// oracles and its own constants.
-	Bias float64
-
-	// ExactOnly says that the method is for exact oracles: noise keeps it away from the solution.
-	ExactOnly bool
-
 	// Untuned says that the method ignores Alpha and Beta.
 	Untuned bool
 
-	// InnerBeta says that Beta counts inner steps, from 0 in each step.
-	InnerBeta bool
-
 	// Variants are two settings of a parameter besides the step sizes, to choose from.
 	Variants [2]Variant
-
-	// Uses returns bounds on what a step draws and evaluates. They differ where the number of
-	// products is drawn; math.MaxUint64 is none.
-	Uses func(c Case) (least, most bilevel.Counts)
 }
 
 // Needs are what a method cannot do without.
@@ -87,176 +73,74 @@ type Variant struct {
 	Set  func(t *Tuning)
 }
 
-// Case is a step whose samples and evaluations Entry.Uses counts.
-type Case struct {
-	Tuning                          // as the method has been made
-	K                        int    // the number of the step
-	Upper, Lower             int    // the batch sizes, ≥ 1
-	Dy                       int    // the length of y
-	UpperStream, LowerStream uint64 // the terms of the finite sums
-}
-
 var mu sync.RWMutex // guards registry
 
 // registry is the only list of methods.
 var registry = []Entry{
-	{
-		Name:  "STABLE",
-		New:   func(t Tuning) bilevel.Method { return t.stable() },
-		Needs: Needs{MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStable(1),
-	},
-	{
-		Name:    "SAA-Newton",
-		New:     func(t Tuning) bilevel.Method { return saa.Newton{} },
-		Untuned: true, Variants: noVariants, Uses: usesAny,
-	},
-	{
-		Name:  "BSA",
-		New:   func(t Tuning) bilevel.Method { return BSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsSeries, Orders: [2]float64{0.5, 1}, InnerBeta: true, Variants: lengthOfSeries,
-		Uses: usesAlternating(func(k int) float64 { return defaultInner.At(k) }),
-	},
-	{
-		Name:  "TTSA",
-		New:   func(t Tuning) bilevel.Method { return TTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsSeries, Orders: [2]float64{0.6, 0.4}, Variants: lengthOfSeries,
-		Uses: usesAlternating(func(int) float64 { return 1 }),
-	},
-	{
-		Name:  "stocBiO",
-		New:   func(t Tuning) bilevel.Method { return StocBiO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsSeries, Orders: [2]float64{0, 0}, Variants: lengthOfSeries, Uses: usesStocBiO,
-	},
-	{
-		Name:  "ALSET",
-		New:   func(t Tuning) bilevel.Method { return ALSET{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsSeries, Orders: [2]float64{0.5, 0.5}, Variants: lengthOfSeries,
-		Uses: usesAlternating(func(int) float64 { return 1 }),
-	},
-	{
-		Name:  "SUSTAIN",
-		New:   func(t Tuning) bilevel.Method { return SUSTAIN{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
-		Uses: usesMomentum(momentumUse{random: true, upper: true, lower: true}),
-	},
-	{
-		Name:  "MSTSA",
-		New:   func(t Tuning) bilevel.Method { return MSTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
-		Uses: usesMomentum(momentumUse{random: true, upper: true}),
-	},
-	{
-		Name:  "MRBO",
-		New:   func(t Tuning) bilevel.Method { return MRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
-		Uses: usesMomentum(momentumUse{upper: true, lower: true}),
-	},
-	{
-		Name:  "VRBO",
-		New:   func(t Tuning) bilevel.Method { return VRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsSeries, Orders: [2]float64{0, 0}, Variants: lengthOfSeries, Uses: usesVRBO,
-	},
-	{
-		Name: "RSVRB",
+	{Name: "STABLE", Needs: Needs{MuG: true}, Orders: [2]float64{0.5, 0.5}, Variants: stableTau,
+		New: func(t Tuning) bilevel.Method { return t.stable() }},
+	{Name: "SAA-Newton", Untuned: true, Variants: noVariants,
+		New: func(t Tuning) bilevel.Method { return saa.Newton{} }},
+	{Name: "BSA", Needs: needsSeries, Orders: [2]float64{0.5, 1}, Variants: lengthOfSeries,
+		New: func(t Tuning) bilevel.Method { return BSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "TTSA", Needs: needsSeries, Orders: [2]float64{0.6, 0.4}, Variants: lengthOfSeries,
+		New: func(t Tuning) bilevel.Method { return TTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "stocBiO", Needs: needsSeries, Orders: [2]float64{0, 0}, Variants: lengthOfSeries,
+		New: func(t Tuning) bilevel.Method { return StocBiO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "ALSET", Needs: needsSeries, Orders: [2]float64{0.5, 0.5}, Variants: lengthOfSeries,
+		New: func(t Tuning) bilevel.Method { return ALSET{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "SUSTAIN", Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
+		New: func(t Tuning) bilevel.Method { return SUSTAIN{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "MSTSA", Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
+		New: func(t Tuning) bilevel.Method { return MSTSA{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "MRBO", Needs: needsSeries, Orders: [2]float64{1. / 3, 1. / 3}, Variants: lengthOfSeries,
+		New: func(t Tuning) bilevel.Method { return MRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "VRBO", Needs: needsSeries, Orders: [2]float64{0, 0}, Variants: lengthOfSeries,
+		New: func(t Tuning) bilevel.Method { return VRBO{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "RSVRB", Needs: Needs{Alpha: true, Beta: true, MuG: true}, Orders: [2]float64{1. / 3, 1. / 3},
+		Variants: [2]Variant{{Name: "τ = (k+1)^(−2/3)", Set: func(*Tuning) {}}, tauTenth},
 		New: func(t Tuning) bilevel.Method {
 			return RSVRB{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, MuG: t.MuG, CGxy: t.CGxy}
-		},
-		Needs: Needs{Alpha: true, Beta: true, MuG: true}, Orders: [2]float64{1. / 3, 1. / 3},
-		Variants: [2]Variant{{Name: "τ = (k+1)^(−2/3)", Set: func(*Tuning) {}}, tauTenth}, Uses: usesRSVRB,
-	},
-	{
-		Name:  "BiAdam",
-		New:   func(t Tuning) bilevel.Method { return BiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsMetric, Orders: [2]float64{0.5, 0.5}, Lengths: [2]bool{true, true}, Variants: lengthOfSeries,
-		Uses: usesMomentum(momentumUse{random: true}),
-	},
-	{
-		Name:  "VR-BiAdam",
-		New:   func(t Tuning) bilevel.Method { return VRBiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} },
-		Needs: needsMetric, Orders: [2]float64{1. / 3, 1. / 3}, Lengths: [2]bool{true, true}, Variants: lengthOfSeries,
-		Uses: usesMomentum(momentumUse{random: true, upper: true, lower: true}),
-	},
-	{
-		Name:  "SOBA",
-		New:   func(t Tuning) bilevel.Method { return SOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSOBA,
-	},
-	{
-		Name:  "SABA",
-		New:   func(t Tuning) bilevel.Method { return SABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: Needs{Alpha: true, Beta: true, FiniteSums: true}, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem,
-		Uses: usesSABA,
-	},
-	{
-		Name:  "MA-SOBA",
-		New:   func(t Tuning) bilevel.Method { return MASOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesSOBA,
-	},
-	{
-		Name:  "SRBA",
-		New:   func(t Tuning) bilevel.Method { return SRBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesRecursive(false),
-	},
-	{
-		Name:  "SPABA",
-		New:   func(t Tuning) bilevel.Method { return SPABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesRecursive(true),
-	},
-	{
-		Name:  "FSLA",
-		New:   func(t Tuning) bilevel.Method { return FSLA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem, Uses: usesFSLA,
-	},
-	{
-		Name:  "AmIGO",
-		New:   func(t Tuning) bilevel.Method { return AmIGO{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Uses: usesAmIGO,
-	},
-	{
-		Name:  "F2SA",
-		New:   func(t Tuning) bilevel.Method { return F2SA{Alpha: t.Alpha, Beta: t.Beta, Lambda: t.Lambda} },
-		Needs: needsGX, Orders: [2]float64{5. / 7, 4. / 7}, Variants: penalties, Bias: 0.02,
-		Uses: usesF2SA(1),
-	},
-	{
-		Name:  "F2SA-p",
-		New:   func(t Tuning) bilevel.Method { return F2SAp{Alpha: t.Alpha, Beta: t.Beta, Nu: t.Nu} },
-		Needs: needsGX, Orders: [2]float64{0.5, 0.5}, Variants: differences, Bias: 0.02, Uses: usesF2SA(2),
-	},
-	{
-		Name:  "BOME",
-		New:   func(t Tuning) bilevel.Method { return BOME{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} },
-		Needs: needsGX, Orders: [2]float64{0, 0}, Variants: stepOfSystem, Bias: 0.03, ExactOnly: true,
-		Uses: usesBOME,
-	},
-	{
-		Name: "S-TFBO",
-		New:  func(t Tuning) bilevel.Method { return STFBO{} }, Untuned: true,
-		Variants: noVariants, Uses: usesSOBA,
-	},
-	{
-		Name: "HOAG", New: func(t Tuning) bilevel.Method { return HOAG{} }, Untuned: true,
-		Needs: Needs{FiniteSums: true, Bounds: true}, Variants: noVariants, Uses: usesHOAG,
-	},
-	{
-		Name: "STABLE-CG",
-		New: func(t Tuning) bilevel.Method {
-			return STABLECG{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, CGxy: t.CGxy}
-		},
-		Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stableTau, Uses: usesStableCG,
-	},
-	{
-		Name:  "SCGD",
-		New:   func(t Tuning) bilevel.Method { return compose.SCGD{Alpha: t.Alpha, Beta: t.Beta} },
-		Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.75, 0.5}, Variants: noVariants,
-		Uses: usesComposition(1),
-	},
-	{
-		Name:  "SCSC",
-		New:   func(t Tuning) bilevel.Method { return compose.SCSC{Alpha: t.Alpha, Beta: t.Beta} },
-		Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.5, 0.5}, Variants: noVariants,
-		Uses: usesComposition(2),
-	},
+		}},
+	{Name: "BiAdam", Needs: needsMetric, Orders: [2]float64{0.5, 0.5}, Lengths: [2]bool{true, true},
+		Variants: lengthOfSeries,
+		New:      func(t Tuning) bilevel.Method { return BiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "VR-BiAdam", Needs: needsMetric, Orders: [2]float64{1. / 3, 1. / 3}, Lengths: [2]bool{true, true},
+		Variants: lengthOfSeries,
+		New:      func(t Tuning) bilevel.Method { return VRBiAdam{Alpha: t.Alpha, Beta: t.Beta, Neumann: t.neumann()} }},
+	{Name: "SOBA", Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem,
+		New: func(t Tuning) bilevel.Method { return SOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} }},
+	{Name: "SABA", Needs: Needs{Alpha: true, Beta: true, FiniteSums: true}, Orders: [2]float64{0.5, 0.5},
+		Variants: stepOfSystem,
+		New:      func(t Tuning) bilevel.Method { return SABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} }},
+	{Name: "MA-SOBA", Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem,
+		New: func(t Tuning) bilevel.Method { return MASOBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} }},
+	{Name: "SRBA", Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem,
+		New: func(t Tuning) bilevel.Method { return SRBA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} }},
+	{Name: "SPABA", Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem,
+		New: func(t Tuning) bilevel.Method { return SPABA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} }},
+	{Name: "FSLA", Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stepOfSystem,
+		New: func(t Tuning) bilevel.Method { return FSLA{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} }},
+	{Name: "AmIGO", Needs: needsSteps, Orders: [2]float64{0, 0}, Variants: stepOfSystem,
+		New: func(t Tuning) bilevel.Method { return AmIGO{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} }},
+	{Name: "F2SA", Needs: needsGX, Orders: [2]float64{5. / 7, 4. / 7}, Variants: penalties,
+		New: func(t Tuning) bilevel.Method { return F2SA{Alpha: t.Alpha, Beta: t.Beta, Lambda: t.Lambda} }},
+	{Name: "F2SA-p", Needs: needsGX, Orders: [2]float64{0.5, 0.5}, Variants: differences,
+		New: func(t Tuning) bilevel.Method { return F2SAp{Alpha: t.Alpha, Beta: t.Beta, Nu: t.Nu} }},
+	{Name: "BOME", Needs: needsGX, Orders: [2]float64{0, 0}, Variants: stepOfSystem,
+		New: func(t Tuning) bilevel.Method { return BOME{Alpha: t.Alpha, Beta: t.Beta, Gamma: t.Gamma} }},
+	{Name: "S-TFBO", Untuned: true, Variants: noVariants,
+		New: func(t Tuning) bilevel.Method { return STFBO{} }},
+	{Name: "HOAG", Untuned: true, Needs: Needs{FiniteSums: true, Bounds: true}, Variants: noVariants,
+		New: func(t Tuning) bilevel.Method { return HOAG{} }},
+	{Name: "STABLE-CG", Needs: needsSteps, Orders: [2]float64{0.5, 0.5}, Variants: stableTau,
+		New: func(t Tuning) bilevel.Method { return STABLECG{Alpha: t.Alpha, Beta: t.Beta, Tau: t.Tau, CGxy: t.CGxy} }},
+	{Name: "SCGD", Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.75, 0.5},
+		Variants: noVariants,
+		New:      func(t Tuning) bilevel.Method { return compose.SCGD{Alpha: t.Alpha, Beta: t.Beta} }},
+	{Name: "SCSC", Needs: Needs{Alpha: true, Beta: true, Composition: true}, Orders: [2]float64{0.5, 0.5},
+		Variants: noVariants,
+		New:      func(t Tuning) bilevel.Method { return compose.SCSC{Alpha: t.Alpha, Beta: t.Beta} }},
 }
 
 var (
@@ -332,8 +216,8 @@ func Names() []string {
 // Register adds a method of your own to this program's registry. From then on the commands of
 // stable/bench/race let it start; check.Method tests the method itself.
 //
-// e needs Name and New; a race that chooses Alpha and Beta also wants Needs. Uses may be nil, and
-// Variants without Set change nothing. Errors wrap bilevel.ErrOption: a missing field, a method
+// e needs Name and New; a race that chooses Alpha and Beta also wants Needs. Variants without Set
+// change nothing. Errors wrap bilevel.ErrOption: a missing field, a method
 // that is called otherwise than e, a name that is taken (in upper or lower case), an unknown Base.
 func Register(e Entry) error {
 	if e.Name == "" || e.New == nil {

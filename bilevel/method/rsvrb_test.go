@@ -101,24 +101,3 @@ func TestRSVRBFollowsThePaper(t *testing.T) {
 		})
 	}
 }
-
-func TestRSVRBExact(t *testing.T) {
-	for _, tau := range []float64{0, 0.3, 1} {
-		w := newWavy(0.1)
-		opt := bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.4), UpperBatch: bilevel.Full,
-			LowerBatch: bilevel.Full}
-		s, err := bilevel.New(w,
-			RSVRB{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), Tau: bilevel.Constant(tau),
-				MuG: 0.01}, opt)
-		require.NoError(t, err)
-		gy := make([]float64, 4)
-		for range 30 {
-			want := exactHypergradient(t, w, s.X(), s.Y())
-			require.NoError(t, w.GradG(gy, s.X(), s.Y(), nil))
-			require.NoError(t, s.Step())
-			m := s.Stepper().(*rsvrb)
-			require.InDeltaSlice(t, want, m.h, 1e-11)
-			require.InDeltaSlice(t, gy, m.d.est, 1e-12)
-		}
-	}
-}

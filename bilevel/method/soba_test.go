@@ -2,7 +2,6 @@ package method
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -143,42 +142,6 @@ func TestSABAFollowsThePaper(t *testing.T) {
 	}
 }
 
-// At one point fresh tables give the full parts, whatever is drawn; SOBA gets those of the sample.
-func TestSABAFullTables(t *testing.T) {
-	for _, c := range []struct {
-		m     bilevel.Method
-		exact bool
-	}{{SABA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0)},
-		true}, {SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0)}, false}} {
-		w := newWavy(0.5)
-		s, err := bilevel.New(w, c.m,
-			bilevel.Options{Seed: 1, X0: []float64{0.1, 0.2, 0.3}, Y0: []float64{1, 2, 3, 4}, LowerBatch: 3})
-		require.NoError(t, err)
-		want := slices.Concat(flat(partsAt(t, w, s.X(), s.Y(), make([]float64, 4), nil, nil))...)
-		for k := range 40 {
-			require.NoError(t, s.Step())
-			var m *soba
-			if c.exact {
-				m = s.Stepper().(*saba).soba
-				require.InDeltaSlice(t, want, slices.Concat(m.f, m.g), 1e-13, "step %d", k)
-				continue
-			}
-			m = s.Stepper().(*soba)
-			require.Greater(t, math.Sqrt(dist(want, slices.Concat(m.f, m.g))), 1e-3, "step %d", k)
-		}
-	}
-}
-
-func flat(p [5][]float64) [][]float64 { return p[:] }
-
-func dist(a, b []float64) float64 {
-	var s float64
-	for i, v := range a {
-		s += sq(v - b[i])
-	}
-	return s
-}
-
 // Without noise SABA is SOBA; with Full batches it has no tables, and unbounded streams will do.
 func TestSABAExact(t *testing.T) {
 	run := func(m bilevel.Method, opt bilevel.Options) []float64 {
@@ -215,19 +178,3 @@ func (unbounded) Streams() (uint64, uint64) { return 0, 0 }
 type huge struct{ *wavy }
 
 func (huge) Streams() (uint64, uint64) { return 1 << 63, 1 << 63 }
-
-func TestSOBAOverflow(t *testing.T) {
-	s, err := bilevel.New(newWavy(0.3),
-		SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0),
-			Gamma: bilevel.Constant(1e100)}, bilevel.Options{Seed: 1})
-	require.NoError(t, err)
-	for range 10 {
-		if err = s.Step(); err != nil {
-			break
-		}
-	}
-	var d *bilevel.DivergedError
-	require.ErrorAs(t, err, &d)
-	assert.Regexp(t, `^v\[`, d.Quantity)
-	assert.Equal(t, s.K(), d.Step)
-}
