@@ -2,7 +2,6 @@ package bilevel
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -98,64 +97,4 @@ func TestAdagradZeroWeight(t *testing.T) {
 	step := a.move(next, []float64{0, 0}, []float64{-3, 0}) // to (0.1, 0), with the weights 30 and 10
 	assert.InDeltaSlice(t, []float64{0.075, -0.075}, next, 1e-15)
 	assert.InEpsilon(t, math.Hypot(30*0.075, 10*0.075), math.Hypot(0.075, 0.075)/step, 1e-14)
-}
-
-func TestWidth(t *testing.T) {
-	inf := math.Inf(1)
-	box := Box{[]float64{-1, -inf, 2, 0}, []float64{4, 0, 2, inf}}
-	for i, want := range []float64{5, 1, 1, 1} {
-		assert.Equal(t, want, Width(box, i), "entry %d of the box", i)
-	}
-	for _, c := range []struct {
-		set  Set
-		want float64
-	}{{Ball{Radius: 3}, 6}, {Ball{}, 1}, {Simplex{5}, 5}, {Simplex{}, 1}, {Space{}, 1}, {NonNegative{},
-		1}, {HalfSpace{[]float64{2}, 3}, 1}} {
-		assert.Equal(t, c.want, Width(c.set, 0), "%T", c.set)
-	}
-}
-
-// A projection in a diagonal metric is feasible, idempotent and nearest in that metric: Σ w_i (x_i
-// − p_i)(z_i − p_i) ≤ 0 for every feasible z.
-func TestSetsProjectMetric(t *testing.T) {
-	for _, d := range []int{1, 2, 5, 30} {
-		for name, c := range setCases(d) {
-			set, ok := c.set.(MetricSet)
-			if !ok {
-				continue
-			}
-			t.Run(name, func(t *testing.T) {
-				rng := rand.New(rand.NewPCG(6, uint64(d)))
-				x, p, again, z, w := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64,
-					d), make([]float64, d)
-				for range 200 {
-					scale := math.Pow(10, 4*rng.Float64()-2)
-					for i := range x {
-						x[i], w[i] = scale*rng.NormFloat64(), math.Exp(3*rng.NormFloat64())
-					}
-					set.ProjectMetric(p, x, w)
-					tol := 1e-12 * (1 + mat.Norm(x))
-					require.True(t, c.inside(p, tol), "not feasible: %v", p)
-					set.ProjectMetric(again, p, w)
-					mat.Axpy(again, -1, p)
-					require.LessOrEqual(t, mat.Norm(again), tol, "not idempotent")
-					c.sample(rng, z)
-					var inner, size float64
-					for i := range x {
-						inner += w[i] * (x[i] - p[i]) * (z[i] - p[i])
-						size += w[i] * math.Abs(x[i]-p[i]) * (math.Abs(z[i]) + math.Abs(p[i]))
-					}
-					require.LessOrEqual(t, inner, 1e-11*(1+size), "not nearest")
-					for i := range w {
-						w[i] = 2
-					}
-					set.ProjectMetric(again, x, w)
-					set.Project(p, x)
-					mat.Axpy(again, -1, p)
-					require.LessOrEqual(t, mat.Norm(again), tol, "equal weights differ from the Euclidean projection")
-				}
-				assert.Zero(t, testing.AllocsPerRun(10, func() { set.ProjectMetric(p, x, w) }))
-			})
-		}
-	}
 }

@@ -6,73 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stable/mat"
 )
-
-// τ = 1 forgets the past: H is the projected plain estimate.
-func TestEstimatorTauOne(t *testing.T) {
-	w := newWavy(0.5)
-	e, err := NewEstimator(w, 0.5, math.Inf(1))
-	require.NoError(t, err)
-	fresh, err := NewEstimator(w, 0.5, math.Inf(1))
-	require.NoError(t, err)
-	require.NoError(t, e.Init(make([]float64, 3), make([]float64, 4), []Sample{1}))
-	for k := range 10 {
-		x, y := []float64{float64(k), 1, 2}, []float64{1, float64(k), 0, 1}
-		phi := []Sample{Sample(k), Sample(k + 3)}
-		require.NoError(t, e.Update(1, x, y, phi))
-		require.NoError(t, fresh.Init(x, y, phi))
-		assert.Equal(t, fresh.Hxy(), e.Hxy())
-		assert.Equal(t, fresh.Hyy(), e.Hyy())
-	}
-}
-
-// Exact oracles and an exact H⁰ keep H exact for every τ, wherever the path goes.
-func TestEstimatorExact(t *testing.T) {
-	for _, tau := range []float64{0, 0.3, 1} {
-		w := newWavy(0.2)
-		e, err := NewEstimator(w, 1e-3, math.Inf(1))
-		require.NoError(t, err)
-		x, y := make([]float64, 3), make([]float64, 4)
-		require.NoError(t, e.Init(x, y, nil))
-		gxy, gyy := mat.NewDense(3, 4), mat.NewSym(4)
-		for k := range 50 {
-			for i := range x {
-				x[i] = math.Sin(float64(k + i))
-			}
-			for i := range y {
-				y[i] = 2 * math.Cos(float64(k*i))
-			}
-			require.NoError(t, e.Update(tau, x, y, nil))
-			require.NoError(t, w.CrossG(gxy, x, y, nil))
-			require.NoError(t, w.HessG(gyy, x, y, nil))
-			assert.InDeltaSlice(t, gxy.Data, e.Hxy().Data, 1e-13)
-			for i := range 4 {
-				assert.InDeltaSlice(t, gyy.Row(i), e.Hyy().Row(i), 1e-13)
-			}
-		}
-	}
-}
-
-// The report's norm of g_yy is that of the batch at the new point, whatever H_yy is.
-func TestEstimatorHessNorm(t *testing.T) {
-	w := newWavy(0.5)
-	e, err := NewEstimator(w, 0.5, math.Inf(1))
-	require.NoError(t, err)
-	x, y, gyy := make([]float64, 3), make([]float64, 4), mat.NewSym(4)
-	for k := range 5 {
-		phi := []Sample{Sample(k), Sample(2 * k)}
-		if k == 0 {
-			require.NoError(t, e.Init(x, y, phi))
-		} else {
-			require.NoError(t, e.Update(0.3, x, y, phi))
-		}
-		require.NoError(t, w.HessG(gyy, x, y, phi))
-		assert.Equal(t, mat.NormFrobSym(gyy), e.Report().HessNorm)
-		y[k%4] += 1.5
-	}
-}
 
 // Init forgets all that was before it: estimates, report, and the number of updates that an error
 // gives.

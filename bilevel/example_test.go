@@ -67,23 +67,6 @@ func Example() {
 	// Output: x = 1.0, y = 1.0, step limit after 20000 samples of φ
 }
 
-// A step at a time, in a loop of one's own.
-func ExampleSolver_Step() {
-	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for s.X()[0] < 0.9 {
-		if err := s.Step(); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	fmt.Printf("x passed 0.9, y = %.1f\n", s.Y()[0])
-	// Output: x passed 0.9, y = 1.1
-}
-
 // A run that a context ends: by a signal, a deadline, or, as here, by the program itself. The
 // result is the last good iterate, and another Run goes on from there.
 func ExampleSolver_Run_context() {

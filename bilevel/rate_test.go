@@ -22,36 +22,6 @@ func dist2(a, b []float64) float64 {
 	return s
 }
 
-// With exact oracles the iterates go to the known solution.
-func TestSTABLESolvesQuadratic(t *testing.T) {
-	for name, opt := range map[string]quadratic.Options{
-		"strongly convex": {Dx: 7, Dy: 9, Seed: 1, MuG: 0.5, LG: 5},
-		"square":          {Dx: 20, Dy: 20, Seed: 2},
-		"one dimension":   {Dx: 1, Dy: 1, Seed: 3},
-		"nonconvex":       {Dx: 3, Dy: 4, Seed: 4, Nonconvex: 0.2, CrossNorm: 3},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, err := quadratic.New(opt)
-			require.NoError(t, err)
-			mu := p.Options().MuG
-			s, err := bilevel.New(p,
-				bilevel.STABLE{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1), MuG: mu},
-				bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-			require.NoError(t, err)
-			_, err = s.Run(context.Background(), bilevel.Run{Steps: 10000})
-			require.NoError(t, err)
-			x, f := p.Optimum()
-			assert.Less(t, math.Sqrt(dist2(x, s.X())), 1e-6)
-			y := make([]float64, len(s.Y()))
-			require.NoError(t, p.Solution(y, x))
-			assert.Less(t, math.Sqrt(dist2(y, s.Y())), 1e-6)
-			got, err := p.Objective(nil, s.X())
-			require.NoError(t, err)
-			assert.InDelta(t, f, got, 1e-12*(1+math.Abs(f)))
-		})
-	}
-}
-
 // Theorem 3: with noise on every derivative, E‖x^k − x*‖² and E‖y^k − y*(x^k)‖² fall as 1/k. The
 // slope of log E against log k is fitted on groups of independent trials; their mean lies within
 // its 99.9 % interval of −1, and the interval is narrow enough to tell −1 from the −2/3 of a

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
-	"stable/bilevel/method"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
 )
@@ -109,18 +108,4 @@ func TestGapWindow(t *testing.T) {
 	assert.GreaterOrEqual(t, steps(200, 0), 299)
 	assert.Less(t, steps(200, 0), 310)
 	assert.GreaterOrEqual(t, steps(200, 256), 258+199, "it began anew after 256")
-}
-
-// A method that does not tell how much is left refuses the rule.
-func TestGapIsRefused(t *testing.T) {
-	p, err := quadratic.New(quadratic.Options{})
-	require.NoError(t, err)
-	for _, m := range []bilevel.Method{bilevel.STABLE{MuG: 1}, method.STFBO{}} {
-		s, err := bilevel.New(p, m, bilevel.Options{})
-		require.NoError(t, err)
-		_, err = s.Run(t.Context(), bilevel.Run{Gap: 1e-3, Steps: 10})
-		require.ErrorIs(t, err, bilevel.ErrOption)
-		assert.ErrorContains(t, err, "Run.Gap is 0.001, but "+m.Name()+" does not tell")
-		assert.Zero(t, s.K())
-	}
 }

@@ -1,7 +1,6 @@
 package bilevel
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -12,135 +11,41 @@ import (
 	"stable/mat"
 )
 
-// setCase is a set with an independent test of membership, and a way to draw feasible points.
-type setCase struct {
-	set    Set
-	inside func(x []float64, tol float64) bool
-	sample func(rng *rand.Rand, z []float64)
-}
-
-func setCases(d int) map[string]setCase {
-	normal := func(rng *rand.Rand, z []float64) {
-		for i := range z {
-			z[i] = 3 * rng.NormFloat64()
-		}
-	}
-	box := UniformBox(d, -0.5, 1)
+// oneOfEach are sets of every kind in R^d.
+func oneOfEach(d int) map[string]MetricSet {
+	box, center, a := UniformBox(d, -0.5, 1), make([]float64, d), make([]float64, d)
 	box.Hi[d-1] = math.Inf(1)
 	box.Lo[0], box.Hi[0] = 0.25, 0.25
-	center, a := make([]float64, d), make([]float64, d)
 	for i := range d {
 		center[i], a[i] = float64(i)-1, math.Cos(float64(i))
 	}
-	return map[string]setCase{
-		"Space": {Space{}, func([]float64, float64) bool { return true }, normal},
-		"Box": {box, func(x []float64, tol float64) bool {
-			for i, v := range x {
-				if v < box.Lo[i]-tol || v > box.Hi[i]+tol {
-					return false
-				}
-			}
-			return true
-		}, func(rng *rand.Rand, z []float64) {
-			for i := range z {
-				z[i] = box.Lo[i] + rng.Float64()*(min(box.Hi[i], 9)-box.Lo[i])
-			}
-		}},
-		"NonNegative": {NonNegative{}, func(x []float64, tol float64) bool {
-			for _, v := range x {
-				if v < -tol {
-					return false
-				}
-			}
-			return true
-		}, func(rng *rand.Rand, z []float64) {
-			for i := range z {
-				z[i] = rng.ExpFloat64()
-			}
-		}},
-		"Ball": {Ball{center, 1.5}, func(x []float64, tol float64) bool {
-			var s float64
-			for i, v := range x {
-				s += (v - center[i]) * (v - center[i])
-			}
-			return math.Sqrt(s) <= 1.5+tol
-		}, func(rng *rand.Rand, z []float64) {
-			normal(rng, z)
-			n := mat.Norm(z)
-			for i := range z {
-				z[i] = center[i] + 1.5*rng.Float64()*z[i]/n
-			}
-		}},
-		"Simplex": {Simplex{2}, func(x []float64, tol float64) bool {
-			var s float64
-			for _, v := range x {
-				if v < -tol {
-					return false
-				}
-				s += v
-			}
-			return math.Abs(s-2) <= tol
-		}, func(rng *rand.Rand, z []float64) {
-			var s float64
-			for i := range z {
-				z[i] = rng.ExpFloat64()
-				s += z[i]
-			}
-			for i := range z {
-				z[i] *= 2 / s
-			}
-		}},
-		"HalfSpace": {HalfSpace{a, -0.5}, func(x []float64, tol float64) bool {
-			return mat.Dot(a, x) <= -0.5+tol
-		}, func(rng *rand.Rand, z []float64) {
-			normal(rng, z)
-			mat.Axpy(z, -(mat.Dot(a, z)+0.5+rng.ExpFloat64())/mat.Dot(a, a), a)
-		}},
-	}
+	return map[string]MetricSet{"Space": Space{}, "Box": box, "NonNegative": NonNegative{}, "Ball": Ball{center, 1.5},
+		"Simplex": Simplex{2}, "HalfSpace": HalfSpace{a, -0.5}}
 }
 
-// A projection is feasible, idempotent and nearest: ⟨x − P(x), z − P(x)⟩ ≤ 0 for every feasible z.
+// Both projections are projections, in place too, and the same one where all weights are equal.
 func TestSetsProject(t *testing.T) {
 	for _, d := range []int{1, 2, 3, 7, 40} {
-		for name, c := range setCases(d) {
-			t.Run(fmt.Sprintf("%s/d=%d", name, d), func(t *testing.T) {
-				require.NoError(t, c.set.Validate(d))
-				rng := rand.New(rand.NewPCG(5, uint64(d)))
-				x, p, again, z := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
-				moved := 0
-				for range 200 {
-					scale := math.Pow(10, 4*rng.Float64()-2)
-					for i := range x {
-						x[i] = scale * rng.NormFloat64()
-					}
-					c.set.Project(p, x)
-					tol := 1e-14 * (1 + mat.Norm(x)) * float64(d)
-					require.True(t, c.inside(p, tol), "not feasible: %v", p)
-
-					c.set.Project(again, p)
-					mat.Axpy(again, -1, p)
-					require.LessOrEqual(t, mat.Norm(again), tol, "not idempotent")
-
-					c.sample(rng, z)
-					require.True(t, c.inside(z, 1e-12), "the test's own point is not feasible")
-					var inner float64
-					for i := range x {
-						inner += (x[i] - p[i]) * (z[i] - p[i])
-					}
-					require.LessOrEqual(t, inner, tol*(1+mat.Norm(x)+mat.Norm(z)), "not nearest")
-
-					copy(z, x)
-					c.set.Project(z, z)
-					require.Equal(t, p, z, "in place differs")
-					if p[0] != x[0] {
-						moved++
-					}
+		for name, set := range oneOfEach(d) {
+			require.NoError(t, set.Validate(d))
+			rng, vec := rand.New(rand.NewPCG(5, uint64(d))), func() []float64 { return make([]float64, d) }
+			x, z, w, p, q, ones, moved := vec(), vec(), vec(), vec(), vec(), vec(), 0
+			for range 200 {
+				scale := math.Pow(10, 4*rng.Float64()-2)
+				for i := range x {
+					x[i], z[i], w[i], ones[i] = scale*rng.NormFloat64(), 3*rng.NormFloat64(), math.Exp(3*rng.NormFloat64()), 1
 				}
-				if name != "Space" {
-					assert.Positive(t, moved, "no point was outside")
+				requireProjection(t, set, x, z, ones, set.Project)
+				requireProjection(t, set, x, z, w, func(dst, x []float64) { set.ProjectMetric(dst, x, w) })
+				set.Project(p, x)
+				set.ProjectMetric(q, x, ones)
+				assert.InDeltaSlice(t, p, q, 1e-12*(1+mat.Norm(x)), name)
+				if p[0] != x[0] {
+					moved++
 				}
-				assert.Zero(t, testing.AllocsPerRun(10, func() { c.set.Project(p, x) }))
-			})
+			}
+			assert.Equal(t, name != "Space", moved > 0, name)
+			assert.Zero(t, testing.AllocsPerRun(10, func() { set.Project(p, x); set.ProjectMetric(p, x, w) }))
 		}
 	}
 }
@@ -159,8 +64,8 @@ func TestSetsProjectExtreme(t *testing.T) {
 	assert.Equal(t, []float64{0.5, 0, 0.5}, p)
 	HalfSpace{[]float64{0x1p500, 0, 0}, 0x1p1023}.Project(p, []float64{0x1p525, 7, 0}) // Aᵀx is 2¹⁰²⁵
 	assert.Equal(t, []float64{0x1p523, 7, 0}, p)
-	for name, c := range setCases(3) {
-		c.set.Project(p, []float64{0, math.NaN(), 0})
+	for name, set := range oneOfEach(3) {
+		set.Project(p, []float64{0, math.NaN(), 0})
 		if name != "Space" && name != "Box" && name != "NonNegative" {
 			continue
 		}

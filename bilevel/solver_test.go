@@ -304,25 +304,6 @@ func TestRunStops(t *testing.T) {
 	assert.Equal(t, "Reason(-1)", Reason(-1).String())
 }
 
-// With exact oracles STABLE is a deterministic method that solves the problem: ∇F(x) → 0 and g_y →
-// 0.
-func TestSTABLEExactConverges(t *testing.T) {
-	s, err := New(newWavy(0.2), plain, Options{UpperBatch: Full, LowerBatch: Full})
-	require.NoError(t, err)
-	_, err = s.Run(context.Background(), Run{Steps: 4000})
-	require.NoError(t, err)
-	w := newWavy(0.2)
-	fx, fy, gy := make([]float64, 3), make([]float64, 4), make([]float64, 4)
-	e, err := NewEstimator(w, 0.1, math.Inf(1))
-	require.NoError(t, err)
-	require.NoError(t, e.Init(s.X(), s.Y(), nil))
-	require.NoError(t, w.GradF(fx, fy, s.X(), s.Y(), nil))
-	require.NoError(t, w.GradG(gy, s.X(), s.Y(), nil))
-	require.NoError(t, e.Hypergradient(fx, fx, fy))
-	assert.Less(t, mat.Norm(gy), 1e-12)
-	assert.Less(t, mat.Norm(fx), 1e-12)
-}
-
 // indexing is a sum whose Streams gives 0 terms: it takes the seed of a sample for an index.
 type indexing struct {
 	Problem
@@ -377,4 +358,54 @@ func TestForgottenSize(t *testing.T) {
 	}
 	p := &PanicError{Value: "index out of range [5925276558585711546] with length 12"} // in a sum that has its size
 	assert.Equal(t, "panic: index out of range [5925276558585711546] with length 12", p.Error())
+}
+
+// reshaping is a problem whose matrices come back changed in more than their entries.
+type reshaping struct {
+	Problem
+	dense func(m *mat.Dense)
+	sym   func(m *mat.Sym)
+}
+
+func (p reshaping) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
+	err := p.Problem.CrossG(gxy, x, y, phi)
+	p.dense(gxy)
+	return err
+}
+
+func (p reshaping) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
+	err := p.Problem.HessG(gyy, x, y, phi)
+	p.sym(gyy)
+	return err
+}
+
+func TestReshapedMatrixIsRefused(t *testing.T) {
+	dense, sym := func(*mat.Dense) {}, func(*mat.Sym) {}
+	for want, p := range map[string]reshaping{
+		"CrossG failed":              {dense: func(m *mat.Dense) { m.Rows-- }, sym: sym},
+		"CrossG failed at":           {dense: func(m *mat.Dense) { m.Cols, m.Stride = 1, 1 }, sym: sym},
+		"CrossG failed at step":      {dense: func(m *mat.Dense) { m.Data = append([]float64{1}, m.Data[1:]...) }, sym: sym},
+		"HessG failed":               {dense: dense, sym: func(m *mat.Sym) { m.N-- }},
+		"HessG failed at":            {dense: dense, sym: func(m *mat.Sym) { m.Stride++ }},
+		"oracle HessG failed at ste": {dense: dense, sym: func(m *mat.Sym) { m.Data = nil }},
+	} {
+		p.Problem = newWavy(0)
+		for _, m := range []Method{plain, products{}} {
+			s, err := New(p, m, Options{})
+			require.NoError(t, err)
+			require.ErrorContains(t, s.Step(), want)
+			require.ErrorIs(t, s.Step(), errReshaped)
+		}
+	}
+}
+
+// products is a method that asks for products alone.
+type products struct{ drawing }
+
+func (products) Start(*Iteration) (Stepper, error) { return products{}, nil }
+
+func (products) Step(it *Iteration) error {
+	x, y := make([]float64, 3), make([]float64, 4)
+	return errors.Join(it.Oracle().CrossVecG(x, it.X(), it.Y(), y, nil),
+		it.Oracle().HessVecG(make([]float64, 4), it.X(), it.Y(), y, nil))
 }

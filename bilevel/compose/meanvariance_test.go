@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"context"
 	"math"
 	"testing"
 
@@ -63,65 +62,4 @@ func TestMeanVarianceOptimum(t *testing.T) {
 		assert.ErrorIs(t, bad(), bilevel.ErrOption)
 	}
 	assert.Error(t, m.Inner(make([]float64, 2), x, []bilevel.Sample{40}), "a scenario that does not exist")
-}
-
-func TestPortfolioConverges(t *testing.T) {
-	m := portfolio(t, 4, 30)
-	best, least, err := m.Optimum()
-	require.NoError(t, err)
-	for _, batch := range []int{bilevel.Full, 1} {
-		steps, alpha, beta := 6000, bilevel.Schedule(bilevel.Constant(0.5)), bilevel.Schedule(bilevel.Constant(0.5))
-		if batch == 1 {
-			steps, alpha, beta = 10000, bilevel.Power{C: 40, K0: 200, P: 1}, bilevel.Power{C: 100, K0: 200, P: 1}
-		}
-		end := map[string][]float64{}
-		for _, name := range []string{"SCGD", "SCSC"} {
-			r := makeMethod(t, name, m, options{Alpha: alpha, Beta: beta, Seed: 1, InnerBatch: batch})
-			for range steps {
-				require.NoError(t, r.Step())
-			}
-			end[name] = r.X()
-		}
-		s, err := bilevel.New(Adapt(m), bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: beta, MuG: 1, Plain: true},
-			bilevel.Options{Seed: 1, LowerBatch: batch})
-		require.NoError(t, err)
-		r, err := s.Run(context.Background(), bilevel.Run{Steps: steps})
-		require.NoError(t, err)
-		end["STABLE"] = r.X
-		for name, x := range end {
-			f, err := Adapt(m).Objective(nil, x)
-			require.NoError(t, err)
-			t.Logf("%s, batch %d: F − F* = %.3g of %.3g", name, batch, f-least, -least)
-			if batch == bilevel.Full {
-				assert.InDeltaSlice(t, best, x, 1e-9, name)
-			} else {
-				assert.Less(t, f-least, 0.01*-least, name) // F(0) = 0
-			}
-		}
-	}
-}
-
-// Over the simplex STABLE and SCSC end where ⟨∇F, e_i − x⟩ ≥ 0 for every corner.
-func TestPortfolioOverSimplex(t *testing.T) {
-	m := portfolio(t, 4, 30)
-	set := bilevel.Simplex{}
-	s, err := bilevel.New(Adapt(m),
-		bilevel.STABLE{Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), MuG: 1, Plain: true},
-		bilevel.Options{Set: set, LowerBatch: bilevel.Full})
-	require.NoError(t, err)
-	_, err = s.Run(context.Background(), bilevel.Run{Steps: 3000})
-	require.NoError(t, err)
-	r := makeMethod(t, "SCSC",
-		m, options{Set: set, Alpha: bilevel.Constant(0.5), Beta: bilevel.Constant(0.5), InnerBatch: bilevel.Full})
-	for range 3000 {
-		require.NoError(t, r.Step())
-	}
-	for name, x := range map[string][]float64{"STABLE": s.X(), "SCSC": r.X()} {
-		grad := make([]float64, 4)
-		_, err := Adapt(m).Objective(grad, x)
-		require.NoError(t, err)
-		for i, g := range grad {
-			assert.GreaterOrEqual(t, g-mat.Dot(grad, x), -1e-9, "%s: corner %d", name, i)
-		}
-	}
 }

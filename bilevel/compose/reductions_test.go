@@ -59,37 +59,6 @@ func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	}
 }
 
-func TestSCSCWithBetaOneIsSCGD(t *testing.T) {
-	o := options{Alpha: bilevel.Constant(0.2), Beta: bilevel.Constant(1), Seed: 3, X0: []float64{1, 2, 3}}
-	a, b := makeMethod(t, "SCGD", newWaves(), o), makeMethod(t, "SCSC", newWaves(), o)
-	for range 50 {
-		require.NoError(t, a.Step())
-		require.NoError(t, b.Step())
-		require.Equal(t, a.X(), b.X())
-		require.Equal(t, a.Y(), b.Y())
-	}
-}
-
-// With exact oracles and y⁰ = h(x⁰), SCSC keeps y^{k+1} = h(x^k): gradient descent on F.
-func TestExactSCSCIsGradientDescent(t *testing.T) {
-	const alpha = 0.2
-	p := Adapt(newWaves())
-	x, y, grad := []float64{1, -0.5, 0.3}, make([]float64, 4), make([]float64, 3)
-	require.NoError(t, p.Solution(y, x))
-	m := makeMethod(t, "SCSC", newWaves(),
-		options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(0.1), X0: x, Y0: y, OuterBatch: bilevel.Full,
-			InnerBatch: bilevel.Full})
-	for range 50 {
-		require.NoError(t, m.Step())
-		require.NoError(t, p.Solution(y, x))
-		require.InDeltaSlice(t, y, m.Y(), 1e-12)
-		_, err := p.Objective(grad, x)
-		require.NoError(t, err)
-		mat.Axpy(x, -alpha, grad)
-		require.InDeltaSlice(t, x, m.X(), 1e-12)
-	}
-}
-
 // With exact oracles y lags behind h(x) by O(α) in SCGD, by O(α²) in STABLE, not at all in SCSC.
 func TestLag(t *testing.T) {
 	const beta = 0.5

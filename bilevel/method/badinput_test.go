@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"stable/bilevel/units"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +13,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/bileveltest"
 	"stable/bilevel/saa"
+	"stable/bilevel/units"
 	"stable/mat"
 )
 

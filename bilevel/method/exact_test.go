@@ -3,7 +3,6 @@ package method
 import (
 	"math"
 	"slices"
-	"stable/bilevel/compose"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +10,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/bileveltest"
+	"stable/bilevel/compose"
 	"stable/mat"
 )
 

@@ -55,35 +55,6 @@ func TestMethodsNotFinite(t *testing.T) {
 	})
 }
 
-func TestOverflowHasAName(t *testing.T) {
-	named := map[string]bool{}
-	forEach(t, func(t *testing.T, e Entry) {
-		for _, quantity := range []string{"f_x", "f_y", "g_y"} {
-			huge := math.MaxFloat64
-			f := &faulty{Problem: e.problem(0.1), Quantity: quantity, Fault: func(v []float64) error {
-				huge = -huge
-				v[0] = huge
-				return nil
-			}}
-			s, err := bilevel.New(faultyIdentity{f}, e.New(tuning),
-				bilevel.Options{Seed: 1, Set: bilevel.UniformBox(3, -0.5, 0.5)})
-			require.NoError(t, err)
-			for err == nil && s.K() < 30 {
-				err = s.Step()
-			}
-			if err != nil {
-				var d *bilevel.DivergedError
-				require.ErrorAs(t, err, &d)
-				assert.NotContains(t, d.Quantity, "without a name", quantity)
-				named[d.Quantity] = true
-			}
-		}
-	})
-	for _, want := range []string{"the direction of x[0]", "the direction of y (g_y)[0]", "v[0]", "g_yy⁻¹ f_y[0]"} {
-		assert.Contains(t, named, want)
-	}
-}
-
 // turns is p with a bad number in a quantity after some evaluations: in one of them, or in all.
 func turns(p bilevel.Problem, quantity string, bad float64, after int, once bool) bilevel.Problem {
 	f := &faulty{Problem: p, Quantity: quantity, After: after}
