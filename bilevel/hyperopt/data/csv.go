@@ -159,7 +159,7 @@ func (d *Data) label(fields []string, l *layout, lab *labels) error {
 		d.Label = append(d.Label, 0)
 		return nil
 	}
-	v, err := lab.cell(strings.TrimSpace(fields[l.target]))
+	v, err := labelOf(lab, strings.TrimSpace(fields[l.target]))
 	if err != nil {
 		return marked{fmt.Errorf("label column %s: %w", quote(lab.column), err), ErrLabel}
 	}

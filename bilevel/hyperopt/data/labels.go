@@ -5,157 +5,116 @@ import (
 	"strconv"
 )
 
-// labels maps the labels of one file: codes 0 and 1 in order of appearance, until finish says which
-// is −1.
+// class is a number, or a word; words that are numbers are numbers.
+type class struct {
+	name   string
+	number bool
+	value  float64
+}
+
+func newClass[T text](s T) class {
+	v, err := parseFloat(s)
+	return class{toUTF8(string(s)), err == nil, v}
+}
+
+// labels gives the labels of one file codes: of one class against the rest 0 and 1, else in order
+// of appearance, until finish says which is −1.
 type labels struct {
 	regression bool
-	column     string // the name of its column, for messages
-	class      string // of one against the rest; its code is 1
-	forced     bool
-	named      bool // the classes are words, not numbers
-	n          int
-	name       [2]string
-	value      [2]float64
+	rest       bool   // classes[0] stands against the rest
+	forced     bool   // there are no other classes
+	column     string // the name of their column, for messages
+	classes    []class
 }
 
-func newLabels(opt *ReadOptions) (labels, error) {
-	l := labels{regression: opt.Regression, class: toUTF8(opt.Class)}
-	if l.class != "" {
-		if l.regression {
-			return l, fmt.Errorf("data: ReadOptions.Class: want Regression false")
+func newLabels(opt *ReadOptions) (l labels, err error) {
+	l.regression = opt.Regression
+	a, b := opt.Classes[0], opt.Classes[1]
+	switch {
+	case l.regression && opt.Class != "":
+		err = fmt.Errorf("data: ReadOptions.Class: want Regression false")
+	case opt.Class != "":
+		l.rest, l.classes = true, []class{newClass(opt.Class)}
+	case a != "" || b != "":
+		l.forced, l.classes = true, []class{newClass(a), newClass(b)}
+		if l.regression || a == b {
+			err = fmt.Errorf("data: ReadOptions.Classes: want two different names, and Regression false")
+		} else if c := l.classes; c[0].number && c[1].number && c[0].value == c[1].value {
+			err = fmt.Errorf("data: ReadOptions.Classes: %q and %q are the same number", a, b)
 		}
-		l.value[1], _ = parseFloat(l.class)
-		return l, nil
 	}
-	if opt.Classes == [2]string{} {
-		return l, nil
-	}
-	if opt.Regression || opt.Classes[0] == opt.Classes[1] {
-		return l, fmt.Errorf("data: ReadOptions.Classes: want two different names, and Regression false")
-	}
-	l.forced, l.n, l.name = true, 2, [2]string{toUTF8(opt.Classes[0]), toUTF8(opt.Classes[1])}
-	for k, s := range l.name {
-		v, err := parseFloat(s)
-		if err != nil {
-			l.named = true
-		}
-		l.value[k] = v
-	}
-	if !l.named && l.value[0] == l.value[1] {
-		return l, fmt.Errorf("data: ReadOptions.Classes: %q and %q are the same number", l.name[0], l.name[1])
-	}
-	return l, nil
+	return l, err
 }
 
-func (l *labels) cell(s string) (label float64, err error) {
+func labelOf[T text](l *labels, s T) (label float64, err error) {
 	v, err := parseFloat(s)
-	if err == nil {
-		label, err = l.number(v)
-	} else if err == ErrNumber && !l.regression {
-		label, err = l.word(toUTF8(s))
-	}
-	switch err {
-	case ErrMissing, ErrNaN, errInf, errRange, ErrNumber:
-		err = fmt.Errorf("%s: %w", quote(s), err)
-	}
-	return label, err
-}
-
-func (l *labels) number(v float64) (float64, error) {
-	if l.regression {
+	switch {
+	case err == nil && l.regression:
 		return v, nil
+	case err != nil && (err != ErrNumber || l.regression):
+		return 0, fmt.Errorf("%s: %w", quote(s), err)
 	}
-	if l.class != "" {
-		return code(v == l.value[1] && isNumber(l.class)), nil
-	}
-	if !l.named {
-		for k := range l.n {
-			if l.value[k] == v {
-				return float64(k), nil
-			}
+	number := err == nil
+	for k, c := range l.classes {
+		if number && c.number && c.value == v || !number && !c.number && c.name == toUTF8(string(s)) {
+			return float64(max(k, boolInt(l.rest))), nil
 		}
 	}
-	name := strconv.FormatFloat(v, 'g', -1, 64)
-	if l.n > 0 && l.named {
-		return l.word(name)
+	if l.rest {
+		return 0, nil
 	}
-	if err := l.add(name); err != nil {
-		return 0, err
-	}
-	l.value[l.n-1] = v
-	return float64(l.n - 1), nil
+	return float64(len(l.classes)), l.add(class{toUTF8(string(s)), number, v})
 }
 
-func (l *labels) word(s string) (float64, error) {
-	if l.class != "" {
-		return code(s == l.class), nil
-	}
-	if l.n == 0 || l.named {
-		for k := range l.n {
-			if l.name[k] == s {
-				return float64(k), nil
-			}
-		}
-		if _, err := parseFloat(s); err != nil {
-			l.named = true
-			err := l.add(s)
-			return float64(l.n - 1), err
-		}
-	}
-	if l.forced {
-		return 0, l.unknown(s)
-	}
-	return 0, fmt.Errorf("label %s, but %s before: numbers and names mixed", quote(s), quote(l.name[0]))
-}
-
-func code(class bool) float64 {
-	if class {
+func boolInt(b bool) int {
+	if b {
 		return 1
 	}
 	return 0
 }
 
-func (l *labels) add(s string) error {
-	if l.forced {
-		return l.unknown(s)
+func (l *labels) add(c class) error {
+	if c.number {
+		c.name = strconv.FormatFloat(c.value, 'g', -1, 64)
 	}
-	if l.n == 2 {
-		return fmt.Errorf("%w %s, after %s and %s", ErrThirdLabel, quote(s), quote(l.name[0]), quote(l.name[1]))
+	switch name := quote(c.name); {
+	case l.forced:
+		return fmt.Errorf("label %s is neither %s nor %s", name, quote(l.classes[0].name), quote(l.classes[1].name))
+	case len(l.classes) > 0 && l.classes[0].number != c.number:
+		return fmt.Errorf("label %s, but %s before: numbers and names mixed", name, quote(l.classes[0].name))
+	case len(l.classes) == 2:
+		return fmt.Errorf("%w %s, after %s and %s", ErrThirdLabel, name, quote(l.classes[0].name), quote(l.classes[1].name))
 	}
-	l.name[l.n] = string(append([]byte(nil), s...)) // a record's memory must not be kept for a label's sake
-	l.n++
+	l.classes = append(l.classes, c)
 	return nil
-}
-
-func (l *labels) unknown(s string) error {
-	return fmt.Errorf("label %s is neither %s nor %s", quote(s), quote(l.name[0]), quote(l.name[1]))
 }
 
 // finish turns codes into ±1 and returns their spellings: the smaller number, or the first name in
 // order, is −1; a single 1 or 2 is +1, any other single class −1.
 func (l *labels) finish(label []float64) (classes [2]string) {
-	if l.class != "" {
-		for i, c := range label {
-			label[i] = 2*c - 1
-		}
-		return [2]string{"not " + l.class, l.class}
-	}
-	if l.regression || l.n == 0 {
+	if l.regression || len(l.classes) == 0 {
 		return classes
 	}
-	minus := 0 // the code that is −1
-	switch {
-	case l.forced:
-	case l.n == 1 && !l.named && (l.value[0] == 1 || l.value[0] == 2):
-		minus = 1
-	case l.n == 2 && l.named && l.name[1] < l.name[0], l.n == 2 && !l.named && l.value[1] < l.value[0]:
-		minus = 1
+	a, b := l.classes[0], class{}
+	plus := 1 // the code that is +1
+	if l.rest {
+		a, b = class{name: "not " + a.name}, a
+	} else if len(l.classes) == 2 {
+		b = l.classes[1]
+		if !l.forced && (a.number && b.value < a.value || !a.number && b.name < a.name) {
+			plus = 0
+		}
+	} else if a.number && (a.value == 1 || a.value == 2) {
+		plus = 0
 	}
 	for i, c := range label {
-		label[i] = 1
-		if int(c) == minus {
-			label[i] = -1
+		label[i] = -1
+		if int(c) == plus {
+			label[i] = 1
 		}
 	}
-	return [2]string{l.name[minus], l.name[1-minus]}
+	if plus == 0 {
+		a, b = b, a
+	}
+	return [2]string{a.name, b.name}
 }

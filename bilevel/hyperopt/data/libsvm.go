@@ -1,11 +1,15 @@
 package data
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 )
+
+// maxLine bounds a line, so that one without end cannot fill the memory.
+const maxLine = 64 << 20
 
 // ReadLIBSVM reads rows of LIBSVM (SVMlight) text,
 //
@@ -17,9 +21,9 @@ import (
 //
 // Errors: a *SyntaxError with the line for an index 0, not ascending, above MaxIndex or
 // ReadOptions.Dim; a value that is missing, NaN, infinite or no number; a torn pair; a third label;
-// qid: pairs (ranking data); a token above 4096 bytes; UTF-16; no rows; an error of r.
+// qid: pairs (ranking data); a line above 64 MiB; UTF-16; no rows; an error of r.
 //
-// Memory: 12 bytes an entry and 16 a row, at most 2.5 times that while slices grow, and 68 KiB.
+// Memory: 12 bytes an entry and 16 a row, at most 2.5 times that while slices grow, and a line.
 func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -33,21 +37,21 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 		return nil, syntaxError(name, 1, err)
 	}
 	d := &Data{Name: name, Dim: opt.Dim, RowPtr: []int{0}}
-	s := scanner{r: b, buf: make([]byte, 1<<16), line: 1}
-	for err == nil {
-		err = s.row(d, &lab, &opt)
-		if err == nil {
-			err = s.nextLine()
+	s := bufio.NewScanner(b)
+	s.Buffer(make([]byte, 1<<16), maxLine)
+	line := 1
+	for ; s.Scan() && s.Err() == nil; line++ { // with an error comes a torn line
+		if err := d.row(words{s.Bytes()}, &lab, &opt); err != nil {
+			return nil, syntaxError(name, line, err)
 		}
 	}
-	if err == io.EOF {
-		err = nil
-		if d.Rows() == 0 {
-			err = errors.New("no rows")
-		}
-	}
-	if err != nil {
-		return nil, syntaxError(name, s.line, err)
+	switch err := s.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, syntaxError(name, line, fmt.Errorf("a line is longer than %d bytes", maxLine))
+	case err != nil:
+		return nil, syntaxError(name, line, &readError{err})
+	case d.Rows() == 0:
+		return nil, syntaxError(name, line, errors.New("no rows"))
 	}
 	if !opt.Unlabelled {
 		d.Classes = lab.finish(d.Label)
@@ -55,29 +59,54 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	return d, nil
 }
 
-// row appends the current line to d, nothing if it is blank.
-func (s *scanner) row(d *Data, lab *labels, opt *ReadOptions) error {
-	t, err := s.token()
+// words is what is left of a line.
+type words struct{ rest []byte }
+
+// next returns the next word; none at the end, or before a comment.
+func (w *words) next() ([]byte, error) {
+	line := w.rest
+	i := 0
+	for i < len(line) && (line[i] == ' ' || line[i]-'\t' <= '\r'-'\t') {
+		i++
+	}
+	end := i
+	for end < len(line) && line[end] > ' ' {
+		end++
+	}
+	switch {
+	case i == len(line) || line[i] == '#':
+		return nil, nil
+	case end == i:
+		return nil, fmt.Errorf("control character %#02x", line[i])
+	}
+	w.rest = line[end:]
+	return line[i:end], nil
+}
+
+// row appends a line to d, nothing if it is blank.
+func (d *Data) row(line words, lab *labels, opt *ReadOptions) error {
+	t, err := line.next()
 	if t == nil {
 		return err
 	}
-	label, limit := 0.0, opt.Dim
-	if !opt.Unlabelled {
-		if bytes.IndexByte(t, ':') >= 0 {
-			return marked{fmt.Errorf("label before %s: %w", quote(t), ErrMissing), ErrLabel}
-		}
-		if label, err = parseFloat(t); err != nil {
+	label, pairs := 0.0, bytes.IndexByte(t, ':') >= 0
+	switch {
+	case opt.Unlabelled:
+	case pairs:
+		return marked{fmt.Errorf("label before %s: %w", quote(t), ErrMissing), ErrLabel}
+	default:
+		if _, err = parseFloat(t); err != nil {
 			return marked{fmt.Errorf("label %s: %w", quote(t), err), ErrLabel}
 		}
-		if label, err = lab.number(label); err != nil {
+		if label, err = labelOf(lab, t); err != nil {
 			return marked{err, ErrLabel}
 		}
 	}
-	if !opt.Unlabelled || bytes.IndexByte(t, ':') < 0 {
-		t, err = s.token()
+	if !pairs {
+		t, err = line.next()
 	}
 	last := 0
-	for ; t != nil; t, err = s.token() {
+	for ; t != nil; t, err = line.next() {
 		index, value, err := pair(t)
 		switch {
 		case err != nil:
@@ -86,39 +115,33 @@ func (s *scanner) row(d *Data, lab *labels, opt *ReadOptions) error {
 			return fmt.Errorf("index %d is repeated", index)
 		case index < last:
 			return fmt.Errorf("index %d after %d: indices must ascend", index, last)
-		case limit > 0 && index > limit:
-			return fmt.Errorf("index %d is above the dimension %d", index, limit)
+		case opt.Dim > 0 && index > opt.Dim:
+			return fmt.Errorf("index %d is above the dimension %d", index, opt.Dim)
 		}
 		last = index
 		if value != 0 {
-			d.Col = append(d.Col, int32(index-1))
-			d.Val = append(d.Val, value)
+			d.Col, d.Val = append(d.Col, int32(index-1)), append(d.Val, value)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	d.Dim = max(d.Dim, last)
-	d.Label = append(d.Label, label)
-	d.RowPtr = append(d.RowPtr, len(d.Col))
+	d.Label, d.RowPtr = append(d.Label, label), append(d.RowPtr, len(d.Col))
 	return nil
 }
 
 func pair(t []byte) (index int, value float64, err error) {
 	i := 0
 	for ; i < len(t) && t[i]-'0' <= 9; i++ {
-		index = index*10 + int(t[i]-'0')
-		if index > MaxIndex {
+		if index = index*10 + int(t[i]-'0'); index > MaxIndex {
 			return 0, 0, fmt.Errorf("index in %s is above %d", quote(t), MaxIndex)
 		}
 	}
 	switch {
-	case i == len(t):
-		return 0, 0, fmt.Errorf("%s %w", quote(t), ErrNoPair)
-	case t[i] != ':' || i == 0:
-		if len(t) >= 4 && string(t[:4]) == "qid:" {
-			return 0, 0, errors.New("qid: pairs of ranking data are not supported")
-		}
+	case bytes.HasPrefix(t, []byte("qid:")):
+		return 0, 0, errors.New("qid: pairs of ranking data are not supported")
+	case i == len(t) || t[i] != ':' || i == 0:
 		return 0, 0, fmt.Errorf("%s %w", quote(t), ErrNoPair)
 	case index == 0:
 		return 0, 0, errors.New("index 0: indices start at 1")
@@ -128,101 +151,4 @@ func pair(t []byte) (index int, value float64, err error) {
 		err = fmt.Errorf("%s: %w", quote(t), err)
 	}
 	return index, value, err
-}
-
-type scanner struct {
-	r        io.Reader
-	buf      []byte
-	pos, end int // buf[pos:end] is not yet consumed
-	line     int
-	failed   error // why the reader ended: io.EOF or a *readError
-}
-
-const maxToken = 4096
-
-// token returns the line's next token, valid until the next call; nil at its end.
-func (s *scanner) token() ([]byte, error) {
-	for {
-		for s.pos < s.end && isBlank(s.buf[s.pos]) {
-			s.pos++
-		}
-		if s.pos < s.end {
-			break
-		}
-		if err := s.fill(); err != nil {
-			return nil, ignoreEOF(err)
-		}
-	}
-	if c := s.buf[s.pos]; c == '\n' || c == '#' {
-		return nil, nil
-	}
-	n := 0
-	for {
-		rest := s.buf[s.pos:s.end]
-		for n < len(rest) && rest[n] > ' ' {
-			n++
-		}
-		if n > maxToken {
-			return nil, fmt.Errorf("%s is longer than %d bytes", quote(rest[:n]), maxToken)
-		}
-		if n < len(rest) {
-			break
-		}
-		if err := s.fill(); err == io.EOF {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	t := s.buf[s.pos : s.pos+n]
-	s.pos += n
-	if n == 0 {
-		return nil, fmt.Errorf("control character %#02x", s.buf[s.pos])
-	}
-	return t, nil
-}
-
-func (s *scanner) nextLine() error {
-	for {
-		for s.pos < s.end {
-			s.pos++
-			if s.buf[s.pos-1] == '\n' {
-				s.line++
-				return nil
-			}
-		}
-		if err := s.fill(); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *scanner) fill() error {
-	s.end = copy(s.buf, s.buf[s.pos:s.end])
-	s.pos = 0
-	for tries := 0; s.failed == nil; tries++ {
-		n, err := s.r.Read(s.buf[s.end:])
-		s.end += n
-		switch {
-		case err == io.EOF:
-			s.failed = err
-		case err != nil:
-			s.failed = &readError{err}
-		case n == 0 && tries == 100:
-			s.failed = &readError{io.ErrNoProgress}
-		}
-		if n > 0 {
-			return nil
-		}
-	}
-	return s.failed
-}
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' }
-
-func ignoreEOF(err error) error {
-	if err == io.EOF {
-		return nil
-	}
-	return err
 }

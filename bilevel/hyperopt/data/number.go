@@ -2,6 +2,7 @@ package data
 
 import (
 	"errors"
+	"math"
 	"strconv"
 
 	"stable/mat"
@@ -13,9 +14,6 @@ var (
 	errInf   = errors.New("value is infinite")
 	errRange = errors.New("value is too large for a float64")
 )
-
-var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-	1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
 // parseFloat reads [+-]digits[.digits][e[+-]digits], correctly rounded. With digits below 2⁵³ and
 // an exact power of ten, one multiplication or division does (Clinger 1990); strconv reads the
@@ -42,7 +40,7 @@ func parseFloat[T text](t T) (float64, error) {
 	if i < len(t) || digits == 0 || digits > 19 || mant >= 1<<53 || exp < -22 {
 		return parseSlow(t)
 	}
-	v := float64(mant) / pow10[-exp]
+	v := float64(mant) / math.Pow10(-exp)
 	if neg {
 		v = -v
 	}
