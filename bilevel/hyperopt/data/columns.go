@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Column says how a column of a CSV file becomes features.
@@ -15,13 +14,13 @@ type Column struct {
 	// the cell is that text, else 0; of two, only the second. nil: a column of numbers.
 	Levels []string `json:"levels,omitempty"`
 
-	// Fill and FillLevel stand for missing numbers and texts. nil, or empty: a missing cell is an
-	// error.
+	// Fill and FillLevel stand, where ReadOptions.Impute is set, for missing numbers and texts, and
+	// for texts that are not among Levels.
 	Fill      *float64 `json:"fill,omitempty"`
 	FillLevel string   `json:"fill_level,omitempty"`
 }
 
-// table is a CSV file as text, without the label and the dropped columns.
+// table is a CSV file as text, without the label and the columns that are left out.
 type table struct {
 	names []string
 	cells [][]string
@@ -32,56 +31,57 @@ func (o *ReadOptions) wide() bool {
 	return o.Categorical || o.Impute != "" || len(o.Drop) > 0 || o.Columns != nil
 }
 
-func (t *table) add(fields []string, keep []int, line int) {
-	row := make([]string, len(keep))
-	for k, j := range keep {
-		row[k] = strings.Clone(toUTF8(strings.TrimSpace(fields[j])))
-	}
-	t.cells, t.lines = append(t.cells, row), append(t.lines, line)
-}
-
-func (t *table) measure(opt *ReadOptions) ([]Column, error) {
-	columns := make([]Column, len(t.names))
-	for k, name := range t.names {
-		c := Column{Name: name}
-		var numbers []float64
-		texts := map[string]int{}
-		missing := 0
-		for i, row := range t.cells {
-			v, err := parseFloat(row[k])
-			switch {
-			case err == nil:
-				numbers = append(numbers, v)
-			case (err == ErrMissing || err == ErrNaN) && opt.Impute != "":
-				missing++
-				continue
-			case err != ErrNumber || !opt.Categorical:
-				return nil, &lineError{t.lines[i], cellError(name, row[k], err)}
-			}
-			texts[row[k]]++
+// finish makes features of the columns.
+func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
+	d.Columns = opt.Columns
+	for k := 0; opt.Columns == nil && k < len(t.names); k++ {
+		c, err := t.measure(k, opt)
+		if err != nil {
+			return err
 		}
-		switch {
-		case len(texts) == 0:
-			return nil, fmt.Errorf("column %s has no value", quote(name))
-		case len(numbers) < len(t.cells)-missing:
-			if c.Levels = slices.Sorted(maps.Keys(texts)); len(texts) > mostLevels {
-				return nil, fmt.Errorf("column %s holds %d different texts in %d rows, want at most %d",
-					quote(name), len(texts), len(t.cells), mostLevels)
-			}
-			if missing > 0 {
-				c.FillLevel = slices.MaxFunc(c.Levels, func(a, b string) int { return texts[a] - texts[b] })
-			}
-		case missing > 0:
-			fill := middle(numbers, opt.Impute)
-			c.Fill = &fill
-		}
-		columns[k] = c
+		d.Columns = append(d.Columns, c)
 	}
-	return columns, nil
+	return t.encode(d, opt)
 }
 
 // mostLevels caps the different texts of a column; one with more is taken to hold names.
 const mostLevels = 100
+
+func (t *table) measure(k int, opt *ReadOptions) (Column, error) {
+	c := Column{Name: t.names[k]}
+	var numbers []float64
+	texts := map[string]int{}
+	filled := 0
+	for i, row := range t.cells {
+		v, err := parseFloat(row[k])
+		switch {
+		case err == nil:
+			numbers = append(numbers, v)
+		case isMissing(err) && opt.Impute != "":
+			continue
+		case err != ErrNumber || !opt.Categorical:
+			return c, &lineError{t.lines[i], cellError(c.Name, row[k], err)}
+		}
+		texts[row[k]]++
+		filled++
+	}
+	switch {
+	case filled == 0:
+		return c, fmt.Errorf("column %s has no value", quote(c.Name))
+	case len(numbers) == filled:
+		fill := middle(numbers, opt.Impute)
+		c.Fill = &fill
+	case len(texts) > mostLevels:
+		return c, fmt.Errorf("column %s holds %d different texts in %d rows, want at most %d",
+			quote(c.Name), len(texts), len(t.cells), mostLevels)
+	default:
+		c.Levels = slices.Sorted(maps.Keys(texts))
+		c.FillLevel = slices.MaxFunc(c.Levels, func(a, b string) int { return texts[a] - texts[b] })
+	}
+	return c, nil
+}
+
+func isMissing(err error) bool { return err == ErrMissing || err == ErrNaN }
 
 func middle(numbers []float64, how string) float64 {
 	if how == "mean" {
@@ -98,20 +98,19 @@ func middle(numbers []float64, how string) float64 {
 
 type lineError struct {
 	line int
-	err  error
+	error
 }
 
-func (e *lineError) Error() string { return e.err.Error() }
-func (e *lineError) Unwrap() error { return e.err }
+func (e *lineError) Unwrap() error { return e.error }
 
 func cellError(column, cell string, err error) error {
 	return marked{fmt.Errorf("column %s, %s: %w", quote(column), quote(cell), err), ErrCell}
 }
 
-func (t *table) encode(d *Data, columns []Column) error {
+func (t *table) encode(d *Data, opt *ReadOptions) error {
 	d.Features = []string{}
-	first := make([]int, len(columns)) // feature of each column
-	for k, c := range columns {
+	first := make([]int, len(d.Columns)) // feature of each column
+	for k, c := range d.Columns {
 		first[k] = len(d.Features)
 		d.Features = append(d.Features, c.features()...)
 	}
@@ -119,10 +118,13 @@ func (t *table) encode(d *Data, columns []Column) error {
 		return fmt.Errorf("%d features, more than the %d that are supported", d.Dim, MaxIndex)
 	}
 	for i, row := range t.cells {
-		for k := range columns {
-			j, v, err := columns[k].value(row[k])
-			if err != nil {
-				return &lineError{t.lines[i], cellError(columns[k].Name, row[k], err)}
+		for k := range d.Columns {
+			j, v, err := d.Columns[k].value(row[k])
+			if c := &d.Columns[k]; err != nil && opt.Impute != "" && c.fills(err) {
+				d.Filled++
+				j, v = c.fill()
+			} else if err != nil {
+				return &lineError{t.lines[i], cellError(c.Name, row[k], err)}
 			}
 			if v != 0 {
 				d.Col, d.Val = append(d.Col, int32(first[k]+j)), append(d.Val, v)
@@ -148,27 +150,31 @@ func (c *Column) features() (names []string) {
 
 // value returns which feature of its column a cell sets, and to what.
 func (c *Column) value(cell string) (feature int, v float64, err error) {
-	_, err = parseFloat(cell)
-	missing := err == ErrMissing || err == ErrNaN
+	v, err = parseFloat(cell)
 	if c.Levels == nil {
-		if missing && c.Fill != nil {
-			return 0, *c.Fill, nil
-		}
-		v, err = parseFloat(cell)
 		return 0, v, err
 	}
 	at, found := slices.BinarySearch(c.Levels, cell)
-	if !found && missing {
-		at, found = slices.BinarySearch(c.Levels, c.FillLevel)
-		if !found {
-			return 0, 0, ErrMissing
-		}
-	}
 	switch {
-	case !found:
-		return 0, 0, fmt.Errorf("not among the %d texts of this column in the training data", len(c.Levels))
-	case len(c.Levels) == 2:
+	case found && len(c.Levels) == 2:
 		return 0, float64(at), nil
+	case !found && !isMissing(err):
+		return 0, 0, fmt.Errorf("not among the %d texts of this column in the training data", len(c.Levels))
+	case !found:
+		return 0, 0, err
 	}
 	return at, 1, nil
+}
+
+// fills says whether there is something to stand for a cell with this error.
+func (c *Column) fills(err error) bool {
+	return c.Levels == nil && c.Fill != nil && isMissing(err) || slices.Contains(c.Levels, c.FillLevel)
+}
+
+func (c *Column) fill() (feature int, v float64) {
+	if c.Levels == nil {
+		return 0, *c.Fill
+	}
+	feature, v, _ = c.value(c.FillLevel)
+	return feature, v
 }

@@ -38,10 +38,23 @@ func TestReadCSVColumns(t *testing.T) {
 
 	bare := "id\tcity\tsex\tage\tspent\nb1\tRome\tf\t\t1\n"
 	u, err := ReadCSV(strings.NewReader(bare), "t",
-		ReadOptions{Columns: d.Columns, Drop: []string{"id"}, Unlabelled: true})
+		ReadOptions{Columns: d.Columns, Impute: "mean", Drop: []string{"id"}, Unlabelled: true})
 	require.NoError(t, err)
 	assert.Equal(t, [][]float64{{0, 0, 1, 0, 40, 1}}, denseRows(u))
 	assert.Equal(t, []float64{0}, u.Label)
+
+	unseen := "id,city,sex,age,spent,bought\nb1,Bonn,,,3,no\n,Lima,x,7,NA,no\n"
+	v, err := ReadCSV(strings.NewReader(unseen), "t",
+		ReadOptions{Columns: d.Columns, Impute: "mean", ID: "id", Classes: d.Classes})
+	require.NoError(t, err)
+	assert.Equal(t, [][]float64{{0, 1, 0, 1, 40, 3}, {1, 0, 0, 1, 7, 2}}, denseRows(v), "city, sex, age; sex, spent")
+	assert.Equal(t, 5, v.Filled)
+	assert.Equal(t, []string{"b1", ""}, v.IDs)
+	assert.Equal(t, []string{"", "b1", ""}, Join(v, v).Subset([]int{1, 2, 3}).IDs)
+	for _, blank := range []string{"b1,Bonn,f,1,3,no", "b1,Rome,,1,3,no", "b1,Rome,f,,3,no"} {
+		_, err = ReadCSV(strings.NewReader("id,city,sex,age,spent,bought\n"+blank), "t", ReadOptions{Columns: d.Columns, ID: "id"})
+		assert.ErrorIs(t, err, ErrCell, blank)
+	}
 
 	mean, err := ReadCSV(strings.NewReader("a,y\n1,0\n,1\n2,1\n6,0\n"), "t", ReadOptions{Impute: "mean"})
 	require.NoError(t, err)

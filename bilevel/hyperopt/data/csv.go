@@ -12,9 +12,9 @@ import (
 )
 
 // ReadCSV reads rows of numbers under a header of names (RFC 4180 quoting), separated by commas,
-// semicolons, tabs or bars, whichever the header holds most of. Column ReadOptions.LabelColumn is
-// the label, the others are features, in the header's order unless ReadOptions.Features says
-// another. name stands in messages.
+// semicolons, tabs or bars, whichever the header holds most of, or by blanks. Column
+// ReadOptions.LabelColumn is the label, the others are features, in the header's order unless
+// ReadOptions.Features says another. name stands in messages.
 //
 // Labels are as in ReadLIBSVM, or up to two names, of which the first in order becomes −1;
 // Data.Classes reports them.
@@ -27,9 +27,9 @@ import (
 //
 // # How it works
 //
-// A byte order mark, blanks around fields and blank lines are skipped. Between semicolons a number
-// may have a decimal comma. A name that is not valid UTF-8 is read as ISO 8859-1, so that it
-// survives JSON. Zeros are dropped.
+// A byte order mark, blanks around fields, blank lines and an empty field after the last column are
+// skipped. Where no comma separates, a number may have a decimal comma. A name that is not valid
+// UTF-8 is read as ISO 8859-1, so that it survives JSON. Zeros are dropped.
 func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -42,73 +42,10 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err != nil {
 		return nil, syntaxError(name, 1, err)
 	}
-	limited := recordReader{r: b}
-	rd := csv.NewReader(&limited)
-	rd.ReuseRecord = true
-	rd.Comma = separator(b)
-	rd.TrimLeadingSpace = rd.Comma != '\t'
-
 	d := &Data{Name: name, RowPtr: []int{0}}
-	var wide table
-	record, err := rd.Read()
-	if err == io.EOF {
-		return nil, &SyntaxError{File: name, Line: 1, Msg: "no header: the file is empty"}
-	}
-	var l *layout
-	if err == nil {
-		l, err = newLayout(record, &opt)
-	}
-	if err != nil {
-		return nil, syntaxError(name, 1, err)
-	}
-	if l.target >= 0 {
-		lab.column = l.names[l.target]
-	}
-	d.Features, wide.names = l.pick(l.keep), l.pick(l.keep)
-	d.Dim = len(d.Features)
-	line := 1
-	for first := opt.Headerless; ; first = false {
-		limited.n = 0
-		if !first {
-			record, err = rd.Read()
-		}
-		if err == io.EOF {
-			break
-		}
-		switch {
-		case err == nil:
-			line, _ = rd.FieldPos(0)
-			if rd.Comma == ';' {
-				decimalPoints(record)
-			}
-			if err = d.label(record, l, &lab); err != nil {
-				break
-			}
-			if opt.wide() {
-				wide.add(record, l.keep, line)
-			} else {
-				err = d.record(record, l)
-			}
-		case errors.Is(err, csv.ErrFieldCount):
-			line, _ = rd.FieldPos(0)
-			err = fmt.Errorf("wrong number of fields: %d, and the header has %d: %s",
-				len(record), len(l.names), listed(l.names))
-		}
-		if err != nil {
-			return nil, syntaxError(name, line, err)
-		}
-	}
-	if d.Rows() == 0 {
-		return nil, &SyntaxError{File: name, Line: line, Msg: "no rows"}
-	}
-	if opt.wide() {
-		if err := wide.finish(d, &opt); err != nil {
-			at := 0
-			if l := (*lineError)(nil); errors.As(err, &l) {
-				at = l.line
-			}
-			return nil, syntaxError(name, at, err)
-		}
+	rd := newRecords(b)
+	if err := d.readRecords(rd, &lab, &opt); err != nil {
+		return nil, syntaxError(name, rd.line, err)
 	}
 	if !opt.Unlabelled {
 		d.Classes = lab.finish(d.Label)
@@ -116,58 +53,184 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	return d, nil
 }
 
+func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
+	head, err := rd.next()
+	if err == io.EOF {
+		return errors.New("no header: the file is empty")
+	} else if err != nil {
+		return err
+	}
+	head = cleaned(head)
+	record, next := rd.next() // which may be an error that stands after those of the header
+	if n := len(head) - 1; n > 0 && head[n] == "" && (len(record) <= n || strings.TrimSpace(record[n]) == "") {
+		head = head[:n]
+	}
+	line := rd.line
+	rd.line = 1
+	l, err := newLayout(head, opt)
+	if err != nil {
+		return err
+	}
+	if l.target >= 0 {
+		d.LabelName = l.names[l.target]
+	}
+	lab.column = d.LabelName
+	d.Features = l.pick(l.keep)
+	d.Dim = len(d.Features)
+	t := table{names: d.Features}
+	if opt.Headerless {
+		if err := d.record(head, l, lab, opt, &t, 1); err != nil {
+			return err
+		}
+	}
+	for rd.line = line; next != io.EOF; record, next = rd.next() {
+		if err = next; err == nil {
+			err = d.record(record, l, lab, opt, &t, rd.line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(d.Label) == 0 {
+		return errors.New("no rows")
+	}
+	if opt.wide() {
+		rd.line = 0
+		return t.finish(d, opt)
+	}
+	return nil
+}
+
+// records reads the records of a table.
+type records struct {
+	csv   *csv.Reader
+	limit recordReader
+	line  int // of the last record
+}
+
+func newRecords(b *bufio.Reader) *records {
+	rd := &records{limit: recordReader{r: b}, line: 1}
+	sep := separator(b)
+	if sep == ' ' {
+		rd.limit.r = &singleBlanks{r: b}
+	}
+	rd.csv = csv.NewReader(&rd.limit)
+	rd.csv.ReuseRecord, rd.csv.FieldsPerRecord = true, -1
+	rd.csv.Comma, rd.csv.TrimLeadingSpace = sep, sep != '\t' && sep != ' '
+	return rd
+}
+
+// next returns a record in memory that the next one will use.
+func (rd *records) next() ([]string, error) {
+	rd.limit.n = 0
+	record, err := rd.csv.Read()
+	if err != nil {
+		return nil, err
+	}
+	rd.line, _ = rd.csv.FieldPos(0)
+	if rd.csv.Comma != ',' {
+		decimalPoints(record)
+	}
+	return record, nil
+}
+
+// separator is the one that the first line holds most of, or a blank where it holds none and the
+// second line has as many words.
 func separator(b *bufio.Reader) rune {
 	head, _ := b.Peek(1 << 12)
-	line, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
-	best, most := ',', bytes.Count(line, []byte(","))
-	for _, c := range []rune{';', '\t', '|'} {
-		if n := bytes.Count(line, []byte(string(c))); n > most {
+	first, rest, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
+	second, _, _ := bytes.Cut(rest, []byte("\n"))
+	line := unquoted(first)
+	best, most := ',', 0
+	for _, c := range ",;\t|" {
+		if n := strings.Count(line, string(c)); n > most {
 			best, most = c, n
 		}
+	}
+	if n := len(strings.Fields(line)); most == 0 && n > 1 && n == len(strings.Fields(unquoted(second))) {
+		return ' '
 	}
 	return best
 }
 
-func decimalPoints(fields []string) {
-	for j, s := range fields {
-		if strings.Count(s, ",") != 1 || strings.Contains(s, ".") {
+// unquoted replaces what stands in quotes by one letter.
+func unquoted(line []byte) (s string) {
+	for i, part := range strings.Split(string(line), `"`) {
+		if i%2 == 1 {
+			part = "q"
+		}
+		s += part
+	}
+	return s
+}
+
+// singleBlanks makes each run of blanks outside of quotes one, and removes those at the ends of a
+// line.
+type singleBlanks struct {
+	r                  *bufio.Reader
+	quoted, begun, gap bool // in quotes, after a word of the line, after a blank
+}
+
+func (b *singleBlanks) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		c, err := b.r.ReadByte()
+		if err != nil {
+			return n, err
+		}
+		if !b.quoted && (c == ' ' || c == '\t' || c == '\r') {
+			b.gap = b.begun
 			continue
 		}
-		if t := strings.Replace(s, ",", ".", 1); isNumber(strings.TrimSpace(t)) {
-			fields[j] = t
+		if b.gap && c != '\n' {
+			c = ' '
+			b.r.UnreadByte()
+		} else {
+			b.quoted = b.quoted != (c == '"')
+			b.begun = c != '\n' || b.quoted
+		}
+		b.gap = false
+		p[n] = c
+		n++
+	}
+	return n, nil
+}
+
+func decimalPoints(fields []string) {
+	for j, s := range fields {
+		if strings.Count(s, ",") == 1 && !strings.Contains(s, ".") {
+			t := strings.Replace(s, ",", ".", 1)
+			if _, err := parseFloat(strings.TrimSpace(t)); err == nil {
+				fields[j] = t
+			}
 		}
 	}
 }
 
-func isNumber(s string) bool {
-	_, err := parseFloat(s)
-	return err == nil
-}
-
-func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
-	d.Columns = opt.Columns
-	if d.Columns == nil {
-		if d.Columns, err = t.measure(opt); err != nil {
-			return err
+// record appends a row, its features to t if columns are read in whole.
+func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions, t *table, line int) error {
+	n := len(l.names)
+	if len(fields) != n && !(len(fields) == n+1 && strings.TrimSpace(fields[n]) == "") {
+		return fmt.Errorf("wrong number of fields: %d, and the header has %d: %s", len(fields), n, listed(l.names))
+	}
+	label := 0.0
+	if l.target >= 0 {
+		var err error
+		if label, err = labelOf(lab, strings.TrimSpace(fields[l.target])); err != nil {
+			return marked{fmt.Errorf("label column %s: %w", quote(lab.column), err), ErrLabel}
 		}
 	}
-	return t.encode(d, d.Columns)
-}
-
-func (d *Data) label(fields []string, l *layout, lab *labels) error {
-	if l.target < 0 {
-		d.Label = append(d.Label, 0)
+	d.Label = append(d.Label, label)
+	if l.id >= 0 {
+		d.IDs = append(d.IDs, cleaned(fields[l.id : l.id+1])[0])
+	}
+	if opt.wide() {
+		row := make([]string, len(l.keep))
+		for k, j := range l.keep {
+			row[k] = fields[j]
+		}
+		t.cells, t.lines = append(t.cells, cleaned(row)), append(t.lines, line)
 		return nil
 	}
-	v, err := labelOf(lab, strings.TrimSpace(fields[l.target]))
-	if err != nil {
-		return marked{fmt.Errorf("label column %s: %w", quote(lab.column), err), ErrLabel}
-	}
-	d.Label = append(d.Label, v)
-	return nil
-}
-
-func (d *Data) record(fields []string, l *layout) error {
 	for k, j := range l.keep {
 		s := strings.TrimSpace(fields[j])
 		v, err := parseFloat(s)
@@ -175,12 +238,20 @@ func (d *Data) record(fields []string, l *layout) error {
 			return cellError(l.names[j], s, err)
 		}
 		if v != 0 {
-			d.Col = append(d.Col, int32(k))
-			d.Val = append(d.Val, v)
+			d.Col, d.Val = append(d.Col, int32(k)), append(d.Val, v)
 		}
 	}
 	d.RowPtr = append(d.RowPtr, len(d.Col))
 	return nil
+}
+
+// cleaned returns copies, since the reader uses the memory of its records again.
+func cleaned(fields []string) []string {
+	clean := make([]string, len(fields))
+	for j, s := range fields {
+		clean[j] = strings.Clone(toUTF8(strings.TrimSpace(s)))
+	}
+	return clean
 }
 
 func toUTF8(s string) string {

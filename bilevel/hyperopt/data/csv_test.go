@@ -15,11 +15,14 @@ func TestReadCSV(t *testing.T) {
 	want := &Data{
 		Name: "t", Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 1}, Val: []float64{1.5, -2, 4},
 		Label: []float64{1, -1}, Classes: [2]string{"benign", "malignant"},
-		Features: []string{"mean radius", "area, worst"},
+		Features: []string{"mean radius", "area, worst"}, LabelName: "diagnosis",
 	}
 	for name, text := range map[string]string{
-		"plain":   "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4\n",
-		"dressed": "\xef\xbb\xbf mean radius , diagnosis,\"area, worst\"\r\n\r\n 1.5,\"malignant\",\t-2 \r\n0.0,benign ,4",
+		"plain":           "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4\n",
+		"dressed":         "\xef\xbb\xbf mean radius , diagnosis,\"area, worst\"\r\n\r\n 1.5,\"malignant\",\t-2 \r\n0.0,benign ,4",
+		"trailing":        "mean radius,diagnosis,\"area, worst\",\n1.5,malignant,-2,\n0,benign,4\n",
+		"trailing in one": "mean radius,diagnosis,\"area, worst\"\n1.5,malignant,-2\n0,benign,4, \n",
+		"blanks":          "\"mean radius\"  diagnosis \"area, worst\"\r\n 1.5\tmalignant  \t -2 \r\n\r\n0 benign 4",
 	} {
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
 			got, err := ReadCSV(r, "t", ReadOptions{LabelColumn: "diagnosis", Dim: 2})

@@ -19,6 +19,10 @@ type Data struct {
 	Classes  [2]string // how the file spells −1 and +1; empty in a regression
 	Features []string  // the names of the columns, of length Dim; nil where the file has none
 	Columns  []Column  // how the columns of the file became features; nil where each is a feature as it stands
+
+	LabelName string   // of the column of a CSV file that is the label
+	IDs       []string // the names of the rows, from column ReadOptions.ID
+	Filled    int      // number of cells of the file that ReadOptions.Impute has filled
 }
 
 // Rows returns the number of rows.
@@ -72,37 +76,36 @@ func (d *Data) Subset(rows []int) *Data {
 	for _, i := range rows {
 		nnz += d.RowPtr[i+1] - d.RowPtr[i]
 	}
-	s := &Data{
-		Name: d.Name, Dim: d.Dim, Classes: d.Classes, Features: d.Features, Columns: d.Columns,
-		RowPtr: make([]int, 1, len(rows)+1),
-		Col:    make([]int32, 0, nnz),
-		Val:    make([]float64, 0, nnz),
-		Label:  make([]float64, 0, len(rows)),
-	}
+	s := *d
+	s.RowPtr, s.Label, s.IDs = make([]int, 1, len(rows)+1), make([]float64, 0, len(rows)), nil
+	s.Col, s.Val = make([]int32, 0, nnz), make([]float64, 0, nnz)
 	for _, i := range rows {
 		col, val := d.Row(i)
 		s.Col = append(s.Col, col...)
 		s.Val = append(s.Val, val...)
 		s.Label = append(s.Label, d.Label[i])
 		s.RowPtr = append(s.RowPtr, len(s.Col))
+		if d.IDs != nil {
+			s.IDs = append(s.IDs, d.IDs[i])
+		}
 	}
-	return s
+	return &s
 }
 
 // Join returns a copy of the rows of all sets, one after the other, named as the first. It panics
 // if there is none or dimensions differ.
 func Join(sets ...*Data) *Data {
-	first := sets[0]
-	j := &Data{Name: first.Name, Dim: first.Dim, Classes: first.Classes, Features: first.Features,
-		Columns: first.Columns, RowPtr: []int{0}}
+	j := *sets[0]
+	j.RowPtr, j.Col, j.Val, j.Label, j.IDs = []int{0}, nil, nil, nil, nil
 	for _, d := range sets {
-		if d.Dim != first.Dim {
+		if d.Dim != j.Dim {
 			panic("data: Join: dimension mismatch")
 		}
 		for _, end := range d.RowPtr[1:] {
 			j.RowPtr = append(j.RowPtr, len(j.Col)+end)
 		}
 		j.Col, j.Val, j.Label = append(j.Col, d.Col...), append(j.Val, d.Val...), append(j.Label, d.Label...)
+		j.IDs = append(j.IDs, d.IDs...)
 	}
-	return j
+	return &j
 }

@@ -12,39 +12,51 @@ import (
 type layout struct {
 	names  []string // of all columns, trimmed and in UTF-8
 	target int      // the column of labels, −1 for none
+	id     int      // the column of names of rows, −1 for none
 	keep   []int    // the columns that are features, in their order
 }
 
 func newLayout(first []string, opt *ReadOptions) (*layout, error) {
-	l := &layout{names: cleaned(first)}
+	l := &layout{names: first, target: -1, id: -1}
 	if opt.Headerless {
+		l.names = make([]string, len(first))
 		for j := range l.names {
 			l.names[j] = strconv.Itoa(j + 1)
 		}
 	} else if err := l.check(); err != nil {
 		return nil, err
 	}
-	if fixed := opt.fixed(); fixed != nil {
-		return l, l.match(fixed, opt)
+	fixed := opt.Features
+	if opt.Columns != nil {
+		fixed = []string{}
+		for _, c := range opt.Columns {
+			fixed = append(fixed, c.Name)
+		}
 	}
-	return l, l.find(opt)
+	if opt.ID != "" {
+		var err error
+		if l.id, err = l.index(opt.ID); err != nil {
+			return nil, err
+		}
+	}
+	if fixed == nil {
+		return l, l.find(opt)
+	}
+	return l, l.match(fixed, opt)
 }
 
-// fixed returns the columns that must be features; nil where the file decides.
-func (o *ReadOptions) fixed() []string {
-	if o.Columns == nil {
-		return o.Features
+func (l *layout) index(name string) (int, error) {
+	j := slices.Index(l.names, toUTF8(name))
+	if j < 0 {
+		return j, fmt.Errorf("no column is named %s; there are %s", quote(toUTF8(name)), listed(l.names))
 	}
-	names := make([]string, len(o.Columns))
-	for k, c := range o.Columns {
-		names[k] = c.Name
-	}
-	return names
+	return j, nil
 }
 
 // check returns an error unless the first line can be a header.
 func (l *layout) check() error {
 	numbers := 0 // whole numbers may be names, as some programs write them
+	seen := map[string]bool{}
 	for _, s := range l.names {
 		v, err := parseFloat(s)
 		if err == nil {
@@ -54,7 +66,6 @@ func (l *layout) check() error {
 			return fmt.Errorf("the first line holds numbers: %w", ErrNoHeader)
 		}
 	}
-	seen := map[string]bool{}
 	for _, s := range l.names {
 		if s != "" && seen[s] {
 			return fmt.Errorf("two columns are named %s", quote(s))
@@ -64,28 +75,28 @@ func (l *layout) check() error {
 	return nil
 }
 
-// find makes all columns features but the label and those that are dropped.
-func (l *layout) find(opt *ReadOptions) error {
-	l.target = len(l.names) - 1
+// find makes all columns features but the label, the names of rows and those that are dropped.
+func (l *layout) find(opt *ReadOptions) (err error) {
 	switch {
 	case opt.Unlabelled:
-		l.target = -1
 	case opt.LabelColumn != "":
-		if l.target = slices.Index(l.names, toUTF8(opt.LabelColumn)); l.target < 0 {
-			return fmt.Errorf("no column is named %s; there are %s", quote(opt.LabelColumn), listed(l.names))
+		if l.target, err = l.index(opt.LabelColumn); err != nil {
+			return err
 		}
 	case opt.Dim != 0 && opt.Dim == len(l.names) && !opt.wide():
 		return ErrNoLabel
+	default:
+		l.target = len(l.names) - 1
 	}
 	drop := dropped(opt)
 	for j, name := range l.names {
+		out := drop[name] || j == l.id
 		switch {
-		case drop[name] && j == l.target:
+		case out && j == l.target:
 			return fmt.Errorf("column %s is the label, and cannot be dropped", quote(name))
-		case j == l.target:
-		case drop[name]:
+		case out:
 			delete(drop, name)
-		default:
+		case j != l.target:
 			l.keep = append(l.keep, j)
 		}
 	}
@@ -102,14 +113,10 @@ func (l *layout) find(opt *ReadOptions) error {
 // match makes the columns of these names features. What is left is the label; more may be left in a
 // file read without labels.
 func (l *layout) match(fixed []string, opt *ReadOptions) error {
-	if opt.Headerless && len(l.names) == len(fixed) { // rows of features alone, whatever their numbers were
-		for j := range l.names {
-			l.keep = append(l.keep, j)
-		}
-		l.target = -1
-		return l.needLabel(opt)
-	}
 	taken := make([]bool, len(l.names))
+	if opt.Headerless && opt.ID == "" && len(l.names) == len(fixed) {
+		fixed = l.names // rows of features alone, whatever their numbers were
+	}
 	for _, name := range fixed {
 		j := 0
 		for j < len(l.names) && (taken[j] || l.names[j] != name) {
@@ -121,33 +128,28 @@ func (l *layout) match(fixed []string, opt *ReadOptions) error {
 		taken[j] = true
 		l.keep = append(l.keep, j)
 	}
-	drop := dropped(opt)
-	label := toUTF8(opt.LabelColumn)
+	if opt.Unlabelled {
+		return nil
+	}
+	drop, label := dropped(opt), toUTF8(opt.LabelColumn)
 	var rest []int
 	for j, name := range l.names {
-		if !taken[j] && (name == label && label != "" || !drop[name]) {
+		switch {
+		case taken[j] || j == l.id:
+		case label != "" && name == label:
+			l.target = j
+		case !drop[name]:
 			rest = append(rest, j)
 		}
 	}
-	l.target = -1
-	for i, j := range rest {
-		if label != "" && l.names[j] == label || label == "" && i == len(rest)-1 && (i == 0 || j == len(l.names)-1) {
-			l.target = j
-		}
+	if n := len(rest) - 1; n >= 0 && label == "" && (n == 0 || rest[n] == len(l.names)-1) {
+		l.target, rest = rest[n], rest[:n]
 	}
 	switch {
-	case opt.Unlabelled:
-		l.target = -1
-	case len(rest) > 1 || len(rest) == 1 && l.target < 0:
-		rest = slices.DeleteFunc(rest, func(j int) bool { return j == l.target })
+	case len(rest) > 0:
 		return fmt.Errorf("column %s is neither the label nor one of the %d features, which begin %s",
 			quote(l.names[rest[0]]), len(fixed), listed(fixed[:min(3, len(fixed))]))
-	}
-	return l.needLabel(opt)
-}
-
-func (l *layout) needLabel(opt *ReadOptions) error {
-	if l.target < 0 && !opt.Unlabelled {
+	case l.target < 0:
 		return ErrNoLabel
 	}
 	return nil
@@ -167,14 +169,6 @@ func (l *layout) pick(columns []int) []string {
 		names[k] = l.names[j]
 	}
 	return names
-}
-
-func cleaned(names []string) []string {
-	clean := make([]string, len(names)) // copies: the reader uses the memory of names again
-	for j, s := range names {
-		clean[j] = strings.Clone(toUTF8(strings.TrimSpace(s)))
-	}
-	return clean
 }
 
 func listed(names []string) string {

@@ -50,7 +50,7 @@ func parseFloat[T text](t T) (float64, error) {
 // parseSlow reads the rest, and says what is wrong with a token. It refuses the names, hexadecimals
 // and underscores of strconv.
 func parseSlow[T text](t T) (float64, error) {
-	if len(t) == 0 || (len(t) <= 4 && isMissing(string(t))) {
+	if len(t) == 0 || (len(t) <= 4 && missing(string(t))) {
 		return 0, ErrMissing
 	}
 	plain := true
@@ -77,7 +77,7 @@ func parseSlow[T text](t T) (float64, error) {
 	return v, nil
 }
 
-func isMissing(s string) bool {
+func missing(s string) bool {
 	switch s {
 	case "", "?", "NA", "na", "N/A", "n/a", "NULL", "null":
 		return true

@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -36,11 +37,15 @@ type ReadOptions struct {
 	Categorical bool
 
 	// Impute fills missing CSV cells with the "median" or "mean" of the column's numbers, or the
-	// most frequent text. Default: a missing cell is an error.
+	// most frequent text; with Columns, as these say, cells whose text they do not know, too.
+	// Default: such a cell is an error.
 	Impute string
 
 	// Drop leaves columns of a CSV file out, by their names.
 	Drop []string
+
+	// ID names the CSV column that becomes Data.IDs and is no feature.
+	ID string
 
 	// Columns fixes what Categorical and Impute would measure: pass the first file's Data.Columns.
 	Columns []Column
@@ -71,45 +76,67 @@ func (o *ReadOptions) check() error {
 	return nil
 }
 
-// Open reads a LIBSVM or CSV file, plain or gzip (found by its first two bytes).
-//
-// A name in .csv or .tsv (before .gz) is CSV; in .svm, .libsvm or .svmlight, LIBSVM; any other is
-// CSV if its first line holds a comma or semicolon, or a tab and no colon. Errors are those of
-// os.Open, ReadLIBSVM and ReadCSV; a damaged gzip file gives a *SyntaxError.
+// Open is Read of a file; its errors are those of os.Open, too.
 func Open(path string, opt ReadOptions) (*Data, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b := bufio.NewReaderSize(f, 1<<16)
-	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, &SyntaxError{File: path, Msg: "gzip header", Err: err}
-		}
-		defer z.Close()
-		b = bufio.NewReaderSize(z, 1<<16)
-	}
-	if msg := foreign(b); msg != "" {
-		return nil, &SyntaxError{File: path, Msg: msg}
-	}
-	if isCSV(path, b) {
-		return ReadCSV(b, path, opt)
-	}
-	return ReadLIBSVM(b, path, opt)
+	return Read(f, path, opt)
 }
 
-// foreign names the kind of a file whose first bytes are no text of numbers; else empty.
-func foreign(b *bufio.Reader) string {
+// Read reads LIBSVM or CSV text, plain, gzip or bzip2 (found by its first bytes).
+//
+// A name in .csv or .tsv (before .gz, .bz2) is CSV; in .svm, .libsvm or .svmlight, LIBSVM; any
+// other is CSV if its first line holds a comma, semicolon or bar, or several words and no colon.
+// Errors are those of ReadLIBSVM and ReadCSV; damaged compression, and what is no text of numbers,
+// give a *SyntaxError.
+func Read(r io.Reader, name string, opt ReadOptions) (*Data, error) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	magic, _ := b.Peek(3)
+	if bytes.HasPrefix(magic, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, &SyntaxError{File: name, Msg: "gzip header", Err: err}
+		}
+		b = bufio.NewReaderSize(z, 1<<16)
+	} else if string(magic) == "BZh" {
+		b = bufio.NewReaderSize(bzip2.NewReader(b), 1<<16)
+	}
 	head, _ := b.Peek(1 << 12)
-	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte("\n"))
+	if msg := foreign(head); msg != "" {
+		return nil, &SyntaxError{File: name, Msg: msg}
+	}
+	if isCSV(name, head) {
+		return ReadCSV(b, name, opt)
+	}
+	return ReadLIBSVM(b, name, opt)
+}
+
+// foreigners are kinds of files by how they begin.
+var foreigners = [][2]string{
+	{"PK\x03\x04", "a spreadsheet or another zip file: save the table as CSV text"},
+	{"\x28\xb5\x2f\xfd", "a zstd file: unpack it first (zstd -d)"},
+	{"\xfd7zXZ", "an xz file: unpack it first (xz -d)"},
+	{"PAR1", "a Parquet file: save the table as CSV text"},
+	{"{", "JSON, but this wants CSV or LIBSVM text"},
+	{"[", "JSON, but this wants CSV or LIBSVM text"},
+}
+
+// foreign names the kind of a file that begins otherwise than a text of numbers; else empty.
+func foreign(head []byte) string {
+	text := bytes.TrimLeft(head, " \t\r\n")
+	for _, f := range foreigners {
+		if bytes.HasPrefix(text, []byte(f[0])) {
+			return f[1]
+		}
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
 	switch {
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return "a spreadsheet or another zip file: save the table as CSV text"
-	case bytes.HasPrefix(line, []byte("{")), bytes.HasPrefix(line, []byte("[")):
-		return "JSON, but this wants CSV or LIBSVM text"
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")): // UTF-16, with a mark
+	case bytes.Contains(append([]byte("\n"), bytes.ToLower(head)...), []byte("\n@relation")):
+		return "ARFF: without the lines that begin with @ or % it is CSV text without a header"
 	case !bytes.Contains(head, []byte("\n")) && bytes.Contains(bytes.TrimRight(head, "\r"), []byte("\r")):
 		return "its lines end in a carriage return alone, as on old Macs: save it with line feeds"
 	case bytes.ContainsRune(line, 0):
@@ -130,15 +157,15 @@ func unmarked(r io.Reader) (*bufio.Reader, error) {
 	return b, nil
 }
 
-func isCSV(path string, b *bufio.Reader) bool {
-	switch filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")) {
+func isCSV(name string, head []byte) bool {
+	name = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), ".gz"), ".bz2")
+	switch filepath.Ext(name) {
 	case ".csv", ".tsv":
 		return true
 	case ".svm", ".libsvm", ".svmlight":
 		return false
 	}
-	head, _ := b.Peek(1 << 12)
 	line, _, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte("\n"))
 	line, _, _ = bytes.Cut(line, []byte("#"))
-	return bytes.ContainsAny(line, ",;") || bytes.Contains(line, []byte("\t")) && !bytes.Contains(line, []byte(":"))
+	return bytes.ContainsAny(line, ",;|") || len(bytes.Fields(line)) > 1 && !bytes.Contains(line, []byte(":"))
 }

@@ -255,4 +255,3 @@ func sha256Of(t *testing.T, path string) string {
 	require.NoError(t, err)
 	return hex.EncodeToString(h.Sum(nil))
 }
-

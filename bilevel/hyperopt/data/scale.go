@@ -15,38 +15,21 @@ type Scaler struct {
 	Factor []float64
 }
 
-// dense is the share of stored entries from which FitScaler shifts.
-const dense = 0.9
-
 // FitScaler returns the map that suits d: the identity where each feature's largest absolute value
 // is from ½ to 1; else Standardise where at least nine tenths of the entries are stored, and
 // MaxAbs, which keeps zeros, elsewhere.
 func FitScaler(d *Data) *Scaler {
 	m := MaxAbs(d)
-	if even(m) {
-		return none(d.Dim)
+	if !slices.ContainsFunc(m.Factor, func(f float64) bool { return f < 1 || f > 2 }) {
+		for j := range m.Factor {
+			m.Factor[j] = 1
+		}
+		return m
 	}
-	if float64(len(d.Val)) >= dense*float64(d.Rows())*float64(d.Dim) {
+	if float64(len(d.Val)) >= 0.9*float64(d.Rows())*float64(d.Dim) {
 		return Standardise(d)
 	}
 	return m
-}
-
-func even(m *Scaler) bool {
-	for _, f := range m.Factor {
-		if f < 1 || f > 2 {
-			return false
-		}
-	}
-	return true
-}
-
-func none(dim int) *Scaler {
-	s := &Scaler{Factor: make([]float64, dim)}
-	for j := range s.Factor {
-		s.Factor[j] = 1
-	}
-	return s
 }
 
 // IsIdentity says whether the map leaves all features as they are.
@@ -66,46 +49,76 @@ func (s *Scaler) String() string {
 	return "scaled to mean 0 and deviation 1"
 }
 
+// least is where a factor of 1/v would leave coefficients no room below the largest float64; values
+// that differ by less are taken to be equal.
+const least = 1e-303
+
+// Constant returns the features that have one value in all rows.
+func Constant(d *Data) (features []int) {
+	lo, hi := spans(d)
+	for j := range lo {
+		if hi[j]/2-lo[j]/2 < least {
+			features = append(features, j)
+		}
+	}
+	return features
+}
+
+// spans returns the least and largest value of each feature.
+func spans(d *Data) (lo, hi []float64) {
+	lo, hi = make([]float64, d.Dim), make([]float64, d.Dim)
+	count := make([]int, d.Dim)
+	for k, c := range d.Col {
+		if v := d.Val[k]; count[c] == 0 {
+			lo[c], hi[c] = v, v
+		} else {
+			lo[c], hi[c] = min(lo[c], v), max(hi[c], v)
+		}
+		count[c]++
+	}
+	for j, n := range count {
+		if n < d.Rows() {
+			lo[j], hi[j] = min(lo[j], 0), max(hi[j], 0)
+		}
+	}
+	return lo, hi
+}
+
 // Standardise returns the map to mean 0 and standard deviation 1 (divisor: number of rows). A
 // constant column is only shifted. Zeros are filled: see Apply.
 func Standardise(d *Data) *Scaler {
 	n := float64(d.Rows())
-	mean, sd := make([]float64, d.Dim), make([]float64, d.Dim)
-	lo, hi := make([]float64, d.Dim), make([]float64, d.Dim)
-	unit := make([]float64, d.Dim) // of the deviations, a power of two, so that no square overflows
-	count := make([]int, d.Dim)
+	lo, hi := spans(d)
+	mean, square, rest := make([]float64, d.Dim), make([]float64, d.Dim), make([]float64, d.Dim)
+	unit := make([]float64, d.Dim) // of halved deviations, a power of two, so that nothing overflows
+	for j := range rest {
+		rest[j] = n
+	}
 	for k, c := range d.Col {
-		v := d.Val[k]
-		mean[c] += v / n
-		if count[c] == 0 {
-			lo[c], hi[c] = v, v
-		}
-		lo[c], hi[c] = min(lo[c], v), max(hi[c], v)
-		count[c]++
+		mean[c] += d.Val[k] / n
+		rest[c]--
 	}
 	for j := range mean {
-		if count[j] < d.Rows() {
-			lo[j], hi[j] = min(lo[j], 0), max(hi[j], 0)
-		}
 		if lo[j] == hi[j] {
 			mean[j] = lo[j] // exactly, so that a constant column becomes zero
 		}
-		_, exp := math.Frexp(max(hi[j]-mean[j], mean[j]-lo[j]))
-		unit[j] = math.Ldexp(1, exp)
-		r := mean[j] / unit[j]
-		sd[j] = float64(d.Rows()-count[j]) / n * r * r
+		_, exp := math.Frexp(max(hi[j]/2-mean[j]/2, mean[j]/2-lo[j]/2))
+		unit[j] = math.Ldexp(1, exp-1)
+		r := mean[j] / 2 / unit[j]
+		square[j] = rest[j] / n * r * r
 	}
 	for k, c := range d.Col {
-		r := (d.Val[k] - mean[c]) / unit[c]
-		sd[c] += r * r / n
+		r := (d.Val[k]/2 - mean[c]/2) / unit[c]
+		square[c] += r * r / n
 	}
-	for j, v := range sd {
-		sd[j] = 1
-		if lo[j] < hi[j] {
-			sd[j] = 1 / math.Sqrt(v) / unit[j]
+	s := &Scaler{Shift: mean, Factor: square}
+	for j, v := range square {
+		s.Factor[j] = 1
+		if hi[j]/2-lo[j]/2 >= least {
+			s.Factor[j] = 1 / math.Sqrt(v) / unit[j] / 2
 		}
 	}
-	return &Scaler{Shift: mean, Factor: sd}
+	return s
 }
 
 // MaxAbs returns the map to largest absolute value 1. It keeps zeros and empty columns.
@@ -116,7 +129,7 @@ func MaxAbs(d *Data) *Scaler {
 	}
 	for j, v := range f {
 		f[j] = 1
-		if v > 0 {
+		if v >= least {
 			f[j] = 1 / v
 		}
 	}
@@ -153,25 +166,23 @@ func (s *Scaler) Apply(d *Data) (*Data, error) {
 
 func (s *Scaler) fill(z, d *Data) error {
 	const most = 16
-	if d.Dim > 0 && float64(d.Rows())*float64(d.Dim) > most*float64(len(d.Val)+d.Rows()) {
+	rows, dim := d.Rows(), d.Dim
+	if float64(rows)*float64(dim) > most*float64(len(d.Val)+rows) {
 		return fmt.Errorf("data: Scaler.Apply: a shift would fill %d × %d entries, of which %d are not "+
-			"zero: use MaxAbs", d.Rows(), d.Dim, len(d.Val))
+			"zero: use MaxAbs", rows, dim, len(d.Val))
 	}
-	z.RowPtr = make([]int, d.Rows()+1)
-	z.Col = make([]int32, d.Rows()*d.Dim)
-	z.Val = make([]float64, d.Rows()*d.Dim)
-	for i := range d.Rows() {
-		lo := i * d.Dim
-		row := z.Val[lo : lo+d.Dim]
+	z.RowPtr, z.Col, z.Val = make([]int, rows+1), make([]int32, rows*dim), make([]float64, rows*dim)
+	for i := range rows {
+		row := z.Val[i*dim : (i+1)*dim]
 		for j := range row {
-			z.Col[lo+j] = int32(j)
+			z.Col[i*dim+j] = int32(j)
 			row[j] = -s.Shift[j] * s.Factor[j]
 		}
 		col, val := d.Row(i)
-		for k, c := range col {
-			row[c] = (val[k] - s.Shift[c]) * s.Factor[c]
+		for k, c := range col { // halved, since the difference of two float64 may not be one
+			row[c] = (val[k]/2 - s.Shift[c]/2) * s.Factor[c] * 2
 		}
-		z.RowPtr[i+1] = lo + d.Dim
+		z.RowPtr[i+1] = (i + 1) * dim
 	}
 	return nil
 }

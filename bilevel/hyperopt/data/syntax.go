@@ -58,6 +58,9 @@ func (m marked) Unwrap() []error { return []error{m.error, m.is} }
 func syntaxError(name string, line int, err error) error {
 	var p *csv.ParseError
 	var r *readError
+	if l := (*lineError)(nil); errors.As(err, &l) {
+		line = l.line
+	}
 	switch {
 	case errors.As(err, &p):
 		return &SyntaxError{File: name, Line: p.Line, Msg: p.Err.Error()}
