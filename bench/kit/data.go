@@ -1,8 +1,11 @@
 package kit
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,8 +17,11 @@ import (
 // ShippedData is the module's own data set, from its root.
 const ShippedData = "testdata/breast_cancer.csv"
 
-// OpenData reads a data file, the shipped one from any folder of the module.
+// OpenData reads a data file: the shipped one from any folder of the module, - from standard input.
 func OpenData(file string, opt data.ReadOptions) (*data.Data, Source, error) {
+	if file == "-" {
+		return readStdin(opt)
+	}
 	path, err := find(file)
 	if err != nil {
 		return nil, Source{}, err
@@ -26,6 +32,24 @@ func OpenData(file string, opt data.ReadOptions) (*data.Data, Source, error) {
 	}
 	origin, err := NewSource(file, path)
 	return d, origin, err
+}
+
+// spool is what standard input held, which may be read again with other options.
+var spool struct {
+	from *os.File
+	text []byte
+}
+
+func readStdin(opt data.ReadOptions) (*data.Data, Source, error) {
+	if spool.from != os.Stdin {
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return nil, Source{}, err
+		}
+		spool.from, spool.text = os.Stdin, text
+	}
+	d, err := data.Read(bytes.NewReader(spool.text), "standard input", opt)
+	return d, Source{"standard input", fmt.Sprintf("%x", sha256.Sum256(spool.text))}, err
 }
 
 func find(file string) (string, error) {

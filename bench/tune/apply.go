@@ -2,9 +2,12 @@ package tune
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
 	"strings"
 
 	"stable/bench/kit"
@@ -12,8 +15,8 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// applyModel predicts the rows of a file: predictions to Stdout, loss and accuracy, if the file has
-// labels, to Stderr.
+// applyModel predicts the rows of a file: predictions to Stdout, or the folder -out, loss and
+// accuracy, if the file has labels, to Stderr.
 func applyModel(o options, path string, out kit.Terminal) error {
 	m, err := readModel(o.apply)
 	if err != nil {
@@ -22,14 +25,25 @@ func applyModel(o options, path string, out kit.Terminal) error {
 	if o.Label != "" {
 		m.Options.Label = o.Label
 	}
-	d, labelled, err := m.open(path, o.unlabelled)
+	d, labelled, err := m.open(o, path)
 	if err != nil {
 		return err
 	}
 	scores := m.scores(d)
-	w := bufio.NewWriter(out.Stdout)
-	if err := errors.Join(m.writePredictions(w, scores), w.Flush()); err != nil {
+	predict := func(to io.Writer) error {
+		w := bufio.NewWriter(to)
+		return errors.Join(m.writePredictions(w, o.ID, d.IDs, scores), w.Flush())
+	}
+	if o.out == "" {
+		err = predict(out.Stdout)
+	} else if err = os.MkdirAll(o.out, 0o755); err == nil {
+		err = put(o.out, map[string]func(io.Writer) error{"predictions.csv": predict})
+	}
+	if err != nil {
 		return err
+	}
+	if d.Filled > 0 {
+		fmt.Fprintf(out.Stderr, "%d cells are missing or unknown, and were filled\n", d.Filled)
 	}
 	if !labelled {
 		_, err = fmt.Fprintf(out.Stderr, "%d rows, no labels\n", d.Rows())
@@ -57,15 +71,23 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 
 // open reads a file with the features of the model. A CSV file without the column of labels is
 // found by its header.
-func (m *model) open(path string, unlabelled bool) (d *data.Data, labelled bool, err error) {
+func (m *model) open(o options, path string) (d *data.Data, labelled bool, err error) {
 	opt := data.ReadOptions{Dim: m.dim(), LabelColumn: m.Options.Label, Regression: !m.classification(),
-		Class: m.Options.Class, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop,
-		Headerless: m.Options.Headerless, Unlabelled: unlabelled}
+		Class: m.Options.Class, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop, ID: o.ID,
+		Impute: cmp.Or(o.Impute, m.Options.Impute), Headerless: m.Options.Headerless, Unlabelled: o.unlabelled}
+	if m.Options.ID != "" {
+		opt.Drop = append(opt.Drop, m.Options.ID)
+	}
+	if opt.Impute != "" && opt.Columns == nil && opt.Features != nil { // what tells nothing stands for a missing cell
+		for _, f := range m.Features {
+			opt.Columns = append(opt.Columns, data.Column{Name: f.Name, Fill: &f.Centre})
+		}
+	}
 	copy(opt.Classes[:], m.Classes)
-	d, err = data.Open(path, opt)
+	d, _, err = kit.OpenData(path, opt)
 	if errors.Is(err, data.ErrNoLabel) {
 		opt.Unlabelled = true
-		d, err = data.Open(path, opt)
+		d, _, err = kit.OpenData(path, opt)
 	}
 	if err != nil {
 		return nil, false, hint(err, true)

@@ -1,10 +1,13 @@
 package tune
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -111,13 +114,71 @@ func TestTuneApplyColumns(t *testing.T) {
 		strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(head+rows, ";bought", ""), ";yes", ""), ";no", ""))
 	status, stdout, stderr = bench(context.Background(), "tune", "-apply", model, bare)
 	require.Zero(t, status, stderr)
-	assert.Equal(t, "36 rows, no labels\n", stderr)
+	assert.Equal(t, "12 cells are missing or unknown, and were filled\n36 rows, no labels\n", stderr)
 	assert.Equal(t, want, stdout)
+}
 
-	status, _, stderr = bench(context.Background(), "tune", "-apply",
-		model, writeText(t, "other.csv", head+"r;Bonn;30;yes\n"))
+// A cell that a model does not know is an error that names it, and with -impute takes what training
+// rows had; -id keeps the names of the rows, and -out writes a file.
+func TestTuneApplyImpute(t *testing.T) {
+	head, rows := "id,city,age,bought\n", ""
+	for i := range 12 {
+		rows += fmt.Sprintf("r%d,Oslo,%d,yes\ns%d,Rome,2%d,no\nt%d,Oslo,2%d,no\n", i, 30+i%2, i, i%4, i, i%3)
+	}
+	_, model, _ := tuneWith(t, writeText(t, "shop.csv", head+rows), "-id", "id", "-categorical")
+	unknown := writeText(t, "unknown.csv", head+"a,Oslo,30,yes\nb,Bonn,30,yes\n\"c,d\",Rome,,no\n")
+	status, _, stderr := bench(context.Background(), "tune", "-apply", model, unknown)
 	assert.Equal(t, 1, status)
-	assert.Contains(t, stderr, `other.csv:2: column "city", "Bonn": not among the 3 texts`)
+	assert.Contains(t, stderr, `unknown.csv:3: column "city", "Bonn": not among the 2 texts of this column`)
+	assert.Contains(t, stderr, "(with -apply, -impute")
+	dir := filepath.Join(t.TempDir(), "new")
+	status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, unknown, "-impute", "median",
+		"-id", "id", "-out", dir)
+	require.Zero(t, status, stderr)
+	assert.Empty(t, stdout)
+	assert.Contains(t, stderr, "2 cells are missing or unknown, and were filled\n3 rows, loss ")
+	text, err := os.ReadFile(filepath.Join(dir, "predictions.csv"))
+	require.NoError(t, err)
+	got, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"row", "id", "score", "probability", "class"}, got[0])
+	assert.Equal(t, []string{"a", "b", "c,d"}, []string{got[1][1], got[2][1], got[3][1]})
+	assert.Equal(t, got[1][2], got[2][2], "Oslo is the most frequent text")
+	assert.NotEqual(t, got[1][2], got[3][2])
+
+	_, plain, _ := tuneWith(t, writeText(t, "plain.csv", head+rows), "-drop", "id", "-drop", "city")
+	for cell, want := range map[string]int{"": 1, "NA": 1, "x": -1} {
+		status, _, stderr = bench(context.Background(), "tune", "-apply", plain, "-impute", "mean",
+			writeText(t, "cell.csv", "age\n30\n"+cell+",\n"))
+		assert.Equal(t, want < 0, status != 0, "%q: %s", cell, stderr)
+	}
+}
+
+// Standard input is a file, of a model and of the rows it is applied to, with labels or without.
+func TestTuneStandardInput(t *testing.T) {
+	text := table(",")
+	stdin := os.Stdin
+	defer func() { os.Stdin = stdin }()
+	read := func(text string) {
+		f, err := os.Open(writeText(t, "rows", text))
+		require.NoError(t, err)
+		t.Cleanup(func() { f.Close() })
+		os.Stdin = f
+	}
+	read(text)
+	fromStdin, model, stdout := tuneWith(t, "-")
+	assert.Contains(t, stdout, "data     standard input: 40 rows\n")
+	fromFile, _, _ := tuneWith(t, writeText(t, "rows.csv", text))
+	assert.Equal(t, fromFile.Features, fromStdin.Features)
+	assert.Equal(t, fromFile.Files[0].SHA256, fromStdin.Files[0].SHA256)
+	read("income,age\n1,2\n-1,-2\n")
+	status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, "-")
+	require.Zero(t, status, stderr)
+	assert.Equal(t, "2 rows, no labels\n", stderr)
+	assert.Equal(t, 3, strings.Count(stdout, "\n"))
+	read("income,age\n1,x\n")
+	_, _, stderr = bench(context.Background(), "tune", "-apply", model, "-")
+	assert.Contains(t, stderr, `standard input:2: column "age", "x"`)
 }
 
 // A model finds the columns of a file by their names; labels that are text, or empty, are ignored

@@ -41,6 +41,28 @@ func line(text string, n int, by string) string {
 	return strings.Join(lines, "\n")
 }
 
+// labelFirst moves the label to the front.
+func labelFirst(text, name string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		at := strings.LastIndex(line, ",")
+		lines[i] = line[at+1:] + "," + line[:at]
+	}
+	lines[0] = name + lines[0][strings.Index(lines[0], ","):]
+	return strings.Join(lines, "\n")
+}
+
+// replaceColumn writes two values by turns into the second column.
+func replaceColumn(text string, a, b string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines[1:] {
+		f := strings.Split(line, ",")
+		f[1] = []string{a, b}[i%2]
+		lines[i+1] = strings.Join(f, ",")
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Files as people have them: what is read, and the message about what is not, which names file,
 // line and column and shows the cell.
 func TestAwkwardFiles(t *testing.T) {
@@ -104,7 +126,18 @@ func TestAwkwardFiles(t *testing.T) {
 		{"rows.svm", "1 1:1\n-1 1:2\n", "rows.svm is LIBSVM text; -label", []string{"-label", "y"}},
 		{"gap.svm", strings.Repeat("1 2:1 40:3\n-1 7:2\n", 20), "", nil},
 		{"zero.svm", "1 0:1 1:2\n-1 0:2\n", "zero.svm:1: index 0: indices start at 1", nil},
-		{"blanks.txt", "1 2.5 3\n0 1.5 2\n", `blanks.txt:1: "2.5" is not index:value (read as LIBSVM; in a table, commas`, nil},
+		{"blanks.txt", "1 2.5 3\n0 1.5 2\n", `blanks.txt:1: the first line holds numbers`, nil},
+		{"pair.svm", "1 2.5 3\n0 1.5 2\n", `pair.svm:1: "2.5" is not index:value (read as LIBSVM; a table`, nil},
+		{"blanks.txt", strings.ReplaceAll(good, ",", "   "), "", nil},
+		{"blanks.dat", strings.ReplaceAll(good[strings.Index(good, "\n")+1:], ",", " "), "", []string{"-headerless"}},
+		{"trailing.csv", strings.ReplaceAll(good, "\n", ",\n"), "", nil},
+		{"first.csv", labelFirst(good, "class"), `-label names the column of the label, where it is not the last)`, nil},
+		{"first.csv", labelFirst(good, "class"), "", []string{"-label", "class"}},
+		{"packed.zst", "\x28\xb5\x2f\xfd\x04\x58", "packed.zst: a zstd file", nil},
+		{"packed.xz", "\xfd7zXZ\x00\x00", "packed.xz: an xz file", nil},
+		{"weka.arff", "% remark\n@RELATION shop\n@attribute age numeric\n@data\n1,yes\n", "weka.arff: ARFF", nil},
+		{"subnormal.csv", replaceColumn(good, "1e-310", "0"), "", nil},
+		{"huge.csv", replaceColumn(good, "1e308", "-1e308"), "", nil},
 		{"rank.svm", "1 qid:3 1:0.5\n", "rank.svm:1: qid: pairs of ranking data", nil},
 	} {
 		dir := t.TempDir()

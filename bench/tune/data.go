@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"stable/bench/kit"
 	"stable/bilevel/hyperopt"
@@ -25,6 +26,8 @@ type dataSet struct {
 	dim          int      // number of features of the files
 	used         []int    // which of them have an entry in the design rows; the others have no part in it
 	columns      []data.Column
+	label        string // the column of the first file that is the label
+	constant     string // says which features have one value in the design rows
 	classes      [2]string
 	design, test *data.Data   // training and validation rows together; test rows
 	split        []*data.Data // training and validation rows, where the user has split them
@@ -48,34 +51,30 @@ func readData(o options, paths []string) (*dataSet, error) {
 	regression := losses[o.Loss] == hyperopt.Squared
 	var sets []*data.Data
 	for _, path := range paths {
-		d, err := data.Open(path,
+		d, file, err := kit.OpenData(path,
 			data.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class,
-				Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, Columns: s.columns,
+				Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, ID: o.ID, Columns: s.columns,
 				Features: s.features, Headerless: o.Headerless})
 		if err != nil {
 			return nil, hint(err, regression)
 		}
-		sum, err := kit.Digest(path)
-		if err != nil {
-			return nil, err
-		}
-		if d.Features == nil && (o.Label != "" || o.Categorical || o.Impute != "" || len(o.Drop) > 0) {
-			return nil, fmt.Errorf("%w: %s is LIBSVM text; -label, -drop, -categorical and -impute are for CSV",
-				kit.ErrUsage, path)
+		if d.Features == nil && (o.Label != "" || o.ID != "" || o.Categorical || o.Impute != "" || len(o.Drop) > 0) {
+			return nil, fmt.Errorf("%w: %s is LIBSVM text; -label, -id, -drop, -categorical and -impute are for CSV",
+				kit.ErrUsage, d.Name)
 		}
 		if _, plus := countClasses(d); o.Class != "" && plus == 0 {
-			return nil, fmt.Errorf("%s: no row has the label %q, which -class names", path, o.Class)
+			return nil, fmt.Errorf("%s: no row has the label %q, which -class names", d.Name, o.Class)
 		}
 		if len(sets) == 0 {
 			if err := enough(d, 4-len(paths), regression); err != nil {
 				return nil, err
 			}
-			s.classes, s.columns = d.Classes, d.Columns
+			s.classes, s.columns, s.label = d.Classes, d.Columns, d.LabelName
 		}
 		if s.features == nil {
 			s.features = d.Features
 		}
-		s.files = append(s.files, dataFile{path, sum, d.Rows()})
+		s.files = append(s.files, dataFile{file.Name, file.SHA256, d.Rows()})
 		sets = append(sets, d)
 	}
 	var err error
@@ -90,6 +89,8 @@ func readData(o options, paths []string) (*dataSet, error) {
 	return s, s.prepare(sets, regression)
 }
 
+const labelFlag = "-label names the column of the label, where it is not the last"
+
 func hint(err error, regression bool) error {
 	is := func(what error) bool { return errors.Is(err, what) }
 	switch {
@@ -100,16 +101,18 @@ func hint(err error, regression bool) error {
 	case is(data.ErrLabel) && is(data.ErrMissing):
 		return fmt.Errorf("%w (leave the rows without a label out, or predict them with -apply -unlabelled)", err)
 	case is(data.ErrNoPair):
-		return fmt.Errorf("%w (read as LIBSVM; in a table, commas, semicolons, tabs or bars separate the columns)", err)
+		return fmt.Errorf("%w (read as LIBSVM; a table of that kind has a name in .csv)", err)
+	case is(data.ErrLevel):
+		return fmt.Errorf("%w (with -apply, -impute takes the most frequent one)", err)
 	case is(data.ErrCell) && is(data.ErrNumber):
-		return fmt.Errorf("%w (-categorical turns text into indicators, -drop leaves a column out)", err)
+		return fmt.Errorf("%w (-categorical turns text into indicators, -drop leaves a column out; %s)", err, labelFlag)
 	case is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)):
 		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
 	case !regression && is(data.ErrThirdLabel):
 		return fmt.Errorf("%w (tune needs two classes: -class sets one against the rest; for a regression, use "+
-			"-loss squared)", err)
+			"-loss squared; %s)", err, labelFlag)
 	case !regression && is(data.ErrLabel):
-		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared)", err)
+		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared; %s)", err, labelFlag)
 	}
 	return err
 }
@@ -231,6 +234,7 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	for i, d := range all {
 		all[i] = narrow(d, s.used)
 	}
+	s.constant = constant(all[0])
 	var err error
 	if s.scaler, err = kit.Scale(all); err != nil {
 		return fmt.Errorf("%s: %w", s.files[0].Path, err)
@@ -244,6 +248,26 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 		s.split = all[1:3]
 	}
 	return nil
+}
+
+// constant says which features have one value in all rows of d; else empty.
+func constant(d *data.Data) string {
+	list := data.Constant(d)
+	if len(list) == 0 {
+		return ""
+	}
+	var names []string
+	for _, j := range list[:min(10, len(list))] {
+		name := fmt.Sprint(j + 1)
+		if d.Features != nil {
+			name = fmt.Sprintf("%q", d.Features[j])
+		}
+		names = append(names, name)
+	}
+	if len(names) < len(list) {
+		names = append(names, "…")
+	}
+	return fmt.Sprintf("%d with one value in all these rows, which cannot help: %s", len(list), strings.Join(names, ", "))
 }
 
 // measureTarget returns mean and standard deviation (divisor: number of rows); the deviation of

@@ -53,7 +53,7 @@ type job struct {
 func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	var j job
 	fs := kit.NewFlags("bench", mainUsage, "")
-	fs.StringVar(&j.data, "data", kit.ShippedData, "`FILE` of LIBSVM or CSV text, plain or gzip")
+	fs.StringVar(&j.data, "data", kit.ShippedData, "`FILE` of LIBSVM or CSV text, plain, gzip or bzip2; -: standard input")
 	fs.StringVar(&j.label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
 	fs.StringVar(&j.out, "out", "out", "`FOLDER` for the figure and its numbers")
 	fs.Uint64Var(&j.seed, "seed", 1, "seed of the split and of the samples")
@@ -89,6 +89,7 @@ type tuning struct {
 	job
 	origin                kit.Source
 	all, train, val, test *data.Data
+	constant              string
 	scaling               *data.Scaler
 	engine                *engine
 	beside                *engine // another method, for the same samples; nil after an interrupt
@@ -110,6 +111,7 @@ func newTuning(j job) (*tuning, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.all.Name, err)
 	}
+	t.constant = constant(parts[0])
 	if t.scaling, err = kit.Scale(parts); err != nil {
 		return nil, err
 	}
@@ -143,6 +145,9 @@ func (t *tuning) describe(w io.Writer) {
 	fmt.Fprintf(w, "data     %s: %d rows, classes %q and %q\n",
 		t.data, t.all.Rows(), t.all.Classes[0], t.all.Classes[1])
 	fmt.Fprintf(w, "features %s\n", kit.Features(t.scaling, "the training rows"))
+	if t.constant != "" {
+		fmt.Fprintf(w, "constant %s\n", t.constant)
+	}
 	fmt.Fprintf(w, "split    %d training, %d validation, %d test rows (seed %d)\n",
 		t.train.Rows(), t.val.Rows(), t.test.Rows(), t.seed)
 	fmt.Fprintf(w, "problem  min over x of the validation loss of argmin_y mean logistic loss + Σ "+

@@ -221,7 +221,7 @@ func (m *model) scores(d *data.Data) []float64 {
 		}
 		s[i] = m.Intercept
 		for _, f := range m.Features {
-			s[i] += f.Coefficient * (row[f.Index-1] - f.Centre)
+			s[i] += f.Coefficient * (row[f.Index-1]/2 - f.Centre/2) * 2 // a difference may overflow
 		}
 		for _, c := range col {
 			row[c] = 0
@@ -230,16 +230,23 @@ func (m *model) scores(d *data.Data) []float64 {
 	return s
 }
 
-// writePredictions writes one line per row: for classes the log-odds, the probability of the second
+// writePredictions writes one line per row, with its name if it has one: for classes the log-odds, the probability of the second
 // class, and the likelier class; for a regression the prediction.
-func (m *model) writePredictions(w io.Writer, scores []float64) error {
-	head := "row,prediction"
-	if m.classification() {
-		head = "row,score,probability,class"
+func (m *model) writePredictions(w io.Writer, id string, ids []string, scores []float64) error {
+	line := []byte("row,")
+	if ids != nil {
+		line = append(append(line, csvField(id)...), ',')
 	}
-	line := append([]byte(head), '\n')
+	if m.classification() {
+		line = append(line, "score,probability,class\n"...)
+	} else {
+		line = append(line, "prediction\n"...)
+	}
 	for i, s := range scores {
 		line = strconv.AppendInt(line, int64(i+1), 10)
+		if ids != nil {
+			line = append(append(line, ','), csvField(ids[i])...)
+		}
 		line = strconv.AppendFloat(append(line, ','), s, 'g', -1, 64)
 		if m.classification() {
 			class := m.Classes[0]

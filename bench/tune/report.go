@@ -17,6 +17,12 @@ func (t *search) describe(w io.Writer) {
 	if n := t.dim - len(t.used); n > 0 {
 		fmt.Fprintf(w, "empty    %d more are 0 in all these rows, and are left out\n", n)
 	}
+	if t.constant != "" {
+		fmt.Fprintf(w, "constant %s\n", t.constant)
+	}
+	if t.Label == "" && t.label != "" {
+		fmt.Fprintf(w, "label    %q, the last column (-label names another)\n", t.label)
+	}
 	if t.features != nil && t.features[0] == "" {
 		fmt.Fprintf(w, "warning  the first column has no name, as a column of row names: -drop \"\" leaves it out\n")
 	}

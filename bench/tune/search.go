@@ -86,8 +86,8 @@ func newSearch(o options, set *dataSet) (*search, error) {
 func (t *search) identity() kit.Identity {
 	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
 		"tune -seed %d -steps %d -lo %v -hi %v -form %s -loss %s -label %q -class %q -drop %q -categorical=%t -impute %q "+
-			"-headerless=%t", t.Seed, t.Steps, t.Lo, t.Hi, t.Form, t.Loss, t.Label, t.Class, t.Drop, t.Categorical, t.Impute,
-		t.Headerless)}
+			"-headerless=%t -id %q", t.Seed, t.Steps, t.Lo, t.Hi, t.Form, t.Loss, t.Label, t.Class, t.Drop, t.Categorical, t.Impute,
+		t.Headerless, t.ID)}
 	for _, f := range t.files {
 		id.Data = append(id.Data, kit.Source{Name: f.Path, SHA256: f.SHA256})
 	}

@@ -19,7 +19,7 @@ const tuneUsage = `go run ./bench tune: a regularisation weight for every featur
   go run ./bench tune TRAIN VALIDATION TEST
   go run ./bench tune -apply model.json DATA    predictions of a model, as CSV
 
-Files are LIBSVM or CSV text, plain or gzip. The columns of a second CSV file are found by their
+Files are LIBSVM or CSV text, plain, gzip or bzip2; - is standard input. The columns of a second CSV file are found by their
 names, in any order. Features that are 0 in all but the test rows are left out. The others stay as
 they are if the largest absolute value of each is ½ to 1. Otherwise they are scaled to mean 0 and
 deviation 1, or, if more than a tenth of the entries are 0, to largest absolute value 1. All but the
@@ -65,6 +65,7 @@ type options struct {
 	Impute      string   `json:"impute,omitempty"`
 	Drop        []string `json:"drop,omitempty"`
 	Headerless  bool     `json:"headerless,omitempty"`
+	ID          string   `json:"id_column,omitempty"`
 
 	out, apply string
 	unlabelled bool
@@ -100,13 +101,15 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.BoolVar(&o.Categorical, "categorical",
 		false, "turn the columns of a CSV file that hold text into indicators, one for each text")
 	fs.StringVar(&o.Impute, "impute", "",
-		"`HOW` missing cells of a CSV file are filled: median or mean; text by the most frequent one")
+		"`HOW` missing cells of a CSV file are filled: median or mean; text by the most frequent one; with -apply "+
+			"unknown text, too")
 	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again", func(name string) error {
 		o.Drop = append(o.Drop, name)
 		return nil
 	})
+	fs.StringVar(&o.ID, "id", "", "`COLUMN` of a CSV file that names the rows and is no feature; with -apply, it is kept")
 	fs.BoolVar(&o.Headerless, "headerless", false, "a CSV file has no header: its columns are called 1, 2, …")
-	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the model and the figure")
+	fs.StringVar(&o.out, "out", "out", "`FOLDER` for the model and the figure; if given with -apply, for predictions.csv")
 	fs.DurationVar(&o.every, "save", time.Second, "time between two checkpoints of -solver saa in the folder -out; 0: none")
 	fs.BoolVar(&o.fresh, "fresh", false, "begin again where an interrupted -solver saa could go on")
 	fs.StringVar(&o.apply, "apply", "", "`FILE` of a model, to predict with")
@@ -124,6 +127,9 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 		return err
 	}
 	if o.apply != "" {
+		if !kit.IsSet(fs, "out") {
+			o.out = ""
+		}
 		return applyModel(o, files[0], out)
 	}
 	set, err := readData(o, files)

@@ -153,7 +153,7 @@ func TestTuneRoundTrip(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, fitted.Features, m.Features, name)
 
-		raw, labelled, err := m.open(c.path, false)
+		raw, labelled, err := m.open(options{}, c.path)
 		require.NoError(t, err, name)
 		assert.True(t, labelled)
 		prepared, err := run.scaler.Apply(narrow(raw, run.used))

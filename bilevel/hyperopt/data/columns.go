@@ -159,7 +159,7 @@ func (c *Column) value(cell string) (feature int, v float64, err error) {
 	case found && len(c.Levels) == 2:
 		return 0, float64(at), nil
 	case !found && !isMissing(err):
-		return 0, 0, fmt.Errorf("not among the %d texts of this column in the training data", len(c.Levels))
+		return 0, 0, fmt.Errorf("not among the %d texts of this column %w", len(c.Levels), ErrLevel)
 	case !found:
 		return 0, 0, err
 	}

@@ -20,6 +20,7 @@ var (
 	ErrMissing = errors.New("missing value")
 	ErrNaN     = errors.New("value is NaN")
 	ErrNumber  = errors.New("not a number")
+	ErrLevel   = errors.New("in the training data") // it has no such text
 )
 
 // SyntaxError says what is wrong with a data file, and where.
