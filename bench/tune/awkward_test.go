@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
 )
 
 // table writes 40 rows of two numbers and a label, yes or no unless there are others, which the
@@ -177,6 +179,65 @@ func TestTuneRowNames(t *testing.T) {
 	_, _, stdout = tuneWith(t, path, "-drop", "")
 	assert.NotContains(t, stdout, `the first column has no name`)
 	assert.Contains(t, stdout, "features 2,")
+}
+
+// What is told of columns before the search: which one is the label, and which cannot help.
+func TestTuneColumnsAreTold(t *testing.T) {
+	good := strings.TrimSpace(table(","))
+	const label, other = `label    "bought", the last column`, "warning  the first column is named"
+	_, _, stdout := tuneWith(t, writeText(t, "plain.csv", good))
+	assert.Contains(t, stdout, label)
+	assert.NotContains(t, stdout, other)
+	assert.NotContains(t, stdout, "constant ")
+	_, _, stdout = tuneWith(t, writeText(t, "first.csv", strings.Replace(good, "age", "Class", 1)))
+	assert.Contains(t, stdout, other+` "Class": -label "Class" if that is`)
+	_, _, stdout = tuneWith(t, writeText(t, "named.csv", good), "-label", "bought")
+	assert.NotContains(t, stdout, label)
+	for text, name := range map[string]string{replaceColumn(good, "7", "7"): `"income"`, strings.Repeat("1 1:7 2:1\n0 1:7 2:2\n", 20): "1"} {
+		path := writeText(t, "constant", text)
+		_, _, stdout = tuneWith(t, path)
+		assert.Contains(t, stdout, "constant 1 with one value in all these rows, which cannot help: "+name+"\n")
+		status, stdout, stderr := bench(context.Background(), "main", "-data", path, "-out", t.TempDir(), "-steps", "20")
+		require.Zero(t, status, stderr)
+		assert.Contains(t, stdout, "constant 1 with one value in all these rows, which cannot help: "+name+"\n")
+	}
+}
+
+// Values near the ends of float64 are scaled, tuned and applied.
+func TestTuneFarScales(t *testing.T) {
+	for _, values := range [][2]string{{"1e-310", "0"}, {"1.7e308", "-1.7e308"}} {
+		path := writeText(t, "far.csv", replaceColumn(table(","), values[0], values[1]))
+		_, model, _ := tuneWith(t, path)
+		status, _, stderr := bench(context.Background(), "tune", "-apply", model, path)
+		require.Zero(t, status, stderr)
+		var loss, accuracy float64
+		_, err := fmt.Sscanf(stderr, "40 rows, loss %g, accuracy %g", &loss, &accuracy)
+		require.NoError(t, err, stderr)
+		assert.Less(t, loss, 0.5)
+	}
+}
+
+// A checkpoint of the sampled solver is no larger than a file of many rows.
+func TestCheckpointSize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var text strings.Builder
+	for i := range 500 {
+		fmt.Fprint(&text, i%2)
+		for j := range 20 {
+			fmt.Fprintf(&text, " %d:%.6g", j+1, rng.NormFloat64()+float64(i%2))
+		}
+		text.WriteString("\n")
+	}
+	o := options{Seed: 1, Solver: solverSAA, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic"}
+	set, err := readData(o, []string{writeText(t, "many.svm", text.String())})
+	require.NoError(t, err)
+	s, err := newSearch(o, set)
+	require.NoError(t, err)
+	_, err = s.engine.solver.Run(context.Background(), bilevel.Run{Steps: 1000})
+	require.NoError(t, err)
+	var saved bytes.Buffer
+	require.NoError(t, s.engine.solver.Save(&saved))
+	assert.Less(t, saved.Len(), text.Len()/2)
 }
 
 // A file that is given twice is pointed out.

@@ -3,10 +3,13 @@ package tune
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"text/tabwriter"
 
 	"stable/bench/kit"
 )
+
+var likeLabel = regexp.MustCompile(`(?i)^(label|class|target|y)$`)
 
 // describe prints the data and the plan.
 func (t *search) describe(w io.Writer) {
@@ -22,6 +25,9 @@ func (t *search) describe(w io.Writer) {
 	}
 	if t.Label == "" && t.label != "" {
 		fmt.Fprintf(w, "label    %q, the last column (-label names another)\n", t.label)
+	}
+	if t.Label == "" && t.features != nil && likeLabel.MatchString(t.features[0]) {
+		fmt.Fprintf(w, "warning  the first column is named %q: -label %[1]q if that is the label\n", t.features[0])
 	}
 	if t.features != nil && t.features[0] == "" {
 		fmt.Fprintf(w, "warning  the first column has no name, as a column of row names: -drop \"\" leaves it out\n")

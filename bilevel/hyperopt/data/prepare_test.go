@@ -215,6 +215,20 @@ func TestStandardiseFarScales(t *testing.T) {
 		require.NoError(t, err, exp)
 		assert.Equal(t, want.Val, got.Val, exp)
 	}
+	far := *plain // the difference of two values is no float64, or no float64 has the inverse of one
+	for _, unit := range []float64{math.MaxFloat64, 1e-320} {
+		far.Val = []float64{unit, unit, unit, -unit, unit}
+		got, err := Standardise(&far).Apply(&far)
+		require.NoError(t, err)
+		require.NoError(t, got.Check())
+		assert.Equal(t, unit < 1, slices.Equal(Constant(&far), []int{0}))
+		if unit > 1 {
+			assert.InDeltaSlice(t, []float64{0.5, 0.5, 0.5, -2, 0.5}, got.Val, 1e-12)
+		}
+		got, err = MaxAbs(&far).Apply(&far)
+		require.NoError(t, err)
+		assert.InDelta(t, min(1, unit), got.Val[0], 1e-15)
+	}
 	named := *plain
 	named.Features = []string{"size"}
 	_, err = (&Scaler{Factor: []float64{math.MaxFloat64}}).Apply(&named)
