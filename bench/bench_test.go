@@ -14,6 +14,7 @@ import (
 	"stable/chol"
 	"stable/eig"
 	"stable/mat"
+	"stable/mat/kernel"
 	"stable/mat/mattest"
 )
 
@@ -25,7 +26,7 @@ var sizes = []int{14, 22, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512}
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
-		fmt.Printf("# %s\n%s", kit.Machine(), kit.Warning())
+		fmt.Printf("# %s\ntier: %s\n%s", kit.Machine(), kernel.Tier(), kit.Warning()) // a key of benchstat
 	}
 	os.Exit(m.Run())
 }
