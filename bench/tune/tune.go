@@ -19,12 +19,12 @@ const tuneUsage = `go run ./bench tune: a regularisation weight for every featur
   go run ./bench tune TRAIN VALIDATION TEST
   go run ./bench tune -apply model.json DATA    predictions of a model, as CSV
 
-Files are LIBSVM or CSV text, plain, gzip or bzip2; - is standard input. The columns of a second CSV file are found by their
-names, in any order. Features that are 0 in all but the test rows are left out. The others stay as
-they are if the largest absolute value of each is ½ to 1. Otherwise they are scaled to mean 0 and
-deviation 1, or, if more than a tenth of the entries are 0, to largest absolute value 1. All but the
-test rows decide. An intercept is added. Two searches minimise the validation loss: over a single
-weight for all features, and, from the best one, over a weight for each.
+Files are LIBSVM or CSV text, plain, gzip or bzip2; - is standard input. The columns of a second CSV
+file are found by their names, in any order. Features that are 0 in all but the test rows are left
+out. The others stay as they are if the largest absolute value of each is ½ to 1. Otherwise they are
+scaled to mean 0 and deviation 1, or, if more than a tenth of the entries are 0, to largest absolute
+value 1. All but the test rows decide. An intercept is added. Two searches minimise the validation
+loss: over a single weight for all features, and, from the best one, over a weight for each.
 
   -solver exact     Newton's method on all rows, on the mean loss of a cross-validation (-folds)
   -solver saa       SAA-Newton on samples of the rows, on one split of them, from the best single
@@ -101,8 +101,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.BoolVar(&o.Categorical, "categorical",
 		false, "turn the columns of a CSV file that hold text into indicators, one for each text")
 	fs.StringVar(&o.Impute, "impute", "",
-		"`HOW` missing cells of a CSV file are filled: median or mean; text by the most frequent one; with -apply "+
-			"unknown text, too")
+		"`HOW` missing cells of a CSV file are filled: median or mean; text by the most frequent; -apply: new text, too")
 	fs.Func("drop", "`COLUMN` of a CSV file to leave out; may be given again", func(name string) error {
 		o.Drop = append(o.Drop, name)
 		return nil
