@@ -22,7 +22,6 @@ type Column struct {
 
 // table is a CSV file as text, without the label and the columns that are left out.
 type table struct {
-	names []string
 	cells [][]string
 	lines []int // of the rows, in the file
 }
@@ -31,15 +30,16 @@ func (o *ReadOptions) wide() bool {
 	return o.Categorical || o.Impute != "" || len(o.Drop) > 0 || o.Columns != nil
 }
 
-// finish makes features of the columns.
+// finish makes features of the columns, which d.Features names.
 func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 	d.Columns = opt.Columns
-	for k := 0; opt.Columns == nil && k < len(t.names); k++ {
-		c, err := t.measure(k, opt)
-		if err != nil {
-			return err
+	if d.Columns == nil {
+		d.Columns = make([]Column, len(d.Features))
+		for k, name := range d.Features {
+			if d.Columns[k], err = t.measure(k, name, opt); err != nil {
+				return err
+			}
 		}
-		d.Columns = append(d.Columns, c)
 	}
 	return t.encode(d, opt)
 }
@@ -47,8 +47,8 @@ func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 // mostLevels caps the different texts of a column; one with more is taken to hold names.
 const mostLevels = 100
 
-func (t *table) measure(k int, opt *ReadOptions) (Column, error) {
-	c := Column{Name: t.names[k]}
+func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {
+	c := Column{Name: name}
 	var numbers []float64
 	texts := map[string]int{}
 	filled := 0
@@ -96,17 +96,6 @@ func middle(numbers []float64, how string) float64 {
 	return numbers[(n-1)/2]/2 + numbers[n/2]/2
 }
 
-type lineError struct {
-	line int
-	error
-}
-
-func (e *lineError) Unwrap() error { return e.error }
-
-func cellError(column, cell string, err error) error {
-	return marked{fmt.Errorf("column %s, %s: %w", quote(column), quote(cell), err), ErrCell}
-}
-
 func (t *table) encode(d *Data, opt *ReadOptions) error {
 	d.Features = []string{}
 	first := make([]int, len(d.Columns)) // feature of each column
@@ -118,12 +107,15 @@ func (t *table) encode(d *Data, opt *ReadOptions) error {
 		return fmt.Errorf("%d features, more than the %d that are supported", d.Dim, MaxIndex)
 	}
 	for i, row := range t.cells {
-		for k := range d.Columns {
-			j, v, err := d.Columns[k].value(row[k])
-			if c := &d.Columns[k]; err != nil && opt.Impute != "" && c.fills(err) {
+		for k, c := range d.Columns {
+			j, v, err := c.value(row[k])
+			if err != nil && opt.Impute != "" && (c.Levels != nil || c.Fill != nil && isMissing(err)) {
 				d.Filled++
-				j, v = c.fill()
-			} else if err != nil {
+				if j, v, err = c.value(c.FillLevel); c.Levels == nil {
+					j, v, err = 0, *c.Fill, nil
+				}
+			}
+			if err != nil {
 				return &lineError{t.lines[i], cellError(c.Name, row[k], err)}
 			}
 			if v != 0 {
@@ -136,16 +128,13 @@ func (t *table) encode(d *Data, opt *ReadOptions) error {
 }
 
 func (c *Column) features() (names []string) {
-	switch len(c.Levels) {
-	case 0:
+	if c.Levels == nil {
 		return []string{c.Name}
-	case 2:
-		return []string{c.Name + "=" + c.Levels[1]}
 	}
 	for _, level := range c.Levels {
 		names = append(names, c.Name+"="+level)
 	}
-	return names
+	return names[boolInt(len(names) == 2):]
 }
 
 // value returns which feature of its column a cell sets, and to what.
@@ -156,25 +145,12 @@ func (c *Column) value(cell string) (feature int, v float64, err error) {
 	}
 	at, found := slices.BinarySearch(c.Levels, cell)
 	switch {
-	case found && len(c.Levels) == 2:
-		return 0, float64(at), nil
-	case !found && !isMissing(err):
-		return 0, 0, fmt.Errorf("not among the %d texts of this column %w", len(c.Levels), ErrLevel)
-	case !found:
+	case !found && isMissing(err):
 		return 0, 0, err
+	case !found:
+		return 0, 0, fmt.Errorf("not among the %d texts of this column %w", len(c.Levels), ErrLevel)
+	case len(c.Levels) == 2:
+		return 0, float64(at), nil
 	}
 	return at, 1, nil
-}
-
-// fills says whether there is something to stand for a cell with this error.
-func (c *Column) fills(err error) bool {
-	return c.Levels == nil && c.Fill != nil && isMissing(err) || slices.Contains(c.Levels, c.FillLevel)
-}
-
-func (c *Column) fill() (feature int, v float64) {
-	if c.Levels == nil {
-		return 0, *c.Fill
-	}
-	feature, v, _ = c.value(c.FillLevel)
-	return feature, v
 }

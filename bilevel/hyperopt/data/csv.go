@@ -38,6 +38,7 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	opt.Drop, opt.ID, opt.LabelColumn = cleaned(opt.Drop), toUTF8(opt.ID), toUTF8(opt.LabelColumn)
 	b, err := unmarked(r)
 	if err != nil {
 		return nil, syntaxError(name, 1, err)
@@ -77,7 +78,7 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	lab.column = d.LabelName
 	d.Features = l.pick(l.keep)
 	d.Dim = len(d.Features)
-	t := table{names: d.Features}
+	var t table
 	if opt.Headerless {
 		if err := d.record(head, l, lab, opt, &t, 1); err != nil {
 			return err

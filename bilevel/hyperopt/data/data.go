@@ -10,16 +10,15 @@ import (
 // Val[RowPtr[i]:RowPtr[i+1]] in the ascending columns Col[RowPtr[i]:RowPtr[i+1]] of 0 … Dim−1.
 // len(RowPtr) is the number of rows plus one. A caller may raise Dim to match another set.
 type Data struct {
-	Name     string    // where it came from, for messages
-	Dim      int       // number of features
-	RowPtr   []int     // ascending, from 0 to len(Col)
-	Col      []int32   // 0-based column of each stored entry
-	Val      []float64 // finite; as read from a file, not zero
-	Label    []float64 // one a row: −1 and +1, or any finite number in a regression
-	Classes  [2]string // how the file spells −1 and +1; empty in a regression
-	Features []string  // the names of the columns, of length Dim; nil where the file has none
-	Columns  []Column  // how the columns of the file became features; nil where each is a feature as it stands
-
+	Name      string    // where it came from, for messages
+	Dim       int       // number of features
+	RowPtr    []int     // ascending, from 0 to len(Col)
+	Col       []int32   // 0-based column of each stored entry
+	Val       []float64 // finite; as read from a file, not zero
+	Label     []float64 // one a row: −1 and +1, or any finite number in a regression
+	Classes   [2]string // how the file spells −1 and +1; empty in a regression
+	Features  []string  // the names of the columns, of length Dim; nil where the file has none
+	Columns   []Column  // how the columns of the file became features; nil where each is one as it stands
 	LabelName string   // of the column of a CSV file that is the label
 	IDs       []string // the names of the rows, from column ReadOptions.ID
 	Filled    int      // number of cells of the file that ReadOptions.Impute has filled
@@ -36,33 +35,35 @@ func (d *Data) Row(i int) (col []int32, val []float64) {
 
 // Check returns an error unless d is as Data describes. Cost: one pass over the entries.
 func (d *Data) Check() error {
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("data: %q"+format, append([]any{d.Name}, args...)...)
+	}
 	n := len(d.Label)
 	switch {
 	case d.Dim < 0 || d.Dim > MaxIndex:
-		return fmt.Errorf("data: %q: Dim %d is not in 0 … %d", d.Name, d.Dim, MaxIndex)
+		return wrong(": Dim %d is not in 0 … %d", d.Dim, MaxIndex)
 	case len(d.RowPtr) != n+1 || d.RowPtr[0] != 0 || d.RowPtr[n] != len(d.Col):
-		return fmt.Errorf("data: %q: RowPtr must have one entry more than Label and run from 0 to len(Col)",
-			d.Name)
+		return wrong(": RowPtr must have one entry more than Label and run from 0 to len(Col)")
 	case len(d.Val) != len(d.Col):
-		return fmt.Errorf("data: %q: Col and Val differ in length", d.Name)
+		return wrong(": Col and Val differ in length")
 	case d.Features != nil && len(d.Features) != d.Dim:
-		return fmt.Errorf("data: %q: %d feature names for %d features", d.Name, len(d.Features), d.Dim)
+		return wrong(": %d feature names for %d features", len(d.Features), d.Dim)
 	}
 	for i, b := range d.Label {
 		if !mat.IsFinite(b) {
-			return fmt.Errorf("data: %q, row %d: label is not finite", d.Name, i)
+			return wrong(", row %d: label is not finite", i)
 		}
 		if d.RowPtr[i] > d.RowPtr[i+1] || d.RowPtr[i+1] > len(d.Col) {
-			return fmt.Errorf("data: %q, row %d: RowPtr does not ascend", d.Name, i)
+			return wrong(", row %d: RowPtr does not ascend", i)
 		}
 		last := int32(-1)
 		col, val := d.Row(i)
 		for k, c := range col {
 			if c <= last || int(c) >= d.Dim {
-				return fmt.Errorf("data: %q, row %d: columns must ascend and lie in 0 … Dim−1", d.Name, i)
+				return wrong(", row %d: columns must ascend and lie in 0 … Dim−1", i)
 			}
 			if !mat.IsFinite(val[k]) {
-				return fmt.Errorf("data: %q, row %d, column %d: value is not finite", d.Name, i, c)
+				return wrong(", row %d, column %d: value is not finite", i, c)
 			}
 			last = c
 		}
@@ -72,19 +73,16 @@ func (d *Data) Check() error {
 
 // Subset returns a copy of the given rows, in that order. It panics if one is out of range.
 func (d *Data) Subset(rows []int) *Data {
-	nnz := 0
+	s, nnz := *d, 0
 	for _, i := range rows {
 		nnz += d.RowPtr[i+1] - d.RowPtr[i]
 	}
-	s := *d
 	s.RowPtr, s.Label, s.IDs = make([]int, 1, len(rows)+1), make([]float64, 0, len(rows)), nil
 	s.Col, s.Val = make([]int32, 0, nnz), make([]float64, 0, nnz)
 	for _, i := range rows {
 		col, val := d.Row(i)
-		s.Col = append(s.Col, col...)
-		s.Val = append(s.Val, val...)
-		s.Label = append(s.Label, d.Label[i])
-		s.RowPtr = append(s.RowPtr, len(s.Col))
+		s.Col, s.Val = append(s.Col, col...), append(s.Val, val...)
+		s.Label, s.RowPtr = append(s.Label, d.Label[i]), append(s.RowPtr, len(s.Col))
 		if d.IDs != nil {
 			s.IDs = append(s.IDs, d.IDs[i])
 		}

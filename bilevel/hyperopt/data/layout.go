@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -16,8 +15,10 @@ type layout struct {
 	keep   []int    // the columns that are features, in their order
 }
 
-func newLayout(first []string, opt *ReadOptions) (*layout, error) {
-	l := &layout{names: first, target: -1, id: -1}
+// newLayout says what each column is. The features are those that opt fixes, or all that are nothing
+// else.
+func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
+	l = &layout{names: first, target: -1, id: -1}
 	if opt.Headerless {
 		l.names = make([]string, len(first))
 		for j := range l.names {
@@ -28,29 +29,45 @@ func newLayout(first []string, opt *ReadOptions) (*layout, error) {
 	}
 	fixed := opt.Features
 	if opt.Columns != nil {
-		fixed = []string{}
-		for _, c := range opt.Columns {
-			fixed = append(fixed, c.Name)
+		fixed = make([]string, len(opt.Columns))
+		for k, c := range opt.Columns {
+			fixed[k] = c.Name
 		}
+	}
+	free := make([]bool, len(l.names))
+	for j := range free {
+		free[j] = true
 	}
 	if opt.ID != "" {
-		var err error
-		if l.id, err = l.index(opt.ID); err != nil {
+		if l.id, err = l.index(opt.ID, free); err != nil {
 			return nil, err
 		}
+		free[l.id] = false
+	} else if opt.Headerless && len(fixed) == len(l.names) {
+		fixed = l.names // rows of features alone, whatever their numbers were
 	}
-	if fixed == nil {
-		return l, l.find(opt)
+	for _, name := range fixed {
+		j, err := l.index(name, free)
+		if err != nil {
+			return nil, err
+		}
+		free[j] = false
+		l.keep = append(l.keep, j)
 	}
-	return l, l.match(fixed, opt)
+	if fixed != nil {
+		return l, l.match(free, fixed, opt)
+	}
+	return l, l.find(free, opt)
 }
 
-func (l *layout) index(name string) (int, error) {
-	j := slices.Index(l.names, toUTF8(name))
-	if j < 0 {
-		return j, fmt.Errorf("no column is named %s; there are %s", quote(toUTF8(name)), listed(l.names))
+// index returns the first free column of a name.
+func (l *layout) index(name string, free []bool) (int, error) {
+	for j, s := range l.names {
+		if free[j] && s == name {
+			return j, nil
+		}
 	}
-	return j, nil
+	return -1, fmt.Errorf("no column is named %s; there are %s", quote(name), listed(l.names))
 }
 
 // check returns an error unless the first line can be a header.
@@ -75,74 +92,66 @@ func (l *layout) check() error {
 	return nil
 }
 
-// find makes all columns features but the label, the names of rows and those that are dropped.
-func (l *layout) find(opt *ReadOptions) (err error) {
+// find makes all columns features but the label and those that are dropped.
+func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
+	known := opt.Dim != 0 && !opt.wide()
 	switch {
 	case opt.Unlabelled:
 	case opt.LabelColumn != "":
-		if l.target, err = l.index(opt.LabelColumn); err != nil {
+		if l.target, err = l.index(opt.LabelColumn, free); err != nil {
 			return err
 		}
-	case opt.Dim != 0 && opt.Dim == len(l.names) && !opt.wide():
+	case known && opt.Dim == len(l.names):
 		return ErrNoLabel
 	default:
 		l.target = len(l.names) - 1
 	}
-	drop := dropped(opt)
-	for j, name := range l.names {
-		out := drop[name] || j == l.id
-		switch {
-		case out && j == l.target:
-			return fmt.Errorf("column %s is the label, and cannot be dropped", quote(name))
-		case out:
-			delete(drop, name)
-		case j != l.target:
+	l.drop(free, opt)
+	if l.target >= 0 && !free[l.target] {
+		return fmt.Errorf("column %s is the label, and cannot be dropped", quote(l.names[l.target]))
+	}
+	for j := range l.names {
+		if free[j] && j != l.target {
 			l.keep = append(l.keep, j)
 		}
 	}
-	if len(drop) > 0 {
-		return fmt.Errorf("no column is named %s, to be dropped; there are %s",
-			listed(slices.Sorted(maps.Keys(drop))), listed(l.pick(l.keep)))
+	absent := slices.DeleteFunc(slices.Sorted(slices.Values(opt.Drop)), func(name string) bool {
+		return slices.Contains(l.names, name)
+	})
+	if len(absent) > 0 {
+		return fmt.Errorf("no column is named %s, to be dropped; there are %s", listed(absent), listed(l.pick(l.keep)))
 	}
-	if opt.Dim != 0 && opt.Dim != len(l.keep) && !opt.wide() {
+	if known && opt.Dim != len(l.keep) {
 		return fmt.Errorf("%d columns of features, want %d", len(l.keep), opt.Dim)
 	}
 	return nil
 }
 
-// match makes the columns of these names features. What is left is the label; more may be left in a
-// file read without labels.
-func (l *layout) match(fixed []string, opt *ReadOptions) error {
-	taken := make([]bool, len(l.names))
-	if opt.Headerless && opt.ID == "" && len(l.names) == len(fixed) {
-		fixed = l.names // rows of features alone, whatever their numbers were
+func (l *layout) drop(free []bool, opt *ReadOptions) {
+	for j, name := range l.names {
+		free[j] = free[j] && !slices.Contains(opt.Drop, name)
 	}
-	for _, name := range fixed {
-		j := 0
-		for j < len(l.names) && (taken[j] || l.names[j] != name) {
-			j++
-		}
-		if j == len(l.names) {
-			return fmt.Errorf("no column is named %s; there are %s", quote(name), listed(l.names))
-		}
-		taken[j] = true
-		l.keep = append(l.keep, j)
-	}
+}
+
+// match makes what the features leave over the label; more may be left in a file read without
+// labels.
+func (l *layout) match(free []bool, fixed []string, opt *ReadOptions) error {
 	if opt.Unlabelled {
 		return nil
 	}
-	drop, label := dropped(opt), toUTF8(opt.LabelColumn)
+	if opt.LabelColumn != "" {
+		if j, err := l.index(opt.LabelColumn, free); err == nil {
+			l.target, free[j] = j, false
+		}
+	}
+	l.drop(free, opt)
 	var rest []int
-	for j, name := range l.names {
-		switch {
-		case taken[j] || j == l.id:
-		case label != "" && name == label:
-			l.target = j
-		case !drop[name]:
+	for j, is := range free {
+		if is {
 			rest = append(rest, j)
 		}
 	}
-	if n := len(rest) - 1; n >= 0 && label == "" && (n == 0 || rest[n] == len(l.names)-1) {
+	if n := len(rest) - 1; n >= 0 && opt.LabelColumn == "" && (n == 0 || rest[n] == len(free)-1) {
 		l.target, rest = rest[n], rest[:n]
 	}
 	switch {
@@ -153,14 +162,6 @@ func (l *layout) match(fixed []string, opt *ReadOptions) error {
 		return ErrNoLabel
 	}
 	return nil
-}
-
-func dropped(opt *ReadOptions) map[string]bool {
-	drop := map[string]bool{}
-	for _, name := range opt.Drop {
-		drop[toUTF8(name)] = true
-	}
-	return drop
 }
 
 func (l *layout) pick(columns []int) []string {

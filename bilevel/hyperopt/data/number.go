@@ -4,8 +4,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
-
-	"stable/mat"
+	"strings"
 )
 
 type text interface{ string | []byte }
@@ -13,74 +12,55 @@ type text interface{ string | []byte }
 var (
 	errInf   = errors.New("value is infinite")
 	errRange = errors.New("value is too large for a float64")
+
+	missing = map[string]bool{"": true, "?": true, "NA": true, "na": true, "N/A": true, "n/a": true, "NULL": true,
+		"null": true}
 )
 
 // parseFloat reads [+-]digits[.digits][e[+-]digits], correctly rounded. With digits below 2⁵³ and
-// an exact power of ten, one multiplication or division does (Clinger 1990); strconv reads the
-// rest.
+// an exact power of ten, one division does (Clinger 1990); strconv reads the rest.
 func parseFloat[T text](t T) (float64, error) {
 	var mant uint64
-	digits, exp, i := 0, 0, 0
-	neg := false
-	if i < len(t) && (t[i] == '-' || t[i] == '+') {
-		neg = t[i] == '-'
+	digits, exp, dot, i := 0, 0, 0, 0
+	if len(t) > 0 && (t[0] == '-' || t[0] == '+') {
 		i++
 	}
-	for ; i < len(t) && t[i]-'0' <= 9; i++ {
-		mant = mant*10 + uint64(t[i]-'0')
-		digits++
-	}
-	if i < len(t) && t[i] == '.' {
-		for i++; i < len(t) && t[i]-'0' <= 9; i++ {
-			mant = mant*10 + uint64(t[i]-'0')
+	for ; i < len(t); i++ {
+		if c := t[i] - '0'; c <= 9 {
+			mant = mant*10 + uint64(c)
 			digits++
-			exp--
+			exp += dot
+		} else if t[i] == '.' && dot == 0 {
+			dot = 1
+		} else {
+			return parseSlow(t)
 		}
 	}
-	if i < len(t) || digits == 0 || digits > 19 || mant >= 1<<53 || exp < -22 {
+	if digits == 0 || digits > 19 || mant >= 1<<53 || exp > 22 {
 		return parseSlow(t)
 	}
-	v := float64(mant) / math.Pow10(-exp)
-	if neg {
+	v := float64(mant) / math.Pow10(exp)
+	if t[0] == '-' {
 		v = -v
 	}
 	return v, nil
 }
 
-// parseSlow reads the rest, and says what is wrong with a token. It refuses the names, hexadecimals
-// and underscores of strconv.
+// parseSlow says what is wrong with a word, too. It refuses the names and hexadecimals of strconv.
 func parseSlow[T text](t T) (float64, error) {
-	if len(t) == 0 || (len(t) <= 4 && missing(string(t))) {
+	if len(t) <= 4 && missing[string(t)] {
 		return 0, ErrMissing
-	}
-	plain := true
-	for i := range len(t) {
-		switch c := t[i]; {
-		case c-'0' <= 9, c == '+', c == '-', c == '.', c == 'e', c == 'E':
-		default:
-			plain = false
-		}
 	}
 	v, err := strconv.ParseFloat(string(t), 64)
 	switch {
 	case v != v:
 		return 0, ErrNaN
-	case !mat.IsFinite(v) && err == nil:
+	case math.IsInf(v, 0) && err == nil:
 		return 0, errInf
-	case !plain:
+	case strings.ContainsAny(string(t), "xX_") || err != nil && !errors.Is(err, strconv.ErrRange):
 		return 0, ErrNumber
-	case errors.Is(err, strconv.ErrRange):
-		return 0, errRange
 	case err != nil:
-		return 0, ErrNumber
+		return 0, errRange
 	}
 	return v, nil
-}
-
-func missing(s string) bool {
-	switch s {
-	case "", "?", "NA", "na", "N/A", "n/a", "NULL", "null":
-		return true
-	}
-	return false
 }

@@ -18,52 +18,32 @@ const MaxIndex = 1 << 24
 
 // ReadOptions says how to read a file; the zero value reads a classification set.
 type ReadOptions struct {
-	// Dim ≤ MaxIndex is the number of features; a larger index is an error. Default 0: the largest
-	// index (LIBSVM), the columns without the label (CSV).
-	Dim int
+	Dim        int       // number of features, at most MaxIndex; 0: as many as the file has
+	Regression bool      // labels are numbers; else two classes
+	Classes    [2]string // the spelling of −1 and +1, as a first file's Data.Classes; default: found
+	Class      string    // this label is +1, all others −1; takes precedence over Classes
+	Unlabelled bool      // labels are absent or ignored, and all 0
 
-	// Regression keeps labels as numbers. By default they must be two classes.
-	Regression bool
-
-	// Classes fixes the spelling of −1 and +1, as a first file's Data.Classes. Default: found in
-	// the file.
-	Classes [2]string
-
-	// Class sets one label, +1, against the rest, −1; Data.Classes is then "not Class" and Class.
-	// It takes precedence over Classes.
-	Class string
-
-	// Categorical turns CSV columns of text into indicators: see Column.
-	Categorical bool
-
-	// Impute fills missing CSV cells with the "median" or "mean" of the column's numbers, or the
-	// most frequent text; with Columns, as these say, cells whose text they do not know, too.
-	// Default: such a cell is an error.
-	Impute string
-
-	// Drop leaves columns of a CSV file out, by their names.
-	Drop []string
-
-	// ID names the CSV column that becomes Data.IDs and is no feature.
-	ID string
-
-	// Columns fixes what Categorical and Impute would measure: pass the first file's Data.Columns.
-	Columns []Column
-
-	// Features names the CSV columns that are features, in order, as a first file's Data.Features;
-	// one more may be there, the label, and those of Drop. Columns does the same.
-	Features []string
-
-	// Headerless: the CSV file has no header; its columns are called 1, 2, ….
-	Headerless bool
-
-	// Unlabelled: labels are absent or ignored, and all 0. With Features or Columns, other CSV
-	// columns are ignored.
-	Unlabelled bool
-
-	// LabelColumn names a CSV file's label. Default: the last column, or what Features or Columns
-	// leave over.
+	// The others are for CSV files. LabelColumn names the label; default: the last column, or what
+	// Features or Columns leave over. Drop leaves columns out; ID names the one that becomes
+	// Data.IDs. Headerless: there is no header, and columns are called 1, 2, ….
 	LabelColumn string
+	Drop        []string
+	ID          string
+	Headerless  bool
+
+	// Categorical turns columns of text into indicators: see Column. Impute fills missing cells
+	// with the "median" or "mean" of a column's numbers, or its most frequent text; default: they
+	// are errors.
+	Categorical bool
+	Impute      string
+
+	// Features names the columns that are features, in order, as a first file's Data.Features; the
+	// label and those of Drop may be there, and with Unlabelled any others. Columns, a first file's
+	// Data.Columns, does the same, and fixes what Categorical and Impute would measure; Impute then
+	// fills cells whose text the Levels do not have, too.
+	Features []string
+	Columns  []Column
 }
 
 func (o *ReadOptions) check() error {

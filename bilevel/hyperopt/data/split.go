@@ -20,15 +20,12 @@ func (d *Data) Split(seed uint64, fractions ...float64) ([]*Data, error) {
 func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, error) {
 	var classes [2][]int
 	for _, i := range shuffled(d.Rows(), seed) {
-		switch d.Label[i] {
-		case -1:
-			classes[0] = append(classes[0], i)
-		case 1:
-			classes[1] = append(classes[1], i)
-		default:
-			return nil, fmt.Errorf("data: SplitStratified: row %d has label %v: not a classification problem",
-				i, d.Label[i])
+		label := d.Label[i]
+		if label != -1 && label != 1 {
+			return nil, fmt.Errorf("data: SplitStratified: row %d has label %v: not a classification problem", i, label)
 		}
+		k := int(label+1) / 2
+		classes[k] = append(classes[k], i)
 	}
 	return d.deal(classes[:], fractions)
 }
@@ -41,34 +38,30 @@ func shuffled(n int, seed uint64) []int {
 func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
 	total := 0.0
 	for k, f := range fractions {
-		if !(f > 0) || !mat.IsFinite(f) {
+		if total += f; !(f > 0) || !mat.IsFinite(f) {
 			return nil, fmt.Errorf("data: Split: fraction %d is %v, want a positive number", k, f)
 		}
-		total += f
 	}
 	if len(fractions) == 0 || !mat.IsFinite(total) {
 		return nil, errors.New("data: Split: no fractions, or their sum overflows")
 	}
-	rows := make([][]int, len(fractions))
-	for _, list := range lists {
-		sum, lo := 0.0, 0
-		for k, f := range fractions {
-			sum += f
-			hi := int(sum/total*float64(len(list)) + 0.5)
+	parts, sum := make([]*Data, len(fractions)), 0.0
+	for k, f := range fractions {
+		var rows []int
+		for _, list := range lists {
+			n := float64(len(list))
+			lo, hi := int(sum/total*n+0.5), int((sum+f)/total*n+0.5)
 			if k == len(fractions)-1 {
 				hi = len(list)
 			}
-			rows[k] = append(rows[k], list[lo:hi]...)
-			lo = hi
+			rows = append(rows, list[lo:hi]...)
 		}
-	}
-	parts := make([]*Data, len(fractions))
-	for k, r := range rows {
-		if len(r) == 0 {
+		if len(rows) == 0 {
 			return nil, fmt.Errorf("data: Split: %d rows are too few for %d parts: part %d would be empty",
 				d.Rows(), len(fractions), k)
 		}
-		parts[k] = d.Subset(r)
+		parts[k] = d.Subset(rows)
+		sum += f
 	}
 	return parts, nil
 }

@@ -16,11 +16,11 @@ var (
 	ErrLabel      = errors.New("a label is wrong")
 	ErrThirdLabel = errors.New("a third label") // where there are two classes; ErrLabel, too
 
-	// Why a cell, a label or a value is no finite number.
+	// Why a cell, a label or a value is no finite number, or no text of its column.
 	ErrMissing = errors.New("missing value")
 	ErrNaN     = errors.New("value is NaN")
 	ErrNumber  = errors.New("not a number")
-	ErrLevel   = errors.New("in the training data") // it has no such text
+	ErrLevel   = errors.New("in the training data")
 )
 
 // SyntaxError says what is wrong with a data file, and where.
@@ -39,8 +39,7 @@ func (e *SyntaxError) Error() string {
 	if e.Line > 0 {
 		s = fmt.Sprintf("%s:%d", s, e.Line)
 	}
-	s += ": " + e.Msg
-	if e.Err != nil {
+	if s += ": " + e.Msg; e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
 	return s
@@ -50,10 +49,27 @@ func (e *SyntaxError) Error() string {
 func (e *SyntaxError) Unwrap() error { return cmp.Or(e.Err, e.what) }
 
 // marked is an error that is another one, too, and reads as itself.
-type marked struct{ error, is error }
+type marked struct {
+	error
+	is error
+}
 
-func (m marked) Error() string   { return m.error.Error() }
 func (m marked) Unwrap() []error { return []error{m.error, m.is} }
+
+// lineError is an error of a line that was read before.
+type lineError struct {
+	line int
+	error
+}
+
+func (e *lineError) Unwrap() error { return e.error }
+
+// readError is an error of the reader below a parser.
+type readError struct{ error }
+
+func cellError(column, cell string, err error) error {
+	return marked{fmt.Errorf("column %s, %s: %w", quote(column), quote(cell), err), ErrCell}
+}
 
 // syntaxError adds file and line to err, which stays the cause.
 func syntaxError(name string, line int, err error) error {
@@ -66,17 +82,12 @@ func syntaxError(name string, line int, err error) error {
 	case errors.As(err, &p):
 		return &SyntaxError{File: name, Line: p.Line, Msg: p.Err.Error()}
 	case errors.As(err, &r):
-		return &SyntaxError{File: name, Line: line, Msg: "cannot read on", Err: r.err}
+		return &SyntaxError{File: name, Line: line, Msg: "cannot read on", Err: r.error}
 	case errors.Is(err, ErrNoLabel):
 		return &SyntaxError{File: name, Line: line, Msg: "the columns are the features alone", Err: ErrNoLabel}
 	}
 	return &SyntaxError{File: name, Line: line, Msg: err.Error(), what: err}
 }
-
-// readError marks an error of the reader below a parser.
-type readError struct{ err error }
-
-func (e *readError) Error() string { return e.err.Error() }
 
 func quote[T text](t T) string {
 	const most = 40
