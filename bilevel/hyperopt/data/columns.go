@@ -10,17 +10,16 @@ import (
 type Column struct {
 	Name string `json:"name"`
 
-	// Levels are the sorted texts of a column of text; each becomes a feature NAME=LEVEL, 1 where
-	// the cell is that text, else 0; of two, only the second. nil: a column of numbers.
+	// Levels are the sorted texts of a column; each is a feature NAME=LEVEL, 1 where the cell is that
+	// text, else 0; of two, only the second. nil: a column of numbers.
 	Levels []string `json:"levels,omitempty"`
 
-	// Fill and FillLevel stand, where ReadOptions.Impute is set, for missing numbers and texts, and
-	// for texts that are not among Levels.
+	// With ReadOptions.Impute, Fill and FillLevel stand for missing cells and unknown texts.
 	Fill      *float64 `json:"fill,omitempty"`
 	FillLevel string   `json:"fill_level,omitempty"`
 }
 
-// table is a CSV file as text, without the label and the columns that are left out.
+// table is the features of a CSV file as text.
 type table struct {
 	cells [][]string
 	lines []int // of the rows, in the file
@@ -44,7 +43,7 @@ func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 	return t.encode(d, opt)
 }
 
-// mostLevels caps the different texts of a column; one with more is taken to hold names.
+// mostLevels is the most texts of a column that does not hold names.
 const mostLevels = 100
 
 func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {

@@ -12,24 +12,19 @@ import (
 )
 
 // ReadCSV reads rows of numbers under a header of names (RFC 4180 quoting), separated by commas,
-// semicolons, tabs or bars, whichever the header holds most of, or by blanks. Column
-// ReadOptions.LabelColumn is the label, the others are features, in the header's order unless
-// ReadOptions.Features says another. name stands in messages.
-//
-// Labels are as in ReadLIBSVM, or up to two names, of which the first in order becomes −1;
-// Data.Classes reports them.
+// semicolons, tabs or bars, whichever the header holds most of, or by blanks. name stands in
+// messages. Labels are as in ReadLIBSVM, or two names, of which the first in order becomes −1.
 //
 // Errors: a *SyntaxError with the line for a header all of numbers; a repeated name; an absent
-// label column (ErrNoLabel where the features alone are there); a row of another length than the
-// header; a field that is missing (empty, NA, N/A, null or ?), NaN, infinite or no number, unless
-// ReadOptions provides for it; a third label; a bare quote; UTF-16; a record above 16 MiB; no rows;
-// an error of r. Memory: as ReadLIBSVM, and one record.
+// column (ErrNoLabel for the label's); a row of another length; a field that is missing (empty, NA,
+// N/A, null or ?), NaN, infinite or no number, unless ReadOptions provides for it; a third label; a
+// bare quote; UTF-16; a record above 16 MiB; no rows; an error of r. Memory: as ReadLIBSVM.
 //
 // # How it works
 //
-// A byte order mark, blanks around fields, blank lines and an empty field after the last column are
-// skipped. Where no comma separates, a number may have a decimal comma. A name that is not valid
-// UTF-8 is read as ISO 8859-1, so that it survives JSON. Zeros are dropped.
+// A byte order mark, blank lines, blanks around fields and an empty field after the last column are
+// skipped. Where no comma separates, a number may have a decimal one. Names that are not UTF-8 are
+// read as ISO 8859-1. Zeros are dropped.
 func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -62,7 +57,7 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 		return err
 	}
 	head = cleaned(head)
-	record, next := rd.next() // which may be an error that stands after those of the header
+	record, next := rd.next() // an error comes after those of the header
 	if n := len(head) - 1; n > 0 && head[n] == "" && (len(record) <= n || strings.TrimSpace(record[n]) == "") {
 		head = head[:n]
 	}
@@ -102,7 +97,6 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	return nil
 }
 
-// records reads the records of a table.
 type records struct {
 	csv   *csv.Reader
 	limit recordReader
@@ -121,7 +115,7 @@ func newRecords(b *bufio.Reader) *records {
 	return rd
 }
 
-// next returns a record in memory that the next one will use.
+// next returns a record in memory that the next one uses again.
 func (rd *records) next() ([]string, error) {
 	rd.limit.n = 0
 	record, err := rd.csv.Read()
@@ -135,8 +129,7 @@ func (rd *records) next() ([]string, error) {
 	return record, nil
 }
 
-// separator is the one that the first line holds most of, or a blank where it holds none and the
-// second line has as many words.
+// separator is what the first line holds most of; a blank if none, and the second has as many words.
 func separator(b *bufio.Reader) rune {
 	head, _ := b.Peek(1 << 12)
 	first, rest, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
@@ -165,8 +158,7 @@ func unquoted(line []byte) (s string) {
 	return s
 }
 
-// singleBlanks makes each run of blanks outside of quotes one, and removes those at the ends of a
-// line.
+// singleBlanks makes each run of blanks outside of quotes one, and none at the ends of a line.
 type singleBlanks struct {
 	r                  *bufio.Reader
 	quoted, begun, gap bool // in quotes, after a word of the line, after a blank
@@ -207,7 +199,7 @@ func decimalPoints(fields []string) {
 	}
 }
 
-// record appends a row, its features to t if columns are read in whole.
+// record appends a row, its features to t where columns are read in whole.
 func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions, t *table, line int) error {
 	n := len(l.names)
 	if len(fields) != n && !(len(fields) == n+1 && strings.TrimSpace(fields[n]) == "") {
@@ -246,7 +238,7 @@ func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions,
 	return nil
 }
 
-// cleaned returns copies, since the reader uses the memory of its records again.
+// cleaned returns trimmed copies.
 func cleaned(fields []string) []string {
 	clean := make([]string, len(fields))
 	for j, s := range fields {
@@ -268,11 +260,10 @@ func toUTF8(s string) string {
 
 const maxRecord = 16 << 20
 
-// recordReader fails after maxRecord bytes of one record, so that a quote that never closes cannot
-// fill the memory. It marks its errors as the reader's.
+// recordReader fails after maxRecord bytes: a quote that never closes cannot fill the memory.
 type recordReader struct {
 	r io.Reader
-	n int // bytes since the last record
+	n int // bytes of the record
 }
 
 func (r *recordReader) Read(p []byte) (int, error) {

@@ -8,7 +8,7 @@ import (
 
 // Data is labelled rows in compressed sparse row storage: row i has the entries
 // Val[RowPtr[i]:RowPtr[i+1]] in the ascending columns Col[RowPtr[i]:RowPtr[i+1]] of 0 … Dim−1.
-// len(RowPtr) is the number of rows plus one. A caller may raise Dim to match another set.
+// A caller may raise Dim.
 type Data struct {
 	Name      string    // where it came from, for messages
 	Dim       int       // number of features
@@ -19,9 +19,9 @@ type Data struct {
 	Classes   [2]string // how the file spells −1 and +1; empty in a regression
 	Features  []string  // the names of the columns, of length Dim; nil where the file has none
 	Columns   []Column  // how the columns of the file became features; nil where each is one as it stands
-	LabelName string   // of the column of a CSV file that is the label
-	IDs       []string // the names of the rows, from column ReadOptions.ID
-	Filled    int      // number of cells of the file that ReadOptions.Impute has filled
+	LabelName string    // of the column of a CSV file that is the label
+	IDs       []string  // the names of the rows, from column ReadOptions.ID
+	Filled    int       // number of cells of the file that ReadOptions.Impute has filled
 }
 
 // Rows returns the number of rows.

@@ -1,9 +1,7 @@
-// Package data reads labelled sparse rows from files and prepares them.
-//
-// [Open], [ReadLIBSVM] and [ReadCSV] read [Data]; a malformed file gives a [*SyntaxError] with file
-// and line. [Data.Split], [Data.SplitStratified], [Standardise], [MaxAbs] and [FitScaler] prepare
-// rows. Nothing changes a Data once made.
+// Package data reads labelled sparse rows from files and prepares them: [Open], [ReadLIBSVM] and
+// [ReadCSV] give [Data], or a [*SyntaxError] with file and line; [Data.Split], [Standardise],
+// [MaxAbs] and [FitScaler] prepare it. Nothing changes a Data once made.
 //
 // Reading takes memory in proportion to what is stored: no number in a file sizes an allocation,
-// and endless records and tokens are refused. Zeros count for the dimension and are not stored.
+// and endless lines are refused.
 package data

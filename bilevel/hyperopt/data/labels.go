@@ -5,7 +5,6 @@ import (
 	"strconv"
 )
 
-// class is a number, or a word; words that are numbers are numbers.
 type class struct {
 	name   string
 	number bool
@@ -17,8 +16,7 @@ func newClass[T text](s T) class {
 	return class{toUTF8(string(s)), err == nil, v}
 }
 
-// labels gives the labels of one file codes: of one class against the rest 0 and 1, else in order
-// of appearance, until finish says which is −1.
+// labels gives labels codes: 0 and 1 of one class against the rest, else in order of appearance.
 type labels struct {
 	regression bool
 	rest       bool   // classes[0] stands against the rest

@@ -15,8 +15,6 @@ type layout struct {
 	keep   []int    // the columns that are features, in their order
 }
 
-// newLayout says what each column is. The features are those that opt fixes, or all that are nothing
-// else.
 func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
 	l = &layout{names: first, target: -1, id: -1}
 	if opt.Headerless {
@@ -92,7 +90,7 @@ func (l *layout) check() error {
 	return nil
 }
 
-// find makes all columns features but the label and those that are dropped.
+// find makes what is neither label, nor id, nor dropped features.
 func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
 	known := opt.Dim != 0 && !opt.wide()
 	switch {
@@ -133,8 +131,7 @@ func (l *layout) drop(free []bool, opt *ReadOptions) {
 	}
 }
 
-// match makes what the features leave over the label; more may be left in a file read without
-// labels.
+// match makes what the features leave over the label.
 func (l *layout) match(free []bool, fixed []string, opt *ReadOptions) error {
 	if opt.Unlabelled {
 		return nil

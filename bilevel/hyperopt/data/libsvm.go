@@ -8,22 +8,19 @@ import (
 	"io"
 )
 
-// maxLine bounds a line, so that one without end cannot fill the memory.
 const maxLine = 64 << 20
 
 // ReadLIBSVM reads rows of LIBSVM (SVMlight) text,
 //
 //	label index:value index:value …
 //
-// with one-based, ascending indices and comments after #; a row may be a label alone. name stands
-// in messages. Of two numeric labels the smaller becomes −1, the larger +1; of a single one, 1 or 2
-// becomes +1, any other −1. Zeros are dropped, their index counts for Dim.
+// with ascending indices from 1 and comments after #. name stands in messages. Of two labels, all
+// numbers, the smaller becomes −1; of a single one, 1 or 2 becomes +1, any other −1. Zeros are
+// dropped, their index counts for Dim.
 //
-// Errors: a *SyntaxError with the line for an index 0, not ascending, above MaxIndex or
-// ReadOptions.Dim; a value that is missing, NaN, infinite or no number; a torn pair; a third label;
-// qid: pairs (ranking data); a line above 64 MiB; UTF-16; no rows; an error of r.
-//
-// Memory: 12 bytes an entry and 16 a row, at most 2.5 times that while slices grow, and a line.
+// Errors: a *SyntaxError with the line for an index out of order or range; a value that is missing,
+// NaN, infinite or no number; a torn pair; a third label; qid: pairs; a line above 64 MiB; UTF-16;
+// no rows; an error of r. Memory: 12 bytes an entry and 16 a row, 2.5 times that while slices grow.
 func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -51,7 +48,7 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	case err != nil:
 		return nil, syntaxError(name, line, &readError{err})
 	case d.Rows() == 0:
-		return nil, syntaxError(name, line, errors.New("no rows"))
+		return nil, syntaxError(name, max(1, line-1), errors.New("no rows"))
 	}
 	if !opt.Unlabelled {
 		d.Classes = lab.finish(d.Label)
@@ -59,7 +56,6 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	return d, nil
 }
 
-// words is what is left of a line.
 type words struct{ rest []byte }
 
 // next returns the next word; none at the end, or before a comment.

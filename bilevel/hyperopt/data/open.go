@@ -18,32 +18,27 @@ const MaxIndex = 1 << 24
 
 // ReadOptions says how to read a file; the zero value reads a classification set.
 type ReadOptions struct {
-	Dim        int       // number of features, at most MaxIndex; 0: as many as the file has
+	Dim        int       // number of features, at most MaxIndex; 0: as the file has
 	Regression bool      // labels are numbers; else two classes
 	Classes    [2]string // the spelling of −1 and +1, as a first file's Data.Classes; default: found
-	Class      string    // this label is +1, all others −1; takes precedence over Classes
+	Class      string    // this label is +1, all others −1; before Classes
 	Unlabelled bool      // labels are absent or ignored, and all 0
 
-	// The others are for CSV files. LabelColumn names the label; default: the last column, or what
-	// Features or Columns leave over. Drop leaves columns out; ID names the one that becomes
-	// Data.IDs. Headerless: there is no header, and columns are called 1, 2, ….
-	LabelColumn string
-	Drop        []string
-	ID          string
-	Headerless  bool
+	// The others are for CSV files.
+	LabelColumn string   // default: the last column, or what Features or Columns leave over
+	Drop        []string // columns to leave out
+	ID          string   // the column that becomes Data.IDs
+	Headerless  bool     // there is no header, and columns are called 1, 2, …
+	Categorical bool     // columns of text become indicators: see Column
+	Impute      string   // "median" or "mean" fills missing numbers, the most frequent text missing ones
 
-	// Categorical turns columns of text into indicators: see Column. Impute fills missing cells
-	// with the "median" or "mean" of a column's numbers, or its most frequent text; default: they
-	// are errors.
-	Categorical bool
-	Impute      string
-
-	// Features names the columns that are features, in order, as a first file's Data.Features; the
-	// label and those of Drop may be there, and with Unlabelled any others. Columns, a first file's
-	// Data.Columns, does the same, and fixes what Categorical and Impute would measure; Impute then
-	// fills cells whose text the Levels do not have, too.
+	// Features, a first file's Data.Features, are the columns that are features, in order. The label
+	// and those of Drop may be there; with Unlabelled, any others.
 	Features []string
-	Columns  []Column
+
+	// Columns, a first file's Data.Columns, does the same, and fixes what would be measured; Impute
+	// then fills cells with texts that the Levels lack, too.
+	Columns []Column
 }
 
 func (o *ReadOptions) check() error {
@@ -56,7 +51,7 @@ func (o *ReadOptions) check() error {
 	return nil
 }
 
-// Open is Read of a file; its errors are those of os.Open, too.
+// Open reads a file by Read; its errors are those of os.Open, too.
 func Open(path string, opt ReadOptions) (*Data, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -66,12 +61,10 @@ func Open(path string, opt ReadOptions) (*Data, error) {
 	return Read(f, path, opt)
 }
 
-// Read reads LIBSVM or CSV text, plain, gzip or bzip2 (found by its first bytes).
-//
-// A name in .csv or .tsv (before .gz, .bz2) is CSV; in .svm, .libsvm or .svmlight, LIBSVM; any
-// other is CSV if its first line holds a comma, semicolon or bar, or several words and no colon.
-// Errors are those of ReadLIBSVM and ReadCSV; damaged compression, and what is no text of numbers,
-// give a *SyntaxError.
+// Read reads LIBSVM or CSV text, plain, gzip or bzip2. A name in .csv or .tsv (before .gz, .bz2) is
+// CSV; in .svm, .libsvm or .svmlight, LIBSVM; any other is CSV if its first line holds a comma,
+// semicolon or bar, or several words and no colon. Errors: those of ReadLIBSVM and ReadCSV; a
+// *SyntaxError for another kind of file.
 func Read(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	magic, _ := b.Peek(3)
@@ -94,7 +87,6 @@ func Read(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	return ReadLIBSVM(b, name, opt)
 }
 
-// foreigners are kinds of files by how they begin.
 var foreigners = [][2]string{
 	{"PK\x03\x04", "a spreadsheet or another zip file: save the table as CSV text"},
 	{"\x28\xb5\x2f\xfd", "a zstd file: unpack it first (zstd -d)"},
@@ -104,7 +96,7 @@ var foreigners = [][2]string{
 	{"[", "JSON, but this wants CSV or LIBSVM text"},
 }
 
-// foreign names the kind of a file that begins otherwise than a text of numbers; else empty.
+// foreign names the kind of a file that is no text of numbers; else empty.
 func foreign(head []byte) string {
 	text := bytes.TrimLeft(head, " \t\r\n")
 	for _, f := range foreigners {

@@ -72,13 +72,9 @@ func TestSplitUsesEveryRowOnce(t *testing.T) {
 	}
 	parts, err := d.SplitStratified(7, 1, 1)
 	require.NoError(t, err)
-	count := func(d *Data) (plus int) {
-		for _, b := range d.Label {
-			plus += boolInt(b == 1)
-		}
-		return plus
-	}
-	assert.InDelta(t, count(parts[0]), count(parts[1]), 1)
+	_, first := countClasses(parts[0])
+	_, second := countClasses(parts[1])
+	assert.InDelta(t, first, second, 1)
 	_, err = random(rand.New(rand.NewPCG(1, 1)), 9, 2, true).SplitStratified(1, 1, 1)
 	assert.ErrorContains(t, err, "not a classification problem")
 }

@@ -3,8 +3,6 @@ package data
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -106,7 +104,7 @@ func TestReadLIBSVMErrors(t *testing.T) {
 		want string
 	}{
 		{"", 1, "no rows"},
-		{"\n\n# only a comment\n", 4, "no rows"},
+		{"\n\n# only a comment\n", 3, "no rows"},
 		{"1 1:1\n-1 0:1\n", 2, "index 0"},
 		{"1 3:1 2:1\n", 1, "ascend"},
 		{"\n1 3:1 3:1\n", 2, "repeated"},
@@ -241,17 +239,4 @@ func compress(t *testing.T, raw []byte) []byte {
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	return b.Bytes()
-}
-
-func sha256Of(t *testing.T, path string) string {
-	t.Helper()
-	f, err := os.Open(path)
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	h := sha256.New()
-	_, err = io.Copy(h, z)
-	require.NoError(t, err)
-	return hex.EncodeToString(h.Sum(nil))
 }

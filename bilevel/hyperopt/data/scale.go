@@ -8,16 +8,14 @@ import (
 	"stable/mat"
 )
 
-// Scaler maps each feature to (v_j − Shift[j])·Factor[j], measured on training rows, applied to
-// all.
+// Scaler maps each feature to (v_j − Shift[j])·Factor[j].
 type Scaler struct {
 	Shift  []float64 // nil: none, so that zeros stay zeros
 	Factor []float64
 }
 
-// FitScaler returns the map that suits d: the identity where each feature's largest absolute value
-// is from ½ to 1; else Standardise where at least nine tenths of the entries are stored, and
-// MaxAbs, which keeps zeros, elsewhere.
+// FitScaler returns the identity where each feature's largest absolute value is from ½ to 1; else
+// Standardise where at least nine tenths of the entries are stored; else MaxAbs.
 func FitScaler(d *Data) *Scaler {
 	m := MaxAbs(d)
 	if !slices.ContainsFunc(m.Factor, func(f float64) bool { return f < 1 || f > 2 }) {
@@ -37,8 +35,7 @@ func (s *Scaler) IsIdentity() bool {
 	return s.Shift == nil && !slices.ContainsFunc(s.Factor, func(f float64) bool { return f != 1 })
 }
 
-// String says "scaled to mean 0 and deviation 1", "scaled to largest absolute value 1" or "left as
-// they are".
+// String says what the map does to features.
 func (s *Scaler) String() string {
 	switch {
 	case s.IsIdentity():
@@ -49,11 +46,10 @@ func (s *Scaler) String() string {
 	return "scaled to mean 0 and deviation 1"
 }
 
-// least is where a factor of 1/v would leave coefficients no room below the largest float64; values
-// that differ by less are taken to be equal.
+// least is the smallest difference of values: a factor 1/least leaves coefficients little room.
 const least = 1e-303
 
-// Constant returns the features that have one value in all rows.
+// Constant returns the features that have one value in all rows, up to 1e-303.
 func Constant(d *Data) (features []int) {
 	lo, hi := spans(d)
 	for j := range lo {
@@ -90,7 +86,7 @@ func Standardise(d *Data) *Scaler {
 	n := float64(d.Rows())
 	lo, hi := spans(d)
 	mean, square, rest := make([]float64, d.Dim), make([]float64, d.Dim), make([]float64, d.Dim)
-	unit := make([]float64, d.Dim) // of halved deviations, a power of two, so that nothing overflows
+	unit := make([]float64, d.Dim) // a power of two above half of each deviation
 	for j := range rest {
 		rest[j] = n
 	}
@@ -136,9 +132,8 @@ func MaxAbs(d *Data) *Scaler {
 	return &Scaler{Factor: f}
 }
 
-// Apply returns the mapped copy of d, sharing labels and names. Entries that become zero stay
-// stored; a map with a Shift stores every entry. Errors: more than sixteen times the memory of d,
-// another number of features, overflow.
+// Apply returns the mapped copy of d, sharing labels and names. A map with a Shift stores every
+// entry. Errors: more than sixteen times the memory of d, another number of features, overflow.
 func (s *Scaler) Apply(d *Data) (*Data, error) {
 	if len(s.Factor) != d.Dim {
 		return nil, fmt.Errorf("data: Scaler.Apply: %d features, want %d", d.Dim, len(s.Factor))
@@ -179,7 +174,7 @@ func (s *Scaler) fill(z, d *Data) error {
 			row[j] = -s.Shift[j] * s.Factor[j]
 		}
 		col, val := d.Row(i)
-		for k, c := range col { // halved, since the difference of two float64 may not be one
+		for k, c := range col { // the difference itself may overflow
 			row[c] = (val[k]/2 - s.Shift[c]/2) * s.Factor[c] * 2
 		}
 		z.RowPtr[i+1] = (i + 1) * dim

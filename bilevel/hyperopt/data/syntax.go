@@ -9,12 +9,12 @@ import (
 
 // What is wrong with a file, for errors.Is on a *SyntaxError.
 var (
-	ErrNoLabel    = errors.New("no column of labels")                               // of a CSV file: features alone
-	ErrNoHeader   = errors.New("a header with the names of the columns is missing") // of a CSV file
-	ErrNoPair     = errors.New("is not index:value")                                // a word of a LIBSVM file
-	ErrCell       = errors.New("a cell is wrong")                                   // in a column of features
+	ErrNoLabel    = errors.New("no column of labels")
+	ErrNoHeader   = errors.New("a header with the names of the columns is missing")
+	ErrNoPair     = errors.New("is not index:value")
+	ErrCell       = errors.New("a cell is wrong") // in a column of features
 	ErrLabel      = errors.New("a label is wrong")
-	ErrThirdLabel = errors.New("a third label") // where there are two classes; ErrLabel, too
+	ErrThirdLabel = errors.New("a third label") // an ErrLabel, too
 
 	// Why a cell, a label or a value is no finite number, or no text of its column.
 	ErrMissing = errors.New("missing value")
@@ -28,7 +28,7 @@ type SyntaxError struct {
 	File string
 	Line int    // 1-based; 0 where the error belongs to no line
 	Msg  string // what is wrong
-	Err  error  // the cause, if another package reported it: io.ErrUnexpectedEOF, gzip.ErrChecksum, …
+	Err  error  // the cause, if another package reported it
 
 	what error // what Msg is the text of
 }
@@ -48,7 +48,7 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns the cause, or for errors.Is what is wrong.
 func (e *SyntaxError) Unwrap() error { return cmp.Or(e.Err, e.what) }
 
-// marked is an error that is another one, too, and reads as itself.
+// marked is an error that is another one, too.
 type marked struct {
 	error
 	is error
@@ -56,7 +56,7 @@ type marked struct {
 
 func (m marked) Unwrap() []error { return []error{m.error, m.is} }
 
-// lineError is an error of a line that was read before.
+// lineError is an error of an earlier line.
 type lineError struct {
 	line int
 	error
@@ -64,7 +64,7 @@ type lineError struct {
 
 func (e *lineError) Unwrap() error { return e.error }
 
-// readError is an error of the reader below a parser.
+// readError is an error of the reader.
 type readError struct{ error }
 
 func cellError(column, cell string, err error) error {
