@@ -26,21 +26,13 @@ import (
 // skipped. Where no comma separates, a number may have a decimal one. Names that are not UTF-8 are
 // read as ISO 8859-1. Zeros are dropped.
 func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
-	if err := opt.check(); err != nil {
-		return nil, err
-	}
-	lab, err := newLabels(&opt)
+	b, lab, err := begin(r, name, &opt)
 	if err != nil {
 		return nil, err
-	}
-	opt.Drop, opt.ID, opt.LabelColumn = cleaned(opt.Drop), toUTF8(opt.ID), toUTF8(opt.LabelColumn)
-	b, err := unmarked(r)
-	if err != nil {
-		return nil, syntaxError(name, 1, err)
 	}
 	d := &Data{Name: name, RowPtr: []int{0}}
 	rd := newRecords(b)
-	if err := d.readRecords(rd, &lab, &opt); err != nil {
+	if err := d.readRecords(rd, lab, &opt); err != nil {
 		return nil, syntaxError(name, rd.line, err)
 	}
 	if !opt.Unlabelled {

@@ -25,8 +25,8 @@ type labels struct {
 	classes    []class
 }
 
-func newLabels(opt *ReadOptions) (l labels, err error) {
-	l.regression = opt.Regression
+func newLabels(opt *ReadOptions) (l *labels, err error) {
+	l = &labels{regression: opt.Regression}
 	a, b := opt.Classes[0], opt.Classes[1]
 	switch {
 	case l.regression && opt.Class != "":

@@ -22,23 +22,16 @@ const maxLine = 64 << 20
 // NaN, infinite or no number; a torn pair; a third label; qid: pairs; a line above 64 MiB; UTF-16;
 // no rows; an error of r. Memory: 12 bytes an entry and 16 a row, 2.5 times that while slices grow.
 func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
-	if err := opt.check(); err != nil {
-		return nil, err
-	}
-	lab, err := newLabels(&opt)
+	b, lab, err := begin(r, name, &opt)
 	if err != nil {
 		return nil, err
-	}
-	b, err := unmarked(r)
-	if err != nil {
-		return nil, syntaxError(name, 1, err)
 	}
 	d := &Data{Name: name, Dim: opt.Dim, RowPtr: []int{0}}
 	s := bufio.NewScanner(b)
 	s.Buffer(make([]byte, 1<<16), maxLine)
 	line := 1
 	for ; s.Scan() && s.Err() == nil; line++ { // with an error comes a torn line
-		if err := d.row(words{s.Bytes()}, &lab, &opt); err != nil {
+		if err := d.row(words{s.Bytes()}, lab, &opt); err != nil {
 			return nil, syntaxError(name, line, err)
 		}
 	}

@@ -41,16 +41,6 @@ type ReadOptions struct {
 	Columns []Column
 }
 
-func (o *ReadOptions) check() error {
-	if o.Dim < 0 || o.Dim > MaxIndex {
-		return fmt.Errorf("data: ReadOptions.Dim: %d is not in 0 … %d", o.Dim, MaxIndex)
-	}
-	if o.Impute != "" && o.Impute != "median" && o.Impute != "mean" {
-		return fmt.Errorf("data: ReadOptions.Impute: %q, want median or mean", o.Impute)
-	}
-	return nil
-}
-
 // Open reads a file by Read; its errors are those of os.Open, too.
 func Open(path string, opt ReadOptions) (*Data, error) {
 	f, err := os.Open(path)
@@ -117,16 +107,27 @@ func foreign(head []byte) string {
 	return ""
 }
 
-// unmarked skips a UTF-8 byte order mark, and refuses that of UTF-16.
-func unmarked(r io.Reader) (*bufio.Reader, error) {
+// begin checks the options, and skips a UTF-8 byte order mark.
+func begin(r io.Reader, name string, opt *ReadOptions) (*bufio.Reader, *labels, error) {
+	lab, err := newLabels(opt)
+	switch {
+	case opt.Dim < 0 || opt.Dim > MaxIndex:
+		err = fmt.Errorf("data: ReadOptions.Dim: %d is not in 0 … %d", opt.Dim, MaxIndex)
+	case opt.Impute != "" && opt.Impute != "median" && opt.Impute != "mean":
+		err = fmt.Errorf("data: ReadOptions.Impute: %q, want median or mean", opt.Impute)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	opt.Drop, opt.ID, opt.LabelColumn = cleaned(opt.Drop), toUTF8(opt.ID), toUTF8(opt.LabelColumn)
 	b := bufio.NewReader(r)
 	switch mark, _ := b.Peek(3); { // an error comes again with the next read
 	case bytes.HasPrefix(mark, []byte("\xef\xbb\xbf")):
 		b.Discard(3)
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
-		return nil, errors.New("the text is UTF-16: save the file as UTF-8")
+		return nil, nil, syntaxError(name, 1, errors.New("the text is UTF-16: save the file as UTF-8"))
 	}
-	return b, nil
+	return b, lab, nil
 }
 
 func isCSV(name string, head []byte) bool {
