@@ -45,7 +45,7 @@ func main() {
 	info, err := os.Stderr.Stat()
 	live := err == nil && info.Mode()&os.ModeCharDevice != 0
 	os.Exit(kit.Run(ctx, commands, os.Args[1:],
-		kit.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, Live: live, Every: 5 * time.Second}))
+		kit.Terminal{Stdout: os.Stdout, Stderr: os.Stderr, Live: live, Every: 30 * time.Second}))
 }
 
 // interruptible returns a context that ends with an interrupt, or when the system asks the program to

@@ -25,8 +25,8 @@ type Share struct {
 	Fresh    bool // results on disk are thrown away
 }
 
-// ErrUnfinished says that results of other parts are missing.
-var ErrUnfinished = errors.New("not finished")
+// errUnfinished says that results of other parts are missing.
+var errUnfinished = errors.New("not finished")
 
 // Campaign does tasks on all cores and keeps their results in a ledger: Open, Complete each batch,
 // Close.
@@ -38,12 +38,12 @@ type Campaign[R any] struct {
 }
 
 // Open opens or begins a campaign's ledger, NAME.ledger, or NAME-i-of-n.ledger for a part; i = 0 is
-// for what the parts have left, and needs a ledger of each, else ErrUnfinished.
+// for what the parts have left, and needs a ledger of each, else errUnfinished.
 func Open[R any](folder, name string, id Identity, share Share) (*Campaign[R], error) {
 	c := &Campaign[R]{name: name, folder: folder, id: id, share: share}
 	for part := 1; share.Part == 0 && part <= share.Of; part++ {
 		if _, err := os.Stat(c.path(part)); err != nil {
-			return nil, fmt.Errorf("%w: part %d of %d was never started: %w", ErrUnfinished, part, share.Of, err)
+			return nil, fmt.Errorf("%w: part %d of %d was never started: %w", errUnfinished, part, share.Of, err)
 		}
 	}
 	path := c.path(share.Part)
@@ -68,7 +68,7 @@ func (c *Campaign[R]) path(part int) string {
 func (c *Campaign[R]) Close() error { return c.ledger.close() }
 
 // Complete does this share's missing tasks, named what in the progress, and returns all results by
-// key. The error wraps ErrUnfinished if results of other parts are missing.
+// key. The error wraps errUnfinished if results of other parts are missing.
 func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
 	if err := c.do(ctx, tasks, what, out); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 		}
 	}
 	if missing > 0 {
-		return nil, fmt.Errorf("%w: %s: %d of %d runs are missing", ErrUnfinished, what, missing, len(tasks))
+		return nil, fmt.Errorf("%w: %s: %d of %d runs are missing", errUnfinished, what, missing, len(tasks))
 	}
 	return done, nil
 }

@@ -43,12 +43,12 @@ func TestMergeDoesTheRest(t *testing.T) {
 		return last["sum"], err
 	}
 	_, err := play(1)
-	require.ErrorIs(t, err, ErrUnfinished)
+	require.ErrorIs(t, err, errUnfinished)
 	_, err = play(0)
-	require.ErrorIs(t, err, ErrUnfinished)
+	require.ErrorIs(t, err, errUnfinished)
 	require.ErrorContains(t, err, "part 2 of 2 was never started")
 	_, err = play(2)
-	require.ErrorIs(t, err, ErrUnfinished) // the sum is part 1's
+	require.ErrorIs(t, err, errUnfinished) // the sum is part 1's
 	assert.EqualValues(t, 4, ran.Load())
 	for range 2 {
 		sum, err := play(0)

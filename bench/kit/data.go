@@ -30,8 +30,8 @@ func OpenData(file string, opt data.ReadOptions) (*data.Data, Source, error) {
 	if err != nil {
 		return nil, Source{}, err
 	}
-	origin, err := NewSource(file, path)
-	return d, origin, err
+	sum, err := Digest(path)
+	return d, Source{file, sum}, err
 }
 
 // spool is what standard input held, which may be read again with other options.

@@ -37,7 +37,7 @@ func WriteFigure(w io.Writer, folder, name string, fig *plot.Figure) error {
 func Plain(s string) string { return strings.NewReplacer("^{", "^", "_{", "_", "}", "").Replace(s) }
 
 // Last is the last value of v, or 0 if there is none.
-func Last[T int | float64](v []T) (x T) {
+func Last[T any](v []T) (x T) {
 	if len(v) > 0 {
 		x = v[len(v)-1]
 	}

@@ -103,7 +103,7 @@ func (c *Common) Share() (Share, error) {
 
 // Unfinished says what to do next if a part waits for others, and passes other errors on.
 func (s Share) Unfinished(err error, out Terminal) error {
-	if !errors.Is(err, ErrUnfinished) || s.Part == 0 {
+	if !errors.Is(err, errUnfinished) || s.Part == 0 {
 		return err
 	}
 	_, err = fmt.Fprintf(out.Stdout,

@@ -24,13 +24,12 @@ type Source struct{ Name, SHA256 string }
 
 func (s Source) String() string { return fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256) }
 
-// Check returns an error that says where the identity of a file's results differs from id.
-func (id Identity) Check(file string, found Identity) error {
+// check returns an error that says where the identity of a file's results differs from id.
+func (id Identity) check(file string, found Identity) error {
 	why := ""
 	switch {
 	case found.Options != id.Options:
-		was, is := differing(found.Options, id.Options)
-		why = fmt.Sprintf("with other options (%s); this one is %s", was, is)
+		why = fmt.Sprintf("with other options (%s); this one is %s", found.Options, id.Options)
 	case !slices.EqualFunc(found.Data, id.Data, func(a, b Source) bool { return a.SHA256 == b.SHA256 }):
 		why = fmt.Sprintf("on other data, %s; this one is on %s", sources(found.Data), sources(id.Data))
 	case found.Build != id.Build:
@@ -39,22 +38,6 @@ func (id Identity) Check(file string, found Identity) error {
 		return nil
 	}
 	return fmt.Errorf("%s belongs to another run, %s", file, why)
-}
-
-// differing leaves out the flags that two command lines share.
-func differing(a, b string) (string, string) {
-	const flag = " -"
-	was, is := strings.Split(a, flag), strings.Split(b, flag)
-	if len(was) != len(is) || was[0] != is[0] || len(was) == 1 {
-		return a, b
-	}
-	var x, y []string
-	for i := range was {
-		if was[i] != is[i] {
-			x, y = append(x, "-"+was[i]), append(y, "-"+is[i])
-		}
-	}
-	return strings.Join(x, " "), strings.Join(y, " ")
 }
 
 func sources(list []Source) string {
@@ -66,12 +49,6 @@ func sources(list []Source) string {
 		words = append(words, s.String())
 	}
 	return strings.Join(words, ", ")
-}
-
-// NewSource reads the file at path for its checksum.
-func NewSource(name, path string) (Source, error) {
-	sum, err := Digest(path)
-	return Source{name, sum}, err
 }
 
 // Digest returns the SHA-256 of a file.

@@ -3,8 +3,10 @@ package kit
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -82,24 +84,24 @@ func (l *ledger[R]) read(path string, id Identity) (good, size int64, err error)
 func readLedger[R any](r io.Reader, name string, id Identity, done map[string]R) (good int64, err error) {
 	br := bufio.NewReader(r)
 	var found Identity
-	n, err := ReadRecord(br, &found)
+	n, err := readRecord(br, &found)
 	for line := 1; ; line++ {
 		switch {
 		case err == io.EOF:
 			return good, nil
-		case errors.Is(err, ErrDamaged):
+		case errors.Is(err, errDamaged):
 			return 0, fmt.Errorf("%s:%d: %w; use -fresh to start over", name, line, err)
 		case err != nil:
 			return 0, err
 		}
 		if line == 1 {
-			if err := id.Check(name, found); err != nil {
+			if err := id.check(name, found); err != nil {
 				return 0, fmt.Errorf("%w\nuse -fresh to start over, or another -out to keep it", err)
 			}
 		}
 		good += int64(n)
 		var e entry[R]
-		if n, err = ReadRecord(br, &e); err == nil && e.Key != "" { // "": another process began it, too
+		if n, err = readRecord(br, &e); err == nil && e.Key != "" { // "": another process began it, too
 			done[e.Key] = e.Result
 		}
 	}
@@ -128,10 +130,40 @@ func (l *ledger[R]) write(v any) error {
 	if err != nil {
 		return err
 	}
-	if err := WriteRecord(l.file, v); err != nil {
+	if err := writeRecord(l.file, v); err != nil {
 		return errors.Join(err, os.Truncate(l.file.Name(), before.Size()))
 	}
 	return nil
 }
 
 func (l *ledger[R]) close() error { return errors.Join(l.file.Sync(), l.file.Close()) }
+
+var errDamaged = errors.New("damaged record")
+
+// writeRecord writes v in one write as a line: the CRC-32 of its JSON in eight hexadecimal digits,
+// a blank, the JSON.
+func writeRecord(w io.Writer, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(body), body))
+	return err
+}
+
+// readRecord reads one line into v and returns its length; io.EOF where no whole line is left (one
+// without a newline is torn). A line that writeRecord did not write is damaged.
+func readRecord(r *bufio.Reader, v any) (n int, err error) {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return 0, err
+	}
+	sum, body, ok := bytes.Cut(line[:len(line)-1], []byte(" "))
+	if !ok || string(sum) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(body)) {
+		return 0, fmt.Errorf("%w: its checksum is wrong", errDamaged)
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return 0, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return len(line), nil
+}

@@ -43,7 +43,7 @@ func TestLedgerRefuses(t *testing.T) {
 
 	moved := one
 	moved.Data = []Source{{"/elsewhere/x", "123"}}
-	require.NoError(t, moved.Check(path, one), "the same data under another name")
+	require.NoError(t, moved.check(path, one), "the same data under another name")
 	defer func(pause time.Duration) { tornPause = pause }(tornPause)
 	tornPause = 0
 	for cut := range len(whole) { // torn anywhere

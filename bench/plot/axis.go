@@ -35,8 +35,7 @@ func (s scale) value(u float64) float64 {
 	return t
 }
 
-// values returns the transformed values that the axes show. On a logarithmic axis a band extends y
-// by at most a decade below the curves.
+// values returns the transformed values that the axes show, with at most a decade of a band below.
 func (p *Panel) values() (x, y []float64) {
 	var also []float64
 	for _, s := range p.Series {
@@ -68,8 +67,8 @@ func (p *Panel) values() (x, y []float64) {
 	return x, append(y, slices.DeleteFunc(also, math.IsNaN)...)
 }
 
-// fit returns the scale for transformed values: from Min if given, else their range, padded by the
-// share pad and widened if too narrow for float64.
+// fit returns the scale for transformed values: from Min or their range, padded, and widened if too
+// narrow for float64.
 func (a Axis) fit(values []float64, pad float64) scale {
 	lo, hi := 0.0, 1.0
 	if len(values) > 0 {
@@ -110,8 +109,7 @@ func (s scale) ticks(limit int) []tick {
 	return linearTicks(s.lo, s.hi, limit)
 }
 
-// linearTicks are the multiples of the least step 1, 2 or 5·10^k of which at most limit lie in [lo,
-// hi].
+// linearTicks are the multiples of the least step 1, 2 or 5·10^k of which at most limit are there.
 func linearTicks(lo, hi float64, limit int) []tick {
 	for k := int(math.Floor(math.Log10(hi/float64(limit) - lo/float64(limit)))); ; k++ {
 		for _, m := range []float64{1, 2, 5} {
@@ -133,8 +131,8 @@ func linearTicks(lo, hi float64, limit int) []tick {
 	}
 }
 
-// logTicks labels every, second, third, fifth … power of ten; below two decades 1, 2, 5 or 1, 3 of
-// each; within about a decade, the ticks of a linear axis.
+// logTicks labels every, second, third … power of ten; below two decades 1, 2, 5 or 1, 3 of each;
+// within about a decade, linear ones.
 func logTicks(lo, hi float64, limit int) []tick {
 	if hi-lo < 2 {
 		for _, digits := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
@@ -158,8 +156,7 @@ func logTicks(lo, hi float64, limit int) []tick {
 	return list
 }
 
-// digitTicks labels d·10^k, d in digits, k a multiple of stride; others are minor ticks, unless
-// many.
+// digitTicks labels d·10^k, d in digits, k a multiple of stride; others are minor, unless many.
 func digitTicks(lo, hi float64, digits []float64, stride int) (list []tick, labels int) {
 	plain := hi-lo < 2 && lo+slack >= -3 && hi-slack < 4
 	for k := int(math.Floor(lo)); k <= int(math.Ceil(hi)); k++ {

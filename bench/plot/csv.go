@@ -7,10 +7,8 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes all points, unthinned, one per row: panel,series,x,y,lo,hi. Names are Title and
-// Name, or numbers from 1; values read back exactly; lo and hi are empty without a band.
-//
-// Errors: slices that differ in length, with the series' name; that of w.
+// WriteCSV writes all points, one per row: panel,series,x,y,lo,hi. Names are Title and Name, or numbers
+// from 1; values read back exactly; lo and hi are empty without a band. Errors as of WriteSVG.
 func (f *Figure) WriteCSV(w io.Writer) error {
 	if err := f.check(); err != nil {
 		return err

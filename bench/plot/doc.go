@@ -4,13 +4,6 @@
 // optional bands, and reference lines. Lengths are millimetres: the default width fits a journal
 // column (85 mm).
 //
-//	fig := plot.Figure{Panels: []plot.Panel{{
-//		X:      plot.Axis{Label: "iteration k"},
-//		Y:      plot.Axis{Label: "F(x_{k}) − F*", Log: true},
-//		Series: []plot.Series{{Name: "STABLE", X: k, Y: median, Lo: q10, Hi: q90}},
-//	}}}
-//	err := atomicfile.Write("gap.svg", fig.WriteSVG)
-//
 // Curves differ in colour (Okabe, Ito, "Color universal design", 2008, without yellow) and dashes.
 // Long ones are thinned as M4 does (Jugel, Jerzak, Hackenbroich, Markl, VLDB 2014), so peaks
 // survive. A figure is only read, and always gives the same bytes.

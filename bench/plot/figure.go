@@ -11,7 +11,7 @@ import (
 // ErrEmpty says that no panel has a point that can be drawn.
 var ErrEmpty = errors.New("plot: nothing to draw")
 
-// Figure is a grid of panels over one legend and one caption: 85 mm wide with one column, else 178
+// Figure is a grid of panels over a legend of what they share and a caption: 85 mm wide with one column, else 178
 // mm. Text may hold superscripts and subscripts, "k^{−1/2}" and "y_{k}".
 type Figure struct {
 	Caption string  // empty: none
@@ -32,14 +32,13 @@ type Panel struct {
 type Axis struct {
 	Label string
 	Log   bool
-	Min   float64 // where the axis begins; 0: with the data. Positive on a logarithmic axis
+	Min   float64 // where the axis begins; 0: with the data. Positive on a logarithmic axis. Curves that end below have an arrow there
 }
 
 // Series is a curve through (X[i], Y[i]) with an optional band from Lo[i] to Hi[i].
 //
 // NaN, values beyond ±1e300, and those below 1e-300 on a logarithmic axis break the line; there, a
-// band with Lo ≤ 0 < Hi reaches the bottom. More than 600 points are thinned in the picture. Series
-// of one name share a look and a legend entry, also without points; one without a name has none.
+// band with Lo ≤ 0 < Hi reaches the bottom. Series of one name share a look and a legend entry.
 type Series struct {
 	Name    string
 	X, Y    []float64
@@ -59,47 +58,26 @@ type Line struct {
 
 // check returns an error that names a field which cannot be drawn.
 func (f *Figure) check() error {
-	switch {
-	case f.Columns < 0:
-		return fmt.Errorf("plot: Figure.Columns = %d is negative", f.Columns)
-	case f.Height != 0 && !(f.Height >= 15 && f.Height <= 1000):
-		return fmt.Errorf("plot: Figure.Height = %g mm is not in [15, 1000]", f.Height)
+	if f.Columns < 0 || f.Height != 0 && !(f.Height >= 15 && f.Height <= 1000) {
+		return fmt.Errorf("plot: Figure.Columns = %d is negative, or Height = %g mm not in [15, 1000]", f.Columns, f.Height)
 	}
 	for i, p := range f.Panels {
-		err := cmp.Or(p.X.check("X"), p.Y.check("Y"))
+		for name, a := range map[string]Axis{"X": p.X, "Y": p.Y} {
+			if !finite(a.Min) || a.Log && a.Min < 0 {
+				return fmt.Errorf("plot: panel %d: %s.Min = %g: not finite, or negative on a logarithmic axis", i+1, name, a.Min)
+			}
+		}
 		for j, s := range p.Series {
-			if e := s.check(); err == nil && e != nil {
-				err = fmt.Errorf("series %d (%q): %w", j+1, s.Name, e)
+			if n := len(s.X); len(s.Y) != n || len(s.Lo) != len(s.Hi) || len(s.Lo) != 0 && len(s.Lo) != n || s.Style < 0 {
+				return fmt.Errorf("plot: panel %d: series %d (%q): %d values in X, %d in Y, %d in Lo, %d in Hi, Style = %d",
+					i+1, j+1, s.Name, n, len(s.Y), len(s.Lo), len(s.Hi), s.Style)
 			}
 		}
 		for j, l := range p.Lines {
-			if err == nil && !(finite(l.C) && finite(l.P) && finite(l.From) && finite(l.To) && l.From <= l.To) {
-				err = fmt.Errorf("line %d (%q): C, P, From, To must be finite, From ≤ To", j+1, l.Label)
+			if !(finite(l.C) && finite(l.P) && finite(l.From) && finite(l.To) && l.From <= l.To) {
+				return fmt.Errorf("plot: panel %d: line %d (%q): C, P, From, To must be finite, From ≤ To", i+1, j+1, l.Label)
 			}
 		}
-		if err != nil {
-			return fmt.Errorf("plot: panel %d: %w", i+1, err)
-		}
-	}
-	return nil
-}
-
-func (s *Series) check() error {
-	n := len(s.X)
-	switch {
-	case len(s.Y) != n:
-		return fmt.Errorf("%d values in X, %d in Y", n, len(s.Y))
-	case len(s.Lo) != len(s.Hi) || len(s.Lo) != 0 && len(s.Lo) != n:
-		return fmt.Errorf("%d values in X, %d in Lo, %d in Hi", n, len(s.Lo), len(s.Hi))
-	case s.Style < 0:
-		return fmt.Errorf("Style = %d is negative", s.Style)
-	}
-	return nil
-}
-
-func (a Axis) check(name string) error {
-	if !finite(a.Min) || a.Log && a.Min < 0 {
-		return fmt.Errorf("%s.Min = %g: not finite, or negative on a logarithmic axis", name, a.Min)
 	}
 	return nil
 }
@@ -114,15 +92,15 @@ type look struct{ colour, stroke string }
 // faint is the look of series behind the others, without band and dots.
 var faint = look{"#BDBDBD", ` stroke="#BDBDBD" stroke-width=".6"`}
 
-// Seven colours and five dashes: the numbers are coprime, so 35 looks differ.
+// The numbers of colours and dashes are coprime, so 35 looks differ.
 var (
 	colours = []string{"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 	dashes  = []string{"none", "4.5 1.6", "1.2 1.3", "6 1.4 1.2 1.4", "6 1.2 1.2 1.2 1.2 1.2"}
 )
 
-func numbered(k int) look {
-	colour := colours[k%len(colours)]
-	return look{colour, fmt.Sprintf(` stroke="%s" stroke-width="1.05" stroke-dasharray="%s"`, colour, dashes[k%len(dashes)])}
+func numbered(colour, dash int) look {
+	c := colours[colour%len(colours)]
+	return look{c, fmt.Sprintf(` stroke="%s" stroke-width="1.05" stroke-dasharray="%s"`, c, dashes[dash%len(dashes)])}
 }
 
 type entry struct {
@@ -131,35 +109,59 @@ type entry struct {
 	band, dots bool
 }
 
-// looks returns each series' look, panel by panel, and the legend's entries in order of appearance.
-// A series without a name counts with its place.
-func (f *Figure) looks() ([][]look, []entry) {
-	var entries []entry
-	all := make([][]look, len(f.Panels))
+// looks returns each series' look, and the entries of the legends: of each panel that shares no name
+// with another, and last of all others.
+func (f *Figure) looks() (all [][]look, legends [][]entry) {
+	legends = make([][]entry, len(f.Panels)+1)
 	for i, p := range f.Panels {
+		legend := &legends[len(f.Panels)]
+		if f.alone(i) {
+			legend = &legends[i]
+		}
+		looks := make([]look, len(p.Series))
 		for j, s := range p.Series {
-			name, l := s.Name, numbered(j)
-			switch {
-			case s.Faint:
-				name, l = "others", faint
-			case s.Style > 0:
-				l = numbered(s.Style - 1)
-			case name != "":
-				l = numbered(len(entries))
+			if s.Faint {
+				s.Name = "others"
 			}
-			if name != "" {
-				k := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
-				if k < 0 {
-					k = len(entries)
-					entries = append(entries, entry{name: name, look: l})
-				}
-				e := &entries[k]
-				e.band = e.band || len(s.Lo) > 0 && !s.Faint
-				e.dots = e.dots || s.Markers && !s.Faint
-				l = e.look
+			if looks[j] = numbered(cmp.Or(s.Style, j+1)-1, cmp.Or(s.Style, j+1)-1); s.Name != "" {
+				looks[j] = enter(legend, s)
 			}
-			all[i] = append(all[i], l)
+		}
+		all = append(all, looks)
+	}
+	return all, legends
+}
+
+// enter adds a series to a legend, where no colour comes twice while there are others, and returns
+// its look.
+func enter(legend *[]entry, s Series) look {
+	i := slices.IndexFunc(*legend, func(e entry) bool { return e.name == s.Name })
+	if i < 0 {
+		i = len(*legend)
+		k, l := cmp.Or(s.Style, i+1)-1, faint
+		for n := 0; !s.Faint && n <= len(colours); n++ {
+			if l = numbered(k+n, k); !slices.ContainsFunc(*legend, func(e entry) bool { return e.look.colour == l.colour }) {
+				break
+			}
+		}
+		*legend = append(*legend, entry{name: s.Name, look: l})
+	}
+	e := &(*legend)[i]
+	e.band = e.band || len(s.Lo) > 0 && !s.Faint
+	e.dots = e.dots || s.Markers && !s.Faint
+	return e.look
+}
+
+// alone says whether a panel shares no name with another one.
+func (f *Figure) alone(i int) bool {
+	for j, p := range f.Panels {
+		for _, s := range p.Series {
+			if j != i && slices.ContainsFunc(f.Panels[i].Series, func(t Series) bool {
+				return s.Name != "" && s.Name == t.Name || s.Faint && t.Faint
+			}) {
+				return false
+			}
 		}
 	}
-	return all, entries
+	return len(f.Panels) > 1
 }

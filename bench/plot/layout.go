@@ -1,8 +1,10 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -27,15 +29,17 @@ type page struct {
 	w, h    float64
 	caption []string
 	frames  []frame
-	legend  struct {
-		entries []entry
-		cols    int
-		x, y    float64 // upper left corner
-		column  float64 // distance of columns
-	}
+	legend  legend // of what panels share
 }
 
-// frame is a panel with scales, ticks and looks, and the place of its plot area.
+type legend struct {
+	entries []entry
+	cols    int
+	x, y    float64 // upper left corner
+	column  float64 // distance of columns
+}
+
+// frame is a panel with scales, ticks, looks and legend, and the place of its plot area.
 type frame struct {
 	*Panel
 	sx, sy        scale
@@ -43,29 +47,23 @@ type frame struct {
 	title, xlabel []string // wrapped
 	x, y, w, h    float64  // plot area
 	looks         []look
+	legend        legend
 	empty         bool // nothing to draw
 }
 
 func (f *Figure) layout() (*page, error) {
 	n := len(f.Panels)
-	cols := f.Columns
-	if cols == 0 {
-		cols = 3
-	}
-	cols = min(cols, n)
+	cols := min(cmp.Or(f.Columns, 3), n)
 	pg := &page{w: 178 * mm, frames: make([]frame, n)}
 	if cols == 1 {
 		pg.w = 85 * mm
 	}
-	height := f.Height * mm
-	if height == 0 {
-		height = 0.62 * (pg.w - float64(cols-1)*gap) / float64(cols)
-	}
-	looks, entries := f.looks()
+	height := cmp.Or(f.Height*mm, 0.62*(pg.w-float64(cols-1)*gap)/float64(cols))
+	looks, legends := f.looks()
 	drawable, left := false, 0.0
 	for i := range pg.frames {
 		fr := &pg.frames[i]
-		fr.Panel, fr.h, fr.looks = &f.Panels[i], height, looks[i]
+		fr.Panel, fr.h, fr.looks, fr.legend.entries = &f.Panels[i], height, looks[i], legends[i]
 		x, y := fr.values()
 		fr.empty = len(x) == 0
 		drawable = drawable || !fr.empty
@@ -81,7 +79,8 @@ func (f *Figure) layout() (*page, error) {
 		return nil, fmt.Errorf("plot: no room for %d columns with these labels", cols)
 	}
 	y := pg.arrange(cols, column, left, height)
-	y = pg.placeLegend(entries, y)
+	pg.legend.entries = legends[n]
+	y = pg.legend.place(margin, y, pg.w-2*margin)
 	if pg.caption = wrap(f.Caption, pg.w-2*margin, smallSize); len(pg.caption) > 0 {
 		y += 3 + float64(len(pg.caption))*smallSize*lead
 	}
@@ -89,22 +88,29 @@ func (f *Figure) layout() (*page, error) {
 	return pg, nil
 }
 
-// arrange places the plot areas, all of one size, and returns their lower end.
-func (pg *page) arrange(cols int, column, left, height float64) float64 {
-	titles, labels := 0, 0
-	for i := range pg.frames {
-		f := &pg.frames[i]
-		f.x, f.w = margin+float64(i%cols)*column+left, column-left-gap
-		f.xt = f.sx.fitting(f.w)
-		f.title, f.xlabel = wrap(f.Title, f.w+gap, panelSize), wrap(f.X.Label, f.w, panelSize)
-		titles, labels = max(titles, len(f.title)), max(labels, len(f.xlabel))
+// arrange places the plot areas, all of one size, with their legends, and returns their lower end.
+func (pg *page) arrange(cols int, column, left, height float64) (end float64) {
+	y := margin
+	for first := 0; first < len(pg.frames); first += cols {
+		row := pg.frames[first:min(first+cols, len(pg.frames))]
+		titles, labels := 0, 0
+		for i := range row {
+			f := &row[i]
+			f.x, f.w = margin+float64(i)*column+left, column-left-gap
+			f.xt = f.sx.fitting(f.w)
+			f.title, f.xlabel = wrap(f.Title, f.w+gap, panelSize), wrap(f.X.Label, f.w, panelSize)
+			titles, labels = max(titles, len(f.title)), max(labels, len(f.xlabel))
+		}
+		y += 6 + float64(titles)*panelSize*lead
+		below := y + height + tickLen + 6 + smallSize*lead + float64(labels)*panelSize*lead
+		end = below
+		for i := range row {
+			row[i].y = y
+			end = max(end, row[i].legend.place(row[i].x-left, below, column))
+		}
+		y = end
 	}
-	above := 6 + float64(titles)*panelSize*lead
-	row := above + height + tickLen + 6 + smallSize*lead + float64(labels)*panelSize*lead
-	for i := range pg.frames {
-		pg.frames[i].y = margin + float64(i/cols)*row + above
-	}
-	return margin + float64((len(pg.frames)+cols-1)/cols)*row
+	return end
 }
 
 // left is the space for the labels left of the plot area.
@@ -119,33 +125,43 @@ func (f *frame) left() float64 {
 	return w
 }
 
-func (s scale) fitting(width float64) (list []tick) {
-	used := math.Inf(1)
-	for limit := 9; limit >= 3 && used > width; limit-- {
-		list, used = s.ticks(limit), 0
-		for _, t := range list {
-			if t.label != "" {
-				used += textWidth(t.label, smallSize) + smallSize
+// fitting are ticks whose labels do not overlap on an axis of that length: those that would have
+// none.
+func (s scale) fitting(length float64) (list []tick) {
+	for limit := 9; limit >= 3; limit-- {
+		list = s.ticks(limit)
+		end, whole := math.Inf(-1), true
+		for i, t := range list {
+			if t.label == "" {
+				continue
 			}
+			at, half := length*(t.at-s.lo)/(s.hi-s.lo), (textWidth(t.label, smallSize)+smallSize/2)/2
+			if at-half < end {
+				whole, list[i].label = false, ""
+			} else {
+				end = at + half
+			}
+		}
+		if whole {
+			break
 		}
 	}
 	return list
 }
 
-// placeLegend puts the legend below y and returns its lower end.
-func (pg *page) placeLegend(entries []entry, y float64) float64 {
-	if len(entries) == 0 {
+// place puts the legend below y, in a width from x on, and returns its lower end.
+func (l *legend) place(x, y, width float64) float64 {
+	if len(l.entries) == 0 {
 		return y
 	}
-	l := &pg.legend
-	l.entries, l.y = entries, y+2
-	for _, e := range entries {
+	l.y = y + 2
+	for _, e := range l.entries {
 		l.column = max(l.column, sampleLen+4+textWidth(e.name, smallSize)+12)
 	}
-	fits := min(max(int((pg.w-2*margin)/l.column), 1), len(entries))
-	rows := (len(entries) + fits - 1) / fits
-	l.cols = (len(entries) + rows - 1) / rows
-	l.x = max((pg.w-float64(l.cols)*l.column+12)/2, margin)
+	fits := min(max(int(width/l.column), 1), len(l.entries))
+	rows := (len(l.entries) + fits - 1) / fits
+	l.cols = (len(l.entries) + rows - 1) / rows
+	l.x = x + max((width-float64(l.cols)*l.column+12)/2, 0)
 	return l.y + float64(rows)*smallSize*lead
 }
 
@@ -155,24 +171,20 @@ type span struct {
 	level int
 }
 
+var shifted = regexp.MustCompile(`[\^_]\{[^}]*\}`)
+
 // spans splits marked-up text: ^{…} is raised, _{…} lowered.
 func spans(s string) (out []span) {
-	plain := 0
-	for i := 0; i+1 < len(s); i++ {
-		level := map[string]int{"^{": 1, "_{": -1}[s[i:i+2]]
-		n := strings.IndexByte(s[i:], '}')
-		if level == 0 || n < 0 {
-			continue
+	for s != "" {
+		at := shifted.FindStringIndex(s)
+		if at == nil {
+			return append(out, span{s, 0})
 		}
-		if i > plain {
-			out = append(out, span{s[plain:i], 0})
+		if at[0] > 0 {
+			out = append(out, span{s[:at[0]], 0})
 		}
-		out = append(out, span{s[i+2 : i+n], level})
-		plain = i + n + 1
-		i = plain - 1
-	}
-	if plain < len(s) {
-		out = append(out, span{s[plain:], 0})
+		out = append(out, span{s[at[0]+2 : at[1]-1], map[byte]int{'^': 1, '_': -1}[s[at[0]]]})
+		s = s[at[1]:]
 	}
 	return out
 }

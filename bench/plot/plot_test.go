@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -50,6 +51,7 @@ func gallery() map[string]Figure {
 		"row":    {Panels: []Panel{logPanel(curves...), logPanel(curves[1:]...), logPanel()}},
 		"grid":   {Columns: 2, Panels: []Panel{point, logPanel(curves...), point}},
 		"point":  {Panels: []Panel{point}},
+		"alone":  {Panels: []Panel{logPanel(curves[:2]...), logPanel(curves[2]), logPanel(decay("other", 9, 2))}},
 		"slopes": {Panels: []Panel{{X: Axis{Log: true}, Y: Axis{Log: true},
 			Series: []Series{{Name: "a", X: []float64{1, 10, 100}, Y: []float64{2, 30, 100}, Markers: true}},
 			Lines: []Line{{Label: "n^{2}", C: 1, P: 2}, {Label: "limit", C: 1e3},
@@ -131,6 +133,12 @@ func TestNothingOverlaps(t *testing.T) {
 				}
 			}
 			assert.Less(t, lowest, pg.h)
+			for i := range pg.frames {
+				if l := pg.frames[i].legend; len(l.entries) > 0 {
+					assert.Greater(t, l.y, pg.frames[i].y+pg.frames[i].h+smallSize)
+					lowest = max(lowest, l.y+smallSize*lead)
+				}
+			}
 			if l := pg.legend; len(l.entries) > 0 {
 				rows := (len(l.entries) + l.cols - 1) / l.cols
 				assert.Greater(t, l.y, lowest)
@@ -194,23 +202,47 @@ func TestReferenceLine(t *testing.T) {
 }
 
 func TestLabelStandsOnItsLine(t *testing.T) {
+	place := regexp.MustCompile(`<text x="([0-9.]+)" y="([0-9.]+)"[^>]*text-anchor="end"[^>]*><tspan[^>]*>quality<`)
 	for _, c := range []float64{0.101, 1, 1.999} {
-		f := Figure{Panels: []Panel{{Y: Axis{Min: 0.1}, Lines: []Line{{Label: "quality", C: c}},
-			Series: []Series{{X: []float64{0, 1}, Y: []float64{1.9, 1}}}}}}
-		pg, err := f.layout()
-		require.NoError(t, err)
-		fr := &pg.frames[0]
-		m := regexp.MustCompile(`<text x="([0-9.]+)" y="([0-9.]+)"[^>]*text-anchor="end"[^>]*><tspan[^>]*>quality<`).
-			FindStringSubmatch(render(t, f))
-		require.NotNil(t, m)
-		x, err := strconv.ParseFloat(m[1], 64)
-		require.NoError(t, err)
-		y, err := strconv.ParseFloat(m[2], 64)
-		require.NoError(t, err)
-		line := fr.place(0, c).y
-		assert.InDelta(t, fr.w, x, 4, "%g", c)
-		assert.InDelta(t, line, y, smallSize+0.1, "%g", c)
-		assert.True(t, y >= smallSize && y <= fr.h, "%g: %g", c, y)
+		for _, curve := range [][]float64{{1.9, 1}, {0.2, 1.8}} {
+			f := Figure{Panels: []Panel{{Y: Axis{Min: 0.1}, Lines: []Line{{Label: "quality", C: c}},
+				Series: []Series{{X: []float64{0, 1}, Y: curve}}}}}
+			pg, err := f.layout()
+			require.NoError(t, err)
+			fr := &pg.frames[0]
+			var x, y float64
+			_, err = fmt.Sscanf(strings.Join(place.FindStringSubmatch(render(t, f))[1:], " "), "%g %g", &x, &y)
+			require.NoError(t, err)
+			assert.InDelta(t, fr.place(0, c).y, y, smallSize+0.1, "%g", c)
+			width := textWidth("quality", smallSize)
+			assert.True(t, y >= smallSize && y <= fr.h && x >= width && x <= fr.w, "%g: %g, %g", c, x, y)
+			assert.GreaterOrEqual(t, fr.clearance(point{x - width/2, y - smallSize/3}), smallSize, "on the curve")
+		}
+	}
+}
+
+// A curve that ends below an axis with a beginning has one arrow at the place where it leaves.
+func TestArrow(t *testing.T) {
+	series := []Series{{X: []float64{0, 1, 2, 3}, Y: []float64{10, 1e-9, 1, 1e-9}}, {X: []float64{0, 3}, Y: []float64{1, 2}}}
+	for least, want := range map[float64]int{0: 0, 0.1: 1} {
+		svg := render(t, Figure{Panels: []Panel{{Y: Axis{Log: true, Min: least}, Series: series}}})
+		assert.Equal(t, want, strings.Count(svg, "h6l-3 6z"))
+	}
+}
+
+func TestTickLabelsDoNotOverlap(t *testing.T) {
+	for _, s := range []scale{{true, 3.6, 4.8}, {false, 0, 1e5}, {true, -300, 300}} {
+		for _, width := range []float64{60, 90, 300} {
+			end := math.Inf(-1)
+			for _, tick := range s.fitting(width) {
+				if tick.label != "" {
+					at, half := width*(tick.at-s.lo)/(s.hi-s.lo), textWidth(tick.label, smallSize)/2
+					assert.Greater(t, at-half, end, "%v at %g", s, width)
+					end = at + half
+				}
+			}
+			assert.False(t, math.IsInf(end, -1))
+		}
 	}
 }
 
@@ -286,38 +318,28 @@ func TestBadOptionsAreNamed(t *testing.T) {
 	}
 }
 
-func TestLargeFigureStaysSmall(t *testing.T) {
-	var series []Series
-	points := 20_000
-	if testing.Short() {
-		points = 6000
-	}
-	for i := range 10 {
-		series = append(series, decay(strconv.Itoa(i), points, float64(i)))
-	}
-	for name, f := range map[string]Figure{
-		"column": {Panels: []Panel{logPanel(series...)}},
-		"row":    {Panels: []Panel{logPanel(series[:3]...), logPanel(series[3:6]...), logPanel(series[6:]...)}},
-	} {
-		assert.Less(t, len(render(t, f)), 400_000, name)
-	}
-}
-
 func TestLooks(t *testing.T) {
 	f := Figure{Panels: []Panel{
 		{Series: []Series{{Name: "a"}, {Name: "b", Style: 5}, {}}},
 		{Series: []Series{{Name: "b", Markers: true}, {Name: "c"}, {Name: "a", Lo: []float64{}}, {Style: 9}}},
+		{Series: []Series{{Name: "d", Style: 3}, {Name: "e", Style: 3}}},
 	}}
-	looks, entries := f.looks()
-	a, b, c := numbered(0), numbered(4), numbered(2)
-	assert.Equal(t, [][]look{{a, b, c}, {b, c, a, numbered(8)}}, looks)
-	assert.Equal(t, []entry{{name: "a", look: a}, {name: "b", look: b, dots: true}, {name: "c", look: c}}, entries)
+	looks, legends := f.looks()
+	a, b, c := numbered(0, 0), numbered(4, 4), numbered(2, 2)
+	assert.Equal(t, [][]look{{a, b, c}, {b, c, a, numbered(8, 8)}, {numbered(2, 2), numbered(3, 2)}}, looks)
+	assert.Equal(t, [][]entry{nil, nil, {{name: "d", look: numbered(2, 2)}, {name: "e", look: numbered(3, 2)}},
+		{{name: "a", look: a}, {name: "b", look: b, dots: true}, {name: "c", look: c}}}, legends)
 
-	seen := map[look]bool{}
+	seen, colour := map[look]bool{}, map[string]bool{}
 	for l := range 35 {
-		seen[numbered(l)] = true
+		seen[numbered(l, l)] = true
 	}
 	assert.Len(t, seen, 35, "all looks differ")
+	var legend []entry
+	for i := range colours { // all of one style
+		colour[enter(&legend, Series{Name: strconv.Itoa(i), Style: 8}).colour] = true
+	}
+	assert.Len(t, colour, len(colours), "colours tell series apart")
 }
 
 func TestBandOnLogAxis(t *testing.T) {

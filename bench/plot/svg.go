@@ -13,10 +13,8 @@ import (
 
 const inkColour, dotSize = "#262626", 3.2
 
-// WriteSVG writes f as a stand-alone SVG picture, in one call of w.
-//
-// Errors: [ErrEmpty]; one that names the field or series where an option is out of range, slices
-// differ in length, or columns have no room; that of w.
+// WriteSVG writes f as a stand-alone SVG picture, in one call of w. Errors: [ErrEmpty]; one that names
+// a field or series that cannot be drawn; that of w.
 func (f *Figure) WriteSVG(w io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
@@ -33,7 +31,7 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 	for i := range pg.frames {
 		pg.frames[i].draw(&s)
 	}
-	pg.drawLegend(&s)
+	pg.legend.draw(&s)
 	y := pg.h - margin - float64(len(pg.caption)-1)*smallSize*lead - 2
 	s.lines(margin, y, font{smallSize, "start", ` fill="#555"`}, pg.caption)
 	s.printf("</svg>\n")
@@ -41,8 +39,7 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// draw draws one panel, cut off by an inner svg element, which needs no id: several figures can
-// share an HTML page.
+// draw draws one panel, cut off by an inner svg element, which needs no id.
 func (f *frame) draw(s *svg) {
 	f.drawTicks(s, "#e6e6e6", -f.h, f.w, 0)
 	s.printf(`<svg x="%s" y="%s" width="%s" height="%s" overflow="hidden">`+"\n", num(f.x), num(f.y), num(f.w), num(f.h))
@@ -56,6 +53,7 @@ func (f *frame) draw(s *svg) {
 	for i := len(f.Series) - 1; i >= 0; i-- {
 		f.drawCurve(s, &f.Series[i], f.looks[i])
 	}
+	f.drawArrows(s)
 	s.printf("</g>\n</svg>\n"+`<path d="M%s %sv%sh%s" stroke="%s" stroke-width=".7" stroke-linecap="square" fill="none"/>`+"\n",
 		num(f.x), num(f.y), num(f.h), num(f.w), inkColour)
 	f.drawTicks(s, inkColour, tickLen, -tickLen, 0.6)
@@ -75,6 +73,7 @@ func (f *frame) draw(s *svg) {
 	if f.empty {
 		s.text(f.x+f.w/2, f.y+f.h/2, 0, font{panelSize, "middle", ` fill="#555"`}, "no data")
 	}
+	f.legend.draw(s)
 }
 
 func (f *frame) across(t tick) float64 { return f.x + f.w*(t.at-f.sx.lo)/(f.sx.hi-f.sx.lo) }
@@ -119,32 +118,28 @@ func (f *frame) drawBand(s *svg, series *Series, l look) {
 	}
 }
 
-// drawCurve draws a series' lines, and a dot for each point with markers, or for one between two
-// breaks.
+// drawCurve draws a series' lines, and a dot for each point with markers, or between two breaks.
 func (f *frame) drawCurve(s *svg, series *Series, l look) {
 	var pts []point
 	for i, x := range series.X {
 		pts = append(pts, f.place(x, series.Y[i]))
 	}
-	var lines, dots strings.Builder
+	lines, dots := "", ""
 	for _, run := range runs(pts, f.w) {
 		d := trace(run)
 		line := strings.Contains(d, "L")
 		if line {
-			lines.WriteString(d)
+			lines += d
 		}
-		if !line || series.Markers && l != faint {
-			for _, p := range run {
-				dots.WriteString(trace([]point{p}) + "h0")
-			}
+		for i := 0; i < len(run) && (!line || series.Markers && l != faint); i++ {
+			dots += trace(run[i:i+1]) + "h0"
 		}
 	}
-	if lines.Len() > 0 {
-		s.printf(`<path d="%s"%s/>`+"\n", lines.String(), l.stroke)
+	if lines != "" {
+		s.printf(`<path d="%s"%s/>`+"\n", lines, l.stroke)
 	}
-	if dots.Len() > 0 {
-		s.printf(`<path d="%s" stroke="%s" stroke-width="%s" stroke-linecap="round"/>`+"\n",
-			dots.String(), l.colour, num(dotSize))
+	if dots != "" {
+		s.printf(`<path d="%s" stroke="%s" stroke-width="%s" stroke-linecap="round"/>`+"\n", dots, l.colour, num(dotSize))
 	}
 }
 
@@ -168,34 +163,64 @@ func (f *frame) sample(l Line) (pts []point) {
 	return pts
 }
 
-// drawLine draws a line and its label along the last visible stretch.
+// drawLine draws a line, and its label above or below it, where the curves leave most room.
 func (f *frame) drawLine(s *svg, l Line) {
 	pts := f.sample(l)
 	for _, run := range runs(pts, f.w) {
 		s.printf(`<path d="%s" fill="none" stroke="#707070" stroke-width=".7"/>`+"\n", trace(run))
 	}
-	visible := slices.DeleteFunc(pts, func(p point) bool {
-		return !(p.x >= -1 && p.x <= f.w+1 && p.y >= 0 && p.y <= f.h)
-	})
-	if len(visible) < 2 {
-		return
+	width, at, turn, room := textWidth(l.Label, smallSize), point{}, 0.0, -1.0
+	for i := range 2 * (len(pts) - 1) {
+		q, p, above := pts[i/2], pts[i/2+1], []float64{-smallSize, 2.5}[i%2]
+		angle := math.Atan2(p.y-q.y, p.x-q.x)
+		sin, cos := math.Sincos(angle)
+		end := point{p.x - 3*cos + above*sin, p.y - 3*sin - above*cos}
+		start, up := point{end.x - width*cos, end.y - width*sin}, smallSize*cos
+		inside := min(start.x, f.w-end.x, start.y-up, end.y-up, f.h-start.y, f.h-end.y) >= 0 // false for NaN
+		middle := point{(start.x+end.x)/2 + smallSize/3*sin, (start.y+end.y)/2 - smallSize/3*cos}
+		if r := min(f.clearance(middle), width); inside && r >= room {
+			at, turn, room = end, angle, r
+		}
 	}
-	q, p := visible[len(visible)-2], visible[len(visible)-1]
-	angle := math.Atan2(p.y-q.y, p.x-q.x)
-	sin, cos := math.Sincos(angle)
-	along, above := 3.0, 2.5
-	switch {
-	case angle < -0.1: // the text leans out of the upper edge
-		along += smallSize
-	case p.y < smallSize+above: // no room above
-		above = -smallSize
+	if room >= 0 {
+		s.text(at.x, at.y, turn*180/math.Pi, font{smallSize, "end", ` fill="#555"`}, l.Label)
 	}
-	s.text(p.x-along*cos+above*sin, p.y-along*sin-above*cos, angle*180/math.Pi,
-		font{smallSize, "end", ` fill="#555"`}, l.Label)
 }
 
-func (pg *page) drawLegend(s *svg) {
-	l := &pg.legend
+// clearance is the distance of a place from the curves.
+func (f *frame) clearance(at point) float64 {
+	least := math.Inf(1)
+	for _, s := range f.Series {
+		for i := range s.X {
+			p := f.place(s.X[i], s.Y[i])
+			q := f.place(s.X[max(i-1, 0)], s.Y[max(i-1, 0)])
+			dx, dy := p.x-q.x, p.y-q.y
+			t := min(max(((at.x-q.x)*dx+(at.y-q.y)*dy)/max(dx*dx+dy*dy, 1e-9), 0), 1)
+			if d := math.Hypot(q.x+t*dx-at.x, q.y+t*dy-at.y); d < least { // not NaN
+				least = d
+			}
+		}
+	}
+	return least
+}
+
+// drawArrows marks where curves first leave an axis that begins above their end.
+func (f *frame) drawArrows(s *svg) {
+	for i := range f.Series {
+		above := false
+		for j, x := range f.Series[i].X {
+			p := f.place(x, f.Series[i].Y[j])
+			if p.y <= f.h {
+				above = true
+			} else if f.Y.Min != 0 && p.x <= f.w && (above || j == 0) {
+				s.printf(`<path d="M%s %sh6l-3 6z" fill="%s"/>`+"\n", num(p.x-3), num(f.h-6), f.looks[i].colour)
+				break
+			}
+		}
+	}
+}
+
+func (l *legend) draw(s *svg) {
 	for i, e := range l.entries {
 		x, y := l.x+float64(i%l.cols)*l.column, l.y+(float64(i/l.cols)+0.5)*smallSize*lead
 		if e.band {
@@ -210,8 +235,7 @@ func (pg *page) drawLegend(s *svg) {
 	}
 }
 
-// point is a place in the plot area, in points (1/72 inch) from its upper left; NaN: nothing to
-// draw.
+// point is a place in the plot area, in points from its upper left; NaN: nothing to draw.
 type point struct{ x, y float64 }
 
 var nowhere = point{math.NaN(), math.NaN()}
@@ -305,21 +329,15 @@ func (s *svg) text(x, y, angle float64, f font, line string) {
 	if line == "" {
 		return
 	}
-	turn := ""
 	if angle != 0 {
-		turn = fmt.Sprintf(` transform="rotate(%s %s %s)"`, num(angle), num(x), num(y))
+		f.style += fmt.Sprintf(` transform="rotate(%s %s %s)"`, num(angle), num(x), num(y))
 	}
-	s.printf(`<text x="%s" y="%s" font-size="%s" text-anchor="%s"%s%s>`, num(x), num(y), num(f.size), f.anchor, f.style, turn)
+	s.printf(`<text x="%s" y="%s" font-size="%s" text-anchor="%s"%s>`, num(x), num(y), num(f.size), f.anchor, f.style)
 	level := 0.0 // a shift moves all the text after it
 	for _, sp := range spans(line) {
-		rise, size := 0.0, 0.72*f.size
-		switch sp.level {
-		case 1:
-			rise = 0.36 * f.size
-		case 0:
-			size = f.size
-		case -1:
-			rise = -0.18 * f.size
+		rise, size := []float64{-0.18, 0, 0.36}[1+sp.level]*f.size, f.size
+		if sp.level != 0 {
+			size *= 0.72
 		}
 		s.printf(`<tspan dy="%s" font-size="%s">`, num(level-rise), num(size))
 		_ = xml.EscapeText(&s.b, []byte(sp.text)) // a Buffer does not fail
