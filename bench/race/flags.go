@@ -1,105 +1,199 @@
 package race
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"stable/bench/kit"
 )
 
-// racingFlags holds the flags of every race.
-type racingFlags struct {
+// flags are those of all races, of which a preset has some.
+type flags struct {
 	kit.Common
-	samples      uint64
-	trials, tune int
+	weights
+	data, problem, methods, without, only, against string
+	samples                                        uint64
+	trials, tune                                   int
+	exhaustive, ablate                             bool
 }
 
-func (r *racingFlags) add(fs *flag.FlagSet) {
-	r.Common.Add(fs, "fewer samples, trials and rows")
-	fs.Uint64Var(&r.samples, "samples", r.samples, "samples of a run, ξ and φ together")
-	fs.IntVar(&r.trials, "trials", r.trials, "runs of each method, from random starts")
-	fs.IntVar(&r.tune, "tune", r.tune, "runs of each of the best settings in the choice of step sizes")
-}
-
-// check returns an error if a flag is out of range. It applies -quick.
-func (r *racingFlags) check() error {
-	if !r.Quick {
-		return checkRuns(r.samples, r.trials, r.tune)
+func (f *flags) add(fs *flag.FlagSet, p preset) {
+	f.Common.Add(fs, "a short form: fewer samples and trials, and fewer rows or problems and rivals")
+	fs.StringVar(&f.data, "data", f.data, p.dataIs)
+	fs.Uint64Var(&f.samples, "samples", f.samples, "samples of a run, at most: ξ and φ together, in limit each of them")
+	fs.IntVar(&f.trials, "trials", f.trials, "runs of each method, from random starts")
+	fs.IntVar(&f.tune, "tune", f.tune, "runs of each of the best settings in the choice of step sizes")
+	fs.StringVar(&f.only, "only", "", "`WORDS`, separated by commas: only problems whose name has one of them")
+	fs.BoolVar(&f.exhaustive, "exhaustive", false, "all runs of every setting at every budget, and no rival out of the race")
+	if f.methods != "" {
+		fs.StringVar(&f.methods, "methods", f.methods, "`NAMES` of methods, separated by commas")
+		fs.StringVar(&f.without, "without", "", "`NAMES` of methods to leave out, separated by commas")
 	}
-	given := r.samples
-	r.samples, r.trials = given*3/10, min(r.trials, 4)
-	if r.samples < leastSamples {
-		return fmt.Errorf("%w: -samples is %d, of which -quick takes 3 in 10: want ≥ 3334", kit.ErrUsage, given)
+	if f.form != "" {
+		fs.Float64Var(&f.lo, "lo", f.lo, "lower bound of every weight")
+		fs.Float64Var(&f.hi, "hi", f.hi, "upper bound of every weight")
 	}
-	return checkRuns(r.samples, r.trials, r.tune)
+	if f.form == "raw" {
+		fs.StringVar(&f.form, "form", "raw", "weights of y_i²: raw, x_i as in the paper, or exp, ½exp(x_i)")
+	}
+	switch p.name {
+	case "compare":
+		fs.StringVar(&f.problem, "problem", f.problem, "hyperopt or quadratic")
+	case "survive":
+		fs.BoolVar(&f.ablate, "ablate", false, "one safeguard after the other, over all settings")
+	case "untuned":
+		fs.StringVar(&f.against, "against", "", "compare -methods (default: the untuned ones) with the rivals in these "+
+			"`FILES` of earlier runs, separated by commas")
+	}
 }
 
-// leastSamples is the shortest run of a race.
-const leastSamples = 1000
-
-// checkRuns returns an error if -samples, -trials or -tune is out of range.
-func checkRuns(samples uint64, trials, tune int) error {
+// check applies -quick, and returns an error if a flag is out of range.
+func (f *flags) check(p preset, methods bool) error {
+	if f.Quick {
+		f.trials = min(f.trials, p.quickTrials)
+	}
 	switch {
-	case samples < leastSamples:
-		return fmt.Errorf("%w: -samples is %d, want ≥ %d", kit.ErrUsage, samples, leastSamples)
-	case trials < 1:
-		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, trials)
-	case tune < 1:
-		return fmt.Errorf("%w: -tune is %d, want ≥ 1", kit.ErrUsage, tune)
+	case f.Quick && p.budgets == nil:
+		if f.samples = f.samples * 3 / 10; f.samples < 1000 {
+			return fmt.Errorf("%w: -quick takes 3 in 10 of -samples: want ≥ 3334", kit.ErrUsage)
+		}
+	case f.Quick:
+		if f.samples, f.data = min(f.samples, 5000), ""; !methods {
+			f.methods = "SAA-Newton,STABLE,S-TFBO,SOBA,SABA,HOAG"
+		}
+	}
+	if f.against != "" && !methods {
+		f.methods = "untuned"
+	}
+	switch {
+	case f.samples < 1000:
+		return fmt.Errorf("%w: -samples is %d, want ≥ 1000", kit.ErrUsage, f.samples)
+	case f.trials < 1:
+		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, f.trials)
+	case f.tune < 1:
+		return fmt.Errorf("%w: -tune is %d, want ≥ 1", kit.ErrUsage, f.tune)
+	case f.form == "":
+	case !(f.lo > 0 && f.lo < f.hi) || math.IsInf(f.hi, 1):
+		return fmt.Errorf("%w: -lo %v -hi %v, want 0 < lo < hi", kit.ErrUsage, f.lo, f.hi)
+	case f.form != "raw" && f.form != "exp":
+		return fmt.Errorf("%w: -form %q, want raw or exp", kit.ErrUsage, f.form)
 	}
 	return nil
 }
 
-// rows returns the largest number of rows to take from a data file.
-func (r *racingFlags) rows() int {
-	if r.Quick {
-		return quickRows
+// make makes the problems that -only includes.
+func (f *flags) make(makers []maker, out kit.Terminal) (list []*problem, err error) {
+	pr := kit.NewProgress(out)
+	defer pr.Clear()
+	for i, m := range makers {
+		if !slices.ContainsFunc(strings.Split(f.only, ","), func(word string) bool {
+			return strings.Contains(m.name, strings.TrimSpace(word))
+		}) {
+			continue
+		}
+		pr.Update(float64(i)/float64(len(makers)), "exact minimum of %s", m.name)
+		p, err := m.make()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.name, err)
+		}
+		c := p.fresh()
+		dx, dy := c.Dims()
+		p.work = float64(100 + dx*dy + dy*dy)
+		upper, lower := c.Streams()
+		p.sum = upper > 0 && lower > 0
+		list = append(list, p)
 	}
-	return math.MaxInt
-}
-
-// experiment returns the experiment that the flags describe. describe says what its results depend
-// on besides the flags.
-func (r *racingFlags) experiment(name, describe string, arenas []*arena, entrants []*entrant) (*experiment, error) {
-	share, err := r.Share()
-	if r.Quick {
-		describe += ", quick"
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: -only %q: no problem has such a name", kit.ErrUsage, f.only)
 	}
-	return &experiment{name: name, describe: describe, arenas: arenas, entrants: entrants,
-		samples: r.samples, trials: r.trials,
-		tuneTrials: r.tune, points: 40, seed: r.Seed, folder: r.Out, share: share}, err
+	return list, nil
 }
 
-// addWeights defines the flags of the bounds of the weights.
-func addWeights(fs *flag.FlagSet, w *weights) {
-	fs.Float64Var(&w.lo, "lo", w.lo, "lower bound of every weight")
-	fs.Float64Var(&w.hi, "hi", w.hi, "upper bound of every weight")
-}
-
-// addForm defines the flag of their form.
-func addForm(fs *flag.FlagSet, w *weights) {
-	fs.StringVar(&w.form, "form", "raw", "weights of y_i²: raw, x_i as in the paper, or exp, ½exp(x_i)")
-}
-
-func (w weights) check() error {
-	switch {
-	case !(w.lo > 0 && w.lo < w.hi) || math.IsInf(w.hi, 1):
-		return fmt.Errorf("%w: -lo %v -hi %v, want 0 < lo < hi", kit.ErrUsage, w.lo, w.hi)
-	case w.form != "raw" && w.form != "exp":
-		return fmt.Errorf("%w: -form %q, want raw or exp", kit.ErrUsage, w.form)
+func (f *flags) tournament(p preset, problems []*problem, entrants []*entrant, share kit.Share) (*tournament, error) {
+	t := &tournament{name: p.name, file: p.name, describe: "in full", problems: problems, entrants: entrants,
+		trials: f.trials, tuneTrials: f.tune, exhaustive: f.exhaustive, seed: f.Seed, folder: f.Out, share: share,
+		each: p.each, median: p.median}
+	if f.Quick {
+		t.describe = "quick"
 	}
-	return nil
+	if f.form != "" {
+		t.describe += ", " + f.weights.String()
+	}
+	if p.budgets == nil {
+		t.budgets, t.marks = []uint64{f.samples}, spread(f.samples, p.points)
+	} else {
+		t.mean = true
+		for _, b := range p.budgets {
+			if b <= f.samples {
+				t.budgets = append(t.budgets, b)
+			}
+		}
+		t.marks = t.budgets
+	}
+	if f.ablate {
+		t.file, t.entrants, t.trials, t.exhaustive = "ablate", ablations(), 1, true
+	}
+	t.begin()
+	t.entrants = slices.DeleteFunc(t.entrants, func(e *entrant) bool {
+		return !slices.ContainsFunc(t.selections, func(s *selection) bool { return s.entrant == e })
+	})
+	if len(t.entrants) == 0 {
+		return nil, fmt.Errorf("%w: none of these methods takes such problems", kit.ErrUsage)
+	}
+	var err error
+	if f.against != "" {
+		t.file += "-against"
+		t.given, err = t.readRivals(f.against)
+	}
+	return t, err
 }
 
-func (w weights) String() string { return fmt.Sprintf("%s weights in [%g, %g]", w.form, w.lo, w.hi) }
-
-// show runs an experiment and reports on it.
-func (x *experiment) show(ctx context.Context, out kit.Terminal) error {
-	chosen, done, err := x.run(ctx, out)
+func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error {
+	f := p.flags
+	var list []string
+	for some := range slices.Chunk(names(entrants()), 8) {
+		list = append(list, strings.Join(some, ", "))
+	}
+	fs := kit.NewFlags("bench "+p.name, p.usage+"\nFinished runs are kept in the -out folder: after an interrupt the same "+
+		"command goes on.\n\nFlags:\n", "\nMethods: "+strings.Join(list, ",\n  ")+"\n")
+	f.add(fs, p)
+	if err := kit.Parse(fs, args, out); err != nil {
+		return err
+	}
+	if err := f.check(p, kit.IsSet(fs, "methods")); err != nil {
+		return err
+	}
+	entrants, err := lineup(cmp.Or(f.methods, survivalists), f.without)
+	share, bad := f.Share()
+	makers, lacks := p.makers(&f)
+	if err := kit.FirstOf(err, bad, lacks); err != nil {
+		return err
+	}
+	problems, err := f.make(makers, out)
 	if err != nil {
-		return x.share.Unfinished(err, out)
+		return err
 	}
-	return x.report(out.Stdout, chosen, done)
+	t, err := f.tournament(p, problems, entrants, share)
+	if err != nil {
+		return err
+	}
+	if err := t.play(ctx, out); err != nil {
+		return t.share.Unfinished(err, out)
+	}
+	told := map[string]bool{"": true}
+	for _, p := range problems {
+		if !told[p.features] {
+			fmt.Fprintln(out.Stdout, p.features)
+		}
+		told[p.features] = true
+	}
+	if f.ablate {
+		return t.ablation(out.Stdout)
+	}
+	return p.report(t, out.Stdout)
 }

@@ -1,7 +1,6 @@
 package race
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -25,11 +24,10 @@ type game struct {
 	seed  uint64
 	pcg   *rand.PCG
 	rng   *rand.Rand
-	e, f  []float64 // scratch
+	e     [2][]float64 // scratch
 	n     *mat.Dense
 }
 
-// newGame has dx = dy = d.
 func newGame(d int, sigma float64, seed uint64) *game {
 	g := &game{p: make([]float64, d), q: make([]float64, d), k: mat.NewDense(d, d), sigma: sigma, seed: seed}
 	rng := rand.New(rand.NewPCG(seed, 'g'))
@@ -44,13 +42,11 @@ func newGame(d int, sigma float64, seed uint64) *game {
 	return g.clone()
 }
 
-// clone returns a game that shares what is only read.
 func (g *game) clone() *game {
-	d := len(g.p)
-	c := *g
+	d, c := len(g.p), *g
 	c.pcg = new(rand.PCG)
 	c.rng = rand.New(c.pcg)
-	c.e, c.f, c.n = make([]float64, d), make([]float64, d), mat.NewDense(d, d)
+	c.e, c.n = [2][]float64{make([]float64, d), make([]float64, d)}, mat.NewDense(d, d)
 	return &c
 }
 
@@ -59,27 +55,27 @@ func (g *game) Stream() uint64     { return 0 }
 
 // draw writes σ times the means of e, e′ and N over a batch, and K added to the last.
 func (g *game) draw(zeta []bilevel.Sample) {
-	clear(g.e)
-	clear(g.f)
+	clear(g.e[0])
+	clear(g.e[1])
 	mat.Copy(g.n, g.k)
+	root := math.Sqrt(float64(len(g.p)))
+	w := g.sigma / root / float64(len(zeta))
 	for _, z := range zeta {
 		g.pcg.Seed(g.seed, uint64(z))
-		w := g.sigma / math.Sqrt(float64(len(g.p))) / float64(len(zeta))
-		for _, v := range [][]float64{g.e, g.f} {
+		for _, v := range g.e {
 			for i := range v {
 				v[i] += w * g.rng.NormFloat64()
 			}
 		}
-		w /= math.Sqrt(float64(len(g.p)))
 		for i := range g.n.Data {
-			g.n.Data[i] += w * g.rng.NormFloat64()
+			g.n.Data[i] += w / root * g.rng.NormFloat64()
 		}
 	}
 }
 
 func (g *game) Value(x, y []float64, zeta []bilevel.Sample) (float64, error) {
 	g.draw(zeta)
-	s := mat.Dot(g.e, x) + mat.Dot(g.f, y)
+	s := mat.Dot(g.e[0], x) + mat.Dot(g.e[1], y)
 	for i, v := range x {
 		s += v * (g.p[i]*v/2 + mat.Dot(g.n.Row(i), y))
 	}
@@ -94,10 +90,8 @@ func (g *game) Grad(sx, sy, x, y []float64, zeta []bilevel.Sample) error {
 	mat.MulVec(sx, g.n, y)
 	mat.MulVecTrans(sy, g.n, x)
 	for i, v := range x {
-		sx[i] += g.p[i]*v + g.e[i]
-	}
-	for j, v := range y {
-		sy[j] += g.f[j] - g.q[j]*v
+		sx[i] += g.p[i]*v + g.e[0][i]
+		sy[i] += g.e[1][i] - g.q[i]*y[i]
 	}
 	return nil
 }
@@ -116,35 +110,22 @@ func (g *game) Hess(syy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// gameProblem returns the game as a bilevel problem.
-func gameProblem(name string, h half, d int, sigma float64, seed uint64) (*problem, error) {
-	g := newGame(d, sigma, seed)
-	instance := func() contest {
-		return solved{bilevel.Complete(minmax.Adapt(g.clone()))}
-	}
-	star := make([]float64, d)
-	hess, err := hessianF(minmax.Adapt(g.clone()), star)
-	if err != nil {
-		return nil, err
-	}
-	l, err := observe.LocalLimit(minmax.Adapt(g.clone()), star, observe.LimitOptions{Seed: seed})
-	if err != nil {
-		return nil, err
-	}
-	return &problem{half: h, limit: &l, arena: &arena{
-		name: name, fresh: instance, set: bilevel.Space{}, star: star,
-		muG: g.q[0], lG: 2 * g.q[d-1], cGxy: math.Hypot(mat.NormFrob(g.k), sigma),
-		units: units{alpha: 5 / mat.NormFrobSym(hess), beta: 5 / g.q[d-1]},
-		start: func(rng *rand.Rand) (x0, y0 []float64) { return normals(rng, d), normals(rng, d) },
-	}}, nil
-}
-
-func normals(rng *rand.Rand, n int) []float64 {
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = rng.NormFloat64()
-	}
-	return v
+func gameMaker(name string, h half, d int, sigma float64, seed uint64) maker {
+	return maker{name, func() (*problem, error) {
+		g, star := newGame(d, sigma, seed), make([]float64, d)
+		hess, err := hessianF(minmax.Adapt(g.clone()), star)
+		if err != nil {
+			return nil, err
+		}
+		l, err := observe.LocalLimit(minmax.Adapt(g.clone()), star, observe.LimitOptions{Seed: seed})
+		return &problem{
+			name: name, half: h, limit: &l, set: bilevel.Space{}, star: star,
+			fresh: func() contest { return solved{bilevel.Complete(minmax.Adapt(g.clone()))} },
+			muG:   g.q[0], lG: 2 * g.q[d-1], cGxy: math.Hypot(mat.NormFrob(g.k), sigma),
+			units: units{alpha: 5 / mat.NormFrobSym(hess), beta: 5 / g.q[d-1]},
+			start: func(rng *rand.Rand) (x0, y0 []float64) { return normals(rng, d), normals(rng, d) },
+		}, err
+	}}
 }
 
 // composed is a compositional problem as a contest, which the methods made for such find in it.
@@ -154,45 +135,44 @@ func (c composed) ObjectiveFrom(grad, _, x []float64) (float64, error) { return 
 
 // portfolio is a mean-variance choice among d assets, a compositional problem, on scenarios of a
 // model with one factor; over a set, or all of R^d.
-func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) (*problem, error) {
-	const scenarios, risk = 400, 2
-	rng := rand.New(rand.NewPCG(seed, 'r'))
-	returns := mat.NewDense(scenarios, d)
-	for i := range scenarios {
-		factor := rng.NormFloat64()
-		for j := range d {
-			returns.Set(i, j, 0.05+0.1*float64(j)/float64(d)+0.2*(0.5*factor+rng.NormFloat64()))
+func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
+	return maker{name, func() (*problem, error) {
+		const scenarios, risk = 400, 2
+		rng := rand.New(rand.NewPCG(seed, 'r'))
+		returns := mat.NewDense(scenarios, d)
+		for i := range scenarios {
+			factor := rng.NormFloat64()
+			for j := range d {
+				returns.Set(i, j, 0.05+0.1*float64(j)/float64(d)+0.2*(0.5*factor+rng.NormFloat64()))
+			}
 		}
-	}
-	m, err := compose.NewMeanVariance(returns, risk)
-	if err != nil {
-		return nil, err
-	}
-	x, best, err := m.Optimum()
-	if err != nil {
-		return nil, err
-	}
-	p := compose.Adapt(m)
-	hess, err := hessianF(p, x)
-	if err != nil {
-		return nil, err
-	}
-	l := mat.NormFrobSym(hess)
-	if _, free := set.(bilevel.Space); !free {
-		if best, err = leastOver(p, set, l, x); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		m, err := compose.NewMeanVariance(returns, risk)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return &problem{half: h, arena: &arena{
-		name: name, fresh: func() contest { return composed{compose.Adapt(m)} }, set: set,
-		muG: 1, lG: 1, cGxy: 10, best: best, star: x,
-		units: units{alpha: 5 / l},
-		start: func(rng *rand.Rand) (x0, y0 []float64) {
-			x0 = normals(rng, d)
-			set.Project(x0, x0)
-			return x0, normals(rng, 2)
-		},
-	}}, nil
+		x, best, err := m.Optimum()
+		if err != nil {
+			return nil, err
+		}
+		p := compose.Adapt(m)
+		hess, err := hessianF(p, x)
+		if err != nil {
+			return nil, err
+		}
+		l := mat.NormFrobSym(hess)
+		if _, free := set.(bilevel.Space); !free {
+			best, err = leastOver(p, set, l, x)
+		}
+		return &problem{
+			name: name, half: h, fresh: func() contest { return composed{compose.Adapt(m)} }, set: set,
+			muG: 1, lG: 1, cGxy: 10, best: best, star: x, units: units{alpha: 5 / l},
+			start: func(rng *rand.Rand) (x0, y0 []float64) {
+				x0 = normals(rng, d)
+				set.Project(x0, x0)
+				return x0, normals(rng, 2)
+			},
+		}, err
+	}}
 }
 
 // leastOver returns the least value of a convex F over a set, by the proximal point method: each

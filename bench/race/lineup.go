@@ -12,36 +12,35 @@ import (
 	"stable/bilevel/method"
 )
 
-// paperSteps is the grid of section 4 of the STABLE paper, for α and for β.
+// paperSteps is the grid of section 4 of the STABLE paper, for α and for β, the largest first.
 var paperSteps = []float64{1, 0.5, 0.1, 0.05, 0.01}
 
-// setting is one choice of step sizes.
 type setting struct {
 	Alpha, Beta float64
-	Falling     bool // α and β fall in the order of the method's own theory; otherwise they are constant
-	Variant     int  // 0 or 1: see entrant.variants
+	Falling     bool // α and β fall in the order of the method's own theory, else they are constant
+	Variant     int  // of the registry's two
 }
 
 // entrant is a method with the settings that it may choose from.
 type entrant struct {
-	name     string
-	orders   [2]float64 // exponents of k in α and β where they fall
-	variants [2]string  // what Setting.Variant means
-	method   func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method
-	untuned  bool    // takes its defaults, no setting at all
-	fixed    bool    // a rival that has one setting only
-	lengths  [2]bool // α is, β is a length of a step, and not a factor of a gradient
-	needs    method.Needs
+	method.Entry
+	name   string
+	change func(m *bilevel.STABLE) // nil, or what makes a variant of STABLE with step sizes of the grid
 }
 
-// grid is the list of settings: 25 pairs of the paper's steps, constant and falling, in both
-// variants. It is of the same size for all that have step sizes.
-func (e *entrant) grid() []setting {
-	if e.untuned || e.fixed {
+func (e *entrant) tuned() bool { return e.Needs.Alpha || e.change != nil }
+
+// rival says whether the untuned methods are measured against it: also HOAG is, which has no setting,
+// but takes all rows in every step.
+func (e *entrant) rival() bool   { return e.tuned() || e.Name == method.HOAG{}.Name() }
+func (e *entrant) untuned() bool { return !e.rival() }
+
+// grid is 25 pairs of the paper's steps, constant and falling, in both variants.
+func (e *entrant) grid() (g []setting) {
+	if !e.tuned() {
 		return []setting{{}}
 	}
-	var g []setting
-	for _, variant := range []int{0, 1} {
+	for variant := range 2 {
 		for _, falling := range []bool{false, true} {
 			for _, a := range paperSteps {
 				for _, b := range paperSteps {
@@ -53,21 +52,28 @@ func (e *entrant) grid() []setting {
 	return g
 }
 
-// make returns the method with a setting.
-func (e *entrant) make(a *arena, s setting) bilevel.Method {
-	step := func(c, order float64) bilevel.Schedule {
+func (e *entrant) make(p *problem, s setting) bilevel.Method {
+	t := method.Tuning{MuG: p.muG, LG: p.lG, CGxy: p.cGxy}
+	if e.tuned() {
+		alpha, beta := p.units.of(e)
+		t.Alpha, t.Beta = bilevel.Constant(s.Alpha*alpha), bilevel.Constant(s.Beta*beta)
 		if s.Falling {
-			return bilevel.Power{C: c, P: order}
+			t.Alpha, t.Beta = bilevel.Power{C: s.Alpha * alpha, P: e.Orders[0]}, bilevel.Power{C: s.Beta * beta, P: e.Orders[1]}
 		}
-		return bilevel.Constant(c)
+		e.Variants[s.Variant].Set(&t)
 	}
-	alpha, beta := a.units.of(e)
-	return e.method(a, s, step(s.Alpha*alpha, e.orders[0]), step(s.Beta*beta, e.orders[1]))
+	m := e.New(t)
+	if e.change != nil {
+		stable := m.(bilevel.STABLE)
+		e.change(&stable)
+		return stable
+	}
+	return m
 }
 
 // describe says what a setting is, and whether it lies at an edge of the grid.
-func (e *entrant) describe(a *arena, s setting) (text, edge string) {
-	if e.untuned || e.fixed {
+func (e *entrant) describe(p *problem, s setting) (text, edge string) {
+	if !e.tuned() {
 		return "defaults", ""
 	}
 	order := func(c, p float64) string {
@@ -76,158 +82,102 @@ func (e *entrant) describe(a *arena, s setting) (text, edge string) {
 		}
 		return fmt.Sprintf("%.3g", c)
 	}
-	alpha, beta := a.units.of(e)
+	alpha, beta := p.units.of(e)
 	text = fmt.Sprintf("α = %s, β = %s, %s",
-		order(s.Alpha*alpha, e.orders[0]), order(s.Beta*beta, e.orders[1]), e.variants[s.Variant])
-	outer := func(v float64) bool { return v == slices.Max(paperSteps) || v == slices.Min(paperSteps) }
-	if outer(s.Alpha) {
-		edge += "α"
-	}
-	if outer(s.Beta) {
-		edge += "β"
+		order(s.Alpha*alpha, e.Orders[0]), order(s.Beta*beta, e.Orders[1]), e.Variants[s.Variant].Name)
+	for i, v := range []float64{s.Alpha, s.Beta} {
+		if v == paperSteps[0] || v == kit.Last(paperSteps) {
+			edge += []string{"α", "β"}[i]
+		}
 	}
 	return text, edge
 }
 
-// lineup returns the entrants of the given names, which commas separate, or all of them; see
-// entrantNames. Variants of the registry enter by name only.
-func lineup(names string) ([]*entrant, error) {
-	if names == "all" {
-		return entrants(), nil
+func (e *entrant) takes(p *problem) bool {
+	_, composition := p.fresh().(interface{ Composition() compose.Composition })
+	_, bounded := p.set.(bilevel.BoundedSet)
+	return (p.sum || !e.Needs.FiniteSums) && (composition || !e.Needs.Composition) && (bounded || !e.Needs.Bounds)
+}
+
+func stable(name string, change func(m *bilevel.STABLE)) *entrant {
+	e, err := method.Lookup(bilevel.STABLE{}.Name())
+	if err != nil {
+		panic(err)
 	}
-	var list []*entrant
-	for name := range strings.SplitSeq(names, ",") {
-		e := find(strings.TrimSpace(name))
-		if e == nil {
-			return nil, fmt.Errorf("%w: no method is called %q; there are %s",
-				kit.ErrUsage, name, strings.Join(entrantNames(), ", "))
+	return &entrant{e, name, change}
+}
+
+// The variants of -ablate: without some safeguards, or with another first batch. The paper bounds
+// H_xy by C_gxy; the value is ours.
+func plain(m *bilevel.STABLE)        { m.Plain, m.InitBatch = true, 1 }
+func unboundedH(m *bilevel.STABLE)   { m.Plain, m.CGxy, m.InitBatch = true, math.Inf(1), 1 }
+func withoutTrust(m *bilevel.STABLE) { m.Trust = math.Inf(1) }
+func guarded(*bilevel.STABLE)        {}
+
+func ablations() []*entrant {
+	return []*entrant{
+		stable("paper without C_gxy", unboundedH), stable("paper", plain),
+		stable("+ bound on β, H⁰ of dy samples", withoutTrust), stable("+ trust region", guarded),
+	}
+}
+
+// entrants are the methods of the registry but for variants of others; those for compositional
+// problems come last. STABLE-paper is the paper's method with the bound C_gxy of the problem,
+// STABLE-guarded has this module's safeguards, too.
+func entrants() (list []*entrant) {
+	for _, special := range []bool{false, true} {
+		for _, e := range method.Registry() {
+			if e.Base != "" || e.Needs.Composition != special {
+				continue
+			}
+			list = append(list, &entrant{e, e.Name, nil})
+			if len(list) == 1 {
+				list = append(list, stable("STABLE-paper", plain), stable("STABLE-guarded", guarded))
+			}
 		}
-		list = append(list, e)
 	}
-	return list, nil
+	return list
 }
 
-func find(name string) *entrant {
-	for _, e := range entrants() {
-		if strings.EqualFold(e.name, name) {
-			return e
-		}
-	}
-	if e, err := method.Lookup(name); err == nil && !e.Needs.Composition {
-		return registered(e)
-	}
-	return nil
-}
-
-// takes says whether the method accepts a problem with its set.
-func (e *entrant) takes(p bilevel.Problem, set bilevel.Set) bool {
-	upper, lower := p.Streams()
-	_, composition := p.(interface{ Composition() compose.Composition })
-	_, bounded := set.(bilevel.BoundedSet)
-	return (upper > 0 && lower > 0 || !e.needs.FiniteSums) && (composition || !e.needs.Composition) &&
-		(bounded || set == nil || !e.needs.Bounds)
-}
-
-func entrantNames() []string {
-	var names []string
-	for _, e := range entrants() {
+func names(list []*entrant) (names []string) {
+	for _, e := range list {
 		names = append(names, e.name)
 	}
 	return names
 }
 
-// untunedNames are those of the methods that take no setting, separated by commas.
-func untunedNames() string {
-	var names []string
-	for _, e := range entrants() {
-		if e.untuned {
-			names = append(names, e.name)
-		}
+// lineup returns the entrants of the given names, which commas separate, or "all" or "untuned" of
+// them, but those left out. Variants of the registry enter by name only.
+func lineup(with, without string) (list []*entrant, err error) {
+	all := entrants()
+	called := func(name string) func(e *entrant) bool {
+		return func(e *entrant) bool { return strings.EqualFold(e.name, strings.TrimSpace(name)) }
 	}
-	return strings.Join(names, ",")
-}
-
-// entrants returns all methods of the registry that are no variants of others and take any problem;
-// those whose step sizes have defaults enter untuned. Behind STABLE comes the paper's
-// method alone, with its bound C_gxy, which the problem tells, as "STABLE-paper"; "STABLE-guarded"
-// has this module's safeguards, too.
-func entrants() (list []*entrant) {
-	for _, e := range method.Registry() {
-		if e.Base != "" || e.Needs.Composition {
-			continue
-		}
-		list = append(list, registered(e))
-		if e.Name == stableEntry().Name {
-			list = append(list, stableEntrant("STABLE-paper", plainMethod), stableEntrant("STABLE-guarded", guarded))
-		}
-	}
-	return list
-}
-
-// special are the methods of the registry for compositional problems alone.
-func special() (list []*entrant) {
-	for _, e := range method.Registry() {
-		if e.Base == "" && e.Needs.Composition {
-			list = append(list, registered(e))
-		}
-	}
-	return list
-}
-
-// registered is an entry of the registry as an entrant. HOAG has no step sizes either, but with all
-// rows in every step it is what the untuned methods for samples are measured against.
-func registered(e method.Entry) *entrant {
-	fixed := e.Name == method.HOAG{}.Name()
-	return &entrant{
-		name: e.Name, untuned: !e.Needs.Alpha && !fixed, fixed: fixed, orders: e.Orders,
-		variants: [2]string{e.Variants[0].Name, e.Variants[1].Name},
-		lengths:  e.Lengths, needs: e.Needs,
-		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
-			t := method.Tuning{MuG: a.muG, LG: a.lG, CGxy: a.cGxy}
-			if e.Needs.Alpha {
-				t.Alpha, t.Beta = alpha, beta
-				e.Variants[s.Variant].Set(&t)
+	switch with {
+	case "all":
+		list = all
+	case "untuned":
+		list = slices.DeleteFunc(all, (*entrant).rival)
+	default:
+		for name := range strings.SplitSeq(with, ",") {
+			if i := slices.IndexFunc(all, called(name)); i >= 0 {
+				list = append(list, all[i])
+			} else if e, err := method.Lookup(strings.TrimSpace(name)); err == nil {
+				list = append(list, &entrant{e, e.Name, nil})
+			} else {
+				return nil, fmt.Errorf("%w: no method is called %q; there are %s",
+					kit.ErrUsage, name, strings.Join(names(all), ", "))
 			}
-			return e.New(t)
-		},
+		}
 	}
-}
-
-// The variants that survive -ablate compares: STABLE without some safeguards, or with another first
-// batch. The paper bounds H_xy by C_gxy; the value is ours.
-func plainMethod(m *bilevel.STABLE)  { m.Plain, m.InitBatch = true, 1 }
-func unboundedH(m *bilevel.STABLE)   { m.Plain, m.CGxy, m.InitBatch = true, math.Inf(1), 1 }
-func withoutTrust(m *bilevel.STABLE) { m.Trust = math.Inf(1) }
-func guarded(*bilevel.STABLE)        {}
-
-// ablations are the steps from less than the paper's method, to it, to the guarded one.
-var ablations = []*entrant{
-	stableEntrant("paper without C_gxy", unboundedH),
-	stableEntrant("paper", plainMethod),
-	stableEntrant("+ bound on β, H⁰ of dy samples", withoutTrust),
-	stableEntrant("+ trust region", guarded),
-}
-
-// stableEntry is STABLE's entry in the registry.
-func stableEntry() method.Entry {
-	e, err := method.Lookup(bilevel.STABLE{}.Name())
-	if err != nil {
-		panic(err)
+	for name := range strings.SplitSeq(without, ",") {
+		n := len(list)
+		if list = slices.DeleteFunc(list, called(name)); len(list) == n && strings.TrimSpace(name) != "" {
+			return nil, fmt.Errorf("%w: -without %q: no method of this race is called that", kit.ErrUsage, name)
+		}
 	}
-	return e
-}
-
-// stableEntrant returns STABLE with step sizes of the grid and the change applied.
-func stableEntrant(name string, change func(m *bilevel.STABLE)) *entrant {
-	e := stableEntry()
-	return &entrant{
-		name: name, orders: e.Orders, variants: [2]string{e.Variants[0].Name, e.Variants[1].Name},
-		method: func(a *arena, s setting, alpha, beta bilevel.Schedule) bilevel.Method {
-			t := method.Tuning{Alpha: alpha, Beta: beta, MuG: a.muG, CGxy: a.cGxy}
-			e.Variants[s.Variant].Set(&t)
-			m := e.New(t).(bilevel.STABLE)
-			change(&m)
-			return m
-		},
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: -without %q leaves no method", kit.ErrUsage, without)
 	}
+	return list, nil
 }

@@ -2,7 +2,6 @@ package race
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,7 +19,6 @@ import (
 	"stable/bilevel/saa"
 )
 
-// bench runs a command line.
 func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
 	return kittest.Bench(ctx, []kit.Command{{Name: "compare", Run: Compare}, {Name: "figure2", Run: Figure2},
 		{Name: "ijcnn1", Run: IJCNN1}, {Name: "survive", Run: Survive},
@@ -47,28 +45,18 @@ func numbers(t *testing.T, dir string) string {
 	return strings.Join(keep, "\n")
 }
 
-// A race that is cut into parts, or cut off and taken up, has the results of the whole one.
-func TestCompareParts(t *testing.T) {
+// A race that is cut off and taken up has the results of the whole one, and does nothing twice.
+func TestTakenUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	whole, parts, resumed := t.TempDir(), t.TempDir(), t.TempDir()
+	whole, resumed := t.TempDir(), t.TempDir()
 	status, stdout, stderr := bench(context.Background(), small(whole)...)
 	require.Zero(t, status, stderr)
 	assert.Contains(t, stdout, "TTSA")
-
-	for _, p := range []string{"1/3", "2/3", "3/3"} { // the trials are left: each part waits for step sizes of the others
-		status, _, stderr := bench(context.Background(), small(parts, "-part", p)...)
-		require.Zero(t, status, stderr)
-	}
-	status, _, stderr = bench(context.Background(), small(parts, "-merge", "3")...)
-	require.Zero(t, status, stderr)
-	assert.Equal(t, numbers(t, whole), numbers(t, parts))
-
-	// Cut off: the ledger of the whole run, but its last half, and in the middle of a line.
 	b, err := os.ReadFile(filepath.Join(whole, "compare.ledger"))
 	require.NoError(t, err)
-	torn := filepath.Join(resumed, "compare.ledger")
+	torn := filepath.Join(resumed, "compare.ledger") // in the middle of a line
 	require.NoError(t, os.WriteFile(torn, b[:len(b)/2], 0o644))
 	status, _, stderr = bench(context.Background(), small(resumed)...)
 	require.Zero(t, status, stderr)
@@ -86,57 +74,44 @@ func TestCompareParts(t *testing.T) {
 // Results of one data file are never reported for another, of a like name, or of the same name with
 // other rows; nor are those of another build of the program.
 func TestRaceKnowsItsData(t *testing.T) {
-	small := func(out, data string) []string {
-		return []string{"compare", "-methods", "STABLE", "-samples", "1000", "-trials", "2", "-tune", "1",
-			"-data", data, "-out", out}
-	}
 	dir, out := t.TempDir(), t.TempDir()
 	one, two := filepath.Join(dir, "part.one"), filepath.Join(dir, "part.two")
 	text, err := os.ReadFile(kittest.SmallData(t))
 	require.NoError(t, err)
-	lines := strings.SplitAfter(string(text), "\n")
-	require.NoError(t, os.WriteFile(one, text, 0o644))
-	require.NoError(t, os.WriteFile(two, []byte(strings.Join(lines[:50], "")), 0o644))
-
-	status, stdout, stderr := bench(context.Background(), small(out, one)...)
-	require.Zero(t, status, stderr)
-	assert.Contains(t, stdout, "part.one: F*")
-	status, stdout, stderr = bench(context.Background(), small(out, two)...)
-	assert.Equal(t, 1, status, stdout)
-	assert.Contains(t, stderr, "compare.ledger belongs to another run")
-	assert.Contains(t, stderr, "part.two")
-
-	require.NoError(t, os.WriteFile(one, []byte(strings.Join(lines[:50], "")), 0o644))
-	status, stdout, stderr = bench(context.Background(), small(out, one)...)
-	assert.Equal(t, 1, status, stdout)
-	assert.Contains(t, stderr, "on other data")
-	require.NoError(t, os.WriteFile(one, text, 0o644))
-	status, _, stderr = bench(context.Background(), small(out, one)...)
-	require.Zero(t, status, stderr)
+	less := []byte(strings.Join(strings.SplitAfter(string(text), "\n")[:50], ""))
+	for _, c := range []struct {
+		file string
+		text []byte
+		says string // nothing where it succeeds
+	}{
+		{one, text, ""}, {two, less, "part.two"}, {one, less, "compare.ledger belongs to another run, on other data"}, {one, text, ""},
+	} {
+		require.NoError(t, os.WriteFile(c.file, c.text, 0o644))
+		status, _, stderr := bench(context.Background(), "compare", "-methods", "STABLE", "-samples", "1000",
+			"-trials", "2", "-tune", "1", "-data", c.file, "-out", out)
+		assert.Equal(t, c.says == "", status == 0, stderr)
+		assert.Contains(t, stderr, c.says)
+	}
 }
 
-// Every command that keeps results says which data, which options and which build they are of.
-func TestIdentities(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	r := racingFlags{Common: kit.Common{Seed: 1, Quick: true}}
-	arenas, err := surviveArenas("", &r, kit.Terminal{})
+// A race says of which data, each once, and which build it is.
+func TestIdentity(t *testing.T) {
+	file := kittest.SmallData(t)
+	sum, err := kit.Digest(file)
 	require.NoError(t, err)
-	x := experiment{name: "survive", arenas: arenas}
-	sum, err := kit.Digest("../../testdata/breast_cancer.csv")
-	require.NoError(t, err)
-	assert.Equal(t, []kit.Source{{Name: kit.ShippedData, SHA256: sum}}, x.identity().Data)
-	build := x.identity().Build
-	if program, err := os.Executable(); err == nil { // not every system names it
-		build, err = kit.Digest(program)
+	var u tournament
+	for _, w := range sumBoxes[:2] {
+		p, err := onFile(w.box(), file, halves(file, 1000, 1), w).make()
 		require.NoError(t, err)
+		u.problems = append(u.problems, p)
 	}
-	assert.NotEmpty(t, build)
-	assert.Equal(t, build, x.identity().Build)
+	assert.Equal(t, []kit.Source{{Name: file, SHA256: sum}}, u.identity().Data)
+	if program, err := os.Executable(); err == nil { // not every system names it
+		build, err := kit.Digest(program)
+		require.NoError(t, err)
+		assert.Equal(t, build, u.identity().Build)
+	}
 	assert.Equal(t, "covtype.libsvm.binary.scale", kit.DataName("x/covtype.libsvm.binary.scale.gz"))
-	assert.Equal(t, "part.one", kit.DataName("part.one"))
-	assert.Equal(t, "breast_cancer", kit.DataName(kit.ShippedData))
 }
 
 // An interrupt keeps what is done and says so.
@@ -148,64 +123,65 @@ func TestCompareInterrupted(t *testing.T) {
 	assert.Contains(t, stderr, "the same command goes on from there")
 }
 
-func TestRacingUsage(t *testing.T) {
+func TestUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		`no method is called "TTTSA"; there are STABLE, STABLE-paper, STABLE-guarded, SAA-Newton, BSA`: {
 			"compare", "-methods", "TTTSA"},
-		"-samples is 10":                  {"compare", "-samples", "10"},
-		"-samples is 2000, of which":      {"compare", "-quick", "-samples", "2000"},
-		"-trials is 0":                    {"compare", "-trials", "0"},
-		"-tune is 0":                      {"compare", "-tune", "0"},
-		"want 0 < lo < hi":                {"compare", "-lo", "0"},
-		`-form "cube"`:                    {"compare", "-form", "cube"},
-		`-problem "tsp"`:                  {"compare", "-problem", "tsp"},
-		`-part "0/3"`:                     {"compare", "-part", "0/3"},
-		"australian_scale.gz exists":      {"figure2", "-data", t.TempDir()},
-		"Methods: STABLE, STABLE-paper":   {"compare", "-h"},
-		"go run ./bench figure2 -data ..": {"figure2", "-h"},
+		"none of these methods takes such": {"compare", "-problem", "quadratic", "-methods", "SCSC"},
+		"-samples is 10":                   {"limit", "-samples", "10"},
+		"3 in 10 of -samples":              {"compare", "-quick", "-samples", "2000"},
+		"-trials is 0":                     {"untuned", "-trials", "0"},
+		"-tune is 0":                       {"survive", "-tune", "0"},
+		"want 0 < lo < hi":                 {"compare", "-lo", "0"},
+		`-form "cube"`:                     {"compare", "-form", "cube"},
+		`-problem "tsp"`:                   {"compare", "-problem", "tsp"},
+		`-part "0/3"`:                      {"compare", "-part", "0/3"},
+		"australian_scale.gz exists":       {"figure2", "-data", t.TempDir()},
+		"-data is missing":                 {"ijcnn1", "-data", ""},
+		`no problem has such a`:            {"limit", "-only", "nobody"},
+		`-without "X": no meth`:            {"untuned", "-only", "saddle", "-without", "SOBA,X"},
+		`-without "TTSA" leave`:            {"untuned", "-only", "saddle", "-without", "TTSA", "-methods", "TTSA"},
+		"Methods: STABLE, STABLE-paper":    {"compare", "-h"},
+		"go run ./bench figure2 -data ..":  {"figure2", "-h"},
+		"-only quadratic,saddle -samples":  {"limit", "-h"},
+		"-only simplex,ball -methods":      {"untuned", "-h"},
 	} {
 		status, stdout, stderr := bench(context.Background(), args...)
 		assert.Contains(t, stdout+stderr, want)
-		assert.Equal(t, want[:2] == "Me" || want[:2] == "go", status == 0, want)
+		assert.Equal(t, strings.Contains(strings.Join(args, " "), "-h"), status == 0, want)
 	}
 }
 
-// Every tuned entrant has a grid of the same size, whose settings make methods.
+// Every tuned entrant has a grid of the same size, whose settings make methods; the entrants are
+// those of the registry.
 func TestLineup(t *testing.T) {
-	list, err := lineup("all")
+	list, err := lineup("all", "")
 	require.NoError(t, err)
 	for _, e := range list {
 		for _, s := range e.grid() {
-			text, _ := e.describe(&arena{}, s)
+			text, _ := e.describe(&problem{}, s)
 			assert.NotEmpty(t, text)
-			assert.NotPanics(t, func() { e.make(&arena{muG: 1, lG: 2, cGxy: 3}, s) })
+			assert.NotPanics(t, func() { e.make(&problem{muG: 1, lG: 2, cGxy: 3}, s) })
 		}
-		if e.untuned || e.fixed {
-			assert.Len(t, e.grid(), 1)
-			continue
-		}
-		assert.Len(t, e.grid(), 100, e.name)
+		assert.Len(t, e.grid(), map[bool]int{true: 100, false: 1}[e.tuned()], e.name)
+		assert.Positive(t, kit.Style(e.name), "%s has no look of its own", e.name)
 	}
-	_, err = lineup("nobody")
-	assert.True(t, errors.Is(err, kit.ErrUsage))
-
-	list, err = lineup("SOBA,SABA,TTSA")
-	require.NoError(t, err)
-	list, err = leaveOut(list, "saba, TTSA")
-	require.NoError(t, err)
-	require.Len(t, list, 1)
-	assert.Equal(t, "SOBA", list[0].name)
-
-	// They are those of the registry.
 	for _, e := range method.Registry() {
-		listed := slices.Contains(entrantNames(), e.Name)
-		assert.Equal(t, e.Base == "" && !e.Needs.Composition, listed, e.Name)
-		_, err := lineup(e.Name)
-		assert.Equal(t, e.Needs.Composition, err != nil, e.Name)
+		assert.Equal(t, e.Base == "", slices.Contains(names(list), e.Name), e.Name)
+		_, err := lineup(e.Name, "")
+		assert.NoError(t, err)
 	}
+	_, err = lineup("nobody", "")
+	assert.ErrorIs(t, err, kit.ErrUsage)
+	list, err = lineup("SOBA,SABA,TTSA", "saba, TTSA")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"SOBA"}, names(list))
+	list, err = lineup("untuned", "")
+	require.NoError(t, err)
+	assert.Contains(t, names(list), "SAA-Newton")
+	assert.NotContains(t, names(list), "HOAG")
 }
 
-// guest is a method of a package that this one does not know.
 type guest struct{ saa.Newton }
 
 func (guest) Name() string { return "Guest" }
@@ -227,116 +203,75 @@ func TestGuest(t *testing.T) {
 	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "Guest,SAA-Newton", "-against", rivals,
 		"-only", "simplex", "-samples", "1000", "-trials", "1", "-out", t.TempDir())
 	require.Zero(t, status, stderr)
-	own, other, ok := strings.Cut(stdout, "SAA-Newton: last iterate")
+	own, other, ok := strings.Cut(stdout, "SAA-Newton: last, mean")
 	require.True(t, ok, stdout)
-	own, ok = strings.CutPrefix(own, "Guest: last iterate")
+	_, own, ok = strings.Cut(own, "Guest: last, mean")
 	require.True(t, ok, stdout)
 	other, _, _ = strings.Cut(other, "wrote")
-	micros := regexp.MustCompile(`, \S+;`) // of a sample, which differ
+	micros := regexp.MustCompile(`, [0-9.e+]+(\n|  )`) // of a sample, which differ
 	assert.Equal(t, strings.Fields(micros.ReplaceAllString(other, "")), strings.Fields(micros.ReplaceAllString(own, "")))
 }
 
-// A band of a mean is one that a logarithmic axis can show, and of many curves STABLE's and the best
-// are in colour.
-func TestBandsAndColours(t *testing.T) {
-	var x experiment
-	lo, hi := x.band(averages{error: []float64{2, 0.1}, lo: []float64{-1, 0.05}, hi: []float64{5, 0.15}})
-	assert.InDeltaSlice(t, []float64{2 / 2.5, 0.1 / 1.5}, lo, 1e-15)
-	assert.Equal(t, []float64{5, 0.15}, hi)
-	x.median = true
-	lo, _ = x.band(averages{error: []float64{2}, lo: []float64{1}, hi: []float64{5}})
-	assert.Equal(t, []float64{1}, lo)
+// A band of a mean is one that a logarithmic axis can show; of many curves STABLE's and the best are
+// in colour; the axis of errors ends at a hundredth of the best tuned one.
+func TestCurves(t *testing.T) {
+	var u tournament
+	one := curve{selection: &selection{entrant: &entrant{name: "a"}}, error: []float64{2, 0.1}, lo: []float64{-1, 0.05}, hi: []float64{5, 0.15}}
+	s := u.series([]curve{one})[0]
+	assert.InDeltaSlice(t, []float64{2 / 2.5, 0.1 / 1.5}, s.Lo, 1e-15)
+	assert.Equal(t, one.hi, s.Hi)
+	u.median = true
+	assert.Equal(t, one.lo, u.series([]curve{one})[0].Lo)
 
-	curves := map[string]averages{}
+	curves := []curve{{selection: &selection{entrant: &entrant{name: "STABLE"}}, error: []float64{100}}}
 	for i := range 8 {
 		e := &entrant{name: string(rune('a' + i))}
-		x.entrants = append(x.entrants, e)
-		curves[e.name] = averages{error: []float64{float64(i)}}
+		if i > 1 {
+			e.change = guarded
+		}
+		curves = append(curves, curve{selection: &selection{entrant: e}, error: []float64{float64(i)}})
 	}
-	x.entrants = append(x.entrants, &entrant{name: "STABLE"})
-	curves["STABLE"] = averages{error: []float64{100}}
-	assert.Equal(t, map[string]bool{"STABLE": true, "a": true, "b": true, "c": true, "d": true, "e": true},
-		x.vivid(curves))
-	for _, e := range entrants() {
-		assert.Positive(t, kit.Style(e.name), "%s has no look of its own", e.name)
-	}
-}
-
-// A race chooses a setting by the geometric mean of all its runs, of which none failed, and takes
-// the next one where a trial fails, until the last one stays.
-func TestChooseAndFallBack(t *testing.T) {
-	a, e, untuned := &arena{name: "a"}, &entrant{name: "m"}, &entrant{name: "u", untuned: true}
-	x := &experiment{arenas: []*arena{a}, entrants: []*entrant{e, untuned}, samples: 10, trials: 2, tuneTrials: 3, points: 1}
-	none, done := map[string][]int{}, map[string]trial{}
-	assert.Len(t, x.tuning(none), 100)
-	put := func(setting, run int, error float64, end string) {
-		done[tuneKey(a, e, setting, run)] = trial{Error: []float64{error, error, error}, End: end}
-	}
-	for i := range e.grid() {
-		for run := range 3 { // an exhaustive choice has left runs of all
-			put(i, run, 10+float64(i), "")
+	vivid := ""
+	for _, s := range u.series(curves) {
+		if !s.Faint {
+			vivid += s.Name
 		}
 	}
-	put(0, 0, 1, "blew up")
-	final := map[string][]int{"a/m": x.choose(done, none, finalists(100))["a/m"].rank}
-	assert.Len(t, final["a/m"], 20)
-	assert.NotContains(t, final["a/m"], 0)
-	assert.Len(t, x.tuning(final), 140)
-	put(1, 1, 1, "")
-	put(1, 2, 100, "") // a mean of 37, a geometric mean of 10.3
-	put(2, 2, 1, "blew up")
-	put(99, 1, 1e-9, "")
-	c := x.choose(done, final, tries)["a/m"]
-	assert.Equal(t, choice{Diverged: 2, Tried: 100, Samples: 1400, rank: []int{1, 3, 4, 5, 6}}, c)
-
-	chosen := map[string]choice{"a/m": c, "a/u": {rank: []int{0}}}
-	race := func(failing ...int) (rounds int) {
-		for again := true; again; rounds++ {
-			for _, task := range x.racing(chosen) {
-				done[task.Key] = trial{Error: []float64{1}, Seconds: []float64{1}, Evals: []float64{1}}
-			}
-			for _, i := range failing {
-				done[raceKey(a, e, i, 1)] = trial{Error: []float64{1}, Seconds: []float64{1}, Evals: []float64{1}, End: "blew up"}
-			}
-			again = x.fallBack(chosen, done)
-		}
-		return rounds
-	}
-	assert.Equal(t, 3, race(1, 3))
-	assert.Equal(t, []int{4, 5, 6}, chosen["a/m"].rank)
-	assert.Equal(t, 3, race(1, 3, 4, 5, 6))
-	assert.Equal(t, 1, x.summarise(a, e, chosen, done).failed)
-	for _, i := range final["a/m"] { // however bad, what is in the final comes before what is not
-		put(i, 1, 1e9, "")
-	}
-	assert.Contains(t, final["a/m"], x.choose(done, final, tries)["a/m"].rank[0])
-	x.exhaustive = true
-	assert.Len(t, x.tuning(none), 300)
+	assert.Equal(t, "STABLEabcde", vivid)
+	assert.InDelta(t, 0.02, bottom(curves), 1e-15)
+	assert.Zero(t, bottom(curves[2:]), "nothing lies below")
 }
 
-// Where trials of both rivals diverge, survive compares with their last good iterates.
-func TestSurvivalIsNotEmpty(t *testing.T) {
-	a, done, chosen := &arena{name: "a"}, map[string]trial{}, map[string]choice{}
-	list, err := lineup("SAA-Newton,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA")
+// Where trials of both rivals diverge, survive compares with their last good iterates; at equal
+// evaluations it takes the errors of earlier marks.
+func TestSurvival(t *testing.T) {
+	list, err := lineup("SAA-Newton,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA", "")
 	require.NoError(t, err)
-	x := &experiment{arenas: []*arena{a}, entrants: list, trials: 1, points: 1}
-	for i, e := range list {
-		r := trial{Error: []float64{float64(1 + i)}, Seconds: []float64{1}, Evals: []float64{1}}
+	u := duel(1)
+	u.entrants, u.trials, u.budgets = list, 1, u.budgets[1:]
+	u.begin()
+	for i, s := range u.selections {
+		v := trial{Error: []float64{10, float64(1 + i)}, Seconds: []float64{1, 2}, Evals: []float64{5, 50}, Reached: 2}
 		if i > 3 {
-			r.End = "blew up"
+			v.End, v.Reached = "blew up", 1
 		}
-		done[raceKey(a, e, 0, 0)], chosen["a/"+e.name] = r, choice{rank: []int{0}}
+		if i == 1 {
+			v.Evals[1] = 51
+		}
+		u.done[u.trialKey(s, 0, 0, 0)] = v
 	}
 	text := new(strings.Builder)
-	require.NoError(t, x.survival(text, chosen, done))
-	assert.Regexp(t, `\+Inf +\+Inf +5\.00 +2\.50 +\n`, text.String())
+	require.NoError(t, u.survival(text))
+	assert.Regexp(t, `\+Inf +\+Inf\n`, text.String())
+	assert.Regexp(t, `p +5 +2\.5 +5 +0\.5\n`, text.String())
+	assert.Regexp(t, `p +2.5, 1e\+05 +2.55, 1e\+05`, text.String())
 }
 
 // A short form chooses by as many runs as the long one.
 func TestQuickChoosesByThree(t *testing.T) {
-	r := racingFlags{Common: kit.Common{Quick: true}, samples: 20000, trials: 10, tune: 3}
-	require.NoError(t, r.check())
-	assert.Equal(t, 3, r.tune)
+	f := flags{Common: kit.Common{Quick: true}, samples: 20000, trials: 10, tune: 3}
+	require.NoError(t, f.check(preset{quickTrials: 4}, false))
+	assert.Equal(t, []any{3, 4, uint64(6000)}, []any{f.tune, f.trials, f.samples})
 	out := t.TempDir()
 	status, _, stderr := bench(context.Background(), "untuned", "-quick", "-only", "ball", "-methods", "TTSA",
 		"-samples", "1000", "-trials", "1", "-out", out)
@@ -344,4 +279,45 @@ func TestQuickChoosesByThree(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(out, "untuned-rivals.csv"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "choice: up to 3 runs of each of 100 settings, in rounds")
+}
+
+// A race that is cut into parts has the numbers of the whole one, which name every column, and a
+// figure where there is one: parts that were started once, of which the report does what they left,
+// or again until they are done.
+func TestParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for name, rounds := range map[string]int{"limit": 1, "untuned": 5} { // two of the choice, in halves, and the trials
+		race := func(out string, more ...string) (stdout string) {
+			status, stdout, stderr := bench(context.Background(), append([]string{name, "-methods", "STABLE,TTSA", "-samples", "5000",
+				"-trials", "2", "-tune", "2", "-only", "saddle,rank-one f_yy", "-out", out}, more...)...)
+			require.Zero(t, status, stderr)
+			return stdout
+		}
+		whole, parts := t.TempDir(), t.TempDir()
+		assert.Contains(t, race(whole), "saddle")
+		var stdout string
+		for i := range 2 * rounds {
+			stdout = race(parts, "-part", []string{"1/2", "2/2"}[i%2])
+		}
+		assert.Equal(t, name == "limit", strings.Contains(stdout, "or -merge 2 does the rest"))
+		race(parts, "-merge", "2")
+		want, got := column(t, filepath.Join(whole, name+".csv"), "error"), column(t, filepath.Join(parts, name+".csv"), "error")
+		assert.Equal(t, want, got)
+		assert.Len(t, want, 2*2*2*2, "problems, methods, outputs, budgets")
+		_, err := os.Stat(filepath.Join(whole, name+".svg"))
+		assert.Equal(t, name == "limit", err == nil)
+	}
+}
+
+// A problem without a limit has numbers, and no panel in the figure.
+func TestNoLimitNoFigure(t *testing.T) {
+	out := t.TempDir()
+	status, stdout, stderr := bench(context.Background(), "limit", "-methods", "STABLE", "-only", "tail 1.5",
+		"-samples", "1000", "-trials", "2", "-out", out)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stdout, "tail 1.5 (chosen): no limit")
+	assert.FileExists(t, filepath.Join(out, "limit.csv"))
+	assert.NoFileExists(t, filepath.Join(out, "limit.svg"))
 }

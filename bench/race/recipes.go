@@ -1,33 +1,187 @@
 package race
 
 import (
+	"cmp"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"stable/bilevel"
+	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
+	unit "stable/bilevel/units"
+	"stable/chol"
+	"stable/eig"
+	"stable/mat"
 )
 
-// noisy returns a problem of 10 × 10 variables, condition 10 at both levels, with noise of root
-// mean square 0.5 on every derivative, with the change applied.
-func noisy(seed uint64, change func(o *quadratic.Options)) quadratic.Options {
+// recipe describes a quadratic problem with its own units and constraints.
+type recipe struct {
+	name   string
+	half   half
+	o      quadratic.Options
+	x, y   float64 // x and y are written in units so many times smaller; 0: 1
+	mixed  bool    // the entries of x go from 1e-4 to 1e4 times their size
+	far    float64 // distance of x⁰ from x*; 0: about √dx
+	shiftY float64 // distance of y*(x*) from 0, where y⁰ is; 0: what the problem has
+	place  func(dx int) place
+}
+
+// place is where x* is to lie, ∇F there, and the set that makes this point the solution.
+type place struct {
+	at, slope []float64
+	set       bilevel.Set
+}
+
+func made(recipes []recipe, seed uint64) (list []maker) {
+	for _, r := range recipes {
+		list = append(list, maker{r.name, func() (*problem, error) { return r.problem(seed) }})
+	}
+	return list
+}
+
+func (r recipe) problem(seed uint64) (*problem, error) {
+	r.o.Seed += seed
+	p, err := quadratic.New(r.o)
+	if err != nil {
+		return nil, err
+	}
+	r.o = p.Options()
+	x, _ := p.Optimum()
+	hess, err := hessianF(p, x)
+	if err != nil {
+		return nil, err
+	}
+	to, u := place{at: make([]float64, r.o.Dx), set: bilevel.Space{}}, r.units()
+	if r.place != nil {
+		to = r.place(r.o.Dx)
+		if u.ShiftX, err = to.put(x, hess); err != nil {
+			return nil, err
+		}
+	}
+	if r.shiftY > 0 {
+		u.ShiftY = slices.Repeat([]float64{r.shiftY / math.Sqrt(float64(r.o.Dy))}, r.o.Dy)
+	}
+	q, err := unit.In(p, u)
+	if err != nil {
+		return nil, err
+	}
+	if r.place == nil {
+		q.X(to.at, x)
+	}
+	out := &problem{name: r.name, half: r.half, set: to.set, start: r.start(q, x, to.set), star: to.at,
+		fresh: func() contest { return inUnits(p.Clone(), u) }}
+	if out.best, err = q.Objective(nil, to.at); err != nil {
+		return nil, err
+	}
+	if err := r.tell(out, q, hess); err != nil {
+		return nil, err
+	}
+	if r.mixed {
+		r.mixed = false
+		if out.natural, err = r.problem(0); err != nil {
+			return nil, err
+		}
+	}
+	if r.o.Tail != 0 {
+		return out, nil // the variance of the samples is infinite
+	}
+	l, err := observe.LocalLimit(q, to.at, observe.LimitOptions{Set: to.set, Seed: seed, Draws: 4000})
+	if l.Free > 0 {
+		out.limit = &l
+	}
+	return out, err
+}
+
+func inUnits(p bilevel.Problem, u unit.Units) contest {
+	c, err := unit.In(p, u)
+	if err != nil {
+		panic(err)
+	}
+	return solved{c}
+}
+
+func (r recipe) units() unit.Units {
+	u := unit.Units{X: slices.Repeat([]float64{cmp.Or(r.x, 1)}, r.o.Dx), Y: slices.Repeat([]float64{cmp.Or(r.y, 1)}, r.o.Dy)}
+	for i := range u.X {
+		if r.mixed {
+			u.X[i] = math.Pow(10, 8*float64(i)/float64(r.o.Dx-1)-4)
+		}
+	}
+	return u
+}
+
+// put returns the shift that brings the solution to its place, and moves x to it in the units of the
+// quadratic problem: ∇F is linear, so that it is the slope at x* + H⁻¹slope.
+func (p place) put(x []float64, hess *mat.Sym) (shift []float64, err error) {
+	var c chol.Cholesky
+	if err := c.Factor(hess); err != nil {
+		return nil, err
+	}
+	c.SolveVec(p.slope, p.slope)
+	mat.Axpy(x, 1, p.slope)
+	shift = slices.Clone(p.at)
+	mat.Axpy(shift, -1, x)
+	return shift, nil
+}
+
+// start draws x⁰ around x*, or far from it, and lets y⁰ be 0.
+func (r recipe) start(q *unit.Problem, x []float64, set bilevel.Set) func(rng *rand.Rand) (x0, y0 []float64) {
+	return func(rng *rand.Rand) (x0, y0 []float64) {
+		x0 = normals(rng, len(x))
+		scale := 1.0
+		if r.far > 0 {
+			scale = r.far / mat.Norm(x0)
+		}
+		for i, v := range x {
+			x0[i] = v + scale*x0[i]
+		}
+		q.X(x0, x0)
+		set.Project(x0, x0)
+		return x0, make([]float64, r.o.Dy)
+	}
+}
+
+// tell fills in what methods are told: constants of the lower level, and the grid of step sizes, from
+// 5 down to 1/20 over the largest curvature of F and of g.
+func (r recipe) tell(p *problem, q *unit.Problem, hess *mat.Sym) error {
+	var e eig.Jacobi
+	if _, err := e.FactorValues(hess); err != nil {
+		return err
+	}
+	values := e.Values()
+	ux, uy := cmp.Or(r.x, 1), cmp.Or(r.y, 1)
+	p.units = units{alpha: 5 / values[len(values)-1] * ux * ux, beta: 5 / r.o.LG * uy * uy, lengthX: ux, lengthY: uy}
+	p.muG = r.o.MuG / (uy * uy)
+	p.lG = 2 * r.o.LG / (uy * uy) // samples double it now and then
+	if r.o.RankOneG {
+		p.lG *= float64(r.o.Dy)
+	}
+	gxy := mat.NewDense(r.o.Dx, r.o.Dy)
+	if err := q.CrossG(gxy, p.star, make([]float64, r.o.Dy), nil); err != nil {
+		return err
+	}
+	p.cGxy = math.Hypot(mat.NormFrob(gxy), r.o.SigmaGxy/(ux*uy))
+	return nil
+}
+
+// noisy is of 10 × 10 variables, condition 10, and noise of 0.5 on every derivative, but for changes.
+func noisy(seed uint64, changes ...func(o *quadratic.Options)) quadratic.Options {
 	o := quadratic.Options{Seed: 1000 * seed, CrossNorm: 3}
 	loud(&o, 0.5)
-	if change != nil {
+	for _, change := range changes {
 		change(&o)
 	}
 	return o
 }
 
-// loud sets the size of the noise.
 func loud(o *quadratic.Options, sigma float64) {
 	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = sigma, sigma, sigma, sigma, sigma
 }
 
-// streams are quadratic problems whose samples come from a simulator. The numbers before the
-// options are seeds: a problem of the confirmed half is another instance than one of the chosen
-// half.
+// streams are quadratic problems whose samples come from a simulator, each of a seed of its own.
 var streams = []recipe{
-	{name: "quadratic", half: chosen, o: noisy(1, nil)},
+	{name: "quadratic", half: chosen, o: noisy(1)},
 	{name: "nonconvex", half: confirmed, o: noisy(2, func(o *quadratic.Options) { o.Nonconvex = 1 })},
 	{name: "saddle", half: chosen, o: noisy(3, func(o *quadratic.Options) { o.Saddle, o.CrossNorm = true, 1 })},
 	{name: "noise 1e-3", half: confirmed, o: noisy(4, func(o *quadratic.Options) { loud(o, 1e-3) })},
@@ -35,96 +189,73 @@ var streams = []recipe{
 	{name: "g of condition 1", half: confirmed, o: noisy(6, func(o *quadratic.Options) { o.LG = 1 })},
 	{name: "g of condition 1e4", half: confirmed, o: noisy(7, func(o *quadratic.Options) { o.LG = 1e4 })},
 	{name: "F of condition 1e4", half: chosen, o: noisy(8, func(o *quadratic.Options) { o.LP = 1e4 })},
-	{name: "start at 100", half: confirmed, o: noisy(9, nil), far: 100},
-	{name: "y* of 1e3", half: chosen, o: noisy(10, nil), shiftY: 1e3},
+	{name: "start at 100", half: confirmed, o: noisy(9), far: 100},
+	{name: "y* of 1e3", half: chosen, o: noisy(10), shiftY: 1e3},
 	{name: "rank-one f_yy", half: confirmed, o: noisy(11, func(o *quadratic.Options) { o.RankOneF = true })},
-	{name: "rank-one g_yy", half: chosen, o: noisy(12, func(o *quadratic.Options) {
-		o.RankOneG, o.SigmaGyy = true, 0
-	})},
+	{name: "rank-one g_yy", half: chosen, o: noisy(12, func(o *quadratic.Options) { o.RankOneG, o.SigmaGyy = true, 0 })},
 	{name: "tail 1.5", half: chosen, o: noisy(13, func(o *quadratic.Options) { o.Tail = 1.5 })},
 	{name: "tail 1.1", half: confirmed, o: noisy(14, func(o *quadratic.Options) { o.Tail = 1.1 })},
 }
 
-// strange are the other quadratic problems of the race: in foreign units, with constraints, of
-// other shapes.
 var strange = []recipe{
-	{name: "x in units of 1e-4", half: chosen, o: noisy(21, nil), x: 1e4},
-	{name: "x in units of 1e4", half: confirmed, o: noisy(22, nil), x: 1e-4},
-	{name: "x in mixed units", half: confirmed, o: noisy(23, nil), mixed: true},
-	{name: "y in units of 1e-3", half: chosen, o: noisy(24, nil), y: 1e3},
-	{name: "y in units of 1e3", half: confirmed, o: noisy(25, nil), y: 1e-3},
-	{name: "box ±300", half: chosen, o: noisy(26, nil), place: inside(300)},
-	{name: "box ±0.1", half: confirmed, o: noisy(27, nil), place: inside(0.1)},
-	{name: "on the boundary", half: chosen, o: noisy(28, nil), place: corner(3)},
-	{name: "in a corner", half: confirmed, o: noisy(29, nil), place: corner(math.MaxInt)},
-	{name: "simplex", half: chosen, o: noisy(30, nil), place: simplex},
-	{name: "ball", half: confirmed, o: noisy(31, nil), place: ball},
+	{name: "x in units of 1e-4", half: chosen, o: noisy(21), x: 1e4},
+	{name: "x in units of 1e4", half: confirmed, o: noisy(22), x: 1e-4},
+	{name: "x in mixed units", half: confirmed, o: noisy(23), mixed: true},
+	{name: "y in units of 1e-3", half: chosen, o: noisy(24), y: 1e3},
+	{name: "y in units of 1e3", half: confirmed, o: noisy(25), y: 1e-3},
+	{name: "box ±300", half: chosen, o: noisy(26), place: inside(300)},
+	{name: "box ±0.1", half: confirmed, o: noisy(27), place: inside(0.1)},
+	{name: "on the boundary", half: chosen, o: noisy(28), place: corner(3)},
+	{name: "in a corner", half: confirmed, o: noisy(29), place: corner(math.MaxInt)},
+	{name: "simplex", half: chosen, o: noisy(30), place: simplex},
+	{name: "ball", half: confirmed, o: noisy(31), place: ball},
 	{name: "d_x = 200", half: confirmed, o: noisy(32, func(o *quadratic.Options) { o.Dx = 200 })},
 	{name: "d_y = 60", half: chosen, o: noisy(33, func(o *quadratic.Options) { o.Dy = 60 })},
 	{name: "F of condition 1e6", half: confirmed, o: noisy(34, func(o *quadratic.Options) { o.LP = 1e6 })},
 	{name: "g of condition 1e6", half: chosen, o: noisy(35, func(o *quadratic.Options) { o.LG = 1e6 })},
 	{name: "‖g_xy‖ = 100", half: confirmed, o: noisy(36, func(o *quadratic.Options) { o.CrossNorm = 100 })},
 	{name: "entries unknown to g", half: chosen, o: noisy(37, func(o *quadratic.Options) { o.Blind = 5 })},
-	{name: "sum, condition 1e3", half: confirmed, o: noisy(38, func(o *quadratic.Options) {
-		o.Terms, o.LP, o.LG = 1000, 1e3, 1e3
-	})},
+	{name: "sum, condition 1e3", half: confirmed, o: noisy(38, func(o *quadratic.Options) { o.Terms, o.LP, o.LG = 1000, 1e3, 1e3 })},
 }
 
-// inside returns a box around the solution, which lies a third of the way from the middle to an
-// edge: a solution in the middle would favour methods that hardly move.
-func inside(r float64) func(dx int) (at, slope []float64, set bilevel.Set) {
-	return func(dx int) (at, slope []float64, set bilevel.Set) {
-		at = make([]float64, dx)
-		for i := range at {
-			at[i] = r / 3 * float64(1-i%2*2)
+func spot(entry func(i, dx int) (at, slope float64), set func(dx int) bilevel.Set) func(int) place {
+	return func(dx int) place {
+		p := place{make([]float64, dx), make([]float64, dx), set(dx)}
+		for i := range dx {
+			p.at[i], p.slope[i] = entry(i, dx)
 		}
-		return at, make([]float64, dx), bilevel.UniformBox(dx, -r, r)
+		return p
 	}
 }
 
-// corner is a box [0, 10]^dx of which the first n bounds hold the solution, at alternate sides.
-func corner(n int) func(dx int) (at, slope []float64, set bilevel.Set) {
-	return func(dx int) (at, slope []float64, set bilevel.Set) {
-		at, slope = make([]float64, dx), make([]float64, dx)
-		for i := range at {
-			switch {
-			case i >= n:
-				at[i] = 5
-			case i%2 == 0:
-				slope[i] = 1
-			default:
-				at[i], slope[i] = 10, -1
-			}
+func box(lo, hi float64) func(int) bilevel.Set {
+	return func(dx int) bilevel.Set { return bilevel.UniformBox(dx, lo, hi) }
+}
+
+// inside is not in the middle of a box: that would favour methods that hardly move.
+func inside(r float64) func(int) place {
+	return spot(func(i, _ int) (float64, float64) { return r / 3 * float64(1-i%2*2), 0 }, box(-r, r))
+}
+
+// corner is a box of which the first n bounds hold the solution, at alternate sides.
+func corner(n int) func(int) place {
+	return spot(func(i, _ int) (float64, float64) {
+		switch {
+		case i >= n:
+			return 5, 0
+		case i%2 == 0:
+			return 0, 1
 		}
-		return at, slope, bilevel.UniformBox(dx, 0, 10)
-	}
+		return 10, -1
+	}, box(0, 10))
 }
 
-// simplex is a solution with half of its entries at 0.
-func simplex(dx int) (at, slope []float64, set bilevel.Set) {
-	at, slope = make([]float64, dx), make([]float64, dx)
-	sum := 0.0
-	for i := range at {
-		slope[i] = 0.3
-		if i%2 == 0 {
-			slope[i] += 1
-			continue
-		}
-		at[i] = float64(i)
-		sum += at[i]
+var simplex = spot(func(i, dx int) (float64, float64) {
+	if i%2 == 0 {
+		return 0, 1.3
 	}
-	for i := range at {
-		at[i] /= sum
-	}
-	return at, slope, bilevel.Simplex{}
-}
+	return float64(i) / float64(dx/2*(dx/2)), 0.3
+}, func(int) bilevel.Set { return bilevel.Simplex{} })
 
-// ball is a solution on the sphere of radius 2.
-func ball(dx int) (at, slope []float64, set bilevel.Set) {
-	at, slope = make([]float64, dx), make([]float64, dx)
-	for i := range at {
-		at[i] = 2 / math.Sqrt(float64(dx))
-		slope[i] = -at[i]
-	}
-	return at, slope, bilevel.Ball{Radius: 2}
-}
+var ball = spot(func(_, dx int) (float64, float64) { return 2 / math.Sqrt(float64(dx)), -2 / math.Sqrt(float64(dx)) },
+	func(int) bilevel.Set { return bilevel.Ball{Radius: 2} })

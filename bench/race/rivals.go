@@ -1,7 +1,6 @@
 package race
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"errors"
@@ -9,58 +8,63 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"stable/bench/kit"
-	"stable/bilevel/atomicfile"
 )
 
 // rival is the best that rivals do on a problem at a budget with one output.
 type rival struct {
-	method, tuned string
-	error, half   float64 // mean and 95 % interval; +Inf where every rival diverged
-	trials        int
+	method, tuned, output string
+	error, half           float64 // mean and 95 % interval; +Inf where every rival diverged
+	trials                int
 }
 
-// standing is a problem at a budget.
-type standing struct {
+// cell is a problem at a budget.
+type cell struct {
 	problem *problem
 	budget  int
 }
 
-// rivals are the best rivals of every standing, for each output.
-type rivals map[standing][2]rival
+// rivals are the best of every cell, by each output.
+type rivals map[cell][2]rival
 
-// best is the better of the two outputs; ok says whether there is anybody to compare with: not where
-// every rival refuses the problem.
-func (v rivals) best(at standing) (best rival, output string, ok bool) {
-	pair, ok := v[at]
-	o := 0
-	if ok && (pair[0].method == "" || pair[1].method != "" && pair[1].error < pair[0].error) {
-		o = 1
+// best is the better one of a cell. It stands if there is anybody to compare with: not where every
+// rival refuses the problem.
+func (v rivals) best(p *problem, budget int) (r rival, stands bool) {
+	pair := v[cell{p, budget}]
+	r = pair[0]
+	if r.method == "" || pair[1].method != "" && pair[1].error < r.error {
+		r = pair[1]
 	}
-	return pair[o], outputs[o], ok && !math.IsInf(pair[o].error, 1)
+	return r, r.method != "" && !math.IsInf(r.error, 1)
 }
 
-// rivals are the tuned rows with the least error; without a tuned entrant, those of the first one.
-func (l *league) rivals(rows []row) rivals {
-	in := func(e *entrant) bool { return !e.untuned }
-	if !slices.ContainsFunc(l.entrants, in) {
-		in = func(e *entrant) bool { return e == l.entrants[0] }
+// over is the error of a row over the best rival's, NaN where there is none.
+func (v rivals) over(r row) float64 {
+	if rival, ok := v.best(r.problem, r.budget); ok {
+		return r.Mean / rival.error
 	}
+	return math.NaN()
+}
+
+// rivals are the rows of rivals with the least error; without a rival, those of the first entrant.
+func (t *tournament) rivals(rows []row) rivals {
+	none := !slices.ContainsFunc(t.entrants, (*entrant).rival)
 	best, held := rivals{}, rivals{}
 	for _, r := range rows {
-		if in(r.entrant) && !r.out {
-			best.offer(r, rival{r.entrant.name, r.told(), r.Mean, r.Half, l.trials})
-			told := fmt.Sprintf("%s%s%d of %d trials", r.told(), failedIn, r.diverged, l.trials)
-			held.offer(r, rival{r.entrant.name, told, r.held.Mean, r.held.Half, l.trials})
+		if (r.entrant.rival() || none && r.entrant == t.entrants[0]) && !r.out {
+			new := rival{r.entrant.name, r.told(), t.outputs()[r.output], r.Mean, r.Half, t.trials}
+			best.offer(r, new)
+			new.tuned += fmt.Sprintf("%s%d of %d trials", failedIn, r.diverged, t.trials)
+			new.error, new.half = r.held.Mean, r.held.Half
+			held.offer(r, new)
 		}
 	}
 	for at := range best {
-		if _, _, ok := best.best(at); !ok {
+		if _, ok := best.best(at.problem, at.budget); !ok {
 			best[at] = held[at]
 		}
 	}
@@ -73,94 +77,65 @@ const failedIn = "; failed in "
 
 // offer takes a rival that is better than the one that stands where the row does.
 func (v rivals) offer(r row, new rival) {
-	at := standing{r.problem, r.budget}
-	pair := v[at]
+	pair := v[cell{r.problem, r.budget}]
 	if old := pair[r.output]; old.method == "" || new.error < old.error {
 		pair[r.output] = new
-		v[at] = pair
+		v[cell{r.problem, r.budget}] = pair
 	}
 }
 
-// mark says of a rival that it failed, if it did.
-func (r rival) mark() string {
+// String names the rival, its output, and that it failed, if it did.
+func (r rival) String() string {
 	if _, n, ok := strings.Cut(r.tuned, failedIn); ok {
-		return " (failed in " + n + ")"
+		return r.method + " " + r.output + " (failed in " + n + ")"
 	}
-	return ""
+	return r.method + " " + r.output
 }
 
-// The columns of a file of rivals.
 var rivalColumns = []string{"problem", "samples", "output", "method", "tuned", "error", "interval", "trials", "F*"}
 
-// line is a rival as a line of a file.
-func (r rival) line(p *problem, samples uint64, output int) []string {
-	return []string{
-		p.name, strconv.FormatUint(samples, 10), outputs[output], r.method, r.tuned,
-		number(r.error), number(r.half), strconv.Itoa(r.trials), strconv.FormatFloat(p.best, 'g', -1, 64),
-	}
-}
-
-// settled says what a file of rivals must agree on with the race that reads it, beside the values
-// F* of its problems.
-func (l *league) settled() []string {
-	return []string{"race: " + l.command + ", " + l.describe, fmt.Sprintf("seed: %d", l.seed)}
+// settled is what a file of rivals must agree on with the race that reads it, beside F*.
+func (t *tournament) settled() []string {
+	return []string{"# race: " + t.name + ", " + t.describe, fmt.Sprintf("# seed: %d", t.seed)}
 }
 
 // writeRivals writes the best rivals to NAME-rivals.csv, for -against, and says so.
-func (l *league) writeRivals(w io.Writer, best rivals) error {
-	var names []string
-	for _, e := range l.entrants {
-		if !e.untuned {
-			names = append(names, e.name)
-		}
-	}
+func (t *tournament) writeRivals(w io.Writer, best rivals) error {
 	choice := "in rounds"
-	if l.exhaustive {
+	if t.exhaustive {
 		choice = "at every budget"
 	}
-	head := append(l.settled(), "rivals: "+strings.Join(names, ", "),
-		fmt.Sprintf("choice: up to %d runs of each of 100 settings, %s", l.tuneTrials, choice),
-		"machine: "+kit.Machine(), "build: "+kit.Build())
-	path := filepath.Join(l.folder, l.name+"-rivals.csv")
-	err := atomicfile.Write(path, func(w io.Writer) error {
-		for _, line := range head {
-			if _, err := fmt.Fprintln(w, "#", line); err != nil {
-				return err
-			}
-		}
-		out := csv.NewWriter(w)
-		list := [][]string{rivalColumns}
-		for _, p := range l.problems {
-			for b, n := range l.budgets {
-				for o, r := range best[standing{p, b}] {
-					if r.method != "" {
-						list = append(list, r.line(p, n, o))
-					}
+	rivals := slices.DeleteFunc(slices.Clone(t.entrants), (*entrant).untuned)
+	head := append(t.settled(), "# rivals: "+strings.Join(names(rivals), ", "),
+		fmt.Sprintf("# choice: up to %d runs of each of 100 settings, %s", t.tuneTrials, choice),
+		"# machine: "+kit.Machine(), "# build: "+kit.Build()+"\n")
+	lines := [][]string{rivalColumns}
+	for _, p := range t.problems {
+		for b, n := range t.budgets {
+			for _, r := range best[cell{p, b}] {
+				if r.method != "" {
+					lines = append(lines, []string{p.name, fmt.Sprint(n), r.output, r.method, r.tuned,
+						number(r.error), number(r.half), fmt.Sprint(r.trials), strconv.FormatFloat(p.best, 'g', -1, 64)})
 				}
 			}
 		}
-		return out.WriteAll(list)
-	})
-	if err != nil {
-		return err
 	}
-	_, err = fmt.Fprintf(w, "wrote %s\n", path)
-	return err
+	return t.save(w, "-rivals.csv", strings.Join(head, "\n"), lines)
 }
 
 // readRivals reads files of writeRivals, separated by commas, for the problems and budgets of this
 // race. What they do not agree on, what is missing and what cannot be read is an error that names
 // the file, and the line where there is one.
-func (l *league) readRivals(files string) (rivals, error) {
+func (t *tournament) readRivals(files string) (rivals, error) {
 	best := rivals{}
 	for path := range strings.SplitSeq(files, ",") {
-		if err := l.readFile(best, strings.TrimSpace(path)); err != nil {
+		if err := t.readFile(best, strings.TrimSpace(path)); err != nil {
 			return nil, err
 		}
 	}
-	for _, p := range l.problems {
-		for b, n := range l.budgets {
-			if pair := best[standing{p, b}]; pair[0].method == "" || pair[1].method == "" {
+	for _, p := range t.problems {
+		for b, n := range t.budgets {
+			if pair := best[cell{p, b}]; pair[0].method == "" || pair[1].method == "" {
 				return nil, fmt.Errorf("%s: no rivals on %q at %d samples, last iterate and mean: "+
 					"race them there first", files, p.name, n)
 			}
@@ -169,14 +144,17 @@ func (l *league) readRivals(files string) (rivals, error) {
 	return best, nil
 }
 
-// readFile adds the rivals of a file to best.
-func (l *league) readFile(best rivals, path string) error {
+func (t *tournament) readFile(best rivals, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("%w: -against: %w", kit.ErrUsage, err)
 	}
-	if err := l.agrees(path, text); err != nil {
-		return err
+	head := append(strings.Split(string(text), "\n"), "", "")
+	for i, want := range t.settled() {
+		if head[i] != want {
+			return fmt.Errorf("%s:%d: the rivals are of another race, %q; this one is %q", path, i+1,
+				strings.TrimPrefix(head[i], "# "), want[2:])
+		}
 	}
 	in := csv.NewReader(bytes.NewReader(text))
 	in.Comment, in.FieldsPerRecord = '#', len(rivalColumns)
@@ -192,7 +170,7 @@ func (l *league) readFile(best rivals, path string) error {
 		if first && !slices.Equal(record, rivalColumns) {
 			err = fmt.Errorf("the columns are %q, want %q", record, rivalColumns)
 		} else if !first {
-			err = l.readRival(best, record)
+			err = t.readRival(best, record)
 		}
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", path, line, err)
@@ -200,57 +178,37 @@ func (l *league) readFile(best rivals, path string) error {
 	}
 }
 
-// agrees compares the lines at the top of a file of rivals with those of this race.
-func (l *league) agrees(path string, text []byte) error {
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for i, want := range l.settled() {
-		lines.Scan()
-		if got := strings.TrimPrefix(lines.Text(), "# "); got != want {
-			return fmt.Errorf("%s:%d: the rivals are of another race, %q; this one is %q", path, i+1, got, want)
-		}
-	}
-	return nil
-}
-
 // readRival adds a line to best. Problems and budgets that are not in this race are passed over.
-func (l *league) readRival(best rivals, record []string) error {
-	i := slices.IndexFunc(l.problems, func(p *problem) bool { return p.name == record[0] })
-	samples, bad := strconv.ParseUint(record[1], 10, 64)
-	b, o := slices.Index(l.budgets, samples), slices.Index(outputs[:], record[2])
-	var v [3]float64
-	var err error
-	for k, column := range []int{5, 6, 8} {
-		x, wrong := strconv.ParseFloat(record[column], 64)
-		if wrong != nil || math.IsNaN(x) || column != 8 && !(x > 0) && !(x == 0 && column == 6) {
-			err = kit.FirstOf(err, fmt.Errorf("%s is %q", rivalColumns[column], record[column]))
+func (t *tournament) readRival(best rivals, record []string) error {
+	var v [9]float64
+	for _, k := range []int{1, 5, 6, 7, 8} {
+		x, err := strconv.ParseFloat(record[k], 64)
+		whole := math.Trunc(x) == x && x >= 1 && x < 1<<53
+		if err != nil || math.IsNaN(x) || (k == 1 || k == 7) && !whole || k == 5 && x <= 0 || k == 6 && x < 0 {
+			return fmt.Errorf("%s is %q", rivalColumns[k], record[k])
 		}
 		v[k] = x
 	}
-	trials, wrong := strconv.Atoi(record[7])
+	i := slices.IndexFunc(t.problems, func(p *problem) bool { return p.name == record[0] })
+	b, o := slices.Index(t.budgets, uint64(v[1])), slices.Index(t.outputs(), record[2])
 	switch {
-	case bad != nil:
-		return fmt.Errorf("samples is %q", record[1])
-	case err != nil:
-		return err
-	case wrong != nil || trials < 1:
-		return fmt.Errorf("trials is %q, want ≥ 1", record[7])
 	case o < 0:
-		return fmt.Errorf("output is %q, want one of %q", record[2], outputs)
+		return fmt.Errorf("output is %q, want one of %q", record[2], t.outputs())
 	case record[3] == "":
 		return errors.New("a rival without a name")
 	case i < 0 || b < 0:
 		return nil
 	}
-	p := l.problems[i]
+	p := t.problems[i]
 	// Rounding differs between processors, and an exact minimum with it.
-	if f := v[2]; !(math.Abs(f-p.best) <= 1e-9*(1+math.Abs(p.best))) {
-		return fmt.Errorf("F* of %q is %v, and %v in this race: it is another problem", p.name, f, p.best)
+	if !(math.Abs(v[8]-p.best) <= 1e-9*(1+math.Abs(p.best))) {
+		return fmt.Errorf("F* of %q is %v, and %v in this race: it is another problem", p.name, v[8], p.best)
 	}
-	pair := best[standing{p, b}]
+	pair := best[cell{p, b}]
 	if pair[o].method != "" {
-		return fmt.Errorf("%q at %d samples has a second rival by its %s", p.name, samples, record[2])
+		return fmt.Errorf("%q at %s samples has a second rival by its %s", p.name, record[1], record[2])
 	}
-	pair[o] = rival{record[3], record[4], v[0], v[1], trials}
-	best[standing{p, b}] = pair
+	pair[o] = rival{record[3], record[4], record[2], v[5], v[6], int(v[7])}
+	best[cell{p, b}] = pair
 	return nil
 }

@@ -2,6 +2,7 @@ package race
 
 import (
 	"context"
+	"encoding/csv"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,18 +20,19 @@ func against(file, out string, more ...string) []string {
 		"-against", file, "-out", out}, more...)
 }
 
-// column is one of a CSV file of numbers, by the rest of its line.
+// column is one of a CSV file of numbers, by problem, method, output and samples.
 func column(t *testing.T, file, name string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	f, err := os.Open(file)
 	require.NoError(t, err)
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	head, values := strings.Split(lines[0], ","), map[string]string{}
-	at := slices.Index(head, name)
-	require.Greater(t, at, 2) // behind the settings, which have commas, too
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"problem", "method", "tuned", "output", "samples", "error", "limit"}, lines[0][:7])
+	at, values := slices.Index(lines[0], name), map[string]string{}
+	require.GreaterOrEqual(t, at, 0)
 	for _, line := range lines[1:] {
-		f := strings.Split(line, ",")
-		values[strings.Join(append(f[:2:2], f[len(f)-9]), ",")] = f[len(f)-len(head)+at]
+		values[strings.Join([]string{line[0], line[1], line[3], line[4]}, ",")] = line[at]
 	}
 	return values
 }
@@ -70,7 +72,7 @@ func TestAgainst(t *testing.T) {
 	got := column(t, filepath.Join(again, "untuned-against.csv"), "over best rival")
 	assert.Len(t, got, 2)
 	calls := column(t, filepath.Join(first, "untuned.csv"), "evaluations")
-	assert.Equal(t, "2000", calls["saddle,SOBA,last"], "four for each ξ with its φ")
+	assert.Equal(t, "2000", calls["saddle,SOBA,last,1000"], "four for each ξ with its φ")
 	for key, v := range got {
 		a, err := strconv.ParseFloat(v, 64)
 		require.NoError(t, err)
@@ -89,13 +91,13 @@ func TestAgainst(t *testing.T) {
 	require.Zero(t, status, stderr)
 	got = column(t, filepath.Join(out, "untuned-against.csv"), "over best rival")
 	for _, name := range []string{"saddle", "nonconvex", "quadratic nonconvex"} {
-		assert.NotEmpty(t, got[name+",SAA-Newton,mean"], name)
+		assert.NotEmpty(t, got[name+",SAA-Newton,mean,1000"], name)
 	}
 
 	again = t.TempDir()
 	status, stdout, stderr = bench(context.Background(), against(file, again, "-methods", "SOBA", "-tune", "1")...)
 	require.Zero(t, status, stderr)
-	assert.Contains(t, stdout, "SOBA: last iterate")
+	assert.Contains(t, stdout, "SOBA: last, mean")
 	got = column(t, filepath.Join(again, "untuned-against.csv"), "error")
 	want = column(t, filepath.Join(first, "untuned.csv"), "error")
 	for key, v := range got {
@@ -104,9 +106,12 @@ func TestAgainst(t *testing.T) {
 
 	status, stdout, stderr = bench(context.Background(), against(file, t.TempDir())...)
 	require.Zero(t, status, stderr)
-	for _, name := range strings.Split(untunedNames(), ",") {
-		assert.Contains(t, stdout, name+": last iterate")
+	list, err := lineup("untuned", "")
+	require.NoError(t, err)
+	for _, e := range list {
+		assert.Contains(t, stdout, e.name+": last, mean")
 	}
+	assert.Regexp(t, `\n\nwrote .*\n(At 1000 samples the better output of .*\n)+$`, stdout)
 }
 
 // A file of rivals of another race, or one that is damaged, is refused with its line.
@@ -128,7 +133,7 @@ func TestAgainstChecks(t *testing.T) {
 		`:2: the rivals are of another race, "seed: 2"`:           {"seed: 1", "seed: 2"},
 		`:7: the columns are`:                                     {"problem,samples", "samples,problem"},
 		`:8: output is "end"`:                                     {",last,", ",end,"},
-		`:9: samples is "1e3"`:                                    {"1000,mean", "1e3,mean"},
+		`:9: samples is "1k"`:                                     {"1000,mean", "1k,mean"},
 		`:8: a rival without a name`:                              {"last,TTSA", "last,"},
 		`:8: F* of "in a corner" is `:                             {best, "7"},
 		`:9: "in a corner" at 1000 samples has a second rival by`: {"mean,TTSA", "last,TTSA"},

@@ -2,6 +2,7 @@ package race
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -9,16 +10,15 @@ import (
 	"stable/bilevel"
 )
 
-// trial is one run of one method.
+// trial is one run of one method, measured at marks. Behind a failure stand the errors of the last
+// good iterate.
 type trial struct {
-	Error    []float64 // F(x) − F* when the marks were reached; after a failure, that of the last good iterate
-	Mean     []float64 `json:",omitempty"` // the same for Solver.Mean
-	Seconds  []float64 // of the method and its oracles up to there
-	Evals    []float64 // evaluations of single samples, of all oracles, up to there
-	End      string    `json:",omitempty"` // why the run failed
-	Used     uint64    `json:",omitempty"` // samples that a run with means has used
-	Steps    int
-	Activity bilevel.Activity
+	Error   []float64 // F(x) − F*
+	Mean    []float64 `json:",omitempty"` // the same for Solver.Mean
+	Seconds []float64 // of the method and its oracles up to there
+	Evals   []float64 // evaluations of single samples, of all oracles, up to there
+	Reached int       // marks before a failure
+	End     string    `json:",omitempty"` // why it failed
 }
 
 // course says how far a run goes, and what is measured on the way.
@@ -28,38 +28,35 @@ type course struct {
 	mean  bool     // the running mean is measured, too
 }
 
-// used is the number of samples that counts.
-func (c course) used(n bilevel.Counts) uint64 {
-	if c.each {
-		return max(n.Xi, n.Phi)
-	}
-	return n.Xi + n.Phi
-}
-
-// final is the error that a run is judged by: the mean over the last three marks, which is less a
-// matter of luck than the last one. It is infinite for a run that failed.
-func (t trial) final() float64 {
-	if t.End != "" {
+// held is the error of an output at a mark; +Inf for a method that refused the problem.
+func (t trial) held(output, mark int) float64 {
+	errs := [2][]float64{t.Error, t.Mean}[output]
+	if mark >= len(errs) {
 		return math.Inf(1)
 	}
-	last := t.Error[max(0, len(t.Error)-3):]
-	var sum float64
-	for _, e := range last {
-		sum += e / float64(len(last))
-	}
-	return sum
+	return errs[mark]
 }
 
-// race runs a method from a random start over a course. F is computed off the clock. The result
-// depends on the seed alone, but for the seconds. The error is that of a cancelled context, or of
-// an exact value that could not be computed.
-func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, c course) (trial, error) {
-	var t trial
-	p := a.fresh()
-	x0, y0 := a.start(rand.New(rand.NewPCG(seed, 's')))
-	s, err := bilevel.New(p, m, bilevel.Options{
-		X0: x0, Y0: y0, Set: a.set, Seed: seed, UpperBatch: a.batch, LowerBatch: a.batch,
+// at is held, or +Inf where the run failed before.
+func (t trial) at(output, mark int) float64 {
+	if mark >= t.Reached {
+		return math.Inf(1)
+	}
+	return t.held(output, mark)
+}
+
+// run runs a method from a random start over a course, with F off the clock. The result depends on
+// the seed alone, but for the seconds. The error is that of a cancelled context, or of an exact
+// value that could not be computed; a method that refuses the problem has failed at the start.
+func run(ctx context.Context, p *problem, m bilevel.Method, seed uint64, c course) (t trial, err error) {
+	f := p.fresh()
+	x0, y0 := p.start(rand.New(rand.NewPCG(seed, 's')))
+	s, err := bilevel.New(f, m, bilevel.Options{
+		X0: x0, Y0: y0, Set: p.set, Seed: seed, UpperBatch: p.batch, LowerBatch: p.batch,
 	})
+	if errors.Is(err, bilevel.ErrOption) {
+		return trial{End: err.Error()}, nil
+	}
 	if err != nil {
 		return t, err
 	}
@@ -72,33 +69,38 @@ func race(ctx context.Context, a *arena, m bilevel.Method, seed uint64, c course
 		if err := s.Step(); err != nil {
 			t.End = err.Error()
 		}
-		used := c.used(s.Counts())
+		n := s.Counts()
+		used := n.Xi + n.Phi
+		if c.each {
+			used = max(n.Xi, n.Phi)
+		}
 		if used < c.marks[len(t.Error)] && t.End == "" {
 			continue
 		}
 		clock += time.Since(start)
-		f, err := p.ObjectiveFrom(nil, y, s.X())
+		last, err := f.ObjectiveFrom(nil, y, s.X())
 		if err != nil {
 			return t, err
 		}
-		var fm float64
+		var mean float64
 		if c.mean {
-			t.Used = used
-			if fm, err = p.ObjectiveFrom(nil, y, s.Mean()); err != nil {
+			if mean, err = f.ObjectiveFrom(nil, y, s.Mean()); err != nil {
 				return t, err
 			}
 		}
 		for len(t.Error) < len(c.marks) && (used >= c.marks[len(t.Error)] || t.End != "") {
-			t.Error = append(t.Error, f-a.best)
-			t.Seconds = append(t.Seconds, clock.Seconds())
-			t.Evals = append(t.Evals, float64(s.Counts().Evaluations()))
+			t.Error = append(t.Error, last-p.best)
 			if c.mean {
-				t.Mean = append(t.Mean, fm-a.best)
+				t.Mean = append(t.Mean, mean-p.best)
+			}
+			t.Seconds = append(t.Seconds, clock.Seconds())
+			t.Evals = append(t.Evals, float64(n.Evaluations()))
+			if t.End == "" {
+				t.Reached = len(t.Error)
 			}
 		}
 		start = time.Now()
 	}
-	t.Steps, t.Activity = s.K(), s.Activity()
 	return t, nil
 }
 

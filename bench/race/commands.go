@@ -1,0 +1,164 @@
+package race
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"stable/bench/kit"
+	"stable/bilevel"
+	"stable/bilevel/quadratic"
+)
+
+// preset is a tournament that is a command.
+type preset struct {
+	name, usage string
+	flags                // their defaults
+	points      int      // of a curve, where -samples is the only budget
+	budgets     []uint64 // else
+	quickTrials int
+	each        bool
+	median      bool
+	makers      func(f *flags) ([]maker, error)
+	report      func(t *tournament, w io.Writer) error
+	dataIs      string // in words
+}
+
+// besides is what -data is where data sets join others.
+const besides = "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set"
+
+// Compare is the command compare.
+func Compare(ctx context.Context, args []string, out kit.Terminal) error {
+	return preset{
+		name: "compare", usage: compareUsage, points: 40, quickTrials: 4, report: (*tournament).curves,
+		dataIs: "`FILE` of LIBSVM or CSV text, plain or gzip",
+		flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all", problem: "hyperopt",
+			weights: weights{"raw", 0.1, 1}, data: kit.ShippedData},
+		makers: func(f *flags) ([]maker, error) {
+			switch f.problem {
+			case "hyperopt":
+				return f.sums([]string{f.data}), nil
+			case "quadratic":
+				return []maker{quadraticSum("quadratic", quadratic.Options{Seed: f.Seed})}, nil
+			}
+			return nil, fmt.Errorf("%w: -problem %q, want hyperopt or quadratic", kit.ErrUsage, f.problem)
+		},
+	}.race(ctx, args, out)
+}
+
+// Figure2 is the command figure2.
+func Figure2(ctx context.Context, args []string, out kit.Terminal) error {
+	return preset{
+		name: "figure2", usage: figure2Usage, points: 40, quickTrials: 4, report: (*tournament).curves,
+		dataIs: "`FOLDER` with australian/, ijcnn1/ and covtype/ (default: the shipped data set)",
+		flags: flags{samples: 20000, trials: 50, tune: 4, methods: "SAA-Newton,STABLE,STABLE-paper,BSA,TTSA",
+			weights: weights{"raw", 0.1, 1}},
+		makers: func(f *flags) ([]maker, error) {
+			files, err := dataFiles(f.data)
+			return f.sums(files[min(len(files)-1, 1):]), err
+		},
+	}.race(ctx, args, out)
+}
+
+// IJCNN1 is the command ijcnn1.
+func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
+	return preset{
+		name: "ijcnn1", usage: ijcnn1Usage, points: 40, quickTrials: 4, median: true, report: (*tournament).curves,
+		dataIs: "`FOLDER` with ijcnn1/ijcnn1.trn and ijcnn1.tst of the LIBSVM data page, plain or .gz",
+		flags: flags{samples: 256000, trials: 10, tune: 3, methods: "STABLE,SOBA,SABA", data: os.Getenv("STABLE_DATA"),
+			weights: weights{"exp", 1e-5, 10}},
+		makers: func(f *flags) ([]maker, error) {
+			if f.data == "" {
+				return nil, fmt.Errorf("%w: -data is missing: a folder with ijcnn1/ijcnn1.trn and ijcnn1.tst", kit.ErrUsage)
+			}
+			return []maker{benchmark(f.data, f.weights)}, nil
+		},
+	}.race(ctx, args, out)
+}
+
+// Survive is the command survive.
+func Survive(ctx context.Context, args []string, out kit.Terminal) error {
+	return preset{
+		name: "survive", usage: surviveUsage, points: 10, quickTrials: 4, report: (*tournament).survival,
+		dataIs: besides, flags: flags{samples: 20000, trials: 10, tune: 3}, makers: survivors,
+	}.race(ctx, args, out)
+}
+
+// Limit is the command limit.
+func Limit(ctx context.Context, args []string, out kit.Terminal) error {
+	return preset{
+		name: "limit", usage: limitUsage, budgets: []uint64{1000, 5000, 20000, 100000}, each: true, quickTrials: 8,
+		dataIs: besides + "; not read with -quick", report: (*tournament).limits,
+		flags: flags{samples: 100000, trials: 20, tune: 3, methods: "all"},
+		makers: func(f *flags) ([]maker, error) {
+			files, err := dataFiles(f.data)
+			list, tunings := made(streams, f.Seed), tuningStreams(files, f.Seed)
+			if f.Quick {
+				list, tunings = everyNth(list, 3), tunings[:1]
+			}
+			return append(list, tunings...), err
+		},
+	}.race(ctx, args, out)
+}
+
+// Untuned is the command untuned.
+func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
+	return preset{
+		name: "untuned", usage: untunedUsage, budgets: []uint64{1000, 5000, 20000}, quickTrials: 4,
+		dataIs: besides + "; not read with -quick", report: (*tournament).comparison,
+		flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all"}, makers: everyKind,
+	}.race(ctx, args, out)
+}
+
+func (f *flags) sums(files []string) (list []maker) {
+	rows := math.MaxInt
+	if f.Quick {
+		rows = mostRows
+	}
+	for _, file := range files {
+		list = append(list, onFile(kit.DataName(file), file, halves(file, rows, f.Seed), f.weights))
+	}
+	return list
+}
+
+// survivors are the problems of survive: each data set in each box, and three quadratic ones.
+func survivors(f *flags) (list []maker, err error) {
+	files, err := dataFiles(f.data)
+	rows := mostRows
+	if f.Quick {
+		rows /= 10
+	}
+	for _, file := range files {
+		load := halves(file, rows, f.Seed)
+		for _, w := range sumBoxes {
+			list = append(list, onFile(kit.DataName(file)+" "+w.box(), file, load, w))
+		}
+	}
+	return append(list, quadraticSum("quadratic μ=1", quadratic.Options{Seed: f.Seed}),
+		quadraticSum("quadratic μ=0.1", quadratic.Options{Seed: f.Seed, MuG: 0.1, LG: 10}),
+		quadraticSum("quadratic nonconvex", quadratic.Options{Seed: f.Seed, Nonconvex: 0.5})), err
+}
+
+// everyKind are the problems of survive, the streams, and all the strange ones.
+func everyKind(f *flags) ([]maker, error) {
+	list, err := survivors(f)
+	list = append(append(append(list, made(streams, f.Seed)...), made(strange, f.Seed)...),
+		gameMaker("min-max", chosen, 8, 0.5, f.Seed), gameMaker("min-max, little noise", confirmed, 5, 0.01, f.Seed+1),
+		portfolio("portfolio", confirmed, 8, bilevel.Space{}, f.Seed),
+		portfolio("portfolio on a simplex", chosen, 8, bilevel.Simplex{}, f.Seed))
+	list = append(list, tuningStreams([]string{kit.ShippedData}, f.Seed)...)
+	if f.Quick {
+		list = everyNth(list, 4)
+	}
+	return list, err
+}
+
+func everyNth(list []maker, n int) (kept []maker) {
+	for some := range slices.Chunk(list, n) {
+		kept = append(kept, some[0])
+	}
+	return kept
+}

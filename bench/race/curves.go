@@ -1,0 +1,233 @@
+package race
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"stable/bench/kit"
+	"stable/bench/plot"
+)
+
+// curve summarises the trials of one entrant on one problem, at the marks.
+type curve struct {
+	*selection
+	error, lo, hi  []float64 // mean, and mean ± standard deviation; or median and quartiles
+	evals, seconds []float64 // mean or median
+	failed         int       // trials that ended early; they count with their last good iterate
+}
+
+func (t *tournament) curvesOn(p *problem) (list []curve) {
+	for _, s := range t.selections {
+		if s.problem == p {
+			list = append(list, t.curveOf(s))
+		}
+	}
+	return list
+}
+
+func (t *tournament) curveOf(s *selection) curve {
+	c := curve{selection: s}
+	all := t.trialsOf(s, len(t.budgets)-1, 0)
+	for i := range t.marks {
+		var errs, evals, seconds []float64
+		for _, v := range all {
+			errs = append(errs, v.held(0, i))
+			if i < len(v.Evals) { // the method took the problem
+				evals, seconds = append(evals, v.Evals[i]), append(seconds, v.Seconds[i])
+			}
+		}
+		mid, lo, hi := center(errs, t.median)
+		c.error, c.lo, c.hi = append(c.error, mid), append(c.lo, lo), append(c.hi, hi)
+		mid, _, _ = center(evals, t.median)
+		c.evals = append(c.evals, mid)
+		mid, _, _ = center(seconds, t.median)
+		c.seconds = append(c.seconds, mid)
+	}
+	for _, v := range all {
+		c.failed += min(len(v.End), 1)
+	}
+	return c
+}
+
+func (c curve) end() float64 { return kit.Last(c.error) }
+
+// within is the error when a cost, c.evals or c.seconds, was at most so much; NaN before the first
+// mark.
+func (c curve) within(cost []float64, most float64) float64 {
+	for i := len(cost) - 1; i >= 0; i-- {
+		if cost[i] <= most {
+			return c.error[i]
+		}
+	}
+	return math.NaN()
+}
+
+// center returns the mean and the mean ± the standard deviation of v, or its median and quartiles;
+// NaN of nothing. It may reorder v.
+func center(v []float64, median bool) (mid, lo, hi float64) {
+	n := float64(len(v))
+	if n == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	if median {
+		slices.Sort(v)
+		at := func(q float64) float64 {
+			i, f := math.Modf(q * (n - 1))
+			return v[int(i)] + f*(v[min(int(i)+1, len(v)-1)]-v[int(i)])
+		}
+		return at(0.5), at(0.25), at(0.75)
+	}
+	var sd float64
+	for _, x := range v {
+		mid += x / n
+	}
+	for _, x := range v {
+		sd += (x - mid) * (x - mid) / max(n-1, 1)
+	}
+	sd = math.Sqrt(sd)
+	return mid, mid - sd, mid + sd
+}
+
+// mostBands is the number of curves up to which each has its own colour and band. Of more, STABLE
+// and the best are in colour, and none has a band.
+const mostBands = 6
+
+// series are the curves as they are drawn, without X. The band of a mean m with the standard
+// deviation s goes from m/(1 + s/m) to m·(1 + s/m): a logarithmic axis may not show m − s.
+func (t *tournament) series(curves []curve) (list []plot.Series) {
+	var ends []float64
+	for _, c := range curves {
+		if c.entrant.name != "STABLE" {
+			ends = append(ends, c.end())
+		}
+	}
+	slices.Sort(ends)
+	for _, c := range curves {
+		s := plot.Series{Name: c.entrant.name, Y: c.error, Style: kit.Style(c.entrant.name)}
+		switch {
+		case len(curves) > mostBands:
+			s.Faint = s.Name != "STABLE" && c.end() > ends[mostBands-2]
+		case t.median:
+			s.Lo, s.Hi = c.lo, c.hi
+		default:
+			s.Hi = c.hi
+			for i, m := range c.error {
+				s.Lo = append(s.Lo, m*m/c.hi[i])
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// best is the tuned curve with the least error at the end, or any if none is tuned.
+func best(curves []curve) curve {
+	rank := map[bool]int{false: 1}
+	return slices.MinFunc(curves, func(a, b curve) int {
+		return cmp.Or(rank[a.entrant.tuned()]-rank[b.entrant.tuned()], cmp.Compare(a.end(), b.end()))
+	})
+}
+
+// bottom is where the axis of errors begins: a hundredth of the best tuned one, or 0 where no curve
+// ends further down.
+func bottom(curves []curve) float64 {
+	least := best(curves).end() / 100
+	if slices.ContainsFunc(curves, func(c curve) bool { return c.end() < least }) {
+		return least
+	}
+	return 0
+}
+
+// curves prints the tables, and writes the figure and its numbers: error against samples, against
+// evaluations and against seconds.
+func (t *tournament) curves(w io.Writer) error {
+	var at []float64
+	for _, m := range t.marks {
+		at = append(at, float64(m))
+	}
+	caption := fmt.Sprintf("Mean over %d trials from random starts.", t.trials)
+	if t.median {
+		caption = fmt.Sprintf("Median over %d trials from random starts. Bands: quartiles.", t.trials)
+	} else if len(t.entrants) <= mostBands {
+		caption += " Bands: the mean times and over 1 + deviation/mean."
+	}
+	panels := make([][]plot.Panel, 3)
+	for _, p := range t.problems {
+		curves := t.curvesOn(p)
+		for i, label := range []string{"samples, ξ and φ", "evaluations, all oracles", "seconds"} {
+			panel := plot.Panel{X: plot.Axis{Label: label, Log: true}, Series: t.series(curves),
+				Y: plot.Axis{Label: "F(x^{k}) − F*", Log: true, Min: bottom(curves)}}
+			if i == 0 {
+				panel.Title = p.name
+			}
+			for j := range panel.Series {
+				panel.Series[j].X = [][]float64{at, curves[j].evals, curves[j].seconds}[i]
+			}
+			panels[i] = append(panels[i], panel)
+		}
+		if err := t.curveTables(w, p, curves, at); err != nil {
+			return err
+		}
+	}
+	fig := plot.Figure{Panels: slices.Concat(panels...), Columns: len(t.problems), Caption: caption}
+	if fig.Columns == 1 {
+		fig.Columns = 3
+	}
+	return kit.WriteFigure(w, t.folder, t.file, &fig)
+}
+
+// curveTables print errors, the least first: at the end, by the evaluations and the seconds of the
+// best tuned entrant, and what a twentieth of the first one took; and the settings.
+func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []float64) error {
+	slices.SortStableFunc(curves, func(a, b curve) int { return cmp.Compare(a.end(), b.end()) })
+	first, middle, rival := 0.0, "mean ± standard deviation", best(curves)
+	for _, c := range curves {
+		first = max(first, c.error[0])
+	}
+	if t.median {
+		middle = "median, quartiles"
+	}
+	samples, evals, seconds := kit.Last(at), kit.Last(rival.evals), kit.Last(rival.seconds)
+	fmt.Fprintf(w, "%s: F* = %.9g; %s over %d trials; largest error at %g samples %.3g\n",
+		p.name, p.best, middle, t.trials, at[0], first)
+	lines := [][]string{{"method", fmt.Sprintf("error at %g", samples), fmt.Sprintf("by %.2g evals", evals),
+		fmt.Sprintf("by %.2g s", seconds), "failed", "evals, µs a sample", fmt.Sprintf("to %.2g: samples, evals, s", first/20)}}
+	settings := [][]string{{"method", "step sizes", "at an edge", "settings diverged"}}
+	for _, c := range curves {
+		spread := fmt.Sprintf("%.2e ± %.1e", c.end(), kit.Last(c.hi)-c.end())
+		if t.median {
+			spread = fmt.Sprintf("%.2e, %.1e…%.1e", c.end(), kit.Last(c.lo), kit.Last(c.hi))
+		}
+		lines = append(lines, []string{c.entrant.name, spread, fmt.Sprintf("%.1e", c.within(c.evals, evals)),
+			fmt.Sprintf("%.1e", c.within(c.seconds, seconds)), fmt.Sprintf("%d of %d", c.failed, t.trials),
+			c.perSample(samples), c.reached(at, first/20)})
+		if c.entrant.tuned() {
+			text, edge := c.entrant.describe(p, c.entrant.grid()[kit.Last(c.rank)[0][0]])
+			settings = append(settings, []string{c.entrant.name, text, edge,
+				fmt.Sprintf("%d of %d, %.2g samples spent", c.blown, c.tried, float64(c.spent))})
+		}
+	}
+	if len(settings) == 1 {
+		return kit.Table(w, lines)
+	}
+	return kit.FirstOf(kit.Table(w, lines), kit.Table(w, settings))
+}
+
+func (c curve) perSample(n float64) string {
+	return fmt.Sprintf("%.3g, %.2g", kit.Last(c.evals)/n, 1e6*kit.Last(c.seconds)/n)
+}
+
+// reached says what it took for the error to come to a level for good.
+func (c curve) reached(at []float64, level float64) string {
+	i := len(at)
+	for i > 0 && c.error[i-1] <= level {
+		i--
+	}
+	if i == len(at) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3g, %.2g, %.2g", at[i], c.evals[i], c.seconds[i])
+}

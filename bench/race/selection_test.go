@@ -1,0 +1,310 @@
+package race
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bench/kit"
+	"stable/bilevel"
+	"stable/bilevel/method"
+	"stable/bilevel/quadratic"
+)
+
+// duel is a tournament of tuned entrants on one problem, with runs that put fills in: of the choice
+// for a b from 0 on, else trials to the last budget.
+func duel(runs int, names ...string) *tournament {
+	p := &problem{name: "p", set: bilevel.Space{}, fresh: func() contest { return nil }}
+	t := &tournament{problems: []*problem{p}, budgets: []uint64{10, 20}, marks: []uint64{10, 20}, tuneTrials: runs,
+		trials: 2, mean: true}
+	for _, name := range names {
+		t.entrants = append(t.entrants, &entrant{name: name, change: guarded})
+	}
+	t.begin()
+	return t
+}
+
+// put is a run of the choice with the errors of both outputs, that has failed before a mark.
+func (t *tournament) put(s *selection, setting, b, i int, last, mean float64, reached int) {
+	v := trial{Error: []float64{last, last - 0.5, last + 0.5}, Mean: []float64{mean, mean, mean}, Reached: reached}
+	if reached < 3 {
+		v.End = "blew up"
+	}
+	t.done[t.choiceKey(s, setting, b, i)] = v
+}
+
+// One round takes the setting with the least error for each output apart, of those that did not
+// fail. The best settings by either output go on, half of them by each.
+func TestSelection(t *testing.T) {
+	u := duel(1, "m")
+	s := u.selections[0]
+	require.Len(t, u.tuning(0, false), 100)
+	for i := range s.going {
+		u.put(s, i, 0, 0, 10+float64(i), 200-float64(i), 3)
+	}
+	u.put(s, 97, 0, 0, 2, 300, 3)
+	u.put(s, 5, 0, 0, 1, 1, 2)
+	u.put(s, 6, 0, 0, 3, 1, 3)
+	u.final(0)
+	assert.Empty(t, u.tuning(0, true))
+	u.judge(0)
+	assert.Equal(t, [][]int{{97, 6, 0, 1, 2}, {6, 99, 98, 96, 95}}, s.rank[0])
+	assert.InDelta(t, 1, s.least[0], 1e-14)
+	assert.Equal(t, []any{100, 1, uint64(1000)}, []any{s.tried, s.blown, s.spent})
+	assert.Len(t, s.going, keeps[0])
+	assert.Subset(t, s.going, []int{97, 6, 0, 1, 4, 7, 99, 98, 96})
+	assert.NotContains(t, s.going, 5)
+	assert.NotContains(t, s.going, 50)
+
+	assert.Len(t, u.tuning(1, false), keeps[0])
+	for _, i := range s.going {
+		u.put(s, i, 1, 0, 7, 7, 3)
+	}
+	u.put(s, 4, 1, 0, 3, 4, 3)
+	u.final(1)
+	u.judge(1)
+	assert.Equal(t, []int{4, 4}, []int{s.rank[1][0][0], s.rank[1][1][0]})
+	assert.Equal(t, map[int]int{97: 0, 6: 0, 4: 1}, s.longest())
+	assert.Len(t, u.racing(), 3*u.trials)
+}
+
+// The best settings by one run make all runs. None of these may fail, and the geometric mean of
+// their errors decides; runs of a setting outside of the final, as an exhaustive choice has left
+// them, do not.
+func TestFinals(t *testing.T) {
+	u := duel(3, "m")
+	s := u.selections[0]
+	for i := range s.going {
+		for r := range 3 {
+			u.put(s, i, 0, r, 10+float64(i), 10+float64(i), 3)
+		}
+	}
+	u.put(s, 1, 0, 0, 1, 1, 0)
+	u.put(s, 50, 0, 1, 0.6, 0.6, 3)
+	u.final(0)
+	assert.Len(t, s.finals, finalists(100))
+	assert.Less(t, 100+2*finalists(100), 2*100, "the choice costs more than two runs of every setting")
+	assert.NotContains(t, s.finals, 50)
+	assert.NotContains(t, s.finals, 1)
+	assert.Len(t, u.tuning(0, true), 2*len(s.finals))
+
+	u.put(s, 7, 0, 1, 1, 1, 3)      // its mean is that of 17, 17 and 1
+	u.put(s, 7, 0, 2, 1000, 100, 3) // and its geometric mean is 25.7 and 11.9
+	u.put(s, 3, 0, 2, 1, 100, 0)
+	u.judge(0)
+	assert.Equal(t, [][]int{{0, 2, 4, 5, 6}, {0, 7, 2, 4, 5}}, s.rank[0])
+	assert.Equal(t, []any{100, 2, uint64(1400)}, []any{s.tried, s.blown, s.spent})
+
+	// However bad the finals, what has one run comes behind them, but before what failed.
+	u.begin()
+	s = u.selections[0]
+	for i := range s.going {
+		u.put(s, i, 0, 0, 10+float64(i), 10+float64(i), 3)
+	}
+	u.final(0)
+	for _, i := range s.finals {
+		u.put(s, i, 0, 1, 500, 500, map[bool]int{true: 3}[i == 8])
+		u.put(s, i, 0, 2, 500, 500, 3)
+	}
+	u.judge(0)
+	assert.Equal(t, []int{8, 20, 21, 22, 23}, s.rank[0][0])
+
+	u.exhaustive = true
+	u.begin()
+	u.final(0)
+	assert.Len(t, u.tuning(0, true), 2*100)
+}
+
+// A setting of which a trial failed gives way to the next in the choice, at the budgets where it
+// failed, until the last one stays.
+func TestFallBack(t *testing.T) {
+	u := duel(1, "m")
+	s := u.selections[0]
+	for b := range u.budgets {
+		for i := range s.going {
+			u.put(s, i, b, 0, 10+float64(i), 10+float64(i), 3)
+		}
+		u.final(b)
+		u.judge(b)
+	}
+	race := func(reached func(setting int) int) (rounds int) {
+		for again := true; again; rounds++ {
+			for i, upto := range s.longest() {
+				for run := range u.trials {
+					v := trial{Error: []float64{4, 3}, Mean: []float64{4, 3}, Seconds: []float64{1, 3}, Evals: []float64{20, 80}, Reached: 2}
+					if n := reached(i); n <= upto && run == 1 {
+						v.End, v.Reached = "blew up", n
+					}
+					u.done[u.trialKey(s, i, upto, run)] = v
+				}
+			}
+			again = u.fallBack()
+		}
+		return rounds
+	}
+	assert.Equal(t, 3, race(func(setting int) int { return []int{1, 0, 2, 2, 2}[setting] }))
+	assert.Equal(t, 0, s.rank[0][0][0], "it failed at the second budget only")
+	assert.Equal(t, 2, s.rank[1][0][0])
+	r := u.result(s, 1, 0)
+	assert.Zero(t, r.diverged)
+	assert.Equal(t, []float64{4, 1.5e5}, []float64{r.evals, r.micros}, "of a sample")
+	assert.Zero(t, u.result(s, 0, 1).diverged)
+
+	assert.Equal(t, tries, race(func(int) int { return 0 }))
+	for b := range u.budgets {
+		r := u.result(s, b, 0)
+		assert.Equal(t, tries-1, r.setting)
+		assert.Equal(t, 1, r.diverged)
+		assert.InDelta(t, math.Inf(1), r.Mean, 0)
+		assert.InDelta(t, 4-float64(b), r.held.Mean, 1e-15)
+	}
+}
+
+// Where trials of all rivals fail, the one with the least error of last good iterates stands, and
+// says so, in the file of rivals too. One that does not fail stands before it, however far behind.
+func TestNoCellIsEmpty(t *testing.T) {
+	u := duel(1, "b", "a")
+	u.entrants[1].change, u.budgets, u.trials, u.folder = nil, u.budgets[:1], 4, t.TempDir() // a is untuned
+	b, a := u.selections[0], u.selections[1]
+	failed := func(s *selection, o, n int, mean float64) row {
+		r := row{s, 0, o, result{diverged: n, held: kit.Estimate{Mean: mean, Half: 0.1},
+			Estimate: kit.Estimate{Mean: math.Inf(1), Half: math.Inf(1)}}}
+		if n == 0 {
+			r.Estimate = r.held
+		}
+		return r
+	}
+	ours := failed(a, 0, 0, 1)
+	best := u.rivals([]row{ours, failed(a, 1, 0, 1), failed(b, 0, 2, 5), failed(b, 1, 1, 4)})
+	r, ok := best.best(b.problem, 0)
+	require.True(t, ok, "the cell is empty")
+	assert.InDelta(t, 4, r.error, 0)
+	assert.Equal(t, "b mean (failed in 1 of 4 trials)", r.String())
+	assert.InDelta(t, 0.25, best.over(ours), 0)
+	require.NoError(t, u.writeRivals(io.Discard, best))
+	read, err := u.readRivals(filepath.Join(u.folder, "-rivals.csv"))
+	require.NoError(t, err)
+	assert.Equal(t, best, read)
+	text := new(strings.Builder)
+	ours.output = 1
+	verdict, err := u.comparisonSummary(text, a.entrant, []row{ours}, best)
+	require.NoError(t, err)
+	assert.Equal(t, "At 10 samples the better output of a is ahead of the best rival on 1 of 1 problems, "+
+		"with 0.25 times its error in the geometric mean and 0.25 at worst (p).\n", verdict)
+	assert.Contains(t, text.String(), "0.25, b mean (failed in 1 of 4 trials)")
+
+	best = u.rivals([]row{failed(b, 0, 2, 5), failed(b, 1, 0, 400)})
+	r, ok = best.best(b.problem, 0)
+	assert.True(t, ok)
+	assert.InDelta(t, 400, r.error, 0)
+	assert.Equal(t, "b mean", r.String())
+}
+
+// From the second budget on, a rival that is far behind the best one has no trial, and says so; one
+// that took a late start is not far behind at the first. An exhaustive choice keeps everything.
+func TestOutOfRace(t *testing.T) {
+	for _, exhaustive := range []bool{false, true} {
+		u := duel(1, "good", "bad")
+		u.exhaustive, u.trials, u.budgets, u.marks = exhaustive, 1, []uint64{10, 20, 30}, []uint64{10, 20, 30}
+		u.begin()
+		good, bad := u.selections[0], u.selections[1]
+		for b := range u.budgets {
+			for i := range good.going {
+				u.put(good, i, b, 0, 1, 1, 3)
+				u.put(bad, i, b, 0, 11, 11, 3)
+			}
+		}
+		rounds := []int{200, 2 * keeps[0], keeps[1]}
+		if exhaustive {
+			rounds = []int{200, 200, 200}
+		}
+		for b, n := range rounds {
+			assert.Len(t, u.tuning(b, false), n)
+			u.final(b)
+			u.judge(b)
+		}
+		assert.Equal(t, 3, good.in)
+		assert.Equal(t, map[bool]int{false: 1, true: 3}[exhaustive], bad.in)
+		for _, task := range u.racing() {
+			u.done[task.Key] = trial{Error: make([]float64, 3), Mean: make([]float64, 3), Seconds: make([]float64, 3),
+				Evals: make([]float64, 3), Reached: 3}
+		}
+		rows, text := u.rows(), new(strings.Builder)
+		require.NoError(t, u.outs(text, rows))
+		assert.Equal(t, !exhaustive, strings.Contains(text.String(), "bad"))
+		assert.NotContains(t, text.String(), "good")
+		for _, r := range rows {
+			assert.Equal(t, !exhaustive && r.selection == bad && r.budget > 0, r.out)
+			assert.Equal(t, r.out, r.told() == "out of the race")
+		}
+	}
+}
+
+type brittle struct{ bilevel.Method }
+
+type broken struct{ bilevel.Stepper }
+
+func (m brittle) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	s, err := m.Method.Start(it)
+	return broken{s}, err
+}
+
+func (broken) Step(*bilevel.Iteration) error { return errors.New("broken") }
+
+// A setting that fails in a trial, and in no run of the choice, gives way in a whole race, with one
+// output and with two. A method that refuses the problem has failed.
+func TestRacesFallBack(t *testing.T) {
+	p, err := quadraticSum("q", quadratic.Options{Seed: 1}).make()
+	require.NoError(t, err)
+	ttsa, err := method.Lookup("TTSA")
+	require.NoError(t, err)
+	var weak string // fails from its fourth run on
+	var runs atomic.Int64
+	e := &entrant{ttsa, "TTSA", nil}
+	e.New = func(u method.Tuning) bilevel.Method {
+		m := ttsa.New(u)
+		if weak == "all" {
+			return method.TTSA{}
+		}
+		if shape(u) == weak && runs.Add(1) > 3 {
+			return brittle{m}
+		}
+		return m
+	}
+	race := func(mean bool) *selection {
+		u := &tournament{file: "x", problems: []*problem{p}, entrants: []*entrant{e}, budgets: []uint64{300},
+			marks: []uint64{100, 300}, trials: 2, tuneTrials: 3, mean: mean, folder: t.TempDir(), share: kit.Share{Part: 1, Of: 1}}
+		u.begin()
+		require.NoError(t, u.play(context.Background(), kit.Terminal{Stdout: io.Discard, Stderr: io.Discard}))
+		assert.Equal(t, weak == "all", u.result(u.selections[0], 0, 0).diverged > 0)
+		assert.Equal(t, weak == "all", u.curveOf(u.selections[0]).failed > 0)
+		return u.selections[0]
+	}
+	for _, mean := range []bool{false, true} {
+		weak = "none"
+		rank := race(mean).rank[0][0]
+		require.Len(t, rank, tries)
+		first := e.grid()[rank[0]]
+		e := *e
+		e.New = func(u method.Tuning) bilevel.Method { weak = shape(u); return ttsa.New(u) }
+		e.make(p, first)
+		runs.Store(0)
+		assert.Equal(t, rank[1:], race(mean).rank[0][0])
+	}
+	weak = "all"
+	s := race(false)
+	assert.Equal(t, []int{100, 100}, []int{s.tried, s.blown})
+}
+
+func shape(t method.Tuning) string {
+	return strings.Join([]string{number(t.Alpha.At(0)), number(t.Alpha.At(9)), number(t.Beta.At(0)), number(t.Beta.At(9)),
+		number(float64(t.Terms))}, " ")
+}

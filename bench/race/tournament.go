@@ -1,0 +1,207 @@
+package race
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"stable/bench/kit"
+)
+
+// tournament races entrants on the problems that they take: first a choice of step sizes on separate
+// seeds, then trials with what was chosen for each budget and output.
+type tournament struct {
+	name, file string // of the command, and of what it writes
+	describe   string // what the results depend on beyond the fields here
+	problems   []*problem
+	entrants   []*entrant
+	budgets    []uint64 // of samples, ascending
+	marks      []uint64 // at which trials are measured, the budgets among them
+	each       bool     // samples of each kind count; otherwise ξ and φ together
+	mean       bool     // the running mean is an output, too
+	median     bool     // curves are medians with quartiles, else means with standard deviations
+	trials     int
+	tuneTrials int  // runs of each of the best settings in the choice of step sizes
+	exhaustive bool // the choice tries every setting at every budget; see keeps
+	seed       uint64
+	folder     string
+	share      kit.Share
+	given      rivals       // to compare with, instead of those of this race
+	selections []*selection // problem by problem
+	done       map[string]trial
+}
+
+// tuneSeeds keeps the seeds of the choice apart from those of the trials.
+const tuneSeeds = 1 << 32
+
+// outputs names the results of a run: its last iterate, and the running mean of all.
+func (t *tournament) outputs() []string {
+	if t.mean {
+		return []string{"last", "mean"}
+	}
+	return []string{"last"}
+}
+
+func (t *tournament) task(key string, s *selection, setting int, seed uint64, marks []uint64) kit.Task[trial] {
+	return kit.Task[trial]{Key: key, Cost: float64(kit.Last(marks)) * s.work,
+		Run: func(ctx context.Context) (trial, error) {
+			e, p := s.entrant, s.of(s.entrant)
+			return run(ctx, p, e.make(p, e.grid()[setting]), seed, course{marks, t.each, t.mean})
+		}}
+}
+
+func (t *tournament) trialKey(s *selection, setting, upto, i int) string {
+	return fmt.Sprintf("trial/%s/%s/%d/%d/%d", s.name, s.entrant.name, setting, t.budgets[upto], i)
+}
+
+func (t *tournament) mark(b int) int { return slices.Index(t.marks, t.budgets[b]) }
+
+// racing lists the trials, with the settings that have been chosen.
+func (t *tournament) racing() (list []kit.Task[trial]) {
+	for _, s := range t.selections {
+		upto := s.longest()
+		for setting := range s.entrant.grid() {
+			b, ok := upto[setting]
+			for i := 0; ok && i < t.trials; i++ {
+				list = append(list, t.task(t.trialKey(s, setting, b, i), s, setting, t.seed+uint64(i),
+					t.marks[:t.mark(b)+1]))
+			}
+		}
+	}
+	return list
+}
+
+// trialsOf are those with the first choice at a budget for an output.
+func (t *tournament) trialsOf(s *selection, b, output int) (list []trial) {
+	setting := s.rank[b][output][0]
+	upto := s.longest()[setting]
+	for i := range t.trials {
+		list = append(list, t.done[t.trialKey(s, setting, upto, i)])
+	}
+	return list
+}
+
+// result is the mean error of an output of an entrant on a problem at a budget.
+type result struct {
+	kit.Estimate
+	diverged      int          // trials that failed before; the mean is +Inf then
+	held          kit.Estimate // with the last good iterates of these
+	setting       int
+	out           bool    // of the race: no trials, and the mean is NaN
+	evals, micros float64 // evaluations and µs a sample, of trials that did not fail
+}
+
+func (t *tournament) result(s *selection, b, output int) result {
+	if nan := math.NaN(); b >= s.in {
+		return result{Estimate: kit.Estimate{Mean: nan, Half: nan}, out: true, evals: nan, micros: nan}
+	}
+	r := result{setting: s.rank[b][output][0]}
+	mark, samples := t.mark(b), 0.0
+	var errs []float64
+	for _, v := range t.trialsOf(s, b, output) {
+		if mark >= v.Reached {
+			r.diverged++
+		}
+		errs = append(errs, max(v.held(output, mark), s.floor()))
+		if v.End == "" {
+			r.evals, r.micros, samples = r.evals+v.Evals[mark], r.micros+1e6*v.Seconds[mark], samples+float64(t.budgets[b])
+		}
+	}
+	r.evals, r.micros = r.evals/samples, r.micros/samples
+	r.Estimate = kit.Estimate{Mean: math.Inf(1), Half: math.Inf(1)}
+	if r.held = r.Estimate; !math.IsInf(slices.Max(errs), 1) {
+		r.held = kit.MeanOf(errs)
+	}
+	if r.diverged == 0 {
+		r.Estimate = r.held
+	}
+	return r
+}
+
+type row struct {
+	*selection
+	budget, output int
+	result
+}
+
+func (t *tournament) rows() (list []row) {
+	for _, s := range t.selections {
+		for o := range t.outputs() {
+			for b := range t.budgets {
+				list = append(list, row{s, b, o, t.result(s, b, o)})
+			}
+		}
+	}
+	return list
+}
+
+func (r row) told() string {
+	if r.out {
+		return "out of the race"
+	}
+	text, _ := r.entrant.describe(r.of(r.entrant), r.entrant.grid()[r.setting])
+	return text
+}
+
+func (r row) failed() string {
+	switch {
+	case r.out:
+		return "out"
+	case r.diverged > 0:
+		return fmt.Sprintf("diverged (%d)", r.diverged)
+	}
+	return ""
+}
+
+func (r row) perSample() string { return fmt.Sprintf("%.3g, %.2g", r.evals, r.micros) }
+
+// fallBack puts the next in the choice for settings of which a trial failed, and says if there was one.
+func (t *tournament) fallBack() bool {
+	var failed []*[]int
+	for _, r := range t.rows() {
+		if r.diverged > 0 && len(r.rank[r.budget][r.output]) > 1 {
+			failed = append(failed, &r.rank[r.budget][r.output])
+		}
+	}
+	for _, list := range failed { // not before: results are those of the settings as they stood
+		*list = (*list)[1:]
+	}
+	return len(failed) > 0
+}
+
+// identity is what results depend on besides their keys, so that methods and trials can be added.
+func (t *tournament) identity() kit.Identity {
+	id := kit.Identity{Build: kit.Build()}
+	var names []string
+	for _, p := range t.problems {
+		names = append(names, p.name)
+		for _, s := range p.data {
+			if !slices.Contains(id.Data, s) {
+				id.Data = append(id.Data, s)
+			}
+		}
+	}
+	id.Options = fmt.Sprintf("%s on %q, %s, budgets %v, %d marks, %d tuning runs, seed %d",
+		t.name, names, t.describe, t.budgets, len(t.marks), t.tuneTrials, t.seed)
+	return id
+}
+
+// play does the missing runs of this share.
+func (t *tournament) play(ctx context.Context, out kit.Terminal) (err error) {
+	c, err := kit.Open[trial](t.folder, t.file, t.identity(), t.share)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	if err := t.choose(ctx, c, out); err != nil {
+		return err
+	}
+	for {
+		t.done, err = c.Complete(ctx, t.racing(), "trials", out)
+		if err != nil || !t.fallBack() {
+			return err
+		}
+	}
+}
