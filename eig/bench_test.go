@@ -91,3 +91,20 @@ func BenchmarkRoutes(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkFew shows where one eigenvalue more makes Truncate take another route: -1, -2, … below mu.
+func BenchmarkFew(b *testing.B) {
+	for _, n := range []int{54, 100, 200} {
+		q, dst := mattest.Orthogonal(n, uint64(n)), mat.NewSym(n)
+		for k := 2; k <= n/2; k += n / 25 {
+			b.Run(fmt.Sprintf("n=%d/k=%d", n, k), func(b *testing.B) {
+				var t eig.Truncator
+				a := spike(q, k)
+				for b.Loop() {
+					_, err := t.Truncate(dst, a, 0.1)
+					must(err)
+				}
+			})
+		}
+	}
+}

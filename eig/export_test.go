@@ -13,7 +13,7 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 	case RouteTridiagonal:
 		ok = t.byTridiagonal(a, m)
 	case RouteKrylov:
-		ok = t.byLanczos(a, min(16, a.N/2), a.N)
+		ok = t.byLanczos(a, a.N*4/5)
 	case RouteJacobi:
 		ok = t.byJacobi(a) == nil
 	}
@@ -60,3 +60,6 @@ func Tridiagonal(a *mat.Sym, mu float64, by Vectors) (lambda []float64, z *mat.D
 	s.back(z)
 	return lambda, z, ok
 }
+
+// Steps returns the steps of the last Lanczos process.
+func (t *Truncator) Steps() int { return t.kry.steps }

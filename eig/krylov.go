@@ -1,18 +1,33 @@
 package eig
 
 import (
+	"math"
+
 	"stable/mat"
 	"stable/mat/kernel"
 )
 
-// krylov finds a few eigenpairs far below mu by a Lanczos process with A.
+// krylov finds the eigenpairs of A below mu, few or far below, from the Krylov space of one vector,
+//
+//	A·q_m = beta_{m−1}·q_{m−1} + alpha_m·q_m + beta_m·q_{m+1},  T = Q·A·Qᵀ tridiagonal
+//
+// An eigenpair (theta, s) of T, of order m, gives (theta, Qᵀ·s) with residual beta_m·|s_m|. Of a
+// repeated eigenvalue it finds one vector. Parlett, The Symmetric Eigenvalue Problem, chapter 13,
+// with full orthogonalisation.
 type krylov struct {
-	lanczos lanczos
-	full    full
-	norm    float64   // of T
-	r       []float64 // a residual
-	probe   probe
-	most    int // the order that there is memory for
+	a           operator
+	q           mat.Dense // q_1, q_2, … in rows
+	alpha, beta []float64
+	c           []float64
+	tri         spectral // of T
+	theta       []float64
+	s           mat.Dense // eigenvectors of T in rows
+	steps       int       // that the last run took
+	full        full
+	mean        float64   // of A's eigenvalues
+	norm        float64   // of T
+	r           []float64 // a residual
+	probe       probe
 }
 
 const (
@@ -20,64 +35,214 @@ const (
 	fullMost   = 224 // up to here, vectors of 512 bits multiply by both triangles faster
 )
 
-func krylovMost(n int) int { return min(n/16, 16) }
-
-// promises says whether a try pays: a large order with a diagonal that allows few eigenvalues below
-// mu. It makes the room for any length of the process, so that memory does not depend on the
-// matrix.
-func (s *krylov) promises(a *mat.Sym, mu float64) bool {
-	n := a.N
-	if n < krylovFrom {
-		return false
+// krylovSteps is the number of steps that cost as much as the tridiagonal form.
+func krylovSteps(n int) int {
+	if kernel.Vector() {
+		return 7*n/16 + 12
 	}
-	if n > s.most {
-		s.most = n
-		s.lanczos.reserve(n, krylovMost(n), n/2)
-		s.probe.reserve(n)
-		s.r = grow(s.r, n)
-		if fullPays(n) {
-			s.full.Data = grow(s.full.Data, n*n)
-		}
-	}
-	k := 0
-	for i := range n {
-		if a.Data[i*a.Stride+i] < mu {
-			k++
-		}
-	}
-	return 4*k <= n
+	return 3*n/8 + 12
 }
+
+// operator is a symmetric A by its products: apply sets dst = A·x.
+type operator interface{ apply(dst, x []float64) }
+
+type product struct{ a *mat.Sym }
+
+func (p product) apply(dst, x []float64) { mat.MulVecSym(dst, p.a, x) }
+
+type full struct{ mat.Dense }
+
+func (f *full) apply(dst, x []float64) { mat.MulVecTrans(dst, &f.Dense, x) }
 
 func fullPays(n int) bool { return kernel.Lanes() == 8 && n <= fullMost }
 
-func (s *krylov) operator(a *mat.Sym) operator {
-	if !fullPays(a.N) {
-		return product{a}
+// begin makes the room for limit steps, so that memory depends on the order alone, and q_1.
+func (l *krylov) begin(a *mat.Sym, limit int) {
+	n := a.N
+	l.alpha, l.beta, l.c, l.theta = grow(l.alpha, limit), grow(l.beta, limit), grow(l.c, limit), grow(l.theta, limit)[:0]
+	l.s.Data = grow(l.s.Data, limit*limit)
+	l.tri.reserve(limit)
+	l.probe.reserve(n)
+	l.r = grow(l.r, n)
+	l.mean = 0
+	for i := range n {
+		l.mean += a.Data[i*a.Stride+i] / float64(n)
 	}
-	resize(&s.full.Dense, a.N, a.N)
-	mat.CopyFull(&s.full.Dense, a)
-	return &s.full
+	l.a = product{a}
+	if fullPays(n) {
+		resize(&l.full.Dense, n, n)
+		mat.CopyFull(&l.full.Dense, a)
+		l.a = &l.full
+	}
+	resize(&l.q, limit+1, n)
+	q, v := l.q.Row(0), 0.0
+	for j := range q {
+		if v += 0.6180339887498949; v >= 1 { // equidistributed
+			v--
+		}
+		q[j] = v - 0.5
+	}
+	normalize(q)
 }
 
-// ritz writes the eigenpairs found to z and lambda, and reports whether they are accurate.
-func (s *krylov) ritz(x operator, z *mat.Dense, lambda []float64) bool {
-	all := s.lanczos.q.View(0, 0, s.lanczos.s.Cols, z.Cols)
-	mat.Mul(z, &s.lanczos.s, &all)
-	copy(lambda, s.lanczos.theta)
-	s.norm = s.lanczos.norm()
-	return s.invariant(x, z, lambda)
+// run takes steps until the k Ritz vectors of T below bound have residuals at rounding. It gives up
+// where it expects more than limit steps and a quarter of those done, which are spent; on none below
+// bound in four steps; and where half of the spectrum seems to be, which costs two steps.
+func (l *krylov) run(a *mat.Sym, bound float64, limit int) (k int, ok bool) {
+	last := limit + limit/4
+	l.begin(a, last)
+	pivot, found, due := 0.0, 0, min(10, a.N/8+1) // found is the step that found the last of the k
+	for m := 1; m <= last; m++ {
+		l.step(m)
+		l.steps = m
+		// T has as many eigenvalues below bound as T − bound·I has negative pivots.
+		alpha, beta := l.alpha[m-1], l.beta[m-1]
+		if m == 1 {
+			pivot = alpha - bound
+		} else {
+			pivot = alpha - bound - l.beta[m-2]*l.beta[m-2]/pivot
+		}
+		if pivot < 0 {
+			k++
+			found = m
+		}
+		if k == 0 && m == 4 || k == 1 && m == 2 && l.share2() > 0.4 {
+			return k, false
+		}
+		if m < min(due, last) && beta > 0 {
+			continue
+		}
+		more, most := never, 0
+		if k > 0 {
+			more, most = l.outlook(m, k, found, bound)
+		}
+		switch {
+		case more == 0:
+			return k, true
+		case beta == 0 || m+more > min(limit+m/4, most):
+			return k, false
+		}
+		more = min(more, settle-2)               // an estimate that may be long
+		due = m + more - more*min(a.N, 256)/1024 // a long step is worth an early look
+		if more > 3 {
+			due++ // as a rule it takes one more
+		}
+	}
+	return k, false
+}
+
+// step computes alpha_m, beta_m and q_{m+1}; beta_m = 0 in an invariant space.
+func (l *krylov) step(m int) {
+	q, w := l.q.Row(m-1), l.q.Row(m)
+	l.a.apply(w, q)
+	alpha, last := mat.Dot(q, w), 0.0
+	if m == 1 {
+		mat.Axpy(w, -alpha, q)
+	} else {
+		last = l.beta[m-2]
+		kernel.SubRows(w, []float64{last, alpha}, l.q.Data[(m-2)*l.q.Stride:], l.q.Stride)
+	}
+	// A second pass removes what rounding left along the earlier vectors.
+	all := l.q.View(0, 0, m, l.q.Cols)
+	c := l.c[:m]
+	mat.MulVec(c, &all, w)
+	kernel.SubRows(w, c, l.q.Data, l.q.Stride)
+	l.alpha[m-1] = alpha
+	beta := normalize(w)
+	if !(beta > eps*(math.Abs(alpha)+last)) {
+		beta = 0
+	}
+	l.beta[m-1] = beta
+}
+
+// share2 is the share of the spectrum that two steps see at the lower eigenvalue of T: s_1².
+func (l *krylov) share2() float64 {
+	half := (l.alpha[1] - l.alpha[0]) / 2
+	return 0.5 + 0.5*half/math.Hypot(half, l.beta[0])
+}
+
+// settle is the number of steps from the last eigenvalue found to convergence, at the least.
+const settle = 12
+
+const never = math.MaxInt / 2
+
+// outlook estimates the steps still needed for the k Ritz vectors to converge, 0 if they have, and
+// how many in all may be worth it; last is the step that found the last of the k. While steps find
+// more, those that are not found yet (see below) take as many each as the others. From then on,
+// residuals shrink by one factor a step.
+func (l *krylov) outlook(m, k, last int, bound float64) (more, most int) {
+	if !l.ritz(m, k, bound) {
+		return never, 0
+	}
+	n, floor := float64(l.q.Cols), l.tri.norm/l.tri.scale
+	worst := 0.0 // residual over tolerance
+	for i, theta := range l.theta {
+		r := l.beta[m-1] * math.Abs(l.s.Row(i)[m-1])
+		worst = max(worst, r/(eps*n*max(math.Abs(theta), floor)))
+	}
+	if worst <= 1 {
+		return 0, 0
+	}
+	found, all := float64(k), l.below()
+	most = int(4*max(all, found)) + 28
+	more = settle
+	if since := m - last; since >= 3 {
+		rate := math.Log(1/(n*eps)/worst) / float64(since)
+		if left := math.Log(worst) / rate; left >= 0 && left <= n {
+			more = int(math.Ceil(left))
+		} else if since > settle/2 {
+			more = never
+		}
+	} else if all > found+math.Sqrt(2*found) { // beyond its error
+		more += int((all - found) * float64(m) / found)
+	}
+	return more, most
+}
+
+// below estimates how many eigenvalues of A are below the bound of the last Ritz vectors, n·Σs_1²
+// (Gauss quadrature; Golub, Meurant, Matrices, Moments and Quadrature, chapter 7), less the part of
+// its error that goes with that of alpha_1, an estimate of the mean eigenvalue, which is known.
+func (l *krylov) below() float64 {
+	share, cov := 0.0, 0.0
+	for i, theta := range l.theta {
+		w := l.s.Row(i)[0] * l.s.Row(i)[0]
+		share, cov = share+w, cov+w*(theta-l.alpha[0])
+	}
+	return float64(l.q.Cols) * (share - cov/(l.beta[0]*l.beta[0])*(l.alpha[0]-l.mean))
+}
+
+// ritz computes the k eigenpairs of T below bound, by improving the last ones or else from scratch.
+func (l *krylov) ritz(m, k int, bound float64) bool {
+	l.tri.load(l.alpha[:m], l.beta[:m-1])
+	resize(&l.s, k, m)
+	if len(l.theta) == k && l.tri.improve(&l.s, l.theta, bound) {
+		return true
+	}
+	if !l.tri.eigenvalues(bound) {
+		return false
+	}
+	l.theta = l.tri.below(l.theta[:0], bound)
+	return len(l.theta) == k && l.tri.vectors(&l.s, l.theta, bound, true, nil)
+}
+
+// vectors writes the eigenpairs found to z and lambda, and reports whether they are accurate.
+func (l *krylov) vectors(z *mat.Dense, lambda []float64) bool {
+	all := l.q.View(0, 0, l.s.Cols, z.Cols)
+	mat.Mul(z, &l.s, &all)
+	copy(lambda, l.theta)
+	l.norm = l.tri.norm / l.tri.scale
+	return l.invariant(z, lambda)
 }
 
 // invariant reports, by a product with one combination of the rows, whether v is orthonormal and
 // A·vᵀ = vᵀ·Λ.
-func (s *krylov) invariant(x operator, v *mat.Dense, lambda []float64) bool {
-	if !s.probe.orthonormal(v) {
+func (l *krylov) invariant(v *mat.Dense, lambda []float64) bool {
+	if !l.probe.orthonormal(v) {
 		return false
 	}
-	s.r = grow(s.r, v.Cols)
-	x.apply(s.r, s.probe.image)
-	for i, u := range s.probe.u[:v.Rows] {
-		mat.Axpy(s.r, -u*lambda[i], v.Row(i))
+	l.a.apply(l.r, l.probe.image)
+	for i, u := range l.probe.u[:v.Rows] {
+		mat.Axpy(l.r, -u*lambda[i], v.Row(i))
 	}
-	return mat.Norm(s.r) <= 4*eps*float64(v.Cols)*s.norm
+	return mat.Norm(l.r) <= 4*eps*float64(v.Cols)*l.norm
 }

@@ -126,7 +126,7 @@ func (t *Truncator) project(a *mat.Sym, mu float64) (Route, error) {
 	if !below && t.byCholesky(a) {
 		return RouteClear, nil
 	}
-	if t.kry.promises(a, mu) && t.byLanczos(a, krylovMost(a.N), a.N/2) {
+	if a.N >= krylovFrom && t.byLanczos(a, krylovSteps(a.N)) {
 		return RouteKrylov, nil
 	}
 	largest, err := maxAbs(a)
@@ -188,17 +188,16 @@ func (t *Truncator) byCholesky(a *mat.Sym) bool {
 	return true
 }
 
-// byLanczos computes P from at most most eigenvalues below mu, found in limit steps. A Cholesky
+// byLanczos computes P from the eigenvalues below mu that at most limit steps find. A Cholesky
 // factorisation of P proves that none is missed, with a margin for those that are mu up to
 // rounding. It declines if a is not finite.
-func (t *Truncator) byLanczos(a *mat.Sym, most, limit int) bool {
-	x := t.kry.operator(a)
-	k, ok := t.kry.lanczos.run(x, a.N, t.mu, most, limit)
-	if !ok {
+func (t *Truncator) byLanczos(a *mat.Sym, limit int) bool {
+	k, ok := t.kry.run(a, t.mu, limit)
+	if !ok || k > a.N/2 {
 		return false
 	}
 	t.sides(a.N, k)
-	if !t.kry.ritz(x, &t.z, t.lambda) {
+	if !t.kry.vectors(&t.z, t.lambda) {
 		return false
 	}
 	t.below = append(grow(t.below, a.N)[:0], t.lambda...)
@@ -206,9 +205,10 @@ func (t *Truncator) byLanczos(a *mat.Sym, most, limit int) bool {
 	return t.complete()
 }
 
-// complete reports whether P has no eigenvalue below mu, by more than rounding.
+// complete reports whether P has no eigenvalue below mu, by more than rounding: the residuals of
+// the vectors may come to half of the margin (krylov.invariant).
 func (t *Truncator) complete() bool {
-	return t.chol.PosDef(&t.p, t.mu-2*eps*float64(t.p.N)*t.kry.norm)
+	return t.chol.PosDef(&t.p, t.mu-8*eps*float64(t.p.N)*t.kry.norm)
 }
 
 // byTridiagonal computes P by the tridiagonal form and the eigenvectors of the smaller side;
