@@ -74,6 +74,19 @@ func BenchmarkCholesky(b *testing.B) {
 	})
 }
 
+// BenchmarkCond is a factorisation and the condition number, as gonum's Factorize.
+func BenchmarkCond(b *testing.B) {
+	each(b, "n", func(b *testing.B, n int) {
+		a := mattest.SPD(n, uint64(n))
+		var c chol.Cholesky
+		must(c.Factor(a))
+		for b.Loop() {
+			must(c.Factor(a))
+			c.Cond()
+		}
+	})
+}
+
 // BenchmarkSmall are orders below those of the other benchmarks, down to where a call takes as long
 // as its flops: no tier of the kernels is to be slower than another there.
 func BenchmarkSmall(b *testing.B) {
@@ -199,31 +212,40 @@ func warm(a, p *mat.Sym) *eig.Truncator {
 
 // BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped. The
 // oracles cost nothing: after the first calls, which fill the estimator's matrices, they write only
-// what has become of these. With promise, the problem promises how convex it is; adaptive has the
-// default step sizes. All count the flops of two Cholesky factorisations.
+// what has become of these. With promise, the problem promises how convex it is, and some steps cost
+// twice as much as others: 64 at a time. adaptive has the default step sizes. All count the flops of
+// two Cholesky factorisations.
 func BenchmarkStep(b *testing.B) {
 	fixed := bilevel.STABLE{
 		Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), Tau: bilevel.Constant(0.1), MuG: 0.1, CGxy: 1e3,
 	}
-	step := func(m bilevel.STABLE, problem func(d int) bilevel.Problem) func(b *testing.B, d int) {
+	step := func(m bilevel.STABLE, steps int, problem func(d int) bilevel.Problem) func(b *testing.B, d int) {
 		return func(b *testing.B, d int) {
 			s, err := bilevel.New(problem(d), m, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
 			must(err)
 			must(s.Step())
 			must(s.Step())
 			for b.Loop() {
-				must(s.Step())
+				for range steps {
+					must(s.Step())
+				}
 			}
-			gflops(b, 2*cube(d)/3)
+			gflops(b, float64(steps)*2*cube(d)/3)
+			perStep(b, steps)
 		}
 	}
 	plain := func(d int) bilevel.Problem { return &still{d: d} }
-	each(b, "d", step(fixed, plain))
-	b.Run("adaptive", func(b *testing.B) { each(b, "d", step(bilevel.STABLE{MuG: 0.1}, plain)) })
+	each(b, "d", step(fixed, 1, plain))
+	b.Run("adaptive", func(b *testing.B) { each(b, "d", step(bilevel.STABLE{MuG: 0.1}, 1, plain)) })
 	b.Run("promise", func(b *testing.B) {
-		each(b, "d", step(fixed, func(d int) bilevel.Problem { return promising{&still{d: d}} }))
+		each(b, "d", step(fixed, 64, func(d int) bilevel.Problem { return promising{&still{d: d}} }))
 	})
 	b.Run("saa", func(b *testing.B) { each(b, "d", wholeRuns) })
+}
+
+// perStep makes ns/op the time of one of so many steps.
+func perStep(b *testing.B, steps int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(steps*b.N), "ns/op")
 }
 
 // wholeRuns is the default over whole runs of 8d steps, oracles included, since its steps differ.
@@ -240,7 +262,7 @@ func wholeRuns(b *testing.B, d int) {
 			must(s.Step())
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(8*d*b.N), "ns/step")
+	perStep(b, 8*d)
 }
 
 // still is a problem whose derivatives are the same everywhere: g_yy = BBᵀ/d + I/2 with entries of
