@@ -106,7 +106,7 @@ func (s *step) find(c *curvature, p *point, radius float64) {
 	}
 	s.pressed = false
 	for _, i := range c.free {
-		s.pressed = s.pressed || math.Abs(s.s[i]) >= 0.99*radius*p.unit[i]
+		s.pressed = s.pressed || math.Abs(s.s[i]) >= 0.99*radius*p.sure[i]*p.unit[i]
 	}
 	s.pred *= c.scale
 	linear := mat.Dot(p.h, s.s)
