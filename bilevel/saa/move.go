@@ -284,8 +284,8 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if tau == 0 || -m.step.model <= tiny*size { // below rounding
 		rho = 1
 	}
+	carried := !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr)
 	if !(rho > 0.25 && rho < 4) { // the model at z itself may be wrong
-		carried := !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr)
 		if carried {
 			err = m.read(it, p, p)
 		}
@@ -305,7 +305,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if !(rho > 0.05) {
 		return false, nil
 	}
-	if !m.whole() {
+	if !m.whole() && !carried {
 		c.secant(s, rem, p.unit)
 	}
 	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh {
