@@ -1,0 +1,266 @@
+package saa
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/implicit"
+	"stable/bilevel/observe"
+	"stable/bilevel/quadratic"
+	"stable/bilevel/recast"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+// tally is a finite sum whose exact means count each term as often as a run has drawn it.
+type tally struct {
+	bilevel.Problem
+	seen [2][]float64 // terms of ξ, of φ, as shares
+}
+
+// mean adds up what ask writes into vs of each term of side k.
+func (p *tally) mean(k int, ask func(one []bilevel.Sample) error, vs ...[]float64) error {
+	sums := make([][]float64, len(vs))
+	for i, v := range vs {
+		sums[i] = make([]float64, len(v))
+	}
+	for i, w := range p.seen[k] {
+		if err := ask([]bilevel.Sample{bilevel.Sample(i)}); err != nil {
+			return err
+		}
+		for j, v := range vs {
+			mat.Axpy(sums[j], w, v)
+		}
+	}
+	for i, v := range vs {
+		copy(v, sums[i])
+	}
+	return nil
+}
+
+func (p *tally) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
+	return p.mean(0, func(one []bilevel.Sample) error { return p.Problem.GradF(fx, fy, x, y, one) }, fx, fy)
+}
+
+func (p *tally) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
+	return p.mean(1, func(one []bilevel.Sample) error { return p.Problem.GradG(gy, x, y, one) }, gy)
+}
+
+func (p *tally) CrossG(c *mat.Dense, x, y []float64, _ []bilevel.Sample) error {
+	return p.mean(1, func(one []bilevel.Sample) error { return p.Problem.CrossG(c, x, y, one) }, c.Data)
+}
+
+func (p *tally) HessG(h *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
+	return p.mean(1, func(one []bilevel.Sample) error { return p.Problem.HessG(h, x, y, one) }, h.Data)
+}
+
+// index tells recast.Stream's term from the f_x that it asks for.
+type index struct{ bilevel.Problem }
+
+func (p index) GradF(fx, _, _, _ []float64, xi []bilevel.Sample) error {
+	for i, s := range xi {
+		fx[i] = float64(s)
+	}
+	return nil
+}
+
+// counts are the shares of the terms among the first n names.
+func counts(past *bilevel.Past, p bilevel.Problem, n int) []float64 {
+	upper, _ := p.Streams()
+	share, terms, rest := make([]float64, upper), make([]float64, 64), n
+	stream := recast.Stream(index{p})
+	past.Rewind()
+	for rest > 0 {
+		k := min(rest, 64)
+		_ = stream.GradF(terms, nil, nil, nil, past.Next(k))
+		for _, i := range terms[:k] {
+			share[int(i)] += 1 / float64(n)
+		}
+		rest -= k
+	}
+	return share
+}
+
+// spy gives the method at work.
+type spy struct {
+	Newton
+	at **newton
+}
+
+func (s spy) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	st, err := s.Newton.Start(it)
+	*s.at, _ = st.(*newton)
+	return st, err
+}
+
+// rows are those of a logistic model with the coefficients y.
+func rows(seed uint64, y ...float64) *data.Data {
+	rng, d := rand.New(rand.NewPCG(seed, 0)), &data.Data{Dim: len(y), RowPtr: []int{0}}
+	for range 64 {
+		t := 0.0
+		for j, c := range y {
+			v := rng.NormFloat64()
+			t += c * v
+			d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
+		}
+		label := 1.0
+		if rng.Float64() > 1/(1+math.Exp(-t)) {
+			label = -1
+		}
+		d.Label, d.RowPtr = append(d.Label, label), append(d.RowPtr, len(d.Col))
+	}
+	return d
+}
+
+// theorem is a problem that the theorem is tried on: a sum of 64 terms, drawn as a stream.
+type theorem struct {
+	name  string
+	p     bilevel.Problem
+	set   bilevel.Set
+	x     []float64 // x*
+	bend  mat.Dense // ∇²F(x*)
+	limit float64
+}
+
+func theorems(t *testing.T) []*theorem {
+	curved, err := quadratic.New(quadratic.Options{Dx: 1, Dy: 1, Terms: 64, Seed: 2,
+		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.85, SigmaGyy: 0.85})
+	require.NoError(t, err)
+	one, err := hyperopt.New(rows(1, 2), rows(2, 1), hyperopt.Options{Form: hyperopt.Exp, Lo: -6, Hi: 3})
+	require.NoError(t, err)
+	two, err := hyperopt.New(rows(4, 2, 0.5), rows(104, 1, 2), hyperopt.Options{Form: hyperopt.Exp, Lo: -3, Hi: 3})
+	require.NoError(t, err)
+	all := []*theorem{
+		{name: "noise in the curvature", p: curved, set: bilevel.Space{}},
+		{name: "one weight", p: one, set: bilevel.UniformBox(1, -6, 3)},
+		{name: "two weights, one at its bound", p: two, set: bilevel.UniformBox(2, -3, 3)},
+	}
+	for _, c := range all {
+		dx, dy := c.p.Dims()
+		c.x = make([]float64, dx)
+		m := c.root(t, c.p, c.x, make([]float64, dy))
+		require.Equal(t, []int{0}, m.curve.free)
+		c.bend = *m.curve.b
+		l, err := observe.LocalLimit(c.p, c.x, observe.LimitOptions{Set: c.set})
+		require.NoError(t, err)
+		c.limit = l.At(1, 1)
+	}
+	return all
+}
+
+// root moves x and y to the solution of p.
+func (c *theorem) root(t *testing.T, p bilevel.Problem, x, y []float64) (m *newton) {
+	s, err := bilevel.New(p, spy{at: &m}, bilevel.Options{X0: x, Y0: y, Set: c.set, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+	require.NoError(t, err)
+	r, err := s.Run(t.Context(), bilevel.Run{Steps: 100})
+	require.NoError(t, err)
+	require.Equal(t, bilevel.Arrived, r.Reason)
+	copy(x, r.X)
+	copy(y, r.Y)
+	return m
+}
+
+// seen is what runs show at the end of a block, in the mean; N samples, and x̂ is the root of their
+// equations.
+type seen struct {
+	gone, root, apart float64 // N‖x − x*‖², N‖x̂ − x*‖², N‖x − x̂‖²
+	carried           float64 // N/log N ‖h − its value with all samples at z‖
+	bend              float64 // √N‖B − ∇²F(x*)‖/‖∇²F(x*)‖
+	lag               float64 // √N‖mean x_b − x*‖
+	error             float64 // N·½tr M⁻¹cov h over the limit
+	poor              float64 // share of runs without credit
+	bound             float64 // share of the blocks from N/2 on that Δ held
+}
+
+// run adds to sum what is seen at the end of the first blocks of marks samples.
+func (c *theorem) run(t *testing.T, seed uint64, share float64, marks []int, sum []seen) {
+	var m *newton
+	s, err := bilevel.New(recast.Stream(c.p), spy{at: &m}, bilevel.Options{Seed: seed, Set: c.set, UpperBatch: 64, LowerBatch: 64})
+	require.NoError(t, err)
+	require.NoError(t, s.Step())
+	last, blocks, bound := 0, 0.0, 0.0
+	for at := 0; at < len(marks); {
+		goal := m.sides[0].goal
+		require.NoError(t, s.Step())
+		if m.sides[0].goal == goal {
+			continue
+		}
+		n := m.sides[0].n
+		require.Equal(t, []float64{float64(n), float64(n)}, m.now.n[:], "each sample is in the sums")
+		require.True(t, last == 0 || n <= last+int(math.Ceil(slower*float64(last))), "a block of %d after %d", n-last, last)
+		last = n
+		if n > marks[at]/2 {
+			blocks++
+			if i := 0; math.Abs(m.step.s[i]) >= 0.99*m.radius*m.now.unit[i]*m.now.sure[i] {
+				bound++
+			}
+		}
+		if n >= marks[at] {
+			sum[at].bound += share * bound / blocks
+			c.look(t, m, share, &sum[at])
+			at, blocks, bound = at+1, 0, 0
+		}
+	}
+}
+
+// look adds what m shows to v. It asks h of m anew.
+func (c *theorem) look(t *testing.T, m *newton, share float64, v *seen) {
+	p, n, q := m.now, float64(m.sides[0].n), &tally{Problem: c.p}
+	for k := range q.seen {
+		q.seen[k] = counts(m.sides[k].past, c.p, m.sides[k].n)
+	}
+	x, y := slices.Clone(p.x), slices.Clone(p.y)
+	c.root(t, q, x, y)
+	f, h := implicit.New(q), make([]float64, len(x))
+	copy(y, p.y)
+	require.NoError(t, f.Solve(y, p.x, 1e-12))
+	_, err := f.Gradient(h, p.x, y)
+	require.NoError(t, err)
+	require.NoError(t, p.lower(1, math.Inf(1)))
+	require.NoError(t, p.upper(m.curve))
+
+	v.error += share * n * m.stat() / 2 / c.limit
+	if m.credit < 0 {
+		v.poor += share
+	}
+	v.carried += share * n / math.Log(n) * math.Abs(p.h[0]-h[0])
+	v.bend += share * math.Sqrt(n) * math.Abs(m.curve.b.At(0, 0)/c.bend.At(0, 0)-1)
+	for i := range x {
+		v.gone += share * n * math.Pow(p.x[i]-c.x[i], 2)
+		v.root += share * n * math.Pow(x[i]-c.x[i], 2)
+		v.apart += share * n * math.Pow(p.x[i]-x[i], 2)
+		v.lag += share * math.Sqrt(n) * math.Abs(p.xr[i]+p.zx[i]/p.n[1]-c.x[i])
+	}
+}
+
+// The theorem of the package comment, and what it takes of the code. With STABLE_LONG=1 at 1e6 samples.
+func TestTheorem(t *testing.T) {
+	runs, marks := 40, []int{1000, 10000}
+	if mattest.Long() {
+		runs, marks = 100, []int{1000, 10000, 100000, 1000000}
+	}
+	for _, c := range theorems(t) {
+		sum := make([]seen, len(marks))
+		for seed := range uint64(runs) {
+			c.run(t, seed, 1/float64(runs), marks, sum)
+		}
+		first, v := sum[0], sum[len(sum)-1]
+		assert.InDelta(t, 1, v.gone/v.root, 0.03, c.name)
+		assert.Less(t, v.apart/v.root, 0.002, c.name)
+		assert.Less(t, v.apart, first.apart/3, c.name)
+		assert.Less(t, v.carried, 2*first.carried, c.name)
+		assert.Less(t, v.bend, 3*first.bend, c.name)
+		assert.Less(t, v.lag, 2*first.lag, c.name)
+		assert.InDelta(t, 1, v.error, 0.04, c.name)
+		assert.Less(t, v.bound, 0.02, c.name)
+		assert.Zero(t, v.poor, c.name)
+	}
+}
