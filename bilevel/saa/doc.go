@@ -39,6 +39,32 @@
 // Hessian of F, from first and second derivatives alone, and E its slope in y. Blocks that all
 // samples were read in are followed by one of N/4, others by one of N/16.
 //
+// # A theorem
+//
+// On a stream with as many ξ as φ, independent, let g_yy(z*) and ∇²F(x*) be positive definite, x*
+// inside of a box or strictly complementary at its bounds (then ∇²F of the free entries), and near
+// z* let all derivatives that the oracles give have two moments, and derivatives that are Lipschitz
+// with constants of two moments. Where z_b → z*, and Δ holds no step in the end, at the ends of
+// blocks √N(x_N − x*) → N(0, V) with the least V (observe.LocalLimit), though all samples are asked
+// again only when N has grown fourfold; and stat over twice the mean error of F → 1.
+//
+// Proof. The root x̂_N with all samples at one point has this limit (van der Vaart, section 5.3),
+// so that √N(x_N − x̂_N) → 0 is left to show. Blocks grow by at most a quarter, so that z_b − z* =
+// O_p(N_b^−½) if z_N − z* = O_p(N^−½). Of g_y, each sample is carried by its own derivatives: what
+// is left out is of second order, (1/N) Σ n_b‖z_N − z_b‖² = O_p(log N/N). In h all are carried by B
+// and E: the difference to their own derivatives, at z_b that do not know them, is a martingale,
+// O_p(√log N/N), and B is asked anew of a share of all samples whenever N is four times what it
+// was, so that B − ∇²F = O_p(N^−½), times z_N − mean z_b. The model's root is O_p(1/N) from that of
+// the equations it stands for, and one step goes there: the eigenvalues of H keep away from a floor
+// that falls as N^−½, and credit does not run out, since 4N evaluations of a reading, when N has
+// grown fourfold, are below those that N samples bring. □
+//
+// TestTheorem sees each of this on the running code. Measured alone is that runs come to z*, and
+// that Δ lets go. On three problems (curvature noise of 0.85; one exp weight; two, one at its
+// bound) the mean squared error over that of x̂_N was 1.002, 0.998 and 0.998 at 10⁴ samples, ‖x_N −
+// x̂_N‖² over ‖x̂_N − x*‖² at most 4e-4; before the end of a block the answer is that of its
+// beginning, for which N/N_b ≤ 1 + ρ: 3 % in the mean with ρ = 1/16, 12 % with 1/4.
+//
 // # On a finite sum
 //
 // Terms are drawn in passes. In the first pass the sum grows like a stream. After it, a block is a
@@ -50,7 +76,18 @@
 // A step draws one batch of each kind, and asks each sample once (four oracles). Blocks cost O(dx·dy²
 // + dx²·dy + dx³ + dy³) beside the oracles, some 16 of them while samples double. [Newton.Calls]
 // bounds what is asked again. Memory 9dx² + 12dx·dy + 6dy² numbers, and 8 bytes for each term of a sum;
-// on a stream it does not grow. Up to dx = 2000.
+// on a stream it does not grow. In sets that do not consist of bounds, dx may be 2000 at most.
+//
+// # A long x
+//
+// Above dx = 200, within bounds or none, no dx² numbers are kept. Blocks double, and all samples
+// are asked at each point. A step minimises hᵀs + ½sᵀ∇²Fs over the bounds and |s_i| ≤ Δℓ_i, by
+// conjugate gradients on the free face and at most 40 products with ∇²F (implicit.Function), each
+// of which asks all samples at one more point; ϱ and Δ are as above. Steps go on until h is a tenth
+// of what the new half of the samples changed of it, which is its standard error. Memory 3dx·dy +
+// 20dx + 3dy² numbers. Between the ends of blocks the answer is that of half the samples at least,
+// and units are not kept bit for bit. 5,000 weights of rows, 50 features: at a stationary point to
+// rounding within two passes, 584 evaluations a row, 0.6 s and 16 MB.
 //
 // # Sources
 //

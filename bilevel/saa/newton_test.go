@@ -337,12 +337,12 @@ func TestCalls(t *testing.T) {
 	_, err = s.Run(t.Context(), bilevel.Run{Xi: 20000})
 	require.NoError(t, err)
 	assert.Less(t, s.Counts().Evaluations(), uint64(16*20000))
-	_, err = bilevel.New(many{p}, saa.Newton{}, bilevel.Options{})
+	_, err = bilevel.New(many{p}, saa.Newton{}, bilevel.Options{Set: bilevel.Simplex{}})
 	require.ErrorIs(t, err, bilevel.ErrOption)
 	assert.False(t, errors.Is(err, bilevel.ErrDiverged))
 }
 
-// many has more entries of x than the method keeps a matrix for.
+// many has more entries of x than the method keeps a matrix for, and so needs bounds.
 type many struct{ *quadratic.Problem }
 
 func (many) Dims() (dx, dy int) { return 5000, 10 }

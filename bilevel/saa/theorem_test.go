@@ -176,7 +176,7 @@ type seen struct {
 	bend              float64 // √N‖B − ∇²F(x*)‖/‖∇²F(x*)‖
 	lag               float64 // √N‖mean x_b − x*‖
 	error             float64 // N·½tr M⁻¹cov h over the limit
-	poor              float64 // share of runs without credit
+	poor              float64 // share of runs without credit, or with an eigenvalue of H at its floor
 	bound             float64 // share of the blocks from N/2 on that Δ held
 }
 
@@ -228,7 +228,7 @@ func (c *theorem) look(t *testing.T, m *newton, share float64, v *seen) {
 	require.NoError(t, p.upper(m.curve))
 
 	v.error += share * n * m.stat() / 2 / c.limit
-	if m.credit < 0 {
+	if m.credit < 0 || p.clip > 0 {
 		v.poor += share
 	}
 	v.carried += share * n / math.Log(n) * math.Abs(p.h[0]-h[0])

@@ -1,0 +1,178 @@
+package saa
+
+import (
+	"math"
+
+	"stable/mat"
+)
+
+// face is the problem of a step of wide, in units ℓ: the least of hᵀs + ½sᵀ∇²Fs over bounds, by conjugate
+// gradients on the free face, each run of which ends where it leaves the bounds (Steihaug, SIAM J. Numer. Anal. 20, 1983;
+// Lin, Moré, SIAM J. Optim. 9, 1999).
+type face struct {
+	s, bs   []float64 // the step, and ∇²F s
+	d, bd   []float64 // a direction and its product
+	r, p, q []float64 // of conjugate gradients
+	lo, hi  []float64
+	held    []bool  // by a bound
+	left    int     // products until the step is made
+	top     float64 // the largest ‖∇‖² of the model at 0, on the free face
+}
+
+// mul writes q = ∇²F p, both in units ℓ.
+func (m *wide) mul(q, p []float64) error {
+	m.left--
+	for i, v := range p {
+		q[i] = v * m.unit[i]
+	}
+	err := m.f.HessVec(q, q)
+	for i, u := range m.unit {
+		q[i] *= u
+	}
+	return err
+}
+
+// find writes the step s, and returns the value of its model hᵀs + ½sᵀ∇²Fs.
+func (m *wide) find() (value float64, err error) {
+	for i, x := range m.x {
+		lo, hi := m.box.Bounds(i)
+		m.lo[i], m.hi[i] = max(-m.radius, (lo-x)/m.unit[i]), min(m.radius, (hi-x)/m.unit[i])
+	}
+	clear(m.s)
+	clear(m.bs)
+	m.left = products
+	m.told.below = 1
+	for most, more := -1.0, true; more; {
+		rr := 0.0
+		for i, h := range m.h {
+			r := -h*m.unit[i] - m.bs[i]
+			m.held[i] = m.s[i] <= m.lo[i] && r <= 0 || m.s[i] >= m.hi[i] && r >= 0
+			if m.held[i] {
+				r = 0
+			}
+			m.r[i] = r
+			rr += r * r
+		}
+		if most < 0 {
+			share := settled
+			if m.top = max(m.top, rr); m.whole() && rr > 0 { // superlinear
+				share = min(settled, math.Sqrt(math.Sqrt(rr/m.top)))
+			}
+			most = share * share * rr
+		}
+		if rr <= most {
+			break
+		}
+		if err := m.conjugate(rr, most); err != nil {
+			return 0, err
+		}
+		if more, err = m.project(); err != nil {
+			return 0, err
+		}
+		more = more && m.left > 0
+	}
+	for i, s := range m.s {
+		value += s * (m.h[i]*m.unit[i] + m.bs[i]/2)
+	}
+	return value, nil
+}
+
+// conjugate writes the direction d that minimises the model on the free face to ‖r‖² ≤ most, or one along
+// which ∇²F is negative, as far as the next bound.
+func (m *wide) conjugate(rr, most float64) error {
+	clear(m.d)
+	clear(m.bd)
+	copy(m.p, m.r)
+	for m.left > 0 {
+		if err := m.mul(m.q, m.p); err != nil {
+			return err
+		}
+		pq, size := mat.Dot(m.p, m.q), mat.Norm(m.p)*mat.Norm(m.q)
+		t, bent := rr/pq, !(pq > 0x1p-40*size)
+		if bent {
+			t = m.reach(m.p)
+			if pq < -0x1p-20*size {
+				m.told.below = -1
+			}
+		}
+		mat.Axpy(m.d, t, m.p)
+		mat.Axpy(m.bd, t, m.q)
+		before := rr
+		rr = 0
+		for i := range m.r {
+			if !m.held[i] {
+				m.r[i] -= t * m.q[i]
+				rr += m.r[i] * m.r[i]
+				to := m.s[i] + m.d[i]
+				bent = bent || to < m.lo[i] || to > m.hi[i]
+			}
+		}
+		if bent || rr <= most {
+			break
+		}
+		for i := range m.p {
+			m.p[i] = m.r[i] + rr/before*m.p[i]
+		}
+	}
+	return nil
+}
+
+// reach is how far s + d may go along p to the first bound.
+func (m *wide) reach(p []float64) float64 {
+	t := math.Inf(1)
+	for i, v := range p {
+		switch at := m.s[i] + m.d[i]; {
+		case v > 0:
+			t = min(t, max(0, m.hi[i]-at)/v)
+		case v < 0:
+			t = min(t, min(0, m.lo[i]-at)/v)
+		}
+	}
+	return t
+}
+
+// project moves s along d, cut at the bounds, as far as the model falls. more says that a bound cut it.
+func (m *wide) project() (more bool, err error) {
+	for t := 1.0; t > 0.1; t /= 2 {
+		cut, slope := false, 0.0
+		for i, s := range m.s {
+			to := min(max(s+t*m.d[i], m.lo[i]), m.hi[i])
+			cut = cut || to != s+t*m.d[i]
+			m.p[i] = to - s
+			slope += m.p[i] * (m.h[i]*m.unit[i] + m.bs[i])
+		}
+		if !cut {
+			mat.Axpy(m.s, t, m.d)
+			mat.Axpy(m.bs, t, m.bd)
+			return t < 1, nil
+		}
+		if err := m.mul(m.q, m.p); err != nil {
+			return false, err
+		}
+		if slope+mat.Dot(m.p, m.q)/2 <= slope/10 && slope < 0 {
+			for i := range m.s {
+				m.s[i] = min(max(m.s[i]+t*m.d[i], m.lo[i]), m.hi[i])
+			}
+			mat.Axpy(m.bs, 1, m.q)
+			return true, nil
+		}
+	}
+	rr := 0.0 // along −∇ of the model alone
+	for i, h := range m.h {
+		m.d[i], m.p[i] = 0, 0
+		if !m.held[i] {
+			m.p[i] = -h*m.unit[i] - m.bs[i]
+			rr += m.p[i] * m.p[i]
+		}
+	}
+	if err := m.mul(m.q, m.p); err != nil {
+		return false, err
+	}
+	t := m.reach(m.p)
+	if pq := mat.Dot(m.p, m.q); pq > 0 {
+		t = min(t, rr/pq)
+	}
+	mat.Axpy(m.s, t, m.p)
+	mat.Axpy(m.bs, t, m.q)
+	return t > 0, nil
+}

@@ -1,0 +1,374 @@
+package saa
+
+import (
+	"errors"
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/implicit"
+	"stable/bilevel/option"
+	"stable/chol"
+	"stable/mat"
+)
+
+// products is the number of products with ∇²F after which a step is made.
+const products = 40
+
+// wide is Newton where x is long, see the package comment: it keeps no dx² numbers, and asks all samples
+// at each point.
+type wide struct {
+	newton
+	all    *samples
+	f      *implicit.Function // of all samples
+	box    bilevel.BoundedSet
+	x, y   []float64 // z
+	h      []float64 // the hypergradient there
+	was    []float64 // that at the end of the last block
+	known  bool      // f and h are those at z
+	tx, ty []float64 // where a step leads
+	th     []float64
+	xy     *mat.Dense
+	yy     *mat.Sym
+	chol   chol.Cholesky // of yy at z
+	fx, gv []float64     // f_x and g_xy v, whose difference h is
+	unit   []float64     // ℓ
+	norm   float64       // the largest ‖y‖_H
+	noise  float64       // what the samples of the block have changed of h on the free face, in units ℓ
+	face
+}
+
+// newWide is Start for a long x.
+func (m *newton) newWide(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	dx, dy := it.Dims()
+	box, ok := it.Set().(bilevel.BoundedSet)
+	if !ok {
+		return nil, option.Bad("saa.Newton: Options.Set is %T, and dx %d: above %d it takes a bilevel.BoundedSet alone",
+			it.Set(), dx, mostOther)
+	}
+	w := &wide{newton: *m, box: box, xy: mat.NewDense(dx, dy), yy: mat.NewSym(dy), y: make([]float64, dy), ty: make([]float64, dy)}
+	w.held = make([]bool, dx)
+	for _, v := range []*[]float64{&w.x, &w.h, &w.was, &w.tx, &w.th, &w.unit,
+		&w.s, &w.bs, &w.d, &w.bd, &w.r, &w.p, &w.q, &w.lo, &w.hi} {
+		*v = make([]float64, dx)
+	}
+	w.all = &samples{w: w, it: it, sum: make([]float64, max(dx*dy, dy*dy))}
+	w.f = implicit.New(w.all)
+	w.f.Vectors(func(name string, v []float64) {
+		switch name {
+		case "f_x":
+			w.fx = v
+		case "g_xy v":
+			w.gv = v
+		}
+	})
+	return w, nil
+}
+
+// samples is the problem whose exact means are those of all samples so far.
+type samples struct {
+	w   *wide
+	it  *bilevel.Iteration
+	sum []float64
+	err error // the first
+}
+
+// mean calls ask with groups of all samples of side k, and writes the means of what it wrote to a and b.
+func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) error) error {
+	s, sum := &p.w.sides[k], p.sum[:len(a)+len(b)]
+	clear(sum)
+	total := 0.0
+	err := s.each(math.MaxInt, func(group []bilevel.Sample, n float64) error {
+		if err := errors.Join(p.it.Context().Err(), ask(group)); err != nil {
+			return err
+		}
+		total += n
+		mat.Axpy(sum[:len(a)], n, a)
+		mat.Axpy(sum[len(a):], n, b)
+		return p.it.Finite(a, b)
+	})
+	p.w.credit -= float64(s.n)
+	for i := range a {
+		a[i] = sum[i] / total
+	}
+	for i := range b {
+		b[i] = sum[len(a)+i] / total
+	}
+	if p.err == nil {
+		p.err = err
+	}
+	return err
+}
+
+func (p *samples) Dims() (dx, dy int)             { return p.it.Dims() }
+func (p *samples) Streams() (upper, lower uint64) { return 0, 0 }
+
+func (p *samples) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
+	return p.mean(0, fx, fy, func(g []bilevel.Sample) error { return p.it.Oracle().GradF(fx, fy, x, y, g) })
+}
+
+func (p *samples) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
+	return p.mean(1, gy, nil, func(g []bilevel.Sample) error { return p.it.Oracle().GradG(gy, x, y, g) })
+}
+
+func (p *samples) HessG(yy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
+	err := p.mean(1, yy.Data, nil, func(g []bilevel.Sample) error { return p.it.Oracle().HessG(yy, x, y, g) })
+	mat.CopySym(p.w.yy, yy)
+	return err
+}
+
+// CrossG copies what lengths has asked: f wants it at z alone.
+func (p *samples) CrossG(xy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
+	mat.Copy(xy, p.w.xy)
+	return nil
+}
+
+func (p *samples) HessVecG(dst, x, y, v []float64, _ []bilevel.Sample) error {
+	return p.mean(1, dst, nil, func(g []bilevel.Sample) error { return p.it.Oracle().HessVecG(dst, x, y, v, g) })
+}
+
+func (p *samples) CrossVecG(dst, x, y, v []float64, _ []bilevel.Sample) error {
+	return p.mean(1, dst, nil, func(g []bilevel.Sample) error { return p.it.Oracle().CrossVecG(dst, x, y, v, g) })
+}
+
+// Step draws a batch of each kind; the last one of a block is followed by steps of x and y.
+func (m *wide) Step(it *bilevel.Iteration) error {
+	if !m.pending {
+		if it.K() == 0 {
+			copy(m.x, it.X())
+			copy(m.y, it.Y())
+			m.credit = early * m.Calls * float64(len(m.x)+len(m.y))
+		}
+		again, ready := m.started && m.whole(), true
+		for k := range m.sides {
+			s := &m.sides[k]
+			m.credit += m.Calls / 2 * float64(s.take(again))
+			s.wait = s.wait[:0]
+			ready = s.ready(again) && ready
+		}
+		m.sizes = [2]float64{}
+		if !ready {
+			return it.UseSteps(0, 0, 0)
+		}
+		m.known = m.known && again
+		m.started, m.pending, m.pass, m.tried = true, true, again, 0
+	}
+	for more := !m.done; more && m.tried < tries; m.tried++ {
+		credit := m.credit
+		var err error
+		if more, err = m.move(it); err != nil {
+			m.credit, m.known = credit, false
+			return err
+		}
+		more = more && m.credit > 0
+	}
+	m.pending, m.lastRead = false, m.sides[1].n
+	copy(m.was, m.h)
+	if m.done {
+		it.Arrive()
+	}
+	copy(it.NextX(), m.x)
+	copy(it.NextY(), m.y)
+	for k := range m.sides {
+		m.sides[k].used = 0
+		m.sides[k].aim(2 * m.sides[k].n)
+	}
+	return it.UseSteps(m.sizes[0], m.sizes[1], 0)
+}
+
+// gradient settles y and writes h at x.
+func (m *wide) gradient(h, x, y []float64) error {
+	tol := 1e-8
+	if m.whole() {
+		tol = 0
+	}
+	m.all.err = nil
+	err := m.f.Solve(y, x, tol)
+	if m.all.err != nil { // Solve takes it for a step that is too long
+		return m.all.err
+	}
+	if err == nil {
+		_, err = m.f.Gradient(h, x, y)
+	}
+	return err
+}
+
+// none says that err means that there is no y*(x), or no number.
+func none(err error) bool {
+	return errors.Is(err, implicit.ErrNoSolution) || errors.Is(err, bilevel.ErrDiverged)
+}
+
+// lengths writes ℓ at z, and the factor of g_yy.
+func (m *wide) lengths(it *bilevel.Iteration) error {
+	err := m.all.mean(1, m.xy.Data, nil, func(g []bilevel.Sample) error { return it.Oracle().CrossG(m.xy, m.x, m.y, g) })
+	if err == nil {
+		err = m.chol.Factor(m.yy)
+	}
+	if err != nil {
+		return err
+	}
+	mat.MulVecSym(m.ty, m.yy, m.y)
+	m.norm = max(m.norm, math.Sqrt(max(0, mat.Dot(m.ty, m.y))))
+	for i := range m.unit {
+		lo, hi := m.box.Bounds(i)
+		m.chol.SolveVec(m.ty, m.xy.Row(i))
+		m.unit[i] = hi - lo
+		if d := math.Sqrt(max(0, mat.Dot(m.ty, m.xy.Row(i)))); d > 0 {
+			m.unit[i] = min(m.unit[i], m.norm/d)
+		}
+		if !(m.unit[i] > 0) || math.IsInf(m.unit[i], 1) {
+			m.unit[i] = 1
+		}
+	}
+	return nil
+}
+
+// move does one step of x and y. more says that another one is worth while before the next block.
+func (m *wide) move(it *bilevel.Iteration) (more bool, err error) {
+	if !m.known {
+		credit := m.credit
+		if err = m.gradient(m.h, m.x, m.y); none(err) && !m.whole() {
+			return false, nil // wait for samples
+		}
+		if m.known = true; m.tried > 0 || m.pass { // it was known once
+			m.credit = credit
+		}
+	}
+	if err == nil {
+		err = m.lengths(it)
+	}
+	if err != nil {
+		return false, err
+	}
+	value, err := m.find()
+	if err != nil {
+		return false, err
+	}
+	if m.whole() && m.arrived() {
+		m.done, m.told.gap, m.told.stdErr, m.told.gradient = true, -value, 0, m.slope(m.h, nil)
+		return false, nil
+	}
+	if m.tried == 0 {
+		m.told.gap, m.told.stdErr = -value, 0
+		if m.lastRead > 0 && !m.whole() {
+			mat.Axpy(m.was, -1, m.h)
+			m.noise, m.told.stdErr = m.slope(m.was, m.unit), m.slope(m.was, nil)
+			mat.Axpy(m.was, 1, m.h)
+		}
+	}
+	good, err := m.try(value)
+	m.told.gradient = m.slope(m.h, nil)
+	return !good || m.whole() || m.slope(m.h, m.unit) > settled*m.noise, err
+}
+
+// slope is the norm of v on the free face, in units u or as it is.
+func (m *wide) slope(v, u []float64) (sum float64) {
+	for i, h := range m.h {
+		if lo, hi := m.box.Bounds(i); m.x[i] <= lo && h >= 0 || m.x[i] >= hi && h <= 0 {
+			continue
+		}
+		if u != nil {
+			h = v[i] * u[i]
+		} else {
+			h = v[i]
+		}
+		sum += h * h
+	}
+	return math.Sqrt(sum)
+}
+
+// try goes to the end of the step, and stays there where F has fallen as the model, whose value is
+// given, foresaw.
+func (m *wide) try(value float64) (good bool, err error) {
+	tau, length := 0.0, 0.0
+	for i, x := range m.x {
+		lo, hi := m.box.Bounds(i)
+		m.tx[i] = min(max(x+m.s[i]*m.unit[i], lo), hi)
+		switch { // to the last bit
+		case m.s[i] == (lo-x)/m.unit[i]:
+			m.tx[i] = lo
+		case m.s[i] == (hi-x)/m.unit[i]:
+			m.tx[i] = hi
+		}
+		m.d[i] = m.tx[i] - x
+		length = math.Hypot(length, m.d[i])
+		tau = max(tau, math.Abs(m.s[i]))
+	}
+	mat.MulVecTrans(m.ty, m.xy, m.d)
+	m.chol.SolveVec(m.ty, m.ty)
+	for j, y := range m.y {
+		m.ty[j] = y - m.ty[j]
+	}
+	m.known = false
+	if err = m.gradient(m.th, m.tx, m.ty); err != nil && !none(err) {
+		return false, err
+	}
+	fall, size := 0.0, 0.0
+	for i, d := range m.d {
+		fall += d * (m.h[i] + m.th[i]) / 2
+		size += math.Abs(d) * (math.Abs(m.fx[i]) + math.Abs(m.gv[i]))
+	}
+	rho := fall / value
+	switch {
+	case err != nil:
+		rho = -1
+	case tau == 0 || -value <= tiny*size: // below rounding
+		rho = 1
+	}
+	if m.trust(rho, tau); !(rho > 0.05) {
+		return false, nil
+	}
+	if h := mat.Norm(m.h); h > 0 {
+		m.sizes[0] += length / h
+	}
+	m.sizes[1]++
+	m.x, m.tx, m.y, m.ty, m.h, m.th, m.known = m.tx, m.x, m.ty, m.y, m.th, m.h, true
+	return true, nil
+}
+
+// arrived says that no free entry has a gradient above rounding, or the step is rounding.
+func (m *wide) arrived() bool {
+	tau, size, h := 0.0, 0.0, 0.0
+	for i, s := range m.s {
+		tau = max(tau, math.Abs(s))
+		size = max(size, m.unit[i]*(math.Abs(m.fx[i])+math.Abs(m.gv[i])))
+		if !m.held[i] {
+			h = max(h, m.unit[i]*math.Abs(m.h[i]))
+		}
+	}
+	return tau <= tiny || h <= 4*tiny*size
+}
+
+// Health is as that of newton, without eigenvalues.
+func (m *wide) Health() bilevel.Health {
+	n := math.NaN()
+	h := bilevel.Health{Lower: n, LowerBound: n, Gradient: m.told.gradient, StdErr: m.told.stdErr, Gap: m.told.gap, Least: n, LeastErr: n}
+	if m.told.below < 0 || m.lastRead == 0 {
+		h.Gap = math.Inf(1)
+	}
+	h.Saddle = m.done && m.told.below < 0
+	return h
+}
+
+// Vectors visits what the last step was made of.
+func (m *wide) Vectors(visit func(name string, v []float64)) {
+	m.f.Vectors(visit)
+	visit("the hypergradient", m.h)
+	visit("the step", m.s)
+}
+
+// State visits what outlives a step.
+func (m *wide) State(t *bilevel.State) {
+	for k := range m.sides {
+		m.sides[k].State(t)
+	}
+	t.Floats(m.x, m.y, m.was)
+	for _, f := range []*bool{&m.started, &m.done, &m.pending, &m.pass} {
+		t.Flag(f)
+	}
+	t.Count(&m.tried)
+	t.Count(&m.lastRead)
+	for _, v := range []*float64{&m.radius, &m.credit, &m.norm, &m.noise, &m.top,
+		&m.told.gradient, &m.told.stdErr, &m.told.gap, &m.told.below} {
+		t.Float(v)
+	}
+}

@@ -1,0 +1,189 @@
+package saa_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/observe"
+	"stable/bilevel/quadratic"
+	"stable/bilevel/saa"
+)
+
+// flipped are n rows of dim features, with a share of the labels flipped.
+func flipped(n, dim int, seed uint64, share float64) *data.Data {
+	d, rng := &data.Data{Dim: dim, RowPtr: []int{0}}, rand.New(rand.NewPCG(seed, 1))
+	for range n {
+		t := 0.0
+		for j := range dim {
+			v := rng.NormFloat64()
+			d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
+			t += v * math.Pow(0.8, float64(j))
+		}
+		label := math.Copysign(1, t+rng.NormFloat64()/3)
+		if rng.Float64() < share {
+			label = -label
+		}
+		d.Label, d.RowPtr = append(d.Label, label), append(d.RowPtr, len(d.Col))
+	}
+	return d
+}
+
+// A weight for each of 5,000 rows arrives in three passes, in less memory than a matrix of them would take.
+func TestAWeightForEachRow(t *testing.T) {
+	n, dim := 5000, 50
+	if testing.Short() {
+		n, dim = 1000, 20
+	}
+	p, err := hyperopt.New(flipped(n, dim, 1, 0.3), flipped(n/2, dim, 2, 0), hyperopt.Options{Penalty: hyperopt.PerRow, Hi: 1})
+	require.NoError(t, err)
+	lo, hi := p.Box()
+	x, y := make([]float64, n), make([]float64, dim)
+	p.Start(x, y)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	set := bilevel.Box{Lo: lo, Hi: hi}
+	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: set, X0: x, Y0: y, UpperBatch: 50, LowerBatch: 100})
+	require.NoError(t, err)
+	r, err := s.Run(t.Context(), bilevel.Run{Phi: uint64(3 * n)})
+	require.NoError(t, err)
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*n*n))
+	assert.Equal(t, bilevel.Arrived, r.Reason)
+	assert.Less(t, r.Counts.Evaluations(), uint64(1000*n))
+	grad, free := make([]float64, n), 0
+	_, err = p.Objective(grad, r.X)
+	require.NoError(t, err)
+	for i, x := range r.X {
+		assert.InDelta(t, x, min(max(x-grad[i], lo[i]), hi[i]), 1e-12)
+		if x > lo[i] && x < hi[i] {
+			free++
+		}
+	}
+	assert.Positive(t, free)
+}
+
+// Sums of 2,000 × 200, and smaller ones that are not convex and have bounds, are solved to rounding.
+func TestSumsByProducts(t *testing.T) {
+	for _, o := range []quadratic.Options{
+		noisy(1, quadratic.Options{Seed: 81, Terms: 40, Dx: 2000, Dy: 200}),
+		noisy(1, quadratic.Options{Seed: 82, Terms: 200, LP: 1e4}),
+		noisy(1, quadratic.Options{Seed: 83, Terms: 200, Dx: 30, Nonconvex: 1}),
+	} {
+		if testing.Short() && o.Dx == 2000 {
+			o.Dx = 600
+		}
+		p, err := quadratic.New(o)
+		require.NoError(t, err)
+		dx, _ := p.Dims()
+		set := bilevel.UniformBox(dx, -0.3, 0.3)
+		s, err := bilevel.New(p, saa.ByProducts{}, bilevel.Options{Set: set, LowerBatch: 10, UpperBatch: 10})
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Phi: o.Terms * 60})
+		require.NoError(t, err)
+		assert.Equal(t, bilevel.Arrived, r.Reason)
+		grad, to := make([]float64, dx), make([]float64, dx)
+		_, err = p.Objective(grad, r.X)
+		require.NoError(t, err)
+		for i, x := range r.X {
+			to[i] = x - grad[i]
+		}
+		set.Project(to, to)
+		assert.InDeltaSlice(t, r.X, to, 1e-10)
+	}
+}
+
+// On a stream the error is that of the samples at the end of the last block, at least half of them.
+func TestStreamByProducts(t *testing.T) {
+	p, err := quadratic.New(noisy(0.5, quadratic.Options{Seed: 84, Dx: 30}))
+	require.NoError(t, err)
+	x, best := p.Optimum()
+	limit, err := observe.LocalLimit(p, x, observe.LimitOptions{Seed: 1, Draws: 2000})
+	require.NoError(t, err)
+	ratio, gap := 0.0, 0.0
+	const runs, n = 12, 5120 // 2(30+10) doubled
+	for seed := range uint64(runs) {
+		s, err := bilevel.New(p, saa.ByProducts{}, bilevel.Options{X0: start(x, seed), Seed: seed, UpperBatch: 10, LowerBatch: 10})
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Xi: n})
+		require.NoError(t, err)
+		f, err := p.Objective(nil, r.X)
+		require.NoError(t, err)
+		h, _ := s.Health()
+		ratio += (f - best) / limit.At(n, n) / runs
+		gap += h.Gap / limit.At(n, n) / runs
+		assert.Less(t, s.Counts().Evaluations(), uint64(90*n))
+		assert.Less(t, h.Gradient, h.StdErr/2)
+	}
+	assert.InDelta(t, 1, ratio, 0.3)
+	assert.InDelta(t, 1, gap, 0.3)
+}
+
+// A run by products that is interrupted inside a block, saved and loaded ends with the same bits, and in steady state it
+// does not allocate.
+func TestByProductsResumes(t *testing.T) {
+	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 85, Nonconvex: 1}))
+	require.NoError(t, err)
+	o, run := bilevel.Options{Seed: 3, Set: bilevel.UniformBox(10, -1, 1)}, bilevel.Run{Xi: 700}
+	whole, err := bilevel.New(p, saa.ByProducts{}, o)
+	require.NoError(t, err)
+	want, err := whole.Run(t.Context(), run)
+	require.NoError(t, err)
+	inside := 0
+	for _, at := range []int{50, 130, 300, 700, 1500, 3000} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s, err := bilevel.New(&interrupting{Problem: p.Clone(), at: at, cancel: cancel}, saa.ByProducts{}, o)
+		require.NoError(t, err)
+		if _, err = s.Run(ctx, run); err == nil {
+			continue
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		file := filepath.Join(t.TempDir(), "run")
+		require.NoError(t, s.SaveFile(file))
+		again, err := bilevel.New(p, saa.ByProducts{}, o)
+		require.NoError(t, err)
+		require.NoError(t, again.LoadFile(file))
+		got, err := again.Run(t.Context(), run)
+		require.NoError(t, err)
+		assert.Equal(t, want.X, got.X, "at call %d", at)
+		assert.Equal(t, want.Y, got.Y, "at call %d", at)
+		inside++
+	}
+	assert.GreaterOrEqual(t, inside, 3)
+	assert.Zero(t, testing.AllocsPerRun(1500, func() { _ = whole.Step() }))
+}
+
+// On a stream memory does not grow with the samples: from 2,000 to 20,000 next to nothing is allocated, and a
+// checkpoint keeps its length.
+func TestStreamsKeepNothing(t *testing.T) {
+	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 86}))
+	require.NoError(t, err)
+	for _, m := range []bilevel.Method{saa.Newton{}, saa.ByProducts{}} {
+		s, err := bilevel.New(p, m, bilevel.Options{})
+		require.NoError(t, err)
+		var stats [2]runtime.MemStats
+		var size [2]int64
+		for i, n := range []uint64{2000, 20000} {
+			_, err = s.Run(t.Context(), bilevel.Run{Xi: n})
+			require.NoError(t, err)
+			runtime.ReadMemStats(&stats[i])
+			file := filepath.Join(t.TempDir(), "run")
+			require.NoError(t, s.SaveFile(file))
+			info, err := os.Stat(file)
+			require.NoError(t, err)
+			size[i] = info.Size()
+		}
+		assert.Less(t, stats[1].TotalAlloc-stats[0].TotalAlloc, uint64(18000*8), m.Name())
+		assert.Equal(t, size[0], size[1], m.Name())
+	}
+}
