@@ -171,7 +171,7 @@ func (m *newton) arrived() bool {
 	if m.step.box == nil {
 		return false
 	}
-	if -m.step.pred <= 0x1p-60*size && !m.step.pressed { // of F, far below rounding
+	if -m.step.pred <= 0x1p-80*size && !m.step.pressed { // of F, far below rounding
 		return true
 	}
 	for _, i := range m.curve.free {
@@ -244,6 +244,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	}
 	copy(t.y, p.y)
 	t.norm = p.norm
+	copy(t.unit, p.unit)
 	m.step.follow(t.y, p)
 	copy(p.w, t.y)
 	mat.Axpy(p.w, -1, p.y)

@@ -15,7 +15,7 @@ import (
 	"stable/bilevel/implicit"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
-	"stable/bilevel/recast"
+	"stable/bilevel/stream"
 	"stable/mat"
 	"stable/mat/mattest"
 )
@@ -76,7 +76,7 @@ func (p index) GradF(fx, _, _, _ []float64, xi []bilevel.Sample) error {
 func counts(past *bilevel.Past, p bilevel.Problem, n int) []float64 {
 	upper, _ := p.Streams()
 	share, terms, rest := make([]float64, upper), make([]float64, 64), n
-	stream := recast.Stream(index{p})
+	stream := stream.Of(index{p})
 	past.Rewind()
 	for rest > 0 {
 		k := min(rest, 64)
@@ -183,7 +183,7 @@ type seen struct {
 // run adds to sum what is seen at the end of the first blocks of marks samples.
 func (c *theorem) run(t *testing.T, seed uint64, share float64, marks []int, sum []seen) {
 	var m *newton
-	s, err := bilevel.New(recast.Stream(c.p), spy{at: &m}, bilevel.Options{Seed: seed, Set: c.set, UpperBatch: 64, LowerBatch: 64})
+	s, err := bilevel.New(stream.Of(c.p), spy{at: &m}, bilevel.Options{Seed: seed, Set: c.set, UpperBatch: 64, LowerBatch: 64})
 	require.NoError(t, err)
 	require.NoError(t, s.Step())
 	last, blocks, bound := 0, 0.0, 0.0
