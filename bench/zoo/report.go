@@ -34,6 +34,20 @@ func (r *Result) ratio(mark int) float64 {
 	return total / n
 }
 
+// root is the mean of Outcome.Root over the runs that ratio counts, NaN where one is not known.
+func (r *Result) root() float64 {
+	total, n := 0.0, 0.0
+	for i := range r.Runs {
+		if o := &r.Runs[i]; o.Root < 0 {
+			return math.NaN()
+		} else if o.Root > 0 && r.counts(o, len(o.Used)-1) {
+			total += o.Root
+			n++
+		}
+	}
+	return total / n
+}
+
 // left is what descent from the worst end still gains, over F(x⁰) − F*.
 func (r *Result) left() float64 {
 	worst := 0.0
@@ -94,7 +108,7 @@ func quantile(list []float64, q float64) float64 {
 type group struct {
 	problems, runs, failed, worse, silent, noLimit int
 	ratios                                         [3][]float64
-	left, evaluations, micros                      []float64
+	left, evaluations, micros, roots               []float64
 }
 
 func (g *group) add(r *Result) {
@@ -129,6 +143,9 @@ func (g *group) add(r *Result) {
 			if v := r.ratio(mark); !math.IsNaN(v) {
 				g.ratios[mark] = append(g.ratios[mark], v)
 			}
+		}
+		if v := r.root(); !math.IsNaN(v) {
+			g.roots = append(g.roots, v)
 		}
 	}
 }
@@ -182,6 +199,10 @@ func (o *options) report(w io.Writer, list []Result) {
 			len(ends), verdict(share(ends, within) >= 0.95))
 		fmt.Fprintf(tw, "  median over the limit\t%.3g\t1.1\t%s\n", quantile(ends, 0.5), verdict(quantile(ends, 0.5) <= 1.1))
 		fmt.Fprintf(tw, "  beyond it by chance, exactly at the limit\t%.1f %%\n", 100*chance/float64(len(ends)))
+	}
+	if len(all.roots) > 0 {
+		fmt.Fprintf(tw, "  the exact minimum of the same samples\t%.1f %% of %d\n    median over the limit\t%.3g\n",
+			100*share(all.roots, within), len(all.roots), quantile(all.roots, 0.5))
 	}
 	for m, n := range o.marks() {
 		fmt.Fprintf(tw, "  over the limit at %d: 50, 95, 100 %%\t%s\n", n, quantiles(all.ratios[m], 0.5, 0.95, 1))

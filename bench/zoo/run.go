@@ -21,6 +21,7 @@ type Outcome struct {
 	Used        []float64 // samples of the stream that was used more, when a mark was reached
 	Error       []float64 // F less that of the stationary point that exact descent from the end reaches
 	Ratio       []float64 `json:",omitempty"` // that over the limit at that point; NaN is −1
+	Root        float64   `json:",omitempty"` // the last ratio of the exact minimum of the run's samples; −1: not known
 	NoLimit     string    `json:",omitempty"` // why there is no ratio, or no reference but that from x⁰
 	Free        int       // directions in which x can move there
 	Gap         float64   // F(x⁰) − F*
@@ -61,8 +62,8 @@ func (p *Problem) tuning(e method.Entry) (method.Tuning, error) {
 }
 
 // Run runs a method, measures it at the marks, the last of which ends it, and judges it by exact
-// descent from its end.
-func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []uint64) (Outcome, error) {
+// descent from its end. root asks for Outcome.Root.
+func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []uint64, root bool) (Outcome, error) {
 	var o Outcome
 	var t method.Tuning
 	if e.Needs != (method.Needs{}) {
@@ -71,7 +72,13 @@ func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []
 			return o, err
 		}
 	}
-	s, err := bilevel.New(p.Fresh(), e.New(t), bilevel.Options{X0: p.X0, Y0: p.Y0, Set: p.Set, Seed: seed})
+	q := p.Fresh()
+	var k *kept
+	if root && p.Stream {
+		k = keep(q)
+		q = k
+	}
+	s, err := bilevel.New(q, e.New(t), bilevel.Options{X0: p.X0, Y0: p.Y0, Set: p.Set, Seed: seed})
 	if err != nil {
 		return o, err
 	}
@@ -101,6 +108,10 @@ func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []
 	o.Warnings, o.Reason, o.Steps = r.Warnings, r.Reason.String(), r.Steps
 	o.Evaluations = float64(c.GradF+c.GradG+c.CrossG+c.HessG+c.HessVecG+c.CrossVecG+c.GradXG) / float64(max(c.Xi, c.Phi, 1))
 	p.judge(&o, points)
+	if k != nil && o.Failed == "" {
+		o.Root, err = p.root(ctx, k, s)
+		return o, err
+	}
 	return o, nil
 }
 

@@ -161,7 +161,7 @@ func TestOutcome(t *testing.T) {
 		}
 	}
 	run := func(by float64, n uint64) Outcome {
-		o, err := p.Run(ctx, method.Entry{New: func(method.Tuning) bilevel.Method { return mover{by} }}, 1, []uint64{n / 2, n})
+		o, err := p.Run(ctx, method.Entry{New: func(method.Tuning) bilevel.Method { return mover{by} }}, 1, []uint64{n / 2, n}, false)
 		require.NoError(t, err)
 		return o
 	}
