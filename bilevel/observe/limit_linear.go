@@ -13,12 +13,11 @@ import (
 
 // linear is the linearisation of Ψ at a solution; see LocalLimit for the letters.
 type linear struct {
-	p        bilevel.Problem
-	products bilevel.Products // nil where p has none
-	x, y, v  []float64
-	lower    chol.Cholesky // of g_yy
-	gt, mt   *mat.Dense    // Gᵀ and (RP)ᵀ, dy × dx
-	hess     mat.Sym       // ∇²F
+	p       *bilevel.Completed
+	x, y, v []float64
+	lower   chol.Cholesky // of g_yy
+	gt, mt  *mat.Dense    // Gᵀ and (RP)ᵀ, dy × dx
+	hess    mat.Sym       // ∇²F
 
 	t     *mat.Dense    // the directions in which x can move, row by row
 	block chol.Cholesky // of T(∇²F + λI)Tᵀ
@@ -27,8 +26,6 @@ type linear struct {
 	// The exact values at (x, y, v), and those of a sample or of a neighbour.
 	mean, one parts
 
-	gxy    *mat.Dense // scratch of a problem without products
-	gyy    *mat.Sym
 	wx, wy []float64 // scratch
 }
 
@@ -44,15 +41,12 @@ func newParts(dx, dy int) parts {
 
 func newLinear(p bilevel.Problem, x []float64) *linear {
 	dx, dy := p.Dims()
-	l := &linear{
-		p: p, x: slices.Clone(x), y: make([]float64, dy), v: make([]float64, dy),
+	return &linear{
+		p: bilevel.Complete(p), x: slices.Clone(x), y: make([]float64, dy), v: make([]float64, dy),
 		gt: mat.NewDense(dy, dx), mt: mat.NewDense(dy, dx),
 		mean: newParts(dx, dy), one: newParts(dx, dy),
-		gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy),
 		wx: make([]float64, dx), wy: make([]float64, dy),
 	}
-	l.products, _ = p.(bilevel.Products)
-	return l
 }
 
 func (l *linear) upperAt(q *parts, x, y []float64, xi []bilevel.Sample) error {
@@ -60,26 +54,20 @@ func (l *linear) upperAt(q *parts, x, y []float64, xi []bilevel.Sample) error {
 }
 
 func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
-	if l.products != nil {
-		return cmp.Or(l.products.CrossVecG(q.cross, x, y, l.v, phi), l.products.HessVecG(q.bent, x, y, l.v, phi))
-	}
-	if err := cmp.Or(l.p.CrossG(l.gxy, x, y, phi), l.p.HessG(l.gyy, x, y, phi)); err != nil {
-		return err
-	}
-	mat.MulVec(q.cross, l.gxy, l.v)
-	mat.MulVecSym(q.bent, l.gyy, l.v)
-	return nil
+	return cmp.Or(l.p.CrossVecG(q.cross, x, y, l.v, phi), l.p.HessVecG(q.bent, x, y, l.v, phi))
 }
 
 // linearise finds v, G, RP and ∇²F at (x, y), and returns how skew the differences are.
 func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
-	if err := cmp.Or(l.p.HessG(l.gyy, l.x, l.y, nil), l.p.CrossG(l.gxy, l.x, l.y, nil)); err != nil {
+	dx, dy := l.p.Dims()
+	gyy, gxy := mat.NewSym(dy), mat.NewDense(dx, dy)
+	if err := cmp.Or(l.p.HessG(gyy, l.x, l.y, nil), l.p.CrossG(gxy, l.x, l.y, nil)); err != nil {
 		return 0, err
 	}
-	if err := l.lower.Factor(l.gyy); err != nil {
+	if err := l.lower.Factor(gyy); err != nil {
 		return 0, fmt.Errorf("observe: LocalLimit: g_yy: %w", err)
 	}
-	mat.CopyTrans(l.gt, l.gxy)
+	mat.CopyTrans(l.gt, gxy)
 	l.lower.Solve(l.gt, l.gt) // Gᵀ = P g_yx
 	if err := l.upperAt(&l.mean, l.x, l.y, nil); err != nil {
 		return 0, err
@@ -90,7 +78,6 @@ func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
 	}
 
 	// Of Θ = (f_x − g_xy v, g_yy v − f_y): ∂_xΘ = (K, −Aᵀ) and ∂_yΘ = (A, B).
-	dx, dy := l.p.Dims()
 	k, minusA := mat.NewDense(dx, dx), mat.NewDense(dx, dy) // row i: ∂Θ/∂x_i
 	at, b := mat.NewDense(dy, dx), mat.NewDense(dy, dy)     // row j: ∂Θ/∂y_j
 	if err := cmp.Or(l.differences(k, minusA, l.x, scaleX), l.differences(at, b, l.y, scaleY)); err != nil {
