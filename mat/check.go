@@ -37,7 +37,6 @@ func (a *Dense) at(x []float64) bool {
 
 func (s *Sym) at(x []float64) bool { return s.N > 0 && kernel.SameStart(s.Data, x) }
 
-// fit panics if a matrix's rows overlap or its Data is too short.
 func fit(name string, a, b, c *Dense) {
 	if a.torn() || b.torn() || c.torn() {
 		panic(name + torn)

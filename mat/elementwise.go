@@ -158,7 +158,6 @@ func (a *Dense) shape() kernel.Shape {
 
 func (s *Sym) shape() kernel.Shape { return kernel.Shape{Rows: s.N, Lower: true, First: 1} }
 
-// whole reports whether the rows follow each other without a gap.
 func (a *Dense) whole() bool {
 	return a.Stride == a.Cols && times(a.Rows, a.Cols) <= uint(len(a.Data))
 }

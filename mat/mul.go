@@ -50,7 +50,6 @@ func multiply(name string, dst *Dense, set bool, alpha float64, a *Dense, ka kin
 	addMul(dst, set, alpha, a, ka, b, kb)
 }
 
-// addMul is multiply, without checks.
 func addMul(dst *Dense, set bool, alpha float64, a *Dense, ka kind, b *Dense, kb kind) {
 	m, k := a.as(ka)
 	n, _ := b.as(kb)

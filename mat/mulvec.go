@@ -67,7 +67,6 @@ func RankOne(s *Sym, alpha float64, x []float64) {
 	kernel.Outer(s.shape(), s.Data, s.Stride, alpha, x, x)
 }
 
-// apartVec panics if a's rows overlap or dst begins where a or x does.
 func apartVec(name string, dst []float64, a *Dense, x []float64) {
 	if a.torn() {
 		panic(name + torn)

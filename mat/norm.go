@@ -101,7 +101,6 @@ func exponent(m float64) int {
 	return e
 }
 
-// sumSquaresScaled returns Σ (x_i·2^−e)².
 func sumSquaresScaled(x []float64, e int) float64 {
 	s := 0.0
 	for _, v := range x {

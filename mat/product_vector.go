@@ -35,7 +35,6 @@ func blockOf(n, most int) int {
 	return ((n+parts-1)/parts + 7) &^ 7
 }
 
-// packPanels packs entries p to p+k−1 of rows j to j+n−1 of B.
 func (g *product) packPanels(dst []float64, j, n, p, k int) {
 	for q := 0; q < n; {
 		w, nr := kernel.PanelAt(n, q)

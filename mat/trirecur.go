@@ -12,7 +12,6 @@ import "stable/mat/kernel"
 // triBase is the largest order that is solved row by row.
 const triBase = 32
 
-// split returns the halves' views of t and x.
 func split(t, x *Dense) (t11, t12, t21, t22, x1, x2 Dense) {
 	n := t.Rows
 	h := (n + 1) / 2

@@ -26,7 +26,6 @@ func (a *arena) take(n int) []float64 {
 	}
 }
 
-// zeros returns n zeros.
 func (a *arena) zeros(n int) []float64 {
 	s := a.take(n)
 	clear(s)

@@ -54,7 +54,6 @@ func caught(v any) *Error {
 	return e
 }
 
-// callerLine is the place in the caller's code that called this package.
 func callerLine() string {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
@@ -75,7 +74,6 @@ type handle struct {
 	gen uint32
 }
 
-// own fails unless a handle belongs to the evaluation that runs.
 func (h handle) own(op string) {
 	if h.gen != h.t.gen {
 		if h.t.running {

@@ -62,7 +62,6 @@ func sigmoid(a, _ float64) (v, p, q float64) {
 	return v, p, -math.Copysign(p*(1-e)*d, a)
 }
 
-// softplus is log(1 + exp(a)), with the sigmoid for φ′.
 func softplus(a, _ float64) (v, p, q float64) {
 	e := math.Exp(-math.Abs(a))
 	d := 1 / (1 + e)

@@ -10,7 +10,6 @@ func axpy(y []float64, s float64, x []float64) {
 	}
 }
 
-// axpyProduct sets y_i += s·u_i·v_i.
 func axpyProduct(y []float64, s float64, u, v []float64) {
 	if y == nil || s == 0 || u == nil || v == nil {
 		return
@@ -59,7 +58,6 @@ func multiplied(r, u, v []float64) {
 	}
 }
 
-// weighted returns Σ w_i u_i².
 func weighted(w, u []float64) float64 {
 	s := 0.0
 	w = w[:len(u)]

@@ -27,7 +27,6 @@ func (a Num) Add(b Num) Num { return a.plus("Add", b, 1) }
 // Sub returns a − b.
 func (a Num) Sub(b Num) Num { return a.plus("Sub", b, -1) }
 
-// plus returns a + s·b.
 func (a Num) plus(name string, b Num, s float64) Num {
 	var r Num
 	switch {
@@ -81,7 +80,6 @@ func (a Num) Shift(c float64) Num { return a.linear("Shift", 1, c).checked("Shif
 // Neg returns −a.
 func (a Num) Neg() Num { return a.linear("Neg", -1, 0) }
 
-// linear returns p·a + q.
 func (a Num) linear(name string, p, q float64) Num {
 	if a.t == nil {
 		return Num{v: p*a.v + q}

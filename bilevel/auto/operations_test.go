@@ -110,7 +110,6 @@ func close(t *testing.T, want, got float64) {
 	assert.InDelta(t, want, got, 1e-14*math.Abs(want)+1e-320)
 }
 
-// check3 holds the value and the derivatives in the last entry of y.
 func check3(t *testing.T, p *auto.Problem, y []float64, val, first, second float64) {
 	t.Helper()
 	x := []float64{0.7}

@@ -155,7 +155,6 @@ func TestAgreesWithDerivativesByHand(t *testing.T) {
 	}
 }
 
-// all are the entries of all oracles.
 func all(t testing.TB, p oracles, x, y, v []float64, batch []bilevel.Sample) []float64 {
 	dx, dy := p.Dims()
 	u := make([]float64, 2*dx+3*dy)

@@ -38,7 +38,6 @@ func randomLoss(steps int) func(x, y auto.Vec, s bilevel.Sample) auto.Num {
 	}
 }
 
-// num picks a number, of late ones rather.
 func (r *random) num() auto.Num {
 	k := len(r.nums) - 1 - min(r.rng.IntN(len(r.nums)), r.rng.IntN(len(r.nums)))
 	return r.nums[k]
@@ -57,7 +56,6 @@ func (r *random) data(n int) []float64 {
 	return a
 }
 
-// vecOf returns a vector of length n, recorded if it is easy to have.
 func (r *random) vecOf(n int) auto.Vec {
 	for range 6 {
 		if v := r.vec(); v.Len() == n {

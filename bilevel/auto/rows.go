@@ -91,7 +91,6 @@ func (t *tape) leafRow(id int32, k int) (row, bool) {
 // moves tells whether o is a leaf, or a part of one, that sweeps move.
 func (t *tape) moves(o *node) bool { return o.leaf && o.dep&t.seed != 0 }
 
-// leafParts returns what a side has of x and of y.
 func (t *tape) leafParts(s *side) (x, y []float64) {
 	dx := len(t.nodes[leafX].val)
 	return s.v[:dx], s.v[dx:t.leaves]

@@ -32,7 +32,6 @@ func (p *plan) begin(t *tape) {
 	p.h, p.chains = t.mem.zeros(m*m), t.mem.zeros(m*m)
 }
 
-// chain notes ∂c_k/∂c_l.
 func (p *plan) chain(l, k int, v float64) {
 	if l >= 0 && v != 0 {
 		p.chains[k*p.m+l] = v
@@ -217,7 +216,6 @@ func (p *plan) mixed(z []float64, k int, h []float64, f float64) {
 	}
 }
 
-// addSquare adds h·r·rᵀ.
 func addSquare(gyy *mat.Sym, h float64, r *row) {
 	s := h * r.coef * r.coef
 	if s == 0 {
@@ -233,7 +231,6 @@ func addSquare(gyy *mat.Sym, h float64, r *row) {
 	}
 }
 
-// addPair adds r·zᵀ + z·rᵀ.
 func addPair(gyy *mat.Sym, r *row, z []float64) {
 	for k := range r.val {
 		i, v := r.entry(k)

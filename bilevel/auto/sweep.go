@@ -1,6 +1,5 @@
 package auto
 
-// part is what side s has of value id, nil if nothing.
 func (t *tape) part(s *side, id int32) []float64 {
 	o := &t.nodes[id]
 	if s.on>>o.dep&1 == 0 {

@@ -155,7 +155,6 @@ func (t *tape) aim(m *mode, dx, dy int) {
 	}
 }
 
-// begin starts a record at (x, y).
 func (t *tape) begin(x, y []float64) {
 	t.err = nil
 	t.nodes, t.size = append(t.nodes[:0], node{}), 0

@@ -42,7 +42,6 @@ func (u Vec) Add(v Vec) Vec { return u.plus("Add", v, 1) }
 // Sub returns u − v.
 func (u Vec) Sub(v Vec) Vec { return u.plus("Sub", v, -1) }
 
-// plus returns u + s·v.
 func (u Vec) plus(name string, v Vec, s float64) Vec {
 	t := sharedVecs(name, u, v)
 	if t == nil {
@@ -79,7 +78,6 @@ func (u Vec) Shift(c float64) Vec { return u.linear("Shift", 1, c) }
 // Neg returns −u.
 func (u Vec) Neg() Vec { return u.linear("Neg", -1, 0) }
 
-// linear returns the vector of p·u_i + q.
 func (u Vec) linear(name string, p, q float64) Vec {
 	if u.t == nil {
 		r := make([]float64, len(u.v))

@@ -148,7 +148,6 @@ type point struct {
 	batch []bilevel.Sample     // empty: the exact value
 }
 
-// of is the point with a batch.
 func (pt point) of(batch ...bilevel.Sample) point {
 	pt.batch = batch
 	return pt
@@ -226,7 +225,6 @@ func (c *checker) normal(x []float64, scale float64) {
 	}
 }
 
-// maxAbs is the largest |x_i|.
 func maxAbs(x []float64) float64 {
 	m := 0.0
 	for _, v := range x {

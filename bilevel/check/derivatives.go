@@ -90,7 +90,6 @@ func (c *checker) rough(check string, o *oracle, j *jacobian, top float64) {
 	}
 }
 
-// symmetryF compares the Jacobian of (f_x, f_y) with its transpose.
 func (c *checker) symmetryF(grad *oracle, pt point) {
 	if j, ok := c.jacobian(grad, pt, true, true); ok {
 		c.rough(Symmetry, grad, j, 0)
@@ -120,7 +119,6 @@ func (c *checker) transposed(o *oracle, pt point, j *jacobian, quantity string, 
 	return m
 }
 
-// mixed compares the Jacobian of g_x in y with g_xy.
 func (c *checker) mixed(grad *oracle, pt point) {
 	cross := c.oracle("CrossG")
 	if why := c.doubt(cross.name); why != "" {
@@ -223,7 +221,6 @@ func (c *checker) doubt(names ...string) string {
 	return ""
 }
 
-// usable reports whether o can be checked, and notes it if not.
 func (c *checker) usable(o *oracle, check string) bool {
 	if o.bad != "" {
 		c.log.gap(check, o.name, "%s", o.bad)

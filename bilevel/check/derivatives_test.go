@@ -25,7 +25,6 @@ func newQuadratic(t testing.TB, o quadratic.Options) *quadratic.Problem {
 var noisy = quadratic.Options{Dx: 3, Dy: 4, Seed: 2, SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.5,
 	SigmaGyy: 0.5}
 
-// requireOnly wants findings of one check on one oracle, and returns them.
 func requireOnly(t testing.TB, r *Report, check, oracle string) []Finding {
 	t.Helper()
 	require.NotEmpty(t, r.Findings)

@@ -96,7 +96,6 @@ func firstDifference(a, b []float64) int {
 	return -1
 }
 
-// batchMean compares a batch with a repeated name with the mean of its singles.
 func (c *checker) batchMean(o *oracle) {
 	if o.bad != "" {
 		c.log.gap(BatchMean, o.name, "%s", o.bad)

@@ -25,7 +25,6 @@ func (m comparison) wrong() []int {
 	return bad
 }
 
-// judge logs a comparison and reports whether all of it is right.
 func (c *checker) judge(m comparison) bool {
 	bad := m.wrong()
 	if len(bad) == 0 {
@@ -93,7 +92,6 @@ func (m comparison) transposed() bool {
 	return true
 }
 
-// level is one tolerance for n entries.
 func (c *checker) level(n int, tol float64) []float64 {
 	t := make([]float64, n)
 	for k := range t {

@@ -101,7 +101,6 @@ func (c *checker) unbiased() {
 	}
 }
 
-// enumerable reports whether the finite sum of o is averaged in full.
 func (c *checker) enumerable(o *oracle) bool {
 	n := c.sizes[o.stream]
 	return n > 0 && n <= c.o.MaxTerms
@@ -211,7 +210,6 @@ func (c *checker) least(o *oracle, pt point, h []float64, noise, want float64, s
 	c.log.find(f)
 }
 
-// promise checks ConvexityAt against the g_yy of single samples.
 func (c *checker) promise() {
 	p, ok := c.p.(bilevel.StronglyConvex)
 	hess := c.oracle("HessG")

@@ -148,7 +148,6 @@ type inspection struct {
 	refused  error
 }
 
-// breach notes a breach, the first of each rule.
 func (in *inspection) breach(rule, run, format string, args ...any) {
 	for _, err := range in.breaches {
 		if err.(*Breach).Rule == rule {

@@ -96,7 +96,6 @@ func (b *block) prefill(v float64) {
 	}
 }
 
-// strayed reports whether a sentinel is gone.
 func (b *block) strayed() bool {
 	for i := range b.rows {
 		for _, v := range b.mem[i*(b.cols+pad)+b.cols : (i+1)*(b.cols+pad)] {
@@ -108,7 +107,6 @@ func (b *block) strayed() bool {
 	return false
 }
 
-// flatten appends the entries, row by row; those of a symmetric matrix in full.
 func (b *block) flatten(dst []float64) []float64 {
 	for i := range b.rows {
 		if b.shape != symmetric {
@@ -130,7 +128,6 @@ func (o *oracle) size() int {
 	return n
 }
 
-// entry returns the quantity and the indices at position k of the flat vector.
 func (o *oracle) entry(k int) (quantity string, i, j int) {
 	for _, b := range o.blocks {
 		if k >= b.size() {

@@ -43,7 +43,6 @@ func (c *checker) product(vec, matrix *oracle, pt point) {
 	c.columns(vec, matrix, pt, a)
 }
 
-// columns finds the wrong entries of a product by multiplying unit vectors.
 func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) {
 	old := slices.Clone(c.vec)
 	defer copy(c.vec, old)

@@ -70,7 +70,6 @@ func (f Finding) String() string {
 	return s
 }
 
-// measured reports whether Got and Want say anything.
 func (f Finding) measured() bool { return f.Tol != 0 || f.Got != f.Want }
 
 // A Pass is a check that an oracle passed, with the number of entries compared.
@@ -209,7 +208,6 @@ type log struct {
 	skipped  []Skip
 }
 
-// find adds a finding; of two on one entry, the worse one stays.
 func (l *log) find(f Finding) {
 	f.Batch = slices.Clone(f.Batch)
 	for i, g := range l.findings {
@@ -223,7 +221,6 @@ func (l *log) find(f Finding) {
 	l.findings = append(l.findings, f)
 }
 
-// pass counts entries that were compared and found right.
 func (l *log) pass(check, oracle string, count int) {
 	for i, p := range l.passed {
 		if p.Check == check && p.Oracle == oracle {
@@ -245,7 +242,6 @@ func (l *log) skip(s Skip) {
 	}
 }
 
-// wrong reports whether a check has a finding on an oracle.
 func (l *log) wrong(check, oracle string) bool {
 	return slices.ContainsFunc(l.findings, func(f Finding) bool { return f.Check == check && f.Oracle == oracle })
 }

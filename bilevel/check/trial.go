@@ -134,7 +134,6 @@ func (t *trial) step(s *bilevel.Solver) error {
 	return err
 }
 
-// feasible wants x to be its own projection, up to rounding.
 func (t *trial) feasible(s *bilevel.Solver) {
 	if t.opt.Set == nil {
 		return
@@ -219,7 +218,6 @@ func (t *trial) shared() bool {
 	return err == nil
 }
 
-// resume saves the run after every step, and goes on from each checkpoint.
 func (t *trial) resume() {
 	s, err := t.start(watch(t.p), t.opt)
 	files := make([]bytes.Buffer, t.steps+1)
@@ -241,7 +239,6 @@ func (t *trial) resume() {
 	}
 }
 
-// resumeFrom loads the checkpoint of step k, and goes on to the last one.
 func (t *trial) resumeFrom(k int, file, last []byte) error {
 	s, err := t.start(watch(t.p), t.opt)
 	if err != nil {

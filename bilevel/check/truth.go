@@ -63,13 +63,11 @@ func reason(o *oracle) string {
 	return "it returns ErrNoExact"
 }
 
-// close judges two vectors that should agree to 1e-8 of a scale.
 func (c *checker) close(o *oracle, pt point, got, want []float64, scale float64, against string) bool {
 	return c.judge(comparison{check: Truth, o: o, pt: pt, got: got, want: want, tol: c.level(len(got), 1e-8*scale),
 		against: against})
 }
 
-// factor returns the mean of g_yy and its Cholesky factor at pt.
 func (c *checker) factor(pt point) (*chol.Cholesky, bool) {
 	h, ok := c.meanOf(c.oracle("HessG"), pt)
 	if !ok {
@@ -79,7 +77,6 @@ func (c *checker) factor(pt point) (*chol.Cholesky, bool) {
 	return f, f.Factor(mat.SymOf(c.dy, h)) == nil
 }
 
-// stationary compares y* with y* − g_yy⁻¹ g_y.
 func (c *checker) stationary(solution *oracle, star point) bool {
 	if why := c.doubt("GradG", "HessG"); why != "" {
 		c.log.gap(Truth, solution.name, "%s", why)

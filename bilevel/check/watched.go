@@ -52,7 +52,6 @@ func watch(p bilevel.Problem) *watched {
 	return w
 }
 
-// problem returns w with products and g_x where the watched problem has them.
 func (w *watched) problem() bilevel.Problem {
 	type withProducts struct {
 		*watched

@@ -148,7 +148,6 @@ func (o *LimitOptions) complete(x, y []float64) error {
 		o.Set.Validate(len(x)))
 }
 
-// sizes are the default lengths for differences.
 func sizes(v []float64) []float64 {
 	most := 0.0
 	for _, a := range v {

@@ -203,7 +203,6 @@ func (l *linear) fromPhi(one []bilevel.Sample) (float64, error) {
 	return l.half(), nil
 }
 
-// half returns ½(Tr)ᵀ(T(∇²F + λI)Tᵀ)⁻¹Tr for the r in wx.
 func (l *linear) half() float64 {
 	mat.MulVec(l.r, l.t, l.wx)
 	l.block.SolveVec(l.s, l.r)

@@ -41,7 +41,6 @@ func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, 
 	return axes(x, func(i int) bool { return !held(i) }), 0, nil
 }
 
-// axes has the unit vectors of some entries of x for rows.
 func axes(x []float64, free func(i int) bool) *mat.Dense {
 	var rows []float64
 	for i := range x {

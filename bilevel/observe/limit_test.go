@@ -308,7 +308,6 @@ func TestLimitRefuses(t *testing.T) {
 	assert.Panics(t, func() { _, _ = LocalLimit(p, x[:1], LimitOptions{}) })
 }
 
-// rows are n dense rows whose label is that of a noisy linear rule.
 func rows(n, dim int, seed uint64) *data.Data {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	d := &data.Data{Dim: dim, RowPtr: []int{0}}

@@ -132,7 +132,6 @@ func newProx(m *Moreau, xhat, x []float64) *prox {
 		d: make([]float64, n)}
 }
 
-// evaluate writes ∇φ(z) = ∇F(z) + ρ(z − x), and sets f and phi.
 func (p *prox) evaluate(z, g []float64) (err error) {
 	if p.f, err = p.F.Objective(g, z); err != nil {
 		return err

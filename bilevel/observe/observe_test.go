@@ -41,7 +41,6 @@ func distance(a, b []float64) float64 {
 	return mat.Norm(d)
 }
 
-// hessian returns ∇²F of a quadratic F by differences of its gradient.
 func hessian(t testing.TB, p bilevel.Truth, x []float64) *mat.Sym {
 	h, g0, g := mat.NewSym(len(x)), make([]float64, len(x)), make([]float64, len(x))
 	_, err := p.Objective(g0, x)

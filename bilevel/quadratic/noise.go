@@ -65,7 +65,6 @@ func (p *Problem) crossSize(batch []bilevel.Sample) float64 {
 	return p.o.SigmaGxy / math.Sqrt(float64(p.o.Dx-p.o.Blind)*float64(p.o.Dy)) / float64(len(batch))
 }
 
-// addCross adds σ_gxy·N.
 func (p *Problem) addCross(dst *mat.Dense, batch []bilevel.Sample) {
 	if p.o.SigmaGxy == 0 {
 		return
@@ -82,7 +81,6 @@ func (p *Problem) addCross(dst *mat.Dense, batch []bilevel.Sample) {
 	}
 }
 
-// addCrossVec adds σ_gxy·N·v.
 func (p *Problem) addCrossVec(dst, v []float64, batch []bilevel.Sample) {
 	if p.o.SigmaGxy == 0 {
 		return
@@ -100,7 +98,6 @@ func (p *Problem) addCrossVec(dst, v []float64, batch []bilevel.Sample) {
 	}
 }
 
-// addCrossTransVec adds σ_gxy·Nᵀ·v.
 func (p *Problem) addCrossTransVec(dst, v []float64, batch []bilevel.Sample) {
 	if p.o.SigmaGxy == 0 {
 		return
@@ -125,7 +122,6 @@ func (p *Problem) hessSize(sigma float64, batch []bilevel.Sample) float64 {
 	return sigma / math.Sqrt(n*(n+1)) / float64(len(batch))
 }
 
-// addHess adds σ_gyy·S.
 func (p *Problem) addHess(dst *mat.Sym, batch []bilevel.Sample) {
 	if p.o.SigmaGyy == 0 {
 		return
@@ -143,7 +139,6 @@ func (p *Problem) addHess(dst *mat.Sym, batch []bilevel.Sample) {
 	}
 }
 
-// addHessVec adds sigma·S·v.
 func (p *Problem) addHessVec(dst []float64, sigma float64, v []float64, batch []bilevel.Sample) {
 	if sigma == 0 {
 		return

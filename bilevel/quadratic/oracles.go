@@ -154,7 +154,6 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	return g + mat.Dot(w, p.delta), nil
 }
 
-// meanF returns f without noise.
 func (p *Problem) meanF(x, y []float64) float64 {
 	f := 0.0
 	for i := range x {
@@ -216,14 +215,12 @@ func (p *Problem) offsets(x, y []float64) {
 	}
 }
 
-// noise returns n zeros of scratch memory.
 func (p *Problem) noise(n int) []float64 {
 	w := p.perturb[:n]
 	clear(w)
 	return w
 }
 
-// minusB writes −B v.
 func (p *Problem) minusB(dst, v []float64) {
 	mat.MulVec(dst, p.b, v)
 	for i := range dst {

@@ -201,7 +201,6 @@ func (o *Options) complete() error {
 		o.checkKinds())
 }
 
-// checkKinds refuses kinds of problems and of noise that cannot be combined.
 func (o *Options) checkKinds() error {
 	switch {
 	case o.Saddle && o.Nonconvex > 0:

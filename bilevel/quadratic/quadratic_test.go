@@ -80,7 +80,6 @@ func ask(t testing.TB, p *Problem, x, y []float64, batch ...bilevel.Sample) answ
 	return a
 }
 
-// flat lists all numbers; of g_yy the lower triangle.
 func (a answers) flat() []float64 {
 	all := append(append(append([]float64{a.f, a.g}, a.fx...), a.fy...), a.gy...)
 	all = append(all, a.gx...)

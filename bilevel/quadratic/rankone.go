@@ -34,7 +34,6 @@ func (p *Problem) addRankOneVec(dst []float64, k kind, v []float64, weight float
 	}
 }
 
-// addRankOne adds a aᵀ − A, the mean over the batch.
 func (p *Problem) addRankOne(dst *mat.Sym, batch []bilevel.Sample) {
 	for _, s := range batch {
 		p.direction(kindGyy, s)

@@ -80,7 +80,6 @@ func Compose(q *mat.Dense, lambda []float64) *mat.Sym {
 	})
 }
 
-// entries has f for its lower triangle, row by row.
 func entries(n int, f func(i, j int) float64) *mat.Sym {
 	s := mat.NewSym(n)
 	for i := range n {

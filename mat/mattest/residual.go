@@ -98,7 +98,6 @@ func SolveResidual(a *mat.Sym, x, b *mat.Dense) float64 {
 	return relative(Mul(f, y), shifted(b, -e-g), frob(f)*frob(y))
 }
 
-// relative returns ‖a − b‖_F / (n·eps·norm), and 0 where a = b.
 func relative(a, b *mat.Dense, norm float64) float64 {
 	r := frob(denseOf(a.Rows, a.Cols, func(i, j int) float64 { return a.At(i, j) - b.At(i, j) }))
 	if r == 0 {
