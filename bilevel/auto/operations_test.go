@@ -169,6 +169,10 @@ func TestOperations(t *testing.T) {
 		"ScaleBy":         func(x, y vec) num { return y.ScaleBy(x.At(0)).SquaredNorm() },
 		"ScaleBy/data":    func(x, y vec) num { return auto.Data(a).ScaleBy(y.At(1)).Dot(x) },
 		"ScaleBy/const":   func(x, y vec) num { return y.ScaleBy(auto.Const(2)).SquaredNorm() },
+		"sums of one entry": func(x, y vec) num {
+			u := y.Slice(0, 1).Add(y.Slice(2, 3))
+			return u.WeightedSquares(x.Slice(1, 2)).Add(u.SquaredNorm()).Add(u.Mat(1, 1).MulVec(u).Dot(u)).Add(u.Exp().Mul(u).Sum())
+		},
 		"Stack": func(x, y vec) num {
 			return auto.Stack(y.At(0), x.At(1), auto.Const(2), y.Sum()).Dot(y)
 		},
@@ -221,6 +225,13 @@ func TestOperations(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestQuotientHasOneRounding(t *testing.T) {
+	p := lowerLoss(t, 1, 1, func(x, y vec) num { return y.At(0).Div(auto.Const(49)).Add(y.At(0).Div(x.At(0))) })
+	v, err := p.ValueG([]float64{49}, []float64{49}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 2.0, v)
 }
 
 func TestStructure(t *testing.T) {
