@@ -21,11 +21,8 @@ import (
 // Samples per step: ξ and φ one batch. Oracles: GradG 1 (h), GradF 1 (f'), CrossVecG 1 (∇h). Other
 // cost: O(dx + dy).
 type SCGD struct {
-	// Alpha is the step size α_k ≥ 0 of x. Required.
-	Alpha bilevel.Schedule
-
-	// Beta is the weight β_k in [0, 1] of the new sample in y. Required, ≥ 0.
-	Beta bilevel.Schedule
+	Alpha bilevel.Schedule // step size α_k ≥ 0 of x. Required
+	Beta  bilevel.Schedule // weight β_k in [0, 1] of the new sample in y. Required
 }
 
 // SCSC is the stochastically corrected method of Chen, Sun and Yin (IEEE Transactions on Signal
@@ -35,21 +32,17 @@ type SCGD struct {
 //
 // with the same φ at both points; x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2). With β = 1 it
 // is SCGD; with exact oracles and y⁰ = h(x⁰) it is gradient descent on F. Oracles: GradG at two
-// points for k ≥ 1, the others as for SCGD. Memory dx + dy more.
+// points for k ≥ 1, the others as for SCGD.
 type SCSC struct {
-	// Alpha and Beta are as in SCGD. Required, ≥ 0.
-	Alpha, Beta bilevel.Schedule
+	Alpha, Beta bilevel.Schedule // as in SCGD. Required
 }
 
 func (SCGD) Name() string { return "SCGD" }
-
 func (SCSC) Name() string { return "SCSC" }
 
 // Start refuses a problem that is not compositional.
-func (m SCGD) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.with(it, false) }
-
-// Start refuses a problem that is not compositional.
-func (m SCSC) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return SCGD(m).with(it, true) }
+func (m SCGD) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.with(it, "SCGD") }
+func (m SCSC) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return SCGD(m).with(it, "SCSC") }
 
 type descent struct {
 	SCGD
@@ -60,11 +53,7 @@ type descent struct {
 	cross, d  []float64 // g_xy f_y, and the direction of x
 }
 
-func (m SCGD) with(it *bilevel.Iteration, corrected bool) (bilevel.Stepper, error) {
-	name := "SCGD"
-	if corrected {
-		name = "SCSC"
-	}
+func (m SCGD) with(it *bilevel.Iteration, name string) (bilevel.Stepper, error) {
 	if _, ok := it.Problem().(interface{ Composition() Composition }); !ok {
 		return nil, option.Bad("%s takes a compositional problem, as compose.Adapt makes one, and not a %T",
 			name, it.Problem())
@@ -78,7 +67,7 @@ func (m SCGD) with(it *bilevel.Iteration, corrected bool) (bilevel.Stepper, erro
 	dx, dy := it.Dims()
 	vec := func(n int) []float64 { return make([]float64, n) }
 	return &descent{
-		SCGD: m, corrected: corrected, g: vec(dy), gOld: vec(dy), xOld: vec(dx),
+		SCGD: m, corrected: name == "SCSC", g: vec(dy), gOld: vec(dy), xOld: vec(dx),
 		fx: vec(dx), fy: vec(dy), cross: vec(dx), d: vec(dx),
 	}, nil
 }

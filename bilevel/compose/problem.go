@@ -70,8 +70,7 @@ func Adapt(c Composition) *Problem {
 // Composition returns the Composition.
 func (p *Problem) Composition() Composition { return p.c }
 
-func (p *Problem) Dims() (dx, dy int) { return p.c.Dims() }
-
+func (p *Problem) Dims() (dx, dy int)             { return p.c.Dims() }
 func (p *Problem) Streams() (upper, lower uint64) { return p.c.Streams() }
 
 // GradF writes f_x = 0 and f_y = f'(y; ξ).
@@ -111,7 +110,6 @@ func (p *Problem) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error 
 // ConvexityAt returns 1: g_yy = I.
 func (p *Problem) ConvexityAt([]float64) float64 { return 1 }
 
-// HessVecG writes v.
 func (p *Problem) HessVecG(dst, _, _, v []float64, _ []bilevel.Sample) error {
 	copy(dst, v)
 	return nil
@@ -129,7 +127,6 @@ func (p *Problem) CrossVecG(dst, x, _, v []float64, phi []bilevel.Sample) error 
 	return nil
 }
 
-// ValueF returns f(y; ξ).
 func (p *Problem) ValueF(_, y []float64, xi []bilevel.Sample) (float64, error) {
 	return p.c.Outer(nil, y, xi)
 }

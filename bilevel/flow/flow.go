@@ -10,12 +10,12 @@
 //
 // falls along every solution if α/β is small enough ([MaxAlpha]), and is at rest only where ∇F(x) =
 // 0 and y = y*(x). One Euler step of length h is the step of STABLE with exact oracles and step
-// sizes hα and hβ. The paper prints (eq.ode_stable) with a plus sign inside T; (eq.ode_x), the
-// proof and the method have the minus, without which the equilibria are not the stationary points
-// of F.
+// sizes hα and hβ. The paper prints (eq.ode_stable) with a plus sign inside T; its proof and its
+// method have the minus.
 package flow
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -34,11 +34,8 @@ const (
 )
 
 func (s Scheme) String() string {
-	switch s {
-	case RK4:
-		return "RK4"
-	case Euler:
-		return "Euler"
+	if s == RK4 || s == Euler {
+		return [...]string{"RK4", "Euler"}[s]
 	}
 	return fmt.Sprintf("Scheme(%d)", int(s))
 }
@@ -54,11 +51,8 @@ type Options struct {
 	// II, section IV.2).
 	H float64
 
-	// Scheme is RK4 (the default) or Euler.
-	Scheme Scheme
-
-	// X0 and Y0 are the starting point, copied. Default 0.
-	X0, Y0 []float64
+	Scheme Scheme    // default RK4
+	X0, Y0 []float64 // the start, copied. Default 0
 }
 
 // Flow is a path of the dynamics, for one goroutine at a time. New makes one.
@@ -86,11 +80,18 @@ func New(p bilevel.Problem, o Options) (*Flow, error) {
 		return nil, option.Bad("flow: New needs a problem")
 	}
 	dx, dy := p.Dims()
-	if dx < 1 || dy < 1 {
-		return nil, option.Bad("flow: problem has dimensions dx = %d, dy = %d, want both ≥ 1", dx, dy)
-	}
-	if err := o.validate(dx, dy); err != nil {
+	if err := errors.Join(
+		option.Dims(dx, dy),
+		option.Finite("flow: Options.Alpha", o.Alpha),
+		option.Finite("flow: Options.Beta", o.Beta),
+		option.Finite("flow: Options.H", o.H),
+		option.Vector("flow: Options.X0", o.X0, dx),
+		option.Vector("flow: Options.Y0", o.Y0, dy),
+	); err != nil {
 		return nil, err
+	}
+	if o.Scheme != RK4 && o.Scheme != Euler {
+		return nil, option.Bad("flow: Options.Scheme is %d, want RK4 or Euler", o.Scheme)
 	}
 	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &Flow{
@@ -103,27 +104,6 @@ func New(p bilevel.Problem, o Options) (*Flow, error) {
 	copy(f.x, o.X0)
 	copy(f.y, o.Y0)
 	return f, nil
-}
-
-func (o *Options) validate(dx, dy int) error {
-	for _, v := range []struct {
-		name  string
-		value float64
-	}{{"Alpha", o.Alpha}, {"Beta", o.Beta}, {"H", o.H}} {
-		if !(v.value > 0) || math.IsInf(v.value, 1) {
-			return option.Bad("flow: Options.%s is %v, want a finite number > 0", v.name, v.value)
-		}
-	}
-	if o.Scheme != RK4 && o.Scheme != Euler {
-		return option.Bad("flow: Options.Scheme is %d, want RK4 or Euler", o.Scheme)
-	}
-	if o.X0 != nil && len(o.X0) != dx || mat.NotFinite(o.X0) >= 0 {
-		return option.Bad("flow: Options.X0 wants %d finite entries", dx)
-	}
-	if o.Y0 != nil && len(o.Y0) != dy || mat.NotFinite(o.Y0) >= 0 {
-		return option.Bad("flow: Options.Y0 wants %d finite entries", dy)
-	}
-	return nil
 }
 
 // Velocity writes x' and y' at (x, y), of lengths dx and dy, and does not move the flow; no
@@ -210,10 +190,9 @@ func move(dst, x []float64, s float64, v []float64) {
 	}
 }
 
-// X returns the state x(t), in the flow's memory: to be read only, and valid until the next Step.
+// X and Y return the state x(t), y(t), in the flow's memory: to be read only, and valid until the
+// next Step.
 func (f *Flow) X() []float64 { return f.x }
-
-// Y returns the state y(t), as X does.
 func (f *Flow) Y() []float64 { return f.y }
 
 // K returns the number of steps done.

@@ -130,12 +130,12 @@ func TestEulerIsSTABLE(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	for want, o := range map[string]Options{
-		"Alpha is 0":  {Beta: 1, H: 1},
-		"Beta is -1":  {Alpha: 1, Beta: -1, H: 1},
-		"H is NaN":    {Alpha: 1, Beta: 1, H: math.NaN()},
-		"Scheme is 7": {Alpha: 1, Beta: 1, H: 1, Scheme: 7},
-		"X0 wants 2":  {Alpha: 1, Beta: 1, H: 1, X0: []float64{1}},
-		"Y0 wants 3":  {Alpha: 1, Beta: 1, H: 1, Y0: []float64{1, 2, math.Inf(1)}},
+		"Alpha is 0":              {Beta: 1, H: 1},
+		"Beta is -1":              {Alpha: 1, Beta: -1, H: 1},
+		"H is NaN":                {Alpha: 1, Beta: 1, H: math.NaN()},
+		"Scheme is 7":             {Alpha: 1, Beta: 1, H: 1, Scheme: 7},
+		"X0 has length 1, want 2": {Alpha: 1, Beta: 1, H: 1, X0: []float64{1}},
+		"Y0 is +Inf at index 2":   {Alpha: 1, Beta: 1, H: 1, Y0: []float64{1, 2, math.Inf(1)}},
 	} {
 		_, err := New(newBent(), o)
 		require.ErrorIs(t, err, bilevel.ErrOption)

@@ -41,23 +41,18 @@ func (f *Flow) Lyapunov() (float64, error) {
 // which the paper writes L_y, elsewhere that of y*(x). Read from c are MuG > 0, Lfx, Lfy, Lgxy,
 // Lgyy, Cfx, Cfy and Cgxy. An error wraps bilevel.ErrOption.
 //
-// The bound is sufficient; in a quadratic problem, where L = 0, V falls up to twice the bound. At
-// the bound itself the proof shows V' ≤ −½α‖∇F‖² only: for a V at rest nowhere but at the solution
-// take α below it.
+// The bound is sufficient; in a quadratic problem, where L = 0, V falls up to twice the bound.
 func MaxAlpha(c theorem.Constants, beta float64) (float64, error) {
-	if !(beta > 0) || math.IsInf(beta, 1) {
-		return 0, option.Bad("flow: MaxAlpha: beta is %v, want a finite number > 0", beta)
+	if err := errors.Join(
+		option.Finite("flow: MaxAlpha: beta", beta),
+		option.Finite("flow: MaxAlpha: Constants.MuG", c.MuG),
+	); err != nil {
+		return 0, err
 	}
-	if !(c.MuG > 0) || math.IsInf(c.MuG, 1) {
-		return 0, option.Bad("flow: MaxAlpha: Constants.MuG is %v, want a finite μ_g > 0", c.MuG)
-	}
-	for _, v := range []struct {
-		name  string
-		value float64
-	}{{"Lfx", c.Lfx}, {"Lfy", c.Lfy}, {"Lgxy", c.Lgxy}, {"Lgyy", c.Lgyy}, {"Cfx", c.Cfx}, {"Cfy", c.Cfy}, {"Cgxy",
-		c.Cgxy}} {
-		if !(v.value >= 0) || math.IsInf(v.value, 1) {
-			return 0, option.Bad("flow: MaxAlpha: Constants.%s is %v, want a finite value ≥ 0", v.name, v.value)
+	for i, v := range []float64{c.Lfx, c.Lfy, c.Lgxy, c.Lgyy, c.Cfx, c.Cfy, c.Cgxy} {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			name := [...]string{"Lfx", "Lfy", "Lgxy", "Lgyy", "Cfx", "Cfy", "Cgxy"}[i]
+			return 0, option.Bad("flow: MaxAlpha: Constants.%s is %v, want a finite value ≥ 0", name, v)
 		}
 	}
 	lf, _, _ := c.Lipschitz()

@@ -2,6 +2,7 @@ package method
 
 import (
 	"stable/bilevel"
+	"stable/bilevel/option"
 )
 
 // ALSET is the alternating stochastic gradient descent of Chen, Sun and Yin (Closing the Gap,
@@ -14,8 +15,7 @@ import (
 // Terms = 1, it is single-timescale SCGD; with T = 1 it is TTSA.
 //
 // Samples per step: ξ one batch; φ T + 1 + p. Oracles: GradF 1, GradG T, HessVecG p, CrossVecG 1, p
-// in {0, …, N−1}; where some texts draw p from {1, …, N}, an error of order 1/L_g stays. To an
-// ε-stationary point: ε⁻² samples.
+// in {0, …, N−1}; where some texts draw p from {1, …, N}, an error of order 1/L_g stays.
 type ALSET struct {
 	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
@@ -30,9 +30,7 @@ type ALSET struct {
 func (ALSET) Name() string { return "ALSET" }
 
 func (m ALSET) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	if m.Inner == 0 {
-		m.Inner = 1
-	}
+	option.Default(&m.Inner, 1)
 	return startAlternating(it, "ALSET", alternating{
 		alpha: m.Alpha, beta: m.Beta, inner: bilevel.Constant(m.Inner), estimate: newHypergradient(it, m.Neumann, true),
 	})

@@ -21,11 +21,9 @@ type alternating struct {
 
 const maxInner = 1 << 30
 
-// startAlternating checks the shared parameters, and makes the memory. name is the Go name.
 func startAlternating(it *bilevel.Iteration, name string, m alternating) (bilevel.Stepper, error) {
 	if err := errors.Join(
-		option.Schedule(name+".Alpha", m.alpha, math.Inf(1)),
-		option.Schedule(name+".Beta", m.beta, math.Inf(1)),
+		checkSteps(name, m.alpha, m.beta),
 		m.estimate.series.validate(name),
 	); err != nil {
 		return nil, err
@@ -34,7 +32,9 @@ func startAlternating(it *bilevel.Iteration, name string, m alternating) (bileve
 		return nil, option.Bad("%s.Inner at step 0 is %v, want a number in (0, %d]", name, n, maxInner)
 	}
 	m.name = name
-	m.gy, m.h = make([]float64, len(it.Y())), make([]float64, len(it.X()))
+	dx, dy := it.Dims()
+	vectors(dx, &m.h)
+	vectors(dy, &m.gy)
 	return &m, nil
 }
 

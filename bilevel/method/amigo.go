@@ -18,7 +18,7 @@ import (
 //	x^{k+1} = P_X(x^k − α_k (f_x + g_xy(·; φ″) v^{k+1})),                     at (x^k, y^{k+1}; ξ).
 //
 // Samples per step: ξ one batch, φ 2T + 1. Oracles: GradF 1, GradG T, HessVecG T, CrossVecG 1.
-// Other cost: O(dx + T·dy). To an ε-stationary point: ε⁻² samples with batches of order ε⁻¹.
+// Other cost: O(dx + T·dy).
 type AmIGO struct {
 	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule

@@ -22,12 +22,10 @@ import (
 // plain estimates; then a and b are plain means, c = 1/(k+1), until the weight of the past reaches
 // Decay: c = 1 − Decay. Metric and direction share their samples, a bias of the order of the
 // smaller of τ and 1 − Decay: unless the weights fall, x stops short of the solution. The paper
-// allows every diagonal A ⪰ ρI; its example squares f_x, which is zero where f does not depend on
-// x, and this package h.
+// allows every diagonal A ⪰ ρI.
 //
 // The set must be a MetricSet. Samples per step: ξ one batch; φ 2 + p. Oracles: GradF 1, GradG 1,
-// HessVecG p, CrossVecG 1, p in {0, …, N−1}. Other cost: O(dx + dy), and the projection. To an
-// ε-stationary point: ε⁻² samples, up to logarithms.
+// HessVecG p, CrossVecG 1, p in {0, …, N−1}. Other cost: O(dx + dy), and the projection.
 type BiAdam struct {
 	// Step sizes of x̃ and ỹ, ≥ 0, lengths as in Adam; the paper's constants γ and λ. Required.
 	Alpha, Beta bilevel.Schedule
@@ -80,10 +78,6 @@ type adaptive struct {
 	metric   []float64 // √a + ρ
 }
 
-func newAdaptive(n int) adaptive {
-	return adaptive{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
-}
-
 func (m BiAdam) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return m.with(it, "BiAdam", false, bilevel.Power{C: 1, P: 0.5})
 }
@@ -107,8 +101,7 @@ func (m BiAdam) with(it *bilevel.Iteration, name string, storm bool, tau bilevel
 	set, err := it.MetricSet()
 	if err := errors.Join(
 		err,
-		option.Schedule(name+".Alpha", m.Alpha, math.Inf(1)),
-		option.Schedule(name+".Beta", m.Beta, math.Inf(1)),
+		checkSteps(name, m.Alpha, m.Beta),
 		option.Schedule(name+".Eta", m.Eta, 1),
 		option.Schedule(name+".TauX", m.TauX, 1),
 		option.Schedule(name+".TauY", m.TauY, 1),
@@ -118,10 +111,10 @@ func (m BiAdam) with(it *bilevel.Iteration, name string, storm bool, tau bilevel
 	); err != nil {
 		return nil, err
 	}
-	dx, dy := len(it.X()), len(it.Y())
-	r := &biadam{BiAdam: m, storm: storm, set: set, estimate: newHypergradient(it, m.Neumann, true), x: newAdaptive(dx),
-		y: newAdaptive(dy)}
-	r.zOld.x, r.zOld.y = make([]float64, dx), make([]float64, dy)
+	dx, dy := it.Dims()
+	r := &biadam{BiAdam: m, storm: storm, set: set, estimate: newHypergradient(it, m.Neumann, true)}
+	vectors(dx, &r.x.old, &r.x.now, &r.x.dir, &r.x.square, &r.x.metric, &r.zOld.x)
+	vectors(dy, &r.y.old, &r.y.now, &r.y.dir, &r.y.square, &r.y.metric, &r.zOld.y)
 	return r, nil
 }
 

@@ -11,8 +11,7 @@ import (
 //	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
 //
 // Samples per step: ξ one batch; φ t_k + 1 + p. Oracles: GradF 1, GradG t_k, HessVecG p, CrossVecG
-// 1, p in {0, …, N−1}. To an ε-stationary point: ε⁻² samples ξ and ε⁻³ samples φ with t_k ~ √k; to
-// an ε-optimal one of a strongly convex F: ε⁻¹ and ε⁻² with t_k ~ k (Table 1 of the STABLE paper).
+// 1, p in {0, …, N−1}.
 type BSA struct {
 	// Alpha is the step size α_k of x. Required, ≥ 0.
 	Alpha bilevel.Schedule

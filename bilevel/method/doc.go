@@ -15,13 +15,13 @@
 //   - Compositional problems alone: compose.SCGD, compose.SCSC.
 //
 // [Registry] lists all of them, [Lookup] finds one by its name, and [Register] adds one of your
-// own. An [Entry] says what a method needs, what it uses, and which parameters tune it.
+// own. An [Entry] says what a method needs, and which parameters tune it.
 //
-// In the comments of the methods z^k stands for (x^k, y^k), h for an estimate of the hypergradient
-// f_x − g_xy g_yy⁻¹ f_y, and P_X for the projection onto the feasible set, which papers for X =
-// R^dx leave out. A batch has the size that bilevel.Options gives. Tests follow every rule through
-// a run, step by step, but for SPABA and STABLE-CG, which are tested by their reductions to SOBA
-// and STABLE.
+// z^k stands for (x^k, y^k), h for an estimate of the hypergradient f_x − g_xy g_yy⁻¹ f_y, and P_X
+// for the projection onto the feasible set, which papers for X = R^dx leave out. A batch has the
+// size that bilevel.Options gives. Tests follow every rule through a run, step by step, but for
+// SPABA and STABLE-CG, which are tested by their reductions to SOBA and STABLE. bilevel/GUIDE.md
+// compares what the methods cost.
 //
 // # Public code
 //

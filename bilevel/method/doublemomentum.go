@@ -2,7 +2,6 @@ package method
 
 import (
 	"errors"
-	"math"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -36,18 +35,16 @@ func checkTaus(name string, tauX, tauY *bilevel.Schedule) error {
 	return errors.Join(option.Schedule(name+".TauX", *tauX, 1), option.Schedule(name+".TauY", *tauY, 1))
 }
 
-// startMomentum checks the shared parameters, and makes the memory. name is the Go name.
 func startMomentum(it *bilevel.Iteration, name string, m doubleMomentum) (bilevel.Stepper, error) {
 	if err := errors.Join(
-		option.Schedule(name+".Alpha", m.alpha, math.Inf(1)),
-		option.Schedule(name+".Beta", m.beta, math.Inf(1)),
+		checkSteps(name, m.alpha, m.beta),
 		m.estimate.series.validate(name),
 	); err != nil {
 		return nil, err
 	}
-	dx, dy := len(it.X()), len(it.Y())
-	m.xOld, m.dx, m.hOld, m.h = make([]float64, dx), make([]float64, dx), make([]float64, dx), make([]float64, dx)
-	m.yOld, m.dy, m.gOld, m.g = make([]float64, dy), make([]float64, dy), make([]float64, dy), make([]float64, dy)
+	dx, dy := it.Dims()
+	vectors(dx, &m.xOld, &m.dx, &m.hOld, &m.h)
+	vectors(dy, &m.yOld, &m.dy, &m.gOld, &m.g)
 	return &m, nil
 }
 

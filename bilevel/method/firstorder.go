@@ -9,8 +9,7 @@ import (
 	"stable/mat"
 )
 
-// F2SA is the fully first-order method of Kwon, Kwon, Wright and Nowak (ICML 2023, A Fully
-// First-Order Method for Stochastic Bilevel Optimization). Besides y ≈ y*(x) it moves y_λ ≈
+// F2SA is the fully first-order method of Kwon, Kwon, Wright and Nowak (ICML 2023). Besides y ≈ y*(x) it moves y_λ ≈
 // argmin_y f/λ + g; the difference of g_x at the two estimates the part of the hypergradient that
 // goes through y*:
 //
@@ -21,7 +20,7 @@ import (
 // so λ grows. The iterate y of the solver minimises g. The problem must be a bilevel.UpperGradient.
 //
 // Samples per step, T = Inner: ξ T + 1 batches, φ 2T + 2. Oracles: GradF T + 1, GradG 2T, GradXG 2.
-// Other cost: O(dx + T·dy). To an ε-stationary point: ε^(−7/2) samples.
+// Other cost: O(dx + T·dy).
 type F2SA struct {
 	// Step sizes of x and of both y, ≥ 0. Required. The paper's orders are
 	// (k+1)^(−5/7) and (k+1)^(−4/7).
@@ -102,7 +101,7 @@ func (m *f2sa) Step(it *bilevel.Iteration) error {
 		}
 		it.Watch(math.Sqrt(square))
 		it.Watch(mat.Norm(m.g0y))
-		if err := errors.Join(it.Finite(m.fx), it.Finite(m.z), it.Finite(y)); err != nil {
+		if err := it.Finite(m.fx, m.z, y); err != nil {
 			return err
 		}
 	}
@@ -144,7 +143,7 @@ func (m *f2sa) Vectors(visit func(name string, v []float64)) {
 // y*(x). The problem must be a bilevel.UpperGradient.
 //
 // Samples per step, T = Inner: ξ and φ T + 1 batches. Oracles: GradF 2T + 2, GradG 2T, GradXG 2.
-// Other cost: O(dx + T·dy). To an ε-stationary point: ε^(−2−1/p) samples in ‖∇F‖².
+// Other cost: O(dx + T·dy).
 type F2SAp struct {
 	// Step sizes of x and of both y, ≥ 0. Required. The paper's are
 	// constant.
@@ -215,7 +214,7 @@ func (m *f2sap) Step(it *bilevel.Iteration) error {
 			square, squareLow = square+d*d, squareLow+low*low
 		}
 		it.Watch(math.Sqrt(max(square, squareLow)))
-		if err := errors.Join(it.Finite(m.fx), it.Finite(m.fxLow), it.Finite(m.z), it.Finite(m.low)); err != nil {
+		if err := it.Finite(m.fx, m.fxLow, m.z, m.low); err != nil {
 			return err
 		}
 	}
@@ -270,11 +269,10 @@ func (m *f2sap) Vectors(visit func(name string, v []float64)) {
 //
 //	d = ∇f + λ∇q,   λ = max(0, η‖∇q‖² − ⟨∇f, ∇q⟩)/‖∇q‖²,   ∇ in (x, y),
 //
-// which lowers f as much as it can while q falls at the rate η‖∇q‖². At y*(x) the direction does
-// not vanish but flips with the sign of ∇q: constant step sizes end in a cycle of their own length,
-// so let them fall. The paper is deterministic; noise in ∇q is a bias that nothing removes. Each
-// inner step draws its own φ; the directions share one ξ and one φ. The problem must be a
-// bilevel.UpperGradient.
+// which lowers f as much as it can while q falls at the rate η‖∇q‖². At y*(x) the direction flips
+// with the sign of ∇q: let the step sizes fall. The paper is deterministic; noise in ∇q is a bias
+// that nothing removes. Each inner step draws its own φ; the directions share one ξ and one φ. The
+// problem must be a bilevel.UpperGradient.
 //
 // Samples per step, T = Inner: ξ one batch, φ T + 1. Oracles: GradF 1, GradG T + 1, GradXG 2. Other
 // cost: O(dx + T·dy).
@@ -356,7 +354,7 @@ func (m *bome) Step(it *bilevel.Iteration) error {
 	mat.Axpy(m.qx, -1, m.gx)
 	square := mat.Dot(m.qx, m.qx) + mat.Dot(m.gy, m.gy)
 	along := mat.Dot(m.fx, m.qx) + mat.Dot(m.fy, m.gy)
-	if err := errors.Join(it.Finite(m.fx), it.Finite(m.fy), it.Finite(m.qx), it.Finite(m.gy)); err != nil {
+	if err := it.Finite(m.fx, m.fy, m.qx, m.gy); err != nil {
 		return err
 	}
 	if square > 0 {

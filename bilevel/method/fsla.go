@@ -98,7 +98,7 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 	); err != nil {
 		return err
 	}
-	if err := errors.Join(it.Finite(m.fx), it.Finite(m.fy), it.Finite(m.hv)); err != nil {
+	if err := it.Finite(m.fx, m.fy, m.hv); err != nil {
 		return err
 	}
 	square := 0.0
@@ -113,12 +113,12 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 	xi, phi := it.DrawXi(0), it.DrawPhi(0)
 	if it.K() == 0 {
 		clear(m.m)
-	} else if err := m.look(it, m.xLast, it.Y(), m.v, xi, phi, func(i int, d float64) {
+	} else if err := m.direction(it, m.xLast, it.Y(), m.v, xi, phi, func(i int, d float64) {
 		m.m[i] = (1 - eta) * (m.m[i] - d)
 	}); err != nil {
 		return err
 	}
-	if err := m.look(it, x, y, m.vNext, xi, phi, func(i int, d float64) { m.m[i] += d }); err != nil {
+	if err := m.direction(it, x, y, m.vNext, xi, phi, func(i int, d float64) { m.m[i] += d }); err != nil {
 		return err
 	}
 	copy(m.xLast, x)
@@ -127,8 +127,8 @@ func (m *fsla) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// look passes the entries of f_x − g_xy v at a point to entry.
-func (m *fsla) look(it *bilevel.Iteration, x, y, v []float64, xi, phi []bilevel.Sample,
+// direction passes the entries of f_x − g_xy v at a point to entry.
+func (m *fsla) direction(it *bilevel.Iteration, x, y, v []float64, xi, phi []bilevel.Sample,
 	entry func(i int, d float64)) error {
 	if err := errors.Join(
 		it.Oracle().GradF(m.fx, m.fy, x, y, xi),
@@ -136,7 +136,7 @@ func (m *fsla) look(it *bilevel.Iteration, x, y, v []float64, xi, phi []bilevel.
 	); err != nil {
 		return err
 	}
-	if err := errors.Join(it.Finite(m.fx), it.Finite(m.fy), it.Finite(m.cv)); err != nil {
+	if err := it.Finite(m.fx, m.fy, m.cv); err != nil {
 		return err
 	}
 	for i, fx := range m.fx {

@@ -8,13 +8,11 @@ import (
 	"stable/mat"
 )
 
-// Neumann holds the parameters of the methods that multiply by g_yy and never factor it. They
-// approximate g_yy⁻¹ f_y by N terms of the Neumann series,
+// Neumann are the parameters of the methods that approximate g_yy⁻¹ f_y by N terms of the series
 //
 //	g_yy⁻¹ f_y ≈ (1/L) Σ_{q<N} (I − g_yy/L)^q f_y.
 //
-// Two estimators have this mean, with independent batches φ_1, φ_2, …; each method uses the one of
-// its paper.
+// Two estimators have this mean, with independent batches φ_1, φ_2, …; a method uses its paper's.
 //
 //	(A) random truncation: v = (N/L) ∏_{i=1..p} (I − g_yy(·; φ_i)/L) f_y, p uniform on {0, …, N−1}: (N−1)/2 products on average.
 //	(B) truncated sum: v = η Σ_{q=0..Q} ∏_{i=1..q} (I − η g_yy(·; φ_i)) f_y with η = 1/L, Q = N−1: N−1 products, smaller variance.
@@ -26,8 +24,8 @@ import (
 // and Liang, arXiv 2010.07962, Algorithm 2.
 type Neumann struct {
 	// LG is L = L_g > 0, the Lipschitz constant of g_y(x, ·; φ). Required. The series diverges
-	// where g_yy exceeds 2L·I; where single samples of g_yy have variance σ², the second moment of
-	// long products grows unless L > (μ²+σ²)/(2μ).
+	// where g_yy exceeds 2L·I; with samples of variance σ², the second moment of long products grows
+	// unless L > (μ²+σ²)/(2μ).
 	LG float64
 
 	// MuG is μ = μ_g in (0, LG], the strong convexity of g(x, ·). Required where Terms is 0, and by
@@ -49,8 +47,7 @@ func (n Neumann) validate(method string) error {
 		return option.Bad("%s.Neumann.MuG is %v, want μ_g in (0, LG]", method, n.MuG)
 	case n.Terms == 0 && n.LG/n.MuG > 1e6:
 		return option.Bad("%s.Neumann.Terms is 0, and the default for LG/MuG = %g is a series of millions of "+
-			"terms: set Terms",
-			method, n.LG/n.MuG)
+			"terms: set Terms", method, n.LG/n.MuG)
 	}
 	return nil
 }
@@ -63,7 +60,7 @@ func (n Neumann) terms(k int) int {
 }
 
 // hypergradient estimates f_x − g_xy g_yy⁻¹ f_y. draw takes the samples, at evaluates the estimate
-// at a point with those of the last draw: a recursive method calls at for several points.
+// at a point with those of the last draw.
 type hypergradient struct {
 	series Neumann
 	random bool // (A); otherwise (B)
@@ -83,12 +80,11 @@ type hypergradient struct {
 
 // newHypergradient returns an estimator of kind (A) if random, (B) otherwise.
 func newHypergradient(it *bilevel.Iteration, series Neumann, random bool) *hypergradient {
-	dx, dy := len(it.X()), len(it.Y())
-	return &hypergradient{
-		series: series, random: random,
-		fx: make([]float64, dx), cross: make([]float64, dx),
-		fy: make([]float64, dy), v: make([]float64, dy), r: make([]float64, dy), w: make([]float64, dy),
-	}
+	h := &hypergradient{series: series, random: random}
+	dx, dy := it.Dims()
+	vectors(dx, &h.fx, &h.cross)
+	vectors(dy, &h.fy, &h.v, &h.r, &h.w)
+	return h
 }
 
 // draw takes new samples: a batch ξ of size upper, and batches φ of size lower for g_xy and for

@@ -18,8 +18,7 @@ import (
 // with the same sample i at both points. The paper's step sizes are constant.
 //
 // Samples per step: ξ and φ one batch; every Period steps, Large samples of each. Oracles, at each
-// of the two points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Other cost: O(dx + dy). To an
-// ε-stationary point of a finite sum: √(n_ξ+n_φ)·ε⁻¹ samples.
+// of the two points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Other cost: O(dx + dy).
 type SRBA struct {
 	// Step sizes of x and y, ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
@@ -145,12 +144,12 @@ type recursive struct {
 }
 
 func newRecursive(b *soba, large int, refresh func(it *bilevel.Iteration) bool) *recursive {
-	dx, dy := len(b.f)-len(b.v), len(b.v)
-	return &recursive{
-		soba: b, large: large, refresh: refresh,
-		x: make([]float64, dx), y: make([]float64, dy), w: make([]float64, dy),
-		fNow: make([]float64, len(b.f)), g2: make([]float64, len(b.g)),
-	}
+	r := &recursive{soba: b, large: large, refresh: refresh}
+	vectors(len(b.dx), &r.x)
+	vectors(len(b.v), &r.y, &r.w)
+	vectors(len(b.f), &r.fNow)
+	vectors(len(b.g), &r.g2)
+	return r
 }
 
 func (m *recursive) Step(it *bilevel.Iteration) error {
@@ -174,10 +173,7 @@ func (m *recursive) Step(it *bilevel.Iteration) error {
 // estimate computes the parts at z^k, afresh or from those at z^{k−1}.
 func (m *recursive) estimate(it *bilevel.Iteration) error {
 	if m.refresh(it) {
-		if err := m.upper(it, m.f, it.DrawXi(m.large)); err != nil {
-			return err
-		}
-		return m.lower(it, m.g, it.DrawPhi(m.large))
+		return errors.Join(m.upper(it, m.f, it.DrawXi(m.large)), m.lower(it, m.g, it.DrawPhi(m.large)))
 	}
 	o, xi, phi := it.Oracle(), it.DrawXi(0), it.DrawPhi(0)
 	if err := errors.Join(

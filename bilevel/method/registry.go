@@ -11,11 +11,9 @@ import (
 	"stable/bilevel/saa"
 )
 
-// Entry is what the registry knows about a method; tests and the comparisons in bench run over the
-// entries.
+// Entry is what the registry knows about a method.
 type Entry struct {
-	// Name is that of bilevel.Method.
-	Name string
+	Name string // that of bilevel.Method
 
 	// Base is empty, or the Name of the entry of which this is a variant: comparisons include it
 	// only on request.
@@ -24,8 +22,7 @@ type Entry struct {
 	// New returns the method with the parameters in t, defaults where t has none.
 	New func(t Tuning) bilevel.Method
 
-	// Needs says which parameters have no default, and which problems and sets the method takes.
-	Needs Needs
+	Needs Needs // what has no default, and which problems and sets it takes
 
 	// Orders are the exponents a and b of α_k ~ (k+1)^(−a), β_k ~ (k+1)^(−b) in the method's theory
 	// for a nonconvex F; 0 is constant.
@@ -35,11 +32,8 @@ type Entry struct {
 	// rather than the factor of a gradient.
 	Lengths [2]bool
 
-	// Untuned says that the method ignores Alpha and Beta.
-	Untuned bool
-
-	// Variants are two settings of a parameter besides the step sizes, to choose from.
-	Variants [2]Variant
+	Untuned  bool       // it ignores Alpha and Beta
+	Variants [2]Variant // settings of a parameter besides the step sizes, to choose from
 }
 
 // Needs are what a method cannot do without.

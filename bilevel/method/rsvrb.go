@@ -18,12 +18,11 @@ import (
 //	x^{k+1} = P_X(x^k − α_k (u − H_xy H_yy⁻¹ w)),     y^{k+1} = y^k − β_k d.
 //
 // Step 0 takes the plain estimates, from an initial batch of φ as in STABLE. Unlike STABLE, it uses
-// STORM on the gradients too, and does not correct y for the displacement of x. The paper's name
-// stands for many lower-level tasks; with one, as here, it is the paper's SVRB. The paper may draw
-// a sample for each estimator; here they share one.
+// STORM on the gradients too, and does not correct y for the displacement of x. With one lower-level
+// task, as here, it is the paper's SVRB. All estimators share one sample.
 //
 // Samples per step: ξ and φ one batch. Oracles, k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; k = 0:
-// half of that. Other cost: as for STABLE. To an ε-stationary point: ε^(−3/2) samples.
+// half of that. Other cost: as for STABLE.
 type RSVRB struct {
 	// Step sizes of x and y, ≥ 0. Required. The paper's order is
 	// (k+1)^(−1/3).
@@ -60,21 +59,15 @@ type tracked struct {
 	est      []float64
 }
 
-func newTracked(n int) tracked {
-	return tracked{make([]float64, n), make([]float64, n), make([]float64, n)}
-}
-
 func (t tracked) update(tau float64) { mat.RecurVec(t.est, tau, t.old, t.now) }
 
 func (m RSVRB) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	dx, dy := len(it.X()), len(it.Y())
 	if m.Tau == nil {
 		m.Tau = stormWeight
 	}
 	option.Default(&m.CGxy, math.Inf(1))
 	if err := errors.Join(
-		option.Schedule("RSVRB.Alpha", m.Alpha, math.Inf(1)),
-		option.Schedule("RSVRB.Beta", m.Beta, math.Inf(1)),
+		checkSteps("RSVRB", m.Alpha, m.Beta),
 		option.Schedule("RSVRB.Tau", m.Tau, 1),
 		option.Finite("RSVRB.MuG", m.MuG),
 		option.Positive("RSVRB.CGxy", m.CGxy),
@@ -90,10 +83,11 @@ func (m RSVRB) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rsvrb{
-		RSVRB: m, est: est, u: newTracked(dx), w: newTracked(dy), d: newTracked(dy),
-		xOld: make([]float64, dx), h: make([]float64, dx), yOld: make([]float64, dy),
-	}, nil
+	r := &rsvrb{RSVRB: m, est: est}
+	dx, dy := it.Dims()
+	vectors(dx, &r.u.old, &r.u.now, &r.u.est, &r.xOld, &r.h)
+	vectors(dy, &r.w.old, &r.w.now, &r.w.est, &r.d.old, &r.d.now, &r.d.est, &r.yOld)
+	return r, nil
 }
 
 func (m *rsvrb) Step(it *bilevel.Iteration) error {
@@ -115,10 +109,8 @@ func (m *rsvrb) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// Estimator returns H_xy and H_yy.
 func (m *rsvrb) Estimator() *bilevel.Estimator { return m.est }
 
-// Health tells of H_yy.
 func (m *rsvrb) Health() bilevel.Health { return m.est.Health() }
 
 // track moves all five estimates from z^{k−1} to z^k.
@@ -126,20 +118,20 @@ func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
 	xi := it.DrawXi(0)
 	phi := m.est.Draw(it, m.InitBatch)
 	if it.K() > 0 {
-		if err := it.Oracle().GradF(m.u.old, m.w.old, m.xOld, m.yOld, xi); err != nil {
-			return err
-		}
-		if err := it.Oracle().GradG(m.d.old, m.xOld, m.yOld, phi); err != nil {
+		if err := errors.Join(
+			it.Oracle().GradF(m.u.old, m.w.old, m.xOld, m.yOld, xi),
+			it.Oracle().GradG(m.d.old, m.xOld, m.yOld, phi),
+		); err != nil {
 			return err
 		}
 	}
 	if err := m.est.Track(it, tau, phi); err != nil {
 		return err
 	}
-	if err := it.Oracle().GradF(m.u.now, m.w.now, it.X(), it.Y(), xi); err != nil {
-		return err
-	}
-	if err := it.Oracle().GradG(m.d.now, it.X(), it.Y(), phi); err != nil {
+	if err := errors.Join(
+		it.Oracle().GradF(m.u.now, m.w.now, it.X(), it.Y(), xi),
+		it.Oracle().GradG(m.d.now, it.X(), it.Y(), phi),
+	); err != nil {
 		return err
 	}
 	m.u.update(tau)

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"math"
 
 	"stable/bilevel"
@@ -21,8 +22,7 @@ import (
 // Samples per step, k ≥ 1: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1,
 // asked sample by sample; step 0: each once for every term. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy)
 // numbers for sums of n_ξ and n_φ terms, and a row for each sample of a batch. A stream with batch
-// Full has no table: its parts are exact. Other cost: O(dx + dy) per sample. To an ε-stationary
-// point: (n_ξ+n_φ)^(2/3)·ε⁻¹ samples.
+// Full has no table: its parts are exact. Other cost: O(dx + dy) per sample.
 type SABA struct {
 	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
@@ -56,10 +56,10 @@ func (m SABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 }
 
 func (m *saba) Step(it *bilevel.Iteration) error {
-	if err := m.upperSum.estimate(m.f, it, (*bilevel.Iteration).DrawXi); err != nil {
-		return err
-	}
-	if err := m.lowerSum.estimate(m.g, it, (*bilevel.Iteration).DrawPhi); err != nil {
+	if err := errors.Join(
+		m.upperSum.estimate(m.f, it, (*bilevel.Iteration).DrawXi),
+		m.lowerSum.estimate(m.g, it, (*bilevel.Iteration).DrawPhi),
+	); err != nil {
 		return err
 	}
 	return m.move(it)
@@ -90,8 +90,7 @@ func newSaga(stream string, terms uint64, batch, width int,
 		return t, nil
 	case terms == 0:
 		return nil, option.Bad("SABA needs a finite sum for its tables, and the stream of %s is unbounded: "+
-			"Problem.Streams returns 0",
-			stream)
+			"Problem.Streams returns 0", stream)
 	case terms > maxTable/uint64(width):
 		return nil, option.Bad("SABA cannot keep a table for the stream of %s: %d samples of %d numbers are too many",
 			stream, terms, width)

@@ -17,8 +17,7 @@ import (
 //	x^{k+1} = P_X(x^k − α_k D_x),    D_x = g_xy(x^k, y^k; φ) v^k + f_x(x^k, y^k; ξ).
 //
 // Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1; nothing
-// is factored, and there is no series. Other cost: O(dx + dy). To an ε-stationary point: ε⁻²
-// samples.
+// is factored, and there is no series. Other cost: O(dx + dy).
 type SOBA struct {
 	// Step sizes of x and y, ≥ 0. Required. The paper's are of one order,
 	// constant 1/√K for K steps.
@@ -49,9 +48,8 @@ func (m SOBA) check(it *bilevel.Iteration, name string) (*soba, error) {
 		m.Gamma = m.Beta
 	}
 	if err := errors.Join(
-		option.Schedule(name+".Alpha", m.Alpha, math.Inf(1)),
-		option.Schedule(name+".Beta", m.Beta, math.Inf(1)),
-		option.Schedule(name+".Gamma", m.Gamma, math.Inf(1)),
+		checkSteps(name, m.Alpha, m.Beta),
+		option.Schedule(name+".Gamma", m.Gamma, anyStep),
 	); err != nil {
 		return nil, err
 	}
@@ -62,8 +60,7 @@ func (m SOBA) check(it *bilevel.Iteration, name string) (*soba, error) {
 
 func newSOBA(it *bilevel.Iteration) *soba {
 	dx, dy := it.Dims()
-	return &soba{v: make([]float64, dy), f: make([]float64, dx+dy), g: make([]float64, 2*dy+dx),
-		dx: make([]float64, dx)}
+	return &soba{v: make([]float64, dy), f: make([]float64, dx+dy), g: make([]float64, 2*dy+dx), dx: make([]float64, dx)}
 }
 
 func (m *soba) Step(it *bilevel.Iteration) error {
@@ -75,10 +72,7 @@ func (m *soba) Step(it *bilevel.Iteration) error {
 
 // parts writes the five parts of the directions at z^k, from one batch of each stream.
 func (m *soba) parts(it *bilevel.Iteration) error {
-	if err := m.upper(it, m.f, it.DrawXi(0)); err != nil {
-		return err
-	}
-	return m.lower(it, m.g, it.DrawPhi(0))
+	return errors.Join(m.upper(it, m.f, it.DrawXi(0)), m.lower(it, m.g, it.DrawPhi(0)))
 }
 
 // upper writes f_x, f_y at (x^k, y^k) into f.
@@ -89,13 +83,8 @@ func (m *soba) upper(it *bilevel.Iteration, f []float64, xi []bilevel.Sample) er
 
 func (m *soba) lower(it *bilevel.Iteration, g []float64, phi []bilevel.Sample) error {
 	gy, hv, cv := m.split(g)
-	if err := it.Oracle().GradG(gy, it.X(), it.Y(), phi); err != nil {
-		return err
-	}
-	if err := it.Oracle().HessVecG(hv, it.X(), it.Y(), m.v, phi); err != nil {
-		return err
-	}
-	return it.Oracle().CrossVecG(cv, it.X(), it.Y(), m.v, phi)
+	o, x, y := it.Oracle(), it.X(), it.Y()
+	return errors.Join(o.GradG(gy, x, y, phi), o.HessVecG(hv, x, y, m.v, phi), o.CrossVecG(cv, x, y, m.v, phi))
 }
 
 // split returns the three parts of the lower level in g: g_y, g_yy v, g_xy v.

@@ -99,17 +99,12 @@ func (m *stableCG) Step(it *bilevel.Iteration) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(
-		o.GradG(m.gy, x, y, phi),
-		o.GradF(m.fx, m.fy, x, y, it.DrawXi(0)),
-	); err != nil {
+	if err := errors.Join(o.GradG(m.gy, x, y, phi), o.GradF(m.fx, m.fy, x, y, it.DrawXi(0))); err != nil {
 		return err
 	}
-
-	if err := errors.Join(it.Finite(m.fy), it.Finite(m.gy)); err != nil {
+	if err := it.Finite(m.fy, m.gy); err != nil {
 		return err
 	}
-
 	if err := m.solve(it, m.v, m.fy); err != nil {
 		return err
 	}

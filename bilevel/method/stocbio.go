@@ -16,8 +16,7 @@ import (
 // analysis.
 //
 // Samples per step: ξ one batch; φ D + 1 batches and Σ_j ⌈B·Q(1 − ημ)^(j−1)⌉. Oracles: GradF 1,
-// GradG D, CrossVecG 1 batch, HessVecG that sum. To an ε-stationary point: ε⁻² samples, with
-// constant step sizes and batches of order ε⁻¹ (Table 1 of the STABLE paper).
+// GradG D, CrossVecG 1 batch, HessVecG that sum.
 type StocBiO struct {
 	// Step sizes of x and y (the paper's β and α), ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
@@ -32,9 +31,7 @@ type StocBiO struct {
 func (StocBiO) Name() string { return "stocBiO" }
 
 func (m StocBiO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	if m.Inner == 0 {
-		m.Inner = 10
-	}
+	option.Default(&m.Inner, 10)
 	if m.Neumann.MuG == 0 {
 		return nil, option.Bad("StocBiO.Neumann.MuG is 0: the sizes of its batches need μ_g")
 	}

@@ -14,8 +14,7 @@ import (
 // step 0, the directions are the plain estimates. Weights τ = 1 are plain SGD on both levels.
 //
 // Samples per step: ξ one batch; φ 2 + p. Oracles, k ≥ 1: GradF 2, GradG 2, HessVecG 2p, CrossVecG
-// 2, p in {0, …, N−1}; k = 0: half of that. To an ε-stationary point: ε^(−3/2) samples, up to
-// logarithms.
+// 2, p in {0, …, N−1}; k = 0: half of that.
 type SUSTAIN struct {
 	// Step sizes of x and y, ≥ 0. Required. The paper's: α_k = (w+k)^(−1/3),
 	// which is Power{C: 1, K0: w, P: 1.0/3}, and β_k = c·α_k.

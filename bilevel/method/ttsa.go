@@ -13,8 +13,7 @@ import (
 // with h at y^{k+1}, as in the method's own paper; the STABLE paper prints y^k in (eq.TTSA-2).
 //
 // Samples per step: ξ one batch; φ 2 + p. Oracles: GradF 1, GradG 1, HessVecG p, CrossVecG 1, p in
-// {0, …, N−1}. To an ε-stationary point: ε^(−5/2) samples; to an ε-optimal one of a strongly convex
-// F: ε^(−3/2) (Table 1 of the STABLE paper).
+// {0, …, N−1}.
 type TTSA struct {
 	// Step sizes of x and y, ≥ 0. Required. Strongly convex F: α_k ~ 1/k,
 	// β_k ~ k^(−2/3); nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).

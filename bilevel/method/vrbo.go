@@ -2,22 +2,19 @@ package method
 
 import (
 	"errors"
-	"math"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
 	"stable/mat"
 )
 
-// VRBO, the variance-reduced bilevel optimizer, is Algorithm 2 of Yang, Ji and Liang (NeurIPS 2021,
-// arXiv 2106.04692): SPIDER on both levels, with directions u of x and v of y. Every Period steps,
-// large batches reset them,
+// VRBO is Algorithm 2 of Yang, Ji and Liang (NeurIPS 2021, arXiv 2106.04692): SPIDER on both levels,
+// with directions u of x and v of y. Every Period steps, large batches reset them,
 //
 //	u = h(x^k, y^k; ξ, φ′),   v = g_y(x^k, y^k; φ),   S_1 samples in each batch.
 //
-// Step k ≥ 0 moves x first, x^{k+1} = P_X(x^k − αu), and then y m times. Before each inner step,
-// and after the last, the directions follow the change of the point from z⁻ to z, with the same
-// small batches at both,
+// Step k moves x first, x^{k+1} = P_X(x^k − αu), and then y m times. Before each inner step, and
+// after the last, the directions follow the change of the point from z⁻ to z, on the same batches,
 //
 //	v ← v + g_y(z; φ) − g_y(z⁻; φ),   u ← u + h(z; ξ, φ′) − h(z⁻; ξ, φ′);   then y ← y − βv.
 //
@@ -27,7 +24,7 @@ import (
 //
 // Samples per step, with Q = N−1 and M = m+1 changes, or m before a reset: ξ M batches; φ M(2 + Q).
 // Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M. A reset calls each once more, on ξ S_1
-// and φ S_1(2 + Q) samples. To an ε-stationary point: ε^(−3/2) samples, up to logarithms.
+// and φ S_1(2 + Q) samples.
 type VRBO struct {
 	// Step sizes of x and of an inner step of y, taken at k, ≥ 0. Required. The paper's are
 	// constant.
@@ -60,34 +57,24 @@ type vrbo struct {
 }
 
 func (m VRBO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	if m.Period == 0 {
-		m.Period = 10
-	}
-	if m.Inner == 0 {
-		m.Inner = 10
-	}
-	if m.Period < 1 {
-		return nil, option.Bad("VRBO.Period is %d, want ≥ 1", m.Period)
-	}
-	if m.Inner < 1 {
-		return nil, option.Bad("VRBO.Inner is %d, want ≥ 1", m.Inner)
-	}
+	option.Default(&m.Period, 10)
+	option.Default(&m.Inner, 10)
 	upper, lower := it.Batches()
 	upper, lower = m.large(upper), m.large(lower)
 	if err := errors.Join(
-		option.Schedule("VRBO.Alpha", m.Alpha, math.Inf(1)),
-		option.Schedule("VRBO.Beta", m.Beta, math.Inf(1)),
+		checkSteps("VRBO", m.Alpha, m.Beta),
+		option.AtLeast("VRBO.Period", m.Period, 1),
+		option.AtLeast("VRBO.Inner", m.Inner, 1),
 		option.Batch("VRBO.LargeBatch", upper),
 		m.Neumann.validate("VRBO"),
 	); err != nil {
 		return nil, err
 	}
-	dx, dy := len(it.X()), len(it.Y())
-	return &vrbo{
-		VRBO: m, estimate: newHypergradient(it, m.Neumann, false), largeUpper: upper, largeLower: lower,
-		u: make([]float64, dx), hOld: make([]float64, dx), h: make([]float64, dx),
-		v: make([]float64, dy), gOld: make([]float64, dy), g: make([]float64, dy), yOld: make([]float64, dy),
-	}, nil
+	r := &vrbo{VRBO: m, estimate: newHypergradient(it, m.Neumann, false), largeUpper: upper, largeLower: lower}
+	dx, dy := it.Dims()
+	vectors(dx, &r.u, &r.hOld, &r.h)
+	vectors(dy, &r.v, &r.gOld, &r.g, &r.yOld)
+	return r, nil
 }
 
 // large is S_1 for a stream with small batches of the given size.
@@ -142,32 +129,22 @@ func (m *vrbo) anew(it *bilevel.Iteration) error {
 	if err := m.estimate.at(m.u, it.Oracle(), it.X(), it.Y()); err != nil {
 		return err
 	}
-	return m.finite(it)
+	return it.Finite(m.u, m.v)
 }
 
 // addChange adds to u and v their change from (xOld, yOld) to the point in xNext, yNext.
 func (m *vrbo) addChange(it *bilevel.Iteration, xOld, yOld []float64) error {
-	phi := it.DrawPhi(0)
-	if err := it.Oracle().GradG(m.gOld, xOld, yOld, phi); err != nil {
-		return err
-	}
-	if err := it.Oracle().GradG(m.g, it.NextX(), it.NextY(), phi); err != nil {
+	o, x, y, phi := it.Oracle(), it.NextX(), it.NextY(), it.DrawPhi(0)
+	if err := errors.Join(o.GradG(m.gOld, xOld, yOld, phi), o.GradG(m.g, x, y, phi)); err != nil {
 		return err
 	}
 	mat.RecurVec(m.v, 0, m.gOld, m.g)
 
 	m.estimate.draw(it, 0, 0)
-	if err := m.estimate.at(m.hOld, it.Oracle(), xOld, yOld); err != nil {
-		return err
-	}
-	if err := m.estimate.at(m.h, it.Oracle(), it.NextX(), it.NextY()); err != nil {
+	if err := errors.Join(m.estimate.at(m.hOld, o, xOld, yOld), m.estimate.at(m.h, o, x, y)); err != nil {
 		return err
 	}
 	mat.RecurVec(m.u, 0, m.hOld, m.h)
-	return m.finite(it)
-}
-
-func (m *vrbo) finite(it *bilevel.Iteration) error {
 	return it.Finite(m.u, m.v)
 }
 

@@ -55,11 +55,10 @@ var ErrNoMaximum = errors.New("minmax: no maximum over y")
 type Problem struct {
 	s  Saddle
 	sc bilevel.StronglyConvex // s, if it is one
-	sx []float64              // scratch
 	y  []float64              // y*(x) of Objective
 
-	gy    []float64          // scratch
-	inner *implicit.Function // of the Problem itself
+	sx, gy []float64          // scratch
+	inner  *implicit.Function // of the Problem itself
 }
 
 var _ interface {
@@ -124,12 +123,10 @@ func (p *Problem) ConvexityAt(x []float64) float64 {
 	return p.sc.ConvexityAt(x)
 }
 
-// ValueF returns f = s.
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	return p.s.Value(x, y, xi)
 }
 
-// ValueG returns g = −s.
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	v, err := p.s.Value(x, y, phi)
 	return -v, err
