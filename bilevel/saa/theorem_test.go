@@ -62,7 +62,7 @@ func (p *tally) HessG(h *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	return p.mean(1, func(one []bilevel.Sample) error { return p.Problem.HessG(h, x, y, one) }, h.Data)
 }
 
-// index tells recast.Stream's term from the f_x that it asks for.
+// index tells stream.Of's term from the f_x that it asks for.
 type index struct{ bilevel.Problem }
 
 func (p index) GradF(fx, _, _, _ []float64, xi []bilevel.Sample) error {
