@@ -218,23 +218,3 @@ func TestPromiseResumes(t *testing.T) {
 	assert.Equal(t, with.Estimator().Report(), again.Estimator().Report())
 	assert.Equal(t, with.Activity(), without.Activity())
 }
-
-func TestPromiseAllocates(t *testing.T) {
-	e, err := NewEstimator(newBowls(2, 20), 1.1, math.Inf(1))
-	require.NoError(t, err)
-	x, y, phi := []float64{0.5, 0}, make([]float64, 20), []Sample{3}
-	require.NoError(t, e.Init(x, y, phi))
-	hess := mat.NewSym(20)
-	step := func() {
-		y[0] += 0.01
-		require.NoError(t, e.Update(0.1, x, y, phi))
-		require.NoError(t, e.Drift(y, x))
-	}
-	step()
-	oracle := testing.AllocsPerRun(50, func() {
-		for range 2 {
-			_ = e.p.HessG(hess, x, y, phi)
-		}
-	})
-	assert.Equal(t, oracle, testing.AllocsPerRun(50, step))
-}

@@ -32,8 +32,7 @@ type Health struct {
 
 	// LargeMuG says that μ_g is too large: g_yy has eigenvalues below it by more than three times
 	// their noise, and in STABLE and RSVRB most late steps raise some. NotConvex says that it has
-	// eigenvalues below 0 by as much, in the last step, too: y is no minimum of g, but a point where
-	// the method happens to stop.
+	// eigenvalues below 0 by as much, in the last step, too: y is no minimum of g.
 	LargeMuG, NotConvex bool
 
 	// Saddle says that the hypergradient vanishes, as far as the samples tell, where ∇²F has a
@@ -51,9 +50,8 @@ type HealthReporter interface {
 	Health() Health
 }
 
-// mostClipped is the share of late steps up to which a projection of H_yy is no sign of anything.
-// With the right μ_g the share is below it, but for a g of condition 1, of which noise moves some
-// eigenvalue below μ_g at any time.
+// mostClipped is the share of late steps up to which a projection of H_yy is no sign of anything:
+// with the right μ_g it is below, but for a g of condition 1, which noise moves below at any time.
 const mostClipped = 0.5
 
 // Warnings says in words what is wrong, a line each; nothing where nothing is.

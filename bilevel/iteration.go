@@ -82,8 +82,7 @@ func (it *Iteration) NextY() []float64 { return it.yNext }
 // Set returns the feasible set X.
 func (it *Iteration) Set() Set { return it.opt.Set }
 
-// MetricSet returns the feasible set as one that projects in a metric, or an error that wraps
-// ErrOption if the set cannot.
+// MetricSet returns the feasible set, or an error that wraps ErrOption if it is no MetricSet.
 func (it *Iteration) MetricSet() (MetricSet, error) {
 	set, ok := it.opt.Set.(MetricSet)
 	if !ok {
@@ -110,8 +109,7 @@ func (it *Iteration) MoveY(beta float64, d []float64) {
 	}
 }
 
-// Problem returns the problem itself, so that a method can check for an interface that it needs.
-// Calls to it are not counted.
+// Problem returns the problem itself, to look for an interface. Calls to it are not counted.
 func (it *Iteration) Problem() Problem { return it.oracle.p.Problem }
 
 // Oracle returns the problem with its counters. Step must return the Oracle's errors unchanged.
@@ -120,15 +118,15 @@ func (it *Iteration) Oracle() *Oracle { return it.oracle }
 // Batches returns the batch sizes of Options for ξ and φ, which may be Full.
 func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it.opt.LowerBatch }
 
-// DrawXi and DrawPhi draw n samples ξ or φ and count them. 0 draws a batch of the size in Options,
-// and Full returns the empty batch, which asks an oracle for the exact value. The batch is valid
-// until the next draw from the stream. They panic if n is negative and not Full, and allocate only
-// where n is larger than ever before.
+// DrawXi and DrawPhi draw n samples ξ or φ and count them: 0 a batch of the size in Options, Full
+// the empty batch, which asks an oracle for the exact value. The batch is valid until the next draw
+// from the stream. They panic if n is negative and not Full, and allocate where n is larger than
+// ever before.
 func (it *Iteration) DrawXi(n int) []Sample  { return it.DrawXiIn(nil, n) }
 func (it *Iteration) DrawPhi(n int) []Sample { return it.DrawPhiIn(nil, n) }
 
-// DrawXiIn and DrawPhiIn are DrawXi and DrawPhi in the passes of p, where p is not nil. A batch that
-// goes beyond the end of a pass begins the next one. They panic if p is over a sum of another size.
+// DrawXiIn and DrawPhiIn draw in the passes of p, where p is not nil, across the end of a pass if need
+// be. They panic if p is over a sum of another size.
 func (it *Iteration) DrawXiIn(p *Passes, n int) []Sample { return it.xi.draw(p, n, it.opt.UpperBatch) }
 func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
 	return it.phi.draw(p, n, it.opt.LowerBatch)
@@ -138,15 +136,13 @@ func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
 func (it *Iteration) PastXi() *Past  { return newPast(it.oracle.upper, it.opt.Seed, 'x') }
 func (it *Iteration) PastPhi() *Past { return newPast(it.oracle.lower, it.opt.Seed, 'y') }
 
-// Rand returns the method's own random source. It is seeded by Options.Seed, independent of both
-// sample streams, and part of a checkpoint.
+// Rand returns the method's own random source, seeded by Options.Seed, and part of a checkpoint.
 func (it *Iteration) Rand() *rand.Rand { return it.rng }
 
 // UseSteps reports step sizes α of x and β of y and a weight τ, 0 for one that the method does not
-// have. The error wraps ErrOption unless α and β are finite and not negative and τ is in [0, 1].
-// Run.Tol uses the sums of α and of β over a step: the distances that x and y moved, divided by
-// these sums, should be the norms of the directions. See MetricStep for a step size for each entry,
-// and InnerStep for several movements of y.
+// have. The error wraps ErrOption unless α and β are finite and not negative and τ is in [0, 1]. The
+// distances that x and y moved, divided by the sums of α and of β over a step, should be the norms
+// of the directions, for Run.Tol. See MetricStep and InnerStep.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 	if err := it.checkSteps(alpha, beta, tau); err != nil {
 		return err
@@ -157,8 +153,7 @@ func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 }
 
 // InnerStep does one of several movements of y in a step, NextY ← NextY − βd, and reports β as
-// UseSteps does, with its errors. Run.Tol compares each d with its bound, since the movements of a
-// step may cancel.
+// UseSteps does, with its errors. Run.Tol compares each d with its bound: movements may cancel.
 func (it *Iteration) InnerStep(beta float64, d []float64) error {
 	if err := it.UseSteps(0, beta, 0); err != nil {
 		return err
@@ -177,14 +172,12 @@ func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 // such a Step must leave what its State visits as it was, and draw its samples after the last look.
 func (it *Iteration) Context() context.Context { return it.ctx }
 
-// Arrive says that the iterate of this step is final: on exact derivatives, or all terms of finite
-// sums, no step could improve it beyond rounding. Run stops after this step.
+// Arrive says that no step could improve the iterate of this one beyond rounding: Run stops.
 func (it *Iteration) Arrive() { it.arrived = true }
 
 // MetricStep returns the one step size to report where entry i of x moved to next with the step
-// size 1/a_i. It is ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, so that ‖Δ‖ divided by it is the norm of the
-// gradient mapping (a_iΔ_i). Where x has not moved, it is the least 1/a_i; where some a_i is 0, it
-// is +Inf.
+// size 1/a_i: ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, the least 1/a_i where x has not moved, +Inf where
+// some a_i is 0. ‖Δ‖ divided by it is the norm of the gradient mapping (a_iΔ_i).
 func MetricStep(next, x, a []float64) float64 {
 	var moved, mapped, most float64
 	for i, v := range x {

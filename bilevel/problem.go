@@ -56,9 +56,8 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
-// UpperGradient is for problems with g_x, the gradient of the lower level's loss in x. Methods
-// without second derivatives need it: the value function g(x, y) − min_z g(x, z) has the gradient
-// g_x(x, y) − g_x(x, z) in x, at z = y*(x).
+// UpperGradient is for problems with g_x, which methods without second derivatives need: g(x, y) −
+// min_z g(x, z) has the gradient g_x(x, y) − g_x(x, z) in x, at z = y*(x).
 type UpperGradient interface {
 	// GradXG writes g_x(x, y; φ), of length dx. Arguments and batches are as in Problem.
 	GradXG(gx, x, y []float64, phi []Sample) error
@@ -85,23 +84,22 @@ type Values interface {
 }
 
 // StronglyConvex is for problems that promise how strongly convex g is for each single sample, as
-// models with a regularisation term can. The promise saves methods that track H_yy (see Estimator)
-// one of two Cholesky factorisations in a step, and changes no bit of what they compute.
+// models with a regularisation term can. That saves methods that track H_yy (see Estimator) one of
+// two Cholesky factorisations in a step, and changes no bit of what they compute.
 type StronglyConvex interface {
 	// ConvexityAt returns an s with g_yy(x, y; φ) ⪰ s·I at this x for every y and every sample φ,
 	// as HessG writes g_yy, up to its rounding, dy·eps·‖g_yy‖_F with eps = 2⁻⁵². −Inf promises
 	// nothing. x is read only. It is called once per step, and should cost O(dx) at most.
 	//
-	// If the promise does not hold, H_yy may have eigenvalues below μ_g that nothing clips. Where
-	// this shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not
-	// factor, the step fails with ErrBrokenPromise. Otherwise the run continues with that H_yy.
+	// If that does not hold, H_yy may have eigenvalues below μ_g that nothing clips. Where this
+	// shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not factor,
+	// the step fails with ErrBrokenPromise.
 	ConvexityAt(x []float64) float64
 }
 
 // Each returns the terms that a batch of a finite sum stands for, each with its weight in the mean:
-// the samples of the batch with 1/len(batch), or, where the batch is empty and so asks for the
-// exact mean, all of 0 … terms−1 with 1/terms. It does not look whether samples are in range, and
-// does not allocate.
+// the samples of the batch with 1/len(batch), or for an empty batch all of 0 … terms−1 with 1/terms.
+// It does not look whether samples are in range, and does not allocate.
 func Each(batch []Sample, terms int) iter.Seq2[Sample, float64] {
 	return func(yield func(Sample, float64) bool) {
 		if len(batch) == 0 {

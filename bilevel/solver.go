@@ -42,9 +42,8 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 }
 
 // Step does one iteration. On an error, X and Y stay at the last good iterate, and every later Step
-// returns the same error. Errors are an *OracleError (a failure or a panic of the problem), a
-// *DivergedError, one that wraps ErrOption (a step size outside its range), or a *StepError (any
-// other error of the method, or panic in the step).
+// returns the same error: an *OracleError (of the problem), a *DivergedError, one that wraps
+// ErrOption (a step size outside its range), or a *StepError (any other, and a panic in the step).
 func (s *Solver) Step() (err error) {
 	if s.err != nil {
 		return s.err

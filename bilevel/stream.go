@@ -63,10 +63,9 @@ func (s *stream) draw(p *Passes, n, usual int) []Sample {
 // Iteration.DrawXiIn or DrawPhiIn, and visits it in its State. It holds 8 bytes for each term, and
 // so does a checkpoint.
 //
-// At one point the errors of all terms cancel over a pass, where those of independent draws only
-// average out. That helps an estimate that sums over past samples, as a table or a running mean
-// does. But given the terms before it, the mean of a term is that of the terms left in the pass, and
-// not that of the sum: a recursion that relies on E[sample | past] = mean, as STORM does, is biased.
+// At one point the errors of all terms cancel over a pass, which helps a table or a running mean.
+// But given the terms before it, the mean of a term is that of the terms left in the pass: a
+// recursion that relies on E[sample | past] = mean, as STORM does, is biased.
 type Passes struct {
 	terms []Sample
 	done  int // terms[:done] are drawn in this pass
@@ -125,9 +124,9 @@ func (p *Passes) check() error {
 // valid until the next draw. After the last one, before the next pass begins, it is every term.
 func (p *Passes) Drawn() []Sample { return p.terms[:p.done] }
 
-// Past gives the names that a run drew from a stream without Passes once more, from the first on,
-// in their order. It keeps none of them: the generator of the stream makes them again. A name asked
-// again is an evaluation, and no sample. Iteration.PastXi and PastPhi make it.
+// Past gives the names that a run drew from a stream without Passes once more, in their order, by the
+// stream's generator: it keeps none. A name asked again is an evaluation, and no sample.
+// Iteration.PastXi and PastPhi make it.
 type Past struct {
 	stream
 	first rand.PCG
@@ -143,7 +142,6 @@ func newPast(size, seed, id uint64) *Past {
 // Rewind makes the first name the next one.
 func (p *Past) Rewind() { p.pcg, p.given = p.first, 0 }
 
-// Next returns the next n names, valid until the next call. It does not know how many the run has
-// drawn: beyond them are the names of samples to come. It allocates only where n is larger than ever
-// before.
+// Next returns the next n names, valid until the next call: beyond those that the run has drawn, of
+// samples to come. It allocates only where n is larger than ever before.
 func (p *Past) Next(n int) []Sample { return p.draw(nil, n, n) }
