@@ -18,8 +18,8 @@ import (
 //
 // with the same φ at both points. It gives an upper-level method the hypergradient estimate f_x −
 // H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this estimator with projected SGD on x;
-// any other rule can replace SGD. Where the problem is StronglyConvex, a bound on the eigenvalues of
-// H_yy replaces the factorisation that proves that P̲ changes nothing, with the same bits.
+// any other rule can replace SGD. Where the problem is StronglyConvex, a bound on the eigenvalues
+// of H_yy replaces the factorisation that proves that P̲ changes nothing, with the same bits.
 //
 // Call Init first, and then Update once per step; the other methods refer to the last point.
 // Nothing allocates after NewEstimator. An Estimator is for one goroutine at a time.

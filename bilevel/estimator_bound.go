@@ -19,15 +19,16 @@ import (
 // because the mean over a batch, as H⁰ is one, is ⪰ s·I if all its samples are. The second bound of
 // λ_min(Δ) is the better one where x moves, because regularisation stands on the diagonal.
 //
-// Where the bound exceeds μ_g by cholMargin, the Cholesky factorisation by which Truncate proves that
-// nothing is to be clipped would succeed, and is left out. Elsewhere raise makes that factorisation
-// at a shift above μ_g; if it succeeds, the shift is a new bound, which holds for several steps.
+// Where the bound exceeds μ_g by cholMargin, the Cholesky factorisation by which Truncate proves
+// that nothing is to be clipped would succeed, and is left out. Elsewhere raise makes that
+// factorisation at a shift above μ_g; if it succeeds, the shift is a new bound, which holds for
+// several steps.
 //
 // Rounding, with u = 2⁻⁵³ and n = dy. Cholesky of A in floating point succeeds if λ_min(A) ≥ c·tr
 // A, and has proved λ_min(A) ≥ −c·tr A if it does, with c = (n+2)u up to O(n²u²) in any order of
-// summation (Rump, BIT 46 (2006), 433-452); cholMargin is more than twice that of every A here. The three
-// roundings of each entry of (STABLE-H) move H^k by at most 3u(‖H^{k−1}‖_F + 2‖g_yy‖_F + ‖Δ‖_F),
-// and ‖H^{k−1}‖_F ≤ tr H^{k−1}, where all of its eigenvalues are positive.
+// summation (Rump, BIT 46 (2006), 433-452); cholMargin is more than twice that of every A here. The
+// three roundings of each entry of (STABLE-H) move H^k by at most 3u(‖H^{k−1}‖_F + 2‖g_yy‖_F +
+// ‖Δ‖_F), and ‖H^{k−1}‖_F ≤ tr H^{k−1}, where all of its eigenvalues are positive.
 type eigenBound struct {
 	least float64 // λ_min(H_yy) ≥ least; −Inf where nothing is known
 	loss  float64 // what a step takes from a bound near μ_g, estimated by the last step
@@ -43,8 +44,8 @@ const (
 	mostWait                          = 256
 )
 
-// cholMargin bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a). It is
-// +Inf at scales where underflow or overflow matters.
+// cholMargin bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a).
+// It is +Inf at scales where underflow or overflow matters.
 func cholMargin(a *mat.Sym, mu float64) float64 {
 	tr := trace(a)
 	if !(mu > 0x1p-400 && tr < 0x1p900) {

@@ -74,8 +74,8 @@ func (it *Iteration) Dims() (dx, dy int) { return len(it.x), len(it.y) }
 func (it *Iteration) X() []float64 { return it.x }
 func (it *Iteration) Y() []float64 { return it.y }
 
-// NextX and NextY return the memory of x^{k+1} and y^{k+1}. At the start of a step they hold x^k and
-// y^k.
+// NextX and NextY return the memory of x^{k+1} and y^{k+1}. At the start of a step they hold x^k
+// and y^k.
 func (it *Iteration) NextX() []float64 { return it.xNext }
 func (it *Iteration) NextY() []float64 { return it.yNext }
 
@@ -125,8 +125,8 @@ func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it
 func (it *Iteration) DrawXi(n int) []Sample  { return it.DrawXiIn(nil, n) }
 func (it *Iteration) DrawPhi(n int) []Sample { return it.DrawPhiIn(nil, n) }
 
-// DrawXiIn and DrawPhiIn draw in the passes of p, where p is not nil, across the end of a pass if need
-// be. They panic if p is over a sum of another size.
+// DrawXiIn and DrawPhiIn draw in the passes of p, where p is not nil, across the end of a pass if
+// need be. They panic if p is over a sum of another size.
 func (it *Iteration) DrawXiIn(p *Passes, n int) []Sample { return it.xi.draw(p, n, it.opt.UpperBatch) }
 func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
 	return it.phi.draw(p, n, it.opt.LowerBatch)
@@ -140,9 +140,9 @@ func (it *Iteration) PastPhi() *Past { return newPast(it.oracle.lower, it.opt.Se
 func (it *Iteration) Rand() *rand.Rand { return it.rng }
 
 // UseSteps reports step sizes α of x and β of y and a weight τ, 0 for one that the method does not
-// have. The error wraps ErrOption unless α and β are finite and not negative and τ is in [0, 1]. The
-// distances that x and y moved, divided by the sums of α and of β over a step, should be the norms
-// of the directions, for Run.Tol. See MetricStep and InnerStep.
+// have. The error wraps ErrOption unless α and β are finite and not negative and τ is in [0, 1].
+// The distances that x and y moved, divided by the sums of α and of β over a step, should be the
+// norms of the directions, for Run.Tol. See MetricStep and InnerStep.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 	if err := it.checkSteps(alpha, beta, tau); err != nil {
 		return err
@@ -168,8 +168,9 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
 // Context returns the context of the run, for a look inside a long step: a Step may return the
-// error of a context that has ended. The run stops as canceled, and another Run does the step again:
-// such a Step must leave what its State visits as it was, and draw its samples after the last look.
+// error of a context that has ended. The run stops as canceled, and another Run does the step
+// again: such a Step must leave what its State visits as it was, and draw its samples after the
+// last look.
 func (it *Iteration) Context() context.Context { return it.ctx }
 
 // Arrive says that no step could improve the iterate of this one beyond rounding: Run stops.
@@ -202,8 +203,8 @@ func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 		it.name, it.k, alpha, beta, tau)
 }
 
-// At returns the value of s at step k, or an error that wraps ErrOption and mentions name unless the
-// value is finite and in [0, max].
+// At returns the value of s at step k, or an error that wraps ErrOption and mentions name unless
+// the value is finite and in [0, max].
 func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	v := s.At(it.k)
 	switch {
@@ -220,9 +221,9 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 func (it *Iteration) Activity() *Activity { return &it.activity }
 
 // Finite returns a *DivergedError where an entry of the vectors is not finite; it names the first
-// such vector of Stepper.Vectors. A method calls it before it uses a vector in a way that would hide
-// or spread such a value: as weights, to compute a point at which it calls the problem, or to keep
-// for later steps. The Solver checks all vectors after each step anyway.
+// such vector of Stepper.Vectors. A method calls it before it uses a vector in a way that would
+// hide or spread such a value: as weights, to compute a point at which it calls the problem, or to
+// keep for later steps. The Solver checks all vectors after each step anyway.
 func (it *Iteration) Finite(vectors ...[]float64) error {
 	for _, v := range vectors {
 		i := mat.NotFinite(v)

@@ -16,7 +16,8 @@ type Counts struct {
 	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG uint64
 }
 
-// Evaluations is the sum over all oracles: what a run costs where an evaluation of one sample is dear.
+// Evaluations is the sum over all oracles: what a run costs where an evaluation of one sample is
+// dear.
 func (c Counts) Evaluations() uint64 {
 	return c.GradF + c.GradG + c.CrossG + c.HessG + c.HessVecG + c.CrossVecG + c.GradXG
 }
@@ -106,8 +107,8 @@ func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 // HasGradXG reports whether the problem is an UpperGradient.
 func (o *Oracle) HasGradXG() bool { _, ok := o.p.Problem.(UpperGradient); return ok }
 
-// GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrMissing: a method that
-// needs g_x checks HasGradXG in its Start.
+// GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrMissing: a method
+// that needs g_x checks HasGradXG in its Start.
 func (o *Oracle) GradXG(gx, x, y []float64, phi []Sample) error {
 	o.begin("GradXG", &o.counts.GradXG, len(phi), o.lower)
 	return o.end(o.p.GradXG(gx, x, y, phi))

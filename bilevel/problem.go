@@ -92,14 +92,14 @@ type StronglyConvex interface {
 	// nothing. x is read only. It is called once per step, and should cost O(dx) at most.
 	//
 	// If that does not hold, H_yy may have eigenvalues below μ_g that nothing clips. Where this
-	// shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not factor,
-	// the step fails with ErrBrokenPromise.
+	// shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not
+	// factor, the step fails with ErrBrokenPromise.
 	ConvexityAt(x []float64) float64
 }
 
 // Each returns the terms that a batch of a finite sum stands for, each with its weight in the mean:
-// the samples of the batch with 1/len(batch), or for an empty batch all of 0 … terms−1 with 1/terms.
-// It does not look whether samples are in range, and does not allocate.
+// the samples of the batch with 1/len(batch), or for an empty batch all of 0 … terms−1 with
+// 1/terms. It does not look whether samples are in range, and does not allocate.
 func Each(batch []Sample, terms int) iter.Seq2[Sample, float64] {
 	return func(yield func(Sample, float64) bool) {
 		if len(batch) == 0 {

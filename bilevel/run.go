@@ -42,10 +42,11 @@ type Run struct {
 	Tol float64
 
 	// Gap stops the run where the method's own estimate of what is left of F(x) − F*, Health.Gap,
-	// has been at most Gap, in the unit of f, at every look in Window steps; there are 64 looks while
-	// the steps double. The gap at the stop scatters about the estimate as the samples do, and by a
-	// factor of 2 or 3 more where x has few entries. A method without such an estimate refuses; it
-	// is +Inf as long as the method cannot tell: set a second stop rule as well. 0: no such rule.
+	// has been at most Gap, in the unit of f, at every look in Window steps; there are 64 looks
+	// while the steps double. The gap at the stop scatters about the estimate as the samples do,
+	// and by a factor of 2 or 3 more where x has few entries. A method without such an estimate
+	// refuses; it is +Inf as long as the method cannot tell: set a second stop rule as well. 0: no
+	// such rule.
 	Gap float64
 
 	// Window is the number of steps for Tol and Gap. Default 100.

@@ -6,9 +6,9 @@ import "math"
 // X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x. It must not allocate.
 //
 // All sets of this package are MetricSets. If sums or quotients of weights leave the range of a
-// float64, they may write NaN. Their error bound is that of Project, with 64 in place of 8 for a Ball
-// and a Simplex with weights over up to 12 decades, and times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the condition
-// number of the projection, for a HalfSpace.
+// float64, they may write NaN. Their error bound is that of Project, with 64 in place of 8 for a
+// Ball and a Simplex with weights over up to 12 decades, and times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the
+// condition number of the projection, for a HalfSpace.
 type MetricSet interface {
 	Set
 	ProjectMetric(dst, x, w []float64)
@@ -88,8 +88,8 @@ func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
 
 // ProjectMetric writes c + s(λ) if x is outside, s_i = u_i·w_i/(w_i + λ), u = x − c, with the λ > 0
 // of ‖s(λ)‖ = Radius: the root of the secular equation 1/‖s(λ)‖ = 1/Radius, whose left side is
-// concave, so that Newton's iteration from the left never passes it (Moré and Sorensen, SIAM J. Sci.
-// Stat. Comput. 4, 1983). It takes about 5 steps of O(d), at most 200.
+// concave, so that Newton's iteration from the left never passes it (Moré and Sorensen, SIAM J.
+// Sci. Stat. Comput. 4, 1983). It takes about 5 steps of O(d), at most 200.
 func (b Ball) ProjectMetric(dst, x, w []float64) {
 	size := b.distance(x)
 	if !(size > b.Radius) {

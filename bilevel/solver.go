@@ -79,8 +79,8 @@ func (s *Solver) Step() (err error) {
 	return nil
 }
 
-// wrapPanic turns v, which recover returned for a panic in a step, into an error: that of the oracle
-// that was running, if one was. It returns nil if the goroutine ends without a panic.
+// wrapPanic turns v, which recover returned for a panic in a step, into an error: that of the
+// oracle that was running, if one was. It returns nil if the goroutine ends without a panic.
 func (s *Solver) wrapPanic(v any) error {
 	if v == nil {
 		return nil

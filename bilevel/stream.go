@@ -124,8 +124,8 @@ func (p *Passes) check() error {
 // valid until the next draw. After the last one, before the next pass begins, it is every term.
 func (p *Passes) Drawn() []Sample { return p.terms[:p.done] }
 
-// Past gives the names that a run drew from a stream without Passes once more, in their order, by the
-// stream's generator: it keeps none. A name asked again is an evaluation, and no sample.
+// Past gives the names that a run drew from a stream without Passes once more, in their order, by
+// the stream's generator: it keeps none. A name asked again is an evaluation, and no sample.
 // Iteration.PastXi and PastPhi make it.
 type Past struct {
 	stream
