@@ -13,15 +13,12 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// preset is a tournament that is a command.
+// preset is a tournament that is a command, with the defaults of its flags.
 type preset struct {
-	name, usage string
-	flags                // their defaults
-	points      int      // of a curve, where -samples is the only budget
-	budgets     []uint64 // else
+	tournament
+	usage       string
+	points      int // of a curve, where -samples is the only budget
 	quickTrials int
-	each        bool
-	median      bool
 	makers      func(f *flags) ([]maker, error)
 	report      func(t *tournament, w io.Writer) error
 	dataIs      string // in words
@@ -33,10 +30,10 @@ const besides = "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the sh
 // Compare is the command compare.
 func Compare(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
-		name: "compare", usage: compareUsage, points: 40, quickTrials: 4, report: (*tournament).curves,
+		tournament: tournament{name: "compare", flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all",
+			problem: "hyperopt", weights: weights{"raw", 0.1, 1}, data: kit.ShippedData}},
+		usage: compareUsage, points: 40, quickTrials: 4, report: (*tournament).curves,
 		dataIs: "`FILE` of LIBSVM or CSV text, plain or gzip",
-		flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all", problem: "hyperopt",
-			weights: weights{"raw", 0.1, 1}, data: kit.ShippedData},
 		makers: func(f *flags) ([]maker, error) {
 			switch f.problem {
 			case "hyperopt":
@@ -52,10 +49,10 @@ func Compare(ctx context.Context, args []string, out kit.Terminal) error {
 // Figure2 is the command figure2.
 func Figure2(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
-		name: "figure2", usage: figure2Usage, points: 40, quickTrials: 4, report: (*tournament).curves,
+		tournament: tournament{name: "figure2", flags: flags{samples: 20000, trials: 50, tune: 4,
+			methods: "SAA-Newton,STABLE,STABLE-paper,BSA,TTSA", weights: weights{"raw", 0.1, 1}}},
+		usage: figure2Usage, points: 40, quickTrials: 4, report: (*tournament).curves,
 		dataIs: "`FOLDER` with australian/, ijcnn1/ and covtype/ (default: the shipped data set)",
-		flags: flags{samples: 20000, trials: 50, tune: 4, methods: "SAA-Newton,STABLE,STABLE-paper,BSA,TTSA",
-			weights: weights{"raw", 0.1, 1}},
 		makers: func(f *flags) ([]maker, error) {
 			files, err := dataFiles(f.data)
 			return f.sums(files[min(len(files)-1, 1):]), err
@@ -66,10 +63,10 @@ func Figure2(ctx context.Context, args []string, out kit.Terminal) error {
 // IJCNN1 is the command ijcnn1.
 func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
-		name: "ijcnn1", usage: ijcnn1Usage, points: 40, quickTrials: 4, median: true, report: (*tournament).curves,
+		tournament: tournament{name: "ijcnn1", median: true, flags: flags{samples: 256000, trials: 10, tune: 3,
+			methods: "STABLE,SOBA,SABA", data: os.Getenv("STABLE_DATA"), weights: weights{"exp", 1e-5, 10}}},
+		usage: ijcnn1Usage, points: 40, quickTrials: 4, report: (*tournament).curves,
 		dataIs: "`FOLDER` with ijcnn1/ijcnn1.trn and ijcnn1.tst of the LIBSVM data page, plain or .gz",
-		flags: flags{samples: 256000, trials: 10, tune: 3, methods: "STABLE,SOBA,SABA", data: os.Getenv("STABLE_DATA"),
-			weights: weights{"exp", 1e-5, 10}},
 		makers: func(f *flags) ([]maker, error) {
 			if f.data == "" {
 				return nil, fmt.Errorf("%w: -data is missing: a folder with ijcnn1/ijcnn1.trn and ijcnn1.tst", kit.ErrUsage)
@@ -82,17 +79,17 @@ func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
 // Survive is the command survive.
 func Survive(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
-		name: "survive", usage: surviveUsage, points: 10, quickTrials: 4, report: (*tournament).survival,
-		dataIs: besides, flags: flags{samples: 20000, trials: 10, tune: 3}, makers: survivors,
+		tournament: tournament{name: "survive", flags: flags{samples: 20000, trials: 10, tune: 3}},
+		usage:      surviveUsage, points: 10, quickTrials: 4, report: (*tournament).survival, dataIs: besides, makers: survivors,
 	}.race(ctx, args, out)
 }
 
 // Limit is the command limit.
 func Limit(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
-		name: "limit", usage: limitUsage, budgets: []uint64{1000, 5000, 20000, 100000}, each: true, quickTrials: 8,
-		dataIs: besides + "; not read with -quick", report: (*tournament).limits,
-		flags: flags{samples: 100000, trials: 20, tune: 3, methods: "all"},
+		tournament: tournament{name: "limit", budgets: []uint64{1000, 5000, 20000, 100000}, each: true, mean: true,
+			flags: flags{samples: 100000, trials: 20, tune: 3, methods: "all"}},
+		usage: limitUsage, quickTrials: 8, report: (*tournament).limits, dataIs: besides + "; not read with -quick",
 		makers: func(f *flags) ([]maker, error) {
 			files, err := dataFiles(f.data)
 			list, tunings := made(streams, f.Seed), tuningStreams(files, f.Seed)
@@ -107,9 +104,10 @@ func Limit(ctx context.Context, args []string, out kit.Terminal) error {
 // Untuned is the command untuned.
 func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
-		name: "untuned", usage: untunedUsage, budgets: []uint64{1000, 5000, 20000}, quickTrials: 4,
-		dataIs: besides + "; not read with -quick", report: (*tournament).comparison,
-		flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all"}, makers: everyKind,
+		tournament: tournament{name: "untuned", budgets: []uint64{1000, 5000, 20000}, mean: true,
+			flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all"}},
+		usage: untunedUsage, quickTrials: 4, report: (*tournament).comparison, dataIs: besides + "; not read with -quick",
+		makers: everyKind,
 	}.race(ctx, args, out)
 }
 

@@ -222,7 +222,7 @@ func (t *tournament) write(w io.Writer, rows []row, column string, value func(r 
 
 // save writes a file of numbers beneath a head, and says so.
 func (t *tournament) save(w io.Writer, ending, head string, lines [][]string) error {
-	path := filepath.Join(t.folder, t.file+ending)
+	path := filepath.Join(t.Out, t.file+ending)
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		if _, err := io.Copy(w, strings.NewReader(head)); err != nil {
 			return err

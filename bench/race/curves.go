@@ -176,7 +176,7 @@ func (t *tournament) curves(w io.Writer) error {
 	if fig.Columns == 1 {
 		fig.Columns = 3
 	}
-	return kit.WriteFigure(w, t.folder, t.file, &fig)
+	return kit.WriteFigure(w, t.Out, t.file, &fig)
 }
 
 // curveTables print errors, the least first: at the end, by the evaluations and the seconds of the

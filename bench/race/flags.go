@@ -114,28 +114,65 @@ func (f *flags) make(makers []maker, out kit.Terminal) (list []*problem, err err
 	return list, nil
 }
 
-func (f *flags) tournament(p preset, problems []*problem, entrants []*entrant, share kit.Share) (*tournament, error) {
-	t := &tournament{name: p.name, file: p.name, describe: "in full", problems: problems, entrants: entrants,
-		trials: f.trials, tuneTrials: f.tune, exhaustive: f.exhaustive, seed: f.Seed, folder: f.Out, share: share,
-		each: p.each, median: p.median}
-	if f.Quick {
+// race parses the flags, makes the problems, plays and reports.
+func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error {
+	t := &p.tournament
+	var list []string
+	for some := range slices.Chunk(names(entrants()), 8) {
+		list = append(list, strings.Join(some, ", "))
+	}
+	fs := kit.NewFlags("bench "+p.name, p.usage+"\nFinished runs are kept in the -out folder: after an interrupt the same "+
+		"command goes on.\n\nFlags:\n", "\nMethods: "+strings.Join(list, ",\n  ")+"\n")
+	t.add(fs, p)
+	if err := kit.Parse(fs, args, out); err != nil {
+		return err
+	}
+	if err := t.check(p, kit.IsSet(fs, "methods")); err != nil {
+		return err
+	}
+	var err, bad error
+	t.entrants, err = lineup(cmp.Or(t.methods, survivalists), t.without)
+	t.share, bad = t.Share()
+	makers, lacks := p.makers(&t.flags)
+	if err := kit.FirstOf(err, bad, lacks); err != nil {
+		return err
+	}
+	if t.problems, err = t.make(makers, out); err != nil {
+		return err
+	}
+	if err := t.prepare(p.points); err != nil {
+		return err
+	}
+	if err := t.play(ctx, out); err != nil {
+		return t.share.Unfinished(err, out)
+	}
+	told := map[string]bool{"": true}
+	for _, p := range t.problems {
+		if !told[p.features] {
+			fmt.Fprintln(out.Stdout, p.features)
+		}
+		told[p.features] = true
+	}
+	if t.ablate {
+		return t.ablation(out.Stdout)
+	}
+	return p.report(t, out.Stdout)
+}
+
+// prepare fills in what follows from the flags.
+func (t *tournament) prepare(points int) (err error) {
+	t.file, t.describe = t.name, "in full"
+	if t.Quick {
 		t.describe = "quick"
 	}
-	if f.form != "" {
-		t.describe += ", " + f.weights.String()
+	if t.form != "" {
+		t.describe += ", " + t.weights.String()
 	}
-	if p.budgets == nil {
-		t.budgets, t.marks = []uint64{f.samples}, spread(f.samples, p.points)
-	} else {
-		t.mean = true
-		for _, b := range p.budgets {
-			if b <= f.samples {
-				t.budgets = append(t.budgets, b)
-			}
-		}
-		t.marks = t.budgets
+	t.budgets = slices.DeleteFunc(t.budgets, func(b uint64) bool { return b > t.samples })
+	if t.marks = t.budgets; points > 0 {
+		t.budgets, t.marks = []uint64{t.samples}, spread(t.samples, points)
 	}
-	if f.ablate {
+	if t.ablate {
 		t.file, t.entrants, t.trials, t.exhaustive = "ablate", ablations(), 1, true
 	}
 	t.begin()
@@ -143,57 +180,11 @@ func (f *flags) tournament(p preset, problems []*problem, entrants []*entrant, s
 		return !slices.ContainsFunc(t.selections, func(s *selection) bool { return s.entrant == e })
 	})
 	if len(t.entrants) == 0 {
-		return nil, fmt.Errorf("%w: none of these methods takes such problems", kit.ErrUsage)
+		return fmt.Errorf("%w: none of these methods takes such problems", kit.ErrUsage)
 	}
-	var err error
-	if f.against != "" {
+	if t.against != "" {
 		t.file += "-against"
-		t.given, err = t.readRivals(f.against)
+		t.given, err = t.readRivals(t.against)
 	}
-	return t, err
-}
-
-func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error {
-	f := p.flags
-	var list []string
-	for some := range slices.Chunk(names(entrants()), 8) {
-		list = append(list, strings.Join(some, ", "))
-	}
-	fs := kit.NewFlags("bench "+p.name, p.usage+"\nFinished runs are kept in the -out folder: after an interrupt the same "+
-		"command goes on.\n\nFlags:\n", "\nMethods: "+strings.Join(list, ",\n  ")+"\n")
-	f.add(fs, p)
-	if err := kit.Parse(fs, args, out); err != nil {
-		return err
-	}
-	if err := f.check(p, kit.IsSet(fs, "methods")); err != nil {
-		return err
-	}
-	entrants, err := lineup(cmp.Or(f.methods, survivalists), f.without)
-	share, bad := f.Share()
-	makers, lacks := p.makers(&f)
-	if err := kit.FirstOf(err, bad, lacks); err != nil {
-		return err
-	}
-	problems, err := f.make(makers, out)
-	if err != nil {
-		return err
-	}
-	t, err := f.tournament(p, problems, entrants, share)
-	if err != nil {
-		return err
-	}
-	if err := t.play(ctx, out); err != nil {
-		return t.share.Unfinished(err, out)
-	}
-	told := map[string]bool{"": true}
-	for _, p := range problems {
-		if !told[p.features] {
-			fmt.Fprintln(out.Stdout, p.features)
-		}
-		told[p.features] = true
-	}
-	if f.ablate {
-		return t.ablation(out.Stdout)
-	}
-	return p.report(t, out.Stdout)
+	return err
 }

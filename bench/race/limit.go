@@ -52,7 +52,7 @@ func (t *tournament) limits(w io.Writer) error {
 		return err
 	}
 	if fig := t.limitFigure(rows); len(fig.Panels) > 0 {
-		path := filepath.Join(t.folder, t.file+".svg")
+		path := filepath.Join(t.Out, t.file+".svg")
 		if err := atomicfile.Write(path, fig.WriteSVG); err != nil {
 			return err
 		}

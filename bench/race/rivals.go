@@ -96,7 +96,7 @@ var rivalColumns = []string{"problem", "samples", "output", "method", "tuned", "
 
 // settled is what a file of rivals must agree on with the race that reads it, beside F*.
 func (t *tournament) settled() []string {
-	return []string{"# race: " + t.name + ", " + t.describe, fmt.Sprintf("# seed: %d", t.seed)}
+	return []string{"# race: " + t.name + ", " + t.describe, fmt.Sprintf("# seed: %d", t.Seed)}
 }
 
 // writeRivals writes the best rivals to NAME-rivals.csv, for -against, and says so.
@@ -107,7 +107,7 @@ func (t *tournament) writeRivals(w io.Writer, best rivals) error {
 	}
 	rivals := slices.DeleteFunc(slices.Clone(t.entrants), (*entrant).untuned)
 	head := append(t.settled(), "# rivals: "+strings.Join(names(rivals), ", "),
-		fmt.Sprintf("# choice: up to %d runs of each of 100 settings, %s", t.tuneTrials, choice),
+		fmt.Sprintf("# choice: up to %d runs of each of 100 settings, %s", t.tune, choice),
 		"# machine: "+kit.Machine(), "# build: "+kit.Build()+"\n")
 	lines := [][]string{rivalColumns}
 	for _, p := range t.problems {

@@ -80,12 +80,12 @@ func (t *tournament) tuning(b int, final bool) (list []kit.Task[trial]) {
 	for _, s := range t.selections {
 		settings, first, last := s.going, 0, 1
 		if final {
-			settings, first, last = s.finals, 1, t.tuneTrials
+			settings, first, last = s.finals, 1, t.tune
 		}
 		for _, setting := range settings {
 			for i := first; i < last && s.chooses(b); i++ {
 				list = append(list, t.task(t.choiceKey(s, setting, b, i), s, setting,
-					t.seed+tuneSeeds+uint64(i), []uint64{n * 8 / 10, n * 9 / 10, n}))
+					t.Seed+tuneSeeds+uint64(i), []uint64{n * 8 / 10, n * 9 / 10, n}))
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (t *tournament) ranked(s *selection, b int) (ranks [][]int, least float64) 
 		for _, setting := range s.going {
 			runs := 1
 			if slices.Contains(s.finals, setting) {
-				runs = t.tuneTrials
+				runs = t.tune
 			}
 			for i := range runs {
 				v := t.done[t.choiceKey(s, setting, b, i)]
@@ -164,7 +164,7 @@ func (t *tournament) judge(b int) {
 		for o, rank := range ranks {
 			s.rank[b][o] = rank[:min(tries, len(rank))]
 		}
-		s.spent += t.budgets[b] * uint64(len(s.going)+len(s.finals)*(t.tuneTrials-1))
+		s.spent += t.budgets[b] * uint64(len(s.going)+len(s.finals)*(t.tune-1))
 		if !t.exhaustive && !s.entrant.Needs.FiniteSums {
 			s.going = inTurn(ranks, keeps[min(b, len(keeps)-1)])
 		}

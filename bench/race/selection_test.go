@@ -23,8 +23,8 @@ import (
 // for a b from 0 on, else trials to the last budget.
 func duel(runs int, names ...string) *tournament {
 	p := &problem{name: "p", set: bilevel.Space{}, fresh: func() contest { return nil }}
-	t := &tournament{problems: []*problem{p}, budgets: []uint64{10, 20}, marks: []uint64{10, 20}, tuneTrials: runs,
-		trials: 2, mean: true}
+	t := &tournament{problems: []*problem{p}, budgets: []uint64{10, 20}, marks: []uint64{10, 20}, flags: flags{tune: runs, trials: 2},
+		mean: true}
 	for _, name := range names {
 		t.entrants = append(t.entrants, &entrant{name: name, change: guarded})
 	}
@@ -172,7 +172,7 @@ func TestFallBack(t *testing.T) {
 // says so, in the file of rivals too. One that does not fail stands before it, however far behind.
 func TestNoCellIsEmpty(t *testing.T) {
 	u := duel(1, "b", "a")
-	u.entrants[1].change, u.budgets, u.trials, u.folder = nil, u.budgets[:1], 4, t.TempDir() // a is untuned
+	u.entrants[1].change, u.budgets, u.trials, u.Out = nil, u.budgets[:1], 4, t.TempDir() // a is untuned
 	b, a := u.selections[0], u.selections[1]
 	failed := func(s *selection, o, n int, mean float64) row {
 		r := row{s, 0, o, result{diverged: n, held: kit.Estimate{Mean: mean, Half: 0.1},
@@ -190,7 +190,7 @@ func TestNoCellIsEmpty(t *testing.T) {
 	assert.Equal(t, "b mean (failed in 1 of 4 trials)", r.String())
 	assert.InDelta(t, 0.25, best.over(ours), 0)
 	require.NoError(t, u.writeRivals(io.Discard, best))
-	read, err := u.readRivals(filepath.Join(u.folder, "-rivals.csv"))
+	read, err := u.readRivals(filepath.Join(u.Out, "-rivals.csv"))
 	require.NoError(t, err)
 	assert.Equal(t, best, read)
 	text := new(strings.Builder)
@@ -281,7 +281,7 @@ func TestRacesFallBack(t *testing.T) {
 	}
 	race := func(mean bool) *selection {
 		u := &tournament{file: "x", problems: []*problem{p}, entrants: []*entrant{e}, budgets: []uint64{300},
-			marks: []uint64{100, 300}, trials: 2, tuneTrials: 3, mean: mean, folder: t.TempDir(), share: kit.Share{Part: 1, Of: 1}}
+			marks: []uint64{100, 300}, flags: flags{Common: kit.Common{Out: t.TempDir()}, trials: 2, tune: 3}, mean: mean, share: kit.Share{Part: 1, Of: 1}}
 		u.begin()
 		require.NoError(t, u.play(context.Background(), kit.Terminal{Stdout: io.Discard, Stderr: io.Discard}))
 		assert.Equal(t, weak == "all", u.result(u.selections[0], 0, 0).diverged > 0)

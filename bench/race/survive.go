@@ -71,7 +71,7 @@ func (t *tournament) ablation(w io.Writer) error {
 	for i, s := range t.selections {
 		var errs []float64
 		for setting := range s.entrant.grid() {
-			for i := range t.tuneTrials {
+			for i := range t.tune {
 				errs = append(errs, t.done[t.choiceKey(s, setting, 0, i)].held(0, 2))
 			}
 		}

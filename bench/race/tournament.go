@@ -13,6 +13,7 @@ import (
 // tournament races entrants on the problems that they take: first a choice of step sizes on separate
 // seeds, then trials with what was chosen for each budget and output.
 type tournament struct {
+	flags
 	name, file string // of the command, and of what it writes
 	describe   string // what the results depend on beyond the fields here
 	problems   []*problem
@@ -22,11 +23,6 @@ type tournament struct {
 	each       bool     // samples of each kind count; otherwise ξ and φ together
 	mean       bool     // the running mean is an output, too
 	median     bool     // curves are medians with quartiles, else means with standard deviations
-	trials     int
-	tuneTrials int  // runs of each of the best settings in the choice of step sizes
-	exhaustive bool // the choice tries every setting at every budget; see keeps
-	seed       uint64
-	folder     string
 	share      kit.Share
 	given      rivals       // to compare with, instead of those of this race
 	selections []*selection // problem by problem
@@ -65,7 +61,7 @@ func (t *tournament) racing() (list []kit.Task[trial]) {
 		for setting := range s.entrant.grid() {
 			b, ok := upto[setting]
 			for i := 0; ok && i < t.trials; i++ {
-				list = append(list, t.task(t.trialKey(s, setting, b, i), s, setting, t.seed+uint64(i),
+				list = append(list, t.task(t.trialKey(s, setting, b, i), s, setting, t.Seed+uint64(i),
 					t.marks[:t.mark(b)+1]))
 			}
 		}
@@ -184,13 +180,13 @@ func (t *tournament) identity() kit.Identity {
 		}
 	}
 	id.Options = fmt.Sprintf("%s on %q, %s, budgets %v, %d marks, %d tuning runs, seed %d",
-		t.name, names, t.describe, t.budgets, len(t.marks), t.tuneTrials, t.seed)
+		t.name, names, t.describe, t.budgets, len(t.marks), t.tune, t.Seed)
 	return id
 }
 
 // play does the missing runs of this share.
 func (t *tournament) play(ctx context.Context, out kit.Terminal) (err error) {
-	c, err := kit.Open[trial](t.folder, t.file, t.identity(), t.share)
+	c, err := kit.Open[trial](t.Out, t.file, t.identity(), t.share)
 	if err != nil {
 		return err
 	}
