@@ -86,7 +86,7 @@ func PlainOrGzip(path string) (string, error) {
 	return "", fmt.Errorf("neither %s nor %[1]s.gz exists; the file is on the LIBSVM data page", path)
 }
 
-// Scale applies data.FitScaler, measured on the first part, as all commands do.
+// Scale applies data.FitScaler, measured on the first part.
 func Scale(parts []*data.Data) (*data.Scaler, error) {
 	scaler := data.FitScaler(parts[0])
 	for i, d := range parts {

@@ -26,7 +26,7 @@ func MeanOf(v []float64) Estimate {
 	return Estimate{mean, student(len(v)-1, 0.95) * math.Sqrt(square/(n-1)/n)}
 }
 
-// student returns the t ≥ 0 with P(|T| ≤ t) = p for n degrees of freedom, by bisection.
+// student returns the t ≥ 0 with P(|T| ≤ t) = p for n degrees of freedom.
 func student(n int, p float64) float64 {
 	lo, hi := 0.0, 1.0
 	for studentWithin(n, hi) < p {

@@ -7,9 +7,7 @@ import (
 )
 
 // ManyRows is the number of training rows from which commands compute fewer exact values.
-const ManyRows = 5000
-
-const manyFeatures = 150
+const ManyRows, manyFeatures = 5000, 150
 
 // LeastF returns the least minimum of F from the given points, the four of Minimise and, where rows
 // are few, eight random points: the best claim to F*, since F need not be convex. With many

@@ -175,7 +175,6 @@ func digitTicks(lo, hi float64, digits []float64, stride int) (list []tick, labe
 	return list, labels
 }
 
-// scaled is v·10^k, correctly rounded where the power is exact.
 func scaled(v float64, k int) float64 {
 	if k < 0 {
 		return v / math.Pow10(-k)
@@ -195,11 +194,11 @@ func number(c float64, k int, plain bool) string {
 	head, exp, _ := strings.Cut(strconv.FormatFloat(c, 'e', -1, 64), "e")
 	e, _ := strconv.Atoi(exp)
 	if head == "1" {
-		return power(k + e)
+		head = ""
+	} else {
+		head += "×"
 	}
-	return minus(head) + "×" + power(k+e)
+	return minus(head + "10^{" + strconv.Itoa(k+e) + "}")
 }
-
-func power(k int) string { return "10^{" + minus(strconv.Itoa(k)) + "}" }
 
 func minus(s string) string { return strings.ReplaceAll(s, "-", "−") }

@@ -9,17 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes of text in points; distance of lines and width of a character relative to them.
+// Lengths are points; lead and em are relative to the size of text.
 const (
 	panelSize = 8.0 // of the titles of panels and the labels of axes
 	smallSize = 7.0
-	lead      = 1.22
-	em        = 0.58
-)
-
-const (
-	mm        = 72 / 25.4 // points in a millimetre
-	margin    = 3.0       // around the figure
+	lead      = 1.22 // distance of lines
+	em        = 0.58 // width of a character
+	mm        = 72 / 25.4
+	margin    = 3.0 // around the figure
 	tickLen   = 3.0
 	gap       = 12.0 // between panels
 	sampleLen = 20.0 // of the line in front of a name in the legend
@@ -39,7 +36,6 @@ type legend struct {
 	column  float64 // distance of columns
 }
 
-// frame is a panel with scales, ticks, looks and legend, and the place of its plot area.
 type frame struct {
 	*Panel
 	sx, sy        scale
@@ -88,7 +84,7 @@ func (f *Figure) layout() (*page, error) {
 	return pg, nil
 }
 
-// arrange places the plot areas, all of one size, with their legends, and returns their lower end.
+// arrange places the plot areas, all of one size, and their legends, and returns their lower end.
 func (pg *page) arrange(cols int, column, left, height float64) (end float64) {
 	y := margin
 	for first := 0; first < len(pg.frames); first += cols {
@@ -113,7 +109,6 @@ func (pg *page) arrange(cols int, column, left, height float64) (end float64) {
 	return end
 }
 
-// left is the space for the labels left of the plot area.
 func (f *frame) left() float64 {
 	w := gap
 	for _, t := range f.yt {
@@ -125,8 +120,7 @@ func (f *frame) left() float64 {
 	return w
 }
 
-// fitting are ticks whose labels do not overlap on an axis of that length: those that would have
-// none.
+// fitting are ticks without labels that would overlap on an axis of that length.
 func (s scale) fitting(length float64) (list []tick) {
 	for limit := 9; limit >= 3; limit-- {
 		list = s.ticks(limit)

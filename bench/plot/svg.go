@@ -107,14 +107,13 @@ func (f *frame) drawBand(s *svg, series *Series, l look) {
 		}
 		top, bottom = append(top, hi), append(bottom, lo)
 	}
-	var d strings.Builder
-	lower := runs(bottom, f.w)
+	d, lower := "", runs(bottom, f.w)
 	for j, run := range runs(top, f.w) {
 		slices.Reverse(lower[j])
-		d.WriteString(trace(slices.Concat(run, lower[j])) + "z")
+		d += trace(slices.Concat(run, lower[j])) + "z"
 	}
-	if d.Len() > 0 {
-		s.printf(`<path d="%s" fill="%s" fill-opacity=".18"/>`+"\n", d.String(), l.colour)
+	if d != "" {
+		s.printf(`<path d="%s" fill="%s" fill-opacity=".18"/>`+"\n", d, l.colour)
 	}
 }
 
@@ -143,7 +142,6 @@ func (f *frame) drawCurve(s *svg, series *Series, l look) {
 	}
 }
 
-// sample is y = C·x^P at 65 places.
 func (f *frame) sample(l Line) (pts []point) {
 	from, to := 0.0, 1.0
 	if l.From != 0 || l.To != 0 {
@@ -249,8 +247,7 @@ func (f *frame) place(x, y float64) point {
 	return point{min(max(p.x, -far), far), min(max(p.y, -far), far)} // min and max keep NaN
 }
 
-// runs splits pts into unbroken lines, and thins those of more than 600: of a column a point wide,
-// the first, highest, lowest and last stay.
+// runs splits pts into unbroken lines, thinned.
 func runs(pts []point, width float64) (out [][]point) {
 	for len(pts) > 0 {
 		n := slices.IndexFunc(pts, func(p point) bool { return !p.ok() })
@@ -265,6 +262,7 @@ func runs(pts []point, width float64) (out [][]point) {
 	return out
 }
 
+// thin keeps, of more than 600 points, the first, highest, lowest and last of each column of one.
 func thin(run []point, width float64) []point {
 	if len(run) <= 600 {
 		return run
@@ -281,8 +279,7 @@ func thin(run []point, width float64) []point {
 				bottom = n
 			}
 		}
-		keep := []int{0, min(top, bottom), max(top, bottom), n - 1}
-		for _, i := range slices.Compact(keep) {
+		for _, i := range slices.Compact([]int{0, min(top, bottom), max(top, bottom), n - 1}) {
 			out = append(out, run[i])
 		}
 		run = run[n:]
@@ -306,7 +303,6 @@ func trace(pts []point) string {
 // svg collects elements. Lengths are points with two decimals.
 type svg struct{ b bytes.Buffer }
 
-// printf writes markup; arguments are numbers of num, colours and escaped text.
 func (s *svg) printf(format string, args ...any) { fmt.Fprintf(&s.b, format, args...) }
 
 func num(v float64) string {
@@ -324,7 +320,6 @@ func (s *svg) lines(x, y float64, f font, lines []string) {
 	}
 }
 
-// text writes a line of marked-up text at (x, y), turned by angle degrees.
 func (s *svg) text(x, y, angle float64, f font, line string) {
 	if line == "" {
 		return
