@@ -286,7 +286,13 @@ func TestRacesFallBack(t *testing.T) {
 		require.NoError(t, u.play(context.Background(), kit.Terminal{Stdout: io.Discard, Stderr: io.Discard}))
 		assert.Equal(t, weak == "all", u.result(u.selections[0], 0, 0).diverged > 0)
 		assert.Equal(t, weak == "all", u.curveOf(u.selections[0]).failed > 0)
-		return u.selections[0]
+		s := u.selections[0]
+		ends := map[float64]bool{u.done[u.choiceKey(s, s.rank[0][0][0], 0, 0)].held(0, 2): true}
+		for _, v := range u.trialsOf(s, 0, 0) {
+			ends[v.held(0, 1)] = true
+		}
+		assert.Equal(t, weak == "all", len(ends) < 3, "each run has a seed of its own")
+		return s
 	}
 	for _, mean := range []bool{false, true} {
 		weak = "none"
