@@ -210,7 +210,7 @@ func (f *frame) drawArrows(s *svg) {
 			p := f.place(x, f.Series[i].Y[j])
 			if p.y <= f.h {
 				above = true
-			} else if f.Y.Min != 0 && p.x <= f.w && (above || j == 0) {
+			} else if p.x <= f.w && (above || j == 0) {
 				s.printf(`<path d="M%s %sh6l-3 6z" fill="%s"/>`+"\n", num(p.x-3), num(f.h-6), f.looks[i].colour)
 				break
 			}
