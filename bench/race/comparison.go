@@ -185,7 +185,7 @@ func (t *tournament) summaries(rows []row, value func(row) float64, in func(row)
 func (t *tournament) outs(w io.Writer, rows []row) error {
 	lines := [][]string{t.head(fmt.Sprintf("out of the race, over %d times the best rival's error in the choice", outOfRace))}
 	for _, e := range t.entrants {
-		line, any := []string{e.name}, false
+		line, total := []string{e.name}, 0
 		for b := range t.budgets {
 			n := 0
 			for _, r := range rows {
@@ -193,9 +193,9 @@ func (t *tournament) outs(w io.Writer, rows []row) error {
 					n++
 				}
 			}
-			line, any = append(line, fmt.Sprintf("%d of %d", n, len(t.problems))), any || n > 0
+			line, total = append(line, fmt.Sprintf("%d of %d", n, len(t.problems))), total+n
 		}
-		if any {
+		if total > 0 {
 			lines = append(lines, line)
 		}
 	}

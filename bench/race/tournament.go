@@ -20,7 +20,7 @@ type tournament struct {
 	entrants   []*entrant
 	budgets    []uint64 // of samples, ascending
 	marks      []uint64 // at which trials are measured, the budgets among them
-	each       bool     // samples of each kind count; otherwise ξ and φ together
+	each       bool     // samples of the stream that is used more count; otherwise ξ and φ together
 	mean       bool     // the running mean is an output, too
 	median     bool     // curves are medians with quartiles, else means with standard deviations
 	share      kit.Share
@@ -44,7 +44,7 @@ func (t *tournament) task(key string, s *selection, setting int, seed uint64, ma
 	return kit.Task[trial]{Key: key, Cost: float64(kit.Last(marks)) * s.work,
 		Run: func(ctx context.Context) (trial, error) {
 			e, p := s.entrant, s.of(s.entrant)
-			return run(ctx, p, e.make(p, e.grid()[setting]), seed, course{marks, t.each, t.mean})
+			return t.run(ctx, p, e.make(p, e.grid()[setting]), seed, marks)
 		}}
 }
 

@@ -21,13 +21,6 @@ type trial struct {
 	End     string    `json:",omitempty"` // why it failed
 }
 
-// course says how far a run goes, and what is measured on the way.
-type course struct {
-	marks []uint64 // numbers of samples at which F is measured; the last one ends the run
-	each  bool     // samples of the stream that is used more, not of both together
-	mean  bool     // the running mean is measured, too
-}
-
 // held is the error of an output at a mark; +Inf for a method that refused the problem.
 func (t trial) held(output, mark int) float64 {
 	errs := [2][]float64{t.Error, t.Mean}[output]
@@ -45,10 +38,10 @@ func (t trial) at(output, mark int) float64 {
 	return t.held(output, mark)
 }
 
-// run runs a method from a random start over a course, with F off the clock. The result depends on
-// the seed alone, but for the seconds. The error is that of a cancelled context, or of an exact
-// value that could not be computed; a method that refuses the problem has failed at the start.
-func run(ctx context.Context, p *problem, m bilevel.Method, seed uint64, c course) (t trial, err error) {
+// run runs a method from a random start to the last of the marks, with F off the clock. The result
+// depends on the seed alone, but for the seconds. The error is that of a cancelled context, or of an
+// exact value that could not be computed; a method that refuses the problem has failed at the start.
+func (t *tournament) run(ctx context.Context, p *problem, m bilevel.Method, seed uint64, marks []uint64) (v trial, err error) {
 	f := p.fresh()
 	x0, y0 := p.start(rand.New(rand.NewPCG(seed, 's')))
 	s, err := bilevel.New(f, m, bilevel.Options{
@@ -58,50 +51,50 @@ func run(ctx context.Context, p *problem, m bilevel.Method, seed uint64, c cours
 		return trial{End: err.Error()}, nil
 	}
 	if err != nil {
-		return t, err
+		return v, err
 	}
 	y := make([]float64, len(y0))
 	var clock time.Duration
-	for start := time.Now(); len(t.Error) < len(c.marks); {
+	for start := time.Now(); len(v.Error) < len(marks); {
 		if err := ctx.Err(); err != nil {
-			return t, err
+			return v, err
 		}
 		if err := s.Step(); err != nil {
-			t.End = err.Error()
+			v.End = err.Error()
 		}
 		n := s.Counts()
 		used := n.Xi + n.Phi
-		if c.each {
+		if t.each {
 			used = max(n.Xi, n.Phi)
 		}
-		if used < c.marks[len(t.Error)] && t.End == "" {
+		if used < marks[len(v.Error)] && v.End == "" {
 			continue
 		}
 		clock += time.Since(start)
 		last, err := f.ObjectiveFrom(nil, y, s.X())
 		if err != nil {
-			return t, err
+			return v, err
 		}
 		var mean float64
-		if c.mean {
+		if t.mean {
 			if mean, err = f.ObjectiveFrom(nil, y, s.Mean()); err != nil {
-				return t, err
+				return v, err
 			}
 		}
-		for len(t.Error) < len(c.marks) && (used >= c.marks[len(t.Error)] || t.End != "") {
-			t.Error = append(t.Error, last-p.best)
-			if c.mean {
-				t.Mean = append(t.Mean, mean-p.best)
+		for len(v.Error) < len(marks) && (used >= marks[len(v.Error)] || v.End != "") {
+			v.Error = append(v.Error, last-p.best)
+			if t.mean {
+				v.Mean = append(v.Mean, mean-p.best)
 			}
-			t.Seconds = append(t.Seconds, clock.Seconds())
-			t.Evals = append(t.Evals, float64(n.Evaluations()))
-			if t.End == "" {
-				t.Reached = len(t.Error)
+			v.Seconds = append(v.Seconds, clock.Seconds())
+			v.Evals = append(v.Evals, float64(n.Evaluations()))
+			if v.End == "" {
+				v.Reached = len(v.Error)
 			}
 		}
 		start = time.Now()
 	}
-	return t, nil
+	return v, nil
 }
 
 // spread returns n sample counts up to budget, evenly spaced on a logarithmic axis from budget/200.
