@@ -31,7 +31,10 @@ func TestReadCSV(t *testing.T) {
 			require.NoError(t, got.Check())
 		}
 	}
-	d, err := ReadCSV(strings.NewReader("\xef\xbb\xbf0,1,y\r\n\r\n 1 ,2, 3.25 \r\n4,5,6"), "t",
+	d, err := ReadCSV(strings.NewReader("\"a  \tb\"   y\n1 0\n2  1\n"), "t", ReadOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a  \tb"}, d.Features)
+	d, err = ReadCSV(strings.NewReader("\xef\xbb\xbf0,1,y\r\n\r\n 1 ,2, 3.25 \r\n4,5,6"), "t",
 		ReadOptions{Regression: true})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"0", "1"}, d.Features)

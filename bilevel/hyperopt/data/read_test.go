@@ -170,9 +170,13 @@ func TestOpen(t *testing.T) {
 		assert.Equal(t, []float64{2, 3}, d.Val)
 		assert.Equal(t, []float64{1, -1}, d.Label)
 	}
+	d, err := Open(write("e.csv.bz2", []byte("\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\xc3\xff\x1c\x1b\x00\x00\x05\x59\x80\x00\x10\x00\x04\x70\x00\x20"+
+		"\x00\x00\x20\x20\x00\x21\xa1\xa6\xd0\x86\x00\x7e\xa0\x23\x36\x8b\xb9\x22\x9c\x28\x48\x61\xff\x8e\x0d\x80")), ReadOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, []float64{1, 2}, d.Val)
 	many := compress(t, []byte(strings.Repeat("1 1:0.123 7:9\n-1 3:4\n", 5000)))
 	path := write("torn.gz", many[:len(many)/2])
-	_, err := Open(path, ReadOptions{})
+	_, err = Open(path, ReadOptions{})
 	var se *SyntaxError
 	require.ErrorAs(t, err, &se)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
