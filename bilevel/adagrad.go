@@ -29,8 +29,9 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 // move writes the projection of x − step·g into next. It returns the step size, or the MetricStep.
 func (a *adagrad) move(next, x, g []float64) float64 {
 	steps := float64(a.k + 1)
+	weight := cubicWeight(a.k)
 	for i, v := range g {
-		a.mean[i] += cubicWeight(a.k) * (v*v - a.mean[i])
+		a.mean[i] += weight * (v*v - a.mean[i])
 	}
 	a.k++
 	if a.metric == nil {

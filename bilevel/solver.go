@@ -70,8 +70,9 @@ func (s *Solver) Step() (err error) {
 	if returned = true; err != nil {
 		return err
 	}
+	weight := cubicWeight(it.k)
 	for i, x := range it.xNext {
-		s.mean[i] += cubicWeight(it.k) * (x - s.mean[i])
+		s.mean[i] += weight * (x - s.mean[i])
 	}
 	it.x, it.xNext = it.xNext, it.x
 	it.y, it.yNext = it.yNext, it.y
