@@ -22,7 +22,6 @@ type spectral struct {
 	drop   float64 // off-diagonal entries up to this size are rounding
 	ql     rotations
 	probe  probe
-	double bool // QL does two steps at a time
 }
 
 func (s *spectral) reserve(n int) {
@@ -121,7 +120,7 @@ func (s *spectral) eigenvalues(mu float64) bool {
 			lowest(values, d, e2, mu, s.norm)
 		} else {
 			copy(values, d)
-			if !tridiagonalValues(values, e2, s.norm, s.double) {
+			if !tridiagonalValues(values, e2, s.norm) {
 				return false
 			}
 		}

@@ -8,9 +8,6 @@ import (
 	"stable/mat/kernel"
 )
 
-// doubleBelow is the order below which QL does two steps at a time; beyond, last bits would change.
-const doubleBelow = 16
-
 // Symmetric is a decomposition A = V·Λ·Vᵀ by the tridiagonal form, the fast solver. The zero value
 // is ready for use.
 type Symmetric struct {
@@ -60,7 +57,6 @@ func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
 	if a.N <= smallMost {
 		return e.rotate(a, m)
 	}
-	e.tri.double = a.N < doubleBelow
 	e.tri.factor(a, m)
 	return e.findValues(a.N)
 }

@@ -9,7 +9,6 @@ import (
 const (
 	pivMin     = 0x1p-120
 	pivMinSize = (1023 - 120) << 53 // size(pivMin)
-	gammaMin   = 0x1p-100           // for qlDouble
 )
 
 // negligible says whether the squared off-diagonal e2 between d0 and d1 may be dropped.
@@ -22,10 +21,9 @@ const qlCap = 60
 
 // tridiagonalValues replaces d by the eigenvalues, ascending, of the tridiagonal matrix with
 // squared off-diagonal e2, e2[i] between i and i+1, overwritten; norm bounds the matrix; false: no
-// convergence. 1.1·n² rotations and 2n shifts by Wilkinson; with double, 0.8·n² pairs as long as
-// one, and Rayleigh's shift, which waits for no root, in steps 1 to 3. Source: Pal, Walker and
-// Kahan, LAPACK dsterf; Parlett, The Symmetric Eigenvalue Problem, section 8.15.
-func tridiagonalValues(d, e2 []float64, norm float64, double bool) bool {
+// convergence. 1.1·n² rotations and 2n shifts by Wilkinson. Pal, Walker and Kahan, LAPACK dsterf;
+// Parlett, The Symmetric Eigenvalue Problem, section 8.15.
+func tridiagonalValues(d, e2 []float64, norm float64) bool {
 	n := len(d)
 	if n > 1 && math.Abs(d[n-1]) < math.Abs(d[0]) {
 		slices.Reverse(d) // QL wants the small end first
@@ -49,15 +47,7 @@ func tridiagonalValues(d, e2 []float64, norm float64, double bool) bool {
 				d[l], d[m], e2[l] = d[l]-t, d[m]+t, 0
 				break
 			}
-			sigma := d[l]
-			if !double || steps == 0 || steps > 3 {
-				sigma -= shift(d[l], d[l+1], e2[l])
-			}
-			if double && m > l+3 {
-				qlDouble(d[l:m+1], e2[l:m+1], sigma)
-			} else {
-				qlStep(d[l:m+1], e2[l:m+1], sigma)
-			}
+			qlStep(d[l:m+1], e2[l:m+1], d[l]-shift(d[l], d[l+1], e2[l]))
 		}
 	}
 	slices.Sort(d)
@@ -105,55 +95,6 @@ func shift(d0, d1, e2 float64) float64 {
 		root = -root
 	}
 	return e2 / (half + root)
-}
-
-// qlDouble does two steps with one shift, order 3 or more, a row apart, to overlap divisions.
-func qlDouble(d, e2 []float64, sigma float64) {
-	m := len(d) - 1
-	e2 = e2[:m+1]
-	g := awayFromZero(d[m] - sigma)
-	old := g
-	g, p, s := qlRow(d[m-1]-sigma, e2[m-1], g, g*g)
-	h := awayFromZero(old + (d[m-1] - g) - sigma) // h, q and t are g, p and s of the second step
-	q, t := h*h, 0.0
-	for i := m - 2; i >= 0; i-- {
-		b := e2[i]
-		old, e := g, s*(p+b)
-		g, p, s = qlRow(d[i]-sigma, b, g, p)
-		v := old + (d[i] - g) // the first step leaves v and e in row i+1
-		old = h
-		e2[i+2] = t * (q + e)
-		h, q, t = qlRow(v-sigma, e, h, q)
-		d[i+2] = old + (v - h)
-	}
-	e, v := s*p, sigma+g
-	old = h
-	e2[1] = t * (q + e)
-	h, q, t = qlRow(g, e, h, q)
-	d[1] = old + (v - h)
-	e2[0] = t * q
-	d[0] = sigma + h
-}
-
-// qlRow returns γ', p' and s² of qlStep for d = d_i − σ and b = e²_i, by one division. It keeps γ'
-// off 0, where p' would depend on earlier rows.
-func qlRow(d, b, gamma, p float64) (_, _, ss float64) {
-	r := p + b
-	u := p*d - b*gamma
-	f := 1 / (r * p)
-	inv := f * p
-	if gamma = u * inv; math.Abs(gamma) < gammaMin {
-		gamma, u = gammaMin, gammaMin*r
-	}
-	return gamma, u * u * f, b * inv
-}
-
-// awayFromZero returns γ, or gammaMin where it is smaller.
-func awayFromZero(gamma float64) float64 {
-	if math.Abs(gamma) < gammaMin {
-		return gammaMin
-	}
-	return gamma
 }
 
 // abreast is the number of twisted factorisations side by side, to overlap divisions.
