@@ -278,21 +278,12 @@ func TestTruncateHasNoCliff(t *testing.T) {
 
 // spike has the eigenvalues −1, −2, … −k, and others from 1 to 2, with the vectors q.
 func spike(q *mat.Dense, k int) *mat.Sym {
-	n := q.Rows
-	a, v := mat.NewSym(n), mat.NewDense(n, n)
-	for j := range n {
-		lambda := 1 + float64(j)/float64(n)
-		if j < k {
-			lambda = -1 - float64(j)
-		}
-		for i := range n {
-			v.Set(i, j, q.At(i, j)*lambda)
+	lambda := make([]float64, q.Rows)
+	for i := range lambda {
+		lambda[i] = 1 + float64(i)/float64(len(lambda))
+		if i < k {
+			lambda[i] = -1 - float64(i)
 		}
 	}
-	for i := range n {
-		for j := range i + 1 {
-			a.Set(i, j, mat.Dot(v.Row(i), q.Row(j)))
-		}
-	}
-	return a
+	return mattest.Compose(q, lambda)
 }
