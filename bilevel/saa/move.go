@@ -109,7 +109,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 				m.step.cut(min(1, max(0, most-gone)/m.step.length))
 			}
 			if m.step.pressed {
-				m.radius *= 2
+				m.radius = max(m.radius, min(2*m.radius, first))
 			}
 			mat.Axpy(p.x, 1, m.step.s)
 			m.step.follow(p.y, p)
@@ -285,8 +285,8 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if tau == 0 || -m.step.model <= tiny*size { // below rounding
 		rho = 1
 	}
-	carried := !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr)
 	if !(rho > 0.25 && rho < 4) { // the model at z itself may be wrong
+		carried := !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr)
 		if carried {
 			err = m.read(it, p, p)
 		}
@@ -306,7 +306,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if !(rho > 0.05) {
 		return false, nil
 	}
-	if !m.whole() && !carried {
+	if !m.whole() {
 		c.secant(s, rem, p.unit)
 	}
 	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh {

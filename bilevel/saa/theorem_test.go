@@ -62,7 +62,7 @@ func (p *tally) HessG(h *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
 	return p.mean(1, func(one []bilevel.Sample) error { return p.Problem.HessG(h, x, y, one) }, h.Data)
 }
 
-// index tells stream.Of's term from the f_x that it asks for.
+// index tells the term of stream.Of from the f_x that it asks for.
 type index struct{ bilevel.Problem }
 
 func (p index) GradF(fx, _, _, _ []float64, xi []bilevel.Sample) error {
@@ -76,11 +76,11 @@ func (p index) GradF(fx, _, _, _ []float64, xi []bilevel.Sample) error {
 func counts(past *bilevel.Past, p bilevel.Problem, n int) []float64 {
 	upper, _ := p.Streams()
 	share, terms, rest := make([]float64, upper), make([]float64, 64), n
-	stream := stream.Of(index{p})
+	named := stream.Of(index{p})
 	past.Rewind()
 	for rest > 0 {
 		k := min(rest, 64)
-		_ = stream.GradF(terms, nil, nil, nil, past.Next(k))
+		_ = named.GradF(terms, nil, nil, nil, past.Next(k))
 		for _, i := range terms[:k] {
 			share[int(i)] += 1 / float64(n)
 		}
