@@ -137,12 +137,14 @@ func TestByProductsResumes(t *testing.T) {
 	p, err := quadratic.New(noisy(1, quadratic.Options{Seed: 85, Nonconvex: 1}))
 	require.NoError(t, err)
 	o, run := bilevel.Options{Seed: 3, Set: bilevel.UniformBox(10, -1, 1)}, bilevel.Run{Xi: 700}
-	whole, err := bilevel.New(p, saa.ByProducts{}, o)
+	calls := &interrupting{Problem: p.Clone()}
+	whole, err := bilevel.New(calls, saa.ByProducts{}, o)
 	require.NoError(t, err)
 	want, err := whole.Run(t.Context(), run)
 	require.NoError(t, err)
+	health, _ := whole.Health()
 	inside := 0
-	for _, at := range []int{50, 130, 300, 700, 1500, 3000} {
+	for _, at := range []int{50, 130, 300, 700, 1500, calls.calls - 5} {
 		ctx, cancel := context.WithCancel(t.Context())
 		s, err := bilevel.New(&interrupting{Problem: p.Clone(), at: at, cancel: cancel}, saa.ByProducts{}, o)
 		require.NoError(t, err)
@@ -159,6 +161,8 @@ func TestByProductsResumes(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want.X, got.X, "at call %d", at)
 		assert.Equal(t, want.Y, got.Y, "at call %d", at)
+		h, _ := again.Health()
+		assert.Equal(t, health.StdErr, h.StdErr, "at call %d", at)
 		inside++
 	}
 	assert.GreaterOrEqual(t, inside, 3)
