@@ -4,39 +4,48 @@ import (
 	"math/rand/v2"
 
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/implicit"
 )
 
 // ManyRows is the number of training rows from which commands compute fewer exact values.
 const ManyRows, manyFeatures = 5000, 150
 
-// LeastF returns the least minimum of F from the given points, the four of Minimise and, where rows
-// are few, eight random points: the best claim to F*, since F need not be convex. With many
-// features it starts from the given points alone, if any.
-func LeastF(p *hyperopt.Problem, from ...[]float64) (*hyperopt.Minimum, error) {
-	if p.Train().Dim > manyFeatures && len(from) > 0 {
-		return p.Minimise(from...)
-	}
-	best, err := p.Minimise()
-	if err != nil {
-		return nil, err
-	}
-	if p.Train().Rows() <= ManyRows {
-		lo, hi := p.Box()
-		rng := rand.New(rand.NewPCG(0, 'F'))
-		for range 8 {
-			x := make([]float64, len(lo))
-			for i := range x {
-				x[i] = lo[i] + rng.Float64()*(hi[i]-lo[i])
+// LeastF returns the least minimum of F from the given points, from uniform weights at four places
+// of the box and, where rows are few, from eight random points: the best claim to F*, since F need
+// not be convex. With many features it starts from the given points alone, if any.
+func LeastF(p *hyperopt.Problem, from ...[]float64) (best *implicit.Minimum, err error) {
+	lo, hi := p.Box()
+	rng := rand.New(rand.NewPCG(0, 'F'))
+	if p.Train().Dim <= manyFeatures || len(from) == 0 {
+		for _, share := range []float64{0, 0.3, 0.6, 1} {
+			from = append(from, within(lo, hi, func() float64 { return share }))
+		}
+		if p.Train().Rows() <= ManyRows {
+			for range 8 {
+				from = append(from, within(lo, hi, rng.Float64))
 			}
-			from = append(from, x)
 		}
 	}
-	if len(from) == 0 {
-		return best, nil
+	y := make([]float64, p.Train().Dim)
+	for _, x := range from {
+		m, err := implicit.Minimise(func(grad, x []float64) (float64, error) {
+			return p.ObjectiveFrom(grad, y, x)
+		}, x, implicit.Options{Lo: lo, Hi: hi})
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || m.F < best.F {
+			best = m
+		}
 	}
-	m, err := p.Minimise(from...)
-	if err != nil || best.F <= m.F {
-		return best, err
+	return best, nil
+}
+
+// within returns a point whose entries lie at a share of the way from lo to hi.
+func within(lo, hi []float64, share func() float64) []float64 {
+	x := make([]float64, len(lo))
+	for i := range x {
+		x[i] = lo[i] + share()*(hi[i]-lo[i])
 	}
-	return m, nil
+	return x
 }

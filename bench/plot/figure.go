@@ -32,7 +32,8 @@ type Panel struct {
 type Axis struct {
 	Label string
 	Log   bool
-	Min   float64 // where the axis begins; 0: with the data. Positive on a logarithmic axis. Curves that end below have an arrow there
+	Min   float64  // where the axis begins; 0: with the data. Positive on a logarithmic axis. Curves that end below have an arrow there
+	Names []string // of the values 1, 2, …, which need a linear axis; nil: numbers
 }
 
 // Series is a curve through (X[i], Y[i]) with an optional band from Lo[i] to Hi[i].

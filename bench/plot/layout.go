@@ -64,7 +64,7 @@ func (f *Figure) layout() (*page, error) {
 		fr.empty = len(x) == 0
 		drawable = drawable || !fr.empty
 		fr.sx, fr.sy = fr.X.fit(x, 0.02), fr.Y.fit(y, 0.05)
-		fr.yt = fr.sy.ticks(int(min(max(height/16, 3), 9)))
+		fr.yt = fr.Y.named(fr.sy.ticks(int(min(max(height/16, 3), 9))))
 		left = max(left, fr.left())
 	}
 	if !drawable {
@@ -93,7 +93,7 @@ func (pg *page) arrange(cols int, column, left, height float64) (end float64) {
 		for i := range row {
 			f := &row[i]
 			f.x, f.w = margin+float64(i)*column+left, column-left-gap
-			f.xt = f.sx.fitting(f.w)
+			f.xt = f.X.named(f.sx.fitting(f.w))
 			f.title, f.xlabel = wrap(f.Title, f.w+gap, panelSize), wrap(f.X.Label, f.w, panelSize)
 			titles, labels = max(titles, len(f.title)), max(labels, len(f.xlabel))
 		}
@@ -118,6 +118,14 @@ func (f *frame) left() float64 {
 		w += 3 + panelSize*lead
 	}
 	return w
+}
+
+// named returns the ticks of an axis of names, those given for one of numbers.
+func (a Axis) named(list []tick) []tick {
+	for i, name := range a.Names {
+		list = append(list[:i], tick{float64(i + 1), name})
+	}
+	return list
 }
 
 // fitting are ticks without labels that would overlap on an axis of that length.

@@ -90,9 +90,10 @@ func onFile(name, file string, load func() (table, error), w weights) maker {
 }
 
 func tuning(name string, train, val *data.Data, w weights) (*problem, error) {
-	opt := hyperopt.Options{Form: hyperopt.Raw, Lo: w.lo, Hi: w.hi}
+	opt := hyperopt.Options{Form: hyperopt.Raw, Lo: w.lo, Hi: w.hi, PenaliseIntercept: true}
 	if w.form == "exp" {
-		opt = hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2 * w.lo), Hi: math.Log(2 * w.hi)}
+		opt = hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2 * w.lo), Hi: math.Log(2 * w.hi),
+			PenaliseIntercept: true}
 	}
 	p, err := hyperopt.New(train, val, opt)
 	if err != nil {

@@ -228,7 +228,7 @@ func TestCheckpointSize(t *testing.T) {
 		}
 		text.WriteString("\n")
 	}
-	o := options{Seed: 1, Solver: solverSAA, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic"}
+	o := options{Seed: 1, Solver: solverSAA, Lo: 1e-5, Hi: 10, Loss: "logistic"}
 	set, err := readData(o, []string{writeText(t, "many.svm", text.String())})
 	require.NoError(t, err)
 	s, err := newSearch(o, set)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,8 @@ import (
 
 	"stable/bench/kit"
 	"stable/bilevel"
-	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/hyperopt"
+	"stable/mat"
 )
 
 // worth writes rows of 20 features, of which so many matter, and returns the path.
@@ -38,48 +40,112 @@ func worth(t *testing.T, rows, matter int, seed uint64) string {
 	return writeText(t, "worth.csv", b.String())
 }
 
-// Where features differ in worth, a weight each is chosen, and is better on the test rows; where
-// they do not, the single weight is, and either choice is no worse than the single weight.
+// Where features differ in worth, the ladder is chosen, and is better on the test rows; where they do
+// not, one weight is; where nothing matters, the constant.
 func TestTuneChooses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
 	m, _, stdout := tuneWith(t, worth(t, 600, 3, 2), worth(t, 4000, 3, 102))
-	require.Equal(t, "a weight each", m.Choice.Name, stdout)
-	assert.Less(t, m.Choice.Difference, -m.Choice.Error)
+	require.Contains(t, m.Choice.Name, "ladder", stdout)
+	assert.Less(t, m.Choice.Difference, -m.Choice.Margin*m.Choice.Error)
 	assert.Equal(t, 600, m.Choice.Rows)
-	assert.Less(t, m.Results[0].Test["loss"], m.Results[1].Test["loss"])
+	assert.Less(t, chosen(m).Test["loss"], m.Results[1].Test["loss"])
 	assert.Less(t, m.Features[0].Weight, m.Features[19].Weight)
-	assert.Contains(t, stdout, "which is more than noise")
 
 	m, _, stdout = tuneWith(t, worth(t, 150, 20, 3), worth(t, 4000, 20, 4))
-	require.Equal(t, "one weight for all", m.Choice.Name, stdout)
+	require.Equal(t, rungName(1), m.Choice.Name, stdout)
 	assert.Equal(t, m.Features[0].Weight, m.Features[19].Weight)
+
+	m, _, stdout = tuneWith(t, worth(t, 60, 0, 5), worth(t, 400, 0, 6))
+	require.Equal(t, rungName(0), m.Choice.Name, stdout)
+	assert.Contains(t, stdout, "dropped  20 of 20 features: v0, v1")
+	assert.Zero(t, m.Features[3].Coefficient)
 }
 
-// A search ends once three iterations bring next to nothing.
-func TestSettled(t *testing.T) {
-	var s settled
-	for i, f := range []float64{1, 0.5, 0.4, 0.39, 0.389999, 0.389998, 0.389997} {
-		assert.Equal(t, i == 6, s.at(f), i)
+// Features that decide nothing are dropped on the ladder, where the folds favour it.
+func TestTuneDrops(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 2))
+	var b strings.Builder
+	b.WriteString(strings.Repeat("v,", 11) + "a,price\n")
+	for range 100 {
+		v := rng.NormFloat64()
+		for range 11 {
+			fmt.Fprintf(&b, "%v,", rng.NormFloat64())
+		}
+		fmt.Fprintf(&b, "%v,%v\n", v, 3*v+rng.NormFloat64())
+	}
+	m, _, stdout := tuneWith(t, writeText(t, "r.csv", uniqueNames(b.String())), "-loss", "squared")
+	require.Contains(t, m.Choice.Name, "ladder", stdout)
+	require.GreaterOrEqual(t, chosen(m).Dropped, 6, stdout)
+	assert.Contains(t, stdout, fmt.Sprintf("dropped  %d of 12 features: ", chosen(m).Dropped))
+	for _, f := range m.Features {
+		assert.Equal(t, f.Weight == dropped, f.Coefficient == 0, f.Name)
+	}
+	assert.InDelta(t, 3, m.Features[11].Coefficient, 0.3)
+	assert.Less(t, chosen(m).Test["loss"], m.Results[1].Test["loss"])
+}
+
+// uniqueNames numbers the columns that are called v.
+func uniqueNames(text string) string {
+	for k := range strings.Count(text, "v,") {
+		text = strings.Replace(text, "v,", fmt.Sprintf("v%d,", k), 1)
+	}
+	return text
+}
+
+// Of a rare class, the constant is the base rate with a free intercept, and nothing with a penalised
+// one.
+func TestTuneFreeIntercept(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("a,b,y\n")
+	for i := range 400 {
+		fmt.Fprintf(&b, "%d,%d,%d\n", i%7, i%11, b2i(i%20 == 0))
+	}
+	path := writeText(t, "rare.csv", b.String())
+	m, _, _ := tuneWith(t, path)
+	assert.InDelta(t, -0.05*math.Log(0.05)-0.95*math.Log(0.95), m.Results[0].Test["loss"], 1e-6)
+	assert.Less(t, chosen(m).Test["loss"], 0.21)
+	m, _, _ = tuneWith(t, path, "-intercept", "penalised")
+	assert.InDelta(t, math.Ln2, m.Results[0].Test["loss"], 1e-6)
+}
+
+// The simplest result within the margin of the least loss is chosen; without held-out rows, one
+// weight for all.
+func TestTuneMargin(t *testing.T) {
+	for want, c := range map[int]struct{ constant, one, rung []float64 }{
+		0: {[]float64{1, 2, 3, 4}, []float64{2, 1, 4, 3.1}, []float64{1, 2, 3, 4}},
+		1: {[]float64{2, 3, 4, 5}, []float64{1, 2, 3, 4}, []float64{0, 3, 2, 4.9}},
+		2: {[]float64{2, 3, 4, 5}, []float64{1, 2, 3, 4}, []float64{0, 1, 2, 3.5}},
+	} {
+		run := &search{options: options{Folds: 5}}
+		for i, l := range [][]float64{c.constant, c.one, c.rung} {
+			r := &result{Name: rungName(i), losses: l}
+			r.HeldOut, r.Error = meanOf(l)
+			run.results = append(run.results, r)
+		}
+		run.choose()
+		assert.Equal(t, want, run.choice.index)
+		for _, r := range run.results {
+			r.losses = nil
+		}
+		run.choose()
+		assert.Equal(t, 1, run.choice.index)
+		assert.Contains(t, run.choice.String(), "no held-out rows")
 	}
 }
 
-// What limits a search is said: a weight at the edge of the range, a search that did not converge, a
-// y that is not y*(x).
+// What limits a search is said: a weight at the edge of the range, a y that is not y*(x).
 func TestTuneWarns(t *testing.T) {
 	_, _, stdout := tuneWith(t, cancer, "-lo", "0.1", "-folds", "1")
-	assert.Contains(t, stdout, "warning  one weight for all is at the edge of the range, 0.1: see -lo and -hi")
-	run := &search{each: result{f: 2}, single: result{f: 1}, dataSet: &dataSet{}, parts: make([]*data.Data, 2)}
+	assert.Contains(t, stdout, "warning  one weight for all is at the lower end of the range, 0.1: see -lo")
+	assert.NotContains(t, stdout, "Lasso")
+	_, _, stdout = tuneWith(t, worth(t, 26, 3, 2))
+	assert.Contains(t, stdout, "warning  20 features for 20 rows: an l1 penalty")
+	run := &search{results: []*result{{}, {Lambda: 1}}, dataSet: &dataSet{}}
 	run.engine = &engine{y: []float64{3, 4}, result: bilevel.Result{Y: []float64{3, 6}}}
-	for i := range run.parts {
-		run.parts[i] = &data.Data{}
-	}
-	assert.Equal(t, []string{
-		"the search of a weight each ended at a validation loss above that of the single weight, 2 against 1: " +
-			"it has not converged; see -steps",
-		"the solver's own y is 40 % away from y*(x), so its hypergradients are off; see -steps",
-	}, run.warnings())
+	assert.Equal(t, []string{"the solver's own y is 40 % away from y*(x), so its hypergradients are off; see -steps"},
+		run.warnings())
 }
 
 // searchOn reads a file and divides its rows.
@@ -97,51 +163,101 @@ func TestTuneStartsFromSingle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverSAA}
+	o := options{Seed: 1, Steps: 100, Lo: 1e-5, Hi: 10, Loss: "logistic", Solver: solverSAA}
 	run := searchOn(t, o, cancer)
 	require.NoError(t, run.run(context.Background(), kit.Terminal{}))
-	p, err := run.newProblem(run.parts[0], run.parts[1])
+	best, err := bestSingle(context.Background(), run.engine.problem, run.Lo, run.Hi)
 	require.NoError(t, err)
-	x := make([]float64, run.design.Dim)
-	p.Uniform(x, run.single.Lambda)
-	f, err := p.Objective(nil, x)
-	require.NoError(t, err)
-	assert.InEpsilon(t, f, run.engine.f[0], 1e-9)
+	assert.InEpsilon(t, best.f, run.engine.f[0], 1e-9)
+	assert.Len(t, run.results, 3)
 }
 
 // With every training row twice, half the weight stands for the same prior.
 func TestTuneTrainScalesWeights(t *testing.T) {
-	o := options{Seed: 1, Steps: 1, Lo: 1e-5, Hi: 10, Form: "exp", Loss: "logistic", Solver: solverSAA}
+	o := options{Seed: 1, Steps: 1, Lo: 1e-5, Hi: 10, Loss: "logistic", Solver: solverSAA}
 	run := searchOn(t, o, cancer)
-	small, whole := run.parts[0], 0.01
-	y, err := run.train(small, run.uniform(whole), 1)
+	run.parts[0] = run.design.Subset([]int{0, 1, 2, 300, 301, 302})
+	run.design = run.parts[0].Subset([]int{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5})
+	run.unseen = nil
+	r := &result{Lambda: 0.2}
+	require.NoError(t, run.judge(r))
+	c, err := run.newClimber(run.parts[0])
 	require.NoError(t, err)
-	same, err := run.train(small.Subset(twice(small)), run.uniform(2*whole), 0.5)
-	require.NoError(t, err)
-	assert.InDeltaSlice(t, y, same, 1e-9) // the mean loss is the same, and so is the weight
+	require.NoError(t, c.fit(0.1)) // the mean loss is the same, and the weight half
+	assert.InDeltaSlice(t, c.y, r.y, 1e-6)
 }
 
-// The differences on rows are those of the reported losses; of two rows, the standard error of their
-// mean is |d₁ − d₂|/√8.
+// The losses of rows are those that are reported; of two rows, the standard error of their mean is
+// |d₁ − d₂|/√8.
 func TestTuneDifference(t *testing.T) {
-	o := options{Seed: 1, Lo: 1e-3, Hi: 1, Form: "exp", Loss: "squared"}
+	o := options{Seed: 1, Lo: 1e-3, Hi: 1, Loss: "squared"}
 	set, err := readData(o, []string{writeText(t, "r.csv", linear(60, 1, "a,b,c,price\n", csvRow))})
 	require.NoError(t, err)
 	run := &search{options: o, dataSet: set}
-	a, b := []float64{1, 0, 0, 0}, []float64{0, 1, 0, 0.5}
-	loss := func(d *data.Data) float64 { return run.measure(d, a)["loss"] - run.measure(d, b)["loss"] }
-	mean, _ := meanOf(run.compare(set.test, a, b))
-	assert.InEpsilon(t, loss(set.test), mean, 1e-12)
-	d1, d2 := loss(set.test.Subset([]int{0})), loss(set.test.Subset([]int{1}))
-	_, deviation := meanOf(run.compare(set.test.Subset([]int{0, 1}), a, b))
-	assert.InEpsilon(t, math.Abs(d1-d2)/math.Sqrt(8), deviation, 1e-12)
+	a, b := run.lossesOf(set.test, []float64{1, 0, 0, 0}), run.lossesOf(set.test, []float64{0, 1, 0, 0.5})
+	loss := func(y []float64) float64 { return run.measure(set.test, y)["loss"] }
+	mean, _ := difference(a, b)
+	assert.InEpsilon(t, loss([]float64{1, 0, 0, 0})-loss([]float64{0, 1, 0, 0.5}), mean, 1e-12)
+	_, deviation := difference(a[:2], b[:2])
+	assert.InEpsilon(t, math.Abs(a[0]-b[0]-a[1]+b[1])/math.Sqrt(8), deviation, 1e-12)
 }
 
-// twice names every row two times.
-func twice(d *data.Data) []int {
-	rows := make([]int, 2*d.Rows())
-	for i := range rows {
-		rows[i] = i / 2
+// Where features are not fewer than rows, the climber solves in the coordinates of the rows: to the
+// model and the rung of the problem of the features.
+func TestClimberRotates(t *testing.T) {
+	for _, loss := range []string{"logistic", "squared"} {
+		o := options{Seed: 1, Lo: 1e-3, Hi: 1e5, Loss: loss}
+		set, err := readData(o, []string{worth(t, 40, 3, 2)})
+		require.NoError(t, err)
+		run := &search{options: o, dataSet: set}
+		wide, err := run.newClimber(set.design.Subset([]int{0, 1, 2, 3, 4, 5, 15, 16, 17, 18, 25, 26, 27, 28, 29}))
+		require.NoError(t, err)
+		require.NotNil(t, wide.q)
+		for range 3 {
+			require.NoError(t, wide.fit(0.05))
+			p, err := run.newClimber(set.design)
+			require.NoError(t, err)
+			p.rows, p.relative = wide.rows, wide.relative
+			p.p, err = hyperopt.New(wide.rows, wide.rows, wide.options)
+			require.NoError(t, err)
+			y := make([]float64, len(wide.y))
+			require.NoError(t, p.p.Solution(y, wide.weights))
+			assert.InDeltaSlice(t, y, wide.y, 1e-5)
+			p.f, p.x, p.u, p.y, p.weights, p.q = nil, slices.Clone(wide.weights), y, slices.Clone(y), wide.weights, nil
+			p.active, p.sigma = wide.active, mat.NewSym(len(y))
+			p.relative = slices.Clone(wide.relative)
+			require.NoError(t, p.reweigh())
+			require.NoError(t, wide.reweigh())
+			for i, r := range p.relative {
+				assert.InEpsilon(t, r, wide.relative[i], 1e-3)
+			}
+		}
 	}
-	return rows
+}
+
+// The rows of a group have the losses of the weight that is best on the other groups.
+func TestPick(t *testing.T) {
+	groups := []*group{{rows: []int{2}}, {rows: []int{0, 1}}}
+	loss := [][][]float64{{{1}, {9}}, {{4, 5}, {2, 3}}} // of a group, a weight, a row
+	r := pick(groups, []float64{10, 20}, loss)
+	assert.Equal(t, 10.0, r.Lambda) // 10 in all, against 14
+	assert.Equal(t, []float64{4, 5, 9}, r.losses)
+	assert.Equal(t, 6.0, r.HeldOut)
+}
+
+// The figure names the features from the lightest weight, on top, and marks what is handed out.
+func TestTuneFigure(t *testing.T) {
+	run := &search{dataSet: &dataSet{files: []dataFile{{Path: "x.csv"}}, features: []string{"a", "b", "c"}, used: []int{0, 1, 2}},
+		options: options{Hi: 10}}
+	for _, w := range [][]float64{{dropped, dropped, dropped}, {1, 1, 1}, {2, dropped, 0.1}} {
+		run.results = append(run.results, &result{weights: w, HeldOut: w[2], Error: 0.01})
+	}
+	for _, run.choice.index = range []int{1, 2} {
+		p := run.figure().Panels
+		assert.Equal(t, []string{"none", "one", "2"}, p[0].X.Names)
+		assert.Equal(t, float64(run.choice.index+1), p[0].Series[0].X[0])
+		assert.Equal(t, []string{"b", "a", "c"}, p[1].Y.Names) // upwards
+		weights := p[1].Series[len(p[1].Series)-1]             // on the ladder
+		assert.Equal(t, []float64{20, 2, 0.1}, weights.X)
+	}
 }

@@ -43,7 +43,7 @@ func adaptive(p *hyperopt.Problem) bilevel.Method {
 
 func newEngine(p *hyperopt.Problem, m bilevel.Method, steps int, seed uint64) (*engine, error) {
 	lo, hi := p.Box()
-	x0, y0 := make([]float64, len(lo)), make([]float64, len(lo))
+	x0, y0 := make([]float64, len(lo)), make([]float64, p.Train().Dim)
 	p.Start(x0, y0)
 	e := &engine{problem: p, steps: steps, method: m}
 	var err error
@@ -126,12 +126,6 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 	}
 }
 
-// reads is the number of rows that the method has read: CrossG reads none.
-func (e *engine) reads() uint64 {
-	c := e.solver.Counts()
-	return c.GradF + c.GradG + c.HessG + c.HessVecG
-}
-
 // away returns ‖y − y*(x)‖/‖y*(x)‖ at the end of the run; e.y holds y*(x) from the last computation
 // of F.
 func (e *engine) away() float64 {
@@ -163,6 +157,13 @@ func (e *engine) small() bool { return e.problem.Train().Rows() <= kit.ManyRows 
 func checkSave(every time.Duration) error {
 	if every < 0 {
 		return fmt.Errorf("%w: -save is %v, want ≥ 0", kit.ErrUsage, every)
+	}
+	return nil
+}
+
+func checkIntercept(how string) error {
+	if how != "free" && how != penalised {
+		return fmt.Errorf("%w: -intercept is %q, want free or penalised", kit.ErrUsage, how)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/implicit"
 	"stable/bilevel/saa"
 )
 
@@ -43,7 +44,7 @@ type job struct {
 	seed             uint64
 	steps            int
 	lo, hi           float64
-	bias             bool
+	intercept        string
 	every            time.Duration // solving between two checkpoints; 0: none
 	fresh            bool
 }
@@ -58,7 +59,7 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.StringVar(&j.out, "out", "out", "`FOLDER` for the figure and its numbers")
 	fs.Uint64Var(&j.seed, "seed", 1, "seed of the split and of the samples")
 	fs.IntVar(&j.steps, "steps", 20000, "steps of each method, two samples each")
-	fs.BoolVar(&j.bias, "bias", true, "add a feature that is 1 in every row, with a weight of its own")
+	fs.StringVar(&j.intercept, "intercept", "free", "`HOW` the intercept is trained: free, penalised like a feature, or none")
 	fs.Float64Var(&j.lo, "lo", 1e-3, "least regularisation weight")
 	fs.Float64Var(&j.hi, "hi", 10, "largest regularisation weight")
 	fs.DurationVar(&j.every, "save", time.Second, "time between two checkpoints in the folder -out; 0: none")
@@ -81,6 +82,11 @@ func (j *job) check() error {
 	if err := checkSave(j.every); err != nil {
 		return err
 	}
+	if j.intercept != "none" {
+		if err := checkIntercept(j.intercept); err != nil {
+			return err
+		}
+	}
 	return checkSteps(j.steps, j.lo, j.hi)
 }
 
@@ -94,8 +100,14 @@ type tuning struct {
 	engine                *engine
 	beside                *engine // another method, for the same samples; nil after an interrupt
 
-	best *hyperopt.Minimum  // exact
-	grid hyperopt.GridPoint // best single weight
+	best *implicit.Minimum // exact
+	grid singleWeight      // best of those
+}
+
+// singleWeight is the model of one weight for all features.
+type singleWeight struct {
+	lambda, f float64
+	y         []float64
 }
 
 func newTuning(j job) (*tuning, error) {
@@ -116,13 +128,14 @@ func newTuning(j job) (*tuning, error) {
 		return nil, err
 	}
 	for i := range parts {
-		if j.bias {
+		if j.intercept != "none" {
 			parts[i] = data.WithBias(parts[i])
 		}
 	}
 	t.train, t.val, t.test = parts[0], parts[1], parts[2]
 	p, err := hyperopt.New(t.train, t.val, hyperopt.Options{
 		Form: hyperopt.Exp, Lo: math.Log(2 * j.lo), Hi: math.Log(2 * j.hi), Workers: 2,
+		PenaliseIntercept: j.intercept == penalised,
 	})
 	if err != nil {
 		return nil, err
@@ -132,8 +145,8 @@ func newTuning(j job) (*tuning, error) {
 	}
 	if j.every > 0 {
 		t.engine.saving = saving{checkpoint(j.out, kit.Identity{
-			Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -bias=%t",
-				j.label, j.seed, j.steps, j.lo, j.hi, j.bias),
+			Options: fmt.Sprintf("-label %q -seed %d -steps %d -lo %v -hi %v -intercept %s",
+				j.label, j.seed, j.steps, j.lo, j.hi, j.intercept),
 			Data:  []kit.Source{t.origin},
 			Build: kit.Build(),
 		}), j.every, j.fresh}
@@ -186,14 +199,13 @@ func (t *tuning) method() *engine { return t.engine }
 func (t *tuning) reference(p *kit.Progress) error {
 	defer p.Clear()
 	p.Update(0.01, "exact: single weights")
-	points, err := t.engine.problem.GridSearch(hyperopt.Geometric(t.lo, t.hi, gridSize(t.engine.problem)))
-	if err != nil {
+	var err error
+	if t.grid, err = bestSingle(context.Background(), t.engine.problem, t.lo, t.hi); err != nil {
 		return err
 	}
-	t.grid = points[hyperopt.Best(points)]
 	p.Update(0.3, "exact: least F")
-	x := make([]float64, t.train.Dim)
-	t.engine.problem.Uniform(x, t.grid.Lambda)
+	x := make([]float64, len(t.engine.result.X))
+	t.engine.problem.Uniform(x, t.grid.lambda)
 	t.best, err = kit.LeastF(t.engine.problem, x, t.engine.result.X)
 	return err
 }
@@ -201,8 +213,8 @@ func (t *tuning) reference(p *kit.Progress) error {
 // report prints the table.
 func (t *tuning) report(w io.Writer) error {
 	e := t.engine
-	lo, _ := e.problem.Box()
-	x0, y0, y := make([]float64, len(lo)), make([]float64, len(lo)), make([]float64, len(lo))
+	dx, dy := e.problem.Dims()
+	x0, y0, y, least := make([]float64, dx), make([]float64, dy), make([]float64, dy), make([]float64, dy)
 	e.problem.Start(x0, y0)
 	f0, err := e.problem.ObjectiveFrom(nil, y0, x0)
 	if err != nil {
@@ -212,6 +224,9 @@ func (t *tuning) report(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(w, "result       F fell from %.4g to %.4g; the best single weight has %.4g, and the least is %.4g\n",
+		f0, f, t.grid.f, t.best.F)
+	fmt.Fprintf(w, "test rows    %s\n\n", t.verdict(y))
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "\tF: validation loss\tF − F*\tvalidation accuracy\ttest loss\ttest accuracy\t")
 	row := func(name string, f float64, y []float64) {
@@ -219,7 +234,7 @@ func (t *tuning) report(w io.Writer) error {
 			e.problem.Loss().Mean(t.test, y), hyperopt.Accuracy(t.test, y))
 	}
 	row("start", f0, y0)
-	row(fmt.Sprintf("best single weight of %d: %.3g", gridSize(e.problem), t.grid.Lambda), t.grid.Loss, t.grid.Y)
+	row(fmt.Sprintf("best single weight of %d: %.3g", gridSize(e.problem), t.grid.lambda), t.grid.f, t.grid.y)
 	row(fmt.Sprintf("%s, x after %d steps", e.method.Name(), e.result.Steps), f, y)
 	row(e.method.Name()+", its own y", e.problem.Loss().Mean(t.val, e.result.Y), e.result.Y)
 	if b := t.beside; b != nil {
@@ -228,7 +243,10 @@ func (t *tuning) report(w io.Writer) error {
 		}
 		row(fmt.Sprintf("%s, adaptive, x after %d steps", b.method.Name(), b.result.Steps), f, y)
 	}
-	row("least F (Newton)", t.best.F, t.best.Y)
+	if err := e.problem.Solution(least, t.best.X); err != nil {
+		return err
+	}
+	row("least F (L-BFGS-B)", t.best.F, least)
 	if err := tw.Flush(); err != nil {
 		return err
 	}
@@ -240,6 +258,21 @@ func (t *tuning) report(w io.Writer) error {
 		(e.result.Elapsed / time.Duration(max(e.result.Steps-e.from, 1))).Round(10*time.Nanosecond))
 	fmt.Fprintf(w, "F*           %.12f, projected gradient %.1e\n", t.best.F, t.best.ProjGrad)
 	return nil
+}
+
+// verdict says whether weights that minimise F make a better model y of new rows than a single one.
+func (t *tuning) verdict(y []float64) string {
+	loss := func(y []float64) []float64 { return rowLosses(t.engine.problem.Loss(), t.test, y) }
+	mean, deviation := difference(loss(y), loss(t.grid.y))
+	s := fmt.Sprintf("changes the loss of the best single weight by %+.3g ± %.2g", mean, deviation)
+	switch {
+	case mean < -2*deviation:
+		return "a weight each helps: it " + s
+	case mean <= 0:
+		return "a weight each does not help beyond chance: it " + s
+	}
+	return fmt.Sprintf("a weight each does not help: it %s, since %d weights fit the chance in %d validation rows (see tune)",
+		s, len(t.best.X), t.val.Rows())
 }
 
 // curve returns F − F* along a run, from the first recorded step on.
@@ -262,7 +295,7 @@ func (t *tuning) write(w io.Writer) error {
 		X:      plot.Axis{Label: "samples drawn, ξ and φ", Log: true},
 		Y:      plot.Axis{Label: "F(x^{k}) − F*", Log: true},
 		Series: series,
-		Lines:  []plot.Line{{Label: "best single weight", C: t.grid.Loss - t.best.F}},
+		Lines:  []plot.Line{{Label: "best single weight", C: t.grid.f - t.best.F}},
 	}}}
 	err := put(t.out, map[string]func(io.Writer) error{"tuning.svg": fig.WriteSVG, "tuning.csv": fig.WriteCSV})
 	if err != nil {

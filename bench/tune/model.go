@@ -24,16 +24,13 @@ type model struct {
 	Format       string        `json:"format"`
 	Version      int           `json:"version"`
 	Options      options       `json:"options"`
-	Stopped      string        `json:"stopped"` // why the search ended: "converged", "step limit", …
-	StepsDone    int           `json:"steps_done"`
 	Classes      []string      `json:"classes,omitempty"` // spelled as in the file; none in a regression
 	Target       *targetScale  `json:"target,omitempty"`  // of a regression: the losses are of (b − mean)/deviation
 	Files        []dataFile    `json:"files"`
 	Columns      []data.Column `json:"columns,omitempty"` // of the file, where not each is a feature as it stands
 	Rows         rowCounts     `json:"rows"`
 	Choice       choice        `json:"choice"` // which of the results the model is
-	Results      []result      `json:"results"`
-	BiasWeight   float64       `json:"bias_weight"`
+	Results      []*result     `json:"results"`
 	Intercept    float64       `json:"intercept"`
 	RawIntercept float64       `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
 	Scaling      string        `json:"scaling"`
@@ -60,7 +57,7 @@ type feature struct {
 	Name        string  `json:"name,omitempty"`
 	Centre      float64 `json:"centre"`
 	Factor      float64 `json:"factor"`
-	Weight      float64 `json:"weight"`      // on the square of the coefficient in training
+	Weight      float64 `json:"weight"`      // on the square of the coefficient in training; 1e6: dropped
 	Coefficient float64 `json:"coefficient"` // in the units of the file
 }
 
@@ -71,16 +68,12 @@ const (
 
 func (t *search) newModel() (*model, error) {
 	r := t.chosen()
-	dim, share := len(r.y)-1, t.trainingShare()
+	dim := len(r.y) - 1
 	m := &model{
 		Format: modelFormat, Version: modelVersion, Options: t.options,
-		Stopped: t.each.Stopped, StepsDone: t.each.Steps,
 		Files: t.files, Columns: t.columns, Rows: t.rows(), Choice: t.choice,
-		BiasWeight: share * r.weights[dim], Intercept: t.target.Mean + t.target.Deviation*r.y[dim],
+		Results: t.results, Intercept: t.target.Mean + t.target.Deviation*r.y[dim],
 		Scaling: t.scaler.String(), Dim: t.dim,
-	}
-	for _, r := range t.results() {
-		m.Results = append(m.Results, *r)
 	}
 	if t.Loss == "squared" {
 		m.Target = &t.target
@@ -90,7 +83,7 @@ func (t *search) newModel() (*model, error) {
 	m.RawIntercept = m.Intercept
 	for j, column := range t.used {
 		m.empty(t.features, column)
-		f := feature{Index: column + 1, Factor: t.scaler.Factor[j], Weight: share * r.weights[j]}
+		f := feature{Index: column + 1, Factor: t.scaler.Factor[j], Weight: r.weights[j]}
 		if t.features != nil {
 			f.Name = t.features[column]
 		}

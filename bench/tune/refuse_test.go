@@ -58,7 +58,7 @@ func TestTuneRefuses(t *testing.T) {
 		{2, "-steps is 0,", []string{two, "-steps", "0"}},
 		{2, "-steps is -1", []string{two, "-steps", "-1"}},
 		{2, "want 0 < lo < hi", []string{two, "-lo", "0"}},
-		{2, `-form is "log"`, []string{two, "-form", "log"}},
+		{2, `-intercept is "log"`, []string{two, "-intercept", "log"}},
 		{2, `-loss is "hinge"`, []string{two, "-loss", "hinge"}},
 		{2, "-unlabelled goes with -apply", []string{two, "-unlabelled"}},
 		{2, "2 data files, want one", []string{"-apply", goodPath, two, two}},

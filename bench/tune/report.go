@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 	"text/tabwriter"
 
 	"stable/bench/kit"
@@ -36,8 +37,11 @@ func (t *search) describe(w io.Writer) {
 	if t.folded() {
 		fmt.Fprintf(w, "rows     %d in %d folds, %d test (seed %d)\n", n.Design, n.Folds, n.Test, t.Seed)
 	} else {
-		fmt.Fprintf(w, "rows     %d training, %d validation, %d kept back to choose on, %d test (seed %d)\n",
-			n.Train, n.Validation, n.Unseen, n.Test, t.Seed)
+		kept := ""
+		if n.Unseen > 0 {
+			kept = fmt.Sprintf("%d kept back to choose on, ", n.Unseen)
+		}
+		fmt.Fprintf(w, "rows     %d training, %d validation, %s%d test (seed %d)\n", n.Train, n.Validation, kept, n.Test, t.Seed)
 	}
 	if t.Loss == "logistic" {
 		fmt.Fprintf(w, "classes  %q and %q; logistic loss\n", t.classes[0], t.classes[1])
@@ -45,52 +49,66 @@ func (t *search) describe(w io.Writer) {
 		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on all but the test rows; squared loss ½(t − b)²\n",
 			t.target.Mean, t.target.Deviation)
 	}
-	fmt.Fprintf(w, "weights  in [%g, %g], form %s\n", t.Lo, t.Hi, t.Form)
+	fmt.Fprintf(w, "weights  in [%g, %g]; intercept %s\n", t.Lo, t.Hi, t.Intercept)
 	if t.Solver == solverSAA {
 		fmt.Fprintf(w, "solver   saa: %s, %d steps of two samples each\n\n", t.engine.method.Name(), t.Steps)
 	} else {
-		fmt.Fprintf(w, "solver   exact: Newton's method on all rows; -solver saa takes samples of them\n\n")
+		fmt.Fprintf(w, "solver   exact: Newton's method on all rows\n\n")
 	}
 }
 
-// report prints the table, the chosen result, and warnings.
+// report prints the table and the choice.
 func (t *search) report(w io.Writer) error {
 	quality := "accuracy"
-	if t.Loss == "squared" {
+	if t.regression() {
 		quality = "rmse"
 	}
-	validation := "validation"
-	if t.folded() {
-		validation = fmt.Sprintf("%d-fold", t.Folds)
-	}
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tweight\ttried\trows read\tseconds\t%s loss\t%[1]s %[2]s\ttest loss\ttest %[2]s\t\n",
-		validation, quality)
-	for _, r := range t.results() {
-		lambda, tried := "", ""
-		if r.Lambda > 0 {
-			lambda, tried = fmt.Sprintf("%.3g", r.Lambda), fmt.Sprint(r.Tried)
+	fmt.Fprintf(tw, "\tweight\tfeatures\theld-out loss\t± error\ttest loss\ttest %s\tseconds\t\n", quality)
+	for _, r := range t.results {
+		lambda := ""
+		if r.Lambda > 0 && r.Lambda < dropped {
+			lambda = fmt.Sprintf("%.3g", r.Lambda)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%.2f\t%.6g\t%.5g\t%.6g\t%.5g\t\n",
-			r.Name, lambda, tried, r.Reads, r.seconds.Seconds(),
-			r.Validation["loss"], r.Validation[quality], r.Test["loss"], r.Test[quality])
+		mark := ""
+		if r == t.chosen() {
+			mark = "→ "
+		}
+		fmt.Fprintf(tw, "%s%s\t%s\t%d\t%.6g\t%.2g\t%.6g\t%.5g\t%.2f\t\n", mark, r.Name, lambda, len(t.used)-r.Dropped,
+			r.HeldOut, r.Error, r.Test["loss"], r.Test[quality], r.seconds.Seconds())
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	lo, hi := t.atEdges(t.each.weights)
-	fmt.Fprintf(w, "\nstopped  %s after %d steps; of %d weights, %d at the lower and %d at the upper end of the "+
-		"range\n",
-		t.each.Stopped, t.each.Steps, len(t.each.weights), lo, hi)
-	mean, deviation := meanOf(t.compare(t.test, t.each.y, t.single.y))
-	fmt.Fprintf(w, "test     a weight each changes the loss by %+.3g ± %.2g on the %d test rows\n",
-		mean, deviation, t.test.Rows())
-	fmt.Fprintf(w, "choice   %v\n", t.choice)
+	fmt.Fprintf(w, "\nchoice   %v\n", t.choice)
+	if d, e := difference(t.lossesOf(t.test, t.chosen().y), t.lossesOf(t.test, t.results[1].y)); t.choice.index != 1 {
+		fmt.Fprintf(w, "test     it changes the loss of one weight for all by %+.3g ± %.2g on the %d test rows\n", d, e, t.test.Rows())
+	}
+	if list := t.dropped(); len(list) > 0 {
+		fmt.Fprintf(w, "dropped  %d of %d features: %s\n", len(list), len(t.used), some(list))
+	}
 	for _, s := range t.warnings() {
 		fmt.Fprintf(w, "warning  %s\n", s)
 	}
 	fmt.Fprintf(w, "model    trained on the %d rows that are not for the test\n", t.design.Rows())
 	return nil
+}
+
+// dropped names the features that have no part in the model, though they have values.
+func (t *search) dropped() (names []string) {
+	for j, column := range t.used {
+		if t.chosen().y[j] == 0 {
+			names = append(names, t.featureName(column))
+		}
+	}
+	return names
+}
+
+func (t *search) featureName(column int) string {
+	if t.features != nil {
+		return t.features[column]
+	}
+	return fmt.Sprint(column + 1)
 }
 
 // warnings returns what limits the search.
@@ -103,15 +121,12 @@ func (t *search) warnings() (list []string) {
 			}
 		}
 	}
-	for _, r := range t.results() {
-		if edge := r.Lambda; edge > 0 && (edge == t.Lo || edge == t.Hi) {
-			list = append(list, fmt.Sprintf("%s is at the edge of the range, %g: see -lo and -hi", r.Name, edge))
-		}
+	if n := len(t.used); n > 1 && n >= t.design.Rows() {
+		list = append(list, fmt.Sprintf("%d features for %d rows: an l1 penalty (Lasso), which is not smooth and not among these "+
+			"weights, may do better", n, t.design.Rows()))
 	}
-	if t.each.f > t.single.f {
-		list = append(list, fmt.Sprintf("the search of a weight each ended at a validation loss above that of "+
-			"the single weight, %.6g against %.6g: it has not converged; see -steps",
-			t.each.f, t.single.f))
+	if edge := t.results[1].Lambda; edge <= t.Lo {
+		list = append(list, fmt.Sprintf("one weight for all is at the lower end of the range, %g: see -lo", edge))
 	}
 	if t.engine != nil {
 		if away := t.engine.away(); away > 0.1 {
@@ -120,4 +135,12 @@ func (t *search) warnings() (list []string) {
 		}
 	}
 	return list
+}
+
+// some joins at most ten names.
+func some(names []string) string {
+	if len(names) > 10 {
+		return strings.Join(names[:10], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }

@@ -5,23 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 )
 
-// runSampled runs SAA-Newton from the best single weight, and chooses.
+// runSampled runs SAA-Newton from the best single weight, and judges both, and the constant, on the
+// rows that no search saw.
 func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
 	p.Update(0.01, "best single weight, exact")
-	single, err := t.searchSingle(ctx)
+	began, e := time.Now(), t.engine
+	best, err := bestSingle(ctx, e.problem, t.Lo, t.Hi)
 	if err != nil {
 		return err
 	}
-	t.single = single
-	e := t.engine
-	if err := e.start(single.Lambda, t.Seed); err != nil {
+	constant := &result{Name: rungName(0), Lambda: dropped}
+	single := &result{Name: rungName(1), Lambda: best.lambda, seconds: time.Since(began)}
+	if err := e.start(best.lambda, t.Seed); err != nil {
 		return err
 	}
 	runErr := e.run(ctx, p, out)
@@ -29,38 +33,89 @@ func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Termin
 		!stopped || e.result.Steps == 0 {
 		return runErr
 	}
-	t.each = result{Name: "a weight each, by " + e.method.Name(),
-		Reads: e.reads(), seconds: e.result.Elapsed, weights: t.toWeights(e.result.X),
-		SearchRows: single.SearchRows, Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps, f: kit.Last(e.f)}
-	var diff []float64
-	if t.unseen != nil {
-		if diff, err = t.compareOn(t.unseen, t.parts[0], 1, &t.each, &t.single); err != nil {
+	each := &result{Name: "a weight each, by " + e.method.Name(), seconds: e.result.Elapsed,
+		Stopped: fmt.Sprint(e.result.Reason), Steps: e.result.Steps}
+	for _, x := range e.result.X {
+		each.weights = append(each.weights, math.Exp(x)/2)
+	}
+	for _, r := range []*result{constant, single, each} {
+		if err := t.judge(r); err != nil {
 			return err
 		}
 	}
-	t.choose(diff)
 	return runErr
 }
 
-// searchSingle trains with one weight of a grid after the other, each from the previous model.
-func (t *search) searchSingle(ctx context.Context) (result, error) {
-	began, p := time.Now(), t.engine.problem.Clone()
-	r := result{Name: "one weight for all", f: math.Inf(1), SearchRows: t.parts[0].Rows() + t.parts[1].Rows()}
-	x, y := make([]float64, t.design.Dim), make([]float64, t.design.Dim)
-	for _, lambda := range hyperopt.Geometric(t.Lo, t.Hi, gridSize(p)) {
+// judge trains with the weights of r, or its single one, on the training rows, for its losses on
+// the unseen ones, and on all design rows.
+func (t *search) judge(r *result) error {
+	for _, rows := range []*data.Data{t.parts[0], t.design} {
+		c, err := t.newClimber(rows)
+		if err != nil {
+			return err
+		}
+		share := 1.0
+		if rows == t.design {
+			share = t.trainingShare()
+		}
+		if r.weights != nil {
+			copy(c.relative, r.weights)
+			err = c.fit(share)
+		} else {
+			err = c.fit(r.Lambda * share)
+		}
+		if err != nil {
+			return err
+		}
+		if rows != t.design && t.unseen != nil {
+			r.losses = t.lossesOf(t.unseen, slices.Clone(c.y))
+			r.HeldOut, r.Error = meanOf(r.losses)
+		}
+		if rows == t.design {
+			r.weights, r.y = slices.Clone(c.weights), slices.Clone(c.y)
+		}
+	}
+	t.results = append(t.results, r)
+	return nil
+}
+
+// bestSingle trains with one weight of a grid after the other, each from the previous model, and
+// returns the one of least validation loss.
+func bestSingle(ctx context.Context, p *hyperopt.Problem, lo, hi float64) (best singleWeight, err error) {
+	p, best.f = p.Clone(), math.Inf(1)
+	dx, dy := p.Dims()
+	x, y := make([]float64, dx), make([]float64, dy)
+	for _, lambda := range geometric(lo, hi, gridSize(p)) {
 		if ctx.Err() != nil {
-			return r, context.Cause(ctx)
+			return best, context.Cause(ctx)
 		}
 		p.Uniform(x, lambda)
 		f, err := p.ObjectiveFrom(nil, y, x)
 		if err != nil {
-			return r, err
+			return best, err
 		}
-		r.Tried++
-		if f < r.f {
-			r.f, r.Lambda = f, lambda
+		if f < best.f {
+			best = singleWeight{lambda, f, slices.Clone(y)}
 		}
 	}
-	r.Reads, r.seconds, r.weights = p.Reads(), time.Since(began), t.uniform(r.Lambda)
-	return r, nil
+	return best, nil
+}
+
+// gridSize is the number of single weights that are tried.
+func gridSize(p *hyperopt.Problem) int {
+	if p.Train().Rows() <= kit.ManyRows {
+		return 51
+	}
+	return 17
+}
+
+// geometric returns n ≥ 2 numbers from lo to hi with equal ratios, both ends exact.
+func geometric(lo, hi float64, n int) []float64 {
+	s := make([]float64, n)
+	for k := range s {
+		t := float64(k) / float64(n-1)
+		s[k] = math.Exp((1-t)*math.Log(lo) + t*math.Log(hi))
+	}
+	s[0], s[n-1] = lo, hi
+	return s
 }

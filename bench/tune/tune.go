@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"stable/bench/kit"
-	"stable/bench/plot"
 	"stable/bilevel/hyperopt"
 )
 
-const tuneUsage = `go run ./bench tune: a regularisation weight for every feature, on files of your own
+const tuneUsage = `go run ./bench tune: regularisation weights and a model, on files of your own
 
   go run ./bench tune DATA                      a quarter of the rows become the test
   go run ./bench tune TRAIN TEST
@@ -23,22 +22,27 @@ Files are LIBSVM or CSV text, plain, gzip or bzip2; - is standard input. The col
 file are found by their names, in any order. Features that are 0 in all but the test rows are left
 out. The others stay as they are if the largest absolute value of each is ½ to 1. Otherwise they are
 scaled to mean 0 and deviation 1, or, if more than a tenth of the entries are 0, to largest absolute
-value 1. All but the test rows decide. An intercept is added. Two searches minimise the validation
-loss: over a single weight for all features, and, from the best one, over a weight for each.
+value 1. All but the test rows decide. An intercept is added, free
+unless -intercept says otherwise.
 
-  -solver exact     Newton's method on all rows, on the mean loss of a cross-validation (-folds)
-  -solver saa       SAA-Newton on samples of the rows, on one split of them, from the best single
-                    weight: Newton's method on samples that grow, this module's default. It is not
-                    STABLE, of which it keeps the drift correction and the contract.
+  -solver exact     a cross-validation (-folds), Newton's method on all rows: a constant; one weight
+                    for all features; and the ladder, on each rung of which a feature's weight is
+                    the inverse of its coefficient's mean square on the rung before: the way to the
+                    evidence's weights (automatic relevance determination). Features whose weight
+                    goes beyond -hi are dropped. The held-out rows choose the weight on each rung.
+  -solver saa       for many rows, on one split: a constant; one weight; and a weight for each that
+                    SAA-Newton, this module's default, finds from it on samples of the rows.
 
-Rows that neither search saw decide between the two: each fold, for searches without it; with one
-split, half of the validation rows. The model gets a weight for each feature if its loss there is
-less by more than one standard error (with one split: two), and otherwise the single weight. It is
-trained on all but the test rows, with weights scaled to that number of rows, which keeps the prior.
+The model is the simplest whose held-out loss is within half a standard error of the least (with one
+split, a weight each has to be better by two). Its weight was chosen by other rows than
+those that judge it. It is trained on all but the test rows, with weights scaled to that number of
+rows, which keeps the prior. An l1 penalty is not among them: its lower level is not smooth. Where
+few features matter, the ladder does what it is for.
+
 A search that was stopped begins anew. SAA-Newton, which may run for hours, goes on from its
-checkpoint in the folder -out (-save) when the same command is given again, to the same model; the
-curve of the figure then begins there. Writes model.json (weights, coefficients for rows with the
-values of the file, losses, options, files), tune.svg and tune.csv.
+checkpoint in the folder -out (-save) when the same command is given again, to the same model. Writes
+model.json (weights, coefficients for rows with the values of the file, losses, options, files),
+tune.svg and tune.csv: the held-out losses, and the weights by name.
 
   go run ./bench tune credit.csv -label defaulted
   go run ./bench tune ijcnn1.trn.gz ijcnn1.tst.gz -solver saa -steps 200000
@@ -56,10 +60,12 @@ type options struct {
 	Steps  int     `json:"steps,omitempty"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
-	Form   string  `json:"form"`
 	Loss   string  `json:"loss"`
-	Label  string  `json:"label_column,omitempty"`
-	Class  string  `json:"class,omitempty"` // against all others
+
+	Intercept string `json:"intercept"`
+
+	Label string `json:"label_column,omitempty"`
+	Class string `json:"class,omitempty"` // against all others
 
 	Categorical bool     `json:"categorical,omitempty"`
 	Impute      string   `json:"impute,omitempty"`
@@ -73,11 +79,12 @@ type options struct {
 	fresh      bool
 }
 
+const penalised = "penalised" // of -intercept
+
 // leastSteps is the least default number of steps.
 const leastSteps = 20000
 
 var (
-	forms  = map[string]hyperopt.Form{"exp": hyperopt.Exp, "raw": hyperopt.Raw}
 	losses = map[string]hyperopt.Loss{"logistic": hyperopt.Logistic, "squared": hyperopt.Squared}
 )
 
@@ -89,13 +96,13 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs.StringVar(&o.Solver, "solver",
 		solverAuto, "`NAME`: exact, saa, or auto: exact where it takes some twenty seconds at most")
 	fs.IntVar(&o.Folds, "folds",
-		0, "folds of the cross-validation; 1: one split (default: 5, or 1 where 5 would take long)")
+		0, "folds; 1: one split (default: 5, 10 where quick, 1 where 5 take long on 5000 rows or more)")
 	fs.IntVar(&o.Steps, "steps",
 		0, "steps of SAA-Newton, which they make the solver (default: 20000, or one a training row)")
-	fs.Float64Var(&o.Lo, "lo", 1e-5, "least regularisation weight")
-	fs.Float64Var(&o.Hi, "hi", 10, "largest regularisation weight")
-	fs.StringVar(&o.Form, "form", "exp", "`NAME` of the weights' parametrisation: exp (½exp(x_i)) or raw (x_i)")
+	fs.Float64Var(&o.Lo, "lo", 1e-5, "least weight of the grid for all features")
+	fs.Float64Var(&o.Hi, "hi", 10, "largest weight; beyond it a feature is dropped")
 	fs.StringVar(&o.Loss, "loss", "logistic", "`NAME` of the loss: logistic (two classes) or squared (regression)")
+	fs.StringVar(&o.Intercept, "intercept", "free", "`HOW` the intercept is trained: free, or penalised like a feature")
 	fs.StringVar(&o.Label, "label", "", "`COLUMN` of the label in a CSV file (default: the last)")
 	fs.StringVar(&o.Class, "class", "", "`LABEL` of the class that stands against all others (default: there are two)")
 	fs.BoolVar(&o.Categorical, "categorical",
@@ -144,7 +151,6 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 
 // check returns an error about the first flag that is out of range, or about the number of files.
 func (o *options) check(files int) error {
-	_, form := forms[o.Form]
 	_, loss := losses[o.Loss]
 	switch {
 	case o.apply != "" && files != 1:
@@ -153,8 +159,6 @@ func (o *options) check(files int) error {
 		return fmt.Errorf("%w: %d data files, want one to three: see -h", kit.ErrUsage, files)
 	case o.apply == "" && o.unlabelled:
 		return fmt.Errorf("%w: -unlabelled goes with -apply", kit.ErrUsage)
-	case !form:
-		return fmt.Errorf("%w: -form is %q, want exp or raw", kit.ErrUsage, o.Form)
 	case !loss:
 		return fmt.Errorf("%w: -loss is %q, want logistic or squared", kit.ErrUsage, o.Loss)
 	case o.Solver != solverAuto && o.Solver != solverExact && o.Solver != solverSAA:
@@ -176,7 +180,7 @@ func (o *options) check(files int) error {
 	if steps == 0 {
 		steps = leastSteps
 	}
-	return checkSteps(steps, o.Lo, o.Hi)
+	return kit.FirstOf(checkIntercept(o.Intercept), checkSteps(steps, o.Lo, o.Hi))
 }
 
 // write writes the model, the figure and its numbers.
@@ -185,38 +189,11 @@ func (t *search) write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	files := map[string]func(io.Writer) error{"model.json": model.encode}
-	if t.engine == nil || len(t.engine.f) > 1 {
-		fig := t.figure()
-		files["tune.svg"], files["tune.csv"] = fig.WriteSVG, fig.WriteCSV
-	}
-	if err := put(t.out, files); err != nil {
+	fig := t.figure()
+	if err := put(t.out, map[string]func(io.Writer) error{"model.json": model.encode, "tune.svg": fig.WriteSVG,
+		"tune.csv": fig.WriteCSV}); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "wrote    %s with tune.svg and tune.csv\n", filepath.Join(t.out, "model.json"))
 	return err
-}
-
-// figure draws the loss of the folds or of the validation rows, in the scaled units of the target:
-// over the single weight, or along the samples.
-func (t *search) figure() *plot.Figure {
-	p := plot.Panel{Title: fmt.Sprintf("Tuning on %s", filepath.Base(t.files[0].Path)),
-		Y: plot.Axis{Label: "validation loss F"}}
-	if t.folded() {
-		p.Y.Label = fmt.Sprintf("%d-fold loss", t.Folds)
-	}
-	line := func(r *result) {
-		p.Lines = append(p.Lines, plot.Line{Label: r.Name, C: r.f})
-	}
-	if e := t.engine; e != nil {
-		p.X = plot.Axis{Label: "samples drawn, ξ and φ", Log: true}
-		p.Series = []plot.Series{{Name: e.method.Name(), X: e.samples[1:], Y: e.f[1:],
-			Style: kit.Style(e.method.Name())}}
-		line(&t.single)
-		return &plot.Figure{Panels: []plot.Panel{p}}
-	}
-	p.X = plot.Axis{Label: "weight", Log: true}
-	p.Series = []plot.Series{{Name: "one weight for all", X: t.single.grid, Y: t.single.losses}}
-	line(&t.each)
-	return &plot.Figure{Panels: []plot.Panel{p}}
 }

@@ -47,8 +47,8 @@ func tuneWith(t *testing.T, args ...string) (m *model, path, stdout string) {
 }
 
 // chosen is the result that the model was made of.
-func chosen(m *model) result {
-	return m.Results[slices.IndexFunc(m.Results, func(r result) bool { return r.Name == m.Choice.Name })]
+func chosen(m *model) *result {
+	return m.Results[slices.IndexFunc(m.Results, func(r *result) bool { return r.Name == m.Choice.Name })]
 }
 
 // linear writes rows of three features of very different means and a target (noise 0.1) or its
@@ -68,30 +68,27 @@ func csvRow(v [3]float64, target float64) string {
 	return fmt.Sprintf("%v,%v,%v,%v", v[0], v[1], v[2], target)
 }
 
-// The exact solver on folds: the weights are those of a local minimum, the choice rests on rows that
-// no search saw, and the model is trained on all rows but the test's.
+// The exact solver on folds: the choice rests on rows that no model was trained on, and the model is
+// trained on all rows but the test's.
 func TestTune(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	m, path, stdout := tuneWith(t, cancer)
+	m, path, stdout := tuneWith(t, cancer, "-folds", "5")
 	for _, want := range []string{
-		"569 rows", "427 in 5 folds, 142 test", `"benign" and "malignant"`, "solver   exact", "a weight each",
-		"one weight for all",
-		"5-fold loss", "converged after", "on 427 rows that neither search saw", "trained on the 427 rows",
+		"569 rows", "427 in 5 folds, 142 test", `"benign" and "malignant"`, "solver   exact", "intercept free",
+		"→ one weight for all", "ladder, rung 2", "on 427 held-out rows", "trained on the 427 rows",
 	} {
 		assert.Contains(t, stdout, want)
 	}
-	require.Len(t, m.Results, 2)
-	each, single := m.Results[0], m.Results[1]
-	assert.Less(t, each.Validation["loss"], single.Validation["loss"])
-	assert.Equal(t, 19, single.Tried)
+	one := m.Results[1]
+	assert.Less(t, one.HeldOut, m.Results[0].HeldOut/5)
 	assert.Equal(t, []string{"benign", "malignant"}, m.Classes)
 	assert.Equal(t, "mean radius", m.Features[0].Name)
 	assert.Equal(t, rowCounts{Design: 427, Folds: 5, Test: 142}, m.Rows)
-	assert.Equal(t, "one weight for all", m.Choice.Name) // 31 weights overfit 427 rows
+	assert.Equal(t, rungName(1), m.Choice.Name) // 30 weights overfit 427 rows
 	for _, f := range m.Features {
-		assert.InEpsilon(t, 0.8*single.Lambda, f.Weight, 1e-12) // of four fifths of the rows, on all of them
+		assert.InEpsilon(t, 0.8*one.Lambda, f.Weight, 1e-12) // of four fifths of the rows, on all of them
 	}
 	sum, err := kit.Digest(cancer)
 	require.NoError(t, err)
@@ -102,25 +99,28 @@ func TestTune(t *testing.T) {
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	require.NoError(t, err)
-	assert.Greater(t, len(rows), 15)
+	assert.Greater(t, len(rows), 30)
 	svg, err := os.ReadFile(filepath.Join(filepath.Dir(path), "tune.svg"))
 	require.NoError(t, err)
-	assert.Contains(t, string(svg), "a weight each")
+	assert.Contains(t, string(svg), "handed out")
+	assert.Contains(t, string(svg), "worst concave points")
 }
 
-// With validation rows of the user's, or one split, half of them are kept back to choose on.
+// With validation rows of the user's, or one split, the choice is made on them; -solver saa keeps half
+// of them back for it.
 func TestTuneSplit(t *testing.T) {
 	train, val, test := worth(t, 90, 1, 1), worth(t, 60, 1, 2), worth(t, 50, 1, 3)
-	m, _, stdout := tuneWith(t, train, val, test)
+	m, _, stdout := runTune(t, train, val, test)
 	assert.Equal(t, rowCounts{Design: 150, Folds: 1, Train: 90, Validation: 31, Unseen: 29, Test: 50}, m.Rows)
 	assert.Equal(t, 29, m.Choice.Rows)
 	assert.Contains(t, stdout, "29 kept back to choose on")
 	m, _, _ = tuneWith(t, train, test, "-folds", "1")
-	assert.Equal(t, rowCounts{Design: 90, Folds: 1, Train: 60, Validation: 15, Unseen: 15, Test: 50}, m.Rows)
-	m, _, stdout = tuneWith(t, train, worth(t, 8, 1, 2), test)
+	assert.Equal(t, rowCounts{Design: 90, Folds: 1, Train: 60, Validation: 30, Test: 50}, m.Rows)
+	assert.Equal(t, 30, m.Choice.Rows)
+	m, _, stdout = runTune(t, train, worth(t, 8, 1, 2), test)
 	assert.Equal(t, 0, m.Choice.Rows)
-	assert.Equal(t, "one weight for all", m.Choice.Name)
-	assert.Contains(t, stdout, "there were no rows that neither search saw")
+	assert.Equal(t, rungName(1), m.Choice.Name)
+	assert.Contains(t, stdout, "there are no held-out rows")
 }
 
 // What model.json predicts for rows as they stand in the file is what the fitted model predicts for
@@ -136,13 +136,13 @@ func TestTuneRoundTrip(t *testing.T) {
 		return fmt.Sprintf("%d 1:%v", 1+b2i(b > 500), v[0])
 	})
 	for name, c := range map[string]struct {
-		path, loss, form string
+		path, loss string
 	}{
-		"classes":    {cancer, "logistic", "exp"},
-		"sparse":     {writeText(t, "s.svm", sparse), "logistic", "raw"},
-		"regression": {writeText(t, "r.csv", linear(60, 1, "a,b,c,price\n", csvRow)), "squared", "exp"},
+		"classes":    {cancer, "logistic"},
+		"sparse":     {writeText(t, "s.svm", sparse), "logistic"},
+		"regression": {writeText(t, "r.csv", linear(60, 1, "a,b,c,price\n", csvRow)), "squared"},
 	} {
-		o := options{Seed: 3, Lo: 1e-3, Hi: 1, Form: c.form, Loss: c.loss}
+		o := options{Seed: 3, Lo: 1e-3, Hi: 1, Loss: c.loss}
 		run := searchOn(t, o, c.path)
 		require.NoError(t, run.run(context.Background(), kit.Terminal{}), name)
 		fitted, err := run.newModel()
@@ -184,13 +184,6 @@ func TestTuneRoundTrip(t *testing.T) {
 	}
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // The same flags give the same bytes, another seed others.
 func TestTuneSeed(t *testing.T) {
 	if testing.Short() {
@@ -216,7 +209,7 @@ func TestTuneOddColumns(t *testing.T) {
 	require.Len(t, m.Features, 3) // the fourth is in a test row alone
 	assert.NotZero(t, m.Features[0].Coefficient)
 	assert.NotZero(t, m.Features[2].Coefficient) // of a validation row: the model is trained on these, too
-	assert.Less(t, m.Results[0].Test["loss"], math.Ln2)
+	assert.Less(t, m.Results[2].Test["loss"], math.Ln2)
 
 	m, _, _ = runTune(t, writeText(t, "d.csv", "x,same,y\n"+strings.Repeat("1,4,a\n2,4,b\n3,4,a\n", 6)))
 	assert.Equal(t, feature{Index: 2, Name: "same", Centre: 4, Factor: 1, Weight: m.Features[1].Weight}, m.Features[1])
@@ -261,9 +254,9 @@ func TestTuneInterrupted(t *testing.T) {
 	interrupt(t, 70, dir, "tune", cancer, "-steps", "20000") // 51 looks are for single weights
 	m, err := readModel(path)
 	require.NoError(t, err)
-	assert.Equal(t, "canceled", m.Stopped)
-	assert.Positive(t, m.StepsDone)
-	assert.Equal(t, "one weight for all", m.Choice.Name)
+	assert.Equal(t, "canceled", m.Results[2].Stopped)
+	assert.Positive(t, m.Results[2].Steps)
+	assert.True(t, m.Choice.Cut)
 
 	before, err := os.ReadFile(path)
 	require.NoError(t, err)

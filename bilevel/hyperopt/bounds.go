@@ -21,7 +21,7 @@ func (p *Problem) Box() (lo, hi []float64) {
 func (p *Problem) Start(x, y []float64) {
 	p.sizes("hyperopt: Start: dimension mismatch", p.dx, x)
 	p.sizes("hyperopt: Start: dimension mismatch", p.train.Dim, y)
-	if p.of == nil {
+	if p.perRow() {
 		for i := range x {
 			x[i] = p.opt.Lo/2 + p.opt.Hi/2
 		}
@@ -38,7 +38,7 @@ func (p *Problem) middle() float64 {
 // Uniform writes the x that weights every feature by lambda: lambda (Raw) or log(2·lambda) (Exp). x
 // may lie outside the box, and snaps to an edge within rounding. Panics with PerRow.
 func (p *Problem) Uniform(x []float64, lambda float64) {
-	if p.of == nil {
+	if p.perRow() {
 		panic("hyperopt: Uniform: x weighs rows")
 	}
 	p.sizes("hyperopt: Uniform: dimension mismatch", p.dx, x)
@@ -56,26 +56,33 @@ func (p *Problem) Uniform(x []float64, lambda float64) {
 	}
 }
 
-// StrongConvexity returns μ_g with g_yy ⪰ μ_g·I for all x of the box, y and samples: 2·Lo (Raw),
-// exp(Lo) (Exp), 2·Ridge (PerRow).
-func (p *Problem) StrongConvexity() float64 {
-	if p.of == nil {
-		return 2 * p.opt.Ridge
+// convexity is the least diagonal entry that regularisation adds where the least weight is x_i = xi.
+func (p *Problem) convexity(xi float64) float64 {
+	least := p.ridge(xi) // which grows with xi
+	if p.perRow() {
+		least = 2 * p.opt.Ridge
 	}
-	return p.ridge(p.opt.Lo)
+	if p.free > 0 {
+		least = min(least, p.free)
+	}
+	return least
+}
+
+// StrongConvexity returns μ_g with g_yy ⪰ μ_g·I for all x of the box, y and samples: 2·Lo (Raw),
+// exp(Lo) (Exp), 2·Ridge (PerRow), or the c of a free intercept if that is less.
+func (p *Problem) StrongConvexity() float64 {
+	return p.convexity(p.opt.Lo)
 }
 
 // ConvexityAt returns s with g_yy(x, y; φ) ⪰ s·I for all y and samples, also for x outside the box:
-// the smallest 2·reg(x_i), or with PerRow 2·Ridge, and −Inf where a weight is negative. Cost O(dx).
+// StrongConvexity's with the smallest x_i in place of Lo; with PerRow −Inf where a weight is
+// negative. Cost O(dx).
 func (p *Problem) ConvexityAt(x []float64) float64 {
 	p.sizes("hyperopt: ConvexityAt: dimension mismatch", p.dx, x)
-	if p.of == nil {
-		if p.opt.Form == Raw && slices.Min(x) < 0 {
-			return math.Inf(-1)
-		}
-		return 2 * p.opt.Ridge
+	if p.perRow() && slices.Min(x) < 0 {
+		return math.Inf(-1)
 	}
-	return p.ridge(slices.Min(x)) // ridge grows with x_i
+	return p.convexity(slices.Min(x))
 }
 
 // Smoothness bounds ‖g_yy‖₂ over the box, all y and rows: ℓ″_max·max‖a‖² + 2·reg(Hi), ℓ″_max = ¼
@@ -83,7 +90,7 @@ func (p *Problem) ConvexityAt(x []float64) float64 {
 // Cost: a pass over the training data.
 func (p *Problem) Smoothness() float64 {
 	r := maxRow(p.train)
-	if p.of == nil {
+	if p.perRow() {
 		return p.opt.Hi*p.opt.Loss.curvature()*r*r + 2*p.opt.Ridge
 	}
 	return p.opt.Loss.curvature()*r*r + p.ridge(p.opt.Hi)
@@ -95,18 +102,18 @@ func (p *Problem) Smoothness() float64 {
 //
 // # How it works
 //
-// With G₀ = g(x, 0) and h = g_y(x, 0), free of x: ‖y*‖ ≤ ‖h‖/μ_g by strong convexity, ‖y*‖² ≤
-// G₀/μ_g from μ_g‖y*‖²/2 ≤ min(G₀ − g(x, y*), g(x, y*)), and ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖,
-// slope 2 (Raw) or exp(x_i) (Exp).
+// With G₀ = g(x, 0) and h = g_y(x, 0), free of x, and r the least 2·reg: ‖y*‖ ≤ ‖h‖/μ_g by strong
+// convexity; without the intercept, ‖y*‖² ≤ G₀/r from r‖y*‖²/2 ≤ min(G₀ − g(x, y*), g(x, y*)), and
+// ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖, slope 2 (Raw) or exp(x_i) (Exp).
 func (p *Problem) CrossBound() float64 {
-	if p.of == nil {
+	if p.perRow() {
 		return p.opt.Loss.steepness() * maxRow(p.train)
 	}
-	acc := make([]float64, p.train.Dim+1)
-	zero := make([]float64, p.train.Dim)
-	value := p.valueGradient(acc, sum{data: p.train, y: zero})
-	mu := p.StrongConvexity()
-	return p.slope(p.opt.Hi) * min(mat.Norm(acc[:p.train.Dim])/mu, math.Sqrt(value/mu))
+	q, x := p.Clone(), make([]float64, p.dx)
+	zero, h := make([]float64, p.train.Dim), make([]float64, p.train.Dim)
+	_ = q.GradG(h, x, zero, nil) // exact sums do not fail
+	value, _ := q.ValueG(x, zero, nil)
+	return p.slope(p.opt.Hi) * min(mat.Norm(h)/p.StrongConvexity(), math.Sqrt(value/p.ridge(p.opt.Lo)))
 }
 
 // GradFBound returns C_fy, a bound of ‖f_y(y; ξ)‖ for all y and rows: max‖a‖ (Logistic), +Inf

@@ -5,11 +5,10 @@
 //	subject to                 y*(x) = argmin_y mean over training rows of ℓ(y; φ) + Σ_i reg_i(x)·y_i².
 //
 // ℓ is [Logistic] or [Squared] of a linear predictor. The [Penalty] says what x weighs: each
-// feature (section 4 of the STABLE paper, eq. hyer-opt), groups of features, all alike, or each
-// training row (hyper-cleaning); the [Form], how an entry of x becomes a weight. The [Problem] of
-// New implements bilevel.Problem, Products, Values and Truth; [Problem.Minimise] and
-// [Problem.GridSearch] give exact values to compare with. [stable/bilevel/hyperopt/data] reads the
-// rows.
+// feature but a free intercept (section 4 of the STABLE paper, eq. hyer-opt), or each training row
+// (hyper-cleaning); the [Form], how an entry of x becomes a weight. The [Problem] of New implements
+// bilevel.Problem, Products, Values and Truth; implicit.Minimise of its Objective gives exact minima
+// to compare with. [stable/bilevel/hyperopt/data] reads the rows.
 //
 // # Concurrency and reproducibility
 //

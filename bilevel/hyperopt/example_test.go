@@ -8,6 +8,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/implicit"
 )
 
 func Example() {
@@ -43,7 +44,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	best, err := p.Minimise()
+	best, err := implicit.Minimise(p.Objective, r.X, implicit.Options{Lo: lo, Hi: hi})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -44,15 +44,6 @@ func (l Loss) second(t float64) float64 {
 	return e / ((1 + e) * (1 + e))
 }
 
-// third is ℓ‴(t); logistic: σ(t)σ(−t)(1 − 2σ(t)) = −sign(t)·e(1−e)/(1+e)³.
-func (l Loss) third(t float64) float64 {
-	if l == Squared {
-		return 0
-	}
-	e := math.Exp(-math.Abs(t))
-	return math.Copysign(e*(1-e)/((1+e)*(1+e)*(1+e)), -t)
-}
-
 func (l Loss) curvature() float64 {
 	if l == Squared {
 		return 1

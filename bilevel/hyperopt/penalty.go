@@ -1,7 +1,7 @@
 package hyperopt
 
 import (
-	"fmt"
+	"math"
 
 	"stable/bilevel"
 	"stable/bilevel/hyperopt/data"
@@ -16,80 +16,52 @@ const (
 	// paper's.
 	PerFeature Penalty = iota
 
-	// PerGroup: g = mean ℓ + Σ_i reg(x_{G(i)})·y_i², with G in Options.Groups, dx the number of
-	// groups.
-	PerGroup
-
-	// OneWeight: g = mean ℓ + reg(x_0)·‖y‖², dx = 1.
-	OneWeight
-
 	// PerRow: g = mean x_φ·ℓ(y; φ) + Ridge·‖y‖², dx the number of training rows: data
 	// hyper-cleaning (Franceschi et al., ICML 2017).
 	PerRow
 )
 
-// setPenalty refuses penalties that do not fit the data and notes each feature's weight.
-func (p *Problem) setPenalty() error {
-	o, d := &p.opt, p.train.Dim
-	if o.Groups != nil && o.Penalty != PerGroup {
-		return fmt.Errorf("hyperopt: Options.Groups: set, but Options.Penalty is not PerGroup")
-	}
-	switch o.Penalty {
-	case PerFeature:
-		p.dx, p.of = d, make([]int, d)
-		for i := range p.of {
-			p.of[i] = i
-		}
-	case OneWeight:
-		p.dx, p.of = 1, make([]int, d)
-	case PerGroup:
-		return p.setGroups()
-	case PerRow:
-		p.dx = p.train.Rows()
-	}
-	return nil
-}
-
-func (p *Problem) setGroups() error {
-	groups, d := p.opt.Groups, p.train.Dim
-	if len(groups) != d {
-		return fmt.Errorf("hyperopt: Options.Groups: %d entries for %d features", len(groups), d)
-	}
-	seen := make([]bool, d)
-	for i, k := range groups {
-		if k < 0 || k >= d {
-			return fmt.Errorf("hyperopt: Options.Groups: entry %d is %d, want 0 … %d", i, k, d-1)
-		}
-		seen[k], p.dx = true, max(p.dx, k+1)
-	}
-	for k := range p.dx {
-		if !seen[k] {
-			return fmt.Errorf("hyperopt: Options.Groups: no feature is in group %d of %d", k, p.dx)
-		}
-	}
-	p.of = append([]int(nil), groups...)
-	return nil
-}
+func (p *Problem) perRow() bool { return p.opt.Penalty == PerRow }
 
 // diagonal returns the entry that regularisation adds to g_yy at feature i.
 func (p *Problem) diagonal(x []float64, i int) float64 {
-	if p.of == nil {
+	switch {
+	case p.free > 0 && i == p.train.Dim-1:
+		return p.free
+	case p.perRow():
 		return 2 * p.opt.Ridge
 	}
-	return p.ridge(x[p.of[i]])
+	return p.ridge(x[i])
+}
+
+// setIntercept notes whether the last feature is an intercept that x does not weigh.
+func (p *Problem) setIntercept() {
+	last, mean := int32(p.train.Dim-1), 0.0
+	for i, b := range p.train.Label {
+		col, val := p.train.Row(i)
+		if k := len(col) - 1; k < 0 || col[k] != last || val[k] != 1 {
+			return
+		}
+		mean += b / float64(p.train.Rows())
+	}
+	p.free, p.base = lightest, mean
+	if p.opt.Loss == Logistic {
+		p.free, p.base = lightest*(1-mean*mean)/4, math.Log((1+mean)/(1-mean))
+	}
+}
+
+// centre returns b where v_i is a free intercept, else 0.
+func (p *Problem) centre(i int) float64 {
+	if p.free > 0 && i == p.train.Dim-1 {
+		return p.base
+	}
+	return 0
 }
 
 // addRidge adds what regularisation adds to g_yy, times v, to dst: diagonal(x, i)·v_i.
 func (p *Problem) addRidge(dst, x, v []float64) {
-	v = v[:len(dst)]
-	if p.of == nil {
-		for i := range dst {
-			dst[i] += 2 * p.opt.Ridge * v[i]
-		}
-		return
-	}
-	for i, k := range p.of[:len(dst)] {
-		dst[i] += p.ridge(x[k]) * v[i]
+	for i := range dst {
+		dst[i] += p.diagonal(x, i) * v[i]
 	}
 }
 
@@ -107,18 +79,18 @@ func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample,
 
 func (p *Problem) crossVec(dst, x, y, v []float64, phi []bilevel.Sample) {
 	clear(dst)
-	if p.of == nil {
+	if p.perRow() {
 		p.crossRows(x, y, phi, func(row int, scale float64, col []int32, val []float64) {
 			dst[row] += scale * dot(col, val, v)
 		})
 		return
 	}
-	for i, k := range p.of {
-		dst[k] += p.slope(x[k]) * y[i] * v[i]
+	for i := range dst {
+		dst[i] = p.slope(x[i]) * y[i] * v[i]
 	}
 }
 
-// GradXG writes g_x(x, y; φ), of length dx: reg′(x_k)·Σ y_i² over the features of weight k; with
+// GradXG writes g_x(x, y; φ), of length dx: reg′(x_i)·y_i²; with
 // PerRow, ℓ(y; φ) over the batch's size at its rows. Cost O(dx + dy), PerRow O(dx + entries of the
 // rows).
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
@@ -128,9 +100,9 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 		return err
 	}
 	clear(gx)
-	if p.of != nil {
-		for i, k := range p.of {
-			gx[k] += 0.5 * p.slope(x[k]) * y[i] * y[i]
+	if !p.perRow() {
+		for i := range gx {
+			gx[i] = 0.5 * p.slope(x[i]) * y[i] * y[i]
 		}
 		return nil
 	}
@@ -158,6 +130,7 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	p.sizes("hyperopt: ValueG: dimension mismatch", p.train.Dim, y)
 	value, err := p.meanValue(p.trainSum(sum{y: y}, x), phi)
 	for i, yi := range y {
+		yi -= p.centre(i)
 		value += 0.5 * p.diagonal(x, i) * yi * yi
 	}
 	return value, err
@@ -167,15 +140,16 @@ func (p *Problem) meanValue(s sum, batch []bilevel.Sample) (float64, error) {
 	if err := p.known(s.data, batch); err != nil {
 		return 0, err
 	}
+	s.kind, s.loss = value, p.opt.Loss
 	n := p.count(s.data, batch)
-	s.loss = p.opt.Loss
-	total := 0.0
-	for i := range bilevel.Each(batch, s.data.Rows()) {
-		col, val := s.data.Row(int(i))
-		value, _ := s.loss.valueFirst(dot(col, val, s.y), s.data.Label[i])
-		total += s.weight(int(i)) * value
+	p.total[0] = 0
+	if len(batch) == 0 {
+		p.adder.add(p.total[:], 0, 1, s)
 	}
-	return total / n, nil
+	for _, i := range batch {
+		s.row(p.total[:], 0, int(i))
+	}
+	return p.total[0] / n, nil
 }
 
 // count adds the rows of the batch, or all, to those read, and returns their number.
@@ -191,7 +165,7 @@ func (p *Problem) count(d *data.Data, batch []bilevel.Sample) float64 {
 // trainSum makes s a sum over training rows, weighted with PerRow.
 func (p *Problem) trainSum(s sum, x []float64) sum {
 	s.data = p.train
-	if p.of == nil {
+	if p.perRow() {
 		s.x = x
 	}
 	return s

@@ -1,7 +1,6 @@
 package hyperopt
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -19,16 +18,15 @@ func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
 	for _, loss := range []Loss{Logistic, Squared} {
 		for _, o := range []Options{
 			{Penalty: PerFeature},
-			{Penalty: PerGroup, Groups: []int{1, 0, 1, 2, 0, 1}},
-			{Penalty: PerGroup, Groups: []int{1, 0, 1, 2, 0, 1}, Form: Exp},
-			{Penalty: OneWeight},
-			{Penalty: OneWeight, Form: Exp},
+			{Penalty: PerFeature, Form: Exp},
+			{Penalty: PerFeature, PenaliseIntercept: true},
 			{Penalty: PerRow, Ridge: 0.1},
 		} {
 			o.Loss = loss
-			t.Run(fmt.Sprintf("loss=%d/penalty=%d/form=%d", loss, o.Penalty, o.Form), func(t *testing.T) {
+			t.Run(fmt.Sprintf("loss=%d/penalty=%d/form=%d/%t", loss, o.Penalty, o.Form, o.PenaliseIntercept), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(loss)+4, uint64(o.Penalty))) // no row without an entry
-				p, err := New(random(rng, 23, 6, loss == Squared), random(rng, 17, 6, loss == Squared), o)
+				rows := func(n int) *data.Data { return data.WithBias(random(rng, n, 5, loss == Squared)) }
+				p, err := New(rows(23), rows(17), o)
 				require.NoError(t, err)
 				f(t, p, rng)
 			})
@@ -127,72 +125,12 @@ func TestModelsAllocateNothing(t *testing.T) {
 	})
 }
 
-// The exact Hessian leads to a stationary point; with a single weight, to that of a fine grid.
-func TestMinimiseSharedWeights(t *testing.T) {
-	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
-		m, err := p.Minimise()
-		if p.opt.Penalty == PerRow {
-			require.ErrorIs(t, err, errors.ErrUnsupported)
-			return
-		}
-		require.NoError(t, err)
-		assert.LessOrEqual(t, m.ProjGrad, 1e-7)
-		if p.opt.Penalty == OneWeight {
-			grid, err := p.GridSearch(Geometric(0.01, 1, 400))
-			require.NoError(t, err)
-			best := grid[Best(grid)].Loss
-			assert.LessOrEqual(t, m.F, best*(1+1e-13)) // equal where an end of the grid is the best
-			assert.InDelta(t, best, m.F, 1e-5*(1+best))
-		}
-	})
-}
-
-func TestSharedHessian(t *testing.T) {
-	models(t, func(t *testing.T, p *Problem, _ *rand.Rand) {
-		if p.opt.Penalty == PerRow {
-			t.Skip("Minimise does not take it")
-		}
-		q := p.logForm()
-		s := newDescent(q)
-		for k := range s.trial.x {
-			s.trial.x[k] = q.middleOf(k)
-		}
-		_, err := q.reserve()
-		require.NoError(t, err)
-		require.NoError(t, s.evaluate())
-		s.at, s.trial = s.trial, s.at
-		require.NoError(t, s.curvature(s.folds[0], s.at.y[0]))
-		grad := make([]float64, q.dx)
-		for k := range q.dx {
-			for l := range k + 1 {
-				partial := func(x []float64) float64 {
-					_, err := q.Objective(grad, x)
-					require.NoError(t, err)
-					return grad[k]
-				}
-				assert.InDelta(t, slopeOf(partial, s.at.x, l, 1e-2), s.hess.Row(k)[l], 1e-6)
-			}
-		}
-	})
-}
-
-func (p *Problem) middleOf(k int) float64 {
-	return p.opt.Lo + (p.opt.Hi-p.opt.Lo)*(0.3+0.1*float64(k%5))
-}
-
 func TestPenaltyRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	d := random(rng, 20, 3, false)
 	for want, o := range map[string]Options{
-		"hyperopt: Options.Penalty: unknown penalty 9":                       {Penalty: 9},
-		"hyperopt: Options.Loss: unknown loss 2":                             {Loss: 2},
-		"hyperopt: Options.Groups: set, but Options.Penalty is not PerGroup": {Groups: []int{0, 0, 0}},
-		"hyperopt: Options.Groups: 2 entries for 3 features": {Penalty: PerGroup,
-			Groups: []int{0, 1}},
-		"hyperopt: Options.Groups: entry 1 is -1, want 0 … 2": {Penalty: PerGroup,
-			Groups: []int{0, -1, 1}},
-		"hyperopt: Options.Groups: no feature is in group 1 of 3": {Penalty: PerGroup,
-			Groups: []int{0, 2, 0}},
+		"hyperopt: Options.Penalty: unknown penalty 9": {Penalty: 9},
+		"hyperopt: Options.Loss: unknown loss 2":       {Loss: 2},
 		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw": {Penalty: PerRow,
 			Form: Exp},
 		"hyperopt: Options.Ridge: -1, want a finite number > 0": {Penalty: PerRow,
@@ -205,8 +143,6 @@ func TestPenaltyRefuses(t *testing.T) {
 	}
 	p, err := New(d, d, Options{Penalty: PerRow})
 	require.NoError(t, err)
-	_, err = p.GridSearch([]float64{1})
-	assert.Error(t, err)
 	assert.Panics(t, func() { p.Uniform(make([]float64, 20), 1) })
 }
 

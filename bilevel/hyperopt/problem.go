@@ -10,6 +10,9 @@ import (
 	"stable/mat"
 )
 
+// lightest is the share of the loss's curvature that penalises a free intercept.
+const lightest = 1e-3
+
 // Form says how an entry of x becomes a weight.
 type Form int
 
@@ -23,14 +26,17 @@ type Options struct {
 	// Loss is Logistic (the default) or Squared.
 	Loss Loss
 
-	// Penalty says what x weighs: PerFeature (the default), PerGroup, OneWeight or PerRow.
+	// Penalty says what x weighs: PerFeature (the default) or PerRow.
 	Penalty Penalty
-
-	// Groups, for PerGroup: Groups[i] in 0 … G−1 is the group of feature i; none is empty. Copied.
-	Groups []int
 
 	// Form is Raw (the default) or Exp; with PerRow it is Raw.
 	Form Form
+
+	// PenaliseIntercept makes the last feature one like the others. Default: where it is 1 in every
+	// training row, as data.WithBias makes it, it is an intercept y_b, which x does not weigh. In place
+	// of reg·y_b² it has ½c·(y_b − b)², where b is the best constant model and c 1e-3 of the mean ℓ″
+	// there: g stays strongly convex, and a model without features is b.
+	PenaliseIntercept bool
 
 	// Ridge, for PerRow: the fixed weight > 0 of ‖y‖². Default 0.01.
 	Ridge float64
@@ -50,9 +56,10 @@ type Problem struct {
 	train, val *data.Data
 	opt        Options
 	dx         int
-	of         []int // the entry of x that weighs each feature; nil with PerRow
+	free, base float64 // c and b of a free intercept; c = 0: there is none
 	adder      adder
-	truth      *truth // scratch of Solution and Objective, made when first needed
+	total      [1]float64 // of a sum of values
+	truth      *truth     // scratch of Solution and Objective, made when first needed
 	reads      uint64
 }
 
@@ -97,8 +104,17 @@ func New(train, val *data.Data, opt Options) (*Problem, error) {
 			train.Classes, train.Name, val.Classes, val.Name)
 	}
 	p := &Problem{train: train, val: val, opt: opt, adder: adder{workers: opt.Workers}}
-	if err := p.setPenalty(); err != nil {
-		return nil, err
+	if !opt.PenaliseIntercept {
+		p.setIntercept()
+	}
+	switch p.dx = train.Dim; {
+	case opt.Penalty == PerRow:
+		p.dx = train.Rows()
+	case p.free > 0:
+		p.dx--
+	}
+	if p.dx == 0 {
+		return nil, errors.New("hyperopt: New: no feature but the intercept")
 	}
 	return p, nil
 }
@@ -164,7 +180,7 @@ func (l Loss) fits(d *data.Data, rows string) error {
 
 // Clone returns a problem for another goroutine; it shares the data alone.
 func (p *Problem) Clone() *Problem {
-	q := &Problem{train: p.train, val: p.val, opt: p.opt, dx: p.dx, of: p.of}
+	q := &Problem{train: p.train, val: p.val, opt: p.opt, dx: p.dx, free: p.free, base: p.base}
 	q.adder.workers = p.opt.Workers
 	return q
 }
@@ -182,7 +198,8 @@ func (p *Problem) Reads() uint64 { return p.reads }
 // Loss returns the loss of both levels.
 func (p *Problem) Loss() Loss { return p.opt.Loss }
 
-// Dims returns the number of weights, see Penalty, and the number of features.
+// Dims returns the number of weights, see Penalty and PenaliseIntercept, and the number of features,
+// the intercept among them.
 func (p *Problem) Dims() (dx, dy int) { return p.dx, p.train.Dim }
 
 // Streams returns the number of validation rows and of training rows.
@@ -208,11 +225,12 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 		return err
 	}
 	p.addRidge(gy, x, y)
+	gy[len(gy)-1] -= p.free * p.base
 	return nil
 }
 
-// CrossG writes g_xy: slope(x_k)·y_i in the row k of feature i's weight, with slope 2 (Raw) or
-// exp(x_k) (Exp), for every sample; with PerRow, ℓ′(aᵀy)·a over the batch's size in row φ. Cost
+// CrossG writes g_xy: slope(x_i)·y_i on its diagonal, with slope 2 (Raw) or exp(x_i) (Exp), for
+// every sample; with PerRow, ℓ′(aᵀy)·a over the batch's size in row φ. Cost
 // O(dx·dy).
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: CrossG: dimension mismatch", p.dx, x)
@@ -221,15 +239,14 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 		return err
 	}
 	p.clearCross(gxy)
-	if p.of == nil {
+	if p.perRow() {
 		p.crossRows(x, y, phi, func(row int, scale float64, col []int32, val []float64) {
 			axpy(gxy.Row(row), scale, col, val)
 		})
 		return nil
 	}
-	for i, yi := range y {
-		k := p.of[i]
-		gxy.Row(k)[i] = p.slope(x[k]) * yi
+	for i := range p.dx {
+		gxy.Row(i)[i] = p.slope(x[i]) * y[i]
 	}
 	return nil
 }
@@ -287,13 +304,6 @@ func (p *Problem) slope(xi float64) float64 {
 		return math.Exp(xi)
 	}
 	return 2
-}
-
-func (p *Problem) bend(xi float64) float64 {
-	if p.opt.Form == Exp {
-		return math.Exp(xi)
-	}
-	return 0
 }
 
 func (p *Problem) meanVector(dst []float64, s sum, batch []bilevel.Sample) error {

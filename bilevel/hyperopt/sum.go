@@ -11,11 +11,10 @@ import (
 type kind int
 
 const (
-	gradient      kind = iota // Σ ℓ′(t)·a
-	valueGradient             // the same, with Σ ℓ(t) behind it
-	hessVec                   // Σ ℓ″(t)·(aᵀv)·a
-	hessian                   // Σ ℓ″(t)·a·aᵀ, lower triangle
-	thirdVec                  // Σ ℓ‴(t)·(aᵀv)·a·aᵀ, lower triangle: the third derivative times v
+	value    kind = iota // Σ ℓ(t)
+	gradient             // Σ ℓ′(t)·a
+	hessVec              // Σ ℓ″(t)·(aᵀv)·a
+	hessian              // Σ ℓ″(t)·a·aᵀ, lower triangle
 )
 
 type sum struct {
@@ -36,18 +35,17 @@ func (s *sum) weight(i int) float64 {
 // row adds the term of row i to acc; stride is that of a matrix, 0 for a vector.
 func (s *sum) row(acc []float64, stride, i int) {
 	col, val := s.data.Row(i)
-	if s.kind >= hessian {
+	if s.kind == hessian {
 		rankOne(acc, stride, s.factor(i, col, val), col, val)
 		return
 	}
 	t, b, w := dot(col, val, s.y), s.data.Label[i], s.weight(i)
 	switch s.kind {
+	case value:
+		v, _ := s.loss.valueFirst(t, b)
+		acc[0] += w * v
 	case gradient:
 		axpy(acc, w*s.loss.first(t, b), col, val)
-	case valueGradient:
-		value, first := s.loss.valueFirst(t, b)
-		axpy(acc, w*first, col, val)
-		acc[len(s.y)] += w * value
 	case hessVec:
 		axpy(acc, w*s.loss.second(t)*dot(col, val, s.v), col, val)
 	}
@@ -55,11 +53,7 @@ func (s *sum) row(acc []float64, stride, i int) {
 
 // factor returns the coefficient of a·aᵀ of row i.
 func (s *sum) factor(i int, col []int32, val []float64) float64 {
-	t, w := dot(col, val, s.y), s.weight(i)
-	if s.kind == hessian {
-		return w * s.loss.second(t)
-	}
-	return w * s.loss.third(t) * dot(col, val, s.v)
+	return s.weight(i) * s.loss.second(dot(col, val, s.y))
 }
 
 // rows adds the terms of rows lo to hi−1; with a block, to a matrix.

@@ -3,12 +3,14 @@ package hyperopt
 import (
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/implicit"
 	"stable/mat"
 )
 
@@ -68,12 +70,14 @@ func TestSolutionWhereRoundingHidesTheFall(t *testing.T) {
 	train, val := rule(150, 3), rule(100, 4)
 	p, err := New(train, val, Options{Lo: 1e-3, Hi: 3})
 	require.NoError(t, err)
-	best, err := p.Minimise()
+	start := make([]float64, 3)
+	p.Uniform(start, 0.1)
+	best, err := minimise(p, start)
 	require.NoError(t, err)
 	for range 4 {
 		p, err := New(resampled(train), resampled(val), Options{Lo: 1e-3, Hi: 3})
 		require.NoError(t, err)
-		m, err := p.Minimise(best.X)
+		m, err := minimise(p, best.X)
 		require.NoError(t, err)
 		assert.Less(t, m.ProjGrad, 1e-8)
 	}
@@ -106,10 +110,15 @@ func TestRidgeAgreesWithItsFormula(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 0.5*(2*want-1)*(2*want-1), f, 1e-15)
 	assert.InDelta(t, 2*(2*want-1)*(-4*want/7), grad[0], 1e-15) // dy*/dλ = −2n·y*/(Σa² + 2nλ)
-	m, err := p.Minimise()                                      // y* = 1/2, where F is 0, at λ = 5/4
+	m, err := minimise(p, []float64{1})                         // y* = 1/2, where F is 0, at λ = 5/4
 	require.NoError(t, err)
 	assert.InDelta(t, 0, m.F, 1e-15)
 	assert.InDelta(t, 1.25, m.X[0], 1e-7)
+}
+
+func minimise(p *Problem, x []float64) (*implicit.Minimum, error) {
+	lo, hi := p.Box()
+	return implicit.Minimise(p.Objective, x, implicit.Options{Lo: lo, Hi: hi})
 }
 
 func TestGradientAgreesWithDifferencesOfF(t *testing.T) {
@@ -133,8 +142,9 @@ func TestGradientOnRealData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	d := breastCancer(t)
-	d, err := data.Standardise(d).Apply(d)
+	d, err := data.Open(filepath.Join("..", "..", "testdata", "breast_cancer.csv"), data.ReadOptions{LabelColumn: "diagnosis"})
+	require.NoError(t, err)
+	d, err = data.Standardise(d).Apply(d)
 	require.NoError(t, err)
 	parts, err := d.Split(1, 2, 1)
 	require.NoError(t, err)
@@ -181,11 +191,51 @@ func TestNoSolution(t *testing.T) {
 	require.NoError(t, err)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), -1e3} {
 		_, err := p.Objective(nil, []float64{bad, 1})
-		assert.ErrorIs(t, err, ErrNoSolution)
+		assert.ErrorIs(t, err, implicit.ErrNoSolution)
 	}
 	data.Dim = maxDense + 1
 	p, err = New(data, data, Options{})
 	require.NoError(t, err)
 	_, err = p.Objective(nil, make([]float64, data.Dim))
-	assert.ErrorIs(t, err, ErrNoSolution)
+	assert.ErrorIs(t, err, implicit.ErrNoSolution)
+}
+
+// A free intercept is that of the data, whatever the weights of the features are.
+func TestFreeIntercept(t *testing.T) {
+	d := random(rand.New(rand.NewPCG(7, 9)), 40, 3, false)
+	for i := range d.Label {
+		d.Label[i] = math.Copysign(1, float64(i-37)) // 3 of 40
+	}
+	d = data.WithBias(d)
+	for free, want := range map[bool]float64{true: math.Log(3. / 37), false: 0} {
+		p, err := New(d, d, Options{Lo: 1, Hi: 1e6, PenaliseIntercept: !free})
+		require.NoError(t, err)
+		x, y := make([]float64, p.dx), make([]float64, 4)
+		p.Uniform(x, 1e6)
+		require.NoError(t, p.Solution(y, x))
+		assert.InDelta(t, want, y[3], 2e-3)
+		assert.Equal(t, free, p.dx == 3)
+		assert.Equal(t, free, p.StrongConvexity() < 1)
+	}
+	_, err := New(data.WithBias(&data.Data{RowPtr: []int{0, 0, 0}, Label: []float64{-1, 1}}), d, Options{})
+	assert.Error(t, err)
+}
+
+// y* is 0 where each row stands with both labels, up to rounding.
+func TestSolutionOfNothing(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		n := 5 + rng.IntN(60)
+		d := random(rng, n, 1+rng.IntN(12), false)
+		d = data.Join(d, d)
+		for i := range d.Label {
+			d.Label[i] = float64(1 - 2*(i/n))
+		}
+		p, err := New(d, d, Options{Loss: Loss(seed % 2)})
+		require.NoError(t, err)
+		x, y := make([]float64, p.dx), make([]float64, d.Dim)
+		p.Uniform(x, 0.01)
+		require.NoError(t, p.Solution(y, x))
+		assert.Less(t, mat.Norm(y), 1e-12)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
+	"stable/bilevel/implicit"
 	"stable/bilevel/quadratic"
 	"stable/chol"
 	"stable/mat"
@@ -93,16 +94,23 @@ func TestLimitByHand(t *testing.T) {
 	assert.Equal(t, Limit{Skew: l.Skew}, l, "a held coordinate has no error")
 }
 
-func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *hyperopt.Minimum) {
+func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *implicit.Minimum) {
 	lo := 1e-3
 	if form == hyperopt.Exp {
 		lo = -5
 	}
 	p, err := hyperopt.New(rows(150, 3, seed), rows(100, 3, seed+1), hyperopt.Options{Form: form, Lo: lo, Hi: 3})
 	require.NoError(t, err)
-	best, err := p.Minimise()
+	x, y := make([]float64, 3), make([]float64, 3)
+	p.Start(x, y)
+	return p, minimise(t, p, x)
+}
+
+func minimise(t testing.TB, p *hyperopt.Problem, x []float64) *implicit.Minimum {
+	lo, hi := p.Box()
+	best, err := implicit.Minimise(p.Objective, x, implicit.Options{Lo: lo, Hi: hi})
 	require.NoError(t, err)
-	return p, best
+	return best
 }
 
 func TestLimitHessian(t *testing.T) {
@@ -146,8 +154,7 @@ func TestLimitOfFlatEntries(t *testing.T) {
 		require.NoError(t, err)
 		wide, err := hyperopt.New(with(train), with(val), o)
 		require.NoError(t, err)
-		best, err := narrow.Minimise()
-		require.NoError(t, err)
+		best := minimise(t, narrow, []float64{0.1, 0.1, 0.1})
 		lo, hi := wide.Box()
 		set := bilevel.Box{Lo: lo, Hi: hi}
 		want, err := LocalLimit(narrow, best.X, LimitOptions{Set: bilevel.Box{Lo: lo[:3], Hi: hi[:3]}})
@@ -200,11 +207,7 @@ func TestLimitOfMEstimator(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			at, err := q.Minimise(best.X)
-			if err != nil {
-				return 0, err
-			}
-			f, err := p.Objective(nil, at.X)
+			f, err := p.Objective(nil, minimise(t, q, best.X).X)
 			return f - best.F, err
 		})
 		require.NoError(t, err)
