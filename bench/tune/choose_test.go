@@ -57,7 +57,7 @@ func TestTuneChooses(t *testing.T) {
 	require.Equal(t, rungName(1), m.Choice.Name, stdout)
 	assert.Equal(t, m.Features[0].Weight, m.Features[19].Weight)
 
-	m, _, stdout = tuneWith(t, worth(t, 60, 0, 5), worth(t, 400, 0, 6))
+	m, _, stdout = tuneWith(t, worth(t, 300, 0, 5), worth(t, 400, 0, 6))
 	require.Equal(t, rungName(0), m.Choice.Name, stdout)
 	assert.Contains(t, stdout, "dropped  20 of 20 features: v0, v1")
 	assert.Zero(t, m.Features[3].Coefficient)
