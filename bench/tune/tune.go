@@ -22,8 +22,7 @@ Files are LIBSVM or CSV text, plain, gzip or bzip2; - is standard input. The col
 file are found by their names, in any order. Features that are 0 in all but the test rows are left
 out. The others stay as they are if the largest absolute value of each is ½ to 1. Otherwise they are
 scaled to mean 0 and deviation 1, or, if more than a tenth of the entries are 0, to largest absolute
-value 1. All but the test rows decide. An intercept is added, free
-unless -intercept says otherwise.
+value 1. All but the test rows decide. An intercept is added, free unless -intercept says otherwise.
 
   -solver exact     a cross-validation (-folds), Newton's method on all rows: a constant; one weight
                     for all features; and the ladder, on each rung of which a feature's weight is
@@ -34,9 +33,9 @@ unless -intercept says otherwise.
                     SAA-Newton, this module's default, finds from it on samples of the rows.
 
 The model is the simplest whose held-out loss is within half a standard error of the least (with one
-split, a weight each has to be better by two). Its weight was chosen by other rows than
-those that judge it. It is trained on all but the test rows, with weights scaled to that number of
-rows, which keeps the prior. An l1 penalty is not among them: its lower level is not smooth. Where
+split, a weight each has to be better by two). Its weight was chosen by other rows than those that
+judge it. It is trained on all but the test rows, with weights scaled to that number of rows, which
+keeps the prior. An l1 penalty is not among them: its lower level is not smooth. Where
 few features matter, the ladder does what it is for.
 
 A search that was stopped begins anew. SAA-Newton, which may run for hours, goes on from its
@@ -94,7 +93,7 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	fs := kit.NewFlags("bench tune", tuneUsage, "")
 	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the split and of the samples")
 	fs.StringVar(&o.Solver, "solver",
-		solverAuto, "`NAME`: exact, saa, or auto: exact where it takes some twenty seconds at most")
+		solverAuto, "`NAME`: exact, saa, or auto: exact up to 5000 rows, or where it takes some twenty seconds at most")
 	fs.IntVar(&o.Folds, "folds",
 		0, "folds; 1: one split (default: 5, 10 where quick, 1 where 5 take long on 5000 rows or more)")
 	fs.IntVar(&o.Steps, "steps",
