@@ -17,6 +17,7 @@ type curvature struct {
 	have  []bool     // rows of both
 	old   []bool     // rows that are to be asked again
 	known []bool     // entries of x that the samples know
+	most  []float64  // the most that ‖Je_i‖ in H was
 	span  []float64  // the largest |x_i| so far; an effect of y that is rounding there is none
 	fresh bool       // rows were asked since the last step
 	j     *mat.Dense // Jᵀ when they were asked
@@ -43,7 +44,7 @@ func newCurvature(dx, dy int) *curvature {
 	y := func() []float64 { return make([]float64, dy) }
 	return &curvature{
 		b: mat.NewDense(dx, dx), e: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy),
-		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(),
+		have: make([]bool, dx), old: make([]bool, dx), known: make([]bool, dx), span: x(), most: x(),
 		fx: x(), fy: y(), hv: y(), xv: x(), fx0: x(), fy0: y(), hv0: y(), xv0: x(), x: x(), y: y(),
 		sub: *mat.NewSym(dx), work: *mat.NewDense(dx, dx), col: x(), rem: x(),
 	}
@@ -283,7 +284,7 @@ func (c *curvature) State(t *bilevel.State) {
 	t.Dense(c.e)
 	t.Dense(c.j)
 	t.Count(&c.n)
-	t.Floats(c.span)
+	t.Floats(c.span, c.most)
 	t.Flag(&c.fresh)
 	for i := range c.have {
 		t.Flag(&c.have[i])

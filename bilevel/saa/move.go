@@ -77,7 +77,7 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 		if err := it.Finite(p.h, p.u); err != nil {
 			return false, err
 		}
-		p.lengths(m.step.width)
+		p.lengths(m.step.width, c.most)
 		m.mayMove()
 		if asked, err = m.bend(it, poor); err != nil {
 			return false, err

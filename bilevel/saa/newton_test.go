@@ -97,7 +97,9 @@ func TestSumsArrive(t *testing.T) {
 			require.NoError(t, err)
 			r, err := s.Run(t.Context(), bilevel.Run{Phi: 200 * 60})
 			require.NoError(t, err)
+			exact := 1e-7 // differences of a projection tell the face of another set
 			if _, bounds := set.(bilevel.BoundedSet); bounds {
+				exact = 1e-8
 				assert.Equal(t, bilevel.Arrived, r.Reason, name)
 			}
 			grad, to := make([]float64, 10), make([]float64, 10)
@@ -107,7 +109,7 @@ func TestSumsArrive(t *testing.T) {
 				to[i] = x - grad[i]
 			}
 			set.Project(to, to)
-			assert.InDeltaSlice(t, r.X, to, 1e-8, name)
+			assert.InDeltaSlice(t, r.X, to, exact, name)
 		}
 	}
 }

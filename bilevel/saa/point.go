@@ -156,16 +156,20 @@ func (p *point) upper(c *curvature) error {
 	return nil
 }
 
-// lengths writes ℓ.
-func (p *point) lengths(width func(i int) float64) {
+// lengths writes ℓ. Where x_i has no bounds, what it does to y* counts as a sixteenth of the most that
+// it did, at least: down a flat of exp(x_i), a step may not go as far as y* seems to allow.
+func (p *point) lengths(width func(i int) float64, most []float64) {
 	for j, v := range p.y {
 		p.w[j] = v + p.u[j]
 	}
-	p.norm = max(p.norm, p.normH(p.y), p.normH(p.w))
+	p.norm = max(p.norm, min(p.normH(p.y), p.normH(p.w))) // one of them may be far from settled
 	for i := range p.unit {
 		// ‖Je_i‖² in H
 		d := math.Sqrt(max(0, -mat.Dot(p.xy.Row(i), p.jt.Row(i))/p.n[1]))
 		p.unit[i] = width(i)
+		if most[i] = max(d, most[i]); math.IsInf(p.unit[i], 1) {
+			d = max(d, most[i]/16)
+		}
 		if d > 0 {
 			p.unit[i] = min(p.unit[i], p.norm/d)
 		}

@@ -177,7 +177,6 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 		red.Set(a, a, red.At(a, a)+base[a])
 		s.r[a] = -mat.Dot(pi.Row(a), q.R)
 	}
-	slope := mat.Norm(s.r[:k])
 	if q.Chol.Factor(&red) != nil {
 		return value
 	}
@@ -188,18 +187,7 @@ func (s *step) face(free []int, p *point, lip, value float64) float64 {
 			mat.Axpy(q.To, t*s.r[a], pi.Row(a))
 		}
 		s.onto(q.To, free, p)
-		v := q.At(q.To)
-		if t == 1 && math.Abs(v-value) < 1e-12*mat.Norm(q.G)*size { // rounding: the slope tells more
-			mat.MulVecSym(to, &q.A, q.To)
-			mat.Axpy(to, 1, q.G)
-			for a := range k {
-				base[a] = mat.Dot(pi.Row(a), to)
-			}
-			if mat.Norm(base[:k]) < slope/2 {
-				v = math.Nextafter(value, math.Inf(-1))
-			}
-		}
-		if v < value {
+		if v := q.At(q.To); v < value {
 			copy(q.S, q.To)
 			return v
 		}
