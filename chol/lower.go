@@ -60,7 +60,7 @@ func (c *corner) below(l []float64, ld, j int, a *mat.Sym) {
 	at := (j+3)*ld + j
 	x, y := l[at:], a.Data[(j+3)*a.Stride+j:]
 	if j > 0 {
-		kernel.Dots(x, ld, l[at-j:], ld, l[j*ld:], ld, j, rows, -1, false)
+		kernel.Dots3(x, ld, l[at-j:], ld, l[j*ld:], ld, j, rows, -1, false)
 	} else {
 		for i := range rows {
 			clear(x[i*ld:][:3])

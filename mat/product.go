@@ -20,12 +20,13 @@ type product struct {
 }
 
 const (
-	kBlock = 256                      // inner indices at a time
-	nBlock = 8192                     // entries of panels of B that are kept at a time
-	mBlock = kVector*nVector - nBlock // entries of rows of A that meet them at a time: 32 KB
-	mWhole = 20000                    // entries of A up to which all rows meet one panel after the other
-	kTiny  = 125                      // multiplications up to which plain code is faster than vectors
-	kThin  = 12                       // up to here, no portable tile pays
+	kBlock  = 256                           // inner indices at a time
+	nBlock  = 8192                          // entries of panels of B that are kept at a time
+	mBlock  = kVector*nVector - nBlock      // entries of rows of A that meet them at a time: 32 KB
+	mWhole  = 20000                         // entries of A up to which all rows meet one panel after the other
+	kTiny   = 125                           // multiplications up to which plain code is faster than vectors
+	rowUnit = 6 / kernel.Rows * kernel.Rows // whole tiles
+	kThin   = 12                            // up to here, no portable tile pays
 )
 
 func (g *product) run() {
@@ -84,7 +85,7 @@ func (g *product) thin() {
 func (g *product) panels(w *workspace, p, k int) {
 	s := block{buf: w.b[:nBlock], p: p, k: k, rows: g.m, cols: g.n}
 	if g.a.kind != along || g.m*k > mWhole {
-		s.rows, s.cols = mBlock/k/6*6, nBlock/k/kernel.Cols*kernel.Cols
+		s.rows, s.cols = mBlock/k/rowUnit*rowUnit, nBlock/k/kernel.Cols*kernel.Cols
 		s.step = kernel.Cols * k
 	}
 	for s.j = 0; s.j < g.n; s.j += s.cols {
@@ -133,8 +134,8 @@ func (g *product) block(s *block) {
 			g.b.pack(b, s.k, j, kernel.Cols, s.p, s.k)
 		}
 		buf = buf[s.step:]
-		if w := min(rows, j+2-s.i) - i; g.lower && w > 0 { // rows that end on the diagonal
-			var t [2 * kernel.Cols]float64
+		if w := min(rows, j+kernel.Cols-1-s.i) - i; g.lower && w > 0 { // rows that end on the diagonal
+			var t [(kernel.Cols - 1) * kernel.Cols]float64
 			kernel.Dots(t[:], kernel.Cols, s.a[i*s.lda:], s.lda, b, ldb, s.k, w, g.alpha, false)
 			for r := range w {
 				g.put(s.i+i+r, j, t[r*kernel.Cols:][:s.i+i+r-j+1])
@@ -151,10 +152,10 @@ func (g *product) block(s *block) {
 	}
 }
 
-// lastColumns is block for one or two columns short of a tile: a product with a vector for one; for
-// two, A and B change places.
+// lastColumns is block for the columns short of a tile: a product with a vector for one; for more, A and
+// B change places.
 func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
-	var s [2 * kernel.Cols]float64
+	var s [3 * kernel.Cols]float64
 	w := g.n - j
 	i := g.firstRow(i0, j)
 	for ; w == 1 && i < rows; i += len(s) {
@@ -169,13 +170,13 @@ func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 		}
 	}
 	for ; i+2 < rows; i += 3 {
-		kernel.Dots(s[:], 3, b, k, a[i*lda:], lda, k, w, g.alpha, false)
+		kernel.Dots3(s[:], 3, b, k, a[i*lda:], lda, k, w, g.alpha, false)
 		for r := range 3 {
-			g.put(i0+i+r, j, []float64{s[r], s[3+r]}[:g.width(i0+i+r, j)])
+			g.put(i0+i+r, j, []float64{s[r], s[3+r], s[6+r]}[:g.width(i0+i+r, j)])
 		}
 	}
 	for ; i < rows; i++ {
-		kernel.Dots(s[:], 3, a[i*lda:], lda, b, k, k, 1, g.alpha, false)
+		kernel.Dots3(s[:], 3, a[i*lda:], lda, b, k, k, 1, g.alpha, false)
 		g.put(i0+i, j, s[:g.width(i0+i, j)])
 	}
 }

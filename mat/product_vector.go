@@ -3,8 +3,8 @@ package mat
 import "stable/mat/kernel"
 
 const (
-	kVector = 64                  // inner indices at a time: a strip spread over vectors takes 16 KB
-	nVector = 8 * kernel.MaxPanel // columns of B that are packed at a time
+	kVector = kernel.PanelRows  // inner indices at a time: a strip spread over vectors takes 16 KB
+	nVector = 24 * kernel.Panel // columns of B that are packed at a time
 )
 
 // vector packs as many rows and columns of B as the caches hold, in blocks of about one size, and
@@ -36,15 +36,14 @@ func blockOf(n, most int) int {
 }
 
 func (g *product) packPanels(dst []float64, j, n, p, k int) {
-	for q := 0; q < n; {
-		w, nr := kernel.PanelAt(n, q)
-		if g.b.kind == across {
-			kernel.PackRows(dst, nr, g.b.data[p*g.b.stride+j+q:], g.b.stride, k, w)
-		} else {
-			g.b.packPanel(dst, nr, j+q, w, p, k)
-		}
-		dst = dst[nr*kernel.Padded(k):]
-		q += w
+	if g.b.kind == across {
+		kernel.PackRows(dst, g.b.data[p*g.b.stride+j:], g.b.stride, k, n)
+		return
+	}
+	for ; n > 0; n -= kernel.Panel {
+		g.b.packPanel(dst, j, min(n, kernel.Panel), p, k)
+		dst = dst[kernel.PanelStep:]
+		j += kernel.Panel
 	}
 }
 
@@ -81,9 +80,8 @@ func (g *product) strip(s *kernel.Strip, i, j int) {
 	s.Run()
 }
 
-// packPanel copies entries p to p+k−1 of rows j to j+w−1 to the columns of a panel of width nr,
-// zero-filled.
-func (x *operand) packPanel(dst []float64, nr, j, w, p, k int) {
+// packPanel copies entries p to p+k−1 of rows j to j+w−1 to the columns of a panel, zero-filled.
+func (x *operand) packPanel(dst []float64, j, w, p, k int) {
 	r := 0
 	for ; r+1 < w; r += 2 {
 		s0, s1 := x.data[(j+r)*x.stride+p:][:k], x.data[(j+r+1)*x.stride+p:][:k]
@@ -91,17 +89,17 @@ func (x *operand) packPanel(dst []float64, nr, j, w, p, k int) {
 		for q, v := range s0 {
 			d := dst[at : at+2]
 			d[0], d[1] = v, s1[q]
-			at += nr
+			at += kernel.Panel
 		}
 	}
-	for ; r < nr; r++ {
+	for ; r < kernel.Panel; r++ {
 		for q := range k {
 			if r < w {
-				dst[q*nr+r] = x.data[(j+r)*x.stride+p+q]
+				dst[q*kernel.Panel+r] = x.data[(j+r)*x.stride+p+q]
 			} else {
-				dst[q*nr+r] = 0
+				dst[q*kernel.Panel+r] = 0
 			}
 		}
 	}
-	clear(dst[k*nr : kernel.Padded(k)*nr])
+	clear(dst[k*kernel.Panel : kernel.Padded(k)*kernel.Panel])
 }

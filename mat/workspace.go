@@ -8,7 +8,7 @@ import (
 
 // A workspace holds a product's packed operands. On the stack it would be cleared each time.
 type workspace struct {
-	b       [kVector * nVector]float64
+	b       [nVector / kernel.Panel * kernel.PanelStep]float64
 	scratch [4*kVector*8 + kernel.EdgeScratch]float64
 }
 

@@ -135,12 +135,12 @@ func stripVector(s *Strip) {
 	stripAVX2(s)
 }
 
-func packRowsVector(dst []float64, nr int, b []float64, stride, k, w int) {
+func packRowsVector(dst, b []float64, stride, k, w int) {
 	if inUse == 8 {
-		packRowsAVX512(dst, nr, b, stride, k, w)
+		packRowsAVX512(dst, b, stride, k, w)
 		return
 	}
-	packRowsAVX2(dst, nr, b, stride, k, w)
+	packRowsAVX2(dst, b, stride, k, w)
 }
 
 func subtractVector(f *Upper, p, k, i int) {

@@ -82,7 +82,7 @@ func listing(out string) []*function {
 				f.at[m[1]] = len(f.code)
 			}
 			f.code = append(f.code, instruction{m[3], m[4], m[2] + ": " + m[3] + " " + m[4]})
-			f.vectors = f.vectors || wide.MatchString(m[4])
+			f.vectors = f.vectors || m[3] == "VZEROUPPER" || wide.MatchString(m[4])
 		}
 	}
 	return all

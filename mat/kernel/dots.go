@@ -1,15 +1,33 @@
 package kernel
 
-// Cols is the width of the portable register tile; Rows, which depends on the machine, its height.
-const Cols = 3
-
-// Dots sets C = alpha·A·Bᵀ, or with add C = C + alpha·A·Bᵀ, for A of rows × k, k ≥ 1, B of 3 × k
-// and C of three columns, apart from both. A stride may be 0.
+// Dots sets C = alpha·A·Bᵀ, or with add C = C + alpha·A·Bᵀ, for A of rows × k, k ≥ 1, B of Cols × k
+// and C of Cols columns, apart from both. A stride may be 0.
 //
 //	for i, j: c[i·ldc+j] (+)= alpha · Σ_p a[i·lda+p]·b[j·ldb+p]
 func Dots(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
+	if Cols == 3 {
+		Dots3(c, ldc, a, lda, b, ldb, k, rows, alpha, add)
+		return
+	}
+	i := rows &^ 3
+	dots4(c, ldc, a, lda, b, ldb, k, rows, alpha, add)
+	if i == rows {
+		return
+	}
+	Dots3(c[i*ldc:], ldc, a[i*lda:], lda, b, ldb, k, rows-i, alpha, add)
+	for ; i < rows; i++ {
+		s := alpha * Dot(a[i*lda:][:k], b[3*ldb:])
+		if add {
+			s += c[i*ldc+3]
+		}
+		c[i*ldc+3] = s
+	}
+}
+
+// Dots3 is Dots for three columns.
+func Dots3(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
 	i := 0
-	if Rows == 3 {
+	if Rows > 2 {
 		dots3(c, ldc, a, lda, b, ldb, k, rows, alpha, add)
 		i = rows / 3 * 3
 	}
@@ -135,6 +153,42 @@ func dots3(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows
 		if rows > 5 {
 			a, c = a[3*lda:], c[3*ldc:]
 		}
+	}
+}
+
+// dots4 is dots3 for four rows and columns: its sixteen sums fit 31 registers.
+//
+//go:noinline
+func dots4(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
+	b0, b1, b2, b3 := b[:k], b[ldb:][:k], b[2*ldb:][:k], b[3*ldb:][:k]
+	for i := 0; i+3 < rows; i += 4 {
+		a0, a1, a2, a3 := a[i*lda:][:k], a[(i+1)*lda:][:k], a[(i+2)*lda:][:k], a[(i+3)*lda:][:k]
+		var s, t, u, v [4]float64
+		var s0, s1, s2, s3, t0, t1, t2, t3, u0, u1, u2, u3, v0, v1, v2, v3 float64
+		for p, x := range a0 {
+			y, z, w := a1[p], a2[p], a3[p]
+			b := b0[p]
+			s0, t0, u0, v0 = s0+x*b, t0+y*b, u0+z*b, v0+w*b
+			b = b1[p]
+			s1, t1, u1, v1 = s1+x*b, t1+y*b, u1+z*b, v1+w*b
+			b = b2[p]
+			s2, t2, u2, v2 = s2+x*b, t2+y*b, u2+z*b, v2+w*b
+			b = b3[p]
+			s3, t3, u3, v3 = s3+x*b, t3+y*b, u3+z*b, v3+w*b
+		}
+		s, t, u, v = [4]float64{s0, s1, s2, s3}, [4]float64{t0, t1, t2, t3}, [4]float64{u0, u1, u2, u3}, [4]float64{v0, v1, v2, v3}
+		for r, sum := range [4]*[4]float64{&s, &t, &u, &v} {
+			put4((*[4]float64)(c[(i+r)*ldc:]), sum, alpha, add)
+		}
+	}
+}
+
+func put4(c, s *[4]float64, alpha float64, add bool) {
+	for j, v := range s {
+		if v *= alpha; add {
+			v += c[j]
+		}
+		c[j] = v
 	}
 }
 

@@ -1,4 +1,4 @@
-//go:build amd64 && goexperiment.simd && !(go1.27 && !go1.28) && !purego
+//go:build (amd64 || arm64) && goexperiment.simd && !(go1.27 && !go1.28) && !purego
 
 package kernel
 

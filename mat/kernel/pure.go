@@ -1,4 +1,4 @@
-//go:build !(amd64 && goexperiment.simd && go1.27 && !go1.28 && !purego)
+//go:build !((amd64 || arm64) && goexperiment.simd && go1.27 && !go1.28 && !purego)
 
 package kernel
 
@@ -15,11 +15,10 @@ func AllLanes() []int { return []int{0} }
 // SetLanes sets the vectors' length, one of AllLanes, and returns the one before.
 func SetLanes(int) (was int) { return 0 }
 
-func stripVector(*Strip)                                      {}
-func packRowsVector([]float64, int, []float64, int, int, int) {}
-
-func subtractVector(*Upper, int, int, int)   {}
-func divideVector(*Upper, int, *Elimination) {}
+func stripVector(*Strip)                                 {}
+func packRowsVector([]float64, []float64, int, int, int) {}
+func subtractVector(*Upper, int, int, int)               {}
+func divideVector(*Upper, int, *Elimination)             {}
 
 func solveUpperVector([]float64, []float64, int)      {}
 func solveUpperTransVector([]float64, []float64, int) {}

@@ -2,5 +2,8 @@
 
 package kernel
 
-// Rows is the height of the register tile: six sums and their operands fit 15 registers.
-const Rows = 2
+// Rows and Cols are the size of the register tile: six sums and their operands fit 15 registers.
+const (
+	Rows = 2
+	Cols = 3
+)

@@ -7,37 +7,33 @@ package kernel
 import "simd/archsimd"
 
 func stripAVX2(s *Strip) {
+	var t tile
+	t.a, t.b, t.alpha = s.Scratch[4*3*Panel:][:4*4*Padded(s.K)+1], s.B, s.Alpha
 	spreadAVX2(s)
-	scratch := (*[EdgeScratch]float64)(s.Scratch)
-	alpha, edge := scratch[:4], scratch[8:]
-	archsimd.BroadcastFloat64x4(s.Alpha).StoreArray((*[4]float64)(alpha))
-	var t tileAVX2
-	t.a, t.alpha = s.Scratch[EdgeScratch:][:4*4*Padded(s.K)], alpha
-	b := s.B
+	edge := s.Scratch[:4*3*Panel]
 	for j := 0; j < min(s.N, s.Diag+s.Rows); {
-		w, nr := PanelAt(s.N, j)
-		t.b, t.c, t.ldc, t.set = b[:nr*Padded(s.K)], edge, nr, true
-		whole := s.Rows == 4 && min(w, s.Diag+1-j) == nr
+		n := panels(s.N, j)
+		w := min(n*Panel, s.N-j)
+		t.c, t.ldc, t.set = edge, n*Panel, true
+		whole := s.Rows == 4 && min(w, s.Diag+1-j) == n*Panel
 		if whole {
 			t.c, t.ldc, t.set = s.C[j:], s.Ldc, s.Set
 		}
-		switch nr {
-		case 2 * 4:
-			tile2AVX2(&t)
+		switch n {
 		default:
 			tile1AVX2(&t)
 		}
 		if !whole {
-			edgeAVX2(s, edge, j, w, nr)
+			edgeAVX2(s, edge, j, w, n*Panel)
 		}
-		b = b[nr*Padded(s.K):]
+		t.b = t.b[n*PanelStep:]
 		j += w
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
 func spreadAVX2(s *Strip) {
-	k, d := s.K, s.Scratch[EdgeScratch:]
+	k, d := s.K, s.Scratch[4*3*Panel:]
 	last := s.Rows - 1
 	r1, r2, r3 := min(1, last)*s.Lda, min(2, last)*s.Lda, last*s.Lda
 	p := 0
@@ -86,18 +82,6 @@ func spreadAVX2(s *Strip) {
 	}
 }
 
-type tileAVX2 struct {
-	a, b, c []float64
-	alpha   []float64
-	ldc     int
-	set     bool
-}
-
-func put2AVX2(c []float64, set bool, f, s0, s1 archsimd.Float64x4) {
-	put1AVX2(c, set, f, s0)
-	put1AVX2(c[4:], set, f, s1)
-}
-
 func put1AVX2(c []float64, set bool, f, s archsimd.Float64x4) {
 	if set {
 		s.Mul(f).StoreArray((*[4]float64)(c))
@@ -124,149 +108,52 @@ func edgeAVX2(s *Strip, edge []float64, j, w, nr int) {
 	}
 }
 
-func packRowsAVX2(dst []float64, nr int, b []float64, stride, k, w int) {
-	whole := k
-	for whole > 0 && (whole-1)*stride+nr > len(b) {
-		whole--
+func packRowsAVX2(dst, b []float64, stride, k, w int) {
+	for ; w > Panel && (k-1)*stride+2*Panel <= len(b); w -= 2 * Panel {
+		from, to := b, dst
+		for range k {
+			r, d := (*[2 * Panel]float64)(from), (*[PanelStep + Panel]float64)(to)
+			for q := 0; q < Panel; q += 4 {
+				x, y := archsimd.LoadFloat64x4Array((*[4]float64)(r[q:q+4])), archsimd.LoadFloat64x4Array((*[4]float64)(r[Panel+q:Panel+q+4]))
+				x.StoreArray((*[4]float64)(d[q : q+4]))
+				y.StoreArray((*[4]float64)(d[PanelStep+q : PanelStep+q+4]))
+			}
+			from, to = from[min(stride, len(from)):], to[Panel:]
+		}
+		if k < Padded(k) {
+			archsimd.ClearAVXUpperBits()
+			clear(dst[k*Panel : Padded(k)*Panel])
+			clear(dst[PanelStep+k*Panel : PanelStep+Padded(k)*Panel])
+		}
+		b, dst = b[2*Panel:], dst[2*PanelStep:]
 	}
-	switch nr {
-	case 3 * 4:
-		for p := 0; p < whole; p++ {
-			r, d := (*[3 * 4]float64)(b[p*stride:]), (*[3 * 4]float64)(dst[p*nr:])
-			x, y, z := archsimd.LoadFloat64x4Array((*[4]float64)(r[:4])), archsimd.LoadFloat64x4Array((*[4]float64)(r[4:2*4])), archsimd.LoadFloat64x4Array((*[4]float64)(r[2*4:]))
-			x.StoreArray((*[4]float64)(d[:4]))
-			y.StoreArray((*[4]float64)(d[4 : 2*4]))
-			z.StoreArray((*[4]float64)(d[2*4:]))
-		}
-	case 2 * 4:
-		for p := 0; p < whole; p++ {
-			r, d := (*[2 * 4]float64)(b[p*stride:]), (*[2 * 4]float64)(dst[p*nr:])
-			x, y := archsimd.LoadFloat64x4Array((*[4]float64)(r[:4])), archsimd.LoadFloat64x4Array((*[4]float64)(r[4:]))
-			x.StoreArray((*[4]float64)(d[:4]))
-			y.StoreArray((*[4]float64)(d[4:]))
-		}
-	default:
-		for p := 0; p < whole; p++ {
-			r, d := b[p*stride:], dst[p*nr:][:nr]
-			for len(d) >= 4 {
-				archsimd.LoadFloat64x4Array((*[4]float64)(r)).StoreArray((*[4]float64)(d))
-				r, d = r[4:], d[4:]
+	for ; w > 0; w -= Panel {
+		p := 0
+		for ; p < k && p*stride+Panel <= len(b); p++ {
+			r, d := (*[Panel]float64)(b[p*stride:]), (*[Panel]float64)(dst[p*Panel:])
+			for q := 0; q < Panel; q += 4 {
+				archsimd.LoadFloat64x4Array((*[4]float64)(r[q : q+4])).StoreArray((*[4]float64)(d[q : q+4]))
 			}
 		}
-	}
-	for p := whole; p < k; p++ {
-		r, d := b[p*stride:][:w], dst[p*nr:][:nr]
-		for q := 0; q < nr; q += 4 {
-			v, _ := archsimd.LoadFloat64x4Part(r[min(q, w):])
-			v.StoreArray((*[4]float64)(d[q:]))
+		for ; p < k; p++ {
+			archsimd.ClearAVXUpperBits()
+			copy(dst[p*Panel:(p+1)*Panel], b[p*stride:][:min(w, Panel)])
 		}
-	}
-	var zero archsimd.Float64x4
-	for q := k * nr; q < Padded(k)*nr; q += 4 {
-		zero.StoreArray((*[4]float64)(dst[q:]))
+		if k < Padded(k) {
+			archsimd.ClearAVXUpperBits()
+			clear(dst[k*Panel : Padded(k)*Panel])
+		}
+		b, dst = b[min(Panel, len(b)):], dst[PanelStep:]
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
-func tile1AVX2(t *tileAVX2) {
-	var c00, c10, c20, c30 archsimd.Float64x4
-	var x, y0 archsimd.Float64x4
-	a, b := t.a, t.b
-	for len(a) >= 128 {
-		x4 := (*[128]float64)(a)
-		row := (*[32]float64)(b)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[0:4]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[0:4]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[4:8]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[8:12]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[12:16]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[16:20]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[4:8]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[20:24]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[24:28]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[28:32]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[32:36]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[8:12]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[36:40]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[40:44]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[44:48]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[48:52]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[12:16]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[52:56]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[56:60]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[60:64]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[64:68]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[16:20]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[68:72]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[72:76]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[76:80]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[80:84]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[20:24]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[84:88]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[88:92]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[92:96]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[96:100]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[24:28]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[100:104]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[104:108]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[108:112]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[112:116]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[28:32]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[116:120]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[120:124]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[124:128]))
-		c30 = x.MulAdd(y0, c30)
-		a = a[128:]
-		b = b[32:]
-	}
-	f, c, ld := archsimd.LoadFloat64x4Array((*[4]float64)(t.alpha)), t.c, t.ldc
-	put1AVX2(c, t.set, f, c00)
-	c = c[ld:]
-	put1AVX2(c, t.set, f, c10)
-	c = c[ld:]
-	put1AVX2(c, t.set, f, c20)
-	c = c[ld:]
-	put1AVX2(c, t.set, f, c30)
-}
-
-func tile2AVX2(t *tileAVX2) {
+func tile1AVX2(t *tile) {
 	var c00, c01, c10, c11, c20, c21, c30, c31 archsimd.Float64x4
 	var x, y0, y1 archsimd.Float64x4
 	a, b := t.a, t.b
-	for len(a) >= 128 {
-		x4 := (*[128]float64)(a)
-		row := (*[64]float64)(b)
+	for len(a) > 64 {
+		x4, row := (*[64]float64)(a), (*[0*PanelStep + 33]float64)(b)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[0:4]))
 		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[0:4]))
 		c00 = y0.MulAdd(x, c00)
@@ -311,97 +198,54 @@ func tile2AVX2(t *tileAVX2) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[60:64]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[64:68]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[32:36]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[36:40]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[68:72]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[72:76]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[76:80]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[80:84]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[40:44]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[44:48]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[84:88]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[88:92]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[92:96]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[96:100]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[48:52]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[52:56]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[100:104]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[104:108]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[108:112]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[112:116]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[56:60]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[60:64]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[116:120]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[120:124]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[124:128]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		a = a[128:]
-		b = b[64:]
+		a, b = a[64:], b[32:]
 	}
-	f, c, ld := archsimd.LoadFloat64x4Array((*[4]float64)(t.alpha)), t.c, t.ldc
-	put2AVX2(c, t.set, f, c00, c01)
+	f, c, ld := archsimd.BroadcastFloat64x4(t.alpha), t.c, t.ldc
+	put1AVX2(c[0:], t.set, f, c00)
+	put1AVX2(c[4:], t.set, f, c01)
 	c = c[ld:]
-	put2AVX2(c, t.set, f, c10, c11)
+	put1AVX2(c[0:], t.set, f, c10)
+	put1AVX2(c[4:], t.set, f, c11)
 	c = c[ld:]
-	put2AVX2(c, t.set, f, c20, c21)
+	put1AVX2(c[0:], t.set, f, c20)
+	put1AVX2(c[4:], t.set, f, c21)
 	c = c[ld:]
-	put2AVX2(c, t.set, f, c30, c31)
+	put1AVX2(c[0:], t.set, f, c30)
+	put1AVX2(c[4:], t.set, f, c31)
 }
 
 func stripAVX512(s *Strip) {
+	var t tile
+	t.a, t.b, t.alpha = s.Scratch[4*3*Panel:][:4*8*Padded(s.K)+1], s.B, s.Alpha
 	spreadAVX512(s)
-	scratch := (*[EdgeScratch]float64)(s.Scratch)
-	alpha, edge := scratch[:8], scratch[8:]
-	archsimd.BroadcastFloat64x8(s.Alpha).StoreArray((*[8]float64)(alpha))
-	var t tileAVX512
-	t.a, t.alpha = s.Scratch[EdgeScratch:][:4*8*Padded(s.K)], alpha
-	b := s.B
+	edge := s.Scratch[:4*3*Panel]
 	for j := 0; j < min(s.N, s.Diag+s.Rows); {
-		w, nr := PanelAt(s.N, j)
-		t.b, t.c, t.ldc, t.set = b[:nr*Padded(s.K)], edge, nr, true
-		whole := s.Rows == 4 && min(w, s.Diag+1-j) == nr
+		n := panels(s.N, j)
+		w := min(n*Panel, s.N-j)
+		t.c, t.ldc, t.set = edge, n*Panel, true
+		whole := s.Rows == 4 && min(w, s.Diag+1-j) == n*Panel
 		if whole {
 			t.c, t.ldc, t.set = s.C[j:], s.Ldc, s.Set
 		}
-		switch nr {
-		case 3 * 8:
+		switch n {
+		case 3:
 			tile3AVX512(&t)
-		case 2 * 8:
+		case 2:
 			tile2AVX512(&t)
 		default:
 			tile1AVX512(&t)
 		}
 		if !whole {
-			edgeAVX512(s, edge, j, w, nr)
+			edgeAVX512(s, edge, j, w, n*Panel)
 		}
-		b = b[nr*Padded(s.K):]
+		t.b = t.b[n*PanelStep:]
 		j += w
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
 func spreadAVX512(s *Strip) {
-	k, d := s.K, s.Scratch[EdgeScratch:]
+	k, d := s.K, s.Scratch[4*3*Panel:]
 	last := s.Rows - 1
 	r1, r2, r3 := min(1, last)*s.Lda, min(2, last)*s.Lda, last*s.Lda
 	p := 0
@@ -450,23 +294,6 @@ func spreadAVX512(s *Strip) {
 	}
 }
 
-type tileAVX512 struct {
-	a, b, c []float64
-	alpha   []float64
-	ldc     int
-	set     bool
-}
-
-func put3AVX512(c []float64, set bool, f, s0, s1, s2 archsimd.Float64x8) {
-	put2AVX512(c, set, f, s0, s1)
-	put1AVX512(c[2*8:], set, f, s2)
-}
-
-func put2AVX512(c []float64, set bool, f, s0, s1 archsimd.Float64x8) {
-	put1AVX512(c, set, f, s0)
-	put1AVX512(c[8:], set, f, s1)
-}
-
 func put1AVX512(c []float64, set bool, f, s archsimd.Float64x8) {
 	if set {
 		s.Mul(f).StoreArray((*[8]float64)(c))
@@ -493,57 +320,54 @@ func edgeAVX512(s *Strip, edge []float64, j, w, nr int) {
 	}
 }
 
-func packRowsAVX512(dst []float64, nr int, b []float64, stride, k, w int) {
-	whole := k
-	for whole > 0 && (whole-1)*stride+nr > len(b) {
-		whole--
+func packRowsAVX512(dst, b []float64, stride, k, w int) {
+	for ; w > Panel && (k-1)*stride+2*Panel <= len(b); w -= 2 * Panel {
+		from, to := b, dst
+		for range k {
+			r, d := (*[2 * Panel]float64)(from), (*[PanelStep + Panel]float64)(to)
+			{
+				const q = 0
+				x, y := archsimd.LoadFloat64x8Array((*[8]float64)(r[q:q+8])), archsimd.LoadFloat64x8Array((*[8]float64)(r[Panel+q:Panel+q+8]))
+				x.StoreArray((*[8]float64)(d[q : q+8]))
+				y.StoreArray((*[8]float64)(d[PanelStep+q : PanelStep+q+8]))
+			}
+			from, to = from[min(stride, len(from)):], to[Panel:]
+		}
+		if k < Padded(k) {
+			archsimd.ClearAVXUpperBits()
+			clear(dst[k*Panel : Padded(k)*Panel])
+			clear(dst[PanelStep+k*Panel : PanelStep+Padded(k)*Panel])
+		}
+		b, dst = b[2*Panel:], dst[2*PanelStep:]
 	}
-	switch nr {
-	case 3 * 8:
-		for p := 0; p < whole; p++ {
-			r, d := (*[3 * 8]float64)(b[p*stride:]), (*[3 * 8]float64)(dst[p*nr:])
-			x, y, z := archsimd.LoadFloat64x8Array((*[8]float64)(r[:8])), archsimd.LoadFloat64x8Array((*[8]float64)(r[8:2*8])), archsimd.LoadFloat64x8Array((*[8]float64)(r[2*8:]))
-			x.StoreArray((*[8]float64)(d[:8]))
-			y.StoreArray((*[8]float64)(d[8 : 2*8]))
-			z.StoreArray((*[8]float64)(d[2*8:]))
-		}
-	case 2 * 8:
-		for p := 0; p < whole; p++ {
-			r, d := (*[2 * 8]float64)(b[p*stride:]), (*[2 * 8]float64)(dst[p*nr:])
-			x, y := archsimd.LoadFloat64x8Array((*[8]float64)(r[:8])), archsimd.LoadFloat64x8Array((*[8]float64)(r[8:]))
-			x.StoreArray((*[8]float64)(d[:8]))
-			y.StoreArray((*[8]float64)(d[8:]))
-		}
-	default:
-		for p := 0; p < whole; p++ {
-			r, d := b[p*stride:], dst[p*nr:][:nr]
-			for len(d) >= 8 {
-				archsimd.LoadFloat64x8Array((*[8]float64)(r)).StoreArray((*[8]float64)(d))
-				r, d = r[8:], d[8:]
+	for ; w > 0; w -= Panel {
+		p := 0
+		for ; p < k && p*stride+Panel <= len(b); p++ {
+			r, d := (*[Panel]float64)(b[p*stride:]), (*[Panel]float64)(dst[p*Panel:])
+			{
+				const q = 0
+				archsimd.LoadFloat64x8Array((*[8]float64)(r[q : q+8])).StoreArray((*[8]float64)(d[q : q+8]))
 			}
 		}
-	}
-	for p := whole; p < k; p++ {
-		r, d := b[p*stride:][:w], dst[p*nr:][:nr]
-		for q := 0; q < nr; q += 8 {
-			v, _ := archsimd.LoadFloat64x8Part(r[min(q, w):])
-			v.StoreArray((*[8]float64)(d[q:]))
+		for ; p < k; p++ {
+			archsimd.ClearAVXUpperBits()
+			copy(dst[p*Panel:(p+1)*Panel], b[p*stride:][:min(w, Panel)])
 		}
-	}
-	var zero archsimd.Float64x8
-	for q := k * nr; q < Padded(k)*nr; q += 8 {
-		zero.StoreArray((*[8]float64)(dst[q:]))
+		if k < Padded(k) {
+			archsimd.ClearAVXUpperBits()
+			clear(dst[k*Panel : Padded(k)*Panel])
+		}
+		b, dst = b[min(Panel, len(b)):], dst[PanelStep:]
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
-func tile1AVX512(t *tileAVX512) {
+func tile1AVX512(t *tile) {
 	var c00, c10, c20, c30 archsimd.Float64x8
 	var x, y0 archsimd.Float64x8
 	a, b := t.a, t.b
-	for len(a) >= 256 {
-		x4 := (*[256]float64)(a)
-		row := (*[64]float64)(b)
+	for len(a) > 128 {
+		x4, row := (*[128]float64)(a), (*[0*PanelStep + 33]float64)(b)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[0:8]))
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[0:8]))
 		c00 = x.MulAdd(y0, c00)
@@ -580,66 +404,28 @@ func tile1AVX512(t *tileAVX512) {
 		c20 = x.MulAdd(y0, c20)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[120:128]))
 		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[128:136]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[32:40]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[136:144]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[144:152]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[152:160]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[160:168]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[40:48]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[168:176]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[176:184]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[184:192]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[192:200]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[48:56]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[200:208]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[208:216]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[216:224]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[224:232]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[56:64]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[232:240]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[240:248]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[248:256]))
-		c30 = x.MulAdd(y0, c30)
-		a = a[256:]
-		b = b[64:]
+		a, b = a[128:], b[32:]
 	}
-	f, c, ld := archsimd.LoadFloat64x8Array((*[8]float64)(t.alpha)), t.c, t.ldc
-	put1AVX512(c, t.set, f, c00)
+	f, c, ld := archsimd.BroadcastFloat64x8(t.alpha), t.c, t.ldc
+	put1AVX512(c[0:], t.set, f, c00)
 	c = c[ld:]
-	put1AVX512(c, t.set, f, c10)
+	put1AVX512(c[0:], t.set, f, c10)
 	c = c[ld:]
-	put1AVX512(c, t.set, f, c20)
+	put1AVX512(c[0:], t.set, f, c20)
 	c = c[ld:]
-	put1AVX512(c, t.set, f, c30)
+	put1AVX512(c[0:], t.set, f, c30)
 }
 
-func tile2AVX512(t *tileAVX512) {
+func tile2AVX512(t *tile) {
 	var c00, c01, c10, c11, c20, c21, c30, c31 archsimd.Float64x8
 	var x, y0, y1 archsimd.Float64x8
 	a, b := t.a, t.b
-	for len(a) >= 256 {
-		x4 := (*[256]float64)(a)
-		row := (*[128]float64)(b)
+	for len(a) > 128 {
+		x4, row := (*[128]float64)(a), (*[1*PanelStep + 33]float64)(b)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[0:8]))
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[0:8]))
 		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[8:16]))
+		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[1*PanelStep+0 : 1*PanelStep+8]))
 		c01 = x.MulAdd(y1, c01)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[8:16]))
 		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
@@ -648,9 +434,9 @@ func tile2AVX512(t *tileAVX512) {
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[24:32]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[32:40]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[16:24]))
+		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[8:16]))
 		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[24:32]))
+		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[1*PanelStep+8 : 1*PanelStep+16]))
 		c01 = x.MulAdd(y1, c01)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[40:48]))
 		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
@@ -659,9 +445,9 @@ func tile2AVX512(t *tileAVX512) {
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[56:64]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[64:72]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[32:40]))
+		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[16:24]))
 		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[40:48]))
+		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[1*PanelStep+16 : 1*PanelStep+24]))
 		c01 = x.MulAdd(y1, c01)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[72:80]))
 		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
@@ -670,9 +456,9 @@ func tile2AVX512(t *tileAVX512) {
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[88:96]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[96:104]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[48:56]))
+		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[24:32]))
 		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[56:64]))
+		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[1*PanelStep+24 : 1*PanelStep+32]))
 		c01 = x.MulAdd(y1, c01)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[104:112]))
 		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
@@ -680,76 +466,34 @@ func tile2AVX512(t *tileAVX512) {
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[120:128]))
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[128:136]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[64:72]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[72:80]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[136:144]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[144:152]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[152:160]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[160:168]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[80:88]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[88:96]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[168:176]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[176:184]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[184:192]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[192:200]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[96:104]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[104:112]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[200:208]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[208:216]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[216:224]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[224:232]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[112:120]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[120:128]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[232:240]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[240:248]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[248:256]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		a = a[256:]
-		b = b[128:]
+		a, b = a[128:], b[32:]
 	}
-	f, c, ld := archsimd.LoadFloat64x8Array((*[8]float64)(t.alpha)), t.c, t.ldc
-	put2AVX512(c, t.set, f, c00, c01)
+	f, c, ld := archsimd.BroadcastFloat64x8(t.alpha), t.c, t.ldc
+	put1AVX512(c[0:], t.set, f, c00)
+	put1AVX512(c[8:], t.set, f, c01)
 	c = c[ld:]
-	put2AVX512(c, t.set, f, c10, c11)
+	put1AVX512(c[0:], t.set, f, c10)
+	put1AVX512(c[8:], t.set, f, c11)
 	c = c[ld:]
-	put2AVX512(c, t.set, f, c20, c21)
+	put1AVX512(c[0:], t.set, f, c20)
+	put1AVX512(c[8:], t.set, f, c21)
 	c = c[ld:]
-	put2AVX512(c, t.set, f, c30, c31)
+	put1AVX512(c[0:], t.set, f, c30)
+	put1AVX512(c[8:], t.set, f, c31)
 }
 
-func tile3AVX512(t *tileAVX512) {
+func tile3AVX512(t *tile) {
 	var c00, c01, c02, c10, c11, c12, c20, c21, c22, c30, c31, c32 archsimd.Float64x8
 	var x, y0, y1, y2 archsimd.Float64x8
 	a, b := t.a, t.b
-	for len(a) >= 256 {
-		x4 := (*[256]float64)(a)
-		row := (*[192]float64)(b)
+	for len(a) > 128 {
+		x4, row := (*[128]float64)(a), (*[2*PanelStep + 33]float64)(b)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[0:8]))
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[0:8]))
 		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[8:16]))
+		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[1*PanelStep+0 : 1*PanelStep+8]))
 		c01 = y1.MulAdd(x, c01)
-		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[16:24]))
+		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[2*PanelStep+0 : 2*PanelStep+8]))
 		c02 = x.MulAdd(y2, c02)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[8:16]))
 		c10, c11, c12 = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12)
@@ -758,11 +502,11 @@ func tile3AVX512(t *tileAVX512) {
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[24:32]))
 		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[32:40]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[24:32]))
+		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[8:16]))
 		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[32:40]))
+		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[1*PanelStep+8 : 1*PanelStep+16]))
 		c01 = y1.MulAdd(x, c01)
-		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[40:48]))
+		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[2*PanelStep+8 : 2*PanelStep+16]))
 		c02 = x.MulAdd(y2, c02)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[40:48]))
 		c10, c11, c12 = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12)
@@ -771,11 +515,11 @@ func tile3AVX512(t *tileAVX512) {
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[56:64]))
 		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[64:72]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[48:56]))
+		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[16:24]))
 		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[56:64]))
+		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[1*PanelStep+16 : 1*PanelStep+24]))
 		c01 = y1.MulAdd(x, c01)
-		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[64:72]))
+		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[2*PanelStep+16 : 2*PanelStep+24]))
 		c02 = x.MulAdd(y2, c02)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[72:80]))
 		c10, c11, c12 = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12)
@@ -784,11 +528,11 @@ func tile3AVX512(t *tileAVX512) {
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[88:96]))
 		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[96:104]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[72:80]))
+		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[24:32]))
 		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[80:88]))
+		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[1*PanelStep+24 : 1*PanelStep+32]))
 		c01 = y1.MulAdd(x, c01)
-		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[88:96]))
+		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[2*PanelStep+24 : 2*PanelStep+32]))
 		c02 = x.MulAdd(y2, c02)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[104:112]))
 		c10, c11, c12 = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12)
@@ -796,67 +540,22 @@ func tile3AVX512(t *tileAVX512) {
 		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
 		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[120:128]))
 		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[128:136]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[96:104]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[104:112]))
-		c01 = y1.MulAdd(x, c01)
-		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[112:120]))
-		c02 = x.MulAdd(y2, c02)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[136:144]))
-		c10, c11, c12 = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[144:152]))
-		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[152:160]))
-		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[160:168]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[120:128]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[128:136]))
-		c01 = y1.MulAdd(x, c01)
-		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[136:144]))
-		c02 = x.MulAdd(y2, c02)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[168:176]))
-		c10, c11, c12 = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[176:184]))
-		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[184:192]))
-		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[192:200]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[144:152]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[152:160]))
-		c01 = y1.MulAdd(x, c01)
-		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[160:168]))
-		c02 = x.MulAdd(y2, c02)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[200:208]))
-		c10, c11, c12 = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[208:216]))
-		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[216:224]))
-		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[224:232]))
-		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row[168:176]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row[176:184]))
-		c01 = y1.MulAdd(x, c01)
-		y2 = archsimd.LoadFloat64x8Array((*[8]float64)(row[184:192]))
-		c02 = x.MulAdd(y2, c02)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[232:240]))
-		c10, c11, c12 = y0.MulAdd(x, c10), y1.MulAdd(x, c11), x.MulAdd(y2, c12)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[240:248]))
-		c20, c21, c22 = y0.MulAdd(x, c20), y1.MulAdd(x, c21), x.MulAdd(y2, c22)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[248:256]))
-		c30, c31, c32 = y0.MulAdd(x, c30), y1.MulAdd(x, c31), x.MulAdd(y2, c32)
-		a = a[256:]
-		b = b[192:]
+		a, b = a[128:], b[32:]
 	}
-	f, c, ld := archsimd.LoadFloat64x8Array((*[8]float64)(t.alpha)), t.c, t.ldc
-	put3AVX512(c, t.set, f, c00, c01, c02)
+	f, c, ld := archsimd.BroadcastFloat64x8(t.alpha), t.c, t.ldc
+	put1AVX512(c[0:], t.set, f, c00)
+	put1AVX512(c[8:], t.set, f, c01)
+	put1AVX512(c[16:], t.set, f, c02)
 	c = c[ld:]
-	put3AVX512(c, t.set, f, c10, c11, c12)
+	put1AVX512(c[0:], t.set, f, c10)
+	put1AVX512(c[8:], t.set, f, c11)
+	put1AVX512(c[16:], t.set, f, c12)
 	c = c[ld:]
-	put3AVX512(c, t.set, f, c20, c21, c22)
+	put1AVX512(c[0:], t.set, f, c20)
+	put1AVX512(c[8:], t.set, f, c21)
+	put1AVX512(c[16:], t.set, f, c22)
 	c = c[ld:]
-	put3AVX512(c, t.set, f, c30, c31, c32)
+	put1AVX512(c[0:], t.set, f, c30)
+	put1AVX512(c[8:], t.set, f, c31)
+	put1AVX512(c[16:], t.set, f, c32)
 }

@@ -7,59 +7,29 @@ package kernel
 import "simd/archsimd"
 
 func subtractAVX2(f *Upper, p, k, i int) {
-	if len(f.panels) > 0 {
-		subtractPanelsAVX2(f, p, k, i)
-		archsimd.ClearAVXUpperBits()
-		return
-	}
-	u, ld := f.U, f.Ld
-	d := f.spread
-	for x := p*ld + i; x < (p+k)*ld; x += ld {
-		a, e := (*[4]float64)(u[x:x+4]), (*[4 * 4]float64)(d)
-		archsimd.BroadcastFloat64x4(a[0]).StoreArray((*[4]float64)(e[:4]))
-		archsimd.BroadcastFloat64x4(a[1]).StoreArray((*[4]float64)(e[4 : 2*4]))
-		archsimd.BroadcastFloat64x4(a[2]).StoreArray((*[4]float64)(e[2*4 : 3*4]))
-		archsimd.BroadcastFloat64x4(a[3]).StoreArray((*[4]float64)(e[3*4:]))
-		d = d[4*4:]
-	}
-	a := f.spread[:4*4*k]
-	for j := i / 4 * 4; j < f.N; {
-		b, c := u[p*ld+j:], u[i*ld+j:]
-		_, w := PanelAt(f.N, j)
-		switch w {
-		case 2 * 4:
-			subtract2AVX2(c, a, b, ld)
-		default:
-			subtract1AVX2(c, a, b, ld)
-		}
-		j += w
-	}
+	subtractPanelsAVX2(f, p, k, i)
 	archsimd.ClearAVXUpperBits()
 }
 
 func subtractPanelsAVX2(f *Upper, p, k, i int) {
-	at, step := f.panelAt(i, p), f.panelStep(p)
-	d, from := f.spread, f.panels[at+i%panelWidth:]
-	for q := range k {
-		a, e := (*[4]float64)(from[q*panelWidth:]), (*[4 * 4]float64)(d)
+	d, from := f.spread, f.panels[f.panelAt(p, i)+i%Panel:]
+	for range k {
+		a, e := (*[4]float64)(from), (*[4 * 4]float64)(d)
 		archsimd.BroadcastFloat64x4(a[0]).StoreArray((*[4]float64)(e[:4]))
 		archsimd.BroadcastFloat64x4(a[1]).StoreArray((*[4]float64)(e[4 : 2*4]))
 		archsimd.BroadcastFloat64x4(a[2]).StoreArray((*[4]float64)(e[2*4 : 3*4]))
 		archsimd.BroadcastFloat64x4(a[3]).StoreArray((*[4]float64)(e[3*4:]))
-		d = d[4*4:]
+		from, d = from[Panel:], d[4*4:]
 	}
-	for j := i / panelWidth * panelWidth; j < f.N; j += panelWidth {
-		subtractPackedAVX2(f.U[i*f.Ld+j:], f.Ld, f.spread[:4*4*k], f.panels[at:])
-		at += step
+	var t tile
+	t.a, t.alpha, t.ldc = f.spread[:4*4*k+1], -1, f.Ld
+	for j := i / Panel * Panel; j < f.N; j += Panel {
+		t.c, t.b = f.U[i*f.Ld+j:], f.panels[f.panelAt(p, j):]
+		tile1AVX2(&t)
 	}
-}
-
-func subAVX2(c []float64, s archsimd.Float64x4) {
-	archsimd.LoadFloat64x4Array((*[4]float64)(c)).Sub(s).StoreArray((*[4]float64)(c))
 }
 
 func divideAVX2(f *Upper, i int, d *Elimination) {
-	u, ld := f.U, f.Ld
 	e := (*[10 * 4]float64)(f.spread)
 	archsimd.BroadcastFloat64x4(d.M01).StoreArray((*[4]float64)(e[:4]))
 	archsimd.BroadcastFloat64x4(d.M02).StoreArray((*[4]float64)(e[4 : 2*4]))
@@ -71,330 +41,45 @@ func divideAVX2(f *Upper, i int, d *Elimination) {
 	archsimd.BroadcastFloat64x4(d.S1).StoreArray((*[4]float64)(e[7*4 : 8*4]))
 	archsimd.BroadcastFloat64x4(d.S2).StoreArray((*[4]float64)(e[8*4 : 9*4]))
 	archsimd.BroadcastFloat64x4(d.S3).StoreArray((*[4]float64)(e[9*4 : 10*4]))
-	for j := i / 4 * 4; j < f.N; j += 4 {
-		t := u[i*ld+j:]
-		t0, t1, t2, t3 := t, t[ld:], t[2*ld:], t[3*ld:]
-		c0, c1, c2, c3 := archsimd.LoadFloat64x4Array((*[4]float64)(t0)), archsimd.LoadFloat64x4Array((*[4]float64)(t1)), archsimd.LoadFloat64x4Array((*[4]float64)(t2)), archsimd.LoadFloat64x4Array((*[4]float64)(t3))
-		c1 = archsimd.LoadFloat64x4Array((*[4]float64)(e[:4])).MulAdd(c0, c1)
-		c2 = archsimd.LoadFloat64x4Array((*[4]float64)(e[4:2*4])).MulAdd(c0, c2)
-		c3 = archsimd.LoadFloat64x4Array((*[4]float64)(e[2*4:3*4])).MulAdd(c0, c3)
-		c2 = archsimd.LoadFloat64x4Array((*[4]float64)(e[3*4:4*4])).MulAdd(c1, c2)
-		c3 = archsimd.LoadFloat64x4Array((*[4]float64)(e[4*4:5*4])).MulAdd(c1, c3)
-		c3 = archsimd.LoadFloat64x4Array((*[4]float64)(e[5*4:6*4])).MulAdd(c2, c3)
-		c0 = c0.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[6*4 : 7*4])))
-		c1 = c1.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[7*4 : 8*4])))
-		c2 = c2.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[8*4 : 9*4])))
-		c3 = c3.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[9*4:])))
-		c0.StoreArray((*[4]float64)(t0))
-		c1.StoreArray((*[4]float64)(t1))
-		c2.StoreArray((*[4]float64)(t2))
-		c3.StoreArray((*[4]float64)(t3))
-		if len(f.panels) > 0 {
-			x := f.panels[f.panelAt(j, i)+j%panelWidth:]
-			c0.StoreArray((*[4]float64)(x))
-			c1.StoreArray((*[4]float64)(x[panelWidth:]))
-			c2.StoreArray((*[4]float64)(x[2*panelWidth:]))
-			c3.StoreArray((*[4]float64)(x[3*panelWidth:]))
+	ld, j := f.Ld, i/Panel*Panel
+	u0, u1, u2, u3 := f.U[i*ld:][:ld], f.U[(i+1)*ld:][:ld], f.U[(i+2)*ld:][:ld], f.U[(i+3)*ld:][:ld]
+	to := f.panels[f.panelAt(i, j):]
+	for ; j < f.N; j += Panel {
+		r0, r1, r2, r3 := (*[Panel]float64)(u0[j:]), (*[Panel]float64)(u1[j:]), (*[Panel]float64)(u2[j:]), (*[Panel]float64)(u3[j:])
+		x := (*[4 * Panel]float64)(to)
+		for v := 0; v < Panel; v += 4 {
+			c0, c1, c2, c3 := archsimd.LoadFloat64x4Array((*[4]float64)(r0[v:v+4])), archsimd.LoadFloat64x4Array((*[4]float64)(r1[v:v+4])), archsimd.LoadFloat64x4Array((*[4]float64)(r2[v:v+4])), archsimd.LoadFloat64x4Array((*[4]float64)(r3[v:v+4]))
+			c1 = archsimd.LoadFloat64x4Array((*[4]float64)(e[:4])).MulAdd(c0, c1)
+			c2 = archsimd.LoadFloat64x4Array((*[4]float64)(e[4:2*4])).MulAdd(c0, c2)
+			c3 = archsimd.LoadFloat64x4Array((*[4]float64)(e[2*4:3*4])).MulAdd(c0, c3)
+			c2 = archsimd.LoadFloat64x4Array((*[4]float64)(e[3*4:4*4])).MulAdd(c1, c2)
+			c3 = archsimd.LoadFloat64x4Array((*[4]float64)(e[4*4:5*4])).MulAdd(c1, c3)
+			c3 = archsimd.LoadFloat64x4Array((*[4]float64)(e[5*4:6*4])).MulAdd(c2, c3)
+			c0 = c0.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[6*4 : 7*4])))
+			c1 = c1.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[7*4 : 8*4])))
+			c2 = c2.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[8*4 : 9*4])))
+			c3 = c3.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[9*4 : 10*4])))
+			c0.StoreArray((*[4]float64)(r0[v : v+4]))
+			c1.StoreArray((*[4]float64)(r1[v : v+4]))
+			c2.StoreArray((*[4]float64)(r2[v : v+4]))
+			c3.StoreArray((*[4]float64)(r3[v : v+4]))
+			c0.StoreArray((*[4]float64)(x[v : v+4]))
+			c1.StoreArray((*[4]float64)(x[Panel+v : Panel+v+4]))
+			c2.StoreArray((*[4]float64)(x[2*Panel+v : 2*Panel+v+4]))
+			c3.StoreArray((*[4]float64)(x[3*Panel+v : 3*Panel+v+4]))
 		}
+		to = to[PanelStep:]
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
-func subtract1AVX2(c, a, b []float64, ld int) {
-	var c00, c10, c20, c30 archsimd.Float64x4
-	var x, y0 archsimd.Float64x4
-	for len(a) > 0 {
-		x4 := (*[64]float64)(a)
-		row0 := (*[4]float64)(b)
-		b = b[ld:]
-		row1 := (*[4]float64)(b)
-		b = b[ld:]
-		row2 := (*[4]float64)(b)
-		b = b[ld:]
-		row3 := (*[4]float64)(b)
-		b = b[ld:]
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[0:4]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row0[0:4]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[4:8]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[8:12]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[12:16]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[16:20]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row1[0:4]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[20:24]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[24:28]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[28:32]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[32:36]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row2[0:4]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[36:40]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[40:44]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[44:48]))
-		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[48:52]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row3[0:4]))
-		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[52:56]))
-		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[56:60]))
-		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[60:64]))
-		c30 = x.MulAdd(y0, c30)
-		a = a[64:]
-	}
-	subAVX2(c[0:], c00)
-	c = c[ld:]
-	subAVX2(c[0:], c10)
-	c = c[ld:]
-	subAVX2(c[0:], c20)
-	c = c[ld:]
-	subAVX2(c[0:], c30)
-}
-
-func subtract2AVX2(c, a, b []float64, ld int) {
-	var c00, c01, c10, c11, c20, c21, c30, c31 archsimd.Float64x4
-	var x, y0, y1 archsimd.Float64x4
-	for len(a) > 0 {
-		x4 := (*[64]float64)(a)
-		row0 := (*[8]float64)(b)
-		b = b[ld:]
-		row1 := (*[8]float64)(b)
-		b = b[ld:]
-		row2 := (*[8]float64)(b)
-		b = b[ld:]
-		row3 := (*[8]float64)(b)
-		b = b[ld:]
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[0:4]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row0[0:4]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row0[4:8]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[4:8]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[8:12]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[12:16]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[16:20]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row1[0:4]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row1[4:8]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[20:24]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[24:28]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[28:32]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[32:36]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row2[0:4]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row2[4:8]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[36:40]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[40:44]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[44:48]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[48:52]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row3[0:4]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row3[4:8]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[52:56]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[56:60]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[60:64]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		a = a[64:]
-	}
-	subAVX2(c[0:], c00)
-	subAVX2(c[4:], c01)
-	c = c[ld:]
-	subAVX2(c[0:], c10)
-	subAVX2(c[4:], c11)
-	c = c[ld:]
-	subAVX2(c[0:], c20)
-	subAVX2(c[4:], c21)
-	c = c[ld:]
-	subAVX2(c[0:], c30)
-	subAVX2(c[4:], c31)
-}
-
-func subtractPackedAVX2(c []float64, ld int, a, b []float64) {
-	var c00, c01, c10, c11, c20, c21, c30, c31 archsimd.Float64x4
-	var x, y0, y1 archsimd.Float64x4
-	for len(a) >= 128 {
-		x4 := (*[128]float64)(a)
-		row := (*[64]float64)(b)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[0:4]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[0:4]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[4:8]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[4:8]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[8:12]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[12:16]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[16:20]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[8:12]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[12:16]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[20:24]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[24:28]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[28:32]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[32:36]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[16:20]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[20:24]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[36:40]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[40:44]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[44:48]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[48:52]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[24:28]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[28:32]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[52:56]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[56:60]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[60:64]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[64:68]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[32:36]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[36:40]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[68:72]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[72:76]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[76:80]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[80:84]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[40:44]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[44:48]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[84:88]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[88:92]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[92:96]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[96:100]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[48:52]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[52:56]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[100:104]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[104:108]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[108:112]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[112:116]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[56:60]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[60:64]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[116:120]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[120:124]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[124:128]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		a = a[128:]
-		b = b[64:]
-	}
-	for len(a) >= 64 {
-		x4 := (*[64]float64)(a)
-		row := (*[32]float64)(b)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[0:4]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[0:4]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[4:8]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[4:8]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[8:12]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[12:16]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[16:20]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[8:12]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[12:16]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[20:24]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[24:28]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[28:32]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[32:36]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[16:20]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[20:24]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[36:40]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[40:44]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[44:48]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[48:52]))
-		y0 = archsimd.LoadFloat64x4Array((*[4]float64)(row[24:28]))
-		c00 = y0.MulAdd(x, c00)
-		y1 = archsimd.LoadFloat64x4Array((*[4]float64)(row[28:32]))
-		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[52:56]))
-		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[56:60]))
-		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x4Array((*[4]float64)(x4[60:64]))
-		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		a = a[64:]
-		b = b[32:]
-	}
-	subAVX2(c[0:], c00)
-	subAVX2(c[4:], c01)
-	c = c[ld:]
-	subAVX2(c[0:], c10)
-	subAVX2(c[4:], c11)
-	c = c[ld:]
-	subAVX2(c[0:], c20)
-	subAVX2(c[4:], c21)
-	c = c[ld:]
-	subAVX2(c[0:], c30)
-	subAVX2(c[4:], c31)
-}
-
 func subtractAVX512(f *Upper, p, k, i int) {
-	u, ld := f.U, f.Ld
-	d := f.spread
+	subtractRowsAVX512(f, p, k, i)
+	archsimd.ClearAVXUpperBits()
+}
+
+func subtractRowsAVX512(f *Upper, p, k, i int) {
+	u, ld, d := f.U, f.Ld, f.spread
 	for x := p*ld + i; x < (p+k)*ld; x += ld {
 		a, e := (*[4]float64)(u[x:x+4]), (*[4 * 8]float64)(d)
 		archsimd.BroadcastFloat64x8(a[0]).StoreArray((*[8]float64)(e[:8]))
@@ -405,19 +90,17 @@ func subtractAVX512(f *Upper, p, k, i int) {
 	}
 	a := f.spread[:4*8*k]
 	for j := i / 8 * 8; j < f.N; {
-		b, c := u[p*ld+j:], u[i*ld+j:]
-		_, w := PanelAt(f.N, j)
-		switch w {
-		case 3 * 8:
+		b, c, n := u[p*ld+j:], u[i*ld+j:], panels(f.N, j)
+		switch n {
+		case 3:
 			subtract3AVX512(c, a, b, ld)
-		case 2 * 8:
+		case 2:
 			subtract2AVX512(c, a, b, ld)
 		default:
 			subtract1AVX512(c, a, b, ld)
 		}
-		j += w
+		j += n * Panel
 	}
-	archsimd.ClearAVXUpperBits()
 }
 
 func subAVX512(c []float64, s archsimd.Float64x8) {
@@ -425,7 +108,6 @@ func subAVX512(c []float64, s archsimd.Float64x8) {
 }
 
 func divideAVX512(f *Upper, i int, d *Elimination) {
-	u, ld := f.U, f.Ld
 	e := (*[10 * 8]float64)(f.spread)
 	archsimd.BroadcastFloat64x8(d.M01).StoreArray((*[8]float64)(e[:8]))
 	archsimd.BroadcastFloat64x8(d.M02).StoreArray((*[8]float64)(e[8 : 2*8]))
@@ -437,24 +119,28 @@ func divideAVX512(f *Upper, i int, d *Elimination) {
 	archsimd.BroadcastFloat64x8(d.S1).StoreArray((*[8]float64)(e[7*8 : 8*8]))
 	archsimd.BroadcastFloat64x8(d.S2).StoreArray((*[8]float64)(e[8*8 : 9*8]))
 	archsimd.BroadcastFloat64x8(d.S3).StoreArray((*[8]float64)(e[9*8 : 10*8]))
-	for j := i / 8 * 8; j < f.N; j += 8 {
-		t := u[i*ld+j:]
-		t0, t1, t2, t3 := t, t[ld:], t[2*ld:], t[3*ld:]
-		c0, c1, c2, c3 := archsimd.LoadFloat64x8Array((*[8]float64)(t0)), archsimd.LoadFloat64x8Array((*[8]float64)(t1)), archsimd.LoadFloat64x8Array((*[8]float64)(t2)), archsimd.LoadFloat64x8Array((*[8]float64)(t3))
-		c1 = archsimd.LoadFloat64x8Array((*[8]float64)(e[:8])).MulAdd(c0, c1)
-		c2 = archsimd.LoadFloat64x8Array((*[8]float64)(e[8:2*8])).MulAdd(c0, c2)
-		c3 = archsimd.LoadFloat64x8Array((*[8]float64)(e[2*8:3*8])).MulAdd(c0, c3)
-		c2 = archsimd.LoadFloat64x8Array((*[8]float64)(e[3*8:4*8])).MulAdd(c1, c2)
-		c3 = archsimd.LoadFloat64x8Array((*[8]float64)(e[4*8:5*8])).MulAdd(c1, c3)
-		c3 = archsimd.LoadFloat64x8Array((*[8]float64)(e[5*8:6*8])).MulAdd(c2, c3)
-		c0 = c0.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[6*8 : 7*8])))
-		c1 = c1.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[7*8 : 8*8])))
-		c2 = c2.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[8*8 : 9*8])))
-		c3 = c3.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[9*8:])))
-		c0.StoreArray((*[8]float64)(t0))
-		c1.StoreArray((*[8]float64)(t1))
-		c2.StoreArray((*[8]float64)(t2))
-		c3.StoreArray((*[8]float64)(t3))
+	ld, j := f.Ld, i/Panel*Panel
+	u0, u1, u2, u3 := f.U[i*ld:][:ld], f.U[(i+1)*ld:][:ld], f.U[(i+2)*ld:][:ld], f.U[(i+3)*ld:][:ld]
+	for ; j < f.N; j += Panel {
+		r0, r1, r2, r3 := (*[Panel]float64)(u0[j:]), (*[Panel]float64)(u1[j:]), (*[Panel]float64)(u2[j:]), (*[Panel]float64)(u3[j:])
+		{
+			const v = 0
+			c0, c1, c2, c3 := archsimd.LoadFloat64x8Array((*[8]float64)(r0[v:v+8])), archsimd.LoadFloat64x8Array((*[8]float64)(r1[v:v+8])), archsimd.LoadFloat64x8Array((*[8]float64)(r2[v:v+8])), archsimd.LoadFloat64x8Array((*[8]float64)(r3[v:v+8]))
+			c1 = archsimd.LoadFloat64x8Array((*[8]float64)(e[:8])).MulAdd(c0, c1)
+			c2 = archsimd.LoadFloat64x8Array((*[8]float64)(e[8:2*8])).MulAdd(c0, c2)
+			c3 = archsimd.LoadFloat64x8Array((*[8]float64)(e[2*8:3*8])).MulAdd(c0, c3)
+			c2 = archsimd.LoadFloat64x8Array((*[8]float64)(e[3*8:4*8])).MulAdd(c1, c2)
+			c3 = archsimd.LoadFloat64x8Array((*[8]float64)(e[4*8:5*8])).MulAdd(c1, c3)
+			c3 = archsimd.LoadFloat64x8Array((*[8]float64)(e[5*8:6*8])).MulAdd(c2, c3)
+			c0 = c0.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[6*8 : 7*8])))
+			c1 = c1.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[7*8 : 8*8])))
+			c2 = c2.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[8*8 : 9*8])))
+			c3 = c3.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[9*8 : 10*8])))
+			c0.StoreArray((*[8]float64)(r0[v : v+8]))
+			c1.StoreArray((*[8]float64)(r1[v : v+8]))
+			c2.StoreArray((*[8]float64)(r2[v : v+8]))
+			c3.StoreArray((*[8]float64)(r3[v : v+8]))
+		}
 	}
 	archsimd.ClearAVXUpperBits()
 }

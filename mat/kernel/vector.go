@@ -36,7 +36,7 @@ func Tier() string {
 	switch {
 	case Lanes() > 0:
 		return fmt.Sprintf("simd, %d bits", 64*Lanes())
-	case Rows == 3:
+	case Rows > 2:
 		return "v3"
 	}
 	return "portable"

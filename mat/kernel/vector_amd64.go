@@ -16,25 +16,6 @@ var allLanes = func() (all []int) {
 	return append(all, 0)
 }()
 
-// inUse is the number of float64s in the kernels' vectors, 0 for the portable kernels.
-var inUse = allLanes[0]
-
-// Vector tells whether the kernels run on vectors: compiled in, supported, and switched on.
-func Vector() bool { return inUse > 0 }
-
-// Lanes returns the number of float64s in the kernels' vectors: 8, 4, or 0 for portable kernels.
-func Lanes() int { return inUse }
-
-// AllLanes returns what Lanes can be on this machine, the widest first, 0 last.
-func AllLanes() []int { return allLanes }
-
-// SetLanes sets the vectors' length, one of AllLanes, and returns the one before. For tests and
-// benchmarks, not for concurrent use.
-func SetLanes(n int) (was int) {
-	was, inUse = inUse, n
-	return was
-}
-
 // sum4AVX2 sets d to the sums of four vectors, as far as it goes.
 func sum4AVX2(d []float64, s0, s1, s2, s3 archsimd.Float64x4) {
 	sums4(s0, s1, s2, s3).StorePart(d)

@@ -8,40 +8,78 @@ import (
 
 // A tile keeps four rows by some vectors of sums in registers:
 //
-//	for i < 4, j: c_ij = Σ_p a_pi·b_pj
+//	for i < 4, j: c_ij (+)= alpha · Σ_p a_pi·b_pj
 //
-// a is spread, four vectors for each p; b is packed, or has a row every ld entries.
+// as kernel.tile says.
 type tile struct {
 	form
 	vectors int
-	packed  bool
 	out     *bytes.Buffer
 }
 
-// tiles writes the tiles that belong to a template.
+const (
+	panel    = 8 // kernel.Panel
+	unrolled = 4 // kernel.unrolled
+)
+
+// tiles writes the tiles that belong to a template: for one panel, and for more where a panel is one
+// vector; those of package chol's factor then have their rows in the matrix.
 func (f form) tiles(b *bytes.Buffer, template string) {
-	for v := 1; v <= f.vectors; v++ {
-		switch template {
-		case "strip":
-			tile{f, v, true, b}.strip()
-		case "upper":
-			tile{f, v, false, b}.upper()
+	for n := 1; n == 1 || n <= 3 && f.lanes == panel; n++ {
+		t := tile{f, n * panel / f.lanes, b}
+		switch {
+		case template == "strip":
+			t.packed(fmt.Sprintf("tile%dVector", n))
+		case template == "upper" && f.lanes == panel:
+			t.rows(fmt.Sprintf("subtract%dVector", n))
 		}
-	}
-	if template == "upper" && f.bits == 256 {
-		tile{f, 2, true, b}.upperPacked()
 	}
 }
 
-// strip writes a product's tile, by eight inner indices at a time.
-func (t tile) strip() {
-	t.put("\nfunc tile%dVector(t *tileVector) {", t.vectors)
+// packed writes a tile, by some inner indices at a time. That a slice goes on behind the last of
+// them spares a test whether it ends there.
+func (t tile) packed(name string) {
+	size := unrolled * 4 * t.lanes
+	t.put("\nfunc %s(t *tile) {", name)
 	t.sums()
-	t.put("a, b := t.a, t.b\nfor len(a) >= %d {", 32*t.lanes)
-	t.steps(8)
-	t.put("}\nf, c, ld := simd.LoadFloat64s(t.alpha), t.c, t.ldc")
+	t.put("a, b := t.a, t.b\nfor len(a) > %d {", size)
+	t.put("x4, row := (*[%d]float64)(a), (*[%d*PanelStep + %d]float64)(b)", size, t.vectors*t.lanes/panel-1, unrolled*panel+1)
+	for k := range unrolled {
+		t.step(k, func(j int) string {
+			return t.load("row", fmt.Sprintf("%d*PanelStep+%%d", j*t.lanes/panel), k*panel+j*t.lanes%panel)
+		})
+	}
+	t.put("a, b = a[%d:], b[%d:]", size, unrolled*panel)
+	t.put("}\nf, c, ld := simd.BroadcastFloat64s(t.alpha), t.c, t.ldc")
+	t.end("put1Vector(c[%d:], t.set, f, c%d%d)")
+}
+
+// rows writes a tile c −= a·b, with rows of b every ld entries.
+func (t tile) rows(name string) {
+	size := unrolled * 4 * t.lanes
+	t.put("\nfunc %s(c, a, b []float64, ld int) {", name)
+	t.sums()
+	t.put("for len(a) > 0 {\nx4 := (*[%d]float64)(a)", size)
+	for k := range unrolled { // all checks of bounds first: between two loads they would cost registers
+		t.put("row%d := (*[%d]float64)(b)\nb = b[ld:]", k, t.vectors*t.lanes)
+	}
+	for k := range unrolled {
+		t.step(k, func(j int) string { return t.load(fmt.Sprint("row", k), "%d", j*t.lanes) })
+	}
+	t.put("a = a[%d:]\n}", size)
+	t.end("subVector(c[%d:], c%d%d)")
+}
+
+func (t tile) sums() {
+	t.put("var %s, %s, %s, %s simd.Float64s", t.row(0), t.row(1), t.row(2), t.row(3))
+	t.put("var x, %s simd.Float64s", t.operands())
+}
+
+func (t tile) end(put string) {
 	for i := range 4 {
-		t.put("put%dVector(c, t.set, f, %s)", t.vectors, t.row(i))
+		for j := range t.vectors {
+			t.put(put, j*t.lanes, i, j)
+		}
 		if i < 3 {
 			t.put("c = c[ld:]")
 		}
@@ -49,26 +87,25 @@ func (t tile) strip() {
 	t.put("}")
 }
 
-// upper writes a factorisation's tile, by the four rows of a strip.
-func (t tile) upper() {
-	t.put("\nfunc subtract%dVector(c, a, b []float64, ld int) {", t.vectors)
-	t.sums()
-	t.put("for len(a) > 0 {")
-	t.steps(4)
-	t.put("}")
-	t.subtract()
-}
-
-// upperPacked writes a factorisation's tile whose rows lie in a panel.
-func (t tile) upperPacked() {
-	t.put("\nfunc subtractPackedVector(c []float64, ld int, a, b []float64) {")
-	t.sums()
-	for _, n := range []int{8, 4} {
-		t.put("for len(a) >= %d {", 4*n*t.lanes)
-		t.steps(n)
-		t.put("}")
+// step writes out one inner index. MulAdd overwrites its receiver on amd64: y is copied for the
+// next row; x, not used again, takes the last product.
+func (t tile) step(k int, y func(j int) string) {
+	for i := range 4 {
+		t.put("x = %s", t.load("x4", "%d", (4*k+i)*t.lanes))
+		products := make([]string, t.vectors)
+		for j := range products {
+			products[j] = fmt.Sprintf("y%d.MulAdd(x, c%d%d)", j, i, j)
+			if j == t.vectors-1 {
+				products[j] = fmt.Sprintf("x.MulAdd(y%d, c%d%d)", j, i, j)
+			}
+			if i == 0 { // one after the other: fewer wait in registers
+				t.put("y%d = %s\nc%d%d = %s", j, y(j), i, j, products[j])
+			}
+		}
+		if i > 0 {
+			t.put("%s = %s", t.row(i), strings.Join(products, ", "))
+		}
 	}
-	t.subtract()
 }
 
 func (t tile) put(text string, args ...any) {
@@ -83,70 +120,9 @@ func (t tile) row(i int) string {
 	return strings.Join(names, ", ")
 }
 
-func (t tile) sums() {
-	t.put("var %s, %s, %s, %s simd.Float64s", t.row(0), t.row(1), t.row(2), t.row(3))
-	t.put("var x, %s simd.Float64s", t.operands())
-}
+func (t tile) operands() string { return "y0, y1, y2, y3"[:4*t.vectors-2] }
 
-func (t tile) operands() string { return "y0, y1, y2"[:4*t.vectors-2] }
-
-// steps writes out n inner indices, and goes on. MulAdd overwrites its receiver: y is copied for
-// the next row; x, not used again, takes the last product.
-func (t tile) steps(n int) {
-	t.put("x4 := (*[%d]float64)(a)", 4*n*t.lanes)
-	if t.packed {
-		t.put("row := (*[%d]float64)(b)", t.vectors*n*t.lanes)
-	}
-	for k := range n {
-		if !t.packed { // all checks of bounds first: between two loads they would cost registers
-			t.put("row%d := (*[%d]float64)(b)\nb = b[ld:]", k, t.vectors*t.lanes)
-		}
-	}
-	for k := range n {
-		loads := make([]string, t.vectors)
-		for j := range loads {
-			if t.packed {
-				loads[j] = t.load("row", k*t.vectors+j)
-			} else {
-				loads[j] = t.load(fmt.Sprint("row", k), j)
-			}
-		}
-		for i := range 4 {
-			t.put("x = %s", t.load("x4", 4*k+i))
-			products := make([]string, t.vectors)
-			for j := range products {
-				products[j] = fmt.Sprintf("y%d.MulAdd(x, c%d%d)", j, i, j)
-				if j == t.vectors-1 {
-					products[j] = fmt.Sprintf("x.MulAdd(y%d, c%d%d)", j, i, j)
-				}
-				if i == 0 {
-					t.put("y%d = %s\nc%d%d = %s", j, loads[j], i, j, products[j])
-				}
-			}
-			if i > 0 {
-				t.put("%s = %s", t.row(i), strings.Join(products, ", "))
-			}
-		}
-	}
-	t.put("a = a[%d:]", 4*n*t.lanes)
-	if t.packed {
-		t.put("b = b[%d:]", n*t.vectors*t.lanes)
-	}
-}
-
-func (t tile) load(array string, i int) string {
-	return fmt.Sprintf("simd.LoadFloat64s(%s[%d:%d])", array, i*t.lanes, (i+1)*t.lanes)
-}
-
-// subtract ends a tile by subtracting the sums from c, a row every ld entries.
-func (t tile) subtract() {
-	for i := range 4 {
-		for j := range t.vectors {
-			t.put("subVector(c[%d:], c%d%d)", j*t.lanes, i, j)
-		}
-		if i < 3 {
-			t.put("c = c[ld:]")
-		}
-	}
-	t.put("}")
+func (t tile) load(array, at string, i int) string {
+	at = strings.TrimPrefix(at, "0*PanelStep+")
+	return fmt.Sprintf("simd.LoadFloat64s(%s["+at+":"+at+"])", array, i, i+t.lanes)
 }

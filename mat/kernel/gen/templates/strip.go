@@ -5,32 +5,30 @@ package kernel
 import "simd"
 
 func stripVector(s *Strip) {
+	var t tile
+	t.a, t.b, t.alpha = s.Scratch[4*3*Panel:][:4*lanes*Padded(s.K)+1], s.B, s.Alpha // before vectors are in use
 	spreadVector(s)
-	scratch := (*[EdgeScratch]float64)(s.Scratch)
-	alpha, edge := scratch[:lanes], scratch[8:]
-	simd.BroadcastFloat64s(s.Alpha).Store(alpha)
-	var t tileVector
-	t.a, t.alpha = s.Scratch[EdgeScratch:][:4*lanes*Padded(s.K)], alpha
-	b := s.B
+	edge := s.Scratch[:4*3*Panel]
 	for j := 0; j < min(s.N, s.Diag+s.Rows); {
-		w, nr := PanelAt(s.N, j)
-		t.b, t.c, t.ldc, t.set = b[:nr*Padded(s.K)], edge, nr, true
-		whole := s.Rows == 4 && min(w, s.Diag+1-j) == nr
+		n := panels(s.N, j)
+		w := min(n*Panel, s.N-j)
+		t.c, t.ldc, t.set = edge, n*Panel, true
+		whole := s.Rows == 4 && min(w, s.Diag+1-j) == n*Panel
 		if whole {
 			t.c, t.ldc, t.set = s.C[j:], s.Ldc, s.Set
 		}
-		switch nr {
-		case 3 * lanes: //gen:512
+		switch n {
+		case 3: //gen:512
 			tile3Vector(&t) //gen:512
-		case 2 * lanes:
-			tile2Vector(&t)
+		case 2: //gen:512
+			tile2Vector(&t) //gen:512
 		default:
 			tile1Vector(&t)
 		}
 		if !whole {
-			edgeVector(s, edge, j, w, nr)
+			edgeVector(s, edge, j, w, n*Panel)
 		}
-		b = b[nr*Padded(s.K):]
+		t.b = t.b[n*PanelStep:]
 		j += w
 	}
 	archsimd.ClearAVXUpperBits()
@@ -39,7 +37,7 @@ func stripVector(s *Strip) {
 // spreadVector sets the scratch after edge, [(4·p+i)·lanes+l] = A[i·Lda+p·Step] for l < lanes. A
 // row that is not there is stood in for by the last; inner indices beyond K are zeros.
 func spreadVector(s *Strip) {
-	k, d := s.K, s.Scratch[EdgeScratch:]
+	k, d := s.K, s.Scratch[4*3*Panel:]
 	last := s.Rows - 1
 	r1, r2, r3 := min(1, last)*s.Lda, min(2, last)*s.Lda, last*s.Lda
 	p := 0
@@ -88,29 +86,7 @@ func spreadVector(s *Strip) {
 	}
 }
 
-// A tileVector is four rows by one to three vectors of a product, with a spread and b packed:
-//
-//	for i < 4, j: c[i·ldc+j] (+)= alpha · Σ_p a_pi·b_pj
-type tileVector struct {
-	a, b, c []float64
-	alpha   []float64
-	ldc     int
-	set     bool
-}
-
-// put3Vector sets c = f·s, or adds that to it.
-//
-//gen:512
-func put3Vector(c []float64, set bool, f, s0, s1, s2 simd.Float64s) {
-	put2Vector(c, set, f, s0, s1)
-	put1Vector(c[2*lanes:], set, f, s2)
-}
-
-func put2Vector(c []float64, set bool, f, s0, s1 simd.Float64s) {
-	put1Vector(c, set, f, s0)
-	put1Vector(c[lanes:], set, f, s1)
-}
-
+// put1Vector sets c = f·s, or adds that to it.
 func put1Vector(c []float64, set bool, f, s simd.Float64s) {
 	if set {
 		s.Mul(f).Store(c)
@@ -139,48 +115,44 @@ func edgeVector(s *Strip, edge []float64, j, w, nr int) {
 	}
 }
 
-// packRowsVector packs whole vectors as long as there is memory for them: what comes from beyond w
-// stands in columns that nobody asks for.
-func packRowsVector(dst []float64, nr int, b []float64, stride, k, w int) {
-	whole := k
-	for whole > 0 && (whole-1)*stride+nr > len(b) {
-		whole--
+// packRowsVector packs two panels at a time, and whole rows as long as there is memory for them:
+// what comes from beyond w stands in columns that nobody asks for.
+func packRowsVector(dst, b []float64, stride, k, w int) {
+	for ; w > Panel && (k-1)*stride+2*Panel <= len(b); w -= 2 * Panel {
+		from, to := b, dst
+		for range k {
+			r, d := (*[2 * Panel]float64)(from), (*[PanelStep + Panel]float64)(to)
+			for q := 0; q < Panel; q += lanes {
+				x, y := simd.LoadFloat64s(r[q:q+lanes]), simd.LoadFloat64s(r[Panel+q:Panel+q+lanes])
+				x.Store(d[q : q+lanes])
+				y.Store(d[PanelStep+q : PanelStep+q+lanes])
+			}
+			from, to = from[min(stride, len(from)):], to[Panel:]
+		}
+		if k < Padded(k) {
+			archsimd.ClearAVXUpperBits()
+			clear(dst[k*Panel : Padded(k)*Panel])
+			clear(dst[PanelStep+k*Panel : PanelStep+Padded(k)*Panel])
+		}
+		b, dst = b[2*Panel:], dst[2*PanelStep:]
 	}
-	switch nr {
-	case 3 * lanes:
-		for p := 0; p < whole; p++ {
-			r, d := (*[3 * lanes]float64)(b[p*stride:]), (*[3 * lanes]float64)(dst[p*nr:])
-			x, y, z := simd.LoadFloat64s(r[:lanes]), simd.LoadFloat64s(r[lanes:2*lanes]), simd.LoadFloat64s(r[2*lanes:])
-			x.Store(d[:lanes])
-			y.Store(d[lanes : 2*lanes])
-			z.Store(d[2*lanes:])
-		}
-	case 2 * lanes:
-		for p := 0; p < whole; p++ {
-			r, d := (*[2 * lanes]float64)(b[p*stride:]), (*[2 * lanes]float64)(dst[p*nr:])
-			x, y := simd.LoadFloat64s(r[:lanes]), simd.LoadFloat64s(r[lanes:])
-			x.Store(d[:lanes])
-			y.Store(d[lanes:])
-		}
-	default:
-		for p := 0; p < whole; p++ {
-			r, d := b[p*stride:], dst[p*nr:][:nr]
-			for len(d) >= lanes {
-				simd.LoadFloat64s(r).Store(d)
-				r, d = r[lanes:], d[lanes:]
+	for ; w > 0; w -= Panel {
+		p := 0
+		for ; p < k && p*stride+Panel <= len(b); p++ {
+			r, d := (*[Panel]float64)(b[p*stride:]), (*[Panel]float64)(dst[p*Panel:])
+			for q := 0; q < Panel; q += lanes {
+				simd.LoadFloat64s(r[q : q+lanes]).Store(d[q : q+lanes])
 			}
 		}
-	}
-	for p := whole; p < k; p++ {
-		r, d := b[p*stride:][:w], dst[p*nr:][:nr]
-		for q := 0; q < nr; q += lanes {
-			v, _ := simd.LoadFloat64sPart(r[min(q, w):])
-			v.Store(d[q:])
+		for ; p < k; p++ {
+			archsimd.ClearAVXUpperBits()
+			copy(dst[p*Panel:(p+1)*Panel], b[p*stride:][:min(w, Panel)])
 		}
-	}
-	var zero simd.Float64s
-	for q := k * nr; q < Padded(k)*nr; q += lanes {
-		zero.Store(dst[q:])
+		if k < Padded(k) {
+			archsimd.ClearAVXUpperBits()
+			clear(dst[k*Panel : Padded(k)*Panel])
+		}
+		b, dst = b[min(Panel, len(b)):], dst[PanelStep:]
 	}
 	archsimd.ClearAVXUpperBits()
 }

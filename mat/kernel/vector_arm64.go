@@ -1,0 +1,16 @@
+//go:build goexperiment.simd && go1.27 && !go1.28 && !purego
+
+package kernel
+
+import "simd/archsimd"
+
+// allLanes are the vector lengths: every arm64 has NEON.
+var allLanes = []int{2, 0}
+
+// sum4Vector sets d to the sums of four vectors, as far as it goes.
+func sum4Vector(d []float64, s0, s1, s2, s3 archsimd.Float64x2) {
+	s0.ConcatAddPairs(s1).StorePart(d)
+	if len(d) > 2 {
+		s2.ConcatAddPairs(s3).StorePart(d[2:])
+	}
+}
