@@ -163,7 +163,6 @@ func dots4(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows
 	b0, b1, b2, b3 := b[:k], b[ldb:][:k], b[2*ldb:][:k], b[3*ldb:][:k]
 	for i := 0; i+3 < rows; i += 4 {
 		a0, a1, a2, a3 := a[i*lda:][:k], a[(i+1)*lda:][:k], a[(i+2)*lda:][:k], a[(i+3)*lda:][:k]
-		var s, t, u, v [4]float64
 		var s0, s1, s2, s3, t0, t1, t2, t3, u0, u1, u2, u3, v0, v1, v2, v3 float64
 		for p, x := range a0 {
 			y, z, w := a1[p], a2[p], a3[p]
@@ -176,14 +175,13 @@ func dots4(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows
 			b = b3[p]
 			s3, t3, u3, v3 = s3+x*b, t3+y*b, u3+z*b, v3+w*b
 		}
-		s, t, u, v = [4]float64{s0, s1, s2, s3}, [4]float64{t0, t1, t2, t3}, [4]float64{u0, u1, u2, u3}, [4]float64{v0, v1, v2, v3}
-		for r, sum := range [4]*[4]float64{&s, &t, &u, &v} {
-			put4((*[4]float64)(c[(i+r)*ldc:]), sum, alpha, add)
+		for r, s := range [4][4]float64{{s0, s1, s2, s3}, {t0, t1, t2, t3}, {u0, u1, u2, u3}, {v0, v1, v2, v3}} {
+			put4((*[4]float64)(c[(i+r)*ldc:]), s, alpha, add)
 		}
 	}
 }
 
-func put4(c, s *[4]float64, alpha float64, add bool) {
+func put4(c *[4]float64, s [4]float64, alpha float64, add bool) {
 	for j, v := range s {
 		if v *= alpha; add {
 			v += c[j]
