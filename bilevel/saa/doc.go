@@ -64,7 +64,7 @@
 // that Δ lets go. On three problems (curvature noise of 0.85; one exp weight; two, one at its
 // bound), 100 runs to 10⁶ samples, the mean squared error over that of x̂_N was 1.000 on each, ‖x_N
 // − x̂_N‖² over ‖x̂_N − x*‖² at most 9e-6, and stat over twice the limit 1.000 to 1.001; the error
-// of x̂_N itself over the limit, 10⁴ runs, 1.02, 1.00 and 1.02 ± 0.014. Before the end of a block
+// of x̂_N itself over the limit, 10⁴ runs or more, 1.01, 1.00 and 1.02 ± 0.014. Before the end of a block
 // the answer is that of its beginning, for which N/N_b ≤ 1 + ρ: 3 % in the mean with ρ = 1/16, 12 %
 // with 1/4.
 //
