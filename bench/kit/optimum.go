@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"stable/bilevel/hyperopt"
@@ -11,17 +12,22 @@ import (
 const ManyRows, manyFeatures = 5000, 150
 
 // LeastF returns the least minimum of F from the given points, from uniform weights at four places
-// of the box and, where rows are few, from eight random points: the best claim to F*, since F need
-// not be convex. With many features it starts from the given points alone, if any.
+// of the box, of which raw weights have eight, and, where rows are few, from 24 random points:
+// the best claim to F*, since F need not be convex. With many features it starts from the given
+// points alone, if any.
 func LeastF(p *hyperopt.Problem, from ...[]float64) (best *implicit.Minimum, err error) {
 	lo, hi := p.Box()
 	rng := rand.New(rand.NewPCG(0, 'F'))
 	if p.Train().Dim <= manyFeatures || len(from) == 0 {
 		for _, share := range []float64{0, 0.3, 0.6, 1} {
 			from = append(from, within(lo, hi, func() float64 { return share }))
+			if lo[0] > 0 { // raw weights: in their logarithms, too
+				share = (math.Pow(hi[0]/lo[0], share) - 1) / (hi[0]/lo[0] - 1)
+				from = append(from, within(lo, hi, func() float64 { return share }))
+			}
 		}
 		if p.Train().Rows() <= ManyRows {
-			for range 8 {
+			for range 24 {
 				from = append(from, within(lo, hi, rng.Float64))
 			}
 		}

@@ -3,8 +3,6 @@ package race
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bilevel"
 	"stable/mat"
 )
 
@@ -92,29 +89,4 @@ func TestLimitsOfRecipes(t *testing.T) {
 	held, err = recipe{o: base.o, place: corner(math.MaxInt)}.problem(1)
 	require.NoError(t, err)
 	assert.Nil(t, held.limit)
-}
-
-// covtype has features that are 0 in all of its first rows: F is flat in their weights, which the
-// limit leaves out.
-func TestLimitOfFlatWeights(t *testing.T) {
-	folder := os.Getenv("STABLE_DATA")
-	if folder == "" || testing.Short() {
-		t.Skip("wants STABLE_DATA, and takes seconds")
-	}
-	files, err := dataFiles(folder)
-	require.NoError(t, err)
-	i := slices.IndexFunc(files, func(f string) bool { return strings.Contains(f, "covtype") })
-	p, err := endless(onFile("s", files[i], halves(files[i], mostRows, 1), streamBoxes[0])).make()
-	require.NoError(t, err)
-	require.NotNil(t, p.limit)
-	held := 0
-	for j, v := range p.star {
-		if b := p.set.(bilevel.Box); v <= b.Lo[j] || v >= b.Hi[j] {
-			held++
-		}
-	}
-	assert.Positive(t, p.limit.Free)
-	assert.Less(t, p.limit.Free, len(p.star)-held, "a weight in which F is flat counts")
-	assert.Positive(t, p.limit.Xi)
-	assert.Positive(t, p.limit.Phi)
 }

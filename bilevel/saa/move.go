@@ -171,7 +171,7 @@ func (m *newton) arrived() bool {
 	if m.step.box == nil {
 		return false
 	}
-	if -m.step.pred <= 0x1p-80*size && !m.step.pressed { // of F, far below rounding
+	if -m.step.pred <= 0x1p-90*size && !m.step.pressed { // of F, far below rounding
 		return true
 	}
 	for _, i := range m.curve.free {
