@@ -201,7 +201,8 @@ func (t *tournament) readRival(best rivals, record []string) error {
 	}
 	p := t.problems[i]
 	// Rounding differs between processors, and an exact minimum with it. Where F has many minima, this
-	// race may know a lower one than the file: errors are means of F − F*, and move with F*.
+	// race may know a lower one than the file, by 2 % at most, else it is taken for another problem: errors
+	// are means of F − F*, and move with F*.
 	if lower := v[8] - p.best; lower > 0 && lower <= 0.02*math.Abs(p.best) {
 		v[5], v[8] = v[5]+lower, p.best
 	}

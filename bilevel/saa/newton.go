@@ -44,7 +44,7 @@ type Newton struct {
 	// pair of samples ξ and φ: 4 ask each sample once, the others ask all samples again where the
 	// model is not good enough. At first it takes 500·Calls for each entry of x and y besides. At
 	// least 8. Default 80. With fewer, x moves less where g is far from quadratic. On finite sums
-	// that have been read once, each pass asks all terms, whatever Calls is.
+	// that have been read once, a pass asks all terms once, whatever Calls is, and again while it allows.
 	Calls float64
 }
 
