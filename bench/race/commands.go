@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 
 	"stable/bench/kit"
@@ -64,7 +63,7 @@ func Figure2(ctx context.Context, args []string, out kit.Terminal) error {
 func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
 		tournament: tournament{name: "ijcnn1", median: true, flags: flags{samples: 256000, trials: 10, tune: 3,
-			methods: "STABLE,SOBA,SABA", data: os.Getenv("STABLE_DATA"), weights: weights{"exp", 1e-5, 10}}},
+			methods: "STABLE,SOBA,SABA", weights: weights{"exp", 1e-5, 10}}},
 		usage: ijcnn1Usage, points: 40, quickTrials: 4, report: (*tournament).curves,
 		dataIs: "`FOLDER` with ijcnn1/ijcnn1.trn and ijcnn1.tst of the LIBSVM data page, plain or .gz",
 		makers: func(f *flags) ([]maker, error) {
