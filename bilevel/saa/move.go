@@ -298,7 +298,8 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		}
 	}
 	m.trust(rho, tau)
-	if far := m.step.length; far > 0 {
+	same := p.n == t.n // no sample was weighed otherwise
+	if far := m.step.length; far > 0 && same {
 		miss := c.normInv(rem, p.unit)
 		m.far = far
 		m.slope, m.bow = max(miss/far, m.slope/4), max(miss/far/far, m.bow/4)
@@ -306,7 +307,7 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if !(rho > 0.05) {
 		return false, nil
 	}
-	if !m.whole() {
+	if !m.whole() && same {
 		c.secant(s, rem, p.unit)
 	}
 	if m.whole() || math.Abs(rho-1) > 0.25 && !c.fresh {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
 	"stable/mat"
 )
@@ -116,4 +117,24 @@ func TestRareEvents(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Noise without a variance: samples that nothing bounds are outweighed, in each derivative.
+func TestHeavyTails(t *testing.T) {
+	const runs = 10
+	p, err := quadratic.New(quadratic.Options{Seed: 7, CrossNorm: 3, Tail: 1.5,
+		SigmaFx: 0.5, SigmaFy: 0.5, SigmaGy: 0.5, SigmaGxy: 0.5, SigmaGyy: 0.5})
+	require.NoError(t, err)
+	_, least := p.Optimum()
+	mean := 0.0
+	for seed := range uint64(runs) {
+		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed})
+		require.NoError(t, err)
+		_, err = s.Run(t.Context(), bilevel.Run{Xi: 2000, Phi: 2000})
+		require.NoError(t, err)
+		f, err := p.Objective(nil, s.X())
+		require.NoError(t, err)
+		mean += (f - least) / runs
+	}
+	assert.Less(t, mean, 0.03)
 }

@@ -33,6 +33,9 @@ func (m *newton) add(it *bilevel.Iteration, k int) error {
 // read asks all samples at p, and solves the lower level there.
 func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 	p.begin(p.x, p.y)
+	if by != nil && by != p {
+		p.before = by.second
+	}
 	ctx := it.Context()
 	err := m.sides[0].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
 		if err := ctx.Err(); err != nil && p != m.now { // what is in force is read whole
@@ -60,6 +63,7 @@ func (m *newton) read(it *bilevel.Iteration, p, by *point) error {
 // readLower asks all samples φ for g_y and g_yy at p, and solves the lower level there.
 func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
 	p.clearLower(p.x, p.y)
+	p.n[1] = 0
 	o, a := it.Oracle(), &m.asker
 	err := m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
 		if err := o.GradG(a.gy, p.x, p.y, g); err != nil {
@@ -71,6 +75,10 @@ func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
 		if err := it.Finite(a.gy, a.yy.Data); err != nil {
 			return err
 		}
+		if p.groups[1] > 0 {
+			n *= a.weigh(p.sums, 1, n, square(a.gy, p.d), squareSym(a.yy, p.d))
+		}
+		p.n[1] += n
 		mat.Axpy(p.gy, n, a.gy)
 		mat.AddScaledSym(p.yy, p.yy, n, a.yy)
 		return nil
@@ -80,39 +88,6 @@ func (m *newton) readLower(it *bilevel.Iteration, p *point) error {
 	}
 	m.credit -= 2 * p.n[1]
 	return m.lower(it, p)
-}
-
-// readRest asks all samples for what readLower leaves out, at p. The scatter stays.
-func (m *newton) readRest(it *bilevel.Iteration, p *point) error {
-	o, a := it.Oracle(), &m.asker
-	clear(p.fx)
-	clear(p.fy)
-	p.xy.Zero()
-	err := m.sides[0].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := o.GradF(a.fx, a.fy, p.x, p.y, g); err != nil {
-			return err
-		}
-		if err := it.Finite(a.fx, a.fy); err != nil {
-			return err
-		}
-		mat.Axpy(p.fx, n, a.fx)
-		mat.Axpy(p.fy, n, a.fy)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	m.credit -= p.n[0] + p.n[1]
-	return m.sides[1].each(math.MaxInt, func(g []bilevel.Sample, n float64) error {
-		if err := o.CrossG(a.xy, p.x, p.y, g); err != nil {
-			return err
-		}
-		if err := it.Finite(a.xy.Data); err != nil {
-			return err
-		}
-		mat.AddScaled(p.xy, p.xy, n, a.xy)
-		return nil
-	})
 }
 
 // lower solves the lower level at p, where the sums are finite.
@@ -144,7 +119,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 		}
 		if step := p.normH(p.u); step <= settled*way || step <= tiny*p.normH(p.y) || round == 29 {
 			if round > 0 {
-				return m.readRest(it, p)
+				return m.read(it, p, by)
 			}
 			return nil
 		}

@@ -1,6 +1,8 @@
 package saa
 
 import (
+	"math"
+
 	"stable/bilevel"
 	"stable/mat"
 )
@@ -17,6 +19,9 @@ type sums struct {
 	w      []float64 // Σ g_yy(y_b − y_r) + g_xyᵀ(x_b − x_r)
 	zx, zy []float64 // Σ z_b − z_r
 
+	long   [2][3]float64 // the longest of each derivative, of groups of f and of g, in units ℓ and D
+	second [2][3]float64 // the second longest
+	before [2][3]float64 // the same when all samples were last read
 	groups [2]float64
 	q      [2][]float64 // Σ of the influences of groups on h
 	qq     [2]*mat.Dense
@@ -43,6 +48,7 @@ func newSums(dx, dy int) *sums {
 func (s *sums) begin(x, y []float64) {
 	copy(s.xr, x)
 	copy(s.yr, y)
+	s.long, s.second, s.before = [2][3]float64{}, [2][3]float64{}, s.second
 	s.clearF()
 	s.clearG()
 }
@@ -83,6 +89,9 @@ func (s *sums) State(t *bilevel.State) {
 	t.Sym(s.yy)
 	t.Dense(s.qq[0])
 	t.Dense(s.qq[1])
+	for k := range s.long {
+		t.Floats(s.long[k][:], s.second[k][:], s.before[k][:])
+	}
 	t.Float(&s.tt)
 	t.Floats(s.bow[:])
 }
@@ -93,6 +102,7 @@ type asker struct {
 	xy         *mat.Dense
 	yy         *mat.Sym
 	r, t, hv   []float64
+	stream     [2]bool // whose samples are weighed
 }
 
 func newAsker(dx, dy int) asker {
@@ -109,6 +119,11 @@ func (a *asker) askF(it *bilevel.Iteration, to *sums, p *point, x, y []float64, 
 	if err := it.Finite(a.fx, a.fy); err != nil {
 		return err
 	}
+	w := 1.0
+	if p != nil && group != nil {
+		w = a.weigh(to, 0, n, square(a.fx, p.unit), square(a.fy, p.d), 0)
+	}
+	n *= w
 	to.n[0] += n
 	mat.Axpy(to.fx, n, a.fx)
 	mat.Axpy(to.fy, n, a.fy)
@@ -120,7 +135,7 @@ func (a *asker) askF(it *bilevel.Iteration, to *sums, p *point, x, y []float64, 
 	}
 	mat.MulVec(a.r, p.jt, a.fy)
 	mat.Axpy(a.r, 1, a.fx)
-	to.scatter(0, a.r, n)
+	to.scatter(0, a.r, n, w)
 	return nil
 }
 
@@ -141,6 +156,11 @@ func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x,
 	if err := it.Finite(a.gy, a.yy.Data, a.xy.Data); err != nil {
 		return err
 	}
+	w := 1.0
+	if p != nil && group != nil {
+		w = a.weigh(to, 1, n, square(a.gy, p.d), squareSym(a.yy, p.d), squareDense(a.xy, p.unit, p.d))
+	}
+	n *= w
 	to.n[1] += n
 	mat.Axpy(to.gy, n, a.gy)
 	mat.AddScaledSym(to.yy, to.yy, n, a.yy)
@@ -157,7 +177,7 @@ func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x,
 		return err
 	}
 	mat.Axpy(to.t, n, a.t)
-	to.tt += n * mat.Dot(a.t, a.t)
+	to.tt += n * w * mat.Dot(a.t, a.t)
 	mat.MulVecSym(a.hv, a.yy, p.v)
 	vv := 0.0
 	for j, v := range p.v {
@@ -166,13 +186,45 @@ func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x,
 	if vv > 0 {
 		bow := mat.Dot(p.v, a.hv) / vv
 		to.bow[0] += n * bow
-		to.bow[1] += n * bow * bow
+		to.bow[1] += n * w * bow * bow
 	}
 	for i := range a.r {
 		a.r[i] = -mat.Dot(a.xy.Row(i), p.v) - mat.Dot(p.jt.Row(i), a.hv) - mat.Dot(e.Row(i), a.t)
 	}
-	to.scatter(1, a.r, n)
+	to.scatter(1, a.r, n, w)
 	return nil
+}
+
+// weigh returns by what a group of n samples of a stream counts: no derivative of it, with the square
+// of its length, is longer than the second longest of all samples. It notes how long they are.
+func (a *asker) weigh(to *sums, k int, n float64, squares ...float64) float64 {
+	w := 1.0
+	for e, square := range squares {
+		long, most := n*math.Sqrt(square), 2*max(to.before[k][e], to.second[k][e])
+		if a.stream[k] && long > most && most > 0 {
+			w = min(w, most/long)
+		}
+		to.second[k][e] = max(to.second[k][e], min(long, to.long[k][e]))
+		to.long[k][e] = max(to.long[k][e], long)
+	}
+	return w
+}
+
+func square(v, unit []float64) float64 {
+	sum := 0.0
+	for i, x := range v {
+		sum += x * unit[i] * (x * unit[i])
+	}
+	return sum
+}
+
+func squareSym(a *mat.Sym, unit []float64) float64 {
+	sum := 0.0
+	for i, u := range unit {
+		row := a.Row(i)
+		sum += u * u * (2*square(row[:i], unit) + square(row[i:], unit[i:]))
+	}
+	return sum
 }
 
 // displace adds what the group's distance from z_r takes to be carried along.
@@ -199,12 +251,20 @@ func (s *sums) displace(a *asker, x, y []float64, n float64) {
 	mat.Axpy(s.w, n, a.hv)
 }
 
-// scatter adds the influence r of a group of n samples.
-func (s *sums) scatter(k int, r []float64, n float64) {
+func squareDense(a *mat.Dense, rows, cols []float64) float64 {
+	sum := 0.0
+	for i, u := range rows {
+		sum += u * u * square(a.Row(i), cols)
+	}
+	return sum
+}
+
+// scatter adds the influence r of n samples that have been weighed by w.
+func (s *sums) scatter(k int, r []float64, n, w float64) {
 	s.groups[k]++
 	mat.Axpy(s.q[k], n, r)
 	for i, v := range r {
-		mat.Axpy(s.qq[k].Row(i)[:i+1], n*v, r[:i+1])
+		mat.Axpy(s.qq[k].Row(i)[:i+1], n*w*v, r[:i+1])
 	}
 }
 

@@ -176,6 +176,7 @@ type seen struct {
 	bend              float64 // √N‖B − ∇²F(x*)‖/‖∇²F(x*)‖
 	lag               float64 // √N‖mean x_b − x*‖
 	error             float64 // N·½tr M⁻¹cov h over the limit
+	light             float64 // the share of the samples that were weighed away
 	poor              float64 // share of runs without credit, or with an eigenvalue of H at its floor
 	bound             float64 // share of the blocks from N/2 on that Δ held
 }
@@ -194,7 +195,6 @@ func (c *theorem) run(t *testing.T, seed uint64, share float64, marks []int, sum
 			continue
 		}
 		n := m.sides[0].n
-		require.Equal(t, []float64{float64(n), float64(n)}, m.now.n[:], "each sample is in the sums")
 		require.True(t, last == 0 || n <= last+int(math.Ceil(slower*float64(last))), "a block of %d after %d", n-last, last)
 		last = n
 		if n > marks[at]/2 {
@@ -231,6 +231,7 @@ func (c *theorem) look(t *testing.T, m *newton, share float64, v *seen) {
 	if m.credit < 0 || p.clip > 0 {
 		v.poor += share
 	}
+	v.light += share * (1 - min(p.n[0], p.n[1])/n)
 	v.carried += share * n / math.Log(n) * math.Abs(p.h[0]-h[0])
 	v.bend += share * math.Sqrt(n) * math.Abs(m.curve.b.At(0, 0)/c.bend.At(0, 0)-1)
 	for i := range x {
@@ -255,8 +256,12 @@ func TestTheorem(t *testing.T) {
 		first, v := sum[0], sum[len(sum)-1]
 		assert.InDelta(t, 1, v.gone/v.root, 0.03, c.name)
 		assert.Less(t, v.apart/v.root, 0.002, c.name)
-		assert.Less(t, v.apart, first.apart/3, c.name)
-		assert.Less(t, v.carried, 2*first.carried, c.name)
+		if mattest.Long() { // at 1e4 samples, one that is weighed may be all that is seen
+			assert.Less(t, v.apart, first.apart/3, c.name)
+		}
+		assert.Less(t, v.carried, 3*first.carried, c.name)
+		assert.Less(t, v.light, 0.001, c.name)
+		assert.LessOrEqual(t, v.light, first.light, c.name)
 		assert.Less(t, v.bend, 3*first.bend, c.name)
 		assert.Less(t, v.lag, 2*first.lag, c.name)
 		assert.InDelta(t, 1, v.error, 0.04, c.name)
