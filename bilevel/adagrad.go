@@ -3,10 +3,10 @@ package bilevel
 import "math"
 
 // adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, one for each entry, or one for all
-// if the set projects in the Euclidean norm only. v_i is a running mean of g_i²; with equal weights
-// this would be AdaGrad (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011, diagonal form). Here
-// the weight of step j grows as j³: the first gradients are long, before H_yy and y have settled,
-// and must not shorten the steps for good.
+// if the set has no metric projection. v_i is a running mean of g_i²: with equal weights, AdaGrad
+// (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011, diagonal form); here with weights of order
+// j³, so that the first gradients, long before H_yy and y have settled, do not shorten the steps
+// for good.
 type adagrad struct {
 	set    Set
 	metric MetricSet // nil: one step size for all entries
@@ -16,7 +16,7 @@ type adagrad struct {
 	k      int
 }
 
-// newAdagrad starts with c_i = share·(width of the set in direction i, or 1).
+// newAdagrad starts with c_i = share·Width(set, i).
 func newAdagrad(set Set, d int, share float64) *adagrad {
 	a := &adagrad{set: set, scale: make([]float64, d), mean: make([]float64, d), weight: make([]float64, d)}
 	a.metric, _ = set.(MetricSet)
@@ -26,7 +26,7 @@ func newAdagrad(set Set, d int, share float64) *adagrad {
 	return a
 }
 
-// move writes the projection of x − step·g into next. It returns the step size, or the MetricStep.
+// move writes the projection of x − step·g into next, and returns the step size, or the MetricStep.
 func (a *adagrad) move(next, x, g []float64) float64 {
 	steps := float64(a.k + 1)
 	weight := cubicWeight(a.k)

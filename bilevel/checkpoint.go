@@ -34,16 +34,13 @@ const (
 	maxDescription = 1 << 20
 )
 
-// Save writes a checkpoint to w: everything that later steps depend on except the problem and the
-// options. After Load, the same binary takes the steps that it would have taken here, bit for bit.
-// Call Save between steps, for example from Run.Progress. The next Run counts its steps, its time
-// and its window from zero.
+// Save writes a checkpoint to w: all that later steps depend on except the problem and the options.
+// After Load, the same binary takes the steps that it would have taken here, bit for bit. Call it
+// between steps, for example from Run.Progress. The next Run counts its steps, its time and its
+// window from zero.
 //
-// Errors: those of w, and the error of a failed step, since such a run cannot continue.
-//
-// Cost: 8 bytes for each number that the method keeps: dx·dy + dy²/2 of a method with matrices, the
-// tables of one with tables, a few vectors of others. Memory: a copy of the starting point and of
-// the bounds.
+// Errors: those of w, and the error of a failed step, since such a run cannot continue. Cost: 8
+// bytes for each number that the method keeps, dx·dy + dy²/2 of them in one with matrices.
 func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
@@ -87,14 +84,13 @@ func (s *Solver) header() (head []byte, words uint64, err error) {
 }
 
 // Load reads a checkpoint from r, to its end, and s continues the run that was saved. s must come
-// from New with the same problem, method and options; it may have done steps, and one may have
-// failed. What X, Y, Estimator and Stepper returned before is no longer valid.
+// from New with the same problem, method and options; it may have done steps, and failed. What X,
+// Y, Estimator and Stepper returned before is no longer valid.
 //
-// Load compares problem sizes, method, parameters and options with those that were saved, but not
-// the problem's data, nor functions, maps and what pointers refer to in the caller's own types.
-//
-// Errors: one that wraps ErrDamaged or ErrForeign, or one of r. On an error s is unchanged. Memory:
-// that of a second Solver like s, whatever r holds. Load calls no oracle.
+// Load compares sizes, method, parameters and options with those that were saved, but not the
+// problem's data, nor functions, maps and what pointers refer to in the caller's own types. It
+// calls no oracle. Errors wrap ErrDamaged or ErrForeign, or are those of r; s is then unchanged.
+// Memory: that of a second Solver like s, whatever r holds.
 func (s *Solver) Load(r io.Reader) error {
 	fresh, err := New(s.it.Problem(), s.method, s.it.opt)
 	if err != nil {
@@ -185,7 +181,6 @@ func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
 	return nil
 }
 
-// tooShort turns an unexpected end of file into an error that wraps ErrDamaged.
 func tooShort(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return damaged("it ends too early")
@@ -194,10 +189,8 @@ func tooShort(err error) error {
 }
 
 // SaveFile saves to the file at path, in one step: whenever the process or the machine stops, the
-// file holds the previous checkpoint or this one. The previous one stays beside it, under path with
-// ".old" appended.
-//
-// Errors: those of Save and of the file system, such as a full disk. The file is then unchanged.
+// file holds the previous checkpoint or this one. The previous one stays beside it, with ".old"
+// appended to its path. Errors, those of Save and of the file system, leave the file unchanged.
 func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
 
 // LoadFile is Load from the file at path; its error names the file.
@@ -213,8 +206,7 @@ func (s *Solver) LoadFile(path string) error {
 	return nil
 }
 
-// persist visits the run. Apart from it, only the problem, the method and the options of a Solver
-// outlive a step.
+// persist visits all of a Solver that outlives a step, but problem, method and options.
 func (s *Solver) persist(t *State) {
 	it := s.it
 	t.Count(&it.k)

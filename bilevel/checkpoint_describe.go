@@ -12,9 +12,9 @@ import (
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
-// describe writes a line "name = value" for each problem size, for the method, for each of its
-// parameters and for each option. Solvers with equal lines take equal steps on the same problem.
-// The text is the same on every machine.
+// describe writes a line "name = value" for each problem size, for the method, its parameters and
+// the options, the same on every machine. Solvers with equal lines take equal steps on the same
+// problem.
 func (s *Solver) describe() string {
 	var d description
 	upper, lower := s.it.oracle.Streams()
@@ -30,8 +30,8 @@ func (s *Solver) describe() string {
 	return d.String()
 }
 
-// description writes values as text. For functions, maps, pointers inside a caller's own type, and
-// anything nested deeper than maxDepth, it writes only the type.
+// description writes values as text: of functions, maps, pointers inside a caller's own type, and
+// anything deeper than maxDepth only the type.
 type description struct {
 	strings.Builder
 	depth int // of interfaces
@@ -41,7 +41,7 @@ const maxDepth = 8
 
 func (d *description) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n", name, value) }
 
-// value adds v. kind is the name of its type if v is held in an interface, and empty otherwise.
+// value adds v. kind is the name of its type if an interface holds it, and empty otherwise.
 func (d *description) value(name, kind string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -102,8 +102,7 @@ func (d *description) sequence(name, kind string, v reflect.Value) {
 	d.line(name, fmt.Sprintf("%s%d entries with checksum %016x", kind, v.Len(), crc64.Checksum(b, crcTable)))
 }
 
-// difference describes the first line in which two descriptions differ. It is empty if they are
-// equal.
+// difference describes the first line in which two descriptions differ, empty if none does.
 func difference(file, here string) string {
 	a, b := strings.Split(file, "\n"), strings.Split(here, "\n")
 	for i := range min(len(a), len(b)) {

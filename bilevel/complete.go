@@ -7,7 +7,7 @@ import (
 	"stable/mat"
 )
 
-// Completed is a Problem with all optional interfaces, for types that wrap a problem to embed.
+// Completed is a Problem with all optional interfaces, to embed in types that wrap a problem.
 type Completed struct {
 	Problem
 	Products
@@ -18,7 +18,7 @@ type Completed struct {
 }
 
 // Complete returns p with a default for each optional interface that it lacks: Products multiply by
-// the matrices, after their first call without an allocation; ConvexityAt returns −Inf; the others
+// the matrices, without an allocation after their first call; ConvexityAt returns −Inf; the others
 // return an error that wraps ErrMissing.
 func Complete(p Problem) *Completed {
 	d := &defaults{p: p}

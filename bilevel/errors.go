@@ -12,10 +12,10 @@ var (
 	// Every error about an option wraps ErrOption and names the field.
 	ErrOption = option.Err
 
-	// ErrNoExact is what an oracle returns for an empty batch if it cannot compute the expectation.
+	// ErrNoExact is an oracle's error for an empty batch if it cannot compute the expectation.
 	ErrNoExact = errors.New("bilevel: problem has no exact oracle")
 
-	// ErrMissing is the error of an optional method that the problem lacks.
+	// ErrMissing is the error of an optional interface that the problem lacks.
 	ErrMissing = errors.New("bilevel: method missing in the problem")
 
 	// ErrBrokenPromise says that g_yy is less convex than the problem's ConvexityAt promises.
@@ -24,8 +24,8 @@ var (
 	// Every DivergedError wraps ErrDiverged.
 	ErrDiverged = errors.New("bilevel: run diverged")
 
-	// The error of Load wraps ErrDamaged for bytes that are not a checkpoint, or not the ones that
-	// were saved.
+	// The error of Load wraps ErrDamaged for bytes that are no checkpoint, or not as they were
+	// saved.
 	ErrDamaged = errors.New("bilevel: damaged checkpoint")
 
 	// The error of Load wraps ErrForeign for a checkpoint of another version, problem size, method,
@@ -37,8 +37,7 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// A DivergedError says where a run left the finite numbers, or the bound of Options.Explode. The
-// Solver keeps the iterate before that step.
+// A DivergedError says where a run left the finite numbers, or the bound of Options.Explode.
 type DivergedError struct {
 	Step     int     // the step k that failed, counted from 0
 	Quantity string  // in the paper's notation: f_x, f_y, g_y, H_xy, H_yy, x, y, …
@@ -51,7 +50,7 @@ func (e *DivergedError) Error() string {
 
 func (e *DivergedError) Unwrap() error { return ErrDiverged }
 
-// An OracleError says which oracle of the problem failed, or panicked, and at which step.
+// An OracleError says which oracle of the problem failed or panicked, and at which step.
 type OracleError struct {
 	Step   int
 	Oracle string // GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG or ConvexityAt
@@ -64,8 +63,8 @@ func (e *OracleError) Error() string {
 
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// A StepError is an error or a panic in a step that did not come from an oracle, but from the
-// method, or from a part that the caller supplied, such as a Set or a Schedule.
+// A StepError is an error or a panic in a step that came from no oracle, but from the method, or
+// from a part that the caller supplied, such as a Set or a Schedule.
 type StepError struct {
 	Step   int
 	Method string // its name
@@ -83,8 +82,8 @@ type PanicError struct {
 	Value any    // what was passed to panic
 	Stack []byte // as runtime/debug.Stack formats it
 
-	// Endless is the sample, ξ or φ, that the oracle takes from a stream without end, as Streams
-	// says; empty for a finite sum, and where no oracle panicked.
+	// Endless is the sample, ξ or φ, of an oracle whose stream has no end; empty for a finite sum,
+	// and where no oracle panicked.
 	Endless string
 }
 

@@ -10,19 +10,16 @@ import (
 	"stable/mat"
 )
 
-// Estimator tracks the second derivatives of the lower level along a path of points (x^k, y^k):
-// H_xy of g_xy and H_yy of g_yy, by the variance-reduced recursion (STABLE-H) of the paper,
+// Estimator tracks the second derivatives of the lower level along points (x^k, y^k), H_xy of g_xy
+// and H_yy of g_yy, by the variance-reduced recursion (STABLE-H) of the paper,
 //
 //	H_xy^k = P̄[(1−τ)(H_xy^{k−1} − g_xy(x^{k−1}, y^{k−1}; φ)) + g_xy(x^k, y^k; φ)],   P̄ onto {X : ‖X‖_F ≤ C_gxy},
 //	H_yy^k = P̲[(1−τ)(H_yy^{k−1} − g_yy(x^{k−1}, y^{k−1}; φ)) + g_yy(x^k, y^k; φ)],   P̲ onto {X : X ⪰ μ_g I},
 //
 // with the same φ at both points. It gives an upper-level method the hypergradient estimate f_x −
-// H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx. STABLE is this estimator with projected SGD on x;
-// any other rule can replace SGD. Where the problem is StronglyConvex, a bound on the eigenvalues
-// of H_yy replaces the factorisation that proves that P̲ changes nothing, with the same bits.
-//
-// Call Init first, and then Update once per step; the other methods refer to the last point.
-// Nothing allocates after NewEstimator. An Estimator is for one goroutine at a time.
+// H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx: STABLE is this estimator with projected SGD on x.
+// Call Init first, then Update once per step; the other methods refer to the last point. Nothing
+// allocates after NewEstimator. An Estimator is for one goroutine at a time.
 type Estimator struct {
 	p        *Completed
 	mu, cgxy float64
@@ -43,15 +40,14 @@ type Estimator struct {
 	clipped clippings  // for Health
 }
 
-// EstimatorReport describes what the projections of the last Init or Update did.
+// EstimatorReport says what the projections of the last Init or Update did.
 type EstimatorReport struct {
 	CrossNorm float64    // ‖H_xy‖_F before P̄
 	HessNorm  float64    // ‖g_yy(x, y; φ)‖_F of the batch, at the point (x, y) of the call
 	Truncate  eig.Report // what P̲ did to H_yy
 }
 
-// NewEstimator returns an estimator for p. muG is μ_g > 0, the strong convexity of g(x, ·); cGxy is
-// C_gxy > 0, the bound on ‖g_xy‖_F, and +Inf for no bound.
+// NewEstimator returns an estimator for p, with μ_g > 0 and C_gxy > 0, +Inf for no bound.
 func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	dx, dy := p.Dims()
 	if err := errors.Join(checkBounds("", muG, cGxy), option.Dims(dx, dy)); err != nil {
@@ -66,8 +62,7 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	}, nil
 }
 
-// Init sets H_xy and H_yy to the plain estimates P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a
-// batch: the recursion with τ = 1.
+// Init sets H_xy and H_yy to P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a batch.
 func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	e.updates = 0
 	if err := e.p.CrossG(e.hxy, x, y, phi); err != nil {
@@ -87,8 +82,7 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	return e.finish(x, y)
 }
 
-// Update moves the estimates from the last point to (x, y) by (STABLE-H): g_xy and g_yy are asked
-// at both points with the same batch.
+// Update moves the estimates to (x, y) by (STABLE-H): g_xy and g_yy at both points, with one batch.
 func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	e.updates++
 	if err := e.p.CrossG(e.xyOld, e.x, e.y, phi); err != nil {
@@ -130,8 +124,8 @@ func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 	return it.DrawPhi(initBatch)
 }
 
-// Track moves the estimates to the iterate: by Init at step 0, and by Update at later steps. It
-// counts in Activity whether the projections changed something.
+// Track moves the estimates to the iterate, by Init at step 0 and then by Update, and counts in
+// Activity whether the projections changed something.
 func (e *Estimator) Track(it *Iteration, tau float64, phi []Sample) error {
 	var err error
 	if it.K() == 0 {
@@ -172,8 +166,8 @@ func (e *Estimator) finish(x, y []float64) error {
 }
 
 // Hypergradient writes f_x − H_xy H_yy⁻¹ f_y, of length dx, into dst, which may be fx. Cost O(dx·dy
-// + dy²), after dy³/3 for the first solve with a new H_yy. The error wraps chol.ErrNotPosDef where
-// μ_g is so small compared with ‖H_yy‖ that rounding makes H_yy singular.
+// + dy²), and dy³/3 for the first solve with a new H_yy. The error wraps chol.ErrNotPosDef where
+// μ_g is so small that rounding makes H_yy singular.
 func (e *Estimator) Hypergradient(dst, fx, fy []float64) error {
 	if err := e.solve(e.w, fy); err != nil {
 		return err
@@ -223,8 +217,8 @@ func (e *Estimator) State(t *State) {
 	}
 }
 
-// restore passes H_yy to the projection again, for later solves. Systems with this H_yy have been
-// solved: a Cholesky factorisation proves that no eigenvalue is below 0, and H_yy keeps its bits.
+// restore passes H_yy to the projection again, for later solves. Its eigenvalues are above 0, so
+// that it keeps its bits.
 func (e *Estimator) restore() error {
 	r, err := e.projection.Truncate(e.hyy, e.hyy, 0)
 	if err != nil || r.Clipped > 0 {
@@ -252,7 +246,7 @@ func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
 // project applies P̲ to H_yy.
 func (e *Estimator) project() (eig.Report, error) {
 	margin := cholMargin(e.hyy, e.mu)
-	if e.known && (e.bound.least >= e.mu+margin || e.bound.raise(&e.projection, e.hyy, e.mu, margin)) {
+	if e.known && (e.bound.least >= e.mu+margin || e.bound.renew(&e.projection, e.hyy, e.mu, margin)) {
 		if err := e.projection.Accept(e.hyy, e.mu); err != nil {
 			return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its "+
 				"definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)
@@ -266,17 +260,14 @@ func (e *Estimator) project() (eig.Report, error) {
 	return r, err
 }
 
-// Hxy and Hyy return the estimates H_xy and H_yy ⪰ μ_g I, in the estimator's own memory, to be read
-// only.
+// Hxy and Hyy return the estimates H_xy and H_yy ⪰ μ_g I, to be read only.
 func (e *Estimator) Hxy() *mat.Dense { return e.hxy }
 func (e *Estimator) Hyy() *mat.Sym   { return e.hyy }
 
-// Report returns what the projections of the last Init or Update did.
 func (e *Estimator) Report() EstimatorReport { return e.report }
 
-// Point returns the point (x, y) of the last Init or Update, in the estimator's own memory, to be
-// read only. In a running STABLE it is (x^{k−1}, y^{k−1}) where the Solver's iterate is (x^k, y^k).
-// Before Init it is 0.
+// Point returns the point (x, y) of the last Init or Update, to be read only: in a running STABLE,
+// the one before the iterate. Before Init it is 0.
 func (e *Estimator) Point() (x, y []float64) { return e.x, e.y }
 
 // Health tells of H_yy alone, for a method to hand out; the rest is NaN.
@@ -292,8 +283,8 @@ func (e *Estimator) Health() Health {
 	return h
 }
 
-// Estimator returns the estimates H_xy and H_yy of the running method, to be read only, and nil
-// where its Stepper has no method Estimator() *Estimator, as those of STABLE and RSVRB have.
+// Estimator returns H_xy and H_yy of the running method, to be read only, nil where its Stepper has
+// no method Estimator() *Estimator, as those of STABLE and RSVRB have.
 func (s *Solver) Estimator() *Estimator {
 	if m, ok := s.stepper.(interface{ Estimator() *Estimator }); ok {
 		return m.Estimator()
@@ -301,7 +292,6 @@ func (s *Solver) Estimator() *Estimator {
 	return nil
 }
 
-// checkBounds refuses constants outside their range. owner stands before the names of the fields.
 func checkBounds(owner string, muG, cGxy float64) error {
 	return errors.Join(option.Finite(owner+"MuG", muG), option.Positive(owner+"CGxy", cGxy))
 }

@@ -10,42 +10,38 @@ import (
 
 // eigenBound carries a lower bound of λ_min(H_yy) along (STABLE-H), for a problem that is
 // StronglyConvex. With t = 1−τ, Δ = g_yy(x^k, y^k; φ) − g_yy(x^{k−1}, y^{k−1}; φ) and s =
-// ConvexityAt(x^k), (STABLE-H) before its projection is
+// ConvexityAt(x^k), before the projection
 //
 //	H^k = t·H^{k−1} + t·Δ + τ·g_yy(x^k, y^k; φ),
 //	λ_min(H^k) ≥ t·λ_min(H^{k−1}) + t·λ_min(Δ) + τ·s,                               Weyl's inequality
-//	λ_min(Δ) ≥ max(−‖Δ‖_F, min_i Δ_ii − ‖Δ − diag Δ‖_F),
+//	λ_min(Δ) ≥ max(−‖Δ‖_F, min_i Δ_ii − ‖Δ − diag Δ‖_F).
 //
-// because the mean over a batch, as H⁰ is one, is ⪰ s·I if all its samples are. The second bound of
-// λ_min(Δ) is the better one where x moves, because regularisation stands on the diagonal.
+// The second bound of λ_min(Δ) is the better one where x moves, because regularisation stands on
+// the diagonal. Where the bound exceeds μ_g by cholMargin, the Cholesky factorisation that proves
+// that nothing is to be clipped would succeed, and is left out. Elsewhere renew makes it at a shift
+// above μ_g, which, if it succeeds, is a new bound for several steps.
 //
-// Where the bound exceeds μ_g by cholMargin, the Cholesky factorisation by which Truncate proves
-// that nothing is to be clipped would succeed, and is left out. Elsewhere raise makes that
-// factorisation at a shift above μ_g; if it succeeds, the shift is a new bound, which holds for
-// several steps.
-//
-// Rounding, with u = 2⁻⁵³ and n = dy. Cholesky of A in floating point succeeds if λ_min(A) ≥ c·tr
-// A, and has proved λ_min(A) ≥ −c·tr A if it does, with c = (n+2)u up to O(n²u²) in any order of
-// summation (Rump, BIT 46 (2006), 433-452); cholMargin is more than twice that of every A here. The
-// three roundings of each entry of (STABLE-H) move H^k by at most 3u(‖H^{k−1}‖_F + 2‖g_yy‖_F +
-// ‖Δ‖_F), and ‖H^{k−1}‖_F ≤ tr H^{k−1}, where all of its eigenvalues are positive.
+// Rounding, with u = 2⁻⁵³ and n = dy. Cholesky of A succeeds if λ_min(A) ≥ c·tr A, and has proved
+// λ_min(A) ≥ −c·tr A if it does, with c = (n+2)u up to O(n²u²) in any order of summation (Rump, BIT
+// 46 (2006), 433-452); cholMargin is more than twice that. The three roundings of each entry of
+// (STABLE-H) move H^k by at most 3u(tr H^{k−1} + 2‖g_yy‖_F + ‖Δ‖_F).
 type eigenBound struct {
 	least float64 // λ_min(H_yy) ≥ least; −Inf where nothing is known
 	loss  float64 // what a step takes from a bound near μ_g, estimated by the last step
-	reach float64 // raise tries a shift this many losses above μ_g
+	reach float64 // renew tries a shift this many losses above μ_g
 	skip  int     // steps to go without a bound
-	wait  int     // steps that raise waits after the next failure
+	wait  int     // steps that renew waits after the next failure
 }
 
-// Raising the bound pays where the new one holds for several steps. It is tried at least once in
-// mostWait steps.
+// renew pays where the new bound holds for several steps. It is tried once in mostWait steps at
+// least.
 const (
 	leastReach, firstReach, mostReach = 4, 16, 256
 	mostWait                          = 256
 )
 
-// cholMargin bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a).
-// It is +Inf at scales where underflow or overflow matters.
+// cholMargin bounds the rounding of a Cholesky factorisation of a − shift·I, 0 ≤ shift < λ_min(a);
+// +Inf where underflow or overflow matters.
 func cholMargin(a *mat.Sym, mu float64) float64 {
 	tr := trace(a)
 	if !(mu > 0x1p-400 && tr < 0x1p900) {
@@ -54,7 +50,7 @@ func cholMargin(a *mat.Sym, mu float64) float64 {
 	return float64(a.N+16) * 0x1p-52 * tr
 }
 
-// trace is Σ|a_ii|, the trace of a positive definite matrix.
+// trace is Σ|a_ii|.
 func trace(a *mat.Sym) float64 {
 	tr := 0.0
 	for i := range a.N {
@@ -68,8 +64,8 @@ func (b *eigenBound) begin(h *mat.Sym, s, mu float64) {
 	*b = eigenBound{least: s - cholMargin(h, mu), reach: firstReach}
 }
 
-// update moves the bound along (STABLE-H). size is tr H^{k−1}, norm ‖g_yy‖_F at the new point;
-// now and old are g_yy at the two points, whose difference is Δ.
+// update moves the bound along (STABLE-H). size is tr H^{k−1}, norm ‖g_yy‖_F at the new point; now
+// − old is Δ.
 func (b *eigenBound) update(tau, s, mu, size, norm float64, now, old *mat.Sym) {
 	t := 1 - tau
 	if !(t >= 0 && t <= 1) {
@@ -94,8 +90,8 @@ func (b *eigenBound) update(tau, s, mu, size, norm float64, now, old *mat.Sym) {
 	b.least = t*b.least + t*low + (1-t)*s - rounding
 }
 
-// raise looks for a bound ≥ μ_g + margin by a factorisation of h, and reports whether it found one.
-func (b *eigenBound) raise(p *eig.Truncator, h *mat.Sym, mu, margin float64) bool {
+// renew looks for a bound ≥ μ_g + margin by a factorisation of h, and says whether it found one.
+func (b *eigenBound) renew(p *eig.Truncator, h *mat.Sym, mu, margin float64) bool {
 	shift := mu + 2*margin + b.reach*b.loss
 	if !p.PosDef(h, shift) {
 		if b.reach > leastReach {
@@ -111,7 +107,7 @@ func (b *eigenBound) raise(p *eig.Truncator, h *mat.Sym, mu, margin float64) boo
 	return true
 }
 
-// pause reports whether this step goes without a bound because raise has failed.
+// pause says whether this step goes without a bound because renew has failed.
 func (b *eigenBound) pause() bool {
 	if b.skip == 0 {
 		return false
@@ -121,7 +117,6 @@ func (b *eigenBound) pause() bool {
 	return true
 }
 
-// State visits the bound.
 func (b *eigenBound) State(t *State) {
 	for _, v := range []*float64{&b.least, &b.loss, &b.reach} {
 		t.Float(v)

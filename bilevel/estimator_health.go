@@ -9,9 +9,8 @@ import (
 
 // clippings is what an Estimator sees of g_yy in the steps in which P̲ raises eigenvalues:
 // vᵀg_yy(φ)v, whose mean is not below the least eigenvalue of E[g_yy]. v is the least eigenvector
-// of the mean of all g_yy(φ) before, term j with a weight of order j³, chosen again after every
-// fifth of these steps. H_yy cannot tell: what one step raises, the step before has raised, so that
-// it is just below μ_g.
+// of a mean of all g_yy(φ) before, with weights of order j³, chosen again after every fifth of
+// these steps. H_yy itself cannot tell: the step before has raised it to just below μ_g.
 type clippings struct {
 	share float64 // of the late steps
 	n     int     // steps
@@ -73,7 +72,6 @@ func (c *clippings) choose() error {
 	return nil
 }
 
-// State visits all but the scratch.
 func (c *clippings) State(t *State) {
 	for _, v := range []*float64{&c.share, &c.value, &c.squares, &c.least, &c.err} {
 		t.Float(v)

@@ -19,9 +19,8 @@ type Activity struct {
 	Slowed    int // β was lowered to its bound
 }
 
-// Iteration is what a Method sees of a run: the iterate and the next one, the feasible set, the
-// problem with its counters, both sample streams, and a random source. A Stepper may keep the
-// pointer, but not what the Iteration's methods return beyond a step.
+// Iteration is what a Method sees of a run. A Stepper may keep the pointer, but nothing that the
+// Iteration's methods return beyond a step.
 type Iteration struct {
 	name         string // of the method
 	oracle       *Oracle
@@ -49,7 +48,7 @@ func newIteration(p Problem, name string, opt Options) (*Iteration, error) {
 	if err := option.Dims(dx, dy); err != nil {
 		return nil, err
 	}
-	if err := opt.complete(dx, dy); err != nil {
+	if err := opt.prepare(dx, dy); err != nil {
 		return nil, err
 	}
 	it := &Iteration{
@@ -64,7 +63,7 @@ func newIteration(p Problem, name string, opt Options) (*Iteration, error) {
 	return it, nil
 }
 
-// K returns the number k of the step, counted from 0.
+// K returns k, counted from 0.
 func (it *Iteration) K() int { return it.k }
 
 // Dims returns the lengths of x and y.
@@ -74,8 +73,7 @@ func (it *Iteration) Dims() (dx, dy int) { return len(it.x), len(it.y) }
 func (it *Iteration) X() []float64 { return it.x }
 func (it *Iteration) Y() []float64 { return it.y }
 
-// NextX and NextY return the memory of x^{k+1} and y^{k+1}. At the start of a step they hold x^k
-// and y^k.
+// NextX and NextY return the memory of x^{k+1} and y^{k+1}, which holds x^k and y^k at first.
 func (it *Iteration) NextX() []float64 { return it.xNext }
 func (it *Iteration) NextY() []float64 { return it.yNext }
 
@@ -112,37 +110,36 @@ func (it *Iteration) MoveY(beta float64, d []float64) {
 // Problem returns the problem itself, to look for an interface. Calls to it are not counted.
 func (it *Iteration) Problem() Problem { return it.oracle.p.Problem }
 
-// Oracle returns the problem with its counters. Step must return the Oracle's errors unchanged.
+// Oracle returns the problem with counters. Step must return its errors unchanged.
 func (it *Iteration) Oracle() *Oracle { return it.oracle }
 
 // Batches returns the batch sizes of Options for ξ and φ, which may be Full.
 func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it.opt.LowerBatch }
 
 // DrawXi and DrawPhi draw n samples ξ or φ and count them: 0 a batch of the size in Options, Full
-// the empty batch, which asks an oracle for the exact value. The batch is valid until the next draw
-// from the stream. They panic if n is negative and not Full, and allocate where n is larger than
-// ever before.
+// the empty batch, the exact value. The batch is valid until the next draw from the stream. They
+// panic if n is negative and not Full, and allocate where n is larger than ever before.
 func (it *Iteration) DrawXi(n int) []Sample  { return it.DrawXiIn(nil, n) }
 func (it *Iteration) DrawPhi(n int) []Sample { return it.DrawPhiIn(nil, n) }
 
-// DrawXiIn and DrawPhiIn draw in the passes of p, where p is not nil, across the end of a pass if
-// need be. They panic if p is over a sum of another size.
+// DrawXiIn and DrawPhiIn draw in the passes of p, across their ends, and as DrawXi where p is nil.
+// They panic if p is over a sum of another size.
 func (it *Iteration) DrawXiIn(p *Passes, n int) []Sample { return it.xi.draw(p, n, it.opt.UpperBatch) }
 func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
 	return it.phi.draw(p, n, it.opt.LowerBatch)
 }
 
-// PastXi and PastPhi return a Past of the samples ξ and φ. A method makes them in Start.
+// PastXi and PastPhi return a Past of ξ and φ, for a method to keep from Start on.
 func (it *Iteration) PastXi() *Past  { return newPast(it.oracle.upper, it.opt.Seed, 'x') }
 func (it *Iteration) PastPhi() *Past { return newPast(it.oracle.lower, it.opt.Seed, 'y') }
 
-// Rand returns the method's own random source, seeded by Options.Seed, and part of a checkpoint.
+// Rand returns the method's own random source, seeded by Options.Seed and part of a checkpoint.
 func (it *Iteration) Rand() *rand.Rand { return it.rng }
 
-// UseSteps reports step sizes α of x and β of y and a weight τ, 0 for one that the method does not
-// have. The error wraps ErrOption unless α and β are finite and not negative and τ is in [0, 1].
-// The distances that x and y moved, divided by the sums of α and of β over a step, should be the
-// norms of the directions, for Run.Tol. See MetricStep and InnerStep.
+// UseSteps reports step sizes α of x and β of y and a weight τ, 0 where there is none. The error
+// wraps ErrOption unless α, β ≥ 0 are finite and τ is in [0, 1]. For Run.Tol, the distances that x
+// and y moved in a step, divided by its sums of α and β, should be the norms of the directions; see
+// MetricStep and InnerStep.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 	if err := it.checkSteps(alpha, beta, tau); err != nil {
 		return err
@@ -153,7 +150,7 @@ func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 }
 
 // InnerStep does one of several movements of y in a step, NextY ← NextY − βd, and reports β as
-// UseSteps does, with its errors. Run.Tol compares each d with its bound: movements may cancel.
+// UseSteps does, with its errors, and ‖d‖ by Watch.
 func (it *Iteration) InnerStep(beta float64, d []float64) error {
 	if err := it.UseSteps(0, beta, 0); err != nil {
 		return err
@@ -164,21 +161,21 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 }
 
 // Watch makes Run.Tol compare one more number of this step with its bound: the norm of a direction
-// that moves something besides x and y, or that others may cancel.
+// of something besides x and y, or of a movement that others may cancel.
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
 // Context returns the context of the run, for a look inside a long step: a Step may return the
 // error of a context that has ended. The run stops as canceled, and another Run does the step
-// again: such a Step must leave what its State visits as it was, and draw its samples after the
-// last look.
+// again: such a Step leaves what its State visits as it was, and draws its samples after the last
+// look.
 func (it *Iteration) Context() context.Context { return it.ctx }
 
-// Arrive says that no step could improve the iterate of this one beyond rounding: Run stops.
+// Arrive makes Run stop: no step could improve the iterate of this one beyond rounding.
 func (it *Iteration) Arrive() { it.arrived = true }
 
-// MetricStep returns the one step size to report where entry i of x moved to next with the step
-// size 1/a_i: ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, the least 1/a_i where x has not moved, +Inf where
-// some a_i is 0. ‖Δ‖ divided by it is the norm of the gradient mapping (a_iΔ_i).
+// MetricStep returns the one step size to report where x moved to next with a step size 1/a_i for
+// each entry: ‖Δ‖/‖(a_iΔ_i)‖ with Δ = next − x, the least 1/a_i where Δ = 0, +Inf where some a_i is
+// 0.
 func MetricStep(next, x, a []float64) float64 {
 	var moved, mapped, most float64
 	for i, v := range x {
@@ -203,8 +200,8 @@ func (it *Iteration) checkSteps(alpha, beta, tau float64) error {
 		it.name, it.k, alpha, beta, tau)
 }
 
-// At returns the value of s at step k, or an error that wraps ErrOption and mentions name unless
-// the value is finite and in [0, max].
+// At returns s at step k, or an error that wraps ErrOption and has the name, unless that is finite
+// and in [0, max].
 func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	v := s.At(it.k)
 	switch {
@@ -216,14 +213,13 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	return 0, option.Bad("%s: %s at step %d is %v, want a value in [0, %v]", it.name, name, it.k, v, max)
 }
 
-// Activity returns the counts of what safeguards did, for the method to add to. What a failing step
-// adds does not count.
+// Activity returns the counts of what safeguards did, to be added to. A failing step does not
+// count.
 func (it *Iteration) Activity() *Activity { return &it.activity }
 
 // Finite returns a *DivergedError where an entry of the vectors is not finite; it names the first
-// such vector of Stepper.Vectors. A method calls it before it uses a vector in a way that would
-// hide or spread such a value: as weights, to compute a point at which it calls the problem, or to
-// keep for later steps. The Solver checks all vectors after each step anyway.
+// such vector of Stepper.Vectors. The Solver checks those after each step anyway; a method calls
+// Finite before it uses a vector in a way that would hide or spread such a value.
 func (it *Iteration) Finite(vectors ...[]float64) error {
 	for _, v := range vectors {
 		i := mat.NotFinite(v)
@@ -254,8 +250,8 @@ func (it *Iteration) see(name string, v []float64) {
 	}
 }
 
-// checkNext refuses a next iterate that is too far away, not finite, or computed from something
-// that is not finite: a projection onto X may turn an infinite step into a finite one.
+// checkNext looks at the method's vectors, too: a projection may turn an infinite step into a
+// finite one.
 func (it *Iteration) checkNext() error {
 	if err := it.firstNonFinite(); err != nil {
 		return err

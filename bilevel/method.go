@@ -1,14 +1,14 @@
 package bilevel
 
 // Method is a rule that computes the next iterate from the present one. Any package can implement
-// it; the Solver counts, catches panics, looks for values that are not finite, saves and loads
-// checkpoints, and keeps the last good iterate.
+// it; the Solver counts, catches panics, looks for values that are not finite, writes checkpoints,
+// and keeps the last good iterate.
 //
-// A method consists of two types: the Method holds the parameters, and the Stepper that Start
-// returns is the running method. The example is a complete one, to copy. check.Method, in package
-// check, says which of the rules below a method breaks, such as a State that leaves something out.
+// A method consists of two types: the Method holds the parameters, the Stepper that Start returns
+// is the running method. The example is a complete one, to copy. check.Method says which of the
+// rules below a method breaks, such as a State that leaves something out.
 type Method interface {
-	// Name is the method's name in the literature. Error messages and checkpoints carry it.
+	// Name is the method's name in the literature, for error messages and checkpoints.
 	Name() string
 
 	// Start returns the running method, with all the memory that its steps need. It fills in
@@ -18,20 +18,20 @@ type Method interface {
 	Start(it *Iteration) (Stepper, error)
 }
 
-// Stepper is a running Method. In every iteration, the Solver calls Step once, and then Vectors.
+// Stepper is a running Method. In every iteration the Solver calls Step, and then Vectors.
 type Stepper interface {
 	// Step computes the next iterate: it reads it.X() and it.Y(), and writes it.NextX() and
-	// it.NextY(), which hold the present iterate at the start. It must keep x in the feasible set,
-	// and must not change X and Y. It reports its step sizes by it.UseSteps. On an error the run
-	// ends and the next iterate is dropped. Step should allocate nothing.
+	// it.NextY(), which hold the present iterate at the start. It keeps x in the feasible set, does
+	// not change X and Y, and reports its step sizes by it.UseSteps. On an error the run ends and
+	// the next iterate is dropped. Step should allocate nothing.
 	Step(it *Iteration) error
 
 	// Vectors calls visit with each vector that the last step computed, in the order of computation
-	// and under its name in the paper. After each step the Solver looks, in that order, for the
-	// first entry that is not finite, and names it.
+	// and under its name in the paper. After each step the Solver names the first entry that is not
+	// finite.
 	Vectors(visit func(name string, v []float64))
 
-	// State visits, in a fixed order, all numbers that later steps depend on, except x, y and k, for
-	// a checkpoint: the same number of words each time, from Start on.
+	// State visits, in a fixed order, all numbers that later steps depend on, except x, y and k,
+	// for a checkpoint: the same number of words each time, from Start on.
 	State(st *State)
 }

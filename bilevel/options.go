@@ -9,30 +9,28 @@ import (
 
 // Options holds the options that every method shares.
 type Options struct {
-	// X0 and Y0 are the starting point, copied: finite, and X0 in Set. Default: the point of Set
+	// X0 and Y0 are the starting point, copied: finite, X0 in Set. Default: the point of Set
 	// nearest to 0, and 0.
 	X0, Y0 []float64
 
-	// Set is the feasible set X, a closed convex one. Default: Space{}, all of R^dx.
+	// Set is the closed convex feasible set X. Default: Space{}, all of R^dx.
 	Set Set
 
-	// Seed seeds both sample streams and the method's own random source: the same seed gives the
-	// same run, bit for bit. Any number. Default 0.
+	// Seed seeds both sample streams and the method's own random source. Any number. Default 0.
 	Seed uint64
 
-	// UpperBatch and LowerBatch are the numbers of samples in a batch of ξ and of φ, ≥ 1, or Full.
+	// UpperBatch and LowerBatch are the numbers of samples ξ and φ in a batch, ≥ 1, or Full.
 	// Default 1. Samples are drawn independently, uniformly and with replacement. STABLE draws one
 	// batch of each per step; a method that draws more says so.
 	UpperBatch, LowerBatch int
 
-	// Explode is the bound > 0 on ‖x − x⁰‖ and ‖y − y⁰‖ beyond which a run counts as diverged.
-	// Default 1e12.
+	// Explode > 0 bounds ‖x − x⁰‖ and ‖y − y⁰‖; beyond it a run has diverged. Default 1e12.
 	Explode float64
 }
 
-// complete fills in defaults and refuses invalid options. X0 and Y0 become copies, of lengths dx
-// and dy.
-func (o *Options) complete(dx, dy int) error {
+// prepare fills in defaults and refuses invalid options. X0 and Y0 become copies, of lengths dx and
+// dy.
+func (o *Options) prepare(dx, dy int) error {
 	if o.Set == nil {
 		o.Set = Space{}
 	}

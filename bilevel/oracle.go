@@ -6,9 +6,9 @@ import (
 	"stable/mat"
 )
 
-// Counts holds what a run has used. A sample drawn once and evaluated at two points counts as one
-// sample and two evaluations. A batch of n samples counts as n of each; an empty batch, which asks
-// for the exact value, as the whole finite sum, or as one if the stream is unbounded.
+// Counts holds what a run has used. A sample evaluated at two points is one sample and two
+// evaluations. A batch of n samples counts n times; an empty batch as the whole finite sum, or once
+// if the stream is unbounded.
 type Counts struct {
 	Xi, Phi uint64 // samples drawn from the upper and the lower stream
 
@@ -16,15 +16,14 @@ type Counts struct {
 	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG uint64
 }
 
-// Evaluations is the sum over all oracles: what a run costs where an evaluation of one sample is
-// dear.
+// Evaluations is the sum over all oracles.
 func (c Counts) Evaluations() uint64 {
 	return c.GradF + c.GradG + c.CrossG + c.HessG + c.HessVecG + c.CrossVecG + c.GradXG
 }
 
-// Oracle is the Problem that was passed to New, with Products. It counts the calls, and reports
-// failures with the step and the oracle's name. A matrix that comes back in another shape is a
-// failure too. For a Problem without Products it forms the matrix, and counts that.
+// Oracle is the Problem that was passed to New, with Products: for a Problem without them it forms
+// the matrix, and counts that. It counts calls, and its errors name the step and the oracle. A
+// matrix that comes back in another shape is an error too.
 type Oracle struct {
 	p            *Completed
 	formed       *defaults // products of p's matrices, where it has none
@@ -135,7 +134,7 @@ func (o *Oracle) end(err error) error {
 	return err
 }
 
-// endless is the kind of sample of the oracle that is running, where its stream has no end.
+// endless names the samples of the running oracle, ξ or φ, if their stream has no end.
 func (o *Oracle) endless() string {
 	switch {
 	case o.inside == "GradF" && o.upper == 0:
@@ -146,7 +145,7 @@ func (o *Oracle) endless() string {
 	return ""
 }
 
-// batchSize returns the number of samples that a batch counts for.
+// batchSize is the number of samples that a batch counts for.
 func batchSize(batch int, stream uint64) uint64 {
 	if batch > 0 {
 		return uint64(batch)

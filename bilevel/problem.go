@@ -7,9 +7,8 @@ import (
 )
 
 // Sample names one draw of a random variable: an index below the size of a finite sum, or any seed
-// of a simulator. The same name is the same draw wherever it is evaluated. Every variance-reduced
-// method depends on this: it evaluates one sample at two points, and the values may differ only
-// because the points do.
+// of a simulator. The same name is the same draw at every point; all variance reduction depends on
+// it.
 type Sample uint64
 
 // Problem is the oracle contract of
@@ -18,19 +17,18 @@ type Sample uint64
 //
 // with x in R^dx, y in R^dy and g(x, ·) strongly convex.
 //
-// Every oracle writes the mean over the batch of samples, at the point (x, y), into its
-// destinations, overwriting them. It must not keep or change any other argument. An empty batch
-// asks for the expectation over the whole stream; a problem that cannot compute it returns
-// ErrNoExact. Any other error ends the run.
+// Every oracle overwrites its destinations with the mean over the batch of samples at (x, y). It
+// must not keep or change any other argument. An empty batch asks for the expectation over the
+// whole stream; a problem that cannot compute it returns ErrNoExact. Any other error ends the run.
 //
 // A Problem may keep scratch memory: two runs in two goroutines need two Problems, which may share
-// what they only read. See Complete for the optional interfaces.
+// what they only read. Complete lists the optional interfaces.
 type Problem interface {
 	// Dims returns the lengths of x and y.
 	Dims() (dx, dy int)
 
-	// Streams returns how many samples ξ (upper) and φ (lower) range over: the names are 0 … n−1.
-	// Zero means an unbounded simulator, for which every Sample is valid.
+	// Streams returns how many samples ξ (upper) and φ (lower) there are, named 0 … n−1. 0 means an
+	// unbounded simulator, for which every Sample is valid.
 	Streams() (upper, lower uint64)
 
 	// GradF writes f_x(x, y; ξ), of length dx, and f_y(x, y; ξ), of length dy.
@@ -46,8 +44,8 @@ type Problem interface {
 	HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error
 }
 
-// Products are for problems that multiply by their second derivatives without forming them, in
-// O(dx+dy) to O(dy²) flops. Arguments and batches are as in Problem; dst must not overlap v.
+// Products multiply by second derivatives without forming them, in O(dx+dy) to O(dy²) flops.
+// Arguments and batches are as in Problem; dst must not overlap v.
 type Products interface {
 	// HessVecG writes g_yy(x, y; φ)·v, of length dy.
 	HessVecG(dst, x, y, v []float64, phi []Sample) error
@@ -57,24 +55,23 @@ type Products interface {
 }
 
 // UpperGradient is for problems with g_x, which methods without second derivatives need: g(x, y) −
-// min_z g(x, z) has the gradient g_x(x, y) − g_x(x, z) in x, at z = y*(x).
+// min_z g(x, z) has the gradient g_x(x, y) − g_x(x, y*(x)) in x.
 type UpperGradient interface {
 	// GradXG writes g_x(x, y; φ), of length dx. Arguments and batches are as in Problem.
 	GradXG(gx, x, y []float64, phi []Sample) error
 }
 
-// Truth is for problems that know, or compute to about 1e-12, what a method only estimates.
-// Measurements and tests use it; no method calls it, and no count includes it.
+// Truth is for problems that know, or compute to about 1e-12, what a method estimates. Measurements
+// and tests use it; no method calls it, and no count includes it.
 type Truth interface {
-	// Solution writes y*(x). It may use the content of y as a starting point.
+	// Solution writes y*(x). It may start from the content of y.
 	Solution(y, x []float64) error
 
 	// Objective returns F(x) and writes ∇F(x) into grad unless grad is nil.
 	Objective(grad, x []float64) (float64, error)
 }
 
-// Values are those of f and g, whose derivatives the oracles are. Package check compares f_x, f_y
-// and g_y with their finite differences.
+// Values are those of f and g. Package check compares f_x, f_y and g_y with their differences.
 type Values interface {
 	// ValueF returns f(x, y; ξ), the mean over the batch.
 	ValueF(x, y []float64, xi []Sample) (float64, error)
@@ -84,12 +81,12 @@ type Values interface {
 }
 
 // StronglyConvex is for problems that promise how strongly convex g is for each single sample, as
-// models with a regularisation term can. That saves methods that track H_yy (see Estimator) one of
-// two Cholesky factorisations in a step, and changes no bit of what they compute.
+// regularised models can. It saves methods that track H_yy (see Estimator) one of two Cholesky
+// factorisations in a step, and changes no bit of what they compute.
 type StronglyConvex interface {
 	// ConvexityAt returns an s with g_yy(x, y; φ) ⪰ s·I at this x for every y and every sample φ,
-	// as HessG writes g_yy, up to its rounding, dy·eps·‖g_yy‖_F with eps = 2⁻⁵². −Inf promises
-	// nothing. x is read only. It is called once per step, and should cost O(dx) at most.
+	// up to a rounding of dy·eps·‖g_yy‖_F, eps = 2⁻⁵². −Inf promises nothing. x is read only. It is
+	// called once per step, and should cost O(dx) at most.
 	//
 	// If that does not hold, H_yy may have eigenvalues below μ_g that nothing clips. Where this
 	// shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not
@@ -97,9 +94,9 @@ type StronglyConvex interface {
 	ConvexityAt(x []float64) float64
 }
 
-// Each returns the terms that a batch of a finite sum stands for, each with its weight in the mean:
-// the samples of the batch with 1/len(batch), or for an empty batch all of 0 … terms−1 with
-// 1/terms. It does not look whether samples are in range, and does not allocate.
+// Each returns the terms of a finite sum that a batch stands for, each with its weight in the mean:
+// the samples of the batch with 1/len(batch), or for an empty batch 0 … terms−1 with 1/terms. It
+// does not check that samples are in range, and does not allocate.
 func Each(batch []Sample, terms int) iter.Seq2[Sample, float64] {
 	return func(yield func(Sample, float64) bool) {
 		if len(batch) == 0 {

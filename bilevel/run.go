@@ -11,49 +11,44 @@ import (
 	"stable/bilevel/option"
 )
 
-// Run says when a run stops, and who watches it. Give at least one stop rule, or a context that
-// ends; the first one met stops the run.
+// Run says when a run stops, and who watches it: at least one stop rule, or a context that ends.
+// The first one met stops the run. 0 stands for no such rule.
 type Run struct {
-	// Steps is the number of steps to do. 0: no limit.
+	// Steps is the number of steps to do.
 	Steps int
 
-	// Xi and Phi limit the numbers of samples of the upper and the lower stream, counted since New.
-	// The run stops at the first step that reaches one of them. 0: no limit.
+	// Xi and Phi limit the samples ξ and φ since New. The run stops at the first step that reaches
+	// one.
 	Xi, Phi uint64
 
-	// Time limits the wall-clock time, not counting the time in Progress. 0: no limit.
+	// Time limits the wall-clock time, without that of Progress.
 	Time time.Duration
 
 	// Tol stops the run after Window steps in a row that each satisfy
 	//
-	//	‖x^{k+1} − x^k‖ + eps·‖x^{k+1}‖ < Tol·α_k   and   ‖y^{k+1} − y^k‖ + eps·‖y^{k+1}‖ < Tol·β_k,
+	//	‖x^{k+1} − x^k‖ + eps·‖x^{k+1}‖ < Tol·α_k   and   ‖y^{k+1} − y^k‖ + eps·‖y^{k+1}‖ < Tol·β_k
 	//
-	// eps = 2⁻⁵². Without rounding, the left sides divided by α_k and β_k are the norms of the
-	// gradient mappings that the method moved along. Nothing is averaged, so that a run that cycles
-	// does not stop. Nor does it stop where rounding, the terms with eps, could hide a movement of
-	// Tol·α_k, or in steps with α_k = 0 or β_k = 0; those that move nothing do not count at all.
+	// with the step sizes in effect, after safeguards, and eps = 2⁻⁵² for rounding: divided by α_k
+	// and β_k, the left sides are the norms of the gradient mappings. Directions of inner steps on
+	// y, and of something besides x and y, must have norms below Tol, too. Steps that move nothing
+	// do not count.
 	//
-	// α_k is the step size in effect, after safeguards, and each entry counts with its own. Inner
-	// steps on y, and directions of something besides x and y, such as the solution of a linear
-	// system, must have norms below Tol too.
-	//
-	// With noisy oracles the run stops only if Tol is above the noise of a step's batches, which a
-	// longer window does not lower. Set a second stop rule as well. 0: no such rule.
+	// With noisy oracles Tol must be above the noise of a step's batches, which a longer window
+	// does not lower: set a second stop rule.
 	Tol float64
 
-	// Gap stops the run where the method's own estimate of what is left of F(x) − F*, Health.Gap,
-	// has been at most Gap, in the unit of f, at every look in Window steps; there are 64 looks
-	// while the steps double. The gap at the stop scatters about the estimate as the samples do,
-	// and by a factor of 2 or 3 more where x has few entries. A method without such an estimate
-	// refuses; it is +Inf as long as the method cannot tell: set a second stop rule as well. 0: no
-	// such rule.
+	// Gap stops the run where Health.Gap, the method's own estimate of F(x) − F*, has been at most
+	// Gap, in the unit of f, at every look in Window steps; there are 64 looks while the steps
+	// double. The true gap scatters about the estimate as the samples do, and by a factor of 2 or 3
+	// more where x has few entries. A method without an estimate refuses; one that cannot tell yet
+	// gives +Inf: set a second stop rule.
 	Gap float64
 
 	// Window is the number of steps for Tol and Gap. Default 100.
 	Window int
 
-	// Progress is called after every Every-th step (default 1), and may read the Solver. It stops
-	// the run by returning false.
+	// Progress is called after every Every-th step (default 1), may read the Solver, and stops the
+	// run by returning false.
 	Progress func(*Solver) bool
 	Every    int
 }
@@ -84,8 +79,8 @@ func (r Reason) String() string {
 	return reasonNames[r]
 }
 
-// Result says where a run stopped. It is filled in with or without an error. X and Y are copies of
-// the last good iterate.
+// Result says where a run stopped, with or without an error. X and Y are copies of the last good
+// iterate.
 type Result struct {
 	X, Y     []float64
 	Mean     []float64 // of the iterates, see Solver.Mean
@@ -97,7 +92,6 @@ type Result struct {
 	Elapsed  time.Duration // without the time of Progress
 }
 
-// running is a run on its way.
 type running struct {
 	Run
 	s      *Solver
@@ -108,8 +102,8 @@ type running struct {
 	paused time.Duration // in Progress
 }
 
-// Run does steps until a stop rule is met. If a step fails, Run returns its error; if the context
-// ends, it returns context.Cause. After any stop except a failure, another Run can continue.
+// Run does steps until a stop rule is met. It returns the error of a step that fails, and
+// context.Cause where the context ends. After any stop except a failure, another Run can continue.
 func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	run := running{Run: r, s: s, k0: s.it.k, start: time.Now()}
 	err := run.prepare(ctx)
@@ -133,7 +127,6 @@ func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	}
 }
 
-// prepare refuses a run that is invalid, and makes its rules.
 func (r *running) prepare(ctx context.Context) (err error) {
 	if err := errors.Join(
 		option.AtLeast("Run.Steps", r.Steps, 0),
@@ -160,7 +153,6 @@ func (r *running) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// stop looks at the stop rules after a step.
 func (r *running) stop() (Reason, bool) {
 	done, c := r.s.it.k-r.k0, &r.s.it.oracle.counts
 	switch {

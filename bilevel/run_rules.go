@@ -28,7 +28,7 @@ func newTolRule(s *Solver, tol float64, window int) *tolRule {
 	}
 }
 
-// met checks the last step, and says whether it completes a window.
+// met looks at the last step, and says whether it completes a window.
 func (q *tolRule) met(s *Solver) bool {
 	if s.it.alpha == 0 && s.it.beta == 0 && slices.Equal(q.x, s.it.x) && slices.Equal(q.y, s.it.y) {
 		return false // a step that draws samples, and does no more
@@ -41,8 +41,7 @@ func (q *tolRule) met(s *Solver) bool {
 	return q.steps >= q.window
 }
 
-// movedLess says whether old and now are closer to each other than bound, and sets old to now. d is
-// scratch.
+// movedLess reports ‖now − old‖ + eps·‖now‖ < bound, and sets old to now. d is scratch.
 func movedLess(d, old, now []float64, bound float64) bool {
 	copy(d, now)
 	mat.Axpy(d, -1, old)
@@ -57,7 +56,7 @@ type gapRule struct {
 	since  int // the first look in a row at which it was, in steps of the run; 0: none
 }
 
-// newGapRule returns nil where gap is 0, and an error where the method makes no such estimate.
+// newGapRule returns nil where gap is 0, and an error where the method makes no estimate.
 func newGapRule(s *Solver, gap float64, window int) (*gapRule, error) {
 	if gap == 0 {
 		return nil, nil
@@ -69,7 +68,7 @@ func newGapRule(s *Solver, gap float64, window int) (*gapRule, error) {
 	return &gapRule{gap: gap, window: window}, nil
 }
 
-// looksAt says whether health is looked at after k steps: 64 times while k doubles.
+// looksAt is true for 64 numbers of steps k while k doubles.
 func looksAt(k int) bool {
 	every := 1
 	for ; k/every >= 128; every *= 2 {
@@ -77,7 +76,7 @@ func looksAt(k int) bool {
 	return k%every == 0
 }
 
-// met looks at the step just done, the done-th of the run, and says whether it completes a window.
+// met looks at the last step, the done-th of the run, and says whether it completes a window.
 func (c *gapRule) met(s *Solver, done int) bool {
 	if !looksAt(s.it.k) {
 		return false

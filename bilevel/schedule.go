@@ -5,16 +5,14 @@ import (
 	"math"
 )
 
-// Schedule is a sequence of step sizes: At(k) is the step size of step k ≥ 0. At must be a pure
-// function, finite and not negative.
+// Schedule gives the step size of step k ≥ 0: a pure function, finite and not negative.
 type Schedule interface {
 	At(k int) float64
 }
 
-// Constant is the schedule that is the same at every step.
+// Constant is the same step size at every step.
 type Constant float64
 
-// At returns c.
 func (c Constant) At(int) float64 { return float64(c) }
 
 // Power is the schedule C/(k+K0)^P.
@@ -24,7 +22,6 @@ type Power struct {
 	P  float64
 }
 
-// At returns C/(k+K0)^P.
 func (p Power) At(k int) float64 {
 	t := float64(k) + p.k0()
 	switch p.P {
@@ -48,5 +45,5 @@ func (p Power) k0() float64 {
 }
 
 // cubicWeight is the weight of the newest of k+1 terms in a running mean in which term j has a
-// weight of order j³: 1 at k = 0, then 4/(k+4).
+// weight of order j³.
 func cubicWeight(k int) float64 { return 4 / (float64(k) + 4) }

@@ -7,9 +7,9 @@ import (
 	"stable/mat"
 )
 
-// Set is a closed convex set X of feasible upper-level variables. Those of this package are accurate
-// to 8·d·eps·(‖x‖ + s), where eps = 2⁻⁵² and s is the norm of the numbers that define the set, or
-// |B|/‖A‖ for a HalfSpace; Space, Box and NonNegative are exact (TestSetsAccuracy).
+// Set is a closed convex set X. Those of this package project to within 8·d·eps·(‖x‖ + s), eps =
+// 2⁻⁵², where s is the norm of the numbers that define the set, |B|/‖A‖ for a HalfSpace; Space, Box
+// and NonNegative are exact.
 type Set interface {
 	// Project writes into dst the point of X that is nearest to x in the Euclidean norm; dst may be
 	// x. It must not allocate, and must be safe for concurrent use.
@@ -19,24 +19,23 @@ type Set interface {
 	Validate(d int) error
 }
 
-// WidthSet is a Set that knows its extent in each direction, for step sizes in units of it.
+// WidthSet is a Set that knows its extent in each direction, the unit of step sizes.
 type WidthSet interface {
 	Set
 
-	// Width returns max x_i − min x_i over the set, or +Inf or 0 where the set has no such extent.
+	// Width returns max x_i − min x_i over the set, or +Inf or 0 where it has no such extent.
 	Width(i int) float64
 }
 
-// BoundedSet is a Set that consists of bounds for each entry, ±Inf where there is none.
+// BoundedSet is a Set that consists of bounds for each entry.
 type BoundedSet interface {
 	Set
 
-	// Bounds returns the bounds of entry i.
+	// Bounds returns the bounds of entry i, ±Inf for none.
 	Bounds(i int) (lo, hi float64)
 }
 
-// Width returns the extent of set in direction i, and 1 where the set has none or is not a
-// WidthSet.
+// Width returns the extent of set in direction i, 1 where it has none or is no WidthSet.
 func Width(set Set, i int) float64 {
 	if s, ok := set.(WidthSet); ok {
 		if w := s.Width(i); w > 0 && !math.IsInf(w, 1) {
@@ -53,7 +52,7 @@ func (Space) Project(dst, x []float64)    { copy(dst, x) }
 func (Space) Validate(int) error          { return nil }
 func (Space) Bounds(int) (lo, hi float64) { return math.Inf(-1), math.Inf(1) }
 
-// Box is {x : Lo_i ≤ x_i ≤ Hi_i}. Infinite bounds are allowed.
+// Box is {x : Lo_i ≤ x_i ≤ Hi_i}. Bounds may be infinite.
 type Box struct {
 	Lo, Hi []float64
 }
@@ -164,9 +163,9 @@ type Simplex struct {
 }
 
 // Project writes max(x − θ, 0) with the θ that makes the entries add up to Sum, by Michelot's
-// iteration (J. Optim. Theory Appl. 50, 1986): the mean excess of the entries above θ, until no
-// entry drops out, in at most d rounds of O(d). Entries are measured from the largest one, so that a
-// common offset does no harm.
+// iteration (J. Optim. Theory Appl. 50, 1986): the mean excess of the entries above θ, until none
+// drops out, in at most d rounds of O(d). Entries are measured from the largest: a common offset
+// does no harm.
 func (s Simplex) Project(dst, x []float64) {
 	top := math.Inf(-1)
 	for _, v := range x {
@@ -216,8 +215,8 @@ type HalfSpace struct {
 	B float64
 }
 
-// Project writes x − A·max(Aᵀx − B, 0)/‖A‖², and leaves x where the step underflows, which is within
-// 2⁻¹⁰⁷⁰/‖A‖ of the set.
+// Project writes x − A·max(Aᵀx − B, 0)/‖A‖². Where the step underflows, within 2⁻¹⁰⁷⁰/‖A‖ of the
+// set, x stays.
 func (h HalfSpace) Project(dst, x []float64) {
 	excess, unit := h.excess(x)
 	if !(excess > 0) {
@@ -230,7 +229,7 @@ func (h HalfSpace) Project(dst, x []float64) {
 	}
 }
 
-// excess returns Aᵀx − B in the given unit, which is 1 unless a product overflows.
+// excess returns Aᵀx − B in units of unit, which is 1 unless a product overflows.
 func (h HalfSpace) excess(x []float64) (e, unit float64) {
 	if e = mat.Dot(h.A, x) - h.B; e-e == 0 {
 		return e, 1

@@ -2,19 +2,19 @@ package bilevel
 
 import "math"
 
-// MetricSet is a Set that also projects in a diagonal metric: ProjectMetric writes argmin over z in
-// X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x. It must not allocate.
+// MetricSet is a Set, as all of this package are, that also projects in a diagonal metric:
+// ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x.
+// It must not allocate.
 //
-// All sets of this package are MetricSets. If sums or quotients of weights leave the range of a
-// float64, they may write NaN. Their error bound is that of Project, with 64 in place of 8 for a
-// Ball and a Simplex with weights over up to 12 decades, and times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A), the
-// condition number of the projection, for a HalfSpace.
+// Those of this package may write NaN if sums or quotients of weights leave the range of a float64.
+// Their error bound is that of Project, with 64 in place of 8 for a Ball and a Simplex with weights
+// over up to 12 decades, and times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A) for a HalfSpace.
 type MetricSet interface {
 	Set
 	ProjectMetric(dst, x, w []float64)
 }
 
-// ProjectMetric is Project: the entries are independent. So it is for a Box and NonNegative.
+// ProjectMetric is Project: the entries are independent.
 func (s Space) ProjectMetric(dst, x, _ []float64) { s.Project(dst, x) }
 
 func (b Box) ProjectMetric(dst, x, _ []float64) { b.Project(dst, x) }
@@ -44,8 +44,8 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 }
 
 // ProjectMetric writes max(x_i − θ/w_i, 0) with the θ that makes the entries add up to Sum, by two
-// runs of Michelot's iteration. The second one measures the entries from where the first left them,
-// so that a common offset does no harm.
+// runs of Michelot's iteration. The second measures the entries from where the first left them: a
+// common offset does no harm.
 func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	low, high := math.Inf(1), 0.0
 	for _, v := range w {
@@ -65,8 +65,8 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 }
 
 // multiplier is the θ with Σ max(r_i − θp_i, 0) = Sum, for p_i = low/w_i in (0, 1] and r_i = x_i −
-// base·p_i, over the entries with r_i no further below 0 than near·(|x_i| + |base·p_i|), which with
-// base = 0 and near = 1 are all; at most d rounds of O(d).
+// base·p_i, over the entries with r_i ≥ −near·(|x_i| + |base·p_i|), which with base = 0 and near =
+// 1 are all; at most d rounds of O(d).
 func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
 	theta := math.Inf(-1)
 	for active := len(x) + 1; ; {
@@ -87,9 +87,9 @@ func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
 }
 
 // ProjectMetric writes c + s(λ) if x is outside, s_i = u_i·w_i/(w_i + λ), u = x − c, with the λ > 0
-// of ‖s(λ)‖ = Radius: the root of the secular equation 1/‖s(λ)‖ = 1/Radius, whose left side is
-// concave, so that Newton's iteration from the left never passes it (Moré and Sorensen, SIAM J.
-// Sci. Stat. Comput. 4, 1983). It takes about 5 steps of O(d), at most 200.
+// of ‖s(λ)‖ = Radius, by Newton's iteration from the left on the secular equation 1/‖s(λ)‖ =
+// 1/Radius, whose left side is concave (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983):
+// some 5 steps of O(d), at most 200.
 func (b Ball) ProjectMetric(dst, x, w []float64) {
 	size := b.distance(x)
 	if !(size > b.Radius) {
@@ -123,8 +123,8 @@ func (b Ball) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// secular returns ‖s(λ)‖/size, and what (‖s(λ)‖/Radius − 1) is to be multiplied by to give the
-// relative Newton step: ‖s‖²/Σ s_i²·λ/(w_i + λ).
+// secular returns ‖s(λ)‖/size, and ‖s‖²/Σ s_i²·λ/(w_i + λ), which times (‖s(λ)‖/Radius − 1) is the
+// relative Newton step.
 func (b Ball) secular(x, w []float64, size, high, lambda float64) (ratio, newton float64) {
 	big, sum, slope := 0.0, 0.0, 0.0
 	for i, v := range x {

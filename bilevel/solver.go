@@ -10,8 +10,8 @@ import (
 	"stable/bilevel/option"
 )
 
-// Solver runs a method on a problem. Step does one iteration, Run does many. A Solver is for one
-// goroutine at a time; two Solvers with separate Problems do not affect each other.
+// Solver runs a method on a problem, for one goroutine at a time. Solvers with separate Problems do
+// not affect each other.
 type Solver struct {
 	method  Method
 	stepper Stepper
@@ -20,8 +20,8 @@ type Solver struct {
 	err     error      // of a step that has failed
 }
 
-// New returns a Solver at its starting point. It calls no oracle. For an invalid option, problem or
-// parameter it returns an error that wraps ErrOption and names the field.
+// New returns a Solver at its starting point. It calls no oracle. The error for an invalid option,
+// problem or parameter wraps ErrOption and names the field.
 func New(p Problem, m Method, opt Options) (*Solver, error) {
 	if p == nil || m == nil {
 		return nil, option.Bad("New needs a problem and a method, and one of them is nil")
@@ -41,9 +41,9 @@ func New(p Problem, m Method, opt Options) (*Solver, error) {
 	return &Solver{method: m, stepper: stepper, it: it, mean: slices.Clone(it.x)}, nil
 }
 
-// Step does one iteration. On an error, X and Y stay at the last good iterate, and every later Step
-// returns the same error: an *OracleError (of the problem), a *DivergedError, one that wraps
-// ErrOption (a step size outside its range), or a *StepError (any other, and a panic in the step).
+// Step does one iteration. On an error X and Y stay, and every later Step returns the same error:
+// an *OracleError (of the problem), a *DivergedError, one that wraps ErrOption (a step size outside
+// its range), or a *StepError (any other, and a panic in the step).
 func (s *Solver) Step() (err error) {
 	if s.err != nil {
 		return s.err
@@ -80,8 +80,8 @@ func (s *Solver) Step() (err error) {
 	return nil
 }
 
-// wrapPanic turns v, which recover returned for a panic in a step, into an error: that of the
-// oracle that was running, if one was. It returns nil if the goroutine ends without a panic.
+// wrapPanic turns v, of recover, into an error: that of the oracle that was running, if one was. It
+// is nil if the goroutine ends without a panic.
 func (s *Solver) wrapPanic(v any) error {
 	if v == nil {
 		return nil
@@ -94,8 +94,7 @@ func (s *Solver) wrapPanic(v any) error {
 	return &StepError{Step: s.it.k, Method: s.it.name, Err: err}
 }
 
-// wrapError gives an error that a step returned the step and the method's name, unless it says
-// where it comes from.
+// wrapError makes an error a *StepError, unless it says where it comes from.
 func (s *Solver) wrapError(err error) error {
 	if err == nil {
 		return nil
@@ -108,32 +107,29 @@ func (s *Solver) wrapError(err error) error {
 	return &StepError{Step: s.it.k, Method: s.it.name, Err: err}
 }
 
-// X and Y return the iterate x^k, y^k, in the Solver's own memory: to be read only, and valid until
-// the next Step.
+// X and Y return the iterate x^k, y^k, to be read only, valid until the next Step.
 func (s *Solver) X() []float64 { return s.it.x }
 func (s *Solver) Y() []float64 { return s.it.y }
 
-// Mean returns the weighted mean x̄ of the iterates x^1 … x^k, as X does: x̄ ← x̄ +
-// 4/(j+4)·(x^{j+1} − x̄) after step j ≥ 0, which gives x^{j+1} a weight of order j³. With noisy
-// oracles it is often closer to the solution than x^k. Before the first step it is x⁰.
+// Mean returns a weighted mean x̄ of x^1 … x^k, as X does: x̄ ← x̄ + 4/(j+4)·(x^{j+1} − x̄) after
+// step j ≥ 0, which gives step j a weight of order j³. With noise it is often closer to the
+// solution than x^k. Before the first step it is x⁰.
 func (s *Solver) Mean() []float64 { return s.mean }
 
 // K returns the number of steps done.
 func (s *Solver) K() int { return s.it.k }
 
-// StepSizes returns the sums of the step sizes of x and of y that the method reported in the last
-// step by Iteration.UseSteps.
+// StepSizes returns the sums of the step sizes of x and y that the last step reported.
 func (s *Solver) StepSizes() (alpha, beta float64) { return s.it.alpha, s.it.beta }
 
-// Counts returns what the run has used so far.
+// Counts returns what the run has used.
 func (s *Solver) Counts() Counts { return s.it.oracle.counts }
 
 // Activity returns how often projections and safeguards acted.
 func (s *Solver) Activity() Activity { return s.it.activity }
 
-// Health returns what the method tells of the present iterate, and whether it tells anything: it
-// does if its Stepper is a HealthReporter. It may cost as much as a step, asks no oracle, and
-// changes nothing.
+// Health returns what the method tells of the present iterate, and whether it does: if its Stepper
+// is a HealthReporter. It may cost as much as a step, asks no oracle, and changes nothing.
 func (s *Solver) Health() (h Health, ok bool) {
 	r, ok := s.stepper.(HealthReporter)
 	if !ok || s.it.k == 0 {
@@ -142,13 +138,12 @@ func (s *Solver) Health() (h Health, ok bool) {
 	return r.Health(), true
 }
 
-// Method returns the method.
 func (s *Solver) Method() Method { return s.method }
 
-// Stepper returns the running method, to be read only, and valid until Load.
+// Stepper returns the running method, to be read only, valid until Load.
 func (s *Solver) Stepper() Stepper { return s.stepper }
 
-// String says which method runs and how far it has come, for logs.
+// String tells method, steps and samples, for logs.
 func (s *Solver) String() string {
 	c := s.Counts()
 	return fmt.Sprintf("%s at step %d, after %d samples of ξ and %d of φ", s.it.name, s.it.k, c.Xi, c.Phi)

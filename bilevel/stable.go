@@ -9,66 +9,61 @@ import (
 )
 
 // STABLE is the method of Chen, Sun, Xiao and Yin (AISTATS 2022), Algorithm 1: one loop, one
-// timescale. Step k ≥ 0 draws one batch of φ and one of ξ, moves the estimates H_xy, H_yy of the
-// second derivatives by (STABLE-H), see Estimator, and then both variables by (STABLE),
+// timescale. Step k ≥ 0 draws one batch of φ and one of ξ, moves H_xy and H_yy by (STABLE-H), see
+// Estimator, and then both variables by (STABLE),
 //
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy H_yy⁻¹ f_y)),             f_x, f_y at (x^k, y^k; ξ^k),
 //	y^{k+1} = y^k − β_k g_y − H_yy⁻¹ H_xyᵀ (x^{k+1} − x^k),         g_y at (x^k, y^k; φ^k).
 //
-// x moves first, and y is corrected for the displacement after the projection onto X. Step 0 has no
-// older point: H⁰ is the plain estimate over an initial batch, which g_y uses too.
+// Step 0 has no older point: H⁰ is the plain estimate over an initial batch, which g_y uses too.
 //
-// Cost per step, without the oracles: 2·dy³/3 flops where no eigenvalue is truncated, half of that
-// where the promise of a StronglyConvex problem proves it, an eigen-decomposition where one is, and
-// O(dy² + dx·dy).
+// Cost per step, without the oracles: O(dy² + dx·dy) and 2·dy³/3 flops where no eigenvalue is
+// truncated, half of that where a StronglyConvex problem proves it, an eigen-decomposition where
+// one is.
 type STABLE struct {
-	// Alpha is the step size α_k ≥ 0 of x. Default: nil, which means the step size
+	// Alpha is the step size α_k ≥ 0 of x. Default: nil, which means
 	//
-	//	α_k,i = ScaleX·w_i / √((k+1)·mean of h_i² over steps 0 … k),
+	//	α_k,i = ScaleX·w_i / √((k+1)·mean of h_i² over steps 0 … k)
 	//
-	// for each entry x_i, with h the hypergradient estimate and w_i the width of Set in that
-	// direction (1 where it has none). The projection onto Set is then in the metric of these step
-	// sizes, if Set is a MetricSet; with other sets, all entries share one step size. The mean gives
-	// step j a weight of order j³. The order 1/√k is that of Theorem 2, without its constants.
+	// for entry x_i, with the hypergradient estimate h, the width w_i of Set in that direction (1
+	// where it has none), and a weight of order j³ of step j in the mean. x is then projected in
+	// the metric of these step sizes; if Set is no MetricSet, all entries share one. 1/√k is the
+	// order of Theorem 2, without its constants.
 	Alpha Schedule
 
 	// Beta is the step size β_k ≥ 0 of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the
 	// same mean.
 	Beta Schedule
 
-	// ScaleX and ScaleY > 0 set the lengths of the default steps; unused where Alpha and Beta are
-	// given. Default 0.1, a share of the width of Set, and 0.5, in units of y.
+	// ScaleX and ScaleY > 0 set the lengths of these default steps. Default 0.1, a share of the
+	// width of Set, and 0.5, in units of y.
 	ScaleX, ScaleY float64
 
-	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy and H_yy; 1 forgets the past.
-	// Default 1/√(k+1).
+	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy and H_yy. Default 1/√(k+1).
 	Tau Schedule
 
-	// MuG is μ_g > 0 of g_yy ⪰ μ_g I. Eigenvalues of H_yy below it are raised to it. Required.
+	// MuG is μ_g > 0 of g_yy ⪰ μ_g I, to which smaller eigenvalues of H_yy are raised. Required.
 	MuG float64
 
-	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
+	// CGxy is the bound C_gxy > 0 on ‖H_xy‖_F. Default +Inf.
 	CGxy float64
 
 	// InitBatch is the number of samples φ in H⁰, ≥ 1, or Full. Default: dy or Options.LowerBatch,
 	// whichever is more: with fewer than dy, H_yy may lack curvature in some direction.
 	InitBatch int
 
-	// Plain, by default false, leaves out the two safeguards that are not in the paper: the trust
-	// region, and the bound β_k ≤ 2/(μ_g + L), which the paper's lemma on the lower level requires
-	// with L = L_g. Here L is the largest ‖g_yy(x, y; φ)‖_F of a batch so far. With Plain, the
-	// paper's Alpha, Beta, Tau, MuG and CGxy, and InitBatch 1, the method is the paper's, equation
-	// by equation.
+	// Plain leaves out what is not in the paper: the trust region, and the bound β_k ≤ 2/(μ_g + L)
+	// that the paper's lemma on the lower level requires with L = L_g. Here L is the largest
+	// ‖g_yy(x, y; φ)‖_F of a batch so far. With Plain, the paper's Alpha, Beta, Tau, MuG and CGxy,
+	// and InitBatch 1, the method is the paper's, equation by equation. Default false.
 	Plain bool
 
-	// Trust is the radius r > 0 of the trust region; +Inf leaves it out. Default 0.1. The
-	// correction H_yy⁻¹H_xyᵀΔx extrapolates y*(x) along its tangent, far where μ_g is small or H_yy
-	// noisy. Where it is longer than r·max(1, ‖y‖), x^{k+1} is moved back towards x^k until the
-	// correction has that length.
+	// Trust is the radius r > 0 of the trust region, +Inf for none. Default 0.1. The correction
+	// H_yy⁻¹H_xyᵀΔx goes along the tangent of y*(x), far where μ_g is small or H_yy noisy. Where it
+	// is longer than r·max(1, ‖y‖), x^{k+1} is moved back towards x^k until it has that length.
 	Trust float64
 }
 
-// Name returns "STABLE".
 func (m STABLE) Name() string { return "STABLE" }
 
 // stable is the running state of STABLE.
@@ -176,7 +171,7 @@ func (m *stable) Step(it *Iteration) error {
 	return it.UseSteps(theta*alpha, beta, 0)
 }
 
-// moveX writes P_X(x^k − α h) into it.NextX(). It returns α, or the MetricStep of the α_i.
+// moveX writes P_X(x^k − α h) and returns α, or the MetricStep of the α_i.
 func (m *stable) moveX(it *Iteration) float64 {
 	if m.gradx != nil {
 		return m.gradx.move(it.NextX(), it.X(), m.h)
@@ -186,7 +181,6 @@ func (m *stable) moveX(it *Iteration) float64 {
 	return alpha
 }
 
-// beta returns β_k.
 func (m *stable) beta(it *Iteration) float64 {
 	beta := 0.0
 	if m.Beta != nil {
@@ -205,7 +199,7 @@ func (m *stable) beta(it *Iteration) float64 {
 }
 
 // trust moves x^{k+1} and the drift, which is linear in x^{k+1} − x^k, back into the trust region
-// by one factor θ ≤ 1, and returns it.
+// by a factor θ ≤ 1.
 func (m *stable) trust(it *Iteration) (theta float64) {
 	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(it.Y()))
 	if !(length > radius) {

@@ -10,9 +10,8 @@ import (
 )
 
 // State visits what a run holds between two steps, number by number and always in the same order:
-// to count it, to write it, or to read it. Its methods serve all three, so that what is written is
-// what is read. Every number is one word of 8 bytes, little-endian. The first error ends the visit;
-// the Solver reports it.
+// to count it, to write it, or to read it, by the same methods. Every number is a word of 8 bytes,
+// little-endian. The first error ends the visit; the Solver reports it.
 type State struct {
 	w        io.Writer // writing, if not nil
 	r        io.Reader // reading, if not nil; with neither, the words are only counted
@@ -42,7 +41,7 @@ func (t *State) word(v uint64) uint64 {
 // Uint visits *v.
 func (t *State) Uint(v *uint64) { *v = t.word(*v) }
 
-// Count visits an int that is not negative. Load refuses any other.
+// Count visits an int ≥ 0. Load refuses any other.
 func (t *State) Count(v *int) {
 	u := t.word(uint64(*v))
 	if u >= math.MaxInt {
@@ -64,11 +63,10 @@ func (t *State) Flag(v *bool) {
 	*v = u == 1
 }
 
-// Float visits *v, with all its bits.
+// Float visits all bits of *v.
 func (t *State) Float(v *float64) { *v = math.Float64frombits(t.word(math.Float64bits(*v))) }
 
-// Floats visits each of the vectors in turn. Their lengths, those that Start made, are not part of
-// the state.
+// Floats visits the entries of each vector, not its length, which Start has made.
 func (t *State) Floats(vectors ...[]float64) {
 	for _, v := range vectors {
 		for i := range v {
@@ -77,7 +75,7 @@ func (t *State) Floats(vectors ...[]float64) {
 	}
 }
 
-// Dense visits the entries of a matrix, row by row.
+// Dense visits the entries, row by row.
 func (t *State) Dense(a *mat.Dense) {
 	for i := range a.Rows {
 		t.Floats(a.Row(i))
@@ -91,7 +89,7 @@ func (t *State) Sym(a *mat.Sym) {
 	}
 }
 
-// Rand visits a generator in the form of its MarshalBinary: "pcg:" and the 16 bytes of its state.
+// Rand visits a generator: "pcg:" and the 16 bytes of its state, as MarshalBinary has them.
 func (t *State) Rand(p *rand.PCG) {
 	const tag = "pcg:"
 	b, err := p.MarshalBinary()
@@ -110,8 +108,8 @@ func (t *State) Rand(p *rand.PCG) {
 // Steps returns the number of steps done: of the run that is saved, or is being loaded.
 func (t *State) Steps() int { return t.k }
 
-// After makes Load call f once it has found the whole checkpoint undamaged: f recomputes what
-// follows from what is saved. Load returns the error of f.
+// After makes Load call f once the whole checkpoint is known to be undamaged, to recompute what
+// follows from it. Load returns the error of f.
 func (t *State) After(f func() error) {
 	if t.r != nil {
 		t.verified = append(t.verified, f)

@@ -9,8 +9,8 @@ import (
 // Full as a batch size asks for the exact value at every step instead of for samples.
 const Full = option.Full
 
-// stream draws the samples of one random variable, independently and uniformly: indices with
-// replacement from a finite sum, or seeds of a simulator.
+// stream draws the samples of one random variable, independently and uniformly: indices of a finite
+// sum, or seeds of a simulator.
 type stream struct {
 	size  uint64 // of the finite sum; 0: unbounded
 	pcg   rand.PCG
@@ -24,8 +24,8 @@ func newStream(size, seed, id uint64, count *uint64) *stream {
 	return s
 }
 
-// draw returns a batch of n samples, or of the usual number if n is 0, valid until the next draw;
-// an empty one (the exact value) if n is Full. It draws in passes where p is not nil.
+// draw returns n samples, or the usual number if n is 0, valid until the next draw; none if n is
+// Full. It draws in passes where p is not nil.
 func (s *stream) draw(p *Passes, n, usual int) []Sample {
 	if n == 0 {
 		n = usual
@@ -58,14 +58,13 @@ func (s *stream) draw(p *Passes, n, usual int) []Sample {
 	return s.buf
 }
 
-// Passes draws the terms of a finite sum in passes: in each one every term once, in an order that
-// is drawn as the pass goes on. A method makes one for a stream in Start, passes it to
-// Iteration.DrawXiIn or DrawPhiIn, and visits it in its State. It holds 8 bytes for each term, and
-// so does a checkpoint.
+// Passes draws the terms of a finite sum in passes, in each of them every term once, in random
+// order. A method makes one for a stream in Start, passes it to Iteration.DrawXiIn or DrawPhiIn,
+// and visits it in its State. It holds 8 bytes for each term, and so does a checkpoint.
 //
 // At one point the errors of all terms cancel over a pass, which helps a table or a running mean.
-// But given the terms before it, the mean of a term is that of the terms left in the pass: a
-// recursion that relies on E[sample | past] = mean, as STORM does, is biased.
+// But a term's expectation, given those before it, is the mean of the terms left: a recursion that
+// relies on E[sample | past] = mean, as STORM does, is biased.
 type Passes struct {
 	terms []Sample
 	done  int // terms[:done] are drawn in this pass
@@ -120,13 +119,13 @@ func (p *Passes) check() error {
 	return nil
 }
 
-// Drawn returns the terms that this pass has given so far, in their order: to be read only, and
-// valid until the next draw. After the last one, before the next pass begins, it is every term.
+// Drawn returns the terms that this pass has given so far, in their order: to be read only, valid
+// until the next draw, and every term after the last one.
 func (p *Passes) Drawn() []Sample { return p.terms[:p.done] }
 
 // Past gives the names that a run drew from a stream without Passes once more, in their order, by
-// the stream's generator: it keeps none. A name asked again is an evaluation, and no sample.
-// Iteration.PastXi and PastPhi make it.
+// the stream's generator: it keeps none. A name given again counts as an evaluation, and as no
+// sample. Iteration.PastXi and PastPhi make it.
 type Past struct {
 	stream
 	first rand.PCG
