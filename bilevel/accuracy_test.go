@@ -5,16 +5,17 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stable/mat"
 	"stable/mat/mattest"
 )
 
-// setConstants are the constants c of the documentation: ‖P(x) − P*(x)‖ ≤ c·d·eps·(‖x‖ + size of
-// the set), by kind.
+// setConstants are the c of the documentation: ‖P(x) − P*(x)‖ ≤ c·d·eps·(‖x‖ + size of the set).
 var setConstants = map[string]float64{
 	"Ball": 8, "Ball, metric": 64, "Simplex": 8, "Simplex, metric": 64, "HalfSpace": 8, "HalfSpace, metric": 8,
 }
@@ -42,10 +43,7 @@ func TestSetsAccuracy(t *testing.T) {
 			x[i] *= far * scale
 			a[i] *= scale
 		}
-		ones := make([]float64, d)
-		for i := range ones {
-			ones[i] = 1
-		}
+		ones := slices.Repeat([]float64{1}, d)
 		for _, c := range []struct {
 			set   MetricSet
 			exact func(x, w []float64) []*big.Float
@@ -66,9 +64,20 @@ func TestSetsAccuracy(t *testing.T) {
 				unit *= condition(h.A, w)
 			}
 			l.See(name+", metric", exactDistance(p, c.exact(x, w)), unit, where)
+			if k == 0 {
+				assert.Zero(t, testing.AllocsPerRun(9, func() { c.set.Project(p, x); c.set.ProjectMetric(p, x, w) }))
+			}
 		}
 	}
 	l.Check(t)
+}
+
+// spread draws x and w over the given numbers of decades around 1.
+func spread(rng *rand.Rand, x, w []float64, decadesX, decadesW float64) {
+	for i := range x {
+		x[i] = rng.NormFloat64() * math.Pow(10, decadesX*(rng.Float64()-0.5))
+		w[i] = math.Pow(10, decadesW*(rng.Float64()-0.5))
+	}
 }
 
 // condition is ‖a‖·‖W⁻¹a‖/(aᵀW⁻¹a).
@@ -110,40 +119,22 @@ func exactHalfSpace(a []float64, b float64, x, w []float64) []*big.Float {
 	return z
 }
 
-// exactSimplex is max(x_i − θ/w_i, 0), with the θ that fits one of the orders of w_i·x_i: the
-// entries that stay are those of the largest.
+// exactSimplex is max(x_i − θ/w_i, 0). The entries that stay are some of those with the largest
+// w_i·x_i, and θ = (Σ x_i − sum)/Σ 1/w_i over them is the largest such quotient.
 func exactSimplex(sum float64, x, w []float64) []*big.Float {
-	in := make([]bool, len(x))
-	theta := bigZero()
-	for range x {
-		next := -1
-		var best *big.Float
-		for i := range x {
-			if v := bigZero().Mul(bigOf(w[i]), bigOf(x[i])); !in[i] && (next < 0 || v.Cmp(best) > 0) {
-				next, best = i, v
-			}
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	product := func(i int) *big.Float { return bigZero().Mul(bigOf(w[i]), bigOf(x[i])) }
+	slices.SortFunc(order, func(i, j int) int { return product(j).Cmp(product(i)) })
+	top, bottom, theta := bigOf(-sum), bigZero(), (*big.Float)(nil)
+	for _, i := range order {
+		top.Add(top, bigOf(x[i]))
+		bottom.Add(bottom, bigZero().Quo(bigOf(1), bigOf(w[i])))
+		if q := bigZero().Quo(top, bottom); theta == nil || q.Cmp(theta) > 0 {
+			theta = q
 		}
-		// θ = (Σ x_i − sum)/Σ 1/w_i over those in; the next one comes in if w_i·x_i > θ, which is
-		// −∞ while none is.
-		if next < 0 || in[next] {
-			break
-		}
-		some := false
-		for _, b := range in {
-			some = some || b
-		}
-		if some && best.Cmp(theta) <= 0 {
-			break
-		}
-		in[next] = true
-		top, bottom := bigOf(-sum), bigZero()
-		for i := range x {
-			if in[i] {
-				top.Add(top, bigOf(x[i]))
-				bottom.Add(bottom, bigZero().Quo(bigOf(1), bigOf(w[i])))
-			}
-		}
-		theta.Quo(top, bottom)
 	}
 	z := make([]*big.Float, len(x))
 	for i := range x {
@@ -156,37 +147,26 @@ func exactSimplex(sum float64, x, w []float64) []*big.Float {
 }
 
 // exactBall is c_i + u_i·w_i/(w_i + λ), with the λ ≥ 0 that brings ‖z − c‖ to the radius, by
-// bisection in its exponent and mantissa.
-func exactBall(c []float64, radius float64, x, w []float64) []*big.Float {
-	at := func(lambda *big.Float) (z []*big.Float, norm *big.Float) {
-		norm = bigZero()
+// bisection of its logarithm.
+func exactBall(c []float64, radius float64, x, w []float64) (z []*big.Float) {
+	outside := func(lambda *big.Float) bool {
+		z = nil
+		norm := bigZero()
 		for i := range x {
 			u := bigZero().Sub(bigOf(x[i]), bigOf(c[i]))
 			u.Quo(u.Mul(u, bigOf(w[i])), bigZero().Add(bigOf(w[i]), lambda))
 			norm.Add(norm, bigZero().Mul(u, u))
 			z = append(z, u.Add(u, bigOf(c[i])))
 		}
-		return z, norm.Sqrt(norm)
+		return norm.Sqrt(norm).Cmp(bigOf(radius)) > 0
 	}
-	r := bigOf(radius)
-	z, norm := at(bigZero())
-	if norm.Cmp(r) <= 0 {
+	if !outside(bigZero()) {
 		return z
 	}
 	low, high := bigOf(0x1p-200), bigOf(0x1p200)
-	for range 10 { // the exponent
-		mid := bigZero().Sqrt(bigZero().Mul(low, high))
-		if _, norm := at(mid); norm.Cmp(r) > 0 {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
 	for range 90 {
-		mid := bigZero().Add(low, high)
-		mid.Quo(mid, bigOf(2))
-		var norm *big.Float
-		if z, norm = at(mid); norm.Cmp(r) > 0 {
+		mid := bigZero().Sqrt(bigZero().Mul(low, high))
+		if outside(mid) {
 			low = mid
 		} else {
 			high = mid

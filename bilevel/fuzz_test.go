@@ -2,6 +2,7 @@ package bilevel
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,11 +78,7 @@ func FuzzSets(f *testing.F) {
 				w[i] = 1
 			}
 		}
-		ones := make([]float64, d)
-		for i := range ones {
-			ones[i] = 1
-		}
-		requireProjection(t, set, x, z, ones, func(dst, x []float64) { set.Project(dst, x) })
+		requireProjection(t, set, x, z, slices.Repeat([]float64{1}, d), set.Project)
 		requireProjection(t, set, x, z, w, func(dst, x []float64) { set.ProjectMetric(dst, x, w) })
 	})
 }
@@ -96,7 +93,7 @@ func requireProjection(t *testing.T, set Set, x, z, w []float64, project func(ds
 	p := memory[:d]
 	project(p, x)
 	require.Equal(t, []float64{7, 7}, memory[d:], "stray write")
-	inPlace := append([]float64(nil), x...)
+	inPlace := slices.Clone(x)
 	project(inPlace, inPlace)
 	for i, v := range p {
 		require.Equal(t, math.Float64bits(v), math.Float64bits(inPlace[i]), "in place")
@@ -143,17 +140,17 @@ func requireProjection(t *testing.T, set Set, x, z, w []float64, project func(ds
 func parameters(set Set) (v []float64) {
 	switch s := set.(type) {
 	case Box:
-		for _, x := range append(append(v, s.Lo...), s.Hi...) {
+		for _, x := range slices.Concat(s.Lo, s.Hi) {
 			if !math.IsInf(x, 0) {
 				v = append(v, x)
 			}
 		}
 	case Ball:
-		v = append(append(v, s.Center...), s.Radius)
+		v = append(slices.Clone(s.Center), s.Radius)
 	case Simplex:
 		v = append(v, s.sum())
 	case HalfSpace:
-		v = append(append(v, s.A...), s.B)
+		v = append(slices.Clone(s.A), s.B)
 	}
 	return v
 }
@@ -168,31 +165,25 @@ func parameter(set Set) float64 {
 
 // outside is how far p is from the set.
 func outside(set Set, p []float64) (off float64) {
-	switch s := set.(type) {
-	case Box:
-		for i, v := range p {
-			off = max(off, s.Lo[i]-v, v-s.Hi[i])
+	excess := func(a []float64, b, unit float64) float64 { // (aᵀp − b)/unit, rounded once
+		s := bigOf(-b)
+		for i := range a {
+			s.Add(s, bigZero().Mul(bigOf(a[i]), bigOf(p[i])))
 		}
-	case NonNegative:
-		for _, v := range p {
-			off = max(off, -v)
+		return mattest.Float(s.Quo(s, bigOf(unit)))
+	}
+	switch s := set.(type) {
+	case BoundedSet:
+		for i, v := range p {
+			lo, hi := s.Bounds(i)
+			off = max(off, lo-v, v-hi)
 		}
 	case Ball:
-		off = max(0, s.distance(p)-s.Radius)
+		off = s.distance(p) - s.Radius
 	case Simplex:
-		e := mattest.NewExact(1, 1)
-		sum := e.At(0, 0)
-		for _, v := range p {
-			off = max(off, -v)
-			sum.Add(sum, mattest.ExactVec([]float64{v}).At(0, 0))
-		}
-		sum.Sub(sum, mattest.ExactVec([]float64{s.sum()}).At(0, 0))
-		off = max(off, math.Abs(mattest.Float(sum)))
+		off = max(-slices.Min(p), math.Abs(excess(slices.Repeat([]float64{1}, len(p)), s.sum(), 1)))
 	case HalfSpace:
-		dot := mattest.ExactVec(s.A).Trans().MulTrans(mattest.ExactVec(p).Trans()).At(0, 0)
-		dot.Sub(dot, mattest.ExactVec([]float64{s.B}).At(0, 0))
-		dot.Quo(dot, mattest.ExactVec([]float64{mat.Norm(s.A)}).At(0, 0))
-		off = max(0, mattest.Float(dot))
+		off = excess(s.A, s.B, mat.Norm(s.A))
 	}
-	return off
+	return max(off, 0)
 }

@@ -2,74 +2,72 @@ package bilevel
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"stable/mat"
 )
 
-// oneOfEach are sets of every kind in R^d.
-func oneOfEach(d int) map[string]MetricSet {
-	box, center, a := UniformBox(d, -0.5, 1), make([]float64, d), make([]float64, d)
-	box.Hi[d-1] = math.Inf(1)
-	box.Lo[0], box.Hi[0] = 0.25, 0.25
-	for i := range d {
-		center[i], a[i] = float64(i)-1, math.Cos(float64(i))
-	}
-	return map[string]MetricSet{"Space": Space{}, "Box": box, "NonNegative": NonNegative{}, "Ball": Ball{center, 1.5},
-		"Simplex": Simplex{2}, "HalfSpace": HalfSpace{a, -0.5}}
-}
-
-// Both projections are projections, in place too, and the same one where all weights are equal.
-func TestSetsProject(t *testing.T) {
-	for _, d := range []int{1, 2, 3, 7, 40} {
-		for name, set := range oneOfEach(d) {
-			require.NoError(t, set.Validate(d))
-			rng, vec := rand.New(rand.NewPCG(5, uint64(d))), func() []float64 { return make([]float64, d) }
-			x, z, w, p, q, ones, moved := vec(), vec(), vec(), vec(), vec(), vec(), 0
-			for range 200 {
-				scale := math.Pow(10, 4*rng.Float64()-2)
-				for i := range x {
-					x[i], z[i], w[i], ones[i] = scale*rng.NormFloat64(), 3*rng.NormFloat64(), math.Exp(3*rng.NormFloat64()), 1
-				}
-				requireProjection(t, set, x, z, ones, set.Project)
-				requireProjection(t, set, x, z, w, func(dst, x []float64) { set.ProjectMetric(dst, x, w) })
-				set.Project(p, x)
-				set.ProjectMetric(q, x, ones)
-				assert.InDeltaSlice(t, p, q, 1e-12*(1+mat.Norm(x)), name)
-				if p[0] != x[0] {
-					moved++
-				}
-			}
-			assert.Equal(t, name != "Space", moved > 0, name)
-			assert.Zero(t, testing.AllocsPerRun(10, func() { set.Project(p, x); set.ProjectMetric(p, x, w) }))
-		}
-	}
-}
-
-// Points far out and points with a large common offset keep their accuracy.
+// Answers that are known, at scales where plain formulas overflow or cancel.
 func TestSetsProjectExtreme(t *testing.T) {
-	x := []float64{1e200, -1e200, 1e200}
-	p := make([]float64, 3)
-	Ball{Radius: 3}.Project(p, x)
-	for i, want := range []float64{math.Sqrt(3), -math.Sqrt(3), math.Sqrt(3)} {
-		assert.InDelta(t, want, p[i], 1e-15)
-	}
-	Simplex{}.Project(p, []float64{1e15 + 0.5, 1e15, -1e15})
-	assert.Equal(t, []float64{0.75, 0.25, 0}, p)
-	Simplex{}.Project(p, []float64{1e300, -1e300, 1e300})
-	assert.Equal(t, []float64{0.5, 0, 0.5}, p)
-	HalfSpace{[]float64{0x1p500, 0, 0}, 0x1p1023}.Project(p, []float64{0x1p525, 7, 0}) // Aᵀx is 2¹⁰²⁵
-	assert.Equal(t, []float64{0x1p523, 7, 0}, p)
-	for name, set := range oneOfEach(3) {
-		set.Project(p, []float64{0, math.NaN(), 0})
-		if name != "Space" && name != "Box" && name != "NonNegative" {
-			continue
+	const r3 = 1.7320508075688772
+	for _, c := range []struct {
+		set        MetricSet
+		x, w, want []float64 // without w: Project
+		within     float64
+	}{
+		{Ball{Radius: 3}, []float64{1e200, -1e200, 1e200}, nil, []float64{r3, -r3, r3}, 1e-15},
+		{Simplex{}, []float64{1e15 + 0.5, 1e15, -1e15}, nil, []float64{0.75, 0.25, 0}, 0},
+		{Simplex{}, []float64{1e300, -1e300, 1e300}, nil, []float64{0.5, 0, 0.5}, 0},
+		{HalfSpace{[]float64{0x1p500, 0}, 0x1p1023}, []float64{0x1p525, 7}, nil, []float64{0x1p523, 7}, 0}, // Aᵀx is 2¹⁰²⁵
+
+		{Simplex{}, []float64{1, 1}, []float64{1, 3}, []float64{0.25, 0.75}, 0},
+		{Simplex{}, []float64{0.5, 0.1}, []float64{1e150, 1e-150}, []float64{0.5, 0.5}, 0},
+		{Simplex{}, []float64{0.5, 0.1}, []float64{1e-150, 1e150}, []float64{0.9, 0.1}, 1e-16},
+		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{1e-300, 1e-300}, []float64{0.75, 0.25}, 0}, // a common offset
+		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{7, 7}, []float64{0.75, 0.25}, 0},
+		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{1e300, 1e300}, []float64{0.75, 0.25}, 0},
+		// The heavy entry keeps what there is, whatever rounding makes of a multiplier of 100 digits.
+		{Simplex{}, []float64{48, 48, 48, 1 + 0x1p-52, 48}, []float64{0.78, 56, 88, 2e117, 1}, []float64{0, 0, 0, 1, 0}, 1e-13},
+		{Simplex{32}, []float64{48, 48, 48, 48, 48}, []float64{48, 2e117, 50, 48, 1}, []float64{0, 32, 0, 0, 0}, 1e-13},
+
+		// The light entry goes to 0 before the heavy one moves.
+		{Ball{Radius: 1e-100}, []float64{5e-101, 2e-100}, []float64{1e200, 1e-100}, []float64{5e-101, r3 / 2 * 1e-100}, 1e-114},
+		{Ball{Radius: 1}, []float64{0.5, 2}, []float64{1e200, 1e-100}, []float64{0.5, r3 / 2}, 1e-14},
+		{Ball{Radius: 1e100}, []float64{5e99, 2e100}, []float64{1e200, 1e-100}, []float64{5e99, r3 / 2 * 1e100}, 1e86},
+		{Ball{Radius: 3}, []float64{1e200, -1e200}, []float64{1e-250, 1e-250}, []float64{3 / math.Sqrt2, -3 / math.Sqrt2}, 1e-14},
+		{Ball{Radius: 1}, []float64{2, 2}, []float64{1e200, 1e-200}, []float64{1, 0}, 0},
+		{Ball{Center: []float64{1, 2}}, []float64{5, 7}, []float64{1, 2}, []float64{1, 2}, 0},
+		{Ball{Radius: 1e-200}, []float64{1e200, 0}, []float64{1, 2}, []float64{0, 0}, 1e-200},
+
+		{HalfSpace{[]float64{1e-100, 1}, 1}, []float64{0, 3}, []float64{1e250, 1e-200}, []float64{0, 1}, 0},
+		{HalfSpace{[]float64{0x1p500, 0}, 0x1p1023}, []float64{0x1p525, 7}, []float64{4, 1}, []float64{0x1p523, 7}, 0},
+	} {
+		p := make([]float64, len(c.x))
+		if c.w == nil {
+			c.set.Project(p, c.x)
+		} else {
+			c.set.ProjectMetric(p, c.x, c.w)
 		}
-		assert.True(t, math.IsNaN(p[1]), "%s hides a NaN", name)
+		assert.InDeltaSlice(t, c.want, p, c.within, "%#v of %v in %v", c.set, c.x, c.w)
+	}
+}
+
+// NaN and Inf, in the point and in the weights, end no later than numbers, and NaN shows.
+func TestSetsProjectNotFinite(t *testing.T) {
+	for _, set := range []MetricSet{Space{}, UniformBox(3, -0.5, 1), NonNegative{}, Ball{[]float64{-1, 0, 1}, 1.5},
+		Simplex{2}, HalfSpace{[]float64{1, 0.5, -0.4}, -0.5}} {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			p := make([]float64, 3)
+			set.ProjectMetric(p, []float64{100, bad, 100}, []float64{1, 2, 3})
+			hides := math.IsNaN(bad) && !math.IsNaN(p[1])
+			set.Project(p, []float64{100, bad, 100})
+			if _, bounds := set.(BoundedSet); bounds {
+				hides = hides || math.IsNaN(bad) && !math.IsNaN(p[1])
+			}
+			assert.False(t, hides, "%T hides a NaN", set)
+			set.ProjectMetric(p, []float64{100, 90, 100}, []float64{1, bad, 3})
+		}
 	}
 }
 
@@ -95,4 +93,18 @@ func TestSetsValidate(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.ErrorIs(t, Simplex{}.Validate(0), ErrOption)
+}
+
+func TestWidth(t *testing.T) {
+	for _, c := range []struct {
+		set  Set
+		want float64
+	}{
+		{Space{}, 1}, {NonNegative{}, 1}, {HalfSpace{A: []float64{1}, B: 2}, 1}, {UniformBox(2, -3, 1), 4},
+		{UniformBox(2, 1, 1), 1}, {UniformBox(2, 0, math.Inf(1)), 1}, {Ball{Radius: 3}, 6}, {Ball{}, 1},
+		{Simplex{}, 1}, {Simplex{Sum: 5}, 5}, {struct{ Box }{UniformBox(2, -3, 1)}, 4},
+		{struct{ Set }{UniformBox(2, -3, 1)}, 1},
+	} {
+		assert.Equal(t, c.want, Width(c.set, 1), "%#v", c.set)
+	}
 }
