@@ -48,34 +48,41 @@ func TestForeignIsRefused(t *testing.T) {
 	s := change(func(*run) {})
 	steps(t, s, 2)
 	file := saved(t, s)
-	for want, f := range map[string]func(r *run){
-		"dy is 4 in the checkpoint, and 5 here":                                            func(r *run) { r.p.Dy, r.p.N = 5, 20 },
-		"samples ξ is 16 in the checkpoint, and 8 here":                                    func(r *run) { r.p.N = 8 },
-		"method is STABLE in the checkpoint, and tiny here":                                func(r *run) { r.m = smallMethods[0] },
-		"type is stable/bilevel.STABLE in the checkpoint, and stable/bilevel.bare here":    func(r *run) { r.m = bare("STABLE") },
-		"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint":                          func(r *run) { r.s.Alpha = Constant(0.1) },
-		"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint, and bilevel.Power here":  func(r *run) { r.s.Alpha = Power{C: 1} },
-		"STABLE.Beta.P is 0.5 in the checkpoint, and 0.25 here":                            func(r *run) { r.s.Beta = Power{C: 0.1, P: 0.25} },
-		"STABLE.Tau is *bilevel.nested in the checkpoint, and nil":                         func(r *run) { r.s.Tau = nil },
-		"STABLE.Tau.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Const": func(r *run) { r.tau.Schedule = Constant(0.2) },
-		"STABLE.Tau.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Power": func(r *run) { r.tau.Schedule = Power{C: 0.1} },
-		"STABLE.Tau.all is ":  func(r *run) { r.tau.all[2] = Power{C: 3} },
-		"STABLE.Tau.text is ": func(r *run) { r.tau.text = "line\nline" },
-		"STABLE.MuG is 0.5 in the checkpoint, and 0.25 here":        func(r *run) { r.s.MuG = 0.25 },
-		"STABLE.Plain is false in the checkpoint, and true here":    func(r *run) { r.s.Plain = true },
-		"Options.Set is bilevel.Box in the checkpoint, and bilevel": func(r *run) { r.o.Set = Space{} },
-		"Options.Set.Hi is 3 entries with checksum":                 func(r *run) { r.o.Set = UniformBox(3, -1, 2) },
-		"Options.X0 is 3 entries with checksum":                     func(r *run) { r.o.X0 = []float64{0, 0.1, 0} },
-		"Options.Y0 is 4 entries with checksum":                     func(r *run) { r.o.Y0 = []float64{0, 0, 0, 1} },
-		"Options.Seed is 9 in the checkpoint, and 10 here":          func(r *run) { r.o.Seed = 10 },
-		"Options.UpperBatch is 1 in the checkpoint, and -1 here":    func(r *run) { r.o.UpperBatch = Full },
-		"Options.LowerBatch is 1 in the checkpoint, and 2 here":     func(r *run) { r.o.LowerBatch = 2 },
-		"Options.Explode is 1e+12 in the checkpoint, and 1000 here": func(r *run) { r.o.Explode = 1000 },
+	for _, c := range []struct {
+		want   string
+		change func(r *run)
+	}{
+		{"dy is 4 in the checkpoint, and 5 here", func(r *run) { r.p.Dy, r.p.N = 5, 20 }},
+		{"samples ξ is 16 in the checkpoint, and 8 here", func(r *run) { r.p.N = 8 }},
+		{"method is STABLE in the checkpoint, and tiny here", func(r *run) { r.m = smallMethods[0] }},
+		{"type is stable/bilevel.STABLE in the checkpoint, and stable/bilevel.bare here",
+			func(r *run) { r.m = bare("STABLE") }},
+		{"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint", func(r *run) { r.s.Alpha = Constant(0.1) }},
+		{"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint, and bilevel.Power here",
+			func(r *run) { r.s.Alpha = Power{C: 1} }},
+		{"STABLE.Beta.P is 0.5 in the checkpoint, and 0.25 here", func(r *run) { r.s.Beta = Power{C: 0.1, P: 0.25} }},
+		{"STABLE.Tau is *bilevel.nested in the checkpoint, and nil", func(r *run) { r.s.Tau = nil }},
+		{"STABLE.Tau.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Const",
+			func(r *run) { r.tau.Schedule = Constant(0.2) }},
+		{"STABLE.Tau.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Power",
+			func(r *run) { r.tau.Schedule = Power{C: 0.1} }},
+		{"STABLE.Tau.all is ", func(r *run) { r.tau.all[2] = Power{C: 3} }},
+		{"STABLE.Tau.text is ", func(r *run) { r.tau.text = "line\nline" }},
+		{"STABLE.MuG is 0.5 in the checkpoint, and 0.25 here", func(r *run) { r.s.MuG = 0.25 }},
+		{"STABLE.Plain is false in the checkpoint, and true here", func(r *run) { r.s.Plain = true }},
+		{"Options.Set is bilevel.Box in the checkpoint, and bilevel", func(r *run) { r.o.Set = Space{} }},
+		{"Options.Set.Hi is 3 entries with checksum", func(r *run) { r.o.Set = UniformBox(3, -1, 2) }},
+		{"Options.X0 is 3 entries with checksum", func(r *run) { r.o.X0 = []float64{0, 0.1, 0} }},
+		{"Options.Y0 is 4 entries with checksum", func(r *run) { r.o.Y0 = []float64{0, 0, 0, 1} }},
+		{"Options.Seed is 9 in the checkpoint, and 10 here", func(r *run) { r.o.Seed = 10 }},
+		{"Options.UpperBatch is 1 in the checkpoint, and -1 here", func(r *run) { r.o.UpperBatch = Full }},
+		{"Options.LowerBatch is 1 in the checkpoint, and 2 here", func(r *run) { r.o.LowerBatch = 2 }},
+		{"Options.Explode is 1e+12 in the checkpoint, and 1000 here", func(r *run) { r.o.Explode = 1000 }},
 	} {
-		s := change(f)
+		s := change(c.change)
 		err := s.Load(bytes.NewReader(file))
-		require.ErrorIs(t, err, ErrForeign, want)
-		assert.ErrorContains(t, err, want)
+		require.ErrorIs(t, err, ErrForeign, c.want)
+		assert.ErrorContains(t, err, c.want)
 		assert.Zero(t, s.K())
 	}
 	for _, same := range []func(r *run){
@@ -91,5 +98,6 @@ func TestForeignIsRefused(t *testing.T) {
 	describe := func(m Method) string { return change(func(r *run) { r.m = m }).describe() }
 	assert.Equal(t, `bare is "method 1" in the checkpoint, and "method 2" here`,
 		difference(describe(bare("method 1")), describe(bare("method 2"))))
-	assert.Contains(t, difference(describe(wrapped{STABLE{MuG: 1}}), describe(wrapped{STABLE{MuG: 2}})), "wrapped.Method.MuG is 1")
+	assert.Contains(t, difference(describe(wrapped{STABLE{MuG: 1}}), describe(wrapped{STABLE{MuG: 2}})),
+		"wrapped.Method.MuG is 1")
 }

@@ -1,7 +1,6 @@
 package bilevel
 
 import (
-	"bytes"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -13,41 +12,18 @@ import (
 	"stable/mat"
 )
 
-// bowls is a lower level with g_yy(x, y; φ) = s(x)·I + c·aaᵀ, s(x) = 1 + x_0², a drawn by φ, and
-// c = curve·(1 + cos(aᵀy))/2 ≥ 0, as a regularised model has it.
+// bowls is Wavy with g_yy(x, y; φ) = s(x)·I + c·aaᵀ, s(x) = 1 + x_0², a drawn by φ, and c = curve·(1 +
+// cos(aᵀy))/2 ≥ 0, as a regularised model has it. A negative curve breaks the promise.
 type bowls struct {
-	dx, dy int
-	curve  float64
-	sign   float64 // of c; −1 breaks the promise
-	a      []float64
+	*wavy
+	curve float64
+	a     []float64
 }
 
-func newBowls(dx, dy int) *bowls { return &bowls{dx, dy, 2, 1, make([]float64, dy)} }
-
-func (p *bowls) Dims() (int, int)          { return p.dx, p.dy }
-func (p *bowls) Streams() (uint64, uint64) { return 0, 0 }
-
-func (p *bowls) GradF(fx, fy, x, y []float64, xi []Sample) error {
-	copy(fx, x)
-	for i := range fy {
-		fy[i] = y[i] - 1 + 0.1*float64(xi[0]%3)
-	}
-	return nil
-}
-
-func (p *bowls) GradG(gy, x, y []float64, _ []Sample) error {
-	for i := range gy {
-		gy[i] = p.ConvexityAt(x) * (y[i] - 1)
-	}
-	return nil
-}
-
-func (p *bowls) CrossG(gxy *mat.Dense, x, y []float64, _ []Sample) error {
-	gxy.Zero()
-	for j := range y {
-		gxy.Row(0)[j] = 2 * x[0] * (y[j] - 1)
-	}
-	return nil
+func newBowls(dx, dy int) *bowls {
+	p := &bowls{newWavy(0.1), 2, make([]float64, dy)}
+	p.Dx, p.Dy = dx, dy
+	return p
 }
 
 func (p *bowls) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
@@ -55,9 +31,9 @@ func (p *bowls) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 	for _, s := range phi {
 		rng := rand.New(rand.NewPCG(uint64(s), 7))
 		for i := range p.a {
-			p.a[i] = rng.NormFloat64() / math.Sqrt(float64(p.dy))
+			p.a[i] = rng.NormFloat64() / math.Sqrt(float64(p.Dy))
 		}
-		mat.RankOne(gyy, p.sign*p.curve*(1+math.Cos(mat.Dot(p.a, y)))/2/float64(len(phi)), p.a)
+		mat.RankOne(gyy, p.curve*(1+math.Cos(mat.Dot(p.a, y)))/2/float64(len(phi)), p.a)
 	}
 	mat.AddIdentity(gyy, p.ConvexityAt(x))
 	return nil
@@ -166,7 +142,7 @@ func TestPromiseWorstMove(t *testing.T) {
 // factor.
 func TestBrokenPromise(t *testing.T) {
 	p := newBowls(1, 2)
-	p.sign = -1
+	p.curve = -2
 	e, err := NewEstimator(p, 0.5, math.Inf(1))
 	require.NoError(t, err)
 	err = e.Init([]float64{0}, make([]float64, 2), []Sample{1})
@@ -188,33 +164,4 @@ func (hollow) HessG(gyy *mat.Sym, _, _ []float64, _ []Sample) error {
 	mat.AddIdentity(gyy, 1)
 	gyy.Set(1, 0, 2)
 	return nil
-}
-
-// A run with a promise is the run without, and goes on from a checkpoint with the same bound.
-func TestPromiseResumes(t *testing.T) {
-	start := func(p Problem) *Solver {
-		s, err := New(p, STABLE{MuG: 1}, Options{X0: []float64{0.2, 0.1}, Y0: make([]float64, 6), Seed: 3})
-		require.NoError(t, err)
-		return s
-	}
-	with, without := start(newBowls(2, 6)), start(silent{newBowls(2, 6)})
-	var file bytes.Buffer
-	for k := range 200 {
-		if k == 77 {
-			require.NoError(t, with.Save(&file))
-		}
-		require.NoError(t, with.Step())
-		require.NoError(t, without.Step())
-		require.Equal(t, without.X(), with.X())
-		require.Equal(t, without.Y(), with.Y())
-	}
-	again := start(newBowls(2, 6))
-	require.NoError(t, again.Load(&file))
-	for range 200 - 77 {
-		require.NoError(t, again.Step())
-	}
-	assert.Equal(t, with.Y(), again.Y())
-	assert.Equal(t, with.Estimator().bound, again.Estimator().bound)
-	assert.Equal(t, with.Estimator().Report(), again.Estimator().Report())
-	assert.Equal(t, with.Activity(), without.Activity())
 }

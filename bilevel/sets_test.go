@@ -19,7 +19,8 @@ func TestSetsProjectExtreme(t *testing.T) {
 		{Ball{Radius: 3}, []float64{1e200, -1e200, 1e200}, nil, []float64{r3, -r3, r3}, 1e-15},
 		{Simplex{}, []float64{1e15 + 0.5, 1e15, -1e15}, nil, []float64{0.75, 0.25, 0}, 0},
 		{Simplex{}, []float64{1e300, -1e300, 1e300}, nil, []float64{0.5, 0, 0.5}, 0},
-		{HalfSpace{[]float64{0x1p500, 0}, 0x1p1023}, []float64{0x1p525, 7}, nil, []float64{0x1p523, 7}, 0}, // Aᵀx is 2¹⁰²⁵
+		{HalfSpace{[]float64{0x1p500, 0}, 0x1p1023}, []float64{0x1p525, 7}, nil,
+			[]float64{0x1p523, 7}, 0}, // Aᵀx is 2¹⁰²⁵
 
 		{Simplex{}, []float64{1, 1}, []float64{1, 3}, []float64{0.25, 0.75}, 0},
 		{Simplex{}, []float64{0.5, 0.1}, []float64{1e150, 1e-150}, []float64{0.5, 0.5}, 0},
@@ -28,14 +29,17 @@ func TestSetsProjectExtreme(t *testing.T) {
 		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{7, 7}, []float64{0.75, 0.25}, 0},
 		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{1e300, 1e300}, []float64{0.75, 0.25}, 0},
 		// The heavy entry keeps what there is, whatever rounding makes of a multiplier of 100 digits.
-		{Simplex{}, []float64{48, 48, 48, 1 + 0x1p-52, 48}, []float64{0.78, 56, 88, 2e117, 1}, []float64{0, 0, 0, 1, 0}, 1e-13},
+		{Simplex{}, []float64{48, 48, 48, 1 + 0x1p-52, 48}, []float64{0.78, 56, 88, 2e117, 1},
+			[]float64{0, 0, 0, 1, 0}, 1e-13},
 		{Simplex{32}, []float64{48, 48, 48, 48, 48}, []float64{48, 2e117, 50, 48, 1}, []float64{0, 32, 0, 0, 0}, 1e-13},
 
 		// The light entry goes to 0 before the heavy one moves.
-		{Ball{Radius: 1e-100}, []float64{5e-101, 2e-100}, []float64{1e200, 1e-100}, []float64{5e-101, r3 / 2 * 1e-100}, 1e-114},
+		{Ball{Radius: 1e-100}, []float64{5e-101, 2e-100}, []float64{1e200, 1e-100},
+			[]float64{5e-101, r3 / 2 * 1e-100}, 1e-114},
 		{Ball{Radius: 1}, []float64{0.5, 2}, []float64{1e200, 1e-100}, []float64{0.5, r3 / 2}, 1e-14},
 		{Ball{Radius: 1e100}, []float64{5e99, 2e100}, []float64{1e200, 1e-100}, []float64{5e99, r3 / 2 * 1e100}, 1e86},
-		{Ball{Radius: 3}, []float64{1e200, -1e200}, []float64{1e-250, 1e-250}, []float64{3 / math.Sqrt2, -3 / math.Sqrt2}, 1e-14},
+		{Ball{Radius: 3}, []float64{1e200, -1e200}, []float64{1e-250, 1e-250},
+			[]float64{3 / math.Sqrt2, -3 / math.Sqrt2}, 1e-14},
 		{Ball{Radius: 1}, []float64{2, 2}, []float64{1e200, 1e-200}, []float64{1, 0}, 0},
 		{Ball{Center: []float64{1, 2}}, []float64{5, 7}, []float64{1, 2}, []float64{1, 2}, 0},
 		{Ball{Radius: 1e-200}, []float64{1e200, 0}, []float64{1, 2}, []float64{0, 0}, 1e-200},

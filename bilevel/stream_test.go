@@ -14,8 +14,8 @@ import (
 func TestSeed(t *testing.T) {
 	for _, seed := range []uint64{0, 1, 1 << 63} {
 		w := newWavy(0.1)
-		xi, phi, own := rand.New(rand.NewPCG(seed, 'x')), rand.New(rand.NewPCG(seed, 'y')), rand.New(rand.NewPCG(seed,
-			'm'))
+		source := func(id uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, id)) }
+		xi, phi, own := source('x'), source('y'), source('m')
 		draw := func(rng *rand.Rand, n int) []Sample {
 			batch := make([]Sample, n)
 			for i := range batch {
@@ -23,7 +23,7 @@ func TestSeed(t *testing.T) {
 			}
 			return batch
 		}
-		s, err := New(w, drawing{func(it *Iteration) {
+		s := newSolver(t, w, drawing{func(it *Iteration) error {
 			assert.Equal(t, draw(xi, 2), it.DrawXi(0))
 			for range it.K() % 3 {
 				assert.Equal(t, draw(phi, 3), it.DrawPhi(0))
@@ -31,19 +31,19 @@ func TestSeed(t *testing.T) {
 			}
 			assert.Empty(t, it.DrawXi(Full))
 			assert.Equal(t, own.IntN(9), it.Rand().IntN(9))
+			return nil
 		}}, Options{Seed: seed, UpperBatch: 2, LowerBatch: 3})
-		require.NoError(t, err)
 		steps(t, s, 20)
 		assert.Equal(t, Counts{Xi: 20 * (2 + w.N), Phi: 19 * 10}, s.Counts())
 	}
 }
 
 // drawing is a method that draws, and does nothing else.
-type drawing struct{ draw func(it *Iteration) }
+type drawing struct{ draw func(it *Iteration) error }
 
 func (drawing) Name() string                           { return "drawing" }
 func (d drawing) Start(*Iteration) (Stepper, error)    { return d, nil }
-func (d drawing) Step(it *Iteration) error             { d.draw(it); return nil }
+func (d drawing) Step(it *Iteration) error             { return d.draw(it) }
 func (drawing) Vectors(func(name string, v []float64)) {}
 func (drawing) State(*State)                           {}
 
@@ -84,23 +84,10 @@ func TestPasses(t *testing.T) {
 	assert.Equal(t, uint64(20*terms), count)
 	assert.Empty(t, s.draw(p, Full, 1))
 	require.NoError(t, p.check())
-	p.terms[3] = p.terms[4]
-	require.Error(t, p.check())
-	p.terms[3] = terms
-	require.Error(t, p.check())
-	p = NewPasses(terms)
-	p.done = terms + 1
-	require.Error(t, p.check())
-
+	for _, bad := range []*Passes{
+		{terms: []Sample{0, 2, 2}}, {terms: []Sample{0, 1, 3}}, {terms: []Sample{0, 1, 2}, done: 4},
+	} {
+		require.ErrorIs(t, bad.check(), ErrDamaged)
+	}
 	assert.Nil(t, NewPasses(0))
-	w := newWavy(0.1)
-	solver, err := New(w, drawing{func(it *Iteration) {
-		if it.K() == 1 {
-			it.DrawPhiIn(NewPasses(w.N+1), 1)
-		}
-		assert.Len(t, it.DrawXiIn(nil, 0), 2)
-	}}, Options{UpperBatch: 2})
-	require.NoError(t, err)
-	steps(t, solver, 1)
-	require.ErrorContains(t, solver.Step(), "Passes over a sum of another size")
 }
