@@ -38,8 +38,7 @@ func (shrink) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// measure is the mean of the measurements with these names; the same name gives the same value each
-// time. An empty batch asks for the expectation.
+// measure is the mean of the measurements with these names, 2 in expectation.
 func measure(phi []bilevel.Sample) float64 {
 	if len(phi) == 0 {
 		return 2
@@ -67,8 +66,7 @@ func Example() {
 	// Output: x = 1.0, y = 1.0, step limit after 20000 samples of φ
 }
 
-// A run that a context ends: by a signal, a deadline, or, as here, by the program itself. The
-// result is the last good iterate, and another Run goes on from there.
+// A run that a context ends, here the program itself; another Run goes on from there.
 func ExampleSolver_Run_context() {
 	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
 	if err != nil {
@@ -90,8 +88,8 @@ func ExampleSolver_Run_context() {
 	// 1000 step limit <nil>
 }
 
-// What a run has used, and how often projections and safeguards acted. Here μ_g = 3 is more than
-// the curvature 1 + x of the lower level has, so that H_yy is truncated at every step.
+// What a run has used, and how often projections acted: μ_g = 3 is more than the curvature 1 + x of
+// the lower level, so that H_yy is truncated at every step.
 func ExampleSolver_Activity() {
 	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 3}, bilevel.Options{Set: bilevel.NonNegative{}, Seed: 1})
 	if err != nil {
@@ -118,8 +116,7 @@ func ExampleEstimator() {
 		return
 	}
 	x, y := []float64{0}, []float64{0}
-	fx, fy, gy, h, drift := make([]float64, 1), make([]float64, 1), make([]float64, 1), make([]float64,
-		1), make([]float64, 1)
+	fx, fy, gy, h, drift := []float64{0}, []float64{0}, []float64{0}, []float64{0}, []float64{0}
 	for k := range 20000 {
 		phi := []bilevel.Sample{bilevel.Sample(k)}
 		if k == 0 {

@@ -46,8 +46,8 @@ func noisy(size float64, o quadratic.Options) quadratic.Options {
 	return o
 }
 
-// A run that stops on Run.Gap is where it says: of 30 runs, 29 have at most three times the gap
-// left, and half of them at most the gap. It does not go on for ever, either.
+// A run that stops on Run.Gap is where it says: of 30 runs, 29 have at most three times the gap left,
+// and half at most the gap.
 func TestGapStopsWhereItSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -100,12 +100,10 @@ func TestGapWindow(t *testing.T) {
 		r, err := s.Run(t.Context(), bilevel.Run{Gap: 1e-2, Window: window, Steps: 5000})
 		require.NoError(t, err)
 		require.Equal(t, bilevel.GapReached, r.Reason)
-		assert.Equal(t, "gap reached", r.Reason.String())
 		assert.Equal(t, s.Activity(), r.Activity)
 		return r.Steps
 	}
 	assert.Equal(t, 100, steps(1, 0))
-	assert.GreaterOrEqual(t, steps(200, 0), 299)
-	assert.Less(t, steps(200, 0), 310)
+	assert.InDelta(t, 304, steps(200, 0), 5)
 	assert.GreaterOrEqual(t, steps(200, 256), 258+199, "it began anew after 256")
 }

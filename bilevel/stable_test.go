@@ -3,6 +3,7 @@ package bilevel
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,52 +14,50 @@ import (
 	"stable/mat"
 )
 
-// paper is the recursion of the paper, written from its equations with full matrices and plain
-// loops.
+// paper is the recursion of the paper, from its equations with full matrices and plain loops.
 type paper struct {
-	hxy, hyy         [][]float64
-	clipped, shrunk  int
-	boxed            int
-	x, y, xOld, yOld []float64
+	wavy                   *wavy
+	alpha, beta, tau       Schedule
+	mu, c, lo, hi          float64
+	hxy, hyy               [][]float64
+	clipped, shrunk, boxed int
+	x, y, xOld, yOld       []float64
 }
 
-func (p *paper) step(t *testing.T, w *wavy, k int, alpha, beta, tau, mu, c, lo, hi float64, phi, xi []Sample) {
-	dx, dy := w.Dx, w.Dy
+func (p *paper) step(t *testing.T, k int, phi, xi []Sample) {
+	w, dx, dy := p.wavy, p.wavy.Dx, p.wavy.Dy
 	at := func(x, y []float64) (hxy, hyy [][]float64) {
 		a, b := mat.NewDense(dx, dy), mat.NewSym(dy)
 		require.NoError(t, w.CrossG(a, x, y, phi))
 		require.NoError(t, w.HessG(b, x, y, phi))
 		return bileveltest.Full(a, dx, dy), bileveltest.Full(b, dy, dy)
 	}
+	recur := func(now, past, old [][]float64) {
+		for i := range now {
+			for j := range now[i] {
+				now[i][j] += (1 - p.tau.At(k)) * (past[i][j] - old[i][j])
+			}
+		}
+	}
 	nxy, nyy := at(p.x, p.y)
 	if k > 0 {
 		oxy, oyy := at(p.xOld, p.yOld)
-		for i := range dx {
-			for j := range dy {
-				nxy[i][j] += (1 - tau) * (p.hxy[i][j] - oxy[i][j])
-			}
-		}
-		for i := range dy {
-			for j := range dy {
-				nyy[i][j] += (1 - tau) * (p.hyy[i][j] - oyy[i][j])
-			}
-		}
+		recur(nxy, p.hxy, oxy)
+		recur(nyy, p.hyy, oyy)
 	}
 	var norm float64
 	for _, r := range nxy {
-		for _, v := range r {
-			norm += v * v
-		}
+		norm = math.Hypot(norm, mat.Norm(r))
 	}
-	if norm = math.Sqrt(norm); norm > c {
+	if norm > p.c {
 		p.shrunk++
 		for _, r := range nxy {
 			for j := range r {
-				r[j] *= c / norm
+				r[j] *= p.c / norm
 			}
 		}
 	}
-	p.hxy, p.hyy = nxy, p.truncate(t, nyy, mu)
+	p.hxy, p.hyy = nxy, p.truncate(t, nyy)
 	inv := bileveltest.Invert(p.hyy)
 
 	fx, fy, gy := make([]float64, dx), make([]float64, dy), make([]float64, dy)
@@ -66,31 +65,23 @@ func (p *paper) step(t *testing.T, w *wavy, k int, alpha, beta, tau, mu, c, lo, 
 	require.NoError(t, w.GradG(gy, p.x, p.y, phi))
 	xNew, yNew := make([]float64, dx), make([]float64, dy)
 	for i := range dx {
-		h := fx[i]
-		for j := range dy {
-			for l := range dy {
-				h -= p.hxy[i][j] * inv[j][l] * fy[l]
-			}
-		}
-		v := p.x[i] - alpha*h
-		xNew[i] = math.Max(lo, math.Min(hi, v))
+		v := p.x[i] - p.alpha.At(k)*(fx[i]-mat.Dot(p.hxy[i], bileveltest.Apply(inv, fy)))
+		xNew[i] = math.Max(p.lo, math.Min(p.hi, v))
 		if xNew[i] != v {
 			p.boxed++
 		}
 	}
 	for j := range dy {
-		yNew[j] = p.y[j] - beta*gy[j]
-		for l := range dy {
-			for i := range dx {
-				yNew[j] -= inv[j][l] * p.hxy[i][l] * (xNew[i] - p.x[i])
-			}
+		yNew[j] = p.y[j] - p.beta.At(k)*gy[j]
+		for i, row := range p.hxy {
+			yNew[j] -= mat.Dot(inv[j], row) * (xNew[i] - p.x[i])
 		}
 	}
 	p.xOld, p.yOld, p.x, p.y = p.x, p.y, xNew, yNew
 }
 
 // truncate raises the eigenvalues below mu to mu, by the plain formula Σ max(λ, μ) v vᵀ.
-func (p *paper) truncate(t *testing.T, a [][]float64, mu float64) [][]float64 {
+func (p *paper) truncate(t *testing.T, a [][]float64) [][]float64 {
 	n := len(a)
 	s := mat.NewSym(n)
 	for i := range n {
@@ -106,11 +97,11 @@ func (p *paper) truncate(t *testing.T, a [][]float64, mu float64) [][]float64 {
 		out[i] = make([]float64, n)
 		for j := range n {
 			for l, lambda := range e.Values() {
-				out[i][j] += math.Max(lambda, mu) * e.VectorsT().At(l, i) * e.VectorsT().At(l, j)
+				out[i][j] += math.Max(lambda, p.mu) * e.VectorsT().At(l, i) * e.VectorsT().At(l, j)
 			}
 		}
 	}
-	if e.Values()[0] < mu {
+	if e.Values()[0] < p.mu {
 		p.clipped++
 	}
 	return out
@@ -121,20 +112,18 @@ func (p *paper) truncate(t *testing.T, a [][]float64, mu float64) [][]float64 {
 func TestSTABLEFollowsThePaper(t *testing.T) {
 	for _, batch := range []int{1, 3} {
 		t.Run(fmt.Sprintf("batch=%d", batch), func(t *testing.T) {
-			const mu, c, lo, hi = 0.9, 2.2, -0.2, 0.4
 			w := newWavy(0.5)
-			alpha, beta, tau := Power{C: 0.3, P: 0.5}, Power{C: 0.2, K0: 2, P: 1}, Power{C: 0.9, P: 0.5}
-			s, err := New(w, STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: mu, CGxy: c, InitBatch: 5, Plain: true},
-				Options{Set: UniformBox(3, lo, hi), X0: []float64{0.1, -0.1, 0.2}, Y0: []float64{1, 0, -1, 2}, Seed: 3,
-					UpperBatch: batch, LowerBatch: batch})
-			require.NoError(t, err)
-			p := &paper{x: []float64{0.1, -0.1, 0.2}, y: []float64{1, 0, -1, 2}}
-			mirror := newWavy(0.5)
+			p := &paper{wavy: newWavy(0.5), alpha: Power{C: 0.3, P: 0.5}, beta: Power{C: 0.2, K0: 2, P: 1},
+				tau: Power{C: 0.9, P: 0.5}, mu: 0.9, c: 2.2, lo: -0.2, hi: 0.4,
+				x: []float64{0.1, -0.1, 0.2}, y: []float64{1, 0, -1, 2}}
+			s := newSolver(t, w,
+				STABLE{Alpha: p.alpha, Beta: p.beta, Tau: p.tau, MuG: p.mu, CGxy: p.c, InitBatch: 5, Plain: true},
+				Options{Set: UniformBox(3, p.lo, p.hi), X0: p.x, Y0: p.y, Seed: 3, UpperBatch: batch, LowerBatch: batch})
 			for k := range 60 {
 				w.Log = []call{}
 				require.NoError(t, s.Step())
 				phi, xi := samplesOf(t, w.Log, k, batch)
-				p.step(t, mirror, k, alpha.At(k), beta.At(k), tau.At(k), mu, c, lo, hi, phi, xi)
+				p.step(t, k, phi, xi)
 				require.InDeltaSlice(t, p.x, s.X(), 1e-11, "x at step %d", k)
 				require.InDeltaSlice(t, p.y, s.Y(), 1e-11, "y at step %d", k)
 			}
@@ -184,20 +173,18 @@ func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 // where it cuts, both move along the directions of the uncut step.
 func TestSTABLETrust(t *testing.T) {
 	const r, beta = 0.05, 0.1
-	opt := Options{Set: UniformBox(3, -0.2, 0.4), Seed: 4}
 	w := newWavy(0.5)
-	s, err := New(w, STABLE{Alpha: Constant(1), Beta: Constant(beta), MuG: 0.05, Trust: r}, opt)
-	require.NoError(t, err)
+	s := newSolver(t, w, STABLE{Alpha: Constant(1), Beta: Constant(beta), MuG: 0.05, Trust: r},
+		Options{Set: UniformBox(3, -0.2, 0.4), Seed: 4})
 	gy := make([]float64, 4)
 	for range 200 {
-		x, y := append([]float64(nil), s.X()...), append([]float64(nil), s.Y()...)
+		x, y := slices.Clone(s.X()), slices.Clone(s.Y())
 		w.Log = []call{}
 		cuts := s.Activity().Cut
 		require.NoError(t, s.Step())
 		require.NoError(t, w.GradG(gy, x, y, w.Log[len(w.Log)-2].Batch))
 
-		// drift = y^k − β g_y − y^{k+1}, and it is the estimator's for the displacement that x has
-		// made.
+		// drift = y^k − β g_y − y^{k+1} is the estimator's for the displacement that x has made.
 		dx, drift, want := make([]float64, 3), make([]float64, 4), make([]float64, 4)
 		for i := range x {
 			dx[i] = s.X()[i] - x[i]
@@ -224,13 +211,12 @@ func TestSTABLEBetaBound(t *testing.T) {
 	const mu = 0.3
 	schedule := Power{C: 0.6, P: 0.25}
 	w := newWavy(0.5)
-	s, err := New(w, STABLE{Alpha: Constant(0), Beta: schedule, MuG: mu, InitBatch: 1},
+	s := newSolver(t, w, STABLE{Alpha: Constant(0), Beta: schedule, MuG: mu, InitBatch: 1},
 		Options{Seed: 4, Y0: []float64{1, 1, 1, 1}})
-	require.NoError(t, err)
 	gy, gyy := make([]float64, 4), mat.NewSym(4)
 	largest, slowed := 0.0, 0
 	for k := range 50 {
-		y := append([]float64(nil), s.Y()...)
+		y := slices.Clone(s.Y())
 		w.Log = []call{}
 		require.NoError(t, s.Step())
 		phi := w.Log[0].Batch
