@@ -11,12 +11,12 @@ import (
 
 // A portfolio of two assets from four scenarios of their returns, by STABLE.
 func ExampleAdapt() {
-	returns := &mat.Dense{Rows: 4, Cols: 2, Stride: 2, Data: []float64{
+	returns := mat.DenseOf(4, 2, []float64{
 		0.9, 0.2,
 		-0.5, 0.1,
 		0.4, -0.3,
 		-0.4, 0.4,
-	}}
+	})
 	m, err := compose.NewMeanVariance(returns, 1)
 	if err != nil {
 		fmt.Println(err)

@@ -49,17 +49,14 @@ func TestMeanVarianceOptimum(t *testing.T) {
 
 	_, _, err = portfolio(t, 3, 3).Optimum() // three scenarios span two directions
 	assert.ErrorIs(t, err, chol.ErrNotPosDef)
-	for _, bad := range []func() error{
-		func() error { _, err := NewMeanVariance(nil, 1); return err },
-		func() error { _, err := NewMeanVariance(mat.NewDense(2, 2), 0); return err },
-		func() error {
-			r := mat.NewDense(2, 2)
-			r.Set(1, 0, math.NaN())
-			_, err := NewMeanVariance(r, 1)
-			return err
-		},
+	for want, bad := range map[string]MeanVariance{
+		"returns is empty":      {nil, 1},
+		"risk is 0":             {mat.NewDense(2, 2), 0},
+		"returns[1, 0] is +Inf": {mat.DenseOf(2, 2, []float64{1, 2, math.Inf(1), 3}), 1},
 	} {
-		assert.ErrorIs(t, bad(), bilevel.ErrOption)
+		_, err := NewMeanVariance(bad.returns, bad.risk)
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		assert.ErrorContains(t, err, want)
 	}
 	assert.Error(t, m.Inner(make([]float64, 2), x, []bilevel.Sample{40}), "a scenario that does not exist")
 }

@@ -14,29 +14,21 @@ import (
 	"stable/mat"
 )
 
-type options struct {
-	Alpha, Beta            bilevel.Schedule
-	Set                    bilevel.Set
-	X0, Y0                 []float64
-	Seed                   uint64
-	OuterBatch, InnerBatch int
-}
-
-func newMethod(name string, c Composition, o options) (*bilevel.Solver, error) {
-	var m bilevel.Method = SCGD{Alpha: o.Alpha, Beta: o.Beta}
-	if name == "SCSC" {
-		m = SCSC{Alpha: o.Alpha, Beta: o.Beta}
+// newMethod returns SCGD, SCSC or STABLE with μ_g = 1.
+func newMethod(name string, alpha, beta bilevel.Schedule) bilevel.Method {
+	switch name {
+	case "SCGD":
+		return SCGD{Alpha: alpha, Beta: beta}
+	case "SCSC":
+		return SCSC{Alpha: alpha, Beta: beta}
 	}
-	return bilevel.New(Adapt(c), m,
-		bilevel.Options{Set: o.Set, X0: o.X0, Y0: o.Y0, Seed: o.Seed, UpperBatch: o.OuterBatch,
-			LowerBatch: o.InnerBatch})
+	return bilevel.STABLE{Alpha: alpha, Beta: beta, MuG: 1, Plain: true}
 }
 
-func makeMethod(t testing.TB, name string, c Composition, o options) *bilevel.Solver {
+func newSolver(t testing.TB, m bilevel.Method, c Composition, o bilevel.Options) *bilevel.Solver {
 	t.Helper()
-	s, err := newMethod(name, c, o)
+	s, err := bilevel.New(Adapt(c), m, o)
 	require.NoError(t, err)
-	require.Equal(t, name, s.Method().Name())
 	return s
 }
 
@@ -48,9 +40,8 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/batch=%d", name, batch), func(t *testing.T) {
 				c, mirror := newWaves(), newWaves()
 				x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
-				m := makeMethod(t, name, c,
-					options{Alpha: alpha, Beta: beta, Set: bilevel.UniformBox(3, lo, hi), X0: x, Y0: y, Seed: 7,
-						OuterBatch: batch, InnerBatch: batch})
+				m := newSolver(t, newMethod(name, alpha, beta), c,
+					bilevel.Options{Set: bilevel.UniformBox(3, lo, hi), X0: x, Y0: y, Seed: 7, UpperBatch: batch, LowerBatch: batch})
 				h, old, df, dh := make([]float64, 4), make([]float64, 4), make([]float64, 4), mat.NewDense(3, 4)
 				xOld, boxed := x, 0
 				x, y = slices.Clone(x), slices.Clone(y)
@@ -97,45 +88,36 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 					want.GradG = 2*n - uint64(batch)
 				}
 				assert.Equal(t, want, m.Counts())
-				assert.Equal(t, 50, m.K())
+				assert.Equal(t, name, m.Method().Name())
 			})
 		}
 	}
 }
 
 func TestOptionsAreRefused(t *testing.T) {
-	good := options{Alpha: bilevel.Constant(1), Beta: bilevel.Constant(1)}
+	one := bilevel.Constant(1)
 	for _, name := range []string{"SCGD", "SCSC"} {
-		for want, spoil := range map[string]func(o *options){
-			name + ".Alpha is nil":            func(o *options) { o.Alpha = nil },
-			name + ".Beta is nil":             func(o *options) { o.Beta = nil },
-			name + ".Alpha at step 0 is +Inf": func(o *options) { o.Alpha = bilevel.Constant(math.Inf(1)) },
-			name + ".Beta at step 0 is 1.5":   func(o *options) { o.Beta = bilevel.Constant(1.5) },
+		for want, m := range map[string]bilevel.Method{
+			name + ".Alpha is nil":            newMethod(name, nil, one),
+			name + ".Beta is nil":             newMethod(name, one, nil),
+			name + ".Alpha at step 0 is +Inf": newMethod(name, bilevel.Constant(math.Inf(1)), one),
+			name + ".Beta at step 0 is 1.5":   newMethod(name, one, bilevel.Constant(1.5)),
 		} {
-			o := good
-			spoil(&o)
-			_, err := newMethod(name, newWaves(), o)
+			_, err := bilevel.New(Adapt(newWaves()), m, bilevel.Options{})
 			require.ErrorIs(t, err, bilevel.ErrOption)
 			assert.ErrorContains(t, err, want)
 		}
-		_, err := bilevel.New(plainProblem{Adapt(newWaves())}, makeMethod(t, name, newWaves(), good).Method(),
-			bilevel.Options{})
+		_, err := bilevel.New(struct{ bilevel.Problem }{Adapt(newWaves())}, newMethod(name, one, one), bilevel.Options{})
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, name+" takes a compositional problem")
 	}
-	for want, spoil := range map[string]func(o *options){
-		"at step 2 are α = +Inf": func(o *options) { o.Alpha = bileveltest.Turn{K: 2, V: math.Inf(1)} },
-		"Beta at step 2 is 1.5":  func(o *options) { o.Beta = bileveltest.Turn{K: 2, V: 1.5} },
+	for want, m := range map[string]bilevel.Method{
+		"at step 2 are α = +Inf": newMethod("SCSC", bileveltest.Turn{K: 2, V: math.Inf(1)}, one),
+		"Beta at step 2 is 1.5":  newMethod("SCSC", one, bileveltest.Turn{K: 2, V: 1.5}),
 	} {
-		o := good
-		spoil(&o)
-		m := makeMethod(t, "SCSC", newWaves(), o)
-		require.NoError(t, m.Step())
-		require.NoError(t, m.Step())
-		err := m.Step()
+		r, err := newSolver(t, m, newWaves(), bilevel.Options{}).Run(t.Context(), bilevel.Run{Steps: 5})
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, want)
+		assert.Equal(t, 2, r.Steps)
 	}
 }
-
-type plainProblem struct{ bilevel.Problem }

@@ -91,8 +91,7 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 		assert.NoError(t, r.Err(), name)
 		done := map[string]bool{}
 		for _, p := range r.Passed {
-			done[p.Check] = true
-			done[p.Oracle] = true
+			done[p.Check], done[p.Oracle] = true, true
 		}
 		for _, want := range []string{check.Derivative, check.BatchMean, check.Unbiased, check.Product, check.Truth,
 			check.Convexity, "ConvexityAt"} {

@@ -16,14 +16,11 @@ func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 	const alpha, beta, tau, lo, hi = 0.1, 0.3, 0.4, -0.5, 0.6
 	c := newWaves()
 	x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
-	s, err := bilevel.New(Adapt(c),
-		bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Tau: bilevel.Constant(tau),
-			MuG:       0.5,
-			InitBatch: 2, Plain: true}, bilevel.Options{X0: x, Y0: y, Set: bilevel.UniformBox(3, lo, hi), Seed: 2})
-	require.NoError(t, err)
-	mirror := newWaves()
-	j, now, old, h, df := mat.NewDense(3, 4), mat.NewDense(3, 4), mat.NewDense(3, 4), make([]float64,
-		4), make([]float64, 4)
+	m := newMethod("STABLE", bilevel.Constant(alpha), bilevel.Constant(beta)).(bilevel.STABLE)
+	m.Tau, m.InitBatch = bilevel.Constant(tau), 2
+	s := newSolver(t, m, c, bilevel.Options{X0: x, Y0: y, Set: bilevel.UniformBox(3, lo, hi), Seed: 2})
+	mirror, h, df := newWaves(), make([]float64, 4), make([]float64, 4)
+	j, now, old := mat.NewDense(3, 4), mat.NewDense(3, 4), mat.NewDense(3, 4)
 	var xOld []float64
 	x, y = slices.Clone(x), slices.Clone(y)
 	for k := range 60 {
@@ -61,33 +58,20 @@ func TestSTABLEIsLinearisedSCSC(t *testing.T) {
 
 // With exact oracles y lags behind h(x) by O(α) in SCGD, by O(α²) in STABLE, not at all in SCSC.
 func TestLag(t *testing.T) {
-	const beta = 0.5
 	p := Adapt(newWaves())
 	x0, y0, h := []float64{1.5, -2, 2.5}, make([]float64, 4), make([]float64, 4)
 	require.NoError(t, p.Solution(y0, x0))
 	lag := func(name string, alpha float64) (worst float64) {
-		var step func() error
-		var x, y func() []float64
-		if name == "STABLE" {
-			s, err := bilevel.New(Adapt(newWaves()),
-				bilevel.STABLE{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), MuG: 1, Plain: true},
-				bilevel.Options{X0: x0, Y0: y0, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-			require.NoError(t, err)
-			step, x, y = s.Step, s.X, s.Y
-		} else {
-			m := makeMethod(t, name, newWaves(),
-				options{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), X0: x0, Y0: y0,
-					OuterBatch: bilevel.Full, InnerBatch: bilevel.Full})
-			step, x, y = m.Step, m.X, m.Y
-		}
+		s := newSolver(t, newMethod(name, bilevel.Constant(alpha), bilevel.Constant(0.5)), newWaves(),
+			bilevel.Options{X0: x0, Y0: y0, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 		for range int(1 / alpha) {
-			at := slices.Clone(x()) // SCGD and SCSC track h of the last iterate, STABLE that of the present one
-			require.NoError(t, step())
+			at := slices.Clone(s.X()) // SCGD and SCSC track h of the last iterate, STABLE that of the present one
+			require.NoError(t, s.Step())
 			if name == "STABLE" {
-				at = x()
+				at = s.X()
 			}
 			require.NoError(t, p.Solution(h, at))
-			mat.Axpy(h, -1, y())
+			mat.Axpy(h, -1, s.Y())
 			worst = max(worst, mat.Norm(h))
 		}
 		return worst

@@ -27,7 +27,7 @@ type subject struct {
 }
 
 func subjects(t testing.TB) map[string]subject {
-	m := map[string]subject{"bent": {newBent(), newBent().constants()}}
+	m := map[string]subject{"bent": {newBent(t), bent{}.constants()}}
 	for name, o := range map[string]quadratic.Options{
 		"quadratic":              {Dx: 3, Dy: 4, Seed: 1, MuG: 0.5, LG: 4},
 		"steep":                  {Dx: 5, Dy: 2, Seed: 2, CrossNorm: 4},
@@ -40,15 +40,18 @@ func subjects(t testing.TB) map[string]subject {
 	return m
 }
 
+func newFlow(t testing.TB, p bilevel.Problem, o Options) *Flow {
+	t.Helper()
+	f, err := New(p, o)
+	require.NoError(t, err)
+	return f
+}
+
 func start(s subject, seed uint64) (x, y []float64) {
 	dx, dy := s.p.Dims()
 	x, y = mattest.Vec(dx, seed), mattest.Vec(dy, seed+1000)
-	for i := range x {
-		x[i] *= 6
-	}
-	for j := range y {
-		y[j] *= 6
-	}
+	mat.Axpy(x, 5, x)
+	mat.Axpy(y, 5, y)
 	return x, y
 }
 
@@ -57,10 +60,8 @@ func TestOrder(t *testing.T) {
 	for scheme, order := range map[Scheme]float64{RK4: 4, Euler: 1} {
 		t.Run(scheme.String(), func(t *testing.T) {
 			end := func(steps int) []float64 {
-				f, err := New(newBent(),
-					Options{Alpha: 1, Beta: 1, H: 2 / float64(steps), Scheme: scheme, X0: []float64{2, -1},
-						Y0: []float64{1, -2, 0.5}})
-				require.NoError(t, err)
+				f := newFlow(t, newBent(t), Options{Alpha: 1, Beta: 1, H: 2 / float64(steps), Scheme: scheme,
+					X0: []float64{2, -1}, Y0: []float64{1, -2, 0.5}})
 				for range steps {
 					require.NoError(t, f.Step())
 				}
@@ -81,8 +82,7 @@ func TestAtRestOnlyAtTheSolution(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dx, dy := s.p.Dims()
 			vx, vy, ys, grad := make([]float64, dx), make([]float64, dy), make([]float64, dy), make([]float64, dx)
-			f, err := New(s.p, Options{Alpha: alpha, Beta: beta, H: 0.05})
-			require.NoError(t, err)
+			f := newFlow(t, s.p, Options{Alpha: alpha, Beta: beta, H: 0.05})
 			if q, ok := s.p.(*quadratic.Problem); ok {
 				x, _ := q.Optimum()
 				require.NoError(t, s.p.Solution(ys, x))
@@ -111,11 +111,9 @@ func TestEulerIsSTABLE(t *testing.T) {
 	for name, s := range subjects(t) {
 		t.Run(name, func(t *testing.T) {
 			x, y := start(s, 8)
-			f, err := New(s.p, Options{Alpha: alpha, Beta: beta, H: h, Scheme: Euler, X0: x, Y0: y})
-			require.NoError(t, err)
-			m, err := bilevel.New(s.p,
-				bilevel.STABLE{Alpha: bilevel.Constant(h * alpha), Beta: bilevel.Constant(h * beta), MuG: 1e-3,
-					Plain: true},
+			f := newFlow(t, s.p, Options{Alpha: alpha, Beta: beta, H: h, Scheme: Euler, X0: x, Y0: y})
+			a, b := bilevel.Constant(h*alpha), bilevel.Constant(h*beta)
+			m, err := bilevel.New(s.p, bilevel.STABLE{Alpha: a, Beta: b, MuG: 1e-3, Plain: true},
 				bilevel.Options{X0: x, Y0: y, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 			require.NoError(t, err)
 			for k := range 50 {
@@ -137,7 +135,7 @@ func TestRefuses(t *testing.T) {
 		"X0 has length 1, want 2": {Alpha: 1, Beta: 1, H: 1, X0: []float64{1}},
 		"Y0 is +Inf at index 2":   {Alpha: 1, Beta: 1, H: 1, Y0: []float64{1, 2, math.Inf(1)}},
 	} {
-		_, err := New(newBent(), o)
+		_, err := New(newBent(t), o)
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, want)
 	}
@@ -146,8 +144,7 @@ func TestRefuses(t *testing.T) {
 func TestStepDoesNotAllocate(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{})
 	require.NoError(t, err)
-	f, err := New(p, Options{Alpha: 0.1, Beta: 0.1, H: 0.1})
-	require.NoError(t, err)
+	f := newFlow(t, p, Options{Alpha: 0.1, Beta: 0.1, H: 0.1})
 	require.NoError(t, f.Step())
 	assert.Zero(t, testing.AllocsPerRun(20, func() { _ = f.Step() }))
 }
@@ -156,31 +153,27 @@ func TestStepDoesNotAllocate(t *testing.T) {
 // errors, and nothing moves.
 func TestErrors(t *testing.T) {
 	broken := errors.New("broken")
+	fails := func([]float64) error { return broken }
+	entry := func(v float64) func(row []float64) error {
+		return func(row []float64) error {
+			row[len(row)-2] = v
+			return nil
+		}
+	}
 	for _, c := range []struct {
 		quantity string
-		fault    error // nil: an entry of −1e9
+		fault    func(v []float64) error
 		want     error
 	}{
-		{"f_x", broken, broken}, {"g_y", broken, broken}, {"H_xy", broken, broken}, {"H_yy", broken, broken},
-		{"H_yy", nil, chol.ErrNotPosDef}, {"f_x", bilevel.ErrDiverged, bilevel.ErrDiverged},
+		{"f_x", fails, broken}, {"g_y", fails, broken}, {"H_xy", fails, broken}, {"H_yy", fails, broken},
+		{"H_yy", entry(-1e9), chol.ErrNotPosDef}, {"f_x", entry(math.NaN()), bilevel.ErrDiverged},
 	} {
-		p := &bileveltest.Faulty[bilevel.Sample]{Problem: newBent(), Quantity: c.quantity, Fault: func(v []float64) error {
-			switch c.fault {
-			case broken:
-				return broken
-			case nil:
-				v[1] = -1e9
-			default:
-				v[0] = math.NaN()
-			}
-			return nil
-		}}
-		f, err := New(p, Options{Alpha: 1, Beta: 1, H: 0.1, X0: []float64{1, 2}})
-		require.NoError(t, err)
+		p := &bileveltest.Faulty[bilevel.Sample]{Problem: newBent(t), Quantity: c.quantity, Fault: c.fault}
+		f := newFlow(t, p, Options{Alpha: 1, Beta: 1, H: 0.1, X0: []float64{1, 2}})
 		require.ErrorIs(t, f.Step(), c.want, c.quantity)
 		assert.Equal(t, []float64{1, 2}, f.X())
 		assert.Zero(t, f.K())
-		_, err = f.Lyapunov()
+		_, err := f.Lyapunov()
 		assert.ErrorIs(t, err, ErrNoTruth)
 	}
 }

@@ -24,9 +24,8 @@ func TestLyapunovFalls(t *testing.T) {
 			require.NoError(t, err)
 			for seed := range uint64(20) {
 				x, y := start(s, seed)
-				lg := max(s.c.Lg, 6)
-				f, err := New(s.p, Options{Alpha: 0.99 * most, Beta: beta, H: 0.5 / (beta * lg), X0: x, Y0: y})
-				require.NoError(t, err)
+				h := 0.5 / (beta * max(s.c.Lg, 6))
+				f := newFlow(t, s.p, Options{Alpha: 0.99 * most, Beta: beta, H: h, X0: x, Y0: y})
 				last, err := f.Lyapunov()
 				require.NoError(t, err)
 				vx, vy := make([]float64, len(x)), make([]float64, len(y))
@@ -66,8 +65,7 @@ func TestLyapunovRisesBeyondTwiceTheBound(t *testing.T) {
 	require.NoError(t, err)
 	require.InEpsilon(t, 2*beta*0.8/(j*j), most, 1e-12)
 	change := func(alpha float64) float64 {
-		f, err := New(p, Options{Alpha: alpha, Beta: beta, H: 1e-5, X0: x, Y0: y})
-		require.NoError(t, err)
+		f := newFlow(t, p, Options{Alpha: alpha, Beta: beta, H: 1e-5, X0: x, Y0: y})
 		before, err := f.Lyapunov()
 		require.NoError(t, err)
 		require.NoError(t, f.Step())
@@ -93,19 +91,14 @@ func TestMaxAlpha(t *testing.T) {
 	got, err = MaxAlpha(theorem.Constants{MuG: 1}, 1)
 	require.NoError(t, err)
 	assert.Equal(t, math.Inf(1), got)
-	for want, f := range map[string]func(c *theorem.Constants) float64{
-		"beta is 0":          func(*theorem.Constants) float64 { return 0 },
-		"Constants.MuG is 0": func(c *theorem.Constants) float64 { c.MuG = 0; return 1 },
-		"Constants.Lgyy is NaN": func(c *theorem.Constants) float64 {
-			c.Lgyy = math.NaN()
-			return 1
-		},
+	for want, bad := range map[string]struct {
+		beta float64
+		c    theorem.Constants
+	}{
+		"beta is 0": {0, c}, "Constants.MuG is 0": {1, theorem.Constants{}},
+		"Constants.Lgyy is NaN": {1, theorem.Constants{MuG: 1, Lgyy: math.NaN()}},
 	} {
-		d := c
-		_, err := MaxAlpha(d, f(&d))
-		if err == nil {
-			_, err = MaxAlpha(d, 1)
-		}
+		_, err := MaxAlpha(bad.c, bad.beta)
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, want)
 	}
