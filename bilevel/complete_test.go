@@ -1,6 +1,7 @@
 package bilevel_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/mat"
 )
 
 // What the problem has is passed on; what it lacks is made of its matrices, or missing.
@@ -41,4 +43,49 @@ func TestComplete(t *testing.T) {
 	}
 	assert.Equal(t, p.ConvexityAt(x), has.ConvexityAt(x))
 	assert.Equal(t, math.Inf(-1), lacks.ConvexityAt(x))
+}
+
+func TestEach(t *testing.T) {
+	got := func(batch []bilevel.Sample, terms, most int) (s string) {
+		for name, w := range bilevel.Each(batch, terms) {
+			s += fmt.Sprintf(" %d:%g", name, w)
+			if most--; most == 0 {
+				break
+			}
+		}
+		return s
+	}
+	assert.Equal(t, " 0:0.25 1:0.25 2:0.25 3:0.25", got(nil, 4, -1))
+	assert.Equal(t, " 0:0.25 1:0.25", got([]bilevel.Sample{}, 4, 2))
+	assert.Equal(t, " 3:0.5 3:0.5", got([]bilevel.Sample{3, 3}, 4, -1))
+	assert.Equal(t, " 3:0.5", got([]bilevel.Sample{3, 1}, 4, 1))
+	assert.Empty(t, got(nil, 0, -1))
+
+	sum := 0.0
+	assert.Zero(t, testing.AllocsPerRun(10, func() {
+		for s, w := range bilevel.Each(nil, 3) {
+			sum += w * float64(s)
+		}
+	}))
+}
+
+// The gradient of ½ mean (aᵀy − b)² over rows a: one loop for batches and for the exact mean.
+func ExampleEach() {
+	rows := mat.DenseOf(3, 2, []float64{1, 0, 0, 1, 1, 1})
+	labels := []float64{1, 2, 3}
+	gradG := func(gy, y []float64, phi []bilevel.Sample) {
+		clear(gy)
+		for i, w := range bilevel.Each(phi, rows.Rows) {
+			a := rows.Row(int(i))
+			mat.Axpy(gy, w*(mat.Dot(a, y)-labels[i]), a)
+		}
+	}
+	gy, y := make([]float64, 2), []float64{0, 0}
+	gradG(gy, y, []bilevel.Sample{2, 1})
+	fmt.Println(gy)
+	gradG(gy, y, nil)
+	fmt.Printf("%.2f\n", gy)
+	// Output:
+	// [-1.5 -2.5]
+	// [-1.33 -1.67]
 }

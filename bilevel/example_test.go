@@ -2,7 +2,9 @@ package bilevel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"stable/bilevel"
@@ -88,25 +90,6 @@ func ExampleSolver_Run_context() {
 	// 1000 step limit <nil>
 }
 
-// What a run has used, and how often projections acted: μ_g = 3 is more than the curvature 1 + x of
-// the lower level, so that H_yy is truncated at every step.
-func ExampleSolver_Activity() {
-	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 3}, bilevel.Options{Set: bilevel.NonNegative{}, Seed: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for range 100 {
-		if err := s.Step(); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	c, a := s.Counts(), s.Activity()
-	fmt.Printf("ξ %d, φ %d; HessG %d; H_yy truncated in %d of %d steps\n", c.Xi, c.Phi, c.HessG, a.Truncated, s.K())
-	// Output: ξ 100, φ 100; HessG 199; H_yy truncated in 100 of 100 steps
-}
-
 // STABLE's estimator under a rule of one's own: here x follows the sign of the hypergradient.
 func ExampleEstimator() {
 	p := shrink{}
@@ -118,26 +101,20 @@ func ExampleEstimator() {
 	x, y := []float64{0}, []float64{0}
 	fx, fy, gy, h, drift := []float64{0}, []float64{0}, []float64{0}, []float64{0}, []float64{0}
 	for k := range 20000 {
-		phi := []bilevel.Sample{bilevel.Sample(k)}
-		if k == 0 {
-			err = e.Init(x, y, phi)
-		} else {
-			err = e.Update(0.1, x, y, phi)
+		phi, move := []bilevel.Sample{bilevel.Sample(k)}, e.Init
+		if k > 0 {
+			move = func(x, y []float64, phi []bilevel.Sample) error { return e.Update(0.1, x, y, phi) }
 		}
-		if err != nil {
+		if err := errors.Join(
+			move(x, y, phi),
+			p.GradF(fx, fy, x, y, nil),
+			p.GradG(gy, x, y, phi),
+			e.Hypergradient(h, fx, fy),
+		); err != nil {
 			fmt.Println(err)
 			return
 		}
-		_ = p.GradF(fx, fy, x, y, nil) // this problem's oracles do not fail
-		_ = p.GradG(gy, x, y, phi)
-		if err := e.Hypergradient(h, fx, fy); err != nil {
-			fmt.Println(err)
-			return
-		}
-		dx := []float64{-0.001}
-		if h[0] < 0 {
-			dx[0] = 0.001
-		}
+		dx := []float64{math.Copysign(0.001, -h[0])}
 		x[0] += dx[0]
 		if err := e.Drift(drift, dx); err != nil {
 			fmt.Println(err)

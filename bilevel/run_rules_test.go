@@ -12,34 +12,6 @@ import (
 	"stable/bilevel/saa"
 )
 
-// closing is STABLE that says after k steps that 1/k is left, but for a relapse.
-type closing struct {
-	bilevel.STABLE
-	relapse int
-}
-
-func (c closing) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	s, err := c.STABLE.Start(it)
-	return &closingRun{Stepper: s, relapse: c.relapse}, err
-}
-
-type closingRun struct {
-	bilevel.Stepper
-	k, relapse int
-}
-
-func (c *closingRun) Step(it *bilevel.Iteration) error {
-	c.k = it.K() + 1
-	return c.Stepper.Step(it)
-}
-
-func (c *closingRun) Health() bilevel.Health {
-	if c.k == c.relapse {
-		return bilevel.Health{Gap: 1}
-	}
-	return bilevel.Health{Gap: 1 / float64(c.k)}
-}
-
 // noisy are options of a quadratic problem with noise of the given size in every derivative.
 func noisy(size float64, o quadratic.Options) quadratic.Options {
 	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = size, size, size, size, size
@@ -88,22 +60,4 @@ func TestGapStopsWhereItSays(t *testing.T) {
 			assert.Less(t, left[15], 1.2, "%s: gap %g", name, gap)
 		}
 	}
-}
-
-// The window is one of steps, and starts anew where a look says that more is left.
-func TestGapWindow(t *testing.T) {
-	p, err := quadratic.New(quadratic.Options{})
-	require.NoError(t, err)
-	steps := func(window, relapse int) int {
-		s, err := bilevel.New(p, closing{bilevel.STABLE{MuG: 1}, relapse}, bilevel.Options{})
-		require.NoError(t, err)
-		r, err := s.Run(t.Context(), bilevel.Run{Gap: 1e-2, Window: window, Steps: 5000})
-		require.NoError(t, err)
-		require.Equal(t, bilevel.GapReached, r.Reason)
-		assert.Equal(t, s.Activity(), r.Activity)
-		return r.Steps
-	}
-	assert.Equal(t, 100, steps(1, 0))
-	assert.InDelta(t, 304, steps(200, 0), 5)
-	assert.GreaterOrEqual(t, steps(200, 256), 258+199, "it began anew after 256")
 }

@@ -234,27 +234,35 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// indexing is a sum whose Streams gives 0 terms: it takes the seed of a sample for an index.
-type indexing struct {
+// hooked is a stream with functions in place of its derivatives.
+type hooked struct {
 	Problem
-	oracle string
-	at     func(s Sample)
+	f     func(xi Sample)
+	cross func(gxy *mat.Dense)
+	hess  func(gyy *mat.Sym, phi Sample)
 }
 
-func (p indexing) Streams() (upper, lower uint64) { return 0, 0 }
+func (hooked) Streams() (upper, lower uint64) { return 0, 0 }
 
-func (p indexing) GradF(fx, fy, x, y []float64, xi []Sample) error {
-	if p.oracle == "GradF" {
-		p.at(xi[0])
+func (p hooked) GradF(fx, fy, x, y []float64, xi []Sample) error {
+	if p.f != nil {
+		p.f(xi[0])
 	}
-	return p.Problem.GradF(fx, fy, x, y, xi)
+	return nil
 }
 
-func (p indexing) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
-	if p.oracle == "HessG" {
-		p.at(phi[0])
+func (p hooked) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
+	if p.cross != nil {
+		p.cross(gxy)
 	}
-	return p.Problem.HessG(gyy, x, y, phi)
+	return nil
+}
+
+func (p hooked) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
+	if p.hess != nil {
+		p.hess(gyy, phi[0])
+	}
+	return nil
 }
 
 // An index that is the seed of a stream is told to be one, and which stream has no size; another
@@ -276,7 +284,13 @@ func TestForgottenSize(t *testing.T) {
 		{"HessG", "", func(Sample) { panic("mine") }},
 		{"HessG", "", func(s Sample) { data = make([]float64, s|1<<60) }},
 	} {
-		err := newSolver(t, indexing{newWavy(0), c.oracle, c.at}, plain, Options{}).Step()
+		p := hooked{Problem: newWavy(0)}
+		if c.oracle == "GradF" {
+			p.f = c.at
+		} else {
+			p.hess = func(_ *mat.Sym, s Sample) { c.at(s) }
+		}
+		err := newSolver(t, p, plain, Options{}).Step()
 		require.ErrorContains(t, err, "bilevel: oracle "+c.oracle+" failed at step 0: panic: ")
 		if c.want == "" {
 			assert.NotContains(t, err.Error(), "seed")
@@ -288,51 +302,76 @@ func TestForgottenSize(t *testing.T) {
 	assert.Equal(t, "panic: index out of range [5925276558585711546] with length 12", p.Error())
 }
 
-// reshaping is a problem whose matrices come back changed in more than their entries.
-type reshaping struct {
-	Problem
-	dense func(m *mat.Dense)
-	sym   func(m *mat.Sym)
-}
-
-func (p reshaping) CrossG(gxy *mat.Dense, x, y []float64, phi []Sample) error {
-	if p.dense != nil {
-		p.dense(gxy)
-	}
-	return nil
-}
-
-func (p reshaping) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
-	if p.sym != nil {
-		p.sym(gyy)
-	}
-	return nil
-}
-
-// Such a matrix is an error of the oracle, for methods that ask for products alone, too.
+// A matrix of which more than the entries was changed is an error of the oracle, for methods that ask
+// for products alone, too.
 func TestReshapedMatrixIsRefused(t *testing.T) {
-	products := drawing{func(it *Iteration) error {
-		x, y := make([]float64, 3), make([]float64, 4)
-		return errors.Join(it.Oracle().CrossVecG(x, it.X(), it.Y(), y, nil),
-			it.Oracle().HessVecG(make([]float64, 4), it.X(), it.Y(), y, nil))
+	asking := drawing{func(it *Iteration) error {
+		x, y, phi := make([]float64, 3), make([]float64, 4), it.DrawPhi(0)
+		return errors.Join(it.Oracle().CrossVecG(x, it.X(), it.Y(), y, phi),
+			it.Oracle().HessVecG(make([]float64, 4), it.X(), it.Y(), y, phi))
 	}}
-	for _, p := range []reshaping{
-		{dense: func(m *mat.Dense) { m.Rows-- }},
-		{dense: func(m *mat.Dense) { m.Cols, m.Stride = 1, 1 }},
-		{dense: func(m *mat.Dense) { m.Data = slices.Clone(m.Data) }},
-		{sym: func(m *mat.Sym) { m.N-- }},
-		{sym: func(m *mat.Sym) { m.Stride++ }},
-		{sym: func(m *mat.Sym) { m.Data = nil }},
+	for _, p := range []hooked{
+		{cross: func(m *mat.Dense) { m.Rows-- }},
+		{cross: func(m *mat.Dense) { m.Cols, m.Stride = 1, 1 }},
+		{cross: func(m *mat.Dense) { m.Data = slices.Clone(m.Data) }},
+		{hess: func(m *mat.Sym, _ Sample) { m.N-- }},
+		{hess: func(m *mat.Sym, _ Sample) { m.Stride++ }},
+		{hess: func(m *mat.Sym, _ Sample) { m.Data = nil }},
 	} {
 		p.Problem = newWavy(0)
 		oracle := "CrossG"
-		if p.sym != nil {
+		if p.hess != nil {
 			oracle = "HessG"
 		}
-		for _, m := range []Method{plain, products} {
+		for _, m := range []Method{plain, asking} {
 			s := newSolver(t, p, m, Options{})
 			require.ErrorContains(t, s.Step(), "oracle "+oracle+" failed at step 0")
 			require.ErrorIs(t, s.Step(), errReshaped)
 		}
 	}
+}
+
+func TestPower(t *testing.T) {
+	for _, p := range []float64{0, 0.5, 1, 1.0 / 3} {
+		for _, k := range []int{0, 1, 10, 1e6} {
+			assert.InEpsilon(t, 3/math.Pow(float64(k)+1, p), Power{C: 3, P: p}.At(k), 1e-14)
+			assert.InEpsilon(t, 3/math.Pow(float64(k)+20, p), Power{C: 3, K0: 20, P: p}.At(k), 1e-14)
+		}
+	}
+	assert.Equal(t, "0.1/(k+1)^0.5", Power{C: 0.1, P: 0.5}.String())
+}
+
+// closing is a method that says after k steps that 1/k is left, but for a relapse.
+type closing struct {
+	drawing
+	k       *int
+	relapse int
+}
+
+func (c closing) Start(*Iteration) (Stepper, error) { return c, nil }
+
+func (c closing) Step(it *Iteration) error {
+	*c.k = it.K() + 1
+	return nil
+}
+
+func (c closing) Health() Health {
+	if *c.k == c.relapse {
+		return Health{Gap: 1}
+	}
+	return Health{Gap: 1 / float64(*c.k)}
+}
+
+// The window of Run.Gap is one of steps, and starts anew where a look says that more is left.
+func TestGapWindow(t *testing.T) {
+	steps := func(window, relapse int) int {
+		r, err := newSolver(t, newWavy(0), closing{k: new(int), relapse: relapse}, Options{}).
+			Run(t.Context(), Run{Gap: 1e-2, Window: window, Steps: 5000})
+		require.NoError(t, err)
+		require.Equal(t, GapReached, r.Reason)
+		return r.Steps
+	}
+	assert.Equal(t, 100, steps(1, 0))
+	assert.InDelta(t, 304, steps(200, 0), 5)
+	assert.GreaterOrEqual(t, steps(200, 256), 258+199, "it began anew after 256")
 }
