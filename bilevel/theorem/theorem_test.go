@@ -1,6 +1,7 @@
 package theorem
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -55,35 +56,36 @@ func TestTheorem2(t *testing.T) {
 		c := randomConstants(rng)
 		k := 1 + rng.IntN(1e6)
 		rho := -c.MuF * (1 + math.Pow(10, -4*rng.Float64()))
+		where := fmt.Sprintf("case %d: %+v", i, c)
 		s, err := c.Theorem2(k, rho)
 		require.NoError(t, err)
 		alpha, beta, tau := s.Alpha.At(0), s.Beta.At(5), s.Tau.At(k)
 		lf, _, _ := c.Lipschitz()
 		c12, weak := c.lemma2(), c.MuF+rho
 		assert.Equal(t, 1/math.Sqrt(float64(k)), tau)
-		assert.LessOrEqual(t, alpha, beta, "case %d: %+v", i, c)
-		assert.LessOrEqual(t, beta, tau, "case %d: %+v", i, c)
-		assert.LessOrEqual(t, beta, 2/(c.MuG+c.Lg), "case %d: %+v", i, c)
+		assert.LessOrEqual(t, alpha, beta, where)
+		assert.LessOrEqual(t, beta, tau, where)
+		assert.LessOrEqual(t, beta, 2/(c.MuG+c.Lg), where)
 		const ulps = 1e-12
 		h := c12*alpha*alpha/beta + 4*rho*c.Cgxy*c.Cgxy*c.Cfy*c.Cfy*alpha/(weak*math.Pow(c.MuG, 4))
-		assert.LessOrEqual(t, h, tau*(1+ulps), "case %d: %+v", i, c)
+		assert.LessOrEqual(t, h, tau*(1+ulps), where)
 		h = c12*alpha*alpha/beta + 4*rho*c.Cfy*c.Cfy*alpha/(weak*c.MuG*c.MuG)
-		assert.LessOrEqual(t, h, tau*(1+ulps), "case %d: %+v", i, c)
+		assert.LessOrEqual(t, h, tau*(1+ulps), where)
 		kappa := c.MuG * c.Lg / (c.MuG + c.Lg)
 		y := kappa*beta - c12*alpha*alpha/beta - 2*lf*lf*rho*alpha/weak - 8*c.c3()*beta*beta*c.Lg*c.Lg
-		assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), "case %d: %+v", i, c)
-		assert.Positive(t, alpha, "case %d: %+v", i, c)
+		assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), where)
+		assert.Positive(t, alpha, where)
 
 		assert.InEpsilon(t, tightest(forBeta, map[string]float64{
 			"1/√K": tau, "c": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c12),
 			"c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
-		}), beta, ulps, "case %d: %+v", i, c)
+		}), beta, ulps, where)
 		assert.InEpsilon(t, tightest(forAlpha, map[string]float64{
 			"β":    beta,
 			"H_yy": tau / (c12 + 4*rho*math.Pow(c.Cgxy*c.Cfy, 2)/(weak*math.Pow(c.MuG, 4))),
 			"H_xy": tau / (c12 + 4*rho*math.Pow(c.Cfy, 2)/(weak*math.Pow(c.MuG, 2))),
 			"y":    kappa * beta / (2*c12 + 4*rho*lf*lf/weak),
-		}), alpha, ulps, "case %d: %+v", i, c)
+		}), alpha, ulps, where)
 	}
 	assert.Len(t, forBeta, 3)
 	assert.Len(t, forAlpha, 4)
@@ -101,6 +103,7 @@ func TestTheorem3(t *testing.T) {
 	}
 	for i := range cases {
 		c := randomConstants(rng)
+		where := fmt.Sprintf("case %d: %+v", i, c)
 		s, err := c.Theorem3()
 		require.NoError(t, err)
 		lf, _, _ := c.Lipschitz()
@@ -109,16 +112,16 @@ func TestTheorem3(t *testing.T) {
 		for _, k := range []int{0, 1, 1000, 1e8} {
 			alpha, beta, tau := s.Alpha.At(k), s.Beta.At(k), s.Tau.At(k)
 			require.Equal(t, beta, tau)
-			require.LessOrEqual(t, tau, 1.0, "case %d: %+v", i, c)
+			require.LessOrEqual(t, tau, 1.0, where)
 			const ulps = 1e-9
 			h := 4 * alpha / c.Mu * c.Cfy * c.Cfy / (c.MuG * c.MuG)
-			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), "case %d: %+v", i, c)
+			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), where)
 			h *= c.Cgxy * c.Cgxy / (c.MuG * c.MuG)
-			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), "case %d: %+v", i, c)
+			assert.GreaterOrEqual(t, tau-c12*alpha*alpha/beta-h, beta/4*(1-ulps), where)
 			y := kappa*beta - c12*alpha*alpha/beta - 2*lf*lf*alpha/c.Mu - 8*c.c3()*beta*beta*c.Lg*c.Lg
-			assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), "case %d: %+v", i, c)
+			assert.GreaterOrEqual(t, y, kappa*beta/4*(1-ulps), where)
 			contraction := min(c.Mu*alpha, kappa*beta/4, beta/4)
-			assert.InEpsilon(t, 2/(s.Beta.(bilevel.Power).K0+float64(k)), contraction, 1e-9, "case %d: %+v", i, c)
+			assert.InEpsilon(t, 2/(s.Beta.(bilevel.Power).K0+float64(k)), contraction, 1e-9, where)
 		}
 
 		a := tightest(forA, map[string]float64{
@@ -129,13 +132,13 @@ func TestTheorem3(t *testing.T) {
 			"H_xy": c.Mu * math.Pow(c.MuG, 2) / (8 * math.Pow(c.Cfy, 2)),
 		})
 		beta := s.Beta.(bilevel.Power)
-		assert.InEpsilon(t, a, s.Alpha.(bilevel.Power).C/beta.C, 1e-12, "case %d: %+v", i, c)
+		assert.InEpsilon(t, a, s.Alpha.(bilevel.Power).C/beta.C, 1e-12, where)
 		most := tightest(forBeta, map[string]float64{
 			"τ ≤ 1": 1, "printed": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg)),
 			"c̃₃": c.MuG / (c.Lg * 32 * (c.MuG + c.Lg) * c.c3()),
 		})
-		assert.LessOrEqual(t, beta.At(0), most*(1+1e-12), "case %d: %+v", i, c)
-		assert.Greater(t, beta.C/(beta.K0-1), most*(1-1e-12), "case %d: %+v", i, c)
+		assert.LessOrEqual(t, beta.At(0), most*(1+1e-12), where)
+		assert.Greater(t, beta.C/(beta.K0-1), most*(1-1e-12), where)
 	}
 	assert.Len(t, forA, 5)
 	assert.Len(t, forBeta, 3)
@@ -181,18 +184,23 @@ func TestLipschitz(t *testing.T) {
 
 func TestTheoremsRefuse(t *testing.T) {
 	good := randomConstants(rand.New(rand.NewPCG(5, 6)))
-	for want, f := range map[string]func(c *Constants) error{
-		"Constants.MuG is 0":     func(c *Constants) error { c.MuG = 0; _, err := c.Theorem3(); return err },
-		"Constants.Cfx is NaN":   func(c *Constants) error { c.Cfx = math.NaN(); _, err := c.Theorem3(); return err },
-		"Constants.Lgyy is -1":   func(c *Constants) error { c.Lgyy = -1; _, err := c.Theorem2(10, 1e9); return err },
-		"Constants.Lg is":        func(c *Constants) error { c.Lg = c.MuG / 2; _, err := c.Theorem2(10, 1e9); return err },
-		"Constants.Mu is 0":      func(c *Constants) error { c.Mu = 0; _, err := c.Theorem3(); return err },
-		"Theorem2: k is 0":       func(c *Constants) error { _, err := c.Theorem2(0, 1e9); return err },
-		"Theorem2: rho is 1e-09": func(c *Constants) error { _, err := c.Theorem2(10, 1e-9); return err },
+	for want, spoil := range map[string]func(c *Constants){
+		"Constants.MuG is 0":   func(c *Constants) { c.MuG = 0 },
+		"Constants.Cfx is NaN": func(c *Constants) { c.Cfx = math.NaN() },
+		"Constants.Lgyy is -1": func(c *Constants) { c.Lgyy = -1 },
+		"Constants.Lg is":      func(c *Constants) { c.Lg = c.MuG / 2 },
+		"Constants.Mu is 0":    func(c *Constants) { c.Mu = 0 },
 	} {
 		c := good
-		err := f(&c)
+		spoil(&c)
+		_, err := c.Theorem3()
 		require.ErrorIs(t, err, bilevel.ErrOption, want)
 		assert.ErrorContains(t, err, want)
+		_, err = c.Theorem2(10, 1e9)
+		assert.Equal(t, want != "Constants.Mu is 0", err != nil)
 	}
+	_, err := good.Theorem2(0, 1e9)
+	assert.ErrorContains(t, err, "Theorem2: k is 0")
+	_, err = good.Theorem2(10, 1e-9)
+	assert.ErrorContains(t, err, "Theorem2: rho is 1e-09")
 }

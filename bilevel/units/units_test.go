@@ -9,7 +9,6 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/check"
-	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/stream"
 	"stable/mat"
@@ -41,7 +40,7 @@ func TestDerivatives(t *testing.T) {
 	}
 }
 
-// With powers of two a run is the scaled run, bit for bit.
+// Powers of two scale exactly.
 func TestPowersOfTwo(t *testing.T) {
 	p := sum(t)
 	u := Units{X: []float64{0.25, 8, 1024}, Y: []float64{2, 0.5, 64, 1}, F: 4, G: 0.125}
@@ -51,39 +50,18 @@ func TestPowersOfTwo(t *testing.T) {
 	x2, y2 := make([]float64, 3), make([]float64, 4)
 	s.X(x2, x)
 	s.Y(y2, y)
-	h, h2 := mat.NewSym(4), mat.NewSym(4)
-	require.NoError(t, p.HessG(h, x, y, []bilevel.Sample{5}))
-	require.NoError(t, s.HessG(h2, x2, y2, []bilevel.Sample{5}))
-	g, g2 := make([]float64, 4), make([]float64, 4)
-	require.NoError(t, p.GradG(g, x, y, []bilevel.Sample{5}))
-	require.NoError(t, s.GradG(g2, x2, y2, []bilevel.Sample{5}))
-	gx, gx2 := make([]float64, 3), make([]float64, 3)
-	require.NoError(t, p.GradXG(gx, x, y, []bilevel.Sample{5}))
-	require.NoError(t, s.GradXG(gx2, x2, y2, []bilevel.Sample{5}))
-	for i, v := range gx {
-		assert.Equal(t, 0.125*v/u.X[i], gx2[i])
-	}
+	h, h2, g, g2 := mat.NewSym(4), mat.NewSym(4), make([]float64, 4), make([]float64, 4)
+	batch := []bilevel.Sample{5}
+	require.NoError(t, p.HessG(h, x, y, batch))
+	require.NoError(t, s.HessG(h2, x2, y2, batch))
+	require.NoError(t, p.GradG(g, x, y, batch))
+	require.NoError(t, s.GradG(g2, x2, y2, batch))
 	for i := range 4 {
 		assert.Equal(t, 0.125*g[i]/u.Y[i], g2[i])
 		for j := range 4 {
 			assert.Equal(t, 0.125*h.At(i, j)/u.Y[i]/u.Y[j], h2.At(i, j))
 		}
 	}
-}
-
-func TestLimitHasNoUnits(t *testing.T) {
-	p := sum(t)
-	best, _ := p.Optimum()
-	want, err := observe.LocalLimit(p, best, observe.LimitOptions{})
-	require.NoError(t, err)
-	s, err := In(p, foreign())
-	require.NoError(t, err)
-	x := make([]float64, 3)
-	s.X(x, best)
-	got, err := observe.LocalLimit(s, x, observe.LimitOptions{})
-	require.NoError(t, err)
-	assert.InEpsilon(t, 5*want.Xi, got.Xi, 1e-9)
-	assert.InEpsilon(t, 5*want.Phi, got.Phi, 1e-9)
 }
 
 func TestNoAllocation(t *testing.T) {
@@ -134,19 +112,20 @@ func TestBadUnitsAreNamed(t *testing.T) {
 	}
 }
 
-type bent struct {
+// promise is a problem with another promise.
+type promise struct {
 	*quadratic.Problem
 	s float64
 }
 
-func (p bent) ConvexityAt([]float64) float64 { return p.s }
+func (p promise) ConvexityAt([]float64) float64 { return p.s }
 
 func TestPromise(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 2, Terms: 12})
 	require.NoError(t, err)
 	x := make([]float64, 3)
 	for _, s := range []float64{1 - 1e-9, 0, -1} {
-		p, err := In(bent{q, s}, foreign())
+		p, err := In(promise{q, s}, foreign())
 		require.NoError(t, err)
 		want := 0.3 * s / 49
 		if s < 0 {
