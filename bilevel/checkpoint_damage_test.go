@@ -27,8 +27,7 @@ func sign(file []byte) []byte {
 	return file
 }
 
-// Every bit that is flipped, every end that is cut off and every byte too much is refused, and the
-// Solver is as it was.
+// Every flipped bit, every end cut off and every byte too much.
 func TestDamageIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -93,8 +92,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 	}
 }
 
-// What Load takes is what Save writes; whatever else it meets is an error that leaves the Solver
-// alone, and takes no more memory than a run.
+// What Load takes is what Save writes; all else leaves the Solver alone.
 func FuzzLoad(f *testing.F) {
 	for i, m := range smallMethods {
 		_, file := small(f, m)

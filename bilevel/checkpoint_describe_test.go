@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nested is a schedule of the caller's own, which holds others, and what is not described.
 type nested struct {
 	Schedule
 	all  []Schedule
@@ -17,7 +16,6 @@ type nested struct {
 	f    func() float64
 }
 
-// bare is a method that is no struct, wrapped one that holds another.
 type (
 	bare    string
 	wrapped struct{ Method }
@@ -26,7 +24,6 @@ type (
 func (b bare) Name() string                    { return string(b[:6]) }
 func (bare) Start(*Iteration) (Stepper, error) { return drawing{}, nil }
 
-// A checkpoint of another run is refused, with the name of what differs.
 func TestForeignIsRefused(t *testing.T) {
 	type run struct {
 		p   *wavy

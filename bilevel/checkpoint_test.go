@@ -20,7 +20,6 @@ import (
 	"stable/mat"
 )
 
-// tiny is a method that keeps little: y follows g_y, x the mean of f_x.
 type tiny struct{ Alpha, Beta Schedule }
 
 func (tiny) Name() string { return "tiny" }
@@ -53,7 +52,6 @@ func (m *tinyRun) Vectors(visit func(name string, v []float64)) { visit("g_y", m
 
 func (m *tinyRun) State(t *State) { t.Floats(m.mean) }
 
-// The layout is the documented one, byte by byte, on every machine.
 func TestCheckpointLayout(t *testing.T) {
 	s, file := small(t, smallMethods[0])
 	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(file[at:]) }
@@ -70,7 +68,6 @@ func TestCheckpointLayout(t *testing.T) {
 	}
 }
 
-// limited has room for some bytes.
 type limited struct {
 	w    io.Writer
 	left int
@@ -88,8 +85,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A writer or a reader that fails after any number of bytes gives its error, and what the writer has
-// got is refused.
+// A writer or a reader may fail after any number of bytes.
 func TestSaveReportsEveryWriteError(t *testing.T) {
 	by := 1
 	if testing.Short() {
@@ -108,8 +104,6 @@ func TestSaveReportsEveryWriteError(t *testing.T) {
 	}
 }
 
-// SaveFile replaces the file, keeps the one before, and leaves both where it fails; LoadFile names
-// the file.
 func TestSaveFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "run")
@@ -138,8 +132,8 @@ func TestSaveFile(t *testing.T) {
 	assert.ErrorContains(t, err, path)
 }
 
-// n steps, a checkpoint, and n more in another Solver are 2n steps, bit for bit: where H_yy is large,
-// and its projection remembers which way it went the last time, and where a promise keeps a bound.
+// n steps, a checkpoint, and n more elsewhere are 2n steps, bit for bit: where the projection
+// remembers which way it went, and where a promise keeps a bound.
 func TestResume(t *testing.T) {
 	for _, c := range []struct {
 		m     Method
@@ -173,7 +167,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// creeping is a set whose projection moves, by rounding, what it has projected.
+// creeping moves, by rounding, what it has projected.
 type creeping struct{ Space }
 
 func (creeping) Project(dst, x []float64) {
@@ -182,7 +176,7 @@ func (creeping) Project(dst, x []float64) {
 	}
 }
 
-// The starting point keeps its bits, too: divergence is measured from there.
+// Divergence is measured from there.
 func TestLoadKeepsTheStart(t *testing.T) {
 	s := newSolver(t, newWavy(0.3), smallMethods[0], Options{Set: creeping{}, X0: []float64{0.1, 0.2, 0.3}})
 	x0 := slices.Clone(s.it.opt.X0)
@@ -191,7 +185,6 @@ func TestLoadKeepsTheStart(t *testing.T) {
 	assert.Equal(t, x0, s.X())
 }
 
-// A Solver whose step has failed saves nothing, and goes on from a checkpoint.
 func TestLoadAfterFailure(t *testing.T) {
 	p := &faulty{Problem: newWavy(0.3), Quantity: "g_y", After: 5, Fault: func([]float64) error { return errFull }}
 	s := newSolver(t, p, smallMethods[0], Options{})

@@ -12,7 +12,6 @@ import (
 	"stable/mat"
 )
 
-// What the problem has is passed on; what it lacks is made of its matrices, or missing.
 func TestComplete(t *testing.T) {
 	p := newQuadratic(t)
 	has, lacks := bilevel.Complete(p), bilevel.Complete(struct{ bilevel.Problem }{p})

@@ -27,8 +27,7 @@ func lowest(t *testing.T, p bilevel.Problem, s *bilevel.Solver) float64 {
 	return e.Values()[0]
 }
 
-// A method whose estimator raises eigenvalues says that μ_g is too large where it is twice and five
-// times too large, and what it saw, and is silent where it is right.
+// It is told where μ_g is twice and five times too large, and not where it is right.
 func TestLargeMuGIsTold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -74,7 +73,7 @@ func TestLargeMuGIsTold(t *testing.T) {
 	}
 }
 
-// saddle is a problem with 2 less in every eigenvalue of g_yy, as at a point that is no minimum of g.
+// saddle is a problem with 2 less in every eigenvalue of g_yy.
 type saddle struct{ bilevel.Problem }
 
 func (p saddle) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
@@ -83,7 +82,6 @@ func (p saddle) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error 
 	return err
 }
 
-// A lower level that is not convex where the run is, is told.
 func TestNotConvexIsTold(t *testing.T) {
 	p := saddle{bileveltest.NewWavy[bilevel.Sample](0.3)}
 	s, err := bilevel.New(p, bilevel.STABLE{MuG: 0.1}, bilevel.Options{Set: bilevel.UniformBox(3, -3, 3)})

@@ -12,8 +12,8 @@ import (
 	"stable/mat"
 )
 
-// bowls is Wavy with g_yy(x, y; φ) = s(x)·I + c·aaᵀ, s(x) = 1 + x_0², a drawn by φ, and c = curve·(1 +
-// cos(aᵀy))/2 ≥ 0, as a regularised model has it. A negative curve breaks the promise.
+// bowls is Wavy with g_yy(x, y; φ) = s(x)·I + c·aaᵀ, s(x) = 1 + x_0², a drawn by φ, c = curve·(1 +
+// cos(aᵀy))/2. A negative curve breaks the promise.
 type bowls struct {
 	*wavy
 	curve float64
@@ -44,7 +44,6 @@ func (p *bowls) ConvexityAt(x []float64) float64 { return 1 + x[0]*x[0] }
 // silent is a problem without its promise.
 type silent struct{ Problem }
 
-// least is the smallest eigenvalue.
 func least(t *testing.T, a *mat.Sym) float64 {
 	var j eig.Jacobi
 	_, err := j.Factor(a)
@@ -52,8 +51,7 @@ func least(t *testing.T, a *mat.Sym) float64 {
 	return j.Values()[0]
 }
 
-// The bound is one at every step, whatever μ_g, the steps and the points are; and with a promise
-// everything has the bits that it has without, whether or not something is clipped.
+// The bound is one, whatever μ_g, steps and points are, and changes no bit.
 func TestPromise(t *testing.T) {
 	proved, raised, clipped := 0, 0, 0
 	for seed := range uint64(60) {
@@ -103,7 +101,7 @@ func TestPromise(t *testing.T) {
 	assert.Greater(t, clipped, 100)
 }
 
-// Where nothing but the ridge moves, the bound is tight, and still one, for thousands of steps.
+// Where nothing but the ridge moves, the bound is tight for thousands of steps.
 func TestPromiseTight(t *testing.T) {
 	p := newBowls(1, 5)
 	p.curve = 0
@@ -138,8 +136,6 @@ func TestPromiseWorstMove(t *testing.T) {
 	}
 }
 
-// A promise that one entry of the diagonal denies is an error; so is one that leaves H_yy without a
-// factor.
 func TestBrokenPromise(t *testing.T) {
 	p := newBowls(1, 2)
 	p.curve = -2
@@ -166,8 +162,7 @@ func (hollow) HessG(gyy *mat.Sym, _, _ []float64, _ []Sample) error {
 	return nil
 }
 
-// Init forgets all that was before it: estimates, report, and the number of updates that an error
-// gives.
+// Init forgets all that was before it.
 func TestEstimatorInitAgain(t *testing.T) {
 	start := func() (*Estimator, *faulty) {
 		f := &faulty{Problem: newWavy(0.5), Quantity: "H_yy", After: math.MaxInt, Fault: lastEntry(math.NaN())}

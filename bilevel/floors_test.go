@@ -14,12 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// floors are the package's files from the ground up.
 var floors = strings.Fields(`doc.go problem.go errors.go schedule.go health.go state.go complete.go oracle.go stream.go
 	sets.go sets_metric.go options.go iteration.go method.go solver.go run_rules.go run.go checkpoint_describe.go
 	checkpoint.go estimator_bound.go estimator_health.go estimator.go adagrad.go stable.go`)
 
-// Every file uses only what it declares itself, or one below it.
+// Every file uses only what it declares itself, or a file before it in floors.
 func TestUsesPointDown(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// someSet makes a set of every kind there is in R^d, valid or not.
+// someSet makes a set of any kind in R^d, valid or not.
 func someSet(b *mattest.Bytes, d int) MetricSet {
 	switch b.Int(6) {
 	case 0:
@@ -31,8 +31,7 @@ func someSet(b *mattest.Bytes, d int) MetricSet {
 	return Space{}
 }
 
-// tame reports whether all numbers are 0 or well inside the range, so that no square or product of
-// three of them leaves it.
+// tame reports whether no square or product of three of the numbers leaves the range.
 func tame(x ...float64) bool {
 	for _, v := range x {
 		if v = math.Abs(v); !(v == 0 || v > 1e-60 && v < 1e60) {
@@ -55,7 +54,7 @@ func FuzzSets(f *testing.F) {
 		{3, 3, 0, 2, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 6, 5, 0, 1, 0, 1},        // θ overflows
 		{3, 3, 6, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1},              // Sum is the largest number
 		{3, 3, 0, 1, 6, 3, 6, 4, 6, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1},              // the sum of x overflows
-		[]byte("A900%00000000000000000000%000$"),                                        // Simplex: an entry of 117 decades more than the sum
+		[]byte("A900%00000000000000000000%000$"),                                        // Simplex: an entry of 117 decades
 		[]byte("A90 0000000000000000000000%000200"),                                     // Simplex: weights over 117 decades
 		{1, 2, 1, 6, 0, 0, 0, 0, 0, 0, 0, 0, 1},                                         // Ball: its centre is NaN
 		{2, 2, 0, 6, 11, 0, 48, 0, 48, 0, 48, 0, 48, 0, 48, 0, 1},                       // its radius is −0
@@ -83,8 +82,7 @@ func FuzzSets(f *testing.F) {
 	})
 }
 
-// requireProjection holds a projection in the metric w to what makes it one, at x, with the
-// projection of z as another feasible point.
+// requireProjection holds a projection in the metric w to what makes it one, at x and at z.
 func requireProjection(t *testing.T, set Set, x, z, w []float64, project func(dst, x []float64)) {
 	t.Helper()
 	d := len(x)

@@ -18,8 +18,8 @@ import (
 	"stable/mat"
 )
 
-// script is a guest whose step is a function of the test's, and which keeps one of everything that
-// a checkpoint can hold.
+// script is a guest whose step is the test's, and which keeps one of all that a checkpoint can
+// hold.
 type script struct {
 	name string
 	step func(m *scripted, it *bilevel.Iteration) error
@@ -90,7 +90,7 @@ func start(t *testing.T, m bilevel.Method, opt bilevel.Options) *bilevel.Solver 
 	return s
 }
 
-// wander uses all that an Iteration offers, and everything that it keeps.
+// wander uses all of that, and all that an Iteration offers.
 func wander(m *scripted, it *bilevel.Iteration) error {
 	if m.derived != m.f*m.f {
 		return errors.New("what follows from the state was not made again")
@@ -116,8 +116,6 @@ func wander(m *scripted, it *bilevel.Iteration) error {
 	return it.UseSteps(0.01, 0.01*m.f, 0.5)
 }
 
-// A guest keeps the rules, whatever kinds of numbers a checkpoint of it holds, and a step of it
-// allocates nothing. So do all forms of STABLE.
 func TestRules(t *testing.T) {
 	a, b := bilevel.Constant(0.02), bilevel.Constant(0.1)
 	wandering := script{name: "wander", step: wander}
@@ -142,8 +140,7 @@ func TestRules(t *testing.T) {
 	assert.Equal(t, 3*s.K(), s.Stepper().(*scripted).i)
 }
 
-// Guests that break the contract get an error that says how, at New, in the step, or from Save; a step
-// that fails leaves nothing behind, and is not done again.
+// A step that fails leaves nothing behind, and is not done again.
 func TestGuestMisbehaves(t *testing.T) {
 	_, err := bilevel.New(newQuadratic(t), script{name: "empty", none: true}, bilevel.Options{})
 	require.ErrorIs(t, err, bilevel.ErrOption)
@@ -222,7 +219,7 @@ func TestGuestMisbehaves(t *testing.T) {
 	assert.ErrorContains(t, s.Save(&bytes.Buffer{}), "the State of growing visited")
 }
 
-// Mean is that of the iterates with weights (j+1)(j+2)(j+3); a Result has a copy.
+// The weights are (j+1)(j+2)(j+3); a Result has a copy.
 func TestMean(t *testing.T) {
 	s := start(t, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.Simplex{}})
 	assert.Equal(t, s.X(), s.Mean())

@@ -12,14 +12,12 @@ import (
 	"stable/bilevel/saa"
 )
 
-// noisy are options of a quadratic problem with noise of the given size in every derivative.
 func noisy(size float64, o quadratic.Options) quadratic.Options {
 	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = size, size, size, size, size
 	return o
 }
 
-// A run that stops on Run.Gap is where it says: of 30 runs, 29 have at most three times the gap left,
-// and half at most the gap.
+// Of 30 runs, 29 have at most three times the gap left, and half at most the gap.
 func TestGapStopsWhereItSays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

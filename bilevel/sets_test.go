@@ -15,7 +15,7 @@ import (
 	"stable/mat/mattest"
 )
 
-// Answers that are known, at scales where plain formulas overflow or cancel.
+// Plain formulas overflow or cancel here.
 func TestSetsProjectExtreme(t *testing.T) {
 	const r3 = 1.7320508075688772
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestSetsProjectExtreme(t *testing.T) {
 	}
 }
 
-// NaN and Inf, in the point and in the weights, end no later than numbers, and NaN shows.
+// NaN and Inf in the point and in the weights end no later than numbers, and NaN shows.
 func TestSetsProjectNotFinite(t *testing.T) {
 	for _, set := range []MetricSet{Space{}, UniformBox(3, -0.5, 1), NonNegative{}, Ball{[]float64{-1, 0, 1}, 1.5},
 		Simplex{2}, HalfSpace{[]float64{1, 0.5, -0.4}, -0.5}} {
@@ -125,8 +125,8 @@ var setConstants = map[string]float64{
 	"Ball": 8, "Ball, metric": 64, "Simplex": 8, "Simplex, metric": 64, "HalfSpace": 8, "HalfSpace, metric": 8,
 }
 
-// Projections against arithmetic of 320 bits: points from 1e-3 to 1e3 times the size of the set,
-// weights over up to 12 decades, at all scales.
+// Against arithmetic of 320 bits: points from 1e-3 to 1e3 times the size of the set, weights over
+// up to 12 decades, at all scales.
 func TestSetsAccuracy(t *testing.T) {
 	count := 300
 	switch {
@@ -224,8 +224,8 @@ func exactHalfSpace(a []float64, b float64, x, w []float64) []*big.Float {
 	return z
 }
 
-// exactSimplex is max(x_i − θ/w_i, 0). The entries that stay are some of those with the largest
-// w_i·x_i, and θ = (Σ x_i − sum)/Σ 1/w_i over them is the largest such quotient.
+// exactSimplex is max(x_i − θ/w_i, 0): over the entries that stay, which have the largest w_i·x_i,
+// θ = (Σ x_i − sum)/Σ 1/w_i is largest.
 func exactSimplex(sum float64, x, w []float64) []*big.Float {
 	order := make([]int, len(x))
 	for i := range order {
@@ -251,8 +251,7 @@ func exactSimplex(sum float64, x, w []float64) []*big.Float {
 	return z
 }
 
-// exactBall is c_i + u_i·w_i/(w_i + λ), with the λ ≥ 0 that brings ‖z − c‖ to the radius, by
-// bisection of its logarithm.
+// exactBall is c_i + u_i·w_i/(w_i + λ), with λ ≥ 0 by bisection of its logarithm.
 func exactBall(c []float64, radius float64, x, w []float64) (z []*big.Float) {
 	outside := func(lambda *big.Float) bool {
 		z = nil

@@ -17,7 +17,6 @@ import (
 
 var plain = STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.1}
 
-// lastEntry is a Fault.
 func lastEntry(bad float64) func(v []float64) error {
 	return func(v []float64) error {
 		v[len(v)-1] = bad
@@ -25,8 +24,8 @@ func lastEntry(bad float64) func(v []float64) error {
 	}
 }
 
-// A derivative that is not finite, and an error or a panic of an oracle, end the run at that step
-// under their names, and leave the last good iterate.
+// A bad number, an error or a panic of an oracle ends the run at that step and keeps the last
+// iterate.
 func TestStepFails(t *testing.T) {
 	boom := errors.New("no more data")
 	for quantity, oracle := range map[string]string{
@@ -74,7 +73,6 @@ func TestStepFails(t *testing.T) {
 	}
 }
 
-// Growth beyond Options.Explode is divergence, too.
 func TestStepExplodes(t *testing.T) {
 	s := newSolver(t, newWavy(0), STABLE{Alpha: Constant(0.1), Beta: Constant(50), MuG: 0.1, Plain: true},
 		Options{Explode: 1e6})
@@ -88,7 +86,6 @@ func TestStepExplodes(t *testing.T) {
 	assert.Equal(t, d.Step, r.Steps)
 }
 
-// shaped is a problem of other dimensions.
 type shaped struct {
 	Problem
 	dx, dy int
@@ -140,7 +137,6 @@ func TestNewRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, ErrOption)
 }
 
-// A schedule that leaves its range later is refused at that step.
 func TestStepBadSchedule(t *testing.T) {
 	m := plain
 	m.Alpha = bileveltest.Turn{K: 4, V: math.NaN()}
@@ -234,7 +230,6 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// hooked is a stream with functions in place of its derivatives.
 type hooked struct {
 	Problem
 	f     func(xi Sample)
@@ -265,8 +260,7 @@ func (p hooked) HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error {
 	return nil
 }
 
-// An index that is the seed of a stream is told to be one, and which stream has no size; another
-// mistake with an index is not.
+// An index that is the seed of a stream is told to be one; another mistake with an index is not.
 func TestForgottenSize(t *testing.T) {
 	data, rows := make([]float64, 12), mat.NewDense(4, 3)
 	xi, phi := "a sample ξ is a seed of 64 bits here, and no index, because Streams gives 0 for it; a finite sum must "+
@@ -302,8 +296,6 @@ func TestForgottenSize(t *testing.T) {
 	assert.Equal(t, "panic: index out of range [5925276558585711546] with length 12", p.Error())
 }
 
-// A matrix of which more than the entries was changed is an error of the oracle, for methods that ask
-// for products alone, too.
 func TestReshapedMatrixIsRefused(t *testing.T) {
 	asking := drawing{func(it *Iteration) error {
 		x, y, phi := make([]float64, 3), make([]float64, 4), it.DrawPhi(0)
@@ -341,7 +333,7 @@ func TestPower(t *testing.T) {
 	assert.Equal(t, "0.1/(k+1)^0.5", Power{C: 0.1, P: 0.5}.String())
 }
 
-// closing is a method that says after k steps that 1/k is left, but for a relapse.
+// closing says after k steps that 1/k is left, but for a relapse.
 type closing struct {
 	drawing
 	k       *int
@@ -362,7 +354,6 @@ func (c closing) Health() Health {
 	return Health{Gap: 1 / float64(*c.k)}
 }
 
-// The window of Run.Gap is one of steps, and starts anew where a look says that more is left.
 func TestGapWindow(t *testing.T) {
 	steps := func(window, relapse int) int {
 		r, err := newSolver(t, newWavy(0), closing{k: new(int), relapse: relapse}, Options{}).

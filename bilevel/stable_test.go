@@ -14,7 +14,7 @@ import (
 	"stable/mat"
 )
 
-// paper is the recursion of the paper, from its equations with full matrices and plain loops.
+// paper is the recursion of the paper, from its equations.
 type paper struct {
 	wavy                   *wavy
 	alpha, beta, tau       Schedule
@@ -80,7 +80,7 @@ func (p *paper) step(t *testing.T, k int, phi, xi []Sample) {
 	p.xOld, p.yOld, p.x, p.y = p.x, p.y, xNew, yNew
 }
 
-// truncate raises the eigenvalues below mu to mu, by the plain formula Σ max(λ, μ) v vᵀ.
+// truncate is Σ max(λ, μ) v vᵀ.
 func (p *paper) truncate(t *testing.T, a [][]float64) [][]float64 {
 	n := len(a)
 	s := mat.NewSym(n)
@@ -107,8 +107,7 @@ func (p *paper) truncate(t *testing.T, a [][]float64) [][]float64 {
 	return out
 }
 
-// The whole method against the paper's equations, on a run in which both matrix projections and the
-// box act, with batches of 1 and more.
+// Both matrix projections and the box act.
 func TestSTABLEFollowsThePaper(t *testing.T) {
 	for _, batch := range []int{1, 3} {
 		t.Run(fmt.Sprintf("batch=%d", batch), func(t *testing.T) {
@@ -139,8 +138,8 @@ func TestSTABLEFollowsThePaper(t *testing.T) {
 	}
 }
 
-// samplesOf holds the log of a step to what the paper asks for, and returns the step's samples: one
-// φ for everything of the lower level, at two points; one ξ, at one point.
+// samplesOf returns a step's samples: one φ for all of the lower level, at two points, one ξ at
+// one.
 func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 	want := []string{"CrossG", "CrossG", "HessG", "HessG", "GradG", "GradF"}
 	if k == 0 {
@@ -169,8 +168,7 @@ func samplesOf(t *testing.T, log []call, k, batch int) (phi, xi []Sample) {
 	return phi, xi
 }
 
-// The trust region: the correction of y is never longer than r·max(1, ‖y‖), x stays in the box, and
-// where it cuts, both move along the directions of the uncut step.
+// The correction of y is never longer than r·max(1, ‖y‖), and x stays in the box.
 func TestSTABLETrust(t *testing.T) {
 	const r, beta = 0.05, 0.1
 	w := newWavy(0.5)
@@ -205,8 +203,7 @@ func TestSTABLETrust(t *testing.T) {
 	assert.Less(t, s.Activity().Cut, 190)
 }
 
-// The bound on β: 2/(μ_g + the largest sample Hessian so far), at every step at which β is above
-// it.
+// The bound on β is 2/(μ_g + the largest ‖g_yy‖ of a batch so far).
 func TestSTABLEBetaBound(t *testing.T) {
 	const mu = 0.3
 	schedule := Power{C: 0.6, P: 0.25}
@@ -236,8 +233,6 @@ func TestSTABLEBetaBound(t *testing.T) {
 	assert.Equal(t, slowed, s.Activity().Slowed)
 }
 
-// The default steps of STABLE against their formulas, on a box and on a set that has no metric
-// projection.
 func TestSTABLEDefaultSteps(t *testing.T) {
 	box := Box{[]float64{-1, 0, 0}, []float64{1, 0.5, math.Inf(1)}}
 	for name, c := range map[string]struct {
@@ -294,15 +289,14 @@ func cubicMean(v []float64) float64 {
 	return sum / weights
 }
 
-// onlyEuclid hides the metric projection of a box, and its width.
+// onlyEuclid hides a box's metric projection and width.
 type onlyEuclid struct{ box Box }
 
 func (o onlyEuclid) Project(dst, x []float64) { o.box.Project(dst, x) }
 func (o onlyEuclid) Validate(d int) error     { return o.box.Validate(d) }
 
-// An entry whose derivative has always been 0 does not move of itself, and has the weight 1/c_i where
-// the projection moves it. The step size that is returned makes ‖Δ‖ over it the norm of the gradient
-// mapping.
+// An entry whose derivative has always been 0 does not move of itself, and has the weight 1/c_i
+// where the projection moves it.
 func TestAdagradZero(t *testing.T) {
 	next, x := make([]float64, 2), []float64{0.5, 0.25}
 	for _, set := range []Set{UniformBox(2, -1, 1), onlyEuclid{UniformBox(2, -1, 1)}} {

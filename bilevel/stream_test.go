@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A seed stands for three generators, PCG(seed, 'x') of ξ, PCG(seed, 'y') of φ and PCG(seed, 'm')
-// of what a method draws for itself, and nothing else is drawn from them: what one of them gives
-// does not depend on how often the others are asked.
+// A seed stands for PCG(seed, 'x') of ξ, PCG(seed, 'y') of φ and PCG(seed, 'm') of the method, and
+// what one gives does not depend on the others.
 func TestSeed(t *testing.T) {
 	for _, seed := range []uint64{0, 1, 1 << 63} {
 		w := newWavy(0.1)
@@ -38,7 +37,6 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// drawing is a method that draws, and does nothing else.
 type drawing struct{ draw func(it *Iteration) error }
 
 func (drawing) Name() string                           { return "drawing" }
@@ -47,7 +45,6 @@ func (d drawing) Step(it *Iteration) error             { return d.draw(it) }
 func (drawing) Vectors(func(name string, v []float64)) {}
 func (drawing) State(*State)                           {}
 
-// An unbounded stream draws seeds of 64 bits.
 func TestStreamUnbounded(t *testing.T) {
 	var count uint64
 	s, rng := newStream(0, 5, 'x', &count), rand.New(rand.NewPCG(5, 'x'))
@@ -63,7 +60,6 @@ func TestStreamUnbounded(t *testing.T) {
 	assert.Equal(t, uint64(12), count)
 }
 
-// In a pass every term comes once, whatever the size of the batches, and passes differ.
 func TestPasses(t *testing.T) {
 	var count uint64
 	const terms = 12

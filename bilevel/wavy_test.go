@@ -39,7 +39,6 @@ func saved(t testing.TB, s *Solver) []byte {
 	return b.Bytes()
 }
 
-// small is a Solver with a short checkpoint, and the checkpoint.
 func small(t testing.TB, m Method) (*Solver, []byte) {
 	s := newSolver(t, newWavy(0.3), m, Options{Seed: 9, Set: UniformBox(3, -1, 1)})
 	steps(t, s, 5)
