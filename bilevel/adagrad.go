@@ -5,8 +5,7 @@ import "math"
 // adagrad keeps the step sizes c_i/√((k+1)·v_i) of step k ≥ 0, one for each entry, or one for all
 // if the set has no metric projection. v_i is a running mean of g_i²: with equal weights, AdaGrad
 // (Duchi, Hazan, Singer, J. Mach. Learn. Res. 12, 2011, diagonal form); here with weights of order
-// j³, so that the first gradients, long before H_yy and y have settled, do not shorten the steps
-// for good.
+// j³, because the first gradients are long.
 type adagrad struct {
 	set    Set
 	metric MetricSet // nil: one step size for all entries

@@ -36,11 +36,8 @@ const (
 
 // Save writes a checkpoint to w: all that later steps depend on except the problem and the options.
 // After Load, the same binary takes the steps that it would have taken here, bit for bit. Call it
-// between steps, for example from Run.Progress. The next Run counts its steps, its time and its
-// window from zero.
-//
-// Errors: those of w, and the error of a failed step, since such a run cannot continue. Cost: 8
-// bytes for each number that the method keeps, dx·dy + dy²/2 of them in one with matrices.
+// between steps, for example from Run.Progress. The next Run counts steps, time and window from
+// zero. Errors: those of w, and that of a failed step.
 func (s *Solver) Save(w io.Writer) error {
 	if s.err != nil {
 		return fmt.Errorf("bilevel: Save: the run has failed: %w", s.err)
@@ -87,10 +84,10 @@ func (s *Solver) header() (head []byte, words uint64, err error) {
 // from New with the same problem, method and options; it may have done steps, and failed. What X,
 // Y, Estimator and Stepper returned before is no longer valid.
 //
-// Load compares sizes, method, parameters and options with those that were saved, but not the
-// problem's data, nor functions, maps and what pointers refer to in the caller's own types. It
-// calls no oracle. Errors wrap ErrDamaged or ErrForeign, or are those of r; s is then unchanged.
-// Memory: that of a second Solver like s, whatever r holds.
+// Sizes, method, parameters and options are compared with those that were saved; the problem's
+// data, functions, maps and what pointers in the caller's own types refer to are not. No oracle is
+// called. Errors wrap ErrDamaged or ErrForeign, or are those of r; s is then unchanged. Memory:
+// that of another Solver, whatever r holds.
 func (s *Solver) Load(r io.Reader) error {
 	fresh, err := New(s.it.Problem(), s.method, s.it.opt)
 	if err != nil {
@@ -188,9 +185,9 @@ func tooShort(err error) error {
 	return err
 }
 
-// SaveFile saves to the file at path, in one step: whenever the process or the machine stops, the
-// file holds the previous checkpoint or this one. The previous one stays beside it, with ".old"
-// appended to its path. Errors, those of Save and of the file system, leave the file unchanged.
+// SaveFile saves to the file at path, in one step: whenever the process or the machine stops, it
+// holds the previous checkpoint or this one. The previous one stays beside it as path + ".old".
+// Errors leave the file unchanged.
 func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
 
 // LoadFile is Load from the file at path; its error names the file.

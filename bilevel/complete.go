@@ -18,8 +18,8 @@ type Completed struct {
 }
 
 // Complete returns p with a default for each optional interface that it lacks: Products multiply by
-// the matrices, without an allocation after their first call; ConvexityAt returns −Inf; the others
-// return an error that wraps ErrMissing.
+// the matrices, without an allocation after their first call; ConvexityAt returns −Inf; the others'
+// errors wrap ErrMissing.
 func Complete(p Problem) *Completed {
 	d := &defaults{p: p}
 	return &Completed{p, or[Products](p, d), or[UpperGradient](p, d), or[Truth](p, d), or[Values](p, d),

@@ -63,8 +63,8 @@ func (e *OracleError) Error() string {
 
 func (e *OracleError) Unwrap() error { return e.Err }
 
-// A StepError is an error or a panic in a step that came from no oracle, but from the method, or
-// from a part that the caller supplied, such as a Set or a Schedule.
+// A StepError is an error or a panic in a step that came from no oracle, but from the method or the
+// caller's own Set or Schedule.
 type StepError struct {
 	Step   int
 	Method string // its name

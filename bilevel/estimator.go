@@ -16,8 +16,7 @@ import (
 //	H_xy^k = P̄[(1−τ)(H_xy^{k−1} − g_xy(x^{k−1}, y^{k−1}; φ)) + g_xy(x^k, y^k; φ)],   P̄ onto {X : ‖X‖_F ≤ C_gxy},
 //	H_yy^k = P̲[(1−τ)(H_yy^{k−1} − g_yy(x^{k−1}, y^{k−1}; φ)) + g_yy(x^k, y^k; φ)],   P̲ onto {X : X ⪰ μ_g I},
 //
-// with the same φ at both points. It gives an upper-level method the hypergradient estimate f_x −
-// H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx: STABLE is this estimator with projected SGD on x.
+// for the hypergradient estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx of any method.
 // Call Init first, then Update once per step; the other methods refer to the last point. Nothing
 // allocates after NewEstimator. An Estimator is for one goroutine at a time.
 type Estimator struct {
@@ -112,8 +111,8 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	return e.finish(x, y)
 }
 
-// Draw draws the samples φ of step k: Options.LowerBatch, and at step 0 initBatch, which may be
-// Full; 0 stands for Options.LowerBatch or dy, whichever is more.
+// Draw draws the samples φ of step k: Options.LowerBatch, at step 0 initBatch, or where that is 0
+// the larger of Options.LowerBatch and dy.
 func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 	if it.K() > 0 {
 		return it.DrawPhi(0)
@@ -167,7 +166,7 @@ func (e *Estimator) finish(x, y []float64) error {
 
 // Hypergradient writes f_x − H_xy H_yy⁻¹ f_y, of length dx, into dst, which may be fx. Cost O(dx·dy
 // + dy²), and dy³/3 for the first solve with a new H_yy. The error wraps chol.ErrNotPosDef where
-// μ_g is so small that rounding makes H_yy singular.
+// H_yy is singular in rounding, for a tiny μ_g.
 func (e *Estimator) Hypergradient(dst, fx, fy []float64) error {
 	if err := e.solve(e.w, fy); err != nil {
 		return err
@@ -283,8 +282,8 @@ func (e *Estimator) Health() Health {
 	return h
 }
 
-// Estimator returns H_xy and H_yy of the running method, to be read only, nil where its Stepper has
-// no method Estimator() *Estimator, as those of STABLE and RSVRB have.
+// Estimator returns that of the running method, to be read only; nil where its Stepper has no
+// method Estimator() *Estimator, as those of STABLE and RSVRB have.
 func (s *Solver) Estimator() *Estimator {
 	if m, ok := s.stepper.(interface{ Estimator() *Estimator }); ok {
 		return m.Estimator()

@@ -14,17 +14,15 @@ import (
 //
 //	H^k = t·H^{k−1} + t·Δ + τ·g_yy(x^k, y^k; φ),
 //	λ_min(H^k) ≥ t·λ_min(H^{k−1}) + t·λ_min(Δ) + τ·s,                               Weyl's inequality
-//	λ_min(Δ) ≥ max(−‖Δ‖_F, min_i Δ_ii − ‖Δ − diag Δ‖_F).
+//	λ_min(Δ) ≥ max(−‖Δ‖_F, min_i Δ_ii − ‖Δ − diag Δ‖_F).                            diagonal: regularisation
 //
-// The second bound of λ_min(Δ) is the better one where x moves, because regularisation stands on
-// the diagonal. Where the bound exceeds μ_g by cholMargin, the Cholesky factorisation that proves
-// that nothing is to be clipped would succeed, and is left out. Elsewhere renew makes it at a shift
-// above μ_g, which, if it succeeds, is a new bound for several steps.
+// Where it exceeds μ_g by cholMargin, the Cholesky factorisation that proves that nothing is to be
+// clipped would succeed, and is left out. Elsewhere renew makes it at a shift above μ_g, which, if
+// it succeeds, is a new bound for several steps.
 //
-// Rounding, with u = 2⁻⁵³ and n = dy. Cholesky of A succeeds if λ_min(A) ≥ c·tr A, and has proved
-// λ_min(A) ≥ −c·tr A if it does, with c = (n+2)u up to O(n²u²) in any order of summation (Rump, BIT
-// 46 (2006), 433-452); cholMargin is more than twice that. The three roundings of each entry of
-// (STABLE-H) move H^k by at most 3u(tr H^{k−1} + 2‖g_yy‖_F + ‖Δ‖_F).
+// Rounding, u = 2⁻⁵³, n = dy: Cholesky of A succeeds if λ_min(A) ≥ c·tr A, and has proved λ_min(A)
+// ≥ −c·tr A if it does, c = (n+2)u + O(n²u²) (Rump, BIT 46 (2006), 433-452); cholMargin is more
+// than twice that. (STABLE-H) moves H^k by at most 3u(tr H^{k−1} + 2‖g_yy‖_F + ‖Δ‖_F).
 type eigenBound struct {
 	least float64 // λ_min(H_yy) ≥ least; −Inf where nothing is known
 	loss  float64 // what a step takes from a bound near μ_g, estimated by the last step

@@ -8,9 +8,9 @@ import (
 )
 
 // clippings is what an Estimator sees of g_yy in the steps in which P̲ raises eigenvalues:
-// vᵀg_yy(φ)v, whose mean is not below the least eigenvalue of E[g_yy]. v is the least eigenvector
-// of a mean of all g_yy(φ) before, with weights of order j³, chosen again after every fifth of
-// these steps. H_yy itself cannot tell: the step before has raised it to just below μ_g.
+// vᵀg_yy(φ)v, whose mean is not below the least eigenvalue of E[g_yy], with v the least eigenvector
+// of a mean of all g_yy(φ) before, chosen again after every fifth of these steps. H_yy itself was
+// raised to just below μ_g the step before.
 type clippings struct {
 	share float64 // of the late steps
 	n     int     // steps

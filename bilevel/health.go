@@ -15,23 +15,23 @@ type Health struct {
 	Gradient, StdErr float64
 
 	// Gap is what is left of F(x) − F*: ½(hᵀM⁻¹h + tr M⁻¹C) over the entries that no bound holds,
-	// with M a learned Hessian of F and C the covariance of h. The second part is the limit of the
-	// samples so far, see observe.LocalLimit. It is +Inf where M has a negative eigenvalue, and too
-	// large where a curved set, such as Ball, holds x.
+	// with M a learned Hessian of F and C the covariance of h; the second part is
+	// observe.LocalLimit. +Inf where M has a negative eigenvalue, too large where a curved set,
+	// such as Ball, holds x.
 	Gap float64
 
 	// MuG is the μ_g that the method was told, 0 for none. Least is the least eigenvalue of g_yy
-	// that it sees, before any is raised, LeastErr its standard error. STABLE and RSVRB look at the
-	// steps in which they raise eigenvalues: NaN where these are too few.
+	// that it sees, before any is raised, LeastErr its standard error; NaN where STABLE and RSVRB
+	// raise too few.
 	MuG, Least, LeastErr float64
 
 	// Clipped is the share of late steps, with weights j³, in which eigenvalues of H_yy were
 	// raised.
 	Clipped float64
 
-	// LargeMuG: g_yy has eigenvalues below μ_g by more than three times their noise, and in STABLE
-	// and RSVRB most late steps raise some. NotConvex: it has some below 0 by as much, in the last
-	// step, too, so that y is no minimum of g.
+	// LargeMuG: g_yy has eigenvalues below μ_g by more than three standard errors, and in STABLE
+	// and RSVRB most late steps raise some. NotConvex: it has some below 0 by as much, and y is no
+	// minimum of g.
 	LargeMuG, NotConvex bool
 
 	// Saddle: the hypergradient vanishes, as far as the samples tell, where ∇²F has a clearly
@@ -43,8 +43,7 @@ type Health struct {
 	Slow bool
 }
 
-// HealthReporter is a Stepper that knows its health. What it will never know is NaN before the
-// first step, too.
+// HealthReporter is a Stepper that knows its health. What it will never know is always NaN.
 type HealthReporter interface {
 	Health() Health
 }

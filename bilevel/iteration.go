@@ -116,9 +116,9 @@ func (it *Iteration) Oracle() *Oracle { return it.oracle }
 // Batches returns the batch sizes of Options for ξ and φ, which may be Full.
 func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it.opt.LowerBatch }
 
-// DrawXi and DrawPhi draw n samples ξ or φ and count them: 0 a batch of the size in Options, Full
-// the empty batch, the exact value. The batch is valid until the next draw from the stream. They
-// panic if n is negative and not Full, and allocate where n is larger than ever before.
+// DrawXi and DrawPhi draw n samples ξ or φ, valid until the next draw from the stream: 0 stands for
+// the batch size of Options, Full for the empty batch, the exact value. They panic if n is negative
+// and not Full, and allocate where n is larger than ever before.
 func (it *Iteration) DrawXi(n int) []Sample  { return it.DrawXiIn(nil, n) }
 func (it *Iteration) DrawPhi(n int) []Sample { return it.DrawPhiIn(nil, n) }
 
@@ -138,8 +138,7 @@ func (it *Iteration) Rand() *rand.Rand { return it.rng }
 
 // UseSteps reports step sizes α of x and β of y and a weight τ, 0 where there is none. The error
 // wraps ErrOption unless α, β ≥ 0 are finite and τ is in [0, 1]. For Run.Tol, the distances that x
-// and y moved in a step, divided by its sums of α and β, should be the norms of the directions; see
-// MetricStep and InnerStep.
+// and y move in a step, over its sums of α and β, should be the norms of the directions.
 func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 	if err := it.checkSteps(alpha, beta, tau); err != nil {
 		return err
@@ -149,8 +148,8 @@ func (it *Iteration) UseSteps(alpha, beta, tau float64) error {
 	return nil
 }
 
-// InnerStep does one of several movements of y in a step, NextY ← NextY − βd, and reports β as
-// UseSteps does, with its errors, and ‖d‖ by Watch.
+// InnerStep does one of several movements of y in a step, NextY ← NextY − βd, and reports β by
+// UseSteps, with its errors, and ‖d‖ by Watch.
 func (it *Iteration) InnerStep(beta float64, d []float64) error {
 	if err := it.UseSteps(0, beta, 0); err != nil {
 		return err
@@ -160,14 +159,13 @@ func (it *Iteration) InnerStep(beta float64, d []float64) error {
 	return nil
 }
 
-// Watch makes Run.Tol compare one more number of this step with its bound: the norm of a direction
-// of something besides x and y, or of a movement that others may cancel.
+// Watch makes Run.Tol compare one more norm of this step with its bound: of something besides x and
+// y, or of a movement that others may cancel.
 func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 
-// Context returns the context of the run, for a look inside a long step: a Step may return the
-// error of a context that has ended. The run stops as canceled, and another Run does the step
-// again: such a Step leaves what its State visits as it was, and draws its samples after the last
-// look.
+// Context returns the context of the run, for a look inside a long step: a Step that returns its
+// error is done again by another Run. Such a Step leaves what its State visits as it was, and draws
+// its samples after the last look.
 func (it *Iteration) Context() context.Context { return it.ctx }
 
 // Arrive makes Run stop: no step could improve the iterate of this one beyond rounding.
@@ -217,9 +215,9 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 // count.
 func (it *Iteration) Activity() *Activity { return &it.activity }
 
-// Finite returns a *DivergedError where an entry of the vectors is not finite; it names the first
-// such vector of Stepper.Vectors. The Solver checks those after each step anyway; a method calls
-// Finite before it uses a vector in a way that would hide or spread such a value.
+// Finite returns a *DivergedError where an entry of the vectors is not finite, named after the
+// first such vector of Stepper.Vectors. A method calls it before a use that would hide or spread
+// the entry; the Solver checks after each step anyway.
 func (it *Iteration) Finite(vectors ...[]float64) error {
 	for _, v := range vectors {
 		i := mat.NotFinite(v)

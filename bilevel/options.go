@@ -19,9 +19,9 @@ type Options struct {
 	// Seed seeds both sample streams and the method's own random source. Any number. Default 0.
 	Seed uint64
 
-	// UpperBatch and LowerBatch are the numbers of samples ξ and φ in a batch, ≥ 1, or Full.
-	// Default 1. Samples are drawn independently, uniformly and with replacement. STABLE draws one
-	// batch of each per step; a method that draws more says so.
+	// UpperBatch and LowerBatch are the numbers of samples ξ and φ in a batch, ≥ 1, or Full, drawn
+	// independently, uniformly and with replacement. Default 1. STABLE draws one batch of each per
+	// step; a method that draws more says so.
 	UpperBatch, LowerBatch int
 
 	// Explode > 0 bounds ‖x − x⁰‖ and ‖y − y⁰‖; beyond it a run has diverged. Default 1e12.

@@ -7,8 +7,7 @@ import (
 )
 
 // Counts holds what a run has used. A sample evaluated at two points is one sample and two
-// evaluations. A batch of n samples counts n times; an empty batch as the whole finite sum, or once
-// if the stream is unbounded.
+// evaluations; an empty batch counts as the whole finite sum, or once if the stream is unbounded.
 type Counts struct {
 	Xi, Phi uint64 // samples drawn from the upper and the lower stream
 
@@ -21,9 +20,9 @@ func (c Counts) Evaluations() uint64 {
 	return c.GradF + c.GradG + c.CrossG + c.HessG + c.HessVecG + c.CrossVecG + c.GradXG
 }
 
-// Oracle is the Problem that was passed to New, with Products: for a Problem without them it forms
-// the matrix, and counts that. It counts calls, and its errors name the step and the oracle. A
-// matrix that comes back in another shape is an error too.
+// Oracle is the Problem of New, with Products made of matrices where it has none. It counts calls,
+// and its errors name the step and the oracle. A matrix that comes back in another shape is an
+// error, too.
 type Oracle struct {
 	p            *Completed
 	formed       *defaults // products of p's matrices, where it has none
@@ -106,8 +105,7 @@ func (o *Oracle) CrossVecG(dst, x, y, v []float64, phi []Sample) error {
 // HasGradXG reports whether the problem is an UpperGradient.
 func (o *Oracle) HasGradXG() bool { _, ok := o.p.Problem.(UpperGradient); return ok }
 
-// GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrMissing: a method
-// that needs g_x checks HasGradXG in its Start.
+// GradXG is UpperGradient.GradXG. For a problem without it the error wraps ErrMissing.
 func (o *Oracle) GradXG(gx, x, y []float64, phi []Sample) error {
 	o.begin("GradXG", &o.counts.GradXG, len(phi), o.lower)
 	return o.end(o.p.GradXG(gx, x, y, phi))

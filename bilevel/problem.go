@@ -6,18 +6,13 @@ import (
 	"stable/mat"
 )
 
-// Sample names one draw of a random variable: an index below the size of a finite sum, or any seed
-// of a simulator. The same name is the same draw at every point; all variance reduction depends on
-// it.
+// Sample names one draw: an index below the size of a finite sum, or any seed of a simulator. The
+// same name is the same draw at every point; all variance reduction depends on it.
 type Sample uint64
 
-// Problem is the oracle contract of
+// Problem is the oracle contract, with x in R^dx, y in R^dy and g(x, ·) strongly convex.
 //
-//	min over x in X   F(x) = E_ξ[f(x, y*(x); ξ)]   subject to   y*(x) = argmin_y E_φ[g(x, y; φ)]
-//
-// with x in R^dx, y in R^dy and g(x, ·) strongly convex.
-//
-// Every oracle overwrites its destinations with the mean over the batch of samples at (x, y). It
+// Every oracle overwrites its destinations with the mean over the batch of samples at (x, y), and
 // must not keep or change any other argument. An empty batch asks for the expectation over the
 // whole stream; a problem that cannot compute it returns ErrNoExact. Any other error ends the run.
 //
@@ -44,8 +39,8 @@ type Problem interface {
 	HessG(gyy *mat.Sym, x, y []float64, phi []Sample) error
 }
 
-// Products multiply by second derivatives without forming them, in O(dx+dy) to O(dy²) flops.
-// Arguments and batches are as in Problem; dst must not overlap v.
+// Products multiply by second derivatives without forming them, in O(dx+dy) to O(dy²) flops. dst
+// must not overlap v.
 type Products interface {
 	// HessVecG writes g_yy(x, y; φ)·v, of length dy.
 	HessVecG(dst, x, y, v []float64, phi []Sample) error
@@ -54,15 +49,15 @@ type Products interface {
 	CrossVecG(dst, x, y, v []float64, phi []Sample) error
 }
 
-// UpperGradient is for problems with g_x, which methods without second derivatives need: g(x, y) −
-// min_z g(x, z) has the gradient g_x(x, y) − g_x(x, y*(x)) in x.
+// UpperGradient has g_x, for methods without second derivatives: g(x, y) − min_z g(x, z) has the
+// gradient g_x(x, y) − g_x(x, y*(x)) in x.
 type UpperGradient interface {
-	// GradXG writes g_x(x, y; φ), of length dx. Arguments and batches are as in Problem.
+	// GradXG writes g_x(x, y; φ), of length dx.
 	GradXG(gx, x, y []float64, phi []Sample) error
 }
 
-// Truth is for problems that know, or compute to about 1e-12, what a method estimates. Measurements
-// and tests use it; no method calls it, and no count includes it.
+// Truth knows, or computes to about 1e-12, what a method estimates. Measurements and tests use it;
+// no method calls it, and no count includes it.
 type Truth interface {
 	// Solution writes y*(x). It may start from the content of y.
 	Solution(y, x []float64) error
@@ -80,23 +75,23 @@ type Values interface {
 	ValueG(x, y []float64, phi []Sample) (float64, error)
 }
 
-// StronglyConvex is for problems that promise how strongly convex g is for each single sample, as
-// regularised models can. It saves methods that track H_yy (see Estimator) one of two Cholesky
-// factorisations in a step, and changes no bit of what they compute.
+// StronglyConvex promises how strongly convex g is for each single sample. It saves methods that
+// track H_yy (see Estimator) one of two Cholesky factorisations in a step, and changes no bit of
+// what they compute.
 type StronglyConvex interface {
 	// ConvexityAt returns an s with g_yy(x, y; φ) ⪰ s·I at this x for every y and every sample φ,
-	// up to a rounding of dy·eps·‖g_yy‖_F, eps = 2⁻⁵². −Inf promises nothing. x is read only. It is
-	// called once per step, and should cost O(dx) at most.
+	// up to a rounding of dy·eps·‖g_yy‖_F, eps = 2⁻⁵². −Inf promises nothing. It is called once per
+	// step, and should cost O(dx) at most.
 	//
-	// If that does not hold, H_yy may have eigenvalues below μ_g that nothing clips. Where this
-	// shows, because a diagonal entry of a batch's g_yy is below s, or because H_yy does not
-	// factor, the step fails with ErrBrokenPromise.
+	// A broken promise leaves eigenvalues of H_yy below μ_g. Where it shows, because a diagonal
+	// entry of a batch's g_yy is below s, or because H_yy does not factor, the step fails with
+	// ErrBrokenPromise.
 	ConvexityAt(x []float64) float64
 }
 
-// Each returns the terms of a finite sum that a batch stands for, each with its weight in the mean:
+// Each returns the terms of a finite sum that a batch stands for, with their weights in the mean:
 // the samples of the batch with 1/len(batch), or for an empty batch 0 … terms−1 with 1/terms. It
-// does not check that samples are in range, and does not allocate.
+// checks no range, and does not allocate.
 func Each(batch []Sample, terms int) iter.Seq2[Sample, float64] {
 	return func(yield func(Sample, float64) bool) {
 		if len(batch) == 0 {

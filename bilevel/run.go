@@ -28,20 +28,18 @@ type Run struct {
 	//
 	//	‖x^{k+1} − x^k‖ + eps·‖x^{k+1}‖ < Tol·α_k   and   ‖y^{k+1} − y^k‖ + eps·‖y^{k+1}‖ < Tol·β_k
 	//
-	// with the step sizes in effect, after safeguards, and eps = 2⁻⁵² for rounding: divided by α_k
-	// and β_k, the left sides are the norms of the gradient mappings. Directions of inner steps on
-	// y, and of something besides x and y, must have norms below Tol, too. Steps that move nothing
-	// do not count.
-	//
-	// With noisy oracles Tol must be above the noise of a step's batches, which a longer window
-	// does not lower: set a second stop rule.
+	// with the step sizes in effect, and eps = 2⁻⁵² for rounding: over α_k and β_k, the left sides
+	// are the norms of the gradient mappings. Directions of inner steps on y, and of something
+	// besides x and y, must have norms below Tol, too. Steps that move nothing do not count. With
+	// noise, Tol must be above that of a step's batches, which a longer window does not lower: set
+	// a second stop rule.
 	Tol float64
 
-	// Gap stops the run where Health.Gap, the method's own estimate of F(x) − F*, has been at most
-	// Gap, in the unit of f, at every look in Window steps; there are 64 looks while the steps
-	// double. The true gap scatters about the estimate as the samples do, and by a factor of 2 or 3
-	// more where x has few entries. A method without an estimate refuses; one that cannot tell yet
-	// gives +Inf: set a second stop rule.
+	// Gap stops the run where Health.Gap, the method's estimate of F(x) − F* in the unit of f, has
+	// been at most Gap at every look in Window steps; there are 64 looks while the steps double.
+	// The true gap scatters about it as the samples do, by a factor of 2 or 3 more where x has few
+	// entries. A method without an estimate refuses; one that cannot tell yet gives +Inf: set a
+	// second stop rule.
 	Gap float64
 
 	// Window is the number of steps for Tol and Gap. Default 100.

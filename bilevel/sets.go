@@ -164,8 +164,7 @@ type Simplex struct {
 
 // Project writes max(x − θ, 0) with the θ that makes the entries add up to Sum, by Michelot's
 // iteration (J. Optim. Theory Appl. 50, 1986): the mean excess of the entries above θ, until none
-// drops out, in at most d rounds of O(d). Entries are measured from the largest: a common offset
-// does no harm.
+// drops out, in at most d rounds of O(d), measured from the largest entry.
 func (s Simplex) Project(dst, x []float64) {
 	top := math.Inf(-1)
 	for _, v := range x {

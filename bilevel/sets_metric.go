@@ -6,9 +6,9 @@ import "math"
 // ProjectMetric writes argmin over z in X of Σ w_i·(z_i − x_i)², for finite w_i > 0. dst may be x.
 // It must not allocate.
 //
-// Those of this package may write NaN if sums or quotients of weights leave the range of a float64.
-// Their error bound is that of Project, with 64 in place of 8 for a Ball and a Simplex with weights
-// over up to 12 decades, and times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A) for a HalfSpace.
+// Those of this package may write NaN if sums or quotients of weights leave the range. Their error
+// bound is that of Project, with 64 in place of 8 for a Ball and a Simplex with weights over up to
+// 12 decades, and times ‖A‖·‖W⁻¹A‖/(AᵀW⁻¹A) for a HalfSpace.
 type MetricSet interface {
 	Set
 	ProjectMetric(dst, x, w []float64)
@@ -43,9 +43,9 @@ func (h HalfSpace) ProjectMetric(dst, x, w []float64) {
 	}
 }
 
-// ProjectMetric writes max(x_i − θ/w_i, 0) with the θ that makes the entries add up to Sum, by two
-// runs of Michelot's iteration. The second measures the entries from where the first left them: a
-// common offset does no harm.
+// ProjectMetric writes max(x_i − θ/w_i, 0) with the θ of the sum, by two runs of Michelot's
+// iteration. The second measures the entries from where the first left them, against a common
+// offset.
 func (s Simplex) ProjectMetric(dst, x, w []float64) {
 	low, high := math.Inf(1), 0.0
 	for _, v := range w {
@@ -87,9 +87,8 @@ func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
 }
 
 // ProjectMetric writes c + s(λ) if x is outside, s_i = u_i·w_i/(w_i + λ), u = x − c, with the λ > 0
-// of ‖s(λ)‖ = Radius, by Newton's iteration from the left on the secular equation 1/‖s(λ)‖ =
-// 1/Radius, whose left side is concave (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983):
-// some 5 steps of O(d), at most 200.
+// of ‖s(λ)‖ = Radius, by Newton's iteration from the left on 1/‖s(λ)‖ = 1/Radius (Moré and
+// Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983): some 5 steps of O(d), at most 200.
 func (b Ball) ProjectMetric(dst, x, w []float64) {
 	size := b.distance(x)
 	if !(size > b.Radius) {

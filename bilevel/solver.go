@@ -112,8 +112,8 @@ func (s *Solver) X() []float64 { return s.it.x }
 func (s *Solver) Y() []float64 { return s.it.y }
 
 // Mean returns a weighted mean x̄ of x^1 … x^k, as X does: x̄ ← x̄ + 4/(j+4)·(x^{j+1} − x̄) after
-// step j ≥ 0, which gives step j a weight of order j³. With noise it is often closer to the
-// solution than x^k. Before the first step it is x⁰.
+// step j ≥ 0. With noise it is often closer to the solution than x^k. Before the first step it is
+// x⁰.
 func (s *Solver) Mean() []float64 { return s.mean }
 
 // K returns the number of steps done.
@@ -128,8 +128,8 @@ func (s *Solver) Counts() Counts { return s.it.oracle.counts }
 // Activity returns how often projections and safeguards acted.
 func (s *Solver) Activity() Activity { return s.it.activity }
 
-// Health returns what the method tells of the present iterate, and whether it does: if its Stepper
-// is a HealthReporter. It may cost as much as a step, asks no oracle, and changes nothing.
+// Health returns what the method tells of the present iterate, if its Stepper is a HealthReporter.
+// It may cost as much as a step, asks no oracle, and changes nothing.
 func (s *Solver) Health() (h Health, ok bool) {
 	r, ok := s.stepper.(HealthReporter)
 	if !ok || s.it.k == 0 {

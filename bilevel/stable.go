@@ -15,20 +15,18 @@ import (
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy H_yy⁻¹ f_y)),             f_x, f_y at (x^k, y^k; ξ^k),
 //	y^{k+1} = y^k − β_k g_y − H_yy⁻¹ H_xyᵀ (x^{k+1} − x^k),         g_y at (x^k, y^k; φ^k).
 //
-// Step 0 has no older point: H⁰ is the plain estimate over an initial batch, which g_y uses too.
-//
-// Cost per step, without the oracles: O(dy² + dx·dy) and 2·dy³/3 flops where no eigenvalue is
-// truncated, half of that where a StronglyConvex problem proves it, an eigen-decomposition where
-// one is.
+// H⁰ is the plain estimate over an initial batch, which g_y uses too. Cost per step, without the
+// oracles: O(dy² + dx·dy), and 2·dy³/3 flops where no eigenvalue is truncated, dy³/3 where a
+// StronglyConvex problem proves it, an eigen-decomposition where one is.
 type STABLE struct {
-	// Alpha is the step size α_k ≥ 0 of x. Default: nil, which means
+	// Alpha is the step size α_k ≥ 0 of x. Default: nil, for entry x_i
 	//
 	//	α_k,i = ScaleX·w_i / √((k+1)·mean of h_i² over steps 0 … k)
 	//
-	// for entry x_i, with the hypergradient estimate h, the width w_i of Set in that direction (1
-	// where it has none), and a weight of order j³ of step j in the mean. x is then projected in
-	// the metric of these step sizes; if Set is no MetricSet, all entries share one. 1/√k is the
-	// order of Theorem 2, without its constants.
+	// with the hypergradient estimate h, the width w_i of Set in that direction (1 where it has
+	// none), and a weight of order j³ of step j. x is then projected in the metric of these step
+	// sizes; if Set is no MetricSet, all entries share one. 1/√k is the order of Theorem 2, without
+	// its constants.
 	Alpha Schedule
 
 	// Beta is the step size β_k ≥ 0 of y. Default: nil, ScaleY / √((k+1)·mean of ‖g_y‖²), with the
@@ -52,15 +50,15 @@ type STABLE struct {
 	// whichever is more: with fewer than dy, H_yy may lack curvature in some direction.
 	InitBatch int
 
-	// Plain leaves out what is not in the paper: the trust region, and the bound β_k ≤ 2/(μ_g + L)
-	// that the paper's lemma on the lower level requires with L = L_g. Here L is the largest
-	// ‖g_yy(x, y; φ)‖_F of a batch so far. With Plain, the paper's Alpha, Beta, Tau, MuG and CGxy,
-	// and InitBatch 1, the method is the paper's, equation by equation. Default false.
+	// Plain leaves out what is not in the paper: the trust region, and the bound β_k ≤ 2/(μ_g + L),
+	// with the largest ‖g_yy(x, y; φ)‖_F of a batch so far for the L_g of the paper's lemma. With
+	// Plain, the paper's Alpha, Beta, Tau, MuG and CGxy, and InitBatch 1, the method is the
+	// paper's, equation by equation. Default false.
 	Plain bool
 
-	// Trust is the radius r > 0 of the trust region, +Inf for none. Default 0.1. The correction
-	// H_yy⁻¹H_xyᵀΔx goes along the tangent of y*(x), far where μ_g is small or H_yy noisy. Where it
-	// is longer than r·max(1, ‖y‖), x^{k+1} is moved back towards x^k until it has that length.
+	// Trust is the radius r > 0 of the trust region, +Inf for none. Default 0.1. Where the
+	// correction H_yy⁻¹H_xyᵀΔx along the tangent of y*(x) is longer than r·max(1, ‖y‖), x^{k+1} is
+	// moved back towards x^k until it has that length.
 	Trust float64
 }
 

@@ -9,9 +9,9 @@ import (
 	"stable/mat"
 )
 
-// State visits what a run holds between two steps, number by number and always in the same order:
-// to count it, to write it, or to read it, by the same methods. Every number is a word of 8 bytes,
-// little-endian. The first error ends the visit; the Solver reports it.
+// State visits what a run holds between two steps, number by number and always in the same order,
+// to count, write or read it. Every number is a word of 8 bytes, little-endian. The first error
+// ends the visit; the Solver reports it.
 type State struct {
 	w        io.Writer // writing, if not nil
 	r        io.Reader // reading, if not nil; with neither, the words are only counted

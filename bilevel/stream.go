@@ -59,19 +59,18 @@ func (s *stream) draw(p *Passes, n, usual int) []Sample {
 }
 
 // Passes draws the terms of a finite sum in passes, in each of them every term once, in random
-// order. A method makes one for a stream in Start, passes it to Iteration.DrawXiIn or DrawPhiIn,
-// and visits it in its State. It holds 8 bytes for each term, and so does a checkpoint.
+// order. A method makes one in Start, passes it to Iteration.DrawXiIn or DrawPhiIn, and visits it
+// in its State: 8 bytes for each term.
 //
-// At one point the errors of all terms cancel over a pass, which helps a table or a running mean.
-// But a term's expectation, given those before it, is the mean of the terms left: a recursion that
-// relies on E[sample | past] = mean, as STORM does, is biased.
+// The errors of all terms cancel over a pass, which helps a table or a running mean. But a
+// recursion that relies on E[sample | past] = mean, as STORM does, is biased.
 type Passes struct {
 	terms []Sample
 	done  int // terms[:done] are drawn in this pass
 }
 
-// NewPasses returns passes over a sum of so many terms, as Oracle.Streams gives them. For 0, a
-// stream without end, it returns nil, which draws independent samples and has no State.
+// NewPasses returns passes over a sum of so many terms, and nil, which draws independent samples,
+// for 0, a stream without end.
 func NewPasses(terms uint64) *Passes {
 	if terms == 0 {
 		return nil
@@ -120,12 +119,12 @@ func (p *Passes) check() error {
 }
 
 // Drawn returns the terms that this pass has given so far, in their order: to be read only, valid
-// until the next draw, and every term after the last one.
+// until the next draw.
 func (p *Passes) Drawn() []Sample { return p.terms[:p.done] }
 
-// Past gives the names that a run drew from a stream without Passes once more, in their order, by
-// the stream's generator: it keeps none. A name given again counts as an evaluation, and as no
-// sample. Iteration.PastXi and PastPhi make it.
+// Past gives the names that a run drew from a stream without Passes once more, in their order. It
+// keeps none, but runs the generator again. A name given again is no new sample. Iteration.PastXi
+// and PastPhi make it.
 type Past struct {
 	stream
 	first rand.PCG
@@ -141,6 +140,6 @@ func newPast(size, seed, id uint64) *Past {
 // Rewind makes the first name the next one.
 func (p *Past) Rewind() { p.pcg, p.given = p.first, 0 }
 
-// Next returns the next n names, valid until the next call: beyond those that the run has drawn, of
-// samples to come. It allocates only where n is larger than ever before.
+// Next returns the next n names, valid until the next call: after those that were drawn, of samples
+// to come. It allocates only where n is larger than ever before.
 func (p *Past) Next(n int) []Sample { return p.draw(nil, n, n) }
