@@ -37,7 +37,7 @@ func (a *adagrad) move(next, x, g []float64) float64 {
 		return a.moveEuclid(next, x, g, steps)
 	}
 	for i, v := range g {
-		if a.mean[i] == 0 { // g_i has always been 0
+		if a.mean[i] == 0 {
 			next[i], a.weight[i] = x[i], 1/a.scale[i]
 			continue
 		}

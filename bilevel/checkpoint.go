@@ -48,7 +48,7 @@ func (s *Solver) Save(w io.Writer) error {
 	}
 	sum := crc64.New(crcTable)
 	b := bufio.NewWriter(io.MultiWriter(w, sum))
-	b.Write(head) // b keeps the first error for Flush
+	b.Write(head) // errors wait for Flush
 	t := &State{w: b}
 	s.persist(t)
 	if t.err == nil && t.words != words {
@@ -56,14 +56,13 @@ func (s *Solver) Save(w io.Writer) error {
 			s.it.name, words, t.words)
 	}
 	t.err = cmp.Or(t.err, b.Flush())
-	t.word(sum.Sum64()) // nothing after an error
+	t.word(sum.Sum64())
 	if err := cmp.Or(t.err, b.Flush()); err != nil {
 		return fmt.Errorf("bilevel: Save: %w", err)
 	}
 	return nil
 }
 
-// header returns what stands before the state, and the number of words of the state.
 func (s *Solver) header() (head []byte, words uint64, err error) {
 	text := s.describe()
 	if len(text) > maxDescription {
@@ -93,7 +92,7 @@ func (s *Solver) Load(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	fresh.it.opt = s.it.opt // with the bits of x⁰, which New has projected once more
+	fresh.it.opt = s.it.opt // New has projected x⁰ once more
 	if err := fresh.read(bufio.NewReader(r)); err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func (s *Solver) Load(r io.Reader) error {
 	return nil
 }
 
-// read reads a checkpoint into s. After an error s must not be used.
+// read reads a checkpoint into s, which an error leaves unusable.
 func (s *Solver) read(r io.Reader) error {
 	sum := crc64.New(crcTable)
 	in := io.TeeReader(r, sum)
@@ -139,7 +138,6 @@ func (s *Solver) read(r io.Reader) error {
 	return nil
 }
 
-// readHeader reads what stands before the state, and compares it with what s would write.
 func (s *Solver) readHeader(r io.Reader, sum func() uint64) error {
 	const at = len(magic)
 	var h [fixedHeader]byte
@@ -190,7 +188,7 @@ func tooShort(err error) error {
 // Errors leave the file unchanged.
 func (s *Solver) SaveFile(path string) error { return atomicfile.Replace(path, path+".old", s.Save) }
 
-// LoadFile is Load from the file at path; its error names the file.
+// LoadFile is Load from the file at path.
 func (s *Solver) LoadFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
-// describe writes a line "name = value" for each problem size, for the method, its parameters and
-// the options, the same on every machine. Solvers with equal lines take equal steps on the same
-// problem.
+// describe writes lines "name = value", the same on every machine. Solvers with equal lines take
+// equal steps on the same problem.
 func (s *Solver) describe() string {
 	var d description
 	upper, lower := s.it.oracle.Streams()
@@ -30,8 +29,8 @@ func (s *Solver) describe() string {
 	return d.String()
 }
 
-// description writes values as text: of functions, maps, pointers inside a caller's own type, and
-// anything deeper than maxDepth only the type.
+// description writes values as text, but only types of functions, maps, pointers inside a caller's
+// own type, and anything deeper than maxDepth.
 type description struct {
 	strings.Builder
 	depth int // of interfaces
@@ -41,7 +40,7 @@ const maxDepth = 8
 
 func (d *description) line(name string, value any) { fmt.Fprintf(d, "%s = %v\n", name, value) }
 
-// value adds v. kind is the name of its type if an interface holds it, and empty otherwise.
+// value adds v. kind is its type if an interface holds it, and empty otherwise.
 func (d *description) value(name, kind string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -102,7 +101,7 @@ func (d *description) sequence(name, kind string, v reflect.Value) {
 	d.line(name, fmt.Sprintf("%s%d entries with checksum %016x", kind, v.Len(), crc64.Checksum(b, crcTable)))
 }
 
-// difference describes the first line in which two descriptions differ, empty if none does.
+// difference describes the first line that differs, empty if none does.
 func difference(file, here string) string {
 	a, b := strings.Split(file, "\n"), strings.Split(here, "\n")
 	for i := range min(len(a), len(b)) {

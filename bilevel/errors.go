@@ -29,7 +29,7 @@ var (
 	ErrDamaged = errors.New("bilevel: damaged checkpoint")
 
 	// The error of Load wraps ErrForeign for a checkpoint of another version, problem size, method,
-	// parameter or option; the text names the first difference.
+	// parameter or option, and names the first difference.
 	ErrForeign = errors.New("bilevel: checkpoint of another run")
 )
 
@@ -39,9 +39,9 @@ func damaged(format string, args ...any) error {
 
 // A DivergedError says where a run left the finite numbers, or the bound of Options.Explode.
 type DivergedError struct {
-	Step     int     // the step k that failed, counted from 0
-	Quantity string  // in the paper's notation: f_x, f_y, g_y, H_xy, H_yy, x, y, …
-	Value    float64 // what was seen: NaN, ±Inf, or the norm that is too large
+	Step     int     // counted from 0
+	Quantity string  // f_x, H_xy, ‖x − x⁰‖, …
+	Value    float64 // NaN, ±Inf, or the norm that is too large
 }
 
 func (e *DivergedError) Error() string {
@@ -54,7 +54,7 @@ func (e *DivergedError) Unwrap() error { return ErrDiverged }
 type OracleError struct {
 	Step   int
 	Oracle string // GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG or ConvexityAt
-	Err    error  // the oracle's own, or a *PanicError
+	Err    error  // its own, or a *PanicError
 }
 
 func (e *OracleError) Error() string {
@@ -67,8 +67,8 @@ func (e *OracleError) Unwrap() error { return e.Err }
 // caller's own Set or Schedule.
 type StepError struct {
 	Step   int
-	Method string // its name
-	Err    error  // the method's error, or a *PanicError, whose Stack gives the place
+	Method string
+	Err    error // or a *PanicError
 }
 
 func (e *StepError) Error() string {
@@ -79,11 +79,10 @@ func (e *StepError) Unwrap() error { return e.Err }
 
 // A PanicError is a panic that was caught in a step.
 type PanicError struct {
-	Value any    // what was passed to panic
-	Stack []byte // as runtime/debug.Stack formats it
+	Value any
+	Stack []byte
 
-	// Endless is the sample, ξ or φ, of an oracle whose stream has no end; empty for a finite sum,
-	// and where no oracle panicked.
+	// Endless is the sample, ξ or φ, of the oracle that panicked, if its stream has no end.
 	Endless string
 }
 

@@ -26,27 +26,27 @@ type Estimator struct {
 	x, y       []float64 // the last point
 	hxy        *mat.Dense
 	hyy        *mat.Sym
-	xyOld, xy  *mat.Dense // g_xy at the last and at this point
+	xyOld, xy  *mat.Dense // g_xy at the last and this point
 	yyOld, yy  *mat.Sym
 	projection eig.Truncator
-	v, w       []float64 // of length dx and dy
+	v, w       []float64
 	updates    int
 	report     EstimatorReport
 
-	promise float64    // ConvexityAt the last x
-	bound   eigenBound // of the eigenvalues of H_yy
-	known   bool       // whether this step has a bound
-	clipped clippings  // for Health
+	promise float64 // ConvexityAt the last x
+	bound   eigenBound
+	known   bool // whether this step has a bound
+	clipped clippings
 }
 
-// EstimatorReport says what the projections of the last Init or Update did.
+// EstimatorReport is about the last Init or Update.
 type EstimatorReport struct {
 	CrossNorm float64    // ‖H_xy‖_F before P̄
-	HessNorm  float64    // ‖g_yy(x, y; φ)‖_F of the batch, at the point (x, y) of the call
+	HessNorm  float64    // ‖g_yy(x, y; φ)‖_F of the batch
 	Truncate  eig.Report // what P̲ did to H_yy
 }
 
-// NewEstimator returns an estimator for p, with μ_g > 0 and C_gxy > 0, +Inf for no bound.
+// NewEstimator returns an estimator for p, μ_g > 0 and C_gxy > 0, +Inf for no bound.
 func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 	dx, dy := p.Dims()
 	if err := errors.Join(checkBounds("", muG, cGxy), option.Dims(dx, dy)); err != nil {
@@ -123,8 +123,8 @@ func (e *Estimator) Draw(it *Iteration, initBatch int) []Sample {
 	return it.DrawPhi(initBatch)
 }
 
-// Track moves the estimates to the iterate, by Init at step 0 and then by Update, and counts in
-// Activity whether the projections changed something.
+// Track moves the estimates to the iterate, by Init at step 0 and then by Update, and adds to
+// Activity.
 func (e *Estimator) Track(it *Iteration, tau float64, phi []Sample) error {
 	var err error
 	if it.K() == 0 {
@@ -216,8 +216,7 @@ func (e *Estimator) State(t *State) {
 	}
 }
 
-// restore passes H_yy to the projection again, for later solves. Its eigenvalues are above 0, so
-// that it keeps its bits.
+// restore passes H_yy, whose eigenvalues are above 0, to the projection again, for later solves.
 func (e *Estimator) restore() error {
 	r, err := e.projection.Truncate(e.hyy, e.hyy, 0)
 	if err != nil || r.Clipped > 0 {
@@ -226,7 +225,7 @@ func (e *Estimator) restore() error {
 	return nil
 }
 
-// convexityAt returns s at x, or an error where the batch's g_yy is certain to break that promise.
+// convexityAt returns s at x, or an error where the batch's g_yy breaks that promise.
 func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
 	s := e.p.ConvexityAt(x)
 	if math.IsInf(s, -1) {
@@ -266,12 +265,12 @@ func (e *Estimator) Hyy() *mat.Sym   { return e.hyy }
 func (e *Estimator) Report() EstimatorReport { return e.report }
 
 // Point returns the point (x, y) of the last Init or Update, to be read only: in a running STABLE,
-// the one before the iterate. Before Init it is 0.
+// the one before the iterate.
 func (e *Estimator) Point() (x, y []float64) { return e.x, e.y }
 
 // Health tells of H_yy alone, for a method to hand out; the rest is NaN.
 func (e *Estimator) Health() Health {
-	const almost = 1 - 0x1p-20 // for rounding
+	const almost = 1 - 0x1p-20
 	none := math.NaN()
 	h := Health{Lower: none, LowerBound: none, Gradient: none, StdErr: none, Gap: none,
 		MuG: e.mu, Clipped: e.clipped.share, Least: e.clipped.least, LeastErr: e.clipped.err}

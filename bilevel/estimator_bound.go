@@ -25,14 +25,13 @@ import (
 // than twice that. (STABLE-H) moves H^k by at most 3u(tr H^{k−1} + 2‖g_yy‖_F + ‖Δ‖_F).
 type eigenBound struct {
 	least float64 // λ_min(H_yy) ≥ least; −Inf where nothing is known
-	loss  float64 // what a step takes from a bound near μ_g, estimated by the last step
+	loss  float64 // what the last step takes from a bound near μ_g
 	reach float64 // renew tries a shift this many losses above μ_g
 	skip  int     // steps to go without a bound
-	wait  int     // steps that renew waits after the next failure
+	wait  int     // skip after the next failure
 }
 
-// renew pays where the new bound holds for several steps. It is tried once in mostWait steps at
-// least.
+// renew is tried once in mostWait steps at least.
 const (
 	leastReach, firstReach, mostReach = 4, 16, 256
 	mostWait                          = 256
@@ -105,7 +104,7 @@ func (b *eigenBound) renew(p *eig.Truncator, h *mat.Sym, mu, margin float64) boo
 	return true
 }
 
-// pause says whether this step goes without a bound because renew has failed.
+// pause says whether this step goes without a bound.
 func (b *eigenBound) pause() bool {
 	if b.skip == 0 {
 		return false

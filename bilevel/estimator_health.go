@@ -20,7 +20,7 @@ type clippings struct {
 
 	m              int // steps since v was chosen
 	value, squares float64
-	least, err     float64 // what the v before has seen, and its standard error; NaN for nothing
+	least, err     float64 // of the v before, and its standard error
 
 	eig   eig.Symmetric
 	off   *mat.Sym // scratch: g_yy(φ) − mean

@@ -34,7 +34,7 @@ type Health struct {
 	// minimum of g.
 	LargeMuG, NotConvex bool
 
-	// Saddle: the hypergradient vanishes, as far as the samples tell, where ∇²F has a clearly
+	// Saddle: the hypergradient vanishes, as far as the samples tell, and ∇²F has a clearly
 	// negative eigenvalue along entries that may move.
 	Saddle bool
 
@@ -48,8 +48,8 @@ type HealthReporter interface {
 	Health() Health
 }
 
-// mostClipped is the share of late steps up to which a projection of H_yy is no sign: with the
-// right μ_g it is below, unless g has condition 1.
+// mostClipped is the share up to which a projection of H_yy is no sign: with the right μ_g it is
+// below, unless g has condition 1.
 const mostClipped = 0.5
 
 // Warnings says in words what is wrong, a line each.

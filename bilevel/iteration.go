@@ -11,12 +11,12 @@ import (
 	"stable/mat"
 )
 
-// Activity counts the steps in which a projection or a safeguard of the method changed something.
+// Activity counts the steps in which a projection or a safeguard acted.
 type Activity struct {
-	Truncated int // eigenvalues of H_yy were raised to μ_g
-	Shrunk    int // H_xy was scaled back to ‖H_xy‖_F = C_gxy
-	Cut       int // x and y moved less than the step sizes said, by the trust region
-	Slowed    int // β was lowered to its bound
+	Truncated int // eigenvalues of H_yy raised to μ_g
+	Shrunk    int // H_xy scaled back to ‖H_xy‖_F = C_gxy
+	Cut       int // x and y were held by the trust region
+	Slowed    int // β lowered to its bound
 }
 
 // Iteration is what a Method sees of a run. A Stepper may keep the pointer, but nothing that the
@@ -25,22 +25,22 @@ type Iteration struct {
 	name         string // of the method
 	oracle       *Oracle
 	xi, phi      *stream
-	pcg          rand.PCG // of rng
+	pcg          rand.PCG
 	rng          *rand.Rand
 	opt          Options
 	k            int
 	x, y         []float64
 	xNext, yNext []float64
 
-	alpha, beta float64         // sums of the step sizes reported in this step
-	longest     float64         // the largest norm that Watch was given in this step
+	alpha, beta float64         // sums over this step
+	longest     float64         // norm that Watch was given
 	ctx         context.Context // of the run
-	arrived     bool            // the method has nothing left to do
+	arrived     bool
 	activity    Activity
 
 	vectors func(visit func(name string, v []float64)) // of the Stepper; nil during Start
-	visit   func(name string, v []float64)             // it.see, bound once: a step allocates nothing
-	seen    *DivergedError                             // what visit has found
+	visit   func(name string, v []float64)             // it.inspect
+	found   *DivergedError                             // by visit
 }
 
 func newIteration(p Problem, name string, opt Options) (*Iteration, error) {
@@ -55,7 +55,7 @@ func newIteration(p Problem, name string, opt Options) (*Iteration, error) {
 		name: name, oracle: newOracle(p), opt: opt, ctx: context.Background(),
 		x: slices.Clone(opt.X0), xNext: make([]float64, dx), y: slices.Clone(opt.Y0), yNext: make([]float64, dy),
 	}
-	it.visit = it.see
+	it.visit = it.inspect
 	it.xi = newStream(it.oracle.upper, opt.Seed, 'x', &it.oracle.counts.Xi)
 	it.phi = newStream(it.oracle.lower, opt.Seed, 'y', &it.oracle.counts.Phi)
 	it.pcg.Seed(opt.Seed, 'm')
@@ -80,7 +80,7 @@ func (it *Iteration) NextY() []float64 { return it.yNext }
 // Set returns the feasible set X.
 func (it *Iteration) Set() Set { return it.opt.Set }
 
-// MetricSet returns the feasible set, or an error that wraps ErrOption if it is no MetricSet.
+// MetricSet returns the feasible set; the error, if it is none, wraps ErrOption.
 func (it *Iteration) MetricSet() (MetricSet, error) {
 	set, ok := it.opt.Set.(MetricSet)
 	if !ok {
@@ -107,13 +107,13 @@ func (it *Iteration) MoveY(beta float64, d []float64) {
 	}
 }
 
-// Problem returns the problem itself, to look for an interface. Calls to it are not counted.
+// Problem returns the problem, to look for an interface. Calls to it are not counted.
 func (it *Iteration) Problem() Problem { return it.oracle.p.Problem }
 
 // Oracle returns the problem with counters. Step must return its errors unchanged.
 func (it *Iteration) Oracle() *Oracle { return it.oracle }
 
-// Batches returns the batch sizes of Options for ξ and φ, which may be Full.
+// Batches returns the batch sizes of Options, which may be Full.
 func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it.opt.LowerBatch }
 
 // DrawXi and DrawPhi draw n samples ξ or φ, valid until the next draw from the stream: 0 stands for
@@ -122,18 +122,18 @@ func (it *Iteration) Batches() (upper, lower int) { return it.opt.UpperBatch, it
 func (it *Iteration) DrawXi(n int) []Sample  { return it.DrawXiIn(nil, n) }
 func (it *Iteration) DrawPhi(n int) []Sample { return it.DrawPhiIn(nil, n) }
 
-// DrawXiIn and DrawPhiIn draw in the passes of p, across their ends, and as DrawXi where p is nil.
-// They panic if p is over a sum of another size.
+// DrawXiIn and DrawPhiIn draw in the passes of p, if it is not nil. They panic if p is over a sum
+// of another size.
 func (it *Iteration) DrawXiIn(p *Passes, n int) []Sample { return it.xi.draw(p, n, it.opt.UpperBatch) }
 func (it *Iteration) DrawPhiIn(p *Passes, n int) []Sample {
 	return it.phi.draw(p, n, it.opt.LowerBatch)
 }
 
-// PastXi and PastPhi return a Past of ξ and φ, for a method to keep from Start on.
+// PastXi and PastPhi return a Past of ξ and φ, made in Start.
 func (it *Iteration) PastXi() *Past  { return newPast(it.oracle.upper, it.opt.Seed, 'x') }
 func (it *Iteration) PastPhi() *Past { return newPast(it.oracle.lower, it.opt.Seed, 'y') }
 
-// Rand returns the method's own random source, seeded by Options.Seed and part of a checkpoint.
+// Rand returns the method's own random source, seeded by Options.Seed.
 func (it *Iteration) Rand() *rand.Rand { return it.rng }
 
 // UseSteps reports step sizes α of x and β of y and a weight τ, 0 where there is none. The error
@@ -168,7 +168,7 @@ func (it *Iteration) Watch(norm float64) { it.longest = max(it.longest, norm) }
 // its samples after the last look.
 func (it *Iteration) Context() context.Context { return it.ctx }
 
-// Arrive makes Run stop: no step could improve the iterate of this one beyond rounding.
+// Arrive makes Run stop: no step could improve this iterate beyond rounding.
 func (it *Iteration) Arrive() { it.arrived = true }
 
 // MetricStep returns the one step size to report where x moved to next with a step size 1/a_i for
@@ -180,7 +180,7 @@ func MetricStep(next, x, a []float64) float64 {
 		d := next[i] - v
 		moved, mapped, most = moved+d*d, mapped+a[i]*d*(a[i]*d), max(most, a[i])
 		if a[i] == 0 {
-			return math.Inf(1) // to be refused
+			return math.Inf(1)
 		}
 	}
 	if step := math.Sqrt(moved / mapped); step >= 1/most && !math.IsInf(step, 1) {
@@ -211,8 +211,7 @@ func (it *Iteration) At(name string, s Schedule, max float64) (float64, error) {
 	return 0, option.Bad("%s: %s at step %d is %v, want a value in [0, %v]", it.name, name, it.k, v, max)
 }
 
-// Activity returns the counts of what safeguards did, to be added to. A failing step does not
-// count.
+// Activity returns the counts, to be added to. A failing step does not count.
 func (it *Iteration) Activity() *Activity { return &it.activity }
 
 // Finite returns a *DivergedError where an entry of the vectors is not finite, named after the
@@ -232,19 +231,18 @@ func (it *Iteration) Finite(vectors ...[]float64) error {
 	return nil
 }
 
-// firstNonFinite returns an error for the first entry of the method's vectors that is not finite.
 func (it *Iteration) firstNonFinite() error {
-	it.seen = nil
+	it.found = nil
 	it.vectors(it.visit)
-	if it.seen == nil {
+	if it.found == nil {
 		return nil
 	}
-	return it.seen
+	return it.found
 }
 
-func (it *Iteration) see(name string, v []float64) {
-	if i := mat.NotFinite(v); i >= 0 && it.seen == nil {
-		it.seen = &DivergedError{Step: it.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
+func (it *Iteration) inspect(name string, v []float64) {
+	if i := mat.NotFinite(v); i >= 0 && it.found == nil {
+		it.found = &DivergedError{Step: it.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
 	}
 }
 
@@ -260,7 +258,6 @@ func (it *Iteration) checkNext() error {
 	return it.checkDistance("‖y − y⁰‖", it.yNext, it.opt.Y0)
 }
 
-// checkDistance returns an error unless next is within Options.Explode of start.
 func (it *Iteration) checkDistance(name string, next, start []float64) error {
 	var sum float64
 	for i, v := range next {

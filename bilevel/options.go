@@ -28,8 +28,7 @@ type Options struct {
 	Explode float64
 }
 
-// prepare fills in defaults and refuses invalid options. X0 and Y0 become copies, of lengths dx and
-// dy.
+// prepare fills in defaults and refuses invalid options.
 func (o *Options) prepare(dx, dy int) error {
 	if o.Set == nil {
 		o.Set = Space{}

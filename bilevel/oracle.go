@@ -9,7 +9,7 @@ import (
 // Counts holds what a run has used. A sample evaluated at two points is one sample and two
 // evaluations; an empty batch counts as the whole finite sum, or once if the stream is unbounded.
 type Counts struct {
-	Xi, Phi uint64 // samples drawn from the upper and the lower stream
+	Xi, Phi uint64 // samples drawn
 
 	// Evaluations of each oracle, in samples.
 	GradF, GradG, CrossG, HessG, HessVecG, CrossVecG, GradXG uint64
@@ -25,10 +25,10 @@ func (c Counts) Evaluations() uint64 {
 // error, too.
 type Oracle struct {
 	p            *Completed
-	formed       *defaults // products of p's matrices, where it has none
+	formed       *defaults // products of matrices, where p has none
 	upper, lower uint64    // stream sizes
 	step         int
-	inside       string // the oracle that is running; empty outside
+	inside       string // the running oracle
 	counts       Counts
 }
 
@@ -132,7 +132,7 @@ func (o *Oracle) end(err error) error {
 	return err
 }
 
-// endless names the samples of the running oracle, ξ or φ, if their stream has no end.
+// endless names the running oracle's samples if their stream has no end.
 func (o *Oracle) endless() string {
 	switch {
 	case o.inside == "GradF" && o.upper == 0:

@@ -56,8 +56,8 @@ type UpperGradient interface {
 	GradXG(gx, x, y []float64, phi []Sample) error
 }
 
-// Truth knows, or computes to about 1e-12, what a method estimates. Measurements and tests use it;
-// no method calls it, and no count includes it.
+// Truth knows, or computes to about 1e-12, what a method estimates. No method calls it, and no
+// count includes it.
 type Truth interface {
 	// Solution writes y*(x). It may start from the content of y.
 	Solution(y, x []float64) error
@@ -66,7 +66,7 @@ type Truth interface {
 	Objective(grad, x []float64) (float64, error)
 }
 
-// Values are those of f and g. Package check compares f_x, f_y and g_y with their differences.
+// Values are those of f and g, for package check and measurements.
 type Values interface {
 	// ValueF returns f(x, y; ξ), the mean over the batch.
 	ValueF(x, y []float64, xi []Sample) (float64, error)

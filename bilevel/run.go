@@ -56,15 +56,15 @@ type Reason int
 
 // The reasons, in the order in which they are looked at after a step.
 const (
-	Failed       Reason = iota // an error; see the error
-	Canceled                   // the context ended
-	ByProgress                 // Run.Progress returned false
-	StepLimit                  // Run.Steps
-	SampleLimit                // Run.Xi or Run.Phi
-	ToleranceMet               // Run.Tol
-	GapReached                 // Run.Gap
-	TimeLimit                  // Run.Time
-	Arrived                    // the method says that nothing is left to do
+	Failed Reason = iota
+	Canceled
+	ByProgress
+	StepLimit
+	SampleLimit
+	ToleranceMet
+	GapReached
+	TimeLimit
+	Arrived // Iteration.Arrive
 )
 
 var reasonNames = [...]string{"failed", "canceled", "stopped by the progress callback",
@@ -77,31 +77,30 @@ func (r Reason) String() string {
 	return reasonNames[r]
 }
 
-// Result says where a run stopped, with or without an error. X and Y are copies of the last good
-// iterate.
+// Result says where a run stopped, with or without an error. X and Y are copies.
 type Result struct {
 	X, Y     []float64
-	Mean     []float64 // of the iterates, see Solver.Mean
-	Steps    int       // done by this run
+	Mean     []float64
+	Steps    int // done by this run
 	Counts   Counts
 	Activity Activity // since New
-	Warnings []string // of the method, see Health.Warnings
+	Warnings []string // Health.Warnings
 	Reason   Reason
-	Elapsed  time.Duration // without the time of Progress
+	Elapsed  time.Duration // without Progress
 }
 
 type running struct {
 	Run
 	s      *Solver
-	k0     int // steps done before
+	k0     int
 	tol    *tolRule
 	gap    *gapRule
 	start  time.Time
-	paused time.Duration // in Progress
+	paused time.Duration
 }
 
 // Run does steps until a stop rule is met. It returns the error of a step that fails, and
-// context.Cause where the context ends. After any stop except a failure, another Run can continue.
+// context.Cause where the context ends. After any stop but a failure, another Run can go on.
 func (s *Solver) Run(ctx context.Context, r Run) (Result, error) {
 	run := running{Run: r, s: s, k0: s.it.k, start: time.Now()}
 	err := run.prepare(ctx)

@@ -8,13 +8,12 @@ import (
 	"stable/mat"
 )
 
-// tolRule counts the steps in a row that satisfy the condition of Run.Tol.
 type tolRule struct {
 	tol    float64
 	window int
 	steps  int
-	dx, dy []float64 // x^{k+1} − x^k, y^{k+1} − y^k
-	x, y   []float64 // x^k, y^k
+	dx, dy []float64
+	x, y   []float64
 }
 
 // newTolRule returns nil where tol is 0.
@@ -28,10 +27,10 @@ func newTolRule(s *Solver, tol float64, window int) *tolRule {
 	}
 }
 
-// met looks at the last step, and says whether it completes a window.
+// met says whether the last step completes a window.
 func (q *tolRule) met(s *Solver) bool {
 	if s.it.alpha == 0 && s.it.beta == 0 && slices.Equal(q.x, s.it.x) && slices.Equal(q.y, s.it.y) {
-		return false // a step that draws samples, and does no more
+		return false
 	}
 	x := movedLess(q.dx, q.x, s.it.x, q.tol*s.it.alpha)
 	y := movedLess(q.dy, q.y, s.it.y, q.tol*s.it.beta) && s.it.longest < q.tol
@@ -49,14 +48,13 @@ func movedLess(d, old, now []float64, bound float64) bool {
 	return mat.Norm(d)+0x1p-52*mat.Norm(now) < bound
 }
 
-// gapRule counts the steps in a row at whose looks Health.Gap was at most a gap.
 type gapRule struct {
 	gap    float64
 	window int
-	since  int // the first look in a row at which it was, in steps of the run; 0: none
+	since  int // the first look of a row, in steps of the run; 0: none
 }
 
-// newGapRule returns nil where gap is 0, and an error where the method makes no estimate.
+// newGapRule returns nil where gap is 0, an error where the method makes no estimate.
 func newGapRule(s *Solver, gap float64, window int) (*gapRule, error) {
 	if gap == 0 {
 		return nil, nil
@@ -68,7 +66,7 @@ func newGapRule(s *Solver, gap float64, window int) (*gapRule, error) {
 	return &gapRule{gap: gap, window: window}, nil
 }
 
-// looksAt is true for 64 numbers of steps k while k doubles.
+// looksAt is true 64 times while k doubles.
 func looksAt(k int) bool {
 	every := 1
 	for ; k/every >= 128; every *= 2 {
@@ -76,7 +74,7 @@ func looksAt(k int) bool {
 	return k%every == 0
 }
 
-// met looks at the last step, the done-th of the run, and says whether it completes a window.
+// met says whether the last step, the done-th of the run, completes a window.
 func (c *gapRule) met(s *Solver, done int) bool {
 	if !looksAt(s.it.k) {
 		return false

@@ -19,15 +19,15 @@ type Set interface {
 	Validate(d int) error
 }
 
-// WidthSet is a Set that knows its extent in each direction, the unit of step sizes.
+// WidthSet is a Set that knows its extent in each direction.
 type WidthSet interface {
 	Set
 
-	// Width returns max x_i − min x_i over the set, or +Inf or 0 where it has no such extent.
+	// Width returns max x_i − min x_i, or +Inf or 0 for no such extent.
 	Width(i int) float64
 }
 
-// BoundedSet is a Set that consists of bounds for each entry.
+// BoundedSet consists of bounds for each entry.
 type BoundedSet interface {
 	Set
 
@@ -35,7 +35,7 @@ type BoundedSet interface {
 	Bounds(i int) (lo, hi float64)
 }
 
-// Width returns the extent of set in direction i, 1 where it has none or is no WidthSet.
+// Width returns that of set, and 1 where it has none or is no WidthSet.
 func Width(set Set, i int) float64 {
 	if s, ok := set.(WidthSet); ok {
 		if w := s.Width(i); w > 0 && !math.IsInf(w, 1) {
@@ -170,7 +170,7 @@ func (s Simplex) Project(dst, x []float64) {
 	for _, v := range x {
 		top = max(top, v)
 	}
-	theta := -s.sum() // or more: the largest entry gets no more than the whole sum
+	theta := -s.sum() // or more
 	for active := len(x) + 1; ; {
 		sum, n := 0.0, 0
 		for _, v := range x {
@@ -228,7 +228,7 @@ func (h HalfSpace) Project(dst, x []float64) {
 	}
 }
 
-// excess returns Aᵀx − B in units of unit, which is 1 unless a product overflows.
+// excess returns Aᵀx − B in the given unit, 1 unless a product overflows.
 func (h HalfSpace) excess(x []float64) (e, unit float64) {
 	if e = mat.Dot(h.A, x) - h.B; e-e == 0 {
 		return e, 1

@@ -52,10 +52,9 @@ func (s Simplex) ProjectMetric(dst, x, w []float64) {
 		low, high = min(low, v), max(high, v)
 	}
 	base := s.multiplier(x, w, low, 0, 1)
-	// An entry well below base is out for good: measured from base it is large, and so is its
-	// rounding.
+	// Measured from base, what is far below is large, and so is its rounding: it is out for good.
 	theta := s.multiplier(x, w, low, base, 0x1p-30)
-	if t := base + theta; t-t != 0 || low/high < 0x1p-1022 { // a sum or a quotient has left the range: let it be seen
+	if t := base + theta; t-t != 0 || low/high < 0x1p-1022 { // out of range
 		base = math.NaN()
 	}
 	for i, v := range x {
@@ -82,7 +81,7 @@ func (s Simplex) multiplier(x, w []float64, low, base, near float64) float64 {
 		if n == 0 || n >= active {
 			return theta
 		}
-		theta, active = max(theta, (sum-s.sum())/weight), n // it never falls, but where rounding meets a tiny weight
+		theta, active = max(theta, (sum-s.sum())/weight), n // falls only by rounding
 	}
 }
 
@@ -107,15 +106,15 @@ func (b Ball) ProjectMetric(dst, x, w []float64) {
 	for _, v := range w {
 		low, high = min(low, v), max(high, v)
 	}
-	// Weights and λ are in units of the largest weight. If all were the smallest one, this λ would
-	// be the root.
+	// Weights and λ are in units of the largest weight. This λ is the root if all are the smallest
+	// one.
 	lambda := max(low/high*(1/target-1), 0x1p-1022)
 	ratio, newton := b.secular(x, w, size, high, lambda)
 	for k := 0; ratio > target*(1+4e-15) && k < 200; k++ {
 		lambda *= 1 + (ratio/target-1)*newton
 		ratio, newton = b.secular(x, w, size, high, lambda)
 	}
-	shrink := target / ratio // 1 but for rounding, and feasible whatever λ is
+	shrink := target / ratio // 1 but for rounding
 	for i, v := range x {
 		c, wi := b.center(i), w[i]/high
 		dst[i] = c + shrink*(wi/(wi+lambda))*(v-c)

@@ -10,18 +10,17 @@ import (
 	"stable/bilevel/option"
 )
 
-// Solver runs a method on a problem, for one goroutine at a time. Solvers with separate Problems do
-// not affect each other.
+// Solver runs a method on a problem, for one goroutine at a time.
 type Solver struct {
 	method  Method
 	stepper Stepper
-	it      *Iteration // what the method sees
-	mean    []float64  // of the iterates x
-	err     error      // of a step that has failed
+	it      *Iteration
+	mean    []float64 // of the iterates x
+	err     error
 }
 
 // New returns a Solver at its starting point. It calls no oracle. The error for an invalid option,
-// problem or parameter wraps ErrOption and names the field.
+// problem or parameter wraps ErrOption.
 func New(p Problem, m Method, opt Options) (*Solver, error) {
 	if p == nil || m == nil {
 		return nil, option.Bad("New needs a problem and a method, and one of them is nil")
@@ -61,7 +60,7 @@ func (s *Solver) Step() (err error) {
 			it.activity = before
 		}
 		if s.err = err; err != nil && it.ctx.Err() != nil && errors.Is(err, it.ctx.Err()) {
-			s.err, err = nil, context.Cause(it.ctx) // the step was given up, and can be done again
+			s.err, err = nil, context.Cause(it.ctx) // to be done again
 		}
 	}()
 	if err = s.wrapError(s.stepper.Step(it)); err == nil {
@@ -80,8 +79,7 @@ func (s *Solver) Step() (err error) {
 	return nil
 }
 
-// wrapPanic turns v, of recover, into an error: that of the oracle that was running, if one was. It
-// is nil if the goroutine ends without a panic.
+// wrapPanic wraps what recover gave: nil if the goroutine ends without a panic.
 func (s *Solver) wrapPanic(v any) error {
 	if v == nil {
 		return nil
@@ -99,7 +97,7 @@ func (s *Solver) wrapError(err error) error {
 	if err == nil {
 		return nil
 	}
-	var oracle *OracleError // allocates
+	var oracle *OracleError
 	var diverged *DivergedError
 	if errors.As(err, &oracle) || errors.As(err, &diverged) || errors.Is(err, ErrOption) {
 		return err
@@ -119,7 +117,7 @@ func (s *Solver) Mean() []float64 { return s.mean }
 // K returns the number of steps done.
 func (s *Solver) K() int { return s.it.k }
 
-// StepSizes returns the sums of the step sizes of x and y that the last step reported.
+// StepSizes returns the sums that the last step reported by UseSteps.
 func (s *Solver) StepSizes() (alpha, beta float64) { return s.it.alpha, s.it.beta }
 
 // Counts returns what the run has used.

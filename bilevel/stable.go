@@ -68,12 +68,12 @@ func (m STABLE) Name() string { return "STABLE" }
 type stable struct {
 	STABLE
 	est        *Estimator
-	gradx      *adagrad // nil with a schedule Alpha
-	meanSq     float64  // mean of ‖g_y‖², for the default of Beta
-	curvature  float64  // the largest ‖g_yy(x, y; φ)‖_F so far
+	gradx      *adagrad
+	meanSq     float64 // mean of ‖g_y‖², for the default of Beta
+	curvature  float64 // the largest ‖g_yy(x, y; φ)‖_F so far
 	fx, fy, gy []float64
 	h          []float64 // f_x − H_xy H_yy⁻¹ f_y
-	dx         []float64 // x^{k+1} − x^k
+	dx         []float64
 	drift      []float64 // H_yy⁻¹ H_xyᵀ dx
 }
 
@@ -145,7 +145,7 @@ func (m *stable) Step(it *Iteration) error {
 	if err := m.est.Hypergradient(m.h, m.fx, m.fy); err != nil {
 		return err
 	}
-	if err := it.Finite(m.h, m.gy); err != nil { // it would spoil the default steps
+	if err := it.Finite(m.h, m.gy); err != nil { // before the default steps
 		return err
 	}
 
@@ -183,7 +183,7 @@ func (m *stable) beta(it *Iteration) float64 {
 	beta := 0.0
 	if m.Beta != nil {
 		if beta = m.Beta.At(it.K()); math.IsInf(beta, 1) {
-			return beta // to be refused, not lowered
+			return beta // to be refused
 		}
 	} else if m.meanSq += cubicWeight(it.K()) * (mat.Dot(m.gy, m.gy) - m.meanSq); m.meanSq > 0 {
 		beta = m.ScaleY / math.Sqrt(float64(it.K()+1)*m.meanSq)
@@ -196,8 +196,7 @@ func (m *stable) beta(it *Iteration) float64 {
 	return beta
 }
 
-// trust moves x^{k+1} and the drift, which is linear in x^{k+1} − x^k, back into the trust region
-// by a factor θ ≤ 1.
+// trust scales x^{k+1} − x^k and the drift, which is linear in it, by a factor θ ≤ 1.
 func (m *stable) trust(it *Iteration) (theta float64) {
 	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(it.Y()))
 	if !(length > radius) {

@@ -14,12 +14,12 @@ import (
 // ends the visit; the Solver reports it.
 type State struct {
 	w        io.Writer // writing, if not nil
-	r        io.Reader // reading, if not nil; with neither, the words are only counted
+	r        io.Reader // reading, if not nil; else counting
 	words    uint64
 	buf      [8]byte
-	err      error          // the first one; then nothing more is written or read
+	err      error
 	k        int            // steps done
-	verified []func() error // to call after a read, once all of it is known to be intact
+	verified []func() error // of After
 }
 
 // word writes v and returns it, or returns what it reads.
@@ -41,7 +41,7 @@ func (t *State) word(v uint64) uint64 {
 // Uint visits *v.
 func (t *State) Uint(v *uint64) { *v = t.word(*v) }
 
-// Count visits an int ≥ 0. Load refuses any other.
+// Count visits an int ≥ 0.
 func (t *State) Count(v *int) {
 	u := t.word(uint64(*v))
 	if u >= math.MaxInt {
@@ -51,7 +51,7 @@ func (t *State) Count(v *int) {
 	*v = int(u)
 }
 
-// Flag visits *v as 0 or 1. Load refuses any other number.
+// Flag visits *v as 0 or 1.
 func (t *State) Flag(v *bool) {
 	u := 0
 	if *v {
@@ -66,7 +66,7 @@ func (t *State) Flag(v *bool) {
 // Float visits all bits of *v.
 func (t *State) Float(v *float64) { *v = math.Float64frombits(t.word(math.Float64bits(*v))) }
 
-// Floats visits the entries of each vector, not its length, which Start has made.
+// Floats visits the entries of each vector, not its length.
 func (t *State) Floats(vectors ...[]float64) {
 	for _, v := range vectors {
 		for i := range v {
@@ -105,11 +105,11 @@ func (t *State) Rand(p *rand.PCG) {
 	}
 }
 
-// Steps returns the number of steps done: of the run that is saved, or is being loaded.
+// Steps returns the number of steps done by the run that is saved or loaded.
 func (t *State) Steps() int { return t.k }
 
-// After makes Load call f once the whole checkpoint is known to be undamaged, to recompute what
-// follows from it. Load returns the error of f.
+// After makes Load call f, whose error it returns, once all of the checkpoint is known to be
+// undamaged, to recompute what follows from it.
 func (t *State) After(f func() error) {
 	if t.r != nil {
 		t.verified = append(t.verified, f)

@@ -6,11 +6,10 @@ import (
 	"stable/bilevel/option"
 )
 
-// Full as a batch size asks for the exact value at every step instead of for samples.
+// Full as a batch size asks for the exact value.
 const Full = option.Full
 
-// stream draws the samples of one random variable, independently and uniformly: indices of a finite
-// sum, or seeds of a simulator.
+// stream draws indices of a finite sum, or seeds of a simulator, independently and uniformly.
 type stream struct {
 	size  uint64 // of the finite sum; 0: unbounded
 	pcg   rand.PCG
@@ -24,8 +23,8 @@ func newStream(size, seed, id uint64, count *uint64) *stream {
 	return s
 }
 
-// draw returns n samples, or the usual number if n is 0, valid until the next draw; none if n is
-// Full. It draws in passes where p is not nil.
+// draw returns n samples, the usual number if n is 0, none if n is Full; in passes where p is not
+// nil.
 func (s *stream) draw(p *Passes, n, usual int) []Sample {
 	if n == 0 {
 		n = usual
@@ -92,7 +91,7 @@ func (p *Passes) next(rng *rand.Rand) Sample {
 	return p.terms[i]
 }
 
-// State visits where the pass stands. Load refuses what is not an order of all terms.
+// State visits where the pass stands.
 func (p *Passes) State(t *State) {
 	if p == nil {
 		return
