@@ -12,24 +12,18 @@ import (
 	"strings"
 )
 
-// Write replaces the file at path by what fill writes.
+// Write replaces the file at path by what fill writes, through a temporary file in the same folder
+// that is synced and renamed. The permissions of an existing file are kept; a new file gets 0644. A
+// symbolic link at path is replaced, not followed.
 //
-// The bytes go to a temporary file in the same folder, which is synced, closed and renamed to path.
-// The permissions of an existing file are kept; a new file gets 0644. A symbolic link at path is
-// replaced, not followed.
-//
-// Errors: that of fill, or the first one of the file system (no such folder, disk full, ...),
-// wrapped with the path. The file at path is then as it was, and the temporary file is removed,
-// also when fill panics. A write error counts even when fill ignores it.
-//
-// The name is durable after a crash as far as the system lets a folder be synced; its content is in
-// any case.
+// Errors: that of fill, or the first one of the file system, also where fill ignores it, wrapped
+// with the path. The file at path is then as it was, and the temporary file is removed, also when
+// fill panics. The content is durable after a crash, the name as far as the system syncs folders.
 func Write(path string, fill func(io.Writer) error) error { return Replace(path, "", fill) }
 
-// Replace is Write that keeps the previous file as backup, a path in the same file system, once the
-// new file is complete. There is a file at path at all times. An empty backup keeps nothing.
-//
-// A process that is killed leaves its temporary file behind; see Sweep.
+// Replace is Write that keeps the previous file as backup, a path in the same file system; an empty
+// one keeps nothing. There is a file at path at all times. A process that is killed leaves its
+// temporary file behind; see Sweep.
 func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -82,8 +76,8 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	return nil
 }
 
-// Sweep removes the temporary files that killed writers of path left beside it. Call it only while
-// nothing writes to path.
+// Sweep removes what killed writers of path left beside it. Call it only while nothing writes to
+// path.
 func Sweep(path string) error {
 	dir, base := filepath.Split(path)
 	if dir == "" {
@@ -105,14 +99,13 @@ func Sweep(path string) error {
 	return nil
 }
 
-// Temporary files are called .NAME.*.tmp, and the second name of the file that is to be kept
-// .NAME.*.tmp.old.
+// Temporary files are .NAME.*.tmp, the second name of the file to be kept .NAME.*.tmp.old.
 const suffix, linked = ".tmp", ".old"
 
 func prefix(base string) string { return "." + base + "." }
 
-// keep makes backup another name of the file at path, or a copy where there are no hard links. link
-// is a name that nobody uses.
+// keep makes backup another name of the file at path, by way of the free name link, or a copy where
+// there are no hard links.
 func keep(path, backup, link string) error {
 	switch err := os.Link(path, link); {
 	case errors.Is(err, os.ErrNotExist):
@@ -132,8 +125,7 @@ func keep(path, backup, link string) error {
 	})
 }
 
-// buffered runs fill on a buffer before w. The buffer remembers the first write error, so that fill
-// cannot lose it.
+// buffered runs fill on a buffer before w, which remembers the first write error.
 func buffered(w io.Writer, fill func(io.Writer) error) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if err := fill(b); err != nil {
@@ -142,8 +134,7 @@ func buffered(w io.Writer, fill func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// syncDir makes the rename durable where folders can be synced; elsewhere (Windows, some network
-// file systems) it fails, and the new file is complete all the same.
+// syncDir makes the rename durable where folders can be synced: not on Windows and some networks.
 func syncDir(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {

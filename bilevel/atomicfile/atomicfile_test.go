@@ -20,7 +20,6 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// content holds dir to the files of want, hence to no temporary one.
 func content(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -105,7 +104,6 @@ func TestWriteErrorIsNotLost(t *testing.T) {
 	assert.NoError(t, buffered(&full{4}, text("fits")))
 }
 
-// Replace keeps the file before, and only that; a failure leaves both.
 func TestReplaceKeepsTheOneBefore(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "a"), filepath.Join(dir, "a.old")
@@ -123,7 +121,7 @@ func TestReplaceKeepsTheOneBefore(t *testing.T) {
 	content(t, dir, map[string]string{"a": "3", "a.old": "2"})
 }
 
-// Without hard links, as here because the name for the link is taken, the file is copied.
+// Here the name for the link is taken.
 func TestKeepCopies(t *testing.T) {
 	dir := t.TempDir()
 	path, backup, taken := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
@@ -135,7 +133,6 @@ func TestKeepCopies(t *testing.T) {
 	assert.Equal(t, "1", string(got))
 }
 
-// Sweep takes what a killed writer leaves, and nothing else.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".a.123.tmp", ".a.123.tmp.old", "a", "a.old", ".b.123.tmp", ".a.tmp.txt",

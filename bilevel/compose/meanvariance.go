@@ -16,15 +16,15 @@ import (
 //
 // with weights x and returns r drawn uniformly from the rows of a table: h(x; r) = (rᵀx, (rᵀx)²)
 // and f(m, s) = −m + λ(s − m²), without noise (Wang, Fang, Liu, 2017, section 5, in another form).
-// It only reads the table, and is safe for concurrent use.
+// It is safe for concurrent use.
 type MeanVariance struct {
 	returns *mat.Dense
 	risk    float64
 }
 
 // NewMeanVariance returns the problem for a table, which it keeps, with a scenario in each row and
-// an asset in each column, and λ = risk > 0. An empty table, or values that are not finite, give an
-// error that wraps bilevel.ErrOption.
+// an asset in each column, and λ = risk > 0. The error for a table that is empty or not finite
+// wraps bilevel.ErrOption.
 func NewMeanVariance(returns *mat.Dense, risk float64) (*MeanVariance, error) {
 	if returns == nil || returns.Rows < 1 || returns.Cols < 1 {
 		return nil, option.Bad("compose: NewMeanVariance: returns is empty")
@@ -46,7 +46,7 @@ func (m *MeanVariance) Dims() (dx, dy int) { return m.returns.Cols, 2 }
 // Streams returns 0 (f has no noise) and the number of scenarios.
 func (m *MeanVariance) Streams() (outer, inner uint64) { return 0, uint64(m.returns.Rows) }
 
-// each calls f with the returns of every scenario of the batch, and their weight in the mean.
+// each calls f with the returns of every scenario of the batch, and their weight.
 func (m *MeanVariance) each(phi []bilevel.Sample, f func(r []float64, w float64)) error {
 	for s, w := range bilevel.Each(phi, m.returns.Rows) {
 		if uint64(s) >= uint64(m.returns.Rows) {

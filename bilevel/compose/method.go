@@ -15,11 +15,8 @@ import (
 //	y^{k+1} = (1 − β_k) y^k + β_k h(x^k; φ^k),
 //	x^{k+1} = P_X(x^k − α_k ∇h(x^k; φ^k) f'(y^{k+1}; ξ^k)).
 //
-// Two timescales: α_k ~ k^(−3/4), β_k ~ k^(−1/2) for a nonconvex F. With exact oracles it is ALSET
-// with one inner step.
-//
-// Samples per step: ξ and φ one batch. Oracles: GradG 1 (h), GradF 1 (f'), CrossVecG 1 (∇h). Other
-// cost: O(dx + dy).
+// Two timescales: α_k ~ k^(−3/4), β_k ~ k^(−1/2) for a nonconvex F. A step draws one batch of ξ and
+// of φ, and calls GradG (h), GradF (f') and CrossVecG (∇h) once. Other cost: O(dx + dy).
 type SCGD struct {
 	Alpha bilevel.Schedule // step size α_k ≥ 0 of x. Required
 	Beta  bilevel.Schedule // weight β_k in [0, 1] of the new sample in y. Required
@@ -30,9 +27,8 @@ type SCGD struct {
 //
 //	y^{k+1} = (1 − β_k) (y^k + h(x^k; φ^k) − h(x^{k−1}; φ^k)) + β_k h(x^k; φ^k),
 //
-// with the same φ at both points; x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2). With β = 1 it
-// is SCGD; with exact oracles and y⁰ = h(x⁰) it is gradient descent on F. Oracles: GradG at two
-// points for k ≥ 1, the others as for SCGD.
+// with x^{−1} = x⁰. One timescale: α_k and β_k ~ k^(−1/2). With exact oracles and y⁰ = h(x⁰) it is
+// gradient descent on F. It calls GradG at two points for k ≥ 1.
 type SCSC struct {
 	Alpha, Beta bilevel.Schedule // as in SCGD. Required
 }
@@ -72,8 +68,8 @@ func (m SCGD) with(it *bilevel.Iteration, name string) (bilevel.Stepper, error) 
 	}, nil
 }
 
-// Step writes both rules with g_y = y − h and g_xy = −∇h: y^{k+1} = y^k − β g, or y^k − g + (1 − β)
-// gOld in SCSC.
+// Step writes both rules with g_y = y − h, at x^k for g, at x^{k−1} for gOld: y^{k+1} = y^k − β g,
+// or y^k − g + (1 − β) gOld in SCSC.
 func (m *descent) Step(it *bilevel.Iteration) error {
 	beta, err := it.At("Beta", m.Beta, 1)
 	if err != nil {

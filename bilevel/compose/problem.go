@@ -2,19 +2,13 @@
 //
 //	min over x in X   F(x) = E_ξ[f(E_φ[h(x; φ)]; ξ)],    h: R^dx → R^dy,  f: R^dy → R,
 //
-// as bilevel problems with an identity for a lower Hessian (Chen, Sun, Xiao, Yin, AISTATS 2022,
-// section 1):
+// as bilevel problems (Chen, Sun, Xiao, Yin, AISTATS 2022, section 1):
 //
 //	g(x, y; φ) = ½‖y‖² − h(x; φ)ᵀy,    y*(x) = E h(x; φ),    g_y = y − h,  g_xy = −∇h,  g_yy = I.
 //
-// A caller writes a [Composition]; [Adapt] turns it into a bilevel.Problem, for every
-// bilevel.Method. [SCGD] and [SCSC] are methods made for such problems. [MeanVariance] is an
-// example with a closed-form solution.
-//
-// # How it works
-//
-// This g is ½‖y − h(x; φ)‖² minus ½‖h(x; φ)‖², so that the value of a batch, too, is the mean of
-// its samples. STABLE, with H_yy = I and H_xy = −J, becomes the linearised SCSC
+// [Adapt] makes one of a [Composition], for every bilevel.Method; [SCGD] and [SCSC] are for such
+// problems alone. [MeanVariance] is an example with a closed-form solution. STABLE becomes the
+// linearised SCSC, with J for −H_xy,
 //
 //	x^{k+1} = P_X(x^k − α J f'(y^k)),    y^{k+1} = y^k − β(y^k − h(x^k; φ)) + Jᵀ(x^{k+1} − x^k).
 package compose
@@ -25,20 +19,19 @@ import (
 )
 
 // Composition is a compositional problem. Samples, batches and destinations are as in
-// bilevel.Problem; where an empty batch has no expectation, the error is bilevel.ErrNoExact.
+// bilevel.Problem, and ErrNoExact, too.
 type Composition interface {
 	// Dims returns the lengths of x and of y = h(x).
 	Dims() (dx, dy int)
 
-	// Streams returns how many samples ξ (of f) and φ (of h) range over; 0 is an unbounded
+	// Streams returns how many samples ξ (of f) and φ (of h) there are; 0 is an unbounded
 	// simulator.
 	Streams() (outer, inner uint64)
 
 	// Inner writes h(x; φ), of length dy.
 	Inner(h, x []float64, phi []bilevel.Sample) error
 
-	// Gradients writes ∇h(x; φ), dx × dy: entry (i, j) is ∂h_j/∂x_i, so column j is the gradient of
-	// h_j.
+	// Gradients writes ∇h(x; φ), dx × dy: entry (i, j) is ∂h_j/∂x_i.
 	Gradients(dh *mat.Dense, x []float64, phi []bilevel.Sample) error
 
 	// Outer returns f(y; ξ), and writes f'(y; ξ), of length dy, into df unless df is nil.
@@ -67,7 +60,6 @@ func Adapt(c Composition) *Problem {
 	return &Problem{c: c, dh: mat.NewDense(dx, dy), v: make([]float64, dy), w: make([]float64, dy)}
 }
 
-// Composition returns the Composition.
 func (p *Problem) Composition() Composition { return p.c }
 
 func (p *Problem) Dims() (dx, dy int)             { return p.c.Dims() }
@@ -107,7 +99,6 @@ func (p *Problem) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error 
 	return nil
 }
 
-// ConvexityAt returns 1: g_yy = I.
 func (p *Problem) ConvexityAt([]float64) float64 { return 1 }
 
 func (p *Problem) HessVecG(dst, _, _, v []float64, _ []bilevel.Sample) error {
@@ -139,7 +130,7 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	return mat.Dot(y, y)/2 - mat.Dot(p.v, y), nil
 }
 
-// Solution writes y*(x) = h(x). The entry value of y is not read.
+// Solution writes y*(x) = h(x).
 func (p *Problem) Solution(y, x []float64) error { return p.c.Inner(y, x, nil) }
 
 // Objective returns F(x) = f(h(x)) and writes ∇F = ∇h f'(h(x)) into grad unless grad is nil.

@@ -44,7 +44,7 @@ func newBent(t testing.TB) bent {
 	return bent{p, implicit.New(p)}
 }
 
-// constants are global: |∂²g_yy| ≤ 2κ, |∂g_xy/∂y| ≤ κ, and tanh is bounded by 1 with slope 1.
+// constants are global: |∂²g_yy| ≤ 2κ, |∂g_xy/∂y| ≤ κ.
 func (bent) constants() theorem.Constants {
 	return theorem.Constants{
 		Lfy: 1, Lgxy: kappa, Lgyy: 2 * kappa, Cgxy: 1 + kappa*math.Sqrt2, Cfx: math.Sqrt2, Cfy: math.Sqrt(3), MuG: 2 - 2*kappa,

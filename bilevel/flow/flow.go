@@ -4,14 +4,10 @@
 //	x' = −α T(x, y),    T(x, y) = f_x − g_xy g_yy⁻¹ f_y,
 //	y' = −β g_y − g_yy⁻¹ g_xyᵀ x'.
 //
-// The second term of y' carries y along with y*(x), so that
-//
-//	V(x, y) = F(x) + ½‖y − y*(x)‖²
-//
-// falls along every solution if α/β is small enough ([MaxAlpha]), and is at rest only where ∇F(x) =
-// 0 and y = y*(x). One Euler step of length h is the step of STABLE with exact oracles and step
-// sizes hα and hβ. The paper prints (eq.ode_stable) with a plus sign inside T; its proof and its
-// method have the minus.
+// V(x, y) = F(x) + ½‖y − y*(x)‖² falls along every solution if α/β is small enough ([MaxAlpha]),
+// and is at rest only where ∇F(x) = 0 and y = y*(x). One Euler step of length h is the step of
+// STABLE with exact oracles and step sizes hα and hβ. The paper prints (eq.ode_stable) with a plus
+// sign inside T; its proof and its method have the minus.
 package flow
 
 import (
@@ -25,7 +21,6 @@ import (
 	"stable/mat"
 )
 
-// Scheme is a one-step rule of integration.
 type Scheme int
 
 const (
@@ -40,22 +35,19 @@ func (s Scheme) String() string {
 	return fmt.Sprintf("Scheme(%d)", int(s))
 }
 
-// Options holds the start, the rates and the integration rule of a flow.
 type Options struct {
-	// Alpha and Beta are the rates α and β of the dynamics, finite and > 0. Required. Only their
-	// ratio shapes the path.
+	// Alpha and Beta are the rates α, β > 0 of the dynamics. Required.
 	Alpha, Beta float64
 
-	// H is the length h of a step in time, finite and > 0. Required. RK4 is stable up to about h =
-	// 2.78/(βL_g), Euler up to 2/(βL_g) (Hairer, Wanner, Solving Ordinary Differential Equations
-	// II, section IV.2).
+	// H > 0 is the length of a step in time. Required. RK4 is stable up to about 2.78/(βL_g), Euler
+	// up to 2/(βL_g) (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
 	H float64
 
 	Scheme Scheme    // default RK4
 	X0, Y0 []float64 // the start, copied. Default 0
 }
 
-// Flow is a path of the dynamics, for one goroutine at a time. New makes one.
+// Flow is a path of the dynamics, for one goroutine at a time.
 type Flow struct {
 	p     bilevel.Problem
 	truth bilevel.Truth // nil where the problem has none
@@ -107,9 +99,7 @@ func New(p bilevel.Problem, o Options) (*Flow, error) {
 }
 
 // Velocity writes x' and y' at (x, y), of lengths dx and dy, and does not move the flow; no
-// argument may overlap another.
-//
-// Errors are those of the oracles, bilevel.ErrNoExact among them, and one that wraps
+// argument may overlap another. Errors are those of the oracles, and one that wraps
 // chol.ErrNotPosDef where g_yy is not positive definite. Cost: one call of every oracle on an empty
 // batch, dy³/3 + 4dy² + 4dx·dy flops. No allocation.
 func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
@@ -142,20 +132,17 @@ func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
 	return nil
 }
 
-// stage is one evaluation of a Runge-Kutta rule: at the state plus at·h times the last velocity,
-// with a weight.
+// stage is one evaluation of a Runge-Kutta rule: at the state plus at·h times the last velocity.
 type stage struct{ at, weight float64 }
 
-// Explicit rules (Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, table
-// II.1.2).
+// Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, table II.1.2.
 var rules = [...][]stage{
 	RK4:   {{0, 1. / 6}, {1. / 2, 1. / 3}, {1. / 2, 1. / 3}, {1, 1. / 6}},
 	Euler: {{0, 1}},
 }
 
-// Step moves the state by h in time. On an error nothing moves: those of Velocity, and a
-// *bilevel.DivergedError where a velocity or the next state is not finite. No allocation. Cost:
-// four times Velocity, with Euler once.
+// Step moves the state by h in time, four times Velocity with RK4. On an error nothing moves: those
+// of Velocity, and a *bilevel.DivergedError where a velocity or the next state is not finite.
 func (f *Flow) Step() error {
 	clear(f.sx)
 	clear(f.sy)
@@ -190,13 +177,12 @@ func move(dst, x []float64, s float64, v []float64) {
 	}
 }
 
-// X and Y return the state x(t), y(t), in the flow's memory: to be read only, and valid until the
-// next Step.
+// X and Y return the state x(t), y(t), to be read only, valid until the next Step.
 func (f *Flow) X() []float64 { return f.x }
 func (f *Flow) Y() []float64 { return f.y }
 
 // K returns the number of steps done.
 func (f *Flow) K() int { return f.k }
 
-// T returns the time t = K·h.
+// T returns the time K·h.
 func (f *Flow) T() float64 { return float64(f.k) * f.o.H }

@@ -149,8 +149,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(20, func() { _ = f.Step() }))
 }
 
-// An oracle that fails, a g_yy that is not positive definite and a velocity that is not finite are
-// errors, and nothing moves.
+// An error moves nothing.
 func TestErrors(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func([]float64) error { return broken }

@@ -11,8 +11,8 @@ import (
 // ErrNoTruth is what Lyapunov returns for a problem without bilevel.Truth.
 var ErrNoTruth = errors.New("flow: problem does not know its solution")
 
-// Lyapunov returns V = F(x) + ½‖y − y*(x)‖² (eq.cont-lyap) at the present state. Errors are
-// ErrNoTruth and those of bilevel.Truth. Cost: one Solution and one Objective.
+// Lyapunov returns V (eq.cont-lyap) at the present state. Errors are ErrNoTruth and those of
+// bilevel.Truth. Cost: one Solution and one Objective.
 func (f *Flow) Lyapunov() (float64, error) {
 	if f.truth == nil {
 		return 0, ErrNoTruth
@@ -36,12 +36,11 @@ func (f *Flow) Lyapunov() (float64, error) {
 //
 //	α ≤ 2μ_g β / (L_f² + 2 B_x L),
 //
-// and +Inf if nothing bounds it. L_f is that of c.Lipschitz, B_x = C_fx + (C_gxy/μ_g) C_fy bounds
-// ‖T‖, and L = L_gxy/μ_g + C_gxy L_gyy/μ_g² is the Lipschitz constant of g_yy⁻¹ g_xyᵀ in y, for
-// which the paper writes L_y, elsewhere that of y*(x). Read from c are MuG > 0, Lfx, Lfy, Lgxy,
-// Lgyy, Cfx, Cfy and Cgxy. An error wraps bilevel.ErrOption.
-//
-// The bound is sufficient; in a quadratic problem, where L = 0, V falls up to twice the bound.
+// and +Inf if nothing bounds it: L_f is that of c.Lipschitz, B_x = C_fx + (C_gxy/μ_g) C_fy bounds
+// ‖T‖, and L = L_gxy/μ_g + C_gxy L_gyy/μ_g² is the Lipschitz constant of g_yy⁻¹ g_xyᵀ in y, the
+// paper's L_y of this place. Read from c are MuG > 0, Lfx, Lfy, Lgxy, Lgyy, Cfx, Cfy and Cgxy. An
+// error wraps bilevel.ErrOption. In a quadratic problem, where L = 0, V falls up to twice the
+// bound.
 func MaxAlpha(c theorem.Constants, beta float64) (float64, error) {
 	if err := errors.Join(
 		option.Finite("flow: MaxAlpha: beta", beta),

@@ -46,7 +46,7 @@ func TestLyapunovFalls(t *testing.T) {
 }
 
 // With g quadratic, dx = dy = 1, J = B/A and e = y − y*(x), V' = −αF'² − αJF'e − βAe² is negative
-// for all F' and e exactly if α < 4βA/J², twice the bound.
+// for all F' and e exactly if α < 4βA/J².
 func TestLyapunovRisesBeyondTwiceTheBound(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 1, Dy: 1, Seed: 4, MuG: 0.8, CrossNorm: 3})
 	require.NoError(t, err)
@@ -81,8 +81,7 @@ func TestLyapunovRisesBeyondTwiceTheBound(t *testing.T) {
 	}
 }
 
-// By hand: C_gxy/μ_g = 2, L_f = 1 + 2·3 + 3/2·(6 + 2·8) = 40, B_x = 2 + 2·3 = 8, L = (6 + 2·8)/2 =
-// 11.
+// L_f = 1 + 2·3 + 3/2·(6 + 2·8) = 40, B_x = 2 + 2·3 = 8, L = (6 + 2·8)/2 = 11.
 func TestMaxAlpha(t *testing.T) {
 	c := theorem.Constants{Lfx: 1, Lfy: 3, Lgxy: 6, Lgyy: 8, Cfx: 2, Cfy: 3, Cgxy: 4, MuG: 2}
 	got, err := MaxAlpha(c, 5)

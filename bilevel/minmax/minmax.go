@@ -7,10 +7,8 @@
 //
 // # How it works
 //
-// At y*(x), f_y = −g_y = 0, and ∇F(x) = s_x(x, y*(x)) (Danskin's theorem). Elsewhere s_x misses ∇F
-// by the order of ‖y − y*(x)‖, the corrected s_x − s_xy s_yy⁻¹ s_y only by the order of its square,
-// in a quadratic problem by nothing: the correction is Newton's step towards y*(x), carried over to
-// s_x.
+// ∇F(x) = s_x(x, y*(x)) (Danskin's theorem). Off y*(x), s_x misses ∇F by the order of ‖y − y*(x)‖,
+// the corrected s_x − s_xy s_yy⁻¹ s_y, a Newton step towards y*(x), by the order of its square.
 package minmax
 
 import (
@@ -24,9 +22,8 @@ import (
 )
 
 // Saddle is a function s(x, y; ζ), strongly concave in y. Samples, batches and destinations are as
-// in bilevel.Problem; where an empty batch has no expectation, the error is bilevel.ErrNoExact. A
-// Saddle that is a bilevel.StronglyConvex promises −s_yy(x, y; ζ) ⪰ ConvexityAt(x)·I for every y
-// and ζ, and so does its Problem.
+// in bilevel.Problem, and ErrNoExact, too. A Saddle that is a bilevel.StronglyConvex promises
+// −s_yy(x, y; ζ) ⪰ ConvexityAt(x)·I for every y and ζ, and so does its Problem.
 type Saddle interface {
 	// Dims returns the lengths of x and y.
 	Dims() (dx, dy int)
@@ -115,7 +112,6 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	return nil
 }
 
-// ConvexityAt returns that of the Saddle, −Inf where it promises nothing.
 func (p *Problem) ConvexityAt(x []float64) float64 {
 	if p.sc == nil {
 		return math.Inf(-1)
@@ -133,8 +129,8 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 }
 
 // Solution writes y*(x), by Newton's method on s_y = 0 from y (implicit.Function.Solve). Errors are
-// those of the Saddle's exact oracles, and ErrNoMaximum. No allocation. Cost: some 3 to 15
-// iterations, each one exact gradient and Hessian and dy³/3 flops.
+// those of the Saddle's exact oracles, and ErrNoMaximum. Cost: some 3 to 15 iterations, each an
+// exact gradient and Hessian and dy³/3 flops. No allocation.
 func (p *Problem) Solution(y, x []float64) error {
 	err := p.inner.Solve(y, x, 0)
 	if errors.Is(err, implicit.ErrNoSolution) {
@@ -143,9 +139,8 @@ func (p *Problem) Solution(y, x []float64) error {
 	return err
 }
 
-// Objective returns F(x) = s(x, y*(x)) and writes ∇F = s_x(x, y*(x)) into grad unless grad is nil.
-// Newton's method starts from 0: the result depends on x alone. Errors, allocation and cost are
-// those of Solution.
+// Objective returns F(x) = s(x, y*(x)) and writes ∇F = s_x(x, y*(x)) into grad unless grad is nil,
+// by Solution from y = 0, with its errors and cost.
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	clear(p.y)
 	if err := p.Solution(p.y, x); err != nil {

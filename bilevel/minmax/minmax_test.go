@@ -27,7 +27,7 @@ type square struct {
 	size        uint64
 }
 
-// newSquare has p_1 < 0, so that s is not convex in x; F is, because p_1 + (K Q⁻¹Kᵀ)_11 > 0.
+// newSquare has p_1 < 0: s is not convex in x, but F is.
 func newSquare(noise, bend float64) *square {
 	return &square{p: []float64{-0.1, 0.5, 1}, q: []float64{1, 2, 3, 4}, a: []float64{0.5, -1, 2},
 		b: []float64{1, 0, -2, 0.3}, k: mat.DenseOf(3, 4, []float64{2, 0, 0, 1, 0, 1, 1, 0, 0, 1, -2, 0}),
@@ -126,8 +126,8 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 	}
 }
 
-// At y*(x), s_x is ∇F. Off it, s_x is wrong by O(‖y − y*‖), s_x − s_xy s_yy⁻¹ s_y by its square, and
-// not at all where s is quadratic.
+// Off y*(x), s_x is wrong by O(‖y − y*‖), s_x − s_xy s_yy⁻¹ s_y by its square, and not at all where
+// s is quadratic.
 func TestCorrection(t *testing.T) {
 	for _, bend := range []float64{0, 2} {
 		p := Adapt(newSquare(0.5, bend))
@@ -181,8 +181,7 @@ func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
 	}
 }
 
-// A quadratic problem has y*(x) = b + Q⁻¹Kᵀu and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu, wherever y starts,
-// and F depends on x alone.
+// Where s is quadratic, y*(x) = b + Q⁻¹Kᵀu and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu, wherever y starts.
 func TestTruth(t *testing.T) {
 	s := newSquare(0.5, 0)
 	p := Adapt(s)

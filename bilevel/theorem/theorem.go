@@ -13,7 +13,7 @@ import (
 // Constants holds the constants of the paper's Assumptions 1 to 5, under its names. L… is the
 // Lipschitz constant in y, and L…Bar the one in x, of the derivative in its name. C… bounds a
 // moment of the stochastic derivative, and Sigma… its standard deviation, in the Frobenius norm for
-// matrices. All of them must be finite, and all except MuF not negative.
+// matrices. All must be finite, and all except MuF not negative.
 type Constants struct {
 	Lfx, LfxBar                 float64 // of f_x
 	Lfy, LfyBar                 float64 // of f_y
@@ -27,15 +27,13 @@ type Constants struct {
 	Mu                          float64 // F is μ-strongly convex, μ > 0. Theorem 3
 }
 
-// Steps holds the three step sizes of STABLE.
 type Steps struct {
 	Alpha, Beta, Tau bilevel.Schedule
 }
 
-// Lipschitz returns L_f, L_y and L_F of the paper's auxiliary lemma (label lemma_lip): the
-// Lipschitz constants of f_x − g_xy g_yy⁻¹ f_y in y, of y*(x), and of ∇F. The lemma's L_fxy, which
-// its assumptions do not define, is read as L_gxy. Where the paper's proofs bound ∇y*, they use the
-// same name L_y for its Lipschitz constant, which is a different number.
+// Lipschitz returns L_f, L_y and L_F of the paper's lemma_lip: the Lipschitz constants of f_x −
+// g_xy g_yy⁻¹ f_y in y, of y*(x), and of ∇F. The lemma's L_fxy, which its assumptions do not
+// define, is read as L_gxy. The paper's proofs use L_y for the Lipschitz constant of ∇y*, too.
 func (c Constants) Lipschitz() (lf, ly, lF float64) {
 	r := c.Cgxy / c.MuG
 	lf = c.Lfx + r*c.Lfy + c.Cfy/c.MuG*(c.Lgxy+r*c.Lgyy)
@@ -44,11 +42,9 @@ func (c Constants) Lipschitz() (lf, ly, lF float64) {
 	return lf, ly, lF
 }
 
-// lemma2 returns c = c̃₁c̃₂ of the paper's lemma on the lower level (label lemma2, end of its
-// proof), as printed. Two of its terms are not what the proof needs. Its L_y stands for the
-// Lipschitz constant of ∇y* (eq. lemma2-pf-4); the lemma that the proof names for it gives
-// C_gxy/μ_g, the constant of y*. And L_gyy and L_gxy enter unsquared, where they bound the squares
-// of differences of g_yy and g_xy.
+// lemma2 returns c = c̃₁c̃₂ of the paper's lemma2, as printed, though its proof needs two other
+// terms: L_y stands for the Lipschitz constant of ∇y* (eq. lemma2-pf-4), for which the lemma named
+// there gives C_gxy/μ_g; and L_gyy and L_gxy bound squares, but enter unsquared.
 func (c Constants) lemma2() float64 {
 	_, ly, _ := c.Lipschitz()
 	r2 := sq(c.Cgxy / c.MuG)
@@ -73,16 +69,15 @@ func (c Constants) c3() float64 {
 // kappa is μ_g L_g/(μ_g + L_g).
 func (c Constants) kappa() float64 { return c.MuG * c.Lg / (c.MuG + c.Lg) }
 
-// betaMax is the constant bound on β of (eq.stepsize) and (eq.stepsize2): μ_g/L_g / (32 (μ_g + L_g)
-// c), with the constant c that the proofs use at that place, c̃₃ (step (g) of the proof of Theorem
-// 2), together with the printed one. β ≤ 2/(μ_g + L_g) is what the lower-level lemma asks for.
+// betaMax is the bound on β of (eq.stepsize) and (eq.stepsize2): μ_g/L_g / (32 (μ_g + L_g) c), with
+// the c of the proofs, c̃₃ (step (g) for Theorem 2), and the printed one, and 2/(μ_g + L_g) of
+// lemma2.
 func (c Constants) betaMax(printed float64) float64 {
 	return min(2/(c.MuG+c.Lg), c.MuG/c.Lg/(32*(c.MuG+c.Lg)*max(printed, c.c3())))
 }
 
-// Theorem2 returns the step sizes (eq.stepsize) of the paper's Theorem 2, for a nonconvex F, a run
-// of k steps and rho > |μ_F|: τ = 1/√k, β ≤ 1/√k and α ≤ β, all constant, each at its largest
-// allowed value.
+// Theorem2 returns the step sizes (eq.stepsize), for a nonconvex F, a run of k steps and rho >
+// |μ_F|: τ = 1/√k, β ≤ 1/√k and α ≤ β, all constant, each at its largest allowed value.
 func (c Constants) Theorem2(k int, rho float64) (Steps, error) {
 	if err := c.validate(); err != nil {
 		return Steps{}, err
@@ -106,14 +101,13 @@ func (c Constants) Theorem2(k int, rho float64) (Steps, error) {
 	return Steps{bilevel.Constant(alpha), bilevel.Constant(beta), bilevel.Constant(1 / root)}, nil
 }
 
-// Theorem3 returns the step sizes (eq.stepsize2) of the paper's Theorem 3, for a μ-strongly convex
-// F: β_k = τ_k = 2/(c̃₅(K₀+k)) and α_k = a·β_k.
+// Theorem3 returns the step sizes (eq.stepsize2), for a μ-strongly convex F: β_k = τ_k =
+// 2/(c̃₅(K₀+k)) and α_k = a·β_k, with the smallest K₀ that keeps β_0 within the constant bounds.
 //
-// Where statement and proof differ, the function follows the proof, in two places. The statement
-// bounds β_k by 1/(K₀+k), with which the recursion of the proof, V^{k+1} ≤ (1 − c̃₅β_k)V^k +
-// c̃₆β_k², falls only as k^(−c̃₅), c̃₅ ≤ 1/4; the proof takes 2/(c̃₅(K₀+k)), and so does this
-// function. And inequality (c) of the proof needs a ≤ μ μ_g L_g/(8 L_f²(μ_g+L_g)); the statement
-// prints 2 for the 8. K₀ is the smallest that keeps β_0 within the constant bounds.
+// Where statement and proof differ, it follows the proof. The statement bounds β_k by 1/(K₀+k),
+// with which the recursion V^{k+1} ≤ (1 − c̃₅β_k)V^k + c̃₆β_k² falls only as k^(−c̃₅), c̃₅ ≤ 1/4.
+// And inequality (c) of the proof needs a ≤ μ μ_g L_g/(8 L_f²(μ_g+L_g)); the statement prints 2 for
+// the 8.
 func (c Constants) Theorem3() (Steps, error) {
 	if err := c.validate(); err != nil {
 		return Steps{}, err
@@ -139,7 +133,6 @@ func (c Constants) Theorem3() (Steps, error) {
 	return Steps{power(2 / c5 * a), power(2 / c5), power(2 / c5)}, nil
 }
 
-// validate returns an error that names the first constant that is missing or impossible.
 func (c Constants) validate() error {
 	v := reflect.ValueOf(c)
 	for i := range v.NumField() {

@@ -13,8 +13,7 @@ import (
 	"stable/bilevel"
 )
 
-// randomConstants draws constants over several orders of magnitude; those of one kind are all small
-// at times.
+// randomConstants draws over several orders of magnitude; those of one kind are all small at times.
 func randomConstants(rng *rand.Rand) Constants {
 	var c Constants
 	v := reflect.ValueOf(&c).Elem()
@@ -42,9 +41,8 @@ func tightest(seen map[string]int, bounds map[string]float64) float64 {
 	return bounds[least]
 }
 
-// The step sizes of Theorem 2 satisfy the inequalities (eq.coeff) that its proof needs of them, and
-// are the largest that (eq.stepsize) allows: each of the bounds is met with equality where it is
-// the tightest, and each is somewhere.
+// The step sizes satisfy the inequalities (eq.coeff) of the proof, and are the largest that
+// (eq.stepsize) allows; each bound is the tightest somewhere.
 func TestTheorem2(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	forAlpha, forBeta := map[string]int{}, map[string]int{}
@@ -91,9 +89,8 @@ func TestTheorem2(t *testing.T) {
 	assert.Len(t, forAlpha, 4)
 }
 
-// The step sizes of Theorem 3 satisfy (eq.coeff2), and contract V by at least 2/(K₀+k), which the
-// 1/k rate needs. α/β is the largest, and K₀ the smallest, that the bounds allow: each of them is
-// the tightest somewhere.
+// The step sizes satisfy (eq.coeff2), and contract V by at least 2/(K₀+k). α/β is the largest, K₀
+// the smallest that the bounds allow; each is the tightest somewhere.
 func TestTheorem3(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	forA, forBeta := map[string]int{}, map[string]int{}
@@ -144,8 +141,7 @@ func TestTheorem3(t *testing.T) {
 	assert.Len(t, forBeta, 3)
 }
 
-// c, c̃₃ and the bound on β by hand, with C_gxy/μ_g = 3 or 1/2, and each of the four terms of c̃₁
-// the largest in turn; c̃₂ is 1/4 + 2/3 = 11/12.
+// By hand: C_gxy/μ_g = 3 or 1/2, each term of c̃₁ the largest in turn, c̃₂ = 1/4 + 2/3 = 11/12.
 func TestLemma2(t *testing.T) {
 	for _, v := range []struct{ cfx, cfy, cgxy, lgyy, lgxy, want float64 }{
 		{3, 5, 6, 0.25, 0.5, 11 * 9 * (81 + 81*625)},                // L_y²(…)
@@ -164,7 +160,7 @@ func TestLemma2(t *testing.T) {
 	assert.Equal(t, 0.25, Constants{MuG: 2, Lg: 6}.betaMax(0.001))
 }
 
-// Where nothing bounds α/β, because y does not enter f, or x does not move it, it is 1.
+// y does not enter f, or x does not move it.
 func TestTheorem3WithoutUpperLevel(t *testing.T) {
 	s, err := Constants{Lg: 6, MuG: 2, Mu: 3}.Theorem3()
 	require.NoError(t, err)
@@ -172,7 +168,7 @@ func TestTheorem3WithoutUpperLevel(t *testing.T) {
 	assert.Equal(t, Steps{bilevel.Power{C: 8, K0: k0, P: 1}, bilevel.Power{C: 8, K0: k0, P: 1}, bilevel.Power{C: 8, K0: k0, P: 1}}, s)
 }
 
-// The lemma's constants on a case small enough to do by hand: C_gxy/μ_g = 2, C_fy/μ_g = 3/2.
+// By hand: C_gxy/μ_g = 2, C_fy/μ_g = 3/2.
 func TestLipschitz(t *testing.T) {
 	c := Constants{Lfx: 1, LfxBar: 2, Lfy: 3, LfyBar: 4, Lg: 5, Lgxy: 6, LgxyBar: 7, Lgyy: 8, LgyyBar: 9, Cfy: 3,
 		Cgxy: 4, MuG: 2}

@@ -14,8 +14,8 @@ import (
 )
 
 // Units says how the numbers of a problem are written in another: x̃ = X∘x + ShiftX and ỹ = Y∘y +
-// ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). The zero value changes
-// nothing; powers of two without a shift scale exactly.
+// ShiftY entry by entry, f̃(x̃, ỹ) = F·f(x, y) and g̃(x̃, ỹ) = G·g(x, y). Powers of two without a
+// shift scale exactly.
 type Units struct {
 	X, Y           []float64 // factors > 0, one for each entry. Default: nil, 1
 	F, G           float64   // factors > 0. Default: 0, 1
@@ -32,7 +32,7 @@ type Problem struct {
 
 // In returns p, which it keeps, in other units. After the first call of each size, its oracles
 // allocate only what those of p do. Where p lacks an optional interface, see bilevel.Complete. An
-// error wraps bilevel.ErrOption and names the field of u out of range.
+// error wraps bilevel.ErrOption and names the field of u.
 func In(p bilevel.Problem, u Units) (*Problem, error) {
 	dx, dy := p.Dims()
 	option.Default(&u.F, 1)
@@ -55,7 +55,6 @@ func In(p bilevel.Problem, u Units) (*Problem, error) {
 	}, nil
 }
 
-// filled returns a copy of v, or n times a value if it is nil.
 func filled(v []float64, n int, value float64) []float64 {
 	if v != nil {
 		return slices.Clone(v)
@@ -63,7 +62,6 @@ func filled(v []float64, n int, value float64) []float64 {
 	return slices.Repeat([]float64{value}, n)
 }
 
-// factors refuses a vector that is not of length n, or not finite and > 0.
 func factors(name string, v []float64, n int) error {
 	if err := option.Vector("units: Units."+name, v, n); err != nil {
 		return err
@@ -76,14 +74,14 @@ func factors(name string, v []float64, n int) error {
 	return nil
 }
 
-// X writes X∘x + ShiftX: a point of the problem in the new units. dst may be x.
+// X writes X∘x + ShiftX, a point of the problem in the new units. dst may be x.
 func (s *Problem) X(dst, x []float64) { toUnits(dst, x, s.u.X, s.u.ShiftX) }
 
-// Y writes Y∘y + ShiftY, as X does.
+// Y writes Y∘y + ShiftY. dst may be y.
 func (s *Problem) Y(dst, y []float64) { toUnits(dst, y, s.u.Y, s.u.ShiftY) }
 
-// Set returns a box, a NonNegative without a shift, or the whole space in the new units; for other
-// sets an error that wraps bilevel.ErrOption.
+// Set returns a Box, a Space or, as a Box, a NonNegative in the new units; for other sets an error
+// that wraps bilevel.ErrOption.
 func (s *Problem) Set(set bilevel.Set) (bilevel.Set, error) {
 	switch b := set.(type) {
 	case nil, bilevel.Space:
@@ -171,8 +169,7 @@ func (s *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 	return err
 }
 
-// ConvexityAt returns the least G·s/Y² over the entries of y, −Inf where the problem promises
-// nothing.
+// ConvexityAt returns the least G·s/Y² over the entries of y.
 func (s *Problem) ConvexityAt(x []float64) float64 {
 	fromUnits(s.x, x, s.u.X, s.u.ShiftX)
 	c := s.Completed.ConvexityAt(s.x)
