@@ -51,7 +51,7 @@ func TestForeignIsRefused(t *testing.T) {
 	}{
 		{"dy is 4 in the checkpoint, and 5 here", func(r *run) { r.p.Dy, r.p.N = 5, 20 }},
 		{"samples ξ is 16 in the checkpoint, and 8 here", func(r *run) { r.p.N = 8 }},
-		{"method is STABLE in the checkpoint, and tiny here", func(r *run) { r.m = smallMethods[0] }},
+		{"method is STABLE in the checkpoint, and method here", func(r *run) { r.m = bare("method") }},
 		{"type is stable/bilevel.STABLE in the checkpoint, and stable/bilevel.bare here",
 			func(r *run) { r.m = bare("STABLE") }},
 		{"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint", func(r *run) { r.s.Alpha = Constant(0.1) }},

@@ -1,6 +1,7 @@
 package bilevel_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,28 +20,25 @@ func ExampleSolver_SaveFile() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "run.checkpoint")
 
-	for range 3 { // as three processes would
+	resume := func() error {
 		s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
 		if err != nil {
-			fmt.Println(err)
-			return
+			return err
 		}
 		if err := s.LoadFile(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			fmt.Println(err)
-			return
+			return err
 		}
 		fmt.Print("from step ", s.K())
-		for range 1000 {
-			if err := s.Step(); err != nil {
-				fmt.Println(err)
-				return
-			}
-		}
-		if err := s.SaveFile(path); err != nil {
-			fmt.Println(err)
-			return
+		if _, err := s.Run(context.Background(), bilevel.Run{Steps: 1000}); err != nil {
+			return err
 		}
 		fmt.Println(" to", s.K())
+		return s.SaveFile(path)
+	}
+	for range 3 { // as three processes would
+		if err := resume(); err != nil {
+			fmt.Println(err)
+		}
 	}
 	// Output:
 	// from step 0 to 1000

@@ -17,40 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/eig"
-	"stable/mat"
 )
-
-type tiny struct{ Alpha, Beta Schedule }
-
-func (tiny) Name() string { return "tiny" }
-
-func (m tiny) Start(it *Iteration) (Stepper, error) {
-	dx, dy := it.Dims()
-	return &tinyRun{m, make([]float64, dx), make([]float64, dx), make([]float64, dy), make([]float64, dy)}, nil
-}
-
-type tinyRun struct {
-	tiny
-	mean, fx, fy, gy []float64
-}
-
-func (m *tinyRun) Step(it *Iteration) error {
-	if err := errors.Join(
-		it.Oracle().GradF(m.fx, m.fy, it.X(), it.Y(), it.DrawXi(0)),
-		it.Oracle().GradG(m.gy, it.X(), it.Y(), it.DrawPhi(0)),
-	); err != nil {
-		return err
-	}
-	mat.Axpy(m.mean, -0.5, m.mean)
-	mat.Axpy(m.mean, 0.5+0.1*it.Rand().Float64(), m.fx)
-	it.MoveX(m.Alpha.At(it.K()), m.mean)
-	it.MoveY(m.Beta.At(it.K()), m.gy)
-	return it.UseSteps(m.Alpha.At(it.K()), m.Beta.At(it.K()), 0)
-}
-
-func (m *tinyRun) Vectors(visit func(name string, v []float64)) { visit("g_y", m.gy) }
-
-func (m *tinyRun) State(t *State) { t.Floats(m.mean) }
 
 func TestCheckpointLayout(t *testing.T) {
 	s, file := small(t, smallMethods[0])
@@ -58,7 +25,7 @@ func TestCheckpointLayout(t *testing.T) {
 	require.Equal(t, "bilevel\x00\x03\x00\x00\x00", string(file[:12]))
 	n, m := int(binary.LittleEndian.Uint32(file[12:])), int(u64(16))
 	require.Len(t, file, 24+n+8+8*m+8)
-	assert.Contains(t, string(file[24:24+n]), "\ntiny.Beta = bilevel.Power\ntiny.Beta.C = 0.1\n")
+	assert.Contains(t, string(file[24:24+n]), "\nSTABLE.Beta = bilevel.Power\nSTABLE.Beta.C = 0.1\n")
 	assert.Equal(t, crc64.Checksum(file[:24+n], crc64.MakeTable(crc64.ECMA)), u64(24+n))
 	assert.Equal(t, crc64.Checksum(file[:len(file)-8], crc64.MakeTable(crc64.ECMA)), u64(len(file)-8))
 	body := 24 + n + 8

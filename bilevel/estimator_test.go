@@ -101,24 +101,6 @@ func TestPromise(t *testing.T) {
 	assert.Greater(t, clipped, 100)
 }
 
-// Where nothing but the ridge moves, the bound is tight for thousands of steps.
-func TestPromiseTight(t *testing.T) {
-	p := newBowls(1, 5)
-	p.curve = 0
-	e, err := NewEstimator(p, 0.5, math.Inf(1))
-	require.NoError(t, err)
-	x, y := []float64{1}, make([]float64, 5)
-	require.NoError(t, e.Init(x, y, []Sample{1}))
-	for k := range 3000 {
-		x[0] = math.Sin(float64(k))
-		require.NoError(t, e.Update(0.1, x, y, []Sample{1}))
-		is := 1 + x[0]*x[0]
-		require.InDelta(t, is, e.Hyy().At(0, 0), 1e-12)
-		require.LessOrEqual(t, e.bound.least, e.Hyy().At(0, 0))
-		require.InDelta(t, is, e.bound.least, 1e-12)
-	}
-}
-
 // What a negative eigenvalue takes is taken in full: Δ = −δvvᵀ with v where H is least.
 func TestPromiseWorstMove(t *testing.T) {
 	for _, tau := range []float64{0, 0.25} {

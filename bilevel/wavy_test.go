@@ -46,7 +46,6 @@ func small(t testing.TB, m Method) (*Solver, []byte) {
 }
 
 var smallMethods = []Method{
-	tiny{Alpha: Constant(0.05), Beta: Power{C: 0.1, P: 0.5}},
-	STABLE{Alpha: Constant(0.05), Beta: Constant(0.1), MuG: 0.5},
+	STABLE{Alpha: Constant(0.05), Beta: Power{C: 0.1, P: 0.5}, MuG: 0.5},
 	STABLE{MuG: 0.5},
 }

@@ -12,50 +12,6 @@ import (
 	"stable/mat"
 )
 
-func TestSTABLEIsLinearisedSCSC(t *testing.T) {
-	const alpha, beta, tau, lo, hi = 0.1, 0.3, 0.4, -0.5, 0.6
-	c := newWaves()
-	x, y := []float64{0.4, -0.3, 0.5}, []float64{1, 0, -1, 2}
-	m := newMethod("STABLE", bilevel.Constant(alpha), bilevel.Constant(beta)).(bilevel.STABLE)
-	m.Tau, m.InitBatch = bilevel.Constant(tau), 2
-	s := newSolver(t, m, c, bilevel.Options{X0: x, Y0: y, Set: bilevel.UniformBox(3, lo, hi), Seed: 2})
-	mirror, h, df := newWaves(), make([]float64, 4), make([]float64, 4)
-	j, now, old := mat.NewDense(3, 4), mat.NewDense(3, 4), mat.NewDense(3, 4)
-	var xOld []float64
-	x, y = slices.Clone(x), slices.Clone(y)
-	for k := range 60 {
-		c.log = nil
-		require.NoError(t, s.Step())
-		phi, xi := c.log[0].batch, c.log[len(c.log)-1].batch
-		require.NoError(t, mirror.Gradients(now, x, phi))
-		if k == 0 {
-			require.Len(t, phi, 2)
-			mat.Copy(j, now)
-		} else {
-			require.NoError(t, mirror.Gradients(old, xOld, phi))
-			for i := range j.Data {
-				j.Data[i] = (1-tau)*(j.Data[i]-old.Data[i]) + now.Data[i]
-			}
-		}
-		_, err := mirror.Outer(df, y, xi)
-		require.NoError(t, err)
-		require.NoError(t, mirror.Inner(h, x, phi))
-		next := slices.Clone(x)
-		for i := range next {
-			next[i] = min(max(x[i]-alpha*mat.Dot(j.Row(i), df), lo), hi)
-		}
-		for l := range y {
-			y[l] -= beta * (y[l] - h[l])
-			for i := range x {
-				y[l] += j.At(i, l) * (next[i] - x[i])
-			}
-		}
-		xOld, x = x, next
-		require.InDeltaSlice(t, x, s.X(), 1e-12, "x at step %d", k)
-		require.InDeltaSlice(t, y, s.Y(), 1e-12, "y at step %d", k)
-	}
-}
-
 // With exact oracles y lags behind h(x) by O(α) in SCGD, by O(α²) in STABLE, not at all in SCSC.
 func TestLag(t *testing.T) {
 	p := Adapt(newWaves())

@@ -158,29 +158,6 @@ func TestCorrection(t *testing.T) {
 	}
 }
 
-func TestSTABLEGoesToTheSaddlePoint(t *testing.T) {
-	rate := func(c float64) bilevel.Schedule { return bilevel.Power{C: c, K0: 40, P: 1} }
-	for _, bend := range []float64{0, 2} {
-		for within, c := range map[float64]struct {
-			m     bilevel.STABLE
-			batch int
-			steps int
-		}{
-			1e-9: {bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.2), MuG: 1}, bilevel.Full, 3000},
-			0.05: {bilevel.STABLE{Alpha: rate(4), Beta: rate(8), Tau: rate(8), MuG: 1}, 1, 20000},
-		} {
-			s := newSquare(0.5, bend)
-			c.m.Plain = true
-			m, err := bilevel.New(Adapt(s), c.m, bilevel.Options{Seed: 1, UpperBatch: c.batch, LowerBatch: c.batch})
-			require.NoError(t, err)
-			r, err := m.Run(t.Context(), bilevel.Run{Steps: c.steps})
-			require.NoError(t, err)
-			assert.InDeltaSlice(t, s.a, r.X, within)
-			assert.InDeltaSlice(t, s.b, r.Y, within)
-		}
-	}
-}
-
 // Where s is quadratic, y*(x) = b + Q⁻¹Kᵀu and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu, wherever y starts.
 func TestTruth(t *testing.T) {
 	s := newSquare(0.5, 0)
