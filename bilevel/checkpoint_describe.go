@@ -12,8 +12,7 @@ import (
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
-// describe writes lines "name = value", the same on every machine. Solvers with equal lines take
-// equal steps on the same problem.
+// describe writes lines "name = value", the same on every machine.
 func (s *Solver) describe() string {
 	var d description
 	upper, lower := s.it.oracle.Streams()

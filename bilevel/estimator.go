@@ -18,7 +18,7 @@ import (
 //
 // for the hypergradient estimate f_x − H_xy H_yy⁻¹ f_y and the drift H_yy⁻¹ H_xyᵀ Δx of any method.
 // Call Init first, then Update once per step; the other methods refer to the last point. Nothing
-// allocates after NewEstimator. An Estimator is for one goroutine at a time.
+// allocates after NewEstimator. It is for one goroutine at a time.
 type Estimator struct {
 	p        *Completed
 	mu, cgxy float64
@@ -71,9 +71,7 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 		return err
 	}
 	mat.CopySym(e.yy, e.hyy)
-	e.report.HessNorm = mat.NormFrobSym(e.hyy)
-	var err error
-	if e.promise, err = e.convexityAt(x, e.hyy); err != nil {
+	if err := e.askPromise(x); err != nil {
 		return err
 	}
 	e.known = !math.IsInf(e.promise, -1)
@@ -100,9 +98,7 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	}
 	size := trace(e.hyy)
 	mat.RecurSym(e.hyy, tau, e.hyy, e.yyOld, e.yy) // (STABLE-H3)
-	e.report.HessNorm = mat.NormFrobSym(e.yy)
-	var err error
-	if e.promise, err = e.convexityAt(x, e.yy); err != nil {
+	if err := e.askPromise(x); err != nil {
 		return err
 	}
 	if e.known = !math.IsInf(e.promise, -1) && !e.bound.pause(); e.known {
@@ -194,7 +190,7 @@ func (e *Estimator) solve(dst, b []float64) error {
 	return nil
 }
 
-// State visits what outlives an Update. The first solve factors H_yy again.
+// State visits what outlives an Update.
 func (e *Estimator) State(t *State) {
 	t.Floats(e.x, e.y)
 	t.Dense(e.hxy)
@@ -225,20 +221,18 @@ func (e *Estimator) restore() error {
 	return nil
 }
 
-// convexityAt returns s at x, or an error where the batch's g_yy breaks that promise.
-func (e *Estimator) convexityAt(x []float64, gyy *mat.Sym) (float64, error) {
-	s := e.p.ConvexityAt(x)
-	if math.IsInf(s, -1) {
-		return s, nil
-	}
-	slack := float64(gyy.N+16) * 0x1p-52 * e.report.HessNorm
-	for i := range gyy.N {
-		if d := gyy.Data[i*gyy.Stride+i]; d < s-slack {
-			return 0, fmt.Errorf("%w: step %d: ConvexityAt is %v, and entry (%d, %d) of g_yy %v",
-				ErrBrokenPromise, e.updates, s, i, i, d)
+// askPromise sets promise to ConvexityAt(x). The error is for a g_yy of the batch that breaks it.
+func (e *Estimator) askPromise(x []float64) error {
+	e.report.HessNorm = mat.NormFrobSym(e.yy)
+	e.promise = e.p.ConvexityAt(x)
+	slack := float64(e.yy.N+16) * 0x1p-52 * e.report.HessNorm
+	for i := range e.yy.N {
+		if d := e.yy.Data[i*e.yy.Stride+i]; d < e.promise-slack {
+			return fmt.Errorf("%w: step %d: ConvexityAt is %v, and entry (%d, %d) of g_yy %v",
+				ErrBrokenPromise, e.updates, e.promise, i, i, d)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // project applies P̲ to H_yy.
@@ -258,7 +252,7 @@ func (e *Estimator) project() (eig.Report, error) {
 	return r, err
 }
 
-// Hxy and Hyy return the estimates H_xy and H_yy ⪰ μ_g I, to be read only.
+// Hxy and Hyy return H_xy and H_yy, to be read only.
 func (e *Estimator) Hxy() *mat.Dense { return e.hxy }
 func (e *Estimator) Hyy() *mat.Sym   { return e.hyy }
 
@@ -268,7 +262,7 @@ func (e *Estimator) Report() EstimatorReport { return e.report }
 // the one before the iterate.
 func (e *Estimator) Point() (x, y []float64) { return e.x, e.y }
 
-// Health tells of H_yy alone, for a method to hand out; the rest is NaN.
+// Health tells of H_yy alone; the rest is NaN.
 func (e *Estimator) Health() Health {
 	const almost = 1 - 0x1p-20
 	none := math.NaN()

@@ -9,8 +9,7 @@ import (
 
 // clippings is what an Estimator sees of g_yy in the steps in which P̲ raises eigenvalues:
 // vᵀg_yy(φ)v, whose mean is not below the least eigenvalue of E[g_yy], with v the least eigenvector
-// of a mean of all g_yy(φ) before, chosen again after every fifth of these steps. H_yy itself was
-// raised to just below μ_g the step before.
+// of a mean of all g_yy(φ) before. H_yy itself was raised to just below μ_g the step before.
 type clippings struct {
 	share float64 // of the late steps
 	n     int     // steps
@@ -31,8 +30,7 @@ func newClippings(dy int) clippings {
 	return clippings{mean: mat.NewSym(dy), off: mat.NewSym(dy), v: make([]float64, dy), image: make([]float64, dy)}
 }
 
-// add takes step k, and g_yy of its batch. 4dy² flops where something was raised, and now and then
-// an eigen-decomposition.
+// add takes step k, and g_yy of its batch: 4dy² flops, and now and then an eigen-decomposition.
 func (c *clippings) add(k int, clipped bool, yy *mat.Sym) error {
 	if k == 0 {
 		c.share, c.n, c.next, c.m, c.least, c.err = 0, 0, 16, 0, math.NaN(), math.NaN()

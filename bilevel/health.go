@@ -2,11 +2,11 @@ package bilevel
 
 import "fmt"
 
-// Health is what a running method can tell of its iterate without knowing the solution: estimates,
-// made of samples; NaN for what it does not know.
+// Health is what a running method can tell of its iterate: estimates, made of samples; NaN for what
+// it does not know.
 type Health struct {
 	// Lower is ‖H_yy⁻¹g_y‖, the length of the Newton step of y, with the standard error of y*(x)
-	// where it is known: how far y is from y*(x). LowerBound ≥ Lower is ‖g_y‖/μ_g.
+	// where it is known. LowerBound ≥ Lower is ‖g_y‖/μ_g.
 	Lower, LowerBound float64
 
 	// Gradient is the norm of the hypergradient h over the entries of x that no bound holds, StdErr
@@ -48,8 +48,7 @@ type HealthReporter interface {
 	Health() Health
 }
 
-// mostClipped is the share up to which a projection of H_yy is no sign: with the right μ_g it is
-// below, unless g has condition 1.
+// mostClipped is the share up to which a projection of H_yy is no sign of anything.
 const mostClipped = 0.5
 
 // Warnings says in words what is wrong, a line each.

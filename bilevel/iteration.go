@@ -73,7 +73,7 @@ func (it *Iteration) Dims() (dx, dy int) { return len(it.x), len(it.y) }
 func (it *Iteration) X() []float64 { return it.x }
 func (it *Iteration) Y() []float64 { return it.y }
 
-// NextX and NextY return the memory of x^{k+1} and y^{k+1}, which holds x^k and y^k at first.
+// NextX and NextY return the memory of x^{k+1} and y^{k+1}, at first x^k and y^k.
 func (it *Iteration) NextX() []float64 { return it.xNext }
 func (it *Iteration) NextY() []float64 { return it.yNext }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Run says when a run stops, and who watches it: at least one stop rule, or a context that ends.
-// The first one met stops the run. 0 stands for no such rule.
+// The first one met counts. 0 stands for no such rule.
 type Run struct {
 	// Steps is the number of steps to do.
 	Steps int

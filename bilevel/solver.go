@@ -92,7 +92,7 @@ func (s *Solver) wrapPanic(v any) error {
 	return &StepError{Step: s.it.k, Method: s.it.name, Err: err}
 }
 
-// wrapError makes an error a *StepError, unless it says where it comes from.
+// wrapError makes any other error a *StepError.
 func (s *Solver) wrapError(err error) error {
 	if err == nil {
 		return nil

@@ -157,7 +157,7 @@ func TestRunStops(t *testing.T) {
 		steps int
 	}{
 		{Run{Steps: 7, Xi: 1000, Phi: 1000}, StepLimit, 7},
-		{Run{Xi: 9}, SampleLimit, 5},
+		{Run{Xi: 10}, SampleLimit, 5},
 		{Run{Phi: 9}, SampleLimit, 3},
 		{Run{Every: 3, Progress: progress}, ByProgress, 9},
 		{Run{Time: time.Nanosecond}, TimeLimit, 1},

@@ -47,7 +47,7 @@ type STABLE struct {
 	CGxy float64
 
 	// InitBatch is the number of samples φ in H⁰, ≥ 1, or Full. Default: dy or Options.LowerBatch,
-	// whichever is more: with fewer than dy, H_yy may lack curvature in some direction.
+	// whichever is more; fewer than dy may lack curvature.
 	InitBatch int
 
 	// Plain leaves out what is not in the paper: the trust region, and the bound β_k ≤ 2/(μ_g + L),

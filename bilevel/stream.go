@@ -139,6 +139,6 @@ func newPast(size, seed, id uint64) *Past {
 // Rewind makes the first name the next one.
 func (p *Past) Rewind() { p.pcg, p.given = p.first, 0 }
 
-// Next returns the next n names, valid until the next call: after those that were drawn, of samples
-// to come. It allocates only where n is larger than ever before.
+// Next returns the next n names, valid until the next call, and then those of samples to come. It
+// allocates only where n is larger than ever before.
 func (p *Past) Next(n int) []Sample { return p.draw(nil, n, n) }

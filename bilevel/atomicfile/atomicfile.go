@@ -31,10 +31,7 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 		}
 	}()
 
-	dir, base := filepath.Split(path)
-	if dir == "" {
-		dir = "."
-	}
+	dir, base := filepath.Dir(path), filepath.Base(path)
 	mode := os.FileMode(0o644)
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
@@ -79,10 +76,7 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 // Sweep removes what killed writers of path left beside it. Call it only while nothing writes to
 // path.
 func Sweep(path string) error {
-	dir, base := filepath.Split(path)
-	if dir == "" {
-		dir = "."
-	}
+	dir, base := filepath.Dir(path), filepath.Base(path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err

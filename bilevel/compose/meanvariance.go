@@ -40,13 +40,10 @@ func NewMeanVariance(returns *mat.Dense, risk float64) (*MeanVariance, error) {
 	return &MeanVariance{returns, risk}, nil
 }
 
-// Dims returns the number of assets, and 2.
 func (m *MeanVariance) Dims() (dx, dy int) { return m.returns.Cols, 2 }
 
-// Streams returns 0 (f has no noise) and the number of scenarios.
 func (m *MeanVariance) Streams() (outer, inner uint64) { return 0, uint64(m.returns.Rows) }
 
-// each calls f with the returns of every scenario of the batch, and their weight.
 func (m *MeanVariance) each(phi []bilevel.Sample, f func(r []float64, w float64)) error {
 	for s, w := range bilevel.Each(phi, m.returns.Rows) {
 		if uint64(s) >= uint64(m.returns.Rows) {
@@ -57,7 +54,7 @@ func (m *MeanVariance) each(phi []bilevel.Sample, f func(r []float64, w float64)
 	return nil
 }
 
-// Inner writes the means of rᵀx and of (rᵀx)².
+// Inner writes the means of rᵀx and (rᵀx)².
 func (m *MeanVariance) Inner(h, x []float64, phi []bilevel.Sample) error {
 	clear(h)
 	return m.each(phi, func(r []float64, w float64) {
@@ -67,7 +64,7 @@ func (m *MeanVariance) Inner(h, x []float64, phi []bilevel.Sample) error {
 	})
 }
 
-// Gradients writes the means of r and of 2(rᵀx) r into the columns.
+// Gradients writes the means of r and 2(rᵀx) r into the columns.
 func (m *MeanVariance) Gradients(dh *mat.Dense, x []float64, phi []bilevel.Sample) error {
 	dh.Zero()
 	return m.each(phi, func(r []float64, w float64) {

@@ -36,7 +36,6 @@ type SCSC struct {
 func (SCGD) Name() string { return "SCGD" }
 func (SCSC) Name() string { return "SCSC" }
 
-// Start refuses a problem that is not compositional.
 func (m SCGD) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return m.with(it, "SCGD") }
 func (m SCSC) Start(it *bilevel.Iteration) (bilevel.Stepper, error) { return SCGD(m).with(it, "SCSC") }
 

@@ -14,15 +14,11 @@ import (
 	"stable/mat"
 )
 
-// newMethod returns SCGD, SCSC or STABLE with μ_g = 1.
 func newMethod(name string, alpha, beta bilevel.Schedule) bilevel.Method {
-	switch name {
-	case "SCGD":
-		return SCGD{Alpha: alpha, Beta: beta}
-	case "SCSC":
+	if name == "SCSC" {
 		return SCSC{Alpha: alpha, Beta: beta}
 	}
-	return bilevel.STABLE{Alpha: alpha, Beta: beta, MuG: 1, Plain: true}
+	return SCGD{Alpha: alpha, Beta: beta}
 }
 
 func newSolver(t testing.TB, m bilevel.Method, c Composition, o bilevel.Options) *bilevel.Solver {

@@ -7,10 +7,7 @@
 //	g(x, y; φ) = ½‖y‖² − h(x; φ)ᵀy,    y*(x) = E h(x; φ),    g_y = y − h,  g_xy = −∇h,  g_yy = I.
 //
 // [Adapt] makes one of a [Composition], for every bilevel.Method; [SCGD] and [SCSC] are for such
-// problems alone. [MeanVariance] is an example with a closed-form solution. STABLE becomes the
-// linearised SCSC, with J for −H_xy,
-//
-//	x^{k+1} = P_X(x^k − α J f'(y^k)),    y^{k+1} = y^k − β(y^k − h(x^k; φ)) + Jᵀ(x^{k+1} − x^k).
+// problems alone. [MeanVariance] is an example with a closed-form solution.
 package compose
 
 import (
@@ -65,14 +62,12 @@ func (p *Problem) Composition() Composition { return p.c }
 func (p *Problem) Dims() (dx, dy int)             { return p.c.Dims() }
 func (p *Problem) Streams() (upper, lower uint64) { return p.c.Streams() }
 
-// GradF writes f_x = 0 and f_y = f'(y; ξ).
 func (p *Problem) GradF(fx, fy, _, y []float64, xi []bilevel.Sample) error {
 	clear(fx)
 	_, err := p.c.Outer(fy, y, xi)
 	return err
 }
 
-// GradG writes g_y = y − h(x; φ).
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	if err := p.c.Inner(gy, x, phi); err != nil {
 		return err
@@ -83,7 +78,6 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	return nil
 }
 
-// CrossG writes g_xy = −∇h(x; φ).
 func (p *Problem) CrossG(gxy *mat.Dense, x, _ []float64, phi []bilevel.Sample) error {
 	if err := p.c.Gradients(gxy, x, phi); err != nil {
 		return err
@@ -92,7 +86,6 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, _ []float64, phi []bilevel.Sample) e
 	return nil
 }
 
-// HessG writes g_yy = I.
 func (p *Problem) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 	gyy.Zero()
 	mat.AddIdentity(gyy, 1)
@@ -106,7 +99,6 @@ func (p *Problem) HessVecG(dst, _, _, v []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// CrossVecG writes −∇h(x; φ) v.
 func (p *Problem) CrossVecG(dst, x, _, v []float64, phi []bilevel.Sample) error {
 	if err := p.c.Gradients(p.dh, x, phi); err != nil {
 		return err
@@ -122,7 +114,6 @@ func (p *Problem) ValueF(_, y []float64, xi []bilevel.Sample) (float64, error) {
 	return p.c.Outer(nil, y, xi)
 }
 
-// ValueG returns ½‖y‖² − h(x; φ)ᵀy.
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	if err := p.c.Inner(p.v, x, phi); err != nil {
 		return 0, err

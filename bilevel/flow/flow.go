@@ -100,8 +100,8 @@ func New(p bilevel.Problem, o Options) (*Flow, error) {
 
 // Velocity writes x' and y' at (x, y), of lengths dx and dy, and does not move the flow; no
 // argument may overlap another. Errors are those of the oracles, and one that wraps
-// chol.ErrNotPosDef where g_yy is not positive definite. Cost: one call of every oracle on an empty
-// batch, dy³/3 + 4dy² + 4dx·dy flops. No allocation.
+// chol.ErrNotPosDef where g_yy is not positive definite. Cost: each oracle once on an empty batch,
+// dy³/3 + 4dy² + 4dx·dy flops.
 func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
 	if err := f.p.GradF(xdot, ydot, x, y, nil); err != nil {
 		return err

@@ -44,8 +44,8 @@ type Saddle interface {
 	Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) error
 }
 
-// Errors wrap ErrNoMaximum where y*(x) cannot be computed: s_yy is not negative definite there, or
-// Newton's method finds no zero of s_y.
+// Errors wrap ErrNoMaximum where s_yy is not negative definite, or Newton's method finds no zero of
+// s_y.
 var ErrNoMaximum = errors.New("minmax: no maximum over y")
 
 // Problem is a Saddle as a bilevel problem, for one goroutine at a time.
@@ -77,15 +77,12 @@ func Adapt(s Saddle) *Problem {
 
 func (p *Problem) Dims() (dx, dy int) { return p.s.Dims() }
 
-// Streams returns the size of ζ twice.
 func (p *Problem) Streams() (upper, lower uint64) { return p.s.Stream(), p.s.Stream() }
 
-// GradF writes f_x = s_x and f_y = s_y.
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	return p.s.Grad(fx, fy, x, y, xi)
 }
 
-// GradG writes g_y = −s_y.
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	err := p.s.Grad(p.sx, gy, x, y, phi)
 	for j := range gy {
@@ -94,7 +91,6 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	return err
 }
 
-// CrossG writes g_xy = −s_xy.
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	if err := p.s.Cross(gxy, x, y, phi); err != nil {
 		return err
@@ -103,7 +99,6 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 	return nil
 }
 
-// HessG writes g_yy = −s_yy.
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	if err := p.s.Hess(gyy, x, y, phi); err != nil {
 		return err

@@ -42,9 +42,8 @@ func (c Constants) Lipschitz() (lf, ly, lF float64) {
 	return lf, ly, lF
 }
 
-// lemma2 returns c = c̃₁c̃₂ of the paper's lemma2, as printed, though its proof needs two other
-// terms: L_y stands for the Lipschitz constant of ∇y* (eq. lemma2-pf-4), for which the lemma named
-// there gives C_gxy/μ_g; and L_gyy and L_gxy bound squares, but enter unsquared.
+// lemma2 returns c = c̃₁c̃₂ of the paper's lemma2, as printed. Its proof needs two other terms: for
+// L_y the Lipschitz constant of ∇y* (eq. lemma2-pf-4), and L_gyy and L_gxy squared.
 func (c Constants) lemma2() float64 {
 	_, ly, _ := c.Lipschitz()
 	r2 := sq(c.Cgxy / c.MuG)
@@ -61,12 +60,10 @@ func (c Constants) lemma2() float64 {
 	return c1 * c2
 }
 
-// c3 is c̃₃ of the proofs of Theorems 2 and 3.
 func (c Constants) c3() float64 {
 	return sq(c.Lgxy) + sq(c.LgxyBar) + sq(c.Lgyy) + sq(c.LgyyBar)
 }
 
-// kappa is μ_g L_g/(μ_g + L_g).
 func (c Constants) kappa() float64 { return c.MuG * c.Lg / (c.MuG + c.Lg) }
 
 // betaMax is the bound on β of (eq.stepsize) and (eq.stepsize2): μ_g/L_g / (32 (μ_g + L_g) c), with

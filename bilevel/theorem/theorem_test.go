@@ -41,8 +41,8 @@ func tightest(seen map[string]int, bounds map[string]float64) float64 {
 	return bounds[least]
 }
 
-// The step sizes satisfy the inequalities (eq.coeff) of the proof, and are the largest that
-// (eq.stepsize) allows; each bound is the tightest somewhere.
+// The step sizes satisfy (eq.coeff), which the proof needs, and are the largest of (eq.stepsize);
+// each bound is the tightest somewhere.
 func TestTheorem2(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	forAlpha, forBeta := map[string]int{}, map[string]int{}

@@ -117,7 +117,6 @@ func (s *Problem) enter(x, y []float64) {
 	fromUnits(s.y, y, s.u.Y, s.u.ShiftY)
 }
 
-// rescale sets v_i = size·v_i/factor_i.
 func rescale(v []float64, size float64, factor []float64) {
 	for i := range v {
 		v[i] = size * v[i] / factor[i]
@@ -201,7 +200,6 @@ func (s *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 	return err
 }
 
-// Solution writes Y∘y*(x) + ShiftY.
 func (s *Problem) Solution(y, x []float64) error {
 	s.enter(x, y)
 	if err := s.Completed.Solution(s.y, s.x); err != nil {
@@ -221,14 +219,12 @@ func (s *Problem) Objective(grad, x []float64) (float64, error) {
 	return s.u.F * f, err
 }
 
-// ValueF returns F·f.
 func (s *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	s.enter(x, y)
 	f, err := s.Completed.ValueF(s.x, s.y, xi)
 	return s.u.F * f, err
 }
 
-// ValueG returns G·g.
 func (s *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	s.enter(x, y)
 	g, err := s.Completed.ValueG(s.x, s.y, phi)
