@@ -35,7 +35,7 @@ type Estimator struct {
 
 	promise float64 // ConvexityAt the last x
 	bound   eigenBound
-	known   bool // whether this step has a bound
+	bounded bool // whether this step has a bound
 	clipped clippings
 }
 
@@ -74,9 +74,9 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	if err := e.askPromise(x); err != nil {
 		return err
 	}
-	e.known = !math.IsInf(e.promise, -1)
-	e.bound.begin(e.hyy, e.promise, e.mu)
-	return e.finish(x, y)
+	e.bounded = !math.IsInf(e.promise, -1)
+	e.bound.reset(e.hyy, e.promise, e.mu)
+	return e.projectBoth(x, y)
 }
 
 // Update moves the estimates to (x, y) by (STABLE-H): g_xy and g_yy at both points, with one batch.
@@ -101,10 +101,10 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	if err := e.askPromise(x); err != nil {
 		return err
 	}
-	if e.known = !math.IsInf(e.promise, -1) && !e.bound.pause(); e.known {
+	if e.bounded = !math.IsInf(e.promise, -1) && !e.bound.pause(); e.bounded {
 		e.bound.update(tau, e.promise, e.mu, size, e.report.HessNorm, e.yy, e.yyOld)
 	}
-	return e.finish(x, y)
+	return e.projectBoth(x, y)
 }
 
 // Draw draws the samples φ of step k: Options.LowerBatch, at step 0 initBatch, or where that is 0
@@ -140,14 +140,14 @@ func (e *Estimator) Track(it *Iteration, tau float64, phi []Sample) error {
 	return nil
 }
 
-// finish applies both projections and remembers the point.
-func (e *Estimator) finish(x, y []float64) error {
+// projectBoth applies both projections and remembers the point.
+func (e *Estimator) projectBoth(x, y []float64) error {
 	n := mat.ProjectFrob(e.hxy, e.hxy, e.cgxy)
 	e.report.CrossNorm = n
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return &DivergedError{Step: e.updates, Quantity: "H_xy", Value: n}
 	}
-	r, err := e.project()
+	r, err := e.truncate()
 	e.report.Truncate = r
 	if errors.Is(err, eig.ErrNotFinite) {
 		return &DivergedError{Step: e.updates, Quantity: "H_yy", Value: math.NaN()}
@@ -235,10 +235,10 @@ func (e *Estimator) askPromise(x []float64) error {
 	return nil
 }
 
-// project applies P̲ to H_yy.
-func (e *Estimator) project() (eig.Report, error) {
+// truncate applies P̲ to H_yy.
+func (e *Estimator) truncate() (eig.Report, error) {
 	margin := cholMargin(e.hyy, e.mu)
-	if e.known && (e.bound.least >= e.mu+margin || e.bound.renew(&e.projection, e.hyy, e.mu, margin)) {
+	if e.bounded && (e.bound.least >= e.mu+margin || e.bound.renew(&e.projection, e.hyy, e.mu, margin)) {
 		if err := e.projection.Accept(e.hyy, e.mu); err != nil {
 			return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its "+
 				"definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)

@@ -56,8 +56,8 @@ func trace(a *mat.Sym) float64 {
 	return tr
 }
 
-// begin sets the bound for H⁰, a mean of samples ⪰ s·I.
-func (b *eigenBound) begin(h *mat.Sym, s, mu float64) {
+// reset sets the bound for H⁰, a mean of samples ⪰ s·I.
+func (b *eigenBound) reset(h *mat.Sym, s, mu float64) {
 	*b = eigenBound{least: s - cholMargin(h, mu), reach: firstReach}
 }
 

@@ -45,7 +45,7 @@ func (p *bowls) ConvexityAt(x []float64) float64 { return 1 + x[0]*x[0] }
 // silent is a problem without its promise.
 type silent struct{ Problem }
 
-func least(t *testing.T, a *mat.Sym) float64 {
+func minEigenvalue(t *testing.T, a *mat.Sym) float64 {
 	var j eig.Jacobi
 	_, err := j.Factor(a)
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestPromise(t *testing.T) {
 			require.NoError(t, with.Drift(b, []float64{1, 2}))
 			require.Equal(t, a, b)
 
-			is := least(t, with.Hyy())
+			is := minEigenvalue(t, with.Hyy())
 			require.LessOrEqual(t, with.bound.least, is+1e-14*float64(n)*trace(with.Hyy()), "seed %d, step %d", seed, k)
 			if with.bound.least > mu {
 				proved++
@@ -111,11 +111,11 @@ func TestPromiseWorstMove(t *testing.T) {
 			mat.AddIdentity(a, 1)
 		}
 		mat.RankOne(now, -0.25, []float64{math.Sqrt(0.5), math.Sqrt(0.5)})
-		m.begin(h, 1, 0.1)
+		m.reset(h, 1, 0.1)
 		m.update(tau, 0.75, 0.1, trace(h), mat.NormFrobSym(now), now, old)
 		mat.RecurSym(h, tau, h, old, now)
-		assert.LessOrEqual(t, m.least, least(t, h))
-		assert.InDelta(t, least(t, h), m.least, 1e-13)
+		assert.LessOrEqual(t, m.least, minEigenvalue(t, h))
+		assert.InDelta(t, minEigenvalue(t, h), m.least, 1e-13)
 	}
 }
 
