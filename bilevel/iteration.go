@@ -63,7 +63,7 @@ func newIteration(p Problem, name string, opt Options) (*Iteration, error) {
 	return it, nil
 }
 
-// K returns k, counted from 0.
+// K returns the number k of the step, from 0.
 func (it *Iteration) K() int { return it.k }
 
 // Dims returns the lengths of x and y.
@@ -80,7 +80,7 @@ func (it *Iteration) NextY() []float64 { return it.yNext }
 // Set returns the feasible set X.
 func (it *Iteration) Set() Set { return it.opt.Set }
 
-// MetricSet returns the feasible set; the error, if it is none, wraps ErrOption.
+// MetricSet returns the feasible set as one, or an error that wraps ErrOption.
 func (it *Iteration) MetricSet() (MetricSet, error) {
 	set, ok := it.opt.Set.(MetricSet)
 	if !ok {

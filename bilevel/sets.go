@@ -35,7 +35,7 @@ type BoundedSet interface {
 	Bounds(i int) (lo, hi float64)
 }
 
-// Width returns that of set, and 1 where it has none or is no WidthSet.
+// Width returns the width of set in direction i, 1 where it has none.
 func Width(set Set, i int) float64 {
 	if s, ok := set.(WidthSet); ok {
 		if w := s.Width(i); w > 0 && !math.IsInf(w, 1) {

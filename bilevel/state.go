@@ -41,7 +41,7 @@ func (t *State) word(v uint64) uint64 {
 // Uint visits *v.
 func (t *State) Uint(v *uint64) { *v = t.word(*v) }
 
-// Count visits an int ≥ 0.
+// Count visits an int ≥ 0; Load refuses any other.
 func (t *State) Count(v *int) {
 	u := t.word(uint64(*v))
 	if u >= math.MaxInt {
@@ -51,7 +51,7 @@ func (t *State) Count(v *int) {
 	*v = int(u)
 }
 
-// Flag visits *v as 0 or 1.
+// Flag visits *v as 0 or 1; Load refuses any other number.
 func (t *State) Flag(v *bool) {
 	u := 0
 	if *v {
