@@ -68,28 +68,6 @@ func Example() {
 	// Output: x = 1.0, y = 1.0, step limit after 20000 samples of φ
 }
 
-// A run that a context ends, here the program itself; another Run goes on from there.
-func ExampleSolver_Run_context() {
-	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r, err := s.Run(ctx, bilevel.Run{Progress: func(s *bilevel.Solver) bool {
-		if s.K() == 500 {
-			cancel()
-		}
-		return true
-	}})
-	fmt.Println(r.Steps, r.Reason, err)
-	r, err = s.Run(context.Background(), bilevel.Run{Steps: 500})
-	fmt.Println(s.K(), r.Reason, err)
-	// Output:
-	// 500 canceled context canceled
-	// 1000 step limit <nil>
-}
-
 // STABLE's estimator under a rule of one's own: here x follows the sign of the hypergradient.
 func ExampleEstimator() {
 	p := shrink{}

@@ -35,7 +35,7 @@ func TestUsesPointDown(t *testing.T) {
 		}
 	}
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Importer: strangers{}, Error: func(error) {}} // nothing of other packages is known
+	config := types.Config{Importer: strangers{}, Error: func(error) {}}
 	pkg, _ := config.Check("bilevel", fset, files, &info)
 	down := 0
 	for id, used := range info.Uses {

@@ -104,7 +104,7 @@ func requireProjection(t *testing.T, set Set, x, z, w []float64, project func(ds
 	if !mattest.Finite(x...) {
 		return
 	}
-	size := parameter(set) + mat.Norm(x) // every entry is right to a few digits of this
+	size := parameter(set) + mat.Norm(x)
 	if mattest.Finite(p...) {
 		underflow := 1e-300
 		if h, ok := set.(HalfSpace); ok {

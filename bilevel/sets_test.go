@@ -35,7 +35,7 @@ func TestSetsProjectExtreme(t *testing.T) {
 		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{1e-300, 1e-300}, []float64{0.75, 0.25}, 0}, // a common offset
 		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{7, 7}, []float64{0.75, 0.25}, 0},
 		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{1e300, 1e300}, []float64{0.75, 0.25}, 0},
-		// The heavy entry keeps what there is, whatever rounding makes of a multiplier of 100 digits.
+		// The heavy entry keeps what there is.
 		{Simplex{}, []float64{48, 48, 48, 1 + 0x1p-52, 48}, []float64{0.78, 56, 88, 2e117, 1},
 			[]float64{0, 0, 0, 1, 0}, 1e-13},
 		{Simplex{32}, []float64{48, 48, 48, 48, 48}, []float64{48, 2e117, 50, 48, 1}, []float64{0, 32, 0, 0, 0}, 1e-13},

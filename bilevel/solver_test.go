@@ -274,7 +274,7 @@ func TestForgottenSize(t *testing.T) {
 			assert.ErrorContains(t, err, c.want)
 		}
 	}
-	p := &PanicError{Value: "index out of range [5925276558585711546] with length 12"} // in a sum that has its size
+	p := &PanicError{Value: "index out of range [5925276558585711546] with length 12"}
 	assert.Equal(t, "panic: index out of range [5925276558585711546] with length 12", p.Error())
 }
 
