@@ -8,81 +8,176 @@ import (
 	"stable/bilevel/option"
 )
 
-// alternating is the running state of BSA, TTSA, stocBiO and ALSET, which differ in the number t_k
-// of inner steps, in the step sizes, and in the estimator of h.
+// BSA, bilevel stochastic approximation, is the double-loop method of Ghadimi and Wang (arXiv
+// 1802.02246): t_k warm-started steps of SGD on y, then one on x,
+//
+//	y ← y − β_t g_y(x^k, y; φ),   t = 0, …, t_k − 1,   from y^k to y^{k+1},
+//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
+//
+// Samples per step: ξ one batch; φ t_k + 1 + p, p in {0, …, N−1}. Oracles: GradF 1, GradG t_k,
+// HessVecG p, CrossVecG 1.
+type BSA struct {
+	// Alpha is the step size α_k of x. Required, ≥ 0.
+	Alpha bilevel.Schedule
+
+	// Beta is the step size β_t of inner step t, counted from 0 in every step k. Required, ≥ 0.
+	// Under noise it must fall, as 1/(μ_g(t+2)) does, or t_k steps are worth no more than one.
+	Beta bilevel.Schedule
+
+	// Inner is t_k, rounded up to an integer ≥ 1. Default √(k+1), for a nonconvex F; for a strongly
+	// convex one take k+1, Power{C: 1, P: -1}.
+	Inner bilevel.Schedule
+
+	// Neumann is (A); LG is required. N grows as log k by default, as in the paper.
+	Neumann Neumann
+}
+
+func (BSA) Name() string { return "BSA" }
+
+func (m BSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	if m.Inner == nil {
+		m.Inner = bilevel.Power{C: 1, P: -0.5}
+	}
+	return startAlternating(it, alternating{name: "BSA", alpha: m.Alpha, beta: m.Beta, byInner: true, inner: m.Inner,
+		estimate: hypergradient{series: m.Neumann, random: true}})
+}
+
+// TTSA is the two-timescale stochastic approximation of Hong, Wai, Wang and Yang (arXiv 2007.05170,
+// Algorithm 1): one step of SGD on y, and one on x on the slower timescale, α_k/β_k → 0,
+//
+//	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
+//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}),
+//
+// as in the method's own paper; the STABLE paper prints y^k for y^{k+1} in (eq.TTSA-2).
+//
+// Samples per step: ξ one batch; φ 2 + p, p in {0, …, N−1}. Oracles: GradF 1, GradG 1, HessVecG p,
+// CrossVecG 1.
+type TTSA struct {
+	// Step sizes of x and y, ≥ 0. Required. Strongly convex F: α_k ~ 1/k, β_k ~ k^(−2/3);
+	// nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).
+	Alpha, Beta bilevel.Schedule
+
+	// Neumann is (A); LG is required.
+	Neumann Neumann
+}
+
+func (TTSA) Name() string { return "TTSA" }
+
+func (m TTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	return startAlternating(it, alternating{name: "TTSA", alpha: m.Alpha, beta: m.Beta, inner: bilevel.Constant(1),
+		estimate: hypergradient{series: m.Neumann, random: true}})
+}
+
+// StocBiO is stocBiO of Ji, Yang and Liang (ICML 2021, arXiv 2010.07962): D steps of SGD on y, then
+// one on x,
+//
+//	y ← y − β_k g_y(x^k, y; φ),   D times, from y^k to y^{k+1},
+//	x^{k+1} = P_X(x^k − α_k h),   h by the truncated sum (B), see [Neumann], at (x^k, y^{k+1}),
+//
+// where product j = 1, …, Q of (B), the first next to f_y, averages b_j = ⌈B·Q(1 − ημ)^(j−1)⌉
+// samples, as in the paper's analysis, B = Options.LowerBatch.
+//
+// Samples per step: ξ one batch; φ D + 1 batches and Σ_j b_j. Oracles: GradF 1, GradG D, CrossVecG 1
+// batch, HessVecG that sum.
+type StocBiO struct {
+	// Step sizes of x and y (the paper's β and α), ≥ 0. Required.
+	Alpha, Beta bilevel.Schedule
+
+	// Inner is D ≥ 1. Default 10. The theory asks for a multiple of κ = L_g/μ_g, up to logarithms.
+	Inner int
+
+	// Neumann is (B); LG and MuG are required: η = 1/LG, Q = N−1.
+	Neumann Neumann
+}
+
+func (StocBiO) Name() string { return "stocBiO" }
+
+func (m StocBiO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	option.Default(&m.Inner, 10)
+	if m.Neumann.MuG == 0 {
+		return nil, option.Bad("StocBiO.Neumann.MuG is 0: the sizes of its batches need μ_g")
+	}
+	return startAlternating(it, alternating{name: "StocBiO", alpha: m.Alpha, beta: m.Beta,
+		inner: bilevel.Constant(m.Inner), estimate: hypergradient{series: m.Neumann, shrink: true}})
+}
+
+// ALSET is the alternating stochastic gradient descent of Chen, Sun and Yin (Closing the Gap,
+// NeurIPS 2021, Algorithm 1): T steps of SGD on y, then one on x,
+//
+//	y ← y − β_k g_y(x^k, y; φ),   T times, from y^k to y^{k+1},
+//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}),
+//
+// with α_k and β_k of one order. With T = 1 it is TTSA; on a compositional problem, g = ½‖y − h(x;
+// φ)‖², with LG = 1 and Terms = 1, single-timescale SCGD.
+//
+// Samples and oracles as for BSA, with T in place of t_k. Where some texts draw p from {1, …, N},
+// an error of order 1/L_g stays.
+type ALSET struct {
+	// Step sizes of x and y, ≥ 0. Required.
+	Alpha, Beta bilevel.Schedule
+
+	// Inner is T ≥ 1. Default 1.
+	Inner int
+
+	// Neumann is (A); LG is required.
+	Neumann Neumann
+}
+
+func (ALSET) Name() string { return "ALSET" }
+
+func (m ALSET) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	option.Default(&m.Inner, 1)
+	return startAlternating(it, alternating{name: "ALSET", alpha: m.Alpha, beta: m.Beta,
+		inner: bilevel.Constant(m.Inner), estimate: hypergradient{series: m.Neumann, random: true}})
+}
+
+// alternating is the running state of all four.
 type alternating struct {
+	*memory
 	name        string // the Go name
 	alpha, beta bilevel.Schedule
 	inner       bilevel.Schedule // t_k = ⌈inner⌉
 	byInner     bool             // β is the schedule at the inner step t, otherwise at the step k
-	estimate    *hypergradient
+	estimate    hypergradient
 	gy, h       []float64
 }
 
 const maxInner = 1 << 30
 
-func startAlternating(it *bilevel.Iteration, name string, m alternating) (bilevel.Stepper, error) {
-	if err := errors.Join(
-		checkSteps(name, m.alpha, m.beta),
-		m.estimate.series.validate(name),
-	); err != nil {
-		return nil, err
-	}
+func startAlternating(it *bilevel.Iteration, m alternating) (bilevel.Stepper, error) {
+	m.memory = newMemory(it)
+	m.gy = m.y("g_y")
+	m.estimate.start(m.memory)
+	m.h = m.x("the hypergradient")
+	err := errors.Join(checkSteps(m.name, m.alpha, m.beta), m.estimate.series.check(m.name))
 	if n := m.inner.At(0); !(n > 0 && n <= maxInner) {
-		return nil, option.Bad("%s.Inner at step 0 is %v, want a number in (0, %d]", name, n, maxInner)
+		err = errors.Join(err, option.Bad("%s.Inner at step 0 is %v, want a number in (0, %d]", m.name, n, maxInner))
 	}
-	m.name = name
-	dx, dy := it.Dims()
-	vectors(dx, &m.h)
-	vectors(dy, &m.gy)
-	return &m, nil
+	return &m, err
 }
 
 func (m *alternating) Step(it *bilevel.Iteration) error {
-	if err := m.lower(it); err != nil {
-		return err
-	}
-
-	alpha := m.alpha.At(it.K())
-	if err := it.UseSteps(alpha, 0, 0); err != nil {
-		return err
-	}
-	m.estimate.draw(it, 0, 0)
-	if err := m.estimate.at(m.h, it.Oracle(), it.X(), it.NextY()); err != nil {
-		return err
-	}
-	it.MoveX(alpha, m.h)
-	return nil
-}
-
-func (m *alternating) lower(it *bilevel.Iteration) error {
 	n := math.Ceil(m.inner.At(it.K()))
 	if !(n >= 1 && n <= maxInner) {
 		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]",
 			m.name, it.K(), n, maxInner)
 	}
-	for t := range int(n) {
+	s := m.begin(it)
+	for t := 0; t < int(n) && s.err == nil; t++ {
 		beta := m.beta.At(it.K())
 		if m.byInner {
 			beta = m.beta.At(t)
 		}
-		if err := it.Oracle().GradG(m.gy, it.X(), it.NextY(), it.DrawPhi(0)); err != nil {
-			return err
-		}
-		if err := it.Finite(m.gy); err != nil {
-			return err
-		}
-		if err := it.InnerStep(beta, m.gy); err != nil {
-			return err
-		}
+		s.GradG(m.gy, it.X(), it.NextY(), s.DrawPhi(0))
+		s.Finite(m.gy)
+		s.InnerStep(beta, m.gy)
 	}
-	return nil
+	alpha := m.alpha.At(it.K())
+	s.UseSteps(alpha, 0, 0)
+	m.estimate.draw(s, 0, 0)
+	m.estimate.at(s, m.h, it.X(), it.NextY())
+	s.MoveX(alpha, m.h)
+	return s.err
 }
 
 func (m *alternating) State(*bilevel.State) {}
-
-func (m *alternating) Vectors(visit func(name string, v []float64)) {
-	visit("g_y", m.gy)
-	m.estimate.Vectors(visit)
-	visit("the hypergradient", m.h)
-}

@@ -2,10 +2,8 @@ package method
 
 import (
 	"errors"
-	"math"
 
 	"stable/bilevel"
-	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -34,78 +32,40 @@ func (AmIGO) Name() string { return "AmIGO" }
 
 type amigo struct {
 	AmIGO
-	v          []float64
-	gy, hv, fy []float64
-	fx, cv     []float64
+	*memory
+	v, gy, hv, fx, fy, cv []float64
 }
 
 func (m AmIGO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	if m.Gamma == nil {
-		m.Gamma = m.Beta
-	}
-	option.Default(&m.Inner, 10)
-	if err := errors.Join(
+	err := errors.Join(
 		checkSteps("AmIGO", m.Alpha, m.Beta),
-		option.Schedule("AmIGO.Gamma", m.Gamma, anyStep),
-		option.AtLeast("AmIGO.Inner", m.Inner, 1),
-	); err != nil {
-		return nil, err
-	}
-	dx, dy := it.Dims()
-	r := &amigo{AmIGO: m}
-	vectors(dx, &r.fx, &r.cv)
-	vectors(dy, &r.v, &r.gy, &r.hv, &r.fy)
-	return r, nil
+		schedule("AmIGO.Gamma", &m.Gamma, m.Beta, anyStep),
+		count("AmIGO.Inner", &m.Inner, 10),
+	)
+	mem := newMemory(it)
+	return &amigo{AmIGO: m, memory: mem, gy: mem.y("g_y"), fx: mem.x("f_x"), fy: mem.y("f_y"), hv: mem.y("g_yy v"),
+		v: mem.y("v"), cv: mem.x("f_x + g_xy v")}, err
 }
 
 func (m *amigo) Step(it *bilevel.Iteration) error {
+	s, x, y := m.begin(it), it.X(), it.NextY()
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
-	if err := it.UseSteps(alpha, 0, 0); err != nil {
-		return err
-	}
-	gamma, err := it.At("Gamma", m.Gamma, anyStep)
-	if err != nil {
-		return err
-	}
-	o, x, y := it.Oracle(), it.X(), it.NextY()
+	s.UseSteps(alpha, 0, 0)
+	gamma := s.At("Gamma", m.Gamma, anyStep)
 	for range m.Inner {
-		if err := o.GradG(m.gy, x, y, it.DrawPhi(0)); err != nil {
-			return err
-		}
-		if err := errors.Join(it.InnerStep(beta, m.gy), it.Finite(y)); err != nil {
-			return err
-		}
+		s.GradG(m.gy, x, y, s.DrawPhi(0))
+		s.InnerStep(beta, m.gy)
+		s.Finite(y)
 	}
-	if err := o.GradF(m.fx, m.fy, x, y, it.DrawXi(0)); err != nil {
-		return err
-	}
+	s.GradF(m.fx, m.fy, x, y, s.DrawXi(0))
 	for range m.Inner {
-		if err := o.HessVecG(m.hv, x, y, m.v, it.DrawPhi(0)); err != nil {
-			return err
-		}
-		square := 0.0
-		for j := range m.v {
-			d := m.hv[j] + m.fy[j]
-			m.v[j] -= gamma * d
-			square += d * d
-		}
-		it.Watch(math.Sqrt(square))
+		s.HessVecG(m.hv, x, y, m.v, s.DrawPhi(0))
+		s.moveV(m.v, gamma, m.hv, 1, m.fy)
 	}
-	if err := o.CrossVecG(m.cv, x, y, m.v, it.DrawPhi(0)); err != nil {
-		return err
-	}
+	s.CrossVecG(m.cv, x, y, m.v, s.DrawPhi(0))
 	mat.Axpy(m.cv, 1, m.fx)
-	it.MoveX(alpha, m.cv)
-	return nil
+	s.MoveX(alpha, m.cv)
+	return s.err
 }
 
 func (m *amigo) State(t *bilevel.State) { t.Floats(m.v) }
-
-func (m *amigo) Vectors(visit func(name string, v []float64)) {
-	visit("g_y", m.gy)
-	visit("f_x", m.fx)
-	visit("f_y", m.fy)
-	visit("g_yy v", m.hv)
-	visit("v", m.v)
-	visit("f_x + g_xy v", m.cv)
-}

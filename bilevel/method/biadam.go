@@ -19,13 +19,12 @@ import (
 //	ỹ = y^k − β_k B⁻¹d_y^k,                                        y^{k+1} = y^k + η_k (ỹ − y^k),
 //
 // with squares and roots entry by entry, and h by (A) of [Neumann]. At step 0, d, a and b are the
-// plain estimates; then a and b are plain means, c = 1/(k+1), until the weight of the past reaches
-// Decay: c = 1 − Decay. Metric and direction share their samples, a bias of the order of the
-// smaller of τ and 1 − Decay: unless the weights fall, x stops short of the solution. The paper
-// allows every diagonal A ⪰ ρI.
+// plain estimates; c = max(1/(k+1), 1 − Decay). Metric and direction share their samples, a bias of
+// the order of the smaller of τ and 1 − Decay: unless the weights fall, x stops short of the
+// solution. The paper allows every diagonal A ⪰ ρI.
 //
-// The set must be a MetricSet. Samples per step: ξ one batch; φ 2 + p. Oracles: GradF 1, GradG 1,
-// HessVecG p, CrossVecG 1, p in {0, …, N−1}. Other cost: O(dx + dy), and the projection.
+// The set must be a MetricSet. Samples per step: ξ one batch; φ 2 + p, p in {0, …, N−1}. Oracles:
+// GradF 1, GradG 1, HessVecG p, CrossVecG 1. Other cost: O(dx + dy), and the projection.
 type BiAdam struct {
 	// Step sizes of x̃ and ỹ, ≥ 0, lengths as in Adam; the paper's constants γ and λ. Required.
 	Alpha, Beta bilevel.Schedule
@@ -34,8 +33,8 @@ type BiAdam struct {
 	// VR-BiAdam (k+1)^(−1/3).
 	Eta bilevel.Schedule
 
-	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default
-	// (k+1)^(−1/2), the order of the paper's η; with VR-BiAdam (k+1)^(−2/3), that of η².
+	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default (k+1)^(−1/2), the order of the
+	// paper's η; with VR-BiAdam (k+1)^(−2/3), that of η².
 	TauX, TauY bilevel.Schedule
 
 	// Decay in (0, 1) is the weight of the past in the metric. Default 0.99.
@@ -48,12 +47,7 @@ type BiAdam struct {
 	Neumann Neumann
 }
 
-// VRBiAdam is Algorithm 2 of the paper: BiAdam with STORM, on the same draws at both points, in
-// place of the averages,
-//
-//	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),
-//	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)).
-//
+// VRBiAdam is Algorithm 2 of the paper: BiAdam with SUSTAIN's d_x and d_y in place of the averages.
 // Samples and oracles as for SUSTAIN.
 type VRBiAdam BiAdam
 
@@ -63,11 +57,12 @@ func (VRBiAdam) Name() string { return "VR-BiAdam" }
 
 type biadam struct {
 	BiAdam
-	storm    bool
-	set      bilevel.MetricSet
-	estimate *hypergradient
-	x, y     adaptive
-	zOld     struct{ x, y []float64 } // z^{k−1}
+	*memory
+	storm      bool
+	set        bilevel.MetricSet
+	estimate   hypergradient
+	x, y       adaptive
+	xOld, yOld []float64 // z^{k−1}
 }
 
 // adaptive is one level: its direction and its metric.
@@ -79,62 +74,48 @@ type adaptive struct {
 }
 
 func (m BiAdam) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	return m.with(it, "BiAdam", false, bilevel.Power{C: 1, P: 0.5})
+	return m.start(it, "BiAdam", false, bilevel.Power{C: 1, P: 0.5})
 }
 
 func (m VRBiAdam) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	return BiAdam(m).with(it, "VRBiAdam", true, stormWeight)
+	return BiAdam(m).start(it, "VRBiAdam", true, stormWeight)
 }
 
-// with fills in the defaults and refuses invalid parameters. name is the Go name.
-func (m BiAdam) with(it *bilevel.Iteration, name string, storm bool, tau bilevel.Schedule) (bilevel.Stepper, error) {
-	for _, v := range []*bilevel.Schedule{&m.TauX, &m.TauY} {
-		if *v == nil {
-			*v = tau
-		}
-	}
-	if m.Eta == nil {
-		m.Eta = bilevel.Constant(1)
-	}
+func (m BiAdam) start(it *bilevel.Iteration, name string, storm bool, tau bilevel.Schedule) (bilevel.Stepper, error) {
 	option.Default(&m.Decay, 0.99)
-	option.Default(&m.Rho, 1e-3)
 	set, err := it.MetricSet()
-	if err := errors.Join(
+	err = errors.Join(
 		err,
 		checkSteps(name, m.Alpha, m.Beta),
-		option.Schedule(name+".Eta", m.Eta, 1),
-		option.Schedule(name+".TauX", m.TauX, 1),
-		option.Schedule(name+".TauY", m.TauY, 1),
+		schedule(name+".Eta", &m.Eta, bilevel.Constant(1), 1),
+		schedule(name+".TauX", &m.TauX, tau, 1),
+		schedule(name+".TauY", &m.TauY, tau, 1),
 		option.Share(name+".Decay", m.Decay),
-		option.Finite(name+".Rho", m.Rho),
-		m.Neumann.validate(name),
-	); err != nil {
-		return nil, err
-	}
-	dx, dy := it.Dims()
-	r := &biadam{BiAdam: m, storm: storm, set: set, estimate: newHypergradient(it, m.Neumann, true)}
-	vectors(dx, &r.x.old, &r.x.now, &r.x.dir, &r.x.square, &r.x.metric, &r.zOld.x)
-	vectors(dy, &r.y.old, &r.y.now, &r.y.dir, &r.y.square, &r.y.metric, &r.zOld.y)
-	return r, nil
+		positive(name+".Rho", &m.Rho, 1e-3),
+		m.Neumann.check(name),
+	)
+	mem := newMemory(it)
+	r := &biadam{BiAdam: m, memory: mem, storm: storm, set: set, xOld: mem.x(""), yOld: mem.y(""),
+		estimate: hypergradient{series: m.Neumann, random: true}}
+	r.y = adaptive{old: mem.y("g_y at the last iterate"), now: mem.y("g_y"), dir: mem.y("the direction of y (g_y)"),
+		square: mem.y("")}
+	r.x = adaptive{old: mem.x("the hypergradient at the last iterate"), now: mem.x(""), square: mem.x("")}
+	r.estimate.start(mem)
+	r.x.dir, r.y.metric, r.x.metric = mem.x("the direction of x"), mem.y("the metric of y"), mem.x("the metric of x")
+	return r, err
 }
 
 func (m *biadam) Step(it *bilevel.Iteration) error {
-	eta, errEta := it.At("Eta", m.Eta, 1)
-	tauX, errX := it.At("TauX", m.TauX, 1)
-	tauY, errY := it.At("TauY", m.TauY, 1)
-	if err := errors.Join(errEta, errX, errY); err != nil {
-		return err
-	}
-	if err := m.evaluate(it); err != nil {
-		return err
-	}
+	s := m.begin(it)
+	eta, tauX, tauY := s.At("Eta", m.Eta, 1), s.At("TauX", m.TauX, 1), s.At("TauY", m.TauY, 1)
+	m.evaluate(s)
 	m.y.update(it.K(), tauY, m.Decay, m.Rho, m.storm)
 	m.x.update(it.K(), tauX, m.Decay, m.Rho, m.storm)
-	if err := it.Finite(m.x.metric, m.y.metric); err != nil {
-		return err
+	if s.Finite(m.x.metric, m.y.metric); s.err != nil {
+		return s.err
 	}
-	copy(m.zOld.x, it.X())
-	copy(m.zOld.y, it.Y())
+	copy(m.xOld, it.X())
+	copy(m.yOld, it.Y())
 
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
 	m.x.move(it.NextX(), it.X(), alpha)
@@ -148,24 +129,18 @@ func (m *biadam) Step(it *bilevel.Iteration) error {
 }
 
 // evaluate draws the samples of step k, and writes g_y and h at z^k; with STORM also at z^{k−1}.
-func (m *biadam) evaluate(it *bilevel.Iteration) error {
-	back := m.storm && it.K() > 0
-	phi := it.DrawPhi(0)
+func (m *biadam) evaluate(s *step) {
+	back := m.storm && s.K() > 0
+	phi := s.DrawPhi(0)
 	if back {
-		if err := it.Oracle().GradG(m.y.old, m.zOld.x, m.zOld.y, phi); err != nil {
-			return err
-		}
+		s.GradG(m.y.old, m.xOld, m.yOld, phi)
 	}
-	if err := it.Oracle().GradG(m.y.now, it.X(), it.Y(), phi); err != nil {
-		return err
-	}
-	m.estimate.draw(it, 0, 0)
+	s.GradG(m.y.now, s.X(), s.Y(), phi)
+	m.estimate.draw(s, 0, 0)
 	if back {
-		if err := m.estimate.at(m.x.old, it.Oracle(), m.zOld.x, m.zOld.y); err != nil {
-			return err
-		}
+		m.estimate.at(s, m.x.old, m.xOld, m.yOld)
 	}
-	return m.estimate.at(m.x.now, it.Oracle(), it.X(), it.Y())
+	m.estimate.at(s, m.x.now, s.X(), s.Y())
 }
 
 // update computes direction and metric from the estimates of step k.
@@ -201,16 +176,5 @@ func relax(next, x []float64, eta float64) {
 }
 
 func (m *biadam) State(t *bilevel.State) {
-	t.Floats(m.x.dir, m.x.square, m.y.dir, m.y.square, m.zOld.x, m.zOld.y)
-}
-
-func (m *biadam) Vectors(visit func(name string, v []float64)) {
-	visit("g_y at the last iterate", m.y.old)
-	visit("g_y", m.y.now)
-	visit("the direction of y (g_y)", m.y.dir)
-	visit("the hypergradient at the last iterate", m.x.old)
-	m.estimate.Vectors(visit)
-	visit("the direction of x", m.x.dir)
-	visit("the metric of y", m.y.metric)
-	visit("the metric of x", m.x.metric)
+	t.Floats(m.x.dir, m.x.square, m.y.dir, m.y.square, m.xOld, m.yOld)
 }

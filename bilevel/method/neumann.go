@@ -14,30 +14,29 @@ import (
 //
 // Two estimators have this mean, with independent batches φ_1, φ_2, …; a method uses its paper's.
 //
-//	(A) random truncation: v = (N/L) ∏_{i=1..p} (I − g_yy(·; φ_i)/L) f_y, p uniform on {0, …, N−1}: (N−1)/2 products on average.
-//	(B) truncated sum: v = η Σ_{q=0..Q} ∏_{i=1..q} (I − η g_yy(·; φ_i)) f_y with η = 1/L, Q = N−1: N−1 products, smaller variance.
+//	(A) random truncation: v = (N/L) ∏_{i=1..p} (I − g_yy(·; φ_i)/L) f_y, p uniform on {0, …, N−1}
+//	(B) truncated sum: v = η Σ_{q=0..Q} ∏_{i=1..q} (I − η g_yy(·; φ_i)) f_y, η = 1/L, Q = N−1
 //
-// The terms left out change a hypergradient by at most C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With
-// Options.LowerBatch = Full, (A) computes its mean, (B) with exact products, and draws no p.
+// (B) has more products, and less variance. The terms left out change a hypergradient by at most
+// C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With Options.LowerBatch = Full, (A) is its own mean, (B), and draws
+// no p.
 //
 // Source: (A) Ghadimi and Wang, arXiv 1802.02246, and Hong et al., arXiv 2007.05170; (B) Ji, Yang
 // and Liang, arXiv 2010.07962, Algorithm 2.
 type Neumann struct {
 	// LG is L = L_g > 0, the Lipschitz constant of g_y(x, ·; φ). Required. The series diverges
-	// where g_yy exceeds 2L·I; with samples of variance σ², the second moment of long products grows
+	// where g_yy exceeds 2L·I; under noise of variance σ², long products grow in the mean square
 	// unless L > (μ²+σ²)/(2μ).
 	LG float64
 
-	// MuG is μ = μ_g in (0, LG], the strong convexity of g(x, ·). Required where Terms is 0, and by
-	// StocBiO.
+	// MuG is μ = μ_g in (0, LG], of g_yy ⪰ μI. Required where Terms is 0, and by StocBiO.
 	MuG float64
 
-	// Terms is N ≥ 1. Default 1 + ⌈(LG/MuG) ln(k+1)⌉ at step k, which keeps (1 − μ/L)^N below
-	// 1/(k+1).
+	// Terms is N ≥ 1. Default 1 + ⌈(LG/MuG) ln(k+1)⌉: (1 − μ/L)^N ≤ 1/(k+1).
 	Terms int
 }
 
-func (n Neumann) validate(method string) error {
+func (n Neumann) check(method string) error {
 	switch {
 	case !(n.LG > 0) || math.IsInf(n.LG, 1):
 		return option.Bad("%s.Neumann.LG is %v, want a finite L_g > 0", method, n.LG)
@@ -78,36 +77,34 @@ type hypergradient struct {
 	r, w             []float64
 }
 
-// newHypergradient returns an estimator of kind (A) if random, (B) otherwise.
-func newHypergradient(it *bilevel.Iteration, series Neumann, random bool) *hypergradient {
-	h := &hypergradient{series: series, random: random}
-	dx, dy := it.Dims()
-	vectors(dx, &h.fx, &h.cross)
-	vectors(dy, &h.fy, &h.v, &h.r, &h.w)
-	return h
+func (h *hypergradient) start(m *memory) {
+	h.fx, h.fy, h.v, h.cross = m.x("f_x"), m.y("f_y"), m.y("g_yy⁻¹ f_y"), m.x("g_xy g_yy⁻¹ f_y")
+	h.r, h.w = m.y(""), m.y("")
 }
 
-// draw takes new samples: a batch ξ of size upper, and batches φ of size lower for g_xy and for
-// each product; 0 stands for Options. ξ is valid until the next draw from its stream.
-func (h *hypergradient) draw(it *bilevel.Iteration, upper, lower int) {
-	if lower == 0 {
-		_, lower = it.Batches()
+// draw takes a batch ξ of size upper, and batches φ of size lower for g_xy and for each product; 0
+// stands for Options. ξ is valid until the next draw from its stream.
+func (h *hypergradient) draw(s *step, upper, lower int) {
+	if s.err != nil {
+		return
 	}
-	h.n = h.series.terms(it.K())
+	if lower == 0 {
+		_, lower = s.Batches()
+	}
+	h.n = h.series.terms(s.K())
 	h.prods, h.sum = h.n-1, true
 	if h.random && lower != bilevel.Full {
-		h.prods, h.sum = it.Rand().IntN(h.n), false
+		h.prods, h.sum = s.Rand().IntN(h.n), false
 	}
-	h.xi = it.DrawXi(upper)
+	h.xi = s.DrawXi(upper)
 	h.phi.clear()
-	h.phi.add(it.DrawPhi(lower))
+	h.phi.add(s.DrawPhi(lower))
 	for j := range h.prods {
-		h.phi.add(it.DrawPhi(h.size(j, lower)))
+		h.phi.add(s.DrawPhi(h.size(j, lower)))
 	}
 }
 
-// size is the size of the batch of product j ≥ 0: lower, or in stocBiO lower·Q(1 − ημ)^j, rounded
-// up.
+// size is the size of the batch of product j ≥ 0: lower, or in stocBiO ⌈lower·Q(1 − ημ)^j⌉.
 func (h *hypergradient) size(j, lower int) int {
 	if !h.shrink || lower == bilevel.Full {
 		return lower
@@ -117,32 +114,26 @@ func (h *hypergradient) size(j, lower int) int {
 }
 
 // at writes the estimate at (x, y) into dst, of length dx: at most N−1 products.
-func (h *hypergradient) at(dst []float64, o *bilevel.Oracle, x, y []float64) error {
-	if err := o.GradF(h.fx, h.fy, x, y, h.xi); err != nil {
-		return err
+func (h *hypergradient) at(s *step, dst, x, y []float64) {
+	s.GradF(h.fx, h.fy, x, y, h.xi)
+	h.solve(s, x, y)
+	if s.err != nil {
+		return
 	}
-	if err := h.solve(o, x, y); err != nil {
-		return err
-	}
-	if err := o.CrossVecG(h.cross, x, y, h.v, h.phi.at(0)); err != nil {
-		return err
-	}
+	s.CrossVecG(h.cross, x, y, h.v, h.phi.at(0))
 	for i := range dst {
 		dst[i] = h.fx[i] - h.cross[i]
 	}
-	return nil
 }
 
 // solve sets v to (A) or (B) for f_y.
-func (h *hypergradient) solve(o *bilevel.Oracle, x, y []float64) error {
+func (h *hypergradient) solve(s *step, x, y []float64) {
 	eta := 1 / h.series.LG
 	copy(h.r, h.fy)
 	copy(h.v, h.fy)
-	for j := range h.prods {
+	for j := 0; j < h.prods && s.err == nil; j++ {
 		// r ← (I − η g_yy(·; φ_j)) r
-		if err := o.HessVecG(h.w, x, y, h.r, h.phi.at(1+j)); err != nil {
-			return err
-		}
+		s.HessVecG(h.w, x, y, h.r, h.phi.at(1+j))
 		mat.Axpy(h.r, -eta, h.w)
 		if h.sum {
 			mat.Axpy(h.v, 1, h.r)
@@ -155,14 +146,6 @@ func (h *hypergradient) solve(o *bilevel.Oracle, x, y []float64) error {
 	for i := range h.v {
 		h.v[i] *= eta
 	}
-	return nil
-}
-
-func (h *hypergradient) Vectors(visit func(name string, v []float64)) {
-	visit("f_x", h.fx)
-	visit("f_y", h.fy)
-	visit("g_yy⁻¹ f_y", h.v)
-	visit("g_xy g_yy⁻¹ f_y", h.cross)
 }
 
 // batches keeps several batches in one piece of memory; an empty one stands for the exact value.

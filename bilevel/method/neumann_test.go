@@ -15,10 +15,12 @@ import (
 func TestNeumannTruncationIsUniform(t *testing.T) {
 	const n, draws = 5, 10000
 	it := iteration(t, newWavy(0), bilevel.Options{Seed: 4})
-	h := newHypergradient(it, Neumann{LG: 1, Terms: n}, true)
+	mem := newMemory(it)
+	h := hypergradient{series: Neumann{LG: 1, Terms: n}, random: true}
+	h.start(mem)
 	var seen [n]float64
 	for range draws {
-		h.draw(it, 1, 1)
+		h.draw(mem.begin(it), 1, 1)
 		require.Len(t, h.phi.ends, 1+h.prods)
 		seen[h.prods]++
 	}
@@ -41,10 +43,13 @@ func TestNeumannBias(t *testing.T) {
 	for name, y := range map[string][]float64{"any": {0.4, -1, 0.2, 0.7}, "smallest": {2, 1, 1, 1}} { // f_y = y − 1
 		for _, random := range []bool{true, false} {
 			for _, n := range []int{1, 2, 5, 20, 60} {
-				h := newHypergradient(it, Neumann{LG: lg, Terms: n}, random)
-				h.draw(it, bilevel.Full, bilevel.Full)
-				dst := make([]float64, 3)
-				require.NoError(t, h.at(dst, it.Oracle(), x, y))
+				mem := newMemory(it)
+				s, dst := mem.begin(it), mem.x("")
+				h := hypergradient{series: Neumann{LG: lg, Terms: n}, random: random}
+				h.start(mem)
+				h.draw(s, bilevel.Full, bilevel.Full)
+				h.at(s, dst, x, y)
+				require.NoError(t, s.err)
 				exact, missing := make([]float64, 4), make([]float64, 4)
 				for j := range y {
 					exact[j] = (y[j] - 1) / float64(1+j)

@@ -38,24 +38,18 @@ type SRBA struct {
 func (SRBA) Name() string { return "SRBA" }
 
 func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.check(it, "SRBA")
-	if err != nil {
-		return nil, err
-	}
+	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.start(it, "SRBA")
 	period, large := refreshes(it)
-	option.Default(&m.Period, period)
+	err = errors.Join(err, count("SRBA.Period", &m.Period, period))
 	option.Default(&m.Large, large(m.Period))
-	if err := errors.Join(option.AtLeast("SRBA.Period", m.Period, 1), option.Batch("SRBA.Large", m.Large)); err != nil {
-		return nil, err
-	}
-	return newRecursive(b, m.Large, func(it *bilevel.Iteration) bool { return it.K()%m.Period == 0 }), nil
+	return newRecursive(b, m.Large, func(s *step) bool { return s.K()%m.Period == 0 }),
+		errors.Join(err, option.Batch("SRBA.Large", m.Large))
 }
 
-// SPABA is the method of Chu, Xu, Yao and Zhang (ICML 2024, arXiv 2405.18777): SRBA with PAGE (Li
-// et al., ICML 2021) in place of SARAH. In each step, the toss of a coin decides whether a large
-// batch estimates the three directions afresh, or one sample at two points updates them; step 0 has
-// a large one. v stays in a ball, ‖v‖ ≤ Radius. The rule is taken from the paper's abstract and
-// from PAGE; Share = 1 is SOBA with large batches.
+// SPABA is the method of Chu, Xu, Yao and Zhang (ICML 2024, arXiv 2405.18777), by its abstract:
+// SRBA with PAGE (Li et al., ICML 2021) in place of SARAH. In each step a coin decides whether a
+// large batch estimates the three directions afresh, as in step 0, or one sample at two points
+// updates them. v stays in a ball, ‖v‖ ≤ Radius. Share = 1 is SOBA with large batches.
 //
 // Samples per step: ξ and φ one batch, or with probability Share Large of each. Oracles as for
 // SRBA.
@@ -80,10 +74,7 @@ type SPABA struct {
 func (SPABA) Name() string { return "SPABA" }
 
 func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.check(it, "SPABA")
-	if err != nil {
-		return nil, err
-	}
+	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.start(it, "SPABA")
 	period, large := refreshes(it)
 	option.Default(&m.Large, large(period))
 	option.Default(&m.Radius, math.Inf(1))
@@ -91,17 +82,11 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		m.Share = share(it, m.Large)
 	}
 	if !(m.Share > 0 && m.Share <= 1) {
-		err = option.Bad("SPABA.Share is %v, want a probability in (0, 1]", m.Share)
+		err = errors.Join(err, option.Bad("SPABA.Share is %v, want a probability in (0, 1]", m.Share))
 	}
-	if err := errors.Join(err, option.Batch("SPABA.Large", m.Large),
-		option.Positive("SPABA.Radius", m.Radius)); err != nil {
-		return nil, err
-	}
-	r := newRecursive(b, m.Large, func(it *bilevel.Iteration) bool {
-		return it.Rand().Float64() < m.Share || it.K() == 0
-	})
+	r := newRecursive(b, m.Large, func(s *step) bool { return s.Rand().Float64() < m.Share || s.K() == 0 })
 	r.radius = m.Radius
-	return r, nil
+	return r, errors.Join(err, option.Batch("SPABA.Large", m.Large), option.Positive("SPABA.Radius", m.Radius))
 }
 
 // refreshes returns the default period of full directions, and the default size of their batches as
@@ -136,66 +121,49 @@ func share(it *bilevel.Iteration, large int) float64 {
 // recursive is SRBA and SPABA: SOBA's parts, moved from point to point.
 type recursive struct {
 	*soba
-	large    int
-	refresh  func(it *bilevel.Iteration) bool
-	radius   float64   // of v; 0: none
-	x, y, w  []float64 // z^{k−1} = (x, y, v)
-	fNow, g2 []float64 // parts of one batch, at one point
+	large   int
+	refresh func(s *step) bool
+	radius  float64   // of v; 0: none
+	x, y, w []float64 // z^{k−1} = (x, y, v)
+	f1, g1  []float64 // parts of one batch, at one point
 }
 
-func newRecursive(b *soba, large int, refresh func(it *bilevel.Iteration) bool) *recursive {
-	r := &recursive{soba: b, large: large, refresh: refresh}
-	vectors(len(b.dx), &r.x)
-	vectors(len(b.v), &r.y, &r.w)
-	vectors(len(b.f), &r.fNow)
-	vectors(len(b.g), &r.g2)
-	return r
+func newRecursive(b *soba, large int, refresh func(s *step) bool) *recursive {
+	return &recursive{soba: b, large: large, refresh: refresh, x: b.x(""), y: b.y(""), w: b.y(""),
+		f1: make([]float64, len(b.f)), g1: make([]float64, len(b.g))}
 }
 
 func (m *recursive) Step(it *bilevel.Iteration) error {
-	if err := m.estimate(it); err != nil {
-		return err
-	}
+	s := m.begin(it)
+	m.estimate(s)
 	copy(m.x, it.X())
 	copy(m.y, it.Y())
 	copy(m.w, m.v)
-	if err := m.move(it); err != nil {
-		return err
-	}
+	m.move(s)
 	if n := mat.Norm(m.v); m.radius > 0 && n > m.radius {
 		for j := range m.v {
 			m.v[j] *= m.radius / n
 		}
 	}
-	return nil
+	return s.err
 }
 
 // estimate computes the parts at z^k, afresh or from those at z^{k−1}.
-func (m *recursive) estimate(it *bilevel.Iteration) error {
-	if m.refresh(it) {
-		return errors.Join(m.upper(it, m.f, it.DrawXi(m.large)), m.lower(it, m.g, it.DrawPhi(m.large)))
+func (m *recursive) estimate(s *step) {
+	if m.refresh(s) {
+		m.upper(s, m.f, s.DrawXi(m.large))
+		m.lower(s, m.g, s.DrawPhi(m.large))
+		return
 	}
-	o, xi, phi := it.Oracle(), it.DrawXi(0), it.DrawPhi(0)
-	if err := errors.Join(
-		m.upper(it, m.fNow, xi),
-		m.lower(it, m.g2, phi),
-	); err != nil {
-		return err
-	}
-	mat.Axpy(m.f, 1, m.fNow)
-	mat.Axpy(m.g, 1, m.g2)
-	gy, hv, cv := m.split(m.g2)
-	if err := errors.Join(
-		o.GradF(m.fNow[:len(m.x)], m.fNow[len(m.x):], m.x, m.y, xi),
-		o.GradG(gy, m.x, m.y, phi),
-		o.HessVecG(hv, m.x, m.y, m.w, phi),
-		o.CrossVecG(cv, m.x, m.y, m.w, phi),
-	); err != nil {
-		return err
-	}
-	mat.Axpy(m.f, -1, m.fNow)
-	mat.Axpy(m.g, -1, m.g2)
-	return nil
+	xi, phi := s.DrawXi(0), s.DrawPhi(0)
+	m.upper(s, m.f1, xi)
+	m.lower(s, m.g1, phi)
+	mat.Axpy(m.f, 1, m.f1)
+	mat.Axpy(m.g, 1, m.g1)
+	s.GradF(m.f1[:m.dx], m.f1[m.dx:], m.x, m.y, xi)
+	m.lowerAt(s, m.g1, m.x, m.y, m.w, phi)
+	mat.Axpy(m.f, -1, m.f1)
+	mat.Axpy(m.g, -1, m.g1)
 }
 
 func (m *recursive) State(t *bilevel.State) {

@@ -19,20 +19,18 @@ import (
 //
 // Step 0 takes the plain estimates, from an initial batch of φ as in STABLE. Unlike STABLE, it uses
 // STORM on the gradients too, and does not correct y for the displacement of x. With one lower-level
-// task, as here, it is the paper's SVRB. All estimators share one sample.
+// task, as here, it is the paper's SVRB.
 //
-// Samples per step: ξ and φ one batch. Oracles, k ≥ 1: GradF 2, GradG 2, CrossG 2, HessG 2; k = 0:
-// half of that. Other cost: as for STABLE.
+// Samples per step: ξ and φ one batch, for all estimates. Oracles, k ≥ 1: GradF 2, GradG 2, CrossG
+// 2, HessG 2; k = 0: half of that. Other cost: as for STABLE.
 type RSVRB struct {
-	// Step sizes of x and y, ≥ 0. Required. The paper's order is
-	// (k+1)^(−1/3).
+	// Step sizes of x and y, ≥ 0. Required. The paper's order is (k+1)^(−1/3).
 	Alpha, Beta bilevel.Schedule
 
-	// Tau is the weight τ_k in [0, 1] of the new sample in all five estimates. Default
-	// (k+1)^(−2/3).
+	// Tau is the weight τ_k in [0, 1] of the new sample in the estimates. Default (k+1)^(−2/3).
 	Tau bilevel.Schedule
 
-	// MuG is λ > 0, the strong convexity of g(x, ·): H_yy has no eigenvalue below. Required.
+	// MuG is λ > 0, of g_yy ⪰ λI. Required.
 	MuG float64
 
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
@@ -47,6 +45,7 @@ func (RSVRB) Name() string { return "RSVRB" }
 
 type rsvrb struct {
 	RSVRB
+	*memory
 	est        *bilevel.Estimator // H_xy, H_yy
 	u, w, d    tracked            // of f_x, f_y, g_y
 	xOld, yOld []float64          // z^{k−1}
@@ -54,40 +53,33 @@ type rsvrb struct {
 }
 
 // tracked is the STORM estimate of a vector, with the values it was made from.
-type tracked struct {
-	old, now []float64 // at z^{k−1} and z^k, with one sample
-	est      []float64
-}
+type tracked struct{ old, now, est []float64 } // at z^{k−1} and z^k, with one sample
 
 func (t tracked) update(tau float64) { mat.RecurVec(t.est, tau, t.old, t.now) }
 
 func (m RSVRB) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	if m.Tau == nil {
-		m.Tau = stormWeight
-	}
 	option.Default(&m.CGxy, math.Inf(1))
-	if err := errors.Join(
+	err := errors.Join(
 		checkSteps("RSVRB", m.Alpha, m.Beta),
-		option.Schedule("RSVRB.Tau", m.Tau, 1),
+		schedule("RSVRB.Tau", &m.Tau, stormWeight, 1),
 		option.Finite("RSVRB.MuG", m.MuG),
 		option.Positive("RSVRB.CGxy", m.CGxy),
-	); err != nil {
-		return nil, err
-	}
+	)
 	if m.InitBatch != 0 {
-		if err := option.Batch("RSVRB.InitBatch", m.InitBatch); err != nil {
-			return nil, err
-		}
+		err = errors.Join(err, option.Batch("RSVRB.InitBatch", m.InitBatch))
 	}
-	est, err := bilevel.NewEstimator(it.Oracle(), m.MuG, m.CGxy)
 	if err != nil {
 		return nil, err
 	}
-	r := &rsvrb{RSVRB: m, est: est}
-	dx, dy := it.Dims()
-	vectors(dx, &r.u.old, &r.u.now, &r.u.est, &r.xOld, &r.h)
-	vectors(dy, &r.w.old, &r.w.now, &r.w.est, &r.d.old, &r.d.now, &r.d.est, &r.yOld)
-	return r, nil
+	est, err := bilevel.NewEstimator(it.Oracle(), m.MuG, m.CGxy)
+	mem := newMemory(it)
+	r := &rsvrb{RSVRB: m, memory: mem, est: est, xOld: mem.x(""), yOld: mem.y("")}
+	u, w, d := &r.u, &r.w, &r.d
+	u.old, w.old, d.old = mem.x("f_x at the last iterate"), mem.y("f_y at the last iterate"), mem.y("g_y at the last iterate")
+	u.now, w.now, d.now = mem.x("f_x"), mem.y("f_y"), mem.y("g_y")
+	u.est, w.est, d.est = mem.x("the estimate of f_x"), mem.y("the estimate of f_y"), mem.y("the direction of y (g_y)")
+	r.h = mem.x("the hypergradient")
+	return r, err
 }
 
 func (m *rsvrb) Step(it *bilevel.Iteration) error {
@@ -103,57 +95,34 @@ func (m *rsvrb) Step(it *bilevel.Iteration) error {
 	}
 	copy(m.xOld, it.X())
 	copy(m.yOld, it.Y())
-
 	it.MoveX(alpha, m.h)
 	it.MoveY(beta, m.d.est)
 	return nil
+}
+
+// track moves all five estimates from z^{k−1} to z^k.
+func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
+	s, xi, phi := m.begin(it), it.DrawXi(0), m.est.Draw(it, m.InitBatch)
+	if it.K() > 0 {
+		s.GradF(m.u.old, m.w.old, m.xOld, m.yOld, xi)
+		s.GradG(m.d.old, m.xOld, m.yOld, phi)
+	}
+	if s.err == nil {
+		s.err = m.est.Track(it, tau, phi)
+	}
+	s.GradF(m.u.now, m.w.now, it.X(), it.Y(), xi)
+	s.GradG(m.d.now, it.X(), it.Y(), phi)
+	m.u.update(tau)
+	m.w.update(tau)
+	m.d.update(tau)
+	return s.err
 }
 
 func (m *rsvrb) Estimator() *bilevel.Estimator { return m.est }
 
 func (m *rsvrb) Health() bilevel.Health { return m.est.Health() }
 
-// track moves all five estimates from z^{k−1} to z^k.
-func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
-	xi := it.DrawXi(0)
-	phi := m.est.Draw(it, m.InitBatch)
-	if it.K() > 0 {
-		if err := errors.Join(
-			it.Oracle().GradF(m.u.old, m.w.old, m.xOld, m.yOld, xi),
-			it.Oracle().GradG(m.d.old, m.xOld, m.yOld, phi),
-		); err != nil {
-			return err
-		}
-	}
-	if err := m.est.Track(it, tau, phi); err != nil {
-		return err
-	}
-	if err := errors.Join(
-		it.Oracle().GradF(m.u.now, m.w.now, it.X(), it.Y(), xi),
-		it.Oracle().GradG(m.d.now, it.X(), it.Y(), phi),
-	); err != nil {
-		return err
-	}
-	m.u.update(tau)
-	m.w.update(tau)
-	m.d.update(tau)
-	return nil
-}
-
 func (m *rsvrb) State(t *bilevel.State) {
 	m.est.State(t)
 	t.Floats(m.u.est, m.w.est, m.d.est, m.xOld, m.yOld)
-}
-
-func (m *rsvrb) Vectors(visit func(name string, v []float64)) {
-	visit("f_x at the last iterate", m.u.old)
-	visit("f_y at the last iterate", m.w.old)
-	visit("g_y at the last iterate", m.d.old)
-	visit("f_x", m.u.now)
-	visit("f_y", m.w.now)
-	visit("g_y", m.d.now)
-	visit("the estimate of f_x", m.u.est)
-	visit("the estimate of f_y", m.w.est)
-	visit("the direction of y (g_y)", m.d.est)
-	visit("the hypergradient", m.h)
 }

@@ -13,23 +13,16 @@ import (
 // Each of the five parts of the directions, f_x, f_y, g_y, g_yy v and g_xy v, is a mean of terms
 // t_i(z), z = (x, y, v). A table holds the last value T_i of every term, and a batch B gives
 //
-//	the part = mean of T + mean over i in B of (t_i(z^k) − T_i);   then T_i ← t_i(z^k) for i in B.
+//	the part = mean of T + mean over i in B of (t_i(z^k) − T_i);   then T_i ← t_i(z^k) for i in B,
 //
-// The estimate is unbiased, and its variance goes to zero as the iterates settle: constant step
-// sizes reach the solution. Step 0 fills the tables in one pass over both sums, and moves along
-// their means.
+// unbiased, with a variance that goes to zero as the iterates settle: constant step sizes reach the
+// solution. Step 0 fills the tables in one pass over both sums, and moves along their means.
 //
 // Samples per step, k ≥ 1: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1,
 // asked sample by sample; step 0: each once for every term. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy)
 // numbers for sums of n_ξ and n_φ terms, and a row for each sample of a batch. A stream with batch
 // Full has no table: its parts are exact. Other cost: O(dx + dy) per sample.
-type SABA struct {
-	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
-	Alpha, Beta bilevel.Schedule
-
-	// Step size of v, ≥ 0. Default: Beta.
-	Gamma bilevel.Schedule
-}
+type SABA SOBA
 
 func (SABA) Name() string { return "SABA" }
 
@@ -39,30 +32,20 @@ type saba struct {
 }
 
 func (m SABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	b, err := SOBA(m).check(it, "SABA")
-	if err != nil {
-		return nil, err
-	}
-	r := &saba{soba: b}
+	b, err := SOBA(m).start(it, "SABA")
 	upperTerms, lowerTerms := it.Oracle().Streams()
 	upper, lower := it.Batches()
-	if r.upperSum, err = newSaga("ξ", upperTerms, upper, len(b.f), b.upper); err != nil {
-		return nil, err
-	}
-	if r.lowerSum, err = newSaga("φ", lowerTerms, lower, len(b.g), b.lower); err != nil {
-		return nil, err
-	}
-	return r, nil
+	f, errF := newSaga("ξ", upperTerms, upper, len(b.f), b.upper)
+	g, errG := newSaga("φ", lowerTerms, lower, len(b.g), b.lower)
+	return &saba{b, f, g}, errors.Join(err, errF, errG)
 }
 
 func (m *saba) Step(it *bilevel.Iteration) error {
-	if err := errors.Join(
-		m.upperSum.estimate(m.f, it, (*bilevel.Iteration).DrawXi),
-		m.lowerSum.estimate(m.g, it, (*bilevel.Iteration).DrawPhi),
-	); err != nil {
-		return err
-	}
-	return m.move(it)
+	s := m.begin(it)
+	m.upperSum.estimate(s, m.f, s.DrawXi)
+	m.lowerSum.estimate(s, m.g, s.DrawPhi)
+	m.move(s)
+	return s.err
 }
 
 func (m *saba) State(t *bilevel.State) {
@@ -76,14 +59,14 @@ type saga struct {
 	table []float64 // row i is T_i
 	mean  []float64 // of the rows
 	fresh []float64 // the terms of a batch at z^k, in rows
-	eval  func(it *bilevel.Iteration, row []float64, batch []bilevel.Sample) error
+	eval  func(s *step, row []float64, batch []bilevel.Sample)
 }
 
 // maxTable bounds the numbers in a table: a larger one fits no machine.
 const maxTable = min(math.MaxInt/16, 1<<44)
 
 func newSaga(stream string, terms uint64, batch, width int,
-	eval func(it *bilevel.Iteration, row []float64, batch []bilevel.Sample) error) (*saga, error) {
+	eval func(s *step, row []float64, batch []bilevel.Sample)) (*saga, error) {
 	t := &saga{eval: eval}
 	switch {
 	case batch == bilevel.Full:
@@ -107,21 +90,20 @@ func (t *saga) row(m []float64, i int) []float64 {
 }
 
 // estimate writes the parts at z^k into dst, from a batch of the stream.
-func (t *saga) estimate(dst []float64, it *bilevel.Iteration,
-	draw func(*bilevel.Iteration, int) []bilevel.Sample) error {
+func (t *saga) estimate(s *step, dst []float64, draw func(n int) []bilevel.Sample) {
 	switch {
 	case t.terms == 0:
-		return t.eval(it, dst, draw(it, bilevel.Full))
-	case it.K() == 0:
-		return t.fill(dst, it, draw)
+		t.eval(s, dst, draw(bilevel.Full))
+		return
+	case s.K() == 0:
+		t.fill(s, dst, draw)
+		return
 	}
-	batch := draw(it, 0)
+	batch := draw(0)
 	copy(dst, t.mean)
 	for j, i := range batch {
 		fresh, last := t.row(t.fresh, j), t.row(t.table, int(i))
-		if err := t.eval(it, fresh, batch[j:j+1]); err != nil {
-			return err
-		}
+		t.eval(s, fresh, batch[j:j+1])
 		for c, v := range fresh {
 			dst[c] += (v - last[c]) / float64(len(batch))
 		}
@@ -134,22 +116,18 @@ func (t *saga) estimate(dst []float64, it *bilevel.Iteration,
 			last[c] = v
 		}
 	}
-	return nil
 }
 
 // fill evaluates every term, and writes their mean into dst as well.
-func (t *saga) fill(dst []float64, it *bilevel.Iteration, draw func(*bilevel.Iteration, int) []bilevel.Sample) error {
-	draw(it, bilevel.Full) // for the count
+func (t *saga) fill(s *step, dst []float64, draw func(n int) []bilevel.Sample) {
+	draw(bilevel.Full) // for the count
 	var one [1]bilevel.Sample
 	for i := range t.terms {
 		one[0] = bilevel.Sample(i)
-		if err := t.eval(it, t.row(t.table, i), one[:]); err != nil {
-			return err
-		}
+		t.eval(s, t.row(t.table, i), one[:])
 		for c, v := range t.row(t.table, i) {
 			t.mean[c] += v / float64(t.terms)
 		}
 	}
 	copy(dst, t.mean)
-	return nil
 }

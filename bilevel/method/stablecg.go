@@ -9,18 +9,16 @@ import (
 	"stable/mat"
 )
 
-// STABLECG is STABLE for lower levels that are too large for a dy × dy matrix: it never forms H_yy.
-// It keeps the order of the paper's step, the recursion and projection of H_xy (STABLE-H1, H2), and
-// the correction of y,
+// STABLECG is STABLE for lower levels that are too large for a dy × dy matrix. It keeps the paper's
+// step, the recursion and projection of H_xy (STABLE-H1, H2), and the correction of y,
 //
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy v)),                 v ≈ H⁻¹f_y,
-//	y^{k+1} = y^k − β_k g_y − w,                            w ≈ H⁻¹H_xyᵀ(x^{k+1} − x^k).
+//	y^{k+1} = y^k − β_k g_y − w,                            w ≈ H⁻¹H_xyᵀ(x^{k+1} − x^k),
 //
-// For H_yy it takes the mean over the last Window samples φ at the present point, H = mean of
+// and takes for H_yy the mean over the last Window samples φ at the present point, H = mean of
 // g_yy(x^k, y^k; φ_j): where g_yy does not depend on the point, the recursion with weights
-// 1/Window. H is never below the curvature of the samples, so nothing is truncated. Conjugate
-// gradients on products apply H⁻¹ (Hestenes, Stiefel 1952), T = min(Iterations, dy) iterations for
-// each system; the one for v starts from the last v.
+// 1/Window. Nothing is truncated. Conjugate gradients on products apply H⁻¹ (Hestenes, Stiefel
+// 1952), T = min(Iterations, dy) iterations for each system; the one for v starts from the last v.
 //
 // Samples per step: ξ and φ one batch; step 0: Window samples φ. Oracles: GradF 1, GradG 1, CrossG
 // 2, HessVecG Window, on the same samples again, for each of at most 2(T+1) products. Other cost:
@@ -35,8 +33,7 @@ type STABLECG struct {
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// Window is the number of samples φ in H, ≥ 1. Default 32. Not used with Options.LowerBatch
-	// Full.
+	// Window is the number of samples φ in H, ≥ 1. Default 32; all with Options.LowerBatch Full.
 	Window int
 
 	// Iterations bounds the conjugate-gradient iterations for one system, ≥ 1. Default 10.
@@ -47,158 +44,122 @@ func (STABLECG) Name() string { return "STABLE-CG" }
 
 type stableCG struct {
 	STABLECG
-	window     []bilevel.Sample // a ring; empty with exact oracles
-	next       int              // where the next sample goes
-	hxy        *mat.Dense
-	old, now   *mat.Dense
-	xLast      []float64
-	yLast      []float64
-	v, w       []float64
-	fx, h, dx  []float64
-	fy, gy, b  []float64
-	res, p, hp []float64 // of the conjugate gradients
+	*memory
+	window               []bilevel.Sample // a ring; empty with exact oracles
+	next                 int              // where the next sample goes
+	hxy, old, now        *mat.Dense
+	xLast, yLast         []float64
+	v, w, h, dx          []float64 // dx = x^{k+1} − x^k
+	fx, fy, gy           []float64
+	b, residual, dir, hp []float64 // of the conjugate gradients
 }
 
 func (m STABLECG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	if m.Tau == nil {
-		m.Tau = bilevel.Power{C: 1, P: 0.5}
-	}
 	option.Default(&m.CGxy, math.Inf(1))
-	option.Default(&m.Window, 32)
-	option.Default(&m.Iterations, 10)
-	if err := errors.Join(
+	err := errors.Join(
 		checkSteps("STABLECG", m.Alpha, m.Beta),
-		option.Schedule("STABLECG.Tau", m.Tau, 1),
+		schedule("STABLECG.Tau", &m.Tau, bilevel.Power{C: 1, P: 0.5}, 1),
 		option.Positive("STABLECG.CGxy", m.CGxy),
-		option.AtLeast("STABLECG.Window", m.Window, 1),
-		option.AtLeast("STABLECG.Iterations", m.Iterations, 1),
-	); err != nil {
-		return nil, err
-	}
+		count("STABLECG.Window", &m.Window, 32),
+		count("STABLECG.Iterations", &m.Iterations, 10),
+	)
 	dx, dy := it.Dims()
-	r := &stableCG{STABLECG: m, hxy: mat.NewDense(dx, dy), old: mat.NewDense(dx, dy), now: mat.NewDense(dx, dy)}
-	vectors(dx, &r.xLast, &r.fx, &r.h, &r.dx)
-	vectors(dy, &r.yLast, &r.v, &r.w, &r.fy, &r.gy, &r.b, &r.res, &r.p, &r.hp)
+	mem := newMemory(it)
+	r := &stableCG{STABLECG: m, memory: mem, hxy: mat.NewDense(dx, dy), old: mat.NewDense(dx, dy),
+		now: mat.NewDense(dx, dy), xLast: mem.x(""), yLast: mem.y(""), dx: mem.x(""), gy: mem.y("g_y"), fx: mem.x("f_x"),
+		fy: mem.y("f_y"), hp: mem.y("H_yy v"), v: mem.y("v"), h: mem.x("the hypergradient"),
+		w: mem.y("the drift correction"), b: mem.y(""), residual: mem.y(""), dir: mem.y("")}
 	if _, lower := it.Batches(); lower != bilevel.Full {
 		r.window = make([]bilevel.Sample, max(m.Window, lower))
 	}
-	return r, nil
+	return r, err
 }
 
 func (m *stableCG) Step(it *bilevel.Iteration) error {
+	s, x, y := m.begin(it), it.X(), it.Y()
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
-	tau, err := it.At("Tau", m.Tau, 1)
-	if err != nil {
-		return err
-	}
-	if err := it.UseSteps(alpha, beta, tau); err != nil {
-		return err
-	}
-	o, x, y := it.Oracle(), it.X(), it.Y()
-	phi, err := m.estimate(it, tau)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(o.GradG(m.gy, x, y, phi), o.GradF(m.fx, m.fy, x, y, it.DrawXi(0))); err != nil {
-		return err
-	}
-	if err := it.Finite(m.fy, m.gy); err != nil {
-		return err
-	}
-	if err := m.solve(it, m.v, m.fy); err != nil {
-		return err
-	}
+	tau := s.At("Tau", m.Tau, 1)
+	s.UseSteps(alpha, beta, tau)
+	phi := m.estimate(s, tau)
+	s.GradG(m.gy, x, y, phi)
+	s.GradF(m.fx, m.fy, x, y, s.DrawXi(0))
+	s.Finite(m.fy, m.gy)
+	m.solve(s, m.v, m.fy)
 	mat.MulVec(m.h, m.hxy, m.v)
 	for i, fx := range m.fx {
 		m.h[i] = fx - m.h[i]
 	}
-	it.MoveX(alpha, m.h)
+	s.MoveX(alpha, m.h)
 
 	for i, next := range it.NextX() {
 		m.dx[i] = next - x[i]
 	}
 	mat.MulVecTrans(m.b, m.hxy, m.dx)
 	clear(m.w)
-	if err := m.solve(it, m.w, m.b); err != nil {
-		return err
-	}
-	it.MoveY(beta, m.gy)
+	m.solve(s, m.w, m.b)
+	s.MoveY(beta, m.gy)
 	mat.Axpy(it.NextY(), -1, m.w)
-	return nil
+	return s.err
 }
 
 // estimate draws φ^k, moves H_xy by (STABLE-H1, H2), and puts φ^k into the window.
-func (m *stableCG) estimate(it *bilevel.Iteration, tau float64) ([]bilevel.Sample, error) {
-	o, x, y := it.Oracle(), it.X(), it.Y()
-	first := 0
-	if it.K() == 0 {
-		first = len(m.window)
-	}
-	phi := it.DrawPhi(first)
-	if err := o.CrossG(m.now, x, y, phi); err != nil {
-		return nil, err
-	}
-	if it.K() == 0 {
-		mat.Copy(m.hxy, m.now)
-	} else {
-		if err := o.CrossG(m.old, m.xLast, m.yLast, phi); err != nil {
-			return nil, err
-		}
+func (m *stableCG) estimate(s *step, tau float64) (phi []bilevel.Sample) {
+	if s.K() > 0 {
+		phi = s.DrawPhi(0)
+		s.CrossG(m.now, s.X(), s.Y(), phi)
+		s.CrossG(m.old, m.xLast, m.yLast, phi)
 		mat.Recur(m.hxy, tau, m.hxy, m.old, m.now)
+	} else {
+		phi = s.DrawPhi(len(m.window))
+		s.CrossG(m.hxy, s.X(), s.Y(), phi)
+	}
+	if s.err != nil {
+		return nil
 	}
 	switch n := mat.ProjectFrob(m.hxy, m.hxy, m.CGxy); {
 	case n-n != 0:
-		return nil, &bilevel.DivergedError{Step: it.K(), Quantity: "H_xy", Value: n}
+		s.err = &bilevel.DivergedError{Step: s.K(), Quantity: "H_xy", Value: n}
 	case n > m.CGxy:
-		it.Activity().Shrunk++
+		s.Activity().Shrunk++
 	}
-	for _, s := range phi {
-		m.window[m.next] = s
+	for _, sample := range phi {
+		m.window[m.next] = sample
 		m.next = (m.next + 1) % len(m.window)
 	}
-	copy(m.xLast, x)
-	copy(m.yLast, y)
-	return phi, nil
+	copy(m.xLast, s.X())
+	copy(m.yLast, s.Y())
+	return phi
 }
 
 // solve moves z towards H⁻¹b by conjugate gradients that start at z.
-func (m *stableCG) solve(it *bilevel.Iteration, z, b []float64) error {
-	o, x, y := it.Oracle(), it.X(), it.Y()
-	if err := o.HessVecG(m.hp, x, y, z, m.window); err != nil {
-		return err
-	}
-	if err := it.Finite(m.hp); err != nil {
-		return err
-	}
+func (m *stableCG) solve(s *step, z, b []float64) {
+	x, y := s.X(), s.Y()
+	s.HessVecG(m.hp, x, y, z, m.window)
+	s.Finite(m.hp)
 	for j, bj := range b {
-		m.res[j] = bj - m.hp[j]
+		m.residual[j] = bj - m.hp[j]
 	}
-	copy(m.p, m.res)
-	rr := mat.Dot(m.res, m.res)
+	copy(m.dir, m.residual)
+	square := mat.Dot(m.residual, m.residual)
 	for range min(m.Iterations, len(b)) {
-		if !(rr > 0) {
-			break
+		if s.err != nil || !(square > 0) {
+			return
 		}
-		if err := o.HessVecG(m.hp, x, y, m.p, m.window); err != nil {
-			return err
+		s.HessVecG(m.hp, x, y, m.dir, m.window)
+		s.Finite(m.hp)
+		curvature := mat.Dot(m.dir, m.hp)
+		if !(curvature > 0) { // H is not positive definite along dir
+			return
 		}
-		if err := it.Finite(m.hp); err != nil {
-			return err
-		}
-		curvature := mat.Dot(m.p, m.hp)
-		if !(curvature > 0) { // H is not positive definite along p
-			break
-		}
-		step := rr / curvature
-		mat.Axpy(z, step, m.p)
-		mat.Axpy(m.res, -step, m.hp)
-		last := rr
-		rr = mat.Dot(m.res, m.res)
-		for j, r := range m.res {
-			m.p[j] = r + rr/last*m.p[j]
+		alpha := square / curvature
+		mat.Axpy(z, alpha, m.dir)
+		mat.Axpy(m.residual, -alpha, m.hp)
+		last := square
+		square = mat.Dot(m.residual, m.residual)
+		for j, r := range m.residual {
+			m.dir[j] = r + square/last*m.dir[j]
 		}
 	}
-	return nil
 }
 
 func (m *stableCG) State(t *bilevel.State) {
@@ -208,14 +169,4 @@ func (m *stableCG) State(t *bilevel.State) {
 	for j := range m.window {
 		t.Uint((*uint64)(&m.window[j]))
 	}
-}
-
-func (m *stableCG) Vectors(visit func(name string, v []float64)) {
-	visit("g_y", m.gy)
-	visit("f_x", m.fx)
-	visit("f_y", m.fy)
-	visit("H_yy v", m.hp)
-	visit("v", m.v)
-	visit("the hypergradient", m.h)
-	visit("the drift correction", m.w)
 }

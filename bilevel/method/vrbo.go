@@ -18,9 +18,9 @@ import (
 //
 //	v ← v + g_y(z; φ) − g_y(z⁻; φ),   u ← u + h(z; ξ, φ′) − h(z⁻; ξ, φ′);   then y ← y − βv.
 //
-// The first change is that of x, from (x^k, y^k) to (x^{k+1}, y^k). The last ends at (x^{k+1},
-// y^{k+1}), and is left out where the next step resets the directions. h is the truncated sum (B),
-// see [Neumann]. The paper counts m+1 inner steps.
+// The first change is that of x, from (x^k, y^k) to (x^{k+1}, y^k); the last, to (x^{k+1}, y^{k+1}),
+// is left out where the next step resets the directions. h is the truncated sum (B), see [Neumann].
+// The paper counts m+1 inner steps.
 //
 // Samples per step, with Q = N−1 and M = m+1 changes, or m before a reset: ξ M batches; φ M(2 + Q).
 // Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M. A reset calls each once more, on ξ S_1
@@ -47,34 +47,29 @@ func (VRBO) Name() string { return "VRBO" }
 
 type vrbo struct {
 	VRBO
-	estimate *hypergradient
-	u, v     []float64
-	yOld     []float64 // y of z⁻ inside the inner loop
-	hOld, h  []float64
-	gOld, g  []float64
-
-	largeUpper, largeLower int
+	*memory
+	estimate          hypergradient
+	u, v              []float64
+	yOld              []float64 // y of z⁻ inside the inner loop
+	hOld, h, gOld, g  []float64
+	largeXi, largePhi int
 }
 
 func (m VRBO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
-	option.Default(&m.Period, 10)
-	option.Default(&m.Inner, 10)
-	upper, lower := it.Batches()
-	upper, lower = m.large(upper), m.large(lower)
-	if err := errors.Join(
+	err := errors.Join(
 		checkSteps("VRBO", m.Alpha, m.Beta),
-		option.AtLeast("VRBO.Period", m.Period, 1),
-		option.AtLeast("VRBO.Inner", m.Inner, 1),
-		option.Batch("VRBO.LargeBatch", upper),
-		m.Neumann.validate("VRBO"),
-	); err != nil {
-		return nil, err
-	}
-	r := &vrbo{VRBO: m, estimate: newHypergradient(it, m.Neumann, false), largeUpper: upper, largeLower: lower}
-	dx, dy := it.Dims()
-	vectors(dx, &r.u, &r.hOld, &r.h)
-	vectors(dy, &r.v, &r.gOld, &r.g, &r.yOld)
-	return r, nil
+		count("VRBO.Period", &m.Period, 10),
+		count("VRBO.Inner", &m.Inner, 10),
+		m.Neumann.check("VRBO"),
+	)
+	upper, lower := it.Batches()
+	mem := newMemory(it)
+	r := &vrbo{VRBO: m, memory: mem, largeXi: m.large(upper), largePhi: m.large(lower), yOld: mem.y(""), h: mem.x(""),
+		gOld: mem.y("g_y at the last point"), g: mem.y("g_y"), v: mem.y("the direction of y (g_y)"),
+		hOld: mem.x("the hypergradient at the last point"), estimate: hypergradient{series: m.Neumann}}
+	r.estimate.start(mem)
+	r.u = mem.x("the direction of x")
+	return r, errors.Join(err, option.Batch("VRBO.LargeBatch", r.largeXi))
 }
 
 // large is S_1 for a stream with small batches of the given size.
@@ -89,72 +84,42 @@ func (m VRBO) large(small int) int {
 }
 
 func (m *vrbo) Step(it *bilevel.Iteration) error {
+	s := m.begin(it)
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
-	if err := it.UseSteps(alpha, 0, 0); err != nil {
-		return err
-	}
+	s.UseSteps(alpha, 0, 0)
 	if it.K()%m.Period == 0 {
-		if err := m.anew(it); err != nil {
-			return err
-		}
+		s.GradG(m.v, it.X(), it.Y(), s.DrawPhi(m.largePhi))
+		m.estimate.draw(s, m.largeXi, m.largePhi)
+		m.estimate.at(s, m.u, it.X(), it.Y())
+		s.Finite(m.u, m.v)
 	}
 
 	// x^{k+1} = P_X(x^k − αu).
-	it.MoveX(alpha, m.u)
+	s.MoveX(alpha, m.u)
 
-	if err := m.addChange(it, it.X(), it.Y()); err != nil {
-		return err
-	}
+	m.addChange(s, it.X(), it.Y())
 	for t := 1; t <= m.Inner; t++ {
 		copy(m.yOld, it.NextY())
-		if err := it.InnerStep(beta, m.v); err != nil {
-			return err
-		}
-		if t == m.Inner && (it.K()+1)%m.Period == 0 {
-			break
-		}
-		if err := m.addChange(it, it.NextX(), m.yOld); err != nil {
-			return err
+		s.InnerStep(beta, m.v)
+		if t < m.Inner || (it.K()+1)%m.Period != 0 {
+			m.addChange(s, it.NextX(), m.yOld)
 		}
 	}
-	return nil
-}
-
-// anew resets u and v from large batches at (x^k, y^k).
-func (m *vrbo) anew(it *bilevel.Iteration) error {
-	if err := it.Oracle().GradG(m.v, it.X(), it.Y(), it.DrawPhi(m.largeLower)); err != nil {
-		return err
-	}
-	m.estimate.draw(it, m.largeUpper, m.largeLower)
-	if err := m.estimate.at(m.u, it.Oracle(), it.X(), it.Y()); err != nil {
-		return err
-	}
-	return it.Finite(m.u, m.v)
+	return s.err
 }
 
 // addChange adds to u and v their change from (xOld, yOld) to the point in xNext, yNext.
-func (m *vrbo) addChange(it *bilevel.Iteration, xOld, yOld []float64) error {
-	o, x, y, phi := it.Oracle(), it.NextX(), it.NextY(), it.DrawPhi(0)
-	if err := errors.Join(o.GradG(m.gOld, xOld, yOld, phi), o.GradG(m.g, x, y, phi)); err != nil {
-		return err
-	}
+func (m *vrbo) addChange(s *step, xOld, yOld []float64) {
+	x, y, phi := s.NextX(), s.NextY(), s.DrawPhi(0)
+	s.GradG(m.gOld, xOld, yOld, phi)
+	s.GradG(m.g, x, y, phi)
 	mat.RecurVec(m.v, 0, m.gOld, m.g)
 
-	m.estimate.draw(it, 0, 0)
-	if err := errors.Join(m.estimate.at(m.hOld, o, xOld, yOld), m.estimate.at(m.h, o, x, y)); err != nil {
-		return err
-	}
+	m.estimate.draw(s, 0, 0)
+	m.estimate.at(s, m.hOld, xOld, yOld)
+	m.estimate.at(s, m.h, x, y)
 	mat.RecurVec(m.u, 0, m.hOld, m.h)
-	return it.Finite(m.u, m.v)
+	s.Finite(m.u, m.v)
 }
 
 func (m *vrbo) State(t *bilevel.State) { t.Floats(m.u, m.v) }
-
-func (m *vrbo) Vectors(visit func(name string, v []float64)) {
-	visit("g_y at the last point", m.gOld)
-	visit("g_y", m.g)
-	visit("the direction of y (g_y)", m.v)
-	visit("the hypergradient at the last point", m.hOld)
-	m.estimate.Vectors(visit)
-	visit("the direction of x", m.u)
-}

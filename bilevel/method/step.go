@@ -1,0 +1,173 @@
+package method
+
+import (
+	"errors"
+	"math"
+
+	"stable/bilevel"
+	"stable/bilevel/option"
+	"stable/mat"
+)
+
+// anyStep is the range of a step size.
+var anyStep = math.Inf(1)
+
+// checkSteps refuses step sizes that are missing or out of range. Names are those of Go, as "SOBA".
+func checkSteps(name string, alpha, beta bilevel.Schedule) error {
+	return errors.Join(option.Schedule(name+".Alpha", alpha, anyStep), option.Schedule(name+".Beta", beta, anyStep))
+}
+
+// schedule fills in a default, and refuses values outside of [0, most].
+func schedule(name string, s *bilevel.Schedule, value bilevel.Schedule, most float64) error {
+	if *s == nil {
+		*s = value
+	}
+	return option.Schedule(name, *s, most)
+}
+
+// count fills in a default, and refuses numbers below 1.
+func count(name string, n *int, value int) error {
+	option.Default(n, value)
+	return option.AtLeast(name, *n, 1)
+}
+
+// positive fills in a default, and refuses numbers that are not > 0 or not finite.
+func positive(name string, v *float64, value float64) error {
+	option.Default(v, value)
+	return option.Finite(name, *v)
+}
+
+// memory holds the vectors of a running method under their names, in the order of computation.
+type memory struct {
+	dx, dy  int
+	names   []string
+	vectors [][]float64
+	step    step
+}
+
+func newMemory(it *bilevel.Iteration) *memory {
+	dx, dy := it.Dims()
+	return &memory{dx: dx, dy: dy}
+}
+
+// x and y make the next vector, of length dx or dy. What no step computes has no name.
+func (m *memory) x(name string) []float64 { return m.add(name, make([]float64, m.dx)) }
+func (m *memory) y(name string) []float64 { return m.add(name, make([]float64, m.dy)) }
+
+func (m *memory) add(name string, v []float64) []float64 {
+	if name != "" {
+		m.names, m.vectors = append(m.names, name), append(m.vectors, v)
+	}
+	return v
+}
+
+func (m *memory) Vectors(visit func(name string, v []float64)) {
+	for i, name := range m.names {
+		visit(name, m.vectors[i])
+	}
+}
+
+// begin returns a step without an error.
+func (m *memory) begin(it *bilevel.Iteration) *step {
+	m.step = step{Iteration: it}
+	return &m.step
+}
+
+// step is an Iteration and its Oracle. The first error stays in err, and after it a step draws,
+// evaluates and moves nothing: a method writes its equations one below the other.
+type step struct {
+	*bilevel.Iteration
+	err error
+}
+
+func (s *step) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) {
+	if s.err == nil {
+		s.err = s.Oracle().GradF(fx, fy, x, y, xi)
+	}
+}
+
+func (s *step) GradG(gy, x, y []float64, phi []bilevel.Sample) {
+	if s.err == nil {
+		s.err = s.Oracle().GradG(gy, x, y, phi)
+	}
+}
+
+func (s *step) GradXG(gx, x, y []float64, phi []bilevel.Sample) {
+	if s.err == nil {
+		s.err = s.Oracle().GradXG(gx, x, y, phi)
+	}
+}
+
+func (s *step) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) {
+	if s.err == nil {
+		s.err = s.Oracle().CrossG(gxy, x, y, phi)
+	}
+}
+
+func (s *step) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) {
+	if s.err == nil {
+		s.err = s.Oracle().HessVecG(dst, x, y, v, phi)
+	}
+}
+
+func (s *step) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) {
+	if s.err == nil {
+		s.err = s.Oracle().CrossVecG(dst, x, y, v, phi)
+	}
+}
+
+func (s *step) DrawXi(n int) []bilevel.Sample {
+	if s.err != nil {
+		return nil
+	}
+	return s.Iteration.DrawXi(n)
+}
+
+func (s *step) DrawPhi(n int) []bilevel.Sample {
+	if s.err != nil {
+		return nil
+	}
+	return s.Iteration.DrawPhi(n)
+}
+
+func (s *step) UseSteps(alpha, beta, tau float64) {
+	if s.err == nil {
+		s.err = s.Iteration.UseSteps(alpha, beta, tau)
+	}
+}
+
+func (s *step) At(name string, schedule bilevel.Schedule, most float64) (v float64) {
+	if s.err == nil {
+		v, s.err = s.Iteration.At(name, schedule, most)
+	}
+	return v
+}
+
+func (s *step) Finite(vectors ...[]float64) {
+	if s.err == nil {
+		s.err = s.Iteration.Finite(vectors...)
+	}
+}
+
+func (s *step) MoveX(alpha float64, d []float64) {
+	if s.err == nil {
+		s.Iteration.MoveX(alpha, d)
+	}
+}
+
+func (s *step) InnerStep(beta float64, d []float64) {
+	if s.err == nil {
+		s.err = s.Iteration.InnerStep(beta, d)
+	}
+}
+
+// moveV moves v ← v − γ(g_yy v ± f_y), a step of descent on the linear system.
+func (s *step) moveV(v []float64, gamma float64, hv []float64, sign float64, fy []float64) {
+	square := 0.0
+	for j := range v {
+		d := hv[j] + sign*fy[j]
+		v[j] -= gamma * d
+		square += d * d
+	}
+	s.Watch(math.Sqrt(square))
+}
