@@ -8,27 +8,21 @@ import (
 	"stable/bilevel/option"
 )
 
-// BSA, bilevel stochastic approximation, is the double-loop method of Ghadimi and Wang (arXiv
-// 1802.02246): t_k warm-started steps of SGD on y, then one on x,
+// BSA, bilevel stochastic approximation (Ghadimi and Wang, arXiv 1802.02246), has a double loop: t_k
+// warm-started steps of SGD on y, then one on x,
 //
 //	y ← y − β_t g_y(x^k, y; φ),   t = 0, …, t_k − 1,   from y^k to y^{k+1},
 //	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
-//
-// Samples per step: ξ one batch; φ t_k + 1 + p, p in {0, …, N−1}. Oracles: GradF 1, GradG t_k,
-// HessVecG p, CrossVecG 1.
 type BSA struct {
-	// Alpha is the step size α_k of x. Required, ≥ 0.
-	Alpha bilevel.Schedule
+	// Step sizes α_k of x, and β_t of inner step t, counted from 0 in every step k. Required. Under
+	// noise β_t must fall, as 1/(μ_g(t+2)), or t_k steps are worth no more than one.
+	Alpha, Beta bilevel.Schedule
 
-	// Beta is the step size β_t of inner step t, counted from 0 in every step k. Required, ≥ 0.
-	// Under noise it must fall, as 1/(μ_g(t+2)) does, or t_k steps are worth no more than one.
-	Beta bilevel.Schedule
-
-	// Inner is t_k, rounded up to an integer ≥ 1. Default √(k+1), for a nonconvex F; for a strongly
-	// convex one take k+1, Power{C: 1, P: -1}.
+	// Inner is t_k ≥ 1, rounded up. Default √(k+1), for a nonconvex F; for a strongly convex one
+	// take k+1, Power{C: 1, P: -1}.
 	Inner bilevel.Schedule
 
-	// Neumann is (A); LG is required. N grows as log k by default, as in the paper.
+	// Neumann is (A); LG is required.
 	Neumann Neumann
 }
 
@@ -43,17 +37,14 @@ func (m BSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 }
 
 // TTSA is the two-timescale stochastic approximation of Hong, Wai, Wang and Yang (arXiv 2007.05170,
-// Algorithm 1): one step of SGD on y, and one on x on the slower timescale, α_k/β_k → 0,
+// Algorithm 1), with α_k/β_k → 0,
 //
 //	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
-//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}),
+//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
 //
-// as in the method's own paper; the STABLE paper prints y^k for y^{k+1} in (eq.TTSA-2).
-//
-// Samples per step: ξ one batch; φ 2 + p, p in {0, …, N−1}. Oracles: GradF 1, GradG 1, HessVecG p,
-// CrossVecG 1.
+// The STABLE paper prints y^k for y^{k+1} in (eq.TTSA-2).
 type TTSA struct {
-	// Step sizes of x and y, ≥ 0. Required. Strongly convex F: α_k ~ 1/k, β_k ~ k^(−2/3);
+	// Step sizes of x and y. Required. Strongly convex F: α_k ~ 1/k, β_k ~ k^(−2/3);
 	// nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).
 	Alpha, Beta bilevel.Schedule
 
@@ -68,22 +59,18 @@ func (m TTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		estimate: hypergradient{series: m.Neumann, random: true}})
 }
 
-// StocBiO is stocBiO of Ji, Yang and Liang (ICML 2021, arXiv 2010.07962): D steps of SGD on y, then
-// one on x,
+// StocBiO is stocBiO of Ji, Yang and Liang (ICML 2021, arXiv 2010.07962),
 //
 //	y ← y − β_k g_y(x^k, y; φ),   D times, from y^k to y^{k+1},
 //	x^{k+1} = P_X(x^k − α_k h),   h by the truncated sum (B), see [Neumann], at (x^k, y^{k+1}),
 //
 // where product j = 1, …, Q of (B), the first next to f_y, averages b_j = ⌈B·Q(1 − ημ)^(j−1)⌉
-// samples, as in the paper's analysis, B = Options.LowerBatch.
-//
-// Samples per step: ξ one batch; φ D + 1 batches and Σ_j b_j. Oracles: GradF 1, GradG D, CrossVecG 1
-// batch, HessVecG that sum.
+// samples, B = Options.LowerBatch, as in the paper's analysis.
 type StocBiO struct {
 	// Step sizes of x and y (the paper's β and α), ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Inner is D ≥ 1. Default 10. The theory asks for a multiple of κ = L_g/μ_g, up to logarithms.
+	// Inner is D ≥ 1. Default 10; the theory asks for a multiple of L_g/μ_g, up to logarithms.
 	Inner int
 
 	// Neumann is (B); LG and MuG are required: η = 1/LG, Q = N−1.
@@ -101,19 +88,16 @@ func (m StocBiO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		inner: bilevel.Constant(m.Inner), estimate: hypergradient{series: m.Neumann, shrink: true}})
 }
 
-// ALSET is the alternating stochastic gradient descent of Chen, Sun and Yin (Closing the Gap,
-// NeurIPS 2021, Algorithm 1): T steps of SGD on y, then one on x,
+// ALSET is the alternating method of Chen, Sun and Yin (Closing the Gap, NeurIPS 2021, Algorithm 1),
+// with α_k and β_k of one order,
 //
 //	y ← y − β_k g_y(x^k, y; φ),   T times, from y^k to y^{k+1},
-//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}),
+//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
 //
-// with α_k and β_k of one order. With T = 1 it is TTSA; on a compositional problem, g = ½‖y − h(x;
-// φ)‖², with LG = 1 and Terms = 1, single-timescale SCGD.
-//
-// Samples and oracles as for BSA, with T in place of t_k. Where some texts draw p from {1, …, N},
-// an error of order 1/L_g stays.
+// With T = 1 it is TTSA; on a compositional problem, g = ½‖y − h(x; φ)‖², with LG = 1 and Terms = 1,
+// single-timescale SCGD.
 type ALSET struct {
-	// Step sizes of x and y, ≥ 0. Required.
+	// Step sizes of x and y. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Inner is T ≥ 1. Default 1.
@@ -137,7 +121,7 @@ type alternating struct {
 	name        string // the Go name
 	alpha, beta bilevel.Schedule
 	inner       bilevel.Schedule // t_k = ⌈inner⌉
-	byInner     bool             // β is the schedule at the inner step t, otherwise at the step k
+	byInner     bool             // β_t, otherwise β_k
 	estimate    hypergradient
 	gy, h       []float64
 }

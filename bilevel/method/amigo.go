@@ -8,20 +8,16 @@ import (
 )
 
 // AmIGO is the method of Arbel and Mairal (Amortized Implicit Differentiation for Stochastic
-// Bilevel Optimization, ICLR 2022): T steps of SGD on y and T on v ≈ −g_yy⁻¹f_y, both warm started,
-// then one of x,
+// Bilevel Optimization, ICLR 2022): T warm-started steps on y, T on v ≈ −g_yy⁻¹f_y, and one on x,
 //
 //	y^{k,t+1} = y^{k,t} − β_k g_y(x^k, y^{k,t}; φ_t),                          y^{k+1} = y^{k,T},
 //	v^{k,t+1} = v^{k,t} − γ_k (g_yy(x^k, y^{k+1}; φ′_t) v^{k,t} + f_y(x^k, y^{k+1}; ξ)),
 //	x^{k+1} = P_X(x^k − α_k (f_x + g_xy(·; φ″) v^{k+1})),                     at (x^k, y^{k+1}; ξ).
-//
-// Samples per step: ξ one batch, φ 2T + 1. Oracles: GradF 1, GradG T, HessVecG T, CrossVecG 1.
-// Other cost: O(dx + T·dy).
 type AmIGO struct {
-	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
+	// Step sizes of x and y. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Step size of v, ≥ 0. Default: Beta.
+	// Step size of v. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Inner is T ≥ 1. Default 10.

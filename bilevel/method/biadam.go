@@ -9,28 +9,24 @@ import (
 	"stable/mat"
 )
 
-// BiAdam is the adaptive method of Huang and Huang (arXiv 2106.11396, Algorithm 1): Adam's averages
-// on both levels, a projection in the metric that they define, and a relaxation. With z^k = (x^k,
-// y^k), step k does
+// BiAdam is the adaptive method of Huang and Huang (arXiv 2106.11396, Algorithm 1): Adam's averages,
+// a projection in the metric that they define, and a relaxation,
 //
 //	d_y^k = τ_y g_y(z^k; φ) + (1−τ_y) d_y^{k−1},          B = diag(√b + ρ),   b = (1−c)·b^{k−1} + c·g_y(z^k; φ)²,
 //	d_x^k = τ_x h(z^k; ξ, φ′) + (1−τ_x) d_x^{k−1},       A = diag(√a + ρ),   a = (1−c)·a^{k−1} + c·h(z^k; ξ, φ′)²,
 //	x̃ = argmin over x in X of ⟨d_x^k, x⟩ + ‖x − x^k‖²_A/(2α_k),   x^{k+1} = x^k + η_k (x̃ − x^k),
 //	ỹ = y^k − β_k B⁻¹d_y^k,                                        y^{k+1} = y^k + η_k (ỹ − y^k),
 //
-// with squares and roots entry by entry, and h by (A) of [Neumann]. At step 0, d, a and b are the
-// plain estimates; c = max(1/(k+1), 1 − Decay). Metric and direction share their samples, a bias of
-// the order of the smaller of τ and 1 − Decay: unless the weights fall, x stops short of the
-// solution. The paper allows every diagonal A ⪰ ρI.
-//
-// The set must be a MetricSet. Samples per step: ξ one batch; φ 2 + p, p in {0, …, N−1}. Oracles:
-// GradF 1, GradG 1, HessVecG p, CrossVecG 1. Other cost: O(dx + dy), and the projection.
+// with squares and roots entry by entry, h by (A) of [Neumann], c = max(1/(k+1), 1 − Decay), and the
+// plain estimates at step 0. Metric and direction share their samples, a bias of the order of the
+// smaller of τ and 1 − Decay: unless the weights fall, x stops short of the solution. The paper
+// allows every diagonal A ⪰ ρI. The set must be a MetricSet.
 type BiAdam struct {
-	// Step sizes of x̃ and ỹ, ≥ 0, lengths as in Adam; the paper's constants γ and λ. Required.
+	// Step sizes of x̃ and ỹ, lengths as in Adam; the paper's constants γ and λ. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Eta is the relaxation η_k in [0, 1]. Default 1; the paper's order is (k+1)^(−1/2), with
-	// VR-BiAdam (k+1)^(−1/3).
+	// Eta is η_k in [0, 1]. Default 1; the paper's orders are (k+1)^(−1/2), with VR-BiAdam
+	// (k+1)^(−1/3).
 	Eta bilevel.Schedule
 
 	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default (k+1)^(−1/2), the order of the
@@ -47,8 +43,7 @@ type BiAdam struct {
 	Neumann Neumann
 }
 
-// VRBiAdam is Algorithm 2 of the paper: BiAdam with SUSTAIN's d_x and d_y in place of the averages.
-// Samples and oracles as for SUSTAIN.
+// VRBiAdam is the paper's Algorithm 2: BiAdam with SUSTAIN's d_x and d_y.
 type VRBiAdam BiAdam
 
 func (BiAdam) Name() string { return "BiAdam" }
@@ -67,7 +62,7 @@ type biadam struct {
 
 // adaptive is one level: its direction and its metric.
 type adaptive struct {
-	old, now []float64 // the estimates at z^{k−1} and z^k, with the same samples
+	old, now []float64 // g_y or h at z^{k−1} and z^k
 	dir      []float64 // d
 	square   []float64 // a
 	metric   []float64 // √a + ρ
@@ -128,7 +123,7 @@ func (m *biadam) Step(it *bilevel.Iteration) error {
 	return it.UseSteps(alpha, beta, 0)
 }
 
-// evaluate draws the samples of step k, and writes g_y and h at z^k; with STORM also at z^{k−1}.
+// evaluate writes g_y and h at z^k; with STORM also at z^{k−1}, on the same samples.
 func (m *biadam) evaluate(s *step) {
 	back := m.storm && s.K() > 0
 	phi := s.DrawPhi(0)
@@ -143,7 +138,7 @@ func (m *biadam) evaluate(s *step) {
 	m.estimate.at(s, m.x.now, s.X(), s.Y())
 }
 
-// update computes direction and metric from the estimates of step k.
+// update computes direction and metric.
 func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	if k == 0 {
 		tau = 1

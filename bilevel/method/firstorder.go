@@ -10,25 +10,22 @@ import (
 )
 
 // F2SA is the fully first-order method of Kwon, Kwon, Wright and Nowak (ICML 2023). Besides y ≈
-// y*(x) it moves y_λ ≈ argmin_y f/λ + g, and what goes through y* is the difference of g_x at both:
+// y*(x) it moves y_λ ≈ argmin_y f/λ + g:
 //
 //	y_λ ← y_λ − β_k (f_y(x^k, y_λ; ξ)/λ_k + g_y(x^k, y_λ; φ)),   y ← y − β_k g_y(x^k, y; φ′),   Inner times,
 //	x^{k+1} = P_X(x^k − α_k [f_x(x^k, y_λ; ξ′) + λ_k (g_x(x^k, y_λ; φ″) − g_x(x^k, y; φ‴))]).
 //
 // The paper's step size of y_λ is γ_k λ_k, here in units of that of y. The bias is O(1/λ), so λ
 // grows. The problem must be a bilevel.UpperGradient.
-//
-// Samples per step, T = Inner: ξ T + 1 batches, φ 2T + 2. Oracles: GradF T + 1, GradG 2T, GradXG 2.
-// Other cost: O(dx + T·dy).
 type F2SA struct {
-	// Step sizes of x and of both y, ≥ 0. Required. The paper's orders are (k+1)^(−5/7) and
+	// Step sizes of x and of both y. Required. The paper's orders are (k+1)^(−5/7) and
 	// (k+1)^(−4/7).
 	Alpha, Beta bilevel.Schedule
 
 	// Lambda is λ_k > 0, in units of g over f. Default 10·(k+1)^(1/7), the paper's order.
 	Lambda bilevel.Schedule
 
-	// Inner is the number T ≥ 1 of steps of both y. Default 1.
+	// Inner ≥ 1 is the number of steps of both y. Default 1.
 	Inner int
 }
 
@@ -104,23 +101,20 @@ func (m *f2sa) State(t *bilevel.State) { t.Floats(m.z) }
 //	y_{±ν} ← y_{±ν} − β_k (g_y ± ν f_y)(x^k, y_{±ν}; φ, ξ),   Inner times,
 //	h = [(g_x + νf_x)(x^k, y_ν) − (g_x − νf_x)(x^k, y_{−ν})]/2ν,   x^{k+1} = P_X(x^k − α_k h).
 //
-// The bias is O(ν²) where F2SA's is O(ν), ν = 1/λ. Both sides share their samples, so that noise
-// does not grow as 1/ν. The iterate y of the solver is the mean of y_ν and y_{−ν}, O(ν²) from
-// y*(x). The problem must be a bilevel.UpperGradient.
-//
-// Samples per step, T = Inner: ξ and φ T + 1 batches. Oracles: GradF 2T + 2, GradG 2T, GradXG 2.
-// Other cost: O(dx + T·dy).
+// The bias is O(ν²), F2SA's O(ν) with ν = 1/λ. Both sides share their samples, so that noise does
+// not grow as 1/ν. The Solver's y is the mean of both, O(ν²) from y*(x). The problem must be a
+// bilevel.UpperGradient.
 type F2SAp struct {
-	// Step sizes of x and of both y, ≥ 0. Required. The paper's are constant.
+	// Step sizes of x and of both y. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Nu is ν > 0, in units of g over f. Default 0.1.
 	Nu float64
 
-	// Normalise makes α_k the length of a step: x^{k+1} = P_X(x^k − α_k h/‖h‖). Default false.
+	// Normalise puts h/‖h‖ in place of h. Default false.
 	Normalise bool
 
-	// Inner is the number T ≥ 1 of steps of both y. Default 1.
+	// Inner ≥ 1 is the number of steps of both y. Default 1.
 	Inner int
 }
 
@@ -199,28 +193,25 @@ func (e *side) move(beta, nu float64) float64 {
 func (m *f2sap) State(t *bilevel.State) { t.Floats(m.up.z, m.low.z) }
 
 // BOME is the method of Ye, Liu, Wright, Stone and Liu (BOME! Bilevel Optimization Made Easy,
-// NeurIPS 2022). With ŷ, y after Inner gradient steps on g(x, ·), held fixed, q(x, y) = g(x, y) −
-// g(x, ŷ) measures how far y is from y*(x), and x and y move along
+// NeurIPS 2022). With ŷ, y after Inner gradient steps on g(x, ·), held fixed, and q(x, y) = g(x, y) −
+// g(x, ŷ), x and y move along
 //
 //	d = ∇f + λ∇q,   λ = max(0, η‖∇q‖² − ⟨∇f, ∇q⟩)/‖∇q‖²,   ∇ in (x, y),
 //
 // which lowers f as much as it can while q falls at the rate η‖∇q‖². At y*(x) the direction flips
 // with the sign of ∇q: let the step sizes fall. The paper is deterministic; noise in ∇q is a bias
 // that nothing removes. The problem must be a bilevel.UpperGradient.
-//
-// Samples per step, T = Inner: ξ one batch, φ one for each inner step and one for the directions.
-// Oracles: GradF 1, GradG T + 1, GradXG 2. Other cost: O(dx + T·dy).
 type BOME struct {
-	// Step sizes of x and y, ≥ 0. Required. The paper's are constant.
+	// Step sizes of x and y. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size of ŷ, ≥ 0. Default: Beta.
+	// Gamma is the step size of ŷ. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Eta is η > 0. Default 0.5, the paper's.
 	Eta float64
 
-	// Inner is T ≥ 1. Default 10, the paper's.
+	// Inner ≥ 1. Default 10, the paper's.
 	Inner int
 }
 

@@ -8,8 +8,7 @@ import (
 )
 
 // FSLA is the fully single-loop method of Li, Gu and Huang (A Fully Single Loop Algorithm for
-// Bilevel Optimization without Hessian Inverse, AAAI 2022): SGD on y, then on v ≈ g_yy⁻¹f_y, and
-// STORM on the direction of x,
+// Bilevel Optimization without Hessian Inverse, AAAI 2022): SGD on y and v ≈ g_yy⁻¹f_y, STORM on x,
 //
 //	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k (g_yy(x^k, y^{k+1}; φ′) v^k − f_y(x^k, y^{k+1}; ξ)),       v⁰ = 0,
@@ -18,14 +17,11 @@ import (
 //
 // with d° the same direction, on the same samples, at the point of step k−1, (x^{k−1}, y^k, v^k),
 // and m⁰ = d⁰.
-//
-// Samples per step: ξ two batches, φ three. Oracles: GradF 3, GradG 1, HessVecG 1, CrossVecG 2
-// (step 0: GradF 2, CrossVecG 1). Other cost: O(dx + dy).
 type FSLA struct {
-	// Step sizes of x and y, ≥ 0. Required. The paper's order is (k+1)^(−1/2).
+	// Step sizes of x and y. Required. The paper's order is (k+1)^(−1/2).
 	Alpha, Beta bilevel.Schedule
 
-	// Step size of v, ≥ 0. Default: Beta.
+	// Step size of v. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Eta is the weight η_k in [0, 1] of STORM. Default 1/√(k+1), the paper's order.

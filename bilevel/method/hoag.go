@@ -11,27 +11,23 @@ import (
 	"stable/mat"
 )
 
-// HOAG minimises F by L-BFGS-B on the hypergradient at an approximate y*(x),
+// HOAG minimises F by L-BFGS-B on the hypergradient at an approximate y*(x) (Pedregosa,
+// Hyperparameter Optimization with Approximate Gradient, ICML 2016),
 //
 //	y ← y − g_yy⁻¹g_y until ‖g_yy⁻¹g_y‖ ≤ ε‖y‖,   h = f_x − g_xy g_yy⁻¹ f_y,   x by L-BFGS-B on h,
 //
-// with ε = Share·min(1, ‖P_X(x − h) − x‖/‖P_X(x⁰ − h⁰) − x⁰‖), h⁰ of the first step, which falls
-// with the projected hypergradient (Pedregosa, Hyperparameter Optimization with Approximate
-// Gradient, ICML 2016; see implicit.Function and implicit.Minimiser). It has no step size to
-// choose. At rounding it arrives (bilevel.Arrived).
+// with ε = Share·min(1, ‖P_X(x − h) − x‖/‖P_X(x⁰ − h⁰) − x⁰‖); see implicit.Function and
+// implicit.Minimiser. There is no step size to choose. At rounding it arrives (bilevel.Arrived).
 //
 // Both streams must be finite sums, or the batches of Options Full: each step asks for both means
-// in full, whatever the batches are. The set must be a bilevel.BoundedSet. A step evaluates h once,
-// at a trial point; where the search rejects it, x stays. The value of f, an uncounted part of
-// GradF, judges trials where the problem implements bilevel.Values; the trapezoid rule elsewhere.
-//
-// Samples per step: both sums once. Oracles: GradF 1, CrossVecG 1, GradG and HessG one for each
-// Newton step, and one more. Other cost: dy³/3 a Newton step, O(dx) for x.
+// in full. The set must be a bilevel.BoundedSet. A step evaluates h once, at a trial point; where the
+// search rejects it, x stays. Trials are judged by f where the problem implements bilevel.Values, by
+// the trapezoid rule elsewhere. Work beside the oracles: dy³/3 a Newton step.
 type HOAG struct {
 	// Share > 0 is the largest ε. Default 1e-3.
 	Share float64
 
-	// Memory is the number of pairs of L-BFGS, ≥ 1. Default 10.
+	// Memory ≥ 1 is the number of pairs of L-BFGS. Default 10.
 	Memory int
 }
 
@@ -104,7 +100,7 @@ func (m *hoag) Step(it *bilevel.Iteration) error {
 	return m.report(it, before)
 }
 
-// report tells the run the step size, ‖Δx‖ over the projected hypergradient, and whether x is there.
+// report tells the run the step size, ‖Δx‖ over the projected hypergradient.
 func (m *hoag) report(it *bilevel.Iteration, before float64) error {
 	alpha := 0.0
 	for i, x := range it.X() {
@@ -133,8 +129,8 @@ func (m *hoag) State(t *bilevel.State) {
 	m.m.State(t)
 }
 
-// watched is the problem of a run: it refuses what is not finite, and remembers the first error of
-// g_y, which Newton's search for a step would hide.
+// watched refuses what is not finite, and remembers the first error of g_y, which Newton's search for
+// a step would hide.
 type watched struct {
 	*bilevel.Oracle
 	values bilevel.Values // nil where there are none

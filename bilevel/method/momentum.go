@@ -13,14 +13,11 @@ import (
 //	d_y^k = g_y(z^k; φ) + (1−τ_y)(d_y^{k−1} − g_y(z^{k−1}; φ)),      y^{k+1} = y^k − β_k d_y^k,
 //	d_x^k = h(z^k; ξ, φ′) + (1−τ_x)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),   x^{k+1} = P_X(x^k − α_k d_x^k),
 //
-// with h by random truncation (A), see [Neumann], with the same ξ, p and φ_i at both points. At
-// step 0, the directions are the plain estimates. Weights τ = 1 are plain SGD on both levels.
-//
-// Samples per step: ξ one batch; φ 2 + p, p in {0, …, N−1}. Oracles, k ≥ 1: GradF 2, GradG 2,
-// HessVecG 2p, CrossVecG 2; k = 0: half of that.
+// with h by random truncation (A), see [Neumann], and the same ξ, p and φ_i at both points. At step
+// 0, the directions are the plain estimates, as always with τ = 1.
 type SUSTAIN struct {
-	// Step sizes of x and y, ≥ 0. Required. The paper's: α_k = (w+k)^(−1/3), which is Power{C: 1,
-	// K0: w, P: 1.0/3}, and β_k = c·α_k.
+	// Step sizes of x and y. Required. The paper's: α_k = (w+k)^(−1/3), Power{C: 1, K0: w, P:
+	// 1.0/3}, and β_k = c·α_k.
 	Alpha, Beta bilevel.Schedule
 
 	// Weights τ in [0, 1] of the new sample in d_x and d_y. Default (k+1)^(−2/3), the order of the
@@ -32,11 +29,8 @@ type SUSTAIN struct {
 }
 
 // MRBO, the momentum-based recursive bilevel optimizer, is Algorithm 1 of Yang, Ji and Liang
-// (NeurIPS 2021, arXiv 2106.04692): SUSTAIN with the truncated sum (B) for h, see [Neumann], η =
-// 1/LG and Q = N−1. The paper's step sizes are γη_k and λη_k, η_k = d/(m+k)^(1/3), as Power{C: γd,
-// K0: m, P: 1.0/3}.
-//
-// Samples and oracles as for SUSTAIN, with Q in place of p.
+// (NeurIPS 2021, arXiv 2106.04692): SUSTAIN with the truncated sum (B) for h, see [Neumann]. The
+// paper's step sizes are γη_k and λη_k, η_k = d/(m+k)^(1/3), as Power{C: γd, K0: m, P: 1.0/3}.
 type MRBO SUSTAIN
 
 func (SUSTAIN) Name() string { return "SUSTAIN" }
@@ -61,14 +55,9 @@ func (m SUSTAIN) start(it *bilevel.Iteration, name string, random bool) (bilevel
 }
 
 // MSTSA is the momentum-assisted single-timescale method that SUSTAIN grew out of (Khanduri et al.,
-// first version of arXiv 2102.07367): SUSTAIN with TauY = 1, a recursion on the hypergradient alone,
-//
-//	y^{k+1} = y^k − β_k g_y(z^k; φ),
-//	d_x^k = h(z^k; ξ, φ′) + (1−τ)(d_x^{k−1} − h(z^{k−1}; ξ, φ′)),   x^{k+1} = P_X(x^k − α_k d_x^k).
-//
-// Samples and oracles as for SUSTAIN, but GradG 1.
+// first version of arXiv 2102.07367): SUSTAIN with τ_y = 1, d_y^k = g_y(z^k; φ).
 type MSTSA struct {
-	// Step sizes of x and y, ≥ 0. Required.
+	// Step sizes of x and y. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ in [0, 1] of the new sample in d_x. Default (k+1)^(−2/3).
@@ -86,7 +75,7 @@ func (m MSTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		estimate: hypergradient{series: m.Neumann, random: true}})
 }
 
-// stormWeight is the weight c·α² of the papers for α ~ (k+1)^(−1/3), scaled to be 1 at k = 0.
+// stormWeight is the papers' c·α² for α ~ (k+1)^(−1/3), scaled to be 1 at k = 0.
 var stormWeight = bilevel.Power{C: 1, P: 2.0 / 3}
 
 // momentum is the running state of all three: STORM (Cutkosky and Orabona, NeurIPS 2019).

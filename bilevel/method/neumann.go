@@ -8,28 +8,23 @@ import (
 	"stable/mat"
 )
 
-// Neumann are the parameters of the methods that approximate g_yy⁻¹ f_y by N terms of the series
-//
-//	g_yy⁻¹ f_y ≈ (1/L) Σ_{q<N} (I − g_yy/L)^q f_y.
-//
-// Two estimators have this mean, with independent batches φ_1, φ_2, …; a method uses its paper's.
+// Neumann are the parameters of the series g_yy⁻¹ f_y ≈ (1/L) Σ_{q<N} (I − g_yy/L)^q f_y, of which a
+// method takes its paper's estimate, with independent batches φ_1, φ_2, …:
 //
 //	(A) random truncation: v = (N/L) ∏_{i=1..p} (I − g_yy(·; φ_i)/L) f_y, p uniform on {0, …, N−1}
 //	(B) truncated sum: v = η Σ_{q=0..Q} ∏_{i=1..q} (I − η g_yy(·; φ_i)) f_y, η = 1/L, Q = N−1
 //
 // (B) has more products, and less variance. The terms left out change a hypergradient by at most
-// C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With Options.LowerBatch = Full, (A) is its own mean, (B), and draws
-// no p.
+// C_gxy·(‖f_y‖/μ)(1 − μ/L)^N. With Options.LowerBatch = Full, (A) is (B), its mean.
 //
 // Source: (A) Ghadimi and Wang, arXiv 1802.02246, and Hong et al., arXiv 2007.05170; (B) Ji, Yang
 // and Liang, arXiv 2010.07962, Algorithm 2.
 type Neumann struct {
-	// LG is L = L_g > 0, the Lipschitz constant of g_y(x, ·; φ). Required. The series diverges
-	// where g_yy exceeds 2L·I; under noise of variance σ², long products grow in the mean square
-	// unless L > (μ²+σ²)/(2μ).
+	// LG is L > 0, the Lipschitz constant of g_y(x, ·; φ). Required. The series diverges where g_yy
+	// exceeds 2L·I, and under noise of variance σ² unless L > (μ²+σ²)/(2μ).
 	LG float64
 
-	// MuG is μ = μ_g in (0, LG], of g_yy ⪰ μI. Required where Terms is 0, and by StocBiO.
+	// MuG is μ in (0, LG], of g_yy ⪰ μI. Required where Terms is 0, and by StocBiO.
 	MuG float64
 
 	// Terms is N ≥ 1. Default 1 + ⌈(LG/MuG) ln(k+1)⌉: (1 − μ/L)^N ≤ 1/(k+1).
@@ -58,12 +53,11 @@ func (n Neumann) terms(k int) int {
 	return 1 + int(math.Ceil(n.LG/n.MuG*math.Log1p(float64(k))))
 }
 
-// hypergradient estimates f_x − g_xy g_yy⁻¹ f_y. draw takes the samples, at evaluates the estimate
-// at a point with those of the last draw.
+// hypergradient estimates f_x − g_xy g_yy⁻¹ f_y at any point, with the samples of the last draw.
 type hypergradient struct {
 	series Neumann
 	random bool // (A); otherwise (B)
-	shrink bool // batches of (B) as in stocBiO; otherwise of one size
+	shrink bool // b_j of stocBiO; otherwise batches of one size
 
 	// The last draw.
 	n     int  // N
@@ -72,7 +66,6 @@ type hypergradient struct {
 	xi    []bilevel.Sample
 	phi   batches // for g_xy, then one for each product
 
-	// The last evaluation.
 	fx, fy, v, cross []float64 // v estimates g_yy⁻¹ f_y, and cross is g_xy v
 	r, w             []float64
 }
@@ -83,7 +76,7 @@ func (h *hypergradient) start(m *memory) {
 }
 
 // draw takes a batch ξ of size upper, and batches φ of size lower for g_xy and for each product; 0
-// stands for Options. ξ is valid until the next draw from its stream.
+// stands for Options.
 func (h *hypergradient) draw(s *step, upper, lower int) {
 	if s.err != nil {
 		return
@@ -104,7 +97,7 @@ func (h *hypergradient) draw(s *step, upper, lower int) {
 	}
 }
 
-// size is the size of the batch of product j ≥ 0: lower, or in stocBiO ⌈lower·Q(1 − ημ)^j⌉.
+// size is that of the batch of product j ≥ 0: lower, or in stocBiO b_{j+1}.
 func (h *hypergradient) size(j, lower int) int {
 	if !h.shrink || lower == bilevel.Full {
 		return lower
@@ -113,7 +106,7 @@ func (h *hypergradient) size(j, lower int) int {
 	return max(1, int(math.Ceil(float64(lower)*q*math.Pow(1-h.series.MuG/h.series.LG, float64(j)))))
 }
 
-// at writes the estimate at (x, y) into dst, of length dx: at most N−1 products.
+// at writes the estimate at (x, y) into dst.
 func (h *hypergradient) at(s *step, dst, x, y []float64) {
 	s.GradF(h.fx, h.fy, x, y, h.xi)
 	h.solve(s, x, y)
@@ -148,7 +141,7 @@ func (h *hypergradient) solve(s *step, x, y []float64) {
 	}
 }
 
-// batches keeps several batches in one piece of memory; an empty one stands for the exact value.
+// batches keeps several batches in one piece of memory.
 type batches struct {
 	buf  []bilevel.Sample
 	ends []int

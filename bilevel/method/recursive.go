@@ -10,28 +10,24 @@ import (
 )
 
 // SRBA is the recursive method of Dagréou, Moreau, Vaiter and Ablin (AISTATS 2024, arXiv
-// 2302.08766): SOBA's three directions with the variance reduction of SARAH. Every Period steps
-// they are full; in between,
+// 2302.08766): SOBA with the variance reduction of SARAH. Every Period steps the directions are
+// full; in between, each of their parts t takes the change from z^{k−1} to z^k, z = (x, y, v), on
+// one sample i,
 //
-//	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i),   z = (x, y, v),   for each part t of D_y, D_v, D_x,
-//
-// with the same sample i at both points. The paper's step sizes are constant.
-//
-// Samples per step: ξ and φ one batch; every Period steps, Large samples of each. Oracles, at each
-// of the two points: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Other cost: O(dx + dy).
+//	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i).
 type SRBA struct {
-	// Step sizes of x and y, ≥ 0. Required.
+	// Step sizes of x and y. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Step size of v, ≥ 0. Default: Beta.
+	// Step size of v. Default: Beta.
 	Gamma bilevel.Schedule
 
-	// Period is the number of steps from one full direction to the next, ≥ 1. Default: all terms
-	// over two batches, (n_ξ+n_φ)/2b; 64 where a stream is unbounded.
+	// Period ≥ 1 is the number of steps from one full direction to the next. Default: all terms over
+	// two batches, (n_ξ+n_φ)/2b; 64 where a stream is unbounded.
 	Period int
 
-	// Large is the number of samples of a full direction. Default: Full; Period batches where a
-	// stream is unbounded.
+	// Large is the number of samples of a full direction. Default: Full, or Period batches of an
+	// unbounded stream.
 	Large int
 }
 
@@ -47,24 +43,19 @@ func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 }
 
 // SPABA is the method of Chu, Xu, Yao and Zhang (ICML 2024, arXiv 2405.18777), by its abstract:
-// SRBA with PAGE (Li et al., ICML 2021) in place of SARAH. In each step a coin decides whether a
-// large batch estimates the three directions afresh, as in step 0, or one sample at two points
-// updates them. v stays in a ball, ‖v‖ ≤ Radius. Share = 1 is SOBA with large batches.
-//
-// Samples per step: ξ and φ one batch, or with probability Share Large of each. Oracles as for
-// SRBA.
+// SRBA with PAGE (Li et al., ICML 2021) for SARAH, where the toss of a coin makes the directions
+// full, as they are in step 0, and v stays in a ball. Share = 1 is SOBA with large batches.
 type SPABA struct {
-	// Step sizes of x and y, ≥ 0. Required.
+	// Step sizes of x and y. Required.
 	Alpha, Beta bilevel.Schedule
 
-	// Step size of v, ≥ 0. Default: Beta.
+	// Step size of v. Default: Beta.
 	Gamma bilevel.Schedule
 
-	// Large is the number of samples of a large batch, or Full. Default: as for SRBA.
+	// Large is the number of samples of a full direction. Default: as for SRBA.
 	Large int
 
-	// Share is the probability p in (0, 1] of a large batch. Default: PAGE's b/(b + Large), half of
-	// the samples in large batches.
+	// Share in (0, 1] is the probability of a full direction. Default: PAGE's b/(b + Large).
 	Share float64
 
 	// Radius bounds ‖v‖, > 0. Default +Inf: no bound.
@@ -89,8 +80,7 @@ func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return r, errors.Join(err, option.Batch("SPABA.Large", m.Large), option.Positive("SPABA.Radius", m.Radius))
 }
 
-// refreshes returns the default period of full directions, and the default size of their batches as
-// a function of the period in force.
+// refreshes returns the defaults of Period, and of Large for the Period in force.
 func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
 	upper, lower := it.Oracle().Streams()
 	xi, phi := it.Batches()
@@ -118,7 +108,7 @@ func share(it *bilevel.Iteration, large int) float64 {
 	return b / (b + n)
 }
 
-// recursive is SRBA and SPABA: SOBA's parts, moved from point to point.
+// recursive is SRBA and SPABA.
 type recursive struct {
 	*soba
 	large   int

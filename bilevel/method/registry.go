@@ -11,7 +11,7 @@ import (
 	"stable/bilevel/saa"
 )
 
-// Entry is what the registry knows about a method.
+// Entry is a method in the registry.
 type Entry struct {
 	Name string // that of bilevel.Method
 
@@ -19,21 +19,20 @@ type Entry struct {
 	// only on request.
 	Base string
 
-	// New returns the method with the parameters in t, defaults where t has none.
+	// New returns the method, with defaults where t has no parameter.
 	New func(t Tuning) bilevel.Method
 
-	Needs Needs // what has no default, and which problems and sets it takes
+	Needs Needs
 
-	// Orders are the exponents a and b of α_k ~ (k+1)^(−a), β_k ~ (k+1)^(−b) in the method's theory
-	// for a nonconvex F; 0 is constant.
+	// Orders are a and b of α_k ~ (k+1)^(−a), β_k ~ (k+1)^(−b) in the theory for a nonconvex F.
 	Orders [2]float64
 
-	// Lengths says of Alpha and of Beta whether it is a length in units of x or y, as in Adam,
-	// rather than the factor of a gradient.
+	// Lengths says of Alpha and of Beta whether it is a length, as in Adam, and not a gradient's
+	// factor.
 	Lengths [2]bool
 
 	Untuned  bool       // it ignores Alpha and Beta
-	Variants [2]Variant // settings of a parameter besides the step sizes, to choose from
+	Variants [2]Variant // to choose from, besides the step sizes
 }
 
 // Needs are what a method cannot do without.
@@ -49,7 +48,7 @@ type Needs struct {
 	UpperGradient bool // the problem gives g_x
 }
 
-// Tuning holds the parameters that methods share. A method ignores those it does not have.
+// Tuning holds parameters. A method ignores those it does not have.
 type Tuning struct {
 	Alpha, Beta bilevel.Schedule // step sizes of x and y
 	MuG, LG     float64          // g(x, ·; φ) has curvature between μ_g and L_g
@@ -178,7 +177,7 @@ func fifth(s bilevel.Schedule) bilevel.Schedule {
 	return scaled{s}
 }
 
-// scaled is a schedule divided by 5, of a type that only its owner knows.
+// scaled is a schedule of a stranger's type, divided by 5.
 type scaled struct{ bilevel.Schedule }
 
 func (s scaled) At(k int) float64 { return s.Schedule.At(k) / 5 }
@@ -189,15 +188,15 @@ func (t Tuning) stable() bilevel.Method {
 
 func (t Tuning) neumann() Neumann { return Neumann{MuG: t.MuG, LG: t.LG, Terms: t.Terms} }
 
-// Registry returns the entries of all methods. SAA-Newton is not the paper's method, but Newton's
-// on growing samples; of STABLE it keeps the drift correction and the contract.
+// Registry returns the entries of all methods. SAA-Newton is not the paper's, but Newton's on growing
+// samples; of STABLE it keeps the drift correction and the contract.
 func Registry() []Entry {
 	mu.RLock()
 	defer mu.RUnlock()
 	return slices.Clone(registry)
 }
 
-// Names returns the names of all methods, as Method.Name gives them.
+// Names returns the names of all methods.
 func Names() []string {
 	list := Registry()
 	names := make([]string, len(list))
@@ -207,12 +206,10 @@ func Names() []string {
 	return names
 }
 
-// Register adds a method of your own to this program's registry. From then on the commands of
-// stable/bench/race let it start; check.Method tests the method itself.
-//
-// e needs Name and New; a race that chooses Alpha and Beta also wants Needs. Variants without Set
-// change nothing. Errors wrap bilevel.ErrOption: a missing field, a method
-// that is called otherwise than e, a name that is taken (in upper or lower case), an unknown Base.
+// Register adds a method of your own to this program's registry, from which the commands of
+// stable/bench/race take it. e needs Name and New; a race that chooses Alpha and Beta also wants
+// Needs. Variants without Set change nothing. Errors wrap bilevel.ErrOption: a missing field, New of
+// another name, a name that is taken (in upper or lower case), an unknown Base.
 func Register(e Entry) error {
 	if e.Name == "" || e.New == nil {
 		return option.Bad("an Entry needs a Name and New")
@@ -239,7 +236,7 @@ func Register(e Entry) error {
 	return nil
 }
 
-// Lookup returns the entry of that name, in upper or lower case. An error for an unknown name wraps
+// Lookup returns the entry of that name, in upper or lower case, or an error that wraps
 // bilevel.ErrOption and lists the known ones.
 func Lookup(name string) (Entry, error) {
 	for _, e := range Registry() {

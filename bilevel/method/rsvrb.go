@@ -10,21 +10,17 @@ import (
 )
 
 // RSVRB is the variance-reduced method of Guo, Hu, Zhang and Yang (arXiv 2105.02266), which tracks
-// all five derivatives by STORM, the second ones as matrices. With z^k = (x^k, y^k), step k ≥ 1
-// does
+// all five derivatives by STORM, on one sample, the second ones as matrices. Step k ≥ 1 does
 //
 //	u = f_x(z^k; ξ) + (1−τ)(u − f_x(z^{k−1}; ξ)),     w = f_y(z^k; ξ) + (1−τ)(w − f_y(z^{k−1}; ξ)),
 //	d = g_y(z^k; φ) + (1−τ)(d − g_y(z^{k−1}; φ)),     H_xy, H_yy ⪰ λI by the same recursion, see bilevel.Estimator,
-//	x^{k+1} = P_X(x^k − α_k (u − H_xy H_yy⁻¹ w)),     y^{k+1} = y^k − β_k d.
+//	x^{k+1} = P_X(x^k − α_k (u − H_xy H_yy⁻¹ w)),     y^{k+1} = y^k − β_k d,
 //
-// Step 0 takes the plain estimates, from an initial batch of φ as in STABLE. Unlike STABLE, it uses
-// STORM on the gradients too, and does not correct y for the displacement of x. With one lower-level
-// task, as here, it is the paper's SVRB.
-//
-// Samples per step: ξ and φ one batch, for all estimates. Oracles, k ≥ 1: GradF 2, GradG 2, CrossG
-// 2, HessG 2; k = 0: half of that. Other cost: as for STABLE.
+// and step 0 takes the plain estimates, from an initial batch of φ. Unlike in STABLE, y is not
+// corrected for the displacement of x. With one lower-level task, as here, it is the paper's SVRB.
+// Work beside the oracles: as for STABLE.
 type RSVRB struct {
-	// Step sizes of x and y, ≥ 0. Required. The paper's order is (k+1)^(−1/3).
+	// Step sizes of x and y. Required. The paper's order is (k+1)^(−1/3).
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in the estimates. Default (k+1)^(−2/3).
@@ -36,8 +32,7 @@ type RSVRB struct {
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// InitBatch is the number of samples φ of step 0, ≥ 1, or Full. Default: the larger of dy and a
-	// batch.
+	// InitBatch ≥ 1 is the number of samples φ of step 0, or Full. Default: dy, or a larger batch.
 	InitBatch int
 }
 
@@ -52,8 +47,8 @@ type rsvrb struct {
 	h          []float64          // u − H_xy H_yy⁻¹ w
 }
 
-// tracked is the STORM estimate of a vector, with the values it was made from.
-type tracked struct{ old, now, est []float64 } // at z^{k−1} and z^k, with one sample
+// tracked is the STORM estimate of a vector, and the values at z^{k−1} and z^k.
+type tracked struct{ old, now, est []float64 }
 
 func (t tracked) update(tau float64) { mat.RecurVec(t.est, tau, t.old, t.now) }
 
@@ -100,7 +95,6 @@ func (m *rsvrb) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// track moves all five estimates from z^{k−1} to z^k.
 func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
 	s, xi, phi := m.begin(it), it.DrawXi(0), m.est.Draw(it, m.InitBatch)
 	if it.K() > 0 {

@@ -15,13 +15,10 @@ import (
 //
 //	the part = mean of T + mean over i in B of (t_i(z^k) − T_i);   then T_i ← t_i(z^k) for i in B,
 //
-// unbiased, with a variance that goes to zero as the iterates settle: constant step sizes reach the
-// solution. Step 0 fills the tables in one pass over both sums, and moves along their means.
-//
-// Samples per step, k ≥ 1: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1,
-// asked sample by sample; step 0: each once for every term. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy)
-// numbers for sums of n_ξ and n_φ terms, and a row for each sample of a batch. A stream with batch
-// Full has no table: its parts are exact. Other cost: O(dx + dy) per sample.
+// whose variance goes to zero as the iterates settle: constant step sizes reach the solution. Step 0
+// fills the tables in one pass over both sums, and moves along their means. Oracles are asked sample
+// by sample. Memory: n_ξ·(dx+dy) + n_φ·(dx+2dy) numbers for sums of n_ξ and n_φ terms. A stream with
+// batch Full has no table: its parts are exact.
 type SABA SOBA
 
 func (SABA) Name() string { return "SABA" }
@@ -53,7 +50,7 @@ func (m *saba) State(t *bilevel.State) {
 	t.Floats(m.upperSum.table, m.upperSum.mean, m.lowerSum.table, m.lowerSum.mean)
 }
 
-// saga estimates a sum of vectors from a table of its terms.
+// saga estimates a mean of vectors from a table of its terms.
 type saga struct {
 	terms int       // 0: no table, exact
 	table []float64 // row i is T_i
@@ -89,7 +86,7 @@ func (t *saga) row(m []float64, i int) []float64 {
 	return m[i*w : (i+1)*w]
 }
 
-// estimate writes the parts at z^k into dst, from a batch of the stream.
+// estimate writes the parts at z^k into dst.
 func (t *saga) estimate(s *step, dst []float64, draw func(n int) []bilevel.Sample) {
 	switch {
 	case t.terms == 0:
@@ -108,7 +105,7 @@ func (t *saga) estimate(s *step, dst []float64, draw func(n int) []bilevel.Sampl
 			dst[c] += (v - last[c]) / float64(len(batch))
 		}
 	}
-	// A sample that occurs twice in the batch changes its row and the mean once.
+	// A sample that is in the batch twice changes its row and the mean once.
 	for j, i := range batch {
 		fresh, last := t.row(t.fresh, j), t.row(t.table, int(i))
 		for c, v := range fresh {

@@ -9,20 +9,17 @@ import (
 )
 
 // SOBA is the stochastic method of Dagréou, Ablin, Vaiter and Moreau (NeurIPS 2022, arXiv
-// 2201.13409). Besides x and y it moves v, which tracks −g_yy⁻¹ f_y. All three move at once, along
-// directions at one point that are linear in the derivatives, and therefore unbiased:
+// 2201.13409). Besides x and y it moves v, which tracks −g_yy⁻¹ f_y, all at once, along directions
+// at one point that are linear in the derivatives, and therefore unbiased:
 //
 //	y^{k+1} = y^k − β_k D_y,         D_y = g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k D_v,         D_v = g_yy(x^k, y^k; φ) v^k + f_y(x^k, y^k; ξ),     v⁰ = 0,
 //	x^{k+1} = P_X(x^k − α_k D_x),    D_x = g_xy(x^k, y^k; φ) v^k + f_x(x^k, y^k; ξ).
-//
-// Samples per step: ξ and φ one batch. Oracles: GradF 1, GradG 1, HessVecG 1, CrossVecG 1. Other
-// cost: O(dx + dy).
 type SOBA struct {
-	// Step sizes of x and y, ≥ 0. Required. The paper's are of one order, constant 1/√K for K steps.
+	// Step sizes of x and y. Required. The paper's are constant 1/√K for K steps.
 	Alpha, Beta bilevel.Schedule
 
-	// Gamma is the step size γ_k of v, ≥ 0. Default: Beta, as in the paper.
+	// Gamma is the step size of v. Default: Beta, as in the paper.
 	Gamma bilevel.Schedule
 }
 
@@ -63,7 +60,7 @@ func newSOBA(it *bilevel.Iteration) *soba {
 	return r
 }
 
-// split returns the three parts of the lower level in g: g_y, g_yy v, g_xy v.
+// split returns g_y, g_yy v and g_xy v in g.
 func (m *soba) split(g []float64) (gy, hv, cv []float64) {
 	return g[:m.dy], g[m.dy : 2*m.dy], g[2*m.dy:]
 }
@@ -75,13 +72,12 @@ func (m *soba) Step(it *bilevel.Iteration) error {
 	return s.err
 }
 
-// parts writes the five parts of the directions at z^k, from one batch of each stream.
+// parts writes f and g at z^k, from one batch of each stream.
 func (m *soba) parts(s *step) {
 	m.upper(s, m.f, s.DrawXi(0))
 	m.lower(s, m.g, s.DrawPhi(0))
 }
 
-// upper writes f_x, f_y at (x^k, y^k) into f.
 func (m *soba) upper(s *step, f []float64, xi []bilevel.Sample) {
 	s.GradF(f[:m.dx], f[m.dx:], s.X(), s.Y(), xi)
 }
@@ -97,7 +93,7 @@ func (m *soba) lowerAt(s *step, g, x, y, v []float64, phi []bilevel.Sample) {
 	s.CrossVecG(cv, x, y, v, phi)
 }
 
-// move makes y^{k+1}, x^{k+1} and v^{k+1} from the parts in f and g.
+// move makes y^{k+1}, x^{k+1} and v^{k+1} from f and g.
 func (m *soba) move(s *step) {
 	_, _, cv := m.split(m.g)
 	for i, fx := range m.f[:m.dx] {
@@ -124,15 +120,13 @@ func (m *soba) State(t *bilevel.State) { t.Floats(m.v) }
 //
 //	h^k = (1−θ_k) h^{k−1} + θ_k D_x,   x^{k+1} = P_X(x^k − α_k h^k),   h⁰ = D_x,
 //
-// whose theory needs no third derivatives of g. θ = 1 is SOBA. The paper starts from any h⁰, and
-// moves x along h^{k−1}.
-//
-// Samples and cost as for SOBA.
+// whose theory needs no third derivatives of g. The paper starts from any h⁰, and moves x along
+// h^{k−1}.
 type MASOBA struct {
-	// Step sizes of x and y, ≥ 0. Required. The paper's are constant 1/√K for K steps.
+	// Step sizes of x and y. Required. The paper's are 1/√K.
 	Alpha, Beta bilevel.Schedule
 
-	// Step size of v, ≥ 0. Default: Beta.
+	// Step size of v. Default: Beta.
 	Gamma bilevel.Schedule
 
 	// Theta is the weight θ_k in [0, 1] of the new direction. Default 1/√(k+1), the paper's order.
@@ -179,12 +173,9 @@ func (m *masoba) State(t *bilevel.State) {
 //	b² ← b² + ‖D_y‖²,   c² ← c² + ‖D_v‖²,   a² ← a² + ‖D_x‖²,   s = max(b, c),
 //	y ← y − D_y/b,   v ← v − D_v/s,   x ← P_X(x − D_x/(a·s)).
 //
-// The analysis is deterministic: under noise the step sizes fall as 1/√k, and that of x as 1/k.
-//
-// Samples and cost as for SOBA.
+// The analysis is deterministic: under noise the step sizes fall as 1/√k, that of x as 1/k.
 type STFBO struct {
-	// A, B and C > 0 are the roots a, b, c before the first step, in the units of the directions.
-	// Default 1 each.
+	// A, B and C > 0 are a, b, c before the first step, in units of the directions. Default 1 each.
 	A, B, C float64
 }
 

@@ -9,22 +9,19 @@ import (
 	"stable/mat"
 )
 
-// STABLECG is STABLE for lower levels that are too large for a dy × dy matrix. It keeps the paper's
-// step, the recursion and projection of H_xy (STABLE-H1, H2), and the correction of y,
+// STABLECG is STABLE for lower levels that are too large for a dy × dy matrix: with the recursion and
+// projection of H_xy (STABLE-H1, H2),
 //
 //	x^{k+1} = P_X(x^k − α_k (f_x − H_xy v)),                 v ≈ H⁻¹f_y,
 //	y^{k+1} = y^k − β_k g_y − w,                            w ≈ H⁻¹H_xyᵀ(x^{k+1} − x^k),
 //
-// and takes for H_yy the mean over the last Window samples φ at the present point, H = mean of
-// g_yy(x^k, y^k; φ_j): where g_yy does not depend on the point, the recursion with weights
-// 1/Window. Nothing is truncated. Conjugate gradients on products apply H⁻¹ (Hestenes, Stiefel
-// 1952), T = min(Iterations, dy) iterations for each system; the one for v starts from the last v.
+// where H is the mean of g_yy(x^k, y^k; φ_j) over the last Window samples: where g_yy does not depend
+// on the point, the recursion with weights 1/Window. Nothing is truncated. Conjugate gradients on
+// products apply H⁻¹ (Hestenes, Stiefel 1952); those for v start from the last v.
 //
-// Samples per step: ξ and φ one batch; step 0: Window samples φ. Oracles: GradF 1, GradG 1, CrossG
-// 2, HessVecG Window, on the same samples again, for each of at most 2(T+1) products. Other cost:
-// O(dx·dy + T·dy). Memory: 3·dx·dy numbers and Window names.
+// Step 0 draws Window samples φ. Memory: 3·dx·dy numbers and Window names; O(dx·dy) operations.
 type STABLECG struct {
-	// Step sizes of x and y, ≥ 0. Required.
+	// Step sizes of x and y. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy. Default 1/√(k+1).
@@ -33,10 +30,10 @@ type STABLECG struct {
 	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
 	CGxy float64
 
-	// Window is the number of samples φ in H, ≥ 1. Default 32; all with Options.LowerBatch Full.
+	// Window ≥ 1. Default 32; all samples with Options.LowerBatch = Full.
 	Window int
 
-	// Iterations bounds the conjugate-gradient iterations for one system, ≥ 1. Default 10.
+	// Iterations ≥ 1 bounds those for one system. Default 10.
 	Iterations int
 }
 

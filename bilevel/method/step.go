@@ -9,10 +9,10 @@ import (
 	"stable/mat"
 )
 
-// anyStep is the range of a step size.
+// anyStep bounds a step size.
 var anyStep = math.Inf(1)
 
-// checkSteps refuses step sizes that are missing or out of range. Names are those of Go, as "SOBA".
+// checkSteps refuses step sizes that are missing or out of range; name is the Go name.
 func checkSteps(name string, alpha, beta bilevel.Schedule) error {
 	return errors.Join(option.Schedule(name+".Alpha", alpha, anyStep), option.Schedule(name+".Beta", beta, anyStep))
 }
@@ -31,7 +31,7 @@ func count(name string, n *int, value int) error {
 	return option.AtLeast(name, *n, 1)
 }
 
-// positive fills in a default, and refuses numbers that are not > 0 or not finite.
+// positive fills in a default, and refuses what is not > 0 and finite.
 func positive(name string, v *float64, value float64) error {
 	option.Default(v, value)
 	return option.Finite(name, *v)
@@ -50,7 +50,7 @@ func newMemory(it *bilevel.Iteration) *memory {
 	return &memory{dx: dx, dy: dy}
 }
 
-// x and y make the next vector, of length dx or dy. What no step computes has no name.
+// x and y make the next vector, of length dx or dy. What no step computes has the name "".
 func (m *memory) x(name string) []float64 { return m.add(name, make([]float64, m.dx)) }
 func (m *memory) y(name string) []float64 { return m.add(name, make([]float64, m.dy)) }
 
@@ -73,8 +73,8 @@ func (m *memory) begin(it *bilevel.Iteration) *step {
 	return &m.step
 }
 
-// step is an Iteration and its Oracle. The first error stays in err, and after it a step draws,
-// evaluates and moves nothing: a method writes its equations one below the other.
+// step is an Iteration with its Oracle. After the first error, which stays in err, it draws,
+// evaluates and moves nothing.
 type step struct {
 	*bilevel.Iteration
 	err error
@@ -161,7 +161,7 @@ func (s *step) InnerStep(beta float64, d []float64) {
 	}
 }
 
-// moveV moves v ← v − γ(g_yy v ± f_y), a step of descent on the linear system.
+// moveV does v ← v − γ(g_yy v ± f_y).
 func (s *step) moveV(v []float64, gamma float64, hv []float64, sign float64, fy []float64) {
 	square := 0.0
 	for j := range v {

@@ -18,25 +18,19 @@ import (
 //
 //	v ← v + g_y(z; φ) − g_y(z⁻; φ),   u ← u + h(z; ξ, φ′) − h(z⁻; ξ, φ′);   then y ← y − βv.
 //
-// The first change is that of x, from (x^k, y^k) to (x^{k+1}, y^k); the last, to (x^{k+1}, y^{k+1}),
-// is left out where the next step resets the directions. h is the truncated sum (B), see [Neumann].
-// The paper counts m+1 inner steps.
-//
-// Samples per step, with Q = N−1 and M = m+1 changes, or m before a reset: ξ M batches; φ M(2 + Q).
-// Oracles: GradF 2M, GradG 2M, HessVecG 2MQ, CrossVecG 2M. A reset calls each once more, on ξ S_1
-// and φ S_1(2 + Q) samples.
+// The first change is that from x^k to x^{k+1}; the last is left out before a reset. h is the
+// truncated sum (B), see [Neumann]. The paper counts m+1 inner steps.
 type VRBO struct {
-	// Step sizes of x and of an inner step of y, taken at k, ≥ 0. Required. The paper's are
-	// constant.
+	// Step sizes of x and of an inner step of y. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Period is q ≥ 1, the number of steps between large batches. Default 10.
+	// Period ≥ 1 is the paper's q. Default 10.
 	Period int
 
-	// Inner is m ≥ 1, the number of inner steps. Default 10.
+	// Inner is m ≥ 1. Default 10.
 	Inner int
 
-	// LargeBatch is S_1 ≥ 1, or Full. Default: Period batches of each stream; Full where these are.
+	// LargeBatch is S_1 ≥ 1, or Full. Default: Period batches of a stream; Full where these are.
 	LargeBatch int
 
 	// Neumann is (B); LG is required: η = 1/LG, Q = N−1.
@@ -108,7 +102,7 @@ func (m *vrbo) Step(it *bilevel.Iteration) error {
 	return s.err
 }
 
-// addChange adds to u and v their change from (xOld, yOld) to the point in xNext, yNext.
+// addChange adds to u and v their change from (xOld, yOld) to (NextX, NextY).
 func (m *vrbo) addChange(s *step, xOld, yOld []float64) {
 	x, y, phi := s.NextX(), s.NextY(), s.DrawPhi(0)
 	s.GradG(m.gOld, xOld, yOld, phi)
