@@ -2,7 +2,6 @@ package method
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -14,273 +13,177 @@ import (
 	"stable/mat"
 )
 
-// reader holds the log of a step to what a paper asks for, and hands out the samples.
+// The settings of all runs below.
+var (
+	alphaOf, betaOf = bilevel.Power{C: 0.2, P: 0.5}, bilevel.Power{C: 0.2, K0: 2, P: 0.5}
+	tauXOf, tauYOf  = bilevel.Power{C: 0.9, P: 0.5}, bilevel.Power{C: 0.8, P: 0.6}
+	gammaOf         = bilevel.Power{C: 0.15, P: 0.3}
+	seriesOf        = Neumann{LG: 7, MuG: 0.7, Terms: 4}
+)
+
+// plain is a method written out from its equations: step moves x and y, with the samples off the
+// real one's log. Step 0 starts afresh.
+type plain interface {
+	step(r *reader, k int, x, y []float64)
+}
+
+// follow runs m beside p, with batches of one and of several samples.
+func follow(t *testing.T, m bilevel.Method, set bilevel.Set, p plain) {
+	for _, batch := range [][2]int{{1, 1}, {2, 3}} {
+		t.Run(fmt.Sprintf("%s,%T,%v", m.Name(), set, batch), func(t *testing.T) {
+			w, x, y := newWavy(0.5), []float64{0.1, -0.1, 0.2}, []float64{1, 0, -1, 2}
+			s, err := bilevel.New(w, m,
+				bilevel.Options{Set: set, X0: x, Y0: y, Seed: 3, UpperBatch: batch[0], LowerBatch: batch[1]})
+			require.NoError(t, err)
+			r := &reader{t: t, w: newWavy(0.5), xi: batch[0], phi: batch[1]}
+			for k := range 60 {
+				w.Log = []call{}
+				require.NoError(t, s.Step())
+				r.log, r.used = slices.Clone(w.Log), nil
+				p.step(r, k, x, y)
+				require.Empty(t, r.log, "calls that the equations do not have, step %d", k)
+				r.project(set, x)
+				require.InDeltaSlice(t, x, s.X(), 1e-10, "x at step %d", k)
+				require.InDeltaSlice(t, y, s.Y(), 1e-10, "y at step %d", k)
+			}
+			assert.Greater(t, r.acted, 5, "the set hardly acted")
+			if p, ok := p.(*plainRSVRB); ok {
+				p.end(t, s)
+			}
+		})
+	}
+}
+
+var box = bilevel.UniformBox(3, -0.2, 0.4)
+
+// reader holds the log of a step to what a paper asks for, and computes with its samples.
 type reader struct {
-	t   *testing.T
-	w   *wavy // a second copy of the problem, to compute with
-	log []call
+	t       *testing.T
+	w       *wavy // a second copy of the problem
+	xi, phi int   // the sizes that batches must have
+	log     []call
+	shrink  bool               // no: those of g_yy are of any size
+	used    [][]bilevel.Sample // batches read in this step
+	acted   int                // times that the set moved x
+}
+
+func (r *reader) project(set bilevel.Set, x []float64) {
+	free := slices.Clone(x)
+	if set.Project(x, x); !slices.Equal(free, x) {
+		r.acted++
+	}
 }
 
 // next is the batch of the next call, which has to be of this oracle at this point.
-func (r *reader) next(oracle string, x, y []float64) []bilevel.Sample {
+func (r *reader) next(oracle string, x, y []float64, size int) []bilevel.Sample {
 	require.NotEmpty(r.t, r.log, "no call is left, want %s", oracle)
 	c := r.log[0]
-	r.log = r.log[1:]
+	r.log, r.used = r.log[1:], append(r.used, c.Batch)
 	require.Equal(r.t, oracle, c.Oracle)
-	require.InDeltaSlice(r.t, x, c.X, 1e-11, "%s at another x", oracle)
-	require.InDeltaSlice(r.t, y, c.Y, 1e-11, "%s at another y", oracle)
+	require.InDeltaSlice(r.t, x, c.X, 1e-10, "%s at another x", oracle)
+	require.InDeltaSlice(r.t, y, c.Y, 1e-10, "%s at another y", oracle)
+	if size > 0 {
+		require.Len(r.t, c.Batch, size, oracle)
+	}
 	return c.Batch
 }
 
-// draws are the samples of one estimate of the hypergradient.
-type draws struct {
-	xi, cross []bilevel.Sample
-	factors   [][]bilevel.Sample
+// same wants both to read the same batches.
+func (r *reader) same(a, b func()) {
+	start := len(r.used)
+	a()
+	middle := len(r.used)
+	b()
+	require.Equal(r.t, r.used[start:middle], r.used[middle:], "other samples at the other point")
 }
 
-// estimate reads one evaluation of the hypergradient at (x, y) off the log.
-func (r *reader) estimate(x, y []float64) draws {
-	d := draws{xi: r.next("GradF", x, y)}
-	for len(r.log) > 0 && r.log[0].Oracle == "HessG" {
-		d.factors = append(d.factors, r.next("HessG", x, y))
+// storm returns at(x, y) + (1 − τ)(d − at(xOld, yOld)), with one draw at both points.
+func (r *reader) storm(d []float64, tau float64, at func(x, y []float64) []float64, xOld, yOld, x, y []float64) []float64 {
+	var old, now []float64
+	r.same(func() { old = at(xOld, yOld) }, func() { now = at(x, y) })
+	return lin(1, now, 1-tau, d, tau-1, old)
+}
+
+// one wants f to read one batch φ again and again.
+func (r *reader) one(f func()) {
+	start := len(r.used)
+	f()
+	for _, phi := range r.used[start:] {
+		require.Equal(r.t, r.used[start], phi, "another φ")
 	}
-	d.cross = r.next("CrossG", x, y)
-	return d
 }
 
-func (r *reader) gradG(x, y []float64, phi []bilevel.Sample) []float64 {
-	g := make([]float64, r.w.Dy)
-	require.NoError(r.t, r.w.GradG(g, x, y, phi))
+// The derivatives at the next call's samples.
+func (r *reader) f(x, y []float64) (fx, fy []float64) {
+	fx, fy = make([]float64, len(x)), make([]float64, len(y))
+	require.NoError(r.t, r.w.GradF(fx, fy, x, y, r.next("GradF", x, y, r.xi)))
+	return fx, fy
+}
+
+func (r *reader) gy(x, y []float64) []float64 {
+	g := make([]float64, len(y))
+	require.NoError(r.t, r.w.GradG(g, x, y, r.next("GradG", x, y, r.phi)))
 	return g
 }
 
-// hypergradient is (A) or (B) from the formulas, with matrices, every term of (B) by itself.
-func (r *reader) hypergradient(x, y []float64, d draws, lg float64, terms int, random bool) []float64 {
-	w := r.w
-	fx, fy, gxy := make([]float64, w.Dx), make([]float64, w.Dy), mat.NewDense(w.Dx, w.Dy)
-	require.NoError(r.t, w.GradF(fx, fy, x, y, d.xi))
-	require.NoError(r.t, w.CrossG(gxy, x, y, d.cross))
-	product := func(q int) []float64 { // ∏_{i=1..q} (I − g_yy(·; φ_i)/L) f_y
-		v := slices.Clone(fy)
-		for i := range q {
-			gyy := mat.NewSym(w.Dy)
-			require.NoError(r.t, w.HessG(gyy, x, y, d.factors[i]))
-			u := bileveltest.Apply(bileveltest.Full(gyy, w.Dy, w.Dy), v)
-			mat.Axpy(v, -1/lg, u)
-		}
-		return v
+func (r *reader) gx(x, y []float64) []float64 {
+	g := make([]float64, len(x))
+	require.NoError(r.t, r.w.GradXG(g, x, y, r.next("GradXG", x, y, r.phi)))
+	return g
+}
+
+func (r *reader) hessVec(x, y, v []float64) []float64 {
+	a := mat.NewSym(len(y))
+	size := r.phi
+	if r.shrink {
+		size = 0
 	}
-	v := make([]float64, w.Dy)
+	require.NoError(r.t, r.w.HessG(a, x, y, r.next("HessG", x, y, size)))
+	return bileveltest.Apply(bileveltest.Full(a, len(y), len(y)), v)
+}
+
+func (r *reader) crossVec(x, y, v []float64) []float64 {
+	a := mat.NewDense(len(x), len(y))
+	require.NoError(r.t, r.w.CrossG(a, x, y, r.next("CrossG", x, y, r.phi)))
+	return bileveltest.Apply(bileveltest.Full(a, len(x), len(y)), v)
+}
+
+// hyper is (A) or (B) from the formulas, every term of (B) by itself.
+func (r *reader) hyper(x, y []float64, random bool) []float64 {
+	fx, fy := r.f(x, y)
+	terms := [][]float64{fy} // ∏_{i=1..q} (I − g_yy(·; φ_i)/L) f_y
+	for len(r.log) > 0 && r.log[0].Oracle == "HessG" {
+		last := terms[len(terms)-1]
+		terms = append(terms, lin(1, last, -1/seriesOf.LG, r.hessVec(x, y, last)))
+	}
+	n := seriesOf.Terms
+	v := make([]float64, len(y))
 	if random {
-		require.Less(r.t, len(d.factors), terms)
-		mat.Axpy(v, float64(terms)/lg, product(len(d.factors)))
+		require.LessOrEqual(r.t, len(terms), n)
+		mat.Axpy(v, float64(n)/seriesOf.LG, terms[len(terms)-1])
 	} else {
-		require.Len(r.t, d.factors, terms-1)
-		for q := range terms {
-			mat.Axpy(v, 1/lg, product(q))
+		require.Len(r.t, terms, n)
+		for _, term := range terms {
+			mat.Axpy(v, 1/seriesOf.LG, term)
 		}
 	}
-	for i := range fx {
-		fx[i] -= mat.Dot(gxy.Row(i), v)
-	}
-	return fx
+	return lin(1, fx, -1, r.crossVec(x, y, v))
 }
 
-const followLo, followHi = -0.2, 0.4
-
-func clamp(x []float64) (boxed int) {
-	for i, v := range x {
-		x[i] = math.Max(followLo, math.Min(followHi, v))
-		if x[i] != v {
-			boxed = 1
+// lin returns Σ c_i·v_i, for pairs of a number and a vector.
+func lin(pairs ...any) []float64 {
+	var sum []float64
+	for i := 0; i < len(pairs); i += 2 {
+		v := pairs[i+1].([]float64)
+		if sum == nil {
+			sum = make([]float64, len(v))
+		}
+		switch c := pairs[i].(type) {
+		case int:
+			mat.Axpy(sum, float64(c), v)
+		case float64:
+			mat.Axpy(sum, c, v)
 		}
 	}
-	return boxed
-}
-
-func followOptions(batch int) bilevel.Options {
-	return bilevel.Options{Set: bilevel.UniformBox(3, followLo, followHi), X0: []float64{0.1, -0.1, 0.2},
-		Y0: []float64{1, 0, -1, 2}, Seed: 3, UpperBatch: batch, LowerBatch: batch}
-}
-
-func TestAlternatingFollowsThePapers(t *testing.T) {
-	const terms = 4
-	alpha, beta := bilevel.Power{C: 0.2, P: 0.5}, bilevel.Power{C: 0.2, K0: 2, P: 0.7}
-	series := Neumann{LG: 7, MuG: 0.7, Terms: terms}
-	for _, c := range []struct {
-		m      bilevel.Method
-		inner  func(k int) int
-		beta   func(k, t int) float64
-		random bool
-	}{
-		{BSA{Alpha: alpha, Beta: beta, Neumann: series}, func(k int) int { return int(math.Ceil(math.Sqrt(float64(k + 1)))) }, func(_, t int) float64 { return beta.At(t) }, true},
-		{BSA{Alpha: alpha, Beta: beta, Inner: bilevel.Power{C: 1, P: -1}, Neumann: series}, func(k int) int { return k + 1 }, func(_, t int) float64 { return beta.At(t) }, true},
-		{TTSA{Alpha: alpha, Beta: beta, Neumann: series}, func(int) int { return 1 }, func(k, _ int) float64 { return beta.At(k) }, true},
-		{StocBiO{Alpha: alpha, Beta: beta, Inner: 3, Neumann: series}, func(int) int { return 3 }, func(k, _ int) float64 { return beta.At(k) }, false},
-		{ALSET{Alpha: alpha, Beta: beta, Inner: 2, Neumann: series}, func(int) int { return 2 }, func(k, _ int) float64 { return beta.At(k) }, true},
-		{ALSET{Alpha: alpha, Beta: beta, Inner: 0, Neumann: series}, func(int) int { return 1 }, func(k, _ int) float64 { return beta.At(k) }, true},
-	} {
-		for _, batch := range []int{1, 3} {
-			t.Run(fmt.Sprintf("%s,batch=%d", c.m.Name(), batch), func(t *testing.T) {
-				w := newWavy(0.5)
-				opt := followOptions(batch)
-				s, err := bilevel.New(w, c.m, opt)
-				require.NoError(t, err)
-				x, y, boxed := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
-				for k := range 40 {
-					w.Log = []call{}
-					require.NoError(t, s.Step())
-					r := &reader{t, newWavy(0.5), w.Log}
-					for i := range c.inner(k) {
-						phi := r.next("GradG", x, y)
-						require.Len(t, phi, batch)
-						mat.Axpy(y, -c.beta(k, i), r.gradG(x, y, phi))
-					}
-					d := r.estimate(x, y)
-					require.Len(t, d.xi, batch)
-					require.Len(t, d.cross, batch)
-					require.Empty(t, r.log)
-					mat.Axpy(x, -alpha.At(k), r.hypergradient(x, y, d, series.LG, terms, c.random))
-					boxed += clamp(x)
-					require.InDeltaSlice(t, x, s.X(), 1e-11, "x at step %d", k)
-					require.InDeltaSlice(t, y, s.Y(), 1e-11, "y at step %d", k)
-				}
-				assert.Greater(t, boxed, 5, "the box hardly acted")
-			})
-		}
-	}
-}
-
-// SUSTAIN, MSTSA and MRBO against their equations: both points share every batch, and p.
-func TestMomentumFollowsThePapers(t *testing.T) {
-	const terms = 4
-	alpha, beta := bilevel.Power{C: 0.2, P: 1.0 / 3}, bilevel.Power{C: 0.2, K0: 2, P: 1.0 / 3}
-	tauX, tauY := bilevel.Power{C: 0.9, P: 0.5}, bilevel.Power{C: 0.8, P: 0.6}
-	series := Neumann{LG: 7, MuG: 0.7, Terms: terms}
-	for _, c := range []struct {
-		m          bilevel.Method
-		tauX, tauY bilevel.Schedule
-		random     bool
-	}{
-		{SUSTAIN{Alpha: alpha, Beta: beta, TauX: tauX, TauY: tauY, Neumann: series}, tauX, tauY, true},
-		{SUSTAIN{Alpha: alpha, Beta: beta, TauY: nil, Neumann: series}, bilevel.Power{C: 1, P: 2.0 / 3},
-			bilevel.Power{C: 1, P: 2.0 / 3}, true},
-		{SUSTAIN{Alpha: alpha, Beta: beta, TauX: bilevel.Constant(1), TauY: bilevel.Constant(1), Neumann: series},
-			bilevel.Constant(1), bilevel.Constant(1), true},
-		{MSTSA{Alpha: alpha, Beta: beta, Tau: tauX, Neumann: series}, tauX, nil, true},
-		{MRBO{Alpha: alpha, Beta: beta, TauX: tauX, TauY: tauY, Neumann: series}, tauX, tauY, false},
-	} {
-		for _, batch := range []int{1, 3} {
-			t.Run(fmt.Sprintf("%s,batch=%d", c.m.Name(), batch), func(t *testing.T) {
-				w := newWavy(0.5)
-				opt := followOptions(batch)
-				s, err := bilevel.New(w, c.m, opt)
-				require.NoError(t, err)
-				x, y, boxed := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
-				var xOld, yOld, dx, dy []float64
-				for k := range 40 {
-					w.Log = []call{}
-					require.NoError(t, s.Step())
-					r := &reader{t, newWavy(0.5), w.Log}
-
-					var phi []bilevel.Sample
-					if k > 0 && c.tauY != nil {
-						phi = r.next("GradG", xOld, yOld)
-					}
-					now := r.next("GradG", x, y)
-					require.Len(t, now, batch)
-					if phi != nil {
-						require.Equal(t, now, phi, "another φ at the old point")
-						mat.Axpy(dy, -1, r.gradG(xOld, yOld, phi))
-						for i, g := range r.gradG(x, y, phi) {
-							dy[i] = g + (1-c.tauY.At(k))*dy[i]
-						}
-					} else {
-						dy = r.gradG(x, y, now)
-					}
-
-					if k == 0 {
-						d := r.estimate(x, y)
-						dx = r.hypergradient(x, y, d, series.LG, terms, c.random)
-					} else {
-						d := r.estimate(xOld, yOld)
-						require.Equal(t, d, r.estimate(x, y), "another draw at the old point")
-						mat.Axpy(dx, -1, r.hypergradient(xOld, yOld, d, series.LG, terms, c.random))
-						for i, h := range r.hypergradient(x, y, d, series.LG, terms, c.random) {
-							dx[i] = h + (1-c.tauX.At(k))*dx[i]
-						}
-					}
-					require.Empty(t, r.log)
-
-					xOld, yOld = slices.Clone(x), slices.Clone(y)
-					mat.Axpy(y, -beta.At(k), dy)
-					mat.Axpy(x, -alpha.At(k), dx)
-					boxed += clamp(x)
-					require.InDeltaSlice(t, x, s.X(), 1e-11, "x at step %d", k)
-					require.InDeltaSlice(t, y, s.Y(), 1e-11, "y at step %d", k)
-				}
-				assert.Greater(t, boxed, 5, "the box hardly acted")
-			})
-		}
-	}
-}
-
-// VRBO against its equations: large batches once a period, small ones at two points.
-func TestVRBOFollowsThePaper(t *testing.T) {
-	const terms, alpha, beta = 3, 0.1, 0.05
-	series := Neumann{LG: 7, Terms: terms}
-	for _, c := range []struct{ period, inner, batch, large, wantLarge int }{{3, 1, 1, 5, 5}, {3, 2, 3, 0, 9},
-		{1, 1, 2, 0, 2}} {
-		t.Run(fmt.Sprintf("period=%d,inner=%d,batch=%d", c.period, c.inner, c.batch), func(t *testing.T) {
-			w := newWavy(0.5)
-			opt := followOptions(c.batch)
-			s, err := bilevel.New(w,
-				VRBO{Alpha: bilevel.Constant(alpha), Beta: bilevel.Constant(beta), Period: c.period, Inner: c.inner,
-					LargeBatch: c.large, Neumann: series}, opt)
-			require.NoError(t, err)
-			x, y, boxed := slices.Clone(opt.X0), slices.Clone(opt.Y0), 0
-			var u, v []float64
-			for k := range 40 {
-				w.Log = []call{}
-				require.NoError(t, s.Step())
-				r := &reader{t, newWavy(0.5), w.Log}
-				if k%c.period == 0 {
-					phi := r.next("GradG", x, y)
-					d := r.estimate(x, y)
-					for _, b := range append([][]bilevel.Sample{phi, d.xi, d.cross}, d.factors...) {
-						require.Len(t, b, c.wantLarge)
-					}
-					v = r.gradG(x, y, phi)
-					u = r.hypergradient(x, y, d, series.LG, terms, false)
-				}
-				// z⁻ → z, with one draw at both.
-				follow := func(xOld, yOld []float64) {
-					phi := r.next("GradG", xOld, yOld)
-					require.Len(t, phi, c.batch)
-					require.Equal(t, phi, r.next("GradG", x, y), "another φ at the old point")
-					d := r.estimate(xOld, yOld)
-					require.Equal(t, d, r.estimate(x, y), "another draw at the old point")
-					mat.Axpy(v, 1, r.gradG(x, y, phi))
-					mat.Axpy(v, -1, r.gradG(xOld, yOld, phi))
-					mat.Axpy(u, 1, r.hypergradient(x, y, d, series.LG, terms, false))
-					mat.Axpy(u, -1, r.hypergradient(xOld, yOld, d, series.LG, terms, false))
-				}
-				xOld := slices.Clone(x)
-				mat.Axpy(x, -alpha, u)
-				boxed += clamp(x)
-				follow(xOld, y)
-				for i := range c.inner {
-					yOld := slices.Clone(y)
-					mat.Axpy(y, -beta, v)
-					if i < c.inner-1 || (k+1)%c.period != 0 {
-						follow(x, yOld)
-					}
-				}
-				require.Empty(t, r.log)
-				require.InDeltaSlice(t, x, s.X(), 1e-11, "x at step %d", k)
-				require.InDeltaSlice(t, y, s.Y(), 1e-11, "y at step %d", k)
-			}
-			assert.Greater(t, boxed, 5, "the box hardly acted")
-		})
-	}
+	return sum
 }

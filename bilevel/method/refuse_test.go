@@ -73,97 +73,103 @@ type faultyIdentity struct{ *faulty }
 func (faultyIdentity) Composition() compose.Composition { return nil }
 
 func TestMethodsRefuse(t *testing.T) {
-	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
+	a, n, nan, inf := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}, math.NaN(), math.Inf(1)
+	c := func(v float64) bilevel.Schedule { return bilevel.Constant(v) }
+	series := func(n Neumann) bilevel.Method { return TTSA{Alpha: a, Beta: a, Neumann: n} }
+	inner := func(s bilevel.Schedule) bilevel.Method { return BSA{Alpha: a, Beta: a, Inner: s, Neumann: n} }
 	for want, m := range map[string]bilevel.Method{
 		"BSA.Alpha is nil":                     BSA{Beta: a, Neumann: n},
-		"BSA.Beta is nil":                      BSA{Alpha: a, Neumann: n},
-		"BSA.Inner at step 0 is -1":            BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(-1), Neumann: n},
-		"BSA.Inner at step 0 is NaN":           BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(math.NaN()), Neumann: n},
-		"BSA.Inner at step 0 is 0":             BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(0), Neumann: n},
-		"BSA.Inner at step 0 is 1.073741825e":  BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1<<30 + 1), Neumann: n},
-		"TTSA.Alpha at step 0 is -0.1":         TTSA{Alpha: -a, Beta: a, Neumann: n},
-		"TTSA.Neumann.LG is 0":                 TTSA{Alpha: a, Beta: a},
-		"TTSA.Neumann.LG is +Inf":              TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: math.Inf(1), Terms: 3}},
-		"TTSA.Neumann.MuG is 0":                TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: 1}},
-		"TTSA.Neumann.MuG is 2":                TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: 1, MuG: 2, Terms: 3}},
-		"TTSA.Neumann.Terms is -3":             TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: 1, MuG: 1, Terms: -3}},
-		"TTSA.Neumann.Terms is 0, and the def": TTSA{Alpha: a, Beta: a, Neumann: Neumann{LG: 1, MuG: 1e-9}},
+		"MRBO.Beta is nil":                     MRBO{Alpha: a, Neumann: n},
+		"BSA.Inner at step 0 is -1":            inner(c(-1)),
+		"BSA.Inner at step 0 is NaN":           inner(c(nan)),
+		"BSA.Inner at step 0 is 0":             inner(c(0)),
+		"BSA.Inner at step 0 is 1.073741825e":  inner(c(1<<30 + 1)),
+		"TTSA.Neumann.LG is 0":                 series(Neumann{}),
+		"TTSA.Neumann.LG is +Inf":              series(Neumann{LG: inf, Terms: 3}),
+		"TTSA.Neumann.MuG is 0":                series(Neumann{LG: 1}),
+		"TTSA.Neumann.MuG is 2":                series(Neumann{LG: 1, MuG: 2, Terms: 3}),
+		"TTSA.Neumann.Terms is -3":             series(Neumann{LG: 1, MuG: 1, Terms: -3}),
+		"TTSA.Neumann.Terms is 0, and the def": series(Neumann{LG: 1, MuG: 1e-9}),
 		"StocBiO.Neumann.MuG is 0":             StocBiO{Alpha: a, Beta: a, Inner: 1, Neumann: Neumann{LG: 1, Terms: 3}},
 		"StocBiO.Inner at step 0 is -2":        StocBiO{Alpha: a, Beta: a, Inner: -2, Neumann: n},
 		"ALSET.Inner at step 0 is -2":          ALSET{Alpha: a, Beta: a, Inner: -2, Neumann: n},
-		"SUSTAIN.TauX at step 0 is 1.5":        SUSTAIN{Alpha: a, Beta: a, TauX: bilevel.Constant(1.5), Neumann: n},
-		"SUSTAIN.TauY at step 0 is -1":         SUSTAIN{Alpha: a, Beta: a, TauY: bilevel.Constant(-1), Neumann: n},
-		"MSTSA.Tau at step 0 is NaN":           MSTSA{Alpha: a, Beta: a, Tau: bilevel.Constant(math.NaN()), Neumann: n},
-		"MRBO.Beta is nil":                     MRBO{Alpha: a, Neumann: n},
-		"MRBO.TauX at step 0 is 2":             MRBO{Alpha: a, Beta: a, TauX: bilevel.Constant(2), Neumann: n},
+		"SUSTAIN.TauX at step 0 is 1.5":        SUSTAIN{Alpha: a, Beta: a, TauX: c(1.5), Neumann: n},
+		"SUSTAIN.TauY at step 0 is -1":         SUSTAIN{Alpha: a, Beta: a, TauY: c(-1), Neumann: n},
+		"MRBO.Neumann.LG is 0":                 MRBO{Alpha: a, Beta: a},
+		"MSTSA.Tau at step 0 is NaN":           MSTSA{Alpha: a, Beta: a, Tau: c(nan), Neumann: n},
+		"MRBO.TauX at step 0 is 2":             MRBO{Alpha: a, Beta: a, TauX: c(2), Neumann: n},
 		"VRBO.Period is -1":                    VRBO{Alpha: a, Beta: a, Period: -1, Neumann: n},
 		"VRBO.Inner is -1":                     VRBO{Alpha: a, Beta: a, Inner: -1, Neumann: n},
 		"VRBO.LargeBatch is -7":                VRBO{Alpha: a, Beta: a, LargeBatch: -7, Neumann: n},
-		"VRBO.Alpha is nil":                    VRBO{Beta: a, Neumann: n},
 		"VRBO.Neumann.LG is -1":                VRBO{Alpha: a, Beta: a, Neumann: Neumann{LG: -1}},
-		"SUSTAIN.Beta at step 0 is +Inf":       SUSTAIN{Alpha: a, Beta: bilevel.Constant(math.Inf(1)), Neumann: n},
-		"SOBA.Alpha is nil":                    SOBA{Beta: a},
-		"SOBA.Beta is nil":                     SOBA{Alpha: a, Gamma: a},
-		"SABA.Gamma at step 0 is -1":           SABA{Alpha: a, Beta: a, Gamma: bilevel.Constant(-1)},
-		"RSVRB.Alpha is nil":                   RSVRB{Beta: a, MuG: 1},
-		"RSVRB.Tau at step 0 is 2":             RSVRB{Alpha: a, Beta: a, MuG: 1, Tau: bilevel.Constant(2)},
+		"SUSTAIN.Beta at step 0 is +Inf":       SUSTAIN{Alpha: a, Beta: c(inf), Neumann: n},
+		"SABA.Gamma at step 0 is -1":           SABA{Alpha: a, Beta: a, Gamma: c(-1)},
+		"MASOBA.Theta at step 0 is 2":          MASOBA{Alpha: a, Beta: a, Theta: c(2)},
+		"SRBA.Period is -1":                    SRBA{Alpha: a, Beta: a, Period: -1},
+		"SRBA.Large is -7":                     SRBA{Alpha: a, Beta: a, Large: -7},
+		"SPABA.Share is 1.5":                   SPABA{Alpha: a, Beta: a, Share: 1.5},
+		"SPABA.Large is -7":                    SPABA{Alpha: a, Beta: a, Large: -7},
+		"SPABA.Radius is -1":                   SPABA{Alpha: a, Beta: a, Radius: -1},
+		"FSLA.Eta at step 0 is 2":              FSLA{Alpha: a, Beta: a, Eta: c(2)},
+		"AmIGO.Inner is -1":                    AmIGO{Alpha: a, Beta: a, Inner: -1},
+		"F2SA.Inner is -1":                     F2SA{Alpha: a, Beta: a, Inner: -1},
+		"F2SAp.Nu is -1":                       F2SAp{Alpha: a, Beta: a, Nu: -1},
+		"BOME.Eta is +Inf":                     BOME{Alpha: a, Beta: a, Eta: inf},
+		"STFBO.C is NaN":                       STFBO{C: nan},
+		"HOAG.Share is -1":                     HOAG{Share: -1},
+		"HOAG: bilevel: bad option: Options.M": HOAG{Memory: -1},
+		"STABLECG.Window is -1":                STABLECG{Alpha: a, Beta: a, Window: -1},
+		"RSVRB.Tau at step 0 is 2":             RSVRB{Alpha: a, Beta: a, MuG: 1, Tau: c(2)},
 		"RSVRB.InitBatch is -2":                RSVRB{Alpha: a, Beta: a, MuG: 1, InitBatch: -2},
 		"bad option: RSVRB.MuG is 0":           RSVRB{Alpha: a, Beta: a},
-		"BiAdam.Alpha is nil":                  BiAdam{Beta: a, Neumann: n},
-		"BiAdam.Eta at step 0 is 1.5":          BiAdam{Alpha: a, Beta: a, Eta: bilevel.Constant(1.5), Neumann: n},
+		"BiAdam.Eta at step 0 is 1.5":          BiAdam{Alpha: a, Beta: a, Eta: c(1.5), Neumann: n},
 		"BiAdam.Decay is 1":                    BiAdam{Alpha: a, Beta: a, Decay: 1, Neumann: n},
 		"BiAdam.Neumann.LG is 0":               BiAdam{Alpha: a, Beta: a},
-		"VRBiAdam.TauX at step 0 is -1":        VRBiAdam{Alpha: a, Beta: a, TauX: bilevel.Constant(-1), Neumann: n},
+		"VRBiAdam.TauX at step 0 is -1":        VRBiAdam{Alpha: a, Beta: a, TauX: c(-1), Neumann: n},
 		"VRBiAdam.Rho is -1":                   VRBiAdam{Alpha: a, Beta: a, Rho: -1, Neumann: n},
 	} {
 		_, err := bilevel.New(newWavy(0), m, bilevel.Options{})
 		require.ErrorIs(t, err, bilevel.ErrOption, want)
 		assert.ErrorContains(t, err, want)
 	}
+	for want, p := range map[string]bilevel.Problem{
+		"the stream of ξ is unbounded": sized{newProducts(0), 0, 7}, "the stream of φ is unbounded": sized{newProducts(0), 7, 0},
+		"9223372036854775808 samples": sized{newProducts(0), 1 << 63, 7},
+	} {
+		_, err := bilevel.New(p, SABA{Alpha: a, Beta: a}, bilevel.Options{})
+		require.ErrorIs(t, err, bilevel.ErrOption, want)
+		assert.ErrorContains(t, err, want)
+	}
 
 	// A schedule that leaves its range later is refused at that step.
+	at := func(v float64) bilevel.Schedule { return turn{K: 4, V: v} }
 	for want, m := range map[string]bilevel.Method{
 		"TTSA: step sizes at step 4 are α = NaN":               TTSA{Alpha: late, Beta: a, Neumann: n},
 		"ALSET: step sizes at step 4 are α = 0, β = N":         ALSET{Alpha: a, Beta: late, Inner: 1, Neumann: n},
-		"BSA: number of inner steps at step 4 is NaN":          BSA{Alpha: a, Beta: a, Inner: late, Neumann: n},
+		"BSA: number of inner steps at step 4 is NaN":          inner(late),
+		"BSA: number of inner steps at step 4 is 0":            inner(at(0)),
+		"BSA: number of inner steps at step 4 is 1.073741825e": inner(at(1<<30 + 0.5)),
 		"MRBO: step sizes at step 4 are α = 0, β = 0, τ = NaN": MRBO{Alpha: a, Beta: a, TauX: late, Neumann: n},
 		"SUSTAIN: step sizes at step 4":                        SUSTAIN{Alpha: a, Beta: a, TauY: late, Neumann: n},
-		"VRBO: step sizes at step 4":                           VRBO{Alpha: a, Beta: late, Neumann: n},
-		"SOBA: Gamma at step 4 is NaN":                         SOBA{Alpha: a, Beta: a, Gamma: late},
-		"SABA: step sizes at step 4 are α = NaN":               SABA{Alpha: late, Beta: a, Gamma: a},
 		"RSVRB: step sizes at step 4":                          RSVRB{Alpha: a, Beta: a, Tau: late, MuG: 1},
-		"BiAdam: Eta at step 4 is NaN":                         BiAdam{Alpha: a, Beta: a, Eta: late, Neumann: n},
+		"BiAdam: Eta at step 4 is 1.5":                         BiAdam{Alpha: a, Beta: a, Eta: at(1.5), Neumann: n},
+		"BiAdam: TauY at step 4 is 2":                          BiAdam{Alpha: a, Beta: a, TauY: at(2), Neumann: n},
 		"VR-BiAdam: TauX at step 4 is NaN":                     VRBiAdam{Alpha: a, Beta: a, TauX: late, Neumann: n},
-		"VR-BiAdam: step sizes at step 4 are α = NaN":          VRBiAdam{Alpha: late, Beta: a, Neumann: n},
-		"TTSA: step sizes at step 4 are α = -1":                TTSA{Alpha: turn{K: 4, V: -1}, Beta: a, Neumann: n},
-		"TTSA: step sizes at step 4 are α = 0, β = -1":         TTSA{Alpha: a, Beta: turn{K: 4, V: -1}, Neumann: n},
-		"TTSA: step sizes at step 4 are α = +Inf": TTSA{Alpha: turn{K: 4, V: math.Inf(1)}, Beta: a,
-			Neumann: n},
-		"TTSA: step sizes at step 4 are α = 0, β = +Inf": TTSA{Alpha: a, Beta: turn{K: 4, V: math.Inf(1)},
-			Neumann: n},
-		"BSA: number of inner steps at step 4 is 0": BSA{Alpha: a, Beta: a, Inner: turn{K: 4, V: 0},
-			Neumann: n},
-		"BSA: number of inner steps at step 4 is 1.073741825e": BSA{Alpha: a, Beta: a,
-			Inner: turn{K: 4, V: 1<<30 + 0.5}, Neumann: n},
-		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = 1.": MSTSA{Alpha: a, Beta: a, Tau: turn{K: 4, V: 1.5},
-			Neumann: n},
-		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = -1": MSTSA{Alpha: a, Beta: a, Tau: turn{K: 4, V: -1},
-			Neumann: n},
-		"SOBA: Gamma at step 4 is -1": SOBA{Alpha: a, Beta: a, Gamma: turn{K: 4, V: -1}},
-		"SOBA: Gamma at step 4 is +Inf": SOBA{Alpha: a, Beta: a,
-			Gamma: turn{K: 4, V: math.Inf(1)}},
-		"BiAdam: Eta at step 4 is 1.5": BiAdam{Alpha: a, Beta: a, Eta: turn{K: 4, V: 1.5},
-			Neumann: n},
-		"BiAdam: TauY at step 4 is 2": BiAdam{Alpha: a, Beta: a, TauY: turn{K: 4, V: 2},
-			Neumann: n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = 1.": MSTSA{Alpha: a, Beta: a, Tau: at(1.5), Neumann: n},
+		"MSTSA: step sizes at step 4 are α = 0, β = 0, τ = -1": MSTSA{Alpha: a, Beta: a, Tau: at(-1), Neumann: n},
+		"SOBA: Gamma at step 4 is -1":                          SOBA{Alpha: a, Beta: a, Gamma: at(-1)},
+		"AmIGO: Gamma at step 4 is +Inf":                       AmIGO{Alpha: a, Beta: a, Gamma: at(inf)},
+		"BOME: Gamma at step 4 is NaN":                         BOME{Alpha: a, Beta: a, Gamma: late},
+		"MA-SOBA: Theta at step 4 is 2":                        MASOBA{Alpha: a, Beta: a, Theta: at(2)},
+		"FSLA: Eta at step 4 is 2":                             FSLA{Alpha: a, Beta: a, Eta: at(2)},
+		"F2SA: Lambda at step 4 is 0":                          F2SA{Alpha: a, Beta: a, Lambda: at(0)},
+		"STABLE-CG: Tau at step 4 is 2":                        STABLECG{Alpha: a, Beta: a, Tau: at(2)},
 	} {
 		s, err := bilevel.New(newWavy(0), m, bilevel.Options{})
 		require.NoError(t, err)
-		for range 4 {
-			require.NoError(t, s.Step())
-		}
+		steps(t, s, 4)
 		err = s.Step()
-		require.ErrorIs(t, err, bilevel.ErrOption)
+		require.ErrorIs(t, err, bilevel.ErrOption, want)
 		assert.ErrorContains(t, err, want)
 	}
 }

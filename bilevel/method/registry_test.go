@@ -30,6 +30,16 @@ func (e Entry) problem(noise float64) identity {
 	return p
 }
 
+type identity struct{ withProducts }
+
+func (identity) Composition() compose.Composition { return nil }
+
+func newIdentity(noise float64) identity {
+	w := newProducts(noise)
+	w.Identity, w.Kappa = true, 0
+	return identity{w}
+}
+
 func withoutProducts(p identity) bilevel.Problem { return bare{p.Wavy} }
 
 type bare struct{ *wavy }
@@ -134,6 +144,10 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 		assert.Equal(t, n.Bounds, refused(p, bilevel.Ball{Radius: 9}, keep), "bounds")
 		assert.Equal(t, n.Composition || n.UpperGradient, refused(opaque{p}, nil, keep), "more than the oracles")
 		assert.Equal(t, n.UpperGradient, refused(secondOrder{p, p, p}, nil, keep), "g_x")
+		if n.UpperGradient {
+			_, err := bilevel.New(secondOrder{p, p, p}, e.New(tuning), bilevel.Options{})
+			assert.ErrorContains(t, err, e.Name+" needs g_x")
+		}
 
 		for _, v := range e.Variants {
 			assert.False(t, refused(p, nil, v.Set), v.Name)

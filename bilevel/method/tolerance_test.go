@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
 	"stable/mat"
 )
 
@@ -170,6 +171,19 @@ func TestToleranceStandsStill(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, bilevel.StepLimit, res.Reason, name)
 	}
+}
+
+// exactHypergradient is f_x − g_xy g_yy⁻¹ f_y at (x, y), by elimination.
+func exactHypergradient(t *testing.T, w *wavy, x, y []float64) []float64 {
+	fx, fy, gxy, gyy := make([]float64, 3), make([]float64, 4), mat.NewDense(3, 4), mat.NewSym(4)
+	require.NoError(t, w.GradF(fx, fy, x, y, nil))
+	require.NoError(t, w.CrossG(gxy, x, y, nil))
+	require.NoError(t, w.HessG(gyy, x, y, nil))
+	v := bileveltest.Apply(bileveltest.Invert(bileveltest.Full(gyy, 4, 4)), fy)
+	for i := range fx {
+		fx[i] -= mat.Dot(gxy.Row(i), v)
+	}
+	return fx
 }
 
 // The noise of a step has to be below the tolerance: a longer window does not help.
