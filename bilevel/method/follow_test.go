@@ -21,17 +21,17 @@ var (
 	seriesOf        = Neumann{LG: 7, MuG: 0.7, Terms: 4}
 )
 
-// plain is a method written out from its equations: step moves x and y, with the samples off the
-// real one's log. Step 0 starts afresh.
+// plain is a method written out from its equations: step moves x and y, and v, which starts at 0,
+// with the samples off the real one's log. Step 0 starts afresh.
 type plain interface {
-	step(r *reader, k int, x, y []float64)
+	step(r *reader, k int, x, y, v []float64)
 }
 
 // follow runs m beside p, with batches of one and of several samples.
 func follow(t *testing.T, m bilevel.Method, set bilevel.Set, p plain) {
 	for _, batch := range [][2]int{{1, 1}, {2, 3}} {
 		t.Run(fmt.Sprintf("%s,%T,%v", m.Name(), set, batch), func(t *testing.T) {
-			w, x, y := newWavy(0.5), []float64{0.1, -0.1, 0.2}, []float64{1, 0, -1, 2}
+			w, x, y, v := newWavy(0.5), []float64{0.1, -0.1, 0.2}, []float64{1, 0, -1, 2}, make([]float64, 4)
 			s, err := bilevel.New(w, m,
 				bilevel.Options{Set: set, X0: x, Y0: y, Seed: 3, UpperBatch: batch[0], LowerBatch: batch[1]})
 			require.NoError(t, err)
@@ -40,7 +40,7 @@ func follow(t *testing.T, m bilevel.Method, set bilevel.Set, p plain) {
 				w.Log = []call{}
 				require.NoError(t, s.Step())
 				r.log, r.used = slices.Clone(w.Log), nil
-				p.step(r, k, x, y)
+				p.step(r, k, x, y, v)
 				require.Empty(t, r.log, "calls that the equations do not have, step %d", k)
 				r.project(set, x)
 				require.InDeltaSlice(t, x, s.X(), 1e-10, "x at step %d", k)

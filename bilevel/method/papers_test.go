@@ -46,7 +46,7 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 		{SABA{Alpha: a, Beta: b, Gamma: c}, &plainSABA{}},
 		{SRBA{Alpha: a, Beta: b, Gamma: c, Period: 4, Large: 5}, &plainSRBA{}},
 		{FSLA{Alpha: a, Beta: b, Gamma: c, Eta: bilevel.Constant(0.3)}, &plainFSLA{}},
-		{AmIGO{Alpha: a, Beta: b, Gamma: c, Inner: plainInner}, &plainAmIGO{}},
+		{AmIGO{Alpha: a, Beta: b, Gamma: c, Inner: plainInner}, plainAmIGO{}},
 		{F2SA{Alpha: a, Beta: b, Lambda: bilevel.Constant(7), Inner: plainInner}, &plainF2SA{}},
 		{F2SAp{Alpha: a, Beta: b, Nu: 0.2, Inner: plainInner}, &plainF2SAp{}},
 		{F2SAp{Alpha: a, Beta: b, Nu: 0.2, Inner: plainInner, Normalise: true}, &plainF2SAp{normalise: true}},
@@ -67,7 +67,7 @@ type plainAlternating struct {
 	byInner, random bool
 }
 
-func (p plainAlternating) step(r *reader, k int, x, y []float64) {
+func (p plainAlternating) step(r *reader, k int, x, y, _ []float64) {
 	r.shrink = !p.random
 	for t := range p.inner(k) {
 		if p.byInner {
@@ -85,7 +85,7 @@ type plainMomentum struct {
 	xOld, yOld, dx, dy []float64
 }
 
-func (p *plainMomentum) step(r *reader, k int, x, y []float64) {
+func (p *plainMomentum) step(r *reader, k int, x, y, _ []float64) {
 	h := func(x, y []float64) []float64 { return r.hyper(x, y, p.random) }
 	if k == 0 || p.tauY == nil {
 		p.dy = r.gy(x, y)
@@ -107,7 +107,7 @@ type plainVRBO struct {
 	u, v                 []float64
 }
 
-func (p *plainVRBO) step(r *reader, k int, x, y []float64) {
+func (p *plainVRBO) step(r *reader, k int, x, y, _ []float64) {
 	h := func(x, y []float64) []float64 { return r.hyper(x, y, false) }
 	if k%p.period == 0 {
 		xi, phi := r.xi, r.phi
@@ -140,7 +140,7 @@ type plainRSVRB struct {
 	acted               bilevel.Activity
 }
 
-func (p *plainRSVRB) step(r *reader, k int, x, y []float64) {
+func (p *plainRSVRB) step(r *reader, k int, x, y, _ []float64) {
 	var fxOld, fyOld, gOld []float64
 	batch, tau := r.phi, tauXOf.At(k)
 	if k == 0 {
@@ -167,17 +167,18 @@ func (p *plainRSVRB) step(r *reader, k int, x, y []float64) {
 	}
 	r.phi = batch
 
+	var err error
 	if k == 0 {
-		var err error
 		*p = plainRSVRB{u: fx, w: fy, d: g}
 		p.est, err = bilevel.NewEstimator(r.w, 0.9, 2.2)
 		require.NoError(r.t, err)
-		require.NoError(r.t, p.est.Init(x, y, phi))
+		err = p.est.Init(x, y, phi)
 	} else {
 		p.u, p.w = lin(1, fx, 1-tau, p.u, tau-1, fxOld), lin(1, fy, 1-tau, p.w, tau-1, fyOld)
 		p.d = lin(1, g, 1-tau, p.d, tau-1, gOld)
-		require.NoError(r.t, p.est.Update(tau, x, y, phi))
+		err = p.est.Update(tau, x, y, phi)
 	}
+	require.NoError(r.t, err)
 	if p.est.Report().Truncate.Clipped > 0 {
 		p.acted.Truncated++
 	}
@@ -205,54 +206,51 @@ func (r *reader) soba(x, y, v []float64) (dy, dv, dx []float64) {
 	return dy, dv, dx
 }
 
+func move(k int, x, y, v, dy, dv, dx []float64, gamma bilevel.Schedule) {
+	mat.Axpy(y, -betaOf.At(k), dy)
+	mat.Axpy(v, -gamma.At(k), dv)
+	mat.Axpy(x, -alphaOf.At(k), dx)
+}
+
 type plainSOBA struct {
 	gamma bilevel.Schedule
 	theta float64 // 1, or MA-SOBA's
-	v, h  []float64
+	h     []float64
 }
 
-func (p *plainSOBA) step(r *reader, k int, x, y []float64) {
-	if k == 0 {
-		p.v, p.h = make([]float64, len(y)), nil
-	}
-	dy, dv, dx := r.soba(x, y, p.v)
+func (p *plainSOBA) step(r *reader, k int, x, y, v []float64) {
+	dy, dv, dx := r.soba(x, y, v)
 	if k > 0 {
 		dx = lin(1-p.theta, p.h, p.theta, dx)
 	}
 	p.h = dx
-	mat.Axpy(y, -betaOf.At(k), dy)
-	mat.Axpy(p.v, -p.gamma.At(k), dv)
-	mat.Axpy(x, -alphaOf.At(k), p.h)
+	move(k, x, y, v, dy, dv, dx, p.gamma)
 }
 
-type plainSTFBO struct {
-	a, b, c float64
-	v       []float64
-}
+type plainSTFBO struct{ a, b, c float64 }
 
-func (p *plainSTFBO) step(r *reader, k int, x, y []float64) {
+func (p *plainSTFBO) step(r *reader, k int, x, y, v []float64) {
 	if k == 0 {
-		*p = plainSTFBO{a: 4, b: 9, c: 0.25, v: make([]float64, len(y))}
+		*p = plainSTFBO{a: 4, b: 9, c: 0.25}
 	}
-	dy, dv, dx := r.soba(x, y, p.v)
+	dy, dv, dx := r.soba(x, y, v)
 	p.a, p.b, p.c = p.a+mat.Dot(dx, dx), p.b+mat.Dot(dy, dy), p.c+mat.Dot(dv, dv)
 	slow := math.Max(math.Sqrt(p.b), math.Sqrt(p.c))
 	mat.Axpy(y, -1/math.Sqrt(p.b), dy)
-	mat.Axpy(p.v, -1/slow, dv)
+	mat.Axpy(v, -1/slow, dv)
 	mat.Axpy(x, -1/math.Sqrt(p.a)/slow, dx)
 }
 
 type plainSABA struct {
-	v     []float64
 	table [16][5][]float64 // of the terms of f_x, f_y, g_y, g_yy v, g_xy v
 }
 
-func (p *plainSABA) step(r *reader, k int, x, y []float64) {
+func (p *plainSABA) step(r *reader, k int, x, y, v []float64) {
 	xi, phi := r.xi, r.phi
 	defer func() { r.xi, r.phi = xi, phi }()
 	sizes := [2]int{xi, phi}
 	if k == 0 {
-		*p, sizes = plainSABA{v: make([]float64, len(y))}, [2]int{16, 16}
+		sizes = [2]int{16, 16}
 	}
 	r.xi, r.phi = 1, 1
 	next := p.table
@@ -280,85 +278,69 @@ func (p *plainSABA) step(r *reader, k int, x, y []float64) {
 	for range sizes[1] {
 		r.one(func() {
 			add(sizes[1], 2, r.gy(x, y))
-			add(sizes[1], 3, r.hessVec(x, y, p.v))
-			add(sizes[1], 4, r.crossVec(x, y, p.v))
+			add(sizes[1], 3, r.hessVec(x, y, v))
+			add(sizes[1], 4, r.crossVec(x, y, v))
 		})
 	}
 	p.table = next
-	mat.Axpy(y, -betaOf.At(k), part[2])
-	mat.Axpy(p.v, -gammaOf.At(k), lin(1, part[3], 1, part[1]))
-	mat.Axpy(x, -alphaOf.At(k), lin(1, part[0], 1, part[4]))
+	move(k, x, y, v, part[2], lin(1, part[3], 1, part[1]), lin(1, part[0], 1, part[4]), gammaOf)
 }
 
-type plainSRBA struct {
-	v, vOld, xOld, yOld []float64
-	dy, dv, dx          []float64
-}
+type plainSRBA struct{ vOld, xOld, yOld, dy, dv, dx []float64 }
 
-func (p *plainSRBA) step(r *reader, k int, x, y []float64) {
-	if k == 0 {
-		p.v = make([]float64, len(y))
-	}
+func (p *plainSRBA) step(r *reader, k int, x, y, v []float64) {
 	if xi, phi := r.xi, r.phi; k%4 == 0 {
 		r.xi, r.phi = 5, 5
-		p.dy, p.dv, p.dx = r.soba(x, y, p.v)
+		p.dy, p.dv, p.dx = r.soba(x, y, v)
 		r.xi, r.phi = xi, phi
 	} else {
 		var dy, dv, dx, oy, ov, ox []float64
-		r.same(func() { dy, dv, dx = r.soba(x, y, p.v) }, func() { oy, ov, ox = r.soba(p.xOld, p.yOld, p.vOld) })
+		r.same(func() { dy, dv, dx = r.soba(x, y, v) }, func() { oy, ov, ox = r.soba(p.xOld, p.yOld, p.vOld) })
 		p.dy, p.dv, p.dx = lin(1, p.dy, 1, dy, -1, oy), lin(1, p.dv, 1, dv, -1, ov), lin(1, p.dx, 1, dx, -1, ox)
 	}
-	p.xOld, p.yOld, p.vOld = slices.Clone(x), slices.Clone(y), slices.Clone(p.v)
-	mat.Axpy(y, -betaOf.At(k), p.dy)
-	mat.Axpy(p.v, -gammaOf.At(k), p.dv)
-	mat.Axpy(x, -alphaOf.At(k), p.dx)
+	p.xOld, p.yOld, p.vOld = slices.Clone(x), slices.Clone(y), slices.Clone(v)
+	move(k, x, y, v, p.dy, p.dv, p.dx, gammaOf)
 }
 
-type plainFSLA struct{ v, m, xOld []float64 }
+type plainFSLA struct{ m, xOld []float64 }
 
-func (p *plainFSLA) step(r *reader, k int, x, y []float64) {
-	if k == 0 {
-		p.v = make([]float64, len(y))
-	}
-	yOld, vOld := slices.Clone(y), p.v
+func (p *plainFSLA) step(r *reader, k int, x, y, v []float64) {
+	yOld, vOld := slices.Clone(y), slices.Clone(v)
 	mat.Axpy(y, -betaOf.At(k), r.gy(x, y))
-	hv := r.hessVec(x, y, p.v)
+	hv := r.hessVec(x, y, v)
 	_, fy := r.f(x, y)
-	p.v = lin(1, p.v, -gammaOf.At(k), hv, gammaOf.At(k), fy)
+	mat.Axpy(v, -gammaOf.At(k), lin(1, hv, -1, fy))
 	direction := func(x, y, v []float64) []float64 {
 		fx, _ := r.f(x, y)
 		return lin(1, fx, -1, r.crossVec(x, y, v))
 	}
 	if k == 0 {
-		p.m = direction(x, y, p.v)
+		p.m = direction(x, y, v)
 	} else {
 		var old, now []float64
-		r.same(func() { old = direction(p.xOld, yOld, vOld) }, func() { now = direction(x, y, p.v) })
+		r.same(func() { old = direction(p.xOld, yOld, vOld) }, func() { now = direction(x, y, v) })
 		p.m = lin(1, now, 0.7, p.m, -0.7, old)
 	}
 	p.xOld = slices.Clone(x)
 	mat.Axpy(x, -alphaOf.At(k), p.m)
 }
 
-type plainAmIGO struct{ v []float64 }
+type plainAmIGO struct{}
 
-func (p *plainAmIGO) step(r *reader, k int, x, y []float64) {
-	if k == 0 {
-		p.v = make([]float64, len(y))
-	}
+func (plainAmIGO) step(r *reader, k int, x, y, v []float64) {
 	for range plainInner {
 		mat.Axpy(y, -betaOf.At(k), r.gy(x, y))
 	}
 	fx, fy := r.f(x, y)
 	for range plainInner {
-		mat.Axpy(p.v, -gammaOf.At(k), lin(1, r.hessVec(x, y, p.v), 1, fy))
+		mat.Axpy(v, -gammaOf.At(k), lin(1, r.hessVec(x, y, v), 1, fy))
 	}
-	mat.Axpy(x, -alphaOf.At(k), lin(1, fx, 1, r.crossVec(x, y, p.v)))
+	mat.Axpy(x, -alphaOf.At(k), lin(1, fx, 1, r.crossVec(x, y, v)))
 }
 
 type plainF2SA struct{ z []float64 }
 
-func (p *plainF2SA) step(r *reader, k int, x, y []float64) {
+func (p *plainF2SA) step(r *reader, k int, x, y, _ []float64) {
 	const lambda = 7
 	if k == 0 {
 		p.z = slices.Clone(y)
@@ -377,7 +359,7 @@ type plainF2SAp struct {
 	normalise bool
 }
 
-func (p *plainF2SAp) step(r *reader, k int, x, y []float64) {
+func (p *plainF2SAp) step(r *reader, k int, x, y, _ []float64) {
 	const nu = 0.2
 	if k == 0 {
 		p.up, p.low = slices.Clone(y), slices.Clone(y)
@@ -410,7 +392,7 @@ func (p *plainF2SAp) step(r *reader, k int, x, y []float64) {
 
 type plainBOME struct{}
 
-func (plainBOME) step(r *reader, k int, x, y []float64) {
+func (plainBOME) step(r *reader, k int, x, y, _ []float64) {
 	hat := slices.Clone(y)
 	for range plainInner {
 		mat.Axpy(hat, -gammaOf.At(k), r.gy(x, hat))
@@ -430,7 +412,7 @@ type plainBiAdam struct {
 	xOld, yOld, dx, dy, a, b []float64
 }
 
-func (p *plainBiAdam) step(r *reader, k int, x, y []float64) {
+func (p *plainBiAdam) step(r *reader, k int, x, y, _ []float64) {
 	h := func(x, y []float64) []float64 { return r.hyper(x, y, true) }
 	both := func(d []float64, tau float64, at func(x, y []float64) []float64, square []float64) (dir, squares []float64) {
 		var now, old []float64

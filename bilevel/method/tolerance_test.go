@@ -51,6 +51,15 @@ func (l levels) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
+// ends is the result of a run.
+func ends(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options, run bilevel.Run) bilevel.Result {
+	s, err := bilevel.New(p, m, opt)
+	require.NoError(t, err)
+	res, err := s.Run(context.Background(), run)
+	require.NoError(t, err)
+	return res
+}
+
 func linear(_ int, v float64) float64 { return v }
 
 // logistic is a derivative with which a step of length 1 is the logistic map v → r·v(1−v).
@@ -80,10 +89,7 @@ func TestToleranceCycle(t *testing.T) {
 		require.Equal(t, period, found, "the period for r = %v", r)
 
 		for window := 1; window <= 120; window += every {
-			s, err := bilevel.New(p, m, opt)
-			require.NoError(t, err)
-			res, err := s.Run(context.Background(), bilevel.Run{Tol: 1e-3, Window: window, Steps: 1000})
-			require.NoError(t, err)
+			res := ends(t, p, m, opt, bilevel.Run{Tol: 1e-3, Window: window, Steps: 1000})
 			want := bilevel.StepLimit
 			if period == 1 {
 				want = bilevel.ToleranceMet
@@ -93,10 +99,7 @@ func TestToleranceCycle(t *testing.T) {
 		}
 
 		m.Alpha = bilevel.Constant(0.1)
-		s, err = bilevel.New(p, m, opt)
-		require.NoError(t, err)
-		res, err := s.Run(context.Background(), bilevel.Run{Tol: 1e-6, Steps: 3000})
-		require.NoError(t, err)
+		res := ends(t, p, m, opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
 		assert.Equal(t, bilevel.ToleranceMet, res.Reason)
 		assert.Less(t, math.Abs(p.upper(0, res.X[0])), 1e-6)
 	}
@@ -106,36 +109,29 @@ func TestToleranceCycle(t *testing.T) {
 func TestToleranceInnerCycle(t *testing.T) {
 	p := levels{1, linear, func(_ int, v float64) float64 { return 0.1*v + math.Tanh(3*v) }} // steps of 1: v → 0.9v − tanh 3v
 	n := Neumann{LG: 4, MuG: 0.1, Terms: 2}
+	alpha, slow := bilevel.Constant(0.1), bilevel.Constant(0.3)
 	for inner := 1; inner <= 6; inner++ {
-		for _, m := range []struct{ cycles, converges bilevel.Method }{
-			{ALSET{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n},
-				ALSET{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
-			{StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n},
-				StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
-			{VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner, Neumann: n},
-				VRBO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner, Neumann: n}},
-			{BSA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: bilevel.Constant(inner), Neumann: n},
-				BSA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: bilevel.Constant(inner),
-					Neumann: n}},
-			{AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Gamma: bilevel.Constant(0.3), Inner: inner},
-				AmIGO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
-			{F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner},
-				F2SA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
-			{F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(1), Inner: inner},
-				F2SAp{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.3), Inner: inner}},
+		for _, with := range []func(beta bilevel.Schedule) bilevel.Method{
+			func(b bilevel.Schedule) bilevel.Method { return ALSET{Alpha: alpha, Beta: b, Inner: inner, Neumann: n} },
+			func(b bilevel.Schedule) bilevel.Method {
+				return StocBiO{Alpha: alpha, Beta: b, Inner: inner, Neumann: n}
+			},
+			func(b bilevel.Schedule) bilevel.Method { return VRBO{Alpha: alpha, Beta: b, Inner: inner, Neumann: n} },
+			func(b bilevel.Schedule) bilevel.Method {
+				return BSA{Alpha: alpha, Beta: b, Inner: bilevel.Constant(inner), Neumann: n}
+			},
+			func(b bilevel.Schedule) bilevel.Method {
+				return AmIGO{Alpha: alpha, Beta: b, Gamma: slow, Inner: inner}
+			},
+			func(b bilevel.Schedule) bilevel.Method { return F2SA{Alpha: alpha, Beta: b, Inner: inner} },
+			func(b bilevel.Schedule) bilevel.Method { return F2SAp{Alpha: alpha, Beta: b, Inner: inner} },
 		} {
 			opt := bilevel.Options{X0: []float64{1}, Y0: []float64{1}}
-			s, err := bilevel.New(p, m.cycles, opt)
-			require.NoError(t, err)
-			res, err := s.Run(context.Background(), bilevel.Run{Tol: 1e-2, Steps: 1000})
-			require.NoError(t, err)
-			assert.Equal(t, bilevel.StepLimit, res.Reason, "%s with %d inner steps", m.cycles.Name(), inner)
-
-			s, err = bilevel.New(p, m.converges, opt)
-			require.NoError(t, err)
-			res, err = s.Run(context.Background(), bilevel.Run{Tol: 1e-6, Steps: 3000})
-			require.NoError(t, err)
-			assert.Equal(t, bilevel.ToleranceMet, res.Reason, "%s with %d inner steps", m.converges.Name(), inner)
+			m := with(bilevel.Constant(1))
+			res := ends(t, p, m, opt, bilevel.Run{Tol: 1e-2, Steps: 1000})
+			assert.Equal(t, bilevel.StepLimit, res.Reason, "%s with %d inner steps", m.Name(), inner)
+			res = ends(t, p, with(slow), opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
+			assert.Equal(t, bilevel.ToleranceMet, res.Reason, "%s with %d inner steps", m.Name(), inner)
 			assert.Less(t, math.Abs(p.lower(0, res.Y[0])), 1e-6)
 		}
 	}
@@ -165,11 +161,7 @@ func TestToleranceStandsStill(t *testing.T) {
 			bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
 	} {
 		c.opt.UpperBatch, c.opt.LowerBatch = bilevel.Full, bilevel.Full
-		s, err := bilevel.New(c.p, c.m, c.opt)
-		require.NoError(t, err)
-		res, err := s.Run(context.Background(), bilevel.Run{Tol: 1e-3, Steps: 1000})
-		require.NoError(t, err)
-		assert.Equal(t, bilevel.StepLimit, res.Reason, name)
+		assert.Equal(t, bilevel.StepLimit, ends(t, c.p, c.m, c.opt, bilevel.Run{Tol: 1e-3, Steps: 1000}).Reason, name)
 	}
 }
 
@@ -204,10 +196,8 @@ func TestToleranceNoise(t *testing.T) {
 		{soba, 1, 2, 100, bilevel.ToleranceMet},
 		{SABA{Alpha: soba.Alpha, Beta: soba.Beta}, 1, 1e-6, 100, bilevel.ToleranceMet},
 	} {
-		s, err := bilevel.New(w, c.m, bilevel.Options{Seed: 1, UpperBatch: c.batch, LowerBatch: c.batch})
-		require.NoError(t, err)
-		res, err := s.Run(context.Background(), bilevel.Run{Tol: c.tol, Window: c.window, Steps: 20000})
-		require.NoError(t, err)
+		res := ends(t, w, c.m, bilevel.Options{Seed: 1, UpperBatch: c.batch, LowerBatch: c.batch},
+			bilevel.Run{Tol: c.tol, Window: c.window, Steps: 20000})
 		assert.Equal(t, c.want, res.Reason, "%+v", c)
 		if c.want == bilevel.ToleranceMet {
 			assert.Less(t, gradient(res), c.tol, "%+v", c)
