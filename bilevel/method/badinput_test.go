@@ -47,18 +47,14 @@ func TestEveryMethodRefuses(t *testing.T) {
 
 // requireRefusedAtStep4 wants the run to end there, unless the schedule counts inner steps.
 func requireRefusedAtStep4(t *testing.T, e Entry, tuning Tuning, field string, bad float64) {
-	s, err := bilevel.New(e.problem(0.1), e.New(tuning), bilevel.Options{})
-	require.NoError(t, err)
+	s := start(t, e.problem(0.1), e.New(tuning), bilevel.Options{})
 	if field == "β" && e.Name == (BSA{}).Name() {
-		for s.K() < 100 && err == nil {
-			err = s.Step()
-		}
-		require.ErrorIs(t, err, bilevel.ErrOption, "%s = %v", field, bad)
+		require.ErrorIs(t, failure(s, 100), bilevel.ErrOption, "%s = %v", field, bad)
 		return
 	}
 	steps(t, s, 4)
 	x := slices.Clone(s.X())
-	err = s.Step()
+	err := s.Step()
 	require.ErrorIs(t, err, bilevel.ErrOption, "%s = %v at step 4", field, bad)
 	assert.ErrorContains(t, err, "at step 4")
 	assert.Equal(t, x, s.X())
@@ -82,8 +78,7 @@ func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 			bilevel.Problem
 			steps int
 		}{{one, 100}, {withoutProducts(one), 100}, {many, 4}} {
-			s, err := bilevel.New(c.Problem, e.New(tuning), bilevel.Options{Seed: 1})
-			require.NoError(t, err)
+			s := start(t, c.Problem, e.New(tuning), bilevel.Options{Seed: 1})
 			steps(t, s, c.steps)
 			require.Less(t, max(mat.NotFinite(s.X()), mat.NotFinite(s.Y())), 0)
 			if e.Name == (saa.Newton{}).Name() && c.steps < 10 {

@@ -11,6 +11,21 @@ import (
 	"stable/bilevel"
 )
 
+func start(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options) *bilevel.Solver {
+	t.Helper()
+	s, err := bilevel.New(p, m, opt)
+	require.NoError(t, err)
+	return s
+}
+
+// failure is the error that ends s before step n.
+func failure(s *bilevel.Solver, n int) (err error) {
+	for err == nil && s.K() < n {
+		err = s.Step()
+	}
+	return err
+}
+
 func steps(t *testing.T, s *bilevel.Solver, n int) {
 	t.Helper()
 	for range n {

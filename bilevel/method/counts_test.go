@@ -26,8 +26,7 @@ func TestCountsOfAStep(t *testing.T) {
 	} {
 		e, err := Lookup(name)
 		require.NoError(t, err)
-		s, err := bilevel.New(e.problem(0.1), e.New(tuning), bilevel.Options{UpperBatch: u, LowerBatch: l, Seed: 6})
-		require.NoError(t, err)
+		s := start(t, e.problem(0.1), e.New(tuning), bilevel.Options{UpperBatch: u, LowerBatch: l, Seed: 6})
 		for k := range 40 {
 			old := s.Counts()
 			steps(t, s, 1)
@@ -61,9 +60,8 @@ func TestCountsFull(t *testing.T) {
 			SOBA{Alpha: bilevel.Constant(0.05), Beta: bilevel.Constant(0.1)}: {Xi: 2 * c.u, Phi: 2 * c.l,
 				GradF: 2 * c.u, GradG: 2 * c.l, HessVecG: 2 * c.l, CrossVecG: 2 * c.l},
 		} {
-			s, err := bilevel.New(sized{newProducts(0.1), c.upper, c.lower}, m,
+			s := start(t, sized{newProducts(0.1), c.upper, c.lower}, m,
 				bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-			require.NoError(t, err)
 			require.NoError(t, s.Step())
 			require.NoError(t, s.Step())
 			assert.Equal(t, want, s.Counts(), m.Name())
@@ -74,10 +72,8 @@ func TestCountsFull(t *testing.T) {
 // A problem without products gives the same run, and counts matrices.
 func TestMethodsWithoutProducts(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
-		with, err := bilevel.New(e.problem(0.3), e.New(tuning), bilevel.Options{Seed: 2})
-		require.NoError(t, err)
-		without, err := bilevel.New(withoutProducts(e.problem(0.3)), e.New(tuning), bilevel.Options{Seed: 2})
-		require.NoError(t, err)
+		with := start(t, e.problem(0.3), e.New(tuning), bilevel.Options{Seed: 2})
+		without := start(t, withoutProducts(e.problem(0.3)), e.New(tuning), bilevel.Options{Seed: 2})
 		for range 20 {
 			require.NoError(t, with.Step())
 			require.NoError(t, without.Step())

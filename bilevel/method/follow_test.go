@@ -2,6 +2,7 @@ package method
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -62,7 +63,7 @@ type reader struct {
 	w       *wavy // a second copy of the problem
 	xi, phi int   // the sizes that batches must have
 	log     []call
-	shrink  bool               // no: those of g_yy are of any size
+	shrink  bool               // those of g_yy are stocBiO's
 	used    [][]bilevel.Sample // batches read in this step
 	acted   int                // times that the set moved x
 }
@@ -82,9 +83,7 @@ func (r *reader) next(oracle string, x, y []float64, size int) []bilevel.Sample 
 	require.Equal(r.t, oracle, c.Oracle)
 	require.InDeltaSlice(r.t, x, c.X, 1e-10, "%s at another x", oracle)
 	require.InDeltaSlice(r.t, y, c.Y, 1e-10, "%s at another y", oracle)
-	if size > 0 {
-		require.Len(r.t, c.Batch, size, oracle)
-	}
+	require.Len(r.t, c.Batch, size, oracle)
 	return c.Batch
 }
 
@@ -134,11 +133,7 @@ func (r *reader) gx(x, y []float64) []float64 {
 
 func (r *reader) hessVec(x, y, v []float64) []float64 {
 	a := mat.NewSym(len(y))
-	size := r.phi
-	if r.shrink {
-		size = 0
-	}
-	require.NoError(r.t, r.w.HessG(a, x, y, r.next("HessG", x, y, size)))
+	require.NoError(r.t, r.w.HessG(a, x, y, r.next("HessG", x, y, r.phi)))
 	return bileveltest.Apply(bileveltest.Full(a, len(y), len(y)), v)
 }
 
@@ -151,11 +146,16 @@ func (r *reader) crossVec(x, y, v []float64) []float64 {
 // hyper is (A) or (B) from the formulas, every term of (B) by itself.
 func (r *reader) hyper(x, y []float64, random bool) []float64 {
 	fx, fy := r.f(x, y)
+	batch := r.phi
 	terms := [][]float64{fy} // ∏_{i=1..q} (I − g_yy(·; φ_i)/L) f_y
 	for len(r.log) > 0 && r.log[0].Oracle == "HessG" {
 		last := terms[len(terms)-1]
+		if r.shrink { // |B_{Q+1−j}| = ⌈B Q (1−ημ)^(j−1)⌉
+			r.phi = int(math.Ceil(float64(3*batch) * math.Pow(0.9, float64(len(terms)-1))))
+		}
 		terms = append(terms, lin(1, last, -1/seriesOf.LG, r.hessVec(x, y, last)))
 	}
+	r.phi = batch
 	n := seriesOf.Terms
 	v := make([]float64, len(y))
 	if random {

@@ -82,22 +82,3 @@ func TestNeumannTerms(t *testing.T) {
 	}
 	assert.Equal(t, 7, Neumann{LG: 3, MuG: 1, Terms: 7}.terms(1000))
 }
-
-// |B_{Q+1−j}| = ⌈B Q (1−ημ)^(j−1)⌉: the product next to f_y, done first, has the largest batch.
-func TestStocBiOBatches(t *testing.T) {
-	w := newWavy(0.1)
-	s, err := bilevel.New(w,
-		StocBiO{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), Inner: 1,
-			Neumann: Neumann{LG: 8, MuG: 2, Terms: 5}},
-		bilevel.Options{LowerBatch: 3})
-	require.NoError(t, err)
-	w.Log = []call{}
-	require.NoError(t, s.Step())
-	var sizes []int
-	for _, c := range w.Log {
-		if c.Oracle == "HessG" {
-			sizes = append(sizes, len(c.Batch))
-		}
-	}
-	assert.Equal(t, []int{12, 9, 7, 6}, sizes) // 3·4·(3/4)^j = 12, 9, 6.75, 5.06
-}

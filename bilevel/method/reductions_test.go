@@ -13,8 +13,7 @@ import (
 )
 
 func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, n int) []float64 {
-	s, err := bilevel.New(newWavy(0.3), m, opt)
-	require.NoError(t, err)
+	s := start(t, newWavy(0.3), m, opt)
 	steps(t, s, n)
 	return slices.Concat(s.X(), s.Y())
 }
@@ -126,8 +125,7 @@ func TestBiasOfFirstOrder(t *testing.T) {
 	require.NoError(t, err)
 	best, _ := p.Optimum()
 	bias := func(m bilevel.Method) float64 {
-		s, err := bilevel.New(p, m, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
-		require.NoError(t, err)
+		s := start(t, p, m, bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 		steps(t, s, 3000)
 		var sum float64
 		for i, x := range s.X() {

@@ -37,14 +37,9 @@ func TestMethodsNotFinite(t *testing.T) {
 					if testing.Short() && once == (after%3 == 0) {
 						continue
 					}
-					s, err := bilevel.New(turns(e.problem(0.1).Wavy, quantity, bad, after, once), m,
-						bilevel.Options{Seed: 1})
-					require.NoError(t, err)
-					for err == nil && s.K() < 60 {
-						err = s.Step()
-					}
+					s := start(t, turns(e.problem(0.1).Wavy, quantity, bad, after, once), m, bilevel.Options{Seed: 1})
 					var d *bilevel.DivergedError
-					require.ErrorAs(t, err, &d, "%s: %s", m.Name(), quantity)
+					require.ErrorAs(t, failure(s, 60), &d, "%s: %s", m.Name(), quantity)
 					assert.Equal(t, s.K(), d.Step)
 					assert.Condition(t, func() bool {
 						return slices.ContainsFunc(want, func(w string) bool { return strings.Contains(d.Quantity, w) })
@@ -165,10 +160,9 @@ func TestMethodsRefuse(t *testing.T) {
 		"F2SA: Lambda at step 4 is 0":                          F2SA{Alpha: a, Beta: a, Lambda: at(0)},
 		"STABLE-CG: Tau at step 4 is 2":                        STABLECG{Alpha: a, Beta: a, Tau: at(2)},
 	} {
-		s, err := bilevel.New(newWavy(0), m, bilevel.Options{})
-		require.NoError(t, err)
+		s := start(t, newWavy(0), m, bilevel.Options{})
 		steps(t, s, 4)
-		err = s.Step()
+		err := s.Step()
 		require.ErrorIs(t, err, bilevel.ErrOption, want)
 		assert.ErrorContains(t, err, want)
 	}
@@ -177,14 +171,12 @@ func TestMethodsRefuse(t *testing.T) {
 // The bounds on the number of inner steps are allowed; the largest ends at the first oracle call.
 func TestInnerBounds(t *testing.T) {
 	a, n := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}
-	s, err := bilevel.New(newWavy(0), BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1e-300), Neumann: n},
-		bilevel.Options{})
-	require.NoError(t, err)
+	s := start(t, newWavy(0), BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1e-300), Neumann: n}, bilevel.Options{})
 	require.NoError(t, s.Step())
 	assert.Equal(t, uint64(1), s.Counts().GradG)
 
 	stop := errors.New("enough")
-	s, err = bilevel.New(&faulty{Problem: newWavy(0), Quantity: "g_y", Fault: func([]float64) error { return stop }}, BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1 << 30), Neumann: n}, bilevel.Options{})
-	require.NoError(t, err)
+	p := &faulty{Problem: newWavy(0), Quantity: "g_y", Fault: func([]float64) error { return stop }}
+	s = start(t, p, BSA{Alpha: a, Beta: a, Inner: bilevel.Constant(1 << 30), Neumann: n}, bilevel.Options{})
 	assert.ErrorIs(t, s.Step(), stop)
 }

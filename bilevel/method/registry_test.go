@@ -166,8 +166,7 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 func TestMethodsAllocate(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
 		p := quietIdentity{quiet{Wavy: newWavy(0.5)}}
-		s, err := bilevel.New(p, e.New(tuning), bilevel.Options{Set: bilevel.UniformBox(3, 0, 1), LowerBatch: 2})
-		require.NoError(t, err)
+		s := start(t, p, e.New(tuning), bilevel.Options{Set: bilevel.UniformBox(3, 0, 1), LowerBatch: 2})
 		step := func() {
 			if err := s.Step(); err != nil {
 				panic(err)

@@ -175,29 +175,3 @@ func dist2(a, b []float64) float64 {
 	}
 	return s
 }
-
-// On a finite sum, with constant step sizes, SABA arrives, and SOBA stays in the noise.
-func TestSABAArrives(t *testing.T) {
-	p, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 1, LG: 3, LP: 2, CrossNorm: 1, Terms: 20,
-		SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2})
-	require.NoError(t, err)
-	for name, set := range sets(t, p) {
-		best := solution(t, p, set, 5)
-		y := make([]float64, 4)
-		require.NoError(t, p.Solution(y, best))
-		for _, batch := range []int{1, 4} {
-			end := func(m bilevel.Method) (ex, ey float64) {
-				s, err := bilevel.New(p, m, bilevel.Options{Set: set, Seed: 1, UpperBatch: batch, LowerBatch: batch})
-				require.NoError(t, err)
-				_, err = s.Run(context.Background(), bilevel.Run{Steps: 4000})
-				require.NoError(t, err)
-				return math.Sqrt(dist2(best, s.X())), math.Sqrt(dist2(y, s.Y()))
-			}
-			ex, ey := end(method.SABA{Alpha: bilevel.Constant(0.03), Beta: bilevel.Constant(0.03)})
-			assert.Less(t, ex, 1e-11, "%s, batch %d", name, batch)
-			assert.Less(t, ey, 1e-11, "%s, batch %d", name, batch)
-			ex, ey = end(method.SOBA{Alpha: bilevel.Constant(0.03), Beta: bilevel.Constant(0.03)})
-			assert.Greater(t, ex+ey, 1e-3, "%s, batch %d", name, batch)
-		}
-	}
-}

@@ -53,8 +53,7 @@ func (l levels) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 
 // ends is the result of a run.
 func ends(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options, run bilevel.Run) bilevel.Result {
-	s, err := bilevel.New(p, m, opt)
-	require.NoError(t, err)
+	s := start(t, p, m, opt)
 	res, err := s.Run(context.Background(), run)
 	require.NoError(t, err)
 	return res
@@ -77,8 +76,7 @@ func TestToleranceCycle(t *testing.T) {
 		p := levels{1, logistic(r), linear}
 		opt := bilevel.Options{X0: []float64{0.3}, Y0: []float64{1}}
 		m := SOBA{Alpha: bilevel.Constant(1), Beta: bilevel.Constant(0.5)}
-		s, err := bilevel.New(p, m, opt)
-		require.NoError(t, err)
+		s := start(t, p, m, opt)
 		steps(t, s, 3000)
 		path := []float64{s.X()[0]}
 		for range 30 {
