@@ -114,9 +114,6 @@ func TestDefaults(t *testing.T) {
 		opt := bilevel.Options{Seed: 5, UpperBatch: 2, LowerBatch: 2}
 		assert.Equal(t, afterSteps(t, c.long, opt, 60), afterSteps(t, c.short, opt, 60), c.short.Name())
 	}
-	m := TTSA{Alpha: a, Beta: b, Neumann: n}
-	assert.Equal(t, afterSteps(t, m, bilevel.Options{}, 30), afterSteps(t, m, bilevel.Options{X0: make([]float64, 3),
-		Y0: make([]float64, 4), Set: bilevel.Space{}, UpperBatch: 1, LowerBatch: 1, Explode: 1e12}, 30))
 }
 
 // With exact oracles the bias of F2SA-p falls as ν², that of F2SA as 1/λ.

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
-	"stable/bilevel/compose"
 )
 
 // A derivative that is not finite, once or for good, ends the step and names the quantity.
@@ -60,12 +59,11 @@ func turns(p bilevel.Problem, quantity string, bad float64, after int, once bool
 		}
 		return nil
 	}
-	return faultyIdentity{f}
+	return struct {
+		*faulty
+		composed
+	}{faulty: f}
 }
-
-type faultyIdentity struct{ *faulty }
-
-func (faultyIdentity) Composition() compose.Composition { return nil }
 
 func TestMethodsRefuse(t *testing.T) {
 	a, n, nan, inf := bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7}, math.NaN(), math.Inf(1)

@@ -23,33 +23,29 @@ func forEach(t *testing.T, f func(t *testing.T, e Entry)) {
 }
 
 func (e Entry) problem(noise float64) identity {
-	p := identity{newProducts(noise)}
-	if e.Needs.Composition {
-		p = newIdentity(noise)
-	}
-	return p
-}
-
-type identity struct{ withProducts }
-
-func (identity) Composition() compose.Composition { return nil }
-
-func newIdentity(noise float64) identity {
 	w := newProducts(noise)
-	w.Identity, w.Kappa = true, 0
-	return identity{w}
+	if e.Needs.Composition {
+		w.Identity, w.Kappa = true, 0
+	}
+	return identity{withProducts: w}
 }
 
-func withoutProducts(p identity) bilevel.Problem { return bare{p.Wavy} }
+// composed makes the problem beside it say that it is a composition.
+type composed struct{}
 
-type bare struct{ *wavy }
+func (composed) Composition() compose.Composition { return nil }
 
-func (bare) Composition() compose.Composition { return nil }
+type identity struct {
+	withProducts
+	composed
+}
 
-// quietIdentity is quiet, and says that it is a composition.
-type quietIdentity struct{ quiet }
+type bare struct {
+	*wavy
+	composed
+}
 
-func (quietIdentity) Composition() compose.Composition { return nil }
+func withoutProducts(p identity) bilevel.Problem { return bare{wavy: p.Wavy} }
 
 type euclid struct{ bilevel.Set }
 
@@ -62,10 +58,8 @@ type opaque struct{ bilevel.Problem }
 type secondOrder struct {
 	bilevel.Problem
 	bilevel.Products
-	compositional
+	composed
 }
-
-type compositional interface{ Composition() compose.Composition }
 
 func TestLookup(t *testing.T) {
 	require.GreaterOrEqual(t, len(Names()), 19)
@@ -143,9 +137,9 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 		assert.Equal(t, n.MetricSet || n.Bounds, refused(p, euclid{bilevel.UniformBox(3, -1, 1)}, keep), "a metric")
 		assert.Equal(t, n.Bounds, refused(p, bilevel.Ball{Radius: 9}, keep), "bounds")
 		assert.Equal(t, n.Composition || n.UpperGradient, refused(opaque{p}, nil, keep), "more than the oracles")
-		assert.Equal(t, n.UpperGradient, refused(secondOrder{p, p, p}, nil, keep), "g_x")
+		assert.Equal(t, n.UpperGradient, refused(secondOrder{p, p, composed{}}, nil, keep), "g_x")
 		if n.UpperGradient {
-			_, err := bilevel.New(secondOrder{p, p, p}, e.New(tuning), bilevel.Options{})
+			_, err := bilevel.New(secondOrder{p, p, composed{}}, e.New(tuning), bilevel.Options{})
 			assert.ErrorContains(t, err, e.Name+" needs g_x")
 		}
 
@@ -165,7 +159,10 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 
 func TestMethodsAllocate(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
-		p := quietIdentity{quiet{Wavy: newWavy(0.5)}}
+		p := struct {
+			quiet
+			composed
+		}{quiet: quiet{Wavy: newWavy(0.5)}}
 		s := start(t, p, e.New(tuning), bilevel.Options{Set: bilevel.UniformBox(3, 0, 1), LowerBatch: 2})
 		step := func() {
 			if err := s.Step(); err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/check"
-	"stable/bilevel/compose"
 )
 
 func TestMethodsKeepTheRules(t *testing.T) {
@@ -43,11 +42,10 @@ func TestMethodsKeepTheRules(t *testing.T) {
 
 func (e Entry) as(p bilevel.Problem) bilevel.Problem {
 	if e.Needs.Composition {
-		return composed{p}
+		return struct {
+			bilevel.Problem
+			composed
+		}{Problem: p}
 	}
 	return p
 }
-
-type composed struct{ bilevel.Problem }
-
-func (composed) Composition() compose.Composition { return nil }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"stable/bilevel"
 	"stable/bilevel/bileveltest"
 )
@@ -22,22 +20,20 @@ type (
 // late is NaN from step 4 on.
 var late = turn{K: 4, V: math.NaN()}
 
-// watcher does nothing but hand out its Iteration.
-type watcher struct{ it **bilevel.Iteration }
+// watcher hands out its Iteration.
+type watcher struct {
+	STFBO
+	it **bilevel.Iteration
+}
 
-func (watcher) Name() string { return "watcher" }
 func (w watcher) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	*w.it = it
-	return w, nil
+	return w.STFBO.Start(it)
 }
-func (watcher) Step(*bilevel.Iteration) error          { return nil }
-func (watcher) Vectors(func(name string, v []float64)) {}
-func (watcher) State(*bilevel.State)                   {}
 
 // iteration is what a method sees at the start of a run.
 func iteration(t *testing.T, p bilevel.Problem, opt bilevel.Options) (it *bilevel.Iteration) {
-	_, err := bilevel.New(p, watcher{&it}, opt)
-	require.NoError(t, err)
+	start(t, p, watcher{it: &it}, opt)
 	return it
 }
 
