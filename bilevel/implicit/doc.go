@@ -4,8 +4,7 @@
 //	F(x) = f(x, y*(x)),   ∇F = f_x − g_xy v,   v = g_yy⁻¹ f_y,   at y*(x) = argmin_y g(x, y),
 //
 // by the implicit function theorem. [Function] computes y*(x), F, ∇F and products with ∇²F;
-// [Minimiser] is L-BFGS-B for any smooth function over a box, [Minimise] a loop around it;
-// method.HOAG is both. To minimise F over a box:
+// [Minimiser] is L-BFGS-B for any smooth function over a box, [Minimise] a loop around it:
 //
 //	f, y := implicit.New(problem), make([]float64, dy)
 //	m, err := implicit.Minimise(func(grad, x []float64) (float64, error) {

@@ -20,46 +20,41 @@ type Function struct {
 	// Xi and Phi are the batches of all oracle calls. Default: none, the exact means.
 	Xi, Phi []bilevel.Sample
 
-	p        bilevel.Problem
-	products bilevel.Products // nil where p has none
-	values   bilevel.Values   // nil where p has none
-	chol     chol.Cholesky    // of gyy
-	gyy      *mat.Sym
-	gxy      *mat.Dense
+	p      *bilevel.Completed
+	values bilevel.Values // nil where the problem has none
+	chol   chol.Cholesky  // of gyy
+	gyy    *mat.Sym
+	gxy    *mat.Dense
 
 	gy, next, newton, at []float64 // g_y at y and where y goes, g_yy⁻¹g_y, and that point
 	fx, fy, v, gxyv      []float64
-	grad                 []float64 // of the last Gradient, which is q at its point
-	x, y                 []float64 // that point
+	grad, x, y           []float64 // of the last Gradient, which is q at its point, and that point
 	js, q, dx            []float64
 	crossed              bool // gxy belongs to that point
 	known                bool // there is one
 }
 
-// New returns F of p, which must have exact oracles unless Xi and Phi are set. It only asks p for
-// its dimensions. Memory dy², and dx·dy where g_xy is formed.
+// New returns F of p, which must have exact oracles unless Xi and Phi are set. Memory dy², and dx·dy
+// where g_xy is formed.
 func New(p bilevel.Problem) *Function {
 	dx, dy := p.Dims()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	f := &Function{p: p, gyy: mat.NewSym(dy),
+	f := &Function{p: bilevel.Complete(p), gyy: mat.NewSym(dy),
 		gy: vec(dy), next: vec(dy), newton: vec(dy), at: vec(dy), fx: vec(dx), fy: vec(dy), v: vec(dy),
 		gxyv: vec(dx), grad: vec(dx), x: vec(dx), y: vec(dy), js: vec(dy), q: vec(dx), dx: vec(dx)}
-	f.products, _ = p.(bilevel.Products)
 	f.values, _ = p.(bilevel.Values)
 	return f
 }
 
-// HasValue says whether Gradient returns F, because the problem has values.
+// HasValue says whether Gradient returns F.
 func (f *Function) HasValue() bool { return f.values != nil }
 
-// Solve moves y to y*(x) by Newton's method with step halving. It ends before a step of at most
-// tol·‖y‖; tol = 0 goes to rounding. The error left is ‖y − y*(x)‖ ≈ ‖g_yy⁻¹g_y‖; see Residual. x
-// is only read.
+// Solve moves y to y*(x) by Newton's method with step halving (Dennis, Schnabel, Numerical Methods for
+// Unconstrained Optimization and Nonlinear Equations, section 6.5), and ends before a step of at most
+// tol·‖y‖; tol = 0 goes to rounding. A step costs GradG, HessG and dy³/3 flops.
 //
 // Errors: those of the oracles; ErrNoSolution where g_yy is not positive definite or no step makes
-// ‖g_y‖ fall. At a trial point, an error of GradG or a g_y that is not finite counts as no fall. A
-// step costs GradG, HessG and dy³/3 flops. Dennis, Schnabel, Numerical Methods for Unconstrained
-// Optimization and Nonlinear Equations, section 6.5.
+// ‖g_y‖ fall. At a trial point, an error of GradG or a g_y that is not finite counts as no fall.
 func (f *Function) Solve(y, x []float64, tol float64) error {
 	f.known = false
 	if err := f.p.GradG(f.gy, x, y, f.Phi); err != nil {
@@ -86,7 +81,7 @@ func (f *Function) Solve(y, x []float64, tol float64) error {
 	return fmt.Errorf("%w: ‖g_y‖ is %g", ErrNoSolution, mat.Norm(f.gy))
 }
 
-// move takes the longest of the steps 1, ½, … at which ‖g_y‖ falls; false if there is none.
+// move takes the longest of the steps 1, ½, … at which ‖g_y‖ falls, if there is one.
 func (f *Function) move(y, x []float64) bool {
 	before := mat.Norm(f.gy)
 	for t := 1.0; t > 1e-9; t /= 2 {
@@ -115,21 +110,19 @@ func (f *Function) factor(x, y []float64) error {
 }
 
 // Residual returns ‖g_y‖ and ‖g_yy⁻¹g_y‖ at the end of the last Solve. With g_yy ⪰ μ_g·I, ‖y −
-// y*(x)‖ ≤ ‖g_y‖/μ_g is a certificate; the second is ‖y − y*(x)‖ up to its square, near y* alone.
+// y*(x)‖ ≤ ‖g_y‖/μ_g; the second is ‖y − y*(x)‖ up to its square, near y*.
 func (f *Function) Residual() (gradient, step float64) { return mat.Norm(f.gy), mat.Norm(f.newton) }
 
 // Gradient writes ∇F(x) = f_x − g_xy g_yy⁻¹ f_y and returns F(x), at the x and y of the last Solve.
 // Where y ≠ y*(x), ∇F is off by O(‖y − y*‖), the value f(x, y) − vᵀg_y by O(‖y − y*‖²). Without
-// bilevel.Values the value is NaN.
-//
-// Errors are those of the oracles GradF, CrossVecG (or CrossG) and ValueF. 2dy² flops.
+// bilevel.Values the value is NaN. Errors are those of GradF, CrossVecG (or CrossG) and ValueF.
 func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
 	if err := f.p.GradF(f.fx, f.fy, x, y, f.Xi); err != nil {
 		return 0, err
 	}
 	f.chol.SolveVec(f.v, f.fy)
 	f.crossed = false
-	if err := f.crossVec(f.gxyv, x, y, f.v); err != nil {
+	if err := f.p.CrossVecG(f.gxyv, x, y, f.v, f.Phi); err != nil {
 		return 0, err
 	}
 	for i, fx := range f.fx {
@@ -146,27 +139,8 @@ func (f *Function) Gradient(grad, x, y []float64) (float64, error) {
 	return value - mat.Dot(f.v, f.gy), err
 }
 
-func (f *Function) crossVec(dst, x, y, v []float64) error {
-	if f.products != nil {
-		return f.products.CrossVecG(dst, x, y, v, f.Phi)
-	}
-	err := f.cross(x, y)
-	mat.MulVec(dst, f.gxy, v)
-	return err
-}
-
-// cross writes g_xy into gxy if it is needed: without products, or for HessVec.
-func (f *Function) cross(x, y []float64) error {
-	if f.gxy == nil {
-		f.gxy = mat.NewDense(len(x), len(y))
-	}
-	return f.p.CrossG(f.gxy, x, y, f.Phi)
-}
-
-// HessVec writes ∇²F(x)·s at the point of the last Gradient, with relative error of order 1e-6,
-// given y = y*(x) to rounding. dst may be s.
-//
-// Errors are those of the oracles GradF, HessVecG (or HessG) and CrossVecG (or CrossG), at one more
+// HessVec writes ∇²F(x)·s at the point of the last Gradient, with relative error of order 1e-6, given
+// y = y*(x) to rounding. dst may be s. Errors are those of GradF, HessVecG and CrossVecG, at one more
 // point, and of CrossG once for each Gradient. It panics if there has been no Gradient.
 //
 // # How it works
@@ -175,14 +149,16 @@ func (f *Function) cross(x, y []float64) error {
 //
 //	q(x, y) = f_x − g_xy v + Jᵀ(f_y − g_yy v),   ∇²F s = dq/dt along (s, Js),
 //
-// since q does not depend on v to first order and y*(x + ts) = y* + tJs + O(t²). dq/dt is a
-// difference over a step that moves y, or x if that is shorter, by 1e-6 of its norm.
+// since q does not depend on v to first order and y*(x + ts) = y* + tJs + O(t²).
 func (f *Function) HessVec(dst, s []float64) error {
 	if !f.known {
 		panic("implicit: HessVec: there is no point: call Solve and Gradient")
 	}
-	if !f.crossed || f.products == nil { // without products the other point has overwritten it
-		if err := f.cross(f.x, f.y); err != nil {
+	if !f.crossed {
+		if f.gxy == nil {
+			f.gxy = mat.NewDense(len(f.x), len(f.y))
+		}
+		if err := f.p.CrossG(f.gxy, f.x, f.y, f.Phi); err != nil {
 			return err
 		}
 		f.crossed = true
@@ -205,8 +181,8 @@ func (f *Function) HessVec(dst, s []float64) error {
 	return nil
 }
 
-// reach returns the length of the difference along s: 1e-6 of the way to a move of y, or x, by its
-// norm.
+// reach returns the length of the difference along s, which moves y, or x if that is shorter, by 1e-6
+// of its norm.
 func (f *Function) reach(s []float64) float64 {
 	const share = 1e-6
 	t := math.Inf(1)
@@ -226,36 +202,25 @@ func (f *Function) reach(s []float64) float64 {
 	return share * t
 }
 
-// tangent writes q at (x, y), with g_xy, g_yy⁻¹ and v of the last Gradient.
+// tangent writes q at (x, y), with J and v of the last Gradient.
 func (f *Function) tangent(q, x, y []float64) error {
 	hv := f.next
 	if err := f.p.GradF(q, f.fy, x, y, f.Xi); err != nil {
 		return err
 	}
-	if err := f.hessVec(hv, x, y); err != nil {
+	if err := f.p.HessVecG(hv, x, y, f.v, f.Phi); err != nil {
 		return err
 	}
 	mat.Axpy(f.fy, -1, hv)
 	f.chol.SolveVec(f.fy, f.fy)
 	mat.MulVec(f.gxyv, f.gxy, f.fy)
 	mat.Axpy(q, -1, f.gxyv)
-	if err := f.crossVec(f.gxyv, x, y, f.v); err != nil {
-		return err
-	}
+	err := f.p.CrossVecG(f.gxyv, x, y, f.v, f.Phi)
 	mat.Axpy(q, -1, f.gxyv)
-	return nil
-}
-
-func (f *Function) hessVec(dst, x, y []float64) error {
-	if f.products != nil {
-		return f.products.HessVecG(dst, x, y, f.v, f.Phi)
-	}
-	err := f.p.HessG(f.gyy, x, y, f.Phi) // the factor stays
-	mat.MulVecSym(dst, f.gyy, f.v)
 	return err
 }
 
-// Vectors visits the vectors of the last calls by name, as a bilevel.Stepper does.
+// Vectors is that of a bilevel.Stepper.
 func (f *Function) Vectors(visit func(name string, v []float64)) {
 	visit("g_y", f.gy)
 	visit("g_y", f.next)

@@ -38,7 +38,6 @@ func rows(t *testing.T) *hyperopt.Problem {
 	return p
 }
 
-// F, ∇F and y* are those of the problem, from anywhere; the residual bounds ‖y − y*‖.
 func TestFunctionIsTheTruth(t *testing.T) {
 	q, err := quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, MuG: 0.5})
 	require.NoError(t, err)
@@ -125,7 +124,7 @@ func TestHessVec(t *testing.T) {
 			require.NoError(t, f.Solve(y, x, 0))
 			_, err := f.Gradient(up, x, y)
 			require.NoError(t, err)
-			for range 2 { // the second one finds g_xy formed
+			for range 2 {
 				require.NoError(t, f.HessVec(got, s))
 			}
 			h := 1e-4 / size

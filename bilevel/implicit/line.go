@@ -8,10 +8,10 @@ import (
 
 const (
 	maxTrials = 20   // of one search
-	fall      = 1e-3 // the share of the slope by which F has to fall
-	flat      = 0.9  // the share of the slope that may be left
-	longest   = 10.  // by which a search without an end grows
-	nearest   = 0.1  // of an interval, from its ends
+	fall      = 1e-3 // share of the slope by which F has to fall
+	flat      = 0.9  // share of the slope that may be left
+	longest   = 10.  // growth of a search without an end
+	nearest   = 0.1  // to the ends of an interval
 )
 
 // line searches t with the strong Wolfe conditions (Nocedal, Wright, Numerical Optimization, 2006,
@@ -19,7 +19,7 @@ const (
 type line struct {
 	slope, room float64 // φ′(0) < 0; the largest t
 	t           float64 // the trial
-	low, high   end     // low is the best t so far; the search goes on between them, if high is known
+	low, high   end     // the best t so far, and the other end, if bracketed
 	bracketed   bool
 	last        bool // the next trial is low once more, and is taken
 	trials      int
@@ -32,7 +32,7 @@ func (l *line) begin(slope, t, room float64) {
 }
 
 // tell takes φ(t), φ′(t) and the promise for φ(t), tφ′(0) on a straight path. It accepts t, or
-// chooses another unless there have been too many.
+// chooses another.
 func (l *line) tell(value, slope, promise float64) bool {
 	if l.last {
 		return true
@@ -71,17 +71,10 @@ func between(a, b end) float64 {
 		root = -root
 	}
 	share := 1 - (b.slope+root-d)/(b.slope-a.slope+2*root)
-	if !(share >= nearest && share <= 1-nearest) { // or NaN
-		switch {
-		case share < nearest:
-			share = nearest
-		case share > 1-nearest:
-			share = 1 - nearest
-		default:
-			share = nearest
-		}
+	if math.IsNaN(share) {
+		share = nearest
 	}
-	return a.t + share*width
+	return a.t + min(max(share, nearest), 1-nearest)*width
 }
 
 func (l *line) state(t *bilevel.State) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -12,23 +13,23 @@ import (
 
 // Options are those of Minimise and NewMinimiser.
 type Options struct {
-	// Lo and Hi are the bounds, ±Inf where there is none. Default: none at all.
+	// Lo and Hi are the bounds, ±Inf where there is none. Default: none.
 	Lo, Hi []float64
 
-	// Memory is the number of pairs of L-BFGS, ≥ 1. Default 10.
+	// Memory ≥ 1 is the number of pairs of L-BFGS. Default 10.
 	Memory int
 
-	// Tol ends Minimise at a projected gradient of at most Tol. Default 0: at rounding.
+	// Tol is the projected gradient at which Minimise ends. Default 0: at rounding.
 	Tol float64
 
-	// Evaluations ≥ 1 caps Minimise's calls of the function. Default 10000.
+	// Evaluations ≥ 1 caps Minimise's calls. Default 10000.
 	Evaluations int
 }
 
-// ErrNoMinimum is what Minimise returns where it ends at its cap of evaluations.
+// ErrNoMinimum says that Minimise ended at its cap of evaluations.
 var ErrNoMinimum = errors.New("implicit: Minimise did not converge")
 
-// Minimum is what Minimise found.
+// Minimum is the result of Minimise.
 type Minimum struct {
 	X           []float64
 	F           float64 // by differences from the start, where the function gives no values
@@ -36,9 +37,9 @@ type Minimum struct {
 	Evaluations int
 }
 
-// Minimise minimises a smooth function over a box from x, clipped to it; see Minimiser. f writes
-// ∇F(x) and returns F(x), NaN if it has no values; its error ends the search. Errors wrap
-// ErrNoMinimum at the cap, with the Minimum so far, and bilevel.ErrOption.
+// Minimise minimises a smooth function over a box from x, clipped to it, by a Minimiser. f writes
+// ∇F(x) and returns F(x), NaN if it has no values; its error ends the search. Others are
+// ErrNoMinimum, with the Minimum so far, and wrap bilevel.ErrOption.
 func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options) (*Minimum, error) {
 	cap := cmp.Or(o.Evaluations, 10000)
 	m, err := NewMinimiser(x, o)
@@ -68,44 +69,36 @@ func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options
 //
 // # How it works
 //
-// An iteration goes along the projected path P(x − t∇F) to the first local minimiser of the model
-// ∇Fᵀs + ½sᵀBs, minimises that over the entries off their bounds by conjugate gradients, and
-// projects the result x̂. On P(x + t(x̂ − x)) a cubic search looks for the strong Wolfe conditions,
-// with 1e-3 and 0.9. Without values, or where rounding hides their difference, F(x⁺) − F(x) =
-// ½(∇F(x) + ∇F(x⁺))ᵀ(x⁺ − x).
-//
-// Unlike the papers' code, the search goes on past the first bound, and after a step without
-// positive curvature B = (‖Δ∇F‖/‖s‖)I. B is held as θI + Σ ±uuᵀ (Nocedal, Wright, Numerical
-// Optimization, 2006, eq. 7.25), not in compact form.
+// On the path P(x − t∇F) it finds the first local minimiser of the model ∇Fᵀs + ½sᵀBs, minimises that
+// over the entries off their bounds by conjugate gradients, and searches P(x + t(x̂ − x)) for the
+// strong Wolfe conditions, past bounds too, x̂ the projection of the result. Without values, or where
+// rounding hides their difference, F(x⁺) − F(x) = ½(∇F(x) + ∇F(x⁺))ᵀ(x⁺ − x). After a step without
+// positive curvature B = (‖Δ∇F‖/‖s‖)I.
 type Minimiser struct {
 	lo, hi  []float64
 	x, g    []float64 // where the search stands, ∇F there
 	f, proj float64   // F and the norm of the projected gradient there
 	trial   []float64
-	d       []float64 // direction of the search
+	d       []float64 // direction
 	line    line
 	model   model
 	begun   bool
 	done    bool
 
-	moved, least float64 // the sum of all changes of F; the least projected gradient
-	idle         int     // iterations since it last halved
+	moved, least float64 // the sum of all changes of F; the least proj
+	idle         int     // iterations since it halved
 }
 
-// NewMinimiser starts at x, clipped to the box and only read. The error wraps bilevel.ErrOption.
+// NewMinimiser starts at x, clipped to the box. The error wraps bilevel.ErrOption.
 func NewMinimiser(x []float64, o Options) (*Minimiser, error) {
 	n := len(x)
-	bounds := func(v []float64, none float64) []float64 {
-		if v != nil {
-			return v
-		}
-		v = make([]float64, n)
-		for i := range v {
-			v[i] = none
-		}
-		return v
+	box := bilevel.Box{Lo: o.Lo, Hi: o.Hi}
+	if o.Lo == nil {
+		box.Lo = slices.Repeat([]float64{math.Inf(-1)}, n)
 	}
-	box := bilevel.Box{Lo: bounds(o.Lo, math.Inf(-1)), Hi: bounds(o.Hi, math.Inf(1))}
+	if o.Hi == nil {
+		box.Hi = slices.Repeat([]float64{math.Inf(1)}, n)
+	}
 	memory := cmp.Or(o.Memory, 10)
 	if err := errors.Join(box.Validate(n), option.AtLeast("Options.Memory", memory, 1),
 		option.Vector("x", x, n)); err != nil {
@@ -121,18 +114,18 @@ func NewMinimiser(x []float64, o Options) (*Minimiser, error) {
 // X returns the last accepted point, to be read only.
 func (m *Minimiser) X() []float64 { return m.x }
 
-// Trial returns the point at which F is wanted. To be read only.
+// Trial returns the point at which F is wanted, to be read only.
 func (m *Minimiser) Trial() []float64 { return m.trial }
 
 // ProjGrad returns ‖x − P(x − ∇F)‖ at X.
 func (m *Minimiser) ProjGrad() float64 { return m.proj }
 
-// Done says that the search has ended: X is stationary, or no step along ∇F makes F fall. Trial is
-// X then; another Tell resumes from there.
+// Done says that X is stationary, or no step along ∇F makes F fall. Trial is X then; another Tell
+// resumes from there.
 func (m *Minimiser) Done() bool { return m.done }
 
-// Tell takes the value (NaN if unknown) and gradient at Trial, moves X if Trial is accepted, which
-// it returns, and chooses the next Trial. A gradient that is not finite is a failed trial.
+// Tell takes the value (NaN if unknown) and gradient at Trial, moves X there if it accepts, and
+// chooses the next Trial. A gradient that is not finite is a failed trial.
 func (m *Minimiser) Tell(value float64, grad []float64) (accepted bool) {
 	if !m.begun || m.done {
 		m.begun, m.done = true, false
@@ -180,9 +173,9 @@ func (m *Minimiser) arrive(grad []float64) {
 	m.proj = mat.Norm(m.d)
 }
 
-// settle ends the search where the projected gradient has stopped falling at rounding.
+// settle ends the search where proj has stopped falling at rounding.
 func (m *Minimiser) settle() {
-	const patience = 40 // iterations in which it would have halved at condition 1e4
+	const patience = 40 // iterations; at condition 1e4 it halves in fewer
 	if m.idle++; m.proj <= m.least/2 {
 		m.least, m.idle = m.proj, 0
 	}
@@ -216,8 +209,7 @@ func (m *Minimiser) next() {
 	}
 }
 
-// read returns the derivative of F along the path at Trial, what ∇F at x promises, and the
-// trapezoid rule of both.
+// read returns the slope of F along the path at Trial, what ∇F at x promises, and the trapezoid rule.
 func (m *Minimiser) read(grad []float64) (slope, promise, trapezoid float64) {
 	for i, g := range grad {
 		step := m.trial[i] - m.x[i]
@@ -252,7 +244,7 @@ func (m *Minimiser) along() {
 
 func (m *Minimiser) clip(i int, v float64) float64 { return min(max(v, m.lo[i]), m.hi[i]) }
 
-// State visits what a search consists of, for a bilevel.Stepper's State.
+// State visits the state of the search, for a bilevel.Stepper's.
 func (m *Minimiser) State(t *bilevel.State) {
 	t.Floats(m.x, m.g, m.trial, m.d)
 	for _, v := range []*float64{&m.f, &m.proj, &m.moved, &m.least} {

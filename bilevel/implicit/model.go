@@ -10,8 +10,8 @@ import (
 	"stable/mat"
 )
 
-// model is gᵀs + ½sᵀBs with B = θI + Σ ±uuᵀ of L-BFGS: for each pair (s, y), oldest first, + with u
-// = y/√(sᵀy), − with u = Bs/√(sᵀBs) for the B so far.
+// model is gᵀs + ½sᵀBs with B = θI + Σ ±uuᵀ (Nocedal, Wright, Numerical Optimization, 2006, eq.
+// 7.25): for each pair (s, y), oldest first, + with u = y/√(sᵀy), − with u = Bs/√(sᵀBs) of B so far.
 type model struct {
 	s, y  *mat.Dense // a ring of pairs
 	pairs int        // that are known
@@ -39,8 +39,7 @@ func (m *model) empty() bool { return m.pairs == 0 }
 
 func sign(j int) float64 { return float64(1 - j%2*2) }
 
-// learn adds the pair of a step. If its curvature is not positive, all pairs go and the change of
-// the gradient sets the scale.
+// learn adds the pair of a step. If its curvature is not positive, all pairs go.
 func (m *model) learn(xNew, x, gNew, g []float64) {
 	s, y := m.s.Row(m.next), m.y.Row(m.next)
 	for i := range s {
@@ -91,17 +90,14 @@ func (m *model) times(dst, v []float64) {
 }
 
 // step writes the direction from x to the model's minimiser on the free entries, projected onto the
-// box, or shortened to it where the projection spoils the descent.
+// box, or cut where that spoils the descent.
 func (m *model) step(d, x, g, lo, hi []float64) {
 	m.cauchy(x, g, lo, hi)
 	m.subspace(g)
-	for i, xi := range x {
-		d[i] = min(max(xi+m.z[i]+m.dir[i], lo[i]), hi[i]) - xi
-	}
-	if mat.Dot(d, g) < 0 {
+	t := 1.0
+	if m.project(d, x, lo, hi, t); mat.Dot(d, g) < 0 {
 		return
 	}
-	t := 1.0
 	for _, i := range m.free {
 		switch at := x[i] + m.z[i]; {
 		case m.dir[i] > 0:
@@ -110,13 +106,17 @@ func (m *model) step(d, x, g, lo, hi []float64) {
 			t = min(t, (lo[i]-at)/m.dir[i])
 		}
 	}
+	m.project(d, x, lo, hi, t)
+}
+
+func (m *model) project(d, x, lo, hi []float64, t float64) {
 	for i, xi := range x {
 		d[i] = min(max(xi+m.z[i]+t*m.dir[i], lo[i]), hi[i]) - xi
 	}
 }
 
-// cauchy writes into z the step to the first local minimiser on the projected path, and lists in
-// free the entries off their bounds (Byrd et al., section 4).
+// cauchy writes into z the step to the first local minimiser on the projected path, and into free the
+// entries off their bounds (Byrd et al., section 4).
 func (m *model) cauchy(x, g, lo, hi []float64) {
 	m.order, m.free = m.order[:0], m.free[:0]
 	for i, gi := range g {
@@ -150,18 +150,13 @@ func (m *model) cauchy(x, g, lo, hi []float64) {
 	}
 }
 
-// segments goes from bound to bound while the model falls, and returns the end. Entries at their
-// bound get their z, and path 0.
+// segments goes from bound to bound while the model falls, and returns the end.
 func (m *model) segments(x, g, lo, hi []float64) (end float64) {
 	clear(m.z)
 	square := mat.Dot(m.path, m.path)
 	slope, at := -square, 0.0
 	for _, b := range m.order {
-		curve := m.theta * square
-		for j, p := range m.p[:m.used] {
-			curve += sign(j) * p * p
-		}
-		curve = max(curve, 0x1p-52*m.theta*square)
+		curve := m.curvature(square)
 		if step := -slope / curve; !(at+step >= m.stop[b]) {
 			return at + max(step, 0)
 		}
@@ -183,15 +178,20 @@ func (m *model) segments(x, g, lo, hi []float64) (end float64) {
 			return at
 		}
 	}
+	return at + max(-slope/m.curvature(square), 0)
+}
+
+// curvature is that of the model along path.
+func (m *model) curvature(square float64) float64 {
 	curve := m.theta * square
 	for j, p := range m.p[:m.used] {
 		curve += sign(j) * p * p
 	}
-	return at + max(-slope/max(curve, 0x1p-52*m.theta*square), 0)
+	return max(curve, 0x1p-52*m.theta*square)
 }
 
-// subspace writes into dir the way from the Cauchy point to the model's minimiser on the free
-// entries, by conjugate gradients: B has at most 2·Memory + 1 different eigenvalues.
+// subspace writes into dir the way from the Cauchy point to the model's minimiser on the free entries,
+// by conjugate gradients: B has at most 2·Memory + 1 different eigenvalues.
 func (m *model) subspace(g []float64) {
 	clear(m.dir)
 	if len(m.free) == 0 || m.used == 0 {
