@@ -22,7 +22,7 @@ type BSA struct {
 	// take k+1, Power{C: 1, P: -1}.
 	Inner bilevel.Schedule
 
-	// Neumann is (A); LG is required.
+	// (A); LG is required.
 	Neumann Neumann
 }
 
@@ -37,18 +37,14 @@ func (m BSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 }
 
 // TTSA is the two-timescale stochastic approximation of Hong, Wai, Wang and Yang (arXiv 2007.05170,
-// Algorithm 1), with α_k/β_k → 0,
-//
-//	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
-//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
-//
-// The STABLE paper prints y^k for y^{k+1} in (eq.TTSA-2).
+// Algorithm 1): BSA with t_k = 1 and the step size β_k of y, α_k/β_k → 0. The STABLE paper prints y^k
+// for y^{k+1} in (eq.TTSA-2).
 type TTSA struct {
-	// Step sizes of x and y. Required. Strongly convex F: α_k ~ 1/k, β_k ~ k^(−2/3);
-	// nonconvex, K steps: constants α ~ K^(−3/5), β ~ K^(−2/5).
+	// Step sizes. Required. Strongly convex F: α_k ~ 1/k, β_k ~ k^(−2/3);
+	// nonconvex, K steps: α ~ K^(−3/5), β ~ K^(−2/5).
 	Alpha, Beta bilevel.Schedule
 
-	// Neumann is (A); LG is required.
+	// (A); LG is required.
 	Neumann Neumann
 }
 
@@ -59,13 +55,9 @@ func (m TTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		estimate: hypergradient{series: m.Neumann, random: true}})
 }
 
-// StocBiO is stocBiO of Ji, Yang and Liang (ICML 2021, arXiv 2010.07962),
-//
-//	y ← y − β_k g_y(x^k, y; φ),   D times, from y^k to y^{k+1},
-//	x^{k+1} = P_X(x^k − α_k h),   h by the truncated sum (B), see [Neumann], at (x^k, y^{k+1}),
-//
-// where product j = 1, …, Q of (B), the first next to f_y, averages b_j = ⌈B·Q(1 − ημ)^(j−1)⌉
-// samples, B = Options.LowerBatch, as in the paper's analysis.
+// StocBiO is stocBiO of Ji, Yang and Liang (ICML 2021, arXiv 2010.07962): BSA with t_k = D, the step
+// size β_k, and h by the truncated sum (B), whose product j = 1, …, Q, the first next to f_y,
+// averages b_j = ⌈B·Q(1 − ημ)^(j−1)⌉ samples, B = Options.LowerBatch, as in the paper's analysis.
 type StocBiO struct {
 	// Step sizes of x and y (the paper's β and α), ≥ 0. Required.
 	Alpha, Beta bilevel.Schedule
@@ -73,7 +65,7 @@ type StocBiO struct {
 	// Inner is D ≥ 1. Default 10; the theory asks for a multiple of L_g/μ_g, up to logarithms.
 	Inner int
 
-	// Neumann is (B); LG and MuG are required: η = 1/LG, Q = N−1.
+	// (B); LG and MuG are required.
 	Neumann Neumann
 }
 
@@ -88,22 +80,17 @@ func (m StocBiO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		inner: bilevel.Constant(m.Inner), estimate: hypergradient{series: m.Neumann, shrink: true}})
 }
 
-// ALSET is the alternating method of Chen, Sun and Yin (Closing the Gap, NeurIPS 2021, Algorithm 1),
-// with α_k and β_k of one order,
-//
-//	y ← y − β_k g_y(x^k, y; φ),   T times, from y^k to y^{k+1},
-//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
-//
-// With T = 1 it is TTSA; on a compositional problem, g = ½‖y − h(x; φ)‖², with LG = 1 and Terms = 1,
-// single-timescale SCGD.
+// ALSET is the alternating method of Chen, Sun and Yin (NeurIPS 2021, Algorithm 1): BSA with t_k = T
+// and the step size β_k, of the order of α_k. With T = 1 it is TTSA; on a compositional problem, g =
+// ½‖y − h(x; φ)‖², with LG = 1 and Terms = 1, single-timescale SCGD.
 type ALSET struct {
-	// Step sizes of x and y. Required.
+	// Step sizes. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Inner is T ≥ 1. Default 1.
 	Inner int
 
-	// Neumann is (A); LG is required.
+	// (A); LG is required.
 	Neumann Neumann
 }
 

@@ -7,14 +7,14 @@ import (
 	"stable/mat"
 )
 
-// AmIGO is the method of Arbel and Mairal (Amortized Implicit Differentiation for Stochastic
-// Bilevel Optimization, ICLR 2022): T warm-started steps on y, T on v ≈ −g_yy⁻¹f_y, and one on x,
+// AmIGO is the method of Arbel and Mairal (ICLR 2022): T warm-started steps on y, T on v ≈ −g_yy⁻¹f_y,
+// and one on x,
 //
 //	y^{k,t+1} = y^{k,t} − β_k g_y(x^k, y^{k,t}; φ_t),                          y^{k+1} = y^{k,T},
 //	v^{k,t+1} = v^{k,t} − γ_k (g_yy(x^k, y^{k+1}; φ′_t) v^{k,t} + f_y(x^k, y^{k+1}; ξ)),
 //	x^{k+1} = P_X(x^k − α_k (f_x + g_xy(·; φ″) v^{k+1})),                     at (x^k, y^{k+1}; ξ).
 type AmIGO struct {
-	// Step sizes of x and y. Required. The paper's are constant.
+	// Step sizes. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Step size of v. Default: Beta.

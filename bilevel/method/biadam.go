@@ -39,7 +39,7 @@ type BiAdam struct {
 	// Rho is ρ > 0, a lower bound of the metric. Default 1e-3.
 	Rho float64
 
-	// Neumann is (A); LG is required.
+	// (A); LG is required.
 	Neumann Neumann
 }
 
@@ -138,7 +138,6 @@ func (m *biadam) evaluate(s *step) {
 	m.estimate.at(s, m.x.now, s.X(), s.Y())
 }
 
-// update computes direction and metric.
 func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	if k == 0 {
 		tau = 1

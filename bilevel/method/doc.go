@@ -1,25 +1,22 @@
 // Package method holds the methods for bilevel problems other than bilevel.STABLE, and the registry
 // of all methods. A method is a struct of parameters: bilevel.New(problem, method.TTSA{…},
-// options). Step sizes are ≥ 0.
+// options). Alpha and Beta are the step sizes α_k of x and β_k of y, ≥ 0.
 //
-//   - SGD on y, then on x along a hypergradient by a [Neumann] series: [BSA], [TTSA], [StocBiO],
-//     [ALSET].
-//   - Recursive momentum (STORM, SPIDER): [SUSTAIN], [MSTSA], [MRBO], [VRBO]; [RSVRB] tracks
-//     matrices.
+//   - SGD, with a [Neumann] series: [BSA], [TTSA], [StocBiO], [ALSET].
+//   - STORM and SPIDER: [SUSTAIN], [MSTSA], [MRBO], [VRBO]; with matrices, [RSVRB].
 //   - Adaptive step sizes: [BiAdam], [VRBiAdam]; [STFBO] needs none.
-//   - A third variable that solves the linear system, one product a step: [SOBA], [SABA], [MASOBA],
-//     [FSLA], [AmIGO], [SRBA], [SPABA].
+//   - A third variable v that solves the linear system: [SOBA], [SABA], [MASOBA], [FSLA], [AmIGO],
+//     [SRBA], [SPABA].
 //   - First derivatives alone: [F2SA], [F2SAp], [BOME].
-//   - All terms of finite sums in every step: [HOAG].
-//   - STABLE without a dy × dy matrix: [STABLECG].
-//   - Compositional problems alone: compose.SCGD, compose.SCSC.
+//   - Full batches: [HOAG]. STABLE without a dy × dy matrix: [STABLECG].
+//   - Compositional problems: compose.SCGD, compose.SCSC.
 //
 // [Registry] lists all of them with what they need, [Lookup] finds one by its name, and [Register]
 // adds one of your own.
 //
 // z^k stands for (x^k, y^k), h for an estimate of the hypergradient f_x − g_xy g_yy⁻¹ f_y, and P_X
-// for the projection onto the feasible set. Tests follow every rule step by step; SPABA and
-// STABLE-CG are tested by their reductions to SOBA and STABLE.
+// for the projection onto the feasible set. Tests follow every rule step by step, but for SPABA and
+// STABLE-CG: those reduce to SOBA and STABLE.
 //
 // # Cost of a step
 //

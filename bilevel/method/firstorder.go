@@ -18,7 +18,7 @@ import (
 // The paper's step size of y_λ is γ_k λ_k, here in units of that of y. The bias is O(1/λ), so λ
 // grows. The problem must be a bilevel.UpperGradient.
 type F2SA struct {
-	// Step sizes of x and of both y. Required. The paper's orders are (k+1)^(−5/7) and
+	// Step sizes. Required. The paper's orders are (k+1)^(−5/7) and
 	// (k+1)^(−4/7).
 	Alpha, Beta bilevel.Schedule
 
@@ -52,7 +52,6 @@ func (m F2SA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	return r, err
 }
 
-// firstOrder refuses a problem without g_x.
 func firstOrder(it *bilevel.Iteration, name string) error {
 	if it.Oracle().HasGradXG() {
 		return nil
@@ -102,10 +101,9 @@ func (m *f2sa) State(t *bilevel.State) { t.Floats(m.z) }
 //	h = [(g_x + νf_x)(x^k, y_ν) − (g_x − νf_x)(x^k, y_{−ν})]/2ν,   x^{k+1} = P_X(x^k − α_k h).
 //
 // The bias is O(ν²), F2SA's O(ν) with ν = 1/λ. Both sides share their samples, so that noise does
-// not grow as 1/ν. The Solver's y is the mean of both, O(ν²) from y*(x). The problem must be a
-// bilevel.UpperGradient.
+// not grow as 1/ν. The Solver's y is the mean of both. The problem must be a bilevel.UpperGradient.
 type F2SAp struct {
-	// Step sizes of x and of both y. Required. The paper's are constant.
+	// Step sizes. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Nu is ν > 0, in units of g over f. Default 0.1.
@@ -192,17 +190,15 @@ func (e *side) move(beta, nu float64) float64 {
 
 func (m *f2sap) State(t *bilevel.State) { t.Floats(m.up.z, m.low.z) }
 
-// BOME is the method of Ye, Liu, Wright, Stone and Liu (BOME! Bilevel Optimization Made Easy,
-// NeurIPS 2022). With ŷ, y after Inner gradient steps on g(x, ·), held fixed, and q(x, y) = g(x, y) −
+// BOME is the method of Ye, Liu, Wright, Stone and Liu (NeurIPS 2022). With ŷ, y after Inner gradient steps on g(x, ·), held fixed, and q(x, y) = g(x, y) −
 // g(x, ŷ), x and y move along
 //
 //	d = ∇f + λ∇q,   λ = max(0, η‖∇q‖² − ⟨∇f, ∇q⟩)/‖∇q‖²,   ∇ in (x, y),
 //
-// which lowers f as much as it can while q falls at the rate η‖∇q‖². At y*(x) the direction flips
-// with the sign of ∇q: let the step sizes fall. The paper is deterministic; noise in ∇q is a bias
-// that nothing removes. The problem must be a bilevel.UpperGradient.
+// which lowers f as much as it can while q falls at the rate η‖∇q‖². At y*(x) it flips with the sign
+// of ∇q: let the step sizes fall. The paper is deterministic; noise in ∇q is a bias. The problem must be a bilevel.UpperGradient.
 type BOME struct {
-	// Step sizes of x and y. Required. The paper's are constant.
+	// Step sizes. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Gamma is the step size of ŷ. Default: Beta.

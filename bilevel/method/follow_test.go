@@ -14,7 +14,6 @@ import (
 	"stable/mat"
 )
 
-// The settings of all runs below.
 var (
 	alphaOf, betaOf = bilevel.Power{C: 0.2, P: 0.5}, bilevel.Power{C: 0.2, K0: 2, P: 0.5}
 	tauXOf, tauYOf  = bilevel.Power{C: 0.9, P: 0.5}, bilevel.Power{C: 0.8, P: 0.6}
@@ -22,13 +21,13 @@ var (
 	seriesOf        = Neumann{LG: 7, MuG: 0.7, Terms: 4}
 )
 
-// plain is a method written out from its equations: step moves x and y, and v, which starts at 0,
-// with the samples off the real one's log. Step 0 starts afresh.
+// plain is a method written out from its equations: step moves x, y and v, which starts at 0, with the
+// samples off the real one's log.
 type plain interface {
 	step(r *reader, k int, x, y, v []float64)
 }
 
-// follow runs m beside p, with batches of one and of several samples.
+// follow runs m beside p.
 func follow(t *testing.T, m bilevel.Method, set bilevel.Set, p plain) {
 	for _, batch := range [][2]int{{1, 1}, {2, 3}} {
 		t.Run(fmt.Sprintf("%s,%T,%v", m.Name(), set, batch), func(t *testing.T) {
@@ -57,7 +56,7 @@ func follow(t *testing.T, m bilevel.Method, set bilevel.Set, p plain) {
 
 var box = bilevel.UniformBox(3, -0.2, 0.4)
 
-// reader holds the log of a step to what a paper asks for, and computes with its samples.
+// reader holds the log of a step to a paper, and computes with its samples.
 type reader struct {
 	t       *testing.T
 	w       *wavy // a second copy of the problem
@@ -75,7 +74,7 @@ func (r *reader) project(set bilevel.Set, x []float64) {
 	}
 }
 
-// next is the batch of the next call, which has to be of this oracle at this point.
+// next is the batch of the next call, which has to be this one.
 func (r *reader) next(oracle string, x, y []float64, size int) []bilevel.Sample {
 	require.NotEmpty(r.t, r.log, "no call is left, want %s", oracle)
 	c := r.log[0]
@@ -87,7 +86,6 @@ func (r *reader) next(oracle string, x, y []float64, size int) []bilevel.Sample 
 	return c.Batch
 }
 
-// same wants both to read the same batches.
 func (r *reader) same(a, b func()) {
 	start := len(r.used)
 	a()
@@ -112,7 +110,6 @@ func (r *reader) one(f func()) {
 	}
 }
 
-// The derivatives at the next call's samples.
 func (r *reader) f(x, y []float64) (fx, fy []float64) {
 	fx, fy = make([]float64, len(x)), make([]float64, len(y))
 	require.NoError(r.t, r.w.GradF(fx, fy, x, y, r.next("GradF", x, y, r.xi)))
@@ -170,7 +167,6 @@ func (r *reader) hyper(x, y []float64, random bool) []float64 {
 	return lin(1, fx, -1, r.crossVec(x, y, v))
 }
 
-// lin returns Σ c_i·v_i, for pairs of a number and a vector.
 func lin(pairs ...any) []float64 {
 	var sum []float64
 	for i := 0; i < len(pairs); i += 2 {

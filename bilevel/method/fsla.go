@@ -7,8 +7,8 @@ import (
 	"stable/mat"
 )
 
-// FSLA is the fully single-loop method of Li, Gu and Huang (A Fully Single Loop Algorithm for
-// Bilevel Optimization without Hessian Inverse, AAAI 2022): SGD on y and v ≈ g_yy⁻¹f_y, STORM on x,
+// FSLA is the fully single-loop method of Li, Gu and Huang (AAAI 2022): SGD on y and v ≈ g_yy⁻¹f_y,
+// STORM on x,
 //
 //	y^{k+1} = y^k − β_k g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k (g_yy(x^k, y^{k+1}; φ′) v^k − f_y(x^k, y^{k+1}; ξ)),       v⁰ = 0,
@@ -18,7 +18,7 @@ import (
 // with d° the same direction, on the same samples, at the point of step k−1, (x^{k−1}, y^k, v^k),
 // and m⁰ = d⁰.
 type FSLA struct {
-	// Step sizes of x and y. Required. The paper's order is (k+1)^(−1/2).
+	// Step sizes. Required. The paper's order is (k+1)^(−1/2).
 	Alpha, Beta bilevel.Schedule
 
 	// Step size of v. Default: Beta.

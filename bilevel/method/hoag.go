@@ -11,18 +11,17 @@ import (
 	"stable/mat"
 )
 
-// HOAG minimises F by L-BFGS-B on the hypergradient at an approximate y*(x) (Pedregosa,
-// Hyperparameter Optimization with Approximate Gradient, ICML 2016),
+// HOAG minimises F by L-BFGS-B on the hypergradient at an approximate y*(x) (Pedregosa, ICML 2016),
 //
 //	y ← y − g_yy⁻¹g_y until ‖g_yy⁻¹g_y‖ ≤ ε‖y‖,   h = f_x − g_xy g_yy⁻¹ f_y,   x by L-BFGS-B on h,
 //
 // with ε = Share·min(1, ‖P_X(x − h) − x‖/‖P_X(x⁰ − h⁰) − x⁰‖); see implicit.Function and
 // implicit.Minimiser. There is no step size to choose. At rounding it arrives (bilevel.Arrived).
 //
-// Both streams must be finite sums, or the batches of Options Full: each step asks for both means
-// in full. The set must be a bilevel.BoundedSet. A step evaluates h once, at a trial point; where the
-// search rejects it, x stays. Trials are judged by f where the problem implements bilevel.Values, by
-// the trapezoid rule elsewhere. Work beside the oracles: dy³/3 a Newton step.
+// Both streams must be finite sums, or the batches of Options Full: each step asks for both means.
+// The set must be a bilevel.BoundedSet. A step evaluates h once, at a trial point, which f judges
+// where the problem has bilevel.Values, the trapezoid rule elsewhere; x stays where it is rejected.
+// Work beside the oracles: dy³/3 a Newton step.
 type HOAG struct {
 	// Share > 0 is the largest ε. Default 1e-3.
 	Share float64

@@ -16,7 +16,7 @@ import (
 // with h by random truncation (A), see [Neumann], and the same ξ, p and φ_i at both points. At step
 // 0, the directions are the plain estimates, as always with τ = 1.
 type SUSTAIN struct {
-	// Step sizes of x and y. Required. The paper's: α_k = (w+k)^(−1/3), Power{C: 1, K0: w, P:
+	// Step sizes. Required. The paper's: α_k = (w+k)^(−1/3), Power{C: 1, K0: w, P:
 	// 1.0/3}, and β_k = c·α_k.
 	Alpha, Beta bilevel.Schedule
 
@@ -24,7 +24,7 @@ type SUSTAIN struct {
 	// paper's c·α².
 	TauX, TauY bilevel.Schedule
 
-	// Neumann is (A), that of MRBO (B); LG is required.
+	// (A), of MRBO (B); LG is required.
 	Neumann Neumann
 }
 
@@ -57,13 +57,13 @@ func (m SUSTAIN) start(it *bilevel.Iteration, name string, random bool) (bilevel
 // MSTSA is the momentum-assisted single-timescale method that SUSTAIN grew out of (Khanduri et al.,
 // first version of arXiv 2102.07367): SUSTAIN with τ_y = 1, d_y^k = g_y(z^k; φ).
 type MSTSA struct {
-	// Step sizes of x and y. Required.
+	// Step sizes. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ in [0, 1] of the new sample in d_x. Default (k+1)^(−2/3).
 	Tau bilevel.Schedule
 
-	// Neumann is (A); LG is required.
+	// (A); LG is required.
 	Neumann Neumann
 }
 
@@ -122,7 +122,6 @@ func (m *momentum) Step(it *bilevel.Iteration) error {
 	return s.err
 }
 
-// lower computes d_y^k.
 func (m *momentum) lower(s *step) {
 	phi := s.DrawPhi(0)
 	if m.tauY == nil {

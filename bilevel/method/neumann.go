@@ -106,7 +106,6 @@ func (h *hypergradient) size(j, lower int) int {
 	return max(1, int(math.Ceil(float64(lower)*q*math.Pow(1-h.series.MuG/h.series.LG, float64(j)))))
 }
 
-// at writes the estimate at (x, y) into dst.
 func (h *hypergradient) at(s *step, dst, x, y []float64) {
 	s.GradF(h.fx, h.fy, x, y, h.xi)
 	h.solve(s, x, y)
@@ -154,7 +153,6 @@ func (b *batches) add(s []bilevel.Sample) {
 	b.ends = append(b.ends, len(b.buf))
 }
 
-// at returns batch i.
 func (b *batches) at(i int) []bilevel.Sample {
 	start := 0
 	if i > 0 {

@@ -16,7 +16,7 @@ import (
 //
 //	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i).
 type SRBA struct {
-	// Step sizes of x and y. Required. The paper's are constant.
+	// Step sizes. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
 	// Step size of v. Default: Beta.
@@ -46,7 +46,7 @@ func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 // SRBA with PAGE (Li et al., ICML 2021) for SARAH, where the toss of a coin makes the directions
 // full, as they are in step 0, and v stays in a ball. Share = 1 is SOBA with large batches.
 type SPABA struct {
-	// Step sizes of x and y. Required.
+	// Step sizes. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Step size of v. Default: Beta.
@@ -108,7 +108,6 @@ func share(it *bilevel.Iteration, large int) float64 {
 	return b / (b + n)
 }
 
-// recursive is SRBA and SPABA.
 type recursive struct {
 	*soba
 	large   int

@@ -18,8 +18,7 @@ func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, n int) []fl
 	return slices.Concat(s.X(), s.Y())
 }
 
-// Parameters that make two methods equal make them equal bit for bit, or to a tolerance; others
-// keep them apart.
+// Parameters that make two methods equal, bit for bit or to a tolerance, and others.
 func TestReductions(t *testing.T) {
 	a, b, n := bilevel.Constant(0.05), bilevel.Constant(0.1), Neumann{LG: 7, MuG: 0.7, Terms: 4}
 	zero, one, tau, inf := bilevel.Constant(0), bilevel.Constant(1), bilevel.Constant(0.3), math.Inf(1)

@@ -15,8 +15,7 @@ import (
 type Entry struct {
 	Name string // that of bilevel.Method
 
-	// Base is empty, or the Name of the entry of which this is a variant: comparisons include it
-	// only on request.
+	// Base is the Name of the entry of which this is a variant, which races include on request.
 	Base string
 
 	// New returns the method, with defaults where t has no parameter.
@@ -27,35 +26,34 @@ type Entry struct {
 	// Orders are a and b of α_k ~ (k+1)^(−a), β_k ~ (k+1)^(−b) in the theory for a nonconvex F.
 	Orders [2]float64
 
-	// Lengths says of Alpha and of Beta whether it is a length, as in Adam, and not a gradient's
-	// factor.
+	// Lengths says of Alpha and Beta which are lengths, as in Adam, and not factors of a gradient.
 	Lengths [2]bool
 
 	Untuned  bool       // it ignores Alpha and Beta
 	Variants [2]Variant // to choose from, besides the step sizes
 }
 
-// Needs are what a method cannot do without.
+// Needs are parameters, and traits of problems, that a method cannot do without.
 type Needs struct {
-	Alpha, Beta bool // Tuning.Alpha, Tuning.Beta
-	MuG         bool // Tuning.MuG; with a Neumann series where Tuning.Terms is 0
-	LG          bool // Tuning.LG
-	FiniteSums  bool // both streams of the problem are finite
-	MetricSet   bool // the feasible set projects in a metric
-	Bounds      bool // the feasible set is a bilevel.BoundedSet
+	Alpha, Beta bool
+	MuG         bool // with a Neumann series where Terms is 0
+	LG          bool
+	FiniteSums  bool // of both streams
+	MetricSet   bool // the set projects in a metric
+	Bounds      bool // the set is a bilevel.BoundedSet
 	Composition bool // the problem is a *compose.Problem
 
-	UpperGradient bool // the problem gives g_x
+	UpperGradient bool // g_x
 }
 
 // Tuning holds parameters. A method ignores those it does not have.
 type Tuning struct {
 	Alpha, Beta bilevel.Schedule // step sizes of x and y
 	MuG, LG     float64          // g(x, ·; φ) has curvature between μ_g and L_g
-	CGxy        float64          // bound on ‖H_xy‖_F, for the methods with matrices
+	CGxy        float64          // bound on ‖H_xy‖_F
 	Terms       int              // N of the Neumann series
-	Tau         bilevel.Schedule // weight of the new sample in H_xy and H_yy
-	Gamma       bilevel.Schedule // step size of the linear system, where there is one
+	Tau         bilevel.Schedule // weight of the new sample in H
+	Gamma       bilevel.Schedule // step size of v
 	Lambda      bilevel.Schedule // weight of g over f, in F2SA
 	Nu          float64          // weight of f over g, in F2SA-p
 }

@@ -20,7 +20,7 @@ import (
 // corrected for the displacement of x. With one lower-level task, as here, it is the paper's SVRB.
 // Work beside the oracles: as for STABLE.
 type RSVRB struct {
-	// Step sizes of x and y. Required. The paper's order is (k+1)^(−1/3).
+	// Step sizes. Required. The paper's order is (k+1)^(−1/3).
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in the estimates. Default (k+1)^(−2/3).

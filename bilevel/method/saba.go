@@ -86,7 +86,6 @@ func (t *saga) row(m []float64, i int) []float64 {
 	return m[i*w : (i+1)*w]
 }
 
-// estimate writes the parts at z^k into dst.
 func (t *saga) estimate(s *step, dst []float64, draw func(n int) []bilevel.Sample) {
 	switch {
 	case t.terms == 0:

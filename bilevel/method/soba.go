@@ -8,15 +8,15 @@ import (
 	"stable/mat"
 )
 
-// SOBA is the stochastic method of Dagréou, Ablin, Vaiter and Moreau (NeurIPS 2022, arXiv
-// 2201.13409). Besides x and y it moves v, which tracks −g_yy⁻¹ f_y, all at once, along directions
-// at one point that are linear in the derivatives, and therefore unbiased:
+// SOBA is the method of Dagréou, Ablin, Vaiter and Moreau (NeurIPS 2022, arXiv 2201.13409), which
+// moves v ≈ −g_yy⁻¹ f_y beside x and y, along directions that are linear in the derivatives, and
+// therefore unbiased:
 //
 //	y^{k+1} = y^k − β_k D_y,         D_y = g_y(x^k, y^k; φ),
 //	v^{k+1} = v^k − γ_k D_v,         D_v = g_yy(x^k, y^k; φ) v^k + f_y(x^k, y^k; ξ),     v⁰ = 0,
 //	x^{k+1} = P_X(x^k − α_k D_x),    D_x = g_xy(x^k, y^k; φ) v^k + f_x(x^k, y^k; ξ).
 type SOBA struct {
-	// Step sizes of x and y. Required. The paper's are constant 1/√K for K steps.
+	// Step sizes. Required. The paper's are constant 1/√K for K steps.
 	Alpha, Beta bilevel.Schedule
 
 	// Gamma is the step size of v. Default: Beta, as in the paper.
@@ -60,7 +60,6 @@ func newSOBA(it *bilevel.Iteration) *soba {
 	return r
 }
 
-// split returns g_y, g_yy v and g_xy v in g.
 func (m *soba) split(g []float64) (gy, hv, cv []float64) {
 	return g[:m.dy], g[m.dy : 2*m.dy], g[2*m.dy:]
 }
@@ -102,7 +101,6 @@ func (m *soba) move(s *step) {
 	m.moveAlong(s, m.d)
 }
 
-// moveAlong is move with another direction of x.
 func (m *soba) moveAlong(s *step, d []float64) {
 	alpha, beta := m.Alpha.At(s.K()), m.Beta.At(s.K())
 	s.UseSteps(alpha, beta, 0)
@@ -120,10 +118,9 @@ func (m *soba) State(t *bilevel.State) { t.Floats(m.v) }
 //
 //	h^k = (1−θ_k) h^{k−1} + θ_k D_x,   x^{k+1} = P_X(x^k − α_k h^k),   h⁰ = D_x,
 //
-// whose theory needs no third derivatives of g. The paper starts from any h⁰, and moves x along
-// h^{k−1}.
+// whose theory needs no third derivatives of g. The paper moves x along h^{k−1}.
 type MASOBA struct {
-	// Step sizes of x and y. Required. The paper's are 1/√K.
+	// Step sizes. Required. The paper's are 1/√K.
 	Alpha, Beta bilevel.Schedule
 
 	// Step size of v. Default: Beta.
@@ -167,8 +164,8 @@ func (m *masoba) State(t *bilevel.State) {
 	t.Floats(m.h)
 }
 
-// STFBO is the tuning-free single-loop method of Yang, Ban, Huang, Ma and Ji (Tuning-Free Bilevel
-// Optimization, ICLR 2025): SOBA's directions with step sizes of AdaGrad-norm,
+// STFBO is the tuning-free method of Yang, Ban, Huang, Ma and Ji (ICLR 2025): SOBA's directions with
+// step sizes of AdaGrad-norm,
 //
 //	b² ← b² + ‖D_y‖²,   c² ← c² + ‖D_v‖²,   a² ← a² + ‖D_x‖²,   s = max(b, c),
 //	y ← y − D_y/b,   v ← v − D_v/s,   x ← P_X(x − D_x/(a·s)).

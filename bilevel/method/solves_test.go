@@ -16,8 +16,7 @@ import (
 	"stable/mat"
 )
 
-// bias is how far from the solution a method may settle with exact oracles and its own constants.
-// BOME is for exact oracles alone.
+// bias is how far from the solution a method may settle with exact oracles.
 var bias = map[string]float64{"F2SA": 0.02, "F2SA-p": 0.02, "BOME": 0.03}
 
 type goal struct {
@@ -26,7 +25,7 @@ type goal struct {
 	x, y    []float64
 }
 
-// goals are problems that the method takes, noisy or exact, with and without a box that cuts.
+// goals are problems that the method takes, with and without a box that cuts.
 func goals(t *testing.T, e method.Entry, noise float64) map[string]goal {
 	if e.Needs.Composition {
 		return map[string]goal{"portfolio": portfolio(t)}
@@ -58,7 +57,7 @@ func portfolio(t *testing.T) goal {
 	return g
 }
 
-// falling are step sizes that fall, and with which every method converges on the goals.
+// falling are step sizes with which every method converges on the goals.
 func falling(e method.Entry) (alpha, beta bilevel.Schedule) {
 	alpha, beta = bilevel.Power{C: 2, K0: 20, P: 1}, bilevel.Power{C: 2, K0: 10, P: 0.7}
 	if e.Lengths[0] {
@@ -76,7 +75,7 @@ func falling(e method.Entry) (alpha, beta bilevel.Schedule) {
 	return alpha, beta
 }
 
-// solution is where F is least in the set, to rounding, by projected steps on the exact ∇F.
+// solution is where F is least in the set, to rounding.
 func solution(t *testing.T, p *quadratic.Problem, set bilevel.Set, l float64) []float64 {
 	dx, _ := p.Dims()
 	x, grad, old := make([]float64, dx), make([]float64, dx), make([]float64, dx)
@@ -106,7 +105,7 @@ func sets(t *testing.T, p *quadratic.Problem) map[string]bilevel.Set {
 	return map[string]bilevel.Set{"unconstrained": bilevel.Space{}, "box": bilevel.Box{Lo: lo, Hi: hi}}
 }
 
-// Without noise every method goes to the solution: to rounding, or as near as its bias lets it.
+// Without noise every method goes to the solution, as near as its bias lets it.
 func TestMethodsSolveExactly(t *testing.T) {
 	for _, e := range method.Registry() {
 		alpha, beta, steps, near := bilevel.Schedule(bilevel.Constant(0.1)), bilevel.Schedule(bilevel.Constant(0.2)), 1200, 1e-12
@@ -167,7 +166,6 @@ func TestMethodsSolve(t *testing.T) {
 	}
 }
 
-// dist2 is ‖a − b‖².
 func dist2(a, b []float64) float64 {
 	var s float64
 	for i, v := range a {

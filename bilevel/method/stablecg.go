@@ -21,7 +21,7 @@ import (
 //
 // Step 0 draws Window samples φ. Memory: 3·dx·dy numbers and Window names; O(dx·dy) operations.
 type STABLECG struct {
-	// Step sizes of x and y. Required.
+	// Step sizes. Required.
 	Alpha, Beta bilevel.Schedule
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy. Default 1/√(k+1).

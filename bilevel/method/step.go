@@ -9,7 +9,6 @@ import (
 	"stable/mat"
 )
 
-// anyStep bounds a step size.
 var anyStep = math.Inf(1)
 
 // checkSteps refuses step sizes that are missing or out of range; name is the Go name.
@@ -67,7 +66,6 @@ func (m *memory) Vectors(visit func(name string, v []float64)) {
 	}
 }
 
-// begin returns a step without an error.
 func (m *memory) begin(it *bilevel.Iteration) *step {
 	m.step = step{Iteration: it}
 	return &m.step

@@ -13,7 +13,7 @@ import (
 	"stable/mat"
 )
 
-// levels has f_x = upper(x), f_y = 0 and g_y = lower(y): two levels that do not feel each other.
+// levels has f_x = upper(x), f_y = 0 and g_y = lower(y).
 type levels struct {
 	dx           int
 	upper, lower func(i int, v float64) float64
@@ -50,7 +50,6 @@ func (l levels) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-// ends is the result of a run.
 func ends(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options, run bilevel.Run) bilevel.Result {
 	s := start(t, p, m, opt)
 	res, err := s.Run(context.Background(), run)

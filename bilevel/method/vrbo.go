@@ -33,7 +33,7 @@ type VRBO struct {
 	// LargeBatch is S_1 ≥ 1, or Full. Default: Period batches of a stream; Full where these are.
 	LargeBatch int
 
-	// Neumann is (B); LG is required: η = 1/LG, Q = N−1.
+	// (B); LG is required.
 	Neumann Neumann
 }
 
