@@ -62,7 +62,7 @@ func apart(n int) *mat.Sym { return spiked(n, -3, -2, -1) }
 
 func BenchmarkRoutes(b *testing.B) {
 	const mu = 0.1
-	tri, jac := eig.RouteTridiagonal, eig.RouteJacobi
+	tri := eig.RouteTridiagonal
 	for _, n := range []int{2, 3, 4, 6, 8, 11, 14, 32, 54, 64, 100, 128, 200, 256, 512} {
 		for _, c := range []struct {
 			input    string
@@ -72,7 +72,6 @@ func BenchmarkRoutes(b *testing.B) {
 			from, to int
 		}{
 			{"clipped", mattest.Sym(n, uint64(n)), "tridiagonal", tri, 2, 512},
-			{"clipped", mattest.Sym(n, uint64(n)), "jacobi", jac, 2, 54},
 			{"apart", apart(max(n, 4)), "tridiagonal", tri, 14, 512},
 			{"apart", apart(max(n, 4)), "krylov", eig.RouteKrylov, 14, 512},
 		} {

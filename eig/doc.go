@@ -1,25 +1,24 @@
 // Package eig decomposes symmetric matrices, A = V·Λ·Vᵀ, and projects them onto {X ⪰ mu·I}.
 //
-// [Symmetric] is the eigensolver for general use: 10n³/3 flops with all vectors. [Jacobi] is the
-// reference: slow, and accurate to the last digits of every eigenvalue of a graded positive
-// definite matrix. [Truncator] computes the projection in the Frobenius norm, which raises the
-// eigenvalues below mu to mu.
+// [Symmetric] is the eigensolver for general use: 10n³/3 flops with all vectors. [Jacobi] is slow,
+// and accurate to the last digits of every eigenvalue of a graded positive definite matrix.
+// [Truncator] computes the projection in the Frobenius norm, which raises the eigenvalues below mu
+// to mu.
 //
 // # Routes of Truncate
 //
 // Truncator.project tries these in order; they agree up to rounding. k is the number of eigenvalues
 // below mu.
 //
-//	route        flops                    where, and in which file
-//	clear        n³/3                     Cholesky of A − mu·I succeeds: chol/posdef.go
-//	krylov       n³/3 + (2n² + 3nk)·m     n ≥ 48, k up to n/4, far below mu: krylov.go
-//	tridiagonal  4n³/3 + 3n²·min(k, n−k)  elsewhere: householder.go, spectral.go, tridiagonal.go
-//	jacobi       60n³                     the others decline, as for no known matrix: jacobi.go
+//	route        when                           flops                    file
+//	clear        Cholesky of A − mu·I succeeds  n³/3                     chol/posdef.go
+//	krylov       n ≥ 48, k ≤ n/4, far below mu  n³/3 + (2n² + 3nk)·m     krylov.go
+//	tridiagonal  else                           4n³/3 + 3n²·min(k, n−k)  spectral.go
 //
 // clear returns A itself. krylov is a Lanczos process of m ≈ 1.1k + 13 steps, which stops after two
 // to ten where more seem needed than pay; a Cholesky factorisation of P proves that it missed no
 // eigenvalue. tridiagonal finds the eigenvectors of the smaller side of mu. No basis is kept between
-// calls: bits would depend on earlier calls, and multiplying half a basis costs n³ flops.
+// calls: bits would depend on earlier calls.
 //
 // # Accuracy and conventions
 //
@@ -37,16 +36,14 @@
 // TestAccuracy checks these up to order 40 in arithmetic of 320 bits. Subnormal results have 2⁻¹⁰⁷⁴
 // more; SolveVec needs normal pivots; with ‖A‖_F close to overflow nothing is promised.
 //
-// Storage: only the lower triangle of a mat.Sym is read and written. Eigenvalues ascend;
-// eigenvectors are the rows of Vᵀ.
+// Only the lower triangle of a mat.Sym is read and written; an input is written only where it is
+// the destination. Eigenvalues ascend; eigenvectors are the rows of Vᵀ.
 //
-// Aliasing: an input is never written, unless it is the destination and the function allows that.
+// ErrNotFinite names the NaN or infinite entry; ErrNoConvergence means that an iteration reached
+// its cap. Sizes that do not match panic.
 //
-// Errors: ErrNotFinite names the NaN or infinite entry; ErrNoConvergence means that an iteration
-// reached its cap. Sizes that do not match panic.
+// Zero values work and own a workspace that grows to the largest order seen; a call at that order
+// or below, by the same route, allocates nothing. One goroutine at a time.
 //
-// Memory: zero values work and own a workspace that grows to the largest order seen; a call at that
-// order or below, by the same route, allocates nothing. One goroutine at a time.
-//
-// Reproducibility: no randomness, no goroutine; bits depend on the input alone.
+// No randomness, no goroutine: bits depend on the input alone.
 package eig

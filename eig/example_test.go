@@ -57,7 +57,7 @@ func ExampleJacobi() {
 		1e-15, 1,
 	}}
 	var j eig.Jacobi
-	if _, err := j.Factor(&a); err != nil {
+	if err := j.Factor(&a); err != nil {
 		fmt.Println(err)
 		return
 	}

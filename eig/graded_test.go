@@ -34,12 +34,10 @@ func TestJacobiHighRelativeAccuracy(t *testing.T) {
 			exact := bigEigenvalues(a)
 
 			var e eig.Jacobi
-			_, err := e.Factor(a)
-			require.NoError(t, err)
+			require.NoError(t, e.Factor(a))
 			assert.Less(t, relativeError(e.Values(), exact), 4*n*mattest.Eps)
 			withVectors := append([]float64(nil), e.Values()...)
-			_, err = e.FactorValues(a)
-			require.NoError(t, err)
+			require.NoError(t, e.FactorValues(a))
 			assert.Equal(t, withVectors, e.Values())
 
 			var other eig.Symmetric

@@ -13,13 +13,11 @@ type reduction struct {
 	ld   int       // distance of rows in a
 	a    []float64 // row i holds v_i, of length i
 	d    []float64 // diagonal of T
-	e    []float64 // e[i] is entry (i, i−1) of T; e[0] is 0
+	e    []float64 // off-diagonal of T: e[i] between i and i+1; e[n−1] is 0
 	tau  []float64
 	w    []float64 // the pending update: A − v·wᵀ − w·vᵀ
 	y    []float64 // the product A·v of the next step
 	zero []float64
-
-	spare []float64 // for back
 }
 
 func (r *reduction) reserve(n int) {
@@ -27,7 +25,6 @@ func (r *reduction) reserve(n int) {
 	r.a = grow(r.a, n*r.ld)
 	r.d, r.e, r.tau = grow(r.d, n), grow(r.e, n), grow(r.tau, n)
 	r.w, r.y, r.zero = grow(r.w, n), grow(r.y, n), grow(r.zero, n)
-	r.spare = grow(r.spare, 3*n)
 }
 
 // tiny is the squared norm below which a row counts as 0, beside entries of size 1.
@@ -45,7 +42,6 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 			row[j] = v * scale
 		}
 	}
-	clear(r.zero)
 	v, w := r.zero, r.w // no update is pending yet
 	clear(w)
 	for i := n - 1; i > 0; i-- {
@@ -54,7 +50,7 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 		rank2(x, v[i], w, w[i], v)
 		r.d[i] = x[i]
 		x = x[:i]
-		r.e[i], r.tau[i] = reflector(x)
+		r.e[i-1], r.tau[i] = reflector(x)
 
 		// The rest of the pending update, and y = A·x.
 		y := r.y[:i]
@@ -72,7 +68,7 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	}
 	if n > 0 {
 		r.d[0] = r.a[0] - 2*v[0]*w[0]
-		r.e[0], r.tau[0] = 0, 0
+		r.e[n-1], r.tau[0] = 0, 0
 	}
 }
 
@@ -131,46 +127,32 @@ func (r *reduction) pass(m int, v, w, x, y []float64) {
 	}
 }
 
-// back replaces the rows x of z, k × n, by Q·x: four at a time, to stay in the first-level cache; a
-// loop applies one reflection and multiplies with the next. 2kn² flops.
+// back replaces the rows x of z, k × n, by Q·x, four at a time, to stay in the first-level cache.
+// 2kn² flops.
 func (r *reduction) back(z *mat.Dense) {
-	n, k := r.n, z.Rows
-	if n < 2 {
-		return
-	}
-	for ; k >= 4; k -= 4 {
-		r.back4(z.Row(k-1), z.Row(k-2), z.Row(k-3), z.Row(k-4))
-	}
-	if k == 0 {
-		return
-	}
-	// Up to three rows are left; spare ones complete the group.
-	clear(r.spare)
-	if k <= 2 && r.plain() {
-		x1 := r.spare[:n]
-		if k == 2 {
-			x1 = z.Row(1)
-		}
-		r.back2(z.Row(0), x1)
-		return
-	}
-	var x [4][]float64
-	for i := range x {
-		if i < k {
-			x[i] = z.Row(i)
-		} else {
-			x[i] = r.spare[(i-k)*n : (i-k)*n+n]
-		}
-	}
-	r.back4(x[0], x[1], x[2], x[3])
-}
-
-func (r *reduction) back4(x0, x1, x2, x3 []float64) {
-	n, ld := r.n, r.ld
 	reflect := kernel.Reflect
-	if r.plain() {
+	if !kernel.Reflects(r.n - 1) {
 		reflect = kernel.ReflectGo
 	}
+	k := z.Rows
+	for ; k >= 4; k -= 4 {
+		r.back4(z.Row(k-1), z.Row(k-2), z.Row(k-3), z.Row(k-4), reflect)
+	}
+	if k > 0 {
+		x := [4][]float64{r.zero, r.zero, r.zero, r.zero}
+		for i := range k {
+			x[i] = z.Row(i)
+		}
+		r.back4(x[0], x[1], x[2], x[3], reflect)
+	}
+}
+
+// reflection is kernel.Reflect or its portable form.
+type reflection func(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64)
+
+// back4 is back for four rows; a loop applies one reflection and multiplies with the next.
+func (r *reduction) back4(x0, x1, x2, x3 []float64, reflect reflection) {
+	n, ld := r.n, r.ld
 	var s0, s1, s2, s3 float64 // products with v_h
 	for h := 1; h < n; h++ {
 		v := r.a[h*ld : h*ld+h]
@@ -188,41 +170,6 @@ func (r *reduction) back4(x0, x1, x2, x3 []float64) {
 		s2 += x2[h] * u[h]
 		s3 += x3[h] * u[h]
 	}
-}
-
-func (r *reduction) back2(x0, x1 []float64) {
-	n, ld := r.n, r.ld
-	var s0, s1 float64 // products with v_h
-	for h := 1; h < n; h++ {
-		v := r.a[h*ld : h*ld+h]
-		t := -r.tau[h]
-		s0, s1 = t*s0, t*s1
-		if h+1 == n {
-			unused := r.spare[n:]
-			axpy4(x0, x1, unused, unused, v, s0, s1, 0, 0) // it rounds as back4 does
-			return
-		}
-		u := r.a[h*ld+ld : h*ld+ld+h+1]
-		s0, s1 = reflect2(x0, x1, v, u, s0, s1)
-		s0 += x0[h] * u[h]
-		s1 += x1[h] * u[h]
-	}
-}
-
-func (r *reduction) plain() bool { return !kernel.Reflects(r.n - 1) }
-
-func reflect2(x0, x1, v, u []float64, f0, f1 float64) (s0, s1 float64) {
-	n := len(v)
-	x0, x1, u = x0[:n], x1[:n], u[:n]
-	for j, vj := range v {
-		uj := u[j]
-		p0 := x0[j] + f0*vj
-		p1 := x1[j] + f1*vj
-		x0[j], x1[j] = p0, p1
-		s0 += p0 * uj
-		s1 += p1 * uj
-	}
-	return
 }
 
 func axpy4(x0, x1, x2, x3, v []float64, f0, f1, f2, f3 float64) {

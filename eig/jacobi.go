@@ -16,25 +16,16 @@ const (
 
 // Jacobi is a decomposition A = V·Λ·Vᵀ by plane rotations. The zero value is ready for use.
 type Jacobi struct {
-	n, ld  int       // order and distance of rows
-	size   float64   // largest entry of A (scaled)
-	a      []float64 // the strict lower triangle of VᵀAV (scaled)
-	d      []float64 // the diagonal of VᵀAV; at the end the eigenvalues, ascending
-	root   []float64 // √|d|
-	w      []float64 // row and column p during the loop over q
-	vt     mat.Dense // Vᵀ: eigenvectors in rows
-	chol   chol.Cholesky
-	sort   sorter
-	want   bool // vectors are wanted
-	known  bool // vt belongs to d
-	rotate int
-}
-
-// JacobiReport says what a decomposition cost.
-type JacobiReport struct {
-	Sweeps    int     // passes over all pairs (p, q); the last one finds nothing to rotate
-	Rotations int     // plane rotations applied
-	OffNorm   float64 // Frobenius norm of the off-diagonal part that was dropped
+	n, ld int       // order and distance of rows
+	unit  float64   // brings the largest entry of A (scaled) near 1
+	a     []float64 // the strict lower triangle of VᵀAV (scaled)
+	d     []float64 // the diagonal of VᵀAV; at the end the eigenvalues, ascending
+	root  []float64 // √|d|
+	w     []float64 // row and column p during the loop over q
+	vt    mat.Dense // Vᵀ: eigenvectors in rows
+	chol  chol.Cholesky
+	want  bool // vectors are wanted
+	known bool // vt belongs to d
 }
 
 // Factor computes all eigenvalues and eigenvectors of a, n × n, by cyclic Jacobi rotations.
@@ -46,40 +37,37 @@ type JacobiReport struct {
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). Nothing is allocated at an
 // order seen before. 7 sweeps at n = 14, 10 at n = 128, of up to 6n³ flops; half without vectors.
 //
-// Source: Golub, Van Loan, Matrix Computations, section 8.5; Rutishauser, Numer. Math. 9 (1966);
-// Demmel, Veselić, SIAM J. Matrix Anal. Appl. 13 (1992), the stopping rule.
-func (e *Jacobi) Factor(a *mat.Sym) (JacobiReport, error) {
-	return e.factor("eig: Jacobi.Factor", a, true)
-}
+// Golub, Van Loan, Matrix Computations, section 8.5; Rutishauser, Numer. Math. 9 (1966); stopping
+// rule: Demmel, Veselić, SIAM J. Matrix Anal. Appl. 13 (1992).
+func (e *Jacobi) Factor(a *mat.Sym) error { return e.factor("eig: Jacobi.Factor", a, true) }
 
 // FactorValues is Factor without eigenvectors, at half the cost.
-func (e *Jacobi) FactorValues(a *mat.Sym) (JacobiReport, error) {
+func (e *Jacobi) FactorValues(a *mat.Sym) error {
 	return e.factor("eig: Jacobi.FactorValues", a, false)
 }
 
-func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) (JacobiReport, error) {
+func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) error {
 	if kernel.Torn(a.N, a.N, a.Stride) {
 		panic(name + kernel.MsgTorn)
 	}
 	e.d, e.known, e.want = e.d[:0], false, vectors
 	m, err := maxAbs(a)
 	if err != nil {
-		return JacobiReport{}, err
+		return err
 	}
 	e.reserve(a.N)
-	scale := scaleFor(m)
-	e.size = m * scale
+	scale := power(m, 960) // no sum overflows, and small entries have the range below
+	e.unit = power(m*scale, 0)
 	for i := range e.n {
 		r := e.a[i*e.ld : i*e.ld+i+1]
 		for j, v := range a.Row(i) {
 			r[j] = v * scale
 		}
 		e.d[i] = r[i]
-	}
-	if e.want {
-		e.vt.Zero()
-		for i := range e.n {
-			e.vt.Data[i*e.ld+i] = 1
+		e.root[i] = math.Sqrt(math.Abs(r[i]))
+		if e.want {
+			clear(e.vt.Row(i))
+			e.vt.Row(i)[i] = 1
 		}
 	}
 	return e.run(scale, e.chol.PosDef(&mat.Sym{N: e.n, Stride: e.ld, Data: e.a}, 0))
@@ -89,7 +77,6 @@ func (e *Jacobi) reserve(n int) {
 	e.n, e.ld = n, stride(n)
 	e.a = grow(e.a, n*e.ld)
 	e.d, e.root, e.w = grow(e.d, n), grow(e.root, n), grow(e.w, n)
-	e.sort.reserve(n)
 	if e.want {
 		e.vt = mat.Dense{Rows: n, Cols: n, Stride: e.ld, Data: grow(e.vt.Data, n*e.ld)}
 	}
@@ -111,39 +98,33 @@ func (e *Jacobi) VectorsT() *mat.Dense {
 // run sweeps until every |a_pq| ≤ eps·√|a_pp·a_qq|, or eps·‖A‖_F/n where relative accuracy is
 // impossible, then sorts. The first three sweeps skip entries small beside a large off-diagonal
 // part, which later rotations would undo (Rutishauser).
-func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
+func (e *Jacobi) run(scale float64, posDef bool) error {
 	off, norm := e.norms()
-	floor := eps * norm / float64(max(e.n, 1))
+	n := float64(max(e.n, 1))
+	floor := eps * norm / n
 	tol := floor
 	if posDef {
 		tol = 0
 	}
-	var rep JacobiReport
-	e.rotate = 0
-	for i, v := range e.d {
-		e.root[i] = math.Sqrt(math.Abs(v))
-	}
-	for done := e.n < 2; !done; {
-		if rep.Sweeps == maxSweeps {
+	for sweeps := 0; ; sweeps++ {
+		if sweeps == maxSweeps {
 			e.d = e.d[:0]
-			return rep, &NoConvergenceError{Sweeps: rep.Sweeps, OffNorm: off / scale}
+			return &NoConvergenceError{Sweeps: sweeps, OffNorm: off / scale}
 		}
-		if rep.Sweeps == maxSweeps/2 {
+		if sweeps == maxSweeps/2 {
 			tol = floor // positive definite by a hair: rounding never lets the relative rule hold
 		}
 		skip := tol
-		if rep.Sweeps < 3 && off > 0.1*norm {
-			skip = max(tol, 0.2*off/float64(e.n))
+		if sweeps < 3 && off > 0.1*norm {
+			skip = max(tol, 0.2*off/n)
 		}
-		before := e.rotate
-		e.sweep(skip)
-		rep.Sweeps++
+		if !e.sweep(skip) && skip == tol {
+			break
+		}
 		off, _ = e.norms()
-		done = e.rotate == before && skip == tol
 	}
-	rep.Rotations, rep.OffNorm = e.rotate, off/scale
 	if e.want {
-		e.sort.ascend(e.d, &e.vt)
+		ascend(e.d, &e.vt)
 	} else {
 		slices.Sort(e.d)
 	}
@@ -151,11 +132,12 @@ func (e *Jacobi) run(scale float64, posDef bool) (JacobiReport, error) {
 		e.d[i] /= scale
 	}
 	e.known = e.want
-	return rep, nil
+	return nil
 }
 
-// sweep rotates each pair p < q above both thresholds; w holds row and column p meanwhile.
-func (e *Jacobi) sweep(skip float64) {
+// sweep rotates each pair p < q above both thresholds, and reports whether there was one; w holds
+// row and column p meanwhile.
+func (e *Jacobi) sweep(skip float64) (rotated bool) {
 	n, ld, a, d, w := e.n, e.ld, e.a, e.d, e.w
 	for p := range n - 1 {
 		copy(w[:p], a[p*ld:p*ld+p])
@@ -168,7 +150,7 @@ func (e *Jacobi) sweep(skip float64) {
 			if abs := math.Abs(apq); abs <= skip || abs <= eps*e.root[p]*e.root[q] {
 				continue
 			}
-			e.rotate++
+			rotated = true
 			// t = tan φ is the smaller root of t² + 2θt = 1, θ = (a_qq − a_pp)/(2a_pq).
 			theta := (d[q] - d[p]) / (2 * apq)
 			t := math.Copysign(1/(math.Abs(theta)+math.Sqrt(1+theta*theta)), theta)
@@ -199,20 +181,21 @@ func (e *Jacobi) sweep(skip float64) {
 			a[j*ld+p] = w[j]
 		}
 	}
+	return rotated
 }
 
+// norms returns the Frobenius norms of the off-diagonal part and of the whole.
 func (e *Jacobi) norms() (off, norm float64) {
-	unit := power(e.size) // so that squares stay in the range
 	for i := range e.n {
 		for _, v := range e.a[i*e.ld : i*e.ld+i] {
-			v *= unit
+			v *= e.unit
 			off += 2 * v * v
 		}
 	}
 	norm = off
 	for _, v := range e.d {
-		v *= unit
+		v *= e.unit
 		norm += v * v
 	}
-	return math.Sqrt(off) / unit, math.Sqrt(norm) / unit
+	return math.Sqrt(off) / e.unit, math.Sqrt(norm) / e.unit
 }

@@ -15,7 +15,8 @@ import (
 // repeated eigenvalue it finds one vector. Parlett, The Symmetric Eigenvalue Problem, chapter 13,
 // with full orthogonalisation.
 type krylov struct {
-	a           operator
+	a           *mat.Sym
+	full        mat.Dense // both triangles of a, where that pays
 	q           mat.Dense // q_1, q_2, … in rows
 	alpha, beta []float64
 	c           []float64
@@ -23,7 +24,6 @@ type krylov struct {
 	theta       []float64
 	s           mat.Dense // eigenvectors of T in rows
 	steps       int       // that the last run took
-	full        full
 	mean        float64   // of A's eigenvalues
 	norm        float64   // of T
 	r           []float64 // a residual
@@ -43,18 +43,14 @@ func krylovSteps(n int) int {
 	return 3*n/8 + 12
 }
 
-// operator is a symmetric A by its products: apply sets dst = A·x.
-type operator interface{ apply(dst, x []float64) }
-
-type product struct{ a *mat.Sym }
-
-func (p product) apply(dst, x []float64) { mat.MulVecSym(dst, p.a, x) }
-
-type full struct{ mat.Dense }
-
-func (f *full) apply(dst, x []float64) { mat.MulVecTrans(dst, &f.Dense, x) }
-
-func fullPays(n int) bool { return kernel.Lanes() == 8 && n <= fullMost }
+// apply sets dst = A·x.
+func (l *krylov) apply(dst, x []float64) {
+	if l.full.Rows > 0 {
+		mat.MulVecTrans(dst, &l.full, x)
+	} else {
+		mat.MulVecSym(dst, l.a, x)
+	}
+}
 
 // begin makes the room for limit steps, so that memory depends on the order alone, and q_1.
 func (l *krylov) begin(a *mat.Sym, limit int) {
@@ -68,11 +64,11 @@ func (l *krylov) begin(a *mat.Sym, limit int) {
 	for i := range n {
 		l.mean += a.Data[i*a.Stride+i] / float64(n)
 	}
-	l.a = product{a}
-	if fullPays(n) {
-		resize(&l.full.Dense, n, n)
-		mat.CopyFull(&l.full.Dense, a)
-		l.a = &l.full
+	l.a = a
+	l.full.Rows = 0
+	if kernel.Lanes() == 8 && n <= fullMost {
+		resize(&l.full, n, n)
+		mat.CopyFull(&l.full, a)
 	}
 	resize(&l.q, limit+1, n)
 	q, v := l.q.Row(0), 0.0
@@ -134,7 +130,7 @@ func (l *krylov) run(a *mat.Sym, bound float64, limit int) (k int, ok bool) {
 // step computes alpha_m, beta_m and q_{m+1}; beta_m = 0 in an invariant space.
 func (l *krylov) step(m int) {
 	q, w := l.q.Row(m-1), l.q.Row(m)
-	l.a.apply(w, q)
+	l.apply(w, q)
 	alpha, last := mat.Dot(q, w), 0.0
 	if m == 1 {
 		mat.Axpy(w, -alpha, q)
@@ -215,7 +211,7 @@ func (l *krylov) below() float64 {
 func (l *krylov) ritz(m, k int, bound float64) bool {
 	l.tri.load(l.alpha[:m], l.beta[:m-1])
 	resize(&l.s, k, m)
-	if len(l.theta) == k && l.tri.improve(&l.s, l.theta, bound) {
+	if len(l.theta) == k && l.tri.improve(&l.s, l.theta, bound) && l.probe.orthonormal(&l.s) {
 		return true
 	}
 	if !l.tri.eigenvalues(bound) {
@@ -240,7 +236,7 @@ func (l *krylov) invariant(v *mat.Dense, lambda []float64) bool {
 	if !l.probe.orthonormal(v) {
 		return false
 	}
-	l.a.apply(l.r, l.probe.image)
+	l.apply(l.r, l.probe.image)
 	for i, u := range l.probe.u[:v.Rows] {
 		mat.Axpy(l.r, -u*lambda[i], v.Row(i))
 	}

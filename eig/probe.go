@@ -27,35 +27,9 @@ func (p *probe) reserve(n int) {
 func (p *probe) orthonormal(z *mat.Dense) bool {
 	p.reserve(z.Cols)
 	u, tol := p.u[:z.Rows], 64*eps*float64(z.Cols+8)
-	if z.Cols < probeCalls {
-		return p.short(z, u, tol)
-	}
 	mat.MulVecTrans(p.image, z, u)
 	for i, v := range u {
 		if !(math.Abs(mat.Dot(z.Row(i), p.image)-v) <= tol) {
-			return false
-		}
-	}
-	return true
-}
-
-// probeCalls is the length of rows from which products pay their calls.
-const probeCalls = 7
-
-// short is the rest of orthonormal for short rows.
-func (p *probe) short(z *mat.Dense, u []float64, tol float64) bool {
-	image := p.image[:z.Cols]
-	clear(image)
-	for i, v := range u {
-		for j, x := range z.Row(i) {
-			image[j] += v * x
-		}
-	}
-	for i, v := range u {
-		for j, x := range z.Row(i) {
-			v -= x * image[j]
-		}
-		if !(math.Abs(v) <= tol) {
 			return false
 		}
 	}

@@ -8,23 +8,12 @@ import (
 	"stable/mat/kernel"
 )
 
-type rotations struct {
-	d, e []float64
-	sort sorter
-}
-
-func (q *rotations) reserve(n int) {
-	q.d, q.e = grow(q.d, n), grow(q.e, n)
-	q.sort.reserve(n)
-}
-
-// vectors sets the rows of z, n × n, to the eigenvectors of the tridiagonal matrix (d, e), e[i]
-// between i and i+1, in ascending order. Off-diagonal entries up to tol count as 0; false: no
-// convergence. About 5n³ flops; orthonormal however close the eigenvalues. Bowdler, Martin,
-// Reinsch, Wilkinson, Numer. Math. 11 (1968), tql2; LAPACK dsteqr.
-func (q *rotations) vectors(z *mat.Dense, d, e []float64, tol float64) bool {
-	q.d, q.e = append(q.d[:0], d...), append(q.e[:0], e...)
-	d, e = q.d, q.e
+// qlVectors sets the rows of z, n × n, to the eigenvectors of the tridiagonal matrix (d, e), e[i]
+// between i and i+1, in ascending order, and d to the eigenvalues. Off-diagonal entries up to tol
+// count as 0; false: no convergence. About 5n³ flops, fewer where eigenvalues agree; orthonormal
+// however close they are. Bowdler, Martin, Reinsch, Wilkinson, Numer. Math. 11 (1968), tql2; LAPACK
+// dsteqr.
+func qlVectors(z *mat.Dense, d, e []float64, tol float64) bool {
 	n := len(d)
 	turned := n > 1 && math.Abs(d[n-1]) < math.Abs(d[0])
 	if turned {
@@ -32,11 +21,12 @@ func (q *rotations) vectors(z *mat.Dense, d, e []float64, tol float64) bool {
 		slices.Reverse(e[:n-1])
 	}
 	for i := range n {
-		clear(z.Row(i))
+		row := z.Row(i)
+		clear(row)
 		if turned {
-			z.Set(i, n-1-i, 1)
+			row[n-1-i] = 1
 		} else {
-			z.Set(i, i, 1)
+			row[i] = 1
 		}
 	}
 	for l := range n {
@@ -55,7 +45,7 @@ func (q *rotations) vectors(z *mat.Dense, d, e []float64, tol float64) bool {
 			qlRotate(d[l:m+1], e[l:m], &part)
 		}
 	}
-	q.sort.ascend(d, z)
+	ascend(d, z)
 	return true
 }
 

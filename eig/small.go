@@ -1,48 +1,46 @@
 package eig
 
-import "math"
+import (
+	"math"
+
+	"stable/mat"
+)
 
 const smallMost = 3
 
-// small decomposes a matrix of order n ≤ 3 by cyclic Jacobi: one rotation at n = 2, about nine at n
-// = 3.
+// small decomposes a matrix of order n ≤ 3, with zeros added, by cyclic Jacobi: one rotation at
+// n = 2, about nine at n = 3.
 type small struct {
-	n   int
 	d   [smallMost]float64            // the diagonal; in the end the eigenvalues
 	off [smallMost]float64            // off[r] is the entry that is neither in row nor in column r
 	v   [smallMost][smallMost]float64 // eigenvectors in rows
 }
 
-// load sets the matrix to scale·a, of order n, with stride ld.
-func (f *small) load(n int, a []float64, ld int, scale float64) {
-	*f = small{n: n, v: [smallMost][smallMost]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}
-	for i := range n {
-		f.d[i] = a[i*ld+i] * scale
+// run decomposes scale·a, to off-diagonal entries of at most tol; false if that takes too long.
+func (f *small) run(a *mat.Sym, scale, tol float64) bool {
+	*f = small{}
+	for i := range a.N {
+		row := a.Row(i)
+		for j, v := range row[:i] {
+			f.off[smallMost-i-j] = v * scale
+		}
+		f.d[i], f.v[i][i] = row[i]*scale, 1
 	}
-	if n > 1 {
-		f.off[2] = a[ld] * scale
-	}
-	if n > 2 {
-		f.off[1], f.off[0] = a[2*ld]*scale, a[2*ld+1]*scale
-	}
-}
-
-// run rotates until no off-diagonal entry exceeds tol, then sorts; false if that takes too long.
-func (f *small) run(tol float64) bool {
 	for range maxSweeps {
 		if !(math.Abs(f.off[0]) > tol || math.Abs(f.off[1]) > tol || math.Abs(f.off[2]) > tol) {
-			f.ascend()
+			f.ascend(a.N)
 			return true
 		}
-		f.rotate(0, 1, 2, tol)
-		f.rotate(0, 2, 1, tol)
-		f.rotate(1, 2, 0, tol)
+		f.rotate(0, 1, tol)
+		f.rotate(0, 2, tol)
+		f.rotate(1, 2, tol)
 	}
 	return false
 }
 
-// rotate zeroes entry (p, q) if it exceeds tol, as Jacobi.sweep does; r is the third index.
-func (f *small) rotate(p, q, r int, tol float64) {
+// rotate zeroes entry (p, q) if it exceeds tol, as Jacobi.sweep does.
+func (f *small) rotate(p, q int, tol float64) {
+	r := smallMost - p - q
 	apq := f.off[r]
 	if !(math.Abs(apq) > tol) {
 		return
@@ -61,8 +59,8 @@ func (f *small) rotate(p, q, r int, tol float64) {
 	}
 }
 
-func (f *small) ascend() {
-	for i := 1; i < f.n; i++ {
+func (f *small) ascend(n int) {
+	for i := 1; i < n; i++ {
 		for j := i; j > 0 && f.d[j] < f.d[j-1]; j-- {
 			f.d[j], f.d[j-1] = f.d[j-1], f.d[j]
 			f.v[j], f.v[j-1] = f.v[j-1], f.v[j]

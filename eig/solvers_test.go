@@ -40,9 +40,7 @@ type solver struct {
 func solvers() []solver {
 	j, s := new(eig.Jacobi), new(eig.Symmetric)
 	return []solver{
-		{j, "Jacobi",
-			func(a *mat.Sym) error { _, err := j.Factor(a); return err },
-			func(a *mat.Sym) error { _, err := j.FactorValues(a); return err }},
+		{j, "Jacobi", j.Factor, j.FactorValues},
 		{s, "Symmetric", s.Factor, s.FactorValues},
 	}
 }
@@ -104,9 +102,7 @@ func TestJacobiIsExactOnADiagonal(t *testing.T) {
 		a.Set(i, i, v)
 	}
 	var e eig.Jacobi
-	rep, err := e.Factor(a)
-	require.NoError(t, err)
-	assert.Equal(t, eig.JacobiReport{Sweeps: rep.Sweeps}, rep)
+	require.NoError(t, e.Factor(a))
 	assert.Equal(t, []float64{-5, -1, 1e-300, 3, 4}, e.Values())
 }
 
@@ -119,8 +115,7 @@ func TestJacobiLosesNothingToScaling(t *testing.T) {
 		a.Set(0, 0, d[1])
 		a.Set(1, 1, d[0])
 		var e eig.Jacobi
-		_, err := e.Factor(a)
-		require.NoError(t, err)
+		require.NoError(t, e.Factor(a))
 		assert.Equal(t, d[:], e.Values())
 	}
 }
@@ -138,8 +133,7 @@ func TestJacobiStaysOrthogonal(t *testing.T) {
 		}
 		for name, a := range map[string]*mat.Sym{"repeated": mattest.Spectrum(lambda, 1), "random": mattest.Sym(n, 1)} {
 			var e eig.Jacobi
-			_, err := e.Factor(a)
-			require.NoError(t, err)
+			require.NoError(t, e.Factor(a))
 			assert.Less(t, mattest.Orthogonality(mattest.Trans(e.VectorsT())), 4., "%s, n=%d", name, n)
 		}
 	}
@@ -150,8 +144,7 @@ func TestMisusePanicsWithAConstant(t *testing.T) {
 	var e eig.Jacobi
 	var tr eig.Truncator
 	assert.PanicsWithValue(t, "eig: Jacobi.VectorsT: no vectors", func() { e.VectorsT() })
-	_, err := e.FactorValues(a)
-	require.NoError(t, err)
+	require.NoError(t, e.FactorValues(a))
 	assert.PanicsWithValue(t, "eig: Jacobi.VectorsT: no vectors", func() { e.VectorsT() })
 	assert.PanicsWithValue(t, "eig: Truncator.Truncate: dimension mismatch", func() { _, _ = tr.Truncate(mat.NewSym(2), a, 0) })
 }
@@ -163,8 +156,8 @@ func TestAliasing(t *testing.T) {
 	var tr eig.Truncator
 	var s eig.Symmetric
 	for name, calls := range map[string][]func(){
-		"Jacobi.Factor":          {func() { _, _ = e.Factor(torn) }},
-		"Jacobi.FactorValues":    {func() { _, _ = e.FactorValues(torn) }},
+		"Jacobi.Factor":          {func() { _ = e.Factor(torn) }},
+		"Jacobi.FactorValues":    {func() { _ = e.FactorValues(torn) }},
 		"Symmetric.Factor":       {func() { _ = s.Factor(torn) }},
 		"Symmetric.FactorValues": {func() { _ = s.FactorValues(torn) }},
 		"Truncator.Truncate":     {func() { _, _ = tr.Truncate(a, torn, 0) }, func() { _, _ = tr.Truncate(torn, a, 0) }},

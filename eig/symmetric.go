@@ -16,8 +16,7 @@ type Symmetric struct {
 	values []float64
 	lambda []float64 // values in the order of the rows of z, before those are sorted
 	z      mat.Dense // Vᵀ
-	sort   sorter
-	known  bool // z belongs to values
+	known  bool      // z belongs to values
 }
 
 // Factor computes all eigenvalues and eigenvectors of a, n × n, with errors of small multiples of
@@ -62,9 +61,8 @@ func (e *Symmetric) factorValues(name string, a *mat.Sym) error {
 }
 
 func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
-	scale := power(m)
-	e.small.load(a.N, a.Data, a.Stride, scale)
-	if !e.small.run(eps / 2 * m * scale) {
+	scale := power(m, 0)
+	if !e.small.run(a, scale, eps/2*m*scale) {
 		return &NoConvergenceError{Sweeps: maxSweeps, OffNorm: mat.Norm(e.small.off[:]) / scale}
 	}
 	e.values = grow(e.values, a.N)
@@ -76,7 +74,7 @@ func (e *Symmetric) rotate(a *mat.Sym, m float64) error {
 
 func (e *Symmetric) findValues(n int) error {
 	if !e.tri.eigenvalues(math.Inf(1)) {
-		return e.fail()
+		return e.tri.noConvergence()
 	}
 	e.values = grow(e.values, n)
 	for i, v := range e.tri.values {
@@ -100,17 +98,13 @@ func (e *Symmetric) findVectors(n int) error {
 	}
 	e.lambda = grow(e.lambda, n)
 	if !e.tri.vectors(&e.z, e.lambda, math.Inf(-1), false, nil) {
-		return e.fail()
+		e.values = e.values[:0]
+		return e.tri.noConvergence()
 	}
 	e.tri.back(&e.z)
-	e.sort.ascend(e.lambda, &e.z)
+	ascend(e.lambda, &e.z)
 	e.known = true
 	return nil
-}
-
-func (e *Symmetric) fail() error {
-	e.values, e.known = e.values[:0], false
-	return &NoConvergenceError{Sweeps: qlCap, OffNorm: mat.Norm(e.tri.off) / e.tri.scale}
 }
 
 // Values returns the eigenvalues, ascending, in e's memory until the next factorisation; none after

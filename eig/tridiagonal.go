@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// This file's matrices T have entries of size 1; numbers below pivMin count as 0.
+// Matrices T have entries of size 1; numbers below pivMin count as 0.
 const (
 	pivMin     = 0x1p-120
 	pivMinSize = (1023 - 120) << 53 // size(pivMin)
@@ -101,10 +101,9 @@ func shift(d0, d1, e2 float64) float64 {
 const abreast = 4
 
 type twisted struct {
-	plus       [][abreast]float64 // pivots of the factorisations from the top
-	up, down   [][abreast]float64 // multipliers of those from the top and from the bottom
-	meet       [abreast]int       // where the two of a lane meet
-	u0, u1, u2 []float64          // for solve
+	plus     [][abreast]float64 // pivots of the factorisations from the top
+	up, down [][abreast]float64 // multipliers of those from the top and from the bottom
+	meet     [abreast]int       // where the two of a lane meet
 }
 
 func (t *twisted) size(n int) {
@@ -112,7 +111,6 @@ func (t *twisted) size(n int) {
 		t.plus, t.up = make([][abreast]float64, n), make([][abreast]float64, n)
 		t.down = make([][abreast]float64, n)
 	}
-	t.u0, t.u1, t.u2 = grow(t.u0, n), grow(t.u1, n), grow(t.u2, n)
 }
 
 // twist factors T − lambda·I, T = (d, e), for each lambda from both ends, which meet at the r of
@@ -149,31 +147,21 @@ func (t *twisted) twist(d, e []float64, lambda [abreast]float64) {
 		p := &plus[i]
 		q0, q1, q2, q3 = diag-l0-off*f0, diag-l1-off*f1, diag-l2-off*f2, diag-l3-off*f3
 		// gamma, with −e²/minus for the difference
-		g := size(p[0] - off*f0)
-		g0 = min(g0, g)
-		if g == g0 {
-			r0 = i
-		}
-		g = size(p[1] - off*f1)
-		g1 = min(g1, g)
-		if g == g1 {
-			r1 = i
-		}
-		g = size(p[2] - off*f2)
-		g2 = min(g2, g)
-		if g == g2 {
-			r2 = i
-		}
-		g = size(p[3] - off*f3)
-		g3 = min(g3, g)
-		if g == g3 {
-			r3 = i
-		}
+		g0, r0 = nearer(g0, r0, p[0]-off*f0, i)
+		g1, r1 = nearer(g1, r1, p[1]-off*f1, i)
+		g2, r2 = nearer(g2, r2, p[2]-off*f2, i)
+		g3, r3 = nearer(g3, r3, p[3]-off*f3, i)
 	}
 	t.meet = [abreast]int{r0, r1, r2, r3}
 }
 
-func size(p float64) uint64 { return math.Float64bits(p) << 1 }
+// nearer keeps the least size g of a gamma, and its row r.
+func nearer(g uint64, r int, gamma float64, i int) (uint64, int) {
+	if s := size(gamma); s <= g {
+		return s, i
+	}
+	return g, r
+}
 
 func pivot(p float64) float64 {
 	if size(p) < pivMinSize {
@@ -222,46 +210,4 @@ func residual(z, d, e []float64, lambda float64) float64 {
 	}
 	r := (d[n-1]-lambda)*v + left
 	return math.Sqrt(ssq + r*r)
-}
-
-// solve overwrites z with a solution of (T − lambda·I)·x = z, one step of inverse iteration: row
-// exchanges, pivots that vanish become eps (LAPACK dlagtf, dlagts).
-func (t *twisted) solve(z, d, e []float64, lambda float64) {
-	n := len(z)
-	u0, u1, u2 := t.u0[:n], t.u1[:n], t.u2[:n]
-	p, s := d[0]-lambda, e[0] // the row that is being eliminated: p, s, 0
-	for i := range n - 1 {
-		below, diag, super := e[i], d[i+1]-lambda, 0.0
-		if i+2 < n {
-			super = e[i+1]
-		}
-		if math.Abs(p) >= math.Abs(below) {
-			if math.Abs(p) < eps {
-				p = eps
-			}
-			f := below / p
-			u0[i], u1[i], u2[i] = p, s, 0
-			p, s = diag-f*s, super
-			z[i+1] -= f * z[i]
-		} else {
-			f := p / below
-			u0[i], u1[i], u2[i] = below, diag, super
-			p, s = s-f*diag, -f*super
-			z[i], z[i+1] = z[i+1], z[i]-f*z[i+1]
-		}
-	}
-	if math.Abs(p) < eps {
-		p = eps
-	}
-	u0[n-1] = p
-	for i := n - 1; i >= 0; i-- {
-		v := z[i]
-		if i+1 < n {
-			v -= u1[i] * z[i+1]
-		}
-		if i+2 < n {
-			v -= u2[i] * z[i+2]
-		}
-		z[i] = v / u0[i]
-	}
 }

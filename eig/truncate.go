@@ -15,11 +15,10 @@ const (
 	RouteClear       Route = iota // a Cholesky factorisation: nothing is to be clipped
 	RouteKrylov                   // a Lanczos process for few eigenvalues, and a proof that these are all
 	RouteTridiagonal              // the tridiagonal form
-	RouteJacobi                   // Jacobi rotations
 )
 
 func (r Route) String() string {
-	names := [...]string{"clear", "krylov", "tridiagonal", "jacobi"}
+	names := [...]string{"clear", "krylov", "tridiagonal"}
 	if r < 0 || int(r) >= len(names) {
 		return "unknown"
 	}
@@ -40,7 +39,6 @@ type Truncator struct {
 	chol   chol.Cholesky // for certificates; then of P, after the first solve
 	kry    krylov
 	tri    spectral
-	jac    Jacobi
 	mu     float64
 	below  []float64 // eigenvalues below mu; in the end mu − λ
 	lambda []float64 // eigenvalues of the smaller side of mu
@@ -49,17 +47,9 @@ type Truncator struct {
 	image  []float64 // A·last
 	p      mat.Sym   // P
 	up     mat.Sym   // raise·A
-	have   source
+
+	made, factored bool // there is a P; chol holds its factor
 }
-
-// source says what SolveVec starts from.
-type source int
-
-const (
-	haveNothing source = iota
-	haveProduct        // P in t.p
-	haveFactor         // its Cholesky factor in t.chol
-)
 
 // Truncate sets dst = P = V·max(Λ, mu)·Vᵀ, the projection of a = V·Λ·Vᵀ onto {X ⪰ mu·I} in the
 // Frobenius norm. Where a Cholesky factorisation proves A − mu·I positive definite, P is a, bit for
@@ -79,7 +69,7 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.Stride != a.Stride && a.N > 1 && kernel.SameStart(dst.Data, a.Data) {
 		panic("eig: Truncator.Truncate" + kernel.MsgShared)
 	}
-	t.have = haveNothing
+	t.made, t.factored = false, false
 	if math.IsNaN(mu) || math.IsInf(mu, 0) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
@@ -101,16 +91,18 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	}
 	rep := t.report(route)
 	if unit != 1 {
-		mat.ScaleSym(&t.p, 1/unit, &t.p)
+		if route != RouteClear {
+			mat.ScaleSym(&t.p, 1/unit, &t.p)
+		}
 		rep.MinEigenvalue /= unit
 		rep.Change /= unit
 	}
-	from := &t.p
 	if route == RouteClear {
-		from = a // the same, and in the cache
+		resizeSym(&t.p, a.N)
+		mat.CopySym(&t.p, a)
 	}
-	mat.CopySym(dst, from)
-	t.have = haveProduct
+	mat.CopySym(dst, &t.p)
+	t.made = true
 	return rep, nil
 }
 
@@ -122,21 +114,14 @@ const (
 
 func (t *Truncator) project(a *mat.Sym, mu float64) (Route, error) {
 	below := t.stillBelow(a, mu)
-	t.mu, t.last = mu, t.last[:0]
-	if !below && t.byCholesky(a) {
+	t.mu, t.last, t.below = mu, t.last[:0], t.below[:0]
+	if !below && t.chol.PosDef(a, mu) {
 		return RouteClear, nil
 	}
 	if a.N >= krylovFrom && t.byLanczos(a, krylovSteps(a.N)) {
 		return RouteKrylov, nil
 	}
-	largest, err := maxAbs(a)
-	if err != nil {
-		return 0, err
-	}
-	if t.byTridiagonal(a, largest) {
-		return RouteTridiagonal, nil
-	}
-	return RouteJacobi, t.byJacobi(a)
+	return RouteTridiagonal, t.byTridiagonal(a)
 }
 
 // Accept is Truncate(a, a, mu) for a caller who has a proof that a − mu·I is positive definite: it
@@ -144,18 +129,18 @@ func (t *Truncator) project(a *mat.Sym, mu float64) (Route, error) {
 // those of chol.Factor; there is then no projection. Nothing is allocated at an order seen before.
 // n³/3 flops.
 func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
-	t.have = haveNothing
+	t.made, t.factored = false, false
 	t.mu, t.last = mu, t.last[:0]
 	if err := t.chol.Factor(a); err != nil {
 		return err
 	}
-	t.have = haveFactor
+	t.made, t.factored = true, true
 	return nil
 }
 
 // PosDef is chol.PosDef(a − shift·I) in the memory of t. It discards the last projection.
 func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
-	t.have = haveNothing
+	t.made, t.factored = false, false
 	return t.chol.PosDef(a, shift)
 }
 
@@ -176,16 +161,6 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	}
 	mat.MulVecSym(t.image, a, t.last)
 	return mat.Dot(t.last, t.image) < mu-64*eps*float64(n)*size
-}
-
-func (t *Truncator) byCholesky(a *mat.Sym) bool {
-	if !t.chol.PosDef(a, t.mu) {
-		return false
-	}
-	t.below = t.below[:0]
-	resizeSym(&t.p, a.N)
-	mat.CopySym(&t.p, a)
-	return true
 }
 
 // byLanczos computes P from the eigenvalues below mu that at most limit steps find. A Cholesky
@@ -211,42 +186,22 @@ func (t *Truncator) complete() bool {
 	return t.chol.PosDef(&t.p, t.mu-8*eps*float64(t.p.N)*t.kry.norm)
 }
 
-// byTridiagonal computes P by the tridiagonal form and the eigenvectors of the smaller side;
-// largest is a's largest entry.
-func (t *Truncator) byTridiagonal(a *mat.Sym, largest float64) bool {
+// byTridiagonal computes P by the tridiagonal form and the eigenvectors of the smaller side.
+func (t *Truncator) byTridiagonal(a *mat.Sym) error {
+	largest, err := maxAbs(a)
+	if err != nil {
+		return err
+	}
 	t.tri.factor(a, largest)
 	if !t.tri.eigenvalues(t.mu) {
-		return false
+		return t.tri.noConvergence()
 	}
 	t.below = t.tri.below(grow(t.below, a.N)[:0], t.mu)
 	resizeSym(&t.p, a.N)
 	if lower := t.sides(a.N, len(t.below)); !t.tri.vectors(&t.z, t.lambda, t.mu, lower, t.p.Data) {
-		return false
+		return t.tri.noConvergence()
 	}
 	t.tri.back(&t.z)
-	t.multiplyBack(a)
-	return true
-}
-
-// byJacobi computes P from the eigenvectors that Jacobi rotations give.
-func (t *Truncator) byJacobi(a *mat.Sym) error {
-	if _, err := t.jac.Factor(a); err != nil {
-		return err
-	}
-	values, vt := t.jac.Values(), t.jac.VectorsT()
-	k := 0
-	for k < len(values) && values[k] < t.mu {
-		k++
-	}
-	first := k
-	if t.sides(a.N, k) {
-		first = 0
-	}
-	t.below = append(grow(t.below, a.N)[:0], values[:k]...)
-	copy(t.lambda, values[first:])
-	for i := range t.z.Rows {
-		copy(t.z.Row(i), vt.Row(first+i))
-	}
 	t.multiplyBack(a)
 	return nil
 }
@@ -276,7 +231,7 @@ func (t *Truncator) multiplyBack(a *mat.Sym) {
 		mat.AddIdentity(&t.p, t.mu)
 	}
 	for i, v := range t.lambda {
-		scaleBy(t.z.Row(i), math.Sqrt(math.Abs(v-t.mu)))
+		kernel.Scale(t.z.Row(i), math.Sqrt(math.Abs(v-t.mu)), t.z.Row(i))
 	}
 	addGram(&t.p, &t.z)
 }
@@ -316,14 +271,13 @@ func (t *Truncator) Solve(dst, b *mat.Dense) error {
 }
 
 func (t *Truncator) factor(none string) error {
-	switch t.have {
-	case haveNothing:
+	if !t.made {
 		panic(none)
-	case haveProduct:
-		if err := t.chol.Factor(&t.p); err != nil {
-			return err
-		}
-		t.have = haveFactor
 	}
-	return nil
+	if t.factored {
+		return nil
+	}
+	err := t.chol.Factor(&t.p)
+	t.factored = err == nil
+	return err
 }

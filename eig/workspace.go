@@ -8,42 +8,31 @@ import (
 	"stable/mat/kernel"
 )
 
+// size orders float64s by magnitude, NaN last.
+func size(v float64) uint64 { return math.Float64bits(v) << 1 }
+
 // maxAbs returns max |a|, or an error that names the first entry that is not finite.
 func maxAbs(a *mat.Sym) (float64, error) {
-	const sign = 1 << 63
-	m := uint64(0) // without their signs, float64s are ordered as their bits, NaN last
+	m := uint64(0)
 	for i := range a.N {
 		for _, v := range a.Row(i) {
-			m = max(m, math.Float64bits(v)&^sign)
+			m = max(m, size(v))
 		}
 	}
-	if v := math.Float64frombits(m); v <= math.MaxFloat64 {
+	if v := math.Float64frombits(m >> 1); mat.IsFinite(v) {
 		return v, nil
 	}
-	for i := range a.N {
-		for j, v := range a.Row(i) {
-			if !(math.Abs(v) <= math.MaxFloat64) {
-				return 0, &NotFiniteError{I: i, J: j, Value: v}
-			}
-		}
+	i, j := 0, mat.NotFinite(a.Row(0))
+	for ; j < 0; j = mat.NotFinite(a.Row(i)) {
+		i++
 	}
-	panic("eig: maxAbs: no such entry")
+	return 0, &NotFiniteError{I: i, J: j, Value: a.At(i, j)}
 }
 
-// power returns the power of two that brings m, or a subnormal m as far as possible, near 1.
-func power(m float64) float64 {
+// power returns the power of two that brings m, or a tiny m as far as possible, near 2^exp.
+func power(m float64, exp int) float64 {
 	_, e := math.Frexp(m)
-	return math.Ldexp(1, -max(-1023, min(e, 1000)))
-}
-
-// scaleFor returns the power of two that brings m near 2⁹⁶⁰: no sum overflows, and small entries
-// have the range below.
-func scaleFor(m float64) float64 {
-	if m == 0 {
-		return 1
-	}
-	_, e := math.Frexp(m)
-	return math.Ldexp(1, min(960-e, 1000))
+	return math.Ldexp(1, max(-1000, min(exp-e, 1023)))
 }
 
 // grow returns x with length n, in its memory if it suffices, not cleared.
@@ -71,19 +60,13 @@ func resizeSym(s *mat.Sym, n int) {
 	*s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)}
 }
 
-func scaleBy(x []float64, s float64) {
-	for j := range x {
-		x[j] *= s
-	}
-}
-
 // normalize scales x to length 1, unless it is 0, and returns its length.
 func normalize(x []float64) float64 {
 	length := mat.Norm(x)
 	if !(length > 0 && length <= math.MaxFloat64) {
 		return 0
 	}
-	scaleBy(x, 1/length)
+	kernel.Scale(x, 1/length, x)
 	return length
 }
 
@@ -103,45 +86,25 @@ func addGram(s *mat.Sym, z *mat.Dense) {
 	}
 }
 
-type sorter struct {
-	perm []int
-	row  []float64
-}
-
-func (s *sorter) reserve(n int) {
-	s.perm = slices.Grow(s.perm[:0], n)[:n]
-	s.row = grow(s.row, n)
-}
-
-func (s *sorter) ascend(d []float64, v *mat.Dense) {
+// ascend sorts d, and the rows of v with it, by fewest exchanges.
+func ascend(d []float64, v *mat.Dense) {
 	if slices.IsSorted(d) {
 		return
 	}
-	s.reserve(len(d))
-	perm, row := s.perm, s.row
-	for i := range perm {
-		perm[i] = i
-		// insertion, stable: perm[:i] is in order
-		for j := i; j > 0 && d[perm[j]] < d[perm[j-1]]; j-- {
-			perm[j], perm[j-1] = perm[j-1], perm[j]
+	for i := range d {
+		least := i
+		for j := i + 1; j < len(d); j++ {
+			if d[j] < d[least] {
+				least = j
+			}
 		}
-	}
-	copy(row, d)
-	for i, p := range perm {
-		d[i] = row[p]
-	}
-	for i := range perm {
-		if perm[i] < 0 || perm[i] == i {
+		if least == i {
 			continue
 		}
-		copy(row, v.Row(i))
-		k := i
-		for perm[k] != i {
-			from := perm[k]
-			copy(v.Row(k), v.Row(from))
-			perm[k], k = -1, from
+		d[i], d[least] = d[least], d[i]
+		x, y := v.Row(i), v.Row(least)
+		for j, g := range x {
+			x[j], y[j] = y[j], g
 		}
-		copy(v.Row(k), row)
-		perm[k] = -1
 	}
 }

@@ -146,7 +146,7 @@ func (r recipe) start(q *unit.Problem, x []float64, set bilevel.Set) func(rng *r
 // 5 down to 1/20 over the largest curvature of F and of g.
 func (r recipe) tell(p *problem, q *unit.Problem, hess *mat.Sym) error {
 	var e eig.Jacobi
-	if _, err := e.FactorValues(hess); err != nil {
+	if err := e.FactorValues(hess); err != nil {
 		return err
 	}
 	values := e.Values()

@@ -160,7 +160,7 @@ func leastCurvature(p *quadratic.Problem) (float64, error) {
 		return 0, err
 	}
 	var j eig.Jacobi
-	if _, err := j.FactorValues(h); err != nil {
+	if err := j.FactorValues(h); err != nil {
 		return 0, err
 	}
 	return j.Values()[0], nil

@@ -47,7 +47,7 @@ func (p *Problem) tuning(e method.Entry) (method.Tuning, error) {
 		return method.Tuning{}, err
 	}
 	var s eig.Jacobi // accurate where units spread the eigenvalues
-	if _, err := s.FactorValues(h); err != nil {
+	if err := s.FactorValues(h); err != nil {
 		return method.Tuning{}, err
 	}
 	mu, l := max(s.Values()[0], 1e-300), s.Values()[dy-1]

@@ -195,7 +195,7 @@ func (c *checker) convexity() {
 // strict, above it where there is no noise.
 func (c *checker) least(o *oracle, pt point, h []float64, noise, want float64, strict bool, message string) {
 	var j eig.Jacobi
-	if _, err := j.Factor(mat.SymOf(c.dy, h)); err != nil {
+	if err := j.Factor(mat.SymOf(c.dy, h)); err != nil {
 		c.log.gap(Convexity, o.name, "%v", err)
 		return
 	}
