@@ -12,8 +12,8 @@ import (
 type Route int
 
 const (
-	RouteClear       Route = iota // a Cholesky factorisation: nothing is to be clipped
-	RouteKrylov                   // a Lanczos process for few eigenvalues, and a proof that these are all
+	RouteClear       Route = iota // nothing is below mu
+	RouteKrylov                   // a Lanczos process, and a proof that it missed nothing
 	RouteTridiagonal              // the tridiagonal form
 )
 
@@ -53,12 +53,12 @@ type Truncator struct {
 
 // Truncate sets dst = P = V·max(Λ, mu)·Vᵀ, the projection of a = V·Λ·Vᵀ onto {X ⪰ mu·I} in the
 // Frobenius norm. Where a Cholesky factorisation proves A − mu·I positive definite, P is a, bit for
-// bit; else the package comment bounds its error. The bits depend on a and mu alone.
+// bit; else the package comment bounds its error.
 //
-// dst may be a, which is else only read. Errors: ErrNotFinite (a or mu), ErrNoConvergence; dst is
-// then as before. It panics if the orders differ. A route taken at that order before allocates
-// nothing. Cost: the package comment. Source: Higham, Linear Algebra Appl. 103 (1988), theorem 2.1,
-// shifted by mu.
+// dst may be a, which is else only read. Errors: ErrNotFinite (a or mu), ErrNoConvergence (never
+// seen); dst is then as before. It panics if the orders differ. A route taken at that order before
+// allocates nothing. Cost: the package comment. Higham, Linear Algebra Appl. 103 (1988), theorem
+// 2.1, shifted by mu.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.N != a.N {
 		panic("eig: Truncator.Truncate: dimension mismatch")
@@ -70,7 +70,7 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 		panic("eig: Truncator.Truncate" + kernel.MsgShared)
 	}
 	t.made, t.factored = false, false
-	if math.IsNaN(mu) || math.IsInf(mu, 0) {
+	if !mat.IsFinite(mu) {
 		return Report{}, &NotFiniteError{I: -1, J: -1, Value: mu}
 	}
 	x, unit := a, 1.0
@@ -90,16 +90,13 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 		return Report{}, err
 	}
 	rep := t.report(route)
-	if unit != 1 {
-		if route != RouteClear {
-			mat.ScaleSym(&t.p, 1/unit, &t.p)
-		}
-		rep.MinEigenvalue /= unit
-		rep.Change /= unit
-	}
+	rep.MinEigenvalue /= unit
+	rep.Change /= unit
 	if route == RouteClear {
 		resizeSym(&t.p, a.N)
 		mat.CopySym(&t.p, a)
+	} else if unit != 1 {
+		mat.ScaleSym(&t.p, 1/unit, &t.p)
 	}
 	mat.CopySym(dst, &t.p)
 	t.made = true
@@ -124,26 +121,6 @@ func (t *Truncator) project(a *mat.Sym, mu float64) (Route, error) {
 	return RouteTridiagonal, t.byTridiagonal(a)
 }
 
-// Accept is Truncate(a, a, mu) for a caller who has a proof that a − mu·I is positive definite: it
-// computes the factor for SolveVec, with the same bits, and nothing else. a is only read. Errors:
-// those of chol.Factor; there is then no projection. Nothing is allocated at an order seen before.
-// n³/3 flops.
-func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
-	t.made, t.factored = false, false
-	t.mu, t.last = mu, t.last[:0]
-	if err := t.chol.Factor(a); err != nil {
-		return err
-	}
-	t.made, t.factored = true, true
-	return nil
-}
-
-// PosDef is chol.PosDef(a − shift·I) in the memory of t. It discards the last projection.
-func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
-	t.made, t.factored = false, false
-	return t.chol.PosDef(a, shift)
-}
-
 // stillBelow reports whether the Rayleigh quotient at an eigenvector of the last matrix is so far
 // below mu that Cholesky must fail in rounded arithmetic too: if it succeeds, A − mu·I is positive
 // semidefinite to rounding, and its trace bounds its norm. Not close to overflow or underflow.
@@ -163,9 +140,8 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	return mat.Dot(t.last, t.image) < mu-64*eps*float64(n)*size
 }
 
-// byLanczos computes P from the eigenvalues below mu that at most limit steps find. A Cholesky
-// factorisation of P proves that none is missed, with a margin for those that are mu up to
-// rounding. It declines if a is not finite.
+// byLanczos computes P from the eigenvalues below mu that at most limit steps find. It declines if
+// a is not finite.
 func (t *Truncator) byLanczos(a *mat.Sym, limit int) bool {
 	k, ok := t.kry.run(a, t.mu, limit)
 	if !ok || k > a.N/2 {
@@ -180,13 +156,13 @@ func (t *Truncator) byLanczos(a *mat.Sym, limit int) bool {
 	return t.complete()
 }
 
-// complete reports whether P has no eigenvalue below mu, by more than rounding: the residuals of
-// the vectors may come to half of the margin (krylov.invariant).
+// complete reports whether a Cholesky factorisation proves that P has no eigenvalue below mu, by
+// more than rounding: residuals may come to half of the margin (krylov.invariant).
 func (t *Truncator) complete() bool {
 	return t.chol.PosDef(&t.p, t.mu-8*eps*float64(t.p.N)*t.kry.norm)
 }
 
-// byTridiagonal computes P by the tridiagonal form and the eigenvectors of the smaller side.
+// byTridiagonal computes P from the eigenvectors of the smaller side of mu.
 func (t *Truncator) byTridiagonal(a *mat.Sym) error {
 	largest, err := maxAbs(a)
 	if err != nil {
@@ -233,7 +209,19 @@ func (t *Truncator) multiplyBack(a *mat.Sym) {
 	for i, v := range t.lambda {
 		kernel.Scale(t.z.Row(i), math.Sqrt(math.Abs(v-t.mu)), t.z.Row(i))
 	}
-	addGram(&t.p, &t.z)
+	const few = 8 // up to which packing does not pay
+	if t.z.Rows > few {
+		mat.RankKTrans(&t.p, 1, &t.z)
+		return
+	}
+	var buf [few]float64
+	c := buf[:t.z.Rows]
+	for i := range a.N {
+		for r := range c {
+			c[r] = -t.z.Data[r*t.z.Stride+i]
+		}
+		kernel.SubRows(t.p.Row(i), c, t.z.Data, t.z.Stride)
+	}
 }
 
 func (t *Truncator) report(route Route) Report {
@@ -246,6 +234,22 @@ func (t *Truncator) report(route Route) Report {
 		rep.Change = mat.Norm(t.below)
 	}
 	return rep
+}
+
+// Accept is Truncate(a, a, mu) for a caller who has a proof that a − mu·I is positive definite: it
+// computes the factor for SolveVec, with the same bits, and nothing else. a is only read. Errors:
+// those of chol.Factor; there is then no projection. n³/3 flops.
+func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
+	t.mu, t.last = mu, t.last[:0]
+	err := t.chol.Factor(a)
+	t.made, t.factored = err == nil, err == nil
+	return err
+}
+
+// PosDef is chol.PosDef(a − shift·I) in the memory of t. It discards the last projection.
+func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
+	t.made = false
+	return t.chol.PosDef(a, shift)
 }
 
 // SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by its Cholesky factor, made at the

@@ -15,18 +15,20 @@ func size(v float64) uint64 { return math.Float64bits(v) << 1 }
 func maxAbs(a *mat.Sym) (float64, error) {
 	m := uint64(0)
 	for i := range a.N {
-		for _, v := range a.Row(i) {
+		for _, v := range a.Data[i*a.Stride:][:i+1] {
 			m = max(m, size(v))
 		}
 	}
-	if v := math.Float64frombits(m >> 1); mat.IsFinite(v) {
+	if v := math.Float64frombits(m >> 1); v <= math.MaxFloat64 {
 		return v, nil
 	}
-	i, j := 0, mat.NotFinite(a.Row(0))
-	for ; j < 0; j = mat.NotFinite(a.Row(i)) {
-		i++
+	i, j := 0, 0
+	for size(a.Data[i*a.Stride+j]) <= size(math.MaxFloat64) {
+		if j++; j > i {
+			i, j = i+1, 0
+		}
 	}
-	return 0, &NotFiniteError{I: i, J: j, Value: a.At(i, j)}
+	return 0, &NotFiniteError{I: i, J: j, Value: a.Data[i*a.Stride+j]}
 }
 
 // power returns the power of two that brings m, or a tiny m as far as possible, near 2^exp.
@@ -68,22 +70,6 @@ func normalize(x []float64) float64 {
 	}
 	kernel.Scale(x, 1/length, x)
 	return length
-}
-
-func addGram(s *mat.Sym, z *mat.Dense) {
-	const few = 8 // up to which packing does not pay
-	if z.Rows > few {
-		mat.RankKTrans(s, 1, z)
-		return
-	}
-	var buf [few]float64
-	c := buf[:z.Rows]
-	for i := range s.N {
-		for r := range c {
-			c[r] = -z.Data[r*z.Stride+i]
-		}
-		kernel.SubRows(s.Row(i), c, z.Data, z.Stride)
-	}
 }
 
 // ascend sorts d, and the rows of v with it, by fewest exchanges.
