@@ -2,16 +2,15 @@ package eig
 
 import "math"
 
-// sturm counts the eigenvalues below x of an unreduced tridiagonal matrix with diagonal d and
-// squared off-diagonal e2: the negative pivots of T − x·I. A pivot 0 makes the next infinite, and
-// the count stays correct (Demmel, Dhillon, Ren, Electron. Trans. Numer. Anal. 3 (1995)).
+// sturm counts the eigenvalues below x of an unreduced tridiagonal matrix with squared off-diagonal
+// e2: the negative pivots of T − x·I. After a pivot 0 the count stays correct (Demmel, Dhillon, Ren,
+// Electron. Trans. Numer. Anal. 3 (1995)).
 func sturm(d, e2 []float64, x float64) int {
 	k, _, _, _ := sturm4(d, e2, x, x, x, x)
 	return k
 }
 
-// sturm4 is sturm at four points side by side, q_i = d_i − x − e²_{i−1}/q_{i−1}, to overlap
-// divisions.
+// sturm4 is sturm at four points side by side, to overlap divisions.
 func sturm4(d, e2 []float64, x0, x1, x2, x3 float64) (k0, k1, k2, k3 int) {
 	b := 0.0
 	q0, q1, q2, q3 := 1.0, 1.0, 1.0, 1.0
@@ -31,7 +30,7 @@ func sturm4(d, e2 []float64, x0, x1, x2, x3 float64) (k0, k1, k2, k3 int) {
 }
 
 // lowest writes the eigenvalues below mu to the front of values, ascending, to about eps·norm, and
-// +Inf to the rest; norm bounds ‖T‖₂. Each pass cuts an interval into five.
+// +Inf to the rest. Each pass cuts an interval into five.
 func lowest(values, d, e2 []float64, mu, norm float64) {
 	k := sturm(d, e2, mu)
 	bound := norm * (1 + 8*eps)

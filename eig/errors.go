@@ -11,7 +11,7 @@ var ErrNotFinite = errors.New("eig: not finite")
 // ErrNoConvergence matches the error for an iteration that reached its cap.
 var ErrNoConvergence = errors.New("eig: no convergence")
 
-// NotFiniteError names the first such entry by rows of the lower triangle; mu is (−1, −1).
+// NotFiniteError names the first such entry, by rows; mu is (−1, −1).
 type NotFiniteError struct {
 	I, J  int
 	Value float64
@@ -29,7 +29,7 @@ func (e *NotFiniteError) Is(target error) bool { return target == ErrNotFinite }
 
 // NoConvergenceError says how far an iteration came.
 type NoConvergenceError struct {
-	Sweeps  int     // sweeps of Jacobi, or steps of QL to one eigenvalue, that were done
+	Sweeps  int     // sweeps of Jacobi, or steps of QL to one eigenvalue
 	OffNorm float64 // Frobenius norm of the off-diagonal part that is left
 }
 

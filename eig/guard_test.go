@@ -18,6 +18,7 @@ import (
 func TestOrthonormal(t *testing.T) {
 	const n, k = 30, 7
 	var p probe
+	p.reserve(n)
 	for i := range k {
 		for j := range k {
 			for _, size := range []float64{0, 1e-15, 1e-11, 1} {

@@ -10,13 +10,12 @@ import (
 // reduction holds A = Q·T·Qᵀ, T tridiagonal, Q = H_{n−1}⋯H_1, H_i = I − tau_i·v_i·v_iᵀ.
 type reduction struct {
 	n    int
-	ld   int       // distance of rows in a
-	a    []float64 // row i holds v_i, of length i
+	ld   int
+	a    []float64 // row i holds v_i
 	d    []float64 // diagonal of T
 	e    []float64 // off-diagonal of T: e[i] between i and i+1; e[n−1] is 0
 	tau  []float64
-	w    []float64 // the pending update: A − v·wᵀ − w·vᵀ
-	y    []float64 // the product A·v of the next step
+	w, y []float64
 	zero []float64
 }
 
@@ -30,10 +29,9 @@ func (r *reduction) reserve(n int) {
 // tiny is the squared norm below which a row counts as 0, beside entries of size 1.
 const tiny = 0x1p-400
 
-// reduce computes T and the reflections of scale·a, entries of size at most 1, in 4n³/3 flops. It
-// goes from the last row to the first, so that rows to annihilate are contiguous (EISPACK tred2;
-// LAPACK dsytd2, uplo = 'U'), with one pass over the triangle a step: the last update, then the
-// product with the next v.
+// reduce computes T and the reflections of scale·a, entries of size at most 1, from the last row to
+// the first, so that rows to annihilate are contiguous (EISPACK tred2; LAPACK dsytd2, uplo = 'U').
+// 4n³/3 flops.
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	n, ld := r.n, r.ld
 	for i := range n {
@@ -42,7 +40,7 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 			row[j] = v * scale
 		}
 	}
-	v, w := r.zero, r.w // no update is pending yet
+	v, w := r.zero, r.w // the pending update
 	clear(w)
 	for i := n - 1; i > 0; i-- {
 		// row i of A − v·wᵀ − w·vᵀ
@@ -52,7 +50,6 @@ func (r *reduction) reduce(a *mat.Sym, scale float64) {
 		x = x[:i]
 		r.e[i-1], r.tau[i] = reflector(x)
 
-		// The rest of the pending update, and y = A·x.
 		y := r.y[:i]
 		r.pass(i, v, w, x, y)
 		if r.tau[i] == 0 {
@@ -97,7 +94,7 @@ func rank2(x []float64, f float64, w []float64, g float64, v []float64) {
 	}
 }
 
-// pass sets A = A − v·wᵀ − w·vᵀ on the leading triangle of order m, then y = A·x, by two rows.
+// pass sets A = A − v·wᵀ − w·vᵀ on the leading triangle of order m, and y = A·x, by two rows.
 func (r *reduction) pass(m int, v, w, x, y []float64) {
 	ld := r.ld
 	two := kernel.Rank2Mul
@@ -117,7 +114,6 @@ func (r *reduction) pass(m int, v, w, x, y []float64) {
 		if i > 0 {
 			s0, s1 = two(a0[:i], a1[:i], v, w, x, y, v[i], w[i], x[i], v[i+1], w[i+1], x[i+1])
 		}
-		// the 2 × 2 triangle on the diagonal
 		p := a0[i] - 2*v[i]*w[i]
 		q := a1[i] - v[i+1]*w[i] - w[i+1]*v[i]
 		t := a1[i+1] - 2*v[i+1]*w[i+1]
@@ -127,8 +123,7 @@ func (r *reduction) pass(m int, v, w, x, y []float64) {
 	}
 }
 
-// back replaces the rows x of z, k × n, by Q·x, four at a time, to stay in the first-level cache.
-// 2kn² flops.
+// back replaces the rows x of z, k × n, by Q·x. 2kn² flops.
 func (r *reduction) back(z *mat.Dense) {
 	reflect := kernel.Reflect
 	if !kernel.Reflects(r.n - 1) {
@@ -147,10 +142,9 @@ func (r *reduction) back(z *mat.Dense) {
 	}
 }
 
-// reflection is kernel.Reflect or its portable form.
 type reflection func(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, s1, s2, s3 float64)
 
-// back4 is back for four rows; a loop applies one reflection and multiplies with the next.
+// back4 is back for four rows; a loop applies a reflection and multiplies with the next.
 func (r *reduction) back4(x0, x1, x2, x3 []float64, reflect reflection) {
 	n, ld := r.n, r.ld
 	var s0, s1, s2, s3 float64 // products with v_h
@@ -164,7 +158,6 @@ func (r *reduction) back4(x0, x1, x2, x3 []float64, reflect reflection) {
 		}
 		u := r.a[h*ld+ld : h*ld+ld+h+1]
 		s0, s1, s2, s3 = reflect(x0, x1, x2, x3, v, u, s0, s1, s2, s3)
-		// the last entry of u, which is beyond the end of v
 		s0 += x0[h] * u[h]
 		s1 += x1[h] * u[h]
 		s2 += x2[h] * u[h]

@@ -14,25 +14,23 @@ const (
 	maxSweeps = 60      // about ten are needed
 )
 
-// Jacobi is a decomposition A = V·Λ·Vᵀ by plane rotations. The zero value is ready for use.
+// Jacobi is a decomposition A = V·Λ·Vᵀ by plane rotations. The zero value works.
 type Jacobi struct {
-	n, ld int       // order and distance of rows
+	n, ld int
 	unit  float64   // brings the largest entry of A (scaled) near 1
 	a     []float64 // the strict lower triangle of VᵀAV (scaled)
-	d     []float64 // the diagonal of VᵀAV; at the end the eigenvalues, ascending
+	d     []float64 // the diagonal of VᵀAV; at the end the eigenvalues
 	root  []float64 // √|d|
 	w     []float64 // row and column p during the loop over q
-	vt    mat.Dense // Vᵀ: eigenvectors in rows
+	vt    mat.Dense // Vᵀ
 	chol  chol.Cholesky
 	want  bool // vectors are wanted
 	known bool // vt belongs to d
 }
 
-// Factor computes all eigenvalues and eigenvectors of a, n × n, by cyclic Jacobi rotations.
-//
-// Where a Cholesky factorisation proves a positive definite, each eigenvalue, however small, has a
-// relative error of about n·eps·κ(D⁻¹AD⁻¹), D = diag(√a_ii), which no tridiagonal method achieves:
-// pairs are rotated until |a_pq| ≤ eps·√(a_pp·a_qq).
+// Factor computes all eigenvalues and eigenvectors of a, n × n. Where a Cholesky factorisation
+// proves a positive definite, each eigenvalue, however small, has a relative error of about
+// n·eps·κ(D⁻¹AD⁻¹), D = diag(√a_ii), which no tridiagonal method achieves.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). Nothing is allocated at an
 // order seen before. 7 sweeps at n = 14, 10 at n = 128, of up to 6n³ flops; half without vectors.
@@ -82,8 +80,7 @@ func (e *Jacobi) reserve(n int) {
 	}
 }
 
-// Values returns the eigenvalues, ascending, in e's memory until the next factorisation; none after
-// a failure.
+// Values returns the eigenvalues, ascending, in e's memory; none after a failure.
 func (e *Jacobi) Values() []float64 { return e.d }
 
 // VectorsT returns Vᵀ, n × n, in e's memory: row i belongs to Values()[i]. It panics after
@@ -96,8 +93,8 @@ func (e *Jacobi) VectorsT() *mat.Dense {
 }
 
 // run sweeps until every |a_pq| ≤ eps·√|a_pp·a_qq|, or eps·‖A‖_F/n where relative accuracy is
-// impossible, then sorts. The first three sweeps skip entries small beside a large off-diagonal
-// part, which later rotations would undo (Rutishauser).
+// impossible. The first three sweeps skip entries small beside a large off-diagonal part, which
+// later rotations would undo (Rutishauser).
 func (e *Jacobi) run(scale float64, posDef bool) error {
 	off, norm := e.norms()
 	n := float64(max(e.n, 1))
@@ -112,7 +109,7 @@ func (e *Jacobi) run(scale float64, posDef bool) error {
 			return &NoConvergenceError{Sweeps: sweeps, OffNorm: off / scale}
 		}
 		if sweeps == maxSweeps/2 {
-			tol = floor // positive definite by a hair: rounding never lets the relative rule hold
+			tol = floor // positive definite by a hair: rounding may never let the rule hold
 		}
 		skip := tol
 		if sweeps < 3 && off > 0.1*norm {
@@ -135,8 +132,7 @@ func (e *Jacobi) run(scale float64, posDef bool) error {
 	return nil
 }
 
-// sweep rotates each pair p < q above both thresholds, and reports whether there was one; w holds
-// row and column p meanwhile.
+// sweep rotates each pair p < q above both thresholds, and reports whether there was one.
 func (e *Jacobi) sweep(skip float64) (rotated bool) {
 	n, ld, a, d, w := e.n, e.ld, e.a, e.d, e.w
 	for p := range n - 1 {
@@ -184,7 +180,6 @@ func (e *Jacobi) sweep(skip float64) (rotated bool) {
 	return rotated
 }
 
-// norms returns the Frobenius norms of the off-diagonal part and of the whole.
 func (e *Jacobi) norms() (off, norm float64) {
 	for i := range e.n {
 		for _, v := range e.a[i*e.ld : i*e.ld+i] {

@@ -11,9 +11,8 @@ import (
 //
 //	A·q_m = beta_{m−1}·q_{m−1} + alpha_m·q_m + beta_m·q_{m+1},  T = Q·A·Qᵀ tridiagonal
 //
-// An eigenpair (theta, s) of T, of order m, gives (theta, Qᵀ·s) with residual beta_m·|s_m|. Of a
-// repeated eigenvalue it finds one vector. Parlett, The Symmetric Eigenvalue Problem, chapter 13,
-// with full orthogonalisation.
+// An eigenpair (theta, s) of T gives (theta, Qᵀ·s) with residual beta_m·|s_m|. Of a repeated
+// eigenvalue it finds one vector. Parlett, The Symmetric Eigenvalue Problem, chapter 13.
 type krylov struct {
 	a           *mat.Sym
 	full        mat.Dense // both triangles of a, where that pays
@@ -31,8 +30,8 @@ type krylov struct {
 }
 
 const (
-	krylovFrom = 48  // the order from which the process is tried (BenchmarkRoutes)
-	fullMost   = 224 // up to here, vectors of 512 bits multiply by both triangles faster
+	krylovFrom = 48  // the least order (BenchmarkRoutes)
+	fullMost   = 224 // up to here, both triangles are faster with 512 bits
 )
 
 // krylovSteps is the number of steps that cost as much as the tridiagonal form.
@@ -43,7 +42,6 @@ func krylovSteps(n int) int {
 	return 3*n/8 + 12
 }
 
-// apply sets dst = A·x.
 func (l *krylov) apply(dst, x []float64) {
 	if l.full.Rows > 0 {
 		mat.MulVecTrans(dst, &l.full, x)
@@ -52,7 +50,7 @@ func (l *krylov) apply(dst, x []float64) {
 	}
 }
 
-// begin makes the room for limit steps, so that memory depends on the order alone, and q_1.
+// begin makes q_1, and memory for limit steps.
 func (l *krylov) begin(a *mat.Sym, limit int) {
 	n := a.N
 	l.alpha, l.beta, l.c, l.theta = grow(l.alpha, limit), grow(l.beta, limit), grow(l.c, limit), grow(l.theta, limit)[:0]
@@ -64,8 +62,7 @@ func (l *krylov) begin(a *mat.Sym, limit int) {
 	for i := range n {
 		l.mean += a.Data[i*a.Stride+i] / float64(n)
 	}
-	l.a = a
-	l.full.Rows = 0
+	l.a, l.full.Rows = a, 0
 	if kernel.Lanes() == 8 && n <= fullMost {
 		resize(&l.full, n, n)
 		mat.CopyFull(&l.full, a)
@@ -81,9 +78,9 @@ func (l *krylov) begin(a *mat.Sym, limit int) {
 	normalize(q)
 }
 
-// run takes steps until the k Ritz vectors of T below bound have residuals at rounding. It gives up
-// where it expects more than limit steps and a quarter of those done, which are spent; on none below
-// bound in four steps; and where half of the spectrum seems to be, which costs two steps.
+// run takes steps until the k Ritz vectors below bound have residuals at rounding. It gives up
+// where it expects more than limit steps and a quarter of those done, where four find none below
+// bound, and where two find half of the spectrum there.
 func (l *krylov) run(a *mat.Sym, bound float64, limit int) (k int, ok bool) {
 	last := limit + limit/4
 	l.begin(a, last)
@@ -112,13 +109,13 @@ func (l *krylov) run(a *mat.Sym, bound float64, limit int) (k int, ok bool) {
 		if k > 0 {
 			more, most = l.outlook(m, k, found, bound)
 		}
-		switch {
-		case more == 0:
+		if more == 0 {
 			return k, true
-		case beta == 0 || m+more > min(limit+m/4, most):
+		}
+		if beta == 0 || m+more > min(limit+m/4, most) {
 			return k, false
 		}
-		more = min(more, settle-2)               // an estimate that may be long
+		more = min(more, settle-2)
 		due = m + more - more*min(a.N, 256)/1024 // a long step is worth an early look
 		if more > 3 {
 			due++ // as a rule it takes one more
@@ -151,21 +148,20 @@ func (l *krylov) step(m int) {
 	l.beta[m-1] = beta
 }
 
-// share2 is the share of the spectrum that two steps see at the lower eigenvalue of T: s_1².
+// share2 is the share of the spectrum at the lower eigenvalue of a T of order 2, s_1².
 func (l *krylov) share2() float64 {
 	half := (l.alpha[1] - l.alpha[0]) / 2
 	return 0.5 + 0.5*half/math.Hypot(half, l.beta[0])
 }
 
-// settle is the number of steps from the last eigenvalue found to convergence, at the least.
+// settle is the least number of steps from the last eigenvalue found to convergence.
 const settle = 12
 
 const never = math.MaxInt / 2
 
-// outlook estimates the steps still needed for the k Ritz vectors to converge, 0 if they have, and
-// how many in all may be worth it; last is the step that found the last of the k. While steps find
-// more, those that are not found yet (see below) take as many each as the others. From then on,
-// residuals shrink by one factor a step.
+// outlook estimates the steps that the k Ritz vectors still need, 0 if they have converged, and how
+// many in all may be worth it; step last found the last of the k. Those not found yet take as many
+// steps each; then residuals shrink by one factor a step.
 func (l *krylov) outlook(m, k, last int, bound float64) (more, most int) {
 	if !l.ritz(m, k, bound) {
 		return never, 0
@@ -195,9 +191,9 @@ func (l *krylov) outlook(m, k, last int, bound float64) (more, most int) {
 	return more, most
 }
 
-// below estimates how many eigenvalues of A are below the bound of the last Ritz vectors, n·Σs_1²
-// (Gauss quadrature; Golub, Meurant, Matrices, Moments and Quadrature, chapter 7), less the part of
-// its error that goes with that of alpha_1, an estimate of the mean eigenvalue, which is known.
+// below estimates how many eigenvalues of A are below bound, n·Σs_1² (Golub, Meurant, Matrices,
+// Moments and Quadrature, chapter 7), less the part of its error that goes with that of alpha_1, an
+// estimate of the known mean.
 func (l *krylov) below() float64 {
 	share, cov := 0.0, 0.0
 	for i, theta := range l.theta {
@@ -207,7 +203,7 @@ func (l *krylov) below() float64 {
 	return float64(l.q.Cols) * (share - cov/(l.beta[0]*l.beta[0])*(l.alpha[0]-l.mean))
 }
 
-// ritz computes the k eigenpairs of T below bound, by improving the last ones or else from scratch.
+// ritz computes the k eigenpairs of T below bound, from the last ones if these will do.
 func (l *krylov) ritz(m, k int, bound float64) bool {
 	l.tri.load(l.alpha[:m], l.beta[:m-1])
 	resize(&l.s, k, m)
@@ -221,7 +217,7 @@ func (l *krylov) ritz(m, k int, bound float64) bool {
 	return len(l.theta) == k && l.tri.vectors(&l.s, l.theta, bound, true, nil)
 }
 
-// vectors writes the eigenpairs found to z and lambda, and reports whether they are accurate.
+// vectors writes the eigenpairs to z and lambda, and reports whether they are accurate.
 func (l *krylov) vectors(z *mat.Dense, lambda []float64) bool {
 	all := l.q.View(0, 0, l.s.Cols, z.Cols)
 	mat.Mul(z, &l.s, &all)
@@ -230,8 +226,7 @@ func (l *krylov) vectors(z *mat.Dense, lambda []float64) bool {
 	return l.invariant(z, lambda)
 }
 
-// invariant reports, by a product with one combination of the rows, whether v is orthonormal and
-// A·vᵀ = vᵀ·Λ.
+// invariant looks at one combination of the rows for v·vᵀ = I and A·vᵀ = vᵀ·Λ.
 func (l *krylov) invariant(v *mat.Dense, lambda []float64) bool {
 	if !l.probe.orthonormal(v) {
 		return false
@@ -241,4 +236,30 @@ func (l *krylov) invariant(v *mat.Dense, lambda []float64) bool {
 		mat.Axpy(l.r, -u*lambda[i], v.Row(i))
 	}
 	return mat.Norm(l.r) <= 4*eps*float64(v.Cols)*l.norm
+}
+
+// probe is a vector u of entries ±1, whose few products check the rows of Z together.
+type probe struct {
+	u     []float64
+	image []float64 // Zᵀ·u
+}
+
+func (p *probe) reserve(n int) {
+	p.u, p.image = grow(p.u, n), grow(p.image, n)
+	for i := range p.u {
+		p.u[i] = float64(1 - i*(i+1)/2%3%2*2)
+	}
+}
+
+// orthonormal tests ‖Z·Zᵀ·u − u‖_∞ at the level of rounding, and leaves Zᵀ·u in image.
+func (p *probe) orthonormal(z *mat.Dense) bool {
+	u, image := p.u[:z.Rows], grow(p.image, z.Cols)
+	mat.MulVecTrans(image, z, u)
+	for i, v := range u {
+		if !(math.Abs(mat.Dot(z.Row(i), image)-v) <= 64*eps*float64(z.Cols+8)) {
+			return false
+		}
+	}
+	p.image = image
+	return true
 }

@@ -8,11 +8,10 @@ import (
 	"stable/mat/kernel"
 )
 
-// qlVectors sets the rows of z, n × n, to the eigenvectors of the tridiagonal matrix (d, e), e[i]
-// between i and i+1, in ascending order, and d to the eigenvalues. Off-diagonal entries up to tol
-// count as 0; false: no convergence. About 5n³ flops, fewer where eigenvalues agree; orthonormal
-// however close they are. Bowdler, Martin, Reinsch, Wilkinson, Numer. Math. 11 (1968), tql2; LAPACK
-// dsteqr.
+// qlVectors sets the rows of z, n × n, to the eigenvectors of the tridiagonal matrix (d, e), and d
+// to the eigenvalues, ascending. Off-diagonal entries up to tol count as 0; false: no convergence.
+// About 5n³ flops, fewer where eigenvalues agree. Bowdler, Martin, Reinsch, Wilkinson, Numer. Math.
+// 11 (1968), tql2; LAPACK dsteqr.
 func qlVectors(z *mat.Dense, d, e []float64, tol float64) bool {
 	n := len(d)
 	turned := n > 1 && math.Abs(d[n-1]) < math.Abs(d[0])
@@ -49,8 +48,7 @@ func qlVectors(z *mat.Dense, d, e []float64, tol float64) bool {
 	return true
 }
 
-// qlRotate is one implicit QL step on an unreduced matrix, with Wilkinson's shift, applied to the
-// rows of z.
+// qlRotate is an implicit QL step on an unreduced matrix and the rows of z, with Wilkinson's shift.
 func qlRotate(d, e []float64, z *mat.Dense) {
 	m := len(d) - 1
 	g := (d[1] - d[0]) / (2 * e[0])

@@ -8,15 +8,14 @@ import (
 
 const smallMost = 3
 
-// small decomposes a matrix of order n ≤ 3, with zeros added, by cyclic Jacobi: one rotation at
-// n = 2, about nine at n = 3.
+// small decomposes a matrix of order n ≤ 3, with zeros added, by cyclic Jacobi.
 type small struct {
 	d   [smallMost]float64            // the diagonal; in the end the eigenvalues
-	off [smallMost]float64            // off[r] is the entry that is neither in row nor in column r
+	off [smallMost]float64            // off[r] is neither in row nor in column r
 	v   [smallMost][smallMost]float64 // eigenvectors in rows
 }
 
-// run decomposes scale·a, to off-diagonal entries of at most tol; false if that takes too long.
+// run decomposes scale·a, to off-diagonal entries of at most tol; false: no convergence.
 func (f *small) run(a *mat.Sym, scale, tol float64) bool {
 	*f = small{}
 	for i := range a.N {

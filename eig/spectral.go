@@ -8,17 +8,17 @@ import (
 	"stable/mat/kernel"
 )
 
-// spectral finds eigenvalues of A = Q·T·Qᵀ from the tridiagonal T, and the requested eigenvectors
-// by a twisted factorisation each or, where those are too close, by QL.
+// spectral finds eigenvalues of A = Q·T·Qᵀ from the tridiagonal T, and eigenvectors by a twisted
+// factorisation each or, where eigenvalues are too close, by QL.
 type spectral struct {
 	reduction
 	twisted
 	e2     []float64 // squares of e
-	values []float64 // eigenvalues of scale·A; ascending within each block of T, not over all
+	values []float64 // eigenvalues of scale·A; ascending within each block of T
 	ends   []int     // ends[b] is one past the last row of block b of T
 	todo   []int     // for guess
 	scale  float64
-	norm   float64 // max over the rows of T of the sum of absolute values, ≥ ‖T‖₂
+	norm   float64 // ‖T‖_∞ ≥ ‖T‖₂
 	drop   float64 // off-diagonal entries up to this size are rounding
 }
 
@@ -33,7 +33,7 @@ func (s *spectral) reserve(n int) {
 	s.twisted.size(n)
 }
 
-// factor takes a, with largest entry m, to T.
+// factor takes a, with largest entry m, to the blocks of T.
 func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.scale = power(m, 0)
 	s.reserve(a.N)
@@ -41,7 +41,7 @@ func (s *spectral) factor(a *mat.Sym, m float64) {
 	s.split()
 }
 
-// load is factor for the tridiagonal matrix (d, e), e[i] between i and i+1.
+// load is factor for a tridiagonal matrix.
 func (s *spectral) load(d, e []float64) {
 	m := 0.0
 	for _, v := range d {
@@ -87,8 +87,8 @@ func (s *spectral) split() {
 	}
 }
 
-// eigenvalues computes all eigenvalues, or those below mu with +Inf for the others; false if QL
-// does not converge.
+// eigenvalues computes all eigenvalues, or those below mu and +Inf for the others; false: no
+// convergence.
 func (s *spectral) eigenvalues(mu float64) bool {
 	mu *= s.scale
 	few := s.few(mu)
@@ -168,7 +168,6 @@ func (s *spectral) vectors(z *mat.Dense, lambda []float64, mu float64, below boo
 	return true
 }
 
-// byTwisted declines where eigenvalues are too close.
 func (s *spectral) byTwisted(b *block, values []float64, mu float64, below bool) bool {
 	copy(b.lambda, values)
 	if !s.pairs(b) {
@@ -209,7 +208,7 @@ func (s *spectral) byQL(b *block, values []float64, below bool, scratch []float6
 	return true
 }
 
-// improve is vectors for roughly known eigenvalues below mu, which Rayleigh quotients correct.
+// improve is vectors for roughly known eigenvalues, which Rayleigh quotients correct.
 func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	kernel.Scale(lambda, s.scale, lambda)
 	ok := s.pairs(&block{s.d, s.e, lambda, *z})
@@ -220,8 +219,7 @@ func (s *spectral) improve(z *mat.Dense, lambda []float64, mu float64) bool {
 	return ok
 }
 
-// near is the distance, relative to the spectrum, below which vectors are made orthogonal
-// explicitly; others are to about eps/near.
+// near is the distance over norm below which vectors are made orthogonal; others are to eps/near.
 const near = 0x1p-4
 
 // pairs computes the vectors of b, and reports whether they are orthonormal eigenvectors.
@@ -238,8 +236,7 @@ func (s *spectral) pairs(b *block) bool {
 
 func (s *spectral) rounding() float64 { return 4 * eps * float64(s.n) * s.norm }
 
-// guess computes each vector separately; Rayleigh quotients replace inaccurate eigenvalues, up to
-// twice.
+// guess computes each vector; Rayleigh quotients replace inaccurate eigenvalues, up to twice.
 func (s *spectral) guess(b *block) {
 	todo := s.todo[:len(b.lambda)]
 	for k := range todo {
@@ -272,8 +269,8 @@ func (s *spectral) guess(b *block) {
 	}
 }
 
-// separate makes row k of b.z orthogonal to earlier rows with a near eigenvalue, by Gram-Schmidt,
-// normalises it, and returns the length that was left.
+// separate makes row k orthogonal to earlier rows with a near eigenvalue, normalises it, and returns
+// the length that was left.
 func (s *spectral) separate(b *block, k int) float64 {
 	x := b.z.Row(k)
 	i := k - 1

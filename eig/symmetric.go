@@ -8,30 +8,27 @@ import (
 	"stable/mat/kernel"
 )
 
-// Symmetric is a decomposition A = V·Λ·Vᵀ by the tridiagonal form, the fast solver. The zero value
-// is ready for use.
+// Symmetric is a decomposition A = V·Λ·Vᵀ by the tridiagonal form. The zero value works.
 type Symmetric struct {
 	tri    spectral
 	small  small
 	values []float64
-	lambda []float64 // values in the order of the rows of z, before those are sorted
+	lambda []float64 // values in the order of the rows of z
 	z      mat.Dense // Vᵀ
 	known  bool      // z belongs to values
 }
 
 // Factor computes all eigenvalues and eigenvectors of a, n × n, with errors of small multiples of
-// n·eps·‖A‖_F (see the package comment). An eigenvalue much smaller than ‖A‖ may have no correct
-// digit: use Jacobi. Close eigenvalues get some orthonormal basis of their common space.
+// n·eps·‖A‖_F. An eigenvalue much smaller than ‖A‖ may have no correct digit: use Jacobi. Close
+// eigenvalues get some orthonormal basis of their common space.
 //
 // a is read only. Errors: ErrNotFinite, ErrNoConvergence (never seen). It panics if the rows of a
 // overlap. Nothing is allocated at an order seen before. 10n³/3 flops and some 10n² divisions; up
-// to 5n³ more where half the eigenvalues agree to rounding.
+// to 5n³ more where eigenvalues agree to rounding.
 //
-// # How it works
-//
-// Householder's reduction (EISPACK tred2); Pal, Walker and Kahan's QL (LAPACK dsterf); twisted
-// factorisations (Parlett, Dhillon, Linear Algebra Appl. 267 (1997)) or, for close eigenvalues, QL
-// rotations (LAPACK dsteqr). Up to n = 3, Jacobi rotations.
+// Householder's reduction (EISPACK tred2), QL (LAPACK dsterf), twisted factorisations (Parlett,
+// Dhillon, Linear Algebra Appl. 267 (1997)) or, for close eigenvalues, QL rotations (LAPACK dsteqr).
+// Up to n = 3, Jacobi rotations.
 func (e *Symmetric) Factor(a *mat.Sym) error {
 	if err := e.factorValues("eig: Symmetric.Factor", a); err != nil {
 		return err
@@ -107,8 +104,7 @@ func (e *Symmetric) findVectors(n int) error {
 	return nil
 }
 
-// Values returns the eigenvalues, ascending, in e's memory until the next factorisation; none after
-// a failure.
+// Values returns the eigenvalues, ascending, in e's memory; none after a failure.
 func (e *Symmetric) Values() []float64 { return e.values }
 
 // VectorsT returns Vᵀ, n × n, in e's memory: row i belongs to Values()[i]. It panics after

@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// Matrices T have entries of size 1; numbers below pivMin count as 0.
+// Entries of T have size 1; numbers below pivMin count as 0.
 const (
 	pivMin     = 0x1p-120
 	pivMinSize = (1023 - 120) << 53 // size(pivMin)
 )
 
-// negligible says whether the squared off-diagonal e2 between d0 and d1 may be dropped.
 func negligible(e2, d0, d1 float64) bool {
 	return e2 <= eps*eps*math.Abs(d0*d1) || e2 <= pivMin
 }
@@ -20,9 +19,9 @@ func negligible(e2, d0, d1 float64) bool {
 const qlCap = 60
 
 // tridiagonalValues replaces d by the eigenvalues, ascending, of the tridiagonal matrix with
-// squared off-diagonal e2, e2[i] between i and i+1, overwritten; norm bounds the matrix; false: no
-// convergence. 1.1·n² rotations and 2n shifts by Wilkinson. Pal, Walker and Kahan, LAPACK dsterf;
-// Parlett, The Symmetric Eigenvalue Problem, section 8.15.
+// squared off-diagonal e2, which it overwrites; norm bounds the matrix; false: no convergence. 1.1·n²
+// rotations and 2n shifts by Wilkinson. Pal, Walker and Kahan, LAPACK dsterf; Parlett, The Symmetric
+// Eigenvalue Problem, section 8.15.
 func tridiagonalValues(d, e2 []float64, norm float64) bool {
 	n := len(d)
 	if n > 1 && math.Abs(d[n-1]) < math.Abs(d[0]) {
@@ -59,7 +58,7 @@ func tridiagonalValues(d, e2 []float64, norm float64) bool {
 //	c² = p/r,  s² = b/r,  γ' = c²·(d_i − σ) − s²·γ,  p' = γ'²/c²,
 //	d_{i+1} = γ + d_i − γ',  e²_{i+1} = s²·r'
 //
-// written so that a single division is on the path from p to p'.
+// with a single division from p to p'.
 func qlStep(d, e2 []float64, sigma float64) {
 	m := len(d) - 1
 	e2 = e2[:m+1]
@@ -86,8 +85,8 @@ func qlStep(d, e2 []float64, sigma float64) {
 	d[0] = sigma + gamma
 }
 
-// shift returns t such that d0 − t is the eigenvalue closer to d0 of the 2 × 2 matrix (d0, d1; e2
-// squared); the other is d1 + t.
+// shift returns t such that d0 − t is the eigenvalue closer to d0 of (d0, e; e, d1), d1 + t the
+// other.
 func shift(d0, d1, e2 float64) float64 {
 	half := (d1 - d0) / 2
 	root := math.Sqrt(float64(half*half) + e2)
@@ -101,9 +100,9 @@ func shift(d0, d1, e2 float64) float64 {
 const abreast = 4
 
 type twisted struct {
-	plus     [][abreast]float64 // pivots of the factorisations from the top
-	up, down [][abreast]float64 // multipliers of those from the top and from the bottom
-	meet     [abreast]int       // where the two of a lane meet
+	plus     [][abreast]float64 // pivots from the top
+	up, down [][abreast]float64 // multipliers from the top and from the bottom
+	meet     [abreast]int       // where these meet
 }
 
 func (t *twisted) size(n int) {
@@ -113,8 +112,7 @@ func (t *twisted) size(n int) {
 	}
 }
 
-// twist factors T − lambda·I, T = (d, e), for each lambda from both ends, which meet at the r of
-// least |gamma_r|:
+// twist factors T − lambda·I, T = (d, e), for each lambda from both ends to the r of least |gamma_r|:
 //
 //	plus_{i+1} = d_{i+1} − lambda − e_i²/plus_i,  minus_{i−1} = d_{i−1} − lambda − e_{i−1}²/minus_i,
 //	gamma_i = plus_i + minus_i − (d_i − lambda)
@@ -155,7 +153,6 @@ func (t *twisted) twist(d, e []float64, lambda [abreast]float64) {
 	t.meet = [abreast]int{r0, r1, r2, r3}
 }
 
-// nearer keeps the least size g of a gamma, and its row r.
 func nearer(g uint64, r int, gamma float64, i int) (uint64, int) {
 	if s := size(gamma); s <= g {
 		return s, i
@@ -170,9 +167,8 @@ func pivot(p float64) float64 {
 	return p
 }
 
-// vector solves (T − lambda·I)·z = gamma_r·e_r with z_r = 1 from a lane's factors, and returns
-// gamma_r and zᵀz: |gamma_r|/‖z‖ is the residual, gamma_r/zᵀz corrects lambda to the Rayleigh
-// quotient.
+// vector solves (T − lambda·I)·z = gamma_r·e_r, z_r = 1, from a lane's factors, and returns gamma_r
+// and zᵀz: |gamma_r|/‖z‖ is the residual, lambda + gamma_r/zᵀz the Rayleigh quotient.
 func (t *twisted) vector(z, e []float64, lane int) (gamma, ssq float64) {
 	r := t.meet[lane]
 	up, down := t.up[:len(z)], t.down[:len(z)]

@@ -8,13 +8,13 @@ import (
 	"stable/mat/kernel"
 )
 
-// Route names the way a Truncate took; the package comment has their table.
+// Route names the way a Truncate took: see the package comment.
 type Route int
 
 const (
-	RouteClear       Route = iota // nothing is below mu
-	RouteKrylov                   // a Lanczos process, and a proof that it missed nothing
-	RouteTridiagonal              // the tridiagonal form
+	RouteClear Route = iota
+	RouteKrylov
+	RouteTridiagonal
 )
 
 func (r Route) String() string {
@@ -33,8 +33,7 @@ type Report struct {
 	Route         Route
 }
 
-// Truncator projects onto {X ⪰ mu·I} and solves with the last projection. The zero value is ready
-// for use.
+// Truncator projects onto {X ⪰ mu·I} and solves with the last projection. The zero value works.
 type Truncator struct {
 	chol   chol.Cholesky // for certificates; then of P, after the first solve
 	kry    krylov
@@ -43,7 +42,7 @@ type Truncator struct {
 	below  []float64 // eigenvalues below mu; in the end mu − λ
 	lambda []float64 // eigenvalues of the smaller side of mu
 	z      mat.Dense // its eigenvectors in rows; in the end times √|λ − mu|
-	last   []float64 // unit eigenvector below mu of the last matrix, where there was one
+	last   []float64 // unit eigenvector below mu of the last matrix, if any
 	image  []float64 // A·last
 	p      mat.Sym   // P
 	up     mat.Sym   // raise·A
@@ -52,13 +51,13 @@ type Truncator struct {
 }
 
 // Truncate sets dst = P = V·max(Λ, mu)·Vᵀ, the projection of a = V·Λ·Vᵀ onto {X ⪰ mu·I} in the
-// Frobenius norm. Where a Cholesky factorisation proves A − mu·I positive definite, P is a, bit for
-// bit; else the package comment bounds its error.
+// Frobenius norm; where a Cholesky factorisation proves A − mu·I positive definite, P is a, bit for
+// bit.
 //
 // dst may be a, which is else only read. Errors: ErrNotFinite (a or mu), ErrNoConvergence (never
 // seen); dst is then as before. It panics if the orders differ. A route taken at that order before
-// allocates nothing. Cost: the package comment. Higham, Linear Algebra Appl. 103 (1988), theorem
-// 2.1, shifted by mu.
+// allocates nothing. Costs and errors: the package comment. Higham, Linear Algebra Appl. 103 (1988),
+// theorem 2.1, shifted by mu.
 func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	if dst.N != a.N {
 		panic("eig: Truncator.Truncate: dimension mismatch")
@@ -122,8 +121,8 @@ func (t *Truncator) project(a *mat.Sym, mu float64) (Route, error) {
 }
 
 // stillBelow reports whether the Rayleigh quotient at an eigenvector of the last matrix is so far
-// below mu that Cholesky must fail in rounded arithmetic too: if it succeeds, A − mu·I is positive
-// semidefinite to rounding, and its trace bounds its norm. Not close to overflow or underflow.
+// below mu that Cholesky must fail, rounded too: where it succeeds, the trace of A − mu·I bounds its
+// norm. Not close to overflow or underflow.
 func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	n := a.N
 	if n == 0 || n != len(t.last) {
@@ -140,8 +139,7 @@ func (t *Truncator) stillBelow(a *mat.Sym, mu float64) bool {
 	return mat.Dot(t.last, t.image) < mu-64*eps*float64(n)*size
 }
 
-// byLanczos computes P from the eigenvalues below mu that at most limit steps find. It declines if
-// a is not finite.
+// byLanczos computes P from the eigenvalues below mu that limit steps find; not if a is not finite.
 func (t *Truncator) byLanczos(a *mat.Sym, limit int) bool {
 	k, ok := t.kry.run(a, t.mu, limit)
 	if !ok || k > a.N/2 {
@@ -156,8 +154,8 @@ func (t *Truncator) byLanczos(a *mat.Sym, limit int) bool {
 	return t.complete()
 }
 
-// complete reports whether a Cholesky factorisation proves that P has no eigenvalue below mu, by
-// more than rounding: residuals may come to half of the margin (krylov.invariant).
+// complete proves that P has no eigenvalue below mu but for rounding; krylov.invariant lets through
+// residuals of half the margin.
 func (t *Truncator) complete() bool {
 	return t.chol.PosDef(&t.p, t.mu-8*eps*float64(t.p.N)*t.kry.norm)
 }
@@ -182,8 +180,7 @@ func (t *Truncator) byTridiagonal(a *mat.Sym) error {
 	return nil
 }
 
-// sides sizes lambda and z for the smaller side, k or n−k, with memory for every k, and says
-// whether it is the lower.
+// sides sizes lambda and z for the smaller side, k or n−k, and says whether it is the lower.
 func (t *Truncator) sides(n, k int) (lower bool) {
 	rows := min(k, n-k)
 	t.lambda = grow(t.lambda, n/2)[:rows]
@@ -192,7 +189,7 @@ func (t *Truncator) sides(n, k int) (lower bool) {
 	return k <= n-k
 }
 
-// multiplyBack computes P from the pairs of the smaller side, which it scales,
+// multiplyBack computes P from the pairs of the smaller side,
 //
 //	P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ = mu·I + Σ_{λ≥mu} (λ − mu)·v·vᵀ.
 func (t *Truncator) multiplyBack(a *mat.Sym) {
@@ -236,7 +233,7 @@ func (t *Truncator) report(route Route) Report {
 	return rep
 }
 
-// Accept is Truncate(a, a, mu) for a caller who has a proof that a − mu·I is positive definite: it
+// Accept is Truncate(a, a, mu) for a caller with a proof that a − mu·I is positive definite: it
 // computes the factor for SolveVec, with the same bits, and nothing else. a is only read. Errors:
 // those of chol.Factor; there is then no projection. n³/3 flops.
 func (t *Truncator) Accept(a *mat.Sym, mu float64) error {
@@ -252,10 +249,10 @@ func (t *Truncator) PosDef(a *mat.Sym, shift float64) bool {
 	return t.chol.PosDef(a, shift)
 }
 
-// SolveVec sets dst = P⁻¹·b for the P of the last Truncate, by its Cholesky factor, made at the
-// first solve. dst may be b, which is else only read. Errors: chol.ErrNotPosDef, excluded by a
-// normal mu well above n·eps·‖P‖_F. It panics if a length is not n or the last Truncate failed.
-// Nothing is allocated at an order seen before. 2n² flops, n³/3 more the first time.
+// SolveVec sets dst = P⁻¹·b for the last P, by its Cholesky factor. dst may be b, which is else
+// only read. Errors: chol.ErrNotPosDef, excluded by a normal mu well above n·eps·‖P‖_F. It panics
+// if a length is not n or there is no P. It allocates nothing at an order seen before. 2n² flops,
+// n³/3 more the first time.
 func (t *Truncator) SolveVec(dst, b []float64) error {
 	if err := t.factor("eig: Truncator.SolveVec: no projection"); err != nil {
 		return err

@@ -45,8 +45,8 @@ func grow(x []float64, n int) []float64 {
 	return x[:n]
 }
 
-// stride returns the distance of rows of length n: an odd number of cache lines, so that a column
-// spreads over the sets of the cache.
+// stride returns the distance of rows of length n: an odd number of cache lines, so that columns
+// spread over the cache.
 func stride(n int) int {
 	if n < 32 {
 		return n
@@ -62,7 +62,7 @@ func resizeSym(s *mat.Sym, n int) {
 	*s = mat.Sym{N: n, Stride: n, Data: grow(s.Data, n*n)}
 }
 
-// normalize scales x to length 1, unless it is 0, and returns its length.
+// normalize scales x to length 1, unless it is 0, and returns what it had.
 func normalize(x []float64) float64 {
 	length := mat.Norm(x)
 	if !(length > 0 && length <= math.MaxFloat64) {
