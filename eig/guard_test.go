@@ -37,13 +37,7 @@ func TestOrthonormal(t *testing.T) {
 func TestImprove(t *testing.T) {
 	const n = 20
 	exact := func(j int) float64 { return 2 - 2*math.Cos(float64(j)*math.Pi/(n+1)) }
-	d, e := make([]float64, n), make([]float64, n-1)
-	for i := range n {
-		d[i] = 2
-	}
-	for i := range n - 1 {
-		e[i] = -1
-	}
+	d, e := slices.Repeat([]float64{2}, n), slices.Repeat([]float64{-1}, n-1)
 	z := mat.NewDense(3, n)
 	var s spectral
 	for _, off := range []float64{0, 1e-12, 1e-6} {
@@ -69,25 +63,23 @@ func TestProbe(t *testing.T) {
 	var e Jacobi
 	require.NoError(t, e.Factor(a))
 	s := krylov{a: a, norm: 1, r: make([]float64, n)}
-	unit := eps * n
+	s.probe.reserve(n)
+	check := func(want bool, change func(v *mat.Dense, values []float64), i int, off float64) {
+		v, values := mat.NewDense(n, n), slices.Clone(e.Values()[:k])
+		mat.Copy(v, e.VectorsT())
+		change(v, values)
+		few := v.View(0, 0, k, n)
+		assert.Equal(t, want, s.invariant(&few, values), "pair %d off by %g", i, off)
+	}
 	for i := range k {
 		for off, want := range map[float64]bool{0: true, 2: true, 8: false, 1e10: false} {
-			v, values := mat.NewDense(k, n), slices.Clone(e.Values()[:k])
-			all := e.VectorsT().View(0, 0, k, n)
-			mat.Copy(v, &all)
-			values[i] += off * unit
-			assert.Equal(t, want, s.invariant(v, values), "eigenvalue %d off by %g", i, off)
-
-			values[i] = e.Values()[i]
-			c := off * unit / (e.Values()[n-1] - e.Values()[i])
-			mat.Axpy(v.Row(i), c, e.VectorsT().Row(n-1))
-			assert.Equal(t, want, s.invariant(v, values), "vector %d off by %g", i, off)
+			unit := off * eps * n
+			check(want, func(_ *mat.Dense, values []float64) { values[i] += unit }, i, off)
+			check(want, func(v *mat.Dense, values []float64) {
+				mat.Axpy(v.Row(i), unit/(e.Values()[n-1]-values[i]), v.Row(n-1))
+			}, i, off)
 		}
-		v := mat.NewDense(k, n)
-		all := e.VectorsT().View(0, 0, k, n)
-		mat.Copy(v, &all)
-		kernel.Scale(v.Row(i), 1+1e-10, v.Row(i))
-		assert.False(t, s.invariant(v, e.Values()[:k]), "vector %d not of length 1", i)
+		check(false, func(v *mat.Dense, _ []float64) { kernel.Scale(v.Row(i), 1+1e-10, v.Row(i)) }, i, 1e-10)
 	}
 }
 
@@ -96,12 +88,11 @@ func TestRitzIsChecked(t *testing.T) {
 	a := mattest.Spectrum(append([]float64{-3, -2, -1}, slices.Repeat([]float64{1, 1.5}, (n-3)/2+1)...)[:n], 1)
 	for off, want := range map[float64]bool{0: true, 1e-9: false} {
 		var s krylov
-		z, lambda := mat.NewDense(3, n), make([]float64, 3)
 		k, ok := s.run(a, 0.1, n/2)
 		require.True(t, ok)
 		require.Equal(t, 3, k)
 		s.theta[1] += off
-		assert.Equal(t, want, s.vectors(z, lambda), "off by %g", off)
+		assert.Equal(t, want, s.vectors(mat.NewDense(3, n), make([]float64, 3)), "off by %g", off)
 	}
 }
 
@@ -110,9 +101,7 @@ func TestCompleteHasAMargin(t *testing.T) {
 	const n, mu = 40, 0.1
 	for below, want := range map[float64]bool{0: true, 7: true, 9: false, 1e3: false, 1e10: false} {
 		for _, norm := range []float64{1, 8} {
-			var tr Truncator
-			tr.mu, tr.kry.norm = mu, norm
-			tr.p = *mat.NewSym(n)
+			tr := Truncator{mu: mu, kry: krylov{norm: norm}, p: *mat.NewSym(n)}
 			mat.AddIdentity(&tr.p, 1)
 			tr.p.Set(n/2, n/2, mu-below*eps*n*norm)
 			assert.Equal(t, want, tr.complete(), "%g units of %g", below, norm)
@@ -139,36 +128,13 @@ func TestStillBelowHasAMargin(t *testing.T) {
 		for i := range n {
 			size += math.Abs(a.At(i, i) - mu)
 		}
-		unit := eps * n * size
 		for below, want := range map[float64]bool{-1: false, 32: false, 56: false, 72: true, 1e6: true} {
-			assert.Equal(t, want, tr.stillBelow(a, lambda[0]+below*unit), "%g units above %g", below, lambda[0])
+			assert.Equal(t, want, tr.stillBelow(a, lambda[0]+below*eps*n*size), "%g units above %g", below, lambda[0])
 		}
 		_, err = tr.Truncate(p, mattest.SPD(n, 1), 0.1)
 		require.NoError(t, err)
 		assert.False(t, tr.stillBelow(a, mu), "nothing was below mu")
 	}
-}
-
-func TestQLTakesOverWithoutAllocation(t *testing.T) {
-	const n = 64
-	a, p := mattest.Sym(n, 1), mat.NewSym(n)
-	var tr Truncator
-	rep, err := tr.Truncate(p, a, 0)
-	require.NoError(t, err)
-	require.Equal(t, RouteTridiagonal, rep.Route)
-	assert.Zero(t, testing.AllocsPerRun(3, func() {
-		tr.tri.factor(a, 1)
-		ok := tr.tri.eigenvalues(0)
-		lower := tr.sides(n, rep.Clipped)
-		tr.tri.norm = 0 // no residual is small enough
-		if !ok || !tr.tri.vectors(&tr.z, tr.lambda, 0, lower, tr.p.Data) {
-			panic("declined")
-		}
-	}))
-	tr.tri.back(&tr.z)
-	tr.multiplyBack(a)
-	mat.AddScaledSym(p, p, -1, &tr.p)
-	assert.LessOrEqual(t, mat.NormFrobSym(p), 16*eps*n*mat.NormFrobSym(a))
 }
 
 func TestSymmetricReportsNoConvergence(t *testing.T) {
@@ -188,4 +154,82 @@ func TestSymmetricReportsNoConvergence(t *testing.T) {
 	require.NoError(t, e.FactorValues(mattest.Sym(n, 1)))
 	e.tri.e[n/2] = math.NaN()
 	check(e.findVectors(n))
+}
+
+func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
+	const n = 20
+	a := mat.NewSym(n)
+	mat.AddIdentity(a, 2)
+	for bound, below := range map[float64]int{3: 1, 1: 0} {
+		var l krylov
+		k, ok := l.run(a, bound, n)
+		assert.Equal(t, below, k)
+		assert.Equal(t, below == 1, ok)
+		assert.Equal(t, 1, l.steps)
+		assert.Zero(t, l.beta[0])
+		if ok {
+			assert.InDelta(t, 2, l.theta[0], 8*eps)
+		}
+	}
+}
+
+func TestLanczosIsATridiagonalForm(t *testing.T) {
+	const n, steps = 54, 40
+	lambda := mattest.Vec(n, 1)
+	lambda[0] = -1e6
+	a := mattest.Spectrum(lambda, 2)
+	var l krylov
+	l.begin(a, steps)
+	for m := 1; m <= steps; m++ {
+		l.step(m)
+	}
+	x := make([]float64, n)
+	for i := range steps {
+		mat.MulVecSym(x, a, l.q.Row(i))
+		for j := range steps {
+			want, one := 0.0, 0.0
+			switch j {
+			case i:
+				want, one = l.alpha[i], 1
+			case i + 1, i - 1:
+				want = l.beta[min(i, j)]
+			}
+			require.InDelta(t, one, mat.Dot(l.q.Row(i), l.q.Row(j)), 4*n*eps, "%d, %d", i, j)
+			require.InDelta(t, want, mat.Dot(l.q.Row(j), x), n*eps*mat.NormFrobSym(a), "%d, %d", i, j)
+		}
+	}
+}
+
+func TestKrylovApply(t *testing.T) {
+	for _, n := range []int{1, 7, 16, 17, 54, 64, 65, 100} {
+		a, x := mattest.PadSym(mattest.Sym(n, 1), 3), mattest.Vec(n, 2)
+		var l krylov
+		y, z := make([]float64, n), make([]float64, n)
+		l.begin(a, 1)
+		l.apply(y, x)
+		mat.MulVecSym(z, a, x)
+		assert.LessOrEqual(t, mattest.MaxDiffVec(y, z), eps*float64(n)*mat.NormFrobSym(a))
+	}
+}
+
+// At most two products more than the fewest after which three eigenvalues have converged.
+func TestLanczosSteps(t *testing.T) {
+	for _, n := range []int{54, 64, 100, 256} {
+		lambda := []float64{-3, -2, -1}
+		for i := 3; i < n; i++ {
+			lambda = append(lambda, 1+float64(i)/float64(n))
+		}
+		var l krylov
+		k, ok := l.run(mattest.Spectrum(lambda, uint64(n)), 0.1, n/2)
+		require.True(t, ok)
+		require.Equal(t, 3, k)
+		took, fewest := l.steps, 0
+		for m := 4; fewest == 0; m++ {
+			if more, _ := l.outlook(m, 3, m, 0.1); more == 0 {
+				fewest = m
+			}
+		}
+		assert.LessOrEqual(t, fewest, 20)
+		assert.LessOrEqual(t, took, fewest+2, "n=%d", n)
+	}
 }

@@ -54,8 +54,8 @@ func hardTridiagonal() map[string]*mat.Sym {
 
 func requireVectors(t *testing.T, a *mat.Sym, mu float64, want []float64) {
 	t.Helper()
-	for _, by := range []bool{false, true} {
-		lambda, z, ok := eig.Tridiagonal(a, mu, by)
+	for _, ql := range []bool{false, true} {
+		lambda, z, ok := eig.Tridiagonal(a, mu, ql)
 		require.True(t, ok, "declined")
 		v := mattest.Trans(z)
 		require.Less(t, mattest.EigResidual(a, lambda, v), float64(bound))
@@ -78,15 +78,20 @@ func TestTridiagonalVectors(t *testing.T) {
 	}
 }
 
-// Three eigenvalues, each many times: whole clusters in one unreduced block.
+// repeated has three eigenvalues, each many times: whole clusters in one unreduced block.
+func repeated(n int, seed uint64) *mat.Sym {
+	lambda, rng := make([]float64, n), mattest.Rand(seed)
+	for i := range lambda {
+		lambda[i] = float64(rng.IntN(3) - 1)
+	}
+	return mattest.Spectrum(lambda, seed)
+}
+
 func TestTridiagonalOfRepeatedEigenvalues(t *testing.T) {
 	for seed := range uint64(60) {
-		rng := mattest.Rand(seed)
-		lambda := make([]float64, 10+rng.IntN(50))
-		for i := range lambda {
-			lambda[i] = float64(rng.IntN(3) - 1)
-		}
-		requireVectors(t, mattest.Spectrum(lambda, seed), math.Inf(1), nil)
+		a := repeated(10+int(seed)*5/6, seed)
+		requireVectors(t, a, math.Inf(1), nil)
+		requireVectors(t, a, 0.5, nil)
 	}
 }
 
@@ -97,17 +102,16 @@ func TestTridiagonalAtAllOrders(t *testing.T) {
 	}
 	for _, n := range orders {
 		a := mattest.Sym(n, uint64(n))
-		var e eig.Jacobi
-		require.NoError(t, e.FactorValues(a))
+		values := valuesOf(t, a)
 		for _, k := range []int{1, 2, n / 16, n / 2, n} { // one, few by bisection, half and all by QL
 			if k < 1 || k > n {
 				continue
 			}
 			mu := math.Inf(1)
 			if k < n {
-				mu = (e.Values()[k-1] + e.Values()[k]) / 2
+				mu = (values[k-1] + values[k]) / 2
 			}
-			requireVectors(t, a, mu, e.Values()[:k])
+			requireVectors(t, a, mu, values[:k])
 		}
 	}
 }
@@ -126,14 +130,14 @@ func around(q *mat.Dense, width float64, seed uint64) (a, p *mat.Sym) {
 
 // dst1 and dct4 are symmetric and their own inverses: (A + I)/2 projects onto {X ⪰ 0}.
 func dst1(n int) *mat.Sym {
-	return transform(n, func(i, j float64) float64 { return math.Sin((i + 1) * (j + 1) * math.Pi / float64(n+1)) }, n+1)
+	return transform(n, n+1, func(i, j float64) float64 { return math.Sin((i + 1) * (j + 1) * math.Pi / float64(n+1)) })
 }
 
 func dct4(n int) *mat.Sym {
-	return transform(n, func(i, j float64) float64 { return math.Cos((i + 0.5) * (j + 0.5) * math.Pi / float64(n)) }, n)
+	return transform(n, n, func(i, j float64) float64 { return math.Cos((i + 0.5) * (j + 0.5) * math.Pi / float64(n)) })
 }
 
-func transform(n int, f func(i, j float64) float64, half int) *mat.Sym {
+func transform(n, half int, f func(i, j float64) float64) *mat.Sym {
 	a := mat.NewSym(n)
 	for i := range n {
 		for j := range i + 1 {
@@ -143,20 +147,20 @@ func transform(n int, f func(i, j float64) float64, half int) *mat.Sym {
 	return a
 }
 
-// Clusters of half the spectrum, as wide as rounding, take the tridiagonal route.
+// Clusters of half the spectrum, as wide as rounding.
 func TestTruncateOfTightClusters(t *testing.T) {
 	check := func(a, want *mat.Sym, where string) {
 		t.Helper()
-		var tr eig.Truncator
-		p := mat.NewSym(a.N)
-		_, err := tr.Truncate(p, a, 0)
-		require.NoError(t, err)
+		p, _ := truncate(t, new(eig.Truncator), a, 0)
 		assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0), where)
 	}
 	widths := []float64{3e-14, 1e-13, 4e-13, 1e-15, 1e-14, 1e-12}
 	seeds, transforms := map[int]uint64{8: 60, 40: 20, 100: 5, 280: 1}, []*mat.Sym{dct4(300), dst1(492)}
 	if testing.Short() {
 		seeds, transforms = map[int]uint64{8: 20, 40: 6, 100: 2}, transforms[:1]
+	}
+	if mattest.Long() {
+		transforms = append(transforms, dct4(577), dst1(985), dst1(1000), dct4(1000))
 	}
 	for n, count := range seeds {
 		for seed := range count {
@@ -167,44 +171,17 @@ func TestTruncateOfTightClusters(t *testing.T) {
 			}
 		}
 	}
-	if mattest.Long() {
-		transforms = append(transforms, dct4(577), dst1(985), dst1(1000), dct4(1000))
-	}
 	for _, a := range transforms {
 		want := mat.NewSym(a.N)
 		mat.ScaleSym(want, 0.5, a)
-		mat.AddIdentity(want, 0.5)
-		check(a, want, fmt.Sprintf("transform of order %d", a.N))
+		check(a, plus(want, 0.5), fmt.Sprintf("transform of order %d", a.N))
 	}
 }
 
-// Each route gives the projection, so they differ by rounding only.
-func TestRoutesAgree(t *testing.T) {
+func TestTridiagonalRoute(t *testing.T) {
 	cases := hardTridiagonal()
-	for _, c := range mattest.Hard() {
-		if c.Finite {
-			cases[c.Name] = c.A
-		}
-	}
 	for _, n := range []int{33, 64, 100} {
 		cases[fmt.Sprintf("few of %d", n)] = few(n, 3, 0.1)
 	}
-	for name, a := range cases {
-		t.Run(name, func(t *testing.T) {
-			lambda := valuesOf(t, a)
-			for _, mu := range thresholds(a) {
-				want := mat.NewSym(a.N)
-				var tr eig.Truncator
-				_, err := tr.Truncate(want, a, mu)
-				require.NoError(t, err)
-				requireProjection(t, a, want, mu)
-				p := mat.NewSym(a.N)
-				rep, ok := tr.TruncateBy(eig.RouteTridiagonal, p, a, mu)
-				require.True(t, ok, "declined")
-				requireProjection(t, a, p, mu)
-				requireReport(t, rep, lambda, a, p, mu)
-				assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, mu))
-			}
-		})
-	}
+	requireRoute(t, eig.RouteTridiagonal, cases)
 }
