@@ -7,17 +7,22 @@ import (
 	"stable/mat/kernel"
 )
 
-// Cholesky holds the factor of a symmetric positive definite A = L·Lᵀ. Its zero value, and one
-// after a failed Factor or after PosDef, holds none: Valid is false, and methods that need a factor
-// panic.
+// Cholesky holds the factor of a symmetric positive definite A = L·Lᵀ; none in its zero value, after
+// a failed Factor, and after PosDef.
 type Cholesky struct {
 	f     mat.Dense
 	lower bool // the lower triangle of f is L, as the portable kernels factor
-	upper bool // the upper triangle of f is U = Lᵀ, as the vector kernels factor; all methods but the solves use it
+	upper bool // the upper triangle of f is U = Lᵀ, as the vector kernels factor
 	valid bool
 	buf   []float64 // memory of f
-	work  []float64 // workspace of 3n
+	work  []float64 // 3n
 	vec   kernel.Upper
+}
+
+func (c *Cholesky) need(none string) {
+	if !c.valid {
+		panic(none)
+	}
 }
 
 // Valid reports whether c holds a factor.
@@ -34,9 +39,7 @@ func (c *Cholesky) Order() int {
 // LTo sets dst = L, lower triangular with positive diagonal, 0 above it. It panics if dst is not n
 // × n, or without a factor. It does not allocate.
 func (c *Cholesky) LTo(dst *mat.Dense) {
-	if !c.valid {
-		panic("chol: LTo: no factor")
-	}
+	c.need("chol: LTo: no factor")
 	n := c.f.Rows
 	if dst.Rows != n || dst.Cols != n {
 		panic("chol: LTo: dimension mismatch")
@@ -56,9 +59,7 @@ func (c *Cholesky) LTo(dst *mat.Dense) {
 
 // LogDet returns log det A = 2·Σ log L_ii, 0 for order 0. It panics without a factor.
 func (c *Cholesky) LogDet() float64 {
-	if !c.valid {
-		panic("chol: LogDet: no factor")
-	}
+	c.need("chol: LogDet: no factor")
 	s := 0.0
 	for i := range c.f.Rows {
 		s += math.Log(c.f.Data[i*c.f.Stride+i])
@@ -66,7 +67,7 @@ func (c *Cholesky) LogDet() float64 {
 	return 2 * s
 }
 
-// needUpper copies U from L, if missing; L stays, so that solves keep their bits. n²/2 moves.
+// needUpper copies U from L, if missing; L stays, so that solves keep their bits.
 func (c *Cholesky) needUpper() {
 	if c.upper {
 		return
@@ -80,8 +81,8 @@ func (c *Cholesky) needUpper() {
 	c.upper = true
 }
 
-// reset grows the memory for order n: whole strips of 4 rows, of an odd number of vectors of 8
-// columns, so that vectors have no edge cases and rows do not compete for cache lines.
+// reset grows the memory for order n: strips of 4 rows, of an odd number of vectors of 8 columns, so
+// that there are no edges and rows do not compete for cache lines.
 func (c *Cholesky) reset(n int) {
 	c.valid = false
 	if c.f.Data == nil || c.f.Rows != n {

@@ -10,15 +10,12 @@ import (
 
 const condExact = 32 // up to this order both matrices are formed
 
-// Cond returns κ₁ = ‖A‖₁·‖A⁻¹‖₁ ≥ 1, 1 for order 0: itself, but for rounding, up to order 32;
-// beyond, the product of two estimates from below (see the package comment). It panics without a
-// factor. It does not allocate. About n³ flops up to order 32, 17n² above: 1.2 to 2 factorisations
-// at orders up to 64, 2 to 2.5 with vectors. (Higham, Accuracy and Stability, section 15.3, with the
-// two best vertices of each gradient; LAPACK dpocon.)
+// Cond returns κ₁ = ‖A‖₁·‖A⁻¹‖₁ ≥ 1, 1 for order 0; beyond order 32, an estimate from below (see the
+// package comment). It panics without a factor. It does not allocate. About n³ flops up to order 32,
+// 17n² above. (Higham, Accuracy and Stability, section 15.3, with the two best vertices of each
+// gradient; LAPACK dpocon.)
 func (c *Cholesky) Cond() float64 {
-	if !c.valid {
-		panic("chol: Cond: no factor")
-	}
+	c.need("chol: Cond: no factor")
 	c.needUpper()
 	if c.f.Rows <= condExact {
 		return max(1, c.exact())
@@ -59,57 +56,63 @@ func (c *Cholesky) norm1(s *mat.Sym) float64 {
 }
 
 // estimate returns the product of lower bounds of both norms: for A, of a climb from the column of
-// the largest diagonal entry; for A⁻¹, whose columns hide more, also of one from a vector without a
-// pattern.
+// the largest diagonal entry; for A⁻¹, whose columns hide more, also of one from a random vector.
 func (c *Cholesky) estimate() float64 {
 	x := c.work[:c.f.Rows]
-	var norm, inverse peak
-	norm.column(c, (*Cholesky).mulColumn, c.largest())
-	norm.climb(c, (*Cholesky).mulVec, (*Cholesky).mulColumn)
-	inverse.column(c, (*Cholesky).solveColumn, c.smallest())
-	inverse.climb(c, (*Cholesky).solveVec, (*Cholesky).solveColumn)
+	norm := peak{c: c, apply: c.mulVec, column: c.mulColumn}
+	norm.look(c.largest())
+	norm.climb()
+	inverse := peak{c: c, apply: c.solveVec, column: c.solveColumn}
+	inverse.look(c.smallest())
+	inverse.climb()
 	var random rand.PCG
 	random.Seed(1, 2)
 	for i := range x {
 		x[i] = float64(int64(random.Uint64())) * 0x1p-63
 	}
 	c.solveVec(x)
-	inverse.climb(c, (*Cholesky).solveVec, (*Cholesky).solveColumn)
+	inverse.climb()
 	return norm.est * inverse.est
 }
 
 // A peak is a climb of ‖Bx‖₁, which is convex, over the unit ball, for a symmetric B.
 type peak struct {
-	est   float64
-	seen  [5]int // columns of B that were looked at
-	count int
+	c      *Cholesky
+	apply  func(x []float64)
+	column func(x []float64, j int)
+	est    float64
+	seen   [5]int // columns of B that were looked at
+	count  int
 }
 
 // climb takes Bx in c.work[:n] to the two columns that the gradient B·sign(Bx) names.
-func (p *peak) climb(c *Cholesky, apply func(c *Cholesky, x []float64), column func(c *Cholesky, x []float64, j int)) {
-	x := c.work[:c.f.Rows]
+func (p *peak) climb() {
+	x := p.c.work[:p.c.f.Rows]
 	for i, v := range x {
 		x[i] = math.Copysign(1, v)
 	}
-	apply(c, x)
+	p.apply(x)
 	j := argmax(x)
 	x[j] = 0
 	k := argmax(x)
-	p.column(c, column, j)
-	p.column(c, column, k)
+	p.look(j)
+	p.look(k)
 }
 
-// column looks at column j of B, once.
-func (p *peak) column(c *Cholesky, column func(c *Cholesky, x []float64, j int), j int) {
+// look takes column j of B, once, to c.work[:n].
+func (p *peak) look(j int) {
 	if slices.Contains(p.seen[:p.count], j) {
 		return
 	}
 	p.seen[p.count] = j
 	p.count++
-	x := c.work[:c.f.Rows]
+	x, sum := p.c.work[:p.c.f.Rows], 0.0
 	clear(x)
-	column(c, x, j)
-	p.est = max(p.est, sum1(x))
+	p.column(x, j)
+	for _, v := range x {
+		sum += math.Abs(v)
+	}
+	p.est = max(p.est, sum)
 }
 
 func (c *Cholesky) solveVec(x []float64) { c.SolveVec(x, x) }
@@ -160,8 +163,7 @@ func (c *Cholesky) largest() int {
 }
 
 // smallest returns the index of U's smallest diagonal entry u: that of A⁻¹ is at least 1/u².
-func (c *Cholesky) smallest() int {
-	m := 0
+func (c *Cholesky) smallest() (m int) {
 	for i := range c.f.Rows {
 		if c.f.At(i, i) < c.f.At(m, m) {
 			m = i
@@ -170,16 +172,7 @@ func (c *Cholesky) smallest() int {
 	return m
 }
 
-func sum1(x []float64) float64 {
-	s := 0.0
-	for _, v := range x {
-		s += math.Abs(v)
-	}
-	return s
-}
-
-func argmax(x []float64) int {
-	m := 0
+func argmax(x []float64) (m int) {
 	for i, v := range x {
 		if math.Abs(v) > math.Abs(x[m]) {
 			m = i

@@ -7,14 +7,13 @@ import (
 )
 
 // A corner is the factor of a diagonal block up to 4 × 4, as the elimination that divides by it.
-// (For L in place of U, read columns for rows.)
 type corner struct {
 	kernel.Elimination
 	r0, r1, r2, r3 float64 // the diagonal of the factor; S_i are their reciprocals
 }
 
-// factor computes the corner of order w from its upper triangle, and returns w, or the index and
-// value of the failing pivot. Roots, 1/√d = √d·(1/d), are off the chain between pivots.
+// factor computes the corner of order w, and returns w, or the index and value of the failing pivot.
+// Roots, 1/√d = √d·(1/d), are off the chain between pivots.
 func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 float64) (k int, pivot float64) {
 	if w < 3 {
 		*c = corner{}
@@ -67,8 +66,8 @@ func (c *corner) factor(w int, a00, a01, a11, a02, a12, a22, a03, a13, a23, a33 
 	return 4, 0
 }
 
-// put writes the corner's factor, except its first row off the diagonal, into four rows of U: the
-// very numbers of the elimination, since others could give a negative pivot after cancellation.
+// put writes the corner, except its first row off the diagonal, into four rows of U: the numbers of
+// the elimination, since others could give a negative pivot after cancellation.
 func (c *corner) put(u0, u1, u2, u3 []float64) {
 	u0[0] = c.r0
 	u1[1], u1[2], u1[3] = c.r1, -c.M12*c.r1, -c.M13*c.r1

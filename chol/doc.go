@@ -2,13 +2,11 @@
 // inverse, determinant, condition, rank-one update and downdate, and the question whether A −
 // shift·I is positive definite at all.
 //
-// Storage: the zero value of a Cholesky works; it owns its memory, which grows to the largest order
-// seen, and allocates nothing at that order or below. Inputs are read in their lower triangle and
-// not modified.
+// The zero value of a Cholesky works; its memory grows to the largest order seen, and it allocates
+// nothing at that order or below. Inputs are read in their lower triangle. One goroutine at a time.
 //
-// Errors: a matrix not positive definite, or not finite, gives a *NotPosDefError, which names the
-// pivot and wraps ErrNotPosDef. Sizes that do not match, and calls without a factor, panic with a
-// constant string.
+// A matrix not positive definite, or not finite, gives a *NotPosDefError. Sizes that do not match,
+// and calls without a factor, panic with a constant string.
 //
 // Accuracy, with eps = 2⁻⁵², κ = ‖A‖_F·‖A⁻¹‖_F, and computed L, x, X:
 //
@@ -21,10 +19,9 @@
 //	          κ₁/3 in TestAccuracy, κ₁/8 in TestCondOfIntegers, and no theorem: it can be fooled
 //	Update    and Downdate: ‖L̃L̃ᵀ − (LLᵀ ± xxᵀ)‖_F ≤ 4n·eps·max(‖L‖_F, ‖L̃‖_F)²
 //
-// κ-bounds need n·eps·κ < 0.1; underflow adds to all. Forms: Higham, Accuracy and Stability of
-// Numerical Algorithms, theorems 10.3 to 10.7; TestAccuracy checks the constants up to order 40 in
-// arithmetic of 320 bits.
+// κ-bounds need n·eps·κ < 0.1; underflow adds to all. Higham, Accuracy and Stability of Numerical
+// Algorithms, theorems 10.3 to 10.7; TestAccuracy checks the constants up to order 40 in arithmetic
+// of 320 bits.
 //
-// Concurrency: no two methods of one Cholesky at a time, since all use its workspace. Results are a
-// pure function of the inputs, with the rounding of package mat's kernels.
+// Results are a pure function of the inputs, with the rounding of package mat's kernels.
 package chol

@@ -1,13 +1,15 @@
 package chol
 
 import (
+	"math"
+
 	"stable/mat"
 	"stable/mat/kernel"
 )
 
-// Factor computes the factor of a = L·Lᵀ from a's lower triangle, only read. A matrix not positive
-// definite or not finite gives a *NotPosDefError, and c then holds no factor. It allocates at a
-// larger order than ever, and for the error. n³/3 flops. (Golub, Van Loan 4.2; LAPACK dpotrf.)
+// Factor computes the factor of a, only read. A matrix not positive definite or not finite gives a
+// *NotPosDefError, and c then holds no factor. It allocates at a larger order than ever, and for the
+// error. n³/3 flops. (Golub, Van Loan 4.2; LAPACK dpotrf.)
 func (c *Cholesky) Factor(a *mat.Sym) error { return c.factorShifted("chol: Factor", a, 0) }
 
 // FactorShifted factors a − shift·I, which is not formed; else as Factor.
@@ -34,4 +36,44 @@ func (c *Cholesky) factor(a *mat.Sym, shift float64) (pivot int, value float64) 
 		return factorUpper(&c.vec, a, shift)
 	}
 	return factorLower(c.f.Data, c.f.Stride, a, shift)
+}
+
+// PosDef reports whether FactorShifted(a, shift) succeeds, factoring only where neither the
+// diagonal nor Gershgorin's discs (Golub, Van Loan 7.2.1) decide. a is only read. A matrix or shift
+// not finite gives false. c holds no factor afterwards. It allocates at a larger order than ever. At
+// most n³/3 flops.
+func (c *Cholesky) PosDef(a *mat.Sym, shift float64) bool {
+	if kernel.Torn(a.N, a.N, a.Stride) {
+		panic("chol: PosDef" + kernel.MsgTorn)
+	}
+	c.reset(a.N)
+	for i := range a.N {
+		if !(a.Data[i*a.Stride+i] > shift) {
+			return false
+		}
+	}
+	if dominant(a, shift, c.work[:a.N]) {
+		return true
+	}
+	p, _ := c.factor(a, shift)
+	return p == a.N
+}
+
+// dominant reports a_ii − shift > Σ_{j≠i} |a_ij| for every i, with a margin for rounding.
+func dominant(a *mat.Sym, shift float64, below []float64) bool {
+	clear(below)
+	margin := 1 + 2*float64(a.N+2)*0x1p-53
+	for i := a.N - 1; i >= 0; i-- {
+		r := a.Row(i)
+		sum := below[i]
+		for j, v := range r[:i] {
+			v = math.Abs(v)
+			sum += v
+			below[j] += v
+		}
+		if d := r[i] - shift; !usable(d-margin*sum) || d > math.MaxFloat64 {
+			return false
+		}
+	}
+	return true
 }

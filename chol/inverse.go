@@ -5,13 +5,10 @@ import (
 	"stable/mat/kernel"
 )
 
-// Inverse writes A⁻¹ to dst's lower triangle. It panics if dst is not of order n, or without a
-// factor. It does not allocate. 2n³/3 flops. (LAPACK dpotri.) To apply A⁻¹, SolveVec is cheaper and
-// more accurate.
+// Inverse writes A⁻¹ to dst. It panics if dst is not of order n, or without a factor. It does not
+// allocate. 2n³/3 flops. (LAPACK dpotri.) To apply A⁻¹, SolveVec is cheaper and more accurate.
 func (c *Cholesky) Inverse(dst *mat.Sym) {
-	if !c.valid {
-		panic("chol: Inverse: no factor")
-	}
+	c.need("chol: Inverse: no factor")
 	if dst.N != c.f.Rows {
 		panic("chol: Inverse: dimension mismatch")
 	}

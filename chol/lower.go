@@ -5,8 +5,8 @@ import (
 	"stable/mat/kernel"
 )
 
-// factorLower sets L = chol(a − shift·I) in the lower triangle of l, and returns n, or the index
-// and value of the first unusable pivot. It is left-looking, by panels of three columns:
+// factorLower sets L = chol(a − shift·I) in the lower triangle of l, by panels of three columns, and
+// returns n, or the index and value of the first unusable pivot:
 //
 //	for j ≤ i: L_ij = (A_ij − Σ_{p<j} L_ip·L_jp) / L_jj, with L_jj = √ for i = j
 func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, value float64) {
@@ -22,8 +22,8 @@ func factorLower(l []float64, ld int, a *mat.Sym, shift float64) (pivot int, val
 	return n, 0
 }
 
-// lower computes c and the w ≤ 3 columns from j on where they cross the diagonal. It returns w, or
-// the index and value of the failing pivot.
+// lower computes c and the w ≤ 3 columns from j on where they cross the diagonal; it returns as
+// factor does.
 func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k int, pivot float64) {
 	// The last row that exists stands in for one that does not.
 	j1, j2 := j+min(1, w-1), j+min(2, w-1)

@@ -8,9 +8,7 @@ import (
 // SolveVec sets dst = A⁻¹·b; dst may be b. It panics if a length is not n, or without a factor. It
 // does not allocate. 2n² flops. (LAPACK dpotrs.)
 func (c *Cholesky) SolveVec(dst, b []float64) {
-	if !c.valid {
-		panic("chol: SolveVec: no factor")
-	}
+	c.need("chol: SolveVec: no factor")
 	if len(dst) != c.f.Rows || len(b) != c.f.Rows {
 		panic("chol: SolveVec: dimension mismatch")
 	}
@@ -25,9 +23,7 @@ func (c *Cholesky) SolveVec(dst, b []float64) {
 // Solve sets dst = A⁻¹·B for b of n × m; dst may be b. It panics if the sizes do not match, or
 // without a factor. It does not allocate. 2n²·m flops.
 func (c *Cholesky) Solve(dst, b *mat.Dense) {
-	if !c.valid {
-		panic("chol: Solve: no factor")
-	}
+	c.need("chol: Solve: no factor")
 	if b.Rows != c.f.Rows || dst.Rows != b.Rows || dst.Cols != b.Cols {
 		panic("chol: Solve: dimension mismatch")
 	}

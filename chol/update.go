@@ -4,12 +4,9 @@ import "math"
 
 // Update turns the factor of A into that of A + x·xᵀ; x is only read. An x with a square that is
 // not finite gives a *NotPosDefError, and the factor stays. It panics if len(x) is not n, or
-// without a factor. It allocates for the error alone. 3n² flops. (LINPACK dchud; Golub, Van Loan
-// 6.5.4.)
+// without a factor. It allocates for the error alone. 3n² flops. (LINPACK dchud.)
 func (c *Cholesky) Update(x []float64) error {
-	if !c.valid {
-		panic("chol: Update: no factor")
-	}
+	c.need("chol: Update: no factor")
 	n := c.f.Rows
 	if len(x) != n {
 		panic("chol: Update: dimension mismatch")
@@ -24,7 +21,6 @@ func (c *Cholesky) Update(x []float64) error {
 	w := c.work[:n]
 	copy(w, x)
 	for k := range n {
-		// Rotate (U_k, w) so that w_k becomes 0.
 		r := c.f.Row(k)[k:]
 		v := w[k:]
 		h := math.Hypot(r[0], v[0])
@@ -39,14 +35,11 @@ func (c *Cholesky) Update(x []float64) error {
 	return nil
 }
 
-// Downdate turns the factor of A into that of A − x·xᵀ; x is only read. If that is not positive
-// definite to working precision, or x not finite, it gives a *NotPosDefError, and the factor stays.
-// It panics if len(x) is not n, or without a factor. It allocates for the error alone. 4n² flops.
-// (LINPACK dchdd; Golub, Van Loan 6.5.4.)
+// Downdate turns the factor of A into that of A − x·xᵀ. A difference not positive definite to
+// working precision, or an x not finite, gives a *NotPosDefError, and the factor stays. Else as
+// Update. 4n² flops. (LINPACK dchdd; Golub, Van Loan 6.5.4.)
 func (c *Cholesky) Downdate(x []float64) error {
-	if !c.valid {
-		panic("chol: Downdate: no factor")
-	}
+	c.need("chol: Downdate: no factor")
 	n := c.f.Rows
 	if len(x) != n {
 		panic("chol: Downdate: dimension mismatch")

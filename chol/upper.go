@@ -5,9 +5,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// factorUpper sets U = Lᵀ of a − shift·I in the upper triangle of f.U, and returns n, or the index
-// and value of the first unusable pivot: factorLower transposed, with vectors along the rows
-// (kernel.Upper).
+// factorUpper is factorLower transposed, with vectors along the rows (kernel.Upper).
 func factorUpper(f *kernel.Upper, a *mat.Sym, shift float64) (pivot int, value float64) {
 	loadUpper(f.U, f.Ld, a, shift)
 	u, ld, n := f.U, f.Ld, f.N

@@ -11,7 +11,7 @@
 // below mu.
 //
 //	route        when                           flops                    file
-//	clear        Cholesky of A − mu·I succeeds  n³/3                     chol/posdef.go
+//	clear        Cholesky of A − mu·I succeeds  n³/3                     chol/factor.go
 //	krylov       n ≥ 48, k ≤ n/4, far below mu  n³/3 + (2n² + 3nk)·m     krylov.go
 //	tridiagonal  else                           4n³/3 + 3n²·min(k, n−k)  spectral.go
 //
