@@ -19,7 +19,7 @@ type small struct {
 func (f *small) run(a *mat.Sym, scale, tol float64) bool {
 	*f = small{}
 	for i := range a.N {
-		row := a.Row(i)
+		row := a.Data[i*a.Stride:][:i+1]
 		for j, v := range row[:i] {
 			f.off[smallMost-i-j] = v * scale
 		}
