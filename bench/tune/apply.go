@@ -56,13 +56,19 @@ func applyModel(o options, path string, out kit.Terminal) error {
 
 // measure returns the mean loss of the scores, and accuracy or rmse.
 func (m *model) measure(label, scores []float64) (loss float64, quality string, value float64) {
-	d := &data.Data{Dim: 1, RowPtr: make([]int, len(scores)+1), Col: make([]int32, len(scores)), Val: scores,
-		Label: label}
-	for i := range d.RowPtr {
-		d.RowPtr[i] = i
+	kind, n := m.scale()
+	d := &data.Data{Dim: n, RowPtr: []int{0}, Val: scores, Label: label}
+	for i := range scores {
+		d.Col = append(d.Col, int32(i%n))
 	}
-	one := []float64{1} // the model whose prediction is the score
-	loss = losses[m.Options.Loss].Mean(d, one)
+	for range label {
+		d.RowPtr = append(d.RowPtr, len(d.RowPtr)*n)
+	}
+	one := make([]float64, n*n) // the model whose predictions are the scores
+	for k := range n {
+		one[k*n+k] = 1
+	}
+	loss = kind.Mean(d, one)
 	if m.classification() {
 		return loss, "accuracy", hyperopt.Accuracy(d, one)
 	}
@@ -73,7 +79,7 @@ func (m *model) measure(label, scores []float64) (loss float64, quality string, 
 // found by its header.
 func (m *model) open(o options, path string) (d *data.Data, labelled bool, err error) {
 	opt := data.ReadOptions{Dim: m.dim(), LabelColumn: m.Options.Label, Regression: !m.classification(),
-		Class: m.Options.Class, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop, ID: o.ID,
+		Class: m.Options.Class, Several: true, Columns: m.Columns, Features: m.names(), Drop: m.Options.Drop, ID: o.ID,
 		Impute: cmp.Or(o.Impute, m.Options.Impute), Headerless: m.Options.Headerless, Unlabelled: o.unlabelled}
 	if m.Options.ID != "" {
 		opt.Drop = append(opt.Drop, m.Options.ID)
@@ -83,7 +89,7 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 			opt.Columns = append(opt.Columns, data.Column{Name: f.Name, Fill: &f.Centre})
 		}
 	}
-	copy(opt.Classes[:], m.Classes)
+	opt.Classes = m.Classes
 	d, _, err = kit.OpenData(path, opt)
 	if errors.Is(err, data.ErrNoLabel) {
 		opt.Unlabelled = true

@@ -65,6 +65,14 @@ func replaceColumn(text string, a, b string) string {
 	return strings.Join(lines, "\n")
 }
 
+// numbered writes rows with a label each.
+func numbered(n int) (rows string) {
+	for i := range n {
+		rows += fmt.Sprintf("1,%d\n", i)
+	}
+	return rows
+}
+
 // Files as people have them: what is read, and the message about what is not, which names file,
 // line and column and shows the cell.
 func TestAwkwardFiles(t *testing.T) {
@@ -116,7 +124,8 @@ func TestAwkwardFiles(t *testing.T) {
 			[]string{"-label", "bougth"}},
 		{"typo.csv", good, `no column is named "incme", to be dropped; there are "age", "income"`,
 			[]string{"-drop", "incme"}},
-		{"three.csv", table(",", "a", "b", "c"), `: label column "bought": a third label "`, nil},
+		{"three.csv", table(",", "a", "b", "c"), "", nil},
+		{"many.csv", "a,y\n" + numbered(70), `many.csv:66: label column "y": more than 64 classes (`, nil},
 		{"three.csv", table(",", "a", "b", "c"), "", []string{"-class", "a"}},
 		{"three.csv", table(",", "a", "b", "c"), `no row has the label "d", which -class names`,
 			[]string{"-class", "d"}},

@@ -27,6 +27,7 @@ const dropped = 1e6
 // higher rungs, too.
 type climber struct {
 	rows     *data.Data
+	outputs  int // predictors of a row: several classes, else 1
 	options  hyperopt.Options
 	heaviest float64
 	relative []float64 // r, +Inf where dropped for good
@@ -45,8 +46,12 @@ type climber struct {
 }
 
 func (t *search) newClimber(rows *data.Data) (*climber, error) {
-	c := &climber{rows: rows, heaviest: t.Hi, y: make([]float64, rows.Dim),
-		options: hyperopt.Options{Loss: losses[t.Loss], PenaliseIntercept: t.Intercept == penalised}}
+	c := &climber{rows: rows, heaviest: t.Hi, outputs: 1,
+		options: hyperopt.Options{Loss: t.loss(), PenaliseIntercept: t.Intercept == penalised}}
+	if c.options.Loss == hyperopt.Softmax {
+		c.outputs = len(t.classes)
+	}
+	c.y = make([]float64, c.outputs*rows.Dim)
 	features := rows.Dim
 	if !c.options.PenaliseIntercept {
 		features--
@@ -147,23 +152,29 @@ func (c *climber) fit(lambda float64) error {
 // expand writes the model y of the solution u.
 func (c *climber) expand() {
 	clear(c.y)
-	if c.q != nil {
-		mat.MulVecTrans(c.y, c.q, c.u[:c.q.Rows])
-	}
-	for k, i := range c.active {
-		switch {
-		case c.weights[i] == dropped:
-			c.y[i] = 0
-		case c.q == nil:
-			c.y[i] = c.u[k]
-		default:
-			c.y[i] /= math.Sqrt(c.relative[i])
+	for k := range c.outputs {
+		y, u := c.y[k*c.rows.Dim:(k+1)*c.rows.Dim], c.u[k*c.width():(k+1)*c.width()]
+		if c.q != nil {
+			mat.MulVecTrans(y, c.q, u[:c.q.Rows])
+		}
+		for k, i := range c.active {
+			switch {
+			case c.weights[i] == dropped:
+				y[i] = 0
+			case c.q == nil:
+				y[i] = u[k]
+			default:
+				y[i] /= math.Sqrt(c.relative[i])
+			}
+		}
+		for _, i := range c.rest() {
+			y[i] = u[len(u)-1]
 		}
 	}
-	for _, i := range c.rest() {
-		c.y[i] = c.u[len(c.u)-1]
-	}
 }
+
+// width is the number of unknowns of a class.
+func (c *climber) width() int { return len(c.u) / c.outputs }
 
 // reweigh takes r to the next rung.
 func (c *climber) reweigh() error {
@@ -178,7 +189,9 @@ func (c *climber) reweigh() error {
 	squares := make([]float64, len(c.relative))
 	for k, i := range c.active {
 		if c.weights[i] != dropped {
-			squares[i] = c.y[i]*c.y[i] + variance*c.spread(k, i)
+			for j, d := 0, c.rows.Dim; j < c.outputs; j++ {
+				squares[i] += c.y[j*d+i]*c.y[j*d+i] + variance*c.spread(j*c.width(), k, i)
+			}
 		}
 		mean += squares[i] / float64(len(c.active))
 		if squares[i] > squares[largest] {
@@ -194,20 +207,20 @@ func (c *climber) reweigh() error {
 	return c.prepare()
 }
 
-// spread returns the entry of g_yy⁻¹ of feature i, which is active[k].
-func (c *climber) spread(k, i int) float64 {
+// spread returns the entry of g_yy⁻¹ of feature i, which is active[k], for the class at so many unknowns.
+func (c *climber) spread(at, k, i int) float64 {
 	if c.q == nil {
-		return c.sigma.At(k, k)
+		return c.sigma.At(at+k, at+k)
 	}
 	// with z_i = √r_i·y_i: (I − QᵀQ)/(2λ) + QᵀSQ, S the block of the coordinates
 	var length, inside float64
 	for a := range c.q.Rows {
 		qa := c.q.At(a, i)
 		length += qa * qa
-		for b, s := range c.sigma.Row(a)[:a] {
+		for b, s := range c.sigma.Row(at + a)[at : at+a] {
 			inside += 2 * s * qa * c.q.At(b, i)
 		}
-		inside += c.sigma.At(a, a) * qa * qa
+		inside += c.sigma.At(at+a, at+a) * qa * qa
 	}
 	return (max(1-length, 0)/(2*c.x[0]) + inside) / c.relative[i]
 }

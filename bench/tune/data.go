@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"stable/bench/kit"
@@ -28,7 +29,7 @@ type dataSet struct {
 	columns      []data.Column
 	label        string // the column of the first file that is the label
 	constant     string // says which features have one value in the design rows
-	classes      [2]string
+	classes      []string
 	design, test *data.Data   // training and validation rows together; test rows
 	split        []*data.Data // training and validation rows, where the user has split them
 	scaler       *data.Scaler
@@ -52,7 +53,7 @@ func readData(o options, paths []string) (*dataSet, error) {
 	var sets []*data.Data
 	for _, path := range paths {
 		d, file, err := kit.OpenData(path,
-			data.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class,
+			data.ReadOptions{LabelColumn: o.Label, Regression: regression, Classes: s.classes, Class: o.Class, Several: true,
 				Categorical: o.Categorical, Impute: o.Impute, Drop: o.Drop, ID: o.ID, Columns: s.columns,
 				Features: s.features, Headerless: o.Headerless})
 		if err != nil {
@@ -62,7 +63,7 @@ func readData(o options, paths []string) (*dataSet, error) {
 			return nil, fmt.Errorf("%w: %s is LIBSVM text; -label, -id, -drop, -categorical and -impute are for CSV",
 				kit.ErrUsage, d.Name)
 		}
-		if _, plus := countClasses(d); o.Class != "" && plus == 0 {
+		if o.Class != "" && countClasses(d)[1] == 0 {
 			return nil, fmt.Errorf("%s: no row has the label %q, which -class names", d.Name, o.Class)
 		}
 		if len(sets) == 0 {
@@ -70,6 +71,11 @@ func readData(o options, paths []string) (*dataSet, error) {
 				return nil, err
 			}
 			s.classes, s.columns, s.label = d.Classes, d.Columns, d.LabelName
+		}
+		if o.Clean && d.IDs == nil {
+			for i := range d.Rows() {
+				d.IDs = append(d.IDs, fmt.Sprint(i+1))
+			}
 		}
 		if s.features == nil {
 			s.features = d.Features
@@ -109,7 +115,7 @@ func hint(err error, regression bool) error {
 	case is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)):
 		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
 	case !regression && is(data.ErrThirdLabel):
-		return fmt.Errorf("%w (tune needs two classes: -class sets one against the rest; for a regression, use "+
+		return fmt.Errorf("%w (-class sets one against the rest; for a regression, use "+
 			"-loss squared; %s)", err, labelFlag)
 	case !regression && is(data.ErrLabel):
 		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared; %s)", err, labelFlag)
@@ -127,25 +133,33 @@ func enough(d *data.Data, parts int, regression bool) error {
 		}
 		return nil
 	}
-	minus, plus := countClasses(d)
+	count := countClasses(d)
+	few := slices.Min(count)
 	switch {
-	case min(minus, plus) == 0:
+	case few >= want:
+		return nil
+	case len(count) > 2:
+		return fmt.Errorf("%s: %d rows of class %q, one of %d, are too few to split into %d parts: want at least %d of each; "+
+			"-class sets one class against the rest; for a regression, use -loss squared",
+			d.Name, few, d.Classes[slices.Index(count, few)], len(count), parts, want)
+	case few == 0:
 		return fmt.Errorf("%s: all rows (%d) are of one class", d.Name, d.Rows())
-	case min(minus, plus) < want:
-		return fmt.Errorf("%s: %d rows of class %q and %d of class %q are too few to split into %d parts: want "+
-			"at least %d of each",
-			d.Name, minus, d.Classes[0], plus, d.Classes[1], parts, want)
 	}
-	return nil
+	return fmt.Errorf("%s: %d rows of class %q and %d of class %q are too few to split into %d parts: want "+
+		"at least %d of each",
+		d.Name, count[0], d.Classes[0], count[1], d.Classes[1], parts, want)
 }
 
-func countClasses(d *data.Data) (minus, plus int) {
+// countClasses returns the number of rows of each class.
+func countClasses(d *data.Data) []int {
+	count := make([]int, max(2, len(d.Classes)))
 	for _, b := range d.Label {
-		if b > 0 {
-			plus++
+		if len(count) == 2 {
+			b = (b + 1) / 2
 		}
+		count[int(b)]++
 	}
-	return d.Rows() - plus, plus
+	return count
 }
 
 // reconcile gives all sets the number of features of the largest, and returns it. Files that name

@@ -41,9 +41,14 @@ func adaptive(p *hyperopt.Problem) bilevel.Method {
 	return bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}
 }
 
+func vectors(p *hyperopt.Problem) (x, y []float64) {
+	dx, dy := p.Dims()
+	return make([]float64, dx), make([]float64, dy)
+}
+
 func newEngine(p *hyperopt.Problem, m bilevel.Method, steps int, seed uint64) (*engine, error) {
 	lo, hi := p.Box()
-	x0, y0 := make([]float64, len(lo)), make([]float64, p.Train().Dim)
+	x0, y0 := vectors(p)
 	p.Start(x0, y0)
 	e := &engine{problem: p, steps: steps, method: m}
 	var err error
@@ -55,7 +60,7 @@ func newEngine(p *hyperopt.Problem, m bilevel.Method, steps int, seed uint64) (*
 // start moves a fresh engine to the model of a single weight for all features.
 func (e *engine) start(lambda float64, seed uint64) (err error) {
 	lo, hi := e.problem.Box()
-	x0, y0 := make([]float64, len(lo)), make([]float64, e.problem.Train().Dim)
+	x0, y0 := vectors(e.problem)
 	e.problem.Uniform(x0, lambda)
 	for i, v := range x0 {
 		x0[i] = min(max(v, lo[i]), hi[i])
@@ -76,7 +81,8 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 		return err
 	}
 	truth := e.problem.Clone()
-	e.from, e.y = e.solver.K(), make([]float64, e.problem.Train().Dim)
+	_, y := vectors(e.problem)
+	e.from, e.y = e.solver.K(), y
 	next, arrived := 0, false // the point of the curve that comes next
 	var failed error
 	record := func(s *bilevel.Solver) bool {

@@ -8,10 +8,12 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
+	"stable/mat"
 )
 
 // model is what tune writes and -apply reads. The score of a row v, with the values of the file, is
@@ -19,7 +21,8 @@ import (
 //	Intercept + Σ_j Coefficient_j·(v_j − Centre_j),
 //
 // the log-odds of the second class, or the prediction of a regression. RawIntercept − with no
-// centres − gives the same up to rounding, which is large where centres are.
+// centres − gives the same up to rounding, which is large where centres are. Of several classes each
+// has such a score, with Intercepts and Coefficients: the log of its probability, but for a constant.
 type model struct {
 	Format       string        `json:"format"`
 	Version      int           `json:"version"`
@@ -33,6 +36,7 @@ type model struct {
 	Results      []*result     `json:"results"`
 	Intercept    float64       `json:"intercept"`
 	RawIntercept float64       `json:"raw_intercept"` // Intercept − Σ Coefficient·Centre
+	Intercepts   []float64     `json:"intercepts,omitempty"`
 	Scaling      string        `json:"scaling"`
 	Dim          int           `json:"dim,omitempty"` // number of features of the files; 0: as many as here
 	Features     []feature     `json:"features"`      // without names, those with an entry in the design rows
@@ -59,6 +63,8 @@ type feature struct {
 	Factor      float64 `json:"factor"`
 	Weight      float64 `json:"weight"`      // on the square of the coefficient in training; 1e6: dropped
 	Coefficient float64 `json:"coefficient"` // in the units of the file
+
+	Coefficients []float64 `json:"coefficients,omitempty"` // one a class, where there are several
 }
 
 const (
@@ -68,17 +74,24 @@ const (
 
 func (t *search) newModel() (*model, error) {
 	r := t.chosen()
-	dim := len(r.y) - 1
+	dim := t.design.Dim
 	m := &model{
 		Format: modelFormat, Version: modelVersion, Options: t.options,
 		Files: t.files, Columns: t.columns, Rows: t.rows(), Choice: t.choice,
-		Results: t.results, Intercept: t.target.Mean + t.target.Deviation*r.y[dim],
+		Results: t.results,
 		Scaling: t.scaler.String(), Dim: t.dim,
 	}
 	if t.Loss == "squared" {
 		m.Target = &t.target
 	} else {
-		m.Classes = t.classes[:]
+		m.Classes = t.classes
+	}
+	several := t.loss() == hyperopt.Softmax
+	for at := dim - 1; several && at < len(r.y); at += dim {
+		m.Intercepts = append(m.Intercepts, r.y[at])
+	}
+	if !several {
+		m.Intercept = t.target.Mean + t.target.Deviation*r.y[dim-1]
 	}
 	m.RawIntercept = m.Intercept
 	for j, column := range t.used {
@@ -90,7 +103,12 @@ func (t *search) newModel() (*model, error) {
 		if t.scaler.Shift != nil {
 			f.Centre = t.scaler.Shift[j]
 		}
-		f.Coefficient = t.target.Deviation * r.y[j] * f.Factor
+		for at := j; several && at < len(r.y); at += dim {
+			f.Coefficients = append(f.Coefficients, r.y[at]*f.Factor)
+		}
+		if !several {
+			f.Coefficient = t.target.Deviation * r.y[j] * f.Factor
+		}
 		m.RawIntercept -= f.Coefficient * f.Centre
 		m.Features = append(m.Features, f)
 	}
@@ -164,8 +182,10 @@ func (m *model) check() error {
 		return fmt.Errorf("a model of version %d, want %d", m.Version, modelVersion)
 	case !loss:
 		return fmt.Errorf("unknown loss %q", m.Options.Loss)
-	case m.classification() && (len(m.Classes) != 2 || m.Classes[0] == m.Classes[1]):
-		return fmt.Errorf("classes %q, want two", m.Classes)
+	case m.classification() && (len(m.Classes) < 2 || m.Classes[0] == m.Classes[1]):
+		return fmt.Errorf("classes %q, want two or more", m.Classes)
+	case m.several() && len(m.Intercepts) != len(m.Classes):
+		return fmt.Errorf("%d intercepts for %d classes", len(m.Intercepts), len(m.Classes))
 	case len(m.Features) < 1 || m.dim() > data.MaxIndex:
 		return fmt.Errorf("%d features of %d, want 1 to %d", len(m.Features), m.dim(), data.MaxIndex)
 	}
@@ -176,6 +196,12 @@ func (m *model) check() error {
 			return fmt.Errorf("feature %d has index %d after %d, of %d", j+1, f.Index, last, m.dim())
 		}
 		last = f.Index
+		if n := len(f.Coefficients); m.several() && n != len(m.Classes) && n > 0 {
+			return fmt.Errorf("feature %d: %d coefficients for %d classes", j+1, n, len(m.Classes))
+		}
+		for _, v := range append(f.Coefficients, m.Intercepts...) {
+			finite = finite && mat.IsFinite(v)
+		}
 		if !finite || math.IsInf(f.Coefficient, 0) || math.IsNaN(f.Coefficient) {
 			return fmt.Errorf("feature %d: the coefficient, or the intercept, is not finite", j+1)
 		}
@@ -192,6 +218,16 @@ func (m *model) dim() int {
 
 func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
 
+func (m *model) several() bool { return m.classification() && len(m.Classes) > 2 }
+
+// scale is the loss of a score, and the number of scores of a row.
+func (m *model) scale() (loss hyperopt.Loss, scores int) {
+	if m.several() {
+		return hyperopt.Softmax, len(m.Classes)
+	}
+	return losses[m.Options.Loss], 1
+}
+
 func (m *model) names() []string {
 	s, some := make([]string, len(m.Features)), false
 	for j, f := range m.Features {
@@ -204,44 +240,65 @@ func (m *model) names() []string {
 	return s
 }
 
-// scores returns the score of every row of d, which has the features of m.
+// scores returns the score of every row of d, which has the features of m; with several classes, one
+// after the other, that of each.
 func (m *model) scores(d *data.Data) []float64 {
-	s, row := make([]float64, d.Rows()), make([]float64, d.Dim)
-	for i := range s {
+	_, n := m.scale()
+	list, row := make([]float64, d.Rows()*n), make([]float64, d.Dim)
+	for i := range d.Rows() {
+		s := list[i*n : (i+1)*n]
 		col, val := d.Row(i)
 		for k, c := range col {
 			row[c] = val[k]
 		}
-		s[i] = m.Intercept
+		s[0] = m.Intercept
+		copy(s, m.Intercepts)
 		for _, f := range m.Features {
-			s[i] += f.Coefficient * (row[f.Index-1]/2 - f.Centre/2) * 2 // a difference may overflow
+			v := row[f.Index-1]/2 - f.Centre/2 // the difference itself may overflow
+			s[0] += f.Coefficient * v * 2
+			for k, c := range f.Coefficients {
+				s[k] += c * v * 2
+			}
 		}
 		for _, c := range col {
 			row[c] = 0
 		}
 	}
-	return s
+	return list
 }
 
-// writePredictions writes one line per row, with its name if it has one: for classes the log-odds, the probability of the second
-// class, and the likelier class; for a regression the prediction.
+// writePredictions writes one line per row, with its name if it has one: for two classes the log-odds,
+// the probability of the second, and the likelier; for several the probability of each, and the
+// likeliest; for a regression the prediction.
 func (m *model) writePredictions(w io.Writer, id string, ids []string, scores []float64) error {
 	line := []byte("row,")
 	if ids != nil {
 		line = append(append(line, csvField(id)...), ',')
 	}
-	if m.classification() {
+	_, n := m.scale()
+	switch {
+	case n > 1:
+		for _, c := range m.Classes {
+			line = append(append(line, csvField("probability "+c)...), ',')
+		}
+		line = append(line, "class\n"...)
+	case m.classification():
 		line = append(line, "score,probability,class\n"...)
-	} else {
+	default:
 		line = append(line, "prediction\n"...)
 	}
-	for i, s := range scores {
+	for i := range len(scores) / n {
+		s := scores[i*n]
 		line = strconv.AppendInt(line, int64(i+1), 10)
 		if ids != nil {
 			line = append(append(line, ','), csvField(ids[i])...)
 		}
-		line = strconv.AppendFloat(append(line, ','), s, 'g', -1, 64)
-		if m.classification() {
+		if n > 1 {
+			line = m.appendClasses(line, scores[i*n:(i+1)*n])
+		} else {
+			line = strconv.AppendFloat(append(line, ','), s, 'g', -1, 64)
+		}
+		if m.classification() && n == 1 {
 			class := m.Classes[0]
 			if s > 0 {
 				class = m.Classes[1]
@@ -255,4 +312,16 @@ func (m *model) writePredictions(w io.Writer, id string, ids []string, scores []
 		line = line[:0]
 	}
 	return nil
+}
+
+// appendClasses appends the probabilities of several classes, and the likeliest.
+func (m *model) appendClasses(line []byte, scores []float64) []byte {
+	most, total := slices.Max(scores), 0.0
+	for _, s := range scores {
+		total += math.Exp(s - most)
+	}
+	for _, s := range scores {
+		line = strconv.AppendFloat(append(line, ','), math.Exp(s-most)/total, 'g', 6, 64)
+	}
+	return append(append(line, ','), csvField(m.Classes[slices.Index(scores, most)])...)
 }

@@ -52,6 +52,8 @@ func (t *search) plan() error {
 		return fmt.Errorf("%w: -folds is %d, want 1 to %d (as many as there are rows of a class)", kit.ErrUsage, t.Folds, most)
 	case t.folded() && t.split != nil:
 		return fmt.Errorf("%w: -folds is %d, but there is a file of validation rows", kit.ErrUsage, t.Folds)
+	case t.Clean && (!t.folded() || t.regression()):
+		return fmt.Errorf("%w: -clean goes with folds (-folds 5), -solver exact and classes", kit.ErrUsage)
 	case t.folded() && t.Solver == solverSAA:
 		return fmt.Errorf("%w: -folds goes with -solver exact: -solver saa works on one split", kit.ErrUsage)
 	case t.folded():
@@ -83,21 +85,33 @@ func (t *search) sampledWork() float64 {
 
 func (t *search) regression() bool { return losses[t.Loss] == hyperopt.Squared }
 
+// loss is that of the flag, for as many classes as there are.
+func (t *search) loss() hyperopt.Loss {
+	if len(t.classes) > 2 {
+		return hyperopt.Softmax
+	}
+	return losses[t.Loss]
+}
+
 func fewest(d *data.Data, regression bool) int {
 	if regression {
 		return d.Rows()
 	}
-	return min(countClasses(d))
+	return slices.Min(countClasses(d))
 }
 
 // work estimates the multiplications of the exact solver: 100 models for each fold, of two Newton
 // steps, which form and factor a Hessian of the rows, or of their coordinates.
 func (t *search) work() float64 {
 	d := float64(min(t.design.Dim, t.design.Rows()))
-	step := d * d * d
+	classes := 1.0
+	if t.loss() == hyperopt.Softmax {
+		classes = float64(len(t.classes))
+	}
+	step := d * d * d * classes * classes
 	for i := range t.design.Rows() {
 		n := min(d, float64(t.design.RowPtr[i+1]-t.design.RowPtr[i]))
-		step += n * n / 2
+		step += n * n / 4 * classes * (1 + classes)
 	}
 	return 200 * step * float64(t.Folds)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -44,7 +45,8 @@ func (t *search) describe(w io.Writer) {
 		fmt.Fprintf(w, "rows     %d training, %d validation, %s%d test (seed %d)\n", n.Train, n.Validation, kept, n.Test, t.Seed)
 	}
 	if t.Loss == "logistic" {
-		fmt.Fprintf(w, "classes  %q and %q; logistic loss\n", t.classes[0], t.classes[1])
+		last := len(t.classes) - 1
+		fmt.Fprintf(w, "classes  %s and %q; logistic loss\n", quoted(t.classes[:last]), t.classes[last])
 	} else {
 		fmt.Fprintf(w, "target   mean %.6g, deviation %.6g on all but the test rows; squared loss ½(t − b)²\n",
 			t.target.Mean, t.target.Deviation)
@@ -59,6 +61,9 @@ func (t *search) describe(w io.Writer) {
 
 // report prints the table and the choice.
 func (t *search) report(w io.Writer) error {
+	if t.cleaner != nil {
+		t.reportCleaning(w)
+	}
 	quality := "accuracy"
 	if t.regression() {
 		quality = "rmse"
@@ -135,6 +140,14 @@ func (t *search) warnings() (list []string) {
 		}
 	}
 	return list
+}
+
+func quoted(names []string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = strconv.Quote(name)
+	}
+	return some(list)
 }
 
 // some joins at most ten names.

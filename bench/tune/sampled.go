@@ -83,8 +83,7 @@ func (t *search) judge(r *result) error {
 // returns the one of least validation loss.
 func bestSingle(ctx context.Context, p *hyperopt.Problem, lo, hi float64) (best singleWeight, err error) {
 	p, best.f = p.Clone(), math.Inf(1)
-	dx, dy := p.Dims()
-	x, y := make([]float64, dx), make([]float64, dy)
+	x, y := vectors(p)
 	for _, lambda := range geometric(lo, hi, gridSize(p)) {
 		if ctx.Err() != nil {
 			return best, context.Cause(ctx)

@@ -24,6 +24,7 @@ type search struct {
 	engine *engine      // of -solver saa
 
 	results []*result // the simplest first: a constant, one weight, and others
+	cleaner *cleaner  // of -clean
 	choice  choice
 }
 
@@ -33,6 +34,7 @@ type result struct {
 	Rung    int     `json:"rung,omitempty"` // of the ladder: see climber
 	Lambda  float64 `json:"lambda,omitempty"`
 	Dropped int     `json:"dropped"`           // features of coefficient 0
+	Cleaned bool    `json:"cleaned,omitempty"` // by -clean
 	Stopped string  `json:"stopped,omitempty"` // why -solver saa ended
 	Steps   int     `json:"steps,omitempty"`   // of it
 	HeldOut float64 `json:"held_out_loss"`     // of models that were not trained on the rows
@@ -65,7 +67,7 @@ func newSearch(o options, set *dataSet) (*search, error) {
 	if err := t.plan(); err != nil || t.folded() {
 		return t, err
 	}
-	p, err := hyperopt.New(t.parts[0], t.parts[1], hyperopt.Options{Loss: losses[t.Loss], Form: hyperopt.Exp,
+	p, err := hyperopt.New(t.parts[0], t.parts[1], hyperopt.Options{Loss: t.loss(), Form: hyperopt.Exp,
 		Lo: math.Log(2 * t.Lo), Hi: math.Log(2 * t.Hi), PenaliseIntercept: t.Intercept == penalised, Workers: 2})
 	if err != nil || t.Solver != solverSAA {
 		return t, err
@@ -84,8 +86,8 @@ func newSearch(o options, set *dataSet) (*search, error) {
 func (t *search) identity() kit.Identity {
 	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
 		"tune -seed %d -steps %d -lo %v -hi %v -intercept %s -loss %s -label %q -class %q -drop %q -categorical=%t -impute %q "+
-			"-headerless=%t -id %q", t.Seed, t.Steps, t.Lo, t.Hi, t.Intercept, t.Loss, t.Label, t.Class, t.Drop, t.Categorical, t.Impute,
-		t.Headerless, t.ID)}
+			"-headerless=%t -id %q -clean=%t", t.Seed, t.Steps, t.Lo, t.Hi, t.Intercept, t.Loss, t.Label, t.Class, t.Drop, t.Categorical, t.Impute,
+		t.Headerless, t.ID, t.Clean)}
 	for _, f := range t.files {
 		id.Data = append(id.Data, kit.Source{Name: f.Path, SHA256: f.SHA256})
 	}
@@ -104,8 +106,8 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	}
 	if t.Solver == solverSAA {
 		err = t.runSampled(ctx, p, out)
-	} else {
-		err = t.runExact(ctx, p, out)
+	} else if err = t.runExact(ctx, p, out); err == nil && t.Clean {
+		err = t.clean(ctx, p)
 	}
 	if !t.ready() {
 		return err
@@ -114,7 +116,7 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	t.choice.Cut = err != nil
 	for _, r := range t.results {
 		r.Test = t.measure(t.test, r.y)
-		for _, v := range r.y {
+		for _, v := range r.y[:t.design.Dim] {
 			r.Dropped += b2i(v == 0)
 		}
 	}
@@ -140,7 +142,7 @@ func (t *search) trainingShare() float64 {
 }
 
 func (t *search) measure(d *data.Data, y []float64) metrics {
-	loss := losses[t.Loss]
+	loss := t.loss()
 	m := metrics{"loss": loss.Mean(d, y)}
 	if loss == hyperopt.Squared {
 		m["loss"] *= t.target.Deviation * t.target.Deviation
@@ -153,7 +155,7 @@ func (t *search) measure(d *data.Data, y []float64) metrics {
 
 // lossesOf returns the loss of each row of d, in units of the target.
 func (t *search) lossesOf(d *data.Data, y []float64) []float64 {
-	list := rowLosses(losses[t.Loss], d, y)
+	list := rowLosses(t.loss(), d, y)
 	for i := range list {
 		list[i] *= t.target.Deviation * t.target.Deviation
 	}
@@ -200,7 +202,7 @@ func (t *search) choose() {
 		best := slices.MinFunc(t.results, func(a, b *result) int { return cmp.Compare(a.HeldOut, b.HeldOut) })
 		for c.index = 0; ; c.index++ {
 			c.Margin = 0.5
-			if c.index > 0 && !t.folded() {
+			if c.index > 0 && !t.folded() || best.Cleaned {
 				c.Margin = 2
 			}
 			if d, e := difference(t.chosen().losses, best.losses); d <= c.Margin*e {

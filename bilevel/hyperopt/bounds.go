@@ -20,7 +20,7 @@ func (p *Problem) Box() (lo, hi []float64) {
 // Start writes y = 0 and x in the middle of the box: geometric for weights of features.
 func (p *Problem) Start(x, y []float64) {
 	p.sizes("hyperopt: Start: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: Start: dimension mismatch", p.train.Dim, y)
+	p.sizes("hyperopt: Start: dimension mismatch", p.dy(), y)
 	if p.perRow() {
 		for i := range x {
 			x[i] = p.opt.Lo/2 + p.opt.Hi/2
@@ -110,7 +110,7 @@ func (p *Problem) CrossBound() float64 {
 		return p.opt.Loss.steepness() * maxRow(p.train)
 	}
 	q, x := p.Clone(), make([]float64, p.dx)
-	zero, h := make([]float64, p.train.Dim), make([]float64, p.train.Dim)
+	zero, h := make([]float64, p.dy()), make([]float64, p.dy())
 	_ = q.GradG(h, x, zero, nil) // exact sums do not fail
 	value, _ := q.ValueG(x, zero, nil)
 	return p.slope(p.opt.Hi) * min(mat.Norm(h)/p.StrongConvexity(), math.Sqrt(value/p.ridge(p.opt.Lo)))

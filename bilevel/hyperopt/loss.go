@@ -12,6 +12,10 @@ type Loss int
 const (
 	Logistic Loss = iota // log(1 + exp(−b·t)), for labels −1 and +1
 	Squared              // ½(t − b)², for real labels: ridge regression
+
+	// Softmax is −log p_b, p_k = exp(t_k)/Σ_l exp(t_l), for labels 0 … K−1, K ≤ 64: t_k = aᵀy_k, and y
+	// holds y_0, …, y_{K−1}. A weight x_i is that of feature i for all classes.
+	Softmax
 )
 
 // first is ℓ′(t); logistic: −b/(1 + exp(b·t)).
@@ -45,43 +49,49 @@ func (l Loss) second(t float64) float64 {
 }
 
 func (l Loss) curvature() float64 {
-	if l == Squared {
-		return 1
-	}
-	return 0.25
+	return [...]float64{0.25, 1, 0.5}[l]
 }
 
 func (l Loss) steepness() float64 {
-	if l == Squared {
-		return math.Inf(1)
-	}
-	return 1
+	return [...]float64{1, math.Inf(1), math.Sqrt2}[l]
 }
 
-// Mean returns the mean loss of the model y over the rows of d. It panics if len(y) is not d.Dim.
+// Mean returns the mean loss of the model y over the rows of d. It panics if len(y) is not d.Dim, or
+// with Softmax a multiple.
 func (l Loss) Mean(d *data.Data, y []float64) float64 {
-	if len(y) != d.Dim {
+	if len(y) != d.Dim && (l != Softmax || len(y)%d.Dim != 0) {
 		panic("hyperopt: Loss.Mean: dimension mismatch")
 	}
-	sum := 0.0
-	for i, b := range d.Label {
-		col, val := d.Row(i)
-		v, _ := l.valueFirst(dot(col, val, y), b)
-		sum += v
+	s, total := sum{loss: l, data: d, y: y}, 0.0
+	var firsts [mostClasses]float64
+	for i := range d.Rows() {
+		total += s.terms(firsts[:len(y)/d.Dim], i)
 	}
-	return sum / float64(d.Rows())
+	return total / float64(d.Rows())
 }
 
-// Accuracy returns the share of rows of d, labelled ±1, that y classifies rightly: +1 if aᵀy > 0,
-// else −1. It panics if len(y) is not d.Dim.
+// Accuracy returns the share of rows of d that y classifies rightly: labels ±1, where +1 is aᵀy > 0,
+// or of several classes the one of largest aᵀy_k. It panics if len(y) is not a multiple of d.Dim.
 func Accuracy(d *data.Data, y []float64) float64 {
-	if len(y) != d.Dim {
+	if len(y)%d.Dim != 0 || len(y) == 0 {
 		panic("hyperopt: Accuracy: dimension mismatch")
 	}
 	right := 0
 	for i, b := range d.Label {
 		col, val := d.Row(i)
-		if (dot(col, val, y) > 0) == (b > 0) {
+		most, best := math.Inf(-1), 0
+		for k := 0; k*d.Dim < len(y); k++ {
+			if t := dot(col, val, y[k*d.Dim:]); t > most {
+				most, best = t, k
+			}
+		}
+		if len(y) == d.Dim {
+			best = -1
+			if most > 0 {
+				best = 1
+			}
+		}
+		if float64(best) == b {
 			right++
 		}
 	}

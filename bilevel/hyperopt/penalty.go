@@ -26,37 +26,49 @@ func (p *Problem) perRow() bool { return p.opt.Penalty == PerRow }
 // diagonal returns the entry that regularisation adds to g_yy at feature i.
 func (p *Problem) diagonal(x []float64, i int) float64 {
 	switch {
-	case p.free > 0 && i == p.train.Dim-1:
+	case p.isFree(i):
 		return p.free
 	case p.perRow():
 		return 2 * p.opt.Ridge
 	}
-	return p.ridge(x[i])
+	return p.ridge(x[i%p.train.Dim])
 }
 
 // setIntercept notes whether the last feature is an intercept that x does not weigh.
 func (p *Problem) setIntercept() {
-	last, mean := int32(p.train.Dim-1), 0.0
+	last, mean, share := int32(p.train.Dim-1), 0.0, make([]float64, p.outputs)
 	for i, b := range p.train.Label {
 		col, val := p.train.Row(i)
 		if k := len(col) - 1; k < 0 || col[k] != last || val[k] != 1 {
 			return
 		}
 		mean += b / float64(p.train.Rows())
+		if p.opt.Loss == Softmax {
+			share[int(b)] += 1 / float64(p.train.Rows())
+		}
 	}
-	p.free, p.base = lightest, mean
-	if p.opt.Loss == Logistic {
-		p.free, p.base = lightest*(1-mean*mean)/4, math.Log((1+mean)/(1-mean))
+	switch p.opt.Loss {
+	case Squared:
+		p.free, p.base[0] = lightest, mean
+	case Logistic:
+		p.free, p.base[0] = lightest*(1-mean*mean)/4, math.Log((1+mean)/(1-mean))
+	case Softmax:
+		p.free = lightest * (1 - mat.Dot(share, share)) / float64(p.outputs)
+		for k, s := range share {
+			p.base[k] = math.Log(s)
+		}
 	}
 }
 
 // centre returns b where v_i is a free intercept, else 0.
 func (p *Problem) centre(i int) float64 {
-	if p.free > 0 && i == p.train.Dim-1 {
-		return p.base
+	if p.isFree(i) {
+		return p.base[i/p.train.Dim]
 	}
 	return 0
 }
+
+func (p *Problem) isFree(i int) bool { return p.free > 0 && (i+1)%p.train.Dim == 0 }
 
 // addRidge adds what regularisation adds to g_yy, times v, to dst: diagonal(x, i)·v_i.
 func (p *Problem) addRidge(dst, x, v []float64) {
@@ -67,26 +79,33 @@ func (p *Problem) addRidge(dst, x, v []float64) {
 
 // crossRows calls add for each row φ of the batch, or of all, with ℓ′(aᵀy)/n: PerRow's g_xy is this
 // times a.
-func (p *Problem) crossRows(x, y []float64, phi []bilevel.Sample,
-	add func(row int, scale float64, col []int32, val []float64)) {
+func (p *Problem) crossRows(y []float64, phi []bilevel.Sample,
+	add func(row, at int, scale float64, col []int32, val []float64)) {
 	n := p.count(p.train, phi)
+	s := sum{loss: p.opt.Loss, data: p.train, y: y}
+	var firsts [mostClasses]float64
 	for i := range bilevel.Each(phi, p.train.Rows()) {
 		col, val := p.train.Row(int(i))
-		first := p.opt.Loss.first(dot(col, val, y), p.train.Label[i])
-		add(int(i), first/n, col, val)
+		s.terms(firsts[:p.outputs], int(i))
+		for k, first := range firsts[:p.outputs] {
+			add(int(i), k*p.train.Dim, first/n, col, val)
+		}
 	}
 }
 
 func (p *Problem) crossVec(dst, x, y, v []float64, phi []bilevel.Sample) {
 	clear(dst)
 	if p.perRow() {
-		p.crossRows(x, y, phi, func(row int, scale float64, col []int32, val []float64) {
-			dst[row] += scale * dot(col, val, v)
+		p.crossRows(y, phi, func(row, at int, scale float64, col []int32, val []float64) {
+			dst[row] += scale * dot(col, val, v[at:])
 		})
 		return
 	}
-	for i := range dst {
-		dst[i] = p.slope(x[i]) * y[i] * v[i]
+	for i, d := 0, p.train.Dim; i < p.dx; i++ {
+		for j := i; j < len(y); j += d {
+			dst[i] += y[j] * v[j]
+		}
+		dst[i] *= p.slope(x[i])
 	}
 }
 
@@ -95,22 +114,24 @@ func (p *Problem) crossVec(dst, x, y, v []float64, phi []bilevel.Sample) {
 // rows).
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradXG: dimension mismatch", p.dx, gx, x)
-	p.sizes("hyperopt: GradXG: dimension mismatch", p.train.Dim, y)
+	p.sizes("hyperopt: GradXG: dimension mismatch", p.dy(), y)
 	if err := p.known(p.train, phi); err != nil {
 		return err
 	}
 	clear(gx)
 	if !p.perRow() {
 		for i := range gx {
-			gx[i] = 0.5 * p.slope(x[i]) * y[i] * y[i]
+			for j := i; j < len(y); j += p.train.Dim {
+				gx[i] += 0.5 * p.slope(x[i]) * y[j] * y[j]
+			}
 		}
 		return nil
 	}
 	n := p.count(p.train, phi)
+	s := sum{loss: p.opt.Loss, data: p.train, y: y}
+	var firsts [mostClasses]float64
 	for i := range bilevel.Each(phi, p.train.Rows()) {
-		col, val := p.train.Row(int(i))
-		value, _ := p.opt.Loss.valueFirst(dot(col, val, y), p.train.Label[i])
-		gx[i] += value / n
+		gx[i] += s.terms(firsts[:p.outputs], int(i)) / n
 	}
 	return nil
 }
@@ -119,15 +140,15 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 // rows).
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	p.sizes("hyperopt: ValueF: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: ValueF: dimension mismatch", p.train.Dim, y)
-	return p.meanValue(sum{data: p.val, y: y}, xi)
+	p.sizes("hyperopt: ValueF: dimension mismatch", p.dy(), y)
+	return p.meanValue(sum{data: p.val, y: y, flips: p.opt.Flips}, xi)
 }
 
 // ValueG returns g(x, y; φ), regularisation included, over the training rows phi. Cost: O(entries
 // of the rows + d).
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	p.sizes("hyperopt: ValueG: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: ValueG: dimension mismatch", p.train.Dim, y)
+	p.sizes("hyperopt: ValueG: dimension mismatch", p.dy(), y)
 	value, err := p.meanValue(p.trainSum(sum{y: y}, x), phi)
 	for i, yi := range y {
 		yi -= p.centre(i)
@@ -172,7 +193,7 @@ func (p *Problem) trainSum(s sum, x []float64) sum {
 }
 
 func (p *Problem) clearCross(gxy *mat.Dense) {
-	if gxy.Rows != p.dx || gxy.Cols != p.train.Dim {
+	if gxy.Rows != p.dx || gxy.Cols != p.dy() {
 		panic("hyperopt: CrossG: dimension mismatch")
 	}
 	gxy.Zero()

@@ -15,7 +15,7 @@ import (
 )
 
 func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
-	for _, loss := range []Loss{Logistic, Squared} {
+	for _, loss := range []Loss{Logistic, Squared, Softmax} {
 		for _, o := range []Options{
 			{Penalty: PerFeature},
 			{Penalty: PerFeature, Form: Exp},
@@ -26,12 +26,23 @@ func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
 			t.Run(fmt.Sprintf("loss=%d/penalty=%d/form=%d/%t", loss, o.Penalty, o.Form, o.PenaliseIntercept), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(loss)+4, uint64(o.Penalty))) // no row without an entry
 				rows := func(n int) *data.Data { return data.WithBias(random(rng, n, 5, loss == Squared)) }
+				if loss == Softmax {
+					o.Flips = 0.2
+					rows = func(n int) *data.Data { return threeClasses(data.WithBias(random(rng, n, 5, false))) }
+				}
 				p, err := New(rows(23), rows(17), o)
 				require.NoError(t, err)
 				f(t, p, rng)
 			})
 		}
 	}
+}
+
+func threeClasses(d *data.Data) *data.Data {
+	for i := range d.Label {
+		d.Label[i] = float64((i + 2*int(d.Label[i]+1)) % 3)
+	}
+	return d
 }
 
 func TestModelsPassTheChecker(t *testing.T) {
@@ -130,7 +141,7 @@ func TestPenaltyRefuses(t *testing.T) {
 	d := random(rng, 20, 3, false)
 	for want, o := range map[string]Options{
 		"hyperopt: Options.Penalty: unknown penalty 9": {Penalty: 9},
-		"hyperopt: Options.Loss: unknown loss 2":       {Loss: 2},
+		"hyperopt: Options.Loss: unknown loss 3":       {Loss: 3},
 		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw": {Penalty: PerRow,
 			Form: Exp},
 		"hyperopt: Options.Ridge: -1, want a finite number > 0": {Penalty: PerRow,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/hyperopt/data"
@@ -38,6 +39,11 @@ type Options struct {
 	// there: g stays strongly convex, and a model without features is b.
 	PenaliseIntercept bool
 
+	// Flips, with Softmax: the share of validation labels that are taken as wrong, each other class as
+	// likely. ℓ of the upper level is −log((1−Flips)p_b + Flips·(1−p_b)/(K−1)) (forward correction,
+	// Patrini et al., CVPR 2017). Default 0.
+	Flips float64
+
 	// Ridge, for PerRow: the fixed weight > 0 of ‖y‖². Default 0.01.
 	Ridge float64
 
@@ -56,7 +62,9 @@ type Problem struct {
 	train, val *data.Data
 	opt        Options
 	dx         int
-	free, base float64 // c and b of a free intercept; c = 0: there is none
+	outputs    int       // predictors of a row: the classes of Softmax, else 1; y holds them one by one
+	free       float64   // c of a free intercept; 0: there is none
+	base       []float64 // b of it, for each output
 	adder      adder
 	total      [1]float64 // of a sum of values
 	truth      *truth     // scratch of Solution and Objective, made when first needed
@@ -99,11 +107,18 @@ func New(train, val *data.Data, opt Options) (*Problem, error) {
 		return nil, fmt.Errorf("hyperopt: New: %d features to train on, %d to validate on: want the same "+
 			"positive number", train.Dim, val.Dim)
 	}
-	if none := [2]string{}; train.Classes != val.Classes && train.Classes != none && val.Classes != none {
+	if train.Classes != nil && val.Classes != nil && !slices.Equal(train.Classes, val.Classes) {
 		return nil, fmt.Errorf("hyperopt: New: classes %q in %q, but %q in %q",
 			train.Classes, train.Name, val.Classes, val.Name)
 	}
-	p := &Problem{train: train, val: val, opt: opt, adder: adder{workers: opt.Workers}}
+	p := &Problem{train: train, val: val, opt: opt, outputs: 1, adder: adder{workers: opt.Workers}}
+	if opt.Loss == Softmax {
+		p.outputs = 1 + int(slices.Max(train.Label))
+		if most := slices.Max(val.Label); int(most) >= p.outputs {
+			return nil, fmt.Errorf("hyperopt: New: no training row of class %v", most)
+		}
+	}
+	p.base = make([]float64, p.outputs)
 	if !opt.PenaliseIntercept {
 		p.setIntercept()
 	}
@@ -134,10 +149,12 @@ func (o *Options) setDefaults() error {
 	}
 	rows := o.Penalty == PerRow
 	switch {
-	case o.Loss < Logistic || o.Loss > Squared:
+	case o.Loss < Logistic || o.Loss > Softmax:
 		return fmt.Errorf("hyperopt: Options.Loss: unknown loss %d", o.Loss)
 	case o.Penalty < PerFeature || o.Penalty > PerRow:
 		return fmt.Errorf("hyperopt: Options.Penalty: unknown penalty %d", o.Penalty)
+	case o.Flips != 0 && o.Loss != Softmax, !(o.Flips >= 0 && o.Flips < 1):
+		return fmt.Errorf("hyperopt: Options.Flips: %v, want 0 to 1, and Softmax", o.Flips)
 	case o.Form < Raw || o.Form > Exp:
 		return fmt.Errorf("hyperopt: Options.Form: unknown form %d", o.Form)
 	case rows && o.Form == Exp:
@@ -161,8 +178,11 @@ func (o *Options) setDefaults() error {
 
 // fits refuses labels that do not suit the loss; rows names them in the error.
 func (l Loss) fits(d *data.Data, rows string) error {
-	if l != Logistic {
+	switch l {
+	case Squared:
 		return nil
+	case Softmax:
+		return classes(d, rows)
 	}
 	var seen [2]bool
 	for i, b := range d.Label {
@@ -180,7 +200,7 @@ func (l Loss) fits(d *data.Data, rows string) error {
 
 // Clone returns a problem for another goroutine; it shares the data alone.
 func (p *Problem) Clone() *Problem {
-	q := &Problem{train: p.train, val: p.val, opt: p.opt, dx: p.dx, free: p.free, base: p.base}
+	q := &Problem{train: p.train, val: p.val, opt: p.opt, dx: p.dx, outputs: p.outputs, free: p.free, base: p.base}
 	q.adder.workers = p.opt.Workers
 	return q
 }
@@ -200,7 +220,9 @@ func (p *Problem) Loss() Loss { return p.opt.Loss }
 
 // Dims returns the number of weights, see Penalty and PenaliseIntercept, and the number of features,
 // the intercept among them.
-func (p *Problem) Dims() (dx, dy int) { return p.dx, p.train.Dim }
+func (p *Problem) Dims() (dx, dy int) { return p.dx, p.dy() }
+
+func (p *Problem) dy() int { return p.outputs * p.train.Dim }
 
 // Streams returns the number of validation rows and of training rows.
 func (p *Problem) Streams() (upper, lower uint64) {
@@ -211,21 +233,23 @@ func (p *Problem) Streams() (upper, lower uint64) {
 // the rows + d).
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradF: dimension mismatch", p.dx, fx, x)
-	p.sizes("hyperopt: GradF: dimension mismatch", p.train.Dim, fy, y)
+	p.sizes("hyperopt: GradF: dimension mismatch", p.dy(), fy, y)
 	clear(fx)
-	return p.meanVector(fy, sum{kind: gradient, data: p.val, y: y}, xi)
+	return p.meanVector(fy, sum{kind: gradient, data: p.val, y: y, flips: p.opt.Flips}, xi)
 }
 
 // GradG writes g_y = mean of ℓ′(aᵀy)·a over the training rows phi, plus 2·reg(x)∘y. Cost: O(entries
 // of the rows + d).
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradG: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: GradG: dimension mismatch", p.train.Dim, gy, y)
+	p.sizes("hyperopt: GradG: dimension mismatch", p.dy(), gy, y)
 	if err := p.meanVector(gy, p.trainSum(sum{kind: gradient, y: y}, x), phi); err != nil {
 		return err
 	}
 	p.addRidge(gy, x, y)
-	gy[len(gy)-1] -= p.free * p.base
+	for k, b := range p.base {
+		gy[(k+1)*p.train.Dim-1] -= p.free * b
+	}
 	return nil
 }
 
@@ -234,19 +258,21 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 // O(dx·dy).
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: CrossG: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: CrossG: dimension mismatch", p.train.Dim, y)
+	p.sizes("hyperopt: CrossG: dimension mismatch", p.dy(), y)
 	if err := p.known(p.train, phi); err != nil {
 		return err
 	}
 	p.clearCross(gxy)
 	if p.perRow() {
-		p.crossRows(x, y, phi, func(row int, scale float64, col []int32, val []float64) {
-			axpy(gxy.Row(row), scale, col, val)
+		p.crossRows(y, phi, func(row, at int, scale float64, col []int32, val []float64) {
+			axpy(gxy.Row(row)[at:], scale, col, val)
 		})
 		return nil
 	}
 	for i := range p.dx {
-		gxy.Row(i)[i] = p.slope(x[i]) * y[i]
+		for j := i; j < len(y); j += p.train.Dim {
+			gxy.Row(i)[j] = p.slope(x[i]) * y[j]
+		}
 	}
 	return nil
 }
@@ -255,7 +281,7 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 // O(d² + squared entries of the rows).
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: HessG: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: HessG: dimension mismatch", p.train.Dim, y)
+	p.sizes("hyperopt: HessG: dimension mismatch", p.dy(), y)
 	if gyy.N != len(y) {
 		panic("hyperopt: HessG: dimension mismatch")
 	}
@@ -271,7 +297,7 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 // HessVecG writes g_yy·v without forming g_yy. Cost: O(entries of the rows + d).
 func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: HessVecG: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: HessVecG: dimension mismatch", p.train.Dim, dst, y, v)
+	p.sizes("hyperopt: HessVecG: dimension mismatch", p.dy(), dst, y, v)
 	if err := p.meanVector(dst, p.trainSum(sum{kind: hessVec, y: y, v: v}, x), phi); err != nil {
 		return err
 	}
@@ -283,7 +309,7 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 // rows).
 func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: CrossVecG: dimension mismatch", p.dx, dst, x)
-	p.sizes("hyperopt: CrossVecG: dimension mismatch", p.train.Dim, y, v)
+	p.sizes("hyperopt: CrossVecG: dimension mismatch", p.dy(), y, v)
 	if err := p.known(p.train, phi); err != nil {
 		return err
 	}
@@ -333,16 +359,24 @@ func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
 	}
 	s.loss = p.opt.Loss
 	dst.Zero()
-	n := len(batch)
-	if n == 0 {
-		n = s.data.Rows()
-		p.adder.add(dst.Data, dst.Stride, dst.N, s)
+	n, d := p.count(s.data, batch), p.train.Dim
+	for s.k = range p.outputs {
+		for s.l = range s.k + 1 { // symmetric, and kept as a lower triangle, even where k ≠ l
+			part := dst.Data[s.k*d*dst.Stride+s.l*d:]
+			if len(batch) == 0 {
+				p.adder.add(part, dst.Stride, d, s)
+			}
+			for _, i := range batch {
+				s.row(part, dst.Stride, int(i))
+			}
+			for i := range d {
+				for j := range i * min(s.k-s.l, 1) {
+					part[j*dst.Stride+i] = part[i*dst.Stride+j]
+				}
+			}
+		}
 	}
-	p.reads += uint64(n)
-	for _, i := range batch {
-		s.row(dst.Data, dst.Stride, int(i))
-	}
-	mat.ScaleSym(dst, 1/float64(n), dst)
+	mat.ScaleSym(dst, 1/n, dst)
 	return nil
 }
 

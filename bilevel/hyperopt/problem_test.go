@@ -291,7 +291,7 @@ func TestNewRefuses(t *testing.T) {
 			good, edit(func(d *data.Data) { d.Label = []float64{1, 1, 1, 1, 1, 1} }), Options{}},
 		"label 2":                    {good, edit(func(d *data.Data) { d.Label[3] = 2 }), Options{}},
 		"label is not finite":        {good, edit(func(d *data.Data) { d.Label[3] = math.NaN() }), Options{Loss: Squared}},
-		"classes":                    {edit(func(d *data.Data) { d.Classes = [2]string{"a", "b"} }), edit(func(d *data.Data) { d.Classes = [2]string{"b", "a"} }), Options{}},
+		"classes":                    {edit(func(d *data.Data) { d.Classes = []string{"a", "b"} }), edit(func(d *data.Data) { d.Classes = []string{"b", "a"} }), Options{}},
 		"columns must ascend":        {good, edit(func(d *data.Data) { d.Col[len(d.Col)-1] = 3 }), Options{}},
 		"value is not finite":        {good, edit(func(d *data.Data) { d.Val[0] = math.Inf(1) }), Options{}},
 		"RowPtr does not ascend":     {good, edit(func(d *data.Data) { d.RowPtr[2] = len(d.Col) + 5 }), Options{}},

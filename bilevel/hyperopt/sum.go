@@ -23,6 +23,9 @@ type sum struct {
 	data *data.Data
 	y, v []float64
 	x    []float64 // weights of the rows; nil: they weigh 1
+
+	k, l  int     // of Softmax: which block of the Hessian
+	flips float64 // of Softmax: see Options
 }
 
 func (s *sum) weight(i int) float64 {
@@ -39,6 +42,10 @@ func (s *sum) row(acc []float64, stride, i int) {
 		rankOne(acc, stride, s.factor(i, col, val), col, val)
 		return
 	}
+	if s.loss == Softmax {
+		s.classesRow(acc, i)
+		return
+	}
 	t, b, w := dot(col, val, s.y), s.data.Label[i], s.weight(i)
 	switch s.kind {
 	case value:
@@ -53,6 +60,9 @@ func (s *sum) row(acc []float64, stride, i int) {
 
 // factor returns the coefficient of a·aᵀ of row i.
 func (s *sum) factor(i int, col []int32, val []float64) float64 {
+	if s.loss == Softmax {
+		return s.weight(i) * s.second2(i)
+	}
 	return s.weight(i) * s.loss.second(dot(col, val, s.y))
 }
 

@@ -2,6 +2,7 @@ package hyperopt
 
 import (
 	"fmt"
+	"math"
 
 	"stable/bilevel/implicit"
 	"stable/mat"
@@ -17,7 +18,7 @@ type truth struct {
 }
 
 func (p *Problem) exact() (*truth, error) {
-	d := p.train.Dim
+	d := p.dy()
 	if d > maxDense {
 		return nil, fmt.Errorf("%w: %d features, more than the %d that are supported", implicit.ErrNoSolution, d, maxDense)
 	}
@@ -25,8 +26,11 @@ func (p *Problem) exact() (*truth, error) {
 		p.truth = &truth{f: implicit.New(p), y: make([]float64, d)}
 		for i, b := range p.train.Label {
 			_, val := p.train.Row(i)
-			first := p.opt.Loss.first(0, b)
-			p.truth.unit += max(first, -first) * mat.Norm(val) / float64(p.train.Rows())
+			first := math.Sqrt(1 - 1/float64(p.outputs))
+			if p.outputs == 1 {
+				first = math.Abs(p.opt.Loss.first(0, b))
+			}
+			p.truth.unit += first * mat.Norm(val) / float64(p.train.Rows())
 		}
 	}
 	return p.truth, nil
@@ -40,7 +44,7 @@ func (p *Problem) exact() (*truth, error) {
 // the training data, each with a Hessian and its Cholesky factor.
 func (p *Problem) Solution(y, x []float64) error {
 	p.sizes("hyperopt: Solution: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: Solution: dimension mismatch", p.train.Dim, y)
+	p.sizes("hyperopt: Solution: dimension mismatch", p.dy(), y)
 	t, err := p.exact()
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 func TestReadCSV(t *testing.T) {
 	want := &Data{
 		Name: "t", Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 1}, Val: []float64{1.5, -2, 4},
-		Label: []float64{1, -1}, Classes: [2]string{"benign", "malignant"},
+		Label: []float64{1, -1}, Classes: []string{"benign", "malignant"},
 		Features: []string{"mean radius", "area, worst"}, LabelName: "diagnosis",
 	}
 	for name, text := range map[string]string{
@@ -92,7 +92,7 @@ func TestReadCSVLatin1(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 	assert.Equal(t, []string{"größe", "höhe"}, got.Features)
-	for _, classes := range [][2]string{want.Classes, {"gut", "sch\xf6n"}} {
+	for _, classes := range [][]string{want.Classes, {"gut", "sch\xf6n"}} {
 		again, err := ReadCSV(strings.NewReader(latin), "t", ReadOptions{Classes: classes})
 		require.NoError(t, err)
 		assert.Equal(t, want, again)

@@ -15,8 +15,8 @@ type Data struct {
 	RowPtr    []int     // ascending, from 0 to len(Col)
 	Col       []int32   // 0-based column of each stored entry
 	Val       []float64 // finite; as read from a file, not zero
-	Label     []float64 // one a row: −1 and +1, or any finite number in a regression
-	Classes   [2]string // how the file spells −1 and +1; empty in a regression
+	Label     []float64 // one a row: −1 and +1; 0, 1, … of several classes; any finite number in a regression
+	Classes   []string  // how the file spells −1 and +1, or 0, 1, …; nil in a regression
 	Features  []string  // the names of the columns, of length Dim; nil where the file has none
 	Columns   []Column  // how the columns of the file became features; nil where each is one as it stands
 	LabelName string    // of the column of a CSV file that is the label

@@ -18,13 +18,13 @@ func TestRealData(t *testing.T) {
 	for _, c := range []struct {
 		file                   string
 		rows, dim, minus, plus int
-		classes                [2]string
+		classes                []string
 	}{
-		{"australian/australian_scale.gz", 690, 14, 383, 307, [2]string{"-1", "1"}},
-		{"australian/australian.gz", 690, 14, 383, 307, [2]string{"-1", "1"}},
-		{"ijcnn1/ijcnn1.trn.gz", 49_990, 22, 45_137, 4_853, [2]string{"-1", "1"}},
-		{"ijcnn1/ijcnn1.tst.gz", 91_701, 22, 82_989, 8_712, [2]string{"-1", "1"}},
-		{"covtype/covtype.libsvm.binary.scale.gz", 581_012, 54, 297_711, 283_301, [2]string{"1", "2"}},
+		{"australian/australian_scale.gz", 690, 14, 383, 307, []string{"-1", "1"}},
+		{"australian/australian.gz", 690, 14, 383, 307, []string{"-1", "1"}},
+		{"ijcnn1/ijcnn1.trn.gz", 49_990, 22, 45_137, 4_853, []string{"-1", "1"}},
+		{"ijcnn1/ijcnn1.tst.gz", 91_701, 22, 82_989, 8_712, []string{"-1", "1"}},
+		{"covtype/covtype.libsvm.binary.scale.gz", 581_012, 54, 297_711, 283_301, []string{"1", "2"}},
 	} {
 		if testing.Short() && c.rows > 1000 {
 			continue
@@ -44,7 +44,7 @@ func TestShippedData(t *testing.T) {
 	require.NoError(t, d.Check())
 	minus, plus := countClasses(d)
 	assert.Equal(t, []int{30, 357, 212}, []int{d.Dim, minus, plus})
-	assert.Equal(t, [2]string{"benign", "malignant"}, d.Classes)
+	assert.Equal(t, []string{"benign", "malignant"}, d.Classes)
 	assert.Equal(t, []string{"mean radius", "worst fractal dimension"}, []string{d.Features[0], d.Features[29]})
 	col, val := d.Row(0)
 	require.Len(t, col, 30)

@@ -1,9 +1,13 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 )
+
+const mostClasses = 64
 
 type class struct {
 	name   string
@@ -21,25 +25,33 @@ type labels struct {
 	regression bool
 	rest       bool   // classes[0] stands against the rest
 	forced     bool   // there are no other classes
+	most       int    // number of classes
 	column     string // the name of their column, for messages
 	classes    []class
 }
 
 func newLabels(opt *ReadOptions) (l *labels, err error) {
-	l = &labels{regression: opt.Regression}
-	a, b := opt.Classes[0], opt.Classes[1]
-	switch {
-	case l.regression && opt.Class != "":
-		err = fmt.Errorf("data: ReadOptions.Class: want Regression false")
-	case opt.Class != "":
+	l = &labels{regression: opt.Regression, most: 2}
+	if opt.Several {
+		l.most = mostClasses
+	}
+	if opt.Class != "" {
 		l.rest, l.classes = true, []class{newClass(opt.Class)}
-	case a != "" || b != "":
-		l.forced, l.classes = true, []class{newClass(a), newClass(b)}
-		if l.regression || a == b {
-			err = fmt.Errorf("data: ReadOptions.Classes: want two different names, and Regression false")
-		} else if c := l.classes; c[0].number && c[1].number && c[0].value == c[1].value {
-			err = fmt.Errorf("data: ReadOptions.Classes: %q and %q are the same number", a, b)
+		if l.regression {
+			err = fmt.Errorf("data: ReadOptions.Class: want Regression false")
 		}
+		return l, err
+	}
+	for k, name := range opt.Classes {
+		c := newClass(name)
+		for j, other := range l.classes {
+			if l.regression || other.name == c.name {
+				err = fmt.Errorf("data: ReadOptions.Classes: want two different names, and Regression false")
+			} else if c.number && other.number && c.value == other.value {
+				err = fmt.Errorf("data: ReadOptions.Classes: %q and %q are the same number", opt.Classes[j], opt.Classes[k])
+			}
+		}
+		l.forced, l.classes = true, append(l.classes, c)
 	}
 	return l, err
 }
@@ -76,43 +88,51 @@ func (l *labels) add(c class) error {
 		c.name = strconv.FormatFloat(c.value, 'g', -1, 64)
 	}
 	switch name := quote(c.name); {
-	case l.forced:
+	case l.forced && len(l.classes) == 2:
 		return fmt.Errorf("label %s is neither %s nor %s", name, quote(l.classes[0].name), quote(l.classes[1].name))
+	case l.forced:
+		return fmt.Errorf("label %s is none of the %d classes", name, len(l.classes))
 	case len(l.classes) > 0 && l.classes[0].number != c.number:
 		return fmt.Errorf("label %s, but %s before: numbers and names mixed", name, quote(l.classes[0].name))
-	case len(l.classes) == 2:
+	case len(l.classes) == l.most && l.most == 2:
 		return fmt.Errorf("%w %s, after %s and %s", ErrThirdLabel, name, quote(l.classes[0].name), quote(l.classes[1].name))
+	case len(l.classes) == l.most:
+		return marked{fmt.Errorf("more than %d classes", l.most), ErrThirdLabel}
 	}
 	l.classes = append(l.classes, c)
 	return nil
 }
 
-// finish turns codes into ±1 and returns their spellings: the smaller number, or the first name in
-// order, is −1; a single 1 or 2 is +1, any other single class −1.
-func (l *labels) finish(label []float64) (classes [2]string) {
+// finish turns codes into labels and returns their spellings, in order: of two classes −1 and +1, of
+// more 0, 1, …; a single 1 or 2 is +1, any other single class −1.
+func (l *labels) finish(label []float64) (names []string) {
 	if l.regression || len(l.classes) == 0 {
-		return classes
+		return nil
 	}
-	a, b := l.classes[0], class{}
-	plus := 1 // the code that is +1
-	if l.rest {
-		a, b = class{name: "not " + a.name}, a
-	} else if len(l.classes) == 2 {
-		b = l.classes[1]
-		if !l.forced && (a.number && b.value < a.value || !a.number && b.name < a.name) {
-			plus = 0
+	classes := slices.Clone(l.classes)
+	switch first := classes[0]; {
+	case l.rest:
+		classes = []class{{name: "not " + first.name}, first}
+	case l.forced:
+	case len(classes) == 1 && first.number && (first.value == 1 || first.value == 2):
+		classes = []class{{}, first}
+	case len(classes) == 1:
+		classes = []class{first, {}}
+	default:
+		slices.SortFunc(classes, func(a, b class) int {
+			return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.name, b.name))
+		})
+	}
+	for i, code := range label {
+		if !l.rest {
+			code = float64(slices.Index(classes, l.classes[int(code)]))
 		}
-	} else if a.number && (a.value == 1 || a.value == 2) {
-		plus = 0
-	}
-	for i, c := range label {
-		label[i] = -1
-		if int(c) == plus {
-			label[i] = 1
+		if label[i] = code; len(classes) == 2 {
+			label[i] = 2*code - 1
 		}
 	}
-	if plus == 0 {
-		a, b = b, a
+	for _, c := range classes {
+		names = append(names, c.name)
 	}
-	return [2]string{a.name, b.name}
+	return names
 }

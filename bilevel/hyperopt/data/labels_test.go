@@ -11,25 +11,25 @@ import (
 func TestLabels(t *testing.T) {
 	for _, c := range []struct {
 		labels  string
-		forced  [2]string
+		forced  []string
 		want    []float64
-		classes [2]string
+		classes []string
 	}{
-		{"1 -1 +1", [2]string{}, []float64{1, -1, 1}, [2]string{"-1", "1"}},
-		{"0 1", [2]string{}, []float64{-1, 1}, [2]string{"0", "1"}},
-		{"2 1.0 2.0", [2]string{}, []float64{1, -1, 1}, [2]string{"1", "2"}},
-		{"1 1", [2]string{}, []float64{1, 1}, [2]string{"", "1"}},
-		{"2", [2]string{}, []float64{1}, [2]string{"", "2"}},
-		{"0", [2]string{}, []float64{-1}, [2]string{"0", ""}},
-		{"-1", [2]string{}, []float64{-1}, [2]string{"-1", ""}},
-		{"1 1", [2]string{"1", "2"}, []float64{-1, -1}, [2]string{"1", "2"}},
-		{"7 3", [2]string{"7", "3"}, []float64{-1, 1}, [2]string{"7", "3"}},
-		{"malignant benign malignant", [2]string{}, []float64{1, -1, 1}, [2]string{"benign", "malignant"}},
-		{"4 2 4", [2]string{}, []float64{1, -1, 1}, [2]string{"2", "4"}},
-		{"-0.5 1e3", [2]string{}, []float64{-1, 1}, [2]string{"-0.5", "1000"}},
-		{"4", [2]string{}, []float64{-1}, [2]string{"4", ""}},
-		{"b a", [2]string{"b", "a"}, []float64{-1, 1}, [2]string{"b", "a"}},
-		{"no", [2]string{}, []float64{-1}, [2]string{"no", ""}},
+		{"1 -1 +1", []string{}, []float64{1, -1, 1}, []string{"-1", "1"}},
+		{"0 1", []string{}, []float64{-1, 1}, []string{"0", "1"}},
+		{"2 1.0 2.0", []string{}, []float64{1, -1, 1}, []string{"1", "2"}},
+		{"1 1", []string{}, []float64{1, 1}, []string{"", "1"}},
+		{"2", []string{}, []float64{1}, []string{"", "2"}},
+		{"0", []string{}, []float64{-1}, []string{"0", ""}},
+		{"-1", []string{}, []float64{-1}, []string{"-1", ""}},
+		{"1 1", []string{"1", "2"}, []float64{-1, -1}, []string{"1", "2"}},
+		{"7 3", []string{"7", "3"}, []float64{-1, 1}, []string{"7", "3"}},
+		{"malignant benign malignant", []string{}, []float64{1, -1, 1}, []string{"benign", "malignant"}},
+		{"4 2 4", []string{}, []float64{1, -1, 1}, []string{"2", "4"}},
+		{"-0.5 1e3", []string{}, []float64{-1, 1}, []string{"-0.5", "1000"}},
+		{"4", []string{}, []float64{-1}, []string{"4", ""}},
+		{"b a", []string{"b", "a"}, []float64{-1, 1}, []string{"b", "a"}},
+		{"no", []string{}, []float64{-1}, []string{"no", ""}},
 	} {
 		text := "x,class\n1," + strings.ReplaceAll(c.labels, " ", "\n2,")
 		d, err := ReadCSV(strings.NewReader(text), "t", ReadOptions{Classes: c.forced})
@@ -39,28 +39,28 @@ func TestLabels(t *testing.T) {
 	}
 	for _, c := range []struct {
 		labels string
-		forced [2]string
+		forced []string
 		line   int
 		want   string
 	}{
-		{"1 2 3", [2]string{}, 4, "third"},
-		{"a b c", [2]string{}, 4, "third"},
-		{"a 1", [2]string{}, 3, "mixed"},
-		{"1 a", [2]string{}, 3, "mixed"},
-		{"a NA", [2]string{}, 3, "missing"},
-		{"a nan", [2]string{}, 3, "NaN"},
-		{"4 5 6", [2]string{}, 4, `a third label "6", after "4" and "5"`},
-		{"1 2", [2]string{"-1", "1"}, 3, "neither"},
-		{"a c", [2]string{"a", "b"}, 3, "neither"},
-		{"a 1", [2]string{"a", "b"}, 3, "neither"},
-		{"1 a", [2]string{"0", "1"}, 3, "neither"},
+		{"1 2 3", []string{}, 4, "third"},
+		{"a b c", []string{}, 4, "third"},
+		{"a 1", []string{}, 3, "mixed"},
+		{"1 a", []string{}, 3, "mixed"},
+		{"a NA", []string{}, 3, "missing"},
+		{"a nan", []string{}, 3, "NaN"},
+		{"4 5 6", []string{}, 4, `a third label "6", after "4" and "5"`},
+		{"1 2", []string{"-1", "1"}, 3, "neither"},
+		{"a c", []string{"a", "b"}, 3, "neither"},
+		{"a 1", []string{"a", "b"}, 3, "neither"},
+		{"1 a", []string{"0", "1"}, 3, "neither"},
 	} {
 		text := "x,class\n1," + strings.ReplaceAll(c.labels, " ", "\n2,")
 		_, err := ReadCSV(strings.NewReader(text), "t", ReadOptions{Classes: c.forced})
 		requireSyntax(t, err, "t", c.line, c.want)
 	}
-	for _, opt := range []ReadOptions{{Classes: [2]string{"a", "a"}}, {Classes: [2]string{"1", "+1"}},
-		{Classes: [2]string{"a", "b"}, Regression: true}} {
+	for _, opt := range []ReadOptions{{Classes: []string{"a", "a"}}, {Classes: []string{"1", "+1"}},
+		{Classes: []string{"a", "b"}, Regression: true}} {
 		_, err := ReadCSV(strings.NewReader("x,y\n1,1"), "t", opt)
 		require.ErrorContains(t, err, "ReadOptions.Classes")
 	}

@@ -18,11 +18,12 @@ const MaxIndex = 1 << 24
 
 // ReadOptions says how to read a file; the zero value reads a classification set.
 type ReadOptions struct {
-	Dim        int       // number of features, at most MaxIndex; 0: as the file has
-	Regression bool      // labels are numbers; else two classes
-	Classes    [2]string // the spelling of −1 and +1, as a first file's Data.Classes; default: found
-	Class      string    // this label is +1, all others −1; before Classes
-	Unlabelled bool      // labels are absent or ignored, and all 0
+	Dim        int      // number of features, at most MaxIndex; 0: as the file has
+	Regression bool     // labels are numbers; else two classes
+	Classes    []string // the spelling of the labels, as a first file's Data.Classes; default: found
+	Several    bool     // there may be 64 classes; from three on their labels are 0, 1, …
+	Class      string   // this label is +1, all others −1; before Classes
+	Unlabelled bool     // labels are absent or ignored, and all 0
 
 	// The others are for CSV files.
 	LabelColumn string   // default: the last column, or what Features or Columns leave over

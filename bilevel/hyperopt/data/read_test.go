@@ -59,7 +59,7 @@ func TestParseFloat(t *testing.T) {
 func TestReadLIBSVM(t *testing.T) {
 	want := &Data{
 		Name: "t", Dim: 5, RowPtr: []int{0, 2, 2, 3}, Col: []int32{0, 2, 1}, Val: []float64{.5, -2, 3},
-		Label: []float64{-1, 1, -1}, Classes: [2]string{"1", "2"},
+		Label: []float64{-1, 1, -1}, Classes: []string{"1", "2"},
 	}
 	for name, text := range map[string]string{
 		"plain":               "1 1:.5 3:-2\n2 5:0\n1 2:3\n",
@@ -82,7 +82,7 @@ func TestReadLIBSVM(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []float64{3.5, -2, 0}, d.Label)
 	assert.Equal(t, 7, d.Dim)
-	assert.Equal(t, [2]string{}, d.Classes)
+	assert.Nil(t, d.Classes)
 
 	wide := strings.Builder{} // one line longer than the buffer
 	wide.WriteString("1")

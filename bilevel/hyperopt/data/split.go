@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"stable/mat"
@@ -17,16 +18,18 @@ func (d *Data) Split(seed uint64, fractions ...float64) ([]*Data, error) {
 // SplitStratified is Split class by class: each part has the classes in d's proportion, up to one
 // row, ordered by class.
 func (d *Data) SplitStratified(seed uint64, fractions ...float64) ([]*Data, error) {
-	var classes [2][]int
+	classes := make([][]int, max(2, len(d.Classes)))
 	for _, i := range shuffled(d.Rows(), seed) {
-		label := d.Label[i]
-		if label != -1 && label != 1 {
-			return nil, fmt.Errorf("data: SplitStratified: row %d has label %v: not a classification problem", i, label)
+		k := d.Label[i]
+		if len(classes) == 2 {
+			k = (k + 1) / 2
 		}
-		k := int(label+1) / 2
-		classes[k] = append(classes[k], i)
+		if !(k >= 0 && k < float64(len(classes))) || k != math.Trunc(k) {
+			return nil, fmt.Errorf("data: SplitStratified: row %d has label %v: not a classification problem", i, d.Label[i])
+		}
+		classes[int(k)] = append(classes[int(k)], i)
 	}
-	return d.deal(classes[:], fractions)
+	return d.deal(classes, fractions)
 }
 
 func shuffled(n int, seed uint64) []int {

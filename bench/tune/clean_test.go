@@ -1,0 +1,172 @@
+package tune
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// groupsOfRows writes rows of classes a, b, …: normal around centres at distance 3 from 0, which the
+// set decides, and of the labels a share is replaced by another one. It says which.
+func groupsOfRows(t *testing.T, set, seed uint64, rows, classes, dim int, flips float64) (path string, wrong []bool) {
+	at, rng := rand.New(rand.NewPCG(set, 1)), rand.New(rand.NewPCG(set, seed))
+	centres := make([][]float64, classes)
+	for k := range centres {
+		length := 0.0
+		for range dim {
+			v := at.NormFloat64()
+			centres[k] = append(centres[k], v)
+			length = math.Hypot(length, v)
+		}
+		for j := range dim {
+			centres[k][j] *= 3 / length
+		}
+	}
+	var b strings.Builder
+	for j := range dim {
+		fmt.Fprintf(&b, "v%d,", j)
+	}
+	b.WriteString("class\n")
+	for i := range rows {
+		k := i % classes
+		for j := range dim {
+			fmt.Fprintf(&b, "%.5g,", centres[k][j]+rng.NormFloat64())
+		}
+		other := (k + 1 + rng.IntN(classes-1)) % classes
+		if wrong = append(wrong, rng.Float64() < flips); wrong[i] {
+			k = other
+		}
+		fmt.Fprintf(&b, "%c\n", 'a'+k)
+	}
+	return writeText(t, "groups.csv", b.String()), wrong
+}
+
+// ranked is the share of pairs of a wrong and a right row where the wrong one comes first.
+func ranked(score []float64, wrong []bool) float64 {
+	order := make([]int, len(score))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, score[a]-score[b])) })
+	pairs, seen, right := 0.0, 0.0, 0.0
+	for _, i := range order {
+		if wrong[i] {
+			seen++
+		} else {
+			pairs += seen
+			right++
+		}
+	}
+	return pairs / seen / right
+}
+
+// With 35 % of the labels flipped, the rows that hurt come first, before the order of self-confidence,
+// and the model is nearly that of the true labels.
+func TestClean(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	const set, rows, classes, dim = 21, 2000, 3, 5
+	path, wrong := groupsOfRows(t, set, 2, rows, classes, dim, 0.35)
+	truth, _ := groupsOfRows(t, set, 2, rows, classes, dim, 0)
+	test, _ := groupsOfRows(t, set, 3, 4000, classes, dim, 0)
+	m, model, stdout := tuneWith(t, path, test, "-clean", "-folds", "5")
+	best, _, _ := tuneWith(t, truth, test, "-folds", "5")
+	assert.Contains(t, stdout, "labels look wrong, where a share of 0.3")
+	assert.Contains(t, stdout, "→ cleaned rows")
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(model), "rows.csv"))
+	require.NoError(t, err)
+	table, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, table, rows+1)
+	own, self, weight := make([]float64, rows), make([]float64, rows), 0.0
+	for k, f := range table[1:] {
+		i, err := strconv.Atoi(f[0])
+		require.NoError(t, err)
+		own[i-1] = float64(k)
+		self[i-1], err = strconv.ParseFloat(f[4], 64)
+		require.NoError(t, err)
+		w, err := strconv.ParseFloat(f[5], 64)
+		require.NoError(t, err)
+		if weight += w; k == rows/3 {
+			assert.Less(t, weight/float64(k+1), 0.2)
+		}
+		if k < 100 {
+			assert.NotEqual(t, f[1], f[2])
+		}
+	}
+	t.Logf("AUC %.4f, of self-confidence %.4f; test loss %.4f, of the true labels %.4f", ranked(own, wrong), ranked(self, wrong),
+		chosen(m).Test["loss"], chosen(best).Test["loss"])
+	assert.GreaterOrEqual(t, ranked(own, wrong), 0.95)
+	assert.Greater(t, ranked(own, wrong), ranked(self, wrong))
+	assert.Less(t, chosen(m).Test["loss"], m.Results[1].Test["loss"]/2)
+}
+
+// Labels that are right are left alone; of two classes the model is of the log-odds.
+func TestCleanLeaves(t *testing.T) {
+	right, _ := groupsOfRows(t, 5, 2, 200, 2, 3, 0)
+	_, _, stdout := tuneWith(t, right, "-clean", "-folds", "3")
+	assert.NotContains(t, stdout, "→ cleaned rows")
+	flipped, _ := groupsOfRows(t, 5, 2, 300, 2, 3, 0.3)
+	m, model, _ := tuneWith(t, flipped, right, "-clean", "-folds", "3")
+	require.Equal(t, "cleaned rows", m.Choice.Name)
+	assert.Greater(t, chosen(m).Test["accuracy"], 0.95)
+	status, _, stderr := bench(context.Background(), "tune", "-apply", model, right)
+	require.Zero(t, status, stderr)
+	assert.Contains(t, stderr, fmt.Sprintf("200 rows, loss %.6g, accuracy %.6g", chosen(m).Test["loss"], chosen(m).Test["accuracy"]))
+}
+
+// Several classes are one model: no worse than models of one class against the rest, whose
+// probabilities are scaled to the sum 1. Applied to the test file, it has the loss that was reported.
+func TestTuneClasses(t *testing.T) {
+	train, _ := groupsOfRows(t, 31, 2, 240, 3, 4, 0.1)
+	test, _ := groupsOfRows(t, 31, 3, 900, 3, 4, 0.1)
+	m, model, stdout := tuneWith(t, train, test, "-folds", "3")
+	assert.Contains(t, stdout, `classes  "a", "b" and "c"; logistic loss`)
+	require.Len(t, m.Features[0].Coefficients, 3)
+	predict := func(model string) (table [][]string) {
+		status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, test)
+		require.Zero(t, status, stderr)
+		assert.Contains(t, stderr, "accuracy")
+		table, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+		require.NoError(t, err)
+		return table
+	}
+	joint := predict(model)
+	assert.Equal(t, []string{"row", "probability a", "probability b", "probability c", "class"}, joint[0])
+	rest := make([][][]string, 3)
+	for k := range rest {
+		_, one, _ := tuneWith(t, train, "-class", string(rune('a'+k)), "-folds", "3")
+		rest[k] = predict(one)
+	}
+	labels, err := os.ReadFile(test)
+	require.NoError(t, err)
+	var loss, others float64
+	for i, line := range strings.Split(strings.TrimSpace(string(labels)), "\n")[1:] {
+		k := int(line[len(line)-1] - 'a')
+		p, sum, own := make([]float64, 3), 0.0, 0.0
+		for l := range p {
+			p[l], err = strconv.ParseFloat(rest[l][i+1][2], 64)
+			require.NoError(t, err)
+			sum += p[l]
+		}
+		own, err = strconv.ParseFloat(joint[i+1][k+1], 64)
+		require.NoError(t, err)
+		loss -= math.Log(own) / 900
+		others -= math.Log(p[k]/sum) / 900
+	}
+	assert.InEpsilon(t, chosen(m).Test["loss"], loss, 1e-4)
+	assert.Less(t, loss, others)
+	t.Logf("loss %.4f, one against the rest %.4f", loss, others)
+}

@@ -1,0 +1,130 @@
+package hyperopt
+
+import (
+	"fmt"
+	"math"
+
+	"stable/bilevel/hyperopt/data"
+)
+
+// mostClasses is the most classes of Softmax: a row's probabilities stand on the stack.
+const mostClasses = 64
+
+// Probabilities writes those of the classes for row i of d, by a model y of Softmax: len(p) classes.
+// It panics if len(y) is not len(p)·d.Dim.
+func Probabilities(p []float64, d *data.Data, y []float64, i int) {
+	if len(y) != len(p)*d.Dim {
+		panic("hyperopt: Probabilities: dimension mismatch")
+	}
+	softmax(p, d, y, i, 0)
+}
+
+// softmax is Probabilities, and returns −log p_b.
+func softmax(p []float64, d *data.Data, y []float64, i, b int) float64 {
+	col, val := d.Row(i)
+	most, total := math.Inf(-1), 0.0
+	for k := range p {
+		p[k] = dot(col, val, y[k*d.Dim:])
+		most = max(most, p[k])
+	}
+	behind := most - p[b]
+	for k, t := range p {
+		p[k] = math.Exp(t - most)
+		total += p[k]
+	}
+	for k := range p {
+		p[k] /= total
+	}
+	return math.Log(total) + behind
+}
+
+// softmax writes the probabilities of the classes for row i, and returns its loss.
+func (s *sum) softmax(p []float64, i int) float64 {
+	b := int(s.data.Label[i])
+	value := softmax(p, s.data, s.y, i, b)
+	if s.flips > 0 {
+		return -math.Log(s.flipped(p, b))
+	}
+	return value
+}
+
+// flipped returns the probability of label b where a share of the labels is wrong.
+func (s *sum) flipped(p []float64, b int) float64 {
+	return (1-s.flips)*p[b] + s.flips*(1-p[b])/float64(len(p)-1)
+}
+
+// terms writes ∂ℓ/∂t_k of row i for each predictor t_k, and returns ℓ.
+func (s *sum) terms(firsts []float64, i int) (value float64) {
+	if s.loss != Softmax {
+		col, val := s.data.Row(i)
+		value, firsts[0] = s.loss.valueFirst(dot(col, val, s.y), s.data.Label[i])
+		return value
+	}
+	value = s.softmax(firsts, i)
+	b, scale := int(s.data.Label[i]), 1.0
+	if s.flips > 0 {
+		scale = (1 - s.flips - s.flips/float64(len(firsts)-1)) * firsts[b] / s.flipped(firsts, b)
+	}
+	firsts[b]--
+	for k := range firsts {
+		firsts[k] *= scale
+	}
+	return value
+}
+
+// classesRow is row for Softmax, but for the Hessian.
+func (s *sum) classesRow(acc []float64, i int) {
+	var buffer [mostClasses]float64
+	d, w := s.data.Dim, s.weight(i)
+	p := buffer[:len(s.y)/d]
+	col, val := s.data.Row(i)
+	switch s.kind {
+	case value:
+		acc[0] += w * s.softmax(p, i)
+	case gradient:
+		s.terms(p, i)
+		for k, first := range p {
+			axpy(acc[k*d:], w*first, col, val)
+		}
+	case hessVec: // p_k(u_k − Σ p_l·u_l), u_k = aᵀv_k
+		s.softmax(p, i)
+		mean := 0.0
+		for k, pk := range p {
+			mean += pk * dot(col, val, s.v[k*d:])
+		}
+		for k, pk := range p {
+			axpy(acc[k*d:], w*pk*(dot(col, val, s.v[k*d:])-mean), col, val)
+		}
+	}
+}
+
+// second2 is ∂²ℓ/∂t_k∂t_l of row i: p_k([k = l] − p_l).
+func (s *sum) second2(i int) float64 {
+	var buffer [mostClasses]float64
+	p := buffer[:len(s.y)/s.data.Dim]
+	s.softmax(p, i)
+	if s.k == s.l {
+		return p[s.k] * (1 - p[s.k])
+	}
+	return -p[s.k] * p[s.l]
+}
+
+// classes refuses labels that do not suit Softmax.
+func classes(d *data.Data, rows string) error {
+	var seen [mostClasses]bool
+	most := 0.0
+	for i, b := range d.Label {
+		if !(b >= 0 && b < mostClasses) || b != math.Trunc(b) {
+			return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but softmax needs 0 to %d",
+				d.Name, rows, i, b, mostClasses-1)
+		}
+		seen[int(b)] = true
+		most = max(most, b)
+	}
+	for k := range int(most) {
+		if rows == "training" && !seen[k] {
+			return fmt.Errorf("hyperopt: data %q: no training row of class %d", d.Name, k)
+		}
+	}
+	return nil
+}
