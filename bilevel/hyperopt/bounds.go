@@ -10,38 +10,29 @@ import (
 
 // Box returns the bounds of x, as new vectors: the feasible set X.
 func (p *Problem) Box() (lo, hi []float64) {
-	lo, hi = make([]float64, p.dx), make([]float64, p.dx)
-	for i := range lo {
-		lo[i], hi[i] = p.opt.Lo, p.opt.Hi
-	}
-	return lo, hi
+	return slices.Repeat([]float64{p.opt.Lo}, p.dx), slices.Repeat([]float64{p.opt.Hi}, p.dx)
 }
 
 // Start writes y = 0 and x in the middle of the box: geometric for weights of features.
 func (p *Problem) Start(x, y []float64) {
-	p.sizes("hyperopt: Start: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: Start: dimension mismatch", p.dy(), y)
+	p.sizes("hyperopt: Start: dimension mismatch", len(x), len(y))
 	if p.perRow() {
 		for i := range x {
 			x[i] = p.opt.Lo/2 + p.opt.Hi/2
 		}
 	} else {
-		p.Uniform(x, p.middle())
+		p.Uniform(x, 0.5*math.Sqrt(p.ridge(p.opt.Lo))*math.Sqrt(p.ridge(p.opt.Hi)))
 	}
 	clear(y)
 }
 
-func (p *Problem) middle() float64 {
-	return 0.5 * math.Sqrt(p.ridge(p.opt.Lo)) * math.Sqrt(p.ridge(p.opt.Hi))
-}
-
-// Uniform writes the x that weights every feature by lambda: lambda (Raw) or log(2·lambda) (Exp). x
+// Uniform writes the x that weighs every feature by lambda: lambda (Raw) or log(2·lambda) (Exp). x
 // may lie outside the box, and snaps to an edge within rounding. Panics with PerRow.
 func (p *Problem) Uniform(x []float64, lambda float64) {
 	if p.perRow() {
 		panic("hyperopt: Uniform: x weighs rows")
 	}
-	p.sizes("hyperopt: Uniform: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: Uniform: dimension mismatch", len(x), p.dy())
 	v := lambda
 	if p.opt.Form == Exp {
 		v = math.Log(2 * lambda)
@@ -56,9 +47,9 @@ func (p *Problem) Uniform(x []float64, lambda float64) {
 	}
 }
 
-// convexity is the least diagonal entry that regularisation adds where the least weight is x_i = xi.
+// convexity is the least diagonal entry that regularisation adds where the least weight is xi.
 func (p *Problem) convexity(xi float64) float64 {
-	least := p.ridge(xi) // which grows with xi
+	least := p.ridge(xi)
 	if p.perRow() {
 		least = 2 * p.opt.Ridge
 	}
@@ -70,57 +61,55 @@ func (p *Problem) convexity(xi float64) float64 {
 
 // StrongConvexity returns μ_g with g_yy ⪰ μ_g·I for all x of the box, y and samples: 2·Lo (Raw),
 // exp(Lo) (Exp), 2·Ridge (PerRow), or the c of a free intercept if that is less.
-func (p *Problem) StrongConvexity() float64 {
-	return p.convexity(p.opt.Lo)
-}
+func (p *Problem) StrongConvexity() float64 { return p.convexity(p.opt.Lo) }
 
 // ConvexityAt returns s with g_yy(x, y; φ) ⪰ s·I for all y and samples, also for x outside the box:
-// StrongConvexity's with the smallest x_i in place of Lo; with PerRow −Inf where a weight is
-// negative. Cost O(dx).
+// StrongConvexity's with min x_i in place of Lo; with PerRow −Inf where a weight is negative. O(dx).
 func (p *Problem) ConvexityAt(x []float64) float64 {
-	p.sizes("hyperopt: ConvexityAt: dimension mismatch", p.dx, x)
+	p.sizes("hyperopt: ConvexityAt: dimension mismatch", len(x), p.dy())
 	if p.perRow() && slices.Min(x) < 0 {
 		return math.Inf(-1)
 	}
 	return p.convexity(slices.Min(x))
 }
 
-// Smoothness bounds ‖g_yy‖₂ over the box, all y and rows: ℓ″_max·max‖a‖² + 2·reg(Hi), ℓ″_max = ¼
-// (Logistic) or 1 (Squared); with PerRow, the largest weight times the first term, plus 2·Ridge.
-// Cost: a pass over the training data.
+// Smoothness bounds ‖g_yy‖₂ over the box, all y and rows: ℓ″_max·max‖a‖² + 2·reg(Hi), ℓ″_max = ¼, 1
+// and ½ for Logistic, Squared and Softmax; with PerRow, Hi times the first term, plus 2·Ridge. Cost: a
+// pass over the training data.
 func (p *Problem) Smoothness() float64 {
 	r := maxRow(p.train)
+	curvature := [...]float64{0.25, 1, 0.5}[p.opt.Loss] * r * r
 	if p.perRow() {
-		return p.opt.Hi*p.opt.Loss.curvature()*r*r + 2*p.opt.Ridge
+		return p.opt.Hi*curvature + 2*p.opt.Ridge
 	}
-	return p.opt.Loss.curvature()*r*r + p.ridge(p.opt.Hi)
+	return curvature + p.ridge(p.opt.Hi)
 }
 
 // CrossBound returns C_gxy, a bound of ‖g_xy(x, y*(x))‖_F over the box, at y*(x) alone. With PerRow
-// it bounds one sample's matrix: max|ℓ′|·max‖a‖, +Inf where ℓ′ is unbounded. Cost: a pass over the
+// it bounds one sample's matrix: max‖ℓ′‖·max‖a‖, +Inf where ℓ′ is unbounded. Cost: a pass over the
 // training data.
 //
 // # How it works
 //
-// With G₀ = g(x, 0) and h = g_y(x, 0), free of x, and r the least 2·reg: ‖y*‖ ≤ ‖h‖/μ_g by strong
-// convexity; without the intercept, ‖y*‖² ≤ G₀/r from r‖y*‖²/2 ≤ min(G₀ − g(x, y*), g(x, y*)), and
+// With G₀ = g(x, 0), h = g_y(x, 0), free of x, and r the least 2·reg: ‖y*‖ ≤ ‖h‖/μ_g; without the
+// intercept, ‖y*‖² ≤ G₀/r, from r‖y*‖²/2 ≤ min(G₀ − g(x, y*), g(x, y*)); and
 // ‖g_xy‖_F ≤ max_i slope(x_i)·‖y*‖, slope 2 (Raw) or exp(x_i) (Exp).
 func (p *Problem) CrossBound() float64 {
 	if p.perRow() {
 		return p.opt.Loss.steepness() * maxRow(p.train)
 	}
-	q, x := p.Clone(), make([]float64, p.dx)
-	zero, h := make([]float64, p.dy()), make([]float64, p.dy())
+	x, zero, h := make([]float64, p.dx), make([]float64, p.dy()), make([]float64, p.dy())
+	q := p.Clone()
 	_ = q.GradG(h, x, zero, nil) // exact sums do not fail
 	value, _ := q.ValueG(x, zero, nil)
 	return p.slope(p.opt.Hi) * min(mat.Norm(h)/p.StrongConvexity(), math.Sqrt(value/p.ridge(p.opt.Lo)))
 }
 
-// GradFBound returns C_fy, a bound of ‖f_y(y; ξ)‖ for all y and rows: max‖a‖ (Logistic), +Inf
-// (Squared). Cost: a pass over the validation data.
-func (p *Problem) GradFBound() float64 {
-	return p.opt.Loss.steepness() * maxRow(p.val)
-}
+// GradFBound returns C_fy, a bound of ‖f_y(y; ξ)‖ for all y and rows: max‖a‖, with Softmax √2 times,
+// +Inf with Squared. Cost: a pass over the validation data.
+func (p *Problem) GradFBound() float64 { return p.opt.Loss.steepness() * maxRow(p.val) }
+
+func (l Loss) steepness() float64 { return [...]float64{1, math.Inf(1), math.Sqrt2}[l] }
 
 func maxRow(d *data.Data) float64 {
 	most := 0.0

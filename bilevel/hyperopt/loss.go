@@ -48,16 +48,8 @@ func (l Loss) second(t float64) float64 {
 	return e / ((1 + e) * (1 + e))
 }
 
-func (l Loss) curvature() float64 {
-	return [...]float64{0.25, 1, 0.5}[l]
-}
-
-func (l Loss) steepness() float64 {
-	return [...]float64{1, math.Inf(1), math.Sqrt2}[l]
-}
-
-// Mean returns the mean loss of the model y over the rows of d. It panics if len(y) is not d.Dim, or
-// with Softmax a multiple.
+// Mean returns the mean loss of the model y over the rows of d. It panics if len(y) is not d.Dim,
+// times the classes with Softmax.
 func (l Loss) Mean(d *data.Data, y []float64) float64 {
 	if len(y) != d.Dim && (l != Softmax || len(y)%d.Dim != 0) {
 		panic("hyperopt: Loss.Mean: dimension mismatch")
@@ -79,19 +71,13 @@ func Accuracy(d *data.Data, y []float64) float64 {
 	right := 0
 	for i, b := range d.Label {
 		col, val := d.Row(i)
-		most, best := math.Inf(-1), 0
-		for k := 0; k*d.Dim < len(y); k++ {
+		most, best := dot(col, val, y), 0
+		for k := 1; k < len(y)/d.Dim; k++ {
 			if t := dot(col, val, y[k*d.Dim:]); t > most {
 				most, best = t, k
 			}
 		}
-		if len(y) == d.Dim {
-			best = -1
-			if most > 0 {
-				best = 1
-			}
-		}
-		if float64(best) == b {
+		if len(y) > d.Dim && float64(best) == b || len(y) == d.Dim && (most > 0) == (b > 0) {
 			right++
 		}
 	}

@@ -1,6 +1,7 @@
 package hyperopt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -34,14 +35,12 @@ type Options struct {
 	Form Form
 
 	// PenaliseIntercept makes the last feature one like the others. Default: where it is 1 in every
-	// training row, as data.WithBias makes it, it is an intercept y_b, which x does not weigh. In place
-	// of reg·y_b² it has ½c·(y_b − b)², where b is the best constant model and c 1e-3 of the mean ℓ″
-	// there: g stays strongly convex, and a model without features is b.
+	// training row (data.WithBias), it is an intercept y_b, with ½c·(y_b − b)² in place of reg·y_b²:
+	// b the best constant model, c 1e-3 of the mean ℓ″ there.
 	PenaliseIntercept bool
 
-	// Flips, with Softmax: the share of validation labels that are taken as wrong, each other class as
-	// likely. ℓ of the upper level is −log((1−Flips)p_b + Flips·(1−p_b)/(K−1)) (forward correction,
-	// Patrini et al., CVPR 2017). Default 0.
+	// Flips, with Softmax, is a share of validation labels taken as wrong: the upper level's ℓ is
+	// −log((1−Flips)p_b + Flips·(1−p_b)/(K−1)) (forward correction, Patrini et al., CVPR 2017).
 	Flips float64
 
 	// Ridge, for PerRow: the fixed weight > 0 of ‖y‖². Default 0.01.
@@ -68,7 +67,6 @@ type Problem struct {
 	adder      adder
 	total      [1]float64 // of a sum of values
 	truth      *truth     // scratch of Solution and Objective, made when first needed
-	reads      uint64
 }
 
 var (
@@ -135,67 +133,73 @@ func New(train, val *data.Data, opt Options) (*Problem, error) {
 }
 
 func (o *Options) setDefaults() error {
-	if o.Workers == 0 {
-		o.Workers = 1
-	}
-	if o.Ridge == 0 {
-		o.Ridge = 0.01
-	}
+	o.Workers, o.Ridge = cmp.Or(o.Workers, 1), cmp.Or(o.Ridge, 0.01)
 	if o.Lo == 0 && o.Hi == 0 {
 		o.Lo, o.Hi = 0.01, 1
 		if o.Form == Exp {
 			o.Lo, o.Hi = math.Log(2*0.01), math.Log(2*1)
 		}
 	}
-	rows := o.Penalty == PerRow
-	switch {
-	case o.Loss < Logistic || o.Loss > Softmax:
-		return fmt.Errorf("hyperopt: Options.Loss: unknown loss %d", o.Loss)
-	case o.Penalty < PerFeature || o.Penalty > PerRow:
-		return fmt.Errorf("hyperopt: Options.Penalty: unknown penalty %d", o.Penalty)
-	case o.Flips != 0 && o.Loss != Softmax, !(o.Flips >= 0 && o.Flips < 1):
-		return fmt.Errorf("hyperopt: Options.Flips: %v, want 0 to 1, and Softmax", o.Flips)
-	case o.Form < Raw || o.Form > Exp:
-		return fmt.Errorf("hyperopt: Options.Form: unknown form %d", o.Form)
-	case rows && o.Form == Exp:
-		return errors.New("hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw")
-	case !(o.Ridge > 0) || !mat.IsFinite(o.Ridge):
-		return fmt.Errorf("hyperopt: Options.Ridge: %v, want a finite number > 0", o.Ridge)
-	case rows && !(mat.IsFinite(o.Lo) && o.Lo >= 0):
-		return fmt.Errorf("hyperopt: Options.Lo: %v does not give a weight ≥ 0", o.Lo)
-	case rows: // weights of rows may be 0
-	case !mat.IsFinite(o.Lo) || o.Form == Raw && !(o.Lo > 0) || o.Form == Exp && !(math.Exp(o.Lo) > 0):
-		return fmt.Errorf("hyperopt: Options.Lo: %v does not give a positive weight", o.Lo)
+	wrong := func(format string, args ...any) error { return fmt.Errorf("hyperopt: Options."+format, args...) }
+	rows, hi := o.Penalty == PerRow, o.Hi
+	lo := o.Lo > 0
+	if o.Form == Exp {
+		lo, hi = math.Exp(o.Lo) > 0, math.Exp(o.Hi)
 	}
 	switch {
-	case !(o.Hi >= o.Lo) || !mat.IsFinite(o.Hi) || o.Form == Exp && !mat.IsFinite(math.Exp(o.Hi)):
-		return fmt.Errorf("hyperopt: Options.Hi: %v is below Lo, or does not give a finite weight", o.Hi)
+	case o.Loss < Logistic || o.Loss > Softmax:
+		return wrong("Loss: unknown loss %d", o.Loss)
+	case o.Penalty < PerFeature || o.Penalty > PerRow:
+		return wrong("Penalty: unknown penalty %d", o.Penalty)
+	case o.Form < Raw || o.Form > Exp:
+		return wrong("Form: unknown form %d", o.Form)
+	case o.Flips != 0 && o.Loss != Softmax, !(o.Flips >= 0 && o.Flips < 1):
+		return wrong("Flips: %v, want 0 to 1, and Softmax", o.Flips)
+	case rows && o.Form == Exp:
+		return wrong("Form: Exp is for weights of features; PerRow takes Raw")
+	case !(o.Ridge > 0) || !mat.IsFinite(o.Ridge):
+		return wrong("Ridge: %v, want a finite number > 0", o.Ridge)
+	case rows && !(mat.IsFinite(o.Lo) && o.Lo >= 0):
+		return wrong("Lo: %v does not give a weight ≥ 0", o.Lo)
+	case !rows && !(mat.IsFinite(o.Lo) && lo):
+		return wrong("Lo: %v does not give a positive weight", o.Lo)
+	case !(o.Hi >= o.Lo) || !mat.IsFinite(o.Hi) || !mat.IsFinite(hi):
+		return wrong("Hi: %v is below Lo, or does not give a finite weight", o.Hi)
 	case o.Workers < 0:
-		return fmt.Errorf("hyperopt: Options.Workers: %d is negative", o.Workers)
+		return wrong("Workers: %d is negative", o.Workers)
 	}
 	return nil
 }
 
 // fits refuses labels that do not suit the loss; rows names them in the error.
 func (l Loss) fits(d *data.Data, rows string) error {
-	switch l {
-	case Squared:
+	if l == Squared {
 		return nil
-	case Softmax:
-		return classes(d, rows)
 	}
-	var seen [2]bool
+	var seen [mostClasses]bool
+	most := 1
 	for i, b := range d.Label {
-		if b != 1 && b != -1 {
-			return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but the logistic loss needs -1 or 1",
-				d.Name, rows, i, b)
+		k := b
+		if l == Logistic {
+			if b != 1 && b != -1 {
+				return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but the logistic loss needs -1 or 1",
+					d.Name, rows, i, b)
+			}
+			k = (b + 1) / 2
+		} else if !(b >= 0 && b < mostClasses) || b != math.Trunc(b) {
+			return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but softmax needs 0 to %d",
+				d.Name, rows, i, b, mostClasses-1)
 		}
-		seen[int(b+1)/2] = true
+		seen[int(k)] = true
+		most = max(most, int(k))
 	}
-	if !seen[0] || !seen[1] {
-		return fmt.Errorf("hyperopt: data %q: all %s rows (%d) are of one class", d.Name, rows, d.Rows())
+	switch none := slices.Index(seen[:most+1], false); {
+	case none < 0, l == Softmax && rows == "validation":
+		return nil
+	case l == Softmax:
+		return fmt.Errorf("hyperopt: data %q: no training row of class %d", d.Name, none)
 	}
-	return nil
+	return fmt.Errorf("hyperopt: data %q: all %s rows (%d) are of one class", d.Name, rows, d.Rows())
 }
 
 // Clone returns a problem for another goroutine; it shares the data alone.
@@ -210,10 +214,6 @@ func (p *Problem) Train() *data.Data { return p.train }
 
 // Validation returns the validation rows.
 func (p *Problem) Validation() *data.Data { return p.val }
-
-// Reads returns the number of rows that sums of p have read since New or Clone: for a batch its
-// size, for CrossG nothing.
-func (p *Problem) Reads() uint64 { return p.reads }
 
 // Loss returns the loss of both levels.
 func (p *Problem) Loss() Loss { return p.opt.Loss }
@@ -232,18 +232,16 @@ func (p *Problem) Streams() (upper, lower uint64) {
 // GradF writes f_x = 0 and f_y = mean of ℓ′(aᵀy)·a over the validation rows xi. Cost: O(entries of
 // the rows + d).
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	p.sizes("hyperopt: GradF: dimension mismatch", p.dx, fx, x)
-	p.sizes("hyperopt: GradF: dimension mismatch", p.dy(), fy, y)
+	p.sizes("hyperopt: GradF: dimension mismatch", same(fx, x), same(fy, y))
 	clear(fx)
-	return p.meanVector(fy, sum{kind: gradient, data: p.val, y: y, flips: p.opt.Flips}, xi)
+	return p.mean(fy, sum{kind: gradient, data: p.val, y: y, flips: p.opt.Flips}, xi)
 }
 
 // GradG writes g_y = mean of ℓ′(aᵀy)·a over the training rows phi, plus 2·reg(x)∘y. Cost: O(entries
 // of the rows + d).
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: GradG: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: GradG: dimension mismatch", p.dy(), gy, y)
-	if err := p.meanVector(gy, p.trainSum(sum{kind: gradient, y: y}, x), phi); err != nil {
+	p.sizes("hyperopt: GradG: dimension mismatch", len(x), same(gy, y))
+	if err := p.mean(gy, p.trainSum(sum{kind: gradient, y: y}, x), phi); err != nil {
 		return err
 	}
 	p.addRidge(gy, x, y)
@@ -254,51 +252,43 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 }
 
 // CrossG writes g_xy: slope(x_i)·y_i on its diagonal, with slope 2 (Raw) or exp(x_i) (Exp), for
-// every sample; with PerRow, ℓ′(aᵀy)·a over the batch's size in row φ. Cost
-// O(dx·dy).
+// every sample; with PerRow, ℓ′(aᵀy)·a over the batch's size in row φ. Cost O(dx·dy).
 func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: CrossG: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: CrossG: dimension mismatch", p.dy(), y)
-	if err := p.known(p.train, phi); err != nil {
-		return err
-	}
-	p.clearCross(gxy)
+	p.sizes("hyperopt: CrossG: dimension mismatch", len(x), len(y))
+	p.sizes("hyperopt: CrossG: dimension mismatch", gxy.Rows, gxy.Cols)
+	gxy.Zero()
 	if p.perRow() {
-		p.crossRows(y, phi, func(row, at int, scale float64, col []int32, val []float64) {
+		return p.crossRows(y, phi, func(row, at int, scale float64, col []int32, val []float64) {
 			axpy(gxy.Row(row)[at:], scale, col, val)
 		})
-		return nil
 	}
-	for i := range p.dx {
+	for i := range x {
 		for j := i; j < len(y); j += p.train.Dim {
 			gxy.Row(i)[j] = p.slope(x[i]) * y[j]
 		}
 	}
-	return nil
+	_, err := p.count(p.train, phi)
+	return err
 }
 
 // HessG writes g_yy = mean of ℓ″(aᵀy)·a·aᵀ over the training rows phi, plus 2·diag(reg(x)). Cost:
 // O(d² + squared entries of the rows).
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: HessG: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: HessG: dimension mismatch", p.dy(), y)
-	if gyy.N != len(y) {
-		panic("hyperopt: HessG: dimension mismatch")
-	}
+	p.sizes("hyperopt: HessG: dimension mismatch", len(x), len(y))
+	p.sizes("hyperopt: HessG: dimension mismatch", p.dx, gyy.N)
 	if err := p.meanLower(gyy, p.trainSum(sum{kind: hessian, y: y}, x), phi); err != nil {
 		return err
 	}
 	for i := range y {
-		gyy.Row(i)[i] += p.diagonal(x, i)
+		gyy.Row(i)[i] += p.diagonal(x, i%p.train.Dim)
 	}
 	return nil
 }
 
 // HessVecG writes g_yy·v without forming g_yy. Cost: O(entries of the rows + d).
 func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: HessVecG: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: HessVecG: dimension mismatch", p.dy(), dst, y, v)
-	if err := p.meanVector(dst, p.trainSum(sum{kind: hessVec, y: y, v: v}, x), phi); err != nil {
+	p.sizes("hyperopt: HessVecG: dimension mismatch", len(x), same(dst, y, v))
+	if err := p.mean(dst, p.trainSum(sum{kind: hessVec, y: y, v: v}, x), phi); err != nil {
 		return err
 	}
 	p.addRidge(dst, x, v)
@@ -308,13 +298,20 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 // CrossVecG writes g_xy·v without forming g_xy. Cost O(dx + dy), PerRow O(dx + entries of the
 // rows).
 func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	p.sizes("hyperopt: CrossVecG: dimension mismatch", p.dx, dst, x)
-	p.sizes("hyperopt: CrossVecG: dimension mismatch", p.dy(), y, v)
-	if err := p.known(p.train, phi); err != nil {
-		return err
+	p.sizes("hyperopt: CrossVecG: dimension mismatch", same(dst, x), same(y, v))
+	clear(dst)
+	if p.perRow() {
+		return p.crossRows(y, phi, func(row, at int, scale float64, col []int32, val []float64) {
+			dst[row] += scale * dot(col, val, v[at:])
+		})
 	}
-	p.crossVec(dst, x, y, v, phi)
-	return nil
+	for i := range dst {
+		for j := i; j < len(y); j += p.train.Dim {
+			dst[i] += p.slope(x[i]) * y[j] * v[j]
+		}
+	}
+	_, err := p.count(p.train, phi)
+	return err
 }
 
 // ridge returns 2·reg(x_i), the diagonal that regularisation adds to g_yy.
@@ -332,45 +329,36 @@ func (p *Problem) slope(xi float64) float64 {
 	return 2
 }
 
-func (p *Problem) meanVector(dst []float64, s sum, batch []bilevel.Sample) error {
-	if err := p.known(s.data, batch); err != nil {
+// mean writes the mean of s over the batch, or all rows.
+func (p *Problem) mean(dst []float64, s sum, batch []bilevel.Sample) error {
+	n, err := p.count(s.data, batch)
+	if err != nil {
 		return err
 	}
 	s.loss = p.opt.Loss
 	clear(dst)
-	n := len(batch)
-	if n == 0 {
-		n = s.data.Rows()
-		p.adder.add(dst, 0, len(dst), s)
-	}
-	p.reads += uint64(n)
-	for _, i := range batch {
-		s.row(dst, 0, int(i))
-	}
+	p.add(dst, 0, len(dst), s, batch)
 	for i := range dst {
-		dst[i] /= float64(n)
+		dst[i] /= n
 	}
 	return nil
 }
 
+// meanLower is mean of Hessians, block by block: each is symmetric.
 func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
-	if err := p.known(s.data, batch); err != nil {
+	n, err := p.count(s.data, batch)
+	if err != nil {
 		return err
 	}
 	s.loss = p.opt.Loss
 	dst.Zero()
-	n, d := p.count(s.data, batch), p.train.Dim
+	d := p.train.Dim
 	for s.k = range p.outputs {
-		for s.l = range s.k + 1 { // symmetric, and kept as a lower triangle, even where k ≠ l
+		for s.l = range s.k + 1 {
 			part := dst.Data[s.k*d*dst.Stride+s.l*d:]
-			if len(batch) == 0 {
-				p.adder.add(part, dst.Stride, d, s)
-			}
-			for _, i := range batch {
-				s.row(part, dst.Stride, int(i))
-			}
-			for i := range d {
-				for j := range i * min(s.k-s.l, 1) {
+			p.add(part, dst.Stride, d, s, batch)
+			for i := range d * min(s.k-s.l, 1) {
+				for j := range i {
 					part[j*dst.Stride+i] = part[i*dst.Stride+j]
 				}
 			}
@@ -380,19 +368,40 @@ func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
 	return nil
 }
 
-func (p *Problem) known(d *data.Data, batch []bilevel.Sample) error {
-	for _, i := range batch {
-		if i >= bilevel.Sample(d.Rows()) {
-			return fmt.Errorf("hyperopt: sample %d, but %q has %d rows", i, d.Name, d.Rows())
-		}
+func (p *Problem) add(acc []float64, stride, n int, s sum, batch []bilevel.Sample) {
+	if len(batch) == 0 {
+		p.adder.add(acc, stride, n, s)
 	}
-	return nil
+	for _, i := range batch {
+		s.row(acc, stride, int(i))
+	}
 }
 
-func (p *Problem) sizes(msg string, n int, vs ...[]float64) {
-	for _, v := range vs {
-		if len(v) != n {
-			panic(msg)
+// count returns the number of rows of the batch, or of all, and an error about one that is not there.
+func (p *Problem) count(d *data.Data, batch []bilevel.Sample) (float64, error) {
+	for _, i := range batch {
+		if i >= bilevel.Sample(d.Rows()) {
+			return 0, fmt.Errorf("hyperopt: sample %d, but %q has %d rows", i, d.Name, d.Rows())
 		}
 	}
+	if len(batch) == 0 {
+		return float64(d.Rows()), nil
+	}
+	return float64(len(batch)), nil
+}
+
+func (p *Problem) sizes(msg string, dx, dy int) {
+	if dx != p.dx || dy != p.dy() {
+		panic(msg)
+	}
+}
+
+// same returns the length of all vs, −1 where they differ.
+func same(vs ...[]float64) int {
+	for _, v := range vs {
+		if len(v) != len(vs[0]) {
+			return -1
+		}
+	}
+	return len(vs[0])
 }

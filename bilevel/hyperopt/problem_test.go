@@ -394,23 +394,3 @@ func TestMetrics(t *testing.T) {
 	assert.Panics(t, func() { Accuracy(d, y[:1]) })
 	assert.Panics(t, func() { Squared.Mean(d, y[:1]) })
 }
-
-// A batch counts with its size, an exact sum with all rows, a Newton step with two passes.
-func TestReads(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 3))
-	p, err := New(random(rng, 30, 3, false), random(rng, 20, 3, false), Options{})
-	require.NoError(t, err)
-	x, y, g := []float64{0.1, 0.1, 0.1}, make([]float64, 3), make([]float64, 3)
-	require.NoError(t, p.GradG(g, x, y, []bilevel.Sample{1, 1}))
-	assert.EqualValues(t, 2, p.Reads())
-	require.NoError(t, p.HessG(mat.NewSym(3), x, y, nil))
-	assert.EqualValues(t, 32, p.Reads())
-	require.NoError(t, p.GradF(make([]float64, 3), g, x, y, nil))
-	assert.EqualValues(t, 52, p.Reads())
-	_, err = p.Objective(nil, x)
-	require.NoError(t, err)
-	newton := p.Reads() - 52 - 20 // without the validation loss
-	assert.Zero(t, newton%30)
-	assert.GreaterOrEqual(t, newton, uint64(4*30))
-	assert.Zero(t, p.Clone().Reads())
-}

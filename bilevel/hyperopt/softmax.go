@@ -1,7 +1,6 @@
 package hyperopt
 
 import (
-	"fmt"
 	"math"
 
 	"stable/bilevel/hyperopt/data"
@@ -107,24 +106,4 @@ func (s *sum) second2(i int) float64 {
 		return p[s.k] * (1 - p[s.k])
 	}
 	return -p[s.k] * p[s.l]
-}
-
-// classes refuses labels that do not suit Softmax.
-func classes(d *data.Data, rows string) error {
-	var seen [mostClasses]bool
-	most := 0.0
-	for i, b := range d.Label {
-		if !(b >= 0 && b < mostClasses) || b != math.Trunc(b) {
-			return fmt.Errorf("hyperopt: data %q, %s row %d: label %v, but softmax needs 0 to %d",
-				d.Name, rows, i, b, mostClasses-1)
-		}
-		seen[int(b)] = true
-		most = max(most, b)
-	}
-	for k := range int(most) {
-		if rows == "training" && !seen[k] {
-			return fmt.Errorf("hyperopt: data %q: no training row of class %d", d.Name, k)
-		}
-	}
-	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"stable/mat"
 )
 
-const maxDense = 4096 // features for which Solution and Objective form g_yy
+const maxDense = 4096 // largest dy for which Solution and Objective form g_yy
 
 // truth is F as a function of x alone, with scratch; see package implicit.
 type truth struct {
@@ -37,14 +37,11 @@ func (p *Problem) exact() (*truth, error) {
 }
 
 // Solution writes y*(x), to rounding, by Newton's method from y, or from 0 where that fails. x may
-// lie outside the box as long as g_yy stays positive definite.
-//
-// Errors wrap implicit.ErrNoSolution, also for more than 4096 features, since g_yy is formed. It
-// panics if a length is wrong. No allocation after the first call. Cost: some 5 to 10 passes over
-// the training data, each with a Hessian and its Cholesky factor.
+// lie outside the box as long as g_yy stays positive definite. Errors wrap implicit.ErrNoSolution,
+// also where dy > 4096. It panics if a length is wrong. No allocation after the first call. Cost: 5 to
+// 10 passes over the training data, each with a Hessian and its Cholesky factor.
 func (p *Problem) Solution(y, x []float64) error {
-	p.sizes("hyperopt: Solution: dimension mismatch", p.dx, x)
-	p.sizes("hyperopt: Solution: dimension mismatch", p.dy(), y)
+	p.sizes("hyperopt: Solution: dimension mismatch", len(x), len(y))
 	t, err := p.exact()
 	if err != nil {
 		return err
@@ -81,6 +78,6 @@ func (p *Problem) ObjectiveFrom(grad, y, x []float64) (float64, error) {
 	if grad == nil {
 		return p.ValueF(x, y, nil)
 	}
-	p.sizes("hyperopt: Objective: dimension mismatch", p.dx, grad)
+	p.sizes("hyperopt: Objective: dimension mismatch", len(grad), p.dy())
 	return p.truth.f.Gradient(grad, x, y)
 }
