@@ -10,8 +10,8 @@ import (
 type Column struct {
 	Name string `json:"name"`
 
-	// Levels are the sorted texts of a column; each is a feature NAME=LEVEL, 1 where the cell is that
-	// text, else 0; of two, only the second. nil: a column of numbers.
+	// Levels are a column's sorted texts; each is an indicator NAME=LEVEL, of two only the second.
+	// nil: a column of numbers.
 	Levels []string `json:"levels,omitempty"`
 
 	// With ReadOptions.Impute, Fill and FillLevel stand for missing cells and unknown texts.
@@ -31,13 +31,13 @@ func (o *ReadOptions) wide() bool {
 
 // finish makes features of the columns, which d.Features names.
 func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
-	d.Columns = opt.Columns
-	if d.Columns == nil {
-		d.Columns = make([]Column, len(d.Features))
+	if d.Columns = opt.Columns; d.Columns == nil {
 		for k, name := range d.Features {
-			if d.Columns[k], err = t.measure(k, name, opt); err != nil {
+			c, err := t.measure(k, name, opt)
+			if err != nil {
 				return err
 			}
+			d.Columns = append(d.Columns, c)
 		}
 	}
 	return t.encode(d, opt)
@@ -83,15 +83,14 @@ func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {
 func isMissing(err error) bool { return err == ErrMissing || err == ErrNaN }
 
 func middle(numbers []float64, how string) float64 {
+	slices.Sort(numbers)
+	mean, n := 0.0, len(numbers)
+	for _, v := range numbers {
+		mean += v / float64(n)
+	}
 	if how == "mean" {
-		mean := 0.0
-		for _, v := range numbers {
-			mean += v / float64(len(numbers))
-		}
 		return mean
 	}
-	slices.Sort(numbers)
-	n := len(numbers)
 	return numbers[(n-1)/2]/2 + numbers[n/2]/2
 }
 
@@ -127,11 +126,11 @@ func (t *table) encode(d *Data, opt *ReadOptions) error {
 }
 
 func (c *Column) features() (names []string) {
-	if c.Levels == nil {
-		return []string{c.Name}
-	}
 	for _, level := range c.Levels {
 		names = append(names, c.Name+"="+level)
+	}
+	if names == nil {
+		return []string{c.Name}
 	}
 	return names[boolInt(len(names) == 2):]
 }

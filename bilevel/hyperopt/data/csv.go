@@ -12,19 +12,15 @@ import (
 )
 
 // ReadCSV reads rows of numbers under a header of names (RFC 4180 quoting), separated by commas,
-// semicolons, tabs or bars, whichever the header holds most of, or by blanks. name stands in
-// messages. Labels are as in ReadLIBSVM, or two names, of which the first in order becomes −1.
+// semicolons, tabs or bars, whichever the header holds most of, or by blanks; name stands in messages.
+// Labels are as in ReadLIBSVM, or names, in order. Blank lines, blanks around fields and an empty last
+// field are skipped. A number may have a decimal comma where none separates. What is not UTF-8 is
+// ISO 8859-1.
 //
-// Errors: a *SyntaxError with the line for a header all of numbers; a repeated name; an absent
-// column (ErrNoLabel for the label's); a row of another length; a field that is missing (empty, NA,
-// N/A, null or ?), NaN, infinite or no number, unless ReadOptions provides for it; a third label; a
-// bare quote; UTF-16; a record above 16 MiB; no rows; an error of r. Memory: as ReadLIBSVM.
-//
-// # How it works
-//
-// A byte order mark, blank lines, blanks around fields and an empty field after the last column are
-// skipped. Where no comma separates, a number may have a decimal one. Names that are not UTF-8 are
-// read as ISO 8859-1. Zeros are dropped.
+// Errors: a *SyntaxError with the line for a header of numbers; a repeated name; an absent column
+// (ErrNoLabel for the label's); a row of another length; a field that is missing (empty, NA, N/A, null
+// or ?), NaN, infinite or no number, unless ReadOptions provides for it; a third label; a bare quote;
+// UTF-16; a record above 16 MiB; no rows; an error of r. Memory: as ReadLIBSVM.
 func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 	b, lab, err := begin(r, name, &opt)
 	if err != nil {
@@ -44,8 +40,9 @@ func ReadCSV(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	head, err := rd.next()
 	if err == io.EOF {
-		return errors.New("no header: the file is empty")
-	} else if err != nil {
+		err = errors.New("no header: the file is empty")
+	}
+	if err != nil {
 		return err
 	}
 	head = cleaned(head)
@@ -62,9 +59,7 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 	if l.target >= 0 {
 		d.LabelName = l.names[l.target]
 	}
-	lab.column = d.LabelName
-	d.Features = l.pick(l.keep)
-	d.Dim = len(d.Features)
+	lab.column, d.Features, d.Dim = d.LabelName, l.pick(l.keep), len(l.keep)
 	var t table
 	if opt.Headerless {
 		if err := d.record(head, l, lab, opt, &t, 1); err != nil {
@@ -92,7 +87,7 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 type records struct {
 	csv   *csv.Reader
 	limit recordReader
-	line  int // of the last record
+	line  int
 }
 
 func newRecords(b *bufio.Reader) *records {
@@ -107,7 +102,6 @@ func newRecords(b *bufio.Reader) *records {
 	return rd
 }
 
-// next returns a record in memory that the next one uses again.
 func (rd *records) next() ([]string, error) {
 	rd.limit.n = 0
 	record, err := rd.csv.Read()
@@ -182,16 +176,14 @@ func (b *singleBlanks) Read(p []byte) (n int, err error) {
 
 func decimalPoints(fields []string) {
 	for j, s := range fields {
-		if strings.Count(s, ",") == 1 && !strings.Contains(s, ".") {
-			t := strings.Replace(s, ",", ".", 1)
-			if _, err := parseFloat(strings.TrimSpace(t)); err == nil {
-				fields[j] = t
-			}
+		t := strings.Replace(s, ",", ".", 1)
+		if _, err := parseFloat(strings.TrimSpace(t)); err == nil {
+			fields[j] = t
 		}
 	}
 }
 
-// record appends a row, its features to t where columns are read in whole.
+// record appends a row, its features to t where columns are wide.
 func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions, t *table, line int) error {
 	n := len(l.names)
 	if len(fields) != n && !(len(fields) == n+1 && strings.TrimSpace(fields[n]) == "") {
@@ -230,7 +222,6 @@ func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions,
 	return nil
 }
 
-// cleaned returns trimmed copies.
 func cleaned(fields []string) []string {
 	clean := make([]string, len(fields))
 	for j, s := range fields {

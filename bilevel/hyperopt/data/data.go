@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"slices"
 
 	"stable/mat"
 )
@@ -93,8 +94,7 @@ func (d *Data) Subset(rows []int) *Data {
 // Join returns a copy of the rows of all sets, one after the other, named as the first. It panics
 // if there is none or dimensions differ.
 func Join(sets ...*Data) *Data {
-	j := *sets[0]
-	j.RowPtr, j.Col, j.Val, j.Label, j.IDs = []int{0}, nil, nil, nil, nil
+	j := *sets[0].Subset(nil)
 	for _, d := range sets {
 		if d.Dim != j.Dim {
 			panic("data: Join: dimension mismatch")
@@ -106,4 +106,21 @@ func Join(sets ...*Data) *Data {
 		j.IDs = append(j.IDs, d.IDs...)
 	}
 	return &j
+}
+
+// WithBias returns a copy of d with a last feature "bias" that is 1 in every row: its coefficient
+// is the model's intercept. Labels are shared with d.
+func WithBias(d *Data) *Data {
+	b := *d
+	b.Dim++
+	b.RowPtr, b.Col, b.Val = []int{0}, make([]int32, 0, len(d.Col)+d.Rows()), make([]float64, 0, len(d.Val)+d.Rows())
+	for i := range d.Rows() {
+		col, val := d.Row(i)
+		b.Col, b.Val = append(append(b.Col, col...), int32(d.Dim)), append(append(b.Val, val...), 1)
+		b.RowPtr = append(b.RowPtr, len(b.Col))
+	}
+	if d.Features != nil {
+		b.Features = append(slices.Clone(d.Features), "bias")
+	}
+	return &b
 }

@@ -32,10 +32,7 @@ func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
 			fixed[k] = c.Name
 		}
 	}
-	free := make([]bool, len(l.names))
-	for j := range free {
-		free[j] = true
-	}
+	free := slices.Repeat([]bool{true}, len(l.names))
 	if opt.ID != "" {
 		if l.id, err = l.index(opt.ID, free); err != nil {
 			return nil, err
@@ -68,24 +65,24 @@ func (l *layout) index(name string, free []bool) (int, error) {
 	return -1, fmt.Errorf("no column is named %s; there are %s", quote(name), listed(l.names))
 }
 
-// check returns an error unless the first line can be a header.
+// check returns an error unless the first line can be a header: whole numbers may be names.
 func (l *layout) check() error {
-	numbers := 0 // whole numbers may be names, as some programs write them
-	seen := map[string]bool{}
+	numbers, seen := 0, map[string]bool{"": false}
 	for _, s := range l.names {
-		v, err := parseFloat(s)
-		if err == nil {
-			numbers++
-		}
-		if numbers == len(l.names) || err == nil && v != math.Trunc(v) {
-			return fmt.Errorf("the first line holds numbers: %w", ErrNoHeader)
+		if v, err := parseFloat(s); err == nil {
+			if numbers++; v != math.Trunc(v) {
+				numbers = len(l.names)
+			}
 		}
 	}
+	if numbers >= len(l.names) {
+		return fmt.Errorf("the first line holds numbers: %w", ErrNoHeader)
+	}
 	for _, s := range l.names {
-		if s != "" && seen[s] {
+		if seen[s] {
 			return fmt.Errorf("two columns are named %s", quote(s))
 		}
-		seen[s] = true
+		seen[s] = s != ""
 	}
 	return nil
 }
@@ -113,9 +110,8 @@ func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
 			l.keep = append(l.keep, j)
 		}
 	}
-	absent := slices.DeleteFunc(slices.Sorted(slices.Values(opt.Drop)), func(name string) bool {
-		return slices.Contains(l.names, name)
-	})
+	absent := slices.Sorted(slices.Values(opt.Drop))
+	absent = slices.DeleteFunc(absent, func(name string) bool { return slices.Contains(l.names, name) })
 	if len(absent) > 0 {
 		return fmt.Errorf("no column is named %s, to be dropped; there are %s", listed(absent), listed(l.pick(l.keep)))
 	}
@@ -162,9 +158,9 @@ func (l *layout) match(free []bool, fixed []string, opt *ReadOptions) error {
 }
 
 func (l *layout) pick(columns []int) []string {
-	names := make([]string, len(columns))
-	for k, j := range columns {
-		names[k] = l.names[j]
+	names := []string{}
+	for _, j := range columns {
+		names = append(names, l.names[j])
 	}
 	return names
 }

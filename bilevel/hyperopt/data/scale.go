@@ -62,14 +62,10 @@ func Constant(d *Data) (features []int) {
 
 // spans returns the least and largest value of each feature.
 func spans(d *Data) (lo, hi []float64) {
-	lo, hi = make([]float64, d.Dim), make([]float64, d.Dim)
+	lo, hi = slices.Repeat([]float64{math.Inf(1)}, d.Dim), slices.Repeat([]float64{math.Inf(-1)}, d.Dim)
 	count := make([]int, d.Dim)
 	for k, c := range d.Col {
-		if v := d.Val[k]; count[c] == 0 {
-			lo[c], hi[c] = v, v
-		} else {
-			lo[c], hi[c] = min(lo[c], v), max(hi[c], v)
-		}
+		lo[c], hi[c] = min(lo[c], d.Val[k]), max(hi[c], d.Val[k])
 		count[c]++
 	}
 	for j, n := range count {
@@ -85,11 +81,8 @@ func spans(d *Data) (lo, hi []float64) {
 func Standardise(d *Data) *Scaler {
 	n := float64(d.Rows())
 	lo, hi := spans(d)
-	mean, square, rest := make([]float64, d.Dim), make([]float64, d.Dim), make([]float64, d.Dim)
+	mean, square, rest := make([]float64, d.Dim), make([]float64, d.Dim), slices.Repeat([]float64{n}, d.Dim)
 	unit := make([]float64, d.Dim) // a power of two above half of each deviation
-	for j := range rest {
-		rest[j] = n
-	}
 	for k, c := range d.Col {
 		mean[c] += d.Val[k] / n
 		rest[c]--

@@ -9,8 +9,8 @@ import (
 	"stable/mat"
 )
 
-// Split deals the rows of d at random into parts in proportion to the fractions; the seed fixes
-// them. Errors: a fraction that is not positive; an empty part. Memory: a copy of d.
+// Split deals the rows of d at random into parts in proportion to the fractions. Errors: a fraction
+// that is not positive; an empty part. Memory: a copy of d.
 func (d *Data) Split(seed uint64, fractions ...float64) ([]*Data, error) {
 	return d.deal([][]int{shuffled(d.Rows(), seed)}, fractions)
 }
