@@ -17,8 +17,8 @@ import (
 
 const (
 	cleaningRidge  = 1e-4 // of the models of weighted rows
-	cleaningPasses = 4
-	cleaningLooks  = 20 // evaluations of the upper level: more fit the chance in the held-out rows
+	cleaningPasses = 4    // the first has the weights 1
+	cleaningLooks  = 20   // evaluations of the upper level: more fit the chance in the held-out rows
 	shownRows      = 10
 )
 
@@ -27,16 +27,16 @@ const (
 // rows. Of these a share of labels is taken as wrong: without that, the least loss is a model of the
 // flips, too, and weights tell nothing.
 type cleaner struct {
-	rows  *data.Data // with classes 0, 1, …
-	folds []cleanFold
+	rows    *data.Data // with classes 0, 1, …
+	classes int
+	folds   []cleanFold
 
 	share  float64   // of wrong labels
 	weight []float64 // of each row
 	own    []float64 // probability of its label, by the models that it did not train
-	self   []float64 // the same of models where all rows weigh 1: cross-validated self-confidence
-	vote   []int     // the likeliest class by the models of own
+	vote   []int     // the likeliest class by these
 	sure   []float64 // its probability
-	order  []int     // most suspicious first
+	self   []float64 // own of models where all rows weigh 1: cross-validated self-confidence
 	y      []float64 // the model of all weighted rows
 }
 
@@ -48,11 +48,12 @@ type cleanFold struct {
 	value      float64
 }
 
-func (t *search) newCleaner() (*cleaner, error) {
-	d := *t.design
-	c := &cleaner{rows: &d, folds: make([]cleanFold, t.Folds)}
-	if d.Classes = nil; t.loss() != hyperopt.Softmax {
-		d.Label = make([]float64, d.Rows())
+func (t *search) newCleaner() *cleaner {
+	d, n := *t.design, t.design.Rows()
+	c := &cleaner{rows: &d, classes: len(t.classes), folds: make([]cleanFold, t.Folds), weight: slices.Repeat([]float64{1}, n),
+		own: make([]float64, n), vote: make([]int, n), sure: make([]float64, n)}
+	if d.Classes = nil; c.classes == 2 {
+		d.Label = make([]float64, n)
 		for i, b := range t.design.Label {
 			d.Label[i] = (b + 1) / 2
 		}
@@ -66,35 +67,35 @@ func (t *search) newCleaner() (*cleaner, error) {
 			}
 		}
 	}
-	return c, nil
+	return c
 }
 
-// problem weighs the training rows of a fold.
-func (c *cleaner) problem(train, held *data.Data, share float64) (*hyperopt.Problem, error) {
+// problem weighs the training rows.
+func (c *cleaner) problem(train, held *data.Data) (*hyperopt.Problem, error) {
 	return hyperopt.New(train, held, hyperopt.Options{Loss: hyperopt.Softmax, Penalty: hyperopt.PerRow,
-		Lo: 0, Hi: 1, Ridge: cleaningRidge, Flips: share})
+		Lo: 0, Hi: 1, Ridge: cleaningRidge, Flips: c.share})
 }
 
-// try finds the weights for the share of wrong labels; of the first pass they are 1.
+// try finds the weights for the share of wrong labels, and the votes; in the first pass the votes alone.
 func (c *cleaner) try(ctx context.Context) (err error) {
 	for k := range c.folds {
 		f := &c.folds[k]
-		if f.p, err = c.problem(c.rows.Subset(f.in), c.rows.Subset(f.out), c.share); err != nil {
+		if f.p, err = c.problem(c.rows.Subset(f.in), c.rows.Subset(f.out)); err != nil {
 			return err
 		}
 		f.f = implicit.New(f.p)
 		f.x, f.y = vectors(f.p)
 		f.grad = make([]float64, len(f.x))
 	}
-	one, lo := slices.Repeat([]float64{1}, c.rows.Rows()), make([]float64, c.rows.Rows())
-	if c.weight = one; c.self != nil {
+	lo, one := make([]float64, len(c.own)), slices.Repeat([]float64{1}, len(c.own))
+	if c.self != nil {
 		least, err := implicit.Minimise(func(grad, x []float64) (float64, error) {
 			if err := context.Cause(ctx); err != nil {
 				return 0, err
 			}
 			return c.objective(grad, x)
 		}, one, implicit.Options{Lo: lo, Hi: one, Evaluations: cleaningLooks})
-		if least == nil {
+		if least == nil { // at the cap there is one
 			return err
 		}
 		c.weight = least.X
@@ -102,30 +103,23 @@ func (c *cleaner) try(ctx context.Context) (err error) {
 	if _, err := c.objective(lo, c.weight); err != nil {
 		return err
 	}
-	if c.own, c.vote = c.votes(); c.self == nil {
-		c.self = c.own
+	p := make([]float64, c.classes)
+	for _, f := range c.folds {
+		for a, i := range f.out {
+			hyperopt.Probabilities(p, f.p.Validation(), f.y, a)
+			c.own[i], c.sure[i] = p[int(c.rows.Label[i])], slices.Max(p)
+			c.vote[i] = slices.Index(p, c.sure[i])
+		}
+	}
+	if c.self == nil {
+		c.self = slices.Clone(c.own)
 	}
 	return nil
 }
 
-// disagree returns the share of labels that differ from the votes, among the half of the rows whose
-// votes are the surest: classes overlap little there.
-func (c *cleaner) disagree() (share float64) {
-	order := make([]int, len(c.own))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.sure[b], c.sure[a]) })
-	half := order[:(len(order)+1)/2]
-	for _, i := range half {
-		share += float64(b2i(c.vote[i] != int(c.rows.Label[i]))) / float64(len(half))
-	}
-	return share
-}
-
-// objective returns the mean held-out loss of the folds' models.
+// objective returns the mean loss of the held-out rows.
 func (c *cleaner) objective(grad, x []float64) (value float64, err error) {
-	if err := parallel(len(c.folds), func(k int) (err error) {
+	err = parallel(len(c.folds), func(k int) (err error) {
 		f := &c.folds[k]
 		for a, i := range f.in {
 			f.x[a] = x[i]
@@ -137,9 +131,7 @@ func (c *cleaner) objective(grad, x []float64) (value float64, err error) {
 		}
 		f.value, err = f.f.Gradient(f.grad, f.x, f.y)
 		return err
-	}); err != nil {
-		return 0, err
-	}
+	})
 	clear(grad)
 	for _, f := range c.folds {
 		share := float64(len(f.out)) / float64(len(x))
@@ -148,31 +140,39 @@ func (c *cleaner) objective(grad, x []float64) (value float64, err error) {
 			grad[i] += share * f.grad[a]
 		}
 	}
-	return value, nil
+	return value, err
 }
 
-// votes returns for each row the probability of its label and the likeliest class, by the models that
-// it did not train.
-func (c *cleaner) votes() (own []float64, vote []int) {
-	own, vote, c.sure = make([]float64, c.rows.Rows()), make([]int, c.rows.Rows()), make([]float64, c.rows.Rows())
-	for _, f := range c.folds {
-		p := make([]float64, len(f.y)/c.rows.Dim)
-		for a, i := range f.out {
-			hyperopt.Probabilities(p, f.p.Validation(), f.y, a)
-			c.sure[i] = slices.Max(p)
-			own[i], vote[i] = p[int(c.rows.Label[i])], slices.Index(p, c.sure[i])
-		}
+// disagree returns the share of labels that differ from the votes, among the half of the rows whose
+// votes are the surest: classes overlap little there.
+func (c *cleaner) disagree() (share float64) {
+	order := ascending(c.sure)
+	half := order[len(order)/2:]
+	for _, i := range half {
+		share += float64(b2i(c.vote[i] != int(c.rows.Label[i]))) / float64(len(half))
 	}
-	return own, vote
+	return share
 }
 
-// clean finds the share of wrong labels that explains the held-out rows best, and the weights.
+// ascending returns the indices of values, the least first.
+func ascending(values []float64) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	return order
+}
+
+// right returns the probabilities that the label of row i is right and what it says, and that it is
+// wrong.
+func (c *cleaner) right(i int) (right, wrong float64) {
+	return (1 - c.share) * c.own[i], c.share * (1 - c.own[i]) / float64(c.classes-1)
+}
+
+// clean finds the weights of the rows, for the share of wrong labels that sure votes tell.
 func (t *search) clean(ctx context.Context, p *kit.Progress) error {
-	began := time.Now()
-	c, err := t.newCleaner()
-	if err != nil {
-		return err
-	}
+	began, c := time.Now(), t.newCleaner()
 	for pass := range cleaningPasses {
 		p.Update(float64(pass+1)/(cleaningPasses+1), "wrong labels: a share of %.2g", c.share)
 		if err := c.try(ctx); err != nil {
@@ -182,20 +182,14 @@ func (t *search) clean(ctx context.Context, p *kit.Progress) error {
 			break
 		}
 	}
-	all, err := c.problem(c.rows, c.rows, c.share)
+	all, err := c.problem(c.rows, c.rows)
 	if err != nil {
 		return err
 	}
 	if _, c.y = vectors(all); all.Solution(c.y, c.weight) != nil {
 		return fmt.Errorf("no model of the cleaned rows: %w", implicit.ErrNoSolution)
 	}
-	c.order = make([]int, len(c.own))
-	for i := range c.order {
-		c.order[i] = i
-	}
-	slices.SortStableFunc(c.order, func(a, b int) int { return cmp.Compare(c.own[a], c.own[b]) })
-	t.cleaner = c
-	if c.share > 0 {
+	if t.cleaner = c; c.share > 0 {
 		t.results = append(t.results, t.cleaned(began))
 	}
 	return nil
@@ -205,13 +199,13 @@ func (t *search) clean(ctx context.Context, p *kit.Progress) error {
 // the rows' labels have with the share of wrong ones, and compare with the others'.
 func (t *search) cleaned(began time.Time) *result {
 	c := t.cleaner
-	r := &result{Name: "cleaned rows", Cleaned: true, Lambda: cleaningRidge, y: c.y, seconds: time.Since(began)}
-	r.weights = slices.Repeat([]float64{cleaningRidge}, len(t.used))
-	classes := float64(max(2, len(t.classes)))
-	for _, p := range c.own {
-		r.losses = append(r.losses, -math.Log((1-c.share)*p+c.share*(1-p)/(classes-1)))
+	r := &result{Name: "cleaned rows", Cleaned: true, Lambda: cleaningRidge, y: c.y, seconds: time.Since(began),
+		weights: slices.Repeat([]float64{cleaningRidge}, t.design.Dim)}
+	for i := range c.own {
+		right, wrong := c.right(i)
+		r.losses = append(r.losses, -math.Log(right+wrong))
 	}
-	if d := t.design.Dim; t.loss() != hyperopt.Softmax { // of two classes the log-odds
+	if d := t.design.Dim; c.classes == 2 { // the log-odds
 		r.y = make([]float64, d)
 		for j := range r.y {
 			r.y[j] = c.y[d+j] - c.y[j]
@@ -221,28 +215,20 @@ func (t *search) cleaned(began time.Time) *result {
 	return r
 }
 
-// wrong returns the number of rows whose label is likelier wrong than right.
-func (c *cleaner) wrong() (n int) {
-	classes := float64(len(c.folds[0].y) / c.rows.Dim)
-	for _, p := range c.own {
-		n += b2i((1-c.share)*p < c.share*(1-p)/(classes-1))
-	}
-	return n
-}
-
 // reportCleaning prints the rows that hurt.
 func (t *search) reportCleaning(w io.Writer) {
-	c := t.cleaner
-	n := c.wrong()
-	bySelf := slices.Clone(c.order)
-	slices.SortStableFunc(bySelf, func(a, b int) int { return cmp.Compare(c.self[a], c.self[b]) })
-	both := 0
-	for _, i := range c.order[:n] {
+	c, n, both := t.cleaner, 0, 0
+	for i := range c.own {
+		right, wrong := c.right(i)
+		n += b2i(right < wrong)
+	}
+	order, bySelf := ascending(c.own), ascending(c.self)
+	for _, i := range order[:n] {
 		both += b2i(slices.Contains(bySelf[:n], i))
 	}
 	fmt.Fprintf(w, "clean    %d of %d labels look wrong, where a share of %.2g is; cross-validated self-confidence\n"+
 		"         has %d of them among its %d lowest; all rows, most suspicious first: rows.csv\n", n, len(c.own), c.share, both, n)
-	for _, i := range c.order[:min(n, shownRows)] {
+	for _, i := range order[:min(n, shownRows)] {
 		fmt.Fprintf(w, "         row %s: %q, others vote %q; probability of its label %.2g, self-confidence %.2g\n",
 			c.rows.IDs[i], t.classes[int(c.rows.Label[i])], t.classes[c.vote[i]], c.own[i], c.self[i])
 	}
@@ -253,7 +239,7 @@ func (t *search) reportCleaning(w io.Writer) {
 func (t *search) writeRows(w io.Writer) error {
 	c := t.cleaner
 	_, err := fmt.Fprintln(w, "row,label,vote,probability,self_confidence,weight")
-	for _, i := range c.order {
+	for _, i := range ascending(c.own) {
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%s,%s,%s,%.6g,%.6g,%.6g\n", csvField(c.rows.IDs[i]), csvField(t.classes[int(c.rows.Label[i])]),
 				csvField(t.classes[c.vote[i]]), c.own[i], c.self[i], c.weight[i])

@@ -56,10 +56,7 @@ func (t *search) newClimber(rows *data.Data) (*climber, error) {
 	if !c.options.PenaliseIntercept {
 		features--
 	}
-	c.relative, c.weights = make([]float64, features), make([]float64, features)
-	for i := range c.relative {
-		c.relative[i] = 1
-	}
+	c.relative, c.weights = slices.Repeat([]float64{1}, features), make([]float64, features)
 	return c, c.prepare()
 }
 
@@ -80,8 +77,8 @@ func (c *climber) prepare() (err error) {
 	if c.p, err = hyperopt.New(rows, rows, c.options); err != nil {
 		return err
 	}
-	dx, dy := c.p.Dims()
-	c.f, c.x, c.u, c.sigma = implicit.New(c.p), make([]float64, dx), make([]float64, dy), mat.NewSym(dy)
+	c.x, c.u = vectors(c.p)
+	c.f, c.sigma = implicit.New(c.p), mat.NewSym(len(c.u))
 	return nil
 }
 

@@ -126,18 +126,16 @@ func hint(err error, regression bool) error {
 // enough returns an error unless the rows of d, or of each class if there are classes, suffice for
 // so many parts.
 func enough(d *data.Data, parts int, regression bool) error {
-	want := []int{1: 1, 2: 2, 3: 4}[parts]
-	if regression {
-		if d.Rows() < want {
-			return fmt.Errorf("%s: %d rows, want at least %d", d.Name, d.Rows(), want)
-		}
-		return nil
+	want, few := []int{1: 1, 2: 2, 3: 4}[parts], fewest(d, regression)
+	count := []int{d.Rows()}
+	if !regression {
+		count = countClasses(d)
 	}
-	count := countClasses(d)
-	few := slices.Min(count)
 	switch {
 	case few >= want:
 		return nil
+	case regression:
+		return fmt.Errorf("%s: %d rows, want at least %d", d.Name, few, want)
 	case len(count) > 2:
 		return fmt.Errorf("%s: %d rows of class %q, one of %d, are too few to split into %d parts: want at least %d of each; "+
 			"-class sets one class against the rest; for a regression, use -loss squared",
@@ -287,15 +285,12 @@ func constant(d *data.Data) string {
 // measureTarget returns mean and standard deviation (divisor: number of rows); the deviation of
 // equal labels is exactly 0.
 func measureTarget(label []float64) targetScale {
-	n := float64(len(label))
-	var t targetScale
-	lo, hi := label[0], label[0]
+	if slices.Min(label) == slices.Max(label) {
+		return targetScale{Mean: label[0]}
+	}
+	n, t := float64(len(label)), targetScale{}
 	for _, b := range label {
 		t.Mean += b / n
-		lo, hi = min(lo, b), max(hi, b)
-	}
-	if lo == hi {
-		return targetScale{Mean: lo}
 	}
 	for _, b := range label {
 		t.Deviation += (b - t.Mean) * (b - t.Mean) / n

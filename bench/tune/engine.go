@@ -47,18 +47,21 @@ func vectors(p *hyperopt.Problem) (x, y []float64) {
 }
 
 func newEngine(p *hyperopt.Problem, m bilevel.Method, steps int, seed uint64) (*engine, error) {
-	lo, hi := p.Box()
 	x0, y0 := vectors(p)
 	p.Start(x0, y0)
 	e := &engine{problem: p, steps: steps, method: m}
-	var err error
-	e.solver, err = bilevel.New(p, e.method,
+	return e, e.begin(x0, y0, seed)
+}
+
+func (e *engine) begin(x0, y0 []float64, seed uint64) (err error) {
+	lo, hi := e.problem.Box()
+	e.solver, err = bilevel.New(e.problem, e.method,
 		bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
-	return e, err
+	return err
 }
 
 // start moves a fresh engine to the model of a single weight for all features.
-func (e *engine) start(lambda float64, seed uint64) (err error) {
+func (e *engine) start(lambda float64, seed uint64) error {
 	lo, hi := e.problem.Box()
 	x0, y0 := vectors(e.problem)
 	e.problem.Uniform(x0, lambda)
@@ -68,9 +71,7 @@ func (e *engine) start(lambda float64, seed uint64) (err error) {
 	if _, err := e.problem.Clone().ObjectiveFrom(nil, y0, x0); err != nil {
 		return err
 	}
-	e.solver, err = bilevel.New(e.problem, e.method,
-		bilevel.Options{X0: x0, Y0: y0, Set: bilevel.Box{Lo: lo, Hi: hi}, Seed: seed})
-	return err
+	return e.begin(x0, y0, seed)
 }
 
 // run goes to the last step, from a checkpoint if there is one. It computes F exactly at some steps,

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -30,11 +29,7 @@ func (t *search) figure() *plot.Figure {
 		X: []float64{float64(t.choice.index + 1)}, Y: []float64{t.chosen().HeldOut}}
 	left.Series = []plot.Series{out, all}
 
-	order := make([]int, len(t.used))
-	for j := range order {
-		order[j] = j
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(shown.weights[a], shown.weights[b]) })
+	order := ascending(shown.weights[:len(t.used)])
 	order = order[:min(len(order), mostNames)]
 	slices.Reverse(order)
 	right := plot.Panel{Title: "Weights", X: plot.Axis{Label: fmt.Sprintf("weight; %g: dropped", 2*t.Hi), Log: true}}

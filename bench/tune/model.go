@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
@@ -20,9 +21,9 @@ import (
 //
 //	Intercept + Σ_j Coefficient_j·(v_j − Centre_j),
 //
-// the log-odds of the second class, or the prediction of a regression. RawIntercept − with no
-// centres − gives the same up to rounding, which is large where centres are. Of several classes each
-// has such a score, with Intercepts and Coefficients: the log of its probability, but for a constant.
+// the log-odds of the second class, or the prediction of a regression. RawIntercept, with no centres,
+// gives the same up to rounding. Of several classes each has a score, with Intercepts and Coefficients:
+// the log of its probability, but for a constant.
 type model struct {
 	Format       string        `json:"format"`
 	Version      int           `json:"version"`
@@ -42,9 +43,8 @@ type model struct {
 	Features     []feature     `json:"features"`      // without names, those with an entry in the design rows
 }
 
-// rowCounts counts the rows of each kind. The model is trained on the design rows: all but the test
-// rows. The search cuts them into folds, or into training rows, validation rows, and rows held back
-// for the final choice.
+// rowCounts counts the rows of each kind. The design rows, all but the test's, train the model; folds,
+// or training and validation rows, and rows held back for the choice, are parts of them.
 type rowCounts struct {
 	Design     int `json:"design"`
 	Folds      int `json:"folds"`
@@ -73,47 +73,44 @@ const (
 )
 
 func (t *search) newModel() (*model, error) {
-	r := t.chosen()
-	dim := t.design.Dim
 	m := &model{
-		Format: modelFormat, Version: modelVersion, Options: t.options,
+		Format: modelFormat, Version: modelVersion, Options: t.options, Classes: t.classes,
 		Files: t.files, Columns: t.columns, Rows: t.rows(), Choice: t.choice,
-		Results: t.results,
-		Scaling: t.scaler.String(), Dim: t.dim,
+		Results: t.results, Scaling: t.scaler.String(), Dim: t.dim,
 	}
-	if t.Loss == "squared" {
+	if t.regression() {
 		m.Target = &t.target
-	} else {
-		m.Classes = t.classes
 	}
-	several := t.loss() == hyperopt.Softmax
-	for at := dim - 1; several && at < len(r.y); at += dim {
-		m.Intercepts = append(m.Intercepts, r.y[at])
-	}
-	if !several {
-		m.Intercept = t.target.Mean + t.target.Deviation*r.y[dim-1]
-	}
+	m.Intercept, m.Intercepts = t.coefficients(t.design.Dim-1, 1)
+	m.Intercept += t.target.Mean
 	m.RawIntercept = m.Intercept
 	for j, column := range t.used {
 		m.empty(t.features, column)
-		f := feature{Index: column + 1, Factor: t.scaler.Factor[j], Weight: r.weights[j]}
+		f := feature{Index: column + 1, Factor: t.scaler.Factor[j], Weight: t.chosen().weights[j]}
 		if t.features != nil {
 			f.Name = t.features[column]
 		}
 		if t.scaler.Shift != nil {
 			f.Centre = t.scaler.Shift[j]
 		}
-		for at := j; several && at < len(r.y); at += dim {
-			f.Coefficients = append(f.Coefficients, r.y[at]*f.Factor)
-		}
-		if !several {
-			f.Coefficient = t.target.Deviation * r.y[j] * f.Factor
-		}
+		f.Coefficient, f.Coefficients = t.coefficients(j, f.Factor)
 		m.RawIntercept -= f.Coefficient * f.Centre
 		m.Features = append(m.Features, f)
 	}
 	m.empty(t.features, len(t.features))
 	return m, m.check()
+}
+
+// coefficients returns that of a column in the units of the file, or of several classes one each.
+func (t *search) coefficients(column int, factor float64) (one float64, each []float64) {
+	y, dim := t.chosen().y, t.design.Dim
+	if len(y) == dim {
+		return t.target.Deviation * y[column] * factor, nil
+	}
+	for ; column < len(y); column += dim {
+		each = append(each, y[column]*factor)
+	}
+	return 0, each
 }
 
 // empty appends the named features up to a column that have no part in the model.
@@ -160,13 +157,10 @@ func readModel(path string) (*model, error) {
 
 // jsonOffset returns where in a text of n bytes the decoder failed.
 func jsonOffset(err error, n int) int {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
 	at := int64(0)
-	switch {
-	case errors.As(err, &syntax):
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		at = syntax.Offset
-	case errors.As(err, &kind):
+	} else if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
 		at = kind.Offset
 	}
 	return int(min(max(at, 0), int64(n)))
@@ -184,29 +178,29 @@ func (m *model) check() error {
 		return fmt.Errorf("unknown loss %q", m.Options.Loss)
 	case m.classification() && (len(m.Classes) < 2 || m.Classes[0] == m.Classes[1]):
 		return fmt.Errorf("classes %q, want two or more", m.Classes)
-	case m.several() && len(m.Intercepts) != len(m.Classes):
+	case len(m.Classes) > 2 && len(m.Intercepts) != len(m.Classes):
 		return fmt.Errorf("%d intercepts for %d classes", len(m.Intercepts), len(m.Classes))
 	case len(m.Features) < 1 || m.dim() > data.MaxIndex:
 		return fmt.Errorf("%d features of %d, want 1 to %d", len(m.Features), m.dim(), data.MaxIndex)
 	}
-	finite := !math.IsNaN(m.RawIntercept) && !math.IsInf(m.RawIntercept, 0) && !math.IsInf(m.Intercept, 0)
-	last := 0
+	last, finite := 0, isFinite(m.RawIntercept, m.Intercept) && isFinite(m.Intercepts...)
 	for j, f := range m.Features {
 		if f.Index <= last || f.Index > m.dim() {
 			return fmt.Errorf("feature %d has index %d after %d, of %d", j+1, f.Index, last, m.dim())
 		}
 		last = f.Index
-		if n := len(f.Coefficients); m.several() && n != len(m.Classes) && n > 0 {
+		if n := len(f.Coefficients); n > 0 && n != len(m.Intercepts) {
 			return fmt.Errorf("feature %d: %d coefficients for %d classes", j+1, n, len(m.Classes))
 		}
-		for _, v := range append(f.Coefficients, m.Intercepts...) {
-			finite = finite && mat.IsFinite(v)
-		}
-		if !finite || math.IsInf(f.Coefficient, 0) || math.IsNaN(f.Coefficient) {
+		if !finite || !isFinite(f.Coefficient) || !isFinite(f.Coefficients...) {
 			return fmt.Errorf("feature %d: the coefficient, or the intercept, is not finite", j+1)
 		}
 	}
 	return nil
+}
+
+func isFinite(values ...float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return !mat.IsFinite(v) })
 }
 
 func (m *model) dim() int {
@@ -218,26 +212,24 @@ func (m *model) dim() int {
 
 func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
 
-func (m *model) several() bool { return m.classification() && len(m.Classes) > 2 }
-
 // scale is the loss of a score, and the number of scores of a row.
 func (m *model) scale() (loss hyperopt.Loss, scores int) {
-	if m.several() {
+	if len(m.Classes) > 2 {
 		return hyperopt.Softmax, len(m.Classes)
 	}
 	return losses[m.Options.Loss], 1
 }
 
-func (m *model) names() []string {
-	s, some := make([]string, len(m.Features)), false
-	for j, f := range m.Features {
-		s[j] = f.Name
+func (m *model) names() (list []string) {
+	some := false
+	for _, f := range m.Features {
+		list = append(list, f.Name)
 		some = some || f.Name != ""
 	}
 	if !some {
 		return nil
 	}
-	return s
+	return list
 }
 
 // scores returns the score of every row of d, which has the features of m; with several classes, one
@@ -271,42 +263,30 @@ func (m *model) scores(d *data.Data) []float64 {
 // the probability of the second, and the likelier; for several the probability of each, and the
 // likeliest; for a regression the prediction.
 func (m *model) writePredictions(w io.Writer, id string, ids []string, scores []float64) error {
-	line := []byte("row,")
-	if ids != nil {
-		line = append(append(line, csvField(id)...), ',')
-	}
 	_, n := m.scale()
+	head := []string{"row"}
+	if ids != nil {
+		head = append(head, csvField(id))
+	}
+	for k := range n * min(n-1, 1) {
+		head = append(head, csvField("probability "+m.Classes[k]))
+	}
 	switch {
 	case n > 1:
-		for _, c := range m.Classes {
-			line = append(append(line, csvField("probability "+c)...), ',')
-		}
-		line = append(line, "class\n"...)
+		head = append(head, "class")
 	case m.classification():
-		line = append(line, "score,probability,class\n"...)
+		head = append(head, "score", "probability", "class")
 	default:
-		line = append(line, "prediction\n"...)
+		head = append(head, "prediction")
 	}
+	line := append([]byte(strings.Join(head, ",")), '\n')
 	for i := range len(scores) / n {
-		s := scores[i*n]
 		line = strconv.AppendInt(line, int64(i+1), 10)
 		if ids != nil {
 			line = append(append(line, ','), csvField(ids[i])...)
 		}
-		if n > 1 {
-			line = m.appendClasses(line, scores[i*n:(i+1)*n])
-		} else {
-			line = strconv.AppendFloat(append(line, ','), s, 'g', -1, 64)
-		}
-		if m.classification() && n == 1 {
-			class := m.Classes[0]
-			if s > 0 {
-				class = m.Classes[1]
-			}
-			line = strconv.AppendFloat(append(line, ','), 1/(1+math.Exp(-s)), 'g', 6, 64)
-			line = append(append(line, ','), csvField(class)...)
-		}
-		if _, err := w.Write(append(line, '\n')); err != nil {
+		line = append(m.append(line, scores[i*n:(i+1)*n]), '\n')
+		if _, err := w.Write(line); err != nil {
 			return err
 		}
 		line = line[:0]
@@ -314,14 +294,24 @@ func (m *model) writePredictions(w io.Writer, id string, ids []string, scores []
 	return nil
 }
 
-// appendClasses appends the probabilities of several classes, and the likeliest.
-func (m *model) appendClasses(line []byte, scores []float64) []byte {
-	most, total := slices.Max(scores), 0.0
-	for _, s := range scores {
-		total += math.Exp(s - most)
+// append appends what the scores of a row predict.
+func (m *model) append(line []byte, scores []float64) []byte {
+	most, total, class := slices.Max(scores), 0.0, 0
+	if len(scores) == 1 {
+		line = strconv.AppendFloat(append(line, ','), most, 'g', -1, 64)
+		if !m.classification() {
+			return line
+		}
+		class = b2i(most > 0)
+		line = strconv.AppendFloat(append(line, ','), 1/(1+math.Exp(-most)), 'g', 6, 64)
+	} else {
+		class = slices.Index(scores, most)
+		for _, s := range scores {
+			total += math.Exp(s - most)
+		}
+		for _, s := range scores {
+			line = strconv.AppendFloat(append(line, ','), math.Exp(s-most)/total, 'g', 6, 64)
+		}
 	}
-	for _, s := range scores {
-		line = strconv.AppendFloat(append(line, ','), math.Exp(s-most)/total, 'g', 6, 64)
-	}
-	return append(append(line, ','), csvField(m.Classes[slices.Index(scores, most)])...)
+	return append(append(line, ','), csvField(m.Classes[class])...)
 }

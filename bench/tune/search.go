@@ -195,8 +195,7 @@ func meanOf(values []float64) (mean, deviation float64) {
 // difference, of the least. With one split these leave out the chance in the training rows, and a
 // weight each has a larger margin to beat. Without held-out rows it is one weight for all.
 func (t *search) choose() {
-	c := &t.choice
-	one := t.results[1]
+	c, one := &t.choice, t.results[1]
 	c.index = 1
 	if c.Rows = len(one.losses); c.Rows > 0 {
 		best := slices.MinFunc(t.results, func(a, b *result) int { return cmp.Compare(a.HeldOut, b.HeldOut) })
