@@ -54,7 +54,6 @@ func applyModel(o options, path string, out kit.Terminal) error {
 	return err
 }
 
-// measure returns the mean loss of the scores, and accuracy or rmse.
 func (m *model) measure(label, scores []float64) (loss float64, quality string, value float64) {
 	kind, n := m.scale()
 	d := &data.Data{Dim: n, RowPtr: []int{0}, Val: scores, Label: label}
@@ -101,7 +100,6 @@ func (m *model) open(o options, path string) (d *data.Data, labelled bool, err e
 	return d, !opt.Unlabelled, m.fits(d)
 }
 
-// fits gives d the model's dimension, and returns an error unless its features are the model's.
 func (m *model) fits(d *data.Data) error {
 	if d.Features == nil && d.Dim < m.dim() {
 		d.Dim = m.dim()

@@ -16,8 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A model applied to the test file has the test loss that was reported; in a regression in units of
-// the target.
 func TestTuneApply(t *testing.T) {
 	train := writeText(t, "train.csv", linear(90, 1, "a,b,c,price\n", csvRow))
 	test := writeText(t, "test.csv", linear(30, 2, "a,b,c,price\n", csvRow))
@@ -43,7 +41,6 @@ func TestTuneApply(t *testing.T) {
 	assert.Equal(t, stdout, unlabelled)
 }
 
-// The classes of a LIBSVM file; labels that mean nothing; fewer and more features than the model's.
 func TestTuneApplyClasses(t *testing.T) {
 	m, model, _ := runTune(t, writeText(t, "t.svm", strings.Repeat("2 1:1 3:1\n1 1:-1 2:0.5\n", 8)))
 	require.Len(t, m.Features, 3)
@@ -76,8 +73,6 @@ func TestTuneApplyClasses(t *testing.T) {
 	assert.Equal(t, `"a,""b"""`, csvField(`a,"b"`))
 }
 
-// A file that is not UTF-8 gives a model that applies to it, and one whose labels are any two
-// numbers, too.
 func TestTuneApplyToTraining(t *testing.T) {
 	for name, text := range map[string]string{
 		"latin.csv": "gr\xf6\xdfe,b,klasse\n" + strings.Repeat("1,2,sch\xf6n\n3,4,gut\n", 8),
@@ -93,8 +88,6 @@ func TestTuneApplyToTraining(t *testing.T) {
 	}
 }
 
-// Text, missing cells and a column that is left out: the model applies to its training file, to rows
-// without labels, and says which cell it does not know.
 func TestTuneApplyColumns(t *testing.T) {
 	head, rows := "id;city;age;bought\n", ""
 	for i := range 12 {
@@ -118,8 +111,6 @@ func TestTuneApplyColumns(t *testing.T) {
 	assert.Equal(t, want, stdout)
 }
 
-// A cell that a model does not know is an error that names it, and with -impute takes what training
-// rows had; -id keeps the names of the rows, and -out writes a file.
 func TestTuneApplyImpute(t *testing.T) {
 	head, rows := "id,city,age,bought\n", ""
 	for i := range 12 {
@@ -158,7 +149,6 @@ func TestTuneApplyImpute(t *testing.T) {
 	}
 }
 
-// Standard input is a file, of a model and of the rows it is applied to, with labels or without.
 func TestTuneStandardInput(t *testing.T) {
 	text := table(",")
 	stdin := os.Stdin
@@ -185,8 +175,6 @@ func TestTuneStandardInput(t *testing.T) {
 	assert.Contains(t, stderr, `standard input:2: column "age", "x"`)
 }
 
-// A model finds the columns of a file by their names; labels that are text, or empty, are ignored
-// where they mean nothing; and a column too many is named.
 func TestTuneApplyByName(t *testing.T) {
 	rows, shuffled, blank := "", "", ""
 	for i := range 24 {

@@ -17,8 +17,6 @@ import (
 	"stable/bilevel"
 )
 
-// table writes 40 rows of two numbers and a label, yes or no unless there are others, which the
-// first number decides.
 func table(sep string, labels ...string) string {
 	if labels == nil {
 		labels = []string{"no", "yes"}
@@ -36,14 +34,12 @@ func table(sep string, labels ...string) string {
 	return strings.ReplaceAll(text, ",", sep)
 }
 
-// line replaces a line of a text, counted from 1.
 func line(text string, n int, by string) string {
 	lines := strings.Split(text, "\n")
 	lines[n-1] = by
 	return strings.Join(lines, "\n")
 }
 
-// labelFirst moves the label to the front.
 func labelFirst(text, name string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {
@@ -54,7 +50,6 @@ func labelFirst(text, name string) string {
 	return strings.Join(lines, "\n")
 }
 
-// replaceColumn writes two values by turns into the second column.
 func replaceColumn(text string, a, b string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines[1:] {
@@ -65,7 +60,6 @@ func replaceColumn(text string, a, b string) string {
 	return strings.Join(lines, "\n")
 }
 
-// numbered writes rows with a label each.
 func numbered(n int) (rows string) {
 	for i := range n {
 		rows += fmt.Sprintf("1,%d\n", i)
@@ -73,8 +67,6 @@ func numbered(n int) (rows string) {
 	return rows
 }
 
-// Files as people have them: what is read, and the message about what is not, which names file,
-// line and column and shows the cell.
 func TestAwkwardFiles(t *testing.T) {
 	good := table(",")
 	var zipped bytes.Buffer
@@ -164,7 +156,6 @@ func TestAwkwardFiles(t *testing.T) {
 	}
 }
 
-// One class against the rest: the model names both, and is applied to a file with all labels.
 func TestTuneOneClass(t *testing.T) {
 	path := writeText(t, "three.csv", table(",", "a", "b", "c"))
 	m, model, stdout := tuneWith(t, path, "-class", "b")
@@ -190,7 +181,6 @@ func TestTuneRowNames(t *testing.T) {
 	assert.Contains(t, stdout, "features 2,")
 }
 
-// What is told of columns before the search: which one is the label, and which cannot help.
 func TestTuneColumnsAreTold(t *testing.T) {
 	good := strings.TrimSpace(table(","))
 	const label, other = `label    "bought", the last column`, "warning  the first column is named"
@@ -212,7 +202,6 @@ func TestTuneColumnsAreTold(t *testing.T) {
 	}
 }
 
-// Values near the ends of float64 are scaled, tuned and applied.
 func TestTuneFarScales(t *testing.T) {
 	for _, values := range [][2]string{{"1e-310", "0"}, {"1.7e308", "-1.7e308"}} {
 		path := writeText(t, "far.csv", replaceColumn(table(","), values[0], values[1]))
@@ -226,7 +215,6 @@ func TestTuneFarScales(t *testing.T) {
 	}
 }
 
-// A checkpoint of the sampled solver is no larger than a file of many rows.
 func TestCheckpointSize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var text strings.Builder
@@ -249,7 +237,6 @@ func TestCheckpointSize(t *testing.T) {
 	assert.Less(t, saved.Len(), text.Len()/2)
 }
 
-// A file that is given twice is pointed out.
 func TestTuneSameFile(t *testing.T) {
 	path := writeText(t, "twice.csv", table(","))
 	_, _, stdout := tuneWith(t, path, path)

@@ -18,7 +18,6 @@ import (
 	"stable/mat"
 )
 
-// worth writes rows of 20 features, of which so many matter, and returns the path.
 func worth(t *testing.T, rows, matter int, seed uint64) string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var b strings.Builder
@@ -63,7 +62,6 @@ func TestTuneChooses(t *testing.T) {
 	assert.Zero(t, m.Features[3].Coefficient)
 }
 
-// Features that decide nothing are dropped on the ladder, where the folds favour it.
 func TestTuneDrops(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
 	var b strings.Builder
@@ -86,7 +84,6 @@ func TestTuneDrops(t *testing.T) {
 	assert.Less(t, chosen(m).Test["loss"], m.Results[1].Test["loss"])
 }
 
-// uniqueNames numbers the columns that are called v.
 func uniqueNames(text string) string {
 	for k := range strings.Count(text, "v,") {
 		text = strings.Replace(text, "v,", fmt.Sprintf("v%d,", k), 1)
@@ -135,7 +132,6 @@ func TestTuneMargin(t *testing.T) {
 	}
 }
 
-// What limits a search is said: a weight at the edge of the range, a y that is not y*(x).
 func TestTuneWarns(t *testing.T) {
 	_, _, stdout := tuneWith(t, cancer, "-lo", "0.1", "-folds", "1")
 	assert.Contains(t, stdout, "warning  one weight for all is at the lower end of the range, 0.1: see -lo")
@@ -148,7 +144,6 @@ func TestTuneWarns(t *testing.T) {
 		run.warnings())
 }
 
-// searchOn reads a file and divides its rows.
 func searchOn(t *testing.T, o options, path string) *search {
 	t.Helper()
 	set, err := readData(o, []string{path})
@@ -158,7 +153,6 @@ func searchOn(t *testing.T, o options, path string) *search {
 	return run
 }
 
-// The engine starts from the single weight, with its model.
 func TestTuneStartsFromSingle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -187,8 +181,6 @@ func TestTuneTrainScalesWeights(t *testing.T) {
 	assert.InDeltaSlice(t, c.y, r.y, 1e-6)
 }
 
-// The losses of rows are those that are reported; of two rows, the standard error of their mean is
-// |d₁ − d₂|/√8.
 func TestTuneDifference(t *testing.T) {
 	o := options{Seed: 1, Lo: 1e-3, Hi: 1, Loss: "squared"}
 	set, err := readData(o, []string{writeText(t, "r.csv", linear(60, 1, "a,b,c,price\n", csvRow))})
@@ -245,7 +237,6 @@ func TestPick(t *testing.T) {
 	assert.Equal(t, 6.0, r.HeldOut)
 }
 
-// The figure names the features from the lightest weight, on top, and marks what is handed out.
 func TestTuneFigure(t *testing.T) {
 	run := &search{dataSet: &dataSet{files: []dataFile{{Path: "x.csv"}}, features: []string{"a", "b", "c"}, used: []int{0, 1, 2}},
 		options: options{Hi: 10}}

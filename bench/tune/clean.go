@@ -70,13 +70,11 @@ func (t *search) newCleaner() *cleaner {
 	return c
 }
 
-// problem weighs the training rows.
 func (c *cleaner) problem(train, held *data.Data) (*hyperopt.Problem, error) {
 	return hyperopt.New(train, held, hyperopt.Options{Loss: hyperopt.Softmax, Penalty: hyperopt.PerRow,
 		Lo: 0, Hi: 1, Ridge: cleaningRidge, Flips: c.share})
 }
 
-// try finds the weights for the share of wrong labels, and the votes; in the first pass the votes alone.
 func (c *cleaner) try(ctx context.Context) (err error) {
 	for k := range c.folds {
 		f := &c.folds[k]
@@ -154,7 +152,6 @@ func (c *cleaner) disagree() (share float64) {
 	return share
 }
 
-// ascending returns the indices of values, the least first.
 func ascending(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {
@@ -170,7 +167,6 @@ func (c *cleaner) right(i int) (right, wrong float64) {
 	return (1 - c.share) * c.own[i], c.share * (1 - c.own[i]) / float64(c.classes-1)
 }
 
-// clean finds the weights of the rows, for the share of wrong labels that sure votes tell.
 func (t *search) clean(ctx context.Context, p *kit.Progress) error {
 	began, c := time.Now(), t.newCleaner()
 	for pass := range cleaningPasses {
@@ -215,7 +211,6 @@ func (t *search) cleaned(began time.Time) *result {
 	return r
 }
 
-// reportCleaning prints the rows that hurt.
 func (t *search) reportCleaning(w io.Writer) {
 	c, n, both := t.cleaner, 0, 0
 	for i := range c.own {
@@ -235,7 +230,6 @@ func (t *search) reportCleaning(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// writeRows writes all rows, most suspicious first.
 func (t *search) writeRows(w io.Writer) error {
 	c := t.cleaner
 	_, err := fmt.Fprintln(w, "row,label,vote,probability,self_confidence,weight")

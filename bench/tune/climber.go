@@ -12,19 +12,15 @@ import (
 	"stable/mat"
 )
 
-// dropped is the weight of a feature without a part in the model.
 const dropped = 1e6
 
-// climber trains the models of some rows on one rung of the ladder after the other, from one weight
-// for all features towards one each. The first rung is λ for all. On the next, each feature is
-// weighed by the inverse of its coefficient's mean square on the one before,
+// climber trains the models of some rows rung by rung, from one weight λ for all features towards one
+// each: the inverse of a coefficient's mean square on the rung before,
 //
 //	w_i = λ·r_i,  r_i ∝ 1/(y_i² + Σ_ii),  Σ = σ²·g_yy⁻¹/n,  mean of 1/r_i: 1,
 //
-// a step of the iteration for the evidence of a weight each, automatic relevance determination
-// (Tipping, J. Mach. Learn. Res. 1, 2001, section 2.3.1). The higher the rung, the sparser the model,
-// and the less are large coefficients shrunk. A feature whose weight exceeds heaviest is dropped, on
-// higher rungs, too.
+// a step of automatic relevance determination (Tipping, J. Mach. Learn. Res. 1, 2001, section 2.3.1).
+// A feature whose weight exceeds heaviest is dropped, on higher rungs, too.
 type climber struct {
 	rows     *data.Data
 	outputs  int // predictors of a row: several classes, else 1
@@ -60,7 +56,6 @@ func (t *search) newClimber(rows *data.Data) (*climber, error) {
 	return c, c.prepare()
 }
 
-// prepare makes the problem of a rung.
 func (c *climber) prepare() (err error) {
 	c.active = c.active[:0]
 	for i, r := range c.relative {
@@ -90,7 +85,6 @@ func (c *climber) rest() []int {
 	return []int{c.rows.Dim - 1}
 }
 
-// rotate returns the rows L, with the intercept, and sets Q.
 func (c *climber) rotate() (*data.Data, error) {
 	n, rest := c.rows.Rows(), len(c.rest())
 	b, k, l := mat.NewDense(n, c.rows.Dim), mat.NewSym(n), mat.NewDense(n, n)
@@ -125,7 +119,6 @@ func (c *climber) rotate() (*data.Data, error) {
 	return rows, nil
 }
 
-// fit trains with weights lambda·r, from the last model.
 func (c *climber) fit(lambda float64) error {
 	for i, r := range c.relative {
 		if c.weights[i] = lambda * r; c.weights[i] > c.heaviest && lambda != c.heaviest {
@@ -146,7 +139,6 @@ func (c *climber) fit(lambda float64) error {
 	return nil
 }
 
-// expand writes the model y of the solution u.
 func (c *climber) expand() {
 	clear(c.y)
 	for k := range c.outputs {
@@ -170,10 +162,8 @@ func (c *climber) expand() {
 	}
 }
 
-// width is the number of unknowns of a class.
 func (c *climber) width() int { return len(c.u) / c.outputs }
 
-// reweigh takes r to the next rung.
 func (c *climber) reweigh() error {
 	if err := kit.FirstOf(c.p.HessG(c.sigma, c.x, c.u, nil), c.chol.Factor(c.sigma)); err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// dataFile names a data file in a model.
 type dataFile struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"` // of the file as it is, compressed or not
@@ -43,10 +42,8 @@ type targetScale struct {
 	Deviation float64 `json:"deviation"`
 }
 
-// mostFeatures is the most that hyperopt's Newton method takes, less the bias feature.
 const mostFeatures = 4095
 
-// readData reads one to three files, deals their rows out and prepares them.
 func readData(o options, paths []string) (*dataSet, error) {
 	s := &dataSet{target: targetScale{0, 1}}
 	regression := losses[o.Loss] == hyperopt.Squared
@@ -123,8 +120,6 @@ func hint(err error, regression bool) error {
 	return err
 }
 
-// enough returns an error unless the rows of d, or of each class if there are classes, suffice for
-// so many parts.
 func enough(d *data.Data, parts int, regression bool) error {
 	want, few := []int{1: 1, 2: 2, 3: 4}[parts], fewest(d, regression)
 	count := []int{d.Rows()}
@@ -148,7 +143,6 @@ func enough(d *data.Data, parts int, regression bool) error {
 		d.Name, count[0], d.Classes[0], count[1], d.Classes[1], parts, want)
 }
 
-// countClasses returns the number of rows of each class.
 func countClasses(d *data.Data) []int {
 	count := make([]int, max(2, len(d.Classes)))
 	for _, b := range d.Label {
@@ -217,7 +211,6 @@ func narrow(d *data.Data, used []int) *data.Data {
 	return &n
 }
 
-// splitter returns the function that deals out the rows of d: class by class if there are classes.
 func splitter(d *data.Data, regression bool) func(seed uint64, fractions ...float64) ([]*data.Data, error) {
 	if regression {
 		return d.Split
@@ -225,9 +218,6 @@ func splitter(d *data.Data, regression bool) func(seed uint64, fractions ...floa
 	return d.SplitStratified
 }
 
-// prepare leaves out what has no entry in the design rows, scales all rows by what it measures on
-// these, adds the bias feature, and assigns the parts: design and test rows, or training, validation
-// and test rows.
 func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	rows := len(parts) - 1 // all but the last are design rows
 	design := data.Join(parts[:rows]...)
@@ -262,7 +252,6 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 	return nil
 }
 
-// constant says which features have one value in all rows of d; else empty.
 func constant(d *data.Data) string {
 	list := data.Constant(d)
 	if len(list) == 0 {

@@ -14,7 +14,6 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// task is what the two commands do: they search, report and write.
 type task interface {
 	describe(w io.Writer)
 	run(ctx context.Context, out kit.Terminal) error // ready says whether there is anything to report
@@ -42,7 +41,6 @@ func drive(ctx context.Context, t task, folder string, out kit.Terminal) error {
 	return err
 }
 
-// put writes files into a folder.
 func put(folder string, files map[string]func(io.Writer) error) error {
 	for name, fill := range files {
 		path := filepath.Join(folder, name)
@@ -87,7 +85,6 @@ func (e *engine) resume(out kit.Terminal) error {
 	return nil
 }
 
-// forget removes the checkpoints of a run that is over.
 func (e *engine) forget() error {
 	for _, path := range []string{e.path, e.path + ".old"} {
 		if err := os.Remove(path); e.path != "" && err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -24,13 +24,11 @@ import (
 	"stable/bench/kit/kittest"
 )
 
-// tableOf is what a run of the main job prints, but for times and paths.
 func tableOf(stdout string) string {
 	stdout = regexp.MustCompile(`[\d.]+ evaluations`).ReplaceAllString(stdout, "") // a step that was given up is asked again
 	return regexp.MustCompile(`(?m)^(time|wrote|goes on).*\n+`).ReplaceAllString(stdout, "")
 }
 
-// requireFiles wants these files in a folder, and no other.
 func requireFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -42,7 +40,6 @@ func requireFiles(t *testing.T, dir string, want ...string) {
 	require.ElementsMatch(t, want, names)
 }
 
-// kept is the checkpoint in a folder.
 func kept(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.checkpoint"))
@@ -65,7 +62,6 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// interrupt runs a command for some steps, and leaves a checkpoint in dir.
 func interrupt(t *testing.T, steps int, dir string, args ...string) {
 	t.Helper()
 	status, stdout, stderr := bench(&countdown{context.Background(), steps}, append(args, "-out", dir)...)
@@ -74,7 +70,6 @@ func interrupt(t *testing.T, steps int, dir string, args ...string) {
 	kept(t, dir)
 }
 
-// An interrupted run goes on where it was, to the same table, and cleans up.
 func TestMainJobGoesOn(t *testing.T) {
 	whole, data := t.TempDir(), kittest.SmallData(t)
 	status, want, stderr := bench(context.Background(), "-data", data, "-out", whole, "-steps", "1500")
@@ -91,7 +86,6 @@ func TestMainJobGoesOn(t *testing.T) {
 	}
 }
 
-// So does tune where a Solver runs, to the same model. Where none runs, it keeps nothing.
 func TestTuneGoesOn(t *testing.T) {
 	data, whole := worth(t, 120, 5, 1), t.TempDir()
 	args := []string{"tune", data, "-solver", "saa", "-steps", "900"}
@@ -140,7 +134,6 @@ func TestEngineCurve(t *testing.T) {
 	}
 }
 
-// Another command, other data and another build have a checkpoint of their own.
 func TestCheckpointIdentity(t *testing.T) {
 	base := kit.Identity{Options: "a", Data: []kit.Source{{Name: "d", SHA256: "1"}}, Build: "b"}
 	names := map[string]bool{checkpoint("out", base): true}
@@ -169,8 +162,6 @@ func TestCheckpointIdentity(t *testing.T) {
 	assert.Len(t, paths, 4)
 }
 
-// A damaged checkpoint gives way to the one before, and is refused where there is none; -fresh
-// begins again.
 func TestMainJobRefuses(t *testing.T) {
 	dir, small := t.TempDir(), kittest.SmallData(t)
 	args := []string{"-data", small, "-steps", "1000"}

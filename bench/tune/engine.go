@@ -28,15 +28,12 @@ type engine struct {
 	y       []float64 // where exact F was last minimised in y, and starts the next time
 }
 
-// saving says where and how often the state of a Solver is kept.
 type saving struct {
 	path  string        // empty: nowhere
 	every time.Duration // solving between two checkpoints
 	fresh bool          // forget what is there
 }
 
-// adaptive is the paper's method with this module's safeguards and adaptive step sizes. The main
-// job draws its curve for comparison.
 func adaptive(p *hyperopt.Problem) bilevel.Method {
 	return bilevel.STABLE{MuG: p.StrongConvexity(), CGxy: p.CrossBound()}
 }
@@ -60,7 +57,6 @@ func (e *engine) begin(x0, y0 []float64, seed uint64) (err error) {
 	return err
 }
 
-// start moves a fresh engine to the model of a single weight for all features.
 func (e *engine) start(lambda float64, seed uint64) error {
 	lo, hi := e.problem.Box()
 	x0, y0 := vectors(e.problem)
@@ -133,8 +129,6 @@ func (e *engine) run(ctx context.Context, p *kit.Progress, out kit.Terminal) err
 	}
 }
 
-// away returns ‖y − y*(x)‖/‖y*(x)‖ at the end of the run; e.y holds y*(x) from the last computation
-// of F.
 func (e *engine) away() float64 {
 	var diff, size float64
 	for i, v := range e.y {
@@ -158,7 +152,6 @@ func (e *engine) mark(i int) int {
 	return int(k)
 }
 
-// small says whether exact values cost next to nothing.
 func (e *engine) small() bool { return e.problem.Train().Rows() <= kit.ManyRows }
 
 func checkSave(every time.Duration) error {

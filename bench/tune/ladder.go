@@ -26,8 +26,6 @@ type group struct {
 	held *data.Data
 }
 
-// groups returns the folds of a cross-validation, or for one split its validation rows in five
-// groups.
 func (t *search) groups() (climbers []*climber, list []*group, err error) {
 	judged, k := t.design, t.Folds
 	if !t.folded() {
@@ -63,7 +61,6 @@ func (t *search) groups() (climbers []*climber, list []*group, err error) {
 	return climbers, list, nil
 }
 
-// foldsOf deals rows out to k folds at random, class by class if there are classes.
 func foldsOf(d *data.Data, k int, regression bool, seed uint64) []int {
 	of, dealt := make([]int, d.Rows()), map[float64]int{}
 	for _, i := range rand.New(rand.NewPCG(seed, 'f')).Perm(d.Rows()) {
@@ -122,7 +119,6 @@ func rungName(n int) string {
 	return []string{"no features", "one weight for all", "ladder, rung " + fmt.Sprint(n)}[min(n, 2)]
 }
 
-// try judges the weights of a rung.
 func (t *search) try(ctx context.Context, climbers []*climber, groups []*group, lambdas []float64) (*result, error) {
 	of := map[*climber][]int{}
 	loss := make([][][]float64, len(groups)) // for each weight and row
@@ -203,7 +199,6 @@ func parallel(n int, do func(i int) error) error {
 	return kit.FirstOf(errs...)
 }
 
-// tell announces the time of a long search, estimated from one model.
 func (t *search) tell(climbers []*climber, out kit.Terminal) {
 	start := time.Now()
 	if climbers[0].fit(t.Hi) != nil {

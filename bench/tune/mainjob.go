@@ -38,7 +38,6 @@ again, and ends with the same table; its curve then begins there. The other comm
 Flags:
 `
 
-// job holds the flags of the main job.
 type job struct {
 	data, label, out string
 	seed             uint64
@@ -49,8 +48,7 @@ type job struct {
 	fresh            bool
 }
 
-// Main is the main job: it reads a data set, splits and scales it, runs the methods, compares, and
-// writes.
+// Main is the main job.
 func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	var j job
 	fs := kit.NewFlags("bench", mainUsage, "")
@@ -77,7 +75,6 @@ func Main(ctx context.Context, args []string, out kit.Terminal) error {
 	return drive(ctx, t, j.out, out)
 }
 
-// check returns an error if a flag is out of range.
 func (j *job) check() error {
 	if err := checkSave(j.every); err != nil {
 		return err
@@ -104,7 +101,6 @@ type tuning struct {
 	grid singleWeight      // best of those
 }
 
-// singleWeight is the model of one weight for all features.
 type singleWeight struct {
 	lambda, f float64
 	y         []float64
@@ -168,8 +164,7 @@ func (t *tuning) describe(w io.Writer) {
 	fmt.Fprintf(w, "method   %s, with nothing to choose\n\n", t.engine.method.Name())
 }
 
-// run runs the method, beside it the adaptive STABLE for the same number of steps, and computes what
-// they are compared with. A second method that fails or is interrupted is left out.
+// run leaves a second method that fails or is interrupted out.
 func (t *tuning) run(ctx context.Context, out kit.Terminal) error {
 	runErr := t.engine.run(ctx, kit.NewProgress(out), out)
 	if runErr != nil && !errors.Is(runErr, context.Canceled) && !errors.Is(runErr, bilevel.ErrDiverged) {
@@ -194,8 +189,6 @@ func (t *tuning) ready() bool { return t.best != nil }
 
 func (t *tuning) method() *engine { return t.engine }
 
-// reference computes what they are compared with: the best single weight of a grid, and the least
-// F that exact minimisation finds, from that weight, from the result, and from other points.
 func (t *tuning) reference(p *kit.Progress) error {
 	defer p.Clear()
 	p.Update(0.01, "exact: single weights")
@@ -210,7 +203,6 @@ func (t *tuning) reference(p *kit.Progress) error {
 	return err
 }
 
-// report prints the table.
 func (t *tuning) report(w io.Writer) error {
 	e := t.engine
 	dx, dy := e.problem.Dims()
@@ -275,7 +267,6 @@ func (t *tuning) verdict(y []float64) string {
 		s, len(t.best.X), t.val.Rows())
 }
 
-// curve returns F − F* along a run, from the first recorded step on.
 func (t *tuning) curve(e *engine, name string) plot.Series {
 	gap := make([]float64, len(e.f)-1)
 	for i, f := range e.f[1:] {
@@ -284,7 +275,6 @@ func (t *tuning) curve(e *engine, name string) plot.Series {
 	return plot.Series{Name: name, X: e.samples[1:], Y: gap, Style: kit.Style(e.method.Name())}
 }
 
-// write writes the figure and its numbers.
 func (t *tuning) write(w io.Writer) error {
 	series := []plot.Series{t.curve(t.engine, t.engine.method.Name())}
 	if t.beside != nil {

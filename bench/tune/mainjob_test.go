@@ -22,7 +22,6 @@ import (
 
 var list = []kit.Command{{Name: "main", Run: Main}, {Name: "tune", Run: Tune}}
 
-// bench runs a command line.
 func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
 	return kittest.Bench(ctx, list, args...)
 }
@@ -41,8 +40,6 @@ func complaints(stderr string) string {
 
 var slow = regexp.MustCompile(`^ *\d+ %|^bench: this takes `)
 
-// The main job on the shipped data: the gap to the least F falls well below that of the start and
-// of the best single weight.
 func TestMainJob(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -83,7 +80,6 @@ func TestMainJob(t *testing.T) {
 	assert.Greater(t, len(rows), 50)
 }
 
-// The same seed gives the same figures, another seed others.
 func TestMainJobSeed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -100,7 +96,6 @@ func TestMainJobSeed(t *testing.T) {
 	assert.NotEqual(t, numbers("5"), numbers("6"))
 }
 
-// An interrupted run says so, and still reports and writes what there is.
 func TestMainJobInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

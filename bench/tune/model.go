@@ -113,7 +113,6 @@ func (t *search) coefficients(column int, factor float64) (one float64, each []f
 	return 0, each
 }
 
-// empty appends the named features up to a column that have no part in the model.
 func (m *model) empty(names []string, column int) {
 	for j := len(m.Features); j < column && names != nil; j++ {
 		m.Features = append(m.Features, feature{Index: j + 1, Name: names[j], Factor: 1})
@@ -131,15 +130,12 @@ func (t *search) rows() rowCounts {
 	return n
 }
 
-// encode writes the model as indented JSON, in which numbers read back to the same bits.
 func (m *model) encode(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(m)
 }
 
-// readModel reads what encode wrote. Errors name the file and, where the text is not JSON or a
-// value has the wrong type, the line.
 func readModel(path string) (*model, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -155,7 +151,6 @@ func readModel(path string) (*model, error) {
 	return m, nil
 }
 
-// jsonOffset returns where in a text of n bytes the decoder failed.
 func jsonOffset(err error, n int) int {
 	at := int64(0)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
@@ -166,7 +161,6 @@ func jsonOffset(err error, n int) int {
 	return int(min(max(at, 0), int64(n)))
 }
 
-// check returns an error unless the model can be applied.
 func (m *model) check() error {
 	_, loss := losses[m.Options.Loss]
 	switch {
@@ -212,7 +206,6 @@ func (m *model) dim() int {
 
 func (m *model) classification() bool { return losses[m.Options.Loss] == hyperopt.Logistic }
 
-// scale is the loss of a score, and the number of scores of a row.
 func (m *model) scale() (loss hyperopt.Loss, scores int) {
 	if len(m.Classes) > 2 {
 		return hyperopt.Softmax, len(m.Classes)
@@ -294,7 +287,6 @@ func (m *model) writePredictions(w io.Writer, id string, ids []string, scores []
 	return nil
 }
 
-// append appends what the scores of a row predict.
 func (m *model) append(line []byte, scores []float64) []byte {
 	most, total, class := slices.Max(scores), 0.0, 0
 	if len(scores) == 1 {

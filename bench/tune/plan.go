@@ -26,7 +26,6 @@ const (
 	patience = 1e10
 )
 
-// plan chooses the solver and the folds, and splits the design rows accordingly.
 func (t *search) plan() error {
 	most := fewest(t.design, t.regression())
 	auto := t.Folds == 0
@@ -76,8 +75,6 @@ func (t *search) plan() error {
 	return nil
 }
 
-// sampledWork estimates the multiplications of -solver saa from above, as if each step solved with a
-// Hessian.
 func (t *search) sampledWork() float64 {
 	d := float64(t.design.Dim)
 	return float64(max(leastSteps, t.design.Rows())) * d * d * d
@@ -100,8 +97,6 @@ func fewest(d *data.Data, regression bool) int {
 	return slices.Min(countClasses(d))
 }
 
-// work estimates the multiplications of the exact solver: 100 models for each fold, of two Newton
-// steps, which form and factor a Hessian of the rows, or of their coordinates.
 func (t *search) work() float64 {
 	d := float64(min(t.design.Dim, t.design.Rows()))
 	classes := 1.0

@@ -17,7 +17,6 @@ import (
 	"stable/bench/kit/kittest"
 )
 
-// A number that JSON cannot hold fails, and is found before anything is written.
 func TestTuneModelNotFinite(t *testing.T) {
 	m, _, _ := runTune(t, cancer, "-steps", "5")
 	m.Results[0].Test["loss"] = math.NaN()

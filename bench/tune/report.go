@@ -13,7 +13,6 @@ import (
 
 var likeLabel = regexp.MustCompile(`(?i)^(label|class|target|y)$`)
 
-// describe prints the data and the plan.
 func (t *search) describe(w io.Writer) {
 	for _, f := range t.files {
 		fmt.Fprintf(w, "data     %s: %d rows\n", f.Path, f.Rows)
@@ -59,7 +58,6 @@ func (t *search) describe(w io.Writer) {
 	}
 }
 
-// report prints the table and the choice.
 func (t *search) report(w io.Writer) error {
 	if t.cleaner != nil {
 		t.reportCleaning(w)
@@ -99,7 +97,6 @@ func (t *search) report(w io.Writer) error {
 	return nil
 }
 
-// dropped names the features that have no part in the model, though they have values.
 func (t *search) dropped() (names []string) {
 	for j, column := range t.used {
 		if t.chosen().y[j] == 0 {
@@ -116,7 +113,6 @@ func (t *search) featureName(column int) string {
 	return fmt.Sprint(column + 1)
 }
 
-// warnings returns what limits the search.
 func (t *search) warnings() (list []string) {
 	for i, f := range t.files {
 		for _, other := range t.files[:i] {
@@ -150,7 +146,6 @@ func quoted(names []string) string {
 	return some(list)
 }
 
-// some joins at most ten names.
 func some(names []string) string {
 	if len(names) > 10 {
 		return strings.Join(names[:10], ", ") + ", …"

@@ -79,8 +79,6 @@ func (t *search) judge(r *result) error {
 	return nil
 }
 
-// bestSingle trains with one weight of a grid after the other, each from the previous model, and
-// returns the one of least validation loss.
 func bestSingle(ctx context.Context, p *hyperopt.Problem, lo, hi float64) (best singleWeight, err error) {
 	p, best.f = p.Clone(), math.Inf(1)
 	x, y := vectors(p)
@@ -100,7 +98,6 @@ func bestSingle(ctx context.Context, p *hyperopt.Problem, lo, hi float64) (best 
 	return best, nil
 }
 
-// gridSize is the number of single weights that are tried.
 func gridSize(p *hyperopt.Problem) int {
 	if p.Train().Rows() <= kit.ManyRows {
 		return 51

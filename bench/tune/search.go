@@ -14,8 +14,7 @@ import (
 	"stable/bilevel/saa"
 )
 
-// search is one run of tune. It judges ways to weigh the features on rows that their models were not
-// trained on, from the simplest on, and trains the model of one of them on all but the test rows.
+// search is one run of tune.
 type search struct {
 	options
 	*dataSet
@@ -28,7 +27,6 @@ type search struct {
 	choice  choice
 }
 
-// result is what one way of weighing the features has given.
 type result struct {
 	Name    string  `json:"name"`
 	Rung    int     `json:"rung,omitempty"` // of the ladder: see climber
@@ -47,7 +45,6 @@ type result struct {
 	seconds time.Duration
 }
 
-// choice says which of the results the model is, and why.
 type choice struct {
 	Name       string  `json:"name"`
 	Rows       int     `json:"rows"`           // held out
@@ -61,7 +58,6 @@ type choice struct {
 // metrics are loss and accuracy, or loss and rmse of a regression, both in units of the target.
 type metrics map[string]float64
 
-// newSearch makes the plan, and the engine of -solver saa.
 func newSearch(o options, set *dataSet) (*search, error) {
 	t := &search{options: o, dataSet: set}
 	if err := t.plan(); err != nil || t.folded() {
@@ -82,7 +78,6 @@ func newSearch(o options, set *dataSet) (*search, error) {
 	return t, err
 }
 
-// identity is what the checkpoint of a run depends on.
 func (t *search) identity() kit.Identity {
 	id := kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
 		"tune -seed %d -steps %d -lo %v -hi %v -intercept %s -loss %s -label %q -class %q -drop %q -categorical=%t -impute %q "+
@@ -123,17 +118,15 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	return err
 }
 
-// ready says whether there is one weight for all, at least.
 func (t *search) ready() bool { return len(t.results) > 1 }
 
 func (t *search) method() *engine { return t.engine }
 
 func (t *search) chosen() *result { return t.results[t.choice.index] }
 
-// trainingShare is the share of the design rows that a model of the search is trained on. Weights
-// are multiplied by it for the model of all design rows, which keeps the prior that they stand for:
-// with a mean loss over n rows, λ is a Gaussian prior of precision 2nλ (Bishop, Pattern Recognition
-// and Machine Learning, section 3.3.1).
+// trainingShare is the share of the design rows that trains a model of the search. It multiplies the
+// weights for the model of all, which keeps the prior: of a mean over n rows, λ is one of precision 2nλ
+// (Bishop, Pattern Recognition and Machine Learning, section 3.3.1).
 func (t *search) trainingShare() float64 {
 	if t.folded() {
 		return 1 - 1/float64(t.Folds)
@@ -153,7 +146,6 @@ func (t *search) measure(d *data.Data, y []float64) metrics {
 	return m
 }
 
-// lossesOf returns the loss of each row of d, in units of the target.
 func (t *search) lossesOf(d *data.Data, y []float64) []float64 {
 	list := rowLosses(t.loss(), d, y)
 	for i := range list {
@@ -170,7 +162,6 @@ func rowLosses(l hyperopt.Loss, d *data.Data, y []float64) []float64 {
 	return list
 }
 
-// difference returns the mean of a − b and its standard error.
 func difference(a, b []float64) (mean, deviation float64) {
 	diff := slices.Clone(a)
 	for i := range diff {
@@ -179,7 +170,6 @@ func difference(a, b []float64) (mean, deviation float64) {
 	return meanOf(diff)
 }
 
-// meanOf returns the mean of values and its standard error.
 func meanOf(values []float64) (mean, deviation float64) {
 	n := float64(len(values))
 	for _, d := range values {
@@ -191,9 +181,8 @@ func meanOf(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation / n)
 }
 
-// choose takes the simplest result whose held-out loss is within Margin standard errors, of the
-// difference, of the least. With one split these leave out the chance in the training rows, and a
-// weight each has a larger margin to beat. Without held-out rows it is one weight for all.
+// choose takes the simplest result within Margin standard errors of the least held-out loss. With one
+// split these leave out the chance in the training rows: the margin is larger.
 func (t *search) choose() {
 	c, one := &t.choice, t.results[1]
 	c.index = 1

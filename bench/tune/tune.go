@@ -60,7 +60,6 @@ tune.svg and tune.csv: the held-out losses, and the weights by name.
 Flags:
 `
 
-// options holds the flags of tune; the tagged ones go into the model.
 type options struct {
 	Seed   uint64  `json:"seed"`
 	Solver string  `json:"solver"`
@@ -90,7 +89,6 @@ type options struct {
 
 const penalised = "penalised" // of -intercept
 
-// leastSteps is the least default number of steps.
 const leastSteps = 20000
 
 var (
@@ -159,7 +157,6 @@ func Tune(ctx context.Context, args []string, out kit.Terminal) error {
 	return drive(ctx, t, o.out, out)
 }
 
-// check returns an error about the first flag that is out of range, or about the number of files.
 func (o *options) check(files int) error {
 	_, loss := losses[o.Loss]
 	switch {
@@ -195,7 +192,6 @@ func (o *options) check(files int) error {
 	return kit.FirstOf(checkIntercept(o.Intercept), checkSteps(steps, o.Lo, o.Hi))
 }
 
-// write writes the model, the figure and its numbers.
 func (t *search) write(w io.Writer) error {
 	model, err := t.newModel()
 	if err != nil {

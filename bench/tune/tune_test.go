@@ -22,19 +22,16 @@ import (
 
 const cancer = "../../testdata/breast_cancer.csv"
 
-// writeText writes a file into the test's own folder and returns its path.
 func writeText(t *testing.T, name, text string) string {
 	path := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
-// runTune runs tune on one split with few steps of a sampled solver: see tuneWith.
 func runTune(t *testing.T, args ...string) (m *model, path, stdout string) {
 	return tuneWith(t, append([]string{"-steps", "500"}, args...)...)
 }
 
-// tuneWith runs tune into a folder of its own and returns the model and what it prints.
 func tuneWith(t *testing.T, args ...string) (m *model, path, stdout string) {
 	dir := t.TempDir()
 	status, stdout, stderr := bench(context.Background(), append([]string{"tune", "-out", dir}, args...)...)
@@ -46,13 +43,10 @@ func tuneWith(t *testing.T, args ...string) (m *model, path, stdout string) {
 	return m, path, stdout
 }
 
-// chosen is the result that the model was made of.
 func chosen(m *model) *result {
 	return m.Results[slices.IndexFunc(m.Results, func(r *result) bool { return r.Name == m.Choice.Name })]
 }
 
-// linear writes rows of three features of very different means and a target (noise 0.1) or its
-// sign.
 func linear(n int, seed uint64, header string, line func(v [3]float64, target float64) string) string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var b strings.Builder
@@ -68,8 +62,6 @@ func csvRow(v [3]float64, target float64) string {
 	return fmt.Sprintf("%v,%v,%v,%v", v[0], v[1], v[2], target)
 }
 
-// The exact solver on folds: the choice rests on rows that no model was trained on, and the model is
-// trained on all rows but the test's.
 func TestTune(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -184,7 +176,6 @@ func TestTuneRoundTrip(t *testing.T) {
 	}
 }
 
-// The same flags give the same bytes, another seed others.
 func TestTuneSeed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -199,7 +190,6 @@ func TestTuneSeed(t *testing.T) {
 	assert.NotEqual(t, text("5"), text("6"))
 }
 
-// Columns that are constant, empty in training rows only, or at the end of one file only.
 func TestTuneOddColumns(t *testing.T) {
 	train := writeText(t, "a.svm", strings.Repeat("1 1:1 2:7\n-1 1:-1 2:7\n1 1:2 2:7\n-1 1:0.5 2:7\n", 4))
 	val := writeText(t, "b.svm", "1 1:1 2:7 3:5\n-1 1:-2 2:7\n")
@@ -247,7 +237,6 @@ func TestTuneEmptyColumns(t *testing.T) {
 	require.Zero(t, status, stderr)
 }
 
-// An interrupted run writes the model that it has; one that has done nothing leaves what is there.
 func TestTuneInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model.json")
@@ -268,7 +257,6 @@ func TestTuneInterrupted(t *testing.T) {
 	assert.Equal(t, before, after)
 }
 
-// The data sets of the paper, raw and in two files, where they are.
 func TestTuneRealData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -47,7 +47,6 @@ func (p *Problem) Uniform(x []float64, lambda float64) {
 	}
 }
 
-// convexity is the least diagonal entry that regularisation adds where the least weight is xi.
 func (p *Problem) convexity(xi float64) float64 {
 	least := p.ridge(xi)
 	if p.perRow() {

@@ -32,7 +32,6 @@ func (p *Problem) diagonal(x []float64, i int) float64 {
 	return p.ridge(x[i])
 }
 
-// setIntercept notes whether the last feature is an intercept that x does not weigh.
 func (p *Problem) setIntercept() {
 	last, mean, share := int32(p.train.Dim-1), 0.0, make([]float64, p.outputs)
 	for i, b := range p.train.Label {
@@ -133,7 +132,6 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	return value, err
 }
 
-// trainSum makes s a sum over training rows, weighted with PerRow.
 func (p *Problem) trainSum(s sum, x []float64) sum {
 	s.data = p.train
 	if p.perRow() {

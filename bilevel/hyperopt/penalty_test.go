@@ -12,6 +12,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/check"
 	"stable/bilevel/hyperopt/data"
+	"stable/mat"
 )
 
 func models(t *testing.T, f func(t *testing.T, p *Problem, rng *rand.Rand)) {
@@ -112,6 +113,13 @@ func TestModelBoundsHold(t *testing.T) {
 				norm = math.Hypot(norm, e)
 			}
 			assert.LessOrEqual(t, norm, p.GradFBound()*(1+1e-14))
+			if p.perRow() {
+				continue
+			}
+			require.NoError(t, p.Solution(y, x))
+			gxy := mat.NewDense(dx, dy)
+			require.NoError(t, p.CrossG(gxy, x, y, nil))
+			assert.LessOrEqual(t, mat.NormFrob(gxy), p.CrossBound())
 		}
 	})
 }
@@ -121,9 +129,14 @@ func TestModelsAllocateNothing(t *testing.T) {
 		dx, dy := p.Dims()
 		x, y, v := make([]float64, dx), make([]float64, dy), make([]float64, dy)
 		gx, grad := make([]float64, dx), make([]float64, dx)
+		gxy, gyy := mat.NewDense(dx, dy), mat.NewSym(dy)
 		p.Start(x, y)
 		run := func() {
 			for _, b := range batches {
+				require.NoError(t, p.GradF(gx, v, x, y, b))
+				require.NoError(t, p.GradG(v, x, y, b))
+				require.NoError(t, p.CrossG(gxy, x, y, b))
+				require.NoError(t, p.HessG(gyy, x, y, b))
 				require.NoError(t, p.CrossVecG(gx, x, y, v, b))
 				require.NoError(t, p.GradXG(gx, x, y, b))
 				require.NoError(t, p.HessVecG(v, x, y, y, b))
@@ -157,7 +170,6 @@ func TestPenaltyRefuses(t *testing.T) {
 	assert.Panics(t, func() { p.Uniform(make([]float64, 20), 1) })
 }
 
-// The bounds are attained at the largest weight of the longest row.
 func TestRowBounds(t *testing.T) {
 	d := &data.Data{Dim: 2, RowPtr: []int{0, 2, 3}, Col: []int32{0, 1, 0}, Val: []float64{3, 4, 1},
 		Label: []float64{1, -1}}
@@ -170,7 +182,6 @@ func TestRowBounds(t *testing.T) {
 	assert.InDelta(t, 5, p.CrossBound(), 1e-14)
 }
 
-// Rows with flipped labels end with lower weights than the others.
 func TestHyperCleaning(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	train, val := random(rng, 60, 4, false), random(rng, 200, 4, false)

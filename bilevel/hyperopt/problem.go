@@ -329,7 +329,6 @@ func (p *Problem) slope(xi float64) float64 {
 	return 2
 }
 
-// mean writes the mean of s over the batch, or all rows.
 func (p *Problem) mean(dst []float64, s sum, batch []bilevel.Sample) error {
 	n, err := p.count(s.data, batch)
 	if err != nil {
@@ -377,7 +376,6 @@ func (p *Problem) add(acc []float64, stride, n int, s sum, batch []bilevel.Sampl
 	}
 }
 
-// count returns the number of rows of the batch, or of all, and an error about one that is not there.
 func (p *Problem) count(d *data.Data, batch []bilevel.Sample) (float64, error) {
 	for _, i := range batch {
 		if i >= bilevel.Sample(d.Rows()) {
@@ -396,7 +394,6 @@ func (p *Problem) sizes(msg string, dx, dy int) {
 	}
 }
 
-// same returns the length of all vs, −1 where they differ.
 func same(vs ...[]float64) int {
 	for _, v := range vs {
 		if len(v) != len(vs[0]) {

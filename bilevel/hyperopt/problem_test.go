@@ -58,7 +58,6 @@ func forms(t *testing.T, opt Options, f func(t *testing.T, p *Problem, rng *rand
 
 var batches = [][]bilevel.Sample{nil, {5}, {3, 16, 3, 0}}
 
-// upper and lower are f and g, written once more from the formula.
 func upper(p *Problem, y []float64, xi []bilevel.Sample) float64 {
 	return meanLoss(p.opt.Loss, p.val, y, xi)
 }
@@ -98,7 +97,6 @@ func meanLoss(l Loss, d *data.Data, y []float64, batch []bilevel.Sample) float64
 	return sum / float64(len(batch))
 }
 
-// slopeOf is the derivative along coordinate i, by central differences of fourth order.
 func slopeOf(f func(z []float64) float64, z []float64, i int, h float64) float64 {
 	w := append([]float64(nil), z...)
 	at := func(s float64) float64 {
@@ -131,27 +129,6 @@ func TestDerivativesAgreeWithDifferences(t *testing.T) {
 					assert.InDelta(t, slopeOf(func(z []float64) float64 { return grad(x, z) }, y, i, 1e-3), gyy.At(i, j), 1e-9)
 				}
 			}
-		}
-	})
-}
-
-func TestProductsAreThoseOfTheMatrices(t *testing.T) {
-	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
-		d := len(x)
-		v, got, want := make([]float64, d), make([]float64, d), make([]float64, d)
-		for i := range v {
-			v[i] = rng.NormFloat64()
-		}
-		gxy, gyy := mat.NewDense(d, d), mat.NewSym(d)
-		for _, b := range batches {
-			require.NoError(t, p.HessG(gyy, x, y, b))
-			require.NoError(t, p.HessVecG(got, x, y, v, b))
-			mat.MulVecSym(want, gyy, v)
-			assert.InDeltaSlice(t, want, got, 1e-13)
-			require.NoError(t, p.CrossG(gxy, x, y, b))
-			require.NoError(t, p.CrossVecG(got, x, y, v, b))
-			mat.MulVec(want, gxy, v)
-			assert.InDeltaSlice(t, want, got, 1e-13)
 		}
 	})
 }
@@ -229,41 +206,6 @@ func TestHessianStaysInsideItsView(t *testing.T) {
 	}
 }
 
-func TestOraclesAllocateNothing(t *testing.T) {
-	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
-		big := random(rng, chunkRows+5, 6, p.opt.Loss == Squared)
-		q, err := New(big, big, p.opt)
-		require.NoError(t, err)
-		d := len(x)
-		fx, fy, gy, start := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
-		gxy, gyy := mat.NewDense(d, d), mat.NewSym(d)
-		run := func(b []bilevel.Sample) func() {
-			return func() {
-				err := q.GradF(fx, fy, x, y, b)
-				for _, e := range []error{q.GradG(gy, x, y, b), q.CrossG(gxy, x, y, b), q.HessG(gyy, x, y, b),
-					q.HessVecG(fx, x, y, fy, b), q.CrossVecG(fx, x, y, fy, b)} {
-					if err == nil {
-						err = e
-					}
-				}
-				if err != nil {
-					panic(err)
-				}
-			}
-		}
-		for _, b := range batches {
-			assert.Zero(t, testing.AllocsPerRun(3, run(b)))
-		}
-		assert.Zero(t, testing.AllocsPerRun(3, func() {
-			_, err := q.Objective(gy, x)
-			copy(start, y)
-			if err != nil || q.Solution(start, x) != nil {
-				panic(err)
-			}
-		}))
-	})
-}
-
 func TestNewRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	good := random(rng, 10, 3, false)
@@ -312,41 +254,6 @@ func TestNewRefuses(t *testing.T) {
 	gy, x := make([]float64, 3), []float64{1, 1, 1}
 	assert.ErrorContains(t, p.GradG(gy, x, x, []bilevel.Sample{10}), "sample 10")
 	assert.PanicsWithValue(t, "hyperopt: GradG: dimension mismatch", func() { _ = p.GradG(gy[:2], x, x, nil) })
-}
-
-func TestBounds(t *testing.T) {
-	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
-		lo, hi := p.Box()
-		mu, l, cross, upper := p.StrongConvexity(), p.Smoothness(), p.CrossBound(), p.GradFBound()
-		d := len(x)
-		v, hv, z := make([]float64, d), make([]float64, d), make([]float64, d)
-		gxy := mat.NewDense(d, d)
-		for range 200 {
-			for i := range x {
-				x[i] = lo[i] + (hi[i]-lo[i])*rng.Float64()
-				y[i], v[i] = rng.NormFloat64(), rng.NormFloat64()
-			}
-			if rng.IntN(10) == 0 {
-				copy(x, lo)
-			}
-			s := []bilevel.Sample{bilevel.Sample(rng.IntN(p.train.Rows()))}
-			require.NoError(t, p.HessVecG(hv, x, y, v, s))
-			q := mat.Dot(v, hv) / mat.Dot(v, v)
-			assert.GreaterOrEqual(t, q, mu*(1-1e-14))
-			assert.LessOrEqual(t, q, l)
-			require.NoError(t, p.Solution(z, x))
-			require.NoError(t, p.CrossG(gxy, x, z, nil))
-			assert.LessOrEqual(t, mat.NormFrob(gxy), cross)
-			s[0] = bilevel.Sample(rng.IntN(p.val.Rows()))
-			require.NoError(t, p.GradF(hv, v, x, y, s))
-			assert.LessOrEqual(t, mat.Norm(v), upper)
-		}
-		p.Start(x, y)
-		assert.Equal(t, make([]float64, d), y)
-		for i := range x {
-			assert.True(t, lo[i] <= x[i] && x[i] <= hi[i])
-		}
-	})
 }
 
 func TestDefaultsAgree(t *testing.T) {

@@ -47,12 +47,10 @@ func (s *sum) softmax(p []float64, i int) float64 {
 	return value
 }
 
-// flipped returns the probability of label b where a share of the labels is wrong.
 func (s *sum) flipped(p []float64, b int) float64 {
 	return (1-s.flips)*p[b] + s.flips*(1-p[b])/float64(len(p)-1)
 }
 
-// terms writes ∂ℓ/∂t_k of row i for each predictor t_k, and returns ℓ.
 func (s *sum) terms(firsts []float64, i int) (value float64) {
 	if s.loss != Softmax {
 		col, val := s.data.Row(i)

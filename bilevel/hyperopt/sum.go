@@ -58,7 +58,6 @@ func (s *sum) row(acc []float64, stride, i int) {
 	}
 }
 
-// factor returns the coefficient of a·aᵀ of row i.
 func (s *sum) factor(i int, col []int32, val []float64) float64 {
 	if s.loss == Softmax {
 		return s.weight(i) * s.second2(i)
@@ -66,7 +65,6 @@ func (s *sum) factor(i int, col []int32, val []float64) float64 {
 	return s.weight(i) * s.loss.second(dot(col, val, s.y))
 }
 
-// rows adds the terms of rows lo to hi−1; with a block, to a matrix.
 func (s *sum) rows(acc []float64, stride, lo, hi int, b *block) {
 	if b != nil {
 		b.add(&mat.Sym{N: s.data.Dim, Stride: stride, Data: acc}, s, lo, hi)
@@ -87,8 +85,6 @@ type adder struct {
 	blocks  []block     // one a worker, for dense rows
 }
 
-// add adds s over all rows to acc: a vector of length n if stride is 0, else the lower triangle of
-// an n × n matrix.
 func (a *adder) add(acc []float64, stride, n int, s sum) {
 	total := s.data.Rows()
 	if total <= chunkRows {

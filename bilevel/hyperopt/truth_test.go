@@ -3,7 +3,6 @@ package hyperopt
 import (
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,7 +13,6 @@ import (
 	"stable/mat"
 )
 
-// scaleOf is the mean length of the terms of g_y at y = 0, the unit of its rounding errors.
 func scaleOf(p *Problem) float64 {
 	sum := 0.0
 	for i, b := range p.train.Label {
@@ -138,36 +136,6 @@ func TestGradientAgreesWithDifferencesOfF(t *testing.T) {
 	})
 }
 
-func TestGradientOnRealData(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	d, err := data.Open(filepath.Join("..", "..", "testdata", "breast_cancer.csv"), data.ReadOptions{LabelColumn: "diagnosis"})
-	require.NoError(t, err)
-	d, err = data.Standardise(d).Apply(d)
-	require.NoError(t, err)
-	parts, err := d.Split(1, 2, 1)
-	require.NoError(t, err)
-	for _, form := range []Form{Raw, Exp} {
-		for _, loss := range []Loss{Logistic, Squared} {
-			p, err := New(parts[0], parts[1], Options{Form: form, Loss: loss})
-			require.NoError(t, err)
-			x, grad := make([]float64, d.Dim), make([]float64, d.Dim)
-			p.Start(x, grad)
-			_, err = p.Objective(grad, x)
-			require.NoError(t, err)
-			for i := range x {
-				slope := slopeOf(func(z []float64) float64 {
-					f, err := p.Objective(nil, z)
-					require.NoError(t, err)
-					return f
-				}, x, i, 1e-3)
-				assert.InDelta(t, slope, grad[i], 1e-6*mat.Norm(grad))
-			}
-		}
-	}
-}
-
 func TestObjectiveDependsOnXAlone(t *testing.T) {
 	forms(t, Options{}, func(t *testing.T, p *Problem, rng *rand.Rand, x, y []float64) {
 		first, err := p.Objective(nil, x)
@@ -200,7 +168,6 @@ func TestNoSolution(t *testing.T) {
 	assert.ErrorIs(t, err, implicit.ErrNoSolution)
 }
 
-// A free intercept is that of the data, whatever the weights of the features are.
 func TestFreeIntercept(t *testing.T) {
 	d := random(rand.New(rand.NewPCG(7, 9)), 40, 3, false)
 	for i := range d.Label {
@@ -221,7 +188,6 @@ func TestFreeIntercept(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// y* is 0 where each row stands with both labels, up to rounding.
 func TestSolutionOfNothing(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 9))

@@ -19,7 +19,6 @@ type Column struct {
 	FillLevel string   `json:"fill_level,omitempty"`
 }
 
-// table is the features of a CSV file as text.
 type table struct {
 	cells [][]string
 	lines []int // of the rows, in the file
@@ -29,7 +28,6 @@ func (o *ReadOptions) wide() bool {
 	return o.Categorical || o.Impute != "" || len(o.Drop) > 0 || o.Columns != nil
 }
 
-// finish makes features of the columns, which d.Features names.
 func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 	if d.Columns = opt.Columns; d.Columns == nil {
 		for k, name := range d.Features {
@@ -43,7 +41,6 @@ func (t *table) finish(d *Data, opt *ReadOptions) (err error) {
 	return t.encode(d, opt)
 }
 
-// mostLevels is the most texts of a column that does not hold names.
 const mostLevels = 100
 
 func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {

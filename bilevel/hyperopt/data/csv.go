@@ -133,7 +133,6 @@ func separator(b *bufio.Reader) rune {
 	return best
 }
 
-// unquoted replaces what stands in quotes by one letter.
 func unquoted(line []byte) (s string) {
 	for i, part := range strings.Split(string(line), `"`) {
 		if i%2 == 1 {
@@ -144,7 +143,6 @@ func unquoted(line []byte) (s string) {
 	return s
 }
 
-// singleBlanks makes each run of blanks outside of quotes one, and none at the ends of a line.
 type singleBlanks struct {
 	r                  *bufio.Reader
 	quoted, begun, gap bool // in quotes, after a word of the line, after a blank
@@ -183,7 +181,6 @@ func decimalPoints(fields []string) {
 	}
 }
 
-// record appends a row, its features to t where columns are wide.
 func (d *Data) record(fields []string, l *layout, lab *labels, opt *ReadOptions, t *table, line int) error {
 	n := len(l.names)
 	if len(fields) != n && !(len(fields) == n+1 && strings.TrimSpace(fields[n]) == "") {

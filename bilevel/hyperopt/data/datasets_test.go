@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The figures are those of the LIBSVM data page.
 func TestRealData(t *testing.T) {
 	dir := os.Getenv("STABLE_DATA")
 	if dir == "" {
@@ -38,7 +37,6 @@ func TestRealData(t *testing.T) {
 	}
 }
 
-// The class counts are those of the file's description (UCI, doi 10.24432/C5DW2B).
 func TestShippedData(t *testing.T) {
 	d := breastCancer(t)
 	require.NoError(t, d.Check())

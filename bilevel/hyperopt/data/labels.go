@@ -103,8 +103,6 @@ func (l *labels) add(c class) error {
 	return nil
 }
 
-// finish turns codes into labels and returns their spellings, in order: of two classes −1 and +1, of
-// more 0, 1, …; a single 1 or 2 is +1, any other single class −1.
 func (l *labels) finish(label []float64) (names []string) {
 	if l.regression || len(l.classes) == 0 {
 		return nil

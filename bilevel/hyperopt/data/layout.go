@@ -55,7 +55,6 @@ func newLayout(first []string, opt *ReadOptions) (l *layout, err error) {
 	return l, l.find(free, opt)
 }
 
-// index returns the first free column of a name.
 func (l *layout) index(name string, free []bool) (int, error) {
 	for j, s := range l.names {
 		if free[j] && s == name {

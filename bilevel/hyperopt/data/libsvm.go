@@ -51,7 +51,6 @@ func ReadLIBSVM(r io.Reader, name string, opt ReadOptions) (*Data, error) {
 
 type words struct{ rest []byte }
 
-// next returns the next word; none at the end, or before a comment.
 func (w *words) next() ([]byte, error) {
 	line := w.rest
 	i := 0
@@ -72,7 +71,6 @@ func (w *words) next() ([]byte, error) {
 	return line[i:end], nil
 }
 
-// row appends a line to d, nothing if it is blank.
 func (d *Data) row(line words, lab *labels, opt *ReadOptions) error {
 	t, err := line.next()
 	if t == nil {

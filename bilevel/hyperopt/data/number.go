@@ -46,7 +46,6 @@ func parseFloat[T text](t T) (float64, error) {
 	return v, nil
 }
 
-// parseSlow says what is wrong with a word, too. It refuses the names and hexadecimals of strconv.
 func parseSlow[T text](t T) (float64, error) {
 	if len(t) <= 4 && missing[string(t)] {
 		return 0, ErrMissing

@@ -87,7 +87,6 @@ var foreigners = [][2]string{
 	{"[", "JSON, but this wants CSV or LIBSVM text"},
 }
 
-// foreign names the kind of a file that is no text of numbers; else empty.
 func foreign(head []byte) string {
 	text := bytes.TrimLeft(head, " \t\r\n")
 	for _, f := range foreigners {
@@ -108,7 +107,6 @@ func foreign(head []byte) string {
 	return ""
 }
 
-// begin checks the options, and skips a UTF-8 byte order mark.
 func begin(r io.Reader, name string, opt *ReadOptions) (*bufio.Reader, *labels, error) {
 	lab, err := newLabels(opt)
 	switch {

@@ -60,7 +60,6 @@ func Constant(d *Data) (features []int) {
 	return features
 }
 
-// spans returns the least and largest value of each feature.
 func spans(d *Data) (lo, hi []float64) {
 	lo, hi = slices.Repeat([]float64{math.Inf(1)}, d.Dim), slices.Repeat([]float64{math.Inf(-1)}, d.Dim)
 	count := make([]int, d.Dim)

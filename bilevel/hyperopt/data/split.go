@@ -36,7 +36,6 @@ func shuffled(n int, seed uint64) []int {
 	return rand.New(rand.NewPCG(seed, 0x73706c6974)).Perm(n)
 }
 
-// deal cuts each list at the rounded running sums of the fractions.
 func (d *Data) deal(lists [][]int, fractions []float64) ([]*Data, error) {
 	total := 0.0
 	for k, f := range fractions {

@@ -48,7 +48,6 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns the cause, or for errors.Is what is wrong.
 func (e *SyntaxError) Unwrap() error { return cmp.Or(e.Err, e.what) }
 
-// marked is an error that is another one, too.
 type marked struct {
 	error
 	is error
@@ -56,7 +55,6 @@ type marked struct {
 
 func (m marked) Unwrap() []error { return []error{m.error, m.is} }
 
-// lineError is an error of an earlier line.
 type lineError struct {
 	line int
 	error
@@ -64,14 +62,12 @@ type lineError struct {
 
 func (e *lineError) Unwrap() error { return e.error }
 
-// readError is an error of the reader.
 type readError struct{ error }
 
 func cellError(column, cell string, err error) error {
 	return marked{fmt.Errorf("column %s, %s: %w", quote(column), quote(cell), err), ErrCell}
 }
 
-// syntaxError adds file and line to err, which stays the cause.
 func syntaxError(name string, line int, err error) error {
 	var p *csv.ParseError
 	var r *readError
