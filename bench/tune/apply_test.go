@@ -25,8 +25,7 @@ func TestTuneApply(t *testing.T) {
 	m, model, _ := runTune(t, train, test, "-loss", "squared", "-lo", "1e-6")
 	assert.Equal(t, rowCounts{Design: 90, Folds: 1, Train: 60, Validation: 15, Unseen: 15, Test: 30}, m.Rows)
 	assert.Less(t, chosen(m).Test["rmse"], 1.0) // of a target with deviation 22 and noise 0.1
-	status, stdout, stderr := bench(context.Background(), "tune", test, "-apply", model)
-	require.Zero(t, status, stderr)
+	stdout, stderr := ok(t, "tune", test, "-apply", model)
 	var loss, rmse float64
 	_, err := fmt.Sscanf(stderr, "30 rows, loss %g, rmse %g", &loss, &rmse)
 	require.NoError(t, err, stderr)
@@ -35,8 +34,7 @@ func TestTuneApply(t *testing.T) {
 	assert.Contains(t, stdout, "row,prediction\n1,")
 	assert.Equal(t, 31, strings.Count(stdout, "\n"))
 
-	status, unlabelled, stderr := bench(context.Background(), "tune", "-apply", model, bare)
-	require.Zero(t, status, stderr)
+	unlabelled, stderr := ok(t, "tune", "-apply", model, bare)
 	assert.Equal(t, "30 rows, no labels\n", stderr)
 	assert.Equal(t, stdout, unlabelled)
 }
@@ -44,9 +42,7 @@ func TestTuneApply(t *testing.T) {
 func TestTuneApplyClasses(t *testing.T) {
 	m, model, _ := runTune(t, writeText(t, "t.svm", strings.Repeat("2 1:1 3:1\n1 1:-1 2:0.5\n", 8)))
 	require.Len(t, m.Features, 3)
-	status, stdout, stderr := bench(context.Background(), "tune", "-apply",
-		model, writeText(t, "few.svm", "2 1:1\n1 1:1\n"))
-	require.Zero(t, status, stderr)
+	stdout, stderr := ok(t, "tune", "-apply", model, writeText(t, "few.svm", "2 1:1\n1 1:1\n"))
 	assert.Contains(t, stderr, "2 rows, loss ")
 	assert.Contains(t, stderr, "accuracy 0.5\n")
 	rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
@@ -61,11 +57,10 @@ func TestTuneApplyClasses(t *testing.T) {
 	assert.Equal(t, "2", rows[1][3])
 
 	zeros := writeText(t, "zeros.svm", "0 1:1\n0 1:1\n")
-	status, _, stderr = bench(context.Background(), "tune", "-apply", model, zeros)
+	status, _, stderr := bench(context.Background(), "tune", "-apply", model, zeros)
 	assert.Equal(t, 1, status)
 	assert.Contains(t, stderr, "zeros.svm:1: label")
-	status, ignored, stderr := bench(context.Background(), "tune", "-apply", model, zeros, "-unlabelled")
-	require.Zero(t, status, stderr)
+	ignored, stderr := ok(t, "tune", "-apply", model, zeros, "-unlabelled")
 	assert.Equal(t, stdout, ignored)
 	status, _, stderr = bench(context.Background(), "tune", "-apply", model, writeText(t, "wide.svm", "1 1:1\n2 4:1\n"))
 	assert.Equal(t, 1, status)
@@ -80,8 +75,7 @@ func TestTuneApplyToTraining(t *testing.T) {
 	} {
 		path := writeText(t, name, text)
 		_, model, _ := runTune(t, path)
-		status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, path)
-		require.Zero(t, status, "%s: %s", name, stderr)
+		stdout, stderr := ok(t, "tune", "-apply", model, path)
 		assert.Contains(t, stderr, "16 rows, loss ", name)
 		assert.Contains(t, stderr, "accuracy 1\n", name)
 		assert.Equal(t, 17, strings.Count(stdout, "\n"), name)
@@ -98,15 +92,13 @@ func TestTuneApplyColumns(t *testing.T) {
 	assert.Contains(t, stdout, "features 4")
 	assert.Equal(t, "city=Lima", m.Features[0].Name)
 	require.Len(t, m.Columns, 2)
-	status, want, stderr := bench(context.Background(), "tune", "-apply", model, path)
-	require.Zero(t, status, stderr)
+	want, stderr := ok(t, "tune", "-apply", model, path)
 	assert.Contains(t, stderr, "36 rows, loss ")
 	assert.Contains(t, stderr, "accuracy 1\n")
 
 	bare := writeText(t, "bare.csv",
 		strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(head+rows, ";bought", ""), ";yes", ""), ";no", ""))
-	status, stdout, stderr = bench(context.Background(), "tune", "-apply", model, bare)
-	require.Zero(t, status, stderr)
+	stdout, stderr = ok(t, "tune", "-apply", model, bare)
 	assert.Equal(t, "12 cells are missing or unknown, and were filled\n36 rows, no labels\n", stderr)
 	assert.Equal(t, want, stdout)
 }
@@ -123,9 +115,7 @@ func TestTuneApplyImpute(t *testing.T) {
 	assert.Contains(t, stderr, `unknown.csv:3: column "city", "Bonn": not among the 2 texts of this column`)
 	assert.Contains(t, stderr, "(with -apply, -impute")
 	dir := filepath.Join(t.TempDir(), "new")
-	status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, unknown, "-impute", "median",
-		"-id", "id", "-out", dir)
-	require.Zero(t, status, stderr)
+	stdout, stderr := ok(t, "tune", "-apply", model, unknown, "-impute", "median", "-id", "id", "-out", dir)
 	assert.Empty(t, stdout)
 	assert.Contains(t, stderr, "2 cells are missing or unknown, and were filled\n3 rows, loss ")
 	text, err := os.ReadFile(filepath.Join(dir, "predictions.csv"))
@@ -166,8 +156,7 @@ func TestTuneStandardInput(t *testing.T) {
 	assert.Equal(t, fromFile.Features, fromStdin.Features)
 	assert.Equal(t, fromFile.Files[0].SHA256, fromStdin.Files[0].SHA256)
 	read("income,age\n1,2\n-1,-2\n")
-	status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, "-")
-	require.Zero(t, status, stderr)
+	stdout, stderr := ok(t, "tune", "-apply", model, "-")
 	assert.Equal(t, "2 rows, no labels\n", stderr)
 	assert.Equal(t, 3, strings.Count(stdout, "\n"))
 	read("income,age\n1,x\n")

@@ -161,8 +161,7 @@ func TestTuneOneClass(t *testing.T) {
 	m, model, stdout := tuneWith(t, path, "-class", "b")
 	assert.Contains(t, stdout, `classes  "not b" and "b"`)
 	assert.Equal(t, []string{"not b", "b"}, m.Classes)
-	status, predicted, stderr := bench(context.Background(), "tune", "-apply", model, path)
-	require.Zero(t, status, stderr)
+	predicted, stderr := ok(t, "tune", "-apply", model, path)
 	assert.Contains(t, stderr+predicted, "accuracy")
 }
 
@@ -196,8 +195,7 @@ func TestTuneColumnsAreTold(t *testing.T) {
 		path := writeText(t, "constant", text)
 		_, _, stdout = tuneWith(t, path)
 		assert.Contains(t, stdout, "constant 1 with one value in all these rows, which cannot help: "+name+"\n")
-		status, stdout, stderr := bench(context.Background(), "main", "-data", path, "-out", t.TempDir(), "-steps", "20")
-		require.Zero(t, status, stderr)
+		stdout, _ := ok(t, "main", "-data", path, "-out", t.TempDir(), "-steps", "20")
 		assert.Contains(t, stdout, "constant 1 with one value in all these rows, which cannot help: "+name+"\n")
 	}
 }
@@ -206,8 +204,7 @@ func TestTuneFarScales(t *testing.T) {
 	for _, values := range [][2]string{{"1e-310", "0"}, {"1.7e308", "-1.7e308"}} {
 		path := writeText(t, "far.csv", replaceColumn(table(","), values[0], values[1]))
 		_, model, _ := tuneWith(t, path)
-		status, _, stderr := bench(context.Background(), "tune", "-apply", model, path)
-		require.Zero(t, status, stderr)
+		_, stderr := ok(t, "tune", "-apply", model, path)
 		var loss, accuracy float64
 		_, err := fmt.Sscanf(stderr, "40 rows, loss %g, accuracy %g", &loss, &accuracy)
 		require.NoError(t, err, stderr)

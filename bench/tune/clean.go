@@ -24,8 +24,7 @@ const (
 
 // cleaner is data hyper-cleaning on folds (Franceschi et al., ICML 2017): each row has a weight in
 // [0, 1] in all the models that it trains, and the weights minimise the mean loss of the held-out
-// rows. Of these a share of labels is taken as wrong: without that, the least loss is a model of the
-// flips, too, and weights tell nothing.
+// rows. A share of their labels is taken as wrong: without that, weights tell nothing of flips.
 type cleaner struct {
 	rows    *data.Data // with classes 0, 1, …
 	classes int
@@ -50,8 +49,8 @@ type cleanFold struct {
 
 func (t *search) newCleaner() *cleaner {
 	d, n := *t.design, t.design.Rows()
-	c := &cleaner{rows: &d, classes: len(t.classes), folds: make([]cleanFold, t.Folds), weight: slices.Repeat([]float64{1}, n),
-		own: make([]float64, n), vote: make([]int, n), sure: make([]float64, n)}
+	c := &cleaner{rows: &d, classes: len(t.classes), folds: make([]cleanFold, t.Folds),
+		weight: slices.Repeat([]float64{1}, n), own: make([]float64, n), vote: make([]int, n), sure: make([]float64, n)}
 	if d.Classes = nil; c.classes == 2 {
 		d.Label = make([]float64, n)
 		for i, b := range t.design.Label {
@@ -222,7 +221,8 @@ func (t *search) reportCleaning(w io.Writer) {
 		both += b2i(slices.Contains(bySelf[:n], i))
 	}
 	fmt.Fprintf(w, "clean    %d of %d labels look wrong, where a share of %.2g is; cross-validated self-confidence\n"+
-		"         has %d of them among its %d lowest; all rows, most suspicious first: rows.csv\n", n, len(c.own), c.share, both, n)
+		"         has %d of them among its %d lowest; all rows, most suspicious first: rows.csv\n",
+		n, len(c.own), c.share, both, n)
 	for _, i := range order[:min(n, shownRows)] {
 		fmt.Fprintf(w, "         row %s: %q, others vote %q; probability of its label %.2g, self-confidence %.2g\n",
 			c.rows.IDs[i], t.classes[int(c.rows.Label[i])], t.classes[c.vote[i]], c.own[i], c.self[i])
@@ -235,8 +235,8 @@ func (t *search) writeRows(w io.Writer) error {
 	_, err := fmt.Fprintln(w, "row,label,vote,probability,self_confidence,weight")
 	for _, i := range ascending(c.own) {
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%s,%s,%s,%.6g,%.6g,%.6g\n", csvField(c.rows.IDs[i]), csvField(t.classes[int(c.rows.Label[i])]),
-				csvField(t.classes[c.vote[i]]), c.own[i], c.self[i], c.weight[i])
+			_, err = fmt.Fprintf(w, "%s,%s,%s,%.6g,%.6g,%.6g\n", csvField(c.rows.IDs[i]),
+				csvField(t.classes[int(c.rows.Label[i])]), csvField(t.classes[c.vote[i]]), c.own[i], c.self[i], c.weight[i])
 		}
 	}
 	return err

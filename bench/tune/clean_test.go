@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"context"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -71,8 +70,7 @@ func ranked(score []float64, wrong []bool) float64 {
 	return pairs / seen / right
 }
 
-// With 35 % of the labels flipped, the rows that hurt come first, before the order of self-confidence,
-// and the model is nearly that of the true labels.
+// With 35 % of the labels flipped, the rows that hurt come first, before the order of self-confidence.
 func TestClean(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
@@ -106,11 +104,11 @@ func TestClean(t *testing.T) {
 			assert.NotEqual(t, f[1], f[2])
 		}
 	}
-	t.Logf("AUC %.4f, of self-confidence %.4f; test loss %.4f, of the true labels %.4f", ranked(own, wrong), ranked(self, wrong),
-		chosen(m).Test["loss"], chosen(best).Test["loss"])
+	t.Logf("AUC %.4f, of self-confidence %.4f; test loss %.4f, of the true labels %.4f",
+		ranked(own, wrong), ranked(self, wrong), chosen(m).Test["loss"], chosen(best).Test["loss"])
 	assert.GreaterOrEqual(t, ranked(own, wrong), 0.95)
 	assert.Greater(t, ranked(own, wrong), ranked(self, wrong))
-	assert.Less(t, chosen(m).Test["loss"], m.Results[1].Test["loss"]/2)
+	assert.Less(t, chosen(m).Test["loss"], 1.25*chosen(best).Test["loss"])
 }
 
 // Labels that are right are left alone; of two classes the model is of the log-odds.
@@ -122,8 +120,7 @@ func TestCleanLeaves(t *testing.T) {
 	m, model, _ := tuneWith(t, flipped, right, "-clean", "-folds", "3")
 	require.Equal(t, "cleaned rows", m.Choice.Name)
 	assert.Greater(t, chosen(m).Test["accuracy"], 0.95)
-	status, _, stderr := bench(context.Background(), "tune", "-apply", model, right)
-	require.Zero(t, status, stderr)
+	_, stderr := ok(t, "tune", "-apply", model, right)
 	assert.Contains(t, stderr, fmt.Sprintf("200 rows, loss %.6g, accuracy %.6g", chosen(m).Test["loss"], chosen(m).Test["accuracy"]))
 }
 
@@ -136,8 +133,7 @@ func TestTuneClasses(t *testing.T) {
 	assert.Contains(t, stdout, `classes  "a", "b" and "c"; logistic loss`)
 	require.Len(t, m.Features[0].Coefficients, 3)
 	predict := func(model string) (table [][]string) {
-		status, stdout, stderr := bench(context.Background(), "tune", "-apply", model, test)
-		require.Zero(t, status, stderr)
+		stdout, stderr := ok(t, "tune", "-apply", model, test)
 		assert.Contains(t, stderr, "accuracy")
 		table, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
 		require.NoError(t, err)

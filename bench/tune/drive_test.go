@@ -72,14 +72,12 @@ func interrupt(t *testing.T, steps int, dir string, args ...string) {
 
 func TestMainJobGoesOn(t *testing.T) {
 	whole, data := t.TempDir(), kittest.SmallData(t)
-	status, want, stderr := bench(context.Background(), "-data", data, "-out", whole, "-steps", "1500")
-	require.Zero(t, status, stderr)
+	want, _ := ok(t, "-data", data, "-out", whole, "-steps", "1500")
 	for _, asked := range []int{0, 1, 10, 160, 200} {
 		parts := t.TempDir()
 		interrupt(t, asked, parts, "-data", data, "-steps", "1500")
 		interrupt(t, 3, parts, "-data", data, "-steps", "1500")
-		status, got, stderr := bench(context.Background(), "-data", data, "-out", parts, "-steps", "1500")
-		require.Zero(t, status, stderr)
+		got, _ := ok(t, "-data", data, "-out", parts, "-steps", "1500")
 		assert.Regexp(t, `goes on at step [1-9]\d* of 1500`, got)
 		assert.Equal(t, tableOf(want), tableOf(got))
 		requireFiles(t, parts, "tuning.svg", "tuning.csv")
@@ -89,15 +87,13 @@ func TestMainJobGoesOn(t *testing.T) {
 func TestTuneGoesOn(t *testing.T) {
 	data, whole := worth(t, 120, 5, 1), t.TempDir()
 	args := []string{"tune", data, "-solver", "saa", "-steps", "900"}
-	status, _, stderr := bench(context.Background(), append(args, "-out", whole)...)
-	require.Zero(t, status, stderr)
+	_, _ = ok(t, append(args, "-out", whole)...)
 	want, err := os.ReadFile(filepath.Join(whole, "model.json"))
 	require.NoError(t, err)
 	for _, steps := range []int{60, 90} { // the search of a single weight asks 50 times
 		dir := t.TempDir()
 		interrupt(t, steps, dir, args...)
-		status, stdout, stderr := bench(context.Background(), append(args, "-out", dir)...)
-		require.Zero(t, status, stderr)
+		stdout, _ := ok(t, append(args, "-out", dir)...)
 		assert.Contains(t, stdout, "goes on at step")
 		got, err := os.ReadFile(filepath.Join(dir, "model.json"))
 		require.NoError(t, err)
@@ -106,7 +102,7 @@ func TestTuneGoesOn(t *testing.T) {
 	}
 	for _, args := range [][]string{{"tune", data, "-folds", "3"}, append(args, "-save", "0")} {
 		dir := t.TempDir()
-		status, _, _ = bench(&countdown{context.Background(), 100}, append(args, "-out", dir)...)
+		status, _, _ := bench(&countdown{context.Background(), 100}, append(args, "-out", dir)...)
 		require.Equal(t, 130, status)
 		files, err := filepath.Glob(filepath.Join(dir, "*.checkpoint*"))
 		require.NoError(t, err)
@@ -114,8 +110,6 @@ func TestTuneGoesOn(t *testing.T) {
 	}
 }
 
-// The curve of a run has its first step, its last, and places between that are even on a logarithmic
-// axis.
 func TestEngineCurve(t *testing.T) {
 	r, err := newTuning(job{data: kittest.SmallData(t), seed: 1, steps: 400, lo: 0.1, hi: 1})
 	require.NoError(t, err)
@@ -182,20 +176,17 @@ func TestMainJobRefuses(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.WriteFile(path+".old", good, 0o644))
-	status, stdout, stderr := bench(context.Background(), args...)
-	require.Zero(t, status, stderr)
+	stdout, stderr := ok(t, args...)
 	assert.Contains(t, stderr, "trying the one before")
 	assert.Contains(t, stdout, "goes on at step 10")
 
 	require.NoError(t, os.WriteFile(path, good[:100], 0o644))
-	status, stdout, stderr = bench(context.Background(), append(args, "-fresh")...)
-	require.Zero(t, status, stderr)
+	stdout, stderr = ok(t, append(args, "-fresh")...)
 	assert.NotContains(t, stdout, "goes on")
 	assert.NoFileExists(t, path)
 }
 
-// A process that is killed at random moments, again and again, ends with the table of one that was
-// left alone, and leaves nothing else. BENCH_KILLS sets how often.
+// A process killed at random moments ends with the table of one left alone. BENCH_KILLS: how often.
 func TestKilledMainJob(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -26,8 +26,7 @@ func bench(ctx context.Context, args ...string) (status int, stdout, stderr stri
 	return kittest.Bench(ctx, list, args...)
 }
 
-// complaints is what a command wrote to its error stream, but for progress and the time that it
-// expects to take, which it writes where a machine is slow.
+// complaints is stderr but for progress and the time that a search expects to take.
 func complaints(stderr string) string {
 	var rest []string
 	for line := range strings.Lines(stderr) {
@@ -45,8 +44,7 @@ func TestMainJob(t *testing.T) {
 		t.Skip("long")
 	}
 	dir := t.TempDir()
-	status, stdout, stderr := bench(context.Background(), "-out", dir)
-	require.Zero(t, status, stderr)
+	stdout, stderr := ok(t, "-out", dir)
 	assert.Empty(t, complaints(stderr))
 	gap := map[string]float64{}
 	for _, line := range strings.Split(stdout, "\n") {
@@ -86,8 +84,7 @@ func TestMainJobSeed(t *testing.T) {
 	}
 	numbers := func(seed string) string {
 		dir := t.TempDir()
-		status, _, stderr := bench(context.Background(), "-out", dir, "-steps", "300", "-seed", seed)
-		require.Zero(t, status, stderr)
+		_, _ = ok(t, "-out", dir, "-steps", "300", "-seed", seed)
 		b, err := os.ReadFile(filepath.Join(dir, "tuning.csv"))
 		require.NoError(t, err)
 		return string(b)
@@ -142,9 +139,8 @@ func TestMainUsage(t *testing.T) {
 	}
 }
 
-// requireReadmeFigure wants the figure that README shows to be the one that the command draws. The
-// figure is that of the portable tier on amd64: elsewhere sums are rounded otherwise, and when a run
-// leaves a plateau may hang on a rounding. There the texts in both have to agree.
+// requireReadmeFigure wants README's figure, that of the portable tier on amd64. Elsewhere a rounding
+// may decide when a run leaves a plateau, and the texts alone have to agree.
 func requireReadmeFigure(t *testing.T, path string) {
 	t.Helper()
 	got, err := os.ReadFile(path)

@@ -34,13 +34,20 @@ func runTune(t *testing.T, args ...string) (m *model, path, stdout string) {
 
 func tuneWith(t *testing.T, args ...string) (m *model, path, stdout string) {
 	dir := t.TempDir()
-	status, stdout, stderr := bench(context.Background(), append([]string{"tune", "-out", dir}, args...)...)
-	require.Zero(t, status, stderr)
+	stdout, stderr := ok(t, append([]string{"tune", "-out", dir}, args...)...)
 	assert.Empty(t, complaints(stderr))
 	path = filepath.Join(dir, "model.json")
 	m, err := readModel(path)
 	require.NoError(t, err)
 	return m, path, stdout
+}
+
+// ok runs a command line that has to succeed.
+func ok(t *testing.T, args ...string) (stdout, stderr string) {
+	t.Helper()
+	status, stdout, stderr := bench(context.Background(), args...)
+	require.Zero(t, status, stderr)
+	return stdout, stderr
 }
 
 func chosen(m *model) *result {
@@ -221,10 +228,8 @@ func TestTuneEmptyColumns(t *testing.T) {
 		same.Features[j].Index = m.Features[j].Index
 	}
 	assert.Equal(t, same.Features, m.Features)
-	status, got, stderr := bench(context.Background(), "tune", "-apply", path, writeText(t, "far.svm", far+"1 17:4\n"))
-	require.Zero(t, status, stderr)
-	status, want, stderr := bench(context.Background(), "tune", "-apply", samePath, writeText(t, "near.svm", near+"1\n"))
-	require.Zero(t, status, stderr)
+	got, _ := ok(t, "tune", "-apply", path, writeText(t, "far.svm", far+"1 17:4\n"))
+	want, _ := ok(t, "tune", "-apply", samePath, writeText(t, "near.svm", near+"1\n"))
 	assert.Equal(t, want, got)
 
 	rows := strings.Repeat("0,1,0,a\n0,2,0,b\n0,3,0,a\n", 6)
@@ -233,8 +238,7 @@ func TestTuneEmptyColumns(t *testing.T) {
 	require.Len(t, m.Features, 3)
 	assert.Equal(t, feature{Index: 1, Name: "u", Factor: 1}, m.Features[0])
 	assert.Equal(t, feature{Index: 3, Name: "w", Factor: 1}, m.Features[2])
-	status, _, stderr = bench(context.Background(), "tune", "-apply", path, writeText(t, "w.csv", "w,v,u,y\n5,1,6,a\n"))
-	require.Zero(t, status, stderr)
+	ok(t, "tune", "-apply", path, writeText(t, "w.csv", "w,v,u,y\n5,1,6,a\n"))
 }
 
 func TestTuneInterrupted(t *testing.T) {
@@ -272,8 +276,7 @@ func TestTuneRealData(t *testing.T) {
 	m, model, _ := runTune(t, filepath.Join(dir, "ijcnn1", "ijcnn1.trn.gz"), test)
 	assert.Equal(t, rowCounts{Design: 49990, Folds: 1, Train: 33326, Validation: 8332, Unseen: 8332, Test: 91701},
 		m.Rows)
-	status, _, stderr := bench(context.Background(), "tune", "-apply", model, test)
-	require.Zero(t, status, stderr)
+	_, stderr := ok(t, "tune", "-apply", model, test)
 	assert.Contains(t, stderr,
 		fmt.Sprintf("91701 rows, loss %.6g, accuracy %.6g", chosen(m).Test["loss"], chosen(m).Test["accuracy"]))
 }

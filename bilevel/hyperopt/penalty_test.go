@@ -153,14 +153,11 @@ func TestPenaltyRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	d := random(rng, 20, 3, false)
 	for want, o := range map[string]Options{
-		"hyperopt: Options.Penalty: unknown penalty 9": {Penalty: 9},
-		"hyperopt: Options.Loss: unknown loss 3":       {Loss: 3},
-		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw": {Penalty: PerRow,
-			Form: Exp},
-		"hyperopt: Options.Ridge: -1, want a finite number > 0": {Penalty: PerRow,
-			Ridge: -1},
-		"hyperopt: Options.Lo: -1 does not give a weight ≥ 0": {Penalty: PerRow, Lo: -1,
-			Hi: 1},
+		"hyperopt: Options.Penalty: unknown penalty 9":                             {Penalty: 9},
+		"hyperopt: Options.Loss: unknown loss 3":                                   {Loss: 3},
+		"hyperopt: Options.Form: Exp is for weights of features; PerRow takes Raw": {Penalty: PerRow, Form: Exp},
+		"hyperopt: Options.Ridge: -1, want a finite number > 0":                    {Penalty: PerRow, Ridge: -1},
+		"hyperopt: Options.Lo: -1 does not give a weight ≥ 0":                      {Penalty: PerRow, Lo: -1, Hi: 1},
 	} {
 		_, err := New(d, d, o)
 		assert.EqualError(t, err, want)
