@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -213,25 +214,15 @@ func TestTuneFarScales(t *testing.T) {
 }
 
 func TestCheckpointSize(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	var text strings.Builder
-	for i := range 500 {
-		fmt.Fprint(&text, i%2)
-		for j := range 20 {
-			fmt.Fprintf(&text, " %d:%.6g", j+1, rng.NormFloat64()+float64(i%2))
-		}
-		text.WriteString("\n")
-	}
-	o := options{Seed: 1, Solver: solverSAA, Lo: 1e-5, Hi: 10, Loss: "logistic"}
-	set, err := readData(o, []string{writeText(t, "many.svm", text.String())})
+	path := worth(t, 500, 5, 1)
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	s, err := newSearch(o, set)
-	require.NoError(t, err)
+	s := searchOn(t, options{Seed: 1, Solver: solverSAA, Lo: 1e-5, Hi: 10, Loss: "logistic"}, path)
 	_, err = s.engine.solver.Run(context.Background(), bilevel.Run{Steps: 1000})
 	require.NoError(t, err)
 	var saved bytes.Buffer
 	require.NoError(t, s.engine.solver.Save(&saved))
-	assert.Less(t, saved.Len(), text.Len()/2)
+	assert.Less(t, saved.Len(), len(text)*3/4)
 }
 
 func TestTuneSameFile(t *testing.T) {

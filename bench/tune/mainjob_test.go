@@ -78,34 +78,6 @@ func TestMainJob(t *testing.T) {
 	assert.Greater(t, len(rows), 50)
 }
 
-func TestMainJobSeed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	numbers := func(seed string) string {
-		dir := t.TempDir()
-		_, _ = ok(t, "-out", dir, "-steps", "300", "-seed", seed)
-		b, err := os.ReadFile(filepath.Join(dir, "tuning.csv"))
-		require.NoError(t, err)
-		return string(b)
-	}
-	assert.Equal(t, numbers("5"), numbers("5"))
-	assert.NotEqual(t, numbers("5"), numbers("6"))
-}
-
-func TestMainJobInterrupted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	dir := t.TempDir()
-	status, stdout, stderr := bench(ctx, "-out", dir)
-	assert.Equal(t, 130, status)
-	assert.Contains(t, stderr, "interrupted")
-	assert.Contains(t, stdout, "canceled")
-}
-
 func TestMainUsage(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.svm")

@@ -183,20 +183,6 @@ func TestTuneRoundTrip(t *testing.T) {
 	}
 }
 
-func TestTuneSeed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	text := func(seed string) string {
-		_, path, _ := runTune(t, cancer, "-seed", seed, "-steps", "50")
-		b, err := os.ReadFile(path)
-		require.NoError(t, err)
-		return string(b)
-	}
-	assert.Equal(t, text("5"), text("5"))
-	assert.NotEqual(t, text("5"), text("6"))
-}
-
 func TestTuneOddColumns(t *testing.T) {
 	train := writeText(t, "a.svm", strings.Repeat("1 1:1 2:7\n-1 1:-1 2:7\n1 1:2 2:7\n-1 1:0.5 2:7\n", 4))
 	val := writeText(t, "b.svm", "1 1:1 2:7 3:5\n-1 1:-2 2:7\n")

@@ -103,7 +103,7 @@ func TestStandardise(t *testing.T) {
 		assert.InDelta(t, 0, mean[j], 1e-13)
 		assert.InDelta(t, 1, sq[j], 1e-12)
 	}
-	other := &Data{Dim: 4, RowPtr: []int{0, 1}, Col: []int32{1}, Val: []float64{2}, Label: []float64{1}}
+	other := denseData([]float64{0, 2, 0, 0})
 	z, err = s.Apply(other)
 	require.NoError(t, err)
 	_, val := z.Row(0)
@@ -111,8 +111,7 @@ func TestStandardise(t *testing.T) {
 		-s.Shift[3] * s.Factor[3]}, val)
 	assert.Equal(t, 2.0, other.Val[0])
 
-	constant := &Data{Dim: 2, RowPtr: []int{0, 1, 2, 3}, Col: []int32{0, 0, 0}, Val: []float64{0.1, 0.1, 0.1},
-		Label: []float64{1, 1, -1}}
+	constant := denseData([]float64{0.1, 0}, []float64{0.1, 0}, []float64{0.1, 0})
 	z, err = Standardise(constant).Apply(constant)
 	require.NoError(t, err)
 	assert.Equal(t, make([]float64, 6), z.Val)
@@ -120,7 +119,7 @@ func TestStandardise(t *testing.T) {
 	_, err = s.Apply(constant)
 	assert.ErrorContains(t, err, "2 features, want 4")
 	for dim, ok := range map[int]bool{32: true, 33: false} { // 16·(1 entry + 1 row)
-		one := &Data{Dim: dim, RowPtr: []int{0, 1}, Col: []int32{0}, Val: []float64{1}, Label: []float64{1}}
+		one := denseData(append([]float64{1}, make([]float64, dim-1)...))
 		_, err = (&Scaler{Shift: make([]float64, dim), Factor: make([]float64, dim)}).Apply(one)
 		assert.Equal(t, ok, err == nil, "%d: %v", dim, err)
 	}
@@ -128,8 +127,7 @@ func TestStandardise(t *testing.T) {
 		Label: []float64{1, -1}}
 	_, err = (&Scaler{Shift: make([]float64, MaxIndex), Factor: make([]float64, MaxIndex)}).Apply(wide)
 	assert.ErrorContains(t, err, "use MaxAbs")
-	huge := &Data{Dim: 1, RowPtr: []int{0, 1, 2}, Col: []int32{0, 0}, Val: []float64{math.MaxFloat64, -math.MaxFloat64},
-		Label: []float64{1, -1}}
+	huge := denseData([]float64{math.MaxFloat64}, []float64{-math.MaxFloat64})
 	_, err = (&Scaler{Factor: []float64{2}}).Apply(huge)
 	assert.ErrorContains(t, err, "overflows")
 }
@@ -155,29 +153,31 @@ func TestWithBias(t *testing.T) {
 	assert.Nil(t, WithBias(d).Features)
 }
 
-func TestFitScaler(t *testing.T) {
-	rows := func(values ...[]float64) *Data {
-		d := &Data{Dim: len(values[0]), RowPtr: []int{0}}
-		for _, row := range values {
-			for j, v := range row {
-				if v != 0 {
-					d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
-				}
+// denseData has rows of the values, all labelled 1, and stores no zero.
+func denseData(values ...[]float64) *Data {
+	d := &Data{Dim: len(values[0]), RowPtr: []int{0}}
+	for _, row := range values {
+		for j, v := range row {
+			if v != 0 {
+				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
 			}
-			d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, 1)
 		}
-		return d
+		d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, 1)
 	}
+	return d
+}
+
+func TestFitScaler(t *testing.T) {
 	for _, c := range []struct {
 		d        *Data
 		want     string
 		identity bool
 	}{
-		{rows([]float64{-1, 0.25}, []float64{0.5, 0.5}), "left as they are", true},
-		{rows([]float64{1, 0, 0}, []float64{0, 0, 0.7}), "left as they are", true}, // no entries in the second
-		{rows([]float64{-1, 0.25}, []float64{0.5, 0.49}), "scaled to mean 0 and deviation 1", false},
-		{rows([]float64{-1, 0.25}, []float64{0.5, 1.01}), "scaled to mean 0 and deviation 1", false},
-		{rows([]float64{3, 0, 0}, []float64{0, 0, 0.7}), "scaled to largest absolute value 1", false},
+		{denseData([]float64{-1, 0.25}, []float64{0.5, 0.5}), "left as they are", true},
+		{denseData([]float64{1, 0, 0}, []float64{0, 0, 0.7}), "left as they are", true}, // no entries in the second
+		{denseData([]float64{-1, 0.25}, []float64{0.5, 0.49}), "scaled to mean 0 and deviation 1", false},
+		{denseData([]float64{-1, 0.25}, []float64{0.5, 1.01}), "scaled to mean 0 and deviation 1", false},
+		{denseData([]float64{3, 0, 0}, []float64{0, 0, 0.7}), "scaled to largest absolute value 1", false},
 	} {
 		s := FitScaler(c.d)
 		assert.Equal(t, c.want, s.String())
@@ -194,11 +194,7 @@ func TestFitScaler(t *testing.T) {
 
 func TestStandardiseFarScales(t *testing.T) {
 	values := []float64{1, -2, 0, 4.5, 3}
-	plain := &Data{Dim: 1, RowPtr: []int{0}}
-	for _, v := range values {
-		plain.Col, plain.Val = append(plain.Col, 0), append(plain.Val, v)
-		plain.RowPtr, plain.Label = append(plain.RowPtr, len(plain.Col)), append(plain.Label, 1)
-	}
+	plain := &Data{Dim: 1, RowPtr: []int{0, 1, 2, 3, 4, 5}, Col: make([]int32, 5), Val: values, Label: make([]float64, 5)}
 	want, err := Standardise(plain).Apply(plain)
 	require.NoError(t, err)
 	for _, exp := range []int{-1000, -700, 700, 1000} {
