@@ -17,7 +17,7 @@ import (
 
 const (
 	cleaningRidge  = 1e-4 // of the models of weighted rows
-	cleaningPasses = 4    // the first has the weights 1
+	cleaningPasses = 3    // the first has the weights 1
 	cleaningLooks  = 20   // evaluations of the upper level: more fit the chance in the held-out rows
 	shownRows      = 10
 )
@@ -74,6 +74,8 @@ func (c *cleaner) problem(train, held *data.Data) (*hyperopt.Problem, error) {
 		Lo: 0, Hi: 1, Ridge: cleaningRidge, Flips: c.share})
 }
 
+// try finds the weights for the share of wrong labels, in the first pass 1, and the votes. The label of
+// a row has no part in the weights that its judge is trained with.
 func (c *cleaner) try(ctx context.Context) (err error) {
 	for k := range c.folds {
 		f := &c.folds[k]
@@ -85,53 +87,68 @@ func (c *cleaner) try(ctx context.Context) (err error) {
 		f.grad = make([]float64, len(f.x))
 	}
 	lo, one := make([]float64, len(c.own)), slices.Repeat([]float64{1}, len(c.own))
-	if c.self != nil {
-		least, err := implicit.Minimise(func(grad, x []float64) (float64, error) {
-			if err := context.Cause(ctx); err != nil {
-				return 0, err
+	p, weight := make([]float64, c.classes), make([]float64, len(c.own))
+	for k := range c.folds {
+		x := one
+		if c.self != nil {
+			least, err := implicit.Minimise(func(grad, x []float64) (float64, error) {
+				if err := context.Cause(ctx); err != nil {
+					return 0, err
+				}
+				return c.objective(grad, x, k)
+			}, one, implicit.Options{Lo: lo, Hi: one, Evaluations: cleaningLooks})
+			if least == nil { // at the cap there is one
+				return err
 			}
-			return c.objective(grad, x)
-		}, one, implicit.Options{Lo: lo, Hi: one, Evaluations: cleaningLooks})
-		if least == nil { // at the cap there is one
+			x = least.X
+		}
+		f := &c.folds[k]
+		if err := f.judge(x); err != nil {
 			return err
 		}
-		c.weight = least.X
-	}
-	if _, err := c.objective(lo, c.weight); err != nil {
-		return err
-	}
-	p := make([]float64, c.classes)
-	for _, f := range c.folds {
+		for i, w := range x {
+			weight[i] += w / float64(len(c.folds))
+		}
 		for a, i := range f.out {
 			hyperopt.Probabilities(p, f.p.Validation(), f.y, a)
 			c.own[i], c.sure[i] = p[int(c.rows.Label[i])], slices.Max(p)
 			c.vote[i] = slices.Index(p, c.sure[i])
 		}
 	}
-	if c.self == nil {
+	if c.weight = weight; c.self == nil {
 		c.self = slices.Clone(c.own)
 	}
 	return nil
 }
 
-// objective returns the mean loss of the held-out rows.
-func (c *cleaner) objective(grad, x []float64) (value float64, err error) {
-	err = parallel(len(c.folds), func(k int) (err error) {
-		f := &c.folds[k]
-		for a, i := range f.in {
-			f.x[a] = x[i]
+// judge trains with the weights x, for the loss of the held-out rows and its gradient.
+func (f *cleanFold) judge(x []float64) (err error) {
+	for a, i := range f.in {
+		f.x[a] = x[i]
+	}
+	if f.f.Solve(f.y, f.x, 1e-6) != nil {
+		if err := f.p.Solution(f.y, f.x); err != nil {
+			return err
 		}
-		if f.f.Solve(f.y, f.x, 1e-6) != nil {
-			if err := f.p.Solution(f.y, f.x); err != nil {
-				return err
-			}
+	}
+	f.value, err = f.f.Gradient(f.grad, f.x, f.y)
+	return err
+}
+
+// objective returns the mean loss of the held-out rows of all folds but one, which these weights judge.
+func (c *cleaner) objective(grad, x []float64, without int) (value float64, err error) {
+	err = parallel(len(c.folds), func(k int) error {
+		if k == without {
+			return nil
 		}
-		f.value, err = f.f.Gradient(f.grad, f.x, f.y)
-		return err
+		return c.folds[k].judge(x)
 	})
 	clear(grad)
-	for _, f := range c.folds {
+	for k, f := range c.folds {
 		share := float64(len(f.out)) / float64(len(x))
+		if k == without {
+			continue
+		}
 		value += share * f.value
 		for a, i := range f.in {
 			grad[i] += share * f.grad[a]

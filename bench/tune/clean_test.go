@@ -116,7 +116,10 @@ func TestCleanLeaves(t *testing.T) {
 	right, _ := groupsOfRows(t, 5, 2, 200, 2, 3, 0)
 	_, _, stdout := tuneWith(t, right, "-clean", "-folds", "3")
 	assert.NotContains(t, stdout, "→ cleaned rows")
-	flipped, _ := groupsOfRows(t, 5, 2, 300, 2, 3, 0.3)
+	noisy := worth(t, 240, 5, 1) // classes that overlap
+	_, _, stdout = tuneWith(t, noisy, "-clean", "-folds", "3")
+	assert.NotContains(t, stdout, "→ cleaned rows")
+	flipped, _ := groupsOfRows(t, 5, 2, 900, 2, 3, 0.3)
 	m, model, _ := tuneWith(t, flipped, right, "-clean", "-folds", "3")
 	require.Equal(t, "cleaned rows", m.Choice.Name)
 	assert.Greater(t, chosen(m).Test["accuracy"], 0.95)

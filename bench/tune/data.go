@@ -112,8 +112,7 @@ func hint(err error, regression bool) error {
 	case is(data.ErrCell) && (is(data.ErrMissing) || is(data.ErrNaN)):
 		return fmt.Errorf("%w (-impute fills missing cells, -drop leaves a column out)", err)
 	case !regression && is(data.ErrThirdLabel):
-		return fmt.Errorf("%w (-class sets one against the rest; for a regression, use "+
-			"-loss squared; %s)", err, labelFlag)
+		return fmt.Errorf("%w (-class sets one against the rest; for a regression, use -loss squared; %s)", err, labelFlag)
 	case !regression && is(data.ErrLabel):
 		return fmt.Errorf("%w (tune needs two classes; for a regression, use -loss squared; %s)", err, labelFlag)
 	}
@@ -228,9 +227,13 @@ func (s *dataSet) prepare(parts []*data.Data, regression bool) error {
 		}
 	}
 	s.used = findUsed(design)
-	if n := len(s.used); n == 0 || n > mostFeatures {
+	most := mostFeatures
+	if n := len(s.classes); n > 2 {
+		most /= n
+	}
+	if n := len(s.used); n == 0 || n > most {
 		return fmt.Errorf("%s: %d features with a value other than 0 in the rows that are not for the test, want 1 to %d",
-			s.files[0].Path, n, mostFeatures)
+			s.files[0].Path, n, most)
 	}
 	all := append([]*data.Data{design}, parts...)
 	for i, d := range all {

@@ -111,7 +111,7 @@ func (t *search) run(ctx context.Context, out kit.Terminal) error {
 	t.choice.Cut = err != nil
 	for _, r := range t.results {
 		r.Test = t.measure(t.test, r.y)
-		for _, v := range r.y[:t.design.Dim] {
+		for _, v := range r.y[:t.design.Dim-1] {
 			r.Dropped += b2i(v == 0)
 		}
 	}
@@ -190,7 +190,9 @@ func (t *search) choose() {
 		best := slices.MinFunc(t.results, func(a, b *result) int { return cmp.Compare(a.HeldOut, b.HeldOut) })
 		for c.index = 0; ; c.index++ {
 			c.Margin = 0.5
-			if c.index > 0 && !t.folded() || best.Cleaned {
+			if best.Cleaned { // it was asked for
+				c.Margin = 0
+			} else if c.index > 0 && !t.folded() {
 				c.Margin = 2
 			}
 			if d, e := difference(t.chosen().losses, best.losses); d <= c.Margin*e {

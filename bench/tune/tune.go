@@ -44,7 +44,7 @@ sets one against the rest.
 With -clean each row has a weight, too: the weights minimise the loss of the rows that were held out,
 where a share of the labels is taken as wrong, as many as contradict sure votes of the others' models.
 The report lists the rows whose label they find least likely, rows.csv all. The model of weighted rows
-has to be better on held-out rows by two standard errors.
+is handed out where it is the best on held-out rows, which have no part in the weights.
 
 A search that was stopped begins anew. SAA-Newton, which may run for hours, goes on from its
 checkpoint in the folder -out (-save) when the same command is given again, to the same model. Writes

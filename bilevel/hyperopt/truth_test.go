@@ -184,7 +184,15 @@ func TestFreeIntercept(t *testing.T) {
 		assert.Equal(t, free, p.dx == 3)
 		assert.Equal(t, free, p.StrongConvexity() < 1)
 	}
-	_, err := New(data.WithBias(&data.Data{RowPtr: []int{0, 0, 0}, Label: []float64{-1, 1}}), d, Options{})
+	d = threeClasses(d)
+	p, err := New(d, d, Options{Loss: Softmax, Lo: 1, Hi: 1e6})
+	require.NoError(t, err)
+	x, y := make([]float64, 3), make([]float64, 12)
+	p.Uniform(x, 1e6)
+	require.NoError(t, p.Solution(y, x))
+	assert.InDeltaSlice(t, p.base, []float64{y[3], y[7], y[11]}, 1e-4)
+	assert.InDelta(t, 1, math.Exp(y[3])+math.Exp(y[7])+math.Exp(y[11]), 1e-4)
+	_, err = New(data.WithBias(&data.Data{RowPtr: []int{0, 0, 0}, Label: []float64{-1, 1}}), d, Options{})
 	assert.Error(t, err)
 }
 

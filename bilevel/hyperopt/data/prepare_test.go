@@ -133,6 +133,7 @@ func TestStandardise(t *testing.T) {
 }
 
 func TestMaxAbs(t *testing.T) {
+	assert.Equal(t, []int{1}, Constant(denseData([]float64{5, 7}, []float64{0, 7})))
 	d := &Data{Dim: 3, RowPtr: []int{0, 2, 3}, Col: []int32{0, 2, 0}, Val: []float64{1, 5, -4}, Label: []float64{1, -1}}
 	z, err := MaxAbs(d).Apply(d)
 	require.NoError(t, err)
