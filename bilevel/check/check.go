@@ -8,20 +8,20 @@
 //	finite       every entry is finite
 //	overwrite    destinations, handed over full of NaN, are overwritten, and nothing beside them
 //	inputs       x, y, v, the samples and the headers of destinations stay as they are
-//	same draw    one name is one draw: the same bits at a second call and after another point; no jump to a point close by
+//	same draw    a name is one draw: the same bits at a second call and after another point; no jump nearby
 //	batch mean   a batch is the mean of its singles
-//	derivative   f_x, f_y, g_y and g_x against differences of Values, g_xy and g_yy against those of g_y, at fixed samples
-//	symmetry     the Jacobian of g_y in y is symmetric; without Values, that of (f_x, f_y) in (x, y) too, and that of g_x in y is g_xy
-//	convexity    the smallest eigenvalue of the mean of g_yy is positive, and at least Options.MuG; that of single samples is what ConvexityAt promises
+//	derivative   f_x, f_y, g_y and g_x against differences of Values, g_xy and g_yy against those of g_y
+//	symmetry     ∂g_y/∂y is symmetric; without Values, ∂(f_x, f_y)/∂(x, y) too, and ∂g_x/∂y is g_xy
+//	convexity    the mean g_yy is positive definite, with eigenvalues ≥ Options.MuG; samples keep ConvexityAt
 //	unbiased     the exact value is the mean over the samples
 //	product      HessVecG and CrossVecG against the matrices
 //	truth        g_y(x, y*(x)) = 0, and ∇F against differences of F and against f_x − g_xy g_yy⁻¹ f_y
-//	effect       at some point f_x or g_xy is not 0 in each entry of x: otherwise F does not depend on it, and the report has a gap
+//	effect       each entry of x acts on F: f_x or g_xy is not 0 somewhere; otherwise the report has a gap
 //
-// Report.Err and the first line of the report say whether something is wrong (ErrWrong), or some
-// oracle could not be verified (ErrIncomplete), or all is verified and right. Without
-// bilevel.Values the report is never complete: a negated f_y, where f does not mix x and y, and a
-// wrong constant in g_y contradict no other oracle.
+// Report.Err and the first line of the report tell what is wrong (ErrWrong), what could not be
+// verified (ErrIncomplete), and what is right. Without bilevel.Values the report is never complete:
+// a negated f_y, where f does not mix x and y, and a wrong constant in g_y contradict no other
+// oracle.
 //
 // Points and samples are drawn from Options.Seed: the same problem and options give the same
 // report. For each point and two samples, a check costs 12 evaluations of g_y and of each value for
@@ -30,19 +30,18 @@
 //
 // # How it works
 //
-// A derivative is the best of a ladder of extrapolated central differences. Its tolerance is ten
-// times the difference between steps of the ladder, plus the rounding that the shortest show. Where
-// it exceeds a thousandth of the largest entry, nothing is judged, and the report says so. Sums are
-// compared to 1e-9 of their largest entry.
+// A derivative is the best of a ladder of extrapolated central differences, with a tolerance of ten
+// times the difference between steps of the ladder plus rounding. Where that exceeds a thousandth
+// of the largest entry, nothing is judged, and the report says so. Sums are compared to 1e-9 of
+// their largest entry.
 //
 // A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams get a z-test,
-// entry by entry, on Options.Samples draws, with Bonferroni's inequality: a call accuses a correct
+// entry by entry, on Options.Samples draws, with Bonferroni's inequality: it accuses a correct
 // problem with a probability of about FalseAlarm, as far as means are normally distributed. Entries
 // to which too few draws contribute are left out, and counted.
 //
-// Points x lie in Options.Set. Steps of differences stay in it where X has room; where it has none,
-// as in a simplex, they leave it by at most a hundredth of ScaleX, and an oracle that fails out
-// there is skipped, not accused.
+// Points x lie in Options.Set, and steps of differences where X has room; where it has none, as in
+// a simplex, they leave it by at most ScaleX/100, and an oracle that fails there is not accused.
 package check
 
 import (
@@ -53,6 +52,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // FalseAlarm is the probability with which the z-tests of one call of Problem accuse a correct
@@ -65,8 +65,7 @@ type Options struct {
 	Seed   uint64 // of points and samples
 
 	// Set is the region of x; nil means bilevel.Space. A point is the average of the projections of
-	// Center and of three normal draws around it with deviation 4·ScaleX: inside where X has an
-	// inside.
+	// Center and of three normal draws around it with deviation 4·ScaleX.
 	Set    bilevel.Set
 	Center []float64 // nil means 0
 	ScaleX float64   // > 0; 0 means 1
@@ -107,7 +106,8 @@ func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	c.promise()
 	c.truth()
 	c.effect()
-	return c.log.report(), nil
+	c.log.cut()
+	return &c.log, nil
 }
 
 func (o *Options) complete(dx, dy int) error {
@@ -117,9 +117,7 @@ func (o *Options) complete(dx, dy int) error {
 	option.Default(&o.ScaleX, 1)
 	option.Default(&o.ScaleY, 1)
 	option.Default(&o.Tol, 1)
-	if o.Set == nil {
-		o.Set = bilevel.Space{}
-	}
+	option.Default[bilevel.Set](&o.Set, bilevel.Space{})
 	if o.Center == nil {
 		o.Center = make([]float64, dx)
 	}
@@ -161,7 +159,7 @@ type checker struct {
 	rng     *rand.Rand
 	points  []point
 	oracles []*oracle
-	log     log
+	log     Report
 
 	// The arguments of oracles: copies, at the same addresses in every call.
 	x, y, v []float64
@@ -195,14 +193,10 @@ func (c *checker) point(index int) point {
 			w[i] = c.o.Center[i] + sign*z[i]
 		}
 		c.o.Set.Project(w, w)
-		for i := range w {
-			pt.x[i] += w[i] / 4
-		}
+		mat.Axpy(pt.x, 0.25, w)
 	}
 	c.normal(pt.y, c.o.ScaleY)
-	for i := range pt.y {
-		pt.y[i] += c.o.CenterY[i]
-	}
+	mat.Axpy(pt.y, 1, c.o.CenterY)
 	for s := range pt.names {
 		pt.names[s] = [2]bilevel.Sample{c.name(s), c.name(s)}
 		for try := 0; try < 100 && pt.names[s][0] == pt.names[s][1]; try++ {
@@ -210,6 +204,18 @@ func (c *checker) point(index int) point {
 		}
 	}
 	return pt
+}
+
+// places are the points with two single samples each, and with the exact value if exact says so.
+func (c *checker) places(o *oracle, exact bool) (all []point) {
+	for _, pt := range c.points {
+		s := pt.names[o.stream]
+		all = append(all, pt.of(s[0]), pt.of(s[1]))
+		if exact {
+			all = append(all, pt.of())
+		}
+	}
+	return all
 }
 
 func (c *checker) name(stream int) bilevel.Sample {

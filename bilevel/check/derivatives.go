@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // derivatives compares gradients with differences of values, and second derivatives with those of
@@ -17,9 +18,9 @@ func (c *checker) derivatives() {
 		"on x alone", c.mixed)
 }
 
-// gradient compares a gradient in x, in y or in both with differences of its value; without makes do
-// without values, and left says what then is left.
-func (c *checker) gradient(name, value string, inX, inY bool, left string, without func(grad *oracle, pt point)) {
+// gradient compares a gradient in x, in y or in both with differences of its value; where there is
+// none, it says what is left, which is what compare checks.
+func (c *checker) gradient(name, value string, inX, inY bool, left string, compare func(grad *oracle, pt point)) {
 	grad, v := c.oracle(name), c.oracle(value)
 	if grad == nil || !c.usable(grad, Derivative) {
 		return
@@ -30,75 +31,54 @@ func (c *checker) gradient(name, value string, inX, inY bool, left string, witho
 	case v.bad != "":
 		c.log.gap(Derivative, name, "%s: %s", value, v.bad)
 	default:
-		without = func(grad *oracle, pt point) {
-			j, ok := c.jacobian(v, pt, inX, inY)
-			if got, ok1 := c.eval(grad, pt); ok && ok1 {
-				c.judge(c.against(Derivative, grad, pt, got, "the differences of "+value, j))
-			}
+		compare = func(grad *oracle, pt point) {
+			j := c.jacobian(v, pt, inX, inY)
+			c.judge(c.against(Derivative, grad, pt, c.eval(grad, pt), "the differences of "+value, j))
 		}
 	}
-	for _, pt := range c.places(grad) {
-		if without != nil {
-			without(grad, pt)
+	for _, pt := range c.differentiable(grad) {
+		if compare != nil {
+			compare(grad, pt)
 		}
 	}
 }
 
-// places are the points with the batches for differences: two single samples, and a simulator's
-// exact value.
-func (c *checker) places(o *oracle) (all []point) {
-	for _, pt := range c.points {
-		s := pt.names[o.stream]
-		all = append(all, pt.of(s[0]), pt.of(s[1]))
-		if c.sizes[o.stream] == 0 && !o.noExact {
-			all = append(all, pt.of())
-		}
-	}
-	return all
-}
-
-// jacobian differentiates o in x, in y or in both; false, with a gap, where that fails.
-func (c *checker) jacobian(o *oracle, pt point, inX, inY bool) (*jacobian, bool) {
-	j, ok := new(jacobian), true
-	eval := func() ([]float64, bool) { return c.eval(o, pt) }
-	if inX {
-		steps, inside := c.stepsX(pt.x)
-		c.outside = !inside
-		ok = c.differentiate(j, eval, pt.x, steps)
-		c.outside = false
-	}
-	if inY {
-		ok = ok && c.differentiate(j, eval, pt.y, c.stepsY(pt.y))
-	}
-	if !ok {
-		c.log.gap(Derivative, o.name, "its differences fail at point %d", pt.index)
-	}
-	return j, ok
+// differentiable are the places for differences, with the exact value of a simulator alone: that of
+// a sum is its mean.
+func (c *checker) differentiable(o *oracle) []point {
+	return c.places(o, c.sizes[o.stream] == 0 && !o.noExact)
 }
 
 // against compares an oracle's values with the derivatives that they should be, in the same order.
-func (c *checker) against(check string, o *oracle, pt point, got []float64, what string, j *jacobian) comparison {
-	c.rough(check, o, j, maxAbs(got))
-	return comparison{check: check, o: o, pt: pt, got: got, want: j.d, tol: j.tol, against: what}
+func (c *checker) against(check string, o *oracle, pt point, got []float64, what string, j *jacobian) (m comparison) {
+	if got != nil && c.fit(check, o, pt, j, maxAbs(got)) {
+		m = comparison{check: check, o: o, pt: pt, got: got, want: j.d, tol: j.tol, against: what}
+	}
+	return m
 }
 
-// rough leaves out the derivatives that say nothing beside entries as large as top, and says so.
-func (c *checker) rough(check string, o *oracle, j *jacobian, top float64) {
-	if n := j.rough(top); n > 0 {
+// fit leaves out the derivatives that say nothing beside entries as large as top, and says so; it is
+// false if there are no derivatives.
+func (c *checker) fit(check string, o *oracle, pt point, j *jacobian, top float64) bool {
+	if j == nil {
+		c.log.gap(check, o.name, "differences fail at point %d", pt.index)
+		return false
+	}
+	if n := j.leaveOut(top); n > 0 {
 		c.log.gap(check, o.name, "differences are too rough to judge by, for %d entries or more: is it smooth on the "+
 			"scales ScaleX and ScaleY?", n)
 	}
+	return true
 }
 
 func (c *checker) symmetryF(grad *oracle, pt point) {
-	if j, ok := c.jacobian(grad, pt, true, true); ok {
-		c.rough(Symmetry, grad, j, 0)
+	if j := c.jacobian(grad, pt, true, true); c.fit(Symmetry, grad, pt, j, 0) {
 		c.symmetric(grad, pt, j, "∂(f_x,f_y)/∂(x,y)")
 	}
 }
 
 func (c *checker) symmetric(o *oracle, pt point, j *jacobian, quantity string) {
-	m := c.transposed(o, pt, j, quantity, j.m)
+	m := j.rows(o, pt, quantity)
 	m.want, m.against = j.d, "the transposed entry"
 	for k := range m.tol {
 		if m.tol[k] += j.tol[k]; k/j.m <= k%j.m {
@@ -108,28 +88,15 @@ func (c *checker) symmetric(o *oracle, pt point, j *jacobian, quantity string) {
 	c.judge(m)
 }
 
-// transposed is a comparison of a Jacobian with rows for its m entries, ∂out_i/∂z_j for n variables.
-func (c *checker) transposed(o *oracle, pt point, j *jacobian, quantity string, n int) comparison {
-	shown := &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, j.m, n)}}
-	m := comparison{check: Symmetry, o: shown, pt: pt}
-	for k := range j.d {
-		t := k%n*j.m + k/n
-		m.got, m.tol = append(m.got, j.d[t]), append(m.tol, j.tol[t])
-	}
-	return m
-}
-
 func (c *checker) mixed(grad *oracle, pt point) {
 	cross := c.oracle("CrossG")
 	if why := c.doubt(cross.name); why != "" {
 		c.log.gap(Symmetry, grad.name, "%s", why)
 		return
 	}
-	want, ok := c.eval(cross, pt)
-	j, ok1 := c.jacobian(grad, pt, false, true)
-	if ok && ok1 {
-		c.rough(Symmetry, grad, j, maxAbs(want))
-		m := c.transposed(grad, pt, j, "∂g_x/∂y", c.dy)
+	want, j := c.eval(cross, pt), c.jacobian(grad, pt, false, true)
+	if c.fit(Symmetry, grad, pt, j, maxAbs(want)) {
+		m := j.rows(grad, pt, "∂g_x/∂y")
 		m.want, m.against = want, cross.name
 		c.judge(m)
 	}
@@ -146,55 +113,34 @@ func (c *checker) second() {
 		return
 	}
 	const what = "the differences of GradG"
-	for _, pt := range c.places(grad) {
-		var all []comparison
-		if j, ok := c.jacobian(grad, pt, true, false); !ok {
-			c.log.gap(Derivative, cross.name, "%s fail at point %d", what, pt.index)
-		} else if got, ok := c.eval(cross, pt); ok {
-			all = append(all, c.against(Derivative, cross, pt, got, what, j))
+	for _, pt := range c.differentiable(grad) {
+		x := c.jacobian(grad, pt, true, false)
+		xy := c.against(Derivative, cross, pt, c.eval(cross, pt), what, x)
+		y, got := c.jacobian(grad, pt, false, true), c.eval(hess, pt)
+		if c.fit(Symmetry, grad, pt, y, maxAbs(got)) {
+			c.symmetric(grad, pt, y, "∂g_y/∂y")
+			y.oneTriangle()
 		}
-		if j, ok := c.jacobian(grad, pt, false, true); !ok {
-			c.log.gap(Derivative, hess.name, "%s fail at point %d", what, pt.index)
-		} else {
-			got, ok := c.eval(hess, pt)
-			c.rough(Symmetry, grad, j, maxAbs(got))
-			c.symmetric(grad, pt, j, "∂g_y/∂y")
-			if ok {
-				oneTriangle(j)
-				all = append(all, c.against(Derivative, hess, pt, got, what, j))
-			}
-		}
-		c.judgeSecond(grad, all)
-	}
-}
-
-// oneTriangle leaves out the upper triangle, and what says nothing since g_y itself is not symmetric.
-func oneTriangle(j *jacobian) {
-	for k, d := range j.d {
-		row, col := k/j.m, k%j.m
-		if t := col*j.m + row; col > row || !(math.Abs(d-j.d[t]) <= j.tol[k]+j.tol[t]) {
-			j.tol[k] = math.Inf(1)
-		}
+		c.judgeSecond(grad, xy, c.against(Derivative, hess, pt, got, what, y))
 	}
 }
 
 // judgeSecond judges g_xy and g_yy, unless g_y is wrong: g says so, it is not symmetric, or both
 // miss it by one factor.
-func (c *checker) judgeSecond(grad *oracle, all []comparison) {
-	if len(all) == 2 && !c.log.clean(Derivative, grad.name) {
-		r0, ok0 := all[0].ratio()
-		r1, ok1 := all[1].ratio()
-		if ok0 && ok1 && math.Abs(r0-r1) < 1e-4*math.Abs(r0) {
-			f := grad.whole(Derivative, "g_y", all[0].pt, fmt.Sprintf("both g_xy and g_yy are %.3g times its "+
-				"differences: the factor is missing here, or wrong in both", r0))
-			f.Got, f.Want, f.Tol = 1, r0, 1e-4
-			c.log.find(f)
-			return
-		}
+func (c *checker) judgeSecond(grad *oracle, xy, yy comparison) {
+	right := slices.ContainsFunc(c.log.Passed, func(p Pass) bool { return p.Check == Derivative && p.Oracle == grad.name })
+	wrong := c.log.wrong(Derivative, grad.name)
+	r, ok := xy.ratio()
+	if r1, ok1 := yy.ratio(); ok && ok1 && (wrong || !right) && math.Abs(r-r1) < 1e-4*math.Abs(r) {
+		f := grad.whole(Derivative, "g_y", xy.pt, fmt.Sprintf("both g_xy and g_yy are %.3g times its "+
+			"differences: the factor is missing here, or wrong in both", r))
+		f.Got, f.Want, f.Tol = 1, r, 1e-4
+		c.log.find(f)
+		return
 	}
-	wrong := c.log.wrong(Derivative, grad.name) || c.log.wrong(Symmetry, grad.name)
-	for _, m := range all {
-		if wrong && len(m.wrong()) > 0 {
+	wrong = wrong || c.log.wrong(Symmetry, grad.name)
+	for _, m := range []comparison{xy, yy} {
+		if bad, _ := m.wrong(); wrong && len(bad) > 0 {
 			c.log.gap(Derivative, m.o.name, "it differs from the differences of GradG, which is wrong itself")
 		} else {
 			c.judge(m)

@@ -1,6 +1,11 @@
 package check
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"stable/mat"
+)
 
 const (
 	levels  = 6       // rungs of the ladder of steps
@@ -18,42 +23,49 @@ type jacobian struct {
 	scale  float64 // of the function, by which zero derivatives are judged
 }
 
-// differentiate adds to j the derivatives of eval in z, which it changes and restores, with longest
-// steps for each coordinate. It is false if an evaluation fails.
-func (c *checker) differentiate(j *jacobian, eval func() ([]float64, bool), z, steps []float64) bool {
-	for k := range z {
-		d, tol, scale, ok := c.ladder(eval, z, k, steps[k])
-		if !ok {
-			return false
+// jacobian differentiates o in x, in y or in both; nil where that fails.
+func (c *checker) jacobian(o *oracle, pt point, inX, inY bool) *jacobian {
+	j, ok := new(jacobian), true
+	if inX {
+		steps := longSteps(pt.x, c.o.ScaleX)
+		c.outside = !c.shorten(steps, pt.x)
+		for k := range pt.x {
+			ok = ok && c.ladder(j, o, pt, &pt.x[k], steps[k])
 		}
-		j.m = len(d)
-		j.d, j.tol = append(j.d, d...), append(j.tol, tol...)
-		j.scale = max(j.scale, scale)
+		c.outside = false
 	}
-	return true
+	if inY {
+		steps := longSteps(pt.y, c.o.ScaleY)
+		for k := range pt.y {
+			ok = ok && c.ladder(j, o, pt, &pt.y[k], steps[k])
+		}
+	}
+	if !ok {
+		return nil
+	}
+	return j
 }
 
-// ladder returns derivatives in coordinate k of z, from the steps h, h/4, h/16, …
+// ladder adds to j the derivatives in *z, an entry of pt that it changes and restores, from the
+// steps h, h/4, h/16, … It is false if an evaluation fails.
 //
 // D(h) = (f(z+h) − f(z−h))/2h has the error c·h² + …, which R(h) = (16 D(h/4) − D(h))/15 removes
 // (Richardson; Ridders, Adv. Eng. Softw. 4, 1982). ladder takes the R with the least estimated
 // error: the difference from its neighbour, plus rounding, some eps of the largest entry or what
 // the shortest steps show.
-func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int,
-	h float64) (d, tol []float64, scale float64, ok bool) {
+func (c *checker) ladder(j *jacobian, o *oracle, pt point, z *float64, h float64) bool {
 	var central [levels][]float64
 	var step [levels]float64
-	old := z[k]
-	defer func() { z[k] = old }()
+	old, scale := *z, 0.0
+	defer func() { *z = old }()
 	for l := range levels {
-		z[k] = old + h
-		above, ok1 := eval()
-		width := z[k]
-		z[k] = old - h
-		below, ok2 := eval()
-		width -= z[k]
-		if !ok1 || !ok2 {
-			return nil, nil, 0, false
+		*z = old + h
+		above, width := c.eval(o, pt), *z
+		*z = old - h
+		below := c.eval(o, pt)
+		width -= *z
+		if above == nil || below == nil {
+			return false
 		}
 		scale = max(scale, maxAbs(above), maxAbs(below))
 		central[l], step[l] = make([]float64, len(above)), h
@@ -62,28 +74,28 @@ func (c *checker) ladder(eval func() ([]float64, bool), z []float64, k int,
 		}
 		h /= shrink
 	}
-	d, tol = make([]float64, len(central[0])), make([]float64, len(central[0]))
-	for e := range d {
+	j.m, j.scale = len(central[0]), max(j.scale, scale/step[0])
+	for e := range j.m {
 		noise := 8 * eps * scale
 		for l := levels - 3; l < levels; l++ {
 			noise = max(noise, math.Abs(central[l][e]-central[l-1][e])*step[l])
 		}
-		least, before := math.Inf(1), central[1][e]
+		best, least, before := 0.0, math.Inf(1), central[1][e]
 		for l := range levels - 1 {
 			r := (shrink*shrink*central[l+1][e] - central[l][e]) / (shrink*shrink - 1)
 			if err := math.Abs(r-before) + noise/step[l+1]; err < least {
-				least, d[e] = err, r
+				least, best = err, r
 			}
 			before = r
 		}
-		tol[e] = c.o.Tol * (safety*least + floor*math.Abs(d[e]))
+		j.d, j.tol = append(j.d, best), append(j.tol, c.o.Tol*(safety*least+floor*math.Abs(best)))
 	}
-	return d, tol, scale / step[0], true
+	return true
 }
 
-// rough sets the tolerance of entries that say nothing beside entries as large as top to +Inf, and
-// returns their number.
-func (j *jacobian) rough(top float64) int {
+// leaveOut sets the tolerance of entries that say nothing beside entries as large as top to +Inf,
+// and returns their number.
+func (j *jacobian) leaveOut(top float64) int {
 	n, most := 0, 1e-3*max(top, maxAbs(j.d), 1e-6*j.scale)
 	for k, t := range j.tol {
 		if !math.IsInf(t, 1) && t > most {
@@ -94,42 +106,57 @@ func (j *jacobian) rough(top float64) int {
 	return n
 }
 
-// stepsX returns the longest step for each coordinate of x, and whether all stay in X.
-func (c *checker) stepsX(x []float64) (steps []float64, inside bool) {
-	steps, inside = make([]float64, len(x)), true
-	z, p := append([]float64(nil), x...), make([]float64, len(x))
-	moved := func(i int, h float64) bool {
-		z[i] = x[i] + h
-		c.o.Set.Project(p, z)
-		z[i] = x[i]
-		worst := 0.0
-		for k := range p {
-			want := x[k]
-			if k == i {
-				want += h
-			}
-			worst = max(worst, math.Abs(p[k]-want))
-		}
-		return worst > 1e-6*math.Abs(h)
+// rows is a comparison of the Jacobian with a row for each of its m entries, ∂out_i/∂z_j.
+func (j *jacobian) rows(o *oracle, pt point, quantity string) comparison {
+	n := len(j.d) / j.m
+	shown := &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, j.m, n)}}
+	m := comparison{check: Symmetry, o: shown, pt: pt}
+	for k := range j.d {
+		t := k%n*j.m + k/n
+		m.got, m.tol = append(m.got, j.d[t]), append(m.tol, j.tol[t])
 	}
-	for i := range x {
-		h := longest * max(math.Abs(x[i]), c.o.ScaleX)
-		steps[i] = h
+	return m
+}
+
+// oneTriangle leaves out the upper triangle, and what says nothing since g_y itself is not
+// symmetric.
+func (j *jacobian) oneTriangle() {
+	for k, d := range j.d {
+		row, col := k/j.m, k%j.m
+		if t := col*j.m + row; col > row || !(math.Abs(d-j.d[t]) <= j.tol[k]+j.tol[t]) {
+			j.tol[k] = math.Inf(1)
+		}
+	}
+}
+
+func longSteps(z []float64, scale float64) []float64 {
+	steps := make([]float64, len(z))
+	for i, v := range z {
+		steps[i] = longest * max(math.Abs(v), scale)
+	}
+	return steps
+}
+
+// shorten shortens steps from x until they stay in X, but leaves those that hardly any would; it is
+// false if there are such.
+func (c *checker) shorten(steps, x []float64) (inside bool) {
+	p := make([]float64, len(x))
+	leaves := func(i int, h float64) bool {
+		z := slices.Clone(x)
+		z[i] += h
+		c.o.Set.Project(p, z)
+		mat.Axpy(p, -1, z)
+		return maxAbs(p) > 1e-6*math.Abs(h)
+	}
+	inside = true
+	for i, h := range steps {
 		tries := 0
-		for ; tries < 10 && (moved(i, steps[i]) || moved(i, -steps[i])); tries++ {
+		for ; tries < 10 && (leaves(i, steps[i]) || leaves(i, -steps[i])); tries++ {
 			steps[i] /= shrink
 		}
 		if tries == 10 {
 			steps[i], inside = h, false
 		}
 	}
-	return steps, inside
-}
-
-func (c *checker) stepsY(y []float64) []float64 {
-	steps := make([]float64, len(y))
-	for j := range y {
-		steps[j] = longest * max(math.Abs(y[j]), c.o.ScaleY)
-	}
-	return steps
+	return inside
 }

@@ -7,10 +7,11 @@ func (c *checker) basics(o *oracle) {
 	for _, pt := range c.points {
 		s := pt.names[o.stream]
 		for _, pt := range []point{pt.of(s[0]), pt.of(s[1]), pt.of(s[0], s[1], s[1]), pt.of()} {
-			if _, ok := c.eval(o, pt); ok {
-				for _, check := range []string{Call, Finite, Overwrite, Inputs} {
-					c.log.pass(check, o.name, o.size())
-				}
+			if c.eval(o, pt) == nil {
+				continue
+			}
+			for _, check := range []string{Call, Finite, Overwrite, Inputs} {
+				c.log.pass(check, o.name, o.size())
 			}
 		}
 	}
@@ -21,34 +22,34 @@ func (c *checker) basics(o *oracle) {
 
 // sameDraw evaluates each sample twice, again after a visit elsewhere, and at a point close by.
 func (c *checker) sameDraw(o *oracle) {
-	for _, pt := range c.points {
-		for _, s := range pt.names[o.stream] {
-			if o.bad == "" {
-				c.sameDrawAt(o, pt.of(s))
-			}
+	for _, pt := range c.places(o, false) {
+		if o.bad == "" {
+			c.sameDrawAt(o, pt)
 		}
 	}
-	if o.bad != "" {
-		c.log.gap(SameDraw, o.name, "%s", o.bad)
-	}
+	c.usable(o, SameDraw)
 }
 
 func (c *checker) sameDrawAt(o *oracle, pt point) {
 	var out [5][]float64
 	for i, at := range [5]point{pt, pt, c.shifted(pt, 1e-4), pt, c.shifted(pt, 1e-7)} {
-		var ok bool
-		if out[i], ok = c.eval(o, at); !ok {
+		if out[i] = c.eval(o, at); out[i] == nil {
 			return
 		}
 	}
-	first, second, atFar, third, atNear := out[0], out[1], out[2], out[3], out[4]
-	if k := firstDifference(first, second); k >= 0 {
-		c.notSameDraw(o, pt, k, second[k], first[k],
-			"another value at the second call with the same arguments: a sample must name its draw")
+	first, far, near := out[0], out[2], out[4]
+	differs := func(k int, got []float64, message string) {
+		f := o.finding(SameDraw, pt, k, message)
+		f.Got, f.Want = got[k], first[k]
+		c.log.find(f)
+		o.bad = "a sample does not name its draw"
+	}
+	if k := firstDifference(first, out[1]); k >= 0 {
+		differs(k, out[1], "another value at the second call with the same arguments: a sample must name its draw")
 		return
 	}
-	if k := firstDifference(first, third); k >= 0 {
-		c.notSameDraw(o, pt, k, third[k], first[k],
+	if k := firstDifference(first, out[3]); k >= 0 {
+		differs(k, out[3],
 			"another value after a visit to another point: a sample must name its draw, not the calls before")
 		return
 	}
@@ -56,21 +57,13 @@ func (c *checker) sameDrawAt(o *oracle, pt point) {
 	// fresh draw it changes as much. Rounding is too small to look like a fresh draw.
 	top := maxAbs(first)
 	for k := range first {
-		n, f := math.Abs(atNear[k]-first[k]), math.Abs(atFar[k]-first[k])
+		n, f := math.Abs(near[k]-first[k]), math.Abs(far[k]-first[k])
 		if n > 0.05*f && n > 1e-6*top*c.o.Tol {
-			c.notSameDraw(o, pt, k, atNear[k], first[k],
-				"jumps between points that are 1e-7 apart: a sample must be the same draw at all points")
+			differs(k, near, "jumps between points that are 1e-7 apart: a sample must be the same draw at all points")
 			return
 		}
 	}
 	c.log.pass(SameDraw, o.name, len(first))
-}
-
-func (c *checker) notSameDraw(o *oracle, pt point, k int, got, want float64, message string) {
-	f := o.finding(SameDraw, pt, k)
-	f.Got, f.Want, f.Message = got, want, message
-	c.log.find(f)
-	o.bad = "a sample does not name its draw"
 }
 
 // shifted returns a point at relative distance d in every coordinate, in X if pt is well inside.
@@ -97,20 +90,17 @@ func firstDifference(a, b []float64) int {
 }
 
 func (c *checker) batchMean(o *oracle) {
-	if o.bad != "" {
-		c.log.gap(BatchMean, o.name, "%s", o.bad)
+	if !c.usable(o, BatchMean) {
 		return
 	}
 	for _, pt := range c.points {
 		s := pt.names[o.stream]
 		batch := pt.of(s[0], s[1], s[1])
-		got, ok := c.eval(o, batch)
-		a, ok1 := c.eval(o, pt.of(s[0]))
-		b, ok2 := c.eval(o, pt.of(s[1]))
-		if !ok || !ok1 || !ok2 {
+		got, a, b := c.eval(o, batch), c.eval(o, pt.of(s[0])), c.eval(o, pt.of(s[1]))
+		if a == nil || b == nil {
 			continue
 		}
-		want := make([]float64, len(got))
+		want := make([]float64, len(a))
 		for k := range want {
 			want[k] = (a[k] + 2*b[k]) / 3
 		}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,30 +14,26 @@ func (c *checker) effect() {
 	if c.doubt(f.name, g.name) != "" {
 		return // it has a finding
 	}
-	direct, indirect, through := make([]bool, c.dx), make([]bool, c.dx), false
-	inert := func() (names []string) {
-		for i := range c.dx {
-			if !direct[i] && !(indirect[i] && through) {
-				names = append(names, fmt.Sprintf("x[%d]", i))
-			}
-		}
-		return names
-	}
-	for n := 0; n < len(c.points)+20 && len(inert()) > 0; n++ {
+	seenF, seenG := make([]bool, f.size()), make([]bool, g.size()) // entries that are not 0 somewhere
+	var none []string
+	for n := range len(c.points) + 20 {
 		pt := c.points[min(n, len(c.points)-1)]
 		if n >= len(c.points) {
 			pt = c.point(n)
 		}
-		c.nonzero(f, pt, func(k int) {
-			if k < c.dx {
-				direct[k] = true
-			} else {
-				through = true
+		c.nonzero(f, pt, seenF)
+		c.nonzero(g, pt, seenG)
+		none = nil
+		for i := range c.dx {
+			indirect := slices.Contains(seenF[c.dx:], true) && slices.Contains(seenG[i*c.dy:][:c.dy], true)
+			if !seenF[i] && !indirect {
+				none = append(none, fmt.Sprintf("x[%d]", i))
 			}
-		})
-		c.nonzero(g, pt, func(k int) { indirect[k/c.dy] = true })
+		}
+		if len(none) == 0 {
+			break
+		}
 	}
-	none := inert()
 	if n := c.dx - len(none); n > 0 {
 		c.log.pass(Effect, g.name, n)
 	}
@@ -51,20 +48,15 @@ func (c *checker) effect() {
 	}
 }
 
-// nonzero calls seen with the positions of entries that are not 0 at a point, for one of two
-// samples or for all.
-func (c *checker) nonzero(o *oracle, pt point, seen func(k int)) {
-	s := pt.names[o.stream]
-	all := pt.of()
+// nonzero notes the entries that are not 0 at a point, for one of two samples or for all.
+func (c *checker) nonzero(o *oracle, pt point, seen []bool) {
+	s, all := pt.names[o.stream], pt.of()
 	if o.noExact {
 		all = pt.of(c.many(o)...)
 	}
 	for _, pt := range []point{pt.of(s[0]), pt.of(s[1]), all} {
-		out, _ := c.eval(o, pt)
-		for k, v := range out {
-			if v != 0 {
-				seen(k)
-			}
+		for k, v := range c.eval(o, pt) {
+			seen[k] = seen[k] || v != 0
 		}
 	}
 }

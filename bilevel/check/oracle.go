@@ -17,8 +17,7 @@ const (
 
 var samples = [2]string{upper: "ξ", lower: "φ"}
 
-// oracle is one method of the problem, seen as a function of (x, y, batch) that fills a flat
-// vector.
+// oracle is one method of the problem, a function of (x, y, batch) that fills its blocks.
 type oracle struct {
 	name    string
 	stream  int
@@ -60,7 +59,19 @@ func (b *block) size() int { return b.rows * b.cols }
 
 func (b *block) row(i int) []float64 { return b.mem[i*(b.cols+pad):][:b.cols:b.cols] }
 
-func (b *block) vec() []float64 { return b.row(0) }
+// place returns where entry k stands: of a symmetric matrix, in the lower triangle.
+func (b *block) place(k int) (i, j int) {
+	i, j = k/b.cols, k%b.cols
+	if b.shape == symmetric {
+		return max(i, j), min(i, j)
+	}
+	return i, j
+}
+
+func (b *block) at(k int) *float64 {
+	i, j := b.place(k)
+	return &b.row(i)[j]
+}
 
 // dense calls f with the matrix and notes whether its header stays the same.
 func (b *block) dense(f func(*mat.Dense) error) error {
@@ -85,39 +96,18 @@ func (b *block) prefill(v float64) {
 	for i := range b.mem {
 		b.mem[i] = sentinel
 	}
-	for i := range b.rows {
-		row := b.row(i)
-		if b.shape == symmetric {
-			row = row[:i+1]
-		}
-		for j := range row {
-			row[j] = v
-		}
+	for k := range b.size() {
+		*b.at(k) = v
 	}
 }
 
 func (b *block) strayed() bool {
-	for i := range b.rows {
-		for _, v := range b.mem[i*(b.cols+pad)+b.cols : (i+1)*(b.cols+pad)] {
-			if math.Float64bits(v) != math.Float64bits(sentinel) {
-				return true
-			}
+	for k, v := range b.mem {
+		if k%(b.cols+pad) >= b.cols && math.Float64bits(v) != math.Float64bits(sentinel) {
+			return true
 		}
 	}
 	return false
-}
-
-func (b *block) flatten(dst []float64) []float64 {
-	for i := range b.rows {
-		if b.shape != symmetric {
-			dst = append(dst, b.row(i)...)
-			continue
-		}
-		for j := range b.cols {
-			dst = append(dst, b.row(max(i, j))[min(i, j)])
-		}
-	}
-	return dst
 }
 
 func (o *oracle) size() int {
@@ -128,30 +118,24 @@ func (o *oracle) size() int {
 	return n
 }
 
-func (o *oracle) entry(k int) (quantity string, i, j int) {
+// finding is one about entry k.
+func (o *oracle) finding(check string, pt point, k int, message string) Finding {
 	for _, b := range o.blocks {
 		if k >= b.size() {
 			k -= b.size()
 			continue
 		}
-		switch b.shape {
+		f := o.whole(check, b.quantity, pt, message)
+		switch i, j := b.place(k); b.shape {
 		case scalar:
-			return b.quantity, -1, -1
 		case vector:
-			return b.quantity, k, -1
-		case symmetric:
-			return b.quantity, max(k/b.cols, k%b.cols), min(k/b.cols, k%b.cols)
+			f.I = j
 		default:
-			return b.quantity, k / b.cols, k % b.cols
+			f.I, f.J = i, j
 		}
+		return f
 	}
-	return "", -1, -1
-}
-
-func (o *oracle) finding(check string, pt point, k int) Finding {
-	f := Finding{Check: check, Oracle: o.name, Point: pt.index, Batch: pt.batch}
-	f.Quantity, f.I, f.J = o.entry(k)
-	return f
+	panic("check: no such entry")
 }
 
 // whole is a finding about no entry of a quantity.
@@ -161,87 +145,79 @@ func (o *oracle) whole(check, quantity string, pt point, message string) Finding
 }
 
 // list returns the oracles that the problem has, first those that others are compared with.
-func (c *checker) list() []*oracle {
+func (c *checker) list() (all []*oracle) {
 	type samples = []bilevel.Sample
-	var all []*oracle
-	add := func(name string, stream int, blocks []*block, call func(b []*block, x, y []float64, s samples) error) {
-		o := &oracle{name: name, stream: stream, blocks: blocks, fill: math.NaN()}
-		o.call = func(x, y []float64, s samples) error { return call(blocks, x, y, s) }
-		all = append(all, o)
+	add := func(name string, stream int, call func(x, y []float64, s samples) error, blocks ...*block) {
+		all = append(all, &oracle{name: name, stream: stream, call: call, blocks: blocks, fill: math.NaN()})
 	}
-	one := func(quantity string, s shape, rows, cols int) []*block {
-		return []*block{newBlock(quantity, s, rows, cols)}
-	}
+	vec := func(quantity string, n int) *block { return newBlock(quantity, vector, 1, n) }
 	if p, ok := c.p.(bilevel.Values); ok {
-		add("ValueF", upper, one("f", scalar, 1, 1), func(b []*block, x, y []float64, xi samples) (err error) {
-			b[0].vec()[0], err = p.ValueF(x, y, xi)
+		f, g := newBlock("f", scalar, 1, 1), newBlock("g", scalar, 1, 1)
+		add("ValueF", upper, func(x, y []float64, xi samples) (err error) {
+			*f.at(0), err = p.ValueF(x, y, xi)
 			return err
-		})
-		add("ValueG", lower, one("g", scalar, 1, 1), func(b []*block, x, y []float64, phi samples) (err error) {
-			b[0].vec()[0], err = p.ValueG(x, y, phi)
+		}, f)
+		add("ValueG", lower, func(x, y []float64, phi samples) (err error) {
+			*g.at(0), err = p.ValueG(x, y, phi)
 			return err
-		})
+		}, g)
 	}
-	both := append(one("f_x", vector, 1, c.dx), one("f_y", vector, 1, c.dy)...)
-	add("GradF", upper, both, func(b []*block, x, y []float64, xi samples) error {
-		return c.p.GradF(b[0].vec(), b[1].vec(), x, y, xi)
-	})
-	add("GradG", lower, one("g_y", vector, 1, c.dy), func(b []*block, x, y []float64, phi samples) error {
-		return c.p.GradG(b[0].vec(), x, y, phi)
-	})
-	add("CrossG", lower, one("g_xy", dense, c.dx, c.dy), func(b []*block, x, y []float64, phi samples) error {
-		return b[0].dense(func(d *mat.Dense) error { return c.p.CrossG(d, x, y, phi) })
-	})
-	add("HessG", lower, one("g_yy", symmetric, c.dy, c.dy), func(b []*block, x, y []float64, phi samples) error {
-		return b[0].sym(func(s *mat.Sym) error { return c.p.HessG(s, x, y, phi) })
-	})
+	fx, fy, gy, gx := vec("f_x", c.dx), vec("f_y", c.dy), vec("g_y", c.dy), vec("g_x", c.dx)
+	gxy, gyy := newBlock("g_xy", dense, c.dx, c.dy), newBlock("g_yy", symmetric, c.dy, c.dy)
+	hv, cv := vec("g_yy·v", c.dy), vec("g_xy·v", c.dx)
+	add("GradF", upper, func(x, y []float64, xi samples) error {
+		return c.p.GradF(fx.row(0), fy.row(0), x, y, xi)
+	}, fx, fy)
+	add("GradG", lower, func(x, y []float64, phi samples) error { return c.p.GradG(gy.row(0), x, y, phi) }, gy)
+	add("CrossG", lower, func(x, y []float64, phi samples) error {
+		return gxy.dense(func(d *mat.Dense) error { return c.p.CrossG(d, x, y, phi) })
+	}, gxy)
+	add("HessG", lower, func(x, y []float64, phi samples) error {
+		return gyy.sym(func(s *mat.Sym) error { return c.p.HessG(s, x, y, phi) })
+	}, gyy)
 	if p, ok := c.p.(bilevel.UpperGradient); ok {
-		add("GradXG", lower, one("g_x", vector, 1, c.dx), func(b []*block, x, y []float64, phi samples) error {
-			return p.GradXG(b[0].vec(), x, y, phi)
-		})
+		add("GradXG", lower, func(x, y []float64, phi samples) error { return p.GradXG(gx.row(0), x, y, phi) }, gx)
 	}
 	if p, ok := c.p.(bilevel.Products); ok {
-		add("HessVecG", lower, one("g_yy·v", vector, 1, c.dy), func(b []*block, x, y []float64, phi samples) error {
-			return p.HessVecG(b[0].vec(), x, y, c.v, phi)
-		})
-		add("CrossVecG", lower, one("g_xy·v", vector, 1, c.dx), func(b []*block, x, y []float64, phi samples) error {
-			return p.CrossVecG(b[0].vec(), x, y, c.v, phi)
-		})
+		add("HessVecG", lower, func(x, y []float64, phi samples) error {
+			return p.HessVecG(hv.row(0), x, y, c.v, phi)
+		}, hv)
+		add("CrossVecG", lower, func(x, y []float64, phi samples) error {
+			return p.CrossVecG(cv.row(0), x, y, c.v, phi)
+		}, cv)
 	}
 	return all
 }
 
 func (c *checker) oracle(name string) *oracle {
-	for _, o := range c.oracles {
-		if o.name == name {
-			return o
-		}
+	i := slices.IndexFunc(c.oracles, func(o *oracle) bool { return o.name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return c.oracles[i]
 }
 
-// eval returns the values of o at a point, after all checks of a single call; false with a finding,
-// or if o has no exact value.
-func (c *checker) eval(o *oracle, pt point) ([]float64, bool) {
+// eval returns the values of o at a point, after all checks of a single call; nil after a finding,
+// and if o has no exact value.
+func (c *checker) eval(o *oracle, pt point) []float64 {
 	exact := len(pt.batch) == 0
 	if o.bad != "" || exact && o.noExact {
-		return nil, false
+		return nil
 	}
 	out, err := c.attempt(o, pt, o.fill)
-	finite := mat.NotFinite(out) < 0
 	switch {
 	case exact && errors.Is(err, bilevel.ErrNoExact):
 		o.noExact = true
-	case c.outside && (err != nil || !finite):
+	case err == nil && mat.NotFinite(out) < 0:
+		return out
+	case c.outside:
 	case err != nil:
 		c.log.find(o.whole(Call, o.blocks[0].quantity, pt, err.Error()))
 		o.bad = "it fails"
-	case !finite:
-		return c.notFinite(o, pt, out)
 	default:
-		return out, true
+		return c.notFinite(o, pt, out)
 	}
-	return nil, false
+	return nil
 }
 
 // attempt makes one call with destinations full of fill, and checks that it writes nothing else.
@@ -268,7 +244,9 @@ func (c *checker) attempt(o *oracle, pt point, fill float64) (out []float64, err
 		if b.strayed() {
 			c.log.find(o.whole(Overwrite, b.quantity, pt, "writes beside the matrix: mind Stride"))
 		}
-		out = b.flatten(out)
+		for k := range b.size() {
+			out = append(out, *b.at(k))
+		}
 	}
 	c.unmodified(o, pt, "x", c.x, pt.x)
 	c.unmodified(o, pt, "y", c.y, pt.y)
@@ -289,7 +267,7 @@ func (c *checker) unmodified(o *oracle, pt point, quantity string, got, want []f
 
 // notFinite finds out why entries are not finite: the oracle reads its destination or leaves
 // entries alone (destinations then hold 0 from here on), or computes that.
-func (c *checker) notFinite(o *oracle, pt point, out []float64) ([]float64, bool) {
+func (c *checker) notFinite(o *oracle, pt point, out []float64) []float64 {
 	zero, err0 := c.attempt(o, pt, 0)
 	one, err1 := c.attempt(o, pt, 1)
 	destination := math.IsNaN(o.fill) && err0 == nil && err1 == nil && mat.NotFinite(zero) < 0
@@ -297,8 +275,8 @@ func (c *checker) notFinite(o *oracle, pt point, out []float64) ([]float64, bool
 		if mat.IsFinite(v) {
 			continue
 		}
-		f := o.finding(Finite, pt, k)
-		f.Got, f.Message = v, "not finite"
+		f := o.finding(Finite, pt, k, "not finite")
+		f.Got = v
 		if destination {
 			f.Check, f.Want, f.Message = Overwrite, zero[k], "the destination is read: overwrite it"
 			if zero[k] == 0 && one[k] == 1 {
@@ -311,10 +289,10 @@ func (c *checker) notFinite(o *oracle, pt point, out []float64) ([]float64, bool
 	}
 	if destination {
 		o.fill = 0
-		return zero, true
+		return zero
 	}
 	o.bad = "its values are not finite"
-	return nil, false
+	return nil
 }
 
 func guard(f func() error) (err error) {

@@ -17,32 +17,29 @@ func (c *checker) products() {
 			c.log.gap(Product, vec.name, "%s", why)
 			continue
 		}
-		for _, pt := range c.points {
-			s := pt.names[lower]
-			for _, pt := range []point{pt.of(s[0]), pt.of(s[1]), pt.of()} {
-				c.product(vec, matrix, pt)
-			}
+		for _, pt := range c.places(vec, true) {
+			c.product(vec, matrix, pt)
 		}
 	}
 }
 
 func (c *checker) product(vec, matrix *oracle, pt point) {
-	a, ok := c.eval(matrix, pt)
-	got, ok1 := c.eval(vec, pt)
-	if !ok || !ok1 {
+	a, got := c.eval(matrix, pt), c.eval(vec, pt)
+	if a == nil || got == nil {
 		return
 	}
 	want := make([]float64, len(got))
 	mat.MulVec(want, mat.DenseOf(len(want), c.dy, a), c.vec)
 	m := comparison{check: Product, o: vec, pt: pt, got: got, want: want, against: matrix.name + " times v",
 		tol: c.level(len(got), 1e-9*maxAbs(a)*maxAbs(c.vec)*math.Sqrt(float64(c.dy)))}
-	if len(m.wrong()) == 0 {
-		c.judge(m)
+	if bad, _ := m.wrong(); len(bad) > 0 {
+		c.columns(vec, matrix, pt, a)
 		return
 	}
-	c.columns(vec, matrix, pt, a)
+	c.judge(m)
 }
 
+// columns names the entries that a wrong product multiplies by, from those with unit vectors.
 func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) {
 	old := slices.Clone(c.vec)
 	defer copy(c.vec, old)
@@ -52,8 +49,8 @@ func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) {
 	for j := range c.dy {
 		clear(c.vec)
 		c.vec[j] = 1
-		col, ok := c.eval(vec, pt)
-		if !ok {
+		col := c.eval(vec, pt)
+		if col == nil {
 			return
 		}
 		for i, v := range col {

@@ -28,12 +28,10 @@ const (
 	Effect     = "effect"
 )
 
+// The errors that Report.Err wraps.
 var (
-	// Report.Err wraps ErrWrong if there are findings.
-	ErrWrong = errors.New("check: problem is wrong")
-
-	// Report.Err wraps ErrIncomplete if there are none, but some oracle could not be verified.
-	ErrIncomplete = errors.New("check: problem is not fully verified")
+	ErrWrong      = errors.New("check: problem is wrong")              // there are findings
+	ErrIncomplete = errors.New("check: problem is not fully verified") // there are none, but gaps
 )
 
 // A Finding is one thing that is wrong; a report has the worst five of those wrong in the same way.
@@ -45,7 +43,7 @@ type Finding struct {
 	Got      float64          // what the oracle gave
 	Want     float64          // what it should have given
 	Tol      float64          // the difference that was allowed
-	Point    int              // number of the point, or −1
+	Point    int              // number of the point
 	Batch    []bilevel.Sample // the samples asked for; empty for the exact value
 	Message  string
 
@@ -82,9 +80,8 @@ type Pass struct {
 type Skip struct {
 	Check, Oracle, Reason string
 
-	// Gap says that only this check would have seen a mistake of the oracle. It is false where
-	// there is nothing to check, an exact value that the problem does not have, or where Options
-	// have left it out.
+	// Gap says that only this check would have seen a mistake of the oracle. It is false where the
+	// problem has nothing to check, such as an exact value, and where Options have left it out.
 	Gap bool
 }
 
@@ -119,13 +116,7 @@ func joined[T fmt.Stringer](err error, list []T) error {
 
 // Gaps returns the skipped checks that leave an oracle unverified.
 func (r *Report) Gaps() []Skip {
-	var gaps []Skip
-	for _, s := range r.Skipped {
-		if s.Gap {
-			gaps = append(gaps, s)
-		}
-	}
-	return gaps
+	return slices.DeleteFunc(slices.Clone(r.Skipped), func(s Skip) bool { return !s.Gap })
 }
 
 // String returns the report as a table, under a line with the verdict.
@@ -149,25 +140,24 @@ func (r *Report) String() string {
 		}
 	}
 	var wrong []string
-	var skipped [2][]string // gaps first
 	for _, f := range r.Findings {
-		got, want, tol := "", "", ""
-		if f.measured() {
-			got, want, tol = fmt.Sprintf("%.6g", f.Got), fmt.Sprintf("%.6g", f.Want), fmt.Sprintf("%.1g", f.Tol)
+		batch, measured := "exact", "\t\t"
+		if len(f.Batch) > 0 {
+			batch = strings.Trim(fmt.Sprint(f.Batch), "[]")
 		}
-		wrong = append(wrong, strings.Join([]string{f.Check, f.Oracle, f.entry(), at(f.Point), names(f.Batch),
-			got, want, tol, f.Message}, "\t"))
+		if f.measured() {
+			measured = fmt.Sprintf("%.6g\t%.6g\t%.1g", f.Got, f.Want, f.Tol)
+		}
+		wrong = append(wrong, fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s\t%s",
+			f.Check, f.Oracle, f.entry(), f.Point, batch, measured, f.Message))
+	}
+	skipped := map[bool][]string{} // by whether they are gaps
+	for _, s := range r.Skipped {
+		skipped[s.Gap] = append(skipped[s.Gap], s.Check+"\t"+s.Oracle+"\t"+s.Reason)
 	}
 	section("WRONG\tORACLE\tENTRY\tPOINT\tSAMPLES\tGOT\tWANT\tTOLERANCE\t", wrong)
-	for _, s := range r.Skipped {
-		kind := 1
-		if s.Gap {
-			kind = 0
-		}
-		skipped[kind] = append(skipped[kind], s.Check+"\t"+s.Oracle+"\t"+s.Reason)
-	}
-	section("NOT CHECKED\tORACLE\tREASON", skipped[0])
-	section("SKIPPED\tORACLE\tREASON", skipped[1])
+	section("NOT CHECKED\tORACLE\tREASON", skipped[true])
+	section("SKIPPED\tORACLE\tREASON", skipped[false])
 	section("PASSED\tCHECKS", r.passed())
 	_ = w.Flush() // a strings.Builder does not fail
 	return b.String()
@@ -187,97 +177,63 @@ func (r *Report) passed() (rows []string) {
 	return rows
 }
 
-func at(point int) string {
-	if point < 0 {
-		return ""
-	}
-	return fmt.Sprint(point)
-}
-
-func names(batch []bilevel.Sample) string {
-	if len(batch) == 0 {
-		return "exact"
-	}
-	return strings.Trim(fmt.Sprint(batch), "[]")
-}
-
-// log collects what the checks say.
-type log struct {
-	findings []Finding
-	passed   []Pass
-	skipped  []Skip
-}
-
-func (l *log) find(f Finding) {
+// find notes a finding, or the worse one of two on the same entry.
+func (r *Report) find(f Finding) {
 	f.Batch = slices.Clone(f.Batch)
-	for i, g := range l.findings {
-		if g.Check == f.Check && g.Oracle == f.Oracle && g.Quantity == f.Quantity && g.I == f.I && g.J == f.J {
-			if f.severity > g.severity {
-				l.findings[i] = f
-			}
-			return
-		}
+	i := slices.IndexFunc(r.Findings, func(g Finding) bool {
+		return g.Check == f.Check && g.Oracle == f.Oracle && g.Quantity == f.Quantity && g.I == f.I && g.J == f.J
+	})
+	if i < 0 {
+		r.Findings = append(r.Findings, f)
+	} else if f.severity > r.Findings[i].severity {
+		r.Findings[i] = f
 	}
-	l.findings = append(l.findings, f)
 }
 
-func (l *log) pass(check, oracle string, count int) {
-	for i, p := range l.passed {
-		if p.Check == check && p.Oracle == oracle {
-			l.passed[i].Count += count
-			return
-		}
+func (r *Report) pass(check, oracle string, count int) {
+	i := slices.IndexFunc(r.Passed, func(p Pass) bool { return p.Check == check && p.Oracle == oracle })
+	if i < 0 {
+		r.Passed = append(r.Passed, Pass{check, oracle, count})
+	} else {
+		r.Passed[i].Count += count
 	}
-	l.passed = append(l.passed, Pass{check, oracle, count})
 }
 
 // gap notes once why a check cannot be made.
-func (l *log) gap(check, oracle, format string, args ...any) {
-	l.skip(Skip{check, oracle, fmt.Sprintf(format, args...), true})
+func (r *Report) gap(check, oracle, format string, args ...any) {
+	r.skip(Skip{check, oracle, fmt.Sprintf(format, args...), true})
 }
 
-func (l *log) skip(s Skip) {
-	if !slices.Contains(l.skipped, s) {
-		l.skipped = append(l.skipped, s)
+func (r *Report) skip(s Skip) {
+	if !slices.Contains(r.Skipped, s) {
+		r.Skipped = append(r.Skipped, s)
 	}
 }
 
-func (l *log) wrong(check, oracle string) bool {
-	return slices.ContainsFunc(l.findings, func(f Finding) bool { return f.Check == check && f.Oracle == oracle })
+func (r *Report) wrong(check, oracle string) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Check == check && f.Oracle == oracle })
 }
 
-// clean reports whether a check has been passed by an oracle, and by all of it.
-func (l *log) clean(check, oracle string) bool {
-	return !l.wrong(check, oracle) &&
-		slices.ContainsFunc(l.passed, func(p Pass) bool { return p.Check == check && p.Oracle == oracle })
-}
-
-// report keeps the worst five findings of each check, oracle and quantity, and drops the passes
-// beside them.
-func (l *log) report() *Report {
+// cut keeps the worst five findings of each check, oracle and quantity, and drops the passes beside
+// them.
+func (r *Report) cut() {
 	const most = 5
-	r := &Report{Skipped: l.skipped}
-	groups, order := map[[3]string][]Finding{}, [][3]string{}
-	for _, f := range l.findings {
-		key := [3]string{f.Check, f.Oracle, f.Quantity}
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		groups[key] = append(groups[key], f)
+	key := func(f Finding) [3]string { return [3]string{f.Check, f.Oracle, f.Quantity} }
+	groups := map[[3]string][]Finding{}
+	for _, f := range r.Findings {
+		groups[key(f)] = append(groups[key(f)], f)
 	}
-	for _, key := range order {
-		group := groups[key]
+	var kept []Finding
+	for _, f := range r.Findings {
+		group := groups[key(f)]
+		delete(groups, key(f))
 		slices.SortStableFunc(group, func(a, b Finding) int { return cmp.Compare(b.severity, a.severity) })
 		if n := len(group); n > most {
 			group = group[:most]
 			group[most-1].Message += fmt.Sprintf(" (and %d more entries)", n-most)
 		}
-		r.Findings = append(r.Findings, group...)
+		kept = append(kept, group...)
 	}
-	for _, p := range l.passed {
-		if !l.wrong(p.Check, p.Oracle) {
-			r.Passed = append(r.Passed, p)
-		}
-	}
-	return r
+	r.Findings = kept
+	r.Passed = slices.DeleteFunc(r.Passed, func(p Pass) bool { return r.wrong(p.Check, p.Oracle) })
 }

@@ -8,6 +8,9 @@ import (
 	"stable/mat"
 )
 
+// truths are the functions of bilevel.Truth as oracles.
+type truths struct{ solution, value, gradient *oracle }
+
 func (c *checker) truth() {
 	p, ok := c.p.(bilevel.Truth)
 	if !ok {
@@ -18,49 +21,53 @@ func (c *checker) truth() {
 		return
 	}
 	start := make([]float64, c.dy)
-	ys := newBlock("y*", vector, 1, c.dy)
-	solution := &oracle{name: "Solution", blocks: []*block{ys}}
-	solution.call = func(x, y []float64, _ []bilevel.Sample) error {
-		copy(ys.vec(), start)
-		return p.Solution(ys.vec(), x)
-	}
-	f := newBlock("F", scalar, 1, 1)
-	df := newBlock("∇F", vector, 1, c.dx)
-	value := &oracle{name: "Objective", blocks: []*block{f}}
-	value.call = func(x, _ []float64, _ []bilevel.Sample) (err error) {
-		f.vec()[0], err = p.Objective(nil, x)
-		return err
-	}
-	gradient := &oracle{name: "Objective", blocks: []*block{df, f}, fill: math.NaN()}
-	gradient.call = func(x, _ []float64, _ []bilevel.Sample) (err error) {
-		f.vec()[0], err = p.Objective(df.vec(), x)
-		return err
-	}
+	t := c.truths(p, start)
 	for _, pt := range c.points {
 		copy(start, pt.y)
-		y, ok := c.eval(solution, pt)
-		if !ok {
-			c.log.gap(Truth, solution.name, "%s", reason(solution))
+		y := c.eval(t.solution, pt)
+		if y == nil {
+			c.unsolved(t.solution)
 			continue
 		}
-		star := point{index: pt.index, x: pt.x, y: y, names: pt.names}
+		star := pt
+		star.y = y
 		clear(start)
-		again, ok := c.eval(solution, pt)
-		solved := ok && c.close(solution, star, again, y, max(maxAbs(y), c.o.ScaleY),
-			"the solution from another start") &&
-			c.stationary(solution, star)
-		c.objective(value, gradient, star)
+		scale := max(maxAbs(y), c.o.ScaleY)
+		solved := c.close(t.solution, star, c.eval(t.solution, pt), y, scale, "the solution from another start") &&
+			c.stationary(t.solution, star, scale)
+		c.objective(t, star)
 		if solved {
-			c.hypergradient(gradient, star)
+			c.hypergradient(t.gradient, star)
 		}
 	}
 }
 
-func reason(o *oracle) string {
-	if o.bad != "" {
-		return o.bad
+// truths returns the truth of p; the solution starts from start.
+func (c *checker) truths(p bilevel.Truth, start []float64) truths {
+	y, f, df := newBlock("y*", vector, 1, c.dy), newBlock("F", scalar, 1, 1), newBlock("∇F", vector, 1, c.dx)
+	objective := func(grad []float64, x []float64) (err error) {
+		*f.at(0), err = p.Objective(grad, x)
+		return err
 	}
-	return "it returns ErrNoExact"
+	return truths{
+		solution: &oracle{name: "Solution", blocks: []*block{y}, call: func(x, _ []float64, _ []bilevel.Sample) error {
+			copy(y.row(0), start)
+			return p.Solution(y.row(0), x)
+		}},
+		value: &oracle{name: "Objective", blocks: []*block{f}, call: func(x, _ []float64, _ []bilevel.Sample) error {
+			return objective(nil, x)
+		}},
+		gradient: &oracle{name: "Objective", blocks: []*block{df, f}, fill: math.NaN(),
+			call: func(x, _ []float64, _ []bilevel.Sample) error { return objective(df.row(0), x) }},
+	}
+}
+
+func (c *checker) unsolved(o *oracle) {
+	why := o.bad
+	if why == "" {
+		why = "it returns ErrNoExact"
+	}
+	c.log.gap(Truth, o.name, "%s", why)
 }
 
 func (c *checker) close(o *oracle, pt point, got, want []float64, scale float64, against string) bool {
@@ -68,54 +75,45 @@ func (c *checker) close(o *oracle, pt point, got, want []float64, scale float64,
 		against: against})
 }
 
-func (c *checker) factor(pt point) (*chol.Cholesky, bool) {
-	h, ok := c.meanOf(c.oracle("HessG"), pt)
-	if !ok {
-		return nil, false
+// factor factors the mean of g_yy, and is nil where there is none, or it is not positive definite.
+func (c *checker) factor(pt point) *chol.Cholesky {
+	h, f := c.meanOf(c.oracle("HessG"), pt), new(chol.Cholesky)
+	if h == nil || f.Factor(mat.SymOf(c.dy, h)) != nil {
+		return nil
 	}
-	f := new(chol.Cholesky)
-	return f, f.Factor(mat.SymOf(c.dy, h)) == nil
+	return f
 }
 
-func (c *checker) stationary(solution *oracle, star point) bool {
+func (c *checker) stationary(solution *oracle, star point, scale float64) bool {
 	if why := c.doubt("GradG", "HessG"); why != "" {
 		c.log.gap(Truth, solution.name, "%s", why)
 		return false
 	}
-	gy, ok := c.meanOf(c.oracle("GradG"), star)
-	f, ok1 := c.factor(star)
-	if !ok || !ok1 {
+	want, f := c.meanOf(c.oracle("GradG"), star), c.factor(star)
+	if want == nil || f == nil {
 		c.log.gap(Truth, solution.name, "no mean of g_y and positive definite mean of g_yy to hold it against")
 		return false
 	}
-	f.SolveVec(gy, gy)
-	want := make([]float64, c.dy)
-	for j := range want {
-		want[j] = star.y[j] - gy[j]
+	f.SolveVec(want, want)
+	for j, y := range star.y {
+		want[j] = y - want[j]
 	}
-	return c.close(solution, star, star.y, want, max(maxAbs(star.y), c.o.ScaleY), "a Newton step on g_y = 0")
+	return c.close(solution, star, star.y, want, scale, "a Newton step on g_y = 0")
 }
 
 // objective compares F with gradient, F without, f(x, y*(x)), and ∇F with differences of F.
-func (c *checker) objective(value, gradient *oracle, star point) {
-	both, ok := c.eval(gradient, star)
-	alone, ok1 := c.eval(value, star)
-	if !ok || !ok1 {
-		c.log.gap(Truth, gradient.name, "%s", reason(gradient))
+func (c *checker) objective(t truths, star point) {
+	both, alone, n := c.eval(t.gradient, star), c.eval(t.value, star), c.dx
+	if both == nil || alone == nil {
+		c.unsolved(t.gradient)
 		return
 	}
-	n := c.dx
 	scale := max(math.Abs(both[n]), maxAbs(both[:n])*c.o.ScaleX)
-	c.close(value, star, alone, both[n:], scale, "the value that comes with the gradient")
+	c.close(t.value, star, alone, both[n:], scale, "the value that comes with the gradient")
 	if o := c.oracle("ValueF"); o != nil && c.doubt("ValueF", "GradF") == "" && !c.log.wrong(Truth, "Solution") {
-		if f, ok := c.meanOf(o, star); ok {
-			c.close(value, star, alone, f, scale, "f(x, y*(x))")
-		}
+		c.close(t.value, star, alone, c.meanOf(o, star), scale, "f(x, y*(x))")
 	}
-	if j, ok := c.jacobian(value, star, true, false); ok {
-		only := &oracle{name: gradient.name, blocks: gradient.blocks[:1]}
-		c.judge(c.against(Truth, only, star, both[:n], "the differences of F", j))
-	}
+	c.judge(c.against(Truth, t.gradient, star, both[:n], "the differences of F", c.jacobian(t.value, star, true, false)))
 }
 
 // hypergradient compares ∇F with f_x − g_xy g_yy⁻¹ f_y at (x, y*(x)) (proposition 1 of the paper).
@@ -124,11 +122,9 @@ func (c *checker) hypergradient(gradient *oracle, star point) {
 		c.log.gap(Truth, gradient.name, "%s", why)
 		return
 	}
-	grad, ok := c.meanOf(c.oracle("GradF"), star)
-	cross, ok1 := c.meanOf(c.oracle("CrossG"), star)
-	f, ok2 := c.factor(star)
-	got, ok3 := c.eval(gradient, star)
-	if !ok || !ok1 || !ok2 || !ok3 {
+	grad, cross, f := c.meanOf(c.oracle("GradF"), star), c.meanOf(c.oracle("CrossG"), star), c.factor(star)
+	got := c.eval(gradient, star)
+	if grad == nil || cross == nil || f == nil || got == nil {
 		c.log.gap(Truth, gradient.name, "no means of f_x, f_y, g_xy and g_yy to hold ∇F against")
 		return
 	}
@@ -141,6 +137,5 @@ func (c *checker) hypergradient(gradient *oracle, star point) {
 			scale = max(scale, math.Abs(cross[i*c.dy+j]*v))
 		}
 	}
-	only := &oracle{name: gradient.name, blocks: gradient.blocks[:1]}
-	c.close(only, star, got[:c.dx], want, scale, "f_x − g_xy g_yy⁻¹ f_y")
+	c.close(gradient, star, got[:c.dx], want, scale, "f_x − g_xy g_yy⁻¹ f_y")
 }
