@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -9,25 +10,9 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// The values of Breach.Rule; the comment of Method says what each is.
-const (
-	RuleName      = "name"
-	RuleStart     = "start"
-	RuleRun       = "run"
-	RuleInputs    = "inputs"
-	RuleFeasible  = "feasible"
-	RuleSteps     = "steps"
-	RuleCounts    = "counts"
-	RuleSeed      = "seed"
-	RuleShared    = "shared"
-	RuleResume    = "resume"
-	RuleOracle    = "oracle"
-	RuleNotFinite = "not finite"
-)
-
 // A Breach is a rule of bilevel.Method and bilevel.Stepper that a method breaks.
 type Breach struct {
-	Rule    string // RuleName, RuleStart, …
+	Rule    string // its name in the comment of Method
 	Run     string // the run that shows it, as "a stream"
 	Message string // what was seen, and what usually causes it
 }
@@ -81,78 +66,63 @@ func Method(m bilevel.Method, o MethodOptions) error {
 	if m == nil {
 		return option.Bad("check: Method needs a method, and it is nil")
 	}
-	if o.Steps == 0 {
-		o.Steps = 24
-	}
-	if o.Steps < 1 {
-		return option.Bad("check: Steps is %d, want ≥ 1", o.Steps)
-	}
-	trials, err := o.trials()
-	if err != nil {
+	option.Default(&o.Steps, 24)
+	var found breaches
+	trials, err := o.trials(m, &found)
+	if err = cmp.Or(option.AtLeast("check: Steps", o.Steps, 1), err); err != nil {
 		return err
 	}
-	var in inspection
-	refusals := 0
+	var refused error
+	left := len(trials)
 	for _, t := range trials {
-		t.m, t.in, t.steps, t.as = m, &in, o.Steps, o.As
 		if err := t.inspect(); err != nil {
-			in.refused = err
-			refusals++
+			refused = err
+			left--
 		}
 	}
-	if refusals == len(trials) {
-		in.breach(RuleStart, "every problem", "no run is left: %v", in.refused)
+	if left == 0 {
+		found.add("start", "every problem", "no run is left: %v", refused)
 	}
-	return errors.Join(in.breaches...)
+	return errors.Join(found...)
 }
 
-func (o *MethodOptions) trials() ([]*trial, error) {
-	with := func(upper, lower int) bilevel.Options {
-		opt := o.Options
-		opt.UpperBatch, opt.LowerBatch = upper, lower
-		return opt
+func (o *MethodOptions) trials(m bilevel.Method, found *breaches) (all []*trial, err error) {
+	add := func(name string, p bilevel.Problem, upper, lower int, set bilevel.Set) {
+		t := &trial{name: name, p: p, opt: o.Options, m: m, as: o.As, steps: o.Steps, found: found}
+		t.opt.UpperBatch, t.opt.LowerBatch, t.opt.Set = upper, lower, set
+		all = append(all, t)
 	}
-	if p := o.Problem; p != nil {
-		return []*trial{
-			{name: "the problem", p: p, opt: with(1, 1)},
-			{name: "the problem in batches of 2 and 3", p: p, opt: with(2, 3)},
-			{name: "the problem in full batches", p: p, opt: with(bilevel.Full, bilevel.Full)},
-		}, nil
+	one, many, set := "the problem", "the problem", o.Options.Set
+	stream, sum := o.Problem, o.Problem
+	if o.Problem == nil {
+		q := quadratic.Options{Dx: 3, Dy: 4, Seed: 2, MuG: 1, LG: 3, MuP: 1, LP: 3,
+			SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2}
+		if stream, err = quadratic.New(q); err != nil {
+			return nil, err
+		}
+		q.Terms = 12
+		if sum, err = quadratic.New(q); err != nil {
+			return nil, err
+		}
+		one, many = "a stream", "a sum"
 	}
-	q := quadratic.Options{Dx: 3, Dy: 4, Seed: 2, MuG: 1, LG: 3, MuP: 1, LP: 3,
-		SigmaFx: 0.3, SigmaFy: 0.3, SigmaGy: 0.3, SigmaGxy: 0.2, SigmaGyy: 0.2}
-	stream, err := quadratic.New(q)
-	if err != nil {
-		return nil, err
-	}
-	q.Terms = 12
-	sum, err := quadratic.New(q)
-	if err != nil {
-		return nil, err
-	}
-	all := []*trial{
-		{name: "a stream", p: stream, opt: with(1, 1)},
-		{name: "a sum in batches of 2 and 3", p: sum, opt: with(2, 3)},
-		{name: "a sum in full batches", p: sum, opt: with(bilevel.Full, bilevel.Full)},
-	}
-	if o.Options.Set == nil {
-		boxed := with(1, 1)
-		boxed.Set = bilevel.UniformBox(q.Dx, 0, 1)
-		all = append(all, &trial{name: "a stream in a box", p: stream, opt: boxed})
+	add(one, stream, 1, 1, set)
+	add(many+" in batches of 2 and 3", sum, 2, 3, set)
+	add(many+" in full batches", sum, bilevel.Full, bilevel.Full, set)
+	if o.Problem == nil && set == nil {
+		add("a stream in a box", stream, 1, 1, bilevel.UniformBox(3, 0, 1))
 	}
 	return all, nil
 }
 
-type inspection struct {
-	breaches []error
-	refused  error
-}
+// breaches are of one *Breach for each rule.
+type breaches []error
 
-func (in *inspection) breach(rule, run, format string, args ...any) {
-	for _, err := range in.breaches {
+func (found *breaches) add(rule, run, format string, args ...any) {
+	for _, err := range *found {
 		if err.(*Breach).Rule == rule {
 			return
 		}
 	}
-	in.breaches = append(in.breaches, &Breach{rule, run, fmt.Sprintf(format, args...)})
+	*found = append(*found, &Breach{rule, run, fmt.Sprintf(format, args...)})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"stable/bilevel"
 )
@@ -62,13 +61,11 @@ func (f Finding) entry() string {
 
 func (f Finding) String() string {
 	s := fmt.Sprintf("%s: %s: %s: %s", f.Check, f.Oracle, f.entry(), f.Message)
-	if f.measured() {
+	if f.Tol != 0 || f.Got != f.Want {
 		s += fmt.Sprintf(": got %.6g, want %.6g", f.Got, f.Want)
 	}
 	return s
 }
-
-func (f Finding) measured() bool { return f.Tol != 0 || f.Got != f.Want }
 
 // A Pass is a check that an oracle passed, with the number of entries compared.
 type Pass struct {
@@ -119,7 +116,7 @@ func (r *Report) Gaps() []Skip {
 	return slices.DeleteFunc(slices.Clone(r.Skipped), func(s Skip) bool { return !s.Gap })
 }
 
-// String returns the report as a table, under a line with the verdict.
+// String returns the verdict, and a line for each finding, skipped check and oracle that passed some.
 func (r *Report) String() string {
 	gaps := len(r.Gaps())
 	verdict := "RIGHT"
@@ -133,48 +130,27 @@ func (r *Report) String() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d wrong, %d could not be checked, %d passed\n", verdict, len(r.Findings), gaps, len(r.Passed))
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	section := func(head string, rows []string) {
-		if len(rows) > 0 {
-			fmt.Fprintf(w, "\n%s\n%s\n", head, strings.Join(rows, "\n"))
-		}
-	}
-	var wrong []string
 	for _, f := range r.Findings {
-		batch, measured := "exact", "\t\t"
-		if len(f.Batch) > 0 {
-			batch = strings.Trim(fmt.Sprint(f.Batch), "[]")
-		}
-		if f.measured() {
-			measured = fmt.Sprintf("%.6g\t%.6g\t%.1g", f.Got, f.Want, f.Tol)
-		}
-		wrong = append(wrong, fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s\t%s",
-			f.Check, f.Oracle, f.entry(), f.Point, batch, measured, f.Message))
+		fmt.Fprintf(&b, "WRONG %v (tolerance %.1g, point %d, samples %d)\n", f, f.Tol, f.Point, f.Batch)
 	}
-	skipped := map[bool][]string{} // by whether they are gaps
 	for _, s := range r.Skipped {
-		skipped[s.Gap] = append(skipped[s.Gap], s.Check+"\t"+s.Oracle+"\t"+s.Reason)
-	}
-	section("WRONG\tORACLE\tENTRY\tPOINT\tSAMPLES\tGOT\tWANT\tTOLERANCE\t", wrong)
-	section("NOT CHECKED\tORACLE\tREASON", skipped[true])
-	section("SKIPPED\tORACLE\tREASON", skipped[false])
-	section("PASSED\tCHECKS", r.passed())
-	_ = w.Flush() // a strings.Builder does not fail
-	return b.String()
-}
-
-// passed has a row for each oracle, with the checks that it passed.
-func (r *Report) passed() (rows []string) {
-	row := map[string]int{}
-	for _, p := range r.Passed {
-		if k, ok := row[p.Oracle]; ok {
-			rows[k] += ", " + p.Check
-			continue
+		kind := "SKIPPED"
+		if s.Gap {
+			kind = "NOT CHECKED"
 		}
-		row[p.Oracle] = len(rows)
-		rows = append(rows, p.Oracle+"\t"+p.Check)
+		fmt.Fprintf(&b, "%s %v\n", kind, s)
 	}
-	return rows
+	passed := map[string][]string{} // by oracle
+	for _, p := range r.Passed {
+		passed[p.Oracle] = append(passed[p.Oracle], p.Check)
+	}
+	for _, p := range r.Passed {
+		if checks := passed[p.Oracle]; checks != nil {
+			fmt.Fprintf(&b, "PASSED %s: %s\n", p.Oracle, strings.Join(checks, ", "))
+			delete(passed, p.Oracle)
+		}
+	}
+	return b.String()
 }
 
 // find notes a finding, or the worse one of two on the same entry.

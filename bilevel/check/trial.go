@@ -5,13 +5,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
 )
 
+// trial is a problem on which a method runs.
 type trial struct {
 	name  string
 	p     bilevel.Problem
@@ -19,11 +20,11 @@ type trial struct {
 	m     bilevel.Method
 	as    func(bilevel.Problem) bilevel.Problem
 	steps int
-	in    *inspection
+	found *breaches
 	want  []moment // the undisturbed run: before step 0, after it, and so on
 }
 
-func (t *trial) breach(rule, format string, args ...any) { t.in.breach(rule, t.name, format, args...) }
+func (t *trial) breach(rule, format string, args ...any) { t.found.add(rule, t.name, format, args...) }
 
 type moment struct {
 	x, y   []float64
@@ -35,20 +36,22 @@ func now(s *bilevel.Solver) moment {
 }
 
 func (m moment) differs(want moment) string {
-	for _, v := range []struct {
-		name string
-		a, b []float64
-	}{{"x", m.x, want.x}, {"y", m.y, want.y}} {
-		for i, a := range v.a {
-			if b := v.b[i]; math.Float64bits(a) != math.Float64bits(b) {
-				return fmt.Sprintf("%s[%d] is %v, and not %v", v.name, i, a, b)
-			}
-		}
+	if i := firstDifference(m.x, want.x); i >= 0 {
+		return fmt.Sprintf("x[%d] is %v, and not %v", i, m.x[i], want.x[i])
+	}
+	if i := firstDifference(m.y, want.y); i >= 0 {
+		return fmt.Sprintf("y[%d] is %v, and not %v", i, m.y[i], want.y[i])
 	}
 	if m.counts != want.counts {
 		return fmt.Sprintf("the counts are %+v, and not %+v", m.counts, want.counts)
 	}
 	return ""
+}
+
+func distance(a, b []float64) float64 {
+	d := slices.Clone(a)
+	mat.Axpy(d, -1, b)
+	return mat.Norm(d)
 }
 
 // inspect makes all runs of a trial. An error says that there are none to make.
@@ -62,7 +65,7 @@ func (t *trial) inspect() error {
 		err = t.follows(s, nil)
 	}
 	if err != nil {
-		t.breach(RuleSeed, "in a second run of one seed, %v: the method's random numbers must come from Iteration.Rand, "+
+		t.breach("seed", "in a second run of one seed, %v: the method's random numbers must come from Iteration.Rand, "+
 			"and its state must be in the Stepper", err)
 		return nil // the other rules compare with that run, too
 	}
@@ -87,26 +90,25 @@ func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err e
 func (t *trial) clean() (*watched, error) {
 	w, name := watch(t.p), t.m.Name()
 	if name == "" {
-		t.breach(RuleName, "Name is empty")
+		t.breach("name", "Name is empty")
 	}
 	s, err := t.start(w, t.opt)
 	switch {
 	case errors.Is(err, bilevel.ErrOption):
 		return nil, err
 	case err != nil:
-		t.breach(RuleStart, "Start fails, and its error does not wrap bilevel.ErrOption: %v", err)
+		t.breach("start", "Start fails, and its error does not wrap bilevel.ErrOption: %v", err)
+		return nil, nil
+	case s.Counts() != (bilevel.Counts{}) || len(w.calls) > 0:
+		t.breach("start", "Start draws samples or calls an oracle: leave that to the first step")
 		return nil, nil
 	}
-	if s.Counts() != (bilevel.Counts{}) || len(w.calls) > 0 {
-		t.breach(RuleStart, "Start draws samples or calls an oracle: leave that to the first step")
-		return nil, nil
-	}
-	t.want = append(t.want[:0], now(s))
+	t.want = []moment{now(s)}
 	for range t.steps {
 		if err := t.step(s); errors.Is(err, bilevel.ErrNoExact) {
 			return nil, err
 		} else if err != nil {
-			t.breach(RuleRun, "%v", err)
+			t.breach("run", "%v", err)
 			return nil, nil
 		}
 		t.want = append(t.want, now(s))
@@ -116,7 +118,7 @@ func (t *trial) clean() (*watched, error) {
 	}
 	t.drawn(w, s)
 	if other := t.m.Name(); other != name {
-		t.breach(RuleName, "Name is %q before a run, and %q after it", name, other)
+		t.breach("name", "Name is %q before a run, and %q after it", name, other)
 		return nil, nil
 	}
 	return w, nil
@@ -127,9 +129,8 @@ func (t *trial) clean() (*watched, error) {
 func (t *trial) step(s *bilevel.Solver) error {
 	k, before, x, y := s.K(), now(s), s.X(), s.Y()
 	err := s.Step()
-	after := moment{x, y, before.counts}
-	if d := after.differs(before); d != "" {
-		t.breach(RuleInputs, "step %d changes what it is to read: %s", k, d)
+	if d := (moment{x, y, before.counts}).differs(before); d != "" {
+		t.breach("inputs", "step %d changes what it is to read: %s", k, d)
 	}
 	return err
 }
@@ -138,46 +139,43 @@ func (t *trial) feasible(s *bilevel.Solver) {
 	if t.opt.Set == nil {
 		return
 	}
-	x := s.X()
-	p := make([]float64, len(x))
-	t.opt.Set.Project(p, x)
-	mat.Axpy(p, -1, x)
-	if d := mat.Norm(p); !(d <= 1e-9*(1+mat.Norm(x))) {
-		t.breach(RuleFeasible, "after %d steps, x is %.3g away from the feasible set: project NextX, as MoveX does", s.K(), d)
+	p := make([]float64, len(s.X()))
+	t.opt.Set.Project(p, s.X())
+	if d := distance(p, s.X()); !(d <= 1e-9*(1+mat.Norm(s.X()))) {
+		t.breach("feasible", "after %d steps, x is %.3g away from the feasible set: project NextX, as MoveX does", s.K(), d)
 	}
 }
 
 // reported wants a step size above 0 of what has moved by more than rounding.
 func (t *trial) reported(s *bilevel.Solver) {
-	alpha, beta := s.StepSizes()
-	before, after := t.want[len(t.want)-2], t.want[len(t.want)-1]
-	for _, v := range []struct {
-		name, size string
-		step       float64
-		old, new   []float64
-	}{{"x", "α", alpha, before.x, after.x}, {"y", "β", beta, before.y, after.y}} {
-		d := slices.Clone(v.new)
-		mat.Axpy(d, -1, v.old)
-		if v.step == 0 && mat.Norm(d) > 1e-9*(1+mat.Norm(v.new)) {
-			t.breach(RuleSteps, "step %d moves %s by %.3g and reports %s = 0, with which Run.Tol never stops: "+
-				"call Iteration.UseSteps or InnerStep", s.K()-1, v.name, mat.Norm(d), v.size)
+	moved := func(name, size string, step float64, from, to []float64) {
+		if d := distance(to, from); step == 0 && d > 1e-9*(1+mat.Norm(to)) {
+			t.breach("steps", "step %d moves %s by %.3g and reports %s = 0, with which Run.Tol never stops: "+
+				"call Iteration.UseSteps or InnerStep", s.K()-1, name, d, size)
 		}
 	}
+	alpha, beta := s.StepSizes()
+	before, after := t.want[s.K()-1], t.want[s.K()]
+	moved("x", "α", alpha, before.x, after.x)
+	moved("y", "β", beta, before.y, after.y)
 }
 
 // counted compares what the problem was asked for with the run's counts.
 func (t *trial) counted(w *watched, s *bilevel.Solver) {
 	c, asked := s.Counts(), w.counts
-	drawn := [2]uint64{upper: c.Xi, lower: c.Phi}
 	asked.Xi, asked.Phi = c.Xi, c.Phi
 	if asked != c {
-		t.breach(RuleCounts, "after %d steps, the oracles were asked for %+v samples, and the run counts %+v: "+
+		t.breach("counts", "after %d steps, the oracles were asked for %+v samples, and the run counts %+v: "+
 			"call Iteration.Oracle, and not the problem itself", s.K(), asked, c)
 	}
-	for stream, name := range samples {
-		if n := w.names(stream); n > drawn[stream] {
-			t.breach(RuleCounts, "after %d steps, the oracles were asked for %d different samples %s, and %d were drawn: "+
-				"they must come from DrawXi and DrawPhi", s.K(), n, name, drawn[stream])
+	for stream, drawn := range [2]uint64{upper: c.Xi, lower: c.Phi} {
+		n := uint64(len(w.seen[stream]))
+		if w.exact[stream] {
+			n = max(n, w.sizes[stream], 1)
+		}
+		if n > drawn {
+			t.breach("counts", "after %d steps, the oracles were asked for %d different samples %s, and %d were drawn: "+
+				"they must come from DrawXi and DrawPhi", s.K(), n, samples[stream], drawn)
 		}
 	}
 }
@@ -212,12 +210,13 @@ func (t *trial) shared() bool {
 		err = t.follows(s, beside)
 	}
 	if err != nil {
-		t.breach(RuleShared, "beside another Solver of the same Method value, %v: Start must return a Stepper with "+
+		t.breach("shared", "beside another Solver of the same Method value, %v: Start must return a Stepper with "+
 			"memory of its own", err)
 	}
 	return err == nil
 }
 
+// resume makes the run, and the rest of it from a checkpoint after each step.
 func (t *trial) resume() {
 	s, err := t.start(watch(t.p), t.opt)
 	files := make([]bytes.Buffer, t.steps+1)
@@ -235,7 +234,7 @@ func (t *trial) resume() {
 		}
 	}
 	if err != nil {
-		t.breach(RuleResume, "%v", err)
+		t.breach("resume", "%v", err)
 	}
 }
 
@@ -251,8 +250,7 @@ func (t *trial) resumeFrom(k int, file, last []byte) error {
 	if err := saves(s, file); err != nil {
 		return fmt.Errorf("Load after %d steps, and Save: %w: %s", k, err, visits)
 	}
-	err = t.follows(s, nil)
-	if err == nil {
+	if err = t.follows(s, nil); err == nil {
 		err = saves(s, last)
 	}
 	if err != nil {
@@ -274,7 +272,7 @@ func saves(s *bilevel.Solver, want []byte) error {
 
 // faults makes the run with one oracle call that goes wrong, for several calls of each oracle.
 func (t *trial) faults(clean *watched) {
-	for _, name := range clean.oracles() {
+	for _, name := range slices.Sorted(maps.Keys(clean.calls)) {
 		n := clean.calls[name]
 		at := []int{0, 1, 2, n / 2, n - 1}
 		slices.Sort(at)
@@ -294,10 +292,10 @@ func (t *trial) fault(f *fault) {
 	for err == nil && !f.done && s.K() < t.steps {
 		err = t.step(s)
 	}
-	rule, seen := RuleNotFinite, err != nil
+	rule, seen := "not finite", err != nil
 	if f.kind == fails {
 		var o *bilevel.OracleError
-		rule, seen = RuleOracle, errors.Is(err, errFault) && errors.As(err, &o)
+		rule, seen = "oracle", errors.Is(err, errFault) && errors.As(err, &o)
 	}
 	switch {
 	case !f.done || w.stray != "":

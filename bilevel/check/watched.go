@@ -3,9 +3,7 @@ package check
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -14,6 +12,7 @@ import (
 // watched is a problem that counts what it is asked for, and of which one call can go wrong.
 type watched struct {
 	bilevel.Problem
+	full   *bilevel.Completed             // the same problem
 	sizes  [2]uint64                      // of the streams
 	calls  map[string]int                 // of each oracle
 	counts bilevel.Counts                 // of samples evaluated
@@ -44,7 +43,7 @@ func (f *fault) String() string {
 }
 
 func watch(p bilevel.Problem) *watched {
-	w := &watched{Problem: p, calls: map[string]int{}}
+	w := &watched{Problem: p, full: bilevel.Complete(p), calls: map[string]int{}}
 	w.sizes[upper], w.sizes[lower] = p.Streams()
 	for i := range w.seen {
 		w.seen[i] = map[bilevel.Sample]struct{}{}
@@ -52,42 +51,25 @@ func watch(p bilevel.Problem) *watched {
 	return w
 }
 
+// problem has the optional oracles that the problem has, and no others.
 func (w *watched) problem() bilevel.Problem {
-	type withProducts struct {
-		*watched
-		watchedProducts
-	}
-	p, ok := w.Problem.(bilevel.Products)
-	products := withProducts{w, watchedProducts{w, p}}
-	u, ok2 := w.Problem.(bilevel.UpperGradient)
-	upper := watchedUpper{w, u}
+	_, products := w.Problem.(bilevel.Products)
+	_, upper := w.Problem.(bilevel.UpperGradient)
 	switch {
-	case ok && ok2:
+	case products && upper:
 		return struct {
-			withProducts
+			watchedProducts
 			watchedUpper
-		}{products, upper}
-	case ok:
-		return products
-	case ok2:
+		}{watchedProducts{w}, watchedUpper{w}}
+	case products:
+		return watchedProducts{w}
+	case upper:
 		return struct {
 			*watched
 			watchedUpper
-		}{w, upper}
+		}{w, watchedUpper{w}}
 	}
 	return w
-}
-
-func (w *watched) oracles() []string { return slices.Sorted(maps.Keys(w.calls)) }
-
-// names returns how many samples of a stream must have been drawn: of different names, or the whole
-// sum.
-func (w *watched) names(stream int) uint64 {
-	n := uint64(len(w.seen[stream]))
-	if w.exact[stream] {
-		n = max(n, w.sizes[stream], 1)
-	}
-	return n
 }
 
 // note notes a call that has returned err, and spoils what it wrote to dst if it is its turn.
@@ -125,53 +107,42 @@ func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64,
 }
 
 func (w *watched) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	err := w.Problem.GradF(fx, fy, x, y, xi)
+	err := w.full.GradF(fx, fy, x, y, xi)
 	return w.note("GradF", upper, &w.counts.GradF, x, y, xi, err, fx, fy)
 }
 
 func (w *watched) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	err := w.Problem.GradG(gy, x, y, phi)
+	err := w.full.GradG(gy, x, y, phi)
 	return w.note("GradG", lower, &w.counts.GradG, x, y, phi, err, gy)
 }
 
 func (w *watched) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	err := w.Problem.CrossG(gxy, x, y, phi)
+	err := w.full.CrossG(gxy, x, y, phi)
 	return w.note("CrossG", lower, &w.counts.CrossG, x, y, phi, err, gxy.Row(0), gxy.Row(len(x)-1))
 }
 
 func (w *watched) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	err := w.Problem.HessG(gyy, x, y, phi)
+	err := w.full.HessG(gyy, x, y, phi)
 	return w.note("HessG", lower, &w.counts.HessG, x, y, phi, err, gyy.Row(0), gyy.Row(len(y)-1))
 }
 
-func (w *watched) ConvexityAt(x []float64) float64 {
-	if p, ok := w.Problem.(bilevel.StronglyConvex); ok {
-		return p.ConvexityAt(x)
-	}
-	return math.Inf(-1)
+func (w *watched) ConvexityAt(x []float64) float64 { return w.full.ConvexityAt(x) }
+
+type watchedProducts struct{ *watched }
+
+func (w watchedProducts) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	err := w.full.HessVecG(dst, x, y, v, phi)
+	return w.note("HessVecG", lower, &w.counts.HessVecG, x, y, phi, err, dst)
 }
 
-type watchedProducts struct {
-	w *watched
-	p bilevel.Products
+func (w watchedProducts) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
+	err := w.full.CrossVecG(dst, x, y, v, phi)
+	return w.note("CrossVecG", lower, &w.counts.CrossVecG, x, y, phi, err, dst)
 }
 
-func (a watchedProducts) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	err := a.p.HessVecG(dst, x, y, v, phi)
-	return a.w.note("HessVecG", lower, &a.w.counts.HessVecG, x, y, phi, err, dst)
-}
+type watchedUpper struct{ w *watched }
 
-func (a watchedProducts) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	err := a.p.CrossVecG(dst, x, y, v, phi)
-	return a.w.note("CrossVecG", lower, &a.w.counts.CrossVecG, x, y, phi, err, dst)
-}
-
-type watchedUpper struct {
-	w *watched
-	p bilevel.UpperGradient
-}
-
-func (a watchedUpper) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
-	err := a.p.GradXG(gx, x, y, phi)
-	return a.w.note("GradXG", lower, &a.w.counts.GradXG, x, y, phi, err, gx)
+func (u watchedUpper) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
+	err := u.w.full.GradXG(gx, x, y, phi)
+	return u.w.note("GradXG", lower, &u.w.counts.GradXG, x, y, phi, err, gx)
 }
