@@ -162,9 +162,9 @@ type checker struct {
 	log     Report
 
 	// The arguments of oracles: copies, at the same addresses in every call.
-	x, y, v []float64
-	batch   []bilevel.Sample
-	vec     []float64 // the v of the products
+	x, y, v      []float64
+	names, batch []bilevel.Sample
+	vec          []float64 // the v of the products
 
 	outside bool // the call steps out of X: a failure accuses nobody
 }

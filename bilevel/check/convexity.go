@@ -47,9 +47,7 @@ func (c *checker) least(o *oracle, pt point, h []float64, noise, want float64, s
 		c.log.pass(Convexity, o.name, 1)
 		return
 	}
-	f := o.whole(Convexity, "λ_min(g_yy)", pt, message)
-	f.Got, f.Want, f.Tol, f.severity = least, want, slack, want-least
-	c.log.find(f)
+	c.log.find(o.whole(Convexity, "λ_min(g_yy)", pt, message), least, want, slack)
 }
 
 // promise holds single samples to ConvexityAt.
@@ -64,14 +62,12 @@ func (c *checker) promise() {
 		var s float64
 		copy(c.x, pt.x)
 		if err := guard(func() error { s = p.ConvexityAt(c.x); return nil }); err != nil {
-			c.log.find(o.whole(Call, "s", pt, err.Error()))
+			c.log.find(o.whole(Call, "s", pt, err.Error()), 0, 0, 0)
 			return
 		}
 		c.unmodified(o, pt, "x", c.x, pt.x)
 		if math.IsNaN(s) || math.IsInf(s, 1) {
-			f := o.whole(Finite, "s", pt, "want a number, or −Inf for no promise")
-			f.Got = s
-			c.log.find(f)
+			c.log.find(o.whole(Finite, "s", pt, "want a number, or −Inf for no promise"), s, 0, 0)
 			return
 		}
 		for _, name := range pt.names[lower] {

@@ -39,9 +39,7 @@ func (c *checker) sameDrawAt(o *oracle, pt point) {
 	}
 	first, far, near := out[0], out[2], out[4]
 	differs := func(k int, got []float64, message string) {
-		f := o.finding(SameDraw, pt, k, message)
-		f.Got, f.Want = got[k], first[k]
-		c.log.find(f)
+		c.log.find(o.finding(SameDraw, pt, k, message), got[k], first[k], 0)
 		o.bad = "a sample does not name its draw"
 	}
 	if k := firstDifference(first, out[1]); k >= 0 {

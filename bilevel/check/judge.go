@@ -47,10 +47,7 @@ func (c *checker) judge(m comparison) bool {
 		message += ": it is the transpose of that"
 	}
 	for _, k := range bad {
-		f := m.o.finding(m.check, m.pt, k, message)
-		f.Got, f.Want, f.Tol = m.got[k], m.want[k], m.tol[k]
-		f.severity = math.Abs(m.got[k] - m.want[k])
-		c.log.find(f)
+		c.log.find(m.o.finding(m.check, m.pt, k, message), m.got[k], m.want[k], m.tol[k])
 	}
 	return false
 }

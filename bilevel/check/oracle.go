@@ -17,13 +17,13 @@ const (
 
 var samples = [2]string{upper: "ξ", lower: "φ"}
 
-// oracle is one method of the problem, a function of (x, y, batch) that fills its blocks.
+// oracle is one method of the problem, which fills its blocks.
 type oracle struct {
 	name    string
 	stream  int
 	blocks  []*block
-	call    func(x, y []float64, batch []bilevel.Sample) error
-	fill    float64 // what destinations hold before a call: NaN, or 0 where the oracle is known to add
+	call    func() error // with the checker's arguments
+	fill    float64      // what destinations hold before a call: NaN, or 0 where the oracle is known to add
 	noExact bool
 	bad     string // why no check can use it any more
 }
@@ -43,7 +43,8 @@ type block struct {
 	shape      shape
 	rows, cols int
 	mem        []float64
-	replaced   bool // the oracle has replaced the header
+	dense      mat.Dense // over mem, as sym, for oracles of matrices
+	sym        mat.Sym
 }
 
 const pad = 2
@@ -73,32 +74,24 @@ func (b *block) at(k int) *float64 {
 	return &b.row(i)[j]
 }
 
-// dense calls f with the matrix and notes whether its header stays the same.
-func (b *block) dense(f func(*mat.Dense) error) error {
-	d := mat.Dense{Rows: b.rows, Cols: b.cols, Stride: b.cols + pad, Data: b.mem}
-	err := f(&d)
-	b.replaced = d.Rows != b.rows || d.Cols != b.cols || d.Stride != b.cols+pad || len(d.Data) != len(b.mem) ||
-		&d.Data[0] != &b.mem[0]
-	return err
-}
-
-func (b *block) sym(f func(*mat.Sym) error) error {
-	return b.dense(func(d *mat.Dense) error {
-		s := mat.Sym{N: d.Rows, Stride: d.Stride, Data: d.Data}
-		err := f(&s)
-		d.Rows, d.Cols, d.Stride, d.Data = s.N, s.N, s.Stride, s.Data
-		return err
-	})
-}
-
 func (b *block) prefill(v float64) {
-	b.replaced = false
+	b.dense = mat.Dense{Rows: b.rows, Cols: b.cols, Stride: b.cols + pad, Data: b.mem}
+	b.sym = mat.Sym{N: b.rows, Stride: b.cols + pad, Data: b.mem}
 	for i := range b.mem {
 		b.mem[i] = sentinel
 	}
 	for k := range b.size() {
 		*b.at(k) = v
 	}
+}
+
+// replaced reports whether an oracle has changed a header.
+func (b *block) replaced() bool {
+	other := func(rows, stride int, data []float64) bool {
+		return rows != b.rows || stride != b.cols+pad || len(data) != len(b.mem) || &data[0] != &b.mem[0]
+	}
+	d, s := b.dense, b.sym
+	return d.Cols != b.cols || other(d.Rows, d.Stride, d.Data) || other(s.N, s.Stride, s.Data)
 }
 
 func (b *block) strayed() bool {
@@ -146,45 +139,34 @@ func (o *oracle) whole(check, quantity string, pt point, message string) Finding
 
 // list returns the oracles that the problem has, first those that others are compared with.
 func (c *checker) list() (all []*oracle) {
-	type samples = []bilevel.Sample
-	add := func(name string, stream int, call func(x, y []float64, s samples) error, blocks ...*block) {
+	add := func(name string, stream int, call func() error, blocks ...*block) {
 		all = append(all, &oracle{name: name, stream: stream, call: call, blocks: blocks, fill: math.NaN()})
 	}
 	vec := func(quantity string, n int) *block { return newBlock(quantity, vector, 1, n) }
 	if p, ok := c.p.(bilevel.Values); ok {
 		f, g := newBlock("f", scalar, 1, 1), newBlock("g", scalar, 1, 1)
-		add("ValueF", upper, func(x, y []float64, xi samples) (err error) {
-			*f.at(0), err = p.ValueF(x, y, xi)
+		add("ValueF", upper, func() (err error) {
+			*f.at(0), err = p.ValueF(c.x, c.y, c.batch)
 			return err
 		}, f)
-		add("ValueG", lower, func(x, y []float64, phi samples) (err error) {
-			*g.at(0), err = p.ValueG(x, y, phi)
+		add("ValueG", lower, func() (err error) {
+			*g.at(0), err = p.ValueG(c.x, c.y, c.batch)
 			return err
 		}, g)
 	}
 	fx, fy, gy, gx := vec("f_x", c.dx), vec("f_y", c.dy), vec("g_y", c.dy), vec("g_x", c.dx)
 	gxy, gyy := newBlock("g_xy", dense, c.dx, c.dy), newBlock("g_yy", symmetric, c.dy, c.dy)
 	hv, cv := vec("g_yy·v", c.dy), vec("g_xy·v", c.dx)
-	add("GradF", upper, func(x, y []float64, xi samples) error {
-		return c.p.GradF(fx.row(0), fy.row(0), x, y, xi)
-	}, fx, fy)
-	add("GradG", lower, func(x, y []float64, phi samples) error { return c.p.GradG(gy.row(0), x, y, phi) }, gy)
-	add("CrossG", lower, func(x, y []float64, phi samples) error {
-		return gxy.dense(func(d *mat.Dense) error { return c.p.CrossG(d, x, y, phi) })
-	}, gxy)
-	add("HessG", lower, func(x, y []float64, phi samples) error {
-		return gyy.sym(func(s *mat.Sym) error { return c.p.HessG(s, x, y, phi) })
-	}, gyy)
+	add("GradF", upper, func() error { return c.p.GradF(fx.row(0), fy.row(0), c.x, c.y, c.batch) }, fx, fy)
+	add("GradG", lower, func() error { return c.p.GradG(gy.row(0), c.x, c.y, c.batch) }, gy)
+	add("CrossG", lower, func() error { return c.p.CrossG(&gxy.dense, c.x, c.y, c.batch) }, gxy)
+	add("HessG", lower, func() error { return c.p.HessG(&gyy.sym, c.x, c.y, c.batch) }, gyy)
 	if p, ok := c.p.(bilevel.UpperGradient); ok {
-		add("GradXG", lower, func(x, y []float64, phi samples) error { return p.GradXG(gx.row(0), x, y, phi) }, gx)
+		add("GradXG", lower, func() error { return p.GradXG(gx.row(0), c.x, c.y, c.batch) }, gx)
 	}
 	if p, ok := c.p.(bilevel.Products); ok {
-		add("HessVecG", lower, func(x, y []float64, phi samples) error {
-			return p.HessVecG(hv.row(0), x, y, c.v, phi)
-		}, hv)
-		add("CrossVecG", lower, func(x, y []float64, phi samples) error {
-			return p.CrossVecG(cv.row(0), x, y, c.v, phi)
-		}, cv)
+		add("HessVecG", lower, func() error { return p.HessVecG(hv.row(0), c.x, c.y, c.v, c.batch) }, hv)
+		add("CrossVecG", lower, func() error { return p.CrossVecG(cv.row(0), c.x, c.y, c.v, c.batch) }, cv)
 	}
 	return all
 }
@@ -212,7 +194,7 @@ func (c *checker) eval(o *oracle, pt point) []float64 {
 		return out
 	case c.outside:
 	case err != nil:
-		c.log.find(o.whole(Call, o.blocks[0].quantity, pt, err.Error()))
+		c.log.find(o.whole(Call, o.blocks[0].quantity, pt, err.Error()), 0, 0, 0)
 		o.bad = "it fails"
 	default:
 		return c.notFinite(o, pt, out)
@@ -225,24 +207,24 @@ func (c *checker) attempt(o *oracle, pt point, fill float64) (out []float64, err
 	copy(c.x, pt.x)
 	copy(c.y, pt.y)
 	copy(c.v, c.vec)
-	c.batch = append(c.batch[:0], pt.batch...)
+	c.names = append(c.names[:0], pt.batch...)
+	c.batch = slices.Clip(c.names)
 	for _, b := range o.blocks {
 		b.prefill(fill)
 	}
-	n := len(pt.batch)
-	if err := guard(func() error { return o.call(c.x, c.y, c.batch[:n:n]) }); err != nil {
+	if err := guard(o.call); err != nil {
 		var p *bilevel.PanicError
-		if errors.As(err, &p) && n > 0 && c.sizes[o.stream] == 0 {
+		if errors.As(err, &p) && len(pt.batch) > 0 && c.sizes[o.stream] == 0 {
 			p.Endless = samples[o.stream]
 		}
 		return nil, err
 	}
 	for _, b := range o.blocks {
-		if b.replaced {
-			c.log.find(o.whole(Inputs, b.quantity, pt, "the header of the destination is changed: write into its Data"))
+		if b.replaced() {
+			c.log.find(o.whole(Inputs, b.quantity, pt, "the header of the destination is changed: write into its Data"), 0, 0, 0)
 		}
 		if b.strayed() {
-			c.log.find(o.whole(Overwrite, b.quantity, pt, "writes beside the matrix: mind Stride"))
+			c.log.find(o.whole(Overwrite, b.quantity, pt, "writes beside the matrix: mind Stride"), 0, 0, 0)
 		}
 		for k := range b.size() {
 			out = append(out, *b.at(k))
@@ -252,7 +234,7 @@ func (c *checker) attempt(o *oracle, pt point, fill float64) (out []float64, err
 	c.unmodified(o, pt, "y", c.y, pt.y)
 	c.unmodified(o, pt, "v", c.v, c.vec)
 	if !slices.Equal(c.batch, pt.batch) {
-		c.log.find(o.whole(Inputs, "samples", pt, "the samples are modified"))
+		c.log.find(o.whole(Inputs, "samples", pt, "the samples are modified"), 0, 0, 0)
 	}
 	return out, nil
 }
@@ -260,8 +242,8 @@ func (c *checker) attempt(o *oracle, pt point, fill float64) (out []float64, err
 func (c *checker) unmodified(o *oracle, pt point, quantity string, got, want []float64) {
 	if i := firstDifference(got, want); i >= 0 {
 		f := o.whole(Inputs, quantity, pt, "the input is modified")
-		f.I, f.Got, f.Want = i, got[i], want[i]
-		c.log.find(f)
+		f.I = i
+		c.log.find(f, got[i], want[i], 0)
 	}
 }
 
@@ -275,17 +257,16 @@ func (c *checker) notFinite(o *oracle, pt point, out []float64) []float64 {
 		if mat.IsFinite(v) {
 			continue
 		}
-		f := o.finding(Finite, pt, k, "not finite")
-		f.Got = v
+		f, want := o.finding(Finite, pt, k, "not finite"), 0.0
 		if destination {
-			f.Check, f.Want, f.Message = Overwrite, zero[k], "the destination is read: overwrite it"
+			want, f.Check, f.Message = zero[k], Overwrite, "the destination is read: overwrite it"
 			if zero[k] == 0 && one[k] == 1 {
 				f.Message = "the entry is not written"
 			} else if math.Abs(one[k]-zero[k]-1) < 1e-9*(1+math.Abs(zero[k])) {
 				f.Message = "the destination is added to: overwrite it"
 			}
 		}
-		c.log.find(f)
+		c.log.find(f, v, want, 0)
 	}
 	if destination {
 		o.fill = 0

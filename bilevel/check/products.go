@@ -59,6 +59,6 @@ func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) {
 	}
 	if c.judge(m) {
 		c.log.find(vec.whole(Product, vec.blocks[0].quantity, pt,
-			"it is not linear in v: right for unit vectors, wrong for their sums"))
+			"it is not linear in v: right for unit vectors, wrong for their sums"), 0, 0, 0)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -45,8 +46,6 @@ type Finding struct {
 	Point    int              // number of the point
 	Batch    []bilevel.Sample // the samples asked for; empty for the exact value
 	Message  string
-
-	severity float64
 }
 
 func (f Finding) entry() string {
@@ -58,6 +57,8 @@ func (f Finding) entry() string {
 	}
 	return fmt.Sprintf("%s[%d,%d]", f.Quantity, f.I, f.J)
 }
+
+func (f Finding) miss() float64 { return math.Abs(f.Got - f.Want) }
 
 func (f Finding) String() string {
 	s := fmt.Sprintf("%s: %s: %s: %s", f.Check, f.Oracle, f.entry(), f.Message)
@@ -154,14 +155,14 @@ func (r *Report) String() string {
 }
 
 // find notes a finding, or the worse one of two on the same entry.
-func (r *Report) find(f Finding) {
-	f.Batch = slices.Clone(f.Batch)
+func (r *Report) find(f Finding, got, want, tol float64) {
+	f.Batch, f.Got, f.Want, f.Tol = slices.Clone(f.Batch), got, want, tol
 	i := slices.IndexFunc(r.Findings, func(g Finding) bool {
 		return g.Check == f.Check && g.Oracle == f.Oracle && g.Quantity == f.Quantity && g.I == f.I && g.J == f.J
 	})
 	if i < 0 {
 		r.Findings = append(r.Findings, f)
-	} else if f.severity > r.Findings[i].severity {
+	} else if f.miss() > r.Findings[i].miss() {
 		r.Findings[i] = f
 	}
 }
@@ -203,7 +204,7 @@ func (r *Report) cut() {
 	for _, f := range r.Findings {
 		group := groups[key(f)]
 		delete(groups, key(f))
-		slices.SortStableFunc(group, func(a, b Finding) int { return cmp.Compare(b.severity, a.severity) })
+		slices.SortStableFunc(group, func(a, b Finding) int { return cmp.Compare(b.miss(), a.miss()) })
 		if n := len(group); n > most {
 			group = group[:most]
 			group[most-1].Message += fmt.Sprintf(" (and %d more entries)", n-most)

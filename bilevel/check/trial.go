@@ -29,10 +29,13 @@ func (t *trial) breach(rule, format string, args ...any) { t.found.add(rule, t.n
 type moment struct {
 	x, y   []float64
 	counts bilevel.Counts
+	file   []byte // the checkpoint
 }
 
 func now(s *bilevel.Solver) moment {
-	return moment{slices.Clone(s.X()), slices.Clone(s.Y()), s.Counts()}
+	var file bytes.Buffer
+	_ = s.Save(&file) // a Buffer does not fail
+	return moment{slices.Clone(s.X()), slices.Clone(s.Y()), s.Counts(), file.Bytes()}
 }
 
 func (m moment) differs(want moment) string {
@@ -44,6 +47,9 @@ func (m moment) differs(want moment) string {
 	}
 	if m.counts != want.counts {
 		return fmt.Sprintf("the counts are %+v, and not %+v", m.counts, want.counts)
+	}
+	if !bytes.Equal(m.file, want.file) {
+		return "the checkpoint has other numbers"
 	}
 	return ""
 }
@@ -60,16 +66,15 @@ func (t *trial) inspect() error {
 	if w == nil {
 		return err
 	}
-	s, err := t.start(watch(t.p), t.opt)
-	if err == nil {
-		err = t.follows(s, nil)
-	}
-	if err != nil {
+	if err := t.again(nil, false); err != nil {
 		t.breach("seed", "in a second run of one seed, %v: the method's random numbers must come from Iteration.Rand, "+
 			"and its state must be in the Stepper", err)
 		return nil // the other rules compare with that run, too
 	}
-	if t.shared() {
+	if err := t.again(nil, true); err != nil {
+		t.breach("shared", "beside another Solver of the same Method value, %v: Start must return a Stepper with "+
+			"memory of its own", err)
+	} else {
 		t.resume()
 	}
 	t.faults(w)
@@ -127,9 +132,10 @@ func (t *trial) clean() (*watched, error) {
 // step does one step, and checks the iterate that was given to it, which the Solver keeps in the
 // memory of the next one.
 func (t *trial) step(s *bilevel.Solver) error {
-	k, before, x, y := s.K(), now(s), s.X(), s.Y()
+	k, x, y := s.K(), s.X(), s.Y()
+	before := moment{x: slices.Clone(x), y: slices.Clone(y)}
 	err := s.Step()
-	if d := (moment{x, y, before.counts}).differs(before); d != "" {
+	if d := (moment{x: x, y: y}).differs(before); d != "" {
 		t.breach("inputs", "step %d changes what it is to read: %s", k, d)
 	}
 	return err
@@ -180,94 +186,47 @@ func (t *trial) counted(w *watched, s *bilevel.Solver) {
 	}
 }
 
-// follows does the steps that are left, those of another Solver beside them if there is one, and
-// wants them to be those of the undisturbed run.
-func (t *trial) follows(s, beside *bilevel.Solver) error {
-	for {
-		if d := now(s).differs(t.want[s.K()]); d != "" {
+// again makes the run once more, from a checkpoint if there is one, beside another Solver with
+// another seed if that is asked for, and wants the same bits after each step.
+func (t *trial) again(file []byte, beside bool) error {
+	s, err := t.start(watch(t.p), t.opt)
+	if err == nil && file != nil {
+		err = s.Load(bytes.NewReader(file))
+	}
+	var other *bilevel.Solver
+	if err == nil && beside {
+		opt := t.opt
+		opt.Seed++
+		other, err = t.start(watch(t.p), opt)
+	}
+	for err == nil {
+		at, want := now(s), t.want[s.K()]
+		if file == nil {
+			want.file = at.file // x or y tell more, in time
+		}
+		if d := at.differs(want); d != "" {
 			return fmt.Errorf("after %d steps, %s", s.K(), d)
 		}
 		if s.K() == t.steps {
 			return nil
 		}
-		err := s.Step()
-		if beside != nil {
-			err = errors.Join(err, beside.Step())
-		}
-		if err != nil {
-			return err
+		err = s.Step()
+		if beside && err == nil {
+			err = other.Step()
 		}
 	}
+	return err
 }
 
-// shared makes the run beside one with another seed, and reports whether the bits are the same.
-func (t *trial) shared() bool {
-	other := t.opt
-	other.Seed++
-	s, err := t.start(watch(t.p), t.opt)
-	beside, err2 := t.start(watch(t.p), other)
-	if err = errors.Join(err, err2); err == nil {
-		err = t.follows(s, beside)
-	}
-	if err != nil {
-		t.breach("shared", "beside another Solver of the same Method value, %v: Start must return a Stepper with "+
-			"memory of its own", err)
-	}
-	return err == nil
-}
-
-// resume makes the run, and the rest of it from a checkpoint after each step.
+// resume makes the rest of the run from a checkpoint after each step.
 func (t *trial) resume() {
-	s, err := t.start(watch(t.p), t.opt)
-	files := make([]bytes.Buffer, t.steps+1)
-	for k := range files {
-		if err == nil && k > 0 {
-			err = s.Step()
-		}
-		if err == nil {
-			err = s.Save(&files[k])
+	for k, cut := range t.want {
+		if err := t.again(cut.file, false); err != nil {
+			t.breach("resume", "cut after %d steps, saved and loaded, %v: State must visit all that later steps depend "+
+				"on, the same numbers at all times, and change none of them", k, err)
+			return
 		}
 	}
-	for k := range files {
-		if err == nil {
-			err = t.resumeFrom(k, files[k].Bytes(), files[t.steps].Bytes())
-		}
-	}
-	if err != nil {
-		t.breach("resume", "%v", err)
-	}
-}
-
-func (t *trial) resumeFrom(k int, file, last []byte) error {
-	s, err := t.start(watch(t.p), t.opt)
-	if err != nil {
-		return err
-	}
-	const visits = "State must visit the same numbers at all times, and change none of them"
-	if err := s.Load(bytes.NewReader(file)); err != nil {
-		return fmt.Errorf("Load after %d steps: %w: %s", k, err, visits)
-	}
-	if err := saves(s, file); err != nil {
-		return fmt.Errorf("Load after %d steps, and Save: %w: %s", k, err, visits)
-	}
-	if err = t.follows(s, nil); err == nil {
-		err = saves(s, last)
-	}
-	if err != nil {
-		return fmt.Errorf("cut after %d steps, saved and loaded, %w: State must visit all that later steps depend on", k, err)
-	}
-	return nil
-}
-
-func saves(s *bilevel.Solver, want []byte) error {
-	var file bytes.Buffer
-	if err := s.Save(&file); err != nil {
-		return err
-	}
-	if !bytes.Equal(file.Bytes(), want) {
-		return fmt.Errorf("after %d steps, the checkpoint has other numbers", s.K())
-	}
-	return nil
 }
 
 // faults makes the run with one oracle call that goes wrong, for several calls of each oracle.

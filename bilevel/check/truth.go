@@ -45,20 +45,18 @@ func (c *checker) truth() {
 // truths returns the truth of p; the solution starts from start.
 func (c *checker) truths(p bilevel.Truth, start []float64) truths {
 	y, f, df := newBlock("y*", vector, 1, c.dy), newBlock("F", scalar, 1, 1), newBlock("∇F", vector, 1, c.dx)
-	objective := func(grad []float64, x []float64) (err error) {
-		*f.at(0), err = p.Objective(grad, x)
+	objective := func(grad []float64) (err error) {
+		*f.at(0), err = p.Objective(grad, c.x)
 		return err
 	}
 	return truths{
-		solution: &oracle{name: "Solution", blocks: []*block{y}, call: func(x, _ []float64, _ []bilevel.Sample) error {
+		solution: &oracle{name: "Solution", blocks: []*block{y}, call: func() error {
 			copy(y.row(0), start)
-			return p.Solution(y.row(0), x)
+			return p.Solution(y.row(0), c.x)
 		}},
-		value: &oracle{name: "Objective", blocks: []*block{f}, call: func(x, _ []float64, _ []bilevel.Sample) error {
-			return objective(nil, x)
-		}},
+		value: &oracle{name: "Objective", blocks: []*block{f}, call: func() error { return objective(nil) }},
 		gradient: &oracle{name: "Objective", blocks: []*block{df, f}, fill: math.NaN(),
-			call: func(x, _ []float64, _ []bilevel.Sample) error { return objective(df.row(0), x) }},
+			call: func() error { return objective(df.row(0)) }},
 	}
 }
 
