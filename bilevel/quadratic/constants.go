@@ -8,19 +8,18 @@ import (
 )
 
 // Constants returns the constants of the paper's Assumptions 1 to 5 that hold for all x with ‖x −
-// x*‖ ≤ r and all y with ‖y − y*(x*)‖ ≤ r·max(1, CrossNorm/MuG), which include y*(x) for all these
-// x. Matrix norms are Frobenius norms in Cgxy, SigmaGxy and SigmaGyy. MuF and Mu hold everywhere,
-// and leave out J Jᵀ ⪰ 0. In a finite sum, moments are averages over draws of the terms; where a
-// Tail leaves one infinite, so is the constant. It panics if r is negative or not finite. 2Dx²
-// flops.
+// x*‖ ≤ r and all y with ‖y − y*(x*)‖ ≤ r·max(1, CrossNorm/MuG), which include y*(x). Matrix norms
+// are Frobenius norms in Cgxy, SigmaGxy and SigmaGyy. MuF and Mu hold everywhere, and leave out J Jᵀ
+// ⪰ 0. In a finite sum, moments are averages over draws of the terms; a moment that Tail leaves
+// infinite is infinite. It panics if r is negative or not finite. 2Dx² flops.
 //
 // # How it works
 //
-// Moments of Gaussian noise: for a mean of norm M and noise σe in dimension d, E‖m + σe‖² = M² + σ²
-// and E‖m + σe‖⁴ = M⁴ + 2(1 + 2/d)·M²σ² + (1 + 2/d)·σ⁴, whose fourth root bounds both. The noise of
-// g_y has the mean square σ_gy² + σ_gxy²‖η‖²/Dx + σ_gyy²‖δ‖²/Dy. A sample of rank one has E‖a aᵀ −
-// A‖_F² = (tr A)² + tr A², E‖(a aᵀ − A)δ‖² = δᵀ(tr A·A + A²)δ, and E‖n nᵀδ‖⁴ = (105 + 30(Dy−1) +
-// 3(Dy²−1))‖δ‖⁴; a Tail ν has E U^(−k/ν) = ν/(ν−k).
+// For a mean of norm M and Gaussian noise σe in dimension d, E‖m + σe‖² = M² + σ² and E‖m + σe‖⁴ =
+// M⁴ + 2(1 + 2/d)·M²σ² + (1 + 2/d)·σ⁴. The noise of g_y has the mean square σ_gy² + σ_gxy²‖η‖²/Dx +
+// σ_gyy²‖δ‖²/Dy. A sample of rank one has E‖a aᵀ − A‖_F² = (tr A)² + tr A², E‖(a aᵀ − A)δ‖² =
+// δᵀ(tr A·A + A²)δ, and E‖n nᵀδ‖⁴ = (105 + 30(Dy−1) + 3(Dy²−1))‖δ‖⁴; a Tail ν has E U^(−k/ν) =
+// ν/(ν−k).
 func (p *Problem) Constants(r float64) theorem.Constants {
 	if !valid(r) {
 		panic("quadratic: Constants: radius is not a finite number ≥ 0")
@@ -60,7 +59,7 @@ func (p *Problem) Constants(r float64) theorem.Constants {
 		c.Cfx = moment(fx+o.LP*r, sigmaFx, dx)
 		c.MuF, c.Mu = o.MuP, o.MuP
 		if o.Saddle {
-			c.MuF -= sq(o.CrossNorm / o.MuG)
+			c.MuF -= math.Pow(o.CrossNorm/o.MuG, 2)
 			c.Mu = max(c.MuF, 0)
 		}
 		return c
@@ -92,8 +91,6 @@ func times(a, b float64) float64 {
 	}
 	return a * b
 }
-
-func sq(v float64) float64 { return v * v }
 
 // moment is the fourth root of E‖m + σe‖⁴ for ‖m‖ = mean, e ~ N(0, I/d).
 func moment(mean, sigma, d float64) float64 {

@@ -45,116 +45,94 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// addVec adds sigma·e, the mean over the batch: E‖e‖² = 1.
-func (p *Problem) addVec(dst []float64, sigma float64, k kind, batch []bilevel.Sample) {
-	if sigma == 0 {
+// draw calls add with rows of normal numbers for each sample, and with z, their factor in the mean
+// over the batch. There are n rows of m entries, or of 1, 2, …, n where m is 0.
+func (p *Problem) draw(k kind, deviation float64, batch []bilevel.Sample, n, m int,
+	add func(i int, z float64, e []float64)) {
+	if deviation == 0 {
 		return
 	}
-	size := sigma / math.Sqrt(float64(len(dst))) / float64(len(batch))
+	size := deviation / float64(len(batch))
 	for _, s := range batch {
 		z := size * p.seed(k, s)
-		for i := range dst {
-			dst[i] += z * p.rng.NormFloat64()
-		}
-	}
-}
-
-// crossSize is the deviation of an entry of σ_gxy·N that is not 0, over the batch size: E‖N‖_F² =
-// 1.
-func (p *Problem) crossSize(batch []bilevel.Sample) float64 {
-	return p.o.SigmaGxy / math.Sqrt(float64(p.o.Dx-p.o.Blind)*float64(p.o.Dy)) / float64(len(batch))
-}
-
-func (p *Problem) addCross(dst *mat.Dense, batch []bilevel.Sample) {
-	if p.o.SigmaGxy == 0 {
-		return
-	}
-	size := p.crossSize(batch)
-	for _, s := range batch {
-		z := size * p.seed(kindGxy, s)
-		for i := range dst.Rows - p.o.Blind {
-			row := dst.Row(i)
-			for j := range row {
-				row[j] += z * p.rng.NormFloat64()
+		for i := range n {
+			e := p.normal[:m]
+			if m == 0 {
+				e = p.normal[:i+1]
 			}
+			gaussian(p.rng, e)
+			add(i, z, e)
 		}
 	}
+}
+
+// addVec adds sigma·e: E‖e‖² = 1.
+func (p *Problem) addVec(dst []float64, sigma float64, k kind, batch []bilevel.Sample) {
+	p.draw(k, sigma/math.Sqrt(float64(len(dst))), batch, 1, len(dst), func(_ int, z float64, e []float64) {
+		mat.Axpy(dst, z, e)
+	})
+}
+
+// drawCross draws σ_gxy·N: E‖N‖_F² = 1.
+func (p *Problem) drawCross(batch []bilevel.Sample, add func(i int, z float64, e []float64)) {
+	rows := p.o.Dx - p.o.Blind
+	p.draw(kindGxy, p.o.SigmaGxy/math.Sqrt(float64(rows)*float64(p.o.Dy)), batch, rows, p.o.Dy, add)
 }
 
 func (p *Problem) addCrossVec(dst, v []float64, batch []bilevel.Sample) {
-	if p.o.SigmaGxy == 0 {
-		return
-	}
-	size := p.crossSize(batch)
-	for _, s := range batch {
-		z := size * p.seed(kindGxy, s)
-		for i := range len(dst) - p.o.Blind {
-			sum := 0.0
-			for _, vj := range v {
-				sum += p.rng.NormFloat64() * vj
-			}
-			dst[i] += z * sum
+	p.drawCross(batch, func(i int, z float64, e []float64) {
+		sum := 0.0
+		for j, vj := range v {
+			sum += e[j] * vj
 		}
-	}
+		dst[i] += z * sum
+	})
 }
 
-func (p *Problem) addCrossTransVec(dst, v []float64, batch []bilevel.Sample) {
-	if p.o.SigmaGxy == 0 {
-		return
-	}
-	size := p.crossSize(batch)
-	for _, s := range batch {
-		z := size * p.seed(kindGxy, s)
-		for _, vi := range v[:len(v)-p.o.Blind] {
-			zi := z * vi
-			for j := range dst {
-				dst[j] += zi * p.rng.NormFloat64()
-			}
-		}
-	}
-}
-
-// hessSize is the deviation of an entry of sigma·S below the diagonal, over the batch size; on it
-// √2 as large (the Gaussian orthogonal ensemble): E‖S‖_F² = n(n−1)·d² + n·2d² = 1 for d² =
-// 1/(n(n+1)).
-func (p *Problem) hessSize(sigma float64, batch []bilevel.Sample) float64 {
+// drawHess draws sigma·S below the diagonal; on it, entries are √2 as large (the Gaussian orthogonal
+// ensemble): E‖S‖_F² = n(n−1)·d² + n·2d² = 1 for the deviation d, d² = 1/(n(n+1)).
+func (p *Problem) drawHess(sigma float64, batch []bilevel.Sample, add func(i int, z float64, e []float64)) {
 	n := float64(p.o.Dy)
-	return sigma / math.Sqrt(n*(n+1)) / float64(len(batch))
-}
-
-func (p *Problem) addHess(dst *mat.Sym, batch []bilevel.Sample) {
-	if p.o.SigmaGyy == 0 {
-		return
-	}
-	size := p.hessSize(p.o.SigmaGyy, batch)
-	for _, s := range batch {
-		z := size * p.seed(kindGyy, s)
-		for i := range dst.N {
-			row := dst.Row(i)
-			for j := range i {
-				row[j] += z * p.rng.NormFloat64()
-			}
-			row[i] += math.Sqrt2 * z * p.rng.NormFloat64()
-		}
-	}
+	p.draw(kindGyy, sigma/math.Sqrt(n*(n+1)), batch, p.o.Dy, 0, add)
 }
 
 func (p *Problem) addHessVec(dst []float64, sigma float64, v []float64, batch []bilevel.Sample) {
-	if sigma == 0 {
+	p.drawHess(sigma, batch, func(i int, z float64, e []float64) {
+		sum := 0.0
+		for j, vj := range v[:i] {
+			sum += e[j] * vj
+			dst[j] += z * e[j] * v[i]
+		}
+		dst[i] += z * (sum + math.Sqrt2*e[i]*v[i])
+	})
+}
+
+// direction draws n, Gaussian with unit covariance, or a = L n where the kind is g_yy.
+func (p *Problem) direction(k kind, s bilevel.Sample) []float64 {
+	p.seed(k, s)
+	gaussian(p.rng, p.dir)
+	if k == kindGyy {
+		for i := len(p.dir) - 1; i >= 0; i-- {
+			p.dir[i] = mat.Dot(p.root.Row(i)[:i+1], p.dir[:i+1])
+		}
+	}
+	return p.dir
+}
+
+// addRankOneVec adds weight·(a aᵀ − M)v where g_yy, or f_yy, has rank one; M = E a aᵀ is A for g_yy,
+// I for f_yy.
+func (p *Problem) addRankOneVec(dst []float64, k kind, v []float64, weight float64, batch []bilevel.Sample) {
+	if k == kindGyy && !p.o.RankOneG || k == kindFyy && !p.o.RankOneF {
 		return
 	}
-	size := p.hessSize(sigma, batch)
 	for _, s := range batch {
-		z := size * p.seed(kindGyy, s)
-		for i, vi := range v {
-			sum := 0.0
-			for j, vj := range v[:i] {
-				e := p.rng.NormFloat64()
-				sum += e * vj
-				dst[j] += z * e * vi
-			}
-			sum += math.Sqrt2 * p.rng.NormFloat64() * vi
-			dst[i] += z * sum
+		a, z := p.direction(k, s), weight/float64(len(batch))
+		mat.Axpy(dst, z*mat.Dot(a, v), a)
+		if k == kindFyy {
+			mat.Axpy(dst, -z, v)
+			continue
 		}
+		mat.MulVecSym(p.normal[:p.o.Dy], p.a, v)
+		mat.Axpy(dst, -z, p.normal[:p.o.Dy])
 	}
 }

@@ -21,10 +21,8 @@ func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.meanGradF(fx, fy, x, y)
 	p.addVec(fx, p.o.SigmaFx, kindFx, xi)
 	p.addVec(fy, p.o.SigmaFy, kindFy, xi)
-	if p.o.RankOneF {
-		p.offsets(x, y)
-		p.addRankOneVec(fy, kindFyy, p.delta, 1, xi)
-	}
+	p.offsets(x, y)
+	p.addRankOneVec(fy, kindFyy, p.delta, 1, xi)
 	return nil
 }
 
@@ -38,13 +36,7 @@ func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	for j := range gy {
 		gy[j] = p.v[j] - gy[j]
 	}
-	p.offsets(x, y)
-	p.addVec(gy, p.o.SigmaGy, kindGy, phi)
-	p.addCrossTransVec(gy, p.eta, phi)
-	p.addHessVec(gy, p.o.SigmaGyy, p.delta, phi)
-	if p.o.RankOneG {
-		p.addRankOneVec(gy, kindGyy, p.delta, 1, phi)
-	}
+	p.addSlope(gy, x, y, 1, phi)
 	return nil
 }
 
@@ -54,7 +46,7 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 		return err
 	}
 	mat.Scale(gxy, -1, p.b)
-	p.addCross(gxy, phi)
+	p.drawCross(phi, func(i int, z float64, e []float64) { mat.Axpy(gxy.Row(i), z, e) })
 	return nil
 }
 
@@ -64,9 +56,17 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 		return err
 	}
 	mat.CopySym(gyy, p.a)
-	p.addHess(gyy, phi)
-	if p.o.RankOneG {
-		p.addRankOne(gyy, phi)
+	p.drawHess(p.o.SigmaGyy, phi, func(i int, z float64, e []float64) {
+		row := gyy.Row(i)
+		mat.Axpy(row[:i], z, e[:i])
+		row[i] += math.Sqrt2 * z * e[i]
+	})
+	for _, s := range phi {
+		if p.o.RankOneG {
+			z := 1 / float64(len(phi))
+			mat.RankOne(gyy, z, p.direction(kindGyy, s))
+			mat.AddScaledSym(gyy, gyy, -z, p.a)
+		}
 	}
 	return nil
 }
@@ -78,15 +78,12 @@ func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	}
 	mat.MulVecSym(dst, p.a, v)
 	p.addHessVec(dst, p.o.SigmaGyy, v, phi)
-	if p.o.RankOneG {
-		p.addRankOneVec(dst, kindGyy, v, 1, phi)
-	}
+	p.addRankOneVec(dst, kindGyy, v, 1, phi)
 	return nil
 }
 
-// ConvexityAt returns MuG, where g_yy is A for every sample, and −Inf, no promise, with SigmaGyy or
-// RankOneG: S has eigenvalues of any size, and rounding can make A + (a aᵀ − A) indefinite. x is
-// not read.
+// ConvexityAt returns MuG where g_yy is A for every sample, and −Inf, no promise, with SigmaGyy or
+// RankOneG, for which rounding can make A + (a aᵀ − A) indefinite. x is not read.
 func (p *Problem) ConvexityAt([]float64) float64 {
 	if p.o.SigmaGyy > 0 || p.o.RankOneG {
 		return math.Inf(-1)
@@ -127,9 +124,7 @@ func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	f += mat.Dot(ex, p.eta)
 	ey := p.noise(p.o.Dy)
 	p.addVec(ey, p.o.SigmaFy, kindFy, xi)
-	if p.o.RankOneF {
-		p.addRankOneVec(ey, kindFyy, p.delta, 0.5, xi)
-	}
+	p.addRankOneVec(ey, kindFyy, p.delta, 0.5, xi)
 	return f + mat.Dot(ey, p.delta), nil
 }
 
@@ -142,23 +137,23 @@ func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) 
 	g := mat.Dot(y, p.v) / 2
 	p.slope(p.v, x)
 	g -= mat.Dot(p.v, y)
-	// The noise is wᵀδ for w = σ_gy e + σ_gxy Nᵀη + ½ σ_gyy S δ.
-	p.offsets(x, y)
 	w := p.noise(p.o.Dy)
-	p.addVec(w, p.o.SigmaGy, kindGy, phi)
-	p.addCrossTransVec(w, p.eta, phi)
-	p.addHessVec(w, p.o.SigmaGyy/2, p.delta, phi)
-	if p.o.RankOneG {
-		p.addRankOneVec(w, kindGyy, p.delta, 0.5, phi)
-	}
+	p.addSlope(w, x, y, 0.5, phi)
 	return g + mat.Dot(w, p.delta), nil
+}
+
+// addSlope adds w = σ_gy e + σ_gxy Nᵀη + weight·σ_gyy S δ: the noise of g is wᵀδ for the weight ½.
+func (p *Problem) addSlope(w, x, y []float64, weight float64, phi []bilevel.Sample) {
+	p.offsets(x, y)
+	p.addVec(w, p.o.SigmaGy, kindGy, phi)
+	p.drawCross(phi, func(i int, z float64, e []float64) { mat.Axpy(w, z*p.eta[i], e) })
+	p.addHessVec(w, weight*p.o.SigmaGyy, p.delta, phi)
+	p.addRankOneVec(w, kindGyy, p.delta, weight, phi)
 }
 
 func (p *Problem) meanF(x, y []float64) float64 {
 	f := 0.0
-	for i := range x {
-		p.u[i] = x[i] - p.xc[i]
-	}
+	subtract(p.u, x, p.xc)
 	if p.p != nil {
 		mat.MulVecSym(p.eta, p.p, p.u)
 		f = mat.Dot(p.u, p.eta) / 2
@@ -183,9 +178,7 @@ func (p *Problem) bowl() float64 {
 }
 
 func (p *Problem) meanGradF(fx, fy, x, y []float64) {
-	for i := range x {
-		p.u[i] = x[i] - p.xc[i]
-	}
+	subtract(p.u, x, p.xc)
 	if p.p != nil {
 		mat.MulVecSym(fx, p.p, p.u)
 	} else {
@@ -207,11 +200,13 @@ func (p *Problem) slope(dst, x []float64) {
 
 // offsets writes η = x − x* and δ = y − y*(x*).
 func (p *Problem) offsets(x, y []float64) {
-	for i := range x {
-		p.eta[i] = x[i] - p.xs[i]
-	}
-	for j := range y {
-		p.delta[j] = y[j] - p.ys[j]
+	subtract(p.eta, x, p.xs)
+	subtract(p.delta, y, p.ys)
+}
+
+func subtract(dst, a, b []float64) {
+	for i := range dst {
+		dst[i] = a[i] - b[i]
 	}
 }
 

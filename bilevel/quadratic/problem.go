@@ -4,17 +4,15 @@
 //
 //	g(x, y; φ) = ½ yᵀA y − (Bᵀx + c)ᵀy + σ_gy eᵀδ + σ_gxy ηᵀN δ + ½ σ_gyy δᵀS δ,    δ = y − y*(x*),  η = x − x*,
 //
-// so g_y, g_xy and g_yy are derivatives of one g(·; φ), y*(x) = A⁻¹(Bᵀx + c), and ∇y*(x)ᵀ = J = B
-// A⁻¹ for all x. Upper level, strongly convex (P of known spectrum) or nonconvex:
+// so y*(x) = A⁻¹(Bᵀx + c), and ∇y*(x)ᵀ = J = B A⁻¹. Upper level, strongly convex (P of known
+// spectrum) or nonconvex:
 //
 //	f(x, y; ξ) = ½ (x−a)ᵀP(x−a) ± ½‖y−b‖² + noise,    ∇²F = P ± J Jᵀ,
 //	f(x, y; ξ) = w Σ u_i²/(1+u_i²) + ½‖y−b‖² + noise,  u = x − a,  b = y*(a),  so that x* = a and F(x*) = 0,
 //
-// with noise σ_fx eᵀη + σ_fy e′ᵀδ. e, e′, N and the symmetric S are Gaussian, of zero mean and of
-// unit mean square Frobenius norm, drawn from the problem's seed and the sample's name alone: a
-// name is the same draw at every point and in every oracle. S is of the Gaussian orthogonal
-// ensemble, so A + σ_gyy S need not be positive definite; its mean is. Options has other noise:
-// samples of rank one, and heavy tails.
+// with noise σ_fx eᵀη + σ_fy e′ᵀδ. e, e′, N and the symmetric S (of the Gaussian orthogonal
+// ensemble, so A + σ_gyy S can be indefinite) are Gaussian, of zero mean and unit mean square
+// Frobenius norm, drawn from the problem's seed and the sample's name alone.
 //
 // A Problem is for one goroutine at a time (see Clone). Oracles do not allocate, and cost O(Dx·Dy +
 // Dy² + Dx²) a sample. A length that does not match panics; a name outside of a finite sum is an
@@ -39,70 +37,62 @@ type Options struct {
 	Dx, Dy int    // lengths of x and y, ≥ 1; 0 means 10
 	Seed   uint64 // of the matrices, the vectors and the noise
 
-	// The eigenvalues of A run from MuG to LG in equal ratios; if Dy is 1, A is MuG. 0 < MuG ≤ LG;
-	// 0 means MuG = 1, LG = 10·MuG.
+	// The eigenvalues of A run from MuG to LG in equal ratios, 0 < MuG ≤ LG; 0 means MuG = 1, LG =
+	// 10·MuG.
 	MuG, LG float64
 
-	// The eigenvalues of P, in the same way; 0 means MuP = 1, LP = 10·MuP. Refused together with
-	// Nonconvex.
+	// The eigenvalues of P, in the same way. Refused with Nonconvex.
 	MuP, LP float64
 
-	// The Frobenius norm of B, > 0; 0 means 1. The Lipschitz constant of y* is at most
-	// CrossNorm/MuG.
-	CrossNorm float64
+	CrossNorm float64 // the Frobenius norm of B, > 0; 0 means 1. y* is Lipschitz with CrossNorm/MuG
 
-	// The weight w ≥ 0 of the nonconvex upper level; 0 means the strongly convex one. ∇²F ⪰ −w/2·I;
-	// the term itself attains −w/2 at |u_i| = 1.
+	// The weight w ≥ 0 of the nonconvex upper level, ∇²F ⪰ −w/2·I; 0 means the strongly convex one.
 	Nonconvex float64
 
-	// Saddle makes f concave in y: its second term is −½‖y−b‖², and ∇²F = P − J Jᵀ, which must be
-	// positive definite. Refused together with Nonconvex.
+	// Saddle makes f concave in y, with −½‖y−b‖²; ∇²F = P − J Jᵀ must be positive definite. Refused
+	// with Nonconvex.
 	Saddle bool
 
-	// Blind is the number of last entries of x that g does not know: their rows of B and N are 0. 0
-	// ≤ Blind < Dx.
-	Blind int
+	Blind int // the number of last entries of x whose rows of B and N are 0; 0 ≤ Blind < Dx
 
 	// Root mean squares of the Frobenius norm of the noise in f_x, f_y, g_y, g_xy, g_yy at (x*,
 	// y*(x*)); ≥ 0. That of g_y grows with the distance from there (see Constants).
 	SigmaFx, SigmaFy, SigmaGy, SigmaGxy, SigmaGyy float64
 
-	// RankOneF makes f_yy(ξ) = n nᵀ with Gaussian n, of mean I, as in a regression: ½ δᵀ(n nᵀ − I)δ
-	// is added to f. RankOneG makes g_yy(φ) = a aᵀ with Gaussian a of covariance A, by ½ δᵀ(a aᵀ −
-	// A)δ; SigmaGyy must be 0. Both are refused with Terms and with Tail, RankOneF with Saddle.
+	// RankOneF adds ½ δᵀ(n nᵀ − I)δ to f, n Gaussian of covariance I: f_yy(ξ) = n nᵀ. RankOneG makes
+	// g_yy(φ) = a aᵀ, a Gaussian of covariance A; SigmaGyy must be 0. Both are refused with Terms
+	// and with Tail, RankOneF with Saddle.
 	RankOneF, RankOneG bool
 
 	// Tail is the index ν > 1 of heavy tails: noise is multiplied by U^(−1/ν), U uniform on (0, 1),
-	// which exceeds t with a probability of order t^(−ν). The variance is infinite for ν ≤ 2; the
-	// sizes above leave the factor out. 0 means none.
+	// a factor that the sizes above leave out. The variance is infinite for ν ≤ 2. 0 means none.
 	Tail float64
 
 	// The number of terms of both finite sums, even; 0 means an unbounded simulator. Terms 2i and
-	// 2i+1 have opposite noise, so the mean over all is the noiseless value up to rounding. The
-	// sizes of the noise are averages over draws of the terms.
+	// 2i+1 have opposite noise: the mean over all is the noiseless value. The sizes of the noise are
+	// averages over draws of the terms.
 	Terms uint64
 }
 
 // Problem implements bilevel.Problem, Products, UpperGradient, Truth and Values. New makes one.
 type Problem struct {
-	o       Options
-	a       *mat.Sym       // g_yy
-	factor  *chol.Cholesky // of a
-	b       *mat.Dense     // −g_xy
-	p       *mat.Sym       // upper Hessian in x; nil in the nonconvex case
-	c       []float64      // linear term of the lower level
-	xc, yc  []float64      // centres a and b of the upper level
-	xs, ys  []float64      // x* and y*(x*)
-	fs      float64        // F(x*)
-	pcg     *rand.PCG
-	rng     *rand.Rand // draws from pcg
-	eta, u  []float64  // scratch, of length Dx
-	delta   []float64  // scratch, of length Dy, as the next ones
-	v       []float64
-	normal  []float64
-	dir     []float64
-	perturb []float64  // scratch, of length max(Dx, Dy)
-	root    *mat.Dense // L of A = LLᵀ; nil without RankOneG
+	o      Options
+	a      *mat.Sym       // g_yy
+	factor *chol.Cholesky // of a
+	b      *mat.Dense     // −g_xy
+	p      *mat.Sym       // upper Hessian in x; nil in the nonconvex case
+	c      []float64      // linear term of the lower level
+	xc, yc []float64      // centres a and b of the upper level
+	xs, ys []float64      // x* and y*(x*)
+	fs     float64        // F(x*)
+	root   *mat.Dense     // L of A = LLᵀ; nil without RankOneG
+	pcg    *rand.PCG
+	rng    *rand.Rand // draws from pcg
+
+	// Scratch: of length Dx, of length Dy, of the larger one.
+	eta, u          []float64
+	delta, v, dir   []float64
+	normal, perturb []float64
 }
 
 var _ interface {
@@ -148,8 +138,7 @@ func New(o Options) (*Problem, error) {
 	return p, nil
 }
 
-// Clone returns a Problem with the same bits in every answer, for another goroutine. It costs Dy³/3
-// flops.
+// Clone returns a Problem with the same bits in every answer, for another goroutine. Dy³/3 flops.
 func (p *Problem) Clone() *Problem {
 	q := *p
 	q.scratch()
@@ -168,9 +157,8 @@ func (p *Problem) scratch() {
 	p.pcg = new(rand.PCG)
 	p.rng = rand.New(p.pcg)
 	p.eta, p.u = make([]float64, dx), make([]float64, dx)
-	p.delta, p.v = make([]float64, dy), make([]float64, dy)
-	p.perturb = make([]float64, max(dx, dy))
-	p.normal, p.dir = make([]float64, dy), make([]float64, dy)
+	p.delta, p.v, p.dir = make([]float64, dy), make([]float64, dy), make([]float64, dy)
+	p.normal, p.perturb = make([]float64, max(dx, dy)), make([]float64, max(dx, dy))
 }
 
 func (o *Options) complete() error {
@@ -236,3 +224,46 @@ func completeSpectrum(muName string, mu *float64, lName string, l *float64) erro
 }
 
 func valid(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
+
+// spectrum returns Q·diag(λ)·Qᵀ, λ from mu to l in equal ratios, Q a random orthogonal product of
+// Householder reflections of growing order (Stewart, SIAM J. Numer. Anal. 17, 1980; LAPACK dlagsy).
+// 4n³/3 flops.
+func spectrum(rng *rand.Rand, n int, mu, l float64) *mat.Sym {
+	s := mat.NewSym(n)
+	for i := range n {
+		s.Set(i, i, mu)
+		if i > 0 {
+			s.Set(i, i, mu*math.Pow(l/mu, float64(i)/float64(n-1)))
+		}
+	}
+	u, w := make([]float64, n), make([]float64, n)
+	for k := n - 2; k >= 0; k-- {
+		t := s.View(k, n-k)
+		reflect(rng, &t, u[k:], w[k:])
+	}
+	return s
+}
+
+// reflect sets s = H·s·H for a random reflection H = I − τ·u·uᵀ, τ = 2/uᵀu: with w = τ·s·u −
+// ½τ²·(uᵀs u)·u that is s − u·wᵀ − w·uᵀ.
+func reflect(rng *rand.Rand, s *mat.Sym, u, w []float64) {
+	gaussian(rng, u)
+	tau := 2 / mat.Dot(u, u)
+	mat.MulVecSym(w, s, u)
+	half := tau * tau / 2 * mat.Dot(u, w)
+	for i := range w {
+		w[i] = tau*w[i] - half*u[i]
+	}
+	for i := range s.N {
+		row := s.Row(i)
+		for j := range row {
+			row[j] -= u[i]*w[j] + w[i]*u[j]
+		}
+	}
+}
+
+func gaussian(rng *rand.Rand, x []float64) {
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+}

@@ -13,7 +13,7 @@ func (p *Problem) Solution(y, x []float64) error {
 	p.fits("quadratic: Solution: dimension mismatch", x, y, true)
 	p.slope(y, x)
 	p.factor.SolveVec(y, y)
-	return nil
+	return nil // there always is one
 }
 
 // Objective returns F(x) = f(x, y*(x)) without noise and, unless grad is nil, writes ∇F(x) = f_x +
@@ -21,9 +21,7 @@ func (p *Problem) Solution(y, x []float64) error {
 func (p *Problem) Objective(grad, x []float64) (float64, error) {
 	y := p.delta
 	p.fits("quadratic: Objective: dimension mismatch", x, y, grad == nil || len(grad) == p.o.Dx)
-	if err := p.Solution(y, x); err != nil {
-		return 0, err
-	}
+	_ = p.Solution(y, x)
 	f := p.meanF(x, y)
 	if grad != nil {
 		p.meanGradF(grad, p.v, x, y)
@@ -38,32 +36,23 @@ func (p *Problem) Objective(grad, x []float64) (float64, error) {
 func (p *Problem) Optimum() (x []float64, f float64) { return slices.Clone(p.xs), p.fs }
 
 // solve finds x*, y*(x*) and F(x*); in the nonconvex case it sets b = y*(a), which makes x* = a.
-func (p *Problem) solve() error {
+func (p *Problem) solve() (err error) {
 	p.xs, p.ys = slices.Clone(p.xc), make([]float64, p.o.Dy)
 	if p.p == nil {
-		if err := p.Solution(p.yc, p.xc); err != nil {
-			return err
-		}
-	} else if err := p.newton(); err != nil {
+		_ = p.Solution(p.yc, p.xc)
+	} else if err = p.newton(); err != nil {
 		return err
 	}
-	if err := p.Solution(p.ys, p.xs); err != nil {
-		return err
-	}
-	var err error
+	_ = p.Solution(p.ys, p.xs)
 	p.fs, err = p.Objective(nil, p.xs)
 	return err
 }
 
-// newton moves xs from a to x*, the zero of ∇F, by Newton's method with the Hessian P + J Jᵀ; the
-// second step takes back the rounding of the first.
+// newton moves xs from a to x*, the zero of ∇F, by two steps of Newton's method with the Hessian P ±
+// J Jᵀ; the second takes back the rounding of the first.
 func (p *Problem) newton() error {
 	jt := mat.NewDense(p.o.Dy, p.o.Dx) // Jᵀ = A⁻¹ Bᵀ
-	for j := range jt.Rows {
-		for i := range jt.Cols {
-			jt.Set(j, i, p.b.At(i, j))
-		}
-	}
+	mat.CopyTrans(jt, p.b)
 	p.factor.Solve(jt, jt)
 	h := mat.NewSym(p.o.Dx)
 	mat.CopySym(h, p.p)
@@ -74,9 +63,7 @@ func (p *Problem) newton() error {
 	}
 	grad := make([]float64, p.o.Dx)
 	for range 2 {
-		if _, err := p.Objective(grad, p.xs); err != nil {
-			return err
-		}
+		_, _ = p.Objective(grad, p.xs)
 		c.SolveVec(grad, grad)
 		mat.Axpy(p.xs, -1, grad)
 	}
