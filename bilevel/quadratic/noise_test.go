@@ -3,6 +3,7 @@ package quadratic
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,7 @@ import (
 
 	"stable/bilevel"
 	"stable/mat"
+	"stable/mat/mattest"
 )
 
 // The mean square over n draws deviates by √(2/(n·d)) at most: 5 of them are allowed.
@@ -27,15 +29,11 @@ func TestNoiseHasTheChosenSize(t *testing.T) {
 			x, _ := p.Optimum()
 			y := make([]float64, o.Dy)
 			require.NoError(t, p.Solution(y, x))
-			const r = 2.0                    // the distance at which the growth of the noise of g_y is measured,
-			xr, yr := away(x, r), away(y, r) // that of Constants(r) because CrossNorm/MuG is 1
+			const r = 2.0 // the distance at which the growth of the noise of g_y is measured, as CrossNorm/MuG is 1
+			xr, yr := away(x, r), away(y, r)
 			exact, far := ask(t, p, x, y), ask(t, p, xr, yr)
 			sum := map[string]float64{}
-			count := func(name string, a, b []float64) {
-				for i := range a {
-					sum[name] += (a[i] - b[i]) * (a[i] - b[i]) / n
-				}
-			}
+			count := func(name string, a, b []float64) { sum[name] += math.Pow(distance(a, b), 2) / n }
 			d := mat.NewSym(o.Dy)
 			for s := range bilevel.Sample(n) {
 				a := ask(t, p, x, y, s)
@@ -77,11 +75,8 @@ func TestMomentsAreThoseOfGaussians(t *testing.T) {
 	m4, e := 0.0, make([]float64, d)
 	for range n {
 		gaussian(rng, e)
-		mat.Scale(&mat.Dense{Rows: 1, Cols: d, Stride: d, Data: e}, sigma/math.Sqrt(d),
-			&mat.Dense{Rows: 1, Cols: d, Stride: d, Data: e})
-		e[0] += mean
-		q := mat.Dot(e, e)
-		m4 += q * q / n
+		e[0] += mean * math.Sqrt(d) / sigma
+		m4 += math.Pow(mat.Dot(e, e)*sigma*sigma/d, 2) / n
 	}
 	// The relative deviation of one ‖m + σe‖⁴ is about 1.3.
 	assert.InEpsilon(t, m4, math.Pow(moment(mean, sigma, d), 4), 5*1.3/math.Sqrt(n))
@@ -104,5 +99,117 @@ func TestSameNameIsSameDraw(t *testing.T) {
 			o.Seed++
 			assert.NotEqual(t, first.gyy, ask(t, make1(t, o), x, y, 4).gyy)
 		})
+	}
+}
+
+func TestConstantsHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	const r, n = 1.5, 300
+	for name, o := range Variants() {
+		if o.Terms > 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			p := make1(t, o)
+			c := p.Constants(r)
+			xs, _ := p.Optimum()
+			ys := make([]float64, o.Dy)
+			require.NoError(t, p.Solution(ys, xs))
+			rng := mattest.Rand(9)
+			inBall := func(c []float64, r float64) []float64 {
+				z, d := slices.Clone(c), make([]float64, len(c))
+				gaussian(rng, d)
+				mat.Axpy(z, r*rng.Float64()/mat.Norm(d), d)
+				return z
+			}
+			for range 10 {
+				x, x2, y, y2 := inBall(xs, r), inBall(xs, r), inBall(ys, r), inBall(ys, r)
+				a, ax, ay := ask(t, p, x, y, 1), ask(t, p, x2, y, 1), ask(t, p, x, y2, 1)
+				assert.LessOrEqual(t, distance(a.fx, ax.fx), c.LfxBar*distance(x, x2)*(1+1e-12))
+				assert.LessOrEqual(t, distance(a.fy, ay.fy), c.Lfy*distance(y, y2)*(1+1e-12))
+				m, my := ask(t, p, x, y), ask(t, p, x, y2)
+				assert.LessOrEqual(t, distance(m.gy, my.gy), c.Lg*distance(y, y2)*(1+1e-12))
+
+				sum := map[string]float64{}
+				for s := range bilevel.Sample(n) {
+					a := ask(t, p, x, y, s)
+					fx, fy, gxy := mat.Norm(a.fx), mat.Norm(a.fy), mat.NormFrob(a.gxy)
+					sum["fx"] += math.Pow(fx, 4) / n
+					sum["fy"] += math.Pow(fy, 4) / n
+					sum["gxy"] += gxy * gxy / n
+					d := distance(a.gy, m.gy)
+					sum["gy"] += d * d / n
+				}
+				// 1.3 leaves room for the deviation of an average over 300 draws.
+				assert.Less(t, sum["fx"], 1.3*math.Pow(c.Cfx, 4))
+				assert.Less(t, sum["fy"], 1.3*math.Pow(c.Cfy, 4))
+				assert.Less(t, sum["gxy"], 1.3*c.Cgxy*c.Cgxy)
+				assert.Less(t, sum["gy"], 1.3*c.SigmaGy*c.SigmaGy)
+			}
+		})
+	}
+	assert.Panics(t, func() { make1(t, Options{}).Constants(math.NaN()) })
+}
+
+func distance(a, b []float64) float64 {
+	d := slices.Clone(a)
+	mat.Axpy(d, -1, b)
+	return mat.Norm(d)
+}
+
+// A sample's g_yy is a aᵀ, all of whose minors of order two vanish, and the mean over many is A.
+func TestRankOneSamples(t *testing.T) {
+	p := make1(t, Options{Dx: 2, Dy: 3, Seed: 4, RankOneG: true})
+	x, y := point(p, 5)
+	a := ask(t, p, x, y, 7).gyy
+	for i := range 3 {
+		for j := range i {
+			assert.InDelta(t, a.At(i, i)*a.At(j, j), a.At(i, j)*a.At(i, j), 1e-10)
+		}
+	}
+	batch := make([]bilevel.Sample, 40000)
+	for i := range batch {
+		batch[i] = bilevel.Sample(i)
+	}
+	mean, exact := ask(t, p, x, y, batch...).gyy, ask(t, p, x, y).gyy
+	mat.AddScaledSym(mean, mean, -1, exact)
+	assert.Less(t, mat.NormFrobSym(mean), 4*p.Constants(0).SigmaGyy/math.Sqrt(float64(len(batch))))
+
+	// f_yy(ξ) = n nᵀ: the answer of f_y to a step in y lies in one direction.
+	p = make1(t, Options{Dx: 2, Dy: 3, Seed: 4, RankOneF: true})
+	f1 := ask(t, p, x, y, 7).fy
+	var ratio float64
+	for i := range y {
+		y2 := append([]float64(nil), y...)
+		y2[i]++
+		f2 := ask(t, p, x, y2, 7).fy
+		r := (f2[0] - f1[0]) / (f2[1] - f1[1])
+		if i > 0 {
+			require.InEpsilon(t, ratio, r, 1e-9)
+		}
+		ratio = r
+	}
+}
+
+func TestTailIsHeavy(t *testing.T) {
+	const n = 20000
+	for _, nu := range []float64{1.1, 1.5, 4} {
+		p := make1(t, Options{Tail: nu})
+		for _, bound := range []float64{2, 10} {
+			beyond := 0.0
+			for s := range bilevel.Sample(n) {
+				if p.seed(kindFx, s) > bound {
+					beyond += 1. / n
+				}
+			}
+			want := math.Pow(bound, -nu)
+			assert.InDelta(t, want, beyond, 4*math.Sqrt(want/n))
+		}
+		if nu < 2 {
+			o := Options{Tail: nu, SigmaGy: 1}
+			assert.True(t, math.IsInf(make1(t, o).Constants(1).SigmaGy, 1))
+		}
 	}
 }

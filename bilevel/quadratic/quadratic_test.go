@@ -54,40 +54,38 @@ func point(p *Problem, seed uint64) (x, y []float64) {
 	return mattest.Vec(dx, seed), mattest.Vec(dy, seed+1)
 }
 
+// answers are those of all oracles, of the products for v = y.
 type answers struct {
-	fx, fy, gy []float64
-	gx         []float64
-	gxy        *mat.Dense
-	gyy        *mat.Sym
-	f, g       float64
+	fx, fy, gy, gx, hv, cv []float64
+	gxy                    *mat.Dense
+	gyy                    *mat.Sym
+	f, g                   float64
 }
 
-func ask(t testing.TB, p *Problem, x, y []float64, batch ...bilevel.Sample) answers {
-	t.Helper()
+func newAnswers(p *Problem) *answers {
 	dx, dy := p.Dims()
-	a := answers{fx: make([]float64, dx), fy: make([]float64, dy), gy: make([]float64, dy), gxy: mat.NewDense(dx, dy),
-		gyy: mat.NewSym(dy), gx: make([]float64, dx)}
-	require.NoError(t, p.GradF(a.fx, a.fy, x, y, batch))
-	require.NoError(t, p.GradG(a.gy, x, y, batch))
-	require.NoError(t, p.GradXG(a.gx, x, y, batch))
-	require.NoError(t, p.CrossG(a.gxy, x, y, batch))
-	require.NoError(t, p.HessG(a.gyy, x, y, batch))
-	var err error
-	a.f, err = p.ValueF(x, y, batch)
-	require.NoError(t, err)
-	a.g, err = p.ValueG(x, y, batch)
-	require.NoError(t, err)
-	return a
+	vec := func(n int) []float64 { return make([]float64, n) }
+	return &answers{fx: vec(dx), fy: vec(dy), gy: vec(dy), gx: vec(dx), hv: vec(dy), cv: vec(dx),
+		gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy)}
 }
 
-func (a answers) flat() []float64 {
-	all := append(append(append([]float64{a.f, a.g}, a.fx...), a.fy...), a.gy...)
-	all = append(all, a.gx...)
-	all = append(all, a.gxy.Data...)
-	for i := range a.gyy.N {
-		all = append(all, a.gyy.Row(i)...)
+// ask asks every oracle, and returns their errors.
+func (a *answers) ask(p *Problem, x, y []float64, batch []bilevel.Sample) (errs [9]error) {
+	errs = [9]error{p.GradF(a.fx, a.fy, x, y, batch), p.GradG(a.gy, x, y, batch), p.GradXG(a.gx, x, y, batch),
+		p.CrossG(a.gxy, x, y, batch), p.HessG(a.gyy, x, y, batch), p.HessVecG(a.hv, x, y, y, batch),
+		p.CrossVecG(a.cv, x, y, y, batch)}
+	a.f, errs[7] = p.ValueF(x, y, batch)
+	a.g, errs[8] = p.ValueG(x, y, batch)
+	return errs
+}
+
+func ask(t testing.TB, p *Problem, x, y []float64, batch ...bilevel.Sample) *answers {
+	t.Helper()
+	a := newAnswers(p)
+	for _, err := range a.ask(p, x, y, batch) {
+		require.NoError(t, err)
 	}
-	return all
+	return a
 }
 
 func TestInvalidOptionsAreNamed(t *testing.T) {
@@ -133,70 +131,49 @@ func TestWrongLengthsPanic(t *testing.T) {
 
 func TestOraclesDoNotAllocate(t *testing.T) {
 	for name, o := range Variants() {
-		t.Run(name, func(t *testing.T) {
-			p := make1(t, o)
-			x, y := point(p, 81)
-			a := ask(t, p, x, y)
-			v, hv, grad := mattest.Vec(len(y), 1), make([]float64, len(y)), make([]float64, len(x))
-			batch := []bilevel.Sample{3, 4}
-			assert.Zero(t, testing.AllocsPerRun(10, func() {
-				_ = p.GradF(a.fx, a.fy, x, y, batch)
-				_ = p.GradG(a.gy, x, y, batch)
-				_ = p.GradXG(a.gx, x, y, batch)
-				_ = p.CrossG(a.gxy, x, y, batch)
-				_ = p.HessG(a.gyy, x, y, batch)
-				_ = p.HessVecG(hv, x, y, v, batch)
-				_ = p.CrossVecG(grad, x, y, v, batch)
-				_, _ = p.ValueF(x, y, batch)
-				_, _ = p.ValueG(x, y, batch)
-				_ = p.Solution(y, x)
-				_, _ = p.Objective(grad, x)
-			}))
-		})
+		p := make1(t, o)
+		x, y := point(p, 81)
+		a, grad, batch := ask(t, p, x, y), make([]float64, len(x)), []bilevel.Sample{3, 4}
+		assert.Zero(t, testing.AllocsPerRun(10, func() {
+			a.ask(p, x, y, batch)
+			_ = p.Solution(y, x)
+			_, _ = p.Objective(grad, x)
+		}), name)
 	}
 }
 
 func TestEachNoiseHasItsOwnOracles(t *testing.T) {
-	for _, c := range []struct {
-		o                       Options
-		fx, fy, gy, gxy, gyy, f bool
-	}{
-		{Options{SigmaFx: 1}, true, false, false, false, false, true},
-		{Options{SigmaFy: 1}, false, true, false, false, false, true},
-		{Options{SigmaGy: 1}, false, false, true, false, false, false},
-		{Options{SigmaGxy: 1}, false, false, true, true, false, false},
-		{Options{SigmaGyy: 1}, false, false, true, false, true, false},
+	for want, o := range map[string]Options{
+		" fx f":           {SigmaFx: 1},
+		" fy f":           {SigmaFy: 1},
+		" gy g":           {SigmaGy: 1},
+		" gy gx cv gxy g": {SigmaGxy: 1},
+		" gy hv gyy g":    {SigmaGyy: 1},
 	} {
-		p := make1(t, c.o)
+		p := make1(t, o)
 		x, y := point(p, 91)
-		exact, a := ask(t, p, x, y), ask(t, p, x, y, 1)
-		assert.Equal(t, c.fx, distance(exact.fx, a.fx) > 0, c)
-		assert.Equal(t, c.fy, distance(exact.fy, a.fy) > 0, c)
-		assert.Equal(t, c.gy, distance(exact.gy, a.gy) > 0, c)
-		assert.Equal(t, c.gxy, distance(exact.gxy.Data, a.gxy.Data) > 0, c)
-		assert.Equal(t, c.gyy, distance(exact.gyy.Data, a.gyy.Data) > 0, c)
-		assert.Equal(t, c.f, exact.f != a.f, c)
-		assert.Equal(t, c.gy, exact.g != a.g, c)
+		e, a, got := ask(t, p, x, y), ask(t, p, x, y, 1), ""
+		for _, v := range []struct {
+			name string
+			d    float64
+		}{{" fx", distance(e.fx, a.fx)}, {" fy", distance(e.fy, a.fy)}, {" gy", distance(e.gy, a.gy)},
+			{" gx", distance(e.gx, a.gx)}, {" hv", distance(e.hv, a.hv)}, {" cv", distance(e.cv, a.cv)},
+			{" gxy", distance(e.gxy.Data, a.gxy.Data)}, {" gyy", distance(e.gyy.Data, a.gyy.Data)},
+			{" f", e.f - a.f}, {" g", e.g - a.g}} {
+			if v.d != 0 {
+				got += v.name
+			}
+		}
+		assert.Equal(t, want, got)
 	}
 }
 
 func TestNamesOutsideOfTheSumAreErrors(t *testing.T) {
 	p := make1(t, Options{Dx: 2, Dy: 3, Terms: 20})
-	x, y, v := make([]float64, 2), make([]float64, 3), make([]float64, 3)
+	x, y := point(p, 1)
 	upper, lower := p.Streams()
 	assert.Equal(t, []uint64{20, 20}, []uint64{upper, lower})
-	batch := []bilevel.Sample{0, 20}
-	_, errF := p.ValueF(x, y, batch)
-	_, errG := p.ValueG(x, y, batch)
-	for i, err := range []error{
-		errF, errG,
-		p.GradF(make([]float64, 2), make([]float64, 3), x, y, batch),
-		p.GradG(make([]float64, 3), x, y, batch),
-		p.CrossG(mat.NewDense(2, 3), x, y, batch),
-		p.HessG(mat.NewSym(3), x, y, batch),
-		p.HessVecG(make([]float64, 3), x, y, v, batch),
-		p.CrossVecG(make([]float64, 2), x, y, v, batch),
-	} {
+	for i, err := range newAnswers(p).ask(p, x, y, []bilevel.Sample{0, 20}) {
 		assert.ErrorContains(t, err, "sample 20 is outside of the finite sum of 20 terms", i)
 	}
 }

@@ -2,6 +2,7 @@ package quadratic
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,7 +32,6 @@ func TestSpectraAreTheChosenOnes(t *testing.T) {
 	}
 }
 
-// F's gradient by the paper's proposition 1, from the oracles and a dense solve.
 func TestPromise(t *testing.T) {
 	for _, c := range []struct {
 		o    Options
@@ -71,11 +71,9 @@ func TestOptimum(t *testing.T) {
 			// No point nearby or far away is better; Mu says by how much at least.
 			for _, r := range []float64{1e-3, 0.1, 1, 10} {
 				for s := range uint64(20) {
-					z := mattest.Vec(len(x), s)
-					q := r * r * mat.Dot(z, z)
-					for i := range z {
-						z[i] = x[i] + r*z[i]
-					}
+					z, d := slices.Clone(x), mattest.Vec(len(x), s)
+					q := r * r * mat.Dot(d, d)
+					mat.Axpy(z, r, d)
 					fz, err := p.Objective(nil, z)
 					require.NoError(t, err)
 					assert.Greater(t, fz, f+0.999*p.Constants(1).Mu/2*q)
@@ -89,24 +87,21 @@ func TestOptimum(t *testing.T) {
 }
 
 func TestNonconvexitySeen(t *testing.T) {
-	o := Options{Dx: 3, Dy: 2, Nonconvex: 4, CrossNorm: 0.1, Seed: 5}
-	p := make1(t, o)
-	const h = 1e-3
-	lowest := math.Inf(1)
+	p := make1(t, Options{Dx: 3, Dy: 2, Nonconvex: 4, CrossNorm: 0.1, Seed: 5})
 	x, _ := p.Optimum()
-	curve := func() float64 {
-		sum := 0.0
-		for _, step := range []struct{ d, weight float64 }{{h, 1}, {-h, 1}, {0, -2}} {
-			old := x[1]
-			x[1] = old + step.d
-			f, err := p.Objective(nil, x)
+	curve := func() (sum float64) {
+		const h = 1e-3
+		for d, weight := range map[float64]float64{h: 1, -h: 1, 0: -2} {
+			z := slices.Clone(x)
+			z[1] += d
+			f, err := p.Objective(nil, z)
 			require.NoError(t, err)
-			sum += step.weight * f
-			x[1] = old
+			sum += weight * f / (h * h)
 		}
-		return sum / (h * h)
+		return sum
 	}
 	assert.Greater(t, curve(), 0.0, "convex at the optimum")
+	lowest := math.Inf(1)
 	for range 40 {
 		x[1] += 0.1
 		lowest = min(lowest, curve())
