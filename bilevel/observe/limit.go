@@ -19,16 +19,9 @@ import (
 type Limit struct {
 	Xi, Phi float64
 
-	// StdErr is the standard error of Xi + Phi, 0 where both streams are finite sums, visited in
-	// full.
-	StdErr float64
-
-	// Skew measures the error of the differences: the norm of the skew part of ∇²F, 0 in exact
-	// arithmetic, over that of ∇²F.
-	Skew float64
-
-	// Free is the dimension of the directions in which x can move and F varies.
-	Free int
+	StdErr float64 // the standard error of Xi + Phi; 0 where both streams are finite sums
+	Skew   float64 // the error of differences: the norm of the skew part of ∇²F over that of ∇²F
+	Free   int     // the dimension of the directions in which x can move and F varies
 }
 
 // At returns the limit for xi and phi samples.
@@ -36,37 +29,23 @@ func (l Limit) At(xi, phi float64) float64 { return l.Xi/xi + l.Phi/phi }
 
 // LimitOptions says how LocalLimit computes.
 type LimitOptions struct {
-	// Set is the feasible set X, one of package bilevel. Default bilevel.Space.
-	Set bilevel.Set
-
-	// ScaleX and ScaleY are lengths > 0 over which the second derivatives of f and g change, for
-	// each entry of x and y: a difference is taken over 2⁻⁹ of one. Default: the entry's size, or a
-	// thousandth of the largest entry's where that is more; 1 where all are 0. Of no matter for a
-	// quadratic problem.
-	ScaleX, ScaleY []float64
-
-	// Draws ≥ 2 is the number of samples that LocalLimit draws from an unbounded
-	// stream. Default 10000.
-	Draws int
-
-	// Seed of these draws.
-	Seed uint64
+	Set   bilevel.Set // the feasible set X, one of package bilevel. Default bilevel.Space
+	Draws int         // samples drawn from an unbounded stream, ≥ 2. Default 10000
+	Seed  uint64      // of these draws
 }
 
 // LocalLimit computes the local asymptotic limit of p at its solution x*: the least mean error that
-// samples allow, whatever the method.
+// samples allow, whatever the method, unless it reads a finite sum repeatedly.
 //
 // p must have exact oracles. y* is that of bilevel.Truth where p implements it, otherwise found by
 // Newton's method from 0. x is read only, and must be x* to as many digits as the limit is to have;
 // an entry on its bound counts as held, and an x within 1e-9 of the sphere or the plane of a set
-// counts as on it. LocalLimit visits every sample of a finite sum, and draws from an unbounded
-// stream. It is a limit for streams: a method that reads a finite sum repeatedly is not bound by
-// it.
+// counts as on it. LocalLimit visits every sample of a finite sum.
 //
 // Errors: ErrOption, wrapped, for a field out of range; those of the oracles, bilevel.ErrNoExact
 // among them, and of Solution; chol.ErrNotPosDef, wrapped, where g_yy, or T(∇²F + λI)Tᵀ is not
-// positive definite. It panics if x is not of length dx. It allocates O((dx + dy)²). Cost: 4(dx +
-// dy) exact evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops, and O((dx +
+// positive definite. It panics if x is not of length dx. Memory O((dx + dy)²). Cost: 4(dx + dy)
+// exact evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops, and O((dx +
 // dy)³).
 //
 // # How it works
@@ -84,12 +63,13 @@ type LimitOptions struct {
 //	r_ξ = f_x(ξ) − G f_y(ξ),    r_φ = −g_xy(φ)v + G g_yy(φ)v − RP g_y(φ),
 //
 // where r is the influence of a sample: it moves the estimate by −(∇²F)⁻¹(r − E r)/n. So Xi = ½
-// tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. Where X holds x*, and the rows of T span the
-// directions along its boundary, T(∇²F + λI)Tᵀ and Tr stand for ∇²F and r; λ is ‖∇F‖/Radius on the
-// sphere of a Ball, otherwise 0. Entries of x in which F is flat, such as the weight of a feature
-// that is 0 in every row, are left out: those whose row of ∇²F, times ScaleX on both sides, is
-// below 1e-20 of the largest diagonal element on the diagonal and 1e-8 beside it. A, B and K are
-// differences of exact oracles over two points on each side of every entry, of fourth order.
+// tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. On the boundary of X, T(∇²F + λI)Tᵀ and Tr stand
+// for ∇²F and r: the rows of T span the directions along it, and λ is ‖∇F‖/Radius on the sphere of a
+// Ball, otherwise 0. Entries of x in which F is flat, such as the weight of a feature that is 0 in
+// every row, are left out: those whose row of ∇²F, with x in units of its entries, is below 1e-20 of
+// the largest diagonal element on the diagonal and 1e-8 beside it. A, B and K are differences of
+// exact oracles over two points on each side of every entry, of fourth order, 2⁻⁹ of the entry apart
+// (at least of a thousandth of the largest; of 1 where all are 0).
 //
 // Source: Hájek, Proc. Sixth Berkeley Symp. 1, 1972, and Le Cam, same volume (local asymptotic
 // minimax bound); Duchi, Ruan, Ann. Statist. 49, 2021 (convex constraints); Polyak, Juditsky, SIAM
@@ -98,7 +78,13 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	if dx, _ := p.Dims(); len(x) != dx {
 		panic("observe: LocalLimit: dimension mismatch")
 	}
-	truth, err := truthOf(p, "LocalLimit", false)
+	option.Default(&o.Draws, 10000)
+	option.Default[bilevel.Set](&o.Set, bilevel.Space{})
+	err := cmp.Or(option.AtLeast("observe: LimitOptions.Draws", o.Draws, 2), o.Set.Validate(len(x)))
+	if err != nil {
+		return Limit{}, err
+	}
+	truth, err := truthOf(p, false)
 	if err != nil {
 		return Limit{}, err
 	}
@@ -106,14 +92,11 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	if err := truth.Solution(l.y, x); err != nil {
 		return Limit{}, err
 	}
-	if err := o.complete(x, l.y); err != nil {
-		return Limit{}, err
-	}
 	var lim Limit
-	if lim.Skew, err = l.linearise(o.ScaleX, o.ScaleY); err != nil {
+	if lim.Skew, err = l.linearise(); err != nil {
 		return Limit{}, err
 	}
-	if lim.Free, err = l.restrict(o.Set, o.ScaleX); err != nil || lim.Free == 0 {
+	if lim.Free, err = l.restrict(o.Set); err != nil || lim.Free == 0 {
 		return lim, err
 	}
 	upper, lower := p.Streams()
@@ -128,50 +111,6 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	}
 	lim.StdErr = math.Sqrt(v1 + v2)
 	return lim, nil
-}
-
-func (o *LimitOptions) complete(x, y []float64) error {
-	option.Default(&o.Draws, 10000)
-	if o.Set == nil {
-		o.Set = bilevel.Space{}
-	}
-	if o.ScaleX == nil {
-		o.ScaleX = sizes(x)
-	}
-	if o.ScaleY == nil {
-		o.ScaleY = sizes(y)
-	}
-	return cmp.Or(
-		option.AtLeast("observe: LimitOptions.Draws", o.Draws, 2),
-		checkScale("ScaleX", o.ScaleX, len(x)),
-		checkScale("ScaleY", o.ScaleY, len(y)),
-		o.Set.Validate(len(x)))
-}
-
-func sizes(v []float64) []float64 {
-	most := 0.0
-	for _, a := range v {
-		most = max(most, math.Abs(a))
-	}
-	s := make([]float64, len(v))
-	for i, a := range v {
-		if s[i] = max(math.Abs(a), most/1000); s[i] == 0 {
-			s[i] = 1
-		}
-	}
-	return s
-}
-
-func checkScale(name string, s []float64, n int) error {
-	if len(s) != n {
-		return option.Bad("observe: LimitOptions.%s has length %d, want %d", name, len(s), n)
-	}
-	for i, v := range s {
-		if !(v > 0) || math.IsInf(v, 1) {
-			return option.Bad("observe: LimitOptions.%s is %v at index %d, want a finite length > 0", name, v, i)
-		}
-	}
-	return nil
 }
 
 // sampler goes through a stream.

@@ -29,6 +29,21 @@ type linear struct {
 	wx, wy []float64 // scratch
 }
 
+// sizes are lengths over which second derivatives change.
+func sizes(v []float64) []float64 {
+	most := 0.0
+	for _, a := range v {
+		most = max(most, math.Abs(a))
+	}
+	s := make([]float64, len(v))
+	for i, a := range v {
+		if s[i] = max(math.Abs(a), most/1000); s[i] == 0 {
+			s[i] = 1
+		}
+	}
+	return s
+}
+
 type parts struct {
 	fx, cross    []float64 // f_x and g_xy v, of length dx
 	fy, gy, bent []float64 // f_y, g_y and g_yy v, of length dy
@@ -58,7 +73,7 @@ func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
 }
 
 // linearise finds v, G, RP and ∇²F at (x, y), and returns how skew the differences are.
-func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
+func (l *linear) linearise() (skew float64, err error) {
 	dx, dy := l.p.Dims()
 	gyy, gxy := mat.NewSym(dy), mat.NewDense(dx, dy)
 	if err := cmp.Or(l.p.HessG(gyy, l.x, l.y, nil), l.p.CrossG(gxy, l.x, l.y, nil)); err != nil {
@@ -80,7 +95,7 @@ func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
 	// Of Θ = (f_x − g_xy v, g_yy v − f_y): ∂_xΘ = (K, −Aᵀ) and ∂_yΘ = (A, B).
 	k, minusA := mat.NewDense(dx, dx), mat.NewDense(dx, dy) // row i: ∂Θ/∂x_i
 	at, b := mat.NewDense(dy, dx), mat.NewDense(dy, dy)     // row j: ∂Θ/∂y_j
-	if err := cmp.Or(l.differences(k, minusA, l.x, scaleX), l.differences(at, b, l.y, scaleY)); err != nil {
+	if err := cmp.Or(l.differences(k, minusA, l.x), l.differences(at, b, l.y)); err != nil {
 		return 0, err
 	}
 
@@ -96,13 +111,13 @@ func (l *linear) linearise(scaleX, scaleY []float64) (skew float64, err error) {
 	return skew, nil
 }
 
-// reach is the length of a difference, as a share of the scale: truncation and rounding errors of
-// about 1e-13 each.
+// reach is the length of a difference in sizes: truncation and rounding errors of about 1e-13 each.
 const reach = 0x1p-9
 
 // differences writes ∂Θ/∂z_i into rows i of upper and lower, z being l.x or l.y, by the five-point
 // rule (8(Θ₁ − Θ₋₁) − (Θ₂ − Θ₋₂))/(12h). z is put back.
-func (l *linear) differences(upper, lower *mat.Dense, z, scale []float64) error {
+func (l *linear) differences(upper, lower *mat.Dense, z []float64) error {
+	scale := sizes(z)
 	for i, at := range z {
 		u, w := upper.Row(i), lower.Row(i)
 		h := scale[i] * reach
@@ -143,14 +158,14 @@ func symmetrise(a *mat.Dense) float64 {
 }
 
 // restrict factors ∇²F on the directions in which x can move and F varies, and returns their
-// number; scale are lengths of x.
-func (l *linear) restrict(set bilevel.Set, scale []float64) (int, error) {
+// number.
+func (l *linear) restrict(set bilevel.Set) (int, error) {
 	for i, v := range l.mean.fx {
 		l.wx[i] = v - l.mean.cross[i] // ∇F
 	}
 	t, lambda, err := tangent(set, l.x, l.wx)
 	if err == nil {
-		t = varied(t, &l.hess, scale)
+		t = varied(t, &l.hess, sizes(l.x))
 	}
 	if err != nil || t.Rows == 0 {
 		return 0, err

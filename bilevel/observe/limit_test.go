@@ -118,7 +118,7 @@ func TestLimitHessian(t *testing.T) {
 		p, best := tuning(t, 3, form)
 		l := newLinear(p, best.X)
 		require.NoError(t, p.Solution(l.y, best.X))
-		skew, err := l.linearise(sizes(best.X), sizes(l.y))
+		skew, err := l.linearise()
 		require.NoError(t, err)
 		assert.Less(t, skew, 1e-9)
 		up, down := make([]float64, 3), make([]float64, 3)
@@ -228,7 +228,7 @@ func TestLimitFromDraws(t *testing.T) {
 
 	d := newLinear(p, x)
 	require.NoError(t, p.Solution(d.y, x))
-	_, err = d.linearise(sizes(x), sizes(d.y))
+	_, err = d.linearise()
 	require.NoError(t, err)
 	var c chol.Cholesky
 	require.NoError(t, c.Factor(&d.hess))
@@ -298,11 +298,9 @@ func TestLimitRefuses(t *testing.T) {
 	require.NoError(t, err)
 	x, _ := p.Optimum()
 	for name, o := range map[string]LimitOptions{
-		"Draws":  {Draws: 1},
-		"ScaleX": {ScaleX: []float64{1, 0}},
-		"ScaleY": {ScaleY: []float64{1}},
-		"Set":    {Set: strange{}},
-		"Box":    {Set: bilevel.UniformBox(3, 0, 1)},
+		"Draws": {Draws: 1},
+		"Set":   {Set: strange{}},
+		"Box":   {Set: bilevel.UniformBox(3, 0, 1)},
 	} {
 		_, err := LocalLimit(p, x, o)
 		require.ErrorIs(t, err, bilevel.ErrOption)

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,23 +19,22 @@ var ErrNoEnvelope = errors.New("observe: no minimiser of the Moreau envelope")
 //
 //	Φ_{1/ρ}(x) = min over z in X  F(z) + (ρ/2)‖z − x‖²,    x̂(x) its minimiser,
 //
-// unique where ρ > |μ_F|. ∇Φ_{1/ρ}(x) = ρ(x − x̂), so ρ²‖x̂ − x‖² ≤ ε is ε-near-stationarity
-// (Davis, Drusvyatskiy, 2019); the paper prints ‖x̂ − x‖² ≤ ρ²ε, where ε/ρ² is meant. The minimiser
-// is found by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM J. Optim. 10,
-// 2000) with exact values and gradients.
+// unique where ρ > |μ_F|, by the spectral projected gradient method (Birgin, Martínez, Raydan, SIAM
+// J. Optim. 10, 2000) with exact values and gradients. ∇Φ_{1/ρ}(x) = ρ(x − x̂), so ρ²‖x̂ − x‖² ≤ ε is
+// ε-near-stationarity (Davis, Drusvyatskiy, 2019; where the paper prints ‖x̂ − x‖² ≤ ρ²ε, ε/ρ² is
+// meant).
 type Moreau struct {
 	F   bilevel.Truth
 	Set bilevel.Set // X. Default bilevel.Space
 	Rho float64     // ρ, finite and > |μ_F|. Required
 
 	// Tol > 0 bounds the gradient mapping G(z) = ρ(z − P_X(z − ∇φ(z)/ρ)) of φ(z) = F(z) + (ρ/2)‖z −
-	// x‖², from z = P_X(x) on: the end is where ‖G(z)‖ is at most Tol times the larger of 1 and its
-	// first value. Then ‖z − x̂‖ ≤ (1 + L/ρ)‖G(z)‖/m, where φ is m-strongly convex with an
-	// L-Lipschitz gradient (Pang, Mathematics of Operations Research 12, 1987). Default 1e-9.
+	// x‖²: the end is where ‖G(z)‖ is at most Tol times the larger of 1 and its value at P_X(x).
+	// Then ‖z − x̂‖ ≤ (1 + L/ρ)‖G(z)‖/m, where φ is m-strongly convex with an L-Lipschitz gradient
+	// (Pang, Mathematics of Operations Research 12, 1987). Default 1e-9.
 	Tol float64
 
-	// MaxIter ≥ 1 caps the iterations. Default 10000.
-	MaxIter int
+	MaxIter int // caps the iterations, ≥ 1. Default 10000
 }
 
 // Envelope is a value of Moreau.
@@ -46,39 +46,31 @@ type Envelope struct {
 }
 
 func (m *Moreau) validate(dx int) error {
-	if m.Set == nil {
-		m.Set = bilevel.Space{}
-	}
-	if m.Tol == 0 {
-		m.Tol = 1e-9
-	}
-	if m.MaxIter == 0 {
-		m.MaxIter = 10000
-	}
-	switch {
-	case m.F == nil:
+	option.Default[bilevel.Set](&m.Set, bilevel.Space{})
+	option.Default(&m.Tol, 1e-9)
+	option.Default(&m.MaxIter, 10000)
+	if m.F == nil {
 		return option.Bad("observe: Moreau.F is nil")
-	case !(m.Rho > 0) || math.IsInf(m.Rho, 1):
-		return option.Bad("observe: Rho is %v, want a finite ρ > 0", m.Rho)
-	case !(m.Tol > 0) || math.IsInf(m.Tol, 1):
-		return option.Bad("observe: Tol is %v, want a finite tolerance > 0", m.Tol)
-	case m.MaxIter < 1:
-		return option.Bad("observe: MaxIter is %d, want ≥ 1", m.MaxIter)
 	}
-	return m.Set.Validate(dx)
+	return cmp.Or(
+		option.Finite("observe: Moreau.Rho", m.Rho),
+		option.Finite("observe: Moreau.Tol", m.Tol),
+		option.AtLeast("observe: Moreau.MaxIter", m.MaxIter, 1),
+		m.Set.Validate(dx))
 }
 
 // At writes x̂(x), of length dx, into xhat and returns the value of the envelope. x is only read
 // and need not lie in X; xhat must not be x.
 //
 // Errors: invalid fields, which wrap bilevel.ErrOption; those of F; ErrNoEnvelope, wrapped, and
-// then xhat and the value are the last ones. It allocates four vectors. Cost: one Objective with
-// gradient, rarely more, and one projection an iteration.
+// then xhat and the value are the last ones. It allocates. Cost: one Objective with gradient, rarely
+// more, and one projection an iteration.
 func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	if err := m.validate(len(x)); err != nil {
 		return Envelope{}, err
 	}
-	p := newProx(&m, xhat, x)
+	vec := func() []float64 { return make([]float64, len(x)) }
+	p := &prox{Moreau: &m, x: x, z: xhat, g: vec(), next: vec(), gn: vec(), d: vec()}
 	m.Set.Project(p.z, x)
 	if err := p.evaluate(p.z, p.g); err != nil {
 		return Envelope{}, err
@@ -89,7 +81,7 @@ func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 	var e Envelope
 	tol, step := 0.0, 1/m.Rho
 	for ; ; e.Iterations++ {
-		p.toward(p.d, 1/m.Rho)
+		p.toward(1 / m.Rho)
 		e.Residual = m.Rho * mat.Norm(p.d)
 		if e.Iterations == 0 {
 			tol = m.Tol * max(1, e.Residual)
@@ -97,7 +89,7 @@ func (m Moreau) At(xhat, x []float64) (Envelope, error) {
 		if e.Residual <= tol || e.Iterations == m.MaxIter {
 			break
 		}
-		p.toward(p.d, step)
+		p.toward(step)
 		if err := p.search(); err != nil {
 			return Envelope{}, err
 		}
@@ -126,12 +118,6 @@ type prox struct {
 	dz2, dzdg float64     // of the last move
 }
 
-func newProx(m *Moreau, xhat, x []float64) *prox {
-	n := len(x)
-	return &prox{Moreau: m, x: x, z: xhat, g: make([]float64, n), next: make([]float64, n), gn: make([]float64, n),
-		d: make([]float64, n)}
-}
-
 func (p *prox) evaluate(z, g []float64) (err error) {
 	if p.f, err = p.F.Objective(g, z); err != nil {
 		return err
@@ -146,11 +132,11 @@ func (p *prox) evaluate(z, g []float64) (err error) {
 }
 
 // toward writes d = P_X(z − s·∇φ(z)) − z.
-func (p *prox) toward(d []float64, s float64) {
-	copy(d, p.z)
-	mat.Axpy(d, -s, p.g)
-	p.Set.Project(d, d)
-	mat.Axpy(d, -1, p.z)
+func (p *prox) toward(s float64) {
+	copy(p.d, p.z)
+	mat.Axpy(p.d, -s, p.g)
+	p.Set.Project(p.d, p.d)
+	mat.Axpy(p.d, -1, p.z)
 }
 
 // search moves z along d, halving the way until φ is below its largest value of the last ten points

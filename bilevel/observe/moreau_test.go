@@ -92,6 +92,11 @@ func TestMoreauCap(t *testing.T) {
 		e, _ := m.At(xhat, x)
 		assert.Less(t, e.Value, f, "after %d iterations", m.MaxIter)
 	}
-	_, err = Moreau{F: p}.At(xhat, xhat)
-	assert.ErrorIs(t, err, bilevel.ErrOption)
+	for want, m := range map[string]Moreau{
+		"F is nil": {Rho: 1}, "Rho is 0": {F: p}, "Tol is -1": {F: p, Rho: 1, Tol: -1}, "MaxIter is -1": {F: p, Rho: 1, MaxIter: -1},
+	} {
+		_, err = m.At(xhat, xhat)
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		assert.ErrorContains(t, err, "Moreau."+want)
+	}
 }

@@ -12,14 +12,14 @@ type newton struct {
 	y, grad []float64 // of Objective
 }
 
-// truthOf returns the truth of p, by Newton's method where p has none. what needs it.
-func truthOf(p bilevel.Problem, what string, objective bool) (bilevel.Truth, error) {
+// truthOf returns the truth of p, by Newton's method where p has none; with the objective if asked.
+func truthOf(p bilevel.Problem, objective bool) (bilevel.Truth, error) {
 	if truth, ok := p.(bilevel.Truth); ok {
 		return truth, nil
 	}
 	f := implicit.New(p)
 	if objective && !f.HasValue() {
-		return nil, option.Bad("observe: %s needs a problem that implements bilevel.Truth or bilevel.Values", what)
+		return nil, option.Bad("observe: New needs a problem that implements bilevel.Truth or bilevel.Values")
 	}
 	dx, dy := p.Dims()
 	return &newton{f, make([]float64, dy), make([]float64, dx)}, nil

@@ -72,7 +72,7 @@ func rates(mean bool) (*auto.Problem, error) {
 func TestNewtonOfTwoLosses(t *testing.T) {
 	p, err := rates(true)
 	require.NoError(t, err)
-	truth, err := truthOf(p, "test", true)
+	truth, err := truthOf(p, true)
 	require.NoError(t, err)
 	x := []float64{-9, 2, 0.5}
 	n := []float64{300, 0.5, 3}
@@ -115,7 +115,7 @@ func (lost) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
 func TestNewtonRefusesNaN(t *testing.T) {
 	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 3, Seed: 5})
 	require.NoError(t, err)
-	truth, err := truthOf(lost{p}, "a test", false)
+	truth, err := truthOf(lost{p}, false)
 	require.NoError(t, err)
 	require.ErrorContains(t, truth.Solution(make([]float64, 3), make([]float64, 2)), "‖g_y‖ is NaN")
 }

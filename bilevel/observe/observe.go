@@ -3,20 +3,18 @@
 // of its analysis, near-stationarity by the Moreau envelope; and [LocalLimit], how small the error
 // could be by the samples seen.
 //
-// An Observer calls the problem directly, and the run, of any method, is the same, bit for bit,
-// with an observer and without.
-//
 //	o, err := observe.New(problem, observe.Options{Best: fStar})
 //	run.Progress = o.Progress(func(m observe.Measurement) bool { …; return true })
 //
-// The problem of the observer may be that of the run. A measurement costs several solutions of the
-// lower level, and may allocate. An Observer is for one goroutine at a time.
+// The run, of any method, is the same, bit for bit, with an observer and without; its problem may be
+// that of the observer. A measurement costs several solutions of the lower level, and may allocate.
+// An Observer is for one goroutine at a time.
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -25,19 +23,13 @@ import (
 
 // Options says what is measured.
 type Options struct {
-	// Best is F*, which is subtracted from F and from the envelope. Default 0.
-	Best float64
+	Best float64 // F*, which is subtracted from F and from the envelope. Default 0
 
-	// Rho is ρ of the Moreau envelope, finite and > |μ_F| where ∇²F ⪰ μ_F I. 0, the default, leaves
-	// it out: F stands in its place, and Near is NaN.
+	// Rho is ρ of the Moreau envelope, finite and > |μ_F| where ∇²F ⪰ μ_F I. Default 0: none, F
+	// stands in its place, and Near is NaN.
 	Rho float64
 
-	// Set is the feasible set X of the envelope. Default bilevel.Space.
-	Set bilevel.Set
-
-	// Tol and MaxIter are those of Moreau. Defaults 1e-9 and 10000.
-	Tol     float64
-	MaxIter int
+	Set bilevel.Set // the feasible set X of the envelope. Default bilevel.Space
 }
 
 // State is what is measured at a point (x, y).
@@ -55,16 +47,15 @@ type Measurement struct {
 	Counts bilevel.Counts
 	State  // at the iterate (x^k, y^k), k = K
 
-	// Hxy and Hyy are ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F, at the estimates' point, (x^{k−1},
-	// y^{k−1}); NaN for a method without them, and before the first step.
+	// Hxy and Hyy are ‖H_xy − g_xy‖_F and ‖H_yy − g_yy‖_F at the estimates' point (x^{k−1},
+	// y^{k−1}); NaN for a method without estimates, and before the first step.
 	Hxy, Hyy float64
 
-	// Lyapunov is (eq.Lya) of the paper less F*,
+	// Lyapunov is (eq.Lya) of the paper less F*, V^{k−1}:
 	//
-	//	Φ_{1/ρ}(x) − F* + ‖y − y*(x)‖² + ‖H_yy − g_yy(x, y)‖² + ‖H_xy − g_xy(x, y)‖²,
+	//	Φ_{1/ρ}(x) − F* + ‖y − y*(x)‖² + ‖H_yy − g_yy(x, y)‖² + ‖H_xy − g_xy(x, y)‖²
 	//
-	// at the estimates' point, so it is V^{k−1}; for a method without them, the first two terms at
-	// the iterate.
+	// at the estimates' point; without estimates, the first two terms at the iterate.
 	Lyapunov float64
 }
 
@@ -79,19 +70,14 @@ type Observer struct {
 	xhat   []float64
 	gxy    *mat.Dense
 	gyy    *mat.Sym
-
-	// The last point measured: while every step is observed, the estimates' next one.
-	x, y  []float64
-	state State
-	known bool
-	err   error
+	err    error
 }
 
 // New returns an observer. p must implement bilevel.Truth, or bilevel.Values and have exact
 // oracles, for Newton's method on these; to measure estimates it needs exact oracles. The error
 // wraps bilevel.ErrOption and names the field.
 func New(p bilevel.Problem, o Options) (*Observer, error) {
-	truth, err := truthOf(p, "New", true)
+	truth, err := truthOf(p, true)
 	if err != nil {
 		return nil, err
 	}
@@ -102,10 +88,10 @@ func New(p bilevel.Problem, o Options) (*Observer, error) {
 	vec := func(n int) []float64 { return make([]float64, n) }
 	ob := &Observer{
 		p: p, truth: truth, o: o, gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy),
-		grad: vec(dx), xhat: vec(dx), x: vec(dx), ys: vec(dy), y: vec(dy),
+		grad: vec(dx), xhat: vec(dx), ys: vec(dy),
 	}
 	if o.Rho != 0 {
-		ob.moreau = &Moreau{F: truth, Set: o.Set, Rho: o.Rho, Tol: o.Tol, MaxIter: o.MaxIter}
+		ob.moreau = &Moreau{F: truth, Set: o.Set, Rho: o.Rho}
 		if err := ob.moreau.validate(dx); err != nil {
 			return nil, err
 		}
@@ -115,9 +101,6 @@ func New(p bilevel.Problem, o Options) (*Observer, error) {
 
 // At measures a point. Errors are those of bilevel.Truth and of Moreau.
 func (o *Observer) At(x, y []float64) (State, error) {
-	if o.known && slices.Equal(x, o.x) && slices.Equal(y, o.y) {
-		return o.state, nil
-	}
 	var m State
 	f, err := o.truth.Objective(o.grad, x)
 	if err != nil {
@@ -138,9 +121,6 @@ func (o *Observer) At(x, y []float64) (State, error) {
 		}
 		m.Envelope, m.Near = e.Value-o.o.Best, e.Near
 	}
-	copy(o.x, x)
-	copy(o.y, y)
-	o.state, o.known = m, true
 	return m, nil
 }
 
@@ -152,7 +132,7 @@ func (o *Observer) Observe(s *bilevel.Solver) (Measurement, error) {
 	has := e != nil && s.K() > 0
 	if has {
 		x, y := e.Point()
-		old, err := o.At(x, y) // known, where the last step was observed
+		old, err := o.At(x, y)
 		if err != nil {
 			return m, err
 		}
@@ -172,10 +152,7 @@ func (o *Observer) Observe(s *bilevel.Solver) (Measurement, error) {
 }
 
 func (o *Observer) estimates(e *bilevel.Estimator, x, y []float64) (hxy, hyy float64, err error) {
-	if err := o.p.CrossG(o.gxy, x, y, nil); err != nil {
-		return 0, 0, err
-	}
-	if err := o.p.HessG(o.gyy, x, y, nil); err != nil {
+	if err := cmp.Or(o.p.CrossG(o.gxy, x, y, nil), o.p.HessG(o.gyy, x, y, nil)); err != nil {
 		return 0, 0, err
 	}
 	mat.AddScaled(o.gxy, o.gxy, -1, e.Hxy())

@@ -94,20 +94,6 @@ func TestStateOnQuadratic(t *testing.T) {
 	}
 }
 
-func TestStateHasNoMemory(t *testing.T) {
-	p := problem(t, noisy)
-	o := observer(t, p, Options{Rho: 1})
-	points := [][2][]float64{{{1, 2, 3}, {1, 2, 3, 4}}, {{1, 2, 3}, {1, 2, 3, 5}}, {{1, 2, 4}, {1, 2, 3, 5}},
-		{{1, 2, 3}, {1, 2, 3, 4}}}
-	for _, a := range points {
-		got, err := o.At(a[0], a[1])
-		require.NoError(t, err)
-		want, err := observer(t, p, Options{Rho: 1}).At(a[0], a[1])
-		require.NoError(t, err)
-		assert.Equal(t, want, got)
-	}
-}
-
 // What is measured of a STABLE run: iterates at k, estimates at their point, k − 1.
 func TestMeasurement(t *testing.T) {
 	p := problem(t, noisy)
@@ -258,8 +244,6 @@ func TestOptionsAreRefused(t *testing.T) {
 	for want, o := range map[string]Options{
 		"Options.Best is NaN": {Best: math.NaN()},
 		"Rho is -1":           {Rho: -1},
-		"Tol is -1":           {Rho: 1, Tol: -1},
-		"MaxIter is -1":       {Rho: 1, MaxIter: -1},
 		"Box has 2":           {Rho: 1, Set: bilevel.UniformBox(2, 0, 1)},
 	} {
 		_, err := New(p, o)
