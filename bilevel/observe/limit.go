@@ -8,6 +8,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // Limit is the least mean error that independent samples allow at a solution: in the long run, no
@@ -37,13 +38,12 @@ type LimitOptions struct {
 // LocalLimit computes the local asymptotic limit of p at its solution x*: the least mean error that
 // samples allow, whatever the method, unless it reads a finite sum repeatedly.
 //
-// p must have exact oracles. y* is that of bilevel.Truth where p implements it, otherwise found by
-// Newton's method from 0. x is read only, and must be x* to as many digits as the limit is to have;
-// an entry on its bound counts as held, and an x within 1e-9 of the sphere or the plane of a set
-// counts as on it. LocalLimit visits every sample of a finite sum.
+// p must have exact oracles. y* is that of bilevel.Truth, or of Newton's method from 0. x is read
+// only, and must be x* to as many digits as the limit is to have; an entry on its bound counts as
+// held, and an x within 1e-9 of the sphere or the plane of a set as on it.
 //
 // Errors: ErrOption, wrapped, for a field out of range; those of the oracles, bilevel.ErrNoExact
-// among them, and of Solution; chol.ErrNotPosDef, wrapped, where g_yy, or T(∇²F + λI)Tᵀ is not
+// among them, and of Solution; chol.ErrNotPosDef, wrapped, where g_yy or T(∇²F + λI)Tᵀ is not
 // positive definite. It panics if x is not of length dx. Memory O((dx + dy)²). Cost: 4(dx + dy)
 // exact evaluations, one of each oracle for each sample with O(dx² + dx·dy) flops, and O((dx +
 // dy)³).
@@ -55,25 +55,21 @@ type LimitOptions struct {
 //	Ψ(x, y, v) = (E g_y; E[g_yy]v − E f_y; E f_x − E[g_xy]v).
 //
 // With J the derivative of Ψ and S the covariance of a sample of it, the efficient estimate of the
-// root from n samples has the covariance C/n, C = J⁻¹SJ⁻ᵀ, and the limit is ½ tr(∇²F·C_xx)/n.
-// Eliminating blocks, with P = g_yy⁻¹, G = g_xy P, A = f_xy − g_xyy[v], B = g_yyy[v] − f_yy, K =
-// f_xx − g_xxy[v] and R = A + GB,
+// root from n samples has the covariance J⁻¹SJ⁻ᵀ/n. With P = g_yy⁻¹, G = g_xy P, A = f_xy −
+// g_xyy[v], B = g_yyy[v] − f_yy, K = f_xx − g_xxy[v] and R = A + GB,
 //
 //	∇²F = K − AGᵀ − GRᵀ,
 //	r_ξ = f_x(ξ) − G f_y(ξ),    r_φ = −g_xy(φ)v + G g_yy(φ)v − RP g_y(φ),
 //
-// where r is the influence of a sample: it moves the estimate by −(∇²F)⁻¹(r − E r)/n. So Xi = ½
-// tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for r_φ. On the boundary of X, T(∇²F + λI)Tᵀ and Tr stand
-// for ∇²F and r: the rows of T span the directions along it, and λ is ‖∇F‖/Radius on the sphere of a
-// Ball, otherwise 0. Entries of x in which F is flat, such as the weight of a feature that is 0 in
-// every row, are left out: those whose row of ∇²F, with x in units of its entries, is below 1e-20 of
-// the largest diagonal element on the diagonal and 1e-8 beside it. A, B and K are differences of
-// exact oracles over two points on each side of every entry, of fourth order, 2⁻⁹ of the entry apart
-// (at least of a thousandth of the largest; of 1 where all are 0).
+// a sample moves x by −(∇²F)⁻¹(r − E r)/n, so Xi = ½ tr((∇²F)⁻¹ Cov r_ξ), and Phi is the same for
+// r_φ. On the boundary of X, T(∇²F + λI)Tᵀ and Tr stand for ∇²F and r: the rows of T span the
+// directions along it, and λ is ‖∇F‖/Radius on the sphere of a Ball, otherwise 0. Entries of x in
+// which F is flat are left out: those whose row of ∇²F, with x in units of its entries, is below
+// 1e-20 of the largest diagonal element on the diagonal and 1e-8 beside it. A, B and K are five-point
+// differences of exact oracles, over 2⁻⁹ of each entry, or of a thousandth of the largest.
 //
 // Source: Hájek, Proc. Sixth Berkeley Symp. 1, 1972, and Le Cam, same volume (local asymptotic
-// minimax bound); Duchi, Ruan, Ann. Statist. 49, 2021 (convex constraints); Polyak, Juditsky, SIAM
-// J. Control Optim. 30, 1992 (averaged stochastic approximation attains it, for one level).
+// minimax bound); Duchi, Ruan, Ann. Statist. 49, 2021 (convex constraints).
 func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	if dx, _ := p.Dims(); len(x) != dx {
 		panic("observe: LocalLimit: dimension mismatch")
@@ -146,4 +142,116 @@ func (s sampler) mean(value func(one []bilevel.Sample) (float64, error)) (m, var
 		variance = squares / float64(n-1) / float64(n)
 	}
 	return m, variance, nil
+}
+
+// near is how close to a Ball or a HalfSpace's boundary, in units of its size, x counts as on it.
+const near = 1e-9
+
+// tangent returns in the rows of t a basis of the directions along the boundary of set that holds
+// x, and λ, what the boundary's curvature adds to ∇²F; grad is ∇F at x.
+func tangent(set bilevel.Set, x, grad []float64) (t *mat.Dense, lambda float64, err error) {
+	held := func(int) bool { return false }
+	switch s := set.(type) {
+	case bilevel.Space:
+	case bilevel.NonNegative:
+		held = func(i int) bool { return x[i] <= 0 }
+	case bilevel.Box:
+		held = func(i int) bool { return x[i] <= s.Lo[i] || x[i] >= s.Hi[i] }
+	case bilevel.Simplex:
+		return onSimplex(x), 0, nil
+	case bilevel.HalfSpace:
+		if n := mat.Norm(s.A); mat.Dot(s.A, x)-s.B > -near*n*(mat.Norm(x)+math.Abs(s.B)/n) {
+			return orthogonal(s.A), 0, nil
+		}
+	case bilevel.Ball:
+		n := append([]float64(nil), x...)
+		if s.Center != nil {
+			mat.Axpy(n, -1, s.Center)
+		}
+		if mat.Norm(n) > (1-near)*s.Radius {
+			return orthogonal(n), mat.Norm(grad) / s.Radius, nil
+		}
+	default:
+		return nil, 0, option.Bad("observe: LimitOptions.Set is a %T, want a set of package bilevel", set)
+	}
+	return axes(x, func(i int) bool { return !held(i) }), 0, nil
+}
+
+func axes(x []float64, free func(i int) bool) *mat.Dense {
+	var rows []float64
+	for i := range x {
+		if free(i) {
+			rows = append(rows, make([]float64, len(x))...)
+			rows[len(rows)-len(x)+i] = 1
+		}
+	}
+	return mat.DenseOf(len(rows)/len(x), len(x), rows)
+}
+
+// flat are the largest elements of a scaled ∇²F, over its largest diagonal element, with which F
+// counts as flat: rounding leaves as much of 0.
+var flat = struct{ on, beside float64 }{1e-20, 1e-8}
+
+// varied returns the rows of t that change an entry with which F varies.
+func varied(t *mat.Dense, hess *mat.Sym, scale []float64) *mat.Dense {
+	var most float64
+	for i, s := range scale {
+		most = max(most, s*s*math.Abs(hess.At(i, i)))
+	}
+	varies := func(i int) bool {
+		for j, s := range scale {
+			bound := flat.beside
+			if i == j {
+				bound = flat.on
+			}
+			if s*scale[i]*math.Abs(hess.At(i, j)) > bound*most {
+				return true
+			}
+		}
+		return false
+	}
+	var kept []float64
+	for k := range t.Rows {
+		for i, v := range t.Row(k) {
+			if v != 0 && varies(i) {
+				kept = append(kept, t.Row(k)...)
+				break
+			}
+		}
+	}
+	return mat.DenseOf(len(kept)/t.Cols, t.Cols, kept)
+}
+
+// onSimplex spans e_i − e_j over entries that are not 0, for one j: the sum is kept.
+func onSimplex(x []float64) *mat.Dense {
+	all := axes(x, func(i int) bool { return x[i] > 0 })
+	t := all.View(min(1, all.Rows), 0, max(all.Rows-1, 0), all.Cols)
+	for k := range t.Rows {
+		mat.Axpy(t.Row(k), -1, all.Row(0))
+	}
+	return &t
+}
+
+// orthogonal spans what is orthogonal to n ≠ 0: rows of the reflection I − 2uuᵀ/‖u‖² that takes n
+// to an axis (Householder, J. ACM 5, 1958).
+func orthogonal(n []float64) *mat.Dense {
+	pivot := 0
+	for i, v := range n {
+		if math.Abs(v) > math.Abs(n[pivot]) {
+			pivot = i
+		}
+	}
+	u := append([]float64(nil), n...)
+	u[pivot] += math.Copysign(mat.Norm(n), n[pivot])
+	c := 2 / mat.Dot(u, u)
+	t := mat.NewDense(len(n)-1, len(n))
+	for k := range t.Rows {
+		i := k
+		if i >= pivot {
+			i++
+		}
+		t.Set(k, i, 1)
+		mat.Axpy(t.Row(k), -c*u[i], u)
+	}
+	return t
 }

@@ -49,18 +49,14 @@ type parts struct {
 	fy, gy, bent []float64 // f_y, g_y and g_yy v, of length dy
 }
 
-func newParts(dx, dy int) parts {
-	v := func(n int) []float64 { return make([]float64, n) }
-	return parts{fx: v(dx), cross: v(dx), fy: v(dy), gy: v(dy), bent: v(dy)}
-}
-
 func newLinear(p bilevel.Problem, x []float64) *linear {
 	dx, dy := p.Dims()
+	v := func(n int) []float64 { return make([]float64, n) }
 	return &linear{
-		p: bilevel.Complete(p), x: slices.Clone(x), y: make([]float64, dy), v: make([]float64, dy),
-		gt: mat.NewDense(dy, dx), mt: mat.NewDense(dy, dx),
-		mean: newParts(dx, dy), one: newParts(dx, dy),
-		wx: make([]float64, dx), wy: make([]float64, dy),
+		p: bilevel.Complete(p), x: slices.Clone(x), y: v(dy), v: v(dy), gt: mat.NewDense(dy, dx), mt: mat.NewDense(dy, dx),
+		mean: parts{fx: v(dx), cross: v(dx), fy: v(dy), gy: v(dy), bent: v(dy)},
+		one:  parts{fx: v(dx), cross: v(dx), fy: v(dy), gy: v(dy), bent: v(dy)},
+		wx:   v(dx), wy: v(dy),
 	}
 }
 
@@ -170,12 +166,10 @@ func (l *linear) restrict(set bilevel.Set) (int, error) {
 	if err != nil || t.Rows == 0 {
 		return 0, err
 	}
-	h := l.hess
-	mat.AddIdentity(&h, lambda)
-	ht, tht := mat.NewDense(h.N, t.Rows), mat.NewDense(t.Rows, t.Rows)
-	tt := mat.NewDense(h.N, t.Rows)
+	mat.AddIdentity(&l.hess, lambda)
+	ht, tht, tt := mat.NewDense(len(l.x), t.Rows), mat.NewDense(t.Rows, t.Rows), mat.NewDense(len(l.x), t.Rows)
 	mat.CopyTrans(tt, t)
-	mat.MulSym(ht, &h, tt)
+	mat.MulSym(ht, &l.hess, tt)
 	mat.Mul(tht, t, ht)
 	restricted := mat.AsSym(tht)
 	if err := l.block.Factor(&restricted); err != nil {

@@ -17,6 +17,7 @@ import (
 	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/implicit"
 	"stable/bilevel/option"
 	"stable/mat"
 )
@@ -128,36 +129,25 @@ func (o *Observer) At(x, y []float64) (State, error) {
 // bilevel.ErrNoExact among them.
 func (o *Observer) Observe(s *bilevel.Solver) (Measurement, error) {
 	m := Measurement{K: s.K(), Counts: s.Counts(), Hxy: math.NaN(), Hyy: math.NaN()}
-	e := s.Estimator()
-	has := e != nil && s.K() > 0
-	if has {
-		x, y := e.Point()
-		old, err := o.At(x, y)
-		if err != nil {
-			return m, err
-		}
-		if m.Hxy, m.Hyy, err = o.estimates(e, x, y); err != nil {
-			return m, err
-		}
-		m.Lyapunov = old.Envelope + old.Lower*old.Lower + m.Hyy*m.Hyy + m.Hxy*m.Hxy
-	}
 	var err error
 	if m.State, err = o.At(s.X(), s.Y()); err != nil {
 		return m, err
 	}
-	if !has {
+	e := s.Estimator()
+	if e == nil || s.K() == 0 {
 		m.Lyapunov = m.Envelope + m.Lower*m.Lower
+		return m, nil
 	}
-	return m, nil
-}
-
-func (o *Observer) estimates(e *bilevel.Estimator, x, y []float64) (hxy, hyy float64, err error) {
-	if err := cmp.Or(o.p.CrossG(o.gxy, x, y, nil), o.p.HessG(o.gyy, x, y, nil)); err != nil {
-		return 0, 0, err
+	x, y := e.Point()
+	old, err := o.At(x, y)
+	if err = cmp.Or(err, o.p.CrossG(o.gxy, x, y, nil), o.p.HessG(o.gyy, x, y, nil)); err != nil {
+		return m, err
 	}
 	mat.AddScaled(o.gxy, o.gxy, -1, e.Hxy())
 	mat.AddScaledSym(o.gyy, o.gyy, -1, e.Hyy())
-	return mat.NormFrob(o.gxy), mat.NormFrobSym(o.gyy), nil
+	m.Hxy, m.Hyy = mat.NormFrob(o.gxy), mat.NormFrobSym(o.gyy)
+	m.Lyapunov = old.Envelope + old.Lower*old.Lower + m.Hyy*m.Hyy + m.Hxy*m.Hxy
+	return m, nil
 }
 
 // Progress returns a function for Run.Progress that measures the run and calls visit, which stops
@@ -175,3 +165,34 @@ func (o *Observer) Progress(visit func(Measurement) bool) func(*bilevel.Solver) 
 
 // Err returns the error that has stopped a run, or nil.
 func (o *Observer) Err() error { return o.err }
+
+// newton is the truth of a problem that does not know it: Newton's method on its exact oracles.
+type newton struct {
+	f       *implicit.Function
+	y, grad []float64 // of Objective
+}
+
+// truthOf returns the truth of p, by Newton's method where p has none; with the objective if asked.
+func truthOf(p bilevel.Problem, objective bool) (bilevel.Truth, error) {
+	if truth, ok := p.(bilevel.Truth); ok {
+		return truth, nil
+	}
+	f := implicit.New(p)
+	if objective && !f.HasValue() {
+		return nil, option.Bad("observe: New needs a problem that implements bilevel.Truth or bilevel.Values")
+	}
+	dx, dy := p.Dims()
+	return &newton{f, make([]float64, dy), make([]float64, dx)}, nil
+}
+
+func (n *newton) Solution(y, x []float64) error { return n.f.Solve(y, x, 0) }
+
+func (n *newton) Objective(grad, x []float64) (float64, error) {
+	if err := n.f.Solve(n.y, x, 0); err != nil {
+		return 0, err
+	}
+	if grad == nil {
+		grad = n.grad
+	}
+	return n.f.Gradient(grad, x, n.y)
+}
