@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
-	"stable/bilevel/bileveltest"
+	"stable/bilevel/quadratic"
 	"stable/bilevel/saa"
 	"stable/bilevel/units"
 	"stable/mat"
@@ -65,10 +65,12 @@ func TestEveryMethodAtExtremeDimensions(t *testing.T) {
 	if testing.Short() {
 		d = 120
 	}
+	large, err := quadratic.New(quadratic.Options{Dx: d, Dy: d, LG: 3, LP: 2, Terms: 8})
+	require.NoError(t, err)
 	forEach(t, func(t *testing.T, e Entry) {
 		one := e.problem(0.1)
 		one.Dx, one.Dy = 1, 1
-		many := bilevel.Problem(bileveltest.Diagonal[bilevel.Sample]{D: d})
+		many := bilevel.Problem(large)
 		if e.Needs.Composition {
 			p := e.problem(0.1)
 			p.Dx, p.Dy, p.N = d, d, 2
