@@ -18,27 +18,22 @@
 //	truth        g_y(x, y*(x)) = 0, and ∇F against differences of F and against f_x − g_xy g_yy⁻¹ f_y
 //	effect       each entry of x acts on F: f_x or g_xy is not 0 somewhere; otherwise the report has a gap
 //
-// Report.Err and the first line of the report tell what is wrong (ErrWrong), what could not be
-// verified (ErrIncomplete), and what is right. Without bilevel.Values the report is never complete:
-// a negated f_y, where f does not mix x and y, and a wrong constant in g_y contradict no other
-// oracle.
+// Without bilevel.Values the report is never complete: a negated f_y, where f does not mix x and y,
+// and a wrong constant in g_y contradict no other oracle.
 //
-// Points and samples are drawn from Options.Seed: the same problem and options give the same
-// report. For each point and two samples, a check costs 12 evaluations of g_y and of each value for
-// every coordinate of x and y; for each oracle, one evaluation of every term of a finite sum, or of
-// Options.Samples draws. Everything allocates.
+// The same problem and options give the same report. For each point and two samples, a check costs
+// 12 evaluations of g_y and of each value for every coordinate of x and y; for each oracle, one
+// evaluation of every term of a finite sum, or of Options.Samples draws. Everything allocates.
 //
 // # How it works
 //
-// A derivative is the best of a ladder of extrapolated central differences, with a tolerance of ten
-// times the difference between steps of the ladder plus rounding. Where that exceeds a thousandth
-// of the largest entry, nothing is judged, and the report says so. Sums are compared to 1e-9 of
-// their largest entry.
+// A derivative is the best of a ladder of extrapolated central differences. Its tolerance is ten
+// times the difference between steps of the ladder plus rounding; where that exceeds a thousandth of
+// the largest entry, the report has a gap. Sums are compared to 1e-9 of their largest entry.
 //
 // A finite sum of up to Options.MaxTerms terms is averaged in full. Other streams get a z-test,
-// entry by entry, on Options.Samples draws, with Bonferroni's inequality: it accuses a correct
-// problem with a probability of about FalseAlarm, as far as means are normally distributed. Entries
-// to which too few draws contribute are left out, and counted.
+// entry by entry, on Options.Samples draws, with Bonferroni's inequality. Entries to which too few
+// draws contribute are left out, and counted.
 //
 // Points x lie in Options.Set, and steps of differences where X has room; where it has none, as in
 // a simplex, they leave it by at most ScaleX/100, and an oracle that fails there is not accused.
@@ -56,7 +51,7 @@ import (
 )
 
 // FalseAlarm is the probability with which the z-tests of one call of Problem accuse a correct
-// problem.
+// problem, as far as means are normally distributed.
 const FalseAlarm = 1e-6
 
 // Options says where Problem looks, and how closely. The zero value is usable.
@@ -64,11 +59,11 @@ type Options struct {
 	Points int    // number of points (x, y), ≥ 1; 0 means 3
 	Seed   uint64 // of points and samples
 
-	// Set is the region of x; nil means bilevel.Space. A point is the average of the projections of
-	// Center and of three normal draws around it with deviation 4·ScaleX.
-	Set    bilevel.Set
-	Center []float64 // nil means 0
-	ScaleX float64   // > 0; 0 means 1
+	// Points x are averages of the projections of Center and of three normal draws around it with
+	// deviation 4·ScaleX.
+	Set    bilevel.Set // nil means bilevel.Space
+	Center []float64   // nil means 0
+	ScaleX float64     // > 0; 0 means 1
 
 	// Points y are normal draws around CenterY.
 	CenterY []float64 // nil means 0
@@ -82,9 +77,9 @@ type Options struct {
 }
 
 // Problem checks the oracles of p, and Products, UpperGradient, Values, Truth and StronglyConvex
-// where p implements them. The error is about the options or the dimensions alone; the report says
-// what is wrong with oracles. Panics of oracles are caught. An oracle that failed, or does not keep
-// to its samples, is not checked further, nor another by it: a mistake has one name.
+// where p implements them. The error is about the options or the dimensions alone. Panics of oracles
+// are caught. An oracle that failed, or does not keep to its samples, is not checked further, nor
+// another by it: a mistake has one name.
 func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	dx, dy := p.Dims()
 	if dx < 1 || dy < 1 {

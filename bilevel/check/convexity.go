@@ -12,7 +12,7 @@ import (
 // draws: it moves by at most the Frobenius norm of the error (Weyl).
 func (c *checker) convexity() {
 	o := c.oracle("HessG")
-	if !c.usable(o, Convexity) {
+	if !c.usable(Convexity, o) {
 		return
 	}
 	for _, pt := range c.points {
@@ -54,7 +54,7 @@ func (c *checker) least(o *oracle, pt point, h []float64, noise, want float64, s
 func (c *checker) promise() {
 	p, ok := c.p.(bilevel.StronglyConvex)
 	hess := c.oracle("HessG")
-	if !ok || !c.usable(hess, Convexity) {
+	if !ok || !c.usable(Convexity, hess) {
 		return
 	}
 	o := &oracle{name: "ConvexityAt"}

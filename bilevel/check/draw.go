@@ -27,7 +27,7 @@ func (c *checker) sameDraw(o *oracle) {
 			c.sameDrawAt(o, pt)
 		}
 	}
-	c.usable(o, SameDraw)
+	c.usable(SameDraw, o)
 }
 
 func (c *checker) sameDrawAt(o *oracle, pt point) {
@@ -88,7 +88,7 @@ func firstDifference(a, b []float64) int {
 }
 
 func (c *checker) batchMean(o *oracle) {
-	if !c.usable(o, BatchMean) {
+	if !c.usable(BatchMean, o) {
 		return
 	}
 	for _, pt := range c.points {

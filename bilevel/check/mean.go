@@ -103,7 +103,7 @@ func (c *checker) unbiased() {
 	}
 	z := math.Sqrt2 * math.Erfcinv(FalseAlarm/float64(max(entries, 1)))
 	for _, o := range c.oracles {
-		if o.noExact || !c.usable(o, Unbiased) {
+		if o.noExact || !c.usable(Unbiased, o) {
 			continue
 		}
 		if exact := c.eval(o, pt); exact != nil {

@@ -23,20 +23,19 @@ func (b *Breach) Error() string {
 
 // MethodOptions says on what Method runs a method. The zero value is usable.
 type MethodOptions struct {
-	// Problem is the problem of all runs, which must suit the method's step sizes. nil means two of
-	// package quadratic, a stream and a sum of 12 terms: 3 variables in x and 4 in y, noise on
-	// every derivative, eigenvalues between 1 and 3 in the mean g_yy and in f_xx.
+	// Problem must suit the method's step sizes. nil means two of package quadratic, a stream and a
+	// sum of 12 terms: 3 variables in x and 4 in y, noise on every derivative, eigenvalues between 1
+	// and 3 in the mean g_yy and in f_xx.
 	Problem bilevel.Problem
 
-	// Options are those of the runs; Method chooses the batch sizes. With neither Problem nor Set,
-	// one of the runs starts at a corner of the box [0, 1]^3.
+	// Options are those of the runs, but for the batch sizes. With neither Problem nor Set, one of
+	// the runs starts at a corner of the box [0, 1]^3.
 	Options bilevel.Options
 
-	// As returns p, with the same oracles, in the form that the method looks for in
-	// Iteration.Problem. nil returns p itself.
+	// As returns p in the form that the method looks for in Iteration.Problem; nil: p itself.
 	As func(p bilevel.Problem) bilevel.Problem
 
-	Steps int // of each run, ≥ 1; 0 means 24. A rule that acts later is not seen
+	Steps int // of each run, ≥ 1; 0 means 24
 }
 
 // Method checks that a method keeps the rules of bilevel.Method and bilevel.Stepper on small
@@ -56,10 +55,9 @@ type MethodOptions struct {
 //	oracle      an error of an oracle ends the step, and is the error of the run
 //	not finite  so does NaN or infinity from an oracle, and no oracle is asked at such a point
 //
-// The error is nil if all rules are kept, else it joins one *Breach for each broken rule, from the
-// first run that shows it. A run that Start refuses is left out, and so are full batches without
-// exact values; if all are left out, the rule start is broken. Method checks neither that the
-// method converges, nor that its steps allocate nothing.
+// The error is nil, or joins one *Breach for each broken rule, from the first run that shows it. A
+// run that Start refuses is left out, and so are full batches without exact values; if all are left
+// out, the rule start is broken. Neither convergence nor allocation is checked.
 //
 // Cost: for each run about Steps²/2 steps, and 5·Steps for each oracle that the method calls.
 func Method(m bilevel.Method, o MethodOptions) error {

@@ -10,11 +10,7 @@ import (
 func (c *checker) products() {
 	for _, p := range []struct{ vec, matrix string }{{"HessVecG", "HessG"}, {"CrossVecG", "CrossG"}} {
 		vec, matrix := c.oracle(p.vec), c.oracle(p.matrix)
-		if vec == nil || !c.usable(vec, Product) {
-			continue
-		}
-		if why := c.doubt(p.matrix); why != "" {
-			c.log.gap(Product, vec.name, "%s", why)
+		if vec == nil || !c.usable(Product, vec, p.matrix) {
 			continue
 		}
 		for _, pt := range c.places(vec, true) {

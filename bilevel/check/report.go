@@ -34,7 +34,7 @@ var (
 	ErrIncomplete = errors.New("check: problem is not fully verified") // there are none, but gaps
 )
 
-// A Finding is one thing that is wrong; a report has the worst five of those wrong in the same way.
+// A Finding is one thing that is wrong; of those wrong in the same way, a report has the worst five.
 type Finding struct {
 	Check    string           // Call, Finite, …
 	Oracle   string           // the method of the problem, as GradF or Solution
@@ -77,10 +77,7 @@ type Pass struct {
 // A Skip is a check that was not made, or not in full, and why.
 type Skip struct {
 	Check, Oracle, Reason string
-
-	// Gap says that only this check would have seen a mistake of the oracle. It is false where the
-	// problem has nothing to check, such as an exact value, and where Options have left it out.
-	Gap bool
+	Gap                   bool // the oracle is not verified; false where there is nothing to check, or Options say so
 }
 
 func (s Skip) String() string { return fmt.Sprintf("%s: %s: %s", s.Check, s.Oracle, s.Reason) }
@@ -93,7 +90,7 @@ type Report struct {
 }
 
 // Err returns nil if every oracle was verified and found right. Otherwise it wraps ErrWrong, with a
-// line for each finding, or if there are none ErrIncomplete, with a line for each gap.
+// line for each finding, or else ErrIncomplete, with a line for each gap.
 func (r *Report) Err() error {
 	if len(r.Findings) > 0 {
 		return joined(ErrWrong, r.Findings)
@@ -117,7 +114,7 @@ func (r *Report) Gaps() []Skip {
 	return slices.DeleteFunc(slices.Clone(r.Skipped), func(s Skip) bool { return !s.Gap })
 }
 
-// String returns the verdict, and a line for each finding, skipped check and oracle that passed some.
+// String returns the verdict, with a line for each finding, skipped check and oracle.
 func (r *Report) String() string {
 	gaps := len(r.Gaps())
 	verdict := "RIGHT"

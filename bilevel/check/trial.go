@@ -90,8 +90,8 @@ func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err e
 	return s, err
 }
 
-// clean makes the undisturbed run, judges it, and returns what it asked for: nil where no other run
-// can be compared with it, an error if it is refused.
+// clean makes and judges the undisturbed run, and returns what it asked for: nil where no other run
+// can be compared with it; an error if it is refused.
 func (t *trial) clean() (*watched, error) {
 	w, name := watch(t.p), t.m.Name()
 	if name == "" {

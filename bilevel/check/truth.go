@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"math"
 
 	"stable/bilevel"
@@ -26,7 +27,7 @@ func (c *checker) truth() {
 		copy(start, pt.y)
 		y := c.eval(t.solution, pt)
 		if y == nil {
-			c.unsolved(t.solution)
+			c.unknown(t.solution)
 			continue
 		}
 		star := pt
@@ -60,12 +61,8 @@ func (c *checker) truths(p bilevel.Truth, start []float64) truths {
 	}
 }
 
-func (c *checker) unsolved(o *oracle) {
-	why := o.bad
-	if why == "" {
-		why = "it returns ErrNoExact"
-	}
-	c.log.gap(Truth, o.name, "%s", why)
+func (c *checker) unknown(o *oracle) {
+	c.log.gap(Truth, o.name, "%s", cmp.Or(o.bad, "it returns ErrNoExact"))
 }
 
 func (c *checker) close(o *oracle, pt point, got, want []float64, scale float64, against string) bool {
@@ -83,8 +80,7 @@ func (c *checker) factor(pt point) *chol.Cholesky {
 }
 
 func (c *checker) stationary(solution *oracle, star point, scale float64) bool {
-	if why := c.doubt("GradG", "HessG"); why != "" {
-		c.log.gap(Truth, solution.name, "%s", why)
+	if !c.usable(Truth, solution, "GradG", "HessG") {
 		return false
 	}
 	want, f := c.meanOf(c.oracle("GradG"), star), c.factor(star)
@@ -103,7 +99,7 @@ func (c *checker) stationary(solution *oracle, star point, scale float64) bool {
 func (c *checker) objective(t truths, star point) {
 	both, alone, n := c.eval(t.gradient, star), c.eval(t.value, star), c.dx
 	if both == nil || alone == nil {
-		c.unsolved(t.gradient)
+		c.unknown(t.gradient)
 		return
 	}
 	scale := max(math.Abs(both[n]), maxAbs(both[:n])*c.o.ScaleX)
@@ -116,8 +112,7 @@ func (c *checker) objective(t truths, star point) {
 
 // hypergradient compares ∇F with f_x − g_xy g_yy⁻¹ f_y at (x, y*(x)) (proposition 1 of the paper).
 func (c *checker) hypergradient(gradient *oracle, star point) {
-	if why := c.doubt("GradF", "CrossG", "HessG"); why != "" {
-		c.log.gap(Truth, gradient.name, "%s", why)
+	if !c.usable(Truth, gradient, "GradF", "CrossG", "HessG") {
 		return
 	}
 	grad, cross, f := c.meanOf(c.oracle("GradF"), star), c.meanOf(c.oracle("CrossG"), star), c.factor(star)
