@@ -7,24 +7,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stable/bilevel"
 	"stable/bilevel/quadratic"
 	"stable/mat"
 )
 
+// reshaped is good with c/2·‖y‖² added to g.
 func reshaped(c float64) *mutant {
-	q := newGood()
-	return &mutant{full: q,
-		gradG: func(gy, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.GradG(gy, x, y, phi)
-			mat.Axpy(gy, c, y)
-			return nil
-		},
-		hessG: func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-			_ = q.HessG(gyy, x, y, phi)
-			mat.AddIdentity(gyy, c)
-			return nil
-		}}
+	return &mutant{full: newGood(), after: func(m call) {
+		if m.gy != nil {
+			mat.Axpy(m.gy, c, m.y)
+		}
+		if m.gyy != nil {
+			mat.AddIdentity(m.gyy, c)
+		}
+	}}
 }
 
 func TestNotStronglyConvex(t *testing.T) {
@@ -40,28 +36,25 @@ func TestNotStronglyConvex(t *testing.T) {
 	assert.Less(t, f.Got, 0.0)
 }
 
-// degenerate has the constant g_yy = diag(0, 1, 1): an eigenvalue of 0 is not positive.
+// The constant g_yy = diag(0, 1, 1), and 0: an eigenvalue of 0 is not positive.
 func TestSingularIsNotStronglyConvex(t *testing.T) {
-	q := newGood()
-	m := &mutant{full: q,
-		gradG: func(gy, x, y []float64, phi []bilevel.Sample) error {
-			copy(gy, y)
-			gy[0] = 0
-			return nil
-		},
-		crossG: func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error { gxy.Zero(); return nil },
-		hessG: func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-			gyy.Zero()
-			gyy.Set(1, 1, 1)
-			gyy.Set(2, 2, 1)
-			return nil
-		}}
-	f := requireOnly(t, run(t, bare{m}, Options{}), Convexity, "HessG")[0]
-	assert.Contains(t, f.Message, "must be above 0")
-
-	m.gradG = func(gy, x, y []float64, phi []bilevel.Sample) error { clear(gy); return nil }
-	m.hessG = func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error { gyy.Zero(); return nil }
-	requireOnly(t, run(t, bare{m}, Options{}), Convexity, "HessG") // of a g without curvature
+	for _, one := range []float64{1, 0} {
+		f := requireOnly(t, run(t, bare{&mutant{full: newGood(), after: func(c call) {
+			switch {
+			case c.gy != nil:
+				for j := range c.gy {
+					c.gy[j] = min(float64(j), one) * c.y[j]
+				}
+			case c.gxy != nil:
+				c.gxy.Zero()
+			case c.gyy != nil:
+				c.gyy.Zero()
+				c.gyy.Set(1, 1, one)
+				c.gyy.Set(2, 2, one)
+			}
+		}}}, Options{}), Convexity, "HessG")[0]
+		assert.Contains(t, f.Message, "must be above 0")
+	}
 }
 
 type promises struct {

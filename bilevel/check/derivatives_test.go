@@ -108,19 +108,13 @@ func TestPointsStayInTheRegion(t *testing.T) {
 }
 
 func scaled(s float64, terms uint64) *mutant {
-	q := goodOf(3, 3, terms)
-	return &mutant{full: q,
-		gradF: func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-			_ = q.GradF(fx, fy, x, y, xi)
-			times(s, fx)
-			times(s, fy)
-			return nil
-		},
-		valueF: func(x, y []float64, xi []bilevel.Sample) (float64, error) {
-			f, err := q.ValueF(x, y, xi)
-			return s * f, err
-		},
-	}
+	return &mutant{full: goodOf(3, 3, terms), after: func(c call) {
+		times(s, c.fx)
+		times(s, c.fy)
+		if c.f != nil {
+			*c.f *= s
+		}
+	}}
 }
 
 func TestTolerancesFollowTheScale(t *testing.T) {
@@ -130,11 +124,12 @@ func TestTolerancesFollowTheScale(t *testing.T) {
 		assert.Empty(t, r.Skipped)
 		m := scaled(s, wholeSum)
 		require.NoError(t, run(t, m, Options{}).Err())
-		right := m.gradF
-		m.gradF = func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-			_ = right(fx, fy, x, y, xi)
-			fy[1] *= 1 + 1e-5
-			return nil
+		right := m.after
+		m.after = func(c call) {
+			right(c)
+			if c.fy != nil {
+				c.fy[1] *= 1 + 1e-5
+			}
 		}
 		f := requireOnly(t, run(t, m, Options{}), Derivative, "GradF")
 		require.Len(t, f, 1)
@@ -184,17 +179,13 @@ func TestRoughValuesAreReported(t *testing.T) {
 		noise  float64
 		judged bool
 	}{{1e-12, true}, {1e-6, false}} {
-		q := newGood()
-		m := &mutant{full: q, valueF: func(x, y []float64, xi []bilevel.Sample) (float64, error) {
-			f, err := q.ValueF(x, y, xi)
+		r := run(t, &mutant{full: newGood(), oracle: "ValueF", after: func(m call) {
 			// Deterministic, like rounding, but rougher.
-			rng := rand.New(rand.NewPCG(math.Float64bits(sum(x)), math.Float64bits(sum(y))))
-			if len(xi) == 1 {
-				f += c.noise * rng.Float64()
+			rng := rand.New(rand.NewPCG(math.Float64bits(sum(m.x)), math.Float64bits(sum(m.y))))
+			if len(m.batch) == 1 {
+				*m.f += c.noise * rng.Float64()
 			}
-			return f, err
-		}}
-		r := run(t, m, Options{})
+		}}, Options{})
 		for _, f := range r.Findings {
 			assert.NotEqual(t, "GradF", f.Oracle, r)
 		}

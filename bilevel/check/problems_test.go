@@ -1,9 +1,11 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/auto"
@@ -86,74 +88,79 @@ type full interface {
 	bilevel.Values
 }
 
-// call is a call of an oracle.
+// call is a call of an oracle; was is what the destination held before.
 type call struct {
-	fx, fy, gy, dst, x, y, v []float64
-	gxy                      *mat.Dense
-	gyy                      *mat.Sym
-	batch                    []bilevel.Sample
+	fx, fy, gy, dst, x, y, v, was []float64
+	f                             *float64
+	gxy                           *mat.Dense
+	gyy                           *mat.Sym
+	batch                         []bilevel.Sample
 }
 
+// mutant has one oracle that is wrong, or all where it names none.
 type mutant struct {
 	full
-	oracle string // after changes what it has written
-	after  func(c call)
-
-	gradF  func(fx, fy, x, y []float64, xi []bilevel.Sample) error
-	gradG  func(gy, x, y []float64, phi []bilevel.Sample) error
-	crossG func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error
-	hessG  func(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error
-	valueF func(x, y []float64, xi []bilevel.Sample) (float64, error)
+	oracle string
+	batch  func(c call) []bilevel.Sample // what is asked for in place of the batch
+	after  func(c call)                  // changes what has been written
+	err    error
 }
 
-func (m *mutant) then(oracle string, err error, c call) error {
-	if m.after != nil && m.oracle == oracle {
+func (m *mutant) ask(oracle string, c call, f func(batch []bilevel.Sample) error) error {
+	if m.oracle != "" && m.oracle != oracle {
+		return f(c.batch)
+	}
+	c.was = slices.Concat(c.fy, c.gy)
+	if c.gxy != nil {
+		c.was = slices.Clone(c.gxy.Data)
+	}
+	batch := c.batch
+	if m.batch != nil {
+		batch = m.batch(c)
+	}
+	err := f(batch)
+	if m.after != nil {
 		m.after(c)
 	}
-	return err
+	return cmp.Or(m.err, err)
 }
 
 func (m *mutant) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	if m.gradF != nil {
-		return m.gradF(fx, fy, x, y, xi)
-	}
-	return m.then("GradF", m.full.GradF(fx, fy, x, y, xi), call{fx: fx, fy: fy, x: x, y: y, batch: xi})
+	return m.ask("GradF", call{fx: fx, fy: fy, x: x, y: y, batch: xi},
+		func(xi []bilevel.Sample) error { return m.full.GradF(fx, fy, x, y, xi) })
 }
 
 func (m *mutant) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	if m.gradG != nil {
-		return m.gradG(gy, x, y, phi)
-	}
-	return m.then("GradG", m.full.GradG(gy, x, y, phi), call{gy: gy, x: x, y: y, batch: phi})
+	return m.ask("GradG", call{gy: gy, x: x, y: y, batch: phi},
+		func(phi []bilevel.Sample) error { return m.full.GradG(gy, x, y, phi) })
 }
 
 func (m *mutant) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	if m.crossG != nil {
-		return m.crossG(gxy, x, y, phi)
-	}
-	return m.then("CrossG", m.full.CrossG(gxy, x, y, phi), call{gxy: gxy, x: x, y: y, batch: phi})
+	return m.ask("CrossG", call{gxy: gxy, x: x, y: y, batch: phi},
+		func(phi []bilevel.Sample) error { return m.full.CrossG(gxy, x, y, phi) })
 }
 
 func (m *mutant) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	if m.hessG != nil {
-		return m.hessG(gyy, x, y, phi)
-	}
-	return m.then("HessG", m.full.HessG(gyy, x, y, phi), call{gyy: gyy, x: x, y: y, batch: phi})
+	return m.ask("HessG", call{gyy: gyy, x: x, y: y, batch: phi},
+		func(phi []bilevel.Sample) error { return m.full.HessG(gyy, x, y, phi) })
 }
 
 func (m *mutant) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	return m.then("HessVecG", m.full.HessVecG(dst, x, y, v, phi), call{dst: dst, x: x, y: y, v: v, batch: phi})
+	return m.ask("HessVecG", call{dst: dst, x: x, y: y, v: v, batch: phi},
+		func(phi []bilevel.Sample) error { return m.full.HessVecG(dst, x, y, v, phi) })
 }
 
 func (m *mutant) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	return m.then("CrossVecG", m.full.CrossVecG(dst, x, y, v, phi), call{dst: dst, x: x, y: y, v: v, batch: phi})
+	return m.ask("CrossVecG", call{dst: dst, x: x, y: y, v: v, batch: phi},
+		func(phi []bilevel.Sample) error { return m.full.CrossVecG(dst, x, y, v, phi) })
 }
 
-func (m *mutant) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
-	if m.valueF != nil {
-		return m.valueF(x, y, xi)
-	}
-	return m.full.ValueF(x, y, xi)
+func (m *mutant) ValueF(x, y []float64, xi []bilevel.Sample) (f float64, err error) {
+	err = m.ask("ValueF", call{f: &f, x: x, y: y, batch: xi}, func(xi []bilevel.Sample) (err error) {
+		f, err = m.full.ValueF(x, y, xi)
+		return err
+	})
+	return f, err
 }
 
 // bare hides Products and Values.

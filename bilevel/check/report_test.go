@@ -14,22 +14,18 @@ import (
 
 // apart is f = ½‖x‖² + ½‖y − 1‖² over g of good: no other oracle contradicts a wrong f_y.
 func apart(sign float64) *mutant {
-	return &mutant{full: newGood(),
-		gradF: func(fx, fy, x, y []float64, _ []bilevel.Sample) error {
-			copy(fx, x)
-			for j, v := range y {
-				fy[j] = sign * (v - 1)
+	return &mutant{full: newGood(), after: func(c call) {
+		copy(c.fx, c.x)
+		for j := range c.fy {
+			c.fy[j] = sign * (c.y[j] - 1)
+		}
+		if c.f != nil {
+			*c.f = mat.Dot(c.x, c.x) / 2
+			for _, v := range c.y {
+				*c.f += (v - 1) * (v - 1) / 2
 			}
-			return nil
-		},
-		valueF: func(x, y []float64, _ []bilevel.Sample) (f float64, err error) {
-			f = mat.Dot(x, x) / 2
-			for _, v := range y {
-				f += (v - 1) * (v - 1) / 2
-			}
-			return f, nil
-		},
-	}
+		}
+	}}
 }
 
 // Without Values the report is not complete, whether f_y is right or not, and says so.
@@ -49,13 +45,7 @@ func TestUnverifiedIsNoPass(t *testing.T) {
 	}
 
 	// Where f mixes x and y, symmetry sees it.
-	q := newGood()
-	m := &mutant{full: q, gradF: func(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-		err := q.GradF(fx, fy, x, y, xi)
-		times(-1, fy)
-		return err
-	}}
-	r := run(t, bare{m}, Options{})
+	r := run(t, bare{&mutant{full: newGood(), after: func(c call) { times(-1, c.fy) }}}, Options{})
 	requireOnly(t, r, Symmetry, "GradF")
 	require.ErrorIs(t, r.Err(), ErrWrong)
 	assert.True(t, strings.HasPrefix(r.String(), "WRONG, AND NOT COMPLETE: "), r)
@@ -79,12 +69,8 @@ func TestReport(t *testing.T) {
 	assert.Contains(t, r.String(), "no Values")
 	assert.NotContains(t, r.String(), "WRONG")
 
-	q := goodOf(4, 4, wholeSum)
-	r = run(t, &mutant{full: q, crossG: func(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-		_ = q.CrossG(gxy, x, y, phi)
-		mat.Scale(gxy, 2, gxy)
-		return nil
-	}}, Options{})
+	r = run(t, &mutant{full: goodOf(4, 4, wholeSum), oracle: "CrossG",
+		after: func(c call) { mat.Scale(c.gxy, 2, c.gxy) }}, Options{})
 	f := requireOnly(t, r, Derivative, "CrossG")
 	assert.True(t, strings.HasPrefix(r.String(), "WRONG, AND NOT COMPLETE: 5 wrong, 1 could not be checked, "), r)
 	require.Len(t, f, 5, "the worst five")
