@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -196,66 +197,64 @@ func (m *visitor) State(st *bilevel.State) {
 	}
 }
 
-func broken(t *testing.T, err error) (rules []string) {
-	if err == nil {
-		return nil
+// broken returns the rules that a method breaks.
+func broken(err error) string {
+	var rules []string
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range all.Unwrap() {
+			rules = append(rules, e.(*Breach).Rule)
+		}
 	}
-	all, ok := err.(interface{ Unwrap() []error })
-	require.True(t, ok, err)
-	for _, e := range all.Unwrap() {
-		var b *Breach
-		require.ErrorAs(t, e, &b)
-		rules = append(rules, b.Rule)
-	}
-	return rules
+	return strings.Join(rules, " ")
 }
 
 // A guest that keeps all rules passes; each flaw is called by its name.
 func TestMethodFindsFlaws(t *testing.T) {
 	for _, c := range []struct {
 		flaw    string
-		rules   []string
+		rules   string // joined by blanks
 		message string
 	}{
 		{flaw: ""},
 		{flaw: "wraps errors"},
 		{flaw: "start refuses sums"},
-		{"no name", []string{"name"}, "check: method breaks a rule: name: on a stream: Name is empty"},
-		{"name", []string{"name"}, "Name is \"guest\" before"},
-		{"start asks", []string{"start"}, "on a stream: Start draws samples or calls an oracle"},
-		{"start draws", []string{"start"}, "Start draws samples or calls"},
-		{"start fails", []string{"start"}, "does not wrap bilevel.ErrOption: not today"},
-		{"start panics", []string{"start"}, "panic: runtime error: index out of range"},
-		{"start refuses", []string{"start"}, "on every problem: no run is left: bilevel: bad option: guest.alpha is wrong"},
-		{"writes x", []string{"inputs"}, "step 0 changes what it is to read: x[1] is "},
-		{"writes y and fails", []string{"inputs", "run"}, "step 0 changes what it is to read: y[0] is 7, and not 0"},
-		{"leaves X", []string{"feasible"}, "on a stream in a box: after 1 steps, x is "},
-		{"reports no steps", []string{"steps"}, "on a stream: step 0 moves x by "},
-		{"reports no step of y", []string{"steps"}, " and reports β = 0, with which Run.Tol never stops: call Iteration.UseSteps"},
-		{"forgets the step of x at times", []string{"steps"}, " and reports α = 0, with which"},
-		{"goes behind", []string{"counts", "oracle"}, "call Iteration.Oracle"},
-		{"draws for itself", []string{"counts"}, "different samples φ"},
-		{"asks for what it did not draw", []string{"counts"}, "for the sample ξ = 3, which the run has not drawn"},
-		{"exact in secret", []string{"counts"}, "after 1 steps, the oracles were asked for 12 different samples φ, and 3 were drawn"},
-		{"seed", []string{"seed"}, "in a second run of one seed, after 2 steps, x["},
-		{"shared", []string{"shared"}, "beside another Solver of the same Method value, after 2 steps, x["},
-		{"forgets d", []string{"resume"}, "cut after 1 steps, saved and loaded, after 2 steps, x["},
-		{"forgets v", []string{"resume"}, "State must visit all that later steps depend on"},
-		{"forgets what moves nothing", []string{"resume"}, "cut after 1 steps, saved and loaded, after 2 steps, the checkpoint has other numbers"},
-		{"forgets a number", []string{"resume"}, "State must visit all that later steps depend on"},
-		{"changes on the way", []string{"resume"}, "cut after 0 steps, saved and loaded, after 0 steps, the checkpoint has other numbers"},
-		{"grows", []string{"resume"}, "cut after 7 steps, saved and loaded, bilevel: checkpoint of another run: its state has 39 words, and this one 38: State"},
-		{"swallows errors", []string{"oracle"}, "CrossVecG fails at its call 0, and the step goes on"},
-		{"hides errors", []string{"oracle"}, "returns another error, bilevel: step 0 of guest failed: something failed"},
-		{"names nothing", []string{"not finite"}, " gives NaN at its call 0, and the step goes on"},
-		{"swallows NaN", []string{"not finite"}, "gives NaN at its call 0, and the step goes on"},
-		{"cuts infinity", []string{"not finite"}, "GradF gives +Inf at its call 1, and the step goes on"},
-		{"asks there", []string{"not finite"}, "GradG is then asked where y[3] is NaN"},
+		{"no name", "name", "check: method breaks a rule: name: on a stream: Name is empty"},
+		{"name", "name", "Name is \"guest\" before"},
+		{"start asks", "start", "on a stream: Start draws samples or calls an oracle"},
+		{"start draws", "start", "Start draws samples or calls"},
+		{"start fails", "start", "does not wrap bilevel.ErrOption: not today"},
+		{"start panics", "start", "panic: runtime error: index out of range"},
+		{"start refuses", "start", "on every problem: no run is left: bilevel: bad option: guest.alpha is wrong"},
+		{"writes x", "inputs", "step 0 changes what it is to read: x[1] is "},
+		{"writes y and fails", "inputs run", "step 0 changes what it is to read: y[0] is 7, and not 0"},
+		{"leaves X", "feasible", "on a stream in a box: after 1 steps, x is "},
+		{"reports no steps", "steps", "on a stream: step 0 moves x by "},
+		{"reports no step of y", "steps", " and reports β = 0, with which Run.Tol never stops: call Iteration.UseSteps"},
+		{"forgets the step of x at times", "steps", " and reports α = 0, with which"},
+		{"goes behind", "counts oracle", "call Iteration.Oracle"},
+		{"draws for itself", "counts", "different samples φ"},
+		{"asks for what it did not draw", "counts", "for the sample ξ = 3, which the run has not drawn"},
+		{"exact in secret", "counts", "after 1 steps, the oracles were asked for 12 different samples φ, and 3 were drawn"},
+		{"seed", "seed", "in a second run of one seed, after 2 steps, x["},
+		{"shared", "shared", "beside another Solver of the same Method value, after 2 steps, x["},
+		{"forgets d", "resume", "cut after 1 steps, saved and loaded, after 2 steps, x["},
+		{"forgets v", "resume", "State must visit all that later steps depend on"},
+		{"forgets what moves nothing", "resume", "cut after 1 steps, saved and loaded, after 2 steps, the checkpoint has other numbers"},
+		{"forgets a number", "resume", "State must visit all that later steps depend on"},
+		{"changes on the way", "resume", "cut after 0 steps, saved and loaded, after 0 steps, the checkpoint has other numbers"},
+		{"grows", "resume", "cut after 7 steps, saved and loaded, bilevel: checkpoint of another run: its state has 39 words, and this one 38: State"},
+		{"swallows errors", "oracle", "CrossVecG fails at its call 0, and the step goes on"},
+		{"hides errors", "oracle", "returns another error, bilevel: step 0 of guest failed: something failed"},
+		{"names nothing", "not finite", " gives NaN at its call 0, and the step goes on"},
+		{"swallows NaN", "not finite", "gives NaN at its call 0, and the step goes on"},
+		{"cuts infinity", "not finite", "GradF gives +Inf at its call 1, and the step goes on"},
+		{"asks there", "not finite", "GradG is then asked where y[3] is NaN"},
 	} {
 		t.Run(c.flaw, func(t *testing.T) {
 			err := Method(newGuest(c.flaw), MethodOptions{})
-			assert.Equal(t, c.rules, broken(t, err), "%v", err)
-			if c.message != "" {
+			assert.Equal(t, c.rules, broken(err), "%v", err)
+			assert.Equal(t, c.rules == "", err == nil)
+			if err != nil {
 				assert.ErrorContains(t, err, c.message)
 			}
 		})
@@ -293,7 +292,7 @@ func TestMethodOptions(t *testing.T) {
 		assert.Greater(t, asked, 3*20)
 		for flaw, rule := range map[string]string{"leaves X": "feasible", "forgets v": "resume",
 			"names nothing": "not finite"} {
-			assert.Equal(t, []string{rule}, broken(t, Method(newGuest(flaw), o)), "%s, %s", name, flaw)
+			assert.Equal(t, rule, broken(Method(newGuest(flaw), o)), "%s, %s", name, flaw)
 		}
 	}
 
