@@ -3,6 +3,7 @@ package observe
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,14 +63,12 @@ func (h *byHand) Solution(y, _ []float64) error { y[0] = 1; return nil }
 
 func (h *byHand) Objective([]float64, []float64) (float64, error) { panic("not asked for") }
 
-// The limit of a problem worked out on paper, at x = y = 1 (y* = 1, a stationary x):
+// The limit of a problem worked out on paper, at x = y = 1:
 //
 //	g_y  = a y + ½y² − b x − c = 2 + ½ − 1 − 3/2 = 0,       a_φ = 2 ± 1, b_φ = 1 ± ½, c_φ = 3/2 ± 1/4, bend = 1
-//	g_yy = a + y = 3,  g_xy = −1,  P = 1/3,  G = −1/3
-//	f_y  = y − d + x/2 = 3/2 (d = 0),  v = 1/2
-//	f_x  = p x + y/2 + e = −1/6 = g_xy v + …: e = −3/2 − … is set so that f_x − g_xy v = 0
-//	K = p = 1,  A = f_xy = 1/2,  B = g_yyy v − f_yy = 1/2 − 1 = −1/2
-//	R = A + GB = 1/2 + 1/6 = 2/3,   ∇²F = K − AG − GR = 1 + 1/6 + 2/9 = 25/18,   RP = 2/9
+//	g_yy = a + y = 3,  g_xy = −1,  P = 1/3,  G = −1/3,  f_y  = y − d + x/2 = 3/2,  v = 1/2
+//	f_x  = p x + y/2 + e = g_xy v,  K = p = 1,  A = f_xy = 1/2,  B = g_yyy v − f_yy = 1/2 − 1 = −1/2
+//	R = A + GB = 2/3,   ∇²F = K − AG − GR = 1 + 1/6 + 2/9 = 25/18,   RP = 2/9
 //	r_φ: −g_xy v → ±½·½ = ¼,   G g_yy v → −1/3·½ = −1/6,   −RP g_y → −2/9·(1 − ½ − ¼) = −1/18,   sum ±1/36
 //	r_ξ: f_x → ±1,   −G f_y → 1/3·(∓1/2) = ∓1/6,   sum ±5/6
 //	Phi = ½ (1/36)²/(25/18) = 1/3600,   Xi = ½ (5/6)²/(25/18) = 1/4
@@ -94,13 +93,15 @@ func TestLimitByHand(t *testing.T) {
 	assert.Equal(t, Limit{Skew: l.Skew}, l, "a held coordinate has no error")
 }
 
-func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *implicit.Minimum) {
-	lo := 1e-3
-	if form == hyperopt.Exp {
-		lo = -5
-	}
-	p, err := hyperopt.New(rows(150, 3, seed), rows(100, 3, seed+1), hyperopt.Options{Form: form, Lo: lo, Hi: 3})
+func fit(t testing.TB, train, val *data.Data, form hyperopt.Form) *hyperopt.Problem {
+	lo := map[hyperopt.Form]float64{hyperopt.Raw: 1e-3, hyperopt.Exp: -5}[form]
+	p, err := hyperopt.New(train, val, hyperopt.Options{Form: form, Lo: lo, Hi: 3})
 	require.NoError(t, err)
+	return p
+}
+
+func tuning(t testing.TB, seed uint64, form hyperopt.Form) (*hyperopt.Problem, *implicit.Minimum) {
+	p := fit(t, rows(150, 3, seed), rows(100, 3, seed+1), form)
 	x, y := make([]float64, 3), make([]float64, 3)
 	p.Start(x, y)
 	return p, minimise(t, p, x)
@@ -123,7 +124,7 @@ func TestLimitHessian(t *testing.T) {
 		assert.Less(t, skew, 1e-9)
 		up, down := make([]float64, 3), make([]float64, 3)
 		for i := range best.X {
-			x, h := append([]float64(nil), best.X...), 1e-4*math.Abs(best.X[i])
+			x, h := slices.Clone(best.X), 1e-4*math.Abs(best.X[i])
 			x[i] += h
 			_, err := p.Objective(up, x)
 			require.NoError(t, err)
@@ -146,20 +147,13 @@ func TestLimitOfFlatEntries(t *testing.T) {
 	}
 	train, val := rows(150, 3, 3), rows(100, 3, 4)
 	for _, form := range []hyperopt.Form{hyperopt.Raw, hyperopt.Exp} {
-		o := hyperopt.Options{Form: form, Lo: 1e-3, Hi: 3}
-		if form == hyperopt.Exp {
-			o.Lo = -5
-		}
-		narrow, err := hyperopt.New(train, val, o)
-		require.NoError(t, err)
-		wide, err := hyperopt.New(with(train), with(val), o)
-		require.NoError(t, err)
+		narrow, wide := fit(t, train, val, form), fit(t, with(train), with(val), form)
 		best := minimise(t, narrow, []float64{0.1, 0.1, 0.1})
 		lo, hi := wide.Box()
 		set := bilevel.Box{Lo: lo, Hi: hi}
 		want, err := LocalLimit(narrow, best.X, LimitOptions{Set: bilevel.Box{Lo: lo[:3], Hi: hi[:3]}})
 		require.NoError(t, err)
-		x := append(append([]float64(nil), best.X...), 0.5)
+		x := slices.Concat(best.X, []float64{0.5})
 		got, err := LocalLimit(wide, x, LimitOptions{Set: set})
 		require.NoError(t, err)
 		assert.Equal(t, want.Free, got.Free)
@@ -167,8 +161,7 @@ func TestLimitOfFlatEntries(t *testing.T) {
 		assert.InEpsilon(t, want.Xi, got.Xi, 1e-9)
 		assert.InEpsilon(t, want.Phi, got.Phi, 1e-9)
 
-		set.Lo, set.Hi = append([]float64(nil), x[:3]...), append([]float64(nil), x[:3]...)
-		set.Lo, set.Hi = append(set.Lo, 0), append(set.Hi, 1)
+		set.Lo, set.Hi = slices.Concat(x[:3], []float64{0}), slices.Concat(x[:3], []float64{1})
 		got, err = LocalLimit(wide, x, LimitOptions{Set: set})
 		require.NoError(t, err)
 		assert.Zero(t, got.Free)
@@ -202,11 +195,7 @@ func TestLimitOfMEstimator(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 'm'))
 		draws := sampler{draws: trials, rng: rand.New(rand.NewPCG(seed, 'd'))}
 		mean, variance, err := draws.mean(func([]bilevel.Sample) (float64, error) {
-			q, err := hyperopt.New(resampled(p.Train(), n, rng), resampled(p.Validation(), n, rng),
-				hyperopt.Options{Form: form, Lo: lo[0], Hi: hi[0]})
-			if err != nil {
-				return 0, err
-			}
+			q := fit(t, resampled(p.Train(), n, rng), resampled(p.Validation(), n, rng), form)
 			f, err := p.Objective(nil, minimise(t, q, best.X).X)
 			return f - best.F, err
 		})
@@ -220,8 +209,7 @@ func TestLimitOfMEstimator(t *testing.T) {
 //
 //	½(σ_fx²/dx tr H⁻¹ + σ_fy²/dy tr H⁻¹GGᵀ),  H = P + GGᵀ = ∇²F.
 func TestLimitFromDraws(t *testing.T) {
-	p, err := quadratic.New(quadratic.Options{Dx: 4, Dy: 3, Seed: 2, SigmaFx: 2, SigmaFy: 3})
-	require.NoError(t, err)
+	p := problem(t, quadratic.Options{Dx: 4, Dy: 3, Seed: 2, SigmaFx: 2, SigmaFy: 3})
 	x, _ := p.Optimum()
 	l, err := LocalLimit(p, x, LimitOptions{Draws: 4000})
 	require.NoError(t, err)
@@ -254,48 +242,41 @@ type strange struct{ bilevel.Space }
 // sphere of radius R whose centre is a from the free minimum, R/a times that.
 func TestLimitOnBoundaries(t *testing.T) {
 	const d, p, sigma = 5, 2.0, 3.0
-	q, err := quadratic.New(quadratic.Options{Dx: d, Dy: 1, Seed: 6, MuP: p, LP: p, CrossNorm: 1e-9, SigmaFx: sigma})
-	require.NoError(t, err)
+	q := problem(t, quadratic.Options{Dx: d, Dy: 1, Seed: 6, MuP: p, LP: p, CrossNorm: 1e-9, SigmaFx: sigma})
 	free, _ := q.Optimum()
-	one := 0.5 * sigma * sigma / d / p
-	radius := mat.Norm(free) / 3
+	positive := 0
+	for _, v := range free {
+		if v > 0 {
+			positive++
+		}
+	}
 	normal := []float64{1, 2, -1, 0, 3}
 	for name, c := range map[string]struct {
-		set  bilevel.Set
-		m    int
-		want float64
+		set   bilevel.Set
+		m     int
+		share float64 // of that of m free directions
 	}{
-		"ball":             {bilevel.Ball{Radius: radius}, d - 1, (d - 1) * one / 3},
-		"inside of a ball": {bilevel.Ball{Center: free, Radius: 1}, d, d * one},
-		"half-space":       {bilevel.HalfSpace{A: normal, B: mat.Dot(normal, free) - 1}, d - 1, (d - 1) * one},
-		"inside of a half": {bilevel.HalfSpace{A: normal, B: mat.Dot(normal, free) + 1}, d, d * one},
-		"simplex":          {bilevel.Simplex{Sum: 0.1}, -1, 0},
-		"non-negative":     {bilevel.NonNegative{}, -1, 0},
+		"ball":             {bilevel.Ball{Radius: mat.Norm(free) / 3}, d - 1, 1. / 3},
+		"inside of a ball": {bilevel.Ball{Center: free, Radius: 1}, d, 1},
+		"half-space":       {bilevel.HalfSpace{A: normal, B: mat.Dot(normal, free) - 1}, d - 1, 1},
+		"inside of a half": {bilevel.HalfSpace{A: normal, B: mat.Dot(normal, free) + 1}, d, 1},
+		"vertex":           {bilevel.Simplex{Sum: 0.1}, 0, 1},
+		"simplex":          {bilevel.Simplex{Sum: 10}, d - 1, 1},
+		"non-negative":     {bilevel.NonNegative{}, positive, 1},
 	} {
 		x := make([]float64, d)
 		c.set.Project(x, free) // the minimum, since ∇²F is a multiple of I
-		if c.m < 0 {
-			for _, v := range x {
-				if v > 0 {
-					c.m++
-				}
-			}
-			if name == "non-negative" {
-				c.m++
-			}
-			c.want = float64(c.m) * one
-		}
 		l, err := LocalLimit(q, x, LimitOptions{Set: c.set, Draws: 4000})
 		require.NoError(t, err, name)
+		want := c.share * float64(c.m) * 0.5 * sigma * sigma / d / p
 		assert.Equal(t, c.m, l.Free, name)
-		assert.InDelta(t, c.want, l.Xi, 4*l.StdErr+1e-12, name)
-		assert.Less(t, l.StdErr, 0.05*c.want+1e-12, name)
+		assert.InDelta(t, want, l.Xi, 4*l.StdErr+1e-12, name)
+		assert.Less(t, l.StdErr, 0.05*want+1e-12, name)
 	}
 }
 
 func TestLimitRefuses(t *testing.T) {
-	p, err := quadratic.New(quadratic.Options{Dx: 2, Dy: 2})
-	require.NoError(t, err)
+	p := problem(t, quadratic.Options{Dx: 2, Dy: 2})
 	x, _ := p.Optimum()
 	for name, o := range map[string]LimitOptions{
 		"Draws": {Draws: 1},

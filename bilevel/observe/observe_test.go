@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/method"
 	"stable/bilevel/quadratic"
 	"stable/chol"
@@ -127,20 +129,14 @@ func TestMeasurement(t *testing.T) {
 
 			require.NoError(t, p.CrossG(gxy, x, y, nil))
 			require.NoError(t, p.HessG(gyy, x, y, nil))
-			var hxy, hyy float64
-			for i := range 4 {
-				for j := range 4 {
-					hyy += math.Pow(gyy.At(i, j)-s.Estimator().Hyy().At(i, j), 2)
-					if i < 3 {
-						hxy += math.Pow(gxy.At(i, j)-s.Estimator().Hxy().At(i, j), 2)
-					}
-				}
-			}
-			assert.InEpsilon(t, math.Sqrt(hxy), m.Hxy, 1e-12)
-			assert.InEpsilon(t, math.Sqrt(hyy), m.Hyy, 1e-12)
+			mat.AddScaled(gxy, gxy, -1, s.Estimator().Hxy())
+			mat.AddScaledSym(gyy, gyy, -1, s.Estimator().Hyy())
+			hxy, hyy := mat.NormFrob(gxy), mat.NormFrobSym(gyy)
+			assert.InEpsilon(t, hxy, m.Hxy, 1e-12)
+			assert.InEpsilon(t, hyy, m.Hyy, 1e-12)
 			old, err := plain.At(x, y)
 			require.NoError(t, err)
-			assert.InEpsilon(t, old.Envelope+old.Lower*old.Lower+hxy+hyy, m.Lyapunov, 1e-12)
+			assert.InEpsilon(t, old.Envelope+old.Lower*old.Lower+hxy*hxy+hyy*hyy, m.Lyapunov, 1e-12)
 		}
 	}
 }
@@ -234,13 +230,8 @@ func TestProgressStops(t *testing.T) {
 	}
 }
 
-// untrue hides the truth.
-type untrue struct{ bilevel.Problem }
-
 func TestOptionsAreRefused(t *testing.T) {
 	p := problem(t, noisy)
-	_, err := New(untrue{p}, Options{})
-	require.ErrorIs(t, err, bilevel.ErrOption)
 	for want, o := range map[string]Options{
 		"Options.Best is NaN": {Best: math.NaN()},
 		"Rho is -1":           {Rho: -1},
@@ -250,4 +241,101 @@ func TestOptionsAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, bilevel.ErrOption)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+type untold struct {
+	bilevel.Problem
+	bilevel.Values
+}
+
+func TestNewtonIsTheTruth(t *testing.T) {
+	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGyy: 1})
+	x, best := p.Optimum()
+	o := LimitOptions{Draws: 50}
+	want, err := LocalLimit(p, x, o)
+	require.NoError(t, err)
+	got, err := LocalLimit(struct{ bilevel.Problem }{p}, x, o)
+	require.NoError(t, err)
+	assert.InEpsilon(t, want.Xi, got.Xi, 1e-9)
+	assert.InEpsilon(t, want.Phi, got.Phi, 1e-9)
+
+	x[1] += 0.5
+	y := []float64{1, 2, 3, 4}
+	a, err := observer(t, p, Options{Best: best}).At(x, y)
+	require.NoError(t, err)
+	b, err := observer(t, untold{p, p}, Options{Best: best}).At(x, y)
+	require.NoError(t, err)
+	assert.InEpsilon(t, a.Gap, b.Gap, 1e-9)
+	assert.InEpsilon(t, a.Grad, b.Grad, 1e-9)
+	assert.InEpsilon(t, a.Lower, b.Lower, 1e-9)
+
+	_, err = New(struct{ bilevel.Problem }{p}, Options{})
+	require.ErrorIs(t, err, bilevel.ErrOption)
+	assert.ErrorContains(t, err, "bilevel.Truth or bilevel.Values")
+}
+
+// rates has Newton steps from 0 that are far too long, g = Σ e^(y_j) − n_j y_j + ½e^(x_j)y_j².
+func rates(t *testing.T, exact bool) *auto.Problem {
+	g := func(x, y auto.Vec, noise float64) auto.Num {
+		n := auto.Data([]float64{300 + noise, 0.5, 3 - noise})
+		return y.Exp().Sum().Sub(y.Dot(n)).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
+	}
+	l := auto.Losses{Dx: 3, Dy: 3, Upper: 1,
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-1).SquaredNorm() },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return g(x, y, rand.New(rand.NewPCG(uint64(s), 0)).NormFloat64())
+		},
+	}
+	if exact {
+		l.MeanG = func(x, y auto.Vec) auto.Num { return g(x, y, 0) }
+	}
+	p, err := auto.New(l)
+	require.NoError(t, err)
+	return p
+}
+
+// Of two losses alone: y*(x) solves e^y − n + e^x·y = 0, to rounding, from anywhere.
+func TestNewtonOfTwoLosses(t *testing.T) {
+	truth, err := truthOf(rates(t, true), true)
+	require.NoError(t, err)
+	x := []float64{-9, 2, 0.5}
+	n := []float64{300, 0.5, 3}
+	for _, from := range [][]float64{{0, 0, 0}, {-40, 30, 5}, {1, 1, 1}} {
+		require.NoError(t, truth.Solution(from, x))
+		for j, y := range from {
+			assert.InDelta(t, n[j], math.Exp(y)+math.Exp(x[j])*y, 1e-11*n[j])
+		}
+	}
+	grad, at := make([]float64, 3), make([]float64, 3)
+	value, err := truth.Objective(grad, x)
+	require.NoError(t, err)
+	for j := range x {
+		const h = 1e-5
+		copy(at, x)
+		at[j] += h
+		up, err := truth.Objective(nil, at)
+		require.NoError(t, err)
+		at[j] -= 2 * h
+		down, err := truth.Objective(nil, at)
+		require.NoError(t, err)
+		assert.InDelta(t, (up-down)/(2*h), grad[j], 1e-6*value)
+	}
+
+	_, err = LocalLimit(rates(t, false), x, LimitOptions{})
+	require.ErrorIs(t, err, bilevel.ErrNoExact)
+}
+
+type lost struct{ bilevel.Problem }
+
+func (lost) GradG(gy, _, _ []float64, _ []bilevel.Sample) error {
+	for i := range gy {
+		gy[i] = math.NaN()
+	}
+	return nil
+}
+
+func TestNewtonRefusesNaN(t *testing.T) {
+	truth, err := truthOf(lost{problem(t, quadratic.Options{Dx: 2, Dy: 3, Seed: 5})}, false)
+	require.NoError(t, err)
+	require.ErrorContains(t, truth.Solution(make([]float64, 3), make([]float64, 2)), "‖g_y‖ is NaN")
 }
