@@ -24,7 +24,6 @@ func (c *checker) convexity() {
 			}
 			mean, noise = a.mean, 4*mat.Norm(a.se)
 		}
-		// Without MuG, an eigenvalue within rounding of 0 is not positive; one within noise of 0 may be.
 		message := "g is not as strongly convex in y as it should be"
 		if c.o.MuG == 0 {
 			message = "g is not strongly convex in y: the smallest eigenvalue must be above 0"
@@ -34,7 +33,7 @@ func (c *checker) convexity() {
 }
 
 // least wants the smallest eigenvalue of h to be at least want up to noise and rounding, or, if
-// strict, above it where there is no noise.
+// strict, above it by more than rounding where there is no noise.
 func (c *checker) least(o *oracle, pt point, h []float64, noise, want float64, strict bool, message string) {
 	var j eig.Jacobi
 	if err := j.Factor(mat.SymOf(c.dy, h)); err != nil {

@@ -8,8 +8,6 @@ import (
 	"stable/mat"
 )
 
-// derivatives compares gradients with differences of values, and second derivatives with those of
-// g_y. Without values there is only what the Jacobian of a gradient says of itself.
 func (c *checker) derivatives() {
 	c.gradient("GradF", "ValueF", true, true, "only the symmetry of its Jacobian is checked, which does not see a "+
 		"wrong factor or constant", c.symmetryF)
@@ -20,8 +18,8 @@ func (c *checker) derivatives() {
 		"on x alone", c.mixed)
 }
 
-// gradient compares a gradient in x, in y or in both with differences of its value; where there is
-// none, it says what is left, which is what compare checks.
+// gradient compares a gradient with differences of its value; without it, compare checks what is
+// left.
 func (c *checker) gradient(name, value string, inX, inY bool, left string, compare func(grad *oracle, pt point)) {
 	grad, v := c.oracle(name), c.oracle(value)
 	if grad == nil || !c.usable(Derivative, grad) {
@@ -51,7 +49,6 @@ func (c *checker) differentiable(o *oracle) []point {
 	return c.places(o, c.sizes[o.stream] == 0 && !o.noExact)
 }
 
-// against compares an oracle's values with the derivatives that they should be, in the same order.
 func (c *checker) against(check string, o *oracle, pt point, got []float64, what string, j *jacobian) (m comparison) {
 	if got != nil && c.fit(check, o, pt, j, maxAbs(got)) {
 		m = comparison{check: check, o: o, pt: pt, got: got, want: j.d, tol: j.tol, against: what}
@@ -59,8 +56,8 @@ func (c *checker) against(check string, o *oracle, pt point, got []float64, what
 	return m
 }
 
-// fit leaves out the derivatives that say nothing beside entries as large as top, and says so; it is
-// false if there are no derivatives.
+// fit notes the derivatives that say nothing beside entries as large as top; it is false if there
+// are none at all.
 func (c *checker) fit(check string, o *oracle, pt point, j *jacobian, top float64) bool {
 	if j == nil {
 		c.log.gap(check, o.name, "differences fail at point %d", pt.index)
@@ -147,7 +144,7 @@ func (c *checker) judgeSecond(grad *oracle, xy, yy comparison) {
 	}
 }
 
-// doubt says which of the oracles was found wrong, or nothing: others cannot be judged by it.
+// doubt says which of the oracles was found wrong, or nothing.
 func (c *checker) doubt(names ...string) string {
 	for _, name := range names {
 		o := c.oracle(name)
@@ -166,7 +163,7 @@ func (c *checker) doubt(names ...string) string {
 	return ""
 }
 
-// usable notes a gap, and is false, if o failed, or one of the oracles that it is judged by is wrong.
+// usable is false, with a gap, if o failed, or one of those that it is judged by is wrong.
 func (c *checker) usable(check string, o *oracle, by ...string) bool {
 	why := o.bad
 	if why == "" {
@@ -221,9 +218,8 @@ func (c *checker) jacobian(o *oracle, pt point, inX, inY bool) *jacobian {
 // steps h, h/4, h/16, … It is false if an evaluation fails.
 //
 // D(h) = (f(z+h) − f(z−h))/2h has the error c·h² + …, which R(h) = (16 D(h/4) − D(h))/15 removes
-// (Richardson; Ridders, Adv. Eng. Softw. 4, 1982). ladder takes the R with the least estimated
-// error: the difference from its neighbour, plus rounding, some eps of the largest entry or what
-// the shortest steps show.
+// (Richardson; Ridders, Adv. Eng. Softw. 4, 1982). ladder takes the R with the least difference from
+// its neighbour plus rounding, some eps of the largest entry or what the shortest steps show.
 func (c *checker) ladder(j *jacobian, o *oracle, pt point, z *float64, h float64) bool {
 	var central [levels][]float64
 	var step [levels]float64
@@ -264,8 +260,7 @@ func (c *checker) ladder(j *jacobian, o *oracle, pt point, z *float64, h float64
 	return true
 }
 
-// leaveOut sets the tolerance of entries that say nothing beside entries as large as top to +Inf,
-// and returns their number.
+// leaveOut sets the tolerance of what says nothing beside top to +Inf, and returns their number.
 func (j *jacobian) leaveOut(top float64) int {
 	n, most := 0, 1e-3*max(top, maxAbs(j.d), 1e-6*j.scale)
 	for k, t := range j.tol {
@@ -289,8 +284,7 @@ func (j *jacobian) rows(o *oracle, pt point, quantity string) comparison {
 	return m
 }
 
-// oneTriangle leaves out the upper triangle, and what says nothing since g_y itself is not
-// symmetric.
+// oneTriangle leaves out the upper triangle, and what is not symmetric.
 func (j *jacobian) oneTriangle() {
 	for k, d := range j.d {
 		row, col := k/j.m, k%j.m
@@ -308,8 +302,8 @@ func longSteps(z []float64, scale float64) []float64 {
 	return steps
 }
 
-// shorten shortens steps from x until they stay in X, but leaves those that hardly any would; it is
-// false if there are such.
+// shorten shortens steps from x until they stay in X; it is false if there are some for which
+// hardly any would, which it leaves.
 func (c *checker) shorten(steps, x []float64) (inside bool) {
 	p := make([]float64, len(x))
 	leaves := func(i int, h float64) bool {

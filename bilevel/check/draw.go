@@ -2,7 +2,7 @@ package check
 
 import "math"
 
-// basics calls o with every kind of batch at every point, for the checks of eval.
+// basics calls o with every kind of batch, for the checks of eval.
 func (c *checker) basics(o *oracle) {
 	for _, pt := range c.points {
 		s := pt.names[o.stream]
@@ -51,8 +51,7 @@ func (c *checker) sameDrawAt(o *oracle, pt point) {
 			"another value after a visit to another point: a sample must name its draw, not the calls before")
 		return
 	}
-	// A smooth function changes a thousand times less at the near point than at the far one; with a
-	// fresh draw it changes as much. Rounding is too small to look like a fresh draw.
+	// A smooth function changes a thousand times less at the near point than at the far one.
 	top := maxAbs(first)
 	for k := range first {
 		n, f := math.Abs(near[k]-first[k]), math.Abs(far[k]-first[k])

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// effect notes the entries of x on which F depends nowhere: f_x is 0, and g_xy is, or all of f_y.
-// Since a loss such as a hinge is flat at some points, it looks at 20 more where an entry is
-// without effect.
+// effect notes the entries of x on which F depends nowhere: f_x is 0, and g_xy is, or all of f_y. A
+// hinge is flat at some points: it looks at up to 20 more.
 func (c *checker) effect() {
 	f, g := c.oracle("GradF"), c.oracle("CrossG")
 	if c.doubt(f.name, g.name) != "" {

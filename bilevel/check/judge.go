@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// comparison holds an oracle's values and what they should be; an infinite tolerance leaves one
-// out.
+// comparison is of an oracle's values with what they should be; an infinite tolerance leaves one out.
 type comparison struct {
 	check          string
 	o              *oracle

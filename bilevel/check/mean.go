@@ -12,12 +12,10 @@ type average struct {
 	mean []float64
 	n    int
 
-	// Of draws: the standard error, and how many draws count, (Σd²)²/Σd⁴ for deviations d from the
-	// mean.
+	// Of draws: the standard error, and how many count, (Σd²)²/Σd⁴ for deviations d from the mean.
 	se, effective []float64
 }
 
-// many returns every sample of a finite sum that is not too long, or Options.Samples draws.
 func (c *checker) many(o *oracle) (names []bilevel.Sample) {
 	if c.enumerable(o) {
 		for i := range c.sizes[o.stream] {
@@ -92,8 +90,7 @@ func (c *checker) meanOf(o *oracle, pt point) []float64 {
 	return nil
 }
 
-// unbiased compares exact values with means over samples. Bonferroni: FalseAlarm is shared out among
-// all entries of the two-sided tests.
+// unbiased shares FalseAlarm out among all entries of the two-sided tests (Bonferroni).
 func (c *checker) unbiased() {
 	pt, entries := c.points[0], 0
 	for _, o := range c.oracles {
@@ -125,8 +122,7 @@ func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z 
 	c.judge(m)
 }
 
-// loosen adds z standard errors to the tolerances, and leaves out the entries with too few draws that
-// count.
+// loosen adds z standard errors to the tolerances, and leaves out where too few draws count.
 func (c *checker) loosen(m comparison, a *average, z float64) {
 	const few = 100 // effective draws
 	least, rare := float64(few), 0
@@ -148,7 +144,7 @@ func (c *checker) loosen(m comparison, a *average, z float64) {
 	}
 }
 
-// more says what to raise where a share of the draws that it takes were there: a half more.
+// more says what to raise where only a share of the draws was there.
 func (c *checker) more(o *oracle, share float64) string {
 	text := "raise Samples"
 	if n := 1.5 * float64(c.o.Samples) / share; n < 1e9 {

@@ -38,9 +38,8 @@ type MethodOptions struct {
 	Steps int // of each run, ≥ 1; 0 means 24
 }
 
-// Method checks that a method keeps the rules of bilevel.Method and bilevel.Stepper on small
-// problems: in runs on a stream and on a finite sum, with one sample a step, with batches of 2 and
-// 3, with full batches, and in a feasible set.
+// Method checks that a method keeps the rules of bilevel.Method and bilevel.Stepper in short runs: on
+// a stream and on a finite sum, with batches of 1, of 2 and 3, and full ones, and in a feasible set.
 //
 //	name        Name is not empty, and always the same
 //	start       Start calls no oracle, draws no sample, and refuses by an error that wraps ErrOption

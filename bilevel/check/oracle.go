@@ -85,7 +85,6 @@ func (b *block) prefill(v float64) {
 	}
 }
 
-// replaced reports whether an oracle has changed a header.
 func (b *block) replaced() bool {
 	other := func(rows, stride int, data []float64) bool {
 		return rows != b.rows || stride != b.cols+pad || len(data) != len(b.mem) || &data[0] != &b.mem[0]
@@ -111,7 +110,6 @@ func (o *oracle) size() int {
 	return n
 }
 
-// finding is one about entry k.
 func (o *oracle) finding(check string, pt point, k int, message string) Finding {
 	for _, b := range o.blocks {
 		if k >= b.size() {
@@ -179,8 +177,8 @@ func (c *checker) oracle(name string) *oracle {
 	return c.oracles[i]
 }
 
-// eval returns the values of o at a point, after all checks of a single call; nil after a finding,
-// and if o has no exact value.
+// eval returns the values of o at a point, after all checks of a single call; nil where there are
+// none.
 func (c *checker) eval(o *oracle, pt point) []float64 {
 	exact := len(pt.batch) == 0
 	if o.bad != "" || exact && o.noExact {
@@ -247,8 +245,8 @@ func (c *checker) unmodified(o *oracle, pt point, quantity string, got, want []f
 	}
 }
 
-// notFinite finds out why entries are not finite: the oracle reads its destination or leaves
-// entries alone (destinations then hold 0 from here on), or computes that.
+// notFinite finds out whether the oracle computes that, or reads its destination or leaves entries
+// alone; destinations then hold 0 from here on.
 func (c *checker) notFinite(o *oracle, pt point, out []float64) []float64 {
 	zero, err0 := c.attempt(o, pt, 0)
 	one, err1 := c.attempt(o, pt, 1)

@@ -35,7 +35,7 @@ func (c *checker) product(vec, matrix *oracle, pt point) {
 	c.judge(m)
 }
 
-// columns names the entries that a wrong product multiplies by, from those with unit vectors.
+// columns names the wrong entries, by products with unit vectors.
 func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) {
 	old := slices.Clone(c.vec)
 	defer copy(c.vec, old)

@@ -77,7 +77,7 @@ type Pass struct {
 // A Skip is a check that was not made, or not in full, and why.
 type Skip struct {
 	Check, Oracle, Reason string
-	Gap                   bool // the oracle is not verified; false where there is nothing to check, or Options say so
+	Gap                   bool // not where there is nothing to check, or Options say so
 }
 
 func (s Skip) String() string { return fmt.Sprintf("%s: %s: %s", s.Check, s.Oracle, s.Reason) }
@@ -173,7 +173,6 @@ func (r *Report) pass(check, oracle string, count int) {
 	}
 }
 
-// gap notes once why a check cannot be made.
 func (r *Report) gap(check, oracle, format string, args ...any) {
 	r.skip(Skip{check, oracle, fmt.Sprintf(format, args...), true})
 }
@@ -188,8 +187,7 @@ func (r *Report) wrong(check, oracle string) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Check == check && f.Oracle == oracle })
 }
 
-// cut keeps the worst five findings of each check, oracle and quantity, and drops the passes beside
-// them.
+// cut keeps the worst five findings of each check, oracle and quantity, and drops passes beside them.
 func (r *Report) cut() {
 	const most = 5
 	key := func(f Finding) [3]string { return [3]string{f.Check, f.Oracle, f.Quantity} }

@@ -12,7 +12,6 @@ import (
 	"stable/mat"
 )
 
-// trial is a problem on which a method runs.
 type trial struct {
 	name  string
 	p     bilevel.Problem
@@ -90,8 +89,8 @@ func (t *trial) start(w *watched, opt bilevel.Options) (s *bilevel.Solver, err e
 	return s, err
 }
 
-// clean makes and judges the undisturbed run, and returns what it asked for: nil where no other run
-// can be compared with it; an error if it is refused.
+// clean makes and judges the undisturbed run, and returns what it asked for, nil where other runs
+// have nothing to be compared with.
 func (t *trial) clean() (*watched, error) {
 	w, name := watch(t.p), t.m.Name()
 	if name == "" {
@@ -129,8 +128,7 @@ func (t *trial) clean() (*watched, error) {
 	return w, nil
 }
 
-// step does one step, and checks the iterate that was given to it, which the Solver keeps in the
-// memory of the next one.
+// step does one step, and checks the iterate that was given to it, which the Solver keeps.
 func (t *trial) step(s *bilevel.Solver) error {
 	k, x, y := s.K(), s.X(), s.Y()
 	before := moment{x: slices.Clone(x), y: slices.Clone(y)}
@@ -166,7 +164,6 @@ func (t *trial) reported(s *bilevel.Solver) {
 	moved("y", "β", beta, before.y, after.y)
 }
 
-// counted compares what the problem was asked for with the run's counts.
 func (t *trial) counted(w *watched, s *bilevel.Solver) {
 	c, asked := s.Counts(), w.counts
 	asked.Xi, asked.Phi = c.Xi, c.Phi
@@ -186,8 +183,8 @@ func (t *trial) counted(w *watched, s *bilevel.Solver) {
 	}
 }
 
-// again makes the run once more, from a checkpoint if there is one, beside another Solver with
-// another seed if that is asked for, and wants the same bits after each step.
+// again makes the run once more, from a checkpoint if there is one, or beside a Solver with another
+// seed, and wants the same bits after each step.
 func (t *trial) again(file []byte, beside bool) error {
 	s, err := t.start(watch(t.p), t.opt)
 	if err == nil && file != nil {
@@ -218,7 +215,6 @@ func (t *trial) again(file []byte, beside bool) error {
 	return err
 }
 
-// resume makes the rest of the run from a checkpoint after each step.
 func (t *trial) resume() {
 	for k, cut := range t.want {
 		if err := t.again(cut.file, false); err != nil {
@@ -229,7 +225,7 @@ func (t *trial) resume() {
 	}
 }
 
-// faults makes the run with one oracle call that goes wrong, for several calls of each oracle.
+// faults makes runs in which one call of an oracle goes wrong.
 func (t *trial) faults(clean *watched) {
 	for _, name := range slices.Sorted(maps.Keys(clean.calls)) {
 		n := clean.calls[name]

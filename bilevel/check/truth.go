@@ -9,7 +9,6 @@ import (
 	"stable/mat"
 )
 
-// truths are the functions of bilevel.Truth as oracles.
 type truths struct{ solution, value, gradient *oracle }
 
 func (c *checker) truth() {
@@ -95,7 +94,6 @@ func (c *checker) stationary(solution *oracle, star point, scale float64) bool {
 	return c.close(solution, star, star.y, want, scale, "a Newton step on g_y = 0")
 }
 
-// objective compares F with gradient, F without, f(x, y*(x)), and ∇F with differences of F.
 func (c *checker) objective(t truths, star point) {
 	both, alone, n := c.eval(t.gradient, star), c.eval(t.value, star), c.dx
 	if both == nil || alone == nil {

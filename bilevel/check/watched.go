@@ -53,7 +53,7 @@ func watch(p bilevel.Problem) *watched {
 	return w
 }
 
-// problem has the optional oracles that the problem has, and no others.
+// problem returns w with the optional oracles that the problem has.
 func (w *watched) problem() bilevel.Problem {
 	_, products := w.Problem.(bilevel.Products)
 	_, upper := w.Problem.(bilevel.UpperGradient)
@@ -168,8 +168,8 @@ func (d *drawer) Step(it *bilevel.Iteration) error {
 	return nil
 }
 
-// drawn wants the samples of an unbounded stream that oracles were asked for to be some that the
-// run drew, up to 2²⁰: a seed gives the same names in the same order, whatever the batches.
+// drawn wants oracles to be asked for samples of an unbounded stream that the run drew, of up to
+// 2²⁰: a seed gives the same names in the same order, whatever the batches.
 func (t *trial) drawn(w *watched, s *bilevel.Solver) {
 	c := s.Counts()
 	d := &drawer{n: [2]uint64{upper: c.Xi, lower: c.Phi}}
