@@ -67,6 +67,7 @@ type visitor struct {
 	fx, fy, gy, gyyv, gxyv []float64
 	last                   float64
 	sum, rest              float64 // on which x and y do not depend
+	turn                   bool
 }
 
 func (m *visitor) Step(it *bilevel.Iteration) error {
@@ -190,6 +191,10 @@ func (m *visitor) State(st *bilevel.State) {
 		m.last++
 	case "forgets what moves nothing":
 		st.Float(&m.sum)
+	case "visits more by turns":
+		if m.turn = !m.turn; m.turn {
+			st.Float(&m.last)
+		}
 	case "grows":
 		if m.last > 3 {
 			st.Float(&m.last)
@@ -242,6 +247,7 @@ func TestMethodFindsFlaws(t *testing.T) {
 		{"forgets what moves nothing", "resume", "cut after 1 steps, saved and loaded, after 2 steps, the checkpoint has other numbers"},
 		{"forgets a number", "resume", "State must visit all that later steps depend on"},
 		{"changes on the way", "resume", "cut after 0 steps, saved and loaded, after 0 steps, the checkpoint has other numbers"},
+		{"visits more by turns", "resume", "cut after 0 steps, saved and loaded, bilevel: Save: the State of guest visited"},
 		{"grows", "resume", "cut after 7 steps, saved and loaded, bilevel: checkpoint of another run: its state has 39 words, and this one 38: State"},
 		{"swallows errors", "oracle", "CrossVecG fails at its call 0, and the step goes on"},
 		{"hides errors", "oracle", "returns another error, bilevel: step 0 of guest failed: something failed"},
