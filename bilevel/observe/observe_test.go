@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -176,43 +177,39 @@ func TestObservingChangesNothing(t *testing.T) {
 	}
 }
 
-// brittle fails when it is told to.
+// brittle fails in one place.
 type brittle struct {
 	*quadratic.Problem
-	objective, solution, exact error
+	in string
 }
+
+var errBroken = errors.New("broken")
 
 func (b *brittle) Objective(grad, x []float64) (float64, error) {
-	if b.objective != nil {
-		return 0, b.objective
-	}
-	return b.Problem.Objective(grad, x)
+	f, err := b.Problem.Objective(grad, x)
+	return f, cmp.Or(b.broken("objective"), err)
 }
 
-func (b *brittle) Solution(y, x []float64) error {
-	if b.solution != nil {
-		return b.solution
-	}
-	return b.Problem.Solution(y, x)
-}
+func (b *brittle) Solution(y, x []float64) error { return cmp.Or(b.broken("solution"), b.Problem.Solution(y, x)) }
 
 func (b *brittle) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	if b.exact != nil && len(phi) == 0 {
-		return b.exact
+	err := b.Problem.HessG(gyy, x, y, phi)
+	if len(phi) == 0 {
+		err = cmp.Or(b.broken("exact"), err)
 	}
-	return b.Problem.HessG(gyy, x, y, phi)
+	return err
+}
+
+func (b *brittle) broken(in string) error {
+	if b.in == in {
+		return errBroken
+	}
+	return nil
 }
 
 func TestProgressStops(t *testing.T) {
-	broken := errors.New("broken")
-	for name, spoil := range map[string]func(b *brittle){
-		"visit":     func(*brittle) {},
-		"objective": func(b *brittle) { b.objective = broken },
-		"solution":  func(b *brittle) { b.solution = broken },
-		"exact":     func(b *brittle) { b.exact = broken },
-	} {
-		b := &brittle{Problem: problem(t, noisy)}
-		spoil(b)
+	for _, name := range []string{"visit", "objective", "solution", "exact"} {
+		b := &brittle{problem(t, noisy), name}
 		o := observer(t, b, Options{})
 		s, err := bilevel.New(b, bilevel.STABLE{MuG: 0.5}, bilevel.Options{})
 		require.NoError(t, err)
@@ -224,7 +221,7 @@ func TestProgressStops(t *testing.T) {
 			assert.NoError(t, o.Err())
 		} else {
 			assert.Equal(t, 1, r.Steps)
-			assert.ErrorIs(t, o.Err(), broken)
+			assert.ErrorIs(t, o.Err(), errBroken)
 			assert.ErrorContains(t, o.Err(), "step 1")
 		}
 	}

@@ -96,6 +96,8 @@ func TestSameNameIsSameDraw(t *testing.T) {
 			assert.Equal(t, first, ask(t, p.Clone(), x, y, 4))
 			assert.Equal(t, first, ask(t, make1(t, o), x, y, 4))
 			assert.NotEqual(t, first.gyy, ask(t, p, x, y, 5).gyy)
+			blind := first.gxy.View(o.Dx-o.Blind, 0, o.Blind, o.Dy)
+			assert.Zero(t, mat.NormFrob(&blind))
 			o.Seed++
 			assert.NotEqual(t, first.gyy, ask(t, make1(t, o), x, y, 4).gyy)
 		})
