@@ -190,7 +190,9 @@ func (b *brittle) Objective(grad, x []float64) (float64, error) {
 	return f, cmp.Or(b.broken("objective"), err)
 }
 
-func (b *brittle) Solution(y, x []float64) error { return cmp.Or(b.broken("solution"), b.Problem.Solution(y, x)) }
+func (b *brittle) Solution(y, x []float64) error {
+	return cmp.Or(b.broken("solution"), b.Problem.Solution(y, x))
+}
 
 func (b *brittle) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	err := b.Problem.HessG(gyy, x, y, phi)
