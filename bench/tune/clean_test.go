@@ -127,6 +127,29 @@ func TestCleanLeaves(t *testing.T) {
 	assert.Contains(t, stderr, fmt.Sprintf("200 rows, loss %.6g, accuracy %.6g", chosen(m).Test["loss"], chosen(m).Test["accuracy"]))
 }
 
+// The weights of the next rung do not depend on the order of the classes.
+func TestClimberClasses(t *testing.T) {
+	text := "u,v,class\n"
+	for i := range 90 {
+		text += fmt.Sprintf("%d,%d,%c\n", i*7%11, 3*max(i%3, 1)+i*5%4, 'a'+i%3)
+	}
+	run := searchOn(t, options{Seed: 1, Lo: 1e-5, Hi: 10, Loss: "logistic"}, writeText(t, "three.csv", text))
+	var first []float64
+	for range 3 {
+		for i := range run.design.Label {
+			run.design.Label[i] = float64(int(run.design.Label[i]+1) % 3)
+		}
+		c, err := run.newClimber(run.design)
+		require.NoError(t, err)
+		require.NoError(t, c.fit(0.01))
+		require.NoError(t, c.reweigh())
+		if first == nil {
+			first = c.relative
+		}
+		assert.InDeltaSlice(t, first, c.relative, 1e-6)
+	}
+}
+
 // Several classes are one model: no worse than models of one class against the rest, whose
 // probabilities are scaled to the sum 1. Applied to the test file, it has the loss that was reported.
 func TestTuneClasses(t *testing.T) {
