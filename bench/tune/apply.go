@@ -15,8 +15,6 @@ import (
 	"stable/bilevel/hyperopt/data"
 )
 
-// applyModel predicts the rows of a file: predictions to Stdout, or the folder -out, loss and
-// accuracy, if the file has labels, to Stderr.
 func applyModel(o options, path string, out kit.Terminal) error {
 	m, err := readModel(o.apply)
 	if err != nil {
@@ -110,7 +108,6 @@ func (m *model) fits(d *data.Data) error {
 	return nil
 }
 
-// csvField quotes a field where RFC 4180 requires it.
 func csvField(s string) string {
 	if strings.ContainsAny(s, ",\"\r\n") {
 		return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`

@@ -100,8 +100,6 @@ func TestTuneFreeIntercept(t *testing.T) {
 	assert.InDelta(t, math.Ln2, m.Results[0].Test["loss"], 1e-6)
 }
 
-// The simplest result within the margin of the least loss is chosen; without held-out rows, one
-// weight for all.
 func TestTuneMargin(t *testing.T) {
 	for want, c := range map[int]struct{ constant, one, rung []float64 }{
 		0: {[]float64{1, 2, 3, 4}, []float64{2, 1, 4, 3.1}, []float64{1, 2, 3, 4}},
@@ -159,7 +157,6 @@ func TestTuneStartsFromSingle(t *testing.T) {
 	assert.Len(t, run.results, 3)
 }
 
-// With every training row twice, half the weight stands for the same prior.
 func TestTuneTrainScalesWeights(t *testing.T) {
 	o := options{Seed: 1, Steps: 1, Lo: 1e-5, Hi: 10, Loss: "logistic", Solver: solverSAA}
 	run := searchOn(t, o, cancer)
@@ -220,7 +217,6 @@ func TestClimberRotates(t *testing.T) {
 	}
 }
 
-// The rows of a group have the losses of the weight that is best on the other groups.
 func TestPick(t *testing.T) {
 	groups := []*group{{rows: []int{2}}, {rows: []int{0, 1}}}
 	loss := [][][]float64{{{1}, {9}}, {{4, 5}, {2, 3}}} // of a group, a weight, a row

@@ -121,7 +121,6 @@ func (c *cleaner) try(ctx context.Context) (err error) {
 	return nil
 }
 
-// judge trains with the weights x, for the loss of the held-out rows and its gradient.
 func (f *cleanFold) judge(x []float64) (err error) {
 	for a, i := range f.in {
 		f.x[a] = x[i]

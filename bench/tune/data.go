@@ -35,8 +35,6 @@ type dataSet struct {
 	target       targetScale
 }
 
-// targetScale maps the label of a regression to mean 0 and deviation 1 on the design rows: (b −
-// Mean)/Deviation. It is {0, 1} for classes.
 type targetScale struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
@@ -181,7 +179,6 @@ func findUsed(d *data.Data) (used []int) {
 	return used
 }
 
-// narrow returns d with the given features alone. Labels are shared with d.
 func narrow(d *data.Data, used []int) *data.Data {
 	if len(used) == d.Dim {
 		return d

@@ -61,8 +61,6 @@ func checkpoint(folder string, id kit.Identity) string {
 	return filepath.Join(folder, fmt.Sprintf("%.6x.checkpoint", sum.Sum(nil)))
 }
 
-// resume loads the checkpoint of an interrupted run of the same command, if there is one, or the one
-// before if that is damaged. A fresh run forgets them instead.
 func (e *engine) resume(out kit.Terminal) error {
 	if e.path == "" {
 		return nil

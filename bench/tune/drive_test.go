@@ -71,7 +71,6 @@ func interrupt(t *testing.T, steps int, dir string, args ...string) (stdout stri
 	return stdout
 }
 
-// The same seed gives the same bytes, another seed others.
 func TestSeed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")

@@ -74,7 +74,6 @@ func foldsOf(d *data.Data, k int, regression bool, seed uint64) []int {
 	return of
 }
 
-// runExact climbs the ladder on all groups, and on all design rows with the weights that they chose.
 func (t *search) runExact(ctx context.Context, p *kit.Progress, out kit.Terminal) error {
 	began := time.Now()
 	climbers, groups, err := t.groups()
@@ -178,7 +177,6 @@ func sum(values []float64) (s float64) {
 
 func least(values []float64) int { return slices.Index(values, slices.Min(values)) }
 
-// parallel calls do for 0 … n−1, on all processors, and returns the first error.
 func parallel(n int, do func(i int) error) error {
 	errs, next := make([]error, n), make(chan int)
 	var wg sync.WaitGroup

@@ -252,7 +252,6 @@ func (t *tuning) report(w io.Writer) error {
 	return nil
 }
 
-// verdict says whether weights that minimise F make a better model y of new rows than a single one.
 func (t *tuning) verdict(y []float64) string {
 	loss := func(y []float64) []float64 { return rowLosses(t.engine.problem.Loss(), t.test, y) }
 	mean, deviation := difference(loss(y), loss(t.grid.y))

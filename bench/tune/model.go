@@ -101,7 +101,6 @@ func (t *search) newModel() (*model, error) {
 	return m, m.check()
 }
 
-// coefficients returns that of a column in the units of the file, or of several classes one each.
 func (t *search) coefficients(column int, factor float64) (one float64, each []float64) {
 	y, dim := t.chosen().y, t.design.Dim
 	if len(y) == dim {
@@ -225,8 +224,6 @@ func (m *model) names() (list []string) {
 	return list
 }
 
-// scores returns the score of every row of d, which has the features of m; with several classes, one
-// after the other, that of each.
 func (m *model) scores(d *data.Data) []float64 {
 	_, n := m.scale()
 	list, row := make([]float64, d.Rows()*n), make([]float64, d.Dim)

@@ -46,8 +46,6 @@ func (t *search) runSampled(ctx context.Context, p *kit.Progress, out kit.Termin
 	return runErr
 }
 
-// judge trains with the weights of r, or its single one, on the training rows, for its losses on
-// the unseen ones, and on all design rows.
 func (t *search) judge(r *result) error {
 	for _, rows := range []*data.Data{t.parts[0], t.design} {
 		c, err := t.newClimber(rows)

@@ -105,8 +105,6 @@ func TestTune(t *testing.T) {
 	assert.Contains(t, string(svg), "worst concave points")
 }
 
-// With validation rows of the user's, or one split, the choice is made on them; -solver saa keeps half
-// of them back for it.
 func TestTuneSplit(t *testing.T) {
 	train, val, test := worth(t, 90, 1, 1), worth(t, 60, 1, 2), worth(t, 50, 1, 3)
 	m, _, stdout := runTune(t, train, val, test)

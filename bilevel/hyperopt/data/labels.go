@@ -20,7 +20,6 @@ func newClass[T text](s T) class {
 	return class{toUTF8(string(s)), err == nil, v}
 }
 
-// labels gives labels codes: 0 and 1 of one class against the rest, else in order of appearance.
 type labels struct {
 	regression bool
 	rest       bool   // classes[0] stands against the rest

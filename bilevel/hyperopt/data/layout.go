@@ -86,7 +86,6 @@ func (l *layout) check() error {
 	return nil
 }
 
-// find makes what is neither label, nor id, nor dropped features.
 func (l *layout) find(free []bool, opt *ReadOptions) (err error) {
 	known := opt.Dim != 0 && !opt.wide()
 	switch {
@@ -126,7 +125,6 @@ func (l *layout) drop(free []bool, opt *ReadOptions) {
 	}
 }
 
-// match makes what the features leave over the label.
 func (l *layout) match(free []bool, fixed []string, opt *ReadOptions) error {
 	if opt.Unlabelled {
 		return nil
