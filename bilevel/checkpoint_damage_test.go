@@ -90,6 +90,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 		foreign := c.at == 8 || c.at == 16
 		assert.True(t, errors.Is(err, ErrForeign) == foreign && errors.Is(err, ErrDamaged) == !foreign, c.want)
 	}
+	assert.ErrorContains(t, s.Load(bytes.NewReader(append(file, 0))), "there is more after its end")
 }
 
 // What Load takes is what Save writes; all else leaves the Solver alone.

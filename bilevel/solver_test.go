@@ -286,7 +286,8 @@ func TestReshapedMatrixIsRefused(t *testing.T) {
 	}}
 	for _, p := range []hooked{
 		{cross: func(m *mat.Dense) { m.Rows-- }},
-		{cross: func(m *mat.Dense) { m.Cols, m.Stride = 1, 1 }},
+		{cross: func(m *mat.Dense) { m.Cols-- }},
+		{cross: func(m *mat.Dense) { m.Stride-- }},
 		{cross: func(m *mat.Dense) { m.Data = slices.Clone(m.Data) }},
 		{hess: func(m *mat.Sym, _ Sample) { m.N-- }},
 		{hess: func(m *mat.Sym, _ Sample) { m.Stride++ }},
