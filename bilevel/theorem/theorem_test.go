@@ -13,7 +13,7 @@ import (
 	"stable/bilevel"
 )
 
-// randomConstants draws over several orders of magnitude; those of one kind are all small at times.
+// randomConstants draws over several orders of magnitude, those of one kind all small at times.
 func randomConstants(rng *rand.Rand) Constants {
 	var c Constants
 	v := reflect.ValueOf(&c).Elem()
@@ -29,7 +29,6 @@ func randomConstants(rng *rand.Rand) Constants {
 	return c
 }
 
-// tightest returns the smallest of the bounds, and notes which one it is.
 func tightest(seen map[string]int, bounds map[string]float64) float64 {
 	least := ""
 	for name, v := range bounds {
@@ -160,7 +159,6 @@ func TestLemma2(t *testing.T) {
 	assert.Equal(t, 0.25, Constants{MuG: 2, Lg: 6}.betaMax(0.001))
 }
 
-// y does not enter f, or x does not move it.
 func TestTheorem3WithoutUpperLevel(t *testing.T) {
 	s, err := Constants{Lg: 6, MuG: 2, Mu: 3}.Theorem3()
 	require.NoError(t, err)
