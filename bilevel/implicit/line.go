@@ -10,14 +10,14 @@ const (
 	maxTrials = 20   // of one search
 	fall      = 1e-3 // share of the slope by which F has to fall
 	flat      = 0.9  // share of the slope that may be left
-	longest   = 10.  // growth of a search without an end
+	growth    = 10.  // of a search without an end
 	nearest   = 0.1  // to the ends of an interval
 )
 
 // line searches t with the strong Wolfe conditions (Nocedal, Wright, Numerical Optimization, 2006,
 // algorithms 3.5 and 3.6); φ(t) is the change of F.
 type line struct {
-	slope, room float64 // φ′(0) < 0; the largest t
+	slope, most float64 // φ′(0) < 0; the largest t
 	t           float64 // the trial
 	low, high   end     // the best t so far, and the other end, if bracketed
 	bracketed   bool
@@ -27,8 +27,8 @@ type line struct {
 
 type end struct{ t, value, slope float64 }
 
-func (l *line) begin(slope, t, room float64) {
-	*l = line{slope: slope, t: min(t, room), room: room, low: end{slope: slope}}
+func (l *line) begin(slope, t, most float64) {
+	*l = line{slope: slope, t: min(t, most), most: most, low: end{slope: slope}}
 }
 
 // tell takes φ(t), φ′(t) and the promise for φ(t), tφ′(0) on a straight path. It accepts t, or
@@ -43,7 +43,7 @@ func (l *line) tell(value, slope, promise float64) bool {
 	switch {
 	case !fine || value > fall*promise || value >= l.low.value && l.low.t > 0:
 		l.high, l.bracketed = at, true
-	case math.Abs(slope) <= -flat*l.slope, slope < 0 && l.t == l.room:
+	case math.Abs(slope) <= -flat*l.slope, slope < 0 && l.t == l.most:
 		return true
 	default:
 		if slope >= 0 && !l.bracketed || l.bracketed && slope*(l.high.t-l.low.t) >= 0 {
@@ -57,7 +57,7 @@ func (l *line) tell(value, slope, promise float64) bool {
 	case l.bracketed:
 		l.t = between(l.low, l.high)
 	default:
-		l.t = min(longest*l.t, l.room)
+		l.t = min(growth*l.t, l.most)
 	}
 	return false
 }
@@ -78,7 +78,7 @@ func between(a, b end) float64 {
 }
 
 func (l *line) state(t *bilevel.State) {
-	for _, v := range []*float64{&l.slope, &l.room, &l.t, &l.low.t, &l.low.value, &l.low.slope,
+	for _, v := range []*float64{&l.slope, &l.most, &l.t, &l.low.t, &l.low.value, &l.low.slope,
 		&l.high.t, &l.high.value, &l.high.slope} {
 		t.Float(v)
 	}

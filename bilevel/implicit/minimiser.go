@@ -197,7 +197,7 @@ func (m *Minimiser) next() {
 			if m.model.empty() {
 				first = min(1, 1/mat.Norm(m.d))
 			}
-			m.line.begin(slope, first, m.room())
+			m.line.begin(slope, first, m.maxStep())
 			m.along()
 			return
 		}
@@ -222,8 +222,8 @@ func (m *Minimiser) read(grad []float64) (slope, promise, trapezoid float64) {
 	return slope, promise, trapezoid
 }
 
-// room returns the least t ≥ 1 at which every moving entry has met its bound.
-func (m *Minimiser) room() float64 {
+// maxStep returns the least t ≥ 1 at which every moving entry has met its bound.
+func (m *Minimiser) maxStep() float64 {
 	t := 1.0
 	for i, d := range m.d {
 		switch {
