@@ -62,8 +62,11 @@ func (f *Function) Solve(y, x []float64, tol float64) error {
 	}
 	size := 0.0 // the largest ‖y‖
 	for range newtonSteps {
-		if err := f.factor(x, y); err != nil {
+		if err := f.p.HessG(f.gyy, x, y, f.Phi); err != nil {
 			return err
+		}
+		if err := f.chol.Factor(f.gyy); err != nil {
+			return fmt.Errorf("%w: g_yy: %w", ErrNoSolution, err)
 		}
 		f.chol.SolveVec(f.newton, f.gy)
 		length, now := mat.Norm(f.newton), mat.Norm(y)
@@ -97,16 +100,6 @@ func (f *Function) move(y, x []float64) bool {
 		}
 	}
 	return false
-}
-
-func (f *Function) factor(x, y []float64) error {
-	if err := f.p.HessG(f.gyy, x, y, f.Phi); err != nil {
-		return err
-	}
-	if err := f.chol.Factor(f.gyy); err != nil {
-		return fmt.Errorf("%w: g_yy: %w", ErrNoSolution, err)
-	}
-	return nil
 }
 
 // Residual returns ‖g_y‖ and ‖g_yy⁻¹g_y‖ at the end of the last Solve. With g_yy ⪰ μ_g·I, ‖y −

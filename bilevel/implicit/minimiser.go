@@ -226,11 +226,8 @@ func (m *Minimiser) read(grad []float64) (slope, promise, trapezoid float64) {
 func (m *Minimiser) maxStep() float64 {
 	t := 1.0
 	for i, d := range m.d {
-		switch {
-		case d > 0:
-			t = max(t, (m.hi[i]-m.x[i])/d)
-		case d < 0:
-			t = max(t, (m.lo[i]-m.x[i])/d)
+		if d != 0 {
+			t = max(t, toBound(m.x[i], d, m.lo[i], m.hi[i]))
 		}
 	}
 	return t

@@ -99,12 +99,7 @@ func (m *model) step(d, x, g, lo, hi []float64) {
 		return
 	}
 	for _, i := range m.free {
-		switch at := x[i] + m.z[i]; {
-		case m.dir[i] > 0:
-			t = min(t, (hi[i]-at)/m.dir[i])
-		case m.dir[i] < 0:
-			t = min(t, (lo[i]-at)/m.dir[i])
-		}
+		t = min(t, toBound(x[i]+m.z[i], m.dir[i], lo[i], hi[i]))
 	}
 	m.project(d, x, lo, hi, t)
 }
@@ -115,18 +110,23 @@ func (m *model) project(d, x, lo, hi []float64, t float64) {
 	}
 }
 
+// toBound is the t at which at + t·d meets its bound.
+func toBound(at, d, lo, hi float64) float64 {
+	switch {
+	case d > 0:
+		return (hi - at) / d
+	case d < 0:
+		return (lo - at) / d
+	}
+	return math.Inf(1)
+}
+
 // cauchy writes into z the step to the first local minimiser on the projected path, and into free the
 // entries off their bounds (Byrd et al., section 4).
 func (m *model) cauchy(x, g, lo, hi []float64) {
 	m.order, m.free = m.order[:0], m.free[:0]
 	for i, gi := range g {
-		m.stop[i] = math.Inf(1)
-		switch {
-		case gi > 0:
-			m.stop[i] = (x[i] - lo[i]) / gi
-		case gi < 0:
-			m.stop[i] = (x[i] - hi[i]) / gi
-		}
+		m.stop[i] = toBound(x[i], -gi, lo[i], hi[i])
 		if m.path[i] = -gi; m.stop[i] <= 0 {
 			m.path[i] = 0
 		} else if gi != 0 && !math.IsInf(m.stop[i], 1) {
