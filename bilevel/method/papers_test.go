@@ -41,7 +41,8 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 		{SOBA{Alpha: a, Beta: b}, &plainSOBA{gamma: b, theta: 1}},
 		{SOBA{Alpha: a, Beta: b, Gamma: c}, &plainSOBA{gamma: c, theta: 1}},
 		{MASOBA{Alpha: a, Beta: b, Gamma: c, Theta: bilevel.Constant(0.3)}, &plainSOBA{gamma: c, theta: 0.3}},
-		{STFBO{A: 2, B: 3, C: 0.5}, &plainSTFBO{}},
+		{STFBO{A: 2, B: 3, C: 0.5}, &plainSTFBO{first: [3]float64{4, 9, 0.25}}},
+		{STFBO{A: 2, B: 0.5, C: 9}, &plainSTFBO{first: [3]float64{4, 0.25, 81}}},
 		{SABA{Alpha: a, Beta: b, Gamma: c}, &plainSABA{}},
 		{SRBA{Alpha: a, Beta: b, Gamma: c, Period: 4, Large: 5}, &plainSRBA{}},
 		{FSLA{Alpha: a, Beta: b, Gamma: c, Eta: bilevel.Constant(0.3)}, &plainFSLA{}},
@@ -224,11 +225,14 @@ func (p *plainSOBA) step(r *reader, k int, x, y, v []float64) {
 	move(k, x, y, v, dy, dv, dx, p.gamma)
 }
 
-type plainSTFBO struct{ a, b, c float64 }
+type plainSTFBO struct {
+	first   [3]float64
+	a, b, c float64
+}
 
 func (p *plainSTFBO) step(r *reader, k int, x, y, v []float64) {
 	if k == 0 {
-		*p = plainSTFBO{a: 4, b: 9, c: 0.25}
+		p.a, p.b, p.c = p.first[0], p.first[1], p.first[2]
 	}
 	dy, dv, dx := r.soba(x, y, v)
 	p.a, p.b, p.c = p.a+mat.Dot(dx, dx), p.b+mat.Dot(dy, dy), p.c+mat.Dot(dv, dv)
