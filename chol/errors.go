@@ -8,17 +8,15 @@ import (
 // Every error of this package wraps ErrNotPosDef.
 var ErrNotPosDef = errors.New("chol: matrix is not positive definite")
 
-// NotPosDefError: the leading principal submatrix of order Pivot is positive definite, that of
-// order Pivot+1 is not, to working precision.
+// NotPosDefError: the leading submatrix of order Pivot is positive definite, that of order Pivot+1 is
+// not, to working precision.
 type NotPosDefError struct {
 	Pivot int     // row and column, from 0
 	Value float64 // the pivot: NaN, +Inf, or less than 2⁻¹⁰²², the smallest normal number
 }
 
-// Error names the pivot and its value.
 func (e *NotPosDefError) Error() string {
 	return fmt.Sprintf("chol: matrix is not positive definite: pivot %d is %g", e.Pivot, e.Value)
 }
 
-// Unwrap returns ErrNotPosDef.
 func (e *NotPosDefError) Unwrap() error { return ErrNotPosDef }

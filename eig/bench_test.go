@@ -58,8 +58,6 @@ func few(n, k int, mu float64) *mat.Sym {
 	return a
 }
 
-func apart(n int) *mat.Sym { return spiked(n, -3, -2, -1) }
-
 func BenchmarkRoutes(b *testing.B) {
 	const mu = 0.1
 	tri := eig.RouteTridiagonal
@@ -72,8 +70,8 @@ func BenchmarkRoutes(b *testing.B) {
 			from, to int
 		}{
 			{"clipped", mattest.Sym(n, uint64(n)), "tridiagonal", tri, 2, 512},
-			{"apart", apart(max(n, 4)), "tridiagonal", tri, 14, 512},
-			{"apart", apart(max(n, 4)), "krylov", eig.RouteKrylov, 14, 512},
+			{"apart", spiked(max(n, 4), -3, -2, -1), "tridiagonal", tri, 14, 512},
+			{"apart", spiked(max(n, 4), -3, -2, -1), "krylov", eig.RouteKrylov, 14, 512},
 		} {
 			if n < c.from || n > c.to {
 				continue

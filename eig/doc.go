@@ -1,9 +1,8 @@
 // Package eig decomposes symmetric matrices, A = V·Λ·Vᵀ, and projects them onto {X ⪰ mu·I}.
 //
-// [Symmetric] is the eigensolver for general use: 10n³/3 flops with all vectors. [Jacobi] is slow,
-// and accurate to the last digits of every eigenvalue of a graded positive definite matrix.
-// [Truncator] computes the projection in the Frobenius norm, which raises the eigenvalues below mu
-// to mu.
+// [Symmetric] is the eigensolver for general use; [Jacobi] is slow, and accurate to the last digits
+// of every eigenvalue of a graded positive definite matrix; [Truncator] computes the projection in
+// the Frobenius norm, which raises the eigenvalues below mu to mu.
 //
 // # Routes of Truncate
 //
@@ -15,10 +14,9 @@
 //	krylov       n ≥ 48, k ≤ n/4, far below mu  n³/3 + (2n² + 3nk)·m     krylov.go
 //	tridiagonal  else                           4n³/3 + 3n²·min(k, n−k)  spectral.go
 //
-// clear returns A itself. krylov is a Lanczos process of m ≈ 1.1k + 13 steps, which stops after two
-// to ten where more seem needed than pay; a Cholesky factorisation of P proves that it missed no
-// eigenvalue. tridiagonal finds the eigenvectors of the smaller side of mu. No basis is kept between
-// calls: bits would depend on earlier calls.
+// clear returns A itself. krylov is a Lanczos process of m ≈ 1.1k + 13 steps, which stops early
+// where more seem needed than pay; a Cholesky factorisation of P proves that it missed no
+// eigenvalue. No basis is kept between calls: bits would depend on earlier calls.
 //
 // # Accuracy and conventions
 //

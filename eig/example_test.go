@@ -13,7 +13,7 @@ func ExampleTruncator() {
 		0.9, 1, 0,
 		-0.9, 0.9, 1,
 	}}
-	var t eig.Truncator // its zero value works, and is used again for the next matrix
+	var t eig.Truncator
 	p := mat.NewSym(3)
 	report, err := t.Truncate(p, &a, 0.05)
 	if err != nil {
@@ -34,7 +34,7 @@ func ExampleSymmetric() {
 		2, 0,
 		-1, 2,
 	}}
-	var s eig.Symmetric // its zero value works, and is used again for the next matrix
+	var s eig.Symmetric
 	if err := s.Factor(&a); err != nil {
 		fmt.Println(err)
 		return

@@ -83,8 +83,7 @@ func (e *Jacobi) reserve(n int) {
 // Values returns the eigenvalues, ascending, in e's memory; none after a failure.
 func (e *Jacobi) Values() []float64 { return e.d }
 
-// VectorsT returns Vᵀ, n × n, in e's memory: row i belongs to Values()[i]. It panics after
-// FactorValues or a failure.
+// VectorsT returns Vᵀ, n × n, in e's memory. It panics after FactorValues or a failure.
 func (e *Jacobi) VectorsT() *mat.Dense {
 	if !e.known {
 		panic("eig: Jacobi.VectorsT: no vectors")

@@ -107,8 +107,7 @@ func (e *Symmetric) findVectors(n int) error {
 // Values returns the eigenvalues, ascending, in e's memory; none after a failure.
 func (e *Symmetric) Values() []float64 { return e.values }
 
-// VectorsT returns Vᵀ, n × n, in e's memory: row i belongs to Values()[i]. It panics after
-// FactorValues or a failure.
+// VectorsT returns Vᵀ, n × n, in e's memory. It panics after FactorValues or a failure.
 func (e *Symmetric) VectorsT() *mat.Dense {
 	if !e.known {
 		panic("eig: Symmetric.VectorsT: no vectors")
