@@ -29,7 +29,7 @@ func (c *corner) lower(l []float64, ld, j, w int, a *mat.Sym, shift float64) (k 
 	j1, j2 := j+min(1, w-1), j+min(2, w-1)
 	r0, r1, r2 := l[j*ld:][:j+1], l[j1*ld:][:j1+1], l[j2*ld:][:j2+1]
 	s00, s10, s11, s20, s21, s22 := kernel.Gram3(r0[:j], r1[:j], r2[:j])
-	a0, a1, a2 := a.Row(j)[j:], a.Row(j1)[j:], a.Row(j2)[j:]
+	a0, a1, a2 := a.Data[j*a.Stride+j:], a.Data[j1*a.Stride+j:], a.Data[j2*a.Stride+j:]
 	a00, a01, a02 := a0[0]-shift-s00, a1[0]-s10, a2[0]-s20
 	var a11, a12, a22 float64
 	if w > 1 {
@@ -67,15 +67,11 @@ func (c *corner) below(l []float64, ld, j int, a *mat.Sym) {
 		}
 	}
 	m01, m02, m12, t0, t1, t2 := c.M01, c.M02, c.M12, c.S0, c.S1, c.S2
-	for {
-		x3, y3 := (*[3]float64)(x), (*[3]float64)(y)
+	for i := range rows {
+		x3, y3 := x[i*ld:i*ld+3:i*ld+3], y[i*a.Stride:i*a.Stride+3:i*a.Stride+3]
 		s0 := y3[0] + x3[0]
 		s1 := y3[1] + x3[1] + m01*s0
 		x3[2] = (y3[2] + x3[2] + m02*s0 + m12*s1) * t2
 		x3[0], x3[1] = s0*t0, s1*t1
-		if rows--; rows == 0 {
-			return
-		}
-		x, y = x[ld:], y[a.Stride:]
 	}
 }

@@ -14,9 +14,9 @@ func (c *Cholesky) SolveVec(dst, b []float64) {
 	}
 	c.forward(dst, b)
 	if c.lower {
-		mat.SolveLowerTransVec(dst, &c.f, dst)
+		kernel.SolveLowerTrans(dst, c.f.Data, c.f.Stride)
 	} else {
-		mat.SolveUpperVec(dst, &c.f, dst)
+		kernel.SolveUpper(dst, c.f.Data, c.f.Stride)
 	}
 }
 
@@ -43,9 +43,10 @@ func (c *Cholesky) Solve(dst, b *mat.Dense) {
 }
 
 func (c *Cholesky) forward(dst, b []float64) {
+	copy(dst, b)
 	if c.lower {
-		mat.SolveLowerVec(dst, &c.f, b)
+		kernel.SolveLower(dst, c.f.Data, c.f.Stride)
 	} else {
-		mat.SolveUpperTransVec(dst, &c.f, b)
+		kernel.SolveUpperTrans(dst, c.f.Data, c.f.Stride)
 	}
 }

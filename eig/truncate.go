@@ -97,7 +97,9 @@ func (t *Truncator) Truncate(dst, a *mat.Sym, mu float64) (Report, error) {
 	} else if unit != 1 {
 		mat.ScaleSym(&t.p, 1/unit, &t.p)
 	}
-	mat.CopySym(dst, &t.p)
+	if route != RouteClear || dst != a {
+		mat.CopySym(dst, &t.p)
+	}
 	t.made = true
 	return rep, nil
 }

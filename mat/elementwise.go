@@ -14,7 +14,7 @@ func Copy(dst, a *Dense) {
 func CopySym(dst, a *Sym) {
 	alikeSym("mat: CopySym", dst, a)
 	for i := range dst.N {
-		copy(dst.Row(i), a.Row(i))
+		copy(dst.Data[i*dst.Stride:][:i+1], a.Data[i*a.Stride:][:i+1])
 	}
 }
 
