@@ -97,14 +97,13 @@ func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	if err := e.p.HessG(e.yy, x, y, phi); err != nil {
 		return err
 	}
-	size := trace(e.hyy)
-	mat.RecurSym(e.hyy, tau, e.hyy, e.yyOld, e.yy) // (STABLE-H3)
 	if err := e.askPromise(x); err != nil {
 		return err
 	}
 	if e.bounded = !math.IsInf(e.promise, -1) && !e.bound.pause(); e.bounded {
-		e.bound.update(tau, e.promise, e.mu, size, e.report.HessNorm, e.yy, e.yyOld)
+		e.bound.update(tau, e.promise, e.mu, trace(e.hyy), e.report.HessNorm, e.yy, e.yyOld)
 	}
+	mat.RecurSym(e.hyy, tau, e.hyy, e.yyOld, e.yy) // (STABLE-H3)
 	return e.projectBoth(x, y)
 }
 
@@ -238,8 +237,7 @@ func (e *Estimator) askPromise(x []float64) error {
 
 // truncate applies P̲ to H_yy.
 func (e *Estimator) truncate() (eig.Report, error) {
-	margin := cholMargin(e.hyy, e.mu)
-	if e.bounded && (e.bound.least >= e.mu+margin || e.bound.renew(&e.projection, e.hyy, e.mu, margin)) {
+	if e.bounded && e.bound.proves(&e.projection, e.hyy, e.mu) {
 		if err := e.projection.Accept(e.hyy, e.mu); err != nil {
 			return eig.Report{}, fmt.Errorf("%w: step %d: ConvexityAt is %v, and H_yy has lost its "+
 				"definiteness: %w", ErrBrokenPromise, e.updates, e.promise, err)

@@ -17,7 +17,7 @@ import (
 //	λ_min(Δ) ≥ max(−‖Δ‖_F, min_i Δ_ii − ‖Δ − diag Δ‖_F).                            diagonal: regularisation
 //
 // Where it exceeds μ_g by cholMargin, the Cholesky factorisation that proves that nothing is to be
-// clipped would succeed, and is left out. Elsewhere renew makes it at a shift above μ_g, which, if
+// clipped would succeed, and is left out. Elsewhere proves makes it at a shift above μ_g, which, if
 // it succeeds, is a new bound for several steps.
 //
 // Rounding, u = 2⁻⁵³, n = dy: Cholesky of A succeeds if λ_min(A) ≥ c·tr A, and has proved λ_min(A)
@@ -26,12 +26,12 @@ import (
 type eigenBound struct {
 	least float64 // λ_min(H_yy) ≥ least; −Inf where nothing is known
 	loss  float64 // what the last step takes from a bound near μ_g
-	reach float64 // renew tries a shift this many losses above μ_g
+	reach float64 // proves tries a shift this many losses above μ_g
 	skip  int     // steps to go without a bound
 	wait  int     // skip after the next failure
 }
 
-// renew is tried once in mostWait steps at least.
+// A new one is tried once in mostWait steps at least.
 const (
 	leastReach, firstReach, mostReach = 4, 16, 256
 	mostWait                          = 256
@@ -87,8 +87,12 @@ func (b *eigenBound) update(tau, s, mu, size, norm float64, now, old *mat.Sym) {
 	b.least = t*b.least + t*low + (1-t)*s - rounding
 }
 
-// renew looks for a bound ≥ μ_g + margin by a factorisation of h, and says whether it found one.
-func (b *eigenBound) renew(p *eig.Truncator, h *mat.Sym, mu, margin float64) bool {
+// proves says whether the bound, or a new one by a factorisation of h, is ≥ μ_g with a margin.
+func (b *eigenBound) proves(p *eig.Truncator, h *mat.Sym, mu float64) bool {
+	margin := cholMargin(h, mu)
+	if b.least >= mu+margin {
+		return true
+	}
 	shift := mu + 2*margin + b.reach*b.loss
 	if !p.PosDef(h, shift) {
 		if b.reach > leastReach {

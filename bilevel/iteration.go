@@ -39,7 +39,7 @@ type Iteration struct {
 	activity    Activity
 
 	vectors func(visit func(name string, v []float64)) // of the Stepper; nil during Start
-	visit   func(name string, v []float64)             // it.inspect
+	visit   func(name string, v []float64)             // sets found; made once: a step allocates nothing
 	found   *DivergedError                             // by visit
 }
 
@@ -55,7 +55,11 @@ func newIteration(p Problem, name string, opt Options) (*Iteration, error) {
 		name: name, oracle: newOracle(p), opt: opt, ctx: context.Background(),
 		x: slices.Clone(opt.X0), xNext: make([]float64, dx), y: slices.Clone(opt.Y0), yNext: make([]float64, dy),
 	}
-	it.visit = it.inspect
+	it.visit = func(name string, v []float64) {
+		if i := mat.NotFinite(v); i >= 0 && it.found == nil {
+			it.found = &DivergedError{Step: it.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
+		}
+	}
 	it.xi = newStream(it.oracle.upper, opt.Seed, 'x', &it.oracle.counts.Xi)
 	it.phi = newStream(it.oracle.lower, opt.Seed, 'y', &it.oracle.counts.Phi)
 	it.pcg.Seed(opt.Seed, 'm')
@@ -238,12 +242,6 @@ func (it *Iteration) firstNonFinite() error {
 		return nil
 	}
 	return it.found
-}
-
-func (it *Iteration) inspect(name string, v []float64) {
-	if i := mat.NotFinite(v); i >= 0 && it.found == nil {
-		it.found = &DivergedError{Step: it.k, Quantity: fmt.Sprintf("%s[%d]", name, i), Value: v[i]}
-	}
 }
 
 // checkNext looks at the method's vectors, too: a projection may turn an infinite step into a

@@ -166,7 +166,8 @@ func (m *stable) Step(it *Iteration) error {
 	for i, y := range it.Y() {
 		it.NextY()[i] = y - beta*m.gy[i] - m.drift[i]
 	}
-	return it.UseSteps(theta*alpha, beta, 0)
+	it.alpha, it.beta = theta*alpha, beta
+	return nil
 }
 
 // moveX writes P_X(x^k − α h) and returns α, or the MetricStep of the α_i.
@@ -198,7 +199,10 @@ func (m *stable) beta(it *Iteration) float64 {
 
 // trust scales x^{k+1} − x^k and the drift, which is linear in it, by a factor θ ≤ 1.
 func (m *stable) trust(it *Iteration) (theta float64) {
-	length, radius := mat.Norm(m.drift), m.Trust*max(1, mat.Norm(it.Y()))
+	length, radius := mat.Norm(m.drift), m.Trust
+	if length > radius {
+		radius *= max(1, mat.Norm(it.Y()))
+	}
 	if !(length > radius) {
 		return 1
 	}
