@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func each(b *testing.B, param string, f func(b *testing.B, n int)) {
-	for _, n := range sizes {
+func each(b *testing.B, param string, f func(b *testing.B, n int), smaller ...int) {
+	for _, n := range append(smaller, sizes...) {
 		b.Run(fmt.Sprintf("%s=%d", param, n), func(b *testing.B) {
 			b.ReportAllocs()
 			f(b, n)
@@ -226,8 +226,8 @@ func BenchmarkStep(b *testing.B) {
 		}
 	}
 	plain := func(d int) bilevel.Problem { return &still{d: d} }
-	each(b, "d", step(fixed, 1, plain))
-	b.Run("adaptive", func(b *testing.B) { each(b, "d", step(bilevel.STABLE{MuG: 0.1}, 1, plain)) })
+	each(b, "d", step(fixed, 1, plain), 2, 4, 8)
+	b.Run("adaptive", func(b *testing.B) { each(b, "d", step(bilevel.STABLE{MuG: 0.1}, 1, plain), 2, 4, 8) })
 	b.Run("promise", func(b *testing.B) {
 		each(b, "d", step(fixed, 64, func(d int) bilevel.Problem { return promising{&still{d: d}} }))
 	})

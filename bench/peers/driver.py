@@ -9,8 +9,9 @@ this processor by its own instructions (github.com/giaf/blasfeo). All compiled w
 -march=native. PATTERN keeps the benchmarks whose names contain it.
 
 Same work as in stable/bench: Cholesky reads A and leaves it, Cond is the factorisation and an
-estimate of the condition number, Truncate takes the eigenvectors of the smaller side of mu. BLASFEO
-is measured on its own panels, and again with the packing from rows and back.
+estimate of the condition number, Truncate takes the eigenvectors of the smaller side of mu, Step (of
+Eigen) is numpy_bench.py's. BLASFEO is measured on its own panels, and again with the packing from
+rows and back.
 """
 
 import argparse
@@ -177,6 +178,45 @@ int main(int argc, char **argv) {
 EIGEN = r"""
 #include <Eigen/Dense>
 typedef Eigen::MatrixXd M;
+typedef Eigen::VectorXd V;
+
+// A step of STABLE with d_x = d_y = d, as numpy_bench.py has it: no oracles, g_yy = B*transpose(B)/d + I/2.
+struct Step {
+	M gxy, gyy, hxy, h, shifted;
+	Eigen::LLT<M, Eigen::Lower> llt;
+	V x, y, fx, fy, gy, dx, v;
+	bool certified = true;
+	Step(int d) : shifted(d, d), llt(d), dx(d), v(d) {
+		Vec a = square(d);
+		M b = Eigen::Map<M>(a.data(), d, d);
+		gxy = hxy = b;
+		h = gyy = 12.0 / d * b * b.transpose() + 0.5 * M::Identity(d, d);
+		x = V::Constant(d, 0.5), y = V::Zero(d), fx = V::Ones(d), fy = V::Ones(d), gy = V::Ones(d);
+	}
+	void operator()() {
+		const double tau = 0.1, bound = 1e3, step = 0.01;
+		hxy = (1 - tau) * (hxy - gxy) + gxy;
+		double norm = hxy.norm();
+		if (norm > bound) hxy *= bound / norm;
+		h = (1 - tau) * (h - gyy) + gyy;
+		shifted = h;
+		shifted.diagonal().array() -= MU;
+		llt.compute(shifted); // the certificate, then the factor
+		certified &= llt.info() == Eigen::Success;
+		llt.compute(h);
+		v = fy;
+		llt.solveInPlace(v);
+		dx = fx;
+		dx.noalias() -= hxy * v;
+		dx = (x - step * dx).cwiseMax(0).cwiseMin(1) - x;
+		x += dx;
+		v.noalias() = hxy.transpose() * dx;
+		llt.solveInPlace(v);
+		y -= step * gy + v;
+		fx = -fx, fy = -fy, gy = -gy;
+	}
+};
+
 int main(int argc, char **argv) {
 	if (argc > 1) pattern = argv[1];
 	printf("# core Eigen %d.%d.%d\n", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
@@ -219,6 +259,14 @@ int main(int argc, char **argv) {
 		}
 		if (wanted("Cond")) cond(), bench("Cond/n", n, rcond > 0.1 && rcond <= 1, cond);
 	}
+	vector<int> orders = {2, 4, 8};
+	orders.insert(orders.end(), std::begin(SIZES), std::end(SIZES));
+	for (int d : orders)
+		if (wanted("Step")) {
+			Step step(d);
+			step();
+			bench("Step/d", d, step.certified && step.y.allFinite(), std::ref(step));
+		}
 }
 """
 

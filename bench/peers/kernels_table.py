@@ -85,7 +85,7 @@ def measure(options, folder):
                 if name != TIERS[-1][0] or pattern == PATTERNS[-1]:
                     record(times, name, run(on, (program, *quick, pattern), {}))
         record(times, "gonum", run(on, (gonum, *quick, "."), {}))
-        for what in ("Mul", "Cholesky", "Cond", "EigSym", "Truncate"):
+        for what in ("Mul", "Cholesky", "Cond", "EigSym", "Truncate", "Step"):
             for name, program, env in peers:
                 record(times, name, run(on, (program, what), env))
         record(times, "NumPy", run(on, (sys.executable, "numpy_bench.py"), {}))
