@@ -107,43 +107,6 @@ func TestShapeBugsPanicWithAConstant(t *testing.T) {
 	}
 }
 
-func TestKernelsAllocateNothing(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
-		for _, n := range []int{5, 54, 130} {
-			a, b, c, s := mattest.Dense(n, n, 1), mattest.Dense(n, n, 2), mat.NewDense(n, n), mattest.Sym(n, 3)
-			u, x, y := mattest.Full(mattest.SPD(n, 1)), mattest.Vec(n, 1), make([]float64, n)
-			assert.Zero(t, testing.AllocsPerRun(10, func() {
-				mat.Mul(c, a, b)
-				mat.MulTransA(c, a, b)
-				mat.MulTransB(c, a, b)
-				mat.MulSym(c, s, b)
-				mat.RankK(s, 1, a)
-				mat.RankKTrans(s, 1, a)
-				mat.AddMulTransASym(s, 1, a, b)
-				mat.AddMulTransBSym(s, 1, a, b)
-				mat.SolveUpper(c, u, c)
-				mat.SolveUpperTrans(c, u, c)
-				mat.SolveUpperVec(y, u, x)
-				mat.SolveUpperTransVec(y, u, x)
-				mat.SolveLower(c, u, c)
-				mat.SolveLowerTrans(c, u, c)
-				mat.SolveLowerVec(y, u, x)
-				mat.SolveLowerTransVec(y, u, x)
-				mat.MulVec(y, a, x)
-				mat.MulVecTrans(y, a, x)
-				mat.MulVecSym(y, s, x)
-				mat.RecurSym(s, 1, s, s, s)
-				mat.Recur(c, 1, a, b, a)
-				mat.ProjectFrob(c, c, 1)
-				mat.CopyFull(c, s)
-				mat.CopyTrans(c, a)
-				mat.Axpy(y, mat.Dot(x, y), x)
-				y[0] = mat.NormFrob(a) + mat.NormFrobSym(s) + mat.Norm(x)
-			}), "n=%d", n)
-		}
-	})
-}
-
 func TestViewsWithoutColumns(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{1, 5, 40} {
@@ -171,54 +134,6 @@ func TestViewsWithoutColumns(t *testing.T) {
 			mat.RankK(s, 1, &e)
 			require.Zero(t, mattest.MaxDiff(mattest.Full(mattest.Sym(n, 4)), mattest.Full(s)))
 			require.Zero(t, mattest.MaxDiff(mattest.Dense(n, 3, 1), a))
-		}
-	})
-}
-
-func TestResultsDoNotDependOnStrides(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
-		for _, n := range edges {
-			var first []float64
-			for _, pad := range []int{0, 1, 5, 8} {
-				a, b, s := mattest.Pad(mattest.Dense(n, n, 1), pad), mattest.Pad(mattest.Dense(n, n, 2),
-					pad), mattest.PadSym(mattest.Sym(n, 3), pad)
-				u := mattest.Pad(mattest.Full(mattest.SPD(n, 1)), pad)
-				x := mattest.Vec(n, 4)
-				var all []float64
-				add := func(c *mat.Dense) {
-					for i := range c.Rows {
-						all = append(all, c.Row(i)...)
-					}
-				}
-				for _, f := range []func(c *mat.Dense){
-					func(c *mat.Dense) { mat.Mul(c, a, b) },
-					func(c *mat.Dense) { mat.MulTransA(c, a, b) },
-					func(c *mat.Dense) { mat.MulTransB(c, a, b) },
-					func(c *mat.Dense) { mat.MulSym(c, s, b) },
-					func(c *mat.Dense) { mat.Recur(c, 0.3, a, b, a) },
-					func(c *mat.Dense) { mat.AddScaled(c, a, 0.3, b) },
-					func(c *mat.Dense) { mat.SolveUpper(c, u, a) },
-					func(c *mat.Dense) { mat.SolveLowerTrans(c, u, a) },
-				} {
-					c := mattest.Pad(mat.NewDense(n, n), pad)
-					f(c)
-					add(c)
-				}
-				y := make([]float64, n)
-				mat.MulVec(y, a, x)
-				all = append(all, y...)
-				mat.MulVecTrans(y, a, x)
-				all = append(all, y...)
-				mat.MulVecSym(y, s, x)
-				all = append(all, y...)
-				mat.SolveUpperVec(y, u, x)
-				all = append(all, y...)
-				all = append(all, mat.NormFrob(a), mat.NormFrobSym(s))
-				if first == nil {
-					first = all
-				}
-				require.Equal(t, first, all, "n=%d pad=%d", n, pad)
-			}
 		}
 	})
 }

@@ -155,62 +155,47 @@ func TestMulHandsNaNOn(t *testing.T) {
 func TestTriangularSolves(t *testing.T) {
 	mat.EachKernel(t, func(t *testing.T) {
 		for _, n := range append([]int{0}, edges...) {
-			for _, pad := range mattest.Strides {
-				// U = triu(random) + n·I, with NaN below the diagonal.
-				u := mattest.Pad(mattest.Dense(n, n, 1), pad)
-				clean := mat.NewDense(n, n)
-				for i := range n {
-					for j := range n {
-						switch {
-						case j < i:
-							u.Set(i, j, nan)
-						case j == i:
-							u.Set(i, i, u.At(i, i)+float64(n))
-							fallthrough
-						default:
-							clean.Set(i, j, u.At(i, j))
+			// U = triu(random) + n·I; the solver gets it with NaN below the diagonal.
+			clean, u := mattest.Dense(n, n, 1), mattest.Dense(n, n, 1)
+			for i := range n {
+				for j := range i {
+					clean.Set(i, j, 0)
+					u.Set(i, j, nan)
+				}
+				clean.Set(i, i, clean.At(i, i)+float64(n))
+				u.Set(i, i, clean.At(i, i))
+			}
+			l := mattest.Trans(u)
+			for _, m := range []int{0, 1, 2, 3, 8, 17, 33} {
+				x := mattest.Dense(n, m, 2)
+				b, bt := mattest.Mul(clean, x), mattest.Mul(mattest.Trans(clean), x)
+				for name, f := range map[string]struct {
+					solve  func(dst, t, b *mat.Dense)
+					vec    func(dst []float64, t *mat.Dense, b []float64)
+					tri, b *mat.Dense
+				}{
+					"SolveUpper":      {mat.SolveUpper, mat.SolveUpperVec, u, b},
+					"SolveUpperTrans": {mat.SolveUpperTrans, mat.SolveUpperTransVec, u, bt},
+					"SolveLower":      {mat.SolveLower, mat.SolveLowerVec, l, bt},
+					"SolveLowerTrans": {mat.SolveLowerTrans, mat.SolveLowerTransVec, l, b},
+				} {
+					for _, pad := range mattest.Strides {
+						tri, y, in := mattest.Pad(f.tri, pad), mattest.Pad(mat.NewDense(n, m), pad), mattest.Pad(f.b, pad)
+						f.solve(y, tri, in)
+						near(t, x, y, 4*n)
+						f.solve(in, tri, in)
+						require.Zero(t, mattest.MaxDiff(in, y), "%s in place differs", name)
+						mattest.CheckPad(t, y)
+						mattest.CheckPad(t, in)
+						if m == 1 {
+							v, in := mat.NewDense(n, 1), mattest.Pad(f.b, 0)
+							f.vec(v.Data, tri, in.Data)
+							near(t, x, v, 4*n)
+							f.vec(in.Data, tri, in.Data)
+							require.Equal(t, v.Data, in.Data, "%sVec in place differs", name)
 						}
 					}
 				}
-				for _, m := range []int{0, 1, 2, 3, 8, 17, 33} {
-					x := mattest.Dense(n, m, 2)
-					b, bt := mattest.Pad(mattest.Mul(clean, x), pad), mattest.Pad(mattest.Mul(mattest.Trans(clean), x),
-						pad)
-					y, yt := mattest.Pad(mat.NewDense(n, m), pad), mattest.Pad(mat.NewDense(n, m), pad)
-					mat.SolveUpper(y, u, b)
-					mat.SolveUpperTrans(yt, u, bt)
-					near(t, x, y, 4*n)
-					near(t, x, yt, 4*n)
-					l := mattest.Trans(u)
-					again := mat.NewDense(n, m)
-					mat.SolveLower(again, l, bt)
-					near(t, x, again, 4*n)
-					mat.SolveLowerTrans(again, l, b)
-					near(t, x, again, 4*n)
-					mat.SolveUpper(b, u, b)
-					mat.SolveUpperTrans(bt, u, bt)
-					require.Zero(t, mattest.MaxDiff(b, y), "in place differs")
-					require.Zero(t, mattest.MaxDiff(bt, yt), "in place differs")
-					for _, p := range []*mat.Dense{b, bt, y, yt} {
-						mattest.CheckPad(t, p)
-					}
-				}
-				x := &mat.Dense{Rows: n, Cols: 1, Stride: 1, Data: mattest.Vec(n, 3)}
-				b, bt := mattest.Mul(clean, x), mattest.Mul(mattest.Trans(clean), x)
-				y, yt := mat.NewDense(n, 1), mat.NewDense(n, 1)
-				mat.SolveUpperVec(y.Data, u, b.Data)
-				mat.SolveUpperTransVec(yt.Data, u, bt.Data)
-				near(t, x, y, 4*n)
-				near(t, x, yt, 4*n)
-				l, again := mattest.Trans(u), mat.NewDense(n, 1)
-				mat.SolveLowerVec(again.Data, l, bt.Data)
-				near(t, x, again, 4*n)
-				mat.SolveLowerTransVec(again.Data, l, b.Data)
-				near(t, x, again, 4*n)
-				mat.SolveUpperVec(b.Data, u, b.Data)
-				mat.SolveUpperTransVec(bt.Data, u, bt.Data)
-				require.Equal(t, y.Data, b.Data, "in place differs")
-				require.Equal(t, yt.Data, bt.Data, "in place differs")
 			}
 		}
 	})

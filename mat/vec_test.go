@@ -2,9 +2,7 @@ package mat_test
 
 import (
 	"math"
-	"math/rand"
 	"testing"
-	"testing/quick"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -188,35 +186,6 @@ func norm1Inf(x []float64) float64 {
 func same(t *testing.T, want, got float64) {
 	t.Helper()
 	assert.Truef(t, want == got || want != want && got != got, "want %g, got %g", want, got)
-}
-
-func TestProjectFrobIsTheProjection(t *testing.T) {
-	f := func(seed uint64, r uint16) bool {
-		rng := mattest.Rand(seed)
-		m, n, radius := 1+rng.IntN(6), 1+rng.IntN(6), float64(r)/20000
-		a, p, q := mattest.Dense(m, n, seed), mattest.Pad(mat.NewDense(m, n), 2), mat.NewDense(m, n)
-		ok := mat.ProjectFrob(p, a, radius) == mat.NormFrob(a)
-		ok = ok && mat.NormFrob(p) <= radius*(1+1e-14)
-		mat.ProjectFrob(q, p, radius)
-		ok = ok && mattest.MaxDiff(p, q) <= 1e-15
-		if mat.NormFrob(a) <= radius {
-			ok = ok && mattest.MaxDiff(p, a) == 0
-		}
-		for range 20 {
-			z := mattest.Dense(m, n, rng.Uint64())
-			mat.ProjectFrob(z, z, radius*rng.Float64())
-			inner := 0.0
-			for i := range m {
-				for j := range n {
-					inner += (a.At(i, j) - p.At(i, j)) * (z.At(i, j) - p.At(i, j))
-				}
-			}
-			ok = ok && inner <= 1e-13
-		}
-		mattest.CheckPad(t, p)
-		return ok
-	}
-	require.NoError(t, quick.Check(f, &quick.Config{MaxCount: 300, Rand: rand.New(rand.NewSource(1))}))
 }
 
 func TestProjectFrobAtTheEdges(t *testing.T) {
