@@ -6,8 +6,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// Besides sizes, every function checks that a matrix's rows do not overlap and that dst does not
-// begin where an operand does, unless allowed.
+// Besides sizes, every function checks that rows, or dst and an operand, do not overlap.
 const (
 	mismatch = ": dimension mismatch"
 	torn     = kernel.MsgTorn
@@ -15,7 +14,7 @@ const (
 	short    = ": Data is too short"
 )
 
-// times returns i·j, both ≥ 0, or beyond every slice where that overflows.
+// times returns i·j, i, j ≥ 0, or beyond every slice where that overflows.
 func times(i, j int) uint {
 	hi, lo := bits.Mul(uint(i), uint(j))
 	return lo | -hi

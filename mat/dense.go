@@ -1,8 +1,7 @@
 package mat
 
-// Dense is a matrix of Rows × Cols float64s by rows: entry (i, j) is Data[i*Stride+j]. Stride ≥
-// Cols and len(Data) ≥ (Rows−1)·Stride+Cols, unless Rows or Cols is 0. Entries between rows are
-// neither read nor written.
+// Dense is a Rows × Cols matrix by rows: entry (i, j) is Data[i*Stride+j]. Stride ≥ Cols and
+// len(Data) ≥ (Rows−1)·Stride+Cols, unless Rows or Cols is 0.
 type Dense struct {
 	Rows, Cols int
 	Stride     int
@@ -17,8 +16,8 @@ func NewDense(rows, cols int) *Dense {
 	return &Dense{Rows: rows, Cols: cols, Stride: cols, Data: make([]float64, times(rows, cols))}
 }
 
-// DenseOf returns the rows × cols matrix on data itself, by rows, with Stride = cols. It panics if
-// a size is negative or len(data) is not rows·cols.
+// DenseOf returns a matrix on data itself, with Stride = cols. It panics if a size is negative or
+// len(data) is not rows·cols.
 func DenseOf(rows, cols int, data []float64) *Dense {
 	if rows < 0 || cols < 0 {
 		panic("mat: DenseOf: negative size")

@@ -1,24 +1,22 @@
 // Package mat holds dense and symmetric matrices and the kernels on them.
 //
 // Storage: float64 by rows with a stride, in structs with exported fields; View, AsSym and Lower
-// share memory. A Sym is its lower triangle: entries above the diagonal or between rows are neither
+// share memory. A Sym is its lower triangle. Entries above its diagonal, or between rows, are neither
 // read nor written.
 //
-// Shapes and aliasing: the destination comes first, every size must match, and inputs are not
-// modified. Element-wise functions (Copy, Scale, AddScaled, Recur, ProjectFrob and their Sym forms)
-// and triangular solves allow dst to be an operand; elsewhere dst must not overlap one. Partial
-// overlap is never allowed. Only what shows in O(1) is checked: a dst that begins where an operand
-// does, a Stride below a row's length.
+// Shapes and aliasing: the destination comes first, and inputs are not modified. Element-wise
+// functions (Copy, Scale, AddScaled, Recur, ProjectFrob and their Sym forms) and triangular solves
+// allow dst to be an operand; elsewhere it must not overlap one. Partial overlap is never allowed.
+// Only what shows in O(1) is checked: a dst that begins where an operand does, a Stride below a
+// row's length.
 //
-// Errors: none. Sizes that do not match panic with a constant string, "mat: Mul: dimension
-// mismatch". NaN and Inf reach whatever they take part in; no product is skipped because a factor
-// is 0.
+// Errors: none. Every function panics with a constant string, as "mat: Mul: dimension mismatch",
+// where sizes do not match. NaN and Inf reach whatever they take part in; no product is skipped
+// because a factor is 0.
 //
-// Memory: only NewDense and NewSym allocate.
+// Memory: only NewDense, NewSym and Format allocate. No goroutines, no state: calls may run together
+// unless one writes what another uses.
 //
-// Concurrency: no goroutines, no state; calls may run together unless one writes what another uses.
-//
-// Reproducibility: results depend on values and shapes alone, not on addresses, strides or
-// GOMAXPROCS. The order of summation, and so the last bits, may differ between builds (GOAMD64=v3,
-// vector kernels) and vector lengths.
+// Reproducibility: results depend on values and shapes alone. The order of summation, and so the
+// last bits, may differ between builds (GOAMD64=v3, vector kernels) and vector lengths.
 package mat

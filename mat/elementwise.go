@@ -2,7 +2,7 @@ package mat
 
 import "stable/mat/kernel"
 
-// Copy sets dst = a, which dst may be. It panics if the sizes differ.
+// Copy sets dst = a.
 func Copy(dst, a *Dense) {
 	alike("mat: Copy", dst, a)
 	for i := range dst.Rows {
@@ -18,7 +18,7 @@ func CopySym(dst, a *Sym) {
 	}
 }
 
-// CopyTrans sets dst = aᵀ, apart from a. It panics if the sizes do not match.
+// CopyTrans sets dst = aᵀ, apart from a.
 func CopyTrans(dst, a *Dense) {
 	if dst.Rows != a.Cols || dst.Cols != a.Rows {
 		panic("mat: CopyTrans: dimension mismatch")
@@ -32,8 +32,7 @@ func CopyTrans(dst, a *Dense) {
 	}
 }
 
-// CopyFull sets dst = s, both triangles. dst may be Sym.Lower of s, else must not overlap it. It
-// panics if the sizes do not match.
+// CopyFull sets dst = s, both triangles. dst may be Sym.Lower of s, else must not overlap it.
 func CopyFull(dst *Dense, s *Sym) {
 	if dst.Rows != s.N || dst.Cols != s.N {
 		panic("mat: CopyFull: dimension mismatch")
@@ -43,7 +42,7 @@ func CopyFull(dst *Dense, s *Sym) {
 	for i := range s.N {
 		copy(dst.Row(i), s.Row(i))
 	}
-	// Four columns at once, so that each row of dst is visited once for all four.
+	// Four columns at once, for one visit of each row of dst.
 	i := 0
 	for ; i+3 < s.N; i += 4 {
 		r0, r1, r2, r3 := s.Row(i)[:i], s.Row(i + 1)[:i], s.Row(i + 2)[:i], s.Row(i + 3)[:i]
@@ -63,7 +62,7 @@ func CopyFull(dst *Dense, s *Sym) {
 	}
 }
 
-// Scale sets dst = s·a; dst may be a. It panics if the sizes differ. One flop an entry.
+// Scale sets dst = s·a. One flop an entry.
 func Scale(dst *Dense, s float64, a *Dense) {
 	alike("mat: Scale", dst, a)
 	for i := range dst.Rows {
@@ -79,8 +78,7 @@ func ScaleSym(dst *Sym, s float64, a *Sym) {
 	}
 }
 
-// AddScaled sets dst = a + s·b; dst may be either. It panics if the sizes differ. Two flops an
-// entry.
+// AddScaled sets dst = a + s·b. Two flops an entry.
 func AddScaled(dst, a *Dense, s float64, b *Dense) {
 	alike("mat: AddScaled", dst, a)
 	alike("mat: AddScaled", dst, b)
@@ -99,9 +97,8 @@ func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
 
-// Recur sets dst = (1−tau)·(h − old) + now in one pass, the recursion of a variance-reduced
-// estimate (Chen et al. 2022, eq. STABLE-H); dst may be an operand. With tau = 1 and h − old
-// finite, dst = now exactly. It panics if the sizes differ. Three flops an entry.
+// Recur sets dst = (1−tau)·(h − old) + now (Chen et al. 2022, eq. STABLE-H); exactly now, where tau
+// = 1 and h − old is finite. Three flops an entry.
 func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 	alike("mat: Recur", dst, h)
 	alike("mat: Recur", dst, old)
@@ -122,7 +119,7 @@ func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
 	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
 }
 
-// AddDiag sets s = s + diag(d). It panics if the sizes do not match.
+// AddDiag sets s = s + diag(d).
 func AddDiag(s *Sym, d []float64) {
 	if len(d) != s.N {
 		panic("mat: AddDiag: dimension mismatch")
@@ -148,7 +145,7 @@ func AddIdentity(s *Sym, c float64) {
 	}
 }
 
-// shape returns what an element-wise loop goes over: no rows if they are empty.
+// shape has no rows if they are empty.
 func (a *Dense) shape() kernel.Shape {
 	if a.Cols == 0 {
 		return kernel.Shape{}

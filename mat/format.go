@@ -9,9 +9,9 @@ import (
 // edge is the number of rows and columns printed at each end of a large matrix.
 const edge = 5
 
-// Format writes a for package fmt: a line per row in brackets, columns aligned at the right. Verbs,
-// width and precision apply to each entry; %v is %g with six digits. Of more than 2·5 rows or
-// columns it writes the first and last five; %+v writes all. %#v is Go syntax. It allocates.
+// Format writes a for package fmt: a line per row, columns aligned at the right. Verb, width and
+// precision are those of an entry; %v is %.6g. Of more than 10 rows or columns it writes the first
+// and last five; %+v writes all. %#v is Go syntax.
 func (a Dense) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('#') {
 		type plain Dense
@@ -21,7 +21,7 @@ func (a Dense) Format(f fmt.State, verb rune) {
 	format(f, verb, a.Rows, a.Cols, a.At)
 }
 
-// Format writes s as text, with both triangles, as Dense.Format does.
+// Format writes both triangles as Dense.Format does.
 func (s Sym) Format(f fmt.State, verb rune) {
 	if verb == 'v' && f.Flag('#') {
 		type plain Sym
@@ -42,32 +42,27 @@ func format(f fmt.State, verb rune, rows, cols int, at func(i, j int) float64) {
 	for r, i := range is {
 		cells[r] = make([]string, len(js))
 		for c, j := range js {
-			text := "…"
-			switch {
-			case i >= 0 && j >= 0:
+			text := "⋮"
+			if i >= 0 && j >= 0 {
 				text = fmt.Sprintf(entry, at(i, j))
-			case i < 0:
-				text = "⋮"
+			} else if i >= 0 {
+				text = "…"
 			}
 			cells[r][c] = text
 			widths[c] = max(widths[c], len([]rune(text)))
 		}
 	}
 	for r, row := range cells {
-		open, end := " ", ""
-		if r == 0 {
-			open = "["
-		}
-		if r == len(cells)-1 {
-			end = "]"
-		} else {
-			end = "\n"
-		}
 		for c, text := range row {
 			row[c] = strings.Repeat(" ", widths[c]-len([]rune(text))) + text
 		}
-		fmt.Fprint(f, open, strings.Join(row, "  "), end)
+		between := "\n "
+		if r == 0 {
+			between = "["
+		}
+		fmt.Fprint(f, between, strings.Join(row, "  "))
 	}
+	fmt.Fprint(f, "]")
 }
 
 func shown(n int, all bool) []int {
@@ -84,18 +79,19 @@ func shown(n int, all bool) []int {
 }
 
 func entryFormat(f fmt.State, verb rune) string {
-	width, precision := "", ""
-	if w, ok := f.Width(); ok {
-		width = strconv.Itoa(w)
+	entry := "%"
+	if width, ok := f.Width(); ok {
+		entry += strconv.Itoa(width)
 	}
-	if p, ok := f.Precision(); ok {
-		precision = "." + strconv.Itoa(p)
-	}
+	precision, ok := f.Precision()
 	if verb == 'v' || verb == 's' {
 		verb = 'g'
-		if precision == "" {
-			precision = ".6"
+		if !ok {
+			precision, ok = 6, true
 		}
 	}
-	return "%" + width + precision + string(verb)
+	if ok {
+		entry += "." + strconv.Itoa(precision)
+	}
+	return entry + string(verb)
 }

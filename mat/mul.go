@@ -1,7 +1,7 @@
 package mat
 
-// Mul sets dst = a·b, for a of m × k, b of k × n and dst of m × n, apart from both. It panics if
-// the sizes do not match. 2mkn flops. Up to the order of summation,
+// Mul sets dst = a·b, for a of m × k, b of k × n and dst of m × n. 2mkn flops. Up to the order of
+// summation,
 //
 //	for i, j: dst[i][j] = Σ_p a[i][p]·b[p][j]
 func Mul(dst, a, b *Dense) { multiply("mat: Mul", dst, true, 1, a, along, b, across) }
@@ -27,8 +27,7 @@ func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
 	multiply("mat: AddMulTransB", dst, false, alpha, a, along, b, along)
 }
 
-// MulSym sets dst = s·b, for s of order n, b and dst of n × m, dst apart from both. It panics if
-// the sizes do not match. 2n²m flops. (BLAS dsymm.)
+// MulSym sets dst = s·b, for s of order n, b and dst of n × m. 2n²m flops. (BLAS dsymm.)
 func MulSym(dst *Dense, s *Sym, b *Dense) {
 	if dst.Rows != s.N || s.N != b.Rows || dst.Cols != b.Cols {
 		panic("mat: MulSym: dimension mismatch")
@@ -47,12 +46,6 @@ func multiply(name string, dst *Dense, set bool, alpha float64, a *Dense, ka kin
 		panic(name + mismatch)
 	}
 	apart(name, dst, a, b)
-	addMul(dst, set, alpha, a, ka, b, kb)
-}
-
-func addMul(dst *Dense, set bool, alpha float64, a *Dense, ka kind, b *Dense, kb kind) {
-	m, k := a.as(ka)
-	n, _ := b.as(kb)
 	g := product{m: m, n: n, k: k, alpha: alpha, set: set, c: dst.Data, ldc: dst.Stride,
 		a: operand{a.Data, a.Stride, ka}, b: operand{b.Data, b.Stride, kb}}
 	g.run()

@@ -2,8 +2,7 @@ package mat
 
 import "stable/mat/kernel"
 
-// MulVec sets dst = a·x, apart from both. It panics if a length does not match. 2mn flops for a of
-// m × n. (BLAS dgemv.)
+// MulVec sets dst = a·x. 2mn flops for a of m × n. (BLAS dgemv.)
 func MulVec(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Rows || len(x) != a.Cols {
 		panic("mat: MulVec: dimension mismatch")
@@ -37,8 +36,7 @@ func MulVecSym(dst []float64, s *Sym, x []float64) {
 	kernel.MulVecSym(dst, s.Data, s.Stride, x)
 }
 
-// Outer sets a = a + alpha·x·yᵀ, apart from x and y. It panics if a length does not match. 2mn
-// flops for a of m × n. (BLAS dger.)
+// Outer sets a = a + alpha·x·yᵀ. 2mn flops for a of m × n. (BLAS dger.)
 func Outer(a *Dense, alpha float64, x, y []float64) {
 	if len(x) != a.Rows || len(y) != a.Cols {
 		panic("mat: Outer: dimension mismatch")
@@ -52,8 +50,7 @@ func Outer(a *Dense, alpha float64, x, y []float64) {
 	kernel.Outer(a.shape(), a.Data, a.Stride, alpha, x, y)
 }
 
-// RankOne sets s = s + alpha·x·xᵀ, apart from x. It panics if the length does not match. n² flops.
-// (BLAS dsyr.)
+// RankOne sets s = s + alpha·x·xᵀ. n² flops. (BLAS dsyr.)
 func RankOne(s *Sym, alpha float64, x []float64) {
 	if len(x) != s.N {
 		panic("mat: RankOne: dimension mismatch")

@@ -12,8 +12,8 @@ const (
 	safeHigh = math.MaxFloat64
 )
 
-// Norm returns ‖x‖₂ without overflow or harmful underflow; NaN if an entry is NaN, else +Inf if one
-// is infinite or the norm overflows. 2n flops. (BLAS dnrm2.)
+// Norm returns ‖x‖₂ without overflow or harmful underflow: NaN if an entry is, else +Inf if one is
+// infinite or the norm overflows. 2n flops. (BLAS dnrm2.)
 func Norm(x []float64) float64 {
 	s := kernel.SumSquares(kernel.Shape{Rows: 1, Cols: len(x)}, x, 0)
 	if s >= safeLow && s <= safeHigh {
@@ -87,7 +87,7 @@ func MaxAbsSym(s *Sym) float64 {
 	return m
 }
 
-// maxAbs returns max(m, |x_0|, |x_1|, ...); the built-in max propagates NaN.
+// maxAbs returns max(m, |x_0|, |x_1|, ...), NaN if one is.
 func maxAbs(m float64, x []float64) float64 {
 	for _, v := range x {
 		m = max(m, math.Abs(v))

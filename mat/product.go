@@ -2,13 +2,12 @@ package mat
 
 import "stable/mat/kernel"
 
-// A product is c = c + alpha·A·Bᵀ or alpha·A·Bᵀ, for A of m × k, B of n × k and c of m × n;
-// operands take care of transposition:
+// A product, for A of m × k, B of n × k and c of m × n, is
 //
 //	for i, j: c[i][j] (+)= alpha · Σ_p A[i][p]·B[j][p], only for j ≤ i if lower
 //
 // k goes by blocks that keep a panel of B, as wide as the register tile, in the first-level cache,
-// copied only if it does not lie as the tile wants it (BLIS: Van Zee, van de Geijn 2015).
+// copied only if it lies across (BLIS: Van Zee, van de Geijn 2015).
 type product struct {
 	m, n, k int
 	a, b    operand
@@ -21,10 +20,10 @@ type product struct {
 
 const (
 	kBlock  = 256                           // inner indices at a time
-	nBlock  = 8192                          // entries of panels of B that are kept at a time
-	mBlock  = kVector*nVector - nBlock      // entries of rows of A that meet them at a time: 32 KB
-	mWhole  = 20000                         // entries of A up to which all rows meet one panel after the other
-	kTiny   = 125                           // multiplications up to which plain code is faster than vectors
+	nBlock  = 8192                          // entries of B kept at a time
+	mBlock  = kVector*nVector - nBlock      // entries of A that meet them: 32 KB
+	mWhole  = 20000                         // entries of A up to which all rows meet each panel
+	kTiny   = 125                           // multiplications up to which vectors are slower
 	rowUnit = 6 / kernel.Rows * kernel.Rows // whole tiles
 	kThin   = 12                            // up to here, no portable tile pays
 )
@@ -59,7 +58,7 @@ func (g *product) run() {
 	w.giveBack()
 }
 
-// thin adds rows of B to rows of c, without copies, for few inner indices.
+// thin adds rows of B to rows of c, for few inner indices.
 func (g *product) thin() {
 	var buf [kThin]float64
 	f := buf[:g.k]
@@ -80,8 +79,8 @@ func (g *product) thin() {
 	}
 }
 
-// panels adds the part of inner indices p to p+k−1. A small A meets one panel of B after the other;
-// else some panels are kept, and meet as many rows of A as the first-level cache holds.
+// panels adds the part of inner indices p to p+k−1. A small A meets one panel of B at a time; else
+// some are kept, and meet as many rows of A as the first-level cache holds.
 func (g *product) panels(w *workspace, p, k int) {
 	s := block{buf: w.b[:nBlock], p: p, k: k, rows: g.m, cols: g.n}
 	if g.a.kind != along || g.m*k > mWhole {
@@ -106,13 +105,13 @@ func (g *product) panels(w *workspace, p, k int) {
 	}
 }
 
-// A block is rows i to i+rows−1 and columns j to j+cols−1 of c, from inner indices p to p+k−1.
+// A block is rows i to i+rows−1, columns j to j+cols−1 of c, from inner indices p to p+k−1.
 type block struct {
 	a          []float64 // rows of A
 	lda        int
 	buf        []float64 // copied panels of B
-	step       int       // distance between them; 0 if none is used again
-	fresh      bool      // whether they are still to be copied
+	step       int       // between them; 0 if none is used again
+	fresh      bool      // they are still to be copied
 	i, j, p, k int
 	rows, cols int
 }
@@ -152,8 +151,8 @@ func (g *product) block(s *block) {
 	}
 }
 
-// lastColumns is block for the columns short of a tile: a product with a vector for one; for more, A and
-// B change places.
+// lastColumns is block for columns short of a tile: for one, a product with a vector; for more, A
+// and B change places.
 func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 	var s [3 * kernel.Cols]float64
 	w := g.n - j

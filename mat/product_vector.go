@@ -3,12 +3,12 @@ package mat
 import "stable/mat/kernel"
 
 const (
-	kVector = kernel.PanelRows  // inner indices at a time: a strip spread over vectors takes 16 KB
-	nVector = 24 * kernel.Panel // columns of B that are packed at a time
+	kVector = kernel.PanelRows  // inner indices at a time
+	nVector = 24 * kernel.Panel // columns of B packed at a time
 )
 
-// vector packs as many rows and columns of B as the caches hold, in blocks of about one size, and
-// runs strips of four rows of A along them. Rows of a symmetric matrix are copied.
+// vector packs what the caches hold of B, and runs strips of four rows of A along it, copies of rows
+// where A is symmetric.
 func (g *product) vector() {
 	work := borrow()
 	s := kernel.Strip{Ldc: g.ldc, B: work.b[:], Scratch: work.scratch[:], Alpha: g.alpha, Set: g.set}
@@ -47,7 +47,7 @@ func (g *product) packPanels(dst []float64, j, n, p, k int) {
 	}
 }
 
-// strips multiplies all rows of A, from inner index p on, by the packed columns from j on.
+// strips multiplies A, from inner index p on, by the packed columns from j on.
 func (g *product) strips(s kernel.Strip, j, p int) {
 	a, lda, step := g.a.from(p)
 	s.Lda, s.Step = lda, step
@@ -80,7 +80,7 @@ func (g *product) strip(s *kernel.Strip, i, j int) {
 	s.Run()
 }
 
-// packPanel copies entries p to p+k−1 of rows j to j+w−1 to the columns of a panel, zero-filled.
+// packPanel copies entries p to p+k−1 of rows j to j+w−1 to columns of a panel, zero-filled.
 func (x *operand) packPanel(dst []float64, j, w, p, k int) {
 	r := 0
 	for ; r+1 < w; r += 2 {

@@ -1,15 +1,13 @@
 package mat
 
-// RankK sets s = s + alpha·a·aᵀ, for s of order n, apart from a of n × k. It panics if the sizes do
-// not match. n²k flops. (BLAS dsyrk.)
+// RankK sets s = s + alpha·a·aᵀ, for s of order n and a of n × k. n²k flops. (BLAS dsyrk.)
 func RankK(s *Sym, alpha float64, a *Dense) { addSym("mat: RankK", s, alpha, a, a, along) }
 
 // RankKTrans sets s = s + alpha·aᵀ·a, for a of k × n; else as RankK.
 func RankKTrans(s *Sym, alpha float64, a *Dense) { addSym("mat: RankKTrans", s, alpha, a, a, across) }
 
-// AddMulTransBSym sets s = s + alpha·a·bᵀ for a and b of n × k, apart from s, whose a·bᵀ the caller
-// knows to be symmetric: only the lower triangle is computed. It panics if the sizes do not match.
-// n²k flops. (BLAS dgemmt.)
+// AddMulTransBSym sets s = s + alpha·a·bᵀ for a and b of n × k whose a·bᵀ is known to be symmetric:
+// the lower triangle alone is computed. n²k flops. (BLAS dgemmt.)
 func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	addSym("mat: AddMulTransBSym", s, alpha, a, b, along)
 }

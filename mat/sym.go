@@ -1,8 +1,7 @@
 package mat
 
-// Sym is a symmetric N × N matrix: entry (i, j), i ≥ j, is Data[i*Stride+j]. Entries above the
-// diagonal are neither read nor written, so it can share a square Dense's memory (AsSym,
-// Sym.Lower).
+// Sym is a symmetric N × N matrix: entry (i, j), i ≥ j, is Data[i*Stride+j]. It can share a square
+// Dense's memory (AsSym, Sym.Lower).
 type Sym struct {
 	N      int
 	Stride int
@@ -17,8 +16,8 @@ func NewSym(n int) *Sym {
 	return &Sym{N: n, Stride: n, Data: make([]float64, times(n, n))}
 }
 
-// SymOf returns the symmetric matrix of order n whose lower triangle is that of data, in rows of n,
-// in that memory. It panics if n is negative or len(data) is not n².
+// SymOf returns the matrix whose lower triangle is that of data, in rows of n, in that memory. It
+// panics if n is negative or len(data) is not n².
 func SymOf(n int, data []float64) *Sym {
 	if n < 0 {
 		panic("mat: SymOf: negative size")
@@ -29,8 +28,8 @@ func SymOf(n int, data []float64) *Sym {
 	return &Sym{N: n, Stride: n, Data: data}
 }
 
-// AsSym returns the symmetric matrix of a square a's lower triangle, in a's memory. It panics if a
-// is not square, its rows overlap, or Data is too short.
+// AsSym returns the matrix of a square a's lower triangle, in a's memory. It panics if a is not
+// square or does not fit its Data.
 func AsSym(a *Dense) Sym {
 	if a.Rows != a.Cols {
 		panic("mat: AsSym: matrix is not square")
@@ -39,7 +38,7 @@ func AsSym(a *Dense) Sym {
 	return Sym{N: a.Rows, Stride: a.Stride, Data: a.Data}
 }
 
-// Lower returns s as a Dense in the same memory, of which only the lower triangle has a meaning.
+// Lower returns s as a Dense in its memory, with a meaning in the lower triangle alone.
 func (s *Sym) Lower() Dense {
 	return Dense{Rows: s.N, Cols: s.N, Stride: s.Stride, Data: s.Data}
 }

@@ -2,12 +2,12 @@ package mat
 
 import "stable/mat/kernel"
 
-// Solves for many right-hand sides split the triangle in the middle; most flops are AddMul's:
+// Solves for many right-hand sides split the triangle, so that most flops are AddMul's:
 //
 //	[T11     ] [X1]   [B1]
 //	[T21  T22] [X2] = [B2]:   X1 = T11⁻¹·B1,  X2 = T22⁻¹·(B2 − T21·X1)
 //
-// and its mirror images (Elmroth, Gustavson, Jonsson, Kågström 2004).
+// and mirror images (Elmroth, Gustavson, Jonsson, Kågström 2004).
 
 // triBase is the largest order that is solved row by row.
 const triBase = 32
@@ -28,7 +28,7 @@ func forward(t *Dense, k kind, x *Dense) {
 			t21 = t12
 		}
 		forward(&t11, k, &x1)
-		addMul(&x2, false, -1, &t21, k, &x1, across)
+		multiply("mat: solve", &x2, false, -1, &t21, k, &x1, across)
 		forward(&t22, k, &x2)
 		return
 	}
@@ -48,7 +48,7 @@ func backward(t *Dense, k kind, x *Dense) {
 			t12 = t21
 		}
 		backward(&t22, k, &x2)
-		addMul(&x1, false, -1, &t12, k, &x2, across)
+		multiply("mat: solve", &x1, false, -1, &t12, k, &x2, across)
 		backward(&t11, k, &x1)
 		return
 	}

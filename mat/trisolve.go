@@ -3,8 +3,7 @@ package mat
 import "stable/mat/kernel"
 
 // SolveUpperVec sets dst = U⁻¹·b for the upper triangle U of a square u; entries below it are not
-// read. dst may be b, and must not overlap u. A zero on the diagonal gives Inf or NaN. It panics if
-// a size does not match. n² flops. (BLAS dtrsv.)
+// read. dst may be b. A zero on the diagonal gives Inf or NaN. n² flops. (BLAS dtrsv.)
 func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 	copyVec("mat: SolveUpperVec", dst, u, b)
 	kernel.SolveUpper(dst, u.Data, u.Stride)
@@ -16,16 +15,14 @@ func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 	kernel.SolveUpperTrans(dst, u.Data, u.Stride)
 }
 
-// SolveUpper sets dst = U⁻¹·B for the upper triangle U of a square u and b of n × m; entries below
-// it are not read. dst may be b, and must not overlap u. A zero on the diagonal gives Inf or NaN.
-// It panics if a size does not match. n²·m flops. (BLAS dtrsm.)
+// SolveUpper sets dst = U⁻¹·B for b of n × m; else as SolveUpperVec. n²·m flops. (BLAS dtrsm.)
 func SolveUpper(dst, u, b *Dense) {
 	if copyColumns("mat: SolveUpper", dst, u, b); dst.Cols > 0 {
 		backward(u, along, dst)
 	}
 }
 
-// SolveUpperTrans sets dst = U⁻ᵀ·B; otherwise as SolveUpper.
+// SolveUpperTrans sets dst = U⁻ᵀ·B; else as SolveUpper.
 func SolveUpperTrans(dst, u, b *Dense) {
 	if copyColumns("mat: SolveUpperTrans", dst, u, b); dst.Cols > 0 {
 		forward(u, across, dst)
@@ -38,7 +35,7 @@ func SolveLowerVec(dst []float64, l *Dense, b []float64) {
 	kernel.SolveLower(dst, l.Data, l.Stride)
 }
 
-// SolveLowerTransVec sets dst = L⁻ᵀ·b; otherwise as SolveLowerVec.
+// SolveLowerTransVec sets dst = L⁻ᵀ·b; else as SolveLowerVec.
 func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 	copyVec("mat: SolveLowerTransVec", dst, l, b)
 	kernel.SolveLowerTrans(dst, l.Data, l.Stride)
@@ -51,7 +48,7 @@ func SolveLower(dst, l, b *Dense) {
 	}
 }
 
-// SolveLowerTrans sets dst = L⁻ᵀ·B; otherwise as SolveLower.
+// SolveLowerTrans sets dst = L⁻ᵀ·B; else as SolveLower.
 func SolveLowerTrans(dst, l, b *Dense) {
 	if copyColumns("mat: SolveLowerTrans", dst, l, b); dst.Cols > 0 {
 		backward(l, across, dst)

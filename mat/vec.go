@@ -2,7 +2,7 @@ package mat
 
 import "stable/mat/kernel"
 
-// Dot returns xᵀy. It panics if the lengths differ. 2n flops.
+// Dot returns xᵀy. 2n flops.
 func Dot(x, y []float64) float64 {
 	if len(x) != len(y) {
 		panic("mat: Dot: dimension mismatch")
@@ -10,7 +10,7 @@ func Dot(x, y []float64) float64 {
 	return kernel.Dot(x, y)
 }
 
-// Axpy sets y = y + alpha·x; x may be y. It panics if the lengths differ. 2n flops.
+// Axpy sets y = y + alpha·x; x may be y. 2n flops.
 func Axpy(y []float64, alpha float64, x []float64) {
 	if len(x) != len(y) {
 		panic("mat: Axpy: dimension mismatch")
@@ -18,8 +18,7 @@ func Axpy(y []float64, alpha float64, x []float64) {
 	kernel.Axpy(y, alpha, x)
 }
 
-// RecurVec sets d = now + (1−tau)·(d − old), as Recur does. old and now may be one, and d either.
-// It panics if the lengths differ. 4n flops.
+// RecurVec sets d = now + (1−tau)·(d − old). Operands may be one vector. 4n flops.
 func RecurVec(d []float64, tau float64, old, now []float64) {
 	if len(old) != len(d) || len(now) != len(d) {
 		panic("mat: RecurVec: dimension mismatch")

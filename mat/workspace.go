@@ -6,13 +6,13 @@ import (
 	"stable/mat/kernel"
 )
 
-// A workspace holds a product's packed operands. On the stack it would be cleared each time.
+// A workspace holds a product's packed operands; a stack would clear it each time.
 type workspace struct {
 	b       [nVector / kernel.Panel * kernel.PanelStep]float64
 	scratch [4*kVector*8 + kernel.EdgeScratch]float64
 }
 
-// workspaces holds those not in use; spare is another, cheaper to borrow.
+// workspaces are not in use; spare is one more, cheaper to borrow.
 var (
 	spare      atomic.Pointer[workspace]
 	workspaces = make(chan *workspace, 64)
