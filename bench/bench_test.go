@@ -31,11 +31,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func each(b *testing.B, param string, f func(b *testing.B, n int), smaller ...int) {
-	for _, n := range append(smaller, sizes...) {
-		b.Run(fmt.Sprintf("%s=%d", param, n), func(b *testing.B) {
+// each runs what prepare returns for every size, and tells how many flops·n^power a second it makes.
+func each(b *testing.B, flops, power float64, prepare func(n int) func()) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			run := prepare(n)
+			run() // makes its workspace
 			b.ReportAllocs()
-			f(b, n)
+			for b.Loop() {
+				run()
+			}
+			if flops > 0 {
+				gflops(b, flops*math.Pow(float64(n), power))
+			}
 		})
 	}
 }
@@ -50,38 +58,33 @@ func must(err error) {
 	}
 }
 
-func cube(n int) float64 { return math.Pow(float64(n), 3) }
-
 func BenchmarkMul(b *testing.B) {
-	each(b, "n", func(b *testing.B, n int) {
+	each(b, 2, 3, func(n int) func() {
 		x, c := mattest.Dense(n, n, uint64(n)), mat.NewDense(n, n)
-		for b.Loop() {
-			mat.Mul(c, x, x)
-		}
-		gflops(b, 2*cube(n))
+		return func() { mat.Mul(c, x, x) }
 	})
 }
 
-func BenchmarkCholesky(b *testing.B) { factor(b, func(*chol.Cholesky) {}) }
+func BenchmarkCholesky(b *testing.B) {
+	each(b, 1./3, 3, func(n int) func() {
+		a, c := mattest.SPD(n, uint64(n)), new(chol.Cholesky)
+		return func() { must(c.Factor(a)) }
+	})
+}
 
 // BenchmarkCond is a factorisation and the condition number, as gonum's Factorize.
-func BenchmarkCond(b *testing.B) { factor(b, func(c *chol.Cholesky) { c.Cond() }) }
-
-func factor(b *testing.B, then func(*chol.Cholesky)) {
-	each(b, "n", func(b *testing.B, n int) {
-		a := mattest.SPD(n, uint64(n))
-		var c chol.Cholesky
-		must(c.Factor(a))
-		for b.Loop() {
+func BenchmarkCond(b *testing.B) {
+	each(b, 1./3, 3, func(n int) func() {
+		a, c := mattest.SPD(n, uint64(n)), new(chol.Cholesky)
+		return func() {
 			must(c.Factor(a))
-			then(&c)
+			c.Cond()
 		}
-		gflops(b, cube(n)/3)
 	})
 }
 
-// BenchmarkSmall are orders below those of the other benchmarks, down to where a call takes as long
-// as its flops: no tier of the kernels is to be slower than another there.
+// BenchmarkSmall has orders down to where a call takes as long as its flops: no tier is to be slower
+// than another there.
 func BenchmarkSmall(b *testing.B) {
 	for _, n := range []int{2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32} {
 		a, spd := mattest.Dense(n, n, uint64(n)), mattest.SPD(n, uint64(n))
@@ -110,128 +113,112 @@ func BenchmarkSmall(b *testing.B) {
 
 // BenchmarkSolve is one right-hand side with a factor that exists.
 func BenchmarkSolve(b *testing.B) {
-	each(b, "n", func(b *testing.B, n int) {
-		x, rhs := make([]float64, n), mattest.Vec(n, 1)
-		var c chol.Cholesky
+	each(b, 2, 2, func(n int) func() {
+		x, rhs, c := make([]float64, n), mattest.Vec(n, 1), new(chol.Cholesky)
 		must(c.Factor(mattest.SPD(n, uint64(n))))
-		for b.Loop() {
-			c.SolveVec(x, rhs)
-		}
-		gflops(b, 2*float64(n)*float64(n))
+		return func() { c.SolveVec(x, rhs) }
 	})
 }
 
 // BenchmarkEig is a cold Jacobi decomposition, values and vectors.
 func BenchmarkEig(b *testing.B) {
-	each(b, "n", func(b *testing.B, n int) {
-		a := mattest.Sym(n, uint64(n))
-		var e eig.Jacobi
-		must(e.Factor(a))
-		for b.Loop() {
-			must(e.Factor(a))
-		}
+	each(b, 0, 0, func(n int) func() {
+		a, e := mattest.Sym(n, uint64(n)), new(eig.Jacobi)
+		return func() { must(e.Factor(a)) }
 	})
 }
 
-// BenchmarkEigSym is a decomposition by way of the tridiagonal form, values and vectors: all that
-// the peers do for it, too.
+// BenchmarkEigSym goes by the tridiagonal form, values and vectors: all that the peers do for it.
 func BenchmarkEigSym(b *testing.B) {
-	each(b, "n", func(b *testing.B, n int) {
-		a := mattest.Sym(n, uint64(n))
-		var e eig.Symmetric
-		must(e.Factor(a))
-		for b.Loop() {
-			must(e.Factor(a))
-		}
+	each(b, 0, 0, func(n int) func() {
+		a, e := mattest.Sym(n, uint64(n)), new(eig.Symmetric)
+		return func() { must(e.Factor(a)) }
 	})
 }
 
 // BenchmarkTruncate is the projection onto {X ⪰ 0.1·I}: clear has nothing to clip, few three
 // eigenvalues, clipped about half the spectrum, and warm is clipped again and again while the
-// matrix moves by 1 %. All have their workspace.
+// matrix moves by 1 %.
 func BenchmarkTruncate(b *testing.B) {
-	cold := func(shift func(n int) float64, input func(n int) *mat.Sym) func(b *testing.B) {
-		return func(b *testing.B) {
-			each(b, "n", func(b *testing.B, n int) {
-				a, p := input(n), mat.NewSym(n)
-				mat.AddIdentity(a, shift(n))
-				t := warm(a, p)
-				for b.Loop() {
-					_, err := t.Truncate(p, a, 0.1)
-					must(err)
-				}
-			})
+	truncate := func(p, a *mat.Sym) func() {
+		t := new(eig.Truncator)
+		return func() {
+			_, err := t.Truncate(p, a, 0.1)
+			must(err)
 		}
 	}
-	sym := func(n int) *mat.Sym { return mattest.Sym(n, uint64(n)) }
-	none := func(int) float64 { return 0 }
-	b.Run("clear", cold(func(n int) float64 { return float64(n) }, sym))
-	b.Run("few", cold(none, func(n int) *mat.Sym {
-		lambda := make([]float64, n)
-		for i := range lambda {
-			lambda[i] = 1 + float64(i)/float64(n)
-			if i < 3 {
-				lambda[i] = -1 - float64(i)
+	for _, kind := range []struct {
+		name  string
+		input func(n int) *mat.Sym
+	}{
+		{"clear", func(n int) *mat.Sym { return mattest.SPD(n, uint64(n)) }},
+		{"few", func(n int) *mat.Sym {
+			lambda := make([]float64, n)
+			for i := range lambda {
+				lambda[i] = 1 + float64(i)/float64(n)
+				if i < 3 {
+					lambda[i] = -1 - float64(i)
+				}
 			}
-		}
-		return mattest.Spectrum(lambda, uint64(n))
-	}))
-	b.Run("clipped", cold(none, sym))
+			return mattest.Spectrum(lambda, uint64(n))
+		}},
+		{"clipped", func(n int) *mat.Sym { return mattest.Sym(n, uint64(n)) }},
+	} {
+		b.Run(kind.name, func(b *testing.B) {
+			each(b, 0, 0, func(n int) func() { return truncate(mat.NewSym(n), kind.input(n)) })
+		})
+	}
 	b.Run("warm", func(b *testing.B) {
-		each(b, "n", func(b *testing.B, n int) {
-			p := mat.NewSym(n)
-			a, step := sym(n), mattest.Sym(n, uint64(n)+1)
+		each(b, 0, 0, func(n int) func() {
+			a, step := mattest.Sym(n, uint64(n)), mattest.Sym(n, uint64(n)+1)
 			mat.ScaleSym(step, 0.01, step)
-			t := warm(a, p)
-			for b.Loop() {
+			run := truncate(mat.NewSym(n), a)
+			return func() {
 				mat.AddScaledSym(a, a, 1, step)
 				mat.ScaleSym(step, -1, step)
-				_, err := t.Truncate(p, a, 0.1)
-				must(err)
+				run()
 			}
 		})
 	})
 }
 
-// warm is a Truncator that has its workspace.
-func warm(a, p *mat.Sym) *eig.Truncator {
-	t := new(eig.Truncator)
-	_, err := t.Truncate(p, a, 0.1)
-	must(err)
-	return t
-}
-
-// BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped. The
-// oracles cost nothing: after the first calls, which fill the estimator's matrices, they write only
-// what has become of these. With promise, the problem promises how convex it is, and some steps cost
-// twice as much as others: 64 at a time. adaptive has the default step sizes. All count the flops of
-// two Cholesky factorisations.
+// BenchmarkStep is one step of STABLE with d_x = d_y = d where nothing is to be clipped. The oracles
+// cost next to nothing: they fill the matrices at their first calls alone. With promise, the problem
+// promises how convex it is, and some steps cost twice as much as others: 64 at a time. adaptive has
+// the default step sizes. All count the flops of two Cholesky factorisations.
 func BenchmarkStep(b *testing.B) {
 	fixed := bilevel.STABLE{
 		Alpha: bilevel.Constant(0.01), Beta: bilevel.Constant(0.01), Tau: bilevel.Constant(0.1), MuG: 0.1, CGxy: 1e3,
 	}
-	step := func(m bilevel.STABLE, steps int, problem func(d int) bilevel.Problem) func(b *testing.B, d int) {
-		return func(b *testing.B, d int) {
-			s, err := bilevel.New(problem(d), m, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
-			must(err)
-			must(s.Step())
-			must(s.Step())
-			for b.Loop() {
-				for range steps {
-					must(s.Step())
+	step := func(b *testing.B, m bilevel.STABLE, steps int, problem func(d int) bilevel.Problem) {
+		for _, d := range append([]int{2, 4, 8}, sizes...) {
+			b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
+				s, err := bilevel.New(problem(d), m, bilevel.Options{Set: bilevel.UniformBox(d, 0, 1)})
+				must(err)
+				must(s.Step())
+				must(s.Step())
+				b.ReportAllocs()
+				for b.Loop() {
+					for range steps {
+						must(s.Step())
+					}
 				}
-			}
-			gflops(b, float64(steps)*2*cube(d)/3)
-			perStep(b, steps)
+				gflops(b, float64(steps)*2*math.Pow(float64(d), 3)/3)
+				perStep(b, steps)
+			})
 		}
 	}
 	plain := func(d int) bilevel.Problem { return &still{d: d} }
-	each(b, "d", step(fixed, 1, plain), 2, 4, 8)
-	b.Run("adaptive", func(b *testing.B) { each(b, "d", step(bilevel.STABLE{MuG: 0.1}, 1, plain), 2, 4, 8) })
+	step(b, fixed, 1, plain)
+	b.Run("adaptive", func(b *testing.B) { step(b, bilevel.STABLE{MuG: 0.1}, 1, plain) })
 	b.Run("promise", func(b *testing.B) {
-		each(b, "d", step(fixed, 64, func(d int) bilevel.Problem { return promising{&still{d: d}} }))
+		step(b, fixed, 64, func(d int) bilevel.Problem { return promising{&still{d: d}} })
 	})
-	b.Run("saa", func(b *testing.B) { each(b, "d", wholeRuns) })
+	b.Run("saa", func(b *testing.B) {
+		for _, d := range []int{14, 22, 32, 37, 54, 64, 91, 100} {
+			b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) { wholeRuns(b, d) })
+		}
+	})
 }
 
 // perStep makes ns/op the time of one of so many steps.
@@ -241,9 +228,6 @@ func perStep(b *testing.B, steps int) {
 
 // wholeRuns is the default over whole runs of 8d steps, oracles included, since its steps differ.
 func wholeRuns(b *testing.B, d int) {
-	if d > 100 {
-		b.Skip("long")
-	}
 	p, err := quadratic.New(quadratic.Options{Dx: d, Dy: d, SigmaFx: 0.5, SigmaGy: 0.5})
 	must(err)
 	for b.Loop() {
