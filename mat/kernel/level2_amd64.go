@@ -12,8 +12,8 @@ func dotAVX2(x, y []float64) float64 {
 	i := 0
 	for ; i+4*4 <= len(x); i += 4 * 4 {
 		a, b := x[i:i+4*4:i+4*4], y[i:i+4*4:i+4*4]
-		s0 = archsimd.LoadFloat64x4Array((*[4]float64)(a)).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b)), s0)
-		s1 = archsimd.LoadFloat64x4Array((*[4]float64)(a[4:])).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b[4:])), s1)
+		s0 = archsimd.LoadFloat64x4Array((*[4]float64)(a[0*4:])).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b[0*4:])), s0)
+		s1 = archsimd.LoadFloat64x4Array((*[4]float64)(a[1*4:])).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b[1*4:])), s1)
 		s2 = archsimd.LoadFloat64x4Array((*[4]float64)(a[2*4:])).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b[2*4:])), s2)
 		s3 = archsimd.LoadFloat64x4Array((*[4]float64)(a[3*4:])).MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(b[3*4:])), s3)
 	}
@@ -86,15 +86,15 @@ func mulVecTransAVX2(dst, a []float64, lda int, x []float64) {
 		for _, xi := range x {
 			y := archsimd.BroadcastFloat64x4(xi)
 			r := a[at : at+4*4 : at+4*4]
-			s0 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r)), s0)
-			s1 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r[4:])), s1)
+			s0 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r[0*4:])), s0)
+			s1 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r[1*4:])), s1)
 			s2 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r[2*4:])), s2)
 			s3 = y.MulAdd(archsimd.LoadFloat64x4Array((*[4]float64)(r[3*4:])), s3)
 			at += lda
 		}
 		d := dst[j : j+4*4]
-		s0.StoreArray((*[4]float64)(d))
-		s1.StoreArray((*[4]float64)(d[4:]))
+		s0.StoreArray((*[4]float64)(d[0*4:]))
+		s1.StoreArray((*[4]float64)(d[1*4:]))
 		s2.StoreArray((*[4]float64)(d[2*4:]))
 		s3.StoreArray((*[4]float64)(d[3*4:]))
 		j += 4 * 4
@@ -198,8 +198,8 @@ func dotAVX512(x, y []float64) float64 {
 	i := 0
 	for ; i+4*8 <= len(x); i += 4 * 8 {
 		a, b := x[i:i+4*8:i+4*8], y[i:i+4*8:i+4*8]
-		s0 = archsimd.LoadFloat64x8Array((*[8]float64)(a)).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b)), s0)
-		s1 = archsimd.LoadFloat64x8Array((*[8]float64)(a[8:])).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b[8:])), s1)
+		s0 = archsimd.LoadFloat64x8Array((*[8]float64)(a[0*8:])).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b[0*8:])), s0)
+		s1 = archsimd.LoadFloat64x8Array((*[8]float64)(a[1*8:])).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b[1*8:])), s1)
 		s2 = archsimd.LoadFloat64x8Array((*[8]float64)(a[2*8:])).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b[2*8:])), s2)
 		s3 = archsimd.LoadFloat64x8Array((*[8]float64)(a[3*8:])).MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(b[3*8:])), s3)
 	}
@@ -272,15 +272,15 @@ func mulVecTransAVX512(dst, a []float64, lda int, x []float64) {
 		for _, xi := range x {
 			y := archsimd.BroadcastFloat64x8(xi)
 			r := a[at : at+4*8 : at+4*8]
-			s0 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r)), s0)
-			s1 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r[8:])), s1)
+			s0 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r[0*8:])), s0)
+			s1 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r[1*8:])), s1)
 			s2 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r[2*8:])), s2)
 			s3 = y.MulAdd(archsimd.LoadFloat64x8Array((*[8]float64)(r[3*8:])), s3)
 			at += lda
 		}
 		d := dst[j : j+4*8]
-		s0.StoreArray((*[8]float64)(d))
-		s1.StoreArray((*[8]float64)(d[8:]))
+		s0.StoreArray((*[8]float64)(d[0*8:]))
+		s1.StoreArray((*[8]float64)(d[1*8:]))
 		s2.StoreArray((*[8]float64)(d[2*8:]))
 		s3.StoreArray((*[8]float64)(d[3*8:]))
 		j += 4 * 8

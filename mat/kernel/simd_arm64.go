@@ -131,8 +131,8 @@ func dotVector(x, y []float64) float64 {
 	i := 0
 	for ; i+4*2 <= len(x); i += 4 * 2 {
 		a, b := x[i:i+4*2:i+4*2], y[i:i+4*2:i+4*2]
-		s0 = archsimd.LoadFloat64x2Array((*[2]float64)(a)).MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(b)), s0)
-		s1 = archsimd.LoadFloat64x2Array((*[2]float64)(a[2:])).MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(b[2:])), s1)
+		s0 = archsimd.LoadFloat64x2Array((*[2]float64)(a[0*2:])).MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(b[0*2:])), s0)
+		s1 = archsimd.LoadFloat64x2Array((*[2]float64)(a[1*2:])).MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(b[1*2:])), s1)
 		s2 = archsimd.LoadFloat64x2Array((*[2]float64)(a[2*2:])).MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(b[2*2:])), s2)
 		s3 = archsimd.LoadFloat64x2Array((*[2]float64)(a[3*2:])).MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(b[3*2:])), s3)
 	}
@@ -202,15 +202,15 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 		for _, xi := range x {
 			y := archsimd.BroadcastFloat64x2(xi)
 			r := a[at : at+4*2 : at+4*2]
-			s0 = y.MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(r)), s0)
-			s1 = y.MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(r[2:])), s1)
+			s0 = y.MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(r[0*2:])), s0)
+			s1 = y.MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(r[1*2:])), s1)
 			s2 = y.MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(r[2*2:])), s2)
 			s3 = y.MulAdd(archsimd.LoadFloat64x2Array((*[2]float64)(r[3*2:])), s3)
 			at += lda
 		}
 		d := dst[j : j+4*2]
-		s0.StoreArray((*[2]float64)(d))
-		s1.StoreArray((*[2]float64)(d[2:]))
+		s0.StoreArray((*[2]float64)(d[0*2:]))
+		s1.StoreArray((*[2]float64)(d[1*2:]))
 		s2.StoreArray((*[2]float64)(d[2*2:]))
 		s3.StoreArray((*[2]float64)(d[3*2:]))
 		j += 4 * 2
@@ -488,22 +488,22 @@ func spreadVector(s *Strip) {
 		for ; len(a0) >= 4; p += 4 {
 			x0, x1, x2, x3 := (*[4]float64)(a0), (*[4]float64)(a1), (*[4]float64)(a2), (*[4]float64)(a3)
 			x := (*[16 * 2]float64)(d)
-			archsimd.BroadcastFloat64x2(x0[0]).StoreArray((*[2]float64)(x[:1*2]))
-			archsimd.BroadcastFloat64x2(x1[0]).StoreArray((*[2]float64)(x[1*2 : 2*2]))
-			archsimd.BroadcastFloat64x2(x2[0]).StoreArray((*[2]float64)(x[2*2 : 3*2]))
-			archsimd.BroadcastFloat64x2(x3[0]).StoreArray((*[2]float64)(x[3*2 : 4*2]))
-			archsimd.BroadcastFloat64x2(x0[1]).StoreArray((*[2]float64)(x[4*2 : 5*2]))
-			archsimd.BroadcastFloat64x2(x1[1]).StoreArray((*[2]float64)(x[5*2 : 6*2]))
-			archsimd.BroadcastFloat64x2(x2[1]).StoreArray((*[2]float64)(x[6*2 : 7*2]))
-			archsimd.BroadcastFloat64x2(x3[1]).StoreArray((*[2]float64)(x[7*2 : 8*2]))
-			archsimd.BroadcastFloat64x2(x0[2]).StoreArray((*[2]float64)(x[8*2 : 9*2]))
-			archsimd.BroadcastFloat64x2(x1[2]).StoreArray((*[2]float64)(x[9*2 : 10*2]))
-			archsimd.BroadcastFloat64x2(x2[2]).StoreArray((*[2]float64)(x[10*2 : 11*2]))
-			archsimd.BroadcastFloat64x2(x3[2]).StoreArray((*[2]float64)(x[11*2 : 12*2]))
-			archsimd.BroadcastFloat64x2(x0[3]).StoreArray((*[2]float64)(x[12*2 : 13*2]))
-			archsimd.BroadcastFloat64x2(x1[3]).StoreArray((*[2]float64)(x[13*2 : 14*2]))
-			archsimd.BroadcastFloat64x2(x2[3]).StoreArray((*[2]float64)(x[14*2 : 15*2]))
-			archsimd.BroadcastFloat64x2(x3[3]).StoreArray((*[2]float64)(x[15*2 : 16*2]))
+			archsimd.BroadcastFloat64x2(x0[0]).StoreArray((*[2]float64)(x[(0+0)*2 : (1+0)*2]))
+			archsimd.BroadcastFloat64x2(x1[0]).StoreArray((*[2]float64)(x[(0+1)*2 : (1+1)*2]))
+			archsimd.BroadcastFloat64x2(x2[0]).StoreArray((*[2]float64)(x[(0+2)*2 : (1+2)*2]))
+			archsimd.BroadcastFloat64x2(x3[0]).StoreArray((*[2]float64)(x[(0+3)*2 : (1+3)*2]))
+			archsimd.BroadcastFloat64x2(x0[1]).StoreArray((*[2]float64)(x[(4+0)*2 : (5+0)*2]))
+			archsimd.BroadcastFloat64x2(x1[1]).StoreArray((*[2]float64)(x[(4+1)*2 : (5+1)*2]))
+			archsimd.BroadcastFloat64x2(x2[1]).StoreArray((*[2]float64)(x[(4+2)*2 : (5+2)*2]))
+			archsimd.BroadcastFloat64x2(x3[1]).StoreArray((*[2]float64)(x[(4+3)*2 : (5+3)*2]))
+			archsimd.BroadcastFloat64x2(x0[2]).StoreArray((*[2]float64)(x[(8+0)*2 : (9+0)*2]))
+			archsimd.BroadcastFloat64x2(x1[2]).StoreArray((*[2]float64)(x[(8+1)*2 : (9+1)*2]))
+			archsimd.BroadcastFloat64x2(x2[2]).StoreArray((*[2]float64)(x[(8+2)*2 : (9+2)*2]))
+			archsimd.BroadcastFloat64x2(x3[2]).StoreArray((*[2]float64)(x[(8+3)*2 : (9+3)*2]))
+			archsimd.BroadcastFloat64x2(x0[3]).StoreArray((*[2]float64)(x[(12+0)*2 : (13+0)*2]))
+			archsimd.BroadcastFloat64x2(x1[3]).StoreArray((*[2]float64)(x[(12+1)*2 : (13+1)*2]))
+			archsimd.BroadcastFloat64x2(x2[3]).StoreArray((*[2]float64)(x[(12+2)*2 : (13+2)*2]))
+			archsimd.BroadcastFloat64x2(x3[3]).StoreArray((*[2]float64)(x[(12+3)*2 : (13+3)*2]))
 			a0, a1, a2, a3, d = a0[4:], a1[4:], a2[4:], a3[4:], d[16*2:]
 		}
 	}
@@ -519,10 +519,10 @@ func spreadVector(s *Strip) {
 	var zero archsimd.Float64x2
 	for ; p < Padded(k); p++ {
 		x := (*[4 * 2]float64)(d)
-		zero.StoreArray((*[2]float64)(x[:2]))
-		zero.StoreArray((*[2]float64)(x[2 : 2*2]))
-		zero.StoreArray((*[2]float64)(x[2*2 : 3*2]))
-		zero.StoreArray((*[2]float64)(x[3*2:]))
+		zero.StoreArray((*[2]float64)(x[0*2 : (0+1)*2]))
+		zero.StoreArray((*[2]float64)(x[1*2 : (1+1)*2]))
+		zero.StoreArray((*[2]float64)(x[2*2 : (2+1)*2]))
+		zero.StoreArray((*[2]float64)(x[3*2 : (3+1)*2]))
 		d = d[4*2:]
 	}
 }
@@ -687,10 +687,10 @@ func subtractPanelsVector(f *Upper, p, k, i int) {
 	d, from := f.spread, f.panels[f.panelAt(p, i)+i%Panel:]
 	for range k {
 		a, e := (*[4]float64)(from), (*[4 * 2]float64)(d)
-		archsimd.BroadcastFloat64x2(a[0]).StoreArray((*[2]float64)(e[:2]))
-		archsimd.BroadcastFloat64x2(a[1]).StoreArray((*[2]float64)(e[2 : 2*2]))
-		archsimd.BroadcastFloat64x2(a[2]).StoreArray((*[2]float64)(e[2*2 : 3*2]))
-		archsimd.BroadcastFloat64x2(a[3]).StoreArray((*[2]float64)(e[3*2:]))
+		archsimd.BroadcastFloat64x2(a[0]).StoreArray((*[2]float64)(e[0*2 : (0+1)*2]))
+		archsimd.BroadcastFloat64x2(a[1]).StoreArray((*[2]float64)(e[1*2 : (1+1)*2]))
+		archsimd.BroadcastFloat64x2(a[2]).StoreArray((*[2]float64)(e[2*2 : (2+1)*2]))
+		archsimd.BroadcastFloat64x2(a[3]).StoreArray((*[2]float64)(e[3*2 : (3+1)*2]))
 		from, d = from[Panel:], d[4*2:]
 	}
 	var t tile
@@ -709,10 +709,10 @@ func divideVector(f *Upper, i int, d *Elimination) {
 	archsimd.BroadcastFloat64x2(d.M12).StoreArray((*[2]float64)(e[3*2 : 4*2]))
 	archsimd.BroadcastFloat64x2(d.M13).StoreArray((*[2]float64)(e[4*2 : 5*2]))
 	archsimd.BroadcastFloat64x2(d.M23).StoreArray((*[2]float64)(e[5*2 : 6*2]))
-	archsimd.BroadcastFloat64x2(d.S0).StoreArray((*[2]float64)(e[6*2 : 7*2]))
-	archsimd.BroadcastFloat64x2(d.S1).StoreArray((*[2]float64)(e[7*2 : 8*2]))
-	archsimd.BroadcastFloat64x2(d.S2).StoreArray((*[2]float64)(e[8*2 : 9*2]))
-	archsimd.BroadcastFloat64x2(d.S3).StoreArray((*[2]float64)(e[9*2 : 10*2]))
+	archsimd.BroadcastFloat64x2(d.S0).StoreArray((*[2]float64)(e[(6+0)*2 : (7+0)*2]))
+	archsimd.BroadcastFloat64x2(d.S1).StoreArray((*[2]float64)(e[(6+1)*2 : (7+1)*2]))
+	archsimd.BroadcastFloat64x2(d.S2).StoreArray((*[2]float64)(e[(6+2)*2 : (7+2)*2]))
+	archsimd.BroadcastFloat64x2(d.S3).StoreArray((*[2]float64)(e[(6+3)*2 : (7+3)*2]))
 	ld, j := f.Ld, i/Panel*Panel
 	u0, u1, u2, u3 := f.U[i*ld:][:ld], f.U[(i+1)*ld:][:ld], f.U[(i+2)*ld:][:ld], f.U[(i+3)*ld:][:ld]
 	to := f.panels[f.panelAt(i, j):]
@@ -727,16 +727,16 @@ func divideVector(f *Upper, i int, d *Elimination) {
 			c2 = archsimd.LoadFloat64x2Array((*[2]float64)(e[3*2:4*2])).MulAdd(c1, c2)
 			c3 = archsimd.LoadFloat64x2Array((*[2]float64)(e[4*2:5*2])).MulAdd(c1, c3)
 			c3 = archsimd.LoadFloat64x2Array((*[2]float64)(e[5*2:6*2])).MulAdd(c2, c3)
-			c0 = c0.Mul(archsimd.LoadFloat64x2Array((*[2]float64)(e[6*2 : 7*2])))
-			c1 = c1.Mul(archsimd.LoadFloat64x2Array((*[2]float64)(e[7*2 : 8*2])))
-			c2 = c2.Mul(archsimd.LoadFloat64x2Array((*[2]float64)(e[8*2 : 9*2])))
-			c3 = c3.Mul(archsimd.LoadFloat64x2Array((*[2]float64)(e[9*2 : 10*2])))
+			c0 = c0.Mul(archsimd.LoadFloat64x2Array((*[2]float64)(e[(6+0)*2 : (7+0)*2])))
+			c1 = c1.Mul(archsimd.LoadFloat64x2Array((*[2]float64)(e[(6+1)*2 : (7+1)*2])))
+			c2 = c2.Mul(archsimd.LoadFloat64x2Array((*[2]float64)(e[(6+2)*2 : (7+2)*2])))
+			c3 = c3.Mul(archsimd.LoadFloat64x2Array((*[2]float64)(e[(6+3)*2 : (7+3)*2])))
 			c0.StoreArray((*[2]float64)(r0[v : v+2]))
 			c1.StoreArray((*[2]float64)(r1[v : v+2]))
 			c2.StoreArray((*[2]float64)(r2[v : v+2]))
 			c3.StoreArray((*[2]float64)(r3[v : v+2]))
-			c0.StoreArray((*[2]float64)(x[v : v+2]))
-			c1.StoreArray((*[2]float64)(x[Panel+v : Panel+v+2]))
+			c0.StoreArray((*[2]float64)(x[0*Panel+v : 0*Panel+v+2]))
+			c1.StoreArray((*[2]float64)(x[1*Panel+v : 1*Panel+v+2]))
 			c2.StoreArray((*[2]float64)(x[2*Panel+v : 2*Panel+v+2]))
 			c3.StoreArray((*[2]float64)(x[3*Panel+v : 3*Panel+v+2]))
 		}

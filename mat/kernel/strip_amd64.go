@@ -43,22 +43,22 @@ func spreadAVX2(s *Strip) {
 		for ; len(a0) >= 4; p += 4 {
 			x0, x1, x2, x3 := (*[4]float64)(a0), (*[4]float64)(a1), (*[4]float64)(a2), (*[4]float64)(a3)
 			x := (*[16 * 4]float64)(d)
-			archsimd.BroadcastFloat64x4(x0[0]).StoreArray((*[4]float64)(x[:1*4]))
-			archsimd.BroadcastFloat64x4(x1[0]).StoreArray((*[4]float64)(x[1*4 : 2*4]))
-			archsimd.BroadcastFloat64x4(x2[0]).StoreArray((*[4]float64)(x[2*4 : 3*4]))
-			archsimd.BroadcastFloat64x4(x3[0]).StoreArray((*[4]float64)(x[3*4 : 4*4]))
-			archsimd.BroadcastFloat64x4(x0[1]).StoreArray((*[4]float64)(x[4*4 : 5*4]))
-			archsimd.BroadcastFloat64x4(x1[1]).StoreArray((*[4]float64)(x[5*4 : 6*4]))
-			archsimd.BroadcastFloat64x4(x2[1]).StoreArray((*[4]float64)(x[6*4 : 7*4]))
-			archsimd.BroadcastFloat64x4(x3[1]).StoreArray((*[4]float64)(x[7*4 : 8*4]))
-			archsimd.BroadcastFloat64x4(x0[2]).StoreArray((*[4]float64)(x[8*4 : 9*4]))
-			archsimd.BroadcastFloat64x4(x1[2]).StoreArray((*[4]float64)(x[9*4 : 10*4]))
-			archsimd.BroadcastFloat64x4(x2[2]).StoreArray((*[4]float64)(x[10*4 : 11*4]))
-			archsimd.BroadcastFloat64x4(x3[2]).StoreArray((*[4]float64)(x[11*4 : 12*4]))
-			archsimd.BroadcastFloat64x4(x0[3]).StoreArray((*[4]float64)(x[12*4 : 13*4]))
-			archsimd.BroadcastFloat64x4(x1[3]).StoreArray((*[4]float64)(x[13*4 : 14*4]))
-			archsimd.BroadcastFloat64x4(x2[3]).StoreArray((*[4]float64)(x[14*4 : 15*4]))
-			archsimd.BroadcastFloat64x4(x3[3]).StoreArray((*[4]float64)(x[15*4 : 16*4]))
+			archsimd.BroadcastFloat64x4(x0[0]).StoreArray((*[4]float64)(x[(0+0)*4 : (1+0)*4]))
+			archsimd.BroadcastFloat64x4(x1[0]).StoreArray((*[4]float64)(x[(0+1)*4 : (1+1)*4]))
+			archsimd.BroadcastFloat64x4(x2[0]).StoreArray((*[4]float64)(x[(0+2)*4 : (1+2)*4]))
+			archsimd.BroadcastFloat64x4(x3[0]).StoreArray((*[4]float64)(x[(0+3)*4 : (1+3)*4]))
+			archsimd.BroadcastFloat64x4(x0[1]).StoreArray((*[4]float64)(x[(4+0)*4 : (5+0)*4]))
+			archsimd.BroadcastFloat64x4(x1[1]).StoreArray((*[4]float64)(x[(4+1)*4 : (5+1)*4]))
+			archsimd.BroadcastFloat64x4(x2[1]).StoreArray((*[4]float64)(x[(4+2)*4 : (5+2)*4]))
+			archsimd.BroadcastFloat64x4(x3[1]).StoreArray((*[4]float64)(x[(4+3)*4 : (5+3)*4]))
+			archsimd.BroadcastFloat64x4(x0[2]).StoreArray((*[4]float64)(x[(8+0)*4 : (9+0)*4]))
+			archsimd.BroadcastFloat64x4(x1[2]).StoreArray((*[4]float64)(x[(8+1)*4 : (9+1)*4]))
+			archsimd.BroadcastFloat64x4(x2[2]).StoreArray((*[4]float64)(x[(8+2)*4 : (9+2)*4]))
+			archsimd.BroadcastFloat64x4(x3[2]).StoreArray((*[4]float64)(x[(8+3)*4 : (9+3)*4]))
+			archsimd.BroadcastFloat64x4(x0[3]).StoreArray((*[4]float64)(x[(12+0)*4 : (13+0)*4]))
+			archsimd.BroadcastFloat64x4(x1[3]).StoreArray((*[4]float64)(x[(12+1)*4 : (13+1)*4]))
+			archsimd.BroadcastFloat64x4(x2[3]).StoreArray((*[4]float64)(x[(12+2)*4 : (13+2)*4]))
+			archsimd.BroadcastFloat64x4(x3[3]).StoreArray((*[4]float64)(x[(12+3)*4 : (13+3)*4]))
 			a0, a1, a2, a3, d = a0[4:], a1[4:], a2[4:], a3[4:], d[16*4:]
 		}
 	}
@@ -74,10 +74,10 @@ func spreadAVX2(s *Strip) {
 	var zero archsimd.Float64x4
 	for ; p < Padded(k); p++ {
 		x := (*[4 * 4]float64)(d)
-		zero.StoreArray((*[4]float64)(x[:4]))
-		zero.StoreArray((*[4]float64)(x[4 : 2*4]))
-		zero.StoreArray((*[4]float64)(x[2*4 : 3*4]))
-		zero.StoreArray((*[4]float64)(x[3*4:]))
+		zero.StoreArray((*[4]float64)(x[0*4 : (0+1)*4]))
+		zero.StoreArray((*[4]float64)(x[1*4 : (1+1)*4]))
+		zero.StoreArray((*[4]float64)(x[2*4 : (2+1)*4]))
+		zero.StoreArray((*[4]float64)(x[3*4 : (3+1)*4]))
 		d = d[4*4:]
 	}
 }
@@ -255,22 +255,22 @@ func spreadAVX512(s *Strip) {
 		for ; len(a0) >= 4; p += 4 {
 			x0, x1, x2, x3 := (*[4]float64)(a0), (*[4]float64)(a1), (*[4]float64)(a2), (*[4]float64)(a3)
 			x := (*[16 * 8]float64)(d)
-			archsimd.BroadcastFloat64x8(x0[0]).StoreArray((*[8]float64)(x[:1*8]))
-			archsimd.BroadcastFloat64x8(x1[0]).StoreArray((*[8]float64)(x[1*8 : 2*8]))
-			archsimd.BroadcastFloat64x8(x2[0]).StoreArray((*[8]float64)(x[2*8 : 3*8]))
-			archsimd.BroadcastFloat64x8(x3[0]).StoreArray((*[8]float64)(x[3*8 : 4*8]))
-			archsimd.BroadcastFloat64x8(x0[1]).StoreArray((*[8]float64)(x[4*8 : 5*8]))
-			archsimd.BroadcastFloat64x8(x1[1]).StoreArray((*[8]float64)(x[5*8 : 6*8]))
-			archsimd.BroadcastFloat64x8(x2[1]).StoreArray((*[8]float64)(x[6*8 : 7*8]))
-			archsimd.BroadcastFloat64x8(x3[1]).StoreArray((*[8]float64)(x[7*8 : 8*8]))
-			archsimd.BroadcastFloat64x8(x0[2]).StoreArray((*[8]float64)(x[8*8 : 9*8]))
-			archsimd.BroadcastFloat64x8(x1[2]).StoreArray((*[8]float64)(x[9*8 : 10*8]))
-			archsimd.BroadcastFloat64x8(x2[2]).StoreArray((*[8]float64)(x[10*8 : 11*8]))
-			archsimd.BroadcastFloat64x8(x3[2]).StoreArray((*[8]float64)(x[11*8 : 12*8]))
-			archsimd.BroadcastFloat64x8(x0[3]).StoreArray((*[8]float64)(x[12*8 : 13*8]))
-			archsimd.BroadcastFloat64x8(x1[3]).StoreArray((*[8]float64)(x[13*8 : 14*8]))
-			archsimd.BroadcastFloat64x8(x2[3]).StoreArray((*[8]float64)(x[14*8 : 15*8]))
-			archsimd.BroadcastFloat64x8(x3[3]).StoreArray((*[8]float64)(x[15*8 : 16*8]))
+			archsimd.BroadcastFloat64x8(x0[0]).StoreArray((*[8]float64)(x[(0+0)*8 : (1+0)*8]))
+			archsimd.BroadcastFloat64x8(x1[0]).StoreArray((*[8]float64)(x[(0+1)*8 : (1+1)*8]))
+			archsimd.BroadcastFloat64x8(x2[0]).StoreArray((*[8]float64)(x[(0+2)*8 : (1+2)*8]))
+			archsimd.BroadcastFloat64x8(x3[0]).StoreArray((*[8]float64)(x[(0+3)*8 : (1+3)*8]))
+			archsimd.BroadcastFloat64x8(x0[1]).StoreArray((*[8]float64)(x[(4+0)*8 : (5+0)*8]))
+			archsimd.BroadcastFloat64x8(x1[1]).StoreArray((*[8]float64)(x[(4+1)*8 : (5+1)*8]))
+			archsimd.BroadcastFloat64x8(x2[1]).StoreArray((*[8]float64)(x[(4+2)*8 : (5+2)*8]))
+			archsimd.BroadcastFloat64x8(x3[1]).StoreArray((*[8]float64)(x[(4+3)*8 : (5+3)*8]))
+			archsimd.BroadcastFloat64x8(x0[2]).StoreArray((*[8]float64)(x[(8+0)*8 : (9+0)*8]))
+			archsimd.BroadcastFloat64x8(x1[2]).StoreArray((*[8]float64)(x[(8+1)*8 : (9+1)*8]))
+			archsimd.BroadcastFloat64x8(x2[2]).StoreArray((*[8]float64)(x[(8+2)*8 : (9+2)*8]))
+			archsimd.BroadcastFloat64x8(x3[2]).StoreArray((*[8]float64)(x[(8+3)*8 : (9+3)*8]))
+			archsimd.BroadcastFloat64x8(x0[3]).StoreArray((*[8]float64)(x[(12+0)*8 : (13+0)*8]))
+			archsimd.BroadcastFloat64x8(x1[3]).StoreArray((*[8]float64)(x[(12+1)*8 : (13+1)*8]))
+			archsimd.BroadcastFloat64x8(x2[3]).StoreArray((*[8]float64)(x[(12+2)*8 : (13+2)*8]))
+			archsimd.BroadcastFloat64x8(x3[3]).StoreArray((*[8]float64)(x[(12+3)*8 : (13+3)*8]))
 			a0, a1, a2, a3, d = a0[4:], a1[4:], a2[4:], a3[4:], d[16*8:]
 		}
 	}
@@ -286,10 +286,10 @@ func spreadAVX512(s *Strip) {
 	var zero archsimd.Float64x8
 	for ; p < Padded(k); p++ {
 		x := (*[4 * 8]float64)(d)
-		zero.StoreArray((*[8]float64)(x[:8]))
-		zero.StoreArray((*[8]float64)(x[8 : 2*8]))
-		zero.StoreArray((*[8]float64)(x[2*8 : 3*8]))
-		zero.StoreArray((*[8]float64)(x[3*8:]))
+		zero.StoreArray((*[8]float64)(x[0*8 : (0+1)*8]))
+		zero.StoreArray((*[8]float64)(x[1*8 : (1+1)*8]))
+		zero.StoreArray((*[8]float64)(x[2*8 : (2+1)*8]))
+		zero.StoreArray((*[8]float64)(x[3*8 : (3+1)*8]))
 		d = d[4*8:]
 	}
 }

@@ -15,10 +15,10 @@ func subtractPanelsAVX2(f *Upper, p, k, i int) {
 	d, from := f.spread, f.panels[f.panelAt(p, i)+i%Panel:]
 	for range k {
 		a, e := (*[4]float64)(from), (*[4 * 4]float64)(d)
-		archsimd.BroadcastFloat64x4(a[0]).StoreArray((*[4]float64)(e[:4]))
-		archsimd.BroadcastFloat64x4(a[1]).StoreArray((*[4]float64)(e[4 : 2*4]))
-		archsimd.BroadcastFloat64x4(a[2]).StoreArray((*[4]float64)(e[2*4 : 3*4]))
-		archsimd.BroadcastFloat64x4(a[3]).StoreArray((*[4]float64)(e[3*4:]))
+		archsimd.BroadcastFloat64x4(a[0]).StoreArray((*[4]float64)(e[0*4 : (0+1)*4]))
+		archsimd.BroadcastFloat64x4(a[1]).StoreArray((*[4]float64)(e[1*4 : (1+1)*4]))
+		archsimd.BroadcastFloat64x4(a[2]).StoreArray((*[4]float64)(e[2*4 : (2+1)*4]))
+		archsimd.BroadcastFloat64x4(a[3]).StoreArray((*[4]float64)(e[3*4 : (3+1)*4]))
 		from, d = from[Panel:], d[4*4:]
 	}
 	var t tile
@@ -37,10 +37,10 @@ func divideAVX2(f *Upper, i int, d *Elimination) {
 	archsimd.BroadcastFloat64x4(d.M12).StoreArray((*[4]float64)(e[3*4 : 4*4]))
 	archsimd.BroadcastFloat64x4(d.M13).StoreArray((*[4]float64)(e[4*4 : 5*4]))
 	archsimd.BroadcastFloat64x4(d.M23).StoreArray((*[4]float64)(e[5*4 : 6*4]))
-	archsimd.BroadcastFloat64x4(d.S0).StoreArray((*[4]float64)(e[6*4 : 7*4]))
-	archsimd.BroadcastFloat64x4(d.S1).StoreArray((*[4]float64)(e[7*4 : 8*4]))
-	archsimd.BroadcastFloat64x4(d.S2).StoreArray((*[4]float64)(e[8*4 : 9*4]))
-	archsimd.BroadcastFloat64x4(d.S3).StoreArray((*[4]float64)(e[9*4 : 10*4]))
+	archsimd.BroadcastFloat64x4(d.S0).StoreArray((*[4]float64)(e[(6+0)*4 : (7+0)*4]))
+	archsimd.BroadcastFloat64x4(d.S1).StoreArray((*[4]float64)(e[(6+1)*4 : (7+1)*4]))
+	archsimd.BroadcastFloat64x4(d.S2).StoreArray((*[4]float64)(e[(6+2)*4 : (7+2)*4]))
+	archsimd.BroadcastFloat64x4(d.S3).StoreArray((*[4]float64)(e[(6+3)*4 : (7+3)*4]))
 	ld, j := f.Ld, i/Panel*Panel
 	u0, u1, u2, u3 := f.U[i*ld:][:ld], f.U[(i+1)*ld:][:ld], f.U[(i+2)*ld:][:ld], f.U[(i+3)*ld:][:ld]
 	to := f.panels[f.panelAt(i, j):]
@@ -55,16 +55,16 @@ func divideAVX2(f *Upper, i int, d *Elimination) {
 			c2 = archsimd.LoadFloat64x4Array((*[4]float64)(e[3*4:4*4])).MulAdd(c1, c2)
 			c3 = archsimd.LoadFloat64x4Array((*[4]float64)(e[4*4:5*4])).MulAdd(c1, c3)
 			c3 = archsimd.LoadFloat64x4Array((*[4]float64)(e[5*4:6*4])).MulAdd(c2, c3)
-			c0 = c0.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[6*4 : 7*4])))
-			c1 = c1.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[7*4 : 8*4])))
-			c2 = c2.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[8*4 : 9*4])))
-			c3 = c3.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[9*4 : 10*4])))
+			c0 = c0.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[(6+0)*4 : (7+0)*4])))
+			c1 = c1.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[(6+1)*4 : (7+1)*4])))
+			c2 = c2.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[(6+2)*4 : (7+2)*4])))
+			c3 = c3.Mul(archsimd.LoadFloat64x4Array((*[4]float64)(e[(6+3)*4 : (7+3)*4])))
 			c0.StoreArray((*[4]float64)(r0[v : v+4]))
 			c1.StoreArray((*[4]float64)(r1[v : v+4]))
 			c2.StoreArray((*[4]float64)(r2[v : v+4]))
 			c3.StoreArray((*[4]float64)(r3[v : v+4]))
-			c0.StoreArray((*[4]float64)(x[v : v+4]))
-			c1.StoreArray((*[4]float64)(x[Panel+v : Panel+v+4]))
+			c0.StoreArray((*[4]float64)(x[0*Panel+v : 0*Panel+v+4]))
+			c1.StoreArray((*[4]float64)(x[1*Panel+v : 1*Panel+v+4]))
 			c2.StoreArray((*[4]float64)(x[2*Panel+v : 2*Panel+v+4]))
 			c3.StoreArray((*[4]float64)(x[3*Panel+v : 3*Panel+v+4]))
 		}
@@ -82,10 +82,10 @@ func subtractRowsAVX512(f *Upper, p, k, i int) {
 	u, ld, d := f.U, f.Ld, f.spread
 	for x := p*ld + i; x < (p+k)*ld; x += ld {
 		a, e := (*[4]float64)(u[x:x+4]), (*[4 * 8]float64)(d)
-		archsimd.BroadcastFloat64x8(a[0]).StoreArray((*[8]float64)(e[:8]))
-		archsimd.BroadcastFloat64x8(a[1]).StoreArray((*[8]float64)(e[8 : 2*8]))
-		archsimd.BroadcastFloat64x8(a[2]).StoreArray((*[8]float64)(e[2*8 : 3*8]))
-		archsimd.BroadcastFloat64x8(a[3]).StoreArray((*[8]float64)(e[3*8:]))
+		archsimd.BroadcastFloat64x8(a[0]).StoreArray((*[8]float64)(e[0*8 : (0+1)*8]))
+		archsimd.BroadcastFloat64x8(a[1]).StoreArray((*[8]float64)(e[1*8 : (1+1)*8]))
+		archsimd.BroadcastFloat64x8(a[2]).StoreArray((*[8]float64)(e[2*8 : (2+1)*8]))
+		archsimd.BroadcastFloat64x8(a[3]).StoreArray((*[8]float64)(e[3*8 : (3+1)*8]))
 		d = d[4*8:]
 	}
 	a := f.spread[:4*8*k]
@@ -115,10 +115,10 @@ func divideAVX512(f *Upper, i int, d *Elimination) {
 	archsimd.BroadcastFloat64x8(d.M12).StoreArray((*[8]float64)(e[3*8 : 4*8]))
 	archsimd.BroadcastFloat64x8(d.M13).StoreArray((*[8]float64)(e[4*8 : 5*8]))
 	archsimd.BroadcastFloat64x8(d.M23).StoreArray((*[8]float64)(e[5*8 : 6*8]))
-	archsimd.BroadcastFloat64x8(d.S0).StoreArray((*[8]float64)(e[6*8 : 7*8]))
-	archsimd.BroadcastFloat64x8(d.S1).StoreArray((*[8]float64)(e[7*8 : 8*8]))
-	archsimd.BroadcastFloat64x8(d.S2).StoreArray((*[8]float64)(e[8*8 : 9*8]))
-	archsimd.BroadcastFloat64x8(d.S3).StoreArray((*[8]float64)(e[9*8 : 10*8]))
+	archsimd.BroadcastFloat64x8(d.S0).StoreArray((*[8]float64)(e[(6+0)*8 : (7+0)*8]))
+	archsimd.BroadcastFloat64x8(d.S1).StoreArray((*[8]float64)(e[(6+1)*8 : (7+1)*8]))
+	archsimd.BroadcastFloat64x8(d.S2).StoreArray((*[8]float64)(e[(6+2)*8 : (7+2)*8]))
+	archsimd.BroadcastFloat64x8(d.S3).StoreArray((*[8]float64)(e[(6+3)*8 : (7+3)*8]))
 	ld, j := f.Ld, i/Panel*Panel
 	u0, u1, u2, u3 := f.U[i*ld:][:ld], f.U[(i+1)*ld:][:ld], f.U[(i+2)*ld:][:ld], f.U[(i+3)*ld:][:ld]
 	for ; j < f.N; j += Panel {
@@ -132,10 +132,10 @@ func divideAVX512(f *Upper, i int, d *Elimination) {
 			c2 = archsimd.LoadFloat64x8Array((*[8]float64)(e[3*8:4*8])).MulAdd(c1, c2)
 			c3 = archsimd.LoadFloat64x8Array((*[8]float64)(e[4*8:5*8])).MulAdd(c1, c3)
 			c3 = archsimd.LoadFloat64x8Array((*[8]float64)(e[5*8:6*8])).MulAdd(c2, c3)
-			c0 = c0.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[6*8 : 7*8])))
-			c1 = c1.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[7*8 : 8*8])))
-			c2 = c2.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[8*8 : 9*8])))
-			c3 = c3.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[9*8 : 10*8])))
+			c0 = c0.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[(6+0)*8 : (7+0)*8])))
+			c1 = c1.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[(6+1)*8 : (7+1)*8])))
+			c2 = c2.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[(6+2)*8 : (7+2)*8])))
+			c3 = c3.Mul(archsimd.LoadFloat64x8Array((*[8]float64)(e[(6+3)*8 : (7+3)*8])))
 			c0.StoreArray((*[8]float64)(r0[v : v+8]))
 			c1.StoreArray((*[8]float64)(r1[v : v+8]))
 			c2.StoreArray((*[8]float64)(r2[v : v+8]))

@@ -11,6 +11,7 @@
 //
 //	//gen:wide COND  last line of a kernel's comment: it takes the longer vectors only if COND holds
 //	//gen:256,512    at the end of a line, or last line of a comment: in these forms alone
+//	//gen:times N    at the end of a line, before the forms: N lines, with Q = 0 … N−1
 package main
 
 import (
@@ -188,11 +189,23 @@ func (f form) write(b *bytes.Buffer, text []byte, fset *token.FileSet, d ast.Dec
 	if doc != nil && !f.has(doc.List[len(doc.List)-1].Text) {
 		return
 	}
-	lines = slices.DeleteFunc(lines, func(line string) bool { return !f.has(line) })
-	fmt.Fprintf(b, "\n%s\n", f.rewrite(strings.Join(lines, "\n")))
+	var all strings.Builder
+	for _, line := range lines {
+		n := 1
+		if m := times.FindStringSubmatch(line); m != nil {
+			n = int(m[1][0] - '0')
+		}
+		for q := 0; q < n && f.has(line); q++ {
+			fmt.Fprintln(&all, strings.ReplaceAll(line, "Q", fmt.Sprint(q)))
+		}
+	}
+	fmt.Fprintf(b, "\n%s", f.rewrite(all.String()))
 }
 
-var only = regexp.MustCompile(`//gen:(\d[\d,]*)$`)
+var (
+	only  = regexp.MustCompile(`//gen:(\d[\d,]*)$`)
+	times = regexp.MustCompile(`//gen:times (\d)`)
+)
 
 // has tells whether a line stands in this form.
 func (f form) has(line string) bool {

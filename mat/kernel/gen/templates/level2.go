@@ -10,10 +10,7 @@ func dotVector(x, y []float64) float64 {
 	i := 0
 	for ; i+4*lanes <= len(x); i += 4 * lanes {
 		a, b := x[i:i+4*lanes:i+4*lanes], y[i:i+4*lanes:i+4*lanes]
-		s0 = simd.LoadFloat64s(a).MulAdd(simd.LoadFloat64s(b), s0)
-		s1 = simd.LoadFloat64s(a[lanes:]).MulAdd(simd.LoadFloat64s(b[lanes:]), s1)
-		s2 = simd.LoadFloat64s(a[2*lanes:]).MulAdd(simd.LoadFloat64s(b[2*lanes:]), s2)
-		s3 = simd.LoadFloat64s(a[3*lanes:]).MulAdd(simd.LoadFloat64s(b[3*lanes:]), s3)
+		sQ = simd.LoadFloat64s(a[Q*lanes:]).MulAdd(simd.LoadFloat64s(b[Q*lanes:]), sQ) //gen:times 4
 	}
 	for ; i+lanes <= len(x); i += lanes {
 		s0 = simd.LoadFloat64s(x[i:]).MulAdd(simd.LoadFloat64s(y[i:]), s0)
@@ -63,16 +60,10 @@ func mulVecVector(dst, a []float64, lda int, x []float64) {
 		var s0, s1, s2, s3 simd.Float64s
 		for j := 0; j < whole; j += lanes {
 			y := simd.LoadFloat64s(x[j : j+lanes : j+lanes])
-			s0 = simd.LoadFloat64s(a0[j:j+lanes:j+lanes]).MulAdd(y, s0)
-			s1 = simd.LoadFloat64s(a1[j:j+lanes:j+lanes]).MulAdd(y, s1)
-			s2 = simd.LoadFloat64s(a2[j:j+lanes:j+lanes]).MulAdd(y, s2)
-			s3 = simd.LoadFloat64s(a3[j:j+lanes:j+lanes]).MulAdd(y, s3)
+			sQ = simd.LoadFloat64s(aQ[j:j+lanes:j+lanes]).MulAdd(y, sQ) //gen:times 4
 		}
 		if whole < n {
-			s0 = simd.LoadFloat64s(a0[n-lanes:]).Masked(rest).MulAdd(tail, s0)
-			s1 = simd.LoadFloat64s(a1[n-lanes:]).Masked(rest).MulAdd(tail, s1)
-			s2 = simd.LoadFloat64s(a2[n-lanes:]).Masked(rest).MulAdd(tail, s2)
-			s3 = simd.LoadFloat64s(a3[n-lanes:]).Masked(rest).MulAdd(tail, s3)
+			sQ = simd.LoadFloat64s(aQ[n-lanes:]).Masked(rest).MulAdd(tail, sQ) //gen:times 4
 		}
 		sum4Vector(dst[i:], s0, s1, s2, s3)
 	}
@@ -92,17 +83,11 @@ func mulVecTransVector(dst, a []float64, lda int, x []float64) {
 		for _, xi := range x {
 			y := simd.BroadcastFloat64s(xi)
 			r := a[at : at+4*lanes : at+4*lanes]
-			s0 = y.MulAdd(simd.LoadFloat64s(r), s0)
-			s1 = y.MulAdd(simd.LoadFloat64s(r[lanes:]), s1)
-			s2 = y.MulAdd(simd.LoadFloat64s(r[2*lanes:]), s2)
-			s3 = y.MulAdd(simd.LoadFloat64s(r[3*lanes:]), s3)
+			sQ = y.MulAdd(simd.LoadFloat64s(r[Q*lanes:]), sQ) //gen:times 4
 			at += lda
 		}
 		d := dst[j : j+4*lanes]
-		s0.Store(d)
-		s1.Store(d[lanes:])
-		s2.Store(d[2*lanes:])
-		s3.Store(d[3*lanes:])
+		sQ.Store(d[Q*lanes:]) //gen:times 4
 		j += 4 * lanes
 	}
 	for ; j < n; j += lanes {
@@ -151,10 +136,7 @@ func mulVecSymVector(dst, a []float64, lda int, x []float64) {
 		x0, x1, x2, x3 := x[i], x[i+1], x[i+2], x[i+3]
 		for ; j < i; j++ {
 			y, b0, b1, b2, b3 := x[j], a0[j], a1[j], a2[j], a3[j]
-			r0 += b0 * y
-			r1 += b1 * y
-			r2 += b2 * y
-			r3 += b3 * y
+			rQ += bQ * y //gen:times 4
 			dst[j] += b0*x0 + b1*x1 + b2*x2 + b3*x3
 		}
 		// The corner.

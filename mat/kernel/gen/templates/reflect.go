@@ -51,10 +51,7 @@ func reflectVector(x0, x1, x2, x3, v, u []float64, f0, f1, f2, f3 float64) (s0, 
 		acc3 = p.MulAdd(uj, acc3)
 	}
 	var t0, t1, t2, t3 [8]float64
-	acc0.Store(t0[:])
-	acc1.Store(t1[:])
-	acc2.Store(t2[:])
-	acc3.Store(t3[:])
+	accQ.Store(tQ[:]) //gen:times 4
 	archsimd.ClearAVXUpperBits()
 	return Sum(&t0), Sum(&t1), Sum(&t2), Sum(&t3)
 }

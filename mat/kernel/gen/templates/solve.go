@@ -62,10 +62,7 @@ func solveUpperVector(x, u []float64, ld int) {
 		j := i + 4
 		for ; j+lanes <= n; j += lanes {
 			y := simd.LoadFloat64s(x[j : j+lanes : j+lanes])
-			s0 = simd.LoadFloat64s(r0[j:j+lanes:j+lanes]).MulAdd(y, s0)
-			s1 = simd.LoadFloat64s(r1[j:j+lanes:j+lanes]).MulAdd(y, s1)
-			s2 = simd.LoadFloat64s(r2[j:j+lanes:j+lanes]).MulAdd(y, s2)
-			s3 = simd.LoadFloat64s(r3[j:j+lanes:j+lanes]).MulAdd(y, s3)
+			sQ = simd.LoadFloat64s(rQ[j:j+lanes:j+lanes]).MulAdd(y, sQ) //gen:times 4
 		}
 		if j < n {
 			y, _ := simd.LoadFloat64sPart(x[j:])

@@ -47,22 +47,10 @@ func spreadVector(s *Strip) {
 		for ; len(a0) >= 4; p += 4 {
 			x0, x1, x2, x3 := (*[4]float64)(a0), (*[4]float64)(a1), (*[4]float64)(a2), (*[4]float64)(a3)
 			x := (*[16 * lanes]float64)(d)
-			simd.BroadcastFloat64s(x0[0]).Store(x[:1*lanes])
-			simd.BroadcastFloat64s(x1[0]).Store(x[1*lanes : 2*lanes])
-			simd.BroadcastFloat64s(x2[0]).Store(x[2*lanes : 3*lanes])
-			simd.BroadcastFloat64s(x3[0]).Store(x[3*lanes : 4*lanes])
-			simd.BroadcastFloat64s(x0[1]).Store(x[4*lanes : 5*lanes])
-			simd.BroadcastFloat64s(x1[1]).Store(x[5*lanes : 6*lanes])
-			simd.BroadcastFloat64s(x2[1]).Store(x[6*lanes : 7*lanes])
-			simd.BroadcastFloat64s(x3[1]).Store(x[7*lanes : 8*lanes])
-			simd.BroadcastFloat64s(x0[2]).Store(x[8*lanes : 9*lanes])
-			simd.BroadcastFloat64s(x1[2]).Store(x[9*lanes : 10*lanes])
-			simd.BroadcastFloat64s(x2[2]).Store(x[10*lanes : 11*lanes])
-			simd.BroadcastFloat64s(x3[2]).Store(x[11*lanes : 12*lanes])
-			simd.BroadcastFloat64s(x0[3]).Store(x[12*lanes : 13*lanes])
-			simd.BroadcastFloat64s(x1[3]).Store(x[13*lanes : 14*lanes])
-			simd.BroadcastFloat64s(x2[3]).Store(x[14*lanes : 15*lanes])
-			simd.BroadcastFloat64s(x3[3]).Store(x[15*lanes : 16*lanes])
+			simd.BroadcastFloat64s(xQ[0]).Store(x[(0+Q)*lanes : (1+Q)*lanes])   //gen:times 4
+			simd.BroadcastFloat64s(xQ[1]).Store(x[(4+Q)*lanes : (5+Q)*lanes])   //gen:times 4
+			simd.BroadcastFloat64s(xQ[2]).Store(x[(8+Q)*lanes : (9+Q)*lanes])   //gen:times 4
+			simd.BroadcastFloat64s(xQ[3]).Store(x[(12+Q)*lanes : (13+Q)*lanes]) //gen:times 4
 			a0, a1, a2, a3, d = a0[4:], a1[4:], a2[4:], a3[4:], d[16*lanes:]
 		}
 	}
@@ -78,10 +66,7 @@ func spreadVector(s *Strip) {
 	var zero simd.Float64s
 	for ; p < Padded(k); p++ {
 		x := (*[4 * lanes]float64)(d)
-		zero.Store(x[:lanes])
-		zero.Store(x[lanes : 2*lanes])
-		zero.Store(x[2*lanes : 3*lanes])
-		zero.Store(x[3*lanes:])
+		zero.Store(x[Q*lanes : (Q+1)*lanes]) //gen:times 4
 		d = d[4*lanes:]
 	}
 }

@@ -19,10 +19,7 @@ func subtractPanelsVector(f *Upper, p, k, i int) {
 	d, from := f.spread, f.panels[f.panelAt(p, i)+i%Panel:]
 	for range k {
 		a, e := (*[4]float64)(from), (*[4 * lanes]float64)(d)
-		simd.BroadcastFloat64s(a[0]).Store(e[:lanes])
-		simd.BroadcastFloat64s(a[1]).Store(e[lanes : 2*lanes])
-		simd.BroadcastFloat64s(a[2]).Store(e[2*lanes : 3*lanes])
-		simd.BroadcastFloat64s(a[3]).Store(e[3*lanes:])
+		simd.BroadcastFloat64s(a[Q]).Store(e[Q*lanes : (Q+1)*lanes]) //gen:times 4
 		from, d = from[Panel:], d[4*lanes:]
 	}
 	var t tile
@@ -40,10 +37,7 @@ func subtractRowsVector(f *Upper, p, k, i int) {
 	u, ld, d := f.U, f.Ld, f.spread
 	for x := p*ld + i; x < (p+k)*ld; x += ld {
 		a, e := (*[4]float64)(u[x:x+4]), (*[4 * lanes]float64)(d)
-		simd.BroadcastFloat64s(a[0]).Store(e[:lanes])
-		simd.BroadcastFloat64s(a[1]).Store(e[lanes : 2*lanes])
-		simd.BroadcastFloat64s(a[2]).Store(e[2*lanes : 3*lanes])
-		simd.BroadcastFloat64s(a[3]).Store(e[3*lanes:])
+		simd.BroadcastFloat64s(a[Q]).Store(e[Q*lanes : (Q+1)*lanes]) //gen:times 4
 		d = d[4*lanes:]
 	}
 	a := f.spread[:4*lanes*k]
@@ -75,10 +69,7 @@ func divideVector(f *Upper, i int, d *Elimination) {
 	simd.BroadcastFloat64s(d.M12).Store(e[3*lanes : 4*lanes])
 	simd.BroadcastFloat64s(d.M13).Store(e[4*lanes : 5*lanes])
 	simd.BroadcastFloat64s(d.M23).Store(e[5*lanes : 6*lanes])
-	simd.BroadcastFloat64s(d.S0).Store(e[6*lanes : 7*lanes])
-	simd.BroadcastFloat64s(d.S1).Store(e[7*lanes : 8*lanes])
-	simd.BroadcastFloat64s(d.S2).Store(e[8*lanes : 9*lanes])
-	simd.BroadcastFloat64s(d.S3).Store(e[9*lanes : 10*lanes])
+	simd.BroadcastFloat64s(d.SQ).Store(e[(6+Q)*lanes : (7+Q)*lanes]) //gen:times 4
 	ld, j := f.Ld, i/Panel*Panel
 	u0, u1, u2, u3 := f.U[i*ld:][:ld], f.U[(i+1)*ld:][:ld], f.U[(i+2)*ld:][:ld], f.U[(i+3)*ld:][:ld]
 	to := f.panels[f.panelAt(i, j):] //gen:128,256
@@ -93,18 +84,9 @@ func divideVector(f *Upper, i int, d *Elimination) {
 			c2 = simd.LoadFloat64s(e[3*lanes:4*lanes]).MulAdd(c1, c2)
 			c3 = simd.LoadFloat64s(e[4*lanes:5*lanes]).MulAdd(c1, c3)
 			c3 = simd.LoadFloat64s(e[5*lanes:6*lanes]).MulAdd(c2, c3)
-			c0 = c0.Mul(simd.LoadFloat64s(e[6*lanes : 7*lanes]))
-			c1 = c1.Mul(simd.LoadFloat64s(e[7*lanes : 8*lanes]))
-			c2 = c2.Mul(simd.LoadFloat64s(e[8*lanes : 9*lanes]))
-			c3 = c3.Mul(simd.LoadFloat64s(e[9*lanes : 10*lanes]))
-			c0.Store(r0[v : v+lanes])
-			c1.Store(r1[v : v+lanes])
-			c2.Store(r2[v : v+lanes])
-			c3.Store(r3[v : v+lanes])
-			c0.Store(x[v : v+lanes])                 //gen:128,256
-			c1.Store(x[Panel+v : Panel+v+lanes])     //gen:128,256
-			c2.Store(x[2*Panel+v : 2*Panel+v+lanes]) //gen:128,256
-			c3.Store(x[3*Panel+v : 3*Panel+v+lanes]) //gen:128,256
+			cQ = cQ.Mul(simd.LoadFloat64s(e[(6+Q)*lanes : (7+Q)*lanes])) //gen:times 4
+			cQ.Store(rQ[v : v+lanes])                                    //gen:times 4
+			cQ.Store(x[Q*Panel+v : Q*Panel+v+lanes])                     //gen:times 4 //gen:128,256
 		}
 		to = to[PanelStep:] //gen:128,256
 	}
