@@ -10,7 +10,7 @@ func Copy(dst, a *Dense) {
 	}
 }
 
-// CopySym is Copy for symmetric matrices.
+// CopySym is Copy.
 func CopySym(dst, a *Sym) {
 	alikeSym("mat: CopySym", dst, a)
 	for i := range dst.N {
@@ -70,7 +70,7 @@ func Scale(dst *Dense, s float64, a *Dense) {
 	}
 }
 
-// ScaleSym is Scale for symmetric matrices.
+// ScaleSym is Scale.
 func ScaleSym(dst *Sym, s float64, a *Sym) {
 	alikeSym("mat: ScaleSym", dst, a)
 	for i := range dst.N {
@@ -89,7 +89,7 @@ func AddScaled(dst, a *Dense, s float64, b *Dense) {
 	kernel.AddScaled(shape, dst.Data, dst.Stride, a.Data, a.Stride, s, b.Data, b.Stride)
 }
 
-// AddScaledSym is AddScaled for symmetric matrices.
+// AddScaledSym is AddScaled.
 func AddScaledSym(dst, a *Sym, s float64, b *Sym) {
 	alikeSym("mat: AddScaledSym", dst, a)
 	alikeSym("mat: AddScaledSym", dst, b)
@@ -110,7 +110,7 @@ func Recur(dst *Dense, tau float64, h, old, now *Dense) {
 	kernel.Recur(shape, dst.Data, dst.Stride, tau, h.Data, h.Stride, old.Data, old.Stride, now.Data, now.Stride)
 }
 
-// RecurSym is Recur for symmetric matrices.
+// RecurSym is Recur.
 func RecurSym(dst *Sym, tau float64, h, old, now *Sym) {
 	alikeSym("mat: RecurSym", dst, h)
 	alikeSym("mat: RecurSym", dst, old)

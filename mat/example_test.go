@@ -17,12 +17,8 @@ func ExampleDenseOf() {
 	// Output: [10 20 30 40 50 60]
 }
 
-// A literal serves rows with a gap. A gonum v0.17 matrix m and a Dense share entries thus:
-//
-//	raw := m.RawMatrix() // m is a *gonum mat.Dense
-//	d := mat.Dense{Rows: raw.Rows, Cols: raw.Cols, Stride: raw.Stride, Data: raw.Data}
-//
-// and back, where d.Stride == d.Cols, by gonum's mat.NewDense(d.Rows, d.Cols, d.Data).
+// A literal serves rows with a gap: with the fields of RawMatrix(), it shares a gonum Dense's entries;
+// back, where Stride is Cols, goes gonum's mat.NewDense(d.Rows, d.Cols, d.Data).
 func ExampleDense() {
 	data := []float64{ // 2 × 3, one entry of padding a row
 		1, 2, 3, -1,

@@ -6,23 +6,23 @@ package mat
 //	for i, j: dst[i][j] = Σ_p a[i][p]·b[p][j]
 func Mul(dst, a, b *Dense) { multiply("mat: Mul", dst, true, 1, a, along, b, across) }
 
-// AddMul sets dst = dst + alpha·a·b; else as Mul. (BLAS dgemm.)
+// AddMul sets dst = dst + alpha·a·b. (BLAS dgemm.)
 func AddMul(dst *Dense, alpha float64, a, b *Dense) {
 	multiply("mat: AddMul", dst, false, alpha, a, along, b, across)
 }
 
-// MulTransA sets dst = aᵀ·b, for a of k × m; else as Mul.
+// MulTransA sets dst = aᵀ·b, for a of k × m.
 func MulTransA(dst, a, b *Dense) { multiply("mat: MulTransA", dst, true, 1, a, across, b, across) }
 
-// AddMulTransA sets dst = dst + alpha·aᵀ·b, for a of k × m; else as Mul.
+// AddMulTransA sets dst = dst + alpha·aᵀ·b, for a of k × m.
 func AddMulTransA(dst *Dense, alpha float64, a, b *Dense) {
 	multiply("mat: AddMulTransA", dst, false, alpha, a, across, b, across)
 }
 
-// MulTransB sets dst = a·bᵀ, for b of n × k; else as Mul.
+// MulTransB sets dst = a·bᵀ, for b of n × k.
 func MulTransB(dst, a, b *Dense) { multiply("mat: MulTransB", dst, true, 1, a, along, b, along) }
 
-// AddMulTransB sets dst = dst + alpha·a·bᵀ, for b of n × k; else as Mul.
+// AddMulTransB sets dst = dst + alpha·a·bᵀ, for b of n × k.
 func AddMulTransB(dst *Dense, alpha float64, a, b *Dense) {
 	multiply("mat: AddMulTransB", dst, false, alpha, a, along, b, along)
 }
@@ -51,7 +51,7 @@ func multiply(name string, dst *Dense, set bool, alpha float64, a *Dense, ka kin
 	g.run()
 }
 
-// as returns how many rows an operand has, and how long they are.
+// as returns an operand's rows and their length.
 func (a *Dense) as(k kind) (rows, inner int) {
 	if k == across {
 		return a.Cols, a.Rows

@@ -15,7 +15,7 @@ func MulVec(dst []float64, a *Dense, x []float64) {
 	kernel.MulVec(dst, a.Data, a.Stride, x)
 }
 
-// MulVecTrans sets dst = aᵀ·x; otherwise as MulVec.
+// MulVecTrans sets dst = aᵀ·x.
 func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	if len(dst) != a.Cols || len(x) != a.Rows {
 		panic("mat: MulVecTrans: dimension mismatch")
@@ -26,7 +26,7 @@ func MulVecTrans(dst []float64, a *Dense, x []float64) {
 	}
 }
 
-// MulVecSym sets dst = s·x; otherwise as MulVec. (BLAS dsymv.)
+// MulVecSym sets dst = s·x. (BLAS dsymv.)
 func MulVecSym(dst []float64, s *Sym, x []float64) {
 	if len(dst) != s.N || len(x) != s.N {
 		panic("mat: MulVecSym: dimension mismatch")

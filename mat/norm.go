@@ -40,7 +40,7 @@ func NormFrob(a *Dense) float64 {
 	return math.Ldexp(math.Sqrt(s), e)
 }
 
-// NormFrobSym returns ‖s‖_F of both triangles; else as Norm.
+// NormFrobSym returns ‖s‖_F of both triangles, as NormFrob.
 func NormFrobSym(s *Sym) float64 {
 	if s.torn() {
 		panic("mat: NormFrobSym" + torn)
@@ -75,7 +75,7 @@ func MaxAbs(a *Dense) float64 {
 	return m
 }
 
-// MaxAbsSym is MaxAbs for a symmetric matrix.
+// MaxAbsSym is MaxAbs.
 func MaxAbsSym(s *Sym) float64 {
 	if s.torn() {
 		panic("mat: MaxAbsSym" + torn)

@@ -105,11 +105,11 @@ func (g *product) panels(w *workspace, p, k int) {
 	}
 }
 
-// A block is rows i to i+rows−1, columns j to j+cols−1 of c, from inner indices p to p+k−1.
+// A block is a part of c, from inner indices p to p+k−1.
 type block struct {
 	a          []float64 // rows of A
 	lda        int
-	buf        []float64 // copied panels of B
+	buf        []float64 // panels of B
 	step       int       // between them; 0 if none is used again
 	fresh      bool      // they are still to be copied
 	i, j, p, k int
@@ -133,7 +133,7 @@ func (g *product) block(s *block) {
 			g.b.pack(b, s.k, j, kernel.Cols, s.p, s.k)
 		}
 		buf = buf[s.step:]
-		if w := min(rows, j+kernel.Cols-1-s.i) - i; g.lower && w > 0 { // rows that end on the diagonal
+		if w := min(rows, j+kernel.Cols-1-s.i) - i; g.lower && w > 0 { // on the diagonal
 			var t [(kernel.Cols - 1) * kernel.Cols]float64
 			kernel.Dots(t[:], kernel.Cols, s.a[i*s.lda:], s.lda, b, ldb, s.k, w, g.alpha, false)
 			for r := range w {
@@ -180,7 +180,7 @@ func (g *product) lastColumns(b, a []float64, lda, i0, rows, k, j int) {
 	}
 }
 
-// firstRow returns the first row from i0 on with an entry in column j or right of it.
+// firstRow returns the first row, from i0 on, that reaches column j.
 func (g *product) firstRow(i0, j int) int {
 	if g.lower {
 		return max(0, j-i0)

@@ -3,7 +3,7 @@ package mat
 // RankK sets s = s + alpha·a·aᵀ, for s of order n and a of n × k. n²k flops. (BLAS dsyrk.)
 func RankK(s *Sym, alpha float64, a *Dense) { addSym("mat: RankK", s, alpha, a, a, along) }
 
-// RankKTrans sets s = s + alpha·aᵀ·a, for a of k × n; else as RankK.
+// RankKTrans sets s = s + alpha·aᵀ·a, for a of k × n.
 func RankKTrans(s *Sym, alpha float64, a *Dense) { addSym("mat: RankKTrans", s, alpha, a, a, across) }
 
 // AddMulTransBSym sets s = s + alpha·a·bᵀ for a and b of n × k whose a·bᵀ is known to be symmetric:
@@ -12,7 +12,7 @@ func AddMulTransBSym(s *Sym, alpha float64, a, b *Dense) {
 	addSym("mat: AddMulTransBSym", s, alpha, a, b, along)
 }
 
-// AddMulTransASym sets s = s + alpha·aᵀ·b, for a and b of k × n; else as AddMulTransBSym.
+// AddMulTransASym sets s = s + alpha·aᵀ·b, for a and b of k × n.
 func AddMulTransASym(s *Sym, alpha float64, a, b *Dense) {
 	addSym("mat: AddMulTransASym", s, alpha, a, b, across)
 }

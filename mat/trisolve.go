@@ -9,7 +9,7 @@ func SolveUpperVec(dst []float64, u *Dense, b []float64) {
 	kernel.SolveUpper(dst, u.Data, u.Stride)
 }
 
-// SolveUpperTransVec sets dst = U⁻ᵀ·b; else as SolveUpperVec.
+// SolveUpperTransVec is SolveUpperVec for U⁻ᵀ.
 func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 	copyVec("mat: SolveUpperTransVec", dst, u, b)
 	kernel.SolveUpperTrans(dst, u.Data, u.Stride)
@@ -22,33 +22,33 @@ func SolveUpper(dst, u, b *Dense) {
 	}
 }
 
-// SolveUpperTrans sets dst = U⁻ᵀ·B; else as SolveUpper.
+// SolveUpperTrans is SolveUpper for U⁻ᵀ.
 func SolveUpperTrans(dst, u, b *Dense) {
 	if copyColumns("mat: SolveUpperTrans", dst, u, b); dst.Cols > 0 {
 		forward(u, across, dst)
 	}
 }
 
-// SolveLowerVec sets dst = L⁻¹·b for the lower triangle L of l; else as SolveUpperVec.
+// SolveLowerVec is SolveUpperVec for the lower triangle L of l, L⁻¹.
 func SolveLowerVec(dst []float64, l *Dense, b []float64) {
 	copyVec("mat: SolveLowerVec", dst, l, b)
 	kernel.SolveLower(dst, l.Data, l.Stride)
 }
 
-// SolveLowerTransVec sets dst = L⁻ᵀ·b; else as SolveLowerVec.
+// SolveLowerTransVec is SolveLowerVec for L⁻ᵀ.
 func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 	copyVec("mat: SolveLowerTransVec", dst, l, b)
 	kernel.SolveLowerTrans(dst, l.Data, l.Stride)
 }
 
-// SolveLower sets dst = L⁻¹·B for the lower triangle L of l; else as SolveUpper.
+// SolveLower is SolveUpper for the lower triangle L of l, L⁻¹.
 func SolveLower(dst, l, b *Dense) {
 	if copyColumns("mat: SolveLower", dst, l, b); dst.Cols > 0 {
 		forward(l, along, dst)
 	}
 }
 
-// SolveLowerTrans sets dst = L⁻ᵀ·B; else as SolveLower.
+// SolveLowerTrans is SolveLower for L⁻ᵀ.
 func SolveLowerTrans(dst, l, b *Dense) {
 	if copyColumns("mat: SolveLowerTrans", dst, l, b); dst.Cols > 0 {
 		backward(l, across, dst)

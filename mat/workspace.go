@@ -6,7 +6,7 @@ import (
 	"stable/mat/kernel"
 )
 
-// A workspace holds a product's packed operands; a stack would clear it each time.
+// A workspace holds packed operands; a stack would clear it each time.
 type workspace struct {
 	b       [nVector / kernel.Panel * kernel.PanelStep]float64
 	scratch [4*kVector*8 + kernel.EdgeScratch]float64

@@ -3,7 +3,7 @@ package mattest
 import (
 	"math"
 	"math/big"
-	"sort"
+	"slices"
 
 	"stable/mat"
 )
@@ -34,10 +34,8 @@ func ExactSym(a *mat.Sym) *Exact { return exactOf(a.N, a.N, a.At) }
 
 func exactOf(rows, cols int, at func(i, j int) float64) *Exact {
 	e := NewExact(rows, cols)
-	for i := range rows {
-		for j := range cols {
-			e.At(i, j).SetFloat64(at(i, j))
-		}
+	for k := range e.a {
+		e.a[k].SetFloat64(at(k/cols, k%cols))
 	}
 	return e
 }
@@ -55,17 +53,14 @@ func Float(v *big.Float) float64 {
 }
 
 // Sub sets e = e − b, and returns it.
-func (e *Exact) Sub(b *Exact) *Exact {
-	for i := range e.a {
-		e.a[i].Sub(&e.a[i], &b.a[i])
-	}
-	return e
-}
+func (e *Exact) Sub(b *Exact) *Exact { return e.each(b, (*big.Float).Sub) }
 
 // Add sets e = e + b, and returns it.
-func (e *Exact) Add(b *Exact) *Exact {
+func (e *Exact) Add(b *Exact) *Exact { return e.each(b, (*big.Float).Add) }
+
+func (e *Exact) each(b *Exact, op func(z, x, y *big.Float) *big.Float) *Exact {
 	for i := range e.a {
-		e.a[i].Add(&e.a[i], &b.a[i])
+		op(&e.a[i], &e.a[i], &b.a[i])
 	}
 	return e
 }
@@ -107,10 +102,8 @@ func (e *Exact) Norm1() float64 {
 // MulTrans returns e·bᵀ.
 func (e *Exact) MulTrans(b *Exact) *Exact {
 	c, t := NewExact(e.Rows, b.Rows), new(big.Float)
-	for i := range c.Rows {
-		for j := range c.Cols {
-			dot(c.At(i, j), t, e.row(i), b.row(j))
-		}
+	for k := range c.a {
+		dot(&c.a[k], t, e.row(k/c.Cols), b.row(k%c.Cols))
 	}
 	return c
 }
@@ -118,10 +111,8 @@ func (e *Exact) MulTrans(b *Exact) *Exact {
 // Trans returns eᵀ.
 func (e *Exact) Trans() *Exact {
 	t := NewExact(e.Cols, e.Rows)
-	for i := range e.Rows {
-		for j := range e.Cols {
-			t.At(j, i).Set(e.At(i, j))
-		}
+	for k := range t.a {
+		t.a[k].Set(e.At(k%t.Cols, k/t.Cols))
 	}
 	return t
 }
@@ -225,7 +216,7 @@ func ExactEig(a *mat.Sym, guess *mat.Dense) (lambda []*big.Float, v *Exact) {
 	for i := range order {
 		order[i] = i
 	}
-	sort.SliceStable(order, func(i, j int) bool { return b.At(order[i], order[i]).Cmp(b.At(order[j], order[j])) < 0 })
+	slices.SortStableFunc(order, func(p, q int) int { return b.At(p, p).Cmp(b.At(q, q)) })
 	sorted := NewExact(n, n)
 	for i, p := range order {
 		lambda = append(lambda, b.At(p, p))

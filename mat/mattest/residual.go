@@ -22,17 +22,14 @@ func MaxDiff(a, b *mat.Dense) float64 {
 }
 
 // MaxDiffVec is MaxDiff for vectors.
-func MaxDiffVec(x, y []float64) float64 {
+func MaxDiffVec(x, y []float64) (m float64) {
 	if len(x) != len(y) {
 		panic("mattest: MaxDiffVec: dimension mismatch")
 	}
-	m := 0.0
 	for i, v := range x {
-		d := math.Abs(v - y[i])
-		if math.IsNaN(d) {
+		if m = max(m, math.Abs(v-y[i])); math.IsNaN(m) {
 			return math.Inf(1)
 		}
-		m = max(m, d)
 	}
 	return m
 }
