@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,38 +72,6 @@ func TestTiles(t *testing.T) {
 				require.InDelta(t, want(i, j), s[i][j], 1e-15*float64(k+1), "Gram3 k=%d entry %d, %d", k, i, j)
 			}
 		}
-	}
-}
-
-// Vectors of a row may meet an entry twice, and must count it once.
-func TestMulVecInfinite(t *testing.T) {
-	defer SetLanes(Lanes())
-	const rows = 5
-	for _, lanes := range AllLanes() {
-		SetLanes(lanes)
-		for n := 1; n < 36; n++ {
-			x, dst := slices.Repeat([]float64{1}, n), make([]float64, rows)
-			for p := range n {
-				a := slices.Repeat([]float64{1}, rows*n)
-				a[2*n+p] = math.Inf(1)
-				want := slices.Repeat([]float64{float64(n)}, rows)
-				want[2] = math.Inf(1)
-				MulVec(dst, a, n, x)
-				require.Equal(t, want, dst, "%d lanes, n = %d, entry %d", lanes, n, p)
-			}
-		}
-	}
-}
-
-func TestSwitch(t *testing.T) {
-	all := AllLanes()
-	defer SetLanes(Lanes())
-	require.Zero(t, all[len(all)-1], "the portable kernels")
-	require.Equal(t, all[0], Lanes(), "the widest")
-	for _, n := range all {
-		SetLanes(n)
-		require.Equal(t, n, Lanes())
-		require.Equal(t, n > 0, Vector())
 	}
 }
 

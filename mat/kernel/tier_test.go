@@ -15,9 +15,14 @@ func TestToolchain(t *testing.T) {
 }
 
 func TestTier(t *testing.T) {
+	all := AllLanes()
 	defer SetLanes(Lanes())
-	for _, n := range AllLanes() {
+	require.Zero(t, all[len(all)-1], "the portable kernels")
+	require.Equal(t, all[0], Lanes(), "the widest")
+	for _, n := range all {
 		SetLanes(n)
+		require.Equal(t, n, Lanes())
+		require.Equal(t, n > 0, Vector())
 		switch {
 		case n > 0:
 			require.Equal(t, fmt.Sprintf("simd, %d bits", 64*n), Tier())
