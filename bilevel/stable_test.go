@@ -172,7 +172,7 @@ func TestSTABLETrust(t *testing.T) {
 	const r, beta = 0.05, 0.1
 	w := newWavy(0.5)
 	s := newSolver(t, w, STABLE{Alpha: Constant(1), Beta: Constant(beta), MuG: 0.05, Trust: r},
-		Options{Set: UniformBox(3, -0.2, 0.4), Seed: 4})
+		Options{Set: UniformBox(3, -0.2, 0.4), Seed: 4, Y0: []float64{3, 0, 0, 0}})
 	gy := make([]float64, 4)
 	for range 200 {
 		x, y := slices.Clone(s.X()), slices.Clone(s.Y())
