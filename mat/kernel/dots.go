@@ -48,9 +48,8 @@ func put(c *[3]float64, s0, s1, s2 float64, add bool) {
 	c[0], c[1], c[2] = s0, s1, s2
 }
 
-// dots2 is Dots for the even number of rows: six sums and their operands fit the 15 registers that
-// Go uses on amd64. Slices of known capacity need no test, the first products no addition, and
-// alpha = 1 no multiplication.
+// dots2 is Dots for an even number of rows: six sums and their operands fit Go's 15 registers on
+// amd64. Slices of known capacity need no test, the first products no addition.
 //
 //go:noinline
 func dots2(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows int, alpha float64, add bool) {
@@ -99,8 +98,8 @@ func dots2(c []float64, ldc int, a []float64, lda int, b []float64, ldb, k, rows
 	}
 }
 
-// DotsCopy is Dots for two rows and a B that lies across, B_jp = src[p·stride+j], copied to b, with
-// stride k, for later rows of A.
+// DotsCopy is Dots for two rows and B_jp = src[p·stride+j], copied to b, with stride k, for later
+// rows of A.
 func DotsCopy(c []float64, ldc int, a []float64, lda int, b, src []float64, stride, k int, alpha float64, add bool) {
 	s00, s01, s02, s10, s11, s12 := dotsCopy(a[:k], a[lda:], b, src, stride)
 	put((*[3]float64)(c), alpha*s00, alpha*s01, alpha*s02, add)

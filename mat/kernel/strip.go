@@ -6,22 +6,16 @@ package kernel
 //
 // written where Set, else added. Diag bounds a triangle; for a rectangle it is at least N−1. B is
 // packed in panels of Panel columns and Padded(K) ≤ PanelRows rows, zero beyond K, PanelStep apart.
-// Scratch has EdgeScratch entries, for a tile across C's edge, and 4·Padded(K)·Lanes(), for A with
-// each entry spread over a vector.
+// Scratch has EdgeScratch + 4·Padded(K)·Lanes() entries: for a tile across C's edge, and for A, each
+// entry spread over a vector.
 type Strip struct {
-	C          []float64
-	Ldc        int
-	A          []float64
-	Lda, Step  int
-	B, Scratch []float64
-	Rows       int
-	N, K       int
-	Diag       int
-	Alpha      float64
-	Set        bool
+	A, B, C, Scratch []float64
+	Lda, Step, Ldc   int
+	Rows, N, K, Diag int
+	Alpha            float64
+	Set              bool
 }
 
-// Run computes the strip.
 func (s *Strip) Run() { stripVector(s) }
 
 const (
@@ -31,7 +25,7 @@ const (
 	PanelRows = 64
 	// PanelStep is the distance between panels, an odd number of cache lines.
 	PanelStep = (PanelRows + 1) * Panel
-	// EdgeScratch is what a Strip needs besides 4·Padded(K)·Lanes() entries of Scratch.
+	// EdgeScratch is for the edge of a Strip.
 	EdgeScratch = 4*3*Panel + 1
 	// unrolled inner indices make one step of a tile.
 	unrolled = 4

@@ -5,9 +5,8 @@ package kernel
 //
 //	for i ≤ j: U_ij = (A_ij − Σ_{p<i} U_pi·U_pj) / U_ii
 //
-// U holds A with stride Ld, in whole strips and whole panels of columns; what stands beyond N
-// reaches nothing inside. Finished rows also go to panels, where the tile finds them one after the
-// other; with 512 bits that does not pay.
+// U holds A with stride Ld, in whole strips and panels; what stands beyond N reaches nothing inside.
+// Finished rows also go to panels, for the tile; with 512 bits that does not pay.
 type Upper struct {
 	U      []float64
 	Ld, N  int

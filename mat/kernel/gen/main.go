@@ -1,15 +1,14 @@
-// Gen writes the vector kernels: NAME_amd64.go from templates/NAME.go, in which every function
-// stands twice, on vectors of 256 bits (AVX2) and of 512 (AVX-512), with the register tiles of
-// tiles.go, and decl_amd64.go with a function in front of each kernel, which chooses; and
-// simd_arm64.go from all templates, on vectors of 128 bits (NEON). Run it in mat/kernel:
+// Gen writes the vector kernels: NAME_amd64.go from templates/NAME.go and tiles.go, for vectors of
+// 256 bits (AVX2) and of 512 (AVX-512), decl_amd64.go, whose functions choose between them, and
+// simd_arm64.go, for 128 bits (NEON). Run it in mat/kernel:
 //
 //	go generate
 //
-// The rules of a template: Float64s is a vector, and stands for Float64x4 and Float64x8 of
-// simd/archsimd; lanes is its length, and a loop by lanes to Panel goes where that is one vector. Names of functions end in Vector. Those that pure.go declares
-// are kernels, and get a function in front. These are the directives:
+// In a template, Float64s is a vector of lanes entries, for Float64x4 or Float64x8 of simd/archsimd; a
+// loop by lanes to Panel goes where that is one vector. Names of functions end in Vector; those in
+// pure.go get a function in front. The directives:
 //
-//	//gen:wide COND  last line of a kernel's comment: it takes the longer vectors only if COND holds
+//	//gen:wide COND  last line of a kernel's comment: longer vectors only if COND holds
 //	//gen:256,512    at the end of a line, or last line of a comment: in these forms alone
 //	//gen:times N    at the end of a line, before the forms: N lines, with Q = 0 … N−1
 package main
@@ -60,7 +59,6 @@ func main() {
 	}
 }
 
-// generate returns the text of each file.
 func generate() (map[string][]byte, error) {
 	kernels, err := declared("pure.go")
 	if err != nil {
@@ -132,7 +130,7 @@ func declared(name string) (map[string]bool, error) {
 	return names, nil
 }
 
-// dispatch writes a function that calls the form of fn for the vectors in use.
+// dispatch writes a function that calls fn for the vectors in use.
 func dispatch(b *bytes.Buffer, fset *token.FileSet, fn *ast.FuncDecl) {
 	var args []string
 	for _, p := range fn.Type.Params.List {
@@ -170,25 +168,13 @@ var (
 	comments = regexp.MustCompile(`(?m)^\s*//.*\n|[ \t]*//.*$`)
 )
 
-// write writes a declaration, unless it is an import, or one of the other form alone.
+// write writes a function, if it is of this form.
 func (f form) write(b *bytes.Buffer, text []byte, fset *token.FileSet, d ast.Decl) {
-	from, doc := d.Pos(), (*ast.CommentGroup)(nil)
-	switch d := d.(type) {
-	case *ast.FuncDecl:
-		doc = d.Doc
-	case *ast.GenDecl:
-		if d.Tok == token.IMPORT {
-			return
-		}
-		doc = d.Doc
-	}
-	if doc != nil {
-		from = doc.Pos()
-	}
-	lines := strings.Split(string(text[fset.Position(from).Offset:fset.Position(d.End()).Offset]), "\n")
-	if doc != nil && !f.has(doc.List[len(doc.List)-1].Text) {
+	fn, ok := d.(*ast.FuncDecl)
+	if !ok || fn.Doc != nil && !f.has(fn.Doc.List[len(fn.Doc.List)-1].Text) {
 		return
 	}
+	lines := strings.Split(string(text[fset.Position(d.Pos()).Offset:fset.Position(d.End()).Offset]), "\n")
 	var all strings.Builder
 	for _, line := range lines {
 		n := 1
@@ -228,8 +214,8 @@ func (f form) rewrite(text string) string {
 	return ours.ReplaceAllString(text, "${1}"+f.suffix)
 }
 
-// arrays has the calls of a function take a pointer to an array in place of a slice: the functions
-// on slices convert by themselves, and each call of them leaves an empty instruction behind.
+// arrays has calls of a function take a pointer to an array in place of a slice, which each would
+// convert at the cost of an empty instruction.
 func arrays(text, name, conversion string) string {
 	var b strings.Builder
 	for {
