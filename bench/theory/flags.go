@@ -6,37 +6,33 @@ import (
 	"stable/bench/kit"
 )
 
-type theoryFlags struct {
+type options struct {
 	kit.Common
 	groups int
 	length float64
+	share  kit.Share
 }
 
-func (f *theoryFlags) parse(command, usage string, args []string, out kit.Terminal) (kit.Share, error) {
-	fs := kit.NewFlags("bench "+command, usage, "")
-	f.Common.Add(fs, "fewer steps and trials, fewer decades")
-	fs.IntVar(&f.groups, "groups", 8, "groups of trials; each gives one fit")
-	fs.Float64Var(&f.length, "length", 1, "`SHARE` of the steps of every run, between 0 and 1")
+func (o *options) parse(command, usage string, args []string, out kit.Terminal) (err error) {
+	fs := kit.NewFlags("bench "+command, usage+"\nFinished runs are kept in the -out folder: after an interrupt the same "+
+		"command goes on.\n\nFlags:\n", "")
+	o.Common.Add(fs, "fewer steps and trials, fewer decades")
+	fs.IntVar(&o.groups, "groups", 8, "groups of trials; each gives one fit")
+	fs.Float64Var(&o.length, "length", 1, "`SHARE` of the steps of every run, between 0 and 1")
 	if err := kit.Parse(fs, args, out); err != nil {
-		return kit.Share{}, err
+		return err
 	}
-	share, err := f.Share()
-	return share, kit.FirstOf(f.check(), err)
-}
-
-func (f *theoryFlags) check() error {
 	switch {
-	case f.groups < 3:
-		return fmt.Errorf("%w: -groups is %d, want ≥ 3", kit.ErrUsage, f.groups)
-	case !(f.length > 0 && f.length <= 1):
-		return fmt.Errorf("%w: -length is %v, want 0 < length ≤ 1", kit.ErrUsage, f.length)
+	case o.groups < 3:
+		return fmt.Errorf("%w: -groups is %d, want ≥ 3", kit.ErrUsage, o.groups)
+	case !(o.length > 0 && o.length <= 1):
+		return fmt.Errorf("%w: -length is %v, want 0 < length ≤ 1", kit.ErrUsage, o.length)
 	}
-	return nil
+	o.share, err = o.Share()
+	return err
 }
 
-func (f *theoryFlags) identity(name string) kit.Identity {
-	return kit.Identity{
-		Options: fmt.Sprintf("%s, %d groups, length %g, quick %t, seed %d", name, f.groups, f.length, f.Quick, f.Seed),
-		Build:   kit.Build(),
-	}
+func (o *options) open(name string) (*kit.Campaign[outcome], error) {
+	return kit.Open[outcome](o.Out, name, kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
+		"%s, %d groups, length %g, quick %t, seed %d", name, o.groups, o.length, o.Quick, o.Seed)}, o.share)
 }

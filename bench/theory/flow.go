@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"text/tabwriter"
 
 	"stable/bench/kit"
@@ -12,7 +13,6 @@ import (
 	"stable/bilevel/quadratic"
 	"stable/bilevel/theorem"
 	"stable/chol"
-	"stable/eig"
 	"stable/mat"
 )
 
@@ -23,29 +23,25 @@ type descent struct {
 	rises int       // steps in which V rose
 }
 
-// flowRatios lists α in units of Theorem 1's bound.
-var flowRatios = []float64{0.5, 1, 2, 10, 100}
-
-// flows runs the flow from where V is most likely to rise; threshold is the least α, in units of
-// the bound, at which it can.
+// flows runs the flow from where V is most likely to rise, with β = 1 and several α; threshold is
+// the least α, in units of the bound, at which it can.
 func flows(p *quadratic.Problem, c theorem.Constants) (list []descent, bound, threshold float64, err error) {
-	const beta = 1
-	if bound, err = flow.MaxAlpha(c, beta); err != nil {
+	if bound, err = flow.MaxAlpha(c, 1); err != nil {
 		return nil, 0, 0, err
 	}
 	x0, y0, least, err := steepStart(p)
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	for _, ratio := range flowRatios {
-		d, err := descend(p, c, flow.Options{Alpha: ratio * bound, Beta: beta, X0: x0, Y0: y0})
+	for _, ratio := range []float64{0.5, 1, 2, 10, 100} {
+		d, err := descend(p, c, flow.Options{Alpha: ratio * bound, Beta: 1, X0: x0, Y0: y0})
 		if err != nil {
 			return nil, 0, 0, err
 		}
 		d.ratio = ratio
 		list = append(list, d)
 	}
-	return list, bound, least * beta / bound, nil
+	return list, bound, least / bound, nil
 }
 
 // descend follows one path to βt = 8.
@@ -59,26 +55,23 @@ func descend(p *quadratic.Problem, c theorem.Constants, o flow.Options) (d desce
 		return d, err
 	}
 	_, best := p.Optimum()
-	var first, before float64
-	for k := 0; k <= int(steps); k++ {
-		if k > 0 {
-			if err := f.Step(); err != nil {
-				return d, err
-			}
-		}
+	first, before := 0.0, math.Inf(1)
+	for f.K() <= int(steps) {
 		v, err := f.Lyapunov()
 		if err != nil {
 			return d, err
 		}
-		v -= best
-		if k == 0 {
-			first, before = v, v
+		if v -= best; f.K() == 0 {
+			first = v
 		}
 		if v > before && v > 1e-12*first { // below, V is rounding
 			d.rises++
 		}
 		before = v
 		d.t, d.v = append(d.t, o.Beta*f.T()), append(d.v, v/first)
+		if err := f.Step(); err != nil {
+			return d, err
+		}
 	}
 	return d, nil
 }
@@ -99,11 +92,10 @@ func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err erro
 		a.Factor(gyy)); err != nil {
 		return nil, nil, 0, err
 	}
-	e, je := make([]float64, dy), make([]float64, dx)
+	e, je, w := make([]float64, dy), make([]float64, dx), make([]float64, dy)
 	for i := range e {
 		e[i] = 1 + 0.1*float64(i)
 	}
-	w := make([]float64, dy)
 	for range 200 { // e ← A⁻¹JᵀJe of length 1
 		a.SolveVec(w, e)
 		mat.MulVec(je, gxy, w)
@@ -124,13 +116,12 @@ func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err erro
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	var c chol.Cholesky
-	if err := c.Factor(h); err != nil {
+	if err := a.Factor(h); err != nil {
 		return nil, nil, 0, err
 	}
 	x0, y0 = make([]float64, dx), make([]float64, dy)
 	mat.Axpy(x0, 0.5, je)
-	c.SolveVec(x0, x0)
+	a.SolveVec(x0, x0)
 	mat.Axpy(x0, 1, xs)
 	err = p.Solution(y0, x0)
 	mat.Axpy(y0, 1, e)
@@ -154,18 +145,6 @@ func hessian(p *quadratic.Problem) (*mat.Sym, error) {
 	return h, nil
 }
 
-func leastCurvature(p *quadratic.Problem) (float64, error) {
-	h, err := hessian(p)
-	if err != nil {
-		return 0, err
-	}
-	var j eig.Jacobi
-	if err := j.FactorValues(h); err != nil {
-		return 0, err
-	}
-	return j.Values()[0], nil
-}
-
 func flowPanel(w io.Writer, list []descent, bound, threshold float64) plot.Panel {
 	fmt.Fprintf(w, "Theorem 1: V = F + ½‖y − y*(x)‖² along the flow; bound α/β ≤ %.4g; from the worst start V "+
 		"can rise from %.3g times the bound on\n", bound, threshold)
@@ -174,11 +153,7 @@ func flowPanel(w io.Writer, list []descent, bound, threshold float64) plot.Panel
 	panel := plot.Panel{Title: "Theorem 1",
 		X: plot.Axis{Label: "time βt"}, Y: plot.Axis{Label: "(V − F*)/(V(0) − F*)", Log: true, Min: 1e-3}}
 	for _, d := range list {
-		top := 0.0
-		for _, v := range d.v {
-			top = max(top, v)
-		}
-		fmt.Fprintf(tw, "%g\t%d\t%d\t%.4g\t%.2g\n", d.ratio, len(d.v)-1, d.rises, top, kit.Last(d.v))
+		fmt.Fprintf(tw, "%g\t%d\t%d\t%.4g\t%.2g\n", d.ratio, len(d.v)-1, d.rises, slices.Max(d.v), kit.Last(d.v))
 		panel.Series = append(panel.Series, plot.Series{Name: fmt.Sprintf("α/β = %g × bound", d.ratio), X: d.t, Y: d.v})
 	}
 	tw.Flush()

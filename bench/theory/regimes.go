@@ -3,6 +3,7 @@ package theory
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"stable/bilevel"
 	"stable/bilevel/method"
@@ -14,7 +15,7 @@ import (
 type regime struct {
 	key, title string
 	measure    string // what ε bounds
-	options    quadratic.Options
+	problem    *quadratic.Problem
 	rho        float64
 	radius     float64 // ‖x⁰ − x*‖
 	rows       []*row
@@ -22,13 +23,13 @@ type regime struct {
 
 type row struct {
 	name    string
-	horizon bool      // its step sizes are set for a run of K steps, so that each K needs a separate run
-	xi, phi float64   // claimed exponents of 1/ε; 0: the table has none
-	orders  string    // its step sizes, in words
-	alpha   []float64 // constants of the step size of x to choose from; nil: no choice
-	beta    []float64 // of y
-	steps   [3]int    // the shortest horizon, the longest, and the longest with -quick
-	batch   func(k int) int
+	horizon bool            // its step sizes are set for a run of K steps, so that each K needs a separate run
+	claims  [2]float64      // exponents of 1/ε, of ξ and of φ; 0: the table has none
+	orders  string          // its step sizes, in words
+	alpha   []float64       // constants of the step size of x to choose from; nil: no choice
+	beta    []float64       // of y
+	steps   [3]int          // the shortest horizon, the longest, and the longest with -quick
+	batch   func(k int) int // nil: 1
 	method  func(p *quadratic.Problem, a, b float64, k int) bilevel.Method
 	samples func(k int) float64 // ξ and φ of a run of k steps, about
 }
@@ -56,25 +57,9 @@ func (r *row) edge(c [2]float64) (s string) {
 	return s
 }
 
-func (r *row) batchAt(k int) int {
-	if r.batch == nil {
-		return 1
-	}
-	return r.batch(k)
-}
-
 // within returns the steps for which about n samples suffice.
 func (r *row) within(n float64) int {
-	k := 2
-	for r.samples(2*k) <= n {
-		k *= 2
-	}
-	for d := k / 2; d > 0; d /= 2 {
-		if r.samples(k+d) <= n {
-			k += d
-		}
-	}
-	return k
+	return 2 + sort.Search(1<<30, func(k int) bool { return r.samples(k+3) > n })
 }
 
 // Both regimes' lower curvature is from 1 to 2; single samples stay below neumannL, as the Neumann
@@ -88,62 +73,60 @@ const (
 // terms is N of the Neumann series for k steps, as in method.Neumann.
 func terms(k int) float64 { return 1 + math.Ceil(neumannL/lowerMu*math.Log1p(float64(k))) }
 
-func neumannOf(n int) method.Neumann {
-	return method.Neumann{MuG: lowerMu, LG: neumannL, Terms: n}
-}
+var series0 = method.Neumann{MuG: lowerMu, LG: neumannL}
 
 // regimes returns both halves of Table 1, in small dimensions, on which no exponent depends.
-func regimes(seed uint64) []*regime {
-	noise := quadratic.Options{Dx: 2, Dy: 2, Seed: seed, MuG: lowerMu, LG: lowerL, CrossNorm: 1.5,
+func regimes(seed uint64) ([]*regime, error) {
+	convex := quadratic.Options{Dx: 2, Dy: 2, Seed: seed, MuG: lowerMu, LG: lowerL, CrossNorm: 1.5,
 		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.3, SigmaGyy: 0.3}
-	convex, nonconvex := noise, noise
-	convex.MuP, convex.LP = 1, 2
-	nonconvex.Nonconvex = 1
-	return []*regime{
-		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²",
-			options: convex, radius: 0.5, rows: convexRows()},
-		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²",
-			options: nonconvex, rho: 1, radius: 2, rows: nonconvexRows()},
+	nonconvex := convex
+	convex.MuP, convex.LP, nonconvex.Nonconvex = 1, 2, 1
+	p, err := quadratic.New(convex)
+	if err != nil {
+		return nil, err
 	}
+	q, err := quadratic.New(nonconvex)
+	return []*regime{
+		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²", problem: p, radius: 0.5, rows: convexRows()},
+		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", problem: q, rho: 1, radius: 2, rows: nonconvexRows()},
+	}, err
 }
 
-// shift is k₀ in the falling step sizes c/(k+k₀)^p.
-const shift = 10
+// Samples of a run of k steps, about.
+func two(k int) float64     { return 2 * float64(k) }
+func neumann(k int) float64 { return float64(k) * (3 + terms(k)/2) }
 
 // convexRows have step sizes that fall with k, so that one long run shows all ε.
 func convexRows() []*row {
+	const shift = 10
 	fall := func(c, p float64) bilevel.Schedule { return bilevel.Power{C: c, K0: shift, P: p} }
 	a, b := []float64{0.5, 1, 2, 4}, []float64{1, 2, 4, 8}
 	return []*row{
 		{
-			name: "STABLE-paper", xi: 1, phi: 1, orders: "α = a/(k+10), β = τ = b/(k+10)",
-			alpha: a, beta: b, steps: [3]int{10, 100000, 16000},
+			name: "STABLE-paper", claims: [2]float64{1, 1}, orders: "α = a/(k+10), β = τ = b/(k+10)",
+			alpha: a, beta: b, steps: [3]int{10, 100000, 16000}, samples: two,
 			method: func(p *quadratic.Problem, a, b float64, _ int) bilevel.Method {
 				return plainSTABLE(p, fall(a, 1), fall(b, 1), fall(b, 1))
 			},
-			samples: func(k int) float64 { return 2 * float64(k) },
 		},
 		{
 			name: "STABLE", orders: "its defaults, of order k^(−1/2)", steps: [3]int{10, 400000, 16000},
-			method:  func(p *quadratic.Problem, _, _ float64, _ int) bilevel.Method { return defaultSTABLE(p) },
-			samples: func(k int) float64 { return 2 * float64(k) },
+			samples: two, method: defaultSTABLE,
 		},
 		{
-			name: "BSA", xi: 1, phi: 2, orders: "α = a/(k+10), t_k = k+1 inner steps b/(t+10)",
+			name: "BSA", claims: [2]float64{1, 2}, orders: "α = a/(k+10), t_k = k+1 inner steps b/(t+10)",
 			alpha: a, beta: b, steps: [3]int{10, 4000, 1000},
 			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
-				return method.BSA{Alpha: fall(a, 1), Beta: fall(b, 1), Inner: bilevel.Power{C: 1, P: -1},
-					Neumann: neumannOf(0)}
+				return method.BSA{Alpha: fall(a, 1), Beta: fall(b, 1), Inner: bilevel.Power{C: 1, P: -1}, Neumann: series0}
 			},
 			samples: func(k int) float64 { return float64(k)*float64(k)/2 + float64(k)*(2+terms(k)/2) },
 		},
 		{
-			name: "TTSA", xi: 1.5, phi: 1.5, orders: "α = a/(k+10), β = b/(k+10)^(2/3)",
-			alpha: a, beta: []float64{0.5, 1, 2, 4}, steps: [3]int{10, 100000, 16000},
+			name: "TTSA", claims: [2]float64{1.5, 1.5}, orders: "α = a/(k+10), β = b/(k+10)^(2/3)",
+			alpha: a, beta: a, steps: [3]int{10, 100000, 16000}, samples: neumann,
 			method: func(_ *quadratic.Problem, a, b float64, _ int) bilevel.Method {
-				return method.TTSA{Alpha: fall(a, 1), Beta: fall(b, 2./3), Neumann: neumannOf(0)}
+				return method.TTSA{Alpha: fall(a, 1), Beta: fall(b, 2./3), Neumann: series0}
 			},
-			samples: func(k int) float64 { return float64(k) * (3 + terms(k)/2) },
 		},
 	}
 }
@@ -153,45 +136,42 @@ func nonconvexRows() []*row {
 	power := func(c float64, k int, p float64) bilevel.Schedule {
 		return bilevel.Constant(c / math.Pow(float64(k), p))
 	}
-	a, b, inner := []float64{0.5, 1, 2, 4}, []float64{0.25, 0.5, 1, 2}, []float64{0.5, 1, 2, 4}
+	a, b, small := []float64{0.5, 1, 2, 4}, []float64{0.25, 0.5, 1, 2}, []float64{0.1, 0.2, 0.4, 0.8}
 	return []*row{
 		{
-			name: "STABLE-paper", horizon: true, xi: 2, phi: 2, orders: "α = a·K^(−1/2), β = b·K^(−1/2), τ = K^(−1/2)",
-			alpha: a, beta: b, steps: [3]int{16, 1000000, 16384},
+			name: "STABLE-paper", horizon: true, claims: [2]float64{2, 2},
+			orders: "α = a·K^(−1/2), β = b·K^(−1/2), τ = K^(−1/2)",
+			alpha:  a, beta: b, steps: [3]int{16, 1000000, 16384}, samples: two,
 			method: func(p *quadratic.Problem, a, b float64, k int) bilevel.Method {
 				return plainSTABLE(p, power(a, k, 0.5), power(b, k, 0.5), power(1, k, 0.5))
 			},
-			samples: func(k int) float64 { return 2 * float64(k) },
 		},
 		{
-			name: "STABLE", orders: "its defaults, of order k^(−1/2)", xi: 2, phi: 2, steps: [3]int{16, 1000000, 16384},
-			method:  func(p *quadratic.Problem, _, _ float64, _ int) bilevel.Method { return defaultSTABLE(p) },
-			samples: func(k int) float64 { return 2 * float64(k) },
+			name: "STABLE", claims: [2]float64{2, 2}, orders: "its defaults, of order k^(−1/2)",
+			steps: [3]int{16, 1000000, 16384}, samples: two, method: defaultSTABLE,
 		},
 		{
-			name: "BSA", horizon: true, xi: 2, phi: 3, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)",
-			alpha: a, beta: inner, steps: [3]int{6, 400000, 8192},
+			name: "BSA", horizon: true, claims: [2]float64{2, 3}, orders: "α = a·K^(−1/2), t_k = √(k+1) inner steps b/(t+2)",
+			alpha: a, beta: a, steps: [3]int{6, 400000, 8192},
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
-				return method.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1},
-					Neumann: neumannOf(0)}
+				return method.BSA{Alpha: power(a, k, 0.5), Beta: bilevel.Power{C: b, K0: 2, P: 1}, Neumann: series0}
 			},
 			samples: func(k int) float64 { return 2./3*math.Pow(float64(k), 1.5) + float64(k)*(2+terms(k)/2) },
 		},
 		{
-			name: "TTSA", horizon: true, xi: 2.5, phi: 2.5, orders: "α = a·K^(−3/5), β = b·K^(−2/5)",
-			alpha: a, beta: b, steps: [3]int{16, 2000000, 16384},
+			name: "TTSA", horizon: true, claims: [2]float64{2.5, 2.5}, orders: "α = a·K^(−3/5), β = b·K^(−2/5)",
+			alpha: a, beta: b, steps: [3]int{16, 2000000, 16384}, samples: neumann,
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
-				return method.TTSA{Alpha: power(a, k, 0.6), Beta: power(b, k, 0.4), Neumann: neumannOf(0)}
+				return method.TTSA{Alpha: power(a, k, 0.6), Beta: power(b, k, 0.4), Neumann: series0}
 			},
-			samples: func(k int) float64 { return float64(k) * (3 + terms(k)/2) },
 		},
 		{
-			name: "stocBiO", horizon: true, xi: 2, phi: 2, orders: "α = a, β = b, batches of K/4, 5 inner steps",
-			alpha: []float64{0.1, 0.2, 0.4, 0.8}, beta: []float64{0.1, 0.2, 0.4, 0.8}, steps: [3]int{4, 3200, 256},
-			batch: func(k int) int { return (k + 3) / 4 },
+			name: "stocBiO", horizon: true, claims: [2]float64{2, 2}, orders: "α = a, β = b, batches of K/4, 5 inner steps",
+			alpha: small, beta: small, steps: [3]int{4, 3200, 256}, batch: func(k int) int { return (k + 3) / 4 },
 			method: func(_ *quadratic.Problem, a, b float64, k int) bilevel.Method {
-				return method.StocBiO{Alpha: bilevel.Constant(a), Beta: bilevel.Constant(b), Inner: stocInner,
-					Neumann: neumannOf(int(terms(k)))}
+				series := series0
+				series.Terms = int(terms(k))
+				return method.StocBiO{Alpha: bilevel.Constant(a), Beta: bilevel.Constant(b), Inner: stocInner, Neumann: series}
 			},
 			samples: func(k int) float64 {
 				n, q := float64(k), terms(k)-1
@@ -210,4 +190,6 @@ func plainSTABLE(p *quadratic.Problem, alpha, beta, tau bilevel.Schedule) bileve
 	return bilevel.STABLE{Alpha: alpha, Beta: beta, Tau: tau, MuG: c.MuG, CGxy: c.Cgxy, InitBatch: 1, Plain: true}
 }
 
-func defaultSTABLE(p *quadratic.Problem) bilevel.Method { return bilevel.STABLE{MuG: p.Options().MuG} }
+func defaultSTABLE(p *quadratic.Problem, _, _ float64, _ int) bilevel.Method {
+	return bilevel.STABLE{MuG: p.Options().MuG}
+}

@@ -12,6 +12,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/theorem"
+	"stable/eig"
 	"stable/mat"
 )
 
@@ -19,24 +20,22 @@ func flowOptions(seed uint64) quadratic.Options {
 	return quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}
 }
 
-func rateCases(seed uint64) ([]*rateCase, error) {
-	var cases []*rateCase
-	for _, g := range regimes(seed) {
-		p, err := quadratic.New(g.options)
-		if err != nil {
-			return nil, err
-		}
-		c := &rateCase{key: g.key, problem: p, rho: g.rho, radius: g.radius}
-		if g.rho > 0 {
+// rateCases are those of Theorems 2 and 3, on the problems of Table 1.
+func rateCases(seed uint64) (cases []*rateCase, err error) {
+	list, err := regimes(seed)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(list)
+	for _, g := range list {
+		c := &rateCase{regime: g}
+		if c.variants, err = theorem3Variants(c.constants()); g.rho > 0 {
 			c.variants, err = theorem2Variants(c.constants(), g.rho)
-			cases = append([]*rateCase{c}, cases...)
-		} else {
-			c.variants, err = theorem3Variants(c.constants())
-			cases = append(cases, c)
 		}
 		if err != nil {
 			return nil, err
 		}
+		cases = append(cases, c)
 	}
 	return cases, nil
 }
@@ -98,20 +97,19 @@ func theorem3Variants(c theorem.Constants) ([]variant, error) {
 }
 
 // explain prints how small the theorem's steps are, when they show, and which constants do that.
-func (c *rateCase) explain(w io.Writer) {
+func (c *rateCase) explain(w io.Writer) error {
+	k := c.constants()
 	if c.rho > 0 {
-		const k = 1 << 17
-		alpha := func(constants theorem.Constants) float64 { return theorem2Alpha(constants, k, c.rho) }
-		constants := c.constants()
+		const long = 1 << 17
+		alpha := func(c theorem.Constants) float64 { return theorem2Alpha(c, long) }
 		far := 1
-		for float64(far)*theorem2Alpha(constants, far, c.rho) < 1 && far <= math.MaxInt/8 {
+		for float64(far)*theorem2Alpha(k, far) < 1 && far <= math.MaxInt/8 {
 			far *= 2
 		}
-		fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n",
-			k, alpha(constants), drivers(alpha, constants), float64(far))
-		return
+		_, err := fmt.Fprintf(w, "(eq.stepsize): at K = %d, α = %.2g, which grows as %s; Kα comes to 1 at K ≈ %.1g\n",
+			long, alpha(k), drivers(alpha, k), float64(far))
+		return err
 	}
-	k := c.constants()
 	start := func(k theorem.Constants) float64 {
 		s, err := k.Theorem3()
 		if err != nil {
@@ -122,16 +120,22 @@ func (c *rateCase) explain(w io.Writer) {
 	s, _ := k.Theorem3()
 	fmt.Fprintf(w, "(eq.stepsize2): K₀ = %.2g, α/β = %.2g: the start is forgotten around k = K₀, which grows as %s\n",
 		start(k), s.Alpha.At(0)/s.Beta.At(0), drivers(start, k))
-	if mu, err := leastCurvature(c.problem); err == nil {
-		fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), "+
-			"with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n",
-			ratio3, mu, ratio3, 2*ratio3*mu)
+	h, err := hessian(c.problem)
+	if err != nil {
+		return err
 	}
+	var j eig.Jacobi
+	if err := j.FactorValues(h); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "practical: α/β = %g, least eigenvalue of ∇²F %.3g; β as printed makes α = %g/(k+20), "+
+		"with which the slowest part of E‖x − x*‖² falls as k^(−%.2f)\n", ratio3, j.Values()[0], ratio3, 2*ratio3*j.Values()[0])
+	return err
 }
 
-// theorem2Alpha is α of Theorem 2 for k steps, or NaN.
-func theorem2Alpha(c theorem.Constants, k int, rho float64) float64 {
-	s, err := c.Theorem2(k, rho)
+// theorem2Alpha is α of Theorem 2 for k steps and ρ = 1, or NaN.
+func theorem2Alpha(c theorem.Constants, k int) float64 {
+	s, err := c.Theorem2(k, 1)
 	if err != nil {
 		return math.NaN()
 	}
@@ -150,9 +154,6 @@ func drivers(f func(theorem.Constants) float64, c theorem.Constants) string {
 		const step = 1.01
 		moved := c
 		v := reflect.ValueOf(&moved).Elem().Field(i)
-		if v.Float() == 0 {
-			continue
-		}
 		v.SetFloat(v.Float() * step)
 		if p := math.Log(f(moved)/f(c)) / math.Log(step); math.Abs(p) > 0.05 {
 			list = append(list, power{reflect.TypeOf(c).Field(i).Name, p})

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"stable/bench/kit"
-	"stable/bilevel/quadratic"
 )
 
 const table1Usage = `go run ./bench table1: the sample complexities of Table 1 of the STABLE paper
@@ -22,98 +22,77 @@ method without additions; STABLE is this module's default, and is not tuned.
   go run ./bench table1 -quick
   go run ./bench table1
   go run ./bench table1 -part 3/8          the third of eight parts; -merge 8 does the rest, and reports
-
-Finished runs are kept in the -out folder: after an interrupt the same command goes on.
-
-Flags:
 `
 
 // Table1 is the command table1.
 func Table1(ctx context.Context, args []string, out kit.Terminal) error {
-	var f theoryFlags
-	share, err := f.parse("table1", table1Usage, args, out)
-	if err != nil {
+	var c complexity
+	if err := c.parse("table1", table1Usage, args, out); err != nil {
 		return err
 	}
-	c := newComplexity(&f)
-	done, chosen, err := c.run(ctx, share, out)
+	if err := c.begin(); err != nil {
+		return err
+	}
+	done, chosen, err := c.run(ctx, out)
 	if err != nil {
-		return share.Unfinished(err, out)
+		return c.share.Unfinished(err, out)
 	}
 	return c.report(out.Stdout, chosen, done)
 }
 
 type complexity struct {
-	theoryFlags
-	regimes    []*regime
-	samples    uint64 // of a run in the choice of constants
-	tuneTrials int    // runs of each pair of constants
+	options
+	regimes []*regime
+	samples uint64 // of a run in the choice of constants
 }
 
-func newComplexity(f *theoryFlags) *complexity {
-	return &complexity{theoryFlags: *f, regimes: regimes(f.Seed),
-		samples: max(1000, uint64(f.length*choiceSamples)), tuneTrials: choiceTrials}
-}
-
-// Samples and runs for the choice of a pair of constants.
+// Samples and runs for the choice of a pair of constants, on seeds apart from those of the trials.
 const (
 	choiceSamples = 20000
 	choiceTrials  = 6
+	tuneSeeds     = 1 << 32
 )
 
-// tuneSeeds keeps the seeds of the choice apart from those of the trials.
-const tuneSeeds = 1 << 32
+func (c *complexity) begin() (err error) {
+	c.samples = max(1000, uint64(c.length*choiceSamples))
+	c.regimes, err = regimes(c.Seed)
+	return err
+}
 
-func (c *complexity) run(ctx context.Context, share kit.Share,
-	out kit.Terminal) (done map[string]outcome, chosen map[*row]picked, err error) {
-	problems := map[*regime]*quadratic.Problem{}
-	for _, g := range c.regimes {
-		if problems[g], err = quadratic.New(g.options); err != nil {
-			return nil, nil, err
-		}
-	}
-	l, err := kit.Open[outcome](c.Out, "table1", c.identity("table1"), share)
+func (c *complexity) run(ctx context.Context, out kit.Terminal) (done map[string]outcome, chosen map[*row]picked, err error) {
+	l, err := c.open("table1")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-
-	var tasks []kit.Task[outcome]
+	var choice, trials []kit.Task[outcome]
 	for _, g := range c.regimes {
 		for _, r := range g.rows {
-			tasks = append(tasks, c.tuning(g, r, problems[g])...)
+			choice = append(choice, c.tuning(g, r)...)
 		}
 	}
-	if done, err = l.Complete(ctx, tasks, "choosing step sizes", out); err != nil {
+	if done, err = l.Complete(ctx, choice, "choosing step sizes", out); err != nil {
 		return nil, nil, err
 	}
-	tasks = nil
 	chosen = map[*row]picked{}
 	for _, g := range c.regimes {
 		for _, r := range g.rows {
 			chosen[r] = c.choose(g, r, done)
-			tasks = append(tasks, c.trials(g, r, problems[g], chosen[r].constants)...)
+			trials = append(trials, c.trials(g, r, chosen[r].constants).tasks(c.groups)...)
 		}
 	}
-	done, err = l.Complete(ctx, tasks, "trials", out)
+	done, err = l.Complete(ctx, trials, "trials", out)
 	return done, chosen, err
 }
 
-type picked struct {
-	constants [2]float64
-	score     float64
-	steps     int // of a run
-	failed    int // choices of which a run failed
-}
-
-func (c *complexity) tuning(g *regime, r *row, p *quadratic.Problem) (tasks []kit.Task[outcome]) {
+func (c *complexity) tuning(g *regime, r *row) (tasks []kit.Task[outcome]) {
 	if r.alpha == nil {
 		return nil
 	}
 	k := r.within(float64(c.samples))
 	for i, constants := range r.choices() {
-		for t := range c.tuneTrials {
-			w := r.walk(g, p, constants, k, c.Seed+tuneSeeds+uint64(t))
+		for t := range choiceTrials {
+			w := r.walk(g, constants, k, c.Seed+tuneSeeds+uint64(t))
 			w.marks = []int{k}
 			tasks = append(tasks, kit.Task[outcome]{Key: r.tuneKey(g, i, t), Cost: float64(c.samples), Run: w.run})
 		}
@@ -125,28 +104,35 @@ func (r *row) tuneKey(g *regime, choice, t int) string {
 	return fmt.Sprintf("tune/%s/%s/%d/%d", g.key, r.name, choice, t)
 }
 
-func (r *row) walk(g *regime, p *quadratic.Problem, c [2]float64, k int, seed uint64) walk {
-	return walk{problem: p, method: r.method(p, c[0], c[1], k), batch: r.batchAt(k), radius: g.radius, rho: g.rho,
+func (r *row) walk(g *regime, c [2]float64, k int, seed uint64) walk {
+	w := walk{problem: g.problem, method: r.method(g.problem, c[0], c[1], k), radius: g.radius, rho: g.rho,
 		start: seed, seed: seed}
+	if r.batch != nil {
+		w.batch = r.batch(k)
+	}
+	return w
+}
+
+type picked struct {
+	constants [2]float64
+	failed    int // choices of which a run failed
 }
 
 func (c *complexity) choose(g *regime, r *row, done map[string]outcome) picked {
-	best := picked{score: math.Inf(1), steps: r.within(float64(c.samples)), constants: r.choices()[0]}
-	if r.alpha == nil {
-		return best
-	}
+	best, least := picked{constants: r.choices()[0]}, math.Inf(1)
 	for i, constants := range r.choices() {
 		score, failed := 0.0, 0
-		for t := range c.tuneTrials {
-			d := done[r.tuneKey(g, i, t)]
-			score += d.Reading.Upper[0] / float64(c.tuneTrials)
-			if d.End != "" {
-				failed = 1
+		for t := range choiceTrials {
+			d, ok := done[r.tuneKey(g, i, t)]
+			if !ok { // no choice
+				return best
 			}
+			score += d.Reading[upper][0] / choiceTrials
+			failed = max(failed, min(len(d.End), 1))
 		}
 		best.failed += failed
-		if failed == 0 && score < best.score {
-			best.score, best.constants = score, constants
+		if failed == 0 && score < least {
+			least, best.constants = score, constants
 		}
 	}
 	return best
@@ -164,76 +150,36 @@ func (c *complexity) horizons(r *row) (list []int) {
 	}
 	first := float64(r.steps[0])
 	for k := max(8*first, float64(last)*c.length); k > 0.99*first; k /= ratio {
-		list = append([]int{int(math.Round(k))}, list...)
+		list = append(list, int(math.Round(k)))
 	}
+	slices.Reverse(list)
 	return list
 }
 
-// perGroup is the number of trials of a group: fewer for a mean over a run, one for a long one.
-func (c *complexity) perGroup(g *regime, r *row, k int) int {
-	const long = 20000
-	n := 12
-	switch {
-	case r.horizon && k > long:
-		n = 1
-	case g.rho > 0:
-		n = 3
-	}
-	if c.Quick {
-		n = (n + 1) / 2
-	}
-	return n
-}
-
-// trials lists a row's runs. Runs of a group share a start, since the number of trials changes with
-// the horizon.
-func (c *complexity) trials(g *regime, r *row, p *quadratic.Problem, constants [2]float64) (tasks []kit.Task[outcome]) {
-	marks := c.horizons(r)
-	if !r.horizon {
-		for t := range c.groups * c.perGroup(g, r, 0) {
-			w := r.walk(g, p, constants, 0, c.Seed+uint64(t))
-			w.marks = marks
-			tasks = append(tasks,
-				kit.Task[outcome]{Key: r.runKey(g, 0, t), Cost: r.samples(marks[len(marks)-1]), Run: w.run})
+// trials are a row's runs: fewer in a group for a mean over a run, one for a long one. Runs of a
+// group share a start where their number changes with the horizon.
+func (c *complexity) trials(g *regime, r *row, constants [2]float64) *series {
+	s := &series{key: g.key + "/" + r.name, marks: c.horizons(r), horizon: r.horizon, cost: r.samples}
+	s.per = func(k int) int {
+		const long = 20000
+		n := 12
+		switch {
+		case r.horizon && k > long:
+			n = 1
+		case g.rho > 0:
+			n = 3
 		}
-		return tasks
-	}
-	for _, k := range marks {
-		per := c.perGroup(g, r, k)
-		for t := range c.groups * per {
-			w := r.walk(g, p, constants, k, c.Seed+uint64(t))
-			w.start, w.marks = c.Seed+uint64(t/per), []int{k}
-			tasks = append(tasks, kit.Task[outcome]{Key: r.runKey(g, k, t), Cost: r.samples(k), Run: w.run})
+		if c.Quick {
+			n = (n + 1) / 2
 		}
+		return n
 	}
-	return tasks
-}
-
-func (r *row) runKey(g *regime, k, t int) string {
-	return fmt.Sprintf("run/%s/%s/%d/%d", g.key, r.name, k, t)
-}
-
-// curves averages each group's trials at the row's horizons.
-func (c *complexity) curves(g *regime, r *row, done map[string]outcome) (groups []reading, failed int) {
-	marks := c.horizons(r)
-	for group := range c.groups {
-		sum := newReading(len(marks))
-		average := func(i, k int) { // the runs of k steps, from mark i on
-			per := c.perGroup(g, r, k)
-			for t := group * per; t < (group+1)*per; t++ {
-				d := done[r.runKey(g, k, t)]
-				failed += min(len(d.End), 1)
-				sum.add(i, d.Reading, 1/float64(per))
-			}
+	s.walk = func(k, t int) walk {
+		w := r.walk(g, constants, k, c.Seed+uint64(t))
+		if r.horizon {
+			w.start = c.Seed + uint64(t/s.per(k))
 		}
-		if !r.horizon {
-			average(0, 0)
-		} else {
-			for i, k := range marks {
-				average(i, k)
-			}
-		}
-		groups = append(groups, sum)
+		return w
 	}
-	return groups, failed
+	return s
 }

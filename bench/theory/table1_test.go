@@ -10,26 +10,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bench/kit"
-	"stable/bilevel/quadratic"
 )
 
 func TestRowsBudget(t *testing.T) {
-	for _, g := range regimes(1) {
-		p, err := quadratic.New(g.options)
-		require.NoError(t, err)
+	list, err := regimes(1)
+	require.NoError(t, err)
+	for _, g := range list {
 		for _, r := range g.rows {
 			const n = 8000
 			k := r.within(n)
 			assert.LessOrEqual(t, r.samples(k), float64(n), r.name)
 			assert.Greater(t, r.samples(k+1), float64(n), r.name)
 			c := r.choices()[0]
-			w := r.walk(g, p, c, k, 1)
+			w := r.walk(g, c, k, 1)
 			w.marks = []int{k}
 			d, err := w.run(context.Background())
 			require.NoError(t, err)
 			require.Empty(t, d.End)
 			u := d.Reading
-			assert.InEpsilon(t, float64(n), u.Xi[0]+u.Phi[0], 0.3, g.key+" "+r.name)
+			assert.InEpsilon(t, float64(n), u[xi][0]+u[phi][0], 0.3, g.key+" "+r.name)
 			if r.alpha != nil {
 				assert.Len(t, r.choices(), 16, r.name)
 				assert.Equal(t, "ab", r.edge(c))
@@ -40,8 +39,9 @@ func TestRowsBudget(t *testing.T) {
 }
 
 func TestHorizons(t *testing.T) {
-	c := complexity{theoryFlags: theoryFlags{length: 1}}
-	for _, g := range regimes(1) {
+	c := complexity{options: options{length: 1}}
+	require.NoError(t, c.begin())
+	for _, g := range c.regimes {
 		for _, r := range g.rows {
 			list := c.horizons(r)
 			assert.Equal(t, r.steps[1], kit.Last(list))
@@ -54,24 +54,23 @@ func TestHorizons(t *testing.T) {
 
 func TestComplexityFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	v := view{of: func(r reading) []float64 { return r.Upper }}
 	covered := 0
 	for range 200 {
 		var groups []reading
 		for range 8 {
 			r := newReading(30)
-			copy(r.Xi, kit.Ratios(10, 1e5, 30))
-			for i, n := range r.Xi {
-				r.Phi[i] = n * n
-				r.Upper[i] = 5 * math.Pow(n, -1/1.5) * math.Exp(0.05*rng.NormFloat64())
+			copy(r[xi], kit.Ratios(10, 1e5, 30))
+			for i, n := range r[xi] {
+				r[phi][i] = n * n
+				r[upper][i] = 5 * math.Pow(n, -1/1.5) * math.Exp(0.05*rng.NormFloat64())
 			}
 			groups = append(groups, r)
 		}
-		xi, phi := v.fit(groups, streams[0].cost), v.fit(groups, streams[1].cost)
-		assert.InDelta(t, 1.5, xi.exponent.Mean, 0.1)
-		assert.InDelta(t, 2*xi.exponent.Mean, phi.exponent.Mean, 1e-9)
-		assert.InDelta(t, 100, xi.from/xi.to, 1e-9, "two decades")
-		if math.Abs(xi.exponent.Mean-1.5) <= xi.exponent.Half {
+		f, other := fit(groups, upper, xi), fit(groups, upper, phi)
+		assert.InDelta(t, 1.5, f.exponent.Mean, 0.1)
+		assert.InDelta(t, 2*f.exponent.Mean, other.exponent.Mean, 1e-9)
+		assert.InDelta(t, 100, f.from/f.to, 1e-9, "two decades")
+		if math.Abs(f.exponent.Mean-1.5) <= f.exponent.Half {
 			covered++
 		}
 	}

@@ -105,9 +105,9 @@ func TestTheoryUsage(t *testing.T) {
 
 // A stratified mean is that over all iterates, but for noise; a walk in two pieces is the walk.
 func TestWalk(t *testing.T) {
-	g := regimes(1)[1]
-	p, err := quadratic.New(g.options)
+	list, err := regimes(1)
 	require.NoError(t, err)
+	g, p := list[1], list[1].problem
 	w := walk{problem: p,
 		method: plainSTABLE(p, bilevel.Constant(0.05), bilevel.Constant(0.05),
 			bilevel.Constant(0.05)), rho: g.rho, radius: g.radius, seed: 3}
@@ -123,23 +123,23 @@ func TestWalk(t *testing.T) {
 	}
 	full := run(every...) // marks at every step: nothing is left out
 	sampled := run(4000)
-	assert.InEpsilon(t, full.Upper[3999], sampled.Upper[0], 0.02)
-	assert.Equal(t, full.Lower[3999], sampled.Lower[0])
-	assert.Equal(t, 4000.0, sampled.Xi[0])
-	assert.Equal(t, full.Upper[499], run(500, 600).Upper[0], "all iterates count at the start")
-	assert.Greater(t, full.Upper[0], 10*sampled.Upper[0])
+	assert.InEpsilon(t, full[upper][3999], sampled[upper][0], 0.02)
+	assert.Equal(t, full[lower][3999], sampled[lower][0])
+	assert.Equal(t, 4000.0, sampled[xi][0])
+	assert.Equal(t, full[upper][499], run(500, 600)[upper][0], "all iterates count at the start")
+	assert.Greater(t, full[upper][0], 10*sampled[upper][0])
 }
 
 func TestWalkDiverges(t *testing.T) {
-	g := regimes(1)[0]
-	p, err := quadratic.New(g.options)
+	list, err := regimes(1)
 	require.NoError(t, err)
+	p := list[0].problem
 	w := walk{problem: p, method: plainSTABLE(p, bilevel.Constant(10), bilevel.Constant(0.1), bilevel.Constant(0.1)),
 		radius: 1, marks: []int{1, 10, 1000, 2000}}
 	r, err := w.run(context.Background())
 	require.NoError(t, err)
 	assert.NotEmpty(t, r.End)
-	u := r.Reading.Upper
+	u := r.Reading[upper]
 	assert.Equal(t, u[2], u[3])
 	assert.Greater(t, u[3], 1e6)
 	assert.False(t, math.IsInf(u[3], 0))

@@ -15,8 +15,7 @@ import (
 type walk struct {
 	problem *quadratic.Problem // cloned
 	method  bilevel.Method
-	batch   int // of ξ and of φ; 0: 1
-	set     bilevel.Set
+	batch   int     // of ξ and of φ; 0: 1
 	radius  float64 // ‖x⁰ − x*‖; y⁰ = 0
 	start   uint64  // seed of the direction of x⁰ − x*
 	seed    uint64  // of all else
@@ -24,10 +23,28 @@ type walk struct {
 	rho     float64 // of the Moreau envelope; 0: errors at the marks
 }
 
-type reading struct {
-	Upper   []float64 // ‖x^k − x*‖²; with ρ, the mean of ρ²‖x̂(x^j) − x^j‖² over j = 1, …, k
-	Lower   []float64 // ‖y^k − y*(x^k)‖²
-	Xi, Phi []float64 // samples drawn
+// reading holds four quantities at marks.
+type reading [4][]float64
+
+const (
+	upper = iota // ‖x^k − x*‖²; with ρ, the mean of ρ²‖x̂(x^j) − x^j‖² over j = 1, …, k
+	lower        // ‖y^k − y*(x^k)‖²
+	xi           // samples drawn
+	phi
+)
+
+func newReading(n int) (r reading) {
+	for q := range r {
+		r[q] = make([]float64, n)
+	}
+	return r
+}
+
+// add adds weight·other from mark i on.
+func (r reading) add(i int, other reading, weight float64) {
+	for q, v := range other {
+		mat.Axpy(r[q][i:i+len(v)], weight, v)
+	}
 }
 
 type outcome struct {
@@ -40,54 +57,37 @@ const perSpan = 512
 
 // run walks to the last mark. If the method fails, its last reading stands at later marks and End
 // says why. Errors: a cancelled context, bad options, an exact value that could not be computed.
-func (w walk) run(ctx context.Context) (outcome, error) {
-	m, err := newWalker(w)
-	if err != nil {
-		return outcome{}, err
+func (w walk) run(ctx context.Context) (out outcome, err error) {
+	m := walker{walk: w, p: w.problem.Clone(), pick: rand.New(rand.NewPCG(w.seed, 'p'))}
+	m.best, _ = m.p.Optimum()
+	dx, dy := m.p.Dims()
+	m.xhat, m.ystar = make([]float64, dx), make([]float64, dy)
+	m.moreau = observe.Moreau{F: m.p, Rho: w.rho}
+	if m.solver, err = bilevel.New(m.p, w.method, bilevel.Options{X0: from(m.best, w.radius, w.start), Seed: w.seed,
+		UpperBatch: w.batch, LowerBatch: w.batch, Explode: 1e6}); err != nil {
+		return out, err
 	}
-	var r reading
-	end := ""
 	for _, mark := range w.marks {
-		if end == "" {
-			if end, err = m.walkTo(ctx, mark); err != nil {
-				return outcome{}, err
+		if out.End == "" {
+			if out.End, err = m.walkTo(ctx, mark); err != nil {
+				return out, err
 			}
 		}
-		upper, lower, err := m.read()
-		if err != nil {
-			return outcome{}, err
+		if err := m.read(&out.Reading); err != nil {
+			return out, err
 		}
-		c := m.solver.Counts()
-		r.Upper, r.Lower = append(r.Upper, upper), append(r.Lower, lower)
-		r.Xi, r.Phi = append(r.Xi, float64(c.Xi)), append(r.Phi, float64(c.Phi))
 	}
-	return outcome{r, end}, nil
+	return out, nil
 }
 
 type walker struct {
 	walk
-	p      *quadratic.Problem
-	solver *bilevel.Solver
-	moreau observe.Moreau
-	best   []float64
-	xhat   []float64
-	ystar  []float64
-	pick   *rand.Rand
-	sum    float64 // of the measure over the steps done
-}
-
-func newWalker(w walk) (*walker, error) {
-	m := &walker{walk: w, p: w.problem.Clone(), pick: rand.New(rand.NewPCG(w.seed, 'p'))}
-	m.best, _ = m.p.Optimum()
-	dx, dy := m.p.Dims()
-	m.xhat, m.ystar = make([]float64, dx), make([]float64, dy)
-	m.moreau = observe.Moreau{F: m.p, Set: w.set, Rho: w.rho}
-	var err error
-	m.solver, err = bilevel.New(m.p, w.method, bilevel.Options{
-		X0: from(m.best, w.radius, w.start), Set: w.set, Seed: w.seed, UpperBatch: w.batch, LowerBatch: w.batch,
-		Explode: 1e6,
-	})
-	return m, err
+	p                 *quadratic.Problem
+	solver            *bilevel.Solver
+	moreau            observe.Moreau
+	best, xhat, ystar []float64
+	pick              *rand.Rand
+	sum               float64 // of the measure over the steps done
 }
 
 // from returns a point at distance radius from centre, in a random direction.
@@ -131,14 +131,17 @@ func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 	return "", nil
 }
 
-func (m *walker) read() (upper, lower float64, err error) {
+func (m *walker) read(r *reading) error {
 	s := m.solver
-	upper = m.sum / math.Max(1, float64(s.K()))
+	error, c := m.sum/math.Max(1, float64(s.K())), s.Counts()
 	if m.rho == 0 {
-		upper = distance2(s.X(), m.best)
+		error = distance2(s.X(), m.best)
 	}
-	err = m.p.Solution(m.ystar, s.X())
-	return upper, distance2(s.Y(), m.ystar), err
+	err := m.p.Solution(m.ystar, s.X())
+	for q, v := range []float64{error, distance2(s.Y(), m.ystar), float64(c.Xi), float64(c.Phi)} {
+		r[q] = append(r[q], v)
+	}
+	return err
 }
 
 func distance2(a, b []float64) float64 {
@@ -147,16 +150,4 @@ func distance2(a, b []float64) float64 {
 		sum += (v - b[i]) * (v - b[i])
 	}
 	return sum
-}
-
-func newReading(n int) reading {
-	return reading{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
-}
-
-// add adds weight·other from mark i on.
-func (r reading) add(i int, other reading, weight float64) {
-	mat.Axpy(r.Upper[i:i+len(other.Upper)], weight, other.Upper)
-	mat.Axpy(r.Lower[i:i+len(other.Lower)], weight, other.Lower)
-	mat.Axpy(r.Xi[i:i+len(other.Xi)], weight, other.Xi)
-	mat.Axpy(r.Phi[i:i+len(other.Phi)], weight, other.Phi)
 }
