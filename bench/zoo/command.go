@@ -1,16 +1,16 @@
-// Package zoo draws problems from a seed, on which a default must not be led astray: the command
-// zoo of bench. For bench's tests, Draw makes a problem, Problem.Fresh its oracle for a goroutine,
-// Problem.Run runs and judges a method. They promise no interface.
+// Package zoo is the command zoo of bench: problems drawn from a seed, on which a default must not
+// be led astray.
 //
 // f and g are means over samples of ω(x)·ψ(u), u_k = a_kᵀy + b_kᵀx + c_k, with a quadratic part and
 // weights of y_i² (oracle.go). Kinds draw rows and ψ (kinds.go); quadratic ones also come as
-// simulators of known mean (quadratics.go), other streams read a population without end. solve.go
-// has exact solutions and descent.
+// simulators of known mean (quadratics.go), other streams read a table without end. solve.go has
+// exact solutions and descent.
 package zoo
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"stable/bench/kit"
@@ -52,9 +52,6 @@ Choose on seeds below 1000, and confirm on others.
 
 Flags:
 `
-
-// marks are the samples at which runs are measured, besides their end.
-var marks = []uint64{1000, 5000}
 
 type options struct {
 	kit.Common
@@ -109,27 +106,19 @@ func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 
 // untuned is the registry's first method without a step size.
 func untuned() string {
-	for _, e := range method.Registry() {
-		if e.Untuned {
-			return e.Name
-		}
-	}
-	return ""
+	i := slices.IndexFunc(method.Registry(), func(e method.Entry) bool { return e.Untuned })
+	return method.Registry()[i].Name
 }
 
-// Result is a problem with its runs.
-type Result struct {
-	Index                     int
-	Kind, Law, SetName, About string
-	Stream                    bool
-	Rate                      float64
-	Refused                   string `json:",omitempty"` // why it has none
-	Runs                      []Outcome
+// result is a problem with its runs.
+type result struct {
+	label
+	Refused string `json:",omitempty"` // why it has none
+	Runs    []outcome
 }
 
-func (o *options) marks() []uint64 {
-	var list []uint64
-	for _, m := range marks {
+func (o *options) marks() (list []uint64) {
+	for _, m := range []uint64{1000, 5000} {
 		if m < o.samples {
 			list = append(list, m)
 		}
@@ -137,46 +126,45 @@ func (o *options) marks() []uint64 {
 	return append(list, o.samples)
 }
 
-func (o *options) run(ctx context.Context, e method.Entry, out kit.Terminal) ([]Result, error) {
+func (o *options) run(ctx context.Context, e method.Entry, out kit.Terminal) (list []result, err error) {
 	first, end := 0, o.problems
 	if o.only >= 0 {
 		first, end = o.only, o.only+1
 	}
-	var tasks []kit.Task[Result]
+	var tasks []kit.Task[result]
 	for i := first; i < end; i++ {
-		tasks = append(tasks, kit.Task[Result]{Key: strconv.Itoa(i), Cost: 1,
-			Run: func(ctx context.Context) (Result, error) { return o.one(ctx, e, i) }})
+		tasks = append(tasks, kit.Task[result]{Key: strconv.Itoa(i), Cost: 1,
+			Run: func(ctx context.Context) (result, error) { return o.one(ctx, e, i) }})
 	}
 	share, err := o.Share()
 	if err != nil {
 		return nil, err
 	}
-	id := kit.Identity{Build: kit.Build(),
-		Options: fmt.Sprintf("zoo of seed %d, %s, %d samples, %d trials, root %t", o.Seed, e.Name, o.samples, o.trials, o.root)}
-	c, err := kit.Open[Result](o.Out, "zoo-"+e.Name, id, share)
+	c, err := kit.Open[result](o.Out, "zoo-"+e.Name, kit.Identity{Build: kit.Build(), Options: fmt.Sprintf(
+		"zoo of seed %d, %s, %d samples, %d trials, root %t", o.Seed, e.Name, o.samples, o.trials, o.root)}, share)
 	if err != nil {
 		return nil, err
 	}
 	done, err := c.Complete(ctx, tasks, "zoo", out)
-	if err := kit.FirstOf(err, c.Close()); err != nil {
-		return nil, err
-	}
-	var list []Result
 	for _, t := range tasks {
 		list = append(list, done[t.Key])
 	}
-	return list, nil
+	return list, kit.FirstOf(err, c.Close())
 }
 
-func (o *options) one(ctx context.Context, e method.Entry, index int) (Result, error) {
-	p, err := Draw(o.Seed, index)
+func (o *options) one(ctx context.Context, e method.Entry, index int) (result, error) {
+	p, err := draw(o.Seed, index)
 	if err != nil {
-		return Result{Index: index, Refused: err.Error()}, nil
+		return result{label: label{Index: index}, Refused: err.Error()}, nil
 	}
-	r := Result{Index: index, Kind: p.Kind, Law: p.Law, SetName: p.SetName, About: p.About, Stream: p.Stream, Rate: p.Rate}
-	for t := range p.Trials(o.trials) {
-		out, err := p.Run(ctx, e, o.Seed<<20+uint64(index)<<8+uint64(t), o.marks(), o.root)
-		if err != nil && ctx.Err() == nil && len(out.Error) == 0 && out.Steps == 0 {
+	r := result{label: p.label}
+	trials := o.trials
+	if p.Stream && p.noLimit == "" { // 16 degrees of freedom together
+		trials = max(trials, min(16, (15+p.limit.Free)/p.limit.Free))
+	}
+	for t := range trials {
+		out, err := p.run(ctx, e, o.Seed<<20+uint64(index)<<8+uint64(t), o.marks(), o.root)
+		if err != nil && ctx.Err() == nil && len(out.Error) == 0 {
 			r.Refused = err.Error()
 			return r, nil
 		}
@@ -186,12 +174,4 @@ func (o *options) one(ctx context.Context, e method.Entry, index int) (Result, e
 		r.Runs = append(r.Runs, out)
 	}
 	return r, nil
-}
-
-// Trials is the number of runs: 16 degrees of freedom together on a stream.
-func (p *Problem) Trials(least int) int {
-	if !p.Stream || p.NoLimit != "" {
-		return least
-	}
-	return max(least, min(16, (15+p.Limit.Free)/p.Limit.Free))
 }

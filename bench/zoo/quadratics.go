@@ -19,6 +19,7 @@ import (
 // 0.3²). A sample's numbers are a function of its name.
 type noisy struct {
 	law               law
+	twin              bool // events are normal numbers, of the same variances
 	size              *float64
 	bend, cross, tilt float64
 	shape, shapeX     []float64  // sizes of the entries of p, of which half is no noise, and of q
@@ -29,14 +30,13 @@ type noisy struct {
 }
 
 func (n *noisy) loss(terms, key uint64, q *quad, upper bool) loss {
-	dx, dy := len(n.shapeX), len(n.shape)
-	shape := n.shape
+	dx, dy, shape := len(n.shapeX), len(n.shape), n.shape
 	if upper && n.shapeF != nil {
 		shape = n.shapeF
 	}
-	return loss{terms: terms, quad: q, psi: n.psi, read: func(t *term, x []float64, i bilevel.Sample) {
+	// u is pᵀy, qᵀx, J_cᵀy, x_c
+	return loss{terms: terms, width: 4, quad: q, psi: psi, read: func(t *term, x []float64, i bilevel.Sample) {
 		t.pcg.Seed(key, uint64(i))
-		t.size(4) // pᵀy, qᵀx, J_cᵀy, x_c
 		p, qx, s := t.scratch(0, dy), t.scratch(1, dx), t.scratch(2, 6)
 		for j := range p {
 			p[j] = shape[j] * (1 + t.rng.NormFloat64()) / math.Sqrt2
@@ -50,19 +50,20 @@ func (n *noisy) loss(terms, key uint64, q *quad, upper bool) loss {
 		xi := n.law.draw(t.rng)
 		t.bend = 1 + n.bend*t.rng.NormFloat64()
 		t.a[0].v, t.b[1].v = p, qx
-		s[0], s[1], s[2], s[3], s[4], s[5] = xi*n.tilt, xi*n.cross, xi**n.size, 0, 0, 0
-		switch {
-		case upper:
-			s[0], s[1], s[3] = 0, 0, xi**n.size
-		case n.column >= 0:
+		clear(s)
+		if s[2] = xi * *n.size; upper {
+			s[3] = s[2]
+			return
+		}
+		if s[0], s[1] = xi*n.tilt, xi*n.cross; n.column >= 0 {
 			s[4], s[5] = n.event(t.rng)
-			t.a[2], t.b[3] = row{0, q.xy.Data[n.column*q.xy.Stride:][:dy]}, row{n.column, unit}
+			t.a[2], t.b[3] = row{0, q.xy.Row(n.column)}, row{n.column, one}
 		}
 	}}
 }
 
 // psi is ½s_0u_0² + s_1u_0u_1 + s_2u_0 + s_3u_1 + s_4u_2u_3 + s_5u_2.
-func (n *noisy) psi(t *term) {
+func psi(t *term) {
 	s, u := t.buf[2], t.u
 	t.val = s[0]*u[0]*u[0]/2 + s[1]*u[0]*u[1] + s[2]*u[0] + s[3]*u[1] + s[4]*u[2]*u[3] + s[5]*u[2]
 	t.g[0], t.g[1] = s[0]*u[0]+s[1]*u[1]+s[2], s[1]*u[0]+s[3]
@@ -70,12 +71,12 @@ func (n *noisy) psi(t *term) {
 	t.h[0], t.h[1], t.h[4], t.h[11], t.h[14] = s[0], s[1], s[1], s[4], s[4]
 }
 
-var unit = []float64{1}
+var one = []float64{1}
 
-// event draws B/share − 1 and (B/share)·z; in a twin, normal numbers of the same variances.
+// event draws B/share − 1 and (B/share)·z.
 func (n *noisy) event(r *rand.Rand) (factor, shift float64) {
 	z := 0.3 * r.NormFloat64()
-	if n.law.twin {
+	if n.twin {
 		return math.Sqrt(1/n.share-1) * r.NormFloat64(), z * math.Sqrt(1/n.share)
 	}
 	if r.Float64() < n.share {
@@ -84,16 +85,19 @@ func (n *noisy) event(r *rand.Rand) (factor, shift float64) {
 	return -1, 0
 }
 
-// problem is n's simulator or sum, and the simulator's twin.
-func (n *noisy) problem(r *rand.Rand, nf, ng uint64, f, g *quad) (s, twin *sum) {
+// species is n's simulator or sum, and the simulator's twin.
+func (n *noisy) species(r *rand.Rand, nf, ng uint64, f, g *quad) species {
 	key := r.Uint64()
-	s = &sum{dx: len(n.shapeX), dy: len(n.shape), f: n.loss(nf, key, f, true), g: n.loss(ng, key+1, g, false)}
+	of := func(n *noisy) *sum {
+		return &sum{dx: len(n.shapeX), dy: len(n.shape), f: n.loss(nf, key, f, true), g: n.loss(ng, key+1, g, false)}
+	}
+	s := species{sum: of(n), law: n.law, noise: n.size}
 	if nf == 0 {
 		m := *n
-		m.law = law{"normal", 0, normal, true}
-		twin = &sum{dx: s.dx, dy: s.dy, f: m.loss(0, key, f, true), g: m.loss(0, key+1, g, false)}
+		m.law, m.twin = gauss, true
+		s.twin = of(&m)
 	}
-	return s, twin
+	return s
 }
 
 // drawQuadratic draws g = ½(y − Jx − y°)ᵀH(y − Jx − y°) less a constant and f = ½‖y − a‖² + ½ρ‖x −
@@ -103,46 +107,41 @@ func drawQuadratic(r *rand.Rand, nf, ng uint64) species {
 	cond := between(r, 1, 1e6)
 	turn := newReflection(r, dy)
 	f, g := newQuad(dx, dy), newQuad(dx, dy)
-	n := noisy{law: drawLaw(r), size: new(float64), shape: make([]float64, dy), turn: turn, column: -1,
+	n := noisy{law: drawLaw(r), size: new(float64), shape: make(vector, dy), turn: turn, column: -1,
 		tilt: pick(r, 0, 0.5, 1, 3), cross: pick(r, 0, 0.3, 1), bend: pick(r, 0, 0, 0.3, 0.85)}
 	for k := range dy {
 		l := between(r, 1/cond, 1)
 		n.shape[k] = math.Sqrt(l / float64(dy))
-		e := make([]float64, dy)
+		e := make(vector, dy)
 		e[k] = 1
 		turn.apply(e)
 		mat.RankOne(g.yy, l, e)
 	}
 	n.shapeX = scales(r, dx, pick(r, 0.0, 1, 2))
-	j := make([]float64, dy)
 	for i := range dx {
-		copy(j, gaussians(r, dy, n.shapeX[i]/math.Sqrt(float64(max(dx, dy)))))
-		v := g.xy.Data[i*g.xy.Stride:][:dy]
-		mat.MulVecSym(v, g.yy, j)
-		for k := range v {
-			v[k] = -v[k]
-		}
+		v := g.xy.Row(i)
+		mat.MulVecSym(v, g.yy, gaussians(r, dy, n.shapeX[i]/math.Sqrt(float64(max(dx, dy)))))
+		times(v, -1)
 		n.shapeX[i] /= math.Sqrt(float64(dx))
 	}
 	mat.MulVecSym(g.y, g.yy, gaussians(r, dy, 1))
 	mat.AddIdentity(f.yy, 1)
-	copy(f.y, gaussians(r, dy, 1))
+	f.y = gaussians(r, dy, 1)
 	rho := between(r, 1e-3, 1)
 	mat.AddIdentity(f.xx, rho)
-	copy(f.x, gaussians(r, dx, rho))
+	f.x = gaussians(r, dx, rho)
 	*n.size = between(r, 1e-2, 3)
 	if r.IntN(4) == 0 {
 		n.column, n.share = r.IntN(dx), 1e-3
 	}
-	s, twin := n.problem(r, nf, ng, f, g)
-	about := fmt.Sprintf("condition %.1g, noise %.2g of gradients, %g of g_yy, %g of g_xy, %g by the point",
+	s := n.species(r, nf, ng, f, g)
+	s.about = fmt.Sprintf("condition %.1g, noise %.2g of gradients, %g of g_yy, %g of g_xy, %g by the point",
 		cond, *n.size, n.tilt, n.cross, n.bend)
-	rate := n.law.rate
 	if n.column >= 0 {
-		about += fmt.Sprintf(", x_%d known by one in 1000", n.column)
-		rate = 1e-3
+		s.about += fmt.Sprintf(", x_%d known by one in 1000", n.column)
+		s.law.rate = 1e-3
 	}
-	return species{sum: s, twin: twin, law: n.law.name, rate: rate, about: about, noise: n.size}
+	return s
 }
 
 // drawRare draws g = ½‖y‖² − (x_0 + b)y_0 − m(x_1 + c)y_1, m = w in a share p of the samples, else
@@ -152,13 +151,16 @@ func drawRare(r *rand.Rand, nf, ng uint64) species {
 	f, g := newQuad(2, 2), newQuad(2, 2)
 	mat.AddIdentity(g.yy, 1)
 	mat.AddIdentity(f.yy, 1)
-	g.xy.Data[0], g.xy.Data[g.xy.Stride+1] = -1, -p*w
+	g.xy.Set(0, 0, -1)
+	g.xy.Set(1, 1, -p*w)
 	f.y[0], f.y[1] = -1, -2*p*w
-	n := noisy{law: law{"normal", 0, normal, false}, size: new(float64), shape: []float64{0.3, 0},
-		shapeF: []float64{0.3, 0.3}, shapeX: []float64{0, 0}, column: 1, share: p}
-	*n.size = 1
-	s, twin := n.problem(r, nf, ng, f, g)
-	return species{sum: s, twin: twin, law: "rare", rate: p, about: fmt.Sprintf("weight %.3g, one in %.3g", w, 1/p)}
+	size := 1.0
+	n := noisy{law: gauss, size: &size, shape: []float64{0.3, 0}, shapeF: []float64{0.3, 0.3},
+		shapeX: []float64{0, 0}, column: 1, share: p}
+	s := n.species(r, nf, ng, f, g)
+	s.law.name, s.law.rate, s.noise = "rare", p, nil
+	s.about = fmt.Sprintf("weight %.3g, one in %.3g", w, 1/p)
+	return s
 }
 
 // drawToll draws flows y over congested parallel roads of one demand, and tolls x; f is what they
@@ -166,28 +168,23 @@ func drawRare(r *rand.Rand, nf, ng uint64) species {
 func drawToll(r *rand.Rand, nf, ng uint64) species {
 	d := dims(r, 1)
 	f, g := newQuad(d, d), newQuad(d, d)
-	n := noisy{law: drawLaw(r), size: new(float64), shape: make([]float64, d), shapeX: make([]float64, d), column: -1,
+	n := noisy{law: drawLaw(r), size: new(float64), shape: make(vector, d), shapeX: make(vector, d), column: -1,
 		tilt: pick(r, 0, 0.5, 1), bend: pick(r, 0, 0.3, 0.85)}
 	pull, demand := between(r, 0.1, 3), between(r, 1, 10)
-	ones := make([]float64, d)
+	ones := make(vector, d)
 	for a := range d {
 		ones[a] = 1
 		c := between(r, 0.3, 3)
 		n.shape[a], n.shapeX[a] = math.Sqrt(c/float64(d)), 1/math.Sqrt(float64(d))
-		mat.AddDiag(g.yy, unitAt(d, a, c))
-		g.xy.Data[a*(g.xy.Stride+1)], f.xy.Data[a*(f.xy.Stride+1)] = 1, -1
+		g.yy.Set(a, a, c)
+		g.xy.Set(a, a, 1)
+		f.xy.Set(a, a, -1)
 		g.y[a] = between(r, 0.1, 1) - pull*demand
 	}
 	mat.RankOne(g.yy, pull, ones)
 	mat.AddIdentity(f.xx, between(r, 1e-2, 0.3))
 	*n.size = between(r, 1e-2, 2)
-	s, twin := n.problem(r, nf, ng, f, g)
-	return species{sum: s, twin: twin, law: n.law.name, rate: n.law.rate, noise: n.size,
-		about: fmt.Sprintf("demand %.2g, noise %.2g of gradients, %g of g_yy, %g by the point", demand, *n.size, n.tilt, n.bend)}
-}
-
-func unitAt(d, i int, v float64) []float64 {
-	e := make([]float64, d)
-	e[i] = v
-	return e
+	s := n.species(r, nf, ng, f, g)
+	s.about = fmt.Sprintf("demand %.2g, noise %.2g of gradients, %g of g_yy, %g by the point", demand, *n.size, n.tilt, n.bend)
+	return s
 }

@@ -13,14 +13,14 @@ import (
 	"stable/mat"
 )
 
-// Outcome is one run.
-type Outcome struct {
+// outcome is one run.
+type outcome struct {
 	Failed      string    `json:",omitempty"` // the error that ended it
 	Warnings    []string  `json:",omitempty"`
 	Reason      string    `json:",omitempty"` // why it stopped
 	Used        []float64 // samples of the stream that was used more, when a mark was reached
 	Error       []float64 // F less that of the stationary point that exact descent from the end reaches
-	Ratio       []float64 `json:",omitempty"` // that over the limit at that point; NaN is −1
+	Ratio       []float64 `json:",omitempty"` // that over the limit at that point
 	Root        float64   `json:",omitempty"` // the last ratio of the exact minimum of the run's samples; −1: not known
 	NoLimit     string    `json:",omitempty"` // why there is no ratio, or no reference but that from x⁰
 	Free        int       // directions in which x can move there
@@ -31,70 +31,73 @@ type Outcome struct {
 	Seconds     float64 // with the oracles, on the clock
 }
 
-// Worse says whether the run ended above its start, by more than rounding.
-func (o *Outcome) Worse() bool { return !(o.Rise <= 1e-12*o.Gap) }
+// worse says whether the run ended above its start, by more than rounding.
+func (o *outcome) worse() bool { return !(o.Rise <= 1e-12*o.Gap) }
+
+// left is the last error over F(x⁰) − F*.
+func (o *outcome) left() float64 {
+	if o.Failed != "" {
+		return math.Inf(1)
+	}
+	return o.Error[len(o.Error)-1] / o.Gap
+}
 
 // tuning has parameters for methods that need some: μ_g and L_g of the mean at x⁰, steps from
 // 1/L_g, falling as the method's theory says.
-func (p *Problem) tuning(e method.Entry) (method.Tuning, error) {
-	q := p.Fresh()
-	_, dy := q.Dims()
-	y, h := slices.Clone(p.Y0), mat.NewSym(dy)
-	if err := q.(bilevel.Truth).Solution(y, p.X0); err != nil {
-		return method.Tuning{}, err
+func (p *problem) tuning(e method.Entry) (t method.Tuning, err error) {
+	q, y, h := p.fresh(), slices.Clone(p.y0), mat.NewSym(len(p.y0))
+	if err := q.(bilevel.Truth).Solution(y, p.x0); err != nil {
+		return t, err
 	}
-	if err := q.HessG(h, p.X0, y, nil); err != nil {
-		return method.Tuning{}, err
+	if err := q.HessG(h, p.x0, y, nil); err != nil {
+		return t, err
 	}
 	var s eig.Jacobi // accurate where units spread the eigenvalues
 	if err := s.FactorValues(h); err != nil {
-		return method.Tuning{}, err
+		return t, err
 	}
-	mu, l := max(s.Values()[0], 1e-300), s.Values()[dy-1]
-	t := method.Tuning{MuG: mu, LG: l}
+	t.MuG, t.LG = max(s.Values()[0], 1e-300), s.Values()[len(y)-1]
 	if e.Needs.Alpha {
-		t.Alpha = bilevel.Power{C: 1 / l, P: e.Orders[0]}
+		t.Alpha = bilevel.Power{C: 1 / t.LG, P: e.Orders[0]}
 	}
 	if e.Needs.Beta {
-		t.Beta = bilevel.Power{C: 1 / l, P: e.Orders[1]}
+		t.Beta = bilevel.Power{C: 1 / t.LG, P: e.Orders[1]}
 	}
 	return t, nil
 }
 
-// Run runs a method, measures it at the marks, the last of which ends it, and judges it by exact
-// descent from its end. root asks for Outcome.Root.
-func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []uint64, root bool) (Outcome, error) {
-	var o Outcome
+func used(s *bilevel.Solver) float64 { return float64(max(s.Counts().Xi, s.Counts().Phi)) }
+
+// run runs a method, measures it at the marks, the last of which ends it, and judges it by exact
+// descent from its end. root asks for outcome.Root.
+func (p *problem) run(ctx context.Context, e method.Entry, seed uint64, marks []uint64, root bool) (o outcome, err error) {
 	var t method.Tuning
 	if e.Needs != (method.Needs{}) {
-		var err error
 		if t, err = p.tuning(e); err != nil {
 			return o, err
 		}
 	}
-	q := p.Fresh()
-	var k *kept
-	if root && p.Stream {
-		k = keep(q)
+	q := p.fresh()
+	k := keep(q)
+	if root = root && p.Stream; root {
 		q = k
 	}
-	s, err := bilevel.New(q, e.New(t), bilevel.Options{X0: p.X0, Y0: p.Y0, Set: p.Set, Seed: seed})
+	s, err := bilevel.New(q, e.New(t), bilevel.Options{X0: p.x0, Y0: p.y0, Set: p.runIn, Seed: seed})
 	if err != nil {
 		return o, err
 	}
 	var points [][]float64
 	mark := func() {
 		points = append(points, p.base(s.X()))
-		o.Used = append(o.Used, float64(max(s.Counts().Xi, s.Counts().Phi)))
+		o.Used = append(o.Used, used(s))
 	}
 	last := marks[len(marks)-1]
 	r, err := s.Run(ctx, bilevel.Run{Xi: last, Phi: last, Progress: func(s *bilevel.Solver) bool {
-		for used := max(s.Counts().Xi, s.Counts().Phi); len(points) < len(marks)-1 && used >= marks[len(points)]; {
+		for len(points) < len(marks)-1 && used(s) >= float64(marks[len(points)]) {
 			mark()
 		}
 		return true
 	}})
-	o.Seconds = r.Elapsed.Seconds()
 	if ctx.Err() != nil {
 		return o, context.Cause(ctx)
 	}
@@ -104,47 +107,45 @@ func (p *Problem) Run(ctx context.Context, e method.Entry, seed uint64, marks []
 	for len(points) < len(marks) {
 		mark()
 	}
-	c := r.Counts
-	o.Warnings, o.Reason, o.Steps = r.Warnings, r.Reason.String(), r.Steps
-	o.Evaluations = float64(c.GradF+c.GradG+c.CrossG+c.HessG+c.HessVecG+c.CrossVecG+c.GradXG) / float64(max(c.Xi, c.Phi, 1))
+	o.Warnings, o.Reason, o.Steps, o.Seconds = r.Warnings, r.Reason.String(), r.Steps, r.Elapsed.Seconds()
+	o.Evaluations = float64(r.Counts.Evaluations()) / max(used(s), 1)
 	p.judge(&o, points)
-	if k != nil && o.Failed == "" {
+	if root && o.Failed == "" {
 		o.Root, err = p.root(ctx, k, s)
 		return o, err
 	}
 	return o, nil
 }
 
-func (p *Problem) judge(o *Outcome, points [][]float64) {
-	of := p.of.sum
+func (p *problem) judge(o *outcome, points [][]float64) {
 	end := points[len(points)-1]
-	f, err := of.Objective(nil, end)
+	f, err := p.of.Objective(nil, end)
 	if err != nil { // the run has gone where the lower level has no solution
 		o.Failed = fmt.Sprintf("%s; F at the end: %v", o.Failed, err)
-		f = math.Inf(1)
+		f = math.MaxFloat64 // JSON has no infinity
 	}
-	o.Rise = f - p.F0
-	star := p.Star
+	o.Rise = min(f-p.f0, math.MaxFloat64)
+	star := p.star
 	if err == nil {
-		if star, err = of.descend(p.set, end); err != nil {
-			star, o.NoLimit = p.Star, fmt.Sprintf("exact descent from the end: %v", err)
+		if star, err = p.of.descend(p.set, end); err != nil {
+			star, o.NoLimit = p.star, fmt.Sprintf("exact descent from the end: %v", err)
 		}
 	}
-	p.Best = min(p.Best, star.F)
+	p.best = min(p.best, star.F)
 	limit := observe.Limit{}
 	if p.Stream && o.NoLimit == "" {
-		limit, o.NoLimit = p.Limit, p.NoLimit
-		if math.Abs(star.F-p.Star.F) > 1e-9*(p.F0-p.Best) {
-			limit, o.NoLimit = p.limit(star)
+		limit, o.NoLimit = p.limit, p.noLimit
+		if math.Abs(star.F-p.star.F) > 1e-9*(p.f0-p.best) {
+			limit, o.NoLimit = p.limitAt(star)
 		}
 		o.Free = limit.Free
 	}
-	o.Gap = p.F0 - p.Best
+	o.Gap = p.f0 - p.best
 	if star.Left > 1e-9*o.Gap {
 		o.NoLimit = fmt.Sprintf("exact descent from the end stalls with %.2g of F(x⁰) − F* left", star.Left/o.Gap)
 	}
 	for i, x := range points {
-		f, err := of.Objective(nil, x)
+		f, err := p.of.Objective(nil, x)
 		if err != nil {
 			f = math.MaxFloat64
 		}
@@ -153,5 +154,4 @@ func (p *Problem) judge(o *Outcome, points [][]float64) {
 			o.Ratio = append(o.Ratio, max(f-star.F, 0)/limit.At(o.Used[i], o.Used[i]))
 		}
 	}
-	o.Rise = min(o.Rise, math.MaxFloat64) // JSON has no infinity
 }

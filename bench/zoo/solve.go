@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/chol"
@@ -12,18 +13,20 @@ import (
 )
 
 type solver struct {
-	chol         chol.Cholesky
-	gyy          *mat.Sym
-	gxy, j       *mat.Dense // J = −g_xy g_yy⁻¹, dx × dy: the derivative of y*, transposed
-	gy, next     []float64
-	step, at, v  []float64
-	warm, fx, cv []float64
+	chol                        chol.Cholesky
+	gyy                         *mat.Sym
+	gxy, j                      *mat.Dense // J = −g_xy g_yy⁻¹, dx × dy: the derivative of y*, transposed
+	gy, next, step, at, v, warm []float64
+	fx, cv                      []float64
 }
 
-func newSolver(dx, dy int) solver {
-	vec := func(n int) []float64 { return make([]float64, n) }
-	return solver{gyy: mat.NewSym(dy), gxy: mat.NewDense(dx, dy), j: mat.NewDense(dx, dy), gy: vec(dy), next: vec(dy),
-		step: vec(dy), at: vec(dy), v: vec(dy), warm: vec(dy), fx: vec(dx), cv: vec(dx)}
+func newSolver(dx, dy int) (s solver) {
+	s.gyy, s.gxy, s.j = mat.NewSym(dy), mat.NewDense(dx, dy), mat.NewDense(dx, dy)
+	for _, v := range []*[]float64{&s.gy, &s.next, &s.step, &s.at, &s.v, &s.warm} {
+		*v = make(vector, dy)
+	}
+	s.fx, s.cv = make(vector, dx), make(vector, dx)
+	return s
 }
 
 var errLower = errors.New("zoo: no minimiser of g in y is found")
@@ -57,23 +60,20 @@ func (s *sum) newton(y, x []float64) error {
 				break
 			}
 		}
-		switch {
-		case t > 1e-9:
-			copy(y, s.at)
-			s.gy, s.next = s.next, s.gy
-		case length <= 1e-6*(size+0x1p-20): // g_y is all rounding
-			return nil
-		default:
-			return errLower
+		if t <= 1e-9 {
+			if length <= 1e-6*(size+0x1p-20) { // g_y is all rounding
+				return nil
+			}
+			break
 		}
+		copy(y, s.at)
+		s.gy, s.next = s.next, s.gy
 	}
 	return errLower
 }
 
 func (s *sum) factor(x, y []float64) error {
-	if err := s.HessG(s.gyy, x, y, nil); err != nil {
-		return err
-	}
+	_ = s.HessG(s.gyy, x, y, nil)
 	if err := s.chol.Factor(s.gyy); err != nil {
 		return fmt.Errorf("%w: g_yy: %w", errLower, err)
 	}
@@ -93,9 +93,7 @@ func (s *sum) Objective(grad, x []float64) (float64, error) {
 		return value, err
 	}
 	s.chol.SolveVec(s.v, s.next)
-	if err := s.CrossVecG(grad, x, s.warm, s.v, nil); err != nil {
-		return value, err
-	}
+	_ = s.CrossVecG(grad, x, s.warm, s.v, nil)
 	for i, fx := range s.fx {
 		grad[i] = fx - grad[i]
 	}
@@ -104,88 +102,75 @@ func (s *sum) Objective(grad, x []float64) (float64, error) {
 
 // hessian writes ∇²F(x) at the last Objective with a gradient: columns are central differences
 // along (e_i, Je_i) of q = f_x − g_xy v + Jᵀ(f_y − g_yy v), v and J fixed.
-func (s *sum) hessian(b *mat.Dense, x []float64) error {
-	if err := s.CrossG(s.gxy, x, s.warm, nil); err != nil {
-		return err
-	}
+func (s *sum) hessian(b *mat.Dense, x []float64) {
+	_ = s.CrossG(s.gxy, x, s.warm, nil)
 	for i := range s.dx {
-		s.chol.SolveVec(s.j.Data[i*s.dy:(i+1)*s.dy], s.gxy.Data[i*s.dy:(i+1)*s.dy])
+		s.chol.SolveVec(s.j.Row(i), s.gxy.Row(i))
 	}
 	mat.Scale(s.j, -1, s.j)
-	q := func(dst, x, y []float64) {
-		s.value(&s.f, s.fx, s.next, x, y, nil)
-		_ = s.product(nil, dst, x, y, s.v, nil)
-		_ = s.product(s.step, nil, x, y, s.v, nil)
+	xs, col := make(vector, s.dx), make(vector, s.dx)
+	q := func(dst []float64, i int, e float64) {
+		copy(xs, x)
+		xs[i] += e
+		copy(s.at, s.warm)
+		mat.Axpy(s.at, e, s.j.Row(i))
+		s.value(&s.f, s.fx, s.next, xs, s.at, nil)
+		_ = s.CrossVecG(dst, xs, s.at, s.v, nil)
+		_ = s.HessVecG(s.step, xs, s.at, s.v, nil)
 		mat.Axpy(s.next, -1, s.step)
 		mat.MulVec(s.cv, s.j, s.next)
 		for i := range dst {
 			dst[i] = s.fx[i] - dst[i] + s.cv[i]
 		}
 	}
-	xs, col := make([]float64, s.dx), make([]float64, s.dx)
 	most := 0.0
 	for _, v := range x {
 		most = max(most, math.Abs(v))
 	}
 	for i := range x {
 		eps := 1e-5 * max(math.Abs(x[i]), 1e-2*most, 1e-6)
-		bi := b.Data[i*b.Stride : i*b.Stride+s.dx]
-		for k, e := range []float64{eps, -eps} {
-			copy(xs, x)
-			xs[i] += e
-			copy(s.at, s.warm)
-			mat.Axpy(s.at, e, s.j.Data[i*s.dy:(i+1)*s.dy])
-			if k == 0 {
-				q(bi, xs, s.at)
-			} else {
-				q(col, xs, s.at)
-			}
-		}
+		bi := b.Row(i)
+		q(bi, i, eps)
+		q(col, i, -eps)
 		for k := range bi {
 			bi[k] = (bi[k] - col[k]) / (2 * eps)
 		}
 	}
-	for i := range s.dx {
+	for i := range x {
 		for k := range i {
-			m := (b.Data[i*b.Stride+k] + b.Data[k*b.Stride+i]) / 2
-			b.Data[i*b.Stride+k], b.Data[k*b.Stride+i] = m, m
+			m := (b.At(i, k) + b.At(k, i)) / 2
+			b.Set(i, k, m)
+			b.Set(k, i, m)
 		}
 	}
-	return nil
 }
 
-// Stationary is a point of X from which exact descent goes no further.
-type Stationary struct {
-	X     []float64
-	F     float64
-	Left  float64 // what one more Newton step promises F to fall by
-	Least float64 // eigenvalue of ∇²F there
+// stationary is a point of X from which exact descent goes no further.
+type stationary struct {
+	X    []float64
+	F    float64
+	Left float64 // what one more Newton step promises F to fall by
 }
 
 // descend goes from x to a stationary point of F over a set: steps to the least of a model with
 // |∇²F|, halved until F falls enough. F never rises.
-func (s *sum) descend(set bilevel.Set, x []float64) (Stationary, error) {
+func (s *sum) descend(set bilevel.Set, x []float64) (out stationary, err error) {
 	d := s.dx
-	out := Stationary{X: append([]float64(nil), x...)}
-	grad, next, step := make([]float64, d), make([]float64, d), make([]float64, d)
+	out.X = slices.Clone(x)
+	grad, next, step, b := make(vector, d), make(vector, d), make(vector, d), mat.NewDense(d, d)
 	set.Project(out.X, out.X)
-	f, err := s.Objective(grad, out.X)
-	if err != nil {
-		return out, err
-	}
-	b := mat.NewDense(d, d)
 	for range 200 {
-		out.F = f
-		if err := s.hessian(b, out.X); err != nil {
+		if out.F, err = s.Objective(grad, out.X); err != nil {
 			return out, err
 		}
-		if out.Least, err = positive(b); err != nil {
+		s.hessian(b, out.X)
+		if err := positive(b); err != nil {
 			return out, err
 		}
 		nearest(step, set, out.X, grad, b)
 		slope := mat.Dot(grad, step)
 		out.Left = -slope / 2
-		if !(slope < -1e-15*math.Abs(f)*1e-2) {
+		if !(slope < -1e-15*math.Abs(out.F)*1e-2) {
 			return out, nil
 		}
 		at := func(t float64) float64 { // F at the feasible point nearest to x + t·step
@@ -198,7 +183,7 @@ func (s *sum) descend(set bilevel.Set, x []float64) (Stationary, error) {
 			return math.Inf(1)
 		}
 		t, v := 1.0, at(1)
-		for ; t > 1e-12 && !(v <= f+1e-4*t*slope && v < f); v = at(t) {
+		for ; t > 1e-12 && !(v <= out.F+1e-4*t*slope && v < out.F); v = at(t) {
 			t /= 2
 		}
 		if t <= 1e-12 { // what is left is rounding
@@ -209,78 +194,69 @@ func (s *sum) descend(set bilevel.Set, x []float64) (Stationary, error) {
 		}
 		at(t)
 		copy(out.X, next)
-		if f, err = s.Objective(grad, out.X); err != nil {
-			return out, err
-		}
 	}
-	out.F = f
-	return out, nil
+	out.F, err = s.Objective(nil, out.X)
+	return out, err
 }
 
-// positive makes b's eigenvalues positive, those near 0 larger, and returns the least as it was.
-func positive(b *mat.Dense) (float64, error) {
-	d, sym := b.Rows, mat.AsSym(b)
+// positive makes b's eigenvalues positive, those near 0 larger.
+func positive(b *mat.Dense) error {
+	sym := mat.AsSym(b)
 	var e eig.Symmetric
 	if err := e.Factor(&sym); err != nil {
-		return 0, err
+		return err
 	}
 	values, vt := e.Values(), e.VectorsT()
-	floor := 1e-13 * max(math.Abs(values[0]), math.Abs(values[d-1]), 1e-300)
+	floor := 1e-13 * max(math.Abs(values[0]), math.Abs(values[b.Rows-1]), 1e-300)
 	mat.Scale(b, 0, b)
 	for k, v := range values {
-		r := vt.Data[k*vt.Stride : k*vt.Stride+d]
-		mat.Outer(b, max(math.Abs(v), floor), r, r)
+		mat.Outer(b, max(math.Abs(v), floor), vt.Row(k), vt.Row(k))
 	}
-	return values[0], nil
+	return nil
 }
 
 // nearest writes the s of least hᵀs + ½sᵀBs with x + s in a set, B positive definite.
 func nearest(s []float64, set bilevel.Set, x, h []float64, b *mat.Dense) {
-	d := len(x)
-	lo, hi := make([]float64, d), make([]float64, d)
+	lo, hi := make(vector, len(x)), make(vector, len(x))
 	for i := range lo {
 		lo[i], hi[i] = math.Inf(-1), math.Inf(1)
 	}
 	switch c := set.(type) {
 	case bilevel.Box:
-		for i := range lo {
-			lo[i], hi[i] = c.Lo[i]-x[i], c.Hi[i]-x[i]
+		for i, v := range x {
+			lo[i], hi[i] = c.Lo[i]-v, c.Hi[i]-v
 		}
-	case bilevel.NonNegative:
-		for i := range lo {
-			lo[i] = -x[i]
+	case bilevel.Simplex: // a multiplier of Σs = 0
+		for i, v := range x {
+			lo[i] = -v
 		}
-	case bilevel.Simplex: // a multiplier of Σs = 0, by bisection
-		for i := range lo {
-			lo[i] = -x[i]
-		}
-		shifted := append([]float64(nil), h...)
-		at := func(nu float64) float64 {
+		shifted := make(vector, len(x))
+		at := func(nu float64) (total float64) {
 			for i := range h {
 				shifted[i] = h[i] + nu
 			}
 			boxed(s, lo, hi, shifted, b)
-			total := 0.0
 			for _, v := range s {
 				total += v
 			}
 			return total
 		}
 		size := mat.MaxAbs(b) + mat.Norm(h)
-		from, to := -size, size
+		from := -size
 		for ; at(from) < 0; from *= 2 {
 		}
-		bisect(at, from, to)
+		bisect(at, from, size)
 		return
-	case bilevel.Ball: // (B + λI)(x + s) = Bx − h, centre 0, by bisection
+	case bilevel.Ball:
 		balled(s, c, x, h, b)
 		return
 	}
 	boxed(s, lo, hi, h, b)
 }
 
+// balled solves (B + λI)(x + s) = Bx − h, ‖x + s‖ = r or λ = 0.
 func balled(s []float64, c bilevel.Ball, x, h []float64, b *mat.Dense) {
-	rhs := make([]float64, len(x))
+	rhs := make(vector, len(x))
 	mat.MulVec(rhs, b, x)
 	mat.Axpy(rhs, -1, h)
 	sym := mat.AsSym(b)
@@ -315,48 +291,43 @@ func bisect(f func(t float64) float64, from, to float64) {
 // Newton step on the free face, cut at the bounds, where it lowers the model.
 func boxed(s, lo, hi, h []float64, b *mat.Dense) {
 	d := len(s)
-	grad, move, try := make([]float64, d), make([]float64, d), make([]float64, d)
+	bs, move := make(vector, d), make(vector, d)
 	model := func(s []float64) float64 {
-		mat.MulVec(try, b, s)
-		return mat.Dot(h, s) + mat.Dot(try, s)/2
+		mat.MulVec(bs, b, s)
+		return mat.Dot(h, s) + mat.Dot(bs, s)/2
 	}
 	for i := range s {
 		s[i] = min(max(0, lo[i]), hi[i])
 	}
 	var f chol.Cholesky
 	for range 60 {
-		start := append([]float64(nil), s...)
-		for i := range s {
-			r := b.Data[i*b.Stride : i*b.Stride+d]
-			s[i] = min(max(s[i]-(h[i]+mat.Dot(r, s))/r[i], lo[i]), hi[i])
-		}
+		start := slices.Clone(s)
 		var free []int
 		for i := range s {
+			r := b.Row(i)
+			s[i] = min(max(s[i]-(h[i]+mat.Dot(r, s))/r[i], lo[i]), hi[i])
 			if s[i] > lo[i] && s[i] < hi[i] {
 				free = append(free, i)
 			}
 		}
-		if len(free) > 0 {
-			face, rhs := mat.NewSym(len(free)), make([]float64, len(free))
-			mat.MulVec(grad, b, s)
-			for k, i := range free {
-				rhs[k] = -h[i] - grad[i]
-				for l, j := range free[:k+1] {
-					face.Data[k*face.Stride+l] = b.Data[i*b.Stride+j]
-				}
+		face, rhs := mat.NewSym(len(free)), make(vector, len(free))
+		now := model(s)
+		for k, i := range free {
+			rhs[k] = -h[i] - bs[i]
+			for l, j := range free[:k+1] {
+				face.Set(k, l, b.At(i, j))
 			}
-			if f.Factor(face) == nil {
-				f.SolveVec(rhs, rhs)
-				now := model(s)
-				for t := 1.0; t > 1e-3; t /= 4 {
-					copy(move, s)
-					for k, i := range free {
-						move[i] = min(max(s[i]+t*rhs[k], lo[i]), hi[i])
-					}
-					if model(move) <= now {
-						copy(s, move)
-						break
-					}
+		}
+		if len(free) > 0 && f.Factor(face) == nil {
+			f.SolveVec(rhs, rhs)
+			for t := 1.0; t > 1e-3; t /= 4 {
+				copy(move, s)
+				for k, i := range free {
+					move[i] = min(max(s[i]+t*rhs[k], lo[i]), hi[i])
+				}
+				if model(move) <= now {
+					copy(s, move)
+					break
 				}
 			}
 		}

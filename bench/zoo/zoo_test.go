@@ -42,46 +42,46 @@ func TestReference(t *testing.T) {
 		if uint64(dx+dy)*(upper+lower) > 20000 {
 			continue // costs a second or more
 		}
-		p, err := Draw(2, i)
+		p, err := draw(2, i)
 		require.NoError(t, err)
-		q, err := Draw(2, i)
+		q, err := draw(2, i)
 		require.NoError(t, err)
 		assert.Equal(t, p.About, q.About)
-		assert.Equal(t, p.Star, q.Star)
+		assert.Equal(t, p.star, q.star)
 		assert.Equal(t, gradient(t, p), gradient(t, q))
 
-		f, err := p.Fresh().(bilevel.Truth).Objective(nil, p.X0) // in the units of the run
+		f, err := p.fresh().(bilevel.Truth).Objective(nil, p.x0) // in the units of the run
 		require.NoError(t, err)
-		if p.scaled {
+		if p.units.X != nil {
 			f /= p.units.F
 		}
-		assert.InEpsilon(t, p.F0, f, 1e-9, p.About)
+		assert.InEpsilon(t, p.f0, f, 1e-9, p.About)
 
-		gap := p.F0 - p.Best
+		gap := p.f0 - p.best
 		assert.Positive(t, gap, p.About)
-		assert.Less(t, p.Star.Left, 1e-11*gap, p.About)
-		x := make([]float64, len(p.X0))
-		p.Set.Project(x, p.X0)
-		assert.InDeltaSlice(t, p.X0, x, 1e-9, p.About)
+		assert.Less(t, p.star.Left, 1e-11*gap, p.About)
+		x := make([]float64, len(p.x0))
+		p.runIn.Project(x, p.x0)
+		assert.InDeltaSlice(t, p.x0, x, 1e-9, p.About)
 		r := rand.New(rand.NewPCG(uint64(i), 0))
 		for range 20 {
-			z := gaussians(r, len(p.X0), 1e-4)
+			z := gaussians(r, len(p.x0), 1e-4)
 			for k := range z {
-				z[k] = p.Star.X[k] * (1 + z[k])
+				z[k] = p.star.X[k] * (1 + z[k])
 			}
 			p.set.Project(z, z)
 			f, err := p.of.Objective(nil, z)
 			require.NoError(t, err)
-			assert.GreaterOrEqual(t, f, p.Star.F-1e-10*gap-1e-13, p.About)
+			assert.GreaterOrEqual(t, f, p.star.F-1e-10*gap-1e-13, p.About)
 		}
 	}
 }
 
-func gradient(t *testing.T, p *Problem) []float64 {
-	q := p.Fresh()
+func gradient(t *testing.T, p *problem) []float64 {
+	q := p.fresh()
 	dx, dy := q.Dims()
 	fx, fy := make([]float64, dx), make([]float64, dy)
-	require.NoError(t, q.GradF(fx, fy, p.X0, p.Y0, []bilevel.Sample{3, 1, 4}))
+	require.NoError(t, q.GradF(fx, fy, p.x0, p.y0, []bilevel.Sample{3, 1, 4}))
 	return append(fx, fy...)
 }
 
@@ -150,27 +150,27 @@ func (mover) State(*bilevel.State) {}
 func TestOutcome(t *testing.T) {
 	ctx := context.Background()
 	index := 0
-	var p *Problem
+	var p *problem
 	for ; ; index++ {
 		s, _, _, _ := sketch(3, index, 0)
 		if s.Kind == "rare" && s.SetName == "space" {
 			var err error
-			p, err = Draw(3, index)
+			p, err = draw(3, index)
 			require.NoError(t, err)
 			break
 		}
 	}
-	run := func(by float64, n uint64) Outcome {
-		o, err := p.Run(ctx, method.Entry{New: func(method.Tuning) bilevel.Method { return mover{by} }}, 1, []uint64{n / 2, n}, false)
+	run := func(by float64, n uint64) outcome {
+		o, err := p.run(ctx, method.Entry{New: func(method.Tuning) bilevel.Method { return mover{by} }}, 1, []uint64{n / 2, n}, false)
 		require.NoError(t, err)
 		return o
 	}
 	o := run(0, 10)
-	assert.False(t, o.Worse())
+	assert.False(t, o.worse())
 	assert.InDelta(t, 1, o.Error[1]/o.Gap, 1e-12)
 	assert.Equal(t, []float64{5, 10}, o.Used)
 	o = run(1, 10)
-	assert.True(t, o.Worse())
+	assert.True(t, o.worse())
 	assert.Empty(t, o.Failed)
 	o = run(1, 200)
 	assert.NotEmpty(t, o.Failed)
