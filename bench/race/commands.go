@@ -5,25 +5,21 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"stable/bench/kit"
 	"stable/bilevel"
 	"stable/bilevel/quadratic"
 )
 
-// preset is a tournament that is a command, with the defaults of its flags.
+// preset is a tournament as a command, with the defaults of its flags.
 type preset struct {
 	tournament
-	usage       string
-	points      int // of a curve, where -samples is the only budget
-	quickTrials int
-	makers      func(f *flags) ([]maker, error)
-	report      func(t *tournament, w io.Writer) error
-	dataIs      string // in words
+	usage, dataIs string
+	points        int // of a curve, where -samples is the only budget
+	makers        func(f *flags) ([]maker, error)
+	report        func(t *tournament, w io.Writer) error
 }
 
-// besides is what -data is where data sets join others.
 const besides = "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set"
 
 // Compare is the command compare.
@@ -31,7 +27,7 @@ func Compare(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
 		tournament: tournament{name: "compare", flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all",
 			problem: "hyperopt", weights: weights{"raw", 0.1, 1}, data: kit.ShippedData}},
-		usage: compareUsage, points: 40, quickTrials: 4, report: (*tournament).curves,
+		usage: compareUsage, points: 40, report: (*tournament).curves,
 		dataIs: "`FILE` of LIBSVM or CSV text, plain or gzip",
 		makers: func(f *flags) ([]maker, error) {
 			switch f.problem {
@@ -50,7 +46,7 @@ func Figure2(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
 		tournament: tournament{name: "figure2", flags: flags{samples: 20000, trials: 50, tune: 4,
 			methods: "SAA-Newton,STABLE,STABLE-paper,BSA,TTSA", weights: weights{"raw", 0.1, 1}}},
-		usage: figure2Usage, points: 40, quickTrials: 4, report: (*tournament).curves,
+		usage: figure2Usage, points: 40, report: (*tournament).curves,
 		dataIs: "`FOLDER` with australian/, ijcnn1/ and covtype/ (default: the shipped data set)",
 		makers: func(f *flags) ([]maker, error) {
 			files, err := dataFiles(f.data)
@@ -64,7 +60,7 @@ func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
 		tournament: tournament{name: "ijcnn1", median: true, flags: flags{samples: 256000, trials: 10, tune: 3,
 			methods: "STABLE,SOBA,SABA", weights: weights{"exp", 1e-5, 10}}},
-		usage: ijcnn1Usage, points: 40, quickTrials: 4, report: (*tournament).curves,
+		usage: ijcnn1Usage, points: 40, report: (*tournament).curves,
 		dataIs: "`FOLDER` with ijcnn1/ijcnn1.trn and ijcnn1.tst of the LIBSVM data page, plain or .gz",
 		makers: func(f *flags) ([]maker, error) {
 			if f.data == "" {
@@ -79,7 +75,7 @@ func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
 func Survive(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
 		tournament: tournament{name: "survive", flags: flags{samples: 20000, trials: 10, tune: 3}},
-		usage:      surviveUsage, points: 10, quickTrials: 4, report: (*tournament).survival, dataIs: besides, makers: survivors,
+		usage:      surviveUsage, points: 10, report: (*tournament).survival, dataIs: besides, makers: survivors,
 	}.race(ctx, args, out)
 }
 
@@ -88,7 +84,7 @@ func Limit(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
 		tournament: tournament{name: "limit", budgets: []uint64{1000, 5000, 20000, 100000}, each: true, mean: true,
 			flags: flags{samples: 100000, trials: 20, tune: 3, methods: "all"}},
-		usage: limitUsage, quickTrials: 8, report: (*tournament).limits, dataIs: besides + "; not read with -quick",
+		usage: limitUsage, report: (*tournament).limits, dataIs: besides + "; not read with -quick",
 		makers: func(f *flags) ([]maker, error) {
 			files, err := dataFiles(f.data)
 			list, tunings := made(streams, f.Seed), tuningStreams(files, f.Seed)
@@ -105,29 +101,22 @@ func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
 	return preset{
 		tournament: tournament{name: "untuned", budgets: []uint64{1000, 5000, 20000}, mean: true,
 			flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all"}},
-		usage: untunedUsage, quickTrials: 4, report: (*tournament).comparison, dataIs: besides + "; not read with -quick",
+		usage: untunedUsage, report: (*tournament).comparison, dataIs: besides + "; not read with -quick",
 		makers: everyKind,
 	}.race(ctx, args, out)
 }
 
 func (f *flags) sums(files []string) (list []maker) {
-	rows := math.MaxInt
-	if f.Quick {
-		rows = mostRows
-	}
+	rows := map[bool]int{false: math.MaxInt, true: mostRows}[f.Quick]
 	for _, file := range files {
 		list = append(list, onFile(kit.DataName(file), file, halves(file, rows, f.Seed), f.weights))
 	}
 	return list
 }
 
-// survivors are the problems of survive: each data set in each box, and three quadratic ones.
 func survivors(f *flags) (list []maker, err error) {
 	files, err := dataFiles(f.data)
-	rows := mostRows
-	if f.Quick {
-		rows /= 10
-	}
+	rows := map[bool]int{false: mostRows, true: mostRows / 10}[f.Quick]
 	for _, file := range files {
 		load := halves(file, rows, f.Seed)
 		for _, w := range sumBoxes {
@@ -139,7 +128,6 @@ func survivors(f *flags) (list []maker, err error) {
 		quadraticSum("quadratic nonconvex", quadratic.Options{Seed: f.Seed, Nonconvex: 0.5})), err
 }
 
-// everyKind are the problems of survive, the streams, and all the strange ones.
 func everyKind(f *flags) ([]maker, error) {
 	list, err := survivors(f)
 	list = append(append(append(list, made(streams, f.Seed)...), made(strange, f.Seed)...),
@@ -154,8 +142,8 @@ func everyKind(f *flags) ([]maker, error) {
 }
 
 func everyNth(list []maker, n int) (kept []maker) {
-	for some := range slices.Chunk(list, n) {
-		kept = append(kept, some[0])
+	for i := 0; i < len(list); i += n {
+		kept = append(kept, list[i])
 	}
 	return kept
 }

@@ -14,8 +14,8 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// comparison prints the error over the best rival's of each untuned method, or of each where rivals
-// are given, writes the numbers, and the rivals of this race, and ends with a sentence on each.
+// comparison prints each untuned method's error over the best rival's, or each method's where rivals
+// are given, and writes the numbers and this race's rivals.
 func (t *tournament) comparison(w io.Writer) error {
 	rows, best := t.rows(), t.given
 	if best == nil {
@@ -95,8 +95,7 @@ var groups = []struct {
 	{"all", func(*problem) bool { return true }},
 }
 
-// comparisonSummary prints a method's table, and for groups of problems and each output or the better
-// one, on how many it is ahead, the geometric mean of the ratios and the worst. The verdict is a
+// comparisonSummary prints a method's table, and summaries for groups of problems. The verdict is a
 // sentence on all.
 func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best rivals) (verdict string, err error) {
 	lines := [][]string{t.head("ahead, geometric mean, worst", "")}
@@ -130,7 +129,7 @@ func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best
 	return verdict, kit.FirstOf(kit.Table(w, t.comparisonTable(e, rows, best)), kit.Table(w, lines))
 }
 
-// better are the rows of the output with the lesser value, one for each entrant, problem and budget.
+// better are the rows of the output with the lesser value.
 func (t *tournament) better(rows []row, value func(row) float64) (list []row) {
 	for _, r := range rows {
 		i := slices.IndexFunc(list, func(b row) bool { return b.selection == r.selection && b.budget == r.budget })
@@ -143,16 +142,16 @@ func (t *tournament) better(rows []row, value func(row) float64) (list []row) {
 	return list
 }
 
-// summary holds the geometric mean and the worst of several ratios, and how many are below 1.
+// summary is of several ratios.
 type summary struct {
-	n, ahead   int
+	n, ahead   int // ahead: below 1
 	log, worst float64
 	name       string // of the worst
 }
 
 func (s summary) mean() float64 { return math.Exp(s.log / float64(s.n)) }
 
-// text has, in this order: how many are below 1, mean and worst, how many there are, the worst one.
+// text formats how many are ahead, mean and worst, how many there are, and the worst one's name.
 func (s summary) text(format string) string {
 	if s.n == 0 {
 		return "–"
@@ -160,7 +159,7 @@ func (s summary) text(format string) string {
 	return fmt.Sprintf(format, s.ahead, fmt.Sprintf("%.3g, %.3g", s.mean(), s.worst), s.n, s.name)
 }
 
-// summaries are those of the rows' values, without NaN, at each budget.
+// summaries are of the rows' values that are not NaN, one for each budget.
 func (t *tournament) summaries(rows []row, value func(row) float64, in func(row) bool) []summary {
 	list := make([]summary, len(t.budgets))
 	for _, r := range rows {
@@ -181,7 +180,7 @@ func (t *tournament) summaries(rows []row, value func(row) float64, in func(row)
 	return list
 }
 
-// outs prints which rivals were out of the race and how often, if any was.
+// outs prints how often rivals were out of the race, if any was.
 func (t *tournament) outs(w io.Writer, rows []row) error {
 	lines := [][]string{t.head(fmt.Sprintf("out of the race, over %d times the best rival's error in the choice", outOfRace))}
 	for _, e := range t.entrants {
@@ -205,7 +204,7 @@ func (t *tournament) outs(w io.Writer, rows []row) error {
 	return kit.Table(w, lines)
 }
 
-// write writes the rows as NAME.csv, with one more column that the command defines, and says so.
+// write writes the rows as NAME.csv, with one column of the command's own.
 func (t *tournament) write(w io.Writer, rows []row, column string, value func(r row) float64) error {
 	lines := [][]string{{"problem", "method", "tuned", "output", "samples", "error", "limit", column,
 		"half", "interval", "diverged", "evaluations", "seconds"}}
@@ -220,7 +219,7 @@ func (t *tournament) write(w io.Writer, rows []row, column string, value func(r 
 	return t.save(w, ".csv", "", lines)
 }
 
-// save writes a file of numbers beneath a head, and says so.
+// save writes a CSV file beneath a head, and says so.
 func (t *tournament) save(w io.Writer, ending, head string, lines [][]string) error {
 	path := filepath.Join(t.Out, t.file+ending)
 	err := atomicfile.Write(path, func(w io.Writer) error {
@@ -236,7 +235,7 @@ func (t *tournament) save(w io.Writer, ending, head string, lines [][]string) er
 	return err
 }
 
-// number is a number of a CSV file, empty where there is none.
+// number is empty for NaN.
 func number(v float64) string {
 	if math.IsNaN(v) {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"stable/bench/plot"
 )
 
-// curve summarises the trials of one entrant on one problem, at the marks.
+// curve summarises the trials of a selection, at the marks.
 type curve struct {
 	*selection
 	error, lo, hi  []float64 // mean, and mean ± standard deviation; or median and quartiles
@@ -54,8 +54,7 @@ func (t *tournament) curveOf(s *selection) curve {
 
 func (c curve) end() float64 { return kit.Last(c.error) }
 
-// within is the error when a cost, c.evals or c.seconds, was at most so much; NaN before the first
-// mark.
+// within is the error when a cost was at most so much; NaN before the first mark.
 func (c curve) within(cost []float64, most float64) float64 {
 	for i := len(cost) - 1; i >= 0; i-- {
 		if cost[i] <= most {
@@ -65,8 +64,8 @@ func (c curve) within(cost []float64, most float64) float64 {
 	return math.NaN()
 }
 
-// center returns the mean and the mean ± the standard deviation of v, or its median and quartiles;
-// NaN of nothing. It may reorder v.
+// center returns the mean of v and the mean ± its standard deviation, or median and quartiles; NaN
+// of nothing. It may reorder v.
 func center(v []float64, median bool) (mid, lo, hi float64) {
 	n := float64(len(v))
 	if n == 0 {
@@ -91,12 +90,11 @@ func center(v []float64, median bool) (mid, lo, hi float64) {
 	return mid, mid - sd, mid + sd
 }
 
-// mostBands is the number of curves up to which each has its own colour and band. Of more, STABLE
-// and the best are in colour, and none has a band.
+// mostBands is how many curves may have bands. Of more, only STABLE and the best are in colour.
 const mostBands = 6
 
-// series are the curves as they are drawn, without X. The band of a mean m with the standard
-// deviation s goes from m/(1 + s/m) to m·(1 + s/m): a logarithmic axis may not show m − s.
+// series are the curves without X. The band of a mean m with the standard deviation s goes from m/(1 +
+// s/m) to m·(1 + s/m): a logarithmic axis may not show m − s.
 func (t *tournament) series(curves []curve) (list []plot.Series) {
 	var ends []float64
 	for _, c := range curves {
@@ -123,7 +121,7 @@ func (t *tournament) series(curves []curve) (list []plot.Series) {
 	return list
 }
 
-// best is the tuned curve with the least error at the end, or any if none is tuned.
+// best is the tuned curve, or else any, with the least error at the end.
 func best(curves []curve) curve {
 	rank := map[bool]int{false: 1}
 	return slices.MinFunc(curves, func(a, b curve) int {
@@ -131,7 +129,7 @@ func best(curves []curve) curve {
 	})
 }
 
-// bottom is where the axis of errors begins: a hundredth of the best tuned one, or 0 where no curve
+// bottom is where the axis of errors begins: a hundredth of the best curve's end, or 0 where none
 // ends further down.
 func bottom(curves []curve) float64 {
 	least := best(curves).end() / 100
@@ -141,8 +139,7 @@ func bottom(curves []curve) float64 {
 	return 0
 }
 
-// curves prints the tables, and writes the figure and its numbers: error against samples, against
-// evaluations and against seconds.
+// curves prints tables, and draws the error against samples, evaluations and seconds.
 func (t *tournament) curves(w io.Writer) error {
 	var at []float64
 	for _, m := range t.marks {
@@ -179,8 +176,7 @@ func (t *tournament) curves(w io.Writer) error {
 	return kit.WriteFigure(w, t.Out, t.file, &fig)
 }
 
-// curveTables print errors, the least first: at the end, by the evaluations and the seconds of the
-// best tuned entrant, and what a twentieth of the first one took; and the settings.
+// curveTables print the errors, the least first, and the settings.
 func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []float64) error {
 	slices.SortStableFunc(curves, func(a, b curve) int { return cmp.Compare(a.end(), b.end()) })
 	first, middle, rival := 0.0, "mean ± standard deviation", best(curves)
@@ -220,7 +216,7 @@ func (c curve) perSample(n float64) string {
 	return fmt.Sprintf("%.3g, %.2g", kit.Last(c.evals)/n, 1e6*kit.Last(c.seconds)/n)
 }
 
-// reached says what it took for the error to come to a level for good.
+// reached says what it took to come to a level for good.
 func (c curve) reached(at []float64, level float64) string {
 	i := len(at)
 	for i > 0 && c.error[i-1] <= level {

@@ -12,7 +12,7 @@ import (
 	"stable/bench/kit"
 )
 
-// flags are those of all races, of which a preset has some.
+// flags are those of all races.
 type flags struct {
 	kit.Common
 	weights
@@ -54,15 +54,14 @@ func (f *flags) add(fs *flag.FlagSet, p preset) {
 
 // check applies -quick, and returns an error if a flag is out of range.
 func (f *flags) check(p preset, methods bool) error {
-	if f.Quick {
-		f.trials = min(f.trials, p.quickTrials)
-	}
 	switch {
 	case f.Quick && p.budgets == nil:
 		if f.samples = f.samples * 3 / 10; f.samples < 1000 {
 			return fmt.Errorf("%w: -quick takes 3 in 10 of -samples: want ≥ 3334", kit.ErrUsage)
 		}
+		f.trials = min(f.trials, 4)
 	case f.Quick:
+		f.trials = min(f.trials, map[bool]int{false: 4, true: 8}[p.each])
 		if f.samples, f.data = min(f.samples, 5000), ""; !methods {
 			f.methods = "SAA-Newton,STABLE,S-TFBO,SOBA,SABA,HOAG"
 		}
@@ -86,7 +85,6 @@ func (f *flags) check(p preset, methods bool) error {
 	return nil
 }
 
-// make makes the problems that -only includes.
 func (f *flags) make(makers []maker, out kit.Terminal) (list []*problem, err error) {
 	pr := kit.NewProgress(out)
 	defer pr.Clear()
@@ -146,12 +144,12 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 	if err := t.play(ctx, out); err != nil {
 		return t.share.Unfinished(err, out)
 	}
-	told := map[string]bool{"": true}
+	told := []string{""}
 	for _, p := range t.problems {
-		if !told[p.features] {
+		if !slices.Contains(told, p.features) {
 			fmt.Fprintln(out.Stdout, p.features)
+			told = append(told, p.features)
 		}
-		told[p.features] = true
 	}
 	if t.ablate {
 		return t.ablation(out.Stdout)

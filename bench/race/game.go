@@ -128,13 +128,13 @@ func gameMaker(name string, h half, d int, sigma float64, seed uint64) maker {
 	}}
 }
 
-// composed is a compositional problem as a contest, which the methods made for such find in it.
+// composed keeps the composition, which methods made for such look for.
 type composed struct{ *compose.Problem }
 
 func (c composed) ObjectiveFrom(grad, _, x []float64) (float64, error) { return c.Objective(grad, x) }
 
-// portfolio is a mean-variance choice among d assets, a compositional problem, on scenarios of a
-// model with one factor; over a set, or all of R^d.
+// portfolio is a mean-variance choice among d assets over a set, on scenarios of a model with one
+// factor.
 func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 	return maker{name, func() (*problem, error) {
 		const scenarios, risk = 400, 2
@@ -175,8 +175,8 @@ func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 	}}
 }
 
-// leastOver returns the least value of a convex F over a set, by the proximal point method: each
-// round leaves ρ/(ρ + μ) of the distance, where μI ⪯ ∇²F ⪯ l·I.
+// leastOver returns the minimum of a convex F over a set, by the proximal point method: each round
+// leaves ρ/(ρ + μ) of the distance, μI ⪯ ∇²F ⪯ l·I.
 func leastOver(f bilevel.Truth, set bilevel.Set, l float64, x []float64) (float64, error) {
 	m := observe.Moreau{F: f, Set: set, Rho: 1e-4 * l, Tol: 1e-12}
 	next := make([]float64, len(x))

@@ -11,14 +11,13 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// limitAt is the limit of a problem at a budget, NaN where there is none. Where ξ and φ are counted
-// together, each is taken for half of them.
+// limitAt is a problem's limit at a budget, NaN where there is none.
 func (t *tournament) limitAt(p *problem, b int) float64 {
 	if p.limit == nil {
 		return math.NaN()
 	}
 	n := float64(t.budgets[b])
-	if !t.each {
+	if !t.each { // half of each
 		n /= 2
 	}
 	return p.limit.At(n, n)
@@ -26,7 +25,6 @@ func (t *tournament) limitAt(p *problem, b int) float64 {
 
 func (t *tournament) overLimit(r row) float64 { return r.Mean / t.limitAt(r.problem, r.budget) }
 
-// limits prints a table for each problem and a summary, and writes the figure and the numbers.
 func (t *tournament) limits(w io.Writer) error {
 	rows := t.rows()
 	for _, p := range t.problems {
@@ -61,7 +59,7 @@ func (t *tournament) limits(w io.Writer) error {
 	return t.write(w, rows, "ratio", t.overLimit)
 }
 
-// limitTable prints the errors on one problem over the limit, or as they are where there is none.
+// limitTable prints the errors over the limit, or as they are where there is none.
 func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) error {
 	if p.limit == nil {
 		fmt.Fprintf(w, "%s (%s): no limit; mean error over %d trials\n", p.name, p.half, t.trials)
@@ -95,8 +93,7 @@ func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) error {
 	return kit.Table(w, lines)
 }
 
-// limitFigure shows, for each problem with a limit, the better output of each entrant over it, against
-// samples and against evaluations.
+// limitFigure shows the better output of each entrant over each limit.
 func (t *tournament) limitFigure(rows []row) *plot.Figure {
 	fig := &plot.Figure{Columns: 4, Caption: fmt.Sprintf("Mean over %d trials (and, where methods are few, its 95 %% "+
 		"interval, as far down as up by ratio) of the better of last iterate and running mean, over the limit that the "+

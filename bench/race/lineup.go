@@ -30,12 +30,12 @@ type entrant struct {
 
 func (e *entrant) tuned() bool { return e.Needs.Alpha || e.change != nil }
 
-// rival says whether the untuned methods are measured against it: also HOAG is, which has no setting,
-// but takes all rows in every step.
+// rival says whether untuned methods are measured against it: HOAG has no setting, but takes all
+// rows in every step.
 func (e *entrant) rival() bool   { return e.tuned() || e.Name == method.HOAG{}.Name() }
 func (e *entrant) untuned() bool { return !e.rival() }
 
-// grid is 25 pairs of the paper's steps, constant and falling, in both variants.
+// grid is all pairs of the paper's steps, constant and falling, in both variants.
 func (e *entrant) grid() (g []setting) {
 	if !e.tuned() {
 		return []setting{{}}
@@ -107,8 +107,7 @@ func stable(name string, change func(m *bilevel.STABLE)) *entrant {
 	return &entrant{e, name, change}
 }
 
-// The variants of -ablate: without some safeguards, or with another first batch. The paper bounds
-// H_xy by C_gxy; the value is ours.
+// Variants without some safeguards, or with another first batch. The paper bounds H_xy by C_gxy.
 func plain(m *bilevel.STABLE)        { m.Plain, m.InitBatch = true, 1 }
 func unboundedH(m *bilevel.STABLE)   { m.Plain, m.CGxy, m.InitBatch = true, math.Inf(1), 1 }
 func withoutTrust(m *bilevel.STABLE) { m.Trust = math.Inf(1) }
@@ -121,9 +120,8 @@ func ablations() []*entrant {
 	}
 }
 
-// entrants are the methods of the registry but for variants of others; those for compositional
-// problems come last. STABLE-paper is the paper's method with the bound C_gxy of the problem,
-// STABLE-guarded has this module's safeguards, too.
+// entrants are the registry's methods but for variants of others, those for compositional problems
+// last.
 func entrants() (list []*entrant) {
 	for _, special := range []bool{false, true} {
 		for _, e := range method.Registry() {
@@ -146,8 +144,7 @@ func names(list []*entrant) (names []string) {
 	return names
 }
 
-// lineup returns the entrants of the given names, which commas separate, or "all" or "untuned" of
-// them, but those left out. Variants of the registry enter by name only.
+// lineup returns the entrants of some names, or "all" or "untuned" ones. Variants enter by name only.
 func lineup(with, without string) (list []*entrant, err error) {
 	all := entrants()
 	called := func(name string) func(e *entrant) bool {

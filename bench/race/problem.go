@@ -12,7 +12,7 @@ import (
 	"stable/mat"
 )
 
-// half says what a problem is for: to choose the rules of an untuned method, or to confirm them.
+// half says what a problem is for: to choose an untuned method's rules, or to confirm them.
 type half string
 
 const (
@@ -20,7 +20,7 @@ const (
 	confirmed half = "confirmed"
 )
 
-// problem is one that methods are compared on, of known F*.
+// problem is one of known F*.
 type problem struct {
 	name          string
 	half          half
@@ -40,7 +40,7 @@ type problem struct {
 	sum           bool     // ξ and φ come from finite sums
 }
 
-// contest is a problem with its exact objective, which may start from y and leave y*(x) there.
+// contest has an exact objective, which may start from y and leave y*(x) there.
 type contest interface {
 	bilevel.Problem
 	ObjectiveFrom(grad, y, x []float64) (float64, error)
@@ -54,8 +54,7 @@ type maker struct {
 // floor is the least error that counts: one below the rounding of F may even be negative.
 func (p *problem) floor() float64 { return 1e-14*math.Abs(p.best) + 1e-300 }
 
-// of returns the problem as it is put to an entrant: a rival's one step size cannot be told the units
-// of single entries.
+// of returns the problem as it is put to an entrant: a rival has one step size for all entries.
 func (p *problem) of(e *entrant) *problem {
 	if p.natural != nil && e.rival() {
 		return p.natural
@@ -63,9 +62,8 @@ func (p *problem) of(e *entrant) *problem {
 	return p
 }
 
-// units are factors of α and β in the grid, where x, y or the curvature have another size than in the
-// paper, and those where α or β is the length of a step; 0 stands for 1. A user would have to find
-// them out.
+// units are factors of α and β in the grid, and those where α or β is the length of a step; 0 stands
+// for 1. A user would have to find them out.
 type units struct{ alpha, beta, lengthX, lengthY float64 }
 
 func (u units) of(e *entrant) (alpha, beta float64) {
@@ -90,7 +88,7 @@ type solved struct{ exact }
 
 func (s solved) ObjectiveFrom(grad, _, x []float64) (float64, error) { return s.Objective(grad, x) }
 
-// quadraticSum is a finite sum of 10 × 10 variables, with starts around its solution.
+// quadraticSum is a finite sum with 10 × 10 variables.
 func quadraticSum(name string, o quadratic.Options) maker {
 	return maker{name, func() (*problem, error) {
 		o.Terms, o.CrossNorm = 1000, 3

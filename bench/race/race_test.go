@@ -270,7 +270,7 @@ func TestSurvival(t *testing.T) {
 // A short form chooses by as many runs as the long one.
 func TestQuickChoosesByThree(t *testing.T) {
 	f := flags{Common: kit.Common{Quick: true}, samples: 20000, trials: 10, tune: 3}
-	require.NoError(t, f.check(preset{quickTrials: 4}, false))
+	require.NoError(t, f.check(preset{}, false))
 	assert.Equal(t, []any{3, 4, uint64(6000)}, []any{f.tune, f.trials, f.samples})
 	out := t.TempDir()
 	status, _, stderr := bench(context.Background(), "untuned", "-quick", "-only", "ball", "-methods", "TTSA",

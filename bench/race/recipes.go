@@ -111,8 +111,8 @@ func (r recipe) units() unit.Units {
 	return u
 }
 
-// put returns the shift that brings the solution to its place, and moves x to it in the units of the
-// quadratic problem: ∇F is linear, so that it is the slope at x* + H⁻¹slope.
+// put moves x to where ∇F, which is linear, is the slope, and returns the shift from there to the
+// place.
 func (p place) put(x []float64, hess *mat.Sym) (shift []float64, err error) {
 	var c chol.Cholesky
 	if err := c.Factor(hess); err != nil {
@@ -142,8 +142,7 @@ func (r recipe) start(q *unit.Problem, x []float64, set bilevel.Set) func(rng *r
 	}
 }
 
-// tell fills in what methods are told: constants of the lower level, and the grid of step sizes, from
-// 5 down to 1/20 over the largest curvature of F and of g.
+// tell fills in what methods are told. Step sizes go from 5 down to 1/20 over the largest curvature.
 func (r recipe) tell(p *problem, q *unit.Problem, hess *mat.Sym) error {
 	var e eig.Jacobi
 	if err := e.FactorValues(hess); err != nil {
@@ -165,7 +164,7 @@ func (r recipe) tell(p *problem, q *unit.Problem, hess *mat.Sym) error {
 	return nil
 }
 
-// noisy is of 10 × 10 variables, condition 10, and noise of 0.5 on every derivative, but for changes.
+// noisy has 10 × 10 variables, condition 10, and noise of 0.5 on every derivative, but for changes.
 func noisy(seed uint64, changes ...func(o *quadratic.Options)) quadratic.Options {
 	o := quadratic.Options{Seed: 1000 * seed, CrossNorm: 3}
 	loud(&o, 0.5)

@@ -31,8 +31,7 @@ type cell struct {
 // rivals are the best of every cell, by each output.
 type rivals map[cell][2]rival
 
-// best is the better one of a cell. It stands if there is anybody to compare with: not where every
-// rival refuses the problem.
+// best is the better one of a cell. It does not stand where every rival refuses the problem.
 func (v rivals) best(p *problem, budget int) (r rival, stands bool) {
 	pair := v[cell{p, budget}]
 	r = pair[0]
@@ -50,7 +49,7 @@ func (v rivals) over(r row) float64 {
 	return math.NaN()
 }
 
-// rivals are the rows of rivals with the least error; without a rival, those of the first entrant.
+// rivals are the best rows of rivals; without a rival, those of the first entrant.
 func (t *tournament) rivals(rows []row) rivals {
 	none := !slices.ContainsFunc(t.entrants, (*entrant).rival)
 	best, held := rivals{}, rivals{}
@@ -71,11 +70,11 @@ func (t *tournament) rivals(rows []row) rivals {
 	return best
 }
 
-// failedIn stands behind the setting of a rival of which trials failed. It is the best one where
-// trials of all failed, and counts with their last good iterates, which is kind to it.
+// failedIn stands behind the setting of the best rival where trials of all failed: it counts with
+// their last good iterates.
 const failedIn = "; failed in "
 
-// offer takes a rival that is better than the one that stands where the row does.
+// offer takes a rival that is better than the one in the row's cell.
 func (v rivals) offer(r row, new rival) {
 	pair := v[cell{r.problem, r.budget}]
 	if old := pair[r.output]; old.method == "" || new.error < old.error {
@@ -94,12 +93,12 @@ func (r rival) String() string {
 
 var rivalColumns = []string{"problem", "samples", "output", "method", "tuned", "error", "interval", "trials", "F*"}
 
-// settled is what a file of rivals must agree on with the race that reads it, beside F*.
+// settled is what a file of rivals must agree on with this race, beside F*.
 func (t *tournament) settled() []string {
 	return []string{"# race: " + t.name + ", " + t.describe, fmt.Sprintf("# seed: %d", t.Seed)}
 }
 
-// writeRivals writes the best rivals to NAME-rivals.csv, for -against, and says so.
+// writeRivals writes NAME-rivals.csv, for -against.
 func (t *tournament) writeRivals(w io.Writer, best rivals) error {
 	choice := "in rounds"
 	if t.exhaustive {
@@ -123,9 +122,8 @@ func (t *tournament) writeRivals(w io.Writer, best rivals) error {
 	return t.save(w, "-rivals.csv", strings.Join(head, "\n"), lines)
 }
 
-// readRivals reads files of writeRivals, separated by commas, for the problems and budgets of this
-// race. What they do not agree on, what is missing and what cannot be read is an error that names
-// the file, and the line where there is one.
+// readRivals reads files of writeRivals, separated by commas. Each problem and budget needs a rival
+// there. Errors name file and line.
 func (t *tournament) readRivals(files string) (rivals, error) {
 	best := rivals{}
 	for path := range strings.SplitSeq(files, ",") {
@@ -178,7 +176,7 @@ func (t *tournament) readFile(best rivals, path string) error {
 	}
 }
 
-// readRival adds a line to best. Problems and budgets that are not in this race are passed over.
+// readRival adds a line, unless its problem or budget is not in this race.
 func (t *tournament) readRival(best rivals, record []string) error {
 	var v [9]float64
 	for _, k := range []int{1, 5, 6, 7, 8} {
@@ -200,9 +198,8 @@ func (t *tournament) readRival(best rivals, record []string) error {
 		return nil
 	}
 	p := t.problems[i]
-	// Rounding differs between processors, and an exact minimum with it. Where F has many minima, this
-	// race may know a lower one than the file, by 2 % at most, else it is taken for another problem: errors
-	// are means of F − F*, and move with F*.
+	// Where F has many minima, this race may know a lower one than the file, by 2 % at most; errors are
+	// of F − F*, and move with it. Rounding differs between processors.
 	if lower := v[8] - p.best; lower > 0 && lower <= 0.02*math.Abs(p.best) {
 		v[5], v[8] = v[5]+lower, p.best
 	}

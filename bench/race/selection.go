@@ -10,18 +10,18 @@ import (
 	"stable/bench/kit"
 )
 
-// A choice goes in rounds, one a budget (successive halving: Jamieson & Talwalkar, AISTATS 2016): keeps
-// are how many settings, the best by each output in turn, run anew to the second budget, to the
-// third, and so on. Methods for finite sums have hardly begun at the first: all settings go on.
+// keeps are how many settings go on to the second budget, to the third, … (successive halving:
+// Jamieson & Talwalkar, AISTATS 2016). Methods for finite sums have hardly begun at the first: all go
+// on.
 var keeps = []int{30, 10, 5}
 
-// outOfRace is the factor on the best rival's error beyond which one has no trial from there on.
+// outOfRace is the factor on the best rival's error beyond which one is out.
 const outOfRace = 10
 
 // finalists is how many of n settings make all runs of a round, by their first.
 func finalists(n int) int { return max((n+4)/5, 5) }
 
-// tries is how many settings may follow each other where trials fail. The last one stays.
+// tries is how many settings may follow each other where trials fail.
 const tries = 5
 
 // selection is what an entrant has chosen on a problem.
@@ -39,7 +39,7 @@ type selection struct {
 
 func (s *selection) chooses(b int) bool { return s.entrant.rival() && s.in > b }
 
-// longest returns, for each setting that was chosen, the largest budget for which it was.
+// longest returns the largest budget for which each chosen setting was chosen.
 func (s *selection) longest() map[int]int {
 	upto := map[int]int{}
 	for b, outputs := range s.rank[:s.in] {
@@ -73,8 +73,8 @@ func (t *tournament) choiceKey(s *selection, setting, b, i int) string {
 	return fmt.Sprintf("tune/%s/%s/%d/%d/%d", s.name, s.entrant.name, setting, t.budgets[b], i)
 }
 
-// tuning lists the first runs of a round, or the others of those in the final. The mean over three
-// marks is less a matter of luck than the last one.
+// tuning lists the first runs of a round, or the others of those in the final. A score is a mean over
+// three marks.
 func (t *tournament) tuning(b int, final bool) (list []kit.Task[trial]) {
 	n := t.budgets[b]
 	for _, s := range t.selections {
@@ -93,7 +93,7 @@ func (t *tournament) tuning(b int, final bool) (list []kit.Task[trial]) {
 }
 
 // ranked returns, for each output, the settings that failed in no run of a round, or one that did:
-// those in the final before others, by the geometric mean of the errors. least is any output's.
+// finalists first, by the geometric mean of the errors. least is over all outputs.
 func (t *tournament) ranked(s *selection, b int) (ranks [][]int, least float64) {
 	least = math.Inf(1)
 	for o := range t.outputs() {
@@ -122,7 +122,7 @@ func (t *tournament) ranked(s *selection, b int) (ranks [][]int, least float64) 
 	return ranks, least
 }
 
-// inTurn takes n settings, the best of each ranking in turn, in ascending order.
+// inTurn takes n settings, the best of each ranking in turn, and sorts them.
 func inTurn(ranks [][]int, n int) (list []int) {
 	for k := range ranks[0] {
 		for _, rank := range ranks {
@@ -135,7 +135,7 @@ func inTurn(ranks [][]int, n int) (list []int) {
 	return list
 }
 
-// final says which settings make all runs of a round, by the first run of each.
+// final says which settings make all runs of a round.
 func (t *tournament) final(b int) {
 	for _, s := range t.selections {
 		if s.finals = nil; t.exhaustive {
@@ -147,7 +147,7 @@ func (t *tournament) final(b int) {
 	}
 }
 
-// judge ends a round: it says which settings race, which go on, and which entrants are out.
+// judge ends a round.
 func (t *tournament) judge(b int) {
 	best := map[*problem]float64{} // of 1/error of the rivals
 	for _, s := range t.selections {
@@ -177,7 +177,6 @@ func (t *tournament) judge(b int) {
 	}
 }
 
-// choose does the rounds, as far as those of other parts are there.
 func (t *tournament) choose(ctx context.Context, c *kit.Campaign[trial], out kit.Terminal) (err error) {
 	for b, n := range t.budgets {
 		what := fmt.Sprintf("choosing step sizes, to %d samples", n)

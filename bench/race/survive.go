@@ -12,7 +12,6 @@ import (
 // survivalists race in survive: two that are untuned first.
 const survivalists = "SAA-Newton,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA,HOAG"
 
-// survival prints a line a problem, of errors, of ratios and of costs.
 func (t *tournament) survival(w io.Writer) error {
 	errs := [][]string{append([]string{"mean error at the end", "μ_g", "diverged: paper", "guarded"}, names(t.entrants)...)}
 	ratios := [][]string{{"better of TTSA, BSA over", "SAA-Newton", "STABLE", "at its evaluations: SAA-Newton", "STABLE"}}
@@ -63,8 +62,8 @@ func (c curve) survived() float64 {
 	return c.end()
 }
 
-// ablation prints, for each entrant, how many settings diverged, and the median of the errors at
-// the end over all settings; a run that diverged counts with its last good iterate.
+// ablation prints how many settings diverged, and the median error at the end over all; a run that
+// diverged counts with its last good iterate.
 func (t *tournament) ablation(w io.Writer) error {
 	lines := [][]string{append([]string{"diverged, median error over the settings"}, names(t.entrants)...)}
 	total, all := map[*entrant]int{}, []string{fmt.Sprintf("all, of %d", len(t.problems)*len(t.entrants[0].grid()))}

@@ -10,8 +10,8 @@ import (
 	"stable/bench/kit"
 )
 
-// tournament races entrants on the problems that they take: first a choice of step sizes on separate
-// seeds, then trials with what was chosen for each budget and output.
+// tournament chooses step sizes on separate seeds, and then makes trials with what was chosen for each
+// budget and output.
 type tournament struct {
 	flags
 	name, file string // of the command, and of what it writes
@@ -32,7 +32,7 @@ type tournament struct {
 // tuneSeeds keeps the seeds of the choice apart from those of the trials.
 const tuneSeeds = 1 << 32
 
-// outputs names the results of a run: its last iterate, and the running mean of all.
+// outputs are a run's last iterate, and the running mean of all.
 func (t *tournament) outputs() []string {
 	if t.mean {
 		return []string{"last", "mean"}
@@ -54,7 +54,7 @@ func (t *tournament) trialKey(s *selection, setting, upto, i int) string {
 
 func (t *tournament) mark(b int) int { return slices.Index(t.marks, t.budgets[b]) }
 
-// racing lists the trials, with the settings that have been chosen.
+// racing lists the trials.
 func (t *tournament) racing() (list []kit.Task[trial]) {
 	for _, s := range t.selections {
 		upto := s.longest()
@@ -69,7 +69,7 @@ func (t *tournament) racing() (list []kit.Task[trial]) {
 	return list
 }
 
-// trialsOf are those with the first choice at a budget for an output.
+// trialsOf are those of the first choice at a budget for an output.
 func (t *tournament) trialsOf(s *selection, b, output int) (list []trial) {
 	setting := s.rank[b][output][0]
 	upto := s.longest()[setting]
@@ -79,7 +79,7 @@ func (t *tournament) trialsOf(s *selection, b, output int) (list []trial) {
 	return list
 }
 
-// result is the mean error of an output of an entrant on a problem at a budget.
+// result is the mean error of a selection at a budget, by one output.
 type result struct {
 	kit.Estimate
 	diverged      int          // trials that failed before; the mean is +Inf then
@@ -153,7 +153,7 @@ func (r row) failed() string {
 
 func (r row) perSample() string { return fmt.Sprintf("%.3g, %.2g", r.evals, r.micros) }
 
-// fallBack puts the next in the choice for settings of which a trial failed, and says if there was one.
+// fallBack puts the next choice for settings of which a trial failed, and says if there was one.
 func (t *tournament) fallBack() bool {
 	var failed []*[]int
 	for _, r := range t.rows() {
@@ -161,13 +161,13 @@ func (t *tournament) fallBack() bool {
 			failed = append(failed, &r.rank[r.budget][r.output])
 		}
 	}
-	for _, list := range failed { // not before: results are those of the settings as they stood
+	for _, list := range failed { // not before: results are of the settings as they stood
 		*list = (*list)[1:]
 	}
 	return len(failed) > 0
 }
 
-// identity is what results depend on besides their keys, so that methods and trials can be added.
+// identity leaves out methods and trials, which are in the keys and may be added.
 func (t *tournament) identity() kit.Identity {
 	id := kit.Identity{Build: kit.Build()}
 	var names []string

@@ -10,8 +10,7 @@ import (
 	"stable/bilevel"
 )
 
-// trial is one run of one method, measured at marks. Behind a failure stand the errors of the last
-// good iterate.
+// trial is one run, measured at marks. Behind a failure stand the errors of the last good iterate.
 type trial struct {
 	Error   []float64 // F(x) − F*
 	Mean    []float64 `json:",omitempty"` // the same for Solver.Mean
@@ -38,9 +37,8 @@ func (t trial) at(output, mark int) float64 {
 	return t.held(output, mark)
 }
 
-// run runs a method from a random start to the last of the marks, with F off the clock. The result
-// depends on the seed alone, but for the seconds. The error is that of a cancelled context, or of an
-// exact value that could not be computed; a method that refuses the problem has failed at the start.
+// run runs a method from a random start to the last mark, with F off the clock. A method that refuses
+// the problem has failed at the start; errors are a cancelled context, and exact values that fail.
 func (t *tournament) run(ctx context.Context, p *problem, m bilevel.Method, seed uint64, marks []uint64) (v trial, err error) {
 	f := p.fresh()
 	x0, y0 := p.start(rand.New(rand.NewPCG(seed, 's')))

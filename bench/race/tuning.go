@@ -26,14 +26,14 @@ func (w weights) String() string { return fmt.Sprintf("%s weights in [%g, %g]", 
 
 func (w weights) box() string { return fmt.Sprintf("%s %g…%g", w.form, w.lo, w.hi) }
 
-// sumBoxes are the weights of the test problem as a sum, streamBoxes as a stream: three decades in
-// raw form, four in exp form. On most data most of the best weights lie at a bound.
+// The boxes of the test problem as a sum and as a stream. On most data most of the best weights lie
+// at a bound.
 var (
 	sumBoxes    = []weights{{"raw", 0.1, 1}, {"raw", 0.01, 1}, {"raw", 0.001, 1}, {"exp", 0.01, 1}, {"exp", 0.001, 10}}
 	streamBoxes = []weights{{"raw", 0.001, 1}, {"exp", 0.0001, 1}}
 )
 
-// mostRows is how many rows of a data set races take, but for compare, figure2 and ijcnn1 in full.
+// mostRows is how many rows of a data set races take, but for compare and figure2 in full.
 const mostRows = 20000
 
 type table struct {
@@ -69,8 +69,8 @@ func halves(file string, rows int, seed uint64) func() (table, error) {
 	})
 }
 
-// onFile is the paper's test problem on halves of a data file: x in a box, with random starts in
-// it. Problems on breast_cancer and australian may choose rules.
+// onFile is the paper's test problem on halves of a data file. Those on breast_cancer and australian
+// may choose rules.
 func onFile(name, file string, load func() (table, error), w weights) maker {
 	return maker{name, func() (*problem, error) {
 		t, err := load()
@@ -121,7 +121,7 @@ func tuning(name string, train, val *data.Data, w weights) (*problem, error) {
 	}, nil
 }
 
-// endless is a test problem on rows that are drawn without end.
+// endless draws rows without end.
 func endless(m maker) maker {
 	return maker{m.name, func() (*problem, error) {
 		p, err := m.make()
@@ -141,8 +141,8 @@ func endless(m maker) maker {
 	}}
 }
 
-// noisyRule are n rows of Gaussian features whose label is the sign of a linear rule with noise, in
-// which the jth feature counts 1/j.
+// noisyRule are n Gaussian rows, labelled by a linear rule with noise in which the jth feature counts
+// 1/j.
 func noisyRule(n, dim int, seed uint64) *data.Data {
 	rng := rand.New(rand.NewPCG(seed, 'r'))
 	d := &data.Data{Dim: dim, RowPtr: []int{0}}
@@ -158,7 +158,7 @@ func noisyRule(n, dim int, seed uint64) *data.Data {
 	return d
 }
 
-// tuningStreams are the test problem as a stream: on rows of a model, and on files.
+// tuningStreams are on rows of a model, and on files.
 func tuningStreams(files []string, seed uint64) (list []maker) {
 	for i, w := range streamBoxes {
 		for j, h := range []half{chosen, confirmed} {
@@ -182,7 +182,7 @@ func tuningStreams(files []string, seed uint64) (list []maker) {
 	return list
 }
 
-// dataFiles are the data set that ships with the module, and the paper's in a folder, if any.
+// dataFiles are the shipped data set, and the paper's in a folder, if any.
 func dataFiles(folder string) ([]string, error) {
 	files := []string{kit.ShippedData}
 	for _, f := range []string{
