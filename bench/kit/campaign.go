@@ -12,10 +12,10 @@ import (
 	"sync"
 )
 
-// Task is one piece of work, whose result is a function of its key and the campaign's identity.
+// Task is work whose result is a function of its key and the campaign's identity.
 type Task[R any] struct {
 	Key  string
-	Cost float64 // in any unit, for the order of work and the estimate of the time left
+	Cost float64 // for the order of work and the estimate of time
 	Run  func(ctx context.Context) (R, error)
 }
 
@@ -25,11 +25,9 @@ type Share struct {
 	Fresh    bool // results on disk are thrown away
 }
 
-// errUnfinished says that results of other parts are missing.
 var errUnfinished = errors.New("not finished")
 
-// Campaign does tasks on all cores and keeps their results in a ledger: Open, Complete each batch,
-// Close.
+// Campaign does tasks on all cores and keeps their results in a ledger.
 type Campaign[R any] struct {
 	name, folder string
 	id           Identity
@@ -111,7 +109,6 @@ func (c *Campaign[R]) results() (map[string]R, error) {
 	return all, nil
 }
 
-// do does this share's missing tasks, the costly ones first.
 func (c *Campaign[R]) do(ctx context.Context, tasks []Task[R], what string, out Terminal) error {
 	todo, err := c.todo(tasks)
 	if err != nil {
@@ -146,7 +143,7 @@ func (c *Campaign[R]) todo(tasks []Task[R]) (todo []Task[R], err error) {
 	return todo, nil
 }
 
-// pool does tasks on all cores and returns how many have a result; the first error stops the rest.
+// pool does tasks and counts those with a result; the first error stops the rest.
 func (c *Campaign[R]) pool(ctx context.Context, todo []Task[R], what string, out Terminal) (finished int, err error) {
 	var total, spent float64
 	for _, t := range todo {

@@ -34,7 +34,7 @@ func OpenData(file string, opt data.ReadOptions) (*data.Data, Source, error) {
 	return d, Source{file, sum}, err
 }
 
-// spool is what standard input held, which may be read again with other options.
+// spool is standard input, which may be read again with other options.
 var spool struct {
 	from *os.File
 	text []byte
@@ -67,7 +67,7 @@ func find(file string) (string, error) {
 		"take a file of yours, too)", file)
 }
 
-// DataName returns a file's name without the endings of its encoding.
+// DataName is without the endings of the encoding.
 func DataName(file string) string {
 	name := strings.TrimSuffix(filepath.Base(file), ".gz")
 	for _, ending := range []string{".csv", ".svm", ".libsvm", ".svmlight"} {
@@ -86,7 +86,7 @@ func PlainOrGzip(path string) (string, error) {
 	return "", fmt.Errorf("neither %s nor %[1]s.gz exists; the file is on the LIBSVM data page", path)
 }
 
-// Scale applies data.FitScaler, measured on the first part.
+// Scale is measured on the first part.
 func Scale(parts []*data.Data) (*data.Scaler, error) {
 	scaler := data.FitScaler(parts[0])
 	for i, d := range parts {

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// Estimate is a mean with half its 95 % confidence interval.
+// Estimate has half its 95 % confidence interval.
 type Estimate struct{ Mean, Half float64 }
 
 func (e Estimate) String() string { return fmt.Sprintf("%.2f ± %.2f", e.Mean, e.Half) }
 
-// MeanOf returns the mean of independent values with Student's interval, infinite below two values.
+// MeanOf takes Student's interval, infinite below two values.
 func MeanOf(v []float64) Estimate {
 	n := float64(len(v))
 	var mean, square float64

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// NewFlags returns a command's flag set. -h prints usage, the flags, and after.
 func NewFlags(name, usage, after string) *flag.FlagSet {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.Usage = func() {
@@ -20,7 +19,6 @@ func NewFlags(name, usage, after string) *flag.FlagSet {
 	return fs
 }
 
-// Parse reads a command's flags, and refuses further arguments.
 func Parse(fs *flag.FlagSet, args []string, out Terminal) error {
 	files, err := ParseFiles(fs, args, out)
 	if err == nil && len(files) > 0 {
@@ -66,7 +64,7 @@ type Common struct {
 	merge int
 }
 
-// Add defines the flags. quick says what -quick shortens.
+// quick says what -quick shortens.
 func (c *Common) Add(fs *flag.FlagSet, quick string) {
 	fs.Uint64Var(&c.Seed, "seed", 1, "seed of everything that is random")
 	fs.StringVar(&c.Out, "out", "out", "`FOLDER` for results, figure and numbers")
@@ -77,7 +75,6 @@ func (c *Common) Add(fs *flag.FlagSet, quick string) {
 	fs.BoolVar(&c.fresh, "fresh", false, "begin again where finished runs could be kept")
 }
 
-// Share returns the share of -part, -merge and -fresh.
 func (c *Common) Share() (Share, error) {
 	s := Share{Part: 1, Of: 1, Fresh: c.fresh}
 	switch {

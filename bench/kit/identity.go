@@ -18,13 +18,12 @@ type Identity struct {
 	Build   string   // the program: see [Build]
 }
 
-// Source is a data file: the user's name for it, and the SHA-256 of its content, which alone
-// counts.
+// Source is a data file, of which the content alone counts.
 type Source struct{ Name, SHA256 string }
 
 func (s Source) String() string { return fmt.Sprintf("%s (SHA-256 %.12s)", s.Name, s.SHA256) }
 
-// check returns an error that says where the identity of a file's results differs from id.
+// check says where results in a file differ from id.
 func (id Identity) check(file string, found Identity) error {
 	why := ""
 	switch {
@@ -51,7 +50,6 @@ func sources(list []Source) string {
 	return strings.Join(words, ", ")
 }
 
-// Digest returns the SHA-256 of a file.
 func Digest(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,8 +63,7 @@ func Digest(path string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// Build is the SHA-256 of the running program's file, which stands for source, compiler and flags;
-// random where the system does not name that file.
+// Build is the SHA-256 of this program's file; random where the system does not name it.
 var Build = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err == nil {

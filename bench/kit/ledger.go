@@ -14,10 +14,9 @@ import (
 	"time"
 )
 
-// A ledger keeps results in a file, a record each after that of their identity, so that an
-// interrupted campaign can continue. A torn last line is dropped; any other defect is an error with
-// its line. Whole lines are appended, so two processes on one campaign waste work and spoil
-// nothing.
+// A ledger keeps results in a file, after their identity. A torn last line is dropped; any other
+// defect is an error with its line. Whole lines are appended, so two processes on one campaign waste
+// work and spoil nothing.
 type ledger[R any] struct {
 	mu   sync.Mutex
 	file *os.File
@@ -49,8 +48,7 @@ func openLedger[R any](path string, id Identity) (*ledger[R], error) {
 	return l, nil
 }
 
-// tornPause is how long a line without an end must stay so to count as torn: another process may be
-// writing it.
+// tornPause tells a torn line from one that another process is writing.
 var tornPause = 50 * time.Millisecond
 
 // load reads the file's records, cuts a torn line off, and says whether nothing is left.
@@ -67,7 +65,7 @@ func (l *ledger[R]) load(path string, id Identity) (empty bool, err error) {
 	}
 }
 
-// read returns the length of the file's intact part, and of all.
+// read returns the lengths of the intact part, and of all.
 func (l *ledger[R]) read(path string, id Identity) (good, size int64, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 // ManyRows is the number of training rows from which commands compute fewer exact values.
 const ManyRows, manyFeatures = 5000, 150
 
-// LeastF returns the least minimum of F from the given points, from uniform weights at four places
-// of the box, of which raw weights have eight, and, where rows are few, from 24 random points:
-// the best claim to F*, since F need not be convex. With many features it starts from the given
-// points alone, if any.
+// LeastF returns the least minimum of F from the given points, from uniform weights, and, where rows
+// are few, from random points: F need not be convex. With many features the given points, if any,
+// are all.
 func LeastF(p *hyperopt.Problem, from ...[]float64) (best *implicit.Minimum, err error) {
 	lo, hi := p.Box()
 	rng := rand.New(rand.NewPCG(0, 'F'))
@@ -47,7 +46,6 @@ func LeastF(p *hyperopt.Problem, from ...[]float64) (best *implicit.Minimum, err
 	return best, nil
 }
 
-// within returns a point whose entries lie at a share of the way from lo to hi.
 func within(lo, hi []float64, share func() float64) []float64 {
 	x := make([]float64, len(lo))
 	for i := range x {

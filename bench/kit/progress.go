@@ -6,21 +6,19 @@ import (
 	"time"
 )
 
-// Progress shows how far work has come: on a terminal in one line, at most five times a second;
-// elsewhere in a new line when [Terminal].Every has passed, also where nobody calls Update. Clear
-// ends it.
+// Progress shows one line on a terminal, elsewhere a new one when [Terminal].Every has passed, also
+// where nobody calls Update, until Clear.
 type Progress struct {
 	mu          sync.Mutex
 	out         Terminal
 	start, last time.Time
 	sign        *time.Timer // of life
-	shown       int         // length of the line that stands there
+	shown       int
 	done        float64
 	format      string
 	args        []any
 }
 
-// NewProgress starts the clock of the estimate.
 func NewProgress(out Terminal) *Progress {
 	p := &Progress{out: out, start: time.Now(), format: "at work"}
 	if out.Live {
@@ -61,7 +59,7 @@ func (p *Progress) Update(done float64, format string, args ...any) {
 	}
 }
 
-// beat repeats the line if it has not changed for as long as another is due.
+// beat repeats a line that has not changed.
 func (p *Progress) beat() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 )
 
-// Table writes lines of cells in columns, and an empty line.
 func Table(w io.Writer, lines [][]string) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, cells := range lines {

@@ -26,7 +26,6 @@ func transform(v float64, log bool) float64 {
 
 func (s scale) unit(v float64) float64 { return (transform(v, s.log) - s.lo) / (s.hi - s.lo) }
 
-// value is the inverse of unit.
 func (s scale) value(u float64) float64 {
 	t := s.lo + u*(s.hi-s.lo)
 	if s.log {
@@ -93,7 +92,7 @@ func (a Axis) fit(values []float64, pad float64) scale {
 	return scale{a.Log, lo - below, hi + above}
 }
 
-// tick is a transformed place on an axis; minor ticks have no label.
+// tick is a place; minor ones have no label.
 type tick struct {
 	at    float64
 	label string
@@ -101,7 +100,7 @@ type tick struct {
 
 const slack = 1e-9 // of a tick beyond the end of its axis
 
-// ticks returns at least two labelled ticks, and at most limit, or 5 if these would be fewer.
+// ticks returns two labels at least, and at most limit, or 5 if these would be fewer.
 func (s scale) ticks(limit int) []tick {
 	if s.log {
 		return logTicks(s.lo, s.hi, limit)

@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes all points, one per row: panel,series,x,y,lo,hi. Names are Title and Name, or numbers
-// from 1; values read back exactly; lo and hi are empty without a band. Errors as of WriteSVG.
+// WriteCSV writes panel,series,x,y,lo,hi, exactly; empty names are numbers from 1. Errors as of WriteSVG.
 func (f *Figure) WriteCSV(w io.Writer) error {
 	if err := f.check(); err != nil {
 		return err

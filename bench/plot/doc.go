@@ -1,10 +1,6 @@
-// Package plot draws line figures as SVG and writes their numbers as CSV.
-//
-// A [Figure] is a grid of panels; a [Panel] has two axes, linear or logarithmic, curves with
-// optional bands, and reference lines. Lengths are millimetres: the default width fits a journal
-// column (85 mm).
+// Package plot draws line figures as SVG and writes their numbers as CSV. Lengths are millimetres.
 //
 // Curves differ in colour (Okabe, Ito, "Color universal design", 2008, without yellow) and dashes.
-// Long ones are thinned as M4 does (Jugel, Jerzak, Hackenbroich, Markl, VLDB 2014), so peaks
-// survive. A figure is only read, and always gives the same bytes.
+// Long ones are thinned as M4 does (Jugel, Jerzak, Hackenbroich, Markl, VLDB 2014), so peaks survive.
+// A figure is only read, and always gives the same bytes.
 package plot

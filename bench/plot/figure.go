@@ -14,13 +14,13 @@ var ErrEmpty = errors.New("plot: nothing to draw")
 // Figure is a grid of panels over a legend of what they share and a caption: 85 mm wide with one column, else 178
 // mm. Text may hold superscripts and subscripts, "k^{−1/2}" and "y_{k}".
 type Figure struct {
-	Caption string  // empty: none
-	Panels  []Panel // row by row
-	Columns int     // panels in a row; 0: at most 3. Valid: ≥ 0
-	Height  float64 // mm, of the plot area of one panel; 0: 0.62 of a column's width. Valid: 15 to 1000
+	Caption string
+	Panels  []Panel
+	Columns int     // in a row; 0: at most 3
+	Height  float64 // mm, of a plot area, 15 to 1000; 0: 0.62 of a column's width
 }
 
-// Panel is one pair of axes. The first series is drawn last, on top.
+// Panel draws its first series last, on top.
 type Panel struct {
 	Title  string
 	X, Y   Axis
@@ -28,12 +28,11 @@ type Panel struct {
 	Lines  []Line
 }
 
-// Axis shows the range of the data.
 type Axis struct {
 	Label string
 	Log   bool
-	Min   float64  // where the axis begins; 0: with the data. Positive on a logarithmic axis. Curves that end below have an arrow there
-	Names []string // of the values 1, 2, …, which need a linear axis; nil: numbers
+	Min   float64  // 0: with the data. Curves that end below have an arrow there
+	Names []string // of the values 1, 2, …; nil: numbers
 }
 
 // Series is a curve through (X[i], Y[i]) with an optional band from Lo[i] to Hi[i].
@@ -44,9 +43,9 @@ type Series struct {
 	Name    string
 	X, Y    []float64
 	Lo, Hi  []float64 // both empty, or as long as X
-	Markers bool      // mark the points with dots
-	Style   int       // k ≥ 1: the k-th look, for equal looks in several figures; 0: by the order of first appearance
-	Faint   bool      // stands behind the others, in grey, under one entry of the legend for all such series
+	Markers bool
+	Style   int  // k ≥ 1: the k-th look; 0: by the order of first appearance
+	Faint   bool // behind the others, in grey, under one entry of the legend
 }
 
 // Line is y = C·x^P with its label along the right end: horizontal for P = 0, then extending the y
@@ -54,10 +53,9 @@ type Series struct {
 type Line struct {
 	Label    string
 	C, P     float64
-	From, To float64 // range of x; both 0: the whole axis
+	From, To float64
 }
 
-// check returns an error that names a field which cannot be drawn.
 func (f *Figure) check() error {
 	if f.Columns < 0 || f.Height != 0 && !(f.Height >= 15 && f.Height <= 1000) {
 		return fmt.Errorf("plot: Figure.Columns = %d is negative, or Height = %g mm not in [15, 1000]", f.Columns, f.Height)
@@ -110,8 +108,7 @@ type entry struct {
 	band, dots bool
 }
 
-// looks returns each series' look, and the entries of the legends: of each panel that shares no name
-// with another, and last of all others.
+// looks returns each series' look, and legends: of each panel that shares no name, and of all others.
 func (f *Figure) looks() (all [][]look, legends [][]entry) {
 	legends = make([][]entry, len(f.Panels)+1)
 	for i, p := range f.Panels {
@@ -133,8 +130,7 @@ func (f *Figure) looks() (all [][]look, legends [][]entry) {
 	return all, legends
 }
 
-// enter adds a series to a legend, where no colour comes twice while there are others, and returns
-// its look.
+// enter adds a series to a legend; no colour comes twice while there are others.
 func enter(legend *[]entry, s Series) look {
 	i := slices.IndexFunc(*legend, func(e entry) bool { return e.name == s.Name })
 	if i < 0 {
@@ -153,7 +149,6 @@ func enter(legend *[]entry, s Series) look {
 	return e.look
 }
 
-// alone says whether a panel shares no name with another one.
 func (f *Figure) alone(i int) bool {
 	for j, p := range f.Panels {
 		for _, s := range p.Series {

@@ -84,7 +84,7 @@ func (f *Figure) layout() (*page, error) {
 	return pg, nil
 }
 
-// arrange places the plot areas, all of one size, and their legends, and returns their lower end.
+// arrange places the panels and their legends, and returns their lower end.
 func (pg *page) arrange(cols int, column, left, height float64) (end float64) {
 	y := margin
 	for first := 0; first < len(pg.frames); first += cols {
@@ -120,7 +120,6 @@ func (f *frame) left() float64 {
 	return w
 }
 
-// named returns the ticks of an axis of names, those given for one of numbers.
 func (a Axis) named(list []tick) []tick {
 	for i, name := range a.Names {
 		list = append(list[:i], tick{float64(i + 1), name})
@@ -128,7 +127,6 @@ func (a Axis) named(list []tick) []tick {
 	return list
 }
 
-// fitting are ticks without labels that would overlap on an axis of that length.
 func (s scale) fitting(length float64) (list []tick) {
 	for limit := 9; limit >= 3; limit-- {
 		list = s.ticks(limit)
@@ -151,7 +149,7 @@ func (s scale) fitting(length float64) (list []tick) {
 	return list
 }
 
-// place puts the legend below y, in a width from x on, and returns its lower end.
+// place puts the legend below y, and returns its lower end.
 func (l *legend) place(x, y, width float64) float64 {
 	if len(l.entries) == 0 {
 		return y
@@ -199,7 +197,7 @@ func textWidth(s string, size float64) float64 {
 	return em * size * float64(n)
 }
 
-// wrap breaks text at spaces into lines of about width; empty text has none.
+// wrap breaks text at spaces.
 func wrap(s string, width, size float64) (lines []string) {
 	for _, word := range strings.Fields(s) {
 		if k := len(lines) - 1; k >= 0 && textWidth(lines[k]+" "+word, size) <= width {

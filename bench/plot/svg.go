@@ -79,7 +79,6 @@ func (f *frame) draw(s *svg) {
 func (f *frame) across(t tick) float64 { return f.x + f.w*(t.at-f.sx.lo)/(f.sx.hi-f.sx.lo) }
 func (f *frame) up(t tick) float64     { return f.y + f.h*(1-(t.at-f.sy.lo)/(f.sy.hi-f.sy.lo)) }
 
-// drawTicks draws lines from the ticks down and right, shorter by minor for minor ones.
 func (f *frame) drawTicks(s *svg, colour string, down, right, minor float64) {
 	length := map[bool]float64{false: 1, true: minor}
 	s.printf(`<path stroke="%s" stroke-width=".5" d="`, colour)
@@ -117,7 +116,7 @@ func (f *frame) drawBand(s *svg, series *Series, l look) {
 	}
 }
 
-// drawCurve draws a series' lines, and a dot for each point with markers, or between two breaks.
+// drawCurve draws lines, and dots for points with markers, or between two breaks.
 func (f *frame) drawCurve(s *svg, series *Series, l look) {
 	var pts []point
 	for i, x := range series.X {
@@ -161,7 +160,7 @@ func (f *frame) sample(l Line) (pts []point) {
 	return pts
 }
 
-// drawLine draws a line, and its label above or below it, where the curves leave most room.
+// drawLine puts a line's label above or below it, where the curves leave most room.
 func (f *frame) drawLine(s *svg, l Line) {
 	pts := f.sample(l)
 	for _, run := range runs(pts, f.w) {
@@ -185,7 +184,6 @@ func (f *frame) drawLine(s *svg, l Line) {
 	}
 }
 
-// clearance is the distance of a place from the curves.
 func (f *frame) clearance(at point) float64 {
 	least := math.Inf(1)
 	for _, s := range f.Series {
@@ -247,7 +245,6 @@ func (f *frame) place(x, y float64) point {
 	return point{min(max(p.x, -far), far), min(max(p.y, -far), far)} // min and max keep NaN
 }
 
-// runs splits pts into unbroken lines, thinned.
 func runs(pts []point, width float64) (out [][]point) {
 	for len(pts) > 0 {
 		n := slices.IndexFunc(pts, func(p point) bool { return !p.ok() })
@@ -300,7 +297,6 @@ func trace(pts []point) string {
 	return b.String()
 }
 
-// svg collects elements. Lengths are points with two decimals.
 type svg struct{ b bytes.Buffer }
 
 func (s *svg) printf(format string, args ...any) { fmt.Fprintf(&s.b, format, args...) }

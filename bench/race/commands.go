@@ -11,7 +11,6 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// preset is a tournament as a command, with the defaults of its flags.
 type preset struct {
 	tournament
 	usage, dataIs string

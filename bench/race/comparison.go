@@ -129,7 +129,6 @@ func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best
 	return verdict, kit.FirstOf(kit.Table(w, t.comparisonTable(e, rows, best)), kit.Table(w, lines))
 }
 
-// better are the rows of the output with the lesser value.
 func (t *tournament) better(rows []row, value func(row) float64) (list []row) {
 	for _, r := range rows {
 		i := slices.IndexFunc(list, func(b row) bool { return b.selection == r.selection && b.budget == r.budget })
@@ -142,7 +141,6 @@ func (t *tournament) better(rows []row, value func(row) float64) (list []row) {
 	return list
 }
 
-// summary is of several ratios.
 type summary struct {
 	n, ahead   int // ahead: below 1
 	log, worst float64
@@ -180,7 +178,6 @@ func (t *tournament) summaries(rows []row, value func(row) float64, in func(row)
 	return list
 }
 
-// outs prints how often rivals were out of the race, if any was.
 func (t *tournament) outs(w io.Writer, rows []row) error {
 	lines := [][]string{t.head(fmt.Sprintf("out of the race, over %d times the best rival's error in the choice", outOfRace))}
 	for _, e := range t.entrants {
@@ -219,7 +216,6 @@ func (t *tournament) write(w io.Writer, rows []row, column string, value func(r 
 	return t.save(w, ".csv", "", lines)
 }
 
-// save writes a CSV file beneath a head, and says so.
 func (t *tournament) save(w io.Writer, ending, head string, lines [][]string) error {
 	path := filepath.Join(t.Out, t.file+ending)
 	err := atomicfile.Write(path, func(w io.Writer) error {

@@ -139,7 +139,6 @@ func bottom(curves []curve) float64 {
 	return 0
 }
 
-// curves prints tables, and draws the error against samples, evaluations and seconds.
 func (t *tournament) curves(w io.Writer) error {
 	var at []float64
 	for _, m := range t.marks {
@@ -176,7 +175,6 @@ func (t *tournament) curves(w io.Writer) error {
 	return kit.WriteFigure(w, t.Out, t.file, &fig)
 }
 
-// curveTables print the errors, the least first, and the settings.
 func (t *tournament) curveTables(w io.Writer, p *problem, curves []curve, at []float64) error {
 	slices.SortStableFunc(curves, func(a, b curve) int { return cmp.Compare(a.end(), b.end()) })
 	first, middle, rival := 0.0, "mean ± standard deviation", best(curves)
@@ -216,7 +214,6 @@ func (c curve) perSample(n float64) string {
 	return fmt.Sprintf("%.3g, %.2g", kit.Last(c.evals)/n, 1e6*kit.Last(c.seconds)/n)
 }
 
-// reached says what it took to come to a level for good.
 func (c curve) reached(at []float64, level float64) string {
 	i := len(at)
 	for i > 0 && c.error[i-1] <= level {

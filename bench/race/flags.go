@@ -12,7 +12,6 @@ import (
 	"stable/bench/kit"
 )
 
-// flags are those of all races.
 type flags struct {
 	kit.Common
 	weights
@@ -52,7 +51,6 @@ func (f *flags) add(fs *flag.FlagSet, p preset) {
 	}
 }
 
-// check applies -quick, and returns an error if a flag is out of range.
 func (f *flags) check(p preset, methods bool) error {
 	switch {
 	case f.Quick && p.budgets == nil:
@@ -112,7 +110,6 @@ func (f *flags) make(makers []maker, out kit.Terminal) (list []*problem, err err
 	return list, nil
 }
 
-// race parses the flags, makes the problems, plays and reports.
 func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error {
 	t := &p.tournament
 	var list []string
@@ -157,7 +154,6 @@ func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error
 	return p.report(t, out.Stdout)
 }
 
-// prepare fills in what follows from the flags.
 func (t *tournament) prepare(points int) (err error) {
 	t.file, t.describe = t.name, "in full"
 	if t.Quick {

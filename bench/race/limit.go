@@ -59,7 +59,6 @@ func (t *tournament) limits(w io.Writer) error {
 	return t.write(w, rows, "ratio", t.overLimit)
 }
 
-// limitTable prints the errors over the limit, or as they are where there is none.
 func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) error {
 	if p.limit == nil {
 		fmt.Fprintf(w, "%s (%s): no limit; mean error over %d trials\n", p.name, p.half, t.trials)
@@ -93,7 +92,6 @@ func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) error {
 	return kit.Table(w, lines)
 }
 
-// limitFigure shows the better output of each entrant over each limit.
 func (t *tournament) limitFigure(rows []row) *plot.Figure {
 	fig := &plot.Figure{Columns: 4, Caption: fmt.Sprintf("Mean over %d trials (and, where methods are few, its 95 %% "+
 		"interval, as far down as up by ratio) of the better of last iterate and running mean, over the limit that the "+

@@ -17,15 +17,14 @@ var paperSteps = []float64{1, 0.5, 0.1, 0.05, 0.01}
 
 type setting struct {
 	Alpha, Beta float64
-	Falling     bool // α and β fall in the order of the method's own theory, else they are constant
-	Variant     int  // of the registry's two
+	Falling     bool // in the order of the method's theory
+	Variant     int
 }
 
-// entrant is a method with the settings that it may choose from.
 type entrant struct {
 	method.Entry
 	name   string
-	change func(m *bilevel.STABLE) // nil, or what makes a variant of STABLE with step sizes of the grid
+	change func(m *bilevel.STABLE) // makes a variant of STABLE
 }
 
 func (e *entrant) tuned() bool { return e.Needs.Alpha || e.change != nil }
@@ -71,7 +70,6 @@ func (e *entrant) make(p *problem, s setting) bilevel.Method {
 	return m
 }
 
-// describe says what a setting is, and whether it lies at an edge of the grid.
 func (e *entrant) describe(p *problem, s setting) (text, edge string) {
 	if !e.tuned() {
 		return "defaults", ""

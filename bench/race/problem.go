@@ -20,24 +20,23 @@ const (
 	confirmed half = "confirmed"
 )
 
-// problem is one of known F*.
 type problem struct {
 	name          string
 	half          half
-	data          []kit.Source   // the files that it is made of
-	features      string         // on data: how many there are, and how they are scaled
-	fresh         func() contest // an instance for one goroutine
+	data          []kit.Source
+	features      string
+	fresh         func() contest
 	set           bilevel.Set
-	muG, lG, cGxy float64 // constants of the lower level
-	batch         int     // samples in a batch of ξ and of φ; 0: 1
+	muG, lG, cGxy float64
+	batch         int // 0: 1
 	units         units
-	best          float64        // F*
-	star          []float64      // x*; nil where nobody asks
-	limit         *observe.Limit // nil where the samples set none, or it is not known
+	best          float64 // F*
+	star          []float64
+	limit         *observe.Limit // nil: none, or not known
 	start         func(rng *rand.Rand) (x0, y0 []float64)
-	natural       *problem // with every entry of x in its own unit; nil where that changes nothing
-	work          float64  // that a sample takes, in some unit
-	sum           bool     // ξ and φ come from finite sums
+	natural       *problem // with natural units; nil: the same
+	work          float64  // of a sample
+	sum           bool     // of finite sums
 }
 
 // contest has an exact objective, which may start from y and leave y*(x) there.
@@ -88,7 +87,6 @@ type solved struct{ exact }
 
 func (s solved) ObjectiveFrom(grad, _, x []float64) (float64, error) { return s.Objective(grad, x) }
 
-// quadraticSum is a finite sum with 10 × 10 variables.
 func quadraticSum(name string, o quadratic.Options) maker {
 	return maker{name, func() (*problem, error) {
 		o.Terms, o.CrossNorm = 1000, 3

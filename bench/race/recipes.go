@@ -15,19 +15,19 @@ import (
 	"stable/mat"
 )
 
-// recipe describes a quadratic problem with its own units and constraints.
+// recipe is a quadratic problem with its own units and constraints.
 type recipe struct {
 	name   string
 	half   half
 	o      quadratic.Options
-	x, y   float64 // x and y are written in units so many times smaller; 0: 1
+	x, y   float64 // units are so many times smaller; 0: 1
 	mixed  bool    // the entries of x go from 1e-4 to 1e4 times their size
 	far    float64 // distance of x⁰ from x*; 0: about √dx
-	shiftY float64 // distance of y*(x*) from 0, where y⁰ is; 0: what the problem has
+	shiftY float64 // distance of y*(x*) from y⁰ = 0; 0: what the problem has
 	place  func(dx int) place
 }
 
-// place is where x* is to lie, ∇F there, and the set that makes this point the solution.
+// place is where x* is to lie, ∇F there, and the set that holds it.
 type place struct {
 	at, slope []float64
 	set       bilevel.Set
@@ -125,7 +125,7 @@ func (p place) put(x []float64, hess *mat.Sym) (shift []float64, err error) {
 	return shift, nil
 }
 
-// start draws x⁰ around x*, or far from it, and lets y⁰ be 0.
+// start draws x⁰ around x*, or far from it.
 func (r recipe) start(q *unit.Problem, x []float64, set bilevel.Set) func(rng *rand.Rand) (x0, y0 []float64) {
 	return func(rng *rand.Rand) (x0, y0 []float64) {
 		x0 = normals(rng, len(x))
@@ -178,7 +178,7 @@ func loud(o *quadratic.Options, sigma float64) {
 	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = sigma, sigma, sigma, sigma, sigma
 }
 
-// streams are quadratic problems whose samples come from a simulator, each of a seed of its own.
+// streams are simulators, each of a seed of its own.
 var streams = []recipe{
 	{name: "quadratic", half: chosen, o: noisy(1)},
 	{name: "nonconvex", half: confirmed, o: noisy(2, func(o *quadratic.Options) { o.Nonconvex = 1 })},

@@ -15,20 +15,18 @@ import (
 	"stable/bench/kit"
 )
 
-// rival is the best that rivals do on a problem at a budget with one output.
+// rival is the best on a problem at a budget with one output.
 type rival struct {
 	method, tuned, output string
 	error, half           float64 // mean and 95 % interval; +Inf where every rival diverged
 	trials                int
 }
 
-// cell is a problem at a budget.
 type cell struct {
 	problem *problem
 	budget  int
 }
 
-// rivals are the best of every cell, by each output.
 type rivals map[cell][2]rival
 
 // best is the better one of a cell. It does not stand where every rival refuses the problem.
@@ -41,7 +39,6 @@ func (v rivals) best(p *problem, budget int) (r rival, stands bool) {
 	return r, r.method != "" && !math.IsInf(r.error, 1)
 }
 
-// over is the error of a row over the best rival's, NaN where there is none.
 func (v rivals) over(r row) float64 {
 	if rival, ok := v.best(r.problem, r.budget); ok {
 		return r.Mean / rival.error
@@ -83,7 +80,6 @@ func (v rivals) offer(r row, new rival) {
 	}
 }
 
-// String names the rival, its output, and that it failed, if it did.
 func (r rival) String() string {
 	if _, n, ok := strings.Cut(r.tuned, failedIn); ok {
 		return r.method + " " + r.output + " (failed in " + n + ")"

@@ -24,16 +24,15 @@ func finalists(n int) int { return max((n+4)/5, 5) }
 // tries is how many settings may follow each other where trials fail.
 const tries = 5
 
-// selection is what an entrant has chosen on a problem.
 type selection struct {
 	*problem
 	entrant      *entrant
-	rank         [][][]int // settings to race, the first one first, for each budget and output: see fallBack
-	least        []float64 // error in the choice at each budget, by any output
-	going        []int     // settings of the next round, ascending
-	finals       []int     // of this round: settings that make all runs
-	in           int       // budgets to which it is in the race: the first ones
-	tried, blown int       // settings in the first round, and those of which a run failed
+	rank         [][][]int // for each budget and output, the first one first: see fallBack
+	least        []float64 // in the choice, by any output
+	going        []int     // of the next round, ascending
+	finals       []int     // make all runs of this round
+	in           int       // budgets before it is out
+	tried, blown int       // in the first round; a run failed
 	spent        uint64    // samples
 }
 
@@ -135,7 +134,6 @@ func inTurn(ranks [][]int, n int) (list []int) {
 	return list
 }
 
-// final says which settings make all runs of a round.
 func (t *tournament) final(b int) {
 	for _, s := range t.selections {
 		if s.finals = nil; t.exhaustive {
@@ -147,7 +145,6 @@ func (t *tournament) final(b int) {
 	}
 }
 
-// judge ends a round.
 func (t *tournament) judge(b int) {
 	best := map[*problem]float64{} // of 1/error of the rivals
 	for _, s := range t.selections {

@@ -14,25 +14,24 @@ import (
 // budget and output.
 type tournament struct {
 	flags
-	name, file string // of the command, and of what it writes
-	describe   string // what the results depend on beyond the fields here
+	name, file string // the command's, and of files
+	describe   string // what else results depend on
 	problems   []*problem
 	entrants   []*entrant
 	budgets    []uint64 // of samples, ascending
-	marks      []uint64 // at which trials are measured, the budgets among them
-	each       bool     // samples of the stream that is used more count; otherwise ξ and φ together
-	mean       bool     // the running mean is an output, too
-	median     bool     // curves are medians with quartiles, else means with standard deviations
+	marks      []uint64 // of trials, the budgets among them
+	each       bool     // the larger count of ξ and φ counts, not the sum
+	mean       bool     // with the running mean
+	median     bool     // curves are medians with quartiles
 	share      kit.Share
-	given      rivals       // to compare with, instead of those of this race
+	given      rivals       // instead of this race's
 	selections []*selection // problem by problem
 	done       map[string]trial
 }
 
-// tuneSeeds keeps the seeds of the choice apart from those of the trials.
+// tuneSeeds are the choice's.
 const tuneSeeds = 1 << 32
 
-// outputs are a run's last iterate, and the running mean of all.
 func (t *tournament) outputs() []string {
 	if t.mean {
 		return []string{"last", "mean"}
@@ -54,7 +53,6 @@ func (t *tournament) trialKey(s *selection, setting, upto, i int) string {
 
 func (t *tournament) mark(b int) int { return slices.Index(t.marks, t.budgets[b]) }
 
-// racing lists the trials.
 func (t *tournament) racing() (list []kit.Task[trial]) {
 	for _, s := range t.selections {
 		upto := s.longest()
@@ -79,14 +77,13 @@ func (t *tournament) trialsOf(s *selection, b, output int) (list []trial) {
 	return list
 }
 
-// result is the mean error of a selection at a budget, by one output.
 type result struct {
 	kit.Estimate
 	diverged      int          // trials that failed before; the mean is +Inf then
-	held          kit.Estimate // with the last good iterates of these
+	held          kit.Estimate // with their last good iterates
 	setting       int
-	out           bool    // of the race: no trials, and the mean is NaN
-	evals, micros float64 // evaluations and µs a sample, of trials that did not fail
+	out           bool
+	evals, micros float64 // a sample, of trials that did not fail
 }
 
 func (t *tournament) result(s *selection, b, output int) result {
@@ -184,7 +181,6 @@ func (t *tournament) identity() kit.Identity {
 	return id
 }
 
-// play does the missing runs of this share.
 func (t *tournament) play(ctx context.Context, out kit.Terminal) (err error) {
 	c, err := kit.Open[trial](t.Out, t.file, t.identity(), t.share)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 type trial struct {
 	Error   []float64 // F(x) − F*
 	Mean    []float64 `json:",omitempty"` // the same for Solver.Mean
-	Seconds []float64 // of the method and its oracles up to there
-	Evals   []float64 // evaluations of single samples, of all oracles, up to there
+	Seconds []float64
+	Evals   []float64 // of all oracles
 	Reached int       // marks before a failure
 	End     string    `json:",omitempty"` // why it failed
 }
 
-// held is the error of an output at a mark; +Inf for a method that refused the problem.
+// held is an error at a mark; +Inf for a method that refused the problem.
 func (t trial) held(output, mark int) float64 {
 	errs := [2][]float64{t.Error, t.Mean}[output]
 	if mark >= len(errs) {

@@ -16,7 +16,6 @@ import (
 	"stable/bilevel/stream"
 )
 
-// weights says how x stands for regularisation weights, and bounds them.
 type weights struct {
 	form   string // raw: x_i, as in the paper; exp: ½exp(x_i)
 	lo, hi float64
@@ -42,7 +41,6 @@ type table struct {
 	features   string
 }
 
-// halves splits at most rows rows of a data file at random, once.
 func halves(file string, rows int, seed uint64) func() (table, error) {
 	return sync.OnceValues(func() (t table, err error) {
 		d, origin, err := kit.OpenData(file, data.ReadOptions{})
@@ -121,7 +119,6 @@ func tuning(name string, train, val *data.Data, w weights) (*problem, error) {
 	}, nil
 }
 
-// endless draws rows without end.
 func endless(m maker) maker {
 	return maker{m.name, func() (*problem, error) {
 		p, err := m.make()
@@ -141,8 +138,7 @@ func endless(m maker) maker {
 	}}
 }
 
-// noisyRule are n Gaussian rows, labelled by a linear rule with noise in which the jth feature counts
-// 1/j.
+// noisyRule are Gaussian rows, labelled by a noisy linear rule in which the jth feature counts 1/j.
 func noisyRule(n, dim int, seed uint64) *data.Data {
 	rng := rand.New(rand.NewPCG(seed, 'r'))
 	d := &data.Data{Dim: dim, RowPtr: []int{0}}
@@ -158,7 +154,6 @@ func noisyRule(n, dim int, seed uint64) *data.Data {
 	return d
 }
 
-// tuningStreams are on rows of a model, and on files.
 func tuningStreams(files []string, seed uint64) (list []maker) {
 	for i, w := range streamBoxes {
 		for j, h := range []half{chosen, confirmed} {

@@ -16,15 +16,15 @@ import (
 	"stable/mat"
 )
 
-// descent is the flow of Theorem 1 for one α, in units of its bound.
+// descent is the flow for one α.
 type descent struct {
 	ratio float64   // α over the bound
 	t, v  []float64 // βt, and (V − F*)/(V(0) − F*)
 	rises int       // steps in which V rose
 }
 
-// flows runs the flow from where V is most likely to rise, with β = 1 and several α; threshold is
-// the least α, in units of the bound, at which it can.
+// flows starts where V is most likely to rise, with β = 1; threshold is the least α, in units of the
+// bound, at which it can.
 func flows(p *quadratic.Problem, c theorem.Constants) (list []descent, bound, threshold float64, err error) {
 	if bound, err = flow.MaxAlpha(c, 1); err != nil {
 		return nil, 0, 0, err
@@ -128,7 +128,7 @@ func steepStart(p *quadratic.Problem) (x0, y0 []float64, least float64, err erro
 	return x0, y0, least, err
 }
 
-// hessian returns ∇²F of a quadratic problem from differences of ∇F, which are exact.
+// hessian returns ∇²F from differences of ∇F, which are exact.
 func hessian(p *quadratic.Problem) (*mat.Sym, error) {
 	x, _ := p.Optimum()
 	h, g := mat.NewSym(len(x)), make([]float64, len(x))

@@ -10,8 +10,7 @@ import (
 	"stable/bilevel/quadratic"
 )
 
-// regime is a half of Table 1: a problem, a measure of error, and methods with step-size orders of
-// their own theory.
+// regime is a half of Table 1.
 type regime struct {
 	key, title string
 	measure    string // what ε bounds
@@ -23,15 +22,15 @@ type regime struct {
 
 type row struct {
 	name    string
-	horizon bool            // its step sizes are set for a run of K steps, so that each K needs a separate run
-	claims  [2]float64      // exponents of 1/ε, of ξ and of φ; 0: the table has none
-	orders  string          // its step sizes, in words
-	alpha   []float64       // constants of the step size of x to choose from; nil: no choice
-	beta    []float64       // of y
-	steps   [3]int          // the shortest horizon, the longest, and the longest with -quick
+	horizon bool       // its step sizes are for a run of K steps
+	claims  [2]float64 // of 1/ε for ξ and φ; 0: the table has none
+	orders  string
+	alpha   []float64 // to choose from; nil: no choice
+	beta    []float64
+	steps   [3]int          // shortest, longest, and longest with -quick
 	batch   func(k int) int // nil: 1
 	method  func(p *quadratic.Problem, a, b float64, k int) bilevel.Method
-	samples func(k int) float64 // ξ and φ of a run of k steps, about
+	samples func(k int) float64
 }
 
 func (r *row) choices() [][2]float64 {
@@ -47,7 +46,6 @@ func (r *row) choices() [][2]float64 {
 	return list
 }
 
-// edge says which constants of a choice end their list.
 func (r *row) edge(c [2]float64) (s string) {
 	for i, list := range [][]float64{r.alpha, r.beta} {
 		if j := slices.Index(list, c[i]); j == 0 || j == len(list)-1 {
@@ -57,13 +55,11 @@ func (r *row) edge(c [2]float64) (s string) {
 	return s
 }
 
-// within returns the steps for which about n samples suffice.
 func (r *row) within(n float64) int {
 	return 2 + sort.Search(1<<30, func(k int) bool { return r.samples(k+3) > n })
 }
 
-// Both regimes' lower curvature is from 1 to 2; single samples stay below neumannL, as the Neumann
-// series requires.
+// The lower curvature is from 1 to 2, that of single samples below neumannL.
 const (
 	lowerMu  = 1.0
 	lowerL   = 2.0
@@ -75,7 +71,7 @@ func terms(k int) float64 { return 1 + math.Ceil(neumannL/lowerMu*math.Log1p(flo
 
 var series0 = method.Neumann{MuG: lowerMu, LG: neumannL}
 
-// regimes returns both halves of Table 1, in small dimensions, on which no exponent depends.
+// regimes are small: no exponent depends on the dimension.
 func regimes(seed uint64) ([]*regime, error) {
 	convex := quadratic.Options{Dx: 2, Dy: 2, Seed: seed, MuG: lowerMu, LG: lowerL, CrossNorm: 1.5,
 		SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 0.3, SigmaGyy: 0.3}
@@ -96,7 +92,7 @@ func regimes(seed uint64) ([]*regime, error) {
 func two(k int) float64     { return 2 * float64(k) }
 func neumann(k int) float64 { return float64(k) * (3 + terms(k)/2) }
 
-// convexRows have step sizes that fall with k, so that one long run shows all ε.
+// convexRows have falling steps: one long run shows all ε.
 func convexRows() []*row {
 	const shift = 10
 	fall := func(c, p float64) bilevel.Schedule { return bilevel.Power{C: c, K0: shift, P: p} }
@@ -131,7 +127,6 @@ func convexRows() []*row {
 	}
 }
 
-// nonconvexRows have step sizes for a run of K steps.
 func nonconvexRows() []*row {
 	power := func(c float64, k int, p float64) bilevel.Schedule {
 		return bilevel.Constant(c / math.Pow(float64(k), p))

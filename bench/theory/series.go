@@ -7,17 +7,16 @@ import (
 	"stable/bench/kit"
 )
 
-// series is a row of a table: runs that are measured at marks, averaged over the trials of a group.
+// series is runs that are measured at marks, averaged over the trials of a group.
 type series struct {
 	key     string
 	marks   []int               // steps
 	horizon bool                // each mark needs a run of its own
-	per     func(k int) int     // trials of a group, of runs of k steps
+	per     func(k int) int     // trials of a group
 	cost    func(k int) float64 // of a run
 	walk    func(k, t int) walk // trial t of k steps, but for its marks
 }
 
-// runs are the marks of each run.
 func (s *series) runs() [][]int {
 	if !s.horizon {
 		return [][]int{s.marks}
@@ -39,7 +38,6 @@ func (s *series) tasks(groups int) (list []kit.Task[outcome]) {
 	return list
 }
 
-// curves averages each group's trials at the marks.
 func (s *series) curves(groups int, done map[string]outcome) (list []reading, failed int) {
 	for g := range groups {
 		sum, i := newReading(len(s.marks)), 0

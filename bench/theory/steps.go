@@ -20,7 +20,6 @@ func flowOptions(seed uint64) quadratic.Options {
 	return quadratic.Options{Dx: 5, Dy: 5, Seed: seed, MuG: 1, LG: 4, MuP: 0.2, LP: 1, CrossNorm: 3}
 }
 
-// rateCases are those of Theorems 2 and 3, on the problems of Table 1.
 func rateCases(seed uint64) (cases []*rateCase, err error) {
 	list, err := regimes(seed)
 	if err != nil {
@@ -40,7 +39,7 @@ func rateCases(seed uint64) (cases []*rateCase, err error) {
 	return cases, nil
 }
 
-// constants hold around the solution, up to the start, x⁰ at the given distance and y⁰ = 0.
+// constants hold around the solution, up to the start.
 func (c *rateCase) constants() theorem.Constants {
 	o := c.problem.Options()
 	x, _ := c.problem.Optimum()
@@ -63,14 +62,13 @@ func theorem2Variants(c theorem.Constants, rho float64) ([]variant, error) {
 		{key: "theorem", name: "the theorem’s steps", horizon: true, steps: func(k int) theorem.Steps {
 			s, err := c.Theorem2(k, rho)
 			if err != nil {
-				panic(err) // it was valid for k = 1, and k does not matter
+				panic(err) // it was valid for k = 1
 			}
 			return s
 		}},
 	}, nil
 }
 
-// ratio3 is α/β of the practical steps for Theorem 3.
 const ratio3 = 0.15
 
 // theorem3Variants returns β = 2/(c̃₅(k+20)) as in the proof, c̃₅ its constant for α = a·β; β =
@@ -96,7 +94,7 @@ func theorem3Variants(c theorem.Constants) ([]variant, error) {
 	}, nil
 }
 
-// explain prints how small the theorem's steps are, when they show, and which constants do that.
+// explain says how small the theorem's steps are, and why.
 func (c *rateCase) explain(w io.Writer) error {
 	k := c.constants()
 	if c.rho > 0 {
@@ -133,7 +131,6 @@ func (c *rateCase) explain(w io.Writer) error {
 	return err
 }
 
-// theorem2Alpha is α of Theorem 2 for k steps and ρ = 1, or NaN.
 func theorem2Alpha(c theorem.Constants, k int) float64 {
 	s, err := c.Theorem2(k, 1)
 	if err != nil {

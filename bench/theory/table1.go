@@ -24,7 +24,6 @@ method without additions; STABLE is this module's default, and is not tuned.
   go run ./bench table1 -part 3/8          the third of eight parts; -merge 8 does the rest, and reports
 `
 
-// Table1 is the command table1.
 func Table1(ctx context.Context, args []string, out kit.Terminal) error {
 	var c complexity
 	if err := c.parse("table1", table1Usage, args, out); err != nil {
@@ -46,7 +45,7 @@ type complexity struct {
 	samples uint64 // of a run in the choice of constants
 }
 
-// Samples and runs for the choice of a pair of constants, on seeds apart from those of the trials.
+// For the choice of constants, on seeds of its own.
 const (
 	choiceSamples = 20000
 	choiceTrials  = 6
@@ -138,8 +137,7 @@ func (c *complexity) choose(g *regime, r *row, done map[string]outcome) picked {
 	return best
 }
 
-// horizons returns the steps at which a row is measured, in ratios of √2 within a run, of 2 between
-// runs.
+// horizons are steps in ratios of √2 within a run, of 2 between runs.
 func (c *complexity) horizons(r *row) (list []int) {
 	ratio, last := math.Sqrt2, r.steps[1]
 	if c.Quick {

@@ -10,12 +10,12 @@ import (
 	"stable/bench/plot"
 )
 
-// fitted holds the fits of a row for one stream of samples.
+// fitted is of a row, for one stream of samples.
 type fitted struct {
 	exponent    kit.Estimate
-	early, late float64   // over the two halves of the range of ε
-	eps, n      []float64 // samples to ε, the geometric mean over groups
-	from, to    float64   // range of ε of the fit
+	early, late float64   // of its halves
+	eps, n      []float64 // geometric mean over groups
+	from, to    float64   // of the fit
 }
 
 // Fits cover two decades of ε, down to the smallest that all groups reach.
@@ -24,7 +24,7 @@ const (
 	fitPoints  = 9
 )
 
-// fit returns the exponents p of n ~ ε^(−p), one for each group; error and cost are of a reading.
+// fit returns p of n ~ ε^(−p) over groups; error and cost are of a reading.
 func fit(groups []reading, error, cost int) (f fitted) {
 	lo, hi := 0.0, math.Inf(1)
 	for _, r := range groups {
@@ -68,8 +68,6 @@ func inverses(v []float64) (u []float64) {
 	return u
 }
 
-// report prints a table and draws two panels for each error; the exponents of Table 1 are about the
-// upper one.
 func (c *complexity) report(w io.Writer, chosen map[*row]picked, done map[string]outcome) error {
 	fig := plot.Figure{Columns: 2, Caption: fmt.Sprintf(
 		"Samples to reach ε, geometric mean over %d groups of trials; grey: the exponents of Table 1.", c.groups)}
@@ -118,8 +116,7 @@ func (c *complexity) panels(w io.Writer, g *regime, error int, measure string, d
 	return panels
 }
 
-// slopes are lines with the table's exponents, each beside the end of the first curve it is claimed
-// for.
+// slopes have the table's exponents, each beside the first curve it is claimed for.
 func slopes(rows []*row, stream int, series []plot.Series) (lines []plot.Line) {
 	seen := map[float64]bool{0: true}
 	for i, r := range rows {

@@ -27,7 +27,6 @@ fitted on groups of independent trials, and have 95 % intervals.
   go run ./bench theorems -part 3/8        the third of eight parts; -merge 8 does the rest, and reports
 `
 
-// Theorems is the command theorems.
 func Theorems(ctx context.Context, args []string, out kit.Terminal) (err error) {
 	var r rates
 	if err := r.parse("theorems", theoremsUsage, args, out); err != nil {
@@ -57,8 +56,8 @@ type variant struct {
 	key, name string
 	steps     func(k int) theorem.Steps // for a run of k steps
 	horizon   bool                      // they depend on k
-	far       int                       // runs are that many times as long, but a third as many; 0: 1
-	settled   int                       // steps from which on the start has been forgotten; 0: as for the others
+	far       int                       // times as long, a third as many
+	settled   int                       // where the start has been forgotten
 }
 
 func (r *rates) run(ctx context.Context, out kit.Terminal) (done map[string]outcome, err error) {
@@ -99,7 +98,7 @@ func (r *rates) trials(c *rateCase, v variant) *series {
 	return s
 }
 
-// fitFrom is the share of early marks, where the start still shows, that a fit leaves out.
+// fitFrom is the share of marks that a fit leaves out: the start shows there.
 const fitFrom = 0.3
 
 func firstFitted(v variant, marks []int) int {
@@ -110,7 +109,7 @@ func firstFitted(v variant, marks []int) int {
 	return min(i, len(marks)-3)
 }
 
-// decay is a mean over groups with its 95 % interval and fitted exponent.
+// decay is a mean over groups.
 type decay struct {
 	k, mean, lo, hi []float64
 	exponent        kit.Estimate

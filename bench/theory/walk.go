@@ -11,19 +11,18 @@ import (
 	"stable/mat"
 )
 
-// walk is one run against a known solution; its result depends on its fields alone.
+// walk is one run; its result depends on its fields alone.
 type walk struct {
 	problem *quadratic.Problem // cloned
 	method  bilevel.Method
 	batch   int     // of ξ and of φ; 0: 1
 	radius  float64 // ‖x⁰ − x*‖; y⁰ = 0
-	start   uint64  // seed of the direction of x⁰ − x*
+	start   uint64  // seed of the direction of x⁰
 	seed    uint64  // of all else
-	marks   []int   // steps at which results are wanted, ascending
+	marks   []int   // ascending steps
 	rho     float64 // of the Moreau envelope; 0: errors at the marks
 }
 
-// reading holds four quantities at marks.
 type reading [4][]float64
 
 const (
@@ -40,7 +39,6 @@ func newReading(n int) (r reading) {
 	return r
 }
 
-// add adds weight·other from mark i on.
 func (r reading) add(i int, other reading, weight float64) {
 	for q, v := range other {
 		mat.Axpy(r[q][i:i+len(v)], weight, v)
@@ -52,11 +50,10 @@ type outcome struct {
 	End     string `json:",omitempty"` // why the method failed
 }
 
-// perSpan is about the least number of iterates measured while the steps double; all are up to it.
+// perSpan is how many iterates, at least, are measured while the steps double.
 const perSpan = 512
 
-// run walks to the last mark. If the method fails, its last reading stands at later marks and End
-// says why. Errors: a cancelled context, bad options, an exact value that could not be computed.
+// run walks to the last mark. If the method fails, its last reading stands at later marks.
 func (w walk) run(ctx context.Context) (out outcome, err error) {
 	m := walker{walk: w, p: w.problem.Clone(), pick: rand.New(rand.NewPCG(w.seed, 'p'))}
 	m.best, _ = m.p.Optimum()
@@ -87,10 +84,9 @@ type walker struct {
 	moreau            observe.Moreau
 	best, xhat, ystar []float64
 	pick              *rand.Rand
-	sum               float64 // of the measure over the steps done
+	sum               float64
 }
 
-// from returns a point at distance radius from centre, in a random direction.
 func from(centre []float64, radius float64, seed uint64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 's'))
 	x := make([]float64, len(centre))
@@ -104,8 +100,7 @@ func from(centre []float64, radius float64, seed uint64) []float64 {
 	return x
 }
 
-// walkTo measures at one random step of each stratum, 1/512 of the steps done, so that the weighted
-// sum has the mean of the full one.
+// walkTo measures at one random step of each stratum, weighted by its length.
 func (m *walker) walkTo(ctx context.Context, mark int) (end string, err error) {
 	for s := m.solver; s.K() < mark; {
 		if err := ctx.Err(); err != nil {

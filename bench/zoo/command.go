@@ -62,7 +62,6 @@ type options struct {
 	verbose, root  bool
 }
 
-// Zoo is the command zoo.
 func Zoo(ctx context.Context, args []string, out kit.Terminal) error {
 	o := options{method: untuned(), problems: 300, samples: 20000, trials: 1, only: -1}
 	fs := kit.NewFlags("bench zoo", usage, "")
@@ -110,7 +109,6 @@ func untuned() string {
 	return method.Registry()[i].Name
 }
 
-// result is a problem with its runs.
 type result struct {
 	label
 	Refused string `json:",omitempty"` // why it has none

@@ -8,7 +8,6 @@ import (
 	"stable/bilevel"
 )
 
-// law is the law of a random number.
 type law struct {
 	name string
 	rate float64 // of rare events; 0: none

@@ -13,12 +13,12 @@ import (
 // species is a problem and what the generator has to know of it.
 type species struct {
 	*sum
-	twin  *sum // of a simulator: the same second moments, from normal numbers; nil: the sum itself
+	twin  *sum // the simulator with normal numbers of the same second moments; nil: the sum
 	about string
 	law   law
-	boxed bilevel.Set // the one set that it makes sense in; nil: any
-	reach float64     // how far x⁰ and y⁰ may lie; 0: as far as the set
-	noise *float64    // size of the noise of a simulator; nil: none to choose
+	boxed bilevel.Set // the one set that makes sense; nil: any
+	reach float64     // bound on x⁰ and y⁰; 0: none
+	noise *float64    // of a simulator; nil: none to choose
 }
 
 // kind draws a species of n terms in f and g; 0 for a simulator, or for a stream of a table's rows.
@@ -76,7 +76,6 @@ func decaying(r *rand.Rand, s *sum, law law, about string) species {
 	return species{sum: s, law: law, boxed: box, about: fmt.Sprintf(about, form)}
 }
 
-// link is φ with its derivatives.
 type link func(u float64) (v, d1, d2 float64)
 
 func softplus(u float64) (v, d1, d2 float64) {
@@ -185,7 +184,6 @@ func drawSoftmax(r *rand.Rand, nf, ng uint64) species {
 		fmt.Sprintf("%d classes, %%s weights", classes))
 }
 
-// softmax is log Σ exp(u_k) − u_label.
 func softmax(t *term) {
 	top, total := slices.Max(t.u), 0.0
 	for k, u := range t.u {
@@ -211,7 +209,7 @@ func drawCleaning(r *rand.Rand, nf, ng uint64) species {
 	groups, d := dims(r, 2), dims(r, 1)
 	size := drawSizes(r)
 	truth := gaussians(r, d, 2/math.Sqrt(float64(d)))
-	share, total := make(vector, groups), 0.0 // cumulative
+	share, total := make(vector, groups), 0.0
 	for k := range share {
 		total += between(r, 3e-3, 1)
 		share[k] = total

@@ -7,7 +7,7 @@ import (
 	"stable/mat"
 )
 
-// row holds the entries off … off+len(v)−1 of a vector; the others are 0.
+// row holds the entries from off on of a vector; the others are 0.
 type row struct {
 	off int
 	v   []float64
@@ -21,7 +21,7 @@ func (r row) dot(x []float64) float64 {
 	return s
 }
 
-// add adds c times the row to x, which may end before it.
+// x may end before the row.
 func (r row) add(x []float64, c float64) {
 	for i := range min(len(r.v), len(x)-r.off) {
 		x[r.off+i] += c * r.v[i]
@@ -35,14 +35,14 @@ type entry struct {
 
 // term is one sample at a point: ω(x)·ψ(u) with u_k = a_kᵀy + b_kᵀx + c_k.
 type term struct {
-	a, b  []row     // a_0 may depend on x
-	c, u  []float64 // c_k, u_k
+	a, b  []row // a_0 may depend on x
+	c, u  []float64
 	val   float64   // ψ
-	g, h  []float64 // ψ_k, and ψ_kl row by row
+	g, h  []float64 // ψ's gradient, and Hessian row by row
 	w, dw float64   // ω, ω′
 	at    int       // the entry of x that ω depends on
 	jac   []entry   // of ∂a_0j/∂x_i, those that are not 0
-	label int       // what else the reader tells ψ
+	label int       // a class
 	bend  float64   // κ, the factor of the sample in the quadratic part
 	buf   [3]vector // scratch of the reader
 	bx    vector    // ∂u_0/∂x where a_0 depends on x
@@ -60,7 +60,6 @@ func newTerm(k, dx int) *term {
 	return t
 }
 
-// scratch returns the ith buffer, of length n.
 func (t *term) scratch(i, n int) []float64 {
 	if t.buf[i] == nil {
 		t.buf[i] = make(vector, n)
@@ -83,7 +82,7 @@ type loss struct {
 	terms uint64 // of the sum; 0: a simulator, whose mean is its quadratic part
 	width int    // of u
 	read  func(t *term, x []float64, i bilevel.Sample)
-	psi   func(t *term) // ψ and its derivatives at u
+	psi   func(t *term)
 	quad  *quad
 	decay func(x float64) (w, dw float64) // the part ½Σ w(x_i)y_i², i < dx = dy; nil: none
 	t     *term
@@ -97,7 +96,6 @@ type sum struct {
 	solver
 }
 
-// withQuads is a sum with quadratic parts, 0 so far.
 func withQuads(dx, dy int, f, g loss) *sum {
 	f.quad, g.quad = newQuad(dx, dy), newQuad(dx, dy)
 	return &sum{dx: dx, dy: dy, f: f, g: g}
@@ -144,7 +142,7 @@ func (l *loss) each(x, y []float64, batch []bilevel.Sample, visit func(t *term, 
 	return bend
 }
 
-// value returns the mean of a loss, and writes gradients that are not nil.
+// value returns the mean, and writes gradients that are not nil.
 func (s *sum) value(l *loss, gx, gy, x, y []float64, batch []bilevel.Sample) float64 {
 	clear(gx)
 	clear(gy)

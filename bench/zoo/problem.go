@@ -13,7 +13,6 @@ import (
 	"stable/bilevel/units"
 )
 
-// label says what a problem is.
 type label struct {
 	Index                     int
 	Kind, Law, SetName, About string
@@ -21,21 +20,20 @@ type label struct {
 	Rate                      float64 // of the rare events of the law; 0: none
 }
 
-// problem is one drawn problem. What has its own units is in those of a run; the rest is in the
-// kind's.
+// problem's runIn, x0 and y0 are in the units of a run, the rest in the kind's.
 type problem struct {
 	label
 	of      species
 	set     bilevel.Set
-	f0      float64       // F(x⁰)
-	best    float64       // the least F found
+	f0      float64
+	best    float64       // the least F that is known
 	star    stationary    // where exact descent from x⁰ leads
 	limit   observe.Limit // there; of a stream
 	noLimit string        // why it has none
 
-	units  units.Units // X is nil: the kind's
+	units  units.Units // no X: the kind's
 	runIn  bilevel.Set
-	x0, y0 []float64 // of a run
+	x0, y0 []float64
 }
 
 // draw draws problem index of a seed: even ones are streams, odd ones sums. It draws again where
@@ -52,7 +50,7 @@ func draw(seed uint64, index int) (*problem, error) {
 	return nil, fmt.Errorf("zoo: seed %d, problem %d: 100 draws failed, the last: %w", seed, index, err)
 }
 
-// sketch draws a problem with its start, in the kind's units, without a reference.
+// sketch draws a problem, its start, in the kind's units, without a reference.
 func sketch(seed uint64, index int, attempt uint64) (p *problem, x0, y0 []float64, r *rand.Rand) {
 	r = rand.New(rand.NewPCG(seed, uint64(index)<<8|attempt))
 	nf, ng, stream := uint64(0), uint64(0), index%2 == 0
@@ -96,7 +94,6 @@ func (p *problem) start(r *rand.Rand, reach float64) (x0, y0 []float64) {
 	return x0, make(vector, dy)
 }
 
-// refer finds F(x⁰), a stationary point from there, and a stream's limit.
 func (p *problem) refer(x0 []float64) (err error) {
 	if p.f0, err = p.of.Objective(nil, x0); err != nil {
 		return err
@@ -126,7 +123,6 @@ func (p *problem) refer(x0 []float64) (err error) {
 	}
 }
 
-// limitAt is that of the samples at a stationary point, or why there is none.
 func (p *problem) limitAt(at stationary) (observe.Limit, string) {
 	of := p.of.sum
 	if p.of.twin != nil {
@@ -172,7 +168,6 @@ func (p *problem) rescale(r *rand.Rand, x0, y0 []float64) error {
 	return nil
 }
 
-// fresh returns the problem for one run.
 func (p *problem) fresh() bilevel.Problem {
 	var q bilevel.Problem = p.of.fresh()
 	if p.Stream {
@@ -188,7 +183,6 @@ func (p *problem) fresh() bilevel.Problem {
 	return c
 }
 
-// base writes x in the kind's units.
 func (p *problem) base(x []float64) []float64 {
 	z := slices.Clone(x)
 	for i, u := range p.units.X {

@@ -19,12 +19,12 @@ import (
 // 0.3²). A sample's numbers are a function of its name.
 type noisy struct {
 	law               law
-	twin              bool // events are normal numbers, of the same variances
+	twin              bool // events are normal, of the same variances
 	size              *float64
 	bend, cross, tilt float64
 	shape, shapeX     []float64  // sizes of the entries of p, of which half is no noise, and of q
 	shapeF            []float64  // those of p in f; nil: as in g
-	turn              reflection // then p is turned
+	turn              reflection // p is turned
 	column            int        // −1: none
 	share             float64
 }
@@ -85,7 +85,6 @@ func (n *noisy) event(r *rand.Rand) (factor, shift float64) {
 	return -1, 0
 }
 
-// species is n's simulator or sum, and the simulator's twin.
 func (n *noisy) species(r *rand.Rand, nf, ng uint64, f, g *quad) species {
 	key := r.Uint64()
 	of := func(n *noisy) *sum {

@@ -102,7 +102,6 @@ func share(list []float64, atMost float64) float64 {
 	return n / float64(len(list))
 }
 
-// group sums up some problems.
 type group struct {
 	problems, runs, failed, worse, silent, noLimit int
 	ratios                                         [3][]float64

@@ -74,8 +74,7 @@ func (k *kept) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	return k.Completed.CrossVecG(dst, x, y, v, k.phi.of(phi))
 }
 
-// root returns the ratio of outcome that the exact minimum of the kept samples has, the one that 50
-// exact Newton steps from the run's end lead to; −1 where the limit there is not known.
+// root returns outcome.Root: the point is where 50 exact Newton steps from the run's end lead.
 func (p *problem) root(ctx context.Context, k *kept, s *bilevel.Solver) (float64, error) {
 	k.xi.sum, k.phi.sum = true, true
 	exact, err := bilevel.New(k, saa.Newton{}, bilevel.Options{X0: s.X(), Y0: s.Y(), Set: p.runIn,

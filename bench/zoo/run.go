@@ -13,28 +13,26 @@ import (
 	"stable/mat"
 )
 
-// outcome is one run.
 type outcome struct {
 	Failed      string    `json:",omitempty"` // the error that ended it
 	Warnings    []string  `json:",omitempty"`
-	Reason      string    `json:",omitempty"` // why it stopped
-	Used        []float64 // samples of the stream that was used more, when a mark was reached
-	Error       []float64 // F less that of the stationary point that exact descent from the end reaches
-	Ratio       []float64 `json:",omitempty"` // that over the limit at that point
-	Root        float64   `json:",omitempty"` // the last ratio of the exact minimum of the run's samples; −1: not known
-	NoLimit     string    `json:",omitempty"` // why there is no ratio, or no reference but that from x⁰
-	Free        int       // directions in which x can move there
+	Reason      string    `json:",omitempty"`
+	Used        []float64 // samples of the stream used more, at each mark
+	Error       []float64 // F less its value where exact descent from the end leads
+	Ratio       []float64 `json:",omitempty"` // over the limit there
+	Root        float64   `json:",omitempty"` // of the exact minimum of the same samples; −1: not known
+	NoLimit     string    `json:",omitempty"` // why there is no ratio, or no descent
+	Free        int       // directions in which x can move
 	Gap         float64   // F(x⁰) − F*
 	Rise        float64   // F(end) − F(x⁰)
-	Evaluations float64   // of all oracles, in samples, over samples of the stream that was used more
+	Evaluations float64   // over samples of that stream
 	Steps       int
-	Seconds     float64 // with the oracles, on the clock
+	Seconds     float64 // with the oracles
 }
 
-// worse says whether the run ended above its start, by more than rounding.
+// worse: the run ended above its start, by more than rounding.
 func (o *outcome) worse() bool { return !(o.Rise <= 1e-12*o.Gap) }
 
-// left is the last error over F(x⁰) − F*.
 func (o *outcome) left() float64 {
 	if o.Failed != "" {
 		return math.Inf(1)
@@ -42,8 +40,7 @@ func (o *outcome) left() float64 {
 	return o.Error[len(o.Error)-1] / o.Gap
 }
 
-// tuning has parameters for methods that need some: μ_g and L_g of the mean at x⁰, steps from
-// 1/L_g, falling as the method's theory says.
+// tuning has μ_g and L_g of the mean at x⁰, and steps from 1/L_g, falling as in theory.
 func (p *problem) tuning(e method.Entry) (t method.Tuning, err error) {
 	q, y, h := p.fresh(), slices.Clone(p.y0), mat.NewSym(len(p.y0))
 	if err := q.(bilevel.Truth).Solution(y, p.x0); err != nil {
@@ -68,8 +65,7 @@ func (p *problem) tuning(e method.Entry) (t method.Tuning, err error) {
 
 func used(s *bilevel.Solver) float64 { return float64(max(s.Counts().Xi, s.Counts().Phi)) }
 
-// run runs a method, measures it at the marks, the last of which ends it, and judges it by exact
-// descent from its end. root asks for outcome.Root.
+// run measures a run at the marks, the last of which ends it, and judges it by descent from its end.
 func (p *problem) run(ctx context.Context, e method.Entry, seed uint64, marks []uint64, root bool) (o outcome, err error) {
 	var t method.Tuning
 	if e.Needs != (method.Needs{}) {

@@ -145,11 +145,11 @@ func (s *sum) hessian(b *mat.Dense, x []float64) {
 	}
 }
 
-// stationary is a point of X from which exact descent goes no further.
+// stationary is where exact descent goes no further.
 type stationary struct {
 	X    []float64
 	F    float64
-	Left float64 // what one more Newton step promises F to fall by
+	Left float64 // what one more step promises
 }
 
 // descend goes from x to a stationary point of F over a set: steps to the least of a model with
@@ -199,7 +199,7 @@ func (s *sum) descend(set bilevel.Set, x []float64) (out stationary, err error) 
 	return out, err
 }
 
-// positive makes b's eigenvalues positive, those near 0 larger.
+// positive makes b's eigenvalues positive, the least ones larger.
 func positive(b *mat.Dense) error {
 	sym := mat.AsSym(b)
 	var e eig.Symmetric
