@@ -65,14 +65,30 @@ func (c *Campaign[R]) path(part int) string {
 // Close syncs and closes the ledger.
 func (c *Campaign[R]) Close() error { return c.ledger.close() }
 
-// Complete does this share's missing tasks, named what in the progress, and returns all results by
-// key. The error wraps errUnfinished if results of other parts are missing.
+// Complete does this share's missing tasks, the costly ones first, named what in the progress, and
+// returns all results by key. The error wraps errUnfinished if results of other parts are missing.
 func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string, out Terminal) (map[string]R, error) {
-	if err := c.do(ctx, tasks, what, out); err != nil {
-		return nil, err
-	}
 	done, err := c.results()
 	if err != nil {
+		return nil, err
+	}
+	var todo []Task[R]
+	for i, t := range tasks {
+		_, there := done[t.Key]
+		if !there && (c.share.Part == 0 || i%c.share.Of == c.share.Part-1) {
+			todo = append(todo, t)
+		}
+	}
+	slices.SortStableFunc(todo, func(a, b Task[R]) int { return cmp.Compare(b.Cost, a.Cost) })
+	finished, err := c.pool(ctx, todo, what, out)
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintf(out.Stderr, "%s: %d of %d runs done are kept in %s; the same command goes on from there\n",
+			what, finished, len(todo), c.ledger.file.Name())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if done, err = c.results(); err != nil {
 		return nil, err
 	}
 	missing := 0
@@ -87,60 +103,18 @@ func (c *Campaign[R]) Complete(ctx context.Context, tasks []Task[R], what string
 	return done, nil
 }
 
+// results are those of all parts.
 func (c *Campaign[R]) results() (map[string]R, error) {
 	if c.share.Of == 1 {
 		return c.ledger.done, nil
 	}
 	all := map[string]R{}
 	for part := range c.share.Of + 1 {
-		name := c.path(part)
-		f, err := os.Open(name)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		_, err = readLedger(f, name, c.id, all)
-		if err := errors.Join(err, f.Close()); err != nil {
+		if _, _, err := readLedger(c.path(part), c.id, all); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
-}
-
-func (c *Campaign[R]) do(ctx context.Context, tasks []Task[R], what string, out Terminal) error {
-	todo, err := c.todo(tasks)
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(todo, func(a, b Task[R]) int { return cmp.Compare(b.Cost, a.Cost) })
-	finished, err := c.pool(ctx, todo, what, out)
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintf(out.Stderr, "%s: %d of %d runs done are kept in %s; the same command goes on from there\n",
-			what, finished, len(todo), c.ledger.file.Name())
-	}
-	return err
-}
-
-func (c *Campaign[R]) todo(tasks []Task[R]) (todo []Task[R], err error) {
-	var all map[string]R
-	if c.share.Part == 0 {
-		if all, err = c.results(); err != nil {
-			return nil, err
-		}
-	}
-	for i, t := range tasks {
-		mine := i%c.share.Of == c.share.Part-1
-		if c.share.Part == 0 {
-			_, there := all[t.Key]
-			mine = !there
-		}
-		if mine && !c.ledger.has(t.Key) {
-			todo = append(todo, t)
-		}
-	}
-	return todo, nil
 }
 
 // pool does tasks and counts those with a result; the first error stops the rest.
