@@ -1,16 +1,24 @@
+// Package kit, which makes no promise to others, holds what the experiments of bench share.
+//
+// Long runs are [Task]s of a [Campaign], on all cores, in parts, with a ledger of results that an
+// [Identity] ties to options, data and build.
 package kit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"stable"
+	"stable/mat/kernel"
 )
 
 type Command struct {
@@ -76,4 +84,34 @@ func summary(list []Command) string {
 		fmt.Fprintf(&b, "  %-10s %s\n", c.Name, c.Summary)
 	}
 	return b.String()
+}
+
+// FirstOf returns the first error that is not nil.
+func FirstOf(errs ...error) error { return cmp.Or(errs...) }
+
+// Machine names the tier of the kernels, Go, the system, and on Linux the processor.
+func Machine() string {
+	return fmt.Sprintf("%s; %s %s/%s; %s", kernel.Tier(), runtime.Version(), runtime.GOOS, runtime.GOARCH, processor())
+}
+
+// Warning returns a line if the build asks for vector kernels in vain, else nothing.
+func Warning() string {
+	if !kernel.Dropped {
+		return ""
+	}
+	return fmt.Sprintf("WARNING: GOEXPERIMENT=simd is set, but the vector kernels were not tried with %s: "+
+		"portable code runs\n",
+		runtime.Version())
+}
+
+func processor() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		for _, line := range strings.Split(string(text), "\n") {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				return strings.TrimSpace(value)
+			}
+		}
+	}
+	return "processor not known"
 }

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"stable/bench/plot"
 	"stable/bilevel/atomicfile"
+	"stable/bilevel/method"
 )
 
 // WriteFigure writes NAME.svg and NAME.csv into a folder, and says so; without a number that can be
@@ -42,4 +45,21 @@ func Last[T any](v []T) (x T) {
 		x = v[len(v)-1]
 	}
 	return x
+}
+
+// Style returns a method's look in every figure, for plot.Series.Style, 0 for any other name. The
+// first seven, often together, differ in colour; the rest follow as registered.
+func Style(name string) int {
+	list := []string{"STABLE", "SAA-Newton", "STABLE-paper", "BSA", "TTSA", "SOBA", "SABA", "STABLE-guarded"}
+	list = append(list, slices.DeleteFunc(method.Names(), func(n string) bool { return slices.Contains(list, n) })...)
+	return 1 + slices.Index(list, name)
+}
+
+func Table(w io.Writer, lines [][]string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, cells := range lines {
+		fmt.Fprintln(tw, strings.TrimRight(strings.Join(cells, "\t"), "\t "))
+	}
+	fmt.Fprintln(tw)
+	return tw.Flush()
 }
