@@ -15,10 +15,10 @@ type scale struct {
 
 // transform is t(v), NaN for a value that cannot be drawn.
 func transform(v float64, log bool) float64 {
-	switch {
-	case !finite(v) || log && v < 1/huge:
+	if !finite(v) || log && v < 1/huge {
 		return math.NaN()
-	case log:
+	}
+	if log {
 		return math.Log10(v)
 	}
 	return v
@@ -36,34 +36,35 @@ func (s scale) value(u float64) float64 {
 
 // values returns the transformed values that the axes show, with at most a decade of a band below.
 func (p *Panel) values() (x, y []float64) {
-	var also []float64
+	var bands []float64
 	for _, s := range p.Series {
 		for i := range s.X {
 			tx, ty := transform(s.X[i], p.X.Log), transform(s.Y[i], p.Y.Log)
-			if math.IsNaN(tx) || math.IsNaN(ty) {
+			if math.IsNaN(tx + ty) {
 				continue
 			}
 			x, y = append(x, tx), append(y, ty)
 			if len(s.Lo) > 0 {
-				also = append(also, transform(s.Lo[i], p.Y.Log), transform(s.Hi[i], p.Y.Log))
+				bands = append(bands, transform(s.Lo[i], p.Y.Log), transform(s.Hi[i], p.Y.Log))
 			}
 		}
 	}
 	if len(y) == 0 {
 		return x, y
 	}
+	least := math.Inf(-1)
 	if p.Y.Log {
-		least := slices.Min(y) - 1
-		for i := range also {
-			also[i] = max(also[i], least) // keeps NaN
-		}
+		least = slices.Min(y) - 1
+	}
+	for _, v := range bands {
+		y = append(y, max(v, least)) // keeps NaN
 	}
 	for _, l := range p.Lines {
 		if l.P == 0 {
-			also = append(also, transform(l.C, p.Y.Log))
+			y = append(y, transform(l.C, p.Y.Log))
 		}
 	}
-	return x, append(y, slices.DeleteFunc(also, math.IsNaN)...)
+	return x, slices.DeleteFunc(y, math.IsNaN)
 }
 
 // fit returns the scale for transformed values: from Min or their range, padded, and widened if too
@@ -146,13 +147,12 @@ func logTicks(lo, hi float64, limit int) []tick {
 		}
 		return slices.DeleteFunc(list, func(t tick) bool { return math.IsNaN(t.at) })
 	}
-	for _, stride := range []int{1, 2, 3, 5, 10, 20, 30, 50, 100} {
-		if list, labels := digitTicks(lo, hi, []float64{1}, stride); labels <= limit {
+	for _, stride := range []int{1, 2, 3, 5, 10, 20, 30, 50, 100, 200} {
+		if list, labels := digitTicks(lo, hi, []float64{1}, stride); labels <= limit || stride == 200 {
 			return list
 		}
 	}
-	list, _ := digitTicks(lo, hi, []float64{1}, 200)
-	return list
+	panic("unreachable")
 }
 
 // digitTicks labels d·10^k, d in digits, k a multiple of stride; others are minor, unless many.

@@ -69,9 +69,9 @@ func (f *Figure) check() error {
 		return fmt.Errorf("plot: Figure.Columns = %d is negative, or Height = %g mm not in [15, 1000]", f.Columns, f.Height)
 	}
 	for i, p := range f.Panels {
-		for name, a := range map[string]Axis{"X": p.X, "Y": p.Y} {
+		for j, a := range []Axis{p.X, p.Y} {
 			if !finite(a.Min) || a.Log && a.Min < 0 {
-				return fmt.Errorf("plot: panel %d: %s.Min = %g: not finite, or negative on a logarithmic axis", i+1, name, a.Min)
+				return fmt.Errorf("plot: panel %d: %c.Min = %g: not finite, or negative on a logarithmic axis", i+1, 'X'+j, a.Min)
 			}
 		}
 		for j, s := range p.Series {

@@ -102,7 +102,7 @@ func (f *frame) drawBand(s *svg, series *Series, l look) {
 			lo = point{hi.x, f.h + 10} // below the axis
 		}
 		if !f.place(x, series.Y[i]).ok() || !lo.ok() || !hi.ok() {
-			lo, hi = nowhere, nowhere
+			lo.x, hi.x = math.NaN(), math.NaN()
 		}
 		top, bottom = append(top, hi), append(bottom, lo)
 	}
@@ -144,18 +144,16 @@ func (f *frame) drawCurve(s *svg, series *Series, l look) {
 func (f *frame) sample(l Line) (pts []point) {
 	from, to := 0.0, 1.0
 	if l.From != 0 || l.To != 0 {
-		from, to = f.sx.unit(l.From), f.sx.unit(l.To)
-		if math.IsNaN(from) { // not positive on a logarithmic axis
+		if from, to = f.sx.unit(l.From), f.sx.unit(l.To); math.IsNaN(from) { // not positive on a logarithmic axis
 			from = 0
 		}
 	}
 	for i := range 65 {
 		x := f.sx.value(from + float64(i)/64*(to-from))
-		y := l.C * math.Pow(x, l.P)
 		if l.P < 0 && x <= 0 {
-			y = math.NaN()
+			x = math.NaN()
 		}
-		pts = append(pts, f.place(x, y))
+		pts = append(pts, f.place(x, l.C*math.Pow(x, l.P)))
 	}
 	return pts
 }
@@ -202,16 +200,15 @@ func (f *frame) clearance(at point) float64 {
 
 // drawArrows marks where curves first leave an axis that begins above their end.
 func (f *frame) drawArrows(s *svg) {
-	for i := range f.Series {
-		above := false
-		for j, x := range f.Series[i].X {
-			p := f.place(x, f.Series[i].Y[j])
-			if p.y <= f.h {
-				above = true
-			} else if p.x <= f.w && (above || j == 0) {
+	for i, series := range f.Series {
+		above := true
+		for j, x := range series.X {
+			p := f.place(x, series.Y[j])
+			if above && !(p.y <= f.h) && p.x <= f.w {
 				s.printf(`<path d="M%s %sh6l-3 6z" fill="%s"/>`+"\n", num(p.x-3), num(f.h-6), f.looks[i].colour)
 				break
 			}
+			above = above && j > 0 || p.y <= f.h
 		}
 	}
 }
@@ -234,9 +231,7 @@ func (l *legend) draw(s *svg) {
 // point is a place in the plot area, in points from its upper left; NaN: nothing to draw.
 type point struct{ x, y float64 }
 
-var nowhere = point{math.NaN(), math.NaN()}
-
-func (p point) ok() bool { return !math.IsNaN(p.x) && !math.IsNaN(p.y) }
+func (p point) ok() bool { return !math.IsNaN(p.x + p.y) }
 
 // place is the place of (x, y), bounded outside of the plot area to keep numbers short.
 func (f *frame) place(x, y float64) point {
@@ -246,15 +241,14 @@ func (f *frame) place(x, y float64) point {
 }
 
 func runs(pts []point, width float64) (out [][]point) {
-	for len(pts) > 0 {
-		n := slices.IndexFunc(pts, func(p point) bool { return !p.ok() })
-		if n < 0 {
-			n = len(pts)
+	first := 0
+	for i, p := range append(slices.Clone(pts), point{math.NaN(), 0}) {
+		if !p.ok() {
+			if i > first {
+				out = append(out, thin(pts[first:i], width))
+			}
+			first = i + 1
 		}
-		if n > 0 {
-			out = append(out, thin(pts[:n], width))
-		}
-		pts = pts[min(n+1, len(pts)):]
 	}
 	return out
 }
