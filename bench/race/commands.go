@@ -113,7 +113,7 @@ func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
 func (f *flags) sums(files []string) (list []maker) {
 	rows := map[bool]int{false: math.MaxInt, true: mostRows}[f.Quick]
 	for _, file := range files {
-		list = append(list, onFile(kit.DataName(file), file, halves(file, rows, f.Seed), f.weights))
+		list = append(list, onTable(kit.DataName(file), halves(file, rows, f.Seed), f.weights))
 	}
 	return list
 }
@@ -124,7 +124,7 @@ func survivors(f *flags) (list []maker, err error) {
 	for _, file := range files {
 		load := halves(file, rows, f.Seed)
 		for _, w := range sumBoxes {
-			list = append(list, onFile(kit.DataName(file)+" "+w.box(), file, load, w))
+			list = append(list, onTable(kit.DataName(file)+" "+w.box(), load, w))
 		}
 	}
 	return append(list, quadraticSum("quadratic μ=1", quadratic.Options{Seed: f.Seed}),

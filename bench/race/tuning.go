@@ -37,10 +37,19 @@ const mostRows = 20000
 
 type table struct {
 	train, val *data.Data
-	origin     kit.Source
+	sources    []kit.Source
 	features   string
 }
 
+func newTable(name string, parts []*data.Data, sources ...kit.Source) (table, error) {
+	scaler, err := kit.Scale(parts)
+	if err != nil {
+		return table{}, err
+	}
+	return table{parts[0], parts[1], sources, "features of " + name + ": " + kit.Features(scaler, "the training rows")}, nil
+}
+
+// halves splits at most rows rows of a file at random, once.
 func halves(file string, rows int, seed uint64) func() (table, error) {
 	return sync.OnceValues(func() (t table, err error) {
 		d, origin, err := kit.OpenData(file, data.ReadOptions{})
@@ -58,18 +67,12 @@ func halves(file string, rows int, seed uint64) func() (table, error) {
 		if err != nil {
 			return t, err
 		}
-		scaler, err := kit.Scale(parts)
-		if err != nil {
-			return t, err
-		}
-		features := "features of " + kit.DataName(file) + ": " + kit.Features(scaler, "the training rows")
-		return table{parts[0], parts[1], origin, features}, nil
+		return newTable(kit.DataName(file), parts, origin)
 	})
 }
 
-// onFile is the paper's test problem on halves of a data file. Those on breast_cancer and australian
-// may choose rules.
-func onFile(name, file string, load func() (table, error), w weights) maker {
+// onTable is the paper's test problem. Those on breast_cancer and australian may choose rules.
+func onTable(name string, load func() (table, error), w weights) maker {
 	return maker{name, func() (*problem, error) {
 		t, err := load()
 		if err != nil {
@@ -79,8 +82,8 @@ func onFile(name, file string, load func() (table, error), w weights) maker {
 		if err != nil {
 			return nil, err
 		}
-		p.data, p.features, p.half = []kit.Source{t.origin}, t.features, confirmed
-		if strings.Contains(file, "breast_cancer") || strings.Contains(file, "australian") {
+		p.data, p.features, p.half = t.sources, t.features, confirmed
+		if file := t.sources[0].Name; strings.Contains(file, "breast_cancer") || strings.Contains(file, "australian") {
 			p.half = chosen
 		}
 		return p, nil
@@ -171,7 +174,7 @@ func tuningStreams(files []string, seed uint64) (list []maker) {
 	for _, f := range files {
 		load := halves(f, mostRows, seed)
 		for _, w := range streamBoxes {
-			list = append(list, endless(onFile(kit.DataName(f)+" stream "+w.box(), f, load, w)))
+			list = append(list, endless(onTable(kit.DataName(f)+" stream "+w.box(), load, w)))
 		}
 	}
 	return list
@@ -196,29 +199,26 @@ func dataFiles(folder string) ([]string, error) {
 
 // benchmark is ijcnn1 with the starts and batches of benchmark_bilevel.
 func benchmark(folder string, w weights) maker {
-	const name = "ijcnn1, as benchmark_bilevel"
-	return maker{name, func() (*problem, error) {
+	m := onTable("ijcnn1, as benchmark_bilevel", func() (t table, err error) {
 		var sets [2]*data.Data
 		var sources [2]kit.Source
 		for i, name := range []string{"ijcnn1.trn", "ijcnn1.tst"} {
 			path, err := kit.PlainOrGzip(filepath.Join(folder, "ijcnn1", name))
 			if err != nil {
-				return nil, err
+				return t, err
 			}
 			if sets[i], sources[i], err = kit.OpenData(path, data.ReadOptions{}); err != nil {
-				return nil, err
+				return t, err
 			}
 		}
-		scaler, err := kit.Scale(sets[:])
+		return newTable("ijcnn1", sets[:], sources[:]...)
+	}, w)
+	return maker{m.name, func() (*problem, error) {
+		p, err := m.make()
 		if err != nil {
 			return nil, err
 		}
-		p, err := tuning(name, sets[0], sets[1], w)
-		if err != nil {
-			return nil, err
-		}
-		p.features = "features of ijcnn1: " + kit.Features(scaler, "the training rows")
-		p.data, p.batch, p.units.alpha = sources[:], 64, 100
+		p.batch, p.units.alpha = 64, 100
 		box := p.set.(bilevel.Box)
 		p.start = func(rng *rand.Rand) (x0, y0 []float64) {
 			for i, lo := range box.Lo {

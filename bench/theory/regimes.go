@@ -21,6 +21,7 @@ type regime struct {
 }
 
 type row struct {
+	*regime
 	name    string
 	horizon bool       // its step sizes are for a run of K steps
 	claims  [2]float64 // of 1/ε for ξ and φ; 0: the table has none
@@ -82,10 +83,16 @@ func regimes(seed uint64) ([]*regime, error) {
 		return nil, err
 	}
 	q, err := quadratic.New(nonconvex)
-	return []*regime{
+	list := []*regime{
 		{key: "convex", title: "strongly convex", measure: "E‖x^{k} − x*‖²", problem: p, radius: 0.5, rows: convexRows()},
 		{key: "nonconvex", title: "nonconvex", measure: "mean ρ²‖x̂ − x‖²", problem: q, rho: 1, radius: 2, rows: nonconvexRows()},
-	}, err
+	}
+	for _, g := range list {
+		for _, r := range g.rows {
+			r.regime = g
+		}
+	}
+	return list, err
 }
 
 // Samples of a run of k steps, about.

@@ -42,6 +42,7 @@ func Table1(ctx context.Context, args []string, out kit.Terminal) error {
 type complexity struct {
 	options
 	regimes []*regime
+	all     []*row
 	samples uint64 // of a run in the choice of constants
 }
 
@@ -55,6 +56,9 @@ const (
 func (c *complexity) begin() (err error) {
 	c.samples = max(1000, uint64(c.length*choiceSamples))
 	c.regimes, err = regimes(c.Seed)
+	for _, g := range c.regimes {
+		c.all = append(c.all, g.rows...)
+	}
 	return err
 }
 
@@ -65,46 +69,42 @@ func (c *complexity) run(ctx context.Context, out kit.Terminal) (done map[string
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	var choice, trials []kit.Task[outcome]
-	for _, g := range c.regimes {
-		for _, r := range g.rows {
-			choice = append(choice, c.tuning(g, r)...)
-		}
+	for _, r := range c.all {
+		choice = append(choice, c.tuning(r)...)
 	}
 	if done, err = l.Complete(ctx, choice, "choosing step sizes", out); err != nil {
 		return nil, nil, err
 	}
 	chosen = map[*row]picked{}
-	for _, g := range c.regimes {
-		for _, r := range g.rows {
-			chosen[r] = c.choose(g, r, done)
-			trials = append(trials, c.trials(g, r, chosen[r].constants).tasks(c.groups)...)
-		}
+	for _, r := range c.all {
+		chosen[r] = r.choose(done)
+		trials = append(trials, c.trials(r, chosen[r].constants).tasks(c.groups)...)
 	}
 	done, err = l.Complete(ctx, trials, "trials", out)
 	return done, chosen, err
 }
 
-func (c *complexity) tuning(g *regime, r *row) (tasks []kit.Task[outcome]) {
+func (c *complexity) tuning(r *row) (tasks []kit.Task[outcome]) {
 	if r.alpha == nil {
 		return nil
 	}
 	k := r.within(float64(c.samples))
 	for i, constants := range r.choices() {
 		for t := range choiceTrials {
-			w := r.walk(g, constants, k, c.Seed+tuneSeeds+uint64(t))
+			w := r.walk(constants, k, c.Seed+tuneSeeds+uint64(t))
 			w.marks = []int{k}
-			tasks = append(tasks, kit.Task[outcome]{Key: r.tuneKey(g, i, t), Cost: float64(c.samples), Run: w.run})
+			tasks = append(tasks, kit.Task[outcome]{Key: r.tuneKey(i, t), Cost: float64(c.samples), Run: w.run})
 		}
 	}
 	return tasks
 }
 
-func (r *row) tuneKey(g *regime, choice, t int) string {
-	return fmt.Sprintf("tune/%s/%s/%d/%d", g.key, r.name, choice, t)
+func (r *row) tuneKey(choice, t int) string {
+	return fmt.Sprintf("tune/%s/%s/%d/%d", r.key, r.name, choice, t)
 }
 
-func (r *row) walk(g *regime, c [2]float64, k int, seed uint64) walk {
-	w := walk{problem: g.problem, method: r.method(g.problem, c[0], c[1], k), radius: g.radius, rho: g.rho,
+func (r *row) walk(c [2]float64, k int, seed uint64) walk {
+	w := walk{problem: r.problem, method: r.method(r.problem, c[0], c[1], k), radius: r.radius, rho: r.rho,
 		start: seed, seed: seed}
 	if r.batch != nil {
 		w.batch = r.batch(k)
@@ -117,12 +117,12 @@ type picked struct {
 	failed    int // choices of which a run failed
 }
 
-func (c *complexity) choose(g *regime, r *row, done map[string]outcome) picked {
+func (r *row) choose(done map[string]outcome) picked {
 	best, least := picked{constants: r.choices()[0]}, math.Inf(1)
 	for i, constants := range r.choices() {
 		score, failed := 0.0, 0
 		for t := range choiceTrials {
-			d, ok := done[r.tuneKey(g, i, t)]
+			d, ok := done[r.tuneKey(i, t)]
 			if !ok { // no choice
 				return best
 			}
@@ -156,15 +156,15 @@ func (c *complexity) horizons(r *row) (list []int) {
 
 // trials are a row's runs: fewer in a group for a mean over a run, one for a long one. Runs of a
 // group share a start where their number changes with the horizon.
-func (c *complexity) trials(g *regime, r *row, constants [2]float64) *series {
-	s := &series{key: g.key + "/" + r.name, marks: c.horizons(r), horizon: r.horizon, cost: r.samples}
+func (c *complexity) trials(r *row, constants [2]float64) *series {
+	s := &series{key: r.key + "/" + r.name, marks: c.horizons(r), horizon: r.horizon, cost: r.samples}
 	s.per = func(k int) int {
 		const long = 20000
 		n := 12
 		switch {
 		case r.horizon && k > long:
 			n = 1
-		case g.rho > 0:
+		case r.rho > 0:
 			n = 3
 		}
 		if c.Quick {
@@ -173,7 +173,7 @@ func (c *complexity) trials(g *regime, r *row, constants [2]float64) *series {
 		return n
 	}
 	s.walk = func(k, t int) walk {
-		w := r.walk(g, constants, k, c.Seed+uint64(t))
+		w := r.walk(constants, k, c.Seed+uint64(t))
 		if r.horizon {
 			w.start = c.Seed + uint64(t/s.per(k))
 		}

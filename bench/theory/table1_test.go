@@ -13,27 +13,25 @@ import (
 )
 
 func TestRowsBudget(t *testing.T) {
-	list, err := regimes(1)
-	require.NoError(t, err)
-	for _, g := range list {
-		for _, r := range g.rows {
-			const n = 8000
-			k := r.within(n)
-			assert.LessOrEqual(t, r.samples(k), float64(n), r.name)
-			assert.Greater(t, r.samples(k+1), float64(n), r.name)
-			c := r.choices()[0]
-			w := r.walk(g, c, k, 1)
-			w.marks = []int{k}
-			d, err := w.run(context.Background())
-			require.NoError(t, err)
-			require.Empty(t, d.End)
-			u := d.Reading
-			assert.InEpsilon(t, float64(n), u[xi][0]+u[phi][0], 0.3, g.key+" "+r.name)
-			if r.alpha != nil {
-				assert.Len(t, r.choices(), 16, r.name)
-				assert.Equal(t, "ab", r.edge(c))
-				assert.Empty(t, r.edge([2]float64{r.alpha[1], r.beta[1]}))
-			}
+	var all complexity
+	require.NoError(t, all.begin())
+	for _, r := range all.all {
+		const n = 8000
+		k := r.within(n)
+		assert.LessOrEqual(t, r.samples(k), float64(n), r.name)
+		assert.Greater(t, r.samples(k+1), float64(n), r.name)
+		c := r.choices()[0]
+		w := r.walk(c, k, 1)
+		w.marks = []int{k}
+		d, err := w.run(context.Background())
+		require.NoError(t, err)
+		require.Empty(t, d.End)
+		u := d.Reading
+		assert.InEpsilon(t, float64(n), u[xi][0]+u[phi][0], 0.3, r.key+" "+r.name)
+		if r.alpha != nil {
+			assert.Len(t, r.choices(), 16, r.name)
+			assert.Equal(t, "ab", r.edge(c))
+			assert.Empty(t, r.edge([2]float64{r.alpha[1], r.beta[1]}))
 		}
 	}
 }
@@ -41,14 +39,12 @@ func TestRowsBudget(t *testing.T) {
 func TestHorizons(t *testing.T) {
 	c := complexity{options: options{length: 1}}
 	require.NoError(t, c.begin())
-	for _, g := range c.regimes {
-		for _, r := range g.rows {
-			list := c.horizons(r)
-			assert.Equal(t, r.steps[1], kit.Last(list))
-			assert.IsIncreasing(t, list)
-			assert.GreaterOrEqual(t, list[0], r.steps[0])
-			assert.Less(t, list[0], 2*r.steps[0])
-		}
+	for _, r := range c.all {
+		list := c.horizons(r)
+		assert.Equal(t, r.steps[1], kit.Last(list))
+		assert.IsIncreasing(t, list)
+		assert.GreaterOrEqual(t, list[0], r.steps[0])
+		assert.Less(t, list[0], 2*r.steps[0])
 	}
 }
 

@@ -93,7 +93,7 @@ func (c *complexity) panels(w io.Writer, g *regime, error int, measure string, d
 	}
 	fmt.Fprintln(tw, "\tε from\tto\tsamples ξ, φ at the end\tfailed")
 	for _, r := range g.rows {
-		groups, failed := c.trials(g, r, [2]float64{}).curves(c.groups, done)
+		groups, failed := c.trials(r, [2]float64{}).curves(c.groups, done)
 		fmt.Fprint(tw, r.name)
 		var f [2]fitted
 		for i := range f {
@@ -138,14 +138,12 @@ func (c *complexity) choicesTable(w io.Writer, chosen map[*row]picked) {
 	defer tw.Flush()
 	fmt.Fprintln(tw, "regime\tmethod\tstep sizes\tconstants\tat an edge\tsteps of a run\tchoices "+
 		"diverged\tsteps of the trials")
-	for _, g := range c.regimes {
-		for _, r := range g.rows {
-			p, marks, choice := chosen[r], c.horizons(r), "–\t\t\t"
-			if r.alpha != nil {
-				choice = fmt.Sprintf("a = %g, b = %g\t%s\t%d\t%d of %d", p.constants[0], p.constants[1],
-					r.edge(p.constants), r.within(float64(c.samples)), p.failed, len(r.choices()))
-			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d to %d\n", g.title, r.name, r.orders, choice, marks[0], kit.Last(marks))
+	for _, r := range c.all {
+		p, marks, choice := chosen[r], c.horizons(r), "–\t\t\t"
+		if r.alpha != nil {
+			choice = fmt.Sprintf("a = %g, b = %g\t%s\t%d\t%d of %d", p.constants[0], p.constants[1],
+				r.edge(p.constants), r.within(float64(c.samples)), p.failed, len(r.choices()))
 		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d to %d\n", r.title, r.name, r.orders, choice, marks[0], kit.Last(marks))
 	}
 }

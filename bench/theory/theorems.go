@@ -98,44 +98,32 @@ func (r *rates) trials(c *rateCase, v variant) *series {
 	return s
 }
 
-// fitFrom is the share of marks that a fit leaves out: the start shows there.
-const fitFrom = 0.3
-
-func firstFitted(v variant, marks []int) int {
-	i := int(fitFrom * float64(len(marks)))
-	for v.settled > 0 && i < len(marks) && marks[i] < v.settled {
-		i++
-	}
-	return min(i, len(marks)-3)
-}
-
-// decay is a mean over groups.
-type decay struct {
-	k, mean, lo, hi []float64
-	exponent        kit.Estimate
-	late            kit.Estimate // over the last three marks
-}
-
-func newDecay(marks []int, skip int, groups []reading, of int) decay {
-	var d decay
+// decay is a mean over groups with its interval, and exponents: of all marks but the first 30 %, where
+// the start shows, and of the last three.
+func decay(v variant, marks []int, groups []reading, of int) (s plot.Series, exponent, late kit.Estimate) {
 	for i, mark := range marks {
 		var values []float64
 		for _, g := range groups {
 			values = append(values, g[of][i])
 		}
 		e := kit.MeanOf(values)
-		d.k, d.mean = append(d.k, float64(mark)), append(d.mean, e.Mean)
+		s.X, s.Y = append(s.X, float64(mark)), append(s.Y, e.Mean)
 		factor := math.Exp(e.Half / e.Mean) // the interval of the logarithm, to first order
-		d.lo, d.hi = append(d.lo, e.Mean/factor), append(d.hi, e.Mean*factor)
+		s.Lo, s.Hi = append(s.Lo, e.Mean/factor), append(s.Hi, e.Mean*factor)
 	}
 	n := len(marks)
-	var all, late []float64
-	for _, g := range groups {
-		all = append(all, kit.Exponent(d.k[skip:], g[of][skip:]))
-		late = append(late, kit.Exponent(d.k[n-3:], g[of][n-3:]))
+	skip := int(0.3 * float64(n))
+	for v.settled > 0 && skip < n && marks[skip] < v.settled {
+		skip++
 	}
-	d.exponent, d.late = kit.MeanOf(all), kit.MeanOf(late)
-	return d
+	from := func(i int) kit.Estimate {
+		var p []float64
+		for _, g := range groups {
+			p = append(p, kit.Exponent(s.X[i:], g[of][i:]))
+		}
+		return kit.MeanOf(p)
+	}
+	return s, from(min(skip, n-3)), from(n - 3)
 }
 
 func (r *rates) report(w io.Writer, done map[string]outcome) error {
@@ -178,16 +166,13 @@ func (r *rates) panel(w io.Writer, c *rateCase, done map[string]outcome) (plot.P
 		top := kit.Last(trials.marks)
 		s := v.steps(top)
 		groups, _ := trials.curves(r.groups, done)
-		for _, m := range []struct {
-			letter, name string
-			of           int
-		}{{"x", measure, upper}, {"y", "E‖y^{k} − y*(x^{k})‖²", lower}} {
-			d := newDecay(trials.marks, firstFitted(v, trials.marks), groups, m.of)
+		for q, name := range []string{upper: measure, lower: "E‖y^{k} − y*(x^{k})‖²"} {
+			d, exponent, late := decay(v, trials.marks, groups, q)
 			fmt.Fprintf(tw, "%s\t%s\t%v\t%v\t%.3g\t%.3g\t%.2g, %.2g, %.2g to %.2g, %.2g, %.2g\n",
-				v.name, kit.Plain(m.name), d.exponent, d.late, d.mean[0], kit.Last(d.mean),
+				v.name, kit.Plain(name), exponent, late, d.Y[0], kit.Last(d.Y),
 				s.Alpha.At(0), s.Beta.At(0), s.Tau.At(0), s.Alpha.At(top), s.Beta.At(top), s.Tau.At(top))
-			panel.Series = append(panel.Series,
-				plot.Series{Name: m.letter + ": " + v.name, X: d.k, Y: d.mean, Lo: d.lo, Hi: d.hi})
+			d.Name = []string{"x: ", "y: "}[q] + v.name
+			panel.Series = append(panel.Series, d)
 		}
 	}
 	tw.Flush()
