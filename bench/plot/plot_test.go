@@ -206,10 +206,11 @@ func TestLabelStandsOnItsLine(t *testing.T) {
 	}
 }
 
-// A curve that ends below an axis with a beginning has one arrow at the place where it leaves.
+// A curve that leaves an axis with a beginning, or starts below it, has one arrow there.
 func TestArrow(t *testing.T) {
-	series := []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{10, 9, 1e-9, 1, 1e-9}}, {X: []float64{0, 3}, Y: []float64{1, 2}}}
-	for least, want := range map[float64]int{0: 0, 0.1: 1} {
+	series := []Series{{X: []float64{0, 1, 2, 3, 4}, Y: []float64{10, 9, 1e-9, 1, 1e-9}}, {X: []float64{0, 3}, Y: []float64{1, 2}},
+		{X: []float64{0, 1, 2}, Y: []float64{1e-9, 1e-9, 1}}}
+	for least, want := range map[float64]int{0: 0, 0.1: 2} {
 		svg := render(t, Figure{Panels: []Panel{{Y: Axis{Log: true, Min: least}, Series: series}}})
 		assert.Equal(t, want, strings.Count(svg, "h6l-3 6z"))
 	}
