@@ -66,6 +66,7 @@ func TestComplexityFit(t *testing.T) {
 		assert.InDelta(t, 1.5, f.exponent.Mean, 0.1)
 		assert.InDelta(t, 2*f.exponent.Mean, other.exponent.Mean, 1e-9)
 		assert.InDelta(t, 100, f.from/f.to, 1e-9, "two decades")
+		assert.InEpsilon(t, math.Pow(5/f.to, 1.5), kit.Last(f.n), 0.15)
 		if math.Abs(f.exponent.Mean-1.5) <= f.exponent.Half {
 			covered++
 		}
