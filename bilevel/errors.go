@@ -15,6 +15,10 @@ var (
 	// ErrNoExact is an oracle's error for an empty batch if it cannot compute the expectation.
 	ErrNoExact = errors.New("bilevel: problem has no exact oracle")
 
+	// ErrDomain is wrapped by an oracle's error where f, g or a derivative has no finite value. A
+	// method may go back from a trial point that gives it; elsewhere it ends the run.
+	ErrDomain = errors.New("bilevel: no finite value at this point")
+
 	// ErrMissing is the error of an optional interface that the problem lacks.
 	ErrMissing = errors.New("bilevel: method missing in the problem")
 

@@ -38,6 +38,10 @@ type Health struct {
 	// negative eigenvalue along entries that may move.
 	Saddle bool
 
+	// Flat lists the entries of x without effect, as far as the samples tell: nothing depends on
+	// them, as at some saddles, or, without bounds, they are where y*(x) does not change any more.
+	Flat []int
+
 	// Slow: Gradient is above 30 standard errors and x hardly moves, since no step of any length
 	// did what the method foresaw.
 	Slow bool
@@ -68,6 +72,10 @@ func (h Health) Warnings() (list []string) {
 	if h.Saddle {
 		list = append(list, "x is at a saddle or a maximum of F: the hypergradient vanishes there, and F curves down; "+
 			"start elsewhere")
+	}
+	if n := len(h.Flat); n > 0 {
+		list = append(list, fmt.Sprintf("F does not change with %d of the entries of x where the run is, such as x[%d]; another "+
+			"start, or bounds that keep them from there, may lead lower", n, h.Flat[0]))
 	}
 	if h.Slow {
 		list = append(list, fmt.Sprintf("x hardly moves, where the hypergradient is %.3g ± %.1g; another start or a box "+

@@ -114,7 +114,8 @@ func (it *Iteration) MoveY(beta float64, d []float64) {
 // Problem returns the problem, to look for an interface. Calls to it are not counted.
 func (it *Iteration) Problem() Problem { return it.oracle.p.Problem }
 
-// Oracle returns the problem with counters. Step must return its errors unchanged.
+// Oracle returns the problem with counters. Step must return its errors unchanged, but may go back
+// from a trial point where one wraps ErrDomain.
 func (it *Iteration) Oracle() *Oracle { return it.oracle }
 
 // Batches returns the batch sizes of Options, which may be Full.

@@ -41,7 +41,8 @@
 //
 // An evaluation ends at a function outside of its domain, an overflow, lengths that do not match,
 // or a value of an earlier evaluation or of another problem. The oracle then returns an Error that
-// names the loss, the sample, the operation and the line of the call. To end it, the package panics
+// names the loss, the sample, the operation and the line of the call, and wraps bilevel.ErrDomain
+// unless the code is at fault. To end it, the package panics
 // through the caller's function and recovers; other panics go through. An empty batch asks for the
 // exact value: MeanF or MeanG if given, else the mean of all terms of a finite sum, else
 // bilevel.ErrNoExact. Destinations of wrong shapes panic.

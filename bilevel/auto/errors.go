@@ -18,6 +18,16 @@ type Error struct {
 	Op     string         // the operation: the name of the function or method of this package
 	Reason string
 	Line   string // file:line of the call; empty if it is not known
+
+	domain bool
+}
+
+// Unwrap returns bilevel.ErrDomain where a value or a derivative is not finite at the point, else nil.
+func (e *Error) Unwrap() error {
+	if e.domain {
+		return bilevel.ErrDomain
+	}
+	return nil
 }
 
 func (e *Error) Error() string {
@@ -38,7 +48,15 @@ func (e *Error) Error() string {
 // fail ends the evaluation by a panic with the Error that record returns. t is nil for an operation
 // on constants; outside of an evaluation, the panic is the caller's.
 func (t *tape) fail(op, format string, args ...any) {
-	e := &Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine()}
+	t.raise(&Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine()})
+}
+
+// outside is fail where the point has no finite value.
+func (t *tape) outside(op, format string, args ...any) {
+	t.raise(&Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine(), domain: true})
+}
+
+func (t *tape) raise(e *Error) {
 	if t != nil {
 		t.err = e
 	}
@@ -125,15 +143,15 @@ func (t *tape) badMap(op string, i int, a, v, p, q float64) {
 	}
 	switch {
 	case !mat.IsFinite(a):
-		t.fail(op, "of %v%s", a, at)
+		t.outside(op, "of %v%s", a, at)
 	case (op == "Inv" || op == "Div") && a == 0:
-		t.fail(op, "by 0%s", at)
+		t.outside(op, "by 0%s", at)
 	case !mat.IsFinite(v):
-		t.fail(op, "of %v is %v%s", a, v, at)
+		t.outside(op, "of %v is %v%s", a, v, at)
 	case !mat.IsFinite(p):
-		t.fail(op, "of %v has the derivative %v%s", a, p, at)
+		t.outside(op, "of %v has the derivative %v%s", a, p, at)
 	case !mat.IsFinite(q):
-		t.fail(op, "of %v has the second derivative %v%s", a, q, at)
+		t.outside(op, "of %v has the second derivative %v%s", a, q, at)
 	}
 }
 
@@ -141,16 +159,16 @@ func (t *tape) badMap(op string, i int, a, v, p, q float64) {
 func (t *tape) badSum(op string, sum float64, operands ...[]float64) {
 	for k, o := range operands {
 		if i := mat.NotFinite(o); i >= 0 {
-			t.fail(op, "has %v at entry %d of operand %d", o[i], i, k)
+			t.outside(op, "has %v at entry %d of operand %d", o[i], i, k)
 		}
 	}
-	t.fail(op, "is %v", sum)
+	t.outside(op, "is %v", sum)
 }
 
 // checked is a recorded number, result of op on a and b, if it is finite.
 func (n Num) checked(op string, a, b float64) Num {
 	if n.t != nil && n.v-n.v != 0 {
-		n.t.fail(op, "of %v and %v is %v", a, b, n.v)
+		n.t.outside(op, "of %v and %v is %v", a, b, n.v)
 	}
 	return n
 }

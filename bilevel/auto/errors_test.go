@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -144,6 +145,7 @@ func TestErrors(t *testing.T) {
 			} {
 				var e *auto.Error
 				require.ErrorAs(t, err, &e, oracle)
+				assert.Equal(t, regexp.MustCompile("NaN|Inf|by 0").MatchString(c.reason), errors.Is(err, bilevel.ErrDomain))
 				assert.Equal(t, c.op, e.Op)
 				assert.Equal(t, c.reason, e.Reason)
 				assert.Regexp(t, `^errors_test.go:\d+$|^$`, e.Line)

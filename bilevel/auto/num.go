@@ -62,7 +62,7 @@ func (a Num) Div(b Num) Num {
 	if b.t != nil {
 		inverse = b.unary("Div", inv, 0)
 	} else if math.IsInf(inverse.v, 0) {
-		a.t.fail("Div", "by %v", b.v)
+		a.t.outside("Div", "by %v", b.v)
 	}
 	r := a.times("Div", inverse)
 	if r.v = a.v / b.v; r.t != nil { // with one rounding

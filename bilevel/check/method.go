@@ -51,7 +51,8 @@ type MethodOptions struct {
 //	seed        two runs with one seed give the same bits
 //	shared      so does a run beside another one of the same Method value
 //	resume      so does a run that is cut after any step, saved, and loaded into another Solver
-//	oracle      an error of an oracle ends the step, and is the error of the run
+//	oracle      an error of an oracle ends the step, and is the error of the run; but from a trial point
+//	            that gives bilevel.ErrDomain a step may go back, and ask elsewhere
 //	not finite  so does NaN or infinity from an oracle, and no oracle is asked at such a point
 //
 // The error is nil, or joins one *Breach for each broken rule, from the first run that shows it. A

@@ -91,7 +91,7 @@ func (m *visitor) Step(it *bilevel.Iteration) error {
 	for _, f := range ask {
 		err := f()
 		switch {
-		case m.flaw == "swallows errors":
+		case m.flaw == "swallows errors", m.flaw == "stays" && errors.Is(err, bilevel.ErrDomain):
 		case err != nil && m.flaw == "hides errors":
 			return errors.New("something failed")
 		case err != nil && m.flaw == "wraps errors":
@@ -250,6 +250,7 @@ func TestMethodFindsFlaws(t *testing.T) {
 		{"visits more by turns", "resume", "cut after 0 steps, saved and loaded, bilevel: Save: the State of guest visited"},
 		{"grows", "resume", "cut after 7 steps, saved and loaded, bilevel: checkpoint of another run: its state has 39 words, and this one 38: State"},
 		{"swallows errors", "oracle", "CrossVecG fails at its call 0, and the step goes on"},
+		{"stays", "oracle", "gives ErrDomain at its call 2, and the step goes on from that point"},
 		{"hides errors", "oracle", "returns another error, bilevel: step 0 of guest failed: something failed"},
 		{"names nothing", "not finite", " gives NaN at its call 0, and the step goes on"},
 		{"swallows NaN", "not finite", "gives NaN at its call 0, and the step goes on"},

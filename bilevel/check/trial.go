@@ -235,7 +235,7 @@ func (t *trial) faults(clean *watched) {
 		for i, call := range slices.Compact(at) {
 			if call < n {
 				t.fault(&fault{oracle: name, call: call, kind: fails})
-				t.fault(&fault{oracle: name, call: call, kind: [2]int{isNaN, isInf}[i%2]})
+				t.fault(&fault{oracle: name, call: call, kind: [3]int{isNaN, isInf, outside}[i%3]})
 			}
 		}
 	}
@@ -245,20 +245,26 @@ func (t *trial) fault(f *fault) {
 	w := watch(t.p)
 	w.fault = f
 	s, err := t.start(w, t.opt)
+	var before moment
 	for err == nil && !f.done && s.K() < t.steps {
+		before = now(s)
 		err = t.step(s)
 	}
 	rule, seen := "not finite", err != nil
-	if f.kind == fails {
+	if f.kind == fails || f.kind == outside {
 		var o *bilevel.OracleError
-		rule, seen = "oracle", errors.Is(err, errFault) && errors.As(err, &o)
+		rule, seen = "oracle", errors.Is(err, [...]error{fails: errFault, outside: errOutside}[f.kind]) && errors.As(err, &o)
 	}
 	switch {
+	case f.done && f.kind == outside && err == nil && w.stray == "":
+		if f.at(s.X(), s.Y()) || f.at(before.x, before.y) && !f.again {
+			t.breach(rule, "%s, and the step goes on from that point: return the error, or go back from a trial point", f)
+		}
 	case !f.done || w.stray != "":
 		t.breach(rule, "%s: %s", f, cmp.Or(w.stray, "the run does not come to it"))
 	case err == nil && f.kind == fails:
 		t.breach(rule, "%s, and the step goes on: return the Oracle's errors", f)
-	case !seen && f.kind == fails:
+	case !seen && rule == "oracle":
 		t.breach(rule, "%s, and the step returns another error, %v: return the Oracle's errors unchanged", f, err)
 	case !seen:
 		t.breach(rule, "%s, and the step goes on: Vectors must visit all that a step computes", f)

@@ -26,23 +26,31 @@ type watched struct {
 
 // The kinds of faults.
 const (
-	fails = iota // the oracle returns errFault
-	isNaN        // its last number is NaN
-	isInf        // its first number is +Inf
+	fails   = iota // the oracle returns errFault
+	isNaN          // its last number is NaN
+	isInf          // its first number is +Inf
+	outside        // it returns errOutside
 )
 
-var errFault = errors.New("an oracle was made to fail")
+var (
+	errFault   = errors.New("an oracle was made to fail")
+	errOutside = fmt.Errorf("an oracle was made to fail: %w", bilevel.ErrDomain)
+)
 
 type fault struct {
 	oracle     string
 	call, kind int
 	done       bool
+	x, y       []float64 // where it was
+	again      bool      // the oracle was asked elsewhere after that
 }
 
 func (f *fault) String() string {
-	what := [...]string{fails: "fails", isNaN: "gives NaN", isInf: "gives +Inf"}[f.kind]
+	what := [...]string{fails: "fails", isNaN: "gives NaN", isInf: "gives +Inf", outside: "gives ErrDomain"}[f.kind]
 	return fmt.Sprintf("%s %s at its call %d", f.oracle, what, f.call)
 }
+
+func (f *fault) at(x, y []float64) bool { return slices.Equal(f.x, x) && slices.Equal(f.y, y) }
 
 func watch(p bilevel.Problem) *watched {
 	w := &watched{Problem: p, full: bilevel.Complete(p), calls: map[string]int{}}
@@ -93,11 +101,17 @@ func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64,
 				oracle, "xy"[i], at, v[at])
 		}
 	}
-	if f := w.fault; err == nil && f != nil && f.oracle == oracle && f.call == call {
-		f.done = true
+	f := w.fault
+	if f != nil && f.done && f.oracle == oracle && !f.at(x, y) {
+		f.again = true
+	}
+	if err == nil && f != nil && f.oracle == oracle && f.call == call {
+		f.done, f.x, f.y = true, slices.Clone(x), slices.Clone(y)
 		switch f.kind {
 		case fails:
 			return errFault
+		case outside:
+			return errOutside
 		case isNaN:
 			last := dst[len(dst)-1]
 			last[len(last)-1] = math.NaN()

@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"errors"
 	"math"
 
 	"stable/bilevel"
@@ -159,13 +160,19 @@ func (m *newton) learn(it *bilevel.Iteration, most int) (asked bool, err error) 
 		if _, hi := m.step.bounds(i); p.x[i]+eps > hi {
 			eps = -eps
 		}
-		copy(c.x, p.x)
-		copy(c.y, p.y)
-		c.x[i] += eps
-		eps = c.x[i] - p.x[i] // as rounded
-		mat.Axpy(c.y, eps, p.jt.Row(i))
-		if err := m.ask(it, c.fx, c.fy, c.hv, c.xv, c.x, c.y, most); err != nil {
-			return true, err
+		for err := bilevel.ErrDomain; err != nil; eps /= 64 { // ℓ_i may lead where f and g have no value
+			copy(c.x, p.x)
+			copy(c.y, p.y)
+			c.x[i] += eps
+			eps = c.x[i] - p.x[i] // as rounded
+			mat.Axpy(c.y, eps, p.jt.Row(i))
+			err = m.ask(it, c.fx, c.fy, c.hv, c.xv, c.x, c.y, most)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, bilevel.ErrDomain) || eps == 0 {
+				return true, err
+			}
 		}
 		e, b := c.e.Row(i), c.b.Row(i)
 		for j := range e {

@@ -28,6 +28,9 @@ func (m *newton) tell() {
 	if h.gap, h.below = (slope*slope+m.stat())/2, c.below; c.below < -0x1p-20 || c.partial {
 		h.gap = math.Inf(1)
 	}
+	if h.gradient == 0 && h.stdErr == 0 && len(m.flat()) > 0 { // nothing moves
+		h.gap = math.Inf(1)
+	}
 	if p.clip > 0 {
 		h.clipped = 1
 	}
@@ -53,18 +56,32 @@ func (m *newton) Health() bilevel.Health {
 	}
 	h.LeastErr = max(m.leastErr(), tiny*mat.NormFrobSym(mean))
 	h.NotConvex = t.clipped > 0 && m.whole() && h.Least < 0
+	h.Flat = m.flat()
 	h.Slow = !m.done && h.Gradient > 30*h.StdErr && m.radius < 0x1p-20
 	return h
+}
+
+// flat lists the entries of x that no sample so far has felt, and those without bounds that have less
+// than a thousandth of the most effect on y* that they had, and f none of them.
+func (m *newton) flat() (list []int) {
+	p := m.now
+	for i, x := range p.x {
+		lo, hi := m.step.bounds(i)
+		d := math.Sqrt(max(0, -mat.Dot(p.xy.Row(i), p.jt.Row(i))/p.n[1]))
+		off := math.IsInf(lo, -1) && math.IsInf(hi, 1) && d < 0x1p-10*m.curve.most[i]
+		if p.f2[i] == 0 && (off || p.c2[i] == 0 && !m.whole() && x > lo && x < hi) {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // leastErr is the standard error of vᵀHv/vᵀv, in the units of y.
 func (m *newton) leastErr() float64 {
 	p := m.now
-	if p.bow[0] == 0 || p.groups[1] < 2 {
+	if p.groups[1] < 2 {
 		return 0
 	}
-	mean := p.bow[0] / p.n[1]
-	scatter := max(0, p.bow[1]/p.n[1]-mean*mean) * m.sides[1].left() / (p.groups[1] - 1)
 	vv, scaled := 0.0, 0.0
 	for j, v := range p.v {
 		vv += v * v
@@ -73,5 +90,5 @@ func (m *newton) leastErr() float64 {
 	if vv == 0 {
 		return 0
 	}
-	return math.Sqrt(scatter) * scaled / vv
+	return p.noiseH(m.sides[1].left()) * scaled / vv
 }

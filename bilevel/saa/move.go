@@ -1,8 +1,8 @@
 package saa
 
 import (
+	"errors"
 	"math"
-	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -18,7 +18,10 @@ func (m *newton) block(it *bilevel.Iteration) error {
 	for more := true; more && m.tried < tries; {
 		var err error
 		if more, err = m.move(it); err != nil {
-			return err
+			if err = m.retreat(it, err); err != nil {
+				return err
+			}
+			more = true
 		}
 		m.tried++
 		more = more && (!m.pass || m.credit > 0 && !m.sides[0].exact && !m.sides[1].exact)
@@ -53,6 +56,7 @@ func (m *newton) mayMove() {
 		c.known[i] = c.known[i] || m.sides[1].whole() || p.known(i)
 		// an effect on y that is rounding at all x_i so far tells nothing of an x_i without bounds
 		lost := math.IsInf(m.step.width(i), 1) && math.IsInf(lo, -1) && c.span[i] > 0 && c.span[i] < tiny*p.unit[i]
+		lost = lost || math.Abs(x)+0x1p-20*p.unit[i] == math.Abs(x) // differences would be rounding
 		if held := x <= lo && p.h[i] >= 0 || x >= hi && p.h[i] <= 0; (p.size[i] > 0 || m.whole()) && c.known[i] && !lost && !held {
 			c.free = append(c.free, i)
 		}
@@ -65,6 +69,9 @@ func (m *newton) move(it *bilevel.Iteration) (more bool, err error) {
 	poor := m.credit < 0 && !m.whole()
 	if err := m.lower(it, p); err != nil {
 		return false, err
+	}
+	if p.carried() && p.normY() > 4*p.norm { // g_yy has left what is carried
+		return true, m.back(it)
 	}
 	if !p.convex { // wait for samples: there is no y*(x)
 		c.free, c.partial, c.below = c.free[:0], true, 1
@@ -250,6 +257,12 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	mat.Axpy(p.w, -1, p.y)
 	way := p.normH(p.w)
 	unsettled := p.normH(p.u) > settled*way
+	tau, fall, size := 0.0, 0.0, 0.0
+	for i, si := range s {
+		if si != 0 {
+			tau = max(tau, math.Abs(si)/p.unit[i])
+		}
+	}
 	credit := m.credit
 	err = m.read(it, t, p)
 	if err == nil {
@@ -261,16 +274,16 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	if err == nil {
 		err = it.Finite(t.h)
 	}
+	if m.beyond(err) && tau > 0 {
+		m.trust(-1, tau)
+		return false, nil
+	}
 	if err != nil {
 		m.credit = credit
 		return false, err
 	}
-	tau, fall, size := 0.0, 0.0, 0.0
 	rem := c.rem
 	for i, si := range s {
-		if si != 0 {
-			tau = max(tau, math.Abs(si)/p.unit[i])
-		}
 		fall += si * (p.h[i] + t.h[i]) / 2
 		size += math.Abs(si) * (p.size[i] + t.size[i])
 		rem[i] = t.h[i] - p.h[i]
@@ -279,14 +292,17 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		rem[i] -= mat.Dot(c.b.Row(i), s)
 	}
 	rho := fall / m.step.model
-	if !t.convex {
+	for j, y := range t.y {
+		p.w[j] -= y - p.y[j]
+	}
+	if miss := p.normH(p.w); !t.convex || miss > way && miss > settled*p.norm { // y* went elsewhere: h between is not known
 		rho = -1
 	}
 	if tau == 0 || -m.step.model <= tiny*size { // below rounding
 		rho = 1
 	}
 	if !(rho > 0.25 && rho < 4) { // the model at z itself may be wrong
-		carried := !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr)
+		carried := p.carried()
 		if carried {
 			err = m.read(it, p, p)
 		}
@@ -317,6 +333,44 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 	c.fresh = false
 	m.now, m.to = t, p
 	return true, nil
+}
+
+// beyond says that err is of a point where the oracles have no value, or theirs are too large to work with.
+func (m *newton) beyond(err error) bool {
+	if !errors.Is(err, bilevel.ErrDiverged) {
+		return errors.Is(err, bilevel.ErrDomain)
+	}
+	a := &m.asker
+	for _, v := range [][]float64{a.fx, a.fy, a.gy, a.yy.Data, a.xy.Data, a.r, a.t} {
+		if mat.NotFinite(v) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// retreat is back where z, which was not read, is beyond. Else it returns err.
+func (m *newton) retreat(it *bilevel.Iteration, err error) error {
+	if !m.beyond(err) || !m.started || !m.now.carried() {
+		return err
+	}
+	return m.back(it)
+}
+
+// back goes back to where all samples were read last, and reads them again.
+func (m *newton) back(it *bilevel.Iteration) error {
+	p := m.now
+	for i, x := range p.x {
+		m.step.s[i] = p.xr[i] - x
+	}
+	m.moved(p)
+	copy(p.x, p.xr)
+	copy(p.y, p.yr)
+	for k := range m.sides {
+		m.sides[k].wait = m.sides[k].wait[:0]
+	}
+	m.far, m.radius = 0, m.radius/4 // the next step is read
+	return m.read(it, p, p)
 }
 
 // trust sets Δ after a step of length τ whose fall was ρ times the one foreseen.

@@ -134,7 +134,9 @@ func (m *newton) Step(it *bilevel.Iteration) error {
 		}
 		m.sizes = [2]float64{}
 		if ready, err := m.take(it, again); err != nil || !ready {
-			return errors.Join(err, it.UseSteps(0, 0, 0))
+			copy(it.NextX(), m.now.x)
+			copy(it.NextY(), m.now.y)
+			return errors.Join(err, it.UseSteps(m.sizes[0], m.sizes[1], 0))
 		}
 		m.pending, m.pass, m.tried, m.asked = true, again, 0, false
 	}
@@ -171,7 +173,9 @@ func (m *newton) take(it *bilevel.Iteration, again bool) (ready bool, err error)
 		m.credit += (m.Calls - 4) / 2 * float64(s.take(again))
 		if now := s.ready(again); len(s.wait) >= s.size || now {
 			if err := m.add(it, k); err != nil {
-				return false, err
+				if err = m.retreat(it, err); err != nil {
+					return false, err
+				}
 			}
 		}
 		ready = s.ready(again) && ready

@@ -284,11 +284,14 @@ func TestHealth(t *testing.T) {
 	assert.GreaterOrEqual(t, within, 38)
 }
 
-// saddle is f = ½(x_0² − x_1²) and g = ½c·y_0² + ½y_1², a sum of 20 equal terms.
-type saddle struct{ c float64 }
+// saddle is f = ½(x_0² − x_1²) and g = ½c·y_0² + ½y_1², a sum of equal terms, or a stream of them.
+type saddle struct {
+	c     float64
+	terms uint64
+}
 
-func (saddle) Dims() (dx, dy int)             { return 2, 2 }
-func (saddle) Streams() (upper, lower uint64) { return 20, 20 }
+func (saddle) Dims() (dx, dy int)               { return 2, 2 }
+func (p saddle) Streams() (upper, lower uint64) { return p.terms, p.terms }
 
 func (saddle) GradF(fx, fy, x, _ []float64, _ []bilevel.Sample) error {
 	fx[0], fx[1] = x[0], -x[1]
@@ -316,7 +319,8 @@ func (p saddle) HessG(h *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 // A start where the hypergradient is exactly 0, and a singular g_yy, do not pass in silence, and
 // Run.Gap does not stop there.
 func TestSilentStarts(t *testing.T) {
-	for want, p := range map[string]saddle{"saddle": {1}, "strongly convex": {0}} {
+	for want, p := range map[string]saddle{"saddle": {1, 20}, "strongly convex": {0, 20},
+		"F does not change with 2 of the entries of x where the run is, such as x[0]": {1, 0}} {
 		s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Set: bilevel.UniformBox(2, -1, 1)})
 		require.NoError(t, err)
 		r, err := s.Run(t.Context(), bilevel.Run{Gap: 1e-3, Steps: 200})

@@ -46,15 +46,7 @@ func (p *point) lower(left, promise float64) error {
 	p.scale(n)
 	norm := mat.NormFrobSym(p.h0)
 	d := float64(len(p.y))
-	noise := 0.0 // of vᵀHv/vᵀD⁻²v
-	if p.bow[0] != 0 {
-		mean := p.bow[0] / n
-		noise = math.Sqrt(max(0, p.bow[1]/n-mean*mean) * left / max(p.groups[1]-1, 1))
-		if !mat.IsFinite(noise) {
-			noise = 0
-		}
-	}
-	p.noise = max(min(noise/2, promise*p.finest()), 0x1p-40*norm/math.Sqrt(d))
+	p.noise = max(min(p.noiseH(left)/2, promise*p.finest()), 0x1p-40*norm/math.Sqrt(d))
 	r, err := p.inv.Truncate(p.h0, p.h0, p.noise)
 	if err != nil {
 		return err
@@ -75,6 +67,28 @@ func (p *point) lower(left, promise float64) error {
 		p.u[j] = -p.g[j]
 	}
 	return p.solve(p.u, p.u)
+}
+
+// noiseH is the standard error of vᵀHv/vᵀD⁻²v, 0 if it is not known or rounding.
+func (p *point) noiseH(left float64) float64 {
+	mean := p.bow[0] / p.n[1]
+	noise := math.Sqrt(max(0, p.bow[1]/p.n[1]-mean*mean*(1+0x1p-40)) * left / max(p.groups[1]-1, 1))
+	if !mat.IsFinite(noise) {
+		return 0
+	}
+	return noise
+}
+
+// sameBow brings bow to the present v and H, where it was made with far others: the scatter keeps its
+// share of the mean.
+func (p *point) sameBow() {
+	norm, scaled, n := p.normH(p.v), mat.Norm(p.dyy), p.n[1] // dyy is D⁻¹v
+	was, is := p.bow[0]/n, norm/scaled*(norm/scaled)
+	if !(is > 4*was || is < was/4) {
+		return
+	}
+	p.bow[1] *= is / was * (is / was)
+	p.bow[0] = is * n
 }
 
 // scale writes D and D·H·D.
@@ -133,6 +147,7 @@ func (p *point) upper(c *curvature) error {
 			return err
 		}
 	}
+	p.sameBow()
 	// δ = (z − z_r) − Σ(z_b − z_r)/n, and then δ_y − Jδ_x + u
 	for i, x := range p.x {
 		p.dx[i] = x - p.xr[i] - p.zx[i]/p.n[1]
@@ -159,10 +174,7 @@ func (p *point) upper(c *curvature) error {
 // lengths writes ℓ. Where x_i has no bounds, what it does to y* counts as a sixteenth of the most that
 // it did, at least: down a flat of exp(x_i), a step may not go as far as y* seems to allow.
 func (p *point) lengths(width func(i int) float64, most []float64) {
-	for j, v := range p.y {
-		p.w[j] = v + p.u[j]
-	}
-	p.norm = max(p.norm, min(p.normH(p.y), p.normH(p.w))) // one of them may be far from settled
+	p.norm = max(p.norm, p.normY())
 	for i := range p.unit {
 		// ‖Je_i‖² in H
 		d := math.Sqrt(max(0, -mat.Dot(p.xy.Row(i), p.jt.Row(i))/p.n[1]))
@@ -177,6 +189,14 @@ func (p *point) lengths(width func(i int) float64, most []float64) {
 			p.unit[i] = 1
 		}
 	}
+}
+
+// normY is ‖y‖_H or ‖y + u‖_H, the lesser: one of them may be far from settled.
+func (p *point) normY() float64 {
+	for j, v := range p.y {
+		p.w[j] = v + p.u[j]
+	}
+	return min(p.normH(p.y), p.normH(p.w))
 }
 
 // normH is ‖y‖ in H.

@@ -93,7 +93,7 @@ func (p *samples) mean(k int, a, b []float64, ask func(group []bilevel.Sample) e
 	for i := range b {
 		b[i] = sum[len(a)+i] / total
 	}
-	if p.err == nil {
+	if p.err == nil && !errors.Is(err, bilevel.ErrDomain) {
 		p.err = err
 	}
 	return err
@@ -299,7 +299,7 @@ func (m *wide) try(value float64) (good bool, err error) {
 		m.ty[j] = y - m.ty[j]
 	}
 	m.known = false
-	if err = m.gradient(m.th, m.tx, m.ty); err != nil && !none(err) {
+	if err = m.gradient(m.th, m.tx, m.ty); err != nil && !none(err) && !errors.Is(err, bilevel.ErrDomain) {
 		return false, err
 	}
 	fall, size := 0.0, 0.0
@@ -331,7 +331,7 @@ func (m *wide) arrived() bool {
 	for i, s := range m.s {
 		tau = max(tau, math.Abs(s))
 		size = max(size, m.unit[i]*(math.Abs(m.fx[i])+math.Abs(m.gv[i])))
-		if !m.held[i] {
+		if lo, hi := m.box.Bounds(i); !(m.x[i] <= lo && m.h[i] >= 0 || m.x[i] >= hi && m.h[i] <= 0) {
 			h = max(h, m.unit[i]*math.Abs(m.h[i]))
 		}
 	}

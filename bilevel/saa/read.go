@@ -1,6 +1,7 @@
 package saa
 
 import (
+	"errors"
 	"math"
 
 	"stable/bilevel"
@@ -117,7 +118,7 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 		if !p.convex {
 			return nil
 		}
-		if step := p.normH(p.u); step <= settled*way || step <= tiny*p.normH(p.y) || round == 29 {
+		if step := p.normH(p.u); step <= settled*min(way, 16*p.norm) || step <= tiny*p.normH(p.y) || round == 29 {
 			if round > 0 {
 				return m.read(it, p, by)
 			}
@@ -130,7 +131,12 @@ func (m *newton) settle(it *bilevel.Iteration, p, by *point, way float64) error 
 			for j := range p.y {
 				p.y[j] = m.y0[j] + t*m.u0[j]
 			}
-			if err := m.readLower(it, p); err != nil {
+			err := m.readLower(it, p)
+			if errors.Is(err, bilevel.ErrDomain) && t > 1e-6 {
+				t *= 0.1
+				continue
+			}
+			if err != nil {
 				return err
 			}
 			after := mat.Dot(p.g, m.u0)

@@ -2,6 +2,7 @@ package saa
 
 import (
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
@@ -71,6 +72,9 @@ func (s *sums) clearG() {
 	s.yy.Zero()
 	s.qq[1].Zero()
 }
+
+// carried says that (x, y) is not where the samples were asked last.
+func (p *point) carried() bool { return !slices.Equal(p.x, p.xr) || !slices.Equal(p.y, p.yr) }
 
 // clearLower empties what readLower asks, for a reading at (x, y).
 func (s *sums) clearLower(x, y []float64) {

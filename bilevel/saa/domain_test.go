@@ -1,0 +1,91 @@
+package saa_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/bilevel"
+	"stable/bilevel/auto"
+	"stable/bilevel/implicit"
+	"stable/bilevel/saa"
+)
+
+// ridge has a weight exp(x_i) for each of five features, of which some do not matter, and no bounds.
+func ridge(t *testing.T, seed, terms uint64) *auto.Problem {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	beta := []float64{rng.NormFloat64(), 0, rng.NormFloat64() / 5, 0, 1}
+	loss := func(y auto.Vec, s, side uint64) auto.Num {
+		r := rand.New(rand.NewPCG(s, seed<<1|side))
+		a, b := make([]float64, 5), 0.3*r.NormFloat64()
+		common := r.NormFloat64()
+		for i := range a {
+			a[i] = math.Exp(float64(i)/2-1) * (0.8*r.NormFloat64() + 0.6*common)
+			b += beta[i] * a[i]
+		}
+		return y.Dot(auto.Data(a)).Shift(-b).Square().Scale(0.5)
+	}
+	p, err := auto.New(auto.Losses{Dx: 5, Dy: 5, Upper: terms, Lower: terms,
+		F: func(_, y auto.Vec, s bilevel.Sample) auto.Num { return loss(y, uint64(s), 0) },
+		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
+			return loss(y, uint64(s), 1).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
+		},
+	})
+	require.NoError(t, err)
+	return p
+}
+
+// Down the flats of exp(x) no run ends by overflow: it is where the hypergradient vanishes, or says
+// what keeps it.
+func TestNoBounds(t *testing.T) {
+	for seed := range uint64(10) {
+		for _, terms := range []uint64{0, 40} {
+			p := ridge(t, seed, terms)
+			s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed})
+			require.NoError(t, err)
+			r, err := s.Run(t.Context(), bilevel.Run{Xi: 2000})
+			require.NoError(t, err, "seed %d, %d terms", seed, terms)
+			if terms == 0 {
+				continue
+			}
+			f, y, h := implicit.New(p), make([]float64, 5), make([]float64, 5)
+			require.NoError(t, f.Solve(y, r.X, 0))
+			_, err = f.Gradient(h, r.X, y)
+			require.NoError(t, err)
+			if len(r.Warnings) == 0 {
+				assert.InDeltaSlice(t, make([]float64, 5), h, 1e-6, "seed %d", seed)
+			}
+		}
+	}
+}
+
+// A step to where f has no value is taken back, in memory of dx² and without; a start there ends the run.
+func TestOutsideOfTheDomain(t *testing.T) {
+	for _, dx := range []int{1, 201} {
+		barrier := func(_, y auto.Vec, _ bilevel.Sample) auto.Num { // least at 0.8
+			return y.Neg().Shift(1).Log().Sum().Neg().Sub(y.Sum().Scale(5))
+		}
+		p, err := auto.New(auto.Losses{Dx: dx, Dy: dx, Upper: 4, Lower: 4, F: barrier,
+			G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Sub(x).SquaredNorm() }})
+		require.NoError(t, err)
+		o := bilevel.Options{Set: bilevel.UniformBox(dx, -4, 40), X0: make([]float64, dx)}
+		s, err := bilevel.New(p, saa.Newton{}, o)
+		require.NoError(t, err)
+		r, err := s.Run(t.Context(), bilevel.Run{Xi: 400})
+		require.NoError(t, err, "dx = %d", dx)
+		for _, x := range r.X {
+			assert.InDelta(t, 0.8, x, 1e-6, "dx = %d", dx)
+		}
+		o.X0[0] = 2
+		o.Y0 = o.X0
+		s, err = bilevel.New(p, saa.Newton{}, o)
+		require.NoError(t, err)
+		_, err = s.Run(t.Context(), bilevel.Run{Xi: 400})
+		require.ErrorIs(t, err, bilevel.ErrDomain)
+		assert.True(t, strings.Contains(err.Error(), "auto: f at sample ") && strings.Contains(err.Error(), "Log of -1 is NaN"), err)
+	}
+}
