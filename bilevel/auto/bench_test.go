@@ -71,12 +71,14 @@ func BenchmarkAuto(b *testing.B) {
 				name string
 				p    oracles
 			}{{"hand", hand}, {"auto", tuning(b, data)}} {
-				for _, c := range calls(impl.p, d) {
-					name := fmt.Sprintf("%s/d=%d/rows=%s/impl=%s", c.name, d, rowsOf.name, impl.name)
-					b.Run(name, func(b *testing.B) {
+				x, y, v := pointOf(impl.p)
+				for name, call := range calls(impl.p, x, y, v) {
+					b.Run(fmt.Sprintf("%s/d=%d/rows=%s/impl=%s", name, d, rowsOf.name, impl.name), func(b *testing.B) {
 						b.ReportAllocs()
+						one := make([]bilevel.Sample, 1)
 						for i := 0; b.Loop(); i++ {
-							if err := c.call(bilevel.Sample(i % 1000)); err != nil {
+							one[0] = bilevel.Sample(i % 1000)
+							if err := call(one); err != nil {
 								b.Fatal(err)
 							}
 						}
@@ -87,31 +89,32 @@ func BenchmarkAuto(b *testing.B) {
 	}
 }
 
-type call struct {
-	name string
-	call func(s bilevel.Sample) error
+// pointOf is a point with x > 0, and a v.
+func pointOf(p bilevel.Problem) (x, y, v []float64) {
+	dx, dy := p.Dims()
+	rng := rand.New(rand.NewPCG(3, 4))
+	x, y, v = make([]float64, dx), make([]float64, dy), make([]float64, dy)
+	for i := range x {
+		x[i] = 0.01 + rng.Float64()
+	}
+	for i := range y {
+		y[i], v[i] = rng.NormFloat64(), rng.NormFloat64()
+	}
+	return x, y, v
 }
 
-func calls(p oracles, d int) []call {
-	rng := rand.New(rand.NewPCG(3, 4))
-	x, y, v, u, w := make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d), make([]float64, d)
-	for i := range x {
-		x[i], y[i], v[i] = 0.01+rng.Float64(), rng.NormFloat64(), rng.NormFloat64()
-	}
-	gxy, gyy := mat.NewDense(d, d), mat.NewSym(d)
-	one := make([]bilevel.Sample, 1)
-	at := func(f func(phi []bilevel.Sample) error) func(bilevel.Sample) error {
-		return func(s bilevel.Sample) error {
-			one[0] = s
-			return f(one)
-		}
-	}
-	return []call{
-		{"GradF", at(func(phi []bilevel.Sample) error { return p.GradF(u, w, x, y, phi) })},
-		{"GradG", at(func(phi []bilevel.Sample) error { return p.GradG(u, x, y, phi) })},
-		{"CrossG", at(func(phi []bilevel.Sample) error { return p.CrossG(gxy, x, y, phi) })},
-		{"HessG", at(func(phi []bilevel.Sample) error { return p.HessG(gyy, x, y, phi) })},
-		{"HessVecG", at(func(phi []bilevel.Sample) error { return p.HessVecG(u, x, y, v, phi) })},
-		{"CrossVecG", at(func(phi []bilevel.Sample) error { return p.CrossVecG(u, x, y, v, phi) })},
+type oracle = func(batch []bilevel.Sample) error
+
+// calls has the oracles of p at a point, which write to memory of their own.
+func calls(p oracles, x, y, v []float64) map[string]oracle {
+	fx, fy, gy, hv, xv := slices.Clone(x), slices.Clone(y), slices.Clone(y), slices.Clone(y), slices.Clone(x)
+	gxy, gyy := mat.NewDense(len(x), len(y)), mat.NewSym(len(y))
+	return map[string]oracle{
+		"GradF":     func(b []bilevel.Sample) error { return p.GradF(fx, fy, x, y, b) },
+		"GradG":     func(b []bilevel.Sample) error { return p.GradG(gy, x, y, b) },
+		"CrossG":    func(b []bilevel.Sample) error { return p.CrossG(gxy, x, y, b) },
+		"HessG":     func(b []bilevel.Sample) error { return p.HessG(gyy, x, y, b) },
+		"HessVecG":  func(b []bilevel.Sample) error { return p.HessVecG(hv, x, y, v, b) },
+		"CrossVecG": func(b []bilevel.Sample) error { return p.CrossVecG(xv, x, y, v, b) },
 	}
 }

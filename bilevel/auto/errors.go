@@ -22,7 +22,8 @@ type Error struct {
 	domain bool
 }
 
-// Unwrap returns bilevel.ErrDomain where a value or a derivative is not finite at the point, else nil.
+// Unwrap returns bilevel.ErrDomain where a value or a derivative is not finite at the point, else
+// nil.
 func (e *Error) Unwrap() error {
 	if e.domain {
 		return bilevel.ErrDomain
@@ -45,8 +46,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("auto: %s%s %s%s", at, e.Op, e.Reason, line)
 }
 
-// fail ends the evaluation by a panic with the Error that record returns. t is nil for an operation
-// on constants; outside of an evaluation, the panic is the caller's.
+// fail ends the evaluation by a panic with the Error that record returns. t is nil for constants.
 func (t *tape) fail(op, format string, args ...any) {
 	t.raise(&Error{Op: op, Reason: fmt.Sprintf(format, args...), Line: callerLine()})
 }
@@ -63,7 +63,7 @@ func (t *tape) raise(e *Error) {
 	panic(e)
 }
 
-// caught returns the Error that a panic's value v is; other panics, and Goexit, go on.
+// caught returns the Error of a panic; other panics, and Goexit, go on.
 func caught(v any) *Error {
 	e, ok := v.(*Error)
 	if !ok && v != nil {
@@ -134,8 +134,7 @@ func (t *tape) sameLength(op string, m, n int) {
 	}
 }
 
-// badMap fails with what is wrong, if anything, with v = φ(a), p = φ′(a), q = φ″(a) at entry i, −1
-// for a number.
+// badMap fails if φ is not finite: v = φ(a), p = φ′(a), q = φ″(a) at entry i, −1 for a number.
 func (t *tape) badMap(op string, i int, a, v, p, q float64) {
 	at := ""
 	if i >= 0 {

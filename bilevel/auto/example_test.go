@@ -79,33 +79,6 @@ func meta(n int) (*auto.Problem, error) {
 	})
 }
 
-// Two losses, a run: y*(x) = 2/(1+x) shrinks the mean of noisy measurements of 2; x ≥ 0 is to make
-// y*(x) = 1.
-func Example() {
-	problem, err := auto.New(auto.Losses{
-		Dx: 1, Dy: 1, Upper: 1, // f has one term, φ comes from a simulator
-		F: func(x, y auto.Vec, xi bilevel.Sample) auto.Num {
-			return y.At(0).Shift(-1).Square().Scale(0.5)
-		},
-		G: func(x, y auto.Vec, phi bilevel.Sample) auto.Num {
-			measured := 2 + rand.New(rand.NewPCG(uint64(phi), 0)).NormFloat64()/2
-			return y.At(0).Shift(-measured).Square().Add(y.WeightedSquares(x)).Scale(0.5)
-		},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	s, err := bilevel.New(problem, saa.Newton{}, bilevel.Options{Set: bilevel.NonNegative{}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	r, err := s.Run(context.Background(), bilevel.Run{Steps: 20000})
-	fmt.Printf("x = %.1f, y = %.1f, %v\n", r.X[0], r.Y[0], err)
-	// Output: x = 1.0, y = 1.0, <nil>
-}
-
 // Hyper-cleaning: 40 of 60 training rows have labels by a coin. A run finds out which.
 func Example_cleaning() {
 	rng := rand.New(rand.NewPCG(1, 1))

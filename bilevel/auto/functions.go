@@ -72,9 +72,8 @@ func softplus(a, _ float64) (v, p, q float64) {
 	return v, p, e * d * d
 }
 
-// log1p is log(1 + e) for 0 ≤ e ≤ 1 to a few units of rounding, in a third of the time of
-// math.Log1p: the error of u = 1 + e cancels in log(u)/(u − 1) (Goldberg, ACM Computing Surveys 23,
-// 1991, theorem 4).
+// log1p is log(1 + e) for 0 ≤ e ≤ 1, in a third of the time of math.Log1p: the error of u = 1 + e
+// cancels in log(u)/(u − 1) (Goldberg, ACM Computing Surveys 23, 1991, theorem 4).
 func log1p(e float64) float64 {
 	u := 1 + e
 	if u == 1 {

@@ -11,7 +11,7 @@ type Mat struct {
 	matrix
 }
 
-// Mat returns u as a rows × cols matrix with entries u_(i·cols + j). It fails unless u has that
+// Mat returns u as a rows × cols matrix with entries u_(i·cols + j). It fails unless they are as
 // many.
 func (u Vec) Mat(rows, cols int) Mat {
 	if rows < 0 || cols < 0 || rows*cols != len(u.v) {
@@ -20,7 +20,7 @@ func (u Vec) Mat(rows, cols int) Mat {
 	return Mat{u, matrix{rows, cols, cols}}
 }
 
-// Matrix returns the constant matrix a, in a's memory, which must stay until the loss is called
+// Matrix returns the constant matrix a, in its memory, which must stay until the loss is called
 // again.
 func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
 

@@ -79,17 +79,3 @@ func factors(rng *rand.Rand) (*auto.Problem, error) {
 		Modulus: func([]float64) float64 { return 0.1 },
 	})
 }
-
-func cosine(rng *rand.Rand) (*auto.Problem, error) {
-	a, _ := rowsOf(rng, 15, 4, 15)
-	return auto.New(auto.Losses{Dx: 4, Dy: 4, Upper: 15, Lower: 15,
-		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			norm := y.SquaredNorm().Shift(0.1).Sqrt()
-			return auto.Const(1).Sub(y.Dot(auto.Data(a[i])).Div(norm)).Square().Add(x.SquaredNorm().Scale(0.1))
-		},
-		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			w, d := x.Softplus(), y.Sub(auto.Data(a[i]))
-			return d.WeightedSquares(w).Div(w.Sum()).Add(d.Div(w.Shift(1)).SquaredNorm().Shift(1).Log()).Add(y.SquaredNorm())
-		},
-	})
-}

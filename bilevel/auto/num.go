@@ -12,8 +12,7 @@ type Num struct {
 // Const returns the constant c.
 func Const(c float64) Num { return Num{v: c} }
 
-// Value returns the number itself, for comparisons and loops; what is computed of it has no
-// derivative.
+// Value returns the number, for comparisons and loops; what is computed of it has no derivative.
 func (a Num) Value() float64 {
 	if a.t != nil {
 		a.own("Value")
@@ -71,14 +70,10 @@ func (a Num) Div(b Num) Num {
 	return r.checked("Div", a.v, b.v)
 }
 
-// Scale returns c·a.
+// Scale, Shift and Neg return c·a, a + c and −a.
 func (a Num) Scale(c float64) Num { return a.linear("Scale", c, 0).checked("Scale", a.v, c) }
-
-// Shift returns a + c.
 func (a Num) Shift(c float64) Num { return a.linear("Shift", 1, c).checked("Shift", a.v, c) }
-
-// Neg returns −a.
-func (a Num) Neg() Num { return a.linear("Neg", -1, 0) }
+func (a Num) Neg() Num            { return a.linear("Neg", -1, 0) }
 
 func (a Num) linear(name string, p, q float64) Num {
 	if a.t == nil {
@@ -88,43 +83,24 @@ func (a Num) linear(name string, p, q float64) Num {
 	return a.t.num(a.t.linear(a.id, p, q))
 }
 
-// Exp returns exp(a).
-func (a Num) Exp() Num { return a.unary("Exp", exp, 0) }
-
-// Log returns the natural logarithm of a. It fails unless a > 0.
-func (a Num) Log() Num { return a.unary("Log", log, 0) }
-
-// Sqrt returns the square root of a. It fails for a < 0, and for a = 0 where a derivative is asked
-// for.
-func (a Num) Sqrt() Num { return a.unary("Sqrt", sqrt, 0) }
-
-// Square returns a².
-func (a Num) Square() Num { return a.unary("Square", square, 0) }
-
-// Inv returns 1/a. It fails where a is 0.
-func (a Num) Inv() Num { return a.unary("Inv", inv, 0) }
-
-// Tanh returns the hyperbolic tangent of a.
-func (a Num) Tanh() Num { return a.unary("Tanh", tanh, 0) }
-
-// Sigmoid returns 1/(1 + exp(−a)), for any a without overflow.
-func (a Num) Sigmoid() Num { return a.unary("Sigmoid", sigmoid, 0) }
-
-// Softplus returns log(1 + exp(a)), for any a without overflow: the logistic loss of the margin −a.
-func (a Num) Softplus() Num { return a.unary("Softplus", softplus, 0) }
-
-// Sin returns the sine of a.
-func (a Num) Sin() Num { return a.unary("Sin", sin, 0) }
-
-// Cos returns the cosine of a.
-func (a Num) Cos() Num { return a.unary("Cos", cos, 0) }
-
-// Pow returns a^r. It fails where that, or a derivative asked for, is not finite: for a < 0 unless
-// r is an integer, for a = 0 where r is too small.
+// Functions of a. They fail where the value, or a derivative that is asked for, is not finite: Log
+// unless a > 0, Sqrt for a < 0, Inv at 0, Pow (a^r) for a < 0 unless r is an integer. Sigmoid is
+// 1/(1 + exp(−a)), Softplus log(1 + exp(a)), the logistic loss of the margin −a: both without
+// overflow.
+func (a Num) Exp() Num          { return a.unary("Exp", exp, 0) }
+func (a Num) Log() Num          { return a.unary("Log", log, 0) }
+func (a Num) Sqrt() Num         { return a.unary("Sqrt", sqrt, 0) }
+func (a Num) Square() Num       { return a.unary("Square", square, 0) }
+func (a Num) Inv() Num          { return a.unary("Inv", inv, 0) }
+func (a Num) Tanh() Num         { return a.unary("Tanh", tanh, 0) }
+func (a Num) Sigmoid() Num      { return a.unary("Sigmoid", sigmoid, 0) }
+func (a Num) Softplus() Num     { return a.unary("Softplus", softplus, 0) }
+func (a Num) Sin() Num          { return a.unary("Sin", sin, 0) }
+func (a Num) Cos() Num          { return a.unary("Cos", cos, 0) }
 func (a Num) Pow(r float64) Num { return a.unary("Pow", pow, r) }
 
-// Apply returns φ(a) for a function of the caller's, given by its value and first two derivatives
-// at a.Value(). It fails where one of them is not finite.
+// Apply returns φ(a), given the value and the first two derivatives of φ at a.Value(). It fails
+// where one of them is not finite.
 func (a Num) Apply(value, first, second float64) Num {
 	return a.unary("Apply", func(float64, float64) (v, p, q float64) { return value, first, second }, 0)
 }

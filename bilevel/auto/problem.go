@@ -9,27 +9,25 @@ import (
 	"stable/mat"
 )
 
-// Losses describes a problem by its two losses, each for one sample.
+// Losses is a problem as two losses, each for one sample.
 type Losses struct {
 	// Dx and Dy are the lengths of x and y, ≥ 1.
 	Dx, Dy int
 
-	// Upper and Lower are the numbers of samples ξ and φ, which are then 0 … n−1. Zero, the
-	// default: an unbounded simulator, whose samples are seeds of 64 bits, not indices.
+	// Upper and Lower are the numbers of samples ξ and φ, 0 … n−1. 0, the default: an unbounded
+	// simulator, whose samples are seeds of 64 bits, not indices.
 	Upper, Lower uint64
 
-	// F and G return f(x, y; ξ) and g(x, y; φ). Required. They must be functions of their arguments
-	// alone, keep nothing recorded, and start no goroutines.
+	// F and G return f(x, y; ξ) and g(x, y; φ). Required. They depend on their arguments alone,
+	// keep nothing recorded, and start no goroutines.
 	F, G func(x, y Vec, s bilevel.Sample) Num
 
-	// MeanF and MeanG return the expectations of f and g, where a simulator knows them or a finite
-	// sum has a shorter way. Without them a finite sum evaluates all its terms, and a simulator has
-	// no exact value.
+	// MeanF and MeanG, optional, return the expectations of f and g. Without them a finite sum
+	// evaluates all its terms, and a simulator has no exact value.
 	MeanF, MeanG func(x, y Vec) Num
 
-	// Modulus promises an s with g_yy(x, y; φ) ⪰ s·I for every y and every sample, as a penalty
-	// ½s‖y‖² does (bilevel.StronglyConvex says what for). Nil, the default, promises nothing.
-	// check.Problem tests it.
+	// Modulus, optional, promises an s with g_yy(x, y; φ) ⪰ s·I for every y and sample, as a
+	// penalty ½s‖y‖² does (see bilevel.StronglyConvex). check.Problem tests it.
 	Modulus func(x []float64) float64
 }
 
@@ -48,8 +46,8 @@ var (
 	_ bilevel.StronglyConvex = (*Problem)(nil)
 )
 
-// New returns the problem of l. Errors wrap bilevel.ErrOption and name the field: a length below 1,
-// a missing loss.
+// New returns the problem of l. Errors, of a length below 1 or a missing loss, wrap
+// bilevel.ErrOption and name the field.
 func New(l Losses) (*Problem, error) {
 	switch {
 	case l.Dx < 1:
@@ -61,11 +59,10 @@ func New(l Losses) (*Problem, error) {
 	case l.G == nil:
 		return nil, fmt.Errorf("%w: auto: Losses.G is nil", bilevel.ErrOption)
 	}
-	return &Problem{losses: l, f: loss{"f", l.F, l.MeanF}, g: loss{"g", l.G, l.MeanG}}, nil
+	return &Problem{losses: l, f: loss{"f", l.F, l.MeanF, l.Upper}, g: loss{"g", l.G, l.MeanG, l.Lower}}, nil
 }
 
-// Clone returns a problem for another goroutine. Only the losses are shared: they must be safe for
-// concurrent use.
+// Clone returns a problem for another goroutine. The losses are shared: they must be safe for that.
 func (p *Problem) Clone() *Problem { return &Problem{losses: p.losses, f: p.f, g: p.g} }
 
 func (p *Problem) Dims() (dx, dy int) { return p.losses.Dx, p.losses.Dy }
@@ -82,15 +79,15 @@ func (p *Problem) ConvexityAt(x []float64) float64 {
 }
 
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
-	return p.value("ValueF", &p.f, x, y, p.losses.Upper, xi)
+	return p.value("ValueF", &p.f, x, y, xi)
 }
 
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
-	return p.value("ValueG", &p.g, x, y, p.losses.Lower, phi)
+	return p.value("ValueG", &p.g, x, y, phi)
 }
 
-func (p *Problem) value(name string, l *loss, x, y []float64, size uint64, batch []bilevel.Sample) (sum float64, err error) {
-	err = p.each(name, l, values, x, y, size, batch, func(_ int32, w float64) { sum += w * p.tape.value })
+func (p *Problem) value(name string, l *loss, x, y []float64, batch []bilevel.Sample) (sum float64, err error) {
+	err = p.each(name, l, values, x, y, batch, func(_ int32, w float64) { sum += w * p.tape.value })
 	if err != nil {
 		return 0, err
 	}
@@ -100,24 +97,23 @@ func (p *Problem) value(name string, l *loss, x, y []float64, size uint64, batch
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.length("GradF", fx, p.losses.Dx)
 	p.length("GradF", fy, p.losses.Dy)
-	return p.gradient("GradF", &p.f, gradXY, fx, fy, x, y, p.losses.Upper, xi)
+	return p.gradient("GradF", &p.f, gradXY, fx, fy, x, y, xi)
 }
 
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.length("GradG", gy, p.losses.Dy)
-	return p.gradient("GradG", &p.g, gradY, nil, gy, x, y, p.losses.Lower, phi)
+	return p.gradient("GradG", &p.g, gradY, nil, gy, x, y, phi)
 }
 
 func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	p.length("GradXG", gx, p.losses.Dx)
-	return p.gradient("GradXG", &p.g, gradX, gx, nil, x, y, p.losses.Lower, phi)
+	return p.gradient("GradXG", &p.g, gradX, gx, nil, x, y, phi)
 }
 
 // gradient writes the gradient in x and in y, of which nil is left out.
-func (p *Problem) gradient(name string, l *loss, m *mode, gx, gy, x, y []float64, size uint64,
-	batch []bilevel.Sample) error {
+func (p *Problem) gradient(name string, l *loss, m *mode, gx, gy, x, y []float64, batch []bilevel.Sample) error {
 	t := &p.tape
-	err := p.each(name, l, m, x, y, size, batch, func(id int32, w float64) {
+	err := p.each(name, l, m, x, y, batch, func(id int32, w float64) {
 		if t.start(t.leaves, id, w) {
 			t.reverse(id)
 		}
@@ -151,7 +147,7 @@ func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 func (p *Problem) product(name string, gx, gy []float64, m *mode, x, y, v []float64, batch []bilevel.Sample) error {
 	p.length(name, v, p.losses.Dy)
 	t := &p.tape
-	err := p.each(name, &p.g, m, x, y, p.losses.Lower, batch, func(id int32, w float64) {
+	err := p.each(name, &p.g, m, x, y, batch, func(id int32, w float64) {
 		if !t.start(t.leaves, id, w) {
 			return
 		}
@@ -170,7 +166,7 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 		panic("auto: HessG: dimension mismatch")
 	}
 	gyy.Zero()
-	return p.each("HessG", &p.g, hess, x, y, p.losses.Lower, phi, func(id int32, w float64) {
+	return p.each("HessG", &p.g, hess, x, y, phi, func(id int32, w float64) {
 		p.tape.addSecond(gyy, nil, id, w)
 	})
 }
@@ -180,14 +176,14 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 		panic("auto: CrossG: dimension mismatch")
 	}
 	gxy.Zero()
-	return p.each("CrossG", &p.g, cross, x, y, p.losses.Lower, phi, func(id int32, w float64) {
+	return p.each("CrossG", &p.g, cross, x, y, phi, func(id int32, w float64) {
 		p.tape.addSecond(nil, gxy, id, w)
 	})
 }
 
 // each records a loss at all samples of a batch, and calls use with the node of each value and its
-// weight in the mean; with derivatives to be had, not for a constant.
-func (p *Problem) each(name string, l *loss, m *mode, x, y []float64, size uint64, batch []bilevel.Sample,
+// weight in the mean; where derivatives are wanted, not for a constant.
+func (p *Problem) each(name string, l *loss, m *mode, x, y []float64, batch []bilevel.Sample,
 	use func(id int32, w float64)) error {
 	p.length(name, x, p.losses.Dx)
 	p.length(name, y, p.losses.Dy)
@@ -195,7 +191,7 @@ func (p *Problem) each(name string, l *loss, m *mode, x, y []float64, size uint6
 	if t.running {
 		return errNested
 	}
-	n, mean, err := p.terms(l, size, batch)
+	n, mean, err := l.terms(batch)
 	if err != nil {
 		return err
 	}
@@ -216,12 +212,12 @@ func (p *Problem) each(name string, l *loss, m *mode, x, y []float64, size uint6
 	return nil
 }
 
-// terms returns how many samples an oracle sums up: those of a batch, or for the exact value the
-// loss's mean alone or all terms of a finite sum.
-func (p *Problem) terms(l *loss, size uint64, batch []bilevel.Sample) (n int, mean bool, err error) {
+// terms returns how many samples are summed up: a batch, or for the exact value the mean alone or
+// all.
+func (l *loss) terms(batch []bilevel.Sample) (n int, mean bool, err error) {
 	for _, s := range batch {
-		if size > 0 && uint64(s) >= size {
-			return 0, false, fmt.Errorf("auto: %s: sample %d, but there are %d", l.name, s, size)
+		if l.size > 0 && uint64(s) >= l.size {
+			return 0, false, fmt.Errorf("auto: %s: sample %d, but there are %d", l.name, s, l.size)
 		}
 	}
 	switch {
@@ -229,10 +225,10 @@ func (p *Problem) terms(l *loss, size uint64, batch []bilevel.Sample) (n int, me
 		return len(batch), false, nil
 	case l.mean != nil:
 		return 1, true, nil
-	case size == 0:
+	case l.size == 0:
 		return 0, false, bilevel.ErrNoExact
 	}
-	return int(size), false, nil
+	return int(l.size), false, nil
 }
 
 func (p *Problem) length(name string, v []float64, n int) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -37,17 +38,15 @@ func softmax(a [][]float64, label []int, classes int) (*auto.Problem, error) {
 	})
 }
 
-func examples(t testing.TB) map[string]struct {
+type example struct {
 	p *auto.Problem
 	o check.Options
-} {
+}
+
+func examples(t testing.TB) map[string]example {
 	rng := rand.New(rand.NewPCG(7, 7))
 	a, b := rowsOf(rng, 12, 5, 9)
 	c, e := rowsOf(rng, 20, 5, 20)
-	type example = struct {
-		p *auto.Problem
-		o check.Options
-	}
 	m := map[string]example{}
 	add := func(name string, o check.Options) func(p *auto.Problem, err error) {
 		return func(p *auto.Problem, err error) {
@@ -62,7 +61,6 @@ func examples(t testing.TB) map[string]struct {
 	add("recurrent", check.Options{MuG: 1, ScaleX: 0.3, ScaleY: 0.3})(recurrent(rng))
 	add("robust", check.Options{})(robust(rng))
 	add("factors", check.Options{MuG: 0.1})(factors(rng))
-	add("cosine", check.Options{ScaleX: 0.5, MuG: 0.1})(cosine(rng))
 	add("tuning", check.Options{Set: bilevel.UniformBox(6, 0.1, 1)})(tuning(t, rows(6, 0.5)), nil)
 	add("simulator", check.Options{Set: bilevel.NonNegative{}, MuG: 1})(auto.New(auto.Losses{Dx: 2, Dy: 3,
 		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
@@ -138,11 +136,7 @@ func TestAgreesWithDerivativesByHand(t *testing.T) {
 				hand, err := hyperopt.New(data, data, hyperopt.Options{})
 				require.NoError(t, err)
 				p := tuning(t, data)
-				rng := rand.New(rand.NewPCG(9, 9))
-				x, y, v := make([]float64, d), make([]float64, d), make([]float64, d)
-				for i := range x {
-					x[i], y[i], v[i] = 0.01+rng.Float64(), 3*rng.NormFloat64(), rng.NormFloat64()
-				}
+				x, y, v := pointOf(p)
 				for _, batch := range [][]bilevel.Sample{{3}, {0, 999, 999, 17}, nil} {
 					got, want := all(t, p, x, y, v, batch), all(t, hand, x, y, v, batch)
 					require.Len(t, got, len(want))
@@ -169,28 +163,28 @@ func all(t testing.TB, p oracles, x, y, v []float64, batch []bilevel.Sample) []f
 	return append(u, gyy.Data...)
 }
 
-// A clone, and a problem that has just failed, give the same bits.
+// Clones side by side, and a problem that has just failed, give the same bits.
 func TestReproducible(t *testing.T) {
 	for name, e := range examples(t) {
 		t.Run(name, func(t *testing.T) {
-			dx, dy := e.p.Dims()
-			rng := rand.New(rand.NewPCG(4, 4))
-			x, y, v := make([]float64, dx), make([]float64, dy), make([]float64, dy)
-			for i := range x {
-				x[i] = 0.1 + rng.Float64()
-			}
-			for i := range y {
-				y[i], v[i] = rng.NormFloat64(), rng.NormFloat64()
-			}
+			x, y, v := pointOf(e.p)
 			batch := []bilevel.Sample{2, 0, 1, 2}
 			first := all(t, e.p, x, y, v, batch)
-			bad := append([]float64(nil), y...)
+			bad := slices.Clone(y)
 			bad[0] = math.NaN()
-			require.Error(t, e.p.HessG(mat.NewSym(dy), x, bad, batch))
+			require.Error(t, e.p.HessG(mat.NewSym(len(y)), x, bad, batch))
 			assert.Equal(t, first, all(t, e.p, x, y, v, batch))
-			clone := e.p.Clone()
-			_ = all(t, clone, x, v, y, batch)
-			assert.Equal(t, first, all(t, clone, x, y, v, batch))
+			var wg sync.WaitGroup
+			for range 4 {
+				clone := e.p.Clone()
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					_ = all(t, clone, x, v, y, batch)
+					assert.Equal(t, first, all(t, clone, x, y, v, batch))
+				}()
+			}
+			wg.Wait()
 		})
 	}
 }
@@ -229,62 +223,19 @@ func TestNothingIsAllocated(t *testing.T) {
 			continue // its losses make generators
 		}
 		t.Run(name, func(t *testing.T) {
-			dx, dy := e.p.Dims()
-			x, y, v := make([]float64, dx), make([]float64, dy), make([]float64, dy)
-			for i := range x {
-				x[i] = 0.5
-			}
-			for i := range y {
-				y[i], v[i] = 0.1*float64(i), 1
-			}
-			gx, gy, gxy, gyy := make([]float64, dx), make([]float64, dy), mat.NewDense(dx, dy), mat.NewSym(dy)
-			batch := []bilevel.Sample{0, 1, 2}
-			for _, b := range [][]bilevel.Sample{batch, nil} {
-				for oracle, call := range map[string]func() error{
-					"GradF":     func() error { return e.p.GradF(gx, gy, x, y, b) },
-					"GradG":     func() error { return e.p.GradG(gy, x, y, b) },
-					"GradXG":    func() error { return e.p.GradXG(gx, x, y, b) },
-					"CrossG":    func() error { return e.p.CrossG(gxy, x, y, b) },
-					"HessG":     func() error { return e.p.HessG(gyy, x, y, b) },
-					"HessVecG":  func() error { return e.p.HessVecG(gy, x, y, v, b) },
-					"CrossVecG": func() error { return e.p.CrossVecG(gx, x, y, v, b) },
-					"ValueG":    func() error { _, err := e.p.ValueG(x, y, b); return err },
-				} {
+			x, y, v := pointOf(e.p)
+			gx, oracles := slices.Clone(x), calls(e.p, x, y, v)
+			oracles["GradXG"] = func(b []bilevel.Sample) error { return e.p.GradXG(gx, x, y, b) }
+			oracles["ValueG"] = func(b []bilevel.Sample) error { _, err := e.p.ValueG(x, y, b); return err }
+			for _, b := range [][]bilevel.Sample{{0, 1, 2}, nil} {
+				for oracle, call := range oracles {
 					assert.Zero(t, testing.AllocsPerRun(5, func() {
-						if err := call(); err != nil {
+						if err := call(b); err != nil {
 							t.Fatal(err)
 						}
 					}), oracle)
 				}
 			}
 		})
-	}
-}
-
-func TestClonesSideBySide(t *testing.T) {
-	const d = 9
-	data := rows(d, 1)
-	p := tuning(t, data)
-	x, y, v := make([]float64, d), make([]float64, d), make([]float64, d)
-	for i := range x {
-		x[i], y[i], v[i] = 0.5, float64(i)/d, 1
-	}
-	batch := []bilevel.Sample{5, 900, 31}
-	want := all(t, p, x, y, v, batch)
-	var got [4][]float64
-	var wg sync.WaitGroup
-	for k := range got {
-		clone := p.Clone()
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for range 20 {
-				got[k] = all(t, clone, x, y, v, batch)
-			}
-		}()
-	}
-	wg.Wait()
-	for _, g := range got {
-		assert.Equal(t, want, g)
 	}
 }

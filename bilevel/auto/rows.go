@@ -31,7 +31,7 @@ func (r *row) entry(k int) (i int, v float64) {
 
 var one = []float64{1}
 
-// rows finds the gradients of all cut variables by entries, with other cut variables held fixed.
+// rows finds the gradients of all cut variables by entries, the others held fixed.
 func (t *tape) rows() {
 	p := &t.plan
 	t.cutting = true
@@ -58,8 +58,8 @@ func (t *tape) rows() {
 	t.cutting = false
 }
 
-// leafRow finds the row of entry k of value id, from the first entry of x on, where that costs
-// nothing: for entries of leaves, their products with what is constant here, and multiples.
+// leafRow finds the row of entry k of value id, from the first entry of x on, where it costs no
+// sweep: for entries of leaves, their products with constants, and multiples.
 func (t *tape) leafRow(id int32, k int) (row, bool) {
 	coef, o := 1.0, &t.nodes[id]
 	for ; o.code == opLinear; o = &t.nodes[o.a] {
@@ -88,7 +88,7 @@ func (t *tape) leafRow(id int32, k int) (row, bool) {
 	return row{}, false
 }
 
-// moves tells whether o is a leaf, or a part of one, that sweeps move.
+// moves says that o is of a leaf that sweeps move.
 func (t *tape) moves(o *node) bool { return o.leaf && o.dep&t.seed != 0 }
 
 func (t *tape) leafParts(s *side) (x, y []float64) {

@@ -5,14 +5,14 @@ import (
 	"stable/mat/kernel"
 )
 
-// plan is the work on a record by structure, with cut variables c_1 … c_m. With J the gradients of
-// the variables, and L the loss with variables in their place,
+// plan is the work by structure, with cut variables c_1 … c_m. With J their gradients, and L the
+// loss with variables in their place,
 //
 //	g_yy = D_yy + Σ_k (J_k B_kᵀ + B_k J_kᵀ) + Σ_kl H_kl J_k J_lᵀ
 //
 // and likewise g_xy; D, B and H are the second derivatives of L by two entries (diagonal), an entry
-// and a variable, and two variables. One sweep along all entries of y at once gives D, one for each
-// variable its B and its column of H.
+// and a variable, two variables. A sweep along all entries of y gives D, one for each variable its
+// B and its column of H.
 type plan struct {
 	x, y    []row       // J, in either leaf
 	bx, by  [][]float64 // B, nil for zero
@@ -73,8 +73,8 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 	}
 }
 
-// sweep computes derivatives of adjoints in the direction of variable k, or, for −1, of the leaves'
-// tangents; it returns those of the leaves.
+// sweep returns the derivatives of the leaves' adjoints along variable k, or, for −1, the leaves'
+// tangents.
 func (t *tape) sweep(k int) (x, y []float64) {
 	t.direction = k
 	t.tangents()
@@ -102,7 +102,7 @@ func (t *tape) byColumns(gyy *mat.Sym, gxy *mat.Dense) {
 	}
 }
 
-// diagonal makes the sweep along all entries of y at once, and adds D.
+// diagonal sweeps along all entries of y at once, and adds D.
 func (t *tape) diagonal(gyy *mat.Sym, gxy *mat.Dense) {
 	_, ly := t.leafParts(&t.tan)
 	for i := range ly {
@@ -123,7 +123,7 @@ func (t *tape) diagonal(gyy *mat.Sym, gxy *mat.Dense) {
 	}
 }
 
-// variable makes the sweep along cut variable k, and notes column k of H, and B_k.
+// variable sweeps along cut variable k, and notes column k of H, and B_k.
 func (t *tape) variable(k int) {
 	x, y := t.sweep(k)
 	p := &t.plan

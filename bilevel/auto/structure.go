@@ -1,8 +1,6 @@
 package auto
 
-// The structure of second derivatives.
-//
-// While it records, the tape sorts values by how they depend on the entries of the leaves:
+// The structure of second derivatives. The tape sorts values by how they depend on entries:
 //
 //	core      on cut values only, not on an entry
 //	entry     on entries x_i and y_j of one pair (i, j), and on cut values: a number, or every entry
@@ -10,9 +8,9 @@ package auto
 //	sum       a sum of such terms, a number
 //
 // An operation that would leave these kinds, as a function curved in a sum, or a product of
-// different entries, takes a cut copy of its operand: a new variable, which is core. So the loss
-// becomes L(x, y, c) with c = c(x, y, c), and ∂²/∂y² and ∂²/∂x∂y of L + λᵀc by entries alone are
-// diagonal. Logistic regression with weights on the squares of y has one cut, the linear predictor.
+// different entries, takes a cut copy of its operand: a new variable, which is core. In L(x, y, c)
+// with c = c(x, y, c), ∂²/∂y² and ∂²/∂x∂y of L + λᵀc by entries alone are diagonal. Logistic
+// regression with weights on the squares of y has one cut, the linear predictor.
 type kind int8
 
 const (
@@ -50,7 +48,6 @@ type cut struct {
 	first, n int
 }
 
-// structure is what the tape knows of a structured record.
 type structure struct {
 	cuts      []cut
 	variables int
@@ -72,9 +69,8 @@ func (s *structure) begin(t *tape) {
 	}
 }
 
-// merge returns the class of a function of the entries of a and of b, n of each; ok is false if
-// their pairs do not agree. Only numbers of equal indices make a first pair, where vectors may be at
-// any distance.
+// merge returns the class of a function of the entries of a and of b, n of each; ok says that their
+// pairs agree. Numbers make a first pair only with equal indices, vectors at any distance.
 func (t *tape) merge(a, b class, n int) (c class, ok bool) {
 	x, y := max(a.x, b.x), max(a.y, b.y)
 	if a.kind != isEntry || b.kind != isEntry || min(a.x, b.x) >= 0 && a.x != b.x || min(a.y, b.y) >= 0 && a.y != b.y {
@@ -89,7 +85,7 @@ func (t *tape) merge(a, b class, n int) (c class, ok bool) {
 	return class{isEntry, x, y}, true
 }
 
-// factors makes operands of a product, entry by entry, and its class.
+// factors makes the operands of a product by entries, and its class.
 func (t *tape) factors(a, b int32) (int32, int32, class) {
 	ca, cb := t.nodes[a].class, t.nodes[b].class
 	switch {
@@ -119,7 +115,7 @@ func (t *tape) summands(a, b int32) (int32, int32, class) {
 	return a, b, class{kind: isSum}
 }
 
-// curved is a, or its cut copy, as the operand of a function with a second derivative.
+// curved is a, or its cut copy, for a function with a second derivative.
 func (t *tape) curved(a int32) int32 {
 	if t.nodes[a].kind == isSum {
 		return t.core(a)
@@ -158,8 +154,8 @@ func (t *tape) core(a int32) int32 {
 	return out
 }
 
-// crosses tells whether cut variables have a part in g_xy: one depends on x, or an operation that
-// is not linear joins x with a cut.
+// crosses says that cut variables have a part in g_xy: one depends on x, or is joined with x in an
+// operation that is not linear.
 func (t *tape) crosses() bool {
 	for i := range t.nodes {
 		switch o := &t.nodes[i]; o.code {
@@ -172,8 +168,8 @@ func (t *tape) crosses() bool {
 	return false
 }
 
-// cutTangent writes the tangent of the cut variables from first on in the direction of the sweep;
-// that of their operands, ∂c_k/∂c_direction, is noted.
+// cutTangent writes the tangent of the cut variables from first on; that of their operands,
+// ∂c_k/∂c_direction, is noted.
 func (t *tape) cutTangent(first int, tan, operand []float64) {
 	for k, v := range operand {
 		t.plan.chain(t.direction, first+k, v)

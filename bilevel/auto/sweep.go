@@ -10,8 +10,7 @@ func (t *tape) part(s *side, id int32) []float64 {
 
 func (t *tape) operands(o *node) (u, v []float64) { return t.nodes[o.a].val, t.nodes[o.b].val }
 
-// start clears the adjoints from the first on, and sets that of the result to w; false if there is
-// none.
+// start clears the adjoints from first on, and adds w to that of the result; false if it has none.
 func (t *tape) start(first int, id int32, w float64) bool {
 	t.adj.fit(first, t.size)
 	r := t.part(&t.adj, id)
@@ -31,8 +30,7 @@ func (t *tape) reverse(last int32) {
 	}
 }
 
-// second computes the derivatives of all adjoints in the direction of tangents; that of the result
-// is 0.
+// second computes the derivatives of all adjoints along the tangents; that of the result is 0.
 func (t *tape) second(last int32) {
 	for i := last; i > leafY; i-- {
 		if s := t.part(&t.adjt, i); s != nil {
@@ -42,8 +40,7 @@ func (t *tape) second(last int32) {
 	}
 }
 
-// push adds to what side s has of o's operands r times o's derivatives by them. With cutting, a cut
-// has none.
+// push adds r times o's derivatives to what s has of o's operands. With cutting, a cut has none.
 func (t *tape) push(s *side, o *node, r []float64) {
 	u, v := t.operands(o)
 	switch o.code {
@@ -107,8 +104,8 @@ func (t *tape) pushProduct(s *side, o *node, r, u, v []float64) {
 	}
 }
 
-// bend adds to the adjt of o's operands the adjoint r of o times o's second derivatives along the
-// tangents.
+// bend adds the adjoint r of o times o's second derivatives along the tangents to its operands'
+// adjt.
 func (t *tape) bend(o *node, r []float64) {
 	if r == nil {
 		return
@@ -132,8 +129,7 @@ func (t *tape) bend(o *node, r []float64) {
 	}
 }
 
-// tangents computes derivatives in the direction that the leaves' tangents hold. With cutting, that
-// of a cut is given by t.direction.
+// tangents computes derivatives along the leaves' tangents; with cutting, of a cut, by t.direction.
 func (t *tape) tangents() {
 	t.tan.fit(t.leaves, t.size)
 	for i := leafY + 1; int(i) < len(t.nodes); i++ {
@@ -154,40 +150,22 @@ func (t *tape) tangent(o *node, r []float64) {
 	case opAdd:
 		axpy(r, 1, tu)
 		axpy(r, o.p, tv)
-	case opMul:
-		axpyProduct(r, 1, v, tu)
-		axpyProduct(r, 1, u, tv)
 	case opCut:
 		if t.cutting {
 			t.cutTangent(int(o.c), r, tu)
 		} else {
 			axpy(r, 1, tu)
 		}
-	case opScaleBy:
-		if tu != nil {
-			axpy(r, tu[0], v)
-		}
-		axpy(r, u[0], tv)
 	case opStack:
 		for k := range r {
 			if d := t.part(&t.tan, t.ids[int(o.c)+k]); d != nil {
 				r[k] = d[0]
 			}
 		}
-	case opMatVec, opMatTrans:
-		m := t.matrices[o.c]
-		if tu != nil {
-			m.product(o.code, r, tu, v)
-		}
-		if tv != nil {
-			m.product(o.code, r, u, tv)
-		}
 	case opSum:
 		for _, d := range tu {
 			r[0] += d
 		}
-	case opDot:
-		r[0] = dot(tu, v) + dot(tv, u)
 	case opSparse:
 		s := t.sparses[o.c]
 		for k, c := range s.col {
@@ -200,5 +178,25 @@ func (t *tape) tangent(o *node, r []float64) {
 		for k, d := range tv {
 			r[0] += 2 * u[k] * v[k] * d
 		}
+	default:
+		t.product(o, r, tu, v)
+		t.product(o, r, u, tv)
+	}
+}
+
+// product adds to r the product of u and v that o is.
+func (t *tape) product(o *node, r, u, v []float64) {
+	if u == nil || v == nil {
+		return
+	}
+	switch o.code {
+	case opMul:
+		axpyProduct(r, 1, u, v)
+	case opScaleBy:
+		axpy(r, u[0], v)
+	case opDot:
+		r[0] += dot(v, u)
+	case opMatVec, opMatTrans:
+		t.matrices[o.c].product(o.code, r, u, v)
 	}
 }

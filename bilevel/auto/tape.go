@@ -13,7 +13,7 @@ const (
 	onCut
 )
 
-// opcode is what an operation is to the sweeps. A number is a vector of length 1.
+// opcode is the kind of an operation. A number is a vector of length 1.
 type opcode uint8
 
 const (
@@ -49,7 +49,7 @@ type node struct {
 	class
 }
 
-// sparse is a constant sparse vector, matrix the shape of the W of a product with it.
+// sparse is a constant sparse vector, matrix the shape of a W.
 type sparse struct {
 	col []int32
 	val []float64
@@ -63,7 +63,7 @@ type side struct {
 	on uint8 // a bit for each set of what a value may depend on
 }
 
-// fit makes room for size derivatives, and sets those from first on to 0.
+// fit makes room for size derivatives, those from first on 0.
 func (s *side) fit(first, size int) {
 	if n := size - len(s.v); n > 0 {
 		s.v = append(s.v, make([]float64, n)...)
@@ -74,8 +74,8 @@ func (s *side) fit(first, size int) {
 // mode is what is computed of a record.
 type mode struct {
 	order          int   // 0 the value, 1 the gradient, 2 second derivatives
-	seed, want     uint8 // the leaves that have tangents, and those whose adjoints are wanted
-	structured     bool  // look for structure while recording
+	seed, want     uint8 // the leaves with tangents, and those with adjoints
+	structured     bool  // look for structure
 	adj, tan, adjt uint8 // where the sides are on
 }
 
@@ -107,7 +107,7 @@ func newMode(order int, seed, want uint8, structured bool) *mode {
 	return m
 }
 
-// tape holds the record of one evaluation. All of it is used again by the next one.
+// tape is the record of one evaluation; the next one uses its memory.
 type tape struct {
 	*mode
 	gen     uint32 // of the record; a handle carries it
@@ -133,16 +133,16 @@ type loss struct {
 	name   string
 	sample func(x, y Vec, s bilevel.Sample) Num
 	mean   func(x, y Vec) Num
+	size   uint64 // of the stream
 }
 
-// Node 0 is not used, so that 0 can say "none". The leaves have the first derivatives of a side,
-// which are summed up over a batch.
+// Node 0 means none. The leaves have the first derivatives of a side, summed up over a batch.
 const (
 	leafX int32 = 1
 	leafY int32 = 2
 )
 
-// aim sets the mode for the samples of one call, at points of these lengths.
+// aim sets the mode of one call.
 func (t *tape) aim(m *mode, dx, dy int) {
 	t.mode, t.leaves = m, dx+dy
 	t.adj.on, t.tan.on, t.adjt.on = m.adj, m.tan, m.adjt
@@ -167,7 +167,7 @@ func (t *tape) begin(x, y []float64) {
 	t.structure.begin(t)
 }
 
-// record evaluates the loss at one sample, or its mean, and returns the node of the value, 0 for a
+// record evaluates the loss at a sample, or its mean, and returns the node of the value, 0 for a
 // constant.
 func (t *tape) record(l *loss, x, y []float64, s bilevel.Sample, mean bool) (id int32, err error) {
 	t.begin(x, y)
@@ -193,8 +193,8 @@ func (t *tape) record(l *loss, x, y []float64, s bilevel.Sample, mean bool) (id 
 	return r.id, nil
 }
 
-// end ends an evaluation, and makes its handles bad; where it still runs, by a panic: that of fail,
-// or the caller's.
+// end makes the handles of an evaluation bad; if it still runs, it ends by a panic: fail's or the
+// caller's.
 func (t *tape) end(err *error, l *loss, s bilevel.Sample, mean bool) {
 	t.gen++
 	if t.running {
@@ -207,7 +207,7 @@ func (t *tape) end(err *error, l *loss, s bilevel.Sample, mean bool) {
 	}
 }
 
-// node adds a node. It sets fields in place, cheaper than a composite literal, which is copied.
+// node adds a node. A composite literal would be copied.
 func (t *tape) node(code opcode, val []float64, dep uint8, a, b int32) *node {
 	k := len(t.nodes)
 	if k == cap(t.nodes) {
@@ -220,7 +220,7 @@ func (t *tape) node(code opcode, val []float64, dep uint8, a, b int32) *node {
 	return o
 }
 
-// emit adds a node with memory in the sides, and operands a and b, 0 for none.
+// emit adds a node with memory in the sides.
 func (t *tape) emit(code opcode, val []float64, a, b int32, c class) *node {
 	o := t.node(code, val, t.nodes[a].dep|t.nodes[b].dep, a, b)
 	o.at, o.class = int32(t.size), c
@@ -234,7 +234,7 @@ func (t *tape) num(o *node) Num { return Num{t.last(), o.val[0]} }
 
 func (t *tape) vec(o *node) Vec { return Vec{t.last(), o.val} }
 
-// operand returns the node of a vector, which it adds to the record if it is a constant.
+// operand returns the node of a vector, a new one for a constant.
 func (t *tape) operand(u Vec) int32 {
 	if u.t != nil {
 		return u.id

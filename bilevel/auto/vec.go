@@ -1,8 +1,7 @@
 package auto
 
-// Vec is a vector that a loss computes: recorded if it depends on x or y, else a constant. A
-// recorded Vec is good until the loss returns. Operations on vectors of different lengths fail. An
-// operation on constants alone allocates its result; no other does.
+// Vec is a vector, recorded or constant as a Num is. Operations on vectors of different lengths
+// fail. Those on constants alone allocate their result; no other does.
 type Vec struct {
 	handle
 	v []float64
@@ -15,8 +14,7 @@ func Data(a []float64) Vec { return Vec{v: a} }
 // Len returns the number of entries.
 func (u Vec) Len() int { return len(u.v) }
 
-// Value returns the entries, for comparisons and loops, to be read and not kept; what is computed
-// of them has no derivative.
+// Value returns the entries, as Num.Value does, to be read and not kept.
 func (u Vec) Value() []float64 {
 	if u.t != nil {
 		u.own("Value")
@@ -36,10 +34,8 @@ func (u Vec) Slice(i, j int) Vec {
 	return u.t.vec(u.t.slice(u.id, i, j))
 }
 
-// Add returns u + v.
+// Add and Sub return u + v and u − v.
 func (u Vec) Add(v Vec) Vec { return u.plus("Add", v, 1) }
-
-// Sub returns u − v.
 func (u Vec) Sub(v Vec) Vec { return u.plus("Sub", v, -1) }
 
 func (u Vec) plus(name string, v Vec, s float64) Vec {
@@ -69,14 +65,10 @@ func (u Vec) Div(v Vec) Vec {
 	return u.Mul(v.unary("Div", inv, 0))
 }
 
-// Scale returns c·u.
+// Scale, Shift and Neg return the vectors of c·u_i, u_i + c and −u_i.
 func (u Vec) Scale(c float64) Vec { return u.linear("Scale", c, 0) }
-
-// Shift returns the vector of u_i + c.
 func (u Vec) Shift(c float64) Vec { return u.linear("Shift", 1, c) }
-
-// Neg returns −u.
-func (u Vec) Neg() Vec { return u.linear("Neg", -1, 0) }
+func (u Vec) Neg() Vec            { return u.linear("Neg", -1, 0) }
 
 func (u Vec) linear(name string, p, q float64) Vec {
 	if u.t == nil {
@@ -136,41 +128,20 @@ func Stack(a ...Num) Vec {
 	return t.vec(o)
 }
 
-// Exp returns the vector of exp(u_i).
-func (u Vec) Exp() Vec { return u.unary("Exp", exp, 0) }
-
-// Log returns the vector of logarithms. It fails unless u > 0.
-func (u Vec) Log() Vec { return u.unary("Log", log, 0) }
-
-// Sqrt returns the vector of square roots. It fails as Num.Sqrt does.
-func (u Vec) Sqrt() Vec { return u.unary("Sqrt", sqrt, 0) }
-
-// Square returns the vector of u_i².
-func (u Vec) Square() Vec { return u.unary("Square", square, 0) }
-
-// Inv returns the vector of 1/u_i. It fails where an entry is 0.
-func (u Vec) Inv() Vec { return u.unary("Inv", inv, 0) }
-
-// Tanh returns the vector of tanh(u_i).
-func (u Vec) Tanh() Vec { return u.unary("Tanh", tanh, 0) }
-
-// Sigmoid returns the vector of 1/(1 + exp(−u_i)).
-func (u Vec) Sigmoid() Vec { return u.unary("Sigmoid", sigmoid, 0) }
-
-// Softplus returns the vector of log(1 + exp(u_i)).
-func (u Vec) Softplus() Vec { return u.unary("Softplus", softplus, 0) }
-
-// Sin returns the vector of sines.
-func (u Vec) Sin() Vec { return u.unary("Sin", sin, 0) }
-
-// Cos returns the vector of cosines.
-func (u Vec) Cos() Vec { return u.unary("Cos", cos, 0) }
-
-// Pow returns the vector of u_i^r. It fails as Num.Pow does.
+// Functions of the entries, which fail as those of Num do.
+func (u Vec) Exp() Vec          { return u.unary("Exp", exp, 0) }
+func (u Vec) Log() Vec          { return u.unary("Log", log, 0) }
+func (u Vec) Sqrt() Vec         { return u.unary("Sqrt", sqrt, 0) }
+func (u Vec) Square() Vec       { return u.unary("Square", square, 0) }
+func (u Vec) Inv() Vec          { return u.unary("Inv", inv, 0) }
+func (u Vec) Tanh() Vec         { return u.unary("Tanh", tanh, 0) }
+func (u Vec) Sigmoid() Vec      { return u.unary("Sigmoid", sigmoid, 0) }
+func (u Vec) Softplus() Vec     { return u.unary("Softplus", softplus, 0) }
+func (u Vec) Sin() Vec          { return u.unary("Sin", sin, 0) }
+func (u Vec) Cos() Vec          { return u.unary("Cos", cos, 0) }
 func (u Vec) Pow(r float64) Vec { return u.unary("Pow", pow, r) }
 
-// Apply returns the vector of φ(u_i) for a function of the caller's, which returns its value and
-// first two derivatives at u_i, as Num.Apply takes them.
+// Apply returns the vector of φ(u_i) for an f that returns what Num.Apply takes, at u_i.
 func (u Vec) Apply(f func(a float64) (value, first, second float64)) Vec {
 	return u.unary("Apply", func(a, _ float64) (v, p, q float64) { return f(a) }, 0)
 }
