@@ -89,3 +89,19 @@ func TestOutsideOfTheDomain(t *testing.T) {
 		assert.True(t, strings.Contains(err.Error(), "auto: f at sample ") && strings.Contains(err.Error(), "Log of -1 is NaN"), err)
 	}
 }
+
+// Where F falls for ever, a run goes on without an error.
+func TestRunsOff(t *testing.T) {
+	p, err := auto.New(auto.Losses{Dx: 1, Dy: 1, Upper: 3, Lower: 18,
+		F: func(_, y auto.Vec, _ bilevel.Sample) auto.Num { return y.SquaredNorm() },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.Shift(-1).SquaredNorm().Add(y.WeightedSquares(x.Exp())).Scale(0.5)
+		}})
+	require.NoError(t, err)
+	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{X0: []float64{300}})
+	require.NoError(t, err)
+	for range 8000 {
+		require.NoError(t, s.Step())
+	}
+	assert.Greater(t, s.X()[0], 350.0)
+}

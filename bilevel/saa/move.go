@@ -159,6 +159,9 @@ func (m *newton) moved(p *point) {
 	} else if h := mat.NormFrobSym(p.yy); h > 0 { // y moves with x alone
 		m.sizes[1] += p.n[1] / h
 	}
+	for k, size := range m.sizes {
+		m.sizes[k] = min(size, math.MaxFloat64) // far down a flat
+	}
 }
 
 // arrived says that no free entry has a gradient above rounding, and y none.
@@ -275,6 +278,10 @@ func (m *newton) try(it *bilevel.Iteration) (good bool, err error) {
 		err = it.Finite(t.h)
 	}
 	if m.beyond(err) && tau > 0 {
+		t.begin(p.x, p.y) // the Solver looks for numbers that are not finite
+		copy(t.u, p.u)
+		copy(t.v, p.v)
+		copy(t.h, p.h)
 		m.trust(-1, tau)
 		return false, nil
 	}
