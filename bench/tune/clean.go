@@ -20,6 +20,7 @@ const (
 	cleaningPasses = 3    // the first has the weights 1
 	cleaningLooks  = 20   // evaluations of the upper level: more fit the chance in the held-out rows
 	shownRows      = 10
+	fewRows        = 200
 )
 
 // cleaner is data hyper-cleaning on folds (Franceschi et al., ICML 2017): each row has a weight in
@@ -167,6 +168,9 @@ func (c *cleaner) disagree() (share float64) {
 	return share
 }
 
+// chance says that votes and labels agree hardly more than drawn ones: nothing can be told of them.
+func (c *cleaner) chance() bool { return c.share > 0.9*(1-1/float64(c.classes)) }
+
 func ascending(values []float64) []int {
 	order := make([]int, len(values))
 	for i := range order {
@@ -200,7 +204,7 @@ func (t *search) clean(ctx context.Context, p *kit.Progress) error {
 	if _, c.y = vectors(all); all.Solution(c.y, c.weight) != nil {
 		return fmt.Errorf("no model of the cleaned rows: %w", implicit.ErrNoSolution)
 	}
-	if t.cleaner = c; c.share > 0 {
+	if t.cleaner = c; c.share > 0 && !c.chance() {
 		t.results = append(t.results, t.cleaned(began))
 	}
 	return nil
@@ -243,6 +247,14 @@ func (t *search) reportCleaning(w io.Writer) {
 		fmt.Fprintf(w, "         row %s: %q, others vote %q; probability of its label %.2g, self-confidence %.2g\n",
 			c.rows.IDs[i], t.classes[int(c.rows.Label[i])], t.classes[c.vote[i]], c.own[i], c.self[i])
 	}
+	switch few := len(c.own) < fewRows; {
+	case c.chance():
+		fmt.Fprintln(w, "         votes and labels agree by chance alone: no cleaned model is tried, and the rows are no finding")
+	case few:
+		fmt.Fprintf(w, "         of fewer than %d rows some are named by chance\n", fewRows)
+	}
+	fmt.Fprintln(w, "         only training rows are judged; the cleaned model tells the true label: its held-out loss allows for\n"+
+		"         the share of wrong ones, its test loss counts each test label as right")
 	fmt.Fprintln(w)
 }
 

@@ -61,6 +61,8 @@ func (t *search) describe(w io.Writer) {
 func (t *search) report(w io.Writer) error {
 	if t.cleaner != nil {
 		t.reportCleaning(w)
+	} else if t.Clean {
+		fmt.Fprint(w, "clean    not done: the run was stopped before\n\n")
 	}
 	quality := "accuracy"
 	if t.regression() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -204,6 +205,9 @@ func (t *search) write(w io.Writer) error {
 	}
 	if err := put(t.out, files); err != nil {
 		return err
+	}
+	if t.cleaner == nil { // that of another run would be taken for this one's
+		_ = os.Remove(filepath.Join(t.out, "rows.csv"))
 	}
 	_, err = fmt.Fprintf(w, "wrote    %s with tune.svg and tune.csv\n", filepath.Join(t.out, "model.json"))
 	return err
