@@ -32,7 +32,8 @@
 //	unread   x⁺ stands as it is while the remainder of the model is below a tenth of the standard error
 //	         of h; it is taken from the last steps read, and grows with the length or its square
 //	try      else all samples are asked again at z⁺, y⁺ settled there by Newton steps (settle), and
-//	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends
+//	         ϱ = ½sᵀ(h + h⁺)/(hᵀs + ½sᵀBs): F's fall by the trapezoid rule, of the same samples at both ends;
+//	         −1 where f or g have no value at z⁺ (bilevel.ErrDomain), or y* is far from where it should be
 //	trust    ϱ ≤ .05: back, Δ = τ/4;  ϱ < .25 or > 4: Δ = τ/2;  in (.75, 1.5): Δ ≥ 2τ;  in (.9, 1.1): Δ ≥ 4τ;  τ = max|s_i|/ℓ_i
 //	secant   B ← B + the least symmetric change (in units ℓ) that makes it foresee h⁺ − h along s
 //	stat     tr M⁻¹ cov(h), twice the statistical error of F, where x is unknown by less than ℓ; steps are

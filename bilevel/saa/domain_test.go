@@ -3,6 +3,7 @@ package saa_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,15 @@ func TestNoBounds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A start so far down that nothing depends on x is told, though no step improves it.
+func TestFlatStart(t *testing.T) {
+	s, err := bilevel.New(ridge(t, 1, 40), saa.Newton{}, bilevel.Options{X0: slices.Repeat([]float64{-800}, 5)})
+	require.NoError(t, err)
+	r, err := s.Run(t.Context(), bilevel.Run{Xi: 400})
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(r.Warnings, "; "), "F does not change with 5 of the entries of x")
 }
 
 // A step to where f has no value is taken back, in memory of dx² and without; a start there ends the run.
