@@ -26,4 +26,4 @@
 package stable
 
 // Version is the release that this tree is, or will be; CHANGELOG.md says what is in it.
-const Version = "0.2.0"
+const Version = "0.3.0"
