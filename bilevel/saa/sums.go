@@ -200,7 +200,7 @@ func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x,
 }
 
 // weigh returns by what a group of n samples of a stream counts: no derivative of it, with the square
-// of its length, is longer than the second longest of all samples. It notes how long they are.
+// of its length, is longer than twice the second longest of all. It notes how long they are.
 func (a *asker) weigh(to *sums, k int, n float64, squares ...float64) float64 {
 	w := 1.0
 	for e, square := range squares {
