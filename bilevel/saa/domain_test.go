@@ -64,7 +64,19 @@ func TestNoBounds(t *testing.T) {
 	}
 }
 
-// A start so far down that nothing depends on x is told, though no step improves it.
+// Runs that flats led astray, by the noise of g_yy at far points, and by a carried iterate.
+func TestFlatsMislead(t *testing.T) {
+	for _, c := range []struct{ seed, terms uint64 }{{0, 40}, {4, 0}} {
+		s, err := bilevel.New(ridge(t, c.seed, c.terms), saa.Newton{}, bilevel.Options{Seed: c.seed})
+		require.NoError(t, err)
+		_, err = s.Run(t.Context(), bilevel.Run{Xi: 2000})
+		require.NoError(t, err)
+		assert.Greater(t, math.Abs(s.Y()[0]), 0.1, "seed %d", c.seed)
+		assert.InDelta(t, 1, s.Y()[4], 0.06, "seed %d", c.seed)
+	}
+}
+
+// A start so far down that nothing depends on x is told.
 func TestFlatStart(t *testing.T) {
 	s, err := bilevel.New(ridge(t, 1, 40), saa.Newton{}, bilevel.Options{X0: slices.Repeat([]float64{-800}, 5)})
 	require.NoError(t, err)

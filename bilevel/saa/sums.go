@@ -203,8 +203,8 @@ func (a *asker) askG(it *bilevel.Iteration, to *sums, p *point, e *mat.Dense, x,
 // of its length, is longer than twice the second longest of all. It notes how long they are.
 func (a *asker) weigh(to *sums, k int, n float64, squares ...float64) float64 {
 	w := 1.0
-	for e, square := range squares {
-		long, most := n*math.Sqrt(square), 2*max(to.before[k][e], to.second[k][e])
+	for e, sq := range squares {
+		long, most := n*math.Sqrt(sq), 2*max(to.before[k][e], to.second[k][e])
 		if a.stream[k] && long > most && most > 0 {
 			w = min(w, most/long)
 		}
