@@ -31,10 +31,9 @@ func (r *row) entry(k int) (i int, v float64) {
 
 var one = []float64{1}
 
-// rows finds the gradients of all cut variables by entries, the others held fixed.
+// rows finds the gradients of all cut variables.
 func (t *tape) rows() {
 	p := &t.plan
-	t.cutting = true
 	for _, c := range t.cuts {
 		for k := range c.n {
 			rx, ry := &p.x[c.first+k], &p.y[c.first+k]
@@ -55,11 +54,10 @@ func (t *tape) rows() {
 			*rx, *ry = row{val: t.kept(x), coef: 1}, row{val: t.kept(y), coef: 1}
 		}
 	}
-	t.cutting = false
 }
 
 // leafRow finds the row of entry k of value id, from the first entry of x on, where it costs no
-// sweep: for entries of leaves, their products with constants, and multiples.
+// sweep: for entries of leaves, their products with constants, and multiples, without cuts below.
 func (t *tape) leafRow(id int32, k int) (row, bool) {
 	coef, o := 1.0, &t.nodes[id]
 	for ; o.code == opLinear; o = &t.nodes[o.a] {
@@ -67,6 +65,9 @@ func (t *tape) leafRow(id int32, k int) (row, bool) {
 	}
 	if t.moves(o) {
 		return row{off: int(o.at) + k, val: one, coef: coef}, true
+	}
+	if o.dep&onCut != 0 {
+		return row{}, false
 	}
 	u, v := &t.nodes[o.a], &t.nodes[o.b]
 	switch o.code {

@@ -14,29 +14,19 @@ import (
 // and a variable, two variables. A sweep along all entries of y gives D, one for each variable its
 // B and its column of H.
 type plan struct {
-	x, y    []row       // J, in either leaf
-	bx, by  [][]float64 // B, nil for zero
-	h       []float64   // m × m
-	chains  []float64   // m × m: ∂c_k/∂c_l with entries held fixed
-	chained bool
-	m       int
+	x, y   []row       // J, in either leaf
+	bx, by [][]float64 // B, nil for zero
+	h      []float64   // m × m
+	m      int
 }
 
 func (p *plan) begin(t *tape) {
-	m := t.variables
-	p.m, p.chained = m, false
-	for len(p.x) < m {
+	p.m = t.variables
+	for len(p.x) < p.m {
 		p.x, p.y = append(p.x, row{}), append(p.y, row{})
 		p.bx, p.by = append(p.bx, nil), append(p.by, nil)
 	}
-	p.h, p.chains = t.mem.zeros(m*m), t.mem.zeros(m*m)
-}
-
-func (p *plan) chain(l, k int, v float64) {
-	if l >= 0 && v != 0 {
-		p.chains[k*p.m+l] = v
-		p.chained = true
-	}
+	p.h = t.mem.zeros(p.m * p.m)
 }
 
 // addSecond adds w times the second derivatives of number id to gyy or to gxy; the other is nil.
@@ -65,7 +55,6 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 	if !variables {
 		return
 	}
-	t.chainRows()
 	if gyy != nil {
 		t.plan.addHess(t, gyy)
 	} else {
@@ -145,37 +134,6 @@ func (t *tape) kept(b []float64) []float64 {
 		}
 	}
 	return nil
-}
-
-// chainRows makes J whole: J_k + Σ_l ∂c_k/∂c_l·J_l, over variables l before k.
-func (t *tape) chainRows() {
-	p := &t.plan
-	if !p.chained {
-		return
-	}
-	for k := range p.m {
-		chain := p.chains[k*p.m:][:k]
-		p.x[k] = t.chained(p.x, k, chain, len(t.nodes[leafX].val))
-		p.y[k] = t.chained(p.y, k, chain, len(t.nodes[leafY].val))
-	}
-}
-
-func (t *tape) chained(rows []row, k int, chain []float64, n int) row {
-	var dense []float64
-	for l, c := range chain {
-		if c == 0 || rows[l].val == nil {
-			continue
-		}
-		if dense == nil {
-			dense = t.mem.zeros(n)
-			rows[k].addTo(dense, 1)
-		}
-		rows[l].addTo(dense, c)
-	}
-	if dense == nil {
-		return rows[k]
-	}
-	return row{val: dense, coef: 1}
 }
 
 // addHess adds Σ_k (J_k z_kᵀ + z_k J_kᵀ), with z_k = B_k + ½ Σ_l H_kl J_l.

@@ -167,14 +167,3 @@ func (t *tape) crosses() bool {
 	}
 	return false
 }
-
-// cutTangent writes the tangent of the cut variables from first on; that of their operands,
-// ∂c_k/∂c_direction, is noted.
-func (t *tape) cutTangent(first int, tan, operand []float64) {
-	for k, v := range operand {
-		t.plan.chain(t.direction, first+k, v)
-	}
-	if k := t.direction - first; k >= 0 && k < len(tan) {
-		tan[k] = 1
-	}
-}

@@ -151,10 +151,10 @@ func (t *tape) tangent(o *node, r []float64) {
 		axpy(r, 1, tu)
 		axpy(r, o.p, tv)
 	case opCut:
-		if t.cutting {
-			t.cutTangent(int(o.c), r, tu)
-		} else {
+		if k := t.direction - int(o.c); !t.cutting {
 			axpy(r, 1, tu)
+		} else if k >= 0 && k < len(r) {
+			r[k] = 1
 		}
 	case opStack:
 		for k := range r {
