@@ -53,6 +53,8 @@ func tuning(tb testing.TB, data *data.Data) *auto.Problem {
 type oracles interface {
 	bilevel.Problem
 	bilevel.Products
+	bilevel.UpperGradient
+	bilevel.Values
 }
 
 // BenchmarkAuto evaluates each oracle at one sample, recorded and by hand.
@@ -78,7 +80,7 @@ func BenchmarkAuto(b *testing.B) {
 						one := make([]bilevel.Sample, 1)
 						for i := 0; b.Loop(); i++ {
 							one[0] = bilevel.Sample(i % 1000)
-							if err := call(one); err != nil {
+							if _, err := call(one); err != nil {
 								b.Fatal(err)
 							}
 						}
@@ -103,18 +105,26 @@ func pointOf(p bilevel.Problem) (x, y, v []float64) {
 	return x, y, v
 }
 
-type oracle = func(batch []bilevel.Sample) error
+type batch = []bilevel.Sample
+
+// oracle returns what it has written for a batch.
+type oracle = func(b batch) ([]float64, error)
 
 // calls has the oracles of p at a point, which write to memory of their own.
 func calls(p oracles, x, y, v []float64) map[string]oracle {
-	fx, fy, gy, hv, xv := slices.Clone(x), slices.Clone(y), slices.Clone(y), slices.Clone(y), slices.Clone(x)
-	gxy, gyy := mat.NewDense(len(x), len(y)), mat.NewSym(len(y))
+	dx, dy := len(x), len(y)
+	vec := func(n int) []float64 { return make([]float64, n) }
+	f, g, fxy, gx, gy, hv, cv := vec(1), vec(1), vec(dx+dy), vec(dx), vec(dy), vec(dy), vec(dx)
+	gxy, gyy := mat.NewDense(dx, dy), mat.NewSym(dy)
 	return map[string]oracle{
-		"GradF":     func(b []bilevel.Sample) error { return p.GradF(fx, fy, x, y, b) },
-		"GradG":     func(b []bilevel.Sample) error { return p.GradG(gy, x, y, b) },
-		"CrossG":    func(b []bilevel.Sample) error { return p.CrossG(gxy, x, y, b) },
-		"HessG":     func(b []bilevel.Sample) error { return p.HessG(gyy, x, y, b) },
-		"HessVecG":  func(b []bilevel.Sample) error { return p.HessVecG(hv, x, y, v, b) },
-		"CrossVecG": func(b []bilevel.Sample) error { return p.CrossVecG(xv, x, y, v, b) },
+		"ValueF":    func(b batch) (_ []float64, err error) { f[0], err = p.ValueF(x, y, b); return f, err },
+		"ValueG":    func(b batch) (_ []float64, err error) { g[0], err = p.ValueG(x, y, b); return g, err },
+		"GradF":     func(b batch) ([]float64, error) { return fxy, p.GradF(fxy[:dx], fxy[dx:], x, y, b) },
+		"GradG":     func(b batch) ([]float64, error) { return gy, p.GradG(gy, x, y, b) },
+		"GradXG":    func(b batch) ([]float64, error) { return gx, p.GradXG(gx, x, y, b) },
+		"CrossG":    func(b batch) ([]float64, error) { return gxy.Data, p.CrossG(gxy, x, y, b) },
+		"HessG":     func(b batch) ([]float64, error) { return gyy.Data, p.HessG(gyy, x, y, b) },
+		"HessVecG":  func(b batch) ([]float64, error) { return hv, p.HessVecG(hv, x, y, v, b) },
+		"CrossVecG": func(b batch) ([]float64, error) { return cv, p.CrossVecG(cv, x, y, v, b) },
 	}
 }

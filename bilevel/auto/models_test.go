@@ -59,23 +59,3 @@ func robust(rng *rand.Rand) (*auto.Problem, error) {
 		Modulus: func(x []float64) float64 { return 2 * math.Exp(x[1]) },
 	})
 }
-
-// factors writes a 4 × 3 matrix as a product of x and y: every term joins two slices.
-func factors(rng *rand.Rand) (*auto.Problem, error) {
-	var want [12]float64
-	for i := range want {
-		want[i] = rng.NormFloat64()
-	}
-	term := func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-		i, j := int(s)/3, int(s)%3
-		miss := x.Slice(2*i, 2*i+2).Dot(y.Slice(2*j, 2*j+2)).Sub(auto.Const(want[s]))
-		return miss.Mul(miss).Div(auto.Const(2))
-	}
-	return auto.New(auto.Losses{Dx: 8, Dy: 6, Upper: 12, Lower: 12,
-		F: func(x, y auto.Vec, s bilevel.Sample) auto.Num { return term(x, y, s).Add(x.SquaredNorm().Scale(0.01)) },
-		G: func(x, y auto.Vec, s bilevel.Sample) auto.Num {
-			return term(x, y, s).Add(y.SquaredNorm().Scale(0.05))
-		},
-		Modulus: func([]float64) float64 { return 0.1 },
-	})
-}

@@ -112,20 +112,14 @@ func close(t *testing.T, want, got float64) {
 
 func check3(t *testing.T, p *auto.Problem, y []float64, val, first, second float64) {
 	t.Helper()
-	x := []float64{0.7}
-	n := len(y)
-	v, err := p.ValueG(x, y, sample0)
-	require.NoError(t, err)
-	close(t, val, v)
-	gy, e := make([]float64, n), make([]float64, n)
-	require.NoError(t, p.GradG(gy, x, y, sample0))
-	close(t, first, gy[n-1])
-	e[n-1] = 1
-	require.NoError(t, p.HessVecG(gy, x, y, e, sample0))
-	close(t, second, gy[n-1])
-	h := mat.NewSym(n)
-	require.NoError(t, p.HessG(h, x, y, sample0))
-	close(t, second, h.At(n-1, n-1))
+	e := make([]float64, len(y))
+	e[len(y)-1] = 1
+	oracles := calls(p, []float64{0.7}, y, e)
+	for oracle, want := range map[string]float64{"ValueG": val, "GradG": first, "HessVecG": second, "HessG": second} {
+		u, err := oracles[oracle](sample0)
+		require.NoError(t, err)
+		close(t, want, u[len(u)-1])
+	}
 }
 
 // Every other operation, alone and inside of a curved function, against differences of values.
@@ -221,7 +215,9 @@ func TestOperations(t *testing.T) {
 		} {
 			t.Run(name+"/"+outer, func(t *testing.T) {
 				x, y := []float64{0.4, 0.8, -0.6, 1.1}, []float64{0.3, -0.7, 0.9, 1.2}
-				againstDifferences(t, lowerLoss(t, 4, 4, g), x, y, sample0)
+				p := lowerLoss(t, 4, 4, g)
+				againstProducts(t, p, x, y)
+				againstDifferences(t, p, x, y)
 			})
 		}
 	}
@@ -272,7 +268,8 @@ func TestStructure(t *testing.T) {
 			assert.Equal(t, c.hess, auto.Variables(p))
 			require.NoError(t, p.CrossG(mat.NewDense(8, 8), x, y, sample0))
 			assert.Equal(t, c.cross, auto.Variables(p))
-			againstDifferences(t, p, x, y, sample0)
+			againstProducts(t, p, x, y)
+			againstDifferences(t, p, x, y)
 		})
 	}
 }
