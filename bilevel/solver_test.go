@@ -129,7 +129,7 @@ func TestStepBadSchedule(t *testing.T) {
 }
 
 func TestStepAllocates(t *testing.T) {
-	s := newSolver(t, quiet{Wavy: newWavy(0.5)},
+	s := newSolver(t, newWavy(0.5),
 		STABLE{Alpha: Constant(0.01), Beta: Constant(0.1), Tau: Constant(1), MuG: 0.9, CGxy: 1.2},
 		Options{Set: UniformBox(3, 0, 1)})
 	steps(t, s, 20)

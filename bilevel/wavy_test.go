@@ -12,7 +12,6 @@ import (
 type (
 	wavy   = bileveltest.Wavy[Sample]
 	call   = bileveltest.Call[Sample]
-	quiet  = bileveltest.Quiet[Sample]
 	faulty = bileveltest.Faulty[Sample]
 )
 

@@ -1,7 +1,7 @@
 package bileveltest
 
 import (
-	"math"
+	"slices"
 
 	"stable/mat"
 )
@@ -27,39 +27,23 @@ func Apply(a [][]float64, v []float64) []float64 {
 	return w
 }
 
-// Invert returns A⁻¹ by Gauss-Jordan elimination with row pivoting. It panics where A is singular.
+// Invert returns A⁻¹ by Gauss-Jordan elimination without pivoting, for a positive definite A.
 func Invert(a [][]float64) [][]float64 {
-	n := len(a)
-	m := make([][]float64, n)
-	for i := range n {
-		m[i] = append(append([]float64(nil), a[i]...), make([]float64, n)...)
-		m[i][n+i] = 1
+	m := make([][]float64, len(a))
+	for i := range a {
+		m[i] = slices.Clone(a[i])
 	}
-	for c := range n {
-		best := c
-		for r := c; r < n; r++ {
-			if math.Abs(m[r][c]) > math.Abs(m[best][c]) {
-				best = r
+	for c, pivot := range m {
+		d := pivot[c]
+		pivot[c] = 1
+		for j := range pivot {
+			pivot[j] /= d
+		}
+		for r, row := range m {
+			if f := row[c]; r != c {
+				row[c] = 0
+				mat.Axpy(row, -f, pivot)
 			}
-		}
-		m[c], m[best] = m[best], m[c]
-		if m[c][c] == 0 {
-			panic("bileveltest: Invert: singular")
-		}
-		for r := range n {
-			f := m[r][c] / m[c][c]
-			for j := range m[r] {
-				if r != c {
-					m[r][j] -= f * m[c][j]
-				}
-			}
-		}
-	}
-	for i := range n {
-		d := m[i][i]
-		m[i] = m[i][n:]
-		for j := range n {
-			m[i][j] /= d
 		}
 	}
 	return m

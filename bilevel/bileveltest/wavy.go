@@ -131,18 +131,14 @@ func (w *Wavy[S]) GradF(fx, fy, x, y []float64, xi []S) error {
 
 func (w *Wavy[S]) GradG(gy, x, y []float64, phi []S) error {
 	clear(gy)
-	sin := make([]float64, len(x))
-	for i, v := range x {
-		sin[i] = math.Sin(v)
-	}
 	w.mean("GradG", x, y, phi, func(t *term, q float64) {
 		for j := range gy {
 			v := -w.Kappa * math.Sin(y[j]+t.P[j])
 			for k := range y {
 				v += t.S.At(j, k) * y[k]
 			}
-			for i, s := range sin {
-				v -= s * t.B.At(i, j)
+			for i := range x {
+				v -= math.Sin(x[i]) * t.B.At(i, j)
 			}
 			gy[j] += q * v
 		}
@@ -179,21 +175,4 @@ func (w *Wavy[S]) GradXG(gx, x, y []float64, phi []S) error {
 		}
 	})
 	return nil
-}
-
-// Products is Wavy with bilevel.Products made of its matrices.
-type Products[S ~uint64] struct{ *Wavy[S] }
-
-func (w Products[S]) HessVecG(dst, x, y, v []float64, phi []S) error {
-	a := mat.NewSym(w.Dy)
-	err := w.HessG(a, x, y, phi)
-	mat.MulVecSym(dst, a, v)
-	return err
-}
-
-func (w Products[S]) CrossVecG(dst, x, y, v []float64, phi []S) error {
-	a := mat.NewDense(w.Dx, w.Dy)
-	err := w.CrossG(a, x, y, phi)
-	mat.MulVec(dst, a, v)
-	return err
 }

@@ -36,7 +36,7 @@ func TestMethodsNotFinite(t *testing.T) {
 					if testing.Short() && once == (after%3 == 0) {
 						continue
 					}
-					s := start(t, turns(e.problem(0.1).Wavy, quantity, bad, after, once), m, bilevel.Options{Seed: 1})
+					s := start(t, turns(e.problem(0.1).wavy, quantity, bad, after, once), m, bilevel.Options{Seed: 1})
 					var d *bilevel.DivergedError
 					require.ErrorAs(t, failure(s, 60), &d, "%s: %s", m.Name(), quantity)
 					assert.Equal(t, s.K(), d.Step)

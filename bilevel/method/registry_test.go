@@ -45,7 +45,7 @@ type bare struct {
 	composed
 }
 
-func withoutProducts(p identity) bilevel.Problem { return bare{wavy: p.Wavy} }
+func withoutProducts(p identity) bilevel.Problem { return bare{wavy: p.wavy} }
 
 type euclid struct{ bilevel.Set }
 
@@ -159,10 +159,7 @@ func TestEntriesTellWhatTheyNeed(t *testing.T) {
 
 func TestMethodsAllocate(t *testing.T) {
 	forEach(t, func(t *testing.T, e Entry) {
-		p := struct {
-			quiet
-			composed
-		}{quiet: quiet{Wavy: newWavy(0.5)}}
+		p := bare{wavy: newWavy(0.5)}
 		s := start(t, p, e.New(tuning), bilevel.Options{Set: bilevel.UniformBox(3, 0, 1), LowerBatch: 2})
 		step := func() {
 			if err := s.Step(); err != nil {

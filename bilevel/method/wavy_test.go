@@ -9,12 +9,10 @@ import (
 )
 
 type (
-	wavy         = bileveltest.Wavy[bilevel.Sample]
-	call         = bileveltest.Call[bilevel.Sample]
-	quiet        = bileveltest.Quiet[bilevel.Sample]
-	withProducts = bileveltest.Products[bilevel.Sample]
-	faulty       = bileveltest.Faulty[bilevel.Sample]
-	turn         = bileveltest.Turn
+	wavy   = bileveltest.Wavy[bilevel.Sample]
+	call   = bileveltest.Call[bilevel.Sample]
+	faulty = bileveltest.Faulty[bilevel.Sample]
+	turn   = bileveltest.Turn
 )
 
 // late is NaN from step 4 on.
@@ -39,6 +37,14 @@ func iteration(t *testing.T, p bilevel.Problem, opt bilevel.Options) (it *bileve
 
 func newWavy(noise float64) *wavy { return bileveltest.NewWavy[bilevel.Sample](noise) }
 
-func newProducts(noise float64) withProducts { return withProducts{Wavy: newWavy(noise)} }
+type withProducts struct {
+	*wavy
+	bilevel.Products
+}
+
+func newProducts(noise float64) withProducts {
+	w := newWavy(noise)
+	return withProducts{w, bilevel.Complete(w)}
+}
 
 func sq(x float64) float64 { return x * x }
