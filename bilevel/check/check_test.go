@@ -89,7 +89,7 @@ type mistake struct {
 	in         string // the oracle, if it is not that of the finding
 	batch      func(c call) []bilevel.Sample
 	after      func(c call)
-	err        error
+	fails      error
 	want       string // how the finding begins
 	message    string
 	hideValues bool
@@ -196,8 +196,8 @@ var mistakes = []mistake{
 		want: "product: CrossVecG: g_xy·v:", message: "linear"},
 	{name: "panic", after: func(c call) { c.gxy.Set(3, 0, 1) },
 		want: "call: CrossG: g_xy:", message: "panic: mat: Dense.Set: index out of range"},
-	{name: "error", err: errors.New("no licence"), want: "call: GradG: g_y:", message: "no licence"},
-	{name: "ErrNoExact for a sample", err: bilevel.ErrNoExact, want: "call: GradF: f_x:", message: "no exact oracle"},
+	{name: "error", fails: errors.New("no licence"), want: "call: GradG: g_y:", message: "no licence"},
+	{name: "ErrNoExact for a sample", fails: bilevel.ErrNoExact, want: "call: GradF: f_x:", message: "no exact oracle"},
 	{name: "wrong value", in: "ValueF", after: func(c call) { *c.f += c.x[1] },
 		want: "derivative: GradF: f_x[1]:", message: "ValueF"},
 }
@@ -217,8 +217,10 @@ func redraw(rng *rand.Rand, batch []bilevel.Sample) []bilevel.Sample {
 }
 
 func (m *mistake) problem() bilevel.Problem {
-	p := &mutant{full: newGood(), oracle: cmp.Or(m.in, strings.Split(m.want, ": ")[1]), batch: m.batch, after: m.after,
-		err: m.err}
+	p := &mutant{full: newGood(), oracle: cmp.Or(m.in, strings.Split(m.want, ": ")[1]), batch: m.batch, after: m.after}
+	if m.fails != nil {
+		p.fails = func(call) error { return m.fails }
+	}
 	if m.hideValues {
 		return bare{p}
 	}

@@ -77,12 +77,13 @@ func (c *checker) symmetryF(grad *oracle, pt point) {
 }
 
 func (c *checker) symmetric(o *oracle, pt point, j *jacobian, quantity string) {
-	m := j.rows(o, pt, quantity)
-	m.want, m.against = j.d, "the transposed entry"
-	for k := range m.tol {
-		if m.tol[k] += j.tol[k]; k/j.m <= k%j.m {
-			m.tol[k] = math.Inf(1)
+	m := comparison{check: Symmetry, o: shown(o, quantity, j.m, j.m), pt: pt, want: j.d, against: "the transposed entry"}
+	for k, tol := range j.tol {
+		t := k%j.m*j.m + k/j.m
+		if k <= t {
+			tol = math.Inf(1)
 		}
+		m.got, m.tol = append(m.got, j.d[t]), append(m.tol, tol+j.tol[t])
 	}
 	c.judge(m)
 }
@@ -93,11 +94,15 @@ func (c *checker) mixed(grad *oracle, pt point) {
 		return
 	}
 	want, j := c.eval(cross, pt), c.jacobian(grad, pt, false, true)
-	if c.fit(Symmetry, grad, pt, j, maxAbs(want)) {
-		m := j.rows(grad, pt, "∂g_x/∂y")
-		m.want, m.against = want, cross.name
-		c.judge(m)
+	if !c.fit(Symmetry, grad, pt, j, maxAbs(want)) {
+		return
 	}
+	m := comparison{check: Symmetry, o: shown(grad, "∂g_x/∂y", c.dx, c.dy), pt: pt, want: want, against: cross.name}
+	for k := range want {
+		t := k%c.dy*c.dx + k/c.dy
+		m.got, m.tol = append(m.got, j.d[t]), append(m.tol, j.tol[t])
+	}
+	c.judge(m)
 }
 
 // second compares g_xy and g_yy with differences of g_y, whose Jacobian in y must be symmetric.
@@ -117,7 +122,6 @@ func (c *checker) second() {
 		y, got := c.jacobian(grad, pt, false, true), c.eval(hess, pt)
 		if c.fit(Symmetry, grad, pt, y, maxAbs(got)) {
 			c.symmetric(grad, pt, y, "∂g_y/∂y")
-			y.oneTriangle()
 		}
 		c.judgeSecond(grad, xy, c.against(Derivative, hess, pt, got, what, y))
 	}
@@ -270,28 +274,6 @@ func (j *jacobian) leaveOut(top float64) int {
 		}
 	}
 	return n
-}
-
-// rows is a comparison of the Jacobian with a row for each of its m entries, ∂out_i/∂z_j.
-func (j *jacobian) rows(o *oracle, pt point, quantity string) comparison {
-	n := len(j.d) / j.m
-	shown := &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, j.m, n)}}
-	m := comparison{check: Symmetry, o: shown, pt: pt}
-	for k := range j.d {
-		t := k%n*j.m + k/n
-		m.got, m.tol = append(m.got, j.d[t]), append(m.tol, j.tol[t])
-	}
-	return m
-}
-
-// oneTriangle leaves out the upper triangle, and what is not symmetric.
-func (j *jacobian) oneTriangle() {
-	for k, d := range j.d {
-		row, col := k/j.m, k%j.m
-		if t := col*j.m + row; col > row || !(math.Abs(d-j.d[t]) <= j.tol[k]+j.tol[t]) {
-			j.tol[k] = math.Inf(1)
-		}
-	}
 }
 
 func longSteps(z []float64, scale float64) []float64 {

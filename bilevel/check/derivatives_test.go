@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/quadratic"
 	"stable/mat"
 )
@@ -34,50 +36,35 @@ func requireOnly(t testing.TB, r *Report, check, oracle string) []Finding {
 	return r.Findings
 }
 
-// root is defined for x > 0 only: g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i.
-type root struct {
-	fussy bool // errors outside, instead of NaN
-}
-
-func (root) Dims() (dx, dy int)             { return 3, 3 }
-func (root) Streams() (upper, lower uint64) { return 0, 0 }
-
-func (r root) inside(x []float64) error {
-	for _, v := range x {
-		if r.fussy && !(v > 0) {
+// root is g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i, for x > 0 only: outside, it fails, or,
+// unless it is fussy, is NaN.
+func root(t testing.TB, fussy bool) bilevel.Problem {
+	f := func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+		return x.Mul(x.Log()).Sum().Add(y.SquaredNorm().Scale(0.5))
+	}
+	g := func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+		return y.SquaredNorm().Scale(0.5).Sub(x.Sqrt().Dot(y))
+	}
+	p, err := auto.New(auto.Losses{Dx: 3, Dy: 3, F: f, G: g,
+		MeanF: func(x, y auto.Vec) auto.Num { return f(x, y, 0) },
+		MeanG: func(x, y auto.Vec) auto.Num { return g(x, y, 0) },
+	})
+	require.NoError(t, err)
+	m := &mutant{full: p, fails: func(c call) error {
+		outside := slices.Min(c.x) <= 0
+		switch {
+		case outside && fussy:
 			return errors.New("x must be positive")
+		case outside && c.gy != nil:
+			c.gy[0] = math.NaN()
+		case outside && c.fx != nil:
+			c.fx[0] = math.NaN()
+		case outside && c.gxy != nil:
+			c.gxy.Set(0, 0, math.NaN())
 		}
-	}
-	return nil
-}
-
-func (r root) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
-	for i, v := range x {
-		fx[i] = math.Log(v) + 1
-	}
-	copy(fy, y)
-	return r.inside(x)
-}
-
-func (r root) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
-	for i, v := range x {
-		gy[i] = y[i] - math.Sqrt(v)
-	}
-	return r.inside(x)
-}
-
-func (r root) CrossG(gxy *mat.Dense, x, y []float64, _ []bilevel.Sample) error {
-	gxy.Zero()
-	for i, v := range x {
-		gxy.Set(i, i, -0.5/math.Sqrt(v))
-	}
-	return r.inside(x)
-}
-
-func (r root) HessG(gyy *mat.Sym, x, y []float64, _ []bilevel.Sample) error {
-	gyy.Zero()
-	mat.AddIdentity(gyy, 1)
-	return r.inside(x)
+		return nil
+	}}
+	return bare{m}
 }
 
 func TestPointsStayInTheRegion(t *testing.T) {
@@ -95,7 +82,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 	} {
 		for _, fussy := range []bool{false, true} {
 			for seed := range seeds {
-				r := run(t, root{fussy}, Options{Set: set, Seed: seed, Points: 4})
+				r := run(t, root(t, fussy), Options{Set: set, Seed: seed, Points: 4})
 				require.Empty(t, r.Findings, "%s %s", name, r)
 				if name == "box" || name == "ball" {
 					assert.Contains(t, passedBy(r), "derivative CrossG")
@@ -104,7 +91,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 		}
 	}
 	// Without the region, it is as wrong as it looks.
-	assert.ErrorIs(t, run(t, root{}, Options{}).Err(), ErrWrong)
+	assert.ErrorIs(t, run(t, root(t, false), Options{}).Err(), ErrWrong)
 }
 
 func scaled(s float64, terms uint64) *mutant {
@@ -137,19 +124,6 @@ func TestTolerancesFollowTheScale(t *testing.T) {
 	}
 }
 
-type withGX struct {
-	*good
-	factor, shift float64
-}
-
-func (p withGX) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
-	err := p.gradXG(gx, x, y, phi)
-	for i := range gx {
-		gx[i] = p.factor*gx[i] + p.shift
-	}
-	return err
-}
-
 // bareGX hides Products and Values.
 type bareGX struct {
 	bilevel.Problem
@@ -157,7 +131,7 @@ type bareGX struct {
 }
 
 func TestGradXG(t *testing.T) {
-	p := withGX{newGood(), 1, 0}
+	p := newGood()
 	r := run(t, p, Options{})
 	require.NoError(t, r.Err(), r)
 	assert.Contains(t, passedBy(r), "derivative GradXG")
@@ -166,10 +140,10 @@ func TestGradXG(t *testing.T) {
 	assert.Len(t, r.Gaps(), 3)
 	assert.Contains(t, passedBy(r), "symmetry GradXG")
 
-	for _, wrong := range []withGX{{newGood(), -1, 0}, {newGood(), 1, 1e-3}} {
-		requireOnly(t, run(t, wrong, Options{}), Derivative, "GradXG")
+	for _, wrong := range []func(c call){func(c call) { times(-1, c.dst) }, func(c call) { c.dst[0] += 1e-3 }} {
+		requireOnly(t, run(t, &mutant{full: p, oracle: "GradXG", after: wrong}, Options{}), Derivative, "GradXG")
 	}
-	bad := withGX{newGood(), -1, 0}
+	bad := &mutant{full: p, oracle: "GradXG", after: func(c call) { times(-1, c.dst) }}
 	requireOnly(t, run(t, bareGX{bad, bad}, Options{}), Symmetry, "GradXG")
 }
 
@@ -284,6 +258,6 @@ func TestInvalidOptionsAreNamed(t *testing.T) {
 	assert.ErrorContains(t, err, "Dims")
 }
 
-type noDims struct{ *good }
+type noDims struct{ bilevel.Problem }
 
 func (noDims) Dims() (dx, dy int) { return 0, 3 }

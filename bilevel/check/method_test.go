@@ -304,7 +304,14 @@ func TestMethodOptions(t *testing.T) {
 	}
 
 	var full, others int
-	p := &simulated{good: goodOf(3, 3, 0), full: &full, others: &others}
+	p := &mutant{full: goodOf(3, 3, 0), oracle: "GradG", fails: func(c call) error {
+		if len(c.batch) > 0 {
+			others++
+			return nil
+		}
+		full++
+		return bilevel.ErrNoExact
+	}}
 	require.NoError(t, Method(newGuest(""), MethodOptions{Problem: p, Steps: 3}))
 	assert.Equal(t, 1, full)
 	assert.Positive(t, others)
@@ -317,20 +324,6 @@ func TestMethodOptions(t *testing.T) {
 		assert.ErrorContains(t, Method(newGuest(""), o), want)
 	}
 	require.ErrorIs(t, Method(nil, MethodOptions{}), bilevel.ErrOption)
-}
-
-type simulated struct {
-	*good
-	full, others *int
-}
-
-func (p *simulated) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	if len(phi) == 0 {
-		*p.full++
-		return bilevel.ErrNoExact
-	}
-	*p.others++
-	return p.good.GradG(gy, x, y, phi)
 }
 
 // shaky is a set whose projection rounds what is inside.

@@ -135,6 +135,11 @@ func (o *oracle) whole(check, quantity string, pt point, message string) Finding
 		Message: message}
 }
 
+// shown is o with a matrix in place of its blocks, for findings.
+func shown(o *oracle, quantity string, rows, cols int) *oracle {
+	return &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, rows, cols)}}
+}
+
 // list returns the oracles that the problem has, first those that others are compared with.
 func (c *checker) list() (all []*oracle) {
 	add := func(name string, stream int, call func() error, blocks ...*block) {

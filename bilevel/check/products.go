@@ -39,8 +39,7 @@ func (c *checker) product(vec, matrix *oracle, pt point) {
 func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) {
 	old := slices.Clone(c.vec)
 	defer copy(c.vec, old)
-	shown := &oracle{name: vec.name, blocks: []*block{newBlock(matrix.blocks[0].quantity, dense, len(a)/c.dy, c.dy)}}
-	m := comparison{check: Product, o: shown, pt: pt, got: make([]float64, len(a)), want: a,
+	m := comparison{check: Product, o: shown(vec, matrix.blocks[0].quantity, len(a)/c.dy, c.dy), pt: pt, got: make([]float64, len(a)), want: a,
 		tol: c.level(len(a), 1e-9*maxAbs(a)), against: "the entry of " + matrix.name}
 	for j := range c.dy {
 		clear(c.vec)

@@ -116,18 +116,17 @@ func (r *Report) Gaps() []Skip {
 
 // String returns the verdict, with a line for each finding, skipped check and oracle.
 func (r *Report) String() string {
+	var verdict []string
+	if len(r.Findings) > 0 {
+		verdict = append(verdict, "WRONG")
+	}
 	gaps := len(r.Gaps())
-	verdict := "RIGHT"
-	switch {
-	case len(r.Findings) > 0 && gaps > 0:
-		verdict = "WRONG, AND NOT COMPLETE"
-	case len(r.Findings) > 0:
-		verdict = "WRONG"
-	case gaps > 0:
-		verdict = "NOT COMPLETE"
+	if gaps > 0 {
+		verdict = append(verdict, "NOT COMPLETE")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d wrong, %d could not be checked, %d passed\n", verdict, len(r.Findings), gaps, len(r.Passed))
+	fmt.Fprintf(&b, "%s: %d wrong, %d could not be checked, %d passed\n",
+		cmp.Or(strings.Join(verdict, ", AND "), "RIGHT"), len(r.Findings), gaps, len(r.Passed))
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "WRONG %v (tolerance %.1g, point %d, samples %d)\n", f, f.Tol, f.Point, f.Batch)
 	}

@@ -207,7 +207,7 @@ func TestEffectAnywhere(t *testing.T) {
 		losses(t, auto.Losses{Dx: 50, Upper: 50, Lower: 1}, own, none),
 		losses(t, auto.Losses{Dx: 50, Upper: 1, Lower: 50}, lower, own),
 		losses(t, auto.Losses{Dx: 50}, lower, own),
-		inexact{losses(t, auto.Losses{Dx: 50, Upper: 50, Lower: 50}, lower, own)},
+		&mutant{full: losses(t, auto.Losses{Dx: 50, Upper: 50, Lower: 50}, lower, own), fails: noExact("CrossG")},
 	} {
 		r := run(t, p, Options{})
 		require.NoError(t, r.Err(), r)
@@ -216,13 +216,4 @@ func TestEffectAnywhere(t *testing.T) {
 	p := losses(t, auto.Losses{Dx: 1, Upper: 1, Lower: 1}, lower, beyond)
 	require.NoError(t, run(t, p, Options{}).Err())
 	assert.ErrorContains(t, run(t, p, Options{ScaleX: 1e-3}).Err(), "do Options.Center and ScaleX keep away from where")
-}
-
-type inexact struct{ *auto.Problem }
-
-func (p inexact) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	if len(phi) == 0 {
-		return bilevel.ErrNoExact
-	}
-	return p.Problem.CrossG(gxy, x, y, phi)
 }
