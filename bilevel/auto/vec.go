@@ -1,5 +1,10 @@
 package auto
 
+import (
+	"stable/mat"
+	"stable/mat/kernel"
+)
+
 // Vec is a vector, recorded or constant as a Num is. Operations on vectors of different lengths
 // fail. Those on constants alone allocate their result; no other does.
 type Vec struct {
@@ -157,3 +162,184 @@ func (u Vec) unary(name string, f function, r float64) Vec {
 	u.own(name)
 	return u.t.vec(u.t.mapped(name, u.id, f, r, true))
 }
+
+// At returns entry i. It fails if there is none.
+func (u Vec) At(i int) Num {
+	if uint(i) >= uint(len(u.v)) {
+		u.t.fail("At", "of entry %d of %d", i, len(u.v))
+	}
+	if u.t == nil {
+		return Num{v: u.v[i]}
+	}
+	u.own("At")
+	if v := u.v[i]; v-v != 0 {
+		u.t.badSum("At", v, u.v)
+	}
+	return u.t.num(u.t.slice(u.id, i, i+1))
+}
+
+// Sum returns Σ u_i.
+func (u Vec) Sum() Num {
+	s := 0.0
+	for _, v := range u.v {
+		s += v
+	}
+	return u.reduced("Sum", opSum, s)
+}
+
+// reduced returns the sum s of u's entries.
+func (u Vec) reduced(name string, code opcode, s float64) Num {
+	if u.t == nil {
+		return Num{v: s}
+	}
+	u.own(name)
+	if s-s != 0 {
+		u.t.badSum(name, s, u.v)
+	}
+	return u.t.reduced(code, u.id, 0, s)
+}
+
+// Dot returns Σ u_i·v_i.
+func (u Vec) Dot(v Vec) Num { return u.paired("Dot", opDot, u, v) }
+
+// SquaredNorm returns Σ u_i².
+func (u Vec) SquaredNorm() Num { return u.paired("SquaredNorm", opDot, u, u) }
+
+// WeightedSquares returns Σ w_i·u_i².
+func (u Vec) WeightedSquares(w Vec) Num { return u.paired("WeightedSquares", opWeight, w, u) }
+
+// paired returns a sum over the entries of a and b, of which u is one.
+func (u Vec) paired(name string, code opcode, a, b Vec) Num {
+	other := a
+	if code == opDot {
+		other = b
+	}
+	t := sharedVecs(name, u, other)
+	s := 0.0
+	if code == opDot {
+		s = kernel.Dot(a.v, b.v)
+	} else {
+		s = weighted(a.v, b.v)
+	}
+	if t == nil {
+		return Num{v: s}
+	}
+	if s-s != 0 {
+		t.badSum(name, s, u.v, other.v)
+	}
+	return t.reduced(code, t.operand(a), t.operand(b), s)
+}
+
+// DotSparse returns Σ val_k·u_i with i = col_k, columns ascending. Both slices must stay until the
+// loss is called again. It fails if they differ in length, or do not ascend within u.
+func (u Vec) DotSparse(col []int32, val []float64) Num {
+	u.t.sameLength("DotSparse", len(col), len(val))
+	last, s := int32(-1), 0.0
+	for k, c := range col {
+		if c <= last || int(c) >= len(u.v) {
+			u.t.fail("DotSparse", "has column %d behind %d, for %d entries", c, last, len(u.v))
+		}
+		s += val[k] * u.v[c]
+		last = c
+	}
+	if u.t == nil {
+		return Num{v: s}
+	}
+	u.own("DotSparse")
+	if s-s != 0 {
+		u.t.badSum("DotSparse", s, u.v, val)
+	}
+	n := u.t.reduced(opSparse, u.id, 0, s)
+	u.t.nodes[n.id].c = int32(len(u.t.sparses))
+	u.t.sparses = append(u.t.sparses, sparse{col, val})
+	return n
+}
+
+// LogSumExp returns log Σ exp(u_i), for any u without overflow. It fails for an empty vector.
+func (u Vec) LogSumExp() Num {
+	if len(u.v) == 0 {
+		u.t.fail("LogSumExp", "of an empty vector")
+	}
+	val := u.Value()
+	top := val[0]
+	for _, v := range val {
+		top = max(top, v)
+	}
+	return u.Shift(-top).Exp().Sum().Log().Shift(top)
+}
+
+// Mat is a vector, recorded or constant, seen as a matrix, row by row.
+type Mat struct {
+	v Vec
+	matrix
+}
+
+// Mat returns u as a rows × cols matrix with entries u_(i·cols + j). It fails unless they are as
+// many.
+func (u Vec) Mat(rows, cols int) Mat {
+	if rows < 0 || cols < 0 || rows*cols != len(u.v) {
+		u.t.fail("Mat", "of %d × %d of %d entries", rows, cols, len(u.v))
+	}
+	return Mat{u, matrix{rows, cols, cols}}
+}
+
+// Matrix returns the constant matrix a, in its memory, which must stay until the loss is called
+// again.
+func Matrix(a *mat.Dense) Mat { return Mat{Data(a.Data), matrix{a.Rows, a.Cols, a.Stride}} }
+
+// MulVec returns W·u, of length rows. It fails unless u is of length cols.
+func (w Mat) MulVec(u Vec) Vec { return w.times("MulVec", opMatVec, u, w.rows, w.cols) }
+
+// MulVecTrans returns Wᵀ·u, of length cols. It fails unless u is of length rows.
+func (w Mat) MulVecTrans(u Vec) Vec { return w.times("MulVecTrans", opMatTrans, u, w.cols, w.rows) }
+
+func (w Mat) times(name string, code opcode, u Vec, n, inner int) Vec {
+	t := shared(name, w.v.handle, u.handle)
+	t.sameLength(name, inner, len(u.v))
+	if t == nil {
+		r := make([]float64, n)
+		w.matrix.product(code, r, w.v.v, u.v)
+		return Data(r)
+	}
+	a, b := t.operand(w.v), t.operand(u)
+	var c class
+	if t.structured {
+		b, c = t.matrixFactor(a, b, n)
+	}
+	o := t.emit(code, t.mem.zeros(n), a, b, c)
+	o.c = int32(len(t.matrices))
+	t.matrices = append(t.matrices, w.matrix)
+	w.matrix.product(code, o.val, w.v.v, u.v)
+	if i := mat.NotFinite(o.val); i >= 0 {
+		t.badSum(name, o.val[i], w.v.v, u.v)
+	}
+	r := t.vec(o)
+	if c.kind == isSum { // its entries are sums: no vector is
+		r.id = t.core(r.id)
+	}
+	return r
+}
+
+func (m matrix) product(code opcode, r, w, u []float64) {
+	if code == opMatVec {
+		for i := range r {
+			r[i] += kernel.Dot(u, w[i*m.stride:][:m.cols])
+		}
+		return
+	}
+	for i, s := range u {
+		kernel.Axpy(r, s, w[i*m.stride:][:m.cols])
+	}
+}
+
+// outer adds r·uᵀ to W for W·u, or u·rᵀ for Wᵀ·u.
+func (m matrix) outer(code opcode, w, r, u []float64) {
+	if code == opMatTrans {
+		r, u = u, r
+	}
+	for i, s := range r {
+		kernel.Axpy(w[i*m.stride:][:m.cols], s, u)
+	}
+}
+
+func transposed(code opcode) opcode { return opMatVec + opMatTrans - code }

@@ -1,0 +1,186 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"stable/bilevel"
+	"stable/eig"
+	"stable/mat"
+)
+
+func (c *checker) products() {
+	for _, p := range []struct{ vec, matrix string }{{"HessVecG", "HessG"}, {"CrossVecG", "CrossG"}} {
+		vec, matrix := c.oracle(p.vec), c.oracle(p.matrix)
+		if vec == nil || !c.usable(Product, vec, p.matrix) {
+			continue
+		}
+		for _, pt := range c.places(vec, true) {
+			c.product(vec, matrix, pt)
+		}
+	}
+}
+
+func (c *checker) product(vec, matrix *oracle, pt point) {
+	a, got := c.eval(matrix, pt), c.eval(vec, pt)
+	if a == nil || got == nil {
+		return
+	}
+	want := make([]float64, len(got))
+	mat.MulVec(want, mat.DenseOf(len(want), c.dy, a), c.vec)
+	m := comparison{check: Product, o: vec, pt: pt, got: got, want: want, against: matrix.name + " times v",
+		tol: c.level(len(got), 1e-9*maxAbs(a)*maxAbs(c.vec)*math.Sqrt(float64(c.dy)))}
+	if bad, _ := m.wrong(); len(bad) > 0 {
+		c.columns(vec, matrix, pt, a)
+		return
+	}
+	c.judge(m)
+}
+
+// columns names the wrong entries, by products with unit vectors.
+func (c *checker) columns(vec, matrix *oracle, pt point, a []float64) {
+	old := slices.Clone(c.vec)
+	defer copy(c.vec, old)
+	m := comparison{check: Product, o: shown(vec, matrix.blocks[0].quantity, len(a)/c.dy, c.dy), pt: pt, got: make([]float64, len(a)), want: a,
+		tol: c.level(len(a), 1e-9*maxAbs(a)), against: "the entry of " + matrix.name}
+	for j := range c.dy {
+		clear(c.vec)
+		c.vec[j] = 1
+		col := c.eval(vec, pt)
+		if col == nil {
+			return
+		}
+		for i, v := range col {
+			m.got[i*c.dy+j] = v
+		}
+	}
+	if c.judge(m) {
+		c.log.find(vec.whole(Product, vec.blocks[0].quantity, pt,
+			"it is not linear in v: right for unit vectors, wrong for their sums"), 0, 0, 0)
+	}
+}
+
+// convexity checks the smallest eigenvalue of the mean of g_yy, up to four standard errors of
+// draws: it moves by at most the Frobenius norm of the error (Weyl).
+func (c *checker) convexity() {
+	o := c.oracle("HessG")
+	if !c.usable(Convexity, o) {
+		return
+	}
+	for _, pt := range c.points {
+		mean, noise := c.meanOf(o, pt), 0.0
+		if mean == nil {
+			a := c.singles(o, pt)
+			if a == nil {
+				continue
+			}
+			mean, noise = a.mean, 4*mat.Norm(a.se)
+		}
+		message := "g is not as strongly convex in y as it should be"
+		if c.o.MuG == 0 {
+			message = "g is not strongly convex in y: the smallest eigenvalue must be above 0"
+		}
+		c.least(&oracle{name: o.name}, pt, mean, noise, c.o.MuG, c.o.MuG == 0, message)
+	}
+}
+
+// least wants the smallest eigenvalue of h to be at least want up to noise and rounding, or, if
+// strict, above it by more than rounding where there is no noise.
+func (c *checker) least(o *oracle, pt point, h []float64, noise, want float64, strict bool, message string) {
+	var j eig.Jacobi
+	if err := j.Factor(mat.SymOf(c.dy, h)); err != nil {
+		c.log.gap(Convexity, o.name, "%v", err)
+		return
+	}
+	least, top := j.Values()[0], maxAbs(j.Values())
+	slack := noise + 16*float64(c.dy)*eps*top*c.o.Tol
+	if least >= want-slack && (!strict || slack > 1e-9*top || least > slack) {
+		c.log.pass(Convexity, o.name, 1)
+		return
+	}
+	c.log.find(o.whole(Convexity, "λ_min(g_yy)", pt, message), least, want, slack)
+}
+
+// promise holds single samples to ConvexityAt.
+func (c *checker) promise() {
+	p, ok := c.p.(bilevel.StronglyConvex)
+	hess := c.oracle("HessG")
+	if !ok || !c.usable(Convexity, hess) {
+		return
+	}
+	o := &oracle{name: "ConvexityAt"}
+	for _, pt := range c.points {
+		var s float64
+		copy(c.x, pt.x)
+		if err := guard(func() error { s = p.ConvexityAt(c.x); return nil }); err != nil {
+			c.log.find(o.whole(Call, "s", pt, err.Error()), 0, 0, 0)
+			return
+		}
+		c.unmodified(o, pt, "x", c.x, pt.x)
+		if math.IsNaN(s) || math.IsInf(s, 1) {
+			c.log.find(o.whole(Finite, "s", pt, "want a number, or −Inf for no promise"), s, 0, 0)
+			return
+		}
+		for _, name := range pt.names[lower] {
+			if h := c.eval(hess, pt.of(name)); h != nil && !math.IsInf(s, -1) {
+				c.least(o, pt.of(name), h, 0, s, false, "g of one sample is less convex in y than promised")
+			}
+		}
+	}
+}
+
+// effect notes the entries of x on which F depends nowhere: f_x is 0, and g_xy is, or all of f_y. A
+// hinge is flat at some points: it looks at up to 20 more.
+func (c *checker) effect() {
+	f, g := c.oracle("GradF"), c.oracle("CrossG")
+	if c.doubt(f.name, g.name) != "" {
+		return // it has a finding
+	}
+	seenF, seenG := make([]bool, f.size()), make([]bool, g.size()) // entries that are not 0 somewhere
+	var none []string
+	for n := range len(c.points) + 20 {
+		pt := c.points[min(n, len(c.points)-1)]
+		if n >= len(c.points) {
+			pt = c.point(n)
+		}
+		c.nonzero(f, pt, seenF)
+		c.nonzero(g, pt, seenG)
+		none = nil
+		for i := range c.dx {
+			indirect := slices.Contains(seenF[c.dx:], true) && slices.Contains(seenG[i*c.dy:][:c.dy], true)
+			if !seenF[i] && !indirect {
+				none = append(none, fmt.Sprintf("x[%d]", i))
+			}
+		}
+		if len(none) == 0 {
+			break
+		}
+	}
+	if n := c.dx - len(none); n > 0 {
+		c.log.pass(Effect, g.name, n)
+	}
+	const most = 5
+	if n := len(none) - most; n > 0 {
+		none = append(none[:most], fmt.Sprintf("%d more", n))
+	}
+	if len(none) > 0 {
+		c.log.gap(Effect, g.name, "without effect at all points: %s of %d entries: f_x is 0 there, and so is g_xy, or f_y; "+
+			"is a term forgotten, or do Options.Center and ScaleX keep away from where it acts?",
+			strings.Join(none, ", "), c.dx)
+	}
+}
+
+// nonzero notes the entries that are not 0 at a point, for one of two samples or for all.
+func (c *checker) nonzero(o *oracle, pt point, seen []bool) {
+	s, all := pt.names[o.stream], pt.of()
+	if o.noExact {
+		all = pt.of(c.many(o)...)
+	}
+	for _, pt := range []point{pt.of(s[0]), pt.of(s[1]), all} {
+		for k, v := range c.eval(o, pt) {
+			seen[k] = seen[k] || v != 0
+		}
+	}
+}
