@@ -3,7 +3,6 @@ package check
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -35,40 +34,23 @@ func TestCorrectProblemsPass(t *testing.T) {
 		"good/wide":      goodOf(2, 5, wholeSum),
 		"good/tall":      goodOf(5, 1, wholeSum),
 		"good/bare":      bare{newGood()},
-	}
-	for _, w := range []float64{0, 2} {
-		for _, terms := range []uint64{0, 40} {
-			for _, sigma := range []float64{0, 0.5} {
-				for _, d := range [][2]int{{1, 1}, {4, 4}, {6, 3}, {3, 8}} {
-					q, err := quadratic.New(quadratic.Options{Dx: d[0], Dy: d[1], Seed: 3, Nonconvex: w, Terms: terms,
-						SigmaFx: sigma, SigmaFy: sigma, SigmaGy: sigma, SigmaGxy: sigma, SigmaGyy: sigma})
-					require.NoError(t, err)
-					problems[fmt.Sprintf("quadratic/w=%v/terms=%d/sigma=%v/%v", w, terms, sigma, d)] = q
-				}
-			}
-		}
+		"quiet":          newQuadratic(t, quadratic.Options{Dx: 6, Dy: 3, Seed: 3}),
+		"quiet/sum":      newQuadratic(t, quadratic.Options{Dx: 1, Dy: 1, Seed: 3, Nonconvex: 2, Terms: 40}),
 	}
 	for name, p := range problems {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(3) {
 				r := run(t, p, Options{Seed: seed})
 				require.Empty(t, r.Findings, r)
-				for _, c := range []struct{ check, oracle string }{{Call, "GradF"}, {Overwrite, "HessG"},
-					{Inputs, "CrossG"}, {SameDraw, "GradG"},
-					{BatchMean, "CrossG"}, {Derivative, "CrossG"}, {Derivative, "HessG"}, {Convexity,
-						"HessG"}, {Unbiased, "GradG"}} {
-					assert.Contains(t, passedBy(r), c.check+" "+c.oracle)
-				}
+				assert.Subset(t, passedBy(r), []string{"call GradF", "overwrite HessG", "inputs CrossG", "same draw GradG",
+					"batch mean CrossG", "derivative CrossG", "derivative HessG", "convexity HessG", "unbiased GradG"})
 				if _, ok := p.(bilevel.Values); ok {
 					require.NoError(t, r.Err(), r)
-					assert.Contains(t, passedBy(r), "derivative GradF")
-					assert.Contains(t, passedBy(r), "derivative GradG")
-					assert.Contains(t, passedBy(r), "product CrossVecG")
+					assert.Subset(t, passedBy(r), []string{"derivative GradF", "derivative GradG", "product CrossVecG"})
 					assert.Empty(t, r.Skipped)
 				}
 				if _, ok := p.(bilevel.Truth); ok {
-					assert.Contains(t, passedBy(r), "truth Solution")
-					assert.Contains(t, passedBy(r), "truth Objective")
+					assert.Subset(t, passedBy(r), []string{"truth Solution", "truth Objective"})
 				}
 			}
 		})
