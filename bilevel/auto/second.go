@@ -1,32 +1,23 @@
 package auto
 
 import (
+	"slices"
+
 	"stable/mat"
 	"stable/mat/kernel"
 )
 
-// plan is the work by structure, with cut variables c_1 … c_m. With J their gradients, and L the
-// loss with variables in their place,
+// variable is a cut variable c_k in the work by structure. With J their gradients, and L the loss
+// with variables in their place,
 //
 //	g_yy = D_yy + Σ_k (J_k B_kᵀ + B_k J_kᵀ) + Σ_kl H_kl J_k J_lᵀ
 //
 // and likewise g_xy; D, B and H are the second derivatives of L by two entries (diagonal), an entry
 // and a variable, two variables. A sweep along all entries of y gives D, one for each variable its
 // B and its column of H.
-type plan struct {
-	x, y   []row       // J, in either leaf
-	bx, by [][]float64 // B, nil for zero
-	h      []float64   // m × m
-	m      int
-}
-
-func (p *plan) begin(t *tape) {
-	p.m = t.variables
-	for len(p.x) < p.m {
-		p.x, p.y = append(p.x, row{}), append(p.y, row{})
-		p.bx, p.by = append(p.bx, nil), append(p.by, nil)
-	}
-	p.h = t.mem.zeros(p.m * p.m)
+type variable struct {
+	x, y   row       // J, in either leaf
+	bx, by []float64 // B, nil for zero
 }
 
 // addSecond adds w times the second derivatives of number id to gyy or to gxy; the other is nil.
@@ -34,7 +25,6 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 	structured := 2*t.variables < len(t.nodes[leafY].val)+2
 	variables := gyy != nil || t.crosses()
 	if structured && variables {
-		t.plan.begin(t)
 		t.rows()
 	}
 	if !t.start(0, id, w) {
@@ -49,16 +39,15 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 	t.cutting = true
 	t.diagonal(gyy, gxy)
 	for k := 0; variables && k < t.variables; k++ {
-		t.variable(k)
+		t.along(k)
 	}
 	t.cutting = false
-	if !variables {
-		return
-	}
-	if gyy != nil {
-		t.plan.addHess(t, gyy)
-	} else {
-		t.plan.addCross(t, gxy)
+	switch {
+	case !variables:
+	case gyy != nil:
+		t.addHess(gyy)
+	default:
+		t.addCross(gxy)
 	}
 }
 
@@ -112,16 +101,15 @@ func (t *tape) diagonal(gyy *mat.Sym, gxy *mat.Dense) {
 	}
 }
 
-// variable sweeps along cut variable k, and notes column k of H, and B_k.
-func (t *tape) variable(k int) {
+// along sweeps along cut variable k, and notes column k of H, and B_k.
+func (t *tape) along(k int) {
 	x, y := t.sweep(k)
-	p := &t.plan
 	for _, c := range t.cuts {
 		for i, v := range t.part(&t.adjt, c.out) {
-			p.h[(c.first+i)*p.m+k] = v
+			t.h[(c.first+i)*t.variables+k] = v
 		}
 	}
-	p.bx[k], p.by[k] = t.kept(x), t.kept(y)
+	t.vars[k].bx, t.vars[k].by = t.kept(x), t.kept(y)
 }
 
 // kept returns a copy of b, nil if it is zero.
@@ -137,20 +125,18 @@ func (t *tape) kept(b []float64) []float64 {
 }
 
 // addHess adds Σ_k (J_k z_kᵀ + z_k J_kᵀ), with z_k = B_k + ½ Σ_l H_kl J_l.
-func (p *plan) addHess(t *tape, gyy *mat.Sym) {
+func (t *tape) addHess(gyy *mat.Sym) {
 	z := t.mem.take(gyy.N)
-	for k := range p.m {
-		r := &p.y[k]
-		if r.val == nil {
-			continue
+	for k := range t.variables {
+		v, h := &t.vars[k], t.h[k*t.variables:][:t.variables]
+		switch {
+		case v.y.val == nil:
+		case v.by == nil && alone(h, k):
+			addSquare(gyy, h[k], &v.y)
+		default:
+			t.mixed(z, v, h, 0.5)
+			addPair(gyy, &v.y, z)
 		}
-		h := p.h[k*p.m:][:p.m]
-		if p.by[k] == nil && alone(h, k) {
-			addSquare(gyy, h[k], r)
-			continue
-		}
-		p.mixed(z, k, h, 0.5)
-		addPair(gyy, r, z)
 	}
 }
 
@@ -164,12 +150,12 @@ func alone(h []float64, k int) bool {
 }
 
 // mixed sets z = B_k + f·Σ_l H_kl J_l, in y.
-func (p *plan) mixed(z []float64, k int, h []float64, f float64) {
+func (t *tape) mixed(z []float64, k *variable, h []float64, f float64) {
 	clear(z)
-	copy(z, p.by[k])
+	copy(z, k.by)
 	for l, v := range h {
 		if v != 0 {
-			p.y[l].addTo(z, f*v)
+			t.vars[l].y.addTo(z, f*v)
 		}
 	}
 }
@@ -213,19 +199,20 @@ func addPair(gyy *mat.Sym, r *row, z []float64) {
 }
 
 // addCross adds Σ_k (Jx_k z_kᵀ + Bx_k Jy_kᵀ), with z_k = By_k + Σ_l H_kl Jy_l.
-func (p *plan) addCross(t *tape, gxy *mat.Dense) {
+func (t *tape) addCross(gxy *mat.Dense) {
 	z := t.mem.take(gxy.Cols)
-	for k := range p.m {
-		if rx := &p.x[k]; rx.val != nil {
-			p.mixed(z, k, p.h[k*p.m:][:p.m], 1)
-			for e := range rx.val {
-				i, v := rx.entry(e)
-				kernel.Axpy(gxy.Row(i), v, z)
+	for k := range t.variables {
+		v := &t.vars[k]
+		if v.x.val != nil {
+			t.mixed(z, v, t.h[k*t.variables:][:t.variables], 1)
+			for e := range v.x.val {
+				i, r := v.x.entry(e)
+				kernel.Axpy(gxy.Row(i), r, z)
 			}
 		}
-		for i, v := range p.bx[k] {
-			if v != 0 {
-				p.y[k].addTo(gxy.Row(i), v)
+		for i, b := range v.bx {
+			if b != 0 {
+				v.y.addTo(gxy.Row(i), b)
 			}
 		}
 	}
@@ -260,27 +247,26 @@ func (r *row) entry(k int) (i int, v float64) {
 
 var one = []float64{1}
 
-// rows finds the gradients of all cut variables.
+// rows finds the gradients of all cut variables, and clears H.
 func (t *tape) rows() {
-	p := &t.plan
+	t.h = t.mem.zeros(t.variables * t.variables)
+	t.vars = slices.Grow(t.vars[:0], t.variables)[:t.variables]
 	for _, c := range t.cuts {
 		for k := range c.n {
-			rx, ry := &p.x[c.first+k], &p.y[c.first+k]
-			*rx, *ry = row{}, row{}
-			if r, ok := t.leafRow(c.in, k); ok {
-				if dx := len(t.nodes[leafX].val); r.off < dx {
-					*rx = r
-				} else {
-					r.off -= dx
-					*ry = r
-				}
-				continue
+			v := &t.vars[c.first+k]
+			*v = variable{}
+			if r, ok := t.leafRow(c.in, k); !ok {
+				t.adj.fit(0, t.size)
+				t.part(&t.adj, c.in)[k] = 1
+				t.reverse(c.in)
+				x, y := t.leafParts(&t.adj)
+				v.x, v.y = row{val: t.kept(x), coef: 1}, row{val: t.kept(y), coef: 1}
+			} else if dx := len(t.nodes[leafX].val); r.off < dx {
+				v.x = r
+			} else {
+				r.off -= dx
+				v.y = r
 			}
-			t.adj.fit(0, t.size)
-			t.part(&t.adj, c.in)[k] = 1
-			t.reverse(c.in)
-			x, y := t.leafParts(&t.adj)
-			*rx, *ry = row{val: t.kept(x), coef: 1}, row{val: t.kept(y), coef: 1}
 		}
 	}
 }

@@ -56,7 +56,8 @@ type structure struct {
 
 	cutting   bool // sweeps stop at cuts
 	direction int  // the variable whose tangent is 1, −1 for none
-	plan      plan
+	vars      []variable
+	h         []float64 // H
 }
 
 func (s *structure) begin(t *tape) {
