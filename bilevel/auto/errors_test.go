@@ -143,7 +143,7 @@ func TestErrors(t *testing.T) {
 				assert.Equal(t, c.reason, e.Reason)
 				file := "errors"
 				if c.op == "the result" {
-					file = "(errors|bench)" // of the oracle's call
+					file = "(errors|problems)" // of the oracle's call
 				}
 				assert.Regexp(t, "^"+file+`_test.go:\d+$|^$`, e.Line)
 			}

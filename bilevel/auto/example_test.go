@@ -44,19 +44,6 @@ func cleaning(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Pro
 	})
 }
 
-func ridge(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Problem, error) {
-	return auto.New(auto.Losses{
-		Dx: len(a[0]), Dy: len(a[0]), Upper: uint64(len(c)), Lower: uint64(len(a)),
-		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			return y.Dot(auto.Data(c[i])).Shift(-e[i]).Square().Scale(0.5)
-		},
-		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			fit := y.Dot(auto.Data(a[i])).Shift(-b[i]).Square()
-			return fit.Add(y.WeightedSquares(x.Exp())).Scale(0.5)
-		},
-	})
-}
-
 // meta is implicit MAML on n sine waves: y_i, near x, fits one half of wave i, x serves the other.
 func meta(n int) (*auto.Problem, error) {
 	const units, weights = 4, 12

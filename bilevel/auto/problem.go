@@ -1,11 +1,13 @@
 package auto
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -38,26 +40,17 @@ type Problem struct {
 	tape   tape
 }
 
-var (
-	_ bilevel.Problem        = (*Problem)(nil)
-	_ bilevel.Products       = (*Problem)(nil)
-	_ bilevel.Values         = (*Problem)(nil)
-	_ bilevel.UpperGradient  = (*Problem)(nil)
-	_ bilevel.StronglyConvex = (*Problem)(nil)
-)
-
 // New returns the problem of l. Errors, of a length below 1 or a missing loss, wrap
 // bilevel.ErrOption and name the field.
 func New(l Losses) (*Problem, error) {
-	switch {
-	case l.Dx < 1:
-		return nil, fmt.Errorf("%w: auto: Losses.Dx is %d, want ≥ 1", bilevel.ErrOption, l.Dx)
-	case l.Dy < 1:
-		return nil, fmt.Errorf("%w: auto: Losses.Dy is %d, want ≥ 1", bilevel.ErrOption, l.Dy)
-	case l.F == nil:
-		return nil, fmt.Errorf("%w: auto: Losses.F is nil", bilevel.ErrOption)
-	case l.G == nil:
-		return nil, fmt.Errorf("%w: auto: Losses.G is nil", bilevel.ErrOption)
+	if err := cmp.Or(option.AtLeast("auto: Losses.Dx", l.Dx, 1), option.AtLeast("auto: Losses.Dy", l.Dy, 1)); err != nil {
+		return nil, err
+	}
+	if l.F == nil {
+		return nil, option.Bad("auto: Losses.F is nil")
+	}
+	if l.G == nil {
+		return nil, option.Bad("auto: Losses.G is nil")
 	}
 	return &Problem{losses: l, f: loss{"f", l.F, l.MeanF, l.Upper}, g: loss{"g", l.G, l.MeanG, l.Lower}}, nil
 }

@@ -4,26 +4,13 @@ import (
 	"fmt"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/check"
 	"stable/mat"
 )
 
-// line is g = ½‖y − (x, 2x)‖², f = ½x² + ½‖y‖², without noise. Its g_xy has the wrong sign.
-type line struct{}
-
-func (line) Dims() (dx, dy int)             { return 1, 2 }
-func (line) Streams() (upper, lower uint64) { return 0, 0 }
-
-func (line) GradF(fx, fy, x, y []float64, _ []bilevel.Sample) error {
-	copy(fx, x)
-	copy(fy, y)
-	return nil
-}
-
-func (line) GradG(gy, x, y []float64, _ []bilevel.Sample) error {
-	gy[0], gy[1] = y[0]-x[0], y[1]-2*x[0]
-	return nil
-}
+// line is g = ½‖y − (x, 2x)‖², f = ½x² + ½‖y‖² with a g_xy by hand, which has the wrong sign.
+type line struct{ *auto.Problem }
 
 func (line) CrossG(gxy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
 	gxy.Set(0, 0, 1)
@@ -31,14 +18,18 @@ func (line) CrossG(gxy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
 	return nil
 }
 
-func (line) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
-	gyy.Zero()
-	mat.AddIdentity(gyy, 1)
-	return nil
-}
-
 func ExampleProblem() {
-	report, err := check.Problem(line{}, check.Options{})
+	p, err := auto.New(auto.Losses{Dx: 1, Dy: 2, Upper: 1, Lower: 1,
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return x.SquaredNorm().Add(y.SquaredNorm()).Scale(0.5) },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.Sub(auto.Stack(x.At(0), x.At(0).Scale(2))).SquaredNorm().Scale(0.5)
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := check.Problem(line{p}, check.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -43,14 +43,6 @@ type Problem struct {
 	w  []float64  // of length dy
 }
 
-var _ interface {
-	bilevel.Problem
-	bilevel.Products
-	bilevel.StronglyConvex
-	bilevel.Values
-	bilevel.Truth
-} = (*Problem)(nil)
-
 // Adapt returns c as a bilevel problem. Its oracles allocate nothing that those of c do not.
 func Adapt(c Composition) *Problem {
 	dx, dy := c.Dims()
