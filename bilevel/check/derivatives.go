@@ -199,17 +199,16 @@ type jacobian struct {
 func (c *checker) jacobian(o *oracle, pt point, inX, inY bool) *jacobian {
 	j, ok := new(jacobian), true
 	if inX {
-		steps := longSteps(pt.x, c.o.ScaleX)
-		c.outside = !c.shorten(steps, pt.x)
+		steps, inside := c.steps(pt.x)
+		c.outside = !inside
 		for k := range pt.x {
 			ok = ok && c.ladder(j, o, pt, &pt.x[k], steps[k])
 		}
 		c.outside = false
 	}
 	if inY {
-		steps := longSteps(pt.y, c.o.ScaleY)
-		for k := range pt.y {
-			ok = ok && c.ladder(j, o, pt, &pt.y[k], steps[k])
+		for k, v := range pt.y {
+			ok = ok && c.ladder(j, o, pt, &pt.y[k], longest*max(math.Abs(v), c.o.ScaleY))
 		}
 	}
 	if !ok {
@@ -276,17 +275,9 @@ func (j *jacobian) leaveOut(top float64) int {
 	return n
 }
 
-func longSteps(z []float64, scale float64) []float64 {
-	steps := make([]float64, len(z))
-	for i, v := range z {
-		steps[i] = longest * max(math.Abs(v), scale)
-	}
-	return steps
-}
-
-// shorten shortens steps from x until they stay in X; it is false if there are some for which
-// hardly any would, which it leaves.
-func (c *checker) shorten(steps, x []float64) (inside bool) {
+// steps returns the longest steps from x that stay in X; it is false if there are entries for which
+// hardly any would.
+func (c *checker) steps(x []float64) (steps []float64, inside bool) {
 	p := make([]float64, len(x))
 	leaves := func(i int, h float64) bool {
 		z := slices.Clone(x)
@@ -296,14 +287,16 @@ func (c *checker) shorten(steps, x []float64) (inside bool) {
 		return maxAbs(p) > 1e-6*math.Abs(h)
 	}
 	inside = true
-	for i, h := range steps {
-		tries := 0
-		for ; tries < 10 && (leaves(i, steps[i]) || leaves(i, -steps[i])); tries++ {
-			steps[i] /= shrink
+	for i, v := range x {
+		long := longest * max(math.Abs(v), c.o.ScaleX)
+		h, tries := long, 0
+		for ; tries < 10 && (leaves(i, h) || leaves(i, -h)); tries++ {
+			h /= shrink
 		}
 		if tries == 10 {
-			steps[i], inside = h, false
+			h, inside = long, false
 		}
+		steps = append(steps, h)
 	}
-	return inside
+	return steps, inside
 }

@@ -39,17 +39,9 @@ func requireOnly(t testing.TB, r *Report, check, oracle string) []Finding {
 // root is g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i, for x > 0 only: outside, it fails, or,
 // unless it is fussy, is NaN.
 func root(t testing.TB, fussy bool) bilevel.Problem {
-	f := func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+	p := ofLosses(t, 3, 3, func(x, y auto.Vec) auto.Num {
 		return x.Mul(x.Log()).Sum().Add(y.SquaredNorm().Scale(0.5))
-	}
-	g := func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
-		return y.SquaredNorm().Scale(0.5).Sub(x.Sqrt().Dot(y))
-	}
-	p, err := auto.New(auto.Losses{Dx: 3, Dy: 3, F: f, G: g,
-		MeanF: func(x, y auto.Vec) auto.Num { return f(x, y, 0) },
-		MeanG: func(x, y auto.Vec) auto.Num { return g(x, y, 0) },
-	})
-	require.NoError(t, err)
+	}, func(x, y auto.Vec) auto.Num { return y.SquaredNorm().Scale(0.5).Sub(x.Sqrt().Dot(y)) })
 	m := &mutant{full: p, fails: func(c call) error {
 		outside := slices.Min(c.x) <= 0
 		switch {
@@ -171,28 +163,20 @@ func TestRoughValuesAreReported(t *testing.T) {
 	}
 }
 
-// apart is f = ½‖x‖² + ½‖y − 1‖² over g of good: no other oracle contradicts a wrong f_y.
-func apart(sign float64) *mutant {
-	return &mutant{full: newGood(), after: func(c call) {
-		copy(c.fx, c.x)
-		for j := range c.fy {
-			c.fy[j] = sign * (c.y[j] - 1)
-		}
-		if c.f != nil {
-			*c.f = mat.Dot(c.x, c.x) / 2
-			for _, v := range c.y {
-				*c.f += (v - 1) * (v - 1) / 2
-			}
-		}
-	}}
+// apart is f = ½‖x‖² + ½‖y − 1‖², with a sign to f_y that no other oracle contradicts.
+func apart(t testing.TB, sign float64) *mutant {
+	p := ofLosses(t, 3, 3, func(x, y auto.Vec) auto.Num {
+		return x.SquaredNorm().Add(y.Shift(-1).SquaredNorm()).Scale(0.5)
+	}, func(x, y auto.Vec) auto.Num { return y.SquaredNorm().Sub(x.Sin().Dot(y)) })
+	return &mutant{full: p, oracle: "GradF", after: func(c call) { times(sign, c.fy) }}
 }
 
 // Without Values the report is not complete, whether f_y is right or not, and says so.
 func TestUnverifiedIsNoPass(t *testing.T) {
-	require.NoError(t, run(t, apart(1), Options{}).Err())
-	requireOnly(t, run(t, apart(-1), Options{}), Derivative, "GradF")
+	require.NoError(t, run(t, apart(t, 1), Options{}).Err())
+	requireOnly(t, run(t, apart(t, -1), Options{}), Derivative, "GradF")
 	for _, sign := range []float64{1, -1} {
-		r := run(t, bare{apart(sign)}, Options{})
+		r := run(t, bare{apart(t, sign)}, Options{})
 		require.Empty(t, r.Findings)
 		require.ErrorIs(t, r.Err(), ErrIncomplete)
 		require.NotErrorIs(t, r.Err(), ErrWrong)

@@ -22,6 +22,17 @@ import (
 //	g = ½ yᵀA y + Σ e^{x_j/2} y_j²/2 + ½ Σ cos(y_j + p_j) − sin(x)ᵀB y,    A = diag(2, 3, …) + ¼·11ᵀ, j of x_j modulo dx.
 func newGood() *auto.Problem { return goodOf(3, 3, wholeSum) }
 
+type loss = func(x, y auto.Vec, s bilevel.Sample) auto.Num
+
+// ofLosses is of two losses without noise.
+func ofLosses(t testing.TB, dx, dy int, f, g func(x, y auto.Vec) auto.Num) *auto.Problem {
+	p, err := auto.New(auto.Losses{Dx: dx, Dy: dy, Upper: 1, Lower: 1,
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return f(x, y) },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return g(x, y) }})
+	require.NoError(t, err)
+	return p
+}
+
 // wholeSum is the number of terms of a simulator: names are taken modulo it, for an exact value.
 const wholeSum = 12
 
@@ -57,7 +68,7 @@ func goodOf(dx, dy int, terms uint64) *auto.Problem {
 		sum := y.WeightedSquares(weights).Add(y.Sum().Square().Scale(0.25)).Add(y.Add(p).Cos().Sum())
 		return sum.Scale(0.5).Sub(m.Mat(dx, dy).MulVecTrans(x.Sin()).Dot(y))
 	}
-	mean := func(l func(x, y auto.Vec, s bilevel.Sample) auto.Num) func(x, y auto.Vec) auto.Num {
+	mean := func(l loss) func(x, y auto.Vec) auto.Num {
 		return func(x, y auto.Vec) (sum auto.Num) {
 			for s := range bilevel.Sample(wholeSum) {
 				sum = sum.Add(l(x, y, s).Scale(1. / wholeSum))

@@ -103,20 +103,9 @@ func TestNotStronglyConvex(t *testing.T) {
 // The constant g_yy = diag(0, 1, 1), and 0: an eigenvalue of 0 is not positive.
 func TestSingularIsNotStronglyConvex(t *testing.T) {
 	for _, one := range []float64{1, 0} {
-		f := requireOnly(t, run(t, bare{&mutant{full: newGood(), after: func(c call) {
-			switch {
-			case c.gy != nil:
-				for j := range c.gy {
-					c.gy[j] = min(float64(j), one) * c.y[j]
-				}
-			case c.gxy != nil:
-				c.gxy.Zero()
-			case c.gyy != nil:
-				c.gyy.Zero()
-				c.gyy.Set(1, 1, one)
-				c.gyy.Set(2, 2, one)
-			}
-		}}}, Options{}), Convexity, "HessG")[0]
+		p := ofLosses(t, 1, 3, func(x, y auto.Vec) auto.Num { return y.SquaredNorm() },
+			func(x, y auto.Vec) auto.Num { return y.Slice(1, 3).SquaredNorm().Scale(one / 2) })
+		f := requireOnly(t, run(t, bare{p}, Options{}), Convexity, "HessG")[0]
 		assert.Contains(t, f.Message, "must be above 0")
 	}
 }
@@ -156,8 +145,7 @@ func TestPromise(t *testing.T) {
 }
 
 // losses are two: f adds up and g pulls y to what its function of x is.
-func losses(t *testing.T, l auto.Losses, f, pull func(x, y auto.Vec, s bilevel.Sample) auto.Num) *auto.Problem {
-	t.Helper()
+func losses(t *testing.T, l auto.Losses, f, pull loss) *auto.Problem {
 	l.Dy, l.F = 1, f
 	l.G = func(x, y auto.Vec, s bilevel.Sample) auto.Num { return y.At(0).Sub(pull(x, y, s)).Square() }
 	p, err := auto.New(l)
@@ -174,7 +162,7 @@ func TestNoEffect(t *testing.T) {
 	for _, c := range []struct {
 		dx      int
 		terms   uint64
-		f, pull func(x, y auto.Vec, s bilevel.Sample) auto.Num
+		f, pull loss
 		want    string
 	}{
 		{3, 4, both, second, "effect: CrossG: without effect at all points: x[2] of 3 entries: f_x is 0 there, and so is g_xy, or f_y; is"},
