@@ -56,6 +56,10 @@ func newBlock(quantity string, s shape, rows, cols int) *block {
 	return &block{quantity: quantity, shape: s, rows: rows, cols: cols, mem: make([]float64, rows*(cols+pad))}
 }
 
+func newVec(quantity string, n int) *block { return newBlock(quantity, vector, 1, n) }
+
+func newScalar(quantity string) *block { return newBlock(quantity, scalar, 1, 1) }
+
 func (b *block) size() int { return b.rows * b.cols }
 
 func (b *block) row(i int) []float64 { return b.mem[i*(b.cols+pad):][:b.cols:b.cols] }
@@ -145,9 +149,8 @@ func (c *checker) list() (all []*oracle) {
 	add := func(name string, stream int, call func() error, blocks ...*block) {
 		all = append(all, &oracle{name: name, stream: stream, call: call, blocks: blocks, fill: math.NaN()})
 	}
-	vec := func(quantity string, n int) *block { return newBlock(quantity, vector, 1, n) }
 	if p, ok := c.p.(bilevel.Values); ok {
-		f, g := newBlock("f", scalar, 1, 1), newBlock("g", scalar, 1, 1)
+		f, g := newScalar("f"), newScalar("g")
 		add("ValueF", upper, func() (err error) {
 			*f.at(0), err = p.ValueF(c.x, c.y, c.batch)
 			return err
@@ -157,9 +160,9 @@ func (c *checker) list() (all []*oracle) {
 			return err
 		}, g)
 	}
-	fx, fy, gy, gx := vec("f_x", c.dx), vec("f_y", c.dy), vec("g_y", c.dy), vec("g_x", c.dx)
+	fx, fy, gy, gx := newVec("f_x", c.dx), newVec("f_y", c.dy), newVec("g_y", c.dy), newVec("g_x", c.dx)
 	gxy, gyy := newBlock("g_xy", dense, c.dx, c.dy), newBlock("g_yy", symmetric, c.dy, c.dy)
-	hv, cv := vec("g_yy·v", c.dy), vec("g_xy·v", c.dx)
+	hv, cv := newVec("g_yy·v", c.dy), newVec("g_xy·v", c.dx)
 	add("GradF", upper, func() error { return c.p.GradF(fx.row(0), fy.row(0), c.x, c.y, c.batch) }, fx, fy)
 	add("GradG", lower, func() error { return c.p.GradG(gy.row(0), c.x, c.y, c.batch) }, gy)
 	add("CrossG", lower, func() error { return c.p.CrossG(&gxy.dense, c.x, c.y, c.batch) }, gxy)

@@ -215,27 +215,23 @@ func (c *checker) unbiased() {
 	}
 }
 
+// judgeMean leaves out where too few draws count.
 func (c *checker) judgeMean(o *oracle, pt point, exact []float64, a *average, z float64) {
 	m := comparison{check: Unbiased, o: o, pt: pt, got: exact, want: a.mean, against: "the mean over all samples"}
-	limit := 1e-9 * max(maxAbs(exact), maxAbs(a.mean))
-	m.tol = c.level(len(exact), limit)
-	if !c.enumerable(o) {
-		m.against = "the mean over draws"
-		c.loosen(m, a, z)
+	m.tol = c.level(len(exact), 1e-9*max(maxAbs(exact), maxAbs(a.mean)))
+	if c.enumerable(o) {
+		c.judge(m)
+		return
 	}
-	c.judge(m)
-}
-
-// loosen adds z standard errors to the tolerances, and leaves out where too few draws count.
-func (c *checker) loosen(m comparison, a *average, z float64) {
+	m.against = "the mean over draws"
 	const few = 100 // effective draws
 	least, rare := float64(few), 0
 	for e, limit := range m.tol {
 		m.tol[e] += z * c.o.Tol * a.se[e]
 		constant := a.se[e]*math.Sqrt(float64(a.n)) <= limit
 		switch {
-		case constant && c.sizes[m.o.stream] == 0: // no noise there, as far as the draws can tell
-		case constant && math.Abs(m.got[e]-a.mean[e]) <= limit:
+		case constant && c.sizes[o.stream] == 0: // no noise there, as far as the draws can tell
+		case constant && math.Abs(exact[e]-a.mean[e]) <= limit:
 		case a.effective[e] < few:
 			m.tol[e] = math.Inf(1)
 			rare++
@@ -243,19 +239,15 @@ func (c *checker) loosen(m comparison, a *average, z float64) {
 		}
 	}
 	if rare > 0 {
-		c.log.gap(Unbiased, m.o.name, "%d of %d entries have too few draws that count, the least %.0f of %d: %s",
-			rare, len(m.tol), least, a.n, c.more(m.o, least/few))
+		raise := "raise Samples"
+		if n := 1.5 * float64(c.o.Samples) / (least / few); n < 1e9 {
+			raise += fmt.Sprintf(" to %.0f or more", math.Ceil(n/100)*100)
+		}
+		if n := c.sizes[o.stream]; n > 0 {
+			raise += fmt.Sprintf(", or MaxTerms to %d", n)
+		}
+		c.log.gap(Unbiased, o.name, "%d of %d entries have too few draws that count, the least %.0f of %d: %s",
+			rare, len(m.tol), least, a.n, raise)
 	}
-}
-
-// more says what to raise where only a share of the draws was there.
-func (c *checker) more(o *oracle, share float64) string {
-	text := "raise Samples"
-	if n := 1.5 * float64(c.o.Samples) / share; n < 1e9 {
-		text += fmt.Sprintf(" to %.0f or more", math.Ceil(n/100)*100)
-	}
-	if n := c.sizes[o.stream]; n > 0 {
-		text += fmt.Sprintf(", or MaxTerms to %d", n)
-	}
-	return text
+	c.judge(m)
 }

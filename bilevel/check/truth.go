@@ -9,8 +9,6 @@ import (
 	"stable/mat"
 )
 
-type truths struct{ solution, value, gradient *oracle }
-
 func (c *checker) truth() {
 	p, ok := c.p.(bilevel.Truth)
 	if !ok {
@@ -20,43 +18,34 @@ func (c *checker) truth() {
 		c.log.skip(Skip{Truth, "Objective", "Options.NoTruth", false})
 		return
 	}
-	start := make([]float64, c.dy)
-	t := c.truths(p, start)
+	start, y, f, df := make([]float64, c.dy), newVec("y*", c.dy), newScalar("F"), newVec("∇F", c.dx)
+	solution := &oracle{name: "Solution", blocks: []*block{y}, call: func() error {
+		copy(y.row(0), start)
+		return p.Solution(y.row(0), c.x)
+	}}
+	value := &oracle{name: "Objective", blocks: []*block{f}, call: func() (err error) {
+		*f.at(0), err = p.Objective(nil, c.x)
+		return err
+	}}
+	gradient := &oracle{name: "Objective", blocks: []*block{df, f}, fill: math.NaN(), call: func() (err error) {
+		*f.at(0), err = p.Objective(df.row(0), c.x)
+		return err
+	}}
 	for _, pt := range c.points {
 		copy(start, pt.y)
-		y := c.eval(t.solution, pt)
-		if y == nil {
-			c.unknown(t.solution)
+		star := pt
+		if star.y = c.eval(solution, pt); star.y == nil {
+			c.unknown(solution)
 			continue
 		}
-		star := pt
-		star.y = y
 		clear(start)
-		scale := max(maxAbs(y), c.o.ScaleY)
-		solved := c.close(t.solution, star, c.eval(t.solution, pt), y, scale, "the solution from another start") &&
-			c.stationary(t.solution, star, scale)
-		c.objective(t, star)
+		scale := max(maxAbs(star.y), c.o.ScaleY)
+		solved := c.close(solution, star, c.eval(solution, pt), star.y, scale, "the solution from another start") &&
+			c.stationary(solution, star, scale)
+		c.objective(value, gradient, star)
 		if solved {
-			c.hypergradient(t.gradient, star)
+			c.hypergradient(gradient, star)
 		}
-	}
-}
-
-// truths returns the truth of p; the solution starts from start.
-func (c *checker) truths(p bilevel.Truth, start []float64) truths {
-	y, f, df := newBlock("y*", vector, 1, c.dy), newBlock("F", scalar, 1, 1), newBlock("∇F", vector, 1, c.dx)
-	objective := func(grad []float64) (err error) {
-		*f.at(0), err = p.Objective(grad, c.x)
-		return err
-	}
-	return truths{
-		solution: &oracle{name: "Solution", blocks: []*block{y}, call: func() error {
-			copy(y.row(0), start)
-			return p.Solution(y.row(0), c.x)
-		}},
-		value: &oracle{name: "Objective", blocks: []*block{f}, call: func() error { return objective(nil) }},
-		gradient: &oracle{name: "Objective", blocks: []*block{df, f}, fill: math.NaN(),
-			call: func() error { return objective(df.row(0)) }},
 	}
 }
 
@@ -94,18 +83,18 @@ func (c *checker) stationary(solution *oracle, star point, scale float64) bool {
 	return c.close(solution, star, star.y, want, scale, "a Newton step on g_y = 0")
 }
 
-func (c *checker) objective(t truths, star point) {
-	both, alone, n := c.eval(t.gradient, star), c.eval(t.value, star), c.dx
+func (c *checker) objective(value, gradient *oracle, star point) {
+	both, alone, n := c.eval(gradient, star), c.eval(value, star), c.dx
 	if both == nil || alone == nil {
-		c.unknown(t.gradient)
+		c.unknown(gradient)
 		return
 	}
 	scale := max(math.Abs(both[n]), maxAbs(both[:n])*c.o.ScaleX)
-	c.close(t.value, star, alone, both[n:], scale, "the value that comes with the gradient")
+	c.close(value, star, alone, both[n:], scale, "the value that comes with the gradient")
 	if o := c.oracle("ValueF"); o != nil && c.doubt("ValueF", "GradF") == "" && !c.log.wrong(Truth, "Solution") {
-		c.close(t.value, star, alone, c.meanOf(o, star), scale, "f(x, y*(x))")
+		c.close(value, star, alone, c.meanOf(o, star), scale, "f(x, y*(x))")
 	}
-	c.judge(c.against(Truth, t.gradient, star, both[:n], "the differences of F", c.jacobian(t.value, star, true, false)))
+	c.judge(c.against(Truth, gradient, star, both[:n], "the differences of F", c.jacobian(value, star, true, false)))
 }
 
 // hypergradient compares ∇F with f_x − g_xy g_yy⁻¹ f_y at (x, y*(x)) (proposition 1 of the paper).
