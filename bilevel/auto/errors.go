@@ -32,18 +32,18 @@ func (e *Error) Unwrap() error {
 }
 
 func (e *Error) Error() string {
-	at := ""
+	s := "auto: "
 	switch {
 	case e.Mean:
-		at = e.Loss + " at the mean: "
+		s += e.Loss + " at the mean: "
 	case e.Loss != "":
-		at = fmt.Sprintf("%s at sample %d: ", e.Loss, e.Sample)
+		s += fmt.Sprintf("%s at sample %d: ", e.Loss, e.Sample)
 	}
-	line := ""
+	s += e.Op + " " + e.Reason
 	if e.Line != "" {
-		line = " (" + e.Line + ")"
+		s += " (" + e.Line + ")"
 	}
-	return fmt.Sprintf("auto: %s%s %s%s", at, e.Op, e.Reason, line)
+	return s
 }
 
 // fail ends the evaluation by a panic with the Error that record returns. t is nil for constants.

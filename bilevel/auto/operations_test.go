@@ -206,6 +206,10 @@ func TestOperations(t *testing.T) {
 			}
 			return s
 		},
+		"constants": func(x, y vec) num {
+			u := auto.Data(a).Add(auto.Data(b)).Mul(auto.Data(a)).Scale(2)
+			return auto.Matrix(dense).MulVec(u).Dot(y.Slice(0, 3)).Add(auto.Stack(u.At(0), u.Sum(), u.Dot(u)).Dot(x.Slice(0, 3)))
+		},
 		"a constant": func(x, y vec) num { return auto.Const(3) },
 	} {
 		for outer, g := range map[string]func(x, y vec) num{

@@ -181,13 +181,10 @@ func addPair(gyy *mat.Sym, r *row, z []float64) {
 		kernel.Axpy(gyy.Row(i), v, z)
 	}
 	if r.col != nil {
-		end := 0 // columns up to i
-		for i, s := range z {
-			for end < len(r.col) && r.off+int(r.col[end]) <= i {
-				end++
-			}
-			if end > 0 {
-				axpySparse(gyy.Row(i)[r.off:], s*r.coef, sparse{r.col[:end], r.val[:end]})
+		for i := range z {
+			row, s := gyy.Row(i), z[i]*r.coef
+			for k := 0; k < len(r.col) && r.off+int(r.col[k]) <= i; k++ {
+				row[r.off+int(r.col[k])] += s * r.val[k]
 			}
 		}
 		return

@@ -16,6 +16,13 @@ type Vec struct {
 // again.
 func Data(a []float64) Vec { return Vec{v: a} }
 
+// filled is a constant vector of n entries.
+func filled(n int, fill func(r []float64)) Vec {
+	r := make([]float64, n)
+	fill(r)
+	return Data(r)
+}
+
 // Len returns the number of entries.
 func (u Vec) Len() int { return len(u.v) }
 
@@ -46,9 +53,7 @@ func (u Vec) Sub(v Vec) Vec { return u.plus("Sub", v, -1) }
 func (u Vec) plus(name string, v Vec, s float64) Vec {
 	t := sharedVecs(name, u, v)
 	if t == nil {
-		r := make([]float64, len(u.v))
-		added(r, u.v, s, v.v)
-		return Data(r)
+		return filled(len(u.v), func(r []float64) { added(r, u.v, s, v.v) })
 	}
 	return t.vec(t.add(t.operand(u), t.operand(v), s))
 }
@@ -57,9 +62,7 @@ func (u Vec) plus(name string, v Vec, s float64) Vec {
 func (u Vec) Mul(v Vec) Vec {
 	t := sharedVecs("Mul", u, v)
 	if t == nil {
-		r := make([]float64, len(u.v))
-		multiplied(r, u.v, v.v)
-		return Data(r)
+		return filled(len(u.v), func(r []float64) { multiplied(r, u.v, v.v) })
 	}
 	return t.vec(t.mul(t.operand(u), t.operand(v)))
 }
@@ -77,9 +80,7 @@ func (u Vec) Neg() Vec            { return u.linear("Neg", -1, 0) }
 
 func (u Vec) linear(name string, p, q float64) Vec {
 	if u.t == nil {
-		r := make([]float64, len(u.v))
-		affine(r, p, u.v, q)
-		return Data(r)
+		return filled(len(u.v), func(r []float64) { affine(r, p, u.v, q) })
 	}
 	u.own(name)
 	return u.t.vec(u.t.linear(u.id, p, q))
@@ -109,12 +110,13 @@ func Stack(a ...Num) Vec {
 		}
 	}
 	t := h.t
-	if t == nil {
-		r := make([]float64, len(a))
+	values := func(r []float64) {
 		for i, n := range a {
 			r[i] = n.v
 		}
-		return Data(r)
+	}
+	if t == nil {
+		return filled(len(a), values)
 	}
 	first, dep := int32(len(t.ids)), uint8(0)
 	for _, n := range a {
@@ -127,9 +129,7 @@ func Stack(a ...Num) Vec {
 	}
 	o := t.emit(opStack, t.mem.take(len(a)), 0, 0, class{})
 	o.c, o.dep = first, dep
-	for i, n := range a {
-		o.val[i] = n.v
-	}
+	values(o.val)
 	return t.vec(o)
 }
 
@@ -297,9 +297,7 @@ func (w Mat) times(name string, code opcode, u Vec, n, inner int) Vec {
 	t := shared(name, w.v.handle, u.handle)
 	t.sameLength(name, inner, len(u.v))
 	if t == nil {
-		r := make([]float64, n)
-		w.matrix.product(code, r, w.v.v, u.v)
-		return Data(r)
+		return filled(n, func(r []float64) { w.matrix.product(code, r, w.v.v, u.v) })
 	}
 	a, b := t.operand(w.v), t.operand(u)
 	var c class
