@@ -44,28 +44,6 @@ func cleaning(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Pro
 	})
 }
 
-// meta is implicit MAML on n sine waves: y_i, near x, fits one half of wave i, x serves the other.
-func meta(n int) (*auto.Problem, error) {
-	const units, weights = 4, 12
-	fit := func(w auto.Vec, i bilevel.Sample, from float64) (loss auto.Num) {
-		for s := from; s < from+3; s += 0.5 {
-			h := w.Slice(0, units).Scale(s).Add(w.Slice(units, 2*units)).Tanh()
-			miss := h.Dot(w.Slice(2*units, weights)).Sub(auto.Const(s + float64(i)).Sin())
-			loss = loss.Add(miss.Square())
-		}
-		return loss.Scale(1. / 6)
-	}
-	part := func(y auto.Vec, i bilevel.Sample) auto.Vec { return y.Slice(int(i)*weights, int(i+1)*weights) }
-	return auto.New(auto.Losses{
-		Dx: weights, Dy: n * weights, Upper: uint64(n), Lower: uint64(n),
-		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return fit(part(y, i), i, 0) },
-		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			w := part(y, i)
-			return fit(w, i, -3).Add(w.Sub(x).SquaredNorm().Scale(4))
-		},
-	})
-}
-
 // Hyper-cleaning: 40 of 60 training rows have labels by a coin. A run finds out which.
 func Example_cleaning() {
 	rng := rand.New(rand.NewPCG(1, 1))

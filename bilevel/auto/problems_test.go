@@ -68,7 +68,6 @@ func examples(t testing.TB) map[string]example {
 	}))
 	return map[string]example{
 		"cleaning":  {made(cleaning(a, b, c, e)), check.Options{MuG: 0.1}},
-		"meta":      {made(meta(3)), check.Options{MuG: 0.1, ScaleX: 0.3, ScaleY: 0.3}},
 		"softmax":   {made(softmax(a, []int{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}, 3)), check.Options{}},
 		"tuning":    {tuning(t, rows(6, 0.5)), check.Options{Set: bilevel.UniformBox(6, 0.1, 1)}},
 		"simulator": {simulator, check.Options{Set: bilevel.NonNegative{}, MuG: 1}},

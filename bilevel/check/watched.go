@@ -123,23 +123,19 @@ func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64,
 }
 
 func (w *watched) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
-	err := w.full.GradF(fx, fy, x, y, xi)
-	return w.note("GradF", upper, &w.counts.GradF, x, y, xi, err, fx, fy)
+	return w.note("GradF", upper, &w.counts.GradF, x, y, xi, w.full.GradF(fx, fy, x, y, xi), fx, fy)
 }
 
 func (w *watched) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
-	err := w.full.GradG(gy, x, y, phi)
-	return w.note("GradG", lower, &w.counts.GradG, x, y, phi, err, gy)
+	return w.note("GradG", lower, &w.counts.GradG, x, y, phi, w.full.GradG(gy, x, y, phi), gy)
 }
 
 func (w *watched) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) error {
-	err := w.full.CrossG(gxy, x, y, phi)
-	return w.note("CrossG", lower, &w.counts.CrossG, x, y, phi, err, gxy.Row(0), gxy.Row(len(x)-1))
+	return w.note("CrossG", lower, &w.counts.CrossG, x, y, phi, w.full.CrossG(gxy, x, y, phi), gxy.Row(0), gxy.Row(len(x)-1))
 }
 
 func (w *watched) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
-	err := w.full.HessG(gyy, x, y, phi)
-	return w.note("HessG", lower, &w.counts.HessG, x, y, phi, err, gyy.Row(0), gyy.Row(len(y)-1))
+	return w.note("HessG", lower, &w.counts.HessG, x, y, phi, w.full.HessG(gyy, x, y, phi), gyy.Row(0), gyy.Row(len(y)-1))
 }
 
 func (w *watched) ConvexityAt(x []float64) float64 { return w.full.ConvexityAt(x) }
@@ -147,13 +143,11 @@ func (w *watched) ConvexityAt(x []float64) float64 { return w.full.ConvexityAt(x
 type watchedProducts struct{ *watched }
 
 func (w watchedProducts) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	err := w.full.HessVecG(dst, x, y, v, phi)
-	return w.note("HessVecG", lower, &w.counts.HessVecG, x, y, phi, err, dst)
+	return w.note("HessVecG", lower, &w.counts.HessVecG, x, y, phi, w.full.HessVecG(dst, x, y, v, phi), dst)
 }
 
 func (w watchedProducts) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	err := w.full.CrossVecG(dst, x, y, v, phi)
-	return w.note("CrossVecG", lower, &w.counts.CrossVecG, x, y, phi, err, dst)
+	return w.note("CrossVecG", lower, &w.counts.CrossVecG, x, y, phi, w.full.CrossVecG(dst, x, y, v, phi), dst)
 }
 
 type watchedUpper struct{ w *watched }
