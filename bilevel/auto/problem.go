@@ -108,7 +108,7 @@ func (p *Problem) gradient(name string, l *loss, m *mode, gx, gy, x, y []float64
 	t := &p.tape
 	err := p.each(name, l, m, x, y, batch, func(id int32, w float64) {
 		if t.start(t.leaves, id, w) {
-			t.reverse(id)
+			t.back(&t.adj, id)
 		}
 	})
 	p.copyLeaves(&t.adj, gx, gy, err)
@@ -144,11 +144,11 @@ func (p *Problem) product(name string, gx, gy []float64, m *mode, x, y, v []floa
 		if !t.start(t.leaves, id, w) {
 			return
 		}
-		t.reverse(id)
+		t.back(&t.adj, id)
 		copy(t.tan.v[p.losses.Dx:], v)
 		t.tangents()
 		t.adjt.fit(t.leaves, t.size)
-		t.second(id)
+		t.back(&t.adjt, id)
 	})
 	p.copyLeaves(&t.adjt, gx, gy, err)
 	return err

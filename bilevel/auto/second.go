@@ -30,7 +30,7 @@ func (t *tape) addSecond(gyy *mat.Sym, gxy *mat.Dense, id int32, w float64) {
 	if !t.start(0, id, w) {
 		return
 	}
-	t.reverse(id)
+	t.back(&t.adj, id)
 	t.tan.fit(0, t.size)
 	if !structured {
 		t.byColumns(gyy, gxy)
@@ -57,7 +57,7 @@ func (t *tape) sweep(k int) (x, y []float64) {
 	t.direction = k
 	t.tangents()
 	t.adjt.fit(0, t.size)
-	t.second(int32(len(t.nodes) - 1))
+	t.back(&t.adjt, int32(len(t.nodes)-1))
 	return t.leafParts(&t.adjt)
 }
 
@@ -255,7 +255,7 @@ func (t *tape) rows() {
 			if r, ok := t.leafRow(c.in, k); !ok {
 				t.adj.fit(0, t.size)
 				t.part(&t.adj, c.in)[k] = 1
-				t.reverse(c.in)
+				t.back(&t.adj, c.in)
 				x, y := t.leafParts(&t.adj)
 				v.x, v.y = row{val: t.kept(x), coef: 1}, row{val: t.kept(y), coef: 1}
 			} else if dx := len(t.nodes[leafX].val); r.off < dx {

@@ -21,21 +21,15 @@ func (t *tape) start(first int, id int32, w float64) bool {
 	return true
 }
 
-// reverse computes adjoints from node last to the first, after start.
-func (t *tape) reverse(last int32) {
+// back computes the adjoints that s holds, from node last to the first: those of the loss, after
+// start, or, in adjt, their derivatives along the tangents, of which that of the result is 0.
+func (t *tape) back(s *side, last int32) {
 	for i := last; i > leafY; i-- {
-		if r := t.part(&t.adj, i); r != nil {
-			t.push(&t.adj, &t.nodes[i], r)
-		}
-	}
-}
-
-// second computes the derivatives of all adjoints along the tangents; that of the result is 0.
-func (t *tape) second(last int32) {
-	for i := last; i > leafY; i-- {
-		if s := t.part(&t.adjt, i); s != nil {
-			t.push(&t.adjt, &t.nodes[i], s)
-			t.bend(&t.nodes[i], t.part(&t.adj, i))
+		if r := t.part(s, i); r != nil {
+			t.push(s, &t.nodes[i], r)
+			if s == &t.adjt {
+				t.bend(&t.nodes[i], t.part(&t.adj, i))
+			}
 		}
 	}
 }

@@ -184,19 +184,14 @@ func (u Vec) Sum() Num {
 	for _, v := range u.v {
 		s += v
 	}
-	return u.reduced("Sum", opSum, s)
-}
-
-// reduced returns the sum s of u's entries.
-func (u Vec) reduced(name string, code opcode, s float64) Num {
 	if u.t == nil {
 		return Num{v: s}
 	}
-	u.own(name)
+	u.own("Sum")
 	if s-s != 0 {
-		u.t.badSum(name, s, u.v)
+		u.t.badSum("Sum", s, u.v)
 	}
-	return u.t.reduced(code, u.id, 0, s)
+	return u.t.reduced(opSum, u.id, 0, s)
 }
 
 // Dot returns Σ u_i·v_i.

@@ -81,10 +81,8 @@ type mistake struct {
 var mistakes = []mistake{
 	{name: "sign of f_x", after: func(c call) { c.fx[1] = -c.fx[1] }, want: "derivative: GradF: f_x[1]:"},
 	{name: "factor 2 in f_y", after: func(c call) { c.fy[2] *= 2 }, want: "derivative: GradF: f_y[2]:"},
-	{name: "factor 2 in all of f", after: func(c call) {
-		times(2, c.fx)
-		times(2, c.fy)
-	}, want: "derivative: GradF: f_y[0]:", message: "2 times"},
+	{name: "factor 2 in all of f", after: func(c call) { times(2, c.fx, c.fy) },
+		want: "derivative: GradF: f_y[0]:", message: "2 times"},
 	{name: "sign of f_y, without values", after: func(c call) { c.fy[1] = -c.fy[1] },
 		want: "symmetry: GradF: ∂(f_x,f_y)/∂(x,y)[4,0]:", hideValues: true},
 	{name: "sign of g_y", after: func(c call) { times(-1, c.gy) }, want: "derivative: GradG: g_y[0]:", message: "-1 times"},
@@ -184,9 +182,11 @@ var mistakes = []mistake{
 		want: "derivative: GradF: f_x[1]:", message: "ValueF"},
 }
 
-func times(s float64, x []float64) {
-	for i := range x {
-		x[i] *= s
+func times(s float64, all ...[]float64) {
+	for _, x := range all {
+		for i := range x {
+			x[i] *= s
+		}
 	}
 }
 

@@ -88,8 +88,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 
 func scaled(s float64, terms uint64) *mutant {
 	return &mutant{full: goodOf(3, 3, terms), after: func(c call) {
-		times(s, c.fx)
-		times(s, c.fy)
+		times(s, c.fx, c.fy)
 		if c.f != nil {
 			*c.f *= s
 		}

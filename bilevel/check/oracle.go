@@ -150,15 +150,15 @@ func (c *checker) list() (all []*oracle) {
 		all = append(all, &oracle{name: name, stream: stream, call: call, blocks: blocks, fill: math.NaN()})
 	}
 	if p, ok := c.p.(bilevel.Values); ok {
-		f, g := newScalar("f"), newScalar("g")
-		add("ValueF", upper, func() (err error) {
-			*f.at(0), err = p.ValueF(c.x, c.y, c.batch)
-			return err
-		}, f)
-		add("ValueG", lower, func() (err error) {
-			*g.at(0), err = p.ValueG(c.x, c.y, c.batch)
-			return err
-		}, g)
+		value := func(name, quantity string, stream int, ask func(x, y []float64, batch []bilevel.Sample) (float64, error)) {
+			b := newScalar(quantity)
+			add(name, stream, func() (err error) {
+				*b.at(0), err = ask(c.x, c.y, c.batch)
+				return err
+			}, b)
+		}
+		value("ValueF", "f", upper, p.ValueF)
+		value("ValueG", "g", lower, p.ValueG)
 	}
 	fx, fy, gy, gx := newVec("f_x", c.dx), newVec("f_y", c.dy), newVec("g_y", c.dy), newVec("g_x", c.dx)
 	gxy, gyy := newBlock("g_xy", dense, c.dx, c.dy), newBlock("g_yy", symmetric, c.dy, c.dy)

@@ -24,29 +24,29 @@ type watched struct {
 	stray  string                         // says at which point that is not finite it was asked
 }
 
-// The kinds of faults.
-const (
-	fails   = iota // the oracle returns errFault
-	isNaN          // its last number is NaN
-	isInf          // its first number is +Inf
-	outside        // it returns errOutside
-)
-
 var (
 	errFault   = errors.New("an oracle was made to fail")
 	errOutside = fmt.Errorf("an oracle was made to fail: %w", bilevel.ErrDomain)
 )
 
 type fault struct {
-	oracle     string
-	call, kind int
-	done       bool
-	x, y       []float64 // where it was
-	again      bool      // the oracle was asked elsewhere after that
+	oracle string
+	call   int
+	err    error   // returned, or nil
+	value  float64 // else the last number, or the first one if it is infinite
+	done   bool
+	x, y   []float64 // where it was
+	again  bool      // the oracle was asked elsewhere after that
 }
 
 func (f *fault) String() string {
-	what := [...]string{fails: "fails", isNaN: "gives NaN", isInf: "gives +Inf", outside: "gives ErrDomain"}[f.kind]
+	what := fmt.Sprintf("gives %v", f.value)
+	switch f.err {
+	case errFault:
+		what = "fails"
+	case errOutside:
+		what = "gives ErrDomain"
+	}
 	return fmt.Sprintf("%s %s at its call %d", f.oracle, what, f.call)
 }
 
@@ -107,17 +107,15 @@ func (w *watched) note(oracle string, stream int, count *uint64, x, y []float64,
 	}
 	if err == nil && f != nil && f.oracle == oracle && f.call == call {
 		f.done, f.x, f.y = true, slices.Clone(x), slices.Clone(y)
-		switch f.kind {
-		case fails:
-			return errFault
-		case outside:
-			return errOutside
-		case isNaN:
-			last := dst[len(dst)-1]
-			last[len(last)-1] = math.NaN()
-		case isInf:
-			dst[0][0] = math.Inf(1)
+		v, i := dst[0], 0
+		if math.IsNaN(f.value) {
+			v = dst[len(dst)-1]
+			i = len(v) - 1
 		}
+		if f.err == nil {
+			v[i] = f.value
+		}
+		return f.err
 	}
 	return err
 }

@@ -27,7 +27,7 @@ type Problem struct {
 	*bilevel.Completed
 	u    Units
 	x, y []float64 // the point in the units of the problem
-	v, w []float64 // of length dy
+	v    []float64 // of length dy
 }
 
 // In returns p, which it keeps, in other units. After the first call of each size, its oracles
@@ -51,7 +51,7 @@ func In(p bilevel.Problem, u Units) (*Problem, error) {
 	}
 	return &Problem{
 		Completed: bilevel.Complete(p), u: u, x: make([]float64, dx), y: make([]float64, dy),
-		v: make([]float64, dy), w: make([]float64, dy),
+		v: make([]float64, dy),
 	}, nil
 }
 
@@ -181,23 +181,24 @@ func (s *Problem) ConvexityAt(x []float64) float64 {
 
 // HessVecG writes G·(g_yy (v/Y))/Y.
 func (s *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	s.enter(x, y)
-	copy(s.v, v)
-	rescale(s.v, 1, s.u.Y)
-	err := s.Completed.HessVecG(s.w, s.x, s.y, s.v, phi)
-	copy(dst, s.w)
+	s.along(x, y, v)
+	err := s.Completed.HessVecG(dst, s.x, s.y, s.v, phi)
 	rescale(dst, s.u.G, s.u.Y)
 	return err
 }
 
 // CrossVecG writes G·(g_xy (v/Y))/X.
 func (s *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
-	s.enter(x, y)
-	copy(s.v, v)
-	rescale(s.v, 1, s.u.Y)
+	s.along(x, y, v)
 	err := s.Completed.CrossVecG(dst, s.x, s.y, s.v, phi)
 	rescale(dst, s.u.G, s.u.X)
 	return err
+}
+
+func (s *Problem) along(x, y, v []float64) {
+	s.enter(x, y)
+	copy(s.v, v)
+	rescale(s.v, 1, s.u.Y)
 }
 
 func (s *Problem) Solution(y, x []float64) error {
