@@ -35,16 +35,13 @@ func TestErrors(t *testing.T) {
 		g          func(x, y vec) num
 	}{
 		{"Log", "of -4 is NaN", func(x, y vec) num { return y.At(1).Log() }},
-		{"Log", "of 0 is -Inf", func(x, y vec) num { return x.At(0).Sub(x.At(0)).Log().Add(y.At(0)) }},
 		{"Log", "of -4 is NaN at entry 1", func(x, y vec) num { return y.Log().Sum() }},
 		{"Sqrt", "of -4 is NaN", func(x, y vec) num { return y.At(1).Sqrt() }},
-		{"Pow", "of -4 is NaN", func(x, y vec) num { return y.At(1).Pow(0.5) }},
 		{"Pow", "of -4 is NaN at entry 1", func(x, y vec) num { return y.Pow(0.5).Sum() }},
 		{"Div", "by 0", func(x, y vec) num { return x.At(0).Div(y.At(0).Sub(y.At(0))) }},
 		{"Div", "by 0", func(x, y vec) num { return y.At(0).Div(auto.Const(0)) }},
 		{"Inv", "by 0 at entry 0", func(x, y vec) num { return y.Scale(0).Inv().Sum() }},
 		{"Div", "by 0", func(x, y vec) num { return auto.Const(1).Div(auto.Const(0)) }},
-		{"Div", "by 0 at entry 1", func(x, y vec) num { return x.Div(y.Add(auto.Data([]float64{0, 4}))).Sum() }},
 		{"Div", "by 0 at entry 1", func(x, y vec) num { return y.Div(auto.Data([]float64{1, 0})).Sum() }},
 		{"Exp", "of 1000 is +Inf", func(x, y vec) num { return y.At(0).Scale(1000. / 3).Exp() }},
 		{"Mul", "of 1e+200 and 1e+200 is +Inf", func(x, y vec) num {
@@ -66,10 +63,8 @@ func TestErrors(t *testing.T) {
 			func(x, y vec) num { return y.WeightedSquares(auto.Data([]float64{1, nan})) }},
 		{"Scale", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Scale(nan) }},
 		{"Mul", "of +Inf and 3 is +Inf", func(x, y vec) num { return auto.Const(inf).Mul(y.At(0)) }},
-		{"Sub", "of 3 and -Inf is +Inf", func(x, y vec) num { return y.At(0).Sub(auto.Const(-inf)) }},
 		{"Sub", "of +Inf and 3 is +Inf", func(x, y vec) num { return auto.Const(inf).Sub(y.At(0)) }},
 		{"Div", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Div(auto.Const(nan)) }},
-		{"Add", "of 3 and NaN is NaN", func(x, y vec) num { return y.At(0).Add(auto.Const(nan)) }},
 		{"Log", "of -1 is NaN", func(x, y vec) num { return y.At(0).Add(auto.Const(-1).Log()) }},
 		{"Sqrt", "of -1 is NaN at entry 0", func(x, y vec) num { return auto.Data([]float64{-1}).Sqrt().Sum() }},
 		{"Apply", "of 3 is NaN", func(x, y vec) num { return y.At(0).Apply(nan, 1, 1) }},
@@ -79,7 +74,6 @@ func TestErrors(t *testing.T) {
 		{"the result", "is NaN", func(x, y vec) num { return auto.Const(nan) }},
 
 		{"At", "of entry 2 of 2", func(x, y vec) num { return y.At(2) }},
-		{"At", "of entry -1 of 2", func(x, y vec) num { return y.At(-1) }},
 		{"Slice", "from 1 to 3 of 2 entries", func(x, y vec) num { return y.Slice(1, 3).Sum() }},
 		{"Dot", "of lengths 2 and 3", func(x, y vec) num { return y.Dot(auto.Data(make([]float64, 3))) }},
 		{"Add", "of lengths 2 and 1", func(x, y vec) num { return y.Add(x.Slice(0, 1)).Sum() }},

@@ -184,44 +184,29 @@ func (p *Problem) each(name string, l *loss, m *mode, x, y []float64, batch []bi
 	if t.running {
 		return errNested
 	}
-	n, mean, err := l.terms(batch)
-	if err != nil {
-		return err
+	n, mean := int(l.size), len(batch) == 0 && l.mean != nil
+	if mean {
+		n = 1
+	}
+	if len(batch) == 0 && n == 0 {
+		return bilevel.ErrNoExact
+	}
+	for _, s := range batch {
+		if l.size > 0 && uint64(s) >= l.size {
+			return fmt.Errorf("auto: %s: sample %d, but there are %d", l.name, s, l.size)
+		}
 	}
 	t.aim(m, len(x), len(y))
-	for k := range n {
-		s := bilevel.Sample(k)
-		if len(batch) > 0 {
-			s = batch[k]
-		}
+	for s, w := range bilevel.Each(batch, n) {
 		id, err := t.record(l, x, y, s, mean)
 		if err != nil {
 			return err
 		}
 		if id != 0 || m.order == 0 {
-			use(id, 1/float64(n))
+			use(id, w)
 		}
 	}
 	return nil
-}
-
-// terms returns how many samples are summed up: a batch, or for the exact value the mean alone or
-// all.
-func (l *loss) terms(batch []bilevel.Sample) (n int, mean bool, err error) {
-	for _, s := range batch {
-		if l.size > 0 && uint64(s) >= l.size {
-			return 0, false, fmt.Errorf("auto: %s: sample %d, but there are %d", l.name, s, l.size)
-		}
-	}
-	switch {
-	case len(batch) > 0:
-		return len(batch), false, nil
-	case l.mean != nil:
-		return 1, true, nil
-	case l.size == 0:
-		return 0, false, bilevel.ErrNoExact
-	}
-	return int(l.size), false, nil
 }
 
 func (p *Problem) length(name string, v []float64, n int) {

@@ -83,14 +83,6 @@ func goodOf(dx, dy int, terms uint64) *auto.Problem {
 	return p
 }
 
-func sum(x []float64) float64 {
-	s := 0.0
-	for _, v := range x {
-		s += v
-	}
-	return s
-}
-
 type full interface {
 	bilevel.Problem
 	bilevel.Products
