@@ -63,6 +63,5 @@
 //
 // For matrices, a function of a sum of entries of y, such as a linear predictor aᵀy, is cut there:
 // the sum becomes a variable with a known gradient. What is left has a diagonal Hessian in the
-// entries, which one sweep finds (Curtis, Powell, Reid, 1974); m + 1 sweeps find all there is for m
-// variables. Where m is at least half of dy, a sweep for each entry of y does.
+// entries, which one sweep finds (Curtis, Powell, Reid, 1974); m + 1 find all for m variables.
 package auto
