@@ -251,22 +251,16 @@ type oracles interface {
 // BenchmarkAuto evaluates each oracle at one sample, recorded and by hand.
 func BenchmarkAuto(b *testing.B) {
 	for _, d := range []int{14, 54, 123} {
-		for _, rowsOf := range []struct {
-			name  string
-			share float64
-		}{{"dense", 1}, {"sparse", 0.1}} {
-			data := rows(d, rowsOf.share)
+		for kind, share := range map[string]float64{"dense": 1, "sparse": 0.1} {
+			data := rows(d, share)
 			hand, err := hyperopt.New(data, data, hyperopt.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
-			for _, impl := range []struct {
-				name string
-				p    oracles
-			}{{"hand", hand}, {"auto", tuning(b, data)}} {
-				x, y, v := pointOf(impl.p)
-				for name, call := range calls(impl.p, x, y, v) {
-					b.Run(fmt.Sprintf("%s/d=%d/rows=%s/impl=%s", name, d, rowsOf.name, impl.name), func(b *testing.B) {
+			for impl, p := range map[string]oracles{"hand": hand, "auto": tuning(b, data)} {
+				x, y, v := pointOf(p)
+				for name, call := range calls(p, x, y, v) {
+					b.Run(fmt.Sprintf("%s/d=%d/rows=%s/impl=%s", name, d, kind, impl), func(b *testing.B) {
 						b.ReportAllocs()
 						one := make([]bilevel.Sample, 1)
 						for i := 0; b.Loop(); i++ {
