@@ -35,13 +35,6 @@ func (c class) moved(i int) class {
 	return c
 }
 
-func (c class) summed() class {
-	if c.kind == isEntry {
-		c.kind = isSum
-	}
-	return c
-}
-
 // cut is a cut of a value into n variables, from variable first on.
 type cut struct {
 	in, out  int32
@@ -58,16 +51,6 @@ type structure struct {
 	direction int  // the variable whose tangent is 1, −1 for none
 	vars      []variable
 	h         []float64 // H
-}
-
-func (s *structure) begin(t *tape) {
-	s.cuts, s.variables, s.pairs, s.cutting = s.cuts[:0], 0, false, false
-	if t.structured && t.seed&onX != 0 {
-		t.nodes[leafX].class = class{isEntry, 0, -1}
-	}
-	if t.structured {
-		t.nodes[leafY].class = class{isEntry, -1, 0}
-	}
 }
 
 // merge returns the class of a function of the entries of a and of b, n of each; ok says that their

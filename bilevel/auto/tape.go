@@ -164,7 +164,13 @@ func (t *tape) begin(x, y []float64) {
 		o := t.emit(opLeaf, v, 0, 0, class{})
 		o.leaf, o.dep = true, onX<<id
 	}
-	t.structure.begin(t)
+	t.cuts, t.variables, t.pairs, t.cutting = t.cuts[:0], 0, false, false
+	if t.structured && t.seed&onX != 0 {
+		t.nodes[leafX].class = class{isEntry, 0, -1}
+	}
+	if t.structured {
+		t.nodes[leafY].class = class{isEntry, -1, 0}
+	}
 }
 
 // record evaluates the loss at a sample, or its mean, and returns the node of the value, 0 for a
@@ -356,7 +362,10 @@ func (t *tape) reduced(code opcode, u, v int32, sum float64) Num {
 		}
 		u, v, c = t.factors(u, v)
 	}
-	o := t.emit(code, t.mem.take(1), u, v, c.summed())
+	if c.kind == isEntry {
+		c.kind = isSum
+	}
+	o := t.emit(code, t.mem.take(1), u, v, c)
 	o.val[0] = sum
 	return t.num(o)
 }
