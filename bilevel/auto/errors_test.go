@@ -251,18 +251,15 @@ func TestPanicsOfTheCaller(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	loss := func(x, y vec, s bilevel.Sample) num { return y.SquaredNorm() }
-	for _, c := range []struct {
-		l     auto.Losses
-		field string
-	}{
-		{auto.Losses{Dy: 1, F: loss, G: loss}, "Losses.Dx is 0"},
-		{auto.Losses{Dx: 1, Dy: -1, F: loss, G: loss}, "Losses.Dy is -1"},
-		{auto.Losses{Dx: 1, Dy: 1, G: loss}, "Losses.F is nil"},
-		{auto.Losses{Dx: 1, Dy: 1, F: loss}, "Losses.G is nil"},
+	for field, l := range map[string]auto.Losses{
+		"Losses.Dx is 0":  {Dy: 1, F: loss, G: loss},
+		"Losses.Dy is -1": {Dx: 1, Dy: -1, F: loss, G: loss},
+		"Losses.F is nil": {Dx: 1, Dy: 1, G: loss},
+		"Losses.G is nil": {Dx: 1, Dy: 1, F: loss},
 	} {
-		_, err := auto.New(c.l)
+		_, err := auto.New(l)
 		require.ErrorIs(t, err, bilevel.ErrOption)
-		require.ErrorContains(t, err, c.field)
+		require.ErrorContains(t, err, field)
 	}
 }
 

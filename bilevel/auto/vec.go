@@ -153,11 +153,11 @@ func (u Vec) Apply(f func(a float64) (value, first, second float64)) Vec {
 
 func (u Vec) unary(name string, f function, r float64) Vec {
 	if u.t == nil {
-		w := make([]float64, len(u.v))
-		for i, a := range u.v {
-			w[i] = constant(name, i, f, a, r)
-		}
-		return Data(w)
+		return filled(len(u.v), func(w []float64) {
+			for i, a := range u.v {
+				w[i] = constant(name, i, f, a, r)
+			}
+		})
 	}
 	u.own(name)
 	return u.t.vec(u.t.mapped(name, u.id, f, r, true))

@@ -88,7 +88,14 @@ func Problem(p bilevel.Problem, o Options) (*Report, error) {
 	if err := o.complete(dx, dy); err != nil {
 		return nil, err
 	}
-	c := newChecker(p, o, dx, dy)
+	c := &checker{o: o, p: p, dx: dx, dy: dy, rng: rand.New(rand.NewPCG(o.Seed, 1))}
+	c.sizes[upper], c.sizes[lower] = p.Streams()
+	c.x, c.y, c.v, c.vec = make([]float64, dx), make([]float64, dy), make([]float64, dy), make([]float64, dy)
+	c.normal(c.vec, 1)
+	for i := range o.Points {
+		c.points = append(c.points, c.point(i))
+	}
+	c.oracles = c.list()
 	for _, or := range c.oracles {
 		c.basics(or)
 		c.sameDraw(or)
@@ -162,18 +169,6 @@ type checker struct {
 	vec          []float64 // the v of the products
 
 	outside bool // the call steps out of X: a failure accuses nobody
-}
-
-func newChecker(p bilevel.Problem, o Options, dx, dy int) *checker {
-	c := &checker{o: o, p: p, dx: dx, dy: dy, rng: rand.New(rand.NewPCG(o.Seed, 1))}
-	c.sizes[upper], c.sizes[lower] = p.Streams()
-	c.x, c.y, c.v, c.vec = make([]float64, dx), make([]float64, dy), make([]float64, dy), make([]float64, dy)
-	c.normal(c.vec, 1)
-	for i := range o.Points {
-		c.points = append(c.points, c.point(i))
-	}
-	c.oracles = c.list()
-	return c
 }
 
 // point draws y, and x = (P(c) + P(c+z) + P(c−z) + P(c+z′))/4, in X by convexity.

@@ -113,8 +113,15 @@ func (m *visitor) Step(it *bilevel.Iteration) error {
 	m.sum += m.rest
 	it.MoveX(m.alpha*(1+0.1*m.last/(1+m.last)), m.d)
 	it.MoveY(0.1, m.gy)
-	m.outside(it)
 	switch m.flaw {
+	case "leaves X":
+		copy(it.NextX(), it.X())
+		mat.Axpy(it.NextX(), -m.alpha, m.d)
+	case "writes x":
+		it.X()[1]++
+	case "writes y and fails":
+		it.Y()[0] = 7
+		panic("and fails")
 	case "reports no step of y":
 		return it.UseSteps(m.alpha, 0, 0)
 	case "forgets the step of x at times":
@@ -140,19 +147,6 @@ func (m *visitor) spoil(it *bilevel.Iteration) error {
 		*m.name += "'"
 	}
 	return nil
-}
-
-func (m *visitor) outside(it *bilevel.Iteration) {
-	switch m.flaw {
-	case "leaves X":
-		copy(it.NextX(), it.X())
-		mat.Axpy(it.NextX(), -m.alpha, m.d)
-	case "writes x":
-		it.X()[1]++
-	case "writes y and fails":
-		it.Y()[0] = 7
-		panic("and fails")
-	}
 }
 
 func (m *visitor) Vectors(visit func(name string, v []float64)) {

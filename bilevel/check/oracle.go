@@ -28,19 +28,11 @@ type oracle struct {
 	bad     string // why no check can use it any more
 }
 
-type shape int
-
-const (
-	scalar shape = iota
-	vector
-	dense
-	symmetric
-)
-
 // block is one destination of an oracle, with sentinels at the end of each row.
 type block struct {
 	quantity   string
-	shape      shape
+	indices    int // of an entry
+	symmetric  bool
 	rows, cols int
 	mem        []float64
 	dense      mat.Dense // over mem, as sym, for oracles of matrices
@@ -52,13 +44,13 @@ const pad = 2
 // sentinel is a NaN that no arithmetic produces.
 var sentinel = math.Float64frombits(0x7ff8_c4ec_0000_0001)
 
-func newBlock(quantity string, s shape, rows, cols int) *block {
-	return &block{quantity: quantity, shape: s, rows: rows, cols: cols, mem: make([]float64, rows*(cols+pad))}
+func newBlock(quantity string, indices, rows, cols int) *block {
+	return &block{quantity: quantity, indices: indices, rows: rows, cols: cols, mem: make([]float64, rows*(cols+pad))}
 }
 
-func newVec(quantity string, n int) *block { return newBlock(quantity, vector, 1, n) }
+func newVec(quantity string, n int) *block { return newBlock(quantity, 1, 1, n) }
 
-func newScalar(quantity string) *block { return newBlock(quantity, scalar, 1, 1) }
+func newScalar(quantity string) *block { return newBlock(quantity, 0, 1, 1) }
 
 func (b *block) size() int { return b.rows * b.cols }
 
@@ -67,7 +59,7 @@ func (b *block) row(i int) []float64 { return b.mem[i*(b.cols+pad):][:b.cols:b.c
 // place returns where entry k stands: of a symmetric matrix, in the lower triangle.
 func (b *block) place(k int) (i, j int) {
 	i, j = k/b.cols, k%b.cols
-	if b.shape == symmetric {
+	if b.symmetric {
 		return max(i, j), min(i, j)
 	}
 	return i, j
@@ -121,11 +113,10 @@ func (o *oracle) finding(check string, pt point, k int, message string) Finding 
 			continue
 		}
 		f := o.whole(check, b.quantity, pt, message)
-		switch i, j := b.place(k); b.shape {
-		case scalar:
-		case vector:
+		switch i, j := b.place(k); b.indices {
+		case 1:
 			f.I = j
-		default:
+		case 2:
 			f.I, f.J = i, j
 		}
 		return f
@@ -141,7 +132,7 @@ func (o *oracle) whole(check, quantity string, pt point, message string) Finding
 
 // shown is o with a matrix in place of its blocks, for findings.
 func shown(o *oracle, quantity string, rows, cols int) *oracle {
-	return &oracle{name: o.name, blocks: []*block{newBlock(quantity, dense, rows, cols)}}
+	return &oracle{name: o.name, blocks: []*block{newBlock(quantity, 2, rows, cols)}}
 }
 
 // list returns the oracles that the problem has, first those that others are compared with.
@@ -161,7 +152,8 @@ func (c *checker) list() (all []*oracle) {
 		value("ValueG", "g", lower, p.ValueG)
 	}
 	fx, fy, gy, gx := newVec("f_x", c.dx), newVec("f_y", c.dy), newVec("g_y", c.dy), newVec("g_x", c.dx)
-	gxy, gyy := newBlock("g_xy", dense, c.dx, c.dy), newBlock("g_yy", symmetric, c.dy, c.dy)
+	gxy, gyy := newBlock("g_xy", 2, c.dx, c.dy), newBlock("g_yy", 2, c.dy, c.dy)
+	gyy.symmetric = true
 	hv, cv := newVec("g_yy·v", c.dy), newVec("g_xy·v", c.dx)
 	add("GradF", upper, func() error { return c.p.GradF(fx.row(0), fy.row(0), c.x, c.y, c.batch) }, fx, fy)
 	add("GradG", lower, func() error { return c.p.GradG(gy.row(0), c.x, c.y, c.batch) }, gy)

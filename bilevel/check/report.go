@@ -48,20 +48,17 @@ type Finding struct {
 	Message  string
 }
 
-func (f Finding) entry() string {
-	switch {
-	case f.I < 0:
-		return f.Quantity
-	case f.J < 0:
-		return fmt.Sprintf("%s[%d]", f.Quantity, f.I)
-	}
-	return fmt.Sprintf("%s[%d,%d]", f.Quantity, f.I, f.J)
-}
-
 func (f Finding) miss() float64 { return math.Abs(f.Got - f.Want) }
 
 func (f Finding) String() string {
-	s := fmt.Sprintf("%s: %s: %s: %s", f.Check, f.Oracle, f.entry(), f.Message)
+	s := f.Check + ": " + f.Oracle + ": " + f.Quantity
+	switch {
+	case f.J >= 0:
+		s += fmt.Sprintf("[%d,%d]", f.I, f.J)
+	case f.I >= 0:
+		s += fmt.Sprintf("[%d]", f.I)
+	}
+	s += ": " + f.Message
 	if f.Tol != 0 || f.Got != f.Want {
 		s += fmt.Sprintf(": got %.6g, want %.6g", f.Got, f.Want)
 	}
@@ -280,7 +277,7 @@ func (m comparison) transposed() bool {
 	b := m.o.blocks[0]
 	for k := range m.got {
 		t := k%b.cols*b.cols + k/b.cols
-		if b.shape != dense || b.rows != b.cols || !(math.Abs(m.got[k]-m.want[t]) <= m.tol[t]) {
+		if b.symmetric || b.indices < 2 || b.rows != b.cols || !(math.Abs(m.got[k]-m.want[t]) <= m.tol[t]) {
 			return false
 		}
 	}

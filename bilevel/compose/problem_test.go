@@ -25,19 +25,15 @@ type waves struct {
 	log          []call
 }
 
-type call struct {
-	oracle string
-	at     []float64
-	batch  []bilevel.Sample
-}
+type call = bileveltest.Call[bilevel.Sample]
 
 func newWaves() *waves { return &waves{dx: 3, dy: 4, outer: 8, inner: 8} }
 
 func (w *waves) Dims() (int, int)          { return w.dx, w.dy }
 func (w *waves) Streams() (uint64, uint64) { return w.outer, w.inner }
 
-func (w *waves) each(oracle string, at []float64, batch []bilevel.Sample, f func(rng *rand.Rand, weight float64)) {
-	w.log = append(w.log, call{oracle, slices.Clone(at), slices.Clone(batch)})
+func (w *waves) each(oracle string, batch []bilevel.Sample, f func(rng *rand.Rand, weight float64)) {
+	w.log = append(w.log, call{Oracle: oracle, Batch: slices.Clone(batch)})
 	for s, w := range bilevel.Each(batch, 8) {
 		f(rand.New(rand.NewPCG(3, uint64(s)%8)), w)
 	}
@@ -45,7 +41,7 @@ func (w *waves) each(oracle string, at []float64, batch []bilevel.Sample, f func
 
 func (w *waves) Inner(h, x []float64, phi []bilevel.Sample) error {
 	clear(h)
-	w.each("h", x, phi, func(rng *rand.Rand, q float64) {
+	w.each("h", phi, func(rng *rand.Rand, q float64) {
 		for i, v := range x {
 			for j := range h {
 				h[j] += q * (math.Cos(float64(i+2*j)) + 0.3*rng.NormFloat64()) * math.Sin(v)
@@ -58,7 +54,7 @@ func (w *waves) Inner(h, x []float64, phi []bilevel.Sample) error {
 
 func (w *waves) Gradients(dh *mat.Dense, x []float64, phi []bilevel.Sample) error {
 	dh.Zero()
-	w.each("∇h", x, phi, func(rng *rand.Rand, q float64) {
+	w.each("∇h", phi, func(rng *rand.Rand, q float64) {
 		for i, v := range x {
 			for j := range w.dy {
 				dh.Row(i)[j] += q * (math.Cos(float64(i+2*j)) + 0.3*rng.NormFloat64()) * math.Cos(v)
@@ -71,7 +67,7 @@ func (w *waves) Gradients(dh *mat.Dense, x []float64, phi []bilevel.Sample) erro
 
 func (w *waves) Outer(df, y []float64, xi []bilevel.Sample) (f float64, err error) {
 	clear(df)
-	w.each("f", y, xi, func(rng *rand.Rand, q float64) {
+	w.each("f", xi, func(rng *rand.Rand, q float64) {
 		for j, v := range y {
 			u := v - 1 - 0.5*rng.NormFloat64()
 			f += q * math.Log(math.Cosh(u))
@@ -182,13 +178,13 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 				for k := range 50 {
 					c.log = nil
 					require.NoError(t, m.Step())
-					phi, xi := c.log[0].batch, []bilevel.Sample(nil)
+					phi, xi := c.log[0].Batch, []bilevel.Sample(nil)
 					for _, l := range c.log {
-						if l.oracle == "f" {
-							xi = l.batch
+						if l.Oracle == "f" {
+							xi = l.Batch
 							continue
 						}
-						require.Equal(t, phi, l.batch, "%s draws another φ", l.oracle)
+						require.Equal(t, phi, l.Batch, "%s draws another φ", l.Oracle)
 					}
 					require.Len(t, phi, batch)
 					require.Len(t, xi, batch)
