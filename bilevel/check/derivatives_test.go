@@ -36,14 +36,16 @@ func requireOnly(t testing.TB, r *Report, check, oracle string) []Finding {
 	return r.Findings
 }
 
-// root is g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i, for x > 0 only: outside, it fails, or,
-// unless it is fussy, is NaN.
-func root(t testing.TB, fussy bool) bilevel.Problem {
+// root is g = ½‖y‖² − Σ √x_i y_i, f = ½‖y‖² + Σ x_i log x_i, for x > 0 in a set only: outside, it
+// fails, or, unless it is fussy, is NaN.
+func root(t testing.TB, fussy bool, set bilevel.Set) bilevel.Problem {
 	p := ofLosses(t, 3, 3, func(x, y auto.Vec) auto.Num {
 		return x.Mul(x.Log()).Sum().Add(y.SquaredNorm().Scale(0.5))
 	}, func(x, y auto.Vec) auto.Num { return y.SquaredNorm().Scale(0.5).Sub(x.Sqrt().Dot(y)) })
 	m := &mutant{full: p, fails: func(c call) error {
-		outside := slices.Min(c.x) <= 0
+		p := slices.Clone(c.x)
+		set.Project(p, p)
+		outside := slices.Min(c.x) <= 0 || distance(p, c.x) > 1e-6
 		switch {
 		case outside && fussy:
 			return errors.New("x must be positive")
@@ -74,7 +76,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 	} {
 		for _, fussy := range []bool{false, true} {
 			for seed := range seeds {
-				r := run(t, root(t, fussy), Options{Set: set, Seed: seed, Points: 4})
+				r := run(t, root(t, fussy, set), Options{Set: set, Seed: seed, Points: 4})
 				require.Empty(t, r.Findings, "%s %s", name, r)
 				if name == "box" || name == "ball" {
 					assert.Contains(t, passedBy(r), "derivative CrossG")
@@ -83,7 +85,7 @@ func TestPointsStayInTheRegion(t *testing.T) {
 		}
 	}
 	// Without the region, it is as wrong as it looks.
-	assert.ErrorIs(t, run(t, root(t, false), Options{}).Err(), ErrWrong)
+	assert.ErrorIs(t, run(t, root(t, false, bilevel.Space{}), Options{}).Err(), ErrWrong)
 }
 
 func scaled(s float64, terms uint64) *mutant {

@@ -16,14 +16,15 @@ import (
 // lying has wrong truths.
 type lying struct {
 	*quadratic.Problem
-	solution  func(y []float64)
+	solution  func(y []float64, start float64)
 	objective func(f float64, grad []float64) float64
 }
 
 func (l *lying) Solution(y, x []float64) error {
+	start := y[1]
 	err := l.Problem.Solution(y, x)
 	if l.solution != nil {
-		l.solution(y)
+		l.solution(y, start)
 	}
 	return err
 }
@@ -37,10 +38,9 @@ func (l *lying) Objective(grad, x []float64) (float64, error) {
 }
 
 func TestWrongTruths(t *testing.T) {
-	n := 0.0
 	for want, l := range map[string]lying{
-		"truth: Solution: y*[2]: differs from a Newton step": {solution: func(y []float64) { y[2] += 1e-4 }},
-		"another start": {solution: func(y []float64) { n++; y[1] += 1e-5 * n }},
+		"truth: Solution: y*[2]: differs from a Newton step": {solution: func(y []float64, _ float64) { y[2] += 1e-4 }},
+		"another start": {solution: func(y []float64, start float64) { y[1] += 1e-5 * start }},
 		"truth: Objective: ∇F[1]:": {objective: func(f float64, grad []float64) float64 {
 			if grad != nil {
 				grad[1] = -grad[1]
@@ -54,7 +54,7 @@ func TestWrongTruths(t *testing.T) {
 			}
 			return f
 		}},
-		"call: Solution: y*: panic: singular": {solution: func([]float64) { panic("singular") }},
+		"call: Solution: y*: panic: singular": {solution: func([]float64, float64) { panic("singular") }},
 	} {
 		l.Problem = newQuadratic(t, noisy)
 		r := run(t, &l, Options{})
@@ -69,7 +69,7 @@ func TestWrongTruths(t *testing.T) {
 }
 
 func TestTruthCanBeLeftAlone(t *testing.T) {
-	l := &lying{Problem: newQuadratic(t, noisy), solution: func([]float64) { panic("called") }, objective: func(float64, []float64) float64 { panic("called") }}
+	l := &lying{Problem: newQuadratic(t, noisy), solution: func([]float64, float64) { panic("called") }, objective: func(float64, []float64) float64 { panic("called") }}
 	r := run(t, l, Options{NoTruth: true})
 	require.NoError(t, r.Err())
 	assert.Equal(t, []Skip{{Truth, "Objective", "Options.NoTruth", false}}, r.Skipped)
