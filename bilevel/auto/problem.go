@@ -43,13 +43,13 @@ type Problem struct {
 // New returns the problem of l. Errors, of a length below 1 or a missing loss, wrap
 // bilevel.ErrOption and name the field.
 func New(l Losses) (*Problem, error) {
-	if err := cmp.Or(option.AtLeast("auto: Losses.Dx", l.Dx, 1), option.AtLeast("auto: Losses.Dy", l.Dy, 1)); err != nil {
+	err := cmp.Or(option.AtLeast("auto: Losses.Dx", l.Dx, 1), option.AtLeast("auto: Losses.Dy", l.Dy, 1))
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if l.F == nil {
+	case l.F == nil:
 		return nil, option.Bad("auto: Losses.F is nil")
-	}
-	if l.G == nil {
+	case l.G == nil:
 		return nil, option.Bad("auto: Losses.G is nil")
 	}
 	return &Problem{losses: l, f: loss{"f", l.F, l.MeanF, l.Upper}, g: loss{"g", l.G, l.MeanG, l.Lower}}, nil

@@ -31,7 +31,8 @@ func (c *checker) product(vec, matrix *oracle, pt point) {
 	defer copy(c.vec, v)
 	a, rows := c.eval(matrix, pt), vec.size()
 	m := comparison{check: Product, o: shown(vec, matrix.blocks[0].quantity, rows, c.dy), pt: pt,
-		got: make([]float64, rows*c.dy), want: a, tol: c.level(rows*c.dy, 1e-9*maxAbs(a)), against: "the entry of " + matrix.name}
+		got: make([]float64, rows*c.dy), want: a, tol: c.level(rows*c.dy, 1e-9*maxAbs(a)),
+		against: "the entry of " + matrix.name}
 	for j := range c.dy {
 		clear(c.vec)
 		c.vec[j] = 1

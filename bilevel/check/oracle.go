@@ -141,7 +141,7 @@ func (c *checker) list() (all []*oracle) {
 		all = append(all, &oracle{name: name, stream: stream, call: call, blocks: blocks, fill: math.NaN()})
 	}
 	if p, ok := c.p.(bilevel.Values); ok {
-		value := func(name, quantity string, stream int, ask func(x, y []float64, batch []bilevel.Sample) (float64, error)) {
+		value := func(name, quantity string, stream int, ask func(x, y []float64, s []bilevel.Sample) (float64, error)) {
 			b := newScalar(quantity)
 			add(name, stream, func() (err error) {
 				*b.at(0), err = ask(c.x, c.y, c.batch)
