@@ -207,15 +207,11 @@ func TestErrorNamesTheSample(t *testing.T) {
 }
 
 func TestConstantsOutsideOfALoss(t *testing.T) {
-	assert.PanicsWithError(t, "auto: Log of -1 is NaN", func() {
-		defer func() {
-			e := recover().(*auto.Error)
-			assert.Regexp(t, `^errors_test.go:\d+$`, e.Line)
-			e.Line = ""
-			panic(e)
-		}()
-		auto.Const(-1).Log()
-	})
+	defer func() {
+		e := recover().(*auto.Error)
+		assert.Regexp(t, `^auto: Log of -1 is NaN \(errors_test.go:\d+\)$`, e.Error())
+	}()
+	auto.Const(-1).Log()
 }
 
 // A panic of the caller's passes, and the next evaluation works.
@@ -283,9 +279,7 @@ func TestShapesPanic(t *testing.T) {
 // A loss that takes the seed of a stream for an index is told which size was forgotten.
 func TestForgottenSizes(t *testing.T) {
 	data := []float64{1, 2, 3}
-	loss := func(x, y vec, s bilevel.Sample) num {
-		return y.At(0).Sub(x.At(0)).Shift(-data[s]).Square()
-	}
+	loss := func(x, y vec, s bilevel.Sample) num { return y.At(0).Sub(x.At(0)).Shift(-data[s]).Square() }
 	for field, l := range map[string]auto.Losses{
 		"Losses.Upper": {Dx: 1, Dy: 1, Lower: 3, F: loss, G: loss},
 		"Losses.Lower": {Dx: 1, Dy: 1, Upper: 3, F: loss, G: loss},

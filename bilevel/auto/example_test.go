@@ -34,9 +34,7 @@ func rowsOf(rng *rand.Rand, n, d, clean int) (a [][]float64, b []float64) {
 func cleaning(a [][]float64, b []float64, c [][]float64, e []float64) (*auto.Problem, error) {
 	return auto.New(auto.Losses{
 		Dx: len(a), Dy: len(a[0]), Upper: uint64(len(c)), Lower: uint64(len(a)),
-		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
-			return y.Dot(auto.Data(c[i])).Scale(-e[i]).Softplus()
-		},
+		F: func(x, y auto.Vec, i bilevel.Sample) auto.Num { return y.Dot(auto.Data(c[i])).Scale(-e[i]).Softplus() },
 		G: func(x, y auto.Vec, i bilevel.Sample) auto.Num {
 			loss := y.Dot(auto.Data(a[i])).Scale(-b[i]).Softplus()
 			return x.At(int(i)).Sigmoid().Mul(loss).Add(y.SquaredNorm().Scale(0.05))

@@ -214,6 +214,7 @@ func TestQuotientHasOneRounding(t *testing.T) {
 	v, err := p.ValueG([]float64{49}, []float64{49}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, 2.0, v)
+	assert.Equal(t, math.Inf(-1), p.ConvexityAt([]float64{49}))
 }
 
 func TestConstants(t *testing.T) {

@@ -114,14 +114,22 @@ func (t *tape) along(k int) {
 
 // kept returns a copy of b, nil if it is zero.
 func (t *tape) kept(b []float64) []float64 {
-	for _, v := range b {
-		if v != 0 {
-			c := t.mem.take(len(b))
-			copy(c, b)
-			return c
+	if !nonzero(b, -1) {
+		return nil
+	}
+	c := t.mem.take(len(b))
+	copy(c, b)
+	return c
+}
+
+// nonzero says whether an entry of v, but for one, is not 0.
+func nonzero(v []float64, but int) bool {
+	for i, e := range v {
+		if e != 0 && i != but {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // addHess adds Σ_k (J_k z_kᵀ + z_k J_kᵀ), with z_k = B_k + ½ Σ_l H_kl J_l.
@@ -131,22 +139,13 @@ func (t *tape) addHess(gyy *mat.Sym) {
 		v, h := &t.vars[k], t.h[k*t.variables:][:t.variables]
 		switch {
 		case v.y.val == nil:
-		case v.by == nil && alone(h, k):
+		case v.by == nil && !nonzero(h, k):
 			addSquare(gyy, h[k], &v.y)
 		default:
 			t.mixed(z, v, h, 0.5)
 			addPair(gyy, &v.y, z)
 		}
 	}
-}
-
-func alone(h []float64, k int) bool {
-	for l, v := range h {
-		if v != 0 && l != k {
-			return false
-		}
-	}
-	return true
 }
 
 // mixed sets z = B_k + f·Σ_l H_kl J_l, in y.

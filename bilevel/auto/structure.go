@@ -25,16 +25,6 @@ type class struct {
 	x, y int32
 }
 
-func (c class) moved(i int) class {
-	if c.x >= 0 {
-		c.x += int32(i)
-	}
-	if c.y >= 0 {
-		c.y += int32(i)
-	}
-	return c
-}
-
 // cut is a cut of a value into n variables, from variable first on.
 type cut struct {
 	in, out  int32

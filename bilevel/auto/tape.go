@@ -287,7 +287,13 @@ func (a *arena) zeros(n int) []float64 {
 func (t *tape) slice(u int32, i, j int) *node {
 	s := t.nodes[u]
 	o := t.node(opSlice, s.val[i:j:j], s.dep, u, 0)
-	o.at, o.leaf, o.class = s.at+int32(i), s.leaf, s.class.moved(i)
+	o.at, o.leaf, o.class = s.at+int32(i), s.leaf, s.class
+	if o.x >= 0 {
+		o.x += int32(i)
+	}
+	if o.y >= 0 {
+		o.y += int32(i)
+	}
 	return o
 }
 

@@ -120,11 +120,10 @@ func (o *Options) complete(dx, dy int) error {
 	option.Default(&o.ScaleY, 1)
 	option.Default(&o.Tol, 1)
 	option.Default[bilevel.Set](&o.Set, bilevel.Space{})
-	if o.Center == nil {
-		o.Center = make([]float64, dx)
-	}
-	if o.CenterY == nil {
-		o.CenterY = make([]float64, dy)
+	for center, n := range map[*[]float64]int{&o.Center: dx, &o.CenterY: dy} {
+		if *center == nil {
+			*center = make([]float64, n)
+		}
 	}
 	if !(o.MuG >= 0) || math.IsInf(o.MuG, 1) {
 		return option.Bad("check: MuG is %v, want a finite number ≥ 0", o.MuG)

@@ -285,9 +285,5 @@ func (m comparison) transposed() bool {
 }
 
 func (c *checker) level(n int, tol float64) []float64 {
-	t := make([]float64, n)
-	for k := range t {
-		t[k] = c.o.Tol * tol
-	}
-	return t
+	return slices.Repeat([]float64{c.o.Tol * tol}, n)
 }

@@ -89,14 +89,12 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 		r, err := check.Problem(Adapt(c), check.Options{MuG: 1})
 		require.NoError(t, err)
 		assert.NoError(t, r.Err(), name)
-		done := map[string]bool{}
+		var done []string
 		for _, p := range r.Passed {
-			done[p.Check], done[p.Oracle] = true, true
+			done = append(done, p.Check, p.Oracle)
 		}
-		for _, want := range []string{check.Derivative, check.BatchMean, check.Unbiased, check.Product, check.Truth,
-			check.Convexity, "ConvexityAt"} {
-			assert.True(t, done[want], "%s: %s was not checked", name, want)
-		}
+		assert.Subset(t, done, []string{check.Derivative, check.BatchMean, check.Unbiased, check.Product, check.Truth,
+			check.Convexity, "ConvexityAt"}, name)
 	}
 }
 
