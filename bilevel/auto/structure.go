@@ -9,8 +9,7 @@ package auto
 //
 // An operation that would leave these kinds, as a function curved in a sum, or a product of
 // different entries, takes a cut copy of its operand: a new variable, which is core. In L(x, y, c)
-// with c = c(x, y, c), ∂²/∂y² and ∂²/∂x∂y of L + λᵀc by entries alone are diagonal. Logistic
-// regression with weights on the squares of y has one cut, the linear predictor.
+// with c = c(x, y, c), ∂²/∂y² and ∂²/∂x∂y of L + λᵀc by entries alone are diagonal.
 type kind int8
 
 const (

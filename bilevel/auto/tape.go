@@ -281,8 +281,6 @@ func (a *arena) zeros(n int) []float64 {
 	return s
 }
 
-// Operations that numbers and vectors share, on nodes of the record.
-
 // slice is entries i to j−1 of u, in its memory.
 func (t *tape) slice(u int32, i, j int) *node {
 	s := t.nodes[u]
