@@ -104,10 +104,7 @@ func (p *Problem) CrossBound() float64 {
 	return p.slope(p.opt.Hi) * min(mat.Norm(h)/p.StrongConvexity(), math.Sqrt(value/p.ridge(p.opt.Lo)))
 }
 
-// GradFBound returns C_fy, a bound of ‖f_y(y; ξ)‖ for all y and rows: max‖a‖, with Softmax √2 times,
-// +Inf with Squared. Cost: a pass over the validation data.
-func (p *Problem) GradFBound() float64 { return p.opt.Loss.steepness() * maxRow(p.val) }
-
+// steepness bounds ‖ℓ′‖.
 func (l Loss) steepness() float64 { return [...]float64{1, math.Inf(1), math.Sqrt2}[l] }
 
 func maxRow(d *data.Data) float64 {
