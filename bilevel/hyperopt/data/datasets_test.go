@@ -42,11 +42,9 @@ func TestShippedData(t *testing.T) {
 	require.NoError(t, d.Check())
 	minus, plus := countClasses(d)
 	assert.Equal(t, []int{30, 357, 212}, []int{d.Dim, minus, plus})
-	assert.Equal(t, []string{"benign", "malignant"}, d.Classes)
-	assert.Equal(t, []string{"mean radius", "worst fractal dimension"}, []string{d.Features[0], d.Features[29]})
-	col, val := d.Row(0)
-	require.Len(t, col, 30)
-	assert.Equal(t, []float64{17.99, 0.1189}, []float64{val[0], val[29]})
+	assert.Equal(t, []string{"benign", "malignant", "mean radius", "worst fractal dimension"},
+		append(d.Classes, d.Features[0], d.Features[29]))
+	assert.Equal(t, []float64{17.99, 0.1189}, []float64{d.Val[0], d.Val[29]})
 }
 
 func countClasses(d *Data) (minus, plus int) {

@@ -10,48 +10,56 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func random(rng *rand.Rand, n, dim int, regression bool) *Data {
-	d := &Data{Name: "random", Dim: dim, RowPtr: []int{0}}
-	for i := range n {
-		for j := range dim {
-			if rng.Float64() < 0.6 {
-				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, rng.NormFloat64())
+// denseData has rows of the values, labelled −1 and 1 in turn, and stores no zero.
+func denseData(values ...[]float64) *Data {
+	d := &Data{Dim: len(values[0]), RowPtr: []int{0}}
+	for i, row := range values {
+		for j, v := range row {
+			if v != 0 {
+				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
 			}
 		}
-		label := float64(2*(i%3%2) - 1)
-		if regression {
-			label = rng.NormFloat64()
-		}
-		d.Label, d.RowPtr = append(d.Label, label), append(d.RowPtr, len(d.Col))
+		d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, float64(2*(i%3%2)-1))
 	}
 	return d
 }
 
+// random has rows of which the first value is their number from 1 on.
+func random(seed uint64, n, dim int) *Data {
+	rng := rand.New(rand.NewPCG(1, seed))
+	values := make([][]float64, n)
+	for i := range values {
+		values[i] = []float64{float64(i + 1)}
+		for len(values[i]) < dim {
+			values[i] = append(values[i], rng.NormFloat64()*float64(rng.IntN(2)))
+		}
+	}
+	return denseData(values...)
+}
+
+func apply(t *testing.T, s *Scaler, d *Data) *Data {
+	t.Helper()
+	z, err := s.Apply(d)
+	require.NoError(t, err)
+	require.NoError(t, z.Check())
+	return z
+}
+
 func TestSplitUsesEveryRowOnce(t *testing.T) {
-	d := random(rand.New(rand.NewPCG(1, 1)), 101, 12, false)
-	for i := range d.Label { // a column that names the row
-		d.Val[d.RowPtr[i]] = float64(i + 1)
-	}
-	for i := range d.Label {
-		require.Less(t, d.RowPtr[i], d.RowPtr[i+1], "the seed must give every row an entry")
-	}
-	for name, split := range map[string]func(seed uint64, fractions ...float64) ([]*Data, error){"plain": d.Split, "stratified": d.SplitStratified} {
+	d := random(1, 101, 12)
+	for name, split := range map[string]func(uint64, ...float64) ([]*Data, error){
+		"plain": d.Split, "stratified": d.SplitStratified} {
 		parts, err := split(7, 3, 1, 1)
 		require.NoError(t, err)
 		var seen []int
 		for _, p := range parts {
 			require.NoError(t, p.Check())
-			assert.Equal(t, d.Dim, p.Dim)
 			for i := range p.Label {
-				col, val := p.Row(i)
-				row := int(val[0]) - 1
-				wantCol, wantVal := d.Row(row)
-				assert.Equal(t, wantCol, col)
-				assert.Equal(t, wantVal, val)
-				assert.Equal(t, d.Label[row], p.Label[i])
-				seen = append(seen, row)
+				_, val := p.Row(i)
+				seen = append(seen, int(val[0])-1)
 			}
 		}
+		assert.Equal(t, d.Subset(seen), Join(parts...), name)
 		slices.Sort(seen)
 		require.Len(t, seen, 101, name)
 		for i, row := range seen {
@@ -75,70 +83,80 @@ func TestSplitUsesEveryRowOnce(t *testing.T) {
 	_, first := countClasses(parts[0])
 	_, second := countClasses(parts[1])
 	assert.InDelta(t, first, second, 1)
-	_, err = random(rand.New(rand.NewPCG(1, 1)), 9, 2, true).SplitStratified(1, 1, 1)
+	d.Label[5] = 0.5
+	_, err = d.SplitStratified(1, 1, 1)
 	assert.ErrorContains(t, err, "not a classification problem")
 }
 
 func TestStandardise(t *testing.T) {
-	d := random(rand.New(rand.NewPCG(1, 2)), 50, 4, false)
+	d := random(2, 50, 4)
 	for k, c := range d.Col {
 		if c == 2 {
 			d.Val[k] += 1e4
 		}
 	}
 	s := Standardise(d)
-	z, err := s.Apply(d)
-	require.NoError(t, err)
-	require.NoError(t, z.Check())
 	mean, sq := make([]float64, 4), make([]float64, 4)
-	for i := range z.Label {
-		col, val := z.Row(i)
-		require.Len(t, col, 4)
-		for k, c := range col {
-			mean[c] += val[k] / 50
-			sq[c] += val[k] * val[k] / 50
+	for _, row := range denseRows(apply(t, s, d)) {
+		for c, v := range row {
+			mean[c] += v / 50
+			sq[c] += v * v / 50
 		}
 	}
-	for j := range mean {
-		assert.InDelta(t, 0, mean[j], 1e-13)
-		assert.InDelta(t, 1, sq[j], 1e-12)
-	}
+	assert.InDeltaSlice(t, make([]float64, 4), mean, 1e-13)
+	assert.InDeltaSlice(t, []float64{1, 1, 1, 1}, sq, 1e-12)
 	other := denseData([]float64{0, 2, 0, 0})
-	z, err = s.Apply(other)
-	require.NoError(t, err)
-	_, val := z.Row(0)
 	assert.Equal(t, []float64{-s.Shift[0] * s.Factor[0], (2 - s.Shift[1]) * s.Factor[1], -s.Shift[2] * s.Factor[2],
-		-s.Shift[3] * s.Factor[3]}, val)
+		-s.Shift[3] * s.Factor[3]}, apply(t, s, other).Val)
 	assert.Equal(t, 2.0, other.Val[0])
 
 	constant := denseData([]float64{0.1, 0}, []float64{0.1, 0}, []float64{0.1, 0})
-	z, err = Standardise(constant).Apply(constant)
-	require.NoError(t, err)
-	assert.Equal(t, make([]float64, 6), z.Val)
-
-	_, err = s.Apply(constant)
+	assert.Equal(t, make([]float64, 6), apply(t, Standardise(constant), constant).Val)
+	_, err := s.Apply(constant)
 	assert.ErrorContains(t, err, "2 features, want 4")
-	for dim, ok := range map[int]bool{32: true, 33: false} { // 16·(1 entry + 1 row)
-		one := denseData(append([]float64{1}, make([]float64, dim-1)...))
+	for dim, ok := range map[int]bool{32: true, 33: false, MaxIndex: false} { // 16·(1 entry + 1 row)
+		one := denseData([]float64{1})
+		one.Dim = dim
 		_, err = (&Scaler{Shift: make([]float64, dim), Factor: make([]float64, dim)}).Apply(one)
-		assert.Equal(t, ok, err == nil, "%d: %v", dim, err)
+		assert.Equal(t, ok, err == nil)
+		if !ok {
+			assert.ErrorContains(t, err, "use MaxAbs")
+		}
 	}
-	wide := &Data{Dim: MaxIndex, RowPtr: []int{0, 1, 2}, Col: []int32{0, 5}, Val: []float64{1, 2},
-		Label: []float64{1, -1}}
-	_, err = (&Scaler{Shift: make([]float64, MaxIndex), Factor: make([]float64, MaxIndex)}).Apply(wide)
-	assert.ErrorContains(t, err, "use MaxAbs")
 	huge := denseData([]float64{math.MaxFloat64}, []float64{-math.MaxFloat64})
 	_, err = (&Scaler{Factor: []float64{2}}).Apply(huge)
-	assert.ErrorContains(t, err, "overflows")
+	assert.ErrorContains(t, err, "feature 1: a value overflows")
+	huge.Features = []string{"size"}
+	_, err = (&Scaler{Factor: []float64{2}}).Apply(huge)
+	assert.ErrorContains(t, err, `feature 1 ("size"): a value overflows`)
+}
+
+func TestStandardiseFarScales(t *testing.T) {
+	plain := denseData([]float64{1}, []float64{-2}, []float64{0}, []float64{4.5}, []float64{3})
+	want := apply(t, Standardise(plain), plain)
+	far := *plain
+	for _, exp := range []int{-1000, -700, 700, 1000} {
+		far.Val = make([]float64, len(plain.Val))
+		for k, v := range plain.Val {
+			far.Val[k] = math.Ldexp(v, exp)
+		}
+		assert.Equal(t, want.Val, apply(t, Standardise(&far), &far).Val, exp)
+	}
+	for _, unit := range []float64{math.MaxFloat64, 1e-320} { // no float64 is the difference of two, or the inverse of one
+		far := denseData([]float64{unit}, []float64{unit}, []float64{unit}, []float64{-unit}, []float64{unit})
+		got := apply(t, Standardise(far), far)
+		assert.Equal(t, unit < 1, slices.Equal(Constant(far), []int{0}))
+		if unit > 1 {
+			assert.InDeltaSlice(t, []float64{0.5, 0.5, 0.5, -2, 0.5}, got.Val, 1e-12)
+		}
+		assert.InDelta(t, min(1, unit), apply(t, MaxAbs(far), far).Val[0], 1e-15)
+	}
 }
 
 func TestMaxAbs(t *testing.T) {
 	assert.Equal(t, []int{1}, Constant(denseData([]float64{5, 7}, []float64{0, 7})))
-	d := &Data{Dim: 3, RowPtr: []int{0, 2, 3}, Col: []int32{0, 2, 0}, Val: []float64{1, 5, -4}, Label: []float64{1, -1}}
-	z, err := MaxAbs(d).Apply(d)
-	require.NoError(t, err)
-	assert.Equal(t, []float64{0.25, 1, -1}, z.Val)
-	assert.Equal(t, d.Col, z.Col)
+	d := denseData([]float64{1, 0, 5}, []float64{-4, 0, 0})
+	assert.Equal(t, [][]float64{{0.25, 0, 1}, {-1, 0, 0}}, denseRows(apply(t, MaxAbs(d), d)))
 	assert.Equal(t, []float64{1, 5, -4}, d.Val)
 }
 
@@ -152,20 +170,6 @@ func TestWithBias(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, d.Features)
 	d.Features = nil
 	assert.Nil(t, WithBias(d).Features)
-}
-
-// denseData has rows of the values, all labelled 1, and stores no zero.
-func denseData(values ...[]float64) *Data {
-	d := &Data{Dim: len(values[0]), RowPtr: []int{0}}
-	for _, row := range values {
-		for j, v := range row {
-			if v != 0 {
-				d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
-			}
-		}
-		d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, 1)
-	}
-	return d
 }
 
 func TestFitScaler(t *testing.T) {
@@ -183,61 +187,17 @@ func TestFitScaler(t *testing.T) {
 		s := FitScaler(c.d)
 		assert.Equal(t, c.want, s.String())
 		require.Equal(t, c.identity, s.IsIdentity())
-		z, err := s.Apply(c.d)
-		require.NoError(t, err)
-		if c.identity {
-			assert.Equal(t, c.d.Val, z.Val)
-		} else {
-			assert.NotEqual(t, c.d.Val, z.Val)
-		}
+		assert.Equal(t, c.identity, slices.Equal(c.d.Val, apply(t, s, c.d).Val))
 	}
-}
-
-func TestStandardiseFarScales(t *testing.T) {
-	values := []float64{1, -2, 0, 4.5, 3}
-	plain := &Data{Dim: 1, RowPtr: []int{0, 1, 2, 3, 4, 5}, Col: make([]int32, 5), Val: values, Label: make([]float64, 5)}
-	want, err := Standardise(plain).Apply(plain)
-	require.NoError(t, err)
-	for _, exp := range []int{-1000, -700, 700, 1000} {
-		far := *plain
-		far.Val = make([]float64, len(values))
-		for k, v := range values {
-			far.Val[k] = math.Ldexp(v, exp)
-		}
-		got, err := Standardise(&far).Apply(&far)
-		require.NoError(t, err, exp)
-		assert.Equal(t, want.Val, got.Val, exp)
-	}
-	far := *plain // the difference of two values is no float64, or no float64 has the inverse of one
-	for _, unit := range []float64{math.MaxFloat64, 1e-320} {
-		far.Val = []float64{unit, unit, unit, -unit, unit}
-		got, err := Standardise(&far).Apply(&far)
-		require.NoError(t, err)
-		require.NoError(t, got.Check())
-		assert.Equal(t, unit < 1, slices.Equal(Constant(&far), []int{0}))
-		if unit > 1 {
-			assert.InDeltaSlice(t, []float64{0.5, 0.5, 0.5, -2, 0.5}, got.Val, 1e-12)
-		}
-		got, err = MaxAbs(&far).Apply(&far)
-		require.NoError(t, err)
-		assert.InDelta(t, min(1, unit), got.Val[0], 1e-15)
-	}
-	named := *plain
-	named.Features = []string{"size"}
-	_, err = (&Scaler{Factor: []float64{math.MaxFloat64}}).Apply(&named)
-	assert.ErrorContains(t, err, `feature 1 ("size"): a value overflows`)
 }
 
 func TestJoin(t *testing.T) {
 	d := breastCancer(t)
 	assert.Equal(t, d, Join(d))
-	rows := func(lo, hi int) (list []int) {
-		for i := lo; i < hi; i++ {
-			list = append(list, i)
-		}
-		return list
+	rows := make([]int, d.Rows())
+	for i := range rows {
+		rows[i] = i
 	}
-	assert.Equal(t, d, Join(d.Subset(rows(0, 7)), d.Subset(rows(7, 8)), d.Subset(rows(8, d.Rows()))))
-	wide := &Data{Dim: d.Dim + 1, RowPtr: []int{0}}
-	assert.Panics(t, func() { Join(d, wide) })
+	assert.Equal(t, d, Join(d.Subset(rows[:7]), d.Subset(rows[7:8]), d.Subset(rows[8:])))
+	assert.Panics(t, func() { Join(d, &Data{Dim: d.Dim + 1, RowPtr: []int{0}}) })
 }

@@ -3,7 +3,6 @@ package data
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -97,54 +96,6 @@ func TestReadLIBSVM(t *testing.T) {
 	require.Equal(t, values, d.Val)
 }
 
-func TestReadLIBSVMErrors(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		line int
-		want string
-	}{
-		{"", 1, "no rows"},
-		{"\n\n# only a comment\n", 3, "no rows"},
-		{"1 1:1\n-1 0:1\n", 2, "index 0"},
-		{"1 3:1 2:1\n", 1, "ascend"},
-		{"\n1 3:1 3:1\n", 2, "repeated"},
-		{"1 16777217:1\n", 1, "above 16777216"},
-		{"1 99999999999999999999999999:1\n", 1, "above 16777216"},
-		{"1 -1:1\n", 1, "not index:value"},
-		{"1 1:nan\n", 1, "NaN"},
-		{"1 1:1\n1 1:-inf\n", 2, "infinite"},
-		{"1 1:1e999\n", 1, "too large"},
-		{"1 1:\n", 1, "missing"},
-		{"1 1:1\n1 1:1 2:", 2, "missing"},
-		{"1 1:1\n1 1:1 2", 2, "not index:value"},
-		{"1 a:1\n", 1, "not index:value"},
-		{"1 1:1x\n", 1, "not a number"},
-		{"1 qid:3 1:1\n", 1, "qid"},
-		{"1:1 2:1\n", 1, `label before "1:1": missing value`},
-		{"\xff\xfe1\x00 \x001\x00:\x001\x00", 1, "UTF-16"},
-		{"x 1:1\n", 1, "label"},
-		{"nan 1:1\n", 1, "NaN"},
-		{"1 1:1\n2 1:1\n-2 1:1\n", 3, "third label"},
-		{"-1 1:1\n1 1:1\n0 1:1\n", 3, "third label"},
-		{"1 1:1\x00\n", 1, "control character"},
-		{"1 9:1\n", 1, "above the dimension 8"},
-	} {
-		_, err := ReadLIBSVM(strings.NewReader(c.text), "some.svm",
-			ReadOptions{Dim: 8 * boolInt(strings.Contains(c.want, "dimension"))})
-		requireSyntax(t, err, "some.svm", c.line, c.want)
-	}
-	fail := errors.New("disk on fire")
-	_, err := ReadLIBSVM(io.MultiReader(strings.NewReader("1 1:1\n1 1:1"), iotest.ErrReader(fail)), "f", ReadOptions{})
-	requireSyntax(t, err, "f", 2, "disk on fire")
-	require.ErrorIs(t, err, fail)
-	_, err = ReadLIBSVM(io.MultiReader(strings.NewReader("1 1:1\n"), zeros{}), "endless", ReadOptions{})
-	requireSyntax(t, err, "endless", 2, "line is longer than")
-	_, err = ReadLIBSVM(strings.NewReader("1 1:1\n"), "f", ReadOptions{Dim: -1})
-	require.ErrorContains(t, err, "ReadOptions.Dim")
-	_, err = ReadLIBSVM(strings.NewReader("1 1:1\n"), "f", ReadOptions{Dim: MaxIndex + 1})
-	require.ErrorContains(t, err, "ReadOptions.Dim")
-}
-
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, text []byte) string {
@@ -215,18 +166,6 @@ func TestReadMemory(t *testing.T) {
 			"%s: allocated in all", name)
 		assert.Less(t, after.Mallocs-before.Mallocs, uint64(rows+2000), "%s: allocations", name)
 		runtime.KeepAlive(d)
-	}
-}
-
-func requireSyntax(t *testing.T, err error, file string, line int, want string) {
-	t.Helper()
-	var se *SyntaxError
-	require.ErrorAs(t, err, &se, "want %q", want)
-	require.Equal(t, file, se.File)
-	require.Equal(t, line, se.Line, err.Error())
-	require.ErrorContains(t, err, want)
-	if line > 0 {
-		require.True(t, strings.HasPrefix(err.Error(), fmt.Sprintf("%s:%d: ", file, line)), err.Error())
 	}
 }
 

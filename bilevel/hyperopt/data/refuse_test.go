@@ -1,0 +1,178 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var kinds = map[string]error{"cell": ErrCell, "header": ErrNoHeader, "label": ErrLabel, "level": ErrLevel,
+	"missing": ErrMissing, "nan": ErrNaN, "number": ErrNumber, "pair": ErrNoPair, "third": ErrThirdLabel,
+	"unlabelled": ErrNoLabel}
+
+type refusal struct {
+	text string
+	opt  ReadOptions
+	line int
+	want string // in the message
+	is   string // which kinds of errors it is, in order
+}
+
+// refused reads what is wrong, and what tears in the second line.
+func refused(t *testing.T, read func(io.Reader, string, ReadOptions) (*Data, error), torn string, list []refusal) {
+	for _, c := range list {
+		_, err := read(strings.NewReader(c.text), "some.file", c.opt)
+		requireSyntax(t, err, "some.file", c.line, c.want)
+		is := slices.DeleteFunc(slices.Sorted(maps.Keys(kinds)), func(k string) bool { return !errors.Is(err, kinds[k]) })
+		assert.Equal(t, c.is, strings.Join(is, " "), "%q: %v", c.text, err)
+	}
+	fail := errors.New("disk on fire")
+	_, err := read(io.MultiReader(strings.NewReader(torn), iotest.ErrReader(fail)), "f", ReadOptions{})
+	requireSyntax(t, err, "f", 2, "disk on fire")
+	require.ErrorIs(t, err, fail)
+	_, err = read(strings.NewReader("1 1:1\n"), "f", ReadOptions{Dim: -1})
+	require.ErrorContains(t, err, "ReadOptions.Dim")
+	_, err = read(strings.NewReader("1 1:1\n"), "f", ReadOptions{Dim: MaxIndex + 1})
+	require.ErrorContains(t, err, "ReadOptions.Dim")
+}
+
+func requireSyntax(t *testing.T, err error, file string, line int, want string) {
+	t.Helper()
+	var se *SyntaxError
+	require.ErrorAs(t, err, &se, "want %q", want)
+	require.Equal(t, file, se.File)
+	require.Equal(t, line, se.Line, err.Error())
+	require.ErrorContains(t, err, want)
+	if line > 0 {
+		require.True(t, strings.HasPrefix(err.Error(), fmt.Sprintf("%s:%d: ", file, line)), err.Error())
+	}
+}
+
+func TestReadCSVRefuses(t *testing.T) {
+	d := mustCSV(t, shop, ReadOptions{Categorical: true, Impute: "mean"})
+	var none ReadOptions
+	columns, ab := ReadOptions{Columns: d.Columns}, ReadOptions{Features: []string{"a", "b"}, Regression: true}
+	named, dropped, classes := ab, ab, ReadOptions{Classes: []string{"a", "b"}}
+	named.LabelColumn, dropped.LabelColumn, dropped.Drop = "y", "y", []string{"z", "absent"}
+	refused(t, ReadCSV, "a,b\n1,1\n1,", []refusal{
+		{"", none, 1, "empty", ""},
+		{"", ReadOptions{Headerless: true}, 1, "empty", ""},
+		{"a,b\n", none, 1, "no rows", ""},
+		{"1,2\n3,1\n", none, 1, "header", "header"},
+		{"17.99,10,malignant\n1,2,benign\n", none, 1, "header", "header"},
+		{"a,b\n1,1\n", ReadOptions{LabelColumn: "c"}, 1, "no column", ""},
+		{"a,b\n1,1\n", ReadOptions{Dim: 3}, 1, "want 3", ""},
+		{"a,b,a,y\n1,1,1,0\n", none, 1, `two columns are named "a"`, ""},
+		{"a,b,b\n1,1,1\n", none, 1, `two columns are named "b"`, ""},
+		{"\xff\xfea\x00,\x00y\x00\n\x00", none, 1, "UTF-16", ""},
+		{"a,b\n1,1\n1,1,1\n", none, 3, "wrong number of fields: 3, and the header has 2", ""},
+		{"a,b\n1,1\n1", none, 3, "wrong number of fields: 1, and the header has 2", ""},
+		{"a,b\n1,1\n\n?,1\n", none, 4, "missing", "cell missing"},
+		{"a,b\nNaN,1\n", none, 2, "NaN", "cell nan"},
+		{"a,b\n1,1\n-Inf,1\n", none, 3, "infinite", "cell"},
+		{"a,b\n1e400,1\n", none, 2, "too large", "cell"},
+		{"a,b\nx,1\n", none, 2, "not a number", "cell number"},
+		{"a,b\n1\"2,1\n", none, 2, "quote", ""},
+		{"a,b\n\"1,1\n", none, 2, "quote", ""},
+
+		{"a,b\n1,\n", none, 2, "missing", "label missing"},
+		{"a,b\n1,x\n", ReadOptions{Regression: true}, 2, "not a number", "label number"},
+		{"a,b\n1,a\n2,b\n3,c\n", none, 4, "third", "label third"},
+		{"a,b\n1,4\n2,5\n3,6\n", none, 4, `a third label "6", after "4" and "5"`, "label third"},
+		{"a,b\n1,c\n", ReadOptions{Classes: []string{"a", "b", "d"}}, 2, "none of the 3 classes", "label"},
+		{"a,b\n1,a\n2,1\n", none, 3, "mixed", "label"},
+		{"a,b\n1,1\n2,a\n", none, 3, "mixed", "label"},
+		{"a,b\n1,a\n2,NA\n", none, 3, "missing", "label missing"},
+		{"a,b\n1,a\n2,nan\n", none, 3, "NaN", "label nan"},
+		{"a,b\n1,1\n2,2\n", ReadOptions{Classes: []string{"-1", "1"}}, 3, "neither", "label"},
+		{"a,b\n1,a\n2,c\n", classes, 3, "neither", "label"},
+		{"a,b\n1,a\n2,1\n", classes, 3, "neither", "label"},
+
+		{shop, none, 2, `column "id", "a1": not a number`, "cell number"},
+		{shop, ReadOptions{Categorical: true}, 5, `column "sex", "": missing value`, "cell missing"},
+		{shop, ReadOptions{Impute: "median", Drop: []string{"id"}}, 2, `column "city", "Oslo": not a number`, "cell number"},
+		{shop, ReadOptions{Drop: []string{"ID"}}, 1, `no column is named "ID", to be dropped; there`, ""},
+		{shop, ReadOptions{Drop: []string{"Sex", "ID", "city"}}, 1, `no column is named "ID", "Sex", to be dropped; there`, ""},
+		{shop, ReadOptions{Drop: []string{"bought"}}, 1, `column "bought" is the label`, ""},
+		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`, ""},
+		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n", columns, 2, `column "id", "x": not among the 4 texts`, "cell level"},
+		{"id;city;sex;age;spent;bought\na1;;f;1;1;yes\n", columns, 2, `column "city", "": missing value`, "cell missing"},
+		{"id;city;sex;age;spent;bought\na1;Oslo;f;;1;yes\n", columns, 2, `column "age", "": missing value`, "cell missing"},
+		{"id,y\n1,0\n2,1\n", columns, 1, `no column is named "city"; there are "id", "y"`, ""},
+		{"id,town,sex,age,spent,y\na1,Oslo,f,1,1,0\n", columns, 1, `no column is named "city"`, ""},
+
+		{"a,c,y\n1,2,3\n", ab, 1, `no column is named "b"; there are "a", "c", "y"`, ""},
+		{"a,b,id,y\n1,2,3,4\n", ab, 1, `column "id" is neither the label nor one of the 2 features, which begin "a", "b"`, ""},
+		{"a,b\n1,2\n", ab, 1, "the columns are the features alone", "unlabelled"},
+		{"a,b,z\n1,2,3\n", named, 1, `column "z" is neither the label`, ""},
+		{"a,b,z\n1,2,3\n", dropped, 1, "the columns are the features alone", "unlabelled"},
+	})
+	_, err := ReadCSV(io.MultiReader(strings.NewReader("a,b\n1,1\n\""), zeros{}), "endless", none)
+	requireSyntax(t, err, "endless", 2, "record is longer than")
+	var names strings.Builder
+	for i := range 102 {
+		names.WriteString("n" + strings.Repeat("x", i) + ",0\n")
+	}
+	_, err = ReadCSV(strings.NewReader(names.String()), "t", ReadOptions{Categorical: true})
+	assert.ErrorContains(t, err, `column "n" holds 101 different texts in 101 rows`)
+	for want, opt := range map[string]ReadOptions{
+		`ReadOptions.Impute: "zero"`:           {Impute: "zero"},
+		"ReadOptions.Classes: want two differ": {Classes: []string{"a", "a"}},
+		"are the same number":                  {Classes: []string{"1", "+1"}},
+		"and Regression false":                 {Classes: []string{"a", "b"}, Regression: true},
+		"ReadOptions.Class: want":              {Class: "a", Regression: true},
+	} {
+		_, err := ReadCSV(strings.NewReader(shop), "t", opt)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+func TestReadLIBSVMRefuses(t *testing.T) {
+	var none ReadOptions
+	refused(t, ReadLIBSVM, "1 1:1\n1 1:1", []refusal{
+		{"", none, 1, "no rows", ""},
+		{"\n\n# only a comment\n", none, 3, "no rows", ""},
+		{"1 1:1\n-1 0:1\n", none, 2, "index 0", ""},
+		{"1 3:1 2:1\n", none, 1, "ascend", ""},
+		{"\n1 3:1 3:1\n", none, 2, "repeated", ""},
+		{"1 16777217:1\n", none, 1, "above 16777216", ""},
+		{"1 99999999999999999999999999:1\n", none, 1, "above 16777216", ""},
+		{"1 -1:1\n", none, 1, "not index:value", "pair"},
+		{"1 1:nan\n", none, 1, "NaN", "nan"},
+		{"1 1:1\n1 1:-inf\n", none, 2, "infinite", ""},
+		{"1 1:1e999\n", none, 1, "too large", ""},
+		{"1 1:\n", none, 1, "missing", "missing"},
+		{"1 1:1\n1 1:1 2:", none, 2, "missing", "missing"},
+		{"1 1:1\n1 1:1 2", none, 2, "not index:value", "pair"},
+		{"1 a:1\n", none, 1, "not index:value", "pair"},
+		{"1 1:1x\n", none, 1, "not a number", "number"},
+		{"1 qid:3 1:1\n", none, 1, "qid", ""},
+		{"1:1 2:1\n", none, 1, `label before "1:1": missing value`, "label missing"},
+		{"\xff\xfe1\x00 \x001\x00:\x001\x00", none, 1, "UTF-16", ""},
+		{"x 1:1\n", none, 1, "label", "label number"},
+		{"nan 1:1\n", none, 1, "NaN", "label nan"},
+		{"1 1:1\n2 1:1\n-2 1:1\n", none, 3, "third label", "label third"},
+		{"-1 1:1\n1 1:1\n0 1:1\n", none, 3, "third label", "label third"},
+		{"1 1:1\x00\n", none, 1, "control character", ""},
+		{"1 9:1\n", ReadOptions{Dim: 8}, 1, "above the dimension 8", ""},
+	})
+	_, err := ReadLIBSVM(io.MultiReader(strings.NewReader("1 1:1\n"), zeros{}), "endless", none)
+	requireSyntax(t, err, "endless", 2, "line is longer than")
+}
