@@ -6,10 +6,14 @@
 package race
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 
 	"stable/bench/kit"
 	"stable/bilevel"
@@ -26,9 +30,9 @@ type preset struct {
 
 const besides = "`FOLDER` with australian/, ijcnn1/ and covtype/, besides the shipped data set"
 
-// Compare is the command compare.
-func Compare(ctx context.Context, args []string, out kit.Terminal) error {
-	return preset{
+// The commands of that name.
+var (
+	Compare = preset{
 		tournament: tournament{name: "compare", flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all",
 			problem: "hyperopt", weights: weights{"raw", 0.1, 1}, data: kit.ShippedData}},
 		usage: compareUsage, points: 40, report: (*tournament).curves,
@@ -42,12 +46,9 @@ func Compare(ctx context.Context, args []string, out kit.Terminal) error {
 			}
 			return nil, fmt.Errorf("%w: -problem %q, want hyperopt or quadratic", kit.ErrUsage, f.problem)
 		},
-	}.race(ctx, args, out)
-}
+	}.race
 
-// Figure2 is the command figure2.
-func Figure2(ctx context.Context, args []string, out kit.Terminal) error {
-	return preset{
+	Figure2 = preset{
 		tournament: tournament{name: "figure2", flags: flags{samples: 20000, trials: 50, tune: 4,
 			methods: "SAA-Newton,STABLE,STABLE-paper,BSA,TTSA", weights: weights{"raw", 0.1, 1}}},
 		usage: figure2Usage, points: 40, report: (*tournament).curves,
@@ -56,12 +57,9 @@ func Figure2(ctx context.Context, args []string, out kit.Terminal) error {
 			files, err := dataFiles(f.data)
 			return f.sums(files[min(len(files)-1, 1):]), err
 		},
-	}.race(ctx, args, out)
-}
+	}.race
 
-// IJCNN1 is the command ijcnn1.
-func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
-	return preset{
+	IJCNN1 = preset{
 		tournament: tournament{name: "ijcnn1", median: true, flags: flags{samples: 256000, trials: 10, tune: 3,
 			methods: "STABLE,SOBA,SABA", weights: weights{"exp", 1e-5, 10}}},
 		usage: ijcnn1Usage, points: 40, report: (*tournament).curves,
@@ -72,20 +70,14 @@ func IJCNN1(ctx context.Context, args []string, out kit.Terminal) error {
 			}
 			return []maker{benchmark(f.data, f.weights)}, nil
 		},
-	}.race(ctx, args, out)
-}
+	}.race
 
-// Survive is the command survive.
-func Survive(ctx context.Context, args []string, out kit.Terminal) error {
-	return preset{
+	Survive = preset{
 		tournament: tournament{name: "survive", flags: flags{samples: 20000, trials: 10, tune: 3}},
 		usage:      surviveUsage, points: 10, report: (*tournament).survival, dataIs: besides, makers: survivors,
-	}.race(ctx, args, out)
-}
+	}.race
 
-// Limit is the command limit.
-func Limit(ctx context.Context, args []string, out kit.Terminal) error {
-	return preset{
+	Limit = preset{
 		tournament: tournament{name: "limit", budgets: []uint64{1000, 5000, 20000, 100000}, each: true, mean: true,
 			flags: flags{samples: 100000, trials: 20, tune: 3, methods: "all"}},
 		usage: limitUsage, report: (*tournament).limits, dataIs: besides + "; not read with -quick",
@@ -97,36 +89,25 @@ func Limit(ctx context.Context, args []string, out kit.Terminal) error {
 			}
 			return append(list, tunings...), err
 		},
-	}.race(ctx, args, out)
-}
+	}.race
 
-// Untuned is the command untuned.
-func Untuned(ctx context.Context, args []string, out kit.Terminal) error {
-	return preset{
+	Untuned = preset{
 		tournament: tournament{name: "untuned", budgets: []uint64{1000, 5000, 20000}, mean: true,
 			flags: flags{samples: 20000, trials: 10, tune: 3, methods: "all"}},
 		usage: untunedUsage, report: (*tournament).comparison, dataIs: besides + "; not read with -quick",
 		makers: everyKind,
-	}.race(ctx, args, out)
-}
+	}.race
+)
 
-func (f *flags) sums(files []string) (list []maker) {
+func (f *flags) sums(files []string) []maker {
 	rows := map[bool]int{false: math.MaxInt, true: mostRows}[f.Quick]
-	for _, file := range files {
-		list = append(list, onTable(kit.DataName(file), halves(file, rows, f.Seed), f.weights))
-	}
-	return list
+	return onFiles(files, rows, f.Seed, "", f.weights)
 }
 
 func survivors(f *flags) (list []maker, err error) {
 	files, err := dataFiles(f.data)
 	rows := map[bool]int{false: mostRows, true: mostRows / 10}[f.Quick]
-	for _, file := range files {
-		load := halves(file, rows, f.Seed)
-		for _, w := range sumBoxes {
-			list = append(list, onTable(kit.DataName(file)+" "+w.box(), load, w))
-		}
-	}
+	list = onFiles(files, rows, f.Seed, " ", sumBoxes...)
 	return append(list, quadraticSum("quadratic μ=1", quadratic.Options{Seed: f.Seed}),
 		quadraticSum("quadratic μ=0.1", quadratic.Options{Seed: f.Seed, MuG: 0.1, LG: 10}),
 		quadraticSum("quadratic nonconvex", quadratic.Options{Seed: f.Seed, Nonconvex: 0.5})), err
@@ -150,4 +131,174 @@ func everyNth(list []maker, n int) (kept []maker) {
 		kept = append(kept, list[i])
 	}
 	return kept
+}
+
+type flags struct {
+	kit.Common
+	weights
+	data, problem, methods, only, against string
+	samples                               uint64
+	trials, tune                          int
+	ablate                                bool
+}
+
+func (f *flags) add(fs *flag.FlagSet, p preset) {
+	f.Common.Add(fs, "a short form: fewer samples and trials, and fewer rows or problems and rivals")
+	fs.StringVar(&f.data, "data", f.data, p.dataIs)
+	fs.Uint64Var(&f.samples, "samples", f.samples, "samples of a run, at most: ξ and φ together, in limit each of them")
+	fs.IntVar(&f.trials, "trials", f.trials, "runs of each method, from random starts")
+	fs.IntVar(&f.tune, "tune", f.tune, "runs of each of the best settings in the choice of step sizes")
+	fs.StringVar(&f.only, "only", "", "`WORDS`, separated by commas: only problems whose name has one of them")
+	if f.methods != "" {
+		fs.StringVar(&f.methods, "methods", f.methods, "`NAMES` of methods, separated by commas")
+	}
+	if f.form != "" {
+		fs.Float64Var(&f.lo, "lo", f.lo, "lower bound of every weight")
+		fs.Float64Var(&f.hi, "hi", f.hi, "upper bound of every weight")
+	}
+	if f.form == "raw" {
+		fs.StringVar(&f.form, "form", "raw", "weights of y_i²: raw, x_i as in the paper, or exp, ½exp(x_i)")
+	}
+	switch p.name {
+	case "compare":
+		fs.StringVar(&f.problem, "problem", f.problem, "hyperopt or quadratic")
+	case "survive":
+		fs.BoolVar(&f.ablate, "ablate", false, "one safeguard after the other, over all settings")
+	case "untuned":
+		fs.StringVar(&f.against, "against", "", "compare -methods (default: the untuned ones) with the rivals in these "+
+			"`FILES` of earlier runs, separated by commas")
+	}
+}
+
+func (f *flags) check(p preset, methods bool) error {
+	switch {
+	case f.Quick && p.budgets == nil:
+		if f.samples = f.samples * 3 / 10; f.samples < 1000 {
+			return fmt.Errorf("%w: -quick takes 3 in 10 of -samples: want ≥ 3334", kit.ErrUsage)
+		}
+		f.trials = min(f.trials, 4)
+	case f.Quick:
+		f.trials = min(f.trials, map[bool]int{false: 4, true: 8}[p.each])
+		if f.samples, f.data = min(f.samples, 5000), ""; !methods {
+			f.methods = "SAA-Newton,STABLE,S-TFBO,SOBA,SABA,HOAG"
+		}
+	}
+	if f.against != "" && !methods {
+		f.methods = "untuned"
+	}
+	switch {
+	case f.samples < 1000:
+		return fmt.Errorf("%w: -samples is %d, want ≥ 1000", kit.ErrUsage, f.samples)
+	case f.trials < 1:
+		return fmt.Errorf("%w: -trials is %d, want ≥ 1", kit.ErrUsage, f.trials)
+	case f.tune < 1:
+		return fmt.Errorf("%w: -tune is %d, want ≥ 1", kit.ErrUsage, f.tune)
+	case f.form == "":
+	case !(f.lo > 0 && f.lo < f.hi) || math.IsInf(f.hi, 1):
+		return fmt.Errorf("%w: -lo %v -hi %v, want 0 < lo < hi", kit.ErrUsage, f.lo, f.hi)
+	case f.form != "raw" && f.form != "exp":
+		return fmt.Errorf("%w: -form %q, want raw or exp", kit.ErrUsage, f.form)
+	}
+	return nil
+}
+
+func (f *flags) make(makers []maker, out kit.Terminal) (list []*problem, err error) {
+	pr := kit.NewProgress(out)
+	defer pr.Clear()
+	for i, m := range makers {
+		if !slices.ContainsFunc(strings.Split(f.only, ","), func(word string) bool {
+			return strings.Contains(m.name, strings.TrimSpace(word))
+		}) {
+			continue
+		}
+		pr.Update(float64(i)/float64(len(makers)), "exact minimum of %s", m.name)
+		p, err := m.make()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.name, err)
+		}
+		p.name = m.name
+		c := p.fresh()
+		dx, dy := c.Dims()
+		p.work = float64(100 + dx*dy + dy*dy)
+		upper, lower := c.Streams()
+		p.sum = upper > 0 && lower > 0
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: -only %q: no problem has such a name", kit.ErrUsage, f.only)
+	}
+	return list, nil
+}
+
+func (p preset) race(ctx context.Context, args []string, out kit.Terminal) error {
+	t := &p.tournament
+	var list []string
+	for some := range slices.Chunk(names(entrants()), 8) {
+		list = append(list, strings.Join(some, ", "))
+	}
+	fs := kit.NewFlags("bench "+p.name, p.usage+"\nFinished runs are kept in the -out folder: after an interrupt the same "+
+		"command goes on.\n\nFlags:\n", "\nMethods: "+strings.Join(list, ",\n  ")+"\n")
+	t.add(fs, p)
+	if err := kit.Parse(fs, args, out); err != nil {
+		return err
+	}
+	if err := t.check(p, kit.IsSet(fs, "methods")); err != nil {
+		return err
+	}
+	var err, bad error
+	t.entrants, err = lineup(cmp.Or(t.methods, survivalists))
+	t.share, bad = t.Share()
+	makers, lacks := p.makers(&t.flags)
+	if err := kit.FirstOf(err, bad, lacks); err != nil {
+		return err
+	}
+	if t.problems, err = t.make(makers, out); err != nil {
+		return err
+	}
+	if err := t.prepare(p.points); err != nil {
+		return err
+	}
+	if err := t.play(ctx, out); err != nil {
+		return t.share.Unfinished(err, out)
+	}
+	told := []string{""}
+	for _, p := range t.problems {
+		if !slices.Contains(told, p.features) {
+			fmt.Fprintln(out.Stdout, p.features)
+			told = append(told, p.features)
+		}
+	}
+	if t.ablate {
+		return t.ablation(out.Stdout)
+	}
+	return p.report(t, out.Stdout)
+}
+
+func (t *tournament) prepare(points int) (err error) {
+	t.file, t.describe = t.name, "in full"
+	if t.Quick {
+		t.describe = "quick"
+	}
+	if t.form != "" {
+		t.describe += ", " + t.weights.String()
+	}
+	t.budgets = slices.DeleteFunc(slices.Clone(t.budgets), func(b uint64) bool { return b > t.samples })
+	if t.marks = t.budgets; points > 0 {
+		t.budgets, t.marks = []uint64{t.samples}, spread(t.samples, points)
+	}
+	if t.ablate {
+		t.file, t.entrants, t.trials = "ablate", ablations(), 1
+	}
+	t.begin()
+	t.entrants = slices.DeleteFunc(t.entrants, func(e *entrant) bool {
+		return !slices.ContainsFunc(t.selections, func(s *selection) bool { return s.entrant == e })
+	})
+	if len(t.entrants) == 0 {
+		return fmt.Errorf("%w: none of these methods takes such problems", kit.ErrUsage)
+	}
+	if t.against != "" {
+		t.file += "-against"
+		t.given, err = t.readRivals(t.against)
+	}
+	return err
 }

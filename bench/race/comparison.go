@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"stable/bench/kit"
+	"stable/bench/plot"
 	"stable/bilevel/atomicfile"
 )
 
@@ -37,7 +37,7 @@ output; then, at the most samples, the method's evaluations and µs a sample, an
 		}
 		verdicts += verdict
 	}
-	if err := t.outs(w, rows); err != nil {
+	if err := t.outs(w); err != nil {
 		return err
 	}
 	if t.given == nil && slices.ContainsFunc(t.entrants, (*entrant).rival) {
@@ -60,7 +60,7 @@ func (t *tournament) head(before ...string) []string {
 }
 
 func (t *tournament) comparisonTable(e *entrant, rows []row, best rivals) [][]string {
-	lines := [][]string{append(t.head(e.name+": last, mean, rival", "half"), "evals, µs a sample", "over the limit")}
+	lines := [][]string{append(t.head(e.Name+": last, mean, rival", "half"), "evals, µs a sample", "over the limit")}
 	for _, p := range t.problems {
 		texts, over, cost := make([]string, len(t.budgets)), "", ""
 		for _, r := range rows {
@@ -84,15 +84,10 @@ func (t *tournament) comparisonTable(e *entrant, rows []row, best rivals) [][]st
 	return lines
 }
 
-var groups = []struct {
-	name string
-	has  func(p *problem) bool
-}{
-	{string(chosen), func(p *problem) bool { return p.half == chosen }},
-	{string(confirmed), func(p *problem) bool { return p.half == confirmed }},
-	{"finite sums", func(p *problem) bool { return p.sum }},
-	{"streams", func(p *problem) bool { return !p.sum }},
-	{"all", func(*problem) bool { return true }},
+var groups = []string{string(chosen), string(confirmed), "finite sums", "streams", "all"}
+
+func (p *problem) in(group string) bool {
+	return group == "all" || group == string(p.half) || group == "finite sums" && p.sum || group == "streams" && !p.sum
 }
 
 // comparisonSummary prints a method's table, and summaries for groups of problems. The verdict is a
@@ -102,12 +97,12 @@ func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best
 	better, last, diverged := t.better(rows, best.over), summary{}, 0
 	for _, g := range groups {
 		for o, output := range append(t.outputs(), "better") {
-			list, line := rows, []string{g.name, output}
+			list, line := rows, []string{g, output}
 			if output == "better" {
 				list = better
 			}
 			for _, s := range t.summaries(list, best.over, func(r row) bool {
-				return r.entrant == e && (r.output == o || output == "better") && g.has(r.problem)
+				return r.entrant == e && (r.output == o || output == "better") && r.problem.in(g)
 			}) {
 				line = append(line, s.text("%[1]d of %[3]d, %[2]s (%[4]s)"))
 				last = s
@@ -124,7 +119,7 @@ func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best
 	if last.n > 0 {
 		verdict = fmt.Sprintf("At %d samples the better output of %s is ahead of the best rival on %d of %d problems, with %.3g "+
 			"times its error in the geometric mean and %.3g at worst (%s).\n",
-			kit.Last(t.budgets), e.name, last.ahead, last.n, last.mean(), last.worst, last.name)
+			kit.Last(t.budgets), e.Name, last.ahead, last.n, last.mean(), last.worst, last.name)
 	}
 	return verdict, kit.FirstOf(kit.Table(w, t.comparisonTable(e, rows, best)), kit.Table(w, lines))
 }
@@ -178,14 +173,14 @@ func (t *tournament) summaries(rows []row, value func(row) float64, in func(row)
 	return list
 }
 
-func (t *tournament) outs(w io.Writer, rows []row) error {
+func (t *tournament) outs(w io.Writer) error {
 	lines := [][]string{t.head(fmt.Sprintf("out of the race, over %d times the best rival's error in the choice", outOfRace))}
 	for _, e := range t.entrants {
-		line, total := []string{e.name}, 0
+		line, total := []string{e.Name}, 0
 		for b := range t.budgets {
 			n := 0
-			for _, r := range rows {
-				if r.entrant == e && r.out && r.output == 0 && r.budget == b {
+			for _, s := range t.selections {
+				if s.entrant == e && b >= s.in {
 					n++
 				}
 			}
@@ -208,26 +203,24 @@ func (t *tournament) write(w io.Writer, rows []row, column string, value func(r 
 	for _, r := range rows {
 		n := float64(t.budgets[r.budget])
 		lines = append(lines, []string{
-			r.problem.name, r.entrant.name, r.told(), t.outputs()[r.output],
+			r.problem.name, r.entrant.Name, r.told(), t.outputs()[r.output],
 			fmt.Sprint(t.budgets[r.budget]), number(r.Mean), number(t.limitAt(r.problem, r.budget)), number(value(r)),
 			string(r.problem.half), number(r.Half), fmt.Sprint(r.diverged), number(r.evals * n), number(1e-6 * r.micros * n),
 		})
 	}
-	return t.save(w, ".csv", "", lines)
+	return t.save(w, ".csv", csvOf(lines))
 }
 
-func (t *tournament) save(w io.Writer, ending, head string, lines [][]string) error {
+func csvOf(lines [][]string) func(io.Writer) error {
+	return func(w io.Writer) error { return csv.NewWriter(w).WriteAll(lines) }
+}
+
+func (t *tournament) save(w io.Writer, ending string, fill func(io.Writer) error) error {
 	path := filepath.Join(t.Out, t.file+ending)
-	err := atomicfile.Write(path, func(w io.Writer) error {
-		if _, err := io.Copy(w, strings.NewReader(head)); err != nil {
-			return err
-		}
-		return csv.NewWriter(w).WriteAll(lines)
-	})
-	if err != nil {
+	if err := atomicfile.Write(path, fill); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "wrote %s\n", path)
+	_, err := fmt.Fprintf(w, "wrote %s\n", path)
 	return err
 }
 
@@ -237,4 +230,118 @@ func number(v float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// limitAt is a problem's limit at a budget, NaN where there is none.
+func (t *tournament) limitAt(p *problem, b int) float64 {
+	if p.limit == nil {
+		return math.NaN()
+	}
+	n := float64(t.budgets[b])
+	if !t.each { // half of each
+		n /= 2
+	}
+	return p.limit.At(n, n)
+}
+
+func (t *tournament) overLimit(r row) float64 { return r.Mean / t.limitAt(r.problem, r.budget) }
+
+func (t *tournament) limits(w io.Writer) error {
+	rows := t.rows()
+	for _, p := range t.problems {
+		if err := t.limitTable(w, p, rows); err != nil {
+			return err
+		}
+	}
+	lines := [][]string{t.head("error over the limit: geometric mean, worst, on how many problems", "", "")}
+	for _, e := range t.entrants {
+		for o, output := range t.outputs() {
+			for _, h := range []half{chosen, confirmed} {
+				line := []string{e.Name, output, string(h)}
+				for _, s := range t.summaries(rows, t.overLimit, func(r row) bool {
+					return r.entrant == e && r.output == o && r.half == h
+				}) {
+					line = append(line, s.text("%[2]s (%[4]s), %[3]d"))
+				}
+				lines = append(lines, line)
+			}
+		}
+	}
+	if err := kit.FirstOf(kit.Table(w, lines), t.outs(w)); err != nil {
+		return err
+	}
+	if fig := t.limitFigure(rows); len(fig.Panels) > 0 {
+		if err := t.save(w, ".svg", fig.WriteSVG); err != nil {
+			return err
+		}
+	}
+	return t.write(w, rows, "ratio", t.overLimit)
+}
+
+func (t *tournament) limitTable(w io.Writer, p *problem, rows []row) error {
+	if p.limit == nil {
+		fmt.Fprintf(w, "%s (%s): no limit; mean error over %d trials\n", p.name, p.half, t.trials)
+	} else {
+		fmt.Fprintf(w, "%s (%s): limit %.3g ξ⁻¹ + %.3g φ⁻¹, standard error %.1g %%, %d free coordinates; "+
+			"mean error over it, %d trials\n",
+			p.name, p.half, p.limit.Xi, p.limit.Phi, 100*p.limit.StdErr/p.limit.At(1, 1), p.limit.Free, t.trials)
+	}
+	lines := [][]string{append(t.head("method", "output"), "evaluations, µs a sample", "at the largest")}
+	var line []string
+	for _, r := range rows {
+		if r.problem != p {
+			continue
+		}
+		if r.budget == 0 {
+			line = []string{r.entrant.Name, t.outputs()[r.output]}
+		}
+		text := r.failed()
+		switch limit := t.limitAt(p, r.budget); {
+		case text != "":
+		case p.limit == nil:
+			text = fmt.Sprintf("%.2e ± %.0e", r.Mean, r.Half)
+		default:
+			text = fmt.Sprintf("%.3g ± %.2g", r.Mean/limit, r.Half/limit)
+		}
+		line = append(line, text)
+		if r.budget == len(t.budgets)-1 {
+			lines = append(lines, append(line, r.perSample(), r.told()))
+		}
+	}
+	return kit.Table(w, lines)
+}
+
+func (t *tournament) limitFigure(rows []row) *plot.Figure {
+	fig := &plot.Figure{Columns: 4, Caption: fmt.Sprintf("Mean over %d trials (and, where methods are few, its 95 %% "+
+		"interval, as far down as up by ratio) of the better of last iterate and running mean, over the limit that the "+
+		"samples set; tuned methods at the best of 100 settings for each budget.", t.trials)}
+	better := t.better(rows, t.overLimit)
+	for _, p := range t.problems {
+		if p.limit == nil {
+			continue
+		}
+		panel := plot.Panel{Title: p.name, X: plot.Axis{Label: "samples of each kind", Log: true},
+			Y: plot.Axis{Label: "error over the limit", Log: true}, Lines: []plot.Line{{Label: "limit", C: 1}}}
+		evals := panel
+		evals.Title, evals.X.Label = "", "evaluations, all oracles"
+		for _, e := range t.entrants {
+			var calls []float64
+			s := plot.Series{Name: e.Name, Markers: true, Style: kit.Style(e.Name)}
+			for _, r := range better {
+				if r.problem != p || r.entrant != e {
+					continue
+				}
+				n, mean, half := float64(t.budgets[r.budget]), t.overLimit(r), r.Half/t.limitAt(p, r.budget)
+				s.X, s.Y, calls = append(s.X, n), append(s.Y, mean), append(calls, r.evals*n)
+				if len(t.entrants) <= mostBands {
+					s.Lo, s.Hi = append(s.Lo, mean*mean/(mean+half)), append(s.Hi, mean+half)
+				}
+			}
+			panel.Series = append(panel.Series, s)
+			s.X = calls
+			evals.Series = append(evals.Series, s)
+		}
+		fig.Panels = append(fig.Panels, panel, evals)
+	}
+	return fig
 }

@@ -29,7 +29,9 @@ type game struct {
 }
 
 func newGame(d int, sigma float64, seed uint64) *game {
-	g := &game{p: make([]float64, d), q: make([]float64, d), k: mat.NewDense(d, d), sigma: sigma, seed: seed}
+	vector, pcg := func() []float64 { return make([]float64, d) }, new(rand.PCG)
+	g := &game{p: vector(), q: vector(), k: mat.NewDense(d, d), sigma: sigma, seed: seed, pcg: pcg, rng: rand.New(pcg),
+		e: [2][]float64{vector(), vector()}, n: mat.NewDense(d, d)}
 	rng := rand.New(rand.NewPCG(seed, 'g'))
 	for i := range d {
 		g.p[i], g.q[i] = 1+float64(i), 1+float64(i)/2
@@ -39,15 +41,7 @@ func newGame(d int, sigma float64, seed uint64) *game {
 	}
 	g.p[0] = -0.1
 	g.k.Set(0, 0, 2)
-	return g.clone()
-}
-
-func (g *game) clone() *game {
-	d, c := len(g.p), *g
-	c.pcg = new(rand.PCG)
-	c.rng = rand.New(c.pcg)
-	c.e, c.n = [2][]float64{make([]float64, d), make([]float64, d)}, mat.NewDense(d, d)
-	return &c
+	return g
 }
 
 func (g *game) Dims() (dx, dy int) { return len(g.p), len(g.q) }
@@ -113,18 +107,18 @@ func (g *game) Hess(syy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 func gameMaker(name string, h half, d int, sigma float64, seed uint64) maker {
 	return maker{name, func() (*problem, error) {
 		g, star := newGame(d, sigma, seed), make([]float64, d)
-		hess, err := hessianF(minmax.Adapt(g.clone()), star)
+		hess, err := hessianF(minmax.Adapt(g), star)
 		if err != nil {
 			return nil, err
 		}
-		l, err := observe.LocalLimit(minmax.Adapt(g.clone()), star, observe.LimitOptions{Seed: seed})
-		return &problem{
-			name: name, half: h, limit: &l, set: bilevel.Space{}, star: star,
-			fresh: func() contest { return solved{bilevel.Complete(minmax.Adapt(g.clone()))} },
+		p := &problem{
+			half: h, set: bilevel.Space{}, star: star,
+			fresh: func() contest { return solved{bilevel.Complete(minmax.Adapt(newGame(d, sigma, seed)))} },
 			muG:   g.q[0], lG: 2 * g.q[d-1], cGxy: math.Hypot(mat.NormFrob(g.k), sigma),
 			units: units{alpha: 5 / mat.NormFrobSym(hess), beta: 5 / g.q[d-1]},
 			start: func(rng *rand.Rand) (x0, y0 []float64) { return normals(rng, d), normals(rng, d) },
-		}, err
+		}
+		return p, p.limited(minmax.Adapt(g), observe.LimitOptions{Seed: seed})
 	}}
 }
 
@@ -146,10 +140,7 @@ func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 				returns.Set(i, j, 0.05+0.1*float64(j)/float64(d)+0.2*(0.5*factor+rng.NormFloat64()))
 			}
 		}
-		m, err := compose.NewMeanVariance(returns, risk)
-		if err != nil {
-			return nil, err
-		}
+		m := must(compose.NewMeanVariance(returns, risk))
 		x, best, err := m.Optimum()
 		if err != nil {
 			return nil, err
@@ -164,7 +155,7 @@ func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 			best, err = leastOver(p, set, l, x)
 		}
 		return &problem{
-			name: name, half: h, fresh: func() contest { return composed{compose.Adapt(m)} }, set: set,
+			half: h, fresh: func() contest { return composed{compose.Adapt(m)} }, set: set,
 			muG: 1, lG: 1, cGxy: 10, best: best, star: x, units: units{alpha: 5 / l},
 			start: func(rng *rand.Rand) (x0, y0 []float64) {
 				x0 = normals(rng, d)

@@ -21,13 +21,10 @@ type setting struct {
 	Variant     int
 }
 
-type entrant struct {
-	method.Entry
-	name   string
-	change func(m *bilevel.STABLE) // makes a variant of STABLE
-}
+// entrant is a method of the registry, or a variant of STABLE.
+type entrant struct{ method.Entry }
 
-func (e *entrant) tuned() bool { return e.Needs.Alpha || e.change != nil }
+func (e *entrant) tuned() bool { return e.Needs.Alpha }
 
 // rival says whether untuned methods are measured against it: HOAG has no setting, but takes all
 // rows in every step.
@@ -61,13 +58,7 @@ func (e *entrant) make(p *problem, s setting) bilevel.Method {
 		}
 		e.Variants[s.Variant].Set(&t)
 	}
-	m := e.New(t)
-	if e.change != nil {
-		stable := m.(bilevel.STABLE)
-		e.change(&stable)
-		return stable
-	}
-	return m
+	return e.New(t)
 }
 
 func (e *entrant) describe(p *problem, s setting) (text, edge string) {
@@ -97,12 +88,17 @@ func (e *entrant) takes(p *problem) bool {
 	return (p.sum || !e.Needs.FiniteSums) && (composition || !e.Needs.Composition) && (bounded || !e.Needs.Bounds)
 }
 
+// stable is STABLE with a change and a grid of step sizes.
 func stable(name string, change func(m *bilevel.STABLE)) *entrant {
-	e, err := method.Lookup(bilevel.STABLE{}.Name())
-	if err != nil {
-		panic(err)
+	e := must(method.Lookup(bilevel.STABLE{}.Name()))
+	adaptive := e.New
+	e.Name, e.Needs.Alpha = name, true
+	e.New = func(t method.Tuning) bilevel.Method {
+		m := adaptive(t).(bilevel.STABLE)
+		change(&m)
+		return m
 	}
-	return &entrant{e, name, change}
+	return &entrant{e}
 }
 
 // Variants without some safeguards, or with another first batch. The paper bounds H_xy by C_gxy.
@@ -118,61 +114,42 @@ func ablations() []*entrant {
 	}
 }
 
-// entrants are the registry's methods but for variants of others, those for compositional problems
-// last.
+// entrants are the registry's methods but for variants of others.
 func entrants() (list []*entrant) {
-	for _, special := range []bool{false, true} {
-		for _, e := range method.Registry() {
-			if e.Base != "" || e.Needs.Composition != special {
-				continue
-			}
-			list = append(list, &entrant{e, e.Name, nil})
-			if len(list) == 1 {
-				list = append(list, stable("STABLE-paper", plain), stable("STABLE-guarded", guarded))
-			}
+	for _, e := range method.Registry() {
+		if e.Base == "" {
+			list = append(list, &entrant{e})
 		}
 	}
-	return list
+	return slices.Insert(list, 1, stable("STABLE-paper", plain), stable("STABLE-guarded", guarded))
 }
 
 func names(list []*entrant) (names []string) {
 	for _, e := range list {
-		names = append(names, e.name)
+		names = append(names, e.Name)
 	}
 	return names
 }
 
 // lineup returns the entrants of some names, or "all" or "untuned" ones. Variants enter by name only.
-func lineup(with, without string) (list []*entrant, err error) {
+func lineup(with string) (list []*entrant, err error) {
 	all := entrants()
-	called := func(name string) func(e *entrant) bool {
-		return func(e *entrant) bool { return strings.EqualFold(e.name, strings.TrimSpace(name)) }
-	}
 	switch with {
 	case "all":
-		list = all
+		return all, nil
 	case "untuned":
-		list = slices.DeleteFunc(all, (*entrant).rival)
-	default:
-		for name := range strings.SplitSeq(with, ",") {
-			if i := slices.IndexFunc(all, called(name)); i >= 0 {
-				list = append(list, all[i])
-			} else if e, err := method.Lookup(strings.TrimSpace(name)); err == nil {
-				list = append(list, &entrant{e, e.Name, nil})
-			} else {
-				return nil, fmt.Errorf("%w: no method is called %q; there are %s",
-					kit.ErrUsage, name, strings.Join(names(all), ", "))
-			}
-		}
+		return slices.DeleteFunc(all, (*entrant).rival), nil
 	}
-	for name := range strings.SplitSeq(without, ",") {
-		n := len(list)
-		if list = slices.DeleteFunc(list, called(name)); len(list) == n && strings.TrimSpace(name) != "" {
-			return nil, fmt.Errorf("%w: -without %q: no method of this race is called that", kit.ErrUsage, name)
+	for name := range strings.SplitSeq(with, ",") {
+		name = strings.TrimSpace(name)
+		if i := slices.IndexFunc(all, func(e *entrant) bool { return strings.EqualFold(e.Name, name) }); i >= 0 {
+			list = append(list, all[i])
+		} else if e, err := method.Lookup(name); err == nil {
+			list = append(list, &entrant{e})
+		} else {
+			return nil, fmt.Errorf("%w: no method is called %q; there are %s",
+				kit.ErrUsage, name, strings.Join(names(all), ", "))
 		}
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("%w: -without %q leaves no method", kit.ErrUsage, without)
 	}
 	return list, nil
 }

@@ -2,13 +2,20 @@ package race
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
 
 	"stable/bench/kit"
 	"stable/bilevel"
+	"stable/bilevel/hyperopt"
+	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/observe"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/stream"
 	"stable/mat"
 )
 
@@ -48,6 +55,35 @@ type contest interface {
 type maker struct {
 	name string
 	make func() (*problem, error)
+}
+
+// then returns a maker of the same problem with a change.
+func (m maker) then(change func(p *problem) error) maker {
+	return maker{m.name, func() (*problem, error) {
+		p, err := m.make()
+		if err == nil {
+			err = change(p)
+		}
+		return p, err
+	}}
+}
+
+// limited sets the limit of p, if samples set one, as it is on q.
+func (p *problem) limited(q bilevel.Problem, o observe.LimitOptions) error {
+	o.Set = p.set
+	l, err := observe.LocalLimit(q, p.star, o)
+	if l.Free > 0 {
+		p.limit = &l
+	}
+	return err
+}
+
+// must is for what constants alone decide.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // floor is the least error that counts: one below the rounding of F may even be negative.
@@ -91,17 +127,12 @@ func quadraticSum(name string, o quadratic.Options) maker {
 	return maker{name, func() (*problem, error) {
 		o.Terms, o.CrossNorm = 1000, 3
 		loud(&o, 1)
-		p, err := quadratic.New(o)
-		if err != nil {
-			return nil, err
-		}
+		p := must(quadratic.New(o))
 		x, best := p.Optimum()
 		c := p.Constants(3)
 		return &problem{
-			name: name, half: confirmed,
-			fresh: func() contest { return solved{p.Clone()} },
-			set:   bilevel.Space{},
-			muG:   c.MuG, lG: 2 * c.Lg, cGxy: c.Cgxy, // samples double it now and then
+			half: confirmed, fresh: func() contest { return solved{p.Clone()} }, set: bilevel.Space{},
+			muG: c.MuG, lG: 2 * c.Lg, cGxy: c.Cgxy, // samples double it now and then
 			best: best,
 			start: func(rng *rand.Rand) (x0, y0 []float64) {
 				x0 = normals(rng, len(x))
@@ -139,4 +170,215 @@ func hessianF(p bilevel.Truth, x []float64) (*mat.Sym, error) {
 		}
 	}
 	return hess, nil
+}
+
+type weights struct {
+	form   string // raw: x_i, as in the paper; exp: ½exp(x_i)
+	lo, hi float64
+}
+
+func (w weights) String() string { return fmt.Sprintf("%s weights in [%g, %g]", w.form, w.lo, w.hi) }
+
+func (w weights) box() string { return fmt.Sprintf("%s %g…%g", w.form, w.lo, w.hi) }
+
+// The boxes of the test problem as a sum and as a stream. On most data most of the best weights lie
+// at a bound.
+var (
+	sumBoxes    = []weights{{"raw", 0.1, 1}, {"raw", 0.01, 1}, {"raw", 0.001, 1}, {"exp", 0.01, 1}, {"exp", 0.001, 10}}
+	streamBoxes = []weights{{"raw", 0.001, 1}, {"exp", 0.0001, 1}}
+)
+
+// mostRows is how many rows of a data set races take, but for compare and figure2 in full.
+const mostRows = 20000
+
+type table struct {
+	train, val *data.Data
+	sources    []kit.Source
+	features   string
+}
+
+func newTable(name string, parts []*data.Data, sources ...kit.Source) (table, error) {
+	scaler, err := kit.Scale(parts)
+	if err != nil {
+		return table{}, err
+	}
+	return table{parts[0], parts[1], sources, "features of " + name + ": " + kit.Features(scaler, "the training rows")}, nil
+}
+
+// halves splits at most rows rows of a file at random, once.
+func halves(file string, rows int, seed uint64) func() (table, error) {
+	return sync.OnceValues(func() (t table, err error) {
+		d, origin, err := kit.OpenData(file, data.ReadOptions{})
+		if err != nil {
+			return t, err
+		}
+		if d.Rows() > rows {
+			part, err := d.Split(seed, float64(rows), float64(d.Rows()-rows))
+			if err != nil {
+				return t, err
+			}
+			d = part[0]
+		}
+		parts, err := d.Split(seed, 1, 1)
+		if err != nil {
+			return t, err
+		}
+		return newTable(kit.DataName(file), parts, origin)
+	})
+}
+
+// onTable is the paper's test problem. Those on breast_cancer and australian may choose rules.
+func onTable(name string, load func() (table, error), w weights) maker {
+	return maker{name, func() (*problem, error) {
+		t, err := load()
+		if err != nil {
+			return nil, err
+		}
+		p, err := tuning(t.train, t.val, w)
+		if err != nil {
+			return nil, err
+		}
+		p.data, p.features, p.half = t.sources, t.features, confirmed
+		if file := t.sources[0].Name; strings.Contains(file, "breast_cancer") || strings.Contains(file, "australian") {
+			p.half = chosen
+		}
+		return p, nil
+	}}
+}
+
+// onFiles are the test problems on each file, one for each box, of which the name tells where there
+// are several.
+func onFiles(files []string, rows int, seed uint64, kind string, boxes ...weights) (list []maker) {
+	for _, file := range files {
+		load := halves(file, rows, seed)
+		for _, w := range boxes {
+			name := kit.DataName(file) + kind
+			if len(boxes) > 1 {
+				name += w.box()
+			}
+			list = append(list, onTable(name, load, w))
+		}
+	}
+	return list
+}
+
+func tuning(train, val *data.Data, w weights) (*problem, error) {
+	opt := hyperopt.Options{Form: hyperopt.Raw, Lo: w.lo, Hi: w.hi, PenaliseIntercept: true}
+	if w.form == "exp" {
+		opt = hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2 * w.lo), Hi: math.Log(2 * w.hi),
+			PenaliseIntercept: true}
+	}
+	p, err := hyperopt.New(train, val, opt)
+	if err != nil {
+		return nil, err
+	}
+	best, err := kit.LeastF(p)
+	if err != nil {
+		return nil, err
+	}
+	lo, hi := p.Box()
+	return &problem{
+		fresh: func() contest { return p.Clone() }, set: bilevel.Box{Lo: lo, Hi: hi},
+		muG: p.StrongConvexity(), lG: p.Smoothness(), cGxy: p.CrossBound(),
+		best: best.F, star: best.X,
+		start: func(rng *rand.Rand) (x0, y0 []float64) {
+			x0, y0 = make([]float64, len(lo)), make([]float64, len(lo))
+			for i := range x0 {
+				x0[i] = lo[i] + rng.Float64()*(hi[i]-lo[i])
+				y0[i] = rng.NormFloat64()
+			}
+			return x0, y0
+		},
+	}, nil
+}
+
+func endless(m maker) maker {
+	return m.then(func(p *problem) error {
+		sum := p.fresh
+		p.fresh = func() contest { return solved{stream.Of(sum())} }
+		return p.limited(sum(), observe.LimitOptions{})
+	})
+}
+
+// noisyRule are Gaussian rows, labelled by a noisy linear rule in which the jth feature counts 1/j.
+func noisyRule(n, dim int, seed uint64) *data.Data {
+	rng := rand.New(rand.NewPCG(seed, 'r'))
+	d := &data.Data{Dim: dim, RowPtr: []int{0}}
+	for range n {
+		score := rng.NormFloat64()
+		for j := range dim {
+			v := rng.NormFloat64()
+			score += v / float64(j+1)
+			d.Col, d.Val = append(d.Col, int32(j)), append(d.Val, v)
+		}
+		d.RowPtr, d.Label = append(d.RowPtr, len(d.Col)), append(d.Label, math.Copysign(1, score))
+	}
+	return d
+}
+
+func tuningStreams(files []string, seed uint64) (list []maker) {
+	for i, w := range streamBoxes {
+		for j, h := range []half{chosen, confirmed} {
+			name := fmt.Sprintf("tuning stream %d %s", j+1, w.box())
+			list = append(list, endless(maker{name, func() (*problem, error) {
+				seed := 100*seed + uint64(2*i+j)
+				p, err := tuning(noisyRule(300, 12, seed), noisyRule(1200, 12, seed+50), w)
+				if err == nil {
+					p.half = h
+				}
+				return p, err
+			}}))
+		}
+	}
+	for _, m := range onFiles(files, mostRows, seed, " stream ", streamBoxes...) {
+		list = append(list, endless(m))
+	}
+	return list
+}
+
+// dataFiles are the shipped data set, and the paper's in a folder, if any.
+func dataFiles(folder string) ([]string, error) {
+	files := []string{kit.ShippedData}
+	for _, f := range []string{
+		"australian/australian_scale", "ijcnn1/ijcnn1.trn", "covtype/covtype.libsvm.binary.scale",
+	} {
+		if folder != "" {
+			path, err := kit.PlainOrGzip(filepath.Join(folder, filepath.FromSlash(f)))
+			if err != nil {
+				return files, err
+			}
+			files = append(files, path)
+		}
+	}
+	return files, nil
+}
+
+// benchmark is ijcnn1 with the starts and batches of benchmark_bilevel.
+func benchmark(folder string, w weights) maker {
+	m := onTable("ijcnn1, as benchmark_bilevel", func() (t table, err error) {
+		var sets [2]*data.Data
+		var sources [2]kit.Source
+		for i, name := range []string{"ijcnn1.trn", "ijcnn1.tst"} {
+			path, err := kit.PlainOrGzip(filepath.Join(folder, "ijcnn1", name))
+			if err != nil {
+				return t, err
+			}
+			if sets[i], sources[i], err = kit.OpenData(path, data.ReadOptions{}); err != nil {
+				return t, err
+			}
+		}
+		return newTable("ijcnn1", sets[:], sources[:]...)
+	}, w)
+	return m.then(func(p *problem) error {
+		p.batch, p.units.alpha = 64, 100
+		box := p.set.(bilevel.Box)
+		p.start = func(rng *rand.Rand) (x0, y0 []float64) {
+			for i, lo := range box.Lo {
+				x0 = append(x0, min(max(math.Log(rng.Float64()), lo), box.Hi[i]))
+				y0 = append(y0, rng.NormFloat64())
+			}
+			return x0, y0
+		}
+		return nil
+	})
 }

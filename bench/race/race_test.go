@@ -1,7 +1,10 @@
 package race
 
 import (
+	"bytes"
 	"context"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +20,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/method"
 	"stable/bilevel/saa"
+	"stable/mat"
 )
 
 func bench(ctx context.Context, args ...string) (status int, stdout, stderr string) {
@@ -25,49 +29,48 @@ func bench(ctx context.Context, args ...string) (status int, stdout, stderr stri
 		{Name: "limit", Run: Limit}, {Name: "untuned", Run: Untuned}}, args...)
 }
 
-// small is the command line of a race that takes a fraction of a second.
-func small(out string, more ...string) []string {
-	return append([]string{"compare", "-methods", "STABLE,TTSA", "-samples", "1000", "-trials", "3",
-		"-tune", "1", "-out", out}, more...)
+// race runs a command line that succeeds, with a folder for results, and returns what it prints.
+func race(t *testing.T, out string, args ...string) (stdout string) {
+	t.Helper()
+	status, stdout, stderr := bench(context.Background(), append(args, "-out", out)...)
+	require.Zero(t, status, stderr)
+	return stdout
 }
 
-// numbers returns the error columns of the CSV of a race: what does not depend on the clock.
-func numbers(t *testing.T, dir string) string {
-	b, err := os.ReadFile(filepath.Join(dir, "compare.csv"))
-	require.NoError(t, err)
-	keep := regexp.MustCompile("(?m)^breast.*$").FindAllString(string(b), -1)
-	require.NotEmpty(t, keep)
-	return strings.Join(keep, "\n")
-}
-
-// A race that is cut off and taken up has the results of the whole one, and does nothing twice.
-func TestTakenUp(t *testing.T) {
+// A race that is taken up, or cut into parts, has the numbers of the whole one, and does nothing twice.
+func TestParts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	whole, resumed := t.TempDir(), t.TempDir()
-	status, stdout, stderr := bench(context.Background(), small(whole)...)
-	require.Zero(t, status, stderr)
-	assert.Contains(t, stdout, "TTSA")
-	b, err := os.ReadFile(filepath.Join(whole, "compare.ledger"))
-	require.NoError(t, err)
-	torn := filepath.Join(resumed, "compare.ledger") // in the middle of a line
-	require.NoError(t, os.WriteFile(torn, b[:len(b)/2], 0o644))
-	status, _, stderr = bench(context.Background(), small(resumed)...)
-	require.Zero(t, status, stderr)
-	assert.Equal(t, numbers(t, whole), numbers(t, resumed))
-	kept, err := os.ReadFile(torn)
-	require.NoError(t, err)
-	good := b[:strings.LastIndexByte(string(b[:len(b)/2]), '\n')+1]
-	assert.True(t, strings.HasPrefix(string(kept), string(good)), "finished runs were done again")
-
-	status, _, stderr = bench(context.Background(), small(t.TempDir(), "-merge", "2")...)
-	assert.Equal(t, 1, status)
-	assert.Contains(t, stderr, "not finished: part 1 of 2 was never started")
+	for name, rounds := range map[string]int{"limit": 1, "untuned": 5} { // two of the choice, in halves, and the trials
+		line := []string{name, "-methods", "STABLE,TTSA", "-samples", "5000", "-trials", "2", "-tune", "2",
+			"-only", "saddle,rank-one f_yy"}
+		whole, parts, torn := t.TempDir(), t.TempDir(), t.TempDir()
+		assert.Contains(t, race(t, whole, line...), "saddle")
+		var stdout string
+		for i := range 2 * rounds {
+			stdout = race(t, parts, append(line, "-part", []string{"1/2", "2/2"}[i%2])...)
+		}
+		assert.Equal(t, name == "limit", strings.Contains(stdout, "or -merge 2 does the rest"))
+		race(t, parts, append(line, "-merge", "2")...)
+		b, err := os.ReadFile(filepath.Join(whole, name+".ledger"))
+		require.NoError(t, err)
+		half := b[:len(b)/2] // in the middle of a line
+		require.NoError(t, os.WriteFile(filepath.Join(torn, name+".ledger"), half, 0o644))
+		race(t, torn, line...)
+		kept, err := os.ReadFile(filepath.Join(torn, name+".ledger"))
+		require.NoError(t, err)
+		assert.True(t, bytes.HasPrefix(kept, half[:bytes.LastIndexByte(half, '\n')+1]), "finished runs were done again")
+		want := column(t, filepath.Join(whole, name+".csv"), "error")
+		assert.Len(t, want, 2*2*2*2, "problems, methods, outputs, budgets")
+		assert.Equal(t, want, column(t, filepath.Join(parts, name+".csv"), "error"))
+		assert.Equal(t, want, column(t, filepath.Join(torn, name+".csv"), "error"))
+		_, err = os.Stat(filepath.Join(whole, name+".svg"))
+		assert.Equal(t, name == "limit", err == nil)
+	}
 }
 
-// Results of one data file are never reported for another, of a like name, or of the same name with
-// other rows; nor are those of another build of the program.
+// Results of one data file are never reported for another.
 func TestRaceKnowsItsData(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	one, two := filepath.Join(dir, "part.one"), filepath.Join(dir, "part.two")
@@ -87,26 +90,16 @@ func TestRaceKnowsItsData(t *testing.T) {
 		assert.Equal(t, c.says == "", status == 0, stderr)
 		assert.Contains(t, stderr, c.says)
 	}
-}
-
-// A race says of which data, each once, and which build it is.
-func TestIdentity(t *testing.T) {
 	source := kit.Source{Name: "x", SHA256: "123"}
 	u := tournament{problems: []*problem{{data: []kit.Source{source}}, {data: []kit.Source{source}}}}
-	assert.Equal(t, []kit.Source{source}, u.identity().Data)
-	if program, err := os.Executable(); err == nil { // not every system names it
-		build, err := kit.Digest(program)
-		require.NoError(t, err)
-		assert.Equal(t, build, u.identity().Build)
-	}
-	assert.Equal(t, "covtype.libsvm.binary.scale", kit.DataName("x/covtype.libsvm.binary.scale.gz"))
+	assert.Equal(t, kit.Identity{Options: u.identity().Options, Data: []kit.Source{source}, Build: kit.Build()}, u.identity())
 }
 
 // An interrupt keeps what is done and says so.
 func TestCompareInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(context.Canceled)
-	status, _, stderr := bench(ctx, small(t.TempDir())...)
+	status, _, stderr := bench(ctx, "compare", "-methods", "STABLE", "-samples", "1000", "-out", t.TempDir())
 	assert.Equal(t, 130, status)
 	assert.Contains(t, stderr, "the same command goes on from there")
 }
@@ -127,8 +120,6 @@ func TestUsage(t *testing.T) {
 		"australian_scale.gz exists":       {"figure2", "-data", t.TempDir()},
 		"-data is missing":                 {"ijcnn1", "-data", ""},
 		`no problem has such a`:            {"limit", "-only", "nobody"},
-		`-without "X": no meth`:            {"untuned", "-only", "saddle", "-without", "SOBA,X"},
-		`-without "TTSA" leave`:            {"untuned", "-only", "saddle", "-without", "TTSA", "-methods", "TTSA"},
 		"Methods: STABLE, STABLE-paper":    {"compare", "-h"},
 		"go run ./bench figure2 -data ..":  {"figure2", "-h"},
 		"-only quadratic,saddle -samples":  {"limit", "-h"},
@@ -140,10 +131,9 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Every tuned entrant has a grid of the same size, whose settings make methods; the entrants are
-// those of the registry.
+// Every tuned entrant has a grid of the same size; the entrants are those of the registry.
 func TestLineup(t *testing.T) {
-	list, err := lineup("all", "")
+	list, err := lineup("all")
 	require.NoError(t, err)
 	for _, e := range list {
 		for _, s := range e.grid() {
@@ -151,20 +141,20 @@ func TestLineup(t *testing.T) {
 			assert.NotEmpty(t, text)
 			assert.NotPanics(t, func() { e.make(&problem{muG: 1, lG: 2, cGxy: 3}, s) })
 		}
-		assert.Len(t, e.grid(), map[bool]int{true: 100, false: 1}[e.tuned()], e.name)
-		assert.Positive(t, kit.Style(e.name), "%s has no look of its own", e.name)
+		assert.Len(t, e.grid(), map[bool]int{true: 100, false: 1}[e.tuned()], e.Name)
+		assert.Positive(t, kit.Style(e.Name), "%s has no look of its own", e.Name)
 	}
 	for _, e := range method.Registry() {
 		assert.Equal(t, e.Base == "", slices.Contains(names(list), e.Name), e.Name)
-		_, err := lineup(e.Name, "")
+		_, err := lineup(e.Name)
 		assert.NoError(t, err)
 	}
-	_, err = lineup("nobody", "")
+	_, err = lineup("nobody")
 	assert.ErrorIs(t, err, kit.ErrUsage)
-	list, err = lineup("SOBA,SABA,TTSA", "saba, TTSA")
+	list, err = lineup("soba, STABLE-Paper,TTSA")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"SOBA"}, names(list))
-	list, err = lineup("untuned", "")
+	assert.Equal(t, []string{"SOBA", "STABLE-paper", "TTSA"}, names(list))
+	list, err = lineup("untuned")
 	require.NoError(t, err)
 	assert.Contains(t, names(list), "SAA-Newton")
 	assert.NotContains(t, names(list), "HOAG")
@@ -174,8 +164,7 @@ type guest struct{ saa.Newton }
 
 func (guest) Name() string { return "Guest" }
 
-// The guest is there before the first test and stays, as in a program: no test finds it sooner or
-// later than another.
+// The guest is there before the first test, as in a program.
 func init() {
 	if err := method.Register(method.Entry{
 		Name: "Guest", Base: saa.Newton{}.Name(), Untuned: true, // a variant starts by name only
@@ -187,36 +176,28 @@ func init() {
 
 // A registered guest races under its own name.
 func TestGuest(t *testing.T) {
-	rivals := filepath.Join("..", "rivals.csv")
-	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "Guest,SAA-Newton", "-against", rivals,
-		"-only", "simplex", "-samples", "1000", "-trials", "1", "-out", t.TempDir())
-	require.Zero(t, status, stderr)
-	own, other, ok := strings.Cut(stdout, "SAA-Newton: last, mean")
-	require.True(t, ok, stdout)
+	own, other, ok := strings.Cut(race(t, t.TempDir(), "untuned", "-methods", "Guest,SAA-Newton", "-against", "../rivals.csv",
+		"-only", "simplex", "-samples", "1000", "-trials", "1"), "SAA-Newton: last, mean")
+	require.True(t, ok)
 	_, own, ok = strings.Cut(own, "Guest: last, mean")
-	require.True(t, ok, stdout)
+	require.True(t, ok)
 	other, _, _ = strings.Cut(other, "wrote")
 	micros := regexp.MustCompile(`, [0-9.e+]+(\n|  )`) // of a sample, which differ
 	assert.Equal(t, strings.Fields(micros.ReplaceAllString(other, "")), strings.Fields(micros.ReplaceAllString(own, "")))
 }
 
-// A band of a mean is one that a logarithmic axis can show; of many curves STABLE's and the best are
-// in colour; the axis of errors ends at a hundredth of the best tuned one.
 func TestCurves(t *testing.T) {
 	var u tournament
-	one := curve{selection: &selection{entrant: &entrant{name: "a"}}, error: []float64{2, 0.1}, lo: []float64{-1, 0.05}, hi: []float64{5, 0.15}}
+	one := curve{selection: &selection{entrant: named("a", false)}, error: []float64{2, 0.1}, lo: []float64{-1, 0.05}, hi: []float64{5, 0.15}}
 	s := u.series([]curve{one})[0]
 	assert.InDeltaSlice(t, []float64{2 / 2.5, 0.1 / 1.5}, s.Lo, 1e-15)
 	assert.Equal(t, one.hi, s.Hi)
 	u.median = true
 	assert.Equal(t, one.lo, u.series([]curve{one})[0].Lo)
 
-	curves := []curve{{selection: &selection{entrant: &entrant{name: "STABLE"}}, error: []float64{100}}}
+	curves := []curve{{selection: &selection{entrant: named("STABLE", false)}, error: []float64{100}}}
 	for i := range 8 {
-		e := &entrant{name: string(rune('a' + i))}
-		if i > 1 {
-			e.change = guarded
-		}
+		e := named(string(rune('a'+i)), i > 1)
 		curves = append(curves, curve{selection: &selection{entrant: e}, error: []float64{float64(i)}})
 	}
 	vivid := ""
@@ -230,10 +211,9 @@ func TestCurves(t *testing.T) {
 	assert.Zero(t, bottom(curves[2:]), "nothing lies below")
 }
 
-// Where trials of both rivals diverge, survive compares with their last good iterates; at equal
-// evaluations it takes the errors of earlier marks.
+// Where trials of both rivals diverge, survive compares with their last good iterates.
 func TestSurvival(t *testing.T) {
-	list, err := lineup("SAA-Newton,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA", "")
+	list, err := lineup("SAA-Newton,STABLE,STABLE-paper,STABLE-guarded,TTSA,BSA")
 	require.NoError(t, err)
 	u := duel(1)
 	u.entrants, u.trials, u.budgets = list, 1, u.budgets[1:]
@@ -261,51 +241,91 @@ func TestQuickChoosesByThree(t *testing.T) {
 	require.NoError(t, f.check(preset{}, false))
 	assert.Equal(t, []any{3, 4, uint64(6000)}, []any{f.tune, f.trials, f.samples})
 	out := t.TempDir()
-	status, _, stderr := bench(context.Background(), "untuned", "-quick", "-only", "ball", "-methods", "TTSA",
-		"-samples", "1000", "-trials", "1", "-out", out)
-	require.Zero(t, status, stderr)
+	race(t, out, "untuned", "-quick", "-only", "ball", "-methods", "TTSA", "-samples", "1000", "-trials", "1")
 	text, err := os.ReadFile(filepath.Join(out, "untuned-rivals.csv"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "choice: up to 3 runs of each of 100 settings, in rounds")
 }
 
-// A race that is cut into parts has the numbers of the whole one, which name every column, and a
-// figure where there is one: parts that were started once, of which the report does what they left,
-// or again until they are done.
-func TestParts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	for name, rounds := range map[string]int{"limit": 1, "untuned": 5} { // two of the choice, in halves, and the trials
-		race := func(out string, more ...string) (stdout string) {
-			status, stdout, stderr := bench(context.Background(), append([]string{name, "-methods", "STABLE,TTSA", "-samples", "5000",
-				"-trials", "2", "-tune", "2", "-only", "saddle,rank-one f_yy", "-out", out}, more...)...)
-			require.Zero(t, status, stderr)
-			return stdout
-		}
-		whole, parts := t.TempDir(), t.TempDir()
-		assert.Contains(t, race(whole), "saddle")
-		var stdout string
-		for i := range 2 * rounds {
-			stdout = race(parts, "-part", []string{"1/2", "2/2"}[i%2])
-		}
-		assert.Equal(t, name == "limit", strings.Contains(stdout, "or -merge 2 does the rest"))
-		race(parts, "-merge", "2")
-		want, got := column(t, filepath.Join(whole, name+".csv"), "error"), column(t, filepath.Join(parts, name+".csv"), "error")
-		assert.Equal(t, want, got)
-		assert.Len(t, want, 2*2*2*2, "problems, methods, outputs, budgets")
-		_, err := os.Stat(filepath.Join(whole, name+".svg"))
-		assert.Equal(t, name == "limit", err == nil)
-	}
-}
-
 // A problem without a limit has numbers, and no panel in the figure.
 func TestNoLimitNoFigure(t *testing.T) {
 	out := t.TempDir()
-	status, stdout, stderr := bench(context.Background(), "limit", "-methods", "STABLE", "-only", "tail 1.5",
-		"-samples", "1000", "-trials", "2", "-out", out)
-	require.Zero(t, status, stderr)
-	assert.Contains(t, stdout, "tail 1.5 (chosen): no limit")
+	assert.Contains(t, race(t, out, "limit", "-methods", "STABLE", "-only", "tail 1.5", "-samples", "1000", "-trials", "2"),
+		"tail 1.5 (chosen): no limit")
 	assert.FileExists(t, filepath.Join(out, "limit.csv"))
 	assert.NoFileExists(t, filepath.Join(out, "limit.svg"))
+}
+
+// At each known solution, the step against ∇F that is projected leads nowhere, and F is F*.
+func TestProblemsAreSolved(t *testing.T) {
+	makers, err := everyKind(&flags{Common: kit.Common{Seed: 1}})
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, len(makers), 40)
+	size, names := map[half]int{}, map[string]bool{}
+	for i, m := range makers {
+		assert.False(t, names[m.name], "two problems are called %s", m.name)
+		names[m.name] = true
+		if strings.HasPrefix(m.name, "breast_cancer") || strings.Contains(m.name, "tuning") {
+			continue // their minima take long, and are those of another test
+		}
+		if testing.Short() && i%6 != 0 {
+			continue
+		}
+		p, err := m.make()
+		require.NoError(t, err)
+		size[p.half]++
+		x0, y0 := p.start(rand.New(rand.NewPCG(1, 2)))
+		again, _ := p.start(rand.New(rand.NewPCG(1, 2)))
+		assert.Equal(t, x0, again)
+		feasible := make([]float64, len(x0))
+		p.set.Project(feasible, x0)
+		assert.InDeltaSlice(t, x0, feasible, 1e-12)
+		if p.star == nil {
+			assert.Contains(t, m.name, "quadratic")
+			continue
+		}
+		c := p.fresh()
+		grad, scale := make([]float64, len(p.star)), make([]float64, len(p.star))
+		_, err = c.ObjectiveFrom(scale, y0, x0)
+		require.NoError(t, err)
+		f, err := c.ObjectiveFrom(grad, y0, p.star)
+		require.NoError(t, err)
+		assert.InDelta(t, p.best, f, 1e-12*(1+math.Abs(p.best)), m.name)
+		moved, step := make([]float64, len(grad)), mat.Norm(p.star)+1
+		step /= mat.Norm(scale)
+		for i, v := range p.star {
+			moved[i] = v - step*grad[i]
+		}
+		p.set.Project(moved, moved)
+		assert.InDeltaSlice(t, p.star, moved, 1e-7*(1+mat.Norm(p.star)), m.name)
+		if p.limit != nil {
+			assert.Less(t, p.limit.Skew, 1e-6, m.name)
+			assert.Positive(t, p.limit.At(1, 1), m.name)
+		}
+	}
+	if !testing.Short() {
+		assert.InDelta(t, size[chosen]+7, size[confirmed], 4, "with seven on breast_cancer")
+	}
+}
+
+// The limit depends neither on units, nor on where the solution is, nor on bounds far away.
+func TestLimitsOfRecipes(t *testing.T) {
+	base := recipe{name: "base", o: noisy(1)}
+	want, err := base.problem(1)
+	require.NoError(t, err)
+	for _, r := range []recipe{
+		{o: base.o, x: 1e4, y: 1e-3}, {o: base.o, mixed: true}, {o: base.o, far: 100, shiftY: 1e3},
+		{o: base.o, place: inside(300)},
+	} {
+		got, err := r.problem(1)
+		require.NoError(t, err)
+		assert.InEpsilon(t, want.limit.Xi, got.limit.Xi, 1e-6)
+		assert.InEpsilon(t, want.limit.Phi, got.limit.Phi, 1e-6)
+	}
+	held, err := recipe{o: base.o, place: corner(3)}.problem(1)
+	require.NoError(t, err)
+	assert.Equal(t, 7, held.limit.Free)
+	held, err = recipe{o: base.o, place: corner(math.MaxInt)}.problem(1)
+	require.NoError(t, err)
+	assert.Nil(t, held.limit)
 }

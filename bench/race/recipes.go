@@ -42,11 +42,8 @@ func made(recipes []recipe, seed uint64) (list []maker) {
 
 func (r recipe) problem(seed uint64) (*problem, error) {
 	r.o.Seed += seed
-	p, err := quadratic.New(r.o)
-	if err != nil {
-		return nil, err
-	}
-	r.o = p.Options()
+	p := must(quadratic.New(r.o))
+	r.o, r.x, r.y = p.Options(), cmp.Or(r.x, 1), cmp.Or(r.y, 1)
 	x, _ := p.Optimum()
 	hess, err := hessianF(p, x)
 	if err != nil {
@@ -62,15 +59,12 @@ func (r recipe) problem(seed uint64) (*problem, error) {
 	if r.shiftY > 0 {
 		u.ShiftY = slices.Repeat([]float64{r.shiftY / math.Sqrt(float64(r.o.Dy))}, r.o.Dy)
 	}
-	q, err := unit.In(p, u)
-	if err != nil {
-		return nil, err
-	}
+	q := must(unit.In(p, u))
 	if r.place == nil {
 		q.X(to.at, x)
 	}
-	out := &problem{name: r.name, half: r.half, set: to.set, start: r.start(q, x, to.set), star: to.at,
-		fresh: func() contest { return inUnits(p.Clone(), u) }}
+	out := &problem{half: r.half, set: to.set, start: r.start(q, x, to.set), star: to.at,
+		fresh: func() contest { return solved{must(unit.In(p.Clone(), u))} }}
 	if out.best, err = q.Objective(nil, to.at); err != nil {
 		return nil, err
 	}
@@ -86,23 +80,11 @@ func (r recipe) problem(seed uint64) (*problem, error) {
 	if r.o.Tail != 0 {
 		return out, nil // the variance of the samples is infinite
 	}
-	l, err := observe.LocalLimit(q, to.at, observe.LimitOptions{Set: to.set, Seed: seed, Draws: 4000})
-	if l.Free > 0 {
-		out.limit = &l
-	}
-	return out, err
-}
-
-func inUnits(p bilevel.Problem, u unit.Units) contest {
-	c, err := unit.In(p, u)
-	if err != nil {
-		panic(err)
-	}
-	return solved{c}
+	return out, out.limited(q, observe.LimitOptions{Seed: seed, Draws: 4000})
 }
 
 func (r recipe) units() unit.Units {
-	u := unit.Units{X: slices.Repeat([]float64{cmp.Or(r.x, 1)}, r.o.Dx), Y: slices.Repeat([]float64{cmp.Or(r.y, 1)}, r.o.Dy)}
+	u := unit.Units{X: slices.Repeat([]float64{r.x}, r.o.Dx), Y: slices.Repeat([]float64{r.y}, r.o.Dy)}
 	for i := range u.X {
 		if r.mixed {
 			u.X[i] = math.Pow(10, 8*float64(i)/float64(r.o.Dx-1)-4)
@@ -149,10 +131,9 @@ func (r recipe) tell(p *problem, q *unit.Problem, hess *mat.Sym) error {
 		return err
 	}
 	values := e.Values()
-	ux, uy := cmp.Or(r.x, 1), cmp.Or(r.y, 1)
-	p.units = units{alpha: 5 / values[len(values)-1] * ux * ux, beta: 5 / r.o.LG * uy * uy, lengthX: ux, lengthY: uy}
-	p.muG = r.o.MuG / (uy * uy)
-	p.lG = 2 * r.o.LG / (uy * uy) // samples double it now and then
+	p.units = units{alpha: 5 / values[len(values)-1] * r.x * r.x, beta: 5 / r.o.LG * r.y * r.y, lengthX: r.x, lengthY: r.y}
+	p.muG = r.o.MuG / (r.y * r.y)
+	p.lG = 2 * r.o.LG / (r.y * r.y) // samples double it now and then
 	if r.o.RankOneG {
 		p.lG *= float64(r.o.Dy)
 	}
@@ -160,7 +141,7 @@ func (r recipe) tell(p *problem, q *unit.Problem, hess *mat.Sym) error {
 	if err := q.CrossG(gxy, p.star, make([]float64, r.o.Dy), nil); err != nil {
 		return err
 	}
-	p.cGxy = math.Hypot(mat.NormFrob(gxy), r.o.SigmaGxy/(ux*uy))
+	p.cGxy = math.Hypot(mat.NormFrob(gxy), r.o.SigmaGxy/(r.x*r.y))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package race
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (t *tournament) rivals(rows []row) rivals {
 	best, held := rivals{}, rivals{}
 	for _, r := range rows {
 		if (r.entrant.rival() || none && r.entrant == t.entrants[0]) && !r.out {
-			new := rival{r.entrant.name, r.told(), t.outputs()[r.output], r.Mean, r.Half, t.trials}
+			new := rival{r.entrant.Name, r.told(), t.outputs()[r.output], r.Mean, r.Half, t.trials}
 			best.offer(r, new)
 			new.tuned += fmt.Sprintf("%s%d of %d trials", failedIn, r.diverged, t.trials)
 			new.error, new.half = r.held.Mean, r.held.Half
@@ -96,13 +97,9 @@ func (t *tournament) settled() []string {
 
 // writeRivals writes NAME-rivals.csv, for -against.
 func (t *tournament) writeRivals(w io.Writer, best rivals) error {
-	choice := "in rounds"
-	if t.exhaustive {
-		choice = "at every budget"
-	}
 	rivals := slices.DeleteFunc(slices.Clone(t.entrants), (*entrant).untuned)
 	head := append(t.settled(), "# rivals: "+strings.Join(names(rivals), ", "),
-		fmt.Sprintf("# choice: up to %d runs of each of 100 settings, %s", t.tune, choice),
+		fmt.Sprintf("# choice: up to %d runs of each of 100 settings, in rounds", t.tune),
 		"# machine: "+kit.Machine(), "# build: "+kit.Build()+"\n")
 	lines := [][]string{rivalColumns}
 	for _, p := range t.problems {
@@ -115,7 +112,10 @@ func (t *tournament) writeRivals(w io.Writer, best rivals) error {
 			}
 		}
 	}
-	return t.save(w, "-rivals.csv", strings.Join(head, "\n"), lines)
+	return t.save(w, "-rivals.csv", func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.Join(head, "\n"))
+		return cmp.Or(err, csvOf(lines)(w))
+	})
 }
 
 // readRivals reads files of writeRivals, separated by commas. Each problem and budget needs a rival

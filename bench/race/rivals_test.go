@@ -14,12 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// against is a command line that races the untuned methods against a file of rivals.
-func against(file, out string, more ...string) []string {
-	return append([]string{"untuned", "-only", "saddle", "-samples", "1000", "-trials", "2",
-		"-against", file, "-out", out}, more...)
-}
-
 // column is one of a CSV file of numbers, by problem, method, output and samples.
 func column(t *testing.T, file, name string) map[string]string {
 	t.Helper()
@@ -42,37 +36,34 @@ func TestShippedRivals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	folder := t.TempDir()
-	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "S-TFBO", "-samples", "1000",
-		"-trials", "1", "-against", "../rivals.csv,../rivals-large.csv", "-out", folder)
-	require.Zero(t, status, stderr)
-	assert.Contains(t, stdout, "of 50")
-	for _, ratio := range column(t, filepath.Join(folder, "untuned-against.csv"), "over best rival") {
+	out := t.TempDir()
+	assert.Contains(t, race(t, out, "untuned", "-methods", "S-TFBO", "-samples", "1000", "-trials", "1",
+		"-against", "../rivals.csv,../rivals-large.csv"), "of 50")
+	for _, ratio := range column(t, filepath.Join(out, "untuned-against.csv"), "over best rival") {
 		assert.NotEmpty(t, ratio)
 	}
 }
 
-// Methods that race against the rivals of an earlier run have the ratios that they had in it, and
-// no rival runs again. A tuned method can be the one that is compared, too.
+// Against the rivals of an earlier run, methods have the ratios of that run, and no rival runs again.
 func TestAgainst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	first, again := t.TempDir(), t.TempDir()
-	status, stdout, stderr := bench(context.Background(), "untuned", "-methods", "SAA-Newton,SOBA,TTSA",
-		"-only", "saddle,rank-one f_yy", "-samples", "1000", "-trials", "2", "-tune", "1", "-out", first)
-	require.Zero(t, status, stderr)
+	short := []string{"untuned", "-samples", "1000", "-trials", "2", "-tune", "1"}
+	first := t.TempDir()
+	stdout := race(t, first, append(short, "-methods", "SAA-Newton,SOBA,TTSA", "-only", "saddle,rank-one f_yy")...)
 	file := filepath.Join(first, "untuned-rivals.csv")
 	assert.Contains(t, stdout, "wrote "+file)
+	numbers := func(name, files string, more ...string) (got map[string]string, stdout string) {
+		out := t.TempDir()
+		stdout = race(t, out, append(append(short, "-against", files), more...)...)
+		assert.NotContains(t, stdout, "rivals.csv")
+		return column(t, filepath.Join(out, "untuned-against.csv"), name), stdout
+	}
 
-	status, stdout, stderr = bench(context.Background(), against(file, again, "-methods", "SAA-Newton")...)
-	require.Zero(t, status, stderr)
-	assert.NotContains(t, stdout, "rivals.csv")
 	want := column(t, filepath.Join(first, "untuned.csv"), "over best rival")
-	got := column(t, filepath.Join(again, "untuned-against.csv"), "over best rival")
+	got, _ := numbers("over best rival", file, "-methods", "SAA-Newton", "-only", "saddle")
 	assert.Len(t, got, 2)
-	calls := column(t, filepath.Join(first, "untuned.csv"), "evaluations")
-	assert.Equal(t, "2000", calls["saddle,SOBA,last,1000"], "four for each ξ with its φ")
 	for key, v := range got {
 		a, err := strconv.ParseFloat(v, 64)
 		require.NoError(t, err)
@@ -80,46 +71,38 @@ func TestAgainst(t *testing.T) {
 		require.NoError(t, err)
 		assert.InEpsilon(t, b, a, 1e-5, key) // the file has six digits
 	}
+	calls := column(t, filepath.Join(first, "untuned.csv"), "evaluations")
+	assert.Equal(t, "2000", calls["saddle,SOBA,last,1000"], "four for each ξ with its φ")
 
 	// The other problem is in a file of its own.
-	status, _, stderr = bench(context.Background(), "untuned", "-methods", "SOBA",
-		"-only", "nonconvex", "-samples", "1000", "-trials", "2", "-tune", "1", "-out", again)
-	require.Zero(t, status, stderr)
-	both, out := file+","+filepath.Join(again, "untuned-rivals.csv"), t.TempDir()
-	status, _, stderr = bench(context.Background(), against(both, out, "-methods", "SAA-Newton",
-		"-only", "saddle,nonconvex")...)
-	require.Zero(t, status, stderr)
-	got = column(t, filepath.Join(out, "untuned-against.csv"), "over best rival")
+	other := t.TempDir()
+	race(t, other, append(short, "-methods", "SOBA", "-only", "nonconvex")...)
+	got, _ = numbers("over best rival", file+","+filepath.Join(other, "untuned-rivals.csv"), "-methods", "SAA-Newton",
+		"-only", "saddle,nonconvex")
 	for _, name := range []string{"saddle", "nonconvex", "quadratic nonconvex"} {
 		assert.NotEmpty(t, got[name+",SAA-Newton,mean,1000"], name)
 	}
 
-	again = t.TempDir()
-	status, stdout, stderr = bench(context.Background(), against(file, again, "-methods", "SOBA", "-tune", "1")...)
-	require.Zero(t, status, stderr)
-	assert.Contains(t, stdout, "SOBA: last, mean")
-	got = column(t, filepath.Join(again, "untuned-against.csv"), "error")
 	want = column(t, filepath.Join(first, "untuned.csv"), "error")
+	got, stdout = numbers("error", file, "-methods", "SOBA", "-only", "saddle")
+	assert.Contains(t, stdout, "SOBA: last, mean")
 	for key, v := range got {
 		assert.Equal(t, want[key], v, key)
 	}
 
-	status, stdout, stderr = bench(context.Background(), against(file, t.TempDir())...)
-	require.Zero(t, status, stderr)
-	list, err := lineup("untuned", "")
+	_, stdout = numbers("error", file, "-only", "saddle")
+	list, err := lineup("untuned")
 	require.NoError(t, err)
 	for _, e := range list {
-		assert.Contains(t, stdout, e.name+": last, mean")
+		assert.Contains(t, stdout, e.Name+": last, mean")
 	}
 	assert.Regexp(t, `\n\nwrote .*\n(At 1000 samples the better output of .*\n)+$`, stdout)
 }
 
-// A file of rivals of another race, or one that is damaged, is refused with its line.
 func TestAgainstChecks(t *testing.T) {
 	out := t.TempDir()
-	status, _, stderr := bench(context.Background(), "untuned", "-methods", "TTSA", "-only", "in a corner",
-		"-samples", "1000", "-trials", "1", "-tune", "1", "-out", out)
-	require.Zero(t, status, stderr)
+	short := []string{"untuned", "-only", "in a corner", "-samples", "1000", "-trials", "1", "-tune", "1", "-out", out}
+	race(t, out, append(short, "-methods", "TTSA")...)
 	good := filepath.Join(out, "untuned-rivals.csv")
 	text, err := os.ReadFile(good)
 	require.NoError(t, err)
@@ -152,15 +135,17 @@ func TestAgainstChecks(t *testing.T) {
 		}
 		require.NotEqual(t, string(text), changed, want)
 		require.NoError(t, os.WriteFile(bad, []byte(changed), 0o644))
-		status, _, stderr = bench(context.Background(), against(bad, out, "-only", "in a corner")...)
+		status, _, stderr := bench(context.Background(), append(short, "-against", bad)...)
 		assert.NotZero(t, status, want)
 		assert.Contains(t, stderr, want)
 		assert.Contains(t, stderr, bad)
 	}
-	status, _, stderr = bench(context.Background(), against(filepath.Join(out, "none.csv"), out, "-only", "in a corner")...)
-	assert.NotZero(t, status)
-	assert.Contains(t, stderr, "none.csv")
-	status, _, stderr = bench(context.Background(), against(good, out, "-only", "in a corner", "-seed", "2")...)
-	assert.NotZero(t, status)
-	assert.Contains(t, stderr, `"seed: 1"; this one is "seed: 2"`)
+	for want, more := range map[string][]string{
+		"none.csv":                         {"-against", filepath.Join(out, "none.csv")},
+		`"seed: 1"; this one is "seed: 2"`: {"-against", good, "-seed", "2"},
+	} {
+		status, _, stderr := bench(context.Background(), append(short, more...)...)
+		assert.NotZero(t, status)
+		assert.Contains(t, stderr, want)
+	}
 }

@@ -69,7 +69,7 @@ func (t *tournament) begin() {
 }
 
 func (t *tournament) choiceKey(s *selection, setting, b, i int) string {
-	return fmt.Sprintf("tune/%s/%s/%d/%d/%d", s.name, s.entrant.name, setting, t.budgets[b], i)
+	return fmt.Sprintf("tune/%s/%s/%d/%d/%d", s.name, s.entrant.Name, setting, t.budgets[b], i)
 }
 
 // tuning lists the first runs of a round, or the others of those in the final. A score is a mean over
@@ -136,7 +136,7 @@ func inTurn(ranks [][]int, n int) (list []int) {
 
 func (t *tournament) final(b int) {
 	for _, s := range t.selections {
-		if s.finals = nil; t.exhaustive {
+		if s.finals = nil; t.ablate {
 			s.finals = s.going
 		} else if s.chooses(b) {
 			ranks, _ := t.ranked(s, b)
@@ -162,13 +162,13 @@ func (t *tournament) judge(b int) {
 			s.rank[b][o] = rank[:min(tries, len(rank))]
 		}
 		s.spent += t.budgets[b] * uint64(len(s.going)+len(s.finals)*(t.tune-1))
-		if !t.exhaustive && !s.entrant.Needs.FiniteSums {
+		if !s.entrant.Needs.FiniteSums {
 			s.going = inTurn(ranks, keeps[min(b, len(keeps)-1)])
 		}
 		best[s.problem] = max(best[s.problem], 1/least)
 	}
 	for _, s := range t.selections {
-		if b > 0 && s.chooses(b) && !t.exhaustive && s.least[b] > outOfRace/best[s.problem] {
+		if b > 0 && s.chooses(b) && s.least[b] > outOfRace/best[s.problem] {
 			s.in = b
 		}
 	}

@@ -26,10 +26,14 @@ func duel(runs int, names ...string) *tournament {
 	t := &tournament{problems: []*problem{p}, budgets: []uint64{10, 20}, marks: []uint64{10, 20}, flags: flags{tune: runs, trials: 2},
 		mean: true}
 	for _, name := range names {
-		t.entrants = append(t.entrants, &entrant{name: name, change: guarded})
+		t.entrants = append(t.entrants, named(name, true))
 	}
 	t.begin()
 	return t
+}
+
+func named(name string, tuned bool) *entrant {
+	return &entrant{method.Entry{Name: name, Needs: method.Needs{Alpha: tuned}}}
 }
 
 // put is a run of the choice with the errors of both outputs, that has failed before a mark.
@@ -41,8 +45,7 @@ func (t *tournament) put(s *selection, setting, b, i int, last, mean float64, re
 	t.done[t.choiceKey(s, setting, b, i)] = v
 }
 
-// One round takes the setting with the least error for each output apart, of those that did not
-// fail. The best settings by either output go on, half of them by each.
+// The best settings by either output, of those that did not fail, go on, half of them by each.
 func TestSelection(t *testing.T) {
 	u := duel(1, "m")
 	s := u.selections[0]
@@ -76,9 +79,7 @@ func TestSelection(t *testing.T) {
 	assert.Len(t, u.racing(), 3*u.trials)
 }
 
-// The best settings by one run make all runs. None of these may fail, and the geometric mean of
-// their errors decides; runs of a setting outside of the final, as an exhaustive choice has left
-// them, do not.
+// The best settings by one run make all runs: none may fail, and the geometric mean decides.
 func TestFinals(t *testing.T) {
 	u := duel(3, "m")
 	s := u.selections[0]
@@ -117,14 +118,13 @@ func TestFinals(t *testing.T) {
 	u.judge(0)
 	assert.Equal(t, []int{8, 20, 21, 22, 23}, s.rank[0][0])
 
-	u.exhaustive = true
+	u.ablate = true
 	u.begin()
 	u.final(0)
 	assert.Len(t, u.tuning(0, true), 2*100)
 }
 
-// A setting of which a trial failed gives way to the next in the choice, at the budgets where it
-// failed, until the last one stays.
+// A setting of which a trial failed gives way to the next, at the budgets where it failed.
 func TestFallBack(t *testing.T) {
 	u := duel(1, "m")
 	s := u.selections[0]
@@ -168,11 +168,10 @@ func TestFallBack(t *testing.T) {
 	}
 }
 
-// Where trials of all rivals fail, the one with the least error of last good iterates stands, and
-// says so, in the file of rivals too. One that does not fail stands before it, however far behind.
+// Where trials of all rivals fail, the least error of last good iterates stands, and says so.
 func TestNoCellIsEmpty(t *testing.T) {
 	u := duel(1, "b", "a")
-	u.entrants[1].change, u.budgets, u.trials, u.Out = nil, u.budgets[:1], 4, t.TempDir() // a is untuned
+	u.entrants[1].Needs.Alpha, u.budgets, u.trials, u.Out = false, u.budgets[:1], 4, t.TempDir() // a is untuned
 	b, a := u.selections[0], u.selections[1]
 	failed := func(s *selection, o, n int, mean float64) row {
 		r := row{s, 0, o, result{diverged: n, held: kit.Estimate{Mean: mean, Half: 0.1},
@@ -208,43 +207,33 @@ func TestNoCellIsEmpty(t *testing.T) {
 	assert.Equal(t, "b mean", r.String())
 }
 
-// From the second budget on, a rival that is far behind the best one has no trial, and says so; one
-// that took a late start is not far behind at the first. An exhaustive choice keeps everything.
+// From the second budget on, a rival that is far behind the best one has no trial, and says so.
 func TestOutOfRace(t *testing.T) {
-	for _, exhaustive := range []bool{false, true} {
-		u := duel(1, "good", "bad")
-		u.exhaustive, u.trials, u.budgets, u.marks = exhaustive, 1, []uint64{10, 20, 30}, []uint64{10, 20, 30}
-		u.begin()
-		good, bad := u.selections[0], u.selections[1]
-		for b := range u.budgets {
-			for i := range good.going {
-				u.put(good, i, b, 0, 1, 1, 3)
-				u.put(bad, i, b, 0, 11, 11, 3)
-			}
+	u := duel(1, "good", "bad")
+	u.trials, u.budgets, u.marks = 1, []uint64{10, 20, 30}, []uint64{10, 20, 30}
+	u.begin()
+	good, bad := u.selections[0], u.selections[1]
+	for b, n := range []int{200, 2 * keeps[0], keeps[1]} {
+		for i := range 100 {
+			u.put(good, i, b, 0, 1, 1, 3)
+			u.put(bad, i, b, 0, 11, 11, 3)
 		}
-		rounds := []int{200, 2 * keeps[0], keeps[1]}
-		if exhaustive {
-			rounds = []int{200, 200, 200}
-		}
-		for b, n := range rounds {
-			assert.Len(t, u.tuning(b, false), n)
-			u.final(b)
-			u.judge(b)
-		}
-		assert.Equal(t, 3, good.in)
-		assert.Equal(t, map[bool]int{false: 1, true: 3}[exhaustive], bad.in)
-		for _, task := range u.racing() {
-			u.done[task.Key] = trial{Error: make([]float64, 3), Mean: make([]float64, 3), Seconds: make([]float64, 3),
-				Evals: make([]float64, 3), Reached: 3}
-		}
-		rows, text := u.rows(), new(strings.Builder)
-		require.NoError(t, u.outs(text, rows))
-		assert.Equal(t, !exhaustive, strings.Contains(text.String(), "bad"))
-		assert.NotContains(t, text.String(), "good")
-		for _, r := range rows {
-			assert.Equal(t, !exhaustive && r.selection == bad && r.budget > 0, r.out)
-			assert.Equal(t, r.out, r.told() == "out of the race")
-		}
+		assert.Len(t, u.tuning(b, false), n)
+		u.final(b)
+		u.judge(b)
+	}
+	assert.Equal(t, []int{3, 1}, []int{good.in, bad.in})
+	for _, task := range u.racing() {
+		u.done[task.Key] = trial{Error: make([]float64, 3), Mean: make([]float64, 3), Seconds: make([]float64, 3),
+			Evals: make([]float64, 3), Reached: 3}
+	}
+	rows, text := u.rows(), new(strings.Builder)
+	require.NoError(t, u.outs(text))
+	assert.Contains(t, text.String(), "bad")
+	assert.NotContains(t, text.String(), "good")
+	for _, r := range rows {
+		assert.Equal(t, r.selection == bad && r.budget > 0, r.out)
+		assert.Equal(t, r.out, r.told() == "out of the race")
 	}
 }
 
@@ -259,8 +248,7 @@ func (m brittle) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 
 func (broken) Step(*bilevel.Iteration) error { return errors.New("broken") }
 
-// A setting that fails in a trial, and in no run of the choice, gives way in a whole race, with one
-// output and with two. A method that refuses the problem has failed.
+// A setting that fails in a trial alone gives way in a whole race; a method that refuses has failed.
 func TestRacesFallBack(t *testing.T) {
 	p, err := quadraticSum("q", quadratic.Options{Seed: 1}).make()
 	require.NoError(t, err)
@@ -268,7 +256,7 @@ func TestRacesFallBack(t *testing.T) {
 	require.NoError(t, err)
 	var weak string // fails from its fourth run on
 	var runs atomic.Int64
-	e := &entrant{ttsa, "TTSA", nil}
+	e := &entrant{ttsa}
 	e.New = func(u method.Tuning) bilevel.Method {
 		m := ttsa.New(u)
 		if weak == "all" {

@@ -4,6 +4,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,9 +22,8 @@ import (
 // fill panics. The content is durable after a crash, the name as far as the system syncs folders.
 func Write(path string, fill func(io.Writer) error) error { return Replace(path, "", fill) }
 
-// Replace is Write that keeps the previous file as backup, a path in the same file system; an empty
-// one keeps nothing. There is a file at path at all times. A process that is killed leaves its
-// temporary file behind; see Sweep.
+// Replace is Write that keeps a copy of the previous file at backup, if that is not empty. There is a
+// file at path at all times. A process that is killed leaves its temporary file behind; see Sweep.
 func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -48,20 +48,11 @@ func Replace(path, backup string, fill func(io.Writer) error) (err error) {
 		}
 	}()
 
-	if err := buffered(f, fill); err != nil {
-		return err
-	}
-	if err := f.Chmod(mode); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
+	if err := cmp.Or(buffered(f, fill), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if backup != "" {
-		if err := keep(path, backup, f.Name()+linked); err != nil {
+		if err := keep(path, backup); err != nil {
 			return err
 		}
 	}
@@ -83,7 +74,7 @@ func Sweep(path string) error {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if !strings.HasPrefix(name, prefix(base)) || !strings.HasSuffix(strings.TrimSuffix(name, linked), suffix) {
+		if !strings.HasPrefix(name, prefix(base)) || !strings.HasSuffix(name, suffix) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
@@ -93,22 +84,17 @@ func Sweep(path string) error {
 	return nil
 }
 
-// Temporary files are .NAME.*.tmp, the second name of the file to be kept .NAME.*.tmp.old.
-const suffix, linked = ".tmp", ".old"
+// Temporary files are .NAME.*.tmp.
+const suffix = ".tmp"
 
 func prefix(base string) string { return "." + base + "." }
 
-// keep makes backup another name of the file at path, by way of the free name link, or a copy where
-// there are no hard links.
-func keep(path, backup, link string) error {
-	switch err := os.Link(path, link); {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err == nil:
-		defer os.Remove(link) // renaming one name of a file to another one of it does nothing
-		return os.Rename(link, backup)
-	}
+// keep makes backup a copy of the file at path, if there is one.
+func keep(path, backup string) error {
 	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
