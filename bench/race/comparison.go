@@ -37,18 +37,16 @@ output; then, at the most samples, the method's evaluations and µs a sample, an
 		}
 		verdicts += verdict
 	}
-	if err := t.outs(w); err != nil {
-		return err
+	err := t.outs(w)
+	if err == nil && t.given == nil && slices.ContainsFunc(t.entrants, (*entrant).rival) {
+		err = t.writeRivals(w, best)
 	}
-	if t.given == nil && slices.ContainsFunc(t.entrants, (*entrant).rival) {
-		if err := t.writeRivals(w, best); err != nil {
-			return err
-		}
+	if err == nil {
+		err = t.write(w, rows, "over best rival", best.over)
 	}
-	if err := t.write(w, rows, "over best rival", best.over); err != nil {
-		return err
+	if err == nil {
+		_, err = io.WriteString(w, verdicts)
 	}
-	_, err := io.WriteString(w, verdicts)
 	return err
 }
 

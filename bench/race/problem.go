@@ -177,9 +177,7 @@ type weights struct {
 	lo, hi float64
 }
 
-func (w weights) String() string { return fmt.Sprintf("%s weights in [%g, %g]", w.form, w.lo, w.hi) }
-
-func (w weights) box() string { return fmt.Sprintf("%s %g…%g", w.form, w.lo, w.hi) }
+func (w weights) String() string { return fmt.Sprintf("%s %g…%g", w.form, w.lo, w.hi) }
 
 // The boxes of the test problem as a sum and as a stream. On most data most of the best weights lie
 // at a bound.
@@ -234,15 +232,15 @@ func onTable(name string, load func() (table, error), w weights) maker {
 		if err != nil {
 			return nil, err
 		}
-		p, err := tuning(t.train, t.val, w)
-		if err != nil {
-			return nil, err
+		h, file := confirmed, t.sources[0].Name
+		if strings.Contains(file, "breast_cancer") || strings.Contains(file, "australian") {
+			h = chosen
 		}
-		p.data, p.features, p.half = t.sources, t.features, confirmed
-		if file := t.sources[0].Name; strings.Contains(file, "breast_cancer") || strings.Contains(file, "australian") {
-			p.half = chosen
+		p, err := tuning(t.train, t.val, w, h)
+		if err == nil {
+			p.data, p.features = t.sources, t.features
 		}
-		return p, nil
+		return p, err
 	}}
 }
 
@@ -254,7 +252,7 @@ func onFiles(files []string, rows int, seed uint64, kind string, boxes ...weight
 		for _, w := range boxes {
 			name := kit.DataName(file) + kind
 			if len(boxes) > 1 {
-				name += w.box()
+				name += w.String()
 			}
 			list = append(list, onTable(name, load, w))
 		}
@@ -262,7 +260,7 @@ func onFiles(files []string, rows int, seed uint64, kind string, boxes ...weight
 	return list
 }
 
-func tuning(train, val *data.Data, w weights) (*problem, error) {
+func tuning(train, val *data.Data, w weights, h half) (*problem, error) {
 	opt := hyperopt.Options{Form: hyperopt.Raw, Lo: w.lo, Hi: w.hi, PenaliseIntercept: true}
 	if w.form == "exp" {
 		opt = hyperopt.Options{Form: hyperopt.Exp, Lo: math.Log(2 * w.lo), Hi: math.Log(2 * w.hi),
@@ -278,7 +276,7 @@ func tuning(train, val *data.Data, w weights) (*problem, error) {
 	}
 	lo, hi := p.Box()
 	return &problem{
-		fresh: func() contest { return p.Clone() }, set: bilevel.Box{Lo: lo, Hi: hi},
+		half: h, fresh: func() contest { return p.Clone() }, set: bilevel.Box{Lo: lo, Hi: hi},
 		muG: p.StrongConvexity(), lG: p.Smoothness(), cGxy: p.CrossBound(),
 		best: best.F, star: best.X,
 		start: func(rng *rand.Rand) (x0, y0 []float64) {
@@ -319,14 +317,10 @@ func noisyRule(n, dim int, seed uint64) *data.Data {
 func tuningStreams(files []string, seed uint64) (list []maker) {
 	for i, w := range streamBoxes {
 		for j, h := range []half{chosen, confirmed} {
-			name := fmt.Sprintf("tuning stream %d %s", j+1, w.box())
+			name := fmt.Sprintf("tuning stream %d %s", j+1, w.String())
 			list = append(list, endless(maker{name, func() (*problem, error) {
 				seed := 100*seed + uint64(2*i+j)
-				p, err := tuning(noisyRule(300, 12, seed), noisyRule(1200, 12, seed+50), w)
-				if err == nil {
-					p.half = h
-				}
-				return p, err
+				return tuning(noisyRule(300, 12, seed), noisyRule(1200, 12, seed+50), w, h)
 			}}))
 		}
 	}

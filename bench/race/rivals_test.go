@@ -74,15 +74,6 @@ func TestAgainst(t *testing.T) {
 	calls := column(t, filepath.Join(first, "untuned.csv"), "evaluations")
 	assert.Equal(t, "2000", calls["saddle,SOBA,last,1000"], "four for each ξ with its φ")
 
-	// The other problem is in a file of its own.
-	other := t.TempDir()
-	race(t, other, append(short, "-methods", "SOBA", "-only", "nonconvex")...)
-	got, _ = numbers("over best rival", file+","+filepath.Join(other, "untuned-rivals.csv"), "-methods", "SAA-Newton",
-		"-only", "saddle,nonconvex")
-	for _, name := range []string{"saddle", "nonconvex", "quadratic nonconvex"} {
-		assert.NotEmpty(t, got[name+",SAA-Newton,mean,1000"], name)
-	}
-
 	want = column(t, filepath.Join(first, "untuned.csv"), "error")
 	got, stdout = numbers("error", file, "-methods", "SOBA", "-only", "saddle")
 	assert.Contains(t, stdout, "SOBA: last, mean")

@@ -3,6 +3,7 @@ package race
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -262,7 +263,7 @@ func TestRacesFallBack(t *testing.T) {
 		if weak == "all" {
 			return method.TTSA{}
 		}
-		if shape(u) == weak && runs.Add(1) > 3 {
+		if fmt.Sprint(u) == weak && runs.Add(1) > 3 {
 			return brittle{m}
 		}
 		return m
@@ -288,7 +289,7 @@ func TestRacesFallBack(t *testing.T) {
 		require.Len(t, rank, tries)
 		first := e.grid()[rank[0]]
 		e := *e
-		e.New = func(u method.Tuning) bilevel.Method { weak = shape(u); return ttsa.New(u) }
+		e.New = func(u method.Tuning) bilevel.Method { weak = fmt.Sprint(u); return ttsa.New(u) }
 		e.make(p, first)
 		runs.Store(0)
 		assert.Equal(t, rank[1:], race(mean).rank[0][0])
@@ -296,9 +297,4 @@ func TestRacesFallBack(t *testing.T) {
 	weak = "all"
 	s := race(false)
 	assert.Equal(t, []int{100, 100}, []int{s.tried, s.blown})
-}
-
-func shape(t method.Tuning) string {
-	return strings.Join([]string{number(t.Alpha.At(0)), number(t.Alpha.At(9)), number(t.Beta.At(0)), number(t.Beta.At(9)),
-		number(float64(t.Terms))}, " ")
 }

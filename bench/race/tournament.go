@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -59,9 +60,9 @@ func (t *tournament) mark(b int) int { return slices.Index(t.marks, t.budgets[b]
 func (t *tournament) racing() (list []kit.Task[trial]) {
 	for _, s := range t.selections {
 		upto := s.longest()
-		for setting := range s.entrant.grid() {
-			b, ok := upto[setting]
-			for i := 0; ok && i < t.trials; i++ {
+		for _, setting := range slices.Sorted(maps.Keys(upto)) {
+			b := upto[setting]
+			for i := range t.trials {
 				list = append(list, t.task(t.trialKey(s, setting, b, i), s, setting, t.Seed+uint64(i),
 					t.marks[:t.mark(b)+1]))
 			}
@@ -218,14 +219,6 @@ func (t trial) held(output, mark int) float64 {
 		return math.Inf(1)
 	}
 	return errs[mark]
-}
-
-// at is held, or +Inf where the run failed before.
-func (t trial) at(output, mark int) float64 {
-	if mark >= t.Reached {
-		return math.Inf(1)
-	}
-	return t.held(output, mark)
 }
 
 // run runs a method from a random start to the last mark, with F off the clock. A method that refuses

@@ -22,6 +22,7 @@ type Column struct {
 type table struct {
 	cells [][]string
 	lines []int // of the rows, in the file
+	wrong int   // that of an error; 0: of no line
 }
 
 func (o *ReadOptions) wide() bool {
@@ -56,7 +57,8 @@ func (t *table) measure(k int, name string, opt *ReadOptions) (Column, error) {
 		case isMissing(err) && opt.Impute != "":
 			continue
 		case err != ErrNumber || !opt.Categorical:
-			return c, &lineError{t.lines[i], cellError(c.Name, row[k], err)}
+			t.wrong = t.lines[i]
+			return c, cellError(c.Name, row[k], err)
 		}
 		texts[row[k]]++
 		filled++
@@ -111,7 +113,8 @@ func (t *table) encode(d *Data, opt *ReadOptions) error {
 				}
 			}
 			if err != nil {
-				return &lineError{t.lines[i], cellError(c.Name, row[k], err)}
+				t.wrong = t.lines[i]
+				return cellError(c.Name, row[k], err)
 			}
 			if v != 0 {
 				d.Col, d.Val = append(d.Col, int32(first[k]+j)), append(d.Val, v)

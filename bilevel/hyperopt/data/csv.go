@@ -78,8 +78,9 @@ func (d *Data) readRecords(rd *records, lab *labels, opt *ReadOptions) error {
 		return errors.New("no rows")
 	}
 	if opt.wide() {
-		rd.line = 0
-		return t.finish(d, opt)
+		err = t.finish(d, opt)
+		rd.line = t.wrong
+		return err
 	}
 	return nil
 }

@@ -58,13 +58,6 @@ type marked struct {
 
 func (m marked) Unwrap() []error { return []error{m.error, m.is} }
 
-type lineError struct {
-	line int
-	error
-}
-
-func (e *lineError) Unwrap() error { return e.error }
-
 type readError struct{ error }
 
 func cellError(column, cell string, err error) error {
@@ -74,9 +67,6 @@ func cellError(column, cell string, err error) error {
 func syntaxError(name string, line int, err error) error {
 	var p *csv.ParseError
 	var r *readError
-	if l := (*lineError)(nil); errors.As(err, &l) {
-		line = l.line
-	}
 	switch {
 	case errors.As(err, &p):
 		return &SyntaxError{File: name, Line: p.Line, Msg: p.Err.Error()}
