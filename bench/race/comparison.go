@@ -14,8 +14,7 @@ import (
 	"stable/bilevel/atomicfile"
 )
 
-// comparison prints each untuned method's error over the best rival's, or each method's where rivals
-// are given, and writes the numbers and this race's rivals.
+// comparison prints untuned methods' errors over the best rival's, or all where rivals are given.
 func (t *tournament) comparison(w io.Writer) error {
 	rows, best := t.rows(), t.given
 	if best == nil {
@@ -88,8 +87,7 @@ func (p *problem) in(group string) bool {
 	return group == "all" || group == string(p.half) || group == "finite sums" && p.sum || group == "streams" && !p.sum
 }
 
-// comparisonSummary prints a method's table, and summaries for groups of problems. The verdict is a
-// sentence on all.
+// comparisonSummary prints a method's table and summaries; the verdict is on all problems.
 func (t *tournament) comparisonSummary(w io.Writer, e *entrant, rows []row, best rivals) (verdict string, err error) {
 	lines := [][]string{t.head("ahead, geometric mean, worst", "")}
 	better, last, diverged := t.better(rows, best.over), summary{}, 0

@@ -64,8 +64,7 @@ func (c curve) within(cost []float64, most float64) float64 {
 	return math.NaN()
 }
 
-// center returns the mean of v and the mean ± its standard deviation, or median and quartiles; NaN
-// of nothing. It may reorder v.
+// center is mean and mean ± deviation, or median and quartiles, for which it sorts v; NaN of none.
 func center(v []float64, median bool) (mid, lo, hi float64) {
 	n := float64(len(v))
 	if n == 0 {
@@ -129,8 +128,7 @@ func best(curves []curve) curve {
 	})
 }
 
-// bottom is where the axis of errors begins: a hundredth of the best curve's end, or 0 where none
-// ends further down.
+// bottom is where the axis of errors begins: best's end over 100, or 0 where none ends below that.
 func bottom(curves []curve) float64 {
 	least := best(curves).end() / 100
 	if slices.ContainsFunc(curves, func(c curve) bool { return c.end() < least }) {
@@ -278,8 +276,7 @@ func (c curve) survived() float64 {
 	return c.end()
 }
 
-// ablation prints how many settings diverged, and the median error at the end over all; a run that
-// diverged counts with its last good iterate.
+// ablation prints how many settings diverged, and the median error of all, at last good iterates.
 func (t *tournament) ablation(w io.Writer) error {
 	lines := [][]string{append([]string{"diverged, median error over the settings"}, names(t.entrants)...)}
 	total, all := map[*entrant]int{}, []string{fmt.Sprintf("all, of %d", len(t.problems)*len(t.entrants[0].grid()))}

@@ -127,8 +127,7 @@ type composed struct{ *compose.Problem }
 
 func (c composed) ObjectiveFrom(grad, _, x []float64) (float64, error) { return c.Objective(grad, x) }
 
-// portfolio is a mean-variance choice among d assets over a set, on scenarios of a model with one
-// factor.
+// portfolio is a mean-variance choice among d assets over a set, on scenarios with one factor.
 func portfolio(name string, h half, d int, set bilevel.Set, seed uint64) maker {
 	return maker{name, func() (*problem, error) {
 		const scenarios, risk = 400, 2

@@ -97,8 +97,7 @@ func (p *problem) of(e *entrant) *problem {
 	return p
 }
 
-// units are factors of α and β in the grid, and those where α or β is the length of a step; 0 stands
-// for 1. A user would have to find them out.
+// units are factors of α and β in the grid, and where they are lengths of steps; 0 stands for 1.
 type units struct{ alpha, beta, lengthX, lengthY float64 }
 
 func (u units) of(e *entrant) (alpha, beta float64) {
@@ -157,11 +156,10 @@ func hessianF(p bilevel.Truth, x []float64) (*mat.Sym, error) {
 	hess, up, down, z := mat.NewSym(n), make([]float64, n), make([]float64, n), append([]float64(nil), x...)
 	for i := range n {
 		z[i] = x[i] + h
-		if _, err := p.Objective(up, z); err != nil {
-			return nil, err
-		}
+		_, above := p.Objective(up, z)
 		z[i] = x[i] - h
-		if _, err := p.Objective(down, z); err != nil {
+		_, below := p.Objective(down, z)
+		if err := kit.FirstOf(above, below); err != nil {
 			return nil, err
 		}
 		z[i] = x[i]
@@ -179,8 +177,7 @@ type weights struct {
 
 func (w weights) String() string { return fmt.Sprintf("%s %g…%g", w.form, w.lo, w.hi) }
 
-// The boxes of the test problem as a sum and as a stream. On most data most of the best weights lie
-// at a bound.
+// The boxes of the test problem as a sum and as a stream. Most of the best weights lie at a bound.
 var (
 	sumBoxes    = []weights{{"raw", 0.1, 1}, {"raw", 0.01, 1}, {"raw", 0.001, 1}, {"exp", 0.01, 1}, {"exp", 0.001, 10}}
 	streamBoxes = []weights{{"raw", 0.001, 1}, {"exp", 0.0001, 1}}
@@ -244,8 +241,7 @@ func onTable(name string, load func() (table, error), w weights) maker {
 	}}
 }
 
-// onFiles are the test problems on each file, one for each box, of which the name tells where there
-// are several.
+// onFiles is the test problem on each file and in each box, which the name tells of several.
 func onFiles(files []string, rows int, seed uint64, kind string, boxes ...weights) (list []maker) {
 	for _, file := range files {
 		load := halves(file, rows, seed)

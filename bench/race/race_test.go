@@ -130,8 +130,6 @@ func TestLineup(t *testing.T) {
 		_, err := lineup(e.Name)
 		assert.NoError(t, err)
 	}
-	_, err = lineup("nobody")
-	assert.ErrorIs(t, err, kit.ErrUsage)
 	list, err = lineup("soba, STABLE-Paper,TTSA")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"SOBA", "STABLE-paper", "TTSA"}, names(list))

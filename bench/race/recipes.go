@@ -93,8 +93,7 @@ func (r recipe) units() unit.Units {
 	return u
 }
 
-// put moves x to where ∇F, which is linear, is the slope, and returns the shift from there to the
-// place.
+// put moves x to where ∇F, which is linear, is the slope, and returns the shift to the place.
 func (p place) put(x []float64, hess *mat.Sym) (shift []float64, err error) {
 	var c chol.Cholesky
 	if err := c.Factor(hess); err != nil {

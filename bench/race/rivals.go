@@ -68,8 +68,7 @@ func (t *tournament) rivals(rows []row) rivals {
 	return best
 }
 
-// failedIn stands behind the setting of the best rival where trials of all failed: it counts with
-// their last good iterates.
+// failedIn stands behind the best setting where trials of all failed: last good iterates count.
 const failedIn = "; failed in "
 
 // offer takes a rival that is better than the one in the row's cell.

@@ -28,8 +28,7 @@ type entrant struct{ method.Entry }
 
 func (e *entrant) tuned() bool { return e.Needs.Alpha }
 
-// rival says whether untuned methods are measured against it: HOAG has no setting, but takes all
-// rows in every step.
+// rival says whether untuned methods are measured against it. HOAG reads all rows in every step.
 func (e *entrant) rival() bool   { return e.tuned() || e.Name == method.HOAG{}.Name() }
 func (e *entrant) untuned() bool { return !e.rival() }
 
@@ -156,9 +155,8 @@ func lineup(with string) (list []*entrant, err error) {
 	return list, nil
 }
 
-// keeps are how many settings go on to the second budget, to the third, … (successive halving:
-// Jamieson & Talwalkar, AISTATS 2016). Methods for finite sums have hardly begun at the first: all go
-// on.
+// keeps are how many settings go on to the second budget, the third, … (successive halving:
+// Jamieson & Talwalkar, AISTATS 2016); of methods for finite sums, which have hardly begun, all.
 var keeps = []int{30, 10, 5}
 
 // outOfRace is the factor on the best rival's error beyond which one is out.
@@ -218,8 +216,7 @@ func (t *tournament) choiceKey(s *selection, setting, b, i int) string {
 	return fmt.Sprintf("tune/%s/%s/%d/%d/%d", s.name, s.entrant.Name, setting, t.budgets[b], i)
 }
 
-// tuning lists the first runs of a round, or the others of those in the final. A score is a mean over
-// three marks.
+// tuning lists the first runs of a round, or the finalists' others; a score is a mean over 3 marks.
 func (t *tournament) tuning(b int, final bool) (list []kit.Task[trial]) {
 	n := t.budgets[b]
 	for _, s := range t.selections {

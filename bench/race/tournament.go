@@ -14,8 +14,7 @@ import (
 	"stable/bilevel"
 )
 
-// tournament chooses step sizes on separate seeds, and then makes trials with what was chosen for each
-// budget and output.
+// tournament chooses step sizes for each budget and output, and makes trials with them.
 type tournament struct {
 	flags
 	name, file string // the command's, and of files

@@ -62,9 +62,7 @@ func TestSplitUsesEveryRowOnce(t *testing.T) {
 		assert.Equal(t, d.Subset(seen), Join(parts...), name)
 		slices.Sort(seen)
 		require.Len(t, seen, 101, name)
-		for i, row := range seen {
-			require.Equal(t, i, row, name)
-		}
+		require.Len(t, slices.Compact(seen), 101, name)
 		assert.InDelta(t, 60.6, parts[0].Rows(), 1.5)
 		again, err := split(7, 3, 1, 1)
 		require.NoError(t, err)
