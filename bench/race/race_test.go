@@ -125,6 +125,8 @@ func TestLineup(t *testing.T) {
 		assert.Len(t, e.grid(), map[bool]int{true: 100, false: 1}[e.tuned()], e.Name)
 		assert.Positive(t, kit.Style(e.Name), "%s has no look of its own", e.Name)
 	}
+	assert.Equal(t, []bool{false, true, true}, []bool{list[0].tuned(), list[1].tuned(), list[2].tuned()})
+	assert.True(t, list[1].make(&problem{}, list[1].grid()[0]).(bilevel.STABLE).Plain)
 	for _, e := range method.Registry() {
 		assert.Equal(t, e.Base == "", slices.Contains(names(list), e.Name), e.Name)
 		_, err := lineup(e.Name)
@@ -216,14 +218,11 @@ func TestSurvival(t *testing.T) {
 
 // A short form chooses by as many runs as the long one.
 func TestQuickChoosesByThree(t *testing.T) {
-	f := flags{Common: kit.Common{Quick: true}, samples: 20000, trials: 10, tune: 3}
-	require.NoError(t, f.check(preset{}, false))
-	assert.Equal(t, []any{3, 4, uint64(6000)}, []any{f.tune, f.trials, f.samples})
-	out := t.TempDir()
-	race(t, out, "untuned", "-quick", "-only", "ball", "-methods", "TTSA", "-samples", "1000", "-trials", "1")
-	text, err := os.ReadFile(filepath.Join(out, "untuned-rivals.csv"))
-	require.NoError(t, err)
-	assert.Contains(t, string(text), "choice: up to 3 runs of each of 100 settings, in rounds")
+	for samples, budgets := range map[uint64][]uint64{6000: nil, 5000: {1000}} {
+		f := flags{Common: kit.Common{Quick: true}, samples: 20000, trials: 10, tune: 3}
+		require.NoError(t, f.check(preset{tournament: tournament{budgets: budgets}}, false))
+		assert.Equal(t, []any{3, 4, samples}, []any{f.tune, f.trials, f.samples})
+	}
 }
 
 // A problem without a limit has numbers, and no panel in the figure.

@@ -99,6 +99,7 @@ func TestAgainstChecks(t *testing.T) {
 	require.NoError(t, err)
 	lines := strings.SplitAfter(string(text), "\n")
 	require.Len(t, lines, 10, "six lines on where it comes from, the columns, two rivals")
+	assert.Contains(t, lines[3], "choice: up to 1 runs of each of 100 settings, in rounds")
 	fields := strings.Split(strings.TrimSpace(lines[8]), ",")
 	best := fields[len(fields)-1]
 

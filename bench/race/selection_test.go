@@ -199,6 +199,7 @@ func TestNoCellIsEmpty(t *testing.T) {
 	assert.Equal(t, "At 10 samples the better output of a is ahead of the best rival on 1 of 1 problems, "+
 		"with 0.25 times its error in the geometric mean and 0.25 at worst (p).\n", verdict)
 	assert.Contains(t, text.String(), "0.25, b mean (failed in 1 of 4 trials)")
+	assert.Regexp(t, `finite sums +better +–\nstreams +last +–\nstreams +mean +1 of 1, 0.25`, text.String())
 
 	best = u.rivals([]row{failed(b, 0, 2, 5), failed(b, 1, 0, 400)})
 	r, ok = best.best(b.problem, 0)
@@ -229,7 +230,7 @@ func TestOutOfRace(t *testing.T) {
 	}
 	rows, text := u.rows(), new(strings.Builder)
 	require.NoError(t, u.outs(text))
-	assert.Contains(t, text.String(), "bad")
+	assert.Regexp(t, `\nbad +0 of 1 +1 of 1 +1 of 1\n\n$`, text.String())
 	assert.NotContains(t, text.String(), "good")
 	for _, r := range rows {
 		assert.Equal(t, r.selection == bad && r.budget > 0, r.out)
