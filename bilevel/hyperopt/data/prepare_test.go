@@ -110,6 +110,7 @@ func TestStandardise(t *testing.T) {
 
 	constant := denseData([]float64{0.1, 0}, []float64{0.1, 0}, []float64{0.1, 0})
 	assert.Equal(t, make([]float64, 6), apply(t, Standardise(constant), constant).Val)
+	assert.False(t, Standardise(constant).IsIdentity())
 	_, err := s.Apply(constant)
 	assert.ErrorContains(t, err, "2 features, want 4")
 	for dim, ok := range map[int]bool{32: true, 33: false, MaxIndex: false} { // 16·(1 entry + 1 row)
