@@ -106,7 +106,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"a,y\n,0\n,1\n", ReadOptions{Impute: "mean"}, 0, `column "a" has no value`, ""},
 		{"id;city;sex;age;spent;bought\nx;Oslo;f;1;1;yes\n", columns, 2, `column "id", "x": not among the 4 texts`, "cell level"},
 		{"id;city;sex;age;spent;bought\na1;;f;1;1;yes\n", columns, 2, `column "city", "": missing value`, "cell missing"},
-		{"id;city;sex;age;spent;bought\na1;Oslo;f;;1;yes\n", columns, 2, `column "age", "": missing value`, "cell missing"},
+		{"id;city;sex;age;spent;bought\na1;Oslo;f;1;1;yes\na1;Oslo;f;;1;no\n", columns, 3, `column "age", "": missing value`, "cell missing"},
 		{"id,y\n1,0\n2,1\n", columns, 1, `no column is named "city"; there are "id", "y"`, ""},
 		{"id,town,sex,age,spent,y\na1,Oslo,f,1,1,0\n", columns, 1, `no column is named "city"`, ""},
 
