@@ -17,42 +17,27 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/option"
+	"stable/bilevel/theorem"
 	"stable/chol"
 	"stable/mat"
 )
-
-type Scheme int
-
-const (
-	RK4   Scheme = iota // the classical Runge-Kutta rule, of order 4: four evaluations a step
-	Euler               // of order 1: one evaluation a step
-)
-
-func (s Scheme) String() string {
-	if s == RK4 || s == Euler {
-		return [...]string{"RK4", "Euler"}[s]
-	}
-	return fmt.Sprintf("Scheme(%d)", int(s))
-}
 
 type Options struct {
 	// Alpha and Beta are the rates α, β > 0 of the dynamics. Required.
 	Alpha, Beta float64
 
-	// H > 0 is the length of a step in time. Required. RK4 is stable up to about 2.78/(βL_g), Euler
-	// up to 2/(βL_g) (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
+	// H > 0 is the length of a step in time. Required. Step is stable up to about 2.78/(βL_g)
+	// (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
 	H float64
 
-	Scheme Scheme    // default RK4
 	X0, Y0 []float64 // the start, copied. Default 0
 }
 
 // Flow is a path of the dynamics, for one goroutine at a time.
 type Flow struct {
-	p     bilevel.Problem
-	truth bilevel.Truth // nil where the problem has none
-	o     Options
-	k     int
+	p *bilevel.Completed
+	o Options
+	k int
 
 	x, y   []float64 // the state
 	px, py []float64 // the point of a stage, and then the next state
@@ -82,17 +67,13 @@ func New(p bilevel.Problem, o Options) (*Flow, error) {
 	); err != nil {
 		return nil, err
 	}
-	if o.Scheme != RK4 && o.Scheme != Euler {
-		return nil, option.Bad("flow: Options.Scheme is %d, want RK4 or Euler", o.Scheme)
-	}
 	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &Flow{
-		p: p, o: o,
+		p: bilevel.Complete(p), o: o,
 		x: vec(dx), px: vec(dx), kx: vec(dx), sx: vec(dx),
 		y: vec(dy), py: vec(dy), ky: vec(dy), sy: vec(dy), v: vec(dy), star: vec(dy),
 		gxy: mat.NewDense(dx, dy), gyy: mat.NewSym(dy),
 	}
-	f.truth, _ = p.(bilevel.Truth)
 	copy(f.x, o.X0)
 	copy(f.y, o.Y0)
 	return f, nil
@@ -132,21 +113,17 @@ func (f *Flow) Velocity(xdot, ydot, x, y []float64) error {
 	return nil
 }
 
-// stage is one evaluation of a Runge-Kutta rule: at the state plus at·h times the last velocity.
-type stage struct{ at, weight float64 }
+// rule is the classical Runge-Kutta rule, of order 4: in each row an evaluation at the state plus
+// at·h times the last velocity (Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I,
+// table II.1.2).
+var rule = [...]struct{ at, weight float64 }{{0, 1. / 6}, {1. / 2, 1. / 3}, {1. / 2, 1. / 3}, {1, 1. / 6}}
 
-// Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, table II.1.2.
-var rules = [...][]stage{
-	RK4:   {{0, 1. / 6}, {1. / 2, 1. / 3}, {1. / 2, 1. / 3}, {1, 1. / 6}},
-	Euler: {{0, 1}},
-}
-
-// Step moves the state by h in time, four times Velocity with RK4. On an error nothing moves: those
+// Step moves the state by h in time, four times Velocity. On an error nothing moves: those
 // of Velocity, and a *bilevel.DivergedError where a velocity or the next state is not finite.
 func (f *Flow) Step() error {
 	clear(f.sx)
 	clear(f.sy)
-	for _, s := range rules[f.o.Scheme] {
+	for _, s := range rule {
 		move(f.px, f.x, s.at*f.o.H, f.kx)
 		move(f.py, f.y, s.at*f.o.H, f.ky)
 		if err := f.Velocity(f.kx, f.ky, f.px, f.py); err != nil {
@@ -186,3 +163,50 @@ func (f *Flow) K() int { return f.k }
 
 // T returns the time K·h.
 func (f *Flow) T() float64 { return float64(f.k) * f.o.H }
+
+// Lyapunov returns V (eq.cont-lyap) at the present state. Errors are those of
+// bilevel.Truth, of which it does one Solution and one Objective, and bilevel.ErrMissing.
+func (f *Flow) Lyapunov() (float64, error) {
+	copy(f.star, f.y)
+	if err := f.p.Solution(f.star, f.x); err != nil {
+		return 0, err
+	}
+	v, err := f.p.Objective(nil, f.x)
+	if err != nil {
+		return 0, err
+	}
+	for j, y := range f.y {
+		d := y - f.star[j]
+		v += d * d / 2
+	}
+	return v, nil
+}
+
+// MaxAlpha returns the largest α for which Theorem 1 proves that V falls, for a given β > 0,
+//
+//	α ≤ 2μ_g β / (L_f² + 2 B_x L),
+//
+// and +Inf if nothing bounds it: L_f is that of c.Lipschitz, B_x = C_fx + (C_gxy/μ_g) C_fy bounds
+// ‖T‖, and L = L_gxy/μ_g + C_gxy L_gyy/μ_g² is the Lipschitz constant of g_yy⁻¹ g_xyᵀ in y, the
+// paper's L_y of this place. Read from c are MuG > 0, Lfx, Lfy, Lgxy, Lgyy, Cfx, Cfy and Cgxy. An
+// error wraps bilevel.ErrOption. In a quadratic problem, where L = 0, V falls up to twice the
+// bound.
+func MaxAlpha(c theorem.Constants, beta float64) (float64, error) {
+	if err := errors.Join(
+		option.Finite("flow: MaxAlpha: beta", beta),
+		option.Finite("flow: MaxAlpha: Constants.MuG", c.MuG),
+	); err != nil {
+		return 0, err
+	}
+	for i, v := range []float64{c.Lfx, c.Lfy, c.Lgxy, c.Lgyy, c.Cfx, c.Cfy, c.Cgxy} {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			name := [...]string{"Lfx", "Lfy", "Lgxy", "Lgyy", "Cfx", "Cfy", "Cgxy"}[i]
+			return 0, option.Bad("flow: MaxAlpha: Constants.%s is %v, want a finite value ≥ 0", name, v)
+		}
+	}
+	lf, _, _ := c.Lipschitz()
+	r := c.Cgxy / c.MuG
+	bx := c.Cfx + r*c.Cfy
+	l := (c.Lgxy + r*c.Lgyy) / c.MuG
+	return 2 * c.MuG * beta / (lf*lf + 2*bx*l), nil
+}

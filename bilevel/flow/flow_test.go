@@ -10,13 +10,52 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/bileveltest"
+	"stable/bilevel/implicit"
 	"stable/bilevel/quadratic"
 	"stable/bilevel/theorem"
 	"stable/chol"
 	"stable/mat"
 	"stable/mat/mattest"
 )
+
+// bent has no noise, and constants that are known over the whole space,
+//
+//	g = ½ yᵀA y − sin(x)ᵀB y + κ Σ sin(x_i) sin(y_i) + κ Σ cos(y_j),    A = diag(2, 3, 4), ‖B‖ = 1,
+//	f = Σ log cosh(x_i − 1) + Σ log cosh(y_j + 1).
+type bent struct {
+	*auto.Problem
+	*implicit.Truth
+}
+
+const kappa = 0.3
+
+func newBent(t testing.TB) bent {
+	b := mattest.Dense(2, 3, 5)
+	mat.Scale(b, 1/mat.NormFrob(b), b)
+	logCosh := func(u auto.Vec) auto.Num { return u.Scale(2).Softplus().Sub(u).Shift(-math.Ln2).Sum() }
+	p, err := auto.New(auto.Losses{
+		Dx: 2, Dy: 3, Upper: 1, Lower: 1,
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return logCosh(x.Shift(-1)).Add(logCosh(y.Shift(1))) },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			g := y.WeightedSquares(auto.Data([]float64{2, 3, 4})).Scale(0.5).Add(y.Cos().Sum().Scale(kappa))
+			for i := range 2 {
+				g = g.Add(x.At(i).Sin().Mul(y.At(i).Sin().Scale(kappa).Sub(y.Dot(auto.Data(b.Row(i))))))
+			}
+			return g
+		},
+	})
+	require.NoError(t, err)
+	return bent{p, implicit.NewTruth(p)}
+}
+
+// constants are global: |∂²g_yy| ≤ 2κ, |∂g_xy/∂y| ≤ κ.
+func (bent) constants() theorem.Constants {
+	return theorem.Constants{
+		Lfy: 1, Lgxy: kappa, Lgyy: 2 * kappa, Cgxy: 1 + kappa*math.Sqrt2, Cfx: math.Sqrt2, Cfy: math.Sqrt(3), MuG: 2 - 2*kappa,
+	}
+}
 
 type subject struct {
 	p interface {
@@ -55,25 +94,21 @@ func start(s subject, seed uint64) (x, y []float64) {
 	return x, y
 }
 
-// Halving h divides the error by 2⁴ for Runge-Kutta and by 2 for Euler.
+// Halving h divides the error by 2⁴.
 func TestOrder(t *testing.T) {
-	for scheme, order := range map[Scheme]float64{RK4: 4, Euler: 1} {
-		t.Run(scheme.String(), func(t *testing.T) {
-			end := func(steps int) []float64 {
-				f := newFlow(t, newBent(t), Options{Alpha: 1, Beta: 1, H: 2 / float64(steps), Scheme: scheme,
-					X0: []float64{2, -1}, Y0: []float64{1, -2, 0.5}})
-				for range steps {
-					require.NoError(t, f.Step())
-				}
-				require.Equal(t, 2.0, f.T())
-				return append(slices.Clone(f.X()), f.Y()...)
-			}
-			a, b, c := end(64), end(128), end(256)
-			mat.Axpy(a, -1, b)
-			mat.Axpy(b, -1, c)
-			assert.InDelta(t, order, math.Log2(mat.Norm(a)/mat.Norm(b)), 0.1)
-		})
+	end := func(steps int) []float64 {
+		f := newFlow(t, newBent(t), Options{Alpha: 1, Beta: 1, H: 2 / float64(steps), X0: []float64{2, -1},
+			Y0: []float64{1, -2, 0.5}})
+		for range steps {
+			require.NoError(t, f.Step())
+		}
+		require.Equal(t, 2.0, f.T())
+		return append(slices.Clone(f.X()), f.Y()...)
 	}
+	a, b, c := end(64), end(128), end(256)
+	mat.Axpy(a, -1, b)
+	mat.Axpy(b, -1, c)
+	assert.InDelta(t, 4, math.Log2(mat.Norm(a)/mat.Norm(b)), 0.1)
 }
 
 func TestAtRestOnlyAtTheSolution(t *testing.T) {
@@ -111,16 +146,19 @@ func TestEulerIsSTABLE(t *testing.T) {
 	for name, s := range subjects(t) {
 		t.Run(name, func(t *testing.T) {
 			x, y := start(s, 8)
-			f := newFlow(t, s.p, Options{Alpha: alpha, Beta: beta, H: h, Scheme: Euler, X0: x, Y0: y})
+			f := newFlow(t, s.p, Options{Alpha: alpha, Beta: beta, H: h})
+			vx, vy := make([]float64, len(x)), make([]float64, len(y))
 			a, b := bilevel.Constant(h*alpha), bilevel.Constant(h*beta)
 			m, err := bilevel.New(s.p, bilevel.STABLE{Alpha: a, Beta: b, MuG: 1e-3, Plain: true},
 				bilevel.Options{X0: x, Y0: y, UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
 			require.NoError(t, err)
 			for k := range 50 {
-				require.NoError(t, f.Step())
+				require.NoError(t, f.Velocity(vx, vy, x, y))
+				mat.Axpy(x, h, vx)
+				mat.Axpy(y, h, vy)
 				require.NoError(t, m.Step())
-				require.InDeltaSlice(t, m.X(), f.X(), 1e-10, "x at step %d", k)
-				require.InDeltaSlice(t, m.Y(), f.Y(), 1e-10, "y at step %d", k)
+				require.InDeltaSlice(t, m.X(), x, 1e-10, "x at step %d", k)
+				require.InDeltaSlice(t, m.Y(), y, 1e-10, "y at step %d", k)
 			}
 		})
 	}
@@ -131,7 +169,6 @@ func TestRefuses(t *testing.T) {
 		"Alpha is 0":              {Beta: 1, H: 1},
 		"Beta is -1":              {Alpha: 1, Beta: -1, H: 1},
 		"H is NaN":                {Alpha: 1, Beta: 1, H: math.NaN()},
-		"Scheme is 7":             {Alpha: 1, Beta: 1, H: 1, Scheme: 7},
 		"X0 has length 1, want 2": {Alpha: 1, Beta: 1, H: 1, X0: []float64{1}},
 		"Y0 is +Inf at index 2":   {Alpha: 1, Beta: 1, H: 1, Y0: []float64{1, 2, math.Inf(1)}},
 	} {
@@ -173,6 +210,60 @@ func TestErrors(t *testing.T) {
 		assert.Equal(t, []float64{1, 2}, f.X())
 		assert.Zero(t, f.K())
 		_, err := f.Lyapunov()
-		assert.ErrorIs(t, err, ErrNoTruth)
+		assert.ErrorIs(t, err, bilevel.ErrMissing)
+	}
+}
+
+func TestLyapunovFalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for name, s := range subjects(t) {
+		t.Run(name, func(t *testing.T) {
+			const beta = 2
+			most, err := MaxAlpha(s.c, beta)
+			require.NoError(t, err)
+			for seed := range uint64(20) {
+				x, y := start(s, seed)
+				h := 0.5 / (beta * max(s.c.Lg, 6))
+				f := newFlow(t, s.p, Options{Alpha: 0.99 * most, Beta: beta, H: h, X0: x, Y0: y})
+				last, err := f.Lyapunov()
+				require.NoError(t, err)
+				vx, vy := make([]float64, len(x)), make([]float64, len(y))
+				for range 400 {
+					require.NoError(t, f.Velocity(vx, vy, f.X(), f.Y()))
+					if mat.Norm(vx)+mat.Norm(vy) < 1e-5 { // V − V(∞) is of the order of the square, which rounding hides
+						break
+					}
+					require.NoError(t, f.Step())
+					v, err := f.Lyapunov()
+					require.NoError(t, err)
+					require.Less(t, v, last, "seed %d, step %d", seed, f.K())
+					last = v
+				}
+			}
+		})
+	}
+}
+
+// L_f = 1 + 2·3 + 3/2·(6 + 2·8) = 40, B_x = 2 + 2·3 = 8, L = (6 + 2·8)/2 = 11.
+func TestMaxAlpha(t *testing.T) {
+	c := theorem.Constants{Lfx: 1, Lfy: 3, Lgxy: 6, Lgyy: 8, Cfx: 2, Cfy: 3, Cgxy: 4, MuG: 2}
+	got, err := MaxAlpha(c, 5)
+	require.NoError(t, err)
+	assert.InEpsilon(t, 2*2*5.0/(40*40+2*8*11), got, 1e-15)
+	got, err = MaxAlpha(theorem.Constants{MuG: 1}, 1)
+	require.NoError(t, err)
+	assert.Equal(t, math.Inf(1), got)
+	for want, bad := range map[string]struct {
+		beta float64
+		c    theorem.Constants
+	}{
+		"beta is 0": {0, c}, "Constants.MuG is 0": {1, theorem.Constants{}},
+		"Constants.Lgyy is NaN": {1, theorem.Constants{MuG: 1, Lgyy: math.NaN()}},
+	} {
+		_, err := MaxAlpha(bad.c, bad.beta)
+		require.ErrorIs(t, err, bilevel.ErrOption)
+		assert.ErrorContains(t, err, want)
 	}
 }

@@ -1,3 +1,15 @@
+// Package implicit holds a bilevel problem's upper objective as a function of x alone, on exact
+// oracles,
+//
+//	F(x) = f(x, y*(x)),   ∇F = f_x − g_xy v,   v = g_yy⁻¹ f_y,   at y*(x) = argmin_y g(x, y),
+//
+// by the implicit function theorem. [Function] computes y*(x), F, ∇F and products with ∇²F, [Truth]
+// keeps y*(x) to itself; [Minimiser] is L-BFGS-B for any smooth function over a box, [Minimise] a loop
+// around it:
+//
+//	m, err := implicit.Minimise(implicit.NewTruth(problem).Objective, x0, implicit.Options{Lo: lo, Hi: hi})
+//
+// In steady state nothing allocates. A Function or Minimiser is for one goroutine at a time.
 package implicit
 
 import (
@@ -45,9 +57,6 @@ func New(p bilevel.Problem) *Function {
 	f.values, _ = p.(bilevel.Values)
 	return f
 }
-
-// HasValue says whether Gradient returns F.
-func (f *Function) HasValue() bool { return f.values != nil }
 
 // Solve moves y to y*(x) by Newton's method with step halving (Dennis, Schnabel, Numerical Methods for
 // Unconstrained Optimization and Nonlinear Equations, section 6.5), and ends before a step of at most
@@ -223,4 +232,30 @@ func (f *Function) Vectors(visit func(name string, v []float64)) {
 	visit("f_x", f.fx)
 	visit("f_y", f.fy)
 	visit("g_xy v", f.gxyv)
+}
+
+// Truth is bilevel.Truth for a problem with exact oracles, by Newton's method. NewTruth makes one.
+type Truth struct {
+	f       *Function
+	y, grad []float64 // of Objective
+}
+
+func NewTruth(p bilevel.Problem) *Truth {
+	dx, dy := p.Dims()
+	return &Truth{New(p), make([]float64, dy), make([]float64, dx)}
+}
+
+// Solution is Function.Solve from y to rounding.
+func (t *Truth) Solution(y, x []float64) error { return t.f.Solve(y, x, 0) }
+
+// Objective is Function.Gradient at y*(x), which is solved for from 0.
+func (t *Truth) Objective(grad, x []float64) (float64, error) {
+	clear(t.y)
+	if err := t.Solution(t.y, x); err != nil {
+		return 0, err
+	}
+	if grad == nil {
+		grad = t.grad
+	}
+	return t.f.Gradient(grad, x, t.y)
 }

@@ -12,8 +12,6 @@
 package minmax
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"stable/bilevel"
@@ -44,18 +42,13 @@ type Saddle interface {
 	Hess(syy *mat.Sym, x, y []float64, zeta []bilevel.Sample) error
 }
 
-// Errors wrap ErrNoMaximum where s_yy is not negative definite, or Newton's method finds no zero of
-// s_y.
-var ErrNoMaximum = errors.New("minmax: no maximum over y")
-
 // Problem is a Saddle as a bilevel problem, for one goroutine at a time.
 type Problem struct {
+	*implicit.Truth // F(x) = s(x, y*(x)), where implicit.ErrNoSolution says that there is no maximum over y
+
 	s  Saddle
 	sc bilevel.StronglyConvex // s, if it is one
-	y  []float64              // y*(x) of Objective
-
-	sx, gy []float64          // scratch
-	inner  *implicit.Function // of the Problem itself
+	sx []float64              // scratch
 }
 
 var _ interface {
@@ -67,11 +60,10 @@ var _ interface {
 
 // Adapt returns s as a bilevel problem. Its oracles allocate nothing that those of s do not.
 func Adapt(s Saddle) *Problem {
-	dx, dy := s.Dims()
-	vec := func(n int) []float64 { return make([]float64, n) }
+	dx, _ := s.Dims()
 	sc, _ := s.(bilevel.StronglyConvex)
-	p := &Problem{s: s, sc: sc, sx: vec(dx), y: vec(dy), gy: vec(dy)}
-	p.inner = implicit.New(p)
+	p := &Problem{s: s, sc: sc, sx: make([]float64, dx)}
+	p.Truth = implicit.NewTruth(p)
 	return p
 }
 
@@ -121,30 +113,4 @@ func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	v, err := p.s.Value(x, y, phi)
 	return -v, err
-}
-
-// Solution writes y*(x), by Newton's method on s_y = 0 from y (implicit.Function.Solve). Errors are
-// those of the Saddle's exact oracles, and ErrNoMaximum. Cost: some 3 to 15 iterations, each an
-// exact gradient and Hessian and dy³/3 flops. No allocation.
-func (p *Problem) Solution(y, x []float64) error {
-	err := p.inner.Solve(y, x, 0)
-	if errors.Is(err, implicit.ErrNoSolution) {
-		return fmt.Errorf("%w: %w", ErrNoMaximum, err)
-	}
-	return err
-}
-
-// Objective returns F(x) = s(x, y*(x)) and writes ∇F = s_x(x, y*(x)) into grad unless grad is nil,
-// by Solution from y = 0, with its errors and cost.
-func (p *Problem) Objective(grad, x []float64) (float64, error) {
-	clear(p.y)
-	if err := p.Solution(p.y, x); err != nil {
-		return 0, err
-	}
-	if grad != nil {
-		if err := p.s.Grad(grad, p.gy, x, p.y, nil); err != nil {
-			return 0, err
-		}
-	}
-	return p.s.Value(x, p.y, nil)
 }

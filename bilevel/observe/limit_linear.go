@@ -68,31 +68,31 @@ func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
 	return cmp.Or(l.p.CrossVecG(q.cross, x, y, l.v, phi), l.p.HessVecG(q.bent, x, y, l.v, phi))
 }
 
-// linearise finds v, G, RP and ∇²F at (x, y), and returns how skew the differences are.
-func (l *linear) linearise() (skew float64, err error) {
+// linearise finds v, G, RP and ∇²F at (x, y).
+func (l *linear) linearise() error {
 	dx, dy := l.p.Dims()
 	gyy, gxy := mat.NewSym(dy), mat.NewDense(dx, dy)
 	if err := cmp.Or(l.p.HessG(gyy, l.x, l.y, nil), l.p.CrossG(gxy, l.x, l.y, nil)); err != nil {
-		return 0, err
+		return err
 	}
 	if err := l.lower.Factor(gyy); err != nil {
-		return 0, fmt.Errorf("observe: LocalLimit: g_yy: %w", err)
+		return fmt.Errorf("observe: LocalLimit: g_yy: %w", err)
 	}
 	mat.CopyTrans(l.gt, gxy)
 	l.lower.Solve(l.gt, l.gt) // Gᵀ = P g_yx
 	if err := l.upperAt(&l.mean, l.x, l.y, nil); err != nil {
-		return 0, err
+		return err
 	}
 	l.lower.SolveVec(l.v, l.mean.fy)
 	if err := cmp.Or(l.bendAt(&l.mean, l.x, l.y, nil), l.p.GradG(l.mean.gy, l.x, l.y, nil)); err != nil {
-		return 0, err
+		return err
 	}
 
 	// Of Θ = (f_x − g_xy v, g_yy v − f_y): ∂_xΘ = (K, −Aᵀ) and ∂_yΘ = (A, B).
 	k, minusA := mat.NewDense(dx, dx), mat.NewDense(dx, dy) // row i: ∂Θ/∂x_i
 	at, b := mat.NewDense(dy, dx), mat.NewDense(dy, dy)     // row j: ∂Θ/∂y_j
 	if err := cmp.Or(l.differences(k, minusA, l.x), l.differences(at, b, l.y)); err != nil {
-		return 0, err
+		return err
 	}
 
 	// Rᵀ = Aᵀ + BGᵀ, (RP)ᵀ = PRᵀ, and ∇²F = K − AGᵀ − GRᵀ, with −A from ∂_xΘ and Aᵀ from ∂_yΘ.
@@ -102,9 +102,13 @@ func (l *linear) linearise() (skew float64, err error) {
 	l.lower.Solve(l.mt, rt)
 	mat.AddMul(k, 1, minusA, l.gt)
 	mat.AddMulTransA(k, -1, l.gt, rt)
-	skew = symmetrise(k)
+	for i := range k.Rows { // symmetric but for the error of differences
+		for j := range i {
+			k.Set(i, j, k.At(i, j)-(k.At(i, j)-k.At(j, i))/2)
+		}
+	}
 	l.hess = mat.AsSym(k)
-	return skew, nil
+	return nil
 }
 
 // reach is the length of a difference in sizes: truncation and rounding errors of about 1e-13 each.
@@ -134,23 +138,6 @@ func (l *linear) differences(upper, lower *mat.Dense, z []float64) error {
 		}
 	}
 	return nil
-}
-
-// symmetrise takes the symmetric part of a, and returns the norm of the other part over that of a.
-func symmetrise(a *mat.Dense) float64 {
-	size, off := mat.NormFrob(a), 0.0
-	for i := range a.Rows {
-		for j := range i {
-			d := (a.At(i, j) - a.At(j, i)) / 2
-			off = math.Hypot(off, math.Sqrt2*d)
-			a.Set(i, j, a.At(i, j)-d)
-			a.Set(j, i, a.At(i, j))
-		}
-	}
-	if off == 0 {
-		return 0
-	}
-	return off / size
 }
 
 // restrict factors ∇²F on the directions in which x can move and F varies, and returns their
