@@ -166,3 +166,197 @@ func TestLoadAfterFailure(t *testing.T) {
 	steps(t, s, 5)
 	assert.Equal(t, 10, s.K())
 }
+
+// sign makes the checksums of a changed checkpoint right.
+func sign(file []byte) []byte {
+	file = slices.Clone(file)
+	put := func(end int) { binary.LittleEndian.PutUint64(file[end:], crc64.Checksum(file[:end], crcTable)) }
+	if len(file) < fixedHeader+16 {
+		return file
+	}
+	if n := int(binary.LittleEndian.Uint32(file[12:])); n <= len(file)-fixedHeader-16 {
+		put(fixedHeader + n)
+	}
+	put(len(file) - 8)
+	return file
+}
+
+// Every flipped bit, every end cut off and every byte too much.
+func TestDamageIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for _, m := range smallMethods[:2] {
+		s, file := small(t, m)
+		steps(t, s, 2)
+		before := saved(t, s)
+		refused := func(file []byte, what string, at int) {
+			err := s.Load(bytes.NewReader(file))
+			require.True(t, errors.Is(err, ErrDamaged) || errors.Is(err, ErrForeign) && what == "flip" && at < 12,
+				"%s %d: %v", what, at, err)
+			require.Equal(t, 7, s.K())
+		}
+		for i := range file {
+			for bit := range 8 {
+				bad := slices.Clone(file)
+				bad[i] ^= 1 << bit
+				refused(bad, "flip", i)
+			}
+			refused(file[:i], "cut", i)
+		}
+		for _, more := range [][]byte{{0}, file} {
+			refused(slices.Concat(file, more), "append", len(more))
+		}
+		assert.Equal(t, before, saved(t, s))
+		require.NoError(t, s.Load(bytes.NewReader(file)))
+	}
+}
+
+// Checksums that are right do not make numbers right.
+func TestNonsenseIsRefused(t *testing.T) {
+	s, file := small(t, smallMethods[0])
+	body := fixedHeader + int(binary.LittleEndian.Uint32(file[12:])) + 8
+	diagonal := body + 8*(1+3+4+3+2+4+9+6+7+12) // of H_yy, behind the run and H_xy
+	for _, c := range []struct {
+		at, bits int
+		v        uint64
+		want     string
+	}{
+		{0, 64, 0, "this is no checkpoint: it begins with \"\\x00"},
+		{8, 32, 0, "its version is 0, and this package reads version 3"},
+		{8, 32, version + 1, "its version is 4, and this package reads version 3"},
+		{12, 32, math.MaxUint32, "its header wants to be 4294967295 bytes long"},
+		{16, 64, 1 << 60, "its state has 1152921504606846976 words"},
+		{body, 64, 1 << 63, "a count is 9223372036854775808"},
+		{body + 8, 64, math.Float64bits(math.NaN()), "an iterate is NaN at index 0"},
+		{body + 8*4, 64, math.Float64bits(math.Inf(1)), "an iterate is +Inf at index 0"},
+		{diagonal, 64, math.Float64bits(-1), "H_yy is not positive definite"},
+		{diagonal, 64, math.Float64bits(math.NaN()), "H_yy is not positive definite"},
+	} {
+		bad := slices.Clone(file)
+		if c.bits == 32 {
+			binary.LittleEndian.PutUint32(bad[c.at:], uint32(c.v))
+		} else {
+			binary.LittleEndian.PutUint64(bad[c.at:], c.v)
+		}
+		err := s.Load(bytes.NewReader(sign(bad)))
+		assert.ErrorContains(t, err, c.want)
+		foreign := c.at == 8 || c.at == 16
+		assert.True(t, errors.Is(err, ErrForeign) == foreign && errors.Is(err, ErrDamaged) == !foreign, c.want)
+	}
+	assert.ErrorContains(t, s.Load(bytes.NewReader(append(file, 0))), "there is more after its end")
+}
+
+// What Load takes is what Save writes; all else leaves the Solver alone.
+func FuzzLoad(f *testing.F) {
+	for i, m := range smallMethods {
+		_, file := small(f, m)
+		f.Add(byte(i), false, file)
+		f.Add(byte(i), true, file)
+		f.Add(byte(i), true, file[:len(file)/2])
+	}
+	f.Fuzz(func(t *testing.T, which byte, signed bool, file []byte) {
+		s, before := small(t, smallMethods[int(which)%len(smallMethods)])
+		if signed {
+			file = sign(file)
+		}
+		if err := s.Load(bytes.NewReader(file)); err != nil {
+			require.True(t, errors.Is(err, ErrDamaged) || errors.Is(err, ErrForeign), "%v", err)
+			require.Equal(t, before, saved(t, s))
+			return
+		}
+		require.Equal(t, file, saved(t, s))
+		_ = s.Step() // may fail, but not crash
+	})
+}
+
+type nested struct {
+	Schedule
+	all  []Schedule
+	text string
+	more map[string]float64
+	f    func() float64
+}
+
+type (
+	bare    string
+	wrapped struct{ Method }
+)
+
+func (b bare) Name() string                    { return string(b[:6]) }
+func (bare) Start(*Iteration) (Stepper, error) { return drawing{}, nil }
+
+func TestForeignIsRefused(t *testing.T) {
+	type run struct {
+		p   *wavy
+		m   Method
+		s   STABLE
+		tau *nested
+		o   Options
+	}
+	change := func(f func(r *run)) *Solver {
+		r := run{p: newWavy(0.3), o: Options{Seed: 9, Set: UniformBox(3, -1, 1)},
+			tau: &nested{Schedule: Constant(0.1), all: []Schedule{Constant(1), nil, Power{C: 2}},
+				more: map[string]float64{"a": 1}, f: func() float64 { return 1 }}}
+		r.s = STABLE{Alpha: Constant(0.05), Beta: Power{C: 0.1, P: 0.5}, Tau: r.tau, MuG: 0.5}
+		if f(&r); r.m == nil {
+			r.m = r.s
+		}
+		return newSolver(t, r.p, r.m, r.o)
+	}
+	s := change(func(*run) {})
+	steps(t, s, 2)
+	file := saved(t, s)
+	for _, c := range []struct {
+		want   string
+		change func(r *run)
+	}{
+		{"dy is 4 in the checkpoint, and 5 here", func(r *run) { r.p.Dy, r.p.N = 5, 20 }},
+		{"samples ξ is 16 in the checkpoint, and 8 here", func(r *run) { r.p.N = 8 }},
+		{"method is STABLE in the checkpoint, and method here", func(r *run) { r.m = bare("method") }},
+		{"type is stable/bilevel.STABLE in the checkpoint, and stable/bilevel.bare here",
+			func(r *run) { r.m = bare("STABLE") }},
+		{"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint", func(r *run) { r.s.Alpha = Constant(0.1) }},
+		{"STABLE.Alpha is bilevel.Constant 0.05 in the checkpoint, and bilevel.Power here",
+			func(r *run) { r.s.Alpha = Power{C: 1} }},
+		{"STABLE.Beta.P is 0.5 in the checkpoint, and 0.25 here", func(r *run) { r.s.Beta = Power{C: 0.1, P: 0.25} }},
+		{"STABLE.Tau is *bilevel.nested in the checkpoint, and nil", func(r *run) { r.s.Tau = nil }},
+		{"STABLE.Tau.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Const",
+			func(r *run) { r.tau.Schedule = Constant(0.2) }},
+		{"STABLE.Tau.Schedule is bilevel.Constant 0.1 in the checkpoint, and bilevel.Power",
+			func(r *run) { r.tau.Schedule = Power{C: 0.1} }},
+		{"STABLE.Tau.all is ", func(r *run) { r.tau.all[2] = Power{C: 3} }},
+		{"STABLE.Tau.text is ", func(r *run) { r.tau.text = "line\nline" }},
+		{"STABLE.MuG is 0.5 in the checkpoint, and 0.25 here", func(r *run) { r.s.MuG = 0.25 }},
+		{"STABLE.Plain is false in the checkpoint, and true here", func(r *run) { r.s.Plain = true }},
+		{"Options.Set is bilevel.Box in the checkpoint, and bilevel", func(r *run) { r.o.Set = Space{} }},
+		{"Options.Set.Hi is 3 entries with checksum", func(r *run) { r.o.Set = UniformBox(3, -1, 2) }},
+		{"Options.X0 is 3 entries with checksum", func(r *run) { r.o.X0 = []float64{0, 0.1, 0} }},
+		{"Options.Y0 is 4 entries with checksum", func(r *run) { r.o.Y0 = []float64{0, 0, 0, 1} }},
+		{"Options.Seed is 9 in the checkpoint, and 10 here", func(r *run) { r.o.Seed = 10 }},
+		{"Options.UpperBatch is 1 in the checkpoint, and -1 here", func(r *run) { r.o.UpperBatch = Full }},
+		{"Options.LowerBatch is 1 in the checkpoint, and 2 here", func(r *run) { r.o.LowerBatch = 2 }},
+		{"Options.Explode is 1e+12 in the checkpoint, and 1000 here", func(r *run) { r.o.Explode = 1000 }},
+	} {
+		s := change(c.change)
+		err := s.Load(bytes.NewReader(file))
+		require.ErrorIs(t, err, ErrForeign, c.want)
+		assert.ErrorContains(t, err, c.want)
+		assert.Zero(t, s.K())
+	}
+	for _, same := range []func(r *run){
+		func(*run) {},
+		func(r *run) { r.m = &r.s }, // a pointer to the method is the method
+		func(r *run) { r.tau.more, r.tau.f = nil, nil },
+	} {
+		require.NoError(t, change(same).Load(bytes.NewReader(file)))
+	}
+	itself := change(func(r *run) { r.tau.all[1] = r.tau })
+	assert.Less(t, len(itself.describe()), 1<<16)
+
+	describe := func(m Method) string { return change(func(r *run) { r.m = m }).describe() }
+	assert.Equal(t, `bare is "method 1" in the checkpoint, and "method 2" here`,
+		difference(describe(bare("method 1")), describe(bare("method 2"))))
+	assert.Contains(t, difference(describe(wrapped{STABLE{MuG: 1}}), describe(wrapped{STABLE{MuG: 2}})),
+		"wrapped.Method.MuG is 1")
+}

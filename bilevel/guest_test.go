@@ -3,6 +3,7 @@ package bilevel_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"stable/bilevel"
 	"stable/bilevel/check"
 	"stable/bilevel/quadratic"
+	"stable/bilevel/saa"
 	"stable/mat"
 )
 
@@ -239,4 +241,129 @@ func TestMean(t *testing.T) {
 	mean := slices.Clone(s.Mean())
 	require.NoError(t, s.Step())
 	assert.Equal(t, mean, r.Mean)
+}
+
+func TestComplete(t *testing.T) {
+	p := newQuadratic(t)
+	has, lacks := bilevel.Complete(p), bilevel.Complete(struct{ bilevel.Problem }{p})
+	x, y, v := []float64{1, 2, -1}, []float64{0.5, 1, 2, -3}, []float64{1, -1, 3, 2}
+	batch := []bilevel.Sample{3, 4}
+	for name, call := range map[string]func(c *bilevel.Completed, dst []float64) (float64, error){
+		"HessVecG": func(c *bilevel.Completed, dst []float64) (float64, error) { return 0, c.HessVecG(dst, x, y, v, batch) },
+		"CrossVecG": func(c *bilevel.Completed, dst []float64) (float64, error) {
+			return 0, c.CrossVecG(dst[:3], x, y, v, batch)
+		},
+		"GradXG":    func(c *bilevel.Completed, dst []float64) (float64, error) { return 0, c.GradXG(dst[:3], x, y, batch) },
+		"Solution":  func(c *bilevel.Completed, dst []float64) (float64, error) { return 0, c.Solution(dst, x) },
+		"Objective": func(c *bilevel.Completed, dst []float64) (float64, error) { return c.Objective(dst[:3], x) },
+		"ValueF":    func(c *bilevel.Completed, _ []float64) (float64, error) { return c.ValueF(x, y, batch) },
+		"ValueG":    func(c *bilevel.Completed, _ []float64) (float64, error) { return c.ValueG(x, y, batch) },
+	} {
+		got, made := make([]float64, 4), make([]float64, 4)
+		value, err := call(has, got)
+		require.NoError(t, err, name)
+		assert.NotZero(t, value+got[0], name)
+		if _, err = call(lacks, made); name == "HessVecG" || name == "CrossVecG" {
+			require.NoError(t, err, name)
+			assert.InDeltaSlice(t, got, made, 1e-13, name)
+			continue
+		}
+		require.ErrorIs(t, err, bilevel.ErrMissing, name)
+		assert.ErrorContains(t, err, name)
+	}
+	assert.Equal(t, p.ConvexityAt(x), has.ConvexityAt(x))
+	assert.Equal(t, math.Inf(-1), lacks.ConvexityAt(x))
+}
+
+func TestEach(t *testing.T) {
+	got := func(batch []bilevel.Sample, terms, most int) (s string) {
+		for name, w := range bilevel.Each(batch, terms) {
+			s += fmt.Sprintf(" %d:%g", name, w)
+			if most--; most == 0 {
+				break
+			}
+		}
+		return s
+	}
+	assert.Equal(t, " 0:0.25 1:0.25 2:0.25 3:0.25", got(nil, 4, -1))
+	assert.Equal(t, " 0:0.25 1:0.25", got([]bilevel.Sample{}, 4, 2))
+	assert.Equal(t, " 3:0.5 3:0.5", got([]bilevel.Sample{3, 3}, 4, -1))
+	assert.Equal(t, " 3:0.5", got([]bilevel.Sample{3, 1}, 4, 1))
+	assert.Empty(t, got(nil, 0, -1))
+
+	sum := 0.0
+	assert.Zero(t, testing.AllocsPerRun(10, func() {
+		for s, w := range bilevel.Each(nil, 3) {
+			sum += w * float64(s)
+		}
+	}))
+}
+
+// The gradient of ½ mean (aᵀy − b)² over rows a: one loop for batches and for the exact mean.
+func ExampleEach() {
+	rows := mat.DenseOf(3, 2, []float64{1, 0, 0, 1, 1, 1})
+	labels := []float64{1, 2, 3}
+	gradG := func(gy, y []float64, phi []bilevel.Sample) {
+		clear(gy)
+		for i, w := range bilevel.Each(phi, rows.Rows) {
+			a := rows.Row(int(i))
+			mat.Axpy(gy, w*(mat.Dot(a, y)-labels[i]), a)
+		}
+	}
+	gy, y := make([]float64, 2), []float64{0, 0}
+	gradG(gy, y, []bilevel.Sample{2, 1})
+	fmt.Println(gy)
+	gradG(gy, y, nil)
+	fmt.Printf("%.2f\n", gy)
+	// Output:
+	// [-1.5 -2.5]
+	// [-1.33 -1.67]
+}
+
+func noisy(size float64, o quadratic.Options) quadratic.Options {
+	o.SigmaFx, o.SigmaFy, o.SigmaGy, o.SigmaGxy, o.SigmaGyy = size, size, size, size, size
+	return o
+}
+
+// Of 30 runs, 29 have at most three times the gap left, and half at most the gap.
+func TestGapStopsWhereItSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for name, c := range map[string]struct {
+		o   quadratic.Options
+		gap []float64
+	}{
+		"base":      {noisy(0.5, quadratic.Options{Seed: 51, CrossNorm: 3}), []float64{1e-2, 1e-4}},
+		"noise 10":  {noisy(10, quadratic.Options{Seed: 52, CrossNorm: 3}), []float64{1, 0.1}},
+		"quiet":     {noisy(1e-3, quadratic.Options{Seed: 53, CrossNorm: 3}), []float64{1e-9}},
+		"nonconvex": {noisy(0.5, quadratic.Options{Seed: 54, CrossNorm: 3, Nonconvex: 1}), []float64{1e-4}},
+		"F of 1e4":  {noisy(0.5, quadratic.Options{Seed: 55, CrossNorm: 3, LP: 1e4}), []float64{1e-4}},
+		"sum":       {noisy(0.5, quadratic.Options{Seed: 56, CrossNorm: 3, Terms: 200}), []float64{1e-4, 1e-6}},
+		"exact":     {quadratic.Options{Seed: 57, LG: 100, LP: 100}, []float64{1e-12}},
+	} {
+		p, err := quadratic.New(c.o)
+		require.NoError(t, err)
+		_, best := p.Optimum()
+		for _, gap := range c.gap {
+			var left []float64
+			for seed := range uint64(30) {
+				s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{Seed: seed})
+				require.NoError(t, err)
+				r, err := s.Run(t.Context(), bilevel.Run{Gap: gap, Steps: 20000})
+				require.NoError(t, err)
+				if r.Reason != bilevel.Arrived { // a sum may be at its minimum before the window is over
+					require.Equal(t, bilevel.GapReached, r.Reason, "%s: seed %d", name, seed)
+					h, _ := s.Health()
+					assert.LessOrEqual(t, h.Gap, gap)
+				}
+				f, err := p.Objective(nil, r.X)
+				require.NoError(t, err)
+				left = append(left, (f-best)/gap)
+			}
+			slices.Sort(left)
+			assert.Less(t, left[28], 3., "%s: gap %g", name, gap)
+			assert.Less(t, left[15], 1.2, "%s: gap %g", name, gap)
+		}
+	}
 }

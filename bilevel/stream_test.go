@@ -1,11 +1,21 @@
 package bilevel
 
 import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"math/rand/v2"
+	"path"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stable/bilevel/bileveltest"
 )
 
 // A seed stands for PCG(seed, 'x') of ξ, PCG(seed, 'y') of φ and PCG(seed, 'm') of the method, and
@@ -86,4 +96,86 @@ func TestPasses(t *testing.T) {
 		require.ErrorIs(t, bad.check(), ErrDamaged)
 	}
 	assert.Nil(t, NewPasses(0))
+}
+
+type (
+	wavy   = bileveltest.Wavy[Sample]
+	call   = bileveltest.Call[Sample]
+	faulty = bileveltest.Faulty[Sample]
+)
+
+func newWavy(noise float64) *wavy { return bileveltest.NewWavy[Sample](noise) }
+
+func newSolver(t testing.TB, p Problem, m Method, opt Options) *Solver {
+	t.Helper()
+	s, err := New(p, m, opt)
+	require.NoError(t, err)
+	return s
+}
+
+func steps(t testing.TB, s *Solver, n int) {
+	t.Helper()
+	for range n {
+		require.NoError(t, s.Step())
+	}
+}
+
+func saved(t testing.TB, s *Solver) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, s.Save(&b))
+	return b.Bytes()
+}
+
+func small(t testing.TB, m Method) (*Solver, []byte) {
+	s := newSolver(t, newWavy(0.3), m, Options{Seed: 9, Set: UniformBox(3, -1, 1)})
+	steps(t, s, 5)
+	return s, saved(t, s)
+}
+
+var smallMethods = []Method{
+	STABLE{Alpha: Constant(0.05), Beta: Power{C: 0.1, P: 0.5}, MuG: 0.5},
+	STABLE{MuG: 0.5},
+}
+
+var floors = strings.Fields(`doc.go problem.go errors.go health.go state.go complete.go oracle.go stream.go
+	sets.go sets_metric.go options.go iteration.go method.go solver.go run.go checkpoint_describe.go checkpoint.go
+	estimator_bound.go estimator_health.go estimator.go stable.go`)
+
+// Every file uses only what it declares itself, or a file before it in floors.
+func TestUsesPointDown(t *testing.T) {
+	names, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	fset, floor := token.NewFileSet(), map[string]int{}
+	var files []*ast.File
+	for i, name := range floors {
+		f, err := parser.ParseFile(fset, name, nil, 0)
+		require.NoError(t, err)
+		files, floor[name] = append(files, f), i
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, "_test.go") {
+			assert.Contains(t, floor, name)
+		}
+	}
+	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: strangers{}, Error: func(error) {}}
+	pkg, _ := config.Check("bilevel", fset, files, &info)
+	down := 0
+	for id, used := range info.Uses {
+		if used.Pkg() == pkg {
+			from, to := fset.Position(id.Pos()), fset.Position(used.Pos())
+			assert.GreaterOrEqual(t, floor[from.Filename], floor[to.Filename], "%s uses %s of %s", from, id, to)
+			if from.Filename != to.Filename {
+				down++
+			}
+		}
+	}
+	assert.Greater(t, down, 500)
+}
+
+type strangers struct{}
+
+func (strangers) Import(p string) (*types.Package, error) {
+	return types.NewPackage(p, path.Base(p)), nil
 }

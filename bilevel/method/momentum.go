@@ -2,8 +2,10 @@ package method
 
 import (
 	"errors"
+	"math"
 
 	"stable/bilevel"
+	"stable/bilevel/option"
 	"stable/mat"
 )
 
@@ -138,3 +140,225 @@ func (m *momentum) lower(s *step) {
 }
 
 func (m *momentum) State(t *bilevel.State) { t.Floats(m.xOld, m.yOld, m.dx, m.dy) }
+
+// VRBO is Algorithm 2 of Yang, Ji and Liang (NeurIPS 2021, arXiv 2106.04692): SPIDER on both levels,
+// with directions u of x and v of y. Every Period steps, large batches reset them,
+//
+//	u = h(x^k, y^k; ξ, φ′),   v = g_y(x^k, y^k; φ),   S_1 samples in each batch.
+//
+// Step k moves x first, x^{k+1} = P_X(x^k − αu), and then y m times. Before each inner step, and
+// after the last, the directions follow the change of the point from z⁻ to z, on the same batches,
+//
+//	v ← v + g_y(z; φ) − g_y(z⁻; φ),   u ← u + h(z; ξ, φ′) − h(z⁻; ξ, φ′);   then y ← y − βv.
+//
+// The first change is that from x^k to x^{k+1}; the last is left out before a reset. h is the
+// truncated sum (B), see [Neumann]. The paper counts m+1 inner steps.
+type VRBO struct {
+	// Step sizes of x and of an inner step of y. Required. The paper's are constant.
+	Alpha, Beta bilevel.Schedule
+
+	// Period ≥ 1 is the paper's q. Default 10.
+	Period int
+
+	// Inner is m ≥ 1. Default 10.
+	Inner int
+
+	// LargeBatch is S_1 ≥ 1, or Full. Default: Period batches of a stream; Full where these are.
+	LargeBatch int
+
+	// (B); LG is required.
+	Neumann Neumann
+}
+
+func (VRBO) Name() string { return "VRBO" }
+
+type vrbo struct {
+	VRBO
+	*memory
+	estimate          hypergradient
+	u, v              []float64
+	yOld              []float64 // y of z⁻ inside the inner loop
+	hOld, h, gOld, g  []float64
+	largeXi, largePhi int
+}
+
+func (m VRBO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	err := errors.Join(
+		checkSteps("VRBO", m.Alpha, m.Beta),
+		count("VRBO.Period", &m.Period, 10),
+		count("VRBO.Inner", &m.Inner, 10),
+		m.Neumann.check("VRBO"),
+	)
+	upper, lower := it.Batches()
+	mem := newMemory(it)
+	r := &vrbo{VRBO: m, memory: mem, largeXi: m.large(upper), largePhi: m.large(lower), yOld: mem.y(""), h: mem.x(""),
+		gOld: mem.y("g_y at the last point"), g: mem.y("g_y"), v: mem.y("the direction of y (g_y)"),
+		hOld: mem.x("the hypergradient at the last point"), estimate: hypergradient{series: m.Neumann}}
+	r.estimate.start(mem)
+	r.u = mem.x("the direction of x")
+	return r, errors.Join(err, option.Batch("VRBO.LargeBatch", r.largeXi))
+}
+
+// large is S_1 for a stream with small batches of the given size.
+func (m VRBO) large(small int) int {
+	switch {
+	case m.LargeBatch != 0:
+		return m.LargeBatch
+	case small == bilevel.Full:
+		return bilevel.Full
+	}
+	return m.Period * small
+}
+
+func (m *vrbo) Step(it *bilevel.Iteration) error {
+	s := m.begin(it)
+	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
+	s.UseSteps(alpha, 0, 0)
+	if it.K()%m.Period == 0 {
+		s.GradG(m.v, it.X(), it.Y(), s.DrawPhi(m.largePhi))
+		m.estimate.draw(s, m.largeXi, m.largePhi)
+		m.estimate.at(s, m.u, it.X(), it.Y())
+		s.Finite(m.u, m.v)
+	}
+
+	// x^{k+1} = P_X(x^k − αu).
+	s.MoveX(alpha, m.u)
+
+	m.addChange(s, it.X(), it.Y())
+	for t := 1; t <= m.Inner; t++ {
+		copy(m.yOld, it.NextY())
+		s.InnerStep(beta, m.v)
+		if t < m.Inner || (it.K()+1)%m.Period != 0 {
+			m.addChange(s, it.NextX(), m.yOld)
+		}
+	}
+	return s.err
+}
+
+// addChange adds to u and v their change from (xOld, yOld) to (NextX, NextY).
+func (m *vrbo) addChange(s *step, xOld, yOld []float64) {
+	x, y, phi := s.NextX(), s.NextY(), s.DrawPhi(0)
+	s.GradG(m.gOld, xOld, yOld, phi)
+	s.GradG(m.g, x, y, phi)
+	mat.RecurVec(m.v, 0, m.gOld, m.g)
+
+	m.estimate.draw(s, 0, 0)
+	m.estimate.at(s, m.hOld, xOld, yOld)
+	m.estimate.at(s, m.h, x, y)
+	mat.RecurVec(m.u, 0, m.hOld, m.h)
+	s.Finite(m.u, m.v)
+}
+
+func (m *vrbo) State(t *bilevel.State) { t.Floats(m.u, m.v) }
+
+// RSVRB is the variance-reduced method of Guo, Hu, Zhang and Yang (arXiv 2105.02266), which tracks
+// all five derivatives by STORM, on one sample, the second ones as matrices. Step k ≥ 1 does
+//
+//	u = f_x(z^k; ξ) + (1−τ)(u − f_x(z^{k−1}; ξ)),     w = f_y(z^k; ξ) + (1−τ)(w − f_y(z^{k−1}; ξ)),
+//	d = g_y(z^k; φ) + (1−τ)(d − g_y(z^{k−1}; φ)),     H_xy, H_yy ⪰ λI by the same recursion, see bilevel.Estimator,
+//	x^{k+1} = P_X(x^k − α_k (u − H_xy H_yy⁻¹ w)),     y^{k+1} = y^k − β_k d,
+//
+// and step 0 takes the plain estimates, from an initial batch of φ. Unlike in STABLE, y is not
+// corrected for the displacement of x. With one lower-level task, as here, it is the paper's SVRB.
+// Work beside the oracles: as for STABLE.
+type RSVRB struct {
+	// Step sizes. Required. The paper's order is (k+1)^(−1/3).
+	Alpha, Beta bilevel.Schedule
+
+	// Tau is the weight τ_k in [0, 1] of the new sample in the estimates. Default (k+1)^(−2/3).
+	Tau bilevel.Schedule
+
+	// MuG is λ > 0, of g_yy ⪰ λI. Required.
+	MuG float64
+
+	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
+	CGxy float64
+
+	// InitBatch ≥ 1 is the number of samples φ of step 0, or Full. Default: dy, or a larger batch.
+	InitBatch int
+}
+
+func (RSVRB) Name() string { return "RSVRB" }
+
+type rsvrb struct {
+	RSVRB
+	*memory
+	est        *bilevel.Estimator // H_xy, H_yy
+	u, w, d    tracked            // of f_x, f_y, g_y
+	xOld, yOld []float64          // z^{k−1}
+	h          []float64          // u − H_xy H_yy⁻¹ w
+}
+
+// tracked is the STORM estimate of a vector, and the values at z^{k−1} and z^k.
+type tracked struct{ old, now, est []float64 }
+
+func (t tracked) update(tau float64) { mat.RecurVec(t.est, tau, t.old, t.now) }
+
+func (m RSVRB) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	option.Default(&m.CGxy, math.Inf(1))
+	err := errors.Join(
+		checkSteps("RSVRB", m.Alpha, m.Beta),
+		schedule("RSVRB.Tau", &m.Tau, stormWeight, 1),
+		option.Finite("RSVRB.MuG", m.MuG),
+		option.Positive("RSVRB.CGxy", m.CGxy),
+	)
+	if m.InitBatch != 0 {
+		err = errors.Join(err, option.Batch("RSVRB.InitBatch", m.InitBatch))
+	}
+	if err != nil {
+		return nil, err
+	}
+	est, err := bilevel.NewEstimator(it.Oracle(), m.MuG, m.CGxy)
+	mem := newMemory(it)
+	r := &rsvrb{RSVRB: m, memory: mem, est: est, xOld: mem.x(""), yOld: mem.y("")}
+	u, w, d := &r.u, &r.w, &r.d
+	u.old, w.old, d.old = mem.x("f_x at the last iterate"), mem.y("f_y at the last iterate"), mem.y("g_y at the last iterate")
+	u.now, w.now, d.now = mem.x("f_x"), mem.y("f_y"), mem.y("g_y")
+	u.est, w.est, d.est = mem.x("the estimate of f_x"), mem.y("the estimate of f_y"), mem.y("the direction of y (g_y)")
+	r.h = mem.x("the hypergradient")
+	return r, err
+}
+
+func (m *rsvrb) Step(it *bilevel.Iteration) error {
+	alpha, beta, tau := m.Alpha.At(it.K()), m.Beta.At(it.K()), m.Tau.At(it.K())
+	if err := it.UseSteps(alpha, beta, tau); err != nil {
+		return err
+	}
+	if err := m.track(it, tau); err != nil {
+		return err
+	}
+	if err := m.est.Hypergradient(m.h, m.u.est, m.w.est); err != nil {
+		return err
+	}
+	copy(m.xOld, it.X())
+	copy(m.yOld, it.Y())
+	it.MoveX(alpha, m.h)
+	it.MoveY(beta, m.d.est)
+	return nil
+}
+
+func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
+	s, xi, phi := m.begin(it), it.DrawXi(0), m.est.Draw(it, m.InitBatch)
+	if it.K() > 0 {
+		s.GradF(m.u.old, m.w.old, m.xOld, m.yOld, xi)
+		s.GradG(m.d.old, m.xOld, m.yOld, phi)
+	}
+	if s.err == nil {
+		s.err = m.est.Track(it, tau, phi)
+	}
+	s.GradF(m.u.now, m.w.now, it.X(), it.Y(), xi)
+	s.GradG(m.d.now, it.X(), it.Y(), phi)
+	m.u.update(tau)
+	m.w.update(tau)
+	m.d.update(tau)
+	return s.err
+}
+
+func (m *rsvrb) Estimator() *bilevel.Estimator { return m.est }
+
+func (m *rsvrb) Health() bilevel.Health { return m.est.Health() }
+
+func (m *rsvrb) State(t *bilevel.State) {
+	m.est.State(t)
+	t.Floats(m.u.est, m.w.est, m.d.est, m.xOld, m.yOld)
+}

@@ -2,6 +2,7 @@ package method
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/quadratic"
+	"stable/mat"
 )
 
 func afterSteps(t *testing.T, m bilevel.Method, opt bilevel.Options, n int) []float64 {
@@ -133,4 +135,148 @@ func TestBiasOfFirstOrder(t *testing.T) {
 	assert.InDelta(t, 16, bias(F2SAp{Alpha: a, Beta: b, Nu: 0.08})/bias(F2SAp{Alpha: a, Beta: b, Nu: 0.02}), 1)
 	assert.InDelta(t, 4,
 		bias(F2SA{Alpha: a, Beta: b, Lambda: few})/bias(F2SA{Alpha: a, Beta: b, Lambda: many}), 0.2)
+}
+
+// p is uniform on {0, …, N−1}: Pearson's statistic is below its 99.9 % quantile.
+func TestNeumannTruncationIsUniform(t *testing.T) {
+	const n, draws = 5, 10000
+	it := iteration(t, newWavy(0), bilevel.Options{Seed: 4})
+	mem := newMemory(it)
+	h := hypergradient{series: Neumann{LG: 1, Terms: n}, random: true}
+	h.start(mem)
+	var seen [n]float64
+	for range draws {
+		h.draw(mem.begin(it), 1, 1)
+		require.Len(t, h.phi.ends, 1+h.prods)
+		seen[h.prods]++
+	}
+	var chi float64
+	for _, c := range seen {
+		chi += sq(c-draws/n) / (draws / n)
+	}
+	assert.Less(t, chi, 18.467)
+}
+
+// With exact products both are the N-term sum, and its error attains the bound at an eigenvector.
+func TestNeumannBias(t *testing.T) {
+	w := newWavy(0)
+	w.Kappa = 0 // g_yy = diag(1, 2, 3, 4)
+	const mu, lg = 1.0, 4.0
+	it := iteration(t, w, bilevel.Options{})
+	x := []float64{0.3, -0.8, 0.5}
+	gxy := mat.NewDense(3, 4)
+	require.NoError(t, w.CrossG(gxy, x, make([]float64, 4), nil))
+	for name, y := range map[string][]float64{"any": {0.4, -1, 0.2, 0.7}, "smallest": {2, 1, 1, 1}} { // f_y = y − 1
+		for _, random := range []bool{true, false} {
+			for _, n := range []int{1, 2, 5, 20, 60} {
+				mem := newMemory(it)
+				s, dst := mem.begin(it), mem.x("")
+				h := hypergradient{series: Neumann{LG: lg, Terms: n}, random: random}
+				h.start(mem)
+				h.draw(s, bilevel.Full, bilevel.Full)
+				h.at(s, dst, x, y)
+				require.NoError(t, s.err)
+				exact, missing := make([]float64, 4), make([]float64, 4)
+				for j := range y {
+					exact[j] = (y[j] - 1) / float64(1+j)
+					missing[j] = exact[j] - h.v[j]
+				}
+				bound := mat.Norm(h.fy) / mu * math.Pow(1-mu/lg, float64(n))
+				assert.LessOrEqual(t, mat.Norm(missing), bound*(1+1e-12)+1e-14, name)
+				if name == "smallest" {
+					assert.InDelta(t, bound, mat.Norm(missing), 1e-14)
+				}
+				truth := make([]float64, 3)
+				mat.MulVec(truth, gxy, exact)
+				for i := range truth {
+					truth[i] = h.fx[i] - truth[i] - dst[i]
+				}
+				assert.LessOrEqual(t, mat.Norm(truth), mat.NormFrob(gxy)*bound*(1+1e-12)+1e-14)
+			}
+		}
+	}
+}
+
+// The default N keeps (1 − μ/L)^N below 1/(k+1), with at most a term or two too many.
+func TestNeumannTerms(t *testing.T) {
+	for _, n := range []Neumann{{LG: 1, MuG: 1}, {LG: 3, MuG: 1}, {LG: 50, MuG: 0.5}} {
+		q := 1 - n.MuG/n.LG
+		for _, k := range []int{0, 1, 2, 10, 1000, 1 << 30} {
+			assert.LessOrEqual(t, math.Pow(q, float64(n.terms(k))), 1/float64(k+1))
+			assert.LessOrEqual(t, float64(n.terms(k)), 2+n.LG/n.MuG*math.Log(float64(k)+1))
+		}
+	}
+	assert.Equal(t, 7, Neumann{LG: 3, MuG: 1, Terms: 7}.terms(1000))
+}
+
+// A step of the methods that follow no log draws and evaluates what its paper says.
+func TestCountsOfAStep(t *testing.T) {
+	const u, l, all, window = 2, 3, 16, 32
+	soba := func(u, l, points uint64) bilevel.Counts {
+		return bilevel.Counts{Xi: u, Phi: l, GradF: points * u, GradG: points * l, HessVecG: points * l,
+			CrossVecG: points * l}
+	}
+	cg := bilevel.Counts{Xi: u, Phi: l, GradF: u, GradG: l, CrossG: 2 * l, HessVecG: 2 * (1 + 4) * window}
+	first := bilevel.Counts{Xi: u, Phi: window, GradF: u, GradG: window, CrossG: window, HessVecG: cg.HessVecG}
+	for name, want := range map[string][2][]bilevel.Counts{ // of step 0, and one of these
+		"SPABA":     {{soba(all, all, 1)}, {soba(all, all, 1), soba(u, l, 2)}},
+		"HOAG":      {{{Xi: all, Phi: all, GradF: all, CrossVecG: all}}, {{Xi: all, Phi: all, GradF: all, CrossVecG: all}}},
+		"STABLE-CG": {{first}, {cg}},
+	} {
+		e, err := Lookup(name)
+		require.NoError(t, err)
+		s := start(t, e.problem(0.1), e.New(tuning), bilevel.Options{UpperBatch: u, LowerBatch: l, Seed: 6})
+		for k := range 40 {
+			old := s.Counts()
+			steps(t, s, 1)
+			used := s.Counts()
+			a, b := reflect.ValueOf(old), reflect.ValueOf(&used).Elem()
+			for i := range a.NumField() {
+				b.Field(i).SetUint(b.Field(i).Uint() - a.Field(i).Uint())
+			}
+			if name == "HOAG" { // and Newton steps on y
+				require.True(t, used.GradG >= all && used.HessG >= all)
+				used.GradG, used.HessG = 0, 0
+			}
+			require.Contains(t, want[min(k, 1)], used, "%s at step %d", name, k)
+		}
+	}
+}
+
+type sized struct {
+	withProducts
+	upper, lower uint64
+}
+
+func (s sized) Streams() (uint64, uint64) { return s.upper, s.lower }
+
+// An exact value counts as the whole finite sum, or as one sample of an unbounded stream.
+func TestCountsFull(t *testing.T) {
+	for _, c := range []struct{ upper, lower, u, l uint64 }{{16, 5, 16, 5}, {0, 7, 1, 7}, {3, 0, 3, 1}, {1, 1, 1, 1}} {
+		for m, want := range map[bilevel.Method]bilevel.Counts{
+			bilevel.STABLE{MuG: 0.3}: {Xi: c.u, Phi: c.l, GradF: c.u, GradG: c.l, CrossG: c.l, HessG: c.l},
+			STFBO{}:                  {Xi: c.u, Phi: c.l, GradF: c.u, GradG: c.l, HessVecG: c.l, CrossVecG: c.l},
+		} {
+			s := start(t, sized{newProducts(0.1), c.upper, c.lower}, m,
+				bilevel.Options{UpperBatch: bilevel.Full, LowerBatch: bilevel.Full})
+			steps(t, s, 1)
+			assert.Equal(t, want, s.Counts(), m.Name())
+		}
+	}
+}
+
+// A problem without products gives the same run, and counts matrices.
+func TestMethodsWithoutProducts(t *testing.T) {
+	forEach(t, func(t *testing.T, e Entry) {
+		with := start(t, e.problem(0.3), e.New(tuning), bilevel.Options{Seed: 2})
+		without := start(t, withoutProducts(e.problem(0.3)), e.New(tuning), bilevel.Options{Seed: 2})
+		for range 20 {
+			require.NoError(t, with.Step())
+			require.NoError(t, without.Step())
+		}
+		assert.Equal(t, with.X(), without.X())
+		a, b := with.Counts(), without.Counts()
+		a.HessG, a.CrossG, a.HessVecG, a.CrossVecG = a.HessG+a.HessVecG, a.CrossG+a.CrossVecG, 0, 0
+		assert.Equal(t, a, b)
+	})
 }

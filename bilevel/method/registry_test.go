@@ -1,14 +1,24 @@
 package method
 
 import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/bileveltest"
+	"stable/bilevel/check"
 	"stable/bilevel/compose"
 	"stable/bilevel/saa"
 )
@@ -171,4 +181,181 @@ func TestMethodsAllocate(t *testing.T) {
 		}
 		assert.Zero(t, testing.AllocsPerRun(50, step))
 	})
+}
+
+func TestMethodsKeepTheRules(t *testing.T) {
+	same, growing := func(*Tuning) {}, func(t *Tuning) { t.Terms = 0 }
+	forEach(t, func(t *testing.T, e Entry) {
+		if !e.Needs.Composition {
+			require.NoError(t, check.Method(e.New(tuning), check.MethodOptions{Steps: 12}))
+		}
+		for i, c := range []struct {
+			change func(*Tuning)
+			steps  int
+			opt    bilevel.Options
+		}{
+			{same, 12, bilevel.Options{Set: bilevel.Ball{Radius: 0.4}, X0: []float64{0.3, -0.2, 0.1}}},
+			{growing, 6, bilevel.Options{Set: bilevel.UniformBox(3, -0.2, 0.3)}},
+			{e.Variants[0].Set, 6, bilevel.Options{Seed: 3}},
+			{e.Variants[1].Set, 6, bilevel.Options{Set: euclid{bilevel.Simplex{}}}},
+		} {
+			if _, ok := c.opt.Set.(euclid); ok && e.Needs.MetricSet || testing.Short() && i > 0 {
+				continue
+			}
+			if _, ok := c.opt.Set.(bilevel.BoundedSet); !ok && c.opt.Set != nil && e.Needs.Bounds {
+				c.opt = bilevel.Options{Set: bilevel.UniformBox(3, 0, 1)}
+			}
+			tuned := tuning
+			c.change(&tuned)
+			require.NoError(t, check.Method(e.New(tuned), check.MethodOptions{
+				Problem: e.problem(0.4), As: e.as, Options: c.opt, Steps: c.steps,
+			}), "case %d", i)
+		}
+	})
+}
+
+func (e Entry) as(p bilevel.Problem) bilevel.Problem {
+	if e.Needs.Composition {
+		return struct {
+			bilevel.Problem
+			composed
+		}{Problem: p}
+	}
+	return p
+}
+
+func start(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options) *bilevel.Solver {
+	t.Helper()
+	s, err := bilevel.New(p, m, opt)
+	require.NoError(t, err)
+	return s
+}
+
+// failure is the error that ends s before step n.
+func failure(s *bilevel.Solver, n int) (err error) {
+	for err == nil && s.K() < n {
+		err = s.Step()
+	}
+	return err
+}
+
+func steps(t *testing.T, s *bilevel.Solver, n int) {
+	t.Helper()
+	for range n {
+		if err := s.Step(); err != nil {
+			require.NoError(t, err)
+		}
+	}
+}
+
+func TestSolversConcurrently(t *testing.T) {
+	list := append(Registry(), Registry()...)
+	run := func(i int) []float64 {
+		e := list[i]
+		s, err := bilevel.New(e.problem(0.3), e.New(tuning), bilevel.Options{Seed: uint64(i)})
+		if !assert.NoError(t, err) {
+			return nil
+		}
+		_, err = s.Run(t.Context(), bilevel.Run{Steps: 50})
+		assert.NoError(t, err)
+		return slices.Concat(s.X(), s.Y())
+	}
+	alone, together := make([][]float64, len(list)), make([][]float64, len(list))
+	for i := range list {
+		alone[i] = run(i)
+	}
+	var wg sync.WaitGroup
+	for i := range list {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			together[i] = run(i)
+		}()
+	}
+	wg.Wait()
+	assert.Equal(t, alone, together)
+}
+
+type (
+	wavy   = bileveltest.Wavy[bilevel.Sample]
+	call   = bileveltest.Call[bilevel.Sample]
+	faulty = bileveltest.Faulty[bilevel.Sample]
+	turn   = bileveltest.Turn
+)
+
+// late is NaN from step 4 on.
+var late = turn{K: 4, V: math.NaN()}
+
+// watcher hands out its Iteration.
+type watcher struct {
+	STFBO
+	it **bilevel.Iteration
+}
+
+func (w watcher) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	*w.it = it
+	return w.STFBO.Start(it)
+}
+
+// iteration is what a method sees at the start of a run.
+func iteration(t *testing.T, p bilevel.Problem, opt bilevel.Options) (it *bilevel.Iteration) {
+	start(t, p, watcher{it: &it}, opt)
+	return it
+}
+
+func newWavy(noise float64) *wavy { return bileveltest.NewWavy[bilevel.Sample](noise) }
+
+type withProducts struct {
+	*wavy
+	bilevel.Products
+}
+
+func newProducts(noise float64) withProducts {
+	w := newWavy(noise)
+	return withProducts{w, bilevel.Complete(w)}
+}
+
+func sq(x float64) float64 { return x * x }
+
+func TestFieldsSayTheirDefaults(t *testing.T) {
+	documented, base := map[string]string{}, map[string]string{} // by "type.field"; of type MRBO SUSTAIN
+	for _, dir := range []string{".", "..", "../compose", "../saa"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		require.NoError(t, err)
+		for _, name := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+			require.NoError(t, err)
+			ast.Inspect(f, func(n ast.Node) bool {
+				if s, ok := n.(*ast.TypeSpec); ok {
+					if other, ok := s.Type.(*ast.Ident); ok {
+						base[s.Name.Name] = other.Name
+					}
+					if fields, ok := s.Type.(*ast.StructType); ok {
+						for _, field := range fields.Fields.List {
+							for _, id := range field.Names {
+								documented[s.Name.Name+"."+id.Name] = field.Doc.Text() + field.Comment.Text()
+							}
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	types := map[reflect.Type]string{reflect.TypeFor[bilevel.Options](): "", reflect.TypeFor[Neumann](): ""}
+	for _, e := range Registry() {
+		types[reflect.TypeOf(e.New(Tuning{}))] = ""
+	}
+	seen := 0
+	for typ := range types {
+		for i := range typ.NumField() {
+			name := cmp.Or(base[typ.Name()], typ.Name()) + "." + typ.Field(i).Name
+			doc := documented[name]
+			assert.True(t, strings.Contains(doc, "equired") || strings.Contains(doc, "efault") ||
+				strings.Contains(doc, "as in"),
+				"%s: %q tells neither a default nor that it is required", name, doc)
+			seen++
+		}
+	}
+	assert.Greater(t, seen, 60)
 }

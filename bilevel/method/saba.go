@@ -6,6 +6,7 @@ import (
 
 	"stable/bilevel"
 	"stable/bilevel/option"
+	"stable/mat"
 )
 
 // SABA is SOBA with the variance reduction of SAGA, for finite sums (Dagréou, Ablin, Vaiter and
@@ -126,4 +127,155 @@ func (t *saga) fill(s *step, dst []float64, draw func(n int) []bilevel.Sample) {
 		}
 	}
 	copy(dst, t.mean)
+}
+
+// SRBA is the recursive method of Dagréou, Moreau, Vaiter and Ablin (AISTATS 2024, arXiv
+// 2302.08766): SOBA with the variance reduction of SARAH. Every Period steps the directions are
+// full; in between, each of their parts t takes the change from z^{k−1} to z^k, z = (x, y, v), on
+// one sample i,
+//
+//	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i).
+type SRBA struct {
+	// Step sizes. Required. The paper's are constant.
+	Alpha, Beta bilevel.Schedule
+
+	// Step size of v. Default: Beta.
+	Gamma bilevel.Schedule
+
+	// Period ≥ 1 is the number of steps from one full direction to the next. Default: all terms over
+	// two batches, (n_ξ+n_φ)/2b; 64 where a stream is unbounded.
+	Period int
+
+	// Large is the number of samples of a full direction. Default: Full, or Period batches of an
+	// unbounded stream.
+	Large int
+}
+
+func (SRBA) Name() string { return "SRBA" }
+
+func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.start(it, "SRBA")
+	period, large := refreshes(it)
+	err = errors.Join(err, count("SRBA.Period", &m.Period, period))
+	option.Default(&m.Large, large(m.Period))
+	return newRecursive(b, m.Large, func(s *step) bool { return s.K()%m.Period == 0 }),
+		errors.Join(err, option.Batch("SRBA.Large", m.Large))
+}
+
+// SPABA is the method of Chu, Xu, Yao and Zhang (ICML 2024, arXiv 2405.18777), by its abstract:
+// SRBA with PAGE (Li et al., ICML 2021) for SARAH, where the toss of a coin makes the directions
+// full, as they are in step 0, and v stays in a ball. Share = 1 is SOBA with large batches.
+type SPABA struct {
+	// Step sizes. Required.
+	Alpha, Beta bilevel.Schedule
+
+	// Step size of v. Default: Beta.
+	Gamma bilevel.Schedule
+
+	// Large is the number of samples of a full direction. Default: as for SRBA.
+	Large int
+
+	// Share in (0, 1] is the probability of a full direction. Default: PAGE's b/(b + Large).
+	Share float64
+
+	// Radius bounds ‖v‖, > 0. Default +Inf: no bound.
+	Radius float64
+}
+
+func (SPABA) Name() string { return "SPABA" }
+
+func (m SPABA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	b, err := SOBA{Alpha: m.Alpha, Beta: m.Beta, Gamma: m.Gamma}.start(it, "SPABA")
+	period, large := refreshes(it)
+	option.Default(&m.Large, large(period))
+	option.Default(&m.Radius, math.Inf(1))
+	if m.Share == 0 {
+		m.Share = share(it, m.Large)
+	}
+	if !(m.Share > 0 && m.Share <= 1) {
+		err = errors.Join(err, option.Bad("SPABA.Share is %v, want a probability in (0, 1]", m.Share))
+	}
+	r := newRecursive(b, m.Large, func(s *step) bool { return s.Rand().Float64() < m.Share || s.K() == 0 })
+	r.radius = m.Radius
+	return r, errors.Join(err, option.Batch("SPABA.Large", m.Large), option.Positive("SPABA.Radius", m.Radius))
+}
+
+// refreshes returns the defaults of Period, and of Large for the Period in force.
+func refreshes(it *bilevel.Iteration) (period int, large func(period int) int) {
+	upper, lower := it.Oracle().Streams()
+	xi, phi := it.Batches()
+	switch b := min(xi, phi); {
+	case b == bilevel.Full:
+		return 1, func(int) int { return bilevel.Full }
+	case upper == 0 || lower == 0:
+		return 64, func(period int) int { return period * max(xi, phi) }
+	default:
+		return int(max(1, (upper+lower)/uint64(2*b))), func(int) int { return bilevel.Full }
+	}
+}
+
+func share(it *bilevel.Iteration, large int) float64 {
+	xi, phi := it.Batches()
+	b := float64(max(xi, phi))
+	n := float64(large)
+	if large == bilevel.Full {
+		upper, lower := it.Oracle().Streams()
+		n = float64(upper+lower) / 2
+	}
+	if !(b > 0) || !(n > 0) {
+		return 1
+	}
+	return b / (b + n)
+}
+
+type recursive struct {
+	*soba
+	large   int
+	refresh func(s *step) bool
+	radius  float64   // of v; 0: none
+	x, y, w []float64 // z^{k−1} = (x, y, v)
+	f1, g1  []float64 // parts of one batch, at one point
+}
+
+func newRecursive(b *soba, large int, refresh func(s *step) bool) *recursive {
+	return &recursive{soba: b, large: large, refresh: refresh, x: b.x(""), y: b.y(""), w: b.y(""),
+		f1: make([]float64, len(b.f)), g1: make([]float64, len(b.g))}
+}
+
+func (m *recursive) Step(it *bilevel.Iteration) error {
+	s := m.begin(it)
+	m.estimate(s)
+	copy(m.x, it.X())
+	copy(m.y, it.Y())
+	copy(m.w, m.v)
+	m.move(s)
+	if n := mat.Norm(m.v); m.radius > 0 && n > m.radius {
+		for j := range m.v {
+			m.v[j] *= m.radius / n
+		}
+	}
+	return s.err
+}
+
+// estimate computes the parts at z^k, afresh or from those at z^{k−1}.
+func (m *recursive) estimate(s *step) {
+	if m.refresh(s) {
+		m.upper(s, m.f, s.DrawXi(m.large))
+		m.lower(s, m.g, s.DrawPhi(m.large))
+		return
+	}
+	xi, phi := s.DrawXi(0), s.DrawPhi(0)
+	m.upper(s, m.f1, xi)
+	m.lower(s, m.g1, phi)
+	mat.Axpy(m.f, 1, m.f1)
+	mat.Axpy(m.g, 1, m.g1)
+	s.GradF(m.f1[:m.dx], m.f1[m.dx:], m.x, m.y, xi)
+	m.lowerAt(s, m.g1, m.x, m.y, m.w, phi)
+	mat.Axpy(m.f, -1, m.f1)
+	mat.Axpy(m.g, -1, m.g1)
+}
+
+func (m *recursive) State(t *bilevel.State) {
+	m.soba.State(t)
+	t.Floats(m.f, m.g, m.x, m.y, m.w)
 }

@@ -2,6 +2,7 @@ package method_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -172,4 +173,17 @@ func dist2(a, b []float64) float64 {
 		s += (v - b[i]) * (v - b[i])
 	}
 	return s
+}
+
+// The registry is a list of all methods: here, of those without step sizes to choose.
+func ExampleRegistry() {
+	for _, e := range method.Registry() {
+		if e.Untuned {
+			fmt.Println(e.Name)
+		}
+	}
+	// Output:
+	// SAA-Newton
+	// S-TFBO
+	// HOAG
 }
