@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -65,10 +66,7 @@ func NewEstimator(p Problem, muG, cGxy float64) (*Estimator, error) {
 // Init sets H_xy and H_yy to P̄[g_xy(x, y; φ)] and P̲[g_yy(x, y; φ)] over a batch.
 func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 	e.updates = 0
-	if err := e.p.CrossG(e.hxy, x, y, phi); err != nil {
-		return err
-	}
-	if err := e.p.HessG(e.hyy, x, y, phi); err != nil {
+	if err := cmp.Or(e.p.CrossG(e.hxy, x, y, phi), e.p.HessG(e.hyy, x, y, phi)); err != nil {
 		return err
 	}
 	mat.CopySym(e.yy, e.hyy)
@@ -83,23 +81,15 @@ func (e *Estimator) Init(x, y []float64, phi []Sample) error {
 // Update moves the estimates to (x, y) by (STABLE-H): g_xy and g_yy at both points, with one batch.
 func (e *Estimator) Update(tau float64, x, y []float64, phi []Sample) error {
 	e.updates++
-	if err := e.p.CrossG(e.xyOld, e.x, e.y, phi); err != nil {
-		return err
-	}
-	if err := e.p.CrossG(e.xy, x, y, phi); err != nil {
-		return err
-	}
-	mat.Recur(e.hxy, tau, e.hxy, e.xyOld, e.xy) // (STABLE-H1)
-
-	if err := e.p.HessG(e.yyOld, e.x, e.y, phi); err != nil {
-		return err
-	}
-	if err := e.p.HessG(e.yy, x, y, phi); err != nil {
+	if err := cmp.Or(
+		e.p.CrossG(e.xyOld, e.x, e.y, phi), e.p.CrossG(e.xy, x, y, phi),
+		e.p.HessG(e.yyOld, e.x, e.y, phi), e.p.HessG(e.yy, x, y, phi)); err != nil {
 		return err
 	}
 	if err := e.askPromise(x); err != nil {
 		return err
 	}
+	mat.Recur(e.hxy, tau, e.hxy, e.xyOld, e.xy) // (STABLE-H1)
 	if e.bounded = !math.IsInf(e.promise, -1) && !e.bound.pause(); e.bounded {
 		e.bound.update(tau, e.promise, e.mu, trace(e.hyy), e.report.HessNorm, e.yy, e.yyOld)
 	}
@@ -143,8 +133,7 @@ func (e *Estimator) Track(it *Iteration, tau float64, phi []Sample) error {
 // projectBoth applies both projections and remembers the point.
 func (e *Estimator) projectBoth(x, y []float64) error {
 	n := mat.ProjectFrob(e.hxy, e.hxy, e.cgxy)
-	e.report.CrossNorm = n
-	if math.IsNaN(n) || math.IsInf(n, 0) {
+	if e.report.CrossNorm = n; n-n != 0 {
 		return &DivergedError{Step: e.updates, Quantity: "H_xy", Value: n}
 	}
 	r, err := e.truncate()

@@ -54,18 +54,18 @@ func measure(phi []bilevel.Sample) float64 {
 	return sum / float64(len(phi))
 }
 
+// must returns v, and panics where there is an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // A problem of one's own: its derivatives at named samples, a method, a run.
 func Example() {
-	s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	r, err := s.Run(context.Background(), bilevel.Run{Steps: 20000})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	s := must(bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}}))
+	r := must(s.Run(context.Background(), bilevel.Run{Steps: 20000}))
 	fmt.Printf("x = %.1f, y = %.1f, %s after %d samples of φ\n", r.X[0], r.Y[0], r.Reason, r.Counts.Phi)
 	// Output: x = 1.0, y = 1.0, step limit after 20000 samples of φ
 }
@@ -73,32 +73,24 @@ func Example() {
 // STABLE's estimator under a rule of one's own: here x follows the sign of the hypergradient.
 func ExampleEstimator() {
 	p := shrink{}
-	e, err := bilevel.NewEstimator(p, 1, 10)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	e := must(bilevel.NewEstimator(p, 1, 10))
 	x, y := []float64{0}, []float64{0}
-	fx, fy, gy, h, drift := []float64{0}, []float64{0}, []float64{0}, []float64{0}, []float64{0}
+	fx, fy, gy, h, drift, dx := []float64{0}, []float64{0}, []float64{0}, []float64{0}, []float64{0}, []float64{0}
 	for k := range 20000 {
 		phi, move := []bilevel.Sample{bilevel.Sample(k)}, e.Init
 		if k > 0 {
 			move = func(x, y []float64, phi []bilevel.Sample) error { return e.Update(0.1, x, y, phi) }
 		}
-		if err := errors.Join(
+		err := errors.Join(
 			move(x, y, phi),
 			p.GradF(fx, fy, x, y, nil),
 			p.GradG(gy, x, y, phi),
 			e.Hypergradient(h, fx, fy),
-		); err != nil {
-			fmt.Println(err)
-			return
-		}
-		dx := []float64{math.Copysign(0.001, -h[0])}
+		)
+		dx[0] = math.Copysign(0.001, -h[0])
 		x[0] += dx[0]
-		if err := e.Drift(drift, dx); err != nil {
-			fmt.Println(err)
-			return
+		if err := errors.Join(err, e.Drift(drift, dx)); err != nil {
+			panic(err)
 		}
 		y[0] -= 0.02*gy[0] + drift[0]
 	}
@@ -108,32 +100,20 @@ func ExampleEstimator() {
 
 // A run that takes itself up where it was stopped.
 func ExampleSolver_SaveFile() {
-	dir, err := os.MkdirTemp("", "checkpoint")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	dir := must(os.MkdirTemp("", "checkpoint"))
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "run.checkpoint")
 
-	resume := func() error {
-		s, err := bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}})
-		if err != nil {
-			return err
-		}
+	for range 3 { // as three processes would
+		s := must(bilevel.New(shrink{}, bilevel.STABLE{MuG: 1}, bilevel.Options{Set: bilevel.NonNegative{}}))
 		if err := s.LoadFile(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+			panic(err)
 		}
 		fmt.Print("from step ", s.K())
-		if _, err := s.Run(context.Background(), bilevel.Run{Steps: 1000}); err != nil {
-			return err
-		}
+		must(s.Run(context.Background(), bilevel.Run{Steps: 1000}))
 		fmt.Println(" to", s.K())
-		return s.SaveFile(path)
-	}
-	for range 3 { // as three processes would
-		if err := resume(); err != nil {
-			fmt.Println(err)
+		if err := s.SaveFile(path); err != nil {
+			panic(err)
 		}
 	}
 	// Output:

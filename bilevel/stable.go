@@ -1,6 +1,7 @@
 package bilevel
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -99,11 +100,10 @@ func (m STABLE) Start(it *Iteration) (Stepper, error) {
 	if m.InitBatch != 0 {
 		err = errors.Join(err, option.Batch("STABLE.InitBatch", m.InitBatch))
 	}
-	if m.Alpha != nil {
-		err = errors.Join(err, option.Schedule("STABLE.Alpha", m.Alpha, math.Inf(1)))
-	}
-	if m.Beta != nil {
-		err = errors.Join(err, option.Schedule("STABLE.Beta", m.Beta, math.Inf(1)))
+	for i, s := range [...]Schedule{m.Alpha, m.Beta} {
+		if s != nil {
+			err = errors.Join(err, option.Schedule([...]string{"STABLE.Alpha", "STABLE.Beta"}[i], s, math.Inf(1)))
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -134,12 +134,10 @@ func (m *stable) Step(it *Iteration) error {
 	if err := m.est.Track(it, tau, phi); err != nil {
 		return err
 	}
-	if err := it.Oracle().GradG(m.gy, it.X(), it.Y(), phi); err != nil {
-		return err
-	}
 
-	// f_x − H_xy H_yy⁻¹ f_y at (x^k, y^k; ξ^k).
-	if err := it.Oracle().GradF(m.fx, m.fy, it.X(), it.Y(), xi); err != nil {
+	// g_y, and f_x − H_xy H_yy⁻¹ f_y at (x^k, y^k; ξ^k).
+	o := it.Oracle()
+	if err := cmp.Or(o.GradG(m.gy, it.X(), it.Y(), phi), o.GradF(m.fx, m.fy, it.X(), it.Y(), xi)); err != nil {
 		return err
 	}
 	if err := m.est.Hypergradient(m.h, m.fx, m.fy); err != nil {

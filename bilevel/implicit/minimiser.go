@@ -19,9 +19,6 @@ type Options struct {
 	// Memory ≥ 1 is the number of pairs of L-BFGS. Default 10.
 	Memory int
 
-	// Tol is the projected gradient at which Minimise ends. Default 0: at rounding.
-	Tol float64
-
 	// Evaluations ≥ 1 caps Minimise's calls. Default 10000.
 	Evaluations int
 }
@@ -37,17 +34,14 @@ type Minimum struct {
 	Evaluations int
 }
 
-// Minimise minimises a smooth function over a box from x, clipped to it, by a Minimiser. f writes
-// ∇F(x) and returns F(x), NaN if it has no values; its error ends the search. Others are
+// Minimise minimises a smooth function over a box from x, clipped to it, to rounding, by a Minimiser.
+// f writes ∇F(x) and returns F(x), NaN if it has no values; its error ends the search. Others are
 // ErrNoMinimum, with the Minimum so far, and wrap bilevel.ErrOption.
 func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options) (*Minimum, error) {
 	cap := cmp.Or(o.Evaluations, 10000)
 	m, err := NewMinimiser(x, o)
 	if err := errors.Join(err, option.AtLeast("Options.Evaluations", cap, 1)); err != nil {
 		return nil, err
-	}
-	if !(o.Tol >= 0) {
-		return nil, option.Bad("Options.Tol is %v, want ≥ 0", o.Tol)
 	}
 	grad := make([]float64, len(x))
 	found := func(n int) *Minimum { return &Minimum{X: m.x, F: m.f, ProjGrad: m.proj, Evaluations: n} }
@@ -56,7 +50,7 @@ func Minimise(f func(grad, x []float64) (float64, error), x []float64, o Options
 		if err != nil {
 			return nil, err
 		}
-		if m.Tell(value, grad); m.done || m.begun && m.proj <= o.Tol {
+		if m.Tell(value, grad); m.done {
 			return found(n + 1), nil
 		}
 	}

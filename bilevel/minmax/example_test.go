@@ -44,17 +44,11 @@ func (hedge) Hess(syy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
 }
 
 func ExampleAdapt() {
-	p := minmax.Adapt(hedge{})
-	s, err := bilevel.New(p, saa.Newton{}, bilevel.Options{})
+	s, err := bilevel.New(minmax.Adapt(hedge{}), saa.Newton{}, bilevel.Options{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	r, err := s.Run(context.Background(), bilevel.Run{Steps: 20000})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("x = %.1f, y = %.1f\n", r.X[0], r.Y[0])
-	// Output: x = 1.5, y = -1.5
+	fmt.Printf("x = %.1f, y = %.1f, %v\n", r.X[0], r.Y[0], err)
+	// Output: x = 1.5, y = -1.5, <nil>
 }
