@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"stable/bilevel/bileveltest"
 	"stable/mat"
 )
 
@@ -117,15 +116,6 @@ func TestNewRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "dx = 3, dy = 0")
 	_, err = New(nil, plain, Options{})
 	assert.ErrorIs(t, err, ErrOption)
-}
-
-func TestStepBadSchedule(t *testing.T) {
-	m := plain
-	m.Alpha = bileveltest.Turn{K: 4, V: math.NaN()}
-	r, err := newSolver(t, newWavy(0), m, Options{}).Run(t.Context(), Run{Steps: 10})
-	require.ErrorIs(t, err, ErrOption)
-	assert.ErrorContains(t, err, "at step 4 are α = NaN")
-	assert.Equal(t, 4, r.Steps)
 }
 
 func TestStepAllocates(t *testing.T) {

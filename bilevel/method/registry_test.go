@@ -250,30 +250,25 @@ func steps(t *testing.T, s *bilevel.Solver, n int) {
 
 func TestSolversConcurrently(t *testing.T) {
 	list := append(Registry(), Registry()...)
-	run := func(i int) []float64 {
-		e := list[i]
-		s, err := bilevel.New(e.problem(0.3), e.New(tuning), bilevel.Options{Seed: uint64(i)})
-		if !assert.NoError(t, err) {
-			return nil
-		}
-		_, err = s.Run(t.Context(), bilevel.Run{Steps: 50})
-		assert.NoError(t, err)
-		return slices.Concat(s.X(), s.Y())
-	}
-	alone, together := make([][]float64, len(list)), make([][]float64, len(list))
-	for i := range list {
-		alone[i] = run(i)
-	}
+	alone, together := make([]*bilevel.Solver, len(list)), make([]*bilevel.Solver, len(list))
 	var wg sync.WaitGroup
-	for i := range list {
+	for i, e := range list {
+		opt := bilevel.Options{Seed: uint64(i)}
+		alone[i] = start(t, e.problem(0.3), e.New(tuning), opt)
+		steps(t, alone[i], 50)
+		together[i] = start(t, e.problem(0.3), e.New(tuning), opt)
+	}
+	for _, s := range together {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			together[i] = run(i)
+			assert.NoError(t, failure(s, 50))
 		}()
 	}
 	wg.Wait()
-	assert.Equal(t, alone, together)
+	for i, s := range together {
+		assert.Equal(t, slices.Concat(alone[i].X(), alone[i].Y()), slices.Concat(s.X(), s.Y()))
+	}
 }
 
 type (
