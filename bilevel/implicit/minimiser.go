@@ -16,11 +16,8 @@ type Options struct {
 	// Lo and Hi are the bounds, ±Inf where there is none. Default: none.
 	Lo, Hi []float64
 
-	// Memory ≥ 1 is the number of pairs of L-BFGS. Default 10.
-	Memory int
-
-	// Evaluations ≥ 1 caps Minimise's calls. Default 10000.
-	Evaluations int
+	Memory      int // ≥ 1, the number of pairs of L-BFGS. Default 10
+	Evaluations int // ≥ 1, caps Minimise's calls. Default 10000
 }
 
 // ErrNoMinimum says that Minimise ended at its cap of evaluations.

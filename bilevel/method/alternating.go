@@ -22,8 +22,7 @@ type BSA struct {
 	// take k+1, Power{C: 1, P: -1}.
 	Inner bilevel.Schedule
 
-	// (A); LG is required.
-	Neumann Neumann
+	Neumann Neumann // (A); LG is required
 }
 
 func (BSA) Name() string { return "BSA" }
@@ -44,8 +43,7 @@ type TTSA struct {
 	// nonconvex, K steps: α ~ K^(−3/5), β ~ K^(−2/5).
 	Alpha, Beta bilevel.Schedule
 
-	// (A); LG is required.
-	Neumann Neumann
+	Neumann Neumann // (A); LG is required
 }
 
 func (TTSA) Name() string { return "TTSA" }
@@ -59,14 +57,12 @@ func (m TTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 // size β_k, and h by the truncated sum (B), whose product j = 1, …, Q, the first next to f_y,
 // averages b_j = ⌈B·Q(1 − ημ)^(j−1)⌉ samples, B = Options.LowerBatch, as in the paper's analysis.
 type StocBiO struct {
-	// Step sizes of x and y (the paper's β and α), ≥ 0. Required.
-	Alpha, Beta bilevel.Schedule
+	Alpha, Beta bilevel.Schedule // step sizes of x and y (the paper's β and α), ≥ 0. Required
 
 	// Inner is D ≥ 1. Default 10; the theory asks for a multiple of L_g/μ_g, up to logarithms.
 	Inner int
 
-	// (B); LG and MuG are required.
-	Neumann Neumann
+	Neumann Neumann // (B); LG and MuG are required
 }
 
 func (StocBiO) Name() string { return "stocBiO" }
@@ -84,14 +80,9 @@ func (m StocBiO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 // and the step size β_k, of the order of α_k. With T = 1 it is TTSA; on a compositional problem, g =
 // ½‖y − h(x; φ)‖², with LG = 1 and Terms = 1, single-timescale SCGD.
 type ALSET struct {
-	// Step sizes. Required.
-	Alpha, Beta bilevel.Schedule
-
-	// Inner is T ≥ 1. Default 1.
-	Inner int
-
-	// (A); LG is required.
-	Neumann Neumann
+	Alpha, Beta bilevel.Schedule // step sizes. Required
+	Inner       int              // T ≥ 1. Default 1
+	Neumann     Neumann          // (A); LG is required
 }
 
 func (ALSET) Name() string { return "ALSET" }

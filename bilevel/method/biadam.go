@@ -36,11 +36,8 @@ type BiAdam struct {
 	// Decay in (0, 1) is the weight of the past in the metric. Default 0.99.
 	Decay float64
 
-	// Rho is ρ > 0, a lower bound of the metric. Default 1e-3.
-	Rho float64
-
-	// (A); LG is required.
-	Neumann Neumann
+	Rho     float64 // ρ > 0, a lower bound of the metric. Default 1e-3
+	Neumann Neumann // (A); LG is required
 }
 
 // VRBiAdam is the paper's Algorithm 2: BiAdam with SUSTAIN's d_x and d_y.

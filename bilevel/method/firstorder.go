@@ -25,8 +25,7 @@ type F2SA struct {
 	// Lambda is λ_k > 0, in units of g over f. Default 10·(k+1)^(1/7), the paper's order.
 	Lambda bilevel.Schedule
 
-	// Inner ≥ 1 is the number of steps of both y. Default 1.
-	Inner int
+	Inner int // ≥ 1, the number of steps of both y. Default 1
 }
 
 func (F2SA) Name() string { return "F2SA" }
@@ -103,17 +102,10 @@ func (m *f2sa) State(t *bilevel.State) { t.Floats(m.z) }
 // The bias is O(ν²), F2SA's O(ν) with ν = 1/λ. Both sides share their samples, so that noise does
 // not grow as 1/ν. The Solver's y is the mean of both. The problem must be a bilevel.UpperGradient.
 type F2SAp struct {
-	// Step sizes. Required. The paper's are constant.
-	Alpha, Beta bilevel.Schedule
-
-	// Nu is ν > 0, in units of g over f. Default 0.1.
-	Nu float64
-
-	// Normalise puts h/‖h‖ in place of h. Default false.
-	Normalise bool
-
-	// Inner ≥ 1 is the number of steps of both y. Default 1.
-	Inner int
+	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's are constant
+	Nu          float64          // ν > 0, in units of g over f. Default 0.1
+	Normalise   bool             // puts h/‖h‖ in place of h. Default false
+	Inner       int              // ≥ 1, the number of steps of both y. Default 1
 }
 
 func (F2SAp) Name() string { return "F2SA-p" }
@@ -198,17 +190,10 @@ func (m *f2sap) State(t *bilevel.State) { t.Floats(m.up.z, m.low.z) }
 // which lowers f as much as it can while q falls at the rate η‖∇q‖². At y*(x) it flips with the sign
 // of ∇q: let the step sizes fall. The paper is deterministic; noise in ∇q is a bias. The problem must be a bilevel.UpperGradient.
 type BOME struct {
-	// Step sizes. Required. The paper's are constant.
-	Alpha, Beta bilevel.Schedule
-
-	// Gamma is the step size of ŷ. Default: Beta.
-	Gamma bilevel.Schedule
-
-	// Eta is η > 0. Default 0.5, the paper's.
-	Eta float64
-
-	// Inner ≥ 1. Default 10, the paper's.
-	Inner int
+	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's are constant
+	Gamma       bilevel.Schedule // the step size of ŷ. Default: Beta
+	Eta         float64          // η > 0. Default 0.5, the paper's
+	Inner       int              // ≥ 1. Default 10, the paper's
 }
 
 func (BOME) Name() string { return "BOME" }

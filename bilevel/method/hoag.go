@@ -23,11 +23,8 @@ import (
 // where the problem has bilevel.Values, the trapezoid rule elsewhere; x stays where it is rejected.
 // Work beside the oracles: dy³/3 a Newton step.
 type HOAG struct {
-	// Share > 0 is the largest ε. Default 1e-3.
-	Share float64
-
-	// Memory ≥ 1 is the number of pairs of L-BFGS. Default 10.
-	Memory int
+	Share  float64 // > 0, the largest ε. Default 1e-3
+	Memory int     // ≥ 1, the number of pairs of L-BFGS. Default 10
 }
 
 func (HOAG) Name() string { return "HOAG" }

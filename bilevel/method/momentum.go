@@ -26,8 +26,7 @@ type SUSTAIN struct {
 	// paper's c·α².
 	TauX, TauY bilevel.Schedule
 
-	// (A), of MRBO (B); LG is required.
-	Neumann Neumann
+	Neumann Neumann // (A), of MRBO (B); LG is required
 }
 
 // MRBO, the momentum-based recursive bilevel optimizer, is Algorithm 1 of Yang, Ji and Liang
@@ -59,14 +58,12 @@ func (m SUSTAIN) start(it *bilevel.Iteration, name string, random bool) (bilevel
 // MSTSA is the momentum-assisted single-timescale method that SUSTAIN grew out of (Khanduri et al.,
 // first version of arXiv 2102.07367): SUSTAIN with τ_y = 1, d_y^k = g_y(z^k; φ).
 type MSTSA struct {
-	// Step sizes. Required.
-	Alpha, Beta bilevel.Schedule
+	Alpha, Beta bilevel.Schedule // step sizes. Required
 
 	// Tau is the weight τ in [0, 1] of the new sample in d_x. Default (k+1)^(−2/3).
 	Tau bilevel.Schedule
 
-	// (A); LG is required.
-	Neumann Neumann
+	Neumann Neumann // (A); LG is required
 }
 
 func (MSTSA) Name() string { return "MSTSA" }
@@ -157,17 +154,13 @@ type VRBO struct {
 	// Step sizes of x and of an inner step of y. Required. The paper's are constant.
 	Alpha, Beta bilevel.Schedule
 
-	// Period ≥ 1 is the paper's q. Default 10.
-	Period int
-
-	// Inner is m ≥ 1. Default 10.
-	Inner int
+	Period int // ≥ 1, the paper's q. Default 10
+	Inner  int // m ≥ 1. Default 10
 
 	// LargeBatch is S_1 ≥ 1, or Full. Default: Period batches of a stream; Full where these are.
 	LargeBatch int
 
-	// (B); LG is required.
-	Neumann Neumann
+	Neumann Neumann // (B); LG is required
 }
 
 func (VRBO) Name() string { return "VRBO" }
@@ -262,17 +255,13 @@ func (m *vrbo) State(t *bilevel.State) { t.Floats(m.u, m.v) }
 // corrected for the displacement of x. With one lower-level task, as here, it is the paper's SVRB.
 // Work beside the oracles: as for STABLE.
 type RSVRB struct {
-	// Step sizes. Required. The paper's order is (k+1)^(−1/3).
-	Alpha, Beta bilevel.Schedule
+	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's order is (k+1)^(−1/3)
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in the estimates. Default (k+1)^(−2/3).
 	Tau bilevel.Schedule
 
-	// MuG is λ > 0, of g_yy ⪰ λI. Required.
-	MuG float64
-
-	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
-	CGxy float64
+	MuG  float64 // λ > 0, of g_yy ⪰ λI. Required
+	CGxy float64 // C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound
 
 	// InitBatch ≥ 1 is the number of samples φ of step 0, or Full. Default: dy, or a larger batch.
 	InitBatch int

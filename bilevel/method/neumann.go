@@ -27,8 +27,7 @@ type Neumann struct {
 	// MuG is μ in (0, LG], of g_yy ⪰ μI. Required where Terms is 0, and by StocBiO.
 	MuG float64
 
-	// Terms is N ≥ 1. Default 1 + ⌈(LG/MuG) ln(k+1)⌉: (1 − μ/L)^N ≤ 1/(k+1).
-	Terms int
+	Terms int // N ≥ 1. Default 1 + ⌈(LG/MuG) ln(k+1)⌉: (1 − μ/L)^N ≤ 1/(k+1)
 }
 
 func (n Neumann) check(method string) error {

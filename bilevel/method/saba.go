@@ -136,11 +136,8 @@ func (t *saga) fill(s *step, dst []float64, draw func(n int) []bilevel.Sample) {
 //
 //	D^k = D^{k−1} + t(z^k; i) − t(z^{k−1}; i).
 type SRBA struct {
-	// Step sizes. Required. The paper's are constant.
-	Alpha, Beta bilevel.Schedule
-
-	// Step size of v. Default: Beta.
-	Gamma bilevel.Schedule
+	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's are constant
+	Gamma       bilevel.Schedule // step size of v. Default: Beta
 
 	// Period ≥ 1 is the number of steps from one full direction to the next. Default: all terms over
 	// two batches, (n_ξ+n_φ)/2b; 64 where a stream is unbounded.
@@ -166,20 +163,14 @@ func (m SRBA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 // SRBA with PAGE (Li et al., ICML 2021) for SARAH, where the toss of a coin makes the directions
 // full, as they are in step 0, and v stays in a ball. Share = 1 is SOBA with large batches.
 type SPABA struct {
-	// Step sizes. Required.
-	Alpha, Beta bilevel.Schedule
-
-	// Step size of v. Default: Beta.
-	Gamma bilevel.Schedule
-
-	// Large is the number of samples of a full direction. Default: as for SRBA.
-	Large int
+	Alpha, Beta bilevel.Schedule // step sizes. Required
+	Gamma       bilevel.Schedule // step size of v. Default: Beta
+	Large       int              // the number of samples of a full direction. Default: as for SRBA
 
 	// Share in (0, 1] is the probability of a full direction. Default: PAGE's b/(b + Large).
 	Share float64
 
-	// Radius bounds ‖v‖, > 0. Default +Inf: no bound.
-	Radius float64
+	Radius float64 // > 0, bounds ‖v‖. Default +Inf: no bound
 }
 
 func (SPABA) Name() string { return "SPABA" }

@@ -16,11 +16,8 @@ import (
 //	v^{k+1} = v^k − γ_k D_v,         D_v = g_yy(x^k, y^k; φ) v^k + f_y(x^k, y^k; ξ),     v⁰ = 0,
 //	x^{k+1} = P_X(x^k − α_k D_x),    D_x = g_xy(x^k, y^k; φ) v^k + f_x(x^k, y^k; ξ).
 type SOBA struct {
-	// Step sizes. Required. The paper's are constant 1/√K for K steps.
-	Alpha, Beta bilevel.Schedule
-
-	// Gamma is the step size of v. Default: Beta, as in the paper.
-	Gamma bilevel.Schedule
+	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's are 1/√K for K steps
+	Gamma       bilevel.Schedule // the step size of v. Default: Beta, as in the paper
 }
 
 func (SOBA) Name() string { return "SOBA" }
@@ -120,11 +117,8 @@ func (m *soba) State(t *bilevel.State) { t.Floats(m.v) }
 //
 // whose theory needs no third derivatives of g. The paper moves x along h^{k−1}.
 type MASOBA struct {
-	// Step sizes. Required. The paper's are 1/√K.
-	Alpha, Beta bilevel.Schedule
-
-	// Step size of v. Default: Beta.
-	Gamma bilevel.Schedule
+	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's are 1/√K
+	Gamma       bilevel.Schedule // step size of v. Default: Beta
 
 	// Theta is the weight θ_k in [0, 1] of the new direction. Default 1/√(k+1), the paper's order.
 	Theta bilevel.Schedule
@@ -230,11 +224,8 @@ func (m *stfbo) State(t *bilevel.State) {
 // with d° the same direction, on the same samples, at the point of step k−1, (x^{k−1}, y^k, v^k),
 // and m⁰ = d⁰.
 type FSLA struct {
-	// Step sizes. Required. The paper's order is (k+1)^(−1/2).
-	Alpha, Beta bilevel.Schedule
-
-	// Step size of v. Default: Beta.
-	Gamma bilevel.Schedule
+	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's order is (k+1)^(−1/2)
+	Gamma       bilevel.Schedule // step size of v. Default: Beta
 
 	// Eta is the weight η_k in [0, 1] of STORM. Default 1/√(k+1), the paper's order.
 	Eta bilevel.Schedule
@@ -313,14 +304,9 @@ func (m *fsla) State(t *bilevel.State) { t.Floats(m.v, m.xLast, m.m) }
 //	v^{k,t+1} = v^{k,t} − γ_k (g_yy(x^k, y^{k+1}; φ′_t) v^{k,t} + f_y(x^k, y^{k+1}; ξ)),
 //	x^{k+1} = P_X(x^k − α_k (f_x + g_xy(·; φ″) v^{k+1})),                     at (x^k, y^{k+1}; ξ).
 type AmIGO struct {
-	// Step sizes. Required. The paper's are constant.
-	Alpha, Beta bilevel.Schedule
-
-	// Step size of v. Default: Beta.
-	Gamma bilevel.Schedule
-
-	// Inner is T ≥ 1. Default 10.
-	Inner int
+	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's are constant
+	Gamma       bilevel.Schedule // step size of v. Default: Beta
+	Inner       int              // T ≥ 1. Default 10
 }
 
 func (AmIGO) Name() string { return "AmIGO" }

@@ -21,20 +21,17 @@ import (
 //
 // Step 0 draws Window samples φ. Memory: 3·dx·dy numbers and Window names; O(dx·dy) operations.
 type STABLECG struct {
-	// Step sizes. Required.
-	Alpha, Beta bilevel.Schedule
+	Alpha, Beta bilevel.Schedule // step sizes. Required
 
 	// Tau is the weight τ_k in [0, 1] of the new sample in H_xy. Default 1/√(k+1).
 	Tau bilevel.Schedule
 
-	// CGxy is C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound.
-	CGxy float64
+	CGxy float64 // C_gxy > 0, the bound on ‖H_xy‖_F. Default +Inf: no bound
 
 	// Window ≥ 1. Default 32; all samples with Options.LowerBatch = Full.
 	Window int
 
-	// Iterations ≥ 1 bounds those for one system. Default 10.
-	Iterations int
+	Iterations int // ≥ 1, bounds those for one system. Default 10
 }
 
 func (STABLECG) Name() string { return "STABLE-CG" }
