@@ -81,7 +81,7 @@ func (s *Solver) header() (head []byte, words uint64, err error) {
 
 // Load reads a checkpoint from r, to its end, and s continues the run that was saved. s must come
 // from New with the same problem, method and options; it may have done steps, and failed. What X,
-// Y, Estimator and Stepper returned before is no longer valid.
+// Y and Stepper returned before is no longer valid.
 //
 // Sizes, method, parameters and options are compared with those that were saved; the problem's
 // data, functions, maps and what pointers in the caller's own types refer to are not. No oracle is

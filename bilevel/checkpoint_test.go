@@ -120,14 +120,14 @@ func TestResume(t *testing.T) {
 		}
 		whole, again := start(), start()
 		steps(t, whole, c.n)
-		file, report := saved(t, whole), whole.Estimator().Report()
+		file, report := saved(t, whole), whole.stepper.(*stable).est.Report()
 		assert.Equal(t, c.route, report.Truncate.Route)
 		steps(t, whole, c.n)
 		steps(t, again, 3) // which are forgotten
 		require.NoError(t, again.Load(bytes.NewReader(file)))
 		require.Equal(t, c.n, again.K())
 		require.Equal(t, file, saved(t, again), "what has been read is what is written")
-		require.Equal(t, report, again.Estimator().Report())
+		require.Equal(t, report, again.stepper.(*stable).est.Report())
 		steps(t, again, c.n)
 		assert.Equal(t, whole.Counts(), again.Counts())
 		assert.Equal(t, saved(t, whole), saved(t, again))

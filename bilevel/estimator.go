@@ -246,10 +246,6 @@ func (e *Estimator) Hyy() *mat.Sym   { return e.hyy }
 
 func (e *Estimator) Report() EstimatorReport { return e.report }
 
-// Point returns the point (x, y) of the last Init or Update, to be read only: in a running STABLE,
-// the one before the iterate.
-func (e *Estimator) Point() (x, y []float64) { return e.x, e.y }
-
 // Health tells of H_yy alone; the rest is NaN.
 func (e *Estimator) Health() Health {
 	const almost = 1 - 0x1p-20
@@ -261,15 +257,6 @@ func (e *Estimator) Health() Health {
 		h.NotConvex = h.Least < -3*h.LeastErr
 	}
 	return h
-}
-
-// Estimator returns that of the running method, to be read only; nil where its Stepper has no
-// method Estimator() *Estimator, as those of STABLE and RSVRB have.
-func (s *Solver) Estimator() *Estimator {
-	if m, ok := s.stepper.(interface{ Estimator() *Estimator }); ok {
-		return m.Estimator()
-	}
-	return nil
 }
 
 func checkBounds(owner string, muG, cGxy float64) error {

@@ -64,6 +64,18 @@ func TestSetsProjectExtreme(t *testing.T) {
 	}
 }
 
+// The root is met to more digits than Newton's iteration gives.
+func TestBallIsMet(t *testing.T) {
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(3, seed))
+		x, w, p := make([]float64, 4), make([]float64, 4), make([]float64, 4)
+		spread(rng, x, w, 1, 6)
+		x[0] = 2
+		Ball{Radius: 1}.ProjectMetric(p, x, w)
+		require.InDelta(t, 1, mat.Norm(p), 1e-15, "seed %d", seed)
+	}
+}
+
 // NaN and Inf in the point and in the weights end no later than numbers, and NaN shows.
 func TestSetsProjectNotFinite(t *testing.T) {
 	for _, set := range []MetricSet{Space{}, UniformBox(3, -0.5, 1), NonNegative{}, Ball{[]float64{-1, 0, 1}, 1.5},

@@ -215,8 +215,6 @@ func (m *stable) trust(it *Iteration) (theta float64) {
 	return theta
 }
 
-func (m *stable) Estimator() *Estimator { return m.est }
-
 func (m *stable) Health() Health { return m.est.Health() }
 
 func (m *stable) State(t *State) {

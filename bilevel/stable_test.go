@@ -310,4 +310,5 @@ func TestAdagradZero(t *testing.T) {
 	step := a.move(next, []float64{0, 0}, []float64{-3, 0}) // to (0.1, 0), with the weights 30 and 10
 	assert.InDeltaSlice(t, []float64{0.075, -0.075}, next, 1e-15)
 	assert.InEpsilon(t, math.Hypot(30*0.075, 10*0.075), math.Hypot(0.075, 0.075)/step, 1e-14)
+	assert.Equal(t, math.Inf(1), MetricStep(next, x, []float64{0, 1}))
 }

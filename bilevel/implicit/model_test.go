@@ -78,3 +78,10 @@ func TestCauchyPoint(t *testing.T) {
 		assert.GreaterOrEqual(t, runs, 5, "%d entries at a bound", bound)
 	}
 }
+
+// A value that is not finite is far above: the trial goes near the other end.
+func TestBetweenNotFinite(t *testing.T) {
+	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+		assert.Equal(t, nearest, between(end{slope: -1}, end{1, v, v}))
+	}
+}

@@ -49,20 +49,17 @@ func (VRBiAdam) Name() string { return "VR-BiAdam" }
 
 type biadam struct {
 	BiAdam
-	*memory
-	storm      bool
-	set        bilevel.MetricSet
-	estimate   hypergradient
-	x, y       adaptive
-	xOld, yOld []float64 // z^{k−1}
+	recursion
+	storm bool
+	set   bilevel.MetricSet
+	x, y  adaptive
 }
 
 // adaptive is one level: its direction and its metric.
 type adaptive struct {
-	old, now []float64 // g_y or h at z^{k−1} and z^k
-	dir      []float64 // d
-	square   []float64 // a
-	metric   []float64 // √a + ρ
+	*tracked
+	square []float64 // a
+	metric []float64 // √a + ρ
 }
 
 func (m BiAdam) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
@@ -86,28 +83,23 @@ func (m BiAdam) start(it *bilevel.Iteration, name string, storm bool, tau bileve
 		positive(name+".Rho", &m.Rho, 1e-3),
 		m.Neumann.check(name),
 	)
-	mem := newMemory(it)
-	r := &biadam{BiAdam: m, memory: mem, storm: storm, set: set, xOld: mem.x(""), yOld: mem.y(""),
-		estimate: hypergradient{series: m.Neumann, random: true}}
-	r.y = adaptive{old: mem.y("g_y at the last iterate"), now: mem.y("g_y"), dir: mem.y("the direction of y (g_y)"),
-		square: mem.y("")}
-	r.x = adaptive{old: mem.x("the hypergradient at the last iterate"), now: mem.x(""), square: mem.x("")}
-	r.estimate.start(mem)
-	r.x.dir, r.y.metric, r.x.metric = mem.x("the direction of x"), mem.y("the metric of y"), mem.x("the metric of x")
+	r := &biadam{BiAdam: m, recursion: newRecursion(it, m.Neumann, true), storm: storm, set: set}
+	r.y = adaptive{&r.g, r.memory.y(""), r.memory.y("the metric of y")}
+	r.x = adaptive{&r.h, r.memory.x(""), r.memory.x("the metric of x")}
 	return r, err
 }
 
 func (m *biadam) Step(it *bilevel.Iteration) error {
 	s := m.begin(it)
 	eta, tauX, tauY := s.At("Eta", m.Eta, 1), s.At("TauX", m.TauX, 1), s.At("TauY", m.TauY, 1)
-	m.evaluate(s)
+	back := m.storm && it.K() > 0
+	m.evaluate(s, it.X(), it.Y(), back, back)
 	m.y.update(it.K(), tauY, m.Decay, m.Rho, m.storm)
 	m.x.update(it.K(), tauX, m.Decay, m.Rho, m.storm)
 	if s.Finite(m.x.metric, m.y.metric); s.err != nil {
 		return s.err
 	}
-	copy(m.xOld, it.X())
-	copy(m.yOld, it.Y())
+	m.remember(it.X(), it.Y())
 
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
 	m.x.move(it.NextX(), it.X(), alpha)
@@ -120,21 +112,6 @@ func (m *biadam) Step(it *bilevel.Iteration) error {
 	return it.UseSteps(alpha, beta, 0)
 }
 
-// evaluate writes g_y and h at z^k; with STORM also at z^{k−1}, on the same samples.
-func (m *biadam) evaluate(s *step) {
-	back := m.storm && s.K() > 0
-	phi := s.DrawPhi(0)
-	if back {
-		s.GradG(m.y.old, m.xOld, m.yOld, phi)
-	}
-	s.GradG(m.y.now, s.X(), s.Y(), phi)
-	m.estimate.draw(s, 0, 0)
-	if back {
-		m.estimate.at(s, m.x.old, m.xOld, m.yOld)
-	}
-	m.estimate.at(s, m.x.now, s.X(), s.Y())
-}
-
 func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	if k == 0 {
 		tau = 1
@@ -143,7 +120,7 @@ func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 	if !storm {
 		old = l.now // then d ← now + (1−τ)(d − now), which is the average
 	}
-	mat.RecurVec(l.dir, tau, old, l.now)
+	mat.RecurVec(l.est, tau, old, l.now)
 	w := max(1-decay, 1/float64(k+1))
 	for i, g := range l.now {
 		l.square[i] = (1-w)*l.square[i] + w*g*g
@@ -152,7 +129,7 @@ func (l *adaptive) update(k int, tau, decay, rho float64, storm bool) {
 }
 
 func (l *adaptive) move(next, x []float64, step float64) {
-	for i, d := range l.dir {
+	for i, d := range l.est {
 		next[i] = x[i] - step*d/l.metric[i]
 	}
 }
@@ -167,5 +144,5 @@ func relax(next, x []float64, eta float64) {
 }
 
 func (m *biadam) State(t *bilevel.State) {
-	t.Floats(m.x.dir, m.x.square, m.y.dir, m.y.square, m.xOld, m.yOld)
+	t.Floats(m.x.est, m.x.square, m.y.est, m.y.square, m.xOld, m.yOld)
 }

@@ -59,5 +59,5 @@
 //   - MSTSA (JunjieYang97/MRVRBO at commit f182003): τ = ½, on a truncated series.
 //   - S-TFBO (OptMN-Lab/tfbo at commit 999815f, the authors'): 1e-8 in denominators.
 //   - F2SA-p (TrueNobility303/F2BA at commit c4ed161, the first author's): samples of its own for
-//     each side, [F2SAp].Normalise, and p of 2, 3, 5, 8 or 10.
+//     each side, h/‖h‖ for h, and p of 2, 3, 5, 8 or 10.
 package method

@@ -104,7 +104,6 @@ func (m *f2sa) State(t *bilevel.State) { t.Floats(m.z) }
 type F2SAp struct {
 	Alpha, Beta bilevel.Schedule // step sizes. Required. The paper's are constant
 	Nu          float64          // ν > 0, in units of g over f. Default 0.1
-	Normalise   bool             // puts h/‖h‖ in place of h. Default false
 	Inner       int              // ≥ 1, the number of steps of both y. Default 1
 }
 
@@ -156,10 +155,6 @@ func (m *f2sap) Step(it *bilevel.Iteration) error {
 	s.GradXG(low.gx, x, low.z, phi)
 	for i := range m.h {
 		m.h[i] = 0.5 * (up.fx[i] + low.fx[i] + (up.gx[i]-low.gx[i])/m.Nu)
-	}
-	s.Finite(m.h)
-	if m.Normalise {
-		alpha /= max(mat.Norm(m.h), 1e-300)
 	}
 	s.UseSteps(alpha, 0, 0)
 	s.MoveX(alpha, m.h)

@@ -51,8 +51,7 @@ func (m SUSTAIN) start(it *bilevel.Iteration, name string, random bool) (bilevel
 		schedule(name+".TauX", &m.TauX, stormWeight, 1),
 		schedule(name+".TauY", &m.TauY, stormWeight, 1),
 	)
-	return startMomentum(it, name, err, momentum{alpha: m.Alpha, beta: m.Beta, tauX: m.TauX, tauY: m.TauY,
-		estimate: hypergradient{series: m.Neumann, random: random}})
+	return startMomentum(it, name, err, momentum{newRecursion(it, m.Neumann, random), m.Alpha, m.Beta, m.TauX, m.TauY})
 }
 
 // MSTSA is the momentum-assisted single-timescale method that SUSTAIN grew out of (Khanduri et al.,
@@ -70,73 +69,85 @@ func (MSTSA) Name() string { return "MSTSA" }
 
 func (m MSTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	err := schedule("MSTSA.Tau", &m.Tau, stormWeight, 1)
-	return startMomentum(it, "MSTSA", err, momentum{alpha: m.Alpha, beta: m.Beta, tauX: m.Tau,
-		estimate: hypergradient{series: m.Neumann, random: true}})
+	return startMomentum(it, "MSTSA", err, momentum{newRecursion(it, m.Neumann, true), m.Alpha, m.Beta, m.Tau, nil})
 }
 
 // stormWeight is the papers' c·α² for α ~ (k+1)^(−1/3), scaled to be 1 at k = 0.
 var stormWeight = bilevel.Power{C: 1, P: 2.0 / 3}
 
-// momentum is the running state of all three: STORM (Cutkosky and Orabona, NeurIPS 2019).
-type momentum struct {
+// recursion holds the estimates of g_y and of h that take the change from z⁻ to z on the same samples:
+// STORM (Cutkosky and Orabona, NeurIPS 2019) and, with τ = 0, SPIDER.
+type recursion struct {
 	*memory
+	estimate   hypergradient
+	xOld, yOld []float64 // z⁻
+	g, h       tracked
+}
+
+// tracked is the estimate of a vector, and the values at z⁻ and z.
+type tracked struct{ old, now, est []float64 }
+
+func (t tracked) update(tau float64) { mat.RecurVec(t.est, tau, t.old, t.now) }
+
+func newRecursion(it *bilevel.Iteration, n Neumann, random bool) recursion {
+	m := newMemory(it)
+	r := recursion{memory: m, estimate: hypergradient{series: n, random: random}, xOld: m.x(""), yOld: m.y("")}
+	r.g = tracked{m.y("g_y at the last point"), m.y("g_y"), m.y("the direction of y (g_y)")}
+	r.h = tracked{old: m.x("the hypergradient at the last point"), now: m.x("")}
+	r.estimate.start(m)
+	r.h.est = m.x("the direction of x")
+	return r
+}
+
+// evaluate writes g_y and h at z = (x, y) and, where asked, at z⁻.
+func (m *recursion) evaluate(s *step, x, y []float64, oldG, oldH bool) {
+	phi := s.DrawPhi(0)
+	if oldG {
+		s.GradG(m.g.old, m.xOld, m.yOld, phi)
+	}
+	s.GradG(m.g.now, x, y, phi)
+	m.estimate.draw(s, 0, 0)
+	if oldH {
+		m.estimate.at(s, m.h.old, m.xOld, m.yOld)
+	}
+	m.estimate.at(s, m.h.now, x, y)
+}
+
+func (m *recursion) remember(x, y []float64) {
+	copy(m.xOld, x)
+	copy(m.yOld, y)
+}
+
+// momentum is the running state of SUSTAIN, MRBO and MSTSA.
+type momentum struct {
+	recursion
 	alpha, beta bilevel.Schedule
-	tauX, tauY  bilevel.Schedule // tauY nil: no recursion in y, d_y = g_y
-	estimate    hypergradient
-	xOld, yOld  []float64 // z^{k−1}
-	dx, dy      []float64 // d_x, d_y
-	hOld, h     []float64 // at z^{k−1} and z^k
-	gOld, g     []float64
+	tauX, tauY  bilevel.Schedule // tauY nil: τ = 1, d_y = g_y
 }
 
 func startMomentum(it *bilevel.Iteration, name string, err error, m momentum) (bilevel.Stepper, error) {
-	m.memory = newMemory(it)
-	m.xOld, m.yOld = m.x(""), m.y("")
-	m.gOld, m.g, m.dy = m.y("g_y at the last iterate"), m.y("g_y"), m.y("the direction of y (g_y)")
-	m.hOld, m.h = m.x("the hypergradient at the last iterate"), m.x("")
-	m.estimate.start(m.memory)
-	m.dx = m.x("the direction of x")
 	return &m, errors.Join(err, checkSteps(name, m.alpha, m.beta), m.estimate.series.check(name))
 }
 
 func (m *momentum) Step(it *bilevel.Iteration) error {
-	s := m.begin(it)
-	alpha, beta := m.alpha.At(it.K()), m.beta.At(it.K())
+	s, back, tauY := m.begin(it), it.K() > 0, 1.0
+	alpha, beta, tauX := m.alpha.At(it.K()), m.beta.At(it.K()), m.tauX.At(it.K())
 	s.UseSteps(alpha, beta, 0)
-	m.lower(s)
-
-	tau := m.tauX.At(it.K())
-	s.UseSteps(0, 0, tau)
-	m.estimate.draw(s, 0, 0)
-	if it.K() > 0 {
-		m.estimate.at(s, m.hOld, m.xOld, m.yOld)
+	if m.tauY != nil {
+		tauY = m.tauY.At(it.K())
 	}
-	m.estimate.at(s, m.h, it.X(), it.Y())
-	mat.RecurVec(m.dx, tau, m.hOld, m.h)
-	copy(m.xOld, it.X())
-	copy(m.yOld, it.Y())
-
-	it.MoveY(beta, m.dy)
-	s.MoveX(alpha, m.dx)
+	s.UseSteps(0, 0, tauY)
+	s.UseSteps(0, 0, tauX)
+	m.evaluate(s, it.X(), it.Y(), back && m.tauY != nil, back)
+	m.g.update(tauY)
+	m.h.update(tauX)
+	m.remember(it.X(), it.Y())
+	it.MoveY(beta, m.g.est)
+	it.MoveX(alpha, m.h.est)
 	return s.err
 }
 
-func (m *momentum) lower(s *step) {
-	phi := s.DrawPhi(0)
-	if m.tauY == nil {
-		s.GradG(m.dy, s.X(), s.Y(), phi)
-		return
-	}
-	tau := m.tauY.At(s.K())
-	s.UseSteps(0, 0, tau)
-	if s.K() > 0 {
-		s.GradG(m.gOld, m.xOld, m.yOld, phi)
-	}
-	s.GradG(m.g, s.X(), s.Y(), phi)
-	mat.RecurVec(m.dy, tau, m.gOld, m.g)
-}
-
-func (m *momentum) State(t *bilevel.State) { t.Floats(m.xOld, m.yOld, m.dx, m.dy) }
+func (m *momentum) State(t *bilevel.State) { t.Floats(m.xOld, m.yOld, m.h.est, m.g.est) }
 
 // VRBO is Algorithm 2 of Yang, Ji and Liang (NeurIPS 2021, arXiv 2106.04692): SPIDER on both levels,
 // with directions u of x and v of y. Every Period steps, large batches reset them,
@@ -167,11 +178,7 @@ func (VRBO) Name() string { return "VRBO" }
 
 type vrbo struct {
 	VRBO
-	*memory
-	estimate          hypergradient
-	u, v              []float64
-	yOld              []float64 // y of z⁻ inside the inner loop
-	hOld, h, gOld, g  []float64
+	recursion         // h.est is u, g.est is v
 	largeXi, largePhi int
 }
 
@@ -183,12 +190,7 @@ func (m VRBO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		m.Neumann.check("VRBO"),
 	)
 	upper, lower := it.Batches()
-	mem := newMemory(it)
-	r := &vrbo{VRBO: m, memory: mem, largeXi: m.large(upper), largePhi: m.large(lower), yOld: mem.y(""), h: mem.x(""),
-		gOld: mem.y("g_y at the last point"), g: mem.y("g_y"), v: mem.y("the direction of y (g_y)"),
-		hOld: mem.x("the hypergradient at the last point"), estimate: hypergradient{series: m.Neumann}}
-	r.estimate.start(mem)
-	r.u = mem.x("the direction of x")
+	r := &vrbo{m, newRecursion(it, m.Neumann, false), m.large(upper), m.large(lower)}
 	return r, errors.Join(err, option.Batch("VRBO.LargeBatch", r.largeXi))
 }
 
@@ -204,45 +206,40 @@ func (m VRBO) large(small int) int {
 }
 
 func (m *vrbo) Step(it *bilevel.Iteration) error {
-	s := m.begin(it)
+	s, u, v := m.begin(it), m.h.est, m.g.est
 	alpha, beta := m.Alpha.At(it.K()), m.Beta.At(it.K())
 	s.UseSteps(alpha, 0, 0)
 	if it.K()%m.Period == 0 {
-		s.GradG(m.v, it.X(), it.Y(), s.DrawPhi(m.largePhi))
+		s.GradG(v, it.X(), it.Y(), s.DrawPhi(m.largePhi))
 		m.estimate.draw(s, m.largeXi, m.largePhi)
-		m.estimate.at(s, m.u, it.X(), it.Y())
-		s.Finite(m.u, m.v)
+		m.estimate.at(s, u, it.X(), it.Y())
+		s.Finite(u, v)
 	}
 
 	// x^{k+1} = P_X(x^k − αu).
-	s.MoveX(alpha, m.u)
+	it.MoveX(alpha, u)
 
-	m.addChange(s, it.X(), it.Y())
+	m.remember(it.X(), it.Y())
+	m.addChange(s)
 	for t := 1; t <= m.Inner; t++ {
-		copy(m.yOld, it.NextY())
-		s.InnerStep(beta, m.v)
+		m.remember(it.NextX(), it.NextY())
+		s.InnerStep(beta, v)
 		if t < m.Inner || (it.K()+1)%m.Period != 0 {
-			m.addChange(s, it.NextX(), m.yOld)
+			m.addChange(s)
 		}
 	}
 	return s.err
 }
 
-// addChange adds to u and v their change from (xOld, yOld) to (NextX, NextY).
-func (m *vrbo) addChange(s *step, xOld, yOld []float64) {
-	x, y, phi := s.NextX(), s.NextY(), s.DrawPhi(0)
-	s.GradG(m.gOld, xOld, yOld, phi)
-	s.GradG(m.g, x, y, phi)
-	mat.RecurVec(m.v, 0, m.gOld, m.g)
-
-	m.estimate.draw(s, 0, 0)
-	m.estimate.at(s, m.hOld, xOld, yOld)
-	m.estimate.at(s, m.h, x, y)
-	mat.RecurVec(m.u, 0, m.hOld, m.h)
-	s.Finite(m.u, m.v)
+// addChange adds to u and v their change from z⁻ to (NextX, NextY).
+func (m *vrbo) addChange(s *step) {
+	m.evaluate(s, s.NextX(), s.NextY(), true, true)
+	m.g.update(0)
+	m.h.update(0)
+	s.Finite(m.h.est, m.g.est)
 }
 
-func (m *vrbo) State(t *bilevel.State) { t.Floats(m.u, m.v) }
+func (m *vrbo) State(t *bilevel.State) { t.Floats(m.h.est, m.g.est) }
 
 // RSVRB is the variance-reduced method of Guo, Hu, Zhang and Yang (arXiv 2105.02266), which tracks
 // all five derivatives by STORM, on one sample, the second ones as matrices. Step k ≥ 1 does
@@ -277,11 +274,6 @@ type rsvrb struct {
 	xOld, yOld []float64          // z^{k−1}
 	h          []float64          // u − H_xy H_yy⁻¹ w
 }
-
-// tracked is the STORM estimate of a vector, and the values at z^{k−1} and z^k.
-type tracked struct{ old, now, est []float64 }
-
-func (t tracked) update(tau float64) { mat.RecurVec(t.est, tau, t.old, t.now) }
 
 func (m RSVRB) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 	option.Default(&m.CGxy, math.Inf(1))
@@ -342,8 +334,6 @@ func (m *rsvrb) track(it *bilevel.Iteration, tau float64) error {
 	m.d.update(tau)
 	return s.err
 }
-
-func (m *rsvrb) Estimator() *bilevel.Estimator { return m.est }
 
 func (m *rsvrb) Health() bilevel.Health { return m.est.Health() }
 

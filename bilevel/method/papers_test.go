@@ -49,7 +49,6 @@ func TestMethodsFollowTheirPapers(t *testing.T) {
 		{AmIGO{Alpha: a, Beta: b, Gamma: c, Inner: plainInner}, plainAmIGO{}},
 		{F2SA{Alpha: a, Beta: b, Lambda: bilevel.Constant(7), Inner: plainInner}, &plainF2SA{}},
 		{F2SAp{Alpha: a, Beta: b, Nu: 0.2, Inner: plainInner}, &plainF2SAp{}},
-		{F2SAp{Alpha: a, Beta: b, Nu: 0.2, Inner: plainInner, Normalise: true}, &plainF2SAp{normalise: true}},
 		{BOME{Alpha: a, Beta: b, Gamma: c, Inner: plainInner}, plainBOME{}},
 	} {
 		follow(t, c.m, box, c.p)
@@ -355,10 +354,7 @@ func (p *plainF2SA) step(r *reader, k int, x, y, _ []float64) {
 	mat.Axpy(x, -alphaOf.At(k), lin(1, fx, lambda, r.gx(x, p.z), -lambda, r.gx(x, y)))
 }
 
-type plainF2SAp struct {
-	up, low   []float64
-	normalise bool
-}
+type plainF2SAp struct{ up, low []float64 }
 
 func (p *plainF2SAp) step(r *reader, k int, x, y, _ []float64) {
 	const nu = 0.2
@@ -383,11 +379,7 @@ func (p *plainF2SAp) step(r *reader, k int, x, y, _ []float64) {
 	h := lin(0.5/nu, r.gx(x, p.up), 0.5, fx, -0.5/nu, r.gx(x, p.low), 0.5, fLow)
 	require.Equal(r.t, r.used[start], r.used[start+1], "another ξ")
 	require.Equal(r.t, r.used[start+2], r.used[start+3], "another φ")
-	length := 1.0
-	if p.normalise {
-		length = mat.Norm(h)
-	}
-	mat.Axpy(x, -alphaOf.At(k)/length, h)
+	mat.Axpy(x, -alphaOf.At(k), h)
 	copy(y, lin(0.5, p.up, 0.5, p.low))
 }
 
