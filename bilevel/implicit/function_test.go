@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stable/bilevel"
+	"stable/bilevel/auto"
 	"stable/bilevel/hyperopt"
 	"stable/bilevel/hyperopt/data"
 	"stable/bilevel/implicit"
@@ -73,6 +74,39 @@ func TestFunctionIsTheTruth(t *testing.T) {
 				assert.True(t, math.IsNaN(v))
 			}
 		}
+	}
+}
+
+// Of two losses alone: y*(x) solves e^y − n + e^x·y = 0, to rounding, from anywhere.
+func TestTruthOfTwoLosses(t *testing.T) {
+	x, n := []float64{-9, 2, 0.5}, []float64{300, 0.5, 3} // Newton steps from 0 are far too long
+	p, err := auto.New(auto.Losses{Dx: 3, Dy: 3, Upper: 1, Lower: 1,
+		F: func(x, y auto.Vec, _ bilevel.Sample) auto.Num { return y.Shift(-1).SquaredNorm() },
+		G: func(x, y auto.Vec, _ bilevel.Sample) auto.Num {
+			return y.Exp().Sum().Sub(y.Dot(auto.Data(n))).Add(y.WeightedSquares(x.Exp()).Scale(0.5))
+		},
+	})
+	require.NoError(t, err)
+	truth := implicit.NewTruth(p)
+	for _, from := range [][]float64{{0, 0, 0}, {-40, 30, 5}, {1, 1, 1}} {
+		require.NoError(t, truth.Solution(from, x))
+		for j, y := range from {
+			assert.InDelta(t, n[j], math.Exp(y)+math.Exp(x[j])*y, 1e-11*n[j])
+		}
+	}
+	grad, at := make([]float64, 3), make([]float64, 3)
+	value, err := truth.Objective(grad, x)
+	require.NoError(t, err)
+	for j := range x {
+		const h = 1e-5
+		copy(at, x)
+		at[j] += h
+		up, err := truth.Objective(nil, at)
+		require.NoError(t, err)
+		at[j] -= 2 * h
+		down, err := truth.Objective(nil, at)
+		require.NoError(t, err)
+		assert.InDelta(t, (up-down)/(2*h), grad[j], 1e-6*value)
 	}
 }
 

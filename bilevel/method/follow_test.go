@@ -1,6 +1,7 @@
 package method
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -182,4 +183,184 @@ func lin(pairs ...any) []float64 {
 		}
 	}
 	return sum
+}
+
+// levels has f_x = upper(x), f_y = 0 and g_y = lower(y).
+type levels struct {
+	dx           int
+	upper, lower func(i int, v float64) float64
+}
+
+func (l levels) Dims() (int, int)          { return l.dx, 1 }
+func (l levels) Streams() (uint64, uint64) { return 1, 1 }
+
+func (l levels) GradF(fx, fy, x, _ []float64, _ []bilevel.Sample) error {
+	for i, v := range x {
+		fx[i] = l.upper(i, v)
+	}
+	clear(fy)
+	return nil
+}
+
+func (l levels) GradG(gy, _, y []float64, _ []bilevel.Sample) error {
+	gy[0] = l.lower(0, y[0])
+	return nil
+}
+
+func (l levels) GradXG(gx, _, _ []float64, _ []bilevel.Sample) error {
+	clear(gx)
+	return nil
+}
+
+func (l levels) CrossG(gxy *mat.Dense, _, _ []float64, _ []bilevel.Sample) error {
+	gxy.Zero()
+	return nil
+}
+
+func (l levels) HessG(gyy *mat.Sym, _, _ []float64, _ []bilevel.Sample) error {
+	gyy.Set(0, 0, 1)
+	return nil
+}
+
+func ends(t *testing.T, p bilevel.Problem, m bilevel.Method, opt bilevel.Options, run bilevel.Run) bilevel.Result {
+	s := start(t, p, m, opt)
+	res, err := s.Run(context.Background(), run)
+	require.NoError(t, err)
+	return res
+}
+
+func linear(_ int, v float64) float64 { return v }
+
+// logistic is a derivative with which a step of length 1 is the logistic map v → r·v(1−v).
+func logistic(r float64) func(int, float64) float64 {
+	return func(_ int, v float64) float64 { return v - r*v*(1-v) }
+}
+
+// A cycle never meets a tolerance below its steps, whatever its period and the window.
+func TestToleranceCycle(t *testing.T) {
+	every := 1
+	if testing.Short() {
+		every = 7
+	}
+	for period, r := range map[int]float64{1: 2.5, 2: 3.2, 3: 3.83, 4: 3.5, 5: 3.74, 6: 3.63, 8: 3.55, 0: 3.9} { // 0 is chaos
+		p := levels{1, logistic(r), linear}
+		opt := bilevel.Options{X0: []float64{0.3}, Y0: []float64{1}}
+		m := SOBA{Alpha: bilevel.Constant(1), Beta: bilevel.Constant(0.5)}
+		for window := 1; window <= 120; window += every {
+			res := ends(t, p, m, opt, bilevel.Run{Tol: 1e-3, Window: window, Steps: 1000})
+			want := bilevel.StepLimit
+			if period == 1 {
+				want = bilevel.ToleranceMet
+				require.Less(t, math.Abs(p.upper(0, res.X[0])), 1e-3)
+			}
+			require.Equal(t, want, res.Reason, "period %d, window %d", period, window)
+		}
+
+		m.Alpha = bilevel.Constant(0.1)
+		res := ends(t, p, m, opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
+		assert.Equal(t, bilevel.ToleranceMet, res.Reason)
+		assert.Less(t, math.Abs(p.upper(0, res.X[0])), 1e-6)
+	}
+}
+
+// Nor does a run whose inner steps on y cycle, whatever their number.
+func TestToleranceInnerCycle(t *testing.T) {
+	p := levels{1, linear, func(_ int, v float64) float64 { return 0.1*v + math.Tanh(3*v) }} // steps of 1: v → 0.9v − tanh 3v
+	n := Neumann{LG: 4, MuG: 0.1, Terms: 2}
+	alpha, slow := bilevel.Constant(0.1), bilevel.Constant(0.3)
+	for inner := 1; inner <= 6; inner++ {
+		for _, with := range []func(beta bilevel.Schedule) bilevel.Method{
+			func(b bilevel.Schedule) bilevel.Method { return ALSET{Alpha: alpha, Beta: b, Inner: inner, Neumann: n} },
+			func(b bilevel.Schedule) bilevel.Method {
+				return StocBiO{Alpha: alpha, Beta: b, Inner: inner, Neumann: n}
+			},
+			func(b bilevel.Schedule) bilevel.Method { return VRBO{Alpha: alpha, Beta: b, Inner: inner, Neumann: n} },
+			func(b bilevel.Schedule) bilevel.Method {
+				return BSA{Alpha: alpha, Beta: b, Inner: bilevel.Constant(inner), Neumann: n}
+			},
+			func(b bilevel.Schedule) bilevel.Method {
+				return AmIGO{Alpha: alpha, Beta: b, Gamma: slow, Inner: inner}
+			},
+			func(b bilevel.Schedule) bilevel.Method { return F2SA{Alpha: alpha, Beta: b, Inner: inner} },
+			func(b bilevel.Schedule) bilevel.Method { return F2SAp{Alpha: alpha, Beta: b, Inner: inner} },
+		} {
+			opt := bilevel.Options{X0: []float64{1}, Y0: []float64{1}}
+			m := with(bilevel.Constant(1))
+			res := ends(t, p, m, opt, bilevel.Run{Tol: 1e-2, Steps: 1000})
+			assert.Equal(t, bilevel.StepLimit, res.Reason, "%s with %d inner steps", m.Name(), inner)
+			res = ends(t, p, with(slow), opt, bilevel.Run{Tol: 1e-6, Steps: 3000})
+			assert.Equal(t, bilevel.ToleranceMet, res.Reason, "%s with %d inner steps", m.Name(), inner)
+			assert.Less(t, math.Abs(p.lower(0, res.Y[0])), 1e-6)
+		}
+	}
+}
+
+// What keeps x from moving, but is not a small gradient, is not taken for one.
+func TestToleranceStandsStill(t *testing.T) {
+	far := func(i int, v float64) float64 { return v - 3 }
+	steep := func(i int, v float64) float64 { return []float64{v - 3, 1e-9}[i] }
+	for name, c := range map[string]struct {
+		p   bilevel.Problem
+		m   bilevel.Method
+		opt bilevel.Options
+	}{
+		"no step size of x": {levels{1, far, linear}, SOBA{Alpha: bilevel.Constant(0), Beta: bilevel.Constant(0.1)},
+			bilevel.Options{}},
+		"no step size of y": {levels{1, linear, far}, SOBA{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0)},
+			bilevel.Options{}},
+		"rounding": {levels{1, far, linear},
+			SOBA{Alpha: bilevel.Constant(1e-17), Beta: bilevel.Constant(0.1)}, bilevel.Options{X0: []float64{1}}},
+		"step sizes fall": {levels{1, far, linear},
+			SOBA{Alpha: bilevel.Power{C: 0.1, P: 3}, Beta: bilevel.Constant(0.1)}, bilevel.Options{}},
+		"a trust region": {newWavy(0),
+			bilevel.STABLE{Alpha: bilevel.Constant(0.1), Beta: bilevel.Constant(0.1), MuG: 0.3,
+				Trust: 1e-12}, bilevel.Options{}},
+		"another entry's step": {levels{2, steep, linear}, bilevel.STABLE{MuG: 0.5},
+			bilevel.Options{Set: bilevel.UniformBox(2, -10, 10)}},
+	} {
+		c.opt.UpperBatch, c.opt.LowerBatch = bilevel.Full, bilevel.Full
+		assert.Equal(t, bilevel.StepLimit, ends(t, c.p, c.m, c.opt, bilevel.Run{Tol: 1e-3, Steps: 1000}).Reason, name)
+	}
+}
+
+// exactHypergradient is f_x − g_xy g_yy⁻¹ f_y at (x, y), by elimination.
+func exactHypergradient(t *testing.T, w *wavy, x, y []float64) []float64 {
+	fx, fy, gxy, gyy := make([]float64, 3), make([]float64, 4), mat.NewDense(3, 4), mat.NewSym(4)
+	require.NoError(t, w.GradF(fx, fy, x, y, nil))
+	require.NoError(t, w.CrossG(gxy, x, y, nil))
+	require.NoError(t, w.HessG(gyy, x, y, nil))
+	v := bileveltest.Apply(bileveltest.Invert(bileveltest.Full(gyy, 4, 4)), fy)
+	for i := range fx {
+		fx[i] -= mat.Dot(gxy.Row(i), v)
+	}
+	return fx
+}
+
+// The noise of a step has to be below the tolerance: a longer window does not help.
+func TestToleranceNoise(t *testing.T) {
+	w := newWavy(0.1)
+	gradient := func(r bilevel.Result) float64 { return mat.Norm(exactHypergradient(t, w, r.X, r.Y)) }
+	soba := SOBA{Alpha: bilevel.Constant(0.02), Beta: bilevel.Constant(0.1)}
+	for _, c := range []struct {
+		m      bilevel.Method
+		batch  int
+		tol    float64
+		window int
+		want   bilevel.Reason
+	}{
+		{soba, 1, 0.2, 100, bilevel.StepLimit},
+		{soba, 1, 0.2, 1000, bilevel.StepLimit},
+		{soba, 64, 0.2, 100, bilevel.ToleranceMet},
+		{soba, 1, 2, 100, bilevel.ToleranceMet},
+		{SABA{Alpha: soba.Alpha, Beta: soba.Beta}, 1, 1e-6, 100, bilevel.ToleranceMet},
+	} {
+		res := ends(t, w, c.m, bilevel.Options{Seed: 1, UpperBatch: c.batch, LowerBatch: c.batch},
+			bilevel.Run{Tol: c.tol, Window: c.window, Steps: 20000})
+		assert.Equal(t, c.want, res.Reason, "%+v", c)
+		if c.want == bilevel.ToleranceMet {
+			assert.Less(t, gradient(res), c.tol, "%+v", c)
+		}
+	}
+	res := ends(t, w, HOAG{}, bilevel.Options{}, bilevel.Run{Steps: 200}) // whose own tolerance falls
+	assert.Less(t, gradient(res), 1e-9)
 }

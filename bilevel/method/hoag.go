@@ -60,8 +60,14 @@ func (m HOAG) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
 		return nil, fmt.Errorf("HOAG: %w", err)
 	}
 	sum := &watched{Oracle: it.Oracle(), it: it}
-	sum.values, _ = it.Problem().(bilevel.Values)
-	return &hoag{HOAG: m, f: implicit.New(sum), m: search, sum: sum, h: make([]float64, dx),
+	p := bilevel.Problem(sum)
+	if v, ok := it.Problem().(bilevel.Values); ok {
+		p = struct {
+			*watched
+			bilevel.Values
+		}{sum, v}
+	}
+	return &hoag{HOAG: m, f: implicit.New(p), m: search, sum: sum, h: make([]float64, dx),
 		y: make([]float64, dy)}, nil
 }
 
@@ -129,9 +135,8 @@ func (m *hoag) State(t *bilevel.State) {
 // a step would hide.
 type watched struct {
 	*bilevel.Oracle
-	values bilevel.Values // nil where there are none
-	it     *bilevel.Iteration
-	err    error
+	it  *bilevel.Iteration
+	err error
 }
 
 func (p *watched) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
@@ -155,17 +160,4 @@ func (p *watched) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 		}
 	}
 	return nil
-}
-
-// ValueF returns NaN where the problem has no values.
-func (p *watched) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
-	if p.values == nil {
-		return math.NaN(), nil
-	}
-	return p.values.ValueF(x, y, xi)
-}
-
-// ValueG is not called.
-func (p *watched) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
-	return math.NaN(), nil
 }

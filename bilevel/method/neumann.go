@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"math"
 
 	"stable/bilevel"
@@ -159,3 +160,139 @@ func (b *batches) at(i int) []bilevel.Sample {
 	}
 	return b.buf[start:b.ends[i]]
 }
+
+// BSA, bilevel stochastic approximation (Ghadimi and Wang, arXiv 1802.02246), has a double loop: t_k
+// warm-started steps of SGD on y, then one on x,
+//
+//	y ← y − β_t g_y(x^k, y; φ),   t = 0, …, t_k − 1,   from y^k to y^{k+1},
+//	x^{k+1} = P_X(x^k − α_k h),   h by random truncation (A), see [Neumann], at (x^k, y^{k+1}).
+type BSA struct {
+	// Step sizes α_k of x, and β_t of inner step t, counted from 0 in every step k. Required. Under
+	// noise β_t must fall, as 1/(μ_g(t+2)), or t_k steps are worth no more than one.
+	Alpha, Beta bilevel.Schedule
+
+	// Inner is t_k ≥ 1, rounded up. Default √(k+1), for a nonconvex F; for a strongly convex one
+	// take k+1, Power{C: 1, P: -1}.
+	Inner bilevel.Schedule
+
+	Neumann Neumann // (A); LG is required
+}
+
+func (BSA) Name() string { return "BSA" }
+
+func (m BSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	if m.Inner == nil {
+		m.Inner = bilevel.Power{C: 1, P: -0.5}
+	}
+	return startAlternating(it, alternating{name: "BSA", alpha: m.Alpha, beta: m.Beta, byInner: true, inner: m.Inner,
+		estimate: hypergradient{series: m.Neumann, random: true}})
+}
+
+// TTSA is the two-timescale stochastic approximation of Hong, Wai, Wang and Yang (arXiv 2007.05170,
+// Algorithm 1): BSA with t_k = 1 and the step size β_k of y, α_k/β_k → 0. The STABLE paper prints y^k
+// for y^{k+1} in (eq.TTSA-2).
+type TTSA struct {
+	// Step sizes. Required. Strongly convex F: α_k ~ 1/k, β_k ~ k^(−2/3);
+	// nonconvex, K steps: α ~ K^(−3/5), β ~ K^(−2/5).
+	Alpha, Beta bilevel.Schedule
+
+	Neumann Neumann // (A); LG is required
+}
+
+func (TTSA) Name() string { return "TTSA" }
+
+func (m TTSA) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	return startAlternating(it, alternating{name: "TTSA", alpha: m.Alpha, beta: m.Beta, inner: bilevel.Constant(1),
+		estimate: hypergradient{series: m.Neumann, random: true}})
+}
+
+// StocBiO is stocBiO of Ji, Yang and Liang (ICML 2021, arXiv 2010.07962): BSA with t_k = D, the step
+// size β_k, and h by the truncated sum (B), whose product j = 1, …, Q, the first next to f_y,
+// averages b_j = ⌈B·Q(1 − ημ)^(j−1)⌉ samples, B = Options.LowerBatch, as in the paper's analysis.
+type StocBiO struct {
+	Alpha, Beta bilevel.Schedule // step sizes of x and y (the paper's β and α), ≥ 0. Required
+
+	// Inner is D ≥ 1. Default 10; the theory asks for a multiple of L_g/μ_g, up to logarithms.
+	Inner int
+
+	Neumann Neumann // (B); LG and MuG are required
+}
+
+func (StocBiO) Name() string { return "stocBiO" }
+
+func (m StocBiO) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	option.Default(&m.Inner, 10)
+	if m.Neumann.MuG == 0 {
+		return nil, option.Bad("StocBiO.Neumann.MuG is 0: the sizes of its batches need μ_g")
+	}
+	return startAlternating(it, alternating{name: "StocBiO", alpha: m.Alpha, beta: m.Beta,
+		inner: bilevel.Constant(m.Inner), estimate: hypergradient{series: m.Neumann, shrink: true}})
+}
+
+// ALSET is the alternating method of Chen, Sun and Yin (NeurIPS 2021, Algorithm 1): BSA with t_k = T
+// and the step size β_k, of the order of α_k. With T = 1 it is TTSA; on a compositional problem, g =
+// ½‖y − h(x; φ)‖², with LG = 1 and Terms = 1, single-timescale SCGD.
+type ALSET struct {
+	Alpha, Beta bilevel.Schedule // step sizes. Required
+	Inner       int              // T ≥ 1. Default 1
+	Neumann     Neumann          // (A); LG is required
+}
+
+func (ALSET) Name() string { return "ALSET" }
+
+func (m ALSET) Start(it *bilevel.Iteration) (bilevel.Stepper, error) {
+	option.Default(&m.Inner, 1)
+	return startAlternating(it, alternating{name: "ALSET", alpha: m.Alpha, beta: m.Beta,
+		inner: bilevel.Constant(m.Inner), estimate: hypergradient{series: m.Neumann, random: true}})
+}
+
+// alternating is the running state of all four.
+type alternating struct {
+	*memory
+	name        string // the Go name
+	alpha, beta bilevel.Schedule
+	inner       bilevel.Schedule // t_k = ⌈inner⌉
+	byInner     bool             // β_t, otherwise β_k
+	estimate    hypergradient
+	gy, h       []float64
+}
+
+const maxInner = 1 << 30
+
+func startAlternating(it *bilevel.Iteration, m alternating) (bilevel.Stepper, error) {
+	m.memory = newMemory(it)
+	m.gy = m.y("g_y")
+	m.estimate.start(m.memory)
+	m.h = m.x("the hypergradient")
+	err := errors.Join(checkSteps(m.name, m.alpha, m.beta), m.estimate.series.check(m.name))
+	if n := m.inner.At(0); !(n > 0 && n <= maxInner) {
+		err = errors.Join(err, option.Bad("%s.Inner at step 0 is %v, want a number in (0, %d]", m.name, n, maxInner))
+	}
+	return &m, err
+}
+
+func (m *alternating) Step(it *bilevel.Iteration) error {
+	n := math.Ceil(m.inner.At(it.K()))
+	if !(n >= 1 && n <= maxInner) {
+		return option.Bad("%s: number of inner steps at step %d is %v, want a number in [1, %d]",
+			m.name, it.K(), n, maxInner)
+	}
+	s := m.begin(it)
+	for t := 0; t < int(n) && s.err == nil; t++ {
+		beta := m.beta.At(it.K())
+		if m.byInner {
+			beta = m.beta.At(t)
+		}
+		s.GradG(m.gy, it.X(), it.NextY(), s.DrawPhi(0))
+		s.Finite(m.gy)
+		s.InnerStep(beta, m.gy)
+	}
+	alpha := m.alpha.At(it.K())
+	s.UseSteps(alpha, 0, 0)
+	m.estimate.draw(s, 0, 0)
+	m.estimate.at(s, m.h, it.X(), it.NextY())
+	s.MoveX(alpha, m.h)
+	return s.err
+}
+
+func (m *alternating) State(*bilevel.State) {}

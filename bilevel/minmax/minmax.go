@@ -51,13 +51,6 @@ type Problem struct {
 	sx []float64              // scratch
 }
 
-var _ interface {
-	bilevel.Problem
-	bilevel.StronglyConvex
-	bilevel.Values
-	bilevel.Truth
-} = (*Problem)(nil)
-
 // Adapt returns s as a bilevel problem. Its oracles allocate nothing that those of s do not.
 func Adapt(s Saddle) *Problem {
 	dx, _ := s.Dims()

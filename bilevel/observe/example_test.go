@@ -17,27 +17,6 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// An observer on a run: the errors of F and of y every 100 steps.
-func ExampleObserver_Progress() {
-	p := must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 0.1, SigmaGy: 0.1, SigmaGyy: 0.3}))
-	_, best := p.Optimum()
-	o := must(observe.New(p, observe.Options{Best: best}))
-	rate := bilevel.Power{C: 2, K0: 20, P: 1}
-	s := must(bilevel.New(p, bilevel.STABLE{Alpha: rate, Beta: rate, Tau: rate, MuG: 1}, bilevel.Options{Seed: 1}))
-	must(s.Run(context.Background(), bilevel.Run{Steps: 300, Every: 100,
-		Progress: o.Progress(func(s *bilevel.Solver, m observe.State) bool {
-			fmt.Printf("%d: F − F* = %.0e, ‖y − y*‖ = %.0e\n", s.K(), m.Gap, m.Lower)
-			return true
-		})}))
-	if o.Err() != nil {
-		fmt.Println(o.Err())
-	}
-	// Output:
-	// 100: F − F* = 1e-03, ‖y − y*‖ = 2e-02
-	// 200: F − F* = 1e-04, ‖y − y*‖ = 9e-03
-	// 300: F − F* = 6e-05, ‖y − y*‖ = 3e-03
-}
-
 // How much better could a run have been? Not at all, where the error is at the samples' limit.
 func ExampleLocalLimit() {
 	p := must(quadratic.New(quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGxy: 1,

@@ -1,3 +1,6 @@
+// Package observe measures runs: [LocalLimit] is how small the error can be by the samples seen,
+// [Moreau] has near-stationarity. F, ∇F and y*(x) at an iterate are those of bilevel.Truth, or of
+// implicit.Truth for a problem with exact oracles that does not know them.
 package observe
 
 import (
@@ -7,6 +10,7 @@ import (
 	"math/rand/v2"
 
 	"stable/bilevel"
+	"stable/bilevel/implicit"
 	"stable/bilevel/option"
 	"stable/mat"
 )
@@ -80,7 +84,11 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 		return Limit{}, err
 	}
 	l := newLinear(p, x)
-	if err := truthOf(p).Solution(l.y, x); err != nil {
+	truth, ok := p.(bilevel.Truth)
+	if !ok {
+		truth = implicit.NewTruth(p)
+	}
+	if err := truth.Solution(l.y, x); err != nil {
 		return Limit{}, err
 	}
 	if err := l.linearise(); err != nil {

@@ -232,7 +232,23 @@ func TestLimitFromDraws(t *testing.T) {
 	assert.Zero(t, l.Phi)
 }
 
+// Newton's method stands in for a Solution that the problem does not have.
+func TestLimitWithoutTruth(t *testing.T) {
+	p := problem(t, quadratic.Options{Dx: 3, Dy: 4, Seed: 5, SigmaFx: 1, SigmaFy: 1, SigmaGy: 1, SigmaGyy: 1})
+	x, _ := p.Optimum()
+	want, err := LocalLimit(p, x, LimitOptions{Draws: 50})
+	require.NoError(t, err)
+	got, err := LocalLimit(struct{ bilevel.Problem }{p}, x, LimitOptions{Draws: 50})
+	require.NoError(t, err)
+	assert.InEpsilon(t, want.Xi, got.Xi, 1e-9)
+	assert.InEpsilon(t, want.Phi, got.Phi, 1e-9)
+}
+
 type strange struct{ bilevel.Space }
+
+type unsolved struct{ *quadratic.Problem }
+
+func (unsolved) Solution(_, _ []float64) error { return bilevel.ErrNoExact }
 
 // With ∇²F = pI and noise σ²/d in each entry of f_x, Xi is m·½(σ²/d)/p in m free directions; on a
 // sphere of radius R whose centre is a from the free minimum, R/a times that.
@@ -284,7 +300,7 @@ func TestLimitRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, name)
 	}
 	assert.Panics(t, func() { _, _ = LocalLimit(p, x[:1], LimitOptions{}) })
-	_, err := LocalLimit(brittle{Problem: p, solution: bilevel.ErrNoExact}, x, LimitOptions{})
+	_, err := LocalLimit(unsolved{p}, x, LimitOptions{})
 	require.ErrorIs(t, err, bilevel.ErrNoExact)
 }
 

@@ -26,7 +26,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"stable/bilevel"
 	"stable/bilevel/option"
 	"stable/chol"
 	"stable/mat"
@@ -95,15 +94,6 @@ type Problem struct {
 	delta, v, dir   []float64
 	normal, perturb []float64
 }
-
-var _ interface {
-	bilevel.Problem
-	bilevel.Products
-	bilevel.UpperGradient
-	bilevel.StronglyConvex
-	bilevel.Truth
-	bilevel.Values
-} = (*Problem)(nil)
 
 // New returns the problem that o describes. An error wraps bilevel.ErrOption and names the invalid
 // field. Cost: about 2(Dx³ + Dy³) + 2Dx·Dy² + Dx²·Dy flops.
