@@ -25,6 +25,7 @@ type Limit struct {
 	Xi, Phi float64
 
 	StdErr float64 // the standard error of Xi + Phi; 0 where both streams are finite sums
+	Skew   float64 // the error of differences: the norm of the skew part of ∇²F over that of ∇²F
 	Free   int     // the dimension of the directions in which x can move and F varies
 }
 
@@ -91,10 +92,10 @@ func LocalLimit(p bilevel.Problem, x []float64, o LimitOptions) (Limit, error) {
 	if err := truth.Solution(l.y, x); err != nil {
 		return Limit{}, err
 	}
-	if err := l.linearise(); err != nil {
+	var lim Limit
+	if lim.Skew, err = l.linearise(); err != nil {
 		return Limit{}, err
 	}
-	var lim Limit
 	if lim.Free, err = l.restrict(o.Set); err != nil || lim.Free == 0 {
 		return lim, err
 	}

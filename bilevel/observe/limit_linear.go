@@ -68,31 +68,31 @@ func (l *linear) bendAt(q *parts, x, y []float64, phi []bilevel.Sample) error {
 	return cmp.Or(l.p.CrossVecG(q.cross, x, y, l.v, phi), l.p.HessVecG(q.bent, x, y, l.v, phi))
 }
 
-// linearise finds v, G, RP and ∇²F at (x, y).
-func (l *linear) linearise() error {
+// linearise finds v, G, RP and ∇²F at (x, y), and returns how skew the differences are.
+func (l *linear) linearise() (skew float64, err error) {
 	dx, dy := l.p.Dims()
 	gyy, gxy := mat.NewSym(dy), mat.NewDense(dx, dy)
 	if err := cmp.Or(l.p.HessG(gyy, l.x, l.y, nil), l.p.CrossG(gxy, l.x, l.y, nil)); err != nil {
-		return err
+		return 0, err
 	}
 	if err := l.lower.Factor(gyy); err != nil {
-		return fmt.Errorf("observe: LocalLimit: g_yy: %w", err)
+		return 0, fmt.Errorf("observe: LocalLimit: g_yy: %w", err)
 	}
 	mat.CopyTrans(l.gt, gxy)
 	l.lower.Solve(l.gt, l.gt) // Gᵀ = P g_yx
 	if err := l.upperAt(&l.mean, l.x, l.y, nil); err != nil {
-		return err
+		return 0, err
 	}
 	l.lower.SolveVec(l.v, l.mean.fy)
 	if err := cmp.Or(l.bendAt(&l.mean, l.x, l.y, nil), l.p.GradG(l.mean.gy, l.x, l.y, nil)); err != nil {
-		return err
+		return 0, err
 	}
 
 	// Of Θ = (f_x − g_xy v, g_yy v − f_y): ∂_xΘ = (K, −Aᵀ) and ∂_yΘ = (A, B).
 	k, minusA := mat.NewDense(dx, dx), mat.NewDense(dx, dy) // row i: ∂Θ/∂x_i
 	at, b := mat.NewDense(dy, dx), mat.NewDense(dy, dy)     // row j: ∂Θ/∂y_j
 	if err := cmp.Or(l.differences(k, minusA, l.x), l.differences(at, b, l.y)); err != nil {
-		return err
+		return 0, err
 	}
 
 	// Rᵀ = Aᵀ + BGᵀ, (RP)ᵀ = PRᵀ, and ∇²F = K − AGᵀ − GRᵀ, with −A from ∂_xΘ and Aᵀ from ∂_yΘ.
@@ -102,13 +102,19 @@ func (l *linear) linearise() error {
 	l.lower.Solve(l.mt, rt)
 	mat.AddMul(k, 1, minusA, l.gt)
 	mat.AddMulTransA(k, -1, l.gt, rt)
-	for i := range k.Rows { // symmetric but for the error of differences
+	size, off := mat.NormFrob(k), 0.0
+	for i := range k.Rows {
 		for j := range i {
-			k.Set(i, j, k.At(i, j)-(k.At(i, j)-k.At(j, i))/2)
+			d := (k.At(i, j) - k.At(j, i)) / 2
+			off = math.Hypot(off, math.Sqrt2*d)
+			k.Set(i, j, k.At(i, j)-d)
 		}
 	}
 	l.hess = mat.AsSym(k)
-	return nil
+	if off == 0 {
+		return 0, nil
+	}
+	return off / size, nil
 }
 
 // reach is the length of a difference in sizes: truncation and rounding errors of about 1e-13 each.

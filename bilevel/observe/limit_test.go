@@ -84,12 +84,13 @@ func TestLimitByHand(t *testing.T) {
 	assert.InEpsilon(t, 1./4, l.Xi, 1e-10)
 	assert.InEpsilon(t, 1./3600, l.Phi, 1e-9)
 	assert.Zero(t, l.StdErr)
+	assert.Less(t, l.Skew, 1e-10)
 	assert.Equal(t, 1, l.Free)
 	assert.InEpsilon(t, 1./400+1./36e4, l.At(100, 100), 1e-9)
 
 	l, err = LocalLimit(p, []float64{1}, LimitOptions{Set: bilevel.Box{Lo: []float64{1}, Hi: []float64{3}}})
 	require.NoError(t, err)
-	assert.Zero(t, l, "a held coordinate has no error")
+	assert.Equal(t, Limit{Skew: l.Skew}, l, "a held coordinate has no error")
 }
 
 func fit(t testing.TB, train, val *data.Data, form hyperopt.Form) *hyperopt.Problem {
@@ -118,7 +119,9 @@ func TestLimitHessian(t *testing.T) {
 		p, best := tuning(t, 3, form)
 		l := newLinear(p, best.X)
 		require.NoError(t, p.Solution(l.y, best.X))
-		require.NoError(t, l.linearise())
+		skew, err := l.linearise()
+		require.NoError(t, err)
+		assert.Less(t, skew, 1e-9)
 		up, down := make([]float64, 3), make([]float64, 3)
 		for i := range best.X {
 			x, h := slices.Clone(best.X), 1e-4*math.Abs(best.X[i])
@@ -213,7 +216,8 @@ func TestLimitFromDraws(t *testing.T) {
 
 	d := newLinear(p, x)
 	require.NoError(t, p.Solution(d.y, x))
-	require.NoError(t, d.linearise())
+	_, err = d.linearise()
+	require.NoError(t, err)
 	var c chol.Cholesky
 	require.NoError(t, c.Factor(&d.hess))
 	inv, g := mat.NewSym(4), mat.NewDense(4, 4)
