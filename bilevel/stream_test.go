@@ -142,7 +142,7 @@ var smallMethods = []Method{
 }
 
 var floors = strings.Fields(`doc.go errors.go problem.go health.go state.go oracle.go stream.go sets.go sets_metric.go
-	options.go iteration.go method.go solver.go run.go checkpoint_describe.go checkpoint.go estimator_eigen.go
+	options.go iteration.go method.go solver.go run.go checkpoint.go estimator_eigen.go
 	estimator.go stable.go`)
 
 // Every file uses only what it declares itself, or a file before it in floors.

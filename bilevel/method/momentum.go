@@ -142,8 +142,8 @@ func (m *momentum) Step(it *bilevel.Iteration) error {
 	m.g.update(tauY)
 	m.h.update(tauX)
 	m.remember(it.X(), it.Y())
-	it.MoveY(beta, m.g.est)
-	it.MoveX(alpha, m.h.est)
+	s.MoveY(beta, m.g.est)
+	s.MoveX(alpha, m.h.est)
 	return s.err
 }
 
@@ -217,7 +217,7 @@ func (m *vrbo) Step(it *bilevel.Iteration) error {
 	}
 
 	// x^{k+1} = P_X(x^k − αu).
-	it.MoveX(alpha, u)
+	s.MoveX(alpha, u)
 
 	m.remember(it.X(), it.Y())
 	m.addChange(s)

@@ -45,20 +45,6 @@ type Envelope struct {
 	Iterations int
 }
 
-func (m *Moreau) validate(dx int) error {
-	option.Default[bilevel.Set](&m.Set, bilevel.Space{})
-	option.Default(&m.Tol, 1e-9)
-	option.Default(&m.MaxIter, 10000)
-	if m.F == nil {
-		return option.Bad("observe: Moreau.F is nil")
-	}
-	return cmp.Or(
-		option.Finite("observe: Moreau.Rho", m.Rho),
-		option.Finite("observe: Moreau.Tol", m.Tol),
-		option.AtLeast("observe: Moreau.MaxIter", m.MaxIter, 1),
-		m.Set.Validate(dx))
-}
-
 // At writes x̂(x), of length dx, into xhat and returns the value of the envelope. x is only read
 // and need not lie in X; xhat must not be x.
 //
@@ -66,7 +52,17 @@ func (m *Moreau) validate(dx int) error {
 // then xhat and the value are the last ones. It allocates. Cost: one Objective with gradient, rarely
 // more, and one projection an iteration.
 func (m Moreau) At(xhat, x []float64) (Envelope, error) {
-	if err := m.validate(len(x)); err != nil {
+	option.Default[bilevel.Set](&m.Set, bilevel.Space{})
+	option.Default(&m.Tol, 1e-9)
+	option.Default(&m.MaxIter, 10000)
+	if m.F == nil {
+		return Envelope{}, option.Bad("observe: Moreau.F is nil")
+	}
+	if err := cmp.Or(
+		option.Finite("observe: Moreau.Rho", m.Rho),
+		option.Finite("observe: Moreau.Tol", m.Tol),
+		option.AtLeast("observe: Moreau.MaxIter", m.MaxIter, 1),
+		m.Set.Validate(len(x))); err != nil {
 		return Envelope{}, err
 	}
 	vec := func() []float64 { return make([]float64, len(x)) }
