@@ -128,43 +128,6 @@ func TestAdaptedProblemsAreRight(t *testing.T) {
 	}
 }
 
-// Where s is quadratic, y*(x) = b + Q⁻¹Kᵀu and F(x) = ½ Σ p u² + ½ (Kᵀu)ᵀQ⁻¹Kᵀu, wherever y starts.
-func TestTruth(t *testing.T) {
-	s := newSquare(0.5, 0)
-	p := Adapt(s)
-	for seed := range uint64(20) {
-		x, y, w := mattest.Vec(3, seed), []float64{1e6, -1e6, 0, 1}, make([]float64, 4)
-		u, _, _, _, _ := s.at(x, y, nil)
-		mat.MulVecTrans(w, s.k, u)
-		want, f := slices.Clone(s.b), 0.0
-		for j, v := range w {
-			want[j] += v / s.q[j]
-			f += v * v / s.q[j] / 2
-		}
-		for i, v := range u {
-			f += s.p[i] * v * v / 2
-		}
-		require.NoError(t, p.Solution(y, x))
-		assert.InDeltaSlice(t, want, y, 1e-9)
-		require.NoError(t, p.Solution(y, x))
-		assert.InDeltaSlice(t, want, y, 1e-14)
-		got, err := p.Objective(nil, x)
-		require.NoError(t, err)
-		assert.InDelta(t, f, got, 1e-13)
-		again, err := Adapt(s).Objective(nil, x)
-		require.NoError(t, err)
-		assert.Equal(t, again, got)
-	}
-}
-
-// The Newton step overshoots from the flat part of log cosh, and is halved; y*(a) = b.
-func TestSolutionFromAfar(t *testing.T) {
-	s, y := newSquare(0, 2), []float64{6, 5, -7, 4}
-	s.q = []float64{0.1, 0.1, 0.1, 0.1}
-	require.NoError(t, Adapt(s).Solution(y, s.a))
-	assert.InDeltaSlice(t, s.b, y, 1e-13)
-}
-
 // convexIn is not concave in y, or has no exact values.
 type convexIn struct {
 	*square
