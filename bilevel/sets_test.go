@@ -17,8 +17,8 @@ import (
 
 // Plain formulas overflow or cancel here.
 func TestSetsProjectExtreme(t *testing.T) {
-	const r3 = 1.7320508075688772
-	for _, c := range []struct {
+	const r3, c = 1.7320508075688772, 4503601056915352.
+	for _, row := range []struct {
 		set        MetricSet
 		x, w, want []float64 // without w: Project
 		within     float64
@@ -35,6 +35,8 @@ func TestSetsProjectExtreme(t *testing.T) {
 		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{1e-300, 1e-300}, []float64{0.75, 0.25}, 0}, // a common offset
 		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{7, 7}, []float64{0.75, 0.25}, 0},
 		{Simplex{}, []float64{1e15 + 0.5, 1e15}, []float64{1e300, 1e300}, []float64{0.75, 0.25}, 0},
+		{Simplex{}, []float64{c, c, c, c, c / 4, c/4 + 0.25}, []float64{1, 1, 1, 1, 4, 4}, // the first θ is c + 1
+			[]float64{1. / 6, 1. / 6, 1. / 6, 1. / 6, 1. / 24, 7. / 24}, 1e-15},
 		// The heavy entry keeps what there is.
 		{Simplex{}, []float64{48, 48, 48, 1 + 0x1p-52, 48}, []float64{0.78, 56, 88, 2e117, 1},
 			[]float64{0, 0, 0, 1, 0}, 1e-13},
@@ -54,13 +56,13 @@ func TestSetsProjectExtreme(t *testing.T) {
 		{HalfSpace{[]float64{1e-100, 1}, 1}, []float64{0, 3}, []float64{1e250, 1e-200}, []float64{0, 1}, 0},
 		{HalfSpace{[]float64{0x1p500, 0}, 0x1p1023}, []float64{0x1p525, 7}, []float64{4, 1}, []float64{0x1p523, 7}, 0},
 	} {
-		p := make([]float64, len(c.x))
-		if c.w == nil {
-			c.set.Project(p, c.x)
+		p := make([]float64, len(row.x))
+		if row.w == nil {
+			row.set.Project(p, row.x)
 		} else {
-			c.set.ProjectMetric(p, c.x, c.w)
+			row.set.ProjectMetric(p, row.x, row.w)
 		}
-		assert.InDeltaSlice(t, c.want, p, c.within, "%#v of %v in %v", c.set, c.x, c.w)
+		assert.InDeltaSlice(t, row.want, p, row.within, "%#v of %v in %v", row.set, row.x, row.w)
 	}
 }
 

@@ -327,7 +327,7 @@ func (c closing) Health() Health {
 	return Health{Gap: 1 / float64(*c.k)}
 }
 
-func TestGapWindow(t *testing.T) {
+func TestWindow(t *testing.T) {
 	steps := func(window, relapse int) int {
 		r, err := newSolver(t, newWavy(0), closing{k: new(int), relapse: relapse}, Options{}).
 			Run(t.Context(), Run{Gap: 1e-2, Window: window, Steps: 5000})
@@ -338,4 +338,9 @@ func TestGapWindow(t *testing.T) {
 	assert.Equal(t, 100, steps(1, 0))
 	assert.InDelta(t, 304, steps(200, 0), 5)
 	assert.GreaterOrEqual(t, steps(200, 256), 258+199, "it began anew after 256")
+
+	creep := drawing{func(it *Iteration) error { it.NextX()[0] += 1e-9; return it.UseSteps(1, 1, 0) }}
+	r, err := newSolver(t, newWavy(0), creep, Options{}).Run(t.Context(), Run{Tol: 1e-3, Window: 7, Steps: 99})
+	require.NoError(t, err)
+	assert.Equal(t, 7, r.Steps)
 }

@@ -108,6 +108,9 @@ func TestTruthOfTwoLosses(t *testing.T) {
 		require.NoError(t, err)
 		assert.InDelta(t, (up-down)/(2*h), grad[j], 1e-6*value)
 	}
+	again, err := truth.Objective(nil, x)
+	require.NoError(t, err)
+	assert.Equal(t, value, again, "wherever it was before")
 }
 
 // The residual tells the distance from y*; the value is off by its square.
