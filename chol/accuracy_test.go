@@ -3,6 +3,8 @@ package chol_test
 import (
 	"fmt"
 	"math"
+	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +30,7 @@ var constants = map[string]float64{
 	"downdate":       4,
 }
 
-func TestAccuracy(t *testing.T) { chol.EachKernel(t, testAccuracy) }
+func TestAccuracy(t *testing.T) { mattest.EachKernel(t, testAccuracy) }
 
 // Every bound holds against arithmetic of 320 bits, on a long list of small matrices.
 func testAccuracy(t *testing.T) {
@@ -40,20 +42,33 @@ func testAccuracy(t *testing.T) {
 		count = 400
 	}
 	l := mattest.NewLedger(constants)
-	var c chol.Cholesky
+	var c, d chol.Cholesky
 	factored := 0
 	for k := range count {
 		name, a := mattest.Draw(k)
+		a = mattest.PadSym(a, k%2)
 		where := fmt.Sprintf("%s, n=%d, matrix %d", name, a.N, k)
-		exact := mattest.ExactSym(a)
 		err := c.Factor(a)
 		checkPivots(l, a, err == nil, where)
+		large := slices.Repeat([]float64{-100 * math.Sqrt(mat.NormFrobSym(a))}, a.N)
+		for _, shift := range []float64{0, -1, -0.3, 0.1, 0.3} {
+			shift *= a.At(a.N-1, a.N-1)
+			positive := d.FactorShifted(a, shift) == nil
+			if positive {
+				_ = d.Downdate(large) // leaves large negative numbers in the workspace
+			}
+			require.Equal(t, positive, d.PosDef(a, shift), where)
+		}
+		mattest.CheckPadSym(t, a)
+		require.Equal(t, err == nil, c.Valid(), where)
 		if err != nil {
+			requireNotPosDef(t, err, a.N)
+			require.Zero(t, c.Order(), where)
 			continue
 		}
 		factored++
 		checkFactor(t, l, &c, a, where)
-		if e, ok := exact.Cholesky(); ok {
+		if e, ok := mattest.ExactSym(a).Cholesky(); ok {
 			checkAnswers(l, &c, a, e, where)
 		}
 		checkUpdate(t, l, &c, a, uint64(k), where)
@@ -136,16 +151,12 @@ func checkUpdate(t *testing.T, l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, 
 	for _, name := range []string{"update", "downdate"} {
 		before := mattest.ExactDense(factorOf(t, c))
 		want := before.MulTrans(before)
-		xe := mattest.ExactVec(x)
-		var err error
-		if name == "update" {
-			err = c.Update(x)
-			want.Add(xe.MulTrans(xe))
-		} else {
-			err = c.Downdate(x)
-			want.Sub(xe.MulTrans(xe))
+		change, sign := c.Update, 1.0
+		if name == "downdate" {
+			change, sign = c.Downdate, -1
 		}
-		if err != nil {
+		want.AddOuter(big.NewFloat(sign), mattest.ExactVec(x).Trans(), 0)
+		if change(x) != nil {
 			require.Equal(t, "downdate", name, where)
 			continue
 		}
@@ -156,7 +167,7 @@ func checkUpdate(t *testing.T, l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, 
 }
 
 // A pivot left by cancellation has no digits; the factor must use that one number everywhere.
-func TestPivotsWithoutDigits(t *testing.T) { chol.EachKernel(t, testPivotsWithoutDigits) }
+func TestPivotsWithoutDigits(t *testing.T) { mattest.EachKernel(t, testPivotsWithoutDigits) }
 
 func testPivotsWithoutDigits(t *testing.T) {
 	var c chol.Cholesky

@@ -1,20 +1,6 @@
 package chol
 
-import (
-	"fmt"
-	"testing"
-
-	"stable/mat"
-	"stable/mat/kernel"
-)
-
-func EachKernel(t *testing.T, f func(t *testing.T)) {
-	defer kernel.SetLanes(kernel.Lanes())
-	for _, n := range kernel.AllLanes() {
-		kernel.SetLanes(n)
-		t.Run(fmt.Sprintf("lanes=%d", n), f)
-	}
-}
+import "stable/mat"
 
 func Dominant(a *mat.Sym, shift float64) bool { return dominant(a, shift, make([]float64, a.N)) }
 

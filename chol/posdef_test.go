@@ -2,7 +2,6 @@ package chol_test
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +12,7 @@ import (
 )
 
 func TestPosDefFindsTheSmallestEigenvalue(t *testing.T) {
-	chol.EachKernel(t, testPosDefFindsTheSmallestEigenvalue)
+	mattest.EachKernel(t, testPosDefFindsTheSmallestEigenvalue)
 }
 
 func testPosDefFindsTheSmallestEigenvalue(t *testing.T) {
@@ -38,27 +37,9 @@ func testPosDefFindsTheSmallestEigenvalue(t *testing.T) {
 	}
 }
 
-func TestPosDefAgreesWithFactor(t *testing.T) { chol.EachKernel(t, testPosDefAgreesWithFactor) }
-
-func testPosDefAgreesWithFactor(t *testing.T) {
-	var c chol.Cholesky
-	for seed := range uint64(300) {
-		n := 1 + int(seed%7)
-		a := mattest.Sym(n, seed)
-		for i := range n {
-			a.Set(i, i, 0.1+math.Abs(a.At(i, i)))
-		}
-		for _, shift := range []float64{-1, -0.3, 0, 0.1, 0.3} {
-			require.NoError(t, c.Factor(mattest.SPD(n, 1)))
-			require.Error(t, c.Downdate(slices.Repeat([]float64{-100}, n))) // leaves large negative numbers in the workspace
-			require.Equal(t, c.Factor(shifted(a, shift)) == nil, c.PosDef(a, shift), "seed %d shift %g", seed, shift)
-		}
-	}
-}
-
 // At the edge of dominance Factor may fail, and a sum may drop many small terms.
 func TestPosDefOnTheEdgeOfDominance(t *testing.T) {
-	chol.EachKernel(t, testPosDefOnTheEdgeOfDominance)
+	mattest.EachKernel(t, testPosDefOnTheEdgeOfDominance)
 }
 
 func testPosDefOnTheEdgeOfDominance(t *testing.T) {

@@ -11,44 +11,8 @@ import (
 	"stable/mat/mattest"
 )
 
-func TestUpdateAndDowndate(t *testing.T) { chol.EachKernel(t, testUpdateAndDowndate) }
-
-func testUpdateAndDowndate(t *testing.T) {
-	var c chol.Cholesky
-	for _, n := range orders {
-		for _, scale := range []float64{1, 1e150, 1e-150} {
-			if testing.Short() && n > 65 && scale != 1 {
-				continue
-			}
-			s := mattest.SPD(n, uint64(n))
-			mat.ScaleSym(s, scale, s)
-			x := mattest.Vec(n, 8)
-			for i := range x {
-				x[i] *= 3 * math.Sqrt(scale)
-			}
-			kept := append([]float64(nil), x...)
-			require.NoError(t, c.Factor(s))
-			require.NoError(t, c.Update(x))
-			up := mat.NewSym(n)
-			mat.CopySym(up, s)
-			mat.RankOne(up, 1, x)
-			b := mattest.Dense(n, 2, 9)
-			y := mat.NewDense(n, 2)
-			c.Solve(y, b)
-			require.Less(t, mattest.SolveResidual(up, y, b), 4.0, "n=%d", n)
-			require.Less(t, mattest.CholResidual(up, factorOf(t, &c)), 4.0, "n=%d", n)
-			require.NoError(t, c.Downdate(x))
-			require.Less(t, mattest.CholResidual(s, factorOf(t, &c)), 10.0, "n=%d", n)
-			require.NoError(t, c.Factor(up))
-			require.NoError(t, c.Downdate(x))
-			require.Less(t, mattest.CholResidual(s, factorOf(t, &c)), 10.0, "n=%d", n)
-			require.Equal(t, kept, x)
-		}
-	}
-}
-
 func TestFailedDowndateLeavesTheFactor(t *testing.T) {
-	chol.EachKernel(t, testFailedDowndateLeavesTheFactor)
+	mattest.EachKernel(t, testFailedDowndateLeavesTheFactor)
 }
 
 func testFailedDowndateLeavesTheFactor(t *testing.T) {

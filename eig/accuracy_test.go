@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +12,6 @@ import (
 
 	"stable/eig"
 	"stable/mat"
-	"stable/mat/kernel"
 	"stable/mat/mattest"
 )
 
@@ -32,79 +32,132 @@ var constants = map[string]float64{
 	"solve":                    4,
 }
 
+// below is underflow's share of a bound; from above on, nothing is promised.
+const (
+	below = 0x1p-1060
+	above = 0x1p1020
+)
+
 // Every bound holds against arithmetic of 320 bits, on a long list of small matrices.
-func TestAccuracy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	defer kernel.SetLanes(kernel.Lanes())
-	for _, n := range kernel.AllLanes() {
-		kernel.SetLanes(n)
-		t.Run(fmt.Sprintf("lanes=%d", n), testAccuracy)
-	}
-}
+func TestAccuracy(t *testing.T) { mattest.EachKernel(t, testAccuracy) }
 
 func testAccuracy(t *testing.T) {
-	count := 1000
-	if mattest.Long() {
+	c := newAccuracy()
+	count, check := 1000, c.l.Check
+	switch {
+	case mattest.Long():
 		count = 50_000
+	case testing.Short():
+		count, check = 120, c.l.Within // which krylov does not reach
 	}
-	l := mattest.NewLedger(constants)
-	c := accuracy{l: l}
 	routes := map[eig.Route]int{}
 	for k := range count {
 		name, a := mattest.Draw(k)
+		a = mattest.PadSym(a, k%2)
 		c.where = fmt.Sprintf("%s, n=%d, matrix %d", name, a.N, k)
-		c.jacobi(t, a)
+		require.True(t, c.decompositions(t, a), c.where)
+		c.relative(a)
 		mu := c.someMu(a, uint64(k))
 		c.where += fmt.Sprintf(", mu=%g", mu)
-		routes[c.truncate(t, a, mu)]++
+		require.True(t, c.truncate(t, a, mu), c.where)
+		c.solve(c.p)
+		routes[c.rep.Route]++
 	}
 	assert.Greater(t, routes[eig.RouteClear], count/10)
 	assert.Greater(t, routes[eig.RouteTridiagonal], count/2)
-	l.Check(t)
+	check(t)
 }
 
-type accuracy struct {
-	l      *mattest.Ledger
-	where  string
-	e      eig.Jacobi
-	s      eig.Symmetric
-	tr, by eig.Truncator
-	lambda []*big.Float // exact
-	v      *mattest.Exact
+func FuzzSolvers(f *testing.F) {
+	fuzz(f, func(t *testing.T, c *accuracy, b mattest.Bytes) { c.decompositions(t, b.Sym()) })
 }
 
-func (c *accuracy) jacobi(t *testing.T, a *mat.Sym) {
-	require.NoError(t, c.e.Factor(a), c.where)
-	c.lambda, c.v = mattest.ExactEig(a, c.e.VectorsT())
-	c.decomposition(a, &c.e, [...]string{"eigenvalues", "eigenvectors", "orthogonality"})
-	c.relative(a)
-
-	require.NoError(t, c.s.Factor(a), c.where)
-	names := [...]string{"symmetric, eigenvalues", "symmetric, eigenvectors", "symmetric, orthogonality"}
-	c.decomposition(a, &c.s, names)
+func FuzzTruncate(f *testing.F) {
+	fuzz(f, func(t *testing.T, c *accuracy, b mattest.Bytes) {
+		a := b.Sym()
+		if c.truncate(t, a, b.Float()) {
+			x := b.Vec(a.N)
+			_ = c.tr.SolveVec(x, x)
+		}
+	})
 }
 
-type decomposition interface {
-	Values() []float64
-	VectorsT() *mat.Dense
-}
-
-func (c *accuracy) decomposition(a *mat.Sym, e decomposition, names [3]string) {
-	unit := float64(a.N) * mattest.Eps
-	norm := norm(a)
-	for i, v := range e.Values() {
-		c.l.See(names[0], distance(v, c.lambda[i]), unit*norm, c.where)
+func fuzz(f *testing.F, check func(t *testing.T, c *accuracy, b mattest.Bytes)) {
+	for _, s := range mattest.Seeds {
+		f.Add(s)
 	}
-	v := mattest.ExactDense(e.VectorsT())
-	lambda := mattest.NewExact(a.N, a.N).AddDiag(func(i int) float64 { return e.Values()[i] })
-	residual := v.MulTrans(mattest.ExactSym(a)).Sub(lambda.MulTrans(v.Trans()))
-	c.l.See(names[1], residual.Norm(), unit*norm, c.where)
-	c.l.See(names[2], v.MulTrans(v).Sub(mattest.Identity(a.N)).Norm(), unit, c.where)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c := newAccuracy()
+		check(t, c, data)
+		c.l.Within(t)
+	})
 }
 
-// relative holds the eigenvalues of a positive definite matrix to units of n·eps·κ(D⁻¹AD⁻¹).
+// accuracy compares what is computed of a matrix with what is exact.
+type accuracy struct {
+	l       *mattest.Ledger
+	where   string
+	solvers []solver
+	tr, by  eig.Truncator
+	p       *mat.Sym
+	rep     eig.Report
+	lambda  []*big.Float // exact
+	v       *mattest.Exact
+}
+
+func newAccuracy() *accuracy { return &accuracy{l: mattest.NewLedger(constants), solvers: solvers()} }
+
+func (c *accuracy) see(name string, err, unit float64) {
+	c.l.See(name, max(0, err-below), unit, c.where)
+}
+
+// decompositions tries both solvers, and finds the exact eigenpairs; false: a is refused, or close
+// to overflow.
+func (c *accuracy) decompositions(t *testing.T, a *mat.Sym) bool {
+	unit, size := float64(a.N)*mattest.Eps, math.Inf(1)
+	for i, e := range c.solvers {
+		err := e.factor(a)
+		mattest.CheckPadSym(t, a)
+		if refused(t, a, err) {
+			require.Empty(t, e.Values())
+			continue
+		}
+		v, values := mattest.ExactDense(e.VectorsT()), e.Values()
+		require.Len(t, values, a.N)
+		c.see(e.bounds+"orthogonality", v.MulTrans(v).Sub(mattest.Identity(a.N)).Norm(), unit)
+		if size = mattest.ExactSym(a).Norm(); !(size < above) {
+			continue
+		}
+		if i == 0 {
+			c.lambda, c.v = mattest.ExactEig(a, e.VectorsT())
+		}
+		for i, v := range values {
+			c.see(e.bounds+"eigenvalues", distance(v, c.lambda[i]), unit*size)
+		}
+		lambda := mattest.NewExact(a.N, a.N).AddDiag(func(i int) float64 { return values[i] })
+		residual := v.MulTrans(mattest.ExactSym(a)).Sub(lambda.MulTrans(v.Trans()))
+		c.see(e.bounds+"eigenvectors", residual.Norm(), unit*size)
+		values = slices.Clone(values)
+		require.NoError(t, e.factorValues(a))
+		require.Equal(t, values, slices.Clone(e.Values()))
+	}
+	return size < above
+}
+
+func refused(t *testing.T, a *mat.Sym, err error) bool {
+	t.Helper()
+	if mattest.FiniteSym(a) {
+		require.NoError(t, err)
+		return false
+	}
+	var bad *eig.NotFiniteError
+	require.ErrorIs(t, err, eig.ErrNotFinite)
+	require.ErrorAs(t, err, &bad)
+	require.False(t, mattest.Finite(a.At(bad.I, bad.J)))
+	return true
+}
+
+// relative holds Jacobi's eigenvalues of a positive definite matrix to units of n·eps·κ(D⁻¹AD⁻¹).
 func (c *accuracy) relative(a *mat.Sym) {
 	if c.lambda[0].Sign() <= 0 {
 		return
@@ -124,7 +177,7 @@ func (c *accuracy) relative(a *mat.Sym) {
 	if !(unit < 0.1) {
 		return
 	}
-	for i, v := range c.e.Values() {
+	for i, v := range c.solvers[0].Values() {
 		c.l.See("eigenvalues, relative", distance(v, c.lambda[i]), unit*mattest.Float(c.lambda[i]), c.where)
 	}
 }
@@ -152,38 +205,53 @@ func (c *accuracy) someMu(a *mat.Sym, seed uint64) float64 {
 	return low + (high-low)*rng.Float64()
 }
 
-func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) eig.Route {
+// truncate looks at P, at its projection and at each route; false: a or mu is refused, or close to
+// overflow. The eigenpairs are those of decompositions, if they are a's.
+func (c *accuracy) truncate(t *testing.T, a *mat.Sym, mu float64) bool {
+	var err error
+	c.p = mattest.PadSym(mat.NewSym(a.N), 1)
+	c.rep, err = c.tr.Truncate(c.p, a, mu)
+	mattest.CheckPadSym(t, a)
+	mattest.CheckPadSym(t, c.p)
+	if !mattest.Finite(mu) {
+		require.ErrorIs(t, err, eig.ErrNotFinite)
+		return false
+	}
+	if refused(t, a, err) {
+		require.Zero(t, mat.MaxAbsSym(c.p))
+		return false
+	}
 	n := float64(a.N)
-	unit := n * mattest.Eps * (norm(a) + math.Sqrt(n)*math.Abs(mu))
+	size := mattest.ExactSym(a).Norm() + math.Sqrt(n)*math.Abs(mu)
+	if !(size < above) {
+		return false
+	}
+	if c.v == nil {
+		c.lambda, c.v = mattest.ExactEig(a, mattest.Orthogonal(a.N, 1))
+	}
+	unit := n * mattest.Eps * size
 	exact, change := exactProjection(a, mu, c.lambda, c.v)
 	least := new(big.Float).SetFloat64(mu)
-	if c.lambda[0].Cmp(least) < 0 {
+	if a.N > 0 && c.lambda[0].Cmp(least) < 0 {
 		least = c.lambda[0]
 	}
-
-	p := mattest.PadSym(mat.NewSym(a.N), 1)
-	rep, err := c.tr.Truncate(p, a, mu)
-	require.NoError(t, err, c.where)
-	mattest.CheckPadSym(t, p)
-	c.l.See("projection", mattest.ExactSym(p).Sub(exact).Norm(), unit, c.where)
-	c.l.See("report", distance(rep.MinEigenvalue, least), unit, c.where)
-	c.l.See("report", math.Abs(rep.Change-change), unit, c.where)
-	c.floor(p, mu, unit)
-	c.solve(t, p)
+	c.see("projection", mattest.ExactSym(c.p).Sub(exact).Norm(), unit)
+	c.see("report", distance(c.rep.MinEigenvalue, least), unit)
+	c.see("report", math.Abs(c.rep.Change-change), unit)
+	c.floor(mu, unit)
 
 	again := mat.NewSym(a.N)
-	_, err = c.by.Truncate(again, p, mu)
-	require.NoError(t, err, c.where)
-	c.l.See("idempotence", mattest.ExactSym(again).Sub(mattest.ExactSym(p)).Norm(), unit, c.where)
-
+	_, err = c.by.Truncate(again, c.p, mu)
+	require.NoError(t, err)
+	c.see("idempotence", mattest.ExactSym(again).Sub(mattest.ExactSym(c.p)).Norm(), unit)
 	for _, r := range []eig.Route{eig.RouteTridiagonal, eig.RouteKrylov} {
 		if _, ok := c.by.TruncateBy(r, again, a, mu); ok {
-			c.l.See("projection, "+r.String(), mattest.ExactSym(again).Sub(exact).Norm(), unit, c.where)
+			c.see("projection, "+r.String(), mattest.ExactSym(again).Sub(exact).Norm(), unit)
 		} else {
-			require.Equal(t, eig.RouteKrylov, r, c.where)
+			require.Equal(t, eig.RouteKrylov, r)
 		}
 	}
-	return rep.Route
+	return true
 }
 
 // exactProjection returns P = A + Σ_{λ<mu} (mu − λ)·v·vᵀ and ‖P − A‖_F.
@@ -199,19 +267,23 @@ func exactProjection(a *mat.Sym, mu float64, lambda []*big.Float, v *mattest.Exa
 	return p, clipped.Norm()
 }
 
-// floor finds, up to a factor of 2, the r from which p − mu·I + r·unit·I is positive definite.
-func (c *accuracy) floor(p *mat.Sym, mu, unit float64) {
+// floor finds, up to a factor of 2, the r from which P − mu·I + (r·unit + below)·I is positive
+// definite.
+func (c *accuracy) floor(mu, unit float64) {
 	r := 0x1p-4
 	for ; r < 1e6; r *= 2 {
-		e := mattest.ExactSym(p).AddDiag(func(int) float64 { return -mu }).AddDiag(func(int) float64 { return r * unit })
-		if _, ok := e.Cholesky(); ok || unit == 0 {
+		e := mattest.ExactSym(c.p)
+		for _, shift := range []float64{-mu, r * unit, below} {
+			e.AddDiag(func(int) float64 { return shift })
+		}
+		if _, ok := e.Cholesky(); ok {
 			break
 		}
 	}
 	c.l.See("floor", r, 1, c.where)
 }
 
-func (c *accuracy) solve(t *testing.T, p *mat.Sym) {
+func (c *accuracy) solve(p *mat.Sym) {
 	b, x := mattest.Vec(p.N, 3), make([]float64, p.N)
 	if c.tr.SolveVec(x, b) != nil {
 		return

@@ -81,7 +81,7 @@ func BenchmarkForms(b *testing.B) {
 }
 
 func TestKernelsAllocateNothing(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{5, 54, 130} {
 			d := newDesk(n, 0)
 			for _, o := range operations {
@@ -92,7 +92,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 }
 
 func TestResultsDoNotDependOnStrides(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range edges {
 			for _, o := range operations {
 				first := newDesk(n, 0)

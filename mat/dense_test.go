@@ -108,7 +108,7 @@ func TestShapeBugsPanicWithAConstant(t *testing.T) {
 }
 
 func TestViewsWithoutColumns(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{1, 5, 40} {
 			a := mattest.Dense(n, 3, 1)
 			e := a.View(0, 1, n, 0)

@@ -35,7 +35,7 @@ func TestElementwise(t *testing.T) {
 			func(a, b, c float64) float64 { return (1-tau)*(a-b) + c }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mat.EachKernel(t, func(t *testing.T) {
+			mattest.EachKernel(t, func(t *testing.T) {
 				for _, n := range append([]int{0}, edges...) {
 					a, b, c := mattest.Dense(n, n+2, 1), mattest.Dense(n, n+2, 2), mattest.Dense(n, n+2, 3)
 					p, q, r := mattest.Sym(n, 1), mattest.Sym(n, 2), mattest.Sym(n, 3)

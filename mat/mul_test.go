@@ -51,7 +51,7 @@ func near(t *testing.T, want, got *mat.Dense, k int) {
 }
 
 func TestMulForms(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, s := range shapes() {
 			for _, pad := range mattest.Strides {
 				a, b, c := mattest.Dense(s.m, s.k, 1), mattest.Dense(s.k, s.n, 2), mattest.Dense(s.m, s.n, 3)
@@ -86,7 +86,7 @@ func TestMulForms(t *testing.T) {
 }
 
 func TestMulSym(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range edges {
 			for _, m := range []int{0, 1, 2, 5, 16, 33} {
 				for _, pad := range mattest.Strides {
@@ -102,7 +102,7 @@ func TestMulSym(t *testing.T) {
 }
 
 func TestRankK(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range edges {
 			for _, k := range []int{0, 1, 2, 5, 16, 33, 65} {
 				if testing.Short() && n*k > 65*65 {
@@ -137,7 +137,7 @@ func TestRankK(t *testing.T) {
 }
 
 func TestMulHandsNaNOn(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range []int{3, 17, 65} {
 			a, b := mattest.Dense(n, n, 1), mat.NewDense(n, n)
 			a.Set(n/2, n-1, nan)
@@ -153,7 +153,7 @@ func TestMulHandsNaNOn(t *testing.T) {
 }
 
 func TestTriangularSolves(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range append([]int{0}, edges...) {
 			// U = triu(random) + n·I; the solver gets it with NaN below the diagonal.
 			clean, u := mattest.Dense(n, n, 1), mattest.Dense(n, n, 1)

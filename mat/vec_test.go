@@ -27,7 +27,7 @@ func lengths() []int {
 }
 
 func TestDotAndAxpy(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range lengths() {
 			x, y := mattest.Vec(n, 1), mattest.Vec(n, 2)
 			dot, sum := 0.0, make([]float64, n)
@@ -46,7 +46,7 @@ func TestDotAndAxpy(t *testing.T) {
 }
 
 func TestMulVecForms(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, m := range append([]int{0}, edges...) {
 			for _, n := range []int{0, 1, 2, 3, 4, 5, 8, 12, 15, 16, 17, 18, 19, 20, 21, 33, 65, 129} {
 				for _, pad := range mattest.Strides {
@@ -80,7 +80,7 @@ func TestMulVecForms(t *testing.T) {
 // An infinite entry gives infinities, not NaN: no tile multiplies it by a zero of its own, and no
 // vector that meets an entry twice counts it twice.
 func TestInfStaysInf(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range append(lengths()[1:38], 65, 81) {
 			ones := slices.Repeat([]float64{1}, n)
 			for p := range n {
@@ -107,7 +107,7 @@ func TestInfStaysInf(t *testing.T) {
 }
 
 func TestNormsAtAllScales(t *testing.T) {
-	mat.EachKernel(t, func(t *testing.T) {
+	mattest.EachKernel(t, func(t *testing.T) {
 		for _, n := range edges {
 			x, a, s := mattest.Vec(n, 1), mattest.Dense(n, n+1, 2), mattest.Sym(n, 3)
 			nx, na, ns := norm(x), norm(a.Data), norm(mattest.Full(s).Data)
@@ -181,50 +181,6 @@ func norm1Inf(x []float64) float64 {
 func same(t *testing.T, want, got float64) {
 	t.Helper()
 	assert.Truef(t, want == got || want != want && got != got, "want %g, got %g", want, got)
-}
-
-func TestProjectFrobAtTheEdges(t *testing.T) {
-	row := func(x ...float64) *mat.Dense { return &mat.Dense{Rows: 1, Cols: len(x), Stride: len(x), Data: x} }
-	for _, c := range []struct {
-		name            string
-		a, want         *mat.Dense
-		radius, returns float64
-	}{
-		{"radius 0", row(3, -4), row(0, 0), 0, 5},
-		{"radius 0 of 0", row(0, 0), row(0, 0), 0, 0},
-		{"radius +Inf", row(3, -4), row(3, -4), inf, 5},
-		{"radius +Inf, norm overflows", row(1.7e308, 1.7e308), row(1.7e308, 1.7e308), inf, inf},
-		{"inside", row(3, -4), row(3, -4), 5, 5},
-		{"outside", row(3, -4), row(1.5, -2), 2.5, 5},
-		{"large", row(3e200, -4e200), row(1.5e200, -2e200), 2.5e200, 5e200},
-		{"norm overflows", row(1.5e308, 1.5e308), row(math.Sqrt2, math.Sqrt2), 2, inf},
-		{"small", row(3e-200, -4e-200), row(1.5e-200, -2e-200), 2.5e-200, 5e-200},
-		{"factor underflows", row(3e170, -4e170, 1e-170), row(1.5e-170, -2e-170, 0), 2.5e-170, 5e170},
-		{"factor is subnormal", row(3e160, -4e160), row(1.5e-150, -2e-150), 2.5e-150, 5e160},
-		{"radius 0, large", row(3e170, -4e170), row(0, 0), 0, 5e170},
-		{"empty", row(), row(), 1, 0},
-	} {
-		dst := mat.NewDense(1, c.a.Cols)
-		n := mat.ProjectFrob(dst, c.a, c.radius)
-		assert.True(t, n == c.returns || math.Abs(n-c.returns) <= 1e-15*c.returns, c.name)
-		for j, w := range c.want.Data {
-			assert.InDelta(t, w, dst.Data[j], 1e-15*math.Abs(w), c.name)
-		}
-		mat.ProjectFrob(c.a, c.a, c.radius)
-		assert.Zero(t, mattest.MaxDiff(dst, c.a), "in place: %s", c.name)
-	}
-	for _, v := range []float64{nan, inf, -inf} {
-		for _, radius := range []float64{0, 1, inf} {
-			a, dst := row(2, v), row(0, 0)
-			n := mat.ProjectFrob(dst, a, radius)
-			same(t, math.Abs(v), n)
-			same(t, 2, dst.Data[0])
-			same(t, v, dst.Data[1])
-		}
-	}
-	for _, radius := range []float64{-1, nan, -inf} {
-		assert.PanicsWithValue(t, "mat: ProjectFrob: radius is negative or NaN", func() { mat.ProjectFrob(row(1), row(1), radius) })
-	}
 }
 
 func TestRecurVec(t *testing.T) {

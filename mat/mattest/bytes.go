@@ -7,6 +7,16 @@ import (
 	"stable/mat"
 )
 
+// Seeds are inputs of Bytes for a fuzzer to begin with: matrices of all small orders, NaN, Inf and
+// huge and tiny entries.
+var Seeds = [][]byte{
+	{}, {1, 0, 4}, {2, 0, 4, 0, 2, 0, 3, 1}, {3, 0, 4, 0, 2, 0, 5, 0, 1, 0, 1, 0, 9}, {2, 6, 0, 0, 1, 0, 1},
+	{2, 0, 1, 6, 1, 0, 1}, {1, 6, 5}, {2, 6, 6, 6, 6, 6, 6}, {2, 6, 3, 0, 0, 6, 3},
+	{3, 0, 1, 0, 1, 6, 9, 0, 1, 0, 1, 0, 1},
+	{4, 5, 4, 100, 0, 0, 5, 4, 156, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 4},
+	{5, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1},
+}
+
 // Bytes turns fuzz input into numbers and small matrices, NaN, Inf, subnormal and huge ones
 // included. Zeros follow at its end.
 type Bytes []byte

@@ -6,6 +6,6 @@
 // each bound's worst case, and Bytes makes matrices of a fuzzer's input. STABLE_LONG=1 asks for
 // long tests, some 60 000 matrices per package.
 //
-// Functions return new memory. Residuals are plain loops over copies scaled by a power of two:
-// independent of the kernels under test, and safe at 1e±150.
+// Functions return new memory. Residuals are plain loops, independent of the kernels under test but
+// for norms, and safe at 1e±150.
 package mattest

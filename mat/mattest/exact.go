@@ -53,14 +53,9 @@ func Float(v *big.Float) float64 {
 }
 
 // Sub sets e = e − b, and returns it.
-func (e *Exact) Sub(b *Exact) *Exact { return e.each(b, (*big.Float).Sub) }
-
-// Add sets e = e + b, and returns it.
-func (e *Exact) Add(b *Exact) *Exact { return e.each(b, (*big.Float).Add) }
-
-func (e *Exact) each(b *Exact, op func(z, x, y *big.Float) *big.Float) *Exact {
+func (e *Exact) Sub(b *Exact) *Exact {
 	for i := range e.a {
-		op(&e.a[i], &e.a[i], &b.a[i])
+		e.a[i].Sub(&e.a[i], &b.a[i])
 	}
 	return e
 }
@@ -86,15 +81,14 @@ func (e *Exact) NormExact() *big.Float {
 	return sum.Sqrt(sum)
 }
 
-// Norm1 returns max_j Σ_i |e_ij|.
-func (e *Exact) Norm1() float64 {
-	most, t := 0.0, new(big.Float)
+// Norm1 returns max_j Σ_i |e_ij|, rounded.
+func (e *Exact) Norm1() (most float64) {
 	for j := range e.Cols {
-		sum := new(big.Float).SetPrec(bits)
+		sum := 0.0
 		for i := range e.Rows {
-			sum.Add(sum, t.Abs(e.At(i, j)))
+			sum += math.Abs(Float(e.At(i, j)))
 		}
-		most = max(most, Float(sum))
+		most = max(most, sum)
 	}
 	return most
 }
@@ -282,6 +276,7 @@ func (e *Exact) orthonormalise() bool {
 	return true
 }
 
+// AddOuter adds f·xᵀ·x, x = row i of v.
 func (e *Exact) AddOuter(f *big.Float, v *Exact, i int) {
 	x, t, u := v.row(i), new(big.Float), new(big.Float)
 	for r := range x {

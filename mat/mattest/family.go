@@ -129,9 +129,56 @@ func between(n int, rng *rand.Rand, low, high float64) []float64 {
 	return list(n, func(int) float64 { return low + (high-low)*rng.Float64() })
 }
 
-// Draw returns matrix number k of an endless list and its kind. Most are of order 1 to 8, one in 16
-// up to 17, one in 512 up to 40; one in four is scaled by about 1e±150.
+// hard is what every factorisation must survive, and families seldom make.
+var hard = []*mat.Sym{
+	diag(3), diag(-3), diag(0), two(2, 1, 2), two(1, 2, 1), two(0, 1, 0), mat.NewSym(5), diag(1, 1, 1, 1, 1, 1, 1),
+	diag(0, 0, 0, -2, 0, 0), with(mat.NewSym(6), 4, 1, 2),
+	Spectrum([]float64{-3, -3, -3, 1, 1, 1, 1, 2, 2}, 5),
+	Spectrum([]float64{1, 1, 1, 1, 2, 2, 2, 5, 5, 5}, 5),
+	Spectrum(list(16, func(i int) float64 { return 1 + 1e-12*float64(i) + float64(i/8) }), 5),
+	Spectrum(append(make([]float64, 11), 4), 5),
+	Spectrum(append(make([]float64, 11), -4), 5),
+	Spectrum([]float64{1e-14, 1e-7, 1, 1, 1, 1}, 5),
+	graded(9, -4), graded(9, 4), with(graded(9, -4), 8, 8, -1),
+}
+
+func diag(d ...float64) *mat.Sym {
+	s := mat.NewSym(len(d))
+	mat.AddDiag(s, d)
+	return s
+}
+
+func two(a, b, c float64) *mat.Sym { return with(diag(a, c), 1, 0, b) }
+
+func with(s *mat.Sym, i, j int, v float64) *mat.Sym {
+	s.Set(i, j, v)
+	return s
+}
+
+// graded is D·C·D, C = SPD(n)/n, D = diag(10^(e·i/2)): its eigenvalues span 10^(e·(n−1)).
+func graded(n int, e float64) *mat.Sym {
+	s := SPD(n, 3)
+	return entries(n, func(i, j int) float64 { return s.At(i, j) / float64(n) * math.Pow(10, e/2*float64(i+j)) })
+}
+
+// NotFinite returns matrices with an entry that is NaN or infinite: the first, the last, or one
+// below the diagonal.
+func NotFinite() (all []*mat.Sym) {
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for _, n := range []int{1, 9, 65} {
+			all = append(all, with(SPD(n, 7), 0, 0, v), with(SPD(n, 7), n-1, n/2, v), with(SPD(n, 7), n-1, n-1, v))
+		}
+	}
+	return all
+}
+
+// Draw returns matrix number k of an endless list, in new memory, and its kind: first hard ones, then
+// most of order 1 to 8, one in 16 up to 17, one in 512 up to 40; one in four is scaled by about
+// 1e±150.
 func Draw(k int) (name string, a *mat.Sym) {
+	if k < len(hard) {
+		return "hard", scaled(hard[k], 1)
+	}
 	rng := Rand(uint64(k) + 1<<40)
 	f := families[k%len(families)]
 	n := 1 + rng.IntN(8)
@@ -149,4 +196,8 @@ func Draw(k int) (name string, a *mat.Sym) {
 		return f.name + "/small", scaled(a, 1e-150*(0.5+rng.Float64()))
 	}
 	return f.name, a
+}
+
+func scaled(s *mat.Sym, e float64) *mat.Sym {
+	return entries(s.N, func(i, j int) float64 { return s.At(i, j) * e })
 }

@@ -8,34 +8,36 @@ import (
 	"stable/mat"
 )
 
-// padding returns the bits for entry 0; those of entry p are larger by p: a signaling NaN that
-// holds its address. Arithmetic makes it quiet, so that every write leaves a trace.
-func padding(data []float64) uint64 {
-	const signaling = 0x7ff0 << 48
-	return signaling | uint64(reflect.ValueOf(data).Pointer()/8)
-}
-
 // Strides lists the paddings a kernel is tested with.
 var Strides = []int{0, 3}
 
 // Pad returns a copy of a with Stride = Cols+pad and NaN outside, also behind the last row.
 func Pad(a *mat.Dense, pad int) *mat.Dense {
-	p := &mat.Dense{Rows: a.Rows, Cols: a.Cols, Stride: a.Cols + pad, Data: make([]float64, a.Rows*(a.Cols+pad))}
-	fill(p.Data)
-	for i := range a.Rows {
-		copy(p.Row(i), a.Row(i))
-	}
-	return p
+	stride := a.Cols + pad
+	return &mat.Dense{Rows: a.Rows, Cols: a.Cols, Stride: stride, Data: padded(a.Rows, stride, a.Row)}
 }
 
 // PadSym is Pad for a symmetric matrix, with NaN above the diagonal too.
 func PadSym(a *mat.Sym, pad int) *mat.Sym {
-	p := &mat.Sym{N: a.N, Stride: a.N + pad, Data: make([]float64, a.N*(a.N+pad))}
-	fill(p.Data)
-	for i := range a.N {
-		copy(p.Row(i), a.Row(i))
+	return &mat.Sym{N: a.N, Stride: a.N + pad, Data: padded(a.N, a.N+pad, a.Row)}
+}
+
+// padded fills data with signaling NaN that hold their address: arithmetic makes them quiet, so that
+// every write leaves a trace.
+func padded(rows, stride int, row func(i int) []float64) []float64 {
+	data := make([]float64, rows*stride)
+	for p := range data {
+		data[p] = math.Float64frombits(padding(data, p))
 	}
-	return p
+	for i := range rows {
+		copy(data[i*stride:], row(i))
+	}
+	return data
+}
+
+func padding(data []float64, p int) uint64 {
+	const signaling = 0x7ff0 << 48
+	return signaling | uint64(reflect.ValueOf(data).Pointer()/8) + uint64(p)
 }
 
 // CheckPad reports an error if anything outside a matrix of Pad was written to.
@@ -50,19 +52,11 @@ func CheckPadSym(t testing.TB, a *mat.Sym) {
 	check(t, a.Data, a.Stride, func(i int) int { return i + 1 })
 }
 
-func fill(x []float64) {
-	first := padding(x)
-	for p := range x {
-		x[p] = math.Float64frombits(first + uint64(p))
-	}
-}
-
 func check(t testing.TB, data []float64, stride int, width func(i int) int) {
 	t.Helper()
-	first := padding(data)
 	for p, v := range data {
 		i, j := p/stride, p%stride
-		if j >= width(i) && math.Float64bits(v) != first+uint64(p) {
+		if j >= width(i) && math.Float64bits(v) != padding(data, p) {
 			t.Errorf("stray write of %g at row %d, column %d", v, i, j)
 			return
 		}

@@ -62,24 +62,18 @@ func Trans(a *mat.Dense) *mat.Dense {
 
 // CholResidual returns ‖A − L·Lᵀ‖_F / (n·eps·‖A‖_F) for the lower triangle of l.
 func CholResidual(a *mat.Sym, l *mat.Dense) float64 {
-	f, e := unit(Full(a))
-	if e%2 != 0 { // A and L are scaled by 2^−e and 2^(−e/2)
-		f, e = shifted(f, -1), e+1
+	low := mat.AsSym(l)
+	clean := mat.NewDense(a.N, a.N)
+	for i := range a.N {
+		copy(clean.Row(i), low.Row(i))
 	}
-	low := denseOf(a.N, a.N, func(i, j int) float64 {
-		if j > i {
-			return 0
-		}
-		return math.Ldexp(l.At(i, j), -e/2)
-	})
-	return relative(Mul(low, Trans(low)), f, frob(f))
+	return relative(Mul(clean, Trans(clean)), Full(a), mat.NormFrobSym(a))
 }
 
 // EigResidual returns ‖A·V − V·diag(lambda)‖_F / (n·eps·‖A‖_F).
 func EigResidual(a *mat.Sym, lambda []float64, v *mat.Dense) float64 {
-	f, e := unit(Full(a))
-	vl := denseOf(v.Rows, v.Cols, func(i, j int) float64 { return v.At(i, j) * math.Ldexp(lambda[j], -e) })
-	return relative(Mul(f, v), vl, frob(f))
+	vl := denseOf(v.Rows, v.Cols, func(i, j int) float64 { return v.At(i, j) * lambda[j] })
+	return relative(Mul(Full(a), v), vl, mat.NormFrobSym(a))
 }
 
 // Orthogonality returns ‖VᵀV − I‖_F / (n·eps).
@@ -90,37 +84,13 @@ func Orthogonality(v *mat.Dense) float64 {
 
 // SolveResidual returns ‖B − A·X‖_F / (n·eps·‖A‖_F·‖X‖_F).
 func SolveResidual(a *mat.Sym, x, b *mat.Dense) float64 {
-	f, e := unit(Full(a))
-	y, g := unit(x)
-	return relative(Mul(f, y), shifted(b, -e-g), frob(f)*frob(y))
+	return relative(Mul(Full(a), x), b, mat.NormFrobSym(a)*mat.NormFrob(x))
 }
 
 func relative(a, b *mat.Dense, norm float64) float64 {
-	r := frob(denseOf(a.Rows, a.Cols, func(i, j int) float64 { return a.At(i, j) - b.At(i, j) }))
+	r := mat.NormFrob(denseOf(a.Rows, a.Cols, func(i, j int) float64 { return a.At(i, j) - b.At(i, j) }))
 	if r == 0 {
 		return 0
 	}
 	return r / (float64(max(a.Rows, a.Cols)) * Eps * norm)
-}
-
-func frob(a *mat.Dense) float64 {
-	s := 0.0
-	for i := range a.Rows {
-		for _, v := range a.Row(i) {
-			s += v * v
-		}
-	}
-	return math.Sqrt(s)
-}
-
-// unit returns a·2^−e whose largest entry is in [½, 1), or a and 0 where it is 0 or not finite.
-func unit(a *mat.Dense) (scaled *mat.Dense, e int) {
-	if m := mat.MaxAbs(a); mat.IsFinite(m) {
-		_, e = math.Frexp(m)
-	}
-	return shifted(a, -e), e
-}
-
-func shifted(a *mat.Dense, e int) *mat.Dense {
-	return denseOf(a.Rows, a.Cols, func(i, j int) float64 { return math.Ldexp(a.At(i, j), e) })
 }

@@ -1,0 +1,390 @@
+package eig_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/chol"
+	"stable/eig"
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+var sizes = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 129}
+
+// bound is what residuals in units of n·eps·norm must stay below; see mattest.
+const bound = 16
+
+const anyRoute = eig.Route(-1)
+
+// listed is a matrix, and the route by which it is truncated at 0.1.
+type listed struct {
+	name  string
+	a     *mat.Sym
+	route eig.Route
+}
+
+// matrices are what every decomposition and projection has to stand.
+func matrices() (all []listed) {
+	add := func(route eig.Route, a *mat.Sym, format string, args ...any) {
+		all = append(all, listed{fmt.Sprintf(format, args...), a, route})
+	}
+	for _, n := range sizes {
+		add(anyRoute, mattest.Sym(n, uint64(n)), "random %d", n)
+	}
+	for _, n := range []int{33, 54, 64, 100} {
+		add(eig.RouteTridiagonal, few(n, 3, 0.1), "few of %d", n)
+		add(eig.RouteTridiagonal, few(n, 2, 0.1), "fewer of %d", n)
+		add(eig.RouteClear, mattest.SPD(n, 1), "clear %d", n)
+	}
+	for name, a := range hardTridiagonal() {
+		add(anyRoute, a, "%s", name)
+	}
+	for _, n := range []int{16, 65, 128} {
+		add(anyRoute, dst1(n), "sine transform of %d", n)
+		add(anyRoute, dct4(n), "cosine transform of %d", n)
+	}
+	q := mattest.Orthogonal(100, 1)
+	for _, width := range []float64{1e-15, 1e-14, 1e-13, 1e-12} {
+		a, _ := around(q, width, 1)
+		add(eig.RouteTridiagonal, a, "clusters of width %g", width)
+	}
+	for seed := range uint64(30) {
+		add(anyRoute, repeated(10+int(seed)*5/3, seed), "repeated %d", seed)
+	}
+	for seed := range uint64(12) {
+		for _, n := range []int{2, 5, 13, 30, 54} {
+			add(anyRoute, onTheEdge(n, seed), "edge %d of %d", seed, n)
+		}
+	}
+	first := spiked(64, 0.05)
+	first.Set(0, 0, -5)
+	add(eig.RouteKrylov, first, "first row")
+	add(eig.RouteKrylov, spiked(100, -1), "one")
+	add(eig.RouteKrylov, spiked(100, -30, -20, -10), "three far")
+	add(eig.RouteKrylov, spiked(100, -50, -1, 0.05), "three apart")
+	add(eig.RouteKrylov, spiked(100, -1, -1+1e-6, -1+2e-6), "near each other")
+	add(eig.RouteTridiagonal, spiked(100, 0.1-1e-9, 0.1+1e-9), "one just below")
+	add(eig.RouteTridiagonal, spiked(100, -1, -1, -1), "three copies") // a Lanczos process sees one
+	add(eig.RouteTridiagonal, spiked(100, mattest.Vec(40, 1)...), "many")
+	add(anyRoute, spiked(100, 0.1, 0.1, 0.1), "at mu")
+	add(eig.RouteClear, spiked(100), "nothing")
+	add(eig.RouteTridiagonal, tridiagonal(64, constant(0.1), constant(1)), "hollow")
+	add(anyRoute, spiked(100, 0.1-1e-15, 0.1-1e-14, 0.1+1e-15), "almost there")
+	add(eig.RouteTridiagonal, few(256, 3, 0.1), "edge of 256")
+	add(anyRoute, dct4(300), "cosine transform of 300") // too much for twisted factorisations
+	add(anyRoute, repeated(130, 1), "repeated of 130")
+	if testing.Short() {
+		all = slices.DeleteFunc(all, func(c listed) bool { return c.a.N > 105 })
+	}
+	return all
+}
+
+func tridiagonal(n int, d, e func(i int) float64) *mat.Sym {
+	a := mat.NewSym(n)
+	for i := range n {
+		a.Set(i, i, d(i))
+		if i+1 < n {
+			a.Set(i+1, i, e(i))
+		}
+	}
+	return a
+}
+
+func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
+
+func hardTridiagonal() map[string]*mat.Sym {
+	wilkinson := func(i int) float64 { return math.Abs(float64(i%21) - 10) }
+	cases := map[string]*mat.Sym{
+		"second difference": tridiagonal(100, constant(2), constant(-1)),
+		// eigenvalues that agree to 14 digits (Wilkinson, The Algebraic Eigenvalue Problem, 5.45)
+		"Wilkinson": tridiagonal(21, wilkinson, constant(1)),
+		// hollow, eigenvalues −(n−1), −(n−3), …, n−1 (Kac, Sylvester, Clement)
+		"Clement":       tridiagonal(50, constant(0), func(i int) float64 { return math.Sqrt(float64((i + 1) * (49 - i))) }),
+		"graded up":     tridiagonal(40, func(i int) float64 { return math.Pow(2, float64(i)) }, func(i int) float64 { return math.Pow(2, float64(i)-1) }),
+		"graded down":   tridiagonal(40, func(i int) float64 { return math.Pow(2, -float64(i)) }, func(i int) float64 { return math.Pow(2, -float64(i)-2) }),
+		"nearly split":  tridiagonal(64, func(i int) float64 { return float64(i % 4) }, func(i int) float64 { return math.Pow(10, -float64(i%20)) }),
+		"one big entry": tridiagonal(30, func(i int) float64 { return 1 }, func(i int) float64 { return map[bool]float64{true: 1e10, false: 1e-3}[i == 13] }),
+	}
+	// Wilkinson's, glued: clusters (Dhillon, Parlett, Vömel, BIT 45 (2005))
+	for _, glue := range []float64{1e-4, 1e-8, 1e-12, 1e-15} {
+		cases[fmt.Sprintf("glued %g", glue)] = tridiagonal(105, wilkinson, func(i int) float64 {
+			if i%21 == 20 {
+				return glue
+			}
+			return 1
+		})
+	}
+	return cases
+}
+
+// repeated has three eigenvalues, each many times: whole clusters in one unreduced block.
+func repeated(n int, seed uint64) *mat.Sym {
+	lambda, rng := make([]float64, n), mattest.Rand(seed)
+	for i := range lambda {
+		lambda[i] = float64(rng.IntN(3) - 1)
+	}
+	return mattest.Spectrum(lambda, seed)
+}
+
+// onTheEdge has eigenvalues within rounding of 0.1.
+func onTheEdge(n int, seed uint64) *mat.Sym {
+	lambda, rng := make([]float64, n), mattest.Rand(seed)
+	for i := range lambda {
+		lambda[i] = 0.1 + rng.Float64()
+		if seed%3 == 0 || i < int(seed)%n {
+			lambda[i] = 0.1 + 1e-15*rng.NormFloat64()
+		}
+	}
+	return mattest.Spectrum(lambda, seed)
+}
+
+// spiked has these eigenvalues and others from 1 to 2.
+func spiked(n int, negative ...float64) *mat.Sym {
+	lambda := slices.Clone(negative)
+	for i := range n - len(negative) {
+		lambda = append(lambda, 1+float64(i)/float64(n))
+	}
+	return mattest.Spectrum(lambda, uint64(n))
+}
+
+// around has eigenvalues around −1 and 1; p is its projection onto {X ⪰ 0}.
+func around(q *mat.Dense, width float64, seed uint64) (a, p *mat.Sym) {
+	lambda, rng := make([]float64, q.Rows), mattest.Rand(seed)
+	for i := range lambda {
+		lambda[i] = float64(2*rng.IntN(2)-1) + width*rng.NormFloat64()
+	}
+	a = mattest.Compose(q, lambda)
+	for i, v := range lambda {
+		lambda[i] = max(v, 0)
+	}
+	return a, mattest.Compose(q, lambda)
+}
+
+// dst1 and dct4 are symmetric and their own inverses: (A + I)/2 projects onto {X ⪰ 0}.
+func dst1(n int) *mat.Sym {
+	return transform(n, n+1, func(i, j float64) float64 { return math.Sin((i + 1) * (j + 1) * math.Pi / float64(n+1)) })
+}
+
+func dct4(n int) *mat.Sym {
+	return transform(n, n, func(i, j float64) float64 { return math.Cos((i + 0.5) * (j + 0.5) * math.Pi / float64(n)) })
+}
+
+func transform(n, half int, f func(i, j float64) float64) *mat.Sym {
+	a := mat.NewSym(n)
+	for i := range n {
+		for j := range i + 1 {
+			a.Set(i, j, math.Sqrt(2/float64(half))*f(float64(i), float64(j)))
+		}
+	}
+	return a
+}
+
+func norm(a *mat.Sym) float64 { return mat.NormFrobSym(a) }
+
+// scaleOf is n·eps·(‖A‖_F + |mu|·√n), the unit of a projection's errors.
+func scaleOf(a *mat.Sym, mu float64) float64 {
+	n := float64(a.N)
+	return n * mattest.Eps * (norm(a) + math.Abs(mu)*math.Sqrt(n))
+}
+
+func difference(a, b *mat.Sym) *mat.Sym {
+	d := mat.NewSym(a.N)
+	mat.AddScaledSym(d, a, -1, b)
+	return d
+}
+
+func plus(a *mat.Sym, shift float64) *mat.Sym {
+	s := mat.NewSym(a.N)
+	mat.CopySym(s, a)
+	mat.AddIdentity(s, shift)
+	return s
+}
+
+// One of each goes through all: nothing may be left of the matrix before.
+func TestMatrices(t *testing.T) {
+	var used eig.Truncator
+	both := solvers()
+	for i, c := range matrices() {
+		t.Run(c.name, func(t *testing.T) {
+			a := mattest.PadSym(c.a, mattest.Strides[i%2])
+			for _, e := range both {
+				requireSolved(t, e, a)
+			}
+			var fresh eig.Symmetric
+			require.NoError(t, fresh.Factor(a))
+			require.Zero(t, mattest.MaxDiff(fresh.VectorsT(), both[1].VectorsT()))
+			lambda := both[0].Values()
+			assert.InDeltaSlice(t, lambda, both[1].Values(), bound*float64(a.N)*mattest.Eps*norm(a))
+			for _, mu := range thresholds(a, lambda) {
+				requireVectors(t, a, mu, lambda)
+				rep := requireTruncated(t, &used, a, mu, lambda)
+				if c.route != anyRoute && mu == 0.1 {
+					assert.Equal(t, c.route, rep.Route)
+				}
+			}
+			mattest.CheckPadSym(t, a)
+		})
+	}
+}
+
+// thresholds are above none, one, some, half and all of the eigenvalues, and 0.1.
+func thresholds(a *mat.Sym, lambda []float64) []float64 {
+	s := 3 * norm(a) / math.Sqrt(float64(max(a.N, 1)))
+	mus := []float64{0.1, -s, s, 0}
+	for _, k := range []int{a.N / 2, a.N / 16, 1} {
+		if 0 < k && k < a.N {
+			mus = append(mus, (lambda[k-1]+lambda[k])/2)
+		}
+	}
+	if testing.Short() && a.N > 32 {
+		return []float64{0.1, mus[1+a.N%6], mus[4]}
+	}
+	return mus
+}
+
+// requireSolved finds values, and decomposes a with the same values.
+func requireSolved(t *testing.T, e solver, a *mat.Sym) {
+	t.Helper()
+	require.NoError(t, e.factorValues(a))
+	values := slices.Clone(e.Values())
+	require.NoError(t, e.factor(a))
+	require.Equal(t, values, slices.Clone(e.Values()), "values depend on whether vectors are wanted")
+	require.Len(t, values, a.N)
+	assert.IsNonDecreasing(t, append([]float64{math.Inf(-1)}, values...))
+	v := mattest.Trans(e.VectorsT())
+	assert.Less(t, mattest.EigResidual(a, values, v), float64(bound))
+	assert.LessOrEqual(t, mattest.Orthogonality(v), constants[e.bounds+"orthogonality"])
+}
+
+// requireVectors looks at the eigenpairs below mu, also by QL alone.
+func requireVectors(t *testing.T, a *mat.Sym, mu float64, lambda []float64) {
+	t.Helper()
+	for _, ql := range []bool{false, true} {
+		below, z, ok := eig.Tridiagonal(a, mu, ql)
+		require.True(t, ok, "declined")
+		v := mattest.Trans(z)
+		require.Less(t, mattest.EigResidual(a, below, v), float64(bound))
+		require.LessOrEqual(t, mattest.Orthogonality(v)*float64(v.Cols), float64(bound*a.N))
+		slices.Sort(below)
+		require.LessOrEqual(t, len(below), a.N)
+		assert.InDeltaSlice(t, lambda[:len(below)], below, bound*float64(a.N)*mattest.Eps*norm(a))
+	}
+}
+
+// requireTruncated truncates with used, with a fresh Truncator in place, and by each route.
+func requireTruncated(t *testing.T, used *eig.Truncator, a *mat.Sym, mu float64, lambda []float64) eig.Report {
+	t.Helper()
+	p := mattest.PadSym(mat.NewSym(a.N), 2)
+	rep, err := used.Truncate(p, a, mu)
+	require.NoError(t, err)
+	mattest.CheckPadSym(t, p)
+	requireProjection(t, a, p, mu, rep, lambda)
+	requireSolves(t, used, p, mu)
+
+	q := mat.NewSym(a.N)
+	mat.CopySym(q, a)
+	same, err := new(eig.Truncator).Truncate(q, q, mu)
+	require.NoError(t, err)
+	require.Equal(t, rep, same)
+	require.Equal(t, mattest.Full(p), mattest.Full(q))
+	for _, r := range []eig.Route{eig.RouteKrylov, eig.RouteTridiagonal} {
+		if r == rep.Route {
+			continue
+		}
+		rep, ok := new(eig.Truncator).TruncateBy(r, p, a, mu)
+		require.True(t, ok || r == eig.RouteKrylov, "declined")
+		if ok {
+			requireProjection(t, a, p, mu, rep, lambda)
+		}
+	}
+	return rep
+}
+
+// requireProjection: P ⪰ mu·I, P ⪰ A, ⟨P − A, P − mu·I⟩ = 0, P is its own projection, and the report
+// goes with the eigenvalues lambda of a.
+func requireProjection(t *testing.T, a, p *mat.Sym, mu float64, rep eig.Report, lambda []float64) {
+	t.Helper()
+	unit, n := scaleOf(a, mu), float64(a.N)
+	var c chol.Cholesky
+	moved, inner, again := difference(p, a), 0.0, mat.NewSym(a.N)
+	if unit > 0 {
+		assert.True(t, c.PosDef(p, mu-bound*unit), "not feasible")
+		assert.True(t, c.PosDef(moved, -bound*unit), "A − P must not be positive in any direction")
+		s, above := unit/(n*mattest.Eps), plus(p, -mu)
+		for i := range a.N {
+			for j := range a.N {
+				inner += moved.At(i, j) / s * (above.At(i, j) / s)
+			}
+		}
+	}
+	assert.InDelta(t, 0, inner, bound*n*mattest.Eps, "not nearest")
+	_, err := new(eig.Truncator).Truncate(again, p, mu)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, norm(difference(again, p)), bound*unit, "not idempotent")
+
+	least, _ := slices.BinarySearch(lambda, mu-bound*unit)
+	most, _ := slices.BinarySearch(lambda, math.Nextafter(mu+bound*unit, math.Inf(1)))
+	assert.GreaterOrEqual(t, rep.Clipped, least)
+	assert.LessOrEqual(t, rep.Clipped, most)
+	assert.InDelta(t, norm(moved), rep.Change, bound*unit)
+	if rep.Clipped > 0 {
+		assert.InDelta(t, lambda[0], rep.MinEigenvalue, bound*unit)
+	} else {
+		assert.Equal(t, mu, rep.MinEigenvalue)
+		assert.Zero(t, rep.Change)
+	}
+	if rep.Route == eig.RouteClear {
+		assert.Equal(t, mattest.Full(a), mattest.Full(p))
+		assert.Zero(t, rep.Clipped)
+	}
+}
+
+func requireSolves(t *testing.T, tr *eig.Truncator, p *mat.Sym, mu float64) {
+	t.Helper()
+	if mu <= 0 || mu < 4*scaleOf(p, mu) {
+		return
+	}
+	b := mattest.Vec(p.N, 9)
+	for range 2 { // the second finds the factor that the first made
+		x := slices.Clone(b)
+		require.NoError(t, tr.SolveVec(x, x))
+		assert.Less(t, mattest.SolveResidual(p, mat.DenseOf(p.N, 1, x), mat.DenseOf(p.N, 1, b)), float64(bound))
+	}
+}
+
+// Clusters of half the spectrum, as wide as rounding.
+func TestTruncateOfTightClusters(t *testing.T) {
+	check := func(a, want *mat.Sym, where string) {
+		t.Helper()
+		p, _ := truncate(t, new(eig.Truncator), a, 0)
+		assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0), where)
+	}
+	widths := []float64{3e-14, 1e-13, 4e-13, 1e-15, 1e-14, 1e-12}
+	seeds, transforms := map[int]uint64{8: 60, 40: 20, 100: 5, 280: 1}, []*mat.Sym{dct4(300), dst1(492)}
+	if testing.Short() {
+		seeds, transforms = map[int]uint64{8: 20, 40: 6, 100: 2}, transforms[:1]
+	}
+	if mattest.Long() {
+		transforms = append(transforms, dct4(577), dst1(985), dst1(1000), dct4(1000))
+	}
+	for n, count := range seeds {
+		for seed := range count {
+			q := mattest.Orthogonal(n, seed)
+			for _, width := range widths[:min(6, 600/n)] {
+				a, want := around(q, width, seed)
+				check(a, want, fmt.Sprintf("n=%d, width %g, seed %d", n, width, seed))
+			}
+		}
+	}
+	for _, a := range transforms {
+		want := mat.NewSym(a.N)
+		mat.ScaleSym(want, 0.5, a)
+		check(a, plus(want, 0.5), fmt.Sprintf("transform of order %d", a.N))
+	}
+}

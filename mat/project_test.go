@@ -1,0 +1,120 @@
+package mat_test
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stable/mat"
+	"stable/mat/mattest"
+)
+
+func FuzzProjectFrob(f *testing.F) {
+	for _, s := range append([][]byte{
+		{1, 1, 0, 3}, {1, 2, 0, 3, 0, 4, 0, 0, 2}, {2, 2, 6, 3, 6, 3, 6, 3, 6, 3, 0, 0, 1},
+		{1, 2, 6, 5, 6, 5, 1, 6, 5}, {1, 2, 6, 0, 0, 1, 0, 0, 1}, {2, 1, 6, 3, 6, 4, 0, 5, 1, 128},
+	}, mattest.Seeds...) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := mattest.Bytes(data)
+		requireProjectFrob(t, b.Dense(), math.Abs(b.Float()))
+	})
+}
+
+// Norms that overflow, factors that underflow, and what has no norm.
+func TestProjectFrobAtTheEdges(t *testing.T) {
+	for _, x := range [][]float64{
+		{3, -4}, {0, 0}, {}, {1.7e308, 1.7e308}, {1.5e308, 1.5e308}, {3e200, -4e200}, {3e-200, -4e-200},
+		{3e170, -4e170, 1e-170}, {3e160, -4e160}, {2, nan}, {2, inf}, {2, -inf},
+	} {
+		for _, radius := range []float64{0, 1, 2, 2.5, 5, 2.5e200, 2.5e-200, 2.5e-170, 2.5e-150, inf, -1, nan, -inf} {
+			requireProjectFrob(t, mat.DenseOf(1, len(x), x), radius)
+		}
+	}
+}
+
+func TestProjectFrobAccuracy(t *testing.T) { mattest.EachKernel(t, testProjectFrobAccuracy) }
+
+func testProjectFrobAccuracy(t *testing.T) {
+	count := 2000
+	switch {
+	case mattest.Long():
+		count = 60_000
+	case testing.Short():
+		count = 500
+	}
+	outside := 0
+	for k := range count {
+		_, s := mattest.Draw(k)
+		a, rng := mattest.Full(s), mattest.Rand(uint64(k))
+		radius := mat.NormFrob(a) * math.Pow(10, 4*rng.Float64()-3)
+		if requireProjectFrob(t, a, radius) > radius {
+			outside++
+		}
+	}
+	require.Greater(t, outside, count/2)
+	require.Less(t, outside, count)
+}
+
+const below = 0x1p-1070
+
+// requireProjectFrob compares with what is exact, and returns ‖a‖_F.
+func requireProjectFrob(t *testing.T, a *mat.Dense, radius float64) (norm float64) {
+	t.Helper()
+	a = mattest.Pad(a, 2)
+	if !(radius >= 0) {
+		assert.PanicsWithValue(t, "mat: ProjectFrob: radius is negative or NaN", func() { mat.ProjectFrob(a, a, radius) })
+		return 0
+	}
+	p, again := mattest.Pad(mat.NewDense(a.Rows, a.Cols), 1), mat.NewDense(a.Rows, a.Cols)
+	norm = mat.ProjectFrob(p, a, radius)
+	mattest.CheckPad(t, p)
+	if most := mat.MaxAbs(a); !mattest.Finite(most) {
+		same(t, most, norm)
+		requireSameBits(t, a, p)
+		return norm
+	}
+	exact, want := mattest.ExactDense(a), mattest.ExactDense(a)
+	size, entries := exact.NormExact(), float64(a.Rows*a.Cols)
+	rel, slack := 4*entries*mattest.Eps, entries*below
+	if f := mattest.Float(size); mattest.Finite(f) {
+		require.InDelta(t, f, norm, rel*f+slack)
+	} else {
+		require.Equal(t, inf, norm)
+	}
+	if math.IsInf(radius, 1) {
+		requireSameBits(t, a, p)
+	}
+	if r := new(big.Float).SetPrec(320).SetFloat64(radius); size.Cmp(r) > 0 {
+		r.Quo(r, size)
+		for i := range a.Rows {
+			for j := range a.Cols {
+				want.At(i, j).Mul(exact.At(i, j), r)
+			}
+		}
+	}
+	goal := want.Norm()
+	require.LessOrEqual(t, want.Sub(mattest.ExactDense(p)).Norm(), rel*goal+slack)
+	require.LessOrEqual(t, mattest.ExactDense(p).Norm(), radius*(1+rel)+slack)
+
+	mat.ProjectFrob(again, p, radius)
+	require.LessOrEqual(t, mattest.ExactDense(again).Sub(mattest.ExactDense(p)).Norm(),
+		rel*mattest.ExactDense(p).Norm()+below, "not idempotent")
+	mat.ProjectFrob(a, a, radius)
+	mattest.CheckPad(t, a)
+	requireSameBits(t, p, a)
+	return norm
+}
+
+func requireSameBits(t *testing.T, want, got *mat.Dense) {
+	t.Helper()
+	for i := range want.Rows {
+		for j := range want.Cols {
+			require.Equal(t, math.Float64bits(want.At(i, j)), math.Float64bits(got.At(i, j)))
+		}
+	}
+}
