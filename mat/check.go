@@ -34,8 +34,6 @@ func (a *Dense) at(x []float64) bool {
 	return a.Rows > 0 && a.Cols > 0 && kernel.SameStart(a.Data, x)
 }
 
-func (s *Sym) at(x []float64) bool { return s.N > 0 && kernel.SameStart(s.Data, x) }
-
 func fit(name string, a, b, c *Dense) {
 	if a.torn() || b.torn() || c.torn() {
 		panic(name + torn)
@@ -55,8 +53,15 @@ func apart(name string, dst, a, b *Dense) {
 
 func apartSym(name string, dst *Sym, a, b *Dense) {
 	full := dst.Lower()
-	fit(name, &full, a, b)
-	if dst.N > 0 && (a.at(dst.Data) || b.at(dst.Data)) {
+	apart(name, &full, a, b)
+}
+
+// apartVec panics if a's rows overlap, or it is told that a vector does.
+func apartVec(name string, a *Dense, overlap bool) {
+	if a.torn() {
+		panic(name + torn)
+	}
+	if overlap {
 		panic(name + shared)
 	}
 }
@@ -75,13 +80,6 @@ func alike(name string, dst, a *Dense) {
 }
 
 func alikeSym(name string, dst, a *Sym) {
-	if dst.N != a.N {
-		panic(name + mismatch)
-	}
-	if dst.torn() || a.torn() {
-		panic(name + torn)
-	}
-	if dst.Stride != a.Stride && dst.N > 1 && dst.at(a.Data) {
-		panic(name + shared)
-	}
+	x, y := dst.Lower(), a.Lower()
+	alike(name, &x, &y)
 }

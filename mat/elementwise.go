@@ -124,12 +124,8 @@ func AddDiag(s *Sym, d []float64) {
 	if len(d) != s.N {
 		panic("mat: AddDiag: dimension mismatch")
 	}
-	if s.torn() {
-		panic("mat: AddDiag" + torn)
-	}
-	if s.at(d) {
-		panic("mat: AddDiag" + shared)
-	}
+	full := s.Lower()
+	apartVec("mat: AddDiag", &full, full.at(d))
 	for i, v := range d {
 		s.Data[i*s.Stride+i] += v
 	}

@@ -13,25 +13,21 @@ const edge = 5
 // precision are those of an entry; %v is %.6g. Of more than 10 rows or columns it writes the first
 // and last five; %+v writes all. %#v is Go syntax.
 func (a Dense) Format(f fmt.State, verb rune) {
-	if verb == 'v' && f.Flag('#') {
-		type plain Dense
-		fmt.Fprintf(f, "mat.Dense%s", strings.TrimPrefix(fmt.Sprintf("%#v", plain(a)), "mat.plain"))
-		return
-	}
-	format(f, verb, a.Rows, a.Cols, a.At)
+	type plain Dense
+	format(f, verb, "mat.Dense", plain(a), a.Rows, a.Cols, a.At)
 }
 
 // Format writes both triangles as Dense.Format does.
 func (s Sym) Format(f fmt.State, verb rune) {
-	if verb == 'v' && f.Flag('#') {
-		type plain Sym
-		fmt.Fprintf(f, "mat.Sym%s", strings.TrimPrefix(fmt.Sprintf("%#v", plain(s)), "mat.plain"))
-		return
-	}
-	format(f, verb, s.N, s.N, s.At)
+	type plain Sym
+	format(f, verb, "mat.Sym", plain(s), s.N, s.N, s.At)
 }
 
-func format(f fmt.State, verb rune, rows, cols int, at func(i, j int) float64) {
+func format(f fmt.State, verb rune, name string, plain any, rows, cols int, at func(i, j int) float64) {
+	if verb == 'v' && f.Flag('#') {
+		fmt.Fprint(f, name, strings.TrimPrefix(fmt.Sprintf("%#v", plain), "mat.plain"))
+		return
+	}
 	if rows == 0 || cols == 0 {
 		fmt.Fprintf(f, "[] (%d × %d)", rows, cols)
 		return

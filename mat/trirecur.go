@@ -20,43 +20,32 @@ func split(t, x *Dense) (t11, t12, t21, t22, x1, x2 Dense) {
 		x.View(0, 0, h, x.Cols), x.View(h, 0, n-h, x.Cols)
 }
 
-// forward solves T·X = B in place for a lower triangle T, t's, or that of tᵀ if k is across.
-func forward(t *Dense, k kind, x *Dense) {
+// substitute solves T·X = B in place, for T a triangle, lower or upper, of t, or of tᵀ if k is
+// across.
+func substitute(t *Dense, k kind, lower bool, x *Dense) {
 	if t.Rows > triBase {
 		t11, t12, t21, t22, x1, x2 := split(t, x)
-		if k == across {
-			t21 = t12
+		if lower == (k == across) {
+			t21 = t12 // where the block beside the diagonal is stored
 		}
-		forward(&t11, k, &x1)
+		if !lower {
+			t11, t22, x1, x2 = t22, t11, x2, x1
+		}
+		substitute(&t11, k, lower, &x1)
 		multiply("mat: solve", &x2, false, -1, &t21, k, &x1, across)
-		forward(&t22, k, &x2)
+		substitute(&t22, k, lower, &x2)
 		return
 	}
 	var buf [triBase]float64
-	for i := range t.Rows {
-		xi := x.Row(i)
-		kernel.SubRows(xi, t.line(&buf, k, i, 0, i), x.Data, x.Stride)
-		kernel.Scale(xi, 1/t.Data[i*t.Stride+i], xi)
-	}
-}
-
-// backward is forward for an upper triangle.
-func backward(t *Dense, k kind, x *Dense) {
-	if t.Rows > triBase {
-		t11, t12, t21, t22, x1, x2 := split(t, x)
-		if k == across {
-			t12 = t21
+	for r := range t.Rows {
+		i, from, end := r, 0, r
+		if !lower {
+			i = t.Rows - 1 - r
+			from, end = i+1, t.Rows
 		}
-		backward(&t22, k, &x2)
-		multiply("mat: solve", &x1, false, -1, &t12, k, &x2, across)
-		backward(&t11, k, &x1)
-		return
-	}
-	var buf [triBase]float64
-	for i := t.Rows - 1; i >= 0; i-- {
 		xi := x.Row(i)
-		if i+1 < t.Rows {
-			kernel.SubRows(xi, t.line(&buf, k, i, i+1, t.Rows), x.Data[(i+1)*x.Stride:], x.Stride)
+		if from < end {
+			kernel.SubRows(xi, t.line(&buf, k, i, from, end), x.Data[from*x.Stride:], x.Stride)
 		}
 		kernel.Scale(xi, 1/t.Data[i*t.Stride+i], xi)
 	}

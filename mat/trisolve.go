@@ -16,18 +16,10 @@ func SolveUpperTransVec(dst []float64, u *Dense, b []float64) {
 }
 
 // SolveUpper sets dst = U⁻¹·B for b of n × m; else as SolveUpperVec. n²·m flops. (BLAS dtrsm.)
-func SolveUpper(dst, u, b *Dense) {
-	if copyColumns("mat: SolveUpper", dst, u, b); dst.Cols > 0 {
-		backward(u, along, dst)
-	}
-}
+func SolveUpper(dst, u, b *Dense) { solve("mat: SolveUpper", dst, u, along, false, b) }
 
 // SolveUpperTrans is SolveUpper for U⁻ᵀ.
-func SolveUpperTrans(dst, u, b *Dense) {
-	if copyColumns("mat: SolveUpperTrans", dst, u, b); dst.Cols > 0 {
-		forward(u, across, dst)
-	}
-}
+func SolveUpperTrans(dst, u, b *Dense) { solve("mat: SolveUpperTrans", dst, u, across, true, b) }
 
 // SolveLowerVec is SolveUpperVec for the lower triangle L of l, L⁻¹.
 func SolveLowerVec(dst []float64, l *Dense, b []float64) {
@@ -42,37 +34,27 @@ func SolveLowerTransVec(dst []float64, l *Dense, b []float64) {
 }
 
 // SolveLower is SolveUpper for the lower triangle L of l, L⁻¹.
-func SolveLower(dst, l, b *Dense) {
-	if copyColumns("mat: SolveLower", dst, l, b); dst.Cols > 0 {
-		forward(l, along, dst)
-	}
-}
+func SolveLower(dst, l, b *Dense) { solve("mat: SolveLower", dst, l, along, true, b) }
 
 // SolveLowerTrans is SolveLower for L⁻ᵀ.
-func SolveLowerTrans(dst, l, b *Dense) {
-	if copyColumns("mat: SolveLowerTrans", dst, l, b); dst.Cols > 0 {
-		backward(l, across, dst)
-	}
-}
+func SolveLowerTrans(dst, l, b *Dense) { solve("mat: SolveLowerTrans", dst, l, across, false, b) }
 
-func copyColumns(name string, dst, t, b *Dense) {
+func solve(name string, dst, t *Dense, k kind, lower bool, b *Dense) {
 	if t.Rows != t.Cols || b.Rows != t.Rows {
 		panic(name + mismatch)
 	}
 	alike(name, dst, b)
 	apart(name, dst, t, t)
 	Copy(dst, b)
+	if dst.Cols > 0 {
+		substitute(t, k, lower, dst)
+	}
 }
 
 func copyVec(name string, dst []float64, t *Dense, b []float64) {
 	if t.Rows != t.Cols || len(dst) != t.Rows || len(b) != t.Rows {
 		panic(name + mismatch)
 	}
-	if t.torn() {
-		panic(name + torn)
-	}
-	if t.at(dst) {
-		panic(name + shared)
-	}
+	apartVec(name, t, t.at(dst))
 	copy(dst, b)
 }
