@@ -35,10 +35,7 @@ const tiny = 0x1p-400
 func (r *reduction) reduce(a *mat.Sym, scale float64) {
 	n, ld := r.n, r.ld
 	for i := range n {
-		row := r.a[i*ld : i*ld+i+1]
-		for j, v := range a.Row(i) {
-			row[j] = v * scale
-		}
+		kernel.Scale(r.a[i*ld:i*ld+i+1], scale, a.Row(i))
 	}
 	v, w := r.zero, r.w // the pending update
 	clear(w)

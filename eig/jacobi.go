@@ -58,9 +58,7 @@ func (e *Jacobi) factor(name string, a *mat.Sym, vectors bool) error {
 	e.unit = power(m*scale, 0)
 	for i := range e.n {
 		r := e.a[i*e.ld : i*e.ld+i+1]
-		for j, v := range a.Row(i) {
-			r[j] = v * scale
-		}
+		kernel.Scale(r, scale, a.Row(i))
 		e.d[i] = r[i]
 		e.root[i] = math.Sqrt(math.Abs(r[i]))
 		if e.want {

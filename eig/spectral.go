@@ -43,22 +43,17 @@ func (s *spectral) factor(a *mat.Sym, m float64) {
 
 // load is factor for a tridiagonal matrix.
 func (s *spectral) load(d, e []float64) {
+	s.reserve(len(d))
+	copy(s.d, d)
+	copy(s.e, e)
+	s.e[len(e)] = 0
 	m := 0.0
-	for _, v := range d {
-		m = max(m, math.Abs(v))
-	}
-	for _, v := range e {
-		m = max(m, math.Abs(v))
+	for i, v := range s.d {
+		m = max(m, math.Abs(v), math.Abs(s.e[i]))
 	}
 	s.scale = power(m, 0)
-	s.reserve(len(d))
-	for i, v := range d {
-		s.d[i] = v * s.scale
-	}
-	for i, v := range e {
-		s.e[i] = v * s.scale
-	}
-	s.e[len(e)] = 0
+	kernel.Scale(s.d, s.scale, s.d)
+	kernel.Scale(s.e, s.scale, s.e)
 	s.split()
 }
 
