@@ -41,45 +41,100 @@ func testAccuracy(t *testing.T) {
 	case testing.Short():
 		count = 400
 	}
-	l := mattest.NewLedger(constants)
-	var c, d chol.Cholesky
+	c := newAccuracy()
 	factored := 0
 	for k := range count {
 		name, a := mattest.Draw(k)
 		a = mattest.PadSym(a, k%2)
-		where := fmt.Sprintf("%s, n=%d, matrix %d", name, a.N, k)
-		err := c.Factor(a)
-		checkPivots(l, a, err == nil, where)
-		large := slices.Repeat([]float64{-100 * math.Sqrt(mat.NormFrobSym(a))}, a.N)
-		for _, shift := range []float64{0, -1, -0.3, 0.1, 0.3} {
-			shift *= a.At(a.N-1, a.N-1)
-			positive := d.FactorShifted(a, shift) == nil
-			if positive {
-				_ = d.Downdate(large) // leaves large negative numbers in the workspace
-			}
-			require.Equal(t, positive, d.PosDef(a, shift), where)
+		c.where = fmt.Sprintf("%s, n=%d, matrix %d", name, a.N, k)
+		x, size := mattest.Vec(a.N, uint64(k)), math.Sqrt(mat.NormFrobSym(a))
+		for i := range x {
+			x[i] *= size
 		}
-		mattest.CheckPadSym(t, a)
-		require.Equal(t, err == nil, c.Valid(), where)
-		if err != nil {
-			requireNotPosDef(t, err, a.N)
-			require.Zero(t, c.Order(), where)
-			continue
+		if c.factor(t, a, x) {
+			factored++
 		}
-		factored++
-		checkFactor(t, l, &c, a, where)
-		if e, ok := mattest.ExactSym(a).Cholesky(); ok {
-			checkAnswers(l, &c, a, e, where)
-		}
-		checkUpdate(t, l, &c, a, uint64(k), where)
 	}
 	require.Greater(t, factored, count/3)
 	require.Less(t, factored, count*9/10)
-	l.Check(t)
+	c.l.Check(t)
 }
 
-// checkPivots finds the least power of two r at which A ± r·n·eps·D² changes definiteness.
-func checkPivots(l *mattest.Ledger, a *mat.Sym, positive bool, where string) {
+func FuzzFactor(f *testing.F) {
+	for _, s := range mattest.Seeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, c := mattest.Bytes(data), newAccuracy()
+		a := b.Sym()
+		c.factor(t, a, b.Vec(a.N))
+		shift := b.Float()
+		require.Equal(t, c.c.FactorShifted(a, shift) == nil, c.d.PosDef(a, shift))
+		c.l.Within(t)
+	})
+}
+
+// accuracy compares what is computed of a matrix with what is exact.
+type accuracy struct {
+	l     *mattest.Ledger
+	where string
+	c, d  chol.Cholesky
+}
+
+func newAccuracy() *accuracy { return &accuracy{l: mattest.NewLedger(constants)} }
+
+// see allows an error for underflow besides.
+func (c *accuracy) see(name string, err, unit float64) {
+	c.l.See(name, max(0, err-0x1p-1060), unit, c.where)
+}
+
+// factor looks at all that a factor is for, an update with x and its downdate among it, and reports
+// whether there is one.
+func (c *accuracy) factor(t *testing.T, a *mat.Sym, x []float64) bool {
+	before := mattest.PadSym(a, 0)
+	err := c.c.Factor(a)
+	size := mat.NormFrobSym(a)
+	large := slices.Repeat([]float64{-100 * math.Sqrt(size)}, a.N)
+	for _, shift := range []float64{0, -1, -0.3, 0.1, 0.3} {
+		if a.N > 0 {
+			shift *= a.At(a.N-1, a.N-1)
+		}
+		positive := c.d.FactorShifted(a, shift) == nil
+		if positive {
+			_ = c.d.Downdate(large) // leaves large negative numbers in the workspace
+		}
+		require.Equal(t, positive, c.d.PosDef(a, shift), c.where)
+	}
+	mattest.CheckPadSym(t, a)
+	for i := range a.N {
+		requireBits(t, before.Row(i), a.Row(i))
+	}
+	require.Equal(t, err == nil, c.c.Valid(), c.where)
+	normal := size > 1e-160 && size < 1e160 && (err != nil || c.c.Cond() < 1e100)
+	if normal && (err == nil || requireNotPosDef(t, err, a.N).Value <= 0) {
+		c.pivots(a, err == nil)
+	}
+	if err != nil {
+		requireNotPosDef(t, err, a.N)
+		require.Zero(t, c.c.Order(), c.where)
+		return false
+	}
+	require.True(t, mattest.FiniteSym(a))
+	c.residual(t, a)
+	require.True(t, mattest.Finite(c.c.LogDet()))
+	require.GreaterOrEqual(t, c.c.Cond(), 1.0)
+	inv := mattest.PadSym(mat.NewSym(a.N), 1)
+	c.c.Inverse(inv)
+	mattest.CheckPadSym(t, inv)
+	if e, ok := mattest.ExactSym(a).Cholesky(); ok && normal {
+		c.answers(a, e, inv)
+	}
+	c.update(t, x, normal)
+	return true
+}
+
+// pivots finds the least power of two r at which A ± r·n·eps·D² changes definiteness.
+func (c *accuracy) pivots(a *mat.Sym, positive bool) {
 	sign, name := -1.0, "pivots, no"
 	if positive {
 		sign, name = 1, "pivots, yes"
@@ -91,78 +146,87 @@ func checkPivots(l *mattest.Ledger, a *mat.Sym, positive bool, where string) {
 			break
 		}
 	}
-	l.See(name, r, 1, where)
+	c.l.See(name, r, 1, c.where)
 }
 
-func checkFactor(t *testing.T, l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, where string) {
-	n := float64(a.N)
-	low := mattest.ExactDense(factorOf(t, c))
+func (c *accuracy) residual(t *testing.T, a *mat.Sym) {
+	unit := float64(a.N) * mattest.Eps
+	low := mattest.ExactDense(factorOf(t, &c.c))
 	diff := low.MulTrans(low).Sub(mattest.ExactSym(a))
-	l.See("factor", diff.Norm(), n*mattest.Eps*mat.NormFrobSym(a), where)
+	c.see("factor", diff.Norm(), unit*mattest.ExactSym(a).Norm())
 	for i := range a.N {
 		for j := range i + 1 {
 			d := math.Sqrt(a.At(i, i)) * math.Sqrt(a.At(j, j))
-			l.See("factor, scaled", math.Abs(mattest.Float(diff.At(i, j))), n*mattest.Eps*d, where)
+			c.see("factor, scaled", math.Abs(mattest.Float(diff.At(i, j))), unit*d)
 		}
 	}
 }
 
-func checkAnswers(l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, e *mattest.Exact, where string) {
-	n := float64(a.N)
+func (c *accuracy) answers(a *mat.Sym, e *mattest.Exact, inv *mat.Sym) {
+	n := float64(a.N) * mattest.Eps
 	exact, inverse := mattest.ExactSym(a), e.CholeskySolve(mattest.Identity(a.N))
 	kappa := mat.NormFrobSym(a) * inverse.Norm()
-	if !(kappa*n*mattest.Eps < 0.1) {
+	if !(kappa*n < 0.1) {
 		kappa = math.Inf(1) // nothing is promised
 	}
-	unit := n * mattest.Eps * kappa
+	unit := n * kappa
 
 	b := mattest.Vec(a.N, uint64(a.N))
 	x := make([]float64, a.N)
-	c.SolveVec(x, b)
+	c.c.SolveVec(x, b)
 	xe, be := mattest.ExactVec(x), mattest.ExactVec(b)
-	l.See("residual", be.Sub(exact.MulTrans(xe.Trans())).Norm(), n*mattest.Eps*mat.NormFrobSym(a)*xe.Norm(), where)
+	c.see("residual", be.Sub(exact.MulTrans(xe.Trans())).Norm(), n*mat.NormFrobSym(a)*xe.Norm())
 	want := e.CholeskySolve(mattest.ExactVec(b))
-	l.See("solution", xe.Sub(want).Norm(), unit*want.Norm(), where)
-
-	inv := mat.NewSym(a.N)
-	c.Inverse(inv)
-	l.See("inverse", mattest.ExactSym(inv).Sub(inverse).Norm(), unit*inverse.Norm(), where)
-
+	c.see("solution", xe.Sub(want).Norm(), unit*want.Norm())
+	c.see("inverse", mattest.ExactSym(inv).Sub(inverse).Norm(), unit*inverse.Norm())
 	det, size := e.LogDet()
-	l.See("log det", math.Abs(c.LogDet()-det), unit+mattest.Eps*size, where)
+	c.see("log det", math.Abs(c.c.LogDet()-det), unit+mattest.Eps*size)
 
 	if !math.IsInf(kappa, 1) {
 		truth := exact.Norm1() * inverse.Norm1()
-		l.See("cond, above", max(0, c.Cond()-truth), unit*truth, where)
-		l.See("cond, below", truth, chol.CondEstimate(c), where)
+		c.see("cond, above", max(0, c.c.Cond()-truth), unit*truth)
+		c.see("cond, below", truth, chol.CondEstimate(&c.c))
 		if a.N <= chol.CondExact {
-			l.See("cond, exact", max(0, truth-c.Cond()), unit*truth, where)
+			c.see("cond, exact", max(0, truth-c.c.Cond()), unit*truth)
 		}
 	}
 }
 
-func checkUpdate(t *testing.T, l *mattest.Ledger, c *chol.Cholesky, a *mat.Sym, seed uint64, where string) {
-	n := float64(a.N)
-	x := mattest.Vec(a.N, seed)
-	size := math.Sqrt(mat.NormFrobSym(a))
-	for i := range x {
-		x[i] *= size
-	}
+// update looks at good ones, and that a failed one leaves the factor.
+func (c *accuracy) update(t *testing.T, x []float64, normal bool) {
 	for _, name := range []string{"update", "downdate"} {
-		before := mattest.ExactDense(factorOf(t, c))
-		want := before.MulTrans(before)
-		change, sign := c.Update, 1.0
+		low := factorOf(t, &c.c)
+		before := mattest.ExactDense(low)
+		change, sign := c.c.Update, 1.0
 		if name == "downdate" {
-			change, sign = c.Downdate, -1
+			change, sign = c.c.Downdate, -1
 		}
-		want.AddOuter(big.NewFloat(sign), mattest.ExactVec(x).Trans(), 0)
-		if change(x) != nil {
-			require.Equal(t, "downdate", name, where)
-			continue
+		err := change(x)
+		after := factorOf(t, &c.c)
+		if err != nil {
+			require.ErrorIs(t, err, chol.ErrNotPosDef)
+			require.True(t, name == "downdate" || !normal || !mattest.Finite(mat.Norm(x)), c.where)
 		}
-		after := mattest.ExactDense(factorOf(t, c))
-		norm := max(before.Norm(), after.Norm())
-		l.See(name, after.MulTrans(after).Sub(want).Norm(), n*mattest.Eps*norm*norm, where)
+		for i := range x {
+			require.True(t, mattest.Finite(after.Row(i)...))
+			if err != nil {
+				requireBits(t, low.Row(i), after.Row(i))
+			}
+		}
+		if err == nil {
+			want := before.MulTrans(before)
+			want.AddOuter(big.NewFloat(sign), mattest.ExactVec(x).Trans(), 0)
+			exact := mattest.ExactDense(after)
+			norm := max(before.Norm(), exact.Norm())
+			c.see(name, exact.MulTrans(exact).Sub(want).Norm(), float64(len(x))*mattest.Eps*norm*norm)
+		}
+	}
+}
+
+func requireBits(t *testing.T, want, got []float64) {
+	t.Helper()
+	for i, v := range want {
+		require.Equal(t, math.Float64bits(v), math.Float64bits(got[i]))
 	}
 }
 
@@ -190,4 +254,51 @@ func testPivotsWithoutDigits(t *testing.T) {
 		require.False(t, math.IsNaN(c.LogDet()) || math.IsInf(c.LogDet(), 0))
 	}
 	require.Greater(t, factored, count/10)
+}
+
+// At the edge of dominance Factor may fail, and a sum may drop many small terms.
+func TestPosDefOnTheEdgeOfDominance(t *testing.T) {
+	mattest.EachKernel(t, testPosDefOnTheEdgeOfDominance)
+}
+
+func testPosDefOnTheEdgeOfDominance(t *testing.T) {
+	var c chol.Cholesky
+	failed := 0
+	for seed := range uint64(10_000) {
+		const n = 4
+		a := mattest.Sym(n, seed)
+		for i := range n {
+			for j := range i {
+				a.Set(i, j, -math.Abs(a.At(i, j)))
+			}
+		}
+		for i := range n {
+			sum := 0.0
+			for j := range n {
+				if j != i {
+					sum -= a.At(i, j)
+				}
+			}
+			a.Set(i, i, sum*(1+float64(seed%2)*0x1p-52))
+		}
+		positive := c.Factor(a) == nil
+		require.Equal(t, positive, c.PosDef(a, 0), "seed %d", seed)
+		if !positive {
+			failed++
+		}
+	}
+	require.Positive(t, failed)
+
+	for _, n := range []int{15, 33, 100} {
+		a := mat.NewSym(n)
+		for i := range n {
+			a.Set(i, i, 1+0x1p-50*float64(n))
+			a.Set(i, 0, 0x1.fp-54)
+		}
+		a.Set(n-1, 0, 1)
+		a.Set(0, 0, 1+0x1p-54*float64(n)) // less than the sum of the others, which is 1 + 1.94·2⁻⁵⁴·(n−2)
+		require.False(t, chol.Dominant(a, 0), "n=%d", n)
+		a.Set(0, 0, 1+0x1p-50*float64(n))
+		require.True(t, chol.Dominant(a, 0), "n=%d", n)
+	}
 }

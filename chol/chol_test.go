@@ -45,11 +45,17 @@ func TestNotFinite(t *testing.T) {
 			requireNotPosDef(t, c.Factor(a), a.N)
 			require.False(t, c.Valid())
 			require.False(t, c.PosDef(a, 0))
+			for _, shift := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				require.NoError(t, c.Factor(mattest.SPD(a.N, 1)))
+				require.False(t, c.PosDef(mattest.SPD(a.N, 1), shift), "n=%d shift=%g", a.N, shift)
+				require.False(t, c.Valid())
+				requireNotPosDef(t, c.FactorShifted(mattest.SPD(a.N, 1), shift), a.N)
+			}
 		}
 	})
 }
 
-func requireNotPosDef(t *testing.T, err error, n int) {
+func requireNotPosDef(t *testing.T, err error, n int) *chol.NotPosDefError {
 	t.Helper()
 	require.ErrorIs(t, err, chol.ErrNotPosDef)
 	var e *chol.NotPosDefError
@@ -57,6 +63,7 @@ func requireNotPosDef(t *testing.T, err error, n int) {
 	require.GreaterOrEqual(t, e.Pivot, 0)
 	require.Less(t, e.Pivot, n)
 	require.False(t, e.Value >= 0x1p-1022 && e.Value <= math.MaxFloat64, "pivot %g", e.Value)
+	return e
 }
 
 func TestFactorSolveInverseAtAllOrders(t *testing.T) {
@@ -64,7 +71,7 @@ func TestFactorSolveInverseAtAllOrders(t *testing.T) {
 }
 
 func testFactorSolveInverseAtAllOrders(t *testing.T) {
-	var c chol.Cholesky
+	var c, d chol.Cholesky
 	for _, n := range orders {
 		for _, scale := range []float64{1, 1e150, 1e-150} {
 			if testing.Short() && n > 65 && scale != 1 {
@@ -72,9 +79,17 @@ func testFactorSolveInverseAtAllOrders(t *testing.T) {
 			}
 			s := mattest.SPD(n, uint64(n))
 			mat.ScaleSym(s, scale, s)
+			shift := scale * float64(n) / 4
+			require.NoError(t, c.Factor(shifted(s, shift)))
+			require.NoError(t, d.FactorShifted(s, shift))
+			require.Zero(t, mattest.MaxDiff(factorOf(t, &c), factorOf(t, &d)), "n=%d", n)
 			for _, pad := range mattest.Strides {
 				a := mattest.PadSym(s, pad)
 				require.NoError(t, c.Factor(a))
+				b := mattest.Vec(n, 4)
+				x, y := make([]float64, n), make([]float64, n)
+				c.SolveVec(x, b)
+				cond := c.Cond()
 				require.Less(t, mattest.CholResidual(s, factorOf(t, &c)), 2.0, "n=%d", n)
 
 				for _, m := range []int{0, 1, 2, 3, 8, 17} {
@@ -89,26 +104,28 @@ func testFactorSolveInverseAtAllOrders(t *testing.T) {
 					mattest.CheckPad(t, x)
 				}
 
-				b := mattest.Vec(n, 4)
-				x := make([]float64, n)
-				c.SolveVec(x, b)
-				require.Less(t, mattest.SolveResidual(s, column(x), column(b)), 2.0, "n=%d", n)
-				c.SolveVec(b, b)
-				require.Equal(t, x, b, "in place differs")
-
 				inv := mattest.PadSym(mat.NewSym(n), pad)
 				c.Inverse(inv)
 				mattest.CheckPadSym(t, inv)
 				require.Less(t, mattest.SolveResidual(s, mattest.Full(inv), mattest.Full(shifted(mat.NewSym(n), -1))),
 					4.0, "n=%d", n)
 				mattest.CheckPadSym(t, a)
+
+				// questions leave the factor
+				c.LogDet()
+				require.Equal(t, cond, c.Cond(), "n=%d", n)
+				c.SolveVec(y, b)
+				require.Equal(t, x, y, "n=%d", n)
+				require.Less(t, mattest.SolveResidual(s, column(x), column(b)), 2.0, "n=%d", n)
+				c.SolveVec(b, b)
+				require.Equal(t, x, b, "in place differs")
 			}
 			requireUpdates(t, &c, s, scale)
 		}
 	}
 }
 
-// requireUpdates adds a rank one to the s that c holds, and takes it away from both factors.
+// requireUpdates adds a rank one to s, and takes it away from both factors.
 func requireUpdates(t *testing.T, c *chol.Cholesky, s *mat.Sym, scale float64) {
 	n := s.N
 	x, up := mattest.Vec(n, 8), mat.NewSym(n)
@@ -118,6 +135,7 @@ func requireUpdates(t *testing.T, c *chol.Cholesky, s *mat.Sym, scale float64) {
 	kept := slices.Clone(x)
 	mat.CopySym(up, s)
 	mat.RankOne(up, 1, x)
+	require.NoError(t, c.Factor(s))
 	require.NoError(t, c.Update(x))
 	b, y := mattest.Dense(n, 2, 9), mat.NewDense(n, 2)
 	c.Solve(y, b)
@@ -132,21 +150,6 @@ func requireUpdates(t *testing.T, c *chol.Cholesky, s *mat.Sym, scale float64) {
 }
 
 func column(x []float64) *mat.Dense { return mat.DenseOf(len(x), 1, x) }
-
-func TestFactorShiftedIsFactorOfTheDifference(t *testing.T) {
-	mattest.EachKernel(t, testFactorShiftedIsFactorOfTheDifference)
-}
-
-func testFactorShiftedIsFactorOfTheDifference(t *testing.T) {
-	var c, d chol.Cholesky
-	for _, n := range orders {
-		a := mattest.SPD(n, 3)
-		shift := float64(n) / 4
-		require.NoError(t, c.FactorShifted(a, shift))
-		require.NoError(t, d.Factor(shifted(a, shift)))
-		require.Zero(t, mattest.MaxDiff(factorOf(t, &c), factorOf(t, &d)), "n=%d", n)
-	}
-}
 
 func TestErrorNamesThePivot(t *testing.T) { mattest.EachKernel(t, testErrorNamesThePivot) }
 
@@ -168,12 +171,13 @@ func testErrorNamesThePivot(t *testing.T) {
 	assert.EqualError(t, err, "chol: matrix is not positive definite: pivot 0 is -2")
 }
 
-// The bound on LLᵀ holds down to the smallest normal pivots; a subnormal one is refused.
+// The bound on LLᵀ holds down to the smallest normal pivots; a subnormal one, whose reciprocal
+// overflows, is none, for Factor and PosDef.
 func TestFactorNextToUnderflow(t *testing.T) { mattest.EachKernel(t, testFactorNextToUnderflow) }
 
 func testFactorNextToUnderflow(t *testing.T) {
 	var c chol.Cholesky
-	for _, n := range []int{1, 4, 17, 40, 100} {
+	for _, n := range []int{1, 4, 7, 17, 40, 100} {
 		a, small, l, r := mattest.SPD(n, 1), mat.NewSym(n), mat.NewDense(n, n), mattest.Full(mattest.SPD(n, 1))
 		mat.ScaleSym(small, 0x1p-1020, a)
 		require.NoError(t, c.Factor(small), "n=%d", n)
@@ -182,11 +186,16 @@ func testFactorNextToUnderflow(t *testing.T) {
 		mat.AddMulTransB(r, -1, l, l)
 		require.LessOrEqual(t, mat.NormFrob(r), 4*float64(n)*mattest.Eps*mat.NormFrobSym(a), "n=%d", n)
 
-		mat.ScaleSym(small, 0x1p-1050, a)
-		var e *chol.NotPosDefError
-		require.ErrorAs(t, c.Factor(small), &e, "n=%d", n)
-		require.Zero(t, e.Pivot)
-		require.False(t, c.PosDef(small, 0), "n=%d", n)
+		clear(a.Row(n - 1))
+		for d, want := range map[float64]bool{1e-310: false, 5e-324: false, 0: false, 1e-300: true} {
+			a.Set(n-1, n-1, d)
+			require.Equal(t, want, c.PosDef(a, 0), "n=%d d=%g", n, d)
+			err := c.Factor(a)
+			require.Equal(t, want, err == nil, "n=%d d=%g", n, d)
+			if !want {
+				require.Equal(t, n-1, requireNotPosDef(t, err, n).Pivot)
+			}
+		}
 	}
 }
 
@@ -266,39 +275,59 @@ func TestAliasing(t *testing.T) {
 	assert.True(t, c.Valid())
 }
 
-func TestQuestionsLeaveTheFactor(t *testing.T) {
-	mattest.EachKernel(t, func(t *testing.T) {
-		for _, n := range orders {
-			var c chol.Cholesky
-			require.NoError(t, c.Factor(mattest.SPD(n, 1)))
-			b := mattest.Vec(n, 2)
-			x, y := make([]float64, n), make([]float64, n)
-			c.SolveVec(x, b)
-			cond := c.Cond()
-			c.LogDet()
-			c.Inverse(mat.NewSym(n))
-			c.LTo(mat.NewDense(n, n))
-			require.Equal(t, cond, c.Cond(), "n=%d", n)
-			c.SolveVec(y, b)
-			require.Equal(t, x, y, "n=%d", n)
-		}
-	})
+func TestFailedDowndateLeavesTheFactor(t *testing.T) {
+	mattest.EachKernel(t, testFailedDowndateLeavesTheFactor)
 }
 
-// A pivot whose reciprocal overflows is none, for Factor and PosDef.
-func TestSubnormalPivot(t *testing.T) {
-	mattest.EachKernel(t, func(t *testing.T) {
-		for _, n := range []int{1, 4, 7} {
-			a := mattest.SPD(n, 1)
-			for i := range n {
-				a.Set(n-1, i, 0)
+func testFailedDowndateLeavesTheFactor(t *testing.T) {
+	for _, n := range []int{1, 2, 5, 17, 65} {
+		s := mattest.SPD(n, 1)
+		var c, d chol.Cholesky
+		require.NoError(t, c.Factor(s))
+		before := factorOf(t, &c)
+		for p := range n {
+			// With x = L·q, blocks of A − xxᵀ are positive definite while ‖q_0…q_k−1‖ < 1.
+			q, x := make([]float64, n), make([]float64, n)
+			for i := range p {
+				q[i] = 0.7 / math.Sqrt(float64(p))
 			}
-			for d, want := range map[float64]bool{1e-310: false, 5e-324: false, 0: false, 1e-300: true} {
-				a.Set(n-1, n-1, d)
-				var c chol.Cholesky
-				require.Equal(t, want, c.PosDef(a, 0), "n=%d d=%g", n, d)
-				require.Equal(t, want, c.Factor(a) == nil, "n=%d d=%g", n, d)
+			q[p] = 2
+			mat.MulVec(x, before, q)
+			err := c.Downdate(x)
+			requireNotPosDef(t, err, n)
+			var got, want *chol.NotPosDefError
+			require.ErrorAs(t, err, &got)
+			require.Equal(t, p, got.Pivot)
+			down := mat.NewSym(n)
+			mat.CopySym(down, s)
+			mat.RankOne(down, -1, x)
+			require.ErrorAs(t, d.Factor(down), &want)
+			require.Equal(t, p, want.Pivot)
+			require.InEpsilon(t, want.Value, got.Value, 1e-12)
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} { // the square of the last is infinite
+				x[p] = bad
+				requireNotPosDef(t, c.Downdate(x), n)
+				requireNotPosDef(t, c.Update(x), n)
 			}
 		}
-	})
+		require.True(t, c.Valid())
+		require.Zero(t, mattest.MaxDiff(before, factorOf(t, &c)))
+	}
+}
+
+func TestUpdateBeyondTheRange(t *testing.T) {
+	const n = 3
+	var c, big chol.Cholesky
+	s, x := mattest.SPD(n, 1), []float64{1.9, -1.9, 1.9}
+	require.NoError(t, c.Factor(s))
+	require.NoError(t, c.Update(x))
+	mat.ScaleSym(s, 0x1p1022, s)
+	for i := range x {
+		x[i] *= 0x1p511
+	}
+	require.NoError(t, big.Factor(s))
+	require.NoError(t, big.Update(x))
+	l := factorOf(t, &big)
+	mat.Scale(l, 0x1p-511, l)
+	require.LessOrEqual(t, mattest.MaxDiff(factorOf(t, &c), l), 1e-15)
 }

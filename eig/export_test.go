@@ -17,26 +17,5 @@ func (t *Truncator) TruncateBy(r Route, dst, a *mat.Sym, mu float64) (rep Report
 	return rep, ok
 }
 
-// Tridiagonal returns the eigenpairs below mu, all by QL if asked; ok is false where that declines.
-func Tridiagonal(a *mat.Sym, mu float64, ql bool) (lambda []float64, z *mat.Dense, ok bool) {
-	m, err := maxAbs(a)
-	if err != nil {
-		panic(err)
-	}
-	var s spectral
-	s.factor(a, m)
-	if !s.eigenvalues(mu) {
-		return nil, nil, false
-	}
-	lambda = s.below(nil, mu)
-	z = mat.NewDense(len(lambda), a.N)
-	if ql {
-		s.norm = 0 // no residual is small enough
-	}
-	ok = s.vectors(z, lambda, mu, true, make([]float64, a.N*a.N))
-	s.back(z)
-	return lambda, z, ok
-}
-
 // Steps returns the steps of the last Lanczos process.
 func (t *Truncator) Steps() int { return t.kry.steps }

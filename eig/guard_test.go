@@ -178,33 +178,6 @@ func TestLanczosEndsInAnInvariantSpace(t *testing.T) {
 	}
 }
 
-func TestLanczosIsATridiagonalForm(t *testing.T) {
-	const n, steps = 54, 40
-	lambda := mattest.Vec(n, 1)
-	lambda[0] = -1e6
-	a := mattest.Spectrum(lambda, 2)
-	var l krylov
-	l.begin(a, steps)
-	for m := 1; m <= steps; m++ {
-		l.step(m)
-	}
-	x := make([]float64, n)
-	for i := range steps {
-		mat.MulVecSym(x, a, l.q.Row(i))
-		for j := range steps {
-			want, one := 0.0, 0.0
-			switch j {
-			case i:
-				want, one = l.alpha[i], 1
-			case i + 1, i - 1:
-				want = l.beta[min(i, j)]
-			}
-			require.InDelta(t, one, mat.Dot(l.q.Row(i), l.q.Row(j)), 4*n*eps, "%d, %d", i, j)
-			require.InDelta(t, want, mat.Dot(l.q.Row(j), x), n*eps*mat.NormFrobSym(a), "%d, %d", i, j)
-		}
-	}
-}
-
 // At most two products more than the fewest after which three eigenvalues have converged.
 func TestLanczosSteps(t *testing.T) {
 	for _, n := range []int{54, 64, 100, 256} {

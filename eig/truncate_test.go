@@ -117,21 +117,6 @@ func TestTruncatorAccept(t *testing.T) {
 	}
 }
 
-func TestRoutesWithoutVectors(t *testing.T) {
-	if !kernel.Vector() {
-		t.Skip("no vector code in this build or on this machine")
-	}
-	for _, n := range []int{17, 65, 129} {
-		for name, a := range map[string]*mat.Sym{"half": mattest.Sym(n, 1), "few": few(n, 3, 0.1)} {
-			want, _ := truncate(t, new(eig.Truncator), a, 0.1)
-			was := kernel.SetLanes(0)
-			p, _ := truncate(t, new(eig.Truncator), a, 0.1)
-			kernel.SetLanes(was)
-			assert.LessOrEqual(t, norm(difference(p, want)), bound*scaleOf(a, 0.1), "%s of %d", name, n)
-		}
-	}
-}
-
 // Pairs whose size, distance from mu, or product of both is next to over- or underflow: what comes
 // first leaves no trace, and a subnormal projection is that of a multiple by a power of two.
 func TestTruncateAtAnyScale(t *testing.T) {

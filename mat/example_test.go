@@ -6,17 +6,6 @@ import (
 	"stable/mat"
 )
 
-func ExampleDenseOf() {
-	data := []float64{
-		1, 2, 3,
-		4, 5, 6,
-	}
-	a := mat.DenseOf(2, 3, data)
-	mat.Scale(a, 10, a)
-	fmt.Println(data)
-	// Output: [10 20 30 40 50 60]
-}
-
 // A literal serves rows with a gap: with the fields of RawMatrix(), it shares a gonum Dense's entries;
 // back, where Stride is Cols, goes gonum's mat.NewDense(d.Rows, d.Cols, d.Data).
 func ExampleDense() {

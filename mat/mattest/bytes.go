@@ -1,7 +1,6 @@
 package mattest
 
 import (
-	"encoding/binary"
 	"math"
 
 	"stable/mat"
@@ -51,11 +50,11 @@ func (b *Bytes) Float() float64 {
 	case 6:
 		return special[b.Int(len(special))]
 	}
-	var raw [8]byte
-	for i := range raw {
-		raw[i] = b.next()
+	raw := uint64(0)
+	for i := range 8 {
+		raw |= uint64(b.next()) << (8 * i)
 	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(raw[:]))
+	return math.Float64frombits(raw)
 }
 
 // Vec returns n numbers.

@@ -131,8 +131,8 @@ func between(n int, rng *rand.Rand, low, high float64) []float64 {
 
 // hard is what every factorisation must survive, and families seldom make.
 var hard = []*mat.Sym{
-	diag(3), diag(-3), diag(0), two(2, 1, 2), two(1, 2, 1), two(0, 1, 0), mat.NewSym(5), diag(1, 1, 1, 1, 1, 1, 1),
-	diag(0, 0, 0, -2, 0, 0), with(mat.NewSym(6), 4, 1, 2),
+	diag(3), diag(-3), diag(0), with(diag(2, 2), 1, 0, 1), with(diag(1, 1), 1, 0, 2), with(diag(0, 0), 1, 0, 1),
+	mat.NewSym(5), diag(1, 1, 1, 1, 1, 1, 1), diag(0, 0, 0, -2, 0, 0), with(mat.NewSym(6), 4, 1, 2),
 	Spectrum([]float64{-3, -3, -3, 1, 1, 1, 1, 2, 2}, 5),
 	Spectrum([]float64{1, 1, 1, 1, 2, 2, 2, 5, 5, 5}, 5),
 	Spectrum(list(16, func(i int) float64 { return 1 + 1e-12*float64(i) + float64(i/8) }), 5),
@@ -147,8 +147,6 @@ func diag(d ...float64) *mat.Sym {
 	mat.AddDiag(s, d)
 	return s
 }
-
-func two(a, b, c float64) *mat.Sym { return with(diag(a, c), 1, 0, b) }
 
 func with(s *mat.Sym, i, j int, v float64) *mat.Sym {
 	s.Set(i, j, v)
