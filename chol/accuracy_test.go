@@ -205,7 +205,7 @@ func (c *accuracy) update(t *testing.T, x []float64, normal bool) {
 		after := factorOf(t, &c.c)
 		if err != nil {
 			require.ErrorIs(t, err, chol.ErrNotPosDef)
-			require.True(t, name == "downdate" || !normal || !mattest.Finite(mat.Norm(x)), c.where)
+			require.True(t, name == "downdate" || !normal || !(mat.Norm(x) < 1e150), c.where)
 		}
 		for i := range x {
 			require.True(t, mattest.Finite(after.Row(i)...))
