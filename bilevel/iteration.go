@@ -9,6 +9,7 @@ import (
 
 	"stable/bilevel/option"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // Activity counts the steps in which a projection or a safeguard acted.
@@ -258,12 +259,8 @@ func (it *Iteration) checkNext() error {
 }
 
 func (it *Iteration) checkDistance(name string, next, start []float64) error {
-	var sum float64
-	for i, v := range next {
-		d := v - start[i]
-		sum += d * d
-	}
-	if r := math.Sqrt(sum); !(r <= it.opt.Explode) {
+	r := math.Sqrt(kernel.SumSquaresSub(kernel.Shape{Rows: 1, Cols: len(next)}, next, 0, start, 0))
+	if !(r <= it.opt.Explode) {
 		return &DivergedError{Step: it.k, Quantity: name, Value: r}
 	}
 	return nil

@@ -33,9 +33,16 @@ func IsFinite(v float64) bool { return v-v == 0 }
 
 // NotFinite returns the index of the first NaN or infinity in v, or −1.
 func NotFinite(v []float64) int {
-	for i, a := range v {
+	rest := v
+	for ; len(rest) > 3; rest = rest[4:] {
+		a, b, c, d := rest[0], rest[1], rest[2], rest[3]
+		if (a-a)+(b-b)+(c-c)+(d-d) != 0 {
+			break
+		}
+	}
+	for i, a := range rest {
 		if !IsFinite(a) {
-			return i
+			return len(v) - len(rest) + i
 		}
 	}
 	return -1

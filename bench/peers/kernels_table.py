@@ -1,6 +1,6 @@
-"""Measures every tier of the kernels beside gonum, OpenBLAS, Eigen, BLASFEO and NumPy in one run, and
+"""Measures every tier of the kernels beside gonum, OpenBLAS, Eigen, BLASFEO, NumPy and numba in one run, and
 writes the table of this machine into mat/kernel/KERNELS.md, in place of what an earlier run wrote
-there. It prints how much faster than its peers each tier is, and the small orders.
+there. It prints how much faster than its peers each tier is, the small orders, and steps on samples.
 
     python3 kernels_table.py [-rounds 6] [-on "taskset -c 1"] [-blasfeo PREFIX] [-times FILE]
 
@@ -11,7 +11,7 @@ may move a ratio by some per cent. With -times, FILE keeps the times, and those 
 of the same code left there count, too. -on is put before each program, to keep it on one core.
 
 driver.py says which peers run, and how. The machine has the name that lscpu gives. Debian:
-python3-numpy python3-scipy libopenblas-dev libeigen3-dev g++. Go 1.27 is fetched by go.
+python3-numpy python3-scipy python3-numba libopenblas-dev libeigen3-dev g++. Go 1.27 is fetched by go.
 """
 
 import argparse
@@ -33,7 +33,7 @@ ROOT = HERE.parent.parent
 PAGE = ROOT / "mat" / "kernel" / "KERNELS.md"
 SIZES = (14, 32, 37, 54, 64, 91, 100, 128, 200, 256, 300, 512)
 SMALL = (4, 8, 12, 16, 20, 24, 28, 32)
-PATTERNS = ("Benchmark(Mul|Cholesky|Cond|EigSym)$", "BenchmarkTruncate$/clipped", "BenchmarkStep$/^d=", "BenchmarkSmall$")
+PATTERNS = ("Benchmark(Mul|Cholesky|Cond|EigSym)$", "BenchmarkTruncate$/clipped", "BenchmarkStep$/^d=", "BenchmarkSmall$", "BenchmarkSamples$")
 SIMD = {"GOTOOLCHAIN": "go1.27.0", "GOEXPERIMENT": "simd"}
 TIERS = (
     ("portable", {}, ()),
@@ -51,6 +51,7 @@ GROUPS = (
     ("Step", "**a step of STABLE, d = n**"),
 )
 SMALL_GROUPS = tuple((f"Small/{op}", f"**{op}**") for op in ("Mul", "MulVec", "MulVecSym", "Cholesky", "Solve"))
+SAMPLE_GROUPS = tuple((f"Samples/{name}", f"**{name}, n samples a step**") for name in ("SOBA", "SABA"))
 GONUM = {"Cholesky": "gonum (Potrf on a copy)", "Cond": "gonum (Factorize)"}
 
 
@@ -82,13 +83,14 @@ def measure(options, folder):
         print("round", turn + 1, "of", options.rounds, file=sys.stderr, flush=True)
         for pattern in PATTERNS:
             for name, program in tiers.items():
-                if name != TIERS[-1][0] or pattern == PATTERNS[-1]:
+                if name != TIERS[-1][0] or pattern == PATTERNS[4]:
                     record(times, name, run(on, (program, *quick, pattern), {}))
         record(times, "gonum", run(on, (gonum, *quick, "."), {}))
         for what in ("Mul", "Cholesky", "Cond", "EigSym", "Truncate", "Step"):
             for name, program, env in peers:
                 record(times, name, run(on, (program, what), env))
-        record(times, "NumPy", run(on, (sys.executable, "numpy_bench.py"), {}))
+        for name in ("NumPy", "numba"):
+            record(times, name, run(on, (sys.executable, name.lower() + "_bench.py"), {}))
     return times
 
 
@@ -175,6 +177,7 @@ def main():
     print("\n".join(ratios(best)))
     print("\nSmall orders, with a build of the simd tier for GOAMD64=v3 besides:\n")
     print("\n".join(table(best, SMALL_GROUPS, SMALL, tiers, "µs, one core")))
+    print("\n".join(table(best, SAMPLE_GROUPS, (1, 64), tiers[:-1], "µs, one core")))
 
 
 main()

@@ -101,7 +101,7 @@ func (p *Problem) CrossBound() float64 {
 	q := p.Clone()
 	_ = q.GradG(h, x, zero, nil) // exact sums do not fail
 	value, _ := q.ValueG(x, zero, nil)
-	return p.slope(p.opt.Hi) * min(mat.Norm(h)/p.StrongConvexity(), math.Sqrt(value/p.ridge(p.opt.Lo)))
+	return p.slope(p.ridge(p.opt.Hi)) * min(mat.Norm(h)/p.StrongConvexity(), math.Sqrt(value/p.ridge(p.opt.Lo)))
 }
 
 // steepness bounds ‖ℓ′‖.

@@ -73,7 +73,7 @@ func Accuracy(d *data.Data, y []float64) float64 {
 		col, val := d.Row(i)
 		most, best := dot(col, val, y), 0
 		for k := 1; k < len(y)/d.Dim; k++ {
-			if t := dot(col, val, y[k*d.Dim:]); t > most {
+			if t := dot(col, val, y[k*d.Dim:(k+1)*d.Dim]); t > most {
 				most, best = t, k
 			}
 		}

@@ -2,9 +2,11 @@ package hyperopt
 
 import (
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/mat"
+	"stable/mat/kernel"
 )
 
 // Penalty says what the entries of x weigh in the lower level.
@@ -21,15 +23,27 @@ const (
 
 func (p *Problem) perRow() bool { return p.opt.Penalty == PerRow }
 
-// diagonal returns the entry that regularisation adds to g_yy at feature i of each predictor.
-func (p *Problem) diagonal(x []float64, i int) float64 {
-	switch {
-	case p.free > 0 && i == p.train.Dim-1:
-		return p.free
-	case p.perRow():
-		return 2 * p.opt.Ridge
+// diagonal returns what regularisation adds to the diagonal of g_yy for each predictor, valid until
+// the next call: exponentials of entries that stay are kept.
+func (p *Problem) diagonal(x []float64) []float64 {
+	if p.reg == nil {
+		p.at, p.reg = slices.Repeat([]float64{math.NaN()}, p.dx), slices.Repeat([]float64{2 * p.opt.Ridge}, p.train.Dim)
+		if p.free > 0 {
+			p.reg[p.train.Dim-1] = p.free
+		}
 	}
-	return p.ridge(x[i])
+	if p.perRow() {
+		return p.reg
+	}
+	if !slices.Equal(p.at, x) {
+		copy(p.at, x)
+		if p.opt.Form == Exp {
+			kernel.Exp(p.reg[:p.dx], x)
+		} else {
+			kernel.Scale(p.reg[:p.dx], 2, x)
+		}
+	}
+	return p.reg
 }
 
 func (p *Problem) setIntercept() {
@@ -59,9 +73,10 @@ func (p *Problem) setIntercept() {
 
 // addRidge adds what regularisation adds to g_yy, times v, to dst.
 func (p *Problem) addRidge(dst, x, v []float64) {
+	reg := p.diagonal(x)
 	for at := 0; at < len(v); at += p.train.Dim {
-		for i := range p.train.Dim {
-			dst[at+i] += p.diagonal(x, i) * v[at+i]
+		for i, r := range reg {
+			dst[at+i] += r * v[at+i]
 		}
 	}
 }
@@ -92,13 +107,17 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradXG: dimension mismatch", same(gx, x), len(y))
 	n, err := p.count(p.train, phi)
 	clear(gx)
-	if err != nil || !p.perRow() {
-		for i := range gx {
-			for j := i; j < len(y); j += p.train.Dim {
-				gx[i] += 0.5 * p.slope(x[i]) * y[j] * y[j]
+	if err != nil {
+		return err
+	}
+	if !p.perRow() {
+		reg := p.diagonal(x)
+		for at := 0; at < len(y); at += p.train.Dim {
+			for i := range gx {
+				gx[i] += 0.5 * p.slope(reg[i]) * y[at+i] * y[at+i]
 			}
 		}
-		return err
+		return nil
 	}
 	s := sum{loss: p.opt.Loss, data: p.train, y: y}
 	var firsts [mostClasses]float64
@@ -111,7 +130,7 @@ func (p *Problem) GradXG(gx, x, y []float64, phi []bilevel.Sample) error {
 // ValueF returns f(x, y; ξ), the mean loss over the validation rows xi. Cost: O(entries of the rows).
 func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 	p.sizes("hyperopt: ValueF: dimension mismatch", len(x), len(y))
-	err := p.mean(p.total[:], sum{kind: value, data: p.val, y: y, flips: p.opt.Flips}, xi)
+	err := p.mean(p.total[:], &sum{kind: value, data: p.val, y: y, flips: p.opt.Flips}, xi)
 	return p.total[0], err
 }
 
@@ -119,20 +138,20 @@ func (p *Problem) ValueF(x, y []float64, xi []bilevel.Sample) (float64, error) {
 // the rows + d).
 func (p *Problem) ValueG(x, y []float64, phi []bilevel.Sample) (float64, error) {
 	p.sizes("hyperopt: ValueG: dimension mismatch", len(x), len(y))
-	err := p.mean(p.total[:], p.trainSum(sum{kind: value, y: y}, x), phi)
-	value := p.total[0]
+	err := p.mean(p.total[:], p.trainSum(&sum{kind: value, y: y}, x), phi)
+	value, reg := p.total[0], p.diagonal(x)
 	for k, b := range p.base {
 		for i, yi := range y[k*p.train.Dim : (k+1)*p.train.Dim] {
 			if p.free > 0 && i == p.train.Dim-1 {
 				yi -= b
 			}
-			value += 0.5 * p.diagonal(x, i) * yi * yi
+			value += 0.5 * reg[i] * yi * yi
 		}
 	}
 	return value, err
 }
 
-func (p *Problem) trainSum(s sum, x []float64) sum {
+func (p *Problem) trainSum(s *sum, x []float64) *sum {
 	s.data = p.train
 	if p.perRow() {
 		s.x = x

@@ -64,6 +64,7 @@ type Problem struct {
 	outputs    int       // predictors of a row: the classes of Softmax, else 1; y holds them one by one
 	free       float64   // c of a free intercept; 0: there is none
 	base       []float64 // b of it, for each output
+	at, reg    []float64 // the last x, and what it adds to g_yy's diagonal for each predictor
 	adder      adder
 	total      [1]float64 // of a sum of values
 	truth      *truth     // scratch of Solution and Objective, made when first needed
@@ -234,14 +235,14 @@ func (p *Problem) Streams() (upper, lower uint64) {
 func (p *Problem) GradF(fx, fy, x, y []float64, xi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradF: dimension mismatch", same(fx, x), same(fy, y))
 	clear(fx)
-	return p.mean(fy, sum{kind: gradient, data: p.val, y: y, flips: p.opt.Flips}, xi)
+	return p.mean(fy, &sum{kind: gradient, data: p.val, y: y, flips: p.opt.Flips}, xi)
 }
 
 // GradG writes g_y = mean of ℓ′(aᵀy)·a over the training rows phi, plus 2·reg(x)∘y. Cost: O(entries
 // of the rows + d).
 func (p *Problem) GradG(gy, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: GradG: dimension mismatch", len(x), same(gy, y))
-	if err := p.mean(gy, p.trainSum(sum{kind: gradient, y: y}, x), phi); err != nil {
+	if err := p.mean(gy, p.trainSum(&sum{kind: gradient, y: y}, x), phi); err != nil {
 		return err
 	}
 	p.addRidge(gy, x, y)
@@ -259,12 +260,12 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 	gxy.Zero()
 	if p.perRow() {
 		return p.crossRows(y, phi, func(row, at int, scale float64, col []int32, val []float64) {
-			axpy(gxy.Row(row)[at:], scale, col, val)
+			axpy(gxy.Row(row)[at:at+p.train.Dim], scale, col, val)
 		})
 	}
-	for i := range x {
+	for i, reg := range p.diagonal(x)[:p.dx] {
 		for j := i; j < len(y); j += p.train.Dim {
-			gxy.Row(i)[j] = p.slope(x[i]) * y[j]
+			gxy.Row(i)[j] = p.slope(reg) * y[j]
 		}
 	}
 	_, err := p.count(p.train, phi)
@@ -276,11 +277,12 @@ func (p *Problem) CrossG(gxy *mat.Dense, x, y []float64, phi []bilevel.Sample) e
 func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: HessG: dimension mismatch", len(x), len(y))
 	p.sizes("hyperopt: HessG: dimension mismatch", p.dx, gyy.N)
-	if err := p.meanLower(gyy, p.trainSum(sum{kind: hessian, y: y}, x), phi); err != nil {
+	if err := p.meanLower(gyy, p.trainSum(&sum{kind: hessian, y: y}, x), phi); err != nil {
 		return err
 	}
+	reg := p.diagonal(x)
 	for i := range y {
-		gyy.Row(i)[i] += p.diagonal(x, i%p.train.Dim)
+		gyy.Row(i)[i] += reg[i%p.train.Dim]
 	}
 	return nil
 }
@@ -288,7 +290,7 @@ func (p *Problem) HessG(gyy *mat.Sym, x, y []float64, phi []bilevel.Sample) erro
 // HessVecG writes g_yy·v without forming g_yy. Cost: O(entries of the rows + d).
 func (p *Problem) HessVecG(dst, x, y, v []float64, phi []bilevel.Sample) error {
 	p.sizes("hyperopt: HessVecG: dimension mismatch", len(x), same(dst, y, v))
-	if err := p.mean(dst, p.trainSum(sum{kind: hessVec, y: y, v: v}, x), phi); err != nil {
+	if err := p.mean(dst, p.trainSum(&sum{kind: hessVec, y: y, v: v}, x), phi); err != nil {
 		return err
 	}
 	p.addRidge(dst, x, v)
@@ -302,12 +304,13 @@ func (p *Problem) CrossVecG(dst, x, y, v []float64, phi []bilevel.Sample) error 
 	clear(dst)
 	if p.perRow() {
 		return p.crossRows(y, phi, func(row, at int, scale float64, col []int32, val []float64) {
-			dst[row] += scale * dot(col, val, v[at:])
+			dst[row] += scale * dot(col, val, v[at:at+p.train.Dim])
 		})
 	}
-	for i := range dst {
-		for j := i; j < len(y); j += p.train.Dim {
-			dst[i] += p.slope(x[i]) * y[j] * v[j]
+	reg := p.diagonal(x)
+	for at := 0; at < len(y); at += p.train.Dim {
+		for i := range dst {
+			dst[i] += p.slope(reg[i]) * y[at+i] * v[at+i]
 		}
 	}
 	_, err := p.count(p.train, phi)
@@ -322,14 +325,15 @@ func (p *Problem) ridge(xi float64) float64 {
 	return 2 * xi
 }
 
-func (p *Problem) slope(xi float64) float64 {
+// slope returns the derivative of ridge, where that is reg.
+func (p *Problem) slope(reg float64) float64 {
 	if p.opt.Form == Exp {
-		return math.Exp(xi)
+		return reg
 	}
 	return 2
 }
 
-func (p *Problem) mean(dst []float64, s sum, batch []bilevel.Sample) error {
+func (p *Problem) mean(dst []float64, s *sum, batch []bilevel.Sample) error {
 	n, err := p.count(s.data, batch)
 	if err != nil {
 		return err
@@ -337,6 +341,9 @@ func (p *Problem) mean(dst []float64, s sum, batch []bilevel.Sample) error {
 	s.loss = p.opt.Loss
 	clear(dst)
 	p.add(dst, 0, len(dst), s, batch)
+	if n == 1 {
+		return nil
+	}
 	for i := range dst {
 		dst[i] /= n
 	}
@@ -344,7 +351,7 @@ func (p *Problem) mean(dst []float64, s sum, batch []bilevel.Sample) error {
 }
 
 // meanLower is mean of Hessians, block by block: each is symmetric.
-func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
+func (p *Problem) meanLower(dst *mat.Sym, s *sum, batch []bilevel.Sample) error {
 	n, err := p.count(s.data, batch)
 	if err != nil {
 		return err
@@ -367,9 +374,12 @@ func (p *Problem) meanLower(dst *mat.Sym, s sum, batch []bilevel.Sample) error {
 	return nil
 }
 
-func (p *Problem) add(acc []float64, stride, n int, s sum, batch []bilevel.Sample) {
+func (p *Problem) add(acc []float64, stride, n int, s *sum, batch []bilevel.Sample) {
 	if len(batch) == 0 {
 		p.adder.add(acc, stride, n, s)
+	}
+	for ; len(batch) > 3 && s.full(); batch = batch[4:] {
+		s.four(acc, int(batch[0]), int(batch[1]), int(batch[2]), int(batch[3]))
 	}
 	for _, i := range batch {
 		s.row(acc, stride, int(i))

@@ -23,7 +23,7 @@ func softmax(p []float64, d *data.Data, y []float64, i, b int) float64 {
 	col, val := d.Row(i)
 	most, total := math.Inf(-1), 0.0
 	for k := range p {
-		p[k] = dot(col, val, y[k*d.Dim:])
+		p[k] = dot(col, val, y[k*d.Dim:(k+1)*d.Dim])
 		most = max(most, p[k])
 	}
 	behind := most - p[b]
@@ -81,16 +81,16 @@ func (s *sum) classesRow(acc []float64, i int) {
 	case gradient:
 		s.terms(p, i)
 		for k, first := range p {
-			axpy(acc[k*d:], w*first, col, val)
+			axpy(acc[k*d:(k+1)*d], w*first, col, val)
 		}
 	case hessVec: // p_k(u_k − Σ p_l·u_l), u_k = aᵀv_k
 		s.softmax(p, i)
 		mean := 0.0
 		for k, pk := range p {
-			mean += pk * dot(col, val, s.v[k*d:])
+			mean += pk * dot(col, val, s.v[k*d:(k+1)*d])
 		}
 		for k, pk := range p {
-			axpy(acc[k*d:], w*pk*(dot(col, val, s.v[k*d:])-mean), col, val)
+			axpy(acc[k*d:(k+1)*d], w*pk*(dot(col, val, s.v[k*d:(k+1)*d])-mean), col, val)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package method
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"stable/bilevel"
 	"stable/bilevel/option"
@@ -56,8 +57,13 @@ type saga struct {
 	terms int       // 0: no table, exact
 	table []float64 // row i is T_i
 	mean  []float64 // of the rows
-	fresh []float64 // the terms of a batch at z^k, in rows
-	eval  func(s *step, row []float64, batch []bilevel.Sample)
+	fresh []float64 // t_i(z^k) − T_i of a batch, in rows
+	drawn []int     // the step in which a row changed last
+
+	change []float64 // Σ over rows of the batch
+	eval   func(s *step, row []float64, batch []bilevel.Sample)
+
+	touched float64
 }
 
 // maxTable bounds the numbers in a table: a larger one fits no machine.
@@ -78,7 +84,8 @@ func newSaga(stream string, terms uint64, batch, width int,
 	}
 	t.terms = int(terms)
 	t.table = make([]float64, t.terms*width)
-	t.mean, t.fresh = make([]float64, width), make([]float64, batch*width)
+	t.mean, t.change, t.fresh = make([]float64, width), make([]float64, width), make([]float64, batch*width)
+	t.drawn = make([]int, terms)
 	return t, nil
 }
 
@@ -98,21 +105,35 @@ func (t *saga) estimate(s *step, dst []float64, draw func(n int) []bilevel.Sampl
 	}
 	batch := draw(0)
 	copy(dst, t.mean)
+	for _, i := range batch {
+		t.touched += touch(t.row(t.table, int(i)))
+	}
+	share := 1 / float64(len(batch))
+	clear(t.change)
 	for j, i := range batch {
-		fresh, last := t.row(t.fresh, j), t.row(t.table, int(i))
+		fresh, last, change := t.row(t.fresh, j), t.row(t.table, int(i)), t.change
 		t.eval(s, fresh, batch[j:j+1])
+		last, change = last[:len(fresh)], change[:len(fresh)]
 		for c, v := range fresh {
-			dst[c] += (v - last[c]) / float64(len(batch))
+			d := v - last[c]
+			fresh[c], last[c] = d, v
+			change[c] += d
 		}
-	}
-	// A sample that is in the batch twice changes its row and the mean once.
-	for j, i := range batch {
-		fresh, last := t.row(t.fresh, j), t.row(t.table, int(i))
-		for c, v := range fresh {
-			t.mean[c] += (v - last[c]) / float64(t.terms)
-			last[c] = v
+		if t.drawn[i] == s.K() { // twice in the batch: the row and the mean have changed already
+			mat.Axpy(dst, share, t.row(t.fresh, slices.Index(batch, i)))
 		}
+		t.drawn[i] = s.K()
 	}
+	mat.Axpy(dst, share, t.change)
+	mat.Axpy(t.mean, 1/float64(t.terms), t.change)
+}
+
+// touch reads a number of each cache line: the rows of a batch are fetched side by side.
+func touch(row []float64) (sum float64) {
+	for c := 0; c < len(row); c += 8 {
+		sum += row[c]
+	}
+	return sum
 }
 
 // fill evaluates every term, and writes their mean into dst as well.
