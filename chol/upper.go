@@ -27,20 +27,17 @@ func loadUpper(u []float64, ld int, a *mat.Sym, shift float64) {
 	n := a.N
 	i := 0
 	for ; i+3 < n; i += 4 {
-		r0, r1, r2, r3 := a.Row(i), a.Row(i + 1)[:i+2], a.Row(i + 2)[:i+3], a.Row(i + 3)[:i+4]
+		r := a.Data[i*a.Stride:] // what stands right of the diagonal reaches nothing above that of U
+		r0, r1, r2, r3 := r[:i+4], r[a.Stride:][:i+4], r[2*a.Stride:][:i+4], r[3*a.Stride:][:i+4]
 		at := i
 		for j, v := range r0 {
 			d := u[at : at+4 : at+4]
 			d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
 			at += ld
 		}
-		d := u[i*ld+i:]
-		d[0] -= shift
-		d = d[ld:]
-		d[1], d[2], d[3] = r1[i+1]-shift, r2[i+1], r3[i+1]
-		d = d[ld:]
-		d[2], d[3] = r2[i+2]-shift, r3[i+2]
-		d[ld+3] = r3[i+3] - shift
+		for k := i; k < i+4; k++ {
+			u[k*ld+k] -= shift
+		}
 	}
 	for ; i < n; i++ {
 		for j, v := range a.Row(i) {

@@ -685,13 +685,25 @@ func subtractVector(f *Upper, p, k, i int) {
 
 func subtractPanelsVector(f *Upper, p, k, i int) {
 	d, from := f.spread, f.panels[f.panelAt(p, i)+i%Panel:]
-	for range k {
-		a, e := (*[4]float64)(from), (*[4 * 2]float64)(d)
+	for p := 0; p < k; p += 4 {
+		a, e := (*[3*Panel + 4]float64)(from), (*[16 * 2]float64)(d)
 		archsimd.BroadcastFloat64x2(a[0]).StoreArray((*[2]float64)(e[0*2 : (0+1)*2]))
 		archsimd.BroadcastFloat64x2(a[1]).StoreArray((*[2]float64)(e[1*2 : (1+1)*2]))
 		archsimd.BroadcastFloat64x2(a[2]).StoreArray((*[2]float64)(e[2*2 : (2+1)*2]))
 		archsimd.BroadcastFloat64x2(a[3]).StoreArray((*[2]float64)(e[3*2 : (3+1)*2]))
-		from, d = from[Panel:], d[4*2:]
+		archsimd.BroadcastFloat64x2(a[Panel+0]).StoreArray((*[2]float64)(e[(4+0)*2 : (5+0)*2]))
+		archsimd.BroadcastFloat64x2(a[Panel+1]).StoreArray((*[2]float64)(e[(4+1)*2 : (5+1)*2]))
+		archsimd.BroadcastFloat64x2(a[Panel+2]).StoreArray((*[2]float64)(e[(4+2)*2 : (5+2)*2]))
+		archsimd.BroadcastFloat64x2(a[Panel+3]).StoreArray((*[2]float64)(e[(4+3)*2 : (5+3)*2]))
+		archsimd.BroadcastFloat64x2(a[2*Panel+0]).StoreArray((*[2]float64)(e[(8+0)*2 : (9+0)*2]))
+		archsimd.BroadcastFloat64x2(a[2*Panel+1]).StoreArray((*[2]float64)(e[(8+1)*2 : (9+1)*2]))
+		archsimd.BroadcastFloat64x2(a[2*Panel+2]).StoreArray((*[2]float64)(e[(8+2)*2 : (9+2)*2]))
+		archsimd.BroadcastFloat64x2(a[2*Panel+3]).StoreArray((*[2]float64)(e[(8+3)*2 : (9+3)*2]))
+		archsimd.BroadcastFloat64x2(a[3*Panel+0]).StoreArray((*[2]float64)(e[(12+0)*2 : (13+0)*2]))
+		archsimd.BroadcastFloat64x2(a[3*Panel+1]).StoreArray((*[2]float64)(e[(12+1)*2 : (13+1)*2]))
+		archsimd.BroadcastFloat64x2(a[3*Panel+2]).StoreArray((*[2]float64)(e[(12+2)*2 : (13+2)*2]))
+		archsimd.BroadcastFloat64x2(a[3*Panel+3]).StoreArray((*[2]float64)(e[(12+3)*2 : (13+3)*2]))
+		from, d = from[4*Panel:], d[16*2:]
 	}
 	var t tile
 	t.a, t.alpha, t.ldc = f.spread[:4*2*k+1], -1, f.Ld

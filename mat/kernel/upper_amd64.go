@@ -13,13 +13,25 @@ func subtractAVX2(f *Upper, p, k, i int) {
 
 func subtractPanelsAVX2(f *Upper, p, k, i int) {
 	d, from := f.spread, f.panels[f.panelAt(p, i)+i%Panel:]
-	for range k {
-		a, e := (*[4]float64)(from), (*[4 * 4]float64)(d)
+	for p := 0; p < k; p += 4 {
+		a, e := (*[3*Panel + 4]float64)(from), (*[16 * 4]float64)(d)
 		archsimd.BroadcastFloat64x4(a[0]).StoreArray((*[4]float64)(e[0*4 : (0+1)*4]))
 		archsimd.BroadcastFloat64x4(a[1]).StoreArray((*[4]float64)(e[1*4 : (1+1)*4]))
 		archsimd.BroadcastFloat64x4(a[2]).StoreArray((*[4]float64)(e[2*4 : (2+1)*4]))
 		archsimd.BroadcastFloat64x4(a[3]).StoreArray((*[4]float64)(e[3*4 : (3+1)*4]))
-		from, d = from[Panel:], d[4*4:]
+		archsimd.BroadcastFloat64x4(a[Panel+0]).StoreArray((*[4]float64)(e[(4+0)*4 : (5+0)*4]))
+		archsimd.BroadcastFloat64x4(a[Panel+1]).StoreArray((*[4]float64)(e[(4+1)*4 : (5+1)*4]))
+		archsimd.BroadcastFloat64x4(a[Panel+2]).StoreArray((*[4]float64)(e[(4+2)*4 : (5+2)*4]))
+		archsimd.BroadcastFloat64x4(a[Panel+3]).StoreArray((*[4]float64)(e[(4+3)*4 : (5+3)*4]))
+		archsimd.BroadcastFloat64x4(a[2*Panel+0]).StoreArray((*[4]float64)(e[(8+0)*4 : (9+0)*4]))
+		archsimd.BroadcastFloat64x4(a[2*Panel+1]).StoreArray((*[4]float64)(e[(8+1)*4 : (9+1)*4]))
+		archsimd.BroadcastFloat64x4(a[2*Panel+2]).StoreArray((*[4]float64)(e[(8+2)*4 : (9+2)*4]))
+		archsimd.BroadcastFloat64x4(a[2*Panel+3]).StoreArray((*[4]float64)(e[(8+3)*4 : (9+3)*4]))
+		archsimd.BroadcastFloat64x4(a[3*Panel+0]).StoreArray((*[4]float64)(e[(12+0)*4 : (13+0)*4]))
+		archsimd.BroadcastFloat64x4(a[3*Panel+1]).StoreArray((*[4]float64)(e[(12+1)*4 : (13+1)*4]))
+		archsimd.BroadcastFloat64x4(a[3*Panel+2]).StoreArray((*[4]float64)(e[(12+2)*4 : (13+2)*4]))
+		archsimd.BroadcastFloat64x4(a[3*Panel+3]).StoreArray((*[4]float64)(e[(12+3)*4 : (13+3)*4]))
+		from, d = from[4*Panel:], d[16*4:]
 	}
 	var t tile
 	t.a, t.alpha, t.ldc = f.spread[:4*4*k+1], -1, f.Ld
@@ -79,21 +91,28 @@ func subtractAVX512(f *Upper, p, k, i int) {
 }
 
 func subtractRowsAVX512(f *Upper, p, k, i int) {
-	u, ld, d := f.U, f.Ld, f.spread
-	for x := p*ld + i; x < (p+k)*ld; x += ld {
-		a, e := (*[4]float64)(u[x:x+4]), (*[4 * 8]float64)(d)
-		archsimd.BroadcastFloat64x8(a[0]).StoreArray((*[8]float64)(e[0*8 : (0+1)*8]))
-		archsimd.BroadcastFloat64x8(a[1]).StoreArray((*[8]float64)(e[1*8 : (1+1)*8]))
-		archsimd.BroadcastFloat64x8(a[2]).StoreArray((*[8]float64)(e[2*8 : (2+1)*8]))
-		archsimd.BroadcastFloat64x8(a[3]).StoreArray((*[8]float64)(e[3*8 : (3+1)*8]))
-		d = d[4*8:]
+	u, ld := f.U, f.Ld
+	a := u[p*ld+i : (p+k)*ld+i]
+	s := f.spread[:4*8*k]
+	wide := f.N-i > 6*8
+	if wide {
+		for x, d := a, s; len(x) > 0; x = x[ld:] {
+			y, e := (*[4]float64)(x), (*[4 * 8]float64)(d)
+			archsimd.BroadcastFloat64x8(y[0]).StoreArray((*[8]float64)(e[0*8 : (0+1)*8]))
+			archsimd.BroadcastFloat64x8(y[1]).StoreArray((*[8]float64)(e[1*8 : (1+1)*8]))
+			archsimd.BroadcastFloat64x8(y[2]).StoreArray((*[8]float64)(e[2*8 : (2+1)*8]))
+			archsimd.BroadcastFloat64x8(y[3]).StoreArray((*[8]float64)(e[3*8 : (3+1)*8]))
+			d = d[4*8:]
+		}
 	}
-	a := f.spread[:4*8*k]
 	for j := i / 8 * 8; j < f.N; {
 		b, c, n := u[p*ld+j:], u[i*ld+j:], panels(f.N, j)
+		if !wide {
+			n = min(n, 2)
+		}
 		switch n {
 		case 3:
-			subtract3AVX512(c, a, b, ld)
+			subtract3AVX512(c, s, b, ld)
 		case 2:
 			subtract2AVX512(c, a, b, ld)
 		default:
@@ -148,53 +167,69 @@ func divideAVX512(f *Upper, i int, d *Elimination) {
 func subtract1AVX512(c, a, b []float64, ld int) {
 	var c00, c10, c20, c30 archsimd.Float64x8
 	var x, y0 archsimd.Float64x8
+	at0 := archsimd.LoadUint64x8Array(&pick[0])
+	at1 := archsimd.LoadUint64x8Array(&pick[1])
+	at2 := archsimd.LoadUint64x8Array(&pick[2])
+	at3 := archsimd.LoadUint64x8Array(&pick[3])
 	for len(a) > 0 {
-		x4 := (*[128]float64)(a)
+
 		row0 := (*[8]float64)(b)
 		b = b[ld:]
+		a0 := (*[8]float64)(a)
+		a = a[ld:]
 		row1 := (*[8]float64)(b)
 		b = b[ld:]
+		a1 := (*[8]float64)(a)
+		a = a[ld:]
 		row2 := (*[8]float64)(b)
 		b = b[ld:]
+		a2 := (*[8]float64)(a)
+		a = a[ld:]
 		row3 := (*[8]float64)(b)
 		b = b[ld:]
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[0:8]))
+		a3 := (*[8]float64)(a)
+		a = a[ld:]
+		v := archsimd.LoadFloat64x8Array((*[8]float64)(a0[0:8]))
+		x = v.Permute(at0)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row0[0:8]))
 		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[8:16]))
+		x = v.Permute(at1)
 		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[16:24]))
+		x = v.Permute(at2)
 		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[24:32]))
+		x = v.Permute(at3)
 		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[32:40]))
+		v = archsimd.LoadFloat64x8Array((*[8]float64)(a1[0:8]))
+		x = v.Permute(at0)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row1[0:8]))
 		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[40:48]))
+		x = v.Permute(at1)
 		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[48:56]))
+		x = v.Permute(at2)
 		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[56:64]))
+		x = v.Permute(at3)
 		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[64:72]))
+		v = archsimd.LoadFloat64x8Array((*[8]float64)(a2[0:8]))
+		x = v.Permute(at0)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row2[0:8]))
 		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[72:80]))
+		x = v.Permute(at1)
 		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[80:88]))
+		x = v.Permute(at2)
 		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[88:96]))
+		x = v.Permute(at3)
 		c30 = x.MulAdd(y0, c30)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[96:104]))
+		v = archsimd.LoadFloat64x8Array((*[8]float64)(a3[0:8]))
+		x = v.Permute(at0)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row3[0:8]))
 		c00 = x.MulAdd(y0, c00)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[104:112]))
+		x = v.Permute(at1)
 		c10 = x.MulAdd(y0, c10)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[112:120]))
+		x = v.Permute(at2)
 		c20 = x.MulAdd(y0, c20)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[120:128]))
+		x = v.Permute(at3)
 		c30 = x.MulAdd(y0, c30)
-		a = a[128:]
+
 	}
 	subAVX512(c[0:], c00)
 	c = c[ld:]
@@ -208,61 +243,77 @@ func subtract1AVX512(c, a, b []float64, ld int) {
 func subtract2AVX512(c, a, b []float64, ld int) {
 	var c00, c01, c10, c11, c20, c21, c30, c31 archsimd.Float64x8
 	var x, y0, y1 archsimd.Float64x8
+	at0 := archsimd.LoadUint64x8Array(&pick[0])
+	at1 := archsimd.LoadUint64x8Array(&pick[1])
+	at2 := archsimd.LoadUint64x8Array(&pick[2])
+	at3 := archsimd.LoadUint64x8Array(&pick[3])
 	for len(a) > 0 {
-		x4 := (*[128]float64)(a)
+
 		row0 := (*[16]float64)(b)
 		b = b[ld:]
+		a0 := (*[8]float64)(a)
+		a = a[ld:]
 		row1 := (*[16]float64)(b)
 		b = b[ld:]
+		a1 := (*[8]float64)(a)
+		a = a[ld:]
 		row2 := (*[16]float64)(b)
 		b = b[ld:]
+		a2 := (*[8]float64)(a)
+		a = a[ld:]
 		row3 := (*[16]float64)(b)
 		b = b[ld:]
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[0:8]))
+		a3 := (*[8]float64)(a)
+		a = a[ld:]
+		v := archsimd.LoadFloat64x8Array((*[8]float64)(a0[0:8]))
+		x = v.Permute(at0)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row0[0:8]))
 		c00 = y0.MulAdd(x, c00)
 		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row0[8:16]))
 		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[8:16]))
+		x = v.Permute(at1)
 		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[16:24]))
+		x = v.Permute(at2)
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[24:32]))
+		x = v.Permute(at3)
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[32:40]))
+		v = archsimd.LoadFloat64x8Array((*[8]float64)(a1[0:8]))
+		x = v.Permute(at0)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row1[0:8]))
 		c00 = y0.MulAdd(x, c00)
 		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row1[8:16]))
 		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[40:48]))
+		x = v.Permute(at1)
 		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[48:56]))
+		x = v.Permute(at2)
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[56:64]))
+		x = v.Permute(at3)
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[64:72]))
+		v = archsimd.LoadFloat64x8Array((*[8]float64)(a2[0:8]))
+		x = v.Permute(at0)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row2[0:8]))
 		c00 = y0.MulAdd(x, c00)
 		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row2[8:16]))
 		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[72:80]))
+		x = v.Permute(at1)
 		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[80:88]))
+		x = v.Permute(at2)
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[88:96]))
+		x = v.Permute(at3)
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[96:104]))
+		v = archsimd.LoadFloat64x8Array((*[8]float64)(a3[0:8]))
+		x = v.Permute(at0)
 		y0 = archsimd.LoadFloat64x8Array((*[8]float64)(row3[0:8]))
 		c00 = y0.MulAdd(x, c00)
 		y1 = archsimd.LoadFloat64x8Array((*[8]float64)(row3[8:16]))
 		c01 = x.MulAdd(y1, c01)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[104:112]))
+		x = v.Permute(at1)
 		c10, c11 = y0.MulAdd(x, c10), x.MulAdd(y1, c11)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[112:120]))
+		x = v.Permute(at2)
 		c20, c21 = y0.MulAdd(x, c20), x.MulAdd(y1, c21)
-		x = archsimd.LoadFloat64x8Array((*[8]float64)(x4[120:128]))
+		x = v.Permute(at3)
 		c30, c31 = y0.MulAdd(x, c30), x.MulAdd(y1, c31)
-		a = a[128:]
+
 	}
 	subAVX512(c[0:], c00)
 	subAVX512(c[8:], c01)

@@ -16,6 +16,9 @@ var allLanes = func() (all []int) {
 	return append(all, 0)
 }()
 
+// pick has the indices that spread one of the first four entries over a vector.
+var pick = [4][8]uint64{1: {1, 1, 1, 1, 1, 1, 1, 1}, 2: {2, 2, 2, 2, 2, 2, 2, 2}, 3: {3, 3, 3, 3, 3, 3, 3, 3}}
+
 // sum4AVX2 sets d to the sums of four vectors, as far as it goes.
 func sum4AVX2(d []float64, s0, s1, s2, s3 archsimd.Float64x4) {
 	sums4(s0, s1, s2, s3).StorePart(d)

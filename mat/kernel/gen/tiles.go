@@ -45,7 +45,7 @@ func (t tile) packed(name string) {
 	t.put("a, b := t.a, t.b\nfor len(a) > %d {", size)
 	t.put("x4, row := (*[%d]float64)(a), (*[%d*PanelStep + %d]float64)(b)", size, t.vectors*t.lanes/panel-1, unrolled*panel+1)
 	for k := range unrolled {
-		t.step(k, func(j int) string {
+		t.step(k, t.spread, func(j int) string {
 			return t.load("row", fmt.Sprintf("%d*PanelStep+%%d", j*t.lanes/panel), k*panel+j*t.lanes%panel)
 		})
 	}
@@ -54,19 +54,34 @@ func (t tile) packed(name string) {
 	t.end("put1Vector(c[%d:], t.set, f, c%d%d)")
 }
 
-// rows writes a tile c −= a·b, with rows of b every ld entries.
+// rows writes a tile c −= a·b, with rows of b every ld entries, and those of a, unless that is spread:
+// three vectors leave no registers for entries to be picked.
 func (t tile) rows(name string) {
 	size := unrolled * 4 * t.lanes
 	t.put("\nfunc %s(c, a, b []float64, ld int) {", name)
 	t.sums()
-	t.put("for len(a) > 0 {\nx4 := (*[%d]float64)(a)", size)
+	x, first, last := t.spread, fmt.Sprintf("x4 := (*[%d]float64)(a)", size), fmt.Sprintf("a = a[%d:]", size)
+	if t.vectors < 3 {
+		for i := range 4 {
+			t.put("at%d := archsimd.LoadUint64x8Array(&pick[%d])", i, i)
+		}
+		x = func(_, i int) string { return fmt.Sprintf("v.Permute(at%d)", i) }
+		first, last = "", ""
+	}
+	t.put("for len(a) > 0 {\n%s", first)
 	for k := range unrolled { // all checks of bounds first: between two loads they would cost registers
 		t.put("row%d := (*[%d]float64)(b)\nb = b[ld:]", k, t.vectors*t.lanes)
+		if first == "" {
+			t.put("a%d := (*[%d]float64)(a)\na = a[ld:]", k, t.lanes)
+		}
 	}
 	for k := range unrolled {
-		t.step(k, func(j int) string { return t.load(fmt.Sprint("row", k), "%d", j*t.lanes) })
+		if first == "" {
+			t.put("%s %s", map[bool]string{true: "v :=", false: "v ="}[k == 0], t.load(fmt.Sprint("a", k), "%d", 0))
+		}
+		t.step(k, x, func(j int) string { return t.load(fmt.Sprint("row", k), "%d", j*t.lanes) })
 	}
-	t.put("a = a[%d:]\n}", size)
+	t.put("%s\n}", last)
 	t.end("subVector(c[%d:], c%d%d)")
 }
 
@@ -89,9 +104,9 @@ func (t tile) end(put string) {
 
 // step writes out one inner index. MulAdd overwrites its receiver on amd64: y is copied for the
 // next row; x, not used again, takes the last product.
-func (t tile) step(k int, y func(j int) string) {
+func (t tile) step(k int, x func(k, i int) string, y func(j int) string) {
 	for i := range 4 {
-		t.put("x = %s", t.load("x4", "%d", (4*k+i)*t.lanes))
+		t.put("x = %s", x(k, i))
 		products := make([]string, t.vectors)
 		for j := range products {
 			products[j] = fmt.Sprintf("y%d.MulAdd(x, c%d%d)", j, i, j)
@@ -107,6 +122,8 @@ func (t tile) step(k int, y func(j int) string) {
 		}
 	}
 }
+
+func (t tile) spread(k, i int) string { return t.load("x4", "%d", (4*k+i)*t.lanes) }
 
 func (t tile) put(text string, args ...any) {
 	fmt.Fprintln(t.out, t.rewrite(fmt.Sprintf(text, args...)))

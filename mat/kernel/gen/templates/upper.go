@@ -17,10 +17,13 @@ func subtractVector(f *Upper, p, k, i int) {
 //gen:128,256
 func subtractPanelsVector(f *Upper, p, k, i int) {
 	d, from := f.spread, f.panels[f.panelAt(p, i)+i%Panel:]
-	for range k {
-		a, e := (*[4]float64)(from), (*[4 * lanes]float64)(d)
-		simd.BroadcastFloat64s(a[Q]).Store(e[Q*lanes : (Q+1)*lanes]) //gen:times 4
-		from, d = from[Panel:], d[4*lanes:]
+	for p := 0; p < k; p += 4 {
+		a, e := (*[3*Panel + 4]float64)(from), (*[16 * lanes]float64)(d)
+		simd.BroadcastFloat64s(a[Q]).Store(e[Q*lanes : (Q+1)*lanes])               //gen:times 4
+		simd.BroadcastFloat64s(a[Panel+Q]).Store(e[(4+Q)*lanes : (5+Q)*lanes])     //gen:times 4
+		simd.BroadcastFloat64s(a[2*Panel+Q]).Store(e[(8+Q)*lanes : (9+Q)*lanes])   //gen:times 4
+		simd.BroadcastFloat64s(a[3*Panel+Q]).Store(e[(12+Q)*lanes : (13+Q)*lanes]) //gen:times 4
+		from, d = from[4*Panel:], d[16*lanes:]
 	}
 	var t tile
 	t.a, t.alpha, t.ldc = f.spread[:4*lanes*k+1], -1, f.Ld
@@ -34,18 +37,25 @@ func subtractPanelsVector(f *Upper, p, k, i int) {
 //
 //gen:512
 func subtractRowsVector(f *Upper, p, k, i int) {
-	u, ld, d := f.U, f.Ld, f.spread
-	for x := p*ld + i; x < (p+k)*ld; x += ld {
-		a, e := (*[4]float64)(u[x:x+4]), (*[4 * lanes]float64)(d)
-		simd.BroadcastFloat64s(a[Q]).Store(e[Q*lanes : (Q+1)*lanes]) //gen:times 4
-		d = d[4*lanes:]
+	u, ld := f.U, f.Ld
+	a := u[p*ld+i : (p+k)*ld+i]
+	s := f.spread[:4*lanes*k]
+	wide := f.N-i > 6*lanes
+	if wide {
+		for x, d := a, s; len(x) > 0; x = x[ld:] {
+			y, e := (*[4]float64)(x), (*[4 * lanes]float64)(d)
+			simd.BroadcastFloat64s(y[Q]).Store(e[Q*lanes : (Q+1)*lanes]) //gen:times 4
+			d = d[4*lanes:]
+		}
 	}
-	a := f.spread[:4*lanes*k]
 	for j := i / lanes * lanes; j < f.N; {
 		b, c, n := u[p*ld+j:], u[i*ld+j:], panels(f.N, j)
+		if !wide {
+			n = min(n, 2)
+		}
 		switch n {
 		case 3:
-			subtract3Vector(c, a, b, ld)
+			subtract3Vector(c, s, b, ld)
 		case 2:
 			subtract2Vector(c, a, b, ld)
 		default:
